@@ -204,6 +204,8 @@ struct Op {
 };
 /* Parses schema text; set by frontend/script/schema.c before the first look-up, since text is read there. */
 extern Schema *(*schema_parser)(Cx *, const char *text);
+/* Kernels in order of the rows, in place of those that the rows name; null: none.  Set before the first look-up. */
+extern RtKernel *const *op_kernels;
 void    ops_init(Cx *);                             /* builds the index; cheap */
 Op     *op_first(Cx *, const char *name);           /* "aten::add": first overload in order, or null */
 Op     *op_find(Cx *, const char *name, const char *overload);

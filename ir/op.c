@@ -10,6 +10,7 @@
 #include <string.h>
 
 Schema *(*schema_parser)(Cx *, const char *text);
+RtKernel *const *op_kernels;
 
 /* ---- the rows ------------------------------------------------------------------------------------ */
 
@@ -137,6 +138,7 @@ ops_init(Cx *cx)
 		op->family = family;
 		op->lowering = lowerings[i];
 		op->row = i;
+		op->kernel = op_kernels ? op_kernels[i] : op->kernel;
 		index_op(cx, op);
 	}
 	for (const Order *o = orders; o->name; o++) {

@@ -31,7 +31,7 @@
 /* rt is compiled for size.  What stands between these two, or below the first, is for speed: loops over elements. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #define RT_FAST _Pragma("GCC optimize(\"O2\", \"tree-vectorize\", \"vect-cost-model=dynamic\", \"no-trapping-math\", \
-	\"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
+	\"no-math-errno\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
 /* Before a short loop over accumulators, which then are registers. */
 #define RT_UNROLL _Pragma("GCC unroll 32")
 #define RT_SMALL _Pragma("GCC reset_options")
@@ -851,6 +851,7 @@ int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
 bool rt_cpu_runs(const char *needs, char *lacks, size_t n);
 /* Sets the first level that runs here.  Null; or, in text, why the program does not. */
 const char *rt_cpu_choose(RtProgram *, char *text, size_t n);
+extern const char rt_ops_needs[];        /* ops/level.c: these words of the operators and what they call */
 
 /* ---- beside.c: weights in a file of their own -------------------------------------------------------------------- */
 

@@ -6,6 +6,11 @@
 
 typedef struct Cli Cli;
 
+/* ---- levels.c: kernels for this processor ---------------------------------------------------------- */
+
+/* For op_kernels: the best that run here; with KILN_LEVEL=1 or 3 in the environment none that need more than that. */
+RtKernel *const *level_kernels(void);
+
 /* ---- main.c: what the command line said ---------------------------------------------------------- */
 
 struct Cli {

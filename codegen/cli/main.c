@@ -402,6 +402,7 @@ main(int argc, char **argv)
 	Job job = {parse(&cli, argc, argv), &cli, EXIT_OK};
 
 	schema_parser = schema_parse;
+	op_kernels = level_kernels();
 	rt_mem_none = out_of_memory;
 	signal(SIGXFSZ, SIG_IGN);                        /* a file too large is an error of the write */
 	signal(SIGCHLD, SIG_DFL);                        /* whoever ignores it loses the status of children */

@@ -535,7 +535,13 @@ compile_and_link(Build *b, const ProgramText *t, const char *weights, const char
 	} else if (b->cross) {
 		runtime_objects(b, &parts);
 	} else {
-		carry_library(b->cx, library);
+		if (b->o->ops_level) {           /* the linker takes what comes first */
+			const char *ops = arena_printf(b->cx->arena, "%s/ops.a", b->dir);
+
+			carry_library(b->cx, b->o->ops_level, ops);
+			arg(&parts, ops);
+		}
+		carry_library(b->cx, 0, library);
 		arg(&parts, library);
 	}
 	(!b->o->name ? link_exe : !strcmp(b->o->emit, "shared") ? link_shared : link_object)(b, t, &parts, out);

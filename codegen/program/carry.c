@@ -1,6 +1,6 @@
 /*
  * The runtime inside Kiln: its sources as a tar archive (POSIX ustar), the library built from them for this machine,
- * and, for tcc, the parts of libgcc that the library needs.  All are linked into kiln by `ld -r -b binary`; see
+ * its operators for higher levels of the processor, and, for tcc, the parts of libgcc that the library needs.  All are linked into kiln by `ld -r -b binary`; see
  * build.ninja.
  */
 #include "program.h"
@@ -11,6 +11,8 @@
 
 extern const char _binary_rt_tar_start[], _binary_rt_tar_end[];
 extern const char _binary_librt_a_start[], _binary_librt_a_end[];
+extern const char _binary_level_v3_a_start[], _binary_level_v3_a_end[];
+extern const char _binary_level_v4_a_start[], _binary_level_v4_a_end[];
 extern const char _binary_support_o_start[], _binary_support_o_end[];
 
 void
@@ -157,12 +159,17 @@ carry_library_text(int64_t *n)
 }
 
 void
-carry_library(Cx *cx, const char *path)
+carry_library(Cx *cx, int level, const char *path)
 {
 	int64_t n;
 	const char *text = carry_library_text(&n);
 
-	write_text(cx, path, text, n);
+	if (level == 3)
+		write_text(cx, path, _binary_level_v3_a_start, _binary_level_v3_a_end - _binary_level_v3_a_start);
+	else if (level == 4)
+		write_text(cx, path, _binary_level_v4_a_start, _binary_level_v4_a_end - _binary_level_v4_a_start);
+	else
+		write_text(cx, path, text, n);
 }
 
 const char *

@@ -143,6 +143,7 @@ typedef struct BuildOptions {
 	const char *name;        /* of a library; else null */
 	bool fixed;              /* a program linked statically: --static */
 	int  opt, threads, max_specializations;
+	int  ops_level;          /* of x86-64, of which the program's operators are: 3, 4; 0: any; by target_ask */
 	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc); by target_ask, */
 	uint64_t macros;         /* as this: a hash of what the compiler defines; 0: none was asked */
 	const char *weights_file;        /* beside the program; null: in it */
@@ -193,7 +194,8 @@ void bare_state_put(const BareState *, Emit *, Out *);  /* a function that makes
 /* ---- carry.c: the runtime that Kiln carries inside itself ------------------------------------------------- */
 
 /* The prebuilt library for the host; all sources of rt for another target. */
-void carry_library(Cx *, const char *path);
+/* The operators for a level of x86-64, 3 or 4; 0: the whole library, for the least processor. */
+void carry_library(Cx *, int level, const char *path);
 const char *carry_library_text(int64_t *n);
 const char *carry_support_text(int64_t *n);              /* an object: what the library calls of libgcc */
 void carry_sources(Cx *, const char *dir);

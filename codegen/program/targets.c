@@ -108,21 +108,45 @@ target_runner(Cx *cx, const Target *t)
 	return t->root && !t->is_static ? arena_printf(cx->arena, "%s -L %s", t->emulator, t->root) : t->emulator;
 }
 
+/* Is it among what the compiler defines? */
+static bool
+is_macro(const char *macros, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *at = macros; (at = strstr(at, name)); at += n)
+		if (at > macros && at[-1] == ' ' && at[n] == ' ')
+			return true;
+	return false;
+}
+
 int
 target_floats(const Target *t, const char *macros)
 {
 	const TargetVector *v = t->vectors;
 
-	for (; v->macro && macros; v++) {
-		const size_t n = strlen(v->macro);
-
-		for (const char *at = macros; (at = strstr(at, v->macro)); at += n)
-			if (at > macros && at[-1] == ' ' && at[n] == ' ')
-				return v->floats;
-	}
+	for (; v->macro && macros; v++)
+		if (is_macro(macros, v->macro))
+			return v->floats;
 	while (v->macro)
 		v++;
 	return v->floats;
+}
+
+/* The level of x86-64 of BuildOptions.ops_level: as -march=x86-64-v3 and -v4 define them. */
+static int
+ops_level(const char *macros)
+{
+	static const struct { int level; const char *macro; } needs[] = {
+		{ 3, "__AVX2__" }, { 3, "__BMI__" }, { 3, "__BMI2__" }, { 3, "__F16C__" }, { 3, "__FMA__" },
+		{ 3, "__LZCNT__" }, { 3, "__MOVBE__" }, { 4, "__AVX512F__" }, { 4, "__AVX512BW__" },
+		{ 4, "__AVX512CD__" }, { 4, "__AVX512DQ__" }, { 4, "__AVX512VL__" },
+	};
+
+	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+		if (!is_macro(macros, needs[i].macro))
+			return needs[i].level == 4 ? 3 : 0;
+	return 4;
 }
 
 bool
@@ -329,6 +353,7 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 	}
 	macros = macros_of(b);
 	o->vector_floats = target_floats(o->target, macros);
+	o->ops_level = ops_level(macros);
 	o->macros = hash_bytes(macros, (int64_t)strlen(macros));
 	for (int i = 0; i < o->levels.n; i++)
 		if (o->level_floats[i] > o->vector_floats)

@@ -1,0 +1,159 @@
+# Eager kernels in loops of their own for each level of the processor, against the same by other operators; what is returned has
+# to be the same bits on any number of threads.
+
+def near(what: str, a: Tensor, b: Tensor, most: float) -> Tensor:
+    assert a.size() == b.size(), what + ": " + str(a.size()) + " is not " + str(b.size())
+    error = float((a - b).abs().max()) / (float(b.abs().max()) + 1e-30)
+    assert error <= most, what + " is off by " + str(error)
+    return a.flatten()
+
+def by_columns(x: Tensor, w: Tensor, stride: List[int], pad: List[int], dilation: List[int], groups: int) -> Tensor:
+    k = [w.size(2), w.size(3)]
+    columns = torch.im2col(x.double(), k, dilation, pad, stride)
+    columns = columns.reshape([x.size(0), groups, -1, columns.size(2)])
+    y = torch.matmul(w.double().reshape([1, groups, w.size(0) // groups, -1]), columns)
+    high = (x.size(2) + 2 * pad[0] - dilation[0] * (k[0] - 1) - 1) // stride[0] + 1
+    return y.reshape([x.size(0), w.size(0), high, -1])
+
+def convolutions() -> Tensor:
+    out: List[Tensor] = []
+    for width in [5, 12, 16, 17, 33, 70]:
+        for groups in [1, 2, 6]:
+            for channels in [1, 3, 9]:
+                for s, p, d in [(1, 1, 1), (2, 0, 1), (3, 2, 2), (1, 4, 3)]:
+                    x = torch.randn([2, groups * channels, 7, width])
+                    w = torch.randn([groups * (1 if channels == 1 else 5), channels, 3, 3])
+                    if width + 2 * p >= 2 * d + 1 and 7 + 2 * p >= 2 * d + 1:
+                        y = torch.conv2d(x, w, None, [s, s], [p, p], [d, d], groups)
+                        out.append(near("conv2d", y, by_columns(x, w, [s, s], [p, p], [d, d], groups).float(), 2e-6))
+    x = torch.randn([1, 4, 3, 6, 20])
+    w = torch.randn([4, 1, 3, 3, 3])
+    y = torch.conv3d(x, w, None, [1, 1, 1], [1, 1, 1], [1, 1, 1], 4)
+    out.append(near("conv3d", y, torch.conv3d(x.double(), w.double(), None, [1, 1, 1], [1, 1, 1], [1, 1, 1], 4).float(), 2e-6))
+    return torch.cat(out)
+
+def pools() -> Tensor:
+    out: List[Tensor] = []
+    for width in [3, 8, 19, 40]:
+        for k, s, p, d in [(2, 2, 0, 1), (3, 1, 1, 1), (3, 2, 1, 2), (3, 3, 0, 1), (5, 1, 2, 1)]:
+            x = torch.randn([2, 3, 11, width])
+            if width + 2 * p >= d * (k - 1) + 1:
+                y, at = torch.max_pool2d_with_indices(x, [k, k], [s, s], [p, p], [d, d])
+                assert torch.equal(y, torch.max_pool2d(x.double(), [k, k], [s, s], [p, p], [d, d]).float())
+                assert torch.equal(y, torch.gather(x.flatten(2), 2, at.flatten(2)).reshape(y.size()))
+                out.append(y.flatten())
+                y = torch.avg_pool2d(x, [k, k], [s, s], [p, p])
+                out.append(near("avg_pool2d", y, torch.avg_pool2d(x.double(), [k, k], [s, s], [p, p]).float(), 1e-6))
+                x[1, 2, 5, 2] = float("nan")
+                y = torch.max_pool2d(x, [k, k], [s, s], [p, p], [d, d])
+                assert torch.equal(y.isnan(), torch.max_pool2d(x.isnan().float(), [k, k], [s, s], [p, p], [d, d]) > 0)
+    return torch.cat(out)
+
+def transforms() -> Tensor:
+    out: List[Tensor] = []
+    for n in [1, 2, 3, 4, 8, 12, 15, 37, 74, 128, 210, 509]:
+        k = torch.arange(n, dtype=torch.float64)
+        turns = torch.outer(k, k).remainder(n) * (-6.283185307179586 / n)
+        matrix = torch.complex(turns.cos(), turns.sin())
+        for dtype, most in [(torch.float32, 2e-6), (torch.float64, 1e-13)]:
+            x = torch.randn([11, n], dtype=torch.float64)
+            exact = torch.matmul(x + 0j, matrix)
+            x = x.to(dtype)
+            y = torch.fft_fft(x)
+            out.append(near("fft", torch.view_as_real(y).double(), torch.view_as_real(exact), most))
+            out.append(near("one line", torch.view_as_real(torch.fft_fft(x[3] + 0j)).double(), torch.view_as_real(exact[3]), most))
+            out.append(near("columns", torch.view_as_real(torch.fft_fft(x.t().contiguous() + 0j, None, 0)).double(),
+                            torch.view_as_real(exact.t()), most))
+            half = torch.fft_rfft(x)
+            out.append(near("rfft", torch.view_as_real(half).double(), torch.view_as_real(exact[:, :n // 2 + 1]), most))
+            out.append(near("irfft", torch.fft_irfft(half, n), x, most).double())
+            out.append(near("ifft", torch.view_as_real(torch.fft_ifft(y)), torch.view_as_real(x + 0j), most).double())
+    return torch.cat(out)
+
+def copies() -> Tensor:
+    for dtype in [torch.uint8, torch.int16, torch.float16, torch.int32, torch.float32, torch.float64]:
+        for rows, columns in [(32, 32), (33, 40), (67, 35), (128, 36), (40, 33)]:
+            x = torch.randint(0, 100, [3, rows, columns]).to(dtype)
+            y = x.transpose(1, 2).contiguous()
+            assert y.is_contiguous() and torch.equal(y.transpose(1, 2), x)
+            assert torch.equal(y[1].flatten(), torch.stack([x[1, i % rows, i // rows] for i in range(rows * columns)]))
+    halves = torch.arange(-32768, 32768).to(torch.int16)
+    f = torch.arange(0, 2048).to(torch.float32)
+    assert torch.equal(f.to(torch.float16).to(torch.int64), torch.arange(0, 2048))
+    for exponent in range(-30, 16):
+        x = torch.arange(1024, 2048).double() * 2.0 ** (exponent - 10)
+        y = x.to(torch.float16)
+        if exponent >= -14:
+            assert torch.equal(y.double(), x) and torch.equal(x.float()[::3].to(torch.float16), y[::3])
+        assert bool((y.double() - x).abs().max() <= max(2.0 ** -25, 0.0))
+    x = torch.tensor([65519.0, 65520.0, -1e30, float("inf"), float("nan"), 2.0 ** -25, 3 * 2.0 ** -26, 1 + 2.0 ** -11, 1 + 3 * 2.0 ** -11])
+    y = x.repeat([3]).to(torch.float16).double()[:9]
+    want = torch.tensor([65504.0, 2.0, -2.0, 2.0, 0.0, 0.0, 2.0 ** -24, 1.0, 1 + 2.0 ** -9]).double()
+    want[1], want[2], want[3], want[4] = float("inf"), -float("inf"), float("inf"), float("nan")
+    assert torch.allclose(y, want, 0.0, 0.0, True), str(y)
+    return halves.double()
+
+def rows() -> Tensor:
+    out: List[Tensor] = []
+    for n in [1, 3, 15, 16, 17, 64, 100, 513, 2000]:
+        x = torch.randn([37, n])
+        out.append(near("sum(1)", x.sum(1), x.double().sum(1).float(), 1e-6))
+        out.append(near("sum(0)", x.t().contiguous().sum(0), x.double().sum(1).float(), 1e-6))
+        out.append(near("half sum(0)", x.t().contiguous().half().sum(0).float(), x.half().double().sum(1).float(), 2e-3))
+        e = (x.double() - x.double().max(1, True)[0]).exp()
+        out.append(near("softmax", torch.softmax(x, 1), (e / e.sum(1, True)).float(), 1e-6))
+        out.append(near("softmax(0)", torch.softmax(x.t().contiguous(), 0), (e / e.sum(1, True)).float().t(), 1e-6))
+        out.append(near("log_softmax", torch.log_softmax(x, 1), (e / e.sum(1, True)).log().float(), 1e-6))
+        out.append(near("logsumexp", torch.logsumexp(x, 1), torch.logsumexp(x.double(), 1).float(), 1e-6))
+        x[0, n - 1] = float("nan")
+        x[1] = -float("inf")
+        x[2, 0] = float("inf")
+        y = torch.softmax(x, 1)
+        assert bool(y[:3].isnan().all()) or n == 1 or bool(y[0].isnan().all())
+        assert not bool(y[3:].isnan().any())
+        assert bool(torch.logsumexp(x, 1)[0].isnan()) and float(torch.logsumexp(x, 1)[1]) == -float("inf")
+    return torch.cat(out)
+
+def draws() -> Tensor:
+    out: List[Tensor] = []
+    for n in [5, 16, 17, 31, 700, 5000]:
+        torch.manual_seed(n)
+        x = torch.randn([n])
+        torch.manual_seed(n)
+        u = torch.rand([n])
+        last = torch.rand([16])
+        if n >= 16:
+            if n % 16:
+                u = torch.cat([u[:n // 16 * 16], u[n // 16 * 16:]])
+            first = u[:16].double()
+            radius = (-2 * (1 - first[:8]).log()).sqrt()
+            angle = first[8:] * 6.283185307179586
+            want = torch.cat([radius * angle.cos(), radius * angle.sin()]).float()
+            if n >= 32 or n == 16:
+                near("randn", x[:16], want, 1e-6)
+            last = last.double()
+            radius = (-2 * (1 - last[:8]).log()).sqrt()
+            want = torch.cat([radius * (last[8:] * 6.283185307179586).cos(), radius * (last[8:] * 6.283185307179586).sin()]).float()
+            if n % 16:
+                near("the end of randn", x[n - 16:], want, 1e-6)
+        out.append(x)
+        out.append(torch.dropout(torch.ones([n]), 0.3, True))
+        out.append(torch.randint(3, 1000, [n]).float())
+        out.append(torch.bernoulli(torch.full([n], 0.25)))
+    all = torch.cat(out)
+    return all
+
+def matrices() -> Tensor:
+    x = torch.randn([3, 30, 30], dtype=torch.float64)
+    a = torch.matmul(x, x.transpose(1, 2)) + 30 * torch.eye(30, dtype=torch.float64)
+    low = torch.linalg_cholesky(a)
+    assert torch.equal(low, torch.tril(low))
+    near("cholesky", torch.matmul(low, low.transpose(1, 2)), a, 1e-13)
+    near("upper cholesky", torch.linalg_cholesky(a, upper=True), low.transpose(1, 2), 1e-13)
+    a[1, 4, 4] = -1
+    assert torch.equal(torch.linalg_cholesky_ex(a)[1].long(), torch.tensor([0, 5, 0]))
+    return low.flatten()
+
+def forward():
+    torch.manual_seed(1)
+    return convolutions(), pools(), transforms(), copies(), rows(), draws(), matrices()
