@@ -89,6 +89,67 @@ plan_tiles(Plan *p)
 
 RT_FAST
 
+/* Squares of 16 bytes by as many elements, whose rows are the source's columns: by interleaving halves of vectors. */
+#if defined __GNUC__ && !defined __TINYC__
+#define TURN(name, T, N, LOW, HIGH) \
+	static void \
+	name(char *d, int64_t to, const char *s, int64_t from) \
+	{ \
+		typedef T V __attribute__((vector_size(16), aligned(sizeof(T)), may_alias)); \
+		V a[N], b[N]; \
+		\
+		RT_UNROLL \
+		for (int i = 0; i < N; i++) \
+			a[i] = *(const V *)(s + i * from); \
+		RT_UNROLL \
+		for (int half = N; half > 1; half /= 2) { \
+			RT_UNROLL \
+			for (int i = 0; i < N / 2; i++) { \
+				b[2 * i] = __builtin_shufflevector(a[i], a[i + N / 2], LOW); \
+				b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + N / 2], HIGH); \
+			} \
+			RT_UNROLL \
+			for (int i = 0; i < N; i++) \
+				a[i] = b[i]; \
+		} \
+		RT_UNROLL \
+		for (int i = 0; i < N; i++) \
+			*(V *)(d + i * to) = a[i]; \
+	}
+#define LOW2 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH2 4, 12, 5, 13, 6, 14, 7, 15
+#define LOW4 0, 4, 1, 5
+#define HIGH4 2, 6, 3, 7
+#define LOW8 0, 2
+#define HIGH8 1, 3
+TURN(turn_2, uint16_t, 8, LOW2, HIGH2)
+TURN(turn_4, uint32_t, 4, LOW4, HIGH4)
+TURN(turn_8, uint64_t, 2, LOW8, HIGH8)
+#undef TURN
+
+RT_SMALL
+
+/* Of a tile of n elements in each of some rows, dense on both sides, what makes squares: how many rows are done. */
+static int64_t
+turn_tile(const Plan *p, char *d, const char *s, int64_t rows, int64_t n)
+{
+	const int64_t bytes = rt_dtypes[p->dtype].bytes, side = 16 / bytes;
+	void (*square)(char *, int64_t, const char *, int64_t) = bytes == 2 ? turn_2 : bytes == 4 ? turn_4 : turn_8;
+	int64_t r = 0;
+
+	if (p->dtype != p->src_dtype || (bytes != 2 && bytes != 4 && bytes != 8) || n % side ||
+	    p->to[p->n - 1] != bytes || p->from[p->n - 2] != bytes)
+		return 0;
+	for (; r + side <= rows; r += side)
+		for (int64_t x = 0; x < n; x += side)
+			square(d + r * p->to[p->n - 2] + x * bytes, p->to[p->n - 2],
+			       s + r * bytes + x * p->from[p->n - 1], p->from[p->n - 1]);
+	return r;
+}
+#else
+#define turn_tile(p, d, s, rows, n) 0
+#endif
+
 static void
 copy_line(void *arg, int64_t beg, int64_t end)
 {
@@ -119,14 +180,13 @@ copy_blocks(void *arg, int64_t beg, int64_t end)
 		stop = row + p->block < rows ? row + p->block : rows;
 		for (int64_t x = 0; x < p->dim[last]; x += p->tile) {
 			n = p->dim[last] - x < p->tile ? p->dim[last] - x : p->tile;
-			for (int64_t r = row; r < stop; r++)
+			for (int64_t r = row + turn_tile(p, d + row * p->to[last - 1] + x * p->to[last],
+				s + row * p->from[last - 1] + x * p->from[last], stop - row, n); r < stop; r++)
 				rt_cast(p->dtype, d + r * p->to[last - 1] + x * p->to[last], p->to[last], p->src_dtype,
 					s + r * p->from[last - 1] + x * p->from[last], p->from[last], n);
 		}
 	}
 }
-
-RT_SMALL
 
 static void
 plan_run(RtCx *cx, Plan *p)

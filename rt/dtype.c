@@ -1,14 +1,17 @@
 /* rt/dtype.c - element types: table, half and bfloat16, conversion, promotion
  *
  * A conversion goes block by block through one of three wide types (int64 for integers and bool, double for floats,
- * pairs of double for complex), so that the code grows with the number of types and not with its square.  Rounding is
- * ATen's: half is rounded from float, int64 -> float directly.  Floats out of an integer's range give what x86 gives:
- * the smallest int32 (also for the narrower types, then cut) or int64.
+ * pairs of double for complex), so that the code grows with the number of types and not with its square; half and
+ * bfloat16 go through float.  Rounding is ATen's: half is rounded from float, int64 -> float directly.  Floats out of
+ * an integer's range give what x86 gives: the smallest int32 (also for the narrower types, then cut) or int64.
  */
 #include "rt.h"
 #include "half.h"
 
 #include <string.h>
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
 
 const RtDtypeInfo rt_dtypes[RT_NDTYPE] = {
 #define DTYPE(name, c, bytes, torch, numpy, cat, compute, brief) \
@@ -17,13 +20,20 @@ const RtDtypeInfo rt_dtypes[RT_NDTYPE] = {
 #undef DTYPE
 };
 
-float
+/* Calls: loops have their own. */
+#if defined __GNUC__ && !defined __TINYC__
+#define ONCE __attribute__((noinline))
+#else
+#define ONCE
+#endif
+
+ONCE float
 rt_half_to_float(uint16_t h)
 {
 	return half_to_float(h);
 }
 
-uint16_t
+ONCE uint16_t
 rt_float_to_half(float f)
 {
 	return float_to_half(f);
@@ -40,8 +50,6 @@ rt_float_to_bf16(float f)
 {
 	return float_to_bf16(f);
 }
-
-RT_FAST
 
 /* ---- conversion ------------------------------------------------------------------------------------ */
 
@@ -77,14 +85,12 @@ load(RtDtype d, const char *s, int64_t stride, int64_t n, Block *w)
 	case RT_i32: case RT_qi32: LOAD(int32_t, i, x);
 	case RT_i64:              LOAD(int64_t, i, x);
 	case RT_b8:               LOAD(uint8_t, i, x != 0);
-	case RT_f16:              LOAD(uint16_t, f, (double)rt_half_to_float(x));
-	case RT_bf16:             LOAD(uint16_t, f, (double)rt_bf16_to_float(x));
 	case RT_f32:              LOAD(float, f, (double)x);
 	case RT_f64:              LOAD(double, f, x);
 	case RT_c32:              LOAD(RtC32, c, ((RtC128){ rt_half_to_float(x.re), rt_half_to_float(x.im) }));
 	case RT_c64:              LOAD(RtC64, c, ((RtC128){ x.re, x.im }));
 	case RT_c128:             LOAD(RtC128, c, x);
-	case RT_NDTYPE:           break;
+	default:                  break;
 	}
 }
 
@@ -115,14 +121,12 @@ real_to_i32(double x)
 	case RT_i32: case RT_qi32: STORE(int32_t, (int32_t)(to_i32)); \
 	case RT_i64:               STORE(int64_t, to_i64); \
 	case RT_b8:                STORE(uint8_t, x != 0); \
-	case RT_f16:               STORE(uint16_t, rt_float_to_half((float)x)); \
-	case RT_bf16:              STORE(uint16_t, rt_float_to_bf16((float)x)); \
 	case RT_f32:               STORE(float, (float)x); \
 	case RT_f64:               STORE(double, (double)x); \
 	case RT_c32:               STORE(RtC32, ((RtC32){ rt_float_to_half((float)x), 0 })); \
 	case RT_c64:               STORE(RtC64, ((RtC64){ (float)x, 0 })); \
 	case RT_c128:              STORE(RtC128, ((RtC128){ (double)x, 0 })); \
-	case RT_NDTYPE:            break; \
+	default:                   break; \
 	}
 
 #define NUMBER int64_t
@@ -169,6 +173,8 @@ store_complex(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
 		*(T *)(d + k * dstride) = *(const T *)(s + k * sstride); \
 	break
 
+RT_FAST
+
 #define FILL(T) \
 	for (int64_t k = 0; k < n; k++) \
 		((T *)d)[k] = *(const T *)s; \
@@ -186,6 +192,8 @@ fill_same(int bytes, char *restrict d, const char *restrict s, int64_t n)
 	default: FILL(RtC128);
 	}
 }
+
+RT_SMALL
 
 static void
 copy_same(int bytes, char *d, int64_t dstride, const char *s, int64_t sstride, int64_t n)
@@ -207,6 +215,8 @@ copy_same(int bytes, char *d, int64_t dstride, const char *s, int64_t sstride, i
 	}
 }
 
+RT_FAST
+
 #define DENSE(F, T, value) \
 	for (int64_t k = 0; k < n; k++) { \
 		const F x = ((const F *)s)[k]; \
@@ -222,18 +232,74 @@ cast_dense(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, i
 	switch (PAIR((int)from, (int)to)) {
 	case PAIR(RT_f32, RT_f64):  DENSE(float, double, (double)x);
 	case PAIR(RT_f64, RT_f32):  DENSE(double, float, (float)x);
-	case PAIR(RT_f16, RT_f32):  DENSE(uint16_t, float, half_to_float(x));
-	case PAIR(RT_f32, RT_f16):  DENSE(float, uint16_t, float_to_half(x));
-	case PAIR(RT_f16, RT_f64):  DENSE(uint16_t, double, (double)half_to_float(x));
-	case PAIR(RT_f64, RT_f16):  DENSE(double, uint16_t, float_to_half((float)x));
-	case PAIR(RT_bf16, RT_f32): DENSE(uint16_t, float, bf16_to_float(x));
-	case PAIR(RT_f32, RT_bf16): DENSE(float, uint16_t, float_to_bf16(x));
 	case PAIR(RT_i64, RT_f32):  DENSE(int64_t, float, (float)x);
 	case PAIR(RT_i32, RT_i64):  DENSE(int32_t, int64_t, x);
 	case PAIR(RT_i32, RT_f32):  DENSE(int32_t, float, (float)x);
 	case PAIR(RT_u8, RT_f32):   DENSE(uint8_t, float, (float)x);
 	case PAIR(RT_b8, RT_f32):   DENSE(uint8_t, float, (float)(x != 0));
 	default:                    return false;
+	}
+}
+
+static bool
+is_half(RtDtype d)
+{
+	return d == RT_f16 || d == RT_bf16;
+}
+
+/* Dense ones, by the processor's instructions where it has them. */
+ONCE static void
+halves_to_floats(RtDtype from, float *restrict d, const uint16_t *restrict s, int64_t n)
+{
+	int64_t k = 0;
+
+#ifdef __F16C__
+	for (; k + 8 <= n && from == RT_f16; k += 8)
+		_mm256_storeu_ps(d + k, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(s + k))));
+#endif
+	for (; k < n && from == RT_f16; k++)
+		d[k] = rt_half_to_float(s[k]);
+	for (; k < n; k++)
+		d[k] = bf16_to_float(s[k]);
+}
+
+ONCE static void
+floats_to_halves(RtDtype to, uint16_t *restrict d, const float *restrict s, int64_t n)
+{
+	int64_t k = 0;
+
+#ifdef __F16C__
+	for (; k + 8 <= n && to == RT_f16; k += 8)
+		_mm_storeu_si128((void *)(d + k), _mm256_cvtps_ph(_mm256_loadu_ps(s + k), _MM_FROUND_TO_NEAREST_INT));
+#endif
+	for (; k < n && to == RT_f16; k++)
+		d[k] = rt_float_to_half(s[k]);
+	for (; k < n; k++)
+		d[k] = float_to_bf16(s[k]);
+}
+
+RT_SMALL
+
+/* Halves are floats on their way from or to any other type: of at most BLOCK elements. */
+ONCE static void
+cast_halves(RtDtype to, char *d, int64_t dstride, RtDtype from, const char *s, int64_t sstride, int64_t n)
+{
+	float wide[BLOCK], *floats = to == RT_f32 && dstride == 4 ? (float *)d : wide;
+	const float *given = from == RT_f32 && sstride == 4 ? (const float *)s : floats;
+	uint16_t half[BLOCK];
+
+	if (is_half(from)) {
+		copy_same(2, (char *)half, 2, s, sstride, n);
+		halves_to_floats(from, floats, half, n);
+	} else if (given == floats) {
+		rt_cast(RT_f32, floats, 4, from, s, sstride, n);
+	}
+	if (is_half(to)) {
+		floats_to_halves(to, dstride == 2 ? (uint16_t *)d : half, given, n);
+		if (dstride != 2)
+			copy_same(2, d, dstride, (const char *)half, 2, n);
+	} else if (floats == wide) {
+		rt_cast(to, d, dstride, RT_f32, floats, 4, n);
 	}
 }
 
@@ -252,6 +318,10 @@ rt_cast(RtDtype to, void *dst, int64_t dstride, RtDtype from, const void *src, i
 		return;
 	for (int64_t at = 0, m; at < n; at += m, d += m * dstride, s += m * sstride) {
 		m = n - at < BLOCK ? n - at : BLOCK;
+		if (is_half(from) || is_half(to)) {
+			cast_halves(to, d, dstride, from, s, sstride, m);
+			continue;
+		}
 		load(from, s, sstride, m, &w);
 		switch (wide_of(from)) {
 		case WIDE_INT:     store_int(to, d, dstride, m, &w); break;

@@ -2,7 +2,14 @@
 #ifndef RT_HALF_H
 #define RT_HALF_H
 
-static inline uint32_t
+/* What is compiled for size has to have them inside, too: a call that is left makes a loop one of scalars. */
+#if defined __GNUC__ && !defined __TINYC__
+#define HALF_INLINE static inline __attribute__((always_inline))
+#else
+#define HALF_INLINE static inline
+#endif
+
+HALF_INLINE uint32_t
 half_bits(float f)
 {
 	union { float f; uint32_t u; } x = { f };
@@ -10,7 +17,7 @@ half_bits(float f)
 	return x.u;
 }
 
-static inline float
+HALF_INLINE float
 half_float(uint32_t u)
 {
 	union { uint32_t u; float f; } x = { u };
@@ -19,7 +26,7 @@ half_float(uint32_t u)
 }
 
 /* Without branches, so that loops of them vectorise. */
-static inline float
+HALF_INLINE float
 half_to_float(uint16_t h)
 {
 	const uint32_t sign = (uint32_t)(h & 0x8000) << 16, size = h & 0x7fff;
@@ -28,7 +35,7 @@ half_to_float(uint16_t h)
 }
 
 /* Rounds to nearest even. */
-static inline uint16_t
+HALF_INLINE uint16_t
 float_to_half(float f)
 {
 	const uint32_t bits = half_bits(f), sign = bits >> 16 & 0x8000, u = bits & 0x7fffffff, m = u - 0x38000000;
@@ -39,13 +46,13 @@ float_to_half(float f)
 	return (uint16_t)(sign | (u < 0x47800000 ? half : large));
 }
 
-static inline float
+HALF_INLINE float
 bf16_to_float(uint16_t h)
 {
 	return half_float((uint32_t)h << 16);
 }
 
-static inline uint16_t
+HALF_INLINE uint16_t
 float_to_bf16(float f)
 {
 	const uint32_t u = half_bits(f);
