@@ -28,21 +28,18 @@ typedef struct Attend {
 
 enum { EXP_CHUNK = 64 };
 
-static void
-exps_f64(double *x, int64_t n)
-{
-	for (int64_t i = 0; i < n; i++)
-		x[i] = exp(x[i]);
-}
-
 RT_FAST
 #define T float
 #define N(name) name##_f32
 #define EXPS rt_exps
+#define SUM rt_sum_floats
+#define GREATEST rt_greatest
 #include "attention_loops.h"
 #define T double
 #define N(name) name##_f64
-#define EXPS exps_f64
+#define EXPS rt_exps_f64
+#define SUM rt_sum_f64
+#define GREATEST rt_greatest_f64
 #include "attention_loops.h"
 RT_SMALL
 

@@ -2,33 +2,41 @@
 
 #include "exp_loops.h"
 
+/* Row i of a batch element's scores, masked */
+static void
+N(mask_row)(const Attend *g, int64_t batch, int64_t i, T *s)
+{
+	const int64_t at = g->mask ? g->mask_offset[batch] + i * g->mask_row : 0;
+
+	for (int64_t j = i + 1; j < g->n && g->causal; j++)
+		s[j] = -INFINITY;
+	for (int64_t j = 0; j < g->n && g->mask && g->additive; j++)
+		s[j] += ((const T *)g->mask)[at + j * g->mask_col];
+	for (int64_t j = 0; j < g->n && g->mask && !g->additive; j++)
+		s[j] = ((const uint8_t *)g->mask)[at + j * g->mask_col] ? s[j] : -INFINITY;
+}
+
 /* s (rows, n): scaled, masked, and made a distribution; a row that is masked out gets `empty` */
 static void
 N(score_rows)(const Attend *g, int64_t batch, T *s, T empty)
 {
 	for (int64_t i = 0; i < g->rows; i++, s += g->n) {
-		T top = -INFINITY, part;
+		T top, part;
 
-		for (int64_t j = 0; j < g->n; j++) {
+		for (int64_t j = 0; j < g->n; j++)
 			s[j] *= (T)g->scale;
-			if (g->causal && j > i)
-				s[j] = -INFINITY;
-			if (g->mask) {
-				int64_t at = g->mask_offset[batch] + i * g->mask_row + j * g->mask_col;
-
-				if (!g->additive)
-					s[j] = ((const uint8_t *)g->mask)[at] ? s[j] : -INFINITY;
-				else
-					s[j] += ((const T *)g->mask)[at];
-			}
-			top = s[j] > top || isnan(s[j]) ? s[j] : top;
-		}
+		N(mask_row)(g, batch, i, s);
+		top = GREATEST(s, g->n);
 		part = 1 / N(exp_row)(s, s, g->n, top);
 		for (int64_t j = 0; j < g->n; j++)
-			s[j] = top == -INFINITY ? empty : s[j] * part;
+			s[j] *= part;
+		for (int64_t j = 0; j < g->n && top == -INFINITY; j++)
+			s[j] = empty;
 	}
 }
 
+#undef SUM
+#undef GREATEST
 #undef T
 #undef N
 #undef EXPS

@@ -1,25 +1,19 @@
 /* rt/ops/exp_loops.h - the exponentials of a row and their sum for one element type T; N(name) is the function's name
- * for it, EXPS its exponentials, in place */
+ * for it, EXPS(y, x, n, top): y = exp(x - top), SUM(n, x): a sum */
 
-/* exp(x - top) of n elements, into y if that is not null */
+/* exp(x - top) of n elements, into y if that is not null, which may be x */
 static T
 N(exp_row)(const T *x, T *y, int64_t n, T top)
 {
-	T e[EXP_CHUNK], sum[EXP_CHUNK] = { 0 };
+	T e[EXP_CHUNK];
+	double sum = 0;
 
 	for (int64_t at = 0; at < n; at += EXP_CHUNK) {
 		const int64_t some = n - at < EXP_CHUNK ? n - at : EXP_CHUNK;
+		T *to = y ? y + at : e;
 
-		for (int64_t j = 0; j < some; j++)
-			e[j] = x[at + j] - top;
-		EXPS(e, some);
-		for (int64_t j = 0; j < some; j++)
-			sum[j] += e[j];
-		if (y)
-			memcpy(y + at, e, (size_t)some * sizeof(T));
+		EXPS(to, x + at, some, top);
+		sum += SUM(some, to);
 	}
-	for (int64_t half = EXP_CHUNK / 2; half; half /= 2)
-		for (int64_t j = 0; j < half; j++)
-			sum[j] += sum[j + half];
-	return sum[0];
+	return (T)sum;
 }

@@ -164,14 +164,14 @@ fold_lying(const Job *j, FoldState *s, const char *p, int64_t width)
 {
 	const Reduce *r = j->r;
 	const Axes *f = &j->folded;
-	const int64_t size = rt_dtypes[r->as].bytes, most = width > 1 && r->tile ? FOLD_ROWS : FOLD_BLOCK;
+	const int64_t size = rt_dtypes[r->as].bytes, most = j->width > 1 && r->tile ? FOLD_ROWS : FOLD_BLOCK;
 	int64_t index[RT_MAX_RANK] = { 0 };
 
 	for (int64_t at = 0, n; at < f->count; at += n) {
 		n = f->dims[0] - index[0];
 		if (n > most)
 			n = most;
-		if (width > 1 && r->tile && j->kept.stride[0] == size)
+		if (j->width > 1 && r->tile && j->kept.stride[0] == size)
 			r->tile(s, width, n, p, f->stride[0] / size);
 		else
 			for (int64_t k = 0; k < width; k++)
@@ -209,7 +209,7 @@ fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
 	_Alignas(64) char block[FOLD_BLOCK * ELEM_MAX];
 	const Reduce *r = j->r;
 	const Axes *f = &j->folded;
-	const int64_t size = rt_dtypes[r->as].bytes, all = FOLD_BLOCK / width, rows = all < FOLD_ROWS ? all : FOLD_ROWS;
+	const int64_t size = rt_dtypes[r->as].bytes, rows = FOLD_BLOCK / FOLD_WIDTH;  /* of any width: the same sums */
 	int64_t index[RT_MAX_RANK] = { 0 };
 
 	for (int64_t at = 0, n; at < f->count; at += n) {
@@ -245,6 +245,26 @@ finish(const Job *j, const FoldState *s, int64_t at, int64_t width)
 	}
 }
 
+/* `width` results from `base` on, which is at index[] of the kept dims; on to what is behind them */
+static const char *
+fold_some(const Job *j, FoldState *s, const char *base, int64_t *index, int64_t width)
+{
+	const int64_t together = j->width > 1 ? width : 1;
+
+	for (int64_t k = 0; k < width; k++)
+		s[k] = j->r->start;
+	for (int64_t k = 0; k < width; k += together) {
+		if (j->lying)
+			fold_lying(j, s + k, base, together);
+		else if (j->width == 1)
+			fold_rows(j, s + k, base);
+		else
+			fold_tile(j, s + k, base, together);
+		base += axes_step(&j->kept, together, index);
+	}
+	return base;
+}
+
 static void
 run_part(void *arg, int64_t begin, int64_t end)
 {
@@ -255,21 +275,11 @@ run_part(void *arg, int64_t begin, int64_t end)
 
 	base += axes_seek(&j->kept, begin, index);
 	for (int64_t at = begin; at < end; at += width) {
-		width = j->kept.dims[0] - index[0];
-		if (width > j->width)
-			width = j->width;
-		if (width > end - at)
-			width = end - at;
-		for (int64_t k = 0; k < width; k++)
-			s[k] = j->r->start;
-		if (j->lying)
-			fold_lying(j, s, base, width);
-		else if (width == 1)
-			fold_rows(j, s, base);
-		else
-			fold_tile(j, s, base, width);
+		width = end - at < FOLD_WIDTH ? end - at : FOLD_WIDTH;
+		if (j->width > 1 && width > j->kept.dims[0] - index[0])
+			width = j->kept.dims[0] - index[0];
+		base = fold_some(j, s, base, index, width);
 		finish(j, s, at, width);
-		base += axes_step(&j->kept, width, index);
 	}
 }
 
@@ -287,7 +297,7 @@ reduce_run(RtCx *cx, const Reduce *r)
 		return;
 	j.width = j.folded.count > 1 && j.kept.stride[0] && (j.kept.stride[0] < j.folded.stride[0] ||
 		j.folded.stride[0] == 0) ? FOLD_WIDTH : 1;
-	j.lying = r->in->dtype == r->as && (j.folded.n == 1 || j.folded.dims[0] >= FOLD_WIDTH);
+	j.lying = r->in->dtype == r->as && (j.folded.n == 1 || j.folded.dims[0] >= FOLD_RUN);
 	grain = 32768 / (j.folded.count ? j.folded.count : 1);
 	rt_parallel(cx, j.kept.count, grain ? grain : 1, run_part, &j);
 }

@@ -19,32 +19,74 @@ typedef struct Softmax {
 	bool log;
 } Softmax;
 
-enum { BLOCK = 32, EXP_CHUNK = 64 };
+enum { BLOCK = 64, EXP_CHUNK = 512 };
 
 RT_FAST
 void
-rt_exps(float *x, int64_t n)
+rt_exps(float *y, const float *x, int64_t n, float top)
 {
 	for (int64_t i = 0; i < n; i++)
-		x[i] = v_expf(x[i]);
+		y[i] = v_expf(x[i] - top);
+}
+
+/* By the bits, as integers in the same order, whose greatest is found many at a time. */
+float
+rt_greatest(const float *x, int64_t n)
+{
+	int32_t most = INT32_MIN, size = 0;
+	union { int32_t i; float f; } top;
+
+	for (int64_t i = 0; i < n; i++) {
+		union { float f; int32_t i; } v = { x[i] };
+		const int32_t key = v.i ^ (v.i >> 31 & INT32_MAX);
+
+		most = key > most ? key : most;
+		size = (v.i & INT32_MAX) > size ? v.i & INT32_MAX : size;
+	}
+	top.i = most ^ (most >> 31 & INT32_MAX);
+	return size > 0x7f800000 ? NAN : n ? top.f : -INFINITY;
 }
 
 #define T float
 #define N(name) name##_f32
 #define EXPS rt_exps
+#define SUM rt_sum_floats
+#define GREATEST rt_greatest
 #define LOG logf
 #include "nn_loops.h"
 RT_SMALL
-static void
-exps_f64(double *x, int64_t n)
+void
+rt_exps_f64(double *y, const double *x, int64_t n, double top)
 {
 	for (int64_t i = 0; i < n; i++)
-		x[i] = exp(x[i]);
+		y[i] = exp(x[i] - top);
+}
+
+double
+rt_sum_f64(int64_t n, const double *x)
+{
+	double sum = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		sum += x[i];
+	return sum;
+}
+
+double
+rt_greatest_f64(const double *x, int64_t n)
+{
+	double top = -INFINITY;
+
+	for (int64_t i = 0; i < n; i++)
+		top = x[i] > top || x[i] != x[i] ? x[i] : top;
+	return top;
 }
 
 #define T double
 #define N(name) name##_f64
-#define EXPS exps_f64
+#define EXPS rt_exps_f64
+#define SUM rt_sum_f64
+#define GREATEST rt_greatest_f64
 #define LOG log
 #include "nn_loops.h"
 
@@ -560,8 +602,14 @@ pad_line(const Pad *g, const char *x, char *y, int64_t es)
 	const int64_t step = g->self->strides[last] * es, *from = g->from[last];
 
 	for (int64_t o = 0, n; o < g->dims[last]; o += n, y += n * es) {
+		const char *s = from[o] < 0 ? g->fill : x + from[o] * step;
+
 		n = g->run[o];
-		rt_copy_bytes(y, from[o] < 0 ? g->fill : x + from[o] * step, (size_t)(n * es));
+		switch (n * es) {                        /* edges are short */
+		case 4:  memcpy(y, s, 4); break;
+		case 8:  memcpy(y, s, 8); break;
+		default: rt_copy_bytes(y, s, (size_t)(n * es));
+		}
 	}
 }
 

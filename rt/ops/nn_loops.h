@@ -1,36 +1,7 @@
-/* rt/ops/nn_loops.h - softmax of one element type T; N(name) is a function's name for it, EXPS and LOG its functions */
+/* rt/ops/nn_loops.h - softmax of one element type T; N(name) is a function's name for it, EXPS, SUM (exp_loops.h),
+ * GREATEST(x, n), a NaN or the greatest, and LOG its functions */
 
 #include "exp_loops.h"
-
-/* A NaN, or the greatest. */
-static T
-N(greatest)(const T *x, int64_t n)
-{
-	enum { LANES = 16 };
-	T part[LANES], top = -INFINITY;
-	int nan[LANES] = { 0 };
-	int64_t i = 0;
-
-	for (int k = 0; k < LANES; k++)
-		part[k] = top;
-	for (; i + LANES <= n; i += LANES)
-		for (int k = 0; k < LANES; k++) {
-			const T v = x[i + k];
-
-			part[k] = v > part[k] ? v : part[k];
-			nan[k] |= v != v;
-		}
-	for (; i < n; i++) {
-		part[0] = x[i] > part[0] ? x[i] : part[0];
-		nan[0] |= x[i] != x[i];
-	}
-	for (int k = 0; k < LANES; k++) {
-		if (nan[k])
-			return NAN;
-		top = part[k] > top ? part[k] : top;
-	}
-	return top;
-}
 
 /* Neighbouring elements, of which row i has g->dim */
 static void
@@ -41,7 +12,7 @@ N(softmax_rows)(void *arg, int64_t begin, int64_t end)
 	for (int64_t i = begin; i < end; i++) {
 		const T *x = (const T *)g->x + i * g->dim;
 		T *y = (T *)g->y + i * g->dim, sum;
-		const T top = N(greatest)(x, g->dim);
+		const T top = GREATEST(x, g->dim);
 
 		sum = N(exp_row)(x, g->log ? 0 : y, g->dim, top);
 		sum = g->log ? LOG(sum) : 1 / sum;
@@ -76,26 +47,28 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 				top[j] = ((v > top[j]) | (v != v)) ? v : top[j];
 			}
 		for (int64_t d = 0; d < g->dim; d++) {
+			T *to = g->log ? e : y + d * g->inner;
+
 			for (int64_t j = 0; j < width; j++)
-				e[j] = x[d * g->inner + j] - top[j];
-			EXPS(e, width);
+				to[j] = x[d * g->inner + j] - top[j];
+			EXPS(to, to, width, 0);
 			for (int64_t j = 0; j < width; j++)
-				sum[j] += e[j];
-			if (!g->log)
-				memcpy(y + d * g->inner, e, (size_t)width * sizeof(T));
+				sum[j] += to[j];
 		}
-		for (int64_t j = 0; j < width && g->log; j++)
-			sum[j] = LOG(sum[j]);
+		for (int64_t j = 0; j < width; j++)
+			sum[j] = g->log ? LOG(sum[j]) : 1 / sum[j];
 		for (int64_t d = 0; d < g->dim && g->log; d++)
 			for (int64_t j = 0; j < width; j++)
 				y[d * g->inner + j] = x[d * g->inner + j] - top[j] - sum[j];
 		for (int64_t d = 0; d < g->dim && !g->log; d++)
 			for (int64_t j = 0; j < width; j++)
-				y[d * g->inner + j] /= sum[j];
+				y[d * g->inner + j] *= sum[j];
 	}
 }
 
 #undef T
 #undef N
 #undef EXPS
+#undef SUM
+#undef GREATEST
 #undef LOG

@@ -7,6 +7,7 @@
 
 #include "quant.h"
 #include "reduce.h"
+#include "wide.h"
 
 RT_FAST
 
@@ -48,25 +49,48 @@ sum_block(int64_t n, const double *x, int64_t stride)
 	return s[0] + s[1] + (s[2] + s[3]);
 }
 
+#ifdef WIDE
+/* The sum of all n / WIDE vectors, in lanes */
+static void
+sum_wide(int64_t n, const float *x, float part[WIDE])
+{
+	WideF a = { 0 }, b = a, c = a, d = a;
+	int64_t i = 0;
+
+	for (; i + 4 * WIDE <= n; i += 4 * WIDE) {
+		a += *(const WideF *)(x + i);
+		b += *(const WideF *)(x + i + WIDE);
+		c += *(const WideF *)(x + i + 2 * WIDE);
+		d += *(const WideF *)(x + i + 3 * WIDE);
+	}
+	for (; i + WIDE <= n; i += WIDE)
+		a += *(const WideF *)(x + i);
+	*(WideF *)part = a + b + (c + d);
+}
+#endif
+
 /* n: at most FOLD_BLOCK. */
 static double
 sum_floats(int64_t n, const float *x, int64_t stride)
 {
-	enum { LANES = 32 };
-	float part[LANES] = { 0 };
 	double sum = 0;
 	int64_t i = 0;
 
-	for (; stride == 1 && i + LANES <= n; i += LANES)
-		RT_UNROLL
-		for (int k = 0; k < LANES; k++)
-			part[k] += x[i + k];
-	for (int half = LANES / 2; half >= 4 && i; half /= 2)
-		for (int k = 0; k < half; k++)
-			part[k] += part[k + half];
+#ifdef WIDE
+	if (stride == 1 && n >= WIDE) {
+		float part[WIDE];
+
+		sum_wide(n, x, part);
+		for (int half = WIDE / 2; half >= 4; half /= 2)
+			for (int k = 0; k < half; k++)
+				part[k] += part[k + half];
+		sum = ((double)part[0] + part[1]) + ((double)part[2] + part[3]);
+		i = n / WIDE * WIDE;
+	}
+#endif
 	for (; i < n; i++)
 		sum += x[i * stride];
-	return sum + ((double)part[0] + part[1]) + ((double)part[2] + part[3]);
+	return sum;
 }
 
 double
@@ -99,13 +123,22 @@ sum_tile_f32(FoldState *s, int64_t width, int64_t n, const void *x, int64_t row)
 {
 	const float *p = x;
 	float sum[FOLD_WIDTH] = { 0 };
+	int64_t done = 0;
 
-	for (int64_t i = 0; i < n && width == FOLD_WIDTH; i++)
-		RT_UNROLL
-		for (int k = 0; k < FOLD_WIDTH; k++)
-			sum[k] += p[i * row + k];
-	for (int64_t i = 0; i < n && width != FOLD_WIDTH; i++)
-		for (int64_t k = 0; k < width; k++)
+#ifdef WIDE
+	for (; done + 2 * WIDE <= width; done += 2 * WIDE) {
+		WideF a = { 0 }, b = a;
+
+		for (int64_t i = 0; i < n; i++) {
+			a += *(const WideF *)(p + i * row + done);
+			b += *(const WideF *)(p + i * row + done + WIDE);
+		}
+		*(WideF *)(sum + done) = a;
+		*(WideF *)(sum + done + WIDE) = b;
+	}
+#endif
+	for (int64_t i = 0; i < n && done < width; i++)
+		for (int64_t k = done; k < width; k++)
 			sum[k] += p[i * row + k];
 	for (int64_t k = 0; k < width; k++)
 		add_compensated(s[k].f, (double)sum[k]);
@@ -267,17 +300,17 @@ static void
 logsumexp_f32(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
 {
 	const float *p = x;
-	float e[FOLD_BLOCK], top = (float)s->f[0];
+	float e[FOLD_BLOCK], top = (float)s->f[0], most;
 
 	(void)arg, (void)at;
-	for (int64_t i = 0; i < n; i++)
-		if (p[i * stride] > top || p[i * stride] != p[i * stride])
-			top = p[i * stride];
+	for (int64_t i = 0; i < n && stride != 1; i++)
+		e[i] = p[i * stride];
+	p = stride != 1 ? e : p;
+	most = rt_greatest(p, n);
+	top = most > top || most != most ? most : top;
 	if (!logsumexp_top(s, (double)top))
 		return;
-	for (int64_t i = 0; i < n; i++)
-		e[i] = p[i * stride] - top;
-	rt_exps(e, n);
+	rt_exps(e, p, n, top);
 	s->f[1] += sum_floats(n, e, 1);
 }
 

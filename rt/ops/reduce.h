@@ -9,9 +9,10 @@
 #include "kernel.h"
 
 enum {
-	FOLD_WIDTH = 32,        /* neighbours that are folded together, at most */
+	FOLD_WIDTH = 64,        /* results that are folded together, at most */
 	FOLD_BLOCK = 1024,      /* elements that a FoldFn gets at most */
 	FOLD_ROWS = 128,        /* and a FoldTile of each neighbour */
+	FOLD_RUN = 32,          /* elements one after the other that are worth a call */
 };
 
 typedef struct FoldState {
