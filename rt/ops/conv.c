@@ -3,10 +3,12 @@
  *
  * One geometry (Conv) of three spatial dims serves all: missing dims are leading ones.  Forward: for each image and
  * group the taps under a chunk of output rows are gathered into a column matrix (in/groups * taps, points), which the
- * weight (out/groups, in/groups * taps) multiplies.  The adjoint (transposed convolution, gradient of the input)
+ * weight (out/groups, in/groups * taps) multiplies; floats whose rows are not short go without it (conv_direct.c).
+ * The adjoint (transposed convolution, gradient of the input)
  * multiplies by the weight's transpose and scatters the columns back.  With one input channel per group the planes are
  * summed directly; a 1x1 convolution without padding needs no columns.  A complex convolution is four real ones.
  */
+#include "conv.h"
 #include "dense.h"
 #include "gemm.h"
 
@@ -14,17 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BY_TEXT = 80 };
-
-typedef void Body(void *, int64_t, int64_t);
-
-typedef struct Conv {
-	int     nd;            /* spatial dims of the caller: 1, 2, 3 */
-	int64_t n, cin, cout, groups;
-	int64_t in[3], out[3], k[3], s[3], p[3], d[3];   /* p: before the first; what is after follows from out */
-	int64_t taps, in_plane, out_plane;
-	Body *const *scatter;  /* scatter_taps, set by whom the adjoint may be asked of: a program links it only then */
-} Conv;
+enum { BY_TEXT = 80, DIRECT_WIDTH = 12 };
 
 typedef struct Tap {
 	int64_t channel, at[3];          /* of the group; offset of the tap in k */
@@ -42,7 +34,7 @@ typedef struct Depthwise {
 	void *x, *w, *y;
 } Depthwise;
 
-enum { CHUNK = 1 << 21 };                /* elements of a column matrix */
+enum { CHUNK = 1 << 17 };                /* elements of a column matrix: they stay in a cache */
 
 static int64_t
 ceil_div(int64_t a, int64_t b)
@@ -83,6 +75,9 @@ row_under(const Conv *g, const Tap *tap, int64_t r)
 RT_FAST
 #define T float
 #define N(name) name##_f32
+#ifdef WIDE
+#define DIRECT
+#endif
 #include "conv_loops.h"
 RT_SMALL
 #define T double
@@ -95,7 +90,12 @@ RT_SMALL
 
 static Body *const gather_taps[] = { gather_taps_f32, gather_taps_i64, gather_taps_i64 };      /* moves bits */
 static Body *const scatter_taps[] = { scatter_taps_f32, scatter_taps_f64, scatter_taps_i64 };
+#ifdef WIDE
+static Body *const depthwise[] = { NULL, depthwise_f64, depthwise_i64 };
+#else
 static Body *const depthwise[] = { depthwise_f32, depthwise_f64, depthwise_i64 };
+#define conv_direct(cx, g, x, w, y) RT_OK
+#endif
 
 static int
 which(RtDtype ct)
@@ -180,6 +180,18 @@ product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, 
 	return status;
 }
 
+/* Without columns: not where rows are so short that much of a vector would be lost. */
+static bool
+is_direct(const Conv *g)
+{
+#ifdef WIDE
+	return !is_pointwise(g) && (g->out[2] >= DIRECT_WIDTH || (g->cin == g->groups && g->groups > 1));
+#else
+	(void)g;
+	return false;
+#endif
+}
+
 /* The product of all images and groups; the result has been initialised. */
 static int
 convolve(RtCx *cx, const Conv *g, RtDtype ct, Pass what, void *x, void *w, void *y)
@@ -191,6 +203,8 @@ convolve(RtCx *cx, const Conv *g, RtDtype ct, Pass what, void *x, void *w, void 
 
 	if (depth == 0 || g->n * g->cout * g->out_plane == 0)
 		return RT_OK;
+	if (what == FORWARD && ct == RT_f32 && is_direct(g))
+		return conv_direct(cx, g, x, w, y);
 	if (g->cin == g->groups && g->groups > 1 && what == FORWARD) {
 		Depthwise a = { g, x, w, y };
 

@@ -1,5 +1,5 @@
 /* rt/ops/conv_loops.h - the loops of conv.c for one element type T; N(name) is the function's name for it. MOVED: the
- * loops that only move elements exist already, for another type of this size. */
+ * loops that only move elements exist already, for another type of this size; DIRECT: conv_direct.c has depthwise ones. */
 
 #ifndef MOVED
 
@@ -36,9 +36,12 @@ N(gather_taps)(void *arg, int64_t begin, int64_t end)
 static void
 N(fill_planes)(T *y, const T *bias, int64_t n, int64_t channels, int64_t plane)
 {
-	for (int64_t i = 0; i < n * channels; i++)
+	for (int64_t i = 0; i < n * channels; i++) {
+		const T value = bias ? bias[i % channels] : 0;
+
 		for (int64_t j = 0; j < plane; j++)
-			y[i * plane + j] = bias ? bias[i % channels] : 0;
+			y[i * plane + j] = value;
+	}
 }
 
 #endif
@@ -64,6 +67,8 @@ N(scatter_taps)(void *arg, int64_t begin, int64_t end)
 		}
 	}
 }
+
+#ifndef DIRECT
 
 /* Planes of a convolution with one input channel per group; forward: y += w x, else x += w y. */
 static void
@@ -98,6 +103,8 @@ N(depthwise)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
+#endif
+
 /* a (channels) = sums of y (n, channels, plane) */
 static void
 N(sum_planes)(const T *y, T *a, int64_t n, int64_t channels, int64_t plane)
@@ -115,3 +122,4 @@ N(sum_planes)(const T *y, T *a, int64_t n, int64_t channels, int64_t plane)
 #undef T
 #undef N
 #undef MOVED
+#undef DIRECT

@@ -1,0 +1,282 @@
+/* rt/ops/conv_direct.c - convolutions of floats without columns
+ *
+ * Rows of the image are copied with their padding, each as `stride` phases, so that neighbouring results read
+ * neighbouring elements whatever the stride is.  A tile of some channels by some columns of results is summed in
+ * registers over the taps of a block of input channels, then added to the result.
+ */
+#include "conv.h"
+
+#include <string.h>
+
+#ifdef WIDE
+
+enum {
+	ROW_TAPS = 64,                   /* taps over a row of results that are summed at once */
+	RUN = 320,                       /* products of one sum, about */
+	ROOM = 1 << 17,                  /* floats of copied rows, about */
+	MANY = 8,                        /* groups of all images that threads share; of fewer they share each */
+	COLUMNS = 16,                    /* of results in a tile, */
+	TILE = WIDE / 2                  /* and channels: eight vectors of sums */
+};
+
+/* Rows of the image from a result's first one on, and where its elements begin in a copied row */
+typedef struct Tap { int64_t z, y, column; } Tap;
+
+/* Some rows of results of one image and group. */
+typedef struct Direct {
+	const Conv  *g;
+	const Tap   *tap;                /* (k) */
+	const float *x, *w;              /* (cin / groups, in), (cout / groups, cin / groups, k) */
+	float       *y;                  /* (cout / groups, out) */
+	float       *copy;               /* (cin / groups, rows from `top` on, stride, width) */
+	int64_t      top, rows, width;   /* rows of the image, in[0] * in[1], that are copied */
+	int64_t      first, last;        /* rows of results, out[0] * out[1] */
+} Direct;
+
+/* Channels [begin, end) of the copy */
+static void
+copy_rows(void *arg, int64_t begin, int64_t end)
+{
+	const Direct *d = arg;
+	const Conv *g = d->g;
+	const int64_t s = g->s[2], row = s * d->width, in = g->in[2];
+
+	memset(d->copy + begin * d->rows * row, 0, sizeof(float) * (end - begin) * d->rows * row);
+	for (int64_t i = begin * d->rows; i < end * d->rows; i++) {
+		const float *x = d->x + i / d->rows * g->in_plane + (d->top + i % d->rows) * in;
+
+		for (int64_t phase = 0; phase < s; phase++) {
+			/* place o of it is x[o * s + phase - p] */
+			const int64_t shift = phase - g->p[2];
+			const int64_t from = shift < 0 ? (-shift + s - 1) / s : 0;
+			float *to = d->copy + i * row + phase * d->width;
+
+			if (s == 1 && from < d->width && in > from + shift)
+				memcpy(to + from, x + from + shift, sizeof(float) *
+				       (in - from - shift < d->width - from ? in - from - shift : d->width - from));
+			for (int64_t o = from; s > 1 && o < d->width && o * s + shift < in; o++)
+				to[o] = x[o * s + shift];
+		}
+	}
+}
+
+/* Taps in the image over a row of results: which, and where their elements begin in a channel of the copy. */
+typedef struct Taps { int n; int64_t at[ROW_TAPS], from[ROW_TAPS]; } Taps;
+
+/* From tap t on, as many as there is room for: which is next */
+static int64_t
+taps_over(const Direct *d, int64_t r, int64_t t, Taps *l)
+{
+	const Conv *g = d->g;
+	const int64_t z = r / g->out[1] * g->s[0] - g->p[0], y = r % g->out[1] * g->s[1] - g->p[1];
+
+	for (l->n = 0; t < g->taps && l->n < ROW_TAPS; t++) {
+		const int64_t at = z + d->tap[t].z, row = y + d->tap[t].y;
+
+		if (at < 0 || at >= g->in[0] || row < 0 || row >= g->in[1])
+			continue;
+		l->at[l->n] = t;
+		l->from[l->n++] = (at * g->in[1] + row - d->top) * g->s[2] * d->width + d->tap[t].column;
+	}
+	return t;
+}
+
+/* y += sum, as many of COLUMNS as n says: a call, so that it is not there with every loop */
+static void
+add_columns(float *y, const float *sum, int64_t n)
+{
+	for (int64_t k = 0; k < n && k < COLUMNS; k++)
+		y[k] += sum[k];
+}
+
+RT_FAST
+
+/* Channels from c on, of which `some` are there, of row r over input channels [from, to) */
+typedef struct Sums { int64_t r, c, some, from, to; } Sums;
+
+/* R of these channels in columns from o on, as long as there are some of each C times COLUMNS; where the rest begins */
+#define ROWS(name, R, C) \
+	static int64_t \
+	name(const Direct *d, const Taps *l, const Sums *p, int64_t o) \
+	{ \
+		enum { V = C * COLUMNS / WIDE }; \
+		const Conv *g = d->g; \
+		const int64_t depth = g->cin / g->groups * g->taps, channel = d->rows * g->s[2] * d->width; \
+		const float *w[R]; \
+		\
+		for (int i = 0; i < R; i++) \
+			w[i] = d->w + (p->c + (i < p->some ? i : 0)) * depth; \
+		for (; o + (C - 1) * COLUMNS < g->out[2]; o += C * COLUMNS) { \
+			float *y = d->y + p->c * g->out_plane + p->r * g->out[2] + o; \
+			WideF sum[R][V]; \
+			\
+			RT_UNROLL \
+			for (int i = 0; i < R * V; i++) \
+				sum[i / V][i % V] = (WideF){ 0 }; \
+			for (int64_t k = p->from; k < p->to; k++) \
+				for (int t = 0; t < l->n; t++) { \
+					const float *x = d->copy + k * channel + l->from[t] + o; \
+					const int64_t at = k * g->taps + l->at[t]; \
+					\
+					RT_UNROLL \
+					for (int j = 0; j < V; j++) \
+						RT_UNROLL \
+						for (int i = 0; i < R; i++) \
+							sum[i][j] += w[i][at] * *(const WideF *)(x + j * WIDE); \
+				} \
+			for (int i = 0; i < p->some; i++) \
+				for (int j = 0; j < C; j++) \
+					add_columns(y + i * g->out_plane + j * COLUMNS, \
+						    (const float *)&sum[i][j * V / C], g->out[2] - o - j * COLUMNS); \
+		} \
+		return o; \
+	}
+ROWS(tile, TILE, 1)
+ROWS(one, 1, 1)
+#if WIDE > 4
+ROWS(four, 1, 4)
+#else
+#define four(d, l, p, o) (o)
+#endif
+#undef ROWS
+
+RT_SMALL
+
+/* Tasks: blocks of channels by rows */
+static void
+run_tasks(void *arg, int64_t begin, int64_t end)
+{
+	const Direct *d = arg;
+	const Conv *g = d->g;
+	const int64_t og = g->cout / g->groups, cg = g->cin / g->groups, rows = d->last - d->first;
+	const int64_t run = RUN / g->taps > 0 ? RUN / g->taps : 1;
+
+	for (int64_t i = begin; i < end; i++) {
+		const int64_t c = i / rows * TILE, some = og - c < TILE ? og - c : TILE, r = d->first + i % rows;
+		Taps l;
+
+		for (int64_t t = 0; t < g->taps;) {
+			t = taps_over(d, r, t, &l);
+			for (int64_t k = 0; k < cg; k += run) {
+				const Sums p = { r, c, some, k, k + run < cg ? k + run : cg };
+
+				if (some == 1)
+					one(d, &l, &p, four(d, &l, &p, 0));
+				else
+					tile(d, &l, &p, 0);
+			}
+		}
+	}
+}
+
+/* Rows of the image under rows [first, last) of results */
+static void
+rows_under(Direct *d)
+{
+	const Conv *g = d->g;
+	int64_t end;
+
+	d->top = 0;
+	d->rows = g->in[0] * g->in[1];
+	if (g->in[0] != 1 || g->out[0] != 1)
+		return;
+	d->top = d->first * g->s[1] - g->p[1];
+	end = (d->last - 1) * g->s[1] - g->p[1] + (g->k[1] - 1) * g->d[1] + 1;
+	d->top = d->top < 0 ? 0 : d->top > g->in[1] ? g->in[1] : d->top;
+	end = end > g->in[1] ? g->in[1] : end;
+	d->rows = end > d->top ? end - d->top : 0;
+}
+
+/* How convolutions are cut: rows of results whose copied rows stay in a cache, floats of these. */
+typedef struct Cut { Direct d; int64_t step, room; bool failed; } Cut;
+
+static void
+run_body(RtCx *cx, int64_t n, int64_t grain, Body *body, Direct *d)
+{
+	if (cx)
+		rt_parallel(cx, n, grain, body, d);
+	else
+		body(d, 0, n);
+}
+
+/* Image and group i; cx null: on this thread alone. */
+static void
+convolve(RtCx *cx, const Cut *cut, Direct *d, int64_t i)
+{
+	const Conv *g = d->g;
+	const int64_t og = g->cout / g->groups, cg = g->cin / g->groups, all = g->out[0] * g->out[1];
+	const int64_t work = g->out[2] * cg * g->taps * TILE;
+
+	d->x = cut->d.x + i * cg * g->in_plane;
+	d->w = cut->d.w + i % g->groups * og * cg * g->taps;
+	d->y = cut->d.y + i * og * g->out_plane;
+	for (int64_t r = 0; r < all; r += cut->step) {
+		d->first = r;
+		d->last = r + cut->step < all ? r + cut->step : all;
+		rows_under(d);
+		run_body(cx, cg, 1 + 20000 / (d->rows * d->width * g->s[2] + 1), copy_rows, d);
+		run_body(cx, (og + TILE - 1) / TILE * (d->last - d->first), 1 + 100000 / work, run_tasks, d);
+	}
+}
+
+static void
+run_groups(void *arg, int64_t begin, int64_t end)
+{
+	Cut *cut = arg;
+	Direct d = cut->d;
+
+	d.copy = rt_mem(cut->room * (int64_t)sizeof(float));
+	if (!d.copy)
+		cut->failed = true;
+	for (int64_t i = begin; i < end && d.copy; i++)
+		convolve(NULL, cut, &d, i);
+	rt_mem_back(d.copy);
+}
+
+static const Tap *
+list_taps(RtCx *cx, const Conv *g, int64_t width)
+{
+	Tap *tap = rt_scratch(cx, g->taps * (int64_t)sizeof *tap);
+
+	for (int64_t t = 0; t < g->taps && tap; t++) {
+		const int64_t x = t % g->k[2] * g->d[2], rest = t / g->k[2];
+
+		tap[t] = (Tap){ rest / g->k[1] * g->d[0], rest % g->k[1] * g->d[1], x % g->s[2] * width + x / g->s[2] };
+	}
+	return tap;
+}
+
+int
+conv_direct(RtCx *cx, const Conv *g, const float *x, const float *w, float *y)
+{
+	const int64_t cg = g->cin / g->groups, s = g->s[2], all = g->out[0] * g->out[1], count = g->n * g->groups;
+	const int64_t width = (g->out[2] + COLUMNS - 1) / COLUMNS * COLUMNS + (g->k[2] - 1) * g->d[2] / s;
+	const int64_t row = cg * s * width, reach = (g->k[1] - 1) * g->d[1] + 1;
+	int64_t step = (ROOM / row - reach) / g->s[1] + 1, rows = g->in[0] * g->in[1];
+	Cut cut = { .d = { .g = g, .x = x, .w = w, .y = y, .width = width, .tap = list_taps(cx, g, width) } };
+	Direct d;
+
+	step = step < 4 ? 4 : step;
+	if (g->in[0] != 1 || g->out[0] != 1 || step > all)
+		step = all;
+	else if ((step - 1) * g->s[1] + reach < rows)
+		rows = (step - 1) * g->s[1] + reach;
+	cut.step = step;
+	cut.room = rows * row + COLUMNS;
+	if (!cut.d.tap)
+		return RT_ERROR;
+	if (count >= MANY) {
+		const int64_t work = g->cout / g->groups * cg * g->taps * g->out_plane;
+
+		rt_parallel(cx, count, 1 + 100000 / work, run_groups, &cut);
+		return cut.failed ? rt_raise(cx, "out of memory") : RT_OK;
+	}
+	d = cut.d;
+	if (!(d.copy = rt_scratch(cx, cut.room * (int64_t)sizeof(float))))
+		return RT_ERROR;
+	for (int64_t i = 0; i < count; i++)
+		convolve(cx, &cut, &d, i);
+	return RT_OK;
+}
+
+#endif
