@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { RUN_LEAST = 4 };
+
 typedef struct Window { int64_t lo[3], hi[3], divisor, by[3]; } Window;   /* by: what divides an average, in turn */
 
 /* Of the output at (z, y, x). */
@@ -33,29 +35,100 @@ window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 	return w;
 }
 
+/* Results of a row of the last dim that are done together begin there. */
+static inline bool
+begins_run(const Pool *g, int64_t x)
+{
+	return x == g->run.first && g->run.n;
+}
+
+/* The longest run of windows as wide as the middle one, and as far from each other. */
+static void
+find_run(Pool *g)
+{
+	const int64_t n = g->out[2], *lo = g->lo[2], *hi = g->hi[2], *count = g->count[2];
+	int64_t at = (n - 1) / 2, first = at, last = at + 1;
+
+	g->run.n = 0;
+	if (n < RUN_LEAST)
+		return;
+	g->run.s = lo[at + 1] - lo[at];
+#define ALIKE(a, b) (lo[b] - lo[a] == g->run.s && hi[b] - hi[a] == g->run.s && count[a] == count[b])
+	while (first > 0 && ALIKE(first - 1, first))
+		first--;
+	while (last < n && ALIKE(last - 1, last))
+		last++;
+#undef ALIKE
+	if (last - first < RUN_LEAST || g->run.s < 1)
+		return;
+	g->run.first = first;
+	g->run.n = last - first;
+}
+
 /* Outputs of a plane in order: o is (oz, oy, ox) */
 #define EACH_OUTPUT(g, o) \
 	for (int64_t o = 0, oz = 0; oz < (g)->out[0]; oz++) \
 		for (int64_t oy = 0; oy < (g)->out[1]; oy++) \
 			for (int64_t ox = 0; ox < (g)->out[2]; ox++, o++)
 
+#define LARGER(v) (((v) > y[o]) | ((v) != (v)))
+
+/* Of results o every x[o * s]: y[o] becomes it where it is greater or a NaN; at, or null: then base + o * s. */
+static void
+max_any(const float *restrict x, float *restrict y, int64_t *restrict at, int64_t n, int64_t s, int64_t base)
+{
+	for (int64_t o = 0; o < n; o++)
+		if (LARGER(x[o * s])) {
+			y[o] = x[o * s];
+			if (at)
+				at[o] = base + o * s;
+		}
+}
+
+static void
+add_any(const float *restrict x, float *restrict y, int64_t n, int64_t s)
+{
+	for (int64_t o = 0; o < n; o++)
+		y[o] += x[o * s];
+}
+
+RT_FAST
+
+static void
+max_elements(const float *restrict x, float *restrict y, int64_t n, int64_t s)
+{
+	for (int64_t o = 0; o < n && s == 1; o++)
+		y[o] = LARGER(x[o]) ? x[o] : y[o];
+	for (int64_t o = 0; o < n && s == 2; o++)
+		y[o] = LARGER(x[o * 2]) ? x[o * 2] : y[o];
+}
+
+static void
+add_elements(const float *restrict x, float *restrict y, int64_t n, int64_t s)
+{
+	for (int64_t o = 0; o < n && s == 1; o++)
+		y[o] += x[o];
+	for (int64_t o = 0; o < n && s == 2; o++)
+		y[o] += x[o * 2];
+}
+
+RT_SMALL
+
 #define T float
 #define N(name) name##_f32
-#define IS_NAN(v) isnan(v)
+#define RUNS
+#define IS_NAN(v) ((v) != (v))
 #define LOWEST -INFINITY
-#define SUM float
 #include "pool_loops.h"
 #define T double
 #define N(name) name##_f64
-#define IS_NAN(v) isnan(v)
+#define IS_NAN(v) ((v) != (v))
 #define LOWEST -INFINITY
-#define SUM double
 #include "pool_loops.h"
 #define T int64_t
 #define N(name) name##_i64
 #define IS_NAN(v) false
 #define LOWEST INT64_MIN
-#define SUM int64_t
 #include "pool_loops.h"
 
 typedef void Body(void *, int64_t, int64_t);
@@ -90,6 +163,10 @@ static void
 run_planes(RtCx *cx, Pool *g, const Work *work, RtDtype ct)
 {
 	int64_t cost = g->out_plane * work->cost + 1;
+
+	g->run.n = 0;
+	if (g->out_plane && g->in_plane && (work == &max_work || work == &average_work || work == &mean_work))
+		find_run(g);
 
 	if (g->out_plane && (g->in_plane || work == &mean_work))           /* a mean of nothing is NaN */
 		rt_parallel(cx, g->planes, 1 + 20000 / cost, work->body[ct == RT_f32 ? 0 : ct == RT_f64 ? 1 : 2], g);

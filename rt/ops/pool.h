@@ -8,6 +8,9 @@
 
 #include "dense.h"
 
+/* Results of a row, from `first` on, whose windows are alike and s columns apart. */
+typedef struct Run { int64_t first, n, s; } Run;
+
 typedef struct Pool {
 	const char *op;
 	int      nd;
@@ -18,6 +21,7 @@ typedef struct Pool {
 	int64_t  divisor;                    /* override; 0: the product of the counts */
 	bool     apart;                      /* averages are divided by one count after the other */
 	bool     add;                        /* scatter_planes accumulates */
+	Run      run;                        /* pool.c; n 0: none */
 	void    *x, *y;                      /* (planes, in...), (planes, out...) */
 	int64_t *index;                      /* (planes, out...): flat in the plane; or null */
 } Pool;

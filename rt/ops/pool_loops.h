@@ -1,6 +1,35 @@
 /* rt/ops/pool_loops.h - the loops of pool.c for one element type T; N(name) is the function's name for it; IS_NAN(v);
- * LOWEST: the result of a window that dilation puts wholly into the padding; SUM: the type in which averages are
- * summed */
+ * LOWEST: the result of a window that dilation puts wholly into the padding; RUNS: results of a row whose windows are
+ * alike are done together */
+
+#ifdef RUNS
+
+/* Of n results from o on, whose windows of c2 columns lie s apart */
+static void
+N(max_run)(const Pool *g, const Window *w, const T *x, int64_t o, T *y, int64_t *at)
+{
+	const Run *r = &g->run;
+	const int64_t first = (w->lo[0] * g->in[1] + w->lo[1]) * g->in[2] + w->lo[2];
+	const bool empty = w->lo[0] >= w->hi[0] || w->lo[1] >= w->hi[1] || w->lo[2] >= w->hi[2];
+
+	for (int64_t k = 0; k < r->n; k++) {
+		y[o + k] = empty ? LOWEST : x[first + k * r->s];
+		if (at)
+			at[o + k] = first + k * r->s;
+	}
+	for (int64_t a = w->lo[0]; a < w->hi[0]; a += g->d[0])
+		for (int64_t b = w->lo[1]; b < w->hi[1]; b += g->d[1])
+			for (int64_t c = w->lo[2]; c < w->hi[2]; c += g->d[2]) {
+				const int64_t here = (a * g->in[1] + b) * g->in[2] + c;
+
+				if (at || r->s > 2)
+					max_any(x + here, y + o, at ? at + o : 0, r->n, r->s, here);
+				else
+					max_elements(x + here, y + o, r->n, r->s);
+			}
+}
+
+#endif
 
 static void
 N(max_planes)(void *arg, int64_t begin, int64_t end)
@@ -18,6 +47,14 @@ N(max_planes)(void *arg, int64_t begin, int64_t end)
 			bool empty = w.lo[0] >= w.hi[0] || w.lo[1] >= w.hi[1] || w.lo[2] >= w.hi[2];
 			T top = empty ? LOWEST : x[best];
 
+#ifdef RUNS
+			if (begins_run(g, ox)) {
+				N(max_run)(g, &w, x, o, y, at);
+				o += g->run.n - 1;
+				ox += g->run.n - 1;
+				continue;
+			}
+#endif
 			for (int64_t a = w.lo[0]; a < w.hi[0]; a += g->d[0])
 				for (int64_t b = w.lo[1]; b < w.hi[1]; b += g->d[1])
 					for (int64_t c = w.lo[2]; c < w.hi[2]; c += g->d[2]) {
@@ -36,6 +73,29 @@ N(max_planes)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
+#ifdef RUNS
+
+static void
+N(average_run)(const Pool *g, const Window *w, const T *x, T *y)
+{
+	const Run *r = &g->run;
+	const T by = (T)w->by[0];
+
+	for (int64_t k = 0; k < r->n; k++)
+		y[k] = 0;
+	for (int64_t a = w->lo[0]; a < w->hi[0]; a++)
+		for (int64_t b = w->lo[1]; b < w->hi[1]; b++)
+			for (int64_t c = w->lo[2]; c < w->hi[2]; c++)
+				(r->s > 2 ? add_any : add_elements)(x + (a * g->in[1] + b) * g->in[2] + c, y, r->n,
+					r->s);
+	for (int64_t k = 0; k < r->n; k++)
+		y[k] /= by;
+	for (int64_t k = 0; k < r->n && g->apart; k++)
+		y[k] = y[k] / (T)w->by[1] / (T)w->by[2];
+}
+
+#endif
+
 static void
 N(average_planes)(void *arg, int64_t begin, int64_t end)
 {
@@ -47,16 +107,24 @@ N(average_planes)(void *arg, int64_t begin, int64_t end)
 
 		EACH_OUTPUT(g, o) {
 			Window w = window_of(g, oz, oy, ox);
-			SUM sum = 0;
+			T sum = 0;
 
+#ifdef RUNS
+			if (begins_run(g, ox)) {
+				N(average_run)(g, &w, x, y + o);
+				o += g->run.n - 1;
+				ox += g->run.n - 1;
+				continue;
+			}
+#endif
 			for (int64_t a = w.lo[0]; a < w.hi[0]; a++)
 				for (int64_t b = w.lo[1]; b < w.hi[1]; b++) {
 					const T *row = x + (a * g->in[1] + b) * g->in[2];
 
 					for (int64_t c = w.lo[2]; c < w.hi[2]; c++)
-						sum += (SUM)row[c];
+						sum += row[c];
 				}
-			y[o] = (T)(sum / (SUM)w.by[0] / (SUM)w.by[1] / (SUM)w.by[2]);
+			y[o] = sum / (T)w.by[0] / (T)w.by[1] / (T)w.by[2];
 		}
 	}
 }
@@ -103,4 +171,4 @@ N(scatter_planes)(void *arg, int64_t begin, int64_t end)
 #undef N
 #undef IS_NAN
 #undef LOWEST
-#undef SUM
+#undef RUNS
