@@ -1,12 +1,11 @@
 /* rt/ops/fft.c - discrete Fourier transforms of any length
  *
- * A line of n numbers is transformed by decimation in time over the prime factors of n; a length with a large prime
- * factor goes through a convolution with a chirp whose length is a power of two (Bluestein).  Calculation is in double
- * for every dtype.
+ * A line of n numbers is transformed by stages, one for each factor of n (4, 2, and odd primes); a length with a large
+ * prime factor goes through a convolution with a chirp whose length is a power of two (Bluestein), in double.  Of
+ * several lines some are transformed side by side.  A real line of even length is one of half as many pairs.
  *
  * A Transform describes an operator: the dims, each padded or cut to a size, the direction, and whether input or output
- * is real.  Real input is transformed as complex and cut to half; a half spectrum is mirrored before its last
- * transform.
+ * is real.  A spectrum that is whole is mirrored from its half where the signal is real.
  */
 #include "block.h"
 
@@ -17,73 +16,38 @@ RT_FAST
 
 static const double PI = 3.14159265358979323846;
 
-enum { MAX_FACTORS = 64, LARGE_PRIME = 31 };
+enum { MAX_FACTORS = 64, LARGE_PRIME = 31, LANES = 8, SIDE_BY_SIDE = 4096 };
 
 typedef struct Plan {
-	int64_t n, m;              /* m: length of the convolution, 0 when there is none */
-	int     sign;              /* of the exponent: -1 forward */
+	int64_t n;
 	int     nfactor, factor[MAX_FACTORS];
-	RtC128 *root;              /* (n) exp(sign 2 pi i k / n) */
-	RtC128 *chirp;             /* (n) exp(sign pi i k k / n) */
-	RtC128 *spectrum;          /* (m) of the conjugate chirp, over m */
-	const struct Plan *forward, *back;   /* of length m */
+	void   *root;              /* (n) exp(-2 pi i k / n), pairs of the compute type, as the following */
+	void   *chirp;             /* (n) exp(-pi i k k / n), where n has a large prime factor, */
+	void   *spectrum;          /* (of long_) of the conjugate chirp, over its length */
+	const struct Plan *long_;  /* and the plan of the convolution; else null */
 } Plan;
 
-static RtC128
-times(RtC128 a, RtC128 b)
-{
-	return (RtC128){ a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re };
-}
+typedef enum LineKind { LINES_THERE, LINES_BACK, LINES_FROM_REAL, LINES_TO_REAL } LineKind;
 
-static RtC128
-turn(double angle)
-{
-	return (RtC128){ cos(angle), sin(angle) };
-}
+/* Lines along one dim, from x to y: (outer, n, inner).  Of 2 n reals the spectrum has a place more than n. */
+typedef struct Lines {
+	const void *x;
+	void       *y;
+	LineKind    kind;
+	const Plan *plan;
+	const void *halves;       /* (n + 1) exp(-2 pi i k / 2 n), of reals */
+	int64_t     lines, inner, lanes, room;         /* lanes: done side by side; room: places of a line, at most */
+	bool        failed;       /* no memory */
+} Lines;
 
-/* out = transform of the n = product of factor[level ..] numbers in[0], in[step], ...; root steps by `every`. */
-static void
-transform(const Plan *p, int level, int64_t n, const RtC128 *in, int64_t step, RtC128 *out, int64_t every)
-{
-	RtC128 part[LARGE_PRIME];
-	int radix;
-	int64_t m;
-
-	if (n == 1) {
-		*out = *in;
-		return;
-	}
-	radix = p->factor[level];
-	m = n / radix;
-	for (int r = 0; r < radix; r++)
-		transform(p, level + 1, m, in + r * step, step * radix, out + r * m, every * radix);
-	for (int64_t k = 0; k < m; k++) {
-		if (radix == 2) {
-			RtC128 a = out[k], b = times(out[k + m], p->root[k * every]);
-			out[k] = (RtC128){ a.re + b.re, a.im + b.im };
-			out[k + m] = (RtC128){ a.re - b.re, a.im - b.im };
-			continue;
-		}
-		for (int r = 0; r < radix; r++)
-			part[r] = r ? times(out[k + r * m], p->root[r * k * every]) : out[k];
-		for (int q = 0; q < radix; q++) {
-			RtC128 sum = part[0];
-			for (int r = 1; r < radix; r++) {
-				RtC128 t = times(part[r], p->root[(int64_t)r * q % radix * m * every]);
-				sum.re += t.re;
-				sum.im += t.im;
-			}
-			out[k + q * m] = sum;
-		}
-	}
-}
-
-/* Radices of 4 are not worth their code here; prime factors are taken smallest first. */
+/* Prime factors, smallest first, but twos in pairs; false: there is a large one. */
 static bool
 factorise(Plan *p)
 {
 	int64_t n = p->n;
 
+	for (; n % 4 == 0; n /= 4)
+		p->factor[p->nfactor++] = 4;
 	for (int64_t f = 2; n > 1; f++)
 		for (; n % f == 0; n /= f) {
 			if (f > LARGE_PRIME)
@@ -93,151 +57,78 @@ factorise(Plan *p)
 	return true;
 }
 
-static Plan *plan_new(RtCx *, int64_t n, int sign);
-
-static bool
-plan_chirp(RtCx *cx, Plan *p)
-{
-	RtC128 *line;
-
-	for (p->m = 1; p->m < 2 * p->n - 1; p->m *= 2)
-		;
-	p->forward = plan_new(cx, p->m, -1);
-	p->back = p->forward ? plan_new(cx, p->m, 1) : NULL;
-	p->chirp = p->back ? rt_scratch(cx, p->n * 16) : NULL;
-	p->spectrum = p->chirp ? rt_scratch(cx, p->m * 16) : NULL;
-	line = p->spectrum ? rt_scratch(cx, p->m * 16) : NULL;
-	if (!line)
-		return false;
-	memset(line, 0, p->m * 16);
-	/* square: k k modulo 2 n */
-	for (int64_t k = 0, square = 0; k < p->n; square = (square + 2 * k + 1) % (2 * p->n), k++) {
-		RtC128 c = p->chirp[k] = turn(p->sign * PI * (double)square / (double)p->n);
-		line[k] = (RtC128){ c.re / (double)p->m, -c.im / (double)p->m };
-		if (k)
-			line[p->m - k] = line[k];
-	}
-	transform(p->forward, 0, p->m, line, 1, p->spectrum, 1);
-	return true;
-}
-
-static Plan *
-plan_new(RtCx *cx, int64_t n, int sign)
-{
-	Plan *p = rt_scratch(cx, sizeof *p);
-
-	if (!p)
-		return NULL;
-	memset(p, 0, sizeof *p);
-	p->n = n;
-	p->sign = sign;
-	if (!factorise(p))
-		return plan_chirp(cx, p) ? p : NULL;
-	p->root = rt_scratch(cx, n * 16);
-	if (!p->root)
-		return NULL;
-	for (int64_t k = 0; k < n; k++)
-		p->root[k] = turn(sign * 2 * PI * (double)k / (double)n);
-	return p;
-}
-
-/* work: 2 m numbers when the plan has a chirp */
-static void
-run_plan(const Plan *p, const RtC128 *in, int64_t step, RtC128 *out, RtC128 *work)
-{
-	RtC128 *line = work, *other = work + p->m;
-
-	if (!p->m) {
-		transform(p, 0, p->n, in, step, out, 1);
-		return;
-	}
-	for (int64_t k = 0; k < p->m; k++)
-		line[k] = k < p->n ? times(in[k * step], p->chirp[k]) : (RtC128){ 0, 0 };
-	transform(p->forward, 0, p->m, line, 1, other, 1);
-	for (int64_t k = 0; k < p->m; k++)
-		other[k] = times(other[k], p->spectrum[k]);
-	transform(p->back, 0, p->m, other, 1, line, 1);
-	for (int64_t k = 0; k < p->n; k++)
-		out[k] = times(line[k], p->chirp[k]);
-}
+#define T float
+#define N(name) name##_f32
+#include "fft_loops.h"
+#define T double
+#define N(name) name##_f64
+#include "fft_loops.h"
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Array {
+	RtDtype part;             /* f32, f64: of numbers, or of their parts */
 	int     ndim;
 	int64_t dims[RT_MAX_RANK];
-	RtC128 *v;                /* contiguous */
+	void   *v;                /* contiguous */
 } Array;
 
-typedef struct Lines {
-	const Plan *plan;
-	RtC128 *v, *out;          /* of the array; (lines, n) */
-	int64_t n, inner;
-} Lines;
-
-static void
-run_lines(void *arg, int64_t begin, int64_t end)
+static int64_t
+part_bytes(const Array *a)
 {
-	const Lines *l = arg;
-
-	for (int64_t i = begin; i < end; i++)
-		run_plan(l->plan, l->v + i / l->inner * l->n * l->inner + i % l->inner, l->inner, l->out + i * l->n,
-			 NULL);
+	return rt_dtypes[a->part].bytes;
 }
 
-/* Transforms every line along d in place. */
+/* Every line along d, of `plan` places; the array is what they become, which has `size` places. */
 static int
-transform_dim(RtCx *cx, Array *a, int d, int sign)
+transform_dim(RtCx *cx, Array *a, int d, LineKind kind, int64_t size)
 {
-	int64_t n = a->dims[d], inner = product(a->dims, d + 1, a->ndim), lines = product(a->dims, 0, d) * inner;
+	const bool reals = kind == LINES_FROM_REAL || kind == LINES_TO_REAL, wide = a->part == RT_f64;
+	const int64_t n = reals ? (kind == LINES_TO_REAL ? size : a->dims[d]) / 2 : size;
+	const int64_t inner = product(a->dims, d + 1, a->ndim), lines = product(a->dims, 0, d) * inner;
+	const int64_t bytes = lines * size * part_bytes(a) * (kind == LINES_TO_REAL ? 1 : 2);
+	Lines l = { .x = a->v, .y = rt_scratch(cx, bytes + 16), .kind = kind, .lines = lines, .inner = inner };
 	RtMark mark = rt_scratch_mark(cx);
-	Lines l = { plan_new(cx, n, sign), a->v, NULL, n, inner };
-	RtC128 *work;
 
-	if (!l.plan)
+	l.plan = !l.y ? NULL : wide ? plan_f64(cx, n) : plan_f32(cx, n);
+	l.halves = !l.plan || !reals ? NULL : wide ? (void *)roots_f64(cx, n + 1, 2 * n) : roots_f32(cx, n + 1, 2 * n);
+	if (!l.plan || (reals && !l.halves))
 		return RT_ERROR;
-	l.out = rt_scratch(cx, lines * n * 16);
-	work = l.out ? rt_scratch(cx, l.plan->m * 32 + 16) : NULL;
-	if (!work)
-		return RT_ERROR;
-	if (l.plan->m)
-		for (int64_t i = 0; i < lines; i++)
-			run_plan(l.plan, a->v + i / inner * n * inner + i % inner, inner, l.out + i * n, work);
-	else
-		rt_parallel(cx, lines, 1 + 4096 / n, run_lines, &l);
-	for (int64_t i = 0; i < lines; i++) {
-		RtC128 *to = a->v + i / inner * n * inner + i % inner;
-		for (int64_t k = 0; k < n; k++)
-			to[k * inner] = l.out[i * n + k];
-	}
+	l.room = l.plan->long_ ? l.plan->long_->n : n + 1;
+	l.lanes = lines >= LANES / 2 && l.room <= SIDE_BY_SIDE ? LANES : 1;
+	rt_parallel(cx, (lines + l.lanes - 1) / l.lanes, 1 + 4096 / (n * l.lanes),
+		    wide ? run_lines_f64 : run_lines_f32, &l);
 	rt_scratch_reset(cx, mark);
-	return RT_OK;
+	a->v = l.y;
+	a->dims[d] = size;
+	return l.failed ? rt_raise(cx, "out of memory") : RT_OK;
 }
 
-/* a with dim d cut or padded with zeros to n, mirrored: to a whole spectrum from its half. */
+/* a with dim d cut or padded with zeros to n, mirrored: to a whole spectrum from its half.  reals: not pairs. */
 static int
-resize_dim(RtCx *cx, Array *a, int d, int64_t n, bool mirrored)
+resize_dim(RtCx *cx, Array *a, int d, int64_t n, bool mirrored, bool reals)
 {
-	int64_t was = a->dims[d], inner = product(a->dims, d + 1, a->ndim), outer = product(a->dims, 0, d);
-	RtC128 *v;
+	const int64_t was = a->dims[d], inner = product(a->dims, d + 1, a->ndim), outer = product(a->dims, 0, d);
+	const int64_t row = inner * part_bytes(a) * (reals ? 1 : 2), kept = was < n ? was : n;
+	char *v;
 
 	if (was == n)
 		return RT_OK;
-	v = rt_scratch(cx, outer * n * inner * 16);
+	v = rt_scratch(cx, outer * n * row + 16);
 	if (!v)
 		return RT_ERROR;
-	for (int64_t o = 0; o < outer; o++)
-		for (int64_t k = 0; k < n; k++) {
-			int64_t at = mirrored && k >= was ? n - k : k;
-			RtC128 *to = v + (o * n + k) * inner;
-			const RtC128 *from = a->v + (o * was + at) * inner;
-			if (at >= was)
-				memset(to, 0, inner * 16);
-			else
-				memcpy(to, from, inner * 16);
-			for (int64_t i = 0; at != k && i < inner; i++)
-				to[i].im = -to[i].im;
-		}
+	for (int64_t o = 0; o < outer; o++) {
+		char *to = v + o * n * row;
+		const char *from = (const char *)a->v + o * was * row;
+
+		memcpy(to, from, kept * row);
+		if (!mirrored)
+			memset(to + kept * row, 0, (n - kept) * row);
+		else if (a->part == RT_f64)
+			mirror_f64((double *)(void *)to, (const double *)(const void *)from, kept, n, inner);
+		else
+			mirror_f32((float *)(void *)to, (const float *)(const void *)from, kept, n, inner);
+	}
 	a->v = v;
 	a->dims[d] = n;
 	return RT_OK;
@@ -246,8 +137,21 @@ resize_dim(RtCx *cx, Array *a, int d, int64_t n, bool mirrored)
 static void
 conjugate(Array *a)
 {
-	for (int64_t i = 0, n = product(a->dims, 0, a->ndim); i < n; i++)
-		a->v[i].im = -a->v[i].im;
+	const int64_t n = product(a->dims, 0, a->ndim);
+
+	for (int64_t i = 0; i < n && a->part == RT_f64; i++)
+		((double *)a->v)[2 * i + 1] *= -1;
+	for (int64_t i = 0; i < n && a->part == RT_f32; i++)
+		((float *)a->v)[2 * i + 1] *= -1;
+}
+
+static void
+scale(Array *a, int64_t parts, double by)
+{
+	for (int64_t i = 0; i < parts && a->part == RT_f64; i++)
+		((double *)a->v)[i] *= by;
+	for (int64_t i = 0; i < parts && a->part == RT_f32; i++)
+		((float *)a->v)[i] *= (float)by;
 }
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
@@ -276,40 +180,89 @@ check_kind(RtCx *cx, const char *name, const Transform *t, const RtTensor *x)
 	return RT_OK;
 }
 
-/* Real input and result of c2r take the directions as they are; conjugated ones run the other way round. */
+/* Lines of n real numbers along dim d of a to half spectra. */
 static int
-run_array(RtCx *cx, const Transform *t, Array *a)
+from_real(RtCx *cx, Array *a, int d)
 {
-	int last = t->n ? t->dim[t->n - 1] : 0, sign = t->forward != t->conjugated ? -1 : 1;
+	const int64_t n = a->dims[d], count = product(a->dims, 0, a->ndim);
+	char *v;
+
+	if (n % 2 == 0)
+		return transform_dim(cx, a, d, LINES_FROM_REAL, n / 2 + 1);
+	v = rt_scratch(cx, 2 * count * part_bytes(a) + 16);
+	if (!v)
+		return RT_ERROR;
+	memset(v, 0, 2 * count * part_bytes(a));
+	rt_cast(a->part, v, 2 * part_bytes(a), a->part, a->v, part_bytes(a), count);
+	a->v = v;
+	return transform_dim(cx, a, d, LINES_THERE, n) || resize_dim(cx, a, d, n / 2 + 1, false, false);
+}
+
+/* Half spectra along dim d to lines of n real numbers. */
+static int
+to_real(RtCx *cx, Array *a, int d, int64_t n)
+{
+	if (n % 2 == 0)
+		return transform_dim(cx, a, d, LINES_TO_REAL, n);
+	if (resize_dim(cx, a, d, n, true, false) || transform_dim(cx, a, d, LINES_BACK, n))
+		return RT_ERROR;
+	rt_cast(a->part, a->v, part_bytes(a), a->part, a->v, 2 * part_bytes(a), product(a->dims, 0, a->ndim));
+	return RT_OK;
+}
+
+/* a: of reals where the signal is and a transform begins with them. */
+static int
+run_array(RtCx *cx, const Transform *t, Array *a, bool reals)
+{
+	const int last = t->n ? t->dim[t->n - 1] : 0, sign = t->forward != t->conjugated ? -1 : 1;
+	const bool half = t->ends == FROM_REAL || t->ends == TO_REAL;
+	LineKind kind = t->ends == TO_REAL || sign > 0 ? LINES_BACK : LINES_THERE;
 
 	for (int i = 0; i < t->n; i++) {
-		bool half = t->ends == TO_REAL && i == t->n - 1;
-		if (resize_dim(cx, a, t->dim[i], half ? t->size[i] / 2 + 1 : t->size[i], false))
+		const bool short_ = t->ends == TO_REAL && i == t->n - 1;
+
+		if (resize_dim(cx, a, t->dim[i], short_ ? t->size[i] / 2 + 1 : t->size[i], false, reals))
 			return RT_ERROR;
 	}
 	if (t->ends == TO_REAL && t->conjugated)
 		conjugate(a);
-	if (t->ends == FROM_REAL && t->n) {
-		if (transform_dim(cx, a, last, -1) || resize_dim(cx, a, last, t->size[t->n - 1] / 2 + 1, false))
+	if (reals && from_real(cx, a, last))
+		return RT_ERROR;
+	if (reals && !half) {
+		if (resize_dim(cx, a, last, t->size[t->n - 1], true, false))
 			return RT_ERROR;
-		sign = -1;
+		if (kind == LINES_BACK)
+			conjugate(a);
 	}
-	for (int i = 0; i < t->n - (t->ends == FROM_REAL || t->ends == TO_REAL); i++)
-		if (transform_dim(cx, a, t->dim[i], t->ends == TO_REAL ? 1 : sign))
+	if (t->ends == FROM_REAL)
+		kind = LINES_THERE;
+	for (int i = 0; i < t->n - (half || reals); i++)
+		if (transform_dim(cx, a, t->dim[i], kind, t->size[i]))
 			return RT_ERROR;
-	if (t->ends == TO_REAL && t->n
-			&& (resize_dim(cx, a, last, t->size[t->n - 1], true) || transform_dim(cx, a, last, 1)))
+	if (t->ends == TO_REAL && t->n && to_real(cx, a, last, t->size[t->n - 1]))
 		return RT_ERROR;
 	if (t->ends == FROM_REAL && t->conjugated)
 		conjugate(a);
 	return RT_OK;
 }
 
+/* What lines are computed in: chirps of floats would lose digits. */
+static RtDtype
+compute_part(const Transform *t, RtDtype real)
+{
+	for (int i = 0; i < t->n && real == RT_f32; i++)
+		if (!factorise(&(Plan){ .n = t->size[i] }))
+			return RT_f64;
+	return real;
+}
+
 static int
 fft(RtCx *cx, const char *name, const Transform *t, RtTensor *x, IValue *out)
 {
-	RtDtype real = x->dtype == RT_f64 || x->dtype == RT_c128 ? RT_f64 : RT_f32;
-	int64_t dims[RT_MAX_RANK];
+	const RtDtype real = x->dtype == RT_f64 || x->dtype == RT_c128 ? RT_f64 : RT_f32;
+	const bool reals = t->n && t->ends != TO_REAL && !rt_is_complex((RtDtype)x->dtype);
+	int64_t dims[RT_MAX_RANK], parts;
+	RtDtype kind;
 	Array a;
 	RtTensor *r, *wide, *result;
 
@@ -322,28 +275,21 @@ fft(RtCx *cx, const char *name, const Transform *t, RtTensor *x, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	if (rt_numel(r) == 0)
 		return RT_OK;
-	wide = dense_as(cx, x, RT_c128);
-	if (!wide)
-		return RT_ERROR;
+	a.part = compute_part(t, real);
 	a.ndim = x->ndim;
 	memcpy(a.dims, x->dims, sizeof *dims * x->ndim);
-	a.v = rt_scratch(cx, rt_numel(x) * 16 + 16);
+	wide = dense_as(cx, x, reals ? a.part : rt_complex_type(a.part));
+	a.v = wide ? rt_scratch(cx, rt_numel(x) * 2 * part_bytes(&a) + 16) : NULL;
 	if (!a.v)
 		return RT_ERROR;
-	memcpy(a.v, rt_data(wide), rt_numel(x) * 16);
-	if (run_array(cx, t, &a))
+	memcpy(a.v, rt_data(wide), rt_numel(x) * rt_dtypes[wide->dtype].bytes);
+	if (run_array(cx, t, &a, reals))
 		return RT_ERROR;
-	for (int64_t i = 0, n = rt_numel(r); t->scale != 1 && i < n; i++) {
-		a.v[i].re *= t->scale;
-		a.v[i].im *= t->scale;
-	}
-	result = rt_temp(cx, rt_tensor_borrow(cx, RT_c128, a.ndim, a.dims, a.v, rt_numel(r) * 16, false));
-	if (result && t->ends == TO_REAL) {
-		IValue part;
-		if (CALL(cx, real, &part, rt_of(result)))
-			return RT_ERROR;
-		result = part.u.t;
-	}
+	parts = rt_numel(r) * (t->ends == TO_REAL ? 1 : 2);
+	if (t->scale != 1)
+		scale(&a, parts, t->scale);
+	kind = t->ends == TO_REAL ? a.part : rt_complex_type(a.part);
+	result = rt_temp(cx, rt_tensor_borrow(cx, kind, a.ndim, a.dims, a.v, parts * part_bytes(&a), false));
 	return result ? rt_copy_into(cx, r, result) : RT_ERROR;
 }
 
