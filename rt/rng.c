@@ -34,11 +34,9 @@ rt_generator_new(RtCx *cx, uint64_t seed)
 	return g;
 }
 
-static uint32_t
-twist(uint32_t a, uint32_t b)
-{
-	return ((a & 0x80000000u) | (b & 0x7fffffffu)) >> 1 ^ (b & 1 ? 0x9908b0dfu : 0);
-}
+RT_FAST
+
+#define TWIST(a, b) ((((a) & 0x80000000u) | ((b) & 0x7fffffffu)) >> 1 ^ (-((b) & 1) & 0x9908b0dfu))
 
 static void
 refill(RtGenerator *g)
@@ -46,11 +44,13 @@ refill(RtGenerator *g)
 	uint32_t *s = g->state;
 
 	for (int i = 0; i < N - M; i++)
-		s[i] = s[i + M] ^ twist(s[i], s[i + 1]);
+		s[i] = s[i + M] ^ TWIST(s[i], s[i + 1]);
 	for (int i = N - M; i < N - 1; i++)
-		s[i] = s[i + M - N] ^ twist(s[i], s[i + 1]);
-	s[N - 1] = s[M - 1] ^ twist(s[N - 1], s[0]);
+		s[i] = s[i + M - N] ^ TWIST(s[i], s[i + 1]);
+	s[N - 1] = s[M - 1] ^ TWIST(s[N - 1], s[0]);
 }
+
+RT_SMALL
 
 /* While forked calls may draw, too. */
 static void

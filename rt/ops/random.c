@@ -8,8 +8,12 @@
 #include <stdio.h>
 
 #include "kernel.h"
+#include "vmath.h"
 
 RT_FAST
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC optimize("fp-contract=off")         /* draws have PyTorch's bits */
+#endif
 
 #define PI 3.14159265358979323846
 
@@ -20,37 +24,95 @@ generator(RtCx *cx, IValue v)
 	return v.tag == RT_GENERATOR ? v.u.gen : cx->gen;
 }
 
+/* n words of its bits, as rt_random32 gives them in turn */
+static void
+draw_words(RtGenerator *g, uint32_t *to, int64_t n)
+{
+	enum { STATE = sizeof g->state / sizeof *g->state };
+
+	while (n > 0) {
+		const uint32_t *s = g->state + g->at;
+		int64_t some = STATE - g->at;
+
+		if (g->shared || some <= 0) {            /* another thread may draw, too; or none are left */
+			*to++ = rt_random32(g);
+			n--;
+			continue;
+		}
+		some = some < n ? some : n;
+		for (int64_t i = 0; i < some; i++) {
+			uint32_t y = s[i];
+
+			y ^= y >> 11;
+			y ^= y << 7 & 0x9d2c5680u;
+			y ^= y << 15 & 0xefc60000u;
+			to[i] = y ^ y >> 18;
+		}
+		g->at += (int)some;
+		to += some;
+		n -= some;
+	}
+}
+
+enum { CHUNK = 512 };
+#define BITS53 ((1ull << 53) - 1)
+
+/* n <= CHUNK draws as rt_uniform53 */
+static void
+draw_doubles(RtGenerator *g, double *x, int64_t n)
+{
+	uint32_t words[2 * CHUNK];
+
+	draw_words(g, words, 2 * n);
+	for (int64_t i = 0; i < n; i++)
+		x[i] = (double)(int64_t)(((uint64_t)words[2 * i] << 32 | words[2 * i + 1]) & BITS53) * 0x1p-53;
+}
+
 /* ---- elements --------------------------------------------------------------------------------------------- */
 
 typedef struct Dist Dist;
 struct Dist {
-	double (*draw)(const Dist *, RtGenerator *);
+	double (*draw)(const Dist *, RtGenerator *);      /* one; or */
+	void (*fill)(const Dist *, RtGenerator *, double *, int64_t n);        /* n <= CHUNK */
 	RtDtype dtype;            /* of the tensor: uniform bits depend on it */
 	double  a, b;
-	int64_t low;
-	uint64_t range;
 };
 
-/* In [0, 1), with as many bits as the type holds. */
-static double
-uniform01(RtDtype d, RtGenerator *g)
+/* n <= CHUNK in [0, 1), with as many bits as the type holds */
+static void
+uniforms(RtDtype d, RtGenerator *g, double *x, int64_t n)
 {
-	switch (d) {
-	case RT_f64:  return rt_uniform53(g);
-	case RT_f16:  return (double)(rt_random32(g) & 2047) / 2048;
-	case RT_bf16: return (double)(rt_random32(g) & 255) / 256;
-	default:      return rt_uniform24(g);
+	const uint32_t mask = d == RT_f16 ? 2047 : d == RT_bf16 ? 255 : (1u << 24) - 1;
+	const double one = (double)mask + 1;
+	uint32_t words[CHUNK];
+
+	if (d == RT_f64) {
+		draw_doubles(g, x, n);
+		return;
 	}
+	draw_words(g, words, n);
+	for (int64_t i = 0; i < n; i++)
+		x[i] = (double)(int32_t)(words[i] & mask) / one;
 }
 
-static double
-draw_uniform(const Dist *p, RtGenerator *g)
+static void
+fill_uniform(const Dist *p, RtGenerator *g, double *x, int64_t n)
 {
-	double u = uniform01(p->dtype, g);
+	const float low = (float)p->a, range = (float)p->b - low;
 
-	if (p->dtype == RT_f64)
-		return u * (p->b - p->a) + p->a;
-	return (float)u * ((float)p->b - (float)p->a) + (float)p->a;
+	uniforms(p->dtype, g, x, n);
+	for (int64_t i = 0; i < n && p->dtype == RT_f64; i++)
+		x[i] = x[i] * (p->b - p->a) + p->a;
+	for (int64_t i = 0; i < n && p->dtype != RT_f64; i++)
+		x[i] = (double)((float)x[i] * range + low);
+}
+
+static void
+fill_bernoulli(const Dist *p, RtGenerator *g, double *x, int64_t n)
+{
+	draw_doubles(g, x, n);
+	for (int64_t i = 0; i < n; i++)
+		x[i] = x[i] < p->a;
 }
 
 static double
@@ -83,15 +145,7 @@ draw_geometric(const Dist *p, RtGenerator *g)
 	return ceil(log(rt_uniform53(g)) / log1p(-p->a));
 }
 
-static double
-draw_bernoulli(const Dist *p, RtGenerator *g)
-{
-	return rt_uniform53(g) < p->a;
-}
-
 /* ---- filling ------------------------------------------------------------------------------------------------ */
-
-enum { CHUNK = 512 };
 
 /* n elements of real type d at p, in order. */
 static void
@@ -102,7 +156,9 @@ draw_array(const Dist *dist, RtGenerator *g, RtDtype d, char *p, int64_t n)
 
 	for (int64_t at = 0, m; at < n; at += m) {
 		m = n - at < CHUNK ? n - at : CHUNK;
-		for (int64_t i = 0; i < m; i++)
+		if (dist->fill)
+			dist->fill(dist, g, block, m);
+		for (int64_t i = 0; i < m && !dist->fill; i++)
 			block[i] = dist->draw(dist, g);
 		rt_cast(d, p + at * bytes, bytes, RT_f64, block, 8, m);
 	}
@@ -119,13 +175,56 @@ normals_of(const Dist *p, double *x)
 	}
 }
 
+static inline int32_t
+float_bits(float f)
+{
+	union { float f; int32_t i; } u = { f };
+
+	return u.i;
+}
+
+/* The same of floats, in float; u turns are 4 u quarters, which are exact. */
+static void
+normals_of_floats(const Dist *p, float *x)
+{
+	const float mean = (float)p->a, deviation = (float)p->b;
+
+	for (int j = 0; j < 8; j++) {
+		const float u = 1.0f - x[j], turns = 4 * x[j + 8], k = turns + 12582912.0f;
+		const float r = (turns - (k - 12582912.0f)) * 1.57079633f, z = r * r;
+		const float sine = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * r + r;
+		const float rest = (2.443315712e-5f * z - 1.388731625e-3f) * z + 4.166664568e-2f;
+		const float cosine = rest * z * z - 0.5f * z + 1;
+		const float radius = sqrtf(-2 * v_logf(u)) * deviation;
+		const int32_t quarter = float_bits(k);
+		const float a = quarter & 1 ? sine : cosine, b = quarter & 1 ? cosine : sine;
+
+		x[j] = radius * (((quarter + 1) & 2) ? -a : a) + mean;
+		x[j + 8] = radius * ((quarter & 2) ? -b : b) + mean;
+	}
+}
+
+static void
+normal_floats(const Dist *p, RtGenerator *g, float *x, int64_t n)
+{
+	const Dist u = { .fill = fill_uniform, .dtype = RT_f32, .b = 1 };
+
+	draw_array(&u, g, RT_f32, (char *)x, n);
+	for (int64_t i = 0; i + 16 <= n; i += 16)
+		normals_of_floats(p, x + i);
+	if (n % 16) {
+		draw_array(&u, g, RT_f32, (char *)(x + n - 16), 16);
+		normals_of_floats(p, x + n - 16);
+	}
+}
+
 /* Sixteen or more: all uniforms are drawn first; an odd end is drawn once more, as the last sixteen elements. */
 static void
 normal_array(const Dist *p, RtGenerator *g, RtDtype d, char *at, int64_t n)
 {
-	double x[16];
+	const Dist u = { .fill = fill_uniform, .dtype = d, .b = 1 };
 	int bytes = rt_dtypes[d].bytes;
-	Dist u = { draw_uniform, d, 0, 1, 0, 0 };
+	double x[16];
 
 	draw_array(&u, g, d, at, n);
 	for (int64_t i = 0; i + 16 <= n; i += 16) {
@@ -134,8 +233,7 @@ normal_array(const Dist *p, RtGenerator *g, RtDtype d, char *at, int64_t n)
 		rt_cast(d, at + i * bytes, bytes, RT_f64, x, 8, 16);
 	}
 	if (n % 16) {
-		for (int i = 0; i < 16; i++)
-			x[i] = uniform01(d, g);
+		uniforms(d, g, x, 16);
 		normals_of(p, x);
 		rt_cast(d, at + (n - 16) * bytes, bytes, RT_f64, x, 8, 16);
 	}
@@ -155,7 +253,9 @@ fill(RtCx *cx, Dist dist, RtGenerator *g, RtTensor *t)
 		return RT_ERROR;
 	dist.dtype = rt_real_type((RtDtype)t->dtype);
 	n *= rt_is_complex((RtDtype)t->dtype) ? 2 : 1;
-	if (dist.draw == draw_normal && n >= 16 && rt_is_contiguous(t))
+	if (dist.draw == draw_normal && n >= 16 && rt_is_contiguous(t) && dist.dtype == RT_f32)
+		normal_floats(&dist, g, (float *)(void *)rt_data(to), n);
+	else if (dist.draw == draw_normal && n >= 16 && rt_is_contiguous(t))
 		normal_array(&dist, g, dist.dtype, rt_data(to), n);
 	else
 		draw_array(&dist, g, dist.dtype, rt_data(to), n);
@@ -191,8 +291,8 @@ rt_uniform_(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	if (!(a <= b))
 		return rt_raise(cx, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", a, b);
-	return return_self(in[0], fill(cx, (Dist){ draw_uniform, RT_f32, a, b, 0, 0 }, generator(cx, in[3]), in[0].u.t),
-			   out);
+	return return_self(in[0], fill(cx, (Dist){ .fill = fill_uniform, .a = a, .b = b }, generator(cx, in[3]),
+				       in[0].u.t), out);
 }
 
 int
@@ -206,7 +306,7 @@ rt_normal_(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "normal expects std >= 0.0, but found std %g", std);
 	if (rt_is_complex((RtDtype)in[0].u.t->dtype))
 		std *= sqrt(0.5);
-	return return_self(in[0], fill(cx, (Dist){ draw_normal, RT_f32, mean, std, 0, 0 }, generator(cx, in[3]),
+	return return_self(in[0], fill(cx, (Dist){ .draw = draw_normal, .a = mean, .b = std }, generator(cx, in[3]),
 				       in[0].u.t), out);
 }
 
@@ -225,7 +325,7 @@ rt_exponential_(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!(rate >= 0))
 		return rt_raise(cx, "exponential_ expects lambda >= 0.0, but found lambda=%g", rate);
-	return draw_into(cx, "exponential", (Dist){ draw_exponential, RT_f32, rate, 0, 0, 0 }, true, in, in[2], out);
+	return draw_into(cx, "exponential", (Dist){ .draw = draw_exponential, .a = rate }, true, in, in[2], out);
 }
 
 int
@@ -233,8 +333,8 @@ rt_cauchy_(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (!(rt_number(in[2]) > 0))
 		return rt_raise(cx, "cauchy_ expects sigma > 0.0, but found sigma=%g", rt_number(in[2]));
-	return draw_into(cx, "cauchy", (Dist){ draw_cauchy, RT_f32, rt_number(in[1]), rt_number(in[2]), 0, 0 }, true,
-			 in, in[3], out);
+	return draw_into(cx, "cauchy", (Dist){ .draw = draw_cauchy, .a = rt_number(in[1]), .b = rt_number(in[2]) },
+			 true, in, in[3], out);
 }
 
 int
@@ -242,7 +342,8 @@ rt_log_normal_(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (!(rt_number(in[2]) > 0))
 		return rt_raise(cx, "log_normal_ expects std > 0.0, but found std=%g", rt_number(in[2]));
-	return draw_into(cx, "log_normal", (Dist){ draw_log_normal, RT_f32, rt_number(in[1]), rt_number(in[2]), 0, 0 },
+	return draw_into(cx, "log_normal",
+			 (Dist){ .draw = draw_log_normal, .a = rt_number(in[1]), .b = rt_number(in[2]) },
 			 true, in, in[3], out);
 }
 
@@ -253,7 +354,7 @@ rt_geometric_(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!(p > 0 && p < 1))
 		return rt_raise(cx, "geometric_ expects p to be in (0, 1), but got p=%g", p);
-	return draw_into(cx, "geometric", (Dist){ draw_geometric, RT_f32, p, 0, 0, 0 }, false, in, in[2], out);
+	return draw_into(cx, "geometric", (Dist){ .draw = draw_geometric, .a = p }, false, in, in[2], out);
 }
 
 int
@@ -263,7 +364,7 @@ rt_bernoulli__float(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!(p >= 0 && p <= 1))
 		return rt_raise(cx, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
-	return draw_into(cx, "bernoulli", (Dist){ draw_bernoulli, RT_f32, p, 0, 0, 0 }, false, in, in[2], out);
+	return draw_into(cx, "bernoulli", (Dist){ .fill = fill_bernoulli, .a = p }, false, in, in[2], out);
 }
 
 /* Each element by its own probability: one float per element, a double where p is one. */
@@ -300,6 +401,7 @@ fill_integers(RtCx *cx, RtGenerator *g, RtTensor *t, int64_t low, uint64_t range
 {
 	RtTensor *to = t;
 	int64_t block[CHUNK], n = rt_numel(t), bytes = rt_dtypes[t->dtype].bytes;
+	uint32_t words[2 * CHUNK];
 
 	if (cx->meta || !n)
 		return RT_OK;
@@ -308,10 +410,14 @@ fill_integers(RtCx *cx, RtGenerator *g, RtTensor *t, int64_t low, uint64_t range
 		return RT_ERROR;
 	for (int64_t at = 0, m; at < n; at += m) {
 		m = n - at < CHUNK ? n - at : CHUNK;
-		for (int64_t i = 0; i < m; i++) {
-			uint64_t r = wide ? rt_random64(g) : rt_random32(g);
+		draw_words(g, words, wide ? 2 * m : m);
+		for (int64_t i = 0; i < m && wide; i++) {
+			const uint64_t r = (uint64_t)words[2 * i] << 32 | words[2 * i + 1];
+
 			block[i] = (int64_t)((range ? r % range : r) + (uint64_t)low);
 		}
+		for (int64_t i = 0; i < m && !wide; i++)
+			block[i] = low + (range && range >> 32 == 0 ? words[i] % (uint32_t)range : words[i]);
 		rt_cast((RtDtype)t->dtype, rt_data(to) + at * bytes, bytes, RT_i64, block, 8, m);
 	}
 	return to == t ? RT_OK : rt_copy_into(cx, t, to);
@@ -402,7 +508,7 @@ new_uniform(RtCx *cx, IValue size, IValue gen, IValue dtype, IValue *out)
 	out[0] = rt_of(r);
 	if (need_floating(cx, "check_uniform_bounds", r, true))
 		return RT_ERROR;
-	return fill(cx, (Dist){ draw_uniform, RT_f32, 0, 1, 0, 0 }, generator(cx, gen), r);
+	return fill(cx, (Dist){ .fill = fill_uniform, .a = 0, .b = 1 }, generator(cx, gen), r);
 }
 
 int
@@ -431,7 +537,7 @@ new_normal(RtCx *cx, double mean, double std, IValue size, IValue gen, IValue dt
 		return rt_raise(cx, "normal expects std >= 0.0, but found std %g", std);
 	if (rt_is_complex((RtDtype)r->dtype))
 		std *= sqrt(0.5);
-	return fill(cx, (Dist){ draw_normal, RT_f32, mean, std, 0, 0 }, generator(cx, gen), r);
+	return fill(cx, (Dist){ .draw = draw_normal, .a = mean, .b = std }, generator(cx, gen), r);
 }
 
 int
@@ -582,17 +688,25 @@ rt_initial_seed(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
+RT_SMALL
+
 /* ---- dropout ----------------------------------------------------------------------------------------------------- */
 
 void
 rt_drop_out(RtCx *cx, RtDtype ct, void *x, int64_t n, double p)
 {
-	for (int64_t i = 0; i < n; i++) {
-		double keep = p >= 1 ? 0 : rt_uniform53(cx->gen) < 1 - p ? 1 / (1 - p) : 0;
+	const double kept = 1 / (1 - p);
+	double u[CHUNK];
 
-		if (ct == RT_f32)
-			((float *)x)[i] *= (float)keep;
-		else
-			((double *)x)[i] *= keep;
+	for (int64_t at = 0, some; at < n; at += some) {
+		some = n - at < CHUNK ? n - at : CHUNK;
+		if (p < 1)
+			draw_doubles(cx->gen, u, some);
+		for (int64_t i = 0; i < some; i++)
+			u[i] = p < 1 && u[i] < 1 - p ? kept : 0;
+		for (int64_t i = 0; i < some && ct == RT_f32; i++)
+			((float *)x)[at + i] *= (float)u[i];
+		for (int64_t i = 0; i < some && ct != RT_f32; i++)
+			((double *)x)[at + i] *= u[i];
 	}
 }
