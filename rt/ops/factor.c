@@ -30,6 +30,44 @@ cholesky(Z *a, int64_t n)
 	return 0;
 }
 
+static double
+dot(const double *x, const double *y, int64_t n)
+{
+	double part[8] = { 0 }, sum = 0;
+	int64_t k = 0;
+
+	for (; k + 8 <= n; k += 8)
+		RT_UNROLL
+		for (int l = 0; l < 8; l++)
+			part[l] += x[k + l] * y[k + l];
+	for (; k < n; k++)
+		sum += x[k] * y[k];
+	for (int l = 0; l < 8; l++)
+		sum += part[l];
+	return sum;
+}
+
+/* The same of a matrix whose elements are real. */
+static int64_t
+cholesky_real(Z *a, int64_t n)
+{
+	double *d = (double *)a;
+	int64_t bad = 0;
+
+	for (int64_t k = 0; k < n * n; k++)
+		d[k] = creal(a[k]);
+	for (int64_t i = 0; i < n && !bad; i++) {
+		for (int64_t j = 0; j < i; j++)
+			d[i * n + j] = (d[i * n + j] - dot(d + i * n, d + j * n, j)) / d[j * n + j];
+		d[i * n + i] -= dot(d + i * n, d + i * n, i);
+		bad = d[i * n + i] > 0 ? 0 : i + 1;
+		d[i * n + i] = bad ? d[i * n + i] : sqrt(d[i * n + i]);
+	}
+	for (int64_t k = n * n; k-- > 0;)
+		a[k] = bad || k % n <= k / n ? d[k] : 0;
+	return bad;
+}
+
 /* In place. */
 static void
 adjoint(Z *a, int64_t n)
@@ -59,7 +97,7 @@ rt_linalg_cholesky_ex(RtCx *cx, const IValue *in, IValue *out)
 		Z *a = s.v + i * s.n * s.n;
 		if (upper)
 			adjoint(a, s.n);
-		info[i] = cholesky(a, s.n);
+		info[i] = (rt_is_complex((RtDtype)t->dtype) ? cholesky : cholesky_real)(a, s.n);
 		if (upper)
 			adjoint(a, s.n);
 	}
