@@ -113,6 +113,138 @@ OPERATORS = {
 }
 
 
+def CL(*sizes): return T(*sizes).contiguous(memory_format=torch.channels_last)
+
+
+# other dtypes and layouts of the same families
+OPERATORS.update({
+    "add_t": ("x + y.t()", dict(x=T(512, 512), y=T(512, 512))),
+    "add_row": ("x + y", dict(x=T(512, 512), y=T(512))),
+    "add_channel": ("x + y", dict(x=T(8, 64, 32, 32), y=T(64, 1, 1))),
+    "add_slice": ("x[:, ::2] + y[:, ::2]", dict(x=T(512, 512), y=T(512, 512))),
+    "add_bf16": ("x + y", dict(x=T(256, 256).bfloat16(), y=T(256, 256).bfloat16())),
+    "mul_i32": ("x * y", dict(x=I(9, 256, 256).int(), y=I(9, 256, 256).int())),
+    "mul_u8": ("x * y", dict(x=I(9, 256, 256).byte(), y=I(9, 256, 256).byte())),
+    "add_mixed": ("x + y", dict(x=T(256, 256), y=I(9, 256, 256))),
+    "and_bool": ("x & y", dict(x=I(2, 256, 256).bool(), y=I(2, 256, 256).bool())),
+    "gt_scalar": ("x > 0.5", dict(x=T(256, 256))),
+    "eq_i64": ("x == y", dict(x=I(9, 256, 256), y=I(9, 256, 256))),
+    "sqrt": ("torch.sqrt(x)", dict(x=T(256, 256).abs())),
+    "rsqrt": ("torch.rsqrt(x)", dict(x=T(256, 256).abs())),
+    "log": ("torch.log(x)", dict(x=T(256, 256).abs())),
+    "sin": ("torch.sin(x)", dict(x=T(256, 256))),
+    "exp_f64": ("torch.exp(x)", dict(x=T(256, 256).double())),
+    "exp_f16": ("torch.exp(x)", dict(x=T(256, 256).half())),
+    "silu": ("torch.nn.functional.silu(x)", dict(x=T(256, 256))),
+    "hardswish": ("torch.nn.functional.hardswish(x)", dict(x=T(256, 256))),
+    "leaky": ("torch.nn.functional.leaky_relu(x)", dict(x=T(256, 256))),
+    "clamp": ("torch.clamp(x, -1.0, 1.0)", dict(x=T(256, 256))),
+    "pow2": ("x ** 2", dict(x=T(256, 256))),
+    "pow_t": ("torch.pow(x, y)", dict(x=T(256, 256).abs(), y=T(256, 256))),
+    "atan2": ("torch.atan2(x, y)", dict(x=T(256, 256), y=T(256, 256))),
+    "floor_div": ("torch.floor_divide(x, y)", dict(x=I(99, 256, 256), y=I(9, 256, 256) + 1)),
+    "remainder": ("torch.remainder(x, 0.7)", dict(x=T(256, 256))),
+    "lerp": ("torch.lerp(x, y, 0.3)", dict(x=T(256, 256), y=T(256, 256))),
+    "addcmul": ("torch.addcmul(x, y, y)", dict(x=T(256, 256), y=T(256, 256))),
+    "where_bcast": ("torch.where(m, x, y)", dict(m=I(2, 256, 1).bool(), x=T(256, 256), y=T(256, 256))),
+    "add_inplace": ("x.clone().add_(y)", dict(x=T(256, 256), y=T(256, 256))),
+    "mul_c64": ("torch.view_as_real(torch.view_as_complex(x) * torch.view_as_complex(y))", dict(x=T(256, 128, 2), y=T(256, 128, 2))),
+    "clone_cl": ("x.contiguous()", dict(x=CL(8, 64, 32, 32))),
+    "transpose_f64": ("x.t().contiguous()", dict(x=T(512, 512).double())),
+    "transpose_f16": ("x.t().contiguous()", dict(x=T(512, 512).half())),
+    "transpose_u8": ("x.t().contiguous()", dict(x=I(9, 512, 512).byte())),
+    "expand_contig": ("x.expand(512, 512).contiguous()", dict(x=T(512, 1))),
+    "slice_contig": ("x[:, ::2].contiguous()", dict(x=T(512, 1024))),
+    "to_i64": ("x.to(torch.int64)", dict(x=T(256, 256))),
+    "i64_to_float": ("x.to(torch.float32)", dict(x=I(9, 256, 256))),
+    "bool_to_float": ("x.to(torch.float32)", dict(x=I(2, 256, 256).bool())),
+    "u8_to_float": ("x.to(torch.float32)", dict(x=I(255, 256, 256).byte())),
+    "float_to_u8": ("x.to(torch.uint8)", dict(x=T(256, 256).abs())),
+    "bool_to_i64": ("x.to(torch.int64)", dict(x=I(2, 256, 256).bool())),
+    "f64_to_f32": ("x.to(torch.float32)", dict(x=T(256, 256).double())),
+    "to_bf16": ("x.to(torch.bfloat16)", dict(x=T(512, 512))),
+    "cat_dim0": ("torch.cat([x, y], 0)", dict(x=T(256, 256), y=T(256, 256))),
+    "cat_i64": ("torch.cat([x, y], 1)", dict(x=I(9, 256, 256), y=I(9, 256, 256))),
+    "index_select1": ("torch.index_select(x, 1, i)", dict(x=T(256, 256), i=I(256, 128))),
+    "gather0": ("torch.gather(x, 0, i)", dict(x=T(256, 256), i=I(256, 256, 256))),
+    "index_put": ("torch.index_put(x, [i], y)", dict(x=T(1000, 128), i=I(1000, 512), y=T(512, 128))),
+    "scatter_add0": ("torch.scatter_add(x, 0, i, y)", dict(x=T(256, 256), i=I(256, 256, 256), y=T(256, 256))),
+    "take": ("torch.take(x, i)", dict(x=T(256, 256), i=I(65536, 256, 256))),
+    "one_hot": ("torch.one_hot(i, 64)", dict(i=I(64, 1024))),
+    "sum_f64": ("x.sum(1)", dict(x=T(512, 512).double())),
+    "sum_f16": ("x.sum(1)", dict(x=T(512, 512).half())),
+    "sum_bf16_0": ("x.sum(0)", dict(x=T(512, 512).bfloat16())),
+    "sum_i64": ("x.sum(1)", dict(x=I(9, 512, 512))),
+    "sum_bool": ("x.sum()", dict(x=I(2, 512, 512).bool())),
+    "sum_t": ("x.t().sum(1)", dict(x=T(512, 512))),
+    "sum_mid": ("x.sum(1)", dict(x=T(64, 64, 64))),
+    "mean_cl": ("x.mean([2, 3])", dict(x=CL(8, 64, 32, 32))),
+    "max_all": ("x.max()", dict(x=T(512, 512))),
+    "max0": ("torch.max(x, 0)[0]", dict(x=T(512, 512))),
+    "amax": ("torch.amax(x, 1)", dict(x=T(512, 512))),
+    "max_i64": ("torch.max(x, 1)[0]", dict(x=I(99, 512, 512))),
+    "argmax1": ("torch.argmax(x, 1)", dict(x=T(512, 512))),
+    "any": ("torch.any(x, 1)", dict(x=I(2, 512, 512).bool())),
+    "norm_dim": ("torch.norm(x, 2, 1)", dict(x=T(512, 512))),
+    "std0": ("x.std(0)", dict(x=T(512, 512))),
+    "softmax_f64": ("torch.softmax(x, -1)", dict(x=T(256, 256).double())),
+    "softmax_f16": ("torch.softmax(x.float(), -1).half()", dict(x=T(256, 256).half())),
+    "softmax_bf16": ("torch.softmax(x, -1)", dict(x=T(256, 256).bfloat16())),
+    "softmax_4d1": ("torch.softmax(x, 1)", dict(x=T(8, 64, 16, 16))),
+    "softmax_short": ("torch.softmax(x, -1)", dict(x=T(8192, 8))),
+    "cumsum_i64": ("torch.cumsum(x, 1)", dict(x=I(9, 256, 256))),
+    "sort0": ("torch.sort(x, 0)[0]", dict(x=T(512, 128))),
+    "sort_i64": ("torch.sort(x, 1)[0]", dict(x=I(1000, 128, 512))),
+    "mm_bf16": ("torch.mm(x, y)", dict(x=T(128, 128).bfloat16(), y=T(128, 128).bfloat16())),
+    "mm_i64": ("torch.mm(x, y)", dict(x=I(9, 128, 128), y=I(9, 128, 128))),
+    "mm_tall": ("torch.mm(x, y)", dict(x=T(2048, 32), y=T(32, 32))),
+    "addmm": ("torch.addmm(b, x, y)", dict(b=T(256), x=T(256, 256), y=T(256, 256))),
+    "bmm_t": ("torch.bmm(x, y.transpose(1, 2))", dict(x=T(16, 64, 64), y=T(16, 64, 64))),
+    "conv3_cl": ("torch.conv2d(x, w, None, [1, 1], [1, 1])", dict(x=CL(1, 64, 32, 32), w=T(64, 64, 3, 3))),
+    "conv3_s2": ("torch.conv2d(x, w, None, [2, 2], [1, 1])", dict(x=T(1, 64, 56, 56), w=T(64, 64, 3, 3))),
+    "conv3_small": ("torch.conv2d(x, w, None, [1, 1], [1, 1])", dict(x=T(1, 256, 7, 7), w=T(256, 256, 3, 3))),
+    "conv7": ("torch.conv2d(x, w, None, [2, 2], [3, 3])", dict(x=T(1, 3, 112, 112), w=T(64, 3, 7, 7))),
+    "conv_dil": ("torch.conv2d(x, w, None, [1, 1], [2, 2], [2, 2])", dict(x=T(1, 64, 32, 32), w=T(64, 64, 3, 3))),
+    "conv_dw5": ("torch.conv2d(x, w, None, [2, 2], [2, 2], [1, 1], 64)", dict(x=T(1, 64, 56, 56), w=T(64, 1, 5, 5))),
+    "conv_dw7": ("torch.conv2d(x, w, None, [1, 1], [1, 1], [1, 1], 256)", dict(x=T(1, 256, 7, 7), w=T(256, 1, 3, 3))),
+    "conv_dw1d": ("torch.conv1d(x, w, None, [1], [3], [1], 64)", dict(x=T(4, 64, 256), w=T(64, 1, 7))),
+    "conv_g32": ("torch.conv2d(x, w, None, [1, 1], [1, 1], [1, 1], 32)", dict(x=T(1, 128, 28, 28), w=T(128, 4, 3, 3))),
+    "convT_dw": ("torch.conv_transpose2d(x, w, None, [2, 2], [1, 1], [0, 0], 32)", dict(x=T(1, 32, 32, 32), w=T(32, 1, 4, 4))),
+    "maxpool_s1": ("torch.max_pool2d(x, [3, 3], [1, 1], [1, 1])", dict(x=T(1, 64, 56, 56))),
+    "maxpool_cl": ("torch.max_pool2d(x, [2, 2])", dict(x=CL(4, 64, 32, 32))),
+    "maxpool1d": ("torch.max_pool1d(x, [2])", dict(x=T(8, 64, 256))),
+    "avgpool3": ("torch.avg_pool2d(x, [3, 3], [1, 1], [1, 1])", dict(x=T(1, 64, 56, 56))),
+    "adaptive1": ("torch.adaptive_avg_pool2d(x, [1, 1])", dict(x=T(8, 256, 7, 7))),
+    "bn_cl": ("torch.batch_norm(x, w, w, m, v, False, 0.1, 1e-5, True)", dict(x=CL(4, 64, 32, 32), w=T(64), m=T(64), v=T(64).abs())),
+    "ln_w": ("torch.layer_norm(x, [512], w, b)", dict(x=T(128, 512), w=T(512), b=T(512))),
+    "ln_short": ("torch.layer_norm(x, [32], w, b)", dict(x=T(4096, 32), w=T(32), b=T(32))),
+    "in_norm": ("torch.instance_norm(x, None, None, None, None, True, 0.1, 1e-5, True)", dict(x=T(4, 64, 32, 32))),
+    "lstm": ("torch.lstm(x, [h, h], [w, u, b, b], True, 1, 0.0, False, False, False)[0]",
+             dict(x=T(20, 16, 128), h=T(1, 16, 128), w=T(512, 128), u=T(512, 128), b=T(512))),
+    "gru": ("torch.gru(x, h, [w, u, b, b], True, 1, 0.0, False, False, False)[0]",
+            dict(x=T(20, 16, 128), h=T(1, 16, 128), w=T(384, 128), u=T(384, 128), b=T(384))),
+    "embedding_f16": ("torch.embedding(w, i)", dict(w=T(10000, 128).half(), i=I(10000, 512))),
+    "embedding_small": ("torch.embedding(w, i)", dict(w=T(1000, 16), i=I(1000, 4096))),
+    "bag": ("torch.embedding_bag(w, i, o)[0]", dict(w=T(1000, 64), i=I(1000, 2048), o=torch.arange(0, 2048, 16))),
+    "bicubic": ("torch.upsample_bicubic2d(x, [64, 64], False)", dict(x=T(1, 32, 32, 32))),
+    "nearest_cl": ("torch.upsample_nearest2d(x, [64, 64])", dict(x=CL(1, 32, 32, 32))),
+    "pixel_shuffle": ("torch.pixel_shuffle(x, 2)", dict(x=T(1, 64, 32, 32))),
+    "pad_replicate": ("torch.replication_pad2d(x, [2, 2, 2, 2])", dict(x=T(4, 32, 32, 32))),
+    "rfft": ("torch.abs(torch.fft_rfft(x))", dict(x=T(64, 512))),
+    "fft_prime": ("torch.abs(torch.fft_fft(x))", dict(x=T(64, 509))),
+    "fft2": ("torch.abs(torch.fft_fft2(x))", dict(x=T(4, 64, 64))),
+    "solve": ("torch.linalg_solve(x, y)", dict(x=T(64, 64) + 8 * torch.eye(64), y=T(64, 64))),
+    "qr": ("torch.linalg_qr(x)[1]", dict(x=T(64, 64))),
+    "eigh": ("torch.linalg_eigvalsh(x)", dict(x=positive(48))),
+    "attention": ("torch.softmax(torch.matmul(q, k.transpose(-2, -1)) * 0.125, -1) @ k", dict(q=T(8, 64, 64), k=T(8, 64, 64))),
+    "mse": ("torch.mse_loss(x, y)", dict(x=T(256, 256), y=T(256, 256))),
+    "bce": ("torch.binary_cross_entropy_with_logits(x, y)", dict(x=T(256, 256), y=torch.rand(256, 256))),
+    "rand_like": ("torch.rand_like(x)", dict(x=T(256, 256))),
+    "bernoulli": ("torch.bernoulli(x)", dict(x=torch.rand(256, 256))),
+    "randint": ("torch.randint_like(x, 100)", dict(x=T(256, 256))),
+})
+
+
 class Names:
     """torch.X as TorchScript has it, for Python."""
     def __getattr__(self, name):
@@ -135,6 +267,16 @@ def by_torch(call, args, n):
     return (time.perf_counter() - start) / n
 
 
+def arrays(args):
+    """As inputs; bfloat16 as two bytes, other layouts with their strides."""
+    out = {}
+    for k, v in args.items():
+        plain = v.contiguous()
+        out[k] = plain.view(torch.int16).numpy().view("V2") if v.dtype == torch.bfloat16 else plain.numpy()
+        if not v.is_contiguous(): out[k + ".strides"] = np.array(v.stride(), dtype=np.int64)
+    return out
+
+
 def by_kiln(kiln, folder, n):
     """Seconds of a call; what it says when it fails."""
     spent = []
@@ -151,7 +293,7 @@ def by_kiln(kiln, folder, n):
 def row(kiln, name, folder):
     call, args = OPERATORS[name]
     with open(folder + "/m.py", "w") as f: f.write(source(call, args))
-    np.savez(folder + "/args.npz", **{k: v.numpy() for k, v in args.items()})
+    np.savez(folder + "/args.npz", **arrays(args))
     once = min(by_torch(call, args, 2) for _ in range(2))
     n = max(5, int(0.15 / once))
     pairs = [(by_torch(call, args, n), by_kiln(kiln, folder, n)) for _ in range(3)]
