@@ -270,11 +270,28 @@ spec_types_known(Spec *s, const Node *m)
 }
 
 /* Operators that are better taken apart: as what the row's gradient says of them, or as another row with a body. */
-static const struct Expansion { const char *id, *as; } expansions[] = {
-	{ "lstm_input", NULL }, { "gru_input", NULL }, { "rnn_tanh_input", NULL }, { "rnn_relu_input", NULL },
-	{ "prim_rnn", "prim_rnn_walked" },
-	{ "lstm_cell", NULL }, { "gru_cell", NULL }, { "rnn_tanh_cell", NULL }, { "rnn_relu_cell", NULL },
-	{ "_native_multi_head_attention", NULL },
+static const struct Expansion {
+	const char *id, *as;
+	bool any;                /* of all types: its body says what does not fit */
+} expansions[] = {
+	{ .id = "lstm_input" }, { .id = "gru_input" }, { .id = "rnn_tanh_input" }, { .id = "rnn_relu_input" },
+	{ .id = "prim_rnn", .as = "prim_rnn_walked", .any = true }, { .id = "lstm_cell" }, { .id = "gru_cell" },
+	{ .id = "rnn_tanh_cell" }, { .id = "rnn_relu_cell" }, { .id = "_native_multi_head_attention" },
+	{ .id = "baddbmm", .as = "prim_baddbmm" }, { .id = "addbmm" }, { .id = "mv", .as = "prim_mv" },
+	{ .id = "addmv", .as = "prim_addmv" }, { .id = "dot", .as = "prim_dot" },
+	{ .id = "outer", .as = "prim_outer" }, { .id = "nan_to_num", .as = "prim_numbers" },
+	{ .id = "im2col", .as = "prim_windows" }, { .id = "upsample_nearest1d", .as = "prim_nearest1d" },
+	{ .id = "upsample_nearest1d_vec", .as = "prim_nearest1d_vec" },
+	{ .id = "_upsample_nearest_exact1d", .as = "prim_nearest_exact1d" },
+	{ .id = "_upsample_nearest_exact1d_vec", .as = "prim_nearest_exact1d_vec" },
+	{ .id = "upsample_linear1d", .as = "prim_linear1d" },
+	{ .id = "upsample_linear1d_vec", .as = "prim_linear1d_vec" },
+	{ .id = "upsample_nearest3d", .as = "prim_nearest3d" },
+	{ .id = "upsample_nearest3d_vec", .as = "prim_nearest3d_vec" },
+	{ .id = "_upsample_nearest_exact3d", .as = "prim_nearest_exact3d" },
+	{ .id = "_upsample_nearest_exact3d_vec", .as = "prim_nearest_exact3d_vec" },
+	{ .id = "upsample_trilinear3d", .as = "prim_trilinear3d" },
+	{ .id = "upsample_trilinear3d_vec", .as = "prim_trilinear3d_vec" },
 };
 
 /* Are all tensors of this dtype, or masks? */
@@ -362,7 +379,7 @@ spec_expansion(Spec *s, const Node *m)
 
 	if (!e)
 		return f ? f->graph : NULL;
-	if (!e->as && !can_expand(s, m))
+	if (!e->any && !can_expand(s, m))
 		return NULL;
 	f = op_expansion(s->cx, e->as ? op_by_id(s->cx, e->as) : m->op);
 	return f ? function_graph(s->cx, f) : NULL;
