@@ -101,6 +101,7 @@ double _Complex cpow(double _Complex, double _Complex);
 #define t_exp_near(x)      exp(x)        /* for 1 + exp(x) where 1e38 is as good as more */
 #define t_clamp(x, lo, hi) t_upper_of(((x) < (lo) ? (lo) : (x)), hi)
 #define t_upper_of(x, hi) ((x) > (hi) ? (hi) : (x))
+#define t_relu(x)   ((x) < 0 ? 0 : (x))
 #define t_lower(x, lo) ((x) < (lo) || isnan(lo) ? (lo) : (x))
 #define t_upper(x, hi) ((x) > (hi) || isnan(hi) ? (hi) : (x))
 #define t_sign(x)   (((x) > 0) - ((x) < 0))

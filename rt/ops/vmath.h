@@ -299,6 +299,27 @@ v_acosf(float x)
 	return v_unless_nan(r, p);
 }
 
+/* gcc knows fmax of aarch64 as C's, which prefers numbers to NaN; of comparisons it makes 16 instructions a clamp. */
+#if defined __aarch64__ && !defined __clang__
+#define V_CLAMPS
+
+V_INLINE float
+v_clampf(float x, float lo, float hi)
+{
+	const float r = __builtin_fminf(__builtin_fmaxf(x, lo), hi);
+
+	return x != x ? x : r;
+}
+
+V_INLINE float
+v_reluf(float x)
+{
+	const float r = __builtin_fmaxf(x, 0);
+
+	return x != x ? x : r;
+}
+#endif
+
 #if defined __SSE4_1__ || defined __aarch64__
 #define V_ROUNDS 1                       /* a double is rounded by one instruction; else libm's are faster */
 #endif
@@ -464,6 +485,13 @@ v_geluf(float x)
 #define t_logaddexp(x, y) _Generic((x), float: v_logaddexpf, default: t_logaddexpd)((x), (y))
 #define t_logit(x) _Generic((x), float: v_logitf, default: t_logitd)(x)
 #define t_log_sigmoid(x)  _Generic((x), float: v_log_sigmoidf, default: t_log_sigmoidd)(x)
+#ifdef V_CLAMPS
+#undef t_clamp
+#undef t_relu
+#define t_clamp(x, lo, hi) _Generic((x), float: v_clampf((float)(x), (float)(lo), (float)(hi)), \
+	default: t_upper_of(((x) < (lo) ? (lo) : (x)), hi))
+#define t_relu(x) _Generic((x), float: v_reluf((float)(x)), default: ((x) < 0 ? 0 : (x)))
+#endif
 #ifdef V_ROUNDS
 #undef cos
 #undef sin

@@ -1,5 +1,5 @@
 /*
- * The register blocks of generated kernels (vconv.h, vdepth.h) against sums one after the other: products of all
+ * The register blocks of generated kernels (vconv.h, vdepth.h), and clamps, against plain C: products of all
  * small sizes, random convolutions.  Compiled for vectors of several widths here, and for other processors by
  * tests/targets, which runs it by an emulator: so it is a program by itself.
  */
@@ -14,6 +14,8 @@
 #define VC_FLOATS 4
 #endif
 #define VC_CLAMPS 1
+#include "../../rt/ops/tmath.h"
+#include "../../rt/ops/vmath.h"
 #include "../../rt/ops/vconv.h"
 #include "../../rt/ops/vdepth.h"
 
@@ -223,6 +225,24 @@ not_numbers(void)
 	x[7] = kept;
 }
 
+/* Clamps of pointwise kernels, which processors have instructions for. */
+static void
+pointwise(void)
+{
+	static const float at[] = { NAN, -INFINITY, -7, 0, 2.5f, 6, 7, INFINITY },
+			   clamped[] = { NAN, 0, 0, 0, 2.5f, 6, 6, 6 }, positive[] = { NAN, 0, 0, 0, 2.5f, 6, 7, INFINITY };
+
+	for (int i = 0; i < 8; i++) {
+		y[i] = t_clamp(at[i], 0, 6);
+		y[8 + i] = t_relu(at[i]);
+		y[16 + i] = t_clamp(at[i], 9, 6);                /* the upper bound has the last word */
+	}
+	for (int i = 0; i < 8; i++)
+		if (memcmp(&y[i], &clamped[i], sizeof *y) || memcmp(&y[8 + i], &positive[i], sizeof *y) ||
+		    (i ? y[16 + i] != 6 : !isnan(y[16])))
+			wrong += printf("clamps of %g: %g %g %g\n", at[i], y[i], y[8 + i], y[16 + i]);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -238,6 +258,7 @@ main(int argc, char **argv)
 	for (int64_t k = 1; k < 300; k += 13)
 		product(13, 65 + k % 70, k, true, k % 2);
 	not_numbers();
+	pointwise();
 	for (int i = 0; i < 25 * most; i++)
 		convolution();
 	for (int i = 0; i < 50 * most; i++)
