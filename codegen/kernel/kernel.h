@@ -115,6 +115,7 @@ typedef struct Emit {            /* one program */
 	Vec(RtSpecialization) specializations;
 	Vec(struct DoorSpec) door_specs;
 	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vconv.h) */
+	bool     in_order;       /* the processor executes instructions in order; with several levels false */
 	int64_t  zeros;          /* floats of kiln_zeros */
 	int64_t  scratch;        /* bytes: what one of its kernels asks for at most */
 	bool     pool;           /* without a runtime: kernels may run in threads of the caller's */

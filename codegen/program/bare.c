@@ -342,6 +342,7 @@ put_whole(Bare *b, ProgramText *text)
 	Buf c = { 0 };
 
 	put_title(b, &c, "c");
+	buf_puts(&c, e->in_order ? "#define VC_IN_ORDER 1\n" : "");
 	buf_printf(&c, "#define VC_FLOATS %d\n#define VC_CLAMPS %d\n", e->vf, e->clamps);
 	if (!b->program)
 		buf_printf(&c, "#include \"%s.h\"\n", b->door->name);

@@ -459,6 +459,7 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	e->gpu = o->gpu != NULL;
 	e->levels = o->levels.n ? &o->levels : NULL;
 	e->vf = o->vector_floats;
+	e->in_order = target_in_order(o->target, o->mcpu ? o->mcpu : o->cpu);
 	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;
 	buf_printf(&e->provenance, "model: %016llx\ncompiler: kiln\noptimization: -O%d\n", (unsigned long long)m->hash,
 		   o->opt);
@@ -477,8 +478,7 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	if (e->levels)
 		put_kernel_tables(e);
 	buf_printf(&b, e->levels ? "#define VC_PACKED %d\n" : "#define VC_FLOATS %d\n", e->vf);
-	if (target_in_order(o->target, o->mcpu ? o->mcpu : o->cpu))
-		buf_puts(&b, "#define VC_IN_ORDER 1\n");
+	buf_puts(&b, e->in_order ? "#define VC_IN_ORDER 1\n" : "");
 	buf_printf(&b, "#define VC_CLAMPS %d\n%s", e->clamps, head);
 	if (!strcmp(o->emit, "c") && !o->weights_file)
 		buf_printf(&b, "#define kiln_weights %s_weights\n", o->name);

@@ -352,6 +352,20 @@ class Blocks(programs.Test):
                 for name, bound in most.items():
                     self.assertLessEqual(len(loop[name]) / loops.multiplications(loop[name]), bound, name)
 
+    @works("aarch64-linux-gnu")
+    def test_in_order(self, triple, runner, cc):
+        """Which blocks a processor gets is data of its target."""
+        model = os.path.join(os.path.dirname(os.path.abspath(__file__)), "dscnn.py")
+        build = KILN, "build", model, "--input", "x=float32[1x1x49x10]", "--target", triple, "--emit", "c"
+        for cpu, bare, found in (("cortex-a55", [], 1), ("cortex-a53+crypto", [], 1), ("neoverse-n1", [], 0),
+                                 ("cortex-a55", ["--no-generic"], 1)):
+            self.ends(DONE, *build, "--cpu", cpu, *bare, "-o", self.at("c"))
+            with open(self.at("c/c.c")) as f:
+                self.assertEqual(f.read().count("#define VC_IN_ORDER 1"), found, (cpu, bare))
+        self.ends(DONE, *build, "--cpu", "cortex-a53,neoverse-n1", "-o", self.at("levels"))
+        with open(self.at("levels/build.ninja")) as f:
+            self.assertEqual(f.read().count("-DVC_IN_ORDER=1"), 1)
+
     @needs("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump", "qemu-aarch64")
     def test_gcc(self):
         self.blocks("aarch64-linux-gnu-gcc")
