@@ -122,16 +122,21 @@ bare_leave(Bare *m, int status)
 	return status;
 }
 
-/* Null arguments are refused; begin: what a first call does first, or null. */
+typedef struct BareFunction {
+	int  (*run)(Bare *, const void *const *in, void *const *out);
+	void (*begin)(Bare *);           /* what a first call does first; or null */
+	int    nin, nout;
+} BareFunction;
+
+/* Null arguments are refused. */
 static int
-bare_call(Bare *m, int (*run)(Bare *, const void *const *in, void *const *out), void (*begin)(Bare *),
-	  const void *const *in, int nin, void *const *out, int nout)
+bare_call(const BareFunction *f, Bare *m, const void *const *in, void *const *out)
 {
 	bool good = true;
 
-	for (int i = 0; i < nin; i++)
+	for (int i = 0; i < f->nin; i++)
 		good &= in[i] != NULL;
-	for (int i = 0; i < nout; i++)
+	for (int i = 0; i < f->nout; i++)
 		good &= out[i] != NULL;
 	if (!m)
 		return BARE_ARGUMENT;
@@ -139,9 +144,9 @@ bare_call(Bare *m, int (*run)(Bare *, const void *const *in, void *const *out), 
 		return BARE_BUSY;
 	if (!good)
 		return bare_leave(m, BARE_ARGUMENT);
-	if (begin && !m->began)
-		begin(m);
-	return bare_leave(m, run(m, in, out));
+	if (f->begin && !m->began)
+		f->begin(m);
+	return bare_leave(m, f->run(m, in, out));
 }
 
 static const char *

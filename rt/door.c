@@ -253,7 +253,8 @@ rt_door_open_in(void *memory, size_t bytes, const RtDoorOptions *o, char *why, s
 {
 	(void)memory, (void)bytes, (void)o;
 	if (why && n)
-		snprintf(why, n, "this library takes memory from a heap: kiln build --no-generic makes one that does not");
+		snprintf(why, n, "this library takes memory from a heap: kiln build --no-generic makes one that does "
+			 "not");
 	return NULL;
 }
 

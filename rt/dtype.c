@@ -333,8 +333,8 @@ rt_cast(RtDtype to, void *dst, int64_t dstride, RtDtype from, const void *src, i
 
 RT_SMALL
 
-/* Of one that is an integer or a bool, and of one that is not: its real part.  Without rt_cast, which programs leave out
- * that convert nothing. */
+/* Of one that is an integer or a bool, and of one that is not: its real part.  Without rt_cast, which programs leave
+ * out that convert nothing. */
 static int64_t
 int_at(RtDtype d, const void *p)
 {

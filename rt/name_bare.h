@@ -1,4 +1,4 @@
-/* rt/name_bare.h - what is in every NAME.h of plain C functions; its functions go to where FUNCTIONS stands, and to INSTANCES */
+/* rt/name_bare.h - what is in every NAME.h of plain C functions, which go to FUNCTIONS and INSTANCES */
 #ifndef NAME_H
 #define NAME_H
 

@@ -125,7 +125,7 @@ check(RtCx *cx, const PlainFunction *f, const RtArrays *in)
 	return status;
 }
 
-/* The first of the method's functions that takes this input.  Null, and a status: none does, and the last one's reason is
+/* The first of the method's functions that takes this input.  Null, and a status: none does; the last one's reason is
  * raised. */
 static const PlainFunction *
 function_for(Plain *p, const RtArrays *in, int *status)
@@ -255,7 +255,8 @@ static int
 read_options(Plain *p, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
-		const bool in = !strcmp(argv[i], "-i"), out = !strcmp(argv[i], "-o"), method = !strcmp(argv[i], "--method");
+		const bool in = !strcmp(argv[i], "-i"), out = !strcmp(argv[i], "-o");
+		const bool method = !strcmp(argv[i], "--method");
 
 		if (!strncmp(argv[i], "--method=", 9))
 			p->method = argv[i] + 9;

@@ -1063,7 +1063,7 @@ int  rt_npz_parse(RtCx *, const char *name, const void *bytes, int64_t n, RtArra
 int  rt_npz_write(RtCx *, const char *path, const RtArrays *);   /* by rename: whole or not at all */
 void rt_arrays_free(RtArrays *);
 int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor or number or string; borrowed */
-int  rt_arrays_put(RtCx *, RtArrays *, const char *key, RtTensor *, RtStr *);      /* one of both, taken, also on failure */
+int  rt_arrays_put(RtCx *, RtArrays *, const char *key, RtTensor *, RtStr *);      /* one, taken, also on failure */
 RtArray *rt_arrays_find(const RtArrays *, const char *key);
 
 /* inflate.c */

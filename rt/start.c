@@ -489,7 +489,8 @@ static int64_t
 code_bytes(const RtProgram *program)
 {
 	const Segment *h = (const Segment *)getauxval(AT_PHDR);
-	const uintptr_t weights = (uintptr_t)program->weights, code_end = (uintptr_t)etext, code_begin = (uintptr_t)_init;
+	const uintptr_t weights = (uintptr_t)program->weights;
+	const uintptr_t code_begin = (uintptr_t)_init, code_end = (uintptr_t)etext;
 	uintptr_t base = 0;
 	int64_t n = 0;
 

@@ -138,7 +138,8 @@ build_options(Cli *cli)
 	if (o.bare)
 		o.state = cli->state = new(cli->cx->arena, BareState, 1);
 	if (o.bare && !is_library(o.emit) && (strcmp(o.emit, "exe") || target_is_bare(o.target)))
-		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared, and with exe where there is a system");
+		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared, and with exe where there is a "
+			    "system");
 	if (o.bare && (cli->weights || cli->grad || cli->gpu || cli->ops.n))
 		usage_error(cli, "--no-generic goes without --weights, --grad, --gpu and --op");
 	o.max_ram = bytes_of(cli, "max-ram", cli->max_ram);
@@ -146,7 +147,8 @@ build_options(Cli *cli)
 	if ((o.max_ram || o.max_flash) && (!o.bare || !o.name))
 		usage_error(cli, "--max-ram and --max-flash go with --no-generic and --emit c, obj, static or shared");
 	if (o.max_flash && o.cc && !strcmp(o.cc, "tcc"))
-		usage_error(cli, "--max-flash wants a compiler for the target, which says how large code is, and not tcc");
+		usage_error(cli, "--max-flash wants a compiler for the target, which says how large code is, and not "
+			    "tcc");
 	if (o.fixed && strcmp(o.emit, "exe"))
 		usage_error(cli, "--static goes with programs: --emit exe");
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;

@@ -5,8 +5,8 @@
  *    int NAME_forward_in(NAME *m, const float x[1][4], float out[1][3]);
  *
  * Each exact specialization becomes such a function when all of its steps are kernels; what is not is named, all of it.
- * Tensors lie in the caller's arrays, among the weights, or in an instance's memory (rt/bare.h), whose size NAME.h says;
- * that of the instance without a name is static.
+ * Tensors lie in the caller's arrays, among the weights, or in an instance's memory (rt/bare.h), whose size NAME.h
+ * says; that of the instance without a name is static.
  */
 #include "../kernel/form.h"
 #include "door.h"
@@ -136,7 +136,8 @@ write_function(Bare *b, const DoorTyped *t)
 		out_line(&b->functions, "\tchar *const arena = m->arena;\n");
 	out_line(&b->functions, "\t(void)m, (void)in, (void)out%s;", p->arena ? ", (void)arena" : "");
 	buf_puts(&b->functions.text, w.out.text.at ? w.out.text.at : "");
-	out_line(&b->functions, "\treturn 0;\n}");
+	out_line(&b->functions, "\treturn 0;\n}\n\nstatic const BareFunction function_%s = { run_%s, %s, %d, %d };",
+		 t->name, t->name, b->state->at.n ? "begin" : "0", t->in.n, t->out.n);
 	buf_free(&w.out.text);
 	b->arena = p->arena > b->arena ? p->arena : b->arena;
 	vec_push(w.a, &b->e->specializations,
@@ -168,8 +169,7 @@ put_entry(Bare *b, const DoorTyped *t)
 	out_line(&b->functions, "\nint\n%s_%s_in(%s *m%s)\n{", name, t->name, name, head.n ? head.at : "");
 	put_array(b, "const void", "kiln_in", t->in.at, t->in.n);
 	put_array(b, "void", "kiln_out", t->out.at, t->out.n);
-	out_line(&b->functions, "\n\treturn bare_call((Bare *)m, run_%s, %s, kiln_in, %d, kiln_out, %d);\n}", t->name,
-		 b->state->at.n ? "begin" : "0", t->in.n, t->out.n);
+	out_line(&b->functions, "\n\treturn bare_call(&function_%s, (Bare *)m, kiln_in, kiln_out);\n}", t->name);
 	out_line(&b->functions, "\nint\n%s_%s(%s)\n{\n\treturn %s_%s_in(&kiln_own%s%.*s);\n}", name, t->name,
 		 head.n ? head.at + 2 : "void", name, t->name, args.n ? ", " : "", args.n ? (int)args.n - 2 : 0,
 		 args.at ? args.at : "");
@@ -253,7 +253,8 @@ static void
 put_sizes(Bare *b, Buf *text)
 {
 	buf_printf(text, "#define KILN_STATE %lld\n#define KILN_ARENA %lld\n#define KILN_SCRATCH %lld\n"
-		   "#define KILN_ARGS %d\n#define KILN_POOL %d\n", (long long)b->state->bytes, (long long)b->arena, (long long)b->e->scratch,
+		   "#define KILN_ARGS %d\n#define KILN_POOL %d\n", (long long)b->state->bytes, (long long)b->arena,
+		   (long long)b->e->scratch,
 		   b->e->most_args, b->e->pool);
 }
 
@@ -300,9 +301,9 @@ put_functions(Bare *b, Buf *text, bool in)
 		buf_free(&head);
 	}
 	if (b->state->at.n)
-		header_put(text, in ? "int NAME_reset_in(NAME *m);        /* what calls have written to it is as it was "
-			   "built */\n" : "int NAME_reset(void);              /* what calls have written to the model is as "
-			   "it was built */\n", name);
+		header_put(text, in ? "int NAME_reset_in(NAME *m);" : "int NAME_reset(void);", name);
+	if (b->state->at.n)
+		buf_puts(text, "      /* what calls have written to the model is as it was built */\n");
 }
 
 /* Up to a line of the template, which goes; what is behind it. */
@@ -370,7 +371,8 @@ check_lacks(Bare *b, const char *model)
 			   b->nlacking > NAMED_MOST ? "\n  ..." : "");
 	if (!b->door->typed.n)
 		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) a function takes tensors "
-			   "that have elements, one after the other, and gives such, tuples and lists of them; %s", model,
+			   "that have elements, one after the other, and gives such, tuples and lists of them; %s",
+			   model,
 			   b->door->why ? b->door->why : "give it inputs (-i)");
 }
 
@@ -427,11 +429,11 @@ put_plain_function(Bare *b, const DoorTyped *t)
 	for (int i = 0; i < t->result.n; i++) {
 		const DoorNode *node = &t->result.at[i];
 
-		out_line(o, "\t%d,", node->v.tag == RT_TENSOR ? 0 : node->v.tag == RT_LIST ? -1 - node->n : 1 + node->n);
+		out_line(o, "\t%d,", node->v.tag == RT_TENSOR ? 0 :
+			 node->v.tag == RT_LIST ? -1 - node->n : 1 + node->n);
 	}
 	out_line(o, "};\n\nstatic int\ncall_%s(const void *const *in, void *const *out)\n{", t->name);
-	out_line(o, "\treturn bare_call(&kiln_own.bare, run_%s, %s, in, %d, out, %d);\n}", t->name,
-		 b->state->at.n ? "begin" : "0", t->in.n, t->out.n);
+	out_line(o, "\treturn bare_call(&function_%s, &kiln_own.bare, in, out);\n}", t->name);
 }
 
 static void
@@ -446,7 +448,8 @@ put_main(Bare *b)
 		put_plain_function(b, t);
 		buf_puts(&rows, "\t{ ");
 		out_string(&rows, t->spec->method, (int64_t)strlen(t->spec->method));
-		buf_printf(&rows, ", plain_in_%s, plain_out_%s, plain_number_%s, %d, %d, %d, plain_result_%s, call_%s },\n", t->name, t->name,
+		buf_printf(&rows, ", plain_in_%s, plain_out_%s, plain_number_%s, %d, %d, %d, plain_result_%s, call_%s },\n",
+			   t->name, t->name,
 			   t->name, t->in.n, t->out.n, t->number.n, t->name, t->name);
 	}
 	name = processor_name(b->e->cx->arena, b->o);

@@ -210,7 +210,8 @@ static void
 args_emitted(Build *b, Argv *a, const char *c, const char *object)
 {
 	args_compiler(b, a);
-	arg(a, "-std=gnu11"), arg(a, !b->o->opt ? "-O0" : b->small ? "-Os" : "-O2"), arg(a, "-Werror=implicit-function-declaration");
+	arg(a, "-std=gnu11"), arg(a, !b->o->opt ? "-O0" : b->small ? "-Os" : "-O2");
+	arg(a, "-Werror=implicit-function-declaration");
 	arg(a, "-fno-strict-aliasing"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"),
 		arg(a, "-fno-math-errno");
 	arg(a, "-fno-trapping-math"), arg(a, "-ftree-vectorize"), arg(a, "-ffp-contract=fast"), arg(a, "-w");
@@ -569,7 +570,8 @@ build_machine_code(Build *b, ProgramText *t, const char *out)
 	Cx *cx = b->cx;
 	const char *c = arena_printf(cx->arena, "%s/program.c", b->dir);
 	const char *weights = arena_printf(cx->arena, "%s/weights.o", b->dir), *why = NULL;
-	const char *name = !strcmp(b->o->emit, "c") ? arena_printf(cx->arena, "%s_weights", b->o->name) : "kiln_weights";
+	const char *name = !strcmp(b->o->emit, "c") ? arena_printf(cx->arena, "%s_weights", b->o->name) :
+		"kiln_weights";
 	const Weights none = { .cx = cx };
 
 	if (!b->o->weights_file && t->weights->bytes.n > WEIGHTS_INSIDE)

@@ -303,12 +303,13 @@ typed_argument(Cx *cx, DoorTyped *t, const Place *at, const Type *type, const Pa
 		return true;
 	}
 	if (!info || !is_c_array(info->dtype, info->rank, info->dims, info->strides)) {
-		t->why = arena_printf(cx->arena, "argument '%s' of type %s is none", at->key, type_print(cx, info ? p->type : type));
+		t->why = arena_printf(cx->arena, "argument '%s' of type %s is none", at->key,
+				      type_print(cx, info ? p->type : type));
 		return false;
 	}
 	add_node(cx, t, false, (DoorNode){ rt_of(NULL), 0, NULL });
-	vec_push(cx->arena, &t->in, ((DoorTensor){ parameter_name(cx->arena, at->name), at->key, info->dtype, at->written,
-						   info->rank, info->dims }));
+	vec_push(cx->arena, &t->in, ((DoorTensor){ parameter_name(cx->arena, at->name), at->key, info->dtype,
+						   at->written, info->rank, info->dims }));
 	return true;
 }
 

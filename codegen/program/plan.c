@@ -63,7 +63,7 @@ was_there(Plan *p, const Value *v, int step)
 	return true;
 }
 
-/* A list that is only an argument of kernels is not made, unless a kernel may raise and the operator itself then runs. */
+/* A list that is only an argument of kernels is not made, unless one may raise and the operator itself then runs. */
 static bool
 only_kernels_read(Plan *p, const Value *list)
 {

@@ -174,7 +174,7 @@ RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */
 
 void emit_bare(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
 
-/* ---- fit.c: what such functions take of a device's memory ---------------------------------------------------------- */
+/* ---- fit.c: what such functions take of a device's memory -------------------------------------------------------- */
 
 const char *node_place(Cx *, const Node *);            /* "aten::sort (net.py:3)" */
 void fit_put_peak(Buf *, Plan *);                      /* which tensors are alive where most are */
