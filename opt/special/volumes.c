@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-enum { WIDE_GROUP = 4, DIMS = 5 };       /* channels of a group from which on frames are gathered; dims of a volume */
+enum { WIDE_GROUP = 16, DIMS = 5 };      /* channels of a group from which on frames are gathered; dims of a volume */
 
 /* ---- views ------------------------------------------------------------------------------------------------------ */
 

@@ -16,10 +16,11 @@
 
 #if VC_FLOATS > 1
 
+/* Pixels of a block: of ImageNet's widths no rest is left. */
 #if VC_FLOATS == 16
-enum { VG_WIDE = 14, VG_NARROW = 7 };    /* pixels of a block: of ImageNet's widths no rest is left */
+enum { VG_LONG = 14, VG_SHORT = 7, VG_REST = 4 };
 #else
-enum { VG_WIDE = 7, VG_NARROW = 7 };
+enum { VG_LONG = 7, VG_SHORT = 4, VG_REST = 2 };
 #endif
 /* columns of taps; columns that they read at most; pixels of a block of any window */
 enum { VG_COLUMNS = 3, VG_READ = 16, VG_ANY = 4 };
@@ -35,11 +36,21 @@ typedef struct VgLanes {
 	const float *w;
 } VgLanes;
 
-/* Lanes of a panel that are channels. */
-VC_INLINE int64_t
-vg_panel(const VcConv *v)
+/* Panels: groups of each, and by lane, of the inputs of these, the first one of the lane's group. */
+typedef struct VgPanels {
+	int64_t each, count;
+	int32_t input[VC_UNIT];
+} VgPanels;
+
+VC_INLINE VgPanels
+vg_panels(const VcConv *v)
 {
-	return VC_UNIT / v->oc * v->oc;
+	VgPanels p = { .each = VC_UNIT / v->oc };
+
+	p.count = (v->groups + p.each - 1) / p.each;
+	for (int64_t i = 0; i < VC_UNIT; i++)
+		p.input[i] = (int32_t)(i / v->oc * v->ic);
+	return p;
 }
 
 VC_INLINE VgFrom
@@ -53,18 +64,20 @@ vg_from(const VcConv *v)
 	return (touched < each ? touched : each) * v->ic <= VF ? VG_VECTOR : VG_EACH;
 }
 
-/* Vector `at` of a panel. */
+/* Vector `at` of a panel.  Lanes that are of no channel have some input. */
 VC_INLINE VgLanes
-vg_lanes(VgFrom from, const VcConv *v, int64_t panel, int64_t at, const float *w)
+vg_lanes(VgFrom from, const VcConv *v, const VgPanels *p, int64_t panel, int64_t at, const float *w)
 {
-	const int64_t channels = v->groups * v->oc, first = panel * vg_panel(v), out = first + at * VF;
-	const int64_t end = first + vg_panel(v) < channels ? first + vg_panel(v) : channels;
-	const int64_t in = out / v->oc * v->ic, have = v->groups * v->ic - VF, last = have > 0 ? have : 0;
-	VgLanes l = { .out = out, .in = from == VG_VECTOR && last < in ? last : in,
+	const int64_t channels = v->groups * v->ic, have = channels > VF ? channels - VF : 0, last = channels - v->ic;
+	const int64_t first = panel * p->each * v->ic, in = first + p->input[at * VF];
+	VgLanes l = { .out = panel * p->each * v->oc + at * VF, .in = from == VG_VECTOR && have < in ? have : in,
 		      .w = w + panel * v->kh * v->kw * v->ic * VC_UNIT + at * VF };
 
-	for (int i = 0; i < VF; i++)
-		l.index[i] = (int32_t)((out + i < end ? out + i : end - 1) / v->oc * v->ic - l.in);
+	for (int i = 0; i < VF; i++) {
+		const int64_t c = first + p->input[at * VF + i];
+
+		l.index[i] = (int32_t)((c < last ? c : last) - l.in);
+	}
 	return l;
 }
 
@@ -79,7 +92,7 @@ vg_permute(VcV x, VcMask index)
 	VcV y;
 
 	for (int i = 0; i < VF; i++)
-		y[i] = x[index[i]];
+		y[i] = x[index[i] & (VF - 1)];
 	return y;
 #else
 	return __builtin_shuffle(x, index);
@@ -176,20 +189,20 @@ vg_any(VgFrom from, int rw, const VcConv *v, const VgLanes *l, const VgPlace *at
 		}
 }
 
-/* rw pixels of a vector.  kw: 0 is any window. */
+/* rw pixels of a vector.  kw: 0 is any window.  seldom: too few blocks for code of their own for those inside. */
 VC_INLINE void
-vg_pixels(VgFrom from, int rw, int kw, int sw, const VcConv *v, const VgLanes *l, const VgPlace *at, const float *bias,
-	  float *y)
+vg_pixels(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, const VgLanes *l, const VgPlace *at,
+	  const float *bias, float *y)
 {
 	const int64_t lanes = v->groups * v->oc - l->out;
-	VcV acc[VG_WIDE];
+	VcV acc[VG_LONG];
 
 	VC_UNROLL
 	for (int i = 0; i < rw; i++)
 		acc[i] = bias ? *(const VcV *)(bias + l->out) : VC_ZERO;
 	if (!kw)
 		vg_any(from, rw, v, l, at, acc);
-	else if (at->x0 >= 0 && at->x0 + (rw - 1) * sw + kw <= v->w)
+	else if (!seldom && at->x0 >= 0 && at->x0 + (rw - 1) * sw + kw <= v->w)
 		vg_run(from, rw, kw, sw, false, v, l, at, acc);
 	else
 		vg_run(from, rw, kw, sw, true, v, l, at, acc);
@@ -210,17 +223,17 @@ vg_pixels(VgFrom from, int rw, int kw, int sw, const VcConv *v, const VgLanes *l
 VC_SHARED void
 vg_last(const VcConv *v, const VgLanes *l, const VgPlace *at, const float *bias, float *y)
 {
-	vg_pixels(VG_EACH, 1, 0, 0, v, l, at, bias, y);
+	vg_pixels(VG_EACH, 1, 0, 0, true, v, l, at, bias, y);
 }
 
 VC_INLINE void
-vg_block(VgFrom from, int rw, int kw, int sw, const VcConv *v, const VgLanes *l, int64_t ow, VgPlace at,
-	 const float *bias, float *y)
+vg_block(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, const VgLanes *l, int64_t ow,
+	 VgPlace at, const float *bias, float *y)
 {
 	at.x0 = ow * v->sw - v->pw;
 	y += ow * v->ys;
 	if (from != VG_VECTOR || vg_inside(v, l, &at, rw))
-		vg_pixels(from, rw, kw, sw, v, l, &at, bias, y);
+		vg_pixels(from, rw, kw, sw, seldom, v, l, &at, bias, y);
 	else
 		for (int i = 0; i < rw; i++, at.x0 += v->sw)
 			vg_last(v, l, &at, bias, y + i * v->ys);
@@ -229,22 +242,25 @@ vg_block(VgFrom from, int rw, int kw, int sw, const VcConv *v, const VgLanes *l,
 /* A row of the result. */
 typedef void VgRow(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y);
 
-/* Blocks of rw pixels; the last of a row overlaps the one before it and computes the same again. */
-#define VG_ROW(name, from, rw, kw, sw) \
+/* By windows of three columns.  The last block of a row overlaps the one before it and computes the same again. */
+#define VG_ROW(name, from, sw) \
 	VC_SHARED void \
 	vg_##name(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y) \
 	{ \
-		for (int64_t next = 0, ow; next < v->ow; next = ow + rw) { \
-			ow = next + rw <= v->ow ? next : v->ow - rw; \
-			vg_block(from, rw, kw, sw, v, l, ow, at, bias, y); \
-		} \
+		const int64_t n = v->ow; \
+		int64_t ow = 0; \
+\
+		for (; sw == 1 && ow + VG_LONG <= n; ow += VG_LONG) \
+			vg_block(from, VG_LONG, 3, sw, false, v, l, ow, at, bias, y); \
+		for (; ow + VG_SHORT <= n; ow += VG_SHORT) \
+			vg_block(from, VG_SHORT, 3, sw, sw == 1, v, l, ow, at, bias, y); \
+		for (; ow < n; ow += VG_REST) \
+			vg_block(from, VG_REST, 3, sw, true, v, l, ow + VG_REST < n ? ow : n - VG_REST, at, bias, y); \
 	}
-VG_ROW(one_wide, VG_ONE, VG_WIDE, 3, 1)
-VG_ROW(one_narrow, VG_ONE, VG_NARROW, 3, 1)
-VG_ROW(one_by_2, VG_ONE, VG_NARROW, 3, 2)
-VG_ROW(vector_wide, VG_VECTOR, VG_WIDE, 3, 1)
-VG_ROW(vector_narrow, VG_VECTOR, VG_NARROW, 3, 1)
-VG_ROW(vector_by_2, VG_VECTOR, VG_NARROW, 3, 2)
+VG_ROW(one_by_1, VG_ONE, 1)
+VG_ROW(one_by_2, VG_ONE, 2)
+VG_ROW(vector_by_1, VG_VECTOR, 1)
+VG_ROW(vector_by_2, VG_VECTOR, 2)
 #undef VG_ROW
 
 /* Any window and width. */
@@ -255,9 +271,9 @@ VG_ROW(vector_by_2, VG_VECTOR, VG_NARROW, 3, 2)
 		int64_t ow = 0; \
 \
 		for (; ow + VG_ANY <= v->ow; ow += VG_ANY) \
-			vg_block(from, VG_ANY, 0, 0, v, l, ow, at, bias, y); \
+			vg_block(from, VG_ANY, 0, 0, true, v, l, ow, at, bias, y); \
 		for (; ow < v->ow; ow++) \
-			vg_block(from, 1, 0, 0, v, l, ow, at, bias, y); \
+			vg_block(from, 1, 0, 0, true, v, l, ow, at, bias, y); \
 	}
 VG_ROW(one_any, VG_ONE)
 VG_ROW(vector_any, VG_VECTOR)
@@ -267,13 +283,10 @@ VG_ROW(each_any, VG_EACH)
 VC_INLINE VgRow *
 vg_row(VgFrom from, const VcConv *v)
 {
-	const bool three = v->kw == 3 && v->dw == 1 && v->ow >= VG_NARROW && from != VG_EACH,
-		   one = from == VG_ONE;
+	const bool three = v->kw == 3 && v->dw == 1 && v->ow >= VG_REST && from != VG_EACH, one = from == VG_ONE;
 
-	if (three && v->sw == 1 && v->ow >= VG_WIDE)
-		return one ? vg_one_wide : vg_vector_wide;
 	if (three && v->sw == 1)
-		return one ? vg_one_narrow : vg_vector_narrow;
+		return one ? vg_one_by_1 : vg_vector_by_1;
 	if (three && v->sw == 2)
 		return one ? vg_one_by_2 : vg_vector_by_2;
 	return one ? vg_one_any : from == VG_VECTOR ? vg_vector_any : vg_each_any;
@@ -283,7 +296,8 @@ VC_SHARED void
 vg_rows(int64_t begin, int64_t end, VgFrom from, VgRow *run, const VcConv *v, const float *x, const float *w,
 	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t channels = v->groups * v->oc, panels = (channels + vg_panel(v) - 1) / vg_panel(v);
+	const int64_t channels = v->groups * v->oc;
+	const VgPanels panels = vg_panels(v);
 	VgPlace at = { .zeros = zeros, .end = x + (v->n * v->h * v->w - 1) * v->xs + v->groups * v->ic };
 
 	for (int64_t row = begin; row < end; row++) {
@@ -292,12 +306,13 @@ vg_rows(int64_t begin, int64_t end, VgFrom from, VgRow *run, const VcConv *v, co
 		at.x = x + (row / v->oh * v->h + y0) * v->w * v->xs;
 		at.r0 = vc_up(-y0, v->dh);
 		at.r1 = below < v->kh ? below : v->kh;
-		for (int64_t i = 0; i < panels * (VC_UNIT / VF); i++) {
-			const VgLanes l = vg_lanes(from, v, i / (VC_UNIT / VF), i % (VC_UNIT / VF), w);
+		for (int64_t i = 0; i < panels.count; i++)
+			for (int64_t k = 0; k * VF < panels.each * v->oc; k++) {
+				const VgLanes l = vg_lanes(from, v, &panels, i, k, w);
 
-			if (l.out < channels && i % (VC_UNIT / VF) * VF < vg_panel(v))
-				run(v, &l, at, bias, y + row * v->ow * v->ys);
-		}
+				if (l.out < channels)
+					run(v, &l, at, bias, y + row * v->ow * v->ys);
+			}
 		if (epilogue)
 			epilogue(p, row * v->ow, (row + 1) * v->ow, 0, channels, channels);
 	}
