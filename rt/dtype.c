@@ -289,8 +289,9 @@ cast_halves(RtDtype to, char *d, int64_t dstride, RtDtype from, const char *s, i
 	uint16_t half[BLOCK];
 
 	if (is_half(from)) {
-		copy_same(2, (char *)half, 2, s, sstride, n);
-		halves_to_floats(from, floats, half, n);
+		if (sstride != 2)
+			copy_same(2, (char *)half, 2, s, sstride, n);
+		halves_to_floats(from, floats, sstride != 2 ? half : (const uint16_t *)s, n);
 	} else if (given == floats) {
 		rt_cast(RT_f32, floats, 4, from, s, sstride, n);
 	}

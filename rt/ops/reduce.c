@@ -185,7 +185,9 @@ sum_i64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride,
 	uint64_t sum = (uint64_t)s->i[0];
 
 	(void)arg, (void)at;
-	for (int64_t i = 0; i < n; i++)
+	for (int64_t i = 0; i < n && stride == 1; i++)
+		sum += (uint64_t)p[i];
+	for (int64_t i = 0; i < n && stride != 1; i++)
 		sum += (uint64_t)p[i * stride];
 	s->i[0] = (int64_t)sum;
 }
@@ -254,6 +256,37 @@ EXTREME(max_f64, double, s->f[0], v > best || (v != v && best == best))
 EXTREME(min_f64, double, s->f[0], v < best || (v != v && best == best))
 EXTREME(max_i64, int64_t, s->i[0], v > best)
 EXTREME(min_i64, int64_t, s->i[0], v < best)
+
+/* Where nobody asks for the index.  Of the least, the greatest of the negated. */
+static void
+extreme_f32(FoldState *s, int64_t n, const float *x, int64_t stride, int64_t at, bool max)
+{
+	float part[FOLD_BLOCK], v;
+	double best = s->f[0];
+
+	for (int64_t i = 0; i < n && (stride != 1 || !max); i++)
+		part[i] = max ? x[i * stride] : -x[i * stride];
+	v = rt_greatest(stride != 1 || !max ? part : x, n);
+	v = max ? v : -v;
+	if (s->i[1] < 0 || (max ? v > best : v < best) || (v != v && best == best)) {
+		s->f[0] = v;
+		s->i[1] = at;
+	}
+}
+
+static void
+max_f32(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	(void)arg;
+	extreme_f32(s, n, x, stride, at, true);
+}
+
+static void
+min_f32(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	(void)arg;
+	extreme_f32(s, n, x, stride, at, false);
+}
 
 static void
 count_b8(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
@@ -554,6 +587,10 @@ extreme_dims(RtCx *cx, const char *name, bool max, IValue self, IValue dim, bool
 		return RT_ERROR;
 	r.out[0] = reduce_result(cx, i, r.in, r.mask, keepdim, (RtDtype)r.in->dtype);
 	RT_RESULT(cx, r.out[0], *out);
+	if (rt_dtypes[r.in->dtype].compute == RT_f32) {
+		r.as = RT_f32;
+		r.fold = max ? max_f32 : min_f32;
+	}
 	reduce_run(cx, &r);
 	return RT_OK;
 }
