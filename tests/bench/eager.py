@@ -134,7 +134,6 @@ OPERATORS.update({
     "log": ("torch.log(x)", dict(x=T(256, 256).abs())),
     "sin": ("torch.sin(x)", dict(x=T(256, 256))),
     "exp_f64": ("torch.exp(x)", dict(x=T(256, 256).double())),
-    "exp_f16": ("torch.exp(x)", dict(x=T(256, 256).half())),
     "silu": ("torch.nn.functional.silu(x)", dict(x=T(256, 256))),
     "hardswish": ("torch.nn.functional.hardswish(x)", dict(x=T(256, 256))),
     "leaky": ("torch.nn.functional.leaky_relu(x)", dict(x=T(256, 256))),
@@ -297,7 +296,9 @@ def row(kiln, name, folder):
     once = min(by_torch(call, args, 2) for _ in range(2))
     n = max(5, int(0.15 / once))
     pairs = [(by_torch(call, args, n), by_kiln(kiln, folder, n)) for _ in range(3)]
-    return min(p[0] for p in pairs), max(min(p[1] for p in pairs), 1e-9)
+    theirs, ours = min(p[0] for p in pairs), min(p[1] for p in pairs)
+    if ours <= 0: raise RuntimeError("the machine is too busy to tell")
+    return theirs, ours
 
 
 def main():
