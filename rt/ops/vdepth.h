@@ -175,6 +175,7 @@ enum { VC_DW_TAPS = 7 };
 
 static const float vc_nothing[VC_DW_NV * VF];
 
+#ifdef VC_BY_LANE
 /* All channels of rw pixels, nv vectors at a time; there are at least so many.  x: the row of the image under the
  * first row of taps; x0: column of the first tap.  edge: columns may lie outside.  Padding is narrower than a window,
  * so these are among the first and the last kw - 1. */
@@ -182,7 +183,7 @@ VC_INLINE void
 vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const float *x, int64_t x0, const float *w,
 	  const float *bias, float *y, int64_t r0, int64_t r1)
 {
-	const int64_t ys = v->ys, oc = v->oc, below = v->dh * v->w * v->xs;
+	const int64_t xs = v->xs, ys = v->ys, oc = v->oc, below = v->dh * v->w * xs, width = v->w;
 	const float *none = vc_nothing;
 
 	__asm__ ("" : "+r"(none));               /* no constant, so that it is chosen without a branch */
@@ -204,10 +205,9 @@ vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const floa
 				taps[s] = *(const VcV *)(tap + s / nv * oc + s % nv * VF);
 			VC_UNROLL
 			for (int j = 0; j < (rw - 1) * sw + kw; j++) {
-				const float *column = from + j * v->xs;
+				const bool asks = edge && (j < kw - 1 || j > (rw - 1) * sw);
+				const float *column = !asks || (uint64_t)(x0 + j) < (uint64_t)width ? from + j * xs : none;
 
-				if (edge && (j < kw - 1 || j > (rw - 1) * sw))
-					column = (uint64_t)(x0 + j) < (uint64_t)v->w ? column : none;
 				VC_UNROLL
 				for (int i = 0; i < nv; i++)
 					in[i] = *(const VcV *)(column + i * VF);
@@ -227,6 +227,54 @@ vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const floa
 			*(VcV *)(y + i / nv * ys + c + i % nv * VF) = acc[i];
 	}
 }
+#else
+/* All channels of rw pixels.  x: the row of the image under the first row of taps; x0: column of the first tap.  edge:
+ * columns may lie outside. */
+VC_INLINE void
+vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const float *x, int64_t x0, const float *w,
+	  const float *bias, float *y, int64_t r0, int64_t r1)
+{
+	const int64_t xs = v->xs, ys = v->ys, oc = v->oc, below = v->dh * v->w * xs, width = v->w;
+
+	(void)nv;                                /* one */
+	x += r0 * below + x0 * xs;
+	w += r0 * kw * oc;
+	for (int64_t at = 0; at < oc; at += VF) {
+		const int64_t c = at + VF <= oc ? at : oc - VF;
+		const float *from = x + c, *tap = w + c;
+		VcV acc[VC_DW_WIDE];
+
+		VC_UNROLL
+		for (int i = 0; i < rw; i++)
+			acc[i] = bias ? *(const VcV *)(bias + c) : VC_ZERO;
+		for (int64_t r = r0; r < r1; r++, from += below, tap += kw * oc) {
+			VcV taps[VC_DW_TAPS];
+
+			VC_UNROLL
+			for (int s = 0; s < kw; s++)
+				taps[s] = *(const VcV *)(tap + s * oc);
+			VC_UNROLL
+			for (int j = 0; j < (rw - 1) * sw + kw; j++) {
+				const VcV in = *(const VcV *)(!edge || (uint64_t)(x0 + j) < (uint64_t)width ? from +
+							      j * xs : vc_nothing);
+
+				VC_UNROLL
+				for (int i = 0; i < rw; i++)
+					if (j >= i * sw && j < i * sw + kw)
+						acc[i] += in * taps[j - i * sw];
+			}
+		}
+		if (VC_CLAMPS && v->range) {
+			VC_UNROLL
+			for (int i = 0; i < rw; i++)
+				acc[i] = vc_clamp(acc[i], v->range);
+		}
+		VC_UNROLL
+		for (int i = 0; i < rw; i++)
+			*(VcV *)(y + i * ys + c) = acc[i];
+	}
+}
+#endif
 
 typedef void VcDwRun(bool inside, const VcConv *, const float *x, int64_t x0, const float *w, const float *bias,
 		     float *y, int64_t r0, int64_t r1);
