@@ -16,6 +16,7 @@
 enum {
 	UNROLL_TRIPS = 128,      /* the steps of a recurrent net, too; longer loops stay loops */
 	UNROLL_NODES = 16384,    /* most nodes that unrolling one loop may write */
+	UNROLL_PRINTS = 4,       /* most trips of a loop that prints: its calls of the runtime are no faster alone */
 };
 
 static bool
@@ -232,6 +233,19 @@ spec_if(Spec *s, Scope *c, Node *n)
 	spec_guard_joined(s, c, n);
 }
 
+static bool
+block_prints(const Block *b)
+{
+	for NODES(n, b) {
+		if (node_is(n, "prim::Print"))
+			return true;
+		for (int i = 0; i < n->nsub; i++)
+			if (block_prints(n->sub[i]))
+				return true;
+	}
+	return false;
+}
+
 /* A counted loop short enough to write out. */
 static bool
 unroll(Spec *s, Scope *c, Node *n)
@@ -247,7 +261,7 @@ unroll(Spec *s, Scope *c, Node *n)
 	if (!shapes_may_unroll(s->shapes, n, trips))
 		return false;
 	if (trips > 1 && (!value_int(body->ret->in[0], &on) || !on || trips > UNROLL_TRIPS ||
-			  trips * block_size(body) > UNROLL_NODES))
+			  trips * block_size(body) > UNROLL_NODES || (trips > UNROLL_PRINTS && block_prints(body))))
 		return false;
 	carried = new(s->cx->arena, Value *, n->nout + 1);
 	for (int i = 0; i < n->nout; i++)
