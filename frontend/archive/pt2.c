@@ -372,6 +372,25 @@ samples_of(Archive *a, const char *program)
 	return archive_has(a, member) && archive_record(a, member).n > 0 ? member : NULL;
 }
 
+/* Does it write to nothing?  aten::add_ writes; what sub-graphs do is not looked at. */
+static bool
+is_functional(const Exported *e)
+{
+	const Json *verifier = json_first(json_get(e->json, "verifiers"));
+
+	if (verifier && json_is_text(verifier) && !strcmp(json_text_of(&e->doc, verifier, "verifiers"), "ATEN"))
+		return true;
+	for JSON_EACH(n, json_get(e->graph, "nodes")) {
+		const char *target = json_text_or(&e->doc, n, "target", ""), *dot = strrchr(target, '.');
+
+		if (!strncmp(target, "torch.ops.higher_order.", 23))
+			return false;
+		if (dot && dot > target && dot[-1] == '_' && !strstr(target, ".detach_."))
+			return false;
+	}
+	return true;
+}
+
 static void
 read_program(Loader *l, const char *member, const char *program, bool only)
 {
@@ -390,6 +409,7 @@ read_program(Loader *l, const char *member, const char *program, bool only)
 	e->graph = json_need(&e->doc, module, "graph");
 	e->signature = json_need(&e->doc, module, "signature");
 	e->samples = samples_of(l->archive, program);
+	e->functional = is_functional(e);
 	read_metas(e);
 	read_inputs(l, e, payloads_new(e, &l->rt, l->archive, program));
 	vec_push(l->cx->arena, &l->programs, e);

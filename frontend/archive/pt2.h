@@ -89,6 +89,7 @@ typedef struct Exported {            /* a program of an archive: models/NAME.jso
 	int       nleaf, nresult;    /* their leaves */
 	Inputs    inputs;
 	const char *samples;         /* the member with the arguments that it was exported with; null: there is none */
+	bool functional;             /* writes to nothing */
 	Schema   *schema;            /* the result's type is known once the graph is there */
 	Source   *text;              /* pt2_text.c */
 	PtrMap    lines;             /* Json of a node -> index of its line, + 1 */

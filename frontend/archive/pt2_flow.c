@@ -138,6 +138,24 @@ as_condition(Builder *b, Value *v)
 
 /* ---- calls and regions ------------------------------------------------------------------------------------------ */
 
+/* PyTorch 2.6 names the results of a region as one list. */
+static void
+bind_region(Builder *b, const Json *outputs, const Values *results)
+{
+	const Json *list = json_count(outputs) == 1 ? json_get(json_first(outputs), "as_tensors") : NULL;
+	bool tensors = list && json_count(list) == results->n;
+	Value *one;
+
+	for (int i = 0; i < results->n && tensors; i++)
+		tensors = results->at[i]->type->kind == TYPE_TENSOR;
+	if (!tensors) {
+		node_bind(b, outputs, results->at, results->n);
+		return;
+	}
+	one = build_list(b, &rt_type_tensor, results->at, results->n);
+	node_bind(b, outputs, &one, 1);
+}
+
 /* fn(graph, ..., operands): the operands from argument `first` on. */
 static void
 call_graph(Builder *b, const Hop *h, int graph, int first)
@@ -146,7 +164,7 @@ call_graph(Builder *b, const Hop *h, int graph, int first)
 
 	hop_rest(b, h, first, &args);
 	flow_inline(b, hop_graph(b, h, graph), args.at, args.n, &results);
-	node_bind(b, json_get(h->node, "outputs"), results.at, results.n);
+	bind_region(b, json_get(h->node, "outputs"), &results);
 }
 
 static void

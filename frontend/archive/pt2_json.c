@@ -67,6 +67,24 @@ walk_number(Walk *w)
 	buf_puts(&w->out, quoted ? "\"" : "");
 }
 
+/* Numbers that JSON lacks, which Python writes as words: texts, as newer archives have them. */
+static bool
+walk_word(Walk *w)
+{
+	static const char *const words[] = { "Infinity", "-Infinity", "NaN" };
+
+	for (int i = 0; i < 3; i++) {
+		const size_t n = strlen(words[i]);
+
+		if ((size_t)(w->end - w->p) < n || memcmp(w->p, words[i], n))
+			continue;
+		buf_printf(&w->out, "\"%s\"", words[i]);
+		w->p += n;
+		return true;
+	}
+	return false;
+}
+
 static void
 walk(Walk *w)
 {
@@ -77,6 +95,8 @@ walk(Walk *w)
 			walk_string(w);
 			continue;
 		}
+		if (walk_word(w))
+			continue;
 		if (c == '-' || (c >= '0' && c <= '9')) {
 			walk_number(w);
 			continue;

@@ -257,12 +257,25 @@ note_lacking(Builder *b, const char *name, const NamedValues *args, const Json *
 	return n;
 }
 
+/* In a program without writes a view was possible by strides that results of the export had, such as those of attention;
+ * a reshape is the same by any. */
+static void
+view_by_any_strides(Builder *b, const char **name, Op **op, NamedValues *args)
+{
+	if (!b->p->functional || strcmp(*name, "aten::view") || *op != op_find(b->cx, "aten::view", "") || args->n != 2)
+		return;
+	*name = "aten::reshape";
+	*op = op_find(b->cx, *name, "");
+	args->at[0].name = args->at[1].name = NULL;
+}
+
 void
 operator_apply(Builder *b, const char *name, Op *op, NamedValues *args, Values *results, const Json *outputs)
 {
 	Buf why = { 0 };
 	Node *n;
 
+	view_by_any_strides(b, &name, &op, args);
 	cast_arguments(b, name, args);
 	n = call_overload(b, name, op, args, &why);
 	if (!n)
