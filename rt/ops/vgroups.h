@@ -57,9 +57,9 @@ VC_INLINE VgFrom
 vg_from(const VcConv *v)
 {
 	const int64_t each = VC_UNIT / v->oc,
-		      touched = VF == VC_UNIT || VF % v->oc == 0 ? VF / v->oc : (VF - 2) / v->oc + 2;
+		      touched = VC_FLOATS == VC_PACKED || VF % v->oc == 0 ? VF / v->oc : (VF - 2) / v->oc + 2;
 
-	if (v->oc % VF == 0 || (VF == VC_UNIT && each == 1))
+	if (v->oc % VF == 0 || (VC_FLOATS == VC_PACKED && each == 1))
 		return VG_ONE;
 	return (touched < each ? touched : each) * v->ic <= VF ? VG_VECTOR : VG_EACH;
 }
@@ -141,9 +141,11 @@ vg_run(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const Vg
 		const float *x = at->x + (r * v->dh * v->w + at->x0) * xs + l->in, *w = l->w + r * taps;
 		VcMask index = l->index;
 
-		VC_UNROLL
-		for (int j = 0; edge && j < (rw - 1) * sw + kw; j++)
-			column[j] = (uint64_t)(at->x0 + j) < (uint64_t)v->w ? x + j * xs : at->zeros;
+		if (edge) {
+			VC_UNROLL
+			for (int j = 0; j < (rw - 1) * sw + kw; j++)
+				column[j] = (uint64_t)(at->x0 + j) < (uint64_t)v->w ? x + j * xs : at->zeros;
+		}
 		for (int64_t k = 0; k < v->ic; k++, w += VC_UNIT, index += 1) {
 			VcV tap[VG_COLUMNS];
 

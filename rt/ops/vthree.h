@@ -36,8 +36,11 @@ vt_run(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPl
 	for (int64_t r = at->r0; r < at->r1; r++) {
 		const float *x = at->x + (r * v->dh * v->w + at->x0) * xs, *tap = w + 3 * r * far;
 
-		for (int j = 0; edge && j < (rw - 1) * sw + 3; j++)
-			column[j] = (uint64_t)(at->x0 + j) < (uint64_t)v->w ? x + j * xs : at->zeros;
+		if (edge) {
+			VC_UNROLL
+			for (int j = 0; j < (rw - 1) * sw + 3; j++)
+				column[j] = (uint64_t)(at->x0 + j) < (uint64_t)v->w ? x + j * xs : at->zeros;
+		}
 		for (int64_t k = 0; k < v->ic; k++, tap += wide) {
 			VcV row[3 * VC_NB];
 			VcHalf rest[3];
