@@ -310,21 +310,21 @@ alias_join(AliasDb *db, Ints *into, const IntSet *s)
 
 /* ---- operators, by their schemas ------------------------------------------------------------------------------- */
 
-static const char *const may_return_input[] = {        /* though their schemas do not say so */
-	"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout", "aten::einsum",
-	"aten::type_as", "aten::sum_to_size", "aten::to_dense", "aten::chain_matmul", "aten::linalg_multi_dot",
-	"aten::meshgrid", "aten::broadcast_tensors", "aten::atleast_1d", "aten::atleast_2d", "aten::atleast_3d",
-	"aten::align_tensors", "aten::lift", "aten::lift_fresh", "aten::pin_memory", "aten::_cast_Float",
-	"aten::_cast_Double", "aten::_cast_Long", "aten::_cast_Int", "aten::_cast_Half", "aten::_cast_Byte",
-	"aten::_cast_Char", "aten::_cast_Short", "aten::cartesian_prod", "aten::sparse_mask",
-	"aten::cudnn_is_acceptable",
+static const Symbol may_return_input[] = {        /* though their schemas do not say so */
+	aten_dropout, aten_feature_dropout, aten_alpha_dropout, aten_feature_alpha_dropout, aten_einsum,
+	aten_type_as, aten_sum_to_size, aten_to_dense, aten_chain_matmul, aten_linalg_multi_dot,
+	aten_meshgrid, aten_broadcast_tensors, aten_atleast_1d, aten_atleast_2d, aten_atleast_3d,
+	aten_align_tensors, aten_lift, aten_lift_fresh, aten_pin_memory, aten__cast_Float,
+	aten__cast_Double, aten__cast_Long, aten__cast_Int, aten__cast_Half, aten__cast_Byte,
+	aten__cast_Char, aten__cast_Short, aten_cartesian_prod, aten_sparse_mask,
+	aten_cudnn_is_acceptable,
 };
 
 bool
-alias_is_listed(const Node *n, const char *const *names, size_t count)
+alias_is_listed(const Node *n, const Symbol *kinds, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (node_is(n, names[i]))
+		if (node_is(n, kinds[i]))
 			return true;
 	return false;
 }
@@ -474,7 +474,7 @@ analyze_if(AliasDb *db, const Node *n)
 	for (int i = 0; i < n->nout; i++)
 		for (int b = 0; b < 2; b++)
 			if (!value_is_none(n->sub[b]->ret->in[i]) &&
-			    !node_is(n->sub[b]->ret->in[i]->node, "prim::Uninitialized"))
+			    !node_is(n->sub[b]->ret->in[i]->node, prim_Uninitialized))
 				make_alias(db, n->out[i], n->sub[b]->ret->in[i]);
 }
 
@@ -484,7 +484,7 @@ analyze_loop(AliasDb *db, const Node *n)
 	const Block *b = loop_body(n);
 
 	for (int i = 0; i < n->nout; i++)
-		if (!value_is_none(n->in[2 + i]) && !node_is(n->in[2 + i]->node, "prim::Uninitialized"))
+		if (!value_is_none(n->in[2 + i]) && !node_is(n->in[2 + i]->node, prim_Uninitialized))
 			make_alias(db, b->param->out[1 + i], n->in[2 + i]);
 	analyze_block(db, b);
 	for (int i = 0; i < n->nout; i++) {
@@ -497,10 +497,10 @@ analyze_loop(AliasDb *db, const Node *n)
 }
 
 /* Who only reads a list of tensors, and returns none of its elements. */
-static const char *const list_readers[] = {
-	"aten::cat", "aten::concat", "aten::concatenate", "aten::stack", "aten::vstack", "aten::hstack", "aten::dstack",
-	"aten::column_stack", "aten::row_stack", "aten::block_diag", "aten::index", "aten::index_put",
-	"aten::index_put_", "aten::len",
+static const Symbol list_readers[] = {
+	aten_cat, aten_concat, aten_concatenate, aten_stack, aten_vstack, aten_hstack, aten_dstack,
+	aten_column_stack, aten_row_stack, aten_block_diag, aten_index, aten_index_put,
+	aten_index_put_, aten_len,
 };
 
 static bool
@@ -678,46 +678,46 @@ analyze_wait(AliasDb *db, const Node *n)
 	const Node *fork = n->in[0]->node;
 
 	make_wildcard(db, n->out[0]);
-	if (!node_is(fork, "prim::fork") || !alias_is_pure(db, node_attr(fork, "Subgraph")->g))
+	if (!node_is(fork, prim_fork) || !alias_is_pure(db, node_attr(fork, "Subgraph")->g))
 		vec_push(db->arena, &db->writes[n->id], -1);
 }
 
 /* A group's subgraph is pure, and its results are new. */
-static const struct { const char *kind; void (*analyze)(AliasDb *, const Node *); } kinds[] = {
-	{ "prim::Constant", analyze_constant },
-	{ "prim::If", analyze_if },
-	{ "prim::Loop", analyze_loop },
-	{ "prim::ListConstruct", analyze_container },
-	{ "prim::DictConstruct", analyze_container },
-	{ "prim::TupleConstruct", analyze_container },
-	{ "prim::TupleUnpack", analyze_outputs_wild },
-	{ "prim::TupleIndex", analyze_outputs_wild },
-	{ "prim::TupleSlice", analyze_outputs_wild },
-	{ "prim::ListUnpack", analyze_outputs_wild },
-	{ "prim::GetAttr", analyze_get_attr },
-	{ "prim::SetAttr", analyze_set_attr },
-	{ "prim::CreateObject", analyze_fresh },
-	{ "prim::Uninitialized", analyze_fresh },
-	{ "prim::tolist", analyze_fresh },
-	{ "prim::AutogradZero", analyze_fresh },
-	{ "prim::FusionGroup", analyze_fresh },
-	{ "prim::unchecked_cast", analyze_same },
-	{ "prim::unchecked_unwrap_optional", analyze_same },
-	{ "prim::profile", analyze_same },
-	{ "prim::TypeCheck", analyze_same },
-	{ "prim::RequiresGradCheck", analyze_same },
-	{ "prim::Guard", analyze_same },
-	{ "prim::BailOut", analyze_same },
-	{ "prim::BailoutTemplate", analyze_nothing },
-	{ "prim::IfThenElse", analyze_if_then_else },
-	{ "prim::fork", analyze_fork },
-	{ "prim::awaitable", analyze_fork },
-	{ "prim::awaitable_nowait", analyze_awaited },
-	{ "aten::wait", analyze_wait },
-	{ "prim::awaitable_wait", analyze_wait },
-	{ "prim::Print", analyze_nothing },
-	{ "prim::isinstance", analyze_nothing },
-	{ "prim::RaiseException", analyze_nothing },
+static const struct { Symbol kind; void (*analyze)(AliasDb *, const Node *); } kinds[] = {
+	{ prim_Constant, analyze_constant },
+	{ prim_If, analyze_if },
+	{ prim_Loop, analyze_loop },
+	{ prim_ListConstruct, analyze_container },
+	{ prim_DictConstruct, analyze_container },
+	{ prim_TupleConstruct, analyze_container },
+	{ prim_TupleUnpack, analyze_outputs_wild },
+	{ prim_TupleIndex, analyze_outputs_wild },
+	{ prim_TupleSlice, analyze_outputs_wild },
+	{ prim_ListUnpack, analyze_outputs_wild },
+	{ prim_GetAttr, analyze_get_attr },
+	{ prim_SetAttr, analyze_set_attr },
+	{ prim_CreateObject, analyze_fresh },
+	{ prim_Uninitialized, analyze_fresh },
+	{ prim_tolist, analyze_fresh },
+	{ prim_AutogradZero, analyze_fresh },
+	{ prim_FusionGroup, analyze_fresh },
+	{ prim_unchecked_cast, analyze_same },
+	{ prim_unchecked_unwrap_optional, analyze_same },
+	{ prim_profile, analyze_same },
+	{ prim_TypeCheck, analyze_same },
+	{ prim_RequiresGradCheck, analyze_same },
+	{ prim_Guard, analyze_same },
+	{ prim_BailOut, analyze_same },
+	{ prim_BailoutTemplate, analyze_nothing },
+	{ prim_IfThenElse, analyze_if_then_else },
+	{ prim_fork, analyze_fork },
+	{ prim_awaitable, analyze_fork },
+	{ prim_awaitable_nowait, analyze_awaited },
+	{ aten_wait, analyze_wait },
+	{ prim_awaitable_wait, analyze_wait },
+	{ prim_Print, analyze_nothing },
+	{ prim_isinstance, analyze_nothing },
+	{ prim_RaiseException, analyze_nothing },
 };
 
 static void

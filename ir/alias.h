@@ -54,8 +54,8 @@ const IntSet *alias_reach_of(AliasDb *, int e);                        /* and wh
 bool alias_meet(const IntSet *, const IntSet *);
 void alias_join(AliasDb *, Ints *into, const IntSet *);
 IntSet *alias_set_of(AliasDb *, Ints *found);
-bool alias_is_listed(const Node *, const char *const *names, size_t n);
-#define LISTED(n, names) alias_is_listed(n, names, sizeof(names) / sizeof *(names))
+bool alias_is_listed(const Node *, const Symbol *kinds, size_t n);
+#define LISTED(n, kinds) alias_is_listed(n, kinds, sizeof(kinds) / sizeof *(kinds))
 
 /* effects.c: does a graph that runs on the side write to nothing but what it made, and has it no other effect? */
 bool alias_is_pure(AliasDb *, Graph *);

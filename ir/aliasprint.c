@@ -14,7 +14,7 @@ collect(Graph *g, const Block *b, Values *out)
 			vec_push(g->arena, &out->at, b->param->out[i]);
 	for NODES(n, b) {
 		for (int i = 0; i < n->nout; i++)
-			if (type_is_mutable(n->out[i]->type) && !node_is(n, "prim::Constant"))
+			if (type_is_mutable(n->out[i]->type) && !node_is(n, prim_Constant))
 				vec_push(g->arena, &out->at, n->out[i]);
 		for (int i = 0; i < n->nsub; i++)
 			collect(g, n->sub[i], out);

@@ -68,7 +68,7 @@ bool
 block_raises(const Block *b)
 {
 	for NODES(n, b)
-		if (node_is(n, "prim::RaiseException"))
+		if (node_is(n, prim_RaiseException))
 			return true;
 	return false;
 }

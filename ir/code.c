@@ -117,7 +117,7 @@ lower_fork(Lower *l, Node *n)
 
 	fn->name = arena_printf(l->cx->arena, "%s.<forked function>", l->fn->name);
 	fn->graph = node_attr(n, "Subgraph")->g;
-	insn_node(l, n, node_is(n, "prim::fork") ? RT_DO_FORK : RT_DO_AWAIT,
+	insn_node(l, n, node_is(n, prim_fork) ? RT_DO_FORK : RT_DO_AWAIT,
 		  (uint32_t)index_of_callee(l, lower_code_of(l->w, fn)));
 }
 
@@ -379,34 +379,34 @@ lower_profile(Lower *l, Node *n)
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *kind; void (*lower)(Lower *, Node *); } kinds[] = {
-	{ "prim::Constant", lower_constant },
-	{ "prim::If", lower_if },
-	{ "prim::Loop", lower_loop },
-	{ "prim::CallMethod", lower_call_method },
-	{ "prim::CallFunction", lower_call_function },
-	{ "prim::GetAttr", lower_get_attr },
-	{ "prim::SetAttr", lower_set_attr },
-	{ "prim::CreateObject", lower_object },
-	{ "prim::TupleConstruct", lower_tuple },
-	{ "prim::TupleUnpack", lower_tuple_unpack },
-	{ "prim::TupleIndex", lower_tuple_index },
-	{ "prim::TupleSlice", lower_tuple_slice },
-	{ "prim::ListConstruct", lower_list },
-	{ "prim::ListUnpack", lower_list_unpack },
-	{ "prim::DictConstruct", lower_dict },
-	{ "prim::isinstance", lower_isinstance },
-	{ "prim::unchecked_cast", lower_cast },
-	{ "prim::unchecked_unwrap_optional", lower_cast },
-	{ "prim::Uninitialized", lower_uninitialized },
-	{ "prim::RaiseException", lower_raise },
-	{ "prim::fork", lower_fork },
-	{ "prim::awaitable", lower_fork },
-	{ "aten::wait", lower_wait },
-	{ "prim::awaitable_wait", lower_wait },
-	{ "prim::Enter", lower_enter },
-	{ "prim::Exit", lower_exit },
-	{ "prim::profile", lower_profile },
+static const struct { Symbol kind; void (*lower)(Lower *, Node *); } kinds[] = {
+	{ prim_Constant, lower_constant },
+	{ prim_If, lower_if },
+	{ prim_Loop, lower_loop },
+	{ prim_CallMethod, lower_call_method },
+	{ prim_CallFunction, lower_call_function },
+	{ prim_GetAttr, lower_get_attr },
+	{ prim_SetAttr, lower_set_attr },
+	{ prim_CreateObject, lower_object },
+	{ prim_TupleConstruct, lower_tuple },
+	{ prim_TupleUnpack, lower_tuple_unpack },
+	{ prim_TupleIndex, lower_tuple_index },
+	{ prim_TupleSlice, lower_tuple_slice },
+	{ prim_ListConstruct, lower_list },
+	{ prim_ListUnpack, lower_list_unpack },
+	{ prim_DictConstruct, lower_dict },
+	{ prim_isinstance, lower_isinstance },
+	{ prim_unchecked_cast, lower_cast },
+	{ prim_unchecked_unwrap_optional, lower_cast },
+	{ prim_Uninitialized, lower_uninitialized },
+	{ prim_RaiseException, lower_raise },
+	{ prim_fork, lower_fork },
+	{ prim_awaitable, lower_fork },
+	{ aten_wait, lower_wait },
+	{ prim_awaitable_wait, lower_wait },
+	{ prim_Enter, lower_enter },
+	{ prim_Exit, lower_exit },
+	{ prim_profile, lower_profile },
 };
 
 static void

@@ -293,9 +293,9 @@ use_is_static(const Node *n, int i)
 {
 	const bool constant = sym_is(n->in[i]->node->kind, "prim::Constant");
 
-	if (i == 0 && constant && node_is(n, "prim::CallFunction") && node_function(n))
+	if (i == 0 && constant && node_is(n, prim_CallFunction) && node_function(n))
 		return !node_attr(n, "function");
-	return i == 1 && constant && node_is(n, "prim::TupleIndex");
+	return i == 1 && constant && node_is(n, prim_TupleIndex);
 }
 
 /* ---- instructions --------------------------------------------------------------------------------------------- */

@@ -23,12 +23,12 @@ add_write(AliasDb *db, Ints *into, int e)
 }
 
 /* Those that look at the container and not into its members, or only keep a reference. */
-static const char *const shallow_readers[] = {
-	"prim::GetAttr", "prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice", "prim::ListUnpack", "aten::len",
-	"prim::isinstance", "aten::__is__", "aten::__isnot__", "aten::__getitem__", "prim::unchecked_cast",
+static const Symbol shallow_readers[] = {
+	prim_GetAttr, prim_TupleUnpack, prim_TupleIndex, prim_TupleSlice, prim_ListUnpack, aten_len,
+	prim_isinstance, aten___is__, aten___isnot__, aten___getitem__, prim_unchecked_cast,
 };
-static const char *const non_readers[] = {
-	"prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct", "prim::Constant", "prim::profile",
+static const Symbol non_readers[] = {
+	prim_TupleConstruct, prim_ListConstruct, prim_DictConstruct, prim_Constant, prim_profile,
 };
 
 static void
@@ -256,7 +256,7 @@ static void
 mark_left_to_generic(AliasDb *db, bool *escaped, bool *seen, const Block *b)
 {
 	for NODES(n, b) {
-		if (node_is(n, "prim::BailOut"))
+		if (node_is(n, prim_BailOut))
 			mark_inputs_escaped(db, escaped, seen, n);
 		for (int i = 0; i < n->nsub; i++)
 			mark_left_to_generic(db, escaped, seen, n->sub[i]);

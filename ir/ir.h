@@ -29,12 +29,17 @@ typedef struct ClassInfo ClassInfo;
 struct Sym { const char *name; int n; };            /* "aten::add", "value"; n bytes */
 Symbol sym(Cx *, const char *name);
 Symbol sym_n(Cx *, const char *name, int n);
-/* By text, for kinds that passes name: sym_is(n->kind, "prim::If").  Inline, since a literal's length is known then. */
+/* By text: names of attributes, kinds that are data. */
 static inline bool
 sym_is(Symbol s, const char *name)
 {
 	return s && s->n == (int)strlen(name) && !memcmp(s->name, name, (size_t)s->n);
 }
+
+/* Kinds that the code names: aten_relu is what sym(cx, "aten::relu") gives in every context. */
+#define KIND(space_, name_) extern const struct Sym space_##_##name_[1];
+#include "kinds.def"
+#undef KIND
 
 /* ---- type.c -------------------------------------------------------------------------------------- */
 
@@ -360,7 +365,7 @@ void   node_set_str(Node *, const char *name, const char *);
 void   node_set_value(Node *, const char *name, IValue);
 int64_t     node_int(const Node *, const char *name, int64_t absent);
 const char *node_str(const Node *, const char *name);
-static inline bool node_is(const Node *n, const char *kind) { return sym_is(n->kind, kind); }
+static inline bool node_is(const Node *n, Symbol kind) { return n->kind == kind; }
 bool   node_is_loose(const Node *);            /* does its kernel not know the type of what it makes?  rt_settle then */
 /* print, raise, calls, writes to attributes, random: order is kept */
 bool   node_has_effect(const Node *);

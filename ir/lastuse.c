@@ -215,9 +215,9 @@ walk_loop(Walk *w, Node *n, Set live)
 static void
 walk_node(Walk *w, Node *n, Set live)
 {
-	if (node_is(n, "prim::If")) {
+	if (node_is(n, prim_If)) {
 		walk_if(w, n, live);
-	} else if (node_is(n, "prim::Loop")) {
+	} else if (node_is(n, prim_Loop)) {
 		walk_loop(w, n, live);
 	} else {
 		define_outputs(w, n, live, true);

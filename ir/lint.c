@@ -134,15 +134,15 @@ lint_constant(Lint *l, const Node *n)
 		broken(l, 9, n, "a Constant has inputs, no output, or more than a value");
 }
 
-static const struct { const char *kind, *attr; AttrKind holds; } needed[] = {
-	{ "prim::GetAttr", "name", ATTR_VALUE },
-	{ "prim::SetAttr", "name", ATTR_VALUE },
-	{ "prim::CallMethod", "name", ATTR_VALUE },
-	{ "prim::isinstance", "types", ATTR_TYPES },
-	{ "prim::fork", "Subgraph", ATTR_GRAPH },
-	{ "prim::awaitable", "Subgraph", ATTR_GRAPH },
-	{ "prim::TupleSlice", "beg", ATTR_VALUE },
-	{ "prim::TupleSlice", "end", ATTR_VALUE },
+static const struct { Symbol kind; const char *attr; AttrKind holds; } needed[] = {
+	{ prim_GetAttr, "name", ATTR_VALUE },
+	{ prim_SetAttr, "name", ATTR_VALUE },
+	{ prim_CallMethod, "name", ATTR_VALUE },
+	{ prim_isinstance, "types", ATTR_TYPES },
+	{ prim_fork, "Subgraph", ATTR_GRAPH },
+	{ prim_awaitable, "Subgraph", ATTR_GRAPH },
+	{ prim_TupleSlice, "beg", ATTR_VALUE },
+	{ prim_TupleSlice, "end", ATTR_VALUE },
 };
 
 static void
@@ -168,11 +168,11 @@ lint_node(Lint *l, const Node *n)
 	lint_outputs(l, n);
 	if (n->op)
 		lint_call(l, n);
-	else if (node_is(n, "prim::If"))
+	else if (node_is(n, prim_If))
 		lint_if(l, n);
-	else if (node_is(n, "prim::Loop"))
+	else if (node_is(n, prim_Loop))
 		lint_loop(l, n);
-	else if (node_is(n, "prim::Constant"))
+	else if (node_is(n, prim_Constant))
 		lint_constant(l, n);
 	lint_attrs(l, n);
 	for (int i = 0; i < n->nsub; i++) {

@@ -436,7 +436,7 @@ node_str(const Node *n, const char *name)
 bool
 node_is_loose(const Node *n)
 {
-	return node_is(n, "aten::items");
+	return node_is(n, aten_items);
 }
 
 Function *
@@ -446,13 +446,13 @@ node_function(const Node *n)
 
 	if (a && a->kind == ATTR_FUNCTION)
 		return a->fn;
-	if (node_is(n, "prim::Constant")) {
+	if (node_is(n, prim_Constant)) {
 		a = node_attr(n, "name");
 		return a && a->kind == ATTR_FUNCTION ? a->fn : NULL;
 	}
-	if (node_is(n, "prim::CallMethod") && n->in[0]->type->kind == TYPE_CLASS)
+	if (node_is(n, prim_CallMethod) && n->in[0]->type->kind == TYPE_CLASS)
 		return class_method(class_info(n->in[0]->type), node_str(n, "name"));
-	if (node_is(n, "prim::CallFunction") && n->nin && node_is(n->in[0]->node, "prim::Constant"))
+	if (node_is(n, prim_CallFunction) && n->nin && node_is(n->in[0]->node, prim_Constant))
 		return node_function(n->in[0]->node);
 	return NULL;
 }
@@ -499,11 +499,11 @@ node_arg(const Node *n, const char *name)
 }
 
 /* Kinds without a row whose order among each other is seen from outside. */
-static const char *const effect_kinds[] = {
-	"prim::CallMethod", "prim::CallFunction", "prim::SetAttr", "prim::RaiseException", "prim::Print", "prim::fork",
-	"prim::awaitable", "prim::Enter", "prim::Exit", "prim::BailOut", "prim::BailoutTemplate", "prim::AddStatValue",
-	"prim::TimePoint", "prim::PythonOp", "prim::IgnoredPythonOp", "prim::forkClosure", "aten::wait",
-	"prim::awaitable_wait", "aten::warn", "aten::save", "aten::manual_seed",
+static const Symbol effect_kinds[] = {
+	prim_CallMethod, prim_CallFunction, prim_SetAttr, prim_RaiseException, prim_Print, prim_fork,
+	prim_awaitable, prim_Enter, prim_Exit, prim_BailOut, prim_BailoutTemplate, prim_AddStatValue,
+	prim_TimePoint, prim_PythonOp, prim_IgnoredPythonOp, prim_forkClosure, aten_wait,
+	prim_awaitable_wait, aten_warn, aten_save, aten_manual_seed,
 };
 
 bool
@@ -512,7 +512,7 @@ node_has_effect(const Node *n)
 	if (n->op && n->op->effect != EFFECT_PURE)
 		return true;
 	for (size_t i = 0; i < sizeof effect_kinds / sizeof *effect_kinds; i++)
-		if (sym_is(n->kind, effect_kinds[i]))
+		if (n->kind == effect_kinds[i])
 			return true;
 	return false;
 }
@@ -547,25 +547,25 @@ node_may_overflow(const Node *n)
 	return false;
 }
 
-static const char *const refusing[] = {
-	"aten::__getitem__", "aten::_set_item", "aten::pop", "aten::popitem", "aten::remove", "aten::Delete",
-	"aten::floordiv", "aten::remainder", "aten::Int", "aten::Float", "aten::ord", "aten::chr", "prim::ListUnpack",
-	"prim::Min", "prim::Max", "prim::min", "prim::max", "aten::_unwrap_optional", "aten::index", "aten::index_put",
-	"aten::index_put_", "aten::index_select", "aten::index_add", "aten::index_add_", "aten::index_copy",
-	"aten::index_copy_", "aten::index_fill", "aten::index_fill_", "aten::gather", "aten::scatter", "aten::scatter_",
-	"aten::scatter_add", "aten::scatter_add_", "aten::scatter_reduce", "aten::scatter_reduce_", "aten::take",
-	"aten::take_along_dim", "aten::put", "aten::put_", "aten::embedding", "aten::embedding_bag", "aten::nll_loss",
-	"aten::nll_loss2d", "aten::nll_loss_nd", "aten::cross_entropy_loss", "aten::multi_margin_loss",
-	"aten::multilabel_margin_loss", "aten::one_hot", "aten::bincount", "aten::multinomial", "aten::bernoulli",
-	"aten::repeat_interleave", "prim::mask", "aten::masked_scatter", "aten::masked_scatter_", "aten::inverse",
-	"aten::cholesky",
-	"aten::linalg_inv", "aten::linalg_cholesky", "aten::linalg_solve",
+static const Symbol refusing[] = {
+	aten___getitem__, aten__set_item, aten_pop, aten_popitem, aten_remove, aten_Delete,
+	aten_floordiv, aten_remainder, aten_Int, aten_Float, aten_ord, aten_chr, prim_ListUnpack,
+	prim_Min, prim_Max, prim_min, prim_max, aten__unwrap_optional, aten_index, aten_index_put,
+	aten_index_put_, aten_index_select, aten_index_add, aten_index_add_, aten_index_copy,
+	aten_index_copy_, aten_index_fill, aten_index_fill_, aten_gather, aten_scatter, aten_scatter_,
+	aten_scatter_add, aten_scatter_add_, aten_scatter_reduce, aten_scatter_reduce_, aten_take,
+	aten_take_along_dim, aten_put, aten_put_, aten_embedding, aten_embedding_bag, aten_nll_loss,
+	aten_nll_loss2d, aten_nll_loss_nd, aten_cross_entropy_loss, aten_multi_margin_loss,
+	aten_multilabel_margin_loss, aten_one_hot, aten_bincount, aten_multinomial, aten_bernoulli,
+	aten_repeat_interleave, prim_mask, aten_masked_scatter, aten_masked_scatter_, aten_inverse,
+	aten_cholesky,
+	aten_linalg_inv, aten_linalg_cholesky, aten_linalg_solve,
 };
 
 bool
 node_may_refuse_data(const Node *n)
 {
-	if ((node_is(n, "aten::Int") || node_is(n, "aten::Float")) && n->in[0]->type->kind != TYPE_STR)
+	if ((node_is(n, aten_Int) || node_is(n, aten_Float)) && n->in[0]->type->kind != TYPE_STR)
 		return false;
 	for (size_t i = 0; i < sizeof refusing / sizeof *refusing; i++)
 		if (node_is(n, refusing[i]))

@@ -403,15 +403,15 @@ static void
 form_enum(Printer *p, const Node *n, const char *const *in, Buf *out)
 {
 	py_note_type(p->needs, n->in[0]->type);
-	buf_printf(out, "(%s).%s", in[0], node_is(n, "prim::EnumName") ? "name" : "value");
+	buf_printf(out, "(%s).%s", in[0], node_is(n, prim_EnumName) ? "name" : "value");
 }
 
 /* int(x), unless a parameter has that name */
 static void
 form_number(Printer *p, const Node *n, const char *const *in, Buf *out)
 {
-	const char *word = node_is(n, "aten::Int") ? "int" : node_is(n, "aten::Float") ? "float" :
-		node_is(n, "aten::Bool") ? "bool" : "str";
+	const char *word = node_is(n, aten_Int) ? "int" : node_is(n, aten_Float) ? "float" :
+		node_is(n, aten_Bool) ? "bool" : "str";
 
 	if (map_get(p->used, word))
 		buf_printf(out, "torch.%s(%s)", n->kind->name + 6, in[0]);
@@ -421,20 +421,20 @@ form_number(Printer *p, const Node *n, const char *const *in, Buf *out)
 
 enum { STANDS_ALONE = 1, IS_CALL = 2 };          /* a statement of its own; may be one without a variable */
 
-static const struct { const char *kind; PrintForm *print; int how; } forms[] = {
-	{ "prim::ListConstruct", form_list, 0 }, { "prim::DictConstruct", form_dict, 0 },
-	{ "prim::TupleConstruct", form_tuple, 0 }, { "prim::TupleIndex", form_index, 0 },
-	{ "prim::TupleSlice", form_slice, 0 }, { "aten::__getitem__", form_item, 0 },
-	{ "prim::GetAttr", form_attribute, 0 }, { "prim::CallMethod", form_method, IS_CALL },
-	{ "prim::CallFunction", form_function, IS_CALL }, { "prim::CreateObject", form_object, 0 },
-	{ "prim::isinstance", form_isinstance, STANDS_ALONE }, { "prim::unchecked_cast", form_cast, 0 },
-	{ "aten::IntImplicit", form_annotated, 0 }, { "aten::FloatImplicit", form_annotated, 0 },
-	{ "aten::ComplexImplicit", form_annotated, 0 }, { "aten::ScalarImplicit", form_annotated, 0 },
-	{ "prim::Uninitialized", form_uninitialized, 0 }, { "prim::RaiseException", form_raise, IS_CALL },
-	{ "prim::Print", form_print, IS_CALL }, { "prim::tolist", form_tolist, 0 },
-	{ "prim::EnumName", form_enum, 0 }, { "prim::EnumValue", form_enum, 0 },
-	{ "aten::Int", form_number, 0 }, { "aten::Float", form_number, 0 }, { "aten::Bool", form_number, 0 },
-	{ "aten::str", form_number, 0 },
+static const struct { Symbol kind; PrintForm *print; int how; } forms[] = {
+	{ prim_ListConstruct, form_list, 0 }, { prim_DictConstruct, form_dict, 0 },
+	{ prim_TupleConstruct, form_tuple, 0 }, { prim_TupleIndex, form_index, 0 },
+	{ prim_TupleSlice, form_slice, 0 }, { aten___getitem__, form_item, 0 },
+	{ prim_GetAttr, form_attribute, 0 }, { prim_CallMethod, form_method, IS_CALL },
+	{ prim_CallFunction, form_function, IS_CALL }, { prim_CreateObject, form_object, 0 },
+	{ prim_isinstance, form_isinstance, STANDS_ALONE }, { prim_unchecked_cast, form_cast, 0 },
+	{ aten_IntImplicit, form_annotated, 0 }, { aten_FloatImplicit, form_annotated, 0 },
+	{ aten_ComplexImplicit, form_annotated, 0 }, { aten_ScalarImplicit, form_annotated, 0 },
+	{ prim_Uninitialized, form_uninitialized, 0 }, { prim_RaiseException, form_raise, IS_CALL },
+	{ prim_Print, form_print, IS_CALL }, { prim_tolist, form_tolist, 0 },
+	{ prim_EnumName, form_enum, 0 }, { prim_EnumValue, form_enum, 0 },
+	{ aten_Int, form_number, 0 }, { aten_Float, form_number, 0 }, { aten_Bool, form_number, 0 },
+	{ aten_str, form_number, 0 },
 };
 
 static int
@@ -493,7 +493,7 @@ needs_declaration(Printer *p, const Node *n)
 {
 	const Type *t = n->nout == 1 ? n->out[0]->type : NULL;
 
-	if (!node_is(n, "prim::TupleConstruct") || t->name)
+	if (!node_is(n, prim_TupleConstruct) || t->name)
 		return false;
 	for (int i = 0; i < n->nin; i++)
 		if (!same_type(p, n->in[i], t->of[i]))
@@ -508,7 +508,7 @@ gives_its_name(Printer *p, const Value *v)
 	const Use u = v->uses.at[0];
 	const Block *b = u.node->block;
 	const Node *owner = b && u.node == b->ret ? b->owner : NULL;
-	const int out = owner && node_is(owner, "prim::Loop") ? u.index - 1 : u.index;
+	const int out = owner && node_is(owner, prim_Loop) ? u.index - 1 : u.index;
 	const char *name = owner && out >= 0 && out < owner->nout ? source_name(p->cx, owner->out[out]) : NULL;
 
 	return name && !strcmp(name, source_name(p->cx, v));
@@ -522,8 +522,8 @@ may_wait(Printer *p, const Node *n, int form)
 	const Node *user = v && v->uses.n == 1 ? v->uses.at[0].node : NULL;
 
 	return user && user->block == n->block && (!source_name(p->cx, v) || gives_its_name(p, v)) &&
-	       (form < 0 || !(forms[form].how & STANDS_ALONE)) && !node_is(user, "prim::Loop") &&
-	       !node_attr(user, "Subgraph") && !node_is(user, "prim::Enter") && !node_is(user, "prim::Exit") &&
+	       (form < 0 || !(forms[form].how & STANDS_ALONE)) && !node_is(user, prim_Loop) &&
+	       !node_attr(user, "Subgraph") && !node_is(user, prim_Enter) && !node_is(user, prim_Exit) &&
 	       !needs_declaration(p, n);
 }
 
@@ -532,8 +532,8 @@ static const Node *
 unpacked_at_once(const Node *n)
 {
 	const Node *tuple = n->next, *unpack = tuple->next;
-	bool same = n->nout > 1 && node_is(tuple, "prim::TupleConstruct") && tuple->nin == n->nout &&
-		    tuple->out[0]->uses.n == 1 && node_is(unpack, "prim::TupleUnpack") &&
+	bool same = n->nout > 1 && node_is(tuple, prim_TupleConstruct) && tuple->nin == n->nout &&
+		    tuple->out[0]->uses.n == 1 && node_is(unpack, prim_TupleUnpack) &&
 		    unpack->in[0] == tuple->out[0];
 
 	for (int i = 0; same && i < n->nout; i++)
@@ -554,7 +554,7 @@ print_expression(Printer *p, const Node *n)
 	const int form = form_of(n);
 	const Node *to = n;
 	const char **in = take(p, n->in, n->nin, form < 0 || (forms[form].how & IS_CALL) ||
-			       node_is(n, "prim::ListConstruct"));
+			       node_is(n, prim_ListConstruct));
 	Buf text = { 0 };
 
 	if (form >= 0)
@@ -777,10 +777,10 @@ print_fork(Printer *p, const Node *n)
 {
 	Graph *g = node_attr(n, "Subgraph")->g;
 	const char **in = take(p, n->in, n->nin, false), *name = unused_name(p, "__forked_function");
-	const char *word = node_is(n, "prim::fork") ? "fork" : "awaitable";
+	const char *word = node_is(n, prim_fork) ? "fork" : "awaitable";
 	Printer q = printer_for(p, g);
 
-	if (!node_is(n, "prim::fork") && !node_is(n, "prim::awaitable"))
+	if (!node_is(n, prim_fork) && !node_is(n, prim_awaitable))
 		fail_lacks(p->cx, n->at, "%s in TorchScript", n->kind->name);
 	flush(p);
 	for (int i = 0; i < n->nin; i++)
@@ -809,22 +809,22 @@ print_enter(Printer *p, const Node *n)
 	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, "__enter__"), p);
 	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, "__exit__"), p);
 	p->indent += 2;
-	if (node_is(n->next, "prim::Exit"))
+	if (node_is(n->next, prim_Exit))
 		line(p, "pass");
 }
 
-static const struct { const char *kind; void (*print)(Printer *, const Node *); } statements[] = {
-	{ "prim::If", print_if }, { "prim::Loop", print_loop }, { "prim::TupleUnpack", print_unpack },
-	{ "prim::ListUnpack", print_unpack }, { "prim::SetAttr", print_set_attribute }, { "prim::fork", print_fork },
-	{ "prim::awaitable", print_fork }, { "prim::Enter", print_enter },
+static const struct { Symbol kind; void (*print)(Printer *, const Node *); } statements[] = {
+	{ prim_If, print_if }, { prim_Loop, print_loop }, { prim_TupleUnpack, print_unpack },
+	{ prim_ListUnpack, print_unpack }, { prim_SetAttr, print_set_attribute }, { prim_fork, print_fork },
+	{ prim_awaitable, print_fork }, { prim_Enter, print_enter },
 };
 
 static void
 print_node(Printer *p, const Node *n)
 {
-	if (node_is(n, "prim::Constant") || (p->folded && (n == p->folded || n->next == p->folded)))
+	if (node_is(n, prim_Constant) || (p->folded && (n == p->folded || n->next == p->folded)))
 		return;
-	if (node_is(n, "prim::Exit")) {
+	if (node_is(n, prim_Exit)) {
 		flush(p);
 		p->indent -= 2;
 		return;

@@ -7,6 +7,28 @@
 
 struct Symbols { Map map; };       /* text -> Symbol */
 
+#define KIND(space_, name_) \
+	const struct Sym space_##_##name_[1] = { { #space_ "::" #name_, sizeof #space_ "::" #name_ - 1 } };
+#include "kinds.def"
+#undef KIND
+
+static const struct Sym *const kinds[] = {
+#define KIND(space_, name_) space_##_##name_,
+#include "kinds.def"
+#undef KIND
+};
+
+static struct Symbols *
+symbols_new(Cx *cx)
+{
+	struct Symbols *s = new(cx->arena, struct Symbols, 1);
+
+	s->map.arena = cx->arena;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		map_put(&s->map, kinds[i]->name, (void *)(uintptr_t)kinds[i]);
+	return s;
+}
+
 Symbol
 sym_n(Cx *cx, const char *name, int n)
 {
@@ -14,10 +36,8 @@ sym_n(Cx *cx, const char *name, int n)
 	char *key = small;
 	struct Sym *s;
 
-	if (!cx->symbols) {
-		cx->symbols = new(cx->arena, struct Symbols, 1);
-		cx->symbols->map.arena = cx->arena;
-	}
+	if (!cx->symbols)
+		cx->symbols = symbols_new(cx);
 	if (n >= (int)sizeof small)
 		key = new(cx->arena, char, n + 1);
 	memcpy(key, name, (size_t)n);

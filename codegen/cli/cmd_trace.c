@@ -85,7 +85,7 @@ reasons(Cx *cx, int on)
 static const char *
 subject(const WayChoice *c)
 {
-	return node_is(c->node, "prim::If") ? "branch" : node_is(c->node, "prim::Loop") ? "loop" : "call";
+	return node_is(c->node, prim_If) ? "branch" : node_is(c->node, prim_Loop) ? "loop" : "call";
 }
 
 static void

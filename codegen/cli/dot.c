@@ -75,7 +75,7 @@ put_block(Graph *g, Buf *b, const Block *block)
 	buf_printf(b, "\tn%d [label=\"in\", shape=point];\n\tn%d [label=\"%s\", shape=plaintext];\n", block->param->id,
 		   block->ret->id, block->owner ? "out" : "return");
 	for NODES(n, block) {
-		if (node_is(n, "prim::Constant"))
+		if (node_is(n, prim_Constant))
 			continue;
 		buf_printf(b, "\tn%d [label=\"", n->id);
 		put_label(g, b, n);

@@ -351,7 +351,7 @@ row_einsum(Row *r)
 	IValue text;
 
 	if (!value_constant(equation, &text) || text.tag != RT_STR || !take_equation(text.u.str->s, &e) ||
-	    !node_is(list->node, "prim::ListConstruct") || list->node->block != r->n->block ||
+	    !node_is(list->node, prim_ListConstruct) || list->node->block != r->n->block ||
 	    !plan_list_is_read(list) || list->node->nin != 2)
 		return false;
 	d.a = list->node->in[0];

@@ -496,7 +496,7 @@ const Node *
 row_list_node(const Row *r, const char *name)
 {
 	const Value *v = row_arg(r, name);
-	const bool is_list = v && node_is(v->node, "prim::ListConstruct") && v->node->block == r->n->block;
+	const bool is_list = v && node_is(v->node, prim_ListConstruct) && v->node->block == r->n->block;
 
 	return is_list && plan_list_is_read(v) ? v->node : NULL;
 }

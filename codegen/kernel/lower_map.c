@@ -136,7 +136,7 @@ lower_rows(MapLowering *m)
 	if (!m->sub)
 		return lower_row(m, m->node);
 	for NODES(n, m->sub->top)
-		if (!node_is(n, "prim::Constant") && !lower_row(m, n))
+		if (!node_is(n, prim_Constant) && !lower_row(m, n))
 			return false;
 	return true;
 }

@@ -41,7 +41,7 @@ plan_is_part(const Plan *p, const Value *v)
 bool
 node_is_map(const Node *n)
 {
-	return node_is(n, "prim::FusionGroup") || (n->op && n->op->form == OP_MAP);
+	return node_is(n, prim_FusionGroup) || (n->op && n->op->form == OP_MAP);
 }
 
 bool

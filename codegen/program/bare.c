@@ -83,7 +83,7 @@ writes_state(Plan *p, const Node *n)
 static void
 write_step(Bare *b, Writer *w, const Node *n)
 {
-	if (!plan_needs_step(w->p, n) || node_makes_parts(n) || node_is(n, "prim::TupleUnpack"))
+	if (!plan_needs_step(w->p, n) || node_makes_parts(n) || node_is(n, prim_TupleUnpack))
 		return;                          /* who reads a list is a kernel, or named itself */
 	write_comment(w, n);
 	if (writes_state(w->p, n))

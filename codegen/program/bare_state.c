@@ -20,7 +20,7 @@ attribute(const Graph *g, IValue self, const Value *v)
 
 	if (v == graph_inputs(g)[0])
 		return self;
-	if (!node_is(v->node, "prim::GetAttr") || v->node->in[0]->type->kind != TYPE_CLASS)
+	if (!node_is(v->node, prim_GetAttr) || v->node->in[0]->type->kind != TYPE_CLASS)
 		return rt_none();
 	object = attribute(g, self, v->node->in[0]);
 	slot = class_slot(v->node->in[0]->type->cls, node_str(v->node, "name"));
@@ -130,13 +130,13 @@ bare_bind(Cx *cx, BareState *s, Graph *g, IValue self)
 {
 	split_writes(cx, g);
 	for NODES(n, g->top) {
-		const IValue v = node_is(n, "prim::GetAttr") ? attribute(g, self, n->out[0]) : rt_none();
+		const IValue v = node_is(n, prim_GetAttr) ? attribute(g, self, n->out[0]) : rt_none();
 
 		if (v.tag == RT_TENSOR && !v.u.t->quant && v.u.t->storage)
 			bind(cx, s, g, n, v.u.t);
 	}
 	for NODES_REV(n, g->top)                 /* the modules on the way */
-		if (node_is(n, "prim::GetAttr") && !n->out[0]->uses.n)
+		if (node_is(n, prim_GetAttr) && !n->out[0]->uses.n)
 			node_destroy(n);
 }
 

@@ -190,7 +190,7 @@ c_peek(Writer *w, const Value *v)
 {
 	IValue c;
 
-	if (node_is(v->node, "prim::Constant") && value_constant(v, &c))
+	if (node_is(v->node, prim_Constant) && value_constant(v, &c))
 		return arena_printf(w->a, "cx->value[%d]", constant_index(w, c));
 	return c_slot(w, v);
 }
@@ -230,7 +230,7 @@ c_box(Writer *w, const Value *v, bool keep)
 	const RtTensor *t = plan_tensor(w->p, v);
 	const Buffer *b = plan_buffer(w->p, v);
 
-	if (!b && node_is(v->node, "prim::Constant"))
+	if (!b && node_is(v->node, prim_Constant))
 		return box_constant(w, v);
 	if (!b)
 		return arena_printf(w->a, "rt_retain(%s)", c_slot(w, v));

@@ -183,7 +183,7 @@ write_stored_body(Writer *w, const Node *n, Op *base)
 static bool
 is_wait(const Node *n)
 {
-	return node_is(n, "aten::wait") || node_is(n, "prim::awaitable_wait");
+	return node_is(n, aten_wait) || node_is(n, prim_awaitable_wait);
 }
 
 /* What comes is checked, so that no row's kernel serves here. */
@@ -228,7 +228,7 @@ write_op(Writer *w, const Node *n)
 static void
 write_sequence(Writer *w, const Node *n)
 {
-	const bool list = node_is(n, "prim::ListConstruct");
+	const bool list = node_is(n, prim_ListConstruct);
 	const Type *t = type_unshaped(w->e->cx, n->out[0]->type);
 	Buf b = { 0 };
 
@@ -284,58 +284,58 @@ write_prim(Writer *w, const Node *n)
 {
 	const Type *t;
 
-	if (node_is(n, "prim::TupleConstruct") || node_is(n, "prim::ListConstruct")) {
+	if (node_is(n, prim_TupleConstruct) || node_is(n, prim_ListConstruct)) {
 		write_sequence(w, n);
-	} else if (node_is(n, "prim::TupleUnpack") || node_is(n, "prim::ListUnpack")) {
-		write_call(w, n, node_is(n, "prim::TupleUnpack") ? "rt_step_unpack(cx, false" :
+	} else if (node_is(n, prim_TupleUnpack) || node_is(n, prim_ListUnpack)) {
+		write_call(w, n, node_is(n, prim_TupleUnpack) ? "rt_step_unpack(cx, false" :
 			   "rt_step_unpack(cx, true", false);
-	} else if (node_is(n, "prim::TupleIndex")) {
+	} else if (node_is(n, prim_TupleIndex)) {
 		write_call(w, n, "rt_step_index(cx, 0", false);
-	} else if (node_is(n, "prim::TupleSlice")) {
+	} else if (node_is(n, prim_TupleSlice)) {
 		write_call(w, n, arena_printf(w->a, "rt_step_slice(cx, %lld",
 					      (long long)(node_int(n, "beg", 0) << 16 | node_int(n, "end", 0))), false);
-	} else if (node_is(n, "prim::isinstance")) {
+	} else if (node_is(n, prim_isinstance)) {
 		const Attr *of = node_attr(n, "types");
 
 		t = of->ntypes == 1 ? of->types[0] : type_union(w->e->cx, of->types, of->ntypes);
 		write_call(w, n, arena_printf(w->a, "rt_step_isinstance(cx, %s",
 					      emit_type(w->e, type_unshaped(w->e->cx, t))), false);
-	} else if (node_is(n, "prim::DictConstruct")) {
+	} else if (node_is(n, prim_DictConstruct)) {
 		t = type_unshaped(w->e->cx, n->out[0]->type);
 		write_call(w, n, arena_printf(w->a, "rt_step_dict(cx, %s", emit_type(w->e, t)), true);
 		w->p->calls.n--;                       /* a container like tuples and lists */
-	} else if (node_is(n, "prim::GetAttr")) {
+	} else if (node_is(n, prim_GetAttr)) {
 		write_call(w, n, arena_printf(w->a, "rt_step_get(cx, %d",
 					      class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
-	} else if (node_is(n, "prim::SetAttr")) {
+	} else if (node_is(n, prim_SetAttr)) {
 		write_call(w, n, arena_printf(w->a, "rt_step_set(cx, %d",
 					      class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
-	} else if (node_is(n, "prim::unchecked_cast") || node_is(n, "prim::unchecked_unwrap_optional")) {
+	} else if (node_is(n, prim_unchecked_cast) || node_is(n, prim_unchecked_unwrap_optional)) {
 		t = type_unshaped(w->e->cx, n->out[0]->type);
 		write_call(w, n, arena_printf(w->a, "rt_step_cast(cx, %s", emit_type(w->e, t)), true);
-	} else if (node_is(n, "prim::Uninitialized")) {
+	} else if (node_is(n, prim_Uninitialized)) {
 		t = type_unshaped(w->e->cx, n->out[0]->type);
 		write_assign(w, n->out[0], arena_printf(w->a, "rt_some(cx, %s)", emit_type(w->e, t)));
-	} else if (node_is(n, "prim::RaiseException")) {
+	} else if (node_is(n, prim_RaiseException)) {
 		write_call(w, n, "rt_step_raise(cx, 0", false);
-	} else if (node_is(n, "prim::Enter")) {
+	} else if (node_is(n, prim_Enter)) {
 		write_enter(w, n);
-	} else if (node_is(n, "prim::Exit")) {
+	} else if (node_is(n, prim_Exit)) {
 		write_exit(w, n);
-	} else if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable")) {
-		write_call(w, n, arena_printf(w->a, "rt_step_%s(cx, %s", node_is(n, "prim::fork") ? "fork" : "await",
+	} else if (node_is(n, prim_fork) || node_is(n, prim_awaitable)) {
+		write_call(w, n, arena_printf(w->a, "rt_step_%s(cx, %s", node_is(n, prim_fork) ? "fork" : "await",
 			emit_code(w->e, node_attr(n, "function")->fn->code)), true);
 	} else if (is_wait(n)) {
 		write_wait(w, n);
-	} else if (node_is(n, "prim::CreateObject")) {
+	} else if (node_is(n, prim_CreateObject)) {
 		write_call(w, n, arena_printf(w->a, "rt_step_object(cx, %s", emit_class(w->e, n->out[0]->type->cls)),
 			   false);
-	} else if (node_is(n, "prim::CallMethod") && !node_attr(n, "function")) {
+	} else if (node_is(n, prim_CallMethod) && !node_attr(n, "function")) {
 		write_call(w, n, n->in[0]->type->kind == TYPE_CLASS
 			? arena_printf(w->a, "rt_step_call(cx, %s", method_code(w, n, node_str(n, "name")))
 			: arena_printf(w->a, "rt_step_method(cx, %s",
 				out_literal(w->a, method_key(w->a, n->in[0]->type, node_str(n, "name")))), true);
-	} else if (node_is(n, "prim::CallFunction") || node_is(n, "prim::CallMethod")) {
+	} else if (node_is(n, prim_CallFunction) || node_is(n, prim_CallMethod)) {
 		const Attr *f = node_attr(n, "function");
 
 		if (!f || !f->fn || !f->fn->code)

@@ -312,11 +312,11 @@ write_node(Writer *w, Node *n)
 	if (!plan_needs_step(w->p, n))
 		return;
 	write_comment(w, n);
-	if (node_is(n, "prim::If"))
+	if (node_is(n, prim_If))
 		write_if(w, n);
-	else if (node_is(n, "prim::Loop"))
+	else if (node_is(n, prim_Loop))
 		write_loop(w, n);
-	else if (node_is(n, "prim::BailOut"))
+	else if (node_is(n, prim_BailOut))
 		write_bailout(w, n);
 	else if (plan_is_kernel(w->p, n)) {
 		/* Its result has a planned place that no call of the runtime would fill. */
@@ -354,7 +354,7 @@ count_scopes(const Block *b)
 	int n = 0;
 
 	for NODES(m, b) {
-		n += node_is(m, "prim::Enter");
+		n += node_is(m, prim_Enter);
 		for (int i = 0; i < m->nsub; i++)
 			n += count_scopes(m->sub[i]);
 	}

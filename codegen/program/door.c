@@ -144,7 +144,7 @@ static void
 add_result(Leaves *l, const char *key, const RtType *t, Plan *p, const Value *v)
 {
 	const RtTensor *tensor = v ? tensor_of(p, v) : NULL;
-	const bool tuple = v && node_is(v->node, "prim::TupleConstruct");
+	const bool tuple = v && node_is(v->node, prim_TupleConstruct);
 
 	if (t->kind == TYPE_TENSOR && tensor) {
 		add_leaf(l, (DoorLeaf){ key, LEAF_TENSOR, (RtDtype)tensor->dtype, tensor->ndim, tensor->dims, t });
@@ -317,10 +317,10 @@ typed_argument(Cx *cx, DoorTyped *t, const Place *at, const Type *type, const Pa
 static bool
 is_fixed(const Node *n)
 {
-	for (int i = 0; node_is(n, "prim::ListConstruct") && i < n->out[0]->uses.n; i++) {
+	for (int i = 0; node_is(n, prim_ListConstruct) && i < n->out[0]->uses.n; i++) {
 		const Node *user = n->out[0]->uses.at[i].node;
 
-		if (!node_is(user, "prim::Return") && !node_makes_parts(user))
+		if (!node_is(user, prim_Return) && !node_makes_parts(user))
 			return false;
 	}
 	return node_makes_parts(n);
@@ -334,7 +334,7 @@ typed_result(Cx *cx, DoorTyped *t, Plan *p, const Value *v, const char *name, co
 	const Node *tuple = v->node;
 
 	if (is_fixed(tuple)) {
-		add_node(cx, t, true, (DoorNode){ rt_ref(node_is(tuple, "prim::ListConstruct") ? RT_LIST : RT_TUPLE,
+		add_node(cx, t, true, (DoorNode){ rt_ref(node_is(tuple, prim_ListConstruct) ? RT_LIST : RT_TUPLE,
 							 NULL), tuple->nin, NULL });
 		for (int i = 0; i < tuple->nin; i++)
 			if (!typed_result(cx, t, p, tuple->in[i], arena_printf(cx->arena, "%s_%d", name, i),
@@ -365,7 +365,7 @@ static bool
 is_plain(const Plan *p)
 {
 	for NODES(n, p->graph->top)
-		if (n->nsub && !node_is(n, "prim::FusionGroup"))
+		if (n->nsub && !node_is(n, prim_FusionGroup))
 			return false;
 	return !p->calls.n && !p->guards;
 }

@@ -101,7 +101,7 @@ number_outputs(Alignment *a, const Node *const *n)
 static const Node *
 skip_constants(const Node *n, const Block *b)
 {
-	while (n != b->ret && node_is(n, "prim::Constant"))
+	while (n != b->ret && node_is(n, prim_Constant))
 		n = n->next;
 	return n;
 }

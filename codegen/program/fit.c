@@ -44,7 +44,7 @@ peak_of(const Plan *p)
 	const Node *peak = p->graph->top->ret;
 
 	for NODES(n, p->graph->top)
-		if (!node_is(n, "prim::Constant") &&
+		if (!node_is(n, prim_Constant) &&
 		    alive_bytes(p, p->step[n->id]) > alive_bytes(p, p->step[peak->id]))
 			peak = n;
 	return peak;

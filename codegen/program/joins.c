@@ -91,7 +91,7 @@ all_readers(const Joins *j, const Value *v, bool (*yes)(Plan *, const Node *))
 	for (int i = 0; i < v->uses.n; i++) {
 		const Node *user = v->uses.at[i].node;
 
-		if (!node_is(user, "prim::ListConstruct")) {
+		if (!node_is(user, prim_ListConstruct)) {
 			if (!j->is_cat[user->id] && !yes(j->p, user))
 				return false;
 			continue;
@@ -332,7 +332,7 @@ join(Joins *j, const Node *cat, const Node *list)
 		int64_t least;
 
 		for (const Node *n = cat->prev; placed > 1 && n != cat->block->ret; n = n->prev)
-			if (node_is(n, "aten::cat"))
+			if (node_is(n, aten_cat))
 				take_cat(j, list, n, y, dim, whole);
 		least = j->moves.n ? least_arena(p) : j->least;
 		if (agreed(j, least <= j->least)) {
@@ -375,7 +375,7 @@ count_block(Joins *j, Block *b)
 {
 	count_lodgers(j, b->param);
 	for NODES(n, b) {
-		j->is_cat[n->id] = node_is(n, "aten::cat") && node_is(n->in[0]->node, "prim::ListConstruct") &&
+		j->is_cat[n->id] = node_is(n, aten_cat) && node_is(n->in[0]->node, prim_ListConstruct) &&
 				   n->in[0]->node->block == n->block && plan_is_kernel(j->p, n);
 		for (int i = 0; i < n->nin; i++)
 			if (node_writes_input(n, i) && plan_buffer(j->p, n->in[i]))

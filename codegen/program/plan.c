@@ -53,8 +53,8 @@ was_there(Plan *p, const Value *v, int step)
 	for (int i = 0; i < v->uses.n; i++) {
 		const Node *user = v->uses.at[i].node;
 
-		if (!node_is(user, "prim::ListUnpack") && !node_is(user, "prim::TupleUnpack") &&
-		    !node_is(user, "aten::__getitem__"))
+		if (!node_is(user, prim_ListUnpack) && !node_is(user, prim_TupleUnpack) &&
+		    !node_is(user, aten___getitem__))
 			return false;
 		for (int o = 0; o < user->nout; o++)
 			if (!known_is(p->known, user->out[o]) || known_at(p->known, user->out[o])->v.tag != RT_TENSOR)
@@ -78,15 +78,15 @@ only_kernels_read(Plan *p, const Value *list)
 bool
 plan_needs_step(Plan *p, const Node *n)
 {
-	if (node_is(n, "prim::Constant") || p->absorbed[n->id] ||
-	    (node_is(n, "prim::ListConstruct") && only_kernels_read(p, n->out[0])))
+	if (node_is(n, prim_Constant) || p->absorbed[n->id] ||
+	    (node_is(n, prim_ListConstruct) && only_kernels_read(p, n->out[0])))
 		return false;
 	if (p->joined && p->joined[n->id])
 		return p->joined[n->id] == JOINED_SOME;
 	for (int i = 0; i < n->nout; i++)
 		if (plan_is_part(p, n->out[i]))
 			return true;
-	if (!n->nout || n->nsub || node_writes(n) || node_has_effect(n) || node_is(n, "prim::BailOut"))
+	if (!n->nout || n->nsub || node_writes(n) || node_has_effect(n) || node_is(n, prim_BailOut))
 		return true;
 	for (int i = 0; i < n->nout; i++)
 		if (!was_there(p, n->out[i], p->step[n->id]))
@@ -247,7 +247,7 @@ dissolve_groups(Plan *p, Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			did |= dissolve_groups(p, n->sub[i]);
-		if (node_is(n, "prim::FusionGroup") && !plan_is_kernel(p, n)) {
+		if (node_is(n, prim_FusionGroup) && !plan_is_kernel(p, n)) {
 			dissolve(p, n);
 			did = true;
 		}
@@ -261,7 +261,7 @@ number_block(Plan *p, Block *b)
 	for (int i = 0; i < b->param->nout; i++)
 		p->slot[b->param->out[i]->id] = -1;
 	for NODES(n, b) {
-		p->step[n->id] = node_is(n, "prim::Constant") ? p->nstep : p->nstep++;
+		p->step[n->id] = node_is(n, prim_Constant) ? p->nstep : p->nstep++;
 		for (int i = 0; i < n->nsub; i++)
 			number_block(p, n->sub[i]);
 	}
@@ -272,7 +272,7 @@ static void
 place_constants(Plan *p, Block *b)
 {
 	for NODES(n, b) {
-		if (node_is(n, "prim::Constant"))
+		if (node_is(n, prim_Constant))
 			add_constant(p, n->out[0]);
 		for (int i = 0; i < n->nsub; i++)
 			place_constants(p, n->sub[i]);
@@ -289,7 +289,7 @@ ready_before(const Node *group, const Value *made, const Node *n)
 		const Node *from = group->in[i]->node;
 
 		if (group->in[i] != made && from->block == n->block && from != from->block->param &&
-		    !node_is(from, "prim::Constant") && !node_is_before(from, n))
+		    !node_is(from, prim_Constant) && !node_is_before(from, n))
 			return false;
 	}
 	return true;
@@ -319,7 +319,7 @@ find_epilogues(Plan *p, Block *b)
 
 		for (int i = 0; i < n->nsub; i++)
 			find_epilogues(p, n->sub[i]);
-		if (node_is(n, "prim::FusionGroup") && plan_is_kernel(p, n) && (product = carrier(p, n))) {
+		if (node_is(n, prim_FusionGroup) && plan_is_kernel(p, n) && (product = carrier(p, n))) {
 			p->epilogue[product->id] = n;
 			p->absorbed[n->id] = true;
 		}
@@ -330,7 +330,7 @@ static void
 place_block(Plan *p, Block *b)
 {
 	for NODES(n, b) {
-		if (node_is(n, "prim::Constant") || p->absorbed[n->id])
+		if (node_is(n, prim_Constant) || p->absorbed[n->id])
 			continue;
 		if (p->epilogue[n->id]) {
 			add_result(p, n, p->epilogue[n->id]->out[0], true);
@@ -360,15 +360,15 @@ keeps(Plan *p, const Node *user, int index)
 	const Schema *s = node_schema(user);
 
 	/* What a guard lets through is v itself. */
-	for (int i = 0; node_is(user, "prim::BailOut") && index < user->nout && i < user->out[index]->uses.n; i++) {
+	for (int i = 0; node_is(user, prim_BailOut) && index < user->nout && i < user->out[index]->uses.n; i++) {
 		const Use *u = &user->out[index]->uses.at[i];
 
 		if (node_writes_input(u->node, u->index) || keeps(p, u->node, u->index))
 			return true;
 	}
-	if (node_is(user, "prim::BailOut") || node_is(user, "prim::FusionGroup") || node_is(user, "prim::Return"))
-		return node_is(user, "prim::Return") && !user->block->owner;
-	if (node_is(user, "prim::ListConstruct"))
+	if (node_is(user, prim_BailOut) || node_is(user, prim_FusionGroup) || node_is(user, prim_Return))
+		return node_is(user, prim_Return) && !user->block->owner;
+	if (node_is(user, prim_ListConstruct))
 		return !plan_list_is_read(user->out[0]);
 	if (user->nsub)
 		return false;
@@ -390,7 +390,7 @@ static bool
 leaves_in_slot(Plan *p, const Node *ret, int index)
 {
 	const Node *owner = ret->block->owner;
-	const int out = owner && node_is(owner, "prim::Loop") ? index - 1 : index;
+	const int out = owner && node_is(owner, prim_Loop) ? index - 1 : index;
 
 	return !owner || (out >= 0 && !plan_is_planned(p, owner->out[out]));
 }
@@ -402,7 +402,7 @@ use_step(Plan *p, const Buffer *b, const Node *user)
 	int at = p->step[user->id];
 
 	for (const Block *in = user->block; in->owner; in = in->owner->block)
-		if (node_is(in->owner, "prim::Loop") && b->first < p->step[in->owner->id] + 1)
+		if (node_is(in->owner, prim_Loop) && b->first < p->step[in->owner->id] + 1)
 			at = p->step[in->ret->id] > at ? p->step[in->ret->id] : at;
 	return at;
 }
@@ -417,13 +417,13 @@ note_uses(Plan *p, const Value *v)
 		const int step = use_step(p, b, user);
 
 		b->last = step > b->last ? step : b->last;
-		if (node_is(user, "prim::Return") ? leaves_in_slot(p, user, v->uses.at[i].index) :
+		if (node_is(user, prim_Return) ? leaves_in_slot(p, user, v->uses.at[i].index) :
 						    keeps(p, user, v->uses.at[i].index))
 			b->escapes = true;
-		if (node_is(user, "prim::Loop") || node_is(user, "prim::If"))
+		if (node_is(user, prim_Loop) || node_is(user, prim_If))
 			b->escapes |= v->uses.at[i].index >= 2 &&
 				!plan_is_planned(p, user->out[v->uses.at[i].index - 2]);
-		if (node_is(user, "prim::ListConstruct"))
+		if (node_is(user, prim_ListConstruct))
 			for (int k = 0; k < user->out[0]->uses.n; k++) {
 				const int later = use_step(p, b, user->out[0]->uses.at[k].node);
 
@@ -480,7 +480,7 @@ place_escaping(Plan *p)
 bool
 node_makes_parts(const Node *n)
 {
-	return node_is(n, "prim::TupleConstruct") || node_is(n, "prim::ListConstruct");
+	return node_is(n, prim_TupleConstruct) || node_is(n, prim_ListConstruct);
 }
 
 static bool

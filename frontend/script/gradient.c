@@ -95,7 +95,7 @@ return_parts(Graph *g)
 	for (int i = 0; i < ret->nin; i++) {
 		const Value *v = ret->in[i];
 
-		if (node_is(v->node, "prim::TupleUnpack") && node_is(v->node->in[0]->node, "prim::TupleConstruct"))
+		if (node_is(v->node, prim_TupleUnpack) && node_is(v->node->in[0]->node, prim_TupleConstruct))
 			node_set_input(ret, i, v->node->in[0]->node->in[v->index]);
 	}
 }

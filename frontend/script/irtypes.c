@@ -236,7 +236,7 @@ check_object(Types *t, Node *n)
 static void
 check_call(Types *t, Node *n)
 {
-	need(t, n, n->nin && n->in[0]->type->kind == TYPE_ANY && node_is(n->in[0]->node, "prim::Constant") &&
+	need(t, n, n->nin && n->in[0]->type->kind == TYPE_ANY && node_is(n->in[0]->node, prim_Constant) &&
 	     !node_attr(n, "function"), "calls what a text of a graph does not have");
 	for (int i = 0; i < n->nout; i++)
 		take_as_written(t, n->out[i]);
@@ -245,7 +245,7 @@ check_call(Types *t, Node *n)
 static void
 check_piece(Types *t, Node *n, Graph *piece)
 {
-	const bool task = node_is(n, "prim::fork") || node_is(n, "prim::awaitable");
+	const bool task = node_is(n, prim_fork) || node_is(n, prim_awaitable);
 	Block *top = piece->top;
 
 	need(t, n, top->param->nout == n->nin && (task ? n->nout == 1 && top->ret->nin == 1 : n->nout <= top->ret->nin),
@@ -256,7 +256,7 @@ check_piece(Types *t, Node *n, Graph *piece)
 	for (int i = 0; i < n->nout; i++) {
 		const Type *one = top->ret->in[i]->type;
 
-		gives(t, n, i, !task ? one : node_is(n, "prim::fork") ? type_future(t->cx, one) :
+		gives(t, n, i, !task ? one : node_is(n, prim_fork) ? type_future(t->cx, one) :
 		      type_await(t->cx, one));
 	}
 }
@@ -272,20 +272,20 @@ check_wait(Types *t, Node *n)
 
 /* ---- all nodes --------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *kind; void (*check)(Types *, Node *); } kinds[] = {
-	{ "prim::Constant", check_constant }, { "prim::If", check_if }, { "prim::Loop", check_loop },
-	{ "prim::TupleConstruct", check_tuple }, { "prim::TupleUnpack", check_tuple_unpack },
-	{ "prim::TupleIndex", check_tuple_index }, { "prim::ListConstruct", check_list },
-	{ "prim::ListUnpack", check_list_unpack }, { "prim::DictConstruct", check_dict },
-	{ "prim::isinstance", check_isinstance }, { "prim::unchecked_cast", check_cast },
-	{ "prim::unchecked_unwrap_optional", check_cast }, { "prim::Uninitialized", check_cast },
-	{ "prim::RaiseException", check_raise }, { "aten::wait", check_wait }, { "prim::awaitable_wait", check_wait },
-	{ "prim::RequiresGradCheck", check_same }, { "prim::TypeCheck", check_same }, { "prim::profile", check_same },
-	{ "prim::profile_ivalue", check_same }, { "prim::Guard", check_same }, { "prim::ConstantChunk", check_tensors },
-	{ "prim::FusedConcat", check_tensors }, { "prim::MMTreeReduce", check_tensors },
-	{ "prim::MMBatchSide", check_tensors }, { "prim::CallFunction", check_call },
-	{ "prim::CallMethod", check_object }, { "prim::CreateObject", check_object }, { "prim::GetAttr", check_object },
-	{ "prim::SetAttr", check_object }, { "prim::Enter", check_object }, { "prim::Exit", check_object },
+static const struct { Symbol kind; void (*check)(Types *, Node *); } kinds[] = {
+	{ prim_Constant, check_constant }, { prim_If, check_if }, { prim_Loop, check_loop },
+	{ prim_TupleConstruct, check_tuple }, { prim_TupleUnpack, check_tuple_unpack },
+	{ prim_TupleIndex, check_tuple_index }, { prim_ListConstruct, check_list },
+	{ prim_ListUnpack, check_list_unpack }, { prim_DictConstruct, check_dict },
+	{ prim_isinstance, check_isinstance }, { prim_unchecked_cast, check_cast },
+	{ prim_unchecked_unwrap_optional, check_cast }, { prim_Uninitialized, check_cast },
+	{ prim_RaiseException, check_raise }, { aten_wait, check_wait }, { prim_awaitable_wait, check_wait },
+	{ prim_RequiresGradCheck, check_same }, { prim_TypeCheck, check_same }, { prim_profile, check_same },
+	{ prim_profile_ivalue, check_same }, { prim_Guard, check_same }, { prim_ConstantChunk, check_tensors },
+	{ prim_FusedConcat, check_tensors }, { prim_MMTreeReduce, check_tensors },
+	{ prim_MMBatchSide, check_tensors }, { prim_CallFunction, check_call },
+	{ prim_CallMethod, check_object }, { prim_CreateObject, check_object }, { prim_GetAttr, check_object },
+	{ prim_SetAttr, check_object }, { prim_Enter, check_object }, { prim_Exit, check_object },
 };
 
 /* The overload is looked for again: what it is given may be known by another type now. */
@@ -306,7 +306,7 @@ check_node(Types *t, Node *n)
 {
 	const Attr *piece = node_attr(n, "Subgraph");
 
-	need(t, n, !n->nsub || node_is(n, "prim::If") || node_is(n, "prim::Loop"), "has no blocks");
+	need(t, n, !n->nsub || node_is(n, prim_If) || node_is(n, prim_Loop), "has no blocks");
 	if (piece && piece->kind == ATTR_GRAPH) {
 		check_piece(t, n, piece->g);
 		return;

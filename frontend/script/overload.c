@@ -203,7 +203,7 @@ present(const Type *t)
 static bool
 is_bare_list(const Value *v)
 {
-	return v->type == &rt_type_list_tensor && v->node && node_is(v->node, "prim::ListConstruct") && !v->node->nin &&
+	return v->type == &rt_type_list_tensor && v->node && node_is(v->node, prim_ListConstruct) && !v->node->nin &&
 	       node_attr(v->node, "bare");
 }
 

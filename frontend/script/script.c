@@ -877,11 +877,11 @@ visit_need(Cx *cx, Node *n, void *arg)
 	visit_body(cx, n, 0);
 	if (f && f->kind == ATTR_FUNCTION)
 		need(cx, f->fn, arg);
-	else if (node_is(n, "prim::Enter"))
+	else if (node_is(n, prim_Enter))
 		need_method(cx, n->in[0]->type, "__enter__", arg);
-	else if (node_is(n, "prim::Exit"))
+	else if (node_is(n, prim_Exit))
 		need_method(cx, n->in[0]->type, "__exit__", arg);
-	else if ((node_is(n, "aten::sort") || node_is(n, "aten::sorted")) && n->in[0]->type->kind == TYPE_LIST)
+	else if ((node_is(n, aten_sort) || node_is(n, aten_sorted)) && n->in[0]->type->kind == TYPE_LIST)
 		need_method(cx, n->in[0]->type->of[0], "__lt__", arg);
 }
 

@@ -467,8 +467,8 @@ tidy_loop(Node *n)
 static bool
 is_idle(const Node *n)
 {
-	if (!node_is(n, "prim::Constant") && !node_is(n, "prim::Uninitialized") && !node_is(n, "prim::unchecked_cast")
-	    && !node_is(n, "prim::TupleConstruct") && !node_is(n, "prim::TupleUnpack"))
+	if (!node_is(n, prim_Constant) && !node_is(n, prim_Uninitialized) && !node_is(n, prim_unchecked_cast)
+	    && !node_is(n, prim_TupleConstruct) && !node_is(n, prim_TupleUnpack))
 		return false;
 	for (int i = 0; i < n->nout; i++)
 		if (n->out[i]->uses.n)
@@ -501,18 +501,18 @@ tidy_block(Block *b)
 {
 	for (int again = 0; again < 2; again++)
 		for NODES_REV(n, b) {
-			if (node_is(n, "prim::If"))
+			if (node_is(n, prim_If))
 				tidy_if(n);
-			if (node_is(n, "prim::Loop"))
+			if (node_is(n, prim_Loop))
 				tidy_loop(n);
 			for (int i = 0; !again && i < n->nsub; i++)
 				tidy_block(n->sub[i]);
-			if (node_is(n, "prim::Loop"))
+			if (node_is(n, prim_Loop))
 				tidy_loop(n);
-			if (node_is(n, "aten::add") || node_is(n, "aten::sub") || node_is(n, "aten::mul") ||
-			    node_is(n, "aten::div"))
+			if (node_is(n, aten_add) || node_is(n, aten_sub) || node_is(n, aten_mul) ||
+			    node_is(n, aten_div))
 				tidy_scalar(n);
-			if (node_is(n, "prim::ListConstruct"))
+			if (node_is(n, prim_ListConstruct))
 				n->attrs.n = 0;            /* the mark of a bare [] */
 			if (is_idle(n))
 				node_destroy(n);

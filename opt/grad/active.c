@@ -39,7 +39,7 @@ is_detached(const Node *n)
 {
 	int64_t create;
 
-	return node_is(n, "aten::grad") && value_int(n->in[4], &create) && !create;
+	return node_is(n, aten_grad) && value_int(n->in[4], &create) && !create;
 }
 
 /* Does the row give a gradient for argument i?  Rows of containers pass on what they hold. */
@@ -77,12 +77,12 @@ follow_mode(Walk *w, const Node *n)
 {
 	int64_t on;
 
-	if (node_is(n, "prim::Enter") && scope_of(n) >= 0) {
+	if (node_is(n, prim_Enter) && scope_of(n) >= 0) {
 		w->outside[n->in[0]->id] = w->off;
 		w->off = scope_of(n);
-	} else if (node_is(n, "prim::Exit") && scope_of(n) >= 0) {
+	} else if (node_is(n, prim_Exit) && scope_of(n) >= 0) {
 		w->off = w->outside[n->in[0]->id];
-	} else if (node_is(n, "aten::set_grad_enabled")) {
+	} else if (node_is(n, aten_set_grad_enabled)) {
 		if (!value_int(n->in[0], &on))
 			fail_lacks(w->cx, n->at,
 				   "a gradient where set_grad_enabled is called with a value that is no constant");
@@ -94,7 +94,7 @@ follow_mode(Walk *w, const Node *n)
 static bool
 is_silent(const Walk *w, const Node *n)
 {
-	return w->off && !node_is(n, "prim::kept");
+	return w->off && !node_is(n, prim_kept);
 }
 
 /* ---- down ------------------------------------------------------------------------------------------------- */
@@ -124,11 +124,11 @@ down_blocks(Walk *w, Node *n)
 	const bool before = w->off;
 
 	for (int k = 0; k < n->nsub; k++) {
-		const bool first = node_is(n, "prim::Loop") ? before : w->off;
+		const bool first = node_is(n, prim_Loop) ? before : w->off;
 
 		w->off = before;
 		down_block(w, n->sub[k]);
-		if ((k || node_is(n, "prim::Loop")) && w->off != first)
+		if ((k || node_is(n, prim_Loop)) && w->off != first)
 			fail_lacks(w->cx, n->at,
 				   "a gradient where a branch or loop changes whether gradients are enabled");
 	}
@@ -138,7 +138,7 @@ static void
 down_nested(Walk *w, Node *n)
 {
 	bool *set = w->a->depends;
-	const bool loop = node_is(n, "prim::Loop");
+	const bool loop = node_is(n, prim_Loop);
 
 	for (int i = 0; loop && i < n->nout; i++) {
 		mark_if(w, set, n->in[2 + i], n->sub[0]->param->out[1 + i]);
@@ -196,7 +196,7 @@ static void up_block(Walk *, Block *);
 static void
 up_nested(Walk *w, Node *n)
 {
-	const bool loop = node_is(n, "prim::Loop");
+	const bool loop = node_is(n, prim_Loop);
 
 	for (int i = 0; i < n->nout; i++)
 		for (int k = 0; k < n->nsub; k++) {

@@ -164,14 +164,14 @@ back_capture(Back *b, Value *v)
 	have = back_slot(b->a, &b->seen, v);
 	if (*have)
 		return *have;
-	if (node_is(v->node, "prim::Constant")) {
+	if (node_is(v->node, prim_Constant)) {
 		Node *copy = node_clone(g, v->node, NULL);
 
 		back_at_front(b);
 		got = graph_insert(g, copy)->out[0];
 	} else if (!back_is_in(b->from, v)) {
 		got = back_capture(b->up, v);
-	} else if (node_is(b->node, "prim::Loop")) {
+	} else if (node_is(b->node, prim_Loop)) {
 		out = back_capture(b->up, hand_out_loop(b, v));
 		back_at_front(b);
 		got = back_row2(b, "__getitem___t", b->node->at, out, b->trip);
@@ -189,8 +189,8 @@ memory_of(const Value *v, bool *data)
 	const Schema *s;
 
 	while ((s = node_schema(v->node)) && v->node->nin && v->node->in[0]->type->kind == TYPE_TENSOR &&
-	       v->index < s->nrets && (s->rets[v->index].alias || node_is(v->node, "prim::data"))) {
-		*data |= node_is(v->node, "prim::data");
+	       v->index < s->nrets && (s->rets[v->index].alias || node_is(v->node, prim_data))) {
+		*data |= node_is(v->node, prim_data);
 		v = v->node->in[0];
 	}
 	return v;
@@ -267,23 +267,23 @@ back_adjoint(Back *b, const Value *v)
 Node *
 back_construction(const Auto *a, const Value *v)
 {
-	return node_is(v->node, "prim::ListConstruct") && !alias_is_written(a->alias, v) ? v->node : NULL;
+	return node_is(v->node, prim_ListConstruct) && !alias_is_written(a->alias, v) ? v->node : NULL;
 }
 
 /* Is the list a row's result that is taken apart in one go by all who could give it a gradient? */
 bool
 back_is_unpacked(const Auto *a, const Value *v)
 {
-	if (!v->node->op || node_is(v->node, "aten::add") || node_is(v->node, "aten::slice") ||
-	    node_is(v->node, "aten::list"))
+	if (!v->node->op || node_is(v->node, aten_add) || node_is(v->node, aten_slice) ||
+	    node_is(v->node, aten_list))
 		return false;
 	for (int i = 0; i < v->uses.n; i++) {
 		const Node *n = v->uses.at[i].node;
-		bool fine = node_is(n, "prim::ListUnpack") || n->id >= a->active->nnode;
+		bool fine = node_is(n, prim_ListUnpack) || n->id >= a->active->nnode;
 
 		if (!fine && !n->nsub)
 			fine = n->nout > 0;
-		for (int k = 0; k < n->nout && !node_is(n, "prim::ListUnpack"); k++)
+		for (int k = 0; k < n->nout && !node_is(n, prim_ListUnpack); k++)
 			fine &= !back_is_active(a, n->out[k]);
 		if (!fine || n->block != v->node->block)
 			return false;
@@ -329,11 +329,11 @@ find_nothing(bool *set, const Block *b)
 	bool grew = false;
 
 	for NODES(n, b) {
-		const bool loop = node_is(n, "prim::Loop"), open = node_is(n, "prim::Uninitialized");
+		const bool loop = node_is(n, prim_Loop), open = node_is(n, prim_Uninitialized);
 
 		for (int k = 0; k < n->nsub; k++)
 			grew |= find_nothing(set, n->sub[k]);
-		for (int i = 0; i < n->nout && (open || loop || node_is(n, "prim::If")); i++) {
+		for (int i = 0; i < n->nout && (open || loop || node_is(n, prim_If)); i++) {
 			bool nothing = open || (loop && set[n->in[2 + i]->id]);
 
 			for (int k = 0; k < n->nsub; k++)

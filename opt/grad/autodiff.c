@@ -219,29 +219,29 @@ all_maybe(Back *b, const Node *n)
 void
 reverse_node(Back *b, Node *n)
 {
-	if (node_is(n, "prim::ListUnpack") || node_is(n, "prim::TupleUnpack"))
+	if (node_is(n, prim_ListUnpack) || node_is(n, prim_TupleUnpack))
 		reverse_unpack(b, n);
-	else if (node_is(n, "prim::TupleIndex"))
+	else if (node_is(n, prim_TupleIndex))
 		reverse_index(b, n);
-	else if (node_is(n, "prim::TupleConstruct"))
+	else if (node_is(n, prim_TupleConstruct))
 		reverse_tuple(b, n);
-	else if (node_is(n, "prim::ListConstruct"))
+	else if (node_is(n, prim_ListConstruct))
 		reverse_construct(b, n);
-	else if (node_is(n, "prim::unchecked_cast"))
+	else if (node_is(n, prim_unchecked_cast))
 		reverse_cast(b, n);
 	else if (back_list_write(n))
 		reverse_write(b, n);
-	else if (node_is(n, "aten::__getitem__") && n->in[0]->type->kind == TYPE_LIST)
+	else if (node_is(n, aten___getitem__) && n->in[0]->type->kind == TYPE_LIST)
 		reverse_getitem(b, n);
-	else if ((node_is(n, "aten::slice") || node_is(n, "aten::list")) && n->in[0]->type->kind == TYPE_LIST)
+	else if ((node_is(n, aten_slice) || node_is(n, aten_list)) && n->in[0]->type->kind == TYPE_LIST)
 		reverse_part(b, n);
-	else if (node_is(n, "aten::add") && n->in[0]->type->kind == TYPE_LIST)
+	else if (node_is(n, aten_add) && n->in[0]->type->kind == TYPE_LIST)
 		reverse_concat(b, n);
 	else if (n->op && back_is_strange(b, n))
 		fail_lacks(b->a->cx, n->at, "a gradient through %s of a list or dict", n->kind->name);
-	else if (node_is(n, "prim::If"))
+	else if (node_is(n, prim_If))
 		reverse_if(b, n);
-	else if (node_is(n, "prim::Loop"))
+	else if (node_is(n, prim_Loop))
 		reverse_loop(b, n);
 	else if (!back_has_gradient(b, n))
 		return;
@@ -303,9 +303,9 @@ static void
 seed(Back *b, Value *v, const Type *t, int *input)
 {
 	Graph *g = b->a->g;
-	const bool made = node_is(v->node, "prim::TupleConstruct") || node_is(v->node, "prim::ListConstruct") ||
-		node_is(v->node, "prim::DictConstruct");
-	const int step = node_is(v->node, "prim::DictConstruct") ? 2 : 1;
+	const bool made = node_is(v->node, prim_TupleConstruct) || node_is(v->node, prim_ListConstruct) ||
+		node_is(v->node, prim_DictConstruct);
+	const int step = node_is(v->node, prim_DictConstruct) ? 2 : 1;
 	int nothing = graph_ninputs(g);
 	Value *given = NULL;
 	Node *parts;

@@ -81,10 +81,10 @@ only_wait(const Node *n)
 {
 	Node *wait = n->out[0]->uses.n == 1 ? n->out[0]->uses.at[0].node : NULL;
 
-	if (!node_is(n, "prim::awaitable") || !wait || !node_is(wait, "prim::awaitable_wait"))
+	if (!node_is(n, prim_awaitable) || !wait || !node_is(wait, prim_awaitable_wait))
 		return NULL;
 	for (const Block *b = wait->block; b != n->block; b = b->owner->block)
-		if (!node_is(b->owner, "prim::If"))
+		if (!node_is(b->owner, prim_If))
 			return NULL;
 	return wait;
 }
@@ -95,10 +95,10 @@ expand_tasks(Graph *g, Block *b)
 	for (int i = 0; i < b->param->nout; i++)
 		b->param->out[i]->type = done_type(g->cx, b->param->out[i]->type);
 	for NODES(n, b) {
-		const Attr *sub = node_is(n, "prim::fork") || node_is(n, "prim::awaitable") ? node_attr(n, "Subgraph") :
+		const Attr *sub = node_is(n, prim_fork) || node_is(n, prim_awaitable) ? node_attr(n, "Subgraph") :
 			NULL;
-		const bool same = node_is(n, "aten::wait") || node_is(n, "prim::awaitable_wait") ||
-				  node_is(n, "prim::awaitable_nowait");
+		const bool same = node_is(n, aten_wait) || node_is(n, prim_awaitable_wait) ||
+				  node_is(n, prim_awaitable_nowait);
 		Node *later = sub ? only_wait(n) : NULL;
 
 		if (later && n->next != later) {
@@ -123,7 +123,7 @@ static bool
 has_tasks(const Block *b)
 {
 	for NODES(n, b) {
-		if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable"))
+		if (node_is(n, prim_fork) || node_is(n, prim_awaitable))
 			return true;
 		for (int i = 0; i < n->nsub; i++)
 			if (has_tasks(n->sub[i]))
@@ -156,7 +156,7 @@ append_each(Graph *g, Node *n)
 	const Node *more = n->in[1]->node;
 	Op *append = op_by_id(g->cx, "append_t");
 
-	if (!node_is(more, "prim::ListConstruct") || n->in[0]->type->kind != TYPE_LIST || n->in[0] == n->in[1])
+	if (!node_is(more, prim_ListConstruct) || n->in[0]->type->kind != TYPE_LIST || n->in[0] == n->in[1])
 		return false;
 	graph_set_insert_before(g, n);
 	for (int i = 0; i < more->nin; i++)
@@ -218,7 +218,7 @@ take_apart(Graph *g, const Active *a, Node *n)
 		const Node *use = whole->uses.n ? whole->uses.at[0].node : NULL;
 
 		if (!is_active_tuple(a, whole) ||
-		    (whole->uses.n == 1 && node_is(use, "prim::TupleUnpack") && use->block == n->block))
+		    (whole->uses.n == 1 && node_is(use, prim_TupleUnpack) && use->block == n->block))
 			continue;
 		graph_set_insert_before(g, n == g->top->param ? g->top->ret->next : n->next);
 		again = made_again(g, whole, n->at);
@@ -233,7 +233,7 @@ take_apart(Graph *g, const Active *a, Node *n)
 static bool
 take_apart_carried(Graph *g, const Active *a, Node *n)
 {
-	const bool loop = node_is(n, "prim::Loop");
+	const bool loop = node_is(n, prim_Loop);
 	bool changed = false;
 
 	for (int i = 0; i < n->nout; i++) {
@@ -243,7 +243,7 @@ take_apart_carried(Graph *g, const Active *a, Node *n)
 			Node *to = k < n->nsub ? n->sub[k]->ret : n;
 			const int at = k < n->nsub ? loop + i : 2 + i;
 
-			if (to->in[at]->type->kind != TYPE_TUPLE || node_is(to->in[at]->node, "prim::TupleConstruct"))
+			if (to->in[at]->type->kind != TYPE_TUPLE || node_is(to->in[at]->node, prim_TupleConstruct))
 				continue;
 			if (to == n)
 				graph_set_insert_before(g, n);
@@ -259,7 +259,7 @@ take_apart_carried(Graph *g, const Active *a, Node *n)
 static bool
 change_tuples(Graph *g, const Active *a, Node *n)
 {
-	if (node_is(n, "prim::Uninitialized") && n->out[0]->type->kind == TYPE_TUPLE) {
+	if (node_is(n, prim_Uninitialized) && n->out[0]->type->kind == TYPE_TUPLE) {
 		open_elements(g, n);
 		return true;
 	}
@@ -284,16 +284,16 @@ change_node(Graph *g, const Active *a, Node *n)
 
 	for (int i = 0; i < n->nin; i++)
 		active |= n->in[i]->id < a->nvalue && a->depends[n->in[i]->id];
-	if (node_is(n, "prim::requires_grad") || node_is(n, "aten::is_grad_enabled")) {
+	if (node_is(n, prim_requires_grad) || node_is(n, aten_is_grad_enabled)) {
 		answer(g, n, !a->silent[n->id] && (active || !n->nin));
 		return true;
 	}
 	if (n->nout && n->out[0]->uses.n && n->out[0]->type->kind == TYPE_LIST &&
-	    (node_is(n, "aten::append") || node_is(n, "aten::add_"))) {
+	    (node_is(n, aten_append) || node_is(n, aten_add_))) {
 		value_replace_uses(n->out[0], n->in[0]);
 		return true;
 	}
-	if (node_is(n, "aten::add_") || node_is(n, "aten::extend"))
+	if (node_is(n, aten_add_) || node_is(n, aten_extend))
 		return append_each(g, n);
 	if (change_tuples(g, a, n))
 		return true;

@@ -25,7 +25,7 @@ typedef struct Calls {
 /* ---- what requires a gradient ------------------------------------------------------------------------------- */
 
 static bool
-has_kind(const Block *b, const char *kind)
+has_kind(const Block *b, Symbol kind)
 {
 	for NODES(n, b) {
 		if (node_is(n, kind))
@@ -40,7 +40,7 @@ has_kind(const Block *b, const char *kind)
 static bool
 has_calls(const Graph *g)
 {
-	return has_kind(g->top, "aten::grad") || has_kind(g->top, "aten::backward");
+	return has_kind(g->top, aten_grad) || has_kind(g->top, aten_backward);
 }
 
 /* What is read becomes one value for each parameter, that nothing folds: prim::leaf. */
@@ -51,7 +51,7 @@ keep_parameter(Calls *c, Node *n, Map *kept)
 	IValue x;
 	Value *v;
 
-	if (!node_is(n, "prim::GetAttr") || n->out[0]->type->kind != TYPE_TENSOR ||
+	if (!node_is(n, prim_GetAttr) || n->out[0]->type->kind != TYPE_TENSOR ||
 	    !freeze_resolves(c->p, c->g, n->out[0], &x) || x.tag != RT_TENSOR || !(x.u.t->flags & RT_PARAMETER) ||
 	    !(x.u.t->flags & RT_REQUIRES_GRAD))
 		return;
@@ -93,7 +93,7 @@ static void
 free_parameters(Calls *c)
 {
 	for NODES(n, c->g->top)
-		if (node_is(n, "prim::leaf")) {
+		if (node_is(n, prim_leaf)) {
 			value_replace_uses(n->out[0], n->in[0]);
 			node_destroy(n);
 			c->changed = true;
@@ -120,9 +120,9 @@ find_leaves(Calls *c, Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			find_leaves(c, n->sub[i]);
-		if (node_is(n, "aten::requires_grad_"))
+		if (node_is(n, aten_requires_grad_))
 			take_mark(c, n);
-		else if (node_is(n, "prim::leaf"))
+		else if (node_is(n, prim_leaf))
 			vec_push(c->p->cx->arena, &c->leaves, n->out[0]);
 	}
 }
@@ -144,7 +144,7 @@ find_call(const Calls *c, Block *b)
 	for NODES(n, b) {
 		Node *in;
 
-		if (node_is(n, "aten::grad") && !is_refused(c, n))
+		if (node_is(n, aten_grad) && !is_refused(c, n))
 			return n;
 		for (int i = 0; i < n->nsub; i++)
 			if ((in = find_call(c, n->sub[i])))
@@ -166,7 +166,7 @@ any_depends(const Active *a, const Value *list)
 static bool
 is_list_of(const Value *v, const AliasDb *db)
 {
-	return node_is(v->node, "prim::ListConstruct") && !alias_is_written((AliasDb *)(uintptr_t)db, v);
+	return node_is(v->node, prim_ListConstruct) && !alias_is_written((AliasDb *)(uintptr_t)db, v);
 }
 
 static void
@@ -192,7 +192,7 @@ seed_output(Back *b, const Node *call, int i)
 	if (!back_is_active(b->a, v))
 		return;
 	back_at_end(b);
-	if (node_is(list->node, "prim::ListConstruct") && i < list->node->nin)
+	if (node_is(list->node, prim_ListConstruct) && i < list->node->nin)
 		given = list->node->in[i];
 	else if (value_constant(list, &known) && known.tag == RT_LIST && i < known.u.list->n)
 		given = graph_constant(b->a->g, known.u.list->v[i], call->at);
@@ -277,7 +277,7 @@ differentiate(Calls *c, Node *call)
 			reverse_block(&top);
 			if (!top.from->owner)
 				break;
-			if (node_is(top.from->owner, "prim::Loop"))
+			if (node_is(top.from->owner, prim_Loop))
 				check_past(c, &top, call, top.from->owner);
 		}
 		put_results(c, &top, call);
@@ -331,7 +331,7 @@ find_reads(Grads *s, const Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			find_reads(s, n->sub[i]);
-		if (node_is(n, "prim::grad") && leaf_at(s->c, n->in[0]) >= 0)
+		if (node_is(n, prim_grad) && leaf_at(s->c, n->in[0]) >= 0)
 			s->read[leaf_at(s->c, n->in[0])] = s->any = true;
 	}
 }
@@ -397,7 +397,7 @@ take_backward(Grads *s, const Active *a, Node *n)
 	const Value *of = n->in[0];
 	const bool list = of->type->kind == TYPE_LIST;
 
-	if (list && !node_is(of->node, "prim::ListConstruct"))
+	if (list && !node_is(of->node, prim_ListConstruct))
 		fail_lacks(s->c->p->cx, n->at, "torch.autograd.backward of a list that is not made where it is called");
 	if (list ? !any_depends(a, of) : !a->depends[of->id])
 		return;
@@ -415,9 +415,9 @@ walk_backward(Grads *s, const Active *a, Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			walk_backward(s, a, n->sub[i]);
-		if (node_is(n, "aten::backward"))
+		if (node_is(n, aten_backward))
 			take_backward(s, a, n);
-		else if (node_is(n, "prim::grad"))
+		else if (node_is(n, prim_grad))
 			answer_read(s, n);
 	}
 }

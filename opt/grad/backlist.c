@@ -132,10 +132,10 @@ reverse_part(Back *b, Node *n)
 	if (!of)
 		return;
 	to = back_beside(b, n->in[0]);
-	for (int i = 1; i < 4 && node_is(n, "aten::slice"); i++)
+	for (int i = 1; i < 4 && node_is(n, aten_slice); i++)
 		in[1 + i] = back_capture_at(b, n->in[i], n, false);
 	back_at_end(b);
-	if (node_is(n, "aten::list")) {
+	if (node_is(n, aten_list)) {
 		in[2] = in[3] = back_none(b->a->g, &rt_type_int, n->at);
 		in[4] = graph_constant(b->a->g, rt_int(1), n->at);
 	}
@@ -266,18 +266,18 @@ reverse_reverse(Back *b, Node *n)
 	back_row1(b, "reverse_t", n->at, to);
 }
 
-typedef struct ListWrite { const char *name; void (*back)(Back *, Node *); } ListWrite;
+typedef struct ListWrite { Symbol kind; void (*back)(Back *, Node *); } ListWrite;
 static const ListWrite writes[] = {
-	{ "aten::append", reverse_append }, { "aten::_set_item", reverse_set }, { "aten::insert", reverse_insert },
-	{ "aten::extend", reverse_extend }, { "aten::add_", reverse_extend }, { "aten::pop", reverse_pop },
-	{ "aten::Delete", reverse_pop }, { "aten::clear", reverse_clear }, { "aten::reverse", reverse_reverse },
+	{ aten_append, reverse_append }, { aten__set_item, reverse_set }, { aten_insert, reverse_insert },
+	{ aten_extend, reverse_extend }, { aten_add_, reverse_extend }, { aten_pop, reverse_pop },
+	{ aten_Delete, reverse_pop }, { aten_clear, reverse_clear }, { aten_reverse, reverse_reverse },
 };
 
 static const ListWrite *
 write_of(const Node *n)
 {
 	for (size_t i = 0; i < sizeof writes / sizeof *writes && n->nin && n->in[0]->type->kind == TYPE_LIST; i++)
-		if (node_is(n, writes[i].name))
+		if (node_is(n, writes[i].kind))
 			return &writes[i];
 	return NULL;
 }
@@ -332,7 +332,7 @@ is_carried(const Value *v, const Node *n)
 {
 	const Node *owner = v->node->block->owner;
 
-	return is_param(v) && owner && node_is(owner, "prim::Loop") && node_in_block(n, v->node->block);
+	return is_param(v) && owner && node_is(owner, prim_Loop) && node_in_block(n, v->node->block);
 }
 
 static void

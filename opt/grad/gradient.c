@@ -273,7 +273,7 @@ check_block(Cx *cx, const Gradient *d, const RtObject *self, const Block *b)
 {
 	cx_enter(cx, (Range){ 0 });
 	for NODES(n, b) {
-		const char *name = node_is(n, "prim::GetAttr") ? node_str(n, "name") : NULL;
+		const char *name = node_is(n, prim_GetAttr) ? node_str(n, "name") : NULL;
 
 		for (int i = 0; i < n->nsub; i++)
 			check_block(cx, d, self, n->sub[i]);
@@ -335,7 +335,7 @@ lifted(Pass *p, Graph *g, Node *n)
 {
 	IValue v;
 
-	if (!node_is(n, "prim::GetAttr") || n->out[0]->type->kind == TYPE_CLASS ||
+	if (!node_is(n, prim_GetAttr) || n->out[0]->type->kind == TYPE_CLASS ||
 	    !freeze_resolves(p, g, n->out[0], &v))
 		return NULL;
 	graph_set_insert_before(g, n);

@@ -76,9 +76,9 @@ written(const Node *n)
 static int
 viewed(const Node *n)
 {
-	static const char *const views[] = { "aten::select", "aten::slice", "aten::narrow", "aten::diagonal",
-		"aten::transpose", "aten::permute", "aten::t", "aten::view", "aten::unsqueeze", "aten::squeeze",
-		"aten::alias", "aten::view_as", "aten::unflatten", "aten::detach", "prim::data" };
+	static const Symbol views[] = { aten_select, aten_slice, aten_narrow, aten_diagonal,
+		aten_transpose, aten_permute, aten_t, aten_view, aten_unsqueeze, aten_squeeze,
+		aten_alias, aten_view_as, aten_unflatten, aten_detach, prim_data };
 
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 		if (node_is(n, views[i]) && n->in[0]->type->kind == TYPE_TENSOR)
@@ -90,7 +90,7 @@ viewed(const Node *n)
 static bool
 is_detached(const Node *n)
 {
-	return node_is(n, "aten::detach") || node_is(n, "prim::data");
+	return node_is(n, aten_detach) || node_is(n, prim_data);
 }
 
 /* detached: what is detached is a root of its own. */
@@ -130,7 +130,7 @@ find_roots(Unwrite *u, Block *b)
 		if (w >= 0 && any && !op_expansion(u->p->cx, n->op)) {
 			Value *root = (Value *)(uintptr_t)origin(n->in[w], true);
 
-			if (!track(u, root)->root && !node_is(root->node, "prim::GetAttr")) {
+			if (!track(u, root)->root && !node_is(root->node, prim_GetAttr)) {
 				vec_push(u->g->arena, &u->roots, ((Root){ .base = root, .now = root }));
 				*track(u, root) = (Track){ .root = u->roots.n };
 			}
@@ -185,17 +185,17 @@ put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 	in[1] = v;
 	for (int i = 1; i < view->nin; i++)
 		in[i + 1] = view->in[i];
-	if (node_is(view, "aten::alias"))
+	if (node_is(view, aten_alias))
 		return v;
-	if (node_is(view, "aten::select"))
+	if (node_is(view, aten_select))
 		return emit(u, "select_scatter", at, 4, in);
-	if (node_is(view, "aten::slice"))
+	if (node_is(view, aten_slice))
 		return emit(u, "slice_scatter", at, 6, in);
-	if (node_is(view, "aten::diagonal"))
+	if (node_is(view, aten_diagonal))
 		return emit(u, "diagonal_scatter", at, 5, in);
-	if (node_is(view, "aten::t"))
+	if (node_is(view, aten_t))
 		return emit(u, "t", at, 1, &v);
-	if (node_is(view, "aten::narrow")) {
+	if (node_is(view, aten_narrow)) {
 		in[5] = graph_constant(u->g, rt_int(1), at);
 		in[4] = emit(u, "add_int", at, 2, (Value *[2]){ in[3], in[4] });
 		return emit(u, "slice_scatter", at, 6, in);
@@ -203,9 +203,9 @@ put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 	in[0] = v;
 	for (int i = 1; i < view->nin; i++)
 		in[i] = view->in[i];
-	if (node_is(view, "aten::transpose"))
+	if (node_is(view, aten_transpose))
 		return emit(u, "transpose_int", at, 3, in);
-	if (node_is(view, "aten::permute")) {
+	if (node_is(view, aten_permute)) {
 		in[1] = emit(u, "prim_inverse_order", at, 1, &view->in[1]);
 		return emit(u, "permute", at, 2, in);
 	}
@@ -246,7 +246,7 @@ computed(Unwrite *u, Node *n, Value *self)
 		in[i] = n->in[k];
 	}
 	v = emit_schema_node(u->g, row, n->at, in, to->nargs)->out[0];
-	if (node_is(n, "aten::copy_"))
+	if (node_is(n, aten_copy_))
 		return v;
 	return emit(u, "prim_stored", n->at, 2, (Value *[2]){ self, v });
 }
@@ -256,7 +256,7 @@ static bool
 comes_again(const Value *v, const Node *use, const Node *n)
 {
 	for (const Block *b = n->block; b && b->owner; b = b->owner->block)
-		if (node_is(b->owner, "prim::Loop") && node_in_block(use, b) && !node_in_block(v->node, b))
+		if (node_is(b->owner, prim_Loop) && node_in_block(use, b) && !node_in_block(v->node, b))
 			return true;
 	return false;
 }
@@ -331,7 +331,7 @@ static void reach_block(Reach *, const Block *);
 static void
 reach_node(Reach *r, const Node *n)
 {
-	const bool loop = node_is(n, "prim::Loop");
+	const bool loop = node_is(n, prim_Loop);
 
 	for (int k = 0; k < n->nsub; k++) {
 		reach_block(r, n->sub[k]);
@@ -378,8 +378,8 @@ is_left(const Value *v)
 static bool
 divides(const Node *n)
 {
-	static const char *const kinds[] = { "aten::chunk", "aten::split", "aten::split_with_sizes", "aten::unbind",
-		"aten::unsafe_chunk", "aten::unsafe_split", "aten::unsafe_split_with_sizes" };
+	static const Symbol kinds[] = { aten_chunk, aten_split, aten_split_with_sizes, aten_unbind,
+		aten_unsafe_chunk, aten_unsafe_split, aten_unsafe_split_with_sizes };
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (node_is(n, kinds[i]))
@@ -391,7 +391,7 @@ divides(const Node *n)
 static bool
 is_fresh(const Value *v)
 {
-	const bool listed = node_is(v->node, "prim::ListUnpack") && v->node->in[0]->uses.n == 1;
+	const bool listed = node_is(v->node, prim_ListUnpack) && v->node->in[0]->uses.n == 1;
 	const Value *made = listed ? v->node->in[0] : v;
 
 	if (listed && divides(made->node))
@@ -528,9 +528,9 @@ is_uncounted(Unwrite *u, const Node *n, const Value *to)
 static bool
 may_be_itself(const Node *n)
 {
-	static const char *const kinds[] = { "aten::contiguous", "aten::to", "aten::cpu", "aten::type_as",
-		"aten::flatten", "aten::positive", "aten::real", "aten::resolve_conj", "aten::resolve_neg",
-		"aten::sum_to_size", "aten::atleast_1d", "aten::atleast_2d", "aten::atleast_3d" };
+	static const Symbol kinds[] = { aten_contiguous, aten_to, aten_cpu, aten_type_as,
+		aten_flatten, aten_positive, aten_real, aten_resolve_conj, aten_resolve_neg,
+		aten_sum_to_size, aten_atleast_1d, aten_atleast_2d, aten_atleast_3d };
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (node_is(n, kinds[i]) && n->out[0]->type->kind == TYPE_TENSOR)
@@ -542,7 +542,7 @@ static bool
 is_kept(const Value *v)
 {
 	for (int i = 0; i < v->uses.n; i++)
-		if (node_is(v->uses.at[i].node, "prim::kept"))
+		if (node_is(v->uses.at[i].node, prim_kept))
 			return true;
 	return false;
 }
@@ -719,9 +719,9 @@ unwrite_block(Unwrite *u, Block *b)
 		Value *original = w >= 0 ? n->in[w] : viewing >= 0 ? n->in[viewing] : NULL;
 
 		refresh_inputs(u, n);
-		if (node_is(n, "prim::If"))
+		if (node_is(n, prim_If))
 			unwrite_if(u, n);
-		else if (node_is(n, "prim::Loop"))
+		else if (node_is(n, prim_Loop))
 			unwrite_loop(u, n);
 		else if (w >= 0 && track(u, original)->root && !is_uncounted(u, n, original))
 			unwrite_node(u, n, original);

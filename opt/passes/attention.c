@@ -19,7 +19,7 @@ typedef struct Match {
 static bool
 is_product(const Node *n)
 {
-	return node_is(n, "aten::matmul") || node_is(n, "aten::bmm");
+	return node_is(n, aten_matmul) || node_is(n, aten_bmm);
 }
 
 static bool
@@ -62,7 +62,7 @@ softmax_of(const Value *p)
 	const Node *n = p->node;
 	int64_t dim;
 
-	if (!node_is(n, "aten::softmax") || n->nin != 3 || !value_int(n->in[1], &dim) || !value_is_none(n->in[2]))
+	if (!node_is(n, aten_softmax) || n->nin != 3 || !value_int(n->in[1], &dim) || !value_is_none(n->in[2]))
 		return NULL;
 	return dim == -1 || dim == p->type->tensor->rank - 1 ? n->in[0] : NULL;
 }
@@ -74,7 +74,7 @@ take_mask(AliasDb *alias, Value *s, const Node *end, Match *m)
 	const Node *n = s->node;
 	int64_t one;
 
-	if (!node_is(n, "aten::add") || n->nin != 3 || !value_int(n->in[2], &one) || one != 1)
+	if (!node_is(n, aten_add) || n->nin != 3 || !value_int(n->in[2], &one) || one != 1)
 		return s;
 	for (int i = 0; i < 2; i++) {
 		Value *mask = n->in[1 - i];
@@ -93,10 +93,10 @@ static Value *
 take_scale(AliasDb *alias, Value *s, const Node *end, Match *m)
 {
 	const Node *n = s->node;
-	const bool divided = node_is(n, "aten::div");
+	const bool divided = node_is(n, aten_div);
 	double c;
 
-	if ((!divided && !node_is(n, "aten::mul")) || n->nin != 2 || !number(n->in[1], &c) || c == 0 || c - c != 0 ||
+	if ((!divided && !node_is(n, aten_mul)) || n->nin != 2 || !number(n->in[1], &c) || c == 0 || c - c != 0 ||
 	    !is_between(alias, n->in[0], end))
 		return s;
 	m->scale = divided ? 1 / c : c;

@@ -38,9 +38,9 @@ left_of(const Node *n)
 {
 	int64_t one;
 
-	if (node_is(n, "aten::mm") || node_is(n, "aten::linear"))
+	if (node_is(n, aten_mm) || node_is(n, aten_linear))
 		return 0;
-	if (!node_is(n, "aten::addmm") || !value_int(n->in[3], &one) || one != 1 || !value_int(n->in[4], &one) ||
+	if (!node_is(n, aten_addmm) || !value_int(n->in[3], &one) || one != 1 || !value_int(n->in[4], &one) ||
 	    one != 1)
 		return -1;
 	return n->in[0]->type->tensor && n->in[0]->type->tensor->rank == 1 ? 1 : -1;
@@ -72,19 +72,19 @@ takes_part(Batch *b, const Node *n, int left)
 static bool
 reaches(const Value *v, const Node *at)
 {
-	static const char *const views[] = { "aten::__getitem__", "aten::select", "aten::slice", "aten::squeeze",
-		"aten::t", "aten::transpose", "aten::view", "aten::unsqueeze" };
+	static const Symbol views[] = { aten___getitem__, aten_select, aten_slice, aten_squeeze,
+		aten_t, aten_transpose, aten_view, aten_unsqueeze };
 
 	for (int left = MOST_VIEWS; left > 0; left--) {
 		const Node *n = v->node;
 		bool view = false;
 
-		if (node_is_before(n, at) || node_is(n, "prim::Constant"))
+		if (node_is_before(n, at) || node_is(n, prim_Constant))
 			return true;
 		for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 			view |= node_is(n, views[i]);
 		for (int i = 1; i < n->nin; i++)
-			view &= node_is(n->in[i]->node, "prim::Constant") || node_is_before(n->in[i]->node, at);
+			view &= node_is(n->in[i]->node, prim_Constant) || node_is_before(n->in[i]->node, at);
 		if (!view || n->block != at->block)
 			return false;
 		v = n->in[0];
@@ -161,12 +161,12 @@ part_of(const Value *v, int64_t *i)
 	const Node *n = v->node, *list;
 	int64_t dim;
 
-	if (node_is(n, "aten::select") && value_int(n->in[1], &dim) && !dim && value_int(n->in[2], i))
+	if (node_is(n, aten_select) && value_int(n->in[1], &dim) && !dim && value_int(n->in[2], i))
 		return n->in[0];
-	if (!node_is(n, "aten::__getitem__") || !value_int(n->in[1], i))
+	if (!node_is(n, aten___getitem__) || !value_int(n->in[1], i))
 		return NULL;
 	list = n->in[0]->node;
-	return node_is(list, "aten::unbind") && value_int(list->in[1], &dim) && !dim ? list->in[0] : NULL;
+	return node_is(list, aten_unbind) && value_int(list->in[1], &dim) && !dim ? list->in[0] : NULL;
 }
 
 static bool

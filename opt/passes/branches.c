@@ -60,7 +60,7 @@ decide_branches(Branches *b, Node *n)
 		Block *in = is ? if_then(n) : if_else(n);
 
 		decide(b, n, c, in, is);
-		if (node_is(c->node, "aten::__not__") && !value_constant(c->node->in[0], &known))
+		if (node_is(c->node, aten___not__) && !value_constant(c->node->in[0], &known))
 			decide(b, n, c->node->in[0], in, !is);
 	}
 }
@@ -76,9 +76,9 @@ is_number(const Type *t)
 bool
 node_is_cheap(const Node *n)
 {
-	static const char *const kinds[] = { "aten::lt", "aten::le", "aten::gt", "aten::ge", "aten::eq", "aten::ne",
-		"aten::__not__", "aten::__and__", "aten::__or__", "aten::add", "aten::sub", "aten::mul",
-		"prim::Constant" };
+	static const Symbol kinds[] = { aten_lt, aten_le, aten_gt, aten_ge, aten_eq, aten_ne,
+		aten___not__, aten___and__, aten___or__, aten_add, aten_sub, aten_mul,
+		prim_Constant };
 	bool known = false;
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -126,7 +126,7 @@ emit(Branches *b, Node *n, const char *kind, int nin, Value *x, Value *y)
 static bool
 comes_before(const Value *v, const Block *from)
 {
-	return !node_is(v->node, "prim::Uninitialized") && (!node_in_block(v->node, from) || is_cheap_block(from));
+	return !node_is(v->node, prim_Uninitialized) && (!node_in_block(v->node, from) || is_cheap_block(from));
 }
 
 typedef enum Says { SAYS_NOTHING, SAYS_SAME, SAYS_NOT, SAYS_AND, SAYS_OR } Says;
@@ -233,7 +233,7 @@ next_node(const Node *n)
 {
 	do
 		n = n->next;
-	while (node_is(n, "prim::Constant"));
+	while (node_is(n, prim_Constant));
 	return n;
 }
 
@@ -276,11 +276,11 @@ walk(Branches *b, Block *in)
 {
 	cx_enter(b->p->cx, in->ret->at);
 	for NODES(n, in) {
-		if (node_is(n, "prim::If"))
+		if (node_is(n, prim_If))
 			decide_branches(b, n);
 		for (int i = 0; i < n->nsub; i++)
 			walk(b, n->sub[i]);
-		if (node_is(n, "prim::If") && !take_either(b, n))
+		if (node_is(n, prim_If) && !take_either(b, n))
 			take_results(b, n);
 	}
 	cx_leave(b->p->cx);

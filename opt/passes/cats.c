@@ -60,10 +60,10 @@ same_layout(const TensorInfo *a, const TensorInfo *b)
 static Node *
 list_of(const Cats *c, const Node *cat, int64_t *dim)
 {
-	const TensorInfo *y = node_is(cat, "aten::cat") && cat->nin == 2 ? known_info(cat->out[0]) : NULL;
+	const TensorInfo *y = node_is(cat, aten_cat) && cat->nin == 2 ? known_info(cat->out[0]) : NULL;
 	Node *list = y ? cat->in[0]->node : NULL;
 
-	if (!y || !node_is(list, "prim::ListConstruct") || list->block != cat->block || is_written(c, cat->in[0]) ||
+	if (!y || !node_is(list, prim_ListConstruct) || list->block != cat->block || is_written(c, cat->in[0]) ||
 	    is_written(c, cat->out[0]) || !value_int(cat->in[1], dim))
 		return NULL;
 	*dim += *dim < 0 ? y->rank : 0;
@@ -144,7 +144,7 @@ walk(Cats *c, Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			walk(c, n->sub[i]);
-		if (node_is(n, "aten::cat"))
+		if (node_is(n, aten_cat))
 			flatten(c, n);
 	}
 }

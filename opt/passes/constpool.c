@@ -40,7 +40,7 @@ walk(Pool *pool, Block *b)
 		for (int i = 0; i < n->nsub; i++)
 			changed |= walk(pool, n->sub[i]);
 		/* `is` tells enums of two places apart. */
-		if (!node_is(n, "prim::Constant") || n->out[0]->type->kind == TYPE_ENUM)
+		if (!node_is(n, prim_Constant) || n->out[0]->type->kind == TYPE_ENUM)
 			continue;
 		same = find(pool, n);
 		if (same && pass_may(pool->p)) {

@@ -15,9 +15,9 @@ typedef struct Fold {
 	bool     changed;
 } Fold;
 
-static const char *const never[] = {
-	"prim::Constant", "prim::Uninitialized", "prim::Guard", "prim::BailOut", "prim::profile", "prim::AutogradZero",
-	"prim::unchecked_unwrap_optional", "prim::CreateObject", "prim::GetAttr", "aten::dequantize",
+static const Symbol never[] = {
+	prim_Constant, prim_Uninitialized, prim_Guard, prim_BailOut, prim_profile, prim_AutogradZero,
+	prim_unchecked_unwrap_optional, prim_CreateObject, prim_GetAttr, aten_dequantize,
 };
 
 /* Does new memory leave the graph with a result? */
@@ -71,7 +71,7 @@ constant_of(Fold *f, const Value *v, IValue *out)
 
 	if (value_constant(v, out))
 		return true;
-	if (!node_is(made, "prim::ListConstruct") || !holds_tensors(v->type) || alias_has_writers(f->alias, v))
+	if (!node_is(made, prim_ListConstruct) || !holds_tensors(v->type) || alias_has_writers(f->alias, v))
 		return false;
 	items = new(f->p->scratch, IValue, made->nin + 1);
 	if (!constant_inputs(f, made, items))
@@ -123,7 +123,7 @@ fold(Fold *f, Node *n)
 	IValue *in = new(f->p->scratch, IValue, n->nin + 1), *out = new(f->p->scratch, IValue, n->nout + 1);
 
 	/* Who cannot be folded has a kernel for tensors, not for a list: it stays apart. */
-	if (node_is(n, "prim::ListConstruct") && n->nin && holds_tensors(n->out[0]->type))
+	if (node_is(n, prim_ListConstruct) && n->nin && holds_tensors(n->out[0]->type))
 		return;
 	if (!constant_inputs(f, n, in) || !may_fold(f, n) || !fold_node(f->p->cx, n, in, out))
 		return;
@@ -145,7 +145,7 @@ settle_open(Fold *f, Node *n, int i)
 		Value *open = n->sub[k]->ret->in[i], *given = n->sub[!k]->ret->in[i];
 
 		if (open == given ||
-		    !node_is(open->node, "prim::Uninitialized") || node_in_block(given->node, n->sub[!k]) ||
+		    !node_is(open->node, prim_Uninitialized) || node_in_block(given->node, n->sub[!k]) ||
 		    !pass_may(f->p))
 			continue;
 		pass_note(f->p, n, "one branch leaves result %d open", i);
@@ -251,9 +251,9 @@ walk(Fold *f, Block *b)
 	cx_enter(f->p->cx, b->ret->at);
 	for (Node *n = b->ret->next, *next; n != b->ret; n = next) {
 		next = n->next;
-		if (node_is(n, "prim::If"))
+		if (node_is(n, prim_If))
 			next = walk_if(f, n);
-		else if (node_is(n, "prim::Loop"))
+		else if (node_is(n, prim_Loop))
 			next = walk_loop(f, n);
 		else if (n->nsub)
 			for (int i = 0; i < n->nsub; i++)

@@ -34,7 +34,7 @@ is_norm(const Reweigh *r, const Node *n, Norm *out)
 	IValue eps;
 	int64_t training;
 
-	if (!node_is(n, "aten::batch_norm") || !node_arg(n, "training") ||
+	if (!node_is(n, aten_batch_norm) || !node_arg(n, "training") ||
 	    !value_int(node_arg(n, "training"), &training) || training)
 		return false;
 	if (!value_constant(node_arg(n, "eps"), &eps) || eps.tag != RT_DOUBLE)
@@ -49,8 +49,8 @@ is_norm(const Reweigh *r, const Node *n, Norm *out)
 static bool
 is_matrix(const Value *v)
 {
-	static const char *const same[] = { "aten::linear", "aten::relu", "aten::relu_", "aten::dropout", "aten::tanh",
-					    "aten::sigmoid", "aten::gelu", "aten::leaky_relu", "aten::batch_norm" };
+	static const Symbol same[] = { aten_linear, aten_relu, aten_relu_, aten_dropout, aten_tanh,
+					    aten_sigmoid, aten_gelu, aten_leaky_relu, aten_batch_norm };
 	const Node *n = v->node;
 	int64_t start, end;
 	IValue sizes;
@@ -60,16 +60,16 @@ is_matrix(const Value *v)
 	for (int depth = 0; depth < 64; depth++) {
 		const Node *at = n;
 
-		if (node_is(n, "aten::flatten"))
+		if (node_is(n, aten_flatten))
 			return value_int(n->in[1], &start) && start == 1 && value_int(n->in[2], &end) && end == -1;
-		if (node_is(n, "aten::view") || node_is(n, "aten::reshape"))
-			return node_is(n->in[1]->node, "prim::ListConstruct") ? n->in[1]->node->nin == 2 :
+		if (node_is(n, aten_view) || node_is(n, aten_reshape))
+			return node_is(n->in[1]->node, prim_ListConstruct) ? n->in[1]->node->nin == 2 :
 			       value_constant(n->in[1], &sizes) && sizes.tag == RT_LIST && sizes.u.list->n == 2;
 		for (size_t i = 0; i < sizeof same / sizeof *same && at == n; i++)
 			if (node_is(n, same[i]))
 				n = n->in[0]->node;
 		if (at == n)
-			return node_is(n, "aten::addmm") || node_is(n, "aten::mm");
+			return node_is(n, aten_addmm) || node_is(n, aten_mm);
 	}
 	return false;
 }
@@ -80,13 +80,13 @@ ensures(const Node *ask, int64_t rank, const Node *then)
 {
 	int64_t other;
 
-	if (!node_is(ask, "aten::ne") || ask->nin != 2 ||
+	if (!node_is(ask, aten_ne) || ask->nin != 2 ||
 	    !(value_int(ask->in[0], &other) || value_int(ask->in[1], &other)) || other != rank)
 		return false;
 	for (int i = 0; i < ask->out[0]->uses.n; i++) {
 		const Node *n = ask->out[0]->uses.at[i].node;
 
-		if (node_is(n, "prim::If") &&
+		if (node_is(n, prim_If) &&
 		    block_raises(n->sub[0]) && node_in_block(then, n->block) && node_is_before(n, then))
 			return true;
 	}
@@ -99,12 +99,12 @@ has_batch(const Node *conv, int64_t rank, const Node *norm)
 {
 	const TensorInfo *is = conv->out[0]->type->tensor;
 
-	if (node_is(conv, "aten::_convolution") || node_is(conv, "aten::convolution") || (is && is->rank == rank))
+	if (node_is(conv, aten__convolution) || node_is(conv, aten_convolution) || (is && is->rank == rank))
 		return true;
 	for (int i = 0; i < conv->out[0]->uses.n; i++) {
 		const Node *dim = conv->out[0]->uses.at[i].node;
 
-		for (int k = 0; node_is(dim, "aten::dim") && k < dim->out[0]->uses.n; k++)
+		for (int k = 0; node_is(dim, aten_dim) && k < dim->out[0]->uses.n; k++)
 			if (ensures(dim->out[0]->uses.at[k].node, rank, norm))
 				return true;
 	}

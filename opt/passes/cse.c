@@ -26,8 +26,8 @@ typedef struct Cse {
 static bool
 takes_part(Cse *c, const Node *n)
 {
-	if (n->nsub || !n->nout || node_has_effect(n) || node_is(n, "prim::Uninitialized") ||
-	    node_is(n, "prim::profile") || node_is(n, "prim::CreateObject") || alias_node_writes(c->alias, n))
+	if (n->nsub || !n->nout || node_has_effect(n) || node_is(n, prim_Uninitialized) ||
+	    node_is(n, prim_profile) || node_is(n, prim_CreateObject) || alias_node_writes(c->alias, n))
 		return false;
 	for (int i = 0; i < n->nin; i++)
 		if (alias_has_writers(c->alias, n->in[i]))
@@ -44,7 +44,7 @@ static bool
 may_become(Cse *c, const Node *n, const Node *first)
 {
 	for (int i = 0; i < n->nout; i++)
-		if (!node_is(n, "prim::Constant") && alias_escapes(c->alias, n->out[i]) &&
+		if (!node_is(n, prim_Constant) && alias_escapes(c->alias, n->out[i]) &&
 		    alias_escapes(c->alias, first->out[i]) && !alias_may(c->alias, n->out[i], first->out[i]))
 			return false;
 	return true;

@@ -34,7 +34,7 @@ mark_value(Dce *d, const Value *v)
 static bool
 has_own_effect(const Node *n)
 {
-	return (node_has_effect(n) && !(n->op && n->op->effect == EFFECT_RANDOM) && !node_is(n, "prim::TimePoint")) ||
+	return (node_has_effect(n) && !(n->op && n->op->effect == EFFECT_RANDOM) && !node_is(n, prim_TimePoint)) ||
 	       node_attr(n, "stays");
 }
 
@@ -74,7 +74,7 @@ static void mark_block(Dce *d, Block *b);
 static void
 mark_results(Dce *d, const Node *n, const Block *b)
 {
-	const bool is_loop = node_is(n, "prim::Loop"), is_if = node_is(n, "prim::If");
+	const bool is_loop = node_is(n, prim_Loop), is_if = node_is(n, prim_If);
 
 	if (is_loop)
 		mark_value(d, b->ret->in[0]);
@@ -93,7 +93,7 @@ mark_results(Dce *d, const Node *n, const Block *b)
 static void
 mark_inputs(Dce *d, const Node *n)
 {
-	const int first = node_is(n, "prim::Loop") ? 2 : n->nin;     /* carried values: only when wanted */
+	const int first = node_is(n, prim_Loop) ? 2 : n->nin;     /* carried values: only when wanted */
 
 	for (int i = 0; i < first; i++)
 		mark_value(d, n->in[i]);
@@ -152,7 +152,7 @@ marks_inside(Dce *d, const Node *n)
 static void
 mark_node(Dce *d, Node *n)
 {
-	const bool is_loop = node_is(n, "prim::Loop");
+	const bool is_loop = node_is(n, prim_Loop);
 	int64_t before;
 
 	if (n->mark || is_live(d, n))
@@ -180,9 +180,9 @@ mark_block(Dce *d, Block *b)
 static bool
 is_dead_result(const Dce *d, const Node *n, int i)
 {
-	if (node_is(n, "prim::If"))
+	if (node_is(n, prim_If))
 		return !d->live[n->out[i]->id];
-	return node_is(n, "prim::Loop") && !d->live[n->out[i]->id] && !d->live[loop_body(n)->param->out[1 + i]->id];
+	return node_is(n, prim_Loop) && !d->live[n->out[i]->id] && !d->live[loop_body(n)->param->out[1 + i]->id];
 }
 
 /* First half of removing them: what is used only there may go then. */

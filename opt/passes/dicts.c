@@ -38,7 +38,7 @@ key_at(const Node *made, const Value *key)
 static bool
 makes_dict(const Node *n)
 {
-	if (!node_is(n, "prim::DictConstruct") && !(node_is(n, "aten::dict") && !n->nin))
+	if (!node_is(n, prim_DictConstruct) && !(node_is(n, aten_dict) && !n->nin))
 		return false;
 	for (int i = 0; i < n->nin; i += 2)
 		if (!is_key(n->in[i]))
@@ -69,7 +69,7 @@ fold_write(Pass *p, Graph *g, Node *dict)
 	Node *n = first_use(dict), *made;
 	int at;
 
-	if (!n || !node_is(n, "aten::_set_item") || n->nin != 3 ||
+	if (!n || !node_is(n, aten__set_item) || n->nin != 3 ||
 	    n->in[0] != dict->out[0] || n->in[2] == dict->out[0] || !is_key(n->in[1]) || n->nout || !pass_may(p))
 		return dict;
 	pass_note(p, n, "written before anybody looks");
@@ -119,7 +119,7 @@ fold_reads(Pass *p, AliasDb *alias, Block *b)
 
 		for (int i = 0; i < n->nsub; i++)
 			changed |= fold_reads(p, alias, n->sub[i]);
-		if (!node_is(n, "aten::__getitem__") || !node_is(made, "prim::DictConstruct") || !makes_dict(made) ||
+		if (!node_is(n, aten___getitem__) || !node_is(made, prim_DictConstruct) || !makes_dict(made) ||
 		    !is_key(n->in[1]) || alias_is_written(alias, n->in[0]) || (at = key_at(made, n->in[1])) < 0 ||
 		    !pass_may(p))
 			continue;

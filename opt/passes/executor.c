@@ -114,12 +114,12 @@ take_batch(Executor *x, Node *n)
 
 enum { ONE, ANY, MORE, LESS };   /* results: as many as inputs and one more, or one less */
 
-static const struct { const char *kind; int least, results; void (*take)(Executor *, Node *); } forms[] = {
-	{ "prim::RequiresGradCheck", 0, MORE, take_check }, { "prim::TypeCheck", 0, MORE, take_check },
-	{ "prim::profile", 1, ONE, take_same }, { "prim::profile_ivalue", 1, ONE, take_same },
-	{ "prim::Guard", 1, ONE, take_same }, { "prim::ConstantChunk", 1, ANY, take_chunks },
-	{ "prim::FusedConcat", 1, ONE, take_concat }, { "prim::MMTreeReduce", 2, ONE, take_products },
-	{ "prim::MMBatchSide", 1, LESS, take_batch },
+static const struct { Symbol kind; int least, results; void (*take)(Executor *, Node *); } forms[] = {
+	{ prim_RequiresGradCheck, 0, MORE, take_check }, { prim_TypeCheck, 0, MORE, take_check },
+	{ prim_profile, 1, ONE, take_same }, { prim_profile_ivalue, 1, ONE, take_same },
+	{ prim_Guard, 1, ONE, take_same }, { prim_ConstantChunk, 1, ANY, take_chunks },
+	{ prim_FusedConcat, 1, ONE, take_concat }, { prim_MMTreeReduce, 2, ONE, take_products },
+	{ prim_MMBatchSide, 1, LESS, take_batch },
 };
 
 static bool
@@ -138,7 +138,7 @@ take_piece(Executor *x, Node *n, Graph *g)
 
 	take_block(&inner, g->top);
 	x->changed |= inner.changed;
-	if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable") || graph_ninputs(g) != n->nin ||
+	if (node_is(n, prim_fork) || node_is(n, prim_awaitable) || graph_ninputs(g) != n->nin ||
 	    g->top->ret->nin < n->nout)
 		return;
 	node_expand(x->g, n, g);
@@ -148,7 +148,7 @@ take_piece(Executor *x, Node *n, Graph *g)
 static bool
 is_granted(const Executor *x, const Node *n)
 {
-	for (int i = 0; i < x->granted.n && node_is(n, "prim::If"); i++)
+	for (int i = 0; i < x->granted.n && node_is(n, prim_If); i++)
 		if (x->granted.at[i] == n->in[0])
 			return true;
 	return false;
@@ -183,7 +183,7 @@ forget_types(Executor *x, Node *n)
 {
 	if (x->p->fn && x->p->fn->exported)
 		return;
-	for (int i = 0; i < n->nout && !node_is(n, "prim::Constant"); i++)
+	for (int i = 0; i < n->nout && !node_is(n, prim_Constant); i++)
 		n->out[i]->type = type_unshaped(x->p->cx, n->out[i]->type);
 }
 

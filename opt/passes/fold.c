@@ -227,14 +227,14 @@ fold_same(Cx *cx, const Node *n, const IValue *in, IValue *out)
 	return true;
 }
 
-static const struct { const char *kind; bool (*fold)(Cx *, const Node *, const IValue *, IValue *); } kinds[] = {
-	{ "prim::TupleConstruct", fold_tuple },
-	{ "prim::ListConstruct", fold_list },
-	{ "prim::TupleIndex", fold_tuple_index },
-	{ "prim::TupleUnpack", fold_unpack },
-	{ "prim::ListUnpack", fold_unpack },
-	{ "prim::isinstance", fold_isinstance },
-	{ "prim::unchecked_cast", fold_same },
+static const struct { Symbol kind; bool (*fold)(Cx *, const Node *, const IValue *, IValue *); } kinds[] = {
+	{ prim_TupleConstruct, fold_tuple },
+	{ prim_ListConstruct, fold_list },
+	{ prim_TupleIndex, fold_tuple_index },
+	{ prim_TupleUnpack, fold_unpack },
+	{ prim_ListUnpack, fold_unpack },
+	{ prim_isinstance, fold_isinstance },
+	{ prim_unchecked_cast, fold_same },
 };
 
 bool

@@ -66,7 +66,7 @@ freeze_block(const Scope *s, Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			changed |= freeze_block(s, n->sub[i]);
-		if (node_is(n, "prim::GetAttr") && places_resolve(s, n->out[0], &x) && may_stand(s, n->out[0], x) &&
+		if (node_is(n, prim_GetAttr) && places_resolve(s, n->out[0], &x) && may_stand(s, n->out[0], x) &&
 		    pass_may(s->all->p)) {
 			put_constant(s, n, x);
 			changed = true;

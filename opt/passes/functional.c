@@ -28,7 +28,7 @@ makes_alias(const Use *u)
 	const Schema *s = node_schema(u->node);
 
 	if (!s || !u->node->op || u->index >= s->nargs)
-		return !node_is(u->node, "prim::profile");
+		return !node_is(u->node, prim_profile);
 	if (s->args[u->index].type->kind != TYPE_TENSOR && s->args[u->index].type->kind != TYPE_OPTIONAL)
 		return true;
 	return s->args[u->index].alias || node_may_return_input(u->node);
@@ -135,7 +135,7 @@ is_own_clone(const Value *v, const Node *write)
 {
 	const Node *n = v->node;
 
-	return node_is(n, "aten::clone") && n->op && n->nin == 2 && value_is_none(n->in[1]) &&
+	return node_is(n, aten_clone) && n->op && n->nin == 2 && value_is_none(n->in[1]) &&
 	       n->block == write->block && v->uses.n == 1;
 }
 

@@ -48,7 +48,7 @@ fusable(Fuse *f, const Node *n)
 		if (v->type->kind == TYPE_TENSOR) {
 			if (!type_is_complete(v->type) || !element_type(v->type) || alias_has_writers(f->alias, v))
 				return false;
-		} else if (!is_number(v) && !value_is_none(v) && !node_is(v->node, "prim::Constant")) {
+		} else if (!is_number(v) && !value_is_none(v) && !node_is(v->node, prim_Constant)) {
 			return false;
 		}
 	}
@@ -72,7 +72,7 @@ inner_value(Fuse *f, Node *group, Value *v)
 	const int at = node_input_index(group, v);
 	IValue c;
 
-	if (node_is(v->node, "prim::Constant") && v->type->kind != TYPE_TENSOR) {
+	if (node_is(v->node, prim_Constant) && v->type->kind != TYPE_TENSOR) {
 		if (value_constant(v, &c))
 			return graph_constant_typed(sub, c, v->type, v->node->at);
 		return graph_constant_typed(sub, rt_none(), v->type, v->node->at);

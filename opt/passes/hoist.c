@@ -20,14 +20,14 @@ typedef struct Hoist {
 } Hoist;
 
 /* Kernels that cannot fail on tensors of known types: no number in the data is wrong for them. */
-static const char *const total[] = {
-	"aten::t", "aten::transpose", "aten::permute", "aten::view", "aten::reshape", "aten::expand", "aten::unsqueeze",
-	"aten::squeeze", "aten::slice", "aten::select", "aten::narrow", "aten::flatten", "aten::contiguous",
-	"aten::detach", "aten::mm", "aten::bmm", "aten::addmm", "aten::matmul", "aten::linear", "aten::conv1d",
-	"aten::conv2d", "aten::conv3d", "aten::softmax", "aten::log_softmax", "aten::sum", "aten::mean", "aten::cat",
-	"aten::stack", "aten::to", "aten::clone", "aten::zeros", "aten::ones", "aten::full", "aten::zeros_like",
-	"aten::ones_like", "aten::len", "prim::ListConstruct", "prim::TupleConstruct", "prim::TupleIndex",
-	"prim::TupleUnpack", "prim::GetAttr", "prim::Constant",
+static const Symbol total[] = {
+	aten_t, aten_transpose, aten_permute, aten_view, aten_reshape, aten_expand, aten_unsqueeze,
+	aten_squeeze, aten_slice, aten_select, aten_narrow, aten_flatten, aten_contiguous,
+	aten_detach, aten_mm, aten_bmm, aten_addmm, aten_matmul, aten_linear, aten_conv1d,
+	aten_conv2d, aten_conv3d, aten_softmax, aten_log_softmax, aten_sum, aten_mean, aten_cat,
+	aten_stack, aten_to, aten_clone, aten_zeros, aten_ones, aten_full, aten_zeros_like,
+	aten_ones_like, aten_len, prim_ListConstruct, prim_TupleConstruct, prim_TupleIndex,
+	prim_TupleUnpack, prim_GetAttr, prim_Constant,
 };
 
 static bool
@@ -46,12 +46,12 @@ all_known(const Node *n)
 	for (int i = 0; i < n->nin; i++) {
 		const Node *list = n->in[i]->node;
 
-		known &= is_known(n->in[i]->type) || node_is(list, "prim::ListConstruct");
-		for (int k = 0; k < list->nin && node_is(list, "prim::ListConstruct"); k++)
+		known &= is_known(n->in[i]->type) || node_is(list, prim_ListConstruct);
+		for (int k = 0; k < list->nin && node_is(list, prim_ListConstruct); k++)
 			known &= is_known(list->in[k]->type);
 	}
 	for (int i = 0; i < n->nout; i++)
-		known &= is_known(n->out[i]->type) || node_is(n, "prim::ListConstruct");
+		known &= is_known(n->out[i]->type) || node_is(n, prim_ListConstruct);
 	return known;
 }
 
@@ -92,8 +92,8 @@ is_view(const Node *n, int i)
 {
 	const Schema *s = node_schema(n);
 
-	if (!type_is_mutable(n->out[i]->type) || node_is(n, "prim::Constant") || node_is(n, "prim::GetAttr") ||
-	    node_is(n, "prim::TupleIndex") || node_is(n, "prim::TupleUnpack"))
+	if (!type_is_mutable(n->out[i]->type) || node_is(n, prim_Constant) || node_is(n, prim_GetAttr) ||
+	    node_is(n, prim_TupleIndex) || node_is(n, prim_TupleUnpack))
 		return true;
 	return s && n->op && i < s->nrets &&
 	       s->rets[i].alias && !s->varret && !is_new_container(n, i, s->rets[i].alias);
@@ -103,7 +103,7 @@ static bool
 is_invariant(Hoist *h, const Node *loop, const Node *n)
 {
 	if (n->nsub || !n->nout || node_has_effect(n) || alias_node_writes(h->alias, n) ||
-	    node_is(n, "prim::Uninitialized") || node_is(n, "prim::CreateObject"))
+	    node_is(n, prim_Uninitialized) || node_is(n, prim_CreateObject))
 		return false;
 	for (int i = 0; i < n->nin; i++)
 		if (node_in_block(n->in[i]->node, loop_body(loop)) || alias_writes(h->alias, loop, n->in[i]))
@@ -147,7 +147,7 @@ walk(Hoist *h, Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			walk(h, n->sub[i]);
-		if (node_is(n, "prim::Loop"))
+		if (node_is(n, prim_Loop))
 			hoist_loop(h, n);
 	}
 	cx_leave(h->p->cx);

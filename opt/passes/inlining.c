@@ -95,7 +95,7 @@ resolve_interface(Inliner *in, Node *n)
 	Function *fn;
 	Node *cast;
 
-	if (!node_is(n, "prim::CallMethod") || !freeze_resolves(in->p, in->g, n->in[0], &object) ||
+	if (!node_is(n, prim_CallMethod) || !freeze_resolves(in->p, in->g, n->in[0], &object) ||
 	    object.tag != RT_OBJECT || !object.u.obj->cls->info ||
 	    !type_is_subtype(in->p->cx, object.u.obj->cls->info->type, n->in[0]->type))
 		return NULL;
@@ -114,7 +114,7 @@ static void
 inline_call(Inliner *in, Node *n, Inlining *around)
 {
 	Function *known = node_function(n), *fn = known ? known : resolve_interface(in, n);
-	const int first = node_is(n, "prim::CallFunction") && !node_attr(n, "function");
+	const int first = node_is(n, prim_CallFunction) && !node_attr(n, "function");
 	Node *before = n->prev, *after = n->next;
 	Inlining here = { fn, around };
 	Graph *callee;
@@ -151,7 +151,7 @@ walk(Inliner *in, Node *from, const Node *to, Inlining *around)
 			walk(in, n->sub[i]->ret->next, n->sub[i]->ret, around);
 		if (sub && sub->kind == ATTR_GRAPH)
 			walk_subgraph(in, sub->g, around);
-		if (node_is(n, "prim::CallMethod") || node_is(n, "prim::CallFunction"))
+		if (node_is(n, prim_CallMethod) || node_is(n, prim_CallFunction))
 			inline_call(in, n, around);
 	}
 }

@@ -25,7 +25,7 @@ typedef struct Lists {
 static const Node *
 elements_of(Lists *l, const Value *v)
 {
-	return node_is(v->node, "prim::ListConstruct") && !alias_is_written(l->alias, v) ? v->node : NULL;
+	return node_is(v->node, prim_ListConstruct) && !alias_is_written(l->alias, v) ? v->node : NULL;
 }
 
 static void
@@ -41,7 +41,7 @@ replace(Lists *l, Node *n, Value *with)
 static bool
 is_empty_dict(Lists *l, const Value *v)
 {
-	return node_is(v->node, "prim::DictConstruct") && !v->node->nin && !alias_is_written(l->alias, v);
+	return node_is(v->node, prim_DictConstruct) && !v->node->nin && !alias_is_written(l->alias, v);
 }
 
 static void
@@ -122,7 +122,7 @@ fold_append(Lists *l, Node *list)
 	Node *n;
 
 	while (list->out[0]->type->kind == TYPE_LIST && (n = first_use(list->out[0], list->block)) &&
-	       node_is(n, "aten::append") && n->in[0] == list->out[0] && n->in[1] != list->out[0] && pass_may(l->p)) {
+	       node_is(n, aten_append) && n->in[0] == list->out[0] && n->in[1] != list->out[0] && pass_may(l->p)) {
 		Node *made = node_new(l->g, list->kind, list->at, 1);
 
 		pass_note(l->p, n, "appended before anybody looks");
@@ -151,7 +151,7 @@ walk_appends(Lists *l, Block *b)
 		for (int i = 0; i < n->nsub; i++)
 			walk_appends(l, n->sub[i]);
 		next = n->next;
-		if (node_is(n, "prim::ListConstruct") && fold_append(l, n) != n)
+		if (node_is(n, prim_ListConstruct) && fold_append(l, n) != n)
 			next = b->ret->next;         /* from the start: the append may have been the next node */
 	}
 }
@@ -162,15 +162,15 @@ walk(Lists *l, Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			walk(l, n->sub[i]);
-		if (n->nin && node_is(n, "aten::len"))
+		if (n->nin && node_is(n, aten_len))
 			fold_len(l, n);
 		if (!n->nin || n->in[0]->type->kind != TYPE_LIST)
 			continue;
-		if (node_is(n, "aten::__getitem__"))
+		if (node_is(n, aten___getitem__))
 			fold_item(l, n);
-		else if (node_is(n, "prim::ListUnpack"))
+		else if (node_is(n, prim_ListUnpack))
 			fold_unpack(l, n);
-		else if (node_is(n, "aten::add"))
+		else if (node_is(n, aten_add))
 			fold_add(l, n);
 	}
 }

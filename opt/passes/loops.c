@@ -94,7 +94,7 @@ walk(Loops *l, Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			walk(l, n->sub[i]);
-		if (!node_is(n, "prim::Loop"))
+		if (!node_is(n, prim_Loop))
 			continue;
 		carry_less(l, n);
 		if (runs_once(n) && pass_may(l->p)) {

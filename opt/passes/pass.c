@@ -343,7 +343,7 @@ static void
 run_forked(const Run *r, const Row *row, const Block *b)
 {
 	for NODES(n, b) {
-		const Attr *sub = node_is(n, "prim::fork") || node_is(n, "prim::awaitable") ? node_attr(n, "Subgraph") :
+		const Attr *sub = node_is(n, prim_fork) || node_is(n, prim_awaitable) ? node_attr(n, "Subgraph") :
 			NULL;
 
 		for (int i = 0; i < n->nsub; i++)

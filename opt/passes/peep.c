@@ -72,7 +72,7 @@ unwrap(Peep *p, Node *n)
 static Value *
 is_none(Peep *p, Node *n)
 {
-	const bool negated = node_is(n, "aten::__isnot__"), a = value_is_none(n->in[0]), b = value_is_none(n->in[1]);
+	const bool negated = node_is(n, aten___isnot__), a = value_is_none(n->in[0]), b = value_is_none(n->in[1]);
 
 	if (a && b)
 		return constant_at(p, n, rt_bool(!negated));
@@ -89,7 +89,7 @@ detached_already(Peep *p, Node *n)
 	IValue c;
 
 	(void)p;
-	return node_is(copy, "aten::lift_fresh_copy") && value_constant(copy->in[0], &c) && c.tag == RT_TENSOR &&
+	return node_is(copy, aten_lift_fresh_copy) && value_constant(copy->in[0], &c) && c.tag == RT_TENSOR &&
 	       !(c.u.t->flags & RT_REQUIRES_GRAD) ? n->in[0] : NULL;
 }
 
@@ -102,7 +102,7 @@ not_not(Peep *p, Node *n)
 	const Node *inner = n->in[0]->node;
 
 	(void)p;
-	return node_is(inner, "aten::__not__") && inner->in[0]->type->kind == TYPE_BOOL ? inner->in[0] : NULL;
+	return node_is(inner, aten___not__) && inner->in[0]->type->kind == TYPE_BOOL ? inner->in[0] : NULL;
 }
 
 /* If(c) with True in one branch and False in the other, for the first output: c */
@@ -119,7 +119,7 @@ same_as_condition(Peep *p, Node *n)
 	/* Nodes of its branches may do more than make these constants. */
 	for (int b = 0; b < 2; b++)
 		for NODES(m, n->sub[b])
-			if (!node_is(m, "prim::Constant"))
+			if (!node_is(m, prim_Constant))
 				return NULL;
 	return if_cond(n);
 }
@@ -133,7 +133,7 @@ number_and_back(Peep *p, Node *n)
 	const Node *inner = n->in[0]->node;
 
 	(void)p;
-	if (!node_is(inner, "prim::NumToTensor") || inner->in[0]->type != n->out[0]->type)
+	if (!node_is(inner, prim_NumToTensor) || inner->in[0]->type != n->out[0]->type)
 		return NULL;
 	return inner->in[0];
 }
@@ -169,17 +169,17 @@ is_number(const Value *v, double number)
 static Value *
 neutral(Peep *p, Node *n)
 {
-	const bool product = !node_is(n, "aten::add") && !node_is(n, "aten::sub"), add = node_is(n, "aten::add");
+	const bool product = !node_is(n, aten_add) && !node_is(n, aten_sub), add = node_is(n, aten_add);
 	const Value *x = n->in[0], *y = n->in[1];
 
 	(void)p;
 	if (x->type != n->out[0]->type || (x->type->kind != TYPE_INT && x->type->kind != TYPE_FLOAT) ||
-	    (x->type->kind == TYPE_FLOAT && node_is(n, "aten::floordiv")))
+	    (x->type->kind == TYPE_FLOAT && node_is(n, aten_floordiv)))
 		return NULL;
 	if (x->type->kind == TYPE_FLOAT ? is_number(y, add ? -0.0 : product)
 					: y->type == x->type && is_number(y, product))
 		return n->in[0];
-	if (x->type->kind == TYPE_INT && y->type == x->type && (add || node_is(n, "aten::mul")) &&
+	if (x->type->kind == TYPE_INT && y->type == x->type && (add || node_is(n, aten_mul)) &&
 	    is_number(x, product))
 		return n->in[1];
 	return NULL;
@@ -191,16 +191,16 @@ compared_to_itself(Peep *p, Node *n)
 {
 	if (n->in[0] != n->in[1] || !is_whole(n->in[0]))
 		return NULL;
-	return constant_at(p, n, rt_bool(node_is(n, "aten::eq") || node_is(n, "aten::le") || node_is(n, "aten::ge")));
+	return constant_at(p, n, rt_bool(node_is(n, aten_eq) || node_is(n, aten_le) || node_is(n, aten_ge)));
 }
 
 /* not a < b -> a >= b of ints, where the comparison is for nothing else; not a == b -> a != b, of floats, too */
 static Value *
 not_compared(Peep *p, Node *n)
 {
-	static const char *const negated[][2] = {
-		{ "aten::lt", "aten::ge" }, { "aten::ge", "aten::lt" }, { "aten::gt", "aten::le" },
-		{ "aten::le", "aten::gt" }, { "aten::eq", "aten::ne" }, { "aten::ne", "aten::eq" },
+	static const Symbol negated[][2] = {
+		{ aten_lt, aten_ge }, { aten_ge, aten_lt }, { aten_gt, aten_le },
+		{ aten_le, aten_gt }, { aten_eq, aten_ne }, { aten_ne, aten_eq },
 	};
 	Node *c = n->in[0]->node, *made;
 
@@ -213,8 +213,8 @@ not_compared(Peep *p, Node *n)
 		    !(is_whole(c->in[0]) || (equality && c->in[0]->type->kind == TYPE_FLOAT)))
 			continue;
 		graph_set_insert_before(p->g, n);
-		made = graph_emit(p->g, negated[i][1], n->at, 2, c->in, 1);
-		made->op = op_of_inputs(p->p->cx, negated[i][1], c->in, 2, 1);
+		made = graph_emit(p->g, negated[i][1]->name, n->at, 2, c->in, 1);
+		made->op = op_of_inputs(p->p->cx, negated[i][1]->name, c->in, 2, 1);
 		made->out[0]->type = &rt_type_bool;
 		made->inlined = n->inlined;
 		return made->out[0];
@@ -282,7 +282,7 @@ times_one(Peep *p, Node *n)
 
 	if (x->type->kind != TYPE_TENSOR)
 		return neutral(p, n);
-	if (!keeps_dtype(x, n->in[1]) || (node_is(n, "aten::div") && !is_of_category(x, 'F')) ||
+	if (!keeps_dtype(x, n->in[1]) || (node_is(n, aten_div) && !is_of_category(x, 'F')) ||
 	    !is_number(n->in[1], 1) || !keeps_layout(n, x) || !may_share(p, x, n->out[0]))
 		return NULL;
 	return n->in[0];
@@ -303,7 +303,7 @@ plus_nothing(Peep *p, Node *n)
 	if (!(alpha.tag == RT_DOUBLE ? floats && alpha.u.f > 0 && alpha.u.f < 1e30
 				     : alpha.tag == RT_INT && alpha.u.i > 0))
 		return NULL;
-	if (!is_number(n->in[1], floats && node_is(n, "aten::add") ? -0.0 : 0) || !may_share(p, x, n->out[0]))
+	if (!is_number(n->in[1], floats && node_is(n, aten_add) ? -0.0 : 0) || !may_share(p, x, n->out[0]))
 		return NULL;
 	return n->in[0];
 }
@@ -332,7 +332,7 @@ permutation(const Node *n, int rank, int *from)
 
 	for (int i = 0; i < rank; i++)
 		from[i] = i;
-	if (node_is(n, "aten::permute")) {
+	if (node_is(n, aten_permute)) {
 		if (!value_constant(n->in[1], &dims) || dims.tag != RT_LIST || dims.u.list->n != rank)
 			return false;
 		for (int i = 0; i < rank; i++) {
@@ -343,10 +343,10 @@ permutation(const Node *n, int rank, int *from)
 		}
 		return true;
 	}
-	if (node_is(n, "aten::t") && rank < 2)
+	if (node_is(n, aten_t) && rank < 2)
 		return true;
-	if (node_is(n, "aten::t") ? rank > 2
-				  : !node_is(n, "aten::transpose") || !is_constant_int(n->in[1], &a) ||
+	if (node_is(n, aten_t) ? rank > 2
+				  : !node_is(n, aten_transpose) || !is_constant_int(n->in[1], &a) ||
 					    !is_constant_int(n->in[2], &b))
 		return false;
 	if (!is_dim(&a, rank) || !is_dim(&b, rank))
@@ -517,61 +517,61 @@ size(Peep *p, Node *n)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *kind; int nin; Rule *rule; } rules[] = {      /* nin 0: any */
-	{ "prim::unchecked_cast", 1, cast },
-	{ "prim::unchecked_unwrap_optional", 1, unwrap },
-	{ "aten::_unwrap_optional", 1, unwrap },
-	{ "aten::__is__", 2, is_none },
-	{ "aten::__isnot__", 2, is_none },
-	{ "aten::__not__", 1, not_not },
-	{ "aten::__not__", 1, not_compared },
-	{ "prim::If", 1, same_as_condition },
-	{ "aten::Int", 1, same_number },
-	{ "aten::Float", 1, same_number },
-	{ "aten::Bool", 1, same_number },
-	{ "aten::IntImplicit", 1, number_and_back },
-	{ "aten::FloatImplicit", 1, number_and_back },
-	{ "aten::ScalarImplicit", 1, number_and_back },
-	{ "aten::detach_", 1, detached_already },
-	{ "aten::dropout", 3, dropout },
-	{ "aten::dropout_", 3, dropout },
-	{ "aten::feature_dropout", 3, dropout },
-	{ "aten::feature_dropout_", 3, dropout },
-	{ "aten::alpha_dropout", 3, dropout },
-	{ "aten::alpha_dropout_", 3, dropout },
-	{ "aten::feature_alpha_dropout", 3, dropout },
-	{ "aten::feature_alpha_dropout_", 3, dropout },
-	{ "aten::mul", 2, times_one },
-	{ "aten::div", 2, times_one },
-	{ "aten::floordiv", 2, neutral },
-	{ "aten::add", 0, plus_nothing },
-	{ "aten::sub", 0, plus_nothing },
-	{ "aten::eq", 2, compared_to_itself },
-	{ "aten::ne", 2, compared_to_itself },
-	{ "aten::lt", 2, compared_to_itself },
-	{ "aten::le", 2, compared_to_itself },
-	{ "aten::gt", 2, compared_to_itself },
-	{ "aten::ge", 2, compared_to_itself },
-	{ "aten::t", 1, same_view },
-	{ "aten::transpose", 3, same_view },
-	{ "aten::permute", 2, same_view },
-	{ "aten::view", 2, same_view },
-	{ "aten::reshape", 2, same_view },
-	{ "aten::flatten", 3, same_view },
-	{ "aten::slice", 5, same_view },
-	{ "aten::contiguous", 2, contiguous },
-	{ "aten::expand", 3, expand_same },
-	{ "aten::type_as", 2, type_as_same },
-	{ "aten::to", 0, to_same },
-	{ "aten::relu", 1, done_already },
-	{ "aten::floor", 1, done_already },
-	{ "aten::ceil", 1, done_already },
-	{ "aten::trunc", 1, done_already },
-	{ "aten::dim", 1, dim },
-	{ "prim::dtype", 1, dtype },
-	{ "aten::is_floating_point", 1, is_floating_point },
-	{ "aten::is_complex", 1, is_complex },
-	{ "aten::size", 0, size },
+static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* nin 0: any */
+	{ prim_unchecked_cast, 1, cast },
+	{ prim_unchecked_unwrap_optional, 1, unwrap },
+	{ aten__unwrap_optional, 1, unwrap },
+	{ aten___is__, 2, is_none },
+	{ aten___isnot__, 2, is_none },
+	{ aten___not__, 1, not_not },
+	{ aten___not__, 1, not_compared },
+	{ prim_If, 1, same_as_condition },
+	{ aten_Int, 1, same_number },
+	{ aten_Float, 1, same_number },
+	{ aten_Bool, 1, same_number },
+	{ aten_IntImplicit, 1, number_and_back },
+	{ aten_FloatImplicit, 1, number_and_back },
+	{ aten_ScalarImplicit, 1, number_and_back },
+	{ aten_detach_, 1, detached_already },
+	{ aten_dropout, 3, dropout },
+	{ aten_dropout_, 3, dropout },
+	{ aten_feature_dropout, 3, dropout },
+	{ aten_feature_dropout_, 3, dropout },
+	{ aten_alpha_dropout, 3, dropout },
+	{ aten_alpha_dropout_, 3, dropout },
+	{ aten_feature_alpha_dropout, 3, dropout },
+	{ aten_feature_alpha_dropout_, 3, dropout },
+	{ aten_mul, 2, times_one },
+	{ aten_div, 2, times_one },
+	{ aten_floordiv, 2, neutral },
+	{ aten_add, 0, plus_nothing },
+	{ aten_sub, 0, plus_nothing },
+	{ aten_eq, 2, compared_to_itself },
+	{ aten_ne, 2, compared_to_itself },
+	{ aten_lt, 2, compared_to_itself },
+	{ aten_le, 2, compared_to_itself },
+	{ aten_gt, 2, compared_to_itself },
+	{ aten_ge, 2, compared_to_itself },
+	{ aten_t, 1, same_view },
+	{ aten_transpose, 3, same_view },
+	{ aten_permute, 2, same_view },
+	{ aten_view, 2, same_view },
+	{ aten_reshape, 2, same_view },
+	{ aten_flatten, 3, same_view },
+	{ aten_slice, 5, same_view },
+	{ aten_contiguous, 2, contiguous },
+	{ aten_expand, 3, expand_same },
+	{ aten_type_as, 2, type_as_same },
+	{ aten_to, 0, to_same },
+	{ aten_relu, 1, done_already },
+	{ aten_floor, 1, done_already },
+	{ aten_ceil, 1, done_already },
+	{ aten_trunc, 1, done_already },
+	{ aten_dim, 1, dim },
+	{ prim_dtype, 1, dtype },
+	{ aten_is_floating_point, 1, is_floating_point },
+	{ aten_is_complex, 1, is_complex },
+	{ aten_size, 0, size },
 };
 
 /* What is None by its type is a constant. */
@@ -579,7 +579,7 @@ static void
 take_none(Peep *p, Node *n)
 {
 	for (int i = 0; i < n->nout; i++) {
-		if (n->out[i]->type->kind != TYPE_NONE || !n->out[i]->uses.n || node_is(n, "prim::Constant"))
+		if (n->out[i]->type->kind != TYPE_NONE || !n->out[i]->uses.n || node_is(n, prim_Constant))
 			continue;
 		if (!pass_may(p->p))
 			return;

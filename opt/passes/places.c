@@ -50,12 +50,12 @@ find_sets(Places *q, const Block *b)
 	for NODES(n, b) {
 		const Attr *sub = node_attr(n, "Subgraph");
 
-		if (node_is(n, "prim::SetAttr")) {
+		if (node_is(n, prim_SetAttr)) {
 			map_put(&q->set, node_str(n, "name"), n);
-		} else if (node_is(n, "prim::CallMethod") || node_is(n, "prim::CallFunction")) {
+		} else if (node_is(n, prim_CallMethod) || node_is(n, prim_CallFunction)) {
 			find_in_function(q, node_function(n));
 			q->called |= has_object(n);
-		} else if (node_is(n, "prim::Enter") || node_is(n, "prim::Exit")) {
+		} else if (node_is(n, prim_Enter) || node_is(n, prim_Exit)) {
 			q->unknown |= n->in[0]->type->kind != TYPE_CLASS;
 		}
 		if (sub && sub->kind == ATTR_GRAPH)
@@ -81,10 +81,10 @@ places_resolve(const Scope *s, const Value *v, IValue *out)
 		*out = s->all->p->self;
 		return v->index == 0 && out->tag == RT_OBJECT;
 	}
-	if (node_is(n, "prim::unchecked_cast"))
+	if (node_is(n, prim_unchecked_cast))
 		return places_resolve(s, n->in[0], out) &&
 		       rt_may_be(*out, type_unshaped(s->all->p->cx, n->out[0]->type));
-	if (!node_is(n, "prim::GetAttr") || map_get(&s->all->set, node_str(n, "name")) ||
+	if (!node_is(n, prim_GetAttr) || map_get(&s->all->set, node_str(n, "name")) ||
 	    !places_resolve(s, n->in[0], &object) || object.tag != RT_OBJECT)
 		return false;
 	slot = class_slot(object.u.obj->cls, node_str(n, "name"));
@@ -98,16 +98,16 @@ places_resolve(const Scope *s, const Value *v, IValue *out)
 static bool
 stays_home(const Value *v)
 {
-	static const char *const harmless[] = { "prim::GetAttr", "prim::SetAttr", "prim::CallMethod", "prim::fork",
-						"prim::unchecked_cast", "prim::isinstance", "aten::__is__",
-						"aten::__isnot__" };
+	static const Symbol harmless[] = { prim_GetAttr, prim_SetAttr, prim_CallMethod, prim_fork,
+						prim_unchecked_cast, prim_isinstance, aten___is__,
+						aten___isnot__ };
 
 	for (int i = 0; i < v->uses.n; i++) {
 		bool fine = false;
 
 		for (size_t k = 0; k < sizeof harmless / sizeof *harmless; k++)
 			fine |= node_is(v->uses.at[i].node, harmless[k]);
-		if (!fine || (v->uses.at[i].index && node_is(v->uses.at[i].node, "prim::SetAttr")))
+		if (!fine || (v->uses.at[i].index && node_is(v->uses.at[i].node, prim_SetAttr)))
 			return false;
 	}
 	return true;
@@ -129,7 +129,7 @@ objects_stay_home(const Scope *s, const Block *b)
 		if (leaves_home(s, b->param->out[i]))
 			return false;
 	for NODES(n, b) {
-		if (node_is(n, "prim::GetAttr") && leaves_home(s, n->out[0]))
+		if (node_is(n, prim_GetAttr) && leaves_home(s, n->out[0]))
 			return false;
 		for (int i = 0; i < n->nsub; i++)
 			if (!objects_stay_home(s, n->sub[i]))
@@ -278,9 +278,9 @@ add_graph(Places *q, Graph *g, bool peer)
 static bool
 memory_read(const Scope *s, const Node *n, IValue *x)
 {
-	if (node_is(n, "prim::GetAttr"))
+	if (node_is(n, prim_GetAttr))
 		return places_resolve(s, n->out[0], x) && is_memory(*x);
-	return node_is(n, "prim::Constant") && value_constant(n->out[0], x) && x->tag == RT_TENSOR;
+	return node_is(n, prim_Constant) && value_constant(n->out[0], x) && x->tag == RT_TENSOR;
 }
 
 /* Does a graph store it, or give it back from a task? */
@@ -353,7 +353,7 @@ unmark_constants(Places *q, const Block *b, Marked *all)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			unmark_constants(q, n->sub[i], all);
-		if (!node_is(n, "prim::Constant") || !value_constant(n->out[0], &v) || v.tag != RT_TENSOR ||
+		if (!node_is(n, prim_Constant) || !value_constant(n->out[0], &v) || v.tag != RT_TENSOR ||
 		    !v.u.t->storage->written)
 			continue;
 		v.u.t->storage->written = false;
@@ -409,7 +409,7 @@ static void
 find_sets_here(Places *q, const Block *b)
 {
 	for NODES(n, b) {
-		if (node_is(n, "prim::SetAttr"))
+		if (node_is(n, prim_SetAttr))
 			map_put(&q->set, node_str(n, "name"), n);
 		for (int i = 0; i < n->nsub; i++)
 			find_sets_here(q, n->sub[i]);

@@ -41,11 +41,11 @@ is_convolution(const Node *n, bool *transposed)
 {
 	int64_t t;
 
-	*transposed = node_is(n, "aten::conv_transpose1d") || node_is(n, "aten::conv_transpose2d") ||
-		      node_is(n, "aten::conv_transpose3d");
-	if (*transposed || node_is(n, "aten::conv1d") || node_is(n, "aten::conv2d") || node_is(n, "aten::conv3d"))
+	*transposed = node_is(n, aten_conv_transpose1d) || node_is(n, aten_conv_transpose2d) ||
+		      node_is(n, aten_conv_transpose3d);
+	if (*transposed || node_is(n, aten_conv1d) || node_is(n, aten_conv2d) || node_is(n, aten_conv3d))
 		return true;
-	if (!node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
+	if (!node_is(n, aten__convolution) && !node_is(n, aten_convolution))
 		return false;
 	if (!node_arg(n, "transposed") || !value_int(node_arg(n, "transposed"), &t))
 		return false;
@@ -69,12 +69,12 @@ form_of(const Node *n, Outputs *o, const char **weight, const char **bias)
 	}
 	o->last = true;
 	o->axis = 0;
-	if (node_is(n, "aten::linear"))
+	if (node_is(n, aten_linear))
 		return true;
 	*weight = "mat2";
 	*bias = "self";
 	o->axis = 1;
-	return node_is(n, "aten::addmm") && is_int(n, "beta", 1) && is_int(n, "alpha", 1);
+	return node_is(n, aten_addmm) && is_int(n, "beta", 1) && is_int(n, "alpha", 1);
 }
 
 bool
@@ -102,7 +102,7 @@ reweigh_outputs(const Reweigh *r, Node *n, Outputs *o)
 bool
 reweigh_only_reader(const Value *x, const Node *by)
 {
-	static const char *const asks[] = { "aten::dim", "aten::size", "prim::dtype", "prim::device", "prim::is_cuda" };
+	static const Symbol asks[] = { aten_dim, aten_size, prim_dtype, prim_device, prim_is_cuda };
 
 	for (int i = 0; i < x->uses.n; i++) {
 		const Node *user = x->uses.at[i].node;

@@ -46,7 +46,7 @@ keep_in_place(Graph *g, Node *loop)
 {
 	if (loop->nout != 1 || loop->out[0]->uses.n != 1 || loop->out[0]->uses.at[0].node->block != loop->block)
 		return;
-	if (node_is(loop->next, "prim::TimePoint") || !shares_operand(loop))
+	if (node_is(loop->next, prim_TimePoint) || !shares_operand(loop))
 		return;
 	graph_set_insert_before(g, loop->next);
 	emit_builtin(g, "prim::TimePoint", loop->at, NULL, 0, 10);
@@ -89,9 +89,9 @@ form_block(Graph *g, Block *b, bool loops)
 		for (int i = 0; i < n->attrs.n; i++)
 			if (n->attrs.at[i].kind == ATTR_GRAPH)
 				form_block(n->attrs.at[i].g, n->attrs.at[i].g->top, loops);
-		if (loops && node_is(n, "prim::Loop"))
+		if (loops && node_is(n, prim_Loop))
 			keep_in_place(g, n);
-		if (node_is(n, "prim::fork") && !captures(n))
+		if (node_is(n, prim_fork) && !captures(n))
 			give_capture(g, n);
 	}
 }

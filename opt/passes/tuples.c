@@ -18,7 +18,7 @@ typedef struct Tuples {
 static bool
 is_made(const Value *v)
 {
-	return node_is(v->node, "prim::TupleConstruct");
+	return node_is(v->node, prim_TupleConstruct);
 }
 
 static bool
@@ -71,11 +71,11 @@ forward(Tuples *t, Node *n)
 
 	if (!n->nin || !is_made(n->in[0]))
 		return;
-	if (node_is(n, "prim::TupleIndex"))
+	if (node_is(n, prim_TupleIndex))
 		done = forward_index(t, n);
-	else if (node_is(n, "prim::TupleUnpack"))
+	else if (node_is(n, prim_TupleUnpack))
 		done = forward_unpack(t, n);
-	else if (node_is(n, "prim::TupleSlice"))
+	else if (node_is(n, prim_TupleSlice))
 		done = forward_slice(t, n);
 	if (!done)
 		return;
@@ -136,7 +136,7 @@ is_there(const Value *v)
 {
 	const Node *n = v->node;
 
-	return is_made(v) || n->op || node_is(n, "prim::Constant") || node_is(n, "prim::Uninitialized") ||
+	return is_made(v) || n->op || node_is(n, prim_Constant) || node_is(n, prim_Uninitialized) ||
 	       (n == n->block->param && !n->block->owner);
 }
 
@@ -151,7 +151,7 @@ elements_before(Tuples *t, Node *loop, Value *whole)
 	if (is_made(whole))
 		return whole->node->in;
 	graph_set_insert_before(t->g, loop);
-	if (node_is(whole->node, "prim::Uninitialized")) {
+	if (node_is(whole->node, prim_Uninitialized)) {
 		open = new(t->p->scratch, Value *, n + 1);
 		for (int i = 0; i < n; i++)
 			open[i] = graph_uninitialized(t->g, part_type(whole, i), loop->at);
@@ -200,8 +200,8 @@ walk(Tuples *t, Block *b)
 		for (int i = 0; i < n->nsub; i++)
 			walk(t, n->sub[i]);
 		for (int i = n->nout - 1; i >= 0; i--) {
-			if ((node_is(n, "prim::If") && split_if_output(t, n, i)) ||
-			    (node_is(n, "prim::Loop") && split_carried(t, n, i))) {
+			if ((node_is(n, prim_If) && split_if_output(t, n, i)) ||
+			    (node_is(n, prim_Loop) && split_carried(t, n, i))) {
 				pass_note(t->p, n, "a tuple is handed on by its elements");
 				t->changed = true;
 			}

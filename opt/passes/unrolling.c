@@ -67,7 +67,7 @@ static bool
 has_loop(const Block *b)
 {
 	for NODES(n, b) {
-		if (node_is(n, "prim::Loop"))
+		if (node_is(n, prim_Loop))
 			return true;
 		for (int i = 0; i < n->nsub; i++)
 			if (has_loop(n->sub[i]))
@@ -164,7 +164,7 @@ walk(Pass *p, Graph *g, Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			changed |= walk(p, g, n->sub[i]);
-		if (!node_is(n, "prim::Loop") || (!is_short(n, &trips) && !by_eight(p, g, n)) || !pass_may(p))
+		if (!node_is(n, prim_Loop) || (!is_short(n, &trips) && !by_eight(p, g, n)) || !pass_may(p))
 			continue;
 		if (is_short(n, &trips)) {
 			pass_note(p, n, "%d trips", (int)trips);

@@ -136,7 +136,7 @@ static bool
 averts_error(const Value *v, bool is)
 {
 	for (int i = 0; i < v->uses.n; i++)
-		if (node_is(v->uses.at[i].node, "prim::If") && block_raises(v->uses.at[i].node->sub[is]))
+		if (node_is(v->uses.at[i].node, prim_If) && block_raises(v->uses.at[i].node->sub[is]))
 			return true;
 	return false;
 }
@@ -155,7 +155,7 @@ decides(const Value *v, int depth)
 		const Use *u = &v->uses.at[i];
 		const Schema *schema = node_schema(u->node);
 
-		if (node_is(u->node, "prim::If") || (node_is(u->node, "prim::Loop") && u->index < 2))
+		if (node_is(u->node, prim_If) || (node_is(u->node, prim_Loop) && u->index < 2))
 			return true;
 		if (schema && u->index < schema->nargs && schema->nrets && schema->rets[0].type->kind == TYPE_TENSOR &&
 		    is_whole(schema->args[u->index].type))
@@ -176,7 +176,7 @@ static void mark_unsteady(Spec *s, const Block *b);
 static bool
 is_unsteady(Spec *s, const Node *n)
 {
-	bool is = node_is(n, "prim::GetAttr") || node_is_nondeterministic(n) || node_is_call(n);
+	bool is = node_is(n, prim_GetAttr) || node_is_nondeterministic(n) || node_is_call(n);
 
 	for (int i = 0; i < n->nin; i++)
 		is |= s->unsteady[n->in[i]->id];
@@ -259,7 +259,7 @@ spec_guard_joined(Spec *s, Scope *c, const Node *n)
 			continue;
 		if (is_whole(n->out[i]->type))
 			guard_value(s, c, n, n->out[i]);
-		else if (node_is(n, "prim::If") && s->profile->nrun >= STEADY_RUNS)
+		else if (node_is(n, prim_If) && s->profile->nrun >= STEADY_RUNS)
 			guard_type(s, c, n, n->out[i]);
 	}
 }

@@ -47,7 +47,7 @@ put_weights(Spec *s, const Conv *v, int ndim, Range at)
 static Value *
 with_numbers(Spec *s, Scope *c, const Node *m)
 {
-	const bool any = node_is(m, "aten::_convolution_mode");
+	const bool any = node_is(m, aten__convolution_mode);
 	const Value *word = node_arg(m, "padding");
 	const Known *k = word ? known_at(s->k, word) : NULL, *w;
 	int64_t pad[3], extra[6] = { 0 }, dilation[3];
@@ -55,7 +55,7 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 	int nd;
 
 	if (!k || !k->is || k->v.tag != RT_STR || !known_is(s->k, m->out[0]) ||
-	    !(any || node_is(m, "aten::conv1d") || node_is(m, "aten::conv2d") || node_is(m, "aten::conv3d")))
+	    !(any || node_is(m, aten_conv1d) || node_is(m, aten_conv2d) || node_is(m, aten_conv3d)))
 		return NULL;
 	w = known_at(s->k, m->in[1]);
 	nd = w->is && w->v.tag == RT_TENSOR ? w->v.u.t->ndim - 2 : 0;
@@ -91,13 +91,13 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 bool
 spec_plain_convolution(Spec *s, const Node *m, int nd, Conv *v)
 {
-	static const char *const kinds[] = { "aten::conv1d", "aten::conv2d", "aten::conv3d" };
+	static const Symbol kinds[] = { aten_conv1d, aten_conv2d, aten_conv3d };
 	const Value *transposed = node_arg(m, "transposed");
 	const Known *x, *y = known_at(s->k, m->out[0]);
 	int64_t flag = 0;
 	IValue w;
 
-	if (!node_is(m, kinds[nd - 1]) && !node_is(m, "aten::_convolution") && !node_is(m, "aten::convolution"))
+	if (!node_is(m, kinds[nd - 1]) && !node_is(m, aten__convolution) && !node_is(m, aten_convolution))
 		return false;
 	*v = (Conv){ .x = node_arg(m, "input"), .bias = node_arg(m, "bias"), .at = m->at };
 	x = known_at(s->k, v->x);
@@ -141,7 +141,7 @@ spec_squeezed(Spec *s, const Value *v)
 	const Known *k;
 	int64_t dim;
 
-	if (!node_is(v->node, "aten::squeeze") || v->node->nin != 2 || !known_int(s->k, v->node->in[1], &dim) ||
+	if (!node_is(v->node, aten_squeeze) || v->node->nin != 2 || !known_int(s->k, v->node->in[1], &dim) ||
 	    dim != 2)
 		return NULL;
 	k = known_at(s->k, v->node->in[0]);
@@ -215,12 +215,12 @@ pads_last_dim(Spec *s, Scope *c, const Node *n)
 {
 	const Known *pad, *mode;
 
-	if (!node_is(n, "aten::pad") && !node_is(n, "aten::constant_pad_nd"))
+	if (!node_is(n, aten_pad) && !node_is(n, aten_constant_pad_nd))
 		return false;
 	pad = known_at(s->k, spec_value(c, node_arg(n, "pad")));
 	if (!pad->is || pad->v.tag != RT_LIST || pad->v.u.list->n != 2)
 		return false;
-	if (node_is(n, "aten::constant_pad_nd"))
+	if (node_is(n, aten_constant_pad_nd))
 		return true;
 	if (!node_arg(n, "mode"))
 		return false;
@@ -234,7 +234,7 @@ squeezed_items(Spec *s, const Value *list, Value **of)
 {
 	const Known *k = known_at(s->k, list);
 
-	if (!node_is(list->node, "prim::ListConstruct") || list->node->nin < 1 || list->node->nin > MOST_JOINED || !k->is ||
+	if (!node_is(list->node, prim_ListConstruct) || list->node->nin < 1 || list->node->nin > MOST_JOINED || !k->is ||
 	    k->mutable || k->v.u.list->n != list->node->nin)
 		return false;
 	for (int i = 0; i < list->node->nin; i++)
@@ -279,7 +279,7 @@ cat_under_squeeze(Spec *s, Scope *c, const Node *n)
 	Value *of[MOST_JOINED], *list, *y;
 	int64_t dim;
 
-	if (!node_is(n, "aten::cat") || !known_int(s->k, spec_value(c, n->in[1]), &dim) ||
+	if (!node_is(n, aten_cat) || !known_int(s->k, spec_value(c, n->in[1]), &dim) ||
 	    !squeezed_items(s, list = spec_fresh_list(s, spec_value(c, n->in[0]), n->at), of))
 		return false;
 	dim += dim < 0 ? 3 : 0;

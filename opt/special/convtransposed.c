@@ -69,9 +69,9 @@ recognise(Spec *s, const Node *m, Transposed *v)
 	const RtTensor *x, *y;
 	int64_t on = 1, dilation[3] = { 1, 1, 1 };
 
-	if (!node_is(m, "aten::conv_transpose1d") && !node_is(m, "aten::conv_transpose2d") &&
-	    !node_is(m, "aten::conv_transpose3d") &&
-	    !((node_is(m, "aten::_convolution") || node_is(m, "aten::convolution")) && known_int(s->k, flag, &on) &&
+	if (!node_is(m, aten_conv_transpose1d) && !node_is(m, aten_conv_transpose2d) &&
+	    !node_is(m, aten_conv_transpose3d) &&
+	    !((node_is(m, aten__convolution) || node_is(m, aten_convolution)) && known_int(s->k, flag, &on) &&
 	      on))
 		return false;
 	*v = (Transposed){ .x = m->in[0], .k = { 1, 1, 1 }, .s = { 1, 1, 1 } };

@@ -74,7 +74,7 @@ repeated_since(const Node *n, const Value *v)
 	for (const Node *around = n->block->owner;
 	     around && !node_in_block(v->node, around->block->owner ? around->sub[0] : around->block);
 	     around = around->block->owner)
-		if (node_is(around, "prim::Loop"))
+		if (node_is(around, prim_Loop))
 			at = around;
 	return at;
 }
@@ -100,11 +100,11 @@ is_done(const Joined *j, const Value *v)
 	for (int i = 0; i < v->uses.n; i++) {
 		const Node *user = v->uses.at[i].node;
 
-		if (node_is(user, "prim::SetAttr") || node_is_call(user))
+		if (node_is(user, prim_SetAttr) || node_is_call(user))
 			return false;
 		if (inside || after || v->node == j->n || user == j->n)
 			continue;
-		if (!(begin == j->n && node_is(j->n, "prim::If") && in_blocks_of(j->n, user)) &&
+		if (!(begin == j->n && node_is(j->n, prim_If) && in_blocks_of(j->n, user)) &&
 		    !node_is_before(user, begin))
 			return false;
 	}
@@ -135,7 +135,7 @@ is_own(Scope *c, const Node *n, int i)
 	Joined j = { .alias = c->alias, .n = n, .of = { n->out[i] }, .count = 1 };
 	bool written;
 
-	if (node_is(n, "prim::If")) {
+	if (node_is(n, prim_If)) {
 		j.of[j.count++] = n->sub[0]->ret->in[i];
 		j.of[j.count++] = n->sub[1]->ret->in[i];
 	} else {
@@ -237,7 +237,7 @@ static bool
 block_prints(const Block *b)
 {
 	for NODES(n, b) {
-		if (node_is(n, "prim::Print"))
+		if (node_is(n, prim_Print))
 			return true;
 		for (int i = 0; i < n->nsub; i++)
 			if (block_prints(n->sub[i]))

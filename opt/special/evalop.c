@@ -35,14 +35,14 @@ typedef enum Edit { EDIT_NONE, EDIT_APPEND, EDIT_EXTEND, EDIT_SET, EDIT_INSERT, 
 static Edit
 edit_of(const Node *n)
 {
-	static const struct { const char *op; Edit edit; } edits[] = {
-		{ "aten::append", EDIT_APPEND }, { "aten::add_", EDIT_EXTEND },   { "aten::extend", EDIT_EXTEND },
-		{ "aten::_set_item", EDIT_SET }, { "aten::insert", EDIT_INSERT }, { "aten::pop", EDIT_REMOVE },
-		{ "aten::Delete", EDIT_REMOVE }, { "aten::clear", EDIT_CLEAR },
+	static const struct { Symbol op; Edit edit; } edits[] = {
+		{ aten_append, EDIT_APPEND }, { aten_add_, EDIT_EXTEND },   { aten_extend, EDIT_EXTEND },
+		{ aten__set_item, EDIT_SET }, { aten_insert, EDIT_INSERT }, { aten_pop, EDIT_REMOVE },
+		{ aten_Delete, EDIT_REMOVE }, { aten_clear, EDIT_CLEAR },
 	};
 
 	for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
-		if (sym_is(n->kind, edits[i].op))
+		if (n->kind == edits[i].op)
 			return edits[i].edit;
 	return EDIT_NONE;
 }
@@ -218,7 +218,7 @@ fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 		const Known *k = known_at(s->k, m->out[i]);
 
 		/* An element is the list's own: no memory is made for it. */
-		if (!k->is || (n->op && !small(k->v) && !node_is(n, "aten::__getitem__")) ||
+		if (!k->is || (n->op && !small(k->v) && !node_is(n, aten___getitem__)) ||
 		    (k->v.tag == RT_TENSOR && shapes_varies(s->shapes, m->out[i])))
 			return false;
 		concrete &= !known_has_meta(k->v);
@@ -432,10 +432,8 @@ keep_error(Spec *s, Node *m)
 
 /* ---- padded rows: attention.def -------------------------------------------------------------------------------- */
 
-static const char padding[] = "aten::_nested_tensor_from_mask";
-
 static bool
-has_any(const Block *b, const char *const *kinds, int n)
+has_any(const Block *b, const Symbol *kinds, int n)
 {
 	for NODES(m, b) {
 		for (int i = 0; i < n; i++)
@@ -451,16 +449,16 @@ has_any(const Block *b, const char *const *kinds, int n)
 bool
 spec_makes_padding(const Block *b)
 {
-	return has_any(b, (const char *const[]){ padding }, 1);
+	return has_any(b, (const Symbol[]){ aten__nested_tensor_from_mask }, 1);
 }
 
 bool
 spec_gets_padding(Cx *cx, const Block *b)
 {
-	static const char *const from[] = { "prim::SetAttr", "prim::CallMethod", "prim::CallFunction", "aten::wait",
-					    "prim::awaitable_wait" };
+	static const Symbol from[] = { prim_SetAttr, prim_CallMethod, prim_CallFunction, aten_wait,
+					    prim_awaitable_wait };
 
-	return op_find(cx, padding, "")->met && has_any(b, from, (int)(sizeof from / sizeof *from));
+	return op_find(cx, aten__nested_tensor_from_mask->name, "")->met && has_any(b, from, (int)(sizeof from / sizeof *from));
 }
 
 void
@@ -471,12 +469,12 @@ spec_op(Spec *s, Scope *c, Node *n)
 	Graph *g;
 	Node *m;
 
-	if (s->grad_stays && node_is(n, "aten::is_grad_enabled")) {
+	if (s->grad_stays && node_is(n, aten_is_grad_enabled)) {
 		spec_bind_constant(s, c, n->out[0], rt_bool(cx_rt(s->cx)->grad), n->at);
 		return;
 	}
-	s->padded |= node_is(n, padding);
-	if (node_is(n, "prim::is_padded") && !s->padded) {
+	s->padded |= node_is(n, aten__nested_tensor_from_mask);
+	if (node_is(n, prim_is_padded) && !s->padded) {
 		spec_bind_constant(s, c, n->out[0], rt_bool(false), n->at);
 		return;
 	}

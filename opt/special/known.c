@@ -278,10 +278,10 @@ known_stand_in(KnownTable *k, const Node *m, int i, IValue *v)
 static const Value *
 attribute_of(const Value *v)
 {
-	static const char *const same[] = { "prim::BailOut", "prim::unchecked_cast", "prim::ListUnpack",
-					    "aten::__getitem__" };
+	static const Symbol same[] = { prim_BailOut, prim_unchecked_cast, prim_ListUnpack,
+					    aten___getitem__ };
 
-	while (!node_is(v->node, "prim::GetAttr")) {
+	while (!node_is(v->node, prim_GetAttr)) {
 		const Schema *s = node_schema(v->node);
 		bool leads = v->node->op && s && v->index < s->nrets && s->rets[v->index].alias;
 
@@ -443,8 +443,8 @@ writes_a_list(const Node *n)
 bool
 node_is_call(const Node *n)
 {
-	static const char *const calls[] = { "prim::CallMethod", "prim::CallFunction", "prim::fork", "aten::wait",
-					     "prim::awaitable", "prim::awaitable_wait", "prim::Enter", "prim::Exit" };
+	static const Symbol calls[] = { prim_CallMethod, prim_CallFunction, prim_fork, aten_wait,
+					     prim_awaitable, prim_awaitable_wait, prim_Enter, prim_Exit };
 
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
 		if (node_is(n, calls[i]))
@@ -471,7 +471,7 @@ know_sequence(KnownTable *k, const Node *n)
 			return;
 	if (is_changed(k, n->out[0]))
 		return;
-	if (node_is(n, "prim::TupleConstruct")) {
+	if (node_is(n, prim_TupleConstruct)) {
 		tuple = rt_tuple_new(&k->rt, t->field ? t : NULL, n->nin);
 		for (int i = 0; i < n->nin; i++)
 			tuple->v[i] = rt_retain(known_at(k, n->in[i])->v);
@@ -497,7 +497,7 @@ know_parts(KnownTable *k, const Node *n)
 
 	if (!whole->is || !part)
 		return;
-	if (node_is(n, "prim::TupleIndex")) {
+	if (node_is(n, prim_TupleIndex)) {
 		if ((n->nin > 1 && !known_int(k, n->in[1], &at)) || at < -count || at >= count)
 			return;
 		known_set(k, n->out[0], rt_retain(part[at < 0 ? at + count : at]));
@@ -511,8 +511,8 @@ know_parts(KnownTable *k, const Node *n)
 static bool
 takes_apart(const Node *n)
 {
-	return node_is(n, "prim::TupleUnpack") || node_is(n, "prim::ListUnpack") ||
-	       (node_is(n, "prim::TupleIndex") && n->nin > 1);
+	return node_is(n, prim_TupleUnpack) || node_is(n, prim_ListUnpack) ||
+	       (node_is(n, prim_TupleIndex) && n->nin > 1);
 }
 
 /* A view of a known tensor that the kernel could not be asked about would get a second storage for one memory. */
@@ -557,10 +557,10 @@ know_block(KnownTable *k, const Block *b)
 	IValue v;
 
 	for NODES(n, b) {
-		if (node_is(n, "prim::Constant")) {
+		if (node_is(n, prim_Constant)) {
 			if (value_constant(n->out[0], &v))
 				known_set(k, n->out[0], rt_retain(v));
-		} else if (node_is(n, "prim::TupleConstruct") || node_is(n, "prim::ListConstruct")) {
+		} else if (node_is(n, prim_TupleConstruct) || node_is(n, prim_ListConstruct)) {
 			know_sequence(k, n);
 		} else if (takes_apart(n) && known_is(k, n->in[0])) {
 			know_parts(k, n);

@@ -17,14 +17,14 @@ enum { PARTS_MOST = 64 };
 static bool
 is_convolution(const Node *n)
 {
-	return node_is(n, "aten::conv2d") || node_is(n, "aten::_convolution") || node_is(n, "aten::convolution");
+	return node_is(n, aten_conv2d) || node_is(n, aten__convolution) || node_is(n, aten_convolution);
 }
 
 /* Does it take its input i channels last? */
 static bool
 wants_channels_last(const Node *n, int i)
 {
-	return (i == 0 && is_convolution(n)) || (i < 2 && node_is(n, "aten::convolution_backward"));
+	return (i == 0 && is_convolution(n)) || (i < 2 && node_is(n, aten_convolution_backward));
 }
 
 static bool
@@ -75,8 +75,8 @@ is_view(const Node *n)
 
 	return schema && n->op && n->op->form == OP_KERNEL && n->nout == 1 && schema->nargs && schema->nrets == 1 &&
 	       schema->args[0].alias && !schema->args[0].alias->write && schema->args[0].type->kind == TYPE_TENSOR &&
-	       schema->rets[0].alias && schema->rets[0].type->kind == TYPE_TENSOR && !node_is(n, "aten::as_strided") &&
-	       !node_is(n, "aten::_reshape_alias") && !node_is(n, "aten::contiguous") && !node_is(n, "aten::to");
+	       schema->rets[0].alias && schema->rets[0].type->kind == TYPE_TENSOR && !node_is(n, aten_as_strided) &&
+	       !node_is(n, aten__reshape_alias) && !node_is(n, aten_contiguous) && !node_is(n, aten_to);
 }
 
 /* The one result of m where its inputs lie as the model's; null: it cannot be said. */
@@ -261,16 +261,16 @@ spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
 static bool
 any_layout_will_do(const Node *n, int i, bool plain)
 {
-	static const char *const asks[] = { "aten::stride", "aten::is_contiguous", "aten::storage_offset",
-					    "aten::_unsafe_view" };
+	static const Symbol asks[] = { aten_stride, aten_is_contiguous, aten_storage_offset,
+					    aten__unsafe_view };
 	const Schema *schema = node_schema(n);
 
 	if (!plain && (n->nout != 1 || n->out[0]->type->kind != TYPE_TENSOR || !n->op || !n->op->kernel ||
 		       n->op->form == OP_BODY || node_is_nondeterministic(n)))
 		return false;
-	if (node_is(n, "prim::ListConstruct")) {
+	if (node_is(n, prim_ListConstruct)) {
 		for (int k = 0; k < n->out[0]->uses.n; k++)
-			if (!node_is(n->out[0]->uses.at[k].node, "aten::cat"))
+			if (!node_is(n->out[0]->uses.at[k].node, aten_cat))
 				return false;
 		return true;
 	}
@@ -287,7 +287,7 @@ is_plain(Spec *s, const Node *n, const Value *v)
 	const RtTensor *t = known_at(s->k, v)->model;
 	int64_t strides[RT_MAX_RANK];
 
-	return !t || (node_is(n, "prim::ListConstruct") && !dense_format(t, t->ndim, t->dims, strides));
+	return !t || (node_is(n, prim_ListConstruct) && !dense_format(t, t->ndim, t->dims, strides));
 }
 
 /* Is all that the node does with its input to look at it now? */
@@ -303,7 +303,7 @@ only_reads(const Node *n, int i)
 static Value *
 before_conversion(Spec *s, Value *v)
 {
-	return node_is(v->node, "aten::contiguous") && known_at(s->k, v->node->in[0])->altered &&
+	return node_is(v->node, aten_contiguous) && known_at(s->k, v->node->in[0])->altered &&
 	       !known_at(s->k, v->node->in[0])->model ? v->node->in[0] : v;
 }
 
@@ -316,7 +316,7 @@ unconverted_list(Spec *s, Value *list, Range at)
 	IValue copy;
 	bool any = false;
 
-	if (!node_is(list->node, "prim::ListConstruct") || !k->is || k->mutable || k->v.u.list->n != list->node->nin)
+	if (!node_is(list->node, prim_ListConstruct) || !k->is || k->mutable || k->v.u.list->n != list->node->nin)
 		return list;
 	for (int i = 0; i < list->node->nin; i++)
 		any |= before_conversion(s, list->node->in[i]) != list->node->in[i];
@@ -359,7 +359,7 @@ converted_already(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 	for (int k = 0; beside && k < v->uses.n; k++) {
 		const Node *m = v->uses.at[k].node;
 
-		if (node_is(m, "aten::contiguous") && m->block == s->to->top && known_int(s->k, m->in[1], &format) &&
+		if (node_is(m, aten_contiguous) && m->block == s->to->top && known_int(s->k, m->in[1], &format) &&
 		    format == 2)
 			return m->out[0];
 	}
@@ -376,7 +376,7 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 		return v;
 	if (only_reads(n, i))
 		v = spec_fresh_list(s, v, n->at);
-	if (i == 0 && node_is(n, "aten::cat"))
+	if (i == 0 && node_is(n, aten_cat))
 		v = unconverted_list(s, v, n->at);
 	if (wants_channels_last(n, i))
 		v = spec_channels_last(s, c, v, false, n->at);
@@ -395,7 +395,7 @@ spec_contiguous(Spec *s, Scope *c, const Node *n)
 	int64_t format;
 	Value *v;
 
-	if (!c->top || !node_is(n, "aten::contiguous") || !known_int(s->k, spec_value(c, n->in[1]), &format) || format)
+	if (!c->top || !node_is(n, aten_contiguous) || !known_int(s->k, spec_value(c, n->in[1]), &format) || format)
 		return false;
 	v = spec_value(c, n->in[0]);
 	if (!known_at(s->k, v)->altered || alias_has_writers(c->alias, n->in[0]) ||
@@ -414,8 +414,8 @@ spec_contiguous(Spec *s, Scope *c, const Node *n)
 static RtList *
 parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
 {
-	static const char *const divides[] = { "aten::split", "aten::split_with_sizes", "aten::chunk",
-					       "aten::tensor_split", "aten::unsafe_chunk", "aten::unsafe_split" };
+	static const Symbol divides[] = { aten_split, aten_split_with_sizes, aten_chunk,
+					       aten_tensor_split, aten_unsafe_chunk, aten_unsafe_split };
 	bool exact, is = false;
 	IValue *args, out;
 	int64_t dim;
@@ -445,7 +445,7 @@ only_taken_apart(const Value *list, int64_t n)
 		const Node *user = list->uses.at[i].node;
 		int64_t at;
 
-		if (node_is(user, "prim::ListUnpack") ? user->nout != n : !node_is(user, "aten::__getitem__") ||
+		if (node_is(user, prim_ListUnpack) ? user->nout != n : !node_is(user, aten___getitem__) ||
 		    !value_int(user->in[1], &at) || at < -n || at >= n)
 			return false;
 	}

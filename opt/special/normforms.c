@@ -59,7 +59,7 @@ spec_batch_norm(Spec *s, Scope *c, const Node *m)
 	int64_t training, n;
 	IValue eps;
 
-	if (!node_is(m, "aten::batch_norm") || !x->is || x->v.u.t->ndim < 2 || x->v.u.t->dtype != RT_f32 ||
+	if (!node_is(m, aten_batch_norm) || !x->is || x->v.u.t->ndim < 2 || x->v.u.t->dtype != RT_f32 ||
 	    !known_is(s->k, m->out[0]) || !known_int(s->k, node_arg(m, "training"), &training) || training ||
 	    !value_constant(node_arg(m, "eps"), &eps) || eps.tag != RT_DOUBLE)
 		return NULL;

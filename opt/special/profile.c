@@ -16,7 +16,7 @@ worth_profiling(const Value *v)
 	switch (v->type->kind) {
 	case TYPE_TENSOR: case TYPE_OPTIONAL: case TYPE_ANY: case TYPE_INT: case TYPE_BOOL: case TYPE_NUMBER:
 	case TYPE_UNION: case TYPE_VAR:
-		return !node_is(v->node, "prim::Constant");
+		return !node_is(v->node, prim_Constant);
 	default:
 		return false;
 	}

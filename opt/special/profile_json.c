@@ -143,13 +143,13 @@ static void
 add_flow(const Profile *p, const char *const *names, const Block *b, cJSON *branches, cJSON *loops)
 {
 	for NODES(n, b) {
-		const Value *v = node_is(n, "prim::If") ? if_cond(n) : node_is(n, "prim::Loop") ?
+		const Value *v = node_is(n, prim_If) ? if_cond(n) : node_is(n, prim_Loop) ?
 			loop_body(n)->ret->in[0] : NULL;
 		const ValueProfile *at = v ? &p->value[v->id] : NULL;
 
-		if (node_is(n, "prim::Loop") && !at->count)
+		if (node_is(n, prim_Loop) && !at->count)
 			at = &p->value[loop_index(n)->id];
-		if (at && at->count && node_is(n, "prim::If")) {
+		if (at && at->count && node_is(n, prim_If)) {
 			cJSON *o = cJSON_AddObjectToObject(branches, names[v->id]);
 
 			cJSON_AddItemToObject(o, "then", json_int(at->ntrue));

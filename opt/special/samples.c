@@ -563,7 +563,7 @@ varying(Cx *cx, Block *b, Numbers *out)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			varying(cx, n->sub[i], out);
-		if (node_is(n, "prim::Constant") && node_attr(n, "varies"))
+		if (node_is(n, prim_Constant) && node_attr(n, "varies"))
 			vec_push(cx->arena, out, n);
 	}
 }

@@ -77,7 +77,7 @@ spec_sdpa(Spec *s, Scope *c, const Node *m)
 	int64_t grouped = 0;
 	bool hides;
 
-	if (!node_is(m, "aten::scaled_dot_product_attention") || m->nin != ARGS || !is_understood(s, m) ||
+	if (!node_is(m, aten_scaled_dot_product_attention) || m->nin != ARGS || !is_understood(s, m) ||
 	    !known_int(s->k, m->in[GROUPED], &grouped))
 		return NULL;
 	k = tensor_at(s, m->in[KEY]);

@@ -82,7 +82,7 @@ value_here(Shapes *s, const Value *to)
 
 	if (to->id < s->of.n && s->of.at[to->id])
 		return s->of.at[to->id];
-	if (!node_is(to->node, "prim::Constant") || !value_constant(to, &v))
+	if (!node_is(to->node, prim_Constant) || !value_constant(to, &v))
 		return NULL;
 	set_value(s, to, graph_constant_typed(s->graph, rt_retain(v), type_unshaped(s->cx, to->type), to->node->at));
 	return s->of.at[to->id];
@@ -334,7 +334,7 @@ shapes_roll(const Shapes *a, const Shapes *b, RolledLoops *rolled)
 static bool
 is_needed(const Shapes *s, const Node *n)
 {
-	if (node_is(n, "prim::profile"))
+	if (node_is(n, prim_profile))
 		return true;
 	for (int i = 0; i < n->nout; i++)
 		if (n->out[i]->uses.n || value_varies(s, n->out[i]))

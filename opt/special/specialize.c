@@ -120,7 +120,7 @@ spec_fresh_list(Spec *s, Value *v, Range at)
 Node *
 spec_emit_copy(Spec *s, Scope *c, Node *n)
 {
-	const int nin = s->body && node_is(n, "prim::RaiseException") ? 1 : n->nin;
+	const int nin = s->body && node_is(n, prim_RaiseException) ? 1 : n->nin;
 	Node *m = spec_copy_node(s, n);
 
 	for (int i = 0; i < nin; i++)
@@ -151,7 +151,7 @@ static void
 eval_sequence(Spec *s, Scope *c, Node *n)
 {
 	Node *m = spec_emit_copy(s, c, n);
-	const bool list = node_is(n, "prim::ListConstruct");
+	const bool list = node_is(n, prim_ListConstruct);
 	const Type *t = n->out[0]->type;
 	RtTuple *tuple;
 
@@ -185,9 +185,9 @@ eval_sequence(Spec *s, Scope *c, Node *n)
 static Node *
 construction(Spec *s, Scope *c, const Value *from, const Value *v)
 {
-	if (node_is(v->node, "prim::TupleConstruct"))
+	if (node_is(v->node, prim_TupleConstruct))
 		return v->node;
-	if (node_is(v->node, "prim::ListConstruct") && !spec_is_changed(c, from))
+	if (node_is(v->node, prim_ListConstruct) && !spec_is_changed(c, from))
 		return v->node;
 	(void)s;
 	return NULL;
@@ -233,7 +233,7 @@ static bool
 parts_now(Spec *s, Scope *c, const Value *from, const Value *v, Value ***part, int64_t *count)
 {
 	const Known *k = known_at(s->k, v);
-	const Node *made = k->mutable && node_is(v->node, "prim::ListConstruct") ? NULL : construction(s, c, from, v);
+	const Node *made = k->mutable && node_is(v->node, prim_ListConstruct) ? NULL : construction(s, c, from, v);
 	const Shadow *h = !made && k->is && k->mutable ? spec_shadow(s, k->v) : NULL;
 
 	*part = made ? made->in : h ? h->items.at : NULL;
@@ -356,11 +356,11 @@ forget_state(Spec *s, const char *name)
 static void
 forget_written(Spec *s, const Node *n, bool inside)
 {
-	if (node_is(n, "prim::SetAttr"))
+	if (node_is(n, prim_SetAttr))
 		forget_state(s, node_str(n, "name"));
 	else if (node_is_call(n))
 		forget_state(s, NULL);
-	for (int i = 0; i < n->nsub && (inside || node_is(n, "prim::Loop")); i++)
+	for (int i = 0; i < n->nsub && (inside || node_is(n, prim_Loop)); i++)
 		for NODES(m, n->sub[i])
 			forget_written(s, m, true);
 }
@@ -400,36 +400,36 @@ static void
 eval_node(Spec *s, Scope *c, Node *n)
 {
 	forget_written(s, n, false);
-	if (node_is(n, "prim::Constant"))
+	if (node_is(n, prim_Constant))
 		eval_constant(s, c, n);
-	else if (node_is(n, "prim::GetAttr") && eval_get_attr(s, c, n))
+	else if (node_is(n, prim_GetAttr) && eval_get_attr(s, c, n))
 		return;
-	else if (node_is(n, "aten::__getitem__") && eval_item(s, c, n))
+	else if (node_is(n, aten___getitem__) && eval_item(s, c, n))
 		return;
-	else if (node_is(n, "prim::If"))
+	else if (node_is(n, prim_If))
 		spec_if(s, c, n);
-	else if (node_is(n, "prim::Loop"))
+	else if (node_is(n, prim_Loop))
 		spec_loop(s, c, n);
-	else if (node_is(n, "prim::TupleConstruct") || node_is(n, "prim::ListConstruct"))
+	else if (node_is(n, prim_TupleConstruct) || node_is(n, prim_ListConstruct))
 		eval_sequence(s, c, n);
-	else if (node_is(n, "prim::TupleUnpack") || node_is(n, "prim::ListUnpack"))
+	else if (node_is(n, prim_TupleUnpack) || node_is(n, prim_ListUnpack))
 		eval_unpack(s, c, n);
-	else if (node_is(n, "prim::TupleIndex"))
+	else if (node_is(n, prim_TupleIndex))
 		eval_tuple_index(s, c, n);
-	else if (node_is(n, "prim::unchecked_cast"))
+	else if (node_is(n, prim_unchecked_cast))
 		eval_cast(s, c, n);
-	else if (node_is(n, "prim::isinstance"))
+	else if (node_is(n, prim_isinstance))
 		eval_isinstance(s, c, n);
 	else if (n->op)
 		spec_op(s, c, n);
 	else if (n->nsub)
 		fail_lacks(s->cx, n->at, "a specialization of %s", n->kind->name);
-	else if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable"))
+	else if (node_is(n, prim_fork) || node_is(n, prim_awaitable))
 		eval_fork(s, c, n);
 	else {
 		Node *m = spec_emit_copy(s, c, n);
 
-		if (node_is(n, "prim::RaiseException"))
+		if (node_is(n, prim_RaiseException))
 			shapes_fail(s->shapes, n);
 		if (node_is_call(n))
 			known_forget_mutable(s->k, NULL);
@@ -442,7 +442,7 @@ static bool
 block_sets_grad(const Block *b)
 {
 	for NODES(n, b) {
-		if (node_is(n, "aten::set_grad_enabled") || node_is_call(n))
+		if (node_is(n, aten_set_grad_enabled) || node_is_call(n))
 			return true;
 		for (int i = 0; i < n->nsub; i++)
 			if (block_sets_grad(n->sub[i]))

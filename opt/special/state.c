@@ -23,14 +23,14 @@ path_of(const Graph *g, Arena *a, const Node *n)
 		return NULL;
 	if (object == graph_inputs(g)[0])
 		return path;
-	before = node_is(object->node, "prim::GetAttr") ? path_of(g, a, object->node) : NULL;
+	before = node_is(object->node, prim_GetAttr) ? path_of(g, a, object->node) : NULL;
 	return before ? arena_printf(a, "%s.%s", before, path) : NULL;
 }
 
 static void
 add_slots(StateSlot *s, const Node *n, Arena *a)
 {
-	if (node_is(n->in[0]->node, "prim::GetAttr"))
+	if (node_is(n->in[0]->node, prim_GetAttr))
 		add_slots(s, n->in[0]->node, a);
 	vec_push(a, &s->slot, class_slot(n->in[0]->type->cls, node_str(n, "name")));
 }
@@ -69,8 +69,8 @@ find_reads(Finder *f, const Block *b)
 	const int before = f->written.n;
 
 	for NODES(n, b) {
-		const bool get = node_is(n, "prim::GetAttr");
-		const char *path = get || node_is(n, "prim::SetAttr") ? path_of(f->s->graph, f->a, n) : NULL;
+		const bool get = node_is(n, prim_GetAttr);
+		const char *path = get || node_is(n, prim_SetAttr) ? path_of(f->s->graph, f->a, n) : NULL;
 
 		if (path && !get)
 			vec_push(f->a, &f->written, path);

@@ -254,10 +254,10 @@ typedef struct Pool {
 static bool
 recognise_pool(Spec *s, const Node *m, Pool *p)
 {
-	const bool max = node_is(m, "aten::max_pool3d");
+	const bool max = node_is(m, aten_max_pool3d);
 	const Known *k, *divisor;
 
-	if ((!max && !node_is(m, "aten::avg_pool3d")) || !known_is(s->k, m->in[0]) || !known_is(s->k, m->out[0]))
+	if ((!max && !node_is(m, aten_avg_pool3d)) || !known_is(s->k, m->in[0]) || !known_is(s->k, m->out[0]))
 		return false;
 	*p = (Pool){ .x = m->in[0], .ceil = node_arg(m, "ceil_mode"), .dilation = { 1, 1, 1 }, .at = m->at };
 	k = known_at(s->k, node_arg(m, "stride"));
@@ -316,7 +316,7 @@ spec_pool_volume(Spec *s, Scope *c, const Node *m)
 	Pool p;
 	Value *y;
 
-	if (node_is(m, "aten::adaptive_avg_pool3d") && spec_known_ints(s, m, "output_size", 3, size) && size[0] == 1 &&
+	if (node_is(m, aten_adaptive_avg_pool3d) && spec_known_ints(s, m, "output_size", 3, size) && size[0] == 1 &&
 	    size[1] == 1 && size[2] == 1 && known_is(s->k, m->out[0])) {
 		Value *const in[] = { m->in[0], spec_put_list(s, all, 3, m->at),
 				      spec_put_constant(s, rt_bool(true), m->at), spec_put_constant(s, rt_none(), m->at) };
@@ -361,14 +361,14 @@ seen(Spec *s, const Value *v, Form *form)
 	*form = NOT_SEEN;
 	if (!t || t->ndim != DIMS || !known_at(s->k, v)->altered || known_at(s->k, v)->model)
 		return NULL;
-	if (node_is(v->node, "aten::permute") && spec_known_ints(s, v->node, "dims", DIMS, order) &&
+	if (node_is(v->node, aten_permute) && spec_known_ints(s, v->node, "dims", DIMS, order) &&
 	    !memcmp(order, frames_first, sizeof order)) {
 		*form = FRAMES;
 		v = v->node->in[0];
 	} else {
 		*form = LINES;
 	}
-	return node_is(v->node, "aten::reshape") && known_at(s->k, v->node->in[0])->altered &&
+	return node_is(v->node, aten_reshape) && known_at(s->k, v->node->in[0])->altered &&
 	       lies_so(known_at(s->k, v->node->in[0])->v.u.t, t, *form) ? v->node->in[0] : NULL;
 }
 
@@ -413,7 +413,7 @@ leading(Spec *s, Scope *c, const Node *n, Form *form)
 
 		if (v->type->kind != TYPE_TENSOR || !(of = seen(s, v, &f)))
 			continue;
-		if (!first || node_is(of->node, "aten::conv2d")) {
+		if (!first || node_is(of->node, aten_conv2d)) {
 			first = v;
 			*form = f;
 		}

@@ -31,7 +31,7 @@ is_part(const Value *v)
 	while ((s = node_schema(v->node)) && v->node->op && s->nrets == 1 && s->rets[0].alias &&
 	       s->rets[0].alias->write)
 		v = v->node->in[0];
-	return node_is(v->node, "prim::ListUnpack") || (s && v->node->op && s->nrets == 1 && s->rets[0].alias);
+	return node_is(v->node, prim_ListUnpack) || (s && v->node->op && s->nrets == 1 && s->rets[0].alias);
 }
 
 static RtTensor *
@@ -62,7 +62,7 @@ same_strides(const RtTensor *a, const RtTensor *b)
 static bool
 is_its_own(const Value *v, const Value *now)
 {
-	return v->uses.n == 1 && value_is_fresh(v) && value_is_fresh(now) && !node_is(now->node, "prim::Constant");
+	return v->uses.n == 1 && value_is_fresh(v) && value_is_fresh(now) && !node_is(now->node, prim_Constant);
 }
 
 /* aten::copy(self, src), prim::stored(self, src): is src what self would become, and may it be?  The result is memory
@@ -72,7 +72,7 @@ spec_stored_already(Spec *s, Scope *c, Node *n)
 {
 	Value *src;
 
-	if (n->nin < 2 || !(node_is(n, "aten::copy") || node_is(n, "prim::stored")))
+	if (n->nin < 2 || !(node_is(n, aten_copy) || node_is(n, prim_stored)))
 		return false;
 	src = spec_value(c, n->in[1]);
 	if (!same_type(tensor_of(s, spec_value(c, n->in[0])), tensor_of(s, src)))
@@ -159,7 +159,7 @@ write_behind(const Node *n)
 {
 	Node *w = n->next;
 
-	while (node_is(w, "prim::Constant"))
+	while (node_is(w, prim_Constant))
 		w = w->next;
 	return w->nin && w->in[0] == n->out[0] && w->op && is_in_place(w) && is_own_clone(n->out[0], w) ? w : NULL;
 }
@@ -167,7 +167,7 @@ write_behind(const Node *n)
 bool
 spec_left_out(Spec *s, Scope *c, Node *n)
 {
-	if (!node_is(n, "aten::clone") || !write_behind(n) || !tensor_of(s, spec_value(c, n->in[0])) ||
+	if (!node_is(n, aten_clone) || !write_behind(n) || !tensor_of(s, spec_value(c, n->in[0])) ||
 	    (alias_has_writers(c->alias, n->in[0]) && !is_written_once(n->in[0])))
 		return false;
 	spec_bind(s, c, n->out[0], spec_value(c, n->in[0]));
@@ -190,7 +190,7 @@ as_self(Spec *s, Scope *c, Value *self, Value *v, Range at)
 	const RtTensor *a = tensor_of(s, self), *b = tensor_of(s, v);
 	Value *none, *put[6];
 
-	if (same_type(a, b) && a->storage != b->storage && !node_is(v->node, "prim::Constant") &&
+	if (same_type(a, b) && a->storage != b->storage && !node_is(v->node, prim_Constant) &&
 	    (known_at(s->k, self)->altered || known_at(s->k, v)->altered || !rt_is_dense(a) || same_strides(a, b)))
 		return v;
 	none = spec_put_constant(s, rt_none(), at);

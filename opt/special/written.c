@@ -58,7 +58,7 @@ find_in(Written *w, AliasDb *db, const Block *b)
 			find_in_graph(w, sub->g);
 		if ((called = node_function(n)))
 			find_in_function(w, called);
-		if (node_is(n, "prim::Constant") && value_constant(n->out[0], &v))
+		if (node_is(n, prim_Constant) && value_constant(n->out[0], &v))
 			keep(w, db, n->out[0], v);
 	}
 }

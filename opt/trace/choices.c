@@ -171,7 +171,7 @@ picks_by_mask(const Node *n)
 {
 	const Node *list = n->nin > 1 ? n->in[1]->node : NULL;
 
-	if (!list || !node_is(n, "aten::index") || !node_is(list, "prim::ListConstruct"))
+	if (!list || !node_is(n, aten_index) || !node_is(list, prim_ListConstruct))
 		return false;
 	for (int i = 0; i < list->nin; i++)
 		if (is_mask(list->in[i]))
@@ -283,7 +283,7 @@ of_part(Depends *d, const Node *n, int i)
 {
 	const Node *made = n->in[0]->node;
 
-	return node_is(made, "prim::TupleConstruct") && i >= 0 && i < made->nin ? *on(d, made->in[i])
+	return node_is(made, prim_TupleConstruct) && i >= 0 && i < made->nin ? *on(d, made->in[i])
 										: of_all(d, n);
 }
 
@@ -301,7 +301,7 @@ of_index(Depends *d, const Node *n)
 static bool
 asks_what_it_is(const Node *n)
 {
-	return node_is(n, "aten::__is__") || node_is(n, "aten::__isnot__") || node_is(n, "prim::isinstance");
+	return node_is(n, aten___is__) || node_is(n, aten___isnot__) || node_is(n, prim_isinstance);
 }
 
 static On
@@ -313,8 +313,8 @@ of_kind(Depends *d, const Node *n)
 		const Node *from = n->in[i]->node;
 
 		x.data |= on(d, n->in[i])->kind;
-		if (node_is(from, "aten::get") || node_is(from, "prim::CallMethod") ||
-		    node_is(from, "prim::CallFunction"))
+		if (node_is(from, aten_get) || node_is(from, prim_CallMethod) ||
+		    node_is(from, prim_CallFunction))
 			x.data |= on(d, n->in[i])->data;
 	}
 	return x;
@@ -324,8 +324,8 @@ of_kind(Depends *d, const Node *n)
 static bool
 asks_for_form(const Node *n)
 {
-	return node_is(n, "aten::len") || node_is(n, "aten::keys") ||
-	       (node_is(n, "aten::__contains__") && n->in[0]->type->kind == TYPE_DICT);
+	return node_is(n, aten_len) || node_is(n, aten_keys) ||
+	       (node_is(n, aten___contains__) && n->in[0]->type->kind == TYPE_DICT);
 }
 
 static On
@@ -380,13 +380,13 @@ note_writes(Depends *d, const Node *n)
 static void
 go_through(Depends *d, const Node *n)
 {
-	if (node_is(n, "prim::GetAttr"))
+	if (node_is(n, prim_GetAttr))
 		set_all(d, n, of_attribute(d, n));
-	else if (node_is(n, "prim::SetAttr"))
+	else if (node_is(n, prim_SetAttr))
 		set_attribute(d, n);
-	else if (node_is(n, "prim::TupleIndex"))
+	else if (node_is(n, prim_TupleIndex))
 		set_all(d, n, of_index(d, n));
-	else if (node_is(n, "prim::TupleUnpack"))
+	else if (node_is(n, prim_TupleUnpack))
 		for (int i = 0; i < n->nout; i++)
 			*on(d, n->out[i]) = of_part(d, n, i);
 	else if (asks_what_it_is(n))
@@ -411,7 +411,7 @@ begin(Depends *d, bool method)
 		vec_push(d->cx->arena, &d->memory, v);
 	}
 	for NODES(n, d->g->top)
-		if (node_is(n, "prim::SetAttr") && is_module(n->in[0]->type))
+		if (node_is(n, prim_SetAttr) && is_module(n->in[0]->type))
 			map_put(&d->state, key_of(d, n), n);
 }
 
@@ -419,7 +419,7 @@ begin(Depends *d, bool method)
 static bool
 is_size_check(const WayChoice *c)
 {
-	return node_is(c->node, "prim::If") && !(c->on & ~ON_SIZES) &&
+	return node_is(c->node, prim_If) && !(c->on & ~ON_SIZES) &&
 	       block_raises(c->went ? if_else(c->node) : if_then(c->node));
 }
 

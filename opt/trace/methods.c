@@ -90,7 +90,7 @@ note_calls(Names *s, const Block *b)
 
 		if (fn && fn->state == 2 && fn->tree)
 			note_function(s, fn);
-		else if (!fn && node_is(n, "prim::CallMethod"))
+		else if (!fn && node_is(n, prim_CallMethod))
 			map_put(&s->by_name, node_str(n, "name"), n);
 		for (int i = 0; i < n->nsub; i++)
 			note_calls(s, n->sub[i]);

@@ -224,19 +224,19 @@ called_by_name(Walk *w, const Node *n, Value **object)
 static void
 walk_call(Walk *w, Node *n)
 {
-	const int first = node_is(n, "prim::CallFunction") && !node_attr(n, "function");
+	const int first = node_is(n, prim_CallFunction) && !node_attr(n, "function");
 	Value **args = new(w->t->cx->arena, Value *, n->nin + 1);
 	Function *fn = node_function(n);
 
 	for (int i = first; i < n->nin; i++)
 		args[i - first] = now(w, n->in[i]);
-	if (!fn && !node_is(n, "prim::CallMethod"))
+	if (!fn && !node_is(n, prim_CallMethod))
 		fail_lacks(w->t->cx, n->at, "tracing a call of a value");
 	if (!fn)
 		fn = called_by_name(w, n, &args[0]);
 	if (!w->t->aside && is_kept(w->t, fn))
 		walk_kept(w, n, fn);
-	else if (node_is(n, "prim::CallMethod") && is_other_module(w, fn, args[0]))
+	else if (node_is(n, prim_CallMethod) && is_other_module(w, fn, args[0]))
 		walk_module(w, n, fn, args);
 	else
 		walk_inlined(w, n, fn, args);
@@ -248,7 +248,7 @@ static void
 walk_task(Walk *w, Node *n)
 {
 	Tracer *t = w->t;
-	const bool later = node_is(n, "prim::awaitable"), here = t->whole && !later;
+	const bool later = node_is(n, prim_awaitable), here = t->whole && !later;
 	const Graph *body = node_attr(n, "Subgraph")->g;
 	Graph *g = here ? w->to : graph_new(t->cx, body->name), *kept = here ? graph_new(t->cx, body->name) : g;
 	Walk in = { .t = t, .to = g, .values.arena = t->cx->arena };
@@ -283,10 +283,10 @@ block_turns(Cx *cx, const Block *b)
 	for NODES(n, b) {
 		Function *fn = node_function(n);
 
-		if (n->nsub || node_attr(n, "Subgraph") || (!fn && (node_is(n, "prim::CallMethod") ||
-								    node_is(n, "prim::CallFunction"))))
+		if (n->nsub || node_attr(n, "Subgraph") || (!fn && (node_is(n, prim_CallMethod) ||
+								    node_is(n, prim_CallFunction))))
 			return true;
-		if (fn && !node_is(n, "prim::Constant") && turns(cx, fn))
+		if (fn && !node_is(n, prim_Constant) && turns(cx, fn))
 			return true;
 	}
 	return false;
@@ -324,16 +324,16 @@ walk_with(Walk *w, Node *n, const char *method)
 static void
 walk_node(Walk *w, Node *n)
 {
-	if (node_is(n, "prim::If"))
+	if (node_is(n, prim_If))
 		walk_if(w, n);
-	else if (node_is(n, "prim::Loop"))
+	else if (node_is(n, prim_Loop))
 		walk_loop(w, n);
-	else if (node_is(n, "prim::CallMethod") || node_is(n, "prim::CallFunction"))
+	else if (node_is(n, prim_CallMethod) || node_is(n, prim_CallFunction))
 		walk_call(w, n);
-	else if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable"))
+	else if (node_is(n, prim_fork) || node_is(n, prim_awaitable))
 		walk_task(w, n);
-	else if (!(node_is(n, "prim::Enter") && walk_with(w, n, "__enter__")) &&
-		 !(node_is(n, "prim::Exit") && walk_with(w, n, "__exit__")))
+	else if (!(node_is(n, prim_Enter) && walk_with(w, n, "__enter__")) &&
+		 !(node_is(n, prim_Exit) && walk_with(w, n, "__exit__")))
 		copy(w, n);
 }
 

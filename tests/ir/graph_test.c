@@ -150,7 +150,7 @@ static Node *
 find(Block *b, const char *kind)
 {
 	for NODES(n, b)
-		if (node_is(n, kind))
+		if (sym_is(n->kind, kind))
 			return n;
 	return NULL;
 }
