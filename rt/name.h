@@ -85,7 +85,8 @@ typedef struct NAME_options {        /* all zero: the defaults */
 
 /* Null: why (n bytes; may be null) says why. */
 NAME *NAME_open(const NAME_options *options, char *why, size_t n);
-/* In memory of yours, without a heap: of libraries that kiln build --no-generic made.  This one says that it is none. */
+/* Instances in memory of yours, without a heap, are for libraries made by kiln build --no-generic; here NAME_bytes is 0
+ * and NAME_open_in fails and says so. */
 size_t NAME_bytes(const NAME_options *options);
 NAME *NAME_open_in(void *memory, size_t bytes, const NAME_options *options, char *why, size_t n);
 void NAME_close(NAME *m);            /* m may be null, and must not be in a call */

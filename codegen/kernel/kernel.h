@@ -133,7 +133,7 @@ typedef struct Emit {            /* one program */
 	int      nlaunch;
 } Emit;
 
-/* ---- planned.c: where the values of a specialized graph live ------------------------------------------------------- */
+/* ---- planned.c: where the values of a specialized graph live ------------------------------------------------- */
 
 typedef enum Home {
 	HOME_NONE,
@@ -217,8 +217,8 @@ typedef struct DynamicPlan {     /* shared by the plans of all samples */
 	struct Joinings *joins;  /* what joins.c did on the first sample; null: nothing is joined */
 	int         njoin;       /* looked at so far */
 } DynamicPlan;
-/* (x + q - 1) / q: for a number in a kernel's text that is no product of sizes.  With q = 1 a factor of numbers there and
- * in the call, as in (h + 3) * w. */
+/* (x + q - 1) / q: for a number in a kernel's text that is no product of sizes.  With q = 1: a factor of numbers there
+ * and in the call, as h + 3 is in (h + 3) * w. */
 int64_t plan_ceil(Plan *, int64_t x, int64_t q);
 /* A choice between forms that are right for all sizes: all samples make that of the first. */
 bool    plan_choice(Plan *, bool);
@@ -263,7 +263,7 @@ typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
 	ValueVec args;
 } CudaCall;
 
-/* ---- emit.c: texts of kernels ----------------------------------------------------------------------------------------- */
+/* ---- emit.c: texts of kernels -------------------------------------------------------------------------------- */
 
 typedef struct Captured { const char *prefix, *comment, *text, *name; bool epilogue; } Captured;
 typedef struct Capture {         /* texts of the kernels of one node, on one sample */

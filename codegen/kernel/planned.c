@@ -58,7 +58,7 @@ plan_list_is_read(const Value *list)
 	return list->node->block->graph && list->uses.n > 0;
 }
 
-/* ---- what samples agree on ------------------------------------------------------------------------------------------- */
+/* ---- what samples agree on ----------------------------------------------------------------------------------- */
 
 int64_t
 plan_ceil(Plan *p, int64_t x, int64_t q)

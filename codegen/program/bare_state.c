@@ -1,6 +1,6 @@
 /*
- * State without a runtime: what a model writes to of its own is memory of the instance, which NAME_reset fills with what
- * the model was built with.
+ * State without a runtime: attributes that a model writes to are memory of the instance, which NAME_reset fills with
+ * what the model was built with.
  *
  * A read of such an attribute becomes a constant over memory without data, one for each storage of the model: so all
  * reads of it are one buffer, and no pass or kernel takes what is in it now for what is in it later.

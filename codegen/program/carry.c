@@ -1,7 +1,7 @@
 /*
  * The runtime inside Kiln: its sources as a tar archive (POSIX ustar), the library built from them for this machine,
- * its operators for higher levels of the processor, and, for tcc, the parts of libgcc that the library needs.  All are linked into kiln by `ld -r -b binary`; see
- * build.ninja.
+ * its operators for higher levels of the processor, and, for tcc, the parts of libgcc that the library needs.  All are
+ * linked into kiln by `ld -r -b binary`; see build.ninja.
  */
 #include "program.h"
 

@@ -48,7 +48,8 @@ remark(Writer *w, const KernelArg *arg)
 	return text;
 }
 
-/* Where sizes are dynamic, each summand of an offset is a number of its own: it is a product of them, the sum is not. */
+/* Where sizes are dynamic, each summand of an offset is a number of its own: a summand is a product of sizes, their sum
+ * is not. */
 static const char *
 argument_address(Writer *w, const KernelArg *arg)
 {

@@ -61,7 +61,7 @@ typedef struct CodePlaces {       /* the places of a Code that its program has *
 const CodePlaces *emit_places(Emit *, const RtCode *);
 const PlaceList *emit_line(Emit *, const CodePlaces *, int line, int caller);  /* of the Code; -1: of any; null: none */
 
-/* ---- plan.c: makes a plan ------------------------------------------------------------------------------------------- */
+/* ---- plan.c: makes a plan ------------------------------------------------------------------------------------ */
 
 typedef enum PlanKind { PLAN_CPU, PLAN_GPU, PLAN_BARE } PlanKind;
 Plan   *plan_make(Cx *, Function *, const Specialization *, int first, PlanKind, struct DynamicPlan *);
@@ -115,7 +115,7 @@ typedef Vec(int) Archs;                                  /* 90: a cubin for sm_9
 Archs cuda_archs(Cx *, const char *list);                /* of --gpu; fails on what it does not know */
 char *cuda_compile(Cx *, const char *text, int arch, int64_t *n);     /* in the arena, with a zero behind it */
 
-/* ---- cgen.c: a program's text ---------------------------------------------------------------------------------------- */
+/* ---- cgen.c: a program's text -------------------------------------------------------------------------------- */
 
 typedef struct ProgramText {
 	char *c;                 /* the whole of the program's C, for cc */

@@ -326,7 +326,7 @@ expr_text(Builder *b, const Tree *t, ExprSource *source, void *arg)
 	return arena_text(b->cx->arena, &text);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------------------------------------------- */
 
 Value *
 expr_value(Builder *b, const Tree *t, ExprName *find, void *arg)

@@ -257,8 +257,8 @@ note_lacking(Builder *b, const char *name, const NamedValues *args, const Json *
 	return n;
 }
 
-/* In a program without writes a view was possible by strides that results of the export had, such as those of attention;
- * a reshape is the same by any. */
+/* A view that was exported may be possible only by the strides that PyTorch's kernels gave, such as attention's.  In a
+ * program without writes it becomes a reshape, which is possible by any strides and has the same values. */
 static void
 view_by_any_strides(Builder *b, const char **name, Op **op, NamedValues *args)
 {

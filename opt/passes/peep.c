@@ -81,7 +81,7 @@ is_none(Peep *p, Node *n)
 	return NULL;
 }
 
-/* detach_ of a copy of a constant, as torch.export has torch.tensor([1, 2]) in a model: nothing there requires a gradient */
+/* detach_ of a copy of a constant, which torch.export makes of torch.tensor([1, 2]): it requires no gradient anyway. */
 static Value *
 detached_already(Peep *p, Node *n)
 {

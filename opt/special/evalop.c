@@ -458,7 +458,8 @@ spec_gets_padding(Cx *cx, const Block *b)
 	static const Symbol from[] = { prim_SetAttr, prim_CallMethod, prim_CallFunction, aten_wait,
 					    prim_awaitable_wait };
 
-	return op_find(cx, aten__nested_tensor_from_mask->name, "")->met && has_any(b, from, (int)(sizeof from / sizeof *from));
+	return op_find(cx, aten__nested_tensor_from_mask->name, "")->met &&
+	       has_any(b, from, (int)(sizeof from / sizeof *from));
 }
 
 void

@@ -335,8 +335,8 @@ unconverted_list(Spec *s, Value *list, Range at)
 	return made->out[0];
 }
 
-/* v, input i of n, a pointwise operator, channels last: where another input lies so and a convolution has had it brought
- * to that already; else null. */
+/* v, input i of the pointwise operator n, as it was already converted to channels last for a convolution; null: it was
+ * not, or no other input of n is channels last. */
 static Value *
 converted_already(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 {

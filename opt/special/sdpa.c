@@ -3,8 +3,8 @@
  * queries.
  *
  *    mask of bool       ->  where(mask, 0, -inf)
- *    fewer key heads    ->  queries (.., Hk, Hq / Hk, L, E), keys and values (.., Hk, 1, S, E): heads that share keys are
- *                           a dim along which keys are broadcast, and nothing is repeated
+ *    fewer key heads    ->  queries (.., Hk, Hq / Hk, L, E), keys and values (.., Hk, 1, S, E): heads that share keys
+ *                           are a dim along which keys are broadcast, and nothing is repeated
  */
 #include "specialize.h"
 

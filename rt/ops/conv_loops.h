@@ -1,5 +1,6 @@
 /* rt/ops/conv_loops.h - the loops of conv.c for one element type T; N(name) is the function's name for it. MOVED: the
- * loops that only move elements exist already, for another type of this size; DIRECT: conv_direct.c has depthwise ones. */
+ * loops that only move elements exist already, for another type of this size; DIRECT: conv_direct.c has depthwise
+ * ones. */
 
 #ifndef MOVED
 
