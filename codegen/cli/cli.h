@@ -45,7 +45,6 @@ struct Cli {
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */
 int64_t cli_number(Cli *, const char *option, const char *text, int64_t least, int64_t most);
-void  say_time(const Cli *, const char *what, int64_t start);        /* --time: of what began then */
 
 /* ---- userop.c: --op, --op-schema, --op-body ------------------------------------------------------------------- */
 
@@ -91,6 +90,7 @@ RT_NORETURN void fail_runtime(Cli *, RtCx *);         /* another error of the ru
 
 /* ---- pipeline.c ------------------------------------------------------------------------------------------- */
 
+void say_time(const Cli *, const char *what, int64_t start);        /* --time: of what began then */
 void model_prepare(Cli *, Model *);                   /* fn->prepared and fn->code */
 /* Profiles on cli->inputs; at most `most` specializations, most frequent first; `optimize`: after the passes. */
 const char *model_profile(Cli *, Model *);            /* what its runs saw, as JSON; null when there is no input */

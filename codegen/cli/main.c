@@ -386,13 +386,6 @@ run(Cx *cx, void *arg)
 	job->status = job->command->run(job->cli);
 }
 
-void
-say_time(const Cli *cli, const char *what, int64_t start)
-{
-	if (cli->time)
-		fprintf(stderr, "%-18s %9.3f ms\n", what, (double)(rt_now() - start) / 1e6);
-}
-
 int
 main(int argc, char **argv)
 {

@@ -14,6 +14,13 @@
 
 typedef struct Signatures { Vec(Specialization *) at; } Signatures;
 
+void
+say_time(const Cli *cli, const char *what, int64_t start)
+{
+	if (cli->time)
+		fprintf(stderr, "%-18s %9.3f ms\n", what, (double)(rt_now() - start) / 1e6);
+}
+
 static void
 warn(const char *fmt, ...)
 {
