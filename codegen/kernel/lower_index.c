@@ -8,6 +8,8 @@
 #include "row.h"
 #include "lower.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 /* Where a region's first element lies, in elements: the sum of at * stride. */
@@ -306,6 +308,25 @@ row_repeat(Row *r)
 
 /* ---- fills ----------------------------------------------------------------------------------------------------- */
 
+/* Can the dtype hold the number?  Where it cannot, the runtime's kernel raises.  Of int64 only numbers for which a double
+ * is exact. */
+static bool
+holds(int dtype, double x)
+{
+	const double bits = 8 * (double)rt_dtypes[dtype].bytes;
+
+	switch (dtype) {
+	case RT_b8:
+	case RT_f64:  return true;
+	case RT_f32:  return x - x != 0 || fabs(x) <= FLT_MAX;
+	case RT_bf16: return x - x != 0 || fabs(x) <= 0x1.fep127;
+	case RT_f16:  return x - x != 0 || fabs(x) <= 65504;
+	case RT_u8:   return x >= 0 && x <= UINT8_MAX;
+	case RT_i64:  return fabs(x) < 9e15;
+	default:      return x >= -exp2(bits - 1) && x <= exp2(bits - 1) - 1;
+	}
+}
+
 /* All of a dense result. */
 static bool
 fill(Row *r, double x)
@@ -315,7 +336,7 @@ fill(Row *r, double x)
 	const Region g = { .ndim = 1, .dims = { rt_numel(y) }, .to = { 1 } };
 	Kernel *k;
 
-	if (!element_type((RtDtype)y->dtype) || (!floating && (x > 9e15 || x < -9e15 || x != x)))
+	if (!element_type((RtDtype)y->dtype) || !holds(y->dtype, x))
 		return false;
 	if (!rt_numel(y))
 		return true;

@@ -40,6 +40,7 @@ def pools() -> Tensor:
             if width + 2 * p >= d * (k - 1) + 1:
                 y, at = torch.max_pool2d_with_indices(x, [k, k], [s, s], [p, p], [d, d])
                 assert torch.equal(y, torch.max_pool2d(x.double(), [k, k], [s, s], [p, p], [d, d]).float())
+                assert torch.equal(y, torch.max_pool2d(x, [k, k], [s, s], [p, p], [d, d]))
                 assert torch.equal(y, torch.gather(x.flatten(2), 2, at.flatten(2)).reshape(y.size()))
                 out.append(y.flatten())
                 y = torch.avg_pool2d(x, [k, k], [s, s], [p, p])
