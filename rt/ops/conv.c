@@ -180,12 +180,12 @@ product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, 
 	return status;
 }
 
-/* Without columns: not where rows are so short that much of a vector would be lost. */
+/* Without columns: depthwise ones, and others but where rows are so short that much of a vector would be lost. */
 static bool
 is_direct(const Conv *g)
 {
 #ifdef WIDE
-	return !is_pointwise(g) && (g->out[2] >= DIRECT_WIDTH || (g->cin == g->groups && g->groups > 1));
+	return (g->cin == g->groups && g->groups > 1) || (!is_pointwise(g) && g->out[2] >= DIRECT_WIDTH);
 #else
 	(void)g;
 	return false;
@@ -203,8 +203,11 @@ convolve(RtCx *cx, const Conv *g, RtDtype ct, Pass what, void *x, void *w, void 
 
 	if (depth == 0 || g->n * g->cout * g->out_plane == 0)
 		return RT_OK;
-	if (what == FORWARD && ct == RT_f32 && is_direct(g))
-		return conv_direct(cx, g, x, w, y);
+	if (what == FORWARD && ct == RT_f32 && is_direct(g)) {
+		status = conv_direct(cx, g, x, w, y);
+		rt_scratch_reset(cx, mark);
+		return status;
+	}
 	if (g->cin == g->groups && g->groups > 1 && what == FORWARD) {
 		Depthwise a = { g, x, w, y };
 

@@ -31,14 +31,16 @@ draw_words(RtGenerator *g, uint32_t *to, int64_t n)
 	enum { STATE = sizeof g->state / sizeof *g->state };
 
 	while (n > 0) {
-		const uint32_t *s = g->state + g->at;
-		int64_t some = STATE - g->at;
+		const uint32_t *s;
+		int64_t some;
 
-		if (g->shared || some <= 0) {            /* another thread may draw, too; or none are left */
+		if (g->shared || g->at >= STATE) {       /* another thread may draw, too; or none are left */
 			*to++ = rt_random32(g);
 			n--;
 			continue;
 		}
+		s = g->state + g->at;
+		some = STATE - g->at;
 		some = some < n ? some : n;
 		for (int64_t i = 0; i < some; i++) {
 			uint32_t y = s[i];

@@ -26,6 +26,10 @@ def convolutions() -> Tensor:
                     if width + 2 * p >= 2 * d + 1 and 7 + 2 * p >= 2 * d + 1:
                         y = torch.conv2d(x, w, None, [s, s], [p, p], [d, d], groups)
                         out.append(near("conv2d", y, by_columns(x, w, [s, s], [p, p], [d, d], groups).float(), 2e-6))
+    for outs in [6, 12]:                                 # of one place, by channels
+        x = torch.randn([2, 6, 3, 17])
+        w = torch.randn([outs, 1, 1, 1])
+        out.append(near("conv2d", torch.conv2d(x, w, None, [1, 1], [0, 0], [1, 1], 6), by_columns(x, w, [1, 1], [0, 0], [1, 1], 6).float(), 2e-6))
     x = torch.randn([1, 4, 3, 6, 20])
     w = torch.randn([4, 1, 3, 3, 3])
     y = torch.conv3d(x, w, None, [1, 1, 1], [1, 1, 1], [1, 1, 1], 4)
