@@ -308,8 +308,8 @@ row_repeat(Row *r)
 
 /* ---- fills ----------------------------------------------------------------------------------------------------- */
 
-/* Can the dtype hold the number?  Where it cannot, the runtime's kernel raises.  Of int64 only numbers for which a double
- * is exact. */
+/* Can the dtype hold the number?  Where it cannot, the runtime's kernel raises.  Of int64 only numbers for which a
+ * double is exact. */
 static bool
 holds(int dtype, double x)
 {

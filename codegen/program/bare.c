@@ -367,7 +367,7 @@ check_lacks(Bare *b, const char *model)
 {
 	if (b->nlacking)
 		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there are only kernels, "
-			   "and these steps are none:%s%s", model, b->lacks.at,
+			   "and these steps are not:%s%s", model, b->lacks.at,
 			   b->nlacking > NAMED_MOST ? "\n  ..." : "");
 	if (!b->door->typed.n)
 		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) a function takes tensors "

@@ -6,7 +6,7 @@
  *
  * And instance norms by their own moments of what lies channels last: group norms, which keep the layout.
  *
- *    y = instance_norm(x, weight, bias, None, None, True, _, eps)   ->   y = group_norm(x, x.size(1), weight, bias, eps)
+ *    y = instance_norm(x, weight, bias, None, None, True, _, eps)  ->  y = group_norm(x, x.size(1), weight, bias, eps)
  *
  * Of what a convolution over one dim gave, before its squeeze (convforms.c).
  */

@@ -1,7 +1,8 @@
 /* rt/ops/vlanes.h - convolutions of generated kernels that give few channels: a quarter of a vector's lanes at most
  *
  * In panels most lanes would have no channel to compute.  Here lanes are channels of the input: each channel of each
- * pixel of the result has a vector of sums, which are added up at the end.  Activations are NHWC, at least a vector of channels; weights [oc][tap][ic].
+ * pixel of the result has a vector of sums, which are added up at the end.  Activations are NHWC, at least a vector of
+ * channels; weights [oc][tap][ic].
  */
 #ifndef RT_OPS_VLANES_H
 #define RT_OPS_VLANES_H

@@ -1,6 +1,6 @@
-/* rt/ops/vrow.h - what loops over rows of floats share: extremes, numbers and keys of scans and of topk
+/* rt/ops/vrow.h - what loops over rows of floats share: lanes, and sums and keys of scans and of topk
  *
- * Included after vmath.h and vconv.h by emitted C.  An extreme propagates NaN.  Without vectors (tcc) the same loops
+ * Included after vmath.h and vconv.h by emitted C.  Without vectors (tcc) the same loops
  * run over single floats.
  */
 #ifndef RT_OPS_VROW_H
@@ -11,12 +11,8 @@
 #if VC_FLOATS > 1
 typedef int32_t VrI __attribute__((vector_size(VF * 4)));
 #define VR_LANE(v, i) ((v)[i])
-#define VR_PICK(mask, a, b) ((VcV)(((mask) & (VrI)(a)) | (~(mask) & (VrI)(b))))
-#define VR_GREATER(x, m) VR_PICK(((x) > (m)) | ((x) != (x)), x, m)
 #else
 #define VR_LANE(v, i) (v)
-#define VR_PICK(mask, a, b) ((mask) ? (a) : (b))
-#define VR_GREATER(x, m) ((x) > (m) || (x) != (x) ? (x) : (m))
 #endif
 
 /* log(exp(s) + exp(x)), of numbers held in double */
