@@ -10,6 +10,7 @@
 #define FRONTEND_H
 
 #include "../ir/ir.h"
+#include "../rt/host.h"
 
 /* ---- zip.c: archives by libzip ---------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * Reading is driven by the declared types: a value of type T is read from key `k`, its parts from `k.0`, `k.name`.
  * Every array that is read is marked, so that a key that names no place is found.  Writing is driven by the value.
  */
-#include "rt.h"
+#include "host.h"
 #include "base.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* rt/beside.c - weights in a file beside the program, mapped at its start: linked into programs that have one
  */
 #include "base.h"
-#include "rt.h"
+#include "program.h"
 
 #include <errno.h>
 #include <fcntl.h>

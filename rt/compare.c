@@ -6,7 +6,7 @@
  * NaN equals NaN.  The first difference is named as its key in an .npz would be.  What was printed is compared word by
  * word.
  */
-#include "rt.h"
+#include "host.h"
 #include "base.h"
 
 #include <math.h>

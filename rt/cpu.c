@@ -3,7 +3,7 @@
  * It is asked before anything of that code runs, so this file, and all that runs before, is compiled for the least
  * processor of its kind.
  */
-#include "rt.h"
+#include "program.h"
 
 #include <stdio.h>
 #include <string.h>

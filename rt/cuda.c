@@ -7,7 +7,7 @@
  * kernel stores there is on the host, too, when the launch returns.  So whatever a box shows is true, and what the host
  * may have written is simply sent again.  Everything happens on one stream, in order; only copies to the host wait.
  */
-#include "rt.h"
+#include "program.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Scratch is a stack of blocks; rt_scratch_mark and rt_scratch_reset bracket a kernel, so that what it took, and the
  * tensors it handed to rt_temp, go when it returns, whichever way.  Blocks stay for the next kernel.
  */
-#include "rt.h"
+#include "program.h"
 #include "base.h"
 
 #include <stdlib.h>

@@ -10,6 +10,7 @@
  */
 #include "base.h"
 #include "door.h"
+#include "host.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef RT_DOOR_H
 #define RT_DOOR_H
 
-#include "rt.h"
+#include "program.h"
 
 /* DLPack's tensor: the same in all its versions. */
 typedef struct RtDlType { uint8_t code, bits; uint16_t lanes; } RtDlType;

@@ -4,7 +4,7 @@
  * They are written as arrays called like the arguments and parameters; an undefined one has none.  Gradients of the
  * result that are given from outside are arguments called grad.out, grad.out.0 ...
  */
-#include "rt.h"
+#include "host.h"
 #include "base.h"
 
 IValue

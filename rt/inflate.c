@@ -4,7 +4,7 @@
  * code lengths.  The output's size is known beforehand: a stream that gives more or less is damaged.  Bits past the end
  * of the input read as zeros and are noticed.
  */
-#include "rt.h"
+#include "host.h"
 
 #include <string.h>
 

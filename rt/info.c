@@ -2,7 +2,7 @@
  *
  * Both print the tables that the program carries; the bytes of code are the caller's to know.
  */
-#include "rt.h"
+#include "program.h"
 #include "base.h"
 
 void

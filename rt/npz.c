@@ -4,7 +4,7 @@
  * against the file before use; what is inflated is bounded by what deflate can give.  The writer stores, aligns data to
  * 64 bytes, writes no time, and renames a finished file into place.
  */
-#include "rt.h"
+#include "host.h"
 #include "base.h"
 
 #include <errno.h>

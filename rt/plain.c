@@ -3,7 +3,7 @@
  * There is no other code: an input that none of the functions was built for is EXIT_MISS.  What the model keeps stays
  * from call to call.
  */
-#include "rt.h"
+#include "host.h"
 #include "base.h"
 #include "plain.h"
 

@@ -5,7 +5,7 @@
  * A box over planned memory borrows it: it is for the arguments of one step.  What outlives the call (results, parts of
  * containers, registers at a bailout) is boxed by a copy or lies in memory of its own from the start.
  */
-#include "rt.h"
+#include "program.h"
 
 #include <stdio.h>
 #include <stdlib.h>

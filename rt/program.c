@@ -6,7 +6,7 @@
  * Tensors lie over the linked weights and are never copied; the instance's image, if there is one, is built the same
  * way and copied deeply for every fresh instance, since methods write to it.
  */
-#include "rt.h"
+#include "program.h"
 
 #include <pthread.h>
 #include <stdlib.h>

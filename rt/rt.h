@@ -3,7 +3,8 @@
  * Ownership in one sentence: a function borrows its arguments and returns a new reference; what it fails to
  * return (a null pointer, a non-zero status) has left its error in the RtCx.
  *
- * The only header of rt that emitted C and the operators need; it includes no system header that tcc lacks.
+ * All that operators need, and what kiln.h shows to those who write their own.  It includes no system header that tcc
+ * lacks.
  */
 #ifndef RT_H
 #define RT_H
@@ -369,6 +370,9 @@ double    rt_load_f64(RtDtype, const void *);       /* one element, as a number;
 int64_t   rt_load_i64(RtDtype, const void *);
 IValue    rt_item(RtCx *, const RtTensor *);        /* the value of a 1-element tensor as int, float, bool or complex */
 
+/* program.c: fills an RT_PACKED storage; once, whoever asks first */
+void rt_unpack(RtCx *, RtStorage *);
+
 /* ---- bits.c: conjugate and negative views ------------------------------------------------------------- */
 
 bool rt_has_bits(IValue);                             /* a tensor with RT_BITS, or a list with such a tensor in it */
@@ -586,6 +590,9 @@ IValue   rt_future_take(RtFuture *);                    /* frees a dead future, 
 void rt_drain(RtCx *);                                  /* ends the tasks that nobody waited for */
 int64_t rt_now(void);                                   /* nanoseconds, monotonic */
 
+void *rt_thread_scratch(int64_t bytes);                /* of the calling thread, for a kernel; kept; null: no memory */
+void rt_thread_end(void);                             /* gives it back; threads of the pool do so themselves */
+
 /* ---- interp.c: Code and its interpreter -------------------------------------------------------------------- */
 
 typedef enum RtOpcode {
@@ -688,357 +695,15 @@ void rt_visit(RtCx *, const RtCode *, uint32_t line);          /* the error in c
  * Results are left in reg[0 .. nresult). */
 int rt_resume(RtCx *, const RtCode *, int pc, IValue *reg);
 
-/* ---- trace.c: what ran when; compare.c: are two results the same? ----------------------------------------- */
+/* ---- trace.c: what ran when --------------------------------------------------------------------------------------- */
 
-int  rt_trace_start(RtCx *);
 void rt_trace_add(RtCx *, const char *name, int64_t begin, int64_t end);    /* nanoseconds; name is kept by reference */
-int  rt_trace_write(RtCx *, const char *path);             /* Chrome's format; ends the trace */
-/* Structure, dtypes and shapes equal, numbers within the tolerance of their dtype (design.md 5)?  Else `why` says where
- * the first difference is. */
-void rt_tolerance(RtDtype, double *relative, double *absolute);   /* of a test of numbers */
-bool rt_close(RtCx *, const char *name, IValue got, IValue want, struct Buf *why);
-/* The same of what was printed: blanks do not count, and floating numbers are compared as they are printed, to four
- * digits. */
-bool rt_close_text(const char *got, const char *want, struct Buf *why);
-
-/* ---- program.c: what an emitted program is made of --------------------------------------------------------- */
-
-/* A constant, flattened: a container is followed by its parts (dict: key, value, ...; object: its slots). */
-typedef struct RtConst {
-	uint8_t tag;             /* an RtTag, or RT_AGAIN */
-	uint8_t dtype, rank, flags;   /* tensors */
-	int32_t n;               /* parts that follow; bytes of a string; tensor: index of its storage */
-	union {
-		int64_t i;       /* int, bool, device; tensor: offset in elements; RT_AGAIN: index of the row meant */
-		double  f;       /* float; complex: re, a row with im follows */
-	} u;
-	const void *p;           /* string: text; tensor: dims then strides; else its RtType */
-} RtConst;
-enum { RT_AGAIN = 255 };
-
-/* A part of weights that a program has only in its kernels' form, [panel][tap][k][column] at `at`: n columns, in panels
- * of `width`, the last one of `last`; element (column, k, tap) of the original is to + column * sn + k * sk + tap / kw
- * * sr + tap % kw * ss. */
-typedef struct RtPacking {
-	int64_t at, to;
-	int32_t n, k, taps, kw, width, last;
-	int32_t sn, sk, sr, ss;
-} RtPacking;
-typedef struct RtSpan {                  /* a storage in the weights */
-	int64_t offset, bytes;           /* packed: how many parts, and not its offset */
-	const RtPacking *packing;        /* null: as it is */
-} RtSpan;
-void rt_unpack(RtCx *, RtStorage *);     /* fills an RT_PACKED storage; once, whoever asks first */
-
-/* Weights in a form larger than a program should be: made when it is opened, from panels `from` to `to`, in bytes. */
-typedef struct RtMaking {
-	int64_t from, to;
-	int64_t alone;                   /* so many bytes at `from` are read for this alone; or 0 */
-	int32_t n, k, panels;            /* columns, rows */
-} RtMaking;
-/* panels [begin, end) */
-typedef void RtMake(const RtMaking *, const float *from, float *to, int64_t begin, int64_t end);
-
-typedef struct RtParam {                 /* an argument of the model */
-	const char   *name;
-	const RtType *type;
-	bool          has_default;
-	IValue        deflt;
-	int           value;     /* of a program: 1 + the index of the default in cx->value; 0: deflt */
-} RtParam;
-
-typedef struct RtGradients RtGradients;
-typedef struct RtMethod {
-	const char    *name;     /* forward */
-	const RtCode  *code;
-	const RtParam *param;    /* nparam, without self */
-	int            nparam;
-	const RtType  *result;
-	bool           takes_self;    /* argument 0 of the code is the instance */
-	const struct RtGradients *gradients;   /* made with --grad (gradient.c), or null */
-	const RtCode  *reference;              /* of the graph as it was read: --selfcheck-code; or null */
-} RtMethod;
-
-typedef struct RtSpecialization {    /* for --info; chosen by the code's plan */
-	const char *method, *kind;   /* exact, dynamic */
-	const char *signature;       /* x: Float(1, 3, 224, 224), ... */
-	int kernels, runtime_calls, guards;
-	int64_t arena_bytes, arena_least;        /* least: what is alive at one step, the largest sum */
-	const char *symbols;         /* ranges of dynamic sizes, "s0 from 2 to 113, ..."; null: there are none */
-	const char *arena_at;        /* the arena grows with them: arena_bytes is for these, "s0 = 7, ..."; else null */
-} RtSpecialization;
-
-typedef struct RtWeightForm { const char *name; int64_t bytes; } RtWeightForm;
-
-/* cuda.c, linked into programs with code for the GPU only */
-typedef struct RtCudaImage { int arch; int64_t offset; } RtCudaImage;   /* 90: machine code; -90: PTX; in the weights */
-typedef struct RtCudaProgram {
-	const RtCudaImage *image;
-	const char *const *kernel;       /* names */
-	int nimage, nkernel;
-	int  (*start)(RtCx *, const struct RtProgram *);
-	void (*stop)(RtCx *);
-} RtCudaProgram;
-
-/* What the contexts share that have loaded a program, under one lock: all of a program that is written. */
-typedef struct RtShared {
-	int   loads;                     /* how many there are */
-	char *made, *moved;              /* weights made at the first load, and moved by rt_warm; or null */
-} RtShared;
-
-/* Code of a program for processors that have what it needs (needs.h). */
-typedef struct RtLevel {
-	const char *name, *needs;        /* name: what --cpu said */
-	const void *kernels;             /* of a program with several levels: its struct Kernels; or null */
-	RtMake *make;                    /* likewise RtProgram.make */
-} RtLevel;
-
-struct RtWeightsFrom;
-typedef struct RtProgram {
-	const char *name, *provenance;   /* provenance: lines of key: value */
-	const RtLevel *const *levels;    /* the one that needs most first; null behind the last */
-	const RtLevel *level;            /* the one that runs here, once it was chosen (rt_cpu_choose); or null */
-	const RtMethod *method;
-	/* all constants of all codes, nvalue at the top level, then the instance's image */
-	const RtConst *constant;
-	const RtSpan *storage;
-	RtShared *shared;
-	const RtSpecialization *specialization;
-	const RtWeightForm *form;        /* of which the weights' bytes are; the last has no name */
-	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
-	const char *weights_file;
-	/* rt_beside, which maps it, or null */
-	int  (*beside)(RtCx *, struct RtProgram *, const struct RtWeightsFrom *);
-	void (*unmap)(struct RtProgram *);       /* rt_beside_end, or null */
-	bool weights_lent;               /* they are the caller's memory: no page of it is given back to the system */
-	uint64_t weights_hash, weights_sample;   /* of the file: hash_bytes of all, rt_weights_sample */
-	/* of the first so many bytes products of few rows read more than caches hold; or 0 */
-	int64_t streamed;
-	/* makes what is made of them, when the first context loads the program; or null */
-	int  (*open)(RtCx *);
-	int  (*warm)(RtCx *);            /* moves them, once; null: they stay as they are */
-	void (*cool)(const struct RtProgram *);          /* gives that memory back */
-	const char *forms;               /* --forms: made, fast, small */
-	int64_t weights_bytes, made_bytes, alone_bytes;  /* alone: of the weights, read only to make others */
-	const RtMaking *making;          /* nmaking */
-	RtMake *make;
-	int nmaking;
-	int nmethod, nconstant, nvalue, nstorage, nspecialization;
-	const char *launches;            /* of kiln build --bench-code: a JSON object for each, with commas; or null */
-	const RtCudaProgram *cuda;       /* null: for the cpu only */
-	bool has_instance;               /* one more value: the model's object with all that methods may write */
-	uint64_t seed;
-	bool seeded;
-	uint8_t torch;                   /* an RtTorch */
-	bool no_grad;                    /* torch.is_grad_enabled() is False when a call begins */
-	int threads;                     /* unless --threads says otherwise; 0: one, -1: one per core */
-} RtProgram;
-
-/* cx->value and cx->instance; the first one makes weights, on its threads.  Any thread; after an error nothing is
- * loaded. */
-int  rt_program_load(RtCx *, const RtProgram *);
-int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
-int  rt_program_again(RtCx *);                /* constants, too, which calls may have written to; or as it was */
-/* plan, or interpreter; args without self */
-int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);
-void rt_program_free(RtCx *);
-IValue rt_default(const RtCx *, const RtParam *);     /* borrowed */
-int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
 
 /* ---- cpu.c: does this processor have what code needs? ------------------------------------------------------------ */
 
 /* All of these words of needs.h?  lacks: those that it has not, each behind a space; n 0: they are not asked for. */
 bool rt_cpu_runs(const char *needs, char *lacks, size_t n);
-/* Sets the first level that runs here.  Null; or, in text, why the program does not. */
-const char *rt_cpu_choose(RtProgram *, char *text, size_t n);
 extern const char rt_ops_needs[];        /* ops/level.c: these words of the operators and what they call */
-
-/* ---- beside.c: weights in a file of their own -------------------------------------------------------------------- */
-
-typedef struct RtWeightsHead {           /* the file begins with it */
-	char     magic[8];
-	int64_t  bytes;                  /* behind it */
-	uint64_t hash;                   /* of these */
-	char     zeros[40];
-} RtWeightsHead;
-RtWeightsHead rt_weights_head(int64_t bytes, uint64_t hash);
-uint64_t rt_weights_sample(const char *at, int64_t bytes);   /* a hash of some of them: of no more than 64 KB */
-typedef struct RtWeightsFrom {
-	const char *path;                /* null: beside the program */
-	const void *memory;              /* what the file has, at an address that 64 divides; or null */
-	int64_t bytes;
-	bool all;                        /* every byte is looked at */
-} RtWeightsFrom;
-/* Maps the file and sets p->weights.  What is not the file that was built with the program is an error: its length,
- * head and sample are looked at. */
-int  rt_beside(RtCx *, RtProgram *p, const RtWeightsFrom *);
-void rt_beside_end(RtProgram *);
-
-/* ---- warm.c --------------------------------------------------------------------------------------------------- */
-
-int  rt_make_weights(RtCx *);    /* what specialized code wants made: RtProgram.open; on the context's threads */
-int  rt_warm(RtCx *);            /* weights that are streamed go to pages of 2 MB; once */
-void rt_cool(const RtProgram *);
-
-/* What kernels have for special operands, when it is linked: ops/parts.c has all; a program defines its own. */
-typedef struct RtTiles RtTiles;
-typedef struct RtQuantized RtQuantized;
-extern const RtTiles *const rt_tiles[];              /* of products, widest first; null behind the last */
-extern const RtQuantized *const rt_quantized;        /* null: there are no quantized tensors */
-extern const RtTiles rt_tiles_64, rt_tiles_32, rt_tiles_16;       /* vectors of so many bytes; the larger two: x86 */
-extern const RtQuantized rt_quantized_all;
-
-/* ---- plan.c: what specialized code stands on ----------------------------------------------------------------- */
-
-/* A specialization works on the frame's registers (arguments at first, results at the end), on values v of its own, and
- * on one arena.  Tensors that it planned are pointers; where a value is wanted they are boxed by these. */
-/* strides of dims of 1 do not count */
-bool   rt_is_tensor_of(IValue, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);
-/* dims[i] <= -2 is a symbol: size[-2 - dims[i]], bound to the first size met when it is 0; never to 0 or 1. */
-bool   rt_is_tensor_sized(IValue, RtDtype, int ndim, const int64_t *dims, int64_t *size);
-bool   rt_is_text(IValue, const char *, int64_t n);
-/* tensors of args, inside containers too */
-bool   rt_none_overlap(const IValue *written, int n, const IValue *args, int narg);
-char  *rt_arena(RtCx *, int64_t bytes);                 /* the thread's arena, at least so large; null: error */
-/* over planned memory: must not outlive it; geometry: dims, strides */
-IValue rt_box_borrow(RtCx *, RtDtype, int ndim, const int64_t *geometry, void *data);
-/* offset in elements from base's first */
-IValue rt_box_view(RtCx *, IValue base, RtDtype, int ndim, const int64_t *geometry, int64_t offset);
-IValue rt_box_new(RtCx *, RtDtype, int ndim, const int64_t *geometry);
-/* owns a copy of span bytes from data on */
-IValue rt_box_copy(RtCx *, RtDtype, int ndim, const int64_t *geometry, const void *data, int64_t span);
-/* A generated kernel, by rt_parallel; name: for --trace. */
-void   rt_launch(RtCx *, const char *name, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg);
-/* Runs a kernel and releases its inputs; errors get the place. */
-int    rt_step(RtCx *, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_using(RtCx *, uint32_t use, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-		     uint32_t line);
-int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-		    uint32_t line);
-int    rt_step_method(RtCx *, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-		      uint32_t line);
-int    rt_step_store(RtCx *, const RtCode *body, const int *from, int nfrom, int nresult, uint32_t use, RtKernel *,
-	IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-/* The same form for what the interpreter has instructions for; `what` is 0 where there is nothing to say. */
-int    rt_step_unpack(RtCx *, bool list, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_index(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_dict(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-/* begin << 16 | end */
-int    rt_step_slice(RtCx *, int range, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_isinstance(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-			  uint32_t line);
-int    rt_step_get(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_set(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_cast(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_raise(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_wait(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_object(RtCx *, RtClass *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_await(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-		     uint32_t line);
-int    rt_step_fork(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-		    uint32_t line);
-/* A with-scope that is open: the object's __exit__, and the object (borrowed). */
-typedef struct RtWith { const RtCode *exit; IValue object; } RtWith;
-int    rt_step_exit(RtCx *, const RtWith *, const RtCode *, uint32_t line);
-/* an error leaves n scopes, innermost first; one of an __exit__ takes its place */
-void   rt_exit_all(RtCx *, const RtWith *, int n);
-IValue rt_list_of(RtCx *, const RtType *elem, const IValue *v, int n);         /* takes the values; None: no memory */
-IValue rt_tuple_of(RtCx *, const RtType *named, const IValue *v, int n);
-void   rt_move(void *to, const void *from, int64_t bytes);
-/* adds the place to the error's trace; returns the status */
-int    rt_step_failed(RtCx *, const RtCode *, uint32_t line);
-/* A guard failed: fills the registers with these values (taken), drops v, and goes on in the generic code. */
-int    rt_bail(RtCx *, const RtCode *, int pc, IValue *reg, const int *regs, const IValue *live, int n, IValue *v,
-	       int nv, const char *why, uint32_t line);
-/* No specialization fits these arguments: the generic code from its start, or an error under --strict. */
-int    rt_miss(RtCx *, const RtCode *, IValue *reg);
-void   rt_plan_taken(RtCx *, const RtCode *, const char *kind, int index);       /* for --guards */
-void  *rt_thread_scratch(int64_t bytes);                /* of the calling thread, for a kernel; kept; null: no memory */
-void   rt_thread_end(void);                             /* gives it back; threads of the pool do so themselves */
-void   rt_values_drop(IValue *v, int n);
-void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* results (taken) into the first registers */
-
-/* ---- sizes.c: dynamic specializations ---------------------------------------------------------------------------- */
-
-/* c * s[atom[0]] * ... s[atom[n - 1]] + d; n < 0: s[atom[0]] itself, defined where it is first seen */
-typedef struct RtSizeExpr {
-	int64_t c, d;
-	int16_t n, atom[4];
-} RtSizeExpr;
-typedef struct RtSizeBuffer { RtSizeExpr bytes; int first, last; } RtSizeBuffer;   /* alive between these steps */
-typedef struct RtSizeCount { RtSizeExpr x; int64_t q; } RtSizeCount;     /* ceil(x / q): tiles, panels */
-typedef enum RtSizeTieKind { RT_TIE_CEIL, RT_TIE_REST } RtSizeTieKind;
-/* ceil(x / q), or x mod q, is y: all samples have it, so formulas may rest on it. */
-typedef struct RtSizeTie {
-	RtSizeTieKind kind;
-	RtSizeExpr x;
-	int64_t q;
-	RtSizeExpr y;
-} RtSizeTie;
-typedef struct RtSizes {
-	const RtCode *code;        /* the operators on tensors without data; RT_DO_PROFILE where numbers are compared */
-	const RtSizeExpr *expr;
-	const uint16_t *number;    /* (nnumber) in the order in which they show: index of what it has to be */
-	const RtSizeBuffer *buffer;
-	const RtSizeCount *count;        /* (ncount) the s behind the atoms; x may have earlier ones */
-	const RtSizeTie *tie;            /* (ntie) asked once all s are known */
-	const int64_t (*range)[2];       /* (nsymbol) least, most */
-	int nnumber, nsymbol, natom, nbuffer, ncount, ntie;
-} RtSizes;
-/* index of a RT_DO_PROFILE: the next instruction is run on data, numbers in tensors */
-enum { RT_SIZES_RUN = 0x7fffffff };
-typedef struct RtKnownSizes RtKnownSizes;
-/* The numbers s[0 .. natom + ncount), places of buffers behind them, and the arena's bytes behind those; the symbols
- * are the first. Null: these symbols do not fit, or an error. */
-const int64_t *rt_sizes(RtCx *, const RtSizes *, const IValue *reg, const int64_t *symbol);
-void  rt_sizes_free(RtCx *);
-static inline double rt_double_of(int64_t bits) { union { int64_t i; double f; } u = { bits }; return u.f; }
-/* A value as numbers: dtype, sizes, strides, whose storage it shares; those of a container in order.  fixed: no size,
- * the same for all symbols. */
-typedef enum RtSeenKind { RT_SEEN_INT, RT_SEEN_DIM, RT_SEEN_FIXED } RtSeenKind;
-typedef struct RtSeenStorage {
-	RtStorage *storage;              /* of the i-th tensor */
-	int before;                      /* the tensor before it in the same bucket, + 1; 0: none */
-	int newest;                      /* the last tensor of the i-th bucket, + 1 */
-} RtSeenStorage;
-typedef struct RtSeen {
-	void (*put)(struct RtSeen *, int64_t, RtSeenKind);
-	RtSeenStorage *at;               /* (n) of the tensors so far */
-	int n, cap;                      /* cap: a power of two */
-} RtSeen;
-/* tensors like these, without data, in containers like these; cx->meta is set */
-IValue rt_without_data(RtCx *, IValue);
-void  rt_see(RtSeen *, IValue);
-void  rt_seen_back(RtSeen *, int n);     /* what was seen behind the first n tensors is forgotten */
-void  rt_seen_free(RtSeen *);
-
-/* ---- cuda.c: the device ----------------------------------------------------------------------------------------- */
-
-typedef struct RtCudaPlace { int64_t bytes, offset; } RtCudaPlace;   /* a buffer; offset in the arena, -1: elsewhere */
-typedef struct RtMirror {                /* a buffer of a specialization, here and there */
-	char    *host;                   /* its first byte; null: not known yet */
-	uint64_t device;
-	int64_t  bytes;
-	bool     in_arena, own, here, there;   /* own: the device memory; here, there: that copy is up to date */
-} RtMirror;
-typedef enum RtCudaUse { RT_CUDA_READ, RT_CUDA_FILL, RT_CUDA_WRITE } RtCudaUse;   /* FILL: all of a new buffer */
-typedef struct RtCudaArg {
-	RtMirror *m;                     /* null: a number */
-	char    *host;                   /* of the buffer's first byte now */
-	int64_t  at;                     /* of the element meant, in bytes */
-	double   number;
-	RtCudaUse use;
-} RtCudaArg;
-
-int   rt_cuda_start(RtCx *, const RtProgram *);           /* driver, device, module, weights; cx->cuda */
-void  rt_cuda_stop(RtCx *);
-int   rt_cuda_begin(RtCx *, RtMirror *, const RtCudaPlace *, int n, char *arena, int64_t bytes);   /* n + 1 mirrors */
-void  rt_cuda_end(RtCx *, RtMirror *, int n);
-int   rt_cuda_launch(RtCx *, int kernel, int64_t gx, int64_t gy, int64_t gz, const RtCudaArg *, int n);
-char *rt_cuda_home(RtCx *, RtMirror *);                   /* of the arena: the host's copy, up to date; errors in cx */
-void  rt_cuda_stale(RtMirror *, int n);                   /* the host may have written to these */
-int   rt_cuda_move(RtCx *, RtMirror *to, char *to_host, int64_t to_at, RtMirror *from, char *from_host, int64_t from_at,
-		   int64_t bytes);
 
 /* ---- print.c: as PyTorch prints ------------------------------------------------------------------------ */
 
@@ -1047,57 +712,14 @@ void rt_format_double(struct Buf *, double);             /* 1., 0.10000000000000
 void rt_format_value(struct Buf *, IValue, int depth);   /* print(), str(), format(); depth 0 at the top */
 void rt_format_tensor(struct Buf *, const RtTensor *);   /* ATen's stream form, with [ CPUFloatType{2} ] */
 
-/* ---- npz.c: inputs and outputs --------------------------------------------------------------------------- */
+/* ---- ops/parts.c ----------------------------------------------------------------------------------------------- */
 
-typedef struct RtArray {            /* one member */
-	char    *key;
-	RtDtype  dtype;             /* RT_NDTYPE: text, in `text` */
-	RtTensor *tensor;
-	RtStr   *text;              /* a 0-d unicode array */
-} RtArray;
-typedef struct RtArrays { RtArray *at; int n, cap; } RtArrays;   /* in order of the file */
-
-int  rt_npz_read(RtCx *, const char *path, RtArrays *); /* stored and deflated; bounded by the file's size times 1100 */
-/* the same from memory; name: for messages */
-int  rt_npz_parse(RtCx *, const char *name, const void *bytes, int64_t n, RtArrays *);
-int  rt_npz_write(RtCx *, const char *path, const RtArrays *);   /* by rename: whole or not at all */
-void rt_arrays_free(RtArrays *);
-int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor or number or string; borrowed */
-int  rt_arrays_put(RtCx *, RtArrays *, const char *key, RtTensor *, RtStr *);      /* one, taken, also on failure */
-RtArray *rt_arrays_find(const RtArrays *, const char *key);
-
-/* inflate.c */
-bool     rt_inflate(const void *in, int64_t n, void *out, int64_t nout);      /* exactly nout bytes, or false */
-uint32_t rt_crc32(const void *, int64_t n);
-
-/* args.c: keys name places (design.md, inputs and outputs) */
-int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValue *args);  /* unknown keys are errors */
-int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
-
-/* gradient.c: results of methods that were made with --grad: (result, loss or None, gradients) */
-IValue rt_gradient_part(IValue result, int i);             /* borrowed; None where there is none */
-int    rt_gradients_write(RtCx *, const char *path, const char *const *names, int n, IValue result);
-int    rt_gradients_read(RtCx *, const char *path, RtArrays *to);     /* of the result: its keys with grad. in front */
-
-/* train.c: steps of an optimizer on a method with gradients */
-typedef struct RtTrain {
-	const char *const *in;       /* files of inputs, nin */
-	const char *out;             /* where the new parameters go, or null */
-	const char *json;            /* where the losses go, or null */
-	/* options as they were given, or null */
-	const char *how, *lr, *momentum, *weight_decay, *betas, *eps, *steps, *batch;
-	int     nin;
-	bool    shuffle;             /* rows in the order of a new permutation each time that a file is begun */
-	const char *wrong, *which;   /* what of the options is, then nothing was done */
-} RtTrain;
-int    rt_train(RtCx *, const RtMethod *, RtTrain *);
-
-struct RtGradients {                 /* of a method; the functions are here so that other programs do not link them */
-	const char *const *name;     /* of the gradients that it returns, n */
-	int     n;
-	int   (*write)(RtCx *, const char *path, const char *const *names, int n, IValue result);
-	int   (*read)(RtCx *, const char *path, RtArrays *);
-	int   (*train)(RtCx *, const RtMethod *, RtTrain *);
-};
+/* What kernels have for special operands, when it is linked: ops/parts.c has all; a program defines its own. */
+typedef struct RtTiles RtTiles;
+typedef struct RtQuantized RtQuantized;
+extern const RtTiles *const rt_tiles[];              /* of products, widest first; null behind the last */
+extern const RtQuantized *const rt_quantized;        /* null: there are no quantized tensors */
+extern const RtTiles rt_tiles_64, rt_tiles_32, rt_tiles_16;       /* vectors of so many bytes; the larger two: x86 */
+extern const RtQuantized rt_quantized_all;
 
 #endif

@@ -10,7 +10,7 @@
  * values.
  */
 #include "base.h"
-#include "rt.h"
+#include "program.h"
 
 #include <stdio.h>
 #include <stdlib.h>

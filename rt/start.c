@@ -1,6 +1,6 @@
 /* rt/start.c - main() of a compiled model: options, inputs, runs, output
  */
-#include "rt.h"
+#include "host.h"
 #include "base.h"
 
 #include <elf.h>

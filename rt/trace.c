@@ -3,7 +3,7 @@
  * Events are kept in memory and written at the end; a full list drops what comes after.  Forked calls do not record:
  * only the context that started the trace does, so no lock is needed.
  */
-#include "rt.h"
+#include "host.h"
 #include "base.h"
 
 #include <errno.h>

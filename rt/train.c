@@ -12,7 +12,7 @@
  *   adam   g += decay * p;  m and v as means of g and g * g with betas, corrected for their start, eps below the root
  *   adamw  p -= lr * decay * p instead
  */
-#include "rt.h"
+#include "host.h"
 #include "base.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  * them; they are mapped from the file, so generic code can still read them.  Linked only into programs that have one of
  * these.
  */
-#include "rt.h"
+#include "program.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char head[] =
-	"#include \"rt/rt.h\"\n"
+	"#include \"rt/program.h\"\n"
 	"#include \"rt/ops/tmath.h\"\n"
 	"#include \"rt/ops/vmath.h\"\n"
 	"#include \"rt/ops/vscratch.h\"\n"

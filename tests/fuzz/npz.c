@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "../../rt/base.h"
-#include "../../rt/rt.h"
+#include "../../rt/host.h"
 
 /* Reads the arrays as an argument of this type, if they can be. */
 static void

@@ -15,7 +15,7 @@
 #undef fail            /* ours is another */
 
 #include "../../rt/base.h"
-#include "../../rt/rt.h"
+#include "../../rt/host.h"
 
 static inline int
 cx_setup(void **state)

@@ -8,6 +8,7 @@
  */
 #include "c.c"                   /* the text; its table is static */
 #include "../../rt/base.h"
+#include "../../rt/host.h"
 
 #include <pthread.h>
 #include <stdlib.h>
