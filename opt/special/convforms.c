@@ -256,22 +256,6 @@ fit(Spec *s, Value *const *of, int n, int64_t dim)
 	return true;
 }
 
-static Value *
-put_tensors(Spec *s, Value *const *of, int n, const Value *like, Range at)
-{
-	Node *list = graph_emit(s->to, "prim::ListConstruct", at, n, of, 1);
-	RtList *items = rt_list_new(&s->k->rt, known_at(s->k, like)->v.u.list->elem, n);
-
-	list->out[0]->type = like->type;
-	for (int i = 0; i < n; i++)
-		rt_list_push(&s->k->rt, items, rt_retain(known_at(s->k, of[i])->v));
-	known_set(s->k, list->out[0], rt_ref(RT_LIST, items));
-	for (int i = 0; i < n; i++)
-		known_at(s->k, list->out[0])->altered |= known_at(s->k, of[i])->altered;
-	shapes_node(s->shapes, s->k, list, false);
-	return list->out[0];
-}
-
 /* Tensors that were squeezed so are joined before it. */
 static bool
 cat_under_squeeze(Spec *s, Scope *c, const Node *n)
@@ -286,7 +270,7 @@ cat_under_squeeze(Spec *s, Scope *c, const Node *n)
 	dim += dim == 2;                 /* behind the squeezed one */
 	if (dim < 0 || dim > 3 || !fit(s, of, list->node->nin, dim))
 		return false;
-	list = put_tensors(s, of, list->node->nin, list, n->at);
+	list = spec_put_tensors(s, of, list->node->nin, list, n->at);
 	y = spec_put_op(s, c, "aten::cat", "", (Value *const[]){ list, spec_put_int(s, dim, n->at) }, 2, n->at);
 	y = spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, n->at) }, 2, n->at);
 	spec_bind(s, c, n->out[0], y);

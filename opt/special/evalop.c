@@ -329,12 +329,14 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "conv3d", spec_convolution }, { "conv3d_padding", spec_convolution },
 	{ "conv_transpose1d", spec_convolution }, { "conv_transpose2d_input", spec_convolution },
 	{ "conv_transpose3d_input", spec_convolution }, { "batch_norm", spec_batch_norm },
-	{ "instance_norm", spec_instance_norm },
+	{ "instance_norm", spec_instance_norm }, { "group_norm", spec_group_norm },
 	{ "max_pool3d", spec_pool_volume }, { "avg_pool3d", spec_pool_volume },
 	{ "adaptive_avg_pool3d", spec_pool_volume }, { "_cdist_forward", spec_distances },
 	{ "scaled_dot_product_attention", spec_sdpa }, { "pad", spec_pad_edges },
 	{ "reflection_pad1d", spec_pad_edges }, { "reflection_pad2d", spec_pad_edges },
 	{ "replication_pad1d", spec_pad_edges }, { "replication_pad2d", spec_pad_edges },
+	{ "max_pool1d", spec_pool_line }, { "avg_pool1d", spec_pool_line }, { "adaptive_avg_pool1d", spec_pool_line },
+	{ "einsum", spec_einsum },
 	{ "grid_sampler", spec_grid_sampler }, { "grid_sampler_2d", spec_grid_sampler },
 };
 

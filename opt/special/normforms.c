@@ -8,7 +8,7 @@
  *
  *    y = instance_norm(x, weight, bias, None, None, True, _, eps)  ->  y = group_norm(x, x.size(1), weight, bias, eps)
  *
- * Of what a convolution over one dim gave, before its squeeze (convforms.c).
+ * Group norms keep it, too, of what a convolution over one dim gave: they stand before its squeeze (convforms.c).
  */
 #include "specialize.h"
 
@@ -106,24 +106,48 @@ has_moments_of_its_own(Spec *s, const Node *m, RtDtype dtype)
 	return known_int(s->k, node_arg(m, "use_input_stats"), &stats) && stats;
 }
 
-Value *
-spec_instance_norm(Spec *s, Scope *c, const Node *m)
+/* A group norm of x, channels last, behind which stands the squeeze of what it was made from, if it was. */
+static Value *
+normed(Spec *s, Scope *c, const Node *m, Value *x, Value *groups)
 {
-	Value *const high = spec_squeezed(s, m->in[0]), *const x = high ? high : m->in[0], *y;
-	const Known *k = known_at(s->k, x);
-	const RtTensor *t = k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
-	int64_t strides[RT_MAX_RANK];
+	Value *const high = spec_squeezed(s, x);
+	Value *const in[] = { high ? high : x, groups, node_arg(m, "weight"), node_arg(m, "bias"), node_arg(m, "eps"),
+			      spec_put_constant(s, rt_bool(false), m->at) };
+	Value *const y = spec_put_op(s, c, "aten::group_norm", "", in, 6, m->at);
 
-	if (!t || !k->altered || !known_is(s->k, m->out[0]) || !rt_numel(t) ||
-	    (t->dtype != RT_f32 && t->dtype != RT_f64) || !dense_format(t, t->ndim, t->dims, strides) ||
-	    !has_moments_of_its_own(s, m, (RtDtype)t->dtype))
-		return NULL;
-	Value *const in[] = { x, spec_put_int(s, t->dims[1], m->at), node_arg(m, "weight"), node_arg(m, "bias"),
-			      node_arg(m, "eps"), spec_put_constant(s, rt_bool(false), m->at) };
-
-	y = spec_put_op(s, c, "aten::group_norm", "", in, 6, m->at);
 	spec_alter(s, y);
 	if (!high)
 		return y;
 	return spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
+}
+
+/* What the norm's kernel reads channels last: x, or what it was squeezed from; null: it lies otherwise. */
+static const RtTensor *
+lies_channels_last(Spec *s, Value *x)
+{
+	Value *const high = spec_squeezed(s, x);
+	const Known *k = known_at(s->k, high ? high : x);
+	const RtTensor *t = k->is && k->altered && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+	int64_t strides[RT_MAX_RANK];
+
+	return t && rt_numel(t) && (t->dtype == RT_f32 || t->dtype == RT_f64) &&
+	       dense_format(t, t->ndim, t->dims, strides) ? t : NULL;
+}
+
+Value *
+spec_group_norm(Spec *s, Scope *c, const Node *m)
+{
+	if (!spec_squeezed(s, m->in[0]) || !known_is(s->k, m->out[0]) || !lies_channels_last(s, m->in[0]))
+		return NULL;
+	return normed(s, c, m, m->in[0], node_arg(m, "num_groups"));
+}
+
+Value *
+spec_instance_norm(Spec *s, Scope *c, const Node *m)
+{
+	const RtTensor *t = lies_channels_last(s, m->in[0]);
+
+	if (!t || !known_is(s->k, m->out[0]) || !has_moments_of_its_own(s, m, (RtDtype)t->dtype))
+		return NULL;
+	return normed(s, c, m, m->in[0], spec_put_int(s, t->dims[1], m->at));
 }

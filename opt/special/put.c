@@ -30,6 +30,22 @@ spec_put_list(Spec *s, const int64_t *i, int n, Range at)
 }
 
 Value *
+spec_put_tensors(Spec *s, Value *const *of, int n, const Value *like, Range at)
+{
+	Node *list = graph_emit(s->to, "prim::ListConstruct", at, n, of, 1);
+	RtList *items = rt_list_new(&s->k->rt, known_at(s->k, like)->v.u.list->elem, n);
+
+	list->out[0]->type = like->type;
+	for (int i = 0; i < n; i++)
+		rt_list_push(&s->k->rt, items, rt_retain(known_at(s->k, of[i])->v));
+	known_set(s->k, list->out[0], rt_ref(RT_LIST, items));
+	for (int i = 0; i < n; i++)
+		known_at(s->k, list->out[0])->altered |= known_at(s->k, of[i])->altered;
+	shapes_node(s->shapes, s->k, list, false);
+	return list->out[0];
+}
+
+Value *
 spec_put_op(Spec *s, Scope *c, const char *name, const char *overload, Value *const *in, int nin, Range at)
 {
 	Node *m = node_new(s->to, sym(s->cx, name), at, 1);

@@ -105,6 +105,8 @@ Value  *spec_put_list(Spec *, const int64_t *, int n, Range at);         /* n <=
 /* A list of n ints, at most PUT_MOST: the size of of[i] at dims[i], which may be dynamic, or dims[i] where of[i] is
  * null. */
 Value  *spec_put_sizes(Spec *, Scope *, Value *const *of, const int64_t *dims, int n, Range);
+/* A list of n tensors, of the type of `like`, which holds others. */
+Value  *spec_put_tensors(Spec *, Value *const *of, int n, const Value *like, Range at);
 Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
 bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */
 
@@ -155,6 +157,15 @@ Value  *spec_sdpa(Spec *, Scope *, const Node *m);
 
 Value  *spec_batch_norm(Spec *, Scope *, const Node *m);         /* likewise of a batch norm */
 Value  *spec_instance_norm(Spec *, Scope *, const Node *m);      /* likewise of an instance norm */
+Value  *spec_group_norm(Spec *, Scope *, const Node *m);         /* likewise of a group norm */
+
+/* ---- poolforms.c ------------------------------------------------------------------------------------------------- */
+
+Value  *spec_pool_line(Spec *, Scope *, const Node *m);          /* likewise of a pool over one dim */
+
+/* ---- einsums.c --------------------------------------------------------------------------------------------------- */
+
+Value  *spec_einsum(Spec *, Scope *, const Node *m);             /* likewise of an einsum */
 
 /* ---- padforms.c -------------------------------------------------------------------------------------------------- */
 

@@ -140,6 +140,7 @@ def measure(prog, model, npz, kinds, rounds, argv, options):
         for k, p in peers.items():
             p.stdin.write("10\n"); p.stdin.flush()
             t[k] += json.loads(p.stdout.readline())
+            time.sleep(.05)    # a pool's threads spin for a while after their work, on the cores of what comes next
         t["kiln"] += program(prog, npz, options)
     for p in peers.values(): p.stdin.close(); p.wait()
     return t

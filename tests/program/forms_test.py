@@ -189,8 +189,19 @@ class Forms(Form):
                                ("abc,bcd->ad", "2x3x4", "3x4x5"), ("ab,ab->", "3x4", "3x4"), ("ijb,bk->bikj", "2x3x4", "4x5")):
             self.form(['return torch.einsum("%s", [x, y])' % equation], ["x=float32[%s]" % a, "y=float32[%s]" % b])
         self.form(['return torch.einsum("bij,bjk->bik", [x, x])'], ["x=float64[1..5x4x4]"])
-        self.form(['return torch.einsum("ii,ij->ij", [x, x])'], ["x=float32[4x4]"], calls=1)
-        self.form(['return torch.einsum("ij,jk->k", [x, x])'], ["x=float32[4x4]"], calls=1)
+        for equation in ("ii,ij->ij", "ij,jk->k", "ij,kl->il", "...j,j...->...", "i j , kj", "ii,jj", "ij,ij->ji", "...,ij->i..."):
+            for sizes in "4x4", "2..5x4x4" if "..." in equation and "j..." not in equation else "3x3":
+                self.form(['return torch.einsum("%s", [%s, x])' % (equation, "x" if "x4x" not in sizes else "torch.relu(x)")],
+                          ["x=float32[%s]" % (sizes if equation != "...,ij->i..." else "4x4")])
+        for equation, third in (("bhtd,bhde,bht->bhte", "2x3x5"), ("bhtd,bhde,e->bht", "6"), ("bhtd,bhde,...->hb...", "1x1x2x4")):
+            self.form(['return torch.einsum("%s", [x, y, z])' % equation],
+                      ["x=float32[2x3x5x4]", "y=float32[2x3x4x6]", "z=float32[%s]" % (third if "..." not in equation else "2x4")])
+        for equation, calls in (("ii->i", 0), ("ij->ji", 0), ("ij->", 0), ("iij->j", 0), ("...ij->...j", 0), ("ii", 0)):
+            dims = "4x4x3" if "iij" in equation else "4x4"
+            self.form(['y = torch.einsum("%s", [x])' % equation, "return torch.add(y, torch.sum(x))"],
+                      ["x=float32[%s]" % dims], calls)
+        self.form(['return torch.einsum("ij,jk->ik", [x, y])'], ["x=float32[4x1]", "y=float32[3x5]"])            # 1 meets 3
+        self.form(['return torch.einsum("ij,jk->ik", [x, x])'], ["x=int64[4x4]"], calls=1)
 
     def recurrent(self, kind, x, hidden, dirs=1, biases=True, first=False, proj=0, layers=2, dtype="float32"):
         """A layer with weights of its own, from a state that is given."""

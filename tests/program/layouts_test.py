@@ -119,6 +119,15 @@ class Layouts(Form):
         norm = "torch.instance_norm(torch.reflection_pad1d(y, [2, 1]), None, None, None, None, True, 0.1, 1.0e-05, False)"
         self.form([line, "return torch.conv1d(%s, %s)" % (norm, sin(4, 6, 2))], ["x=float32[2x3x9]"], 5)
 
+    def test_lines(self):
+        """Group norms and pools behind a convolution over one dim stay channels last."""
+        line = "y = torch.relu(torch.conv1d(x, %s, None, [1], [1]))" % sin(6, 3, 3)
+        for op in ("group_norm(y, 2, %s, None)" % sin(6), "group_norm(y, 1)", "max_pool1d(y, [3], [1], [1])", "max_pool1d(y, [2], [], [0], [2])",
+                   "avg_pool1d(y, [3], [2], [1], True, False)", "avg_pool1d(y, [2])", "adaptive_avg_pool1d(y, [3])"):
+            self.form([line, "return torch.conv1d(torch.%s, %s)" % (op, sin(4, 6, 2))], ["x=float32[2x3x9]"], 2)
+            self.form([line, "return torch.conv1d(torch.%s, %s)" % (op, sin(4, 6, 2))], ["x=float32[2..4x3x9]"], 2)
+        self.form([line, "y = torch.group_norm(y, 3)", "return torch.mul(y, torch.stride(y)[0] + torch.stride(y)[1] * 2)"], ["x=float32[2x3x9]"], 2)
+
     def test_joined_lines(self):
         """Convolutions over one dim, joined along each dim: what is joined lies as it did."""
         convs = ["y = torch.conv1d(x, %s, None, [1], [1])" % sin(6, 3, 3), "z = torch.relu(torch.conv1d(x, %s))" % sin(6, 3, 1)]
