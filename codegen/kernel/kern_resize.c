@@ -2,7 +2,8 @@
  * Interpolation of images: bilinear and nearest, over the last two dims.
  *
  * A kernel computes tables of the inputs that each row and column reads, once for its part, then runs over rows of the
- * result: along the width, or, where channels are consecutive in both tensors, along the channels of each place.
+ * result: along the width, or, where channels are consecutive in both tensors, along the channels of each place.  A
+ * bilinear one makes rows of the input as wide as the result, and keeps two of them (vresize.h).
  */
 #include "row.h"
 
@@ -82,31 +83,37 @@ close_row(Out *o, const Resize *d)
 	out_close(o, "");
 }
 
-/* Tables of what each row and column of the result reads, filled by a function of vresize.h; then opens the rows. */
-static void
-put_tables(Out *o, const Resize *d, const char *type, const char *fill, bool how)
+static int64_t
+place_numbers(const Resize *d)
 {
-	out_line(o, "%s *rows = rt_thread_scratch((%lld + %lld) * (int64_t)sizeof *rows), *columns = rows + %lld;",
-		 type, (long long)d->y->dims[2], (long long)d->y->dims[3], (long long)d->y->dims[2]);
+	return d->lanes ? d->y->dims[1] : 1;
+}
+
+/* Tables of what each row and column of the result reads, filled by a function of vresize.h; then opens the rows.
+ * more: an expression of further bytes behind the tables. */
+static void
+put_tables(Out *o, const Resize *d, const char *type, const char *fill, bool how, const char *more)
+{
+	out_line(o, "%s *rows = rt_thread_scratch((%lld + %lld) * (int64_t)sizeof *rows%s), *columns = rows + %lld;",
+		 type, (long long)d->y->dims[2], (long long)d->y->dims[3], more, (long long)d->y->dims[2]);
 	out_blank(o);
 	out_line(o, "if (!rows)");
 	out_line(o, "\treturn;");
 	for (int i = 2; i < 4; i++)
 		out_line(o, "%s(%lld, %lld, %d, %.17g, %s);", fill, (long long)d->y->dims[i], (long long)d->x->dims[i],
 			 how, d->given[i - 2], i == 2 ? "rows" : "columns");
-	nest_open(o, &d->nest);
 }
 
 static void
-launch(Row *r, Resize *d, Out *o, size_t entry)
+launch(Row *r, Resize *d, Out *o, int64_t scratch)
 {
 	Arena *a = r->p->cx->arena;
 	KernelCall *c = row_call(r, "resize", arena_printf(a, "%s: %lld x %lld to %lld x %lld", r->n->op->id,
 				 (long long)d->x->dims[2], (long long)d->x->dims[3], (long long)d->y->dims[2],
 				 (long long)d->y->dims[3]), o, nest_count(&d->nest),
-				 row_grain(d->y->dims[3] * (d->lanes ? d->y->dims[1] : 1)));
+				 row_grain(d->y->dims[3] * place_numbers(d)));
 
-	c->scratch = (d->y->dims[2] + d->y->dims[3]) * (int64_t)entry;
+	c->scratch = scratch;
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, input_of(r), 0);
 }
@@ -117,28 +124,26 @@ row_bilinear(Row *r)
 	Arena *a = r->p->cx->arena;
 	Out o = { .indent = 1 };
 	Resize d = { 0 };
-	const char *at;
+	int64_t width, channels;
 
 	if (!row_int(r, "align_corners", &d.align) || !take(r, &d) || d.y->dtype != RT_f32)
 		return false;
-	at = d.lanes ? " + c" : "";
-	put_tables(&o, &d, "VzTap", "vz_linear", d.align);
+	width = d.y->dims[3];
+	channels = place_numbers(&d);
+	out_line(&o, "static const VzShape shape = { .width = %lld, .channels = %lld, .xstep = %lld, .ystep = %lld };",
+		 (long long)width, (long long)channels, (long long)d.x->strides[3], (long long)d.y->strides[3]);
+	put_tables(&o, &d, "VzTap", "vz_linear", d.align,
+		   arena_printf(a, " + 2 * %lld * %lld * (int64_t)sizeof(float)", (long long)width, (long long)channels));
+	out_line(&o, "VzWide wide = { .row = { (float *)(columns + %lld), (float *)(columns + %lld) + %lld * %lld } };",
+		 (long long)width, (long long)width, (long long)width, (long long)channels);
+	nest_open(&o, &d.nest);
 	out_line(&o, "const VzTap *h = &rows[i%d];", d.nest.ndim - 1);
-	out_line(&o, "const float *x0 = (const float *)p[1] + %s + h->at[0] * %lld;", nest_at(a, &d.nest, 1),
-		 (long long)d.x->strides[2]);
-	out_line(&o, "const float *x1 = (const float *)p[1] + %s + h->at[1] * %lld;", nest_at(a, &d.nest, 1),
-		 (long long)d.x->strides[2]);
-	out_line(&o, "float *y = (float *)p[0] + %s;", nest_at(a, &d.nest, 0));
+	out_line(&o, "const float *x = (const float *)p[1] + %s;", nest_at(a, &d.nest, 1));
 	out_blank(&o);
-	open_row(&o, &d);
-	out_line(&o, "const VzTap *w = &columns[j];");
-	out_line(&o, "const int64_t k0 = w->at[0] * %lld%s, k1 = w->at[1] * %lld%s;", (long long)d.x->strides[3], at,
-		 (long long)d.x->strides[3], at);
-	out_line(&o, "y[j * %lld%s] = h->weight[0] * (w->weight[0] * x0[k0] + w->weight[1] * x0[k1]) +",
-		 (long long)d.y->strides[3], at);
-	out_line(&o, "\th->weight[1] * (w->weight[0] * x1[k0] + w->weight[1] * x1[k1]);");
-	close_row(&o, &d);
-	launch(r, &d, &o, sizeof(VzTap));
+	out_line(&o, "vz_row(&wide, &shape, h, columns, x + h->at[0] * %lld, x + h->at[1] * %lld, (float *)p[0] + %s);",
+		 (long long)d.x->strides[2], (long long)d.x->strides[2], nest_at(a, &d.nest, 0));
+	out_close(&o, "");
+	launch(r, &d, &o, (d.y->dims[2] + width) * (int64_t)sizeof(VzTap) + 2 * width * channels * 4);
 	return true;
 }
 
@@ -154,7 +159,8 @@ row_nearest(Row *r)
 	if (!take(r, &d))
 		return false;
 	at = d.lanes ? " + c" : "";
-	put_tables(&o, &d, "int64_t", "vz_nearest", d.exact);
+	put_tables(&o, &d, "int64_t", "vz_nearest", d.exact, "");
+	nest_open(&o, &d.nest);
 	out_line(&o, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %lld;", d.type, d.type, nest_at(a, &d.nest, 1),
 		 d.nest.ndim - 1, (long long)d.x->strides[2]);
 	out_line(&o, "%s *y = (%s *)p[0] + %s;", d.type, d.type, nest_at(a, &d.nest, 0));
@@ -163,6 +169,6 @@ row_nearest(Row *r)
 	out_line(&o, "y[j * %lld%s] = x[columns[j] * %lld%s];", (long long)d.y->strides[3], at,
 		 (long long)d.x->strides[3], at);
 	close_row(&o, &d);
-	launch(r, &d, &o, sizeof(int64_t));
+	launch(r, &d, &o, (d.y->dims[2] + d.y->dims[3]) * 8);
 	return true;
 }

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { PARTS_MOST = 64 };
+enum { PARTS_MOST = 64, LOOKED_AT_MOST = 64 };
 
 static bool
 is_convolution(const Node *n)
@@ -366,6 +366,50 @@ converted_already(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 	return NULL;
 }
 
+/* Does n, of images, make larger ones of v? */
+static bool
+enlarges(Spec *s, Scope *c, const Node *n, const Value *v)
+{
+	const Lowering form = n->op ? n->op->lowering : LOWER_NONE;
+	const Value *size = node_arg(n, "output_size"), *factors = node_arg(n, "scale_factors");
+	const Known *to = size ? known_at(s->k, spec_value(c, size)) : NULL;
+	const int64_t *dims = known_at(s->k, v)->v.u.t->dims;
+
+	if (form != LOWER_BILINEAR && form != LOWER_NEAREST && form != LOWER_NEAREST_EXACT)
+		return false;
+	if (to && to->is && to->v.tag == RT_LIST && to->v.u.list->n == 2)
+		return to->v.u.list->v[0].u.i * to->v.u.list->v[1].u.i > dims[2] * dims[3];
+	to = factors ? known_at(s->k, spec_value(c, factors)) : NULL;
+	return to && to->is && to->v.tag == RT_LIST && to->v.u.list->n == 2 &&
+	       rt_number(to->v.u.list->v[0]) * rt_number(to->v.u.list->v[1]) > 1;
+}
+
+/* Is what v becomes read by a convolution?  Behind more nodes than *left, or the end of a block: it may be. */
+static bool
+feeds_convolution(const Value *v, int *left)
+{
+	for (int i = 0; i < v->uses.n; i++) {
+		const Node *n = v->uses.at[i].node;
+
+		if (--*left < 0 || is_convolution(n) || (n == n->block->ret && n->block->owner))
+			return true;
+		for (int k = 0; n != n->block->ret && k < n->nout; k++)
+			if (feeds_convolution(n->out[k], left))
+				return true;
+	}
+	return false;
+}
+
+/* Are images, v, enlarged by n and then no longer convolved?  They are converted to the model's layout before that. */
+static bool
+leaves_enlarged(Spec *s, Scope *c, const Node *n, int i, const Value *v)
+{
+	int left = LOOKED_AT_MOST;
+
+	return i == 0 && known_at(s->k, v)->altered && !known_at(s->k, v)->model && known_at(s->k, v)->v.u.t->ndim == 4 &&
+	       enlarges(s, c, n, v) && !feeds_convolution(n->out[0], &left);
+}
+
 /* What input i of the node is in the new graph. */
 Value *
 spec_argument(Spec *s, Scope *c, const Node *n, int i)
@@ -382,8 +426,9 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 		v = spec_channels_last(s, c, v, false, n->at);
 	if ((converted = converted_already(s, c, n, i, v)))
 		v = converted;
-	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i, is_plain(s, n, v)) &&
-	    !(i == 0 && can_view(s, c, n, v)))
+	if (leaves_enlarged(s, c, n, i, v) ||
+	    (known_at(s->k, v)->altered && !any_layout_will_do(n, i, is_plain(s, n, v)) &&
+	     !(i == 0 && can_view(s, c, n, v))))
 		return spec_as_in_model(s, c, v, n->at);
 	return v;
 }

@@ -1,4 +1,4 @@
-/* rt/ops/vresize.h - interpolation in generated kernels: the inputs of each output, along one dim
+/* rt/ops/vresize.h - interpolation in generated kernels: the inputs of each output, along one dim; rows of bilinear ones
  *
  * Scales are floats; linear coordinates are computed in double, nearest ones in float, as in the eager kernels
  * (resample.c) and ATen 1.13, so that floors are the same.  given: the scale factor of the call; 0: the ratio of the
@@ -42,6 +42,53 @@ vz_nearest(int64_t out, int64_t in, int exact, double given, int64_t *at)
 			(float)o * scale);
 
 		at[o] = i < in - 1 ? i : in - 1;
+	}
+}
+
+/* Bilinear rows: rows of the input are made as wide as the result's first, each once as long as the result's rows that
+ * lie between the same two follow each other, and then weighed.  A place has `channels` numbers side by side. */
+typedef struct VzShape { int64_t width, channels, xstep, ystep; } VzShape;     /* of the result; from place to place */
+typedef struct VzWide { float *row[2]; const float *of[2]; } VzWide;           /* (width * channels); made of these */
+
+static inline void
+vz_widen(const VzShape *s, const VzTap *columns, const float *x, float *to)
+{
+	for (int64_t j = 0; j < s->width; j++) {
+		const VzTap *w = &columns[j];
+		const float *a = x + w->at[0] * s->xstep, *b = x + w->at[1] * s->xstep;
+
+		IVDEP
+		for (int64_t c = 0; c < s->channels; c++)
+			to[j * s->channels + c] = w->weight[0] * a[c] + w->weight[1] * b[c];
+	}
+}
+
+/* The slot of the row x; where it has to be made, not that of `other`. */
+static inline int
+vz_slot(VzWide *v, const VzShape *s, const VzTap *columns, const float *x, const float *other)
+{
+	int slot = v->of[0] == x ? 0 : 1;
+
+	if (v->of[slot] == x)
+		return slot;
+	slot = v->of[0] == other;
+	vz_widen(s, columns, x, v->row[slot]);
+	v->of[slot] = x;
+	return slot;
+}
+
+static inline void
+vz_row(VzWide *v, const VzShape *s, const VzTap *h, const VzTap *columns, const float *x0, const float *x1, float *y)
+{
+	const float *a = v->row[vz_slot(v, s, columns, x0, x1)], *b = v->row[vz_slot(v, s, columns, x1, x0)];
+	const int64_t run = s->ystep == s->channels ? s->width * s->channels : s->channels;
+
+	for (int64_t at = 0; at < s->width * s->channels; at += run) {
+		float *to = y + at / s->channels * s->ystep;
+
+		IVDEP
+		for (int64_t c = 0; c < run; c++)
+			to[c] = h->weight[0] * a[at + c] + h->weight[1] * b[at + c];
 	}
 }
 

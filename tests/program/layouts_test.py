@@ -27,7 +27,8 @@ class Layouts(Form):
         options = [o for i in inputs for o in ("-i", i)]
         self.check([KILN, "build", "m.pt", *options, *static(inputs), "--emit", "c", "--name", "p", "-o", "c"], 0)
         with open(os.path.join(self.dir, "c/p.c")) as f:
-            n = len(re.findall(r'rt_launch\(cx, "copy_\d+"', f.read()))
+            self.text = f.read()
+        n = len(re.findall(r'rt_launch\(cx, "copy_\d+"', self.text))
         self.assertEqual(n, copies * self.said.count("specialization "), lines)
 
     def test_does(self):
@@ -48,6 +49,15 @@ class Layouts(Form):
         for grown, copies in ("adaptive_avg_pool2d(y, [2, 2])", 2), ("upsample_nearest2d(y, [2, 3])", 2), ("upsample_bilinear2d(torch.relu(y), [3, 2], False)", 1):
             for sizes in IMAGE, ["x=float32[2..4x3x7x8]"]:
                 self.form([CONV, "y = torch.max_pool2d(y, [5, 6])", "y = torch.%s" % grown, "return torch.view(y, [torch.size(y, 0), -1])"], sizes, copies)
+
+    def test_enlarged(self):
+        """Images that are enlarged in the end are converted before that; those that a convolution reads are not."""
+        for name, more in (("upsample_bilinear2d", ", False"), ("upsample_nearest2d", "")):
+            large = "torch.sigmoid(torch.%s(y, [14, 15]%s))" % (name, more)
+            self.form([CONV, "return " + large], IMAGE, 2)
+            self.assertLess(self.text.rindex('rt_launch(cx, "copy_'), self.text.index('rt_launch(cx, "resize_'))
+            self.form([CONV, "return torch.conv2d(%s, %s)" % (large, sin(4, 6, 2, 2))], IMAGE, 2)
+            self.assertGreater(self.text.rindex('rt_launch(cx, "copy_'), self.text.index('rt_launch(cx, "resize_'))
 
     def test_in_place(self):
         """Sums and activations in place between convolutions, as in a residual net: one copy of the input, one of the result."""
