@@ -306,6 +306,21 @@ write_loop(Writer *w, const Node *n)
 	write_moves(w, n->out, body->param->out + 1, n->nout);
 }
 
+/* Results of its own, of no argument's memory, for which a place was planned: no call of the runtime would fill it. */
+static bool
+has_place(Plan *p, const Node *n)
+{
+	const Schema *schema = node_schema(n);
+
+	for (int i = 0; i < n->nout && schema && i < schema->nrets; i++) {
+		const Buffer *b = plan_buffer(p, n->out[i]);
+
+		if (b && b->home == HOME_ARENA && !schema->rets[i].alias)
+			return true;
+	}
+	return false;
+}
+
 static void
 write_node(Writer *w, Node *n)
 {
@@ -319,13 +334,15 @@ write_node(Writer *w, Node *n)
 	else if (node_is(n, prim_BailOut))
 		write_bailout(w, n);
 	else if (plan_is_kernel(w->p, n)) {
-		/* Its result has a planned place that no call of the runtime would fill. */
 		if (!write_kernel(w, n))
 			fail_lacks(w->e->cx, n->at, "a kernel for %s of this form", n->kind->name);
-	} else if (n->op)
+	} else if (n->op) {
+		if (has_place(w->p, n))
+			BUG("%s has a planned place, but no kernel", n->kind->name);
 		write_op(w, n);
-	else
+	} else {
 		write_prim(w, n);
+	}
 }
 
 static void

@@ -335,7 +335,7 @@ join(Joins *j, const Node *cat, const Node *list)
 			if (node_is(n, aten_cat))
 				take_cat(j, list, n, y, dim, whole);
 		least = j->moves.n ? least_arena(p) : j->least;
-		if (agreed(j, least <= j->least)) {
+		if (agreed(j, least <= j->least && (!j->moves.n || still_fits(p, cat)))) {
 			j->least = least;
 			j->moves.n = 0;
 			p->joined[cat->id] = placed == list->nin ? JOINED_ALL : placed ? JOINED_SOME : JOINED_NONE;

@@ -161,6 +161,12 @@ class Lives(Same):
         self.same(grown + ["_0 = torch.mul_(torch.select(d, 1, 0), 3.)", "return torch.add(%s, torch.sum(torch.mul(d, y)))" % wide], image)
         self.same(grown + ["z = torch.einsum(\"abcd,abcd->cd\", [a, b])", "return torch.add(y, torch.sum(z))"], "x=float32[2x4x8x8]")
 
+    def test_joins_many(self):
+        """A cat of more than a node has launches, of operands alike, of which one could lie in its place: one launch copies all."""
+        step = ["h = torch.mm(torch.view(h, [2, 16]), %s)" % sin(16, 16), "h = torch.sin(torch.add(x, torch.view(h, [1, 2, 16])))"]
+        self.same(["h = x", "l = annotate(List[Tensor], [])"] + (step + ["_0 = torch.append(l, h)"]) * 70 + ["return torch.mul(torch.cat(l, 0), 2.)"],
+                  "x=float32[1x2x16]")
+
     def test_joins_alive(self):
         """What lies in a cat's memory is there from when it is made until it is read last, whatever is computed in between."""
         pool = "torch.%s_pool2d(%s, [3, 3], [1, 1], [1, 1])"
