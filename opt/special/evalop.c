@@ -338,6 +338,7 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "max_pool1d", spec_pool_line }, { "avg_pool1d", spec_pool_line }, { "adaptive_avg_pool1d", spec_pool_line },
 	{ "einsum", spec_einsum },
 	{ "grid_sampler", spec_grid_sampler }, { "grid_sampler_2d", spec_grid_sampler },
+	{ "linear", spec_rows }, { "matmul", spec_rows },
 };
 
 static const struct Form *

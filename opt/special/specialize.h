@@ -148,6 +148,10 @@ bool    spec_write(Spec *, Scope *, Node *n);                    /* n, an in-pla
 
 Value  *spec_distances(Spec *, Scope *, const Node *m);          /* what stands for cdist's result; null: it stays */
 
+/* ---- rowforms.c -------------------------------------------------------------------------------------------------- */
+
+Value  *spec_rows(Spec *, Scope *, const Node *m);       /* what stands for a product's result; null: it stays */
+
 /* ---- sdpa.c ------------------------------------------------------------------------------------------------------ */
 
 /* What stands for an attention's result; null: it stays. */

@@ -1,12 +1,12 @@
 """Transposes go into products: whatever t(), transpose() and permute() make of what is multiplied is read where it lies, by one
-kernel, and nothing is copied.
+kernel, and nothing is copied; but for rows at no one distance by constant weights, which are made consecutive for packed weights.
 
 usage: transposes_test.py KILN
 """
 import os, re, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from forms import Form, sin
+from forms import KILN, Form, call, sin
 
 
 class Transposes(Form):
@@ -34,6 +34,28 @@ class Transposes(Form):
             (["return torch.matmul(x, torch.permute(w, [1, 0]))".replace("w", sin(4, 5))], ["x=float32[3x5]"]),
             (["return torch.t(torch.mm(x, y))"], ["x=float32[3x5]", "y=float32[5x4]"])):
             self.form(lines, inputs)
+
+    def test_rows(self):
+        """Rows at no one distance by constant weights: one copy, and a product that reads packed weights; others as they lie."""
+        turned, weight = "torch.transpose(x, 0, 1)", sin(4, 6)
+        for lines, inputs, kernels in (
+            (["return torch.linear(%s, %s)" % (turned, weight)], ["x=float32[3x2x6]"], 2),
+            (["return torch.relu(torch.linear(%s, %s, %s))" % (turned, weight, sin(4))], ["x=float32[2..4x3..5x6]"], 2),
+            (["return torch.matmul(torch.permute(x, [0, 2, 1, 3]), torch.t(%s))" % weight], ["x=float32[2x3x5x6]"], 2),
+            (["return torch.linear(torch.slice(x, 1, 1), %s)" % weight], ["x=float32[2x4x6]"], 2),
+            (["return torch.linear(torch.transpose(x, 1, 2), %s)" % weight], ["x=float32[2x6x3]"], 2),      # no consecutive numbers
+            (["return torch.linear(torch.transpose(x, 1, 2), %s)" % weight], ["x=float32[1x6x3]"], 2),
+            (["return torch.linear(torch.expand(torch.unsqueeze(x, 1), [3, 2, 6]), %s)" % weight], ["x=float32[3x6]"], 2),
+            (["return torch.linear(%s, %s)" % (turned, weight)], ["x=float32[1x5x6]"], 1),                   # one batch: even rows
+            (["return torch.linear(torch.slice(x, 1, 1), %s)" % weight], ["x=float32[1x4x6]"], 1),
+            (["return torch.linear(torch.slice(x, 2, 0, 6), %s)" % weight], ["x=float32[2x4x8]"], 1)):
+            self.form(lines, inputs, kernels)
+            _, shown, _ = call([KILN, "show", "m.pt", "--stage", "kernels", *[o for i in inputs for o in ("-i", i)]], self.dir)
+            self.assertEqual(re.findall(r"microkernel (\w+)", shown.decode()), ["vc_product"], lines)
+        for lines in (["return torch.linear(%s, y)" % turned], ["return torch.matmul(%s, torch.t(y))" % turned]):
+            self.form(lines, ["x=float32[3x2x6]", "y=float32[4x6]"])                                       # computed weights
+        self.form(["y = %s" % turned, "_0 = torch.mul_(x, 2.)", "z = torch.linear(y, %s)" % weight, "_1 = torch.zero_(y)",
+                   "return torch.add(z, torch.sum(x))"], ["x=float32[3x2x6]"], 4, calls=2)
 
     def test_must_not(self):
         """What is written to in between, through either name, is read as it is then; a copy that the model makes is one."""

@@ -1,0 +1,66 @@
+/*
+ * Products with constant weights of rows that follow each other at no one distance, as where a batch and a sequence were
+ * transposed: the rows are made consecutive first, as ATen does, and the product reads packed weights.
+ *
+ *    y = linear(x.transpose(0, 1), w, b)   ->   y = linear(x.transpose(0, 1).contiguous(), w, b)
+ *
+ * Measured beside the product that reads rows where they lie and packs weights in each call: 0.28 to 0.98 of its time,
+ * from 1 to 2048 columns.
+ */
+#include "specialize.h"
+
+static const RtTensor *
+floats(Spec *s, const Value *v)
+{
+	const Known *k = known_at(s->k, v);
+
+	return k->is && k->v.tag == RT_TENSOR && k->v.u.t->dtype == RT_f32 ? k->v.u.t : NULL;
+}
+
+/* Is it a matrix whose elements are known, so that kernels read it packed? */
+static bool
+is_weight(const RtTensor *w)
+{
+	return w && w->ndim == 2 && w->storage->kind != RT_META && !w->storage->written;
+}
+
+/* Are the rows of x, along its last dim, consecutive numbers, at equal distances in the order of its other dims? */
+static bool
+has_even_rows(const RtTensor *x)
+{
+	const int last = x->ndim - 1;
+	int64_t rows = 1, step = 0;
+
+	if (x->dims[last] != 1 && x->strides[last] != 1)
+		return false;
+	for (int i = last - 1; i >= 0; i--) {
+		if (x->dims[i] == 1)
+			continue;
+		if (rows == 1)
+			step = x->strides[i];
+		if (x->strides[i] != rows * step)
+			return false;
+		rows *= x->dims[i];
+	}
+	return true;
+}
+
+Value *
+spec_rows(Spec *s, Scope *c, const Node *m)
+{
+	const RtTensor *x = floats(s, m->in[0]);
+	Node *y;
+
+	if (!x || x->ndim < 3 || !known_is(s->k, m->out[0]) || !is_weight(floats(s, m->in[1])) || has_even_rows(x))
+		return NULL;
+	Value *const in[] = { m->in[0], spec_put_int(s, 0, m->at) };
+
+	y = spec_copy_node(s, m);
+	node_add_input(y, spec_put_op(s, c, "aten::contiguous", "", in, 2, m->at));
+	for (int i = 1; i < m->nin; i++)
+		node_add_input(y, m->in[i]);
+	node_add_output(y, m->out[0]->type);
+	graph_insert(s->to, y);
+	spec_infer(s, c, y, y);
+	return y->out[0];
+}
