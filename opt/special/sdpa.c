@@ -3,6 +3,7 @@
  * queries.
  *
  *    mask of bool       ->  where(mask, 0, -inf)
+ *    constant mask that hides nothing, as of an encoder exported without padding  ->  no mask
  *    fewer key heads    ->  queries (.., Hk, Hq / Hk, L, E), keys and values (.., Hk, 1, S, E): heads that share keys
  *                           are a dim along which keys are broadcast, and nothing is repeated
  */
@@ -28,6 +29,21 @@ is_understood(Spec *s, const Node *m)
 
 	return known_is(s->k, m->out[0]) && q && k && v && q->dtype == RT_f32 && k->ndim == q->ndim && v->ndim == q->ndim &&
 	       q->ndim >= 3 && rt_numel(q) && rt_numel(k) && rt_numel(v);
+}
+
+/* Are the mask's elements known, and all true, or all zeros? */
+static bool
+does_nothing(Spec *s, const Node *m)
+{
+	const RtTensor *mask = tensor_at(s, m->in[MASK]);
+	const bool hides = mask && mask->dtype == RT_b8;
+	IValue out;
+
+	if (!mask || (!hides && mask->dtype != RT_f32) || mask->storage->kind == RT_META || mask->storage->written)
+		return false;
+	return known_run(s->k, op_find(s->cx, hides ? "aten::all" : "aten::any", ""),
+			 (IValue[]){ known_at(s->k, m->in[MASK])->v }, &out, 1, false) &&
+	       *(const bool *)rt_data(out.u.t) == hides;
 }
 
 static Value *
@@ -75,19 +91,22 @@ spec_sdpa(Spec *s, Scope *c, const Node *m)
 	Value *in[ARGS], *y;
 	const RtTensor *mask, *k;
 	int64_t grouped = 0;
-	bool hides;
+	bool hides, useless;
 
 	if (!node_is(m, aten_scaled_dot_product_attention) || m->nin != ARGS || !is_understood(s, m) ||
 	    !known_int(s->k, m->in[GROUPED], &grouped))
 		return NULL;
 	k = tensor_at(s, m->in[KEY]);
 	mask = tensor_at(s, m->in[MASK]);
-	hides = mask && mask->dtype == RT_b8;
+	useless = does_nothing(s, m);
+	hides = mask && mask->dtype == RT_b8 && !useless;
 	grouped = grouped && k->dims[k->ndim + HEAD] != tensor_at(s, m->in[QUERY])->dims[k->ndim + HEAD];
-	if (!hides && !grouped)
+	if (!hides && !grouped && !useless)
 		return NULL;
 	for (int i = 0; i < ARGS; i++)
 		in[i] = m->in[i];
+	if (useless)
+		in[MASK] = spec_put_constant(s, rt_none(), m->at);
 	if (hides)
 		in[MASK] = added_mask(s, c, in[MASK], m->at);
 	if (grouped) {

@@ -135,23 +135,33 @@ check_sdpa(RtCx *cx, const Sdpa *a, int *ndim, int64_t *dims)
 		rt_broadcast(cx, ndim, dims, a->v->ndim - 2, a->v->dims) ? RT_ERROR : RT_OK;
 }
 
-/* The mask in a form that score_rows reads, broadcast to the scores' sizes. */
+/* The mask has to broadcast to the scores' sizes: the batch's `dims`, rows, keys. */
 static int
-set_mask(RtCx *cx, const Sdpa *a, Attend *g, int ndim, const int64_t *dims)
+check_mask(RtCx *cx, const Sdpa *a, const Attend *g, int ndim, const int64_t *dims)
 {
-	RtTensor *m = a->mask;
 	int64_t full[RT_MAX_RANK];
 	int n = ndim + 2;
 
-	if (!m)
+	if (!a->mask)
 		return RT_OK;
 	memcpy(full, dims, (size_t)ndim * 8);
 	full[ndim] = g->rows;
 	full[ndim + 1] = g->n;
-	if (rt_broadcast(cx, &n, full, m->ndim, m->dims))
+	if (rt_broadcast(cx, &n, full, a->mask->ndim, a->mask->dims))
 		return RT_ERROR;
 	if (n != ndim + 2 || memcmp(full, dims, (size_t)ndim * 8) || full[ndim] != g->rows || full[ndim + 1] != g->n)
 		return rt_raise(cx, "scaled_dot_product_attention: attn_mask does not broadcast to the scores");
+	return RT_OK;
+}
+
+/* The mask in a form that score_rows reads. */
+static int
+set_mask(RtCx *cx, const Sdpa *a, Attend *g, int ndim, const int64_t *dims)
+{
+	RtTensor *m = a->mask;
+
+	if (!m)
+		return RT_OK;
 	g->additive = m->dtype != RT_b8;
 	m = g->additive ? dense_in(cx, m, g->ct) : m;
 	if (!m)
@@ -190,7 +200,7 @@ sdpa(RtCx *cx, const Sdpa *a, int nout, IValue *out)
 	g.batches = 1;
 	for (int i = 0; i < ndim; i++)
 		g.batches *= dims[i];
-	r = rt_result(cx, 0, (RtDtype)a->q->dtype, ndim + 2, dims, 0);
+	r = check_mask(cx, a, &g, ndim, dims) ? NULL : rt_result(cx, 0, (RtDtype)a->q->dtype, ndim + 2, dims, 0);
 	if (!r)
 		return RT_ERROR;
 	out[0] = rt_of(r);

@@ -5,7 +5,7 @@ usage: forms_test.py KILN
 import os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from forms import KILN, TCC, Form, sin
+from forms import KILN, TCC, Form, call, sin
 from hostile import body, call, model, npy, npz, pickled, tensor, tup
 
 
@@ -349,6 +349,15 @@ class Forms(Form):
         for sizes in (5, 6), (2, 1, 5, 6), (3, 1, 6), (2, 3, 5, 6):      # a row of the largest is masked out: zeros
             self.form([call_ % ("torch.gt(%s, 0.3)" % sin(*sizes))], ["x=float32[2x3x5x8]", "y=float32[2x3x6x8]"])
         self.form([call_ % ("torch.gt(%s, 2)" % sin(5, 6))], ["x=float32[2x3x5x8]", "y=float32[2x3x6x8]"])
+        for mask, passed in (("torch.gt(%s, -2)" % sin(5, 6), 0), ("torch.zeros([2, 1, 1, 6])", 0), (sin(5, 6), 1), ("torch.gt(%s, -0.9)" % sin(5, 6), 1),
+                             ("torch.sub(torch.ones([5, 6]), 1.)", 0)):                     # a mask that does nothing is none
+            inputs = ["x=float32[2x3x5x8]", "y=float32[2x3x6x8]"]
+            self.form([call_ % mask], inputs)
+            _, shown, _ = call([KILN, "show", "m.pt", "--stage", "optimized", "-i", inputs[0], "-i", inputs[1]], self.dir)
+            none = re.search(rb"%(\S+) : NoneType", shown)
+            given = re.search(rb"scaled_dot_product_attention\(%\S+, %\S+, %\S+, %(\S+),", shown).group(1)
+            self.assertEqual(not (none and none.group(1) == given), passed, mask)
+        self.form([call_ % "torch.zeros([4, 1, 5, 6])"], ["x=float32[1x3x5x8]", "y=float32[1x3x6x8]"], calls=1)      # which raises
         for mask in "None", "torch.gt(%s, 0)" % sin(6, 5, 4), sin(2, 1, 5, 4), sin(5, 4):
             self.form([call_ % (mask + ", 0., False, scale=None, enable_gqa=True")], ["x=float32[2x6x5x8]", "y=float32[2x2x4x8]"])
         self.form([call_ % "None, 0., True, scale=None, enable_gqa=True"], ["x=float32[1x4x5x8]", "y=float32[1x1x5x8]"])
