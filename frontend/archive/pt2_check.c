@@ -7,6 +7,7 @@
  */
 #include "pt2.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Known {           /* a symbol that arguments have given a value */
@@ -21,7 +22,7 @@ typedef struct Checks {
 	int      n;
 	Map      paths;          /* an input's path -> its leaf */
 	Map      known;          /* symbol -> Known */
-	Map      ranges;         /* symbol -> Json of its range */
+	Map      ranges;         /* symbol, or expression of some -> Json of its range */
 } Checks;
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
@@ -118,7 +119,7 @@ require_bound(Checks *c, const Input *in, int dim, Value *v, const char *op, int
 			     (long long)bound), v);
 }
 
-/* Of factor * symbol + offset; the archive has the symbol's range. */
+/* Of factor * symbol + offset, where symbol is what the archive has the range of. */
 static void
 require_range(Checks *c, const Input *in, int dim, Value *v, const Linear *l)
 {
@@ -198,6 +199,7 @@ check_symbolic(Checks *c, const Input *in, int dim, Value *v, const char *text)
 	const Tree *t = expr_parse(c->b, text, "a size");
 	const char *symbol = expr_symbol(t);
 	const Known *k = symbol ? map_get(&c->known, symbol) : NULL;
+	const Linear derived = { symbol ? symbol : expr_text(c->b, t, NULL, NULL), 1, 0 };
 	Value *other;
 	Linear l;
 
@@ -205,8 +207,9 @@ check_symbolic(Checks *c, const Input *in, int dim, Value *v, const char *text)
 		require_equal(c, in, dim, v, k->v, k->source);
 	} else if (symbol) {
 		know(c, symbol, v, source_of(c, in, dim));
-		require_range(c, in, dim, v, &(Linear){ symbol, 1, 0 });
+		require_range(c, in, dim, v, &derived);
 	} else if ((other = expr_value(c->b, t, find_symbol, c))) {
+		require_range(c, in, dim, v, &derived);
 		require_equal(c, in, dim, v, other, expr_text(c->b, t, known_source, c));
 	} else if (expr_linear(t, &l) && l.symbol && l.factor) {
 		solve(c, in, dim, v, t, &l);
@@ -289,6 +292,29 @@ check_number(Checks *c, const Input *in, Value *v)
 
 /* ---- guards: Python over L['x'].size()[0] ------------------------------------------------------------------------ */
 
+/* A strict export calls the arguments L['flat_args'][i]: the guard with L and their paths. */
+static const char *
+with_paths(Checks *c, const char *text)
+{
+	static const char flat[] = "L['flat_args'][";
+	Buf b = { 0 };
+
+	buf_puts(&b, "");
+	while (*text) {
+		const char *digits = strncmp(text, flat, sizeof flat - 1) ? "" : text + sizeof flat - 1;
+		const size_t n = strspn(digits, "0123456789");
+		const long i = n && n < 9 && digits[n] == ']' ? atol(digits) : c->n;
+
+		if (i < c->n) {
+			buf_printf(&b, "L%s", c->input[i]->path);
+			text = digits + n + 1;
+		} else {
+			buf_add(&b, text++, 1);
+		}
+	}
+	return arena_text(c->b->cx->arena, &b);
+}
+
 static void
 put_path(const Tree *t, Buf *b)
 {
@@ -369,8 +395,9 @@ asks_base(const Tree *t)
 }
 
 static void
-check_guard(Checks *c, const char *text)
+check_guard(Checks *c, const char *code)
 {
+	const char *text = with_paths(c, code);
 	const Tree *t = expr_parse(c->b, text, "a guard");
 	Value *ok;
 

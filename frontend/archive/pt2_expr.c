@@ -278,6 +278,26 @@ write_joined(const Writer *w, const Tree *call, const char *between, int outside
 	}
 }
 
+/* As SymPy does, whose texts are keys of the archive's ranges: 2*s0 - 1 */
+static void
+write_sum(const Writer *w, const Tree *call)
+{
+	for (int i = 0; i < call->kid[1]->n; i++) {
+		Buf term = { 0 };
+		const char *text;
+		bool minus;
+
+		buf_puts(&term, "");
+		write_expr(&(Writer){ &term, w->source, w->arg }, argument(call, i), 0);
+		minus = *term.at == '-';
+		text = term.at + minus;
+		text += minus && !strncmp(text, "1*", 2) ? 2 : 0;
+		buf_puts(w->to, i ? minus ? " - " : " + " : minus ? "-" : "");
+		buf_puts(w->to, text);
+		buf_free(&term);
+	}
+}
+
 static void
 write_call(const Writer *w, const Tree *t, const char *name, int outside)
 {
@@ -286,7 +306,10 @@ write_call(const Writer *w, const Tree *t, const char *name, int outside)
 	for (int i = 0; i < (int)(sizeof infix / sizeof *infix); i++)
 		if (!strcmp(infix[i][0], name)) {
 			buf_puts(w->to, i < outside ? "(" : "");
-			write_joined(w, t, infix[i][1], i);
+			if (i)
+				write_joined(w, t, infix[i][1], i);
+			else
+				write_sum(w, t);
 			buf_puts(w->to, i < outside ? ")" : "");
 			return;
 		}

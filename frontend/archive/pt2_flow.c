@@ -282,15 +282,20 @@ cond(Builder *b, const Hop *h)
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
-/* Makes a loop with carried values and begins to build its body; their values inside are put into `inside`. */
+/* Makes a loop with carried values and begins to build its body; their values inside, tensors of any rank, are put into
+ * `inside`. */
 static Node *
 begin_loop(Builder *b, Value *most, Value *go, const Values *carried, Values *inside)
 {
 	Node *n = graph_insert(b->g, loop_new(b->g, b->at, most, go));
 
 	for (int i = 0; i < carried->n; i++) {
+		Value *in;
+
 		loop_add_carried(n, carried->at[i], NULL);
-		vec_push(b->cx->arena, inside, loop_body(n)->param->out[1 + i]);
+		in = loop_body(n)->param->out[1 + i];
+		in->type = n->out[i]->type = type_unshaped(b->cx, in->type);
+		vec_push(b->cx->arena, inside, in);
 	}
 	graph_set_insert_end(b->g, loop_body(n));
 	return n;

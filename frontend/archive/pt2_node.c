@@ -8,6 +8,7 @@
  */
 #include "pt2.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { OP_VERSION = 10 };      /* of the operators' meaning: today's */
@@ -130,14 +131,60 @@ cast_tensor(Builder *b, Value *v, Cast cast)
 	return build_op(b, "aten::_autocast_to_reduced_precision", 5, v, no, yes, dtype, dtype);
 }
 
+/* Tensors of the list that is made there. */
+static Value *
+cast_list(Builder *b, Value *list, Cast cast)
+{
+	const Node *made = list->node;
+	Value **v = new(b->cx->arena, Value *, made->nin + 1);
+
+	for (int i = 0; i < made->nin; i++)
+		v[i] = cast_tensor(b, made->in[i], cast);
+	return build_list(b, list->type->of[0], v, made->nin);
+}
+
+/* Is a label of two operands summed over?  Then an einsum is a product. */
+static bool
+is_product(const Value *equation)
+{
+	IValue v;
+	const char *s, *arrow;
+
+	if (!value_constant(equation, &v) || v.tag != RT_STR)
+		return false;
+	s = v.u.str->s;
+	arrow = strstr(s, "->");
+	for (const char *at = s; *at && at != arrow; at++) {
+		const char *comma = isalpha((unsigned char)*at) ? strchr(at, ',') : NULL;
+		const char *again = comma ? strchr(comma, *at) : NULL;
+
+		if (again && (!arrow || (again < arrow && !strchr(arrow, *at))))
+			return true;
+	}
+	return false;
+}
+
+static Cast
+cast_under(const Builder *b, const char *name, const NamedValues *args)
+{
+	if (b->autocast < 0 || strncmp(name, "aten::", 6))
+		return CAST_none;
+	if (!strcmp(name, "aten::einsum"))
+		return args->n && is_product(args->at[0].v) ? CAST_lower : CAST_none;
+	return cast_of(name + 6);
+}
+
 static void
 cast_arguments(Builder *b, const char *name, NamedValues *args)
 {
-	const Cast cast = b->autocast >= 0 && !strncmp(name, "aten::", 6) ? cast_of(name + 6) : CAST_none;
+	const Cast cast = cast_under(b, name, args);
 
 	for (int i = 0; i < args->n && cast; i++)
 		if (args->at[i].v->type->kind == TYPE_TENSOR)
 			args->at[i].v = cast_tensor(b, args->at[i].v, cast);
+		else if (node_is(args->at[i].v->node, prim_ListConstruct) &&
+			 args->at[i].v->type->of[0]->kind == TYPE_TENSOR)
+			args->at[i].v = cast_list(b, args->at[i].v, cast);
 }
 
 /* ---- operators ------------------------------------------------------------------------------------------------ */

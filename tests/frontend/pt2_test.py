@@ -230,9 +230,16 @@ class Symbols(Test):
         square = f"Add(Mul(Integer(3), Pow(Add({self.X}, Integer(-1)), Integer(2))), Max(Integer(1), {self.X}))"
         q = Program(["x", "y"], [node("aten.cat.default", {"tensors": TS("x", "y")}, ["z"])], ["z"], {"x": [self.X], "y": [square]})
         self.answers(q, {"x": floats(1, 2), "y": floats(*range(5))}, out=floats(1, 2, *range(5)))
-        self.says(q, {"x": floats(1, 2), "y": floats(4)}, "y.size()[0] == 3*(x.size()[0] + -1)**2 + Max(1, x.size()[0])")
+        self.says(q, {"x": floats(1, 2), "y": floats(4)}, "y.size()[0] == 3*(x.size()[0] - 1)**2 + Max(1, x.size()[0])")
         p.ranges = {"s0": {"min_val": 2, "max_val": 3}}
         self.says(p, {"x": floats(*range(9)), "y": floats(*range(4))}, "Guard failed: x.size()[0] <= 7")
+        less = f"Add(Mul(Integer(2), {self.X}), Integer(-1))"     # a size of its own range, of a symbol that x has told
+        p = Program(["x", "y"], [node("aten.cat.default", {"tensors": TS("x", "y")}, ["z"])], ["z"], {"x": [self.X], "y": [less]})
+        p.ranges = {"s0": {"min_val": 2, "max_val": None}, "2*s0 - 1": {"min_val": 3, "max_val": 7}}
+        self.answers(p, {"x": floats(1, 2), "y": floats(3, 4, 5)}, out=floats(1, 2, 3, 4, 5))
+        self.says(p, {"x": floats(1), "y": floats(1)}, "Guard failed: y.size()[0] >= 3")
+        self.says(p, {"x": floats(*range(5)), "y": floats(*range(9))}, "Guard failed: y.size()[0] <= 7")
+        self.says(p, {"x": floats(*range(4)), "y": floats(*range(6))}, "Guard failed: y.size()[0] == 2*x.size()[0] - 1")
     def test_guards(self):
         p = adds(sizes={"x": [self.X]})
         for guard, good, bad in (("L['x'].size()[0] % 2 == 0", 2, 3), ("2 <= L['x'].size()[0] <= 4", 3, 5), ("L['x'].size()[0] != 2", 3, 2),
@@ -250,6 +257,14 @@ class Symbols(Test):
             self.put(spread)
             self.assertIsInstance(self.calls([{"xs_0": floats(1, 2), "key": floats(1, 2)}]), list)
             self.says(spread, {"xs_0": floats(1), "key": floats(1)}, "Guard failed")
+        strict = Program(["a", "b"], [node("aten.relu.default", {"self": T("a")}, ["y"])], ["y"], {"a": [self.X], "b": [self.X]},
+                         args=(LEAF,), kwargs={"key": LEAF}, names=["x", "key"])
+        strict.guards = ["L['flat_args'][1].size()[0] <= 2*L['flat_args'][0].size()[0] - 2"]       # as strict exports name them
+        self.put(strict)
+        self.assertIsInstance(self.calls([{"x": floats(1, 2), "key": floats(1, 2)}]), list)
+        self.says(strict, {"x": floats(1), "key": floats(1)}, "Guard failed: key.size()[0] <= 2*x.size()[0] - 2")
+        strict.guards = ["L['flat_args'][2].size()[0] == 2"]
+        self.says(strict, {"x": floats(1), "key": floats(1)}, "Kiln does not understand the guard L['flat_args'][2]", status=7)
         p.guards = ["L['x']._base.size()[1] == 2"]              # the example was a view; what is given is not
         self.put(p)
         self.assertIsInstance(self.calls([{"x": floats(1)}]), list)
@@ -432,6 +447,9 @@ class Flow(Test):
         p = Program(["i", "x", "k"], [node("higher_order.while_loop", [G(go), G(body), TS("i", "x"), TS("k")], ["n", "y"])], ["n", "y"])
         self.answers(p, {"i": ("<i8", (), [0]), "x": floats(1, 2), "k": floats(2)}, **{"out.0": ("<i8", (), [3]), "out.1": floats(8, 16)})
         self.answers(p, {"i": ("<i8", (), [5]), "x": floats(1, 2), "k": floats(2)}, **{"out.0": ("<i8", (), [5]), "out.1": floats(1, 2)})
+        begun = Program(["i", "x", "k"], [node("aten.mul.Tensor", {"self": T("x"), "other": T("k")}, ["m"]),
+                                          node("higher_order.while_loop", [G(go), G(body), TS("i", "m"), TS("k")], ["n", "y"])], ["n", "y"], {"m": [2]})
+        self.answers(begun, {"i": ("<i8", (), [1]), "x": floats(1, 2), "k": floats(2)}, **{"out.0": ("<i8", (), [3]), "out.1": floats(8, 16)})
     def test_rows(self):
         f = graph(["h", "x", "k"], [node("aten.add.Tensor", {"self": T("h"), "other": T("x")}, ["n"]),
                                     node("aten.mul.Tensor", {"self": T("n"), "other": T("k")}, ["y"])], ["n", "y"])
@@ -461,6 +479,13 @@ class Flow(Test):
         g = graph(["a"], [node("aten.mm.default", {"self": T("a"), "mat2": T("a")}, ["y"])], ["y"])
         p = Program(["x"], [node("higher_order.wrap_with_autocast", [TEXT("cpu"), KIND("bfloat16"), FLAG(True), NONE, G(g), T("x")], ["z"])], ["z"])
         self.answers(p, {"x": floats(1.001, shape=(1, 1))}, out=("|V2", (1, 1), [1.0]))
+        for equation, lower in ("ij,jk->ik", True), ("ij, ij->", True), ("ij,jk", True), ("ij,jk->ijk", False), ("ij,kl->i", False), ("ij->", False):
+            a = TS("a", "a") if "," in equation else TS("a")              # an einsum that is a product is cast as one
+            g = graph(["a"], [node("aten.einsum.default", {"equation": TEXT(equation), "tensors": a}, ["y"]),
+                              node("aten.sum.default", {"self": T("y")}, ["z"])], ["z"])
+            p = Program(["x"], [node("higher_order.wrap_with_autocast", [TEXT("cpu"), KIND("bfloat16"), FLAG(True), NONE, G(g), T("x")], ["z"])], ["z"])
+            with self.subTest(equation):
+                self.answers(p, {"x": floats(2, shape=(1, 1))}, out=("|V2" if lower else "<f4", (), [2.0 if equation == "ij->" else 4.0]))
     def test_effects(self):
         p = Program(["x"], [node("higher_order.with_effects", {"": {"as_tensor": {"name": "t"}}, "op": {"as_operator": "torch.ops.aten.relu.default"},
                                                                "self": T("x")}, ["t2", "y"])], ["y"])
