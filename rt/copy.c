@@ -2,7 +2,7 @@
  *
  * A copy first forgets shapes: dims are ordered by the destination's strides and merged where both sides allow it,
  * which leaves rows.  Where the source runs fastest along another dim than the destination (a transpose), rows are cut
- * into tiles that fit a cache.
+ * into tiles that fit a cache.  Rows too short to be worth a call each are taken many at a time, column by column.
  */
 #include "rt.h"
 #include "base.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 32768, TILE = RT_LIMIT_COPY_TILE };
+enum { GRAIN = 32768, TILE = RT_LIMIT_COPY_TILE, SHORT = RT_LIMIT_COPY_SHORT, COLUMN = RT_LIMIT_COPY_COLUMN };
 
 typedef struct Plan {
 	int     n;                       /* dims, at least 1 */
@@ -22,6 +22,7 @@ typedef struct Plan {
 	const char *src;
 	RtDtype dtype, src_dtype;
 	int64_t block, tile;             /* rows of dim[n-2] taken together, and the part of them taken at once */
+	bool    across;                  /* these rows go column by column */
 } Plan;
 
 static void
@@ -68,6 +69,27 @@ plan_merge(Plan *p)
 	p->n = n;
 }
 
+/* Rows that are short, or not quite short and in pieces in the source: columns along the dim that is dense there, or else
+ * the longest.  Returns whether it is so. */
+static bool
+plan_columns(Plan *p)
+{
+	const int64_t size = rt_dtypes[p->src_dtype].bytes;
+	const int last = p->n - 1;
+	int best = last;
+
+	if (p->dim[last] >= SHORT && (p->dim[last] >= TILE || p->from[last] == size))
+		return false;
+	for (int i = last - 1; i >= 0 && (best == last || p->from[best] != size); i--)
+		if (p->dim[i] > p->dim[best] || (p->from[i] == size && p->dim[i] >= SHORT))
+			best = i;
+	if (best == last)
+		return false;
+	swap_dims(p, best, last - 1);
+	p->block = COLUMN;
+	return p->across = true;
+}
+
 /* A source that is dense along another dim: bring that dim next to the last and take tiles. */
 static void
 plan_tiles(Plan *p)
@@ -77,7 +99,7 @@ plan_tiles(Plan *p)
 
 	p->block = 1;
 	p->tile = p->dim[last];
-	if (p->from[last] <= 2 * size || p->dim[last] < TILE)
+	if (plan_columns(p) || p->from[last] <= 2 * size || p->dim[last] < TILE)
 		return;
 	for (int i = 0; i < last; i++)
 		if (p->from[i] == size && p->dim[i] >= 4) {
@@ -159,13 +181,31 @@ copy_line(void *arg, int64_t beg, int64_t end)
 		end - beg);
 }
 
+/* n rows from the first of a block on, which d and s point to */
+static void
+copy_rows(const Plan *p, char *d, const char *s, int64_t n)
+{
+	const int last = p->n - 1;
+	const int64_t d_row = p->to[last - 1], s_row = p->from[last - 1], d_step = p->to[last], s_step = p->from[last];
+
+	for (int64_t x = 0; x < p->dim[last] && p->across; x++)
+		rt_cast(p->dtype, d + x * d_step, d_row, p->src_dtype, s + x * s_step, s_row, n);
+	for (int64_t x = 0; x < p->dim[last] && !p->across; x += p->tile) {
+		const int64_t some = p->dim[last] - x < p->tile ? p->dim[last] - x : p->tile;
+
+		for (int64_t r = turn_tile(p, d + x * d_step, s + x * s_step, n, some); r < n; r++)
+			rt_cast(p->dtype, d + r * d_row + x * d_step, d_step, p->src_dtype, s + r * s_row + x * s_step,
+				s_step, some);
+	}
+}
+
 /* Blocks of rows beg to end; block b is of outer index b / per, rows from (b % per) * block. */
 static void
 copy_blocks(void *arg, int64_t beg, int64_t end)
 {
 	const Plan *p = arg;
 	int last = p->n - 1;
-	int64_t rows = p->dim[last - 1], per = (rows + p->block - 1) / p->block, at, row, stop, n;
+	int64_t rows = p->dim[last - 1], per = (rows + p->block - 1) / p->block, at, row;
 
 	for (int64_t b = beg; b < end; b++) {
 		char *d = p->dst;
@@ -177,14 +217,8 @@ copy_blocks(void *arg, int64_t beg, int64_t end)
 			s += at % p->dim[i] * p->from[i];
 		}
 		row = b % per * p->block;
-		stop = row + p->block < rows ? row + p->block : rows;
-		for (int64_t x = 0; x < p->dim[last]; x += p->tile) {
-			n = p->dim[last] - x < p->tile ? p->dim[last] - x : p->tile;
-			for (int64_t r = row + turn_tile(p, d + row * p->to[last - 1] + x * p->to[last],
-				s + row * p->from[last - 1] + x * p->from[last], stop - row, n); r < stop; r++)
-				rt_cast(p->dtype, d + r * p->to[last - 1] + x * p->to[last], p->to[last], p->src_dtype,
-					s + r * p->from[last - 1] + x * p->from[last], p->from[last], n);
-		}
+		copy_rows(p, d + row * p->to[last - 1], s + row * p->from[last - 1],
+			rows - row < p->block ? rows - row : p->block);
 	}
 }
 
@@ -266,7 +300,7 @@ static int
 copy_into(RtCx *cx, RtTensor *dst, RtTensor *src, bool check)
 {
 	unsigned bits = (dst->flags ^ src->flags) & RT_BITS;
-	Plan p;
+	Plan p = { .across = false };
 	RtTensor *own = 0;
 
 	if ((check && rt_check_itself(cx, dst)) || broadcast(cx, &p, dst, src) || (check && rt_writable(cx, dst)))

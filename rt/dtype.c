@@ -2,8 +2,9 @@
  *
  * A conversion goes block by block through one of three wide types (int64 for integers and bool, double for floats,
  * pairs of double for complex), so that the code grows with the number of types and not with its square; half and
- * bfloat16 go through float.  Rounding is ATen's: half is rounded from float, int64 -> float directly.  Floats out of
- * an integer's range give what x86 gives: the smallest int32 (also for the narrower types, then cut) or int64.
+ * bfloat16 go through float.  Elements without gaps go to and from the wide types in vectors.  Rounding is ATen's: half
+ * is rounded from float, int64 -> float directly.  Floats out of an integer's range give what x86 gives: the smallest
+ * int32 (also for the narrower types, then cut) or int64.
  */
 #include "rt.h"
 #include "half.h"
@@ -68,6 +69,56 @@ wide_of(RtDtype d)
 	}
 }
 
+RT_FAST
+
+static int64_t
+real_to_i64(double x)
+{
+	return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
+}
+
+#define DENSE(F, T, value) \
+	for (int64_t k = 0; k < n; k++) { \
+		const F x = ((const F *)s)[k]; \
+		((T *)d)[k] = (value); \
+	} \
+	return true
+#define PAIR(from, to) ((from) * RT_NDTYPE + (to))
+
+/* Elements that lie one after the other here and there: integers to and from int64, and the pairs that kernels convert
+ * most.  Returns false for others. */
+static bool
+cast_dense(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, int64_t n)
+{
+	switch (PAIR((int)from, (int)to)) {
+	case PAIR(RT_f32, RT_f64):  DENSE(float, double, (double)x);
+	case PAIR(RT_f64, RT_f32):  DENSE(double, float, (float)x);
+	case PAIR(RT_i64, RT_f32):  DENSE(int64_t, float, (float)x);
+	case PAIR(RT_b8, RT_i64):   DENSE(uint8_t, int64_t, x != 0);
+	case PAIR(RT_u8, RT_i64):   DENSE(uint8_t, int64_t, x);
+	case PAIR(RT_i8, RT_i64):   DENSE(int8_t, int64_t, x);
+	case PAIR(RT_i16, RT_i64):  DENSE(int16_t, int64_t, x);
+	case PAIR(RT_i32, RT_i64):  DENSE(int32_t, int64_t, x);
+	case PAIR(RT_i64, RT_u8):   case PAIR(RT_i64, RT_i8): DENSE(int64_t, uint8_t, (uint8_t)x);
+	case PAIR(RT_i64, RT_i16):  DENSE(int64_t, uint16_t, (uint16_t)x);
+	case PAIR(RT_i64, RT_i32):  DENSE(int64_t, uint32_t, (uint32_t)x);
+	case PAIR(RT_u8, RT_f32):   DENSE(uint8_t, float, (float)x);
+	default:                    return false;
+	}
+}
+
+/* The integral parts of numbers, in their place; what int64, or int32, cannot hold becomes the least that it can. */
+static void
+truncate_reals(Block *w, int64_t n, bool small)
+{
+	for (int64_t k = 0; k < n; k++)
+		w->i[k] = real_to_i64(w->f[k]);
+	for (int64_t k = 0; k < n && small; k++)
+		w->i[k] = w->i[k] >= INT32_MIN && w->i[k] <= INT32_MAX ? w->i[k] : INT32_MIN;
+}
+
+RT_SMALL
+
 #define LOAD(T, member, value) \
 	for (int64_t k = 0; k < n; k++) { \
 		T x = *(const T *)(s + k * stride); \
@@ -78,6 +129,8 @@ wide_of(RtDtype d)
 static void
 load(RtDtype d, const char *s, int64_t stride, int64_t n, Block *w)
 {
+	if (stride == rt_dtypes[d].bytes && cast_dense(wide_of(d) == WIDE_INT ? RT_i64 : RT_f64, (char *)w, d, s, n))
+		return;
 	switch (d) {
 	case RT_u8:  case RT_qu8: LOAD(uint8_t, i, x);
 	case RT_i8:  case RT_qi8: LOAD(int8_t, i, x);
@@ -94,18 +147,6 @@ load(RtDtype d, const char *s, int64_t stride, int64_t n, Block *w)
 	}
 }
 
-static int64_t
-real_to_i64(double x)
-{
-	return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
-}
-
-static int32_t
-real_to_i32(double x)
-{
-	return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
-}
-
 /* How a number x, an int64 or a double, becomes each type. */
 #define STORE(T, value) \
 	for (int64_t k = 0; k < n; k++) { \
@@ -113,28 +154,29 @@ real_to_i32(double x)
 		*(T *)(d + k * stride) = (value); \
 	} \
 	break
-#define STORE_ALL(to_u8, to_i32, to_i64) \
-	switch (to) { \
-	case RT_u8:  case RT_qu8:  STORE(uint8_t, (uint8_t)(to_u8)); \
-	case RT_i8:  case RT_qi8:  STORE(int8_t, (int8_t)(to_i32)); \
-	case RT_i16:               STORE(int16_t, (int16_t)(to_i32)); \
-	case RT_i32: case RT_qi32: STORE(int32_t, (int32_t)(to_i32)); \
-	case RT_i64:               STORE(int64_t, to_i64); \
+#define STORE_REALS \
 	case RT_b8:                STORE(uint8_t, x != 0); \
 	case RT_f32:               STORE(float, (float)x); \
 	case RT_f64:               STORE(double, (double)x); \
 	case RT_c32:               STORE(RtC32, ((RtC32){ rt_float_to_half((float)x), 0 })); \
 	case RT_c64:               STORE(RtC64, ((RtC64){ (float)x, 0 })); \
-	case RT_c128:              STORE(RtC128, ((RtC128){ (double)x, 0 })); \
-	default:                   break; \
-	}
+	case RT_c128:              STORE(RtC128, ((RtC128){ (double)x, 0 }));
 
 #define NUMBER int64_t
 #define MEMBER i
 static void
 store_int(RtDtype to, char *d, int64_t stride, int64_t n, const Block *w)
 {
-	STORE_ALL(x, x, x)
+	if (stride == rt_dtypes[to].bytes && cast_dense(to, d, RT_i64, (const char *)w, n))
+		return;
+	switch (to) {
+	STORE_REALS
+	case RT_u8:  case RT_qu8: case RT_i8: case RT_qi8: STORE(uint8_t, (uint8_t)x);
+	case RT_i16:                                       STORE(uint16_t, (uint16_t)x);
+	case RT_i32: case RT_qi32:                         STORE(uint32_t, (uint32_t)x);
+	case RT_i64:                                       STORE(int64_t, x);
+	default:                                           break;
+	}
 }
 #undef NUMBER
 #undef MEMBER
@@ -142,9 +184,16 @@ store_int(RtDtype to, char *d, int64_t stride, int64_t n, const Block *w)
 #define NUMBER double
 #define MEMBER f
 static void
-store_real(RtDtype to, char *d, int64_t stride, int64_t n, const Block *w)
+store_real(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
 {
-	STORE_ALL(real_to_i64(x), real_to_i32(x), real_to_i64(x))
+	if (stride == rt_dtypes[to].bytes && cast_dense(to, d, RT_f64, (const char *)w, n))
+		return;
+	switch (to) {
+	STORE_REALS
+	default:
+		truncate_reals(w, n, to != RT_i64 && to != RT_u8 && to != RT_qu8);
+		store_int(to, d, stride, n, w);
+	}
 }
 #undef NUMBER
 #undef MEMBER
@@ -216,30 +265,6 @@ copy_same(int bytes, char *d, int64_t dstride, const char *s, int64_t sstride, i
 }
 
 RT_FAST
-
-#define DENSE(F, T, value) \
-	for (int64_t k = 0; k < n; k++) { \
-		const F x = ((const F *)s)[k]; \
-		((T *)d)[k] = (value); \
-	} \
-	return true
-#define PAIR(from, to) ((from) * RT_NDTYPE + (to))
-
-/* Elements that lie one after the other here and there, of the pairs of types that kernels convert most. */
-static bool
-cast_dense(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, int64_t n)
-{
-	switch (PAIR((int)from, (int)to)) {
-	case PAIR(RT_f32, RT_f64):  DENSE(float, double, (double)x);
-	case PAIR(RT_f64, RT_f32):  DENSE(double, float, (float)x);
-	case PAIR(RT_i64, RT_f32):  DENSE(int64_t, float, (float)x);
-	case PAIR(RT_i32, RT_i64):  DENSE(int32_t, int64_t, x);
-	case PAIR(RT_i32, RT_f32):  DENSE(int32_t, float, (float)x);
-	case PAIR(RT_u8, RT_f32):   DENSE(uint8_t, float, (float)x);
-	case PAIR(RT_b8, RT_f32):   DENSE(uint8_t, float, (float)(x != 0));
-	default:                    return false;
-	}
-}
 
 static bool
 is_half(RtDtype d)

@@ -64,7 +64,9 @@ enum {
 	RT_LIMIT_ARRAYS = RT_LIMIT(16, 1),                 /* npz.c: arrays of a file, at first */
 	RT_LIMIT_EVENTS = RT_LIMIT(256, 1),                /* trace.c: events, at first */
 	RT_LIMIT_SIZES_KEPT = RT_LIMIT(32, 1),             /* sizes.c: values of symbols that are remembered */
-	RT_LIMIT_COPY_TILE = RT_LIMIT(32, 2),              /* copy.c: side of a tile of a transposing copy */
+	RT_LIMIT_COPY_TILE = RT_LIMIT(32, 2),              /* copy.c: side of a tile of a transposing copy, */
+	RT_LIMIT_COPY_SHORT = RT_LIMIT(8, 3),              /* elements of a row that is worth a call, */
+	RT_LIMIT_COPY_COLUMN = RT_LIMIT(512, 3),           /* and of a column of shorter ones */
 	RT_LIMIT_CAST_BLOCK = RT_LIMIT(256, 1),            /* dtype.c: elements converted at once */
 	/* ops/kernel.h: elements of a pointwise operator computed at once */
 	RT_LIMIT_MAP_BLOCK = RT_LIMIT(512, 4),

@@ -75,6 +75,26 @@ def transforms() -> Tensor:
             out.append(near("ifft", torch.view_as_real(torch.fft_ifft(y)), torch.view_as_real(x + 0j), most).double())
     return torch.cat(out)
 
+def conversions():
+    values = torch.cat([torch.arange(-300, 300).double() * 0.5, 2.0 ** torch.arange(7, 63).double(), -2.0 ** torch.arange(7, 64).double()])
+    kinds = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.float64]
+    for a in kinds:
+        x = values.to(a)
+        gaps = torch.stack([x, x], 1)[:, 1]              # elements one by one, not in vectors
+        for b in kinds:
+            y = x.to(b)
+            assert torch.equal(y, gaps.to(b)), str(a) + " to " + str(b)
+            if a == torch.int64 and b != torch.bool and b != torch.float32 and b != torch.float64:
+                bits = 64 if b == torch.int64 else 32 if b == torch.int32 else 16 if b == torch.int16 else 8
+                low = (x << (64 - bits)) >> (64 - bits)
+                assert torch.equal(y.to(torch.int64), low & 255 if b == torch.uint8 else low)
+    wide = torch.tensor([3e9, -3e9, 1e30, float("inf"), float("nan"), 2147483520.0, -2147483904.0, 2147483648.0], dtype=torch.float64).repeat([5])
+    low = torch.full([5], -2147483648)
+    want = torch.stack([low, low, low, low, low, low, low, low], 1).flatten()
+    want[5::8] = 2147483520
+    assert torch.equal(wide.to(torch.int32).to(torch.int64), want), str(wide.to(torch.int32))
+    assert torch.equal(wide.to(torch.int64)[2:5], torch.full([3], -9223372036854775807 - 1))
+
 def copies() -> Tensor:
     for dtype in [torch.uint8, torch.int16, torch.float16, torch.int32, torch.float32, torch.float64]:
         for rows, columns in [(32, 32), (33, 40), (67, 35), (128, 36), (40, 33)]:
@@ -82,6 +102,16 @@ def copies() -> Tensor:
             y = x.transpose(1, 2).contiguous()
             assert y.is_contiguous() and torch.equal(y.transpose(1, 2), x)
             assert torch.equal(y[1].flatten(), torch.stack([x[1, i % rows, i // rows] for i in range(rows * columns)]))
+        for order in [[0, 3, 1, 2], [3, 1, 0, 2], [2, 3, 0, 1], [1, 0, 3, 2]]:       # rows of 1 to 9, of a source dense elsewhere
+            for last in [1, 2, 3, 9]:
+                x = torch.arange(19 * last * 2 * 31).reshape([19, last, 2, 31])
+                y = x.to(dtype).permute(order).contiguous().flatten()
+                places = x.permute(order).reshape([-1])
+                assert torch.equal(y, x.to(dtype).flatten()[places])
+                assert torch.equal(x.permute(order).to(dtype).contiguous().flatten(), y)
+                z = torch.zeros([19, last, 2, 31], dtype=dtype).permute(order)
+                assert torch.equal(z.copy_(y.reshape(z.size())).contiguous().flatten(), y)
+    conversions()
     halves = torch.arange(-32768, 32768).to(torch.int16)
     f = torch.arange(0, 2048).to(torch.float32)
     assert torch.equal(f.to(torch.float16).to(torch.int64), torch.arange(0, 2048))
