@@ -11,7 +11,7 @@
 
 enum { DEEP = 64, MOST = 1 << 20 };
 
-typedef struct Reader {
+typedef struct RtReader {
 	RtCx *cx;
 	const RtArrays *in;
 	bool *used;
@@ -523,15 +523,17 @@ read_union(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 }
 
 static int
-read_value(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+unreadable(Reader *r)
 {
-	*out = rt_none();
-	if (depth > DEEP)
-		return rt_raise(r->cx, "argument '%s': its type is nested too deep", r->param->name);
+	return rt_lacks(r->cx, "argument '%s': a value of its type cannot be given in an .npz", r->param->name);
+}
+
+int
+rt_read_any(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+{
 	switch (t->kind) {
 	case TYPE_NONE:    return RT_OK;
 	case TYPE_ANY:     return read_any(r, t, key, out);
-	case TYPE_TENSOR:  return read_tensor(r, t, key, out);
 	case TYPE_INT: case TYPE_FLOAT: case TYPE_BOOL: case TYPE_COMPLEX:
 	case TYPE_NUMBER:  return read_number(r, t, key, out);
 	case TYPE_STR:
@@ -542,11 +544,21 @@ read_value(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	case TYPE_CLASS:   return read_object(r, t, key, out, depth);
 	case TYPE_ENUM:    return read_enum(r, t, key, out, depth);
 	case TYPE_UNION:   return read_union(r, t, key, out, depth);
-	case TYPE_OPTIONAL:
-		return given(r, key) ? read_value(r, t->of[0], key, out, depth + 1) : RT_OK;
-	default:
-		return rt_lacks(r->cx, "argument '%s': a value of its type cannot be given in an .npz", r->param->name);
+	default:           return unreadable(r);
 	}
+}
+
+static int
+read_value(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+{
+	*out = rt_none();
+	if (depth > DEEP)
+		return rt_raise(r->cx, "argument '%s': its type is nested too deep", r->param->name);
+	if (t->kind == TYPE_TENSOR)
+		return read_tensor(r, t, key, out);
+	if (t->kind == TYPE_OPTIONAL)
+		return given(r, key) ? read_value(r, t->of[0], key, out, depth + 1) : RT_OK;
+	return rt_read_other ? rt_read_other(r, t, key, out, depth) : unreadable(r);
 }
 
 /* An array that no argument took. */
@@ -698,16 +710,13 @@ write_as_text(RtCx *cx, RtArrays *a, const char *key, IValue v)
 	return status;
 }
 
-static int
-write_value(RtCx *cx, RtArrays *a, const char *key, IValue v, int depth)
+int
+rt_write_any(RtCx *cx, RtArrays *a, const char *key, IValue v, int depth)
 {
 	IValue done;
 	int status;
 
-	if (depth > DEEP)
-		return rt_raise(cx, "'%.40s...' is nested too deep to be written", key);
 	switch ((RtTag)v.tag) {
-	case RT_NONE:   return RT_OK;
 	case RT_LIST:   return write_list(cx, a, key, v.u.list, depth);
 	case RT_TUPLE:
 		if (v.u.tuple->n == 0)
@@ -727,6 +736,17 @@ write_value(RtCx *cx, RtArrays *a, const char *key, IValue v, int depth)
 		return rt_lacks(cx, "'%s': a value of type %s cannot be written to an .npz", key, rt_type_of(v));
 	default:        return rt_arrays_add(cx, a, key, v);
 	}
+}
+
+static int
+write_value(RtCx *cx, RtArrays *a, const char *key, IValue v, int depth)
+{
+	if (depth > DEEP)
+		return rt_raise(cx, "'%.40s...' is nested too deep to be written", key);
+	if (v.tag == RT_NONE)
+		return RT_OK;
+	return v.tag == RT_TENSOR || !rt_write_other ? rt_arrays_add(cx, a, key, v) :
+		rt_write_other(cx, a, key, v, depth);
 }
 
 int

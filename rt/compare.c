@@ -202,20 +202,12 @@ differ(const char *name, IValue got, IValue want, Buf *why)
 	return false;
 }
 
-static bool
-close_values(RtCx *cx, const char *name, IValue got, IValue want, Buf *why, int depth)
+bool
+rt_close_any(RtCx *cx, const char *name, IValue got, IValue want, Buf *why, int depth)
 {
 	bool same = true;
 
-	if (depth > DEEP)
-		return true;
-	if (got.tag != want.tag) {
-		buf_printf(why, "%s is a %s, ", name, rt_type_of(got));
-		buf_printf(why, "expected %s", rt_type_of(want));
-		return false;
-	}
 	switch ((RtTag)got.tag) {
-	case RT_TENSOR: return close_tensors(cx, name, got.u.t, want.u.t, why);
 	case RT_LIST:
 		return close_all(cx, name, got.u.list->v, got.u.list->n, want.u.list->v, want.u.list->n, why, depth);
 	case RT_TUPLE:
@@ -233,6 +225,21 @@ close_values(RtCx *cx, const char *name, IValue got, IValue want, Buf *why, int 
 	default:
 		return (!rt_equal(cx, got, want, &same) && same) || differ(name, got, want, why);
 	}
+}
+
+static bool
+close_values(RtCx *cx, const char *name, IValue got, IValue want, Buf *why, int depth)
+{
+	if (depth > DEEP)
+		return true;
+	if (got.tag != want.tag) {
+		buf_printf(why, "%s is a %s, ", name, rt_type_of(got));
+		buf_printf(why, "expected %s", rt_type_of(want));
+		return false;
+	}
+	if (got.tag == RT_TENSOR)
+		return close_tensors(cx, name, got.u.t, want.u.t, why);
+	return got.tag == RT_NONE || !rt_close_other || rt_close_other(cx, name, got, want, why, depth);
 }
 
 bool

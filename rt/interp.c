@@ -1,8 +1,9 @@
 /* rt/interp.c - runs Code
  *
  * A frame is an array of registers, each holding a value of its own; frames come from the scratch stack, a call is a
- * nested call of execute() in C.  An instruction borrows its operands; those marked RT_LAST are let go when it is done,
- * or moved where it makes a value of them.  What fails leaves its registers to be released with the frame.
+ * nested call of execute() in C.  Each instruction is a function, in the table rt_do.  It borrows its operands; those
+ * marked RT_LAST are let go when it is done, or moved where it makes a value of them.  What fails leaves its registers
+ * to be released with the frame.
  *
  * An error looks for the innermost with-scope of its frame: it is put aside, the handler runs, RT_DO_RERAISE brings it
  * back.  Each frame that an error leaves notes its place; the outermost one makes the traceback of them.
@@ -14,8 +15,9 @@
 #include <string.h>
 
 enum { SMALL = RT_LIMIT_OPERANDS, START = -1 };
+enum { WENT_ON = -1, RETURNED = -2 };        /* what an instruction says besides a status */
 
-typedef struct Activation {
+typedef struct RtActivation {
 	RtCx          *cx;
 	const RtCode  *code;
 	IValue        *reg;
@@ -94,8 +96,8 @@ room(Activation *a, int n, IValue *small)
 	return n <= SMALL ? small : rt_scratch(a->cx, (int64_t)sizeof *small * n);
 }
 
-static int
-do_kernel(Activation *a, const RtInsn *n)
+int
+rt_do_kernel(Activation *a, const RtInsn *n)
 {
 	IValue small_in[SMALL], small_out[SMALL], *args, *res;
 	RtMark m = rt_scratch_mark(a->cx);
@@ -156,6 +158,12 @@ call(Activation *a, const RtInsn *n, const RtCode *code, const IValue *first, in
 	return status;
 }
 
+int
+rt_do_call(Activation *a, const RtInsn *n)
+{
+	return call(a, n, a->code->callee[n->arg], 0, 0, 0);
+}
+
 const RtCode *
 rt_method(RtCx *cx, IValue self, const char *name)
 {
@@ -168,8 +176,8 @@ rt_method(RtCx *cx, IValue self, const char *name)
 	return NULL;
 }
 
-static int
-call_method(Activation *a, const RtInsn *n)
+int
+rt_do_call_method(Activation *a, const RtInsn *n)
 {
 	const RtCode *code;
 
@@ -179,8 +187,8 @@ call_method(Activation *a, const RtInsn *n)
 	return code ? call(a, n, code, 0, 0, 0) : RT_ERROR;
 }
 
-static int
-call_value(Activation *a, const RtInsn *n)
+int
+rt_do_call_value(Activation *a, const RtInsn *n)
 {
 	IValue f = rt_retain(in(a, n, 0));
 	int status;
@@ -193,8 +201,8 @@ call_value(Activation *a, const RtInsn *n)
 	return status;
 }
 
-static int
-do_move(Activation *a, const RtInsn *n)
+int
+rt_do_move(Activation *a, const RtInsn *n)
 {
 	IValue small[SMALL], *v;
 	RtMark m = rt_scratch_mark(a->cx);
@@ -208,8 +216,8 @@ do_move(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-static int
-do_tuple(Activation *a, const RtInsn *n)
+int
+rt_do_tuple(Activation *a, const RtInsn *n)
 {
 	RtTuple *t = rt_tuple_new(a->cx, n->arg ? a->code->type[n->arg - 1] : 0, n->nin);
 
@@ -226,8 +234,8 @@ wrong(Activation *a, const char *wanted, IValue v)
 	return rt_raise(a->cx, "expected a %s, but got a value of type %s", wanted, rt_type_of(v));
 }
 
-static int
-do_unpack(Activation *a, const RtInsn *n)
+int
+rt_do_unpack(Activation *a, const RtInsn *n)
 {
 	IValue v = rt_retain(in(a, n, 0));
 	int status = RT_OK;
@@ -245,8 +253,8 @@ do_unpack(Activation *a, const RtInsn *n)
 	return status;
 }
 
-static int
-do_index(Activation *a, const RtInsn *n)
+int
+rt_do_index(Activation *a, const RtInsn *n)
 {
 	IValue v = in(a, n, 0);
 	int64_t i = (int32_t)n->arg;
@@ -263,8 +271,8 @@ do_index(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-static int
-do_tuple_slice(Activation *a, const RtInsn *n)
+int
+rt_do_tuple_slice(Activation *a, const RtInsn *n)
 {
 	IValue v = in(a, n, 0);
 	int64_t lo = n->arg >> 16, hi = n->arg & 0xffff;
@@ -285,8 +293,8 @@ do_tuple_slice(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-static int
-do_new_list(Activation *a, const RtInsn *n)
+int
+rt_do_new_list(Activation *a, const RtInsn *n)
 {
 	RtList *l = rt_list_new(a->cx, a->code->type[n->arg], n->nin);
 
@@ -298,8 +306,8 @@ do_new_list(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-static int
-do_list_unpack(Activation *a, const RtInsn *n)
+int
+rt_do_list_unpack(Activation *a, const RtInsn *n)
 {
 	IValue v = rt_retain(in(a, n, 0));
 	int status = RT_OK;
@@ -317,8 +325,8 @@ do_list_unpack(Activation *a, const RtInsn *n)
 	return status;
 }
 
-static int
-do_new_dict(Activation *a, const RtInsn *n)
+int
+rt_do_new_dict(Activation *a, const RtInsn *n)
 {
 	const RtType *t = a->code->type[n->arg];
 	RtDict *d = rt_dict_new(a->cx, t->of[0], t->of[1]);
@@ -369,8 +377,8 @@ rt_attribute(RtCx *cx, IValue object, int i, IValue *out)
 	return RT_OK;
 }
 
-static int
-do_get_attr(Activation *a, const RtInsn *n)
+int
+rt_do_get_attr(Activation *a, const RtInsn *n)
 {
 	IValue v;
 
@@ -381,8 +389,8 @@ do_get_attr(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-static int
-do_set_attr(Activation *a, const RtInsn *n)
+int
+rt_do_set_attr(Activation *a, const RtInsn *n)
 {
 	IValue *slot = NULL;
 
@@ -393,8 +401,8 @@ do_set_attr(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-static int
-do_new_object(Activation *a, const RtInsn *n)
+int
+rt_do_new_object(Activation *a, const RtInsn *n)
 {
 	RtObject *o = rt_object_new(a->cx, a->code->type[n->arg]->cls);
 
@@ -404,8 +412,8 @@ do_new_object(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-static int
-do_isinstance(Activation *a, const RtInsn *n)
+int
+rt_do_isinstance(Activation *a, const RtInsn *n)
 {
 	bool is = rt_isinstance(in(a, n, 0), a->code->type[n->arg]);
 
@@ -414,14 +422,16 @@ do_isinstance(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-static int
-do_cast(Activation *a, const RtInsn *n)
+int
+rt_do_cast(Activation *a, const RtInsn *n)
 {
-	return rt_need(a->cx, in(a, n, 0), a->code->type[n->arg]) ? RT_ERROR : do_move(a, n);
+	return rt_need(a->cx, in(a, n, 0), a->code->type[n->arg]) ? RT_ERROR : rt_do_move(a, n);
 }
 
+typedef int Forker(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);
+
 static int
-do_fork(Activation *a, const RtInsn *n)
+fork_by(Activation *a, const RtInsn *n, Forker *forker)
 {
 	IValue small[SMALL], *args, out;
 	RtMark m = rt_scratch_mark(a->cx);
@@ -434,7 +444,7 @@ do_fork(Activation *a, const RtInsn *n)
 		return RT_ERROR;
 	for (int i = 0; i < n->nin; i++)
 		args[i] = in(a, n, i);
-	status = (n->op == RT_DO_AWAIT ? rt_await : rt_fork)(a->cx, a->code->callee[n->arg], args, n->nin, &out);
+	status = forker(a->cx, a->code->callee[n->arg], args, n->nin, &out);
 	rt_scratch_reset(a->cx, m);
 	if (status)
 		return status;
@@ -443,8 +453,20 @@ do_fork(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-static int
-do_wait(Activation *a, const RtInsn *n)
+int
+rt_do_fork(Activation *a, const RtInsn *n)
+{
+	return fork_by(a, n, rt_fork);
+}
+
+int
+rt_do_await(Activation *a, const RtInsn *n)
+{
+	return fork_by(a, n, rt_await);
+}
+
+int
+rt_do_wait(Activation *a, const RtInsn *n)
 {
 	IValue f = rt_retain(in(a, n, 0)), out;
 	int status;
@@ -457,8 +479,8 @@ do_wait(Activation *a, const RtInsn *n)
 	return status;
 }
 
-static int
-do_raise(Activation *a, const RtInsn *n)
+int
+rt_do_raise(Activation *a, const RtInsn *n)
 {
 	IValue message = in(a, n, 0), cls = n->nin > 1 ? in(a, n, 1) : rt_none();
 	Buf b = { 0 };
@@ -491,8 +513,8 @@ push_scope(Activation *a, int handler)
 }
 
 /* The results go to the first registers, all other registers are released. */
-static int
-do_return(Activation *a, const RtInsn *n)
+int
+rt_do_return(Activation *a, const RtInsn *n)
 {
 	IValue small[SMALL], *v;
 	RtMark m = rt_scratch_mark(a->cx);
@@ -504,7 +526,7 @@ do_return(Activation *a, const RtInsn *n)
 	for (int i = 0; i < a->code->nreg; i++)
 		rt_assign(&a->reg[i], i < n->nin ? v[i] : rt_none());
 	rt_scratch_reset(a->cx, m);
-	return RT_OK;
+	return RETURNED;
 }
 
 static bool
@@ -559,11 +581,12 @@ handle(Activation *a, const RtInsn *n)
 	return true;
 }
 
-static int
-reraise(Activation *a)
+int
+rt_do_reraise(Activation *a, const RtInsn *n)
 {
 	RtCx *cx = a->cx;
 
+	(void)n;
 	rt_clear_error(cx);
 	cx->status = RT_ERROR;
 	cx->message = a->message;
@@ -707,8 +730,6 @@ over_limit(RtCx *cx)
 	return RT_OK;
 }
 
-enum { WENT_ON = -1, RETURNED = -2 };        /* besides a status */
-
 /* Weights that are there packed, alone or in a list. */
 static void
 ask_for(RtCx *cx, IValue v)
@@ -719,8 +740,8 @@ ask_for(RtCx *cx, IValue v)
 		ask_for(cx, v.u.list->v[i]);
 }
 
-static int
-do_constant(Activation *a, const RtInsn *n)
+int
+rt_do_constant(Activation *a, const RtInsn *n)
 {
 	const RtCode *c = a->code;
 	const IValue v = c->constant ? c->constant[n->arg] : a->cx->value[c->first_value + (int)n->arg];
@@ -730,77 +751,82 @@ do_constant(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-/* One instruction that may jump: pc is set. */
-static int
-do_jump(Activation *a, const RtInsn *n)
+int
+rt_do_jump(Activation *a, const RtInsn *n)
 {
-	bool go;
-
-	switch ((RtOpcode)n->op) {
-	case RT_DO_BRANCH:
-		go = truth(in(a, n, 0));
-		report(a, a->pc, in(a, n, 0));
-		a->pc = go ? a->pc + 1 : (int)n->arg;
-		break;
-	case RT_DO_LOOP:
-		go = truth(in(a, n, 2)) && in(a, n, 0).u.i < in(a, n, 1).u.i;
-		report(a, a->pc, rt_bool(go));
-		a->pc = go ? a->pc + 1 : (int)n->arg;
-		break;
-	case RT_DO_NEXT:
-		set(a, n, 0, rt_int(in(a, n, 0).u.i + 1));
-		a->pc = (int)n->arg;
-		break;
-	default:
-		a->pc = (int)n->arg;
-	}
+	a->pc = (int)n->arg;
 	return WENT_ON;
+}
+
+int
+rt_do_branch(Activation *a, const RtInsn *n)
+{
+	const bool go = truth(in(a, n, 0));
+
+	report(a, a->pc, in(a, n, 0));
+	a->pc = go ? a->pc + 1 : (int)n->arg;
+	return WENT_ON;
+}
+
+int
+rt_do_loop(Activation *a, const RtInsn *n)
+{
+	const bool go = truth(in(a, n, 2)) && in(a, n, 0).u.i < in(a, n, 1).u.i;
+
+	report(a, a->pc, rt_bool(go));
+	a->pc = go ? a->pc + 1 : (int)n->arg;
+	return WENT_ON;
+}
+
+int
+rt_do_next(Activation *a, const RtInsn *n)
+{
+	set(a, n, 0, rt_int(in(a, n, 0).u.i + 1));
+	return rt_do_jump(a, n);
+}
+
+int
+rt_do_unset(Activation *a, const RtInsn *n)
+{
+	set(a, n, 0, rt_some(a->cx, a->code->type[n->arg]));
+	return a->cx->status;
+}
+
+int
+rt_do_profile(Activation *a, const RtInsn *n)
+{
+	report(a, (int)n->arg, in(a, n, 0));
+	return rt_do_move(a, n);
+}
+
+int
+rt_do_enter(Activation *a, const RtInsn *n)
+{
+	return push_scope(a, (int)n->arg);
+}
+
+int
+rt_do_exit(Activation *a, const RtInsn *n)
+{
+	(void)n;
+	a->nscope -= a->nscope > 0;
+	return RT_OK;
+}
+
+int
+rt_do_clear(Activation *a, const RtInsn *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		rt_assign(&a->reg[RT_REG(ins(a, n)[i])], rt_none());
+	return RT_OK;
 }
 
 static int
 step(Activation *a, const RtInsn *n)
 {
-	switch ((RtOpcode)n->op) {
-	case RT_DO_KERNEL:      return do_kernel(a, n);
-	case RT_DO_CALL:        return call(a, n, a->code->callee[n->arg], 0, 0, 0);
-	case RT_DO_CALL_METHOD: return call_method(a, n);
-	case RT_DO_CALL_VALUE:  return call_value(a, n);
-	case RT_DO_CONSTANT:    return do_constant(a, n);
-	case RT_DO_MOVE:        return do_move(a, n);
-	case RT_DO_JUMP:
-	case RT_DO_BRANCH:
-	case RT_DO_LOOP:
-	case RT_DO_NEXT:        return do_jump(a, n);
-	case RT_DO_RETURN:      return do_return(a, n) ? RT_ERROR : RETURNED;
-	case RT_DO_TUPLE:       return do_tuple(a, n);
-	case RT_DO_UNPACK:      return do_unpack(a, n);
-	case RT_DO_INDEX:       return do_index(a, n);
-	case RT_DO_TUPLE_SLICE: return do_tuple_slice(a, n);
-	case RT_DO_NEW_LIST:    return do_new_list(a, n);
-	case RT_DO_LIST_UNPACK: return do_list_unpack(a, n);
-	case RT_DO_NEW_DICT:    return do_new_dict(a, n);
-	case RT_DO_GET_ATTR:    return do_get_attr(a, n);
-	case RT_DO_SET_ATTR:    return do_set_attr(a, n);
-	case RT_DO_NEW_OBJECT:  return do_new_object(a, n);
-	case RT_DO_ISINSTANCE:  return do_isinstance(a, n);
-	case RT_DO_CAST:        return do_cast(a, n);
-	case RT_DO_UNSET:       set(a, n, 0, rt_some(a->cx, a->code->type[n->arg])); return a->cx->status;
-	case RT_DO_FORK: case RT_DO_AWAIT: return do_fork(a, n);
-	case RT_DO_WAIT:        return do_wait(a, n);
-	case RT_DO_PROFILE:
-		report(a, (int)n->arg, in(a, n, 0));
-		return do_move(a, n);
-	case RT_DO_RAISE:       return do_raise(a, n);
-	case RT_DO_ENTER:       return push_scope(a, (int)n->arg);
-	case RT_DO_EXIT:        a->nscope -= a->nscope > 0; return RT_OK;
-	case RT_DO_RERAISE:     return reraise(a);
-	case RT_DO_CLEAR:
-		for (int i = 0; i < n->nin; i++)
-			rt_assign(&a->reg[RT_REG(ins(a, n)[i])], rt_none());
-		return RT_OK;
-	case RT_NOPCODE:        break;
-	}
-	BUG("%s: instruction %d has opcode %d", a->code->name, a->pc, n->op);
+	if (n->op >= RT_NOPCODE || !rt_do[n->op])
+		BUG("%s: instruction %d has opcode %d", a->code->name, a->pc, n->op);
+	return rt_do[n->op](a, n);
 }
 
 /* Is all there that the instruction names? */

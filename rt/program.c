@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Loader {
+typedef struct RtLoader {
 	RtCx *cx;
 	const RtProgram *program;
 	RtStorage **storage;     /* (nstorage), made on first use */
@@ -214,6 +214,21 @@ build_enum(Loader *l, const RtConst *c, IValue *out)
 	return RT_OK;
 }
 
+int
+rt_build_any(Loader *l, const RtConst *c, int row, IValue *out)
+{
+	switch (c->tag) {
+	case RT_COMPLEX: *out = rt_complex(l->cx, c->u.f, l->program->constant[l->at++].u.f); return l->cx->status;
+	case RT_STR:     return build_text(l, c, out);
+	case RT_DICT:    return build_dict(l, c, out);
+	case RT_TUPLE:   return build_tuple(l, c, out);
+	case RT_OBJECT:  return build_object(l, c, row, out);
+	case RT_ENUM:    return build_enum(l, c, out);
+	default:
+		return rt_raise(l->cx, "constant %d of the program has no kind (%d)", row, c->tag);
+	}
+}
+
 /* The value of the next row, parts included. */
 static int
 build(Loader *l, IValue *out)
@@ -229,13 +244,7 @@ build(Loader *l, IValue *out)
 	case RT_BOOL:    *out = rt_bool(c->u.i != 0); break;
 	case RT_DOUBLE:  *out = rt_double(c->u.f); break;
 	case RT_DEVICE:  *out = rt_int(c->u.i); out->tag = RT_DEVICE; break;
-	case RT_COMPLEX: *out = rt_complex(l->cx, c->u.f, l->program->constant[l->at++].u.f); break;
-	case RT_STR:     status = build_text(l, c, out); break;
 	case RT_LIST:    status = build_list(l, c, out); break;
-	case RT_DICT:    status = build_dict(l, c, out); break;
-	case RT_TUPLE:   status = build_tuple(l, c, out); break;
-	case RT_OBJECT:  status = build_object(l, c, row, out); break;
-	case RT_ENUM:    status = build_enum(l, c, out); break;
 	case RT_AGAIN:   *out = rt_retain(l->made[c->u.i]); break;
 	case RT_TENSOR:
 		status = build_tensor(l, c, out);
@@ -243,7 +252,7 @@ build(Loader *l, IValue *out)
 			status = build_quant(l, out->u.t);
 		break;
 	default:
-		return rt_raise(l->cx, "constant %d of the program has no kind (%d)", row, c->tag);
+		status = rt_build_other(l, c, row, out);
 	}
 	l->made[row] = *out;
 	return status;
@@ -252,7 +261,7 @@ build(Loader *l, IValue *out)
 static int
 build_values(RtCx *cx, const RtProgram *p)
 {
-	const int n = p->nvalue + p->has_instance;
+	const int n = p->nvalue + (p->fresh != NULL);
 	Loader l = { cx, p, NULL, NULL, 0 };
 	int status = RT_OK;
 
@@ -310,7 +319,7 @@ drop_values(RtCx *cx, const RtProgram *p)
 {
 	if (cx->instance)
 		rt_release(rt_ref(RT_OBJECT, cx->instance));
-	for (int i = 0; cx->value && i < p->nvalue + p->has_instance; i++)
+	for (int i = 0; cx->value && i < p->nvalue + (p->fresh != NULL); i++)
 		rt_release(cx->value[i]);
 	rt_mem_back(cx->value);
 	cx->instance = NULL;
@@ -333,21 +342,25 @@ rt_program_load(RtCx *cx, const RtProgram *p)
 	return RT_OK;
 }
 
+/* RtProgram's fresh */
 int
-rt_program_fresh(RtCx *cx)
+rt_instance_fresh(RtCx *cx)
 {
 	const RtProgram *p = cx->program;
-	IValue copy;
+	const IValue copy = rt_deep_copy(cx, cx->value[p->nvalue]);
 
-	if (!p->has_instance)
-		return RT_OK;
-	copy = rt_deep_copy(cx, cx->value[p->nvalue]);
 	if (rt_is_none(copy))
 		return RT_ERROR;
 	if (cx->instance)
 		rt_release(rt_ref(RT_OBJECT, cx->instance));
 	cx->instance = copy.u.obj;
 	return RT_OK;
+}
+
+int
+rt_program_fresh(RtCx *cx)
+{
+	return cx->program->fresh ? cx->program->fresh(cx) : RT_OK;
 }
 
 int

@@ -131,7 +131,8 @@ typedef struct RtProgram {
 	int nmethod, nconstant, nvalue, nstorage, nspecialization;
 	const char *launches;            /* of kiln build --bench-code: a JSON object for each, with commas; or null */
 	const RtCudaProgram *cuda;       /* null: for the cpu only */
-	bool has_instance;               /* one more value: the model's object with all that methods may write */
+	/* rt_instance_fresh: there is one more value, the model's object with all that methods may write; or null */
+	int  (*fresh)(RtCx *);
 	uint64_t seed;
 	bool seeded;
 	uint8_t torch;                   /* an RtTorch */
@@ -143,12 +144,33 @@ typedef struct RtProgram {
  * loaded. */
 int  rt_program_load(RtCx *, const RtProgram *);
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
+int  rt_instance_fresh(RtCx *);
 int  rt_program_again(RtCx *);                /* constants, too, which calls may have written to; or as it was */
 /* plan, or interpreter; args without self */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);
 void rt_program_free(RtCx *);
 IValue rt_default(const RtCx *, const RtParam *);     /* borrowed */
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
+
+/* What is done with arguments, results and constants other than tensors and what needs no memory.  A program that has
+ * none such says null (cgen.c: put_parts); all.c has all.  depth: how far inside other values it is. */
+struct RtReader;
+struct RtLoader;
+struct RtArrays;
+typedef int  RtReadOther(struct RtReader *, const RtType *, const char *key, IValue *out, int depth);
+typedef int  RtWriteOther(RtCx *, struct RtArrays *, const char *key, IValue, int depth);
+typedef void RtFormatOther(struct Buf *, IValue, int depth);
+typedef bool RtCloseOther(RtCx *, const char *name, IValue got, IValue want, struct Buf *why, int depth);
+typedef int  RtBuildOther(struct RtLoader *, const RtConst *, int row, IValue *out);
+extern RtReadOther *const rt_read_other;              /* arguments, of an .npz (args.c) */
+extern RtWriteOther *const rt_write_other;            /* results, to an .npz */
+extern RtFormatOther *const rt_format_other;          /* results, as text (print.c) */
+extern RtCloseOther *const rt_close_other;            /* both, and the instance (compare.c) */
+extern RtBuildOther *const rt_build_other;            /* constants, but lists (program.c) */
+RtReadOther rt_read_any;
+RtWriteOther rt_write_any;
+RtCloseOther rt_close_any;
+RtBuildOther rt_build_any;
 
 /* ---- cpu.c: the level of a program that runs here ---------------------------------------------------------------- */
 

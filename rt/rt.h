@@ -382,7 +382,7 @@ typedef struct RtLazy {
 		     int nin, IValue *out, int nout);
 	RtTensor *(*contiguous)(RtCx *, RtTensor *);
 } RtLazy;
-extern const RtLazy *const rt_lazy;          /* null: no tensor has bits (lazy.c has all; a program defines its own) */
+extern const RtLazy *const rt_lazy;          /* null: no tensor has bits (all.c has all; a program defines its own) */
 extern const RtLazy rt_lazy_all;
 
 /* ---- cx.c: one call of a model ---------------------------------------------------------------------- */
@@ -643,6 +643,17 @@ struct RtInsn {
 	uint32_t in;             /* the first of nin entries of code->operand, which nout for the results follow */
 	uint32_t arg;
 };
+
+/* The function of each instruction: a status, or what interp.c has besides.  The table says null where a program has no
+ * such instruction: it has its own (cgen.c: put_parts), and all.c is that of who may meet any. */
+struct RtActivation;
+typedef int RtDo(struct RtActivation *, const RtInsn *);
+extern RtDo *const rt_do[RT_NOPCODE];
+RtDo rt_do_kernel, rt_do_call, rt_do_call_method, rt_do_call_value, rt_do_constant, rt_do_move, rt_do_jump,
+     rt_do_branch, rt_do_loop, rt_do_next, rt_do_return, rt_do_tuple, rt_do_unpack, rt_do_index, rt_do_tuple_slice,
+     rt_do_new_list, rt_do_list_unpack, rt_do_new_dict, rt_do_get_attr, rt_do_set_attr, rt_do_new_object,
+     rt_do_isinstance, rt_do_cast, rt_do_unset, rt_do_fork, rt_do_await, rt_do_wait, rt_do_profile, rt_do_raise,
+     rt_do_enter, rt_do_exit, rt_do_reraise, rt_do_clear;
 
 /* An operand is a register; the top bit says that this is the register's last use: it is moved, not copied. */
 #define RT_LAST 0x80000000u

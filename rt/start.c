@@ -208,6 +208,17 @@ call_run(Program *p, Call *c)
 	return status;
 }
 
+static void
+put_result(Buf *b, IValue v)
+{
+	if (v.tag == RT_TENSOR)
+		rt_format_tensor(b, v.u.t);
+	else if (rt_format_other)
+		rt_format_other(b, v, 0);
+	else
+		buf_puts(b, "None");
+}
+
 static int
 call_write(Program *p, Call *c, const char *file)
 {
@@ -228,7 +239,7 @@ call_write(Program *p, Call *c, const char *file)
 	}
 	if (status || p->o.grad_out)
 		return status;
-	rt_format_value(&b, result, 0);
+	put_result(&b, result);
 	fwrite(b.at, 1, (size_t)b.n, stdout);
 	putchar('\n');
 	buf_free(&b);
@@ -269,14 +280,15 @@ static int64_t
 peak_memory(void)
 {
 	FILE *f = fopen("/proc/self/status", "r");
-	long long kb = 0;
+	int64_t kb = 0;
 	char line[256];
 
 	while (f && !kb && fgets(line, sizeof line, f))
-		sscanf(line, "VmHWM: %lld kB", &kb);
+		if (!strncmp(line, "VmHWM:", 6))
+			kb = strtoll(line + 6, NULL, 10);
 	if (f)
 		fclose(f);
-	return (int64_t)kb * 1024;
+	return kb * 1024;
 }
 
 static int

@@ -446,6 +446,9 @@ struct RtPool {
 	void   (*body)(void *, int64_t, int64_t);
 	void    *arg;
 
+	/* of the first fork, before which there are no tasks: runs one, if there is one; runs all */
+	bool   (*run_task)(struct RtPool *);
+	void   (*drain)(struct RtPool *);
 	Task    *first, *last;       /* queue, under the lock */
 	RT_ATOMIC int nqueue;
 	int      nrunning;           /* under the lock */
@@ -517,49 +520,6 @@ loop_waits(struct RtPool *p)
 	return p->waiting > 0;
 }
 
-/* Under the lock. */
-static void
-unqueue(struct RtPool *p, Task *t)
-{
-	RT_ASSERT(t->future->state == QUEUED && t->future->task == t && p->nqueue > 0);
-	*(t->prev ? &t->prev->next : &p->first) = t->next;
-	*(t->next ? &t->next->prev : &p->last) = t->prev;
-	p->nqueue--;
-	p->nrunning++;
-	t->future->state = RUNNING;
-	t->future->task = 0;
-}
-
-/* Runs a task that has been taken from the queue; called and left without the lock. */
-static void
-finish(struct RtPool *p, Task *t, int depth)
-{
-	task_run(t, depth);
-	pthread_mutex_lock(&p->lock);
-	RT_ASSERT(t->future->state == RUNNING && p->nrunning > 0);
-	t->future->state = DONE;
-	p->nrunning--;
-	pthread_cond_broadcast(&p->done);
-	pthread_mutex_unlock(&p->lock);
-	task_free(t);
-}
-
-static bool
-run_task(struct RtPool *p)
-{
-	Task *t;
-
-	if (!p->nqueue)
-		return false;
-	pthread_mutex_lock(&p->lock);
-	if ((t = p->first))
-		unqueue(p, t);
-	pthread_mutex_unlock(&p->lock);
-	if (t)
-		finish(p, t, 0);
-	return t != 0;
-}
-
 /* Looks for work for a bounded time; false: there was none. */
 static bool
 spin(struct RtPool *p)
@@ -583,7 +543,7 @@ work(void *arg)
 	struct RtPool *p = self->pool;
 
 	while (!p->stop) {
-		if (run_part(p, self->index) || run_task(p) || spin(p))
+		if (run_part(p, self->index) || (p->nqueue && p->run_task(p)) || spin(p))
 			continue;
 		pthread_mutex_lock(&p->lock);
 		p->nsleep++;
@@ -781,6 +741,82 @@ has_future(IValue v, int *left)
 	}
 }
 
+/* Under the lock. */
+static void
+unqueue(struct RtPool *p, Task *t)
+{
+	RT_ASSERT(t->future->state == QUEUED && t->future->task == t && p->nqueue > 0);
+	*(t->prev ? &t->prev->next : &p->first) = t->next;
+	*(t->next ? &t->next->prev : &p->last) = t->prev;
+	p->nqueue--;
+	p->nrunning++;
+	t->future->state = RUNNING;
+	t->future->task = 0;
+}
+
+/* Runs a task that has been taken from the queue; called and left without the lock. */
+static void
+finish(struct RtPool *p, Task *t, int depth)
+{
+	task_run(t, depth);
+	pthread_mutex_lock(&p->lock);
+	RT_ASSERT(t->future->state == RUNNING && p->nrunning > 0);
+	t->future->state = DONE;
+	p->nrunning--;
+	pthread_cond_broadcast(&p->done);
+	pthread_mutex_unlock(&p->lock);
+	task_free(t);
+}
+
+static bool
+run_task(struct RtPool *p)
+{
+	Task *t;
+
+	pthread_mutex_lock(&p->lock);
+	if ((t = p->first))
+		unqueue(p, t);
+	pthread_mutex_unlock(&p->lock);
+	if (t)
+		finish(p, t, 0);
+	return t != 0;
+}
+
+/* The task to take up while waiting for f (null: for any, with nothing on the stack), or null.  Under the lock. */
+static Task *
+choose(struct RtPool *p, RtFuture *f, int depth)
+{
+	Task *t = p->first;
+
+	if (!f)
+		return t;
+	if (f->task)
+		return f->task;
+	while (t && !t->closed)
+		t = t->next;
+	return depth < SHALLOW ? t : 0;
+}
+
+/* Finishes the tasks that nothing waited for: every fork runs, and none after the end of a call. */
+static void
+drain(struct RtPool *p)
+{
+	Task *t;
+
+	pthread_mutex_lock(&p->lock);
+	while (p->first || p->nrunning) {
+		if ((t = choose(p, 0, 0))) {
+			unqueue(p, t);
+			pthread_mutex_unlock(&p->lock);
+			finish(p, t, 0);
+			pthread_mutex_lock(&p->lock);
+		} else {
+			pthread_cond_wait(&p->done, &p->lock);
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
 int
 rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 {
@@ -797,6 +833,10 @@ rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	t->closed = !any_has_future(args, n, &left);
 	cx->gen->shared = true;
 	pthread_mutex_lock(&p->lock);
+	if (!p->drain) {
+		p->run_task = run_task;
+		p->drain = drain;
+	}
 	t->prev = p->last;
 	*(p->last ? &p->last->next : &p->first) = t;
 	p->last = t;
@@ -805,21 +845,6 @@ rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	pthread_cond_broadcast(&p->done);           /* a waiting thread may run it */
 	pthread_mutex_unlock(&p->lock);
 	return RT_OK;
-}
-
-/* The task to take up while waiting for f (null: for any, with nothing on the stack), or null.  Under the lock. */
-static Task *
-choose(struct RtPool *p, RtFuture *f, int depth)
-{
-	Task *t = p->first;
-
-	if (!f)
-		return t;
-	if (f->task)
-		return f->task;
-	while (t && !t->closed)
-		t = t->next;
-	return depth < SHALLOW ? t : 0;
 }
 
 /* An awaitable's call, while others may want its result.  Called and left under the lock. */
@@ -869,27 +894,13 @@ rt_wait(RtCx *cx, RtFuture *f, IValue *out)
 	return status ? status : collect(cx, f, out);
 }
 
-/* Finishes the tasks that nothing waited for: every fork runs, and none after the end of a call. */
 void
 rt_drain(RtCx *cx)
 {
 	struct RtPool *p = cx->pool;
-	Task *t;
 
-	if (!p || cx->child)
-		return;
-	pthread_mutex_lock(&p->lock);
-	while (p->first || p->nrunning) {
-		if ((t = choose(p, 0, 0))) {
-			unqueue(p, t);
-			pthread_mutex_unlock(&p->lock);
-			finish(p, t, 0);
-			pthread_mutex_lock(&p->lock);
-		} else {
-			pthread_cond_wait(&p->done, &p->lock);
-		}
-	}
-	pthread_mutex_unlock(&p->lock);
+	if (p && !cx->child && p->drain)
+		p->drain(p);
 }
 
 /* ---- memory of a thread --------------------------------------------------------------------------------------- */

@@ -121,8 +121,11 @@ typedef struct Emit {            /* one program */
 	bool     pool;           /* without a runtime: kernels may run in threads of the caller's */
 	int      most_args;      /* addresses that one of those takes at most */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vconv.h) */
+	int64_t  tall;           /* the most rows that a product by panels has (VC_TALL of rt/ops/vconv.h) */
 	bool     quantized;      /* the program may meet quantized tensors */
 	bool     bits;           /* conjugate and negative views */
+	bool     holders;        /* constants other than tensors, lists and what needs no memory */
+	uint64_t opcodes;        /* of the generic program's instructions: a bit for each RtOpcode */
 	bool     gpu;            /* plans are emitted for the GPU, too */
 	Out      cuda;           /* its kernels */
 	Map      cuda_texts;     /* a kernel's text -> its index + 1 */
@@ -273,6 +276,7 @@ typedef struct Capture {         /* texts of the kernels of one node, on one sam
 /* A kernel in braces under a new name, or the name that this text has.  epilogue: of a part of a row, see
  * emit_map_epilogue; else it takes (void *arg, int64_t begin, int64_t end). */
 const char *emit_kernel(Emit *, const char *prefix, const char *comment, const char *text, bool epilogue);
+void emit_tall(Emit *, const Plan *, int64_t rows);      /* a product by panels has so many; null Emit: nothing */
 
 /* ---- kern_cuda.c: the same and more as CUDA ---------------------------------------------------------------------- */
 

@@ -457,8 +457,9 @@ put_main(Bare *b)
 	out_line(&b->functions, "\nstatic const PlainFunction plain[] = {\n%s};", rows.at ? rows.at : "");
 	out_line(&b->functions, "static const PlainProgram program = { %s,\n#include \"rt/needs.h\"\n\t, plain, %d };",
 		 level.at, b->door->typed.n);
-	out_line(&b->functions, "\nextern const void *const rt_lazy;\n"        /* no tensor has bits: bits.c */
-		 "const void *const rt_lazy = 0;");
+	for (int i = 0; emit_own[i]; i++)
+		out_line(&b->functions, "extern const void *const %s;\nconst void *const %s = 0;", emit_own[i],
+			 emit_own[i]);
 	out_line(&b->functions, "\nint\nmain(int argc, char **argv)\n{\n"
 		 "\treturn rt_plain_main(&program, argc, argv);\n}");
 	buf_free(&rows);

@@ -372,8 +372,9 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		out_line(&e->tail, "\t.cuda = &cuda,");
 	if (e->bench_code)
 		put_text(e, "launches", e->launches.at ? e->launches.at : "", e->launches.n);
-	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, "
-		 ".no_grad = %d,\n};", instance, (unsigned long long)o->seed, o->seeded, o->threads,
+	out_line(&e->tail, "\t.fresh = %s, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, "
+		 ".no_grad = %d,\n};", instance ? "rt_instance_fresh" : "0", (unsigned long long)o->seed, o->seeded,
+		 o->threads,
 		 cx_rt(e->cx)->torch, !cx_rt(e->cx)->grad);
 }
 
@@ -394,11 +395,42 @@ put_start(Emit *e, const Module *m, const EmitMethod *methods, int n, const Buil
 	text->header = door_header(e->cx, door);
 }
 
+const char *const emit_own[] = { "rt_tiles", "rt_quantized", "rt_lazy", "rt_do", "rt_read_other", "rt_write_other",
+	"rt_format_other", "rt_close_other", "rt_build_other", NULL };
+
+/* Is it a tensor, or None? */
+static bool
+is_tensor_type(const Type *t)
+{
+	return t->kind == TYPE_TENSOR || (t->kind == TYPE_OPTIONAL && is_tensor_type(t->of[0]));
+}
+
+/* What arguments, results and constants there are besides tensors. */
+static void
+put_others(Emit *e, const EmitMethod *methods, int n, bool instance)
+{
+	bool args = false, results = false;
+
+	for (int i = 0; i < n; i++) {
+		const Schema *s = methods[i].fn->schema;
+
+		for (int k = methods[i].takes_self; k < s->nargs; k++)
+			args |= !is_tensor_type(s->args[k].type);
+		results |= methods[i].fn->gradient || s->nrets != 1 || !is_tensor_type(s->rets[0].type);
+	}
+	out_line(&e->tail, "RtReadOther *const rt_read_other = %s;", args ? "rt_read_any" : "0");
+	out_line(&e->tail, "RtWriteOther *const rt_write_other = %s;", results ? "rt_write_any" : "0");
+	out_line(&e->tail, "RtFormatOther *const rt_format_other = %s;", results ? "rt_format_value" : "0");
+	out_line(&e->tail, "RtCloseOther *const rt_close_other = %s;",
+		 args || results || instance ? "rt_close_any" : "0");
+	out_line(&e->tail, "RtBuildOther *const rt_build_other = %s;", e->holders ? "rt_build_any" : "0");
+}
+
 /* Leaves out parts of the runtime for operands that cannot occur in this program.  A program for wide vectors runs only
  * on machines that have them; one for narrow vectors, and a text, may run on any.  tcc links what gcc has compiled, but
  * in a text. */
 static void
-put_parts(Emit *e, const BuildOptions *o)
+put_parts(Emit *e, const EmitMethod *methods, int n, const BuildOptions *o, bool instance)
 {
 	const bool text = !strcmp(o->emit, "c"), any = e->levels || text;
 	const char *wide = !any && e->vf == 16 ? "&rt_tiles_64" : !any && e->vf == 8 ? "&rt_tiles_32" :
@@ -412,6 +444,8 @@ put_parts(Emit *e, const BuildOptions *o)
 	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_16, 0 };\n#endif");
 	out_line(&e->tail, "const RtQuantized *const rt_quantized = %s;", e->quantized ? "&rt_quantized_all" : "0");
 	out_line(&e->tail, "const RtLazy *const rt_lazy = %s;", e->bits ? "&rt_lazy_all" : "0");
+	emit_instructions(e);
+	put_others(e, methods, n, instance);
 }
 
 static void
@@ -525,7 +559,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	e->packed_bytes = e->weights.bytes.n;
 	e->alone_bytes = pack_finish(e);
 	weights_finish(&e->weights);
-	put_parts(e, o);
+	put_parts(e, methods, n, o, instance);
 	put_program(e, m, n, o, instance);
 	put_start(e, m, methods, n, o, text);
 	whole = whole_text(e, m->path, o);

@@ -54,6 +54,21 @@ kernel_symbol(Emit *e, const RtCode *c, int i)
 	return emit_symbol(e, op);
 }
 
+void
+emit_instructions(Emit *e)
+{
+	out_line(&e->tail, "RtDo *const rt_do[RT_NOPCODE] = {");
+	for (int op = 0; op < RT_NOPCODE; op++) {
+		char *name = arena_strdup(e->cx->arena, opcode_names[op]);
+
+		for (char *c = name; *c; c++)
+			*c = (char)(*c == '_' ? '_' : *c | 32);
+		if (e->opcodes >> op & 1)
+			out_line(&e->tail, "\t[RT_DO_%s] = rt_do_%s,", opcode_names[op], name);
+	}
+	out_line(&e->tail, "};");
+}
+
 static void
 put_operands(Buf *b, const RtCode *c, uint32_t first, int n)
 {
@@ -184,6 +199,7 @@ put_insns(Emit *e, const char *name, const RtCode *c)
 			line = i->line;
 		}
 		note_slot(e, i);
+		e->opcodes |= UINT64_C(1) << i->op;
 		describe(&b, c, i);
 		out_line(&e->code, "/* %3d */ { RT_DO_%s, %u, %u, %u, %u, %u },\t/* %s */", pc,
 			 opcode_names[i->op], place[i->line], i->nin, i->nout, i->in, i->arg, b.at);

@@ -396,6 +396,7 @@ need(Emit *e, IValue v)
 static void
 put_value(Emit *e, IValue v)
 {
+	e->holders |= rt_counted(v) && v.tag != RT_TENSOR && v.tag != RT_LIST;
 	if (rt_counted(v)) {
 		const char *key = identity(e, v.u.p);
 		const intptr_t row = (intptr_t)map_get(&e->row_of, key);

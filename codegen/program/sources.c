@@ -151,7 +151,6 @@ write_rows(Sources *s, const Texts *rows)
 void
 runtime_sources(Build *b, const char *text, Texts *files)
 {
-	static const char *const own[] = { "rt_tiles", "rt_quantized", "rt_lazy" };    /* cgen.c: put_parts */
 	Sources s = { .b = b, .cx = b->cx };
 	Texts rows = { 0 };
 
@@ -159,8 +158,8 @@ runtime_sources(Build *b, const char *text, Texts *files)
 	for (int i = 0; i < rows.n; i++)
 		note_rows(&s, carry_text(b->cx, rows.at[i]));
 	needs_open(&s.needs, b->cx);
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-		map_put(&s.needs.defined, own[i], "yes");
+	for (int i = 0; emit_own[i]; i++)
+		map_put(&s.needs.defined, emit_own[i], "yes");
 	need_words(&s, text);
 	for (int i = 0; i < b->o->ops.n; i++)
 		need_words(&s, file_text(b->cx, b->o->ops.at[i]));
