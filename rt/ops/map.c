@@ -129,11 +129,16 @@ rt_map_types(const RtMapArg *a, int n, RtMapResult result, const IValue *in, RtM
 
 enum { AS_b8, AS_i64, AS_f32, AS_f64, AS_c64, AS_c128, NAS };
 
-typedef struct MapRow {
+/* What ATen refuses of this operator before it checks the tensor that is written to (into, or null). */
+typedef struct MapRow MapRow;
+typedef int First(RtCx *, const IValue *in, const RtMapTypes *t, const RtInto *into);
+
+struct MapRow {
 	const char *schema, *domain;
 	RtMapResult result;
+	First      *first;       /* or null */
 	RtBlockFn  *loop[NAS];
-} MapRow;
+};
 
 typedef struct MapState {
 	bool has[RT_MAP_MAX];    /* the argument is not None */
@@ -179,21 +184,6 @@ not_for(RtCx *cx, const MapRow *row, RtDtype d)
 		rt_dtypes[d].brief);
 }
 
-static int
-check_subtraction(RtCx *cx, const IValue *in)
-{
-	bool a = rt_tensor(in[0]) && in[0].u.t->dtype == RT_b8, b = rt_tensor(in[1]) && in[1].u.t->dtype == RT_b8;
-
-	if (a && b)
-		return rt_raise(cx,
-				"Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-				"`logical_xor()` operator instead.");
-	if (a || b)
-		return rt_raise(cx, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
-				"trying to invert a mask, use the `~` or `logical_not()` operator instead.");
-	return RT_OK;
-}
-
 /* The bytes of a number, and their type. */
 static RtDtype
 number_bytes(IValue v, double bytes[2])
@@ -213,37 +203,6 @@ number_bytes(IValue v, double bytes[2])
 		bytes[0] = 0;
 		return RT_f64;
 	}
-}
-
-/* Types that ATen refuses with words of the operator's own. */
-static int
-check_kind(RtCx *cx, const MapRow *row, RtDtype self)
-{
-	static const struct { const char *name; bool complex; const char *text; } refused[] = {
-		{ "clamp", true, "clamp is not supported for complex types" },
-		{ "clamp_min", true, "clamp is not supported for complex types" },
-		{ "clamp_max", true, "clamp is not supported for complex types" },
-		{ "relu", true, "clamp is not supported for complex types" },
-		{ "hardtanh", true, "clamp is not supported for complex types" },
-		{ "relu6", true, "clamp is not supported for complex types" },
-		{ "relu", false, "Boolean inputs not supported for relu" },
-		{ "hardtanh", false, "Bool inputs not supported for hardtanh" },
-		{ "relu6", false, "Bool inputs not supported for hardtanh" },
-		{ "ceil", true, "ceil is not supported for complex inputs" },
-		{ "floor", true, "floor is not supported for complex inputs" },
-		{ "trunc", true, "trunc is not supported for complex inputs" },
-		{ "sign", true, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
-		  "torch.sgn instead." },
-		{ "deg2rad", true, "deg2rad is not supported for complex tensors." },
-		{ "rad2deg", true, "rad2deg is not supported for complex tensors." },
-	};
-
-	if (!rt_is_complex(self) && self != RT_b8)
-		return RT_OK;
-	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-		if (refused[i].complex == rt_is_complex(self) && is_named(row, refused[i].name))
-			return rt_raise(cx, "%s", refused[i].text);
-	return RT_OK;
 }
 
 /* A dtype as C++ prints it in ATen's messages. */
@@ -267,12 +226,123 @@ rt_type_text(RtDtype d)
 	}
 }
 
+/* ---- what rows refuse first: FIRST_id, each below its function --------------------------------------------------- */
+
+/* The dtype that a row's first argument has, or would have. */
+static RtDtype
+self_type(const IValue *in, const RtMapTypes *t)
+{
+	return rt_tensor(in[0]) ? (RtDtype)in[0].u.t->dtype : t->common;
+}
+
+static int
+no_complex(RtCx *cx, const IValue *in, const RtMapTypes *t, const char *text)
+{
+	return rt_is_complex(self_type(in, t)) ? rt_raise(cx, "%s", text) : RT_OK;
+}
+
+static int
+no_bool(RtCx *cx, const IValue *in, const RtMapTypes *t, const char *text)
+{
+	return self_type(in, t) == RT_b8 ? rt_raise(cx, "%s", text) : RT_OK;
+}
+
+static const char no_complex_clamp[] = "clamp is not supported for complex types";
+
+/* In place clamp's bounds give no other dtype. */
+static int
+first_clamp_bound(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
+{
+	if (no_complex(cx, in, t, no_complex_clamp))
+		return RT_ERROR;
+	if (!into || into->t != rt_tensor(in[0]) || into->t->dtype == t->result || in[1].tag == RT_TENSOR ||
+	    in[2].tag == RT_TENSOR)
+		return RT_OK;
+	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[t->result].brief,
+			rt_type_text((RtDtype)into->t->dtype));
+}
+#define FIRST_clamp_min        , first_clamp_bound
+#define FIRST_clamp_min_Tensor , first_clamp_bound
+#define FIRST_clamp_max        , first_clamp_bound
+#define FIRST_clamp_max_Tensor , first_clamp_bound
+
+static int
+first_clamp(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
+{
+	if (rt_is_none(in[1]) && rt_is_none(in[2]))
+		return rt_raise(cx, "torch.clamp: At least one of 'min' or 'max' must not be None");
+	return first_clamp_bound(cx, in, t, into);
+}
+#define FIRST_clamp        , first_clamp
+#define FIRST_clamp_Tensor , first_clamp
+
+static int
+first_relu(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
+{
+	(void)into;
+	return no_complex(cx, in, t, no_complex_clamp) || no_bool(cx, in, t, "Boolean inputs not supported for relu");
+}
+#define FIRST_relu , first_relu
+
+static int
+first_relu6(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
+{
+	(void)into;
+	return no_complex(cx, in, t, no_complex_clamp) || no_bool(cx, in, t, "Bool inputs not supported for hardtanh");
+}
+#define FIRST_relu6 , first_relu6
+
+static int
+first_hardtanh(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
+{
+	if (first_relu6(cx, in, t, into))
+		return RT_ERROR;
+	if (rt_tensor(in[0])->dtype == RT_u8 && (rt_number(in[1]) < 0 || rt_number(in[2]) < 0))
+		return rt_raise(cx, "cannot do hardtanh on an unsigned type with negative limits");
+	return RT_OK;
+}
+#define FIRST_hardtanh , first_hardtanh
+
+#define NO_COMPLEX(id, text) \
+	static int first_##id(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into) \
+	{ \
+		(void)into; \
+		return no_complex(cx, in, t, text); \
+	}
+NO_COMPLEX(ceil, "ceil is not supported for complex inputs")
+#define FIRST_ceil , first_ceil
+NO_COMPLEX(floor, "floor is not supported for complex inputs")
+#define FIRST_floor , first_floor
+NO_COMPLEX(trunc, "trunc is not supported for complex inputs")
+#define FIRST_trunc , first_trunc
+NO_COMPLEX(sign, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
+#define FIRST_sign , first_sign
+NO_COMPLEX(deg2rad, "deg2rad is not supported for complex tensors.")
+#define FIRST_deg2rad , first_deg2rad
+NO_COMPLEX(rad2deg, "rad2deg is not supported for complex tensors.")
+#define FIRST_rad2deg , first_rad2deg
+
+static int
+first_where(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
+{
+	(void)t, (void)into;
+	if (in[0].u.t->dtype != RT_b8 && in[0].u.t->dtype != RT_u8)
+		return rt_raise(cx, "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
+				rt_dtypes[in[0].u.t->dtype].brief);
+	return RT_OK;
+}
+#define FIRST_where_self        , first_where
+#define FIRST_where_ScalarSelf  , first_where
+#define FIRST_where_ScalarOther , first_where
+#define FIRST_where_Scalar      , first_where
+
 /* lerp promotes nothing. */
 static int
-check_lerp(RtCx *cx, const IValue *in)
+first_lerp(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 {
 	static const char *const names[] = { "self", "end", "weight" };
 
+	(void)t, (void)into;
 	for (int i = 1; i < 3; i++)
 		if (in[i].tag == RT_TENSOR && in[i].u.t->dtype != in[0].u.t->dtype)
 			return rt_raise(cx, "expected dtype %s for `%s` but got dtype %s",
@@ -280,6 +350,16 @@ check_lerp(RtCx *cx, const IValue *in)
 					rt_type_text((RtDtype)in[i].u.t->dtype));
 	return RT_OK;
 }
+#define FIRST_lerp_Scalar , first_lerp
+#define FIRST_lerp_Tensor , first_lerp
+
+static int
+first_abs(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
+{
+	return into && into->t == rt_tensor(in[0]) && rt_is_complex(t->common) ?
+		rt_raise(cx, "In-place abs is not supported for complex tensors.") : RT_OK;
+}
+#define FIRST_abs , first_abs
 
 static bool
 is_whole(const IValue *v)
@@ -287,52 +367,56 @@ is_whole(const IValue *v)
 	return v->tag == RT_TENSOR && rt_is_integral((RtDtype)v->u.t->dtype, true);
 }
 
-/* In place clamp's bounds give no other dtype. */
 static int
-check_clamp(RtCx *cx, const IValue *in, const RtInto *into, RtDtype result)
+first_addcdiv(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 {
-	if (!into || into->t != rt_tensor(in[0]) || into->t->dtype == result || in[1].tag == RT_TENSOR ||
-	    in[2].tag == RT_TENSOR)
-		return RT_OK;
-	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[result].brief,
-			rt_type_text((RtDtype)into->t->dtype));
-}
-
-/* What ATen refuses before it checks the tensor that is written to (into, or null). */
-static int
-check_first(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t, const RtInto *into)
-{
-	if (t->common == RT_NDTYPE)
-		return rt_raise(cx, "Promotion of these types is not supported");
-	if (is_named(row, "where") && in[0].u.t->dtype != RT_b8 && in[0].u.t->dtype != RT_u8)
-		return rt_raise(cx, "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
-				rt_dtypes[in[0].u.t->dtype].brief);
-	if (is_named(row, "clamp") && rt_is_none(in[1]) && rt_is_none(in[2]))
-		return rt_raise(cx, "torch.clamp: At least one of 'min' or 'max' must not be None");
-	if (check_kind(cx, row, rt_tensor(in[0]) ? (RtDtype)in[0].u.t->dtype : t->common) ||
-	    (is_named(row, "lerp") && check_lerp(cx, in)))
-		return RT_ERROR;
-	if ((is_named(row, "clamp") || is_named(row, "clamp_min") || is_named(row, "clamp_max")) &&
-	    check_clamp(cx, in, into, t->result))
-		return RT_ERROR;
-	if (is_named(row, "abs") && into && into->t == rt_tensor(in[0]) && rt_is_complex(t->common))
-		return rt_raise(cx, "In-place abs is not supported for complex tensors.");
-	if (is_named(row, "hardtanh") && rt_tensor(in[0])->dtype == RT_u8 &&
-	    (rt_number(in[1]) < 0 || rt_number(in[2]) < 0))
-		return rt_raise(cx, "cannot do hardtanh on an unsigned type with negative limits");
-	if (is_named(row, "addcdiv") && is_whole(&in[1]) && is_whole(&in[2]))
+	(void)t, (void)into;
+	if (is_whole(&in[1]) && is_whole(&in[2]))
 		return rt_raise(cx, "Integer division with addcdiv is no longer supported, and in a future  release "
 				"addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv "
 				"behavior can be implemented as (input + value * torch.trunc(tensor1 / "
 				"tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
 				"tensor2) for float inputs. The future addcdiv behavior is just the latter "
 				"implementation: (input + value * tensor1 / tensor2), for all dtypes.");
-	if ((is_named(row, "sub") || is_named(row, "rsub")) && check_subtraction(cx, in))
-		return RT_ERROR;
-	if (t->compute == RT_i64 && strchr(row->domain, 'P') && in[1].tag == RT_INT && in[1].u.i < 0)
+	return RT_OK;
+}
+#define FIRST_addcdiv , first_addcdiv
+
+static int
+first_sub(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
+{
+	const bool a = rt_tensor(in[0]) && in[0].u.t->dtype == RT_b8, b = rt_tensor(in[1]) && in[1].u.t->dtype == RT_b8;
+
+	(void)t, (void)into;
+	if (a && b)
+		return rt_raise(cx,
+				"Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+				"`logical_xor()` operator instead.");
+	if (a || b)
+		return rt_raise(cx, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+				"trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+	return RT_OK;
+}
+#define FIRST_sub_Tensor  , first_sub
+#define FIRST_sub_Scalar  , first_sub
+#define FIRST_rsub_Tensor , first_sub
+#define FIRST_rsub_Scalar , first_sub
+
+static int
+first_pow(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
+{
+	(void)into;
+	if (t->compute == RT_i64 && in[1].tag == RT_INT && in[1].u.i < 0)
 		return rt_raise(cx, "Integers to negative integer powers are not allowed.");
 	return RT_OK;
 }
+#define FIRST_pow_Tensor_Scalar , first_pow
+
+/* first_x of FIRST_x, or null where there is none. */
+#define SECOND(a, b, ...) b
+#define FIRST_OF(...)     SECOND(__VA_ARGS__, 0, 0)
+
+/* ---- the kernel of any row --------------------------------------------------------------------------------------- */
 
 /* add, sub and rsub */
 static int
@@ -374,43 +458,6 @@ check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 	return RT_OK;
 }
 
-static int map(RtCx *, const MapRow *, const IValue *in, IValue *out);
-
-/* On the values of quantized tensors; the result has the parameters of the first, or those of a bounded range. */
-static int
-map_quantized(RtCx *cx, const MapRow *row, const RtMapArg *arg, int n, const IValue *in, IValue *out)
-{
-	IValue v[RT_MAP_MAX + 8], y;
-	RtTensor *first = 0;
-	RtMark mark = rt_scratch_mark(cx);
-	bool wide;
-	int status;
-
-	for (int i = 0; i < RT_MAP_MAX + 8; i++)
-		v[i] = rt_none();
-	for (int i = 0; i < n; i++)
-		if (arg[i].arg < RT_MAP_MAX + 8 && quant_open(cx, in[arg[i].arg], &v[arg[i].arg], &first))
-			return RT_ERROR;
-	RT_ASSERT(first && first->quant);
-	if (first->quant->scales)
-		return rt_lacks(cx, "this operator on tensors quantized per channel");
-	if (map(cx, row, v, &y))
-		return RT_ERROR;
-	y = rt_temp_value(cx, y);
-	if (y.u.t->dtype != RT_f32) {
-		*out = rt_retain(y);
-		return RT_OK;
-	}
-	wide = is_named(row, "tanh");
-	if (wide || is_named(row, "sigmoid"))
-		status = quant_close(cx, y.u.t, wide ? 2. / 256 : 1. / 256, first->dtype == RT_qu8 ? (wide ? 128 : 0) :
-			(wide ? 0 : -128), (RtDtype)first->dtype, out);
-	else
-		status = quant_close(cx, y.u.t, first->quant->scale, first->quant->zero, (RtDtype)first->dtype, out);
-	rt_scratch_reset(cx, mark);
-	return status;
-}
-
 /* Do the operands fit each other, and the result where it is written? */
 static int
 check_shapes(RtCx *cx, const RtInto *into, RtDtype result, int n, RtTensor *const *operands)
@@ -440,10 +487,12 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	cx->into = NULL;
 	rt_map_types(arg, n, row->result, in, &t);
 	if (t.common != RT_NDTYPE && rt_category(t.common) == 'Q')
-		return into && into->overlaps(cx, into) ? RT_ERROR : map_quantized(cx, row, arg, n, in, out);
+		return into && into->overlaps(cx, into) ? RT_ERROR : rt_quantized->map(cx, row, in, out);
 	for (int i = 0; i < n; i++)
 		x[i + 1] = rt_tensor(in[arg[i].arg]);
-	if (check_first(cx, row, in, &t, into) || (into && into->overlaps(cx, into)) ||
+	if (t.common == RT_NDTYPE)
+		return rt_raise(cx, "Promotion of these types is not supported");
+	if ((row->first && row->first(cx, in, &t, into)) || (into && into->overlaps(cx, into)) ||
 	    check_shapes(cx, into, t.result, n, x + 1) || check_types(cx, row, in, &t))
 		return RT_ERROR;
 	state.dtype = t.common;
@@ -464,6 +513,43 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 		}
 	rt_iter_run(cx, &it, row->loop[loop_index(t.compute)], &state);
 	return state.zero ? rt_raise(cx, "ZeroDivisionError") : RT_OK;
+}
+
+/* On the values of quantized tensors; the result has the parameters of the first, or those of a bounded range. */
+int
+rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
+{
+	RtMapArg arg[RT_MAP_MAX];
+	const int n = rt_map_args(row->schema, arg);
+	IValue v[RT_MAP_MAX + 8], y;
+	RtTensor *first = 0;
+	RtMark mark = rt_scratch_mark(cx);
+	bool wide;
+	int status;
+
+	for (int i = 0; i < RT_MAP_MAX + 8; i++)
+		v[i] = rt_none();
+	for (int i = 0; i < n; i++)
+		if (arg[i].arg < RT_MAP_MAX + 8 && quant_open(cx, in[arg[i].arg], &v[arg[i].arg], &first))
+			return RT_ERROR;
+	RT_ASSERT(first && first->quant);
+	if (first->quant->scales)
+		return rt_lacks(cx, "this operator on tensors quantized per channel");
+	if (map(cx, row, v, &y))
+		return RT_ERROR;
+	y = rt_temp_value(cx, y);
+	if (y.u.t->dtype != RT_f32) {
+		*out = rt_retain(y);
+		return RT_OK;
+	}
+	wide = is_named(row, "tanh");
+	if (wide || is_named(row, "sigmoid"))
+		status = quant_close(cx, y.u.t, wide ? 2. / 256 : 1. / 256, first->dtype == RT_qu8 ? (wide ? 128 : 0) :
+			(wide ? 0 : -128), (RtDtype)first->dtype, out);
+	else
+		status = quant_close(cx, y.u.t, first->quant->scale, first->quant->zero, (RtDtype)first->dtype, out);
+	rt_scratch_reset(cx, mark);
+	return status;
 }
 
 /* One expression for all types compares a bool with 0 as well. */
@@ -558,7 +644,8 @@ RT_FAST
 	int rt_##id(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
 		static const char text[] = schema;   /* of its own section: gone with the kernel */ \
-		static const MapRow row = { text, #domain, RT_MAP_##result, { FNS_##domain(id) } }; \
+		static const MapRow row = { text, #domain, RT_MAP_##result, FIRST_OF(FIRST_##id), \
+			{ FNS_##domain(id) } }; \
 		return map(cx, &row, in, out); \
 	}
 #include "ops.h"

@@ -227,7 +227,7 @@ through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue 
 	return close_value(cx, result[0].u.t, first->quant->scale, first->quant->zero, (RtDtype)first->dtype, out);
 }
 
-const RtQuantized rt_quantized_all = { values_of, open_value, close_value, through };
+const RtQuantized rt_quantized_all = { values_of, open_value, close_value, through, rt_map_quantized };
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 

@@ -11,13 +11,17 @@ int       quant_limits(RtCx *, RtTensor *, double *low, double *high);    /* lea
 RtTensor *quant_result(RtCx *, int i, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, double scale,
 		       int64_t zero);
 
-/* An operator without a kernel for quantized tensors: its arguments in values, its result quantized again. */
+/* An operator without a kernel for quantized tensors: its arguments in values, its result quantized again.  map: the
+ * same of a pointwise row (map.c). */
+struct MapRow;
 struct RtQuantized {
 	RtTensor *(*values)(RtCx *, const RtTensor *);
 	int (*open)(RtCx *, IValue v, IValue *values, RtTensor **first);
 	int (*close)(RtCx *, RtTensor *values, double scale, int64_t zero, RtDtype, IValue *out);
 	int (*through)(RtCx *, RtKernel *, const IValue *in, int nin, int nout, IValue *out);
+	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 };
+int rt_map_quantized(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 
 static inline RtTensor *
 quant_values(RtCx *cx, const RtTensor *t)            /* dense float32, a temporary */
