@@ -36,6 +36,13 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 	return name;
 }
 
+void
+emit_tall(Emit *e, const Plan *p, int64_t rows)
+{
+	if (e && (p->dynamic || rows > e->tall))
+		e->tall = p->dynamic ? INT64_MAX : rows;
+}
+
 /* What the samples of a dynamic specialization agree on: each is printed by itself until one kernel holds for all
  * sizes. */
 static Schedule

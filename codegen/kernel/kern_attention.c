@@ -115,6 +115,7 @@ emit(Row *r, Attention *d)
 		     (long long)d->k->dims[d->k->ndim - 2]),
 		     &o, nest_count(&nest), row_grain(chunk * d->k->dims[d->k->ndim - 2] *
 						      (d->q->dims[d->q->ndim - 1] / 4 + 1)));
+	emit_tall(r->e, r->p, rows < chunk ? rows : chunk);
 	if (r->e)
 		c->scratch = vs_attention(r->e->vf, r->e->nr, chunk, d->k->dims[d->k->ndim - 2],
 					  d->q->dims[d->q->ndim - 1], d->v->dims[d->v->ndim - 1]);

@@ -597,6 +597,8 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 		return false;
 	d.form = form_of(e, p, &d);
 	e->clamps |= after.range[0] != NULL;
+	if (d.form == BY_PRODUCT || d.form == WINOGRAD)
+		emit_tall(e, p, d.form == WINOGRAD ? INT64_MAX : d.m);
 	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
 	step = step_of(e, p, &d);
 	*call = (KernelCall){ .name = kernel_of(e, p, &d, step, &after), .n = units(e, p, &d, step), .grain = 1,

@@ -160,6 +160,8 @@ emit_product(Row *r, Product *d)
 				  (long long)nest_count(&d->batch), (long long)d->m, (long long)d->k, (long long)d->k,
 				  (long long)d->n),
 		     &o, nest_count(&nest), row_grain(m * n * (d->k / 8 + 1)));
+	if (d->dtype == RT_f32)
+		emit_tall(r->e, r->p, m);
 	if (r->e && d->dtype == RT_f32)
 		c->scratch = vs_product(r->e->nr, d->ak == 1 ? 0 : m, d->k);
 	c->work.flops = 2.0 * (double)nest_count(&d->batch) * (double)(d->m * d->n) * (double)d->k;

@@ -107,6 +107,7 @@ put_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gate
 
 	out_line(&l->fields, ".hidden = %lld, .k = %lld,", (long long)n, (long long)k);
 	if (constant) {
+		emit_tall(r->e, r->p, l->d->rows);
 		out_line(&l->fields, ".panel = p + %d, .rest = VC_REST(vc_panel, %lld),", l->narg, (long long)n);
 		for (int64_t g = 0; g < gates; g++)
 			l->arg[l->narg++].text = panels(r, constant, g * n, n);

@@ -344,7 +344,8 @@ put_whole(Bare *b, ProgramText *text)
 
 	put_title(b, &c, "c");
 	buf_puts(&c, e->in_order ? "#define VC_IN_ORDER 1\n" : "");
-	buf_printf(&c, "#define VC_FLOATS %d\n#define VC_CLAMPS %d\n", e->vf, e->clamps);
+	buf_printf(&c, "#define VC_FLOATS %d\n", e->vf);
+	emit_panels(e, &c);
 	if (!b->program)
 		buf_printf(&c, "#include \"%s.h\"\n", b->door->name);
 	put_sizes(b, &c);

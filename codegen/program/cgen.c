@@ -233,6 +233,7 @@ put_about(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
+enum { VERY_TALL = 12 };                 /* rows: no block has more (VC_MOST of vconv.h) */
 enum { STREAMED = 32 << 20 };            /* bytes: what caches hold, up to these, is not worth moving */
 
 /* Do small pages cost time? */
@@ -500,6 +501,15 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	return e;
 }
 
+/* What products by panels have in this program: vconv.h. */
+void
+emit_panels(const Emit *e, Buf *b)
+{
+	buf_printf(b, "#define VC_CLAMPS %d\n", e->clamps);
+	if (e->tall < VERY_TALL)
+		buf_printf(b, "#define VC_TALL %lld\n", (long long)e->tall);
+}
+
 /* All parts, in the order of the C file. */
 static Buf
 whole_text(Emit *e, const char *path, const BuildOptions *o)
@@ -513,7 +523,8 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 		put_kernel_tables(e);
 	buf_printf(&b, e->levels ? "#define VC_PACKED %d\n" : "#define VC_FLOATS %d\n", e->vf);
 	buf_puts(&b, e->in_order ? "#define VC_IN_ORDER 1\n" : "");
-	buf_printf(&b, "#define VC_CLAMPS %d\n%s", e->clamps, head);
+	emit_panels(e, &b);
+	buf_puts(&b, head);
 	if (!strcmp(o->emit, "c") && !o->weights_file)
 		buf_printf(&b, "#define kiln_weights %s_weights\n", o->name);
 	buf_puts(&b, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);

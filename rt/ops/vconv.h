@@ -16,6 +16,7 @@
  * The program says how wide vectors are: VC_FLOATS is 16, 8, 4, or 1 for none (tcc).  Its weights are packed for
  * vectors of VC_PACKED floats, as many or more: code for narrower ones takes a panel in several passes, a register
  * block wide, and so all levels of a program read one packing.  VC_CLAMPS: some product is clamped.
+ * VC_TALL: how many rows products have at most; not defined: any number.  Taller blocks are left out.
  * VC_IN_ORDER: 1 where the processor executes instructions in order; not defined: 0.
  */
 #ifndef RT_OPS_VCONV_H
@@ -36,6 +37,9 @@
 #endif
 #ifndef VC_PACKED
 #define VC_PACKED VC_FLOATS
+#endif
+#ifndef VC_TALL
+#define VC_TALL VC_MOST
 #endif
 #ifndef VC_IN_ORDER
 #define VC_IN_ORDER 0
@@ -432,12 +436,12 @@ vc_product_panel(int nv, bool half, int64_t m, int64_t k, const float *a, int64_
 {
 	int64_t i = 0;
 
-	for (; i + VC_ROWS(nv + half) <= m; i += VC_ROWS(nv + half))
+	for (; VC_TALL >= VC_ROWS(nv + half) && i + VC_ROWS(nv + half) <= m; i += VC_ROWS(nv + half))
 		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc,
 				ldc, left, range);
-	for (; i + 4 <= m && VC_ROWS(nv + half) > 4; i += 4)
+	for (; VC_TALL >= 4 && i + 4 <= m && VC_ROWS(nv + half) > 4; i += 4)
 		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range);
-	for (; i + 2 <= m; i += 2)
+	for (; VC_TALL >= 2 && i + 2 <= m; i += 2)
 		vc_product_rows(2, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range);
 	for (; i < m; i++)
 		vc_product_rows(1, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range);
