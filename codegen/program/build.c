@@ -307,12 +307,11 @@ link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 {
 	Argv a = { .cx = b->cx };
 
+	(void)t;
 	if (b->o->fixed || b->o->target->is_static)
 		arg(&a, "-static");
-	/* One piece of the file has code and constants: else each begins a page. */
-	arg(&a, "-no-pie"), arg(&a, "-Wl,-z,noexecstack,-z,noseparate-code");
-	if (t->bare)
-		arg(&a, "-Wl,-z,norelro");
+	/* Code, constants and data follow each other: else each begins a page. */
+	arg(&a, "-no-pie"), arg(&a, "-Wl,-z,noexecstack,-z,noseparate-code,-z,norelro");
 	args_of(&a, getenv("LDFLAGS"));
 	args_of(&a, b->o->target->libs);
 	link_with(b, parts, &a, out);
