@@ -70,25 +70,57 @@ bind(Cx *cx, BareState *s, Graph *g, Node *n, const RtTensor *t)
 	node_destroy(n);
 }
 
-/* x.mul_(y), which is no kernel, is x.copy_(x.mul(y)). */
+/* A write that is no kernel becomes x.copy_(what it writes). */
 static void
-split(Cx *cx, Graph *g, Node *n, Op *base)
+become_copy(Cx *cx, Graph *g, Node *n, Value *from)
 {
-	Node *made = node_new(g, sym(cx, base->name), n->at, 1), *copy = node_new(g, sym(cx, "aten::copy_"), n->at, 1);
+	Node *copy = node_new(g, sym(cx, "aten::copy_"), n->at, 1);
 
-	made->out[0]->type = copy->out[0]->type = n->out[0]->type;
-	made->op = base;
+	copy->out[0]->type = n->out[0]->type;
 	copy->op = op_find(cx, "aten::copy_", "");
-	for (int i = 0; i < n->nin; i++)
-		node_add_input(made, n->in[i]);
-	graph_set_insert_before(g, n);
-	graph_insert(g, made);
 	node_add_input(copy, n->in[0]);
-	node_add_input(copy, made->out[0]);
+	node_add_input(copy, from);
 	node_add_input(copy, graph_constant(g, rt_bool(false), n->at));
 	graph_insert(g, copy);
 	value_replace_uses(n->out[0], copy->out[0]);
 	node_destroy(n);
+}
+
+/* x.mul_(y) is x.copy_(x.mul(y)). */
+static void
+split(Cx *cx, Graph *g, Node *n, Op *base)
+{
+	Node *made = node_new(g, sym(cx, base->name), n->at, 1);
+
+	made->out[0]->type = n->out[0]->type;
+	made->op = base;
+	for (int i = 0; i < n->nin; i++)
+		node_add_input(made, n->in[i]);
+	graph_set_insert_before(g, n);
+	graph_insert(g, made);
+	become_copy(cx, g, n, made->out[0]);
+}
+
+/* x.zero_() and x.fill_(2) are x.copy_() of a tensor of that number alone.  Null: n is neither, or x cannot hold it. */
+static RtTensor *
+filling(Cx *cx, const Node *n)
+{
+	const TensorInfo *self = n->nin ? n->in[0]->type->tensor : NULL;
+	const bool zero = n->op && !strcmp(n->op->id, "zero_");
+	IValue v = rt_int(0);
+	RtTensor *t;
+
+	if (!self || self->dtype < 0)
+		return NULL;
+	if (!zero && (!n->op || strcmp(n->op->id, "fill__Scalar") || !value_constant(n->in[1], &v)))
+		return NULL;
+	if (rt_check_number(cx_rt(cx), v, (RtDtype)self->dtype)) {
+		rt_clear_error(cx_rt(cx));
+		return NULL;
+	}
+	if (!(t = rt_scalar_tensor(cx_rt(cx), (RtDtype)self->dtype, v)))
+		fail(cx, n->at, "%s", cx_rt(cx)->message);
+	return t;
 }
 
 /* Is what it computes laid out as what it writes to, one element after the other, and of that dtype? */
@@ -119,9 +151,14 @@ split_writes(Cx *cx, Graph *g)
 		Op *base = n->op && n->op->form == OP_ALSO && n->nout == 1 && node_writes_input(n, 0) &&
 			is_like_self(n) ?
 			op_by_id(cx, n->op->base) : NULL;
+		RtTensor *number = filling(cx, n);
 
 		if (base && base->form != OP_BODY && op_schema(cx, base)->nargs == n->nin)
 			split(cx, g, n, base);
+		if (!number)
+			continue;
+		graph_set_insert_before(g, n);
+		become_copy(cx, g, n, graph_constant(g, rt_of(number), n->at));
 	}
 }
 

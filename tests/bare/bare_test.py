@@ -45,6 +45,8 @@ MODELS = {
     "number": (forward("return x.sum()"), ["x=float32[6]"]),
     "lists": (forward("return l[0] * 2 + l[1]", "l: List[Tensor]"), ["l.0=float32[3]", "l.1=float32[3]"]),
     "written": (forward("x.add_(y[0])\ny[1].copy_(x)\ny[0].mul_(2)\nreturn x * y", "x: Tensor, y: Tensor"), ["x=float32[4]", "y=float32[2x4]"]),
+    "filled": (forward("x.zero_()\ny[0].fill_(2.5)\ny[1, 1:3].zero_()\ni[:, 0].fill_(7)\ni[0, 1:].fill_(True)\nreturn x + y, i * 2",
+                       "x: Tensor, y: Tensor, i: Tensor", "Tuple[Tensor, Tensor]"), ["x=float32[4]", "y=float32[2x4]", "i=int64[2x3]"]),
     "best": (forward("return torch.topk(x, 3), torch.topk(-x, 2, 0, True, False)[1]", result="Tuple[Tuple[Tensor, Tensor], Tensor]"), ["x=float32[5x9]"]),
     "listed": (forward("y = x * 2\nreturn [y, x, y.t()], (x + 1, [y])", result="Tuple[List[Tensor], Tuple[Tensor, List[Tensor]]]"), ["x=float32[3x4]"]),
     "indexed": (forward("return x[i, :] + x[torch.tensor([1, 0, 2, 0, 1])]", "x: Tensor, i: Tensor"), ["x=float32[3x4]", "i=int64[5]"]),
