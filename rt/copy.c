@@ -69,8 +69,8 @@ plan_merge(Plan *p)
 	p->n = n;
 }
 
-/* Rows that are short, or not quite short and in pieces in the source: columns along the dim that is dense there, or else
- * the longest.  Returns whether it is so. */
+/* Rows that are short, or not quite short and in pieces in the source: columns along the dim that is dense there, or
+ * else the longest.  Returns whether it is so. */
 static bool
 plan_columns(Plan *p)
 {

@@ -6,6 +6,7 @@
  */
 #include "dense.h"
 #include "vmath.h"
+#include "wide.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +20,7 @@ typedef struct Softmax {
 	bool log;
 } Softmax;
 
-enum { BLOCK = 64, EXP_CHUNK = 512 };
+enum { BLOCK = 64, EXP_CHUNK = 512, SHORT = 24 };       /* SHORT: rows of fewer go side by side */
 
 RT_FAST
 void
@@ -54,20 +55,56 @@ rt_greatest(const float *x, int64_t n)
 #define GREATEST rt_greatest
 #define LOG logf
 #include "nn_loops.h"
-RT_SMALL
+
+/* Doubles side by side */
+#ifdef WIDE
+enum { SIDE = WIDE / 2 };
+#else
+enum { SIDE = 4 };
+#endif
+#define EACH_SIDE(k) \
+	RT_UNROLL \
+	for (int k = 0; k < SIDE; k++)
+
+/* Of SIDE at once: what is left goes through an array of so many. */
+static void
+exp_side(double *y, const double *x, double top)
+{
+	double e[SIDE];
+
+	EACH_SIDE(k)
+		e[k] = v_exp(x[k] - top);
+	EACH_SIDE(k)
+		y[k] = e[k];
+}
+
 void
 rt_exps_f64(double *y, const double *x, int64_t n, double top)
 {
-	for (int64_t i = 0; i < n; i++)
-		y[i] = exp(x[i] - top);
+	double rest[SIDE] = { 0 };
+	int64_t i = 0;
+
+	for (; i + SIDE <= n; i += SIDE)
+		exp_side(y + i, x + i, top);
+	if (i == n)
+		return;
+	memcpy(rest, x + i, sizeof *x * (size_t)(n - i));
+	exp_side(rest, rest, top);
+	memcpy(y + i, rest, sizeof *x * (size_t)(n - i));
 }
 
 double
 rt_sum_f64(int64_t n, const double *x)
 {
-	double sum = 0;
+	double part[SIDE] = { 0 }, sum = 0;
+	int64_t i = 0;
 
-	for (int64_t i = 0; i < n; i++)
+	for (; i + SIDE <= n; i += SIDE)
+		EACH_SIDE(k)
+			part[k] += x[i + k];
+	EACH_SIDE(k)
+		sum += part[k];
+	for (; i < n; i++)
 		sum += x[i];
 	return sum;
 }
@@ -75,12 +112,22 @@ rt_sum_f64(int64_t n, const double *x)
 double
 rt_greatest_f64(const double *x, int64_t n)
 {
-	double top = -INFINITY;
+	double part[SIDE], top = -INFINITY;
+	int64_t i = 0;
 
-	for (int64_t i = 0; i < n; i++)
+	EACH_SIDE(k)
+		part[k] = -INFINITY;
+	for (; i + SIDE <= n; i += SIDE)
+		EACH_SIDE(k)
+			part[k] = ((x[i + k] > part[k]) | (x[i + k] != x[i + k])) ? x[i + k] : part[k];
+	EACH_SIDE(k)
+		top = part[k] > top || part[k] != part[k] ? part[k] : top;
+	for (; i < n; i++)
 		top = x[i] > top || x[i] != x[i] ? x[i] : top;
 	return top;
 }
+
+RT_SMALL
 
 #define T double
 #define N(name) name##_f64
@@ -118,8 +165,9 @@ softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *ou
 	g.x = rt_data(x);
 	g.y = rt_data(y);
 	if (rt_numel(r) && g.inner == 1)
-		rt_parallel(cx, g.outer, 1 + 2000 / (g.dim + 1), ct == RT_f32 ? softmax_rows_f32 : softmax_rows_f64,
-			    &g);
+		rt_parallel(cx, g.dim > SHORT ? g.outer : (g.outer + BLOCK - 1) / BLOCK, 1 + 2000 / (g.dim + 1),
+			g.dim > SHORT ? (ct == RT_f32 ? softmax_rows_f32 : softmax_rows_f64) :
+			ct == RT_f32 ? softmax_short_f32 : softmax_short_f64, &g);
 	else if (rt_numel(r))
 		rt_parallel(cx, g.outer * ((g.inner + BLOCK - 1) / BLOCK), 1 + 2000 / (g.dim + 1),
 			ct == RT_f32 ? softmax_blocks_f32 : softmax_blocks_f64, &g);

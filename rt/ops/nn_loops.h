@@ -66,6 +66,30 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
+/* Blocks of short rows: turned, so that neighbours are elements of different rows, and back */
+static void
+N(softmax_short)(void *arg, int64_t begin, int64_t end)
+{
+	const Softmax *g = arg;
+	T turned[SHORT * BLOCK];
+	const Softmax columns = { 1, g->dim, BLOCK, turned, turned, g->log };
+
+	memset(turned, 0, sizeof turned);
+	for (int64_t i = begin * BLOCK; i < end * BLOCK && i < g->outer; i += BLOCK) {
+		const int64_t rows = g->outer - i < BLOCK ? g->outer - i : BLOCK;
+		const T *x = (const T *)g->x + i * g->dim;
+		T *y = (T *)g->y + i * g->dim;
+
+		for (int64_t j = 0; j < rows; j++)
+			for (int64_t d = 0; d < g->dim; d++)
+				turned[d * BLOCK + j] = x[j * g->dim + d];
+		N(softmax_blocks)((void *)&columns, 0, 1);
+		for (int64_t j = 0; j < rows; j++)
+			for (int64_t d = 0; d < g->dim; d++)
+				y[j * g->dim + d] = turned[d * BLOCK + j];
+	}
+}
+
 #undef T
 #undef N
 #undef EXPS

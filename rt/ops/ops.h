@@ -11,7 +11,8 @@
  *     common dtype (a TM_ of tmath.h), for functions that are not those of T rounded.
  *     domain: compute types it exists for: F float and double, I int64, B bool, C complex: FI, FIBC, ...
  *             Z is I where a zero in b raises ZeroDivisionError (the value then only must not trap);
- *             P is I where a negative Scalar b raises
+ *             P is I where a negative Scalar b raises;
+ *             M stands before Z where floats go by the remainder of a division, E behind F where they are exponentials
  *     result: promote  common dtype of the tensor arguments, by ATen's rules
  *             floating likewise, but integral and bool become the default dtype
  *             boolean  computed in the common dtype, result bool

@@ -22,6 +22,9 @@
 #define TMATH static __device__ __forceinline__
 #else
 #define TMATH static inline
+#if defined __GNUC__ && !defined __TINYC__
+#define TM_INLINE static inline __attribute__((always_inline))   /* a call that is left makes a loop one of scalars */
+#endif
 
 #define TM_FUNCTIONS1(X) \
 	X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(ceil) X(cos) X(cosh) X(erf) X(erfc) X(exp) X(exp2) \
@@ -88,6 +91,10 @@ double _Complex cpow(double _Complex, double _Complex);
 #define fmod(x, y)      TM_F2(fmod, x, y)
 #define hypot(x, y)     TM_F2(hypot, x, y)
 #define nextafter(x, y) TM_F2(nextafter, x, y)
+#endif
+
+#ifndef TM_INLINE
+#define TM_INLINE TMATH
 #endif
 
 /* ---- order: a NaN wins, as in ATen ------------------------------------------------------------------ */
@@ -168,23 +175,22 @@ TMATH int64_t t_ipow(int64_t x, int64_t y)
 /* Division of integers that never traps; rounds down, or to zero. */
 TMATH int64_t t_idiv(int64_t x, int64_t y)   { return y == 0 ? 0 : y == -1 ? -x : x / y; }
 TMATH int64_t t_imod(int64_t x, int64_t y)   { return y == 0 || y == -1 ? 0 : x % y; }
-TMATH int64_t t_idivfloor(int64_t x, int64_t y) { return t_idiv(x, y) - (t_imod(x, y) && (x < 0) != (y < 0)); }
-TMATH int64_t t_irem(int64_t x, int64_t y)   { int64_t r = t_imod(x, y); return r && (r < 0) != (y < 0) ? r + y : r; }
+TM_INLINE int64_t t_idivfloor_of(int64_t x, int64_t y, int64_t r) { return t_idiv(x, y) - (r && (x < 0) != (y < 0)); }
+TMATH int64_t t_idivfloor(int64_t x, int64_t y) { return t_idivfloor_of(x, y, t_imod(x, y)); }
+TM_INLINE int64_t t_irem_of(int64_t r, int64_t y) { return r && (r < 0) != (y < 0) ? r + y : r; }
+TMATH int64_t t_irem(int64_t x, int64_t y)   { return t_irem_of(t_imod(x, y), y); }
 
 /* ---- division of floats: floor and remainder as Python's, with ATen's infinities -------------------------- */
 
+/* _of: r is fmod(x, y). */
 #define TM_DIVISION(F, suffix) \
-	TMATH F t_rem##suffix(F x, F y) \
+	TM_INLINE F t_rem_of##suffix(F r, F y) { return r != 0 && (y < 0) != (r < 0) ? r + y : r; } \
+	TMATH F t_rem##suffix(F x, F y) { return t_rem_of##suffix(fmod(x, y), y); } \
+	TM_INLINE F t_divfloor_of##suffix(F x, F y, F r) \
 	{ \
-		F r = fmod(x, y); \
-		return r != 0 && (y < 0) != (r < 0) ? r + y : r; \
-	} \
-	TMATH F t_divfloor##suffix(F x, F y) \
-	{ \
-		F r, q, f; \
+		F q, f; \
 		if (y == 0) \
 			return x / y; \
-		r = fmod(x, y); \
 		q = (x - r) / y; \
 		if (r != 0 && (y < 0) != (r < 0)) \
 			q -= 1; \
@@ -193,6 +199,7 @@ TMATH int64_t t_irem(int64_t x, int64_t y)   { int64_t r = t_imod(x, y); return 
 		f = floor(q); \
 		return q - f > (F)0.5 ? f + 1 : f; \
 	} \
+	TMATH F t_divfloor##suffix(F x, F y) { return t_divfloor_of##suffix(x, y, y == 0 ? 0 : fmod(x, y)); } \
 	TMATH F t_log_sigmoid##suffix(F x) { return (x < 0 ? x : 0) - log1p(exp(-fabs(x))); } \
 	TMATH F t_logaddexp##suffix(F x, F y) \
 	{ \

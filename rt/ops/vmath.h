@@ -128,6 +128,41 @@ v_exp2f(float x)
 	return v_unless_nan(v_scaled(v_exp_rest(r) + (r + 1.0f), k), x);
 }
 
+/* Of double: within 1 step of the last bit. */
+V_INLINE double
+v_bits_d(int64_t i)
+{
+	union { int64_t i; double f; } u = { i };
+
+	return u.f;
+}
+
+V_INLINE int64_t
+v_int_d(double f)
+{
+	union { double f; int64_t i; } u = { f };
+
+	return u.i;
+}
+
+V_INLINE double
+v_exp(double x)
+{
+	const double magic = 0x1.8p52, most = 750;
+	const int64_t size = v_int_d(x) & INT64_MAX;
+	const int64_t near = size < v_int_d(most) ? size : v_int_d(most);
+	const double c = v_bits_d(near | (v_int_d(x) & INT64_MIN)), n = (c * 1.4426950408889634 + magic) - magic;
+	const double half = n * 0.5 + magic, rest = (n - (half - magic)) + magic;
+	const double r = (c - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33, s = r * r, q = s * s;
+	const double p0 = 1.0 / 6 * r + 1.0 / 2, p1 = 1.0 / 120 * r + 1.0 / 24, p2 = 1.0 / 5040 * r + 1.0 / 720;
+	const double p3 = 1.0 / 362880 * r + 1.0 / 40320, p4 = 1.0 / 39916800 * r + 1.0 / 3628800;
+	const double p5 = 1.0 / 6227020800 * r + 1.0 / 479001600;
+	const double p = (((p5 * s + p4) * q + (p3 * s + p2)) * q + (p1 * s + p0)) * s + r + 1;
+	const double y = p * v_bits_d((v_int_d(half) + 1023) << 52) * v_bits_d((v_int_d(rest) + 1023) << 52);
+
+	return v_bits_d(v_int_d(y) | -(int64_t)(size > 0x7ff0000000000000));
+}
+
 /* exp(r) 2^n - 1 as (exp(r) - 1) 2^n and 2^n - 1; of halves, since 2^128 is too large.  Below -30 it is -1. */
 V_INLINE float
 v_expm1f(float x)
@@ -505,6 +540,7 @@ v_geluf(float x)
 #endif
 
 #else
+#define v_exp   exp
 #define v_expf  expf
 #define v_tanhf tanhf
 #define v_logf  logf

@@ -152,11 +152,37 @@ test_pairs(void **state)
 	assert_false(failed);
 }
 
+/* exp of double, within a step of libm's, which is within half of one. */
+static void
+test_exp(void **state)
+{
+	static const double at[] = { 0, -0.0, 1, -1, 709.78, 709.79, 750, 1e300, -708.4, -745.13, -745.14, -1e300,
+				     INFINITY, -INFINITY, 1e-300, 0.34657359027997264, NAN };
+	const int n = sizeof at / sizeof *at;
+
+	(void)state;
+	for (int i = 0; i < 400000; i++) {
+		const double x = i < n ? at[i] : (i - 200000) / 200000.0 * (i & 1 ? 746 : 1);
+		const double got = v_exp(x), want = exp(x);
+		int e;
+
+		if (isnan(x) || isinf(want)) {
+			assert_true(isnan(x) ? isnan(got) : got == want);
+			continue;
+		}
+		frexp(want, &e);
+		if (!(fabs(got - want) <= ldexp(1, (e < -1021 ? -1021 : e) - 53)))
+			wrong("exp", x, 0, fabs(got - want));
+	}
+	assert_false(failed);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_edges),
-					    cmocka_unit_test(test_kinds), cmocka_unit_test(test_pairs) };
+					    cmocka_unit_test(test_kinds), cmocka_unit_test(test_pairs),
+					    cmocka_unit_test(test_exp) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
