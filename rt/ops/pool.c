@@ -1,7 +1,8 @@
 /*
  * Pooling over one to three spatial dims: max and average, with given windows, adaptive and fractional ones; unpooling.
  *
- * pool_sizes.c makes a table of windows per dim; one loop over planes walks it.
+ * pool_sizes.c makes a table of windows per dim; one loop over planes walks it.  Floats whose channels lie last go by
+ * rows of channels.
  */
 #include "block.h"
 #include "pool.h"
@@ -112,7 +113,90 @@ add_elements(const float *restrict x, float *restrict y, int64_t n, int64_t s)
 		y[o] += x[o * 2];
 }
 
+static void
+first_elements(const float *restrict x, float *restrict y, int64_t n, int64_t s)
+{
+	for (int64_t o = 0; o < n && s == 1; o++)
+		y[o] = x[o];
+	for (int64_t o = 0; o < n && s == 2; o++)
+		y[o] = x[o * 2];
+	for (int64_t o = 0; o < n && s > 2; o++)
+		y[o] = x[o * s];
+}
+
+static void
+max_indexed(const float *restrict x, float *restrict y, int64_t *restrict at, int64_t n, int64_t here)
+{
+	for (int64_t o = 0; o < n; o++) {
+		const bool larger = LARGER(x[o]);
+
+		at[o] = larger ? here : at[o];
+		y[o] = larger ? x[o] : y[o];
+	}
+}
+
 RT_SMALL
+
+/* The channels of one result: x are those of the image, y and at (or null) its own. */
+typedef void LastFn(const Pool *, const Window *, const float *x, float *y, int64_t *at);
+
+static void
+max_channels(const Pool *g, const Window *w, const float *x, float *y, int64_t *at)
+{
+	const int64_t n = g->channels, first = (w->lo[0] * g->in[1] + w->lo[1]) * g->in[2] + w->lo[2];
+
+	for (int64_t o = 0; o < n; o++) {
+		y[o] = -INFINITY;
+		if (at)
+			at[o] = first;
+	}
+	for (int64_t a = w->lo[0]; a < w->hi[0]; a += g->d[0])
+		for (int64_t b = w->lo[1]; b < w->hi[1]; b += g->d[1])
+			for (int64_t c = w->lo[2]; c < w->hi[2]; c += g->d[2]) {
+				const int64_t here = (a * g->in[1] + b) * g->in[2] + c;
+
+				if (at)
+					max_indexed(x + here * n, y, at, n, here);
+				else
+					max_elements(x + here * n, y, n, 1);
+			}
+}
+
+static void
+average_channels(const Pool *g, const Window *w, const float *x, float *y, int64_t *at)
+{
+	const int64_t n = g->channels;
+
+	(void)at;
+	memset(y, 0, sizeof *y * (size_t)n);
+	for (int64_t a = w->lo[0]; a < w->hi[0]; a++)
+		for (int64_t b = w->lo[1]; b < w->hi[1]; b++)
+			for (int64_t c = w->lo[2]; c < w->hi[2]; c++)
+				add_elements(x + ((a * g->in[1] + b) * g->in[2] + c) * n, y, n, 1);
+	for (int64_t o = 0; o < n; o++)
+		y[o] = y[o] / (float)w->by[0] / (float)w->by[1] / (float)w->by[2];
+}
+
+/* Rows of results [begin, end) of (image, out[0], out[1]) */
+static void
+run_last(const Pool *g, int64_t begin, int64_t end, LastFn *fn)
+{
+	const int64_t rows = g->out[0] * g->out[1], n = g->channels;
+
+	for (int64_t i = begin; i < end; i++) {
+		const float *x = (const float *)g->x + i / rows * g->in_plane * n;
+
+		for (int64_t ox = 0; ox < g->out[2]; ox++) {
+			const Window w = window_of(g, i % rows / g->out[1], i % g->out[1], ox);
+			const int64_t at = (i * g->out[2] + ox) * n;
+
+			fn(g, &w, x, (float *)g->y + at, g->index ? g->index + at : NULL);
+		}
+	}
+}
+
+static void max_last(void *arg, int64_t begin, int64_t end)     { run_last(arg, begin, end, max_channels); }
+static void average_last(void *arg, int64_t begin, int64_t end) { run_last(arg, begin, end, average_channels); }
 
 #define T float
 #define N(name) name##_f32
@@ -132,8 +216,9 @@ RT_SMALL
 #include "pool_loops.h"
 
 typedef void Body(void *, int64_t, int64_t);
-typedef struct Work { int cost; Body *body[3]; } Work;          /* of an output; for float, double and int64 */
-static const Work max_work = { 8, { max_planes_f32, max_planes_f64, max_planes_i64 } };
+/* Of an output; for float, double, int64, and float with channels last (or null) */
+typedef struct Work { int cost; Body *body[4]; } Work;
+static const Work max_work = { 8, { max_planes_f32, max_planes_f64, max_planes_i64, max_last } };
 
 /* Averages of whole planes: means. */
 static void
@@ -146,10 +231,11 @@ mean_planes_f32(void *arg, int64_t begin, int64_t end)
 			(double)g->in_plane);
 }
 
-static const Work mean_work = { 8, { mean_planes_f32, average_planes_f64, average_planes_i64 } };
-static const Work average_work = { 8, { average_planes_f32, average_planes_f64, average_planes_i64 } };
-static const Work spread_work = { 8, { spread_planes_f32, spread_planes_f64, spread_planes_i64 } };
-static const Work scatter_work = { 1, { scatter_planes_f32, scatter_planes_f64, scatter_planes_i64 } };
+static const Work mean_work = { 8, { mean_planes_f32, average_planes_f64, average_planes_i64, NULL } };
+static const Work average_work = { 8, { average_planes_f32, average_planes_f64, average_planes_i64,
+	average_last } };
+static const Work spread_work = { 8, { spread_planes_f32, spread_planes_f64, spread_planes_i64, NULL } };
+static const Work scatter_work = { 1, { scatter_planes_f32, scatter_planes_f64, scatter_planes_i64, NULL } };
 
 static RtDtype
 loop_type(const RtTensor *t)
@@ -162,9 +248,15 @@ loop_type(const RtTensor *t)
 static void
 run_planes(RtCx *cx, Pool *g, const Work *work, RtDtype ct)
 {
+	const int64_t rows = g->out[0] * g->out[1];
 	int64_t cost = g->out_plane * work->cost + 1;
 
 	g->run.n = 0;
+	if (g->last && g->out_plane && g->channels) {
+		rt_parallel(cx, g->planes / g->channels * rows, 1 + 20000 / (cost / rows * g->channels + 1),
+			work->body[3], g);
+		return;
+	}
 	if (g->out_plane && g->in_plane && (work == &max_work || work == &average_work || work == &mean_work))
 		find_run(g);
 
@@ -188,6 +280,30 @@ result_like(RtCx *cx, int i, RtDtype dtype, const RtTensor *t, const Pool *g, bo
 	return rt_result(cx, i, dtype, t->ndim, dims, keep ? dense_format(t, t->ndim, dims, strides) : 0);
 }
 
+/* The operands as dense arrays of ct: with channels last where self has them so and the loops can take them. */
+static RtTensor *
+array_like(RtCx *cx, Pool *g, RtTensor *t, RtDtype ct, bool out)
+{
+	int64_t strides[5];
+	RtTensor *r;
+
+	if (!g->last)
+		return out ? dense_out(cx, t, ct) : dense_in(cx, t, ct);
+	rt_channels_last_strides(t->ndim, t->dims, strides);
+	if (t->dtype == ct && !(t->flags & RT_BITS) && !memcmp(t->strides, strides, sizeof *strides * t->ndim))
+		return t;
+	r = rt_temp(cx, rt_tensor_strided(cx, ct, t->ndim, t->dims, strides));
+	return r && (out || !rt_copy_into(cx, r, t)) ? r : NULL;
+}
+
+static void
+choose_layout(Pool *g, RtTensor *self, RtDtype ct, bool keep, const Work *work)
+{
+	int64_t strides[5];
+
+	g->last = keep && ct == RT_f32 && work->body[3] && dense_format(self, self->ndim, self->dims, strides);
+}
+
 /* ---- max ---------------------------------------------------------------------------------------------- */
 
 /* Fills out[0] and, when with_index, out[1]; the windows are in g. */
@@ -208,9 +324,10 @@ max_results(RtCx *cx, Pool *g, RtTensor *self, bool with_index, bool keep, IValu
 	}
 	if (cx->meta)
 		return RT_OK;
-	x = dense_in(cx, self, ct);
-	y = dense_out(cx, r, ct);
-	index = with_index ? dense_out(cx, at, RT_i64) : 0;
+	choose_layout(g, self, ct, keep, &max_work);
+	x = array_like(cx, g, self, ct, false);
+	y = array_like(cx, g, r, ct, true);
+	index = with_index ? array_like(cx, g, at, RT_i64, true) : 0;
 	if (!x || !y || (with_index && !index))
 		return RT_ERROR;
 	g->x = rt_data(x);
@@ -340,8 +457,9 @@ average_result(RtCx *cx, Pool *g, RtTensor *self, bool keep, const Work *work, I
 	RtTensor *r = result_like(cx, 0, self->dtype, self, g, keep), *x, *y;
 
 	RT_RESULT(cx, r, out[0]);
-	x = dense_in(cx, self, ct);
-	y = dense_out(cx, r, ct);
+	choose_layout(g, self, ct, keep, work);
+	x = array_like(cx, g, self, ct, false);
+	y = array_like(cx, g, r, ct, true);
 	if (!x || !y)
 		return RT_ERROR;
 	g->x = rt_data(x);

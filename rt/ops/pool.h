@@ -21,6 +21,7 @@ typedef struct Pool {
 	int64_t  divisor;                    /* override; 0: the product of the counts */
 	bool     apart;                      /* averages are divided by one count after the other */
 	bool     add;                        /* scatter_planes accumulates */
+	bool     last;                       /* x, y and index have the channels last */
 	Run      run;                        /* pool.c; n 0: none */
 	void    *x, *y;                      /* (planes, in...), (planes, out...) */
 	int64_t *index;                      /* (planes, out...): flat in the plane; or null */

@@ -12,16 +12,20 @@ N(max_run)(const Pool *g, const Window *w, const T *x, int64_t o, T *y, int64_t 
 	const int64_t first = (w->lo[0] * g->in[1] + w->lo[1]) * g->in[2] + w->lo[2];
 	const bool empty = w->lo[0] >= w->hi[0] || w->lo[1] >= w->hi[1] || w->lo[2] >= w->hi[2];
 
-	for (int64_t k = 0; k < r->n; k++) {
-		y[o + k] = empty ? LOWEST : x[first + k * r->s];
-		if (at)
-			at[o + k] = first + k * r->s;
-	}
+	if (empty)
+		for (int64_t k = 0; k < r->n; k++)
+			y[o + k] = LOWEST;
+	else
+		first_elements(x + first, y + o, r->n, r->s);
+	for (int64_t k = 0; k < r->n && at; k++)
+		at[o + k] = first + k * r->s;
 	for (int64_t a = w->lo[0]; a < w->hi[0]; a += g->d[0])
 		for (int64_t b = w->lo[1]; b < w->hi[1]; b += g->d[1])
 			for (int64_t c = w->lo[2]; c < w->hi[2]; c += g->d[2]) {
 				const int64_t here = (a * g->in[1] + b) * g->in[2] + c;
 
+				if (here == first)
+					continue;
 				if (at || r->s > 2)
 					max_any(x + here, y + o, at ? at + o : 0, r->n, r->s, here);
 				else

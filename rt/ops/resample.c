@@ -262,6 +262,88 @@ set_taps(RtCx *cx, const Resize *g, const RtTensor *t, bool steps, const int64_t
 	return RT_OK;
 }
 
+/* Nearest neighbours are copies of elements, or of all channels of a place where these lie last. */
+typedef struct Nearest {
+	const Taps *taps[3];                     /* of three dims: missing ones have one place */
+	const char *x;
+	char       *y;
+	int64_t     bytes;                       /* of what is copied */
+} Nearest;
+
+RT_FAST
+
+#define PICK(T) \
+	for (int64_t o = 0; o < g->out; o++) \
+		((T *)(void *)y)[o] = ((const T *)(const void *)x)[g->at[o]]; \
+	break
+
+static void
+pick_line(const Taps *g, char *restrict y, const char *restrict x, int64_t bytes)
+{
+	switch (bytes) {
+	case 1: PICK(uint8_t);
+	case 2: PICK(uint16_t);
+	case 4: PICK(uint32_t);
+	case 8: PICK(uint64_t);
+	default:
+		for (int64_t o = 0; o < g->out; o++)
+			rt_copy_bytes(y + o * bytes, x + g->at[o] * bytes, (size_t)bytes);
+	}
+}
+
+RT_SMALL
+
+/* Lines [begin, end) of the result: one that comes from the same as that before is copied from it. */
+static void
+nearest_lines(void *arg, int64_t begin, int64_t end)
+{
+	const Nearest *g = arg;
+	const Taps *const *t = g->taps;
+	const int64_t rows = t[0]->out * t[1]->out, line = t[2]->out * g->bytes;
+	int64_t last = -1;
+
+	for (int64_t i = begin; i < end; i++) {
+		const int64_t z = t[0]->at[i % rows / t[1]->out], y = t[1]->at[i % t[1]->out];
+		const int64_t from = (i / rows * t[0]->in + z) * t[1]->in + y;
+		char *to = g->y + i * line;
+
+		if (from == last)
+			rt_copy_bytes(to, to - line, (size_t)line);
+		else
+			pick_line(t[2], to, g->x + from * t[2]->in * g->bytes, g->bytes);
+		last = from;
+	}
+}
+
+/* Into r, which is contiguous, or in `strides` with its channels last */
+static int
+nearest(RtCx *cx, const Resize *g, RtTensor *t, RtTensor *r, const int64_t *strides)
+{
+	int64_t planes = t->dims[0] * (strides ? 1 : t->dims[1]), rows, first = 0;
+	const Taps one = { .in = 1, .out = 1, .width = 1, .at = &first };
+	Nearest n = { { &one, &one, &one }, NULL, rt_data(r), rt_dtypes[t->dtype].bytes * (strides ? t->dims[1] : 1) };
+	Taps taps[3];
+	int64_t from[5];
+	RtTensor *x = t;
+
+	if (strides)
+		rt_channels_last_strides(t->ndim, t->dims, from);
+	if ((t->flags & RT_BITS) || (strides ? memcmp(t->strides, from, sizeof *from * (size_t)t->ndim) != 0 :
+				     !rt_is_contiguous(t))) {
+		x = rt_temp(cx, rt_tensor_strided(cx, (RtDtype)t->dtype, t->ndim, t->dims, strides ? from : NULL));
+		if (!x || rt_copy_into(cx, x, t))
+			return RT_ERROR;
+	}
+	n.x = rt_data(x);
+	if (set_taps(cx, g, t, false, t->dims + 2, taps))
+		return RT_ERROR;
+	for (int i = 0; i < g->nd; i++)
+		n.taps[3 - g->nd + i] = &taps[i];
+	rows = planes * n.taps[0]->out * n.taps[1]->out;
+	rt_parallel(cx, rows, 1 + 65536 / (n.taps[2]->out * n.bytes + 1), nearest_lines, &n);
+	return RT_OK;
+}
+
 static int
 resize(RtCx *cx, Resize *g, RtTensor *t, IValue *out)
 {
@@ -283,6 +365,8 @@ resize(RtCx *cx, Resize *g, RtTensor *t, IValue *out)
 	lies_last = format != NULL;
 	r = rt_result(cx, 0, t->dtype, t->ndim, dims, format);
 	RT_RESULT(cx, r, out[0]);
+	if (g->kind <= NEAREST_EXACT)
+		return rt_numel(r) ? nearest(cx, g, t, r, format) : RT_OK;
 	x = dense_in(cx, t, ct);
 	y = dense_out(cx, r, ct);
 	if (!x || !y || set_taps(cx, g, t, !lies_last, t->dims + 2, taps))
