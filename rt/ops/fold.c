@@ -23,6 +23,7 @@ typedef struct Job {
 	Axes    kept, folded;
 	int64_t width;            /* kept neighbours that are folded together */
 	bool    lying;            /* elements need no cast, and come in runs that are worth a call */
+	bool    whole;            /* all elements of a result are in one tile, and the result needs no cast */
 } Job;
 
 int
@@ -209,7 +210,8 @@ fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
 	_Alignas(64) char block[FOLD_BLOCK * ELEM_MAX];
 	const Reduce *r = j->r;
 	const Axes *f = &j->folded;
-	const int64_t size = rt_dtypes[r->as].bytes, rows = FOLD_BLOCK / FOLD_WIDTH;  /* of any width: the same sums */
+	const int64_t size = rt_dtypes[r->as].bytes;
+	const int64_t rows = (int64_t)sizeof block / (FOLD_WIDTH * size);             /* of any width: the same sums */
 	int64_t index[RT_MAX_RANK] = { 0 };
 
 	for (int64_t at = 0, n; at < f->count; at += n) {
@@ -276,14 +278,31 @@ run_part(void *arg, int64_t begin, int64_t end)
 	base += axes_seek(&j->kept, begin, index);
 	for (int64_t at = begin; at < end; at += width) {
 		width = end - at < FOLD_WIDTH ? end - at : FOLD_WIDTH;
-		if (j->width > 1 && width > j->kept.dims[0] - index[0])
+		if ((j->width > 1 || j->whole) && width > j->kept.dims[0] - index[0])
 			width = j->kept.dims[0] - index[0];
+		if (j->whole) {
+			j->r->whole((float *)rt_data(j->r->out[0]) + at, width, j->folded.count, (const float *)base,
+				j->kept.stride[0] / 4, j->folded.stride[0] / 4);
+			base += axes_step(&j->kept, width, index);
+			continue;
+		}
 		base = fold_some(j, s, base, index, width);
 		finish(j, s, at, width);
 	}
 }
 
 RT_SMALL
+
+/* Can Reduce.whole have it? */
+static bool
+is_whole(const Job *j)
+{
+	const Axes *side = j->width > 1 ? &j->kept : &j->folded;
+
+	return j->lying && j->folded.n == 1 && j->r->out[0]->dtype == j->r->as &&
+	       side->stride[0] == rt_dtypes[j->r->as].bytes &&
+	       j->folded.count <= (j->width > 1 ? FOLD_ROWS : FOLD_BLOCK);
+}
 
 void
 reduce_run(RtCx *cx, const Reduce *r)
@@ -298,6 +317,7 @@ reduce_run(RtCx *cx, const Reduce *r)
 	j.width = j.folded.count > 1 && j.kept.stride[0] && (j.kept.stride[0] < j.folded.stride[0] ||
 		j.folded.stride[0] == 0) ? FOLD_WIDTH : 1;
 	j.lying = r->in->dtype == r->as && (j.folded.n == 1 || j.folded.dims[0] >= FOLD_RUN);
+	j.whole = r->whole && is_whole(&j);
 	grain = 32768 / (j.folded.count ? j.folded.count : 1);
 	rt_parallel(cx, j.kept.count, grain ? grain : 1, run_part, &j);
 }

@@ -73,6 +73,43 @@ run_part(void *arg, int64_t begin, int64_t end)
 	rt_mem_back(x);
 }
 
+enum { SIDE = 64 };                      /* lanes that go together, at most */
+
+/* Lanes begin * SIDE to end * SIDE of each line of neighbours */
+static void
+run_side(void *arg, int64_t begin, int64_t end)
+{
+	_Alignas(64) char x[SIDE * sizeof(double)], state[SIDE * sizeof(double)];
+	const Walk *w = arg;
+	const Lanes *l = w->l;
+	const RtDtype from = (RtDtype)l->in->dtype, to = (RtDtype)l->out[0]->dtype;
+	const int64_t per = (w->dims[0] + SIDE - 1) / SIDE, size = rt_dtypes[l->as].bytes;
+
+	for (int64_t b = begin; b < end; b++) {
+		const int64_t first = b % per * SIDE, n = w->dims[0] - first < SIDE ? w->dims[0] - first : SIDE;
+		int64_t p[2] = { first * w->stride[0][0], first * w->stride[1][0] }, left = b / per;
+
+		for (int d = 1; d < w->n; left /= w->dims[d++])
+			for (int k = 0; k < 2; k++)
+				p[k] += left % w->dims[d] * w->stride[k][d];
+		for (int64_t i = 0; i < w->length; i++, p[0] += w->step[0], p[1] += w->step[1]) {
+			rt_cast(l->as, x, size, from, rt_data(l->in) + p[0], w->stride[0][0], n);
+			l->row(n, x, state, i == 0);
+			rt_cast(to, rt_data(l->out[0]) + p[1], w->stride[1][0], l->as, x, size, n);
+		}
+	}
+}
+
+/* Are they neighbours on both sides? */
+static bool
+goes_side_by_side(const Walk *w)
+{
+	const Lanes *l = w->l;
+
+	return l->row && w->n && w->dims[0] > 1 && w->stride[0][0] == rt_dtypes[l->in->dtype].bytes &&
+	       w->stride[1][0] == rt_dtypes[l->out[0]->dtype].bytes;
+}
+
 int
 lanes_run(RtCx *cx, const Lanes *l)
 {
@@ -85,6 +122,10 @@ lanes_run(RtCx *cx, const Lanes *l)
 	if (!count)
 		return RT_OK;
 	grain = 16384 / (w.length ? w.length : 1);
+	if (goes_side_by_side(&w)) {
+		rt_parallel(cx, count / w.dims[0] * ((w.dims[0] + SIDE - 1) / SIDE), 1 + grain / SIDE, run_side, &w);
+		return RT_OK;
+	}
 	rt_parallel(cx, count, grain ? grain : 1, run_part, &w);
 	return w.failed ? rt_raise(cx, "out of memory") : RT_OK;
 }

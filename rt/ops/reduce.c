@@ -117,12 +117,10 @@ sum_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride,
 	add_compensated(s->f, sum_block(n, x, stride));
 }
 
-/* Whole tiles have sums in registers. */
+/* Sums of columns; whole vectors of them are in registers. */
 static void
-sum_tile_f32(FoldState *s, int64_t width, int64_t n, const void *x, int64_t row)
+sum_columns(float *sum, int64_t width, int64_t n, const float *p, int64_t row)
 {
-	const float *p = x;
-	float sum[FOLD_WIDTH] = { 0 };
 	int64_t done = 0;
 
 #ifdef WIDE
@@ -137,9 +135,73 @@ sum_tile_f32(FoldState *s, int64_t width, int64_t n, const void *x, int64_t row)
 		*(WideF *)(sum + done + WIDE) = b;
 	}
 #endif
+	for (int64_t k = done; k < width; k++)
+		sum[k] = 0;
 	for (int64_t i = 0; i < n && done < width; i++)
 		for (int64_t k = done; k < width; k++)
 			sum[k] += p[i * row + k];
+}
+
+static void
+whole_sums(float *r, int64_t width, int64_t n, const float *x, int64_t next, int64_t step)
+{
+	if (step != 1)
+		sum_columns(r, width, n, x, step);
+	for (int64_t k = 0; k < width && step == 1; k++)
+		r[k] = (float)sum_floats(n, x + k * next, 1);
+}
+
+static void
+whole_means(float *r, int64_t width, int64_t n, const float *x, int64_t next, int64_t step)
+{
+	if (step != 1)
+		sum_columns(r, width, n, x, step);
+	for (int64_t k = 0; k < width; k++)
+		r[k] = (float)((step != 1 ? (double)r[k] : sum_floats(n, x + k * next, 1)) / (double)n);
+}
+
+static void
+sum_tile_f32(FoldState *s, int64_t width, int64_t n, const void *x, int64_t row)
+{
+	float sum[FOLD_WIDTH];
+
+	sum_columns(sum, width, n, x, row);
+	for (int64_t k = 0; k < width; k++)
+		add_compensated(s[k].f, (double)sum[k]);
+}
+
+static void
+sum_bf16(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	float block[FOLD_BLOCK];
+
+	(void)arg, (void)at;
+	rt_cast(RT_f32, block, sizeof *block, RT_bf16, x, stride * 2, n);
+	add_compensated(s->f, sum_floats(n, block, 1));
+}
+
+static void
+sum_tile_bf16(FoldState *s, int64_t width, int64_t n, const void *x, int64_t row)
+{
+	const uint16_t *p = x;
+	float sum[FOLD_WIDTH] = { 0 };
+	int64_t done = 0;
+
+#ifdef WIDE
+	typedef uint16_t WideH __attribute__((vector_size(2 * WIDE), aligned(2), may_alias));
+	typedef uint32_t WideU __attribute__((vector_size(4 * WIDE)));
+
+	for (; done + WIDE <= width; done += WIDE) {
+		WideF a = { 0 };
+
+		for (int64_t i = 0; i < n; i++)
+			a += (WideF)(__builtin_convertvector(*(const WideH *)(p + i * row + done), WideU) << 16);
+		*(WideF *)(sum + done) = a;
+	}
+#endif
+	for (int64_t i = 0; i < n && done < width; i++)
+		for (int64_t k = done; k < width; k++)
+			sum[k] += rt_bf16_to_float(p[i * row + k]);
 	for (int64_t k = 0; k < width; k++)
 		add_compensated(s[k].f, (double)sum[k]);
 }
@@ -476,6 +538,13 @@ fold_into(RtCx *cx, const Folds *f, IValue self, IValue dim, bool keepdim, IValu
 		r.as = RT_f32;
 		r.fold = f->f32;
 		r.tile = r.fold == sum_f32 ? sum_tile_f32 : NULL;
+		r.whole = r.tile ? (f == &means ? whole_means : whole_sums) : NULL;
+	}
+	if (r.tile == sum_tile_f32 && t->dtype == RT_bf16) {
+		r.as = RT_bf16;
+		r.fold = sum_bf16;
+		r.tile = sum_tile_bf16;
+		r.whole = NULL;
 	}
 	reduce_run(cx, &r);
 	return RT_OK;

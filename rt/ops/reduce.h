@@ -24,6 +24,9 @@ typedef struct FoldState {
 typedef void FoldFn(const void *arg, FoldState *, int64_t n, const void *x, int64_t stride, int64_t at);
 /* The same for `width` neighbours: of each, n more elements; x is (n, width), rows are `row` elements apart. */
 typedef void FoldTile(FoldState *, int64_t width, int64_t n, const void *x, int64_t row);
+/* The results themselves of `width` neighbours `next` apart, of floats: of each, n elements `step` apart are all.
+ * Either next or step is 1; n is at most FOLD_ROWS or FOLD_BLOCK then. */
+typedef void FoldWhole(float *r, int64_t width, int64_t n, const float *x, int64_t next, int64_t step);
 /* The result of `count` elements, written to r[0], and r[1] when there are two: of the types in Reduce.as_out. */
 typedef void FoldEnd(const void *arg, const FoldState *, int64_t count, void *const *r);
 
@@ -33,6 +36,7 @@ typedef struct Reduce {
 	FoldState start;
 	FoldFn   *fold;
 	FoldTile *tile;             /* what fold does, or null: one neighbour after the other */
+	FoldWhole *whole;           /* what tile and end do, or null; as is RT_f32, nout 1 */
 	FoldEnd  *end;
 	const void *arg;
 	int       nout;

@@ -6,7 +6,7 @@ RT_FAST
 double exp(double);
 double log1p(double);
 
-typedef struct Scans { LaneFn *f64, *i64, *c128; } Scans;
+typedef struct Scans { LaneFn *f64, *i64, *c128; LaneRow *row_f64, *row_i64; } Scans;
 
 #define SCAN(name, T, start, step) \
 	static void name(void *arg, int64_t n, const void *in, void *const *out) \
@@ -17,6 +17,15 @@ typedef struct Scans { LaneFn *f64, *i64, *c128; } Scans;
 		for (int64_t i = 0; i < n; i++) { \
 			step; \
 			r[i] = s; \
+		} \
+	} \
+	static void name##_row(int64_t n, void *at, void *state, bool first) \
+	{ \
+		T *x = at, *last = state; \
+		for (int64_t i = 0; i < n; i++) { \
+			T s = first ? start : last[i]; \
+			step; \
+			x[i] = last[i] = s; \
 		} \
 	}
 SCAN(cumsum_f64, double, 0, s += x[i])
@@ -77,6 +86,7 @@ scan(RtCx *cx, const Scans *f, RtTensor *t, RtDtype result, IValue dim, IValue *
 	l.in = t;
 	l.as = l.as_out[0] = rt_is_complex(result) ? RT_c128 : rt_is_floating(result) ? RT_f64 : RT_i64;
 	l.fn = l.as == RT_c128 ? f->c128 : l.as == RT_f64 ? f->f64 : f->i64;
+	l.row = l.as == RT_f64 ? f->row_f64 : l.as == RT_i64 ? f->row_i64 : NULL;
 	if (!l.fn)
 		return rt_raise(cx, "\"logcumsumexp_out_cpu\" not implemented for '%s'", rt_dtypes[result].brief);
 	l.out[0] = rt_result(cx, 0, result, t->ndim, t->dims, 0);
@@ -92,9 +102,9 @@ sum_type(const RtTensor *t, IValue dtype)
 	       (RtDtype)t->dtype;
 }
 
-static const Scans sums = { cumsum_f64, cumsum_i64, cumsum_c128 };
-static const Scans prods = { cumprod_f64, cumprod_i64, cumprod_c128 };
-static const Scans logs = { logcumsumexp_f64, 0, 0 };
+static const Scans sums = { cumsum_f64, cumsum_i64, cumsum_c128, cumsum_f64_row, cumsum_i64_row };
+static const Scans prods = { cumprod_f64, cumprod_i64, cumprod_c128, cumprod_f64_row, cumprod_i64_row };
+static const Scans logs = { logcumsumexp_f64, 0, 0, 0, 0 };
 
 int
 rt_cumsum(RtCx *cx, const IValue *in, IValue *out)
