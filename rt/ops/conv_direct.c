@@ -33,6 +33,32 @@ typedef struct Direct {
 	int64_t      first, last;        /* rows of results, out[0] * out[1] */
 } Direct;
 
+RT_FAST
+
+/* Every s-th element */
+static void
+copy_phase(float *restrict to, const float *restrict x, int64_t n, int64_t s)
+{
+	for (int64_t o = 0; o < n && s == 1; o++)
+		to[o] = x[o];
+	for (int64_t o = 0; o < n && s == 2; o++)
+		to[o] = x[o * 2];
+	for (int64_t o = 0; o < n && s > 2; o++)
+		to[o] = x[o * s];
+}
+
+/* y += sum, as many of COLUMNS as n says: a call, so that it is not there with every loop */
+static void
+add_columns(float *restrict y, const float *restrict sum, int64_t n)
+{
+	for (int64_t k = 0; k < COLUMNS && n >= COLUMNS; k++)
+		y[k] += sum[k];
+	for (int64_t k = 0; k < n && n < COLUMNS; k++)
+		y[k] += sum[k];
+}
+
+RT_SMALL
+
 /* Channels [begin, end) of the copy */
 static void
 copy_rows(void *arg, int64_t begin, int64_t end)
@@ -42,51 +68,49 @@ copy_rows(void *arg, int64_t begin, int64_t end)
 	const int64_t s = g->s[2], row = s * d->width, in = g->in[2];
 
 	memset(d->copy + begin * d->rows * row, 0, sizeof(float) * (end - begin) * d->rows * row);
-	for (int64_t i = begin * d->rows; i < end * d->rows; i++) {
-		const float *x = d->x + i / d->rows * g->in_plane + (d->top + i % d->rows) * in;
+	for (int64_t phase = 0; phase < s; phase++) {
+		/* place o of it is x[o * s + phase - p] */
+		const int64_t shift = phase - g->p[2], from = shift < 0 ? (-shift + s - 1) / s : 0;
+		const int64_t there = in > shift ? (in - shift + s - 1) / s : 0;
+		const int64_t stop = there < d->width ? there : d->width;
 
-		for (int64_t phase = 0; phase < s; phase++) {
-			/* place o of it is x[o * s + phase - p] */
-			const int64_t shift = phase - g->p[2];
-			const int64_t from = shift < 0 ? (-shift + s - 1) / s : 0;
-			float *to = d->copy + i * row + phase * d->width;
+		for (int64_t c = begin; c < end && from < stop; c++) {
+			const float *x = d->x + c * g->in_plane + d->top * in + from * s + shift;
+			float *to = d->copy + c * d->rows * row + phase * d->width + from;
 
-			if (s == 1 && from < d->width && in > from + shift)
-				memcpy(to + from, x + from + shift, sizeof(float) *
-				       (in - from - shift < d->width - from ? in - from - shift : d->width - from));
-			for (int64_t o = from; s > 1 && o < d->width && o * s + shift < in; o++)
-				to[o] = x[o * s + shift];
+			for (int64_t r = 0; r < d->rows; r++)
+				copy_phase(to + r * row, x + r * in, stop - from, s);
 		}
 	}
 }
 
-/* Taps in the image over a row of results: which, and where their elements begin in a channel of the copy. */
-typedef struct Taps { int n; int64_t at[ROW_TAPS], from[ROW_TAPS]; } Taps;
+/* Taps in the image over a row of results: which, and where their elements begin from `base` on in a channel of the
+ * copy. */
+typedef struct Taps { int n; int64_t at[ROW_TAPS], from[ROW_TAPS], base; bool all; } Taps;
 
-/* From tap t on, as many as there is room for: which is next */
+/* From tap t on, as many as there is room for: which is next.  Where all are in the image, the list is that of the row
+ * before. */
 static int64_t
 taps_over(const Direct *d, int64_t r, int64_t t, Taps *l)
 {
 	const Conv *g = d->g;
 	const int64_t z = r / g->out[1] * g->s[0] - g->p[0], y = r % g->out[1] * g->s[1] - g->p[1];
+	const bool all = z >= 0 && y >= 0 && z + (g->k[0] - 1) * g->d[0] < g->in[0] &&
+			 y + (g->k[1] - 1) * g->d[1] < g->in[1] && g->taps <= ROW_TAPS;
 
+	l->base = (z * g->in[1] + y - d->top) * g->s[2] * d->width;
+	if (all && l->all)
+		return g->taps;
 	for (l->n = 0; t < g->taps && l->n < ROW_TAPS; t++) {
 		const int64_t at = z + d->tap[t].z, row = y + d->tap[t].y;
 
 		if (at < 0 || at >= g->in[0] || row < 0 || row >= g->in[1])
 			continue;
 		l->at[l->n] = t;
-		l->from[l->n++] = (at * g->in[1] + row - d->top) * g->s[2] * d->width + d->tap[t].column;
+		l->from[l->n++] = (d->tap[t].z * g->in[1] + d->tap[t].y) * g->s[2] * d->width + d->tap[t].column;
 	}
+	l->all = all;
 	return t;
-}
-
-/* y += sum, as many of COLUMNS as n says: a call, so that it is not there with every loop */
-static void
-add_columns(float *y, const float *sum, int64_t n)
-{
-	for (int64_t k = 0; k < n && k < COLUMNS; k++)
-		y[k] += sum[k];
 }
 
 RT_FAST
@@ -115,7 +139,7 @@ typedef struct Sums { int64_t r, c, some, from, to; } Sums;
 				sum[i / V][i % V] = (WideF){ 0 }; \
 			for (int64_t k = p->from; k < p->to; k++) \
 				for (int t = 0; t < l->n; t++) { \
-					const float *x = d->copy + k * channel + l->from[t] + o; \
+					const float *x = d->copy + (k * channel + l->base + l->from[t] + o); \
 					const int64_t at = k * g->taps + l->at[t]; \
 					\
 					RT_UNROLL \
@@ -150,10 +174,10 @@ run_tasks(void *arg, int64_t begin, int64_t end)
 	const Conv *g = d->g;
 	const int64_t og = g->cout / g->groups, cg = g->cin / g->groups, rows = d->last - d->first;
 	const int64_t run = RUN / g->taps > 0 ? RUN / g->taps : 1;
+	Taps l = { .all = false };
 
 	for (int64_t i = begin; i < end; i++) {
 		const int64_t c = i / rows * TILE, some = og - c < TILE ? og - c : TILE, r = d->first + i % rows;
-		Taps l;
 
 		for (int64_t t = 0; t < g->taps;) {
 			t = taps_over(d, r, t, &l);

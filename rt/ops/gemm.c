@@ -18,11 +18,26 @@
 #define TIMES_COMPLEX(x, y, z) \
 	((x).re += (y).re * (z).re - (y).im * (z).im, (x).im += (y).re * (z).im + (y).im * (z).re)
 
-#define PLAIN(name, T, TIMES) \
+#define ADD_ROW(c, v, b, n, TIMES) \
+	for (int64_t j = 0; j < n; j++) \
+		TIMES(c[j], v, b[j])
+
+RT_FAST
+/* Integers wrap around. */
+static void
+add_row_i64(uint64_t *restrict c, uint64_t v, const uint64_t *restrict b, int64_t n)
+{
+	ADD_ROW(c, v, b, n, TIMES_REAL);
+}
+RT_SMALL
+#define ADD_ROW_I64(c, v, b, n, TIMES) add_row_i64(c, v, b, n)
+
+#define PLAIN(name, T, TIMES, ADD) \
 	static void \
 	plain_##name(void *arg, int64_t begin, int64_t end) \
 	{ \
 		const Product *p = arg; \
+		const int64_t n = p->n, step = p->b_col; \
 		for (int64_t i = begin; i < end; i++) { \
 			T *c = (T *)p->c + i * p->ldc; \
 			const T *a = (const T *)p->a + i * p->a_row; \
@@ -31,20 +46,19 @@
 			for (int64_t k = 0; k < p->k; k++) { \
 				const T *b = (const T *)p->b + k * p->b_row; \
 				T v = a[k * p->a_col]; \
-				if (p->b_col == 1) \
-					for (int64_t j = 0; j < p->n; j++) \
-						TIMES(c[j], v, b[j]); \
-				else \
-					for (int64_t j = 0; j < p->n; j++) \
-						TIMES(c[j], v, b[j * p->b_col]); \
+				if (step == 1) { \
+					ADD(c, v, b, n, TIMES); \
+				} else \
+					for (int64_t j = 0; j < n; j++) \
+						TIMES(c[j], v, b[j * step]); \
 			} \
 		} \
 	}
-PLAIN(f64, double, TIMES_REAL)
-PLAIN(f32, float, TIMES_REAL)
-PLAIN(i64, int64_t, TIMES_REAL)
-PLAIN(c64, RtC64, TIMES_COMPLEX)
-PLAIN(c128, RtC128, TIMES_COMPLEX)
+PLAIN(f64, double, TIMES_REAL, ADD_ROW)
+PLAIN(f32, float, TIMES_REAL, ADD_ROW)
+PLAIN(i64, uint64_t, TIMES_REAL, ADD_ROW_I64)
+PLAIN(c64, RtC64, TIMES_COMPLEX, ADD_ROW)
+PLAIN(c128, RtC128, TIMES_COMPLEX, ADD_ROW)
 #undef PLAIN
 
 /* ---- dot products of doubles: rows of A by columns of B that are contiguous (a row-major weight, transposed) ----- */

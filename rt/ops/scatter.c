@@ -929,6 +929,44 @@ BOTH_FORMS(index_reduce, index_reduce_, false, index_reduce)
 BOTH_FORMS(index_fill_int_Scalar, index_fill__int_Scalar, true, index_fill)
 BOTH_FORMS(index_fill_int_Tensor, index_fill__int_Tensor, true, index_fill)
 
+#define PICK(T) \
+	for (int64_t i = 0; i < n; i++) \
+		((T *)(void *)to)[i] = ((const T *)(const void *)from)[at[i]]; \
+	break
+
+/* Block i becomes block at[i] of `from`, of so many bytes each. */
+static void
+pick_blocks(char *restrict to, const char *restrict from, int64_t n, const int64_t *restrict at, int64_t bytes)
+{
+	switch (bytes) {
+	case 1: PICK(uint8_t);
+	case 2: PICK(uint16_t);
+	case 4: PICK(uint32_t);
+	case 8: PICK(uint64_t);
+	default:
+		for (int64_t i = 0; i < n; i++)
+			rt_copy_bytes(to + i * bytes, from + at[i] * bytes, (size_t)bytes);
+	}
+}
+
+/* The first of n positions that is none in `size` elements, from 0 on or, negative, from the end; n: all are. */
+static int64_t
+first_beyond(const int64_t *at, int64_t n, int64_t size)
+{
+	int64_t i = 0;
+
+	while (i < n && at[i] >= -size && at[i] < size)
+		i++;
+	return i;
+}
+
+static void
+wrap_positions(int64_t *to, const int64_t *at, int64_t n, int64_t size)
+{
+	for (int64_t i = 0; i < n; i++)
+		to[i] = at[i] < 0 ? at[i] + size : at[i];
+}
+
 int
 rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -970,29 +1008,38 @@ rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 	outer = product(g.dims, 0, dim);
 	block = product(g.dims, dim + 1, g.n) * bytes;
 	for (int64_t o = 0; o < outer; o++)
-		for (int64_t i = 0; i < n; i++)
-			rt_copy_bytes(rt_data(r) + (o * n + i) * block, rt_data(self) + (o * size + at[i]) * block,
-				      block);
+		pick_blocks(rt_data(r) + o * n * block, rt_data(self) + o * size * block, n, at, block);
 	return RT_OK;
 }
 
 /* ---- flat positions ---------------------------------------------------------------------------------------------- */
 
-static int
-flat_position(RtCx *cx, int64_t i, int64_t n, int64_t *at)
+/* Positions in n elements, from 0 on; null: error raised. */
+static const int64_t *
+flat_positions(RtCx *cx, RtTensor *index, int64_t n)
 {
-	if (i < -n || i >= n)
-		return rt_raise(cx, "out of range: tried to access index %lld on a tensor of %lld elements.",
-			(long long)i, (long long)n);
-	*at = i < 0 ? i + n : i;
-	return RT_OK;
+	const int64_t count = rt_numel(index), *at;
+	int64_t *flat = rt_scratch(cx, (count + 1) * 8), outside;
+
+	index = flat ? dense(cx, index) : NULL;
+	if (!index)
+		return NULL;
+	at = (const int64_t *)(const void *)rt_data(index);
+	outside = first_beyond(at, count, n);
+	if (outside < count) {
+		rt_raise(cx, "out of range: tried to access index %lld on a tensor of %lld elements.",
+			(long long)at[outside], (long long)n);
+		return NULL;
+	}
+	wrap_positions(flat, at, count, n);
+	return flat;
 }
 
 int
 rt_take(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *self = in[0].u.t, *index = in[1].u.t, *r;
-	int64_t n = rt_numel(self), bytes = rt_dtypes[self->dtype].bytes, at = 0;
+	const int64_t n = rt_numel(self), *at;
 
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "take(): Expected a long tensor for index, but got %s",
@@ -1002,14 +1049,10 @@ rt_take(RtCx *cx, const IValue *in, IValue *out)
 	r = rt_result(cx, 0, (RtDtype)self->dtype, index->ndim, index->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
 	self = dense(cx, self);
-	index = self ? dense(cx, index) : NULL;
-	if (!index)
+	at = self ? flat_positions(cx, index, n) : NULL;
+	if (!at)
 		return RT_ERROR;
-	for (int64_t i = 0, m = rt_numel(index); i < m; i++) {
-		if (flat_position(cx, ((int64_t *)(void *)rt_data(index))[i], n, &at))
-			return RT_ERROR;
-		rt_copy_bytes(rt_data(r) + i * bytes, rt_data(self) + at * bytes, bytes);
-	}
+	pick_blocks(rt_data(r), rt_data(self), rt_numel(index), at, rt_dtypes[self->dtype].bytes);
 	return RT_OK;
 }
 
@@ -1017,7 +1060,7 @@ static int
 put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
 {
 	RtTensor *index = in[1].u.t, *src = in[2].u.t;
-	int64_t n = rt_numel(dst), bytes = rt_dtypes[dst->dtype].bytes, at = 0;
+	const int64_t n = rt_numel(dst), bytes = rt_dtypes[dst->dtype].bytes, *at;
 	const Combine *combine = in[3].u.i ? combine_of(SCATTER_ADD, dst->dtype) : set_of(bytes);
 
 	if (index->dtype != RT_i64)
@@ -1034,15 +1077,12 @@ put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
 		return rt_raise(cx, "put_(): Tried to put elements into an empty tensor");
 	if (check_target(cx, in, dst, 3))
 		return RT_ERROR;
-	index = dense(cx, index);
-	src = index ? dense(cx, src) : NULL;
-	if (!src)
-		return RT_ERROR;
-	for (int64_t i = 0, m = cx->meta ? 0 : rt_numel(index); i < m; i++) {
-		if (flat_position(cx, ((int64_t *)(void *)rt_data(index))[i], n, &at))
-			return RT_ERROR;
-		combine->run(1, rt_data(dst) + byte_offset(dst, at), 0, rt_data(src) + i * bytes, 0);
-	}
-	return RT_OK;
+	if (cx->meta)
+		return RT_OK;
+	src = dense(cx, src);
+	at = src ? flat_positions(cx, index, n) : NULL;
+	for (int64_t i = 0, m = at ? rt_numel(index) : 0; i < m; i++)
+		combine->run(1, rt_data(dst) + byte_offset(dst, at[i]), 0, rt_data(src) + i * bytes, 0);
+	return at ? RT_OK : RT_ERROR;
 }
 BOTH_FORMS(put, put_, true, put_flat)
