@@ -229,9 +229,8 @@ lu(Z *a, int64_t m, int64_t n, bool pivoting, int64_t *pivot)
 		}
 		stack_swap_rows(a, n, k, best);
 		for (int64_t i = k + 1; i < m; i++) {
-			Z by = a[i * n + k] /= a[k * n + k];
-			for (int64_t j = k + 1; j < n; j++)
-				a[i * n + j] -= mul(by, a[k * n + j]);
+			a[i * n + k] /= a[k * n + k];
+			row_minus(a + i * n + k + 1, a[i * n + k], a + k * n + k + 1, n - k - 1);
 		}
 	}
 	return info;
@@ -281,6 +280,10 @@ solve_triangle(const Z *a, int64_t n, bool upper, bool unit, bool transposed, bo
 			int64_t j = forward ? other : n - 1 - other;
 			Z v = transposed ? a[j * n + i] : a[i * n + j];
 			v = conjugated ? conj(v) : v;
+			if (isfinite(creal(v)) && cimag(v) == 0) {
+				row_minus(b + i * k, v, b + j * k, k);
+				continue;
+			}
 			for (int64_t c = 0; c < k; c++)
 				if (transposed || b[j * k + c] != 0)
 					b[i * k + c] -= mul(v, b[j * k + c]);

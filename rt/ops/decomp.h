@@ -17,8 +17,11 @@
 
 typedef double complex Z;
 
+/* Into loops that are compiled for speed */
+#define Z_INLINE static inline __attribute__((always_inline))
+
 /* The product without C's care for infinities, which costs a call. */
-static inline Z
+Z_INLINE Z
 mul(Z a, Z b)
 {
 	union { double v[2]; Z z; } r = {
@@ -28,10 +31,23 @@ mul(Z a, Z b)
 	return r.z;
 }
 
-static inline double
+Z_INLINE double
 norm2(Z a)
 {
 	return creal(a) * creal(a) + cimag(a) * cimag(a);
+}
+
+/* a -= by b, of n neighbours.  A real factor leaves the parts apart: they go in vectors. */
+Z_INLINE void
+row_minus(Z *restrict a, Z by, const Z *restrict b, int64_t n)
+{
+	double *x = (double *)a;
+	const double *y = (const double *)b, f = creal(by);
+
+	for (int64_t k = 0; k < 2 * n && cimag(by) == 0; k++)
+		x[k] -= f * y[k];
+	for (int64_t k = 0; k < n && cimag(by) != 0; k++)
+		a[k] -= mul(by, b[k]);
 }
 
 /* count matrices of (m, n), row-major, one after the other. */
@@ -61,6 +77,10 @@ int stack_check_info(RtCx *, const char *name, const Stack *, const int64_t *inf
 /* a and b with batch dims broadcast to each other; b is a stack of (n, k), of (k, n) when !left, or of vectors. */
 int stack_load_pair(RtCx *, const char *name, RtTensor *ta, RtTensor *tb, bool left, Stack *a, Stack *b);
 void stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j);
+
+/* factor.c: the reflection 1 - tau v v* times the n by k block at b, rows ld apart; v: n elements `step` apart, of which
+ * the first counts as 1 whatever it is. */
+void apply_reflection(const Z *v, int64_t step, int64_t n, Z tau, Z *b, int64_t k, int64_t ld);
 
 /* eigen.c: eigenvalues and vectors (as columns) of a real matrix in a; single: that was of floats. */
 int eig_real(RtCx *, bool single, const Z *a, int64_t n, Z *w, Z *v, bool *converged);

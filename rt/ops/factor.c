@@ -129,18 +129,23 @@ reflect(Z *x, int64_t n, int64_t step)
 	return tau;
 }
 
-/* (1 - tau v v*) applied to columns first .. n of a's rows row .. m; v is below (row, column) of f. */
-static void
-apply_reflection(Z *a, int64_t m, int64_t n, int64_t first, int64_t row, const Z *f, int64_t nf, int64_t column, Z tau)
+void
+apply_reflection(const Z *v, int64_t step, int64_t n, Z tau, Z *b, int64_t k, int64_t ld)
 {
-	for (int64_t j = first; tau != 0 && j < n; j++) {
-		Z sum = a[row * n + j];
-		for (int64_t i = row + 1; i < m; i++)
-			sum += mul(conj(f[i * nf + column]), a[i * n + j]);
-		sum = mul(tau, sum);
-		a[row * n + j] -= sum;
-		for (int64_t i = row + 1; i < m; i++)
-			a[i * n + j] -= mul(f[i * nf + column], sum);
+	enum { SOME = 64 };
+	Z sum[SOME];
+
+	for (int64_t j = 0, some; tau != 0 && j < k; j += some) {
+		some = k - j < SOME ? k - j : SOME;
+		for (int64_t c = 0; c < some; c++)
+			sum[c] = -b[j + c];
+		for (int64_t i = 1; i < n; i++)
+			row_minus(sum, conj(v[i * step]), b + i * ld + j, some);
+		for (int64_t c = 0; c < some; c++)
+			sum[c] = -mul(tau, sum[c]);
+		row_minus(b + j, 1, sum, some);
+		for (int64_t i = 1; i < n; i++)
+			row_minus(b + i * ld + j, v[i * step], sum, some);
 	}
 }
 
@@ -159,8 +164,9 @@ rt_geqrf(RtCx *cx, const IValue *in, IValue *out)
 	for (int64_t b = 0; !cx->meta && b < s.count; b++) {
 		Z *a = s.v + b * s.m * s.n;
 		for (int64_t i = 0; i < k; i++) {
-			tau.v[b * k + i] = reflect(a + i * s.n + i, s.m - i, s.n);
-			apply_reflection(a, s.m, s.n, i + 1, i, a, s.n, i, conj(tau.v[b * k + i]));
+			Z *at = a + i * (s.n + 1);
+			tau.v[b * k + i] = reflect(at, s.m - i, s.n);
+			apply_reflection(at, s.n, s.m - i, conj(tau.v[b * k + i]), at + 1, s.n - i - 1, s.n);
 		}
 	}
 	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || stack_give(cx, 1, (RtDtype)t->dtype, &tau, 1, out)
@@ -198,7 +204,8 @@ rt_linalg_householder_product(RtCx *cx, const IValue *in, IValue *out)
 		for (int64_t i = 0; i < s.n; i++)
 			r[i * s.n + i] = 1;
 		for (int64_t i = k; i-- > 0;)
-			apply_reflection(r, s.m, s.n, i, i, s.v + b * s.m * s.n, s.n, i, tau[b * k + i]);
+			apply_reflection(s.v + b * s.m * s.n + i * (s.n + 1), s.n, s.m - i, tau[b * k + i],
+				r + i * (s.n + 1), s.n - i, s.n);
 	}
 	return stack_give(cx, 0, (RtDtype)t->dtype, &q, 2, out);
 }

@@ -2,7 +2,8 @@
  *
  * A line of n numbers is transformed by stages, one for each factor of n (4, 2, and odd primes); a length with a large
  * prime factor goes through a convolution with a chirp whose length is a power of two (Bluestein), in double.  Of
- * several lines some are transformed side by side.  A real line of even length is one of half as many pairs.
+ * several lines some are transformed side by side.  A real line of even length is one of half as many pairs; two of odd
+ * length are the parts of one complex line.
  *
  * A Transform describes an operator: the dims, each padded or cut to a size, the direction, and whether input or output
  * is real.  A spectrum that is whole is mirrored from its half where the signal is real.
@@ -16,7 +17,7 @@ RT_FAST
 
 static const double PI = 3.14159265358979323846;
 
-enum { MAX_FACTORS = 64, LARGE_PRIME = 31, LANES = 8, SIDE_BY_SIDE = 4096 };
+enum { MAX_FACTORS = 64, LARGE_PRIME = 31, LANES = 8, SIDE_BY_SIDE = 4096, APART = 24 };
 
 typedef struct Plan {
 	int64_t n;
@@ -180,6 +181,30 @@ check_kind(RtCx *cx, const char *name, const Transform *t, const RtTensor *x)
 	return RT_OK;
 }
 
+/* An even number of slices before dim d: half of the lines are the imaginary parts of the others. */
+static int
+from_real_pairs(RtCx *cx, Array *a, int d)
+{
+	const int64_t n = a->dims[d], inner = product(a->dims, d + 1, a->ndim), pairs = product(a->dims, 0, d) / 2;
+	const int64_t bytes = part_bytes(a), count = pairs * n * inner;
+	Array z = { a->part, 3, { pairs, n, inner }, rt_scratch(cx, 2 * count * bytes + 16) };
+
+	if (!z.v)
+		return RT_ERROR;
+	for (int half = 0; half < 2; half++)
+		rt_cast(a->part, (char *)z.v + half * bytes, 2 * bytes, a->part, (char *)a->v + half * count * bytes,
+			bytes, count);
+	if (transform_dim(cx, &z, 1, LINES_THERE, n) ||
+	    !(a->v = rt_scratch(cx, 4 * pairs * (n / 2 + 1) * inner * bytes + 16)))
+		return RT_ERROR;
+	if (a->part == RT_f64)
+		unpair_f64(a->v, z.v, pairs, n, inner);
+	else
+		unpair_f32(a->v, z.v, pairs, n, inner);
+	a->dims[d] = n / 2 + 1;
+	return RT_OK;
+}
+
 /* Lines of n real numbers along dim d of a to half spectra. */
 static int
 from_real(RtCx *cx, Array *a, int d)
@@ -189,6 +214,8 @@ from_real(RtCx *cx, Array *a, int d)
 
 	if (n % 2 == 0)
 		return transform_dim(cx, a, d, LINES_FROM_REAL, n / 2 + 1);
+	if (product(a->dims, 0, d) % 2 == 0)
+		return from_real_pairs(cx, a, d);
 	v = rt_scratch(cx, 2 * count * part_bytes(a) + 16);
 	if (!v)
 		return RT_ERROR;

@@ -213,7 +213,7 @@ N(run_some)(const Lines *g, int64_t first, T *room)
 	const Plan *p = g->plan;
 	const bool from_real = g->kind == LINES_FROM_REAL, to_real = g->kind == LINES_TO_REAL;
 	const N(Side) in = N(side)(g, first, from_real, to_real), out = N(side)(g, first, to_real, from_real);
-	const int64_t size = g->room * g->lanes, n = p->n + to_real;
+	const int64_t size = g->room * g->lanes + APART, n = p->n + to_real;       /* not all at one place of a cache */
 	N(Parts) x = { room, room + size }, y = { room + 2 * size, room + 3 * size };
 
 	if (in.some < g->lanes)
@@ -251,11 +251,30 @@ N(mirror)(T *restrict to, const T *restrict from, int64_t kept, int64_t n, int64
 		}
 }
 
+/* Half spectra (2 pairs, n / 2 + 1, inner) from transforms (pairs, n, inner) of lines of reals, of which each has the
+ * first half of them as real and the other half as imaginary parts */
+static void
+N(unpair)(T *restrict to, const T *restrict z, int64_t pairs, int64_t n, int64_t inner)
+{
+	const int64_t kept = n / 2 + 1;
+
+	for (int64_t o = 0; o < pairs; o++)
+		for (int64_t k = 0; k < kept; k++)
+			for (int64_t i = 0; i < inner; i++) {
+				const T *a = z + 2 * ((o * n + k) * inner + i);
+				const T *b = z + 2 * ((o * n + (n - k) % n) * inner + i);
+				T *re = to + 2 * ((o * kept + k) * inner + i), *im = re + 2 * pairs * kept * inner;
+
+				re[0] = (a[0] + b[0]) / 2, re[1] = (a[1] - b[1]) / 2;
+				im[0] = (a[1] + b[1]) / 2, im[1] = (b[0] - a[0]) / 2;
+			}
+}
+
 static void
 N(run_lines)(void *arg, int64_t begin, int64_t end)
 {
 	Lines *g = arg;
-	T *room = rt_mem(4 * g->room * g->lanes * (int64_t)sizeof(T));
+	T *room = rt_mem(4 * (g->room * g->lanes + APART) * (int64_t)sizeof(T));
 
 	if (!room)
 		g->failed = true;

@@ -47,20 +47,6 @@ reflect(Z *x, int64_t n, int64_t step, Z *tau)
 	return beta;
 }
 
-/* The reflection of v (n elements, step apart) times the n by k block at b, rows ld apart. */
-static void
-apply(const Z *v, int64_t step, int64_t n, Z tau, Z *b, int64_t k, int64_t ld)
-{
-	for (int64_t j = 0; j < k && tau != 0; j++) {
-		Z dot = 0;
-		for (int64_t i = 0; i < n; i++)
-			dot += mul(conj(v[i * step]), b[i * ld + j]);
-		dot = mul(tau, dot);
-		for (int64_t i = 0; i < n; i++)
-			b[i * ld + j] -= mul(v[i * step], dot);
-	}
-}
-
 /* Applies column i's reflection to the part below and to the right. */
 static double
 reflect_column(Reduced *r, int64_t i)
@@ -68,7 +54,7 @@ reflect_column(Reduced *r, int64_t i)
 	Z *at = r->a + i * (r->n + 1);
 	double d = reflect(at, r->m - i, r->n, &r->left[i]);
 
-	apply(at, r->n, r->m - i, conj(r->left[i]), at + 1, r->n - i - 1, r->n);
+	apply_reflection(at, r->n, r->m - i, conj(r->left[i]), at + 1, r->n - i - 1, r->n);
 	return d;
 }
 
@@ -99,7 +85,7 @@ static void
 apply_left(const Reduced *r, Z *b, int64_t k)
 {
 	for (int64_t i = r->n; i-- > 0; )
-		apply(r->a + i * (r->n + 1), r->n, r->m - i, r->left[i], b + i * k, k, k);
+		apply_reflection(r->a + i * (r->n + 1), r->n, r->m - i, r->left[i], b + i * k, k, k);
 }
 
 /* b (n, k) = the product of the rows' reflections times b. */
@@ -107,7 +93,7 @@ static void
 apply_right(const Reduced *r, Z *b, int64_t k)
 {
 	for (int64_t i = r->n - 1; i-- > 0; )
-		apply(r->a + i * (r->n + 1) + 1, 1, r->n - i - 1, r->right[i], b + (i + 1) * k, k, k);
+		apply_reflection(r->a + i * (r->n + 1) + 1, 1, r->n - i - 1, r->right[i], b + (i + 1) * k, k, k);
 }
 
 /* ---- two diagonals ----------------------------------------------------------------------------------------------- */
