@@ -52,7 +52,29 @@ def pools() -> Tensor:
                 x[1, 2, 5, 2] = float("nan")
                 y = torch.max_pool2d(x, [k, k], [s, s], [p, p], [d, d])
                 assert torch.equal(y.isnan(), torch.max_pool2d(x.isnan().float(), [k, k], [s, s], [p, p], [d, d]) > 0)
+                last = x.contiguous(memory_format=torch.channels_last)
+                z, at = torch.max_pool2d_with_indices(last, [k, k], [s, s], [p, p], [d, d])
+                assert z.is_contiguous(memory_format=torch.channels_last)
+                assert torch.equal(z.nan_to_num(9.0), y.nan_to_num(9.0))
+                assert torch.equal(at, torch.max_pool2d_with_indices(x, [k, k], [s, s], [p, p], [d, d])[1])
+                assert torch.equal(torch.max_pool2d(last, [k, k], [s, s], [p, p], [d, d]).nan_to_num(9.0), z.nan_to_num(9.0))
+                z = torch.avg_pool2d(last.nan_to_num(0.0), [k, k], [s, s], [p, p])
+                out.append(near("avg_pool2d", z, torch.avg_pool2d(x.nan_to_num(0.0), [k, k], [s, s], [p, p]), 1e-6))
+                near("adaptive", torch.adaptive_avg_pool2d(last.nan_to_num(0.0), [3, 2]), torch.adaptive_avg_pool2d(x.nan_to_num(0.0), [3, 2]), 1e-6)
     return torch.cat(out)
+
+def neighbours():
+    for dtype in [torch.uint8, torch.bfloat16, torch.float32, torch.float64]:
+        for channels in [1, 3, 8]:
+            x = torch.randint(0, 200, [2, channels, 5, 6]).to(dtype)
+            for size in [[10, 12], [7, 3], [5, 6]]:
+                rows = (torch.arange(size[0]).float() * (5.0 / size[0])).floor().long()
+                columns = (torch.arange(size[1]).float() * (6.0 / size[1])).floor().long()
+                want = x[:, :, rows][:, :, :, columns]
+                y = torch.upsample_nearest2d(x, size)
+                z = torch.upsample_nearest2d(x.contiguous(memory_format=torch.channels_last), size)
+                assert torch.equal(y, want) and torch.equal(z, want)
+                assert y.is_contiguous() and z.is_contiguous(memory_format=torch.channels_last)
 
 def transforms() -> Tensor:
     out: List[Tensor] = []
@@ -71,6 +93,9 @@ def transforms() -> Tensor:
                             torch.view_as_real(exact.t()), most))
             half = torch.fft_rfft(x)
             out.append(near("rfft", torch.view_as_real(half).double(), torch.view_as_real(exact[:, :n // 2 + 1]), most))
+            near("an even number", torch.view_as_real(torch.fft_rfft(x[:10])).double(), torch.view_as_real(exact[:10, :n // 2 + 1]), most)
+            near("of columns", torch.view_as_real(torch.fft_fft(x[:8].reshape([2, 4, n]).transpose(1, 2), None, 1)).double(),
+                 torch.view_as_real(exact[:8].reshape([2, 4, n]).transpose(1, 2)), most)
             out.append(near("irfft", torch.fft_irfft(half, n), x, most).double())
             out.append(near("ifft", torch.view_as_real(torch.fft_ifft(y)), torch.view_as_real(x + 0j), most).double())
     return torch.cat(out)
@@ -128,6 +153,38 @@ def copies() -> Tensor:
     assert torch.allclose(y, want, 0.0, 0.0, True), str(y)
     return halves.double()
 
+def values() -> Tensor:
+    whole = torch.arange(-700, 700, dtype=torch.float64)
+    big = torch.cat([2.0 ** torch.arange(0, 120).double(), torch.tensor([float("inf"), 0.0], dtype=torch.float64)])
+    for dtype in [torch.float32, torch.float64]:
+        x = whole.to(dtype)
+        for y in [3.0, -3.0, 7.0]:                        # of whole numbers: exactly what integers give
+            assert torch.equal(torch.remainder(x, y).double(), torch.remainder(whole.long(), int(y)).double())
+            assert torch.equal(torch.fmod(x * 0.5, y * 0.5).double() * 2, torch.fmod(whole.long(), int(y)).double())
+            assert torch.equal(torch.floor_divide(x, y).double(), torch.div(whole.long(), int(y), rounding_mode="floor").double())
+        assert torch.equal(torch.fmod(big.to(dtype)[:120], 3.0).double(), (torch.arange(0, 120) % 2 + 1).double())  # near and far
+        assert bool(torch.fmod(big.to(dtype)[120:], torch.zeros([2], dtype=dtype)).isnan().all())
+        assert torch.equal(torch.fmod(x, float("inf")), x)
+        assert torch.equal(torch.fmod(torch.tensor([-3.0, 3.0]).to(dtype), 3.0).reciprocal(), torch.tensor([-1.0, 1.0]).to(dtype) / 0)
+        for e in [2.0, 3.0, -1.0, -2.0]:
+            want = x
+            for i in range(int(abs(e)) - 1):
+                want = want * x
+            assert torch.equal(torch.pow(x, e), 1 / want if e < 0 else want)
+        assert torch.equal(torch.pow(x, 0.5).nan_to_num(-1.0), x.sqrt().nan_to_num(-1.0))
+        assert torch.equal(torch.pow(x, -0.5).nan_to_num(-1.0), (1 / x.sqrt()).nan_to_num(-1.0))
+        assert torch.equal(torch.clamp(x, -1.5), torch.where(x < -1.5, -1.5, x)) and torch.equal(torch.clamp(x, None, 2.0), torch.where(x > 2, 2.0, x))
+        assert torch.equal(torch.clamp(x, -1.5, 2.0), torch.clamp(torch.clamp(x, -1.5), None, 2.0))
+    for table in [torch.arange(60).reshape([3, 20]), torch.arange(60).float().reshape([3, 20]), torch.arange(60).to(torch.uint8).reshape([3, 20])]:
+        at = torch.randint(-60, 60, [7, 9])
+        assert torch.equal(torch.take(table, at), table.flatten()[at])
+        assert torch.equal(torch.index_select(table, 1, at[0] % 20), table[:, at[0] % 20])
+        assert torch.equal(torch.put(table, at[0], torch.take(table, at[0])), table)
+    a = torch.randint(-2147483647, 2147483647, [9, 33]) * 3
+    b = torch.randint(-2147483647, 2147483647, [33, 17])
+    assert torch.equal(torch.mm(a, b), (a.unsqueeze(2) * b.unsqueeze(0)).sum(1))
+    return torch.exp(whole)
+
 def rows() -> Tensor:
     out: List[Tensor] = []
     for n in [1, 3, 15, 16, 17, 64, 100, 513, 2000]:
@@ -140,6 +197,14 @@ def rows() -> Tensor:
         out.append(near("softmax(0)", torch.softmax(x.t().contiguous(), 0), (e / e.sum(1, True)).float().t(), 1e-6))
         out.append(near("log_softmax", torch.log_softmax(x, 1), (e / e.sum(1, True)).log().float(), 1e-6))
         out.append(near("logsumexp", torch.logsumexp(x, 1), torch.logsumexp(x.double(), 1).float(), 1e-6))
+        out.append(near("softmax of doubles", torch.softmax(x.double(), 1), e / e.sum(1, True), 1e-14).float())
+        b = x.t().to(torch.bfloat16).contiguous()
+        out.append(near("bfloat16 sum(0)", b.sum(0).float(), b.double().sum(0).float(), 4e-3))
+        y = x.reshape([1, 37, n]).expand([3, 37, n]) + torch.arange(3).reshape([3, 1, 1])
+        out.append(near("sum(1)", y.sum(1), y.double().sum(1).float(), 1e-6))
+        out.append(near("mean(1)", y.mean(1), y.double().mean(1).float(), 1e-6))
+        out.append(near("cumsum(1)", torch.cumsum(y, 1), torch.cumsum(y.double().transpose(1, 2).contiguous(), 2).transpose(1, 2).float(), 1e-6))
+        assert torch.equal(torch.cumsum((y * 9).long(), 1), torch.cumsum((y * 9).long().transpose(1, 2).contiguous(), 2).transpose(1, 2))
         x[0, n - 1] = float("nan")
         x[1] = -float("inf")
         x[2, 0] = float("inf")
@@ -185,10 +250,22 @@ def matrices() -> Tensor:
     assert torch.equal(low, torch.tril(low))
     near("cholesky", torch.matmul(low, low.transpose(1, 2)), a, 1e-13)
     near("upper cholesky", torch.linalg_cholesky(a, upper=True), low.transpose(1, 2), 1e-13)
+    for m, n in [(30, 30), (5, 150), (70, 9)]:
+        real = torch.randn([m, n], dtype=torch.float64)
+        for z in [real + 0j, torch.complex(real, torch.randn([m, n], dtype=torch.float64))]:
+            q, r = torch.linalg_qr(z)
+            near("qr", torch.view_as_real(torch.matmul(q, r)), torch.view_as_real(z), 1e-13)
+            near("q", torch.view_as_real(torch.matmul(q.transpose(0, 1).conj(), q)),
+                 torch.view_as_real(torch.eye(min(m, n), dtype=torch.float64) + 0j), 1e-13)
+            if m == n:
+                near("inverse", torch.view_as_real(torch.matmul(z, torch.linalg_inv(z))),
+                     torch.view_as_real(torch.eye(m, dtype=torch.float64) + 0j), 1e-11)
+        near("real qr", torch.linalg_qr(real)[1].abs(), torch.linalg_qr(real + 0j)[1].abs(), 1e-13)
     a[1, 4, 4] = -1
     assert torch.equal(torch.linalg_cholesky_ex(a)[1].long(), torch.tensor([0, 5, 0]))
     return low.flatten()
 
 def forward():
     torch.manual_seed(1)
-    return convolutions(), pools(), transforms(), copies(), rows(), draws(), matrices()
+    neighbours()
+    return convolutions(), pools(), transforms(), copies(), values(), rows(), draws(), matrices()
