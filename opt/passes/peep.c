@@ -224,6 +224,30 @@ not_compared(Peep *p, Node *n)
 
 /* ---- tensors ------------------------------------------------------------------------------------------------ */
 
+/* A batch norm by known statistics of which only the result is wanted is aten::batch_norm, which other passes know. */
+static Value *
+inference_norm(Peep *p, Node *n)
+{
+	const bool says = node_is(n, aten_native_batch_norm);
+	Value *in[9];
+	int64_t training = 0;
+	Node *made;
+
+	if (says && (!value_int(n->in[5], &training) || training))
+		return NULL;
+	for (int i = 0; i < 5; i++)
+		in[i] = n->in[i];
+	in[5] = constant_at(p, n, rt_bool(false));
+	in[6] = n->in[says ? 6 : 5];
+	in[7] = n->in[says ? 7 : 6];
+	in[8] = constant_at(p, n, rt_bool(false));
+	made = graph_emit(p->g, "aten::batch_norm", n->at, 9, in, 1);
+	made->op = op_find(p->p->cx, "aten::batch_norm", "");
+	made->out[0]->type = n->out[0]->type;
+	made->inlined = n->inlined;
+	return made->out[0];
+}
+
 /* dropout that does not train, or drops nothing, is its input, and the kernel returns it as such */
 static Value *
 dropout(Peep *p, Node *n)
@@ -533,6 +557,8 @@ static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* ni
 	{ aten_FloatImplicit, 1, number_and_back },
 	{ aten_ScalarImplicit, 1, number_and_back },
 	{ aten_detach_, 1, detached_already },
+	{ aten__native_batch_norm_legit_no_training, 7, inference_norm },
+	{ aten_native_batch_norm, 8, inference_norm },
 	{ aten_dropout, 3, dropout },
 	{ aten_dropout_, 3, dropout },
 	{ aten_feature_dropout, 3, dropout },
@@ -590,6 +616,16 @@ take_none(Peep *p, Node *n)
 	}
 }
 
+/* Is nothing but the first result of n used? */
+static bool
+has_one_result(const Node *n)
+{
+	for (int i = 1; i < n->nout; i++)
+		if (n->out[i]->uses.n)
+			return false;
+	return n->nout > 0;
+}
+
 static void
 apply(Peep *p, Node *n)
 {
@@ -597,7 +633,7 @@ apply(Peep *p, Node *n)
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
 		Value *with;
 
-		if (!node_is(n, rules[i].kind) || (rules[i].nin && rules[i].nin != n->nin) || n->nout != 1 ||
+		if (!node_is(n, rules[i].kind) || (rules[i].nin && rules[i].nin != n->nin) || !has_one_result(n) ||
 		    (!n->out[0]->uses.n && !node_writes(n)))
 			continue;
 		with = rules[i].rule(p, n);

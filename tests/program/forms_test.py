@@ -203,6 +203,17 @@ class Forms(Form):
         self.form(['return torch.einsum("ij,jk->ik", [x, y])'], ["x=float32[4x1]", "y=float32[3x5]"])            # 1 meets 3
         self.form(['return torch.einsum("ij,jk->ik", [x, x])'], ["x=int64[4x4]"], calls=1)
 
+    def test_inference_norm(self):
+        """A batch norm by known statistics under its other names, as torch.export decomposes it, goes into the convolution before it."""
+        more = "%s, %s, %s, torch.abs(%s)" % (sin(6), sin(6), sin(6), sin(6))
+        for norm in ("_native_batch_norm_legit_no_training(%%s, %s, 0.1, 1.e-5)" % more, "native_batch_norm(%%s, %s, False, 0.1, 1.e-5)" % more):
+            conv = "torch.conv2d(x, %s)" % sin(6, 3, 2, 2)
+            self.form(["y, m, s = torch.%s" % norm % conv, "return torch.relu(y)"], ["x=float32[2x3x5x7]"])
+            self.assertRegex(self.said, ": 3 kernels")               # the convolution between copies
+            self.form(["y, m, s = torch.%s" % norm % "x", "return torch.relu(y)"], ["x=float32[2..4x6x5x7]"])
+        train = "native_batch_norm(x, %s, True, 0.1, 1.e-5)" % more
+        self.form(["y, m, s = torch.%s" % train, "return torch.add(y, torch.sum(m))"], ["x=float32[2x6x5x7]"], calls=1)
+
     def recurrent(self, kind, x, hidden, dirs=1, biases=True, first=False, proj=0, layers=2, dtype="float32"):
         """A layer with weights of its own, from a state that is given."""
         gates, number, n = {"lstm": 4, "gru": 3}.get(kind, 1), {"float32": 6, "float64": 7}[dtype], 0
