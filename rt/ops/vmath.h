@@ -145,6 +145,13 @@ v_int_d(double f)
 	return u.i;
 }
 
+/* 2^n, n in the last bits of k */
+V_INLINE double
+v_two_to(double k)
+{
+	return v_bits_d((int64_t)(((uint64_t)v_int_d(k) + 1023) << 52));
+}
+
 V_INLINE double
 v_exp(double x)
 {
@@ -158,7 +165,7 @@ v_exp(double x)
 	const double p3 = 1.0 / 362880 * r + 1.0 / 40320, p4 = 1.0 / 39916800 * r + 1.0 / 3628800;
 	const double p5 = 1.0 / 6227020800 * r + 1.0 / 479001600;
 	const double p = (((p5 * s + p4) * q + (p3 * s + p2)) * q + (p1 * s + p0)) * s + r + 1;
-	const double y = p * v_bits_d((v_int_d(half) + 1023) << 52) * v_bits_d((v_int_d(rest) + 1023) << 52);
+	const double y = p * v_two_to(half) * v_two_to(rest);
 
 	return v_bits_d(v_int_d(y) | -(int64_t)(size > 0x7ff0000000000000));
 }
