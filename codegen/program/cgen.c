@@ -406,9 +406,9 @@ is_tensor_type(const Type *t)
 	return t->kind == TYPE_TENSOR || (t->kind == TYPE_OPTIONAL && is_tensor_type(t->of[0]));
 }
 
-/* What arguments, results and constants there are besides tensors. */
+/* What arguments, results and constants there are besides tensors.  Only main() prints and compares. */
 static void
-put_others(Emit *e, const EmitMethod *methods, int n, bool instance)
+put_others(Emit *e, const EmitMethod *methods, int n, bool instance, bool has_main)
 {
 	bool args = false, results = false;
 
@@ -421,9 +421,9 @@ put_others(Emit *e, const EmitMethod *methods, int n, bool instance)
 	}
 	out_line(&e->tail, "RtReadOther *const rt_read_other = %s;", args ? "rt_read_any" : "0");
 	out_line(&e->tail, "RtWriteOther *const rt_write_other = %s;", results ? "rt_write_any" : "0");
-	out_line(&e->tail, "RtFormatOther *const rt_format_other = %s;", results ? "rt_format_value" : "0");
+	out_line(&e->tail, "RtFormatOther *const rt_format_other = %s;", has_main && results ? "rt_format_value" : "0");
 	out_line(&e->tail, "RtCloseOther *const rt_close_other = %s;",
-		 args || results || instance ? "rt_close_any" : "0");
+		 has_main && (args || results || instance) ? "rt_close_any" : "0");
 	out_line(&e->tail, "RtBuildOther *const rt_build_other = %s;", e->holders ? "rt_build_any" : "0");
 }
 
@@ -446,7 +446,7 @@ put_parts(Emit *e, const EmitMethod *methods, int n, const BuildOptions *o, bool
 	out_line(&e->tail, "const RtQuantized *const rt_quantized = %s;", e->quantized ? "&rt_quantized_all" : "0");
 	out_line(&e->tail, "const RtLazy *const rt_lazy = %s;", e->bits ? "&rt_lazy_all" : "0");
 	emit_instructions(e);
-	put_others(e, methods, n, instance);
+	put_others(e, methods, n, instance, !o->name);
 }
 
 static void
