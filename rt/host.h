@@ -46,10 +46,8 @@ uint32_t rt_crc32(const void *, int64_t n);
 int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValue *args);  /* unknown keys are errors */
 int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
 
-/* gradient.c: results of methods that were made with --grad: (result, loss or None, gradients) */
+/* gradient.c: results of methods that were made with --grad: (result, loss or None, gradients); also in program.h */
 IValue rt_gradient_part(IValue result, int i);             /* borrowed; None where there is none */
-int    rt_gradients_write(RtCx *, const char *path, const char *const *names, int n, IValue result);
-int    rt_gradients_read(RtCx *, const char *path, RtArrays *to);     /* of the result: its keys with grad. in front */
 
 /* train.c: steps of an optimizer on a method with gradients */
 typedef struct RtTrain {
@@ -62,14 +60,5 @@ typedef struct RtTrain {
 	bool    shuffle;             /* rows in the order of a new permutation each time that a file is begun */
 	const char *wrong, *which;   /* what of the options is, then nothing was done */
 } RtTrain;
-int    rt_train(RtCx *, const RtMethod *, RtTrain *);
-
-struct RtGradients {                 /* of a method; the functions are here so that other programs do not link them */
-	const char *const *name;     /* of the gradients that it returns, n */
-	int     n;
-	int   (*write)(RtCx *, const char *path, const char *const *names, int n, IValue result);
-	int   (*read)(RtCx *, const char *path, RtArrays *);
-	int   (*train)(RtCx *, const RtMethod *, RtTrain *);
-};
 
 #endif

@@ -52,7 +52,7 @@ typedef struct RtParam {                 /* an argument of the model */
 	int           value;     /* of a program: 1 + the index of the default in cx->value; 0: deflt */
 } RtParam;
 
-typedef struct RtGradients RtGradients;
+struct RtGradients;
 typedef struct RtMethod {
 	const char    *name;     /* forward */
 	const RtCode  *code;
@@ -63,6 +63,19 @@ typedef struct RtMethod {
 	const struct RtGradients *gradients;   /* made with --grad (gradient.c), or null */
 	const RtCode  *reference;              /* of the graph as it was read: --selfcheck-code; or null */
 } RtMethod;
+
+struct RtArrays;
+struct RtTrain;
+typedef struct RtGradients {         /* of a method; the functions are here so that other programs do not link them */
+	const char *const *name;     /* of the gradients that it returns, n */
+	int     n;
+	int   (*write)(RtCx *, const char *path, const char *const *names, int n, IValue result);
+	int   (*read)(RtCx *, const char *path, struct RtArrays *);
+	int   (*train)(RtCx *, const RtMethod *, struct RtTrain *);
+} RtGradients;
+int  rt_gradients_write(RtCx *, const char *path, const char *const *names, int n, IValue result);
+int  rt_gradients_read(RtCx *, const char *path, struct RtArrays *to);   /* of the result: keys with grad. in front */
+int  rt_train(RtCx *, const RtMethod *, struct RtTrain *);                    /* train.c, host.h */
 
 typedef struct RtSpecialization {    /* for --info; chosen by the code's plan */
 	const char *method, *kind;   /* exact, dynamic */
@@ -156,7 +169,6 @@ int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
  * none such says null (cgen.c: put_parts); all.c has all.  depth: how far inside other values it is. */
 struct RtReader;
 struct RtLoader;
-struct RtArrays;
 typedef int  RtReadOther(struct RtReader *, const RtType *, const char *key, IValue *out, int depth);
 typedef int  RtWriteOther(RtCx *, struct RtArrays *, const char *key, IValue, int depth);
 typedef void RtFormatOther(struct Buf *, IValue, int depth);

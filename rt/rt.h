@@ -706,7 +706,7 @@ void rt_visit(RtCx *, const RtCode *, uint32_t line);          /* the error in c
  * Results are left in reg[0 .. nresult). */
 int rt_resume(RtCx *, const RtCode *, int pc, IValue *reg);
 
-/* ---- trace.c: what ran when --------------------------------------------------------------------------------------- */
+/* ---- trace.c: what ran when -------------------------------------------------------------------------------------- */
 
 void rt_trace_add(RtCx *, const char *name, int64_t begin, int64_t end);    /* nanoseconds; name is kept by reference */
 

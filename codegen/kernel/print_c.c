@@ -114,6 +114,34 @@ put_innermost(Printer *p, const char *head)
 	close_loop(p);
 }
 
+/* Are whole squares moved by vectors (vturn.h)?  Where none is whole, by loops alone. */
+static bool
+turns_squares(const Printer *p)
+{
+	const Kernel *k = p->k;
+	const Operand *y = &k->operand.at[0], *x = &k->operand.at[1];
+
+	return y->dtype == x->dtype && rt_dtypes[x->dtype].bytes == 4 && !x->bound.n && y->by < 0 &&
+	       (k->varies || (size_at_least(k->sizes, k->extent[p->s->tile], KERNEL_TILE) &&
+			      size_at_least(k->sizes, k->extent[k->naxis - 1], KERNEL_TILE)));
+}
+
+static void
+put_whole_square(Printer *p, const char *m, const char *n)
+{
+	const int t = p->s->tile, last = p->k->naxis - 1;
+	Arena *a = p->k->arena;
+
+	open_loop(p, arena_printf(a, "if (tile * %d + %d <= %s && at + %d <= %s)", KERNEL_TILE, KERNEL_TILE, m, KERNEL_TILE,
+				  n));
+	put_line(p, "const int64_t i%d = tile * %d, i%d = at;", t, KERNEL_TILE, last);
+	buf_puts(&p->text, "\n");
+	put_line(p, "vq_square(&%s, %s, &%s, %s);", kernel_place(p->k, 0), c_size(p, p->k->operand.at[0].stride[t]),
+		 kernel_place(p->k, 1), c_size(p, p->k->operand.at[1].stride[last]));
+	put_line(p, "continue;");
+	close_loop(p);
+}
+
 /* Squares of the axis in tiles and the innermost one. */
 static void
 put_tiles(Printer *p)
@@ -122,8 +150,9 @@ put_tiles(Printer *p)
 	const char *m = c_size(p, p->k->extent[t]), *n = c_size(p, p->k->extent[last]);
 	Arena *a = p->k->arena;
 
-	put_line(p, "for (int64_t at = 0; at < %s; at += %d)", n, KERNEL_TILE);
-	p->indent++;
+	open_loop(p, arena_printf(a, "for (int64_t at = 0; at < %s; at += %d)", n, KERNEL_TILE));
+	if (turns_squares(p))
+		put_whole_square(p, m, n);
 	put_line(p, "for (int64_t i%d = tile * %d; i%d < tile * %d + %d && i%d < %s; i%d++)", t, KERNEL_TILE, t,
 		 KERNEL_TILE, KERNEL_TILE, t, m, t);
 	p->indent++;
@@ -131,7 +160,8 @@ put_tiles(Printer *p)
 				  KERNEL_TILE, last, n, last));
 	put_element(p, NULL);
 	close_loop(p);
-	p->indent -= 2;
+	p->indent--;
+	close_loop(p);
 }
 
 /* What a unit does: its rows' places, the serial loop, the innermost one. */

@@ -578,7 +578,7 @@ RT_FAST
 	} \
 	TM_INLINE int64_t is_far_##suffix(T x, T y) \
 	{ \
-		return (fabs((double)x / (double)y) < most) & (y - y == 0) ? 0 : 1; \
+		return ((fabs((double)x / (double)y) < most) & (y - y == 0)) ? 0 : 1; \
 	}
 FMOD_NEAR(float, f32, 0x1p28)
 FMOD_NEAR(double, f64, 0x1p52)
@@ -608,7 +608,7 @@ size_c64(TmC64 z)
 {
 	const float re = __real__ z, im = __imag__ z, size = (float)sqrt((double)re * re + (double)im * im);
 
-	return isinf(re) | isinf(im) ? (float)T_INF : size;
+	return (isinf(re) | isinf(im)) ? (float)T_INF : size;
 }
 #undef t_abs
 #define t_abs(x) TM_ALL(x, fabsf, (fabs), t_iabs, t_babs, size_c64, cabs)(x)

@@ -1,5 +1,5 @@
 /*
- * The loops of generated kernels (vattend.h, vmul.h, vpool.h) against naive ones, with vectors of four floats: lengths
+ * The loops of generated kernels (vattend.h, vmul.h, vpool.h, vturn.h) against naive ones, with vectors of four floats: lengths
  * around the widths of blocks, strides, NaN.
  */
 #include "../rt/test.h"
@@ -17,6 +17,7 @@
 #include "../../rt/ops/vmul.h"
 #include "../../rt/ops/vattend.h"
 #include "../../rt/ops/vpool.h"
+#include "../../rt/ops/vturn.h"
 
 enum { MOST = 5000 };
 
@@ -154,11 +155,27 @@ test_pools(void **state)
 				  .ph = 1, .pw = i >> 3 & 1, .dh = 1, .dw = i & 2 ? 2 : 1, .divisor = 6, .max = i & 4 });
 }
 
+static void
+test_squares(void **state)
+{
+	enum { FROM = 19, TO = 23 };
+	static int32_t from[VQ_SIDE * FROM], to[VQ_SIDE * TO];
+
+	(void)state;
+	for (int i = 0; i < VQ_SIDE * FROM; i++)
+		from[i] = i * 7 - 900;
+	for (int i = 0; i < VQ_SIDE * TO; i++)
+		to[i] = -i;
+	vq_square(to, TO, from, FROM);
+	for (int i = 0; i < VQ_SIDE * TO; i++)
+		assert_int_equal(to[i], i % TO < VQ_SIDE ? from[i / TO + i % TO * FROM] : -i);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_products),
-					    cmocka_unit_test(test_pools) };
+					    cmocka_unit_test(test_pools), cmocka_unit_test(test_squares) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,6 +183,13 @@ class Forms(Form):
                   ["x=float32[5]"], calls=1)                                     # the same memory
         self.form(["_0 = torch.copy_(x, y)", "return torch.add(x, y)"], ["x=float32[5]", "y=float32[5]"], calls=1)     # may be it
 
+    def test_turned(self):
+        """Transposed copies: in squares, what is left of them, elements of every size, from an offset, of dynamic sizes."""
+        for dtype in ("float32", "int32", "float64", "float16", "bool"):
+            for sizes in "33x50", "16x16", "3x40", "17..40x33":
+                self.form(["return torch.contiguous(torch.t(torch.slice(x, 1, 1)))"], ["x=%s[%s]" % (dtype, sizes)])
+            self.form(["return torch.contiguous(torch.permute(x, [2, 0, 3, 1]))"], ["x=%s[2x19x5x32]" % dtype])
+
     def test_einsum(self):
         for equation, a, b in (("bhid,bhjd->bhij", "2x3x5x4", "2x3x7x4"), ("bhij,bhjd->bhid", "2x3x5x7", "2x3x7x4"),
                                ("ij,jk->ki", "3x4", "4x5"), ("i,j->ij", "3", "4"), ("abc,cd->abd", "2x3x4", "4x5"),
