@@ -275,7 +275,8 @@ aligned(Spec *s, Scope *c, const Einsum *e, int i, const Labels *to, Range at)
 	v = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ e->v[i], spec_put_list(s, order, n, at) }, 2, at);
 	for (int a = 0; a < to->n; a++)
 		if (place_of(&e->of[i], to->at[a]) < 0)
-			v = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ v, spec_put_int(s, a, at) }, 2, at);
+			v = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ v, spec_put_int(s, a, at) }, 2,
+					at);
 	return v;
 }
 
@@ -300,7 +301,8 @@ put_product(Spec *s, Scope *c, const Einsum *e, int i, const Labels *to, const N
 		return spec_put_op(s, c, "aten::mul", "Tensor", (Value *const[]){ aligned(s, c, e, i, to, m->at),
 				   aligned(s, c, e, i + 1, to, m->at) }, 2, m->at);
 	Value *const in[] = { spec_put_constant(s, rt_ref(RT_STR, rt_str_new(&s->k->rt, text, -1)), m->at),
-			      spec_put_tensors(s, e->v + i, 2, m->in[1], m->at), spec_put_constant(s, rt_none(), m->at) };
+			      spec_put_tensors(s, e->v + i, 2, m->in[1], m->at),
+			      spec_put_constant(s, rt_none(), m->at) };
 
 	return spec_put_op(s, c, "aten::einsum", "", in, 3, m->at);
 }
@@ -360,7 +362,8 @@ as_in_model(Spec *s, const Node *m, Value *y)
 
 	if (rt_is_contiguous(want))
 		spec_alter(s, y);
-	else if (got->ndim != want->ndim || memcmp(got->strides, want->strides, (size_t)got->ndim * sizeof *got->strides))
+	else if (got->ndim != want->ndim ||
+		 memcmp(got->strides, want->strides, (size_t)got->ndim * sizeof *got->strides))
 		return NULL;
 	return y;
 }

@@ -406,8 +406,8 @@ leaves_enlarged(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 {
 	int left = LOOKED_AT_MOST;
 
-	return i == 0 && known_at(s->k, v)->altered && !known_at(s->k, v)->model && known_at(s->k, v)->v.u.t->ndim == 4 &&
-	       enlarges(s, c, n, v) && !feeds_convolution(n->out[0], &left);
+	return i == 0 && known_at(s->k, v)->altered && !known_at(s->k, v)->model &&
+	       known_at(s->k, v)->v.u.t->ndim == 4 && enlarges(s, c, n, v) && !feeds_convolution(n->out[0], &left);
 }
 
 /* What input i of the node is in the new graph. */

@@ -1,6 +1,6 @@
 /*
- * Products with constant weights of rows that follow each other at no one distance, as where a batch and a sequence were
- * transposed: the rows are made consecutive first, as ATen does, and the product reads packed weights.
+ * Products with constant weights of rows that follow each other at no one distance, as where a batch and a sequence
+ * were transposed: the rows are made consecutive first, as ATen does, and the product reads packed weights.
  *
  *    y = linear(x.transpose(0, 1), w, b)   ->   y = linear(x.transpose(0, 1).contiguous(), w, b)
  *
