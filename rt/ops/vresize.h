@@ -1,4 +1,4 @@
-/* rt/ops/vresize.h - interpolation in generated kernels: the inputs of each output, along one dim; rows of bilinear ones
+/* rt/ops/vresize.h - interpolation in generated kernels: the inputs of each output along one dim, bilinear rows
  *
  * Scales are floats; linear coordinates are computed in double, nearest ones in float, as in the eager kernels
  * (resample.c) and ATen 1.13, so that floors are the same.  given: the scale factor of the call; 0: the ratio of the

@@ -1,6 +1,6 @@
 /*
- * The loops of generated kernels (vattend.h, vmul.h, vpool.h, vturn.h) against naive ones, with vectors of four floats: lengths
- * around the widths of blocks, strides, NaN.
+ * The loops of generated kernels (vattend.h, vmul.h, vpool.h, vturn.h) against naive ones, with vectors of four floats:
+ * lengths around the widths of blocks, strides, NaN.
  */
 #include "../rt/test.h"
 
