@@ -49,9 +49,9 @@ static Schedule
 agreed_rows(Plan *p, const Kernel *k)
 {
 	const bool beside = plan_choice(p, kernel_rows_beside(k));
-	const int most = kernel_row_lanes(k);
-	const int lanes = plan_choice(p, kernel_row_is_long(k, most)) ? most :
-			  plan_choice(p, kernel_row_is_long(k, KERNEL_LANES)) ? KERNEL_LANES : 1;
+	const int best = kernel_row_lanes(k);
+	const int lanes = plan_choice(p, best > KERNEL_LANES) ? 2 * KERNEL_LANES :
+			  plan_choice(p, best == KERNEL_LANES) ? KERNEL_LANES : 1;
 	const Schedule s = kernel_schedule_rows(k, beside, lanes);
 	int64_t n;
 
@@ -60,17 +60,33 @@ agreed_rows(Plan *p, const Kernel *k)
 	return s;
 }
 
+/* The choice of the first sample; the others may have more or fewer short axes. */
+static int
+agreed_inner(Plan *p, const Kernel *k)
+{
+	const int best = kernel_inner(k);
+	int inner = k->naxis - 1 - (k->serial >= 0);
+
+	if (k->serial >= 0)
+		return best;
+	while (inner > 0 && plan_choice(p, inner > best))
+		inner--;
+	return inner;
+}
+
 static Schedule
 agreed(Plan *p, const Kernel *k)
 {
-	Schedule s = kernel_schedule(k, TILE_IF_LONG);
+	Schedule s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
 	int64_t n;
+	int inner;
 
 	if (!p->dynamic)
 		return s;
 	if (kernel_has_rows(k))
 		return agreed_rows(p, k);
-	s = kernel_schedule(k, plan_choice(p, s.tile >= 0) ? TILE_ALWAYS : TILE_NEVER);
+	inner = agreed_inner(p, k);
+	s = kernel_schedule(k, plan_choice(p, s.tile >= 0) ? TILE_ALWAYS : TILE_NEVER, inner);
 	if (s.tile >= 0 && size_const(k->extent[s.tile], &n))
 		plan_ceil(p, n, KERNEL_TILE);
 	return s;

@@ -230,6 +230,13 @@ is_in_order(const Kernel *k, int axis)
 	return size_at_least(k->sizes, size_minus(k->sizes, o->stride[axis - 1], o->stride[axis]), 0);
 }
 
+/* An axis of addresses stays outermost. */
+static int
+first_free(const Kernel *k)
+{
+	return is_along(k, 0);
+}
+
 static void
 sort_axes(Kernel *k, int first, int end)
 {
@@ -274,10 +281,26 @@ lead_most(Kernel *k)
 		swap_axes(k, i, i + 1);
 }
 
+/* Inputs that are consecutive along an axis of a few points are read in runs when that is the innermost one: planes
+ * that are made of pixels. */
+static void
+unroll_short(Kernel *k)
+{
+	const int last = k->naxis - 1;
+
+	for (int i = last - 1; i >= first_free(k); i--)
+		if (!size_at_least(k->sizes, k->extent[i], KERNEL_UNROLLED + 1) && consecutive_operands(k, i) &&
+		    size_at_least(k->sizes, k->extent[last], LEAST_INNER)) {
+			for (int j = i; j < last; j++)
+				swap_axes(k, j, j + 1);
+			return;
+		}
+}
+
 void
 kernel_simplify(Kernel *k, int keep)
 {
-	const int first = is_along(k, 0);        /* an axis of addresses stays outermost */
+	const int first = first_free(k);
 
 	kernel_drop_ones(k);
 	if (k->serial >= 0)
@@ -292,6 +315,8 @@ kernel_simplify(Kernel *k, int keep)
 			k->extent[i + 1] = size_times(k->sizes, k->extent[i], k->extent[i + 1]);
 			remove_axis(k, i);
 		}
+	if (!kernel_has_rows(k) && k->serial < 0 && !keep && !k->varies)
+		unroll_short(k);
 }
 
 bool
@@ -306,6 +331,15 @@ bool
 kernel_has_rows(const Kernel *k)
 {
 	return k->nreduce || k->state.n || k->stage.n > 1;
+}
+
+bool
+kernel_has_gathers(const Kernel *k)
+{
+	for (int i = 0; i < k->operand.n; i++)
+		if (k->operand.at[i].by >= 0)
+			return true;
+	return false;
 }
 
 const Size *

@@ -112,12 +112,13 @@ typedef struct Kernel {
 	Vec(Phase)   stage;      /* one at least */
 } Kernel;
 
-/* How a kernel is run.  Units of work are shared by threads; within a unit the innermost axis that is not serial is a
- * loop that vectorises.  Where axes are reduced, that is one of two: the innermost of them, along which `lanes` sums
- * are kept side by side; or the innermost of the others, and a unit is KERNEL_COLUMNS rows side by side. */
+/* How a kernel is run.  Units of work are shared by threads; within a unit the inner axis is a loop that vectorises,
+ * in which the axes behind it, of a few points, are unrolled; a serial axis is a loop around it.  Where axes are
+ * reduced, it is one of two: the innermost of them, along which `lanes` sums are kept side by side; or the innermost
+ * of the others, and a unit is KERNEL_COLUMNS rows side by side. */
 typedef struct Schedule {
-	bool    rows;          /* a unit: a point of all axes but that one and the serial one; else a point */
-	int     inner;         /* that one; -1: there is none */
+	bool    rows;          /* a unit: a point of the axes before the inner one; else a point of axis 0, the inner one */
+	int     inner;         /* -1: there is none */
 	int     lanes;         /* 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side, or nothing is reduced */
 	bool    whole;         /* rows side by side: there are KERNEL_COLUMNS in each unit, and never fewer */
 	int     tile;          /* an axis in tiles with the innermost, consecutive on different sides; -1: none */
@@ -128,7 +129,9 @@ typedef struct Schedule {
 
 enum {
 	KERNEL_TILE = 16,
+	KERNEL_UNROLLED = 4,     /* an axis of no more points is unrolled: compilers interleave 2, 3 and 4 vectors */
 	KERNEL_LANES = 16,       /* a sum's vector */
+	LEAST_VECTOR = 4,        /* the shortest that is used for what is left of a row */
 	KERNEL_COLUMNS = 64,     /* rows side by side */
 	KERNEL_PART = 2048,      /* elements that are joined in the type of parts, of all rows side by side together */
 };
@@ -156,6 +159,7 @@ void    kernel_drop_ones(Kernel *);                      /* axes of 1 alone */
 /* Are the operand's elements one after the other along this axis? */
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
 bool    kernel_has_rows(const Kernel *);                 /* does it reduce, or go through stages? */
+bool    kernel_has_gathers(const Kernel *);              /* Are places of an operand named by another one? */
 const Size *kernel_points(const Kernel *);               /* the product of all extents */
 /* Bytes that all operands have where the axes go, each element once; and how many lets are computed. */
 const Size *kernel_bytes(const Kernel *);
@@ -173,12 +177,12 @@ void    kernel_check(const Kernel *);
 
 /* Tiles are right for all sizes, and worth it where both axes are long. */
 typedef enum Tiling { TILE_IF_LONG, TILE_NEVER, TILE_ALWAYS } Tiling;
-Schedule kernel_schedule(const Kernel *, Tiling);
+Schedule kernel_schedule(const Kernel *, Tiling, int inner);
+int      kernel_inner(const Kernel *);                   /* the best inner axis of a kernel without rows */
 /* Of these: rows side by side, or along each.  Both are valid for all sizes, except `whole`; the choice is by speed. */
 Schedule kernel_schedule_rows(const Kernel *, bool beside, int lanes);
 bool     kernel_rows_beside(const Kernel *);
-int      kernel_row_lanes(const Kernel *);               /* as many as the widest state leaves registers for */
-bool     kernel_row_is_long(const Kernel *, int lanes);
+int      kernel_row_lanes(const Kernel *);
 
 /* ---- element.c: what a point computes -------------------------------------------------------------------------- */
 

@@ -264,7 +264,7 @@ put_launch(Text *t, const Kernel *k, const Schedule *s)
 static void
 emit_kernel_form(Text *t, const Lowered *l)
 {
-	const Schedule s = kernel_schedule(l->kernel, TILE_NEVER);
+	const Schedule s = kernel_schedule(l->kernel, TILE_NEVER, kernel_inner(l->kernel));
 
 	for (int i = 0; i < l->value.n; i++) {
 		vec_push(t->e->cx->arena, &t->call->args, l->value.at[i]);

@@ -1,7 +1,7 @@
 /*
  * Kernels as C: loops round what a point computes (element.c); for rows that are reduced print_rows.c.
  *
- *    one axis, units are points          rows: units are points of all axes but the innermost
+ *    units are points of one axis        rows: units are points of all axes but the inner one
  *
  *    for (int64_t i0 = begin; ...)       for (int64_t row = begin; row < end; row++) {
  *            element                             int64_t rest = row; const int64_t i1 = rest % 14; rest /= 14; ...
@@ -105,41 +105,73 @@ open_rows(Printer *p)
 static void
 put_innermost(Printer *p, const char *head)
 {
+	int64_t n;
+
 	put_line(p, "IVDEP");
 	open_loop(p, head);
 	if (!p->s->rows)
 		put_pointers(p, true, NULL);
 	put_gathers(p, false);
+	for (int i = p->s->inner + 1; i < p->k->naxis && p->k->serial < 0; i++) {
+		if (size_const(p->k->extent[i], &n))
+			put_line(p, "UNROLL");
+		open_loop(p, loop_head(p, i));
+	}
 	put_element(p, NULL);
+	for (int i = p->s->inner + 1; i < p->k->naxis && p->k->serial < 0; i++)
+		close_loop(p);
 	close_loop(p);
 }
 
-/* Are whole squares moved by vectors (vturn.h)?  Where none is whole, by loops alone. */
+/* Are whole squares moved by vectors (vturn.h)? */
 static bool
 turns_squares(const Printer *p)
 {
-	const Kernel *k = p->k;
-	const Operand *y = &k->operand.at[0], *x = &k->operand.at[1];
+	const Operand *y = &p->k->operand.at[0], *x = &p->k->operand.at[1];
 
-	return y->dtype == x->dtype && rt_dtypes[x->dtype].bytes == 4 && !x->bound.n && y->by < 0 &&
-	       (k->varies || (size_at_least(k->sizes, k->extent[p->s->tile], KERNEL_TILE) &&
-			      size_at_least(k->sizes, k->extent[k->naxis - 1], KERNEL_TILE)));
+	return p->k->operand.n == 2 && !p->k->let.n && y->dtype == x->dtype && rt_dtypes[x->dtype].bytes == 4 &&
+	       !x->bound.n;
 }
 
 static void
-put_whole_square(Printer *p, const char *m, const char *n)
+put_whole_square(Printer *p)
 {
 	const int t = p->s->tile, last = p->k->naxis - 1;
-	Arena *a = p->k->arena;
 
-	open_loop(p, arena_printf(a, "if (tile * %d + %d <= %s && at + %d <= %s)", KERNEL_TILE, KERNEL_TILE, m, KERNEL_TILE,
-				  n));
 	put_line(p, "const int64_t i%d = tile * %d, i%d = at;", t, KERNEL_TILE, last);
 	buf_puts(&p->text, "\n");
 	put_line(p, "vq_square(&%s, %s, &%s, %s);", kernel_place(p->k, 0), c_size(p, p->k->operand.at[0].stride[t]),
 		 kernel_place(p->k, 1), c_size(p, p->k->operand.at[1].stride[last]));
-	put_line(p, "continue;");
+}
+
+static void
+put_part_square(Printer *p, const char *m, const char *n)
+{
+	const int t = p->s->tile, last = p->k->naxis - 1;
+	Arena *a = p->k->arena;
+
+	put_line(p, "const int64_t to = at + %d < %s ? at + %d : %s;", KERNEL_TILE, n, KERNEL_TILE, n);
+	put_line(p, "for (int64_t i%d = tile * %d; i%d < tile * %d + %d && i%d < %s; i%d++)", t, KERNEL_TILE, t,
+		 KERNEL_TILE, KERNEL_TILE, t, m, t);
+	p->indent++;
+	put_line(p, "IVDEP");
+	open_loop(p, arena_printf(a, "for (int64_t i%d = at; i%d < to; i%d++)", last, last, last));
+	put_element(p, NULL);
 	close_loop(p);
+	p->indent--;
+}
+
+/* Is any tile of the axis whole, and is any not? */
+static bool
+has_whole_tile(const Printer *p, int axis)
+{
+	return p->k->varies || size_at_least(p->k->sizes, p->k->extent[axis], KERNEL_TILE);
+}
+
+static bool
+has_part_tile(const Printer *p, int axis)
+{
+	return p->k->varies || !size_divides(p->k->sizes, size_number(p->k->sizes, KERNEL_TILE), p->k->extent[axis]);
 }
 
 /* Squares of the axis in tiles and the innermost one. */
@@ -148,19 +180,22 @@ put_tiles(Printer *p)
 {
 	const int t = p->s->tile, last = p->k->naxis - 1;
 	const char *m = c_size(p, p->k->extent[t]), *n = c_size(p, p->k->extent[last]);
+	const bool whole = turns_squares(p) && has_whole_tile(p, t) && has_whole_tile(p, last);
+	const bool part = !whole || has_part_tile(p, t) || has_part_tile(p, last);
 	Arena *a = p->k->arena;
 
 	open_loop(p, arena_printf(a, "for (int64_t at = 0; at < %s; at += %d)", n, KERNEL_TILE));
-	if (turns_squares(p))
-		put_whole_square(p, m, n);
-	put_line(p, "for (int64_t i%d = tile * %d; i%d < tile * %d + %d && i%d < %s; i%d++)", t, KERNEL_TILE, t,
-		 KERNEL_TILE, KERNEL_TILE, t, m, t);
-	p->indent++;
-	open_loop(p, arena_printf(a, "for (int64_t i%d = at; i%d < at + %d && i%d < %s; i%d++)", last, last,
-				  KERNEL_TILE, last, n, last));
-	put_element(p, NULL);
-	close_loop(p);
-	p->indent--;
+	if (whole && part)
+		open_loop(p, arena_printf(a, "if (tile * %d + %d <= %s && at + %d <= %s)", KERNEL_TILE, KERNEL_TILE, m,
+					  KERNEL_TILE, n));
+	if (whole)
+		put_whole_square(p);
+	if (whole && part) {
+		put_line(p, "continue;");
+		close_loop(p);
+	}
+	if (part)
+		put_part_square(p, m, n);
 	close_loop(p);
 }
 

@@ -107,22 +107,6 @@ has_parts(const Printer *p, int stage)
 
 /* ---- along a row ----------------------------------------------------------------------------------------------- */
 
-/* The lanes in a tree, and the row's states joined with it. */
-static void
-put_tree(Printer *p, int stage)
-{
-	for (int n = p->s->lanes / 2; n > 2; n /= 2) {
-		put_line(p, "IVDEP");
-		open_loop(p, arena_printf(p->k->arena, "for (int j = 0; j < %d; j++)", n));
-		put_joins(p, stage, "a[j]", arena_printf(p->k->arena, "a[j + %d]", n));
-		close_loop(p);
-	}
-	put_joins(p, stage, "a[0]", "a[1]");
-	put_joins(p, stage, "a[2]", "a[3]");
-	put_joins(p, stage, "a[0]", "a[2]");
-	put_joins(p, stage, "r", "a[0]");
-}
-
 /* A loop over j of one vector. */
 static void
 put_lanes(Printer *p, int stage, const char *head)
@@ -134,10 +118,45 @@ put_lanes(Printer *p, int stage, const char *head)
 	close_loop(p);
 }
 
-/* From `at` to `to`, by all lanes, by one vector, and one by one. */
+/* The lanes in a tree, and the row's states joined with it.  What is left of the row joins when so many lanes are. */
+static void
+put_tree(Printer *p, int stage, int64_t rest)
+{
+	for (int n = p->s->lanes / 2; n >= LEAST_VECTOR; n /= 2) {
+		const char *head = arena_printf(p->k->arena, "for (int j = 0; j < %d; j++)", n);
+
+		put_line(p, "IVDEP");
+		open_loop(p, head);
+		put_joins(p, stage, "a[j]", arena_printf(p->k->arena, "a[j + %d]", n));
+		close_loop(p);
+		if (!(rest & n) || n >= KERNEL_LANES)
+			continue;
+		open_loop(p, arena_printf(p->k->arena, "if (at + %d <= to)", n));
+		put_lanes(p, stage, head);
+		put_line(p, "at += %d;", n);
+		close_loop(p);
+	}
+	put_joins(p, stage, "a[0]", "a[1]");
+	put_joins(p, stage, "a[2]", "a[3]");
+	put_joins(p, stage, "a[0]", "a[2]");
+	put_joins(p, stage, "r", "a[0]");
+}
+
+/* How many are left behind whole vectors: of a length that is known the bits of its rest, else any. */
+static int64_t
+rest_of(const Printer *p)
+{
+	int64_t n;
+
+	return !p->k->varies && size_const(p->k->extent[p->s->inner], &n) ? n % KERNEL_LANES : KERNEL_LANES - 1;
+}
+
+/* From `at` to `to`, by all lanes, by one vector, by half and a quarter of one, and one by one. */
 static void
 put_part(Printer *p, int stage)
 {
+	const int64_t rest = rest_of(p);
+
 	declare_parts(p, stage, p->s->lanes);
 	put_starts(p, stage, true, arena_printf(p->k->arena, "%d", p->s->lanes));
 	if (p->s->lanes > KERNEL_LANES) {
@@ -153,7 +172,9 @@ put_part(Printer *p, int stage)
 	p->indent++;
 	put_lanes(p, stage, "for (int j = 0; j < 16; j++)");
 	p->indent--;
-	put_tree(p, stage);
+	put_tree(p, stage, rest);
+	if (rest % LEAST_VECTOR == 0)
+		return;
 	open_loop(p, "for (; at < to; at++)");
 	put_line(p, "const int64_t i%d = at;", p->s->inner);
 	put_element(p, stage, &of_row);

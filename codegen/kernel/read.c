@@ -607,14 +607,23 @@ check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 		fail_at(kr, beg, "no schedule for these axes");
 }
 
+/* A serial axis is the innermost; else axes behind the inner one are unrolled, where none of its points may be left out. */
+static bool
+has_loops_for(const Kernel *k, const Schedule *s)
+{
+	const int last = k->naxis - 1;
+
+	if (k->serial >= 0)
+		return s->inner < 0 || s->inner == last - 1;
+	if (s->inner < last)
+		return s->inner >= 0 && s->rows == (s->inner > 0) && s->tile < 0 && !kernel_has_gathers(k);
+	return s->rows ? last >= 0 : last <= 0 && s->tile < 0;
+}
+
 static void
 check_points(KernelReader *kr, const Schedule *s, const char *beg)
 {
-	const Kernel *k = kr->k;
-
-	if (s->lanes || s->whole || (s->tile >= 0 && s->tile >= s->inner) ||
-	    (s->inner != k->naxis - 1 - (k->serial >= 0) && (s->inner >= 0 || k->serial < 0)) || s->grain < 1 ||
-	    (!s->rows && (k->naxis > 1 || s->tile >= 0)))
+	if (s->lanes || s->whole || s->grain < 1 || (s->tile >= 0 && s->tile >= s->inner) || !has_loops_for(kr->k, s))
 		fail_at(kr, beg, "no schedule for these axes");
 }
 

@@ -1,9 +1,10 @@
 /*
  * How a kernel runs.
  *
- * One axis: units are points, a loop over all of them.  More: a unit is a row, all points of the innermost axis. Where
- * an input is consecutive along another axis than the result, that axis and the innermost are tiled, so that both sides
- * use whole cache lines.  A serial axis is a loop within the unit, around the vectorised one.  The grain is about as
+ * One axis: units are points, a loop over all of them.  More: a unit is a row, all points of the inner axis, which is
+ * the innermost one; axes of a few points (3 channels, 2 x 2 pixels) are unrolled in the next one that is longer. Where
+ * an input is consecutive along another axis than the result, or does not move along it, that axis and the innermost
+ * are tiled, so that all cache lines are used while they are near.  A serial axis is a loop within the unit, around the vectorised one.  The grain is about as
  * much work as a launch costs.
  *
  * Reductions run along rows whose elements are consecutive, with several partial sums as the size allows; else, where
@@ -14,26 +15,46 @@
 
 enum {
 	SHARE = 16384,           /* points for a thread */
-	LEAST_TILED = 4,         /* an axis shorter than this is not tiled */
+	MOST_UNROLLED = 32,      /* points of such axes together */
 	LEAST_BESIDE = 4,        /* fewer rows side by side are reduced one by one */
 };
 
-/* The axis along which the only input is consecutive, when that is not the innermost; -1: none. */
+/* Are tiles of these axes mostly whole? */
+static bool
+has_whole_tiles(const Kernel *k, int a, int b)
+{
+	int64_t m, n;
+
+	if (!size_const(k->extent[a], &m) || !size_const(k->extent[b], &n))
+		return size_at_least(k->sizes, k->extent[a], KERNEL_TILE) &&
+		       size_at_least(k->sizes, k->extent[b], KERNEL_TILE);
+	return 8 * (m / KERNEL_TILE) * (n / KERNEL_TILE) * KERNEL_TILE * KERNEL_TILE >= 5 * m * n;
+}
+
+/* Does a step along the innermost axis go to another cache line, which a step along this one needs, too? */
+static bool
+shares_lines(const Kernel *k, int operand, int axis)
+{
+	const Operand *o = &k->operand.at[operand];
+
+	if (!kernel_has_address(k, operand) || o->along >= 0)
+		return false;
+	return size_is(o->stride[axis], 0) ? size_at_least(k->sizes, o->stride[k->naxis - 1], KERNEL_TILE) :
+	       kernel_consecutive(k, operand, axis) && size_at_least(k->sizes, o->stride[k->naxis - 1], 2);
+}
+
+/* The axis that is tiled with the innermost one, along which the result is consecutive; -1: none. */
 static int
 tiled_axis(const Kernel *k, Tiling tiling)
 {
-	const int last = k->naxis - 1, least = tiling == TILE_ALWAYS ? 1 : LEAST_TILED;
-	const Operand *x;
+	const int last = k->naxis - 1;
 
-	if (tiling == TILE_NEVER || last < 1 || k->serial >= 0 || k->operand.n != 2 || k->let.n)
+	if (tiling == TILE_NEVER || last < 1 || k->serial >= 0 || kernel_has_gathers(k) || !kernel_consecutive(k, 0, last))
 		return -1;
-	x = &k->operand.at[1];
-	if (x->by >= 0 || x->along >= 0 || !kernel_consecutive(k, 0, last) ||
-	    !size_at_least(k->sizes, x->stride[last], 2) || !size_at_least(k->sizes, k->extent[last], least))
-		return -1;
-	for (int i = 0; i < last; i++)
-		if (kernel_consecutive(k, 1, i) && size_at_least(k->sizes, k->extent[i], least))
-			return i;
+	for (int o = 1; o < k->operand.n; o++)
+		for (int i = 0; i < last; i++)
+			if (shares_lines(k, o, i) && (tiling == TILE_ALWAYS || has_whole_tiles(k, i, last)))
+				return i;
 	return -1;
 }
 
@@ -47,55 +68,72 @@ gathers_rows(const Kernel *k)
 	return false;
 }
 
-/* The axis of the innermost loop that vectorises; none where a serial one steps through runs and that one does not. */
-static int
-inner_axis(const Kernel *k)
+/* A serial axis that steps through runs has no loop in it where that one would not. */
+int
+kernel_inner(const Kernel *k)
 {
-	const int inner = k->naxis - 1 - (k->serial >= 0);
+	int inner = k->naxis - 1 - (k->serial >= 0);
+	int64_t points = 1, n;
 
-	return k->serial >= 0 && inner >= 0 && !kernel_consecutive(k, 0, inner) ? -1 : inner;
+	if (k->serial >= 0)
+		return inner >= 0 && !kernel_consecutive(k, 0, inner) ? -1 : inner;
+	if (kernel_has_gathers(k))
+		return inner;
+	for (; inner > 0 && size_const(k->extent[inner], &n) && n <= KERNEL_UNROLLED && points * n <= MOST_UNROLLED; inner--)
+		points *= n;
+	return inner;
 }
 
 /* ---- rows that are reduced ------------------------------------------------------------------------------------- */
 
-/* Is the first input consecutive along this axis? */
+/* Is the first operand of this access consecutive along the axis? */
 static bool
-reads_along(const Kernel *k, int axis)
+lies_along(const Kernel *k, Access access, int axis)
 {
 	for (int i = 0; i < k->operand.n; i++)
-		if (k->operand.at[i].access == ACCESS_READ)
+		if (k->operand.at[i].access == access)
 			return kernel_consecutive(k, i, axis);
 	return false;
 }
 
+/* Would a quarter of the rows that are reduced side by side be none? */
+static bool
+leaves_columns_empty(const Kernel *k, int axis)
+{
+	int64_t n;
+
+	return size_const(k->extent[axis], &n) && n >= KERNEL_LANES &&
+	       4 * ((n + KERNEL_COLUMNS - 1) / KERNEL_COLUMNS * KERNEL_COLUMNS) > 5 * n;
+}
+
+/* Rows that lie side by side are reduced so, unless these are few and results are stored along rows.  Of short rows a
+ * vector has more of one place in many rows than of one row. */
 bool
 kernel_rows_beside(const Kernel *k)
 {
 	const int last = k->naxis - 1, beside = last - k->nreduce;
+	int64_t n;
 
-	return beside >= 0 && size_at_least(k->sizes, k->extent[beside], LEAST_BESIDE) && reads_along(k, beside) &&
-	       !(k->nreduce && reads_along(k, last));
+	if (beside < 0 || !size_at_least(k->sizes, k->extent[beside], LEAST_BESIDE))
+		return false;
+	if (k->nreduce == 1 && size_const(k->extent[last], &n) && n < KERNEL_LANES)
+		return lies_along(k, ACCESS_READ, beside) || size_at_least(k->sizes, k->extent[beside], KERNEL_LANES);
+	if (k->nreduce && lies_along(k, ACCESS_WRITE, last) && leaves_columns_empty(k, beside) &&
+	    size_at_least(k->sizes, k->extent[last], 2 * KERNEL_LANES))
+		return false;
+	return lies_along(k, ACCESS_READ, beside) && !(k->nreduce && lies_along(k, ACCESS_READ, last));
 }
 
 int
 kernel_row_lanes(const Kernel *k)
 {
-	bool wide = false;
+	const Size *n = k->nreduce ? k->extent[k->naxis - 1] : size_number(k->sizes, 1);
 
-	for (int i = 0; i < k->state.n; i++) {
-		const Folded *s = &k->state.at[i];
-
-		if (s->part == RT_i32 && s->total == RT_i64)
+	for (int i = 0; i < k->state.n; i++)
+		if (k->state.at[i].part == RT_i32 && k->state.at[i].total == RT_i64)
 			return 1;                /* small ints: the compiler has better loops */
-		wide |= rt_dtypes[s->part].bytes > 4 || (s->fold->places && s->place == RT_i64);
-	}
-	return wide ? 2 * KERNEL_LANES : 4 * KERNEL_LANES;
-}
-
-bool
-kernel_row_is_long(const Kernel *k, int lanes)
-{
-	return k->nreduce && size_at_least(k->sizes, k->extent[k->naxis - 1], lanes);
+	return size_at_least(k->sizes, n, 2 * KERNEL_LANES) ? 2 * KERNEL_LANES :
+	       size_at_least(k->sizes, n, KERNEL_LANES / 2) ? KERNEL_LANES : 1;
 }
 
 /* Operations for a point, roughly. */
@@ -133,37 +171,42 @@ kernel_schedule_rows(const Kernel *k, bool beside, int lanes)
 static Schedule
 schedule_rows(const Kernel *k)
 {
-	const int most = kernel_row_lanes(k);
-	Schedule s = kernel_schedule_rows(k, kernel_rows_beside(k), kernel_row_is_long(k, most) ? most :
-					  kernel_row_is_long(k, KERNEL_LANES) ? KERNEL_LANES : 1);
+	Schedule s = kernel_schedule_rows(k, kernel_rows_beside(k), kernel_row_lanes(k));
 
 	s.whole = !s.lanes && s.inner >= 0 &&
 		  size_divides(k->sizes, size_number(k->sizes, KERNEL_COLUMNS), k->extent[s.inner]);
 	return s;
 }
 
-Schedule
-kernel_schedule(const Kernel *k, Tiling tiling)
+/* Points of a unit where inner is a loop, those of unknown axes not counted. */
+static int64_t
+row_points(const Kernel *k, int inner)
 {
-	const int inner = inner_axis(k);
-	Schedule s = { .inner = inner, .tile = tiled_axis(k, tiling), .grain = SHARE };
-	int64_t row, times;
+	int64_t points = 1, n;
+
+	for (int i = inner; i < k->naxis; i++)
+		points *= i >= 0 && size_const(k->extent[i], &n) ? n : 1;
+	return points;
+}
+
+Schedule
+kernel_schedule(const Kernel *k, Tiling tiling, int inner)
+{
+	const bool unrolled = inner >= 0 && inner < k->naxis - 1 - (k->serial >= 0);
+	Schedule s = { .inner = inner, .tile = unrolled ? -1 : tiled_axis(k, tiling) };
 
 	if (kernel_has_rows(k))
 		return schedule_rows(k);
-	s.rows = k->naxis > 1 || k->serial >= 0 || (k->naxis == 1 && gathers_rows(k));
+	s.rows = inner > 0 || k->serial >= 0 || (k->naxis == 1 && gathers_rows(k));
 	s.units = size_number(k->sizes, 1);
 	if (!s.rows) {
-		s.units = kernel_points(k);
+		s.units = k->naxis ? k->extent[0] : s.units;
+		s.grain = k->naxis > 1 ? 1 + SHARE / row_points(k, 1) : SHARE;
 		return s;
 	}
 	for (int i = 0; i < (inner < 0 && k->serial >= 0 ? k->serial : inner); i++)
 		s.units = size_times(k->sizes, s.units, i != s.tile ? k->extent[i] :
 				   size_ceil(k->sizes, k->extent[i], size_number(k->sizes, KERNEL_TILE)));
-	if (inner < 0 || !size_const(k->extent[inner], &row))
-		row = 1;
-	if (k->serial >= 0 && size_const(k->extent[k->serial], &times))
-		row *= times;
-	s.grain = 1 + SHARE / (row * (s.tile >= 0 ? KERNEL_TILE : 1) + 1);
+	s.grain = 1 + SHARE / (row_points(k, inner < 0 ? k->serial : inner) * (s.tile >= 0 ? KERNEL_TILE : 1) + 1);
 	return s;
 }

@@ -11,10 +11,10 @@
 
 /* A product and its sum are rounded once, as in other libraries; ISO C alone would not have it so. */
 #ifdef __clang__
-#define UNROLL _Pragma("clang loop unroll(full)")
+#define TILE_UNROLL _Pragma("clang loop unroll(full)")
 #define TILE_FUSED _Pragma("STDC FP_CONTRACT ON")
 #else
-#define UNROLL _Pragma("GCC unroll 16")
+#define TILE_UNROLL _Pragma("GCC unroll 16")
 #define TILE_FUSED _Pragma("GCC optimize(\"fp-contract=fast\")")
 #endif
 #define TILE(attribute, name, T, BYTES, R) \
@@ -29,7 +29,7 @@
 		memset(all, 0, sizeof all); \
 		for (int i = 0; i < rows && q->added; i++) \
 			memcpy(all[i], c + i * q->ldc, sizeof(T) * columns); \
-		UNROLL for (int i = 0; i < R; i++) { \
+		TILE_UNROLL for (int i = 0; i < R; i++) { \
 			sum[i][0] = sum[i][1] = (V){ 0 }; \
 			a[i] = (const T *)q->a + (row + (i < rows ? i : 0)) * q->a_row; \
 		} \
@@ -37,13 +37,13 @@
 			const int64_t stop = q->k - p < run ? q->k : p + run; \
 			for (; p < stop; p++, b += q->b_row) { \
 				V b0 = *(const V *)b, b1 = *(const V *)(b + W); \
-				UNROLL for (int i = 0; i < R; i++) { \
+				TILE_UNROLL for (int i = 0; i < R; i++) { \
 					V v = a[i][p] - (V){ 0 }; \
 					sum[i][0] += v * b0; \
 					sum[i][1] += v * b1; \
 				} \
 			} \
-			UNROLL for (int i = 0; i < R; i++) { \
+			TILE_UNROLL for (int i = 0; i < R; i++) { \
 				all[i][0] += sum[i][0]; \
 				all[i][1] += sum[i][1]; \
 				sum[i][0] = sum[i][1] = (V){ 0 }; \

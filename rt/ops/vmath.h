@@ -10,8 +10,13 @@
 
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__ && !defined __CUDACC__
 #define IVDEP _Pragma("GCC ivdep")
+#define UNROLL _Pragma("GCC unroll 8")
+#elif defined __clang__
+#define IVDEP
+#define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define IVDEP
+#define UNROLL
 #endif
 
 #if defined __GNUC__ && !defined __TINYC__ && !defined __CUDACC__

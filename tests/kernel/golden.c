@@ -54,13 +54,13 @@ put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 		place[i] = i;
 	if (strstr(t->text, "# simplify\n")) {
 		kernel_simplify(k, 0);
-		s = kernel_schedule(k, TILE_IF_LONG);
+		s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
 		kernel_check(k);
 		buf_puts(b, "--- kernel\n");
 		kernel_print(k, &s, b);
 	}
 	if (s.micro)
-		s = kernel_schedule(k, TILE_IF_LONG);
+		s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
 	buf_puts(b, "--- c\n");
 	if (is_made(k) || strstr(t->text, "# block\n")) {
 		buf_puts(b, is_made(k) ? kernel_element(k, NULL) : kernel_print_block(k, place));
