@@ -208,9 +208,9 @@ const char *element_stored(Arena *, RtDtype, const char *number);
 
 /* The body of static void NAME(void *arg, int64_t begin, int64_t end), with braces: units begin to end. */
 char *kernel_print_c(const Kernel *, const Schedule *);
-/* The body of static void NAME(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n), with
- * braces: rows and columns of a block that has just been made.  The kernel has two axes at most; place: p[place[k]]
- * is operand k's address. */
+/* The body of static void NAME(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1, ptrdiff_t n),
+ * with braces: rows and columns of a block that has just been made.  The kernel has two axes at most; place:
+ * p[place[k]] is operand k's address. */
 char *kernel_print_block(const Kernel *, const int *place);
 /* Parameters of a CUDA kernel, behind those that are there: "float *y0, const float *x1, double s2". */
 void  kernel_cuda_params(const Kernel *, Buf *);

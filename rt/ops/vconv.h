@@ -4,6 +4,7 @@
  * convolution is a product of MR pixels by NR channels whose rows are found by address ("indirect": no im2col).
  *
  * What is constant is how many rows and vectors a block has, so that it lives in registers; all extents are arguments.
+ * They are as wide as addresses: with int64_t, a Cortex-M4 takes 1.1 times the instructions, and a quarter more code.
  * A program has one function for panels, which all kernels call with their own arguments.  Of the functions for panels
  * narrower than NR, the last of a result, a program has only those that some kernel uses.
  *
@@ -150,7 +151,7 @@ vc_greater(VcV a, VcV b)
 
 /* What follows a block while it is in the nearest cache: elements [c0, c1) of rows [row, end) of the result,
  * whose rows have n. */
-typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n);
+typedef void VcEpilogue(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1, ptrdiff_t n);
 
 /* Of the functions that are there for each width of a panel, the one for the columns that n leaves over; null: none.
  * The last panel is as wide as it has vectors; a whole one where that adds less than a sixteenth. */
@@ -212,10 +213,10 @@ vc_rows_start(int mr, int nv, bool half, const float *bias, VcRows *to)
 
 /* The columns of a block that there are: `left` of each row. */
 VC_SHARED void
-vc_store_part(int mr, int64_t left, float *c, int64_t ldc, const float *part)
+vc_store_part(int mr, ptrdiff_t left, float *c, ptrdiff_t ldc, const float *part)
 {
 	for (int i = 0; i < mr; i++, c += ldc, part += VC_NR) {
-		int64_t j = 0;
+		ptrdiff_t j = 0;
 
 #if VC_FLOATS > 1
 		for (; j + VF <= left; j += VF)
@@ -236,11 +237,11 @@ vc_store_part(int mr, int64_t left, float *c, int64_t ldc, const float *part)
  * are, at first to `part`. */
 typedef struct VcPlace {
 	float *to;
-	int64_t step;
+	ptrdiff_t step;
 } VcPlace;
 
 VC_INLINE VcPlace
-vc_place(int64_t wide, int64_t left, float *c, int64_t ldc, float *part)
+vc_place(ptrdiff_t wide, ptrdiff_t left, float *c, ptrdiff_t ldc, float *part)
 {
 	return left >= wide ? (VcPlace){ c, ldc } : (VcPlace){ part, VC_NR };
 }
@@ -286,10 +287,10 @@ vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *ran
 /* rows += the products of whole vectors of the rows; returns how many of `run` these are.  A vector of a row is read
  * once and multiplied lane by lane.  Everything is read a step before it is used, since processors that execute in
  * order would wait for it; the last step reads again what it has. */
-VC_INLINE int64_t
-vc_rows_add_lanes(int mr, int nv, int64_t run, const float *const *a, const float *b, int wide, VcRows *to)
+VC_INLINE ptrdiff_t
+vc_rows_add_lanes(int mr, int nv, ptrdiff_t run, const float *const *a, const float *b, int wide, VcRows *to)
 {
-	const int64_t last = run / VF * VF - VF;
+	const ptrdiff_t last = run / VF * VF - VF;
 	VcV x[VC_MOST], line[2][VC_NB];
 
 	if (last < 0)
@@ -300,8 +301,8 @@ vc_rows_add_lanes(int mr, int nv, int64_t run, const float *const *a, const floa
 	VC_UNROLL
 	for (int j = 0; j < nv; j++)
 		line[0][j] = *(const VcV *)(b + j * VF);
-	for (int64_t k = 0; k <= last; k += VF) {
-		const int64_t more = k < last, next = k + more * VF;
+	for (ptrdiff_t k = 0; k <= last; k += VF) {
+		const ptrdiff_t more = k < last, next = k + more * VF;
 
 		VC_UNROLL
 		for (int l = 0; l < VF; l++) {
@@ -326,9 +327,9 @@ vc_rows_add_lanes(int mr, int nv, int64_t run, const float *const *a, const floa
 
 /* rows += mr rows of run floats each, wherever they lie, times run rows of a panel, which is `wide`. */
 VC_INLINE void
-vc_rows_add_at(int mr, int nv, bool half, int64_t run, const float *const *a, const float *b, int wide, VcRows *to)
+vc_rows_add_at(int mr, int nv, bool half, ptrdiff_t run, const float *const *a, const float *b, int wide, VcRows *to)
 {
-	int64_t k = 0;
+	ptrdiff_t k = 0;
 
 #ifdef VC_BY_LANE
 	k = vc_rows_add_lanes(mr, nv, run, a, b, wide, to);
@@ -359,7 +360,7 @@ vc_rows_add_at(int mr, int nv, bool half, int64_t run, const float *const *a, co
 
 /* acc += mr rows of k floats, lda apart, times k rows of a panel. */
 VC_INLINE void
-vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, int wide, VcRows *to)
+vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, VcRows *to)
 {
 #ifdef VC_BY_LANE
 	const float *rows[VC_MOST];
@@ -374,7 +375,7 @@ vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, c
 	VC_UNROLL
 	for (int i = 0; i < mr; i += 3)
 		third[i / 3] = a + i * lda;
-	for (int64_t n = 0; n < k; n++) {
+	for (ptrdiff_t n = 0; n < k; n++) {
 		VcV row[VC_NV];
 		VcHalf rest = { 0 };
 
@@ -405,15 +406,15 @@ vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, c
 
 /* A register block of mr rows.  more: c has sums of earlier columns of a, these are added to. */
 VC_INLINE void
-vc_product_rows(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, int wide,
-		const float *bias, bool more, float *c, int64_t ldc, int64_t left, const float *range)
+vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide,
+		const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
 {
 	float part[VC_MOST * VC_NR];
 	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, c, ldc, part);
-	int64_t at = 0;
+	ptrdiff_t at = 0;
 
 	do {
-		const int64_t run = k - at < VC_RUN ? k - at : VC_RUN;
+		const ptrdiff_t run = k - at < VC_RUN ? k - at : VC_RUN;
 		VcRows rows;
 
 		vc_rows_start(mr, nv, half, at || more ? 0 : bias, &rows);
@@ -426,15 +427,15 @@ vc_product_rows(int mr, int nv, bool half, int64_t k, const float *a, int64_t ld
 }
 
 /* Rows of c by the columns of one panel, `left` of which are there. */
-typedef void VcPanel(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c,
-		     int64_t ldc, int64_t left, const float *range);
+typedef void VcPanel(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
+		     float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range);
 
 /* nv vectors of a panel that is `wide`. */
 VC_INLINE void
-vc_product_panel(int nv, bool half, int64_t m, int64_t k, const float *a, int64_t lda, const float *b, int wide,
-		 const float *bias, bool more, float *c, int64_t ldc, int64_t left, const float *range)
+vc_product_panel(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide,
+		 const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
 {
-	int64_t i = 0;
+	ptrdiff_t i = 0;
 
 	for (; VC_TALL >= VC_ROWS(nv + half) && i + VC_ROWS(nv + half) <= m; i += VC_ROWS(nv + half))
 		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc,
@@ -451,8 +452,8 @@ vc_product_panel(int nv, bool half, int64_t m, int64_t k, const float *a, int64_
 
 /* A panel is one block of registers. */
 VC_INLINE void
-vc_product_blocks(int wide, int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias,
-		  float *c, int64_t ldc, int64_t left, const float *range)
+vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
+		  float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
 {
 	vc_product_panel(wide / VF, wide % VF != 0, m, k, a, lda, b, wide, bias, false, c, ldc, left, range);
 }
@@ -464,14 +465,14 @@ vc_product_blocks(int wide, int64_t m, int64_t k, const float *a, int64_t lda, c
 enum { VC_NEAR = 512, VC_NEAR_ROWS = 4 * VC_MR, VC_ROW = 8 };    /* VC_ROW: vectors of a block of one row */
 
 VC_INLINE void
-vc_product_near(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, int wide, const float *bias,
-		float *c, int64_t ldc, const float *range)
+vc_product_near(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
+		float *c, ptrdiff_t ldc, const float *range)
 {
 	VcV lines[VC_NEAR * VC_NB];
 
-	for (int64_t from = 0, some; from < k; from += some) {
+	for (ptrdiff_t from = 0, some; from < k; from += some) {
 		some = k - from < VC_NEAR ? k - from : VC_NEAR;
-		for (int64_t i = 0; i < some; i++)
+		for (ptrdiff_t i = 0; i < some; i++)
 			for (int j = 0; j < VC_NB; j++)
 				lines[i * VC_NB + j] = *(const VcV *)(b + (from + i) * wide + j * VF);
 		vc_product_panel(VC_NB, false, m, some, a + from, lda, (const float *)lines, VC_BLOCK, bias, from > 0,
@@ -481,10 +482,10 @@ vc_product_near(int64_t m, int64_t k, const float *a, int64_t lda, const float *
 
 /* Block after block; the last may be one vector.  One row reads lines as they lie, as many as registers take. */
 VC_INLINE void
-vc_product_blocks(int wide, int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias,
-		  float *c, int64_t ldc, int64_t left, const float *range)
+vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
+		  float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
 {
-	int64_t at = 0;
+	ptrdiff_t at = 0;
 
 	for (; m == 1 && at + VC_ROW * VF <= wide && at < left; at += VC_ROW * VF)
 		vc_product_rows(1, VC_ROW, false, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at, ldc,
@@ -504,8 +505,8 @@ vc_product_blocks(int wide, int64_t m, int64_t k, const float *a, int64_t lda, c
 
 #define VC_PANEL(name, units, half) \
 	VC_SHARED void \
-	vc_panel_##name(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, \
-			float *c, int64_t ldc, int64_t left, const float *range) \
+	vc_panel_##name(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias, \
+			float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range) \
 	{ \
 		vc_product_blocks(VC_WIDE(units, half), m, k, a, lda, b, bias, c, ldc, left, range); \
 	}
@@ -526,15 +527,15 @@ VC_PANEL(3_half, 3, true)
  * kernel, which stay in its cache; [begin, end) of `step` rows, and the panels of a chunk one after the other.  A step
  * of 0: panels. */
 typedef struct VcShare {
-	int64_t begin, end;              /* blocks */
-	int64_t first, rows;             /* its rows: [first, rows) */
-	int64_t each, panels, chunks;    /* panels: of a group, of all */
+	ptrdiff_t begin, end;            /* blocks */
+	ptrdiff_t first, rows;           /* its rows: [first, rows) */
+	ptrdiff_t each, panels, chunks;  /* panels: of a group, of all */
 } VcShare;
 
 VC_INLINE VcShare
-vc_share(int64_t begin, int64_t end, int64_t step, int64_t rows, int64_t groups, int64_t n, int64_t chunk)
+vc_share(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t groups, ptrdiff_t n, ptrdiff_t chunk)
 {
-	const int64_t each = (n + VC_NR - 1) / VC_NR;
+	const ptrdiff_t each = (n + VC_NR - 1) / VC_NR;
 	VcShare s = { begin, end, 0, rows, each, groups * each, (rows + chunk - 1) / chunk };
 
 	if (step) {
@@ -547,18 +548,18 @@ vc_share(int64_t begin, int64_t end, int64_t step, int64_t rows, int64_t groups,
 }
 
 typedef struct VcBlock {
-	int64_t group, from, to;         /* rows [from, to) */
-	int64_t col, left;               /* its first column, among those of all groups, of how many */
-	int64_t weights;                 /* columns of weights that lie before it */
-	bool    whole;                   /* a panel of VC_NR */
-	bool    last;                    /* of all panels */
+	ptrdiff_t group, from, to;       /* rows [from, to) */
+	ptrdiff_t col, left;             /* its first column, among those of all groups, of how many */
+	ptrdiff_t weights;               /* columns of weights that lie before it */
+	bool      whole;                 /* a panel of VC_NR */
+	bool      last;                  /* of all panels */
 } VcBlock;
 
 /* Block `at` of those, of n columns. */
 VC_INLINE VcBlock
-vc_share_block(const VcShare *s, int64_t step, int64_t at, int64_t chunk, int64_t n)
+vc_share_block(const VcShare *s, ptrdiff_t step, ptrdiff_t at, ptrdiff_t chunk, ptrdiff_t n)
 {
-	const int64_t panel = step ? at % s->panels : at / s->chunks, own = panel % s->each;
+	const ptrdiff_t panel = step ? at % s->panels : at / s->chunks, own = panel % s->each;
 	VcBlock b = { .group = panel / s->each, .last = panel + 1 == s->panels };
 
 	b.from = s->first + (step ? at / s->panels : at % s->chunks) * chunk;
@@ -572,9 +573,9 @@ vc_share_block(const VcShare *s, int64_t step, int64_t at, int64_t chunk, int64_
 
 /* The epilogue of a block, of groups of n columns: of narrow ones it waits for all panels, so that rows are long. */
 VC_INLINE void
-vc_share_follow(const VcShare *s, int64_t step, const VcBlock *b, int64_t n, VcEpilogue *epilogue, void *const *p)
+vc_share_follow(const VcShare *s, ptrdiff_t step, const VcBlock *b, ptrdiff_t n, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t columns = s->panels / s->each * n;
+	const ptrdiff_t columns = s->panels / s->each * n;
 
 	if (!step || n >= VC_NR)
 		epilogue(p, b->from, b->to, b->col, b->col + b->left, columns);
@@ -584,13 +585,13 @@ vc_share_follow(const VcShare *s, int64_t step, const VcBlock *b, int64_t n, VcE
 
 /* n, k: of a group.  bias is padded to whole panels.  range: as in VcConv. */
 VC_SHARED void
-vc_product_part(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t groups, int64_t n, int64_t k,
-		int64_t chunk, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc,
-		VcPanel *last, const float *range, VcEpilogue *epilogue, void *const *p)
+vc_product_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptrdiff_t groups, ptrdiff_t n, ptrdiff_t k,
+		ptrdiff_t chunk, const float *a, ptrdiff_t lda, const float *b, const float *bias, float *c,
+		ptrdiff_t ldc, VcPanel *last, const float *range, VcEpilogue *epilogue, void *const *p)
 {
 	const VcShare s = vc_share(begin, end, step, m, groups, n, chunk);
 
-	for (int64_t at = s.begin; at < s.end; at++) {
+	for (ptrdiff_t at = s.begin; at < s.end; at++) {
 		const VcBlock o = vc_share_block(&s, step, at, chunk, n);
 		VcPanel *const run = o.whole ? VC_WHOLE(vc_panel) : last;
 
@@ -603,9 +604,9 @@ vc_product_part(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t gro
 
 /* When n is a constant, only the last panel that it needs is compiled. */
 VC_INLINE void
-vc_product(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t groups, int64_t n, int64_t k, int64_t chunk,
-	   const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, const float *range,
-	   VcEpilogue *epilogue, void *const *p)
+vc_product(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptrdiff_t groups, ptrdiff_t n, ptrdiff_t k,
+	   ptrdiff_t chunk, const float *a, ptrdiff_t lda, const float *b, const float *bias, float *c, ptrdiff_t ldc,
+	   const float *range, VcEpilogue *epilogue, void *const *p)
 {
 	vc_product_part(begin, end, step, m, groups, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST_HALF(vc_panel, n),
 			range, epilogue, p);
@@ -614,25 +615,25 @@ vc_product(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t groups, 
 /* ---- convolution ------------------------------------------------------------------------------------------------- */
 
 typedef struct VcConv {
-	int64_t n, h, w, ic;             /* input (n, h, w, groups * ic); a pixel is xs floats after the one before */
-	int64_t oh, ow, oc;
-	int64_t groups;                  /* which have ic and oc channels each; 0: vdepth.h, of oc in all */
-	int64_t kh, kw, sh, sw, ph, pw, dh, dw;
-	int64_t xs;                      /* floats between pixels of the input: channels of the whole, with groups */
-	int64_t ys;                      /* likewise of the output */
+	ptrdiff_t n, h, w, ic;           /* input (n, h, w, groups * ic); a pixel is xs floats after the one before */
+	ptrdiff_t oh, ow, oc;
+	ptrdiff_t groups;                /* which have ic and oc channels each; 0: vdepth.h, of oc in all */
+	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw;
+	ptrdiff_t xs;                    /* floats between pixels of the input: channels of the whole, with groups */
+	ptrdiff_t ys;                    /* likewise of the output */
 	const float *range;              /* results are clamped to range[0], range[1]; null: they are not */
 } VcConv;
 
 typedef struct VcPixel {             /* an output pixel, and where its window begins in the input */
-	int64_t oh, ow;
+	ptrdiff_t oh, ow;
 	const float *image;
 } VcPixel;
 
 /* The i-th output pixel of all images. */
 VC_INLINE VcPixel
-vc_pixel(const VcConv *v, int64_t i, const float *x)
+vc_pixel(const VcConv *v, ptrdiff_t i, const float *x)
 {
-	const int64_t row = i / v->ow;
+	const ptrdiff_t row = i / v->ow;
 
 	return (VcPixel){ row % v->oh, i % v->ow, x + row / v->oh * v->h * v->w * v->xs };
 }
@@ -640,8 +641,8 @@ vc_pixel(const VcConv *v, int64_t i, const float *x)
 /* Some pixels side by side and, tap after tap, what their windows read. */
 typedef struct VcWindows {
 	const float *corner[VC_MR], *rows[VC_MR];        /* of each pixel: tap (0, 0); the tap at hand */
-	int64_t y0[VC_MR], x0[VC_MR];
-	int64_t r, s;                                    /* the next tap */
+	ptrdiff_t y0[VC_MR], x0[VC_MR];
+	ptrdiff_t r, s;                                  /* the next tap */
 	/* are all columns of all windows there, and side by side in memory? */
 	bool    inside;
 } VcWindows;
@@ -669,16 +670,16 @@ vc_windows_start(int mr, const VcConv *v, VcPixel *at, VcWindows *p)
 
 /* The next tap, or, where all pixels have them, the next row of taps, which is one run in memory: how many products
  * that are. any: has one of the pixels it at all? */
-VC_INLINE int64_t
+VC_INLINE ptrdiff_t
 vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool *any)
 {
-	const int64_t dy = p->r * v->dh, dx = p->s * v->dw, far = (dy * v->w + dx) * v->xs;
+	const ptrdiff_t dy = p->r * v->dh, dx = p->s * v->dw, far = (dy * v->w + dx) * v->xs;
 	bool all = p->inside;
 
 	*any = false;
 	for (int i = 0; i < mr; i++) {
-		const bool row = (uint64_t)(p->y0[i] + dy) < (uint64_t)v->h,
-			   in = row && (uint64_t)(p->x0[i] + dx) < (uint64_t)v->w;
+		const bool row = (size_t)(p->y0[i] + dy) < (size_t)v->h,
+			   in = row && (size_t)(p->x0[i] + dx) < (size_t)v->w;
 
 		p->rows[i] = in ? p->corner[i] + far : zeros;
 		*any |= in;
@@ -695,11 +696,11 @@ vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool 
 /* mr pixels from *at on, which moves behind them; sums of VC_RUN products join in the result. */
 VC_INLINE void
 vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, const float *w, int wide, const float *bias,
-	       float *y, const float *zeros, int64_t left)
+	       float *y, const float *zeros, ptrdiff_t left)
 {
 	float part[VC_MR * VC_NR];
 	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, y, v->ys, part);
-	int64_t have = 0;                        /* products left of the tap at hand */
+	ptrdiff_t have = 0;                      /* products left of the tap at hand */
 	bool any, more = false;
 	VcWindows p;
 
@@ -708,7 +709,7 @@ vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, const fl
 		VcRows sum;
 
 		vc_rows_start(mr, nv, half, more ? 0 : bias, &sum);
-		for (int64_t room = VC_RUN, n; room && (have || p.r < v->kh); room -= n) {
+		for (ptrdiff_t room = VC_RUN, n; room && (have || p.r < v->kh); room -= n) {
 			if (!have) {
 				have = vc_windows_next(mr, v, zeros, &p, &any);
 				if (!any) {
@@ -731,8 +732,8 @@ vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, const fl
 }
 
 /* a / b for b > 0, rounded up; 0 where it is negative. */
-VC_INLINE int64_t
-vc_up(int64_t a, int64_t b)
+VC_INLINE ptrdiff_t
+vc_up(ptrdiff_t a, ptrdiff_t b)
 {
 	return a > 0 ? (a + b - 1) / b : 0;
 }
@@ -741,20 +742,20 @@ vc_up(int64_t a, int64_t b)
  * are runs at equal distances. */
 VC_INLINE void
 vc_conv_strip(int mr, int nv, bool half, const VcConv *v, const VcPixel *at, const float *w, int wide,
-	      const float *bias, float *y, int64_t left)
+	      const float *bias, float *y, ptrdiff_t left)
 {
 	const bool joined = v->dw == 1 && v->xs == v->ic;
-	const int64_t run = joined ? v->kw * v->ic : v->ic, runs = joined ? 1 : v->kw;
-	const int64_t y0 = at->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
-	const int64_t r1 = below < v->kh ? below : v->kh;
+	const ptrdiff_t run = joined ? v->kw * v->ic : v->ic, runs = joined ? 1 : v->kw;
+	const ptrdiff_t y0 = at->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
+	const ptrdiff_t r1 = below < v->kh ? below : v->kh;
 	const float *x = at->image + (y0 * v->w + at->ow * v->sw - v->pw) * v->xs;
 	float part[VC_MOST * VC_NR];
 	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, y, v->ys, part);
 	VcRows rows;
 
 	vc_rows_start(mr, nv, half, bias, &rows);
-	for (int64_t r = vc_up(-y0, v->dh); r < r1; r++)
-		for (int64_t s = 0; s < runs; s++)
+	for (ptrdiff_t r = vc_up(-y0, v->dh); r < r1; r++)
+		for (ptrdiff_t s = 0; s < runs; s++)
 			vc_rows_add(mr, nv, half, run, x + (r * v->dh * v->w + s * v->dw) * v->xs, v->sw * v->xs,
 				    w + (r * runs + s) * run * wide, wide, &rows);
 	vc_rows_store(mr, nv, half, to, false, v->range, &rows);
@@ -765,10 +766,10 @@ vc_conv_strip(int mr, int nv, bool half, const VcConv *v, const VcPixel *at, con
 /* What computes a panel of channels: so many pixels, one, or `rows` of a row of the image. */
 typedef struct VcTaps {
 	void (*pixels)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
-		       int64_t left);
+		       ptrdiff_t left);
 	void (*pixel)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
-		      int64_t left);
-	void (*strip)(const VcConv *, const VcPixel *at, const float *w, const float *bias, float *y, int64_t left);
+		      ptrdiff_t left);
+	void (*strip)(const VcConv *, const VcPixel *at, const float *w, const float *bias, float *y, ptrdiff_t left);
 	int rows;
 } VcTaps;
 
@@ -779,11 +780,11 @@ typedef struct VcTaps {
 /* A panel, block after block: each begins with the same pixels.  The last may be one vector. */
 VC_INLINE void
 vc_conv_blocks(int mr, int wide, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
-	       const float *zeros, int64_t left)
+	       const float *zeros, ptrdiff_t left)
 {
 	enum { BLOCK = VC_FLOATS == VC_PACKED ? VC_NR : VC_BLOCK };
 	const VcPixel first = *at;
-	int64_t c = 0;
+	ptrdiff_t c = 0;
 
 	for (; c + BLOCK <= wide && c < left; c += BLOCK) {
 		*at = first;
@@ -798,10 +799,10 @@ vc_conv_blocks(int mr, int wide, const VcConv *v, VcPixel *at, const float *w, c
 
 VC_INLINE void
 vc_strip_blocks(int mr, int wide, const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y,
-		int64_t left)
+		ptrdiff_t left)
 {
 	enum { BLOCK = VC_FLOATS == VC_PACKED ? VC_NR : VC_BLOCK };
-	int64_t c = 0;
+	ptrdiff_t c = 0;
 
 	for (; c + BLOCK <= wide && c < left; c += BLOCK)
 		vc_conv_strip(mr, VC_NB, false, v, at, w + c, wide, bias ? bias + c : 0, y + c, left - c);
@@ -813,20 +814,20 @@ vc_strip_blocks(int mr, int wide, const VcConv *v, const VcPixel *at, const floa
 #define VC_TAPS(name, units, half) \
 	VC_SHARED void \
 	vc_pixels_##name(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, \
-			 const float *zeros, int64_t left) \
+			 const float *zeros, ptrdiff_t left) \
 	{ \
 		vc_conv_blocks(VC_MR, VC_WIDE(units, half), v, at, w, bias, y, zeros, left); \
 	} \
 	VC_SHARED void \
 	vc_pixel_##name(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, \
-			const float *zeros, int64_t left) \
+			const float *zeros, ptrdiff_t left) \
 	{ \
 		vc_conv_blocks(1, VC_WIDE(units, half), v, at, w, bias, y, zeros, left); \
 	} \
 	enum { VC_STRIP_##name = VC_ROWS(VC_VECTORS(VC_WIDE(units, half)) + VC_HALVED(VC_WIDE(units, half))) }; \
 	VC_SHARED void \
 	vc_strip_##name(const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y, \
-			int64_t left) \
+			ptrdiff_t left) \
 	{ \
 		vc_strip_blocks(VC_STRIP_##name, VC_WIDE(units, half), v, at, w, bias, y, left); \
 	} \
@@ -847,17 +848,17 @@ VC_TAPS(3_half, 3, true)
 
 /* Pixels [first, last) by the channels of one panel, `left` of which are there. */
 VC_SHARED void
-vc_conv_panel(const VcTaps *t, const VcConv *v, int64_t first, int64_t last, const float *x, const float *w,
-	      const float *bias, float *y, const float *zeros, int64_t left)
+vc_conv_panel(const VcTaps *t, const VcConv *v, ptrdiff_t first, ptrdiff_t last, const float *x, const float *w,
+	      const float *bias, float *y, const float *zeros, ptrdiff_t left)
 {
-	const int64_t lo = vc_up(v->pw, v->sw), far = v->w - v->kw + v->pw, all = far < 0 ? 0 : far / v->sw + 1;
-	const int64_t hi = all < v->ow ? all : v->ow, rows = t->rows;
+	const ptrdiff_t lo = vc_up(v->pw, v->sw), far = v->w - v->kw + v->pw, all = far < 0 ? 0 : far / v->sw + 1;
+	const ptrdiff_t hi = all < v->ow ? all : v->ow, rows = t->rows;
 	/* Of many channels the ends of rows, done twice, cost more than looking for each pixel. */
 	const bool strips = v->ic < 16 && v->dw == 1 && v->xs == v->ic && hi - lo >= rows;
 	VcPixel at = vc_pixel(v, first, x);
 
-	for (int64_t i = first, n; i < last; i += n) {
-		const int64_t inside = strips && at.ow >= lo && at.ow < hi ? hi - at.ow : 0,
+	for (ptrdiff_t i = first, n; i < last; i += n) {
+		const ptrdiff_t inside = strips && at.ow >= lo && at.ow < hi ? hi - at.ow : 0,
 			      have = inside < last - i ? inside : last - i;
 
 		/* The last few of a row, or of all, are done with those before them: again, and to the same. */
@@ -883,12 +884,13 @@ vc_conv_panel(const VcTaps *t, const VcConv *v, int64_t first, int64_t last, con
 }
 
 VC_SHARED void
-vc_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t chunk, const float *x, const float *w,
-	     const float *bias, float *y, const float *zeros, const VcTaps *last, VcEpilogue *epilogue, void *const *p)
+vc_conv_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
+	     const float *w, const float *bias, float *y, const float *zeros, const VcTaps *last, VcEpilogue *epilogue,
+	     void *const *p)
 {
 	const VcShare s = vc_share(begin, end, step, v->n * v->oh * v->ow, v->groups, v->oc, chunk);
 
-	for (int64_t at = s.begin; at < s.end; at++) {
+	for (ptrdiff_t at = s.begin; at < s.end; at++) {
 		const VcBlock b = vc_share_block(&s, step, at, chunk, v->oc);
 
 		vc_conv_panel(b.whole ? VC_WHOLE(vc_taps) : last, v, b.from, b.to, x + b.group * v->ic,
@@ -900,8 +902,8 @@ vc_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t 
 
 /* zeros: ic of them. */
 VC_INLINE void
-vc_conv(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t chunk, const float *x, const float *w,
-	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+vc_conv(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
+	const float *w, const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
 	vc_conv_part(begin, end, step, v, chunk, x, w, bias, y, zeros, VC_REST_HALF(vc_taps, v->oc), epilogue,
 		     p);

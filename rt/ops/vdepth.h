@@ -20,22 +20,22 @@ enum { VC_DW = 8 };                      /* pixels of a block: each tap's weight
 /* rw pixels side by side, nv vectors of channels from c on.  x: what tap (0, 0) of the first pixel reads; taps [r0, r1)
  * by [s0, s1) are inside of the image for all of them. */
 VC_INLINE void
-vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t c,
-	    int64_t r0, int64_t r1, int64_t s0, int64_t s1)
+vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, ptrdiff_t c,
+	    ptrdiff_t r0, ptrdiff_t r1, ptrdiff_t s0, ptrdiff_t s1)
 {
 	VcV acc[VC_DW];
-	const int64_t step = v->sw * v->xs, right = v->dw * v->xs;
+	const ptrdiff_t step = v->sw * v->xs, right = v->dw * v->xs;
 
 	VC_UNROLL
 	for (int i = 0; i < rw; i++)
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
 			acc[i * nv + j] = bias ? *(const VcV *)(bias + c + j * VF) : VC_ZERO;
-	for (int64_t r = r0; r < r1; r++) {
+	for (ptrdiff_t r = r0; r < r1; r++) {
 		const float *from = x + (r * v->dh * v->w + s0 * v->dw) * v->xs + c,
 			    *tap = w + (r * v->kw + s0) * v->oc + c;
 
-		for (int64_t s = s0; s < s1; s++, from += right, tap += v->oc) {
+		for (ptrdiff_t s = s0; s < s1; s++, from += right, tap += v->oc) {
 			VC_UNROLL
 			for (int i = 0; i < rw; i++)
 				VC_UNROLL
@@ -54,10 +54,10 @@ vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, con
 
 /* All channels of rw pixels; the last vector overlaps the one before it where channels do not fill it. */
 VC_INLINE void
-vc_dw_pixels(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0,
-	     int64_t r1, int64_t s0, int64_t s1)
+vc_dw_pixels(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, ptrdiff_t r0,
+	     ptrdiff_t r1, ptrdiff_t s0, ptrdiff_t s1)
 {
-	int64_t c = 0;
+	ptrdiff_t c = 0;
 
 	for (; c + nv * VF <= v->oc; c += nv * VF)
 		vc_dw_block(rw, nv, v, x, w, bias, y, c, r0, r1, s0, s1);
@@ -66,20 +66,20 @@ vc_dw_pixels(int rw, int nv, const VcConv *v, const float *x, const float *w, co
 }
 
 VC_SHARED void
-vc_dw_wide(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1)
+vc_dw_wide(const VcConv *v, const float *x, const float *w, const float *bias, float *y, ptrdiff_t r0, ptrdiff_t r1)
 {
 	vc_dw_pixels(VC_DW, 1, v, x, w, bias, y, r0, r1, 0, v->kw);
 }
 
 VC_SHARED void
-vc_dw_half(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1)
+vc_dw_half(const VcConv *v, const float *x, const float *w, const float *bias, float *y, ptrdiff_t r0, ptrdiff_t r1)
 {
 	vc_dw_pixels(VC_DW / 2, 1, v, x, w, bias, y, r0, r1, 0, v->kw);
 }
 
 VC_SHARED void
-vc_dw_one(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1,
-	  int64_t s0, int64_t s1)
+vc_dw_one(const VcConv *v, const float *x, const float *w, const float *bias, float *y, ptrdiff_t r0, ptrdiff_t r1,
+	  ptrdiff_t s0, ptrdiff_t s1)
 {
 	vc_dw_pixels(1, VC_DW / 2, v, x, w, bias, y, r0, r1, s0, s1);
 }
@@ -88,14 +88,14 @@ vc_dw_one(const VcConv *v, const float *x, const float *w, const float *bias, fl
 
 /* One pixel whose taps [r0, r1) by [s0, s1) are there, one channel after the other. */
 VC_SHARED void
-vc_dw_scalar(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1,
-	     int64_t s0, int64_t s1)
+vc_dw_scalar(const VcConv *v, const float *x, const float *w, const float *bias, float *y, ptrdiff_t r0, ptrdiff_t r1,
+	     ptrdiff_t s0, ptrdiff_t s1)
 {
-	for (int64_t c = 0; c < v->oc; c++) {
+	for (ptrdiff_t c = 0; c < v->oc; c++) {
 		float acc = bias ? bias[c] : 0;
 
-		for (int64_t r = r0; r < r1; r++)
-			for (int64_t s = s0; s < s1; s++)
+		for (ptrdiff_t r = r0; r < r1; r++)
+			for (ptrdiff_t s = s0; s < s1; s++)
 				acc += x[(r * v->dh * v->w + s * v->dw) * v->xs + c] * w[(r * v->kw + s) * v->oc + c];
 		y[c] = acc;
 		if (v->range)
@@ -105,12 +105,12 @@ vc_dw_scalar(const VcConv *v, const float *x, const float *w, const float *bias,
 
 /* Pixels from ow on whose first is `x`; how many were done.  [lo, hi): those of the row that have all their columns of
  * taps. */
-VC_INLINE int64_t
-vc_dw_some(const VcConv *v, int64_t ow, int64_t lo, int64_t hi, const float *x, const float *w, const float *bias,
-	   float *y, int64_t r0, int64_t r1)
+VC_INLINE ptrdiff_t
+vc_dw_some(const VcConv *v, ptrdiff_t ow, ptrdiff_t lo, ptrdiff_t hi, const float *x, const float *w, const float *bias,
+	   float *y, ptrdiff_t r0, ptrdiff_t r1)
 {
-	const int64_t x0 = ow * v->sw - v->pw, s0 = vc_up(-x0, v->dw), inside = vc_up(v->w - x0, v->dw);
-	const int64_t s1 = inside < v->kw ? inside : v->kw;
+	const ptrdiff_t x0 = ow * v->sw - v->pw, s0 = vc_up(-x0, v->dw), inside = vc_up(v->w - x0, v->dw);
+	const ptrdiff_t s1 = inside < v->kw ? inside : v->kw;
 
 #if VC_FLOATS > 1
 	if (v->oc >= VF) {
@@ -132,20 +132,21 @@ vc_dw_some(const VcConv *v, int64_t ow, int64_t lo, int64_t hi, const float *x, 
 
 /* Any window.  [begin, end) of output rows (n * oh); the epilogue follows each block of pixels. */
 VC_SHARED void
-vc_depthwise_any(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias,
+vc_depthwise_any(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias,
 		 float *y, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t lo = vc_up(v->pw, v->sw), last = v->w - 1 - (v->kw - 1) * v->dw + v->pw;
-	const int64_t all = last < 0 ? 0 : last / v->sw + 1, hi = all < v->ow ? all : v->ow;
+	const ptrdiff_t lo = vc_up(v->pw, v->sw), last = v->w - 1 - (v->kw - 1) * v->dw + v->pw;
+	const ptrdiff_t all = last < 0 ? 0 : last / v->sw + 1, hi = all < v->ow ? all : v->ow;
 
-	for (int64_t row = begin; row < end; row++) {
-		const int64_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh), below = vc_up(v->h - y0, v->dh);
-		const int64_t r1 = below < v->kh ? below : v->kh;
+	for (ptrdiff_t row = begin; row < end; row++) {
+		const ptrdiff_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh);
+		const ptrdiff_t below = vc_up(v->h - y0, v->dh);
+		const ptrdiff_t r1 = below < v->kh ? below : v->kh;
 		const float *from = x + row / v->oh * v->h * v->w * v->xs + y0 * v->w * v->xs;
-		int64_t n;
+		ptrdiff_t n;
 
-		for (int64_t ow = 0; ow < v->ow; ow += n) {
-			const int64_t pixel = row * v->ow + ow;
+		for (ptrdiff_t ow = 0; ow < v->ow; ow += n) {
+			const ptrdiff_t pixel = row * v->ow + ow;
 
 			n = vc_dw_some(v, ow, lo, hi, from + (ow * v->sw - v->pw) * v->xs, w, bias, y + pixel * v->ys,
 				       r0, r1 > r0 ? r1 : r0);
@@ -180,24 +181,24 @@ static const float vc_nothing[VC_DW_NV * VF];
  * first row of taps; x0: column of the first tap.  edge: columns may lie outside.  Padding is narrower than a window,
  * so these are among the first and the last kw - 1. */
 VC_INLINE void
-vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const float *x, int64_t x0, const float *w,
-	  const float *bias, float *y, int64_t r0, int64_t r1)
+vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const float *x, ptrdiff_t x0, const float *w,
+	  const float *bias, float *y, ptrdiff_t r0, ptrdiff_t r1)
 {
-	const int64_t xs = v->xs, ys = v->ys, oc = v->oc, below = v->dh * v->w * xs, width = v->w;
+	const ptrdiff_t xs = v->xs, ys = v->ys, oc = v->oc, below = v->dh * v->w * xs, width = v->w;
 	const float *none = vc_nothing;
 
 	__asm__ ("" : "+r"(none));               /* no constant, so that it is chosen without a branch */
 	x += r0 * below + x0 * v->xs;
 	w += r0 * kw * oc;
-	for (int64_t at = 0; at < oc; at += nv * VF) {
-		const int64_t c = at + nv * VF <= oc ? at : oc - nv * VF;
+	for (ptrdiff_t at = 0; at < oc; at += nv * VF) {
+		const ptrdiff_t c = at + nv * VF <= oc ? at : oc - nv * VF;
 		const float *from = x + c, *tap = w + c;
 		VcV acc[VC_DW_WIDE * VC_DW_NV];
 
 		VC_UNROLL
 		for (int i = 0; i < rw * nv; i++)
 			acc[i] = bias ? *(const VcV *)(bias + c + i % nv * VF) : VC_ZERO;
-		for (int64_t r = r0; r < r1; r++, from += below, tap += kw * oc) {
+		for (ptrdiff_t r = r0; r < r1; r++, from += below, tap += kw * oc) {
 			VcV taps[VC_DW_TAPS * VC_DW_NV], in[VC_DW_NV];
 
 			VC_UNROLL
@@ -206,7 +207,7 @@ vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const floa
 			VC_UNROLL
 			for (int j = 0; j < (rw - 1) * sw + kw; j++) {
 				const bool asks = edge && (j < kw - 1 || j > (rw - 1) * sw);
-				const float *column = !asks || (uint64_t)(x0 + j) < (uint64_t)width ? from + j * xs : none;
+				const float *column = !asks || (size_t)(x0 + j) < (size_t)width ? from + j * xs : none;
 
 				VC_UNROLL
 				for (int i = 0; i < nv; i++)
@@ -231,23 +232,23 @@ vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const floa
 /* All channels of rw pixels.  x: the row of the image under the first row of taps; x0: column of the first tap.  edge:
  * columns may lie outside. */
 VC_INLINE void
-vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const float *x, int64_t x0, const float *w,
-	  const float *bias, float *y, int64_t r0, int64_t r1)
+vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const float *x, ptrdiff_t x0, const float *w,
+	  const float *bias, float *y, ptrdiff_t r0, ptrdiff_t r1)
 {
-	const int64_t xs = v->xs, ys = v->ys, oc = v->oc, below = v->dh * v->w * xs, width = v->w;
+	const ptrdiff_t xs = v->xs, ys = v->ys, oc = v->oc, below = v->dh * v->w * xs, width = v->w;
 
 	(void)nv;                                /* one */
 	x += r0 * below + x0 * xs;
 	w += r0 * kw * oc;
-	for (int64_t at = 0; at < oc; at += VF) {
-		const int64_t c = at + VF <= oc ? at : oc - VF;
+	for (ptrdiff_t at = 0; at < oc; at += VF) {
+		const ptrdiff_t c = at + VF <= oc ? at : oc - VF;
 		const float *from = x + c, *tap = w + c;
 		VcV acc[VC_DW_WIDE];
 
 		VC_UNROLL
 		for (int i = 0; i < rw; i++)
 			acc[i] = bias ? *(const VcV *)(bias + c) : VC_ZERO;
-		for (int64_t r = r0; r < r1; r++, from += below, tap += kw * oc) {
+		for (ptrdiff_t r = r0; r < r1; r++, from += below, tap += kw * oc) {
 			VcV taps[VC_DW_TAPS];
 
 			VC_UNROLL
@@ -255,7 +256,7 @@ vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const floa
 				taps[s] = *(const VcV *)(tap + s * oc);
 			VC_UNROLL
 			for (int j = 0; j < (rw - 1) * sw + kw; j++) {
-				const VcV in = *(const VcV *)(!edge || (uint64_t)(x0 + j) < (uint64_t)width ? from +
+				const VcV in = *(const VcV *)(!edge || (size_t)(x0 + j) < (size_t)width ? from +
 							      j * xs : vc_nothing);
 
 				VC_UNROLL
@@ -276,14 +277,14 @@ vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const floa
 }
 #endif
 
-typedef void VcDwRun(bool inside, const VcConv *, const float *x, int64_t x0, const float *w, const float *bias,
-		     float *y, int64_t r0, int64_t r1);
+typedef void VcDwRun(bool inside, const VcConv *, const float *x, ptrdiff_t x0, const float *w, const float *bias,
+		     float *y, ptrdiff_t r0, ptrdiff_t r1);
 
 #define VC_DW_RUN(name, rw, kw, sw) \
 	enum { vc_dw_##name##_nv = (kw) < 7 ? VC_DW_NV : 1 }; \
 	VC_SHARED void \
-	vc_dw_##name(bool inside, const VcConv *v, const float *x, int64_t x0, const float *w, const float *bias, \
-		     float *y, int64_t r0, int64_t r1) \
+	vc_dw_##name(bool inside, const VcConv *v, const float *x, ptrdiff_t x0, const float *w, const float *bias, \
+		     float *y, ptrdiff_t r0, ptrdiff_t r1) \
 	{ \
 		if (inside) \
 			vc_dw_run(rw, vc_dw_##name##_nv, kw, sw, false, v, x, x0, w, bias, y, r0, r1); \
@@ -302,17 +303,18 @@ VC_DW_RUN(5_by_2, VC_DW_NARROW, 5, 2)
 
 /* Blocks of rw pixels; the last of a row overlaps the one before it and computes the same again. */
 VC_SHARED void
-vc_dw_rows(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
-	   int64_t rw, VcDwRun *run, VcEpilogue *epilogue, void *const *p)
+vc_dw_rows(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+	   ptrdiff_t rw, VcDwRun *run, VcEpilogue *epilogue, void *const *p)
 {
-	for (int64_t row = begin; row < end; row++) {
-		const int64_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh), below = vc_up(v->h - y0, v->dh);
-		const int64_t r1 = below < v->kh ? below : v->kh;
+	for (ptrdiff_t row = begin; row < end; row++) {
+		const ptrdiff_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh);
+		const ptrdiff_t below = vc_up(v->h - y0, v->dh);
+		const ptrdiff_t r1 = below < v->kh ? below : v->kh;
 		const float *from = x + row / v->oh * v->h * v->w * v->xs + y0 * v->w * v->xs;
 
-		for (int64_t next = 0, ow; next < v->ow; next = ow + rw) {
+		for (ptrdiff_t next = 0, ow; next < v->ow; next = ow + rw) {
 			ow = next + rw <= v->ow ? next : v->ow - rw;
-			const int64_t x0 = ow * v->sw - v->pw, pixel = row * v->ow + ow;
+			const ptrdiff_t x0 = ow * v->sw - v->pw, pixel = row * v->ow + ow;
 			const bool inside = x0 >= 0 && x0 + (rw - 1) * v->sw + v->kw <= v->w;
 
 			run(inside, v, from, x0, w, bias, y + pixel * v->ys, r0, r1);
@@ -331,14 +333,14 @@ enum { VC_FEW = 8, VC_FEW_TAPS = 64 };
 
 /* rw pixels; taps [r0, r1) by [s0, s1) are inside of the image for all of them. */
 VC_INLINE void
-vc_few_block(int rw, const VcConv *v, const float *x, const VcV *w, VcV bias, VcV *acc, int64_t r0, int64_t r1,
-	     int64_t s0, int64_t s1)
+vc_few_block(int rw, const VcConv *v, const float *x, const VcV *w, VcV bias, VcV *acc, ptrdiff_t r0, ptrdiff_t r1,
+	     ptrdiff_t s0, ptrdiff_t s1)
 {
 	VC_UNROLL
 	for (int i = 0; i < rw; i++)
 		acc[i] = bias;
-	for (int64_t r = r0; r < r1; r++)
-		for (int64_t s = s0; s < s1; s++) {
+	for (ptrdiff_t r = r0; r < r1; r++)
+		for (ptrdiff_t s = s0; s < s1; s++) {
 			const float *from = x + (r * v->dh * v->w + s * v->dw) * v->xs;
 
 			VC_UNROLL
@@ -349,23 +351,23 @@ vc_few_block(int rw, const VcConv *v, const float *x, const VcV *w, VcV bias, Vc
 
 /* The first n floats, in lanes whose others are 0; none: all are. */
 VC_INLINE VcV
-vc_few_lanes(const float *from, int64_t n)
+vc_few_lanes(const float *from, ptrdiff_t n)
 {
 	float all[VF] = { 0 };
 
-	for (int64_t c = 0; from && c < n; c++)
+	for (ptrdiff_t c = 0; from && c < n; c++)
 		all[c] = from[c];
 	return *(const VcV *)all;
 }
 
 /* One pixel, no farther than its own channels: behind it the image may end. */
 VC_INLINE void
-vc_few_last(const VcConv *v, const float *x, const VcV *w, VcV bias, VcV *acc, int64_t r0, int64_t r1, int64_t s0,
-	    int64_t s1)
+vc_few_last(const VcConv *v, const float *x, const VcV *w, VcV bias, VcV *acc, ptrdiff_t r0, ptrdiff_t r1, ptrdiff_t s0,
+	    ptrdiff_t s1)
 {
 	acc[0] = bias;
-	for (int64_t r = r0; r < r1; r++)
-		for (int64_t s = s0; s < s1; s++)
+	for (ptrdiff_t r = r0; r < r1; r++)
+		for (ptrdiff_t s = s0; s < s1; s++)
 			acc[0] += vc_few_lanes(x + (r * v->dh * v->w + s * v->dw) * v->xs, v->oc) * w[r * v->kw + s];
 }
 
@@ -381,22 +383,22 @@ vc_few_store(const VcConv *v, VcV acc, float *y, const float *end)
 		return;
 	}
 	*(VcV *)all = acc;
-	for (int64_t c = 0; c < v->oc; c++)
+	for (ptrdiff_t c = 0; c < v->oc; c++)
 		y[c] = all[c];
 }
 
 /* A row of the result, over rows of taps [r0, r1).  from: the row of the image under the first row of taps; last: the
  * last place that a vector can be read at. */
 VC_INLINE void
-vc_few_row(const VcConv *v, const float *from, const VcV *w, VcV bias, float *y, int64_t r0, int64_t r1,
+vc_few_row(const VcConv *v, const float *from, const VcV *w, VcV bias, float *y, ptrdiff_t r0, ptrdiff_t r1,
 	   const float *last, const float *end)
 {
-	const int64_t right = (v->kw - 1) * v->dw, step = v->sw * v->xs;
+	const ptrdiff_t right = (v->kw - 1) * v->dw, step = v->sw * v->xs;
 	VcV acc[VC_FEW];
 
-	for (int64_t ow = 0, n; ow < v->ow; ow += n, y += n * v->ys) {
-		const int64_t x0 = ow * v->sw - v->pw, s0 = vc_up(-x0, v->dw), inside = vc_up(v->w - x0, v->dw);
-		const int64_t s1 = inside < v->kw ? inside : v->kw;
+	for (ptrdiff_t ow = 0, n; ow < v->ow; ow += n, y += n * v->ys) {
+		const ptrdiff_t x0 = ow * v->sw - v->pw, s0 = vc_up(-x0, v->dw), inside = vc_up(v->w - x0, v->dw);
+		const ptrdiff_t s1 = inside < v->kw ? inside : v->kw;
 		const float *at = from + x0 * v->xs, *reads = at + ((r1 - 1) * v->dh * v->w + right) * v->xs;
 
 		n = x0 >= 0 && ow + VC_FEW <= v->ow && x0 + (VC_FEW - 1) * v->sw + right < v->w &&
@@ -407,23 +409,24 @@ vc_few_row(const VcConv *v, const float *from, const VcV *w, VcV bias, float *y,
 			vc_few_block(1, v, at, w, bias, acc, r0, r1, s0, s1 > s0 ? s1 : s0);
 		else
 			vc_few_last(v, at, w, bias, acc, r0, r1, s0, s1);
-		for (int64_t i = 0; i < n; i++)
+		for (ptrdiff_t i = 0; i < n; i++)
 			vc_few_store(v, acc[i], y + i * v->ys, end);
 	}
 }
 
 VC_SHARED void
-vc_depthwise_few(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias,
+vc_depthwise_few(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias,
 		 float *y, VcEpilogue *epilogue, void *const *p)
 {
 	const float *const last = x + (v->n * v->h * v->w - 1) * v->xs + v->oc - VF;
 	VcV taps[VC_FEW_TAPS], first = vc_few_lanes(bias, v->oc);
 
-	for (int64_t t = 0; t < v->kh * v->kw; t++)
+	for (ptrdiff_t t = 0; t < v->kh * v->kw; t++)
 		taps[t] = vc_few_lanes(w + t * v->oc, v->oc);
-	for (int64_t row = begin; row < end; row++) {
-		const int64_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh), below = vc_up(v->h - y0, v->dh);
-		const int64_t r1 = below < v->kh ? below : v->kh;
+	for (ptrdiff_t row = begin; row < end; row++) {
+		const ptrdiff_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh);
+		const ptrdiff_t below = vc_up(v->h - y0, v->dh);
+		const ptrdiff_t r1 = below < v->kh ? below : v->kh;
 		const float *from = x + row / v->oh * v->h * v->w * v->xs + y0 * v->w * v->xs;
 
 		vc_few_row(v, from, taps, first, y + row * v->ow * v->ys, r0, r1 > r0 ? r1 : r0, last,
@@ -437,8 +440,8 @@ vc_depthwise_few(int64_t begin, int64_t end, const VcConv *v, const float *x, co
 
 /* The geometry is a constant: of the forms, those that programs use are there. */
 VC_INLINE void
-vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
-	     VcEpilogue *epilogue, void *const *p)
+vc_depthwise(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias,
+	     float *y, VcEpilogue *epilogue, void *const *p)
 {
 #if VC_FLOATS > 1
 	const bool wide = v->ow >= VC_DW_WIDE && v->sw == 1;

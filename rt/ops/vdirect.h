@@ -7,58 +7,59 @@
 #define RT_OPS_VDIRECT_H
 
 typedef struct VdConv {
-	int64_t n, ic, oc, h, w, oh, ow, groups;         /* ic, oc: of the whole */
-	int64_t xn, xc, xh, xw, yn, yc, yh, yw;          /* strides */
-	int64_t kh, kw, sh, sw, ph, pw, dh, dw;
-	int64_t wo, wi, wh, ww;                          /* strides of the weight */
+	ptrdiff_t n, ic, oc, h, w, oh, ow, groups;       /* ic, oc: of the whole */
+	ptrdiff_t xn, xc, xh, xw, yn, yc, yh, yw;        /* strides */
+	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw;
+	ptrdiff_t wo, wi, wh, ww;                        /* strides of the weight */
 } VdConv;
 
-static inline int64_t
-vd_up(int64_t a, int64_t b)
+static inline ptrdiff_t
+vd_up(ptrdiff_t a, ptrdiff_t b)
 {
 	return a > 0 ? (a + b - 1) / b : 0;
 }
 
 /* One tap: y[j] += f * x[(at + j) * sw + shift], where that is in [0, w). */
 VC_INLINE void
-vd_tap(const VdConv *v, int64_t at, int64_t some, int64_t shift, float f, const float *restrict x, float *restrict acc)
+vd_tap(const VdConv *v, ptrdiff_t at, ptrdiff_t some, ptrdiff_t shift, float f, const float *restrict x,
+       float *restrict acc)
 {
-	const int64_t from = vd_up(-shift, v->sw) - at, to = vd_up(v->w - shift, v->sw) - at;
-	const int64_t lo = from > 0 ? from : 0, hi = to < some ? to : some;
+	const ptrdiff_t from = vd_up(-shift, v->sw) - at, to = vd_up(v->w - shift, v->sw) - at;
+	const ptrdiff_t lo = from > 0 ? from : 0, hi = to < some ? to : some;
 
 	IVDEP
-	for (int64_t j = lo; j < hi; j++)
+	for (ptrdiff_t j = lo; j < hi; j++)
 		acc[j] += f * x[((at + j) * v->sw + shift) * v->xw];
 }
 
 /* [begin, end) of n * oc * oh. */
 VC_INLINE void
-vd_conv(int64_t begin, int64_t end, const VdConv *v, const float *x, const float *w, const float *bias, float *y)
+vd_conv(ptrdiff_t begin, ptrdiff_t end, const VdConv *v, const float *x, const float *w, const float *bias, float *y)
 {
-	const int64_t each = v->ic / v->groups;
+	const ptrdiff_t each = v->ic / v->groups;
 
-	for (int64_t row = begin; row < end; row++) {
-		const int64_t oh = row % v->oh, oc = row / v->oh % v->oc, in = row / v->oh / v->oc,
+	for (ptrdiff_t row = begin; row < end; row++) {
+		const ptrdiff_t oh = row % v->oh, oc = row / v->oh % v->oc, in = row / v->oh / v->oc,
 			      g = oc / (v->oc / v->groups);
 		const float *from = x + in * v->xn + g * each * v->xc, *weight = w + oc * v->wo;
 		float *to = y + in * v->yn + oc * v->yc + oh * v->yh;
 
-		for (int64_t at = 0; at < v->ow; at += 64) {
-			const int64_t some = v->ow - at < 64 ? v->ow - at : 64;
+		for (ptrdiff_t at = 0; at < v->ow; at += 64) {
+			const ptrdiff_t some = v->ow - at < 64 ? v->ow - at : 64;
 			float acc[64];
 
-			for (int64_t j = 0; j < 64; j++)
+			for (ptrdiff_t j = 0; j < 64; j++)
 				acc[j] = bias ? bias[oc] : 0;
-			for (int64_t c = 0; c < each; c++)
-				for (int64_t r = 0; r < v->kh; r++) {
-					const int64_t iy = oh * v->sh - v->ph + r * v->dh;
+			for (ptrdiff_t c = 0; c < each; c++)
+				for (ptrdiff_t r = 0; r < v->kh; r++) {
+					const ptrdiff_t iy = oh * v->sh - v->ph + r * v->dh;
 
-					for (int64_t s = 0; s < v->kw && (uint64_t)iy < (uint64_t)v->h; s++)
+					for (ptrdiff_t s = 0; s < v->kw && (size_t)iy < (size_t)v->h; s++)
 						vd_tap(v, at, some, s * v->dw - v->pw,
 						       weight[c * v->wi + r * v->wh + s * v->ww],
 						       from + c * v->xc + iy * v->xh, acc);
 				}
-			for (int64_t j = 0; j < some; j++)
+			for (ptrdiff_t j = 0; j < some; j++)
 				to[(at + j) * v->yw] = acc[j];
 		}
 	}

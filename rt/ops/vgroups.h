@@ -30,15 +30,15 @@ typedef enum VgFrom { VG_ONE, VG_VECTOR, VG_EACH } VgFrom;
 
 /* A vector of the result. */
 typedef struct VgLanes {
-	int64_t out;             /* its first channel */
-	int64_t in;              /* of a pixel of the input, where the vector is read, or the group begins */
+	ptrdiff_t out;           /* its first channel */
+	ptrdiff_t in;            /* of a pixel of the input, where the vector is read, or the group begins */
 	VcMask  index;           /* of each lane, from there: the first channel of its group */
 	const float *w;
 } VgLanes;
 
 /* Panels: groups of each, and by lane, of the inputs of these, the first one of the lane's group. */
 typedef struct VgPanels {
-	int64_t each, count;
+	ptrdiff_t each, count;
 	int32_t input[VC_UNIT];
 } VgPanels;
 
@@ -48,7 +48,7 @@ vg_panels(const VcConv *v)
 	VgPanels p = { .each = VC_UNIT / v->oc };
 
 	p.count = (v->groups + p.each - 1) / p.each;
-	for (int64_t i = 0; i < VC_UNIT; i++)
+	for (ptrdiff_t i = 0; i < VC_UNIT; i++)
 		p.input[i] = (int32_t)(i / v->oc * v->ic);
 	return p;
 }
@@ -56,7 +56,7 @@ vg_panels(const VcConv *v)
 VC_INLINE VgFrom
 vg_from(const VcConv *v)
 {
-	const int64_t each = VC_UNIT / v->oc,
+	const ptrdiff_t each = VC_UNIT / v->oc,
 		      touched = VC_FLOATS == VC_PACKED || VF % v->oc == 0 ? VF / v->oc : (VF - 2) / v->oc + 2;
 
 	if (v->oc % VF == 0 || (VC_FLOATS == VC_PACKED && each == 1))
@@ -66,15 +66,15 @@ vg_from(const VcConv *v)
 
 /* Vector `at` of a panel.  Lanes that are of no channel have some input. */
 VC_INLINE VgLanes
-vg_lanes(VgFrom from, const VcConv *v, const VgPanels *p, int64_t panel, int64_t at, const float *w)
+vg_lanes(VgFrom from, const VcConv *v, const VgPanels *p, ptrdiff_t panel, ptrdiff_t at, const float *w)
 {
-	const int64_t channels = v->groups * v->ic, have = channels > VF ? channels - VF : 0, last = channels - v->ic;
-	const int64_t first = panel * p->each * v->ic, in = first + p->input[at * VF];
+	const ptrdiff_t channels = v->groups * v->ic, have = channels > VF ? channels - VF : 0, last = channels - v->ic;
+	const ptrdiff_t first = panel * p->each * v->ic, in = first + p->input[at * VF];
 	VgLanes l = { .out = panel * p->each * v->oc + at * VF, .in = from == VG_VECTOR && have < in ? have : in,
 		      .w = w + panel * v->kh * v->kw * v->ic * VC_UNIT + at * VF };
 
 	for (int i = 0; i < VF; i++) {
-		const int64_t c = first + p->input[at * VF + i];
+		const ptrdiff_t c = first + p->input[at * VF + i];
 
 		l.index[i] = (int32_t)((c < last ? c : last) - l.in);
 	}
@@ -101,7 +101,7 @@ vg_permute(VcV x, VcMask index)
 
 /* Input k of each lane's group; index: of that. */
 VC_INLINE VcV
-vg_read(VgFrom from, const float *x, int64_t k, VcMask index)
+vg_read(VgFrom from, const float *x, ptrdiff_t k, VcMask index)
 {
 	VcV y;
 
@@ -118,14 +118,14 @@ vg_read(VgFrom from, const float *x, int64_t k, VcMask index)
  * the input. */
 typedef struct VgPlace {
 	const float *x, *zeros, *end;
-	int64_t x0, r0, r1;
+	ptrdiff_t x0, r0, r1;
 } VgPlace;
 
 /* Are all vectors inside that begin at a pixel's channels?  The last ones are not, where these are fewer than lanes. */
 VC_INLINE bool
 vg_inside(const VcConv *v, const VgLanes *l, const VgPlace *at, int rw)
 {
-	const int64_t far = (at->r1 - 1) * v->dh * v->w + at->x0 + (rw - 1) * v->sw + (v->kw - 1) * v->dw;
+	const ptrdiff_t far = (at->r1 - 1) * v->dh * v->w + at->x0 + (rw - 1) * v->sw + (v->kw - 1) * v->dw;
 
 	return v->groups * v->ic >= VF || at->end - at->x - l->in - far * v->xs >= VF;
 }
@@ -134,19 +134,19 @@ vg_inside(const VcConv *v, const VgLanes *l, const VgPlace *at, int rw)
 VC_INLINE void
 vg_run(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const VgLanes *l, const VgPlace *at, VcV *acc)
 {
-	const int64_t taps = kw * v->ic * VC_UNIT, xs = v->xs;
+	const ptrdiff_t taps = kw * v->ic * VC_UNIT, xs = v->xs;
 	const float *column[VG_READ];
 
-	for (int64_t r = at->r0; r < at->r1; r++) {
+	for (ptrdiff_t r = at->r0; r < at->r1; r++) {
 		const float *x = at->x + (r * v->dh * v->w + at->x0) * xs + l->in, *w = l->w + r * taps;
 		VcMask index = l->index;
 
 		if (edge) {
 			VC_UNROLL
 			for (int j = 0; j < (rw - 1) * sw + kw; j++)
-				column[j] = (uint64_t)(at->x0 + j) < (uint64_t)v->w ? x + j * xs : at->zeros;
+				column[j] = (size_t)(at->x0 + j) < (size_t)v->w ? x + j * xs : at->zeros;
 		}
-		for (int64_t k = 0; k < v->ic; k++, w += VC_UNIT, index += 1) {
+		for (ptrdiff_t k = 0; k < v->ic; k++, w += VC_UNIT, index += 1) {
 			VcV tap[VG_COLUMNS];
 
 			VC_UNROLL
@@ -169,19 +169,19 @@ vg_run(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const Vg
 VC_INLINE void
 vg_any(VgFrom from, int rw, const VcConv *v, const VgLanes *l, const VgPlace *at, VcV *acc)
 {
-	for (int64_t r = at->r0; r < at->r1; r++)
-		for (int64_t s = 0; s < v->kw; s++) {
+	for (ptrdiff_t r = at->r0; r < at->r1; r++)
+		for (ptrdiff_t s = 0; s < v->kw; s++) {
 			const float *x = at->x + r * v->dh * v->w * v->xs + l->in, *pixel[VG_ANY];
 			const float *w = l->w + (r * v->kw + s) * v->ic * VC_UNIT;
 			VcMask index = l->index;
 
 			VC_UNROLL
 			for (int i = 0; i < rw; i++) {
-				const int64_t column = at->x0 + i * v->sw + s * v->dw;
+				const ptrdiff_t column = at->x0 + i * v->sw + s * v->dw;
 
-				pixel[i] = (uint64_t)column < (uint64_t)v->w ? x + column * v->xs : at->zeros;
+				pixel[i] = (size_t)column < (size_t)v->w ? x + column * v->xs : at->zeros;
 			}
-			for (int64_t k = 0; k < v->ic; k++, w += VC_UNIT, index += 1) {
+			for (ptrdiff_t k = 0; k < v->ic; k++, w += VC_UNIT, index += 1) {
 				const VcV tap = *(const VcV *)w;
 
 				VC_UNROLL
@@ -196,7 +196,7 @@ VC_INLINE void
 vg_pixels(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, const VgLanes *l, const VgPlace *at,
 	  const float *bias, float *y)
 {
-	const int64_t lanes = v->groups * v->oc - l->out;
+	const ptrdiff_t lanes = v->groups * v->oc - l->out;
 	VcV acc[VG_LONG];
 
 	VC_UNROLL
@@ -229,7 +229,7 @@ vg_last(const VcConv *v, const VgLanes *l, const VgPlace *at, const float *bias,
 }
 
 VC_INLINE void
-vg_block(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, const VgLanes *l, int64_t ow,
+vg_block(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, const VgLanes *l, ptrdiff_t ow,
 	 VgPlace at, const float *bias, float *y)
 {
 	at.x0 = ow * v->sw - v->pw;
@@ -249,8 +249,8 @@ typedef void VgRow(const VcConv *v, const VgLanes *l, VgPlace at, const float *b
 	VC_SHARED void \
 	vg_##name(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y) \
 	{ \
-		const int64_t n = v->ow; \
-		int64_t ow = 0; \
+		const ptrdiff_t n = v->ow; \
+		ptrdiff_t ow = 0; \
 \
 		for (; sw == 1 && ow + VG_LONG <= n; ow += VG_LONG) \
 			vg_block(from, VG_LONG, 3, sw, false, v, l, ow, at, bias, y); \
@@ -270,7 +270,7 @@ VG_ROW(vector_by_2, VG_VECTOR, 2)
 	VC_SHARED void \
 	vg_##name(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y) \
 	{ \
-		int64_t ow = 0; \
+		ptrdiff_t ow = 0; \
 \
 		for (; ow + VG_ANY <= v->ow; ow += VG_ANY) \
 			vg_block(from, VG_ANY, 0, 0, true, v, l, ow, at, bias, y); \
@@ -295,21 +295,21 @@ vg_row(VgFrom from, const VcConv *v)
 }
 
 VC_SHARED void
-vg_rows(int64_t begin, int64_t end, VgFrom from, VgRow *run, const VcConv *v, const float *x, const float *w,
+vg_rows(ptrdiff_t begin, ptrdiff_t end, VgFrom from, VgRow *run, const VcConv *v, const float *x, const float *w,
 	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t channels = v->groups * v->oc;
+	const ptrdiff_t channels = v->groups * v->oc;
 	const VgPanels panels = vg_panels(v);
 	VgPlace at = { .zeros = zeros, .end = x + (v->n * v->h * v->w - 1) * v->xs + v->groups * v->ic };
 
-	for (int64_t row = begin; row < end; row++) {
-		const int64_t y0 = row % v->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
+	for (ptrdiff_t row = begin; row < end; row++) {
+		const ptrdiff_t y0 = row % v->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
 
 		at.x = x + (row / v->oh * v->h + y0) * v->w * v->xs;
 		at.r0 = vc_up(-y0, v->dh);
 		at.r1 = below < v->kh ? below : v->kh;
-		for (int64_t i = 0; i < panels.count; i++)
-			for (int64_t k = 0; k * VF < panels.each * v->oc; k++) {
+		for (ptrdiff_t i = 0; i < panels.count; i++)
+			for (ptrdiff_t k = 0; k * VF < panels.each * v->oc; k++) {
 				const VgLanes l = vg_lanes(from, v, &panels, i, k, w);
 
 				if (l.out < channels)
@@ -322,7 +322,7 @@ vg_rows(int64_t begin, int64_t end, VgFrom from, VgRow *run, const VcConv *v, co
 
 /* [begin, end) of rows of the result; zeros: groups * ic of them, a vector at least. */
 VC_INLINE void
-vc_groups(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+vc_groups(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
 	  const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
 	const VgFrom from = vg_from(v);

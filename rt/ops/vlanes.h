@@ -40,7 +40,7 @@ vc_lanes_kept(const float *x, VcMask keep)
 
 /* sum += the vectors at k of mr runs, wherever they lie, times those of the weights, which are `each` apart. */
 VC_INLINE void
-vc_lanes_step(int mr, int oc, int64_t k, VcMask keep, const float *const *a, const float *w, int64_t each, VcV *sum)
+vc_lanes_step(int mr, int oc, ptrdiff_t k, VcMask keep, const float *const *a, const float *w, ptrdiff_t each, VcV *sum)
 {
 	VcV row[VC_LANES_MOST];
 
@@ -59,10 +59,10 @@ vc_lanes_step(int mr, int oc, int64_t k, VcMask keep, const float *const *a, con
 
 /* Runs of n floats, a vector of them or more.  The last vector overlaps the one before it. */
 VC_INLINE void
-vc_lanes_add(int mr, int oc, int64_t n, const float *const *a, const float *w, int64_t each, VcV *sum)
+vc_lanes_add(int mr, int oc, ptrdiff_t n, const float *const *a, const float *w, ptrdiff_t each, VcV *sum)
 {
 	const VcMask all = ~(VcMask){ 0 };
-	int64_t k = 0;
+	ptrdiff_t k = 0;
 
 	for (; k + VF <= n; k += VF)
 		vc_lanes_step(mr, oc, k, all, a, w, each, sum);
@@ -80,7 +80,7 @@ VC_INLINE void
 vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
 	      const float *zeros)
 {
-	const int64_t each = v->kh * v->kw * v->ic;
+	const ptrdiff_t each = v->kh * v->kw * v->ic;
 	VcV sum[VC_LANES_SUMS];
 	VcWindows p;
 	bool any;
@@ -90,7 +90,7 @@ vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, co
 		sum[i] = VC_ZERO;
 	vc_windows_start(mr, v, at, &p);
 	while (p.r < v->kh) {
-		const int64_t n = vc_windows_next(mr, v, zeros, &p, &any);
+		const ptrdiff_t n = vc_windows_next(mr, v, zeros, &p, &any);
 
 		if (any)
 			vc_lanes_add(mr, oc, n, p.rows, w, each, sum);
@@ -109,16 +109,16 @@ vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, co
 }
 
 /* Pixels [first, last) */
-typedef void VcLanes(const VcConv *v, int64_t first, int64_t last, const float *x, const float *w, const float *bias,
-		   float *y, const float *zeros);
+typedef void VcLanes(const VcConv *v, ptrdiff_t first, ptrdiff_t last, const float *x, const float *w,
+		     const float *bias, float *y, const float *zeros);
 
 #define VC_LANES_OF(oc) \
 	VC_SHARED void \
-	vc_lanes_##oc(const VcConv *v, int64_t first, int64_t last, const float *x, const float *w, const float *bias, \
-		    float *y, const float *zeros) \
+	vc_lanes_##oc(const VcConv *v, ptrdiff_t first, ptrdiff_t last, const float *x, const float *w, \
+		      const float *bias, float *y, const float *zeros) \
 	{ \
 		VcPixel at = vc_pixel(v, first, x); \
-		int64_t i = first; \
+		ptrdiff_t i = first; \
 \
 		for (; i + VC_LANES_ROWS(oc) <= last; i += VC_LANES_ROWS(oc)) \
 			vc_lanes_pixels(VC_LANES_ROWS(oc), oc, v, &at, w, bias, y + i * v->ys, zeros); \
@@ -133,17 +133,17 @@ VC_LANES_OF(4)
 
 /* `step` pixels a unit; zeros: ic of them. */
 VC_INLINE void
-vc_conv_lanes(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t chunk, const float *x, const float *w,
-	      const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+vc_conv_lanes(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
+	      const float *w, const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t pixels = v->n * v->oh * v->ow, last = end * step < pixels ? end * step : pixels;
-	const int64_t columns = v->groups * v->oc, each = v->kh * v->kw * v->ic;
+	const ptrdiff_t pixels = v->n * v->oh * v->ow, last = end * step < pixels ? end * step : pixels;
+	const ptrdiff_t columns = v->groups * v->oc, each = v->kh * v->kw * v->ic;
 	VcLanes *const run = v->oc == 1 ? vc_lanes_1 : v->oc == 2 ? vc_lanes_2 : v->oc == 3 ? vc_lanes_3 : vc_lanes_4;
 
-	for (int64_t first = begin * step; first < last; first += chunk) {
-		const int64_t to = first + chunk < last ? first + chunk : last;
+	for (ptrdiff_t first = begin * step; first < last; first += chunk) {
+		const ptrdiff_t to = first + chunk < last ? first + chunk : last;
 
-		for (int64_t c = 0; c < columns; c += v->oc)
+		for (ptrdiff_t c = 0; c < columns; c += v->oc)
 			run(v, first, to, x + c / v->oc * v->ic, w + c * each, bias ? bias + c : 0, y + c, zeros);
 		if (epilogue)
 			epilogue(p, first, to, 0, columns, columns);

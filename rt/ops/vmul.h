@@ -19,8 +19,8 @@ enum {
 typedef double VmD __attribute__((vector_size(VF * 4), aligned(8), may_alias));
 #endif
 
-static inline int64_t
-vm_scratch(int64_t m, int64_t k)
+static inline ptrdiff_t
+vm_scratch(ptrdiff_t m, ptrdiff_t k)
 {
 	return vs_product(VC_NR, m, k);
 }
@@ -41,7 +41,7 @@ vm_scratch(int64_t m, int64_t k)
 /* to[i * width + j] = b[j * bn + i] for i and j below VF: as often as VF has bits, rows of the upper and the lower half
  * are put together lane by lane. */
 VC_INLINE void
-vm_transpose(const float *b, int64_t bn, float *to, int64_t width)
+vm_transpose(const float *b, ptrdiff_t bn, float *to, ptrdiff_t width)
 {
 	VcV row[VF], next[VF];
 
@@ -66,19 +66,19 @@ vm_transpose(const float *b, int64_t bn, float *to, int64_t width)
 #endif
 
 /* Whole blocks of VF rows and columns where b's columns are runs; how many columns are done. */
-VC_SHARED int64_t
-vm_pack_runs(int64_t width, int64_t left, int64_t k, const float *b, int64_t bn, float *to)
+VC_SHARED ptrdiff_t
+vm_pack_runs(ptrdiff_t width, ptrdiff_t left, ptrdiff_t k, const float *b, ptrdiff_t bn, float *to)
 {
-	int64_t j = 0;
+	ptrdiff_t j = 0;
 
 #if VC_FLOATS > 1
 	for (; j + VF <= left; j += VF) {
-		int64_t i = 0;
+		ptrdiff_t i = 0;
 
 		for (; i + VF <= k; i += VF)
 			vm_transpose(b + j * bn + i, bn, to + i * width + j, width);
 		for (; i < k; i++)
-			for (int64_t at = j; at < j + VF; at++)
+			for (ptrdiff_t at = j; at < j + VF; at++)
 				to[i * width + at] = b[at * bn + i];
 	}
 #endif
@@ -87,33 +87,35 @@ vm_pack_runs(int64_t width, int64_t left, int64_t k, const float *b, int64_t bn,
 
 /* to [k][width]; columns from `left` on are zero. */
 static inline void
-vm_pack(int64_t width, int64_t left, int64_t k, const float *restrict b, int64_t bk, int64_t bn, float *restrict to)
+vm_pack(ptrdiff_t width, ptrdiff_t left, ptrdiff_t k, const float *restrict b, ptrdiff_t bk, ptrdiff_t bn,
+	float *restrict to)
 {
 	if (left < width)
-		for (int64_t i = 0; i < k * width; i++)
+		for (ptrdiff_t i = 0; i < k * width; i++)
 			to[i] = 0;
 	if (bn == 1)
-		for (int64_t i = 0; i < k; i++)
-			for (int64_t j = 0; j < left; j++)
+		for (ptrdiff_t i = 0; i < k; i++)
+			for (ptrdiff_t j = 0; j < left; j++)
 				to[i * width + j] = b[i * bk + j];
 	else
-		for (int64_t j = bk == 1 ? vm_pack_runs(width, left, k, b, bn, to) : 0; j < left; j++)
-			for (int64_t i = 0; i < k; i++)
+		for (ptrdiff_t j = bk == 1 ? vm_pack_runs(width, left, k, b, bn, to) : 0; j < left; j++)
+			for (ptrdiff_t i = 0; i < k; i++)
 				to[i * width + j] = b[j * bn + i * bk];
 }
 
 /* One row, where b's rows are consecutive. */
 static inline void
-vm_row(int64_t n, int64_t k, const float *a, int64_t ak, const float *b, int64_t bk, const float *bias, float *c)
+vm_row(ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t ak, const float *b, ptrdiff_t bk, const float *bias,
+       float *c)
 {
-	int64_t at = 0;
+	ptrdiff_t at = 0;
 
 	for (; at + VC_NR <= n; at += VC_NR) {
 		VcV acc[VC_NV];
 
 		for (int j = 0; j < VC_NV; j++)
 			acc[j] = bias ? *(const VcV *)(bias + at + j * VF) : VC_ZERO;
-		for (int64_t i = 0, stop; i < k; i = stop) {
+		for (ptrdiff_t i = 0, stop; i < k; i = stop) {
 			VcV part[VC_NV];
 
 			stop = k - i < VC_RUN ? k : i + VC_RUN;
@@ -131,18 +133,18 @@ vm_row(int64_t n, int64_t k, const float *a, int64_t ak, const float *b, int64_t
 	for (; at < n; at++) {
 		float sum = bias ? bias[at] : 0;
 
-		for (int64_t i = 0; i < k; i++)
+		for (ptrdiff_t i = 0; i < k; i++)
 			sum += a[i * ak] * b[i * bk + at];
 		c[at] = sum;
 	}
 }
 
 static inline float
-vm_dot_float(int64_t k, const float *a, const float *b)
+vm_dot_float(ptrdiff_t k, const float *a, const float *b)
 {
 	VcV acc[2] = { VC_ZERO, VC_ZERO };
 	float sum = 0;
-	int64_t i = 0, stop;
+	ptrdiff_t i = 0, stop;
 
 	for (; i + 2 * VF <= k; i = stop) {
 		VcV part[2] = { VC_ZERO, VC_ZERO };
@@ -171,10 +173,10 @@ vm_dot_float(int64_t k, const float *a, const float *b)
 
 /* Of doubles. */
 static inline double
-vm_dot_double(int64_t k, const double *a, const double *b)
+vm_dot_double(ptrdiff_t k, const double *a, const double *b)
 {
 	double sum = 0;
-	int64_t i = 0;
+	ptrdiff_t i = 0;
 
 #if VC_FLOATS > 1
 	VmD acc[4] = { { 0 } };
@@ -195,35 +197,35 @@ vm_dot_double(int64_t k, const double *a, const double *b)
 
 /* a (m, k) as rows that are runs */
 static inline void
-vm_pack_rows(int64_t m, int64_t k, const float *a, int64_t lda, int64_t ak, float *rows)
+vm_pack_rows(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, ptrdiff_t ak, float *rows)
 {
-	const int64_t done = lda == 1 ? vm_pack_runs(k, k, m, a, ak, rows) : 0;
+	const ptrdiff_t done = lda == 1 ? vm_pack_runs(k, k, m, a, ak, rows) : 0;
 
-	for (int64_t i = 0; i < m && done < k; i++)
-		for (int64_t j = done; j < k; j++)
+	for (ptrdiff_t i = 0; i < m && done < k; i++)
+		for (ptrdiff_t j = done; j < k; j++)
 			rows[i * k + j] = a[i * lda + j * ak];
 }
 
 /* How wide a panel of so many columns is. */
-static inline int64_t
-vm_panel(int64_t left)
+static inline ptrdiff_t
+vm_panel(ptrdiff_t left)
 {
 	return (left + VC_UNIT - 1) / VC_UNIT * VC_UNIT;
 }
 
 /* scratch: vm_scratch(m, k) bytes, or vm_scratch(0, k) where ak is 1 */
 static inline void
-vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t ak, const float *b, int64_t bk,
-	   int64_t bn, const float *bias, float *c, int64_t ldc, float *scratch)
+vm_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t lda, ptrdiff_t ak, const float *b,
+	   ptrdiff_t bk, ptrdiff_t bn, const float *bias, float *c, ptrdiff_t ldc, float *scratch)
 {
 	float *panel = scratch, *start = scratch + k * VC_NR, *rows = start + VC_NR;
 
 	if (m < VM_FEW && (bn == 1 || (bk == 1 && ak == 1))) {
-		for (int64_t i = 0; i < m; i++)
+		for (ptrdiff_t i = 0; i < m; i++)
 			if (bn == 1)
 				vm_row(n, k, a + i * lda, ak, b, bk, bias, c + i * ldc);
 			else
-				for (int64_t j = 0; j < n; j++)
+				for (ptrdiff_t j = 0; j < n; j++)
 					c[i * ldc + j] = vm_dot_float(k, a + i * lda, b + j * bn) +
 						(bias ? bias[j] : 0);
 		return;
@@ -233,11 +235,11 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 		a = rows;
 		lda = k;
 	}
-	for (int64_t col = 0; col < n; col += VC_NR) {
-		const int64_t left = n - col < VC_NR ? n - col : VC_NR;
+	for (ptrdiff_t col = 0; col < n; col += VC_NR) {
+		const ptrdiff_t left = n - col < VC_NR ? n - col : VC_NR;
 
 		vm_pack(vm_panel(left), left, k, b + col * bn, bk, bn, panel);
-		for (int64_t j = 0; bias && j < VC_NR; j++)
+		for (ptrdiff_t j = 0; bias && j < VC_NR; j++)
 			start[j] = j < left ? bias[col + j] : 0;
 		vc_product_part(0, 1, 0, m, 1, left, k, m, a, lda, panel, bias ? start : 0, c + col, ldc,
 				VC_REST(vc_panel, left), 0, 0, 0);
@@ -245,18 +247,18 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 }
 
 /* Columns of b, and zeros to the next whole vector. */
-static inline int64_t
-vm_whole(int64_t n)
+static inline ptrdiff_t
+vm_whole(ptrdiff_t n)
 {
 	return (n + VF - 1) / VF * VF;
 }
 
 /* All panels of b (k, n), as vm_product_packed reads them: k * vm_panel(n) floats. */
 static inline void
-vm_pack_all(int64_t n, int64_t k, const float *b, int64_t bk, int64_t bn, float *to)
+vm_pack_all(ptrdiff_t n, ptrdiff_t k, const float *b, ptrdiff_t bk, ptrdiff_t bn, float *to)
 {
-	for (int64_t col = 0; col < n; col += VC_NR) {
-		const int64_t left = n - col < VC_NR ? n - col : VC_NR;
+	for (ptrdiff_t col = 0; col < n; col += VC_NR) {
+		const ptrdiff_t left = n - col < VC_NR ? n - col : VC_NR;
 
 		vm_pack(vm_panel(left), left, k, b + col * bn, bk, bn, to + col * k);
 	}
@@ -265,11 +267,11 @@ vm_pack_all(int64_t n, int64_t k, const float *b, int64_t bk, int64_t bn, float 
 /* c (m, n) = a (m, k) * b (k, n), packed; a's rows are runs.  Where n is no multiple of VF, c's columns up to n are
  * written, and no more. */
 static inline void
-vm_product_packed(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *panels, float *c,
-		  int64_t ldc)
+vm_product_packed(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *panels, float *c,
+		  ptrdiff_t ldc)
 {
-	for (int64_t col = 0; col < n; col += VC_NR) {
-		const int64_t left = n - col < VC_NR ? n - col : VC_NR;
+	for (ptrdiff_t col = 0; col < n; col += VC_NR) {
+		const ptrdiff_t left = n - col < VC_NR ? n - col : VC_NR;
 
 		vc_product_part(0, 1, 0, m, 1, left, k, m, a, lda, panels + col * k, 0, c + col, ldc,
 				VC_REST(vc_panel, left), 0, 0, 0);
@@ -278,27 +280,27 @@ vm_product_packed(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, 
 
 /* Of doubles: dot products where both lie along k, else 32 columns at a time. */
 static inline void
-vm_product_double(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, int64_t ak, const double *b,
-		  int64_t bk, int64_t bn, const double *bias, double *c, int64_t ldc)
+vm_product_double(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b,
+		  ptrdiff_t bk, ptrdiff_t bn, const double *bias, double *c, ptrdiff_t ldc)
 {
-	for (int64_t j = 0; ak == 1 && bk == 1 && j < n; j++)
-		for (int64_t i = 0; i < m; i++)
+	for (ptrdiff_t j = 0; ak == 1 && bk == 1 && j < n; j++)
+		for (ptrdiff_t i = 0; i < m; i++)
 			c[i * ldc + j] = vm_dot_double(k, a + i * lda, b + j * bn) + (bias ? bias[j] : 0);
-	for (int64_t i = 0; (ak != 1 || bk != 1) && i < m; i++)
-		for (int64_t at = 0; at < n; at += 32) {
-			const int64_t some = n - at < 32 ? n - at : 32;
+	for (ptrdiff_t i = 0; (ak != 1 || bk != 1) && i < m; i++)
+		for (ptrdiff_t at = 0; at < n; at += 32) {
+			const ptrdiff_t some = n - at < 32 ? n - at : 32;
 			double acc[32];
 
-			for (int64_t j = 0; j < some; j++)
+			for (ptrdiff_t j = 0; j < some; j++)
 				acc[j] = bias ? bias[at + j] : 0;
-			for (int64_t x = 0; x < k; x++) {
+			for (ptrdiff_t x = 0; x < k; x++) {
 				const double f = a[i * lda + x * ak], *row = b + x * bk + at * bn;
 
 				IVDEP
-				for (int64_t j = 0; j < some; j++)
+				for (ptrdiff_t j = 0; j < some; j++)
 					acc[j] += f * row[j * bn];
 			}
-			for (int64_t j = 0; j < some; j++)
+			for (ptrdiff_t j = 0; j < some; j++)
 				c[i * ldc + at + j] = acc[j];
 		}
 }

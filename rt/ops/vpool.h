@@ -8,19 +8,19 @@
 #define RT_OPS_VPOOL_H
 
 typedef struct VpPool {
-	int64_t n, c, h, w, oh, ow;
-	int64_t xn, xc, xh, xw, yn, yc, yh, yw;          /* strides */
-	int64_t kh, kw, sh, sw, ph, pw, dh, dw;
-	int64_t an, ac, ah, aw;                         /* strides of the places */
-	int64_t divisor;                                 /* average: 0: the window's size */
+	ptrdiff_t n, c, h, w, oh, ow;
+	ptrdiff_t xn, xc, xh, xw, yn, yc, yh, yw;        /* strides */
+	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw;
+	ptrdiff_t an, ac, ah, aw;                       /* strides of the places */
+	ptrdiff_t divisor;                               /* average: 0: the window's size */
 	bool    max, adaptive, padding_counts;
 } VpPool;
 
 /* [from, to) in steps of the dilation; size: that counts */
-typedef struct VpWindow { int64_t from, to, size; } VpWindow;
+typedef struct VpWindow { ptrdiff_t from, to, size; } VpWindow;
 
 VC_INLINE VpWindow
-vp_window(const VpPool *v, int64_t o, int64_t n, int64_t out, int64_t k, int64_t s, int64_t p, int64_t d)
+vp_window(const VpPool *v, ptrdiff_t o, ptrdiff_t n, ptrdiff_t out, ptrdiff_t k, ptrdiff_t s, ptrdiff_t p, ptrdiff_t d)
 {
 	VpWindow w;
 
@@ -43,47 +43,47 @@ vp_window(const VpPool *v, int64_t o, int64_t n, int64_t out, int64_t k, int64_t
 
 /* Up to 64 lanes of one window. */
 VC_INLINE void
-vp_lanes(const VpPool *v, VpWindow a, VpWindow b, int64_t lanes, const float *restrict x, float *restrict y)
+vp_lanes(const VpPool *v, VpWindow a, VpWindow b, ptrdiff_t lanes, const float *restrict x, float *restrict y)
 {
 	const float divisor = (float)(v->divisor ? v->divisor : a.size * b.size);
 	float acc[64], part[64];
 
-	for (int64_t i = 0; i < lanes; i++)
+	for (ptrdiff_t i = 0; i < lanes; i++)
 		acc[i] = v->max ? -(1.0f / 0.0f) : 0;
-	for (int64_t r = a.from; r < a.to; r += v->dh) {
-		for (int64_t i = 0; i < lanes && !v->max; i++)
+	for (ptrdiff_t r = a.from; r < a.to; r += v->dh) {
+		for (ptrdiff_t i = 0; i < lanes && !v->max; i++)
 			part[i] = 0;
-		for (int64_t s = b.from; s < b.to; s += v->dw) {
+		for (ptrdiff_t s = b.from; s < b.to; s += v->dw) {
 			const float *row = x + r * v->xh + s * v->xw;
 
 			IVDEP
-			for (int64_t i = 0; i < lanes; i++)
+			for (ptrdiff_t i = 0; i < lanes; i++)
 				if (v->max)
 					acc[i] = row[i] > acc[i] || row[i] != row[i] ? row[i] : acc[i];
 				else
 					part[i] += row[i];
 		}
-		for (int64_t i = 0; i < lanes && !v->max; i++)
+		for (ptrdiff_t i = 0; i < lanes && !v->max; i++)
 			acc[i] += part[i];
 	}
-	for (int64_t i = 0; i < lanes; i++)
+	for (ptrdiff_t i = 0; i < lanes; i++)
 		y[i] = v->max ? acc[i] : acc[i] / divisor;
 }
 
 /* Channels last: [begin, end) of n * oh. */
 VC_INLINE void
-vp_pool_lanes(int64_t begin, int64_t end, const VpPool *v, const float *x, float *y)
+vp_pool_lanes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, float *y)
 {
-	for (int64_t row = begin; row < end; row++) {
-		const int64_t in = row / v->oh, oh = row % v->oh;
+	for (ptrdiff_t row = begin; row < end; row++) {
+		const ptrdiff_t in = row / v->oh, oh = row % v->oh;
 		const VpWindow a = vp_window(v, oh, v->h, v->oh, v->kh, v->sh, v->ph, v->dh);
 
-		for (int64_t ow = 0; ow < v->ow; ow++) {
+		for (ptrdiff_t ow = 0; ow < v->ow; ow++) {
 			const VpWindow b = vp_window(v, ow, v->w, v->ow, v->kw, v->sw, v->pw, v->dw);
 			float *to = y + in * v->yn + oh * v->yh + ow * v->yw;
 			const float *from = x + in * v->xn;
 
-			for (int64_t c = 0; c < v->c; c += 64)
+			for (ptrdiff_t c = 0; c < v->c; c += 64)
 				vp_lanes(v, a, b, v->c - c < 64 ? v->c - c : 64, from + c, to + c);
 		}
 	}
@@ -93,10 +93,10 @@ enum { VP_RUN = 16 };                    /* elements side by side from which on 
 
 /* The greatest of n floats side by side and of top; NaN where one is. */
 VC_INLINE float
-vp_run_greatest(const float *x, int64_t n, float top)
+vp_run_greatest(const float *x, ptrdiff_t n, float top)
 {
 	float lane[VP_RUN];
-	int64_t k = 0;
+	ptrdiff_t k = 0;
 
 	for (int i = 0; i < VP_RUN; i++)
 		lane[i] = top;
@@ -113,10 +113,10 @@ vp_run_greatest(const float *x, int64_t n, float top)
 }
 
 VC_INLINE double
-vp_run_sum(const float *x, int64_t n)
+vp_run_sum(const float *x, ptrdiff_t n)
 {
 	double lane[VP_RUN] = { 0 }, sum = 0;
-	int64_t k = 0;
+	ptrdiff_t k = 0;
 
 	for (; k + VP_RUN <= n; k += VP_RUN) {
 		IVDEP
@@ -138,14 +138,14 @@ vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
 	float top = -(1.0f / 0.0f);
 	double sum = 0;
 
-	for (int64_t r = a.from; r < a.to; r += v->dh) {
+	for (ptrdiff_t r = a.from; r < a.to; r += v->dh) {
 		const float *row = x + r * v->xh;
 
 		if (runs && v->max)
 			top = vp_run_greatest(row + b.from, b.to - b.from, top);
 		else if (runs)
 			sum += vp_run_sum(row + b.from, b.to - b.from);
-		for (int64_t s = b.from; s < b.to && !runs; s += v->dw) {
+		for (ptrdiff_t s = b.from; s < b.to && !runs; s += v->dw) {
 			const float e = row[s * v->xw];
 
 			if (v->max)
@@ -159,15 +159,15 @@ vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
 
 /* Any strides: [begin, end) of n * c * oh. */
 VC_INLINE void
-vp_pool_planes(int64_t begin, int64_t end, const VpPool *v, const float *x, float *y)
+vp_pool_planes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, float *y)
 {
-	for (int64_t row = begin; row < end; row++) {
-		const int64_t oh = row % v->oh, c = row / v->oh % v->c, in = row / v->oh / v->c;
+	for (ptrdiff_t row = begin; row < end; row++) {
+		const ptrdiff_t oh = row % v->oh, c = row / v->oh % v->c, in = row / v->oh / v->c;
 		const VpWindow a = vp_window(v, oh, v->h, v->oh, v->kh, v->sh, v->ph, v->dh);
 		const float *from = x + in * v->xn + c * v->xc;
 		float *to = y + in * v->yn + c * v->yc + oh * v->yh;
 
-		for (int64_t ow = 0; ow < v->ow; ow++) {
+		for (ptrdiff_t ow = 0; ow < v->ow; ow++) {
 			const VpWindow b = vp_window(v, ow, v->w, v->ow, v->kw, v->sw, v->pw, v->dw);
 
 			to[ow * v->yw] = vp_place(v, a, b, from);
@@ -180,31 +180,31 @@ vp_pool_planes(int64_t begin, int64_t end, const VpPool *v, const float *x, floa
 enum { VP_LANES = 16 };
 
 static inline void
-vp_places(const VpPool *v, VpWindow a, VpWindow b, int64_t lanes, const float *restrict x, float *restrict y,
+vp_places(const VpPool *v, VpWindow a, VpWindow b, ptrdiff_t lanes, const float *restrict x, float *restrict y,
 	  int64_t *restrict at)
 {
 	const bool none = a.from >= a.to || b.from >= b.to;
 	float top[VP_LANES];
 	int place[VP_LANES];
 
-	for (int64_t i = 0; i < lanes; i++) {
+	for (ptrdiff_t i = 0; i < lanes; i++) {
 		top[i] = none ? -(1.0f / 0.0f) : x[a.from * v->xh + b.from * v->xw + i];
 		place[i] = none ? 0 : (int)(a.from * v->w + b.from);
 	}
-	for (int64_t r = a.from; r < a.to; r += v->dh)
-		for (int64_t s = b.from; s < b.to; s += v->dw) {
+	for (ptrdiff_t r = a.from; r < a.to; r += v->dh)
+		for (ptrdiff_t s = b.from; s < b.to; s += v->dw) {
 			const float *row = x + r * v->xh + s * v->xw;
 			const int here = (int)(r * v->w + s);
 
 			IVDEP
-			for (int64_t i = 0; i < lanes; i++) {
+			for (ptrdiff_t i = 0; i < lanes; i++) {
 				const bool more = row[i] > top[i] || row[i] != row[i];
 
 				top[i] = more ? row[i] : top[i];
 				place[i] = more ? here : place[i];
 			}
 		}
-	for (int64_t i = 0; i < lanes; i++) {
+	for (ptrdiff_t i = 0; i < lanes; i++) {
 		y[i] = top[i];
 		at[i] = place[i];
 	}
@@ -212,16 +212,16 @@ vp_places(const VpPool *v, VpWindow a, VpWindow b, int64_t lanes, const float *r
 
 /* [begin, end) of n * oh; places lie as the result does. */
 static inline void
-vp_max_places(int64_t begin, int64_t end, const VpPool *v, const float *x, float *y, int64_t *at)
+vp_max_places(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, float *y, int64_t *at)
 {
-	for (int64_t row = begin; row < end; row++) {
-		const int64_t in = row / v->oh, oh = row % v->oh;
+	for (ptrdiff_t row = begin; row < end; row++) {
+		const ptrdiff_t in = row / v->oh, oh = row % v->oh;
 		const VpWindow a = vp_window(v, oh, v->h, v->oh, v->kh, v->sh, v->ph, v->dh);
 
-		for (int64_t ow = 0; ow < v->ow; ow++) {
+		for (ptrdiff_t ow = 0; ow < v->ow; ow++) {
 			const VpWindow b = vp_window(v, ow, v->w, v->ow, v->kw, v->sw, v->pw, v->dw);
-			const int64_t to = in * v->yn + oh * v->yh + ow * v->yw;
-			int64_t c = 0;
+			const ptrdiff_t to = in * v->yn + oh * v->yh + ow * v->yw;
+			ptrdiff_t c = 0;
 
 			for (; c + VP_LANES <= v->c; c += VP_LANES)
 				vp_places(v, a, b, VP_LANES, x + in * v->xn + c, y + to + c, at + to + c);
@@ -233,24 +233,24 @@ vp_max_places(int64_t begin, int64_t end, const VpPool *v, const float *x, float
 
 /* y: gradient of the result, x: of the input; [begin, end) of n * blocks of channels. */
 static inline void
-vp_max_back(int64_t begin, int64_t end, const VpPool *v, const float *y, const int64_t *at, float *x)
+vp_max_back(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *y, const int64_t *at, float *x)
 {
-	const int64_t blocks = (v->c + VP_LANES - 1) / VP_LANES;
+	const ptrdiff_t blocks = (v->c + VP_LANES - 1) / VP_LANES;
 
-	for (int64_t part = begin; part < end; part++) {
-		const int64_t in = part / blocks, c = part % blocks * VP_LANES,
-			      lanes = v->c - c < VP_LANES ? v->c - c : VP_LANES;
+	for (ptrdiff_t part = begin; part < end; part++) {
+		const ptrdiff_t in = part / blocks, c = part % blocks * VP_LANES,
+				lanes = v->c - c < VP_LANES ? v->c - c : VP_LANES;
 		float *to = x + in * v->xn + c;
 
-		for (int64_t i = 0; i < v->h * v->w; i++)
-			for (int64_t k = 0; k < lanes; k++)
+		for (ptrdiff_t i = 0; i < v->h * v->w; i++)
+			for (ptrdiff_t k = 0; k < lanes; k++)
 				to[i * v->xw + k] = 0;
-		for (int64_t oh = 0; oh < v->oh; oh++)
-			for (int64_t ow = 0; ow < v->ow; ow++) {
+		for (ptrdiff_t oh = 0; oh < v->oh; oh++)
+			for (ptrdiff_t ow = 0; ow < v->ow; ow++) {
 				const float *from = y + in * v->yn + c * v->yc + oh * v->yh + ow * v->yw;
 				const int64_t *place = at + in * v->an + c * v->ac + oh * v->ah + ow * v->aw;
 
-				for (int64_t k = 0; k < lanes; k++)
+				for (ptrdiff_t k = 0; k < lanes; k++)
 					if ((uint64_t)place[k * v->ac] < (uint64_t)(v->h * v->w))
 						to[place[k * v->ac] * v->xw + k] += from[k * v->yc];
 			}

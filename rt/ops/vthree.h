@@ -21,7 +21,7 @@ enum { VT_LONG = 7, VT_SHORT = 4, VT_REST = 2, VT_READ = 9 };
 /* Where a block reads: rows [r0, r1) of taps; x, x0: row and column of tap (0, 0) of its first pixel. */
 typedef struct VtPlace {
 	const float *x, *zeros;
-	int64_t x0, r0, r1;
+	ptrdiff_t x0, r0, r1;
 } VtPlace;
 
 /* rw pixels, sw apart in the input, by nv vectors (and half a one) of a panel that is `wide`.  edge: columns may lie
@@ -30,18 +30,18 @@ VC_INLINE void
 vt_run(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, const float *w, int wide,
        VcRows *to)
 {
-	const int64_t xs = v->xs, far = v->ic * wide;
+	const ptrdiff_t xs = v->xs, far = v->ic * wide;
 	const float *column[VT_READ];
 
-	for (int64_t r = at->r0; r < at->r1; r++) {
+	for (ptrdiff_t r = at->r0; r < at->r1; r++) {
 		const float *x = at->x + (r * v->dh * v->w + at->x0) * xs, *tap = w + 3 * r * far;
 
 		if (edge) {
 			VC_UNROLL
 			for (int j = 0; j < (rw - 1) * sw + 3; j++)
-				column[j] = (uint64_t)(at->x0 + j) < (uint64_t)v->w ? x + j * xs : at->zeros;
+				column[j] = (size_t)(at->x0 + j) < (size_t)v->w ? x + j * xs : at->zeros;
 		}
-		for (int64_t k = 0; k < v->ic; k++, tap += wide) {
+		for (ptrdiff_t k = 0; k < v->ic; k++, tap += wide) {
 			VcV row[3 * VC_NB];
 			VcHalf rest[3];
 
@@ -77,12 +77,12 @@ typedef struct VtRow {
 	const VcConv *v;
 	const float *w, *bias;
 	float *y;
-	int64_t left;            /* columns */
+	ptrdiff_t left;          /* columns */
 } VtRow;
 
 /* Pixels [ow, ow + rw).  any: they are seldom so many that those inside have code of their own. */
 VC_INLINE void
-vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace at, int64_t ow, int wide)
+vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace at, ptrdiff_t ow, int wide)
 {
 	const VcConv *const v = row->v;
 	float part[VT_LONG * VC_NR], *const y = row->y + ow * v->ys;
@@ -105,8 +105,8 @@ VC_INLINE void
 vt_blocks(int nv, bool half, int sw, const VtRow *row, VtPlace at, int wide)
 {
 	const bool single = nv + half == 1 && sw == 1;
-	const int64_t n = row->v->ow;
-	int64_t ow = 0;
+	const ptrdiff_t n = row->v->ow;
+	ptrdiff_t ow = 0;
 
 	for (; single && ow + VT_LONG <= n; ow += VT_LONG)
 		vt_block(VT_LONG, nv, half, sw, false, row, at, ow, wide);
@@ -149,18 +149,18 @@ VT_PANEL(3, VC_WIDE(3, 0))
 #undef VT_PANEL
 
 VC_SHARED void
-vt_rows(int64_t begin, int64_t end, VtPanel *run, const VcConv *v, const float *x, const float *w, const float *bias,
-	float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+vt_rows(ptrdiff_t begin, ptrdiff_t end, VtPanel *run, const VcConv *v, const float *x, const float *w,
+	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t columns = v->groups * v->oc, far = v->kh * 3 * v->ic * VC_COLUMNS(v->oc);
+	const ptrdiff_t columns = v->groups * v->oc, far = v->kh * 3 * v->ic * VC_COLUMNS(v->oc);
 
-	for (int64_t row = begin; row < end; row++) {
-		const int64_t y0 = row % v->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
+	for (ptrdiff_t row = begin; row < end; row++) {
+		const ptrdiff_t y0 = row % v->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
 		VtPlace at = { .x = x + (row / v->oh * v->h + y0) * v->w * v->xs, .zeros = zeros,
 			       .r0 = vc_up(-y0, v->dh), .r1 = below < v->kh ? below : v->kh };
 
-		for (int64_t g = 0; g < v->groups; g++, at.x += v->ic) {
-			const int64_t c = g * v->oc;
+		for (ptrdiff_t g = 0; g < v->groups; g++, at.x += v->ic) {
+			const ptrdiff_t c = g * v->oc;
 
 			run((VtRow){ v, w + g * far, bias ? bias + c : 0, y + row * v->ow * v->ys + c, v->oc }, at);
 		}
@@ -171,12 +171,12 @@ vt_rows(int64_t begin, int64_t end, VtPanel *run, const VcConv *v, const float *
 
 /* [begin, end) of rows of the result; zeros: ic of them. */
 VC_INLINE void
-vc_three(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+vc_three(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
 	 const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
 #define VT_OF(name) (v->sw == 2 ? vt_##name##_by_2 : vt_##name##_by_1)
 #if VC_PACKED == 16
-	const int64_t halves = (v->oc + VC_UNIT / 2 - 1) / (VC_UNIT / 2);
+	const ptrdiff_t halves = (v->oc + VC_UNIT / 2 - 1) / (VC_UNIT / 2);
 	VtPanel *const run = halves == 1 ? VT_OF(half) : halves == 2 ? VT_OF(1) : halves == 3 ? VT_OF(1_half) :
 		halves == 4 ? VT_OF(2) : halves == 5 ? VT_OF(2_half) : VT_OF(3);
 #else

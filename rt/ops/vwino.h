@@ -21,9 +21,9 @@ enum { VC_FILTERS = 8 * VF };
 
 /* w[9], at distance `far` of each other, to t[36]: VC_FILTERS filters or, the last ones, n. */
 VC_INLINE void
-vc_wino_some(const float *w, int64_t far, int64_t n, float t[36][VC_FILTERS])
+vc_wino_some(const float *w, ptrdiff_t far, ptrdiff_t n, float t[36][VC_FILTERS])
 {
-	for (int64_t i = 0; i < n; i += VF / 2) {
+	for (ptrdiff_t i = 0; i < n; i += VF / 2) {
 		WinoWide g[9], u[36];
 
 		VC_UNROLL
@@ -39,21 +39,21 @@ vc_wino_some(const float *w, int64_t far, int64_t n, float t[36][VC_FILTERS])
 #ifndef RT_BARE
 /* Panels [begin, end) of a product's weights, [panel][tap][ic][NR] -> [36][panel][ic][NR]; an RtMake. */
 VC_SHARED void
-vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
+vc_wino_filters(const RtMaking *f, const float *from, float *to, ptrdiff_t begin, ptrdiff_t end)
 {
-	const int64_t width = VC_IS_WHOLE(f->n) ? VC_NR : VC_UNIT, columns = (f->n + width - 1) / width * width,
+	const ptrdiff_t width = VC_IS_WHOLE(f->n) ? VC_NR : VC_UNIT, columns = (f->n + width - 1) / width * width,
 		      plane = columns * f->k;
 
-	for (int64_t col = begin * VC_NR; col < end * VC_NR && col < columns; col += VC_NR) {
-		const int64_t size = (columns - col < VC_NR ? columns - col : VC_NR) * f->k;
+	for (ptrdiff_t col = begin * VC_NR; col < end * VC_NR && col < columns; col += VC_NR) {
+		const ptrdiff_t size = (columns - col < VC_NR ? columns - col : VC_NR) * f->k;
 
-		for (int64_t i = 0; i < size; i += VC_FILTERS) {
-			const int64_t n = size - i < VC_FILTERS ? size - i : VC_FILTERS;
+		for (ptrdiff_t i = 0; i < size; i += VC_FILTERS) {
+			const ptrdiff_t n = size - i < VC_FILTERS ? size - i : VC_FILTERS;
 			float t[36][VC_FILTERS];
 
 			vc_wino_some(from + col * 9 * f->k + i, size, n, t);
 			for (int k = 0; k < 36; k++)
-				for (int64_t c = 0; c < n; c++)
+				for (ptrdiff_t c = 0; c < n; c++)
 					to[k * plane + col * f->k + i + c] = t[k][c];
 		}
 	}
@@ -93,7 +93,7 @@ vc_wino_out(const VcV *m, VcV *o)
 
 /* Input tile at (y0, x0) of one image -> t[36] at distance `far` floats; channels c .. c + VF. */
 VC_INLINE void
-vc_wino_tile_in(const VcConv *v, const float *image, int64_t y0, int64_t x0, int64_t c, float *t, int64_t far)
+vc_wino_tile_in(const VcConv *v, const float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c, float *t, ptrdiff_t far)
 {
 	VcV columns[6][6];
 
@@ -102,8 +102,8 @@ vc_wino_tile_in(const VcConv *v, const float *image, int64_t y0, int64_t x0, int
 
 		VC_UNROLL
 		for (int r = 0; r < 6; r++) {
-			const int64_t y = y0 + r, x = x0 + s;
-			const bool in = (uint64_t)y < (uint64_t)v->h && (uint64_t)x < (uint64_t)v->w;
+			const ptrdiff_t y = y0 + r, x = x0 + s;
+			const bool in = (size_t)y < (size_t)v->h && (size_t)x < (size_t)v->w;
 
 			d[r] = in ? *(const VcV *)(image + (y * v->w + x) * v->xs + c) : VC_ZERO;
 		}
@@ -123,7 +123,7 @@ vc_wino_tile_in(const VcConv *v, const float *image, int64_t y0, int64_t x0, int
 }
 
 VC_INLINE void
-vc_wino_tile_out(const VcConv *v, float *image, int64_t y0, int64_t x0, int64_t c, const float *t, int64_t far,
+vc_wino_tile_out(const VcConv *v, float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c, const float *t, ptrdiff_t far,
 		 const float *bias)
 {
 	VcV columns[6][4];
@@ -158,40 +158,41 @@ vc_wino_tile_out(const VcConv *v, float *image, int64_t y0, int64_t x0, int64_t 
 /* Threads divide panels or, with a step, tiles (VcShare).  Those that divide panels transform all inputs each: where
  * tiles are few, that is little.  Blocks have `block` tiles; scratch: 36 * block * (ic + oc) floats. */
 VC_SHARED void
-vc_winograd_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t block, const float *x,
+vc_winograd_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block, const float *x,
 		 const float *w, const float *bias, float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue,
 		 void *const *p)
 {
-	const int64_t across = (v->ow + 3) / 4, down = (v->oh + 3) / 4;
-	const int64_t width = VC_IS_WHOLE(v->oc) ? VC_NR : VC_UNIT, plane = (v->oc + width - 1) / width * width * v->ic;
+	const ptrdiff_t across = (v->ow + 3) / 4, down = (v->oh + 3) / 4;
+	const ptrdiff_t width = VC_IS_WHOLE(v->oc) ? VC_NR : VC_UNIT;
+	const ptrdiff_t plane = (v->oc + width - 1) / width * width * v->ic;
 	const VcShare s = vc_share(begin, end, step, v->n * across * down, 1, v->oc, v->n * across * down);
-	const int64_t c0 = s.begin * VC_NR, c1 = s.end * VC_NR < v->oc ? s.end * VC_NR : v->oc;
+	const ptrdiff_t c0 = s.begin * VC_NR, c1 = s.end * VC_NR < v->oc ? s.end * VC_NR : v->oc;
 
-	for (int64_t first = s.first; first < s.rows; first += block) {
-		const int64_t n = s.rows - first < block ? s.rows - first : block;
+	for (ptrdiff_t first = s.first; first < s.rows; first += block) {
+		const ptrdiff_t n = s.rows - first < block ? s.rows - first : block;
 		float *in = scratch, *out = scratch + 36 * block * v->ic;
 
-		for (int64_t t = 0; t < n; t++) {
-			const int64_t tile = first + t, image = tile / (across * down), ty = tile / across % down,
+		for (ptrdiff_t t = 0; t < n; t++) {
+			const ptrdiff_t tile = first + t, image = tile / (across * down), ty = tile / across % down,
 				      tx = tile % across;
 
-			for (int64_t c = 0; c < v->ic; c += VF)
+			for (ptrdiff_t c = 0; c < v->ic; c += VF)
 				vc_wino_tile_in(v, x + image * v->h * v->w * v->xs, ty * 4 - v->ph, tx * 4 - v->pw, c,
 						in + t * v->ic + c, block * v->ic);
 		}
-		for (int64_t k = 0; k < 36; k++)
+		for (ptrdiff_t k = 0; k < 36; k++)
 			vc_product_part(s.begin, s.end, 0, n, 1, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
 					w + k * plane, 0, out + k * block * v->oc, v->oc, last, 0, 0, 0);
-		for (int64_t t = 0; t < n; t++) {
-			const int64_t tile = first + t, image = tile / (across * down), ty = tile / across % down * 4,
+		for (ptrdiff_t t = 0; t < n; t++) {
+			const ptrdiff_t tile = first + t, image = tile / (across * down), ty = tile / across % down * 4,
 				      tx = tile % across * 4;
-			const int64_t wide = v->ow - tx < 4 ? v->ow - tx : 4;
+			const ptrdiff_t wide = v->ow - tx < 4 ? v->ow - tx : 4;
 			float *to = y + image * v->oh * v->ow * v->ys;
 
-			for (int64_t c = c0; c < c1; c += VF)
+			for (ptrdiff_t c = c0; c < c1; c += VF)
 				vc_wino_tile_out(v, to, ty, tx, c, out + t * v->oc + c, block * v->oc, bias);
-			for (int64_t r = ty; epilogue && r < ty + 4 && r < v->oh; r++) {
-				const int64_t pixel = (image * v->oh + r) * v->ow + tx;
+			for (ptrdiff_t r = ty; epilogue && r < ty + 4 && r < v->oh; r++) {
+				const ptrdiff_t pixel = (image * v->oh + r) * v->ow + tx;
 
 				epilogue(p, pixel, pixel + wide, c0, c1, v->oc);
 			}
@@ -200,8 +201,8 @@ vc_winograd_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int6
 }
 
 VC_INLINE void
-vc_winograd(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t block, const float *x, const float *w,
-	    const float *bias, float *y, float *scratch, VcEpilogue *epilogue, void *const *p)
+vc_winograd(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block, const float *x,
+	    const float *w, const float *bias, float *y, float *scratch, VcEpilogue *epilogue, void *const *p)
 {
 	vc_winograd_part(begin, end, step, v, block, x, w, bias, y, scratch, VC_REST(vc_panel, v->oc), epilogue, p);
 }

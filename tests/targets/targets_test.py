@@ -374,6 +374,16 @@ class Blocks(programs.Test):
     def test_clang(self):
         self.blocks("clang", "--target=aarch64-linux-gnu")
 
+    @needs("arm-linux-gnueabihf-gcc", "qemu-arm")
+    def test_32_bits(self):
+        """Extents of 32 bits, with vectors and without."""
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../kern/blocks.c")
+        for floats in "4", "1":
+            with self.subTest(floats):
+                self.ends(DONE, "arm-linux-gnueabihf-gcc", "-std=gnu11", "-O2", "-fno-strict-aliasing", "-Wall", "-Werror", "-Wno-psabi",
+                          "-mfpu=neon", "-DVC_FLOATS=" + floats, "-static", source, "-o", self.at("blocks"), "-lm")
+                self.ends(DONE, "qemu-arm", self.at("blocks"), "12")
+
 
 class Refused(programs.Test):
     """What cannot be built here is refused before anything is compiled."""
