@@ -18,6 +18,7 @@ struct Target {
 	const char *cpu_as, *mcpu_as;    /* the options that --cpu and --mcpu become */
 	const char *portable;            /* what --cpu portable means: with commas, the least first; null: nothing */
 	const char *in_order;            /* its processors that execute in order, with spaces (VC_IN_ORDER); or null */
+	const char *fpu;                 /* those that take floats in registers though the compiler would not; or null */
 	const TargetVector *vectors;     /* floats in a vector, the first row that holds */
 	const char *libs;                /* of a program, with spaces */
 	bool is_static;                  /* always linked so */
@@ -69,6 +70,7 @@ void args_compiler(Build *, Argv *);             /* its name, and what makes it 
 void args_cpu(Build *, Argv *);
 const char *target_musl(Build *);
 const char *target_lacks(Build *);               /* what is not here, and its package; null: nothing */
+bool target_fpu(const BuildOptions *, const char *cpu);           /* are floats passed in registers?  cpu: or null */
 int  target_floats(const Target *, const char *macros);          /* macros null: the least */
 
 /* ---- runtime.c --------------------------------------------------------------------------------------- */

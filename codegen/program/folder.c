@@ -301,7 +301,7 @@ put_readme(Folder *f)
 	if (f->o->vector_floats > 1)
 		buf_printf(&b, "They lie as kernels with vectors of %d floats read them: gcc and clang, on other "
 			   "processors, too (slower);\n`--cc tcc` makes text that tcc takes.\n", f->o->vector_floats);
-	if (f->o->target->is_bare)
+	if (f->o->target->is_bare && !target_fpu(f->o, f->b->cpu))
 		buf_puts(&b, "Where the rest of the program is built for the processor's FPU, add "
 			 "`-mfloat-abi=hard`.\n");
 	if (f->o->ops.n)

@@ -35,6 +35,7 @@ enum { ARM_HARD = EF_ARM_EABI_VER5 | EF_ARM_ABI_FLOAT_HARD, RISCV_DOUBLE = EF_RI
 /* neoverse-n1: dot products, atomics */
 #define CPU_ARM64 .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = four, .portable = "generic,neoverse-n1", \
 	.in_order = IN_ORDER_ARM64, .emulator = "qemu-aarch64"
+#define FPU_ARM "cortex-m4 cortex-m7 cortex-m33 cortex-m35p cortex-m55 cortex-m85"
 #define CPU .cpu_as = "-mcpu=", .mcpu_as = "-mcpu="
 
 static const Target targets[] = {
@@ -53,7 +54,7 @@ static const Target targets[] = {
 	{ .triple = "aarch64-linux-musl", .arch = "aarch64", .elf = { EM_AARCH64, 64, 0 }, TOOLS("aarch64-linux-gnu"),
 	  CPU_ARM64, MUSL("aarch64-linux-musl", "musl-dev:arm64, behind dpkg --add-architecture arm64") },
 	{ .triple = "arm-none-eabi", .arch = "arm", .elf = { EM_ARM, 32, EF_ARM_EABI_VER5 }, TOOLS("arm-none-eabi"),
-	  CPU, .vectors = scalar, .libs = "", .is_bare = true },
+	  CPU, .vectors = scalar, .fpu = FPU_ARM, .libs = "", .is_bare = true },
 };
 enum { NTARGET = sizeof targets / sizeof *targets };
 
@@ -161,17 +162,32 @@ target_levels(const Target *t)
 	return t->portable;
 }
 
-bool
-target_in_order(const Target *t, const char *cpu)
+/* Is the processor among these?  "cortex-a55+crypto" is a cortex-a55. */
+static bool
+is_among(const char *names, const char *cpu)
 {
-	const size_t n = cpu ? strcspn(cpu, "+") : 0;        /* "cortex-a55+crypto" */
+	const size_t n = cpu ? strcspn(cpu, "+") : 0;
 
-	for (const char *at = n ? t->in_order : NULL; at && *at; at += strcspn(at, " ")) {
+	for (const char *at = n ? names : NULL; at && *at; at += strcspn(at, " ")) {
 		at += strspn(at, " ");
 		if (strcspn(at, " ") == n && !strncmp(at, cpu, n))
 			return true;
 	}
 	return false;
+}
+
+bool
+target_in_order(const Target *t, const char *cpu)
+{
+	return is_among(t->in_order, cpu);
+}
+
+bool
+target_fpu(const BuildOptions *o, const char *cpu)
+{
+	const char *by = o->mcpu ? o->mcpu : cpu;
+
+	return is_among(o->target->fpu, by) && !strstr(by, "+nofp");
 }
 
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
@@ -299,6 +315,8 @@ args_cpu(Build *b, Argv *a)
 		arg(a, arena_printf(b->cx->arena, "%s%s", t->mcpu_as, o->mcpu));
 	if (cpu && !(by_march ? o->march : o->mcpu) && (b->cpu || !(o->march || o->mcpu)))
 		arg(a, arena_printf(b->cx->arena, "%s%s", t->cpu_as, cpu));
+	if (target_fpu(o, cpu))
+		arg(a, "-mfloat-abi=hard");
 }
 
 const char *

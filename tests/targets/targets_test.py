@@ -352,6 +352,19 @@ class Blocks(programs.Test):
                 for name, bound in most.items():
                     self.assertLessEqual(len(loop[name]) / loops.multiplications(loop[name]), bound, name)
 
+    @needs("arm-none-eabi-gcc")
+    def test_fpu(self):
+        """A Cortex-M that can have an FPU computes and passes floats in its registers."""
+        model = os.path.join(os.path.dirname(os.path.abspath(__file__)), "dscnn.py")
+        for options, found in ((["--cpu", "cortex-m4"], 1), (["--cpu", "cortex-m7"], 1), (["--cpu", "cortex-m4+nofp"], 0), (["--cpu", "cortex-m3"], 0),
+                               (["--mcpu", "cortex-m33"], 1), (["--cpu", "cortex-m4", "--mcpu", "cortex-m3"], 0)):
+            with self.subTest(options):
+                self.build("net.o", model, "--input", "x=float32[1x1x49x10]", "--no-generic", "--emit", "obj", "--name", "net",
+                           "--target", "arm-none-eabi", *options)
+                left = self.ends(DONE, "arm-none-eabi-nm", "-u", self.at("net.o"))[0]
+                self.assertEqual("__aeabi_fmul" not in left, bool(found))
+                self.assertEqual("Tag_ABI_VFP_args" in self.ends(DONE, "arm-none-eabi-readelf", "-A", self.at("net.o"))[0], bool(found))
+
     @works("aarch64-linux-gnu")
     def test_in_order(self, triple, runner, cc):
         """Which blocks a processor gets is data of its target."""
