@@ -333,8 +333,10 @@ spec_pool_volume(Spec *s, Scope *c, const Node *m)
 	if (!x->altered || x->model)
 		return NULL;
 	y = channels_last(s, c, p.x, p.at);
-	y = from_frames(s, c, pool_two(s, c, &p, as_frames(s, c, y, p.at), 1, 2), y, p.at);
-	return from_lines(s, c, pool_two(s, c, &p, as_lines(s, c, y, p.at), 0, -1), y, p.at);
+	y = from_frames(s, c, pool_two(s, c, &p, spec_channels_last(s, c, as_frames(s, c, y, p.at), false, p.at), 1, 2),
+			y, p.at);
+	return from_lines(s, c, pool_two(s, c, &p, spec_channels_last(s, c, as_lines(s, c, y, p.at), false, p.at), 0, -1),
+			  y, p.at);
 }
 
 /* ---- pointwise operators under the views ------------------------------------------------------------------------ */

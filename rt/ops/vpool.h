@@ -7,6 +7,8 @@
 #ifndef RT_OPS_VPOOL_H
 #define RT_OPS_VPOOL_H
 
+#include "vconv.h"
+
 typedef struct VpPool {
 	ptrdiff_t n, c, h, w, oh, ow;
 	ptrdiff_t xn, xc, xh, xw, yn, yc, yh, yw;        /* strides */
@@ -41,50 +43,125 @@ vp_window(const VpPool *v, ptrdiff_t o, ptrdiff_t n, ptrdiff_t out, ptrdiff_t k,
 	return w;
 }
 
-/* Up to 64 lanes of one window. */
+enum { VP_NV = 4 };                      /* vectors of a window at a time */
+
+/* The greater of each lane; NaN where one is. */
+VC_INLINE VcV
+vp_greater(VcV x, VcV top)
+{
+#if VC_FLOATS > 1
+	const VcMask nan = x != x;
+
+	top = vc_greater(x, top);                /* top where one is NaN */
+	return (VcV)((nan & (VcMask)x) | (~nan & (VcMask)top));
+#else
+	return x > top || x != x ? x : top;
+#endif
+}
+
+/* A vector at x, of which `last` is the last one that can be read: behind it, n floats and zeros. */
+VC_INLINE VcV
+vp_read(const float *x, const float *last, ptrdiff_t n)
+{
+#if VC_FLOATS > 1
+	float part[VF] = { 0 };
+
+	if (n >= VF || x <= last)
+		return *(const VcV *)x;
+	for (ptrdiff_t i = 0; i < n; i++)
+		part[i] = x[i];
+	return *(const VcV *)part;
+#else
+	(void)last, (void)n;
+	return *x;
+#endif
+}
+
+/* One window of nv vectors; of several, the last one ends with the channels and overlaps the one before it.  n: channels
+ * from x on; last: as vp_read has it; end: of what can be written here. */
 VC_INLINE void
-vp_lanes(const VpPool *v, VpWindow a, VpWindow b, ptrdiff_t lanes, const float *restrict x, float *restrict y)
+vp_vectors(int nv, const VpPool *v, VpWindow a, VpWindow b, ptrdiff_t n, const float *x, const float *last, float *y,
+	   const float *end)
 {
 	const float divisor = (float)(v->divisor ? v->divisor : a.size * b.size);
-	float acc[64], part[64];
+	const ptrdiff_t overlap = n < nv * VF && n >= VF ? n - VF : (nv - 1) * VF;
+	VcV acc[VP_NV], part[VP_NV];
 
-	for (ptrdiff_t i = 0; i < lanes; i++)
-		acc[i] = v->max ? -(1.0f / 0.0f) : 0;
+	VC_UNROLL
+	for (int i = 0; i < nv; i++)
+		acc[i] = VC_SET(v->max ? -(1.0f / 0.0f) : 0.0f);
 	for (ptrdiff_t r = a.from; r < a.to; r += v->dh) {
-		for (ptrdiff_t i = 0; i < lanes && !v->max; i++)
-			part[i] = 0;
+		VC_UNROLL
+		for (int i = 0; i < nv; i++)
+			part[i] = VC_ZERO;
 		for (ptrdiff_t s = b.from; s < b.to; s += v->dw) {
-			const float *row = x + r * v->xh + s * v->xw;
+			const float *at = x + r * v->xh + s * v->xw;
 
-			IVDEP
-			for (ptrdiff_t i = 0; i < lanes; i++)
+			VC_UNROLL
+			for (int i = 0; i < nv; i++) {
+				const VcV in = vp_read(at + (i < nv - 1 ? i * VF : overlap), last, n);
+
 				if (v->max)
-					acc[i] = row[i] > acc[i] || row[i] != row[i] ? row[i] : acc[i];
+					acc[i] = vp_greater(in, acc[i]);
 				else
-					part[i] += row[i];
+					part[i] += in;
+			}
 		}
-		for (ptrdiff_t i = 0; i < lanes && !v->max; i++)
-			acc[i] += part[i];
+		if (!v->max) {
+			VC_UNROLL
+			for (int i = 0; i < nv; i++)
+				acc[i] += part[i];
+		}
 	}
-	for (ptrdiff_t i = 0; i < lanes; i++)
-		y[i] = v->max ? acc[i] : acc[i] / divisor;
+	VC_UNROLL
+	for (int i = 0; i < nv; i++) {
+		float *to = y + (i < nv - 1 ? i * VF : overlap);
+
+		if (!v->max)
+			acc[i] /= divisor;
+		if (n >= VF || to + VF <= end)
+			*(VcV *)to = acc[i];
+		else
+			vc_store_part(1, n, to, 0, (const float *)&acc[i]);
+	}
+}
+
+/* All channels of one window.  Lanes behind them are of the next pixels, which are written later. */
+VC_INLINE void
+vp_pixel(const VpPool *v, VpWindow a, VpWindow b, const float *x, const float *last, float *y, const float *end)
+{
+	const ptrdiff_t whole = v->c / (VP_NV * VF) * (VP_NV * VF), n = v->c - whole;
+
+	for (ptrdiff_t c = 0; c < whole; c += VP_NV * VF)
+		vp_vectors(VP_NV, v, a, b, v->c - c, x + c, last, y + c, end);
+	if (n > 3 * VF)
+		vp_vectors(4, v, a, b, n, x + whole, last, y + whole, end);
+	else if (n > 2 * VF)
+		vp_vectors(3, v, a, b, n, x + whole, last, y + whole, end);
+	else if (n > VF)
+		vp_vectors(2, v, a, b, n, x + whole, last, y + whole, end);
+	else if (n && v->c > VF)
+		vp_vectors(1, v, a, b, VF, x + v->c - VF, last, y + v->c - VF, end);
+	else if (n)
+		vp_vectors(1, v, a, b, n, x, last, y, end);
 }
 
 /* Channels last: [begin, end) of n * oh. */
 VC_INLINE void
 vp_pool_lanes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, float *y)
 {
+	const float *const last = x + (v->n - 1) * v->xn + (v->h - 1) * v->xh + (v->w - 1) * v->xw + v->c - VF;
+
 	for (ptrdiff_t row = begin; row < end; row++) {
 		const ptrdiff_t in = row / v->oh, oh = row % v->oh;
 		const VpWindow a = vp_window(v, oh, v->h, v->oh, v->kh, v->sh, v->ph, v->dh);
+		float *to = y + in * v->yn + oh * v->yh;
+		const float *stop = v->yw == v->c ? to + v->ow * v->yw : 0;
 
 		for (ptrdiff_t ow = 0; ow < v->ow; ow++) {
 			const VpWindow b = vp_window(v, ow, v->w, v->ow, v->kw, v->sw, v->pw, v->dw);
-			float *to = y + in * v->yn + oh * v->yh + ow * v->yw;
-			const float *from = x + in * v->xn;
 
-			for (ptrdiff_t c = 0; c < v->c; c += 64)
-				vp_lanes(v, a, b, v->c - c < 64 ? v->c - c : 64, from + c, to + c);
+			vp_pixel(v, a, b, x + in * v->xn, last, to + ow * v->yw, stop);
 		}
 	}
 }
@@ -239,7 +316,7 @@ vp_max_back(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *y, con
 
 	for (ptrdiff_t part = begin; part < end; part++) {
 		const ptrdiff_t in = part / blocks, c = part % blocks * VP_LANES,
-				lanes = v->c - c < VP_LANES ? v->c - c : VP_LANES;
+			      lanes = v->c - c < VP_LANES ? v->c - c : VP_LANES;
 		float *to = x + in * v->xn + c;
 
 		for (ptrdiff_t i = 0; i < v->h * v->w; i++)

@@ -2,7 +2,7 @@
 
 usage: volumes_test.py KILN
 """
-import os, sys, unittest
+import os, re, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, Form, sin
@@ -55,6 +55,10 @@ class Volumes(Form):
                              "adaptive_avg_pool3d(a, [1, 1, 1])"):
                     self.form(["a = " + before, "return torch." + pool], [x])
         self.form(["return torch.avg_pool3d(x, [2, 2, 2], [2, 2, 2], [0, 0, 0], False, True, 3)"], ["x=float32[1x4x7x9x8]"], calls=1)
+        self.form(["a = torch.relu(%s)" % conv("x", 6, 4, (1, 3, 3), p=(0, 1, 1)), "return torch.max_pool3d(a, [2, 2, 2])"],
+                  ["x=float32[1x4x7x9x8]"])
+        kernels = call([KILN, "show", "m.pt", "--stage", "kernels", "-i", "x=float32[1x4x7x9x8]"], self.dir)[1].decode()
+        self.assertEqual(re.findall(r"pool .*\noperands\n  y0 f32 write \(.*\) by \(\d+, (\d+),", kernels), ["1", "1"], kernels)
 
     def test_transposed(self):
         """Phase by phase: kernels as wide as their strides and wider, padding of both kinds, groups, dynamic sizes."""
