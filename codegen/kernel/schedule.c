@@ -15,9 +15,17 @@
 
 enum {
 	SHARE = 16384,           /* points for a thread */
+	LEAST_TILED = 8,         /* an axis shorter than this is not tiled */
 	MOST_UNROLLED = 32,      /* points of such axes together */
 	LEAST_BESIDE = 4,        /* fewer rows side by side are reduced one by one */
 };
+
+/* Points of an axis that are in whole tiles; a short one is a tile of its own. */
+static int64_t
+in_whole_tiles(int64_t n)
+{
+	return n < LEAST_TILED ? 0 : n < KERNEL_TILE ? n : n / KERNEL_TILE * KERNEL_TILE;
+}
 
 /* Are tiles of these axes mostly whole? */
 static bool
@@ -28,7 +36,7 @@ has_whole_tiles(const Kernel *k, int a, int b)
 	if (!size_const(k->extent[a], &m) || !size_const(k->extent[b], &n))
 		return size_at_least(k->sizes, k->extent[a], KERNEL_TILE) &&
 		       size_at_least(k->sizes, k->extent[b], KERNEL_TILE);
-	return 8 * (m / KERNEL_TILE) * (n / KERNEL_TILE) * KERNEL_TILE * KERNEL_TILE >= 5 * m * n;
+	return 8 * in_whole_tiles(m) * in_whole_tiles(n) >= 5 * m * n;
 }
 
 /* Does a step along the innermost axis go to another cache line, which a step along this one needs, too? */

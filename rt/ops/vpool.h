@@ -43,7 +43,7 @@ vp_window(const VpPool *v, ptrdiff_t o, ptrdiff_t n, ptrdiff_t out, ptrdiff_t k,
 	return w;
 }
 
-enum { VP_NV = 4 };                      /* vectors of a window at a time */
+enum { VP_NV = VC_FLOATS > 1 ? 4 : 1 };  /* vectors of a window at a time */
 
 /* The greater of each lane; NaN where one is. */
 VC_INLINE VcV
@@ -134,8 +134,10 @@ vp_pixel(const VpPool *v, VpWindow a, VpWindow b, const float *x, const float *l
 
 	for (ptrdiff_t c = 0; c < whole; c += VP_NV * VF)
 		vp_vectors(VP_NV, v, a, b, v->c - c, x + c, last, y + c, end);
+	if (VP_NV == 1)
+		return;                          /* n is 0 */
 	if (n > 3 * VF)
-		vp_vectors(4, v, a, b, n, x + whole, last, y + whole, end);
+		vp_vectors(VP_NV, v, a, b, n, x + whole, last, y + whole, end);
 	else if (n > 2 * VF)
 		vp_vectors(3, v, a, b, n, x + whole, last, y + whole, end);
 	else if (n > VF)
