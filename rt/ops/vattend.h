@@ -53,26 +53,35 @@ va_exp(VcV x)
 #endif
 }
 
+/* Lane i + n of x, or i + n - VF, in lane i; n: half of the lanes, a fourth ... */
+#if VC_FLOATS == 16
+#define VA_ROUNDS(DO) DO(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7) \
+	DO(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3) \
+	DO(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1) DO(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0)
+#elif VC_FLOATS == 8
+#define VA_ROUNDS(DO) DO(4, 5, 6, 7, 0, 1, 2, 3) DO(2, 3, 4, 5, 6, 7, 0, 1) DO(1, 2, 3, 4, 5, 6, 7, 0)
+#elif VC_FLOATS == 4
+#define VA_ROUNDS(DO) DO(2, 3, 0, 1) DO(1, 2, 3, 0)
+#else
+#define VA_ROUNDS(DO)
+#endif
+
 /* The greatest lane, in each lane. */
 VC_INLINE VcV
 va_greatest(VcV x)
 {
-#if VC_FLOATS > 1
-	VC_UNROLL
-	for (int round = 1; round < VF; round *= 2)
-		x = vc_greater(VM_FIRST(x, x), VM_SECOND(x, x));
-#endif
+#define VA_ROUND(...) x = vc_greater(x, (VcV)__builtin_shufflevector(x, x, __VA_ARGS__));
+	VA_ROUNDS(VA_ROUND)
+#undef VA_ROUND
 	return x;
 }
 
 VC_INLINE float
 va_sum(VcV x)
 {
-#if VC_FLOATS > 1
-	VC_UNROLL
-	for (int round = 1; round < VF; round *= 2)
-		x = VM_FIRST(x, x) + VM_SECOND(x, x);
-#endif
+#define VA_ROUND(...) x += __builtin_shufflevector(x, x, __VA_ARGS__);
+	VA_ROUNDS(VA_ROUND)
+#undef VA_ROUND
 	return VR_LANE(x, 0);
 }
 
@@ -130,21 +139,75 @@ va_weights(int64_t n, float scale, float empty, VcV edge, float *s)
 	return 1 / (float)(sum + va_sum(part + e));
 }
 
-/* Row i of the scores, scaled, and with what the mask adds. */
-static inline void
-va_mask(int64_t i, const VaAttention *g, const float *add, float *row)
+/* x in the first n lanes, and -infinity. */
+VC_INLINE VcV
+va_first(int64_t n, VcV x)
 {
-	IVDEP
-	for (int64_t j = 0; j < g->n; j++)
-		row[j] *= g->scale;
-	for (int64_t j = i + 1; g->causal && j < g->n; j++)
-		row[j] = -(1.0f / 0.0f);
-	if (add && g->mc == 1)
-		for (int64_t j = 0; j < g->n; j++)
-			row[j] += add[j];
-	else if (add)
-		for (int64_t j = 0; j < g->n; j++)
-			row[j] += add[j * g->mc];
+#if VC_FLOATS > 1
+	VcMask keep;
+
+	VC_UNROLL
+	for (int i = 0; i < VF; i++)
+		keep[i] = -(i < n);
+	return (VcV)((keep & (VcMask)x) | (~keep & (VcMask)(VC_ZERO - 1.0f / 0.0f)));
+#else
+	return n > 0 ? x : -(1.0f / 0.0f);
+#endif
+}
+
+/* VF of the numbers that a mask adds. */
+VC_INLINE VcV
+va_mask_read(const float *add, int64_t step)
+{
+	float part[VF];
+
+	if (step == 1)
+		return *(const VcV *)add;
+	for (int i = 0; i < VF; i++)
+		part[i] = add[i * step];
+	return *(const VcV *)part;
+}
+
+/* The last vector of a mask's row of n, -infinity behind its end.  more: there are numbers behind it. */
+VC_INLINE VcV
+va_mask_end(int64_t n, int64_t step, bool more, const float *add)
+{
+	const int64_t last = vm_whole(n) - VF;
+	float part[VF];
+
+	if (n % VF == 0 || (more && step == 1))
+		return va_first(n - last, va_mask_read(add + last * step, step));
+	for (int64_t j = 0; j < VF; j++)
+		part[j] = last + j < n ? add[(last + j) * step] : -(1.0f / 0.0f);
+	return *(const VcV *)part;
+}
+
+/* A row of scores, n with what fills its last vector, scaled, and with what the mask adds, whose last vector is `end`.
+ * keys: how many it sees. */
+VC_INLINE void
+va_mask(int64_t n, int64_t keys, float scale, const float *add, int64_t step, VcV end, float *row)
+{
+	for (int64_t j = 0; j < n; j += VF) {
+		VcV x = *(const VcV *)(row + j) * scale;
+
+		if (j == n - VF)
+			x += end;
+		else if (add)
+			x += va_mask_read(add + j * step, step);
+		*(VcV *)(row + j) = j + VF <= keys ? x : va_first(keys - j, x);
+	}
+}
+
+/* A row of the result, by what its weights are to be multiplied by. */
+VC_INLINE void
+va_divide(int64_t width, float by, float *y)
+{
+	int64_t j = 0;
+
+	for (; j + VF <= width; j += VF)
+		*(VcV *)(y + j) *= by;
+	for (; j < width; j++)
+		y[j] *= by;
 }
 
 /* Rows [first, first + m) of one head; q and y are at row `first`, mask too, or null. */
@@ -158,6 +221,7 @@ va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, con
 	      *rest = by + m;
 
 	const VcV edge = va_edge(g->n);
+	VcV end = VC_ZERO;
 
 	if (size && (packed->k != k || packed->v != v)) {
 		vm_pack_all(g->n, g->inner, k, g->kc, g->kr, keys);
@@ -176,8 +240,14 @@ va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, con
 				s[i * whole + j] = 0;
 	}
 	for (int64_t i = 0; i < m; i++) {
-		if (masked)
-			va_mask(first + i, g, mask ? mask + i * g->mr : 0, s + i * whole);
+		if (masked) {
+			const float *add = mask ? mask + i * g->mr : 0;
+
+			if (mask && (!i || g->mr))
+				end = va_mask_end(g->n, g->mc, i + 1 < m && g->mr + g->n >= whole, add);
+			va_mask(whole, g->causal && first + i < g->n ? first + i + 1 : whole, g->scale, add, g->mc, end,
+				s + i * whole);
+		}
 		by[i] = va_weights(g->n, masked ? 1 : g->scale, g->empty, edge, s + i * whole);
 	}
 	if (size)
@@ -185,9 +255,7 @@ va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, con
 	else
 		vm_product(m, g->width, g->n, s, whole, 1, v, g->vr, g->vc, 0, y, g->yr, rest);
 	for (int64_t i = 0; i < m; i++)
-		IVDEP
-		for (int64_t j = 0; j < g->width; j++)
-			y[i * g->yr + j] *= by[i];
+		va_divide(g->width, by[i], y + i * g->yr);
 }
 
 #endif

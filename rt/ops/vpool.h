@@ -77,8 +77,8 @@ vp_read(const float *x, const float *last, ptrdiff_t n)
 #endif
 }
 
-/* One window of nv vectors; of several, the last one ends with the channels and overlaps the one before it.  n: channels
- * from x on; last: as vp_read has it; end: of what can be written here. */
+/* One window of nv vectors; of several, the last one ends with the channels and overlaps the one before it.
+ * n: channels from x on; last: as vp_read has it; end: of what can be written here. */
 VC_INLINE void
 vp_vectors(int nv, const VpPool *v, VpWindow a, VpWindow b, ptrdiff_t n, const float *x, const float *last, float *y,
 	   const float *end)

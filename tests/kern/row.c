@@ -135,6 +135,50 @@ pool_of(VpPool v, int64_t gap, bool nans)
 	assert_true(ok);
 }
 
+/* softmax(q k' * scale + mask) v, one by one.  mask: none, of all rows alike, of each, every second number of a row;
+ * those of the last key of row 2 are -infinity. */
+static void
+attention_of(int64_t m, int64_t n, int64_t inner, int64_t width, int mask, bool causal)
+{
+	static float q[MOST], k[MOST], x[MOST], y[MOST], scratch[8 * MOST];
+	const VaAttention g = { n, inner, width, inner, 1, inner, 1, width, 1, mask == 1 ? 0 : 2 * n, mask == 3 ? 2 : 1,
+				width + 1, 0.3f, NAN, causal };
+	const int64_t numbers = mask == 0 ? 0 : mask == 1 ? n : (m - 1) * 2 * n + (n - 1) * g.mc + 1;
+	float *const all = malloc((size_t)(numbers + 1) * sizeof *all), *const add = all + 1;  /* nothing behind */
+	VaPacked packed = { 0, 0 };
+	bool ok = true;
+
+	assert_non_null(all);
+	for (int64_t i = 0; i < MOST; i++) {
+		q[i] = noise(i);
+		k[i] = noise(i + 100);
+		x[i] = noise(i + 200);
+		y[i] = -9;
+	}
+	for (int64_t i = 0; i < numbers; i++)
+		add[i] = i == 4 * n + (n - 1) * g.mc && n > 1 ? -INFINITY : noise(i + 300);
+	assert_true(va_scratch(m, &g) <= (int64_t)sizeof scratch);
+	va_attention(1, m, &g, q, k, x, mask ? add : 0, y, scratch, &packed);
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t c = 0; c <= width; c++) {
+			double sum = 0, weights = 0;
+
+			for (int64_t j = 0; j < n && c < width; j++) {
+				double score = 0;
+
+				for (int64_t t = 0; t < inner; t++)
+					score += (double)q[i * inner + t] * k[j * inner + t];
+				score = score * 0.3 + (mask ? add[i * g.mr + j * g.mc] : 0);
+				score = causal && j > i + 1 ? 0 : exp(score);
+				weights += score;
+				sum += score * x[j * width + c];
+			}
+			ok &= c < width ? near(y[i * g.yr + c], sum / weights) : y[i * g.yr + c] == -9;
+		}
+	free(all);
+	assert_true(ok);
+}
+
 static void
 test_rows(void **state)
 {
@@ -156,13 +200,23 @@ test_products(void **state)
 }
 
 static void
+test_attention(void **state)
+{
+	static const int64_t keys[] = { 1, 2, 3, 4, 5, 8, 11, 33 };
+
+	(void)state;
+	for (int i = 0; i < 8 * 8 * 4; i++)
+		attention_of(1 + i / 3 % 7, keys[i / 8 % 8], i % 5 + 1, i % 9 + 1, i / 64, i & 1);
+}
+
+static void
 test_pools(void **state)
 {
 	static const int64_t channels[] = { 1, 3, 4, 5, 10, 15, 16, 70 };
 
 	(void)state;
 	for (int i = 0; i < 64 * 8; i++)
-		pool_of((VpPool){ .n = 1, .c = channels[i / 64], .h = 9, .w = 7, .oh = 4, .ow = 3, .kh = 3, .kw = 2, .sh = 2,
+		pool_of((VpPool){ .n = 1, .c = channels[i / 64], .h = 8, .w = 7, .oh = 4, .ow = 3, .kh = 3, .kw = 2, .sh = 2,
 				  .sw = 2, .ph = 1, .pw = i >> 3 & 1, .dh = 1, .dw = i & 2 ? 2 : 1, .divisor = 6,
 				  .max = i & 4 }, i >> 4 & 1 ? 3 : 0, i >> 5 & 1);
 }
@@ -187,7 +241,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_products),
-					    cmocka_unit_test(test_pools), cmocka_unit_test(test_squares) };
+					    cmocka_unit_test(test_attention), cmocka_unit_test(test_pools),
+					    cmocka_unit_test(test_squares) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
