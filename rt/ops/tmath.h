@@ -103,7 +103,8 @@ double _Complex cpow(double _Complex, double _Complex);
 #define t_min(x, y) ((x) < (y) || isnan(x) ? (x) : (y))
 #define t_gelu(x)          t_gelu_by_erf(x)
 #define t_gelu_by_erf(x)   ((T)0.5 * (x) * (1 + erf((x) * (T)0.70710678118654752440)))
-#define t_gelu_tanh(x)     ((T)0.5 * (x) * \
+#define t_gelu_tanh(x)     t_gelu_by_tanh(x)
+#define t_gelu_by_tanh(x)  ((T)0.5 * (x) * \
 	(1 + tanh((T)0.79788456080286535588 * ((x) + (T)0.044715 * (x) * (x) * (x)))))
 #define t_exp_near(x)      exp(x)        /* for 1 + exp(x) where 1e38 is as good as more */
 #define t_clamp(x, lo, hi) t_upper_of(((x) < (lo) ? (lo) : (x)), hi)

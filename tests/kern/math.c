@@ -128,6 +128,38 @@ test_kinds(void **state)
 	assert_true(isnan(v_log_sigmoidf(NAN)) && isnan(v_logitf(NAN)) && isnan(v_sincf(NAN)));
 }
 
+/* Of all sizes the error is small beside that of x, or of 1; what is far below zero is zero, infinity below it has no share. */
+static void
+test_gelu(void **state)
+{
+	double worst = 0;
+	float where = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 1ull << 32; i += 4099) {
+		const float x = of_bits((uint32_t)i), got = v_geluf(x);
+		const double want = (double)x * 0.5 * erfc(-(double)x * 0.70710678118654752440);
+		const double e = isfinite(x) ? fabs(got - want) / fmax(1, fabs(x)) : isnan(got) == isnan(want) ? 0 : INFINITY;
+
+		if (e > worst)
+			worst = e, where = x;
+	}
+	if (worst > 4e-7)
+		wrong("gelu", where, 0, worst);
+	assert_false(failed);
+	for (float x = -9.5f; x < 12; x += 0x1p-12f) {
+		const double u = 0.79788456080286535588 * (x + 0.044715 * x * x * x);
+		const double e = error(v_gelu_tanhf(x), x / (1 + exp(-2 * u)));
+
+		if (e > 4 + 8 * fabs(u))         /* u is rounded */
+			wrong("gelu_tanh", x, u, e);
+	}
+	assert_false(failed);
+	assert_true(isnan(v_gelu_tanhf(-INFINITY)) && v_gelu_tanhf(-3e38f) == 0 && v_gelu_tanhf(3e38f) == 3e38f);
+	assert_true(v_geluf(-6.0f) == 0 && v_geluf(-3e38f) == 0 && v_geluf(3e38f) == 3e38f);
+	assert_true(isnan(v_geluf(-INFINITY)) && isnan(v_geluf(NAN)) && isinf(v_geluf(INFINITY)));
+}
+
 /* Of two: all pairs of some of each size and kind. */
 static void
 test_pairs(void **state)
@@ -182,7 +214,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_edges),
 					    cmocka_unit_test(test_kinds), cmocka_unit_test(test_pairs),
-					    cmocka_unit_test(test_exp) };
+					    cmocka_unit_test(test_exp), cmocka_unit_test(test_gelu) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
