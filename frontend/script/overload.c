@@ -719,14 +719,29 @@ note_lacking(Graph *g, const char *name, Range at, const NamedValue *args, int n
 	return node->out[0];
 }
 
+/* x == x and x != x of one number, which PyTorch's executor decides without looking: a NaN equals itself there. */
+static Value *
+compared_to_itself(Graph *g, const char *name, Range at, const NamedValue *args, int n)
+{
+	const bool equal = strcmp(name, "aten::eq") == 0;
+	RtKind kind;
+
+	if (n != 2 || args[0].v != args[1].v || (!equal && strcmp(name, "aten::ne") != 0))
+		return NULL;
+	kind = args[0].v->type->kind;
+	return kind == TYPE_FLOAT || kind == TYPE_INT || kind == TYPE_BOOL ? graph_constant(g, rt_bool(equal), at) : NULL;
+}
+
 Value *
 emit_builtin(Graph *g, const char *name, Range at, const NamedValue *args, int n, int version)
 {
 	Candidates v = { 0 };
 	Buf why = { 0 };
-	Value *r;
+	Value *r = compared_to_itself(g, name, at, args, n);
 	const char *text;
 
+	if (r)
+		return r;
 	find_candidates(g->cx, name, version, &v);
 	if (!v.n && version > 0 && (r = note_lacking(g, name, at, args, n)))
 		return r;

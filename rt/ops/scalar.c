@@ -234,7 +234,7 @@ smaller(RtCx *cx, const IValue *in, IValue *out)
 	(void)cx;
 	if (both_int(in))
 		return put_int(in[1].u.i < in[0].u.i ? in[1].u.i : in[0].u.i, out);
-	return put(real(in[1]) < real(in[0]) ? real(in[1]) : real(in[0]), out);
+	return put(real(in[0]) < real(in[1]) ? real(in[0]) : real(in[1]), out);
 }
 
 static int
@@ -243,7 +243,7 @@ larger(RtCx *cx, const IValue *in, IValue *out)
 	(void)cx;
 	if (both_int(in))
 		return put_int(in[0].u.i < in[1].u.i ? in[1].u.i : in[0].u.i, out);
-	return put(real(in[0]) < real(in[1]) ? real(in[1]) : real(in[0]), out);
+	return put(real(in[0]) > real(in[1]) ? real(in[0]) : real(in[1]), out);
 }
 
 /* ---- bits --------------------------------------------------------------------------------------------------- */
@@ -392,18 +392,25 @@ math_angle(RtCx *cx, const IValue *in, IValue *out)
 	return put(in[0].tag == RT_COMPLEX ? atan2(imag(in[0]), real(in[0])) : phase(real(in[0])), out);
 }
 
+/* A rounded number as an int, which int() of the same number may not be: it wraps where this raises. */
+static int
+put_whole(RtCx *cx, double f, IValue *out)
+{
+	if (!(f >= -0x1p63 && f < 0x1p63))
+		return rt_raise(cx, "Cannot convert float %f to integer", f);
+	return put_int((int64_t)f, out);
+}
+
 static int
 math_ceil(RtCx *cx, const IValue *in, IValue *out)
 {
-	(void)cx;
-	return put_int(is_int(in[0]) ? in[0].u.i : to_int(ceil(real(in[0]))), out);
+	return is_int(in[0]) ? put_int(in[0].u.i, out) : put_whole(cx, ceil(real(in[0])), out);
 }
 
 static int
 math_floor(RtCx *cx, const IValue *in, IValue *out)
 {
-	(void)cx;
-	return put_int(is_int(in[0]) ? in[0].u.i : to_int(floor(real(in[0]))), out);
+	return is_int(in[0]) ? put_int(in[0].u.i, out) : put_whole(cx, floor(real(in[0])), out);
 }
 
 static int

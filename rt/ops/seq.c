@@ -334,7 +334,12 @@ index_of(RtCx *cx, const IValue *in, IValue *out)
 		return put_int(at, out);
 	if (at == -2)
 		return cx->status;
-	rt_format_value(&b, in[1], 0);
+	if (in[1].tag == RT_DOUBLE)             /* numbers as C++ prints them */
+		buf_printf(&b, "%g", in[1].u.f);
+	else if (in[1].tag == RT_BOOL)
+		buf_printf(&b, "%d", in[1].u.i != 0);
+	else
+		rt_format_value(&b, in[1], 0);
 	rt_raise(cx, "'%s' is not in list", b.n ? b.at : "");
 	buf_free(&b);
 	return RT_ERROR;
@@ -571,24 +576,24 @@ greatest(RtCx *cx, const IValue *in, IValue *out)
 	return extreme(cx, in, true, out);
 }
 
-/* The list that comes first: element by element, then the shorter one. */
+/* The list that comes first (or last): element by element, then by length. The first one where neither does, as where a
+ * NaN decides. */
 static int
 choose_list(RtCx *cx, const IValue *in, bool largest, IValue *out)
 {
 	const RtList *a = in[0].u.list, *b = in[1].u.list;
-	bool below = a->n < b->n, above = a->n > b->n;
+	bool below = a->n < b->n, above = a->n > b->n, same;
 
 	for (int64_t i = 0; i < a->n && i < b->n; i++) {
-		bool lt, gt;
-
-		if (less(cx, a->v[i], b->v[i], &lt) || less(cx, b->v[i], a->v[i], &gt))
+		if (rt_equal(cx, a->v[i], b->v[i], &same))
 			return cx->status;
-		if (lt || gt) {
-			below = lt, above = gt;
-			break;
-		}
+		if (same)
+			continue;
+		if (less(cx, a->v[i], b->v[i], &below) || less(cx, b->v[i], a->v[i], &above))
+			return cx->status;
+		break;
 	}
-	return put_same((largest ? above : below) ? in[0] : in[1], out);
+	return put_same((largest ? below : above) ? in[1] : in[0], out);
 }
 
 static int
