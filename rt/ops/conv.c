@@ -245,17 +245,27 @@ typedef struct Args {
 	bool unbatched;
 } Args;
 
+/* Has the input nd dims, channels and perhaps a batch? */
+static int
+check_input_rank(RtCx *cx, const Args *a, int nd)
+{
+	DenseText x;
+
+	return a->input->ndim == nd + 2 || a->input->ndim == nd + 1 ? RT_OK
+		: rt_raise(cx, "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s",
+			nd + 1, nd + 2, a->op, dense_text(a->input, &x));
+}
+
 static int
 check_ranks(RtCx *cx, Args *a)
 {
 	int nd = a->weight->ndim - 2;
-	DenseText w, x;
+	DenseText w;
 
 	if (nd < 1 || nd > 3)
 		return rt_raise(cx, "weight should have at least three dimensions");
-	if (a->input->ndim != nd + 2 && a->input->ndim != nd + 1)
-		return rt_raise(cx, "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s",
-				nd + 1, nd + 2, a->op, dense_text(a->input, &x));
+	if (check_input_rank(cx, a, nd))
+		return RT_ERROR;
 	if (a->groups <= 0)
 		return rt_raise(cx, "non-positive groups is not supported");
 	a->g.nd = nd;
@@ -516,7 +526,9 @@ forward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 
 	if (in[4].tag == RT_STR)
 		a.mode = in[4].u.str->s;
-	if (a.weight->ndim != nd + 2)
+	if (check_input_rank(cx, &a, nd))
+		return RT_ERROR;
+	if (a.weight->ndim != nd + 2 && a.weight->ndim > 2)
 		return rt_raise(cx, "Expected %dD weight to %s, but got weight of size: %s", nd + 2, op,
 				dense_text(a.weight, &w));
 	return run(cx, &a, out);
@@ -560,8 +572,22 @@ rt_convolution(RtCx *cx, const IValue *in, IValue *out)
 	return run(cx, &a, out);
 }
 
-KERNEL(_convolution, rt_convolution(cx, in, out))
-KERNEL(_convolution_deprecated, rt_convolution(cx, in, out))
+/* what traces call: there is always a batch */
+static int
+traced(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]);
+	DenseText a, b;
+
+	if (x->ndim == w->ndim - 1)
+		return rt_raise(cx, "Expected %d-dimensional input for %d-dimensional weight %s, but got "
+			"%d-dimensional input of size %s instead", w->ndim, w->ndim, dense_text(w, &a), x->ndim,
+			dense_text(x, &b));
+	return rt_convolution(cx, in, out);
+}
+
+KERNEL(_convolution, traced(cx, in, out))
+KERNEL(_convolution_deprecated, traced(cx, in, out))
 
 /* ---- gradients ------------------------------------------------------------------------------------- */
 

@@ -14,15 +14,21 @@ generator(RtCx *cx, IValue v)
 
 /* ---- multinomial -------------------------------------------------------------------------------------------- */
 
+/* by_sums: in the words of draws with replacement */
 static int
-check_weights(RtCx *cx, const double *w, int64_t rows, int64_t n)
+check_weights(RtCx *cx, const double *w, int64_t rows, int64_t n, bool by_sums)
 {
 	for (int64_t r = 0; r < rows; r++) {
 		double sum = 0;
 		for (int64_t i = 0; i < n; i++) {
 			double x = w[r * n + i];
 			if (!(x >= 0) || x - x != 0)
-				return rt_raise(cx, "probability tensor contains either `inf`, `nan` or element < 0");
+				return rt_raise(cx, !by_sums
+					? "probability tensor contains either `inf`, `nan` or element < 0"
+					: !(x >= 0)
+					? "invalid multinomial distribution (encountering probability entry < 0)"
+					: "invalid multinomial distribution (encountering probability entry = "
+					  "infinity or NaN)");
 			sum += x;
 		}
 		if (!(sum > 0))
@@ -97,7 +103,7 @@ rt_multinomial(RtCx *cx, const IValue *in, IValue *out)
 			|| !(w = rt_scratch(cx, rows * n * (int64_t)sizeof *w)))
 		return RT_ERROR;
 	memcpy(w, rt_data(t), (size_t)(rows * n) * sizeof *w);
-	if (check_weights(cx, w, rows, n))
+	if (check_weights(cx, w, rows, n, again))
 		return RT_ERROR;
 	if (!again)
 		for (int64_t i = 0; i < rows * n; i++)
