@@ -665,6 +665,27 @@ write_list(RtCx *cx, RtArrays *a, const char *key, const RtList *l, int depth)
 				    : write_parts(cx, a, key, l->v, l->n, depth);
 }
 
+/* A number as Python prints it: the fewest digits that give it back. */
+static void
+put_repr(Buf *b, double f)
+{
+	char text[40];
+	int digits = 1, exponent;
+
+	if (f - f != 0) {
+		buf_printf(b, f != f ? "nan" : f > 0 ? "inf" : "-inf");
+		return;
+	}
+	do
+		snprintf(text, sizeof text, "%.*e", digits - 1, f);
+	while (strtod(text, 0) != f && digits++ < 17);
+	exponent = (int)strtol(strchr(text, 'e') + 1, 0, 10);
+	if (exponent < -4 || exponent >= 16)
+		buf_printf(b, "%s", text);
+	else
+		buf_printf(b, "%.*f", digits - 1 > exponent ? digits - 1 - exponent : 1, f);
+}
+
 static int
 write_dict(RtCx *cx, RtArrays *a, const char *key, const RtDict *d, int depth)
 {
@@ -677,7 +698,10 @@ write_dict(RtCx *cx, RtArrays *a, const char *key, const RtDict *d, int depth)
 		if (d->at[i].dead)
 			continue;
 		b.n = 0;
-		rt_format_value(&b, d->at[i].key, 0);
+		if (d->at[i].key.tag == RT_DOUBLE)
+			put_repr(&b, d->at[i].key.u.f);
+		else
+			rt_format_value(&b, d->at[i].key, 0);
 		status = write_part(cx, a, key, b.at, d->at[i].value, depth);
 	}
 	buf_free(&b);

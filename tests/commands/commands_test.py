@@ -2,7 +2,7 @@
 
 usage: commands_test.py KILN
 """
-import json, os, struct, sys, unittest
+import json, os, struct, sys, unittest, zipfile
 
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
@@ -63,6 +63,14 @@ class Commands(Test):
         self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")
         self.assertEqual(json.loads(self.kiln("check", "m.pt", "p", "-i", "x.npz", "-i", "x.npz", "--json")),
                          [{"input": "x.npz", "answer": "same", "why": ""}] * 2)
+
+    def test_float_keys(self):
+        keys = [0.0, -0.0005, 1.5, 1e16, 1e15, 123456789.125, 1e-5, 2.5e-7, 1e300, 5e-324, 0.1, 1 / 3, float("inf")]
+        entries = ", ".join(f'float("{k!r}"): {i}' for i, k in enumerate(keys))
+        self.put("d.py", f"def forward():\n    return {{{entries}}}\n".encode())
+        self.kiln("run", "d.py", "-o", "out.npz")
+        with zipfile.ZipFile(os.path.join(self.dir, "out.npz")) as z:
+            self.assertEqual(z.namelist(), [f"out.{k!r}.npy" for k in keys])
 
     def test_check_and_profile(self):
         self.kiln("profile", "m.pt", "-i", "x.npz", "-o", "a.prof")
