@@ -310,8 +310,9 @@ link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	(void)t;
 	if (b->o->fixed || b->o->target->is_static)
 		arg(&a, "-static");
-	/* Code, constants and data follow each other: else each begins a page. */
-	arg(&a, "-no-pie"), arg(&a, "-Wl,-z,noexecstack,-z,noseparate-code,-z,norelro");
+	/* Code, constants and data follow each other: else each begins a page.  Data begin on a page of their own in
+	 * memory alone: told of smaller pages, the linker leaves no room in the file to save one. */
+	arg(&a, "-no-pie"), arg(&a, "-Wl,-z,noexecstack,-z,noseparate-code,-z,norelro,-z,common-page-size=64");
 	args_of(&a, getenv("LDFLAGS"));
 	args_of(&a, b->o->target->libs);
 	link_with(b, parts, &a, out);
