@@ -55,6 +55,26 @@ move_row(int64_t bytes, int64_t n, char *dst, int64_t ds, const char *src, int64
 #undef ROW
 }
 
+#define PICK(T) \
+	for (int64_t i = 0; i < n; i++) \
+		((T *)(void *)to)[i] = ((const T *)(const void *)from)[at[i]]; \
+	break
+
+void
+pick_blocks(char *restrict to, const char *restrict from, int64_t n, const int64_t *restrict at, int64_t bytes)
+{
+	switch (bytes) {
+	case 1: PICK(uint8_t);
+	case 2: PICK(uint16_t);
+	case 4: PICK(uint32_t);
+	case 8: PICK(uint64_t);
+	default:
+		for (int64_t i = 0; i < n; i++)
+			rt_copy_bytes(to + i * bytes, from + at[i] * bytes, (size_t)bytes);
+	}
+}
+#undef PICK
+
 void
 move_block(int64_t bytes, int n, const int64_t *dims, char *dst, const int64_t *dstrides, const char *src,
 	const int64_t *sstrides)

@@ -58,7 +58,8 @@ int rt_infer_shape(RtCx *, int n, int64_t *dims, int64_t numel);
 /* Copies an n-dimensional block of elements of `bytes` bytes; strides are in bytes and may be negative or 0. */
 void move_block(int64_t bytes, int n, const int64_t *dims, char *dst, const int64_t *dstrides, const char *src,
 	const int64_t *sstrides);
-/* Writes t's elements, in C order, to a contiguous array. */
+/* Block i of `to` becomes block at[i] of `from`; n of them, of so many bytes each, side by side. */
+void pick_blocks(char *restrict to, const char *restrict from, int64_t n, const int64_t *restrict at, int64_t bytes);
 /* The start of `t` in C order at linear index i, as a byte offset from rt_data(t). */
 int64_t byte_offset(const RtTensor *t, int64_t i);
 

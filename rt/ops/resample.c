@@ -270,29 +270,6 @@ typedef struct Nearest {
 	int64_t     bytes;                       /* of what is copied */
 } Nearest;
 
-RT_FAST
-
-#define PICK(T) \
-	for (int64_t o = 0; o < g->out; o++) \
-		((T *)(void *)y)[o] = ((const T *)(const void *)x)[g->at[o]]; \
-	break
-
-static void
-pick_line(const Taps *g, char *restrict y, const char *restrict x, int64_t bytes)
-{
-	switch (bytes) {
-	case 1: PICK(uint8_t);
-	case 2: PICK(uint16_t);
-	case 4: PICK(uint32_t);
-	case 8: PICK(uint64_t);
-	default:
-		for (int64_t o = 0; o < g->out; o++)
-			rt_copy_bytes(y + o * bytes, x + g->at[o] * bytes, (size_t)bytes);
-	}
-}
-
-RT_SMALL
-
 /* Lines [begin, end) of the result: one that comes from the same as that before is copied from it. */
 static void
 nearest_lines(void *arg, int64_t begin, int64_t end)
@@ -310,7 +287,7 @@ nearest_lines(void *arg, int64_t begin, int64_t end)
 		if (from == last)
 			rt_copy_bytes(to, to - line, (size_t)line);
 		else
-			pick_line(t[2], to, g->x + from * t[2]->in * g->bytes, g->bytes);
+			pick_blocks(to, g->x + from * t[2]->in * g->bytes, t[2]->out, t[2]->at, g->bytes);
 		last = from;
 	}
 }

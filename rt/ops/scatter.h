@@ -1,4 +1,4 @@
-/* rt/ops/scatter.h - writing into a tensor at positions given by others: index.c, scatter.c, mask.c */
+/* rt/ops/scatter.h - writing into a tensor at positions given by others: combine.c, scatter.c, slices.c, index.c, mask.c */
 #ifndef RT_OPS_SCATTER_H
 #define RT_OPS_SCATTER_H
 
@@ -12,8 +12,25 @@ typedef struct Combine {
 	void (*at)(int64_t n, char *dst, int64_t ds, const char *src, int64_t ss, const int64_t *at, int64_t step);
 } Combine;
 const Combine *combine_of(int op, int dtype);          /* null: SCATTER_SET, or not for this dtype */
+const Combine *set_of(int64_t bytes);                  /* SCATTER_SET, for elements of so many bytes */
 void combine_block(const Combine *, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src,
 		   const int64_t *ss);
+/* n elements, each at[i] * step bytes further on in s */
+typedef void Take(int64_t n, char *d, int64_t ds, const char *s, int64_t ss, const int64_t *at, int64_t step);
+Take *take_of(int64_t bytes);
+
+/* One position in several tensors: off[i] is the byte offset in the i-th that walk_follow named. */
+enum { WALK_MAX = 3 };
+typedef struct Walk {
+	int     n, m;                       /* dims; tensors followed */
+	int64_t dims[RT_MAX_RANK], at[RT_MAX_RANK];
+	int64_t step[WALK_MAX][RT_MAX_RANK];    /* bytes */
+	int64_t off[WALK_MAX];
+} Walk;
+void walk_begin(Walk *, int n, const int64_t *dims);
+/* By t's strides of its first n dims; `without`: a dim along which it stays (-1: none). */
+void walk_follow(Walk *, const RtTensor *t, int without);
+bool walk_next(Walk *);                                /* false: that was the last position */
 
 /* t broadcast to dims, contiguous, a temporary; null when it does not fit (no error raised) or memory is out. */
 RtTensor *expanded(RtCx *, RtTensor *t, int n, const int64_t *dims);
@@ -24,6 +41,22 @@ RtTensor *result_copy(RtCx *, RtTensor *self, bool keep, IValue *out);
 /* Of dst, when it is in[0], which is written to: has it each element once, and memory apart from that of the tensors
  * in[1 .. n)? */
 int check_target(RtCx *, const IValue *in, const RtTensor *dst, int n);
+
+/* ---- scatter.c: what index_reduce shares with scatter_reduce ---- */
+
+typedef struct Reduction { int op; bool mean, include_self; } Reduction;
+int reduction_of(RtCx *, IValue name, IValue include_self, Reduction *);
+/* Complex numbers have no order: an error that names kernel and reduction. */
+int check_ordered(RtCx *, const Reduction *, const RtTensor *dst, const char *kernel, const char *reduction);
+/* dst[.. index ..] is joined with src's elements; index has src's dims. */
+int reduce_into(RtCx *, RtTensor *dst, int dim, RtTensor *index, RtTensor *src, const Reduction *);
+
+/* A size of a tensor that counts as having one dim at least. */
+static inline int64_t
+size_at(const RtTensor *t, int d)
+{
+	return t->ndim ? t->dims[d] : 1;
+}
 
 /* BOTH_FORMS(row, in-place row, keep, write): write(cx, in, dst) checks and, unless cx->meta, changes dst, which has
  * self's elements; in place it asks check_target where ATen does. */

@@ -1,0 +1,182 @@
+/* rt/ops/combine.c - elements joined with those that are there, by operation and dtype; walks over several tensors
+ *
+ * A walk keeps the byte offsets of one position in several tensors, so that each may have any strides.
+ */
+#include "scatter.h"
+
+#include <string.h>
+
+RT_FAST
+
+#define WRAP(T, a, op, b) ((T)((uint64_t)(a) op (uint64_t)(b)))
+/* name: n elements; name_at: of which each goes at[i] * step further on.  x is an element of dst, y one of src;
+ * consecutive elements have a loop that vectorises. */
+#define RUN(name, T, body) \
+	static void run_##name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss) \
+	{ \
+		if (ds == sizeof(T) && ss == sizeof(T)) \
+			for (int64_t i = 0; i < n; i++) { \
+				T *x = (T *)(void *)d + i; \
+				const T y = ((const T *)(const void *)s)[i]; \
+				body; \
+			} \
+		else \
+			for (; n > 0; n--, d += ds, s += ss) { \
+				T *x = (T *)(void *)d; \
+				const T y = *(const T *)(const void *)s; \
+				body; \
+			} \
+	} \
+	static void \
+	at_##name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss, const int64_t *at, int64_t step) \
+	{ \
+		for (int64_t i = 0; i < n; i++, d += ds, s += ss) { \
+			T *x = (T *)(void *)(d + at[i] * step); \
+			const T y = *(const T *)(const void *)s; \
+			body; \
+		} \
+	} \
+	static const Combine name = { run_##name, at_##name };
+#define INTEGER(name, T) \
+	RUN(add_##name, T, *x = WRAP(T, *x, +, y)) \
+	RUN(mul_##name, T, *x = WRAP(T, *x, *, y)) \
+	RUN(min_##name, T, *x = y < *x ? y : *x) \
+	RUN(max_##name, T, *x = y > *x ? y : *x)
+INTEGER(u8, uint8_t)
+INTEGER(i8, int8_t)
+INTEGER(i16, int16_t)
+INTEGER(i32, int32_t)
+INTEGER(i64, int64_t)
+#undef INTEGER
+
+/* Not a number wins. */
+#define FLOATING(name, T) \
+	RUN(add_##name, T, *x += y) \
+	RUN(mul_##name, T, *x *= y) \
+	RUN(min_##name, T, *x = y < *x || y != y ? y : *x) \
+	RUN(max_##name, T, *x = y > *x || y != y ? y : *x)
+FLOATING(f32, float)
+FLOATING(f64, double)
+#undef FLOATING
+
+#define SHORT(name, load, store) \
+	RUN(add_##name, uint16_t, *x = store(load(*x) + load(y))) \
+	RUN(mul_##name, uint16_t, *x = store(load(*x) * load(y))) \
+	RUN(min_##name, uint16_t, *x = load(y) < load(*x) || load(y) != load(y) ? y : *x) \
+	RUN(max_##name, uint16_t, *x = load(y) > load(*x) || load(y) != load(y) ? y : *x)
+SHORT(f16, rt_half_to_float, rt_float_to_half)
+SHORT(bf16, rt_bf16_to_float, rt_float_to_bf16)
+#undef SHORT
+
+#define COMPLEX(name, T) \
+	RUN(add_##name, T, (x->re += y.re, x->im += y.im)) \
+	RUN(mul_##name, T, *x = ((T){ x->re * y.re - x->im * y.im, x->re * y.im + x->im * y.re }))
+COMPLEX(c64, RtC64)
+COMPLEX(c128, RtC128)
+#undef COMPLEX
+
+RUN(or_b8, uint8_t, *x |= y)
+RUN(and_b8, uint8_t, *x &= y)
+
+/* The same that only sets, by the bytes of an element. */
+RUN(set_1, uint8_t, *x = y)
+RUN(set_2, uint16_t, *x = y)
+RUN(set_4, uint32_t, *x = y)
+RUN(set_8, uint64_t, *x = y)
+RUN(set_16, RtC128, *x = y)
+#undef RUN
+
+#define TAKE(name, T) \
+	static void \
+	name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss, const int64_t *at, int64_t step) \
+	{ \
+		for (int64_t i = 0; i < n; i++, d += ds, s += ss) \
+			*(T *)(void *)d = *(const T *)(const void *)(s + at[i] * step); \
+	}
+TAKE(take_1, uint8_t)
+TAKE(take_2, uint16_t)
+TAKE(take_4, uint32_t)
+TAKE(take_8, uint64_t)
+TAKE(take_16, RtC128)
+#undef TAKE
+
+const Combine *
+combine_of(int op, int dtype)
+{
+#define ROW(name) [RT_##name] = { NULL, &add_##name, &mul_##name, &min_##name, &max_##name }
+	static const Combine *const table[RT_NDTYPE][5] = {
+		ROW(u8), ROW(i8), ROW(i16), ROW(i32), ROW(i64), ROW(f32), ROW(f64), ROW(f16), ROW(bf16),
+		[RT_c64] = { NULL, &add_c64, &mul_c64, NULL, NULL },
+		[RT_c128] = { NULL, &add_c128, &mul_c128, NULL, NULL },
+		[RT_b8] = { NULL, &or_b8, &and_b8, &and_b8, &or_b8 },
+	};
+#undef ROW
+	return table[dtype][op];
+}
+
+const Combine *
+set_of(int64_t bytes)
+{
+	return bytes == 1 ? &set_1 : bytes == 2 ? &set_2 : bytes == 4 ? &set_4 : bytes == 8 ? &set_8 : &set_16;
+}
+
+Take *
+take_of(int64_t bytes)
+{
+	return bytes == 1 ? take_1 : bytes == 2 ? take_2 : bytes == 4 ? take_4 : bytes == 8 ? take_8 : take_16;
+}
+
+/* ---- walking --------------------------------------------------------------------------------------------------- */
+
+void
+walk_begin(Walk *w, int n, const int64_t *dims)
+{
+	memset(w, 0, sizeof *w);
+	w->n = n;
+	memcpy(w->dims, dims, sizeof *dims * n);
+}
+
+void
+walk_follow(Walk *w, const RtTensor *t, int without)
+{
+	for (int d = 0; d < w->n; d++)
+		w->step[w->m][d] = d == without || d >= t->ndim ? 0 : t->strides[d] * rt_dtypes[t->dtype].bytes;
+	w->m++;
+}
+
+bool
+walk_next(Walk *w)
+{
+	for (int d = w->n - 1; d >= 0; d--) {
+		for (int i = 0; i < w->m; i++)
+			w->off[i] += w->step[i][d];
+		if (++w->at[d] < w->dims[d])
+			return true;
+		for (int i = 0; i < w->m; i++)
+			w->off[i] -= w->step[i][d] * w->dims[d];
+		w->at[d] = 0;
+	}
+	return false;
+}
+
+void
+combine_block(const Combine *combine, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src,
+	      const int64_t *ss)
+{
+	const int last = n - 1;
+	Walk w;
+
+	if (product(dims, 0, n) == 0)
+		return;
+	if (n < 2) {
+		combine->run(n ? dims[0] : 1, dst, n ? ds[0] : 0, src, n ? ss[0] : 0);
+		return;
+	}
+	walk_begin(&w, last, dims);
+	w.m = 2;
+	memcpy(w.step[0], ds, sizeof *ds * last);
+	memcpy(w.step[1], ss, sizeof *ss * last);
+	do
+		combine->run(dims[last], dst + w.off[0], ds[last], src + w.off[1], ss[last]);
+	while (walk_next(&w));
+}
