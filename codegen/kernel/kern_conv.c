@@ -1,6 +1,6 @@
 /*
  * Products and convolutions with constant weights: packed at compile time, computed in register blocks
- * (rt/ops/vconv.h).
+ * (rt/ops/vblock.h, rt/ops/vconv.h).
  *
  * A pointwise group that reads the result, and no other value made later, becomes the epilogue: it runs over each block
  * while that is in the L1 cache, and writes the group's result in place of the product's.

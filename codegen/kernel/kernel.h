@@ -114,14 +114,14 @@ typedef struct Emit {            /* one program */
 	Buf      provenance;     /* lines of key: value */
 	Vec(RtSpecialization) specializations;
 	Vec(struct DoorSpec) door_specs;
-	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vconv.h) */
+	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vblock.h) */
 	bool     in_order;       /* the processor executes instructions in order; with several levels false */
 	int64_t  zeros;          /* floats of kiln_zeros */
 	int64_t  scratch;        /* bytes: what one of its kernels asks for at most */
 	bool     pool;           /* without a runtime: kernels may run in threads of the caller's */
 	int      most_args;      /* addresses that one of those takes at most */
-	bool     clamps;         /* some kernel of a product has a range (rt/ops/vconv.h) */
-	int64_t  tall;           /* the most rows that a product by panels has (VC_TALL of rt/ops/vconv.h) */
+	bool     clamps;         /* some kernel of a product has a range (rt/ops/vblock.h) */
+	int64_t  tall;           /* the most rows that a product by panels has (VC_TALL of rt/ops/vblock.h) */
 	bool     quantized;      /* the program may meet quantized tensors */
 	bool     bits;           /* conjugate and negative views */
 	bool     holders;        /* constants other than tensors, lists and what needs no memory */

@@ -1,5 +1,5 @@
 /*
- * Weights in the form that kernels read (rt/ops/vconv.h): panels of columns, transformed filters, padded vectors.
+ * Weights in the form that kernels read (rt/ops/vblock.h): panels of columns, transformed filters, padded vectors.
  *
  * A panel has `width` columns side by side: [panel][tap][k][column].  This is only a permutation, so the original is
  * not stored, too: when the parts cover a storage of the model, the program unpacks it when generic code reads it.
@@ -15,7 +15,7 @@ typedef double WinoWide;
 
 enum { BLOCK = 16 };             /* of k: a cache line of each column is read at once */
 
-/* As VC_REST and, for products, VC_REST_HALF (vconv.h) have it. */
+/* As VC_REST and, for products, VC_REST_HALF (vblock.h) have it. */
 int64_t
 panel_last(const Emit *e, int64_t n, int vector)
 {

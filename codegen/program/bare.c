@@ -199,9 +199,9 @@ put_instances(Bare *b)
 /* Loops of kernels by header, and what in a kernel's text is theirs. */
 static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "tmath.h", { "" } }, { "vmath.h", { "" } },
-	{ "vconv.h", { "vc_", "Vc", "VC_" } }, { "vwino.h", { "vc_winograd(" } }, { "vdepth.h", { "vc_depthwise(" } },
-	{ "vlanes.h", { "vc_conv_lanes(" } }, { "vgroups.h", { "vc_groups(" } },
-	{ "vthree.h", { "vc_three(" } },
+	{ "vblock.h", { "vc_", "Vc", "VC_" } }, { "vconv.h", { "vc_conv(", "VcConv" } },
+	{ "vwino.h", { "vc_winograd(" } }, { "vdepth.h", { "vc_depthwise(" } }, { "vlanes.h", { "vc_conv_lanes(" } },
+	{ "vgroups.h", { "vc_groups(" } }, { "vthree.h", { "vc_three(" } },
 	{ "vrow.h", { "vr_", "Vr", "VR_" } }, { "vmul.h", { "vm_" } }, { "vpool.h", { "vp_", "Vp" } },
 	{ "vattend.h", { "va_" } }, { "vresize.h", { "vz_" } }, { "vturn.h", { "vq_" } },
 	{ "vgrid.h", { "vg_", "Vg" } }, { "vrnn.h", { "vn_", "Vn" } },
@@ -450,9 +450,8 @@ put_main(Bare *b)
 		put_plain_function(b, t);
 		buf_puts(&rows, "\t{ ");
 		out_string(&rows, t->spec->method, (int64_t)strlen(t->spec->method));
-		buf_printf(&rows, ", plain_in_%s, plain_out_%s, plain_number_%s, %d, %d, %d, plain_result_%s, call_%s },\n",
-			   t->name, t->name,
-			   t->name, t->in.n, t->out.n, t->number.n, t->name, t->name);
+		buf_printf(&rows, ", plain_in_%s, plain_out_%s, plain_number_%s, %d, %d, %d, plain_result_%s, call_%s "
+			   "},\n", t->name, t->name, t->name, t->in.n, t->out.n, t->number.n, t->name, t->name);
 	}
 	name = processor_name(b->e->cx->arena, b->o);
 	out_string(&level, name, (int64_t)strlen(name));

@@ -234,7 +234,7 @@ put_about(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
-enum { VERY_TALL = 12 };                 /* rows: no block has more (VC_MOST of vconv.h) */
+enum { VERY_TALL = 12 };                 /* rows: no block has more (VC_MOST of vblock.h) */
 enum { STREAMED = 32 << 20 };            /* bytes: what caches hold, up to these, is not worth moving */
 
 /* Do small pages cost time? */
@@ -439,7 +439,8 @@ put_parts(Emit *e, const EmitMethod *methods, int n, const BuildOptions *o, bool
 		"&rt_tiles_64, &rt_tiles_32, &rt_tiles_16";
 
 	if (text)
-		out_line(&e->tail, "#ifdef __TINYC__\nconst RtTiles *const rt_tiles[] = { 0 };\n#elif defined __x86_64__");
+		out_line(&e->tail, "#ifdef __TINYC__\nconst RtTiles *const rt_tiles[] = { 0 };\n"
+			 "#elif defined __x86_64__");
 	else
 		out_line(&e->tail, "#ifdef __x86_64__");
 	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { %s, 0 };\n#else", wide);
@@ -502,7 +503,7 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	return e;
 }
 
-/* What products by panels have in this program: vconv.h. */
+/* What products by panels have in this program: vblock.h. */
 void
 emit_panels(const Emit *e, Buf *b)
 {

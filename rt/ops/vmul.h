@@ -1,7 +1,7 @@
 /* rt/ops/vmul.h - products of strided operands in generated kernels: attention, weights that are not constant
  *
  * c (m, n) = a (m, k) * b (k, n) + bias.  Panels of b are packed into scratch and go through the register blocks of
- * vconv.h.  For one or two rows packing does not pay: b's rows are added up, or its columns multiplied, in place.
+ * vblock.h.  For one or two rows packing does not pay: b's rows are added up, or its columns multiplied, in place.
  * Extents are arguments here and not constants: one copy of the blocks serves all products of a program.
  */
 #ifndef RT_OPS_VMUL_H
@@ -12,7 +12,7 @@
 
 enum {
 	VM_FEW = 3,              /* rows that are fewer do not pay for packing */
-	VM_RUN = 32,             /* products of one lane's sum before it joins those of other runs, as in vconv.h */
+	VM_RUN = 32,             /* products of one lane's sum before it joins those of other runs, as in vblock.h */
 };
 
 #if VC_FLOATS > 1

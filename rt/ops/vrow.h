@@ -1,12 +1,12 @@
 /* rt/ops/vrow.h - what loops over rows of floats share: lanes, and sums and keys of scans and of topk
  *
- * Included after vmath.h and vconv.h by emitted C.  Without vectors (tcc) the same loops
+ * Included after vmath.h and vblock.h by emitted C.  Without vectors (tcc) the same loops
  * run over single floats.
  */
 #ifndef RT_OPS_VROW_H
 #define RT_OPS_VROW_H
 
-#include "vconv.h"
+#include "vblock.h"
 
 #if VC_FLOATS > 1
 typedef int32_t VrI __attribute__((vector_size(VF * 4)));

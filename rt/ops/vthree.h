@@ -2,7 +2,7 @@
  *
  * A panel of three vectors at most leaves registers for a run of pixels of a row: an element of the input is read once
  * a row of taps for all pixels that it is a part of, and those at the edges of the image cost no more than others.
- * Activations are NHWC, weights as in vconv.h.
+ * Activations are NHWC, weights as in vblock.h.
  */
 #ifndef RT_OPS_VTHREE_H
 #define RT_OPS_VTHREE_H

@@ -1,0 +1,612 @@
+/* rt/ops/vblock.h - products of generated kernels: register blocks over weights packed ahead
+ *
+ * What is constant is how many rows and vectors a block has, so that it lives in registers; all extents are arguments.
+ * They are as wide as addresses: with int64_t, a Cortex-M4 takes 1.1 times the instructions, and a quarter more code.
+ * A program has one function for panels, which all kernels call with their own arguments.  Of the functions for panels
+ * narrower than NR, the last of a result, a program has only those that some kernel uses.
+ *
+ * Weights: panels of NR output channels, [panel][tap][ic][NR], the last panel as wide as VC_REST_HALF says; those of
+ * groups one after the other.
+ * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90;
+ * on aarch64, where lanes multiply vectors, 100 of a Neoverse N1's by llvm-mca.
+ * The k loop must stay rolled: unrolled whole, gcc hoists loads and spills.
+ *
+ * The program says how wide vectors are: VC_FLOATS is 16, 8, 4, or 1 for none (tcc).  Its weights are packed for
+ * vectors of VC_PACKED floats, as many or more: code for narrower ones takes a panel in several passes, a register
+ * block wide, and so all levels of a program read one packing.  VC_CLAMPS: some product is clamped.
+ * VC_TALL: how many rows products have at most; not defined: any number.  Taller blocks are left out.
+ * VC_IN_ORDER: 1 where the processor executes instructions in order; not defined: 0.
+ */
+#ifndef RT_OPS_VBLOCK_H
+#define RT_OPS_VBLOCK_H
+
+#if defined __GNUC__ && !defined __TINYC__
+#define VC_INLINE static inline __attribute__((always_inline))
+#define VC_SHARED static __attribute__((noinline, unused))
+#ifdef __clang__
+#define VC_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define VC_UNROLL _Pragma("GCC unroll 32")
+#endif
+#else
+#define VC_INLINE static inline
+#define VC_SHARED static inline
+#define VC_UNROLL
+#endif
+#ifndef VC_PACKED
+#define VC_PACKED VC_FLOATS
+#endif
+#ifndef VC_TALL
+#define VC_TALL VC_MOST
+#endif
+#ifndef VC_IN_ORDER
+#define VC_IN_ORDER 0
+#endif
+/* Between these, gcc keeps a register block in the order of its text.  Scheduled before registers are allocated, it
+ * does not fit them: of 90 instructions of a loop on aarch64 10 to 30 were moves. */
+#if defined __aarch64__ && defined __GNUC__ && !defined __clang__
+#define VC_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-schedule-insns\")")
+#define VC_END _Pragma("GCC pop_options")
+#else
+#define VC_BEGIN
+#define VC_END
+#endif
+VC_BEGIN
+
+#if VC_FLOATS > 1
+#ifdef __TINYC__
+#error the weights are packed for vectors: build with --cc tcc
+#endif
+#if VC_FLOATS == 16
+enum { VF = 16, VC_MR = 6, VC_NB = 4 };
+#elif VC_FLOATS == 8
+enum { VF = 8, VC_MR = 6, VC_NB = 2 };
+#else
+enum { VF = 4, VC_MR = 8, VC_NB = 2 };
+#ifdef __aarch64__
+#define VC_BY_LANE
+#ifdef __clang__
+#define VC_LOADED __asm__ volatile ("" ::: "memory")       /* else it sinks loads to where they are used */
+#else
+#define VC_LOADED
+#endif
+#endif
+#endif
+typedef float VcV __attribute__((vector_size(VF * 4), aligned(4), may_alias));
+typedef float VcHalf __attribute__((vector_size(VF * 2), aligned(4), may_alias));
+typedef int32_t VcMask __attribute__((vector_size(VF * 4), may_alias));
+#define VC_ZERO ((VcV){ 0 })
+#define VC_SET(x) ((x) - VC_ZERO)
+#else
+#ifdef __GNUC__
+enum { VF = 1, VC_MR = 4, VC_NB = 4 };   /* 32 registers of floats: a Cortex-M's, too */
+#else
+enum { VF = 1, VC_MR = 2, VC_NB = 4 };
+#endif
+typedef float VcV;
+#define VC_ZERO 0
+#define VC_SET(x) (x)
+#endif
+
+enum {
+	VC_UNIT = VC_PACKED,             /* panels are as wide as some of these, */
+	VC_UNITS = VC_UNIT == 16 || VC_UNIT == 1 ? 4 : 2,
+	VC_NR = VC_UNIT * VC_UNITS,      /* whole ones as these */
+	VC_STEP = VC_UNIT == 16 ? 8 : VC_UNIT,
+	VC_NV = VC_NR / VF,              /* vectors in a panel; VC_NB: in a register block */
+	VC_BLOCK = VC_NB * VF,
+	/* Products of one sum; longer ones are sums of such: their rounding errors grow less (measured: of Winograd's
+	 * products 0.6 of those of 256, in ResNet-50 in 1.01 times the time). */
+	VC_RUN = 64,
+};
+
+/* x, but not below range[0] nor above range[1]; a NaN stays. */
+VC_INLINE VcV
+vc_clamp(VcV x, const float *range)
+{
+#if VC_FLOATS == 1
+	return x < range[0] ? range[0] : x > range[1] ? range[1] : x;
+#elif VC_FLOATS == 16 && defined __AVX512F__ && !defined __clang__
+	x = (VcV)__builtin_ia32_maxps512_mask(VC_SET(range[0]), x, x, -1, 4);
+	return (VcV)__builtin_ia32_minps512_mask(VC_SET(range[1]), x, x, -1, 4);
+#elif VC_FLOATS == 16 && defined __AVX512F__
+	return (VcV)__builtin_ia32_minps512(VC_SET(range[1]), __builtin_ia32_maxps512(VC_SET(range[0]), x, 4), 4);
+#elif VC_FLOATS == 8 && defined __AVX__
+	return (VcV)__builtin_ia32_minps256(VC_SET(range[1]), __builtin_ia32_maxps256(VC_SET(range[0]), x));
+#elif VC_FLOATS == 4 && defined __aarch64__
+	__asm__ ("fmax %0.4s, %0.4s, %1.4s" : "+w"(x) : "w"(VC_SET(range[0])));
+	__asm__ ("fmin %0.4s, %0.4s, %1.4s" : "+w"(x) : "w"(VC_SET(range[1])));
+	return x;
+#elif VC_FLOATS == 4 && defined __SSE__
+	return (VcV)__builtin_ia32_minps(VC_SET(range[1]), __builtin_ia32_maxps(VC_SET(range[0]), x));
+#else
+	const VcV lo = VC_SET(range[0]), hi = VC_SET(range[1]);
+	const VcMask below = x < lo, above = x > hi;
+
+	return (VcV)((below & (VcMask)lo) | (above & ~below & (VcMask)hi) | (~below & ~above & (VcMask)x));
+#endif
+}
+
+/* The greater of each lane; b's where one is NaN. */
+VC_INLINE VcV
+vc_greater(VcV a, VcV b)
+{
+#if VC_FLOATS == 1
+	return a > b ? a : b;
+#elif VC_FLOATS == 16 && defined __AVX512F__ && !defined __clang__
+	return (VcV)__builtin_ia32_maxps512_mask(a, b, b, -1, 4);
+#elif VC_FLOATS == 16 && defined __AVX512F__
+	return (VcV)__builtin_ia32_maxps512(a, b, 4);
+#elif VC_FLOATS == 8 && defined __AVX__
+	return (VcV)__builtin_ia32_maxps256(a, b);
+#else
+	const VcMask greater = a > b;
+
+	return (VcV)((greater & (VcMask)a) | (~greater & (VcMask)b));
+#endif
+}
+
+/* What follows a block while it is in the nearest cache: elements [c0, c1) of rows [row, end) of the result,
+ * whose rows have n. */
+typedef void VcEpilogue(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1, ptrdiff_t n);
+
+/* Of the functions that are there for each width of a panel, the one for the columns that n leaves over; null: none.
+ * The last panel is as wide as it has vectors; a whole one where that adds less than a sixteenth. */
+#define VC_REST(name, n) \
+	((n) % VC_NR == 0 ? 0 : VC_IS_WHOLE(n) ? VC_WHOLE(name) : \
+	 (n) % VC_NR > 3 * VC_UNIT && VC_UNITS > 3 ? name##_4 : (n) % VC_NR > 2 * VC_UNIT && VC_UNITS > 2 ? name##_3 : \
+	 (n) % VC_NR > VC_UNIT ? name##_2 : name##_1)
+/* Likewise of constant weights: what is at most half a vector is one in the panel. */
+#if VC_PACKED == 16
+#define VC_REST_HALF(name, n) \
+	(VC_IS_WHOLE(n) || (n) % VC_UNIT == 0 || (n) % VC_UNIT > VC_UNIT / 2 ? VC_REST(name, n) : \
+	 (n) % VC_NR > 3 * VC_UNIT ? name##_3_half : \
+	 (n) % VC_NR > 2 * VC_UNIT ? name##_2_half : (n) % VC_NR > VC_UNIT ? name##_1_half : name##_half)
+#else
+#define VC_REST_HALF(name, n) VC_REST(name, n)
+#endif
+/* Columns of all panels of n. */
+#define VC_COLUMNS(n) \
+	(VC_IS_WHOLE(n) ? ((n) + VC_NR - 1) / VC_NR * VC_NR : ((n) + VC_STEP - 1) / VC_STEP * VC_STEP)
+#define VC_IS_WHOLE(n) ((n) % VC_NR == 0 || (VC_NR - (n) % VC_NR) * 16 < (n))
+#define VC_WHOLE(name) (VC_UNITS > 2 ? name##_4 : name##_2)
+/* Floats of a panel of so many units, and half a one. */
+#define VC_WIDE(units, half) (((units) < VC_UNITS ? (units) : VC_UNITS) * VC_UNIT + (half) * VC_UNIT / 2)
+
+/* Rows of a block by its vectors: as many as give VC_MR * VC_NB accumulators, at most what the narrowest can feed. */
+#define VC_ROWS(nv) (VC_MR * VC_NB / (nv) < VC_MOST ? VC_MR * VC_NB / (nv) : VC_MOST)
+#if VC_FLOATS > 1
+enum { VC_MOST = 12, VC_LONGEST = 14 };  /* a block of halves: vthree.h */
+#else
+enum { VC_MOST = VC_MR, VC_LONGEST = VC_MR };
+typedef float VcHalf;
+#endif
+
+#if VC_FLOATS == 16
+#define VC_LOW(x) __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7)
+#define VC_TWICE(x) __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7)
+#else
+#define VC_LOW(x) (VcHalf){ 0 }          /* no panels with halves */
+#endif
+
+/* A block of rows: nv vectors of each, one after the other, and in panels with halves half a one. */
+typedef struct VcRows {
+	VcV    acc[VC_MOST * VC_NB];
+	VcHalf half[VC_LONGEST];
+} VcRows;
+
+VC_INLINE void
+vc_rows_start(int mr, int nv, bool half, const float *bias, VcRows *to)
+{
+	VC_UNROLL
+	for (int i = 0; i < mr; i++) {
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			to->acc[i * nv + j] = bias ? *(const VcV *)(bias + j * VF) : VC_ZERO;
+		if (half)
+			to->half[i] = bias ? *(const VcHalf *)(bias + nv * VF) : (VcHalf){ 0 };
+	}
+}
+
+/* The columns of a block that there are: `left` of each row. */
+VC_SHARED void
+vc_store_part(int mr, ptrdiff_t left, float *c, ptrdiff_t ldc, const float *part)
+{
+	for (int i = 0; i < mr; i++, c += ldc, part += VC_NR) {
+		ptrdiff_t j = 0;
+
+#if VC_FLOATS > 1
+		for (; j + VF <= left; j += VF)
+			*(VcV *)(c + j) = *(const VcV *)(part + j);
+#if VC_FLOATS > 8
+		if (j + VF / 2 <= left) {
+			*(VcHalf *)(c + j) = *(const VcHalf *)(part + j);
+			j += VF / 2;
+		}
+#endif
+#endif
+		for (; j < left; j++)
+			c[j] = part[j];
+	}
+}
+
+/* Where a block goes: to its rows of c, or, of the last panel, whose last vector may reach past the columns that there
+ * are, at first to `part`. */
+typedef struct VcPlace {
+	float *to;
+	ptrdiff_t step;
+} VcPlace;
+
+VC_INLINE VcPlace
+vc_place(ptrdiff_t wide, ptrdiff_t left, float *c, ptrdiff_t ldc, float *part)
+{
+	return left >= wide ? (VcPlace){ c, ldc } : (VcPlace){ part, VC_NR };
+}
+
+/* Stores a block.  more: adds to the sum of earlier runs, which is stored there.  range: this run is the last one;
+ * clamps. */
+VC_INLINE void
+vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *range, VcRows *from)
+{
+	if (more) {
+		const float *sum = at.to;
+
+		VC_UNROLL
+		for (int i = 0; i < mr; i++, sum += at.step) {
+			VC_UNROLL
+			for (int j = 0; j < nv; j++)
+				from->acc[i * nv + j] += *(const VcV *)(sum + j * VF);
+			if (half)
+				from->half[i] += *(const VcHalf *)(sum + nv * VF);
+		}
+	}
+	if (VC_CLAMPS && range) {
+		VC_UNROLL
+		for (int i = 0; i < mr * nv; i++)
+			from->acc[i] = vc_clamp(from->acc[i], range);
+#if VC_FLOATS == 16
+		VC_UNROLL
+		for (int i = 0; i < mr && half; i++)
+			from->half[i] = VC_LOW(vc_clamp(VC_TWICE(from->half[i]), range));
+#endif
+	}
+	VC_UNROLL
+	for (int i = 0; i < mr; i++, at.to += at.step) {
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			*(VcV *)(at.to + j * VF) = from->acc[i * nv + j];
+		if (half)
+			*(VcHalf *)(at.to + nv * VF) = from->half[i];
+	}
+}
+
+#ifdef VC_BY_LANE
+/* rows += the products of whole vectors of the rows; returns how many of `run` these are.  A vector of a row is read
+ * once and multiplied lane by lane.  Everything is read a step before it is used, since processors that execute in
+ * order would wait for it; the last step reads again what it has. */
+VC_INLINE ptrdiff_t
+vc_rows_add_lanes(int mr, int nv, ptrdiff_t run, const float *const *a, const float *b, int wide, VcRows *to)
+{
+	const ptrdiff_t last = run / VF * VF - VF;
+	VcV x[VC_MOST], line[2][VC_NB];
+
+	if (last < 0)
+		return 0;
+	VC_UNROLL
+	for (int i = 0; i < mr; i++)
+		x[i] = *(const VcV *)a[i];
+	VC_UNROLL
+	for (int j = 0; j < nv; j++)
+		line[0][j] = *(const VcV *)(b + j * VF);
+	for (ptrdiff_t k = 0; k <= last; k += VF) {
+		const ptrdiff_t more = k < last, next = k + more * VF;
+
+		VC_UNROLL
+		for (int l = 0; l < VF; l++) {
+			b += l < VF - 1 ? wide : more * wide;
+			VC_UNROLL
+			for (int j = 0; j < nv; j++)
+				line[~l & 1][j] = *(const VcV *)(b + j * VF);
+			VC_UNROLL
+			for (int i = 0; i < mr; i++) {
+				VC_UNROLL
+				for (int j = 0; j < nv; j++)
+					to->acc[i * nv + j] += x[i][l] * line[l & 1][j];
+				if (l == VF - 1)
+					x[i] = *(const VcV *)(a[i] + next);
+			}
+		}
+		VC_LOADED;
+	}
+	return last + VF;
+}
+#endif
+
+/* rows += mr rows of run floats each, wherever they lie, times run rows of a panel, which is `wide`. */
+VC_INLINE void
+vc_rows_add_at(int mr, int nv, bool half, ptrdiff_t run, const float *const *a, const float *b, int wide, VcRows *to)
+{
+	ptrdiff_t k = 0;
+
+#ifdef VC_BY_LANE
+	k = vc_rows_add_lanes(mr, nv, run, a, b, wide, to);
+	b += k * wide;
+#endif
+	for (; k < run; k++) {
+		VcV row[VC_NB];
+		VcHalf rest = { 0 };
+
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			row[j] = *(const VcV *)(b + j * VF);
+		if (half)
+			rest = *(const VcHalf *)(b + nv * VF);
+		b += wide;
+		VC_UNROLL
+		for (int i = 0; i < mr; i++) {
+			const VcV x = VC_SET(a[i][k]);
+
+			VC_UNROLL
+			for (int j = 0; j < nv; j++)
+				to->acc[i * nv + j] += x * row[j];
+			if (half)
+				to->half[i] += VC_LOW(x) * rest;
+		}
+	}
+}
+
+/* acc += mr rows of k floats, lda apart, times k rows of a panel. */
+VC_INLINE void
+vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, VcRows *to)
+{
+#ifdef VC_BY_LANE
+	const float *rows[VC_MOST];
+
+	VC_UNROLL
+	for (int i = 0; i < mr; i++)
+		rows[i] = a + i * lda;
+	vc_rows_add_at(mr, nv, half, k, rows, b, wide, to);
+#else
+	const float *third[(VC_MOST + 2) / 3] = { 0 };   /* every third row; those between lie near it */
+
+	VC_UNROLL
+	for (int i = 0; i < mr; i += 3)
+		third[i / 3] = a + i * lda;
+	for (ptrdiff_t n = 0; n < k; n++) {
+		VcV row[VC_NV];
+		VcHalf rest = { 0 };
+
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			row[j] = *(const VcV *)(b + j * VF);
+		if (half)
+			rest = *(const VcHalf *)(b + nv * VF);
+		b += wide;
+		VC_UNROLL
+		for (int i = 0; i < mr; i++) {
+			const VcV x = VC_SET(third[i / 3][i % 3 * lda]);
+
+			VC_UNROLL
+			for (int j = 0; j < nv; j++)
+				to->acc[i * nv + j] += x * row[j];
+			if (half)
+				to->half[i] += VC_LOW(x) * rest;
+		}
+		VC_UNROLL
+		for (int i = 0; i < mr; i += 3)
+			third[i / 3]++;
+	}
+#endif
+}
+
+/* ---- product: c (m, n) = a (m, k) * b (k, n) packed + bias ------------------------------------------------------ */
+
+/* A register block of mr rows.  more: c has sums of earlier columns of a, these are added to. */
+VC_INLINE void
+vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide,
+		const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+{
+	float part[VC_MOST * VC_NR];
+	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, c, ldc, part);
+	ptrdiff_t at = 0;
+
+	do {
+		const ptrdiff_t run = k - at < VC_RUN ? k - at : VC_RUN;
+		VcRows rows;
+
+		vc_rows_start(mr, nv, half, at || more ? 0 : bias, &rows);
+		vc_rows_add(mr, nv, half, run, a + at, lda, b + at * wide, wide, &rows);
+		vc_rows_store(mr, nv, half, to, at > 0 || more, at + run < k ? 0 : range, &rows);
+		at += run;
+	} while (at < k);
+	if (to.to == part)
+		vc_store_part(mr, left, c, ldc, part);
+}
+
+/* Rows of c by the columns of one panel, `left` of which are there. */
+typedef void VcPanel(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
+		     float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range);
+
+/* nv vectors of a panel that is `wide`. */
+VC_INLINE void
+vc_product_panel(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide,
+		 const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+{
+	ptrdiff_t i = 0;
+
+	for (; VC_TALL >= VC_ROWS(nv + half) && i + VC_ROWS(nv + half) <= m; i += VC_ROWS(nv + half))
+		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc,
+				ldc, left, range);
+	for (; VC_TALL >= 4 && i + 4 <= m && VC_ROWS(nv + half) > 4; i += 4)
+		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range);
+	for (; VC_TALL >= 2 && i + 2 <= m; i += 2)
+		vc_product_rows(2, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range);
+	for (; i < m; i++)
+		vc_product_rows(1, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range);
+}
+
+#if VC_FLOATS == VC_PACKED
+
+/* A panel is one block of registers. */
+VC_INLINE void
+vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
+		  float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+{
+	vc_product_panel(wide / VF, wide % VF != 0, m, k, a, lda, b, wide, bias, false, c, ldc, left, range);
+}
+
+#else
+
+/* A panel is several blocks of registers, whose lines lie apart: too few sets of the nearest cache hold them.  For many
+ * rows so many lines of a block are copied side by side first (measured, ResNet-18: 0.85 of the time). */
+enum { VC_NEAR = 512, VC_NEAR_ROWS = 4 * VC_MR, VC_ROW = 8 };    /* VC_ROW: vectors of a block of one row */
+
+VC_INLINE void
+vc_product_near(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
+		float *c, ptrdiff_t ldc, const float *range)
+{
+	VcV lines[VC_NEAR * VC_NB];
+
+	for (ptrdiff_t from = 0, some; from < k; from += some) {
+		some = k - from < VC_NEAR ? k - from : VC_NEAR;
+		for (ptrdiff_t i = 0; i < some; i++)
+			for (int j = 0; j < VC_NB; j++)
+				lines[i * VC_NB + j] = *(const VcV *)(b + (from + i) * wide + j * VF);
+		vc_product_panel(VC_NB, false, m, some, a + from, lda, (const float *)lines, VC_BLOCK, bias, from > 0,
+				 c, ldc, VC_BLOCK, from + some < k ? 0 : range);
+	}
+}
+
+/* Block after block; the last may be one vector.  One row reads lines as they lie, as many as registers take. */
+VC_INLINE void
+vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
+		  float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+{
+	ptrdiff_t at = 0;
+
+	for (; m == 1 && at + VC_ROW * VF <= wide && at < left; at += VC_ROW * VF)
+		vc_product_rows(1, VC_ROW, false, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at, ldc,
+				left - at, range);
+	for (; at + VC_BLOCK <= wide && at < left; at += VC_BLOCK)
+		if (m >= VC_NEAR_ROWS && left - at >= VC_BLOCK)
+			vc_product_near(m, k, a, lda, b + at, wide, bias ? bias + at : 0, c + at, ldc, range);
+		else
+			vc_product_panel(VC_NB, false, m, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at,
+					 ldc, left - at, range);
+	if (wide % VC_BLOCK && at < left)
+		vc_product_panel(1, false, m, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at, ldc,
+				 left - at, range);
+}
+
+#endif
+
+#define VC_PANEL(name, units, half) \
+	VC_SHARED void \
+	vc_panel_##name(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias, \
+			float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range) \
+	{ \
+		vc_product_blocks(VC_WIDE(units, half), m, k, a, lda, b, bias, c, ldc, left, range); \
+	}
+VC_PANEL(1, 1, false)
+VC_PANEL(2, 2, false)
+VC_PANEL(3, 3, false)
+VC_PANEL(4, 4, false)
+#if VC_PACKED == 16
+VC_PANEL(half, 0, true)
+VC_PANEL(1_half, 1, true)
+VC_PANEL(2_half, 2, true)
+VC_PANEL(3_half, 3, true)
+#endif
+#undef VC_PANEL
+
+/* How work is divided among threads.  By panels of n columns, those of each group, a thread reads its own weights once;
+ * [begin, end) of panels * chunks, chunks of `chunk` rows.  By rows, a thread works on the same rows, kernel after
+ * kernel, which stay in its cache; [begin, end) of `step` rows, and the panels of a chunk one after the other.  A step
+ * of 0: panels. */
+typedef struct VcShare {
+	ptrdiff_t begin, end;            /* blocks */
+	ptrdiff_t first, rows;           /* its rows: [first, rows) */
+	ptrdiff_t each, panels, chunks;  /* panels: of a group, of all */
+} VcShare;
+
+VC_INLINE VcShare
+vc_share(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t groups, ptrdiff_t n, ptrdiff_t chunk)
+{
+	const ptrdiff_t each = (n + VC_NR - 1) / VC_NR;
+	VcShare s = { begin, end, 0, rows, each, groups * each, (rows + chunk - 1) / chunk };
+
+	if (step) {
+		s.first = begin * step;
+		s.rows = end * step < rows ? end * step : rows;
+		s.begin = 0;
+		s.end = s.panels * ((s.rows - s.first + chunk - 1) / chunk);
+	}
+	return s;
+}
+
+typedef struct VcBlock {
+	ptrdiff_t group, from, to;       /* rows [from, to) */
+	ptrdiff_t col, left;             /* its first column, among those of all groups, of how many */
+	ptrdiff_t weights;               /* columns of weights that lie before it */
+	bool    whole;                   /* a panel of VC_NR */
+	bool    last;                    /* of all panels */
+} VcBlock;
+
+/* Block `at` of those, of n columns. */
+VC_INLINE VcBlock
+vc_share_block(const VcShare *s, ptrdiff_t step, ptrdiff_t at, ptrdiff_t chunk, ptrdiff_t n)
+{
+	const ptrdiff_t panel = step ? at % s->panels : at / s->chunks, own = panel % s->each;
+	VcBlock b = { .group = panel / s->each, .last = panel + 1 == s->panels };
+
+	b.from = s->first + (step ? at / s->panels : at % s->chunks) * chunk;
+	b.to = b.from + chunk < s->rows ? b.from + chunk : s->rows;
+	b.col = b.group * n + own * VC_NR;
+	b.weights = b.group * VC_COLUMNS(n) + own * VC_NR;
+	b.whole = own < n / VC_NR;
+	b.left = b.whole ? VC_NR : n % VC_NR;
+	return b;
+}
+
+/* The epilogue of a block, of groups of n columns: of narrow ones it waits for all panels, so that rows are long. */
+VC_INLINE void
+vc_share_follow(const VcShare *s, ptrdiff_t step, const VcBlock *b, ptrdiff_t n, VcEpilogue *epilogue, void *const *p)
+{
+	const ptrdiff_t columns = s->panels / s->each * n;
+
+	if (!step || n >= VC_NR)
+		epilogue(p, b->from, b->to, b->col, b->col + b->left, columns);
+	else if (b->last)
+		epilogue(p, b->from, b->to, 0, columns, columns);
+}
+
+/* n, k: of a group.  bias is padded to whole panels.  range: as in VcConv. */
+VC_SHARED void
+vc_product_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptrdiff_t groups, ptrdiff_t n, ptrdiff_t k,
+		ptrdiff_t chunk, const float *a, ptrdiff_t lda, const float *b, const float *bias, float *c,
+		ptrdiff_t ldc, VcPanel *last, const float *range, VcEpilogue *epilogue, void *const *p)
+{
+	const VcShare s = vc_share(begin, end, step, m, groups, n, chunk);
+
+	for (ptrdiff_t at = s.begin; at < s.end; at++) {
+		const VcBlock o = vc_share_block(&s, step, at, chunk, n);
+		VcPanel *const run = o.whole ? VC_WHOLE(vc_panel) : last;
+
+		run(o.to - o.from, k, a + o.from * lda + o.group * k, lda, b + o.weights * k, bias ? bias + o.col : 0,
+		    c + o.from * ldc + o.col, ldc, o.left, range);
+		if (epilogue)
+			vc_share_follow(&s, step, &o, n, epilogue, p);
+	}
+}
+
+/* When n is a constant, only the last panel that it needs is compiled. */
+VC_INLINE void
+vc_product(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptrdiff_t groups, ptrdiff_t n, ptrdiff_t k,
+	   ptrdiff_t chunk, const float *a, ptrdiff_t lda, const float *b, const float *bias, float *c, ptrdiff_t ldc,
+	   const float *range, VcEpilogue *epilogue, void *const *p)
+{
+	vc_product_part(begin, end, step, m, groups, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST_HALF(vc_panel, n),
+			range, epilogue, p);
+}
+
+#endif
