@@ -2,33 +2,16 @@
  *
  * An instance is one RtCx with all that it refers to: values, state, arena, threads, and the memory that its calls
  * keep (rt_mem_switch), so that nothing of it is left behind in the threads that call it.  It serves one call at a
- * time; a second one is told so.  Every way in is enter ... leave; in between errors are in the context, and leave
+ * time; a second one is told so.  Every way in is rt_door_enter ... rt_door_leave; in between errors are in the context, and leave
  * makes the instance's text of them.
  *
  * Arguments are boxes over the caller's memory.  What of it outlives the call, in a result or in the state, gets a copy
- * then (keep_apart), so nothing in an instance points to memory that the caller may free.
+ * then (rt_keep_apart), so nothing in an instance points to memory that the caller may free.
  */
-#include "base.h"
-#include "door.h"
-#include "host.h"
+#include "instance.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct RtDoor {
-	RtCx     cx;
-	RtProgram own;                   /* the tables, with the weights where they are */
-	const RtDoorProgram *door;
-	struct RtMem *mem, *before;      /* what its calls keep; during a call: what the thread keeps */
-	int      busy;
-	RtDoorOptions o;                 /* callbacks and numbers; texts are the caller's, and not looked at again */
-	RtOuter  outer;                  /* the caller's pool */
-	Buf      error;
-	RtArrays given, results, state;  /* by NAME_set, for the next call; of the last call; of NAME_state_get */
-	RtTensor **box;                  /* for each function of C types, TYPED_MOST: arguments, once they are made */
-};
-
-enum { TYPED_MOST = 16 };                /* parameters of a function of C types */
 
 /* ---- one call at a time ------------------------------------------------------------------------------------------ */
 
@@ -40,8 +23,8 @@ static int  exchange(int *at, int v) { const int was = *at; *at = v; return was;
 static void store(int *at, int v) { *at = v; }
 #endif
 
-static bool
-enter(RtDoor *d)
+bool
+rt_door_enter(RtDoor *d)
 {
 	if (exchange(&d->busy, 1))
 		return false;
@@ -56,8 +39,8 @@ is_memory(const RtCx *cx)
 					   !strncmp(cx->message, "DefaultCPUAllocator", 19));
 }
 
-static int
-leave(RtDoor *d, int status)
+int
+rt_door_leave(RtDoor *d, int status)
 {
 	RtCx *cx = &d->cx;
 
@@ -158,8 +141,6 @@ seed(RtDoor *d)
 		rt_generator_seed(d->cx.gen, d->o.seeded ? d->o.seed : d->own.seed);
 }
 
-static int try_typed(RtDoor *, int which);
-
 static int
 set_up(RtDoor *d)
 {
@@ -178,7 +159,7 @@ set_up(RtDoor *d)
 	if (!(d->box = rt_mem_zeroed((int64_t)sizeof *d->box * TYPED_MOST * (d->door->ntyped + 1))))
 		return rt_raise(cx, "out of memory");
 	for (int i = 0; i < d->door->ntyped && !cx->cuda; i++)
-		if (d->door->typed[i].plain && try_typed(d, i))
+		if (d->door->typed[i].plain && rt_door_try(d, i))
 			return RT_ERROR;
 	return RT_OK;
 }
@@ -262,7 +243,7 @@ rt_door_open_in(void *memory, size_t bytes, const RtDoorOptions *o, char *why, s
 void
 rt_door_close(RtDoor *d)
 {
-	if (!d || !enter(d))
+	if (!d || !rt_door_enter(d))
 		return;
 	tear_down(d);
 	rt_mem_switch(d->before);
@@ -274,16 +255,16 @@ rt_door_reset(RtDoor *d)
 {
 	if (!d)
 		return DOOR_ARGUMENT;
-	if (!enter(d))
+	if (!rt_door_enter(d))
 		return DOOR_BUSY;
 	rt_arrays_free(&d->given);
 	drop_results(d);
 	if (rt_program_again(&d->cx))
-		return leave(d, DOOR_MEMORY);
+		return rt_door_leave(d, DOOR_MEMORY);
 	rt_generator_seed(d->cx.gen, RT_SEED);
 	seed(d);
 	memset(d->cx.warned, 0, sizeof d->cx.warned);
-	return leave(d, DOOR_OK);
+	return rt_door_leave(d, DOOR_OK);
 }
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
@@ -339,11 +320,11 @@ rt_door_set(RtDoor *d, const char *key, const RtDlTensor *t)
 {
 	if (!d)
 		return DOOR_ARGUMENT;
-	if (!enter(d))
+	if (!rt_door_enter(d))
 		return DOOR_BUSY;
 	if (!key || !t)
-		return leave(d, (rt_raise(&d->cx, "a key and a tensor are wanted"), DOOR_ARGUMENT));
-	return leave(d, add(d, key, t) ? DOOR_ARGUMENT : DOOR_OK);
+		return rt_door_leave(d, (rt_raise(&d->cx, "a key and a tensor are wanted"), DOOR_ARGUMENT));
+	return rt_door_leave(d, add(d, key, t) ? DOOR_ARGUMENT : DOOR_OK);
 }
 
 int
@@ -354,22 +335,21 @@ rt_door_set_text(RtDoor *d, const char *key, const char *text)
 
 	if (!d)
 		return DOOR_ARGUMENT;
-	if (!enter(d))
+	if (!rt_door_enter(d))
 		return DOOR_BUSY;
 	if (!key || !text)
-		return leave(d, (rt_raise(&d->cx, "a key and a text are wanted"), DOOR_ARGUMENT));
+		return rt_door_leave(d, (rt_raise(&d->cx, "a key and a text are wanted"), DOOR_ARGUMENT));
 	if (!(s = rt_str_new(&d->cx, text, -1)))
-		return leave(d, DOOR_MEMORY);
+		return rt_door_leave(d, DOOR_MEMORY);
 	status = rt_arrays_add(&d->cx, &d->given, key, rt_ref(RT_STR, s));
 	rt_release(rt_ref(RT_STR, s));
-	return leave(d, status ? DOOR_ARGUMENT : DOOR_OK);
+	return rt_door_leave(d, status ? DOOR_ARGUMENT : DOOR_OK);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* A result or the state has the caller's memory: it gets its own.  Without memory for that, it must not stay. */
-static int
-keep_apart(RtCx *cx, RtTensor *t)
+int
+rt_keep_apart(RtCx *cx, RtTensor *t)
 {
 	RtStorage *s = t->storage;
 	char *data;
@@ -395,7 +375,7 @@ give_back(RtDoor *d)
 	int status = RT_OK;
 
 	for (int i = 0; i < d->given.n; i++)
-		if (d->given.at[i].tensor && keep_apart(&d->cx, d->given.at[i].tensor))
+		if (d->given.at[i].tensor && rt_keep_apart(&d->cx, d->given.at[i].tensor))
 			status = RT_ERROR;
 	rt_arrays_free(&d->given);
 	return status;
@@ -526,9 +506,9 @@ rt_door_call(RtDoor *d, const char *method, RtDlTensor *const *in, int nin, RtDl
 {
 	if (!d)
 		return DOOR_ARGUMENT;
-	if (!enter(d))
+	if (!rt_door_enter(d))
 		return DOOR_BUSY;
-	return leave(d, call(d, method, in, nin, out, nout));
+	return rt_door_leave(d, call(d, method, in, nin, out, nout));
 }
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
@@ -538,10 +518,10 @@ rt_door_results(RtDoor *d)
 {
 	int n;
 
-	if (!d || !enter(d))
+	if (!d || !rt_door_enter(d))
 		return -1;
 	n = d->results.n;
-	leave(d, DOOR_OK);
+	rt_door_leave(d, DOOR_OK);
 	return n;
 }
 
@@ -552,14 +532,14 @@ rt_door_result(RtDoor *d, int i, const char **key, RtDlTensor *t)
 
 	if (!d)
 		return DOOR_ARGUMENT;
-	if (!enter(d))
+	if (!rt_door_enter(d))
 		return DOOR_BUSY;
 	if (i < 0 || i >= d->results.n)
-		return leave(d, (rt_raise(&d->cx, "there is no result %d of %d", i, d->results.n), DOOR_ARGUMENT));
+		return rt_door_leave(d, (rt_raise(&d->cx, "there is no result %d of %d", i, d->results.n), DOOR_ARGUMENT));
 	if (key)
 		*key = d->results.at[i].key;
 	tensor_of(d, &d->results.at[i], t ? t : &own);
-	return leave(d, d->cx.status ? DOOR_UNSUPPORTED : DOOR_OK);
+	return rt_door_leave(d, d->cx.status ? DOOR_UNSUPPORTED : DOOR_OK);
 }
 
 const char *
@@ -567,10 +547,10 @@ rt_door_text(RtDoor *d, int i)
 {
 	const char *text;
 
-	if (!d || !enter(d))
+	if (!d || !rt_door_enter(d))
 		return NULL;
 	text = i >= 0 && i < d->results.n && d->results.at[i].text ? d->results.at[i].text->s : NULL;
-	leave(d, DOOR_OK);
+	rt_door_leave(d, DOOR_OK);
 	return text;
 }
 
@@ -632,13 +612,13 @@ rt_door_take(RtDoor *d, int i)
 {
 	RtDlManaged *m = NULL;
 
-	if (!d || !enter(d))
+	if (!d || !rt_door_enter(d))
 		return NULL;
 	if (i < 0 || i >= d->results.n)
 		rt_raise(&d->cx, "there is no result %d of %d", i, d->results.n);
 	else if (!(m = take(d, &d->results.at[i])) && !d->cx.status)
 		rt_raise(&d->cx, "'%s' is no tensor, or has been taken", d->results.at[i].key);
-	leave(d, m ? DOOR_OK : DOOR_ARGUMENT);
+	rt_door_leave(d, m ? DOOR_OK : DOOR_ARGUMENT);
 	return m;
 }
 
@@ -695,9 +675,9 @@ rt_door_state_get(RtDoor *d, const char *name, RtDlTensor *t)
 {
 	if (!d)
 		return DOOR_ARGUMENT;
-	if (!enter(d))
+	if (!rt_door_enter(d))
 		return DOOR_BUSY;
-	return leave(d, get_state(d, name, t));
+	return rt_door_leave(d, get_state(d, name, t));
 }
 
 /* In place when the sizes are the same, so that whatever shares the memory sees it; else a new tensor. */
@@ -746,193 +726,7 @@ rt_door_state_set(RtDoor *d, const char *name, const RtDlTensor *t)
 {
 	if (!d)
 		return DOOR_ARGUMENT;
-	if (!enter(d))
+	if (!rt_door_enter(d))
 		return DOOR_BUSY;
-	return leave(d, set_state(d, name, t));
-}
-
-/* ---- functions of C types ---------------------------------------------------------------------------------------- */
-
-/* A result of the declared type into the caller's memory. */
-static int
-put_typed(RtDoor *d, const RtTypedTensor *want, IValue v, void *to)
-{
-	const RtTensor *t = rt_tensor(v);
-
-	if (!t || t->dtype != want->dtype || t->ndim != want->ndim ||
-	    (t->ndim && memcmp(t->dims, want->dims, sizeof *t->dims * (size_t)t->ndim)))
-		return rt_raise(&d->cx, "this call's result is not of the declared type: see NAME_call"), DOOR_SIZE;
-	if (rt_is_contiguous(t) && !(t->flags & RT_BITS)) {
-		memcpy(to, rt_data(t), (size_t)(rt_numel(t) * rt_dtypes[t->dtype].bytes));
-		return DOOR_OK;
-	} else {
-		RtTensor *box = rt_tensor_borrow(&d->cx, (RtDtype)t->dtype, t->ndim, t->dims, to,
-						 rt_numel(t) * rt_dtypes[t->dtype].bytes, false);
-		const int status = box ? rt_copy_into(&d->cx, box, v.u.t) : RT_ERROR;
-
-		rt_tensor_release(box);
-		return status ? DOOR_MEMORY : DOOR_OK;
-	}
-}
-
-typedef struct Typed {                   /* a call of a function of C types: what is next */
-	const RtTypedNode *node;
-	const RtTypedTensor *tensor;
-	RtTensor **box;
-	void *const *out;
-} Typed;
-
-static int
-put_value(RtDoor *d, Typed *t, IValue v)
-{
-	const RtTypedNode *node = t->node++;
-	int status = DOOR_OK;
-
-	if (node->v.tag == RT_TENSOR)
-		return put_typed(d, t->tensor++, v, *t->out++);
-	if (v.tag != node->v.tag || (v.tag == RT_TUPLE ? v.u.tuple->n : v.u.list->n) != node->n)
-		return rt_raise(&d->cx, "this call's result is not of the declared type: see NAME_call"), DOOR_SIZE;
-	for (int i = 0; i < node->n && !status; i++)
-		status = put_value(d, t, v.tag == RT_TUPLE ? v.u.tuple->v[i] : v.u.list->v[i]);
-	return status;
-}
-
-/* A new reference; None, and raised: there is no memory. */
-static IValue
-next_argument(RtDoor *d, Typed *t)
-{
-	const RtTypedNode *node = t->node++;
-	RtTuple *tuple;
-	RtList *list;
-
-	if (node->v.tag == RT_TENSOR)
-		return rt_retain(rt_of(*t->box++));
-	if (node->v.tag == RT_TUPLE) {
-		tuple = rt_tuple_new(&d->cx, node->type->name ? node->type : NULL, node->n);
-		for (int i = 0; tuple && i < node->n; i++)
-			tuple->v[i] = next_argument(d, t);
-		return tuple ? rt_ref(RT_TUPLE, tuple) : rt_none();
-	}
-	if (node->v.tag != RT_LIST)
-		return node->v;
-	list = rt_list_new(&d->cx, node->type->of[0], node->n);
-	for (int i = 0; list && i < node->n && !rt_list_push(&d->cx, list, next_argument(d, t));)
-		i++;
-	return list ? rt_ref(RT_LIST, list) : rt_none();
-}
-
-static int64_t
-bytes_of(const RtTypedTensor *t)
-{
-	int64_t n = rt_dtypes[t->dtype].bytes;
-
-	for (int i = 0; i < t->ndim; i++)
-		n *= t->dims[i];
-	return n;
-}
-
-/* A box over an argument, used again until the model has kept it. */
-static RtTensor *
-box_of(RtDoor *d, RtTensor **box, const RtTypedTensor *t, const void *data)
-{
-	if (!*box)
-		*box = rt_tensor_borrow(&d->cx, (RtDtype)t->dtype, t->ndim, t->dims, data, bytes_of(t), !t->written);
-	else
-		(*box)->storage->data = (char *)(uintptr_t)data;
-	return *box;
-}
-
-static int
-give_box_back(RtDoor *d, RtTensor **box)
-{
-	RtTensor *t = *box;
-	int status;
-
-	if (!t || (t->storage->kind == RT_BORROWED && rt_refs(&t->h) == 1 && rt_refs(&t->storage->h) == 1))
-		return DOOR_OK;
-	status = keep_apart(&d->cx, t);
-	rt_tensor_release(t);
-	*box = NULL;
-	return status ? DOOR_MEMORY : DOOR_OK;
-}
-
-static int
-run_typed(RtDoor *d, const RtTyped *f, RtTensor **box, void *const *out)
-{
-	const RtMethod *m = &d->own.method[f->method];
-	Typed in = { .node = f->arg, .box = box }, to = { .node = f->result, .tensor = f->out, .out = out };
-	IValue args[TYPED_MOST], result = rt_none();
-	int status = DOOR_OK, n = 0;
-
-	for (; n < m->nparam && !d->cx.status; n++)
-		args[n] = next_argument(d, &in);
-	if (d->cx.status)
-		status = DOOR_MEMORY;
-	else if (rt_program_call(&d->cx, m, args, &result))
-		status = DOOR_RAISED;
-	while (n > 0)
-		rt_release(args[--n]);
-	if (!status)
-		status = put_value(d, &to, result);
-	rt_release(result);
-	return status;
-}
-
-static int
-call_typed(RtDoor *d, int which, const void *const *in, void *const *out)
-{
-	const RtTyped *f = &d->door->typed[which];
-	RtTensor **box = d->box + TYPED_MOST * which;
-	int status = DOOR_OK, n = 0, kept;
-
-	for (; n < f->nin && !status; n++)
-		if (!box_of(d, &box[n], &f->in[n], in[n]))
-			status = DOOR_MEMORY;
-	if (!status)
-		status = run_typed(d, f, box, out);
-	for (int i = 0; i < n; i++)
-		if ((kept = give_box_back(d, &box[i])) && !status)
-			status = kept;
-	return status;
-}
-
-int
-rt_door_typed(RtDoor *d, int which, const void *const *in, void *const *out)
-{
-	const RtTyped *f;
-	int i = 0, k = 0;
-
-	if (!d)
-		return DOOR_ARGUMENT;
-	if (!enter(d))
-		return DOOR_BUSY;
-	f = &d->door->typed[which];
-	while (i < f->nin && in[i])
-		i++;
-	while (k < f->nout && out[k])
-		k++;
-	if (i < f->nin || k < f->nout)
-		return leave(d, (rt_raise(&d->cx, "an argument or a result is null"), DOOR_ARGUMENT));
-	return leave(d, call_typed(d, which, in, out));
-}
-
-/* One call on zeros in which every kernel makes one part: afterwards everything that later calls take is there. */
-static int
-try_typed(RtDoor *d, int which)
-{
-	const RtTyped *f = &d->door->typed[which];
-	void *memory[2 * TYPED_MOST] = { 0 };
-	int status = DOOR_OK;
-
-	for (int i = 0; i < f->nin + f->nout && !status; i++) {
-		memory[i] = rt_mem_zeroed(bytes_of(i < f->nin ? &f->in[i] : &f->out[i - f->nin]));
-		status = memory[i] ? DOOR_OK : rt_raise(&d->cx, "out of memory");
-	}
-	d->cx.dry = true;
-	if (!status)
-		status = call_typed(d, which, (const void *const *)memory, memory + f->nin);
-	d->cx.dry = false;
-	for (int i = 0; i < f->nin + f->nout; i++)
-		rt_mem_back(memory[i]);
-	return status;
+	return rt_door_leave(d, set_state(d, name, t));
 }
