@@ -96,40 +96,53 @@ room(Activation *a, int n, IValue *small)
 	return n <= SMALL ? small : rt_scratch(a->cx, (int64_t)sizeof *small * n);
 }
 
-int
-rt_do_kernel(Activation *a, const RtInsn *n)
+static int
+call_kernel(Activation *a, const RtInsn *n, const IValue *args, IValue *res)
 {
-	IValue small_in[SMALL], small_out[SMALL], *args, *res;
-	RtMark m = rt_scratch_mark(a->cx);
 	RtKernel *kernel = a->code->kernel[n->arg];
+	const char *name = a->code->kernel_name[n->arg];
 	int64_t begin;
 	int status;
 
 	if (!kernel)
-		return rt_lacks(a->cx, "operator %s has no kernel", a->code->kernel_name[n->arg]);
-	args = room(a, n->nin, small_in);
-	res = args ? room(a, n->nout, small_out) : 0;
-	if (!res)
-		return RT_ERROR;
-	for (int i = 0; i < n->nin; i++)
-		args[i] = in(a, n, i);
-	for (int i = 0; i < n->nout; i++)
-		res[i] = rt_none();
+		return rt_lacks(a->cx, "operator %s has no kernel", name);
 	begin = a->cx->events ? rt_now() : 0;
 	status = a->cx->twin ? a->cx->twin->kernel(a->cx, a->code, n, args, res) :
 		rt_call_using(a->cx, kernel, a->code->kernel_use[n->arg], args, n->nin, res, n->nout);
 	if (a->cx->events)
-		rt_trace_add(a->cx, a->code->kernel_name[n->arg], begin, rt_now());
-	if (status) {
-		for (int i = 0; i < n->nout; i++)
-			rt_release(res[i]);
-	} else {
+		rt_trace_add(a->cx, name, begin, rt_now());
+	return status;
+}
+
+/* An instruction that makes values of values, by its body (bodies.c); null: by the kernel that it names. */
+static int
+do_body(Activation *a, const RtInsn *n, RtBody *body, RtWhat what)
+{
+	IValue small[SMALL], *v, *res;
+	RtMark m = rt_scratch_mark(a->cx);
+	int status;
+
+	if (!(v = room(a, n->nin + n->nout, small)))
+		return RT_ERROR;
+	res = v + n->nin;
+	for (int i = 0; i < n->nin + n->nout; i++)
+		v[i] = i < n->nin ? in(a, n, i) : rt_none();
+	status = body ? body(a->cx, what, v, n->nin, res, n->nout) : call_kernel(a, n, v, res);
+	if (!status)
 		let_go(a, n);
-		for (int i = 0; i < n->nout; i++)
+	for (int i = 0; i < n->nout; i++)
+		if (status)
+			rt_release(res[i]);
+		else
 			set(a, n, i, res[i]);
-	}
 	rt_scratch_reset(a->cx, m);
 	return status;
+}
+
+int
+rt_do_kernel(Activation *a, const RtInsn *n)
+{
+	return do_body(a, n, NULL, (RtWhat){ 0 });
 }
 
 /* Calls code with first, if any, before the operands from `from` on. */
@@ -164,18 +177,6 @@ rt_do_call(Activation *a, const RtInsn *n)
 	return call(a, n, a->code->callee[n->arg], 0, 0, 0);
 }
 
-const RtCode *
-rt_method(RtCx *cx, IValue self, const char *name)
-{
-	const RtClass *cls = self.tag == RT_OBJECT ? self.u.obj->cls : NULL;
-
-	for (int i = 0; cls && i < cls->nmethod; i++)
-		if (!strcmp(cls->method[i], name) && cls->code[i])
-			return cls->code[i];
-	rt_raise(cx, "'%s' object has no method '%s'", cls ? cls->name : rt_type_of(self), strrchr(name, '.') + 1);
-	return NULL;
-}
-
 int
 rt_do_call_method(Activation *a, const RtInsn *n)
 {
@@ -183,7 +184,6 @@ rt_do_call_method(Activation *a, const RtInsn *n)
 
 	report(a, a->pc, in(a, n, 0));
 	code = rt_method(a->cx, in(a, n, 0), a->code->string[n->arg]);
-
 	return code ? call(a, n, code, 0, 0, 0) : RT_ERROR;
 }
 
@@ -228,71 +228,6 @@ rt_do_tuple(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-static int
-wrong(Activation *a, const char *wanted, IValue v)
-{
-	return rt_raise(a->cx, "expected a %s, but got a value of type %s", wanted, rt_type_of(v));
-}
-
-int
-rt_do_unpack(Activation *a, const RtInsn *n)
-{
-	IValue v = rt_retain(in(a, n, 0));
-	int status = RT_OK;
-
-	let_go(a, n);
-	if (v.tag != RT_TUPLE)
-		status = wrong(a, "tuple", v);
-	else if (v.u.tuple->n != n->nout)
-		status = rt_raise(a->cx, "Expected a tuple of %d elements, but got %lld", n->nout,
-				  (long long)v.u.tuple->n);
-	else
-		for (int i = 0; i < n->nout; i++)
-			set(a, n, i, rt_retain(v.u.tuple->v[i]));
-	rt_release(v);
-	return status;
-}
-
-int
-rt_do_index(Activation *a, const RtInsn *n)
-{
-	IValue v = in(a, n, 0);
-	int64_t i = (int32_t)n->arg;
-
-	if (v.tag != RT_TUPLE)
-		return wrong(a, "tuple", v);
-	if (i < 0)
-		i += v.u.tuple->n;
-	if (i < 0 || i >= v.u.tuple->n)
-		return rt_raise(a->cx, "tuple index out of range");
-	v = rt_retain(v.u.tuple->v[i]);
-	let_go(a, n);
-	set(a, n, 0, v);
-	return RT_OK;
-}
-
-int
-rt_do_tuple_slice(Activation *a, const RtInsn *n)
-{
-	IValue v = in(a, n, 0);
-	int64_t lo = n->arg >> 16, hi = n->arg & 0xffff;
-	RtTuple *t;
-
-	if (v.tag != RT_TUPLE)
-		return wrong(a, "tuple", v);
-	if (hi > v.u.tuple->n)
-		hi = v.u.tuple->n;
-	if (lo > hi)
-		lo = hi;
-	if (!(t = rt_tuple_new(a->cx, 0, hi - lo)))
-		return RT_ERROR;
-	for (int64_t i = lo; i < hi; i++)
-		t->v[i - lo] = rt_retain(v.u.tuple->v[i]);
-	let_go(a, n);
-	set(a, n, 0, rt_ref(RT_TUPLE, t));
-	return RT_OK;
-}
-
 int
 rt_do_new_list(Activation *a, const RtInsn *n)
 {
@@ -307,189 +242,87 @@ rt_do_new_list(Activation *a, const RtInsn *n)
 }
 
 int
+rt_do_unpack(Activation *a, const RtInsn *n)
+{
+	return do_body(a, n, rt_body_unpack, (RtWhat){ .n = RT_TUPLE });
+}
+
+int
 rt_do_list_unpack(Activation *a, const RtInsn *n)
 {
-	IValue v = rt_retain(in(a, n, 0));
-	int status = RT_OK;
+	return do_body(a, n, rt_body_unpack, (RtWhat){ .n = RT_LIST });
+}
 
-	let_go(a, n);
-	if (v.tag != RT_LIST)
-		status = wrong(a, "list", v);
-	else if (v.u.list->n != n->nout)
-		status = rt_raise(a->cx, "Expected %d elements in a list but found %lld", n->nout,
-				  (long long)v.u.list->n);
-	else
-		for (int i = 0; i < n->nout; i++)
-			set(a, n, i, rt_retain(v.u.list->v[i]));
-	rt_release(v);
-	return status;
+int
+rt_do_index(Activation *a, const RtInsn *n)
+{
+	return do_body(a, n, rt_body_index, (RtWhat){ .n = (int32_t)n->arg });
+}
+
+int
+rt_do_tuple_slice(Activation *a, const RtInsn *n)
+{
+	return do_body(a, n, rt_body_slice, (RtWhat){ .n = n->arg });
 }
 
 int
 rt_do_new_dict(Activation *a, const RtInsn *n)
 {
-	const RtType *t = a->code->type[n->arg];
-	RtDict *d = rt_dict_new(a->cx, t->of[0], t->of[1]);
-
-	if (!d)
-		return RT_ERROR;
-	for (int i = 0; i + 1 < n->nin; i += 2)
-		if (rt_dict_set(a->cx, d, rt_retain(in(a, n, i)), rt_retain(in(a, n, i + 1)))) {
-			rt_release(rt_ref(RT_DICT, d));
-			return RT_ERROR;
-		}
-	let_go(a, n);
-	set(a, n, 0, rt_ref(RT_DICT, d));
-	return RT_OK;
-}
-
-static int
-slot_of(Activation *a, const RtInsn *n, IValue **out)
-{
-	IValue v = in(a, n, 0);
-
-	if (v.tag != RT_OBJECT || n->arg >= (uint32_t)v.u.obj->cls->nslot)
-		return wrong(a, "object with this attribute", v);
-	*out = &v.u.obj->slot[n->arg];
-	return RT_OK;
-}
-
-static bool
-may_be_none(const RtType *t)
-{
-	return !t || t->kind == TYPE_NONE || t->kind == TYPE_OPTIONAL || t->kind == TYPE_ANY || t->kind == TYPE_UNION;
-}
-
-/* A slot is None until it is set: what was compiled for a value must not see it. */
-int
-rt_attribute(RtCx *cx, IValue object, int i, IValue *out)
-{
-	const RtClass *c;
-
-	if (object.tag != RT_OBJECT || (uint32_t)i >= (uint32_t)object.u.obj->cls->nslot)
-		return rt_raise(cx, "expected an object with attribute number %d, but got a value of type %s", i,
-				rt_type_of(object));
-	c = object.u.obj->cls;
-	*out = object.u.obj->slot[i];
-	if (out->tag == RT_NONE && c->slot_type && !may_be_none(c->slot_type[i]))
-		return rt_raise(cx, "attribute '%s' of %s is read before it is set", c->slot[i], c->name);
-	rt_retain(*out);
-	return RT_OK;
+	return do_body(a, n, rt_body_dict, (RtWhat){ .type = a->code->type[n->arg] });
 }
 
 int
 rt_do_get_attr(Activation *a, const RtInsn *n)
 {
-	IValue v;
-
-	if (rt_attribute(a->cx, in(a, n, 0), (int)n->arg, &v))
-		return RT_ERROR;
-	let_go(a, n);
-	set(a, n, 0, v);
-	return RT_OK;
+	return do_body(a, n, rt_body_get, (RtWhat){ .n = n->arg });
 }
 
 int
 rt_do_set_attr(Activation *a, const RtInsn *n)
 {
-	IValue *slot = NULL;
-
-	if (slot_of(a, n, &slot))
-		return RT_ERROR;
-	rt_assign(slot, rt_retain(in(a, n, 1)));
-	let_go(a, n);
-	return RT_OK;
+	return do_body(a, n, rt_body_set, (RtWhat){ .n = n->arg });
 }
 
 int
 rt_do_new_object(Activation *a, const RtInsn *n)
 {
-	RtObject *o = rt_object_new(a->cx, a->code->type[n->arg]->cls);
-
-	if (!o)
-		return RT_ERROR;
-	set(a, n, 0, rt_ref(RT_OBJECT, o));
-	return RT_OK;
+	return do_body(a, n, rt_body_object, (RtWhat){ .type = a->code->type[n->arg] });
 }
 
 int
 rt_do_isinstance(Activation *a, const RtInsn *n)
 {
-	bool is = rt_isinstance(in(a, n, 0), a->code->type[n->arg]);
-
-	let_go(a, n);
-	set(a, n, 0, rt_bool(is));
-	return RT_OK;
+	return do_body(a, n, rt_body_isinstance, (RtWhat){ .type = a->code->type[n->arg] });
 }
 
 int
 rt_do_cast(Activation *a, const RtInsn *n)
 {
-	return rt_need(a->cx, in(a, n, 0), a->code->type[n->arg]) ? RT_ERROR : rt_do_move(a, n);
-}
-
-typedef int Forker(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);
-
-static int
-fork_by(Activation *a, const RtInsn *n, Forker *forker)
-{
-	IValue small[SMALL], *args, out;
-	RtMark m = rt_scratch_mark(a->cx);
-	int status;
-
-	if (n->nin != a->code->callee[n->arg]->narg)
-		return rt_raise(a->cx, "%s takes %d arguments, but %d were given", a->code->callee[n->arg]->name,
-			a->code->callee[n->arg]->narg, n->nin);
-	if (!(args = room(a, n->nin, small)))
-		return RT_ERROR;
-	for (int i = 0; i < n->nin; i++)
-		args[i] = in(a, n, i);
-	status = forker(a->cx, a->code->callee[n->arg], args, n->nin, &out);
-	rt_scratch_reset(a->cx, m);
-	if (status)
-		return status;
-	let_go(a, n);
-	set(a, n, 0, out);
-	return RT_OK;
+	return do_body(a, n, rt_body_cast, (RtWhat){ .type = a->code->type[n->arg] });
 }
 
 int
 rt_do_fork(Activation *a, const RtInsn *n)
 {
-	return fork_by(a, n, rt_fork);
+	return do_body(a, n, rt_body_fork, (RtWhat){ .code = a->code->callee[n->arg] });
 }
 
 int
 rt_do_await(Activation *a, const RtInsn *n)
 {
-	return fork_by(a, n, rt_await);
+	return do_body(a, n, rt_body_await, (RtWhat){ .code = a->code->callee[n->arg] });
 }
 
 int
 rt_do_wait(Activation *a, const RtInsn *n)
 {
-	IValue f = rt_retain(in(a, n, 0)), out;
-	int status;
-
-	let_go(a, n);
-	status = rt_wait_for(a->cx, f, a->code->type[n->arg], &out);
-	rt_release(f);
-	if (!status)
-		set(a, n, 0, out);
-	return status;
+	return do_body(a, n, rt_body_wait, (RtWhat){ .type = a->code->type[n->arg] });
 }
 
 int
 rt_do_raise(Activation *a, const RtInsn *n)
 {
-	IValue message = in(a, n, 0), cls = n->nin > 1 ? in(a, n, 1) : rt_none();
-	Buf b = { 0 };
-
-	buf_puts(&b, "");
-	rt_format_value(&b, message, 0);
-	rt_raise_as(a->cx, cls.tag == RT_STR ? cls.u.str->s : 0, "%s", b.at);
-	buf_free(&b);
-	return RT_ERROR;
+	return do_body(a, n, rt_body_raise, (RtWhat){ 0 });
 }
 
 static int
@@ -548,15 +381,6 @@ drop_aside(Activation *a)
 	a->nvisit = 0;
 }
 
-void
-rt_visit(RtCx *cx, const RtCode *code, uint32_t line)
-{
-	if ((!code->place && !code->packed_place) || cx->status == RT_UNKNOWN_META)
-		return;
-	for (; line; line = (uint32_t)rt_place(code, (int)line).caller)
-		rt_visits_add(cx, (RtVisit){ code, line });
-}
-
 /* Instruction n has failed: puts the error aside and goes to the handler of the innermost scope; false when there is
  * none. */
 static bool
@@ -597,123 +421,6 @@ rt_do_reraise(Activation *a, const RtInsn *n)
 	a->visit = 0;
 	a->nvisit = 0;
 	return RT_ERROR;
-}
-
-static uint32_t
-unpack(const unsigned char **at)
-{
-	uint32_t n = 0;
-
-	for (int shift = 0; ; shift += 7) {
-		n |= (uint32_t)(**at & 127) << shift;
-		if (*(*at)++ < 128)
-			return n;
-	}
-}
-
-static int
-unpack_near(const unsigned char **at, int i)
-{
-	const uint32_t n = unpack(at);
-
-	return n ? i + (n % 2 ? -(int)(n + 1) / 2 : (int)n / 2) : 0;
-}
-
-/* The byte at which text n begins. */
-static uint32_t
-text_begin(const char *text, uint32_t n)
-{
-	const char *at = text;
-
-	while (n-- > 0)
-		at += strlen(at) + 1;
-	return (uint32_t)(at - text);
-}
-
-RtPlaceName
-rt_place(const RtCode *code, int i)
-{
-	const unsigned char *at = code->packed_place;
-	RtPlaceName p = { 0 };
-
-	if (!at)
-		return code->place ? code->place[i] : p;
-	for (int k = 0; k <= i; k++) {
-		p.file = unpack(&at);
-		p.function = unpack(&at);
-		p.line_text = unpack(&at);
-		p.line = (int)unpack(&at);
-		p.column = (int)unpack(&at);
-		p.width = (int)unpack(&at);
-		p.original = unpack_near(&at, k);
-		p.caller = unpack_near(&at, k);
-	}
-	p.file = text_begin(code->text, p.file);
-	p.function = text_begin(code->text, p.function);
-	p.line_text = text_begin(code->text, p.line_text);
-	return p;
-}
-
-static void
-print_place(Buf *b, const RtCode *code, int place)
-{
-	const RtPlaceName p = rt_place(code, place);
-
-	buf_printf(b, "  File \"%s\", line %d, in %s\n", p.file ? code->text + p.file : "<string>", p.line,
-		p.function ? code->text + p.function : "<unknown>");
-	if (!p.line_text)
-		return;
-	buf_printf(b, "%s\n%*s", code->text + p.line_text, p.column > 1 ? p.column - 1 : 0, "");
-	for (int i = 0; i < p.width; i++)
-		buf_puts(b, "~");
-	buf_puts(b, " <--- HERE\n");
-}
-
-static int
-original_of(RtVisit v)
-{
-	return rt_place(v.code, (int)v.place).original;
-}
-
-bool
-rt_in_operator(RtVisit v)
-{
-	const RtPlaceName p = rt_place(v.code, (int)v.place);
-
-	return p.function && strstr(v.code->text + p.function, "::");
-}
-
-/* The traceback of the places, outermost first: of the archive's code, then of the source it was made from. */
-static void
-make_trace(RtCx *cx)
-{
-	Buf b = { 0 }, clean = { 0 };
-	bool original = false;
-	int n = 0;
-
-	if (!cx->nvisit || cx->trace)
-		return;
-	if (rt_in_operator(cx->visit[0])) {
-		free(cx->cls);
-		cx->cls = NULL;
-	}
-	for (int i = 0; i < cx->nvisit; i++)
-		if (!rt_in_operator(cx->visit[i]))
-			cx->visit[n++] = cx->visit[i];
-	cx->nvisit = n;
-	for (int i = 0; i < cx->nvisit; i++)
-		original |= original_of(cx->visit[i]) != 0;
-	buf_printf(&b, "Traceback of TorchScript%s (most recent call last):\n", original ? ", serialized code" : "");
-	for (int i = cx->nvisit; i-- > 0;)
-		print_place(&b, cx->visit[i].code, (int)cx->visit[i].place);
-	if (original)
-		buf_puts(&b, "\nTraceback of TorchScript, original code (most recent call last):\n");
-	for (int i = cx->nvisit; i-- > 0;)
-		if (original_of(cx->visit[i]))
-			print_place(&b, cx->visit[i].code, original_of(cx->visit[i]));
-	buf_clean(&clean, b.at, b.n);
-	buf_free(&b);
-	cx->trace = clean.at;
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
@@ -890,7 +597,7 @@ leave(RtCx *cx, int status)
 		return status;
 	rt_drain(cx);
 	if (status == RT_ERROR)
-		make_trace(cx);
+		rt_traceback(cx);
 	return status;
 }
 

@@ -284,42 +284,40 @@ call_kernel(RtCx *cx, uint32_t use, RtKernel *kernel, const IValue *in, int nin,
 	return status;
 }
 
-/* All steps take over in[] and end so. */
-#define STEP_END(status) \
-	do { \
-		const int end_ = (status); \
-		rt_values_drop(in, nin); \
-		return end_ ? rt_step_failed(cx, code, line) : RT_OK; \
-	} while (0)
+/* All steps end so: they have taken in[]. */
+static int
+step_end(RtCx *cx, int status, IValue *in, RtSite at)
+{
+	rt_values_drop(in, at.nin);
+	return status ? rt_step_failed(cx, at.code, at.line) : RT_OK;
+}
 
 int
-rt_step_using(RtCx *cx, uint32_t use, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
-	uint32_t line)
+rt_step_using(RtCx *cx, uint32_t use, RtKernel *kernel, IValue *in, IValue *out, RtSite at)
 {
 	const int64_t begin = cx->events ? rt_now() : 0;
 	IValue got[64];
-	int status = complete(cx) ? call_kernel(cx, use, kernel, in, nin, got, nout) : cx->status;
+	int status = complete(cx) ? call_kernel(cx, use, kernel, in, at.nin, got, at.nout) : cx->status;
 
 	if (cx->events)
-		rt_trace_add(cx, name_of_kernel(code, kernel), begin, rt_now());
-	if (!status && own_results(cx, in, nin, got, nout)) {
-		rt_values_drop(got, nout);
+		rt_trace_add(cx, name_of_kernel(at.code, kernel), begin, rt_now());
+	if (!status && own_results(cx, in, at.nin, got, at.nout)) {
+		rt_values_drop(got, at.nout);
 		status = RT_ERROR;
 	}
-	for (int i = 0; i < nout && !status; i++)
+	for (int i = 0; i < at.nout && !status; i++)
 		rt_assign(&out[i], got[i]);
-	STEP_END(status);
+	return step_end(cx, status, in, at);
 }
 
 int
-rt_step(RtCx *cx, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step(RtCx *cx, RtKernel *kernel, IValue *in, IValue *out, RtSite at)
 {
-	return rt_step_using(cx, 0, kernel, in, nin, out, nout, code, line);
+	return rt_step_using(cx, 0, kernel, in, out, at);
 }
 
 int
-rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
-	     uint32_t line)
+rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, IValue *out, RtSite at)
 {
 	void *arena = cx->arena;
 	const int64_t bytes = cx->arena_bytes;
@@ -333,185 +331,43 @@ rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, int nin, IValue *out, i
 	rt_mem_back(cx->arena);
 	cx->arena = arena;
 	cx->arena_bytes = bytes;
-	for (int i = 0; i < nout && !status; i++)
+	for (int i = 0; i < at.nout && !status; i++)
 		rt_assign(&out[i], got[i]);
-	STEP_END(status);
+	return step_end(cx, status, in, at);
 }
 
-/* An in-place or out= row over a body: the body runs on those inputs that it has (-1: None), then the row's kernel
- * stores what it gave. */
+/* The body runs on those inputs that it has, then the row's kernel stores what it gave. */
 int
-rt_step_store(RtCx *cx, const RtCode *body, const int *from, int nfrom, int nresult, uint32_t use, RtKernel *kernel,
-	      IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_store(RtCx *cx, const RtStored *s, IValue *in, IValue *out, RtSite at)
 {
 	IValue args[64], all[64] = { { 0 } };
 
-	for (int i = 0; i < nfrom; i++)
-		args[i] = from[i] < 0 ? rt_none() : rt_retain(in[from[i]]);
-	if (rt_step_call(cx, body, args, nfrom, all, nresult, code, line)) {
-		rt_values_drop(in, nin);
+	for (int i = 0; i < s->nfrom; i++)
+		args[i] = s->from[i] < 0 ? rt_none() : rt_retain(in[s->from[i]]);
+	if (rt_step_call(cx, s->body, args, all, (RtSite){ at.code, at.line, (uint16_t)s->nfrom, (uint16_t)s->nresult })) {
+		rt_values_drop(in, at.nin);
 		return cx->status;
 	}
-	for (int i = 0; i < nin; i++)
-		all[nresult + i] = in[i];
-	return rt_step_using(cx, use, kernel, all, nresult + nin, out, nout, code, line);
+	for (int i = 0; i < at.nin; i++)
+		all[s->nresult + i] = in[i];
+	at.nin += (uint16_t)s->nresult;
+	return rt_step_using(cx, s->use, s->kernel, all, out, at);
 }
 
 /* A method that the object's class decides. */
 int
-rt_step_method(RtCx *cx, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
-	       uint32_t line)
+rt_step_method(RtCx *cx, const char *name, IValue *in, IValue *out, RtSite at)
 {
 	const RtCode *callee = rt_method(cx, in[0], name);
 
-	if (callee)
-		return rt_step_call(cx, callee, in, nin, out, nout, code, line);
-	STEP_END(cx->status);
+	return callee ? rt_step_call(cx, callee, in, out, at) : step_end(cx, RT_ERROR, in, at);
 }
 
-/* ---- steps of instructions -------------------------------------------------------------------------------------- */
-
+/* What the interpreter has an instruction for. */
 int
-rt_step_unpack(RtCx *cx, bool list, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_body(RtCx *cx, RtBody *body, RtWhat what, IValue *in, IValue *out, RtSite at)
 {
-	const IValue *v = list ? in[0].u.list->v : in[0].u.tuple->v;
-	const int64_t n = list ? in[0].u.list->n : in[0].u.tuple->n;
-
-	if (n != nout)
-		STEP_END(rt_raise(cx, "Expected %d elements in a list but found %lld", nout, (long long)n));
-	for (int i = 0; i < nout; i++)
-		out[i] = rt_retain(v[i]);
-	STEP_END(RT_OK);
-}
-
-int
-rt_step_index(RtCx *cx, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
-{
-	const RtTuple *t = in[0].u.tuple;
-	const int64_t i = in[1].u.i < 0 ? in[1].u.i + t->n : in[1].u.i;
-
-	(void)what, (void)nout;
-	if (i < 0 || i >= t->n)
-		STEP_END(rt_raise(cx, "tuple index out of range"));
-	out[0] = rt_retain(t->v[i]);
-	STEP_END(RT_OK);
-}
-
-int
-rt_step_slice(RtCx *cx, int range, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
-{
-	const RtTuple *t = in[0].u.tuple;
-	const int64_t end = (range & 0xffff) < t->n ? range & 0xffff : t->n,
-		      from = range >> 16 < end ? range >> 16 : end;
-	RtTuple *part = rt_tuple_new(cx, NULL, end - from);
-
-	(void)nout;
-	if (!part)
-		STEP_END(RT_ERROR);
-	for (int64_t i = from; i < end; i++)
-		part->v[i - from] = rt_retain(t->v[i]);
-	out[0] = rt_ref(RT_TUPLE, part);
-	STEP_END(RT_OK);
-}
-
-int
-rt_step_isinstance(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
-		   uint32_t line)
-{
-	(void)nout;
-	out[0] = rt_bool(rt_isinstance(in[0], type));
-	STEP_END(cx->status);
-}
-
-int
-rt_step_dict(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
-	     uint32_t line)
-{
-	RtDict *d = rt_dict_new(cx, type->of[0], type->of[1]);
-
-	(void)nout;
-	if (!d)
-		STEP_END(RT_ERROR);
-	for (int i = 0; i + 1 < nin; i += 2)
-		if (rt_dict_set(cx, d, rt_retain(in[i]), rt_retain(in[i + 1]))) {
-			rt_release(rt_ref(RT_DICT, d));
-			STEP_END(RT_ERROR);
-		}
-	out[0] = rt_ref(RT_DICT, d);
-	STEP_END(RT_OK);
-}
-
-int
-rt_step_get(RtCx *cx, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
-{
-	(void)nout;
-	STEP_END(rt_attribute(cx, in[0], slot, &out[0]));
-}
-
-int
-rt_step_set(RtCx *cx, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
-{
-	(void)nout, (void)out;
-	if (in[0].tag != RT_OBJECT)
-		STEP_END(rt_raise(cx, "expected an object, but got a value of type %s", rt_type_of(in[0])));
-	rt_assign(&in[0].u.obj->slot[slot], rt_retain(in[1]));
-	STEP_END(cx->status);
-}
-
-int
-rt_step_cast(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
-	     uint32_t line)
-{
-	(void)nout;
-	if (!rt_need(cx, in[0], type))
-		out[0] = rt_retain(in[0]);
-	STEP_END(cx->status);
-}
-
-int
-rt_step_raise(RtCx *cx, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
-{
-	const char *text = in[0].tag == RT_STR ? in[0].u.str->s : "";
-
-	(void)what, (void)nout, (void)out;
-	if (nin > 1 && in[1].tag == RT_STR)
-		STEP_END(rt_raise_as(cx, in[1].u.str->s, "%s", text));
-	STEP_END(rt_raise(cx, "%s", text));
-}
-
-int
-rt_step_wait(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
-	     uint32_t line)
-{
-	(void)nout;
-	STEP_END(rt_wait_for(cx, in[0], type, &out[0]));
-}
-
-int
-rt_step_object(RtCx *cx, RtClass *cls, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
-{
-	RtObject *o = rt_object_new(cx, cls);
-
-	(void)nout;
-	if (o)
-		out[0] = rt_ref(RT_OBJECT, o);
-	STEP_END(o ? RT_OK : RT_ERROR);
-}
-
-int
-rt_step_fork(RtCx *cx, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
-	     uint32_t line)
-{
-	(void)nout;
-	STEP_END(complete(cx) ? rt_fork(cx, body, in, nin, &out[0]) : cx->status);
-}
-
-int
-rt_step_await(RtCx *cx, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
-	      uint32_t line)
-{
-	(void)nout;
-	STEP_END(complete(cx) ? rt_await(cx, body, in, nin, &out[0]) : cx->status);
+	return step_end(cx, complete(cx) ? body(cx, what, in, at.nin, out, at.nout) : cx->status, in, at);
 }
 
 int
@@ -519,7 +375,7 @@ rt_step_exit(RtCx *cx, const RtWith *scope, const RtCode *code, uint32_t line)
 {
 	IValue in[4] = { rt_retain(scope->object) }, got[1] = { { 0 } };
 
-	if (rt_step_call(cx, scope->exit, in, 4, got, 1, code, line))
+	if (rt_step_call(cx, scope->exit, in, got, (RtSite){ code, line, 4, 1 }))
 		return cx->status;
 	rt_release(got[0]);
 	return RT_OK;
@@ -609,29 +465,29 @@ say_guard(RtCx *cx, const RtCode *code, const char *why, uint32_t line)
 }
 
 int
-rt_bail(RtCx *cx, const RtCode *code, int pc, IValue *reg, const int *regs, const IValue *live, int n, IValue *v,
-	int nv, const char *why, uint32_t line)
+rt_bail(RtCx *cx, const RtGuard *g, IValue *reg, const IValue *live, IValue *v, int nv)
 {
-	IValue *frame = rt_mem_zeroed(((int64_t)code->nreg + 1) * (int64_t)sizeof *frame);
+	const int nreg = g->code->nreg;
+	IValue *frame = rt_mem_zeroed(((int64_t)nreg + 1) * (int64_t)sizeof *frame);
 
-	say_guard(cx, code, why, line);
-	for (int i = 0; i < n; i++)
+	say_guard(cx, g->code, g->why, g->line);
+	for (int i = 0; i < g->n; i++)
 		if (frame)
-			frame[regs[i]] = live[i];
+			frame[g->regs[i]] = live[i];
 		else
 			rt_release(live[i]);
 	rt_values_drop(v, nv);
-	rt_values_drop(reg, code->nreg);
+	rt_values_drop(reg, nreg);
 	if (!frame)
 		return rt_raise(cx, "out of memory");
-	memcpy(reg, frame, (size_t)code->nreg * sizeof *frame);
+	memcpy(reg, frame, (size_t)nreg * sizeof *frame);
 	rt_mem_back(frame);
 	if (cx->status)
 		return cx->status;
 	if (cx->strict)
-		return rt_raise_as(cx, "GuardMiss", "a guard failed: %s", why);
+		return rt_raise_as(cx, "GuardMiss", "a guard failed: %s", g->why);
 	cx->took = "generic";
-	return rt_resume(cx, code, pc, reg);
+	return rt_resume(cx, g->code, g->pc, reg);
 }
 
 void

@@ -237,34 +237,26 @@ IValue rt_box_new(RtCx *, RtDtype, int ndim, const int64_t *geometry);
 IValue rt_box_copy(RtCx *, RtDtype, int ndim, const int64_t *geometry, const void *data, int64_t span);
 /* A generated kernel, by rt_parallel; name: for --trace. */
 void   rt_launch(RtCx *, const char *name, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg);
-/* Runs a kernel and releases its inputs; errors get the place. */
-int    rt_step(RtCx *, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_using(RtCx *, uint32_t use, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-		     uint32_t line);
-int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-		    uint32_t line);
-int    rt_step_method(RtCx *, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-		      uint32_t line);
-int    rt_step_store(RtCx *, const RtCode *body, const int *from, int nfrom, int nresult, uint32_t use, RtKernel *,
-	IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-/* The same form for what the interpreter has instructions for; `what` is 0 where there is nothing to say. */
-int    rt_step_unpack(RtCx *, bool list, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_index(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_dict(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-/* begin << 16 | end */
-int    rt_step_slice(RtCx *, int range, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_isinstance(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-			  uint32_t line);
-int    rt_step_get(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_set(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_cast(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_raise(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_wait(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_object(RtCx *, RtClass *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_await(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-		     uint32_t line);
-int    rt_step_fork(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *,
-		    uint32_t line);
+/* A call of the runtime in specialized code: it stands at this line of the generic code, takes nin values and gives nout.
+ * All of them release in[], put results in out[], and note the line of an error. */
+typedef struct RtSite {
+	const RtCode *code;
+	uint32_t line;
+	uint16_t nin, nout;
+} RtSite;
+typedef struct RtStored {                /* an in-place or out= row over a body */
+	const RtCode *body;
+	const int *from;                 /* (nfrom) which of in[] its arguments are; -1: None */
+	int nfrom, nresult;
+	uint32_t use;                    /* as of rt_step_using, of the kernel that stores the body's results */
+	RtKernel *kernel;
+} RtStored;
+int    rt_step(RtCx *, RtKernel *, IValue *in, IValue *out, RtSite);
+int    rt_step_using(RtCx *, uint32_t use, RtKernel *, IValue *in, IValue *out, RtSite);
+int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, IValue *out, RtSite);
+int    rt_step_method(RtCx *, const char *name, IValue *in, IValue *out, RtSite);
+int    rt_step_store(RtCx *, const RtStored *, IValue *in, IValue *out, RtSite);
+int    rt_step_body(RtCx *, RtBody *, RtWhat, IValue *in, IValue *out, RtSite);
 /* A with-scope that is open: the object's __exit__, and the object (borrowed). */
 typedef struct RtWith { const RtCode *exit; IValue object; } RtWith;
 int    rt_step_exit(RtCx *, const RtWith *, const RtCode *, uint32_t line);
@@ -275,9 +267,15 @@ IValue rt_tuple_of(RtCx *, const RtType *named, const IValue *v, int n);
 void   rt_move(void *to, const void *from, int64_t bytes);
 /* adds the place to the error's trace; returns the status */
 int    rt_step_failed(RtCx *, const RtCode *, uint32_t line);
-/* A guard failed: fills the registers with these values (taken), drops v, and goes on in the generic code. */
-int    rt_bail(RtCx *, const RtCode *, int pc, IValue *reg, const int *regs, const IValue *live, int n, IValue *v,
-	       int nv, const char *why, uint32_t line);
+typedef struct RtGuard {                 /* where the generic code goes on when it fails */
+	const RtCode *code;
+	int pc, n;
+	const int *regs;                 /* (n) of the values that are live there */
+	const char *why;
+	uint32_t line;
+} RtGuard;
+/* A guard failed: fills the registers with its live values (taken), drops v, and goes on in the generic code. */
+int    rt_bail(RtCx *, const RtGuard *, IValue *reg, const IValue *live, IValue *v, int nv);
 /* No specialization fits these arguments: the generic code from its start, or an error under --strict. */
 int    rt_miss(RtCx *, const RtCode *, IValue *reg);
 void   rt_plan_taken(RtCx *, const RtCode *, const char *kind, int index);       /* for --guards */

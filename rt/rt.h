@@ -655,6 +655,17 @@ RtDo rt_do_kernel, rt_do_call, rt_do_call_method, rt_do_call_value, rt_do_consta
      rt_do_isinstance, rt_do_cast, rt_do_unset, rt_do_fork, rt_do_await, rt_do_wait, rt_do_profile, rt_do_raise,
      rt_do_enter, rt_do_exit, rt_do_reraise, rt_do_clear;
 
+/* bodies.c: what instructions make of values, for specialized code, too.  in is borrowed; out holds None before, and new
+ * references when the status is RT_OK. */
+typedef union RtWhat {
+	int64_t       n;              /* unpack: the RtTag of in[0]; index, slice, get, set: as in the instruction */
+	const RtType *type;           /* dict, object, isinstance, cast, wait */
+	const RtCode *code;           /* fork, await */
+} RtWhat;
+typedef int RtBody(RtCx *, RtWhat, const IValue *in, int nin, IValue *out, int nout);
+RtBody rt_body_unpack, rt_body_index, rt_body_slice, rt_body_dict, rt_body_get, rt_body_set, rt_body_object,
+       rt_body_isinstance, rt_body_cast, rt_body_fork, rt_body_await, rt_body_wait, rt_body_raise;
+
 /* An operand is a register; the top bit says that this is the register's last use: it is moved, not copied. */
 #define RT_LAST 0x80000000u
 #define RT_REG(o) ((o) & 0x7fffffffu)
@@ -695,8 +706,8 @@ RtPlaceName rt_place(const RtCode *, int i);
 /* The class's method by "interface.name": what an interface does not declare is not called through it.  Null: an error
  * was raised. */
 const RtCode *rt_method(RtCx *, IValue self, const char *name);
+void rt_traceback(RtCx *);               /* cx->trace, of the places that the error in cx has left */
 bool rt_in_operator(RtVisit);            /* is it in the body of an operator?  PyTorch has none, only the operator */
-int rt_attribute(RtCx *, IValue object, int slot, IValue *out);  /* an error when it was never set */
 
 /* Runs code on args (borrowed) and fills results (new references).  Non-zero: the error is in cx. */
 int rt_run(RtCx *, const RtCode *, const IValue *args, IValue *results);

@@ -136,7 +136,8 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 	w->out.indent++;
 	nin = write_inputs(w, n, keep);
 	out_line(&w->out, "IValue got[%d] = { { 0 } };", n->nout + 1);
-	write_unless(w, arena_printf(w->a, "%s, in, %d, got, %d, %s, %u)", how, nin, n->nout, w->code, place_row(w)));
+	write_unless(w, arena_printf(w->a, "%s, in, got, (RtSite){ %s, %u, %d, %d })", how, w->code, place_row(w), nin,
+				     n->nout));
 	write_outputs(w, n);
 	if (!changes_nothing(n))
 		write_all_stale(w);
@@ -174,7 +175,7 @@ write_stored_body(Writer *w, const Node *n, Op *base)
 			;
 		from = arena_printf(w->a, "%s%s%d", from, i ? ", " : "", at);
 	}
-	write_call(w, n, arena_printf(w->a, "rt_step_store(cx, %s, (const int[%d]){ %s }, %d, %d, 0x%x, %s",
+	write_call(w, n, arena_printf(w->a, "rt_step_store(cx, &(RtStored){ %s, (const int[%d]){ %s }, %d, %d, 0x%x, %s }",
 				      emit_code(w->e, base->function->code), of->nargs + !of->nargs, of->nargs ? from :
 				      "0", of->nargs, of->nrets, unknown_use(w, n, of->nrets),
 				      emit_symbol(w->e, n->op)), false);
@@ -186,13 +187,30 @@ is_wait(const Node *n)
 	return node_is(n, aten_wait) || node_is(n, prim_awaitable_wait);
 }
 
-/* What comes is checked, so that no row's kernel serves here. */
+/* A step that has the body of an instruction (rt/bodies.c); what: a member of RtWhat, and its value. */
+static void
+write_body(Writer *w, const Node *n, const char *name, const char *what, bool keep)
+{
+	write_call(w, n, arena_printf(w->a, "rt_step_body(cx, rt_body_%s, (RtWhat){ %s }", name, what), keep);
+}
+
+static const char *
+what_type(Writer *w, const Type *t)
+{
+	return arena_printf(w->a, ".type = %s", emit_type(w->e, type_unshaped(w->e->cx, t)));
+}
+
+static const char *
+what_number(Writer *w, int64_t n)
+{
+	return arena_printf(w->a, ".n = %lld", (long long)n);
+}
+
+/* The value is checked, which a row's kernel does not do. */
 static void
 write_wait(Writer *w, const Node *n)
 {
-	const Type *t = type_unshaped(w->e->cx, n->out[0]->type);
-
-	write_call(w, n, arena_printf(w->a, "rt_step_wait(cx, %s", emit_type(w->e, t)), false);
+	write_body(w, n, "wait", what_type(w, n->out[0]->type), false);
 }
 
 static void
@@ -278,70 +296,101 @@ write_exit(Writer *w, const Node *n)
 		write_assign(w, n->out[0], "rt_none()");
 }
 
+static void
+write_call_function(Writer *w, const Node *n)
+{
+	const Attr *f = node_attr(n, "function");
+	const char *name = f ? NULL : node_str(n, "name");
+	const char *how;
+
+	if (f && f->fn && f->fn->code)
+		how = arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, f->fn->code));
+	else if (f || !node_is(n, prim_CallMethod))
+		fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
+	else if (n->in[0]->type->kind == TYPE_CLASS)
+		how = arena_printf(w->a, "rt_step_call(cx, %s", method_code(w, n, name));
+	else
+		how = arena_printf(w->a, "rt_step_method(cx, %s",
+				   out_literal(w->a, method_key(w->a, n->in[0]->type, name)));
+	write_call(w, n, how, true);
+}
+
+static void
+write_attribute(Writer *w, const Node *n, const char *body)
+{
+	write_body(w, n, body, what_number(w, class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
+}
+
+static void
+write_isinstance(Writer *w, const Node *n)
+{
+	const Attr *of = node_attr(n, "types");
+
+	write_body(w, n, "isinstance",
+		   what_type(w, of->ntypes == 1 ? of->types[0] : type_union(w->e->cx, of->types, of->ntypes)), false);
+}
+
+static void
+write_task(Writer *w, const Node *n, const char *body)
+{
+	write_body(w, n, body, arena_printf(w->a, ".code = %s", emit_code(w->e, node_attr(n, "function")->fn->code)),
+		   true);
+}
+
+/* Values made or taken apart, by the body of an instruction; false: another kind of node. */
+static bool
+write_of_values(Writer *w, const Node *n)
+{
+	int64_t i;
+
+	if (node_is(n, prim_TupleUnpack)) {
+		write_body(w, n, "unpack", ".n = RT_TUPLE", false);
+	} else if (node_is(n, prim_ListUnpack)) {
+		write_body(w, n, "unpack", ".n = RT_LIST", false);
+	} else if (node_is(n, prim_TupleIndex) && value_int(n->in[1], &i)) {
+		write_body(w, n, "index", what_number(w, i), false);
+	} else if (node_is(n, prim_TupleSlice)) {
+		write_body(w, n, "slice", what_number(w, node_int(n, "beg", 0) << 16 | node_int(n, "end", 0)), false);
+	} else if (node_is(n, prim_isinstance)) {
+		write_isinstance(w, n);
+	} else if (node_is(n, prim_DictConstruct)) {
+		write_body(w, n, "dict", what_type(w, n->out[0]->type), true);
+		w->p->calls.n--;                       /* a container like tuples and lists */
+	} else if (node_is(n, prim_GetAttr)) {
+		write_attribute(w, n, "get");
+	} else if (node_is(n, prim_SetAttr)) {
+		write_attribute(w, n, "set");
+	} else if (node_is(n, prim_unchecked_cast) || node_is(n, prim_unchecked_unwrap_optional)) {
+		write_body(w, n, "cast", what_type(w, n->out[0]->type), true);
+	} else if (node_is(n, prim_CreateObject)) {
+		write_body(w, n, "object", what_type(w, n->out[0]->type), false);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 /* Anything else that the interpreter has an instruction for. */
 void
 write_prim(Writer *w, const Node *n)
 {
-	const Type *t;
-
-	if (node_is(n, prim_TupleConstruct) || node_is(n, prim_ListConstruct)) {
+	if (node_is(n, prim_TupleConstruct) || node_is(n, prim_ListConstruct))
 		write_sequence(w, n);
-	} else if (node_is(n, prim_TupleUnpack) || node_is(n, prim_ListUnpack)) {
-		write_call(w, n, node_is(n, prim_TupleUnpack) ? "rt_step_unpack(cx, false" :
-			   "rt_step_unpack(cx, true", false);
-	} else if (node_is(n, prim_TupleIndex)) {
-		write_call(w, n, "rt_step_index(cx, 0", false);
-	} else if (node_is(n, prim_TupleSlice)) {
-		write_call(w, n, arena_printf(w->a, "rt_step_slice(cx, %lld",
-					      (long long)(node_int(n, "beg", 0) << 16 | node_int(n, "end", 0))), false);
-	} else if (node_is(n, prim_isinstance)) {
-		const Attr *of = node_attr(n, "types");
-
-		t = of->ntypes == 1 ? of->types[0] : type_union(w->e->cx, of->types, of->ntypes);
-		write_call(w, n, arena_printf(w->a, "rt_step_isinstance(cx, %s",
-					      emit_type(w->e, type_unshaped(w->e->cx, t))), false);
-	} else if (node_is(n, prim_DictConstruct)) {
-		t = type_unshaped(w->e->cx, n->out[0]->type);
-		write_call(w, n, arena_printf(w->a, "rt_step_dict(cx, %s", emit_type(w->e, t)), true);
-		w->p->calls.n--;                       /* a container like tuples and lists */
-	} else if (node_is(n, prim_GetAttr)) {
-		write_call(w, n, arena_printf(w->a, "rt_step_get(cx, %d",
-					      class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
-	} else if (node_is(n, prim_SetAttr)) {
-		write_call(w, n, arena_printf(w->a, "rt_step_set(cx, %d",
-					      class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
-	} else if (node_is(n, prim_unchecked_cast) || node_is(n, prim_unchecked_unwrap_optional)) {
-		t = type_unshaped(w->e->cx, n->out[0]->type);
-		write_call(w, n, arena_printf(w->a, "rt_step_cast(cx, %s", emit_type(w->e, t)), true);
-	} else if (node_is(n, prim_Uninitialized)) {
-		t = type_unshaped(w->e->cx, n->out[0]->type);
-		write_assign(w, n->out[0], arena_printf(w->a, "rt_some(cx, %s)", emit_type(w->e, t)));
-	} else if (node_is(n, prim_RaiseException)) {
-		write_call(w, n, "rt_step_raise(cx, 0", false);
-	} else if (node_is(n, prim_Enter)) {
+	else if (node_is(n, prim_Uninitialized))
+		write_assign(w, n->out[0], arena_printf(w->a, "rt_some(cx, %s)",
+			emit_type(w->e, type_unshaped(w->e->cx, n->out[0]->type))));
+	else if (node_is(n, prim_RaiseException))
+		write_body(w, n, "raise", "0", false);
+	else if (node_is(n, prim_Enter))
 		write_enter(w, n);
-	} else if (node_is(n, prim_Exit)) {
+	else if (node_is(n, prim_Exit))
 		write_exit(w, n);
-	} else if (node_is(n, prim_fork) || node_is(n, prim_awaitable)) {
-		write_call(w, n, arena_printf(w->a, "rt_step_%s(cx, %s", node_is(n, prim_fork) ? "fork" : "await",
-			emit_code(w->e, node_attr(n, "function")->fn->code)), true);
-	} else if (is_wait(n)) {
+	else if (node_is(n, prim_fork) || node_is(n, prim_awaitable))
+		write_task(w, n, node_is(n, prim_fork) ? "fork" : "await");
+	else if (is_wait(n))
 		write_wait(w, n);
-	} else if (node_is(n, prim_CreateObject)) {
-		write_call(w, n, arena_printf(w->a, "rt_step_object(cx, %s", emit_class(w->e, n->out[0]->type->cls)),
-			   false);
-	} else if (node_is(n, prim_CallMethod) && !node_attr(n, "function")) {
-		write_call(w, n, n->in[0]->type->kind == TYPE_CLASS
-			? arena_printf(w->a, "rt_step_call(cx, %s", method_code(w, n, node_str(n, "name")))
-			: arena_printf(w->a, "rt_step_method(cx, %s",
-				out_literal(w->a, method_key(w->a, n->in[0]->type, node_str(n, "name")))), true);
-	} else if (node_is(n, prim_CallFunction) || node_is(n, prim_CallMethod)) {
-		const Attr *f = node_attr(n, "function");
-
-		if (!f || !f->fn || !f->fn->code)
-			fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
-		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, f->fn->code)), true);
-	} else {
+	else if (node_is(n, prim_CallFunction) || node_is(n, prim_CallMethod))
+		write_call_function(w, n);
+	else if (!write_of_values(w, n))
 		fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
-	}
 }

@@ -126,14 +126,15 @@ write_bailout(Writer *w, const Node *n)
 		open_value_guard(w, n, value->v);
 	else
 		open_type_guard(w, n);
-	out_line(&w->out, "static const int regs[] = { %s0 };", list.at ? list.at : "");
 	write_live(w, n);
 	wanted = !value ? type_print(w->e->cx, n->out[0]->type) : value->v.tag == RT_INT ?
 		 arena_printf(w->a, "%lld", (long long)value->v.u.i) : value->v.u.i ? "True" : "False";
 	if (w->p->gpu)
 		out_line(&w->out, "rt_cuda_end(cx, m, %d);", w->p->buffers.n);
-	out_line(&w->out, "return rt_bail(cx, %s, %lld, reg, regs, live, %d, v, NV, %s, %u);", w->code,
+	out_line(&w->out, "static const int regs[] = { %s0 };", list.at ? list.at : "");
+	out_line(&w->out, "static const RtGuard guard = { %s, %lld, %d, regs, %s, %u };", w->code,
 		 (long long)node_int(n, "pc", 0), n->nin - 1, out_literal(w->a, wanted), place_row(w));
+	out_line(&w->out, "return rt_bail(cx, &guard, reg, live, v, NV);");
 	out_close(&w->out, "");
 	w->p->guards++;
 	buf_free(&list);

@@ -57,7 +57,7 @@ many_inputs(void **state)
 	fill(arena, 1);
 	for (int i = 0; i < MANY; i++)
 		in[i] = rt_box_borrow(cx, RT_f32, 1, geometry, arena + i * 16);
-	assert_int_equal(rt_step(cx, same, in, MANY, out, MANY, &code, 0), RT_OK);
+	assert_int_equal(rt_step(cx, same, in, out, (RtSite){ &code, 0, MANY, MANY }), RT_OK);
 	fill(arena, 2);
 	for (int i = 0; i < MANY; i++)
 		is_one(out[i]);
@@ -80,7 +80,7 @@ lists(void **state)
 		rt_list_push(cx, list.u.list, i % 2 ? rt_retain(list.u.list->v[i - 1]) :
 			     rt_box_borrow(cx, RT_f32, 1, geometry, arena + i * 16));
 	in[0] = rt_retain(list);
-	assert_int_equal(rt_step(cx, views, in, 1, out, 1, &code, 0), RT_OK);
+	assert_int_equal(rt_step(cx, views, in, out, (RtSite){ &code, 0, 1, 1 }), RT_OK);
 	fill(arena, 2);
 	for (int i = 0; i < MANY; i++) {
 		is_one(out[0].u.list->v[i]);
