@@ -90,7 +90,7 @@ typedef struct Known {
 	bool   by_data;     /* not known, and nobody can: its sizes follow from data */
 	bool   altered;     /* a tensor that lies differently here than in the prepared graph */
 	RtTensor *model;    /* altered: the prepared graph's, without data; null: it is contiguous */
-	bool   suggests;    /* not altered, but strides of dims of one place, contiguous there, suggest channels last here */
+	bool   suggests;    /* not altered, but strides of dims of size 1, contiguous there, suggest channels last */
 } Known;
 typedef struct KnownTable {
 	Cx  *cx;

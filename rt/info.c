@@ -95,8 +95,8 @@ rt_info_json(FILE *f, const RtProgram *r, int64_t code_bytes, const char *more)
 			fprintf(f, ",\"arena_at\":\"%s\"", s->arena_at);
 		fprintf(f, "}");
 	}
-	fprintf(f, "],\"processor\":\"%s\",\"code_bytes\":%lld,\"weights_bytes\":%lld,\"forms\":\"%s\",\"made_bytes\":%lld,"
-		"\"given_back_bytes\":%lld,\"peak_bytes\":%lld,\"weight_forms\":{",
+	fprintf(f, "],\"processor\":\"%s\",\"code_bytes\":%lld,\"weights_bytes\":%lld,\"forms\":\"%s\","
+		"\"made_bytes\":%lld,\"given_back_bytes\":%lld,\"peak_bytes\":%lld,\"weight_forms\":{",
 		r->level ? r->level->name : "", (long long)code_bytes, (long long)r->weights_bytes, r->forms,
 		(long long)r->made_bytes, (long long)r->alone_bytes, (long long)peak_bytes(r));
 	for (const RtWeightForm *w = r->form; w && w->name; w++)

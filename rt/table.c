@@ -37,7 +37,7 @@ hash_mix(uint64_t h, uint64_t x)
 uint32_t
 hash_address(const void *p)
 {
-	return (uint32_t)((uint64_t)(uintptr_t)p * 0x9e3779b97f4a7c15u >> 33);   /* lower bits are those of the alignment */
+	return (uint32_t)((uint64_t)(uintptr_t)p * 0x9e3779b97f4a7c15u >> 33);   /* its low bits are the alignment's */
 }
 
 static uint32_t

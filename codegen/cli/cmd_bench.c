@@ -24,7 +24,7 @@ typedef struct Against {         /* one's median over the other's, and the inter
 
 typedef struct Bench {
 	Cli        *cli;
-	Model      *model;       /* whose arguments of its export are the input; null: it has none, or the command line does */
+	Model      *model;       /* whose export's arguments are the input; null: there are none, or the command line has some */
 	const char *program;
 	double      start_ms, start_min_ms, build_ms;
 	double      median, least, p99, open;

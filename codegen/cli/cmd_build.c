@@ -138,8 +138,8 @@ build_options(Cli *cli)
 	if (o.bare)
 		o.state = cli->state = new(cli->cx->arena, BareState, 1);
 	if (o.bare && !is_library(o.emit) && (strcmp(o.emit, "exe") || target_is_bare(o.target)))
-		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared, and with exe where there is a "
-			    "system");
+		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared, and with exe where there is "
+			    "a system");
 	if (o.bare && (cli->weights || cli->grad || cli->gpu || cli->ops.n))
 		usage_error(cli, "--no-generic goes without --weights, --grad, --gpu and --op");
 	o.max_ram = bytes_of(cli, "max-ram", cli->max_ram);

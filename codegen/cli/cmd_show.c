@@ -46,7 +46,8 @@ graph_at(Cli *cli, Model *m, const char *stage)
 	if (pass_stages(stage))
 		return after_pass(cli, m, stage);
 	if (strcmp(stage, "prepared") && strcmp(stage, "specialized") && strcmp(stage, "optimized"))
-		usage_error(cli, "no stage '%s': frontend, prepared, specialized, optimized, kernels, or a pass", stage);
+		usage_error(cli, "no stage '%s': frontend, prepared, specialized, optimized, kernels, or a pass",
+			    stage);
 	model_prepare(cli, m);
 	return !strcmp(stage, "prepared") ? m->fn->prepared : specialized(cli, m, stage, !strcmp(stage, "optimized"));
 }

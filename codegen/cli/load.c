@@ -124,8 +124,8 @@ fail_raised(Cli *cli, RtCx *rt)
 {
 	const char *cls = rt->cls ? rt->cls : "RuntimeError";
 
-	fail_status(cli->cx, exit_of(rt), (Range){0}, "%s%s%s: %s", rt->trace ? rt->trace : "", rt->trace ? "\n" : "", cls,
-		rt->message ? rt->message : "no message");
+	fail_status(cli->cx, exit_of(rt), (Range){0}, "%s%s%s: %s", rt->trace ? rt->trace : "", rt->trace ? "\n" : "",
+		cls, rt->message ? rt->message : "no message");
 }
 
 void

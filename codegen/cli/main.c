@@ -84,8 +84,10 @@ static const Option options[] = {
 	 "these instead of forward; inputs are the first one's"},
 	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " bisect bench run show check profile trace ",
 	 "instead of forward"},
-	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " bisect bench run build check profile trace ", "of the random numbers"},
-	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " bench run check profile trace ", "how many (1); 0: one per core"},
+	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " bisect bench run build check profile trace ",
+	 "of the random numbers"},
+	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " bench run check profile trace ",
+	 "how many (1); 0: one per core"},
 	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " build ",
 	 "how many (1), when the program is not told; 0: one per core"},
 	{"eval", 0, 0, OPTION_FLAG, PLACE(eval), " bisect bench run build show check profile save trace ",
@@ -120,7 +122,8 @@ static const Option options[] = {
 	 "native, x86-64-v3, cortex-a53 ...: the least processor that it runs on;\n"
 	 "                               several, the least first: kernels for each, the best that runs is taken;\n"
 	 "                               portable: x86-64-v2,x86-64-v3,x86-64-v4"},
-	{"march", 0, "NAME", OPTION_TEXT, PLACE(march), " bench build show ", "the compiler's -march, whatever --cpu says"},
+	{"march", 0, "NAME", OPTION_TEXT, PLACE(march), " bench build show ",
+	 "the compiler's -march, whatever --cpu says"},
 	{"mcpu", 0, "NAME", OPTION_TEXT, PLACE(mcpu), " bench build show ", "its -mcpu (x86: -mtune), likewise"},
 	{"cc", 0, "COMPILER", OPTION_TEXT, PLACE(cc), " bisect bench build show ",
 	 "gcc, clang, tcc (inside Kiln), or a path"},

@@ -104,7 +104,7 @@ typedef struct Kernel {
 	const Size *extent[KERNEL_AXES];         /* outermost first */
 	int         serial;      /* the innermost axis, whose points store to the same places, in order; -1: none */
 	int         nreduce;     /* so many of the last axes are reduced; with a serial one none */
-	bool        varies;      /* its extents are those of one sample of a dynamic specialization: all must look alike */
+	bool        varies;      /* its extents are one sample's of a dynamic specialization: all samples must look alike */
 	Vec(Operand) operand;    /* those that are stored to come first */
 	Vec(Let)     let;
 	Vec(Folded)  state;

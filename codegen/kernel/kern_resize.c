@@ -134,8 +134,8 @@ row_bilinear(Row *r)
 		 (long long)width, (long long)channels, (long long)d.x->strides[3], (long long)d.y->strides[3]);
 	put_tables(&o, &d, "VzTap", "vz_linear", d.align,
 		   arena_printf(a, " + 2 * %lld * %lld * (int64_t)sizeof(float)", (long long)width, (long long)channels));
-	out_line(&o, "VzWide wide = { .row = { (float *)(columns + %lld), (float *)(columns + %lld) + %lld * %lld } };",
-		 (long long)width, (long long)width, (long long)width, (long long)channels);
+	out_line(&o, "VzWide wide = { .row = { (float *)(columns + %lld), (float *)(columns + %lld) + %lld * %lld } "
+		 "};", (long long)width, (long long)width, (long long)width, (long long)channels);
 	nest_open(&o, &d.nest);
 	out_line(&o, "const VzTap *h = &rows[i%d];", d.nest.ndim - 1);
 	out_line(&o, "const float *x = (const float *)p[1] + %s;", nest_at(a, &d.nest, 1));

@@ -76,7 +76,9 @@ with_bias(const Contract *c, Ref sum)
 {
 	const Ref add[3] = { sum, ref_operand(CONTRACT_BIAS), ref_number(rt_int(1)) };
 
-	return c->bias ? kernel_let(c->k, lower_let(c->p, ROW_add_Tensor, c->k->operand.at[CONTRACT_Y].dtype, add)) : sum;
+	const RtDtype dtype = c->k->operand.at[CONTRACT_Y].dtype;
+
+	return c->bias ? kernel_let(c->k, lower_let(c->p, ROW_add_Tensor, dtype, add)) : sum;
 }
 
 /* The lets of what is summed, and the sum with the bias. */

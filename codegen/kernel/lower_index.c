@@ -614,7 +614,8 @@ row_cat(Row *r)
 		g = region_of(x->ndim, x->dims, y->strides, x->strides);
 		if (i)
 			start_add(&g.to_start, at, y->strides[dim]);
-		if (!is_there(x, y, at * y->strides[dim]) && !put_region(r, &g, x->dtype, x->dtype, r->n->out[0], list->in[i]))
+		if (!is_there(x, y, at * y->strides[dim]) &&
+		    !put_region(r, &g, x->dtype, x->dtype, r->n->out[0], list->in[i]))
 			return false;
 		at += x->dims[dim];
 	}

@@ -260,10 +260,11 @@ put_what(Folder *f, Buf *b)
 
 	buf_printf(b, "# %s\n\n", name);
 	if (f->t->bare)
-		buf_printf(b, "A model as plain C11: no runtime, no heap, no files; `memcpy` and libm are all that it calls.");
+		buf_printf(b, "A model as plain C11: no runtime, no heap, no files; `memcpy` and libm are all that it "
+			   "calls.");
 	else
-		buf_printf(b, "A model as C11, with all that it needs but the C library; `rt` is the part of Kiln's runtime "
-			   "that it calls.");
+		buf_printf(b, "A model as C11, with all that it needs but the C library; `rt` is the part of Kiln's "
+			   "runtime that it calls.");
 	buf_printf(b, "\n`%s.h` has the functions. `ninja` makes `lib%s.a`%s; by hand, with a program of yours:\n\n",
 		   name, name, f->o->target->is_bare ? "" : arena_printf(f->cx->arena, " and `lib%s.so`", name));
 }

@@ -234,8 +234,8 @@ squeezed_items(Spec *s, const Value *list, Value **of)
 {
 	const Known *k = known_at(s->k, list);
 
-	if (!node_is(list->node, prim_ListConstruct) || list->node->nin < 1 || list->node->nin > MOST_JOINED || !k->is ||
-	    k->mutable || k->v.u.list->n != list->node->nin)
+	if (!node_is(list->node, prim_ListConstruct) || list->node->nin < 1 || list->node->nin > MOST_JOINED ||
+	    !k->is || k->mutable || k->v.u.list->n != list->node->nin)
 		return false;
 	for (int i = 0; i < list->node->nin; i++)
 		if (!(of[i] = spec_squeezed(s, list->node->in[i])))

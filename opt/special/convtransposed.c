@@ -213,7 +213,8 @@ interleave(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
 	}
 	Value *const split[] = { y, spec_put_sizes(s, c, of, size, 2 * n + 3, at) };
 
-	y = with_ints(s, c, "aten::permute", spec_put_op(s, c, "aten::reshape", "", split, 2, at), order, 2 * n + 3, at);
+	y = spec_put_op(s, c, "aten::reshape", "", split, 2, at);
+	y = with_ints(s, c, "aten::permute", y, order, 2 * n + 3, at);
 	y = spec_put_op(s, c, "aten::contiguous", "", (Value *const[]){ y, spec_put_int(s, 0, at) }, 2, at);
 	for (int dim = 1; dim <= 1 + n; dim++)
 		y = merged(s, c, y, dim, at);

@@ -24,8 +24,8 @@ is_by_product(Spec *s, const Node *m)
 	int64_t how = MODE_BY_SIZE;
 	IValue p;
 
-	if (!a || !b || !known_is(s->k, m->out[0]) || !value_constant(m->in[2], &p) || p.tag != RT_DOUBLE || p.u.f != 2 ||
-	    !mode->is || (mode->v.tag != RT_NONE && !known_int(s->k, m->in[3], &how)))
+	if (!a || !b || !known_is(s->k, m->out[0]) || !value_constant(m->in[2], &p) || p.tag != RT_DOUBLE ||
+	    p.u.f != 2 || !mode->is || (mode->v.tag != RT_NONE && !known_int(s->k, m->in[3], &how)))
 		return false;
 	return how == MODE_PRODUCT || (how == MODE_BY_SIZE && (a->dims[a->ndim - 2] > FEW_ROWS ||
 							       b->dims[b->ndim - 2] > FEW_ROWS));

@@ -496,8 +496,8 @@ spec_op(Spec *s, Scope *c, Node *n)
 		}
 		node_destroy(m);
 	}
-	if (spec_under_squeeze(s, c, n) || spec_under_volume(s, c, n) || spec_contiguous(s, c, n) || spec_parts(s, c, n) ||
-	    spec_write(s, c, n))
+	if (spec_under_squeeze(s, c, n) || spec_under_volume(s, c, n) || spec_contiguous(s, c, n) ||
+	    spec_parts(s, c, n) || spec_write(s, c, n))
 		return;
 	m = spec_emit_copy(s, c, n);
 	if (n->op->kernel && n->op->effect != EFFECT_IO)

@@ -111,6 +111,7 @@ void
 spec_mark_altered(Spec *s, const Node *m)
 {
 	bool altered = false, suggests = false, plain = !is_view(m);
+	Known *out;
 	RtTensor *t;
 
 	for (int i = 0; i < m->nin; i++) {
@@ -126,10 +127,11 @@ spec_mark_altered(Spec *s, const Node *m)
 		k->altered = altered && tensor && !rt_is_contiguous(k->v.u.t);
 		k->suggests = altered && tensor && only_suggests(k->v.u.t);
 	}
-	if (t && (altered || !rt_is_contiguous(known_at(s->k, m->out[0])->v.u.t)))
+	out = t ? known_at(s->k, m->out[0]) : NULL;
+	if (t && (altered || !rt_is_contiguous(out->v.u.t)))
 		set_model(s, m->out[0], t);
 	else if (t)
-		known_at(s->k, m->out[0])->suggests = only_suggests(known_at(s->k, m->out[0])->v.u.t) && !only_suggests(t);
+		out->suggests = only_suggests(out->v.u.t) && !only_suggests(t);
 }
 
 /* Channels last by its places, but not as kernels ask for it: by the stride of a dim of one place, too. */

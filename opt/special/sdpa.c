@@ -27,8 +27,8 @@ is_understood(Spec *s, const Node *m)
 {
 	const RtTensor *q = tensor_at(s, m->in[QUERY]), *k = tensor_at(s, m->in[KEY]), *v = tensor_at(s, m->in[VALUE]);
 
-	return known_is(s->k, m->out[0]) && q && k && v && q->dtype == RT_f32 && k->ndim == q->ndim && v->ndim == q->ndim &&
-	       q->ndim >= 3 && rt_numel(q) && rt_numel(k) && rt_numel(v);
+	return known_is(s->k, m->out[0]) && q && k && v && q->dtype == RT_f32 && k->ndim == q->ndim &&
+	       v->ndim == q->ndim && q->ndim >= 3 && rt_numel(q) && rt_numel(k) && rt_numel(v);
 }
 
 /* Are the mask's elements known, and all true, or all zeros? */

@@ -319,7 +319,8 @@ spec_pool_volume(Spec *s, Scope *c, const Node *m)
 	if (node_is(m, aten_adaptive_avg_pool3d) && spec_known_ints(s, m, "output_size", 3, size) && size[0] == 1 &&
 	    size[1] == 1 && size[2] == 1 && known_is(s->k, m->out[0])) {
 		Value *const in[] = { m->in[0], spec_put_list(s, all, 3, m->at),
-				      spec_put_constant(s, rt_bool(true), m->at), spec_put_constant(s, rt_none(), m->at) };
+				      spec_put_constant(s, rt_bool(true), m->at),
+				      spec_put_constant(s, rt_none(), m->at) };
 
 		return spec_put_op(s, c, "aten::mean", "dim", in, 4, m->at);
 	}

@@ -111,7 +111,8 @@ answer_of_sizes(Depends *d, Op *op, const Schema *s, int64_t n, IValue *out)
 {
 	const TensorInfo info = { .dtype = RT_f32, .rank = 2, .dims = (int64_t[2]){ n, n },
 				  .strides = (int64_t[2]){ n, 1 } };
-	IValue *args = new(d->cx->arena, IValue, s->nargs + 1), tensor = known_meta(d->table, type_tensor(d->cx, &info));
+	const IValue tensor = known_meta(d->table, type_tensor(d->cx, &info));
+	IValue *args = new(d->cx->arena, IValue, s->nargs + 1);
 	const bool answers = plain_arguments(s, tensor, args) && known_run(d->table, op, args, out, 1, true);
 
 	rt_release(tensor);

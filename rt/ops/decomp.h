@@ -78,8 +78,8 @@ int stack_check_info(RtCx *, const char *name, const Stack *, const int64_t *inf
 int stack_load_pair(RtCx *, const char *name, RtTensor *ta, RtTensor *tb, bool left, Stack *a, Stack *b);
 void stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j);
 
-/* factor.c: the reflection 1 - tau v v* times the n by k block at b, rows ld apart; v: n elements `step` apart, of which
- * the first counts as 1 whatever it is. */
+/* factor.c: the reflection 1 - tau v v* times the n by k block at b, rows ld apart; v: n elements `step` apart, the
+ * first of which counts as 1 whatever it is. */
 void apply_reflection(const Z *v, int64_t step, int64_t n, Z tau, Z *b, int64_t k, int64_t ld);
 
 /* eigen.c: eigenvalues and vectors (as columns) of a real matrix in a; single: that was of floats. */

@@ -343,11 +343,12 @@ max_results(RtCx *cx, Pool *g, RtTensor *self, bool with_index, bool keep, IValu
 static int
 max_pool(RtCx *cx, Pool g, PoolCheck *check, bool with_index, const IValue *in, IValue *out)
 {
-	PoolCall call = { .kernel = in[1], .stride = in[2], .padding = in[3], .dilation = in[4], .ceil_mode = in[5].u.i };
+	PoolCall call = { .kernel = in[1], .stride = in[2], .padding = in[3], .dilation = in[4],
+			  .ceil_mode = in[5].u.i };
 
 	if (g.self->quant)
-		return quant_through(cx, g.nd == 1 ? rt_max_pool1d : g.nd == 2 ? rt_max_pool2d : rt_max_pool3d, in, 6, 1,
-				     out);
+		return quant_through(cx, g.nd == 1 ? rt_max_pool1d : g.nd == 2 ? rt_max_pool2d : rt_max_pool3d, in, 6,
+				     1, out);
 	return check(cx, &g, &call) || max_results(cx, &g, rt_tensor(in[0]), with_index, g.nd == 2, out);
 }
 

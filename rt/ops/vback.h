@@ -273,8 +273,8 @@ vb_weight(int64_t begin, int64_t end, const VbWeight *v, int64_t oc, const float
 	VbTaps *const whole = VC_WHOLE(vb_taps);
 
 	vb_weight_part(begin, end, v, x, g, w, oc < VC_NR ? 0 : whole,
-		       oc % VC_NR == 0 ? 0 : oc % VC_NR <= VC_UNIT ? vb_taps_1 : oc % VC_NR <= 2 * VC_UNIT ? vb_taps_2 : whole,
-		       scratch);
+		       oc % VC_NR == 0 ? 0 : oc % VC_NR <= VC_UNIT ? vb_taps_1 :
+		       oc % VC_NR <= 2 * VC_UNIT ? vb_taps_2 : whole, scratch);
 }
 
 /* Of each channel alone: [begin, end) of blocks of VB_BLOCK channels. */

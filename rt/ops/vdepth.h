@@ -207,7 +207,8 @@ vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const floa
 			VC_UNROLL
 			for (int j = 0; j < (rw - 1) * sw + kw; j++) {
 				const bool asks = edge && (j < kw - 1 || j > (rw - 1) * sw);
-				const float *column = !asks || (size_t)(x0 + j) < (size_t)width ? from + j * xs : none;
+				const bool is = !asks || (size_t)(x0 + j) < (size_t)width;
+				const float *column = is ? from + j * xs : none;
 
 				VC_UNROLL
 				for (int i = 0; i < nv; i++)
