@@ -264,13 +264,70 @@ put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
 
 static const char also[] = " &&\n\t    ";                /* before each condition */
 
+/* Says why there is no code of this kind; what is no lack ends the build. */
+static void
+warn_lacks(Emit *e, const Function *fn, const char *what)
+{
+	if (e->cx->err.status != EXIT_LACKS)
+		fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
+	fprintf(stderr, "kiln: warning: %s: %s: %s\n", fn->name, what, e->cx->err.what);
+}
+
+/* False: there is none, or nobody has called it with other sizes, and it has no kernels for them. */
+static bool
+make_plan(OnePlan *one)
+{
+	Emit *e = one->e;
+
+	if (!cx_try(e->cx, plan_one, one)) {
+		warn_lacks(e, one->fn, "no specialization");
+		return false;
+	}
+	if (one->plan && e->gpu && !one->dynamic.sizes && !cx_try(e->cx, plan_cuda, one))
+		warn_lacks(e, one->fn, "not on the GPU");
+	return one->plan;
+}
+
+/* The code that takes a specialization when its conditions hold; returns how many symbols of sizes they bind. */
+static int
+put_specialization(Emit *e, Buf *text, const char *method, const OnePlan *one)
+{
+	const int first = one->first, ninput = graph_ninputs(one->spec->graph);
+	const int nsize = pattern_nsymbol(one->spec->pattern, ninput - first);
+	const bool dynamic = one->dynamic.sizes != NULL;
+	Buf when = { 0 };
+	uint64_t bits;
+	int nwritten;
+	const char *written = emit_written(e, one->spec, one->plan, first, &nwritten, &bits);
+
+	if (nsize)
+		buf_printf(text, "\tfor (int i = 0; i < %d; i++)\n\t\tsize[i] = 0;\n", nsize);
+	for (int k = first; k < ninput; k++)
+		put_condition(e, &when, &one->spec->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k),
+			      dynamic);
+	if (first)
+		put_state(e, &when, one->fn, one->spec, dynamic);
+	if (nwritten)
+		buf_printf(&when, "%srt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", also, nwritten + 1,
+			   written, nwritten, ninput);
+	buf_printf(text, "\tif (%s", when.n ? when.at + strlen(also) : "true");
+	buf_free(&when);
+	put_taken(e, text, one, one->index);
+	note(e, method, one->fn, one);
+	vec_push(e->cx->arena, &e->door_specs, ((DoorSpec){ method, one->fn, one->spec, one->plan, first, bits }));
+	if (one->spec->bounded)
+		fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", one->fn->name,
+			(long long)one->plan->arena);
+	return nsize;
+}
+
 void
 emit_entry(Emit *e, const char *method, Function *fn, const Specialization *const *spec, int n, int first)
 {
 	const char *name = arena_printf(e->cx->arena, "%s_entry", out_name(e->cx->arena, "", fn->name));
 	const char *code;
-	Buf text = { 0 }, when = { 0 };
 	int most_sizes = 0;
+	Buf text = { 0 };
 
 	if (!n)
 		return;
@@ -279,46 +336,9 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 	code = emit_code(e, fn->code);
 	for (int i = 0; i < n; i++) {
 		OnePlan one = { .e = e, .fn = fn, .spec = spec[i], .index = i, .first = first, .code = code };
-		uint64_t bits;
-		int nwritten;
+		const int nsize = make_plan(&one) ? put_specialization(e, &text, method, &one) : 0;
 
-		if (!cx_try(e->cx, plan_one, &one)) {
-			if (e->cx->err.status != EXIT_LACKS)
-				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
-			fprintf(stderr, "kiln: warning: %s: no specialization: %s\n", fn->name, e->cx->err.what);
-			continue;
-		}
-		/* Nobody has called it with other sizes, and it has no kernels for them. */
-		if (!one.plan)
-			continue;
-		if (e->gpu && !one.dynamic.sizes && !cx_try(e->cx, plan_cuda, &one)) {
-			if (e->cx->err.status != EXIT_LACKS)
-				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
-			fprintf(stderr, "kiln: warning: %s: not on the GPU: %s\n", fn->name, e->cx->err.what);
-		}
-		const char *written = emit_written(e, one.spec, one.plan, first, &nwritten, &bits);
-		const int nsize = pattern_nsymbol(one.spec->pattern, graph_ninputs(one.spec->graph) - first);
-
-		if (nsize)
-			buf_printf(&text, "\tfor (int i = 0; i < %d; i++)\n\t\tsize[i] = 0;\n", nsize);
 		most_sizes = nsize > most_sizes ? nsize : most_sizes;
-		for (int k = first; k < graph_ninputs(one.spec->graph); k++)
-			put_condition(e, &when, &one.spec->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k),
-				      one.dynamic.sizes != NULL);
-		if (first)
-			put_state(e, &when, fn, one.spec, one.dynamic.sizes != NULL);
-		if (nwritten)
-			buf_printf(&when, "%srt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", also,
-				   nwritten + 1, written, nwritten, graph_ninputs(one.spec->graph));
-		buf_printf(&text, "\tif (%s", when.n ? when.at + strlen(also) : "true");
-		buf_free(&when);
-		put_taken(e, &text, &one, i);
-		note(e, method, fn, &one);
-		vec_push(e->cx->arena, &e->door_specs,
-			 ((DoorSpec){ method, fn, one.spec, one.plan, first, bits }));
-		if (one.spec->bounded)
-			fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", fn->name,
-				(long long)one.plan->arena);
 	}
 	out_line(&e->plans, "\n/* %s: the most special that fits, or the generic code. */", name);
 	out_line(&e->plans, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);

@@ -2,7 +2,6 @@
  * Dense operands of the network kernels: see dense.h.
  */
 #include "dense.h"
-#include "gemm.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -97,13 +96,4 @@ quant_choose(double low, double high, int64_t qmin, int64_t qmax, double *scale,
 	from_high = (double)qmax - high / *scale;
 	z = fabs((double)qmin) - fabs(low / *scale) < fabs((double)qmax) - fabs(high / *scale) ? from_low : from_high;
 	*zero = z < (double)qmin ? qmin : z > (double)qmax ? qmax : (int64_t)nearbyint(z);
-}
-
-int
-dense_gemm(RtCx *cx, RtDtype ct, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col,
-	const void *b, int64_t b_row, int64_t b_col, void *c, int64_t ldc, bool add)
-{
-	const Product p = { m, n, k, a, b, a_row, a_col, b_row, b_col, c, .ldc = ldc, .added = add };
-
-	return gemm(cx, ct, &p);
 }

@@ -29,11 +29,6 @@ is_floating(const RtTensor *t)
 /* n sizes from a list of n, or of one that stands for all; the message is ATen's. */
 int dense_sizes(RtCx *, IValue list, const char *op, const char *what, int n, int64_t *sizes);
 
-/* c (m, n; rows ldc apart) = or += a (m, k) times b (k, n); strides in elements, of any kind.
- * ct: RT_f32, RT_f64 or RT_i64. */
-int dense_gemm(RtCx *, RtDtype ct, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col,
-	const void *b, int64_t b_row, int64_t b_col, void *c, int64_t ldc, bool add);
-
 /* Strides of a result that keeps the memory format of a: channels_last when a has it, else null (row-major).
  * buf has room for ndim. */
 const int64_t *dense_format(const RtTensor *a, int ndim, const int64_t *dims, int64_t *buf);

@@ -104,138 +104,149 @@ arranged(RtCx *cx, RtTensor *t, const Equation *e, const Sums *sums, int operand
 	return rt_temp(cx, rt_tensor_view(cx, t, g.n, g.dims, g.strides, g.offset));
 }
 
+enum { BATCH, ROWS, COLUMNS, GONE };
+
+typedef struct Kinds {           /* dims by what a product of matrices makes of them */
+	int order[4][RT_MAX_RANK], n[4];
+} Kinds;
+
+/* t, of geometry g, as a stack of matrices: batch, and two more kinds of dims. */
+static RtTensor *
+as_matrices(RtCx *cx, RtTensor *t, const Geom *g, const Kinds *k, const int kind[3])
+{
+	int64_t dims[3] = { 1, 1, 1 }, strides[3];
+	Geom to = { .n = 0 };
+
+	for (int m = 0; m < 3; m++)
+		for (int i = 0; i < k->n[kind[m]]; i++) {
+			const int d = k->order[kind[m]][i];
+
+			to.dims[to.n] = g->dims[d];
+			to.strides[to.n++] = g->strides[d];
+			dims[m] *= g->dims[d];
+		}
+	t = rt_temp(cx, rt_tensor_view(cx, t, to.n, to.dims, to.strides, t->offset));
+	t = t ? dense(cx, t) : NULL;
+	if (!t)
+		return NULL;
+	rt_contiguous_strides(3, dims, strides);
+	return rt_temp(cx, rt_tensor_view(cx, t, 3, dims, strides, t->offset));
+}
+
+/* The product r, whose dims are batch, rows, columns, with those of a and b in their own order; those that are gone
+ * are 1. */
+static RtTensor *
+in_order(RtCx *cx, RtTensor *r, const Kinds *k, const RtTensor *a, const RtTensor *b)
+{
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
+	int back[RT_MAX_RANK], at = 0;
+	Geom g = { .n = a->ndim };
+
+	for (int kind = 0; kind < 4; kind++)
+		for (int i = 0; i < k->n[kind]; i++, at++) {
+			const int d = k->order[kind][i];
+
+			back[d] = at;
+			dims[at] = kind == GONE ? 1 : kind == COLUMNS ? b->dims[d] : a->dims[d];
+		}
+	rt_contiguous_strides(g.n, dims, strides);
+	for (int d = 0; d < g.n; d++) {
+		g.dims[d] = dims[back[d]];
+		g.strides[d] = strides[back[d]];
+	}
+	return rt_temp(cx, rt_tensor_view(cx, r, g.n, g.dims, g.strides, r->offset));
+}
+
 /* a and b have the same dims but for 1s; sums over the dims in `gone`, which become 1. */
 static RtTensor *
 contract(RtCx *cx, RtTensor *a, RtTensor *b, uint64_t gone)
 {
-	int order[4][RT_MAX_RANK], n[4] = { 0 }, rank = a->ndim, back[RT_MAX_RANK], at = 0;
-	int64_t sizes[4] = { 1, 1, 1, 1 }, dims[RT_MAX_RANK], three[3], strides[3];
-	Geom ga = geom_of(a), gb = geom_of(b), g;
+	static const int left[3] = { BATCH, ROWS, GONE }, right[3] = { BATCH, GONE, COLUMNS };
+	Geom ga = geom_of(a), gb = geom_of(b);
+	Kinds k = { .n = { 0 } };
 	RtTensor *x, *y;
 	IValue r;
 
-	enum { BATCH, ROWS, COLUMNS, GONE };
-	static const int left[3] = { BATCH, ROWS, GONE }, right[3] = { BATCH, GONE, COLUMNS };
+	for (int d = 0; d < a->ndim; d++) {
+		const bool in_a = a->dims[d] != 1, in_b = b->dims[d] != 1, goes = gone >> d & 1;
+		const int kind = goes ? GONE : in_a && in_b ? BATCH : in_b ? COLUMNS : ROWS;
 
-	for (int d = 0; d < rank; d++) {
-		bool in_a = a->dims[d] != 1, in_b = b->dims[d] != 1, goes = gone >> d & 1;
-		int kind = goes ? GONE : in_a && in_b ? BATCH : in_b ? COLUMNS : ROWS;
 		/* What only one has and goes is summed there: the other stays still along it. */
 		if (goes && !in_a)
 			ga.dims[d] = b->dims[d], ga.strides[d] = 0;
 		if (goes && !in_b)
 			gb.dims[d] = a->dims[d], gb.strides[d] = 0;
-		order[kind][n[kind]++] = d;
+		k.order[kind][k.n[kind]++] = d;
 	}
-	/* a: batch, rows, gone; b: batch, gone, columns */
-	g = ga;
-	at = 0;
-	for (int k = 0; k < 3; k++)
-		for (int i = 0; i < n[left[k]]; i++, at++) {
-			g.dims[at] = ga.dims[order[left[k]][i]];
-			g.strides[at] = ga.strides[order[left[k]][i]];
-			sizes[left[k]] *= g.dims[at];
-		}
-	g.n = at;
-	x = rt_temp(cx, rt_tensor_view(cx, a, g.n, g.dims, g.strides, a->offset));
-	g.n = at = 0;
-	for (int k = 0; k < 3; k++)
-		for (int i = 0; i < n[right[k]]; i++, at++) {
-			g.dims[at] = gb.dims[order[right[k]][i]];
-			g.strides[at] = gb.strides[order[right[k]][i]];
-			if (k == 2)
-				sizes[COLUMNS] *= g.dims[at];
-		}
-	g.n = at;
-	y = x ? rt_temp(cx, rt_tensor_view(cx, b, g.n, g.dims, g.strides, b->offset)) : NULL;
-	x = y ? dense(cx, x) : NULL;
-	y = x ? dense(cx, y) : NULL;
-	if (!y)
-		return NULL;
-	three[0] = sizes[BATCH], three[1] = sizes[ROWS], three[2] = sizes[GONE];
-	rt_contiguous_strides(3, three, strides);
-	x = rt_temp(cx, rt_tensor_view(cx, x, 3, three, strides, x->offset));
-	three[1] = sizes[GONE], three[2] = sizes[COLUMNS];
-	rt_contiguous_strides(3, three, strides);
-	y = x ? rt_temp(cx, rt_tensor_view(cx, y, 3, three, strides, y->offset)) : NULL;
-	if (!y || CALL(cx, bmm, &r, rt_of(x), rt_of(y)))
-		return NULL;
-	/* Back to the common order: batch, rows, columns, then 1s. */
-	at = 0;
-	for (int k = 0; k < 4; k++)
-		for (int i = 0; i < n[k]; i++, at++) {
-			int d = order[k][i];
-			back[d] = at;
-			dims[at] = k == GONE ? 1 : k == COLUMNS ? b->dims[d] : a->dims[d];
-		}
-	rt_contiguous_strides(rank, dims, g.strides);
-	ga.n = rank;
-	for (int d = 0; d < rank; d++) {
-		ga.dims[d] = dims[back[d]];
-		ga.strides[d] = g.strides[back[d]];
-	}
-	return rt_temp(cx, rt_tensor_view(cx, r.u.t, rank, ga.dims, ga.strides, r.u.t->offset));
+	x = as_matrices(cx, a, &ga, &k, left);
+	y = x ? as_matrices(cx, b, &gb, &k, right) : NULL;
+	return !y || CALL(cx, bmm, &r, rt_of(x), rt_of(y)) ? NULL : in_order(cx, r.u.t, &k, a, b);
 }
 
-/* Reads the equation: sizes and order of labels, each operand's labels. */
+/* Has each operand as many labels as dims?  most: the dims of the longest ellipsis. */
 static int
-read_equation(RtCx *cx, const char *text, const RtList *operands, Equation *e, Sums *sums)
+check_counts(RtCx *cx, const char *s, const char *arrow, const RtList *operands, int *most)
 {
-	const char *s = text, *arrow = strstr(text, "->");
-	int most = 0, count[LABELS] = { 0 };
-	Equation output;
-
-	for (int i = 0; i < LABELS; i++)
-		sums->order[i] = sums->last[i] = -1, sums->size[i] = 1;
+	*most = 0;
 	for (int i = 0; i < operands->n; i++) {
-		int n = count_labels(s), dots = operands->v[i].u.t->ndim - (n < 0 ? -1 - n : n);
+		const int n = count_labels(s), dots = operands->v[i].u.t->ndim - (n < 0 ? -1 - n : n);
+
 		if (n < 0 ? dots < 0 : dots != 0)
 			return rt_raise(cx, "einsum(): the number of subscripts in the equation (%d) does not match "
 				"the number of dimensions (%d) for operand %d%s", n < 0 ? -1 - n : n,
 				operands->v[i].u.t->ndim, i, n < 0 ? "" : " and no ellipsis was given");
-		most = n < 0 && dots > most ? dots : most;
+		*most = n < 0 && dots > *most ? dots : *most;
 		while (*s && *s != ',' && s != arrow)
 			s++;
 		if (i + 1 < operands->n && *s != ',')
 			return rt_raise(cx, "einsum(): fewer operands were provided than specified in the equation");
 		s += *s == ',';
 	}
-	if (*s && s != arrow)
-		return rt_raise(cx, "einsum(): more operands were provided than specified in the equation");
-	s = text;
-	for (int i = 0; i < operands->n; i++) {
-		RtTensor *t = operands->v[i].u.t;
-		int n = count_labels(s);
-		if (read_labels(cx, &s, n < 0 ? t->ndim + 1 + n : 0, most, &e[i]))
-			return RT_ERROR;
-		s += *s == ',';
-		for (int d = 0; d < t->ndim; d++) {
-			int label = e[i].labels[d];
-			if (sums->size[label] != 1 && t->dims[d] != 1 && sums->size[label] != t->dims[d])
-				return rt_raise(cx, "einsum(): subscript %c has size %lld for operand %d which does "
-					"not broadcast with previously seen size %lld", label < 26 ? 'A' + label :
-					label < DOTS ? 'a' + label - 26 : '.',
-					(long long)t->dims[d], i, (long long)sums->size[label]);
-			if (t->dims[d] != 1)
-				sums->size[label] = t->dims[d];
-			sums->last[label] = i;
-			count[label]++;
-		}
+	return *s && s != arrow ? rt_raise(cx, "einsum(): more operands were provided than specified in the equation")
+				: RT_OK;
+}
+
+/* The sizes of operand i's labels, and how often each was met. */
+static int
+note_sizes(RtCx *cx, const RtTensor *t, int i, const Equation *e, Sums *sums, int *count)
+{
+	for (int d = 0; d < t->ndim; d++) {
+		const int label = e->labels[d];
+
+		if (sums->size[label] != 1 && t->dims[d] != 1 && sums->size[label] != t->dims[d])
+			return rt_raise(cx, "einsum(): subscript %c has size %lld for operand %d which does not "
+				"broadcast with previously seen size %lld", label < 26 ? 'A' + label :
+				label < DOTS ? 'a' + label - 26 : '.', (long long)t->dims[d], i,
+				(long long)sums->size[label]);
+		if (t->dims[d] != 1)
+			sums->size[label] = t->dims[d];
+		sums->last[label] = i;
+		count[label]++;
 	}
-	if (arrow) {
-		s = arrow + 2;
-		if (read_labels(cx, &s, most, most, &output))
-			return RT_ERROR;
-	} else {
-		output.n = 0;
-		for (int i = 0; i < most; i++)
-			output.labels[output.n++] = DOTS + i;
-		for (int i = 0; i < DOTS; i++)
-			if (count[i] == 1 && output.n < RT_MAX_RANK)
-				output.labels[output.n++] = i;
-	}
-	for (int i = 0; i < output.n; i++) {
-		int label = output.labels[i];
+	return RT_OK;
+}
+
+/* Without an arrow: the ellipsis, then labels that stand once, in alphabetical order. */
+static Equation
+implied_output(int most, const int *count)
+{
+	Equation output = { .n = 0 };
+
+	for (int i = 0; i < most; i++)
+		output.labels[output.n++] = DOTS + i;
+	for (int i = 0; i < DOTS; i++)
+		if (count[i] == 1 && output.n < RT_MAX_RANK)
+			output.labels[output.n++] = i;
+	return output;
+}
+
+/* The output's labels come first, then the others. */
+static int
+order_labels(RtCx *cx, const Equation *output, Sums *sums)
+{
+	for (int i = 0; i < output->n; i++) {
+		const int label = output->labels[i];
+
 		if (sums->order[label] >= 0)
 			return rt_raise(cx, "einsum(): output subscript appears more than once in the output");
 		if (sums->last[label] < 0)
@@ -251,6 +262,34 @@ read_equation(RtCx *cx, const char *text, const RtList *operands, Equation *e, S
 			sums->order[i] = sums->ndim++;
 		}
 	return RT_OK;
+}
+
+/* Reads the equation: sizes and order of labels, each operand's labels. */
+static int
+read_equation(RtCx *cx, const char *text, const RtList *operands, Equation *e, Sums *sums)
+{
+	const char *s = text, *arrow = strstr(text, "->");
+	int most, count[LABELS] = { 0 };
+	Equation output;
+
+	for (int i = 0; i < LABELS; i++)
+		sums->order[i] = sums->last[i] = -1, sums->size[i] = 1;
+	if (check_counts(cx, text, arrow, operands, &most))
+		return RT_ERROR;
+	for (int i = 0; i < operands->n; i++) {
+		const RtTensor *t = operands->v[i].u.t;
+		const int n = count_labels(s);
+
+		if (read_labels(cx, &s, n < 0 ? t->ndim + 1 + n : 0, most, &e[i]) ||
+		    note_sizes(cx, t, i, &e[i], sums, count))
+			return RT_ERROR;
+		s += *s == ',';
+	}
+	if (!arrow)
+		output = implied_output(most, count);
+	else if (s = arrow + 2, read_labels(cx, &s, most, most, &output))
+		return RT_ERROR;
+	return order_labels(cx, &output, sums);
 }
 
 /* The dims, not of the output, whose last operand is i. */

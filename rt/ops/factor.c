@@ -243,69 +243,90 @@ exchange(Z *a, int64_t n, int64_t p, int64_t q, bool hermitian)
 	t = a[p * n + p], a[p * n + p] = a[q * n + q], a[q * n + q] = t;
 }
 
+/* Bunch and Kaufman's choice at column k: the row to exchange with the last one of the block.  step: how large the block
+ * is, 1 or 2; 0: the column is zero. */
+static int64_t
+ldl_pivot(const Z *a, int64_t n, int64_t k, int64_t *step)
+{
+	const double alpha = (1 + sqrt(17.0)) / 8, diagonal = size1(a[k * n + k]);
+	double column = 0, row = 0;
+	int64_t most = k;
+
+	*step = 1;
+	for (int64_t i = k + 1; i < n; i++)
+		if (size1(a[i * n + k]) > column) {
+			column = size1(a[i * n + k]);
+			most = i;
+		}
+	if (diagonal == 0 && column == 0)
+		*step = 0;
+	if (!(diagonal < alpha * column))                    /* a NaN stays where it is */
+		return k;
+	for (int64_t j = k; j < most; j++)
+		row = fmax(row, size1(a[most * n + j]));
+	for (int64_t i = most + 1; i < n; i++)
+		row = fmax(row, size1(a[i * n + most]));
+	if (diagonal >= alpha * column * (column / row))
+		return k;
+	*step = size1(a[most * n + most]) >= alpha * row ? 1 : 2;
+	return most;
+}
+
+static void
+ldl_by_one(Z *a, int64_t n, int64_t k, bool hermitian)
+{
+	const Z d = hermitian ? creal(a[k * n + k]) : a[k * n + k];
+
+	for (int64_t j = k + 1; j < n; j++) {
+		const Z by = flipped(a[j * n + k], hermitian) / d;
+
+		for (int64_t i = j; i < n; i++)
+			a[i * n + j] -= mul(a[i * n + k], by);
+	}
+	for (int64_t i = k + 1; i < n; i++)
+		a[i * n + k] /= d;
+}
+
+static void
+ldl_by_two(Z *a, int64_t n, int64_t k, bool hermitian)
+{
+	const Z d11 = a[k * n + k], d21 = a[(k + 1) * n + k], d22 = a[(k + 1) * n + k + 1];
+	const Z det2 = mul(d11, d22) - mul(d21, flipped(d21, hermitian));
+
+	for (int64_t j = k + 2; j < n; j++) {
+		/* w = row j times the inverse of the 2 by 2 block */
+		const Z x = a[j * n + k], y = a[j * n + k + 1];
+		const Z w0 = (mul(x, d22) - mul(y, d21)) / det2,
+			w1 = (mul(y, d11) - mul(x, flipped(d21, hermitian))) / det2;
+
+		for (int64_t i = j; i < n; i++)
+			a[i * n + j] -= mul(a[i * n + k], flipped(w0, hermitian)) +
+					mul(a[i * n + k + 1], flipped(w1, hermitian));
+		a[j * n + k] = w0;
+		a[j * n + k + 1] = w1;
+	}
+}
+
 static void
 ldl(Z *a, int64_t n, bool hermitian, int64_t *pivot)
 {
-	const double alpha = (1 + sqrt(17.0)) / 8;
+	for (int64_t k = 0, step; k < n; k += step ? step : 1) {
+		const int64_t with = ldl_pivot(a, n, k, &step);
 
-	for (int64_t k = 0, step; k < n; k += step) {
-		int64_t most = k, with = k;
-		double diagonal = size1(a[k * n + k]), column = 0;
-		step = 1;
-		for (int64_t i = k + 1; i < n; i++)
-			if (size1(a[i * n + k]) > column) {
-				column = size1(a[i * n + k]);
-				most = i;
-			}
-		if (diagonal < alpha * column) {
-			double row = 0;
-			for (int64_t j = k; j < most; j++)
-				row = fmax(row, size1(a[most * n + j]));
-			for (int64_t i = most + 1; i < n; i++)
-				row = fmax(row, size1(a[i * n + most]));
-			if (diagonal >= alpha * column * (column / row))
-				with = k;
-			else if (size1(a[most * n + most]) >= alpha * row)
-				with = most;
-			else {
-				with = most;
-				step = 2;
-			}
-		}
-		exchange(a, n, k + step - 1, with, hermitian);
-		if (step == 2 && with != k + 1) {
-			Z t = a[(k + 1) * n + k];
+		exchange(a, n, step == 2 ? k + 1 : k, with, hermitian);
+		pivot[k] = step == 2 ? -(with + 1) : with + 1;
+		if (step == 1)
+			ldl_by_one(a, n, k, hermitian);
+		if (step != 2)
+			continue;
+		if (with != k + 1) {
+			const Z t = a[(k + 1) * n + k];
+
 			a[(k + 1) * n + k] = a[with * n + k];
 			a[with * n + k] = t;
 		}
-		pivot[k] = step == 1 ? with + 1 : -(with + 1);
-		if (step == 1) {
-			Z d = hermitian ? creal(a[k * n + k]) : a[k * n + k];
-			if (diagonal == 0 && column == 0)
-				continue;
-			for (int64_t j = k + 1; j < n; j++) {
-				Z by = flipped(a[j * n + k], hermitian) / d;
-				for (int64_t i = j; i < n; i++)
-					a[i * n + j] -= mul(a[i * n + k], by);
-			}
-			for (int64_t i = k + 1; i < n; i++)
-				a[i * n + k] /= d;
-		} else {
-			Z d11 = a[k * n + k], d21 = a[(k + 1) * n + k], d22 = a[(k + 1) * n + k + 1];
-			Z det2 = mul(d11, d22) - mul(d21, flipped(d21, hermitian));
-			pivot[k + 1] = -(with + 1);
-			for (int64_t j = k + 2; j < n; j++) {
-				/* w = row j times the inverse of the 2 by 2 block */
-				Z x = a[j * n + k], y = a[j * n + k + 1];
-				Z w0 = (mul(x, d22) - mul(y, d21)) / det2,
-				  w1 = (mul(y, d11) - mul(x, flipped(d21, hermitian))) / det2;
-				for (int64_t i = j; i < n; i++)
-					a[i * n + j] -= mul(a[i * n + k], flipped(w0, hermitian)) +
-							mul(a[i * n + k + 1], flipped(w1, hermitian));
-				a[j * n + k] = w0;
-				a[j * n + k + 1] = w1;
-			}
-		}
+		pivot[k + 1] = -(with + 1);
+		ldl_by_two(a, n, k, hermitian);
 	}
 }
 

@@ -41,7 +41,8 @@ typedef enum StepKind {
 	STEPS_DOT                /* c = r(c + r(a * b)) from 0, then r(r(beta * self) + r(alpha * c)) */
 } StepKind;
 
-StepKind steps_of(const RtTensor *a, const RtTensor *b, int64_t batch, int64_t m, int64_t n, int64_t k, bool vector);
+/* Of `batch` products a @ b; of the Product only the extents count.  vector: b is one. */
+StepKind steps_of(const RtTensor *a, const RtTensor *b, int64_t batch, const Product *, bool vector);
 void steps_begin(StepKind, float *c, const float *self, int64_t n, float beta);      /* self may be null: 0 */
 void product_steps(const Product *, StepKind, float alpha);
 void steps_end(StepKind, float *c, const float *self, int64_t n, float alpha, float beta);

@@ -304,26 +304,35 @@ rt_repeat_interleave_Tensor(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- roll, flip ------------------------------------------------------------------------------------------- */
 
-/* Rolls dims at[i .. n): splits dim at[i] in two parts that change places, for each of them the dims after it. */
-static int
-roll(RtCx *cx, RtTensor *r, RtTensor *t, Geom to, Geom from, int i, int n, const int *at, const int64_t *shift)
-{
-	int d = i < n ? at[i] : 0;
-	int64_t size = i < n ? from.dims[d] : 0;
+typedef struct Roll {
+	RtTensor *to, *from;
+	int n;                           /* dims that are rolled: at[i] by shift[i], which is less than its size */
+	const int *at;
+	const int64_t *shift;
+} Roll;
 
-	if (i == n) {
-		RtTensor *part = rt_temp(cx, rt_tensor_view(cx, r, to.n, to.dims, to.strides, to.offset));
-		RtTensor *source = rt_temp(cx, rt_tensor_view(cx, t, from.n, from.dims, from.strides, from.offset));
+/* Rolls dims at[i .. n) of parts: splits dim at[i] in two that change places, for each of them the dims after it. */
+static int
+roll(RtCx *cx, const Roll *g, Geom to, Geom from, int i)
+{
+	const int d = i < g->n ? g->at[i] : 0;
+	const int64_t size = i < g->n ? from.dims[d] : 0, shift = i < g->n ? g->shift[i] : 0;
+
+	if (i == g->n) {
+		RtTensor *part = rt_temp(cx, rt_tensor_view(cx, g->to, to.n, to.dims, to.strides, to.offset));
+		RtTensor *source = rt_temp(cx, rt_tensor_view(cx, g->from, from.n, from.dims, from.strides,
+							      from.offset));
+
 		return !part || !source ? RT_ERROR : rt_copy_into(cx, part, source);
 	}
 	for (int half = 0; half < 2; half++) {
 		Geom a = to, b = from;
-		a.dims[d] = b.dims[d] = half ? shift[i] : size - shift[i];
+		a.dims[d] = b.dims[d] = half ? shift : size - shift;
 		if (a.dims[d] == 0)
 			continue;
-		a.offset += (half ? 0 : shift[i]) * a.strides[d];
-		b.offset += (half ? size - shift[i] : 0) * b.strides[d];
-		if (roll(cx, r, t, a, b, i + 1, n, at, shift))
+		a.offset += (half ? 0 : shift) * a.strides[d];
+		b.offset += (half ? size - shift : 0) * b.strides[d];
+		if (roll(cx, g, a, b, i + 1))
 			return RT_ERROR;
 	}
 	return RT_OK;
@@ -371,14 +380,14 @@ rt_roll(RtCx *cx, const IValue *in, IValue *out)
 	if (whole == 0)
 		return RT_OK;
 	if (m)
-		return roll(cx, r, t, geom_of(r), geom_of(t), 0, kept, at, shift);
+		return roll(cx, &(Roll){ r, t, kept, at, shift }, geom_of(r), geom_of(t), 0);
 	t = dense(cx, t);
 	at[0] = 0;
 	shift[0] = (shift[0] % whole + whole) % whole;
 	dims[0] = 1;
 	flat = t ? rt_temp(cx, rt_tensor_view(cx, t, 1, &whole, dims, t->offset)) : NULL;
 	r = flat ? rt_temp(cx, rt_tensor_view(cx, r, 1, &whole, dims, r->offset)) : NULL;
-	return r ? roll(cx, r, flat, geom_of(r), geom_of(flat), 0, 1, at, shift) : RT_ERROR;
+	return r ? roll(cx, &(Roll){ r, flat, 1, at, shift }, geom_of(r), geom_of(flat), 0) : RT_ERROR;
 }
 
 int

@@ -52,26 +52,33 @@ check_sum_types(RtCx *cx, const RtTensor *self, const RtTensor *a, const RtTenso
 	return a->dtype != b->dtype ? rt_raise(cx, "mat1 and mat2 must have the same dtype") : RT_OK;
 }
 
-/* The product of two stacks with equal or broadcast batch dims, into a dense array of the compute type, or added to it;
- * in bfloat16 steps with alpha if so asked. */
+/* Two stacks of matrices, (m, k) and (k, n) each, with equal or broadcast batch dims. */
+typedef struct Stacks {
+	int nbatch;
+	const int64_t *batch;
+	int64_t m, n, k;
+} Stacks;
+
+typedef struct Steps { StepKind kind; float alpha, beta; } Steps;
+
+/* Their product into a dense array of the compute type, or added to it; in bfloat16 steps if so asked. */
 static int
-multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch, int64_t m, int64_t n, int64_t k,
-	 void *c, bool add, StepKind steps, float alpha)
+multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, bool add, const Steps *steps)
 {
 	RtDtype wide = product_type((RtDtype)ta->dtype);
-	int64_t bytes = rt_dtypes[wide].bytes, count = product(batch, 0, nbatch);
+	int64_t bytes = rt_dtypes[wide].bytes, count = product(s->batch, 0, s->nbatch);
 	Stack a, b;
 
 	if (stack_of(cx, ta, &a) || stack_of(cx, tb, &b))
 		return RT_ERROR;
 	for (int64_t i = 0; i < count; i++) {
 		int64_t rest = i, oa = 0, ob = 0;
-		Product p = { m, n, k, NULL, NULL, a.row, a.col, b.row, b.col, .c = (char *)c + i * m * n * bytes,
-			.added = add };
-		for (int d = nbatch - 1; d >= 0; d--) {
-			int da = d - nbatch + a.t->ndim - 2, db = d - nbatch + b.t->ndim - 2;
-			int64_t at = rest % batch[d];
-			rest /= batch[d];
+		Product p = { s->m, s->n, s->k, NULL, NULL, a.row, a.col, b.row, b.col,
+			.c = (char *)c + i * s->m * s->n * bytes, .added = add };
+		for (int d = s->nbatch - 1; d >= 0; d--) {
+			int da = d - s->nbatch + a.t->ndim - 2, db = d - s->nbatch + b.t->ndim - 2;
+			int64_t at = rest % s->batch[d];
+			rest /= s->batch[d];
 			if (da >= 0 && a.t->dims[da] != 1)
 				oa += at * a.t->strides[da];
 			if (db >= 0 && b.t->dims[db] != 1)
@@ -79,8 +86,8 @@ multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch,
 		}
 		p.a = rt_data(a.t) + oa * bytes;
 		p.b = rt_data(b.t) + ob * bytes;
-		if (steps)
-			product_steps(&p, steps, alpha);
+		if (steps->kind)
+			product_steps(&p, steps->kind, steps->alpha);
 		else if (gemm(cx, wide, &p))
 			return RT_ERROR;
 	}
@@ -169,28 +176,29 @@ addend(RtCx *cx, const RtTensor *r, const Sum *sum, RtDtype wide)
 }
 
 static int
-product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, int nbatch, const int64_t *batch, int64_t m, int64_t n,
-	     int64_t k, const Sum *sum)
+product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, Stacks s, const Sum *sum)
 {
 	RtDtype wide = product_type((RtDtype)r->dtype);
 	RtTensor *c = r->dtype == wide && rt_is_contiguous(r) ? r : temp_new(cx, wide, r->ndim, r->dims);
-	const StepKind steps = steps_of(a, b, product(batch, 0, nbatch), m, n, k, sum && sum->vector);
-	const float alpha = steps && sum ? factor(sum->alpha) : 1, beta = steps && sum ? factor(sum->beta) : 1;
+	const StepKind kind = steps_of(a, b, product(s.batch, 0, s.nbatch), &(Product){ .m = s.m, .n = s.n, .k = s.k },
+				       sum && sum->vector);
+	const Steps steps = { kind, kind && sum ? factor(sum->alpha) : 1, kind && sum ? factor(sum->beta) : 1 };
 	RtTensor *self = NULL;
 	bool first;
 
 	if (!c || (sum && sum->self && !(self = addend(cx, r, sum, wide))))
 		return RT_ERROR;
-	first = sum && self && !steps && wide == RT_f32 && !sum->after && factor(sum->alpha) == 1 &&
+	first = sum && self && !kind && wide == RT_f32 && !sum->after && factor(sum->alpha) == 1 &&
 		factor(sum->beta) == 1;
 	if (first && rt_copy_into(cx, c, self))
 		return RT_ERROR;
-	if (steps)
-		steps_begin(steps, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), beta);
-	if (multiply(cx, a, b, nbatch, batch, m, n, k, rt_data(c), first, steps, alpha))
+	if (kind)
+		steps_begin(kind, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), steps.beta);
+	if (multiply(cx, a, b, &s, rt_data(c), first, &steps))
 		return RT_ERROR;
-	if (steps)
-		steps_end(steps, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), alpha, beta);
+	if (kind)
+		steps_end(kind, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), steps.alpha,
+			  steps.beta);
 	else if (sum && rt_is_complex(wide))
 		scale_add_complex(wide, rt_numel(c), rt_data(c), sum->alpha, self ? rt_data(self) : NULL, sum->beta);
 	else if (sum && !first)
@@ -226,7 +234,7 @@ rt_mm(RtCx *cx, const IValue *in, IValue *out)
 	dims[1] = b->dims[1];
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	return product_into(cx, r, a, b, 0, NULL, dims[0], dims[1], a->dims[1], NULL);
+	return product_into(cx, r, a, b, (Stacks){ 0, NULL, dims[0], dims[1], a->dims[1] }, NULL);
 }
 
 /* Does self broadcast to dims? */
@@ -287,7 +295,7 @@ rt_addmm(RtCx *cx, const IValue *in, IValue *out)
 	sum.after = true;                        /* PyTorch's executors make it mm and add */
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	return product_into(cx, r, a, b, 0, NULL, dims[0], dims[1], a->dims[1], &sum);
+	return product_into(cx, r, a, b, (Stacks){ 0, NULL, dims[0], dims[1], a->dims[1] }, &sum);
 }
 
 static int
@@ -320,7 +328,7 @@ rt_bmm(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 3, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	return product_into(cx, r, a, b, 1, dims, dims[1], dims[2], a->dims[2], NULL);
+	return product_into(cx, r, a, b, (Stacks){ 1, dims, dims[1], dims[2], a->dims[2] }, NULL);
 }
 
 /* ---- grouped products: what experts do with the tokens that were sent to them ------------------------------------ */
@@ -388,7 +396,7 @@ rt__grouped_mm(RtCx *cx, const IValue *in, IValue *out)
 		x = group_part(cx, a, g, b->ndim == 3 ? 0 : 1, from, to);
 		w = group_part(cx, b, g, a->ndim == 3 ? 1 : 0, from, to);
 		y = group_part(cx, r, g, a->ndim == 3 ? 1 : 0, from, to);
-		if (!x || !w || !y || product_into(cx, y, x, w, 0, NULL, x->dims[0], w->dims[1], x->dims[1], NULL))
+		if (!x || !w || !y || product_into(cx, y, x, w, (Stacks){ 0, NULL, x->dims[0], w->dims[1], x->dims[1] }, NULL))
 			return RT_ERROR;
 		from = to;
 	}
@@ -407,7 +415,7 @@ rt_baddbmm(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 3, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	return product_into(cx, r, a, b, 1, dims, dims[1], dims[2], a->dims[2], &sum);
+	return product_into(cx, r, a, b, (Stacks){ 1, dims, dims[1], dims[2], a->dims[2] }, &sum);
 }
 
 /* Sums over the batch: the batches' columns and rows are put side by side, which makes it one product. */
@@ -439,7 +447,7 @@ rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
 	a = rt_temp(cx, rt_tensor_view(cx, a, 2, wide, two, a->offset));
 	rt_contiguous_strides(2, tall, two);
 	b = a ? rt_temp(cx, rt_tensor_view(cx, b, 2, tall, two, b->offset)) : NULL;
-	return b ? product_into(cx, r, a, b, 0, NULL, wide[0], tall[1], wide[1], &sum) : RT_ERROR;
+	return b ? product_into(cx, r, a, b, (Stacks){ 0, NULL, wide[0], tall[1], wide[1] }, &sum) : RT_ERROR;
 }
 
 /* ---- with vectors ------------------------------------------------------------------------------------------------ */
@@ -477,7 +485,7 @@ mv(RtCx *cx, RtTensor *a, RtTensor *v, Sum *sum, IValue *out)
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 1, a->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
 	column = with_dim(cx, v, 1);
-	return column ? product_into(cx, r, a, column, 0, NULL, a->dims[0], 1, a->dims[1], sum) : RT_ERROR;
+	return column ? product_into(cx, r, a, column, (Stacks){ 0, NULL, a->dims[0], 1, a->dims[1] }, sum) : RT_ERROR;
 }
 
 int
@@ -515,7 +523,7 @@ rt_dot(RtCx *cx, const IValue *in, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	a = with_dim(cx, a, 0);
 	b = a ? with_dim(cx, b, 1) : NULL;
-	return b ? product_into(cx, r, a, b, 0, NULL, 1, 1, a->dims[1], &sum) : RT_ERROR;
+	return b ? product_into(cx, r, a, b, (Stacks){ 0, NULL, 1, 1, a->dims[1] }, &sum) : RT_ERROR;
 }
 
 int
@@ -548,7 +556,7 @@ rows_times(RtCx *cx, RtTensor *r, RtTensor *t, RtTensor *b, const Sum *sum)
 		if (!t)
 			return RT_ERROR;
 	}
-	return product_into(cx, r, t, b, 0, NULL, rows, b->dims[1], k, sum);
+	return product_into(cx, r, t, b, (Stacks){ 0, NULL, rows, b->dims[1], k }, sum);
 }
 
 int
@@ -634,5 +642,5 @@ rt_matmul(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	if (b->ndim == 2 && a->ndim > 2)
 		return rows_times(cx, r, a, b, NULL);
-	return product_into(cx, r, a, b, nbatch, batch, m, n, k, NULL);
+	return product_into(cx, r, a, b, (Stacks){ nbatch, batch, m, n, k }, NULL);
 }

@@ -521,19 +521,27 @@ row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const Rt
 	return axis;
 }
 
-/* out[0] = the normalised rows; with nout 3 also their mean and inverse deviation, of the dims given */
+typedef struct Operands { RtTensor *t, *weight, *bias; } Operands;
+
+typedef struct Results {
+	const int64_t *strides;  /* of the normalised rows; null: row-major */
+	int n;                   /* 1, or 3: their mean and inverse deviation, too, of these dims: */
+	int ndim;
+	const int64_t *dims;
+} Results;
+
 static int
-rows(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *bias, const int64_t *strides, int nout, int ndim,
-	const int64_t *dims, IValue *out)
+rows(RtCx *cx, Norm *g, const Operands *x, const Results *to, IValue *out)
 {
+	RtTensor *t = x->t, *weight = x->weight, *bias = x->bias;
 	RtDtype ct = compute_type(t), saved = weight && weight->dtype != t->dtype ? RT_f32 : (RtDtype)t->dtype;
 	RtTensor *r[3] = { 0, 0, 0 }, *y;
 
 	if (check_dtypes(cx, false, t, (RtTensor *[]){ weight, bias }, 2))
 		return RT_ERROR;
-	for (int i = 0; i < nout; i++) {
-		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, strides)
-			      : rt_result(cx, i, saved, ndim, dims, 0);
+	for (int i = 0; i < to->n; i++) {
+		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, to->strides)
+			      : rt_result(cx, i, saved, to->ndim, to->dims, 0);
 		if (!r[i])
 			return RT_ERROR;
 		out[i] = rt_of(r[i]);
@@ -550,7 +558,7 @@ rows(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *bias, const int
 		moments(cx, g, ct);
 		apply(cx, g, ct);
 	}
-	if (nout == 3 && (store(cx, r[1], g->mean, false, 0) || store(cx, r[2], g->var, true, g->eps)))
+	if (to->n == 3 && (store(cx, r[1], g->mean, false, 0) || store(cx, r[2], g->var, true, g->eps)))
 		return RT_ERROR;
 	return dense_done(cx, r[0], y);
 }
@@ -569,7 +577,7 @@ layer(RtCx *cx, const IValue *in, int nout, IValue *out)
 		dims[i] = i < axis ? t->dims[i] : 1;
 	g.eps = rt_number(in[4]);
 	g.few = t->dtype == RT_bf16 && g.run < VECTOR && (!weight || weight->dtype == RT_bf16);
-	return rows(cx, &g, t, weight, bias, 0, nout, t->ndim, dims, out);
+	return rows(cx, &g, &(Operands){ t, weight, bias }, &(Results){ NULL, nout, t->ndim, dims }, out);
 }
 
 KERNEL(layer_norm, layer(cx, in, 1, out))
@@ -586,7 +594,7 @@ rt_rms_norm(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	g.uncentered = true;
 	g.eps = rt_is_none(in[3]) ? (t->dtype == RT_f64 ? DBL_EPSILON : FLT_EPSILON) : rt_number(in[3]);
-	return rows(cx, &g, t, weight, 0, 0, 1, 0, 0, out);
+	return rows(cx, &g, &(Operands){ t, weight, NULL }, &(Results){ .n = 1 }, out);
 }
 
 /* Groups of channels, each a row. */
@@ -610,11 +618,13 @@ check_vector(RtCx *cx, const char *name, const RtTensor *v, const RtTensor *weig
 		dense_text(t, &b));
 }
 
+/* size: images, channels, places of a channel, groups */
 static int
-group(RtCx *cx, RtTensor *t, RtTensor *weight, RtTensor *bias, int64_t n, int64_t channels, int64_t plane,
-      int64_t groups, double eps, int nout, IValue *out)
+group(RtCx *cx, const Operands *x, const int64_t size[4], double eps, int nout, IValue *out)
 {
-	int64_t strides[RT_MAX_RANK], dims[2] = { n, groups };
+	const int64_t n = size[0], channels = size[1], plane = size[2], groups = size[3], dims[2] = { n, groups };
+	RtTensor *t = x->t, *weight = x->weight, *bias = x->bias;
+	int64_t strides[RT_MAX_RANK];
 	DenseText text;
 	Norm g;
 
@@ -630,7 +640,7 @@ group(RtCx *cx, RtTensor *t, RtTensor *weight, RtTensor *bias, int64_t n, int64_
 		return rt_raise(cx, "group_norm: sizes do not fit the input");
 	g = groups_of(n, channels, plane, groups);
 	g.eps = eps;
-	return rows(cx, &g, t, weight, bias, dense_format(t, t->ndim, t->dims, strides), nout, 2, dims, out);
+	return rows(cx, &g, x, &(Results){ dense_format(t, t->ndim, t->dims, strides), nout, 2, dims }, out);
 }
 
 int
@@ -643,15 +653,15 @@ rt_group_norm(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "Expected at least 2 dimensions for input tensor but received %d", t->ndim);
 	for (int i = 2; i < t->ndim; i++)
 		plane *= t->dims[i];
-	return group(cx, t, rt_tensor(in[2]), rt_tensor(in[3]), t->dims[0], t->dims[1], plane, in[1].u.i,
-		     rt_number(in[4]), 1, out);
+	return group(cx, &(Operands){ t, rt_tensor(in[2]), rt_tensor(in[3]) },
+		     (const int64_t[]){ t->dims[0], t->dims[1], plane, in[1].u.i }, rt_number(in[4]), 1, out);
 }
 
 int
 rt_native_group_norm(RtCx *cx, const IValue *in, IValue *out)
 {
-	return group(cx, rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), in[3].u.i, in[4].u.i, in[5].u.i,
-		     in[6].u.i, rt_number(in[7]), 3, out);
+	return group(cx, &(Operands){ rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]) },
+		     (const int64_t[]){ in[3].u.i, in[4].u.i, in[5].u.i, in[6].u.i }, rt_number(in[7]), 3, out);
 }
 
 /* ---- gradients ---------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  * it is exact and runs by the common matrix product.  Then, as in FBGEMM: the bias in units of the product, one
  * multiplication, round to even, clamp.
  */
+#include "gemm.h"
 #include "quant.h"
 
 #include <math.h>
@@ -227,8 +228,8 @@ linear(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 	if (!xi || !wi || !sum || (bias && !b))
 		return RT_ERROR;
 	rows = w->dims[1] ? rt_numel(x) / w->dims[1] : 0;
-	if (dense_gemm(cx, ct, rows, w->dims[0], w->dims[1], rt_data(xi), w->dims[1], 1, rt_data(wi), 1, w->dims[1],
-		       rt_data(sum), w->dims[0], false))
+	if (gemm(cx, ct, &(Product){ rows, w->dims[0], w->dims[1], rt_data(xi), rt_data(wi), w->dims[1], 1, 1,
+		 w->dims[1], .c = rt_data(sum) }))
 		return RT_ERROR;
 	finish_values(sum, &s, b, w->dims[0], 1, o);
 	return write_result(cx, r, sum);

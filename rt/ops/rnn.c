@@ -6,6 +6,7 @@
  * rows of the state are updated, the others keep theirs (final, or still initial).  The input's product is computed for
  * all steps at once.
  */
+#include "gemm.h"
 #include "quant.h"
 
 #include <math.h>
@@ -144,7 +145,7 @@ project(RtCx *cx, const Linear *l, RtDtype ct, int64_t rows, const void *x, void
 		requantise(ct, x, q, rows * l->in, l->narrow);
 		x = q;
 	}
-	status = dense_gemm(cx, ct, rows, l->out, l->in, x, l->in, 1, l->dense, 1, l->in, y, l->out, true);
+	status = gemm(cx, ct, &(Product){ rows, l->out, l->in, x, l->dense, l->in, 1, 1, l->in, y, .added = true });
 	rt_scratch_reset(cx, mark);
 	return status;
 }

@@ -29,8 +29,9 @@ by_columns(const RtTensor *t, int64_t rows, int64_t cols)
 }
 
 StepKind
-steps_of(const RtTensor *a, const RtTensor *b, int64_t batch, int64_t m, int64_t n, int64_t k, bool vector)
+steps_of(const RtTensor *a, const RtTensor *b, int64_t batch, const Product *p, bool vector)
 {
+	const int64_t m = p->m, n = p->n, k = p->k;
 	const bool stack = a->ndim > 2 && m * n * k < BATCH_LOOP_MAX;
 
 	if (a->dtype != RT_bf16 || m > ONEDNN_MIN || n > ONEDNN_MIN || k > ONEDNN_MIN || batch > ONEDNN_MIN ||

@@ -189,6 +189,14 @@ rt_torchvision_box_iou_rotated(RtCx *cx, const IValue *in, IValue *out)
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 /* What the four poolings share. */
+typedef struct PoolKind {
+	const char *name;
+	bool  by_position;             /* a bin has channels of its own */
+	bool  places;                  /* there is a second result: argmax or channel_mapping */
+	bool  samples;                 /* in[5]: sampling points along a bin */
+	void (*range)(void *pool, int64_t begin, int64_t end);
+} PoolKind;
+
 typedef struct Pool {
 	int64_t n, c, h, w;            /* of the input */
 	int64_t rois, ph, pw, co;      /* co: channels of the result */
@@ -201,13 +209,13 @@ typedef struct Pool {
 } Pool;
 
 static int
-check_pool(RtCx *cx, const char *name, const IValue *in, bool by_position, Pool *p)
+check_pool(RtCx *cx, const PoolKind *kind, const IValue *in, Pool *p)
 {
 	const RtTensor *x = in[0].u.t, *rois = in[1].u.t;
 	int64_t bins;
 
 	if (x->ndim != 4)
-		return rt_raise(cx, "%s: the input should be a 4d tensor, got %dD", name, x->ndim);
+		return rt_raise(cx, "%s: the input should be a 4d tensor, got %dD", kind->name, x->ndim);
 	if (rois->ndim != 2 || rois->dims[1] != 5)
 		return rt_raise(cx, "Tensor rois should have shape as Tensor[K, 5]");
 	if (x->dtype != rois->dtype)
@@ -217,52 +225,29 @@ check_pool(RtCx *cx, const char *name, const IValue *in, bool by_position, Pool 
 	*p = (Pool){ .n = x->dims[0], .c = x->dims[1], .h = x->dims[2], .w = x->dims[3], .rois = rois->dims[0],
 		.scale = in[2].u.f, .ph = in[3].u.i, .pw = in[4].u.i, .single = x->dtype == RT_f32 };
 	if (p->ph <= 0 || p->pw <= 0)
-		return rt_raise(cx, "%s: the pooled size has to be positive", name);
-	if (by_position && (!size_mul(p->ph, p->pw, &bins) || p->c % bins))
+		return rt_raise(cx, "%s: the pooled size has to be positive", kind->name);
+	if (kind->by_position && (!size_mul(p->ph, p->pw, &bins) || p->c % bins))
 		return rt_raise(cx, "input channels must be a multiple of pooling height * pooling width");
-	p->co = by_position ? p->c / bins : p->c;
+	p->co = kind->by_position ? p->c / bins : p->c;
 	return RT_OK;
 }
 
-/* Of no region there may be any number of bins. */
-static void
-each_region(RtCx *cx, Pool *p, void (*range)(void *, int64_t begin, int64_t end))
-{
-	if (p->rois && p->co)
-		rt_parallel(cx, p->rois * p->co, 1 + 1024 / (p->ph * p->pw), range, p);
-}
-
+/* Operands in double, and memory for results. */
 static int
-pool_begin(RtCx *cx, const char *name, const IValue *in, bool by_position, bool second, IValue *out, Pool *p,
-	   RtTensor **r, RtTensor **at)
+pool_begin(RtCx *cx, const PoolKind *kind, const IValue *in, int64_t count, Pool *p)
 {
-	RtTensor *x = in[0].u.t, *rois = in[1].u.t;
+	RtTensor *x = dense_as(cx, in[0].u.t, RT_f64), *rois = x ? dense_as(cx, in[1].u.t, RT_f64) : NULL;
 
-	if (check_pool(cx, name, in, by_position, p))
-		return RT_ERROR;
-	const int64_t dims[4] = { p->rois, p->co, p->ph, p->pw };
-	*r = rt_result(cx, 0, (RtDtype)x->dtype, 4, dims, NULL);
-	if (!*r)
-		return RT_ERROR;
-	out[0] = rt_of(*r);
-	*at = second ? rt_result(cx, 1, RT_i32, 4, dims, NULL) : NULL;
-	if (second && !*at)
-		return RT_ERROR;
-	if (second)
-		out[1] = rt_of(*at);
-	if (cx->meta)
-		return RT_OK;
-	x = dense_as(cx, x, RT_f64);
-	rois = x ? dense_as(cx, rois, RT_f64) : NULL;
-	p->y = rois ? rt_scratch(cx, rt_numel(*r) * 8 + 8) : NULL;
-	p->index = p->y ? rt_scratch(cx, rt_numel(*r) * 8 + 8) : NULL;
+	p->y = rois ? rt_scratch(cx, count * 8 + 8) : NULL;
+	p->index = p->y ? rt_scratch(cx, count * 8 + 8) : NULL;
 	if (!p->index)
 		return RT_ERROR;
 	p->x = (const double *)(const void *)rt_data(x);
 	p->roi = (const double *)(const void *)rt_data(rois);
 	for (int64_t i = 0; i < p->rois; i++)
 		if (!(p->roi[i * 5] >= 0 && p->roi[i * 5] < (double)p->n))
-			return rt_raise(cx, "%s: the batch index of region %lld is out of range", name, (long long)i);
+			return rt_raise(cx, "%s: the batch index of region %lld is out of range", kind->name,
+					(long long)i);
 	return RT_OK;
 }
 
@@ -277,6 +262,34 @@ pool_end(RtCx *cx, const Pool *p, RtTensor *r, RtTensor *at)
 		return RT_OK;
 	index = rt_temp(cx, rt_tensor_borrow(cx, RT_i64, 4, r->dims, p->index, rt_numel(r) * 8, false));
 	return index ? rt_copy_into(cx, at, index) : RT_ERROR;
+}
+
+/* input, rois, spatial_scale, pooled_height, pooled_width[, sampling_ratio[, aligned]] */
+static int
+pool_regions(RtCx *cx, const PoolKind *kind, const IValue *in, IValue *out)
+{
+	RtTensor *r, *at = NULL;
+	Pool p;
+
+	if (check_pool(cx, kind, in, &p))
+		return RT_ERROR;
+	const int64_t dims[4] = { p.rois, p.co, p.ph, p.pw };
+	if (!(r = rt_result(cx, 0, (RtDtype)in[0].u.t->dtype, 4, dims, NULL)))
+		return RT_ERROR;
+	out[0] = rt_of(r);
+	if (kind->places && !(at = rt_result(cx, 1, RT_i32, 4, dims, NULL)))
+		return RT_ERROR;
+	if (at)
+		out[1] = rt_of(at);
+	if (cx->meta)
+		return RT_OK;
+	if (pool_begin(cx, kind, in, rt_numel(r), &p))
+		return RT_ERROR;
+	p.ratio = kind->samples ? in[5].u.i : 0;
+	p.aligned = kind->samples && (kind->by_position || in[6].u.i);
+	if (p.rois && p.co)                      /* else there may be any number of bins */
+		rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), kind->range, &p);
+	return pool_end(cx, &p, r, at);
 }
 
 /* The four neighbours by their weights, each step rounded as the operator of T rounds it. */
@@ -395,34 +408,18 @@ align_range(void *arg, int64_t begin, int64_t end)
 int
 rt_torchvision_roi_align(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *r, *at;
-	Pool p;
+	static const PoolKind kind = { "roi_align", false, false, true, align_range };
 
-	if (pool_begin(cx, "roi_align", in, false, false, out, &p, &r, &at))
-		return RT_ERROR;
-	if (cx->meta)
-		return RT_OK;
-	p.ratio = in[5].u.i;
-	p.aligned = in[6].u.i;
-	each_region(cx, &p, align_range);
-	return pool_end(cx, &p, r, NULL);
+	return pool_regions(cx, &kind, in, out);
 }
 
 /* Co-located: with one bin there is one channel per output channel, and its position is the bin's. */
 int
 rt_torchvision_ps_roi_align(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *r, *at;
-	Pool p;
+	static const PoolKind kind = { "ps_roi_align", true, true, true, align_range };
 
-	if (pool_begin(cx, "ps_roi_align", in, true, true, out, &p, &r, &at))
-		return RT_ERROR;
-	if (cx->meta)
-		return RT_OK;
-	p.ratio = in[5].u.i;
-	p.aligned = true;
-	each_region(cx, &p, align_range);
-	return pool_end(cx, &p, r, at);
+	return pool_regions(cx, &kind, in, out);
 }
 
 static int64_t
@@ -466,15 +463,9 @@ max_range(void *arg, int64_t begin, int64_t end)
 int
 rt_torchvision_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *r, *at;
-	Pool p;
+	static const PoolKind kind = { "roi_pool", false, true, false, max_range };
 
-	if (pool_begin(cx, "roi_pool", in, false, true, out, &p, &r, &at))
-		return RT_ERROR;
-	if (cx->meta)
-		return RT_OK;
-	each_region(cx, &p, max_range);
-	return pool_end(cx, &p, r, at);
+	return pool_regions(cx, &kind, in, out);
 }
 
 /* As torchvision has it, the last row and column belong to no bin. */
@@ -509,15 +500,9 @@ mean_range(void *arg, int64_t begin, int64_t end)
 int
 rt_torchvision_ps_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *r, *at;
-	Pool p;
+	static const PoolKind kind = { "ps_roi_pool", true, true, false, mean_range };
 
-	if (pool_begin(cx, "ps_roi_pool", in, true, true, out, &p, &r, &at))
-		return RT_ERROR;
-	if (cx->meta)
-		return RT_OK;
-	each_region(cx, &p, mean_range);
-	return pool_end(cx, &p, r, at);
+	return pool_regions(cx, &kind, in, out);
 }
 
 /* ---- deform_conv2d ----------------------------------------------------------------------------------------------- */
