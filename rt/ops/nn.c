@@ -4,6 +4,7 @@
  * Softmax subtracts the greatest value, so that no exponential overflows.  Embeddings copy whole rows.  Every padding
  * is a gather: a table per dim has the input index of each output, -1 for the fill value.
  */
+#include "block.h"
 #include "dense.h"
 #include "vmath.h"
 #include "wide.h"
@@ -242,8 +243,7 @@ rt_embedding(RtCx *cx, const IValue *in, IValue *out)
 	if (!at)
 		return RT_ERROR;
 	bytes = weight->dims[1] * rt_dtypes[weight->dtype].bytes;
-	for (int64_t i = 0; i < n; i++)
-		rt_copy_bytes(rt_data(r) + i * bytes, rt_data(w) + at[i] * bytes, (size_t)bytes);
+	pick_blocks(rt_data(r), rt_data(w), n, at, bytes);
 	return RT_OK;
 }
 

@@ -252,8 +252,7 @@ unique(RtCx *cx, RtTensor *t, int dim, bool consecutive, bool want_inverse, bool
 		return RT_ERROR;
 	out[0] = rt_of(r);
 	block = s.n * rt_dtypes[t->dtype].bytes;
-	for (int64_t i = 0; i < kinds; i++)
-		rt_copy_bytes(rt_data(r) + i * block, rt_data(from) + s.order[i] * block, block);
+	pick_blocks(rt_data(r), rt_data(from), kinds, s.order, block);
 	if (dim > 0) {
 		/* As transposed back: dims in the order of t's. */
 		if (CALL(cx, transpose_int, &moved, out[0], rt_int(0), rt_int(dim)))

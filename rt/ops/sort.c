@@ -192,9 +192,7 @@ sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, bool stable, IV
 			sort_positions(l.key + i * l.n, l.n, order, work);
 		else
 			sort_unstably(l.key + i * l.n, l.n, order);
-		for (int64_t k = 0; k < l.n; k++)
-			rt_copy_bytes(rt_data(v) + (i * l.n + k) * bytes, rt_data(l.t) + (i * l.n + order[k]) * bytes,
-				      bytes);
+		pick_blocks(rt_data(v) + i * l.n * bytes, rt_data(l.t) + i * l.n * bytes, l.n, order, bytes);
 	}
 	return line_done(cx, values, v, dim) || line_done(cx, indices, at, dim) ? RT_ERROR : RT_OK;
 }
@@ -248,9 +246,7 @@ rt_topk(RtCx *cx, const IValue *in, IValue *out)
 		int64_t *order = (int64_t *)(void *)rt_data(at) + i * k;
 		select_positions(l.key + i * l.n, l.n, k, in[4].u.i, work);
 		memcpy(order, work, k * 8);
-		for (int64_t j = 0; j < k; j++)
-			rt_copy_bytes(rt_data(v) + (i * k + j) * bytes, rt_data(l.t) + (i * l.n + order[j]) * bytes,
-				      bytes);
+		pick_blocks(rt_data(v) + i * k * bytes, rt_data(l.t) + i * l.n * bytes, k, order, bytes);
 	}
 	return line_done(cx, values, v, dim) || line_done(cx, indices, at, dim) ? RT_ERROR : RT_OK;
 }
