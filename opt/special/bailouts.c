@@ -1,29 +1,29 @@
 /*
  * Guards: what the profile says and nothing implies, checked right after the node that makes it.
  *
- * A prim::BailOut has the value, and what is in the registers that are live at the next pc of the generic code, which
- * goes on there when the value is different.  So the walk must have at hand what those registers hold.
+ * A prim::BailOut takes the value, and the contents of the registers that are live at the next pc of the generic code,
+ * which goes on there when the value differs.  So the walk must know the values in those registers.
  *
  * An int or bool that was the same in several runs is guarded where it decides: which branch is taken, how often a loop
- * runs, how large a tensor is.  A branch that no run took has no code in the specialized graph then.  One run is enough
- * where the other branch raises.  The guard has no result: the number is a constant from there on.
+ * runs, how large a tensor is.  A branch that no run took then has no code in the specialized graph.  One run is enough
+ * where the other branch raises.  The guard has no result: behind it the number is a constant.
  *
  *    c = aten::Bool(t)      ->   c = aten::Bool(t)
  *    If(c): A, else: B           prim::BailOut[pc=7, regs=[3], value=True](c, h)
  *                                A
  *
- * A large size that follows from data (how many boxes are kept) is no guard's business when one run has seen it: the
- * next input has another one, and the code behind stays right without it, in calls of the runtime.
+ * A large size that depends on data (how many boxes are kept) gets no guard when only one run has seen it: the next
+ * input will have another, and the code behind it is correct without the number, in calls of the runtime.
  */
 #include "specialize.h"
 
 enum {
-	FLEETING_SIZE = 64,      /* a larger size that follows from data is not guarded after one run */
-	STEADY_RUNS = 2,         /* profiled runs that say that a number does not change */
+	FLEETING_SIZE = 64,      /* a larger size that depends on data is not guarded after one run */
+	STEADY_RUNS = 2,         /* so many runs with the same value make a number constant */
 	DECIDES_DEPTH = 6,
 };
 
-/* May the list in regs[i] be met by another way, so that it matters which list it is? */
+/* Can the list in regs[i] be reached through another register or value, so that its identity matters? */
 static bool
 is_shared(Spec *s, Scope *c, const int *regs, int n, int i)
 {
@@ -37,7 +37,7 @@ is_shared(Spec *s, Scope *c, const int *regs, int n, int i)
 	return false;
 }
 
-/* The values that are live at pc, in order of regs; false when a register's content is not at hand. */
+/* The values that are live at pc, in the order of regs; false: the value in some register is not known. */
 static bool
 live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 {
@@ -61,7 +61,7 @@ live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 	return true;
 }
 
-/* The way out behind n for what v's guard finds; null: there is none. */
+/* The BailOut behind n for a guard of v; null: it cannot be made. */
 static Node *
 way_out(Spec *s, Scope *c, const Node *n, Value *v, int nout)
 {
@@ -88,7 +88,7 @@ profile_of(const Spec *s, const Value *from)
 	return from->id < s->profile->nvalue ? &s->profile->value[from->id] : &never;
 }
 
-/* A guard that a tensor has the type that the profile says; from here on it has. */
+/* Guards that a tensor has the profile's type, which is known from here on. */
 static void
 guard_type(Spec *s, Scope *c, const Node *n, const Value *from)
 {
@@ -104,7 +104,7 @@ guard_type(Spec *s, Scope *c, const Node *n, const Value *from)
 	spec_bind(s, c, from, exit->out[0]);
 }
 
-/* Do m's sizes follow from data: its kernel could not say them although it was given all? */
+/* Do m's sizes depend on data? Then its kernel could not tell them although all arguments are known. */
 static bool
 depends_on_data(Spec *s, const Node *m)
 {
@@ -115,7 +115,7 @@ depends_on_data(Spec *s, const Node *m)
 	return all || spec_reads_by_data(s, m);
 }
 
-/* Is it a size that another run will hardly see again: a large count, known from one run? */
+/* Is it a size that another run is unlikely to repeat: a large count, seen in one run? */
 static bool
 is_fleeting(Spec *s, const Value *from)
 {
@@ -131,7 +131,7 @@ is_fleeting(Spec *s, const Value *from)
 
 /* ---- numbers ------------------------------------------------------------------------------------------ */
 
-/* Is v what keeps an If from a branch that raises? */
+/* Is v the condition that keeps an If out of a branch that raises? */
 static bool
 averts_error(const Value *v, bool is)
 {
@@ -147,7 +147,7 @@ is_whole(const Type *t)
 	return t->kind == TYPE_INT || t->kind == TYPE_BOOL;
 }
 
-/* Would it help to know the number: does it decide where control goes, how large a tensor is, or how it is computed? */
+/* Is it worth knowing the number: does it decide a branch, a trip count, a tensor's size, or how it is computed? */
 static bool
 decides(const Value *v, int depth)
 {
@@ -190,8 +190,8 @@ is_unsteady(Spec *s, const Node *n)
 	return is;
 }
 
-/* What follows from attributes that are written, or is drawn, was the same in all profiled runs because each began
- * anew. */
+/* Marks what depends on written attributes or on random numbers: it was the same in all profiled runs only because each
+ * of them began anew. */
 static void
 mark_unsteady(Spec *s, const Block *b)
 {
@@ -213,7 +213,7 @@ stays_same(Spec *s, const Value *v)
 	return !s->unsteady[v->id];
 }
 
-/* A guard that a number is what it was in every run; from here on it is. */
+/* Guards that a number is what it was in every run, which is known from here on. */
 static void
 guard_value(Spec *s, Scope *c, const Node *n, const Value *from)
 {

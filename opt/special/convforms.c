@@ -1,11 +1,11 @@
 /*
  * Convolutions in the forms that have kernels.
  *
- * Padding by a word becomes numbers; where "same" does not come out even, the input gets one zero more behind.
+ * Padding "same" and "valid" becomes numbers; where "same" is odd, the input gets the extra zero at the end.
  *
  * A convolution over one dim, of (N, C, L), is one over two dims of a tensor of height 1, which layouts.c brings to
- * channels last; squeezed again, the result keeps that layout, so that of a chain only the first pays for it.  Over one
- * channel (a spectrum of samples, by a basis) it is a product: rows of the kernel's length that overlap, times the
+ * channels last; squeezed again, the result keeps that layout, so that only the first of a chain is converted.  Over
+ * one channel (a spectrum of samples, by a basis) it is a product: rows of the kernel's length that overlap, times the
  * weights.
  *
  *    y = conv1d(x, w, b, [s], [p], [d], g)  ->  y' = conv2d(unsqueeze(x, 2), unsqueeze(w, 2), b,
@@ -14,7 +14,7 @@
  *    y = conv1d(x, w, b, [s], [p], [1], 1)  ->  r  = select(unfold(constant_pad_nd(x, [p, p]), 2, k, s), 1, 0)
  *       of one channel, one batch               y  = transpose(linear(r, w[:, 0], b), 1, 2)
  *
- * Pointwise operators between two of them move in front of the squeeze, into the convolution's store.
+ * Pointwise operators between two convolutions move in front of the squeeze, into the first one's store.
  */
 #include "specialize.h"
 
@@ -26,7 +26,7 @@ put_ints(Spec *s, int64_t a, int64_t b, Range at)
 	return spec_put_list(s, (const int64_t[2]){ a, b }, 2, at);
 }
 
-/* The weights, as seen with these dims. */
+/* The weights, viewed with ndim dims. */
 static Value *
 put_weights(Spec *s, const Conv *v, int ndim, Range at)
 {
@@ -43,7 +43,7 @@ put_weights(Spec *s, const Conv *v, int ndim, Range at)
 
 /* ---- padding by a word ------------------------------------------------------------------------------------------- */
 
-/* What stands for a convolution with such a padding; null: it has none, or one that cannot be. */
+/* The convolution with its padding as numbers; null: it has no such padding, or one that is refused. */
 static Value *
 with_numbers(Spec *s, Scope *c, const Node *m)
 {
@@ -193,7 +193,8 @@ same_dims(Spec *s, const Value *a, const Value *b)
 	return !memcmp(t->dims, u->dims, sizeof *t->dims * 4);
 }
 
-/* An operand with an element for each channel, or one for all, as it is seen before the squeeze; null: it has more. */
+/* An operand with one element for each channel, or one in all, viewed with the dims before the squeeze; null: it has
+ * more elements. */
 static Value *
 by_channel(Spec *s, Scope *c, Value *v, Range at)
 {
@@ -209,7 +210,7 @@ by_channel(Spec *s, Scope *c, Value *v, Range at)
 	return spec_put_op(s, c, "aten::unsqueeze", "", in, 2, at);
 }
 
-/* Does it put constants before and behind the last dim? */
+/* Does n pad the last dim with a constant? */
 static bool
 pads_last_dim(Spec *s, Scope *c, const Node *n)
 {
@@ -228,7 +229,7 @@ pads_last_dim(Spec *s, Scope *c, const Node *n)
 	return mode->is && mode->v.tag == RT_STR && !strcmp(mode->v.u.str->s, "constant");
 }
 
-/* The items of a list, each squeezed so, before that; false: one is not, or it is another list by now. */
+/* The items of a list, each as it is before its squeeze; false: an item was not squeezed, or the list has changed. */
 static bool
 squeezed_items(Spec *s, const Value *list, Value **of)
 {
@@ -243,7 +244,7 @@ squeezed_items(Spec *s, const Value *list, Value **of)
 	return true;
 }
 
-/* Can they be joined along dim?  Those that cannot are told so in the model's terms. */
+/* Can they be concatenated along dim? If not, the node stays as it is, for the error in the model's own terms. */
 static bool
 fit(Spec *s, Value *const *of, int n, int64_t dim)
 {
@@ -256,7 +257,7 @@ fit(Spec *s, Value *const *of, int n, int64_t dim)
 	return true;
 }
 
-/* Tensors that were squeezed so are joined before it. */
+/* Concatenates tensors before their squeeze. */
 static bool
 cat_under_squeeze(Spec *s, Scope *c, const Node *n)
 {
@@ -267,7 +268,7 @@ cat_under_squeeze(Spec *s, Scope *c, const Node *n)
 	    !squeezed_items(s, list = spec_fresh_list(s, spec_value(c, n->in[0]), n->at), of))
 		return false;
 	dim += dim < 0 ? 3 : 0;
-	dim += dim == 2;                 /* behind the squeezed one */
+	dim += dim == 2;                 /* a dim behind the squeezed one */
 	if (dim < 0 || dim > 3 || !fit(s, of, list->node->nin, dim))
 		return false;
 	list = spec_put_tensors(s, of, list->node->nin, list, n->at);
@@ -281,12 +282,10 @@ cat_under_squeeze(Spec *s, Scope *c, const Node *n)
 bool
 spec_under_squeeze(Spec *s, Scope *c, Node *n)
 {
-	Value *of[8] = { 0 }, *first = NULL;
-	Node *m;
+	Value *of[8] = { 0 }, *first = NULL, *y;
 
 	if (cat_under_squeeze(s, c, n))
 		return true;
-
 	if ((n->op->form != OP_MAP && !pads_last_dim(s, c, n)) || n->nout != 1 ||
 	    n->nin > (int)(sizeof of / sizeof *of))
 		return false;
@@ -305,13 +304,8 @@ spec_under_squeeze(Spec *s, Scope *c, Node *n)
 			return false;
 	if (!first)
 		return false;
-	m = spec_copy_node(s, n);
-	for (int i = 0; i < n->nin; i++)
-		node_add_input(m, of[i] ? of[i] : spec_argument(s, c, n, i));
-	node_add_output(m, type_unshaped(s->cx, n->out[0]->type));
-	graph_insert(s->to, m);
-	spec_infer(s, c, n, m);
-	Value *const squeeze[] = { m->out[0], spec_put_int(s, 2, n->at) };
+	y = spec_put_with(s, c, n, of);
+	Value *const squeeze[] = { y, spec_put_int(s, 2, n->at) };
 
 	spec_bind(s, c, n->out[0], spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, n->at));
 	spec_keep_layout(s, c, n);

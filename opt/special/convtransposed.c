@@ -5,8 +5,8 @@
  *    out[p] = sum over taps k of x[(p + pad - k) / s] w[k];   p + pad = s a + r,  k = r + s t:
  *    phase r at a = sum over t of x[a - t] w[r + s t],        t < T = ceil(K / s)
  *
- * One convolution with a channel for every (group, phase, channel) computes all phases; a copy puts them side by side,
- * and the padding is cut off. Taps beyond the kernel's end are zeros: none where s divides K.
+ * One convolution with an output channel for every (group, phase, channel) computes all phases; a copy interleaves
+ * them, and the padding is cut off.  Taps beyond the kernel's end are zeros: none where s divides K.
  *
  *    z = conv2d(x, w', b', 1, T - 1, 1, g)                                       (N, g r_h r_w c, A_h, A_w)
  *    y = z as (N, A_h, A_w, g, r_h, r_w, c) -> (N, A_h, r_h, A_w, r_w, g, c) -> (N, s A_h, s A_w, g c), cut, permuted
@@ -22,11 +22,11 @@ typedef struct Transposed {
 	Value *x;
 	const RtTensor *w, *bias;        /* (g * in, c, K...); bias or null */
 	int64_t groups, in, c;           /* channels of a group */
-	/* of depth, height and width, those that are there; the others are 1 */
+	/* depth, height and width; missing dims have 1 */
 	int64_t k[3], s[3], pad[3], out[3];
-	int64_t t[3], a[3];              /* taps of a phase; places that a phase has */
-	int nd;                          /* dims that it goes over */
-	int n;                           /* dims that are computed over: 2, or 3 */
+	int64_t t[3], a[3];              /* taps and output places of a phase */
+	int nd;                          /* spatial dims of the model */
+	int n;                           /* spatial dims of the convolution: 2 or 3 */
 } Transposed;
 
 static bool
@@ -42,7 +42,7 @@ constant_f32(const Value *v, const RtTensor **out)
 	return *out || c.tag == RT_NONE;
 }
 
-/* What each dim has of taps and places; false: some results are beyond all taps. */
+/* Taps and places of each dim; false: some results are reached by no tap. */
 static bool
 take_dims(const RtTensor *x, const RtTensor *y, Transposed *v)
 {
@@ -94,7 +94,8 @@ recognise(Spec *s, const Node *m, Transposed *v)
 	return take_dims(x, y, v);
 }
 
-/* What the new weights have in row o, of channel i of its group, at tap `tap`; null: zero, beyond the kernel's end. */
+/* The element of the new weights in row o, for channel i of its group, at tap `tap`; null: zero, since the tap lies
+ * beyond the kernel's end. */
 static const float *
 source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 {
@@ -111,7 +112,7 @@ source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 		phase /= v->s[d];
 		tap /= v->t[d];
 	}
-	return from + (phase * v->in + i) * v->w->strides[0];    /* the group is what is left */
+	return from + (phase * v->in + i) * v->w->strides[0];    /* phase is the group now */
 }
 
 static int64_t
@@ -167,7 +168,7 @@ with_ints(Spec *s, Scope *c, const char *name, Value *x, const int64_t *i, int n
 	return spec_put_op(s, c, name, "", in, 2, at);
 }
 
-/* Without the first `from` and the last -to. */
+/* Without the first `from` and the last -to elements. */
 static Value *
 cut(Spec *s, Scope *c, Value *x, int dim, int64_t from, int64_t to, Range at)
 {

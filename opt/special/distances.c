@@ -1,6 +1,6 @@
 /*
- * Euclidean distances of many rows: a product, and norms.  PyTorch computes them so, too, where either side has more
- * than 25 rows or the model asks for it; of fewer it adds up the squares of differences, which is more exact.
+ * Euclidean distances of many rows: a product, and norms.  PyTorch does the same where either side has more than 25
+ * rows or the model asks for it; for fewer rows it adds up squared differences, which is more accurate.
  *
  *    y = _cdist_forward(a, b, 2, mode)  ->  y = sqrt(clamp_min(|a|^2 - 2 a b' + |b|^2', 0))
  */
@@ -39,7 +39,7 @@ turned(Spec *s, Scope *c, Value *v, Range at)
 	return spec_put_op(s, c, "aten::transpose", "int", in, 3, at);
 }
 
-/* The squares of the rows' lengths, as a column. */
+/* The squared norm of each row, as a column. */
 static Value *
 squares(Spec *s, Scope *c, Value *x, Range at)
 {

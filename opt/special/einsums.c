@@ -1,6 +1,6 @@
 /*
- * Sums of products by labels, as the kernel of two operands has them: explicit, without an ellipsis, a label at most
- * once in an operand, none that only one operand has and the result has not.
+ * Einsums in the form of their kernel, which takes two operands: an explicit equation without an ellipsis, in which no
+ * label stands twice in an operand, and each label of one operand is also in the other or in the result.
  *
  *    einsum("bhtd,bhde,bht->bhte", q, kv, z)  ->  einsum("bhte,bht->bhte", einsum("bhtd,bhde->bhte", q, kv), z)
  *    einsum("ij,k->i", x, y)                  ->  einsum("i,->i", x.sum(1), y.sum(0))
@@ -26,7 +26,7 @@ typedef struct Einsum {
 
 /* ---- the equation ------------------------------------------------------------------------------------------------ */
 
-/* Letters up to the next comma, the arrow, the end; false: what is no form of PyTorch's, or too long. */
+/* Labels up to the next comma, the arrow or the end; false: PyTorch refuses it, or there are too many. */
 static bool
 read_labels(const char **s, Labels *l)
 {
@@ -71,7 +71,7 @@ uses_of(const Einsum *e, char label)
 	return n;
 }
 
-/* Without an arrow: the ellipsis, then what is there once, upper case first. */
+/* Without an arrow: the ellipsis, then the labels that stand once, upper case first. */
 static bool
 imply_result(Einsum *e)
 {
@@ -131,7 +131,7 @@ tensor(Spec *s, const Value *v)
 	return known_at(s->k, v)->v.u.t;
 }
 
-/* Letters in place of ellipses, and as many in each operand as it has dims. */
+/* Replaces ellipses by letters; then each operand has as many labels as dims. */
 static bool
 name_dims(Spec *s, Einsum *e)
 {
@@ -157,7 +157,7 @@ name_dims(Spec *s, Einsum *e)
 	return spell_out(&e->out, letters, most, most);
 }
 
-/* The size of a label: of its dims what is not 1; -1: two differ. */
+/* The size of a label: that of its dims, where 1 broadcasts; -1: two differ. */
 static int64_t
 size_of(Spec *s, const Einsum *e, char label)
 {
@@ -185,7 +185,7 @@ drop(Labels *l, int at)
 	l->n--;
 }
 
-/* A label twice: the diagonal, whose dim is the last. */
+/* A label that stands twice: takes the diagonal, which becomes the last dim. */
 static void
 take_diagonal(Spec *s, Scope *c, Einsum *e, int i, int a, int b, Range at)
 {
@@ -199,7 +199,7 @@ take_diagonal(Spec *s, Scope *c, Einsum *e, int i, int a, int b, Range at)
 	l->at[l->n++] = label;
 }
 
-/* Diagonals; dims of 1 that meet larger ones go. */
+/* Takes diagonals, and drops dims of 1 that broadcast. */
 static void
 make_plain(Spec *s, Scope *c, Einsum *e, int i, Range at)
 {
@@ -220,7 +220,7 @@ make_plain(Spec *s, Scope *c, Einsum *e, int i, Range at)
 		}
 }
 
-/* Sums over what no other operand has, nor the result; false: there is no such label. */
+/* Sums over labels that neither another operand nor the result has; false: there is none. */
 static bool
 sum_alone(Spec *s, Scope *c, Einsum *e, int i, Range at)
 {
@@ -242,7 +242,7 @@ sum_alone(Spec *s, Scope *c, Einsum *e, int i, Range at)
 
 /* ---- products of two --------------------------------------------------------------------------------------------- */
 
-/* What the product of operands i and i + 1 keeps: labels of the result or of a later operand. */
+/* The labels that the product of operands i and i + 1 keeps: those of the result or of a later operand. */
 static Labels
 kept(const Einsum *e, int i)
 {
@@ -261,7 +261,7 @@ kept(const Einsum *e, int i)
 	return to;
 }
 
-/* Operand i with a dim for each of these labels, in their order; of 1 where it has none. */
+/* Operand i with a dim for each of these labels, in their order; of size 1 where it lacks the label. */
 static Value *
 aligned(Spec *s, Scope *c, const Einsum *e, int i, const Labels *to, Range at)
 {
@@ -307,7 +307,7 @@ put_product(Spec *s, Scope *c, const Einsum *e, int i, const Labels *to, const N
 	return spec_put_op(s, c, "aten::einsum", "", in, 3, m->at);
 }
 
-/* Operands of one dtype of floats, an equation that is right for them; false: it stays as it is, for its error. */
+/* Reads the equation; false: it stays as it is: its operands are not of one floating dtype, or it raises an error. */
 static bool
 take(Spec *s, const Node *m, Einsum *e)
 {
@@ -336,7 +336,7 @@ take(Spec *s, const Node *m, Einsum *e)
 	return true;
 }
 
-/* Is it of two operands that are multiplied and added up, and the kernel's form already? */
+/* Is it a product of two operands with a sum, in the kernel's form already? */
 static bool
 is_plain(Spec *s, const Einsum *e, const char *text)
 {
@@ -354,7 +354,7 @@ is_plain(Spec *s, const Einsum *e, const char *text)
 	return true;
 }
 
-/* y, which lies in memory as m's result does in the model, or is altered; null: it cannot be said. */
+/* y with the layout of m's result in the model, or marked as altered; null: that layout is not known. */
 static Value *
 as_in_model(Spec *s, const Node *m, Value *y)
 {
@@ -368,7 +368,7 @@ as_in_model(Spec *s, const Node *m, Value *y)
 	return y;
 }
 
-/* The result's labels in the order in which m's result lies in memory. */
+/* The result's labels by the strides of m's result, largest first. */
 static Labels
 stored(Spec *s, const Node *m, const Einsum *e)
 {
@@ -385,7 +385,7 @@ stored(Spec *s, const Node *m, const Einsum *e)
 	return to;
 }
 
-/* Of one operand: sums, and dims in another order, in memory of its own. */
+/* Of one operand: sums and a permutation, copied. */
 static Value *
 put_one(Spec *s, Scope *c, Einsum *e, Range at)
 {

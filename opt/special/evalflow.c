@@ -1,22 +1,22 @@
 /*
  * If and Loop in the partial evaluator.
  *
- * An If with a known condition is its branch; a short counted loop is its bodies.  Of others the blocks are evaluated
- * on their own, with what is known before them; what they write to is no longer followed, and of what they join only
- * the type is known, when all sides agree on it.  A loop is tried with the types that enter it; those that its body
- * does not give back become unknown, and it is tried again.
+ * An If with a known condition becomes its branch; a short counted loop is unrolled.  The blocks of others are
+ * evaluated on their own, with what is known before them; lists that they write to are no longer followed, and of their
+ * results only the type is known, where all sides agree on it.  A loop is tried with the types that enter it; a type
+ * that its body does not preserve becomes unknown, and the loop is tried again.
  *
- * A known result of a join is copied to a storage of its own.  Where that memory is written to, nobody else may have it
- * under another name (is_own); else the result stays unknown, which is the very tensor.
+ * A result of known type is a copy in a storage of its own.  If it is written to, no other value may alias it (is_own);
+ * otherwise its type stays unknown, and the result is the tensor itself.
  */
 #include "specialize.h"
 
 #include <string.h>
 
 enum {
-	UNROLL_TRIPS = 128,      /* the steps of a recurrent net, too; longer loops stay loops */
-	UNROLL_NODES = 16384,    /* most nodes that unrolling one loop may write */
-	UNROLL_PRINTS = 4,       /* most trips of a loop that prints: its calls of the runtime are no faster alone */
+	UNROLL_TRIPS = 128,      /* enough for the steps of a recurrent net */
+	UNROLL_NODES = 16384,    /* limit of nodes made by unrolling one loop */
+	UNROLL_PRINTS = 4,       /* limit of trips of a loop that prints: unrolling does not pay there */
 };
 
 static bool
@@ -35,7 +35,7 @@ block_writes_lists(const Block *b)
 	return false;
 }
 
-/* A block that may run or not, or often: what it writes to is no longer followed. */
+/* n's blocks may run any number of times: lists that they write to are no longer followed. */
 static void
 forget_lists(Spec *s, const Node *n)
 {
@@ -51,7 +51,7 @@ forget_lists(Spec *s, const Node *n)
 typedef struct Joined {
 	AliasDb *alias;
 	const Node *n;           /* If or Loop */
-	const Value *of[4];      /* the same place: result, what the blocks give, what enters */
+	const Value *of[4];      /* one place of the join: the result, the blocks' results, the initial value */
 	int      count;
 } Joined;
 
@@ -65,7 +65,7 @@ is_joined(const Joined *j, const Value *v)
 	return is;
 }
 
-/* The outermost loop around n that began after v was made, or n: what v is used for there comes after n, too. */
+/* The outermost loop around n that does not contain v's node, or n itself: a use of v in that loop may follow n. */
 static const Node *
 repeated_since(const Node *n, const Value *v)
 {
@@ -89,7 +89,7 @@ in_blocks_of(const Node *n, const Node *x)
 	return in;
 }
 
-/* Is v, another name of what is joined, out of use once n has given its results? */
+/* Is v, an alias of a joined value, unused after n? */
 static bool
 is_done(const Joined *j, const Value *v)
 {
@@ -128,7 +128,7 @@ all_done(const Joined *j, const Block *b)
 	return true;
 }
 
-/* Result i of n: is it never written to, or the only name of its memory from there on? */
+/* Is result i of n never written to, or without aliases after n? */
 static bool
 is_own(Scope *c, const Node *n, int i)
 {
@@ -165,7 +165,7 @@ same_type(const Value *a, const Value *b)
 	return a->type == b->type;
 }
 
-/* The result of a join of a and b: known to be a tensor of one type, in a storage that is neither's. */
+/* The join of a and b where both have one tensor type: a tensor of that type in a new storage. */
 static void
 join(Spec *s, Value *out, Value *a, Value *b, bool own, const Type *otherwise)
 {
@@ -246,7 +246,7 @@ block_prints(const Block *b)
 	return false;
 }
 
-/* A counted loop short enough to write out. */
+/* Is it a counted loop that is short enough to unroll? */
 static bool
 unroll(Spec *s, Scope *c, Node *n)
 {
@@ -279,8 +279,8 @@ unroll(Spec *s, Scope *c, Node *n)
 	return true;
 }
 
-/* One try at a loop's body, with these types carried; returns whether the body gives what it takes.  Otherwise the
- * types that differ have been made less. */
+/* Evaluates a loop's body with these types carried.  True: the body preserves them; otherwise those that differ have
+ * become less specific. */
 static bool
 try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
 {

@@ -1,10 +1,9 @@
 /*
- * Operators in the partial evaluator: what the kernel says of the results when it runs on tensors without data,
- * constants where all is known, bodies in the place of operators that have one.
+ * Operators in the partial evaluator: their kernels run on tensors without data, which gives the results' types; where
+ * all arguments are known, results become constants; operators with a body are replaced by it.
  *
- * Lists that the graph writes to are followed: their Shadow has the values that are the elements, as long as every
- * write says which elements it changes.  Dicts are followed by what the kernels make of them, as long as keys are
- * known.
+ * Lists that the graph writes to are followed: a Shadow has the values of the elements, as long as every write says
+ * which elements it changes.  Dicts are followed by running their kernels, as long as keys are known.
  */
 #include "specialize.h"
 
@@ -29,7 +28,7 @@ may_fold(Scope *c, const Node *n)
 	return true;
 }
 
-/* How a write to a list changes which values are its elements. */
+/* How an operator changes the elements of a list. */
 typedef enum Edit { EDIT_NONE, EDIT_APPEND, EDIT_EXTEND, EDIT_SET, EDIT_INSERT, EDIT_REMOVE, EDIT_CLEAR } Edit;
 
 static Edit
@@ -47,7 +46,7 @@ edit_of(const Node *n)
 	return EDIT_NONE;
 }
 
-/* Writes to lists that can be followed: which element they change, or which they add, must be at hand. */
+/* Can this write to a list be followed? The element's index, or the added value, must be known. */
 static bool
 is_followed(Spec *s, const Node *n, const Node *m)
 {
@@ -61,7 +60,7 @@ is_followed(Spec *s, const Node *n, const Node *m)
 	return edit != EDIT_NONE;
 }
 
-/* Follows a write to a known list of `was` elements in its shadow; the kernel has made it on what is known already. */
+/* Makes a write in the shadow of a list that had `was` elements; the kernel has made it in the known list already. */
 static void
 follow_list_write(Spec *s, const Node *n, const Node *m, int64_t was)
 {
@@ -104,7 +103,7 @@ follow_list_write(Spec *s, const Node *n, const Node *m, int64_t was)
 		h->list = NULL;
 }
 
-/* Does what n reads stay as it was made?  What it writes to is its own. */
+/* Are n's inputs never written to? What n itself writes to does not count. */
 static bool
 reads_what_stays(Scope *c, const Node *n)
 {
@@ -115,7 +114,7 @@ reads_what_stays(Scope *c, const Node *n)
 	return true;
 }
 
-/* What reads data can be run when the data are there, and stay: small constants. */
+/* Runs a kernel that reads data, where its inputs are small constants that nobody writes to. */
 static bool
 run_now(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue *out)
 {
@@ -133,8 +132,8 @@ is_number(IValue v)
 	return v.tag == RT_TENSOR ? !v.u.t->ndim : v.tag != RT_LIST && v.tag != RT_TUPLE;
 }
 
-/* Is it about numbers alone, some of them in tensors?  Sizes go this way in traced models: then a sample needs their
- * data. */
+/* Are arguments and results all numbers, some of them in tensors? Traced models compute sizes like this, so a sample
+ * needs the data. */
 static bool
 is_of_numbers(const IValue *args, int nargs, const IValue *out, int nout)
 {
@@ -189,7 +188,7 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 		if (list_write || dict_write) {
 			if (known_is(s->k, m->in[0]))
 				known_forget(s->k, m->in[0]);
-			else                             /* any of its type may be it */
+			else                             /* the value may be any of its type */
 				known_forget_mutable(s->k, type_unshaped(s->cx, m->in[0]->type));
 			known_at(s->k, m->in[0])->by_data |= spec_reads_by_data(s, m);
 		}
@@ -206,7 +205,7 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 		follow_list_write(s, n, m, was);
 }
 
-/* What m, in the place of n, gives becomes constants, where it is small and known, or can be made of what is. */
+/* Makes m's results constants, where they are small and known; m stands for n. */
 static bool
 fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 {
@@ -217,7 +216,7 @@ fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 	for (int i = 0; i < n->nout; i++) {
 		const Known *k = known_at(s->k, m->out[i]);
 
-		/* An element is the list's own: no memory is made for it. */
+		/* An element of a list needs no memory of its own. */
 		if (!k->is || (n->op && !small(k->v) && !node_is(n, aten___getitem__)) ||
 		    (k->v.tag == RT_TENSOR && shapes_varies(s->shapes, m->out[i])))
 			return false;
@@ -269,10 +268,10 @@ spec_types_known(Spec *s, const Node *m)
 	return true;
 }
 
-/* Operators that are better taken apart: as what the row's gradient says of them, or as another row with a body. */
+/* Operators that are decomposed: by an expansion, or as another row with a body. */
 static const struct Expansion {
 	const char *id, *as;
-	bool any;                /* of all types: its body says what does not fit */
+	bool any;                /* for all types: its body raises where one does not fit */
 } expansions[] = {
 	{ .id = "lstm_input" }, { .id = "gru_input" }, { .id = "rnn_tanh_input" }, { .id = "rnn_relu_input" },
 	{ .id = "prim_rnn", .as = "prim_rnn_walked", .any = true }, { .id = "lstm_cell" }, { .id = "gru_cell" },
@@ -291,7 +290,7 @@ static const struct Expansion {
 	{ .id = "upsample_trilinear3d_vec", .as = "prim_trilinear3d_vec" },
 };
 
-/* Are all tensors of this dtype, or masks? */
+/* Is each tensor argument of this dtype, or a bool mask? */
 static bool
 is_of_dtype(IValue v, int dtype)
 {
@@ -302,7 +301,7 @@ is_of_dtype(IValue v, int dtype)
 	return v.tag != RT_OBJECT && (v.tag != RT_TENSOR || v.u.t->dtype == dtype || v.u.t->dtype == RT_b8);
 }
 
-/* Floats that the operator takes; of whole layers over what is not empty, and without dropout. */
+/* Are the arguments floats that the decomposition takes? Whole layers also need non-empty inputs, and no dropout. */
 static bool
 can_expand(Spec *s, const Node *m)
 {
@@ -320,7 +319,7 @@ can_expand(Spec *s, const Node *m)
 	       known_run(s->k, m->op, args, out, m->nout, true);
 }
 
-/* Operators that become others, which have kernels, where their types and arguments allow it. */
+/* The operators with kernels that an operator becomes, where types and arguments allow it. */
 static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const Node *); } forms[] = {
 	{ "_convolution", spec_convolution }, { "_convolution_deprecated", spec_convolution },
 	{ "_convolution_mode", spec_convolution }, { "convolution", spec_convolution },
@@ -416,9 +415,9 @@ spec_inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 	spec_keep_layout(s, c, n);
 }
 
-/* m is in use in the model, which raises there for some data.  What follows from the profile may be that its result is
- * not needed: it stays for its error, unless it is known to give a result: for tensors of these types, for these
- * numbers.  So do draws, on which the later ones depend. */
+/* Marks m as needed if the model uses its result and m may raise: even if specialization finds the result unused, the
+ * error must stay, unless types and numbers show that m cannot raise.  Random operators stay, too: later draws depend
+ * on them. */
 static void
 keep_error(Spec *s, Node *m)
 {

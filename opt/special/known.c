@@ -35,7 +35,7 @@ known_is(KnownTable *k, const Value *v)
 	return known_at(k, v)->is;
 }
 
-/* The number of a constant, or of a value that is known to be one. */
+/* The number that a constant or a known value holds. */
 bool
 known_int(KnownTable *k, const Value *v, int64_t *i)
 {
@@ -81,7 +81,7 @@ known_has_members(IValue v)
 	return v.tag == RT_LIST || v.tag == RT_DICT;
 }
 
-/* Is it, or holds it, the very list or dict p? */
+/* Is v the list or dict p itself, or does it contain p? */
 static bool
 holds(IValue v, const void *p)
 {
@@ -99,7 +99,7 @@ holds(IValue v, const void *p)
 	return false;
 }
 
-/* What the list or dict p holds, wherever it is known. */
+/* Updates what is known of the list or dict p in every value that contains it. */
 static void
 forget(KnownTable *k, const void *p)
 {
@@ -212,8 +212,8 @@ known_gather(KnownTable *k, const Node *m, int *n)
 
 /* ---- numbers that nobody knows ---------------------------------------------------------------------------- */
 
-/* Arguments that are a number of which types and sizes of tensors never depend: they fill, scale, or are added.  Rows
- * that are no pointwise ones: there a number may be a size (arange, interpolate). */
+/* Number arguments on which no type or size of a result depends: they fill, scale, or are added.  Only these rows
+ * beside pointwise ones: elsewhere a number may be a size (arange, interpolate). */
 static bool
 only_counts_by_kind(const char *name)
 {
@@ -226,7 +226,7 @@ only_counts_by_kind(const char *name)
 	return false;
 }
 
-/* Does a pointwise row raise for some ints in this place? */
+/* Does a pointwise row raise for some ints as this argument? */
 static bool
 refuses_some_ints(KnownTable *k, const Op *row, const Node *m, int i)
 {
@@ -245,7 +245,7 @@ gives_tensors(const Schema *s)
 	return s->nrets > 0;
 }
 
-/* Is argument i one that takes a number of any kind, None perhaps? */
+/* Does argument i take a number of any kind, or None? */
 static bool
 takes_number(const Schema *s, int i)
 {
@@ -274,7 +274,7 @@ known_stand_in(KnownTable *k, const Node *m, int i, IValue *v)
 	}
 }
 
-/* The read of an attribute whose memory v is, or is a part of; null: it is none's, as far as can be seen. */
+/* The prim::GetAttr whose memory v is, or is a part of; null: none is found. */
 static const Value *
 attribute_of(const Value *v)
 {
@@ -294,7 +294,7 @@ attribute_of(const Value *v)
 	return v;
 }
 
-/* Each read has a storage of its own here. */
+/* Each read of an attribute has a storage of its own in the table. */
 bool
 known_attributes_meet(const Node *m)
 {
@@ -340,7 +340,7 @@ known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool
 {
 	int status;
 
-	if (op_body(k->cx, op))                      /* a kernel over a body only stores what the body gave */
+	if (op_body(k->cx, op))                      /* a kernel over a body only stores the body's results */
 		return false;
 	k->rt.meta = meta;
 	status = rt_call_kernel(&k->rt, op->kernel, args, out, nout);
@@ -378,13 +378,13 @@ known_gives(Cx *cx, const Node *m, const Type *want)
 		       (size_t)want->tensor->rank * sizeof *want->tensor->strides);
 }
 
-/* What a pattern says of an argument, as a known value; false when it leaves something open. */
+/* An argument's pattern as a known value; false: the pattern does not determine it. */
 bool
 known_of_pattern(KnownTable *k, const Pattern *p, const Type *t, IValue *out)
 {
 	if (t->kind == TYPE_OPTIONAL)
 		t = t->of[0];
-	/* What the declared type does not tell, the parts' types, isinstance may ask for. */
+	/* isinstance may ask for the types of parts, which the declared type does not tell. */
 	if ((p->form == PATTERN_LIST && t->kind != TYPE_LIST) || (p->form == PATTERN_TUPLE && t->kind != TYPE_TUPLE))
 		return false;
 	switch (p->form) {
@@ -515,7 +515,7 @@ takes_apart(const Node *n)
 	       (node_is(n, prim_TupleIndex) && n->nin > 1);
 }
 
-/* A view of a known tensor that the kernel could not be asked about would get a second storage for one memory. */
+/* A view whose kernel cannot be run here would get a second storage for the same memory. */
 static bool
 may_view_known(KnownTable *k, const Node *n)
 {
@@ -545,7 +545,7 @@ know_op(KnownTable *k, const Node *n)
 	if (!known_run(k, n->op, args, out, n->nout, true))
 		return;
 	for (int i = 0; i < n->nout; i++) {
-		/* What the graph says less of (a join made it less) stays less known here. */
+		/* Where the graph's type is less specific (after a join), so is what is known here. */
 		if (out[i].tag == RT_TENSOR ? type_is_complete(n->out[i]->type) : !is_changed(k, n->out[i]))
 			known_set(k, n->out[i], out[i]);
 	}

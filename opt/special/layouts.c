@@ -2,9 +2,10 @@
  * Layouts: convolutions run on channels-last tensors.
  *
  * One conversion in front of the first is enough: kernels keep the layout of what they are given, as ATen's do.  A view
- * is taken of what is there, where that can be viewed so: heads that are permuted behind a convolution lie in order
- * then. Whoever could tell the difference (whoever asks for strides, whatever leaves the graph) gets what the model has
- * there. Known.altered marks what lies differently; Known.model is the model's tensor where that is not contiguous.
+ * is taken of the converted tensor, where its strides allow that: heads that are permuted behind a convolution are
+ * contiguous then.  Nodes that could tell the difference (by asking for strides), and values that leave the graph, get
+ * the model's layout.  Known.altered marks what lies differently; Known.model is the model's tensor where that is not
+ * contiguous.
  */
 #include "specialize.h"
 
@@ -34,7 +35,7 @@ lies_like(const RtTensor *a, const RtTensor *b)
 	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
 }
 
-/* What the model has for v, a tensor; null: no memory. */
+/* The tensor that the model has for v; null: no memory. */
 static RtTensor *
 model_of(Spec *s, const Value *v)
 {
@@ -67,7 +68,7 @@ spec_alter(Spec *s, const Value *v)
 	k->model = NULL;
 }
 
-/* Is n a view, by places in dims and not in memory? */
+/* Is n a view that goes by dims and not by strides? */
 static bool
 is_view(const Node *n)
 {
@@ -79,7 +80,7 @@ is_view(const Node *n)
 	       !node_is(n, aten__reshape_alias) && !node_is(n, aten_contiguous) && !node_is(n, aten_to);
 }
 
-/* The one result of m where its inputs lie as the model's; null: it cannot be said. */
+/* The result of m when its inputs have the model's layouts; null: not known. */
 static RtTensor *
 result_in_model(Spec *s, const Node *m)
 {
@@ -97,7 +98,7 @@ result_in_model(Spec *s, const Node *m)
 	return known_run(s->k, m->op, args, &out, 1, true) && out.tag == RT_TENSOR ? out.u.t : NULL;
 }
 
-/* Contiguous, but not by the strides of dims of one place. */
+/* Is it contiguous, but for the strides of dims of size 1? */
 static bool
 only_suggests(const RtTensor *t)
 {
@@ -134,7 +135,7 @@ spec_mark_altered(Spec *s, const Node *m)
 		out->suggests = only_suggests(out->v.u.t) && !only_suggests(t);
 }
 
-/* Channels last by its places, but not as kernels ask for it: by the stride of a dim of one place, too. */
+/* Is it channels last but for the stride of a dim of size 1, which kernels look at, too? */
 static bool
 is_ambiguous(const RtTensor *t)
 {
@@ -146,7 +147,7 @@ is_ambiguous(const RtTensor *t)
 	return memcmp(t->strides, strides, (size_t)t->ndim * sizeof *strides) != 0;
 }
 
-/* Can n, a view in the model, be one of v, which is altered? */
+/* Can n, a view in the model, be a view of the altered v? */
 static bool
 can_view(Spec *s, Scope *c, const Node *n, Value *v)
 {
@@ -188,7 +189,8 @@ in_format(Spec *s, Scope *c, Value *v, int format, Range at)
 	return m->out[0];
 }
 
-/* A tensor of one channel or one place is contiguous and channels last: the strides of what has one place say which. */
+/* A tensor with one channel or one pixel is both contiguous and channels last: strides of dims of size 1 tell which is
+ * meant. */
 static Value *
 in_strides(Spec *s, Scope *c, Value *v, Range at)
 {
@@ -209,8 +211,8 @@ in_strides(Spec *s, Scope *c, Value *v, Range at)
 	return y;
 }
 
-/* A batch of one whose places are channels last, but not the stride of the batch, as where tokens are viewed as an
- * image: views that give it the stride. */
+/* A batch of one whose pixels are channels last, but not the stride of the batch, as where tokens are viewed as an
+ * image: views that correct the stride. */
 static Value *
 with_batch_stride(Spec *s, Scope *c, Value *v, Range at)
 {
@@ -259,7 +261,7 @@ spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
 	       in_strides(s, c, v, at) : v;
 }
 
-/* Does it make no difference to the node how the tensor lies in memory?  plain: the model's is contiguous. */
+/* Does the node compute the same whatever the tensor's layout? plain: the model's is contiguous. */
 static bool
 any_layout_will_do(const Node *n, int i, bool plain)
 {
@@ -282,7 +284,7 @@ any_layout_will_do(const Node *n, int i, bool plain)
 	return schema && n->op && i < schema->nargs && !schema->args[i].alias;
 }
 
-/* Is v contiguous in the model, or, joined with others, as if it were? */
+/* Is v contiguous in the model, or, in a list, of no layout that a cat would keep? */
 static bool
 is_plain(Spec *s, const Node *n, const Value *v)
 {
@@ -292,7 +294,7 @@ is_plain(Spec *s, const Node *n, const Value *v)
 	return !t || (node_is(n, prim_ListConstruct) && !dense_format(t, t->ndim, t->dims, strides));
 }
 
-/* Is all that the node does with its input to look at it now? */
+/* Is the node an operator that neither writes to input i nor aliases it? */
 static bool
 only_reads(const Node *n, int i)
 {
@@ -301,7 +303,7 @@ only_reads(const Node *n, int i)
 	return schema && n->op && (i >= schema->nargs || !schema->args[i].alias);
 }
 
-/* What stands behind a conversion back to the model's layout. */
+/* The value before a conversion back to the model's layout. */
 static Value *
 before_conversion(Spec *s, Value *v)
 {
@@ -309,7 +311,7 @@ before_conversion(Spec *s, Value *v)
 	       !known_at(s->k, v->node->in[0])->model ? v->node->in[0] : v;
 }
 
-/* Tensors that a list keeps have the model's layout; who only joins them takes what they were made from. */
+/* Tensors that a list keeps have the model's layout; a cat takes them as they were before the conversion. */
 static Value *
 unconverted_list(Spec *s, Value *list, Range at)
 {
@@ -368,7 +370,7 @@ converted_already(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 	return NULL;
 }
 
-/* Does n, of images, make larger ones of v? */
+/* Does n enlarge the images v? */
 static bool
 enlarges(Spec *s, Scope *c, const Node *n, const Value *v)
 {
@@ -386,7 +388,7 @@ enlarges(Spec *s, Scope *c, const Node *n, const Value *v)
 	       rt_number(to->v.u.list->v[0]) * rt_number(to->v.u.list->v[1]) > 1;
 }
 
-/* Is what v becomes read by a convolution?  Behind more nodes than *left, or the end of a block: it may be. */
+/* Does v reach a convolution? True, too, when that lies behind more than *left nodes or the end of a block. */
 static bool
 feeds_convolution(const Value *v, int *left)
 {
@@ -402,7 +404,7 @@ feeds_convolution(const Value *v, int *left)
 	return false;
 }
 
-/* Are images, v, enlarged by n and then no longer convolved?  They are converted to the model's layout before that. */
+/* Are the images v enlarged by n, with no convolution behind? Then they are converted to the model's layout before. */
 static bool
 leaves_enlarged(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 {
@@ -435,7 +437,7 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 	return v;
 }
 
-/* aten::contiguous: a copy in the model that nobody writes to and that does not leave the graph may lie as it did. */
+/* aten::contiguous: a copy that nobody writes to and that does not leave the graph may keep the layout of its input. */
 bool
 spec_contiguous(Spec *s, Scope *c, const Node *n)
 {
@@ -456,8 +458,7 @@ spec_contiguous(Spec *s, Scope *c, const Node *n)
 	return true;
 }
 
-/* The tensors that n, which divides v by its channels, gives in the model; null: it is another node, or they are not
- * known. */
+/* The results in the model of n, which splits v by channels; null: n is another node, or they are not known. */
 static RtList *
 parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
 {
@@ -484,7 +485,7 @@ parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
 	return is ? out.u.list : NULL;
 }
 
-/* Is a list of so many only unpacked, or asked for elements by constants? */
+/* Is the list only unpacked into n values, or indexed by constants? */
 static bool
 only_taken_apart(const Value *list, int64_t n)
 {
@@ -499,7 +500,7 @@ only_taken_apart(const Value *list, int64_t n)
 	return list->uses.n > 0;
 }
 
-/* Channels of what lies otherwise than in the model, which are only taken apart: slices, views of what is there. */
+/* Splits channels of an altered tensor when its parts are only unpacked: by slices, which are views. */
 bool
 spec_parts(Spec *s, Scope *c, const Node *n)
 {
@@ -529,7 +530,7 @@ spec_parts(Spec *s, Scope *c, const Node *n)
 	return true;
 }
 
-/* A value that leaves: what the model has there. */
+/* A value that leaves the graph, in the model's layout. */
 Value *
 spec_as_in_model(Spec *s, Scope *c, Value *v, Range at)
 {
@@ -546,7 +547,7 @@ spec_as_in_model(Spec *s, Scope *c, Value *v, Range at)
 	return m->out[0];
 }
 
-/* What is written to has the model's layout from the start: all views of it then are views of one memory. */
+/* A tensor that is written to has the model's layout from the start: then all its views share one memory. */
 void
 spec_keep_layout(Spec *s, Scope *c, const Node *n)
 {

@@ -1,20 +1,21 @@
 /*
- * Batch norms that no convolution took in (convbn.c), of known statistics: a product and a sum, which groups take in.
+ * Batch norms with known statistics that were not folded into a convolution (convbn.c): a product and a sum, which are
+ * fused.
  *
  *    y = batch_norm(x, weight, bias, mean, var, False, _, eps)
  *      ->   y = x * s + (bias - mean * s),   s = weight / sqrt(var + eps), one for each channel
  *
- * And instance norms by their own moments of what lies channels last: group norms, which keep the layout.
+ * Instance norms of a channels-last tensor by its own moments become group norms, which keep the layout.
  *
  *    y = instance_norm(x, weight, bias, None, None, True, _, eps)  ->  y = group_norm(x, x.size(1), weight, bias, eps)
  *
- * Group norms keep it, too, of what a convolution over one dim gave: they stand before its squeeze (convforms.c).
+ * Group norms of the result of a convolution over one dim move before its squeeze (convforms.c), and keep the layout.
  */
 #include "specialize.h"
 
 #include "../../rt/ops/dense.h"
 
-/* A constant of n elements, or None where that will do; false: it is neither. */
+/* A constant of n elements, or None where that is allowed; false: it is neither. */
 static bool
 take_vector(Spec *s, const Node *m, const char *name, int64_t n, bool optional, const RtTensor **out)
 {
@@ -38,7 +39,7 @@ element(const RtTensor *t, int64_t i, double absent)
 	return t ? ((const float *)rt_data(t))[i * t->strides[0]] : absent;
 }
 
-/* A constant for each channel, before ndim - 2 dims that it is the same in. */
+/* A constant for each channel, with ndim - 2 dims of size 1 behind it. */
 static RtTensor *
 channels(Spec *s, int64_t n, int ndim)
 {
@@ -106,7 +107,7 @@ has_moments_of_its_own(Spec *s, const Node *m, RtDtype dtype)
 	return known_int(s->k, node_arg(m, "use_input_stats"), &stats) && stats;
 }
 
-/* A group norm of x, channels last, behind which stands the squeeze of what it was made from, if it was. */
+/* A group norm of x, channels last, with x's squeeze behind it if x was taken from before one. */
 static Value *
 normed(Spec *s, Scope *c, const Node *m, Value *x, Value *groups)
 {
@@ -121,7 +122,7 @@ normed(Spec *s, Scope *c, const Node *m, Value *x, Value *groups)
 	return spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
 }
 
-/* What the norm's kernel reads channels last: x, or what it was squeezed from; null: it lies otherwise. */
+/* x, or the tensor that it was squeezed from, if channels last; null: it is not. */
 static const RtTensor *
 lies_channels_last(Spec *s, Value *x)
 {

@@ -1,5 +1,5 @@
 /*
- * Padding by what is at the edges, reflected or replicated, of what a convolution gave: it stays channels last.
+ * Reflection and replication padding of a convolution's result: it stays channels last.
  *
  *    y = reflection_pad2d(x, [l, r, t, b])   ->   y = reflection_pad3d(x.permute(0, 2, 3, 1), [0, 0, l, r, t, b])
  *                                                      .permute(0, 3, 1, 2)

@@ -1,12 +1,12 @@
 /*
- * Pools over the one dim of what a convolution over one dim gave: pools over two dims before its squeeze (convforms.c),
- * which keep its channels last.
+ * Pools of the result of a convolution over one dim become pools over two dims before its squeeze (convforms.c), which
+ * keep it channels last.
  *
  *    y = max_pool1d(x.squeeze(2), [3], [1], [1])  ->  y = max_pool2d(x, [1, 3], [1, 1], [0, 1]).squeeze(2)
  */
 #include "specialize.h"
 
-/* The list of m's argument `name` of one int, with one for the height in front; null: it is not known. */
+/* m's argument `name`, a list of one int, with `height` in front; null: it is not known. */
 static Value *
 with_height(Spec *s, const Node *m, const char *name, int64_t height)
 {
@@ -34,7 +34,7 @@ spec_pool_line(Spec *s, Scope *c, const Node *m)
 
 		name = max ? "aten::max_pool2d" : "aten::avg_pool2d";
 		in[n++] = with_height(s, m, "kernel_size", 1);
-		/* None is given: the kernel's size. */
+		/* No stride is given: the kernel's size. */
 		in[n++] = spec_known_ints(s, m, "stride", 0, &none) ? in[1] : stride;
 		in[n++] = with_height(s, m, "padding", 0);
 		if (max)

@@ -1,9 +1,9 @@
 /*
- * Profiling: what values are, on the user's own inputs.
+ * Profiling: the types and numbers of values, on the user's own inputs.
  *
  * A clone of the prepared graph gets a prim::profile node in front of every use of a value whose dynamic type says more
- * than the static one, and after its node where uses are conditional; the interpreter reports there, and what it saw is
- * merged by the rules of reference 9.3: what is equal stays, what differs becomes unknown.  Every run has a fresh
+ * than the static one, and after its node where uses are conditional; the interpreter reports there, and observations
+ * are merged by the rules of reference 9.3: what is equal stays, what differs becomes unknown.  Every run has a fresh
  * instance.  A run that raises keeps what was seen.
  */
 #include "../opt.h"
@@ -46,7 +46,7 @@ used_inside_others(const Value *v)
 	return false;
 }
 
-/* A use inside of an If or a Loop may see some of what the value is: it is looked at where it is made, too. */
+/* A use inside an If or Loop sees only some of the values: the value is observed at its definition, too. */
 static void
 profile_block(Graph *g, Block *b, Map *original)
 {

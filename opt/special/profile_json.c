@@ -138,7 +138,7 @@ json_state(const Profile *p, const Pattern *found)
 	return o;
 }
 
-/* How often branches were taken and loops went round, where a value that was seen tells it. */
+/* How often branches were taken, and trip counts of loops, where an observed value tells them. */
 static void
 add_flow(const Profile *p, const char *const *names, const Block *b, cJSON *branches, cJSON *loops)
 {
@@ -311,7 +311,7 @@ read_parts(const ProfileReader *r, const cJSON *list, bool tuple)
 	return p;
 }
 
-/* One member: what it is, and the value. */
+/* One member: the kind of a pattern, and its value. */
 static Pattern
 read_pattern(const ProfileReader *r, const cJSON *o)
 {

@@ -58,7 +58,20 @@ spec_put_op(Spec *s, Scope *c, const char *name, const char *overload, Value *co
 	return m->out[0];
 }
 
-/* x.size(dim), of which the shapes of a sample know where it is from. */
+Value *
+spec_put_with(Spec *s, Scope *c, const Node *n, Value *const *of)
+{
+	Node *m = spec_copy_node(s, n);
+
+	for (int i = 0; i < n->nin; i++)
+		node_add_input(m, of[i] ? of[i] : spec_argument(s, c, n, i));
+	node_add_output(m, type_unshaped(s->cx, n->out[0]->type));
+	graph_insert(s->to, m);
+	spec_infer(s, c, n, m);
+	return m->out[0];
+}
+
+/* x.size(dim): an operator, so that the shapes of a sample can follow the number. */
 static Value *
 put_size(Spec *s, Scope *c, Value *x, int64_t dim, Range at)
 {

@@ -1,9 +1,9 @@
 /*
- * Sampling at the points of a grid of what lies channels last, as what a convolution gave: the result does, too.
+ * Grid sampling of a channels-last tensor, such as a convolution's result: its result is channels last, too.
  *
  *    y = grid_sampler(x, grid, ...)   ->   y = grid_sampler_last(x.permute(0, 2, 3, 1), grid, ...).permute(0, 3, 1, 2)
  *
- * In the model it is contiguous.
+ * In the model the result is contiguous.
  */
 #include "specialize.h"
 

@@ -2,9 +2,9 @@
  * A dynamic specialization from samples: the function specialized for several values of the symbols.
  *
  * The first samples are profiled ones.  Others are chosen: for each symbol a small and a large value, as far apart as
- * the model goes the same way (shapes_agree), and one between.  A loop that runs as often as a symbol says is not
- * unrolled. Each sample is a specialization like any other; what differs between them are numbers.  The range of a
- * symbol is what the samples span: codegen's forms may depend on a size, and have been seen to agree at both ends.
+ * the model takes the same path (shapes_agree), and one between.  A loop whose trip count is a symbol is not unrolled.
+ * Each sample is a specialization like any other; they differ in numbers.  The range of a symbol is what the samples
+ * span: a kernel's form may depend on a size, and is known to be the same at both ends.
  */
 #include "samples.h"
 
@@ -13,8 +13,7 @@
 
 /* ---- patterns with numbers for symbols --------------------------------------------------------------------------- */
 
-/* What a signature has where the merged one has symbols, 0 where that is no size that a symbol stands for; false when
- * it cannot be a sample. */
+/* A signature's values for the symbols of the merged one, 0 where it has no such size; false: it cannot be a sample. */
 static bool
 values_of(const Pattern *merged, const Pattern *one, int n, int64_t *value)
 {
@@ -104,7 +103,7 @@ is_sampled(const Samples *s, const int64_t *value)
 	return false;
 }
 
-/* Adds a sample when the model goes the same way on it as on the first. */
+/* Adds a sample if the model takes the same path on it as on the first. */
 static bool
 add_sample(Samples *s, const int64_t *value)
 {
@@ -120,7 +119,7 @@ add_sample(Samples *s, const int64_t *value)
 	return true;
 }
 
-/* shapes[0] for a; it is kept as long as both stay. */
+/* Makes shapes[0] for a, or keeps it if values and loops are the same. */
 static bool
 begin_at(Samples *s, const int64_t *a)
 {
@@ -168,7 +167,7 @@ prime_from(int64_t n)
 	}
 }
 
-/* The same where it is less than `most`, else a number between. */
+/* x where it is less than `most`, else a number between. */
 static int64_t
 prime_within(int64_t n, int64_t most)
 {
@@ -197,8 +196,7 @@ goes(Samples *s, int symbol, int64_t to)
 	return samples_may_try(s) && (shapes = try_values(s, value, &unused)) && shapes_agree(s->shapes[0], shapes);
 }
 
-/* Is x the value of another symbol than this one?  Then passes would find things equal that are equal in this sample
- * only. */
+/* Is x the value of another symbol? Then passes would find sizes equal that are equal in this sample only. */
 static bool
 is_taken(const int64_t *value, int n, int symbol, int64_t x)
 {
@@ -208,8 +206,7 @@ is_taken(const int64_t *value, int n, int symbol, int64_t x)
 	return false;
 }
 
-/* The largest, or least, value that is tried and goes, and is no earlier symbol's end; the profiled one when none
- * does. */
+/* The largest, or least, value that works and is not the end of an earlier symbol's range; else the profiled one. */
 static int64_t
 extreme(Samples *s, int symbol, const int64_t *ends, bool large)
 {
@@ -248,7 +245,7 @@ symbol_is_sampled(const Samples *s, int symbol)
 	return different >= 3;
 }
 
-/* The symbol whose value is farthest from its own, as a ratio; -1: all are there. */
+/* The symbol whose value is farthest from the profiled one, as a ratio; -1: all are equal to it. */
 static int
 farthest(const Samples *s, const int64_t *end, const int64_t *own)
 {
@@ -266,7 +263,7 @@ farthest(const Samples *s, const int64_t *end, const int64_t *own)
 	return at;
 }
 
-/* What goes for each symbol alone may not go for all together: then the farthest one comes nearer to its own. */
+/* Values that work for each symbol alone may fail together: then the farthest one moves towards its profiled value. */
 static void
 add_end(Samples *s, int64_t *end, const int64_t *own)
 {
@@ -286,8 +283,9 @@ add_end(Samples *s, int64_t *end, const int64_t *own)
 
 enum { TRIES = 2 * SIZE_POOL };
 
-/* The t-th value to try between a symbol's own and its end: a prime; where sizes must be multiples of something, a
- * multiple of the profiled size, or a prime times a power of two that divides it, so that quotients are odd. */
+/* The t-th value to try between the profiled one and the end of the range: a prime; where sizes must be multiples of
+ * something, a multiple of the profiled size, or a prime times a power of two that divides it, so that quotients are
+ * odd. */
 static int64_t
 between(int64_t own, int64_t high, int t, int symbol)
 {
@@ -300,7 +298,7 @@ between(int64_t own, int64_t high, int t, int symbol)
 	return t % 3 ? two * prime_within(to / two, high / two) : prime_within(to, high);
 }
 
-/* Values between the ends that go. */
+/* Finds values between the ends that work. */
 static void
 find_more(Samples *s, const int64_t *high)
 {
@@ -334,7 +332,7 @@ number_of(const Samples *s, int at, int k)
 	return shapes_numbers(k < s->n ? s->shapes[k] : s->more_shapes[k - s->n], &n)[at].i;
 }
 
-/* The symbols, and the first number of each kind that varies: those that are equal everywhere are one. */
+/* The symbols, and the numbers that vary: one of those that are equal in all samples. */
 static int
 different_numbers(const Samples *s, int *at)
 {
@@ -361,7 +359,7 @@ different_numbers(const Samples *s, int *at)
 	return n;
 }
 
-/* Is number b the same line over number a in all samples, but not with value v of the others? */
+/* Is b a linear function of a in all samples, but not at value v of the further ones? */
 static bool
 tells_apart(const Samples *s, int a, int b, int v)
 {
@@ -381,7 +379,7 @@ tells_apart(const Samples *s, int a, int b, int v)
 	return ((double)number_of(s, a, s->n + v) - a0) * db != ((double)number_of(s, b, s->n + v) - b0) * da;
 }
 
-/* Has number a the same rest in all samples, but not with value v of the others? */
+/* Has a the same remainder in all samples, but not at value v of the further ones? */
 static bool
 breaks_rest(const Samples *s, int a, int v)
 {
@@ -405,9 +403,9 @@ told_apart(const Samples *s, const int *at, int n, int v)
 	return count;
 }
 
-/* Adds of the further values those by which most numbers are told apart that are in line in all samples: with
- * ceil(h / 4) = 2 ceil(h / 8) in each of them a formula would take the one for twice the other.  False: some are still
- * in line. */
+/* Adds the further values that tell apart most numbers that are linear functions of each other in all samples: with
+ * ceil(h / 4) = 2 ceil(h / 8) in each of them a formula would confuse the two.  False: some are still not told
+ * apart. */
 static bool
 take_more(Samples *s)
 {
@@ -450,8 +448,8 @@ choose(Samples *s)
 	return take_more(s);
 }
 
-/* Formulas with up to three factors, a product's coefficient and a summand are told from samples: fewer than five tell
- * nothing, unless they are all that there is between the ends. */
+/* Formulas with up to three factors, a coefficient and a summand are fitted to samples: fewer than five do not suffice,
+ * unless there are no more values between the ends. */
 static bool
 are_enough(const Samples *s)
 {
@@ -486,7 +484,7 @@ set_ranges(const Samples *s, Sizes *z)
 
 /* ---- profiled signatures ----------------------------------------------------------------------------------------- */
 
-/* Two profiled samples to begin with; of one alone the other is near it. */
+/* Two samples to begin with: profiled ones, or a profiled one and one near it. */
 static bool
 take_profiled(Samples *s, Specialization *const *signature, int n)
 {
@@ -522,7 +520,7 @@ take_profiled(Samples *s, Specialization *const *signature, int n)
 	return samples_begin(s, value[0], value[other < have ? other : SIZE_SAMPLES - 1]);
 }
 
-/* The profile without values that calls of one signature alone have seen: their sizes say nothing of other calls'. */
+/* The profile without values that only calls of one signature have seen: they tell nothing about other sizes. */
 static Profile *
 seen_by_several(Cx *cx, const Profile *profile, Specialization *const *signature, int n)
 {
@@ -568,8 +566,8 @@ varying(Cx *cx, Block *b, Numbers *out)
 	}
 }
 
-/* Constants that vary are the same where they are equal in all samples, and different constants elsewhere: passes must
- * not take for one what is equal in one sample only. */
+/* Constants that vary become one only where they are equal in all samples: passes must not merge what is equal in one
+ * sample only. */
 static void
 tell_apart(Samples *s)
 {
@@ -636,7 +634,7 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	return true;
 }
 
-/* The sample that is least in all symbols together, of those that were not profiled; 0: none. */
+/* The chosen sample with the smallest symbols, by their product; 0: there is none. */
 static int
 least_sample(const Samples *s)
 {

@@ -15,20 +15,20 @@ typedef struct Samples {
 	int64_t value[SIZE_SAMPLES][SIZE_ATOMS];
 	int64_t least[SIZE_ATOMS], most[SIZE_ATOMS];     /* of the profiled ones */
 	Shapes *shapes[SIZE_SAMPLES];
-	int64_t left;                    /* nodes that trials may still walk: the graph of each stays in memory */
+	int64_t left;                    /* budget of nodes for trials: the graph of each stays in memory */
 	int begun;                       /* loops that were rolled when shapes[0] was made for value[0]; -1: not yet */
 	int n;
-	int64_t more[SIZE_POOL][SIZE_ATOMS];     /* other values that go, from which the last samples are taken */
+	int64_t more[SIZE_POOL][SIZE_ATOMS];     /* other values that work, from which the last samples are taken */
 	Shapes *more_shapes[SIZE_POOL];
 	int nmore;
 } Samples;
 
 /* n patterns with these values (nsymbol) for their symbols; tensors with symbols are contiguous. */
 Pattern *pattern_at(Cx *, const Pattern *, int n, const int64_t *value);
-enum { TRIAL_NODES = 300000 };   /* so many to begin with */
+enum { TRIAL_NODES = 300000 };   /* the initial budget */
 bool samples_may_try(Samples *);         /* is there room for one more? */
-/* Makes a and b the first two samples when the function goes the same way on both.  Loops that run differently often on
- * them are rolled from here on. */
+/* Makes a and b the first two samples if the function takes the same path on both.  Loops with different trip counts on
+ * them are no longer unrolled. */
 bool samples_begin(Samples *, const int64_t *a, const int64_t *b);
 
 #endif

@@ -21,7 +21,7 @@ tensor_at(Spec *s, const Value *v)
 	return k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
 }
 
-/* Sizes at which the operator answers: it was run on these types. */
+/* Types and sizes that the operator accepts: its kernel has been run on them. */
 static bool
 is_understood(Spec *s, const Node *m)
 {
@@ -55,7 +55,7 @@ added_mask(Spec *s, Scope *c, Value *mask, Range at)
 	return spec_put_op(s, c, "aten::where", "Scalar", in, 3, at);
 }
 
-/* Heads by those that share keys: a dim of `keys`, and one of the rest. */
+/* Divides the dim of heads: one dim for the heads of keys, and one for the queries that share one. */
 static Value *
 divided(Spec *s, Scope *c, Value *v, int64_t keys, Range at)
 {
@@ -74,7 +74,7 @@ shared(Spec *s, Scope *c, Value *v, Range at)
 	return spec_put_op(s, c, "aten::unsqueeze", "", in, 2, at);
 }
 
-/* The mask over divided heads; null: there is none. */
+/* The mask for divided heads; null: there is none. */
 static Value *
 divided_mask(Spec *s, Scope *c, Value *mask, int64_t keys, Range at)
 {

@@ -1,10 +1,10 @@
 /*
- * Shapes: what a specialization rests on, as a graph that can be run again.
+ * Shapes: the computations that a specialization depends on, as a graph that can be run again.
  *
  * While the specializer learns the sizes of a sample from kernels without data, every step of that is written here,
  * into one straight graph: calls, lists, tuples, in the order in which they ran, whatever branches and loops were
- * around.  The values that depend on the arguments' sizes are observed: as numbers, of which rt/sizes.c expects as many
- * when it runs the graph on a call's own sizes.  What is not in this graph, the specializer of a sample does not know.
+ * around.  Values that depend on the arguments' sizes are observed as numbers; rt/sizes.c compares them when it runs
+ * the graph on a call's own sizes.  The specializer of a sample knows nothing that is not in this graph.
  */
 #include "../opt.h"
 
@@ -13,7 +13,7 @@
 typedef struct Trips { const Node *loop; int64_t n; } Trips;
 
 struct Shapes {
-	RtSeen seen;             /* first: put() is given its address */
+	RtSeen seen;             /* the first member: put() casts its address */
 	Cx    *cx;
 	Graph *graph;
 	Vec(Value *) of;         /* by id of the specialized graph's values */
@@ -74,7 +74,7 @@ set_value(Shapes *s, const Value *to, Value *v)
 	s->of.at[to->id] = v;
 }
 
-/* What stands for a value of the specialized graph; null: nothing. */
+/* The value here for a value of the specialized graph; null: there is none. */
 static Value *
 value_here(Shapes *s, const Value *to)
 {
@@ -121,7 +121,7 @@ shapes_same(Shapes *s, const Value *to, const Value *as)
 		set_value(s, to, value_here(s, as));
 }
 
-/* v, with which the next node is to be run on its data. */
+/* v; marks that the next node is run on its data. */
 static Value *
 run_next(Shapes *s, Value *v)
 {
@@ -135,7 +135,7 @@ run_next(Shapes *s, Value *v)
 	return p->out[0];
 }
 
-/* v stands for `to` from here on; what is known of it is observed when it varies. */
+/* v is the value for `to` from here on; it is observed if it varies. */
 static void
 observe(Shapes *s, KnownTable *k, const Value *to, Value *v, bool varies)
 {
@@ -155,7 +155,7 @@ observe(Shapes *s, KnownTable *k, const Value *to, Value *v, bool varies)
 	set_value(s, to, v);
 }
 
-/* What is known with its data, and the same for all sizes. */
+/* A constant: its data are known, and the same for all sizes. */
 static bool
 put_constants(Shapes *s, KnownTable *k, const Node *m)
 {
@@ -169,7 +169,7 @@ put_constants(Shapes *s, KnownTable *k, const Node *m)
 	return true;
 }
 
-/* What stands for input i of m: of a number that nobody knows, another; null: nothing. */
+/* The value for input i of m; for an unknown number a stand-in; null: there is none. */
 static Value *
 input_here(Shapes *s, KnownTable *k, const Node *m, int i)
 {
@@ -195,7 +195,7 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 			return;
 		varies |= value_varies(s, in[i]);
 	}
-	/* What has read data finds none when it is run again. */
+	/* A node that has read data would find none when the graph is run again. */
 	if (now && !varies && put_constants(s, k, m))
 		return;
 	n = node_new(s->graph, m->kind, m->at, 0);
@@ -311,7 +311,7 @@ shapes_may_unroll(Shapes *s, const Node *loop, int64_t trips)
 	return true;
 }
 
-/* The first loop that two samples ran differently often is not to be unrolled; false: there is none. */
+/* Marks the first loop with different trip counts in two samples, which is not to be unrolled; false: there is none. */
 bool
 shapes_roll(const Shapes *a, const Shapes *b, RolledLoops *rolled)
 {
@@ -355,8 +355,8 @@ shapes_graph(Shapes *s)
 	return s->graph;
 }
 
-/* May a number be this in one sample and that in another?  A size of 0 or 1 is no size among others: kernels have no
- * loop over it, broadcasting stretches it. */
+/* May a number have these two values in two samples? A size of 0 or 1 is special: kernels have no loop over it, and it
+ * broadcasts. */
 static bool
 may_both_be(const SizeNumber *a, const SizeNumber *b)
 {
@@ -364,7 +364,7 @@ may_both_be(const SizeNumber *a, const SizeNumber *b)
 	       (a->i == b->i || a->kind == RT_SEEN_INT || (a->kind == RT_SEEN_DIM && a->i > 1 && b->i > 1));
 }
 
-/* Do two samples take the same way? */
+/* Do two samples take the same path? */
 bool
 shapes_agree(const Shapes *a, const Shapes *b)
 {

@@ -2,10 +2,10 @@
  * Signatures: what the arguments of a call must be for a specialization to take it.
  *
  * Tensors by dtype, sizes and strides; ints, bools and strings by value, since shapes and branches follow from them;
- * floats by nothing; containers by their length and parts.
+ * floats by type alone; containers by their length and parts.
  *
- * Merged signatures say what several calls have in common.  A size that differs becomes a symbol; sizes that were equal
- * in every call are one symbol: of (2, 7), (7) and (3, 9), (9) remains (s0, s1), (s1).
+ * Merged signatures describe several calls.  A size that differs becomes a symbol; sizes that were equal in every call
+ * are one symbol: of (2, 7), (7) and (3, 9), (9) remains (s0, s1), (s1).
  */
 #include "../opt.h"
 
@@ -81,7 +81,7 @@ patterns_equal(const Pattern *a, const Pattern *b, int n)
 typedef struct Merge {
 	Cx *cx;
 	int n;                               /* signatures */
-	Vec(const int64_t *) symbols;        /* the sizes that each stands for, by signature */
+	Vec(const int64_t *) symbols;        /* the size that each symbol has, by signature */
 } Merge;
 
 static Pattern merge(Merge *, const Pattern *const *);
@@ -172,9 +172,9 @@ pattern_merge(Cx *cx, const Pattern *const *signature, int nsignature, int n)
 	return r;
 }
 
-/* ---- sizes of 1 ------------------------------------------------------------------------------------------------- *
- * A symbol never stands for 1.  Who profiles a batch of 1 at one image size and of 2 at another gets, besides symbols
- * for batch, height and width, a batch of 1 with symbols for height and width. */
+/* ---- sizes of 1 ------------------------------------------------------------------------------------------------- * A
+ * symbol never stands for 1.  A batch of 1 profiled at one image size and of 2 at another gives symbols for batch,
+ * height and width, and a second signature: a batch of 1 with symbols for height and width. */
 
 typedef struct Ones { Cx *cx; int64_t dim[64]; } Ones;       /* by symbol: 1, or the symbol that stands there now */
 

@@ -1,14 +1,14 @@
 /*
- * Sizes that depend on symbols, told from samples.
+ * Sizes that depend on symbols, as formulas fitted to samples.
  *
- * A number that was seen on several samples is a vector of values.  The same everywhere: a constant.  Else it is looked
- * for among the products of the numbers that are known already, atoms, of which the symbols are the first; what is none
- * of them becomes an atom.  Samples are chosen so that two different formulas do not agree on all of them; and what is
- * found is no more than an expectation, which the program compares with the truth for every new size (rt/sizes.c).
+ * A number has a value in each sample.  If they are all equal, it is a constant.  Otherwise it is looked for among the
+ * products of the numbers found before, the atoms, of which the symbols are the first; if it is no such product, it
+ * becomes an atom.  Samples are chosen so that two different formulas do not agree on all of them; still a formula is
+ * only an expectation, which the program checks for every new size (rt/sizes.c).
  *
- * Numbers in kernels are not compared, and may be written with another atom than they come from, where samples do not
- * tell the two apart: h / 4 * w / 8 and h / 8 * w / 4.  What all samples have in common is a tie, which has to hold for
- * a new size, too: two atoms on a line, a symbol's rest.
+ * Numbers in kernels are not checked, and may be written with another atom than they come from, where samples do not
+ * tell the two apart: h / 4 * w / 8 and h / 8 * w / 4.  So what all samples have in common is a tie, which has to hold
+ * for a new size, too: an atom that is a linear function of another, a symbol's remainder.
  */
 #include "../opt.h"
 
@@ -95,7 +95,7 @@ sizes_add_atom(Sizes *s, const int64_t *v)
 	return s->natom++;
 }
 
-/* The index of what a number has to be; < 0: it cannot be followed. */
+/* The index of the formula for a number; < 0: there is none. */
 static int
 learn(Cx *cx, Sizes *s, Map *known, const int64_t *v, bool fixed)
 {
@@ -168,7 +168,7 @@ sizes_gcd(int64_t a, int64_t b)
 	return a < 0 ? -a : a;
 }
 
-/* Atoms a and b on one line in all samples: e * b = c * a + d. */
+/* Atoms a and b are linear functions of each other in all samples: e * b = c * a + d. */
 static bool
 tie_line(Cx *cx, Sizes *s, int a, int b)
 {
@@ -192,7 +192,7 @@ tie_line(Cx *cx, Sizes *s, int a, int b)
 	return true;
 }
 
-/* A symbol that has the same rest in all samples: kernels for sizes that are not multiples may look different. */
+/* A symbol that has the same remainder in all samples: kernels for other remainders may look different. */
 static void
 tie_rest(Cx *cx, Sizes *s, int a)
 {

@@ -1,5 +1,5 @@
 /*
- * Specialization: the prepared graph, evaluated as far as a signature lets it, and what is left to do.
+ * Specialization: evaluates the prepared graph as far as a signature allows; the rest is the new graph.
  *
  * An online partial evaluator.  It walks the prepared graph in the order of its Code, with a value of the new graph for
  * every value of the old one, and beside it what is known: an IValue whose tensors have sizes and strides, and no data
@@ -8,13 +8,13 @@
  * operators with a body become their body.  Everything else is written to the new graph with the types that follow.
  *
  * Where nothing follows (a list's element, an attribute, sizes that depend on data) the profile's type becomes a
- * prim::BailOut right after the node.  There the evaluator still follows the Code step by step, so the resume point is
- * the next pc, and the registers that are live there hold the values that it has at hand.  Attributes: pc, regs.
+ * prim::BailOut right after the node.  The evaluator follows the Code step by step, so the resume point is the next pc,
+ * and it knows which values the live registers hold.  Attributes: pc, regs.
  *
  *    y = aten::nonzero(x)   ->   y  = aten::nonzero(x)
  *                                y' = prim::BailOut[pc=7, regs=[3, 5]](y, h, t)        y' : Long(4, 2)
  *
- * What is known of tensors tells aliasing, too: two that share a storage here share it when the program runs.
+ * Known tensors also tell aliasing: two that share a storage here share it when the program runs.
  */
 #include "specialize.h"
 
@@ -31,7 +31,7 @@ spec_shadow(Spec *s, IValue v)
 	return NULL;
 }
 
-/* Is the node given what follows from data? */
+/* Does an input of the node depend on data? */
 bool
 spec_reads_by_data(Spec *s, const Node *m)
 {
@@ -94,7 +94,7 @@ spec_copy_node(Spec *s, const Node *n)
 	return m;
 }
 
-/* The elements of a list whose contents are known, as a list made on the spot: then nothing depends on its history. */
+/* A new list of the elements of a list whose contents are known: it does not depend on the old list's history. */
 Value *
 spec_fresh_list(Spec *s, Value *v, Range at)
 {
@@ -115,8 +115,8 @@ spec_fresh_list(Spec *s, Value *v, Range at)
 	return list;
 }
 
-/* Writes the node itself, with inputs mapped; outputs have the static types.  An error that an operator's body raises
- * is the operator's, and has no class. */
+/* Writes the node itself, with inputs mapped; outputs have the static types.  An error in an operator's body counts as
+ * raised by the operator, and has no class. */
 Node *
 spec_emit_copy(Spec *s, Scope *c, Node *n)
 {
@@ -193,7 +193,7 @@ construction(Spec *s, Scope *c, const Value *from, const Value *v)
 	return NULL;
 }
 
-/* Makes n's result known from part i of a known tuple or list without a construction. */
+/* Makes n's result known from part i of a known tuple or list that was not constructed in the graph. */
 static void
 know_part(Spec *s, Scope *c, const Node *n, int result, Value *out, Value *whole, int64_t i)
 {
@@ -212,7 +212,7 @@ know_part(Spec *s, Scope *c, const Node *n, int result, Value *out, Value *whole
 	known_at(s->k, out)->mutable = known_has_members(part) && spec_is_changed(c, n->out[result]);
 }
 
-/* n takes its results out of its first input, from element `first` on. */
+/* n's results are elements of its first input, from `first` on. */
 static void
 take_parts(Spec *s, Scope *c, Node *n, int64_t first)
 {
@@ -227,8 +227,8 @@ take_parts(Spec *s, Scope *c, Node *n, int64_t first)
 		spec_guard_outputs(s, c, n, m);
 }
 
-/* The values that are the parts of v now: those that it was made of, or what a list has by now that is written to, here
- * or in an operator's body.  False: they are not at hand. */
+/* The values that are the parts of v now: those that it was constructed from, or the present elements of a list that is
+ * written to, here or in an operator's body.  False: they are not known. */
 static bool
 parts_now(Spec *s, Scope *c, const Value *from, const Value *v, Value ***part, int64_t *count)
 {
@@ -276,7 +276,7 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 	take_parts(s, c, n, i);
 }
 
-/* An element of a list whose elements are at hand. */
+/* An element of a list whose elements are known values. */
 static bool
 eval_item(Spec *s, Scope *c, Node *n)
 {
@@ -352,7 +352,8 @@ forget_state(Spec *s, const char *name)
 		s->state_written[i] |= !name || !strcmp(st->at.at[i].name, name);
 }
 
-/* What the node may write to; blocks are walked themselves, but a loop's body sees what its last trip did. */
+/* Forgets what the node may write to; blocks do so when they are walked, but a loop's body also sees the writes of the
+ * trip before. */
 static void
 forget_written(Spec *s, const Node *n, bool inside)
 {
@@ -365,7 +366,7 @@ forget_written(Spec *s, const Node *n, bool inside)
 			forget_written(s, m, true);
 }
 
-/* What the signature says of an attribute holds until somebody writes to it. */
+/* An attribute is as the signature says until something writes to it. */
 static bool
 eval_get_attr(Spec *s, Scope *c, Node *n)
 {

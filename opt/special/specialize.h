@@ -108,6 +108,8 @@ Value  *spec_put_sizes(Spec *, Scope *, Value *const *of, const int64_t *dims, i
 /* A list of n tensors, of the type of `like`, which holds others. */
 Value  *spec_put_tensors(Spec *, Value *const *of, int n, const Value *like, Range at);
 Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
+/* n's copy, with of[i] in place of its i-th argument where that is not null; n has one result */
+Value  *spec_put_with(Spec *, Scope *, const Node *n, Value *const *of);
 bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */
 
 /* ---- convforms.c ------------------------------------------------------------------------------------------------- */

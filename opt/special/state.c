@@ -1,11 +1,11 @@
 /*
- * State: what a method finds in its instance when it is called.
+ * State: the attributes that a method finds in its instance when it is called.
  *
- * Attributes that the prepared graph still reads are those that somebody may write.  What a call may read before it
- * writes it is part of the call's signature, as the arguments are: the first call of a recurrent model finds an empty
- * tensor or None where every later one finds what the call before it left.  So a profiling run that changed what its
- * instance holds is followed by others on the same instance.  What differs from call to call even then (a counter, a
- * cache that grows) is no part of the signature.
+ * Attributes that the prepared graph still reads are those that some method may write.  Those that a call may read
+ * before it writes them are part of the call's signature, as the arguments are: the first call of a recurrent model
+ * finds an empty tensor or None where every later one finds what the call before it left.  So a profiling run that
+ * changed what its instance holds is followed by others on the same instance.  What still differs from call to call (a
+ * counter, a cache that grows) is not part of the signature.
  */
 #include "../opt.h"
 
@@ -62,7 +62,7 @@ add_read(Finder *f, const Node *n, const char *path)
 	map_put(&f->s->index, path, (void *)(intptr_t)f->s->at.n);
 }
 
-/* What is read before it is written. */
+/* Attributes that are read before they are written. */
 static void
 find_reads(Finder *f, const Block *b)
 {

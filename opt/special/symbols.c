@@ -1,17 +1,17 @@
 /*
- * The symbols of a function that was profiled with one signature only.
+ * Symbols for a function that was profiled with one signature only.
  *
- * Each size of a contiguous argument is a symbol if the function goes the same way at another size: the specializer
- * tries, nothing is run.  Sizes that cannot change alone may change together with others that were equal: an addition
- * of (4, 10) and (4, 10) has (s0, s1), (s0, s1).  A size of 1 broadcasts and is tried at two larger ones.  Those of
- * axis 0 are a batch and change together; only one symbol stands for sizes of 1, since calls seldom change two.  What
- * is found is a second signature, as if the function had been called with it.
+ * Each size of a contiguous argument is a symbol if the function takes the same path at another size: this is tried by
+ * the specializer, without running the model.  Sizes that cannot change alone may change together with others that were
+ * equal: an addition of (4, 10) and (4, 10) has (s0, s1), (s0, s1).  A size of 1 broadcasts and is tried at two larger
+ * ones.  Those of axis 0 are a batch and change together; only one symbol stands for sizes of 1, since calls seldom
+ * change two.  The sizes found make a second signature, as if the function had been called with it.
  */
 #include "samples.h"
 
 #include <string.h>
 
-enum { PAIRS = 8, TOGETHER = 4, MOST_NODES = 10000 };    /* of larger graphs trials and samples take gigabytes */
+enum { PAIRS = 8, TOGETHER = 4, MOST_NODES = 10000 };    /* trials and samples of larger graphs take gigabytes */
 
 typedef struct Dim { int64_t size; int axis; bool is_symbol; const char *name; } Dim;
 
@@ -19,10 +19,11 @@ typedef struct Search {
 	Samples s;
 	Dim dim[SIZE_ATOMS];
 	int ndim, nsymbol;
-	bool batch;                      /* nothing but the first sizes of tensors is tried */
+	bool batch;                      /* only the first dims of tensors are tried */
 	bool varies_one;                 /* there is a symbol for a size of 1 */
 	const Shapes *profiled;          /* at the profiled sizes */
-	/* Sizes on which it goes the same way; dims that are no symbols are alike. */
+	/* Two assignments of sizes on which the function takes the same path; dims that are not symbols are equal in
+	 * both. */
 	int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];
 } Search;
 
@@ -96,7 +97,7 @@ prime_above(int64_t n, int k)
 	}
 }
 
-/* Tries other sizes for a group; dims that were 1 have one more size at which to begin. */
+/* Tries other sizes for a group; dims of size 1 are tried from two larger sizes. */
 static bool
 try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
 {
@@ -120,8 +121,8 @@ try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
 	return true;
 }
 
-/* May a group be much larger or smaller?  Where it may not, as the sides of an image that is cut into so many patches,
- * a symbol would have a range of a few sizes. */
+/* Does a much larger or smaller size work for a group? If not, as for the sides of an image that is cut into a fixed
+ * number of patches, a symbol would have a range of a few sizes only. */
 static bool
 may_be_far(Search *q, const Group *g, int64_t size)
 {
@@ -139,8 +140,8 @@ may_be_far(Search *q, const Group *g, int64_t size)
 	return false;
 }
 
-/* Makes one symbol of a group of equal sizes, when the function allows it.  No two symbols change to the same size, so
- * that they are told apart; what has to be a multiple of something is one at twice its size. */
+/* Makes one symbol of a group of equal sizes, if the function allows it.  No two symbols change to the same size, so
+ * that they can be told apart; a size that has to be a multiple of something is tried at twice its value. */
 static bool
 try_group(Search *q, const Group *g)
 {
@@ -160,7 +161,7 @@ try_group(Search *q, const Group *g)
 
 /* ---- what is tried ----------------------------------------------------------------------------------------------- */
 
-/* Those that are no symbols yet, of this size; axis -1: any. */
+/* Dims of this size that are not symbols yet; axis -1: any. */
 static Group
 group_of(const Search *q, int64_t size, int axis)
 {
@@ -181,7 +182,7 @@ try_pairs(Search *q, const Group *g)
 				try_group(q, &(Group){ { g->at[i], g->at[k] }, 2 });
 }
 
-/* A dim alone; where there are many like it, as in a decoder's caches, all of them together before that. */
+/* Tries a dim alone; where many have its size, as in a decoder's caches, first all of them together. */
 static void
 try_alone(Search *q, int i)
 {
@@ -235,7 +236,7 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 
 	if (block_size(fn->prepared->top) > MOST_NODES)
 		return NULL;
-	/* What a run saw of values that follow from data says nothing of other sizes. */
+	/* What a run saw of values that depend on data tells nothing about other sizes. */
 	*nothing = *profile;
 	nothing->nvalue = 0;
 	q->batch = batch;

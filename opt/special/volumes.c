@@ -1,8 +1,8 @@
 /*
  * Convolutions and pools over three dims as those over two, whose kernels they take.
  *
- * In channels last a volume lies as (N, D, H, W, C).  So it is, without a copy, a batch of N D images, and an image of
- * height D and width H W:
+ * In channels last a volume lies as (N, D, H, W, C).  So a view makes it a batch of N D images, or an image of height D
+ * and width H W:
  *
  *    kernel (1, h, w)     frames: (N D, C, H, W), conv2d by (h, w)
  *    kernel (k, 1, 1)     lines:  (N, C, D, H W), conv2d by (k, 1)
@@ -11,13 +11,16 @@
  *      of narrow groups   a sum of k convolutions of frames, each in the store of the one before
  *    pool (k, h, w)       a pool of frames, then one of lines
  *
- * Pointwise operators on what is viewed so are done before the view back, where a convolution's store takes them.
+ * Pointwise operators behind such views move before the view back, into a convolution's store.
  */
 #include "specialize.h"
 
 #include <string.h>
 
-enum { WIDE_GROUP = 16, DIMS = 5 };      /* channels of a group from which on frames are gathered; dims of a volume */
+enum {
+	WIDE_GROUP = 16,         /* frames are gathered for groups with at least so many channels */
+	DIMS = 5,                /* of a volume */
+};
 
 /* ---- views ------------------------------------------------------------------------------------------------------ */
 
@@ -137,7 +140,7 @@ over_two(Spec *s, Scope *c, const Conv *v, Value *x, Value *w, Value *bias, cons
 	return spec_put_op(s, c, "aten::conv2d", "", in, 7, v->at);
 }
 
-/* Frames from, from + step, ..., but for the last `behind`. */
+/* Frames `from`, from + step, ..., without the last `behind`. */
 static Value *
 every(Spec *s, Scope *c, Value *x, int64_t from, int64_t behind, int64_t step, Range at)
 {
@@ -178,7 +181,7 @@ by_lines(Spec *s, Scope *c, const Conv *v, Value *x)
 					 depth), x, v->at);
 }
 
-/* The frames that a result frame is made from become channels of an image: (N D', g k C / g, H, W). */
+/* The frames that contribute to a result frame become channels of an image: (N D', g k C / g, H, W). */
 static Value *
 by_gathering(Spec *s, Scope *c, const Conv *v, Value *x)
 {
@@ -246,7 +249,7 @@ spec_convolution_volume(Spec *s, Scope *c, const Node *m)
 /* ---- pools ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Pool {
-	Value  *x, *ceil, *padding_counts;               /* the last is null for the greatest */
+	Value  *x, *ceil, *padding_counts;               /* the last is null for max pools */
 	int64_t kernel[3], stride[3], padding[3], dilation[3];
 	Range   at;
 } Pool;
@@ -275,7 +278,7 @@ recognise_pool(Spec *s, const Node *m, Pool *p)
 	return divisor->is && divisor->v.tag == RT_NONE;
 }
 
-/* The pool of x, of four dims, over dims d and e of the three; -1: that dim is left alone. */
+/* The pool of x, of four dims, over dims d and e of the three; -1: not over that dim. */
 static Value *
 pool_two(Spec *s, Scope *c, const Pool *p, Value *x, int d, int e)
 {
@@ -344,7 +347,7 @@ spec_pool_volume(Spec *s, Scope *c, const Node *m)
 
 typedef enum Form { NOT_SEEN, FRAMES, LINES } Form;
 
-/* Has u the dims of the volume t in that form? */
+/* Are u's dims those of the volume t in this form? */
 static bool
 lies_so(const RtTensor *u, const RtTensor *t, Form form)
 {
@@ -354,7 +357,7 @@ lies_so(const RtTensor *u, const RtTensor *t, Form form)
 						 a[0] == b[0] && a[1] == b[1] && a[2] == b[2]);
 }
 
-/* What v, a volume, is a view of, and how; null: nothing of four dims. */
+/* The four-dim tensor that the volume v is a view of, and its form; null: there is none. */
 static Value *
 seen(Spec *s, const Value *v, Form *form)
 {
@@ -375,12 +378,12 @@ seen(Spec *s, const Value *v, Form *form)
 	       lies_so(known_at(s->k, v->node->in[0])->v.u.t, t, *form) ? v->node->in[0] : NULL;
 }
 
-/* v, an operand of what has the dims of t, as it is before the view; null: it cannot be. */
+/* v, an operand of a result with the dims of t, in the form before the view; null: it has none. */
 static Value *
 operand_in(Spec *s, Scope *c, Value *v, const RtTensor *t, Form form, Range at)
 {
 	const RtTensor *u = known_is(s->k, v) ? known_at(s->k, v)->v.u.t : NULL;
-	const int d = u ? u->ndim - 4 : 0;               /* where D would be after N, 1 for five dims */
+	const int d = u ? u->ndim - 4 : 0;               /* the dim of D, 1 for five dims */
 	Form own;
 	Value *of;
 
@@ -404,7 +407,7 @@ operand_in(Spec *s, Scope *c, Value *v, const RtTensor *t, Form form, Range at)
 	return spec_put_op(s, c, "aten::squeeze", "dim", in, 2, at);
 }
 
-/* The operand whose view the operator is done under: what a convolution has just made, if any is. */
+/* The operand whose view decides the form: a convolution's result, if there is one. */
 static Value *
 leading(Spec *s, Scope *c, const Node *n, Form *form)
 {
@@ -429,7 +432,6 @@ spec_under_volume(Spec *s, Scope *c, Node *n)
 {
 	Value *of[8] = { 0 }, *first, *y;
 	Form form = NOT_SEEN;
-	Node *m;
 
 	if (n->op->form != OP_MAP || n->nout != 1 || n->nin > (int)(sizeof of / sizeof *of) ||
 	    !(first = leading(s, c, n, &form)))
@@ -441,13 +443,7 @@ spec_under_volume(Spec *s, Scope *c, Node *n)
 		    !(of[i] = operand_in(s, c, v, known_at(s->k, first)->v.u.t, form, n->at)))
 			return false;
 	}
-	m = spec_copy_node(s, n);
-	for (int i = 0; i < n->nin; i++)
-		node_add_input(m, of[i] ? of[i] : spec_argument(s, c, n, i));
-	node_add_output(m, type_unshaped(s->cx, n->out[0]->type));
-	graph_insert(s->to, m);
-	spec_infer(s, c, n, m);
-	y = m->out[0];
+	y = spec_put_with(s, c, n, of);
 	spec_bind(s, c, n->out[0], form == FRAMES ? from_frames(s, c, y, first, n->at) :
 						    from_lines(s, c, y, first, n->at));
 	spec_keep_layout(s, c, n);

@@ -1,13 +1,13 @@
 /*
  * In-place operators in the partial evaluator.
  *
- * A write whose operands' types are known, and which its kernel does not refuse (the result's dtype cannot be cast, its
- * sizes are others, operands overlap), is computed as a value:
+ * A write whose operands' types are known, and which its kernel does not refuse (for a dtype that cannot be cast, other
+ * sizes, operands that overlap), is computed as a value:
  *
  *    x' = clone(x); y = add_(x', z)   ->   y = add(x, z)                        where only add_ uses x' (functional.c)
  *    y = sigmoid_(part)               ->   t = sigmoid(part); y = copy_(part, t)        both have kernels
  *
- * What the kernel refuses stays as it is, and raises when the program gets there.
+ * A write that the kernel refuses stays as it is, and raises when the program runs it.
  */
 #include "specialize.h"
 
@@ -22,7 +22,7 @@ is_in_place(const Node *n)
 	       s->args[0].type->kind == TYPE_TENSOR;
 }
 
-/* Is v, which is written to, a part of something else? */
+/* Is v, which is written to, a view of another tensor? */
 static bool
 is_part(const Value *v)
 {
@@ -58,15 +58,15 @@ same_strides(const RtTensor *a, const RtTensor *b)
 	return true;
 }
 
-/* Is v, which is `now` in the new graph, memory that n alone has? */
+/* Is the memory of v, which is `now` in the new graph, used by n alone? */
 static bool
 is_its_own(const Value *v, const Value *now)
 {
 	return v->uses.n == 1 && value_is_fresh(v) && value_is_fresh(now) && !node_is(now->node, prim_Constant);
 }
 
-/* aten::copy(self, src), prim::stored(self, src): is src what self would become, and may it be?  The result is memory
- * of its own: either nobody can tell that it is src's, or src is nobody else's. */
+/* aten::copy(self, src), prim::stored(self, src): can src itself be the result? It has self's type and layout, and
+ * either nobody can tell that its memory is shared, or nothing else uses src. */
 bool
 spec_stored_already(Spec *s, Scope *c, Node *n)
 {
@@ -87,7 +87,7 @@ spec_stored_already(Spec *s, Scope *c, Node *n)
 
 /* ---- may it be computed? --------------------------------------------------------------------------------------- */
 
-/* Does another tensor that n reads share self's memory, so that sizes decide whether they overlap? */
+/* Does n read another tensor that shares self's memory? Then sizes decide whether they overlap. */
 static bool
 shares_memory(Spec *s, const Node *m)
 {
@@ -99,8 +99,8 @@ shares_memory(Spec *s, const Node *m)
 	return false;
 }
 
-/* Does the kernel of n take what is known of its arguments?  What a body gives only its types say.  With sizes that
- * differ from call to call the kernel has to be asked in each. */
+/* Does the kernel of n accept its arguments' known types? Of a body's results only types are known.  With dynamic sizes
+ * the kernel has to check in each call. */
 static bool
 is_taken(Spec *s, Scope *c, const Node *n)
 {
@@ -120,7 +120,7 @@ is_taken(Spec *s, Scope *c, const Node *n)
 	return is;
 }
 
-/* What the operator gives as a value; null: it cannot be said. */
+/* The operator's result as a value; null: it cannot be computed. */
 static Value *
 computed(Spec *s, Scope *c, Node *n)
 {
@@ -153,7 +153,7 @@ computed(Spec *s, Scope *c, Node *n)
 
 /* ---- what nobody else sees --------------------------------------------------------------------------------------- */
 
-/* The write that n, a clone, is made for: the next node but for constants; null: there is none. */
+/* The write to n, a clone, that follows it, constants aside; null: there is none. */
 static Node *
 write_behind(const Node *n)
 {
@@ -183,7 +183,7 @@ make_clone(Spec *s, Scope *c, Node *n)
 	spec_keep_layout(s, c, n);
 }
 
-/* v, or a copy of it that lies as a clone of self. */
+/* v, or a copy of it with the layout of a clone of self. */
 static Value *
 as_self(Spec *s, Scope *c, Value *self, Value *v, Range at)
 {

@@ -1,10 +1,10 @@
 /*
- * Tensors that stand in a graph and are written to: state that is in no instance.
+ * Constant tensors of a graph that are written to: state outside of instances.
  *
  *   %c : Tensor = prim::Constant[value=<Tensor>]()        a traced model that counts: every call sees the last one's
  *   %r : Tensor = aten::add_(%c, %x, %1)
  *
- * So are parameters that a gradient is asked for: they are arguments with defaults.  The interpreter writes to the
+ * Likewise parameters whose gradients are asked for: they are arguments with defaults.  The interpreter writes to the
  * compiler's own tensor.  It is put back after each run, so that a program starts with what the archive has.
  */
 #include "../opt.h"
