@@ -19,7 +19,7 @@ typedef struct Element {
 	Phase from, end;         /* the stage's own */
 	int   stage;
 	const char *lane;        /* suffix of a row's values: "[j]", or "" */
-	const Size *columns;     /* what a variable n holds, or null */
+	const Size *columns;     /* the extent that the variable n holds, or null */
 	const char *type;        /* T of all lets, or null: each has its own */
 	Buf   body;
 	int   nnumber;           /* variables for numbers so far */
@@ -89,7 +89,7 @@ element_stored(Arena *a, RtDtype dtype, const char *x)
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
-/* "i0 * 56 + i1": the axes with their strides; columns: one that a variable n holds, or null. */
+/* "i0 * 56 + i1": the axes with their strides; columns: an extent that the variable n holds, or null. */
 static void
 put_axes(const Kernel *k, const Size *const *stride, const Size *columns, Buf *b)
 {
@@ -193,7 +193,7 @@ ref_text(Element *e, const Ref *r)
 	return o->access == ACCESS_MADE ? "made" : arena_printf(e->a, "v%d", r->at);
 }
 
-/* The dtype whose numbers a value has; of a number none. */
+/* The dtype of a value's elements; false: it is a number. */
 static bool
 ref_dtype(const Kernel *k, const Ref *r, RtDtype *dtype)
 {
@@ -213,7 +213,7 @@ is_operand(const Ref *r, int operand)
 	return r->kind == REF_OPERAND && r->at == operand;
 }
 
-/* Is the operand's element computed with, and not only moved or looked at as an index? */
+/* Is the operand's element used in arithmetic, and not only moved or used as an index? */
 static bool
 is_loaded(const Element *e, int operand)
 {
@@ -256,7 +256,7 @@ says(const Let *l, const char *word)
 	return strstr(l->op->value, word) != NULL;
 }
 
-/* A constant as a number of the common type T; null: this has no short form. */
+/* A constant as a literal of the common type T; null: it has none. */
 static const char *
 literal(Element *e, IValue v)
 {
@@ -293,7 +293,7 @@ operand_text(Element *e, const Let *l, const Ref *r, bool joins)
 	return temp;
 }
 
-/* The row's value with its arguments in the places of a, b, ...; a factor of 1 in a sum is left out. */
+/* The row's value text with its arguments in place of a, b, ...; a factor of 1 in a sum is left out. */
 static void
 put_value(Buf *b, const char *value, const char *const *operand, int n)
 {
@@ -497,7 +497,7 @@ put_stores(Element *e, const char *only_if)
 	}
 }
 
-/* T, where the body or a macro in it (t_...) speaks of it. */
+/* Defines T, if the body or one of its macros (t_...) uses it. */
 static void
 name_type(Element *e)
 {
@@ -511,7 +511,7 @@ name_type(Element *e)
 	e->body = b;
 }
 
-/* Do all lets of the stage compute in one type?  It is set; with no let false. */
+/* Do all lets of the stage compute in one type, which is set? False without lets. */
 static bool
 is_of_one_type(const Element *e, RtDtype *type)
 {

@@ -43,8 +43,7 @@ emit_tall(Emit *e, const Plan *p, int64_t rows)
 		e->tall = p->dynamic ? INT64_MAX : rows;
 }
 
-/* What the samples of a dynamic specialization agree on: each is printed by itself until one kernel holds for all
- * sizes. */
+/* The schedule that all samples of a dynamic specialization can have: each sample's kernel is printed on its own. */
 static Schedule
 agreed_rows(Plan *p, const Kernel *k)
 {
@@ -101,7 +100,7 @@ without_vectors(const Kernel *k, Schedule s)
 	return is_short ? kernel_schedule_rows(k, false, 1) : s;
 }
 
-/* -1: it is no number. */
+/* -1: it is not a constant. */
 static double
 count_of(const Size *s)
 {
@@ -141,7 +140,7 @@ put_ints(const char *before, const int64_t *at, int n, Buf *b)
 	buf_puts(b, ")");
 }
 
-/* "  x1 f32 read (2, 64) by (64, 1)": what is passed, where nothing is known of the axes along which it is read. */
+/* " x1 f32 read (2, 64) by (64, 1)": an argument by its sizes and strides, for forms whose axes are not known. */
 static void
 put_passed(Plan *p, int index, const KernelArg *arg, bool writes, Buf *b)
 {
@@ -165,7 +164,7 @@ put_passed(Plan *p, int index, const KernelArg *arg, bool writes, Buf *b)
 	buf_puts(b, "\n");
 }
 
-/* Is the value the node's result, or written to by it? */
+/* Is the value the node's result, or written by the node? */
 static bool
 is_written(const Node *n, const Value *v)
 {

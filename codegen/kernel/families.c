@@ -9,8 +9,8 @@
 
 typedef struct Family {
 	RowForm *form;
-	bool     reduces;        /* one launch, which reduces or normalises rows */
-	bool     parts;          /* writes by its result's strides: it may be a part of a larger tensor */
+	bool     reduces;        /* a reduction or normalisation in one launch */
+	bool     parts;          /* it writes by the result's strides, so the result may be a part of a larger tensor */
 } Family;
 
 static const Family families[NLOWERING] = {
@@ -95,7 +95,7 @@ static const Family families[NLOWERING] = {
 	[LOWER_COPY_INTO] = { row_copy_into },
 };
 
-/* Generated kernels write what nothing else holds: results that are not views of the arguments. */
+/* Generated kernels write to new memory: results that are not views of arguments. */
 static bool
 results_are_new(const Row *r, bool parts)
 {

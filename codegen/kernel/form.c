@@ -91,7 +91,8 @@ kernel_stage_end(const Kernel *k, int stage)
 	return stage + 1 < k->stage.n ? k->stage.at[stage + 1] : (Phase){ false, k->let.n, k->state.n, k->store.n };
 }
 
-/* The first of equals is taken, and a NaN before all numbers.  Without branches: a loop over lanes vectorizes. */
+/* Of equal elements the first is taken, and NaN before any number.  There are no branches, so that loops over lanes
+ * vectorise. */
 #define MORE(over) "(x " over " a) | ((x == a) & (y < b)) | ((x != x) & ((a == a) | (y < b)))"
 
 const Fold *
@@ -126,7 +127,7 @@ ref_number(IValue v)
 	return (Ref){ .kind = REF_NUMBER, .number = v };
 }
 
-enum { LEAST_INNER = 8 };        /* points that are worth a loop that vectorises */
+enum { LEAST_INNER = 8 };        /* shorter loops are not worth vectorising */
 
 /* ---- axes ------------------------------------------------------------------------------------------------------ */
 
@@ -187,14 +188,14 @@ is_along(const Kernel *k, int axis)
 	return false;
 }
 
-/* Does a step along the axis go as far as all of the next one? */
+/* Is the stride of the axis that of the whole next axis? */
 static bool
 goes_on(const Kernel *k, const Size *const *stride, int axis)
 {
 	return stride[axis] == size_times(k->sizes, stride[axis + 1], k->extent[axis + 1]);
 }
 
-/* Can the axis and the next one be one axis? */
+/* Can the axis and the next one be merged? */
 static bool
 can_merge(const Kernel *k, int axis)
 {
@@ -221,7 +222,7 @@ leading_operand(const Kernel *k)
 	return &k->operand.at[0];
 }
 
-/* Is its stride along the axis before this one known to be at least that along this one? */
+/* Is the stride of the axis before this one known to be no smaller? */
 static bool
 is_in_order(const Kernel *k, int axis)
 {
@@ -263,8 +264,8 @@ consecutive_operands(const Kernel *k, int axis)
 	return n;
 }
 
-/* Where far more operands are consecutive along another axis than along the result's, that one is the innermost: what
- * is computed of channels last, but stored by planes. */
+/* Where far more operands are consecutive along another axis than along the result's, that axis becomes the innermost:
+ * as for inputs that are channels last and a contiguous result. */
 static void
 lead_most(Kernel *k)
 {
@@ -397,7 +398,7 @@ stores_to(const Operand *o)
 	return o->access == ACCESS_WRITE || o->access == ACCESS_UPDATE;
 }
 
-/* Has a stage before this one stored it? */
+/* Has an earlier stage stored this operand? */
 static bool
 is_stored_before(const Kernel *k, int operand, int stage)
 {
@@ -433,7 +434,7 @@ kernel_moves_in_row(const Kernel *k, int operand)
 	return false;
 }
 
-/* Of what a stage that runs once may not read. */
+/* Is it a value for each point, which a stage that runs once may not read? */
 static bool
 is_of_points(const Kernel *k, const Ref *r)
 {

@@ -8,7 +8,7 @@
  *   text.c, read.c              the text form, there and back
  *
  * A kernel runs over the product of its axes.  For each point it computes its lets in order, then its stores.  Points
- * are independent of each other, but along the serial axis: no store is read, but by the point that makes it.
+ * are independent of each other, except along the serial axis: a store is read only by the point that makes it.
  *
  * The last axes may be reduced.  Then a point of the others is a row, and what is done for a row is divided in stages,
  * one after the other.  A stage runs for each of the row's points or once for the row.  Where it runs for each, it may
@@ -33,10 +33,10 @@ typedef enum Access {
 	ACCESS_UPDATE,           /* read, then stored to at the same place */
 	ACCESS_NUMBER,           /* a number that a call brings, a double: no axes */
 	ACCESS_INDEX,            /* no memory: its value is its place, an int64 */
-	ACCESS_MADE              /* an epilogue's input, just made by the kernel, in the place of the first store */
+	ACCESS_MADE              /* an epilogue's input: what the kernel has just stored at this place */
 } Access;
 
-/* An element is there where 0 <= offset + sum of stride[axis] * axis < limit; elsewhere, in padding, it is zero, and
+/* An element exists where 0 <= offset + sum of stride[axis] * axis < limit; elsewhere, in padding, it is zero, and
  * nothing is read. */
 typedef struct Bound { const Size *offset, *stride[KERNEL_AXES], *limit; } Bound;
 
@@ -62,7 +62,7 @@ typedef struct Ref {             /* a value at a point */
 	IValue  number;          /* int, float or bool */
 } Ref;
 
-typedef struct Let {             /* what a pointwise row makes of values */
+typedef struct Let {             /* the value of a pointwise row */
 	const Op  *op;
 	RtMapTypes types;        /* of its operands together, its arithmetic, its result */
 	Ref        arg[RT_MAP_MAX];
@@ -78,14 +78,14 @@ typedef struct Fold {
 	const char *name;
 	FoldStart   start;       /* no elements */
 	bool        logic;       /* of bools, and of nothing else */
-	bool        places;      /* it has a second value, a place; that of no elements is the last of all */
+	bool        places;      /* it has a second value, a place; for no elements that is the largest */
 	const char *join;        /* C: state a (and b) joined with x (and y) */
-	const char *takes;       /* with places, instead: x and y are taken for a and b */
+	const char *takes;       /* of states with places instead: whether x and y replace a and b */
 } Fold;
 
 typedef struct Folded {          /* a state: elements of a row, joined */
 	const Fold *fold;
-	RtDtype     part, total; /* types that values of some, and of all, are joined in */
+	RtDtype     part, total; /* types that parts of a row, and whole rows, are joined in */
 	RtDtype     place;       /* i32 or i64 */
 	Ref         x, y;        /* of a point */
 } Folded;
@@ -104,7 +104,7 @@ typedef struct Kernel {
 	const Size *extent[KERNEL_AXES];         /* outermost first */
 	int         serial;      /* the innermost axis, whose points store to the same places, in order; -1: none */
 	int         nreduce;     /* so many of the last axes are reduced; with a serial one none */
-	bool        varies;      /* its extents are one sample's of a dynamic specialization: all samples must look alike */
+	bool        varies;      /* its extents are those of one sample of a dynamic specialization */
 	Vec(Operand) operand;    /* those that are stored to come first */
 	Vec(Let)     let;
 	Vec(Folded)  state;
@@ -118,12 +118,12 @@ typedef struct Kernel {
  * of the others, and a unit is KERNEL_COLUMNS rows side by side. */
 typedef struct Schedule {
 	bool    rows;          /* a unit: a point of the axes before the inner one; else a point of axis 0, the inner one */
-	int     inner;         /* -1: there is none */
-	int     lanes;         /* 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side, or nothing is reduced */
-	bool    whole;         /* rows side by side: there are KERNEL_COLUMNS in each unit, and never fewer */
+	int     inner;         /* the vectorised axis; -1: there is none */
+	int     lanes;         /* sums side by side: 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side, or nothing is reduced */
+	bool    whole;         /* rows side by side: each unit has exactly KERNEL_COLUMNS */
 	int     tile;          /* an axis in tiles with the innermost, consecutive on different sides; -1: none */
 	const Size *units;
-	int64_t grain;         /* units that are worth a thread */
+	int64_t grain;         /* the fewest units that are worth a thread */
 	const char *micro;     /* what computes a unit: a function of rt/ops; null: loops that are printed */
 } Schedule;
 
@@ -151,38 +151,38 @@ Phase   kernel_stage_end(const Kernel *, int stage);     /* behind its last let,
 const Fold *fold_find(const char *name);
 Ref     ref_operand(int);
 Ref     ref_number(IValue);
-/* Axes in the order of the first operand's strides, largest outermost, but for one that more than twice as many
- * operands are consecutive along, which is innermost; axes of 1 are dropped; neighbours are merged where each operand's
- * strides allow it, except the innermost `keep` axes.  Reduced axes are separate, in the order of the first input's. */
+/* Orders axes by the first operand's strides, largest outermost, except that an axis along which more than twice as
+ * many operands are consecutive becomes innermost; drops axes of 1; merges neighbours where each operand's strides
+ * allow it, except the innermost `keep` axes.  Reduced axes are separate, in the order of the first input's. */
 void    kernel_simplify(Kernel *, int keep);
-void    kernel_drop_ones(Kernel *);                      /* axes of 1 alone */
+void    kernel_drop_ones(Kernel *);                      /* only drops axes of 1 */
 /* Are the operand's elements one after the other along this axis? */
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
 bool    kernel_has_rows(const Kernel *);                 /* does it reduce, or go through stages? */
 bool    kernel_has_gathers(const Kernel *);              /* Are places of an operand named by another one? */
 const Size *kernel_points(const Kernel *);               /* the product of all extents */
-/* Bytes that all operands have where the axes go, each element once; and how many lets are computed. */
+/* Bytes of all operands that the axes reach, each element once, and how many lets are computed. */
 const Size *kernel_bytes(const Kernel *);
 const Size *kernel_lets(const Kernel *);
 const char *kernel_comment(const Kernel *);              /* "add, relu: 3136 x 64" */
 bool    kernel_has_address(const Kernel *, int operand); /* does a call pass it? */
 int     kernel_stage_of(const Kernel *, RefKind, int at);        /* the stage of a let or state */
 bool    kernel_moves_in_row(const Kernel *, int operand);        /* does its place depend on reduced axes? */
-/* Is the value there for the stage, of lets those below nlet? */
+/* Is the value available to the stage? Of lets: those below nlet. */
 bool    kernel_may_read(const Kernel *, int stage, const Ref *, int nlet);
-/* What must hold of any kernel: operands, axes and refs in range, stores to what is written, gathers by ints. */
+/* Invariants of any kernel: operands, axes and refs in range, stores to written operands, gathers by ints. */
 void    kernel_check(const Kernel *);
 
 /* ---- schedule.c ------------------------------------------------------------------------------------------------ */
 
-/* Tiles are right for all sizes, and worth it where both axes are long. */
+/* Tiles are correct for all sizes, and pay where both axes are long. */
 typedef enum Tiling { TILE_IF_LONG, TILE_NEVER, TILE_ALWAYS } Tiling;
 Schedule kernel_schedule(const Kernel *, Tiling, int inner);
 int      kernel_inner(const Kernel *);                   /* the best inner axis of a kernel without rows */
 /* Of these: rows side by side, or along each.  Both are valid for all sizes, except `whole`; the choice is by speed. */
 Schedule kernel_schedule_rows(const Kernel *, bool beside, int lanes);
 bool     kernel_rows_beside(const Kernel *);
-int      kernel_row_lanes(const Kernel *);
+int      kernel_row_lanes(const Kernel *);               /* the best number of sums along a row */
 
 /* ---- element.c: what a point computes -------------------------------------------------------------------------- */
 

@@ -6,14 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 48, MOST_KEYS = 1 << 16 };        /* rows of a block; more keys: its scores would fill the last cache */
+enum { CHUNK = 48, MOST_KEYS = 1 << 16 };        /* rows of a block; MOST_KEYS: its scores stay in a cache */
 
 typedef struct Attention {
 	const RtTensor *q, *k, *v, *mask, *y;
 	const Value *mask_value;
 	double  scale;
 	int64_t causal;
-	bool    zeros;           /* a row that is masked out has weights of zero, not NaN */
+	bool    zeros;           /* rows that are masked out have weights of zero, not NaN */
 } Attention;
 
 static bool
@@ -22,7 +22,7 @@ is_operand(const RtTensor *t)
 	return t && t->dtype == RT_f32 && t->ndim >= 2;
 }
 
-/* Arguments that both operators have, under their names. */
+/* Arguments that both operators have under the same names. */
 static bool
 take(Row *r, Attention *d)
 {
@@ -49,7 +49,7 @@ put_batch(RowNest *nest, int operand, const RtTensor *t, const RtTensor *y)
 	}
 }
 
-/* The stride of the dim that is `back` from the last; 0 where it is broadcast. */
+/* The stride of the dim `back` places before the last; 0 where it is broadcast. */
 static long long
 stride_of(const RtTensor *t, int back)
 {

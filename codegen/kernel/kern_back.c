@@ -21,7 +21,7 @@ typedef struct Geometry {        /* of the forward convolution */
 typedef struct Conv {            /* the members of VbConv that matter */
 	int64_t n, h, w, ic, oh, ow, oc, kh, kw, s[2], pad[2], d[2], xs, ys, groups;
 	int64_t first, sg, so, si, sr, ss;
-	bool    depthwise;               /* all channels are oc of one group */
+	bool    depthwise;               /* depthwise: oc counts all channels */
 	bool    scattered;
 	int64_t start, yn, yh, yw;
 } Conv;
@@ -79,7 +79,7 @@ typedef struct Operands {        /* of a launch */
 	const Value *y, *x, *w, *bias;
 } Operands;
 
-/* What the launch computes. */
+/* Describes the launch as a sum of products. */
 static void
 put_contract(Row *r, KernelCall *call, const Conv *c, bool bias)
 {
@@ -225,7 +225,8 @@ emit_input(Row *r, const Geometry *g)
 	return true;
 }
 
-/* What a launch of it computes: taps are places of the result, and places of the other gradient are summed over. */
+/* Describes a launch for the weights' gradient: its places are taps, and places of the result's gradient are summed
+ * over. */
 static void
 put_weight_contract(Row *r, KernelCall *call, const Conv *c, const int64_t *gw)
 {
@@ -285,7 +286,7 @@ emit_weight(Row *r, const Geometry *g)
 	return true;
 }
 
-/* Of the input or of the weights, as the gradients of rows ask for them. */
+/* The gradient of the input or of the weights, whichever the mask asks for. */
 bool
 row_convolution_backward(Row *r)
 {

@@ -16,7 +16,7 @@ is_index(const RtTensor *t)
 	return t && t->ndim == 1 && (t->dtype == RT_i64 || t->dtype == RT_i32) && rt_is_contiguous(t);
 }
 
-/* The index of what does not count, -1: none; false: not known, or not one that the operator takes. */
+/* The padding index, whose rows do not count, -1: none; false: it is not known, or the operator refuses it. */
 static bool
 take_padding(const Row *r, Bag *d)
 {

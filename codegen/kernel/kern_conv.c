@@ -13,19 +13,19 @@
 #include <string.h>
 
 enum {
-	CHUNK = 72,              /* rows of a block of activations that stays in the second cache */
-	FEW_ROWS = 4,            /* of a product: it waits for its weights */
+	CHUNK = 72,              /* rows of activations that fit in the second-level cache */
+	FEW_ROWS = 4,            /* a product of so few rows is bound by reading weights */
 	STEP = 6,                /* rows, or tiles: a register block's */
-	FEW_STEPS = 8,           /* less of these do not divide well, */
-	FEW_PANELS = 4,          /* nor of these */
+	FEW_STEPS = 8,           /* fewer blocks of rows do not divide well among threads, */
+	FEW_PANELS = 4,          /* nor do fewer panels */
 	TILES = 48,              /* Winograd tiles of a block, likewise */
-	WINOGRAD_CHANNELS = 32,  /* fewer: the transforms cost what they save (kernel notes, 2) */
-	MEMORY_FLOPS = 6,        /* that a core does while a byte comes from memory: one of 190 GFLOP/s and 31 GB/s */
-	NEAR_BYTES = 1 << 20,    /* weights that are still in a cache when they are wanted again: */
-	NEAR_FLOPS = 2,          /* ... while a byte comes from there */
-	CACHE_FLOPS = 4,         /* ... while the transforms read or write a byte */
-	ROW_INPUTS = 64, ROW_PIXELS = 4,        /* channels that are read at most; pixels of a row at least */
-	LANES_LEFT = 4,          /* a panel of a vector has these times the lanes that channels fill */
+	WINOGRAD_CHANNELS = 32,  /* with fewer channels the transforms cost what they save (kernel notes, 2) */
+	MEMORY_FLOPS = 6,        /* flops of a core for each byte from memory: 190 GFLOP/s, 31 GB/s */
+	NEAR_BYTES = 1 << 20,    /* weights that stay in a cache between blocks: */
+	NEAR_FLOPS = 2,          /* flops for each byte from there */
+	CACHE_FLOPS = 4,         /* flops for each byte that the transforms read or write */
+	ROW_INPUTS = 64, ROW_PIXELS = 4,        /* most input channels; fewest pixels of a row */
+	LANES_LEFT = 4,          /* channels fill at most one in so many lanes of a panel */
 };
 
 /* How it is computed. */
@@ -41,16 +41,16 @@ static const struct { const char *micro, *name, *packed; } forms[] = {
 	[IN_ROWS] = { "vc_three", "in rows", "in panels" },
 };
 
-typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, in groups */
+typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for each group */
 	const Value *x, *y, *weight;
 	const RtTensor *w, *bias;        /* weights as the model has them; bias (n) or null */
 	bool    transposed;              /* product: w is (n, k) and not (k, n) */
 	bool    conv;
-	bool    transformable;           /* a convolution that Winograd's form can do */
+	bool    transformable;           /* Winograd's form can compute it */
 	Form    form;
-	int64_t m, n, k, lda, ldc;       /* n, k: of a group; by taps, n is all of them and k 1 */
+	int64_t m, n, k, lda, ldc;       /* n, k: of a group; depthwise: n counts all channels, and k is 1 */
 	int64_t geometry[16];            /* convolution: the members of VcConv, but for groups */
-	int64_t groups;                  /* by taps: 1 */
+	int64_t groups;                  /* depthwise: 1 */
 } Dense;
 
 /* ---- recognition ------------------------------------------------------------------------------------------------- */
@@ -86,7 +86,8 @@ named(const Node *n, const char *name)
 	return v && !value_is_none(v) ? v : NULL;
 }
 
-/* Rows of a tensor whose last dim is consecutive and whose other dims are one: count and distance; false: not so. */
+/* A tensor as rows: the last dim is contiguous, and the others merge into one, of m rows, lda apart; false: they do
+ * not. */
 static bool
 as_rows(const RtTensor *t, int64_t *m, int64_t *lda)
 {
@@ -148,7 +149,8 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d);
 }
 
-/* Channels last, of pixels at equal distances: `far`, which may be more than they have channels. */
+/* Is t channels last with one distance between pixels? `far` is that distance, which may be more than the number of
+ * channels. */
 static bool
 as_pixels(const RtTensor *t, int64_t *far)
 {
@@ -251,7 +253,7 @@ dense_columns(Plan *p, const Node *n)
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* The weights of the first group, as the kernel wants them. */
+/* The weights of the first group in the layout of the kernel. */
 static RtPacking
 packing(const Emit *e, const Dense *d)
 {
@@ -297,7 +299,7 @@ winograd_pays(Plan *p, const Dense *d)
 	return (products > weights ? products + weights / 4 : weights + products / 4) + transforms < direct;
 }
 
-/* A specialization for other sizes follows those for sizes that were profiled: no filters are made for it alone. */
+/* A dynamic specialization uses transformed filters only if an exact one has them: they are not made for it alone. */
 static bool
 takes_winograd(Emit *e, Plan *p, const Dense *d)
 {
@@ -314,21 +316,22 @@ takes_winograd(Emit *e, Plan *p, const Dense *d)
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
-/* Windows over a vector of channels or more, of which a panel's lanes would mostly be of no channel (vlanes.h). */
+/* Convolutions of a vector of input channels or more that give so few channels that most lanes of a panel would be
+ * empty (vlanes.h). */
 static bool
 takes_lanes(const Emit *e, const Dense *d)
 {
 	return d->form == IN_PANELS && d->n * LANES_LEFT <= e->vf && d->k >= e->vf;
 }
 
-/* Groups of a vector of channels at most, whose inputs fit in one, too: alone or several together (vgroups.h). */
+/* Groups with at most a vector of output channels and of input channels: one or several side by side (vgroups.h). */
 static bool
 takes_groups(const Emit *e, const Dense *d)
 {
 	return d->groups > 1 && 2 * d->n <= e->vf && e->vf / d->n * d->k <= e->vf;
 }
 
-/* Windows three columns wide that give few channels, of few: a run of a row fits in registers (vthree.h). */
+/* Windows three columns wide with few input and output channels: a run of a row fits in registers (vthree.h). */
 static bool
 takes_rows(const Emit *e, Plan *p, const Dense *d)
 {
@@ -338,7 +341,7 @@ takes_rows(const Emit *e, Plan *p, const Dense *d)
 	       d->n <= (e->vf == 16 ? 3 : 2) * e->vf && plan_choice(p, g[5] >= ROW_PIXELS);
 }
 
-/* Which of the forms that can do it is taken. */
+/* Chooses among the forms that can compute it. */
 static Form
 form_of(Emit *e, Plan *p, const Dense *d)
 {
@@ -347,7 +350,7 @@ form_of(Emit *e, Plan *p, const Dense *d)
 	return takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, d) ? IN_LANES : takes_rows(e, p, d) ? IN_ROWS : d->form;
 }
 
-/* Are its units rows of the result? */
+/* Are units of work rows of the result? */
 static bool
 of_rows(const Dense *d)
 {
@@ -362,8 +365,9 @@ block_tiles(Plan *p, const Dense *d)
 	return tiles < TILES && !p->dynamic ? tiles : TILES;
 }
 
-/* Of rows, or of Winograd's tiles, that threads divide; 0: they divide panels of weights.  What is larger is divided:
- * that is read by the thread that wrote it, or once.  Few tiles, and few panels, do not divide well. */
+/* Rows, or Winograd tiles, of a unit of work; 0: threads divide panels of weights.  The larger side is divided:
+ * activations are then read by the thread that wrote them, weights once.  Few tiles and few panels do not divide
+ * well. */
 static int
 step_of(const Emit *e, Plan *p, const Dense *d)
 {
@@ -382,7 +386,7 @@ step_of(const Emit *e, Plan *p, const Dense *d)
 	return plan_choice(p, (few || in + out > taps * columns * d->n) && d->m >= FEW_STEPS * STEP) ? STEP : 0;
 }
 
-/* What follows a product: a clamp in registers, or a function over the block that was stored. */
+/* What follows a product: a clamp in registers, or a function over the stored block. */
 typedef struct After {
 	const char *range[2];
 	const char *epilogue;
@@ -404,7 +408,7 @@ comment_of(const Emit *e, const Dense *d, const After *after)
 			    (long long)d->k, (long long)d->n, more);
 }
 
-/* Of one launch; what follows is read and not counted as flops. */
+/* The cost of one launch; of an epilogue the bytes count, but not the flops. */
 static Counts
 work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueVec *more)
 {
@@ -491,7 +495,7 @@ packed_name(const Emit *e, const Dense *d)
 	return arena_printf(e->cx->arena, "%s, %s", name, forms[d->form].packed);
 }
 
-/* Only taps that are looked up one by one may lie in the padding. */
+/* The zeros that taps in the padding read; null where a form does not look up taps one by one. */
 static KernelArg
 zeros_of(Emit *e, const Dense *d)
 {
@@ -504,7 +508,7 @@ zeros_of(Emit *e, const Dense *d)
 	return (KernelArg){ .text = "kiln_zeros", .what = "for what lies in the padding" };
 }
 
-/* A finite number as a constant of a float kernel; null: not one. */
+/* A finite number as a float constant; null: it is not one. */
 static const char *
 float_text(Plan *p, const Ref *r)
 {
@@ -516,7 +520,7 @@ float_text(Plan *p, const Ref *r)
 	return arena_printf(p->cx->arena, "(float)%.17g", f);
 }
 
-/* Is the group nothing but a clamp?  To these numbers, as C. */
+/* Is the group nothing but a clamp? lo and hi: its bounds, as C. */
 static bool
 is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
 {
@@ -536,7 +540,7 @@ is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
 	return range[0] != NULL;
 }
 
-/* What a launch computes, with what follows: the group, or null. */
+/* Describes the launch as a sum of products, with its epilogue: the group, or null. */
 static void
 describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dense *d)
 {
@@ -568,7 +572,7 @@ describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dens
 static void
 pass(Emit *e, KernelCall *call, const Dense *d, const Value *result)
 {
-	const int64_t past = d->groups > 1 ? e->vf : 0;  /* the last group's panels reach behind the bias */
+	const int64_t past = d->groups > 1 ? e->vf : 0;  /* panels of the last group reach beyond the end of the bias */
 	const KernelArg args[] = {
 		{ .value = result }, { .value = d->x }, { .text = packed(e, d), .what = packed_name(e, d) },
 		{ .text = d->bias ? pack_vector(e, d->bias, d->n * d->groups, past) : "0",

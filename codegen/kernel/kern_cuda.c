@@ -1,10 +1,10 @@
 /*
  * Kernels of the GPU: kernels as data that print_cuda.c prints, sums of products among them, and pooling.
  *
- * The computation is written as lambdas with constant extents and strides; its division among blocks and threads is in
- * rt/ops/cutile.h.  One function both decides whether a node can be a kernel (for the plan, before values have places)
- * and fills the Form from which the text is written, so that the two always agree.  Tensors have fewer than 2^31
- * elements: indices are 32 bits wide where they are divided.
+ * The computation is written as lambdas with constant extents and strides; rt/ops/cutile.h divides it among blocks and
+ * threads.  One function both decides whether a node can be a kernel (for the plan, before values have places) and
+ * fills the Form from which the text is written, so that the two always agree.  Tensors have fewer than 2^31 elements:
+ * indices are 32 bits wide where they are divided.
  */
 #include "lower.h"
 
@@ -17,7 +17,7 @@ typedef struct Form {
 	const Value *x, *y, *w, *bias;   /* w, bias: may be null */
 	const RtTensor *tx, *ty, *tw;
 	int64_t m, n, k, groups;         /* product: (m, k) by (k, n), in groups */
-	int64_t ldx, ldy;                /* product: distances of rows */
+	int64_t ldx, ldy;                /* product: distance of rows */
 	int64_t window[3], step[3], pad[3], wide[3];     /* convolution, pooling: kernel, stride, padding, dilation */
 	int     places;                  /* convolution: dims of the window */
 	const char *how;                 /* max, avg, adaptive */
@@ -34,7 +34,7 @@ named(const Node *n, const char *name)
 	return v && !value_is_none(v) ? v : NULL;
 }
 
-/* A known tensor of floats, of moderate size; the plan may ask before it has a place. */
+/* A known tensor of floats, of moderate size; it need not have a place yet. */
 static const RtTensor *
 floats(Plan *p, const Value *v)
 {
@@ -211,7 +211,7 @@ param(Text *t, const Value *v, const char *type, const char *name)
 	vec_push(t->e->cx->arena, &t->call->args, v);
 }
 
-/* The kernel under a name of its own, once for equal texts: "(params)\n{\nbody}\n". */
+/* Adds a kernel, "(params)\n{\nbody}\n", under a name of its own; equal texts share one. */
 static void
 add_kernel(Emit *e, CudaCall *call, const char *prefix, const char *comment, const char *text)
 {
@@ -260,7 +260,7 @@ put_launch(Text *t, const Kernel *k, const Schedule *s)
 	add_kernel(t->e, t->call, k->name, kernel_comment(k), kernel_print_cuda(k, s));
 }
 
-/* A kernel of the form that CPU and GPU share. */
+/* A kernel as data, as for the CPU. */
 static void
 emit_kernel_form(Text *t, const Lowered *l)
 {

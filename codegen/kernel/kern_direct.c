@@ -1,6 +1,6 @@
 /*
- * Convolutions that kern_conv.c does not take and that are small: over one dim, in contiguous layouts, with weights
- * that are computed.  Large ones stay calls of the runtime, whose products in blocks beat these loops.
+ * Small convolutions that kern_conv.c does not take: over one dim, in contiguous layouts, with computed weights.  Large
+ * ones stay calls of the runtime, whose products in blocks beat these loops.
  */
 #include "lower.h"
 #include "row.h"
@@ -79,7 +79,7 @@ put_geometry(Out *o, const Direct *d)
 		 (long long)at_dim(d->w, p, W, true));
 }
 
-/* What the launch computes. */
+/* Describes the launch as a sum of products. */
 static void
 put_contract(Row *r, KernelCall *call, const Direct *d, bool bias)
 {

@@ -2,14 +2,15 @@
  * Products whose second operand is not constant: matmul, mm, bmm, linear, addmm, einsum of two.
  *
  * The batch is a nest of three operands (result, a, b) whose strides are 0 where an operand is broadcast.  Where b is
- * the same for all of the innermost batch and the rows of a follow each other, those are more rows of one product.
+ * broadcast along the innermost batch dim and the rows of a are equally spaced across it, that dim is merged into the
+ * rows.
  */
 #include "lower.h"
 #include "row.h"
 
 #include <string.h>
 
-/* Of a part.  Panels of b are packed again for every part's rows, rows of a that do not lie in runs for its columns. */
+/* Rows and columns of a part.  Each part packs its panels of b, and its rows of a where these are not contiguous. */
 enum { ROWS = 192, COLUMNS = 256 };
 
 typedef struct Product {
@@ -32,7 +33,7 @@ put_batch(Product *d, int operand, const RtTensor *t, int own)
 	return true;
 }
 
-/* Batches that are more rows of the same product. */
+/* Merges batch dims into the rows of the product. */
 static void
 fold_batch(Product *d)
 {
@@ -84,7 +85,7 @@ describe(Row *r, const RtTensor *a, const RtTensor *b, bool transposed, Product 
 	return true;
 }
 
-/* One more loop, over parts of `size`; one part of a static size is no loop.  stride: of the operands. */
+/* Adds a loop over parts of `size`, unless there is one part of a static size. stride: of the operands. */
 static bool
 cut(Row *r, RowNest *nest, int64_t of, int64_t size, const int64_t stride[3])
 {
@@ -109,7 +110,7 @@ put_extent(Out *o, bool is_cut, const char *name, int index, int64_t of, int64_t
 		out_line(o, "const int64_t %s = %lld;", name, n);
 }
 
-/* What the launch computes. */
+/* Describes the launch as a sum of products. */
 static void
 put_contract(Row *r, KernelCall *call, const Product *d)
 {
@@ -217,7 +218,8 @@ row_addmm(Row *r)
 
 /* ---- einsum ------------------------------------------------------------------------------------------------------ */
 
-/* The labels of an operand or of the result: how many, and their indices in 0..51; -1: not a form that is generated. */
+/* The labels of an operand or of the result, as numbers from 0 to 51; returns how many, or -1: there is no kernel for
+ * this form. */
 static int
 take_labels(const char **s, int *label)
 {
@@ -269,7 +271,7 @@ place_of(const Einsum *d, int which, int label)
 	return -1;
 }
 
-/* The labels that are in exactly these of result and operands, as a nest; operands of the nest are y, a, b. */
+/* The labels that exactly these of result and operands have, as a nest; operands of the nest are y, a, b. */
 static bool
 put_labels(const Einsum *d, bool y, bool a, bool b, RowNest *nest)
 {
@@ -299,7 +301,7 @@ put_labels(const Einsum *d, bool y, bool a, bool b, RowNest *nest)
 	return true;
 }
 
-/* All but the innermost dim of a nest are more of the batch. */
+/* Moves all but the innermost dim of a nest to the batch. */
 static bool
 move_outer(RowNest *batch, const RowNest *from)
 {
@@ -343,7 +345,7 @@ describe_einsum(const Einsum *e, Product *d)
 	return true;
 }
 
-/* Of two tensors.  Where the result's columns belong to the first, the operands change places. */
+/* einsum of two tensors.  Where the result's columns are labels of the first, the operands are exchanged. */
 bool
 row_einsum(Row *r)
 {

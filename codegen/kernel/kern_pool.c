@@ -118,7 +118,7 @@ emit_pool(Row *r, const Pool *d)
 	return true;
 }
 
-/* Dims of a window, by its sizes' declaration: int[1], int[2]. */
+/* How many dims are pooled, by the schema: int[1] or int[2]. */
 static int
 places(const Row *r)
 {
@@ -150,7 +150,7 @@ row_avg_pool(Row *r)
 	return emit_pool(r, &d);
 }
 
-/* Of a maximum, whose places nobody asks for. */
+/* A maximum whose places are not used. */
 bool
 row_adaptive_pool(Row *r)
 {
@@ -160,7 +160,7 @@ row_adaptive_pool(Row *r)
 	return (!d.max || !r->n->out[1]->uses.n) && take(r, &d) && emit_pool(r, &d);
 }
 
-/* The maximum and its places, over channels that lie side by side. */
+/* The maximum and its places, over channels last. */
 bool
 row_max_pool_places(Row *r)
 {

@@ -15,7 +15,7 @@ typedef struct Resize {
 	double  given[2];        /* scale factors of height and width; 0: none */
 	int64_t align;
 	bool    exact, lanes;    /* lanes: channels are consecutive */
-	RowNest nest;            /* y, x; the last dim is the result's height, which moves y only */
+	RowNest nest;            /* operands y, x; the last dim is the result's height, along which only y moves */
 } Resize;
 
 static const Value *

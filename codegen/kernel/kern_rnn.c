@@ -69,7 +69,7 @@ take(Row *r, Walk *d)
 	       (y->dims[2] == 1 || (y->strides[2] == 1 && d->h->strides[1] == 1));
 }
 
-/* A launch: the fields of its VnStep, and its arguments; rows are stored at p[0]. */
+/* A launch, with the fields of its VnStep and its arguments; p[0] is where rows are stored. */
 typedef struct Launch {
 	const Walk *d;
 	Out  fields;
@@ -98,7 +98,7 @@ panels(Row *r, const RtTensor *w, int64_t first, int64_t n)
 		.sk = s[1] }, 1, 1);
 }
 
-/* n columns of each gate, k products for each. */
+/* Passes the weights of n columns of each gate, of k products each. */
 static void
 put_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gates)
 {

@@ -4,10 +4,10 @@
  */
 #include "row.h"
 
-/* Where the dims of a tensor are: channels, and the first of those that places are in. */
+/* The dim of channels, and the first spatial dim. */
 typedef struct Format { int nd, channels, first; } Format;
 
-/* Depth, height or width (i: 0, 1, 2), `first` being the first of those that there are; -1: an image has no depth. */
+/* The dim of depth, height or width (i: 0, 1, 2); first: the first spatial dim; -1: an image has no depth. */
 static int
 dim_at(const Format *f, int first, int i)
 {

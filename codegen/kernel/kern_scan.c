@@ -13,11 +13,11 @@
 enum { LANES = 16 };
 
 typedef struct Step {
-	/* s[c]: the value so far, v: the element; of an extreme: when v replaces s[c] */
+	/* the next state from s[c], the state so far, and v, the element; of an extreme: when v replaces s[c] */
 	Lowering what;
 	const char *start, *next;
 	bool floats_only, extreme;
-	const char *single;      /* next where results are no doubles; null: the same */
+	const char *single;      /* next for results other than doubles; null: the same */
 } Step;
 
 static const Step steps[] = {
@@ -31,9 +31,9 @@ static const Step steps[] = {
 
 typedef struct Scan {
 	const Step *step;
-	const RtTensor *x, *y, *at;      /* at: where extremes are; else null */
+	const RtTensor *x, *y, *at;      /* at: places of extremes; else null */
 	int64_t n, lanes, stride[3], lane[3];    /* of y, x and at: along the dim, and from lane to lane */
-	RowNest nest;                    /* of the blocks; the same operands */
+	RowNest nest;                    /* blocks of lanes; operands as above */
 } Scan;
 
 static const Step *
@@ -45,7 +45,7 @@ step_of(const Row *r)
 	return NULL;
 }
 
-/* Does C say what becomes of an element that the operator casts first? */
+/* Is the operator's cast of its input defined in C for all values? */
 static bool
 casts(const RtTensor *x, const RtTensor *y)
 {
@@ -59,7 +59,7 @@ stride_of(const RtTensor *t, int d)
 	return t ? t->strides[d] : 0;
 }
 
-/* The dim whose places are lanes; -1: there is no other one. */
+/* The dim that lanes go along; -1: there is no other dim. */
 static int
 lane_dim(const Scan *d, int dim)
 {

@@ -8,7 +8,7 @@
 typedef struct Top {
 	const RtTensor *x, *y, *at;
 	int64_t n, k, largest, sorted, stride[3];        /* of y, at and x along the dim */
-	RowNest rows;                                    /* the same operands */
+	RowNest rows;                                    /* operands as above */
 } Top;
 
 static bool

@@ -1,5 +1,5 @@
 /*
- * Sums of products: what products and convolutions compute, whichever microkernel does it.
+ * Sums of products: what products and convolutions compute, whatever the microkernel.
  *
  * A convolution over one dim, of a group:
  *
@@ -33,7 +33,7 @@ contract_axis(Contract *c, int64_t extent, bool summed, const int64_t stride[4])
 	k->nreduce += summed;
 }
 
-/* x is read in its padding, or behind its end. */
+/* Does a window reach into padding, or beyond the end of x? */
 static bool
 leaves(const Windows *v, int i)
 {
@@ -70,7 +70,7 @@ contract_from(Contract *c, int64_t y, int64_t w)
 	c->k->operand.at[CONTRACT_W].offset = size_number(c->k->sizes, w);
 }
 
-/* The value, once a row has been summed: with the bias. */
+/* A row's value once it is summed: with the bias. */
 static Ref
 with_bias(const Contract *c, Ref sum)
 {
@@ -96,7 +96,7 @@ summed(Contract *c)
 	return with_bias(c, value);
 }
 
-/* A place among rows and columns as one among the axes: the first `rows` of them are rows. */
+/* Translates an operand of rows and columns to the kernel's axes, the first `rows` of which are rows. */
 static void
 spread(const Kernel *k, int rows, const Operand *from, int naxis, Operand *to)
 {
@@ -124,7 +124,7 @@ moved(Ref r, const Ref *operand, int lets)
 	return r;
 }
 
-/* What follows for the value; its inputs are further operands. */
+/* Appends what follows for the value; its inputs become further operands. */
 static Ref
 followed(Contract *c, const Lowered *after, int rows, Ref made)
 {

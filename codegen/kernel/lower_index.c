@@ -91,7 +91,7 @@ begin(const Row *r, const char *name, const Region *g)
 
 /* ---- regions --------------------------------------------------------------------------------------------------- */
 
-/* Does C say what becomes of all numbers?  It does not of floating numbers that an integer cannot hold. */
+/* Is the cast defined in C for all values? It is not for floats that an integer cannot hold. */
 static bool
 can_cast(int to, int from)
 {
@@ -99,7 +99,7 @@ can_cast(int to, int from)
 			      !(rt_dtypes[from].category == 'F' && rt_dtypes[to].category == 'I' && to != RT_i64));
 }
 
-/* Of a launch's last call: argument i begins there. */
+/* Sets where argument i of the last launch begins. */
 static void
 pass_start(Row *r, int i, const Start *s, int64_t bytes)
 {
@@ -182,7 +182,8 @@ row_cast(Row *r)
 	return put_region(r, &g, y->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
 }
 
-/* Plain functions are called with results, and arguments that they write to, apart from all others. */
+/* May self and `from` share memory? Arguments may, except those of plain functions, which are called with written
+ * arguments apart from all others. */
 bool
 row_may_be_one(const Row *r, const Value *from)
 {
@@ -214,7 +215,7 @@ row_copy_into(Row *r)
 	return put_region(r, &g, y->dtype, x->dtype, row_arg(r, "self"), row_arg(r, name));
 }
 
-/* The dim that a number names; -1: none. */
+/* The dim for a number that may count from the end; -1: there is none. */
 static int
 dim_of(int64_t d, int ndim)
 {
@@ -222,7 +223,7 @@ dim_of(int64_t d, int ndim)
 	return d >= 0 && d < ndim ? (int)d : -1;
 }
 
-/* The elements of each dim, moved on and around: two regions for each dim that moves. */
+/* Each rolled dim gives two regions. */
 bool
 row_roll(Row *r)
 {
@@ -384,7 +385,7 @@ edge_of(const Row *r)
 	return EDGE_NONE;
 }
 
-/* What the first of n elements of a dim, before or behind it, is made from, and the step to the next one's. */
+/* The source of the first of n padded elements before or behind a dim, and the step to the next one's. */
 static int64_t
 edge_source(Edge edge, int64_t size, int64_t n, bool behind, int *step)
 {
@@ -396,7 +397,7 @@ edge_source(Edge edge, int64_t size, int64_t n, bool behind, int *step)
 	}
 }
 
-/* What is there of a padded result: its dims, and by how many elements it begins behind the result's. */
+/* The part of a padded result that is filled already: its dims, and how far it begins behind the result. */
 typedef struct Padded { int64_t dims[RT_MAX_RANK], before[RT_MAX_RANK]; } Padded;
 
 static void
@@ -407,7 +408,7 @@ start_in(Start *s, const RtTensor *y, const Padded *p)
 			start_add(s, p->before[d], y->strides[d]);
 }
 
-/* Both sides of a dim of the result, n[0] elements before and n[1] behind, from what is there of it. */
+/* Fills both sides of a dim, n[0] elements before and n[1] behind, from the part that is filled. */
 static bool
 put_edges(Row *r, Edge edge, const Padded *p, int dim, const int64_t *n)
 {
@@ -433,7 +434,7 @@ put_edges(Row *r, Edge edge, const Padded *p, int dim, const int64_t *n)
 	return true;
 }
 
-/* The input inside, then the sides of each dim, the last one first: they are copies of what the result has by then. */
+/* Copies the input, then fills the sides of each dim from the result itself, last dim first. */
 static bool
 pad_by_edges(Row *r, Edge edge)
 {
@@ -537,8 +538,8 @@ are_alike(const Row *r, const Node *list)
 	return true;
 }
 
-/* Operands of one geometry, `step` elements apart in the result: one launch for all of them.  to: the result's
- * strides, over an operand's dims.  False: they differ, or their parts are better copied one by one. */
+/* Copies operands of one geometry, `step` elements apart in the result, in one launch. to: the result's strides, over
+ * an operand's dims.  False: they differ, or copying them one by one is faster. */
 static bool
 copy_alike(Row *r, const Node *list, const int64_t *to, int64_t step)
 {
@@ -569,7 +570,7 @@ copy_alike(Row *r, const Node *list, const int64_t *to, int64_t step)
 	return row_kernel(r, k, value, list->nin + 1);
 }
 
-/* Does x lie where y has the elements from `at` on? */
+/* Does x lie in y's memory, from element `at` on? */
 static bool
 is_there(const RtTensor *x, const RtTensor *y, int64_t at)
 {
@@ -577,7 +578,7 @@ is_there(const RtTensor *x, const RtTensor *y, int64_t at)
 	       !memcmp(x->strides, y->strides, (size_t)x->ndim * sizeof *x->strides);
 }
 
-/* Operands that are all like the first one: one launch.  False: they are not, or they are better copied one by one. */
+/* Concatenates operands of one geometry in one launch.  False: they differ, or copying them one by one is faster. */
 static bool
 cat_alike(Row *r, const Node *list, int64_t dim)
 {
@@ -656,11 +657,11 @@ row_stack(Row *r)
 
 /* ---- by index -------------------------------------------------------------------------------------------------- */
 
-typedef struct Taken {           /* what is read at the places that an index names */
+typedef struct Taken {           /* an index, and the tensor that it is applied to */
 	const Value *x, *index;
 	int dim;                 /* of x, along which they lie */
-	bool wraps;              /* places may count from the end */
-	/* By dim of the result: strides of x, but along dim, and of the index. */
+	bool wraps;              /* indices may be negative */
+	/* By dim of the result: strides of x (0 along dim), and of the index. */
 	int64_t from[RT_MAX_RANK], by[RT_MAX_RANK];
 } Taken;
 

@@ -54,7 +54,7 @@ ref_of(MapLowering *m, const Value *v, Ref *r)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-/* What rt_map_types wants to see of an argument: a number of unknown value counts by its kind. */
+/* An argument as rt_map_types takes it: of an unknown number only the kind counts. */
 static IValue
 sample_of(MapLowering *m, const Value *v)
 {
@@ -158,7 +158,7 @@ describe(MapLowering *m)
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
-/* t seen from the result's dims: along those that it is broadcast over it does not move. */
+/* t as an operand over the result's dims, with stride 0 where it is broadcast. */
 static Operand
 broadcast(MapLowering *m, const RtTensor *t, const RtTensor *result, Access access)
 {
@@ -219,7 +219,7 @@ argument(MapLowering *m, const Value *v, const Value *made)
 	return broadcast(m, t, plan_tensor(m->p, m->node->out[0]), v == made ? ACCESS_MADE : ACCESS_READ);
 }
 
-/* Tensors and numbers that only the call knows; each once, however often the group takes it. */
+/* Adds tensors and unknown numbers as operands, each once. */
 static bool
 add_arguments(MapLowering *m, const Value *made)
 {

@@ -106,7 +106,7 @@ enum { BF16_VECTOR = 16 };
 typedef struct Norm {
 	Rows    g;
 	const RtTensor *x, *y;
-	int64_t wstride[KERNEL_AXES];    /* of weight and bias along the dims, which are as long as `channels` */
+	int64_t wstride[KERNEL_AXES];    /* of weight and bias, of `channels` elements, along the dims */
 	int64_t channels;
 	RtDtype c;
 	double  eps;
@@ -128,8 +128,7 @@ add_weight(Norm *m, const char *name, Ref *ref)
 	return true;
 }
 
-/* What else a native_ operator gives, the mean and the scale of each row: results of the first dims, of those that
- * go 1. */
+/* The further results of a native_ operator, mean and scale of each row; normalised dims have size 1 in them. */
 static bool
 add_saved(Norm *m)
 {
@@ -149,7 +148,7 @@ add_saved(Norm *m)
 	return true;
 }
 
-/* Dims and eps are there: the kernel and its operands; xs, ys: strides along the dims. */
+/* Makes the kernel and its operands, once dims and eps are set; xs, ys: strides along the dims. */
 static bool
 begin(Norm *m, const char *name, const int64_t *xs, const int64_t *ys)
 {
@@ -162,7 +161,7 @@ begin(Norm *m, const char *name, const int64_t *xs, const int64_t *ys)
 	return add_weight(m, "weight", &m->w) && add_weight(m, "bias", &m->b);
 }
 
-/* Input, result and eps are what there is a form for. */
+/* Reads input, result and eps; false: there is no form for them. */
 static bool
 take_arguments(Norm *m, Row *r)
 {
@@ -265,7 +264,7 @@ row_layer_norm(Row *r)
 	return uncentered ? finish_uncentered(&m) : finish(&m);
 }
 
-/* Dims are those of the input, its channels as groups of `each`. */
+/* Sets dims to the input's, with channels split in groups of `each`. */
 static void
 split_channels(const RtTensor *t, int64_t each, int64_t *out, const int64_t *from, bool strides)
 {

@@ -1,10 +1,10 @@
 /*
- * Values that follow from where an element is: arange, and triangles of matrices.
+ * Values that depend on an element's position: arange, and triangles of matrices.
  */
 #include "row.h"
 #include "lower.h"
 
-/* A number that is an argument, or what it is by default; false: it is not known. */
+/* A number argument, or `otherwise` where it is None; false: it is not known. */
 static bool
 number_or(const Row *r, const char *name, double otherwise, double *x)
 {
@@ -12,7 +12,7 @@ number_or(const Row *r, const char *name, double otherwise, double *x)
 	return !row_arg(r, name) || row_double(r, name, x);
 }
 
-/* start + place * step as a whole number, which is a place itself, or in double. */
+/* start + place * step, in integers if `whole`, else in double. */
 static Ref
 counted(Rows *g, double start, double step, bool whole)
 {
@@ -57,7 +57,7 @@ row_arange(Row *r)
 	return rows_finish(&g);
 }
 
-/* Elements of each matrix that are there where 0 <= sign * (column - row - diagonal); elsewhere is zero. */
+/* The elements of each matrix where 0 <= sign * (column - row - diagonal); zero elsewhere. */
 static bool
 triangle(Row *r, int sign)
 {

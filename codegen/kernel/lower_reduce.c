@@ -47,7 +47,7 @@ find_dims(Rows *g, const RtTensor *x)
 	return true;
 }
 
-/* The results, of the sizes that stay; false: one has others. */
+/* Checks that the results have the sizes of the dims that are not reduced. */
 static bool
 add_results(Rows *g)
 {
@@ -106,9 +106,9 @@ is_some(Rows *g, Ref x)
 
 /* ---- sums and products ----------------------------------------------------------------------------------------- */
 
-enum { FEW = 16 };               /* elements that are summed in double from the first on */
+enum { FEW = 16 };               /* at most so many elements are summed in double from the start */
 
-/* The type that elements are cast to and joined in; RT_NDTYPE: none, where a cast to it would round each. */
+/* The type that elements are cast to and joined in; RT_NDTYPE: none, since the cast would round each element. */
 static RtDtype
 summed_as(const RtTensor *x, const RtTensor *y)
 {
@@ -185,7 +185,7 @@ row_logic(Row *r)
 	int n;
 	Ref x;
 
-	/* Of an empty list of dims each element is by itself. */
+	/* With an empty list of dims each element is a row of its own. */
 	if (!begin(&g, r, "logic") || (dim && (!row_list(r, "dim", dims, &n) || !n)))
 		return false;
 	x = element_of(&g);
@@ -294,7 +294,7 @@ row_norm(Row *r)
 	return rows_finish(&g);
 }
 
-/* What is taken from the number of elements: 1 when nothing is said. */
+/* The correction, which is subtracted from the number of elements; 1 by default. */
 static bool
 find_correction(const Row *r, int64_t *correction)
 {
@@ -335,7 +335,7 @@ row_variance(Row *r)
 	return rows_finish(&g);
 }
 
-/* The greatest, then the sum of exponentials relative to it; an infinite one is not subtracted. */
+/* The maximum, then the sum of exponentials relative to it; an infinite maximum is not subtracted. */
 bool
 row_logsumexp(Row *r)
 {

@@ -17,14 +17,14 @@ typedef enum Joining { PUT, ADD, MULTIPLY, GREATEST, LEAST } Joining;
 typedef struct Segments {
 	bool in_place;
 	Joining how;
-	const Value *source;     /* null: a number */
+	const Value *source;     /* null: the source is a number */
 	double  number, factor;  /* of index_add: the source's factor */
 	bool    wraps;           /* indices may count from the end */
-	bool    fresh;           /* the old value is not included */
+	bool    fresh;           /* the old values are not included */
 	bool    narrow;          /* indices may be int32 */
 	const Value *index;
-	/* The part of the source that goes, and strides over it: of the target (along dim an index is a place there),
-	 * the index, the source. */
+	/* The part of the source that is used, and strides over it: of the target (along dim: of a place there), the
+	 * index, the source. */
 	int     ndim, dim;
 	int64_t dims[RT_MAX_RANK], to[RT_MAX_RANK], by[RT_MAX_RANK], from[RT_MAX_RANK];
 	int64_t limit;           /* of the target along dim */
@@ -56,7 +56,7 @@ begin(const Row *r, const Segments *s, const char *name, Access access, RtDtype 
 	return k;
 }
 
-/* One more launch, of a kernel that looks at indices. */
+/* Adds a launch of a kernel that reads indices. */
 static bool
 finish(Row *r, const Segments *s, Kernel *k)
 {
@@ -68,14 +68,14 @@ finish(Row *r, const Segments *s, Kernel *k)
 	return true;
 }
 
-/* Are all indices in range?  Asked before anything is written that others see. */
+/* Checks all indices before anything is written that is visible outside. */
 static bool
 check_indices(Row *r, const Segments *s)
 {
 	return finish(r, s, begin(r, s, "check", ACCESS_READ, (RtDtype)target(r, s)->dtype));
 }
 
-/* A number of dtype; false: the dtype has no such number. */
+/* A number as a value of dtype; false: the dtype cannot hold it. */
 static bool
 number_ref(double x, int dtype, Ref *to)
 {
@@ -161,7 +161,7 @@ store_neutral(Row *r, const Segments *s)
 
 /* ---- what may be written ----------------------------------------------------------------------------------------- */
 
-/* May self be written to where it lies?  Nothing else that is read here may be the same memory. */
+/* May self be written in place? No other input may share its memory. */
 static bool
 can_write_self(const Row *r, const Segments *s)
 {
@@ -220,7 +220,7 @@ begin_segments(const Row *r, const char *index, Segments *s)
 	return true;
 }
 
-/* A source tensor, or a known number; its strides are not looked at. */
+/* The source: a tensor, whose strides are not checked here, or a known number. */
 static bool
 take_source(const Row *r, const char *name, Segments *s)
 {
@@ -285,7 +285,7 @@ row_index_slices(Row *r)
 	const bool fills = r->n->op->lowering == LOWER_INDEX_FILL;
 	Segments s;
 
-	/* Of a fill by a number that the dtype cannot hold the result is not known. */
+	/* The result of a fill is not known when the dtype cannot hold the number. */
 	if ((fills && !row_result(r, 0)) || !begin_segments(r, "index", &s) || !take_source(r, source, &s) ||
 	    index->ndim != 1)
 		return false;
@@ -342,7 +342,7 @@ join_dims(Segments *s, int n)
 	return true;
 }
 
-/* One index, of integers: self's dims before it, its own, self's behind. */
+/* One integer index: the result has self's dims before it, the index's, then self's others. */
 bool
 row_index_put(Row *r)
 {

@@ -125,7 +125,7 @@ out_json(Buf *b, const char *text)
 	buf_puts(b, "\"");
 }
 
-/* An identifier that says where it is from: letters, digits and _ of the text's last part, after a prefix of ours. */
+/* A readable identifier: a prefix of ours, then letters, digits and _ of the text's last part. */
 const char *
 out_name(Arena *a, const char *prefix, const char *text)
 {

@@ -1,8 +1,8 @@
 /*
  * Weights in the form that kernels read (rt/ops/vblock.h): panels of columns, transformed filters, padded vectors.
  *
- * A panel has `width` columns side by side: [panel][tap][k][column].  This is only a permutation, so the original is
- * not stored, too: when the parts cover a storage of the model, the program unpacks it when generic code reads it.
+ * A panel has `width` columns side by side: [panel][tap][k][column].  This is a permutation, so the original is not
+ * stored as well: if the packed parts cover a storage of the model, the program unpacks it when generic code reads it.
  * Specializations share packed weights.
  */
 #include "kernel.h"
@@ -15,7 +15,7 @@ typedef double WinoWide;
 
 enum { BLOCK = 16 };             /* of k: a cache line of each column is read at once */
 
-/* As VC_REST and, for products, VC_REST_HALF (vblock.h) have it. */
+/* The width of the last panel: VC_REST and, for products, VC_REST_HALF of vblock.h. */
 int64_t
 panel_last(const Emit *e, int64_t n, int vector)
 {
@@ -30,7 +30,7 @@ columns_of(const RtPacking *p)
 	return p->n ? (p->n - 1) / p->width * p->width + p->last : 0;
 }
 
-/* C expression of n floats that are added to the weights; they are freed. */
+/* Adds n floats to the weights, frees them, and returns their address as a C expression. */
 static const char *
 add_weights(Emit *e, WeightForm form, float *at, int64_t n)
 {
@@ -81,7 +81,7 @@ fill_panels(const RtPacking *p, const float *from, float *to)
 	}
 }
 
-/* Do its elements lie side by side in the original? */
+/* Is the part contiguous in the original? */
 static bool
 is_whole(const RtPacking *p)
 {
@@ -90,7 +90,7 @@ is_whole(const RtPacking *p)
 	return rt_is_dense(&(RtTensor){ .ndim = 4, .dims = dims, .strides = strides });
 }
 
-/* Where group i is, in floats, when so many share a panel; one: it has panels of its own. */
+/* The offset of group i, in floats, when so many groups share a panel; 1: each has panels of its own. */
 static int64_t
 group_at(const RtPacking *p, int64_t together, int64_t i)
 {
@@ -166,7 +166,7 @@ store_filters(Emit *e, const RtTensor *w, const RtPacking *p)
 	return add_weights(e, WEIGHT_WINOGRAD, u, 36 * plane);
 }
 
-/* The program makes them of panels, when it is opened (rt/ops/vwino.h): of equal panels once. */
+/* Winograd filters that the program makes of panels when it is opened (rt/ops/vwino.h), once for equal panels. */
 static const char *
 make_filters(Emit *e, const RtTensor *w, const RtPacking *p)
 {

@@ -34,7 +34,7 @@ put_pointer(Printer *p, int operand, int place)
 			 p->k->let.n ? "" : "restrict ", o->name, from);
 }
 
-/* Addresses of their own for each place along an axis are there once that axis has an index. */
+/* Operands with an address for each place along an axis: declared once that axis has an index. */
 static void
 put_pointers(Printer *p, bool along, const int *place)
 {
@@ -43,7 +43,8 @@ put_pointers(Printer *p, bool along, const int *place)
 			put_pointer(p, i, place ? place[i] : i);
 }
 
-/* The places that indices name, of those that are (or are not) the same for a whole row: "int64_t x1_at = x2[i0];" */
+/* Declares places given by indices, either those that are the same for a whole row or the others: "int64_t x1_at =
+ * x2[i0];" */
 static void
 put_gathers(Printer *p, bool of_rows)
 {
@@ -123,7 +124,7 @@ put_innermost(Printer *p, const char *head)
 	close_loop(p);
 }
 
-/* Are whole squares moved by vectors (vturn.h)? */
+/* Are whole tiles transposed by vectors (vturn.h)? */
 static bool
 turns_squares(const Printer *p)
 {
@@ -174,7 +175,7 @@ has_part_tile(const Printer *p, int axis)
 	return p->k->varies || !size_divides(p->k->sizes, size_number(p->k->sizes, KERNEL_TILE), p->k->extent[axis]);
 }
 
-/* Squares of the axis in tiles and the innermost one. */
+/* The loops over tiles of the tiled axis and the innermost one. */
 static void
 put_tiles(Printer *p)
 {

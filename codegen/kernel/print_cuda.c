@@ -74,7 +74,7 @@ outer_axes(const Kernel *k)
 	return kernel_has_rows(k) ? k->naxis - k->nreduce : k->naxis;
 }
 
-/* Is a row a block's, and not a thread's? */
+/* Is a row reduced by a block, and not by a thread? */
 static bool
 is_shared(const Printer *p)
 {
@@ -96,7 +96,7 @@ declare(Printer *p)
 			put_line(p, "%s u%d;", compute_type(p->k->let.at[i].types.result), i);
 }
 
-/* A thread's part of a state, joined with all others' in shared memory: each thread has the result. */
+/* Joins the threads' parts of a state in shared memory; each thread gets the result. */
 static void
 put_tree(Printer *p, int state)
 {
@@ -172,7 +172,7 @@ put_stage(Printer *p, int stage)
 
 enum { TILE = 64 };              /* cutile.h: CU_TILE */
 
-/* The first axes that are no rows, that are no groups, that are summed over. */
+/* Axes are rows, groups, columns, then those that are summed over: the first of each but rows. */
 typedef struct Tiles { int group, column, outer; } Tiles;
 
 static bool
@@ -304,7 +304,7 @@ kernel_print_cuda(const Kernel *k, const Schedule *s)
 {
 	Printer p = { .k = k, .s = s, .indent = 1 };
 
-	RT_ASSERT(kernel_has_cuda(k));           /* no lowering for the GPU makes another one yet */
+	RT_ASSERT(kernel_has_cuda(k));           /* lowering for the GPU makes no others yet */
 	put_head(&p);
 	if (!kernel_has_rows(k)) {
 		put_lines(&p, kernel_element(k, NULL));

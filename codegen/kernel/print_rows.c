@@ -54,7 +54,7 @@ declare(Printer *p)
 			put_line(p, "%s u%d%s;", compute_type(p->k->let.at[i].types.result), i, many);
 }
 
-/* The stage's states, or what parts are joined in, have no elements yet: a loop over `count` of them. */
+/* Sets the stage's states, or their parts, to the value of no elements, in a loop over `count` of them. */
 static void
 put_starts(Printer *p, int stage, bool parts, const char *count)
 {
@@ -79,7 +79,7 @@ declare_parts(Printer *p, int stage, int n)
 	}
 }
 
-/* Joins the stage's states, to and from: "a%d[j]" and the like, of places after the other letter. */
+/* Joins the stage's states; to, from: "a%d[j]" and the like, where places take the next letter. */
 static void
 put_joins(Printer *p, int stage, const char *to, const char *from)
 {
@@ -95,7 +95,7 @@ put_joins(Printer *p, int stage, const char *to, const char *from)
 	}
 }
 
-/* Are values joined in another type before they are joined with all? */
+/* Are parts of a row joined in another type than the whole? */
 static bool
 has_parts(const Printer *p, int stage)
 {

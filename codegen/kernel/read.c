@@ -323,7 +323,7 @@ is_bounded_along(const Operand *o, int axis)
 	return false;
 }
 
-/* What is stored to comes first; places rest on no axes but those that there are. */
+/* Operands that are stored to come first; places use no undeclared axes. */
 static void
 check_operands(KernelReader *kr, const char *beg)
 {
@@ -488,7 +488,7 @@ read_let(KernelReader *kr)
 	kernel_let(kr->k, l);
 }
 
-/* Are there numbers of both in C, and is the first one's the second's or a wider one's? */
+/* Do both dtypes have C arithmetic, and is the first's the same as the second's, or wider? */
 static bool
 joins_as(RtDtype total, RtDtype part)
 {

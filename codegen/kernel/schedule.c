@@ -66,7 +66,7 @@ tiled_axis(const Kernel *k, Tiling tiling)
 	return -1;
 }
 
-/* Does the value of an index have to be looked at once a row, and not once a point? */
+/* Is some index the same for a whole row, so that it is looked up once? */
 static bool
 gathers_rows(const Kernel *k)
 {
@@ -76,7 +76,7 @@ gathers_rows(const Kernel *k)
 	return false;
 }
 
-/* A serial axis that steps through runs has no loop in it where that one would not. */
+/* The axis of the loop that vectorises; none if only the serial axis is contiguous. */
 int
 kernel_inner(const Kernel *k)
 {

@@ -29,7 +29,7 @@ atom_compare(const Atom *a, const Atom *b)
 	return a->kind == ATOM_SYMBOL ? a->index - b->index : strcmp(a->text, b->text);
 }
 
-/* Of their factors.  Whatever both are multiplied by, the order stays: divide() needs that. */
+/* Compares factors.  Multiplying both by the same factor keeps the order, which divide() relies on. */
 static int
 compare_terms(const Term *a, const Term *b)
 {

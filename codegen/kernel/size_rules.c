@@ -87,7 +87,7 @@ least(SizeTable *z, const Size *s)
 		v = least_at(z, x, true, p, q);
 	else if ((v = least_at(z, x, false, p, q)) != NONE && (high = least_at(z, x, true, p, q)) < v)
 		v = high;
-	if (x->kind == ATOM_MIN || x->kind == ATOM_MAX) {        /* it is one of the two */
+	if (x->kind == ATOM_MIN || x->kind == ATOM_MAX) {        /* min and max are one of their operands */
 		low = least_with(z, x->a, 1, p, q);
 		high = low == NONE ? NONE : least_with(z, x->b, 1, p, q);
 		v = larger(v, low < high ? low : high);
@@ -102,7 +102,7 @@ lower_bound(SizeTable *z, const Size *s)
 	return least(z, s);
 }
 
-/* INT64_MAX: none is found. */
+/* An upper bound; INT64_MAX: none is found. */
 static int64_t
 upper_bound(SizeTable *z, const Size *s)
 {
@@ -142,7 +142,7 @@ range(SizeTable *z, const Size *s)
 	return (SizeRange){ lower_bound(z, s), upper_bound(z, s) };
 }
 
-/* b is 1 or more, also where that is not proved any more. */
+/* b is 1 or more, even where that can no longer be proved. */
 static SizeRange
 floor_range(const SizeRange *a, const SizeRange *b)
 {
