@@ -117,9 +117,9 @@ typedef struct Kernel {
  * reduced, it is one of two: the innermost of them, along which `lanes` sums are kept side by side; or the innermost
  * of the others, and a unit is KERNEL_COLUMNS rows side by side. */
 typedef struct Schedule {
-	bool    rows;          /* a unit: a point of the axes before the inner one; else a point of axis 0, the inner one */
+	bool    rows;          /* a unit: a point of the axes before the inner one; else of axis 0, the inner one */
 	int     inner;         /* the vectorised axis; -1: there is none */
-	int     lanes;         /* sums side by side: 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side, or nothing is reduced */
+	int     lanes;         /* sums along a row: 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side, or none */
 	bool    whole;         /* rows side by side: each unit has exactly KERNEL_COLUMNS */
 	int     tile;          /* an axis in tiles with the innermost, consecutive on different sides; -1: none */
 	const Size *units;

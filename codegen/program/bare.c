@@ -4,9 +4,9 @@
  *    int NAME_forward(const float x[1][4], float out[1][3]);
  *    int NAME_forward_in(NAME *m, const float x[1][4], float out[1][3]);
  *
- * Each exact specialization becomes such a function when all of its steps are kernels; what is not is named, all of it.
- * Tensors lie in the caller's arrays, among the weights, or in an instance's memory (rt/bare.h), whose size NAME.h
- * says; that of the instance without a name is static.
+ * Each exact specialization becomes such a function when all of its steps are kernels; otherwise all steps that are not
+ * are named.  Tensors lie in the caller's arrays, among the weights, or in an instance's memory (rt/bare.h), whose size
+ * NAME.h says; that of the instance without a name is static.
  */
 #include "../kernel/form.h"
 #include "door.h"
@@ -25,7 +25,7 @@ typedef struct Bare {
 	int64_t arena;           /* bytes: the largest of all functions */
 	BareState *state;
 	Out   functions;
-	bool  folder;            /* the text is for others to compile */
+	bool  folder;            /* the text is written for other compilers */
 	bool  program;           /* it has a main, and no header */
 } Bare;
 
@@ -84,7 +84,7 @@ static void
 write_step(Bare *b, Writer *w, const Node *n)
 {
 	if (!plan_needs_step(w->p, n) || node_makes_parts(n) || node_is(n, prim_TupleUnpack))
-		return;                          /* who reads a list is a kernel, or named itself */
+		return;                          /* a node that reads the list is a kernel, or is named itself */
 	write_comment(w, n);
 	if (writes_state(w->p, n))
 		note_lack(b, n, ": it writes to a constant");
@@ -92,7 +92,7 @@ write_step(Bare *b, Writer *w, const Node *n)
 		note_lack(b, n, "");
 }
 
-/* out[i] = what it is, where it was not made there. */
+/* Copies result i to out[i], unless it was made there. */
 static void
 write_result(Writer *w, int i, const Value *v)
 {
@@ -177,7 +177,7 @@ put_entry(Bare *b, const DoorTyped *t)
 	buf_free(&args);
 }
 
-/* What is the same for all instances; their state, when they have some. */
+/* The public functions of instances. */
 static void
 put_instances(Bare *b)
 {
@@ -196,7 +196,7 @@ put_instances(Bare *b)
 		   "\nconst char *\nNAME_error(const NAME *m)\n{\n\treturn bare_error((const Bare *)m);\n}\n", name);
 }
 
-/* Loops of kernels by header, and what in a kernel's text is theirs. */
+/* Headers of loops, and the prefixes of names by which a kernel's text uses them. */
 static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "tmath.h", { "" } }, { "vmath.h", { "" } },
 	{ "vblock.h", { "vc_", "Vc", "VC_" } }, { "vconv.h", { "vc_conv(", "VcConv" } },
@@ -229,21 +229,21 @@ put_includes(Bare *b, Buf *text)
 			buf_printf(text, "#include \"rt/ops/%s\"\n", headers[i].name);
 }
 
-/* In whole lines of a cache, as rt/bare.h places them. */
+/* Rounded up to cache lines, as rt/bare.h places them. */
 static int64_t
 lines(int64_t bytes)
 {
 	return (bytes + 63) & ~(int64_t)63;
 }
 
-/* What an instance has beside its head. */
+/* Bytes of an instance behind its head. */
 static int64_t
 behind(const Bare *b)
 {
 	return lines(b->state->bytes) + lines(b->arena) + lines(b->e->scratch);
 }
 
-/* Of an instance, which fits the head that it has on every machine. */
+/* Bytes of an instance, enough for its head on any machine. */
 static int64_t
 ram(const Bare *b)
 {
@@ -307,7 +307,7 @@ put_functions(Bare *b, Buf *text, bool in)
 		buf_puts(text, "      /* what calls have written to the model is as it was built */\n");
 }
 
-/* Up to a line of the template, which goes; what is behind it. */
+/* Copies the template up to a line, which is left out; returns the text behind it. */
 static char *
 put_until(Bare *b, Buf *text, char *from, const char *line)
 {
@@ -467,7 +467,7 @@ put_main(Bare *b)
 	buf_free(&level);
 }
 
-/* Why an instance is larger than --max-ram says; null: it is not. */
+/* Why an instance is larger than --max-ram; null: it is not. */
 static const char *
 over(Bare *b, const BuildOptions *o, const char *model)
 {

@@ -3,7 +3,7 @@
  * what the model was built with.
  *
  * A read of such an attribute becomes a constant over memory without data, one for each storage of the model: so all
- * reads of it are one buffer, and no pass or kernel takes what is in it now for what is in it later.
+ * reads of it are one buffer, and no pass or kernel assumes that its contents stay the same.
  */
 #include "program.h"
 
@@ -11,7 +11,7 @@
 
 enum { LINE = 64 };
 
-/* What a chain of prim::GetAttr reads of the instance; None: it is no such chain. */
+/* The attribute that a chain of prim::GetAttr reads; None: it is no such chain. */
 static IValue
 attribute(const Graph *g, IValue self, const Value *v)
 {
@@ -70,7 +70,7 @@ bind(Cx *cx, BareState *s, Graph *g, Node *n, const RtTensor *t)
 	node_destroy(n);
 }
 
-/* A write that is no kernel becomes x.copy_(what it writes). */
+/* A write that is not a kernel becomes x.copy_(value). */
 static void
 become_copy(Cx *cx, Graph *g, Node *n, Value *from)
 {
@@ -123,7 +123,7 @@ filling(Cx *cx, const Node *n)
 	return t;
 }
 
-/* Is what it computes laid out as what it writes to, one element after the other, and of that dtype? */
+/* Are the value and the target contiguous, with the same sizes and dtype? */
 static bool
 is_like_self(const Node *n)
 {

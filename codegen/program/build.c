@@ -73,7 +73,7 @@ argv_of(Argv *a)
 	return a->v.at;
 }
 
-/* False, and errno: not all of it is there. */
+/* False, and errno: not all of it was written. */
 static bool
 copy_file(const char *from, const char *to)
 {
@@ -100,7 +100,7 @@ copy_file(const char *from, const char *to)
 	return ok;
 }
 
-/* It was not to take its place.  Null: there is none. */
+/* Removes a file that does not take its place.  Null: there is none. */
 static void
 drop_part(const char *part, const char *to)
 {
@@ -111,8 +111,8 @@ drop_part(const char *part, const char *to)
 	errno = why;
 }
 
-/* Moves a finished file beside its place, across file systems by a copy; into a device or a pipe as it is.  The path
- * where it is; null, and errno: nowhere. */
+/* Moves a finished file beside its place, by a copy across file systems, or into a device or pipe.  Returns its path;
+ * null, and errno: it failed. */
 static const char *
 place_beside(Cx *cx, const char *from, const char *to)
 {
@@ -126,7 +126,7 @@ place_beside(Cx *cx, const char *from, const char *to)
 	return NULL;
 }
 
-/* It takes its place; false, and errno: it is gone. */
+/* Renames it into its place; false, and errno: it failed, and the file is removed. */
 static bool
 rename_part(const char *part, const char *to)
 {
@@ -189,8 +189,8 @@ build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, con
 	return true;
 }
 
-/* Is it a program whose addresses are fixed when it is linked?  Then its tables need no relocations: a fifth of a small
- * program's size, and of its start. */
+/* Is it a program with fixed addresses? Then its tables need no relocations, which are a fifth of a small program's
+ * size and start time. */
 static bool
 is_fixed(const Build *b)
 {
@@ -199,7 +199,7 @@ is_fixed(const Build *b)
 
 /* ---- by a C compiler --------------------------------------------------------------------------------------------- */
 
-/* Is its compiler one that says how much of the stack functions take? */
+/* Can its compiler report how much stack functions take? */
 static bool
 tells_stack(const Build *b)
 {
@@ -318,7 +318,7 @@ link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	link_with(b, parts, &a, out);
 }
 
-/* It offers NAME_* alone.  It stays loaded: threads that made calls have memory that it frees at their ends. */
+/* It exports NAME_* only.  It stays loaded: it frees memory of threads that made calls when they end. */
 static void
 link_shared(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 {
@@ -428,7 +428,7 @@ weights_beside(Build *b, const Weights *w)
 	return b->o->weights_file;
 }
 
-/* Through symbolic links, as all results are written. */
+/* The path behind symbolic links, where all results are written. */
 static const char *
 target_of(Cx *cx, const char *path)
 {
@@ -441,8 +441,8 @@ target_of(Cx *cx, const char *path)
 	return target;
 }
 
-/* The program, and the file beside it when that is wanted.  Neither takes its place before both are there:
- * an older program has its own weights when a build fails. */
+/* The program, and the weights' file beside it if there is one.  Neither takes its place before both are written, so
+ * that when a build fails an older program keeps its own weights. */
 static void
 put_result(Build *b, const char *from, const Weights *w)
 {
@@ -548,7 +548,7 @@ compile_and_link(Build *b, const ProgramText *t, const char *weights, const char
 	(!b->o->name ? link_exe : !strcmp(b->o->emit, "shared") ? link_shared : link_object)(b, t, &parts, out);
 }
 
-/* Plain functions are compiled once more for size where --max-flash wants that, or it fails. */
+/* Compiles plain functions again for size where they exceed --max-flash; fails if they still do. */
 static void
 fit(Build *b, ProgramText *t, const char *weights, const char *out)
 {
@@ -617,7 +617,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	chmod(out, (!b->o->name || !strcmp(b->o->emit, "shared") ? 0777 : 0666) & ~b->mask);
 	if (b->o->name)
 		put_header(b, p->text);
-	if (b->tcc && !b->o->weights_file)       /* who maps all constants to be executed, these too */
+	if (b->tcc && !b->o->weights_file)       /* tcc puts weights in the executable segment */
 		p->text->code_bytes -= p->text->weights->bytes.n;
 	put_result(b, out, p->text->weights);
 }

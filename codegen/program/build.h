@@ -11,8 +11,8 @@ typedef struct TargetVector { const char *macro; int floats; } TargetVector;   /
 struct Target {
 	const char *triple, *arch;       /* arch: as uname says it */
 	ElfKind elf;                     /* of its objects */
-	const char *cc, *cc_package;     /* where --cc names none; which package of Debian has it */
-	const char *tools, *tools_package;       /* what stands before ar, objcopy */
+	const char *cc, *cc_package;     /* the default without --cc; its package in Debian */
+	const char *tools, *tools_package;       /* prefix of ar and objcopy */
 	const char *libc, *libc_package; /* a file that programs are linked with: is that package here?  Or null */
 	const char *musl;                /* Debian's name of musl's folders; null: the compiler knows its C library */
 	const char *cpu_as, *mcpu_as;    /* the options that --cpu and --mcpu become */
@@ -21,9 +21,9 @@ struct Target {
 	const char *fpu;                 /* those that take floats in registers though the compiler would not; or null */
 	const TargetVector *vectors;     /* floats in a vector, the first row that holds */
 	const char *libs;                /* of a program, with spaces */
-	bool is_static;                  /* always linked so */
+	bool is_static;                  /* options of every link */
 	bool is_bare;                    /* without a system: plain C functions (--no-generic) alone */
-	const char *emulator, *root;     /* of qemu-user; what -L tells it; or null */
+	const char *emulator, *root;     /* qemu-user's name; its -L; or null */
 };
 
 typedef struct Build {
@@ -39,7 +39,7 @@ typedef struct Build {
 } Build;
 
 void build_init(Build *, Cx *, const BuildOptions *);
-bool is_made_of_code(const BuildOptions *);      /* is machine code wanted, and no text? */
+bool is_made_of_code(const BuildOptions *);      /* is the result machine code, and not text? */
 
 /* ---- build.c: command lines, processes, files ------------------------------------------------------ */
 
@@ -51,7 +51,7 @@ bool start(Build *, char *const *argv, const char *log, Process *);
 RT_NORETURN void not_started(Build *, const Process *);
 RT_NORETURN void process_failed(Build *, const Process *, const char *what);
 
-const char *weights_beside(Build *, const Weights *);    /* the file of --weights file, there by this name */
+const char *weights_beside(Build *, const Weights *);    /* the file of --weights file, under this name */
 
 /* ---- fit.c: what plain functions take of a device's memory ------------------------------------------ */
 
@@ -66,10 +66,10 @@ void folder_write(Build *, const ProgramText *);
 /* ---- targets.c ------------------------------------------------------------------------------------- */
 
 const char *choose_compiler(const BuildOptions *, bool cross);
-void args_compiler(Build *, Argv *);             /* its name, and what makes it compile for the target */
+void args_compiler(Build *, Argv *);             /* its name, and options for the target */
 void args_cpu(Build *, Argv *);
 const char *target_musl(Build *);
-const char *target_lacks(Build *);               /* what is not here, and its package; null: nothing */
+const char *target_lacks(Build *);               /* what is missing here, and its package; null: nothing */
 bool target_fpu(const BuildOptions *, const char *cpu);           /* are floats passed in registers?  cpu: or null */
 int  target_floats(const Target *, const char *macros);          /* macros null: the least */
 
@@ -78,7 +78,7 @@ int  target_floats(const Target *, const char *macros);          /* macros null:
 /* Adds the runtime's objects that these need, compiled for the target. */
 void runtime_objects(Build *, Argv *objects);
 
-/* The files of the runtime that something needs, by the symbols of the carried library. */
+/* The files of the runtime that are needed, by the symbols of the carried library. */
 typedef struct Needs {
 	Cx   *cx;
 	Map   index, members;    /* symbol -> name of its file, without ".c"; that -> its member of the library */

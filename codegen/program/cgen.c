@@ -36,8 +36,8 @@ static const char head[] =
 	"#define KILN_NAN (0.0 / 0.0)\n"
 	"#define LAST RT_LAST\n";
 
-/* Specialized code finds weights where they were linked; of a file, and streamed ones, which rt_warm moves, where the
- * context has them. */
+/* Specialized code finds weights by their linked address; weights in a file, and streamed ones, which rt_warm moves,
+ * through the context. */
 static const char weights_inside[] = "extern const char kiln_weights[];\n";
 static const char weights_beside[] = "#define kiln_weights cx->weights\n";
 static const char weights_moved[] = "extern const char kiln_weights[];\n#define kiln_weights cx->weights\n";
@@ -166,7 +166,7 @@ put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 		 "rt_cuda_stop };", archs.n, e->cuda_kernels.n);
 }
 
-/* How weights are packed that are there in no other way: a table for each. */
+/* For each storage that exists only in packed form, a table of how it is packed. */
 static void
 put_packings(Emit *e)
 {
@@ -204,7 +204,7 @@ put_storages(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
-/* Numbers and names of symbols as a string, or 0. */
+/* The symbols' numbers and names as a C string, or 0. */
 static const char *
 quoted(Emit *e, const char *text)
 {
@@ -235,9 +235,9 @@ put_about(Emit *e)
 }
 
 enum { VERY_TALL = 12 };                 /* rows: no block has more (VC_MOST of vblock.h) */
-enum { STREAMED = 32 << 20 };            /* bytes: what caches hold, up to these, is not worth moving */
+enum { STREAMED = 32 << 20 };            /* fewer bytes stay in caches, and are not worth moving */
 
-/* Do small pages cost time? */
+/* Are weights so large that small pages cost time? */
 static bool
 is_streamed(const Emit *e)
 {
@@ -268,7 +268,7 @@ put_text(Emit *e, const char *member, const char *text, int64_t n)
 	buf_free(&b);
 }
 
-/* Where weights are, and what is done with them when the program runs. */
+/* Where weights are, and what happens to them at run time. */
 static void
 put_weights(Emit *e, const char *file)
 {
@@ -306,7 +306,7 @@ processor_name(Arena *a, const BuildOptions *o)
 		o->target == target_host() ? "native" : target_triple(o->target);
 }
 
-/* What the code needs of a processor is what the compiler may take for it. */
+/* The code needs whatever the compiler may assume of the processor. */
 static void
 put_levels(Emit *e, const BuildOptions *o)
 {
@@ -407,7 +407,7 @@ is_tensor_type(const Type *t)
 	return t->kind == TYPE_TENSOR || (t->kind == TYPE_OPTIONAL && is_tensor_type(t->of[0]));
 }
 
-/* What arguments, results and constants there are besides tensors.  Only main() prints and compares. */
+/* Which kinds of arguments, results and constants occur besides tensors.  Only main() prints and compares. */
 static void
 put_others(Emit *e, const EmitMethod *methods, int n, bool instance, bool has_main)
 {
@@ -429,8 +429,8 @@ put_others(Emit *e, const EmitMethod *methods, int n, bool instance, bool has_ma
 }
 
 /* Leaves out parts of the runtime for operands that cannot occur in this program.  A program for wide vectors runs only
- * on machines that have them; one for narrow vectors, and a text, may run on any.  tcc links what gcc has compiled, but
- * in a text. */
+ * on machines that have them; one for narrow vectors, and an emitted text, may run on any. tcc links objects that gcc
+ * has compiled, but not in an emitted text. */
 static void
 put_parts(Emit *e, const EmitMethod *methods, int n, const BuildOptions *o, bool instance)
 {

@@ -3,7 +3,7 @@
  *
  * A planned tensor is an address: arena + offset, the weights, an argument's data.  As an IValue it is boxed: borrowed
  * where the step does not keep it, a view of its storage's box, or a copy when it is in the arena and may outlive the
- * step.  Numbers of a dynamic plan are in arrays at the start of the function.
+ * step.  Numbers of a dynamic plan are in arrays that the function begins with.
  */
 #include "writer.h"
 
@@ -72,7 +72,7 @@ c_spot(Writer *w, const Buffer *b, int64_t at)
 			     : plus(w, "arena", b->offset + at);
 }
 
-/* Without a runtime, which would have it as a value: a byte of its storage among the weights. */
+/* Without a runtime a constant is an address in the weights: that of its storage. */
 static const char *
 bare_constant(Writer *w, const RtTensor *t, int64_t at)
 {
@@ -142,8 +142,8 @@ same_geometry(const RtTensor *a, const RtTensor *b)
 	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
 }
 
-/* Does the base box itself have this tensor's type?  A view that overlaps itself may not be written to, but what it is
- * of may be copied onto itself: it has a box of its own. */
+/* Does the base box itself have this tensor's type? A view that overlaps itself must not be written to, while its base
+ * may be: it has a box of its own. */
 static bool
 is_base(Writer *w, const Value *v, const Buffer *b)
 {
@@ -256,8 +256,8 @@ is_line(const RtCode *c, int place, Range at, int line)
 	return p->line == line && p->file && p->line_text && at.src->name && strstr(at.src->name, c->text + p->file);
 }
 
-/* How good a place it is: 0 not at all; then those that the program has, that were called from where the node was, that
- * start where it starts. */
+/* How well a place fits: 0: not at all; better if the program has it, if it was called from the same place as the node,
+ * if it starts at the same column. */
 static int
 fitness(const RtCode *c, const uint32_t *row, int place, const Node *n, int line)
 {
@@ -272,7 +272,7 @@ fitness(const RtCode *c, const uint32_t *row, int place, const Node *n, int line
 	return 1 + (row[place] ? 4 : 0) + (!caller && !f ? 2 : 0) + (c->place[place].column == range_column(n->at));
 }
 
-/* The best of these places, the first of equals. */
+/* The place that fits best, the first of equals. */
 static uint32_t
 best_place(const RtCode *c, const uint32_t *row, const PlaceList *of, const Node *n, int line)
 {

@@ -86,7 +86,7 @@ write_inputs(Writer *w, const Node *n, bool keep)
 	return count;
 }
 
-/* Does a call of the runtime change nothing that was there before? */
+/* Does a call of the runtime leave all existing values unchanged? */
 static bool
 changes_nothing(const Node *n)
 {
@@ -146,8 +146,7 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 	vec_push(w->a, &w->p->calls, n);
 }
 
-/* What the kernel does with those arguments of which it is not known that they are no conjugate or negative views;
- * `first` results of a body come before them. */
+/* How the kernel uses arguments that may be conjugate or negative views; `first` results of a body precede them. */
 static uint32_t
 unknown_use(Writer *w, const Node *n, int first)
 {
@@ -250,7 +249,7 @@ write_sequence(Writer *w, const Node *n)
 	const Type *t = type_unshaped(w->e->cx, n->out[0]->type);
 	Buf b = { 0 };
 
-	/* A list that only a kernel reads is written where it is read: boxes may borrow then. */
+	/* A list that only a kernel reads is written at its use: then its boxes may borrow. */
 	for (int i = 0; i < n->nin; i++) {
 		const Buffer *in = plan_buffer(w->p, n->in[i]);
 

@@ -97,7 +97,7 @@ describe(Buf *b, const RtCode *c, const RtInsn *insn)
 		buf_printf(b, " -> %u", insn->arg);
 }
 
-/* Can the instruction raise?  What cannot needs no place. */
+/* Can the instruction raise? Otherwise it needs no place. */
 static bool
 may_fail(const RtInsn *i)
 {
@@ -109,7 +109,7 @@ may_fail(const RtInsn *i)
 	}
 }
 
-/* Gives place i its row, and those that it comes from and was called from; equal places are one. */
+/* Gives a row to place i, its original and its caller; equal places share one. */
 static void
 take_place(Emit *e, const RtCode *c, int i, CodePlaces *p)
 {
@@ -238,7 +238,7 @@ put_operand_table(Emit *e, const char *name, const RtCode *c)
 /* texts of places, one after the other */
 typedef struct PlaceTexts { Arena *arena; PtrMap at; Buf literals, bytes; int n; } PlaceTexts;
 
-/* Its number; 0: none.  Equal texts of a Code are one, so the address tells them: a line may be long. */
+/* The text's number; 0: none.  Equal texts of a Code have the same address, which is compared instead of the text. */
 static uint32_t
 text_number(PlaceTexts *t, const RtCode *c, uint32_t text)
 {
@@ -263,14 +263,14 @@ put_packed(Buf *b, uint32_t n)
 	buf_printf(b, "%u, ", n);
 }
 
-/* How far from row i row `to` is; row 0: none. */
+/* The distance from row i to row `to`; row 0: none. */
 static uint32_t
 near(int i, int to)
 {
 	return to == 0 ? 0 : to > i ? 2 * (uint32_t)(to - i) : 2 * (uint32_t)(i - to) - 1;
 }
 
-/* As rt_place reads them. */
+/* Places in the form that rt_place reads. */
 static void
 put_places(Emit *e, const char *name, const RtCode *c)
 {

@@ -126,7 +126,7 @@ put_texts(Buf *b, const char *name, const char *what, const char *const *text, i
 	buf_puts(b, " };\n");
 }
 
-/* Only names it: emit_classes defines it when all values and codes have been written, and once. */
+/* Only names a class: emit_classes defines it, once, when all values and codes have been written. */
 const char *
 emit_class(Emit *e, const RtClass *c)
 {
@@ -382,7 +382,7 @@ emit_method_classes(Emit *e, IValue v)
 		emit_method_classes(e, o->slot[i]);
 }
 
-/* Tensors of a value that stands in the rows already are read without being asked for. */
+/* Tensors in a value that has rows already can be read without a request. */
 static void
 need(Emit *e, IValue v)
 {

@@ -66,7 +66,7 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 	}
 }
 
-/* One specialization; what cannot be written leaves its arguments to the generic code. */
+/* One specialization; if it cannot be written, the generic code serves its arguments. */
 typedef struct OnePlan {
 	DynamicNames dynamic;    /* of a dynamic one that is made of samples */
 	Emit *e;
@@ -98,7 +98,7 @@ values_text(Arena *a, const Sizes *z, int sample)
 	return text;
 }
 
-/* Steps that no kernel was generated for. */
+/* Steps without a generated kernel. */
 static void
 say_calls(Emit *e, const char *method, int index, const Plan *p)
 {
@@ -141,7 +141,7 @@ note(Emit *e, const char *method, Function *fn, const OnePlan *o)
 		say_calls(e, method, o->index, p);
 }
 
-/* What the signature says of the instance, in reg[0]. */
+/* The conditions on the instance, reg[0]. */
 static void
 put_state(Emit *e, Buf *b, Function *fn, const Specialization *s, bool contiguous)
 {
@@ -156,7 +156,7 @@ put_state(Emit *e, Buf *b, Function *fn, const Specialization *s, bool contiguou
 	}
 }
 
-/* May w, which a node writes to, be memory of the argument?  Of tensors it is known whose memory they are. */
+/* May w, which a node writes to, be memory of the argument? Known tensors tell by their storage. */
 static bool
 may_be(Plan *p, const Value *w, const Value *argument)
 {
@@ -179,7 +179,7 @@ writes_argument(Plan *p, AliasDb *db, const Block *b, const Value *argument)
 		if (!alias_node_writes(db, n))
 			continue;
 		for (int i = 0; i < n->nin && s && i < s->nargs; i++) {
-			/* Statistics are written to without a word of that in the schema. */
+			/* Running statistics are written to, which the schema does not say. */
 			const bool written = node_writes_input(n, i) || !strncmp(s->args[i].name, "running_", 8);
 
 			if (written && may_be(p, n->in[i], argument))
@@ -235,7 +235,7 @@ plan_one(Cx *cx, void *arg)
 	o->name = emit_plan(o->e, o->plan, o->index, o->code);
 }
 
-/* The same for the GPU; what lacks there runs on the CPU. */
+/* The same for the GPU; steps without a CUDA kernel run on the CPU. */
 static void
 plan_cuda(Cx *cx, void *arg)
 {
@@ -264,7 +264,7 @@ put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
 
 static const char also[] = " &&\n\t    ";                /* before each condition */
 
-/* Says why there is no code of this kind; what is no lack ends the build. */
+/* Warns that there is no code of this kind, and why; other errors than a lack end the build. */
 static void
 warn_lacks(Emit *e, const Function *fn, const char *what)
 {
@@ -273,7 +273,7 @@ warn_lacks(Emit *e, const Function *fn, const char *what)
 	fprintf(stderr, "kiln: warning: %s: %s: %s\n", fn->name, what, e->cx->err.what);
 }
 
-/* False: there is none, or nobody has called it with other sizes, and it has no kernels for them. */
+/* False: it cannot be written, or it is for other sizes, was never called with them, and has no kernels. */
 static bool
 make_plan(OnePlan *one)
 {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The kernel met an index out of range: the generic one says so. */
+/* The kernel met an index out of range: the runtime's kernel raises the error. */
 static void
 write_check(Writer *w, const Node *n)
 {
@@ -21,7 +21,7 @@ write_check(Writer *w, const Node *n)
 	out_close(&w->out, "");
 }
 
-/* What an address is, for the reader: "h0 (3, 64)".  Texts of several samples must agree: nothing in a dynamic plan. */
+/* A comment on an address: "h0 (3, 64)".  None in a dynamic plan, where the texts of samples must agree. */
 static const char *
 remark(Writer *w, const KernelArg *arg)
 {
@@ -48,8 +48,7 @@ remark(Writer *w, const KernelArg *arg)
 	return text;
 }
 
-/* Where sizes are dynamic, each summand of an offset is a number of its own: a summand is a product of sizes, their sum
- * is not. */
+/* With dynamic sizes the terms of an offset are written one by one: a term is a product of sizes, their sum is not. */
 static const char *
 argument_address(Writer *w, const KernelArg *arg)
 {
@@ -63,7 +62,7 @@ argument_address(Writer *w, const KernelArg *arg)
 	return text;
 }
 
-/* An argument of a kernel as the C expression of an address; numbers are put into variables before. */
+/* An argument of a kernel as the C expression of an address; numbers are stored in variables first. */
 static const char *
 launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 {
@@ -80,7 +79,7 @@ launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 	return arena_printf(w->a, "&s%d", (*scalars)++);
 }
 
-/* Bytes of a launch's tensors; -1 where it reads packed weights, too. */
+/* Bytes of a launch's tensors; -1: it also reads packed weights. */
 static double
 bytes_named(Writer *w, const KernelCall *call)
 {
@@ -107,7 +106,7 @@ put_number(Buf *b, const char *key, double x)
 		buf_printf(b, ",\"%s\":%.0f", key, x);
 }
 
-/* "code/__torch__/net.py:12", of the node's line: no path of the machine. */
+/* "code/__torch__/net.py:12": the node's line, without paths of this machine. */
 static const char *
 line_of(Writer *w, const Node *n)
 {
@@ -194,7 +193,7 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 		w->e->scratch = call->scratch;
 }
 
-/* Launches from i on that are repeated, in turn; the last one's index. */
+/* Launches from i on that form one repeated sequence; returns the index of the last. */
 static int
 write_turns(Writer *w, const Node *n, const KernelCall *calls, int i, int ncall)
 {
@@ -235,7 +234,7 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 	w->p->kernels++;
 }
 
-/* What a kernel writes to, and others have made, may be weights still: then it gets memory of its own first. */
+/* A tensor that a kernel updates may still be weights: then it gets memory of its own first. */
 static void
 write_unshare(Writer *w, const Node *n)
 {

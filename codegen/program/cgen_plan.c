@@ -48,7 +48,7 @@ find_shared(Writer *w, const Node *n, Buffer **shared)
 	return count;
 }
 
-/* What is live; tensors that share a buffer of the arena share the copy of it. */
+/* Writes the live values; tensors that share a buffer of the arena share its copy. */
 static void
 write_live(Writer *w, const Node *n)
 {
@@ -87,7 +87,7 @@ truth(Writer *w, const Value *v)
 	return arena_printf(w->a, "v[%d].u.i", w->p->slot[v->id]);
 }
 
-/* Opens the branch of a tensor that has not the type that is expected. */
+/* Opens the branch for a tensor of another type than expected. */
 static void
 open_type_guard(Writer *w, const Node *n)
 {
@@ -142,7 +142,7 @@ write_bailout(Writer *w, const Node *n)
 
 /* ---- control flow ------------------------------------------------------------------------------------------------ */
 
-/* A carried tensor that somebody may keep (a list) gets a tensor of its own on every trip. */
+/* A carried tensor that a list may keep gets a new tensor on every trip. */
 static void
 renew_box(Writer *w, const Value *carried)
 {
@@ -156,11 +156,11 @@ renew_box(Writer *w, const Value *carried)
 typedef struct Moves {
 	Value *const *to, *const *from;
 	int n;
-	bool *waits;             /* by move: it is to be written yet */
+	bool *waits;             /* by move: it has not been written yet */
 	const char **kept;       /* its source was put aside: C name of the box; null: it was not */
 } Moves;
 
-/* Another move that waits and reads what move i overwrites; -1: none. */
+/* A pending move that reads what move i overwrites; -1: none. */
 static int
 reader_of(Writer *w, const Moves *m, int i)
 {
@@ -223,14 +223,14 @@ write_planned_moves(Writer *w, Value *const *to, Value *const *from, int n)
 		if (free >= 0)
 			write_move(w, &m, free);
 		else if (first >= 0)
-			put_aside(w, &m, reader_of(w, &m, first));       /* they change places */
+			put_aside(w, &m, reader_of(w, &m, first));       /* a cycle of moves */
 	} while (first >= 0);
 	for (int i = 0; i < n; i++)
 		if (m.kept[i])
 			out_line(&w->out, "rt_release(%s);", m.kept[i]);
 }
 
-/* Gives `to` the value of `from`, all at once: planned tensors by a copy of their bytes, others by a reference. */
+/* Assigns from[] to to[], all at once: planned tensors by a copy of their bytes, others by a reference. */
 static void
 write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 {
@@ -307,7 +307,7 @@ write_loop(Writer *w, const Node *n)
 	write_moves(w, n->out, body->param->out + 1, n->nout);
 }
 
-/* Results of its own, of no argument's memory, for which a place was planned: no call of the runtime would fill it. */
+/* Does n return new tensors with planned places? A call of the runtime would not fill these. */
 static bool
 has_place(Plan *p, const Node *n)
 {
@@ -379,7 +379,7 @@ count_scopes(const Block *b)
 	return n;
 }
 
-/* Everything between the braces, but for the arena. */
+/* The function's body, without the arena. */
 static void
 write_rest(Writer *w, Out *o)
 {

@@ -2,8 +2,8 @@
  * A library: tables for rt/door.c, and the functions of NAME.h that hand them on.
  *
  * Arguments and results are leaves in the order of their keys, as rt/args.c reads and writes them.  Their dtypes and
- * sizes are those of the first specialization, for which sizes that another one leaves open are any; what no
- * specialization knows, the declared types say as far as they do.
+ * sizes are those of the first specialization, but sizes that another one leaves open are "any"; what no specialization
+ * knows comes from the declared types.
  */
 #include "door.h"
 
@@ -53,7 +53,7 @@ add_number(Leaves *l, const char *key, const RtType *t, int ndim)
 	vec_push(l->a, l->to, ((DoorLeaf){ key, LEAF_TENSOR, dtype_of_number(t), ndim, any, t }));
 }
 
-/* What is one array whatever is in it; false: its parts are leaves. */
+/* Is a value of this type one array, whatever is in it? Otherwise its parts are leaves. */
 static bool
 add_whole(Leaves *l, const char *key, const RtType *t)
 {
@@ -104,7 +104,7 @@ add_open(Leaves *l, const char *key, const RtType *t)
 	vec_push(l->a, l->to, ((DoorLeaf){ key, LEAF_OPEN, RT_NDTYPE, -1, NULL, t }));
 }
 
-/* Parts of lists and dicts are those of the specialization; with none they are not known. */
+/* The parts of lists and dicts are known from a specialization only. */
 static void
 add_argument(Leaves *l, const char *key, const RtType *t, const Pattern *p)
 {
@@ -163,7 +163,7 @@ add_result(Leaves *l, const char *key, const RtType *t, Plan *p, const Value *v)
 		add_open(l, key, t);
 }
 
-/* The specializations of a method: the first exact one, and whether others take other sizes. */
+/* A method's first exact specialization, and whether others take other sizes. */
 static const DoorSpec *
 first_of(const Emit *e, const char *method, bool *open, const DoorSpec **dynamic)
 {
@@ -243,7 +243,7 @@ parameter_name(Arena *a, const char *given)
 		arena_printf(a, "%s_", name) : name;
 }
 
-/* A C array of its elements, one after the other? */
+/* Is the tensor a C array of its elements? */
 static bool
 is_c_array(RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
 {
@@ -313,7 +313,7 @@ typed_argument(Cx *cx, DoorTyped *t, const Place *at, const Type *type, const Pa
 	return true;
 }
 
-/* Is it one, and as it was made when it is returned? */
+/* Is it a tuple or list that is constructed here, and unchanged when it is returned? */
 static bool
 is_fixed(const Node *n)
 {
@@ -326,7 +326,7 @@ is_fixed(const Node *n)
 	return node_makes_parts(n);
 }
 
-/* Tensors, and tuples and lists of what is good. */
+/* Adds v, a tensor, or tuples and lists of tensors; false: it is something else. */
 static bool
 typed_result(Cx *cx, DoorTyped *t, Plan *p, const Value *v, const char *name, const char *key)
 {
@@ -360,7 +360,7 @@ typed_results(Cx *cx, DoorTyped *t, const DoorSpec *s)
 	       typed_result(cx, t, s->plan, ret->in[0], "out", "out");
 }
 
-/* Kernels in a row, without a word of the runtime, a guard, a branch or a loop. */
+/* Is the plan a sequence of kernels, without calls of the runtime, guards, branches and loops? */
 static bool
 is_plain(const Plan *p)
 {
@@ -453,7 +453,7 @@ dl_type(Arena *a, const DoorLeaf *leaf)
 			    d->category == 'F' ? 2 : leaf->dtype == RT_u8 ? 1 : 0, d->bytes * 8);
 }
 
-/* How many there are. */
+/* Counts leaves. */
 static int
 put_leaves(Emit *e, const char *what, int i, const DoorLeaves *l)
 {

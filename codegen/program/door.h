@@ -29,7 +29,7 @@ typedef struct DoorTensor {              /* a parameter of a function of C types
 /* As an RtTypedNode. */
 typedef struct DoorNode { IValue v; int n; const Type *type; } DoorNode;
 
-/* An argument that is a number or None, and is to be that; n: of the list in which it is the one `at`, else -1. */
+/* An argument that must be this number or None; n: the length of the list of which it is element `at`, else -1. */
 typedef struct DoorNumber { const char *key; IValue v; int n, at; bool has_default; } DoorNumber;
 
 typedef struct DoorTyped {
@@ -39,7 +39,7 @@ typedef struct DoorTyped {
 	Vec(DoorNumber) number;
 	Vec(DoorNode) arg, result;
 	const DoorSpec *spec;
-	const char *why;                 /* it cannot be one: which part has no C type; or null */
+	const char *why;                 /* why there is no such function: the part without a C type; or null */
 	bool  plain;
 } DoorTyped;
 

@@ -2,14 +2,14 @@
  * A dynamic specialization, from the texts of its samples.
  *
  * Every sample is planned and printed by the code that prints exact specializations.  Texts of the same kernel, and of
- * the function, are then laid side by side: what is the same stays, and a number that differs has to be a product of
- * sizes (opt/special/sizes.c), whose formula takes its place.
+ * the function, are then compared: equal text stays, and a number that differs has to be a product of sizes
+ * (opt/special/sizes.c), whose formula replaces it.
  *
  *    for (int64_t i = 0; i < 5376; i++)  |  i < 8448  ...   ->   const int64_t size0 = 768 * s[0];  ...  i < size0
  *
- * A kernel whose texts do not agree like this is refused: its node becomes a call of the runtime, and the plans are
- * made again.  Samples are the ends of the range in which the program may use the function, so a form that holds for
- * small sizes only, or large ones, is not taken for general.
+ * A kernel whose texts differ otherwise is refused: its node becomes a call of the runtime, and the plans are made
+ * again.  Samples include both ends of the range in which the program uses the function, so that a form for small or
+ * large sizes only is not taken as general.
  */
 #include "dynamic.h"
 
@@ -48,7 +48,7 @@ plan_constant(Plan *p, IValue v, int (*add)(void *, IValue), void *arg)
 
 typedef struct Alignment { Dynamic *d; int *ordinal[SIZE_SAMPLES], count; } Alignment;
 
-/* Notes where samples part; false. */
+/* Notes where samples differ; false. */
 static bool
 parts(Alignment *a, const Node *const *n, int k)
 {
@@ -180,8 +180,7 @@ capture_node(Dynamic *d, int k, const Node *n, Sampled *s)
 	return is;
 }
 
-/* Which argument of captured kernel i is s: the one behind the others; an epilogue has those of the kernel that calls
- * it. */
+/* Which argument of captured kernel i is s: the last; an epilogue has the arguments of the kernel that calls it. */
 static int
 place_of_s(const Sampled *s, int i)
 {
@@ -343,7 +342,7 @@ make_plans(Dynamic *d)
 	}
 }
 
-/* Plans whose kernels agree. */
+/* Makes plans until the kernels of all samples agree. */
 static void
 settle_all(Dynamic *d)
 {

@@ -1,5 +1,5 @@
 /*
- * ELF files of targets, by hand: the object that brings the weights into a program, and what built files have.
+ * ELF files of targets, by hand: writes the object with a program's weights, and reads built files.
  *
  * The object is written here and not by an assembler: tcc has no .incbin, and compiling megabytes of numbers as C takes
  * minutes.  Sections: null, .rodata (aligned to a cache line as its parts are; a larger alignment could cost a page of
@@ -38,7 +38,7 @@ put_number(Buf *b, int bytes, uint64_t x)
 		buf_add(b, &(char){ (char)(x & 0xff) }, 1);
 }
 
-/* What is as wide as an address. */
+/* Writes a number as wide as an address. */
 static void
 put_word(Buf *b, const ElfKind *k, uint64_t x)
 {
@@ -90,7 +90,7 @@ put_section(Buf *b, const ElfKind *k, const Section *s)
 	put_word(b, k, (uint64_t)s->align), put_word(b, k, (uint64_t)s->entry);
 }
 
-/* The only name: all of .rodata. */
+/* The only symbol: all of .rodata. */
 static void
 put_symbol(Buf *b, const ElfKind *k, int64_t size)
 {
@@ -102,7 +102,7 @@ put_symbol(Buf *b, const ElfKind *k, int64_t size)
 		put_number(b, 8, 0), put_number(b, 8, (uint64_t)size);
 }
 
-/* All behind the weights, which begin at LINE; their end is `at`. */
+/* Writes everything behind the weights, which begin at LINE and end at `at`. */
 static void
 put_rest(Buf *b, const ElfKind *k, const char *name, int64_t size, int64_t at, Section *s)
 {
@@ -219,7 +219,7 @@ section_at(const Reading *r, int i)
 			  .link = (int)number(r, at + 8 + 4 * w, 4) };
 }
 
-/* From where the first section begins whose code lies in [begin, end) to where the last one ends. */
+/* The range from the first to the last section with code in [begin, end). */
 static int64_t
 code_within(const Reading *r, int64_t begin, int64_t end)
 {
@@ -236,8 +236,7 @@ code_within(const Reading *r, int64_t begin, int64_t end)
 	return last > first ? last - first : 0;
 }
 
-/* What is mapped to be executed, from where code begins there to where it ends: as a program says it of itself
- * (rt/start.c). */
+/* Bytes of code in executable segments, as a program itself reports them (rt/start.c). */
 static int64_t
 executed_segments(const Reading *r, bool mixed)
 {
@@ -298,7 +297,7 @@ elf_loaded_bytes(Cx *cx, const char *path)
 	return bytes;
 }
 
-/* One symbol, when others can see it, or it is to be found: what is weak needs no definition. */
+/* Reports one symbol if it is visible, or undefined; weak ones need no definition. */
 static void
 note_symbol(Cx *cx, const Reading *r, int64_t at, int64_t names, Texts *defined, Texts *undefined)
 {

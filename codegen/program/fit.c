@@ -1,6 +1,6 @@
 /*
- * What plain C functions take of a device's memory: what is alive when a plan needs most, what lies in flash, and how
- * deep the stack gets; against --max-ram and --max-flash.
+ * What plain C functions take of a device's memory (RAM at a plan's peak, flash, stack), against --max-ram and
+ * --max-flash.
  */
 #include "build.h"
 
@@ -37,7 +37,7 @@ alive_bytes(const Plan *p, int step)
 	return bytes;
 }
 
-/* The node at which most is alive. */
+/* The node at which most bytes are alive. */
 static const Node *
 peak_of(const Plan *p)
 {
@@ -50,7 +50,7 @@ peak_of(const Plan *p)
 	return peak;
 }
 
-/* The first value that lies there; null: a part of something that has no name. */
+/* The first value in the buffer; null: it has no name. */
 static const Value *
 value_in(Plan *p, const Buffer *b)
 {
@@ -131,7 +131,7 @@ typedef struct Call { const char *from, *to; } Call;
 typedef struct Depth { const char *name; int64_t bytes; bool entered; } Depth;
 typedef struct Calls { Vec(Depth) frame; Vec(Call) call; } Calls;
 
-/* What stands in quotes behind a word of a line. */
+/* The quoted text behind a word of a line. */
 static const char *
 quoted(Cx *cx, const char *line, const char *word)
 {
@@ -141,7 +141,7 @@ quoted(Cx *cx, const char *line, const char *word)
 	return close ? arena_strndup(cx->arena, open + 1, close - open - 1) : "";
 }
 
-/* "...\\n312 bytes (static)": 0 where it does not say. */
+/* "...\\n312 bytes (static)"; 0: not given. */
 static int64_t
 frame_bytes(const char *label)
 {
@@ -170,7 +170,7 @@ calls_of(Cx *cx, const char *path)
 
 static int64_t deepest(Calls *, Depth *);
 
-/* A call by address may be one of any function that is not on the way to it. */
+/* A call through a pointer may call any function that is not on the path to it. */
 static int64_t
 deepest_call(Calls *c, const char *name)
 {

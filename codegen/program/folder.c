@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { WEIGHTS_AS_TEXT = 1 << 20 };      /* bytes: more are an object */
+enum { WEIGHTS_AS_TEXT = 1 << 20 };      /* with more bytes, weights are an object */
 
 typedef struct Folder {
 	Build *b;
@@ -19,7 +19,7 @@ typedef struct Folder {
 	const ProgramText *t;
 	const BuildOptions *o;
 	Texts made;              /* names of files */
-	Texts objects;           /* and what is compiled of them */
+	Texts objects;           /* objects made of them */
 	Texts runtime;           /* files of the runtime: sources and what they include */
 } Folder;
 
@@ -137,7 +137,7 @@ tools_of(const Folder *f)
 	return f->o->target == target_host() ? "" : f->o->target->tools;
 }
 
-/* What chooses the processor `cpu`, each with a space behind it; null: that of the options. */
+/* The options that select the processor `cpu`, each followed by a space; null: that of the build's options. */
 static const char *
 cpu_of(const Folder *f, const char *cpu)
 {
@@ -155,7 +155,7 @@ cpu_of(const Folder *f, const char *cpu)
 	return words;
 }
 
-/* Without the last one of those for speed a product and a sum are two instructions. */
+/* Without the last of these options a product and a sum are two instructions. */
 static const char flags[] = "-std=c11 -D_GNU_SOURCE -fno-strict-aliasing";
 static const char fast[] = "-fno-math-errno -fno-trapping-math -ffp-contract=fast";
 
@@ -208,7 +208,7 @@ put_levels(Folder *f, Buf *b)
 	}
 }
 
-/* Whoever is asked whether a processor will do must run on any: the runtime but for its operators. */
+/* The runtime without its operators runs on any processor, since it checks whether this one will do. */
 static void
 put_objects(Folder *f, Buf *b)
 {

@@ -19,7 +19,7 @@ formula_text(Formulas *f, const RtSizeExpr *e)
 	return text;
 }
 
-/* A product of the function's sizes before one with a count, without a summand before one with. */
+/* Tries a product of the function's sizes before one with a count, and no summand before one. */
 static bool
 express(const Formulas *f, const int64_t *v, RtSizeExpr *e)
 {
@@ -43,8 +43,8 @@ formulas_of(Formulas *f, const int64_t *v)
 	return express(f, v, &e) ? formula_text(f, &e) : NULL;
 }
 
-/* A count, v on the samples, of x.  Where the function's sizes have a formula for v, too, or x has always the same
- * rest, one may have been taken for the other. */
+/* Adds ties for a count with the values v of x.  Where v also has a formula in the function's sizes, or x always has
+ * the same remainder, the samples do not tell the two apart. */
 static void
 tie_count(Dynamic *d, const RtSizeCount *count, const int64_t *x, const int64_t *v)
 {
@@ -170,7 +170,7 @@ is_word(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* The number at t: its length, with suffix; 0: not one that could be a size. */
+/* Reads the number at t, and returns its length with suffix; 0: it cannot be a size. */
 static int
 number_at(const char *t, int64_t *v)
 {
@@ -182,7 +182,7 @@ number_at(const char *t, int64_t *v)
 	return *end == '.' || is_word(*end) ? 0 : (int)(end - t);
 }
 
-/* The float at t: its length; 0: there is none. */
+/* Reads the float at t, and returns its length; 0: there is none. */
 static int
 float_at(const char *t, int64_t *bits)
 {

@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum {
-	LEAST_RUN = 64,          /* bytes that lie side by side in a part: fewer are better copied */
+	LEAST_RUN = 64,          /* parts with shorter contiguous runs are copied instead */
 	MOST_TRIES = 4,
 };
 
@@ -32,14 +32,14 @@ typedef struct Move {            /* what a move has changed */
 
 typedef struct Joins {
 	Plan   *p;
-	int    *lodgers;         /* by buffer: values that lie in it */
+	int    *lodgers;         /* by buffer: its values */
 	bool   *written;         /* by buffer: something updates it in place */
-	int64_t least;           /* the arena can be no smaller */
+	int64_t least;           /* lower bound of the arena */
 	bool   *is_cat;          /* by node id: a cat with a kernel, which takes its operands wherever they lie */
-	Vec(Move) moves;         /* of the cat that is looked at */
+	Vec(Move) moves;         /* of the present cat */
 } Joins;
 
-/* On samples of a dynamic plan all do what the first does. */
+/* All samples of a dynamic plan do what the first does. */
 static bool
 agreed(Joins *j, bool mine)
 {
@@ -56,7 +56,7 @@ agreed(Joins *j, bool mine)
 
 /* ---- producers and readers --------------------------------------------------------------------------------------- */
 
-/* The product whose kernel computes a group, too. */
+/* The product whose kernel has the group as its epilogue. */
 static const Node *
 carrier_of(Plan *p, const Node *group)
 {
@@ -66,7 +66,7 @@ carrier_of(Plan *p, const Node *group)
 	return NULL;
 }
 
-/* Is the node, as things lie now, a kernel as it was planned? */
+/* Is the node still a kernel with the present layouts, as it was planned? */
 static bool
 still_fits(Plan *p, const Node *n)
 {
@@ -84,7 +84,7 @@ is_fast(Plan *p, const Node *n)
 	return node_is_dense(p, p->absorbed[n->id] ? carrier_of(p, n) : n);
 }
 
-/* All readers of v, through lists: each must be a cat or say yes. */
+/* Do all readers of v, through lists too, accept it? Cats do. */
 static bool
 all_readers(const Joins *j, const Value *v, bool (*yes)(Plan *, const Node *))
 {
@@ -116,7 +116,7 @@ same_dims(const RtTensor *a, const RtTensor *b)
 	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
 }
 
-/* The part of `whole` that has the dims of x, from `at` on along dim. */
+/* The part of `whole` with the dims of x, from `at` on along dim. */
 static RtTensor *
 part_of(Plan *p, const RtTensor *whole, const RtTensor *x, int64_t dim, int64_t at)
 {
@@ -124,7 +124,7 @@ part_of(Plan *p, const RtTensor *whole, const RtTensor *x, int64_t dim, int64_t 
 			      whole->offset + at * whole->strides[dim]);
 }
 
-/* Does a run of a part fill a line of the cache? */
+/* Are the contiguous runs of a part as long as a cache line? */
 static bool
 has_runs(const RtTensor *t)
 {
@@ -161,7 +161,7 @@ operands_of(const Joins *j, const Node *n)
 	return j->is_cat[n->id] ? n->in[0]->node : NULL;
 }
 
-/* A storage of the arena that is v's alone, and all of it. */
+/* v's storage, if it is in the arena and v is all of it and its only value. */
 static bool
 is_alone(Joins *j, const Value *v)
 {
@@ -184,7 +184,7 @@ least_arena(Plan *p)
 	return plan_least_arena(p->cx, b, n);
 }
 
-/* v, and what its maker computes on the way there, lie at t from here on. */
+/* Moves v, and what its node computes on the way, to t. */
 static void
 lay(Plan *p, const Value *v, IValue t, bool part)
 {
@@ -198,7 +198,7 @@ lay(Plan *p, const Value *v, IValue t, bool part)
 	}
 }
 
-/* Tries to let v lie at `part` of the memory of `whole`. */
+/* Tries to move v to `part` of the memory of `whole`. */
 static bool
 move(Joins *j, const Value *v, RtTensor *part, Buffer *whole)
 {
@@ -245,7 +245,7 @@ lies_at(Plan *p, const Value *v, const RtTensor *part)
 
 /* ---- cats -------------------------------------------------------------------------------------------------------- */
 
-/* Another cat of the same block whose operands are this one's, side by side from `first` on: it is that part. */
+/* Another cat of the same block whose operands are this one's from `first` on: its result is a part of this one's. */
 static void
 take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64_t dim, Buffer *whole)
 {
@@ -271,7 +271,7 @@ take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64
 	}
 }
 
-/* Moves what can be moved of the operands that are made at `since` or later; how many lie in their places then. */
+/* Moves those operands that can be moved and are made at `since` or later; returns how many are in place then. */
 static int
 take_operands(Joins *j, const Node *cat, const Node *list, int64_t dim, Buffer *whole, int since)
 {
@@ -297,7 +297,7 @@ take_operands(Joins *j, const Node *cat, const Node *list, int64_t dim, Buffer *
 	return placed;
 }
 
-/* The step after the first at which an operand that is moved is made. */
+/* The second step at which a moved operand is made. */
 static int
 behind_first(const Joins *j)
 {
@@ -324,7 +324,7 @@ join(Joins *j, const Node *cat, const Node *list)
 	    dim >= y->ndim || !rt_numel(y))
 		return;
 	for (int i = 0; i < list->nin; i++)
-		if (plan_tensor(p, list->in[i])->ndim != y->ndim)               /* of nothing at all */
+		if (plan_tensor(p, list->in[i])->ndim != y->ndim)               /* an empty result */
 			return;
 	for (int tries = 0; tries < MOST_TRIES; tries++) {
 		const Buffer was = *whole;
@@ -380,7 +380,7 @@ count_block(Joins *j, Block *b)
 		for (int i = 0; i < n->nin; i++)
 			if (node_writes_input(n, i) && plan_buffer(j->p, n->in[i]))
 				j->written[plan_buffer(j->p, n->in[i])->index] = true;
-		/* What a product gives to the group that its kernel computes, too, has no memory. */
+		/* A product's result has no memory when its epilogue is its only reader. */
 		if (!j->p->epilogue[n->id])
 			count_lodgers(j, n);
 		for (int i = 0; i < n->nsub; i++)

@@ -63,8 +63,7 @@ enum { NORDER = sizeof orders / sizeof *orders };
 
 /* ---- which of them are alive together ------------------------------------------------------------------------- */
 
-/* All buffers by the step where they begin, as the leaves of a tree; a node has the last step of the buffers placed
- * below it. */
+/* A tree whose leaves are the buffers by first step; a node has the last step of the buffers placed below it. */
 typedef struct Lives {
 	Buffer **begin;          /* (n) */
 	int      n, leaves;      /* leaves: a power of two */
@@ -102,7 +101,7 @@ lives_clear(Lives *l)
 	l->nplaced = 0;
 }
 
-/* Adds the buffers placed below the node that are alive with b to those found; their number then. */
+/* Adds the buffers below the node that are alive with b to those found; returns their number. */
 static int
 lives_below(const Lives *l, int node, int first, int width, const Buffer *b, int found)
 {
@@ -124,7 +123,7 @@ by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* The placed buffers that are alive with b, by offset.  Where these are most of all, all are scanned in their order. */
+/* The placed buffers that are alive with b, by offset.  If these are most of all, all are scanned instead. */
 static int
 alive_with(Lives *l, const Buffer *b)
 {
@@ -168,7 +167,7 @@ end_of(const Buffer *b)
 	return (b->offset + b->bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Where b is free all its life: the lowest place, or the tightest. */
+/* A place that is free during b's whole life: the lowest, or the tightest. */
 static int64_t
 free_place(Lives *l, const Buffer *b, bool tightest)
 {
@@ -189,7 +188,7 @@ free_place(Lives *l, const Buffer *b, bool tightest)
 	return best < 0 ? at : best;
 }
 
-/* All of them, in this order; the bytes of the arena. */
+/* Places all buffers in this order; returns the bytes of the arena. */
 static int64_t
 place_all(Lives *l, Buffer *const *order, bool tightest)
 {
@@ -208,7 +207,7 @@ place_all(Lives *l, Buffer *const *order, bool tightest)
 
 /* ---- in the order of time ---------------------------------------------------------------------------------------- */
 
-/* What is free at one step, by place: no two touch, and the last one has no end. */
+/* The gaps at one step, by offset: no two touch, and the last one has no end. */
 typedef struct Gap { int64_t at, end; } Gap;
 typedef struct Gaps { Gap *at; int n; } Gaps;
 
@@ -267,7 +266,7 @@ gaps_give(Gaps *g, int64_t at, int64_t end)
 	}
 }
 
-/* In the order in which they begin, each where it is free at that step.  begin, end: by first and by last step. */
+/* Places buffers by first step, each in a gap of that step. begin, end: buffers by first and by last step. */
 static int64_t
 place_in_time(Cx *cx, Buffer *const *begin, Buffer *const *end, int n, bool tightest)
 {
@@ -300,7 +299,7 @@ ends_of(Cx *cx, Buffer *const *buffers, int n)
 	return e;
 }
 
-/* No arena is smaller than what is alive at one step; the sum only grows where a buffer begins. */
+/* The most bytes alive at one step: a lower bound of the arena.  The sum grows only where a buffer begins. */
 static int64_t
 least_of(Ends e, int n)
 {
@@ -337,7 +336,7 @@ plan_least_arena(Cx *cx, Buffer *const *buffers, int n)
 	return least_of(ends_of(cx, buffers, n), n);
 }
 
-/* Try i: orders in turn, the lowest place and the tightest. */
+/* Try i: all orders in turn, with the lowest and with the tightest place. */
 static int64_t
 place(Cx *cx, Lives *lives, Ends e, Buffer **order, int i)
 {

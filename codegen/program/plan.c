@@ -13,7 +13,7 @@
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
-/* Do the tensors of a known value all lie in buffers that were there before this step? */
+/* Do all tensors of a known value lie in buffers that existed before this step? */
 static bool
 lies_in_old_buffers(Plan *p, IValue v, int step)
 {
@@ -63,7 +63,8 @@ was_there(Plan *p, const Value *v, int step)
 	return true;
 }
 
-/* A list that is only an argument of kernels is not made, unless one may raise and the operator itself then runs. */
+/* A list that is only an argument of kernels is not made, unless a kernel may raise, since then the operator itself
+ * runs. */
 static bool
 only_kernels_read(Plan *p, const Value *list)
 {
@@ -74,7 +75,7 @@ only_kernels_read(Plan *p, const Value *list)
 	return plan_list_is_read(list);
 }
 
-/* A node whose results all lie in buffers that were there before it does nothing. */
+/* A node whose results all lie in buffers that existed before it needs no code. */
 bool
 plan_needs_step(Plan *p, const Node *n)
 {
@@ -102,7 +103,7 @@ generated_dtype(const RtTensor *t)
 	return c != 'C' && c != 'Q';
 }
 
-/* Numbers of known kind, tensors that are planned: then the kernel can be written. */
+/* Are all inputs planned tensors or numbers of known kind, so that a kernel can be written? */
 bool
 plan_is_kernel(Plan *p, const Node *n)
 {
@@ -198,7 +199,7 @@ add_result(Plan *p, const Node *n, Value *v, bool kernel)
 		b->slot = slot_of(p, v);
 }
 
-/* A group of tensors of which too little is known for a kernel is its nodes again. */
+/* A group whose tensors are not known well enough for a kernel becomes its nodes again. */
 static void
 dissolve(Plan *p, Node *group)
 {
@@ -281,7 +282,7 @@ place_constants(Plan *p, Block *b)
 
 /* ---- epilogues --------------------------------------------------------------------------------------------------- */
 
-/* Is everything that the group reads, but for `made`, there before node n? */
+/* Does everything that the group reads, except `made`, exist before node n? */
 static bool
 ready_before(const Node *group, const Value *made, const Node *n)
 {
@@ -359,7 +360,7 @@ keeps(Plan *p, const Node *user, int index)
 {
 	const Schema *s = node_schema(user);
 
-	/* What a guard lets through is v itself. */
+	/* The result of a guard is v itself. */
 	for (int i = 0; node_is(user, prim_BailOut) && index < user->nout && i < user->out[index]->uses.n; i++) {
 		const Use *u = &user->out[index]->uses.at[i];
 
@@ -378,7 +379,7 @@ keeps(Plan *p, const Node *user, int index)
 		return true;
 	if (!s->args[index].alias)
 		return false;
-	/* The result may be a view: harmless when it is known which, in a list that is only taken apart, too. */
+	/* The result may be a view of v: harmless if it is known, or in a list that is only taken apart. */
 	for (int i = 0; i < user->nout; i++)
 		if (!plan_is_planned(p, user->out[i]) && !was_there(p, user->out[i], p->step[user->id]))
 			return true;
@@ -395,7 +396,7 @@ leaves_in_slot(Plan *p, const Node *ret, int index)
 	return !owner || (out >= 0 && !plan_is_planned(p, owner->out[out]));
 }
 
-/* The last step at which a use inside loops counts: the end of the outermost loop that the buffer was made before. */
+/* The step at which a use in loops counts: the end of the outermost loop that begins after the buffer. */
 static int
 use_step(Plan *p, const Buffer *b, const Node *user)
 {
@@ -443,7 +444,7 @@ lifetimes(Plan *p, Block *b)
 		for (int i = 0; i < n->nout; i++) {
 			Buffer *out = plan_buffer(p, n->out[i]);
 
-			/* What a loop or an If gives is written at the end of its blocks. */
+			/* Results of a Loop or If are written at the end of its blocks. */
 			if (out && n->nsub && out->home == HOME_ARENA) {
 				const int end = p->step[n->sub[n->nsub - 1]->ret->id];
 
@@ -463,7 +464,7 @@ lifetimes(Plan *p, Block *b)
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
-/* What outlives the call has memory of its own. */
+/* Tensors that outlive the call get memory of their own. */
 static void
 place_escaping(Plan *p)
 {
@@ -509,8 +510,8 @@ plan_results(const Graph *g, ValueVec *to, Arena *a)
 	return good;
 }
 
-/* Without a runtime: a result that is a buffer as C's arrays lie is made where the caller wants it, any other in the
- * arena, which then has it at the end. */
+/* Without a runtime: a result that fills its buffer, contiguous, is made in the caller's array; any other is made in
+ * the arena and kept until the end. */
 static void
 place_results(Plan *p)
 {

@@ -24,13 +24,13 @@ extern char **environ;
 
 #define NOWHERE ((Range){ 0 })
 
-/* What a handler may touch; the only state of Kiln that is not in a Cx. */
+/* State for signal handlers: the only state of Kiln that is not in a Cx. */
 static volatile sig_atomic_t stopped, child[RT_LIMIT_CHILDREN + 1];     /* 0: free */
 static const char *folder[4];            /* those in use, a build's within another */
 static int nfolder;
-static int spare_descriptor = -1;        /* is given up for removing folders when there are no others left */
+static int spare_descriptor = -1;        /* a spare descriptor, closed when removing folders needs one */
 
-/* All whose default is to end the process, but for those of its own errors. */
+/* All signals that end a process by default, except those of its own errors. */
 static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM,
 			       SIGPROF, SIGIO, SIGPWR, SIGSTKFLT };
 enum { NSIGNAL = sizeof signals / sizeof *signals, NCHILD = sizeof child / sizeof *child };
@@ -46,7 +46,7 @@ note_signal(int number)
 			kill(-(pid_t)child[i], SIGKILL);
 }
 
-/* From here on they only leave a note; `before` is how it was. */
+/* From here on signals only set a flag; `before`: the old handlers. */
 static void
 note_signals(struct sigaction *before)
 {
@@ -66,7 +66,7 @@ restore_signals(const struct sigaction *before)
 		sigaction(signals[i], &before[i], NULL);
 }
 
-/* As it was; outside of all folders, the one that came now ends Kiln. */
+/* Restores handlers; outside of all folders a signal that came ends Kiln now. */
 static void
 end_as_signalled(const struct sigaction *before)
 {
@@ -82,7 +82,7 @@ process_check(Cx *cx)
 		fail(cx, NOWHERE, "stopped");
 }
 
-/* In place of child `from`, 0: of none. */
+/* Puts child `to` in the place of child `from`; 0: none. */
 static void
 note_child(pid_t from, pid_t to)
 {
@@ -95,7 +95,7 @@ note_child(pid_t from, pid_t to)
 	child[i] = (sig_atomic_t)to;
 }
 
-/* Signals wait while a child comes to be: it is noted, or does not run. */
+/* Blocks signals while a child is created, so that each running child is noted. */
 static void
 hold_signals(sigset_t *before)
 {
@@ -107,7 +107,7 @@ hold_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &ours, before);
 }
 
-/* This process's, but for TMPDIR; on the heap.  Null: errno. */
+/* This process's environment with another TMPDIR, on the heap.  Null: errno. */
 static char **
 environment(char *tmpdir)
 {
@@ -177,7 +177,7 @@ process_start(char *const *argv, const char *out, const char *log, Process *p)
 	return !bad;
 }
 
-/* A child that was stopped has children of its own, which are this process's by now: all are gone before it goes on. */
+/* Children of a killed child have become this process's: waits until all have ended. */
 int
 process_end(Process *p)
 {
@@ -224,7 +224,7 @@ process_run(Cx *cx, char *const *argv, const char *out, const char *log, Process
 
 typedef struct Fork { void (*body)(void *); void *arg; int out, status; } Fork;
 
-/* In the child.  What it inherits of folders is not its own. */
+/* In the child: the folders that it inherits are not its own. */
 RT_NORETURN static void
 run_forked(const Fork *f, const sigset_t *mask)
 {
@@ -257,7 +257,7 @@ fork_and_wait(Cx *cx, void *arg)
 	if (!p.pid)
 		run_forked(f, &before);
 	if (p.pid > 0) {
-		setpgid(p.pid, p.pid);           /* whoever of the two is first */
+		setpgid(p.pid, p.pid);           /* parent and child both do it, whichever is first */
 		note_child(0, p.pid);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -311,7 +311,7 @@ blames_text(const char *said)
 	       strstr(said, "multiple definition") || strstr(said, "defined twice");
 }
 
-/* What the machine has too little of is no bug of Kiln, nor is a compiler that was killed or does not work. */
+/* A lack of memory or disk, or a compiler that was killed or does not work, is not a bug of Kiln. */
 RT_NORETURN void
 process_fail(Cx *cx, const char *name, int status, const char *what, const char *log)
 {
@@ -372,7 +372,7 @@ open_folder(const char *path)
 	return fd;
 }
 
-/* With one descriptor and no memory: there may be no more.  path has room for PATH_MAX bytes. */
+/* Uses one descriptor and no memory, since there may be no more. path has room for PATH_MAX bytes. */
 static bool
 remove_tree(char *path)
 {
@@ -475,7 +475,7 @@ process_by_runner(Cx *cx, const char *runner, char *const *argv)
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
-/* One line that is written over, on a terminal only; null: it goes. */
+/* Shows one line of progress, on a terminal only, in place of the last; null: clears it. */
 void
 progress(const char *fmt, ...)
 {

@@ -3,9 +3,9 @@
  * them, into the cache.
  *
  * Which file has a name is known from the library for this machine: its index.  A file is compiled once for each of
- * (sources, compiler, target, processor): what the compiler says of itself in its predefined macros is part of the
- * folder's name.  Operators (rt/ops) are compiled for the processor of --cpu.  The rest is for the least one, so that a
- * program can say on any that it does not run there.
+ * (sources, compiler, target, processor): a hash of the compiler's predefined macros is part of the folder's name.
+ * Operators (rt/ops) are compiled for the processor of --cpu.  The rest is for the least processor of the target, so
+ * that a program can report on any that it needs more.
  */
 #include "build.h"
 
@@ -95,7 +95,7 @@ needs_object(Needs *needs, const char *object)
 
 /* ---- the cache --------------------------------------------------------------------------------------------------- */
 
-/* The folder where such things are kept, made if need be; null: there is none. */
+/* The cache folder, made if need be; null: there is none. */
 static const char *
 cache_folder(Build *b)
 {
@@ -189,7 +189,7 @@ end_compiling(Process *p, Process *bad)
 		*bad = *p;
 }
 
-/* The files that have no object, as many at once as there are cores. */
+/* Compiles the files that have no object, as many at once as there are cores. */
 static void
 compile_files(Runtime *r, const Texts *files)
 {
@@ -214,7 +214,7 @@ compile_files(Runtime *r, const Texts *files)
 		process_failed(b, &bad, "to compile the runtime");
 }
 
-/* Where the objects of the files from `first` on are. */
+/* The folder of the objects of the files from `first` on. */
 static void
 make_objects(Runtime *r, int first, Argv *objects)
 {

@@ -1,9 +1,8 @@
 /*
  * The runtime's files that go with a program's text: those of the names that it has, and what these need.
  *
- * What a file needs its object in the carried library says.  One file would need nearly all others: variant.c, which
- * has the forms that write (rows ALSO and OUT of rt/ops).  So these rows are left out of the copy, but for those that
- * something calls.
+ * The symbols of its object in the carried library tell what a file needs. variant.c, which has the forms that write
+ * (rows ALSO and OUT of rt/ops), would need nearly all others, so the copy keeps only those rows that something calls.
  */
 #include "build.h"
 
@@ -29,7 +28,7 @@ is_row(const char *line)
 	return !strncmp(line, "ALSO(", 5) || !strncmp(line, "OUT(", 4);
 }
 
-/* Behind the line, or the row: its other lines begin with white space. */
+/* The end of the row: its further lines begin with white space. */
 static const char *
 next_row(const char *line)
 {
@@ -67,7 +66,7 @@ note_rows(Sources *s, const char *text)
 	}
 }
 
-/* A text of rows without those that nobody calls. */
+/* The text without rows that nothing calls. */
 static void
 put_rows(Sources *s, Buf *to, const char *text)
 {
@@ -105,7 +104,7 @@ need_words(Sources *s, const char *text)
 	}
 }
 
-/* What the file's object in this machine's library needs the file does. */
+/* Adds what a file needs, by its object in this machine's library. */
 static void
 need_file(Sources *s, const char *name)
 {

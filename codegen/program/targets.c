@@ -1,7 +1,7 @@
 /*
- * Targets: what there is to know of each machine that programs are built for, a row of a table.
+ * Targets: a row of a table for each machine that programs are built for.
  *
- * A row names Debian's packages: what is missing here is said before anything is compiled, and by `kiln targets`.
+ * A row names Debian's packages, so that a missing one is reported before anything is compiled, and by `kiln targets`.
  */
 #include "build.h"
 
@@ -218,7 +218,7 @@ finds_file(Build *b, const char *file)
 	args_compiler(b, &a);
 	arg(&a, arena_printf(b->cx->arena, "-print-file-name=%s", file));
 	if (process_run(b->cx, argv_of(&a), out, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
-		return true;                     /* it cannot say so: then it says later what is missing */
+		return true;                     /* it cannot tell: a missing file is an error later */
 	return strchr(file_text(b->cx, out), '/') != NULL;
 }
 
@@ -259,14 +259,14 @@ musl_folder(Build *b, const char *what)
 	return !b->o->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/%s", root, what);
 }
 
-/* Where musl's libraries are; null: the compiler that is named, or the target, needs no telling. */
+/* The folder of musl's libraries; null: the compiler, or the target, finds them itself. */
 const char *
 target_musl(Build *b)
 {
 	return b->o->target->musl && !b->o->cc ? musl_folder(b, "lib") : NULL;
 }
 
-/* What tells GCC to use musl: musl-gcc has the same, for one machine. */
+/* The options that make GCC use musl, as musl-gcc does for one machine. */
 static const char *
 musl_specs(Build *b, const char *lib)
 {

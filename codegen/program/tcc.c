@@ -124,12 +124,11 @@ compiler(const char *options, int output, const char *dir, const char *own)
 
 /* ---- libraries --------------------------------------------------------------------------------------------------- */
 
-/* What ld is told by a script and options, and libtcc has no options for, is written into its objects.  The entry of
+/* What ld takes from a script and options, and libtcc has no options for, is written into its objects.  The entry of
  * the rpath is there for pin to write over. */
 static const char LIBRARY[] = "-nostdlib -nostdinc -w -Wl,-Bsymbolic -Wl,-rpath=- -Wl,--enable-new-dtags";
 
-/* Symbols of a table that an object defines: those of other names than NAME_* are to be seen so from outside.  (name
- * null: all.) */
+/* Sets the visibility of the symbols that an object defines, except NAME_*. (name null: of all.) */
 static void
 set_visibility(char *object, const Elf64_Shdr *table, const char *name, unsigned char visibility)
 {
@@ -269,7 +268,7 @@ link_program(void *arg)
 		_exit(EXIT_INPUT);
 }
 
-/* What it does not define is Kiln's own. */
+/* Undefined symbols are Kiln's own. */
 static void
 link_shared(void *arg)
 {
