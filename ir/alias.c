@@ -496,7 +496,7 @@ analyze_loop(AliasDb *db, const Node *n)
 	}
 }
 
-/* Who only reads a list of tensors, and returns none of its elements. */
+/* Operators that only read a list of tensors, and return none of its elements. */
 static const Symbol list_readers[] = {
 	aten_cat, aten_concat, aten_concatenate, aten_stack, aten_vstack, aten_hstack, aten_dstack,
 	aten_column_stack, aten_row_stack, aten_block_diag, aten_index, aten_index_put,

@@ -481,7 +481,7 @@ finish(Lower *l)
 	c->nplace_name = l->place.n;
 }
 
-/* For who looks for a place later. */
+/* For later look-ups of a place. */
 static const Map *
 index_kept(const Lower *l)
 {

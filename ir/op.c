@@ -378,8 +378,8 @@ op_at(Cx *cx, int i)
 	return i < cx->ops->n ? &cx->ops->at[i] : cx->ops->user.at[i - cx->ops->n];
 }
 
-/* What the function does is not known: it is neither run ahead of time nor twice, and keeps its place; without a result
- * it stays although nobody asks for one. */
+/* What the function does is not known: it is neither run ahead of time nor twice, and keeps its place; a call without
+ * results stays, too. */
 Op *
 op_add_user(Cx *cx, const char *schema, const char *symbol, const char *body)
 {

@@ -46,7 +46,7 @@ print_string(Buf *out, const char *s, int64_t n)
 	buf_puts(out, "\"");
 }
 
-/* Unlike str() of the language: zero keeps its sign, and what is no number has none. */
+/* Unlike str() of the language: zero keeps its sign, and NaN has none. */
 void
 double_print(Buf *out, double d)
 {

@@ -3,7 +3,7 @@
  *
  * A constant is a literal where the language has one; tensors, objects and strings that do not fit between quotes stand
  * in the archive's table of constants, CONSTANTS.cN.  Whatever a text names - classes, functions, attributes - is noted
- * in a PyNeeds, so that who writes an archive knows what belongs to it.
+ * in a PyNeeds, so that the writer of an archive knows what belongs to it.
  */
 #include "ir.h"
 

@@ -1,10 +1,9 @@
 /* rt/bits.c - tensors that stand for the conjugates or negatives of the elements in their storage
  *
  * conj() of a complex tensor is a view with RT_CONJ, the imaginary part of that one with RT_NEG; writes through the
- * view are seen by the tensor, and the other way round.  Kernels know nothing of this: whoever calls one gives it
- * copies of such arguments without the bits, and copies back what was written.  Only views, and questions about a
- * tensor that are not about its elements, get it as it is.  Which argument is which follows from the schema (ir/op.c,
- * op_use).
+ * view are seen by the tensor, and the other way round.  Kernels know nothing of this: the caller gives one copies of
+ * such arguments without the bits, and copies back what was written.  Only views, and questions about a tensor that are
+ * not about its elements, get it as it is.  Which argument is which follows from the schema (ir/op.c, op_use).
  *
  * The copies of copy.c resolve the bits of their source and respect those of their target.
  *

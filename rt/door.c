@@ -269,7 +269,7 @@ rt_door_reset(RtDoor *d)
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-/* The index of a method; null: the first one.  -1: there is none of that name. */
+/* The index of a method; null: of the first one. -1: no method has that name. */
 static int
 method_index(const RtProgram *p, const char *name)
 {
@@ -554,7 +554,7 @@ rt_door_text(RtDoor *d, int i)
 	return text;
 }
 
-/* Its memory goes back to the system: whoever has it need not know the instance, nor run in a thread of its. */
+/* Gives the memory back to the system: its owner need not know the instance, nor run in one of its threads. */
 static void
 free_taken(RtDlManaged *self)
 {
@@ -562,7 +562,8 @@ free_taken(RtDlManaged *self)
 	free(self);
 }
 
-/* A tensor that nobody else holds: its memory, with a box that is none of the instance's.  Null: raised. */
+/* The memory of a tensor without other references, as a DLPack tensor that does not need the instance.  Null:
+ * raised. */
 static RtDlManaged *
 managed(RtCx *cx, RtTensor *t)
 {

@@ -90,7 +90,7 @@ seen_add(Copier *c, const void *from, IValue to)
 
 static IValue copy(Copier *, IValue);
 
-/* Read-only bytes are shared: whoever writes to them gets his own then (rt_writable). */
+/* Read-only bytes are shared: a write gets a copy of its own first (rt_writable). */
 static RtStorage *
 copy_storage(Copier *c, const RtStorage *s)
 {

@@ -688,7 +688,7 @@ put_header(Buf *b, const char *descr, int ndim, const int64_t *dims)
 	buf_free(&h);
 }
 
-/* UTF-8 to UTF-32; what is no UTF-8 becomes U+FFFD. */
+/* UTF-8 to UTF-32; invalid UTF-8 becomes U+FFFD. */
 static void
 put_text(Buf *b, const RtStr *s)
 {

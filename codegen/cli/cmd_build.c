@@ -25,7 +25,7 @@ is_library(const char *emit)
 	return !strcmp(emit, "shared") || !strcmp(emit, "static") || !strcmp(emit, "obj") || !strcmp(emit, "c");
 }
 
-/* The name of a library: what --name says, or libNAME.so without the rest.  Null: it is none. */
+/* The name of a library: that of --name, or NAME of libNAME.so.  Null: the result is not a library. */
 static const char *
 name_of(Cli *cli, const char *emit)
 {

@@ -401,7 +401,7 @@ main(int argc, char **argv)
 	op_kernels = level_kernels();
 	rt_mem_none = out_of_memory;
 	signal(SIGXFSZ, SIG_IGN);                        /* a file too large is an error of the write */
-	signal(SIGCHLD, SIG_DFL);                        /* whoever ignores it loses the status of children */
+	signal(SIGCHLD, SIG_DFL);                        /* if it is ignored, the status of children is lost */
 	if ((const char *)__builtin_frame_address(0) < cx.stack_end) {
 		fputs("error: there is no memory for the stack (ulimit -s, -v)\n", stderr);
 		exit(EXIT_INPUT);

@@ -267,7 +267,7 @@ return_results(Builder *b, const Values *results, int nleaf)
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-/* The place of what is no node: the line that says what the arguments are. */
+/* The place of values that are not nodes: the line that declares the arguments. */
 static Range
 first_line(const Exported *p)
 {

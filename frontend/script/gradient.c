@@ -8,7 +8,7 @@
  * Its inputs are the operator's arguments, the gradients of its results (of those that are tensors or lists of them)
  * and the results; its outputs are the gradients of the arguments that are tensors, optional tensors or lists of
  * tensors, in order.  A text with a `return` is taken as it is; one that begins with the line `body` is the operator in
- * terms of others, which is differentiated instead.  rt/ops/ops.h has the rules for who writes rows.
+ * terms of others, which is differentiated instead. rt/ops/ops.h has the rules for rows.
  */
 #include "../frontend.h"
 

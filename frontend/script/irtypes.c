@@ -2,9 +2,9 @@
  * Types of a graph that was read as text, before it may run.
  *
  * What a node gives follows from what it is given; what is written must hold of it.  Kernels rely on the types of their
- * arguments, so a graph that is wrong about one would read memory that is none.  What was written of tensors (dtypes,
- * sizes, strides) is forgotten: nobody checks it.  Casts are checked where they run.  There are no classes in such a
- * text, so there are no objects.
+ * arguments, so a graph with a wrong type would read memory out of bounds.  What was written of tensors (dtypes, sizes,
+ * strides) is forgotten: nobody checks it.  Casts are checked where they run.  There are no classes in such a text, so
+ * there are no objects.
  */
 #include "../frontend.h"
 
@@ -232,7 +232,7 @@ check_object(Types *t, Node *n)
 	refuse(t, n, "wants an object, and the text of a graph has none");
 }
 
-/* A call of what is none: it fails when it runs. */
+/* A call of a value that is not a function: it fails when it runs. */
 static void
 check_call(Types *t, Node *n)
 {

@@ -16,7 +16,7 @@ back_inside(Back *b, Node *n, Block *from, Block *to)
 	return c;
 }
 
-/* A gradient is owed for v where there is none: undefined where it may be, else zeros. */
+/* The gradient of v where nothing contributes to it: undefined where that is allowed, else zeros. */
 static Value *
 no_gradient(Back *c, Value *v, Range at)
 {

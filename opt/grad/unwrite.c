@@ -547,7 +547,7 @@ is_kept(const Value *v)
 	return false;
 }
 
-/* Whoever uses the result gets it with the gradient of the argument, if it is that. */
+/* A use of the result takes the argument's gradient, if the result is the argument. */
 static void
 keep_itself(Unwrite *u, Node *n)
 {

@@ -56,7 +56,7 @@ same_layout(const TensorInfo *a, const TensorInfo *b)
 	return rows[0] ? rows[1] : last[0] && last[1] && !rows[1];
 }
 
-/* The list of a cat along a known dim; null: it is none of those that are looked at. */
+/* The list of a cat along a known dim; null: it is not a cat that this pass takes. */
 static Node *
 list_of(const Cats *c, const Node *cat, int64_t *dim)
 {

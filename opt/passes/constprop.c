@@ -122,7 +122,7 @@ fold(Fold *f, Node *n)
 {
 	IValue *in = new(f->p->scratch, IValue, n->nin + 1), *out = new(f->p->scratch, IValue, n->nout + 1);
 
-	/* Who cannot be folded has a kernel for tensors, not for a list: it stays apart. */
+	/* A reader that is not folded has a kernel that takes tensors, but no constant list. */
 	if (node_is(n, prim_ListConstruct) && n->nin && holds_tensors(n->out[0]->type))
 		return;
 	if (!constant_inputs(f, n, in) || !may_fold(f, n) || !fold_node(f->p->cx, n, in, out))

@@ -56,7 +56,7 @@ stop_carrying(Node *n, int i, Value *with, Value *after)
 	loop_remove_carried(n, i);
 }
 
-/* The first carried value that is what value i is; i: there is none. */
+/* The first carried value that always equals value i; i: there is none. */
 static int
 twin_of(const Node *n, int i)
 {

@@ -60,7 +60,7 @@ may_be_none(const Type *t)
 	       (t->kind == TYPE_TENSOR && t->tensor && t->tensor->undefined == 1);
 }
 
-/* unwrap of what is no Optional */
+/* unwrap of a value that is not Optional */
 static Value *
 unwrap(Peep *p, Node *n)
 {
@@ -284,7 +284,7 @@ is_contiguous(const Type *t)
 	return true;
 }
 
-/* Would x in the place of the node's result lie in memory as that does?  Holes in x are none in new memory. */
+/* Would x have the layout of the node's result, which it replaces? A new result has no holes, which x may have. */
 static bool
 keeps_layout(const Node *n, const Value *x)
 {

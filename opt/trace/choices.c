@@ -119,7 +119,7 @@ answer_of_sizes(Depends *d, Op *op, const Schema *s, int64_t n, IValue *out)
 	return answers;
 }
 
-/* What of tensors the operator's result, which is none, depends on.  The kernel itself says it. */
+/* On which properties of tensors does the operator's result, which is not a tensor, depend? The kernel itself tells. */
 static Reads
 reads_of(Depends *d, Op *op)
 {

@@ -319,7 +319,7 @@ EXTREME(min_f64, double, s->f[0], v < best || (v != v && best == best))
 EXTREME(max_i64, int64_t, s->i[0], v > best)
 EXTREME(min_i64, int64_t, s->i[0], v < best)
 
-/* Where nobody asks for the index.  Of the least, the greatest of the negated. */
+/* Without the index.  The least is the greatest of the negated elements. */
 static void
 extreme_f32(FoldState *s, int64_t n, const float *x, int64_t stride, int64_t at, bool max)
 {
