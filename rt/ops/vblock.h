@@ -500,6 +500,14 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
 
 #endif
 
+/* X(name, units, half) for each width of a panel */
+#if VC_PACKED == 16
+#define VC_EACH_WIDTH(X) X(1, 1, false) X(2, 2, false) X(3, 3, false) X(4, 4, false) \
+	X(half, 0, true) X(1_half, 1, true) X(2_half, 2, true) X(3_half, 3, true)
+#else
+#define VC_EACH_WIDTH(X) X(1, 1, false) X(2, 2, false) X(3, 3, false) X(4, 4, false)
+#endif
+
 #define VC_PANEL(name, units, half) \
 	VC_SHARED void \
 	vc_panel_##name(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias, \
@@ -507,16 +515,7 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
 	{ \
 		vc_product_blocks(VC_WIDE(units, half), m, k, a, lda, b, bias, c, ldc, left, range); \
 	}
-VC_PANEL(1, 1, false)
-VC_PANEL(2, 2, false)
-VC_PANEL(3, 3, false)
-VC_PANEL(4, 4, false)
-#if VC_PACKED == 16
-VC_PANEL(half, 0, true)
-VC_PANEL(1_half, 1, true)
-VC_PANEL(2_half, 2, true)
-VC_PANEL(3_half, 3, true)
-#endif
+VC_EACH_WIDTH(VC_PANEL)
 #undef VC_PANEL
 
 /* How work is divided among threads.  By panels of n columns, those of each group, a thread reads its own weights once;

@@ -228,16 +228,7 @@ vc_strip_blocks(int mr, int wide, const VcConv *v, const VcPixel *at, const floa
 	static const VcTaps vc_taps_##name[] = { \
 		{ vc_pixels_##name, vc_pixel_##name, vc_strip_##name, VC_STRIP_##name } \
 	};
-VC_TAPS(1, 1, false)
-VC_TAPS(2, 2, false)
-VC_TAPS(3, 3, false)
-VC_TAPS(4, 4, false)
-#if VC_PACKED == 16
-VC_TAPS(half, 0, true)
-VC_TAPS(1_half, 1, true)
-VC_TAPS(2_half, 2, true)
-VC_TAPS(3_half, 3, true)
-#endif
+VC_EACH_WIDTH(VC_TAPS)
 #undef VC_TAPS
 
 /* Pixels [first, last) by the channels of one panel, `left` of which are there. */
