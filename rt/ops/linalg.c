@@ -176,12 +176,12 @@ addend(RtCx *cx, const RtTensor *r, const Sum *sum, RtDtype wide)
 }
 
 static int
-product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, Stacks s, const Sum *sum)
+product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, const Stacks *s, const Sum *sum)
 {
 	RtDtype wide = product_type((RtDtype)r->dtype);
 	RtTensor *c = r->dtype == wide && rt_is_contiguous(r) ? r : temp_new(cx, wide, r->ndim, r->dims);
-	const StepKind kind = steps_of(a, b, product(s.batch, 0, s.nbatch), &(Product){ .m = s.m, .n = s.n, .k = s.k },
-				       sum && sum->vector);
+	const Product extents = { .m = s->m, .n = s->n, .k = s->k };
+	const StepKind kind = steps_of(a, b, product(s->batch, 0, s->nbatch), &extents, sum && sum->vector);
 	const Steps steps = { kind, kind && sum ? factor(sum->alpha) : 1, kind && sum ? factor(sum->beta) : 1 };
 	RtTensor *self = NULL;
 	bool first;
@@ -194,7 +194,7 @@ product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, Stacks s, const Su
 		return RT_ERROR;
 	if (kind)
 		steps_begin(kind, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), steps.beta);
-	if (multiply(cx, a, b, &s, rt_data(c), first, &steps))
+	if (multiply(cx, a, b, s, rt_data(c), first, &steps))
 		return RT_ERROR;
 	if (kind)
 		steps_end(kind, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), steps.alpha,
@@ -234,7 +234,7 @@ rt_mm(RtCx *cx, const IValue *in, IValue *out)
 	dims[1] = b->dims[1];
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	return product_into(cx, r, a, b, (Stacks){ 0, NULL, dims[0], dims[1], a->dims[1] }, NULL);
+	return product_into(cx, r, a, b, &(Stacks){ 0, NULL, dims[0], dims[1], a->dims[1] }, NULL);
 }
 
 /* Does self broadcast to dims? */
@@ -295,7 +295,7 @@ rt_addmm(RtCx *cx, const IValue *in, IValue *out)
 	sum.after = true;                        /* PyTorch's executors make it mm and add */
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	return product_into(cx, r, a, b, (Stacks){ 0, NULL, dims[0], dims[1], a->dims[1] }, &sum);
+	return product_into(cx, r, a, b, &(Stacks){ 0, NULL, dims[0], dims[1], a->dims[1] }, &sum);
 }
 
 static int
@@ -328,7 +328,7 @@ rt_bmm(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 3, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	return product_into(cx, r, a, b, (Stacks){ 1, dims, dims[1], dims[2], a->dims[2] }, NULL);
+	return product_into(cx, r, a, b, &(Stacks){ 1, dims, dims[1], dims[2], a->dims[2] }, NULL);
 }
 
 /* ---- grouped products: what experts do with the tokens that were sent to them ------------------------------------ */
@@ -396,7 +396,8 @@ rt__grouped_mm(RtCx *cx, const IValue *in, IValue *out)
 		x = group_part(cx, a, g, b->ndim == 3 ? 0 : 1, from, to);
 		w = group_part(cx, b, g, a->ndim == 3 ? 1 : 0, from, to);
 		y = group_part(cx, r, g, a->ndim == 3 ? 1 : 0, from, to);
-		if (!x || !w || !y || product_into(cx, y, x, w, (Stacks){ 0, NULL, x->dims[0], w->dims[1], x->dims[1] }, NULL))
+		if (!x || !w || !y ||
+		    product_into(cx, y, x, w, &(Stacks){ 0, NULL, x->dims[0], w->dims[1], x->dims[1] }, NULL))
 			return RT_ERROR;
 		from = to;
 	}
@@ -415,7 +416,7 @@ rt_baddbmm(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 3, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	return product_into(cx, r, a, b, (Stacks){ 1, dims, dims[1], dims[2], a->dims[2] }, &sum);
+	return product_into(cx, r, a, b, &(Stacks){ 1, dims, dims[1], dims[2], a->dims[2] }, &sum);
 }
 
 /* Sums over the batch: the batches' columns and rows are put side by side, which makes it one product. */
@@ -447,7 +448,7 @@ rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
 	a = rt_temp(cx, rt_tensor_view(cx, a, 2, wide, two, a->offset));
 	rt_contiguous_strides(2, tall, two);
 	b = a ? rt_temp(cx, rt_tensor_view(cx, b, 2, tall, two, b->offset)) : NULL;
-	return b ? product_into(cx, r, a, b, (Stacks){ 0, NULL, wide[0], tall[1], wide[1] }, &sum) : RT_ERROR;
+	return b ? product_into(cx, r, a, b, &(Stacks){ 0, NULL, wide[0], tall[1], wide[1] }, &sum) : RT_ERROR;
 }
 
 /* ---- with vectors ------------------------------------------------------------------------------------------------ */
@@ -485,7 +486,8 @@ mv(RtCx *cx, RtTensor *a, RtTensor *v, Sum *sum, IValue *out)
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 1, a->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
 	column = with_dim(cx, v, 1);
-	return column ? product_into(cx, r, a, column, (Stacks){ 0, NULL, a->dims[0], 1, a->dims[1] }, sum) : RT_ERROR;
+	return column ? product_into(cx, r, a, column, &(Stacks){ 0, NULL, a->dims[0], 1, a->dims[1] }, sum)
+		      : RT_ERROR;
 }
 
 int
@@ -523,7 +525,7 @@ rt_dot(RtCx *cx, const IValue *in, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	a = with_dim(cx, a, 0);
 	b = a ? with_dim(cx, b, 1) : NULL;
-	return b ? product_into(cx, r, a, b, (Stacks){ 0, NULL, 1, 1, a->dims[1] }, &sum) : RT_ERROR;
+	return b ? product_into(cx, r, a, b, &(Stacks){ 0, NULL, 1, 1, a->dims[1] }, &sum) : RT_ERROR;
 }
 
 int
@@ -556,7 +558,7 @@ rows_times(RtCx *cx, RtTensor *r, RtTensor *t, RtTensor *b, const Sum *sum)
 		if (!t)
 			return RT_ERROR;
 	}
-	return product_into(cx, r, t, b, (Stacks){ 0, NULL, rows, b->dims[1], k }, sum);
+	return product_into(cx, r, t, b, &(Stacks){ 0, NULL, rows, b->dims[1], k }, sum);
 }
 
 int
@@ -642,5 +644,5 @@ rt_matmul(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	if (b->ndim == 2 && a->ndim > 2)
 		return rows_times(cx, r, a, b, NULL);
-	return product_into(cx, r, a, b, (Stacks){ nbatch, batch, m, n, k }, NULL);
+	return product_into(cx, r, a, b, &(Stacks){ nbatch, batch, m, n, k }, NULL);
 }
