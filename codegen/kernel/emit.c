@@ -91,15 +91,6 @@ agreed(Plan *p, const Kernel *k)
 	return s;
 }
 
-/* Half a vector of sums side by side gains nothing where there are no vectors. */
-static Schedule
-without_vectors(const Kernel *k, Schedule s)
-{
-	const bool is_short = s.lanes > 1 && !size_at_least(k->sizes, k->extent[k->naxis - 1], KERNEL_LANES);
-
-	return is_short ? kernel_schedule_rows(k, false, 1) : s;
-}
-
 /* -1: it is not a constant. */
 static double
 count_of(const Size *s)
@@ -115,8 +106,6 @@ emit_lowered(Emit *e, Plan *p, const Lowered *l, KernelCall *call)
 	const Kernel *k = l->kernel;
 	Schedule *at = new(e->cx->arena, Schedule, 1), s = agreed(p, k);
 
-	if (e->vf == 1)
-		s = without_vectors(k, s);
 	*at = s;
 	*call = (KernelCall){ .kernel = k, .schedule = at };
 	call->name = emit_kernel(e, k->name, kernel_comment(k), kernel_print_c(k, &s), false);

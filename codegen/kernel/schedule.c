@@ -136,12 +136,13 @@ int
 kernel_row_lanes(const Kernel *k)
 {
 	const Size *n = k->nreduce ? k->extent[k->naxis - 1] : size_number(k->sizes, 1);
+	const int least = k->nreduce > 1 ? KERNEL_LANES / 2 : KERNEL_LANES;      /* runs of a row, many of them; or one */
 
 	for (int i = 0; i < k->state.n; i++)
 		if (k->state.at[i].part == RT_i32 && k->state.at[i].total == RT_i64)
 			return 1;                /* small ints: the compiler has better loops */
 	return size_at_least(k->sizes, n, 2 * KERNEL_LANES) ? 2 * KERNEL_LANES :
-	       size_at_least(k->sizes, n, KERNEL_LANES / 2) ? KERNEL_LANES : 1;
+	       size_at_least(k->sizes, n, least) ? KERNEL_LANES : 1;
 }
 
 /* Operations for a point, roughly. */
