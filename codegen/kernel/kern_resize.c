@@ -63,26 +63,6 @@ take(Row *r, Resize *d)
 	return d->type != NULL;
 }
 
-/* Opens the loops over the result's elements: of a row, and of the channels. */
-static void
-open_row(Out *o, const Resize *d)
-{
-	out_open(o, "for (int64_t j = 0; j < %lld; j++)", (long long)d->y->dims[3]);
-	if (d->lanes) {
-		out_line(o, "IVDEP");
-		out_open(o, "for (int64_t c = 0; c < %lld; c++)", (long long)d->y->dims[1]);
-	}
-}
-
-static void
-close_row(Out *o, const Resize *d)
-{
-	if (d->lanes)
-		out_close(o, "");
-	out_close(o, "");
-	out_close(o, "");
-}
-
 static int64_t
 place_numbers(const Resize *d)
 {
@@ -147,28 +127,57 @@ row_bilinear(Row *r)
 	return true;
 }
 
+/* A row that has the same source as the one before it, made by this thread, is its copy. */
+static void
+put_repeated(Out *o, const Resize *d)
+{
+	const int last = d->nest.ndim - 1;
+
+	if (d->y->strides[3] != place_numbers(d))
+		return;
+	out_open(o, "if (row > begin && i%d > 0 && rows[i%d] == rows[i%d - 1])", last, last, last);
+	out_line(o, "memcpy(y, y - %lld, %lld * %lld * sizeof *y);", (long long)d->y->strides[2],
+		 (long long)d->y->dims[3], (long long)place_numbers(d));
+	out_line(o, "continue;");
+	out_close(o, "");
+}
+
+/* Places one by one; addresses before their loops, as a store might change the table for all the compiler knows. */
+static void
+put_places(Out *o, const Resize *d)
+{
+	if (!d->lanes)
+		out_line(o, "IVDEP");
+	out_open(o, "for (int64_t j = 0; j < %lld; j++)", (long long)d->y->dims[3]);
+	out_line(o, "const %s *from = x + columns[j] * %lld;", d->type, (long long)d->x->strides[3]);
+	out_line(o, "%s *to = y + j * %lld;", d->type, (long long)d->y->strides[3]);
+	out_blank(o);
+	if (d->lanes)
+		out_line(o, "IVDEP");
+	out_line(o, "for (int64_t c = 0; c < %lld; c++)", (long long)place_numbers(d));
+	out_line(o, "\tto[c] = from[c];");
+	out_close(o, "");
+}
+
 bool
 row_nearest(Row *r)
 {
 	Arena *a = r->p->cx->arena;
 	Out o = { .indent = 1 };
 	Resize d = { 0 };
-	const char *at;
 
 	d.exact = r->n->op->lowering == LOWER_NEAREST_EXACT;
 	if (!take(r, &d))
 		return false;
-	at = d.lanes ? " + c" : "";
 	put_tables(&o, &d, "int64_t", "vz_nearest", d.exact, "");
 	nest_open(&o, &d.nest);
 	out_line(&o, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %lld;", d.type, d.type, nest_at(a, &d.nest, 1),
 		 d.nest.ndim - 1, (long long)d.x->strides[2]);
 	out_line(&o, "%s *y = (%s *)p[0] + %s;", d.type, d.type, nest_at(a, &d.nest, 0));
 	out_blank(&o);
-	open_row(&o, &d);
-	out_line(&o, "y[j * %lld%s] = x[columns[j] * %lld%s];", (long long)d.y->strides[3], at,
-		 (long long)d.x->strides[3], at);
-	close_row(&o, &d);
+	put_repeated(&o, &d);
+	put_places(&o, &d);
+	out_close(&o, "");
 	launch(r, &d, &o, (d.y->dims[2] + d.y->dims[3]) * 8);
 	return true;
 }
