@@ -56,10 +56,12 @@ vz_widen(const VzShape *s, const VzTap *columns, const float *x, float *to)
 	for (int64_t j = 0; j < s->width; j++) {
 		const VzTap *w = &columns[j];
 		const float *a = x + w->at[0] * s->xstep, *b = x + w->at[1] * s->xstep;
+		const float l = w->weight[0], r = w->weight[1];
+		float *at = to + j * s->channels;
 
 		IVDEP
 		for (int64_t c = 0; c < s->channels; c++)
-			to[j * s->channels + c] = w->weight[0] * a[c] + w->weight[1] * b[c];
+			at[c] = l * a[c] + r * b[c];
 	}
 }
 
@@ -82,13 +84,14 @@ vz_row(VzWide *v, const VzShape *s, const VzTap *h, const VzTap *columns, const 
 {
 	const float *a = v->row[vz_slot(v, s, columns, x0, x1)], *b = v->row[vz_slot(v, s, columns, x1, x0)];
 	const int64_t run = s->ystep == s->channels ? s->width * s->channels : s->channels;
+	const float l = h->weight[0], r = h->weight[1];
 
 	for (int64_t at = 0; at < s->width * s->channels; at += run) {
 		float *to = y + at / s->channels * s->ystep;
 
 		IVDEP
 		for (int64_t c = 0; c < run; c++)
-			to[c] = h->weight[0] * a[at + c] + h->weight[1] * b[at + c];
+			to[c] = l * a[at + c] + r * b[at + c];
 	}
 }
 
