@@ -53,36 +53,14 @@ va_exp(VcV x)
 #endif
 }
 
-/* Lane i + n of x, or i + n - VF, in lane i; n: half of the lanes, a fourth ... */
-#if VC_FLOATS == 16
-#define VA_ROUNDS(DO) DO(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7) \
-	DO(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3) \
-	DO(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1) DO(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0)
-#elif VC_FLOATS == 8
-#define VA_ROUNDS(DO) DO(4, 5, 6, 7, 0, 1, 2, 3) DO(2, 3, 4, 5, 6, 7, 0, 1) DO(1, 2, 3, 4, 5, 6, 7, 0)
-#elif VC_FLOATS == 4
-#define VA_ROUNDS(DO) DO(2, 3, 0, 1) DO(1, 2, 3, 0)
-#else
-#define VA_ROUNDS(DO)
-#endif
-
 /* The greatest lane, in each lane. */
 VC_INLINE VcV
 va_greatest(VcV x)
 {
 #define VA_ROUND(...) x = vc_greater(x, (VcV)__builtin_shufflevector(x, x, __VA_ARGS__));
-	VA_ROUNDS(VA_ROUND)
+	VC_ROUNDS(VA_ROUND)
 #undef VA_ROUND
 	return x;
-}
-
-VC_INLINE float
-va_sum(VcV x)
-{
-#define VA_ROUND(...) x += __builtin_shufflevector(x, x, __VA_ARGS__);
-	VA_ROUNDS(VA_ROUND)
-#undef VA_ROUND
-	return VR_LANE(x, 0);
 }
 
 /* What is added to the last vector of a row of n: -infinity behind its end.  A store there would be waited for. */
@@ -130,13 +108,13 @@ va_weights(int64_t n, float scale, float empty, VcV edge, float *s)
 			part += e;
 		}
 		if (to < last) {
-			sum += va_sum(part);
+			sum += vc_sum(part);
 			part = VC_ZERO;
 		}
 	}
 	e = va_exp((*(const VcV *)(s + last) + edge) * scale - most);
 	*(VcV *)(s + last) = e;
-	return 1 / (float)(sum + va_sum(part + e));
+	return 1 / (float)(sum + vc_sum(part + e));
 }
 
 /* x in the first n lanes, and -infinity. */

@@ -146,6 +146,33 @@ vc_greater(VcV a, VcV b)
 #endif
 }
 
+/* Lane i + n of x, or i + n - VF, in lane i; n: half of the lanes, a fourth ... */
+#if VC_FLOATS == 16
+#define VC_ROUNDS(DO) DO(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7) \
+	DO(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3) \
+	DO(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1) \
+	DO(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0)
+#elif VC_FLOATS == 8
+#define VC_ROUNDS(DO) DO(4, 5, 6, 7, 0, 1, 2, 3) DO(2, 3, 4, 5, 6, 7, 0, 1) DO(1, 2, 3, 4, 5, 6, 7, 0)
+#elif VC_FLOATS == 4
+#define VC_ROUNDS(DO) DO(2, 3, 0, 1) DO(1, 2, 3, 0)
+#else
+#define VC_ROUNDS(DO)
+#endif
+
+VC_INLINE float
+vc_sum(VcV x)
+{
+#if VC_FLOATS > 1
+#define VC_ROUND(...) x += __builtin_shufflevector(x, x, __VA_ARGS__);
+	VC_ROUNDS(VC_ROUND)
+#undef VC_ROUND
+	return x[0];
+#else
+	return x;
+#endif
+}
+
 /* What follows a block while it is in the nearest cache: elements [c0, c1) of rows [row, end) of the result,
  * whose rows have n. */
 typedef void VcEpilogue(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1, ptrdiff_t n);

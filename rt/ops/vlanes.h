@@ -17,20 +17,6 @@ enum {
 };
 #define VC_LANES_ROWS(oc) (VC_LANES_SUMS / (oc) < VC_MR ? VC_LANES_SUMS / (oc) : VC_MR)
 
-VC_INLINE float
-vc_lanes_sum(VcV x)
-{
-	float lane[VF];
-
-	*(VcV *)lane = x;
-	VC_UNROLL
-	for (int n = VF / 2; n; n /= 2)
-		VC_UNROLL
-		for (int i = 0; i < n; i++)
-			lane[i] += lane[i + n];
-	return lane[0];
-}
-
 /* The lanes of the vector at x that `keep` has; the others are 0. */
 VC_INLINE VcV
 vc_lanes_kept(const float *x, VcMask keep)
@@ -100,7 +86,7 @@ vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, co
 	for (int i = 0; i < mr; i++) {
 		VC_UNROLL
 		for (int o = 0; o < oc; o++) {
-			const float x = vc_lanes_sum(sum[i * oc + o]) + (bias ? bias[o] : 0);
+			const float x = vc_sum(sum[i * oc + o]) + (bias ? bias[o] : 0);
 
 			y[i * v->ys + o] = !v->range ? x : x < v->range[0] ? v->range[0] : x > v->range[1] ?
 				v->range[1] : x;
