@@ -98,6 +98,31 @@ launch(Row *r, Resize *d, Out *o, int64_t scratch)
 	row_pass(r, c, input_of(r), 0);
 }
 
+/* A row of the result: of two of the input, made as wide first, or, where there is only one, of that. */
+static void
+put_bilinear(Out *o, Arena *a, const Resize *d)
+{
+	const long long width = (long long)d->y->dims[3], channels = (long long)place_numbers(d);
+	const long long xh = (long long)d->x->strides[2];
+	const bool line = d->x->dims[2] == 1 && d->y->dims[2] == 1;
+	const char *x = nest_at(a, &d->nest, 1), *y = nest_at(a, &d->nest, 0);
+
+	if (!line)
+		out_line(o, "VzWide wide = { .row = { (float *)(columns + %lld), "
+			 "(float *)(columns + %lld) + %lld * %lld } };", width, width, width, channels);
+	nest_open(o, &d->nest);
+	if (!line)
+		out_line(o, "const VzTap *h = &rows[i%d];", d->nest.ndim - 1);
+	out_line(o, "const float *x = (const float *)p[1] + %s;", x);
+	out_blank(o);
+	if (line)
+		out_line(o, "vz_widen(&shape, columns, x, %lld, (float *)p[0] + %s);", (long long)d->y->strides[3], y);
+	else
+		out_line(o, "vz_row(&wide, &shape, h, columns, x + h->at[0] * %lld, x + h->at[1] * %lld, "
+			 "(float *)p[0] + %s);", xh, xh, y);
+	out_close(o, "");
+}
+
 bool
 row_bilinear(Row *r)
 {
@@ -113,16 +138,9 @@ row_bilinear(Row *r)
 	out_line(&o, "static const VzShape shape = { .width = %lld, .channels = %lld, .xstep = %lld, .ystep = %lld };",
 		 (long long)width, (long long)channels, (long long)d.x->strides[3], (long long)d.y->strides[3]);
 	put_tables(&o, &d, "VzTap", "vz_linear", d.align,
-		   arena_printf(a, " + 2 * %lld * %lld * (int64_t)sizeof(float)", (long long)width, (long long)channels));
-	out_line(&o, "VzWide wide = { .row = { (float *)(columns + %lld), (float *)(columns + %lld) + %lld * %lld } "
-		 "};", (long long)width, (long long)width, (long long)width, (long long)channels);
-	nest_open(&o, &d.nest);
-	out_line(&o, "const VzTap *h = &rows[i%d];", d.nest.ndim - 1);
-	out_line(&o, "const float *x = (const float *)p[1] + %s;", nest_at(a, &d.nest, 1));
-	out_blank(&o);
-	out_line(&o, "vz_row(&wide, &shape, h, columns, x + h->at[0] * %lld, x + h->at[1] * %lld, (float *)p[0] + %s);",
-		 (long long)d.x->strides[2], (long long)d.x->strides[2], nest_at(a, &d.nest, 0));
-	out_close(&o, "");
+		   arena_printf(a, " + 2 * %lld * %lld * (int64_t)sizeof(float)", (long long)width,
+				(long long)channels));
+	put_bilinear(&o, a, &d);
 	launch(r, &d, &o, (d.y->dims[2] + width) * (int64_t)sizeof(VzTap) + 2 * width * channels * 4);
 	return true;
 }

@@ -280,6 +280,8 @@ static const struct Expansion {
 	{ .id = "outer", .as = "prim_outer" }, { .id = "nan_to_num", .as = "prim_numbers" },
 	{ .id = "im2col", .as = "prim_windows" }, { .id = "upsample_nearest1d", .as = "prim_nearest1d" },
 	{ .id = "upsample_nearest1d_vec", .as = "prim_nearest1d_vec" },
+	{ .id = "upsample_linear1d", .as = "prim_linear1d" },
+	{ .id = "upsample_linear1d_vec", .as = "prim_linear1d_vec" },
 	{ .id = "_upsample_nearest_exact1d", .as = "prim_nearest_exact1d" },
 	{ .id = "_upsample_nearest_exact1d_vec", .as = "prim_nearest_exact1d_vec" },
 	{ .id = "upsample_nearest3d", .as = "prim_nearest3d" },

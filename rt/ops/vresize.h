@@ -50,14 +50,15 @@ vz_nearest(int64_t out, int64_t in, int exact, double given, int64_t *at)
 typedef struct VzShape { int64_t width, channels, xstep, ystep; } VzShape;     /* of the result; from place to place */
 typedef struct VzWide { float *row[2]; const float *of[2]; } VzWide;           /* (width * channels); made of these */
 
+/* A row, whose places are `step` apart. */
 static inline void
-vz_widen(const VzShape *s, const VzTap *columns, const float *x, float *to)
+vz_widen(const VzShape *s, const VzTap *columns, const float *x, int64_t step, float *to)
 {
 	for (int64_t j = 0; j < s->width; j++) {
 		const VzTap *w = &columns[j];
 		const float *a = x + w->at[0] * s->xstep, *b = x + w->at[1] * s->xstep;
 		const float l = w->weight[0], r = w->weight[1];
-		float *at = to + j * s->channels;
+		float *at = to + j * step;
 
 		IVDEP
 		for (int64_t c = 0; c < s->channels; c++)
@@ -74,7 +75,7 @@ vz_slot(VzWide *v, const VzShape *s, const VzTap *columns, const float *x, const
 	if (v->of[slot] == x)
 		return slot;
 	slot = v->of[0] == other;
-	vz_widen(s, columns, x, v->row[slot]);
+	vz_widen(s, columns, x, s->channels, v->row[slot]);
 	v->of[slot] = x;
 	return slot;
 }

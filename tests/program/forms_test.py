@@ -443,9 +443,10 @@ class Forms(Form):
         """One dim and three, by those of two."""
         for what, align in (("nearest", ""), ("_nearest_exact", ""), ("linear", ", False"), ("linear", ", True")):
             name = ("_upsample" if what[0] == "_" else "upsample_") + what
-            if not align:
-                self.form(["return torch.%s1d(x, [11])" % name], ["x=float32[2x3x4..9]"])
-                self.form(["return torch.%s1d(x, None, [1.7])" % name], ["x=float32[2x3x5]"])
+            self.form(["return torch.%s1d(x, [11]%s)" % (name, align)], ["x=float32[2x3x4..9]"])
+            self.form(["return torch.%s1d(x, None%s, [1.7])" % (name, align)], ["x=float32[2x3x5]"])
+            self.form(["a = torch.conv1d(x, %s)" % sin(5, 3, 2), "return torch.%s1d(torch.div(1., torch.relu(a)), [7]%s)" % (name, align)],
+                      ["x=float32[2x3x5]"])                             # infinite in part: no product with a weight of 0
             name = name.replace("linear", "trilinear")
             self.form(["return torch.%s3d(x, [3, 7, 5]%s)" % (name, align)], ["x=float32[2x3x4x3x6]"])
             self.form(["return torch.%s3d(x, None%s, [2.0, 0.7, 1.5])" % (name, align)], ["x=float32[2x3x4x3x6]"])
