@@ -22,7 +22,8 @@ enum { OSXSAVE = 1 << 27 };              /* of ONE_C: XCR0 can be asked for */
 static const Feature features[] = {
 	{ "sse3", ONE_C, 0, SSE }, { "ssse3", ONE_C, 9, SSE }, { "sse4.1", ONE_C, 19, SSE },
 	{ "sse4.2", ONE_C, 20, SSE }, { "popcnt", ONE_C, 23, SSE }, { "movbe", ONE_C, 22, SSE },
-	{ "lzcnt", MORE_C, 5, SSE }, { "bmi1", SEVEN_B, 3, SSE }, { "bmi2", SEVEN_B, 8, SSE }, { "avx", ONE_C, 28, YMM }, { "f16c", ONE_C, 29, YMM },
+	{ "lzcnt", MORE_C, 5, SSE }, { "bmi1", SEVEN_B, 3, SSE }, { "bmi2", SEVEN_B, 8, SSE },
+	{ "avx", ONE_C, 28, YMM }, { "f16c", ONE_C, 29, YMM },
 	{ "fma", ONE_C, 12, YMM }, { "avx2", SEVEN_B, 5, YMM }, { "gfni", SEVEN_C, 8, SSE },
 	{ "avxvnni", SEVEN_1_A, 4, YMM }, { "avx512f", SEVEN_B, 16, ZMM }, { "avx512dq", SEVEN_B, 17, ZMM },
 	{ "avx512ifma", SEVEN_B, 21, ZMM }, { "avx512cd", SEVEN_B, 28, ZMM }, { "avx512bw", SEVEN_B, 30, ZMM },

@@ -2,8 +2,8 @@
  *
  * An instance is one RtCx with all that it refers to: values, state, arena, threads, and the memory that its calls
  * keep (rt_mem_switch), so that nothing of it is left behind in the threads that call it.  It serves one call at a
- * time; a second one is told so.  Every way in is rt_door_enter ... rt_door_leave; in between errors are in the context, and leave
- * makes the instance's text of them.
+ * time; a second one is told so.  Every way in is rt_door_enter ... rt_door_leave; in between errors are in the
+ * context, and rt_door_leave makes the instance's text of them.
  *
  * Arguments are boxes over the caller's memory.  What of it outlives the call, in a result or in the state, gets a copy
  * then (rt_keep_apart), so nothing in an instance points to memory that the caller may free.
@@ -535,7 +535,8 @@ rt_door_result(RtDoor *d, int i, const char **key, RtDlTensor *t)
 	if (!rt_door_enter(d))
 		return DOOR_BUSY;
 	if (i < 0 || i >= d->results.n)
-		return rt_door_leave(d, (rt_raise(&d->cx, "there is no result %d of %d", i, d->results.n), DOOR_ARGUMENT));
+		return rt_door_leave(d, (rt_raise(&d->cx, "there is no result %d of %d", i, d->results.n),
+					 DOOR_ARGUMENT));
 	if (key)
 		*key = d->results.at[i].key;
 	tensor_of(d, &d->results.at[i], t ? t : &own);

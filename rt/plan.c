@@ -344,7 +344,8 @@ rt_step_store(RtCx *cx, const RtStored *s, IValue *in, IValue *out, RtSite at)
 
 	for (int i = 0; i < s->nfrom; i++)
 		args[i] = s->from[i] < 0 ? rt_none() : rt_retain(in[s->from[i]]);
-	if (rt_step_call(cx, s->body, args, all, (RtSite){ at.code, at.line, (uint16_t)s->nfrom, (uint16_t)s->nresult })) {
+	if (rt_step_call(cx, s->body, args, all,
+			 (RtSite){ at.code, at.line, (uint16_t)s->nfrom, (uint16_t)s->nresult })) {
 		rt_values_drop(in, at.nin);
 		return cx->status;
 	}

@@ -237,8 +237,8 @@ IValue rt_box_new(RtCx *, RtDtype, int ndim, const int64_t *geometry);
 IValue rt_box_copy(RtCx *, RtDtype, int ndim, const int64_t *geometry, const void *data, int64_t span);
 /* A generated kernel, by rt_parallel; name: for --trace. */
 void   rt_launch(RtCx *, const char *name, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg);
-/* A call of the runtime in specialized code: it stands at this line of the generic code, takes nin values and gives nout.
- * All of them release in[], put results in out[], and note the line of an error. */
+/* A call of the runtime in specialized code: it stands at this line of the generic code, takes nin values and gives
+ * nout.  All of them release in[], put results in out[], and note the line of an error. */
 typedef struct RtSite {
 	const RtCode *code;
 	uint32_t line;

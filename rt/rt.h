@@ -655,8 +655,8 @@ RtDo rt_do_kernel, rt_do_call, rt_do_call_method, rt_do_call_value, rt_do_consta
      rt_do_isinstance, rt_do_cast, rt_do_unset, rt_do_fork, rt_do_await, rt_do_wait, rt_do_profile, rt_do_raise,
      rt_do_enter, rt_do_exit, rt_do_reraise, rt_do_clear;
 
-/* bodies.c: what instructions make of values, for specialized code, too.  in is borrowed; out holds None before, and new
- * references when the status is RT_OK. */
+/* bodies.c: what instructions make of values, for specialized code, too.  in is borrowed; out holds None before, and
+ * new references when the status is RT_OK. */
 typedef union RtWhat {
 	int64_t       n;              /* unpack: the RtTag of in[0]; index, slice, get, set: as in the instruction */
 	const RtType *type;           /* dict, object, isinstance, cast, wait */

@@ -1,9 +1,9 @@
 /* rt/thread.c - the pool and its parallel loops
  *
- * A loop is published as one 64-bit word, epoch | parts | next: a part is claimed by compare and swap on it, so a worker
- * that comes late can never take a part of a loop whose body it has not seen.  Workers spin for a bounded time after
- * work and then sleep on a condition.  A loop inside a loop, or beside one, runs inline.  Between loops workers run
- * queued tasks (task.c).
+ * A loop is published as one 64-bit word, epoch | parts, and a part is claimed by compare and swap of the epoch in
+ * which it was taken last, so a worker that comes late can never take a part of a loop whose body it has not seen.
+ * Workers spin for a bounded time after work and then sleep on a condition.  A loop inside a loop, or beside one, runs
+ * inline.  Between loops workers run queued tasks (task.c).
  */
 #include "thread.h"
 

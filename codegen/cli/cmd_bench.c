@@ -24,7 +24,7 @@ typedef struct Against {         /* one's median over the other's, and the inter
 
 typedef struct Bench {
 	Cli        *cli;
-	Model      *model;       /* whose export's arguments are the input; null: there are none, or the command line has some */
+	Model      *model;       /* its export's arguments are the input; null: the command line has it */
 	const char *program;
 	double      start_ms, start_min_ms, build_ms;
 	double      median, least, p99, open;

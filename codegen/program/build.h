@@ -18,7 +18,7 @@ struct Target {
 	const char *cpu_as, *mcpu_as;    /* the options that --cpu and --mcpu become */
 	const char *portable;            /* what --cpu portable means: with commas, the least first; null: nothing */
 	const char *in_order;            /* its processors that execute in order, with spaces (VC_IN_ORDER); or null */
-	const char *fpu;                 /* those that take floats in registers though the compiler would not; or null */
+	const char *fpu;                 /* those that take floats in registers; the compiler would not; or null */
 	const TargetVector *vectors;     /* floats in a vector, the first row that holds */
 	const char *libs;                /* of a program, with spaces */
 	bool is_static;                  /* options of every link */

@@ -174,7 +174,8 @@ write_stored_body(Writer *w, const Node *n, Op *base)
 			;
 		from = arena_printf(w->a, "%s%s%d", from, i ? ", " : "", at);
 	}
-	write_call(w, n, arena_printf(w->a, "rt_step_store(cx, &(RtStored){ %s, (const int[%d]){ %s }, %d, %d, 0x%x, %s }",
+	write_call(w, n, arena_printf(w->a, "rt_step_store(cx, &(RtStored){ %s, (const int[%d]){ %s }, %d, %d, 0x%x, "
+				      "%s }",
 				      emit_code(w->e, base->function->code), of->nargs + !of->nargs, of->nargs ? from :
 				      "0", of->nargs, of->nrets, unknown_use(w, n, of->nrets),
 				      emit_symbol(w->e, n->op)), false);

@@ -317,7 +317,7 @@ spec_pool_volume(Spec *s, Scope *c, const Node *m)
 	int64_t size[3];
 	const Known *x;
 	Pool p;
-	Value *y;
+	Value *y, *lines;
 
 	if (node_is(m, aten_adaptive_avg_pool3d) && spec_known_ints(s, m, "output_size", 3, size) && size[0] == 1 &&
 	    size[1] == 1 && size[2] == 1 && known_is(s->k, m->out[0])) {
@@ -339,8 +339,8 @@ spec_pool_volume(Spec *s, Scope *c, const Node *m)
 	y = channels_last(s, c, p.x, p.at);
 	y = from_frames(s, c, pool_two(s, c, &p, spec_channels_last(s, c, as_frames(s, c, y, p.at), false, p.at), 1, 2),
 			y, p.at);
-	return from_lines(s, c, pool_two(s, c, &p, spec_channels_last(s, c, as_lines(s, c, y, p.at), false, p.at), 0, -1),
-			  y, p.at);
+	lines = spec_channels_last(s, c, as_lines(s, c, y, p.at), false, p.at);
+	return from_lines(s, c, pool_two(s, c, &p, lines, 0, -1), y, p.at);
 }
 
 /* ---- pointwise operators under the views ------------------------------------------------------------------------ */

@@ -243,8 +243,8 @@ exchange(Z *a, int64_t n, int64_t p, int64_t q, bool hermitian)
 	t = a[p * n + p], a[p * n + p] = a[q * n + q], a[q * n + q] = t;
 }
 
-/* Bunch and Kaufman's choice at column k: the row to exchange with the last one of the block.  step: how large the block
- * is, 1 or 2; 0: the column is zero. */
+/* Bunch and Kaufman's choice at column k: the row to exchange with the last one of the block.  step: the block's size,
+ * 1 or 2; 0: the column is zero. */
 static int64_t
 ldl_pivot(const Z *a, int64_t n, int64_t k, int64_t *step)
 {

@@ -1,4 +1,5 @@
-/* rt/ops/scatter.h - writing into a tensor at positions given by others: combine.c, scatter.c, slices.c, index.c, mask.c */
+/* rt/ops/scatter.h - writing into a tensor at positions given by others: combine.c, scatter.c, slices.c, index.c,
+ * mask.c */
 #ifndef RT_OPS_SCATTER_H
 #define RT_OPS_SCATTER_H
 
