@@ -492,6 +492,53 @@ has_order(const RtType *t)
 		|| t->kind == TYPE_TENSOR || t->kind == TYPE_ANY || t->kind == TYPE_ANY_TUPLE;
 }
 
+static bool
+same_kind(IValue a, IValue b)
+{
+	bool same = a.tag == b.tag && (a.tag != RT_TUPLE || a.u.tuple->n == b.u.tuple->n);
+
+	for (int64_t i = 0; same && a.tag == RT_TUPLE && i < a.u.tuple->n; i++)
+		same = same_kind(a.u.tuple->v[i], b.u.tuple->v[i]);
+	return same;
+}
+
+static bool
+is_ordered(IValue v)
+{
+	bool all_are = v.tag == RT_TUPLE;
+
+	for (int64_t i = 0; all_are && i < v.u.tuple->n; i++)
+		all_are = is_ordered(v.u.tuple->v[i]);
+	return all_are || v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL || v.tag == RT_STR ||
+		v.tag == RT_TENSOR;
+}
+
+/* Can the elements be sorted? What they are decides, where their type does not: an empty list always can. */
+static int
+check_order(RtCx *cx, const RtList *l)
+{
+	Buf name = {0};
+	bool same = true;
+
+	for (int64_t i = 1; i < l->n && same; i++)
+		same = same_kind(l->v[0], l->v[i]);
+	if (!l->n || has_order(l->elem) || (same && is_ordered(l->v[0])))
+		return RT_OK;
+	rt_type_print(&name, l->elem);
+	if (l->elem->kind != TYPE_TUPLE)
+		rt_raise(cx, "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the "
+			"__lt__ compare method or Tuples of aforementioned types can be sorted, got list of %s",
+			name.at);
+	else if (!same)
+		rt_raise(cx, "Only values of same type can be compared. Found %s", name.at);
+	else
+		rt_raise(cx, "Contained elements in %s are not sortable. Only Int, Bool, Float, String, Tensor, a "
+			"User Defined Class with __lt__ method defined or Tuples of aforementionted types can be "
+			"sorted.", name.at);
+	buf_free(&name);
+	return RT_ERROR;
+}
+
 /* Lists with objects that have __lt__ never come here (emit_sort.c).  While elements are compared the list is
  * an empty one: what comparing does to the list is lost, as in Python. */
 static int
@@ -500,18 +547,12 @@ sort_list(RtCx *cx, RtList *l, bool reverse)
 	IValue *scratch = rt_scratch(cx, (l->n + 1) * (int64_t)sizeof *scratch);
 	RtList *other = scratch ? rt_list_new(cx, l->elem, 0) : NULL;
 	RtList kept = *l;
-	Buf name = {0};
 	int status;
 
 	if (!other)
 		return RT_ERROR;
-	if (!has_order(l->elem)) {
+	if (check_order(cx, l)) {
 		rt_release(rt_ref(RT_LIST, other));
-		rt_type_print(&name, l->elem);
-		rt_raise(cx, "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the "
-			"__lt__ compare method or Tuples of aforementioned types can be sorted, got list of %s",
-			name.at);
-		buf_free(&name);
 		return RT_ERROR;
 	}
 	l->v = other->v, l->n = 0, l->cap = other->cap;
