@@ -208,12 +208,29 @@ list_row(const char *kind)
 	return NULL;
 }
 
+/* Tensors of a list in which some may be None are indices. Those of 32 bits, which PyTorch takes since 2.1, become long
+ * ones. Of names in inner graphs nothing is known: they may be those of the outer one. */
+static Value *
+long_index(Builder *b, const Json *e, Value *v)
+{
+	const Json *one = json_get(e, "as_tensor"), *name = json_get(one ? one : e, "name");
+	const Json *meta = name && b->names == b->top ?
+		map_get(&b->p->metas, json_text_of(&b->p->doc, name, "name")) : NULL;
+	const Json *dtype = json_get(meta, "dtype");
+
+	if (!dtype || dtype_of_export(json_int(&b->p->doc, dtype, "dtype")) != RT_i32)
+		return v;
+	return build_op(b, "aten::to", 4, v, build_int(b, RT_i64), build_bool(b, false), build_bool(b, false));
+}
+
 static void
 elements(Builder *b, const ListRow *row, const Json *v, const Type *formal, Values *out)
 {
 	for JSON_EACH(e, v) {
 		Value *one = row->element(b, e, formal);
 
+		if (formal && formal->kind == TYPE_OPTIONAL)
+			one = long_index(b, e, one);
 		vec_push(b->cx->arena, out, one);
 	}
 }

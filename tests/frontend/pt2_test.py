@@ -95,6 +95,17 @@ class Arguments(Test):
     def test_index(self):
         p = Program(["x"], [node("aten.index.Tensor", {"self": T("x"), "indices": {"as_optional_tensors": [NONE, {"as_tensor": {"name": "x"}}]}}, ["y"])], ["y"])
         self.answers(p, {"x": ("<i8", (2, 2), [0, 1, 1, 0])}, out=("<i8", (2, 2, 2), [0, 1, 1, 0, 1, 0, 0, 1]))
+    def test_index_of_32_bits(self):
+        """As PyTorch takes it since 2.1; a mask beside it stays one."""
+        x = {"x": floats(1, 2, 3, 4, shape=(2, 2)), "i": ("<i4", (2,), [1, -2]), "m": ("|b1", (2,), [False, True])}
+        def program(*nodes):
+            p = Program(["x", "i", "m"], list(nodes), ["y"])
+            p.graph["tensor_values"].update(x=meta([2, 2]), i=meta([2], "int32"), m=meta([2], "bool"))
+            return p
+        for indices in {"as_optional_tensors": [{"as_tensor": {"name": "i"}}, {"as_tensor": {"name": "m"}}]}, TS("i", "m"):
+            self.answers(program(node("aten.index.Tensor", {"self": T("x"), "indices": indices}, ["y"])), x, out=floats(4, 2))
+        put = node("aten.index_put.default", {"self": T("x"), "indices": TS("i"), "values": T("x")}, ["y"])
+        self.answers(program(put), x, out=floats(3, 4, 1, 2, shape=(2, 2)))
     def test_long_integers(self):
         n = 6364136223846793005
         p = Program(["x"], [node("aten.full.default", {"size": IS(1), "fill_value": I(n), "dtype": KIND("int64")}, ["y"])], ["y"])
