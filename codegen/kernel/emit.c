@@ -29,7 +29,8 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 		vec_push(e->cx->arena, &e->launched, name);
 	if (epilogue)
 		out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic void\n%s(void *const *p, "
-			 "ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1, ptrdiff_t n)\n%s", comment, name, text);
+			 "ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1, ptrdiff_t n)\n%s", comment, name,
+			 text);
 	else
 		out_line(&e->kernels, "/* %s */\nstatic void\n%s(void *arg, int64_t begin, int64_t end)\n%s", comment,
 			 name, text);

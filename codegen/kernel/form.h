@@ -119,7 +119,7 @@ typedef struct Kernel {
 typedef struct Schedule {
 	bool    rows;          /* a unit: a point of the axes before the inner one; else of axis 0, the inner one */
 	int     inner;         /* the vectorised axis; -1: there is none */
-	int     lanes;         /* sums along a row: 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side, or none */
+	int     lanes;         /* sums along a row: 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side */
 	bool    whole;         /* rows side by side: each unit has exactly KERNEL_COLUMNS */
 	int     tile;          /* an axis in tiles with the innermost, consecutive on different sides; -1: none */
 	const Size *units;

@@ -607,7 +607,7 @@ check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 		fail_at(kr, beg, "no schedule for these axes");
 }
 
-/* A serial axis is the innermost; else axes behind the inner one are unrolled, where none of its points may be left out. */
+/* A serial axis is the innermost; else axes behind the inner one are unrolled, unless places are looked up. */
 static bool
 has_loops_for(const Kernel *k, const Schedule *s)
 {

@@ -4,8 +4,8 @@
  * One axis: units are points, a loop over all of them.  More: a unit is a row, all points of the inner axis, which is
  * the innermost one; axes of a few points (3 channels, 2 x 2 pixels) are unrolled in the next one that is longer. Where
  * an input is consecutive along another axis than the result, or does not move along it, that axis and the innermost
- * are tiled, so that all cache lines are used while they are near.  A serial axis is a loop within the unit, around the vectorised one.  The grain is about as
- * much work as a launch costs.
+ * are tiled, so that all of a cache line is used while it is near.  A serial axis is a loop within the unit, around the
+ * vectorised one.  The grain is about as much work as a launch costs.
  *
  * Reductions run along rows whose elements are consecutive, with several partial sums as the size allows; else, where
  * rows are side by side, over KERNEL_COLUMNS rows at a time.  The division of a row depends only on its size, so that
@@ -57,7 +57,8 @@ tiled_axis(const Kernel *k, Tiling tiling)
 {
 	const int last = k->naxis - 1;
 
-	if (tiling == TILE_NEVER || last < 1 || k->serial >= 0 || kernel_has_gathers(k) || !kernel_consecutive(k, 0, last))
+	if (tiling == TILE_NEVER || last < 1 || k->serial >= 0 || kernel_has_gathers(k) ||
+	    !kernel_consecutive(k, 0, last))
 		return -1;
 	for (int o = 1; o < k->operand.n; o++)
 		for (int i = 0; i < last; i++)
@@ -87,7 +88,8 @@ kernel_inner(const Kernel *k)
 		return inner >= 0 && !kernel_consecutive(k, 0, inner) ? -1 : inner;
 	if (kernel_has_gathers(k))
 		return inner;
-	for (; inner > 0 && size_const(k->extent[inner], &n) && n <= KERNEL_UNROLLED && points * n <= MOST_UNROLLED; inner--)
+	for (; inner > 0 && size_const(k->extent[inner], &n) && n <= KERNEL_UNROLLED && points * n <= MOST_UNROLLED;
+	     inner--)
 		points *= n;
 	return inner;
 }
@@ -136,7 +138,7 @@ int
 kernel_row_lanes(const Kernel *k)
 {
 	const Size *n = k->nreduce ? k->extent[k->naxis - 1] : size_number(k->sizes, 1);
-	const int least = k->nreduce > 1 ? KERNEL_LANES / 2 : KERNEL_LANES;      /* runs of a row, many of them; or one */
+	const int least = k->nreduce > 1 ? KERNEL_LANES / 2 : KERNEL_LANES;      /* many runs, or one */
 
 	for (int i = 0; i < k->state.n; i++)
 		if (k->state.at[i].part == RT_i32 && k->state.at[i].total == RT_i64)
