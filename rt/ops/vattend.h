@@ -188,17 +188,28 @@ va_divide(int64_t width, float by, float *y)
 		y[j] *= by;
 }
 
-/* Rows [first, first + m) of one head; q and y are at row `first`, mask too, or null. */
+/* Columns of scores that are computed for the first n keys: packed ones by whole panels. */
+VC_INLINE int64_t
+va_columns(const VaAttention *g, int64_t n)
+{
+	const int64_t all = vm_whole(g->n), some = va_packed(g) ? (n + VC_NR - 1) / VC_NR * VC_NR : vm_whole(n);
+
+	return some < all ? some : all;
+}
+
+/* Rows [first, first + m) of one head; q and y are at row `first`, mask too, or null.  Without a
+ * mask, keys that none of them sees are left out. */
 VC_SHARED void
 va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, const float *k, const float *v,
 	     const float *mask, float *y, float *scratch, VaPacked *packed)
 {
-	const int64_t whole = vm_whole(g->n), size = va_packed(g);
+	const int64_t n = g->causal && !mask && first + m < g->n ? first + m : g->n, whole = vm_whole(n);
+	const int64_t columns = va_columns(g, n), size = va_packed(g);
 	const bool masked = mask || g->causal || !(g->scale > 0);
-	float *keys = scratch, *values = keys + g->inner * vm_panel(g->n), *s = scratch + size, *by = s + m * whole,
+	float *keys = scratch, *values = keys + g->inner * vm_panel(g->n), *s = scratch + size, *by = s + m * columns,
 	      *rest = by + m;
 
-	const VcV edge = va_edge(g->n);
+	const VcV edge = va_edge(n);
 	VcV end = VC_ZERO;
 
 	if (size && (packed->k != k || packed->v != v)) {
@@ -209,13 +220,13 @@ va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, con
 	if (size && g->qc != 1)
 		vm_pack_rows(m, g->inner, q, g->qr, g->qc, rest);
 	if (size) {
-		vm_product_packed(m, whole, g->inner, g->qc == 1 ? q : rest, g->qc == 1 ? g->qr : g->inner, keys, s,
-				  whole);
+		vm_product_packed(m, columns, g->inner, g->qc == 1 ? q : rest, g->qc == 1 ? g->qr : g->inner, keys,
+				  g->inner, s, columns);
 	} else {
-		vm_product(m, g->n, g->inner, q, g->qr, g->qc, k, g->kc, g->kr, 0, s, whole, rest);
+		vm_product(m, n, g->inner, q, g->qr, g->qc, k, g->kc, g->kr, 0, s, columns, rest);
 		for (int64_t i = 0; i < m; i++)
-			for (int64_t j = g->n; j < whole; j++)
-				s[i * whole + j] = 0;
+			for (int64_t j = n; j < whole; j++)
+				s[i * columns + j] = 0;
 	}
 	for (int64_t i = 0; i < m; i++) {
 		if (masked) {
@@ -223,15 +234,15 @@ va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, con
 
 			if (mask && (!i || g->mr))
 				end = va_mask_end(g->n, g->mc, i + 1 < m && g->mr + g->n >= whole, add);
-			va_mask(whole, g->causal && first + i < g->n ? first + i + 1 : whole, g->scale, add, g->mc, end,
-				s + i * whole);
+			va_mask(whole, g->causal && first + i < n ? first + i + 1 : whole, g->scale, add, g->mc, end,
+				s + i * columns);
 		}
-		by[i] = va_weights(g->n, masked ? 1 : g->scale, g->empty, edge, s + i * whole);
+		by[i] = va_weights(n, masked ? 1 : g->scale, g->empty, edge, s + i * columns);
 	}
 	if (size)
-		vm_product_packed(m, g->width, g->n, s, whole, values, y, g->yr);
+		vm_product_packed(m, g->width, n, s, columns, values, g->n, y, g->yr);
 	else
-		vm_product(m, g->width, g->n, s, whole, 1, v, g->vr, g->vc, 0, y, g->yr, rest);
+		vm_product(m, g->width, n, s, columns, 1, v, g->vr, g->vc, 0, y, g->yr, rest);
 	for (int64_t i = 0; i < m; i++)
 		va_divide(g->width, by[i], y + i * g->yr);
 }

@@ -264,16 +264,16 @@ vm_pack_all(ptrdiff_t n, ptrdiff_t k, const float *b, ptrdiff_t bk, ptrdiff_t bn
 	}
 }
 
-/* c (m, n) = a (m, k) * b (k, n), packed; a's rows are runs.  Where n is no multiple of VF, c's columns up to n are
- * written, and no more. */
+/* c (m, n) = a (m, k) * the first k rows and n columns of b, which is packed; a's rows are runs.  all: b's rows.
+ * Where n is no multiple of VF, c's columns up to n are written, and no more. */
 static inline void
-vm_product_packed(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *panels, float *c,
-		  ptrdiff_t ldc)
+vm_product_packed(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *panels,
+		  ptrdiff_t all, float *c, ptrdiff_t ldc)
 {
 	for (ptrdiff_t col = 0; col < n; col += VC_NR) {
 		const ptrdiff_t left = n - col < VC_NR ? n - col : VC_NR;
 
-		vc_product_part(0, 1, 0, m, 1, left, k, m, a, lda, panels + col * k, 0, c + col, ldc,
+		vc_product_part(0, 1, 0, m, 1, left, k, m, a, lda, panels + col * all, 0, c + col, ldc,
 				VC_REST(vc_panel, left), 0, 0, 0);
 	}
 }

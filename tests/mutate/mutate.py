@@ -294,4 +294,5 @@ def main():
     sys.exit(any(count[v] for v in ("survived", "unbuilt", "unequal")))
 
 
-main()
+if __name__ == "__main__":
+    main()
