@@ -22,6 +22,25 @@ is_operand(const RtTensor *t)
 	return t && t->dtype == RT_f32 && t->ndim >= 2;
 }
 
+/* Is the mask a constant that hides from each row the keys behind its own place, and no others? */
+static bool
+hides_what_follows(const Attention *d)
+{
+	const int64_t rows = d->y->dims[d->y->ndim - 2], keys = d->k->dims[d->k->ndim - 2];
+	const RtTensor *m = d->mask;
+	const float *row;
+
+	if (!m || m->storage->kind == RT_META || m->storage->written || m->ndim < 2 || rt_numel(m) != rows * keys ||
+	    m->dims[m->ndim - 2] != rows || m->dims[m->ndim - 1] != keys)
+		return false;
+	row = (const float *)rt_data(m);
+	for (int64_t i = 0; i < rows; i++, row += m->strides[m->ndim - 2])
+		for (int64_t j = 0; j < keys; j++)
+			if (row[j * m->strides[m->ndim - 1]] != (j <= i ? 0 : -INFINITY))
+				return false;
+	return true;
+}
+
 /* Arguments that both operators have under the same names. */
 static bool
 take(Row *r, Attention *d)
@@ -35,7 +54,13 @@ take(Row *r, Attention *d)
 	if (!is_operand(d->q) || !is_operand(d->k) || !is_operand(d->v) || !d->y || !rt_numel(d->y) ||
 	    !d->k->dims[d->k->ndim - 2] || d->k->dims[d->k->ndim - 2] > MOST_KEYS || d->y->strides[d->y->ndim - 1] != 1)
 		return false;
-	return !d->mask_value || (d->mask && d->mask->dtype == RT_f32 && d->mask->ndim <= d->y->ndim);
+	if (d->mask_value && (!d->mask || d->mask->dtype != RT_f32 || d->mask->ndim > d->y->ndim))
+		return false;
+	if (!d->causal && hides_what_follows(d)) {
+		d->causal = true;
+		d->mask = NULL;
+	}
+	return true;
 }
 
 /* Strides of the batch dims, 0 where the operand is broadcast. */

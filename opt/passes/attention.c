@@ -4,15 +4,19 @@
  *    s = matmul(q, k'); s = div(s, 8.); s = add(s, mask); p = softmax(s, -1); y = matmul(p, v)
  *       ->   y = prim::attention(q, k, v, mask, 0.125)
  *
- * Scale and mask may be missing.  Nobody else may see what is between, nor write to what goes in: it is read later than
- * it was.  Only floats of known sizes; the result has to have the type that the second product had.
+ * Scale and mask may be missing; where(condition, s, -inf) has a mask, too.  Nobody else may see what is between, nor
+ * write to what goes in: it is read later than it was.  Only floats of known sizes; the result has to have the type
+ * that the second product had.
  */
 #include "../opt.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct Match {
 	Value *q, *kt, *v, *mask;        /* kt: as the product has it, (.., inner, n) */
+	Value *condition;                /* of bool: the mask is -infinity where it is `hides`, else 0; or null */
+	bool   hides;
 	double scale;
 } Match;
 
@@ -28,11 +32,28 @@ is_matrix(const Value *v)
 	return type_is_complete(v->type) && v->type->tensor->dtype == RT_f32 && v->type->tensor->rank >= 2;
 }
 
+/* Users that the graph needs; those that passes have left behind are removed later. */
+static int
+live_users(const Value *v)
+{
+	int n = 0;
+
+	for (int i = 0; i < v->uses.n; i++) {
+		const Node *user = v->uses.at[i].node;
+		bool lives = !user->nout || node_has_effect(user);
+
+		for (int k = 0; k < user->nout; k++)
+			lives |= user->out[k]->uses.n > 0;
+		n += lives;
+	}
+	return n;
+}
+
 /* Is it made here, for its one user, and nobody's memory but its own? */
 static bool
 is_between(AliasDb *alias, const Value *v, const Node *end)
 {
-	return v->uses.n == 1 && v->node->block == end->block && v->node->op && is_matrix(v) &&
+	return live_users(v) == 1 && v->node->block == end->block && v->node->op && is_matrix(v) &&
 	       !alias_has_writers(alias, v);
 }
 
@@ -88,6 +109,70 @@ take_mask(AliasDb *alias, Value *s, const Node *end, Match *m)
 	return s;
 }
 
+/* A number, or a tensor of one. */
+static bool
+filler(const Value *v, double *x)
+{
+	IValue c;
+
+	if (number(v, x))
+		return true;
+	if (!value_constant(v, &c) || c.tag != RT_TENSOR || c.u.t->dtype != RT_f32 || rt_numel(c.u.t) != 1)
+		return false;
+	*x = *(const float *)rt_data(c.u.t);
+	return true;
+}
+
+/* Is the condition a constant that leaves a score in each row? */
+static bool
+leaves_some(const Value *condition, bool hides)
+{
+	const bool *at;
+	RtTensor *plain;
+	IValue c;
+	bool each = true;
+
+	if (!value_constant(condition, &c) || !c.u.t->ndim)
+		return false;
+	plain = rt_contiguous(cx_rt(condition->node->block->graph->cx), c.u.t);
+	at = (const bool *)rt_data(plain);
+	for (int64_t i = 0, n = c.u.t->dims[c.u.t->ndim - 1]; n && i < rt_numel(plain); i += n)
+		each &= memchr(at + i, !hides, (size_t)n) != NULL;
+	rt_tensor_release(plain);
+	return each;
+}
+
+/* Has a score that this value replaces no weight?  A large number does the same as -infinity beside other scores. */
+static bool
+hides_scores(const Value *v, const Value *condition, bool hides)
+{
+	const double large = -1e8;               /* what a score could not be */
+	double x;
+
+	return filler(v, &x) && (x == (double)-INFINITY || (x <= large && leaves_some(condition, hides)));
+}
+
+/* where(condition, s, -inf), where(condition, -inf, s) -> s */
+static Value *
+take_condition(AliasDb *alias, Value *s, const Node *end, Match *m)
+{
+	const Node *n = s->node;
+
+	if (!node_is(n, aten_where) || n->nin != 3 || !type_is_complete(n->in[0]->type) ||
+	    n->in[0]->type->tensor->dtype != RT_b8)
+		return s;
+	for (int i = 1; i <= 2; i++) {
+		Value *left = n->in[3 - i];
+
+		if (!hides_scores(n->in[i], n->in[0], i == 1) || !is_between(alias, left, end) || !same_sizes(left, s))
+			continue;
+		m->condition = n->in[0];
+		m->hides = i == 1;
+		return left;
+	}
+	return s;
+}
+
 /* s * c, s / c -> s */
 static Value *
 take_scale(AliasDb *alias, Value *s, const Node *end, Match *m)
@@ -112,7 +197,10 @@ match(AliasDb *alias, const Node *n, Match *m)
 	if (!is_product(n) || !is_matrix(n->out[0]) || !is_matrix(n->in[1]) || !is_between(alias, n->in[0], n) ||
 	    !(s = softmax_of(n->in[0])) || !is_between(alias, s, n))
 		return false;
-	s = take_scale(alias, take_mask(alias, s, n, m), n, m);
+	s = take_condition(alias, take_mask(alias, s, n, m), n, m);
+	if (m->mask && m->condition)
+		return false;
+	s = take_scale(alias, s, n, m);
 	if (!is_product(s->node) || !is_between(alias, s, n) || !same_sizes(s, n->in[0]))
 		return false;
 	m->q = s->node->in[0];
@@ -121,7 +209,53 @@ match(AliasDb *alias, const Node *n, Match *m)
 	if (!is_matrix(m->q) || !is_matrix(m->kt) || m->q->type->tensor->rank != m->kt->type->tensor->rank)
 		return false;
 	return !alias_has_writers(alias, m->q) && !alias_has_writers(alias, m->kt) && !alias_has_writers(alias, m->v) &&
-	       !(m->mask && alias_has_writers(alias, m->mask));
+	       !(m->mask && alias_has_writers(alias, m->mask)) &&
+	       !(m->condition && alias_has_writers(alias, m->condition));
+}
+
+/* What the mask adds where a constant condition holds, or does not. */
+static Value *
+constant_mask(Graph *g, const RtTensor *condition, bool hides, Range at)
+{
+	RtCx *rt = cx_rt(g->cx);
+	RtTensor *plain = rt_contiguous(rt, (RtTensor *)(uintptr_t)condition),
+		 *out = rt_tensor_new(rt, RT_f32, condition->ndim, condition->dims);
+
+	for (int64_t i = 0; i < rt_numel(condition); i++)
+		((float *)rt_data(out))[i] = ((const bool *)rt_data(plain))[i] == hides ? -INFINITY : 0;
+	rt_tensor_release(plain);
+	return graph_constant(g, rt_of(out), at);
+}
+
+/* where(condition, 0, -inf), or the other way round */
+static Value *
+computed_mask(Graph *g, const Match *m, Range at)
+{
+	Value *in[] = { m->condition, graph_constant(g, rt_double(m->hides ? (double)-INFINITY : 0), at),
+			graph_constant(g, rt_double(m->hides ? 0 : (double)-INFINITY), at) };
+	Node *n = graph_emit(g, "aten::where", at, 3, in, 1);
+	TensorInfo info = *m->condition->type->tensor;
+	int64_t strides[RT_MAX_RANK], step = 1;
+
+	for (int i = info.rank - 1; i >= 0; i--) {
+		strides[i] = step;
+		step *= info.dims[i] > 1 ? info.dims[i] : 1;
+	}
+	info.strides = strides;
+	info.dtype = RT_f32;
+	n->op = op_find(g->cx, "aten::where", "Scalar");
+	n->out[0]->type = type_tensor(g->cx, &info);
+	return n->out[0];
+}
+
+static Value *
+mask_of(Graph *g, const Match *m, Range at)
+{
+	IValue c;
+
+	if (!m->condition)
+		return m->mask ? m->mask : graph_constant(g, rt_none(), at);
+	return value_constant(m->condition, &c) ? constant_mask(g, c.u.t, m->hides, at) : computed_mask(g, m, at);
 }
 
 /* kt with its last dims exchanged */
@@ -150,13 +284,12 @@ key_of(Graph *g, const Match *m, Range at)
 static bool
 rewrite(Pass *p, Graph *g, Node *n, const Match *m)
 {
-	Value *in[5] = { m->q, NULL, m->v, m->mask, NULL };
+	Value *in[5] = { m->q, NULL, m->v, NULL, NULL };
 	Node *a;
 
 	graph_set_insert_before(g, n);
 	in[1] = key_of(g, m, n->at);
-	if (!in[3])
-		in[3] = graph_constant(g, rt_none(), n->at);
+	in[3] = mask_of(g, m, n->at);
 	in[4] = graph_constant(g, rt_double(m->scale), n->at);
 	a = graph_emit(g, "prim::attention", n->at, 5, in, 1);
 	a->op = op_find(g->cx, "prim::attention", "");
@@ -164,6 +297,8 @@ rewrite(Pass *p, Graph *g, Node *n, const Match *m)
 	if (!known_gives(p->cx, a, n->out[0]->type) || !pass_may(p)) {
 		node_destroy(a);
 		node_destroy(in[1]->node);
+		if (m->condition && !node_is(in[3]->node, prim_Constant))
+			node_destroy(in[3]->node);
 		return false;
 	}
 	pass_note(p, n, "a softmax between two products");

@@ -394,6 +394,15 @@ class Forms(Form):
             for weights in "False, True", "True, True", "True, False":
                 self.form(["return " + call_ % ("x, y, y", "%s, %s, %d" % (mask, weights, kind))], [x, y], result="Tuple[Tensor, Tensor]")
 
+    def test_hidden_scores(self):
+        """Scores that a constant condition replaces: by the places of keys, by others, and of a whole row, which by a number that is
+        not infinite is no longer hidden."""
+        lower, some, row = "torch.tril(torch.ones([70, 70]))", "torch.gt(%s, -0.5)" % sin(70, 70), "torch.tril(torch.ones([70, 70]), -1)"
+        for sees, fill, kernels in (lower, "-inf", 1), (lower, "-1e9", 1), (some, "-inf", 1), (row, "-1e9", 4):
+            self.form(["s = torch.div(torch.matmul(x, torch.transpose(x, 1, 2)), 2.)", "m = torch.eq(%s, 0)" % sees,
+                       "return torch.matmul(torch.softmax(torch.masked_fill(s, m, %s), -1), x)" % fill], ["x=float32[2x70x8]"])
+            self.assertIn(" %d kernels" % kernels, self.said)
+
     def test_distances(self):
         """Of many rows, and where the model asks for it, by a product; of few, and other norms, a call."""
         self.form(["return torch.cdist(x, y)"], ["x=float32[30x8]", "y=float32[7x8]"])
