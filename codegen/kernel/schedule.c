@@ -212,7 +212,7 @@ kernel_schedule(const Kernel *k, Tiling tiling, int inner)
 	s.units = size_number(k->sizes, 1);
 	if (!s.rows) {
 		s.units = k->naxis ? k->extent[0] : s.units;
-		s.grain = k->naxis > 1 ? 1 + SHARE / row_points(k, 1) : SHARE;
+		s.grain = k->naxis > 1 ? 1 + SHARE / (row_points(k, 1) + 1) : SHARE;
 		return s;
 	}
 	for (int i = 0; i < (inner < 0 && k->serial >= 0 ? k->serial : inner); i++)
