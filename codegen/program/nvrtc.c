@@ -160,7 +160,7 @@ cuda_compile(Cx *cx, const char *text, int arch, int64_t *n)
 	int status;
 
 	load(cx, &nv);
-	status = nv.create(&program, text, "kernels.cu", 2, headers, names);
+	status = nv.create(&program, text, "kernels.cu", sizeof names / sizeof *names, headers, names);
 	if (status)
 		fail_status(cx, EXIT_BUG, NOWHERE, "NVRTC: %s", nv.error(status));
 	status = nv.compile(program, sizeof options / sizeof *options, options);
