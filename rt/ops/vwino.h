@@ -39,7 +39,7 @@ vc_wino_some(const float *w, ptrdiff_t far, ptrdiff_t n, float t[36][VC_FILTERS]
 #ifndef RT_BARE
 /* Panels [begin, end) of a product's weights, [panel][tap][ic][NR] -> [36][panel][ic][NR]; an RtMake. */
 VC_SHARED void
-vc_wino_filters(const RtMaking *f, const float *from, float *to, ptrdiff_t begin, ptrdiff_t end)
+vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
 {
 	const ptrdiff_t width = VC_IS_WHOLE(f->n) ? VC_NR : VC_UNIT, columns = (f->n + width - 1) / width * width,
 		      plane = columns * f->k;
