@@ -43,8 +43,9 @@ static const char *
 described(const Kernel *k, const Schedule *s)
 {
 	const char *tile = s->tile < 0 ? "" : arena_printf(k->arena, ",tile%d", s->tile);
+	const char *lanes = s->lanes ? arena_printf(k->arena, ",by%d", s->lanes) : "";
 
-	return arena_printf(k->arena, "i%d%s%s", s->inner, s->lanes ? arena_printf(k->arena, ",by%d", s->lanes) : "", tile);
+	return arena_printf(k->arena, "i%d%s%s", s->inner, lanes, tile);
 }
 
 static void
@@ -59,8 +60,8 @@ add_schedule(Bench *b, const Kernel *k, Schedule s, const char *order)
 		return;
 	b->text[b->ntext++] = text;
 	printf("static void\nk%d_%d(void *arg, int64_t begin, int64_t end)\n%s\n", b->nkernel, b->ntext - 1, text);
-	buf_printf(&b->ways, "\t{ k%d_%d, %d, %lld, \"%s%s\" },\n", b->nkernel, b->ntext - 1, b->nkernel, (long long)number(s.units),
-		   described(k, &s), order);
+	buf_printf(&b->ways, "\t{ k%d_%d, %d, %lld, \"%s%s\" },\n", b->nkernel, b->ntext - 1, b->nkernel,
+		   (long long)number(s.units), described(k, &s), order);
 }
 
 static void
@@ -182,7 +183,8 @@ bench_kernel(Bench *b, const Kernel *k, const char *where)
 		put_operand(k, &k->operand.at[i]);
 	printf("};\n\n");
 	add_schedules(b, k);
-	buf_printf(&b->jobs, "\t{ \"%s %s\", operands_%d, LENGTH(operands_%d) },\n", where, k->name, b->nkernel, b->nkernel);
+	buf_printf(&b->jobs, "\t{ \"%s %s\", operands_%d, LENGTH(operands_%d) },\n", where, k->name, b->nkernel,
+		   b->nkernel);
 	b->nkernel++;
 }
 
@@ -231,7 +233,8 @@ bench_files(Cx *cx, void *arg)
 	for (char **path = arg; *path; path++)
 		bench_file(&b, *path);
 	printf("static const Job jobs[] = {\n%s};\nstatic const Way ways[] = {\n%s};\n\nint\nmain(void)\n{\n"
-	       "\treturn time_ways(jobs, ways, LENGTH(ways));\n}\n", b.jobs.n ? b.jobs.at : "", b.ways.n ? b.ways.at : "");
+	       "\treturn time_ways(jobs, ways, LENGTH(ways));\n}\n", b.jobs.n ? b.jobs.at : "",
+	       b.ways.n ? b.ways.at : "");
 	buf_free(&b.jobs);
 	buf_free(&b.ways);
 }

@@ -128,7 +128,7 @@ test_kinds(void **state)
 	assert_true(isnan(v_log_sigmoidf(NAN)) && isnan(v_logitf(NAN)) && isnan(v_sincf(NAN)));
 }
 
-/* Of all sizes the error is small beside that of x, or of 1; what is far below zero is zero, infinity below it has no share. */
+/* The error is small relative to |x|, or to 1.  Far below zero the result is zero; that of -infinity is NaN. */
 static void
 test_gelu(void **state)
 {
@@ -139,7 +139,8 @@ test_gelu(void **state)
 	for (uint64_t i = 0; i < 1ull << 32; i += 4099) {
 		const float x = of_bits((uint32_t)i), got = v_geluf(x);
 		const double want = (double)x * 0.5 * erfc(-(double)x * 0.70710678118654752440);
-		const double e = isfinite(x) ? fabs(got - want) / fmax(1, fabs(x)) : isnan(got) == isnan(want) ? 0 : INFINITY;
+		const double e = isfinite(x) ? fabs(got - want) / fmax(1, fabs(x)) :
+			isnan(got) == isnan(want) ? 0 : INFINITY;
 
 		if (e > worst)
 			worst = e, where = x;
