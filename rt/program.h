@@ -39,7 +39,7 @@ typedef struct RtSpan {                  /* a storage in the weights */
 typedef struct RtMaking {
 	int64_t from, to;
 	int64_t alone;                   /* so many bytes at `from` are read for this alone; or 0 */
-	int32_t n, k, panels;            /* columns, rows */
+	int32_t n, k, panels, tile;      /* columns, rows; Winograd's outputs, tile x tile: 4 or 2 */
 } RtMaking;
 /* panels [begin, end) */
 typedef void RtMake(const RtMaking *, const float *from, float *to, int64_t begin, int64_t end);

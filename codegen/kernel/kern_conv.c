@@ -18,7 +18,7 @@ enum {
 	STEP = 6,                /* rows, or tiles: a register block's */
 	FEW_STEPS = 8,           /* fewer blocks of rows do not divide well among threads, */
 	FEW_PANELS = 4,          /* nor do fewer panels */
-	TILES = 48,              /* Winograd tiles of a block, likewise */
+	TILES = 48,              /* Winograd tiles of 4 x 4 of a block, likewise */
 	WINOGRAD_CHANNELS = 32,  /* with fewer channels the transforms cost what they save (kernel notes, 2) */
 	MEMORY_FLOPS = 6,        /* flops of a core for each byte from memory: 190 GFLOP/s, 31 GB/s */
 	NEAR_BYTES = 1 << 20,    /* weights that stay in a cache between blocks: */
@@ -48,6 +48,7 @@ typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for e
 	bool    conv;
 	bool    transformable;           /* Winograd's form can compute it */
 	Form    form;
+	int     tile;                    /* Winograd: of tile x tile outputs, 4 or 2 */
 	int64_t m, n, k, lda, ldc;       /* n, k: of a group; depthwise: n counts all channels, and k is 1 */
 	int64_t geometry[16];            /* convolution: the members of VcConv, but for groups */
 	int64_t groups;                  /* depthwise: 1 */
@@ -271,47 +272,78 @@ packed(Emit *e, const Dense *d)
 {
 	const RtPacking p = packing(e, d);
 
-	return d->form == WINOGRAD ? pack_winograd(e, d->w, p) :
+	return d->form == WINOGRAD ? pack_winograd(e, d->tile, d->w, p) :
 	       pack_panels(e, d->form == BY_TAPS ? WEIGHT_TAPS : WEIGHT_PANELS, d->w, p, d->groups,
 			   d->form == IN_GROUPS ? e->vf / d->n : 1);
 }
 
 static int64_t
-winograd_tiles(Plan *p, const Dense *d)
+winograd_tiles(const Dense *d, int tile)
 {
-	return d->geometry[0] * plan_ceil(p, d->geometry[4], 4) * plan_ceil(p, d->geometry[5], 4);
+	return d->geometry[0] * ((d->geometry[4] + tile - 1) / tile) * ((d->geometry[5] + tile - 1) / tile);
 }
 
-/* Does Winograd's form pay?  What both cost, in flops: their products, and the weights, which come from memory once a
- * call, unless they are few, and are four times as many in Winograd's.  Of two costs at the same time the smaller one
- * is hidden but for a quarter (kernel notes, 2).  Measured, chains of such layers, time over the direct form's: 512
- * channels of 7 x 7 0.90 (and in ResNet-18 1.02), of 14 x 14 0.53, 128 of 7 x 7 1.06, 64 of 7 x 7 0.56; by this
- * measure 1.08, 0.40, 1.12, 0.53. */
-static bool
-winograd_pays(Plan *p, const Dense *d)
+/* Elements of a transformed tile of one channel, and of a transformed filter. */
+static int
+points(int tile)
 {
-	const double tiles = (double)winograd_tiles(p, d), area = (double)d->k * (double)d->n, bytes = 4 * 36 * area;
+	return (tile + 2) * (tile + 2);
+}
+
+/* What a convolution costs, in flops: products, and weights, which come from memory once a call unless they are few.
+ * Of two costs at the same time the smaller one is hidden but for a quarter (kernel notes, 2), all of it in the direct
+ * form.  Measured, Winograd's time over the direct form's, and by this measure, 7 x 7 pixels: tiles of 2 x 2, 512
+ * channels 0.70 (0.71), 128 0.72 (0.71), 64 0.78 (0.80); tiles of 4 x 4, whose filters of 512 channels had left the
+ * caches, 1.02 (1.08), 64 channels 0.44 (0.53), and 512 of 14 x 14 0.41 (0.40). */
+static double
+direct_cost(const Dense *d)
+{
+	const double area = (double)d->k * (double)d->n, bytes = 4 * 9 * area, taps = 2 * 9 * (double)d->m * area;
+	const int rate = 4 * bytes > NEAR_BYTES ? MEMORY_FLOPS : NEAR_FLOPS;
+
+	return taps > bytes * rate ? taps : bytes * rate;
+}
+
+static double
+winograd_cost(const Dense *d, int tile)
+{
+	const double tiles = (double)winograd_tiles(d, tile), area = (double)d->k * (double)d->n,
+		     bytes = 4 * points(tile) * area;
 	const int rate = bytes > NEAR_BYTES ? MEMORY_FLOPS : NEAR_FLOPS;
-	const double taps = 2 * 9 * (double)d->m * area, direct = taps > bytes / 4 * rate ? taps : bytes / 4 * rate;
-	const double products = 2 * 36 * tiles * area, weights = bytes * rate;
-	const double transforms = 4 * (36 + 16) * tiles * (double)(d->k + d->n) * CACHE_FLOPS;
+	const double products = 2 * points(tile) * tiles * area, weights = bytes * rate;
+	const double transforms = 4 * (points(tile) + tile * tile) * tiles * (double)(d->k + d->n) * CACHE_FLOPS;
 
-	return (products > weights ? products + weights / 4 : weights + products / 4) + transforms < direct;
+	return (products > weights ? products + weights / 4 : weights + products / 4) + transforms;
 }
 
-/* A dynamic specialization uses transformed filters only if an exact one has them: they are not made for it alone. */
-static bool
-takes_winograd(Emit *e, Plan *p, const Dense *d)
+/* The tile with which Winograd's form pays most; 0: it does not pay. */
+static int
+best_tile(const Dense *d)
+{
+	const double four = winograd_cost(d, 4), two = winograd_cost(d, 2), direct = direct_cost(d);
+
+	return four <= two ? (four < direct ? 4 : 0) : two < direct ? 2 : 0;
+}
+
+/* Filters that one call has made serve all for which they pay.  A dynamic specialization uses transformed filters only
+ * if an exact one has them: they are not made for it alone. */
+static int
+choose_tile(Emit *e, Plan *p, const Dense *d)
 {
 	const char *key = arena_printf(e->cx->arena, "%p %lld", (const void *)d->w->storage, (long long)d->w->offset);
 	const char *known = map_get(&e->winograd, key);
-	bool takes = winograd_pays(p, d);
+	const int was = known ? *known - '0' : 0;
+	int tile = best_tile(d);
 
-	if (p->dynamic)
-		return plan_choice(p, known ? *known == 'y' : takes);
-	if (takes || !known)
-		map_put(&e->winograd, key, (void *)(uintptr_t)(takes ? "yes" : "no"));
-	return takes;
+	if (p->dynamic) {
+		tile = known ? was : tile;
+		return plan_choice(p, tile == 4) ? 4 : plan_choice(p, tile == 2) ? 2 : 0;
+	}
+	if (was && tile && winograd_cost(d, was) < direct_cost(d))
+		return was;
+	if (tile || !known)
+		map_put(&e->winograd, key, tile == 4 ? "4" : tile ? "2" : "0");
+	return tile;
 }
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
@@ -343,9 +375,9 @@ takes_rows(const Emit *e, Plan *p, const Dense *d)
 
 /* Chooses among the forms that can compute it. */
 static Form
-form_of(Emit *e, Plan *p, const Dense *d)
+form_of(Emit *e, Plan *p, Dense *d)
 {
-	if (d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && takes_winograd(e, p, d))
+	if (d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && (d->tile = choose_tile(e, p, d)))
 		return WINOGRAD;
 	return takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, d) ? IN_LANES : takes_rows(e, p, d) ? IN_ROWS : d->form;
 }
@@ -357,12 +389,19 @@ of_rows(const Dense *d)
 	return d->form == BY_TAPS || d->form == IN_GROUPS || d->form == IN_ROWS;
 }
 
+/* Of as many multiplications as TILES of 4 x 4. */
+static int64_t
+most_tiles(const Dense *d)
+{
+	return TILES * points(4) / points(d->tile);
+}
+
 static int64_t
 block_tiles(Plan *p, const Dense *d)
 {
-	const int64_t tiles = winograd_tiles(p, d);
+	const int64_t tiles = winograd_tiles(d, d->tile);
 
-	return tiles < TILES && !p->dynamic ? tiles : TILES;
+	return tiles < most_tiles(d) && !p->dynamic ? tiles : most_tiles(d);
 }
 
 /* Rows, or Winograd tiles, of a unit of work; 0: threads divide panels of weights.  The larger side is divided:
@@ -373,14 +412,13 @@ step_of(const Emit *e, Plan *p, const Dense *d)
 {
 	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1;
 	const int64_t columns = d->k * d->groups, panels = (d->n + e->nr - 1) / e->nr * d->groups;
-	const int64_t in = (d->conv ? g[0] * g[1] * g[2] : d->m) * columns, out = d->m * d->n * d->groups,
-		      tiles = g[0] * ((g[4] + 3) / 4) * ((g[5] + 3) / 4);
+	const int64_t in = (d->conv ? g[0] * g[1] * g[2] : d->m) * columns, out = d->m * d->n * d->groups;
 	const bool few = panels * ((d->m + CHUNK - 1) / CHUNK) < FEW_PANELS;
 
 	if (of_rows(d))
 		return 0;
 	if (d->form == WINOGRAD)
-		return plan_choice(p, tiles > TILES) ? STEP : 0;
+		return plan_choice(p, winograd_tiles(d, d->tile) > most_tiles(d)) ? STEP : 0;
 	if (d->form == IN_LANES)
 		return STEP;
 	return plan_choice(p, (few || in + out > taps * columns * d->n) && d->m >= FEW_STEPS * STEP) ? STEP : 0;
@@ -395,7 +433,9 @@ typedef struct After {
 static const char *
 comment_of(const Emit *e, const Dense *d, const After *after)
 {
-	const char *more = after->range[0] || strcmp(after->epilogue, "0") ? ", with what follows" : "";
+	const char *more = arena_printf(e->cx->arena, "%s%s", d->form == WINOGRAD && d->tile == 2 ?
+					", in tiles of 2 x 2" : "", after->range[0] || strcmp(after->epilogue, "0") ?
+					", with what follows" : "");
 	const long long *g = (const long long *)d->geometry;
 	const long long out = (long long)(d->n * d->groups), in = d->form == BY_TAPS ? out : d->k * d->groups;
 	const char *groups = d->groups > 1 ? arena_printf(e->cx->arena, " in %lld groups", (long long)d->groups) : "";
@@ -414,8 +454,10 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueV
 {
 	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1, out = d->n * d->groups,
 		      in = d->form == BY_TAPS ? d->n : d->k * d->groups;
-	const double products = d->form == WINOGRAD ? 36.0 * (double)winograd_tiles(p, d) : (double)(taps * d->m);
-	const double columns = (double)(out * d->k), weights = (double)(d->form == WINOGRAD ? 36 : taps) * columns;
+	const double products = d->form == WINOGRAD ? points(d->tile) * (double)winograd_tiles(d, d->tile) :
+			       (double)(taps * d->m);
+	const double columns = (double)(out * d->k),
+		     weights = (double)(d->form == WINOGRAD ? points(d->tile) : taps) * columns;
 	const double moved = (double)((d->conv ? g[0] * g[1] * g[2] : d->m) * in + d->m * out);
 	double others = 0;
 
@@ -428,7 +470,7 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueV
 static int64_t
 winograd_scratch(Plan *p, const Dense *d)
 {
-	return 36 * block_tiles(p, d) * (d->k + d->n) * 4;
+	return points(d->tile) * block_tiles(p, d) * (d->k + d->n) * 4;
 }
 
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
@@ -453,8 +495,8 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 			   after->range[0] ? ", .range = range" : "");
 		if (d->form == WINOGRAD)
 			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n"
-				   "\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, "
-				   "p);\n}\n", (long long)winograd_scratch(p, d), step,
+				   "\t\tvc_winograd(%d, begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, "
+				   "p);\n}\n", (long long)winograd_scratch(p, d), d->tile, step,
 				   (long long)block_tiles(p, d), epilogue);
 		else if (d->form == BY_TAPS)
 			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
@@ -477,12 +519,14 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 static int64_t
 units(const Emit *e, Plan *p, const Dense *d, int step)
 {
-	const int64_t panels = (d->n + e->nr - 1) / e->nr * d->groups;
+	const int64_t *g = d->geometry, panels = (d->n + e->nr - 1) / e->nr * d->groups;
 
 	if (of_rows(d))
-		return d->geometry[0] * d->geometry[4];
+		return g[0] * g[4];
+	if (step && d->form == WINOGRAD)
+		return plan_ceil(p, g[0] * plan_ceil(p, g[4], d->tile) * plan_ceil(p, g[5], d->tile), step);
 	if (step)
-		return plan_ceil(p, d->form == WINOGRAD ? winograd_tiles(p, d) : d->m, step);
+		return plan_ceil(p, d->m, step);
 	return d->form == WINOGRAD ? panels : panels * plan_ceil(p, d->m, CHUNK);
 }
 

@@ -133,48 +133,48 @@ pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t gr
 /* ---- Winograd ---------------------------------------------------------------------------------------------------- */
 
 static void
-transform(const RtTensor *w, int64_t n, int64_t k, double u[36])
+transform(int tile, const RtTensor *w, int64_t n, int64_t k, double *u)
 {
 	const float *from = data_of(w) + w->offset + n * w->strides[0] + k * w->strides[1];
 	double g[9];
 
 	for (int i = 0; i < 9; i++)
 		g[i] = from[i / 3 * w->strides[2] + i % 3 * w->strides[3]];
-	wino_filter(g, u);
+	wino_filter(tile, g, u);
 }
 WINO_END
 
-/* [36][panel][k][width]; filters are transformed once each; where a value goes follows from its panel. */
+/* [(tile + 2)^2][panel][k][width]; filters are transformed once each; where a value goes follows from its panel. */
 static const char *
-store_filters(Emit *e, const RtTensor *w, const RtPacking *p)
+store_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 {
-	const int64_t plane = columns_of(p) * p->k;
-	float *const u = zeros(36 * plane), *at = u;
+	const int64_t plane = columns_of(p) * p->k, points = (tile + 2) * (tile + 2);
+	float *const u = zeros(points * plane), *at = u;
 
 	for (int64_t col = 0; col < p->n; col += p->width) {
 		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last;
 
 		for (int64_t k = 0; k < p->k; k++, at += width)
 			for (int64_t j = 0; j < width && j < left; j++) {
-				double filter[36];
+				double filter[WINO_MOST * WINO_MOST];
 
-				transform(w, col + j, k, filter);
-				for (int x = 0; x < 36; x++)
+				transform(tile, w, col + j, k, filter);
+				for (int x = 0; x < points; x++)
 					at[x * plane + j] = (float)filter[x];
 			}
 	}
-	return add_weights(e, WEIGHT_WINOGRAD, u, 36 * plane);
+	return add_weights(e, WEIGHT_WINOGRAD, u, points * plane);
 }
 
 /* Winograd filters that the program makes of panels when it is opened (rt/ops/vwino.h), once for equal panels. */
 static const char *
-make_filters(Emit *e, const RtTensor *w, const RtPacking *p)
+make_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 {
 	const char *panels = panels_of(e, WEIGHT_PANELS, w, *p, 1, 1);
-	const char *key = arena_printf(e->cx->arena, "made %s %d", panels, p->n),
+	const char *key = arena_printf(e->cx->arena, "made %d %s %d", tile, panels, p->n),
 		   *text = map_get(&e->kernel_names, key);
 	const RtMaking row = { .from = offset_of(panels), .to = e->made_bytes, .n = p->n, .k = p->k,
-			       .panels = (p->n + p->width - 1) / p->width };
+			       .panels = (p->n + p->width - 1) / p->width, .tile = tile };
 
 	if (text)
 		return text;
@@ -182,7 +182,7 @@ make_filters(Emit *e, const RtTensor *w, const RtPacking *p)
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	vec_push(e->cx->arena, &e->making, row);
 	vec_push(e->cx->arena, &e->made_of, panels);
-	e->made_bytes += 36 * columns_of(p) * p->k * (int64_t)sizeof(float);
+	e->made_bytes += (tile + 2) * (tile + 2) * columns_of(p) * p->k * (int64_t)sizeof(float);
 	return text;
 }
 
@@ -195,20 +195,20 @@ pack_finish(Emit *e)
 		RtMaking *m = &e->making.at[i];
 		const int64_t made = (i + 1 < e->making.n ? e->making.at[i + 1].to : e->made_bytes) - m->to;
 
-		m->alone = map_get(&e->panels_read, e->made_of.at[i]) ? 0 : made / 4;
+		m->alone = map_get(&e->panels_read, e->made_of.at[i]) ? 0 : made * 9 / ((m->tile + 2) * (m->tile + 2));
 		sum += m->alone;
 	}
 	return sum;
 }
 
 const char *
-pack_winograd(Emit *e, const RtTensor *w, RtPacking p)
+pack_winograd(Emit *e, int tile, const RtTensor *w, RtPacking p)
 {
-	const char *key = arena_printf(e->cx->arena, "winograd %p", (const void *)w),
+	const char *key = arena_printf(e->cx->arena, "winograd %d %p", tile, (const void *)w),
 		   *text = map_get(&e->kernel_names, key);
 
 	if (!text) {
-		text = e->forms == FORMS_MADE ? make_filters(e, w, &p) : store_filters(e, w, &p);
+		text = e->forms == FORMS_MADE ? make_filters(e, tile, w, &p) : store_filters(e, tile, w, &p);
 		map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	}
 	return text;

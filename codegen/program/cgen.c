@@ -252,10 +252,22 @@ put_making(Emit *e)
 	for (int i = 0; i < e->making.n; i++) {
 		const RtMaking *m = &e->making.at[i];
 
-		out_line(&e->tail, "\t{ %lld, %lld, %lld, %d, %d, %d },", (long long)m->from, (long long)m->to,
-			 (long long)m->alone, m->n, m->k, m->panels);
+		out_line(&e->tail, "\t{ %lld, %lld, %lld, %d, %d, %d, %d },", (long long)m->from, (long long)m->to,
+			 (long long)m->alone, m->n, m->k, m->panels, m->tile);
 	}
 	out_line(&e->tail, "};");
+}
+
+/* The function that makes them: its RtMake. */
+static const char *
+maker(const Emit *e)
+{
+	const int first = e->making.n ? e->making.at[0].tile : 0;
+
+	for (int i = 1; i < e->making.n; i++)
+		if (e->making.at[i].tile != first)
+			return "vc_wino_filters";
+	return !first ? "0" : first == 4 ? "vc_wino_filters_4" : "vc_wino_filters_2";
 }
 
 static void
@@ -288,7 +300,7 @@ put_weights(Emit *e, const char *file)
 		out_line(&e->tail, "\t.warm = rt_warm,");
 	if (e->making.n)
 		out_line(&e->tail, "\t.open = rt_make_weights, .making = making, .nmaking = %d, "
-			 ".make = vc_wino_filters,", e->making.n);
+			 ".make = %s,", e->making.n, maker(e));
 	if (streamed || e->making.n)
 		out_line(&e->tail, "\t.cool = rt_cool,");
 	out_line(&e->tail, "\t.forms = \"%s\", .made_bytes = %lldLL, .alone_bytes = %lldLL,", forms_names[e->forms],
@@ -341,7 +353,7 @@ put_kernel_tables(Emit *e)
 		out_line(o, "#define KILN_NAME_%d %s\nextern const RtLevel kiln_level_%d;", i,
 			 out_literal(e->cx->arena, e->levels->at[i]), i);
 	out_line(o, "const RtLevel KILN_JOIN(kiln_level_, KILN_LEVEL) = { KILN_JOIN(KILN_NAME_, KILN_LEVEL),\n"
-		 "#include \"rt/needs.h\"\n\t, &kernels, %s\n};", e->making.n ? "vc_wino_filters" : "0");
+		 "#include \"rt/needs.h\"\n\t, &kernels, %s\n};", maker(e));
 	for (int i = 0; i < e->launched.n; i++)
 		out_line(o, "#define %s (((const struct Kernels *)cx->kernels)->%s)", e->launched.at[i],
 			 e->launched.at[i]);

@@ -1,8 +1,9 @@
-/* rt/ops/vfilter.h - filters for Winograd F(4 x 4, 3 x 3), the same bits from the compiler and from programs
+/* rt/ops/vfilter.h - filters for Winograd F(m x m, 3 x 3), m 4 or 2, the same bits from the compiler and from programs
  *
- * The points are 0, +-5/8, +-3/2 and infinity: by measure the best among sixteenths and eighths, with 2.4 times less
- * rounding error than the usual 0, +-1, +-2 (1.8 times the direct form's), for as many multiplications; all that
- * follows from them is exact in a float (Barabasz, Anderson, Soodhalter and Gregg, 2020, on the choice of points).
+ * The points of m = 4 are 0, +-5/8, +-3/2 and infinity: by measure the best among sixteenths and eighths, with 2.4
+ * times less rounding error than the usual 0, +-1, +-2 (1.8 times the direct form's), for as many multiplications; all
+ * that follows from them is exact in a float (Barabasz, Anderson, Soodhalter and Gregg, 2020, on the choice of
+ * points).  Those of m = 2 are 0, +-1 and infinity.
  */
 #ifndef RT_OPS_VFILTER_H
 #define RT_OPS_VFILTER_H
@@ -23,14 +24,29 @@
 #define WINO_END _Pragma("GCC pop_options")
 #endif
 
+enum { WINO_MOST = 6 };                  /* side of the largest transformed tile, m + 2 */
+
 WINO_BEGIN
 
 /* The including file defines WinoWide: double, or a vector of doubles with a filter in each lane.  In double, since a
  * filter's error is in every result.  Functions that call these have to be before WINO_END, too. */
 
-/* G g: three at distance gs to six at distance os. */
+/* m = 2, G g: three at distance gs to four at distance os. */
 static inline __attribute__((always_inline)) void
-wino_side(const WinoWide *g, int gs, WinoWide *o, int os)
+wino_side_2(const WinoWide *g, int gs, WinoWide *o, int os)
+{
+	WINO_EXACT
+	const WinoWide a = (g[0] + g[2 * gs]) * 0.5, b = g[gs] * 0.5;
+
+	o[0] = g[0];
+	o[os] = a + b;
+	o[2 * os] = a - b;
+	o[3 * os] = g[2 * gs];
+}
+
+/* m = 4, G g: three at distance gs to six at distance os. */
+static inline __attribute__((always_inline)) void
+wino_side_4(const WinoWide *g, int gs, WinoWide *o, int os)
 {
 	WINO_EXACT
 	const double p = WINO_P, q = WINO_Q, pp = p * p, qq = q * q, np = 0.5 / (pp * (pp - qq)),
@@ -46,18 +62,27 @@ wino_side(const WinoWide *g, int gs, WinoWide *o, int os)
 	o[5 * os] = g[2 * gs];
 }
 
-/* G g G': a filter g[9], in rows of three, becomes t[36], in rows of six. */
 static inline __attribute__((always_inline)) void
-wino_filter(const WinoWide *g, WinoWide *t)
+wino_side(int m, const WinoWide *g, int gs, WinoWide *o, int os)
 {
-	WinoWide h[18];
+	if (m == 4)
+		wino_side_4(g, gs, o, os);
+	else
+		wino_side_2(g, gs, o, os);
+}
+
+/* G g G': a filter g[9], in rows of three, becomes t, in m + 2 rows of as many. */
+static inline __attribute__((always_inline)) void
+wino_filter(int m, const WinoWide *g, WinoWide *t)
+{
+	WinoWide h[3 * WINO_MOST];
 
 	_Pragma("GCC unroll 3")
 	for (int s = 0; s < 3; s++)
-		wino_side(g + s, 3, h + s, 3);
+		wino_side(m, g + s, 3, h + s, 3);
 	_Pragma("GCC unroll 6")
-	for (int r = 0; r < 6; r++)
-		wino_side(h + 3 * r, 1, t + 6 * r, 1);
+	for (int r = 0; r < m + 2; r++)
+		wino_side(m, h + 3 * r, 1, t + (m + 2) * r, 1);
 }
 
 #endif

@@ -1,8 +1,9 @@
-/* rt/ops/vwino.h - convolutions 3 x 3 of stride 1 in generated kernels: Winograd F(4 x 4, 3 x 3)
+/* rt/ops/vwino.h - convolutions 3 x 3 of stride 1 in generated kernels: Winograd F(m x m, 3 x 3), m 4 or 2
  *
- * Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015.  Tiles of 4 x 4 outputs; lanes are channels.
- * A quarter of the direct form's multiplications, with filters four times as large (vfilter.h), which a program makes
- * from its panels when it is opened (RtMaking).
+ * Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015.  Tiles of m x m outputs are computed from
+ * m + 2 x m + 2 inputs; lanes are channels.  With m = 4 a quarter of the direct form's multiplications and filters
+ * four times as large (vfilter.h), with m = 2 four ninths and 1.8 times.  A program makes filters from its panels when
+ * it is opened (RtMaking).
  */
 #ifndef RT_OPS_VWINO_H
 #define RT_OPS_VWINO_H
@@ -19,27 +20,27 @@ typedef double WinoWide __attribute__((vector_size(VF * 4)));
 /* transformed at a time: planes are written to in whole lines, so far do they lie apart */
 enum { VC_FILTERS = 8 * VF };
 
-/* w[9], at distance `far` of each other, to t[36]: VC_FILTERS filters or, the last ones, n. */
+/* w[9], at distance `far` of each other, to t[(m + 2)^2]: VC_FILTERS filters or, the last ones, n. */
 VC_INLINE void
-vc_wino_some(const float *w, ptrdiff_t far, ptrdiff_t n, float t[36][VC_FILTERS])
+vc_wino_some(const int m, const float *w, ptrdiff_t far, ptrdiff_t n, float (*t)[VC_FILTERS])
 {
 	for (ptrdiff_t i = 0; i < n; i += VF / 2) {
-		WinoWide g[9], u[36];
+		WinoWide g[9], u[WINO_MOST * WINO_MOST];
 
 		VC_UNROLL
 		for (int k = 0; k < 9; k++)
 			g[k] = __builtin_convertvector(*(const VcHalf *)(w + k * far + i), WinoWide);
-		wino_filter(g, u);
+		wino_filter(m, g, u);
 		VC_UNROLL
-		for (int k = 0; k < 36; k++)
+		for (int k = 0; k < (m + 2) * (m + 2); k++)
 			*(VcHalf *)(t[k] + i) = __builtin_convertvector(u[k], VcHalf);
 	}
 }
 
 #ifndef RT_BARE
-/* Panels [begin, end) of a product's weights, [panel][tap][ic][NR] -> [36][panel][ic][NR]; an RtMake. */
-VC_SHARED void
-vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
+/* Panels [begin, end) of a product's weights, [panel][tap][ic][NR] -> [(m + 2)^2][panel][ic][NR]; an RtMake. */
+VC_INLINE void
+vc_wino_some_panels(const int m, const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
 {
 	const ptrdiff_t width = VC_IS_WHOLE(f->n) ? VC_NR : VC_UNIT, columns = (f->n + width - 1) / width * width,
 		      plane = columns * f->k;
@@ -49,23 +50,52 @@ vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, 
 
 		for (ptrdiff_t i = 0; i < size; i += VC_FILTERS) {
 			const ptrdiff_t n = size - i < VC_FILTERS ? size - i : VC_FILTERS;
-			float t[36][VC_FILTERS];
+			float t[WINO_MOST * WINO_MOST][VC_FILTERS];
 
-			vc_wino_some(from + col * 9 * f->k + i, size, n, t);
-			for (int k = 0; k < 36; k++)
+			vc_wino_some(m, from + col * 9 * f->k + i, size, n, t);
+			for (int k = 0; k < (m + 2) * (m + 2); k++)
 				for (ptrdiff_t c = 0; c < n; c++)
 					to[k * plane + col * f->k + i + c] = t[k][c];
 		}
 	}
+}
+
+VC_SHARED void
+vc_wino_filters_4(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
+{
+	vc_wino_some_panels(4, f, from, to, begin, end);
+}
+
+VC_SHARED void
+vc_wino_filters_2(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
+{
+	vc_wino_some_panels(2, f, from, to, begin, end);
+}
+
+/* Of a program that has both. */
+VC_SHARED void
+vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
+{
+	(f->tile == 4 ? vc_wino_filters_4 : vc_wino_filters_2)(f, from, to, begin, end);
 }
 #endif
 WINO_END
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-/* B' d: six inputs to six outputs. */
+/* m = 2, B' d: four inputs to four outputs. */
 VC_INLINE void
-vc_wino_in(const VcV *d, VcV *o)
+vc_wino_in_2(const VcV *d, VcV *o)
+{
+	o[0] = d[0] - d[2];
+	o[1] = d[1] + d[2];
+	o[2] = d[2] - d[1];
+	o[3] = d[3] - d[1];
+}
+
+/* m = 4, B' d: six inputs to six outputs. */
+VC_INLINE void
+vc_wino_in_4(const VcV *d, VcV *o)
 {
 	const VcV a = d[4] - WINO_QQ * d[2], b = WINO_P * (d[3] - WINO_QQ * d[1]);
 	const VcV c = d[4] - WINO_PP * d[2], e = WINO_Q * (d[3] - WINO_PP * d[1]);
@@ -78,74 +108,101 @@ vc_wino_in(const VcV *d, VcV *o)
 	o[5] = WINO_PP * WINO_QQ * d[1] - (WINO_PP + WINO_QQ) * d[3] + d[5];
 }
 
-/* A' m: six to four. */
 VC_INLINE void
-vc_wino_out(const VcV *m, VcV *o)
+vc_wino_in(const int m, const VcV *d, VcV *o)
 {
-	const VcV a = m[1] + m[2], b = WINO_P * (m[1] - m[2]);
-	const VcV c = m[3] + m[4], d = WINO_Q * (m[3] - m[4]);
-
-	o[0] = m[0] + a + c;
-	o[1] = b + d;
-	o[2] = WINO_PP * a + WINO_QQ * c;
-	o[3] = WINO_PP * b + WINO_QQ * d + m[5];
+	if (m == 4)
+		vc_wino_in_4(d, o);
+	else
+		vc_wino_in_2(d, o);
 }
 
-/* Input tile at (y0, x0) of one image -> t[36] at distance `far` floats; channels c .. c + VF. */
+/* m = 2, A' t: four to two. */
 VC_INLINE void
-vc_wino_tile_in(const VcConv *v, const float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c, float *t, ptrdiff_t far)
+vc_wino_out_2(const VcV *t, VcV *o)
 {
-	VcV columns[6][6];
+	o[0] = t[0] + t[1] + t[2];
+	o[1] = t[1] - t[2] + t[3];
+}
 
-	for (int s = 0; s < 6; s++) {
-		VcV d[6];
+/* m = 4, A' t: six to four. */
+VC_INLINE void
+vc_wino_out_4(const VcV *t, VcV *o)
+{
+	const VcV a = t[1] + t[2], b = WINO_P * (t[1] - t[2]);
+	const VcV c = t[3] + t[4], d = WINO_Q * (t[3] - t[4]);
+
+	o[0] = t[0] + a + c;
+	o[1] = b + d;
+	o[2] = WINO_PP * a + WINO_QQ * c;
+	o[3] = WINO_PP * b + WINO_QQ * d + t[5];
+}
+
+VC_INLINE void
+vc_wino_out(const int m, const VcV *t, VcV *o)
+{
+	if (m == 4)
+		vc_wino_out_4(t, o);
+	else
+		vc_wino_out_2(t, o);
+}
+
+/* Input tile at (y0, x0) of one image -> t[(m + 2)^2] at distance `far` floats; channels c .. c + VF. */
+VC_INLINE void
+vc_wino_tile_in(const int m, const VcConv *v, const float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c, float *t,
+		ptrdiff_t far)
+{
+	VcV columns[WINO_MOST][WINO_MOST];
+
+	for (int s = 0; s < m + 2; s++) {
+		VcV d[WINO_MOST];
 
 		VC_UNROLL
-		for (int r = 0; r < 6; r++) {
+		for (int r = 0; r < m + 2; r++) {
 			const ptrdiff_t y = y0 + r, x = x0 + s;
 			const bool in = (size_t)y < (size_t)v->h && (size_t)x < (size_t)v->w;
 
 			d[r] = in ? *(const VcV *)(image + (y * v->w + x) * v->xs + c) : VC_ZERO;
 		}
-		vc_wino_in(d, columns[s]);
+		vc_wino_in(m, d, columns[s]);
 	}
-	for (int r = 0; r < 6; r++) {
-		VcV d[6], o[6];
+	for (int r = 0; r < m + 2; r++) {
+		VcV d[WINO_MOST], o[WINO_MOST];
 
 		VC_UNROLL
-		for (int s = 0; s < 6; s++)
+		for (int s = 0; s < m + 2; s++)
 			d[s] = columns[s][r];
-		vc_wino_in(d, o);
+		vc_wino_in(m, d, o);
 		VC_UNROLL
-		for (int s = 0; s < 6; s++)
-			*(VcV *)(t + (6 * r + s) * far) = o[s];
+		for (int s = 0; s < m + 2; s++)
+			*(VcV *)(t + ((m + 2) * r + s) * far) = o[s];
 	}
 }
 
 VC_INLINE void
-vc_wino_tile_out(const VcConv *v, float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c, const float *t, ptrdiff_t far,
-		 const float *bias)
+vc_wino_tile_out(const int m, const VcConv *v, float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c, const float *t,
+		 ptrdiff_t far, const float *bias)
 {
-	VcV columns[6][4];
+	VcV columns[WINO_MOST][4];
 	const VcV start = bias ? *(const VcV *)(bias + c) : VC_ZERO;
 
-	for (int s = 0; s < 6; s++) {
-		VcV m[6];
+	for (int s = 0; s < m + 2; s++) {
+		VcV d[WINO_MOST];
 
 		VC_UNROLL
-		for (int r = 0; r < 6; r++)
-			m[r] = *(const VcV *)(t + (6 * r + s) * far);
-		vc_wino_out(m, columns[s]);
+		for (int r = 0; r < m + 2; r++)
+			d[r] = *(const VcV *)(t + ((m + 2) * r + s) * far);
+		vc_wino_out(m, d, columns[s]);
 	}
-	for (int r = 0; r < 4 && y0 + r < v->oh; r++) {
-		VcV m[6], o[4];
+	for (int r = 0; r < m && y0 + r < v->oh; r++) {
+		VcV d[WINO_MOST], o[4];
 
 		VC_UNROLL
-		for (int s = 0; s < 6; s++)
-			m[s] = columns[s][r];
-		vc_wino_out(m, o);
+		for (int s = 0; s < m + 2; s++)
+			d[s] = columns[s][r];
+		vc_wino_out(m, d, o);
 		VC_UNROLL
-		for (int s = 0; s < 4; s++) {
+		for (int s = 0; s < m; s++) {
 			o[s] += start;
 			if (VC_CLAMPS && v->range)
 				o[s] = vc_clamp(o[s], v->range);
@@ -156,13 +213,13 @@ vc_wino_tile_out(const VcConv *v, float *image, ptrdiff_t y0, ptrdiff_t x0, ptrd
 }
 
 /* Threads divide panels or, with a step, tiles (VcShare).  Those that divide panels transform all inputs each: where
- * tiles are few, that is little.  Blocks have `block` tiles; scratch: 36 * block * (ic + oc) floats. */
-VC_SHARED void
-vc_winograd_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block, const float *x,
-		 const float *w, const float *bias, float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue,
-		 void *const *p)
+ * tiles are few, that is little.  Blocks have `block` tiles; scratch: (m + 2)^2 * block * (ic + oc) floats. */
+VC_INLINE void
+vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block,
+		 const float *x, const float *w, const float *bias, float *y, float *scratch, VcPanel *last,
+		 VcEpilogue *epilogue, void *const *p)
 {
-	const ptrdiff_t across = (v->ow + 3) / 4, down = (v->oh + 3) / 4;
+	const ptrdiff_t points = (m + 2) * (m + 2), across = (v->ow + m - 1) / m, down = (v->oh + m - 1) / m;
 	const ptrdiff_t width = VC_IS_WHOLE(v->oc) ? VC_NR : VC_UNIT;
 	const ptrdiff_t plane = (v->oc + width - 1) / width * width * v->ic;
 	const VcShare s = vc_share(begin, end, step, v->n * across * down, 1, v->oc, v->n * across * down);
@@ -170,28 +227,28 @@ vc_winograd_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v
 
 	for (ptrdiff_t first = s.first; first < s.rows; first += block) {
 		const ptrdiff_t n = s.rows - first < block ? s.rows - first : block;
-		float *in = scratch, *out = scratch + 36 * block * v->ic;
+		float *in = scratch, *out = scratch + points * block * v->ic;
 
 		for (ptrdiff_t t = 0; t < n; t++) {
 			const ptrdiff_t tile = first + t, image = tile / (across * down), ty = tile / across % down,
 				      tx = tile % across;
 
 			for (ptrdiff_t c = 0; c < v->ic; c += VF)
-				vc_wino_tile_in(v, x + image * v->h * v->w * v->xs, ty * 4 - v->ph, tx * 4 - v->pw, c,
-						in + t * v->ic + c, block * v->ic);
+				vc_wino_tile_in(m, v, x + image * v->h * v->w * v->xs, ty * m - v->ph, tx * m - v->pw,
+						c, in + t * v->ic + c, block * v->ic);
 		}
-		for (ptrdiff_t k = 0; k < 36; k++)
+		for (ptrdiff_t k = 0; k < points; k++)
 			vc_product_part(s.begin, s.end, 0, n, 1, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
 					w + k * plane, 0, out + k * block * v->oc, v->oc, last, 0, 0, 0);
 		for (ptrdiff_t t = 0; t < n; t++) {
-			const ptrdiff_t tile = first + t, image = tile / (across * down), ty = tile / across % down * 4,
-				      tx = tile % across * 4;
-			const ptrdiff_t wide = v->ow - tx < 4 ? v->ow - tx : 4;
+			const ptrdiff_t tile = first + t, image = tile / (across * down), ty = tile / across % down * m,
+				      tx = tile % across * m;
+			const ptrdiff_t wide = v->ow - tx < m ? v->ow - tx : m;
 			float *to = y + image * v->oh * v->ow * v->ys;
 
 			for (ptrdiff_t c = c0; c < c1; c += VF)
-				vc_wino_tile_out(v, to, ty, tx, c, out + t * v->oc + c, block * v->oc, bias);
-			for (ptrdiff_t r = ty; epilogue && r < ty + 4 && r < v->oh; r++) {
+				vc_wino_tile_out(m, v, to, ty, tx, c, out + t * v->oc + c, block * v->oc, bias);
+			for (ptrdiff_t r = ty; epilogue && r < ty + m && r < v->oh; r++) {
 				const ptrdiff_t pixel = (image * v->oh + r) * v->ow + tx;
 
 				epilogue(p, pixel, pixel + wide, c0, c1, v->oc);
@@ -200,11 +257,33 @@ vc_winograd_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v
 	}
 }
 
-VC_INLINE void
-vc_winograd(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block, const float *x,
-	    const float *w, const float *bias, float *y, float *scratch, VcEpilogue *epilogue, void *const *p)
+VC_SHARED void
+vc_winograd_part_4(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block, const float *x,
+		   const float *w, const float *bias, float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue,
+		   void *const *p)
 {
-	vc_winograd_part(begin, end, step, v, block, x, w, bias, y, scratch, VC_REST(vc_panel, v->oc), epilogue, p);
+	vc_winograd_part(4, begin, end, step, v, block, x, w, bias, y, scratch, last, epilogue, p);
+}
+
+VC_SHARED void
+vc_winograd_part_2(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block, const float *x,
+		   const float *w, const float *bias, float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue,
+		   void *const *p)
+{
+	vc_winograd_part(2, begin, end, step, v, block, x, w, bias, y, scratch, last, epilogue, p);
+}
+
+VC_INLINE void
+vc_winograd(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block,
+	    const float *x, const float *w, const float *bias, float *y, float *scratch, VcEpilogue *epilogue,
+	    void *const *p)
+{
+	if (m == 4)
+		vc_winograd_part_4(begin, end, step, v, block, x, w, bias, y, scratch, VC_REST(vc_panel, v->oc),
+				   epilogue, p);
+	else
+		vc_winograd_part_2(begin, end, step, v, block, x, w, bias, y, scratch, VC_REST(vc_panel, v->oc),
+				   epilogue, p);
 }
 
 #endif

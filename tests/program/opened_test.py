@@ -76,6 +76,25 @@ class Opened(Test):
         self.build("--forms", "fast", out="q")
         self.assertTrue(self.result("p", "-i", "x.npz") == self.result("q", "-i", "x.npz"))
 
+    def test_small_tiles(self):
+        """Tiles of 2 x 2 alone, and beside tiles of 4 x 4: as what --forms fast stores, and as generic code."""
+        w = "w = torch.sin(torch.reshape(torch.arange(147456, dtype=6), [128, 128, 3, 3]))"
+        y = "torch.conv2d(x, w, None, [1, 1], [1, 1])"
+        z = "torch.conv2d(torch.repeat(x, [1, 1, 4, 4]), torch.mul(w, 2), None, [1, 1], [1, 1])"
+        two, four = 4 * 16 * 128 * 128, 4 * 36 * 128 * 128
+        for lines, made in ((w, "return " + y), two), ((w, "return torch.mean(torch.abs(%s)), %s" % (z, y)), two + four):
+            self.net(*lines, result="Tensor" if made == two else "Tuple[Tensor, Tensor]")
+            for size in 7, 5, 8:
+                self.given(1, 128, size, size)
+                for way in ways():
+                    with self.subTest((made, size, way)):
+                        told = self.build(*way)
+                        if size == 7:
+                            self.assertEqual((told["made_bytes"], told["given_back_bytes"]), (made, 4 * 9 * 128 * 128 * (1 + (made > two))))
+                        self.build("--forms", "fast", *way, out="q")
+                        self.assertTrue(self.result("q", "-i", "x.npz", "--strict") == self.result("p", "-i", "x.npz", "--threads", "3"))
+                        self.check(["./p", "-i", "x.npz", "--selfcheck"], 0)
+
     def test_size(self):
         """Weights are in the program once: made ones are not, nor with --forms small, which is said everywhere."""
         for forms in "made", "small", "fast":
@@ -129,11 +148,11 @@ class Opened(Test):
         self.check([KILN, "check", "m.pt", "p", "-i", "x.npz"], 0)
 
     def test_pays(self):
-        """128 channels of 7 x 7 cost more to read than is saved; code for other sizes, where they would not, follows."""
-        self.net("w = torch.sin(torch.reshape(torch.arange(147456, dtype=6), [128, 128, 3, 3]))",
+        """256 channels of 4 x 4 cost more to read than is saved, of 7 x 7 with tiles of 4 x 4; code for other sizes follows."""
+        self.net("w = torch.sin(torch.reshape(torch.arange(589824, dtype=6), [256, 256, 3, 3]))",
                  "return torch.conv2d(x, w, None, [1, 1], [1, 1])")
-        for size, made in (7, 0), (28, 16 * 147456):
-            self.given(1, 128, size, size)
+        for size, made in (4, 0), (7, 4 * 16 * 256 * 256), (28, 4 * 36 * 256 * 256):
+            self.given(1, 256, size, size)
             told = self.build("--cpu", "x86-64-v3") if platform.machine() == "x86_64" else self.build()
             self.assertEqual({s["kind"] for s in told["specializations"]}, {"exact", "dynamic"})
             self.assertEqual(told["made_bytes"], made)

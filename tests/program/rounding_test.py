@@ -39,8 +39,9 @@ class Rounding(Test):
         self.assertLess(self.off("torch.conv2d(%s, %s, None, [2, 2], [1, 1])", [1, 500, 8, 8], [48, 500, 3, 3]), 12)    # 47
 
     def test_winograd(self):
-        """In sums of 256 products: 56; of the usual points, too: 132; summed one by one: 225."""
+        """In sums of 256 products: 56; of the usual points, too: 132; summed one by one: 225.  And in tiles of 2 x 2."""
         self.assertLess(self.off("torch.conv2d(%s, %s, None, [1, 1], [1, 1])", [1, 512, 8, 8], [64, 512, 3, 3]), 45)
+        self.assertLess(self.off("torch.conv2d(%s, %s, None, [1, 1], [1, 1])", [1, 512, 7, 7], [128, 512, 3, 3]), 12)
 
 
 if __name__ == "__main__":
