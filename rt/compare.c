@@ -59,7 +59,7 @@ put_index(Buf *b, const RtTensor *t, int64_t i)
 	buf_puts(b, "]");
 }
 
-/* The largest absolute value that is finite; at least 1. */
+/* The largest finite number, or part of one; at least 1. */
 static double
 magnitude(RtDtype d, const char *p, int64_t n)
 {
@@ -67,12 +67,10 @@ magnitude(RtDtype d, const char *p, int64_t n)
 
 	for (int64_t i = 0; i < n; i++) {
 		RtC128 x;
-		double size;
 
 		rt_cast(RT_c128, &x, 0, d, p + i * rt_dtypes[d].bytes, 0, 1);
-		size = hypot(x.re, x.im);
-		if (isfinite(size) && size > largest)
-			largest = size;
+		if (isfinite(x.re) && isfinite(x.im))
+			largest = fmax(largest, fmax(fabs(x.re), fabs(x.im)));
 	}
 	return largest;
 }

@@ -95,7 +95,7 @@ rt_in_operator(RtVisit v)
 {
 	const RtPlaceName p = rt_place(v.code, (int)v.place);
 
-	return p.function && strstr(v.code->text + p.function, "::");
+	return p.function && strchr(v.code->text + p.function, ':');   /* aten::; names of methods have dots alone */
 }
 
 void

@@ -171,7 +171,7 @@ is_named(const MapRow *row, const char *name)
 static int
 not_for(RtCx *cx, const MapRow *row, RtDtype d)
 {
-	const char *name = strstr(row->schema, "::") + 2;
+	const char *name = strchr(row->schema, ':') + 2;
 
 #ifdef __TINYC__
 	if (rt_is_complex(d) && strchr(row->domain, 'C'))

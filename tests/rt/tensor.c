@@ -366,6 +366,39 @@ readonly(void **state)
 	rt_tensor_release(w);
 }
 
+/* The least and the largest number that each type holds, and its name in the error of those beyond. */
+static void
+numbers(void **state)
+{
+	static const struct { RtDtype d; double least, most, beyond; const char *type; } row[] = {
+		{ RT_u8, -255, 255, 256, "uint8_t" }, { RT_i8, -128, 127, 128, "int8_t" },
+		{ RT_i16, -32768, 32767, 32768, "int16_t" }, { RT_i32, -0x1p31, 0x1p31 - 1, 0x1p31, "int" },
+		{ RT_i64, -0x1p63, 0x1p63, 0x1.8p63, "int64_t" }, { RT_f16, -65504, 65504, 65505, "at::Half" },
+		{ RT_bf16, -0x1.fep127, 0x1.fep127, 0x1.ffp127, "at::BFloat16" },
+		{ RT_f32, -0x1.fffffep127, 0x1.fffffep127, 0x1p128, "float" },
+	};
+	RtCx *cx = *state;
+	char want[80];
+
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		const double below = row[i].d == RT_u8 ? -256 : row[i].least * 1.01;
+
+		assert_int_equal(rt_check_number(cx, rt_double(row[i].least), row[i].d), RT_OK);
+		assert_int_equal(rt_check_number(cx, rt_double(row[i].most), row[i].d), RT_OK);
+		assert_int_equal(rt_check_number(cx, rt_double(row[i].beyond), row[i].d), RT_ERROR);
+		snprintf(want, sizeof want, "value cannot be converted to type %s without overflow", row[i].type);
+		assert_string_equal(cx->message, want);
+		rt_clear_error(cx);
+		assert_int_equal(rt_check_number(cx, rt_double(below), row[i].d), RT_ERROR);
+		rt_clear_error(cx);
+		assert_int_equal(rt_check_number(cx, rt_double(1.0 / 0.0), row[i].d),
+				 rt_dtypes[row[i].d].category == 'I' ? RT_ERROR : RT_OK);
+		rt_clear_error(cx);
+	}
+	assert_int_equal(rt_check_number(cx, rt_double(0x1.fffffffffffffp1023), RT_f64), RT_OK);
+	assert_int_equal(rt_check_number(cx, rt_double(1e300), RT_b8), RT_OK);
+}
+
 int
 main(void)
 {
@@ -373,6 +406,7 @@ main(void)
 		cmocka_unit_test(strides), cmocka_unit_test(promotion), cmocka_unit_test(casts),
 		cmocka_unit_test(copies),  cmocka_unit_test(overlap),	cmocka_unit_test(limits),
 		cmocka_unit_test(checked), cmocka_unit_test(marks),	cmocka_unit_test(readonly),
+		cmocka_unit_test(numbers),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);

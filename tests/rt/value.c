@@ -315,6 +315,16 @@ printing(void **state)
 	prints(doubles(cx, 1, two, RT_b8, (double[]){ 1, 0 }), " 1\n 0\n[ CPUBoolType{2} ]");
 	prints(doubles(cx, 1, three, RT_f64, (double[]){ 123456.5, -100000.25, 200000 }),
 		"1e+05 *\n 1.2346\n-1.0000\n 2.0000\n[ CPUDoubleType{3} ]");
+	prints(doubles(cx, 1, three, RT_f64, (double[]){ 1.23455e-5, 3e-6, -2.5e-6 }),
+		"1e-05 *\n 1.2346\n 0.3000\n-0.2500\n[ CPUDoubleType{3} ]");
+	prints(doubles(cx, 1, three, RT_f64, (double[]){ 1.23455e-30, 3e-31, -2.5e-31 }),
+		"1e-30 *\n 1.2345\n 0.3000\n-0.2500\n[ CPUDoubleType{3} ]");
+	prints(doubles(cx, 1, three, RT_f64, (double[]){ 6.39845e-102, 5.58062e-102, 1.78328e-102 }),
+		"1e-102 *\n 6.3985\n 5.5806\n 1.7833\n[ CPUDoubleType{3} ]");
+	prints(doubles(cx, 1, three, RT_f64, (double[]){ 1.84715e-210, 9.12318e-210, 8.31302e-210 }),
+		"1e-210 *\n 1.8471\n 9.1232\n 8.3130\n[ CPUDoubleType{3} ]");
+	prints(doubles(cx, 1, three, RT_f64, (double[]){ 2.5e-310, -1e-310, 1e-309 }),
+		"1e-309 *\n 0.2500\n-0.1000\n 1.0000\n[ CPUDoubleType{3} ]");
 	prints(doubles(cx, 1, three, RT_f64, (double[]){ 1e-9, 1, 1.0 / 0.0 }),
 		" 1.0000e-09\n 1.0000e+00\n        inf\n[ CPUDoubleType{3} ]");
 	prints(doubles(cx, 1, one, RT_i64, (double[]){ 12345678901 }), " 1.2346e+10\n[ CPULongType{1} ]");
