@@ -398,6 +398,24 @@ class Blocks(programs.Test):
                 self.ends(DONE, "qemu-arm", self.at("blocks"), "12")
 
 
+    @needs("arm-linux-gnueabihf-gcc")
+    def test_types_of_32_bits(self):
+        """Kiln has emitted text compiled without warnings (-w), and so without errors for types that differ only where int64_t
+        is no long."""
+        here = os.path.dirname(os.path.abspath(__file__))
+        models = [(sample(name, "model.pt"), "-i", sample(name, "in.npz")) for name in SAMPLES]
+        models += [(os.path.join(here, "dscnn.py"), "--input", "x=float32[1x1x49x10]"),
+                   (os.path.join(here, "dscnn.py"), "--input", "x=float32[1x1x49x10]", "--no-generic"),
+                   (os.path.join(here, "../size/residual.py"), "--input", "x=float32[1..2x3x64x64]")]
+        for i, model in enumerate(models):
+            folder = self.at(f"text{i}")
+            with self.subTest(model):
+                self.ends(DONE, KILN, "build", *model, "--target", "arm-linux-gnueabihf", "--emit", "c", "--name", "net", "-o", folder)
+                for name in sorted(f for f in os.listdir(folder) if f.endswith(".c") and "weights" not in f):
+                    self.ends(DONE, "arm-linux-gnueabihf-gcc", "-std=gnu11", "-fsyntax-only", "-mfpu=neon", "-Wno-psabi",
+                              "-Werror=incompatible-pointer-types", "-Werror=int-conversion", "-I", folder, os.path.join(folder, name))
+
+
 class Refused(programs.Test):
     """What cannot be built here is refused before anything is compiled."""
     def refused(self, status, *options, says=(), **environment):
