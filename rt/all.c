@@ -12,6 +12,7 @@ RtWriteOther *const rt_write_other = rt_write_any;
 RtFormatOther *const rt_format_other = rt_format_value;
 RtCloseOther *const rt_close_other = rt_close_any;
 RtBuildOther *const rt_build_other = rt_build_any;
+const RtTexts *const rt_texts = &rt_texts_all;
 
 RtDo *const rt_do[RT_NOPCODE] = {
 	[RT_DO_KERNEL] = rt_do_kernel, [RT_DO_CALL] = rt_do_call, [RT_DO_CALL_METHOD] = rt_do_call_method,

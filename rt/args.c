@@ -56,14 +56,12 @@ count_parts(const Reader *r, const char *key)
 {
 	int64_t most = 0, i;
 	const char *s;
-	char *end;
 
 	for (int k = 0; k < r->in->n; k++) {
 		s = below(r->in->at[k].key, key);
 		if (!s || *s < '0' || *s > '9')
 			continue;
-		i = strtoll(s, &end, 10);
-		if ((*end && *end != '.') || i >= MOST)
+		if (!rt_read_int(&s, NULL, &i) || (*s && *s != '.') || i >= MOST)
 			continue;
 		if (i + 1 > most)
 			most = i + 1;
@@ -361,14 +359,22 @@ read_tuple(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 static int
 read_key(Reader *r, const RtType *t, const char *text, IValue *out)
 {
-	char *end = 0;
+	const char *end = text;
+	int64_t i = 0;
+	bool good;
 
 	switch (t->kind) {
-	case TYPE_INT:   *out = rt_int(strtoll(text, &end, 10)); break;
-	case TYPE_FLOAT: *out = rt_double(strtod(text, &end)); break;
+	case TYPE_INT:
+		good = rt_read_int(&end, NULL, &i) && !*end;
+		*out = rt_int(i);
+		break;
+	case TYPE_FLOAT:
+		*out = rt_double(strtod(text, (char **)(uintptr_t)&end));
+		good = end != text && !*end;
+		break;
 	case TYPE_BOOL:
 		*out = rt_bool(!strcmp(text, "True"));
-		end = (char *)(uintptr_t)(out->u.i || !strcmp(text, "False") ? "" : "?");
+		good = out->u.i || !strcmp(text, "False");
 		break;
 	case TYPE_STR:
 		*out = rt_ref(RT_STR, rt_str_new(r->cx, text, -1));
@@ -376,9 +382,7 @@ read_key(Reader *r, const RtType *t, const char *text, IValue *out)
 	default:
 		return rt_lacks(r->cx, "argument '%s': dicts with keys of this type are not read", r->param->name);
 	}
-	if (end == text || *end)
-		return rt_raise(r->cx, "argument '%s': '%s' is no key of the dict", r->param->name, text);
-	return RT_OK;
+	return good ? RT_OK : rt_raise(r->cx, "argument '%s': '%s' is no key of the dict", r->param->name, text);
 }
 
 /* Does a value of this type take one array, whose key may then hold dots? */

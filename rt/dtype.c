@@ -85,10 +85,9 @@ real_to_i64(double x)
 	return true
 #define PAIR(from, to) ((from) * RT_NDTYPE + (to))
 
-/* Elements that lie one after the other here and there: integers to and from int64, and the pairs that kernels convert
- * most.  Returns false for others. */
-static bool
-cast_dense(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, int64_t n)
+/* Integers to and from int64, and the pairs that kernels convert most. */
+bool
+rt_cast_dense_all(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, int64_t n)
 {
 	switch (PAIR((int)from, (int)to)) {
 	case PAIR(RT_f32, RT_f64):  DENSE(float, double, (double)x);
@@ -118,6 +117,12 @@ truncate_reals(Block *w, int64_t n, bool small)
 }
 
 RT_SMALL
+
+static bool
+cast_dense(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, int64_t n)
+{
+	return rt_cast_dense && rt_cast_dense(to, d, from, s, n);
+}
 
 #define LOAD(T, member, value) \
 	for (int64_t k = 0; k < n; k++) { \

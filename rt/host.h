@@ -15,9 +15,6 @@ int  rt_trace_write(RtCx *, const char *path);             /* Chrome's format; e
  * the first difference is. */
 void rt_tolerance(RtDtype, double *relative, double *absolute);   /* of a test of numbers */
 bool rt_close(RtCx *, const char *name, IValue got, IValue want, struct Buf *why);
-/* The same of what was printed: blanks do not count, and floating numbers are compared as they are printed, to four
- * digits. */
-bool rt_close_text(const char *got, const char *want, struct Buf *why);
 
 /* ---- npz.c: inputs and outputs --------------------------------------------------------------------------- */
 
@@ -38,6 +35,10 @@ int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor o
 int  rt_arrays_put(RtCx *, RtArrays *, const char *key, RtTensor *, RtStr *);      /* one, taken, also on failure */
 RtArray *rt_arrays_find(const RtArrays *, const char *key);
 
+/* A decimal number at *s, which moves behind it; end: of the text, or null: a byte 0 ends it.  False: there is none, or
+ * one too large. */
+bool rt_read_int(const char **s, const char *end, int64_t *out);
+
 /* inflate.c */
 bool     rt_inflate(const void *in, int64_t n, void *out, int64_t nout);      /* exactly nout bytes, or false */
 uint32_t rt_crc32(const void *, int64_t n);
@@ -49,13 +50,14 @@ int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
 /* gradient.c: results of methods that were made with --grad: (result, loss or None, gradients); also in program.h */
 IValue rt_gradient_part(IValue result, int i);             /* borrowed; None where there is none */
 
-/* train.c: steps of an optimizer on a method with gradients */
+/* train.c: steps of an optimizer on a method with gradients, and the options of programs with gradients */
 typedef struct RtTrain {
 	const char *const *in;       /* files of inputs, nin */
 	const char *out;             /* where the new parameters go, or null */
 	const char *json;            /* where the losses go, or null */
 	/* options as they were given, or null */
 	const char *how, *lr, *momentum, *weight_decay, *betas, *eps, *steps, *batch;
+	const char *grad_in, *grad_out;      /* likewise, files: not of steps but of calls */
 	int     nin;
 	bool    shuffle;             /* rows in the order of a new permutation each time that a file is begun */
 	const char *wrong, *which;   /* what of the options is, then nothing was done */

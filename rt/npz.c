@@ -110,6 +110,26 @@ rt_arrays_add(RtCx *cx, RtArrays *a, const char *key, IValue v)
 	return t ? rt_arrays_put(cx, a, key, t, 0) : RT_ERROR;
 }
 
+bool
+rt_read_int(const char **s, const char *end, int64_t *out)
+{
+	const char *p = *s, sign = p != end && (*p == '-' || *p == '+') ? *p++ : '+';
+	const uint64_t most = (uint64_t)INT64_MAX + (sign == '-');
+	const char *const begin = p;
+	uint64_t v = 0;
+
+	for (; p != end && *p >= '0' && *p <= '9'; p++) {
+		const unsigned digit = (unsigned)(*p - '0');
+
+		if (v > (most - digit) / 10)
+			return false;
+		v = 10 * v + digit;
+	}
+	*s = p;
+	*out = (int64_t)(sign == '-' ? 0 - v : v);
+	return p != begin;
+}
+
 /* ---- the header of a .npy --------------------------------------------------------------------------------------- */
 
 typedef struct Header {
@@ -166,16 +186,9 @@ read_word(Text *t, const char *word)
 static bool
 read_size(Text *t, int64_t *out)
 {
-	int64_t v = 0;
-	const char *beg;
-
 	while (t->p < t->end && *t->p == ' ')
 		t->p++;
-	for (beg = t->p; t->p < t->end && *t->p >= '0' && *t->p <= '9'; t->p++)
-		if (!size_mul(v, 10, &v) || !size_add(v, *t->p - '0', &v))
-			return false;
-	*out = v;
-	return t->p > beg;
+	return rt_read_int(&t->p, t->end, out) && *out >= 0;
 }
 
 static bool
@@ -221,41 +234,6 @@ read_header(Text t, Header *h)
 }
 
 /* ---- reading a member -------------------------------------------------------------------------------------------- */
-
-/* UTF-32, without the zeros at its end, as UTF-8; null: no text. */
-static RtStr *
-read_text(RtCx *cx, const unsigned char *p, int64_t n, bool swap)
-{
-	Buf b = { 0 };
-	RtStr *s = 0;
-	uint32_t c;
-	char u[4];
-
-	buf_puts(&b, "");
-	while (n && !little(p + 4 * (n - 1), 4))
-		n--;
-	for (int64_t i = 0; i < n; i++, p += 4) {
-		c = swap ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]
-			 : (uint32_t)little(p, 4);
-		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-			goto out;
-		if (c < 0x80) {
-			u[0] = (char)c;
-			buf_add(&b, u, 1);
-		} else {
-			int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-
-			for (int k = more; k > 0; k--, c >>= 6)
-				u[k] = (char)(0x80 | (c & 63));
-			u[0] = (char)((0xff00 >> (more + 1) & 0xff) | c);
-			buf_add(&b, u, more + 1);
-		}
-	}
-	s = rt_str_new(cx, b.at, b.n);
-out:
-	buf_free(&b);
-	return s;
-}
 
 /* Our type of numpy's '<f4'; swap: its bytes stand the other way round. */
 static RtDtype
@@ -368,24 +346,6 @@ add_tensor(RtCx *cx, RtArrays *a, const char *key, const Header *h, RtDtype d, b
 	return rt_arrays_put(cx, a, key, t, 0);
 }
 
-/* '<U5' of a 0-d array */
-static int
-add_text(RtCx *cx, RtArrays *a, const char *key, const Header *h, const unsigned char *p, int64_t n)
-{
-	char *end;
-	long long chars = strtoll(h->descr + 2, &end, 10);
-	RtStr *s;
-
-	if (h->ndim)
-		return rt_raise(cx, "'%s': text is read from 0-d arrays only", key);
-	if (*end || chars < 0 || n % 4 || n / 4 != chars)
-		return rt_raise(cx, "'%s': its type %s and its %lld bytes of data do not agree", key, h->descr,
-				(long long)n);
-	if (!(s = read_text(cx, p, chars, h->descr[0] == '>')))
-		return cx->status ? RT_ERROR : rt_raise(cx, "'%s': is no text", key);
-	return rt_arrays_put(cx, a, key, 0, s);
-}
-
 static int
 add_npy(RtCx *cx, RtArrays *a, const char *key, const unsigned char *p, int64_t n)
 {
@@ -402,8 +362,12 @@ add_npy(RtCx *cx, RtArrays *a, const char *key, const unsigned char *p, int64_t 
 		return rt_raise(cx, "'%s': the header of the .npy is damaged", key);
 	p += skip + head;
 	n -= skip + head;
-	if (h.descr[0] && h.descr[1] == 'U')
-		return add_text(cx, a, key, &h, p, n);
+	if (h.descr[0] && h.descr[1] == 'U' && rt_texts) {
+		RtStr *text = h.ndim ? NULL : rt_texts->read(cx, key, h.descr, p, n);
+
+		return text ? rt_arrays_put(cx, a, key, 0, text) : cx->status ? RT_ERROR :
+			rt_raise(cx, "'%s': text is read from 0-d arrays only", key);
+	}
 	d = dtype_of(h.descr, &swap);
 	if (d == RT_NDTYPE)
 		return rt_raise(cx, "'%s': arrays of type %s are not known", key, h.descr);
@@ -688,36 +652,6 @@ put_header(Buf *b, const char *descr, int ndim, const int64_t *dims)
 	buf_free(&h);
 }
 
-/* UTF-8 to UTF-32; invalid UTF-8 becomes U+FFFD. */
-static void
-put_text(Buf *b, const RtStr *s)
-{
-	const unsigned char *p = (const unsigned char *)s->s, *end = p + s->n;
-	Buf t = { 0 };
-	char descr[32];
-	uint32_t c;
-	int more;
-
-	while (p < end) {
-		c = *p++;
-		more = c < 0x80 ? 0 : c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : -1;
-		if (more > 0)
-			c &= 0x3fu >> more;
-		for (; more > 0; more--) {
-			if (p == end || (*p & 0xc0) != 0x80)
-				break;
-			c = c << 6 | (*p++ & 63);
-		}
-		put(&t, more ? 0xfffd : c, 4);
-	}
-	if (!t.n)
-		put(&t, 0, 4);
-	snprintf(descr, sizeof descr, "<U%lld", (long long)t.n / 4);
-	put_header(b, descr, 0, 0);
-	buf_add(b, t.at, t.n);
-	buf_free(&t);
-}
-
 /* The member's bytes. */
 static int
 npy_bytes(RtCx *cx, const RtArray *a, Buf *b)
@@ -725,7 +659,13 @@ npy_bytes(RtCx *cx, const RtArray *a, Buf *b)
 	RtTensor *t;
 
 	if (a->text) {
-		put_text(b, a->text);
+		Buf elements = { 0 };
+		char descr[32];
+
+		rt_texts->write(a->text, descr, &elements);
+		put_header(b, descr, 0, 0);
+		buf_add(b, elements.at, elements.n);
+		buf_free(&elements);
 		return RT_OK;
 	}
 	if (!(t = in_order(cx, a->tensor)))

@@ -64,6 +64,10 @@ typedef struct RtMethod {
 	const RtCode  *reference;              /* of the graph as it was read: --selfcheck-code; or null */
 } RtMethod;
 
+/* An option of a program: where in a struct it goes, and as what. */
+enum { RT_OPTION_FLAG, RT_OPTION_TEXT, RT_OPTION_REST };    /* bool; const char *: --x T or --x=T; behind --x= */
+typedef struct RtOption { const char *name; unsigned short place, as; } RtOption;
+
 struct RtArrays;
 struct RtTrain;
 typedef struct RtGradients {         /* of a method; the functions are here so that other programs do not link them */
@@ -72,10 +76,14 @@ typedef struct RtGradients {         /* of a method; the functions are here so t
 	int   (*write)(RtCx *, const char *path, const char *const *names, int n, IValue result);
 	int   (*read)(RtCx *, const char *path, struct RtArrays *);
 	int   (*train)(RtCx *, const RtMethod *, struct RtTrain *);
+	const RtOption *options;     /* in an RtTrain; the last has no name */
+	const char *usage;           /* of these, lines of --help */
 } RtGradients;
 int  rt_gradients_write(RtCx *, const char *path, const char *const *names, int n, IValue result);
 int  rt_gradients_read(RtCx *, const char *path, struct RtArrays *to);   /* of the result: keys with grad. in front */
 int  rt_train(RtCx *, const RtMethod *, struct RtTrain *);                    /* train.c, host.h */
+extern const RtOption rt_train_options[];
+extern const char rt_train_usage[];
 
 typedef struct RtSpecialization {    /* for --info; chosen by the code's plan */
 	const char *method, *kind;   /* exact, dynamic */
@@ -144,6 +152,8 @@ typedef struct RtProgram {
 	int nmethod, nconstant, nvalue, nstorage, nspecialization;
 	const char *launches;            /* of kiln build --bench-code: a JSON object for each, with commas; or null */
 	const RtCudaProgram *cuda;       /* null: for the cpu only */
+	/* rt_close_text, of what the model prints; or null: it prints nothing */
+	bool (*close_text)(const char *got, const char *want, struct Buf *why);
 	/* rt_instance_fresh: there is one more value, the model's object with all that methods may write; or null */
 	int  (*fresh)(RtCx *);
 	uint64_t seed;
@@ -179,6 +189,16 @@ extern RtWriteOther *const rt_write_other;            /* results, to an .npz */
 extern RtFormatOther *const rt_format_other;          /* results, as text (print.c) */
 extern RtCloseOther *const rt_close_other;            /* both, and the instance (compare.c) */
 extern RtBuildOther *const rt_build_other;            /* constants, but lists (program.c) */
+/* Texts in an .npz (npz_text.c); null: only tensors are read and written. */
+typedef struct RtTexts {
+	/* Of a 0-d array of type descr, '<U5', n bytes: a new string; null: raised. */
+	struct RtStr *(*read)(RtCx *, const char *key, const char *descr, const unsigned char *bytes, int64_t n);
+	void (*write)(const struct RtStr *, char descr[32], struct Buf *bytes);
+} RtTexts;
+extern const RtTexts *const rt_texts, rt_texts_all;
+/* Is what was printed the same (compare.c)?  Blanks do not count, and floating numbers are compared as they are
+ * printed, to four digits. */
+bool rt_close_text(const char *got, const char *want, struct Buf *why);
 RtReadOther rt_read_any;
 RtWriteOther rt_write_any;
 RtCloseOther rt_close_any;

@@ -742,6 +742,13 @@ typedef struct RtQuantized RtQuantized;
 extern const RtTiles *const rt_tiles[];              /* of products, widest first; null behind the last */
 extern const RtQuantized *const rt_quantized;        /* null: there are no quantized tensors */
 extern const RtTiles rt_tiles_64, rt_tiles_32, rt_tiles_16;       /* vectors of so many bytes; the larger two: x86 */
+extern const RtTiles rt_tiles_64_floats, rt_tiles_32_floats, rt_tiles_16_floats;      /* doubles without tiles */
 extern const RtQuantized rt_quantized_all;
+
+/* Conversion of elements that lie one after the other, fast for the pairs that kernels convert most; false: for others,
+ * which rt_cast converts by way of wide types.  Null: it converts all so. */
+typedef bool RtCastDense(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, int64_t n);
+extern RtCastDense *const rt_cast_dense;
+RtCastDense rt_cast_dense_all;
 
 #endif

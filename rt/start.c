@@ -15,9 +15,9 @@ enum { RUNS = 200, WARM = 3, BENCH_NS = 2000000000 };
 typedef struct Options {
 	const char **in, **out;      /* room for all arguments */
 	const char *json, *trace, *method, *device, *threads, *seed, *bench;
-	const char *grad_in, *grad_out, *train, *lr, *steps, *batch, *momentum, *weight_decay, *betas, *eps;
+	RtTrain train;               /* what programs with gradients have besides */
 	int   nin, nout;
-	bool  want_bench, warm, info, guards, strict, selfcheck, shuffle, help;
+	bool  want_bench, warm, info, guards, strict, selfcheck, help;
 } Options;
 
 typedef struct Program {
@@ -34,19 +34,13 @@ typedef struct Program {
 static const char usage[] =
 	"  -i IN.npz        an input; more than one: calls one after the other, on one instance\n"
 	"  -o OUT.npz       where the result goes, one for each input; without it, it is printed\n"
-	"  --grad-out G.npz gradients of the sum of the results, in a program of kiln build --grad\n"
-	"  --grad-in V.npz  of the sum of the results times these\n"
-	"  --train sgd|adam|adamw   steps on the parameters, one for each input in turn; -o: where they go\n"
-	"  --lr X --steps N --batch N --shuffle      of --train; batch: rows of an input for one step, shuffle:\n"
-	"                   in the order of torch.randperm, with --seed; --json has the losses\n"
-	"  --momentum X --weight-decay X --betas X,X --eps X   as torch.optim has them\n"
 	"  --method NAME    the method to call (forward); with commas: one for each input in turn\n"
 	"  --threads N      threads to use (0: one per core)\n"
 	"  --seed N         seed of random numbers\n"
 	"  --device D       cpu or cuda\n"
 	"  --bench[=N]      time N calls\n"
 	"  --warm           first of all bring weights where they are read fastest; --bench does, too\n"
-	"  --json FILE      with --bench, --info or --train: the same as JSON; -: standard output\n"
+	"  --json FILE      with --bench or --info: the same as JSON; -: standard output\n"
 	"  --info           what this program holds\n"
 	"  --guards         say which code runs and why a guard failed\n"
 	"  --strict         a failed guard is an error\n"
@@ -54,17 +48,46 @@ static const char usage[] =
 	"                   --selfcheck-code): results, errors, prints, what is written to arguments and state\n"
 	"  --trace F.json   what ran when, for chrome://tracing\n";
 
+#define TEXT(name, member) { "--" name, offsetof(Options, member), RT_OPTION_TEXT }
+#define FLAG(name, member) { name, offsetof(Options, member), RT_OPTION_FLAG }
+static const RtOption options[] = {
+	TEXT("json", json), TEXT("trace", trace), TEXT("method", method), TEXT("device", device),
+	TEXT("threads", threads), TEXT("seed", seed), FLAG("--info", info), FLAG("--guards", guards),
+	FLAG("--strict", strict), FLAG("--selfcheck", selfcheck), FLAG("--bench", want_bench), FLAG("--warm", warm),
+	FLAG("--help", help), FLAG("-h", help), { "--bench=", offsetof(Options, bench), RT_OPTION_REST }, { 0 },
+};
+#undef TEXT
+#undef FLAG
+
+/* Of the first method that has them; null: no method has. */
+static const RtGradients *
+gradients_of(const Program *p)
+{
+	for (int i = 0; i < p->own.nmethod; i++)
+		if (p->own.method[i].gradients)
+			return p->own.method[i].gradients;
+	return NULL;
+}
+
+static void
+put_usage(const Program *p, FILE *to)
+{
+	const RtGradients *g = gradients_of(p);
+
+	fprintf(to, "usage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s%s", p->name, usage, g ? g->usage : "");
+}
+
 static int
 usage_error(const Program *p, const char *what, const char *which)
 {
-	fprintf(stderr, "%s: %s%s\nusage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s", p->name, what, which,
-		p->name, usage);
+	fprintf(stderr, "%s: %s%s\n", p->name, what, which);
+	put_usage(p, stderr);
 	return EXIT_USAGE;
 }
 
 /* The value of option `name` when argv[*i] is it: behind '=' or the next argument; null otherwise. */
 static const char *
-value_of(const char *name, int argc, char **argv, int *i)
+value_of(const char *name, char **argv, int *i)
 {
 	size_t n = strlen(name);
 
@@ -72,74 +95,63 @@ value_of(const char *name, int argc, char **argv, int *i)
 		return 0;
 	if (argv[*i][n] == '=')
 		return argv[*i] + n + 1;
-	return !argv[*i][n] && *i + 1 < argc ? argv[++*i] : 0;
+	return !argv[*i][n] && argv[*i + 1] ? argv[++*i] : 0;
+}
+
+/* Is argv[*i] one of these? Then it is in the struct, and *i at its end.  *known: one whose value is missing. */
+static bool
+read_from(const RtOption *o, void *to, char **argv, int *i, bool *known)
+{
+	for (; o->name; o++) {
+		char *place = (char *)to + o->place;
+		const size_t n = strlen(o->name);
+		const char *text;
+
+		if (o->as == RT_OPTION_FLAG) {
+			if (!strcmp(argv[*i], o->name))
+				return *(bool *)place = true;
+			continue;
+		}
+		*known |= !strcmp(argv[*i], o->name);
+		text = o->as == RT_OPTION_TEXT ? value_of(o->name, argv, i) :
+			strncmp(argv[*i], o->name, n) ? NULL : argv[*i] + n;
+		if (text)
+			return (*(const char **)(void *)place = text) != NULL;
+	}
+	return false;
 }
 
 static bool
-read_flag(Options *o, const char *arg)
+read_option(Program *p, char **argv, int *i, bool *known)
 {
-	const struct { const char *name; bool *place;
-	} flag[] = {
-		{ "--info", &o->info },		  { "--guards", &o->guards },	{ "--strict", &o->strict },
-		{ "--selfcheck", &o->selfcheck }, { "--shuffle", &o->shuffle }, { "--bench", &o->want_bench },
-		{ "--warm", &o->warm },		  { "--help", &o->help },	{ "-h", &o->help },
-	};
-
-	for (size_t k = 0; k < sizeof flag / sizeof *flag; k++)
-		if (!strcmp(arg, flag[k].name))
-			return *flag[k].place = true;
-	if (strncmp(arg, "--bench=", 8))
-		return false;
-	o->bench = arg + 8;
-	return o->want_bench = true;
-}
-
-static const struct { const char *name; size_t place;
-} text_options[] = {
-	{ "--json", offsetof(Options, json) },	       { "--trace", offsetof(Options, trace) },
-	{ "--method", offsetof(Options, method) },     { "--device", offsetof(Options, device) },
-	{ "--threads", offsetof(Options, threads) },   { "--seed", offsetof(Options, seed) },
-	{ "--grad-in", offsetof(Options, grad_in) },   { "--grad-out", offsetof(Options, grad_out) },
-	{ "--train", offsetof(Options, train) },       { "--lr", offsetof(Options, lr) },
-	{ "--steps", offsetof(Options, steps) },       { "--batch", offsetof(Options, batch) },
-	{ "--momentum", offsetof(Options, momentum) }, { "--weight-decay", offsetof(Options, weight_decay) },
-	{ "--betas", offsetof(Options, betas) }, { "--eps", offsetof(Options, eps) },
-};
-
-static bool
-read_option(Options *o, int argc, char **argv, int *i)
-{
+	const RtGradients *g = gradients_of(p);
+	Options *o = &p->o;
 	const char *v;
 
-	if ((v = value_of("-i", argc, argv, i)))
+	if ((v = value_of("-i", argv, i)))
 		return (o->in[o->nin++] = v) != 0;
-	if ((v = value_of("-o", argc, argv, i)))
+	if ((v = value_of("-o", argv, i)))
 		return (o->out[o->nout++] = v) != 0;
-	for (size_t k = 0; k < sizeof text_options / sizeof *text_options; k++)
-		if ((v = value_of(text_options[k].name, argc, argv, i)))
-			return (*(const char **)((char *)o + text_options[k].place) = v) != 0;
-	return read_flag(o, argv[*i]);
+	*known = !strcmp(argv[*i], "-i") || !strcmp(argv[*i], "-o");
+	return read_from(options, o, argv, i, known) || (g && read_from(g->options, &o->train, argv, i, known));
 }
 
-/* What is wrong with an option that read_option refused. */
-static const char *
-refusal(const char *arg)
+static int
+read_options(Program *p, char **argv)
 {
-	bool known = !strcmp(arg, "-i") || !strcmp(arg, "-o");
+	bool known;
 
-	for (size_t k = 0; k < sizeof text_options / sizeof *text_options; k++)
-		known |= !strcmp(arg, text_options[k].name);
-	return known ? "a value is wanted behind " : "what is ";
+	for (int i = 1; argv[0] && argv[i]; i++)
+		if (!read_option(p, argv, &i, &known))
+			return usage_error(p, known ? "a value is wanted behind " : "what is ", argv[i]);
+	p->o.want_bench |= p->o.bench != NULL;
+	return EXIT_OK;
 }
 
 static bool
 number(const char *s, int64_t *out)
 {
-	char *end;
-
-	errno = 0;
-	*out = strtoll(s, &end, 10);
-	return end != s && !*end && !errno;
+	return rt_read_int(&s, NULL, out) && !*s;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -190,7 +202,7 @@ call_read(Program *p, Call *c, const char *file)
 		return rt_raise(&p->cx, "out of memory");
 	if (file && rt_npz_read(&p->cx, file, &c->in))
 		return RT_ERROR;
-	if (p->o.grad_in && p->method->gradients->read(&p->cx, p->o.grad_in, &c->in))
+	if (p->o.train.grad_in && p->method->gradients->read(&p->cx, p->o.train.grad_in, &c->in))
 		return RT_ERROR;
 	return rt_args_from_arrays(&p->cx, p->method->param, p->method->nparam, &c->in, c->args);
 }
@@ -227,8 +239,8 @@ call_write(Program *p, Call *c, const char *file)
 	Buf b = { 0 };
 	int status = RT_OK;
 
-	if (p->o.grad_out)
-		status = p->method->gradients->write(&p->cx, p->o.grad_out, p->method->gradients->name,
+	if (p->o.train.grad_out)
+		status = p->method->gradients->write(&p->cx, p->o.train.grad_out, p->method->gradients->name,
 						     p->method->gradients->n, c->result);
 	if (file && !status) {
 		status = rt_arrays_from_value(&p->cx, &out, "out", result);
@@ -237,7 +249,7 @@ call_write(Program *p, Call *c, const char *file)
 		rt_arrays_free(&out);
 		return status;
 	}
-	if (status || p->o.grad_out)
+	if (status || p->o.train.grad_out)
 		return status;
 	put_result(&b, result);
 	fwrite(b.at, 1, (size_t)b.n, stdout);
@@ -260,12 +272,18 @@ run_one(Program *p, const char *in, const char *out)
 
 /* ---- --bench ----------------------------------------------------------------------------------------------------- */
 
-static int
-compare_times(const void *a, const void *b)
+/* Shell's sort. */
+static void
+sort_times(int64_t *t, int n)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	for (int gap = n / 2, k; gap > 0; gap = gap > 2 ? gap * 5 / 11 : gap - 1)
+		for (int i = gap; i < n; i++) {
+			const int64_t x = t[i];
 
-	return (x > y) - (x < y);
+			for (k = i; k >= gap && t[k - gap] > x; k -= gap)
+				t[k] = t[k - gap];
+			t[k] = x;
+		}
 }
 
 static int
@@ -281,14 +299,18 @@ peak_memory(void)
 {
 	FILE *f = fopen("/proc/self/status", "r");
 	int64_t kb = 0;
-	char line[256];
+	char text[4096];
+	const char *line = text;
 
-	while (f && !kb && fgets(line, sizeof line, f))
-		if (!strncmp(line, "VmHWM:", 6))
-			kb = strtoll(line + 6, NULL, 10);
-	if (f)
-		fclose(f);
-	return kb * 1024;
+	if (!f)
+		return 0;
+	text[fread(text, 1, sizeof text - 1, f)] = 0;
+	fclose(f);
+	while (line && strncmp(line, "VmHWM:", 6))
+		line = (line = strchr(line, '\n')) ? line + 1 : NULL;
+	if (line)
+		line += 6 + strspn(line + 6, " \t");
+	return line && rt_read_int(&line, NULL, &kb) ? kb * 1024 : 0;
 }
 
 static int
@@ -300,7 +322,7 @@ report_times(Program *p, int64_t *t, int n)
 	FILE *f = NULL;
 	RtWhole w;
 
-	qsort(t, (size_t)n, sizeof *t, compare_times);
+	sort_times(t, n);
 	median = (double)t[n / 2] / 1e6;
 	best = (double)t[0] / 1e6;
 	p99 = (double)t[(n - 1) * 99 / 100] / 1e6;
@@ -440,7 +462,8 @@ same_end(const Outcome *got, const Outcome *want, Buf *why)
 static bool
 same_outcome(Program *p, const Outcome *got, const Outcome *want, Buf *why)
 {
-	if (!same_end(got, want, why) || !rt_close_text(got->printed, want->printed, why))
+	if (!same_end(got, want, why) ||
+	    (p->own.close_text && !p->own.close_text(got->printed, want->printed, why)))
 		return false;
 	if (!got->status && !rt_close(&p->cx, "out", got->call.result, want->call.result, why))
 		return false;
@@ -543,11 +566,14 @@ static int
 train(Program *p)
 {
 	const Options *o = &p->o;
-	RtTrain t = { .in = o->in, .nin = o->nin, .out = o->nout ? o->out[0] : NULL, .json = o->json, .how = o->train,
-		      .lr = o->lr, .momentum = o->momentum, .weight_decay = o->weight_decay, .betas = o->betas,
-		      .eps = o->eps, .steps = o->steps, .batch = o->batch, .shuffle = o->shuffle };
-	const int status = p->method->gradients->train(&p->cx, p->method, &t);
+	RtTrain t = o->train;
+	int status;
 
+	t.in = o->in;
+	t.nin = o->nin;
+	t.out = o->nout ? o->out[0] : NULL;
+	t.json = o->json;
+	status = p->method->gradients->train(&p->cx, p->method, &t);
 	return t.wrong ? usage_error(p, t.wrong, t.which) : status ? failed(p, 0) : EXIT_OK;
 }
 
@@ -595,7 +621,7 @@ choose_device(Program *p)
 static bool
 writes_to_stdout(const Options *o)
 {
-	bool does = rt_is_stdout(o->json) || rt_is_stdout(o->trace) || rt_is_stdout(o->grad_out);
+	bool does = rt_is_stdout(o->json) || rt_is_stdout(o->trace) || rt_is_stdout(o->train.grad_out);
 
 	for (int i = 0; i < o->nout; i++)
 		does |= rt_is_stdout(o->out[i]);
@@ -645,15 +671,15 @@ set_up(Program *p)
 static int
 work(Program *p)
 {
-	const int n = p->o.train || p->o.want_bench ? 0 : p->o.nin ? p->o.nin : 1;
+	const int n = p->o.train.how || p->o.want_bench ? 0 : p->o.nin ? p->o.nin : 1;
 	int status = EXIT_OK;
 
 	if (p->o.info)
 		return info(p);
-	if ((p->o.grad_out || p->o.grad_in || p->o.train) && !p->method->gradients)
-		return usage_error(p, "this program has no gradients: kiln build --grad", "");
-	if (p->o.train || p->o.want_bench)
-		status = p->o.train ? train(p) : bench(p);
+	if ((p->o.train.grad_out || p->o.train.grad_in || p->o.train.how) && !p->method->gradients)
+		return usage_error(p, "this method has no gradients: kiln build --grad", "");
+	if (p->o.train.how || p->o.want_bench)
+		status = p->o.train.how ? train(p) : bench(p);
 	for (int i = 0; i < n && !status; i++)
 		status = choose_method(p, i) ? failed(p, 0) : p->o.selfcheck ? check_one(p, p->o.nin ? p->o.in[i] : 0) :
 			run_one(p, p->o.nin ? p->o.in[i] : 0, i < p->o.nout ? p->o.out[i] : 0);
@@ -670,15 +696,14 @@ all_said(Program *p, int status)
 }
 
 static int
-run(Program *p, int argc, char **argv)
+run(Program *p, char **argv)
 {
-	int status;
+	int status = read_options(p, argv);
 
-	for (int i = 1; i < argc; i++)
-		if (!read_option(&p->o, argc, argv, &i))
-			return usage_error(p, refusal(argv[i]), argv[i]);
+	if (status)
+		return status;
 	if (p->o.help) {
-		printf("usage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s", p->name, usage);
+		put_usage(p, stdout);
 		return EXIT_OK;
 	}
 	status = set_up(p);
@@ -713,7 +738,7 @@ rt_main(const RtProgram *program, int argc, char **argv)
 	p.o.in = files;
 	p.o.out = files + argc + 1;
 	signal(SIGXFSZ, SIG_IGN);                /* a file too large is an error of the write */
-	status = run(&p, argc, argv);
+	status = run(&p, argv);
 	free(files);
 	return all_said(&p, status);
 }

@@ -51,14 +51,27 @@ typedef struct Training {
 
 /* ---- options --------------------------------------------------------------------------------------- */
 
+#define TEXT(name, member) { "--" name, offsetof(RtTrain, member), RT_OPTION_TEXT }
+const RtOption rt_train_options[] = {
+	TEXT("grad-in", grad_in), TEXT("grad-out", grad_out), TEXT("train", how), TEXT("lr", lr), TEXT("steps", steps),
+	TEXT("batch", batch), TEXT("momentum", momentum), TEXT("weight-decay", weight_decay), TEXT("betas", betas),
+	TEXT("eps", eps), { "--shuffle", offsetof(RtTrain, shuffle), RT_OPTION_FLAG }, { 0 },
+};
+#undef TEXT
+
+const char rt_train_usage[] =
+	"  --grad-out G.npz gradients of the sum of the results\n"
+	"  --grad-in V.npz  of the sum of the results times these\n"
+	"  --train sgd|adam|adamw   steps on the parameters, one for each input in turn; -o: where they go,\n"
+	"                   --json: the losses\n"
+	"  --lr X --steps N --batch N --shuffle      of --train; batch: rows of an input for one step, shuffle:\n"
+	"                   in the order of torch.randperm, with --seed\n"
+	"  --momentum X --weight-decay X --betas X,X --eps X   as torch.optim has them\n";
+
 static bool
 whole(const char *s, int64_t *out)
 {
-	char *end;
-
-	errno = 0;
-	*out = strtoll(s, &end, 10);
-	return end != s && !*end && !errno && *out >= 0;
+	return rt_read_int(&s, NULL, out) && !*s && *out >= 0;
 }
 
 /* A number that ends where `end` is; what is behind it, or null. */

@@ -123,6 +123,8 @@ typedef struct Emit {            /* one program */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vblock.h) */
 	int64_t  tall;           /* the most rows that a product by panels has (VC_TALL of rt/ops/vblock.h) */
 	bool     quantized;      /* the program may meet quantized tensors */
+	bool     prints;         /* the model may print */
+	bool     doubles;        /* some argument, constant or operand of a call is of doubles */
 	bool     bits;           /* conjugate and negative views */
 	bool     holders;        /* constants other than tensors, lists and what needs no memory */
 	uint64_t opcodes;        /* of the generic program's instructions: a bit for each RtOpcode */

@@ -93,7 +93,7 @@ put_gradients(Emit *e, int i, const Gradient *d)
 	}
 	out_line(&e->tail, "static const char *const grad_name_%d[] = { %s};", i, b.at);
 	out_line(&e->tail, "static const RtGradients grad_%d = { grad_name_%d, %d, rt_gradients_write, "
-		 "rt_gradients_read, rt_train };", i, i, d->inputs.n);
+		 "rt_gradients_read, rt_train, rt_train_options, rt_train_usage };", i, i, d->inputs.n);
 	buf_free(&b);
 	return true;
 }
@@ -379,6 +379,8 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "\t.levels = levels,");
 	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .shared = &shared,");
 	out_line(&e->tail, "\t.specialization = specializations,");
+	if (e->prints && !o->name)
+		out_line(&e->tail, "\t.close_text = rt_close_text,");
 	put_weights(e, o->weights_file);
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
 		 nmethod, e->nrow, e->nvalue - instance, e->weights.storages.n, e->specializations.n);
@@ -409,8 +411,8 @@ put_start(Emit *e, const Module *m, const EmitMethod *methods, int n, const Buil
 	text->header = door_header(e->cx, door);
 }
 
-const char *const emit_own[] = { "rt_tiles", "rt_quantized", "rt_lazy", "rt_do", "rt_read_other", "rt_write_other",
-	"rt_format_other", "rt_close_other", "rt_build_other", NULL };
+const char *const emit_own[] = { "rt_tiles", "rt_cast_dense", "rt_quantized", "rt_lazy", "rt_do", "rt_read_other",
+	"rt_write_other", "rt_format_other", "rt_close_other", "rt_build_other", "rt_texts", NULL };
 
 /* Is it a tensor, or None? */
 static bool
@@ -434,29 +436,53 @@ put_others(Emit *e, const EmitMethod *methods, int n, bool instance, bool has_ma
 	}
 	out_line(&e->tail, "RtReadOther *const rt_read_other = %s;", args ? "rt_read_any" : "0");
 	out_line(&e->tail, "RtWriteOther *const rt_write_other = %s;", results ? "rt_write_any" : "0");
+	out_line(&e->tail, "const RtTexts *const rt_texts = %s;", args || results ? "&rt_texts_all" : "0");
 	out_line(&e->tail, "RtFormatOther *const rt_format_other = %s;", has_main && results ? "rt_format_value" : "0");
 	out_line(&e->tail, "RtCloseOther *const rt_close_other = %s;",
 		 has_main && (args || results || instance) ? "rt_close_any" : "0");
 	out_line(&e->tail, "RtBuildOther *const rt_build_other = %s;", e->holders ? "rt_build_any" : "0");
 }
 
-/* Leaves out parts of the runtime for operands that cannot occur in this program.  A program for wide vectors runs only
- * on machines that have them; one for narrow vectors, and an emitted text, may run on any. tcc links objects that gcc
- * has compiled, but not in an emitted text. */
-static void
-put_parts(Emit *e, const EmitMethod *methods, int n, const BuildOptions *o, bool instance)
+/* Does any specialized code call kernels of the runtime, or is there none? */
+static bool
+calls_runtime(const Emit *e)
 {
-	const bool text = !strcmp(o->emit, "c"), any = e->levels || text;
-	const char *wide = !any && e->vf == 16 ? "&rt_tiles_64" : !any && e->vf == 8 ? "&rt_tiles_32" :
-		"&rt_tiles_64, &rt_tiles_32, &rt_tiles_16";
+	bool calls = !e->specializations.n;
+
+	for (int i = 0; i < e->specializations.n; i++)
+		calls |= e->specializations.at[i].runtime_calls > 0;
+	return calls;
+}
+
+/* The runtime's tiles of products.  A program for wide vectors runs only on machines that have them; one for narrow
+ * vectors, and an emitted text, may run on any.  tcc links objects that gcc has compiled, but not in an emitted text.
+ * Doubles go without where the program was shown none: the answer is the same. */
+static void
+put_tiles(Emit *e, bool text)
+{
+	const bool any = e->levels || text || e->vf < 8;
+	const char *which = e->specializations.n && !e->doubles ? "_floats" : "";
 
 	if (text)
 		out_line(&e->tail, "#ifdef __TINYC__\nconst RtTiles *const rt_tiles[] = { 0 };\n"
 			 "#elif defined __x86_64__");
 	else
 		out_line(&e->tail, "#ifdef __x86_64__");
-	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { %s, 0 };\n#else", wide);
-	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_16, 0 };\n#endif");
+	if (any)
+		out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_64%s, &rt_tiles_32%s, &rt_tiles_16%s, 0 };",
+			 which, which, which);
+	else
+		out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_%d%s, 0 };", 4 * e->vf, which);
+	out_line(&e->tail, "#else\nconst RtTiles *const rt_tiles[] = { &rt_tiles_16%s, 0 };\n#endif", which);
+}
+
+/* Leaves out parts of the runtime for operands that cannot occur in this program, or only in generic code, where others
+ * do the same. */
+static void
+put_parts(Emit *e, const EmitMethod *methods, int n, const BuildOptions *o, bool instance)
+{
+	put_tiles(e, !strcmp(o->emit, "c"));
+	out_line(&e->tail, "RtCastDense *const rt_cast_dense = %s;", calls_runtime(e) ? "rt_cast_dense_all" : "0");
 	out_line(&e->tail, "const RtQuantized *const rt_quantized = %s;", e->quantized ? "&rt_quantized_all" : "0");
 	out_line(&e->tail, "const RtLazy *const rt_lazy = %s;", e->bits ? "&rt_lazy_all" : "0");
 	emit_instructions(e);

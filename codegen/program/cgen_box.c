@@ -230,6 +230,7 @@ c_box(Writer *w, const Value *v, bool keep)
 	const RtTensor *t = plan_tensor(w->p, v);
 	const Buffer *b = plan_buffer(w->p, v);
 
+	w->e->doubles |= t && t->dtype == RT_f64;
 	if (!b && node_is(v->node, prim_Constant))
 		return box_constant(w, v);
 	if (!b)

@@ -36,6 +36,7 @@ emit_symbol(Emit *e, const Op *op)
 		map_put(&e->kernel_names, symbol, (void *)(uintptr_t)symbol);
 		out_line(&e->types, "RtKernel %s;", symbol);
 		e->quantized |= strstr(symbol, "quant") != NULL;
+		e->prints |= !strcmp(symbol, "rt_prim_Print");
 		e->bits |= strstr(symbol, "conj") || strstr(symbol, "neg_view");
 	}
 	return symbol;

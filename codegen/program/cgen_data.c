@@ -294,6 +294,7 @@ put_tensor(Emit *e, const RtTensor *t)
 	const RtQuant *q = t->quant;
 
 	weights_original(&e->weights, t->storage)->needed |= !e->lazy;
+	e->doubles |= t->dtype == RT_f64;
 	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, storage, t->offset,
 		emit_geometry(e, t->ndim, t->dims, t->strides));
 	if (!q)

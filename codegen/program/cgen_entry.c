@@ -39,6 +39,7 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 		const char *g;
 
 		t = p->type->tensor;
+		e->doubles |= t->dtype == RT_f64;
 		g = emit_geometry(e, t->rank, t->dims, t->strides);
 		if (t->strides || !t->rank) {
 			buf_printf(b, " &&\n\t    rt_is_tensor_of(%s, RT_%s, %d, %s, %s + %d)", place,

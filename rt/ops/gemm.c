@@ -188,14 +188,14 @@ static int
 tiled(RtCx *cx, RtDtype dtype, Product *p)
 {
 	const RtTiles *tiles = best_tiles(cx);
-	Tiled t = { .p = p, .bytes = rt_dtypes[dtype].bytes };
+	Tiled t = { .p = p, .bytes = rt_dtypes[dtype].bytes,
+		    .tile = !tiles ? NULL : dtype == RT_f32 ? tiles->f32 : tiles->f64 };
 	int64_t blocks = (p->m + BLOCK_ROWS - 1) / BLOCK_ROWS, work;
 
-	if (!tiles) {
+	if (!t.tile) {
 		rt_parallel(cx, p->m, 1, dtype == RT_f32 ? plain_f32 : plain_f64, p);
 		return RT_OK;
 	}
-	t.tile = dtype == RT_f32 ? tiles->f32 : tiles->f64;
 	t.run = dtype == RT_f32 ? RUN_F32 : RUN_F64;
 	t.rows = dtype == RT_f32 ? tiles->f32_rows : tiles->f64_rows;
 	t.width = (int)(2 * tiles->bytes / t.bytes);

@@ -26,7 +26,7 @@ typedef void Tile(const Product *, int64_t run, int64_t i, int rows, const void 
 enum { DOT_LANES = 16 };         /* of a dot product; they are summed in pairs */
 
 struct RtTiles {
-	Tile *f32, *f64;
+	Tile *f32, *f64;         /* null: not here */
 	ProductBody *dots;       /* of floats */
 	int   bytes, f32_rows, f64_rows;
 };

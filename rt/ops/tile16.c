@@ -11,4 +11,5 @@ TILE_DOTS(, SUM_DOUBLE)
 RT_SMALL
 
 const RtTiles rt_tiles_16 = { tile_float, tile_double, tile_dots, 16, 4, 4 };
+const RtTiles rt_tiles_16_floats = { tile_float, NULL, tile_dots, 16, 4, 4 };
 #endif

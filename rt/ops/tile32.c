@@ -11,4 +11,5 @@ TILE_DOTS(__attribute__((target("avx2,fma"))), SUM_FUSED)
 RT_SMALL
 
 const RtTiles rt_tiles_32 = { tile_float, tile_double, tile_dots, 32, 6, 6 };
+const RtTiles rt_tiles_32_floats = { tile_float, NULL, tile_dots, 32, 6, 6 };
 #endif

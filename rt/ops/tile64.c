@@ -11,4 +11,5 @@ TILE_DOTS(__attribute__((target("avx512f,avx2,fma"))), SUM_FUSED)
 RT_SMALL
 
 const RtTiles rt_tiles_64 = { tile_float, tile_double, tile_dots, 64, 12, 6 };
+const RtTiles rt_tiles_64_floats = { tile_float, NULL, tile_dots, 64, 12, 6 };
 #endif

@@ -245,6 +245,31 @@ class Answers(Test):
         self.ends(WRONG, self.program, "-i", self.profiled, "-o", self.at("no/such/folder.npz"), says=["no/such/folder.npz"])
 
 
+class Lean(Test):
+    """A program leaves out what it met no operands for: texts, prints, fast loops for other types.  The answers stay."""
+    SOURCE = """
+def forward(x: Tensor) -> Tensor:
+    rows = x.reshape([-1, 2])
+    return torch.cat([torch.mm(rows, rows.t()).flatten(), torch.add(x.to(torch.float), 0.5), x.to(torch.int8)])
+"""
+
+    def test_other_types(self):
+        source = self.at("lean.py")
+        with open(source, "w") as f:
+            f.write(self.SOURCE)
+        program = self.build("lean", source, "-i", self.write("x.npz", x=floats(1, 2, -1, 4)), "--no-dynamic")
+        for type in "<f4", "<f8", "<i8", "<i4", "<i2", "|i1", "|u1", "<f2":
+            for n in 4, 38:
+                with self.subTest(type, n=n):
+                    given = self.write("x.npz", x=(type, (n,), [k * 3 % 11 for k in range(n)]))
+                    want = self.answer(KILN, "run", source, "-i", given)
+                    self.assertIsNone(npz.differs(want, self.answer(program, "-i", given)))
+                    self.ends(DONE, program, "-i", given, "--selfcheck")
+        given = self.write("text.npz", x=("<U1", (), [97]))
+        self.ends(WRONG, program, "-i", given, says=["'x': arrays of type <U1 are not known"])
+        self.ends(USAGE, program, "--grad-out", "g.npz", says=["what is --grad-out"])
+
+
 class Guards(Test):
     """Sizes that depend on the data are guarded: where they differ, the generic code goes on in the middle."""
     def test_bailout(self):

@@ -428,13 +428,42 @@ deflated(void **state)
 	assert_int_equal(rt_crc32("123456789", 9), 0xcbf43926);
 }
 
+/* Numbers in texts: where they end, which are too large; a text may end before its zero. */
+static void
+decimals(void **state)
+{
+	static const struct { const char *text; bool is; int64_t want; const char *rest; } row[] = {
+		{ "0", true, 0, "" }, { "17.x", true, 17, ".x" }, { "-3", true, -3, "" }, { "+05 ", true, 5, " " },
+		{ "9223372036854775807", true, INT64_MAX, "" }, { "-9223372036854775808", true, INT64_MIN, "" },
+		{ "9223372036854775808", false, 0, "" }, { "-9223372036854775809", false, 0, "" },
+		{ "99999999999999999999", false, 0, "" }, { "", false, 0, "" }, { "-", false, 0, "" },
+		{ "x1", false, 0, "" }, { " 1", false, 0, "" }, { "--1", false, 0, "" },
+	};
+	const char *s = "1234";
+	int64_t got;
+
+	(void)state;
+	assert_true(rt_read_int(&s, s + 2, &got));
+	assert_int_equal(got, 12);
+	assert_string_equal(s, "34");
+	assert_false(rt_read_int(&s, s, &got));
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		s = row[i].text;
+		assert_int_equal(rt_read_int(&s, NULL, &got), row[i].is);
+		if (row[i].is) {
+			assert_int_equal(got, row[i].want);
+			assert_string_equal(s, row[i].rest);
+		}
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole), cmocka_unit_test(damaged), cmocka_unit_test(headers),
 		cmocka_unit_test(archives), cmocka_unit_test(header_past_member), cmocka_unit_test(contents),
-		cmocka_unit_test(lies), cmocka_unit_test(deflated),
+		cmocka_unit_test(lies), cmocka_unit_test(deflated), cmocka_unit_test(decimals),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);

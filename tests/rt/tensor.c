@@ -394,6 +394,9 @@ numbers(void **state)
 		assert_int_equal(rt_check_number(cx, rt_double(1.0 / 0.0), row[i].d),
 				 rt_dtypes[row[i].d].category == 'I' ? RT_ERROR : RT_OK);
 		rt_clear_error(cx);
+		assert_int_equal(rt_check_number(cx, rt_double(0.0 / 0.0), row[i].d),
+				 rt_dtypes[row[i].d].category == 'I' ? RT_ERROR : RT_OK);
+		rt_clear_error(cx);
 	}
 	assert_int_equal(rt_check_number(cx, rt_double(0x1.fffffffffffffp1023), RT_f64), RT_OK);
 	assert_int_equal(rt_check_number(cx, rt_double(1e300), RT_b8), RT_OK);

@@ -1,0 +1,92 @@
+/* rt/npz_text.c - texts in .npz files: 0-d arrays of '<U5', each character a number of 32 bits
+ *
+ * A program whose arguments and results are all tensors leaves this out (rt_texts).
+ */
+#include "host.h"
+#include "base.h"
+
+#include <string.h>
+
+/* UTF-8 of n characters, but zeros at the end.  Null: raised, or, without an error, it is no text. */
+static RtStr *
+from_utf32(RtCx *cx, const unsigned char *p, int64_t n, bool swap)
+{
+	const int first = swap ? 3 : 0;
+	Buf b = { 0 };
+	RtStr *s = NULL;
+	char u[4];
+
+	buf_puts(&b, "");
+	while (n && !(p[4 * n - 1] | p[4 * n - 2] | p[4 * n - 3] | p[4 * n - 4]))
+		n--;
+	for (; n; n--, p += 4) {
+		uint32_t c = 0;
+		int more;
+
+		for (int k = 0; k < 4; k++)
+			c |= (uint32_t)p[k ^ first] << 8 * k;
+		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+			break;
+		more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+		for (int k = more; k > 0; k--, c >>= 6)
+			u[k] = (char)(0x80 | (c & 63));
+		u[0] = (char)(more ? (0xff00 >> (more + 1) & 0xff) | c : c);
+		buf_add(&b, u, more + 1);
+	}
+	if (!n)
+		s = rt_str_new(cx, b.at, b.n);
+	buf_free(&b);
+	return s;
+}
+
+static RtStr *
+read_text(RtCx *cx, const char *key, const char *descr, const unsigned char *p, int64_t n)
+{
+	const char *digits = descr + 2;
+	int64_t chars;
+	RtStr *s;
+
+	if (!rt_read_int(&digits, NULL, &chars) || *digits || n % 4 || n / 4 != chars) {
+		rt_raise(cx, "'%s': its type %s and its %lld bytes of data do not agree", key, descr, (long long)n);
+		return NULL;
+	}
+	s = from_utf32(cx, p, chars, descr[0] == '>');
+	if (!s && !cx->status)
+		rt_raise(cx, "'%s': is no text", key);
+	return s;
+}
+
+static void
+put(Buf *b, uint32_t c)
+{
+	const char u[] = { (char)(c & 255), (char)(c >> 8 & 255), (char)(c >> 16 & 255), 0 };
+
+	buf_add(b, u, 4);
+}
+
+/* UTF-8 to UTF-32; invalid UTF-8 becomes U+FFFD. */
+static void
+write_text(const RtStr *s, char descr[32], Buf *b)
+{
+	const unsigned char *p = (const unsigned char *)s->s, *end = p + s->n;
+	uint32_t c;
+	int more;
+
+	while (p < end) {
+		c = *p++;
+		more = c < 0x80 ? 0 : c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : -1;
+		if (more > 0)
+			c &= 0x3fu >> more;
+		for (; more > 0; more--) {
+			if (p == end || (*p & 0xc0) != 0x80)
+				break;
+			c = c << 6 | (*p++ & 63);
+		}
+		put(b, more ? 0xfffd : c);
+	}
+	if (!b->n)
+		put(b, 0);
+	snprintf(descr, 32, "<U%lld", (long long)b->n / 4);
+}
+
+const RtTexts rt_texts_all = { read_text, write_text };
