@@ -81,6 +81,7 @@ static const Family families[NLOWERING] = {
 	[LOWER_NEAREST_EXACT] = { row_nearest, .parts = true },
 	[LOWER_GRID_SAMPLE] = { row_grid_sample, .parts = true },
 	[LOWER_GRID_SAMPLE_LAST] = { row_grid_sample_last, .parts = true },
+	[LOWER_ROI_ALIGN] = { row_roi_align },
 	[LOWER_RNN] = { row_rnn_walk, .parts = true },
 	[LOWER_CUMSUM] = { row_scan },
 	[LOWER_CUMPROD] = { row_scan },

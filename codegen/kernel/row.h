@@ -4,6 +4,7 @@
  *   kern_pool.c   pooling
  *   kern_resize.c interpolation over two dims
  *   kern_sample.c sampling at computed places
+ *   kern_regions.c means over the bins of regions
  *   kern_bag.c    bags of rows of a table
  *   kern_scan.c   running sums, products, extremes
  *   kern_topk.c   the greatest of a row
@@ -87,6 +88,7 @@ RowForm row_matmul, row_linear, row_addmm, row_einsum;
 RowForm row_bilinear, row_nearest;
 RowForm row_arange, row_triu, row_tril;
 RowForm row_grid_sample, row_grid_sample_last;
+RowForm row_roi_align;
 RowForm row_rnn_walk;
 RowForm row_embedding_bag, row_scan, row_topk;
 RowForm row_attention, row_sdpa;

@@ -26,6 +26,7 @@ static const char head[] =
 	"#include \"rt/ops/vresize.h\"\n"
 	"#include \"rt/ops/vturn.h\"\n"
 	"#include \"rt/ops/vgrid.h\"\n"
+	"#include \"rt/ops/vroi.h\"\n"
 	"#include \"rt/ops/vrnn.h\"\n"
 	"#include \"rt/ops/vbag.h\"\n"
 	"#include \"rt/ops/vdirect.h\"\n"

@@ -8,9 +8,17 @@
 #include "dense.h"
 #include "gemm.h"
 #include "keys.h"
+#include "vscratch.h"
 
 #include <math.h>
 #include <string.h>
+
+#define T float
+#define N(name) name##_float
+#include "vroi_loops.h"
+#define T double
+#define N(name) name##_double
+#include "vroi_loops.h"
 
 RT_FAST
 
@@ -264,7 +272,7 @@ pool_end(RtCx *cx, const Pool *p, RtTensor *r, RtTensor *at)
 	return index ? rt_copy_into(cx, at, index) : RT_ERROR;
 }
 
-/* input, rois, spatial_scale, pooled_height, pooled_width[, sampling_ratio[, aligned]] */
+/* input, rois, spatial_scale, pooled_height, pooled_width[, sampling_ratio] */
 static int
 pool_regions(RtCx *cx, const PoolKind *kind, const IValue *in, IValue *out)
 {
@@ -286,7 +294,6 @@ pool_regions(RtCx *cx, const PoolKind *kind, const IValue *in, IValue *out)
 	if (pool_begin(cx, kind, in, rt_numel(r), &p))
 		return RT_ERROR;
 	p.ratio = kind->samples ? in[5].u.i : 0;
-	p.aligned = kind->samples && (kind->by_position || in[6].u.i);
 	if (p.rois && p.co)                      /* else there may be any number of bins */
 		rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), kind->range, &p);
 	return pool_end(cx, &p, r, at);
@@ -334,22 +341,18 @@ rounded(bool single, double v)
 
 /* Coordinates are rounded to float where the float operator rounds them: ceil below depends on it, and every weight. */
 static Region
-region(const Pool *p, const double *roi, double offset, bool least_one)
+region(const Pool *p, const double *roi)
 {
 	const double scale = rounded(p->single, p->scale);
 	double w, h, at[4];
 	Region g;
 
 	for (int i = 0; i < 4; i++)
-		at[i] = rounded(p->single, rounded(p->single, roi[1 + i] * scale) - offset);
+		at[i] = rounded(p->single, rounded(p->single, roi[1 + i] * scale) - 0.5);
 	g.x = at[0];
 	g.y = at[1];
 	w = rounded(p->single, at[2] - g.x);
 	h = rounded(p->single, at[3] - g.y);
-	if (least_one) {
-		w = w < 1 ? 1 : w;
-		h = h < 1 ? 1 : h;
-	}
 	g.bin_w = rounded(p->single, w / (double)p->pw);
 	g.bin_h = rounded(p->single, h / (double)p->ph);
 	g.points_w = p->ratio > 0 ? p->ratio : (int64_t)ceil(g.bin_w);
@@ -392,28 +395,19 @@ align_range(void *arg, int64_t begin, int64_t end)
 
 	for (int64_t k = begin; k < end; k++) {
 		const double *roi = p->roi + k / p->co * 5;
-		bool by_position = p->co != p->c;
-		Region g = region(p, roi, by_position || p->aligned ? 0.5 : 0, !by_position && !p->aligned);
+		const Region g = region(p, roi);
+
 		for (int64_t i = 0; i < p->ph; i++)
 			for (int64_t j = 0; j < p->pw; j++) {
-				int64_t at = (k * p->ph + i) * p->pw + j, c = k % p->co;
-				if (by_position)
-					c = (c * p->ph + i) * p->pw + j;
+				const int64_t at = (k * p->ph + i) * p->pw + j, c = (k % p->co * p->ph + i) * p->pw + j;
+
 				p->index[at] = c;
 				p->y[at] = bin_mean(p, p->x + ((int64_t)roi[0] * p->c + c) * p->h * p->w, &g, i, j);
 			}
 	}
 }
 
-int
-rt_torchvision_roi_align(RtCx *cx, const IValue *in, IValue *out)
-{
-	static const PoolKind kind = { "roi_align", false, false, true, align_range };
 
-	return pool_regions(cx, &kind, in, out);
-}
-
-/* Co-located: with one bin there is one channel per output channel, and its position is the bin's. */
 int
 rt_torchvision_ps_roi_align(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -503,6 +497,108 @@ rt_torchvision_ps_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 	static const PoolKind kind = { "ps_roi_pool", true, true, false, mean_range };
 
 	return pool_regions(cx, &kind, in, out);
+}
+
+/* ---- roi_align --------------------------------------------------------------------------------------------------- */
+
+enum { ALIGN_PARTS = 16 };             /* regions are divided in at most so many */
+
+typedef struct Align {
+	RoiBins g;
+	bool    single;
+	int64_t rois, parts, room;             /* room: bytes of each part */
+	const char *x, *roi;
+	char   *y, *rooms;
+} Align;
+
+static void
+roi_range(void *arg, int64_t begin, int64_t end)
+{
+	const Align *a = arg;
+	const void *x = a->x, *roi = a->roi;
+
+	for (int64_t i = begin; i < end; i++) {
+		const int64_t first = a->rois * i / a->parts, last = a->rois * (i + 1) / a->parts;
+		void *room = a->rooms + i * a->room, *y = a->y;
+
+		if (a->single)
+			roi_align_float(first, last, &a->g, x, roi, y, room);
+		else
+			roi_align_double(first, last, &a->g, x, roi, y, room);
+	}
+}
+
+/* Does each region name one of the images? */
+static int
+check_images(RtCx *cx, const Align *a)
+{
+	for (int64_t i = 0; i < a->rois; i++) {
+		const char *at = a->roi + i * a->g.rn * (a->single ? 4 : 8);
+		const double image = a->single ? *(const float *)(const void *)at : *(const double *)(const void *)at;
+
+		if (!(image >= 0 && image < (double)a->g.images))
+			return rt_raise(cx, "roi_align: the batch index of region %lld is out of range", (long long)i);
+	}
+	return RT_OK;
+}
+
+static int
+align_room(RtCx *cx, Align *a)
+{
+	const RoiBins *g = &a->g;
+	int64_t n;
+
+	a->parts = a->rois < ALIGN_PARTS ? a->rois : ALIGN_PARTS;
+	if (!size_mul(g->in[1], g->out[1], &n) || !size_mul(n, (int64_t)16 * ALIGN_PARTS, &n) ||
+	    !size_mul(g->channels, g->out[1], &n) || !size_mul(n, (int64_t)8 * ALIGN_PARTS, &n))
+		return rt_raise(cx, "out of memory");
+	a->room = vs_regions(g->in[0], g->in[1], g->out[1], g->channels);
+	a->rooms = rt_scratch(cx, a->room * a->parts + 1);
+	return a->rooms ? RT_OK : RT_ERROR;
+}
+
+static int
+align(RtCx *cx, const IValue *in, const Pool *p, RtTensor *r)
+{
+	const RtDtype ct = p->single ? RT_f32 : RT_f64;
+	RtTensor *x = in[0].u.t, *roi = in[1].u.t, *y;
+	Align a = { .single = p->single, .rois = p->rois };
+
+	x = x->dtype == (int)ct ? x : dense_as(cx, x, ct);
+	roi = roi->dtype == (int)ct ? roi : dense_as(cx, roi, ct);
+	y = x && roi ? dense_out(cx, r, ct) : NULL;
+	if (!y)
+		return RT_ERROR;
+	a.g = (RoiBins){ .images = p->n, .channels = p->c, .in = { p->h, p->w }, .out = { p->ph, p->pw },
+			 .scale = p->scale, .ratio = p->ratio, .aligned = p->aligned,
+			 .xn = x->strides[0], .xc = x->strides[1], .x = { x->strides[2], x->strides[3] },
+			 .rn = roi->strides[0], .rc = roi->strides[1], .yn = p->c * p->ph * p->pw, .yc = p->ph * p->pw,
+			 .y = { p->pw, 1 } };
+	a.x = rt_data(x);
+	a.roi = rt_data(roi);
+	a.y = rt_data(y);
+	if (check_images(cx, &a) || (rt_numel(r) && align_room(cx, &a)))
+		return RT_ERROR;
+	if (rt_numel(r))
+		rt_parallel(cx, a.parts, 1, roi_range, &a);
+	return dense_done(cx, r, y);
+}
+
+/* input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned */
+int
+rt_torchvision_roi_align(RtCx *cx, const IValue *in, IValue *out)
+{
+	static const PoolKind kind = { "roi_align", false, false, true, NULL };
+	RtTensor *r;
+	Pool p;
+
+	if (check_pool(cx, &kind, in, &p))
+		return RT_ERROR;
+	r = rt_result(cx, 0, (RtDtype)in[0].u.t->dtype, 4, (const int64_t[]){ p.rois, p.co, p.ph, p.pw }, NULL);
+	RT_RESULT(cx, r, out[0]);
+	p.ratio = in[5].u.i;
+	p.aligned = in[6].u.i;
+	return align(cx, in, &p, r);
 }
 
 /* ---- deform_conv2d ----------------------------------------------------------------------------------------------- */

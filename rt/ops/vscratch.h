@@ -63,4 +63,11 @@ vs_gradient(int64_t nr, int64_t taps, int64_t ow)
 	return (taps * VB_BLOCK + vs_gradient_rows(ow) * ow) * nr * 4;
 }
 
+/* Regions of (h, w) elements and some channels, in rows of `bins`: vroi_loops.h. */
+static inline int64_t
+vs_regions(int64_t h, int64_t w, int64_t bins, int64_t channels)
+{
+	return (h + w * bins) * 16 + (bins + vs_larger(w, bins * channels)) * 8;
+}
+
 #endif

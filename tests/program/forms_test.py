@@ -476,6 +476,22 @@ class Forms(Form):
         self.form(last, ["x=float32[1x3x8x6]", "g=float32[1x5x7x2]"])
         self.form(last, ["x=float32[1x3x8..20x6]", "g=float32[1x5x7..9x2]"])
 
+    def test_regions(self):
+        """Planes and channels last, samples given and as many as fit, regions that leave the image or are empty; no such image raises."""
+        for args in "0.5, 3, 4, 2, True", "1., 1, 7, 3, False", "0.7, 5, 2, 0, False", "1., 2, 2, -1, True":
+            line = "return ops.torchvision.roi_align(%%s, torch.constant_pad_nd(torch.mul(%%s, 4.), [1, 0, 0, 0], 1.), %s)" % args
+            for x in "x", "torch.permute(x, [0, 3, 1, 2])", "torch.slice(x, 3, 0, 99, 2)":
+                self.form([line % (x, "b")], ["x=float32[2x7x9x5]", "b=float32[6x4]"])
+            self.form([line % ("x", "torch.t(b)")], ["x=float64[2..5x3x4..9x5]", "b=float64[4x2..9]"])
+        last = ["return torch.relu(ops.torchvision.roi_align(torch.conv2d(x, %s), torch.constant_pad_nd(b, [1, 0, 0, 0], 0.), 1., 3, 4, 2, False))" % sin(20, 3, 1, 1)]
+        self.form(last, ["x=float32[1x3x8x6]", "b=float32[5x4]"])
+        self.put("m.pt", model(body(["return ops.torchvision.roi_align(x, b, 1., 3, 4, 2, False)"], "x: Tensor, b: Tensor")))
+        self.put("x.npz", npz(x=npy([1, 2, 3, 3]), b=npy([1, 5])))
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "program"], 0)
+        self.put("y.npz", npz(x=npy([1, 2, 3, 3]), b=npy([1, 5], data=struct.pack("<5f", 1, 0, 0, 1, 1))))
+        self.check(["./program", "-i", "x.npz", "--strict"], 0)
+        self.check(["./program", "-i", "y.npz"], 1, "roi_align: the batch index of region 0 is out of range")
+
     def test_loop_of_one_trip(self):
         """Is its body, whatever its condition then is."""
         self.form(["return torch.diff(x)"], ["x=float32[4x7]"])

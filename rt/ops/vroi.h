@@ -1,0 +1,12 @@
+/* rt/ops/vroi.h - means over regions in generated kernels (vroi_loops.h): roi_align_float, _double */
+#ifndef RT_OPS_VROI_H
+#define RT_OPS_VROI_H
+
+#define T float
+#define N(name) name##_float
+#include "vroi_loops.h"
+#define T double
+#define N(name) name##_double
+#include "vroi_loops.h"
+
+#endif
