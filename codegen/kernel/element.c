@@ -134,6 +134,12 @@ bounds_text(Element *e, const Operand *o)
 	return arena_text(e->a, &b);
 }
 
+const char *
+kernel_index_name(Arena *a, const Operand *o, int gather)
+{
+	return gather ? arena_printf(a, "%s_at%d", o->name, gather) : arena_printf(a, "%s_at", o->name);
+}
+
 /* "x1[i0 * 56 + i1]"; of an index only the text in the brackets. */
 static const char *
 place_text(Element *e, int operand)
@@ -143,9 +149,9 @@ place_text(Element *e, int operand)
 	Buf b = { 0 };
 
 	put_axes(e->k, o->stride, e->columns, &b);
-	if (o->by >= 0) {
-		buf_printf(&b, "%s%s_at * ", b.n ? " + " : "", o->name);
-		size_print(o->by_stride, SIZE_C, true, &b);
+	for (int g = 0; g < o->ngather; g++) {
+		buf_printf(&b, "%s%s * ", b.n ? " + " : "", kernel_index_name(e->a, o, g));
+		size_print(o->gather[g].stride, SIZE_C, true, &b);
 	}
 	put_offset(o->offset, &b);
 	at = arena_text(e->a, &b);

@@ -43,7 +43,7 @@ kernel_operand(Kernel *k, Operand o)
 int
 kernel_strided(Kernel *k, Access access, RtDtype dtype, const int64_t *stride)
 {
-	Operand o = { .dtype = dtype, .access = access, .along = -1, .by = -1 };
+	Operand o = { .dtype = dtype, .access = access, .along = -1 };
 
 	for (int i = 0; i < k->naxis && stride; i++)
 		o.stride[i] = size_number(k->sizes, stride[i]);
@@ -338,7 +338,7 @@ bool
 kernel_has_gathers(const Kernel *k)
 {
 	for (int i = 0; i < k->operand.n; i++)
-		if (k->operand.at[i].by >= 0)
+		if (k->operand.at[i].ngather)
 			return true;
 	return false;
 }
@@ -364,7 +364,7 @@ kernel_bytes(const Kernel *k)
 		const Size *n = size_number(k->sizes, in_memory ? rt_dtypes[o->dtype].bytes : 0);
 
 		for (int d = 0; d < k->naxis; d++)
-			if (!size_is(o->stride[d], 0) || o->along == d || o->by >= 0)
+			if (!size_is(o->stride[d], 0) || o->along == d || o->ngather)
 				n = size_times(k->sizes, n, k->extent[d]);
 		all = size_plus(k->sizes, all, n);
 	}
@@ -493,6 +493,15 @@ check_stage(const Kernel *k, int stage)
 	}
 }
 
+static void
+check_gather(const Kernel *k, int operand, const Gather *g)
+{
+	RT_ASSERT(g->by >= 0 && g->by < k->operand.n && g->by != operand && g->stride && g->limit);
+	RT_ASSERT(!k->operand.at[g->by].ngather && !k->operand.at[g->by].bound.n &&
+		  rt_dtypes[k->operand.at[g->by].dtype].category == 'I');
+	(void)k, (void)operand, (void)g;
+}
+
 void
 kernel_check(const Kernel *k)
 {
@@ -502,10 +511,9 @@ kernel_check(const Kernel *k)
 		const Operand *o = &k->operand.at[i];
 
 		RT_ASSERT(o->along == -1 || (o->along == 0 && k->naxis));
-		RT_ASSERT(o->by >= -1 && o->by < k->operand.n && o->by != i);
-		RT_ASSERT(o->by < 0 || (o->access != ACCESS_NUMBER && o->by_stride && o->by_limit));
-		RT_ASSERT(o->by < 0 || (k->operand.at[o->by].by < 0 && !k->operand.at[o->by].bound.n &&
-					rt_dtypes[k->operand.at[o->by].dtype].category == 'I'));
+		RT_ASSERT(o->ngather >= 0 && o->ngather <= KERNEL_GATHERS && (!o->ngather || o->access != ACCESS_NUMBER));
+		for (int g = 0; g < o->ngather; g++)
+			check_gather(k, i, &o->gather[g]);
 		RT_ASSERT(!o->bound.n || o->access == ACCESS_READ);
 		(void)o;
 	}

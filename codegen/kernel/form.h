@@ -26,7 +26,7 @@
 #include "../../rt/ops/kernel.h"
 #include "size.h"
 
-enum { KERNEL_AXES = 2 * RT_MAX_RANK };
+enum { KERNEL_AXES = 2 * RT_MAX_RANK, KERNEL_GATHERS = 4 };
 
 typedef enum Access {
 	ACCESS_READ, ACCESS_WRITE,
@@ -40,6 +40,14 @@ typedef enum Access {
  * nothing is read. */
 typedef struct Bound { const Size *offset, *stride[KERNEL_AXES], *limit; } Bound;
 
+/* An operand of ints: its element times the stride is added to the place. */
+typedef struct Gather {
+	int         by;          /* the operand */
+	const Size *stride;
+	const Size *limit;       /* that element is in [0, limit), else the kernel fails and stores nothing here */
+	bool        wraps;       /* or at least -limit: it counts from the end */
+} Gather;
+
 /* Where its element lies for a point: at offset + sum of stride[axis] * axis elements from its address. */
 typedef struct Operand {
 	const char *name;        /* unique in the kernel: y0, x1, s2 */
@@ -47,10 +55,8 @@ typedef struct Operand {
 	Access      access;
 	const Size *offset, *stride[KERNEL_AXES];
 	int         along;       /* 0: along the outermost axis each place is a tensor with an address of its own; -1 */
-	int         by;          /* an operand of ints: its element times by_stride is added to the place; -1: none */
-	const Size *by_stride;
-	const Size *by_limit;    /* that element is in [0, by_limit), else the kernel fails and stores nothing here */
-	bool        by_wraps;    /* or at least -by_limit: it counts from the end */
+	int         ngather;
+	Gather      gather[KERNEL_GATHERS];
 	Vec(Bound)  bound;       /* all of them hold where it is read */
 } Operand;
 
@@ -193,6 +199,7 @@ char *kernel_element(const Kernel *, const Size *columns);
  * with the suffix `at`: "[j]" or "".  lane: the suffix of a row's values; only_if: a condition of stores, or null. */
 typedef struct Into { bool parts; const char *at, *lane, *only_if; } Into;
 char *kernel_stage_element(const Kernel *, int stage, const Into *);
+const char *kernel_index_name(Arena *, const Operand *, int gather);      /* of the variable: "x1_at" */
 const char *kernel_place(const Kernel *, int operand);   /* "x1[i0 * 64 + i1]", in its bounds */
 /* "a0[j] = a0[j] + x;": lines that join the state's a and b with x and y, all of them texts. */
 char *kernel_join(const Kernel *, int state, const char *a, const char *b, const char *x, const char *y);

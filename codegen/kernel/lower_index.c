@@ -657,67 +657,121 @@ row_stack(Row *r)
 
 /* ---- by index -------------------------------------------------------------------------------------------------- */
 
-typedef struct Taken {           /* an index, and the tensor that it is applied to */
-	const Value *x, *index;
-	int dim;                 /* of x, along which they lie */
+typedef struct Taken {           /* indices, and the tensor that they are applied to */
+	const Value *x, *index[KERNEL_GATHERS];
+	int  n, dim[KERNEL_GATHERS];     /* of x, along which they lie */
 	bool wraps;              /* indices may be negative */
-	/* By dim of the result: strides of x (0 along dim), and of the index. */
-	int64_t from[RT_MAX_RANK], by[RT_MAX_RANK];
+	/* By dim of the result: strides of x (0 along the indices' dims), and of each index. */
+	int64_t from[RT_MAX_RANK], by[KERNEL_GATHERS][RT_MAX_RANK];
 } Taken;
+
+/* Are elements of x moved, by ints? */
+static bool
+can_take(const Row *r, const Taken *t)
+{
+	const RtTensor *x = plan_tensor(r->p, t->x), *y = row_result(r, 0);
+
+	for (int i = 0; i < t->n; i++) {
+		const RtTensor *index = plan_tensor(r->p, t->index[i]);
+
+		if (index->dtype != RT_i64 && index->dtype != RT_i32)
+			return false;
+	}
+	return x->dtype == y->dtype && lower_carrier(y->dtype) != RT_NDTYPE && rt_numel(y);
+}
 
 /* An index out of range sets the flag; the generic kernel then raises. */
 static bool
 take(Row *r, const Taken *t)
 {
-	const RtTensor *x = plan_tensor(r->p, t->x), *index = plan_tensor(r->p, t->index), *y = row_result(r, 0);
-	const Value *const value[] = { r->n->out[0], t->x, t->index };
+	const RtTensor *x = plan_tensor(r->p, t->x), *y = row_result(r, 0);
+	const Value *value[2 + KERNEL_GATHERS] = { r->n->out[0], t->x };
 	Region g;
 	Kernel *k;
 
-	if (x->dtype != y->dtype || lower_carrier(y->dtype) == RT_NDTYPE ||
-	    (index->dtype != RT_i64 && index->dtype != RT_i32) || !rt_numel(y))
+	if (!can_take(r, t))
 		return false;
 	g = region_of(y->ndim, y->dims, y->strides, t->from);
 	k = begin(r, "take", &g);
 	kernel_strided(k, ACCESS_WRITE, lower_carrier(y->dtype), g.to);
 	kernel_strided(k, ACCESS_READ, lower_carrier(y->dtype), g.from);
-	kernel_strided(k, ACCESS_READ, (RtDtype)index->dtype, t->by);
-	k->operand.at[1].by = 2;
-	k->operand.at[1].by_stride = size_number(k->sizes, x->strides[t->dim]);
-	k->operand.at[1].by_limit = size_number(k->sizes, x->dims[t->dim]);
-	k->operand.at[1].by_wraps = t->wraps;
+	for (int i = 0; i < t->n; i++) {
+		const Gather by = { 2 + i, size_number(k->sizes, x->strides[t->dim[i]]),
+				    size_number(k->sizes, x->dims[t->dim[i]]), t->wraps };
+
+		value[2 + i] = t->index[i];
+		kernel_strided(k, ACCESS_READ, (RtDtype)plan_tensor(r->p, t->index[i])->dtype, t->by[i]);
+		k->operand.at[1].gather[k->operand.at[1].ngather++] = by;
+	}
 	kernel_store(k, 0, ref_operand(1));
-	if (!row_kernel(r, k, value, 3))
+	if (!row_kernel(r, k, value, 2 + t->n))
 		return false;
 	row_checks(r);
 	return true;
 }
 
-/* The result's dims [dim, dim + the index's rank) go over the index, in the place of x's dim. */
+/* Strides of index i over the result's dims [first, first + rank), over which it is broadcast; false: it is not. */
 static bool
-take_slices(Row *r, const Value *x, const Value *index, int dim, bool wraps)
+index_strides(const Row *r, Taken *t, int i, int first, int rank)
 {
-	const RtTensor *tx = plan_tensor(r->p, x), *ti = plan_tensor(r->p, index), *y = row_result(r, 0);
-	Taken t = { .x = x, .index = index, .dim = dim, .wraps = wraps };
+	const RtTensor *index = plan_tensor(r->p, t->index[i]), *y = row_result(r, 0);
 
-	if (!tx || !ti || !y || tx->ndim - 1 + ti->ndim != y->ndim)
-		return false;
-	for (int i = 0; i < y->ndim; i++) {
-		const bool by = i >= dim && i < dim + ti->ndim;
+	for (int d = 0; d < index->ndim; d++) {
+		const int to = first + rank - index->ndim + d;
 
-		t.from[i] = by ? 0 : tx->strides[i < dim ? i : i - ti->ndim + 1];
-		t.by[i] = by ? ti->strides[i - dim] : 0;
+		if (index->dims[d] != y->dims[to] && index->dims[d] != 1)
+			return false;
+		t->by[i][to] = index->dims[d] == 1 ? 0 : index->strides[d];
 	}
-	return take(r, &t);
+	return true;
+}
+
+/* The result's dims from the first index's dim on, or, where other dims lie between the indices', from 0 on, go over
+ * the indices, which are broadcast, in the place of x's dims. */
+static bool
+take_slices(Row *r, Taken *t)
+{
+	const RtTensor *x = plan_tensor(r->p, t->x), *y = row_result(r, 0);
+	const bool together = t->dim[t->n - 1] - t->dim[0] == t->n - 1;
+	const int first = together ? t->dim[0] : 0;
+	int rank = 0, d = 0, taken = 0;
+
+	for (int i = 0; i < t->n; i++) {
+		const RtTensor *index = plan_tensor(r->p, t->index[i]);
+
+		if (!index)
+			return false;
+		rank = index->ndim > rank ? index->ndim : rank;
+	}
+	if (!x || !y || t->dim[t->n - 1] >= x->ndim || x->ndim - t->n + rank != y->ndim)
+		return false;
+	for (int i = 0; i < t->n; i++)
+		if (!index_strides(r, t, i, first, rank))
+			return false;
+	for (int i = 0; i < y->ndim; i++) {
+		if (i >= first && i < first + rank)
+			continue;
+		for (; taken < t->n && t->dim[taken] == d; taken++)
+			d++;
+		t->from[i] = x->strides[d++];
+	}
+	return take(r, t);
+}
+
+static bool
+take_by_one(Row *r, const char *x, const char *index, int dim)
+{
+	Taken t = { .x = row_arg(r, x), .index = { row_arg(r, index) }, .n = 1, .dim = { dim } };
+
+	return t.x && t.index[0] && take_slices(r, &t);
 }
 
 bool
 row_embedding(Row *r)
 {
-	const Value *w = row_arg(r, "weight"), *i = row_arg(r, "indices");
 	const RtTensor *table = row_tensor(r, "weight");
 
-	return w && i && table && table->ndim == 2 && take_slices(r, w, i, 0, false);
+	return table && table->ndim == 2 && take_by_one(r, "weight", "indices", 0);
 }
 
 bool
@@ -728,24 +782,25 @@ row_index_select(Row *r)
 
 	if (!x || !i || !x->ndim || i->ndim != 1 || !row_int(r, "dim", &dim) || (dim = dim_of(dim, x->ndim)) < 0)
 		return false;
-	return take_slices(r, row_arg(r, "self"), row_arg(r, "index"), (int)dim, false);
+	return take_by_one(r, "self", "index", (int)dim);
 }
 
-/* x[:, i]: all dims but one are taken whole. */
+/* x[:, i, j]: the other dims are taken whole. */
 bool
 row_index(Row *r)
 {
 	const Node *list = row_list_node(r, "indices");
-	int dim = -1;
+	Taken t = { .x = row_arg(r, "self"), .wraps = true };
 
 	for (int i = 0; list && i < list->nin; i++) {
 		if (value_is_none(list->in[i]) || list->in[i]->type->kind == TYPE_NONE)
 			continue;
-		if (dim >= 0)
+		if (t.n == KERNEL_GATHERS)
 			return false;
-		dim = i;
+		t.index[t.n] = list->in[i];
+		t.dim[t.n++] = i;
 	}
-	return dim >= 0 && row_tensor(r, "self") && take_slices(r, row_arg(r, "self"), list->in[dim], dim, true);
+	return t.n && t.x && take_slices(r, &t);
 }
 
 /* Every element of the result has an index of its own along dim. */
@@ -753,17 +808,17 @@ bool
 row_gather(Row *r)
 {
 	const RtTensor *x = row_tensor(r, "self"), *index = row_tensor(r, "index"), *y = row_result(r, 0);
-	Taken t = { .x = row_arg(r, "self"), .index = row_arg(r, "index") };
+	Taken t = { .x = row_arg(r, "self"), .index = { row_arg(r, "index") }, .n = 1 };
 	int64_t dim;
 
 	if (!x || !index || !y || !x->ndim || index->ndim != x->ndim || !row_int(r, "dim", &dim) ||
-	    (t.dim = dim_of(dim, x->ndim)) < 0)
+	    (t.dim[0] = dim_of(dim, x->ndim)) < 0)
 		return false;
 	for (int i = 0; i < y->ndim; i++) {
-		if (i != t.dim && index->dims[i] > x->dims[i])
+		if (i != t.dim[0] && index->dims[i] > x->dims[i])
 			return false;
-		t.from[i] = i == t.dim ? 0 : x->strides[i];
-		t.by[i] = index->strides[i];
+		t.from[i] = i == t.dim[0] ? 0 : x->strides[i];
+		t.by[0][i] = index->strides[i];
 	}
 	return take(r, &t);
 }

@@ -162,7 +162,7 @@ describe(MapLowering *m)
 static Operand
 broadcast(MapLowering *m, const RtTensor *t, const RtTensor *result, Access access)
 {
-	Operand o = { .dtype = (RtDtype)t->dtype, .access = access, .along = -1, .by = -1 };
+	Operand o = { .dtype = (RtDtype)t->dtype, .access = access, .along = -1 };
 
 	for (int i = 0; i < result->ndim; i++) {
 		const int k = i - (result->ndim - t->ndim);
@@ -215,7 +215,7 @@ argument(MapLowering *m, const Value *v, const Value *made)
 	const RtTensor *t = plan_tensor(m->p, v);
 
 	if (!t)
-		return (Operand){ .dtype = RT_f64, .access = ACCESS_NUMBER, .along = -1, .by = -1 };
+		return (Operand){ .dtype = RT_f64, .access = ACCESS_NUMBER, .along = -1 };
 	return broadcast(m, t, plan_tensor(m->p, m->node->out[0]), v == made ? ACCESS_MADE : ACCESS_READ);
 }
 

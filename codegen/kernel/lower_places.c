@@ -16,7 +16,7 @@ number_or(const Row *r, const char *name, double otherwise, double *x)
 static Ref
 counted(Rows *g, double start, double step, bool whole)
 {
-	Operand place = { .dtype = RT_i64, .access = ACCESS_INDEX, .along = -1, .by = -1 };
+	Operand place = { .dtype = RT_i64, .access = ACCESS_INDEX, .along = -1 };
 	Ref x;
 
 	place.offset = size_number(g->k->sizes, whole ? (int64_t)start : 0);

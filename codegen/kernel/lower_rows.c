@@ -32,7 +32,7 @@ rows_begin(Rows *g, const char *name)
 int
 rows_operand(Rows *g, Access access, RtDtype dtype, const int64_t *stride, const Value *v)
 {
-	Operand o = { .dtype = dtype, .access = access, .along = -1, .by = -1 };
+	Operand o = { .dtype = dtype, .access = access, .along = -1 };
 
 	for (int i = 0; i < g->ndim; i++)
 		o.stride[axis_of(g, i)] = size_number(g->k->sizes, stride[i]);
@@ -56,7 +56,7 @@ rows_place(Rows *g)
 Ref
 rows_number(Rows *g, int64_t n)
 {
-	Operand o = { .dtype = RT_i64, .access = ACCESS_INDEX, .along = -1, .by = -1 };
+	Operand o = { .dtype = RT_i64, .access = ACCESS_INDEX, .along = -1 };
 
 	o.offset = size_number(g->k->sizes, n);
 	return ref_operand(kernel_operand(g->k, o));

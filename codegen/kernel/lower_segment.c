@@ -48,11 +48,8 @@ begin(const Row *r, const Segments *s, const char *name, Access access, RtDtype 
 	kernel_strided(k, access, dtype, s->to);
 	kernel_strided(k, ACCESS_READ, (RtDtype)plan_tensor(r->p, s->index)->dtype, s->by);
 	o = &k->operand.at[0];
-	o->by = 1;
-	o->by_stride = o->stride[s->dim];
+	o->gather[o->ngather++] = (Gather){ 1, o->stride[s->dim], size_number(k->sizes, s->limit), s->wraps };
 	o->stride[s->dim] = size_number(k->sizes, 0);
-	o->by_limit = size_number(k->sizes, s->limit);
-	o->by_wraps = s->wraps;
 	return k;
 }
 

@@ -43,31 +43,44 @@ put_pointers(Printer *p, bool along, const int *place)
 			put_pointer(p, i, place ? place[i] : i);
 }
 
-/* Declares places given by indices, either those that are the same for a whole row or the others: "int64_t x1_at =
- * x2[i0];" */
+/* Declares what an index holds: "int64_t x1_at = x2[i0];" */
+static void
+put_gather(Printer *p, const Operand *o, int gather)
+{
+	const Gather *g = &o->gather[gather];
+	const Operand *by = &p->k->operand.at[g->by];
+	const char *name = kernel_index_name(p->k->arena, o, gather);
+	Buf b = { 0 };
+
+	for (int d = 0; d < p->k->naxis; d++)
+		if (!size_is(by->stride[d], 0))
+			buf_printf(&b, "%si%d%s%s", b.n ? " + " : "", d, size_is(by->stride[d], 1) ? "" : " * ",
+				   size_is(by->stride[d], 1) ? "" : c_size(p, by->stride[d]));
+	if (!size_is(by->offset, 0) || !b.n)
+		buf_printf(&b, "%s%s", b.n ? " + " : "", c_size(p, by->offset));
+	put_line(p, "%sint64_t %s = %s[%s];", g->wraps ? "" : "const ", name, by->name, b.at);
+	if (g->wraps)
+		put_line(p, "%s += %s < 0 ? %s : 0;", name, name, c_size(p, g->limit));
+	put_line(p, "if ((uint64_t)%s >= (uint64_t)%s) {", name, c_size(p, g->limit));
+	put_line(p, "\t*(int *)p[%d] = 1;", p->k->operand.n);
+	put_line(p, "\tcontinue;");
+	put_line(p, "}");
+	buf_free(&b);
+}
+
+/* Either those that are the same for a whole row or the others. */
 static void
 put_gathers(Printer *p, bool of_rows)
 {
 	for (int i = 0; i < p->k->operand.n; i++) {
-		const Operand *o = &p->k->operand.at[i], *by = o->by >= 0 ? &p->k->operand.at[o->by] : NULL;
-		Buf b = { 0 };
+		const Operand *o = &p->k->operand.at[i];
 
-		if (!by || (p->s->rows && (p->s->inner < 0 || size_is(by->stride[p->s->inner], 0))) != of_rows)
-			continue;
-		for (int d = 0; d < p->k->naxis; d++)
-			if (!size_is(by->stride[d], 0))
-				buf_printf(&b, "%si%d%s%s", b.n ? " + " : "", d, size_is(by->stride[d], 1) ? "" : " * ",
-					   size_is(by->stride[d], 1) ? "" : c_size(p, by->stride[d]));
-		if (!size_is(by->offset, 0) || !b.n)
-			buf_printf(&b, "%s%s", b.n ? " + " : "", c_size(p, by->offset));
-		put_line(p, "%sint64_t %s_at = %s[%s];", o->by_wraps ? "" : "const ", o->name, by->name, b.at);
-		if (o->by_wraps)
-			put_line(p, "%s_at += %s_at < 0 ? %s : 0;", o->name, o->name, c_size(p, o->by_limit));
-		put_line(p, "if ((uint64_t)%s_at >= (uint64_t)%s) {", o->name, c_size(p, o->by_limit));
-		put_line(p, "\t*(int *)p[%d] = 1;", p->k->operand.n);
-		put_line(p, "\tcontinue;");
-		put_line(p, "}");
-		buf_free(&b);
+		for (int g = 0; g < o->ngather; g++) {
+			const Operand *by = &p->k->operand.at[o->gather[g].by];
+
+			if ((p->s->rows && (p->s->inner < 0 || size_is(by->stride[p->s->inner], 0))) == of_rows)
+				put_gather(p, o, g);
+		}
 	}
 }
 

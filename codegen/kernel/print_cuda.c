@@ -61,7 +61,7 @@ bool
 kernel_has_cuda(const Kernel *k)
 {
 	for (int i = 0; i < k->operand.n; i++)
-		if (k->operand.at[i].by >= 0 || k->operand.at[i].along >= 0)
+		if (k->operand.at[i].ngather || k->operand.at[i].along >= 0)
 			return false;
 	return k->serial < 0;
 }

@@ -27,11 +27,13 @@
 
 enum { MOST_OPERANDS = 256, MOST_LETS = 4096, MOST_STAGES = 64 };
 
+typedef struct Indices { const char *name[KERNEL_GATHERS]; } Indices;
+
 typedef struct KernelReader {
 	Reader  r;
 	Kernel *k;
 	Map     operands;        /* name -> its index + 1 */
-	Vec(const char *) by;    /* by operand: the name in its gather, or null */
+	Vec(Indices) by;         /* by operand: the names in its gathers */
 } KernelReader;
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
@@ -158,12 +160,15 @@ read_symbols(KernelReader *kr)
 static void
 read_gather(KernelReader *kr, Operand *o)
 {
-	vec_last(&kr->by) = read_word(&kr->r, "")->name;
+	Gather *g = &o->gather[o->ngather];
+
+	*g = (Gather){ .stride = size_number(kr->k->sizes, 0) };
+	vec_last(&kr->by).name[o->ngather++] = read_word(&kr->r, "")->name;
 	read_expect(&kr->r, "<");
-	o->by_limit = read_size(kr);
+	g->limit = read_size(kr);
 	if (read_accept(&kr->r, ",")) {
 		expect_word(kr, "wraps");
-		o->by_wraps = true;
+		g->wraps = true;
 	}
 	read_expect(&kr->r, "]");
 }
@@ -180,10 +185,10 @@ read_part(KernelReader *kr, Operand *o, bool negative)
 		read_blanks(&kr->r);
 		if (*kr->r.p == 'i' && to == &o->offset) {
 			to = &o->stride[read_axis(kr, KERNEL_AXES)];
-		} else if (*kr->r.p == '[' && to == &o->offset && !vec_last(&kr->by)) {
+		} else if (*kr->r.p == '[' && to == &o->offset && o->ngather < KERNEL_GATHERS) {
 			kr->r.p++;
 			read_gather(kr, o);
-			to = &o->by_stride;
+			to = &o->gather[o->ngather - 1].stride;
 		} else {
 			factor = size_read_factor(z, &kr->r.p);
 			if (!factor)
@@ -210,11 +215,11 @@ read_place(KernelReader *kr, Operand *o)
 static Operand
 no_operand(KernelReader *kr)
 {
-	Operand o = { .dtype = RT_f64, .access = ACCESS_NUMBER, .along = -1, .by = -1 };
+	Operand o = { .dtype = RT_f64, .access = ACCESS_NUMBER, .along = -1 };
 
 	for (int i = 0; i < KERNEL_AXES; i++)
 		o.stride[i] = size_number(kr->k->sizes, 0);
-	o.offset = o.by_stride = size_number(kr->k->sizes, 0);
+	o.offset = size_number(kr->k->sizes, 0);
 	return o;
 }
 
@@ -231,7 +236,7 @@ read_bounds(KernelReader *kr, Operand *o)
 		read_expect(&kr->r, "<");
 		in = (Bound){ .offset = at.offset, .limit = read_size(kr) };
 		memcpy(in.stride, at.stride, sizeof in.stride);
-		if (o->access != ACCESS_READ || vec_last(&kr->by))
+		if (o->access != ACCESS_READ || o->ngather || at.ngather)
 			fail_at(kr, beg, "only what is read, and not by indices, has bounds");
 		vec_push(kr->k->arena, &o->bound, in);
 	} while (read_accept(&kr->r, ","));
@@ -274,12 +279,12 @@ read_operand(KernelReader *kr)
 	if (kr->k->operand.n == MOST_OPERANDS)
 		fail_at(kr, beg, "more than %d operands", MOST_OPERANDS);
 	o.name = read_operand_name(kr);
-	vec_push(kr->k->arena, &kr->by, NULL);
+	vec_push(kr->k->arena, &kr->by, (Indices){ { NULL } });
 	if (read_accept_word(&kr->r, "index")) {
 		o.dtype = RT_i64;
 		o.access = ACCESS_INDEX;
 		read_place(kr, &o);
-		if (vec_last(&kr->by))
+		if (o.ngather)
 			fail_at(kr, beg, "an index that is gathered");
 	} else if (!read_accept_word(&kr->r, "number")) {
 		o.dtype = read_dtype(kr);
@@ -297,21 +302,25 @@ read_operand(KernelReader *kr)
 	map_put(&kr->operands, o.name, (void *)(intptr_t)(kernel_operand(kr->k, o) + 1));
 }
 
+static void
+find_index(KernelReader *kr, const char *beg, Operand *o, int gather, const char *name)
+{
+	const int at = (int)(intptr_t)map_get(&kr->operands, name) - 1;
+	const Operand *by = at >= 0 ? &kr->k->operand.at[at] : NULL;
+
+	if (!by || by->access != ACCESS_READ || by->ngather || by->bound.n || rt_dtypes[by->dtype].category != 'I' ||
+	    o->access == ACCESS_MADE)
+		fail_at(kr, beg, "%s is no operand of ints by which %s can be found", name, o->name);
+	o->gather[gather].by = at;
+}
+
 /* Gathers are by operands that may come later. */
 static void
 find_indices(KernelReader *kr, const char *beg)
 {
-	for (int i = 0; i < kr->k->operand.n; i++) {
-		Operand *o = &kr->k->operand.at[i], *by;
-
-		if (!kr->by.at[i])
-			continue;
-		o->by = (int)(intptr_t)map_get(&kr->operands, kr->by.at[i]) - 1;
-		by = o->by >= 0 ? &kr->k->operand.at[o->by] : NULL;
-		if (!by || by->access != ACCESS_READ || kr->by.at[o->by] || by->bound.n ||
-		    rt_dtypes[by->dtype].category != 'I' || o->access == ACCESS_MADE)
-			fail_at(kr, beg, "%s is no operand of ints by which %s can be found", kr->by.at[i], o->name);
-	}
+	for (int i = 0; i < kr->k->operand.n; i++)
+		for (int k = 0; k < kr->k->operand.at[i].ngather; k++)
+			find_index(kr, beg, &kr->k->operand.at[i], k, kr->by.at[i].name[k]);
 }
 
 static bool
@@ -600,7 +609,7 @@ check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 	const bool beside = s->inner >= 0 && s->inner == outer - 1 && !s->lanes;
 
 	for (int i = 0; i < k->operand.n; i++)
-		if (k->operand.at[i].by >= 0 || k->operand.at[i].along >= 0 || k->operand.at[i].access == ACCESS_MADE)
+		if (k->operand.at[i].ngather || k->operand.at[i].along >= 0 || k->operand.at[i].access == ACCESS_MADE)
 			fail_at(kr, beg, "%s is no operand of a kernel that reduces", k->operand.at[i].name);
 	if (!s->rows || s->tile >= 0 || s->grain < 1 || (s->whole && !beside) ||
 	    (!along && !beside && (k->nreduce || s->inner >= 0 || s->lanes)))

@@ -72,8 +72,9 @@ static bool
 gathers_rows(const Kernel *k)
 {
 	for (int i = 0; i < k->operand.n; i++)
-		if (k->operand.at[i].by >= 0 && size_is(k->operand.at[k->operand.at[i].by].stride[k->naxis - 1], 0))
-			return true;
+		for (int g = 0; g < k->operand.at[i].ngather; g++)
+			if (size_is(k->operand.at[k->operand.at[i].gather[g].by].stride[k->naxis - 1], 0))
+				return true;
 	return false;
 }
 

@@ -30,7 +30,7 @@ has_place(const Kernel *k, const Operand *o)
 	for (int i = 0; i < k->naxis; i++)
 		if (!size_is(o->stride[i], 0))
 			return true;
-	return o->by >= 0 || !size_is(o->offset, 0);
+	return o->ngather || !size_is(o->offset, 0);
 }
 
 /* "64*i0 + i1"; is there nothing? */
@@ -76,12 +76,12 @@ put_place(const Kernel *k, const Operand *o, Buf *b)
 	bool first = put_along(k, o->stride, b);
 	Buf what = { 0 };
 
-	if (o->by >= 0) {
+	for (const Gather *g = o->gather; g < o->gather + o->ngather; g++) {
 		what.n = 0;
-		buf_printf(&what, "[%s < ", k->operand.at[o->by].name);
-		size_print(o->by_limit, SIZE_TEXT, false, &what);
-		buf_puts(&what, o->by_wraps ? ", wraps]" : "]");
-		put_part(k, o->by_stride, what.at, first, b);
+		buf_printf(&what, "[%s < ", k->operand.at[g->by].name);
+		size_print(g->limit, SIZE_TEXT, false, &what);
+		buf_puts(&what, g->wraps ? ", wraps]" : "]");
+		put_part(k, g->stride, what.at, first, b);
 		first = false;
 	}
 	if (first || !size_is(o->offset, 0))
@@ -216,9 +216,9 @@ mark_symbols(const Kernel *k, const Schedule *s, bool *seen)
 			size_symbols(o->bound.at[j].offset, seen);
 			size_symbols(o->bound.at[j].limit, seen);
 		}
-		if (o->by >= 0) {
-			size_symbols(o->by_stride, seen);
-			size_symbols(o->by_limit, seen);
+		for (int g = 0; g < o->ngather; g++) {
+			size_symbols(o->gather[g].stride, seen);
+			size_symbols(o->gather[g].limit, seen);
 		}
 	}
 	size_symbols(s->units, seen);

@@ -47,7 +47,7 @@ static const struct { const char *old, *new; int line; const char *message; } ba
 	{ "[x3 < 20]", "[x9 < 20]", 4, "x9 is no operand of ints by which x2 can be found" },
 	{ "[x3 < 20]", "[y0 < 20]", 4, "y0 is no operand of ints by which x2 can be found" },
 	{ "[x3 < 20]", "[x2 < 20]", 4, "x2 is no operand of ints by which x2 can be found" },
-	{ "[x3 < 20]", "[x3 < 20] + [x3 < 20]", 7, "expected a size, an axis or a gather here" },
+	{ "[x3 < 20]", "[x3 < 20] + [x3 < 20] + [x3 < 20] + [x3 < 20] + [x3 < 20]", 7, "expected a size, an axis or a gather here" },
 	{ "write 64*i0", "write 64*i0 where i0 < 4, 1*i0", 5, "only what is read, and not by indices, has bounds" },
 	{ "- 3*i0", "- 3*i0 where i0 < 4", 7, "only what is read, and not by indices, has bounds" },
 	{ "s4 number", "x4 f32 read i1 where i2 < 4", 2, "x4 lies along an axis that there is not: i2" },

@@ -61,7 +61,18 @@ class Forms(Form):
         for dims in "i", "None, i", "None, i, None":
             self.form([at, index % dims], ["x=float32[5..7x5x3]", "j=int64[3x4]"])
         self.form([at, index % "torch.neg(i)"], ["x=float32[5x6]", "j=int64[3]"])              # from the end
-        self.form([at, index % "i, i"], ["x=float32[5x6]", "j=int64[3]"], calls=1)
+        for dims in ("i, i", "None, i, torch.unsqueeze(i, 1)", "i, None, torch.neg(i)", "i, i, torch.select(i, 0, 0), torch.unsqueeze(i, 1)",
+                     "torch.slice(i, 0, 0, 1), None, None, i"):
+            self.form([at, index % dims], ["x=float32[5x6x5x7]", "j=int64[3]"])
+            self.form([at, index % dims], ["x=int16[5x6x5..9x7]", "j=int64[3..8]"])
+            self.form([at, index % dims], ["x=complex64[5x6x5x7]", "j=int64[3]"])
+        self.form([at, index % "i, i"], ["x=complex128[5x6]", "j=int64[3]"], calls=1)
+        self.form([at, index % "i, i, i, i, i"], ["x=float32[5x6x7x5x5]", "j=int64[3]"], calls=1)
+        self.put("m.pt", model(body([index % "i, i"], "x: Tensor, i: Tensor")))
+        self.check([KILN, "build", "m.pt", "-i", "x=float32[3x2]", "-i", "i=int64[2]", "-o", "program"], 0)
+        for numbers, status in ((1, 0), 0), ((2, 0), 1), ((-2, -1), 0), ((-3, -1), 1), ((0, 2), 1):
+            self.put("x.npz", npz(x=npy([3, 2]), i=npy([2], "<i8", struct.pack("<2q", *numbers))))
+            self.check(["./program", "-i", "x.npz"], status, *["index %d is out of bounds for dimension 1 with size 2" % n for n in numbers if n not in range(-2, 2)])
 
     def test_sums_by_index(self):
         at = "i = torch.remainder(j, 5)"
