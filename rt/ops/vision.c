@@ -13,12 +13,14 @@
 #include <math.h>
 #include <string.h>
 
+RT_FAST
 #define T float
 #define N(name) name##_float
 #include "vroi_loops.h"
 #define T double
 #define N(name) name##_double
 #include "vroi_loops.h"
+RT_SMALL
 
 RT_FAST
 
@@ -603,53 +605,33 @@ rt_torchvision_roi_align(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- deform_conv2d ----------------------------------------------------------------------------------------------- */
 
+enum { DEFORM_POINTS = 64 };           /* that are located at once */
+
 typedef struct Deform {
 	int64_t c, h, w, kh, kw, ho, wo;           /* c: channels of the input */
 	int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, offset_groups;
-	const double *x, *offset, *mask;           /* of one sample; mask may be null */
-	double *column;                            /* (c kh kw, ho wo) */
+	RtDtype ct;                                /* of what follows: float or double */
+	const void *x, *offset, *mask;             /* of one sample; mask may be null */
+	void   *column;                            /* (c kh kw, ho wo) */
 } Deform;
 
-/* Like sample, but elements outside are 0 one by one. */
-static double
-sample_zero(const double *x, int64_t h, int64_t w, double v, double u)
-{
-	int64_t v0 = (int64_t)floor(v), u0 = (int64_t)floor(u);
-	double dv = v - (double)v0, du = u - (double)u0, sum = 0;
-
-	if (v <= -1 || v >= (double)h || u <= -1 || u >= (double)w)
-		return 0;
-	if (v0 >= 0 && u0 >= 0)
-		sum += (1 - dv) * (1 - du) * x[v0 * w + u0];
-	if (v0 >= 0 && u0 + 1 < w)
-		sum += (1 - dv) * du * x[v0 * w + u0 + 1];
-	if (v0 + 1 < h && u0 >= 0)
-		sum += dv * (1 - du) * x[(v0 + 1) * w + u0];
-	if (v0 + 1 < h && u0 + 1 < w)
-		sum += dv * du * x[(v0 + 1) * w + u0 + 1];
-	return sum;
-}
+RT_FAST
+#define T float
+#define N(name) name##_f32
+#define F(name) name##f
+#include "deform_loops.h"
+#define T double
+#define N(name) name##_f64
+#define F(name) name
+#include "deform_loops.h"
+RT_SMALL
 
 static void
 deform_columns(void *arg, int64_t begin, int64_t end)
 {
 	const Deform *d = arg;
-	int64_t taps = d->kh * d->kw, plane = d->ho * d->wo;
 
-	for (int64_t row = begin; row < end; row++) {
-		int64_t c = row / taps, tap = row % taps, group = c / (d->c / d->offset_groups);
-		const double *at = d->offset + (group * taps + tap) * 2 * plane;
-		const double *mask = d->mask ? d->mask + (group * taps + tap) * plane : NULL;
-		for (int64_t i = 0; i < d->ho; i++)
-			for (int64_t j = 0; j < d->wo; j++) {
-				int64_t k = i * d->wo + j;
-				double v = (double)(i * d->stride_h - d->pad_h + tap / d->kw * d->dilation_h) + at[k];
-				double u = (double)(j * d->stride_w - d->pad_w + tap % d->kw * d->dilation_w) +
-					at[plane + k];
-				d->column[row * plane + k] = (mask ? mask[k] : 1) * sample_zero(d->x + c * d->h * d->w,
-					d->h, d->w, v, u);
-			}
-	}
+	(d->ct == RT_f32 ? deform_columns_f32 : deform_columns_f64)(d, begin, end);
 }
 
 static int
@@ -681,24 +663,26 @@ check_deform(RtCx *cx, const Deform *d, const RtTensor *x, const RtTensor *w, co
 	return RT_OK;
 }
 
-/* One sample: columns of what each tap reads, then a product for each group. */
+/* One sample: columns of what each tap reads, then a product for each group; oc: its channels. */
 static int
-deform_sample(RtCx *cx, Deform *d, const double *w, int64_t oc, int64_t groups, double *y)
+deform_sample(RtCx *cx, Deform *d, const char *w, int64_t oc, int64_t groups, char *y)
 {
-	const int64_t plane = d->ho * d->wo, rows = d->c / groups * d->kh * d->kw;
+	const int64_t plane = d->ho * d->wo, taps = d->kh * d->kw, rows = d->c / groups * taps;
+	const int64_t bytes = rt_dtypes[d->ct].bytes;
 
-	rt_parallel(cx, rows * groups, 1 + 4096 / plane, deform_columns, d);
+	rt_parallel(cx, taps * d->offset_groups, 1 + 4096 / (plane * d->c / d->offset_groups + 1), deform_columns, d);
 	for (int64_t g = 0; g < groups; g++) {
-		Product p = { oc, plane, rows, w + g * oc * rows, d->column + g * rows * plane, rows, 1, plane, 1,
-			.c = y + g * oc * plane };
+		Product p = { oc, plane, rows, w + g * oc * rows * bytes,
+			(const char *)d->column + g * rows * plane * bytes, rows, 1, plane, 1,
+			.c = y + g * oc * plane * bytes };
 
-		if (gemm(cx, RT_f64, &p))
+		if (gemm(cx, d->ct, &p))
 			return RT_ERROR;
 	}
 	return RT_OK;
 }
 
-static double *
+static void *
 deform_room(RtCx *cx, const Deform *d)
 {
 	int64_t n;
@@ -711,11 +695,14 @@ deform_room(RtCx *cx, const Deform *d)
 }
 
 static void
-add_bias(double *y, int64_t channels, int64_t plane, const double *bias)
+deform_bias(const Deform *d, const RtTensor *bias, char *y)
 {
-	for (int64_t c = 0; c < channels; c++)
-		for (int64_t k = 0; k < plane; k++)
-			y[c * plane + k] += bias[c];
+	const void *b = rt_data(bias);
+
+	if (d->ct == RT_f32)
+		add_bias_f32((float *)(void *)y, rt_numel(bias), d->ho * d->wo, b);
+	else
+		add_bias_f64((double *)(void *)y, rt_numel(bias), d->ho * d->wo, b);
 }
 
 static Deform
@@ -743,30 +730,31 @@ rt_torchvision_deform_conv2d(RtCx *cx, const IValue *in, IValue *out)
 	if (x->ndim != 4 || w->ndim != 4)
 		return rt_raise(cx, "deform_conv2d: expected 4d input and weight, got %dD and %dD", x->ndim, w->ndim);
 	d = deform_geometry(x, w, in);
+	d.ct = x->dtype == RT_f32 ? RT_f32 : RT_f64;
 	if (check_deform(cx, &d, x, w, offset, mask, groups))
 		return RT_ERROR;
-	const int64_t dims[4] = { x->dims[0], w->dims[0], d.ho, d.wo }, plane = d.ho * d.wo;
+	const int64_t dims[4] = { x->dims[0], w->dims[0], d.ho, d.wo }, bytes = rt_dtypes[d.ct].bytes;
 	r = rt_result(cx, 0, (RtDtype)x->dtype, 4, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	x = dense_as(cx, x, RT_f64);
-	w = x ? dense_as(cx, w, RT_f64) : NULL;
-	offset = w ? dense_as(cx, offset, RT_f64) : NULL;
-	bias = offset ? dense_as(cx, bias, RT_f64) : NULL;
-	if (bias && mask && !(mask = dense_as(cx, mask, RT_f64)))
+	x = dense_as(cx, x, d.ct);
+	w = x ? dense_as(cx, w, d.ct) : NULL;
+	offset = w ? dense_as(cx, offset, d.ct) : NULL;
+	bias = offset ? dense_as(cx, bias, d.ct) : NULL;
+	if (bias && mask && !(mask = dense_as(cx, mask, d.ct)))
 		return RT_ERROR;
-	y = bias ? temp_new(cx, RT_f64, 4, dims) : NULL;
+	y = bias ? temp_new(cx, d.ct, 4, dims) : NULL;
 	if (!y || !(d.column = deform_room(cx, &d)))
 		return RT_ERROR;
 	for (int64_t n = 0; n < dims[0]; n++) {
-		double *to = (double *)(void *)rt_data(y) + n * dims[1] * plane;
+		char *to = rt_data(y) + n * product(dims, 1, 4) * bytes;
 
-		d.x = (double *)(void *)rt_data(x) + n * d.c * d.h * d.w;
-		d.offset = (double *)(void *)rt_data(offset) + n * product(offset->dims, 1, 4);
-		d.mask = mask ? (double *)(void *)rt_data(mask) + n * product(mask->dims, 1, 4) : NULL;
-		if (deform_sample(cx, &d, (double *)(void *)rt_data(w), dims[1] / groups, groups, to))
+		d.x = rt_data(x) + n * d.c * d.h * d.w * bytes;
+		d.offset = rt_data(offset) + n * product(offset->dims, 1, 4) * bytes;
+		d.mask = mask ? rt_data(mask) + n * product(mask->dims, 1, 4) * bytes : NULL;
+		if (deform_sample(cx, &d, rt_data(w), dims[1] / groups, groups, to))
 			return RT_ERROR;
 		if (rt_numel(bias) == dims[1])
-			add_bias(to, dims[1], plane, (double *)(void *)rt_data(bias));
+			deform_bias(&d, bias, to);
 	}
 	return rt_copy_into(cx, r, y);
 }

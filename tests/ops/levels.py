@@ -265,7 +265,36 @@ def matrices() -> Tensor:
     assert torch.equal(torch.linalg_cholesky_ex(a)[1].long(), torch.tensor([0, 5, 0]))
     return low.flatten()
 
+def deformed() -> Tensor:
+    """Of offsets that are the same everywhere: convolutions of what is moved so far; means of regions that are whole elements: pools."""
+    out: List[Tensor] = []
+    for dtype, most in [(torch.float32, 2e-6), (torch.float64, 1e-13)]:
+        x, w, b = torch.randn([2, 6, 11, 15], dtype=dtype), torch.randn([4, 3, 2, 3], dtype=dtype), torch.randn([4], dtype=dtype)
+        wide = torch.constant_pad_nd(x, [6, 6, 6, 6])
+        mask = torch.rand([12], dtype=dtype)
+        offset, moved = torch.zeros([2, 2, 6, 2, 12, 15], dtype=dtype), torch.jit.annotate(List[Tensor], [])
+        for group, (v, u) in enumerate([(0.25, -1.5), (2.0, 0.75)]):
+            offset[:, group, :, 0], offset[:, group, :, 1] = v, u
+            i, j, dv, du = 5 + int(v // 1), 5 + int(u // 1), v % 1, u % 1
+            a = wide[:, 3 * group:3 * group + 3]
+            rows = (1 - dv) * a[:, :, i:i + 13] + dv * a[:, :, i + 1:i + 14]
+            moved.append((1 - du) * rows[:, :, :, j:j + 17] + du * rows[:, :, :, j + 1:j + 18])
+        offset = offset.reshape([2, 24, 12, 15])
+        weights = w * torch.stack([mask[:6], mask[:6], mask[6:], mask[6:]]).reshape([4, 1, 2, 3])
+        y = torch.ops.torchvision.deform_conv2d(x, w, offset, torch.zeros([2, 1], dtype=dtype), b, 1, 1, 1, 1, 1, 1, 2, 2, False)
+        out.append(near("deformed", y, torch.conv2d(torch.cat(moved, 1), w, b, groups=2), most).double().flatten())
+        y = torch.ops.torchvision.deform_conv2d(x, w, offset, mask.reshape([1, 12, 1, 1]).expand([2, 12, 12, 15]), b, 1, 1, 1, 1, 1, 1, 2, 2, True)
+        out.append(near("masked", y, torch.conv2d(torch.cat(moved, 1), weights, b, groups=2), most).double().flatten())
+        rois = torch.tensor([[1.0, 0.0, 0.0, 14.0, 10.0], [0.0, 2.0, 3.0, 16.0, 13.0]], dtype=dtype)
+        crops = torch.stack([x[1, :, :10, :14], torch.cat([x[0, :, 3:11, 2:15], torch.zeros([6, 8, 1], dtype=dtype)], 2).repeat([1, 2, 1])[:, :10]])
+        for z in [x, x.contiguous(memory_format=torch.channels_last)]:
+            y = torch.ops.torchvision.roi_align(z, rois, 1.0, 5, 7, 2, True)
+            near("in the image", y[:1], torch.avg_pool2d(crops[:1], [2, 2]), most)
+            near("partly", y[1:, :, :4, :6], torch.avg_pool2d(crops[1:], [2, 2])[:, :, :4, :6], most)
+            out.append(y.double().flatten())
+    return torch.cat(out)
+
 def forward():
     torch.manual_seed(1)
     neighbours()
-    return convolutions(), pools(), transforms(), copies(), values(), rows(), draws(), matrices()
+    return convolutions(), pools(), transforms(), copies(), values(), rows(), draws(), matrices(), deformed()
