@@ -412,6 +412,11 @@ bool   reweigh(Reweigh *, const Outputs *, Node *by, const double *scale, const 
  * value. */
 Graph *graph_torch_form(Graph *, bool loops);
 
+/* ---- reshapes.c --------------------------------------------------------------------------------------------- */
+
+/* Does it change the sizes or strides of a tensor that was seen with others? */
+bool reshapes_input(const Node *);
+
 /* ---- functional.c ------------------------------------------------------------------------------------------- */
 
 enum { FUNCTIONAL_ARGS = 48 };

@@ -483,6 +483,8 @@ spec_op(Spec *s, Scope *c, Node *n)
 		spec_bind_constant(s, c, n->out[0], rt_bool(false), n->at);
 		return;
 	}
+	if (reshapes_input(n))                       /* a value has the same sizes all along */
+		fail_lacks(s->cx, n->at, "a specialization with %s, which changes a tensor's sizes in place", n->kind->name);
 	if (spec_stored_already(s, c, n) || spec_left_out(s, c, n))
 		return;
 	if (n->op->form == OP_BODY || expansion_for(n->op)) {

@@ -23,6 +23,25 @@ class Special(Same):
         self.array("d.npz", 1, 2, 3, 4, 5, 6, 7, 8, rows=4, columns=2)
         self.all = ["b.npz", "c.npz", "d.npz"]
 
+    # ---- sizes ----
+
+    def test_sizes_changed_in_place(self):
+        """A tensor gets other sizes in place: values from before have the old ones, whoever holds the tensor sees the new ones."""
+        self.array("e.npz", *range(12), rows=3, columns=4)
+        for write in ("torch.t_(a)", "torch.unsqueeze_(a, 0)", "torch.transpose_(a, 0, 1)", "torch.squeeze_(torch.unsqueeze_(a, -1))",
+                      "torch.resize_(a, [2, 3])", "torch.as_strided_(a, [2, 3], [1, 2])", "torch.swapaxes_(a, 0, -1)",
+                      "torch.mul_(torch.t_(torch.relu_(a)), 2.)"):
+            result = "Tuple[Tensor, Tensor, Tensor]"
+            lines = ["a = torch.mul(x, 3.)", "b = torch.div(1., torch.add(a, 1.))", "v = torch.neg(torch.slice(a, 1, 0, 9223372036854775807))",
+                     "_0 = " + write, "return (b, torch.add(torch.mul(a, 2.), 1.), v)"]
+            self.same(lines, "d.npz", ["e.npz"], result)
+            held = [*lines[:3], "l = [a]", *lines[3:4], "return (b, torch.mul(l[0], 2.), v)"]
+            self.same(held, "d.npz", ["e.npz"], result)
+            branch = [*lines[:3], "if bool(torch.gt(torch.sum(x), 0)):", "  _0 = " + write, "  c = 1", "else:", "  c = 2", "return (b, torch.mul(a, c), v)"]
+            self.same(branch, "d.npz", ["e.npz"], result)
+        self.same(["_0 = torch.unsqueeze_(x, 0)", "s = 0", "for i in range(3):", "  s = torch.add(s, torch.size(x, 0))",
+                   "return (s, torch.tanh(x))"], "d.npz", ["e.npz"], "Tuple[int, Tensor]")
+
     # ---- lists ----
 
     def test_lists_written(self):

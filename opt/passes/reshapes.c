@@ -1,0 +1,176 @@
+/*
+ * In-place operators that change a tensor's sizes and strides, not its elements, become views.
+ *
+ *    x = aten::add(a, b); y = aten::t_(x); z = aten::mul(x, c)   ->   y = aten::t(x); z = aten::mul(y, c)
+ *
+ * In the result x stands for the tensor as it was, and no value changes its sizes: specialization and plans rely on that.
+ * Whoever holds the same tensor object sees the change, whoever holds a view of it does not.  So x must be an object that
+ * nothing else holds: a new one, or an argument of the method that is called from outside; until the write it must not
+ * have gone into a container, a block's output, or an operator that may return the object itself.  The write is in the
+ * block that x is from.  Others stay as they are, and are left to the generic code (spec_op); so do those of a method
+ * with gradients, which go past a write that is not to count (unwrite.c), and would not go past a view.
+ */
+#include "../opt.h"
+#include "../../ir/alias.h"
+
+#include <string.h>
+
+static const Symbol writes[] = {
+	aten_squeeze_, aten_unsqueeze_, aten_t_, aten_transpose_, aten_swapaxes_, aten_swapdims_,
+};
+
+/* Views that are an object of their own, whatever the sizes. */
+static const Symbol new_views[] = {
+	aten_squeeze, aten_unsqueeze, aten_t, aten_transpose, aten_swapaxes, aten_swapdims, aten_permute, aten_movedim,
+	aten_select, aten_slice, aten_narrow, aten_view, aten_reshape, aten_expand, aten_expand_as, aten_detach,
+};
+
+/* Is v a view that nothing reads before n?  Then it may as well have n's sizes from the start. */
+static bool
+is_read_after(const Value *v, const Node *n)
+{
+	if (!v->node->op || !LISTED(v->node, new_views) || v->node->block != n->block)
+		return false;
+	for (int i = 0; i < v->uses.n; i++)
+		if (v->uses.at[i].node != n && !node_is_before(n, v->uses.at[i].node))
+			return false;
+	return true;
+}
+
+bool
+reshapes_input(const Node *n)
+{
+	static const Symbol sets[] = { aten_as_strided_, aten_resize_, aten_resize_as_, aten_set_ };
+
+	return n->op && (LISTED(n, writes) || (LISTED(n, sets) && !is_read_after(n->in[0], n)));
+}
+
+static bool
+is_new_object(const Pass *p, const Graph *g, const Value *v)
+{
+	if (v->node == g->top->param)
+		return p->fn && g == p->fn->prepared && p->self.tag == RT_OBJECT;
+	return value_is_fresh(v) || (v->node->op && LISTED(v->node, new_views));
+}
+
+/* May this use keep the object itself, or return it? */
+static bool
+holds_object(const Use *u)
+{
+	const Schema *s = node_schema(u->node);
+
+	if (!s || !u->node->op || u->index >= s->nargs ||
+	    (s->args[u->index].type->kind != TYPE_TENSOR && s->args[u->index].type->kind != TYPE_OPTIONAL))
+		return true;
+	if (node_writes_input(u->node, u->index))
+		return u->node->nout != 1 || u->node->out[0]->uses.n;
+	return node_may_return_input(u->node) || (s->args[u->index].alias && !LISTED(u->node, new_views));
+}
+
+static bool
+is_held(const Value *self, const Node *write)
+{
+	for (int i = 0; i < self->uses.n; i++) {
+		const Use *u = &self->uses.at[i];
+
+		if (u->node != write && !node_is_before(write, u->node) && holds_object(u))
+			return true;
+	}
+	return false;
+}
+
+/* The operator without the last character of its name: aten::t for aten::t_, aten::transpose.int for aten::transpose_. */
+static Op *
+view_of(Cx *cx, const Node *n)
+{
+	const char *name = arena_strndup(cx->arena, n->kind->name, (int64_t)strlen(n->kind->name) - 1);
+
+	return op_find(cx, name, node_is(n, aten_transpose_) ? "int" : n->op->overload);
+}
+
+static bool
+make_view(Pass *p, Graph *g, Node *n)
+{
+	Value *self = n->in[0];
+	Op *op = view_of(g->cx, n);
+	Node *m;
+
+	if (!op || op_schema(g->cx, op)->nargs != n->nin || self->node->block != n->block ||
+	    self->type->kind != TYPE_TENSOR || !is_new_object(p, g, self) || is_held(self, n) || !pass_may(p))
+		return false;
+	pass_note(p, n, "nobody else holds the tensor");
+	m = node_new(g, sym(g->cx, op->name), n->at, 1);
+	m->op = op;
+	m->inlined = n->inlined;
+	for (int i = 0; i < n->nin; i++)
+		node_add_input(m, n->in[i]);
+	node_insert_before(m, n);
+	m->out[0]->type = n->out[0]->type;
+	m->out[0]->name = n->out[0]->name;
+	value_replace_uses_after(self, m->out[0], n);
+	value_replace_uses(n->out[0], m->out[0]);
+	node_destroy(n);
+	return true;
+}
+
+/* Results of writes are the tensor that was written to. */
+static bool
+name_writes(Block *b)
+{
+	bool changed = false;
+
+	for NODES(n, b) {
+		const Schema *s = node_schema(n);
+
+		for (int i = 0; i < n->nsub; i++)
+			changed |= name_writes(n->sub[i]);
+		if (n->op && s && n->nout == 1 && n->out[0]->uses.n && n->nin && node_writes_input(n, 0) &&
+		    s->rets[0].alias && s->rets[0].alias->write && s->rets[0].type->kind == TYPE_TENSOR &&
+		    s->args[0].type->kind == TYPE_TENSOR) {
+			value_replace_uses(n->out[0], n->in[0]);
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+static bool
+any(const Block *b)
+{
+	for NODES(n, b) {
+		if (reshapes_input(n))
+			return true;
+		for (int i = 0; i < n->nsub; i++)
+			if (any(n->sub[i]))
+				return true;
+	}
+	return false;
+}
+
+static bool
+reshapes_block(Pass *p, Graph *g, Block *b)
+{
+	bool changed = false;
+
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			changed |= reshapes_block(p, g, n->sub[i]);
+		if (n->op && LISTED(n, writes))
+			changed |= make_view(p, g, n);
+	}
+	return changed;
+}
+
+bool
+reshapes(Pass *p, Graph *g)
+{
+	bool changed;
+
+	if ((p->fn && p->fn->gradient) || !any(g->top))
+		return false;
+	changed = name_writes(g->top);
+	changed |= reshapes_block(p, g, g->top);
+	if (changed)
+		pass_lost_alias(p);
+	return changed;
+}
