@@ -124,11 +124,9 @@ cast_of(const char *name)
 static Value *
 cast_tensor(Builder *b, Value *v, Cast cast)
 {
-	Value *no = build_bool(b, false), *yes = build_bool(b, true), *dtype = build_int(b, b->autocast);
-
 	if (cast == CAST_full)
-		return build_op(b, "aten::_autocast_to_full_precision", 3, v, no, yes);
-	return build_op(b, "aten::_autocast_to_reduced_precision", 5, v, no, yes, dtype, dtype);
+		return build_op(b, "aten::_autocast_to_full_precision", 3, v, build_bool(b, false), build_bool(b, true));
+	return build_op(b, "prim::autocast", 2, v, build_int(b, b->autocast));
 }
 
 /* Tensors of the list that is made there. */

@@ -490,6 +490,11 @@ class Flow(Test):
         g = graph(["a"], [node("aten.mm.default", {"self": T("a"), "mat2": T("a")}, ["y"])], ["y"])
         p = Program(["x"], [node("higher_order.wrap_with_autocast", [TEXT("cpu"), KIND("bfloat16"), FLAG(True), NONE, G(g), T("x")], ["z"])], ["z"])
         self.answers(p, {"x": floats(1.001, shape=(1, 1))}, out=("|V2", (1, 1), [1.0]))
+        for dtype, lower in ("float16", True), ("bfloat16", True), ("float64", False):      # all floats but float64 are lowered
+            p = Program(["x"], [node("aten.to.dtype", {"self": T("x"), "dtype": KIND(dtype)}, ["h"]),
+                                node("higher_order.wrap_with_autocast", [TEXT("cpu"), KIND("bfloat16"), FLAG(True), NONE, G(g), T("h")], ["z"])], ["z"])
+            with self.subTest(dtype):
+                self.answers(p, {"x": floats(2, shape=(1, 1))}, out=("|V2" if lower else "<f8", (1, 1), [4.0]))
         for equation, lower in ("ij,jk->ik", True), ("ij, ij->", True), ("ij,jk", True), ("ij,jk->ijk", False), ("ij,kl->i", False), ("ij->", False):
             a = TS("a", "a") if "," in equation else TS("a")              # an einsum that is a product is cast as one
             g = graph(["a"], [node("aten.einsum.default", {"equation": TEXT(equation), "tensors": a}, ["y"]),
