@@ -297,7 +297,7 @@ first_hardtanh(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *in
 {
 	if (first_relu6(cx, in, t, into))
 		return RT_ERROR;
-	if (rt_tensor(in[0])->dtype == RT_u8 && (rt_number(in[1]) < 0 || rt_number(in[2]) < 0))
+	if (rt_tensor(in[0])->dtype == RT_u8 && (rt_integer(in[1]) < 0 || rt_integer(in[2]) < 0))
 		return rt_raise(cx, "cannot do hardtanh on an unsigned type with negative limits");
 	return RT_OK;
 }
