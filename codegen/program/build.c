@@ -216,6 +216,10 @@ args_emitted(Build *b, Argv *a, const char *c, const char *object)
 		arg(a, "-fno-math-errno");
 	arg(a, "-fno-trapping-math"), arg(a, "-ftree-vectorize"), arg(a, "-ffp-contract=fast"), arg(a, "-w");
 	arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-fno-align-functions"), arg(a, "-fno-align-jumps");
+	/* Tuned for some of AMD's processors, gcc does not fuse products and additions of a block of one sum, but does
+	 * so of larger ones, which may compute the same element on another number of threads. */
+	if (!strstr(b->cc, "clang"))
+		arg(a, "--param=avoid-fma-max-bits=0");
 	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC");
 	args_cpu(b, a);
 	if (tells_stack(b))
