@@ -87,7 +87,8 @@ vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool 
 	return all ? v->kw * v->ic : v->ic;
 }
 
-/* mr pixels from *at on, which moves behind them; sums of VC_RUN products join in the result. */
+/* mr pixels from *at on, which moves behind them; sums of VC_RUN products join in the result.  Those that are left out
+ * count: where a sum ends does not depend on the pixels of a block. */
 VC_INLINE void
 vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, const float *w, int wide, const float *bias,
 	       float *y, const float *zeros, ptrdiff_t left)
@@ -95,7 +96,7 @@ vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, const fl
 	float part[VC_MR * VC_NR];
 	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, y, v->ys, part);
 	ptrdiff_t have = 0;                      /* products left of the tap at hand */
-	bool any, more = false;
+	bool any = false, more = false;
 	VcWindows p;
 
 	vc_windows_start(mr, v, at, &p);
@@ -104,15 +105,11 @@ vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, const fl
 
 		vc_rows_start(mr, nv, half, more ? 0 : bias, &sum);
 		for (ptrdiff_t room = VC_RUN, n; room && (have || p.r < v->kh); room -= n) {
-			if (!have) {
+			if (!have)
 				have = vc_windows_next(mr, v, zeros, &p, &any);
-				if (!any) {
-					w += have * wide;
-					have = 0;
-				}
-			}
 			n = have < room ? have : room;
-			vc_rows_add_at(mr, nv, half, n, p.rows, w, wide, &sum);
+			if (any)
+				vc_rows_add_at(mr, nv, half, n, p.rows, w, wide, &sum);
 			for (int i = 0; i < mr; i++)
 				p.rows[i] += n;
 			w += n * wide;
@@ -132,39 +129,92 @@ vc_up(ptrdiff_t a, ptrdiff_t b)
 	return a > 0 ? (a + b - 1) / b : 0;
 }
 
-/* mr pixels side by side, all of whose columns of taps are inside: rows of taps, or, of groups and dilated, single taps
- * are runs at equal distances. */
+/* What pixels side by side in a row read: rows [r0, r1) of taps, each one run in memory, `far` apart. */
+typedef struct VcStrip {
+	const float *x;          /* row 0, the first column of taps of the first pixel */
+	ptrdiff_t far, r0, r1;
+} VcStrip;
+
+/* Floats of a strip that is copied at most. */
+enum { VC_COPIED = VC_FLOATS > 1 ? 4096 : 256 };
+
+/* Columns that mr pixels side by side read. */
+VC_INLINE ptrdiff_t
+vc_strip_columns(ptrdiff_t mr, const VcConv *v)
+{
+	return (mr - 1) * v->sw + v->kw;
+}
+
+/* n floats; from null: zeros. */
 VC_INLINE void
-vc_conv_strip(int mr, int nv, bool half, const VcConv *v, const VcPixel *at, const float *w, int wide,
+vc_copy(ptrdiff_t n, const float *restrict from, float *restrict to)
+{
+	ptrdiff_t i = 0;
+
+#if VC_FLOATS > 1
+	for (; i + VF <= n; i += VF)
+		*(VcV *)(to + i) = from ? *(const VcV *)(from + i) : VC_ZERO;
+	if (i < n && n >= VF) {
+		*(VcV *)(to + n - VF) = from ? *(const VcV *)(from + n - VF) : VC_ZERO;
+		return;
+	}
+#endif
+	for (; i < n; i++)
+		to[i] = from ? from[i] : 0;
+}
+
+/* Copies the strip's rows of so many columns from x0 on, with zeros where these lie outside, to side by side. */
+VC_SHARED void
+vc_strip_copy(const VcConv *v, ptrdiff_t x0, ptrdiff_t columns, VcStrip *strip, float *to)
+{
+	const ptrdiff_t left = x0 < 0 ? -x0 : 0, lo = left < columns ? left : columns, ic = v->ic;
+	const ptrdiff_t have = v->w - x0 < columns ? v->w - x0 : columns, hi = have > lo ? have : lo;
+
+	for (ptrdiff_t r = strip->r0; r < strip->r1; r++) {
+		const float *x = strip->x + r * strip->far;
+		float *row = to + r * columns * ic;
+
+		vc_copy(lo * ic, 0, row);
+		if (v->xs == ic)
+			vc_copy((hi - lo) * ic, x + lo * ic, row + lo * ic);
+		else
+			for (ptrdiff_t j = lo; j < hi; j++)
+				vc_copy(ic, x + j * v->xs, row + j * ic);
+		vc_copy((columns - hi) * ic, 0, row + hi * ic);
+	}
+	strip->x = to;
+	strip->far = columns * ic;
+}
+
+/* mr pixels of a strip, of which the first n are stored. */
+VC_INLINE void
+vc_conv_strip(int mr, ptrdiff_t n, int nv, bool half, const VcConv *v, const VcStrip *at, const float *w, int wide,
 	      const float *bias, float *y, ptrdiff_t left)
 {
-	const bool joined = v->dw == 1 && v->xs == v->ic;
-	const ptrdiff_t run = joined ? v->kw * v->ic : v->ic, runs = joined ? 1 : v->kw;
-	const ptrdiff_t y0 = at->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
-	const ptrdiff_t r1 = below < v->kh ? below : v->kh;
-	const float *x = at->image + (y0 * v->w + at->ow * v->sw - v->pw) * v->xs;
+	const ptrdiff_t run = v->kw * v->ic, columns = nv * VF + half * VF / 2;
 	float part[VC_MOST * VC_NR];
-	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, y, v->ys, part);
+	const VcPlace to = vc_place(columns, n < mr ? 0 : left, y, v->ys, part);
 	VcRows rows;
 
 	vc_rows_start(mr, nv, half, bias, &rows);
-	for (ptrdiff_t r = vc_up(-y0, v->dh); r < r1; r++)
-		for (ptrdiff_t s = 0; s < runs; s++)
-			vc_rows_add(mr, nv, half, run, x + (r * v->dh * v->w + s * v->dw) * v->xs, v->sw * v->xs,
-				    w + (r * runs + s) * run * wide, wide, &rows);
+	for (ptrdiff_t r = at->r0; r < at->r1; r++)
+		vc_rows_add(mr, nv, half, run, at->x + r * at->far, v->sw * v->ic, w + r * run * wide, wide, &rows);
 	vc_rows_store(mr, nv, half, to, false, v->range, &rows);
 	if (to.to == part)
-		vc_store_part(mr, left, y, v->ys, part);
+		vc_store_part((int)n, left < columns ? left : columns, y, v->ys, part);
 }
 
-/* What computes a panel of channels: so many pixels, one, or `rows` of a row of the image. */
+typedef void VcStripOf(ptrdiff_t n, const VcConv *, const VcStrip *at, const float *w, const float *bias, float *y,
+		       ptrdiff_t left);
+
+/* What computes a panel of channels: so many pixels, one, or n of at most `rows` or `few` of a row of the image. */
 typedef struct VcTaps {
 	void (*pixels)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
 		       ptrdiff_t left);
 	void (*pixel)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
 		      ptrdiff_t left);
-	void (*strip)(const VcConv *, const VcPixel *at, const float *w, const float *bias, float *y, ptrdiff_t left);
-	int rows;
+	VcStripOf *strip, *brief;
+	int rows, few;
 } VcTaps;
 
 /* Vectors of a register block of a panel that is `wide`, and whether half a one follows. */
@@ -192,18 +242,31 @@ vc_conv_blocks(int mr, int wide, const VcConv *v, VcPixel *at, const float *w, c
 }
 
 VC_INLINE void
-vc_strip_blocks(int mr, int wide, const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y,
-		ptrdiff_t left)
+vc_strip_blocks(int mr, ptrdiff_t n, int wide, const VcConv *v, const VcStrip *at, const float *w, const float *bias,
+		float *y, ptrdiff_t left)
 {
 	enum { BLOCK = VC_FLOATS == VC_PACKED ? VC_NR : VC_BLOCK };
 	ptrdiff_t c = 0;
 
 	for (; c + BLOCK <= wide && c < left; c += BLOCK)
-		vc_conv_strip(mr, VC_NB, false, v, at, w + c, wide, bias ? bias + c : 0, y + c, left - c);
+		vc_conv_strip(mr, n, VC_NB, false, v, at, w + c, wide, bias ? bias + c : 0, y + c, left - c);
 	if (wide % BLOCK && c < left)
-		vc_conv_strip(mr, wide % BLOCK / VF, VC_HALVED(wide), v, at, w + c, wide, bias ? bias + c : 0, y + c,
+		vc_conv_strip(mr, n, wide % BLOCK / VF, VC_HALVED(wide), v, at, w + c, wide, bias ? bias + c : 0, y + c,
 			      left - c);
 }
+
+/* With halves. */
+#define VC_PANEL_VECTORS(wide) (VC_VECTORS(wide) + VC_HALVED(wide))
+/* Rows that keep a multiplier busy: of a latency of four, four sums. */
+#define VC_FEWER(nv) (VC_FLOATS == 1 ? VC_ROWS(nv) : (4 + (nv) - 1) / (nv))
+
+#define VC_STRIP(name, mr, wide) \
+	VC_SHARED void \
+	vc_##name(ptrdiff_t n, const VcConv *v, const VcStrip *at, const float *w, const float *bias, float *y, \
+		  ptrdiff_t left) \
+	{ \
+		vc_strip_blocks(mr, n, wide, v, at, w, bias, y, left); \
+	}
 
 #define VC_TAPS(name, units, half) \
 	VC_SHARED void \
@@ -218,48 +281,81 @@ vc_strip_blocks(int mr, int wide, const VcConv *v, const VcPixel *at, const floa
 	{ \
 		vc_conv_blocks(1, VC_WIDE(units, half), v, at, w, bias, y, zeros, left); \
 	} \
-	enum { VC_STRIP_##name = VC_ROWS(VC_VECTORS(VC_WIDE(units, half)) + VC_HALVED(VC_WIDE(units, half))) }; \
-	VC_SHARED void \
-	vc_strip_##name(const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y, \
-			ptrdiff_t left) \
-	{ \
-		vc_strip_blocks(VC_STRIP_##name, VC_WIDE(units, half), v, at, w, bias, y, left); \
-	} \
+	VC_STRIP(strip_##name, VC_ROWS(VC_PANEL_VECTORS(VC_WIDE(units, half))), VC_WIDE(units, half)) \
+	VC_STRIP(brief_##name, VC_FEWER(VC_PANEL_VECTORS(VC_WIDE(units, half))), VC_WIDE(units, half)) \
 	static const VcTaps vc_taps_##name[] = { \
-		{ vc_pixels_##name, vc_pixel_##name, vc_strip_##name, VC_STRIP_##name } \
+		{ vc_pixels_##name, vc_pixel_##name, vc_strip_##name, \
+		  VC_FLOATS == 1 ? vc_strip_##name : vc_brief_##name, \
+		  VC_ROWS(VC_PANEL_VECTORS(VC_WIDE(units, half))), VC_FEWER(VC_PANEL_VECTORS(VC_WIDE(units, half))) } \
 	};
 VC_EACH_WIDTH(VC_TAPS)
 #undef VC_TAPS
+#undef VC_STRIP
+
+/* Is a panel computed strip by strip of rows?  Of many channels the ends of rows, done twice, cost more than looking
+ * for each pixel. */
+VC_INLINE bool
+vc_by_strips(const VcTaps *t, const VcConv *v)
+{
+	return v->ic < 16 && v->dw == 1 && 2 * v->ow >= t->rows &&
+	       v->kh * vc_strip_columns(t->rows, v) * v->ic <= VC_COPIED;
+}
+
+/* n of at most `rows` pixels of a row of the result, from its column ow on; y0: the row of the image in which their
+ * windows begin. */
+VC_INLINE void
+vc_strip_run(VcStripOf *run, ptrdiff_t rows, ptrdiff_t n, const VcConv *v, const float *image, ptrdiff_t y0,
+	     ptrdiff_t ow, const float *w, const float *bias, float *y, ptrdiff_t left)
+{
+	const ptrdiff_t x0 = ow * v->sw - v->pw, columns = vc_strip_columns(rows, v);
+	const ptrdiff_t below = vc_up(v->h - y0, v->dh);
+	VcStrip strip = { image + (y0 * v->w + x0) * v->xs, v->dh * v->w * v->xs, vc_up(-y0, v->dh),
+			  below < v->kh ? below : v->kh };
+	float copied[VC_COPIED];
+
+	if (x0 < 0 || x0 + columns > v->w || v->xs != v->ic)
+		vc_strip_copy(v, x0, columns, &strip, copied);
+	run(n, v, &strip, w, bias, y, left);
+}
+
+/* Pixels [first, last) by the channels of one panel, `left` of which are there, by strips. */
+VC_SHARED void
+vc_conv_strips(const VcTaps *t, const VcConv *v, ptrdiff_t first, ptrdiff_t last, const float *x, const float *w,
+	       const float *bias, float *y, ptrdiff_t left)
+{
+	ptrdiff_t end;
+
+	for (ptrdiff_t begin = first; begin < last; begin = end) {
+		const VcPixel at = vc_pixel(v, begin, x);
+
+		end = begin + v->ow - at.ow < last ? begin + v->ow - at.ow : last;
+		for (ptrdiff_t i = begin, n; i < end; i += n) {
+			const bool brief = (end - i + t->few - 1) / t->few * t->few * 5 < t->rows * 4;
+			const ptrdiff_t rows = brief ? t->few : t->rows;
+
+			/* The last few are done with those before them: again, and to the same. */
+			i = end - i < rows && end - begin >= rows ? end - rows : i;
+			n = end - i < rows ? end - i : rows;
+			vc_strip_run(brief ? t->brief : t->strip, rows, n, v, at.image, at.oh * v->sh - v->ph,
+				     at.ow + i - begin, w, bias, y + i * v->ys, left);
+		}
+	}
+}
 
 /* Pixels [first, last) by the channels of one panel, `left` of which are there. */
 VC_SHARED void
 vc_conv_panel(const VcTaps *t, const VcConv *v, ptrdiff_t first, ptrdiff_t last, const float *x, const float *w,
 	      const float *bias, float *y, const float *zeros, ptrdiff_t left)
 {
-	const ptrdiff_t lo = vc_up(v->pw, v->sw), far = v->w - v->kw + v->pw, all = far < 0 ? 0 : far / v->sw + 1;
-	const ptrdiff_t hi = all < v->ow ? all : v->ow, rows = t->rows;
-	/* Of many channels the ends of rows, done twice, cost more than looking for each pixel. */
-	const bool strips = v->ic < 16 && v->dw == 1 && v->xs == v->ic && hi - lo >= rows;
 	VcPixel at = vc_pixel(v, first, x);
 
+	if (vc_by_strips(t, v)) {
+		vc_conv_strips(t, v, first, last, x, w, bias, y, left);
+		return;
+	}
 	for (ptrdiff_t i = first, n; i < last; i += n) {
-		const ptrdiff_t inside = strips && at.ow >= lo && at.ow < hi ? hi - at.ow : 0,
-			      have = inside < last - i ? inside : last - i;
-
-		/* The last few of a row, or of all, are done with those before them: again, and to the same. */
-		if (have > 0 && at.ow + have - rows >= lo && i + have - rows >= first) {
-			n = have < rows ? have - rows : 0;
-			i += n;
-			at.ow += n;
-			t->strip(v, &at, w, bias, y + i * v->ys, left);
-			n = rows;
-			at.ow += n;
-			if (at.ow == v->ow)
-				at = vc_pixel(v, i + n, x);
-			continue;
-		}
-		n = strips || last - i < VC_MR ? 1 : VC_MR;
-		if (!strips && last - i < VC_MR && last - i > 2 && last - first >= VC_MR) {
+		n = last - i < VC_MR ? 1 : VC_MR;
+		if (last - i < VC_MR && last - i > 2 && last - first >= VC_MR) {
 			n = VC_MR;
 			i = last - n;
 			at = vc_pixel(v, i, x);
