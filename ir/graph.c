@@ -176,6 +176,17 @@ graph_emit(Graph *g, const char *kind, Range at, int nin, Value *const *in, int 
 }
 
 Value *
+graph_emit_op(Graph *g, const char *name, Range at, int nin, Value *const *in, const Type *t)
+{
+	Op *op = op_named(g->cx, name);
+	Node *n = graph_emit(g, op->name, at, nin, in, 1);
+
+	n->op = op;
+	n->out[0]->type = t;
+	return n->out[0];
+}
+
+Value *
 graph_uninitialized(Graph *g, const Type *t, Range at)
 {
 	Node *n = graph_emit(g, "prim::Uninitialized", at, 0, NULL, 1);

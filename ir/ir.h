@@ -214,7 +214,8 @@ extern Schema *(*schema_parser)(Cx *, const char *text);
 extern RtKernel *const *op_kernels;
 void    ops_init(Cx *);                             /* builds the index; cheap */
 Op     *op_first(Cx *, const char *name);           /* "aten::add": first overload in order, or null */
-Op     *op_find(Cx *, const char *name, const char *overload);
+Op     *op_find(Cx *, const char *name, const char *overload);     /* null: there is none */
+Op     *op_named(Cx *, const char *name);           /* with its overload: "aten::add.Tensor"; null: there is none */
 Op     *op_by_id(Cx *, const char *id);
 bool    op_lacks_overloads(Cx *, const char *name); /* has PyTorch overloads of it that have no row? */
 Schema *op_schema(Cx *, Op *);
@@ -330,6 +331,8 @@ void   graph_set_insert_before(Graph *, Node *);   /* insertion point */
 void   graph_set_insert_end(Graph *, Block *);
 Node  *graph_insert(Graph *, Node *);              /* at the insertion point */
 Node  *graph_emit(Graph *, const char *kind, Range, int nin, Value *const *in, int nout);   /* makes and inserts */
+/* The result, of type t, of an operator named with its overload, such as "aten::add.Tensor". */
+Value *graph_emit_op(Graph *, const char *op, Range, int nin, Value *const *in, const Type *t);
 Value *graph_uninitialized(Graph *, const Type *, Range);                /* a value that nobody will use */
 Value *graph_constant(Graph *, IValue, Range);     /* prim::Constant at the insertion point; typed by the value */
 Value *graph_constant_typed(Graph *, IValue, const Type *, Range);

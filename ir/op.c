@@ -262,6 +262,14 @@ op_find(Cx *cx, const char *name, const char *overload)
 	return op;
 }
 
+Op *
+op_named(Cx *cx, const char *name)
+{
+	const char *space = strstr(name, "::"), *dot = strchr(space ? space : name, '.');
+
+	return dot ? op_find(cx, arena_strndup(cx->arena, name, dot - name), dot + 1) : op_find(cx, name, "");
+}
+
 bool
 op_lacks_overloads(Cx *cx, const char *name)
 {

@@ -61,8 +61,6 @@ Pattern *pattern_merge(Cx *, const Pattern *const *signature, int nsignature, in
 Pattern *pattern_with_ones(Cx *, const Pattern *merged, const Pattern *one, int n);
 bool     pattern_is_open(const Pattern *, int n);           /* anything will do */
 int      pattern_nsymbol(const Pattern *, int n);
-const char *pattern_print(Cx *, const Pattern *, int n, const Schema *, int first, const struct State *,
-			  const Pattern *found);
 
 /* ---- state.c: what a call finds in its instance ------------------------------------------------------------------ */
 
@@ -120,9 +118,16 @@ IValue  known_meta(KnownTable *, const Type *);           /* a tensor of this co
 bool    known_attributes_meet(const Node *);
 /* arguments as the kernel wants them, borrowed; null: not all known */
 IValue *known_gather(KnownTable *, const Node *, int *n);
-/* The same for a kernel that is only asked for types: a number that nobody knows has another of its kind in its place,
- * where the results' types cannot depend on which it is.  exact: there is no such. */
-IValue *known_gather_types(KnownTable *, const Node *, int *n, bool *exact);
+
+typedef struct KnownArgs {        /* arguments for a kernel, borrowed */
+	IValue *v;
+	int     n;
+	bool    exact;            /* no number stands in for an unknown one */
+} KnownArgs;
+
+/* The same for a kernel that is only asked for types: another number of the same kind stands in for an unknown one,
+ * where the results' types cannot depend on it. */
+bool    known_gather_types(KnownTable *, const Node *, KnownArgs *);
 /* what stands there for input i; false: nothing may */
 bool    known_stand_in(KnownTable *, const Node *, int i, IValue *);
 bool    known_run(KnownTable *, Op *, const IValue *args, IValue *out, int nout, bool meta);
@@ -201,6 +206,9 @@ typedef struct Specialization {
 	Function *shapes;          /* the graph that tells whether a call's sizes fit */
 } Specialization;
 
+/* What it asks of arguments and state, as text: "x: Float(1, 3, strides=[3, 1]), self.count: 2". */
+const char *specialization_signature(Cx *, const Specialization *);
+
 /* Walks the prepared graph with what the pattern says and writes what is left to do into a new graph.  Its
  * prim::BailOut nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the
  * guarded value: a tensor with the type of the output, or a number with the attribute value and no output. */
@@ -212,8 +220,7 @@ bool op_is_formed(const Op *);           /* does it become others, which have ke
 /* ---- samples.c: a dynamic specialization from specializations of samples ----------------------------------------- */
 
 /* Fills sample, sizes and shapes of d; false: this function has no such form.  signature: n profiled ones. */
-bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n, int first,
-		  bool optimize);
+bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n);
 /* The same without the sample of the least sizes, where derived sizes may be 0 or 1; false: too few are left. */
 bool samples_narrow(Cx *, Specialization *d);
 
@@ -222,8 +229,7 @@ bool samples_narrow(Cx *, Specialization *d);
 /* The signature with another size wherever the function goes the same way on others, without running it; null: nowhere.
  * Sizes that the function ties to each other change together.  batch: of each tensor the first size only.  fixed: the
  * other sizes are named there; or null. */
-Pattern *signature_varied(Cx *, Function *, const Profile *, const Pattern *signature, int first, bool batch,
-			  Buf *fixed);
+Pattern *signature_varied(Cx *, Function *, const Profile *, const Pattern *signature, bool batch, Buf *fixed);
 
 /* ---- profile_json.c: profiles as files -------------------------------------------------------------------------- */
 

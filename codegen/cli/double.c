@@ -162,17 +162,13 @@ static Form *
 form_new(Cx *cx, const char *kernel)
 {
 	Form *f = new(cx->arena, Form, 1);
-	char *name = arena_strdup(cx->arena, kernel), *dot = strrchr(name, '.');
-	Op *op;
+	Op *op = op_named(cx, kernel);
 
 	f->name = kernel;
-	if (dot)
-		*dot = 0;
-	op = op_find(cx, name, dot ? dot + 1 : "");
 	f->schema = op ? op_schema(cx, op) : NULL;
 	f->draws = op && op->effect == EFFECT_RANDOM;
 	f->plain = f->schema && !f->draws && schema_is_plain(f->schema);
-	f->jumps = name_jumps(name);
+	f->jumps = name_jumps(kernel);
 	return f;
 }
 

@@ -89,7 +89,7 @@ add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, bool batch
 	*other = *s->at.at[0];
 	other->seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1);
 	other->count = 0;
-	other->pattern = signature_varied(cli->cx, m->fn, &seen, s->at.at[0]->pattern, m->fn->self != 0, batch, &fixed);
+	other->pattern = signature_varied(cli->cx, m->fn, &seen, s->at.at[0]->pattern, batch, &fixed);
 	if (other->pattern)
 		vec_push(cli->cx->arena, &s->at, other);
 	if (cli->verbose && fixed.n)
@@ -343,7 +343,7 @@ samples_of(Cx *cx, void *arg)
 {
 	const DynamicOne *o = arg;
 
-	if (!samples_make(cx, o->d, o->profile, o->s->at.at, o->s->at.n, o->m->fn->self != 0, true))
+	if (!samples_make(cx, o->d, o->profile, o->s->at.at, o->s->at.n))
 		o->d->sample = NULL;
 }
 

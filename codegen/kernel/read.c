@@ -438,14 +438,9 @@ read_ref(KernelReader *kr)
 static const Op *
 read_operator(KernelReader *kr)
 {
-	const char *beg = next_word(kr), *word = read_word(&kr->r, ":.")->name, *space = strstr(word, "::"), *dot;
-	const char *name = word;
-	const Op *op;
+	const char *beg = next_word(kr), *word = read_word(&kr->r, ":.")->name;
+	const Op *op = op_named(kr->r.cx, word);
 
-	dot = space ? strchr(space, '.') : NULL;
-	if (dot)
-		name = arena_strndup(kr->k->arena, word, dot - word);
-	op = op_find(kr->r.cx, name, dot ? dot + 1 : "");
 	if (!op || op->form != OP_MAP)
 		fail_at(kr, beg, "no pointwise operator: %s", word);
 	return op;

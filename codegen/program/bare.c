@@ -142,7 +142,7 @@ write_function(Bare *b, const DoorTyped *t)
 	b->arena = p->arena > b->arena ? p->arena : b->arena;
 	vec_push(w.a, &b->e->specializations,
 		 ((RtSpecialization){ .method = t->spec->method, .kind = "exact", .kernels = p->kernels,
-				      .signature = emit_signature(b->e, t->spec),
+				      .signature = specialization_signature(b->e->cx, t->spec->spec),
 				      .arena_bytes = p->arena, .arena_least = p->least }));
 }
 

@@ -72,17 +72,11 @@ bind(Cx *cx, BareState *s, Graph *g, Node *n, const RtTensor *t)
 
 /* A write that is not a kernel becomes x.copy_(value). */
 static void
-become_copy(Cx *cx, Graph *g, Node *n, Value *from)
+become_copy(Graph *g, Node *n, Value *from)
 {
-	Node *copy = node_new(g, sym(cx, "aten::copy_"), n->at, 1);
+	Value *in[] = { n->in[0], from, graph_constant(g, rt_bool(false), n->at) };
 
-	copy->out[0]->type = n->out[0]->type;
-	copy->op = op_find(cx, "aten::copy_", "");
-	node_add_input(copy, n->in[0]);
-	node_add_input(copy, from);
-	node_add_input(copy, graph_constant(g, rt_bool(false), n->at));
-	graph_insert(g, copy);
-	value_replace_uses(n->out[0], copy->out[0]);
+	value_replace_uses(n->out[0], graph_emit_op(g, "aten::copy_", n->at, 3, in, n->out[0]->type));
 	node_destroy(n);
 }
 
@@ -98,7 +92,7 @@ split(Cx *cx, Graph *g, Node *n, Op *base)
 		node_add_input(made, n->in[i]);
 	graph_set_insert_before(g, n);
 	graph_insert(g, made);
-	become_copy(cx, g, n, made->out[0]);
+	become_copy(g, n, made->out[0]);
 }
 
 /* x.zero_() and x.fill_(2) are x.copy_() of a tensor of that number alone.  Null: n is neither, or x cannot hold it. */
@@ -158,7 +152,7 @@ split_writes(Cx *cx, Graph *g)
 		if (!number)
 			continue;
 		graph_set_insert_before(g, n);
-		become_copy(cx, g, n, graph_constant(g, rt_of(number), n->at));
+		become_copy(g, n, graph_constant(g, rt_of(number), n->at));
 	}
 }
 

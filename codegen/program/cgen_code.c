@@ -46,12 +46,10 @@ emit_symbol(Emit *e, const Op *op)
 static const char *
 kernel_symbol(Emit *e, const RtCode *c, int i)
 {
-	const char *name = c->kernel_name[i], *dot = strchr(name, '.');
-	char *plain = arena_strndup(e->cx->arena, name, dot ? dot - name : (int64_t)strlen(name));
-	const Op *op = op_find(e->cx, plain, dot ? dot + 1 : "");
+	const Op *op = op_named(e->cx, c->kernel_name[i]);
 
 	if (!op)
-		BUG("no row for the kernel %s", name);
+		BUG("no row for the kernel %s", c->kernel_name[i]);
 	return emit_symbol(e, op);
 }
 

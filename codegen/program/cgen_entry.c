@@ -113,24 +113,15 @@ say_calls(Emit *e, const char *method, int index, const Plan *p)
 	}
 }
 
-const char *
-emit_signature(Emit *e, const DoorSpec *s)
-{
-	const Specialization *of = s->spec;
-
-	return pattern_print(e->cx, of->pattern, graph_ninputs(s->fn->prepared) - s->first, s->fn->schema, s->first,
-			     state_of(s->fn->prepared, s->first), of->found);
-}
-
 static void
-note(Emit *e, const char *method, Function *fn, const OnePlan *o)
+note(Emit *e, const char *method, const OnePlan *o)
 {
 	const Specialization *s = o->spec;
 	const Plan *p = o->plan;
 	const Sizes *z = o->dynamic.sizes ? o->dynamic.of : NULL;
 	const RtSpecialization row = {
 		.method = method, .kind = s->dynamic ? "dynamic" : "exact",
-		.signature = emit_signature(e, &(DoorSpec){ .fn = fn, .spec = s, .first = o->first }),
+		.signature = specialization_signature(e->cx, s),
 		.kernels = p->kernels, .runtime_calls = p->calls.n, .guards = p->guards,
 		.arena_bytes = p->arena, .arena_least = p->least, 
 		.symbols = z ? ranges_text(e->cx->arena, z) : NULL,
@@ -314,7 +305,7 @@ put_specialization(Emit *e, Buf *text, const char *method, const OnePlan *one)
 	buf_printf(text, "\tif (%s", when.n ? when.at + strlen(also) : "true");
 	buf_free(&when);
 	put_taken(e, text, one, one->index);
-	note(e, method, one->fn, one);
+	note(e, method, one);
 	vec_push(e->cx->arena, &e->door_specs, ((DoorSpec){ method, one->fn, one->spec, one->plan, first, bits }));
 	if (one->spec->bounded)
 		fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", one->fn->name,

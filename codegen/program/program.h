@@ -81,7 +81,7 @@ void    plan_joins(Plan *);
 /* ---- offsets.c: places in the arena ------------------------------------------------------------------------------ */
 
 int64_t plan_offsets(Cx *, Buffer *const *, int n);     /* by bytes, first and last; how large the arena is */
-int64_t plan_least_arena(Cx *, Buffer *const *, int n); /* the largest sum of what is alive at one step */
+int64_t plan_least_arena(Cx *, Buffer *const *, int n); /* bytes: the largest sum of live buffers at one step */
 
 /* ---- cgen_plan.c, cgen_launch.c (writer.h) ---------------------------------------------------------------------- */
 
@@ -164,7 +164,6 @@ bool is_c_word(const char *);                          /* of C or C++: no name f
 void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
 /* Registers of the arguments that the graph writes to, with commas; how many, and a bit for each. */
 const char *emit_written(Emit *, const Specialization *, Plan *, int first, int *n, uint64_t *bits);
-const char *emit_signature(Emit *, const DoorSpec *);         /* what it asks of arguments and state */
 Emit *emit_new(Cx *, const Module *, const BuildOptions *);
 /* Of the processor, or the processors with commas, that a program is built for. */
 const char *processor_name(Arena *, const BuildOptions *);
@@ -234,7 +233,7 @@ const char *target_runner(Cx *, const Target *);       /* what runs its programs
 bool command_is_there(Cx *, const char *name);         /* in PATH */
 /* Asks the compiler what it compiles for; fails when something is missing here that building needs: EXIT_LACKS. */
 void target_ask(Cx *, BuildOptions *);
-/* What is missing, and Debian's package with it; null: nothing.  cc: its compiler. */
+/* The missing tool and its Debian package; null: none is missing.  cc: the target's compiler. */
 const char *target_lacks_here(Cx *, const Target *, const char **cc);
 
 /* ---- tcc.c: the compiler inside Kiln; paths in dir, a temporary folder that has the headers ---------------------- */

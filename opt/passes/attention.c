@@ -213,7 +213,7 @@ match(AliasDb *alias, const Node *n, Match *m)
 	       !(m->condition && alias_has_writers(alias, m->condition));
 }
 
-/* What the mask adds where a constant condition holds, or does not. */
+/* The mask that a constant condition gives: -inf where scores are hidden, 0 elsewhere. */
 static Value *
 constant_mask(Graph *g, const RtTensor *condition, bool hides, Range at)
 {
@@ -233,7 +233,6 @@ computed_mask(Graph *g, const Match *m, Range at)
 {
 	Value *in[] = { m->condition, graph_constant(g, rt_double(m->hides ? (double)-INFINITY : 0), at),
 			graph_constant(g, rt_double(m->hides ? 0 : (double)-INFINITY), at) };
-	Node *n = graph_emit(g, "aten::where", at, 3, in, 1);
 	TensorInfo info = *m->condition->type->tensor;
 	int64_t strides[RT_MAX_RANK], step = 1;
 
@@ -243,9 +242,7 @@ computed_mask(Graph *g, const Match *m, Range at)
 	}
 	info.strides = strides;
 	info.dtype = RT_f32;
-	n->op = op_find(g->cx, "aten::where", "Scalar");
-	n->out[0]->type = type_tensor(g->cx, &info);
-	return n->out[0];
+	return graph_emit_op(g, "aten::where.Scalar", at, 3, in, type_tensor(g->cx, &info));
 }
 
 static Value *
@@ -263,7 +260,6 @@ static Value *
 key_of(Graph *g, const Match *m, Range at)
 {
 	Value *in[3] = { m->kt, graph_constant(g, rt_int(-2), at), graph_constant(g, rt_int(-1), at) };
-	Node *n = graph_emit(g, "aten::transpose", at, 3, in, 1);
 	TensorInfo info = *m->kt->type->tensor;
 	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
 	const int a = info.rank - 2, b = info.rank - 1;
@@ -276,9 +272,7 @@ key_of(Graph *g, const Match *m, Range at)
 	strides[b] = info.strides[a];
 	info.dims = dims;
 	info.strides = strides;
-	n->op = op_find(g->cx, "aten::transpose", "int");
-	n->out[0]->type = type_tensor(g->cx, &info);
-	return n->out[0];
+	return graph_emit_op(g, "aten::transpose.int", at, 3, in, type_tensor(g->cx, &info));
 }
 
 static bool
@@ -291,8 +285,7 @@ rewrite(Pass *p, Graph *g, Node *n, const Match *m)
 	in[1] = key_of(g, m, n->at);
 	in[3] = mask_of(g, m, n->at);
 	in[4] = graph_constant(g, rt_double(m->scale), n->at);
-	a = graph_emit(g, "prim::attention", n->at, 5, in, 1);
-	a->op = op_find(g->cx, "prim::attention", "");
+	a = graph_emit_op(g, "prim::attention", n->at, 5, in, &rt_type_tensor)->node;
 	a->inlined = n->inlined;
 	if (!known_gives(p->cx, a, n->out[0]->type) || !pass_may(p)) {
 		node_destroy(a);

@@ -16,7 +16,7 @@
 
 enum {
 	MOST_ROWS = 32,          /* of one left side */
-	MOST_VIEWS = 8,          /* between a left side and what is there before */
+	MOST_VIEWS = 8,          /* between a left side and the value that they are views of */
 	MOST_GROUPS = 1000,      /* in one block */
 };
 
@@ -201,29 +201,19 @@ whole_of(const Group *g)
 }
 
 static Value *
-emit(Graph *g, const char *name, const char *overload, Range at, int nin, Value *const *in, const Type *type)
-{
-	Node *n = graph_emit(g, name, at, nin, in, 1);
-
-	n->op = op_find(g->cx, name, overload);
-	n->out[0]->type = type;
-	return n->out[0];
-}
-
-static Value *
 rows_together(Batch *b, const Group *g, const Type *type, Range at)
 {
 	Value *whole = whole_of(g), *zero = graph_constant(b->g, rt_int(0), at);
 	Value **left = new(b->p->scratch, Value *, g->product.n);
 
 	if (whole)
-		return emit(b->g, "aten::flatten", "using_ints", at, 3,
-			    (Value *[]){ whole, zero, graph_constant(b->g, rt_int(1), at) }, type);
+		return graph_emit_op(b->g, "aten::flatten.using_ints", at, 3,
+				     (Value *[]){ whole, zero, graph_constant(b->g, rt_int(1), at) }, type);
 	for (int k = 0; k < g->product.n; k++)
 		left[k] = g->product.at[k]->in[g->left];
 	whole = graph_emit(b->g, "prim::ListConstruct", at, g->product.n, left, 1)->out[0];
 	whole->type = type_list(b->g->cx, &rt_type_tensor);
-	return emit(b->g, "aten::cat", "", at, 2, (Value *[]){ whole, zero }, type);
+	return graph_emit_op(b->g, "aten::cat", at, 2, (Value *[]){ whole, zero }, type);
 }
 
 /* The other products stand right before the first one, so that all left sides are there. */
@@ -245,7 +235,7 @@ rewrite(Batch *b, const Group *g)
 	in[0] = product->out[0];
 	in[1] = graph_constant(b->g, rt_int(rows), first->at);
 	in[2] = graph_constant(b->g, rt_int(0), first->at);
-	parts = emit(b->g, "aten::split", "Tensor", first->at, 3, in, type_list(cx, &rt_type_tensor));
+	parts = graph_emit_op(b->g, "aten::split.Tensor", first->at, 3, in, type_list(cx, &rt_type_tensor));
 	unpack = graph_emit(b->g, "prim::ListUnpack", first->at, 1, &parts, g->product.n);
 	for (int k = 0; k < g->product.n; k++) {
 		Node *n = g->product.at[k];

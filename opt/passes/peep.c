@@ -241,9 +241,7 @@ inference_norm(Peep *p, Node *n)
 	in[6] = n->in[says ? 6 : 5];
 	in[7] = n->in[says ? 7 : 6];
 	in[8] = constant_at(p, n, rt_bool(false));
-	made = graph_emit(p->g, "aten::batch_norm", n->at, 9, in, 1);
-	made->op = op_find(p->p->cx, "aten::batch_norm", "");
-	made->out[0]->type = n->out[0]->type;
+	made = graph_emit_op(p->g, "aten::batch_norm", n->at, 9, in, n->out[0]->type)->node;
 	made->inlined = n->inlined;
 	return made->out[0];
 }
@@ -412,7 +410,7 @@ same_view(Peep *p, Node *n)
 	return n->in[0];
 }
 
-/* contiguous(x) of what is */
+/* contiguous(x) of a contiguous x */
 static Value *
 contiguous(Peep *p, Node *n)
 {
@@ -452,7 +450,7 @@ type_as_same(Peep *p, Node *n)
 	return n->in[0];
 }
 
-/* x.to(dtype) of what has it, and is not to be copied or laid out anew */
+/* x.to(dtype) of an x that has this dtype, without a copy or another memory format */
 static Value *
 to_same(Peep *p, Node *n)
 {
@@ -600,7 +598,7 @@ static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* ni
 	{ aten_size, 0, size },
 };
 
-/* What is None by its type is a constant. */
+/* A value of type None is a constant. */
 static void
 take_none(Peep *p, Node *n)
 {

@@ -94,12 +94,14 @@ emit_int(Pass *p, Graph *g, const char *kind, Value *x, Value *y, Range at)
 	return made->out[0];
 }
 
-/* A loop over `trips` that carries what `loop` does, from these values and to what it gives; each of its trips does
- * `count` bodies, the first of them for trip count * index + offset. */
+/* The trips of the original loop that one trip of a new loop does: `count`, from count * index + offset on. */
+typedef struct Stretch { Value *trips, *offset; int count; } Stretch;    /* offset null: 0 */
+
+/* A new loop before `loop`, which carries the same values: from `carried`, where its results are put. */
 static void
-emit_loop(Pass *p, Graph *g, Node *loop, Value *trips, int count, Value *offset, Value **carried)
+emit_loop(Pass *p, Graph *g, Node *loop, Stretch does, Value **carried)
 {
-	Node *made = loop_new(g, loop->at, trips, loop_cond(loop));
+	Node *made = loop_new(g, loop->at, does.trips, loop_cond(loop));
 	Value **inner = new(p->scratch, Value *, loop->nout + 1), *trip = loop_index(made);
 	Block *b = loop_body(made);
 
@@ -112,11 +114,11 @@ emit_loop(Pass *p, Graph *g, Node *loop, Value *trips, int count, Value *offset,
 	}
 	node_insert_before(made, loop);
 	graph_set_insert_end(g, b);
-	if (count > 1)
-		trip = emit_int(p, g, "aten::mul", trip, graph_constant(g, rt_int(count), loop->at), loop->at);
-	if (offset)
-		trip = emit_int(p, g, "aten::add", trip, offset, loop->at);
-	for (int k = 0; k < count; k++)
+	if (does.count > 1)
+		trip = emit_int(p, g, "aten::mul", trip, graph_constant(g, rt_int(does.count), loop->at), loop->at);
+	if (does.offset)
+		trip = emit_int(p, g, "aten::add", trip, does.offset, loop->at);
+	for (int k = 0; k < does.count; k++)
 		add_trip(p, g, loop, k ? emit_int(p, g, "aten::add", trip, graph_constant(g, rt_int(k), loop->at),
 						  loop->at) : trip, inner);
 	block_add_output(b, loop_cond(loop));
@@ -140,14 +142,14 @@ unroll_by_eight(Pass *p, Graph *g, Node *loop)
 	blocks = emit_int(p, g, "aten::floordiv", all, eight, loop->at);
 	done = emit_int(p, g, "aten::mul", blocks, eight, loop->at);
 	rest = emit_int(p, g, "aten::sub", all, done, loop->at);
-	emit_loop(p, g, loop, blocks, AT_A_TIME, NULL, carried);
-	emit_loop(p, g, loop, rest, 1, done, carried);
+	emit_loop(p, g, loop, (Stretch){ blocks, NULL, AT_A_TIME }, carried);
+	emit_loop(p, g, loop, (Stretch){ rest, done, 1 }, carried);
 	for (int i = 0; i < loop->nout; i++)
 		value_replace_uses(loop->out[i], carried[i]);
 	node_destroy(loop);
 }
 
-/* What is still to be differentiated is not: its loops are gone through again and again, and backwards. */
+/* A graph that is still to be differentiated keeps its loops: the way back runs through them, too. */
 static bool
 by_eight(const Pass *p, const Graph *g, const Node *n)
 {

@@ -70,7 +70,7 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 	}
 	Value *const zeros[] = { m->in[0], spec_put_list(s, extra, 2 * nd, m->at),
 				 spec_put_constant(s, rt_double(0), m->at) };
-	Value *x = uneven ? spec_put_op(s, c, "aten::constant_pad_nd", "", zeros, 3, m->at) : m->in[0];
+	Value *x = uneven ? spec_put_op(s, c, "aten::constant_pad_nd", zeros, 3, m->at) : m->in[0];
 	Value *const padding = spec_put_list(s, pad, nd, m->at);
 
 	x = spec_channels_last(s, c, x, false, m->at);
@@ -79,11 +79,11 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 					spec_put_constant(s, rt_bool(false), m->at),
 					spec_put_list(s, (const int64_t[3]){ 0 }, nd, m->at), m->in[6] };
 
-		return spec_put_op(s, c, "aten::convolution", "", conv, 9, m->at);
+		return spec_put_op(s, c, "aten::convolution", conv, 9, m->at);
 	}
 	Value *const conv[] = { x, m->in[1], m->in[2], m->in[3], padding, m->in[5], m->in[6] };
 
-	return spec_put_op(s, c, m->kind->name, "", conv, 7, m->at);
+	return spec_put_op(s, c, m->kind->name, conv, 7, m->at);
 }
 
 /* ---- over one dim ------------------------------------------------------------------------------------------------ */
@@ -119,18 +119,18 @@ as_product(Spec *s, Scope *c, const Conv *v, Range at)
 		Value *const pad[] = { x, put_ints(s, v->padding[0], v->padding[0], at),
 				       spec_put_constant(s, rt_double(0), at) };
 
-		x = spec_put_op(s, c, "aten::constant_pad_nd", "", pad, 3, at);
+		x = spec_put_op(s, c, "aten::constant_pad_nd", pad, 3, at);
 	}
 	Value *const unfold[] = { x, spec_put_int(s, 2, at), spec_put_int(s, v->w->dims[2], at),
 				  spec_put_int(s, v->stride[0], at) };
-	Value *const rows[] = { spec_put_op(s, c, "aten::unfold", "", unfold, 4, at), spec_put_int(s, 1, at),
+	Value *const rows[] = { spec_put_op(s, c, "aten::unfold", unfold, 4, at), spec_put_int(s, 1, at),
 				spec_put_int(s, 0, at) };
-	Value *const linear[] = { spec_put_op(s, c, "aten::select", "int", rows, 3, at), put_weights(s, v, 2, at),
+	Value *const linear[] = { spec_put_op(s, c, "aten::select.int", rows, 3, at), put_weights(s, v, 2, at),
 				  v->bias };
-	Value *const transpose[] = { spec_put_op(s, c, "aten::linear", "", linear, 3, at), rows[1],
+	Value *const transpose[] = { spec_put_op(s, c, "aten::linear", linear, 3, at), rows[1],
 				     spec_put_int(s, 2, at) };
 
-	y = spec_put_op(s, c, "aten::transpose", "int", transpose, 3, at);
+	y = spec_put_op(s, c, "aten::transpose.int", transpose, 3, at);
 	spec_alter(s, y);
 	return y;
 }
@@ -156,14 +156,14 @@ over_two_dims(Spec *s, Scope *c, const Conv *v, Range at)
 	Value *const two = spec_put_int(s, 2, at);
 	Value *const unsqueeze[] = { v->x, two };
 	Value *const high = spec_squeezed(s, v->x),
-		*const x = high ? high : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, at);
+		*const x = high ? high : spec_put_op(s, c, "aten::unsqueeze", unsqueeze, 2, at);
 	Value *const in = spec_channels_last(s, c, x, v->padding[0] > 0, at);
 	Value *const conv[] = { in, put_weights(s, v, 4, at), v->bias,
 				put_ints(s, 1, v->stride[0], at), put_ints(s, 0, v->padding[0], at),
 				put_ints(s, 1, v->dilation[0], at), spec_put_int(s, v->groups, at) };
-	Value *const squeeze[] = { spec_put_op(s, c, "aten::conv2d", "", conv, 7, at), two };
+	Value *const squeeze[] = { spec_put_op(s, c, "aten::conv2d", conv, 7, at), two };
 
-	return spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, at);
+	return spec_put_op(s, c, "aten::squeeze.dim", squeeze, 2, at);
 }
 
 Value *
@@ -207,7 +207,7 @@ by_channel(Spec *s, Scope *c, Value *v, Range at)
 		return v;
 	Value *const in[] = { v, spec_put_int(s, t->ndim - 1, at) };
 
-	return spec_put_op(s, c, "aten::unsqueeze", "", in, 2, at);
+	return spec_put_op(s, c, "aten::unsqueeze", in, 2, at);
 }
 
 /* Does n pad the last dim with a constant? */
@@ -272,8 +272,8 @@ cat_under_squeeze(Spec *s, Scope *c, const Node *n)
 	if (dim < 0 || dim > 3 || !fit(s, of, list->node->nin, dim))
 		return false;
 	list = spec_put_tensors(s, of, list->node->nin, list, n->at);
-	y = spec_put_op(s, c, "aten::cat", "", (Value *const[]){ list, spec_put_int(s, dim, n->at) }, 2, n->at);
-	y = spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, n->at) }, 2, n->at);
+	y = spec_put_op(s, c, "aten::cat", (Value *const[]){ list, spec_put_int(s, dim, n->at) }, 2, n->at);
+	y = spec_put_op(s, c, "aten::squeeze.dim", (Value *const[]){ y, spec_put_int(s, 2, n->at) }, 2, n->at);
 	spec_bind(s, c, n->out[0], y);
 	spec_keep_layout(s, c, n);
 	return true;
@@ -307,7 +307,7 @@ spec_under_squeeze(Spec *s, Scope *c, Node *n)
 	y = spec_put_with(s, c, n, of);
 	Value *const squeeze[] = { y, spec_put_int(s, 2, n->at) };
 
-	spec_bind(s, c, n->out[0], spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, n->at));
+	spec_bind(s, c, n->out[0], spec_put_op(s, c, "aten::squeeze.dim", squeeze, 2, n->at));
 	spec_keep_layout(s, c, n);
 	return true;
 }

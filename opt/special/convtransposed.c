@@ -160,33 +160,6 @@ put_bias(Spec *s, const Transposed *v, Range at)
 	return spec_put_constant(s, value, at);
 }
 
-static Value *
-with_ints(Spec *s, Scope *c, const char *name, Value *x, const int64_t *i, int n, Range at)
-{
-	Value *const in[] = { x, spec_put_list(s, i, n, at) };
-
-	return spec_put_op(s, c, name, "", in, 2, at);
-}
-
-/* Without the first `from` and the last -to elements. */
-static Value *
-cut(Spec *s, Scope *c, Value *x, int dim, int64_t from, int64_t to, Range at)
-{
-	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, from, at),
-			      spec_put_int(s, to ? to : INT64_MAX, at), spec_put_int(s, 1, at) };
-
-	return from == 0 && to == 0 ? x : spec_put_op(s, c, "aten::slice", "Tensor", in, 5, at);
-}
-
-/* Dims dim and dim + 1 as one. */
-static Value *
-merged(Spec *s, Scope *c, Value *x, int dim, Range at)
-{
-	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, dim + 1, at) };
-
-	return spec_put_op(s, c, "aten::flatten", "using_ints", in, 3, at);
-}
-
 /* z's phases side by side. */
 static Value *
 interleave(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
@@ -207,24 +180,25 @@ interleave(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
 	order[channel] = channel;
 	size[group] = v->groups;
 	size[channel] = v->c;
-	y = with_ints(s, c, "aten::permute", z, last, 2 + n, at);
+	y = spec_put_permute(s, c, z, last, 2 + n, at);
 	for (int i = 0; i < group; i++) {
 		of[i] = y;
 		size[i] = i;
 	}
 	Value *const split[] = { y, spec_put_sizes(s, c, of, size, 2 * n + 3, at) };
 
-	y = spec_put_op(s, c, "aten::reshape", "", split, 2, at);
-	y = with_ints(s, c, "aten::permute", y, order, 2 * n + 3, at);
-	y = spec_put_op(s, c, "aten::contiguous", "", (Value *const[]){ y, spec_put_int(s, 0, at) }, 2, at);
+	y = spec_put_op(s, c, "aten::reshape", split, 2, at);
+	y = spec_put_permute(s, c, y, order, 2 * n + 3, at);
+	y = spec_put_op(s, c, "aten::contiguous", (Value *const[]){ y, spec_put_int(s, 0, at) }, 2, at);
 	for (int dim = 1; dim <= 1 + n; dim++)
-		y = merged(s, c, y, dim, at);
+		y = spec_put_merge(s, c, y, dim, at);
 	for (int d = 0; d < n; d++) {
 		const int k = 3 - n + d;
+		const int64_t end = v->pad[k] + v->out[k] - v->a[k] * v->s[k];           /* from the end */
 
-		y = cut(s, c, y, 1 + d, v->pad[k], v->pad[k] + v->out[k] - v->a[k] * v->s[k], at);
+		y = spec_put_slice(s, c, y, 1 + d, (Slice){ v->pad[k], end, 1 }, at);
 	}
-	return with_ints(s, c, "aten::permute", y, first, 2 + n, at);
+	return spec_put_permute(s, c, y, first, 2 + n, at);
 }
 
 /* The convolution of x that computes all phases. */
@@ -236,7 +210,7 @@ all_phases(Spec *s, Scope *c, const Transposed *v, Value *x, Range at)
 	Value *const one = spec_put_list(s, ones, v->n, at);
 	Value *const conv[] = { spec_channels_last(s, c, x, true, at), put_weights(s, v, at), put_bias(s, v, at), one,
 				spec_put_list(s, pad + 3 - v->n, v->n, at), one, spec_put_int(s, v->groups, at) };
-	Value *y = spec_put_op(s, c, v->n == 3 ? "aten::conv3d" : "aten::conv2d", "", conv, 7, at), *volume;
+	Value *y = spec_put_op(s, c, v->n == 3 ? "aten::conv3d" : "aten::conv2d", conv, 7, at), *volume;
 
 	return (volume = spec_convolution_volume(s, c, y->node)) ? volume : y;
 }
@@ -252,17 +226,17 @@ spec_convolution_transposed(Spec *s, Scope *c, const Node *m)
 	Value *const two = spec_put_int(s, 2, m->at);
 	Value *const unsqueeze[] = { v.x, two };
 
-	x = v.nd > 1 ? v.x : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, m->at);
+	x = v.nd > 1 ? v.x : spec_put_op(s, c, "aten::unsqueeze", unsqueeze, 2, m->at);
 	y = interleave(s, c, &v, all_phases(s, c, &v, x, m->at), m->at);
 	if (!rt_is_channels_last(known_at(s->k, y)->v.u.t)) {
 		Value *const dense[] = { y, v.n == 3 ? spec_put_int(s, 3, m->at) : two };       /* channels last */
 
-		y = spec_put_op(s, c, "aten::contiguous", "", dense, 2, m->at);
+		y = spec_put_op(s, c, "aten::contiguous", dense, 2, m->at);
 	}
 	spec_alter(s, y);
 	if (v.nd > 1)
 		return y;
 	Value *const squeeze[] = { y, two };
 
-	return spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, m->at);
+	return spec_put_op(s, c, "aten::squeeze.dim", squeeze, 2, m->at);
 }

@@ -36,18 +36,18 @@ turned(Spec *s, Scope *c, Value *v, Range at)
 {
 	Value *const in[] = { v, spec_put_int(s, -2, at), spec_put_int(s, -1, at) };
 
-	return spec_put_op(s, c, "aten::transpose", "int", in, 3, at);
+	return spec_put_op(s, c, "aten::transpose.int", in, 3, at);
 }
 
 /* The squared norm of each row, as a column. */
 static Value *
 squares(Spec *s, Scope *c, Value *x, Range at)
 {
-	Value *const in[] = { spec_put_op(s, c, "aten::mul", "Tensor", (Value *const[]){ x, x }, 2, at),
+	Value *const in[] = { spec_put_op(s, c, "aten::mul.Tensor", (Value *const[]){ x, x }, 2, at),
 			      spec_put_list(s, (const int64_t[]){ -1 }, 1, at),
 			      spec_put_constant(s, rt_bool(true), at), spec_put_constant(s, rt_none(), at) };
 
-	return spec_put_op(s, c, "aten::sum", "dim_IntList", in, 4, at);
+	return spec_put_op(s, c, "aten::sum.dim_IntList", in, 4, at);
 }
 
 Value *
@@ -58,13 +58,13 @@ spec_distances(Spec *s, Scope *c, const Node *m)
 
 	if (!node_is(m, aten__cdist_forward) || !is_by_product(s, m))
 		return NULL;
-	y = spec_put_op(s, c, "aten::matmul", "", (Value *const[]){ m->in[0], turned(s, c, m->in[1], at) }, 2, at);
+	y = spec_put_op(s, c, "aten::matmul", (Value *const[]){ m->in[0], turned(s, c, m->in[1], at) }, 2, at);
 	Value *const column[] = { squares(s, c, m->in[0], at), y, spec_put_int(s, -2, at) };
 
-	y = spec_put_op(s, c, "aten::add", "Tensor", column, 3, at);
+	y = spec_put_op(s, c, "aten::add.Tensor", column, 3, at);
 	Value *const row[] = { y, turned(s, c, squares(s, c, m->in[1], at), at), spec_put_int(s, 1, at) };
 
-	y = spec_put_op(s, c, "aten::add", "Tensor", row, 3, at);
-	y = spec_put_op(s, c, "aten::clamp_min", "", (Value *const[]){ y, spec_put_int(s, 0, at) }, 2, at);
-	return spec_put_op(s, c, "aten::sqrt", "", &y, 1, at);
+	y = spec_put_op(s, c, "aten::add.Tensor", row, 3, at);
+	y = spec_put_op(s, c, "aten::clamp_min", (Value *const[]){ y, spec_put_int(s, 0, at) }, 2, at);
+	return spec_put_op(s, c, "aten::sqrt", &y, 1, at);
 }

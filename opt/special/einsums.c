@@ -19,6 +19,9 @@ enum { MOST_OPERANDS = 16, DOT = '.' };
 typedef struct Labels { int n; char at[RT_MAX_RANK]; } Labels;       /* letters; DOT: the ellipsis */
 
 typedef struct Einsum {
+	Spec   *s;
+	Scope  *c;
+	const Node *node;
 	int     n;                       /* operands */
 	Value  *v[MOST_OPERANDS];
 	Labels  of[MOST_OPERANDS], out;
@@ -133,7 +136,7 @@ tensor(Spec *s, const Value *v)
 
 /* Replaces ellipses by letters; then each operand has as many labels as dims. */
 static bool
-name_dims(Spec *s, Einsum *e)
+name_dims(Einsum *e)
 {
 	char letters[RT_MAX_RANK];
 	int dots[MOST_OPERANDS], most = 0, found = 0;
@@ -141,7 +144,7 @@ name_dims(Spec *s, Einsum *e)
 	for (int i = 0; i < e->n; i++) {
 		const bool dotted = place_of(&e->of[i], DOT) >= 0;
 
-		dots[i] = tensor(s, e->v[i])->ndim - e->of[i].n + dotted;
+		dots[i] = tensor(e->s, e->v[i])->ndim - e->of[i].n + dotted;
 		if (dots[i] < 0 || (dots[i] && !dotted))
 			return false;
 		most = dots[i] > most ? dots[i] : most;
@@ -159,13 +162,13 @@ name_dims(Spec *s, Einsum *e)
 
 /* The size of a label: that of its dims, where 1 broadcasts; -1: two differ. */
 static int64_t
-size_of(Spec *s, const Einsum *e, char label)
+size_of(const Einsum *e, char label)
 {
 	int64_t size = 1;
 
 	for (int i = 0; i < e->n; i++)
 		for (int k = 0; k < e->of[i].n; k++) {
-			const int64_t dim = tensor(s, e->v[i])->dims[k];
+			const int64_t dim = tensor(e->s, e->v[i])->dims[k];
 
 			if (e->of[i].at[k] != label || dim == 1)
 				continue;
@@ -174,6 +177,26 @@ size_of(Spec *s, const Einsum *e, char label)
 			size = dim;
 		}
 	return size;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+static Value *
+put(const Einsum *e, const char *op, Value *const *in, int n)
+{
+	return spec_put_op(e->s, e->c, op, in, n, e->node->at);
+}
+
+static Value *
+put_constant(const Einsum *e, IValue v)
+{
+	return spec_put_constant(e->s, v, e->node->at);
+}
+
+static Value *
+put_int(const Einsum *e, int64_t i)
+{
+	return put_constant(e, rt_int(i));
 }
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
@@ -187,13 +210,12 @@ drop(Labels *l, int at)
 
 /* A label that stands twice: takes the diagonal, which becomes the last dim. */
 static void
-take_diagonal(Spec *s, Scope *c, Einsum *e, int i, int a, int b, Range at)
+take_diagonal(Einsum *e, int i, int a, int b)
 {
 	Labels *l = &e->of[i];
 	const char label = l->at[a];
 
-	e->v[i] = spec_put_op(s, c, "aten::diagonal", "", (Value *const[]){ e->v[i], spec_put_int(s, 0, at),
-			      spec_put_int(s, a, at), spec_put_int(s, b, at) }, 4, at);
+	e->v[i] = put(e, "aten::diagonal", (Value *const[]){ e->v[i], put_int(e, 0), put_int(e, a), put_int(e, b) }, 4);
 	drop(l, b);
 	drop(l, a);
 	l->at[l->n++] = label;
@@ -201,28 +223,27 @@ take_diagonal(Spec *s, Scope *c, Einsum *e, int i, int a, int b, Range at)
 
 /* Takes diagonals, and drops dims of 1 that broadcast. */
 static void
-make_plain(Spec *s, Scope *c, Einsum *e, int i, Range at)
+make_plain(Einsum *e, int i)
 {
 	Labels *l = &e->of[i];
 
 	for (int a = 0; a < l->n; a++)
 		for (int b = a + 1; b < l->n; b++)
 			if (l->at[a] == l->at[b]) {
-				take_diagonal(s, c, e, i, a, b, at);
+				take_diagonal(e, i, a, b);
 				a = -1;
 				break;
 			}
 	for (int a = l->n - 1; a >= 0; a--)
-		if (tensor(s, e->v[i])->dims[a] == 1 && size_of(s, e, l->at[a]) != 1) {
-			e->v[i] = spec_put_op(s, c, "aten::squeeze", "dim",
-					      (Value *const[]){ e->v[i], spec_put_int(s, a, at) }, 2, at);
+		if (tensor(e->s, e->v[i])->dims[a] == 1 && size_of(e, l->at[a]) != 1) {
+			e->v[i] = put(e, "aten::squeeze.dim", (Value *const[]){ e->v[i], put_int(e, a) }, 2);
 			drop(l, a);
 		}
 }
 
 /* Sums over labels that neither another operand nor the result has; false: there is none. */
 static bool
-sum_alone(Spec *s, Scope *c, Einsum *e, int i, Range at)
+sum_alone(Einsum *e, int i)
 {
 	Labels *l = &e->of[i];
 	int64_t dims[RT_MAX_RANK];
@@ -234,9 +255,9 @@ sum_alone(Spec *s, Scope *c, Einsum *e, int i, Range at)
 			drop(l, a);
 		}
 	if (n)
-		e->v[i] = spec_put_op(s, c, "aten::sum", "dim_IntList", (Value *const[]){ e->v[i],
-				      spec_put_list(s, dims, n, at), spec_put_constant(s, rt_bool(false), at),
-				      spec_put_constant(s, rt_none(), at) }, 4, at);
+		e->v[i] = put(e, "aten::sum.dim_IntList", (Value *const[]){ e->v[i],
+			      spec_put_list(e->s, dims, n, e->node->at), put_constant(e, rt_bool(false)),
+			      put_constant(e, rt_none()) }, 4);
 	return n > 0;
 }
 
@@ -263,7 +284,7 @@ kept(const Einsum *e, int i)
 
 /* Operand i with a dim for each of these labels, in their order; of size 1 where it lacks the label. */
 static Value *
-aligned(Spec *s, Scope *c, const Einsum *e, int i, const Labels *to, Range at)
+aligned(const Einsum *e, int i, const Labels *to)
 {
 	int64_t order[RT_MAX_RANK];
 	int n = 0;
@@ -272,11 +293,10 @@ aligned(Spec *s, Scope *c, const Einsum *e, int i, const Labels *to, Range at)
 	for (int a = 0; a < to->n; a++)
 		if (place_of(&e->of[i], to->at[a]) >= 0)
 			order[n++] = place_of(&e->of[i], to->at[a]);
-	v = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ e->v[i], spec_put_list(s, order, n, at) }, 2, at);
+	v = spec_put_permute(e->s, e->c, e->v[i], order, n, e->node->at);
 	for (int a = 0; a < to->n; a++)
 		if (place_of(&e->of[i], to->at[a]) < 0)
-			v = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ v, spec_put_int(s, a, at) }, 2,
-					at);
+			v = put(e, "aten::unsqueeze", (Value *const[]){ v, put_int(e, a) }, 2);
 	return v;
 }
 
@@ -292,30 +312,29 @@ is_pointwise(const Einsum *e, int i, const Labels *to)
 }
 
 static Value *
-put_product(Spec *s, Scope *c, const Einsum *e, int i, const Labels *to, const Node *m)
+put_product(const Einsum *e, int i, const Labels *to)
 {
 	const Labels *a = &e->of[i], *b = &e->of[i + 1];
-	const char *text = arena_printf(s->cx->arena, "%.*s,%.*s->%.*s", a->n, a->at, b->n, b->at, to->n, to->at);
+	const char *text = arena_printf(e->s->cx->arena, "%.*s,%.*s->%.*s", a->n, a->at, b->n, b->at, to->n, to->at);
 
 	if (is_pointwise(e, i, to))
-		return spec_put_op(s, c, "aten::mul", "Tensor", (Value *const[]){ aligned(s, c, e, i, to, m->at),
-				   aligned(s, c, e, i + 1, to, m->at) }, 2, m->at);
-	Value *const in[] = { spec_put_constant(s, rt_ref(RT_STR, rt_str_new(&s->k->rt, text, -1)), m->at),
-			      spec_put_tensors(s, e->v + i, 2, m->in[1], m->at),
-			      spec_put_constant(s, rt_none(), m->at) };
+		return put(e, "aten::mul.Tensor", (Value *const[]){ aligned(e, i, to), aligned(e, i + 1, to) }, 2);
+	Value *const in[] = { put_constant(e, rt_ref(RT_STR, rt_str_new(&e->s->k->rt, text, -1))),
+			      spec_put_tensors(e->s, e->v + i, 2, e->node->in[1], e->node->at),
+			      put_constant(e, rt_none()) };
 
-	return spec_put_op(s, c, "aten::einsum", "", in, 3, m->at);
+	return put(e, "aten::einsum", in, 3);
 }
 
 /* Reads the equation; false: it stays as it is: its operands are not of one floating dtype, or it raises an error. */
 static bool
-take(Spec *s, const Node *m, Einsum *e)
+take(Spec *s, Scope *c, const Node *m, Einsum *e)
 {
 	const Known *k = known_at(s->k, m->in[1]);
 	const Node *list = m->in[1]->node;
 	IValue text;
 
-	*e = (Einsum){ .n = list->nin };
+	*e = (Einsum){ .s = s, .c = c, .node = m, .n = list->nin };
 	if (!known_is(s->k, m->out[0]) || !value_constant(m->in[0], &text) || text.tag != RT_STR ||
 	    !node_is(list, prim_ListConstruct) || !k->is || k->mutable || k->v.u.list->n != e->n || e->n < 1 ||
 	    e->n > MOST_OPERANDS)
@@ -323,22 +342,22 @@ take(Spec *s, const Node *m, Einsum *e)
 	for (int i = 0; i < e->n; i++) {
 		const Known *v = known_at(s->k, e->v[i] = list->in[i]);
 
-		if (!v->is || v->v.tag != RT_TENSOR || v->v.u.t->dtype != tensor(s, e->v[0])->dtype ||
+		if (!v->is || v->v.tag != RT_TENSOR || v->v.u.t->dtype != tensor(e->s, e->v[0])->dtype ||
 		    (v->v.u.t->dtype != RT_f32 && v->v.u.t->dtype != RT_f64))
 			return false;
 	}
-	if (!read_equation(text.u.str->s, e) || !name_dims(s, e))
+	if (!read_equation(text.u.str->s, e) || !name_dims(e))
 		return false;
 	for (int i = 0; i < e->n; i++)
 		for (int a = 0; a < e->of[i].n; a++)
-			if (size_of(s, e, e->of[i].at[a]) < 0)
+			if (size_of(e, e->of[i].at[a]) < 0)
 				return false;
 	return true;
 }
 
 /* Is it a product of two operands with a sum, in the kernel's form already? */
 static bool
-is_plain(Spec *s, const Einsum *e, const char *text)
+is_plain(const Einsum *e, const char *text)
 {
 	if (e->n != 2 || strchr(text, DOT) || !strchr(text, '>') || is_pointwise(e, 0, &e->out))
 		return false;
@@ -348,7 +367,7 @@ is_plain(Spec *s, const Einsum *e, const char *text)
 
 			if (count_of(&e->of[i], label) > 1 ||
 			    (uses_of(e, label) == 1 && place_of(&e->out, label) < 0) ||
-			    (tensor(s, e->v[i])->dims[a] == 1 && size_of(s, e, label) != 1))
+			    (tensor(e->s, e->v[i])->dims[a] == 1 && size_of(e, label) != 1))
 				return false;
 		}
 	return true;
@@ -387,13 +406,12 @@ stored(Spec *s, const Node *m, const Einsum *e)
 
 /* Of one operand: sums and a permutation, copied. */
 static Value *
-put_one(Spec *s, Scope *c, Einsum *e, Range at)
+put_one(Einsum *e)
 {
-	const bool summed = sum_alone(s, c, e, 0, at);
-	Value *const y = aligned(s, c, e, 0, &e->out, at);
+	const bool summed = sum_alone(e, 0);
+	Value *const y = aligned(e, 0, &e->out);
 
-	return summed ? y : spec_put_op(s, c, "aten::clone", "", (Value *const[]){ y,
-					spec_put_constant(s, rt_none(), at) }, 2, at);
+	return summed ? y : put(e, "aten::clone", (Value *const[]){ y, put_constant(e, rt_none()) }, 2);
 }
 
 Value *
@@ -402,19 +420,19 @@ spec_einsum(Spec *s, Scope *c, const Node *m)
 	IValue text;
 	Einsum e;
 
-	if (!take(s, m, &e) || (value_constant(m->in[0], &text) && is_plain(s, &e, text.u.str->s)))
+	if (!take(s, c, m, &e) || (value_constant(m->in[0], &text) && is_plain(&e, text.u.str->s)))
 		return NULL;
 	for (int i = 0; i < e.n; i++)
-		make_plain(s, c, &e, i, m->at);
+		make_plain(&e, i);
 	if (e.n == 1)
-		return as_in_model(s, m, put_one(s, c, &e, m->at));
+		return as_in_model(s, m, put_one(&e));
 	for (int i = 0; i < e.n; i++)
-		sum_alone(s, c, &e, i, m->at);
+		sum_alone(&e, i);
 	for (int i = 0; i + 1 < e.n; i++) {
 		const Labels to = i + 2 < e.n ? kept(&e, i) : stored(s, m, &e);
 
-		e.v[i + 1] = put_product(s, c, &e, i, &to, m);
+		e.v[i + 1] = put_product(&e, i, &to);
 		e.of[i + 1] = to;
 	}
-	return as_in_model(s, m, aligned(s, c, &e, e.n - 1, &e.out, m->at));
+	return as_in_model(s, m, aligned(&e, e.n - 1, &e.out));
 }

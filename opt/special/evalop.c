@@ -148,16 +148,16 @@ is_of_numbers(const IValue *args, int nargs, const IValue *out, int nout)
 	return all && tensor;
 }
 
-/* The results of n's kernel; now: it was run on data.  exact: these are the arguments, not others of their types. */
+/* The results of n's kernel; now: it was run on data. */
 static bool
-run(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, bool exact, IValue *out, bool *now)
+run(Spec *s, Scope *c, const Node *n, const KnownArgs *args, IValue *out, bool *now)
 {
 	IValue data[64];
 
-	if (!known_run(s->k, n->op, args, out, n->nout, true))
-		return *now = exact && run_now(s, c, n, args, nargs, out);
-	if (exact && s->shapes && is_of_numbers(args, nargs, out, n->nout) &&
-	    (*now = run_now(s, c, n, args, nargs, data)))
+	if (!known_run(s->k, n->op, args->v, out, n->nout, true))
+		return *now = args->exact && run_now(s, c, n, args->v, args->n, out);
+	if (args->exact && s->shapes && is_of_numbers(args->v, args->n, out, n->nout) &&
+	    (*now = run_now(s, c, n, args->v, args->n, data)))
 		memcpy(out, data, (size_t)n->nout * sizeof *out);
 	return true;
 }
@@ -166,24 +166,23 @@ run(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, bool exact,
 void
 spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 {
-	int nargs;
-	bool exact = true;
-	IValue *args = known_gather_types(s->k, m, &nargs, &exact), out[64], stand_in;
+	KnownArgs args = { .exact = true };
+	bool can = known_gather_types(s->k, m, &args), now = false;
+	IValue out[64], stand_in;
 	const bool list_write = node_writes_input(n, 0) && m->in[0]->type->kind == TYPE_LIST;
 	const bool dict_write = node_writes_input(n, 0) && m->in[0]->type->kind == TYPE_DICT;
-	bool now = false;
 	int64_t was;
 
-	if (list_write && args && !is_followed(s, n, m))
-		args = NULL;
+	if (list_write && !is_followed(s, n, m))
+		can = false;
 	for (int i = 0; i < m->nin; i++)
-		if (!shapes_has(s->shapes, m->in[i]) && (exact || !known_stand_in(s->k, m, i, &stand_in)))
-			args = NULL;
-	if (args && n->nout && !pass_may(&s->known))
-		args = NULL;
-	was = list_write && args ? known_at(s->k, m->in[0])->v.u.list->n : 0;
-	if (!args || n->nout > 64 || !run(s, c, n, args, nargs, exact, out, &now)) {
-		if (args)
+		if (!shapes_has(s->shapes, m->in[i]) && (args.exact || !known_stand_in(s->k, m, i, &stand_in)))
+			can = false;
+	if (can && n->nout && !pass_may(&s->known))
+		can = false;
+	was = list_write && can ? known_at(s->k, m->in[0])->v.u.list->n : 0;
+	if (!can || n->nout > 64 || !run(s, c, n, &args, out, &now)) {
+		if (can)
 			shapes_fail(s->shapes, n);
 		if (list_write || dict_write) {
 			if (known_is(s->k, m->in[0]))

@@ -310,29 +310,23 @@ known_attributes_meet(const Node *m)
 	return false;
 }
 
-IValue *
-known_gather_types(KnownTable *k, const Node *m, int *n, bool *exact)
+bool
+known_gather_types(KnownTable *k, const Node *m, KnownArgs *args)
 {
-	const Schema *schema = node_schema(m);
-	IValue *args;
-
 	if (known_attributes_meet(m))
-		return NULL;
-	if ((args = known_gather(k, m, n))) {
-		*exact = true;
-		return args;
-	}
-	if (schema->vararg)
-		return NULL;
-	args = new(k->cx->arena, IValue, m->nin + 1);
+		return false;
+	if ((args->exact = (args->v = known_gather(k, m, &args->n)) != NULL))
+		return true;
+	if (node_schema(m)->vararg)
+		return false;
+	args->v = new(k->cx->arena, IValue, m->nin + 1);
 	for (int i = 0; i < m->nin; i++)
 		if (known_is(k, m->in[i]))
-			args[i] = known_at(k, m->in[i])->v;
-		else if (!known_stand_in(k, m, i, &args[i]))
-			return NULL;
-	*n = m->nin;
-	*exact = false;
-	return args;
+			args->v[i] = known_at(k, m->in[i])->v;
+		else if (!known_stand_in(k, m, i, &args->v[i]))
+			return false;
+	args->n = m->nin;
+	return true;
 }
 
 bool
@@ -357,9 +351,8 @@ bool
 known_gives(Cx *cx, const Node *m, const Type *want)
 {
 	KnownTable *k = known_table(cx);
-	IValue *args, out;
-	bool exact;
-	int n;
+	KnownArgs args;
+	IValue out;
 
 	for (int i = 0; i < m->nin; i++) {
 		Known *at = known_at(k, m->in[i]);
@@ -370,7 +363,7 @@ known_gives(Cx *cx, const Node *m, const Type *want)
 			continue;
 		at->is = true;
 	}
-	if (!(args = known_gather_types(k, m, &n, &exact)) || !known_run(k, m->op, args, &out, 1, true))
+	if (!known_gather_types(k, m, &args) || !known_run(k, m->op, args.v, &out, 1, true))
 		return false;
 	return out.tag == RT_TENSOR && out.u.t->dtype == want->tensor->dtype && out.u.t->ndim == want->tensor->rank &&
 	       !memcmp(out.u.t->dims, want->tensor->dims, (size_t)want->tensor->rank * sizeof *want->tensor->dims) &&
@@ -531,18 +524,17 @@ may_view_known(KnownTable *k, const Node *n)
 static void
 know_op(KnownTable *k, const Node *n)
 {
-	IValue out[64], *args;
-	bool exact;
-	int nargs;
+	IValue out[64];
+	KnownArgs args;
 
 	if (n->nout > 64 || !n->op->kernel || n->op->effect == EFFECT_IO)
 		return;
-	if (!(args = known_gather_types(k, n, &nargs, &exact))) {
+	if (!known_gather_types(k, n, &args)) {
 		if (!may_view_known(k, n))
 			know_outputs_by_type(k, n->out, n->nout);
 		return;
 	}
-	if (!known_run(k, n->op, args, out, n->nout, true))
+	if (!known_run(k, n->op, args.v, out, n->nout, true))
 		return;
 	for (int i = 0; i < n->nout; i++) {
 		/* Where the graph's type is less specific (after a join), so is what is known here. */

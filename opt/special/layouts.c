@@ -84,18 +84,17 @@ is_view(const Node *n)
 static RtTensor *
 result_in_model(Spec *s, const Node *m)
 {
-	IValue *args, out;
-	int n;
-	bool exact;
+	KnownArgs args;
+	IValue out;
 
 	if (m->nout != 1 || m->out[0]->type->kind != TYPE_TENSOR || !m->op->kernel ||
-	    !(args = known_gather_types(s->k, m, &n, &exact)) || n != m->nin)
+	    !known_gather_types(s->k, m, &args) || args.n != m->nin)
 		return NULL;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < args.n; i++)
 		if ((known_at(s->k, m->in[i])->altered || known_at(s->k, m->in[i])->suggests) &&
-		    args[i].tag == RT_TENSOR && !(args[i] = rt_of(model_of(s, m->in[i]))).u.t)
+		    args.v[i].tag == RT_TENSOR && !(args.v[i] = rt_of(model_of(s, m->in[i]))).u.t)
 			return NULL;
-	return known_run(s->k, m->op, args, &out, 1, true) && out.tag == RT_TENSOR ? out.u.t : NULL;
+	return known_run(s->k, m->op, args.v, &out, 1, true) && out.tag == RT_TENSOR ? out.u.t : NULL;
 }
 
 /* Is it contiguous, but for the strides of dims of size 1? */
@@ -152,10 +151,9 @@ static bool
 can_view(Spec *s, Scope *c, const Node *n, Value *v)
 {
 	IValue out = { 0 };
+	KnownArgs args;
 	Node *m;
-	IValue *args;
-	int nargs;
-	bool exact, can;
+	bool can;
 
 	if (!is_view(n))
 		return false;
@@ -164,8 +162,8 @@ can_view(Spec *s, Scope *c, const Node *n, Value *v)
 	for (int i = 1; i < n->nin; i++)
 		node_add_input(m, spec_value(c, n->in[i]));
 	node_add_output(m, n->out[0]->type);
-	can = (args = known_gather_types(s->k, m, &nargs, &exact)) && exact &&
-	      known_run(s->k, n->op, args, &out, 1, true) && out.tag == RT_TENSOR && !is_ambiguous(out.u.t) &&
+	can = known_gather_types(s->k, m, &args) && args.exact &&
+	      known_run(s->k, n->op, args.v, &out, 1, true) && out.tag == RT_TENSOR && !is_ambiguous(out.u.t) &&
 	      out.u.t->storage == known_at(s->k, v)->v.u.t->storage && result_in_model(s, m);
 	node_destroy(m);
 	return can;
@@ -174,19 +172,11 @@ can_view(Spec *s, Scope *c, const Node *n, Value *v)
 static Value *
 in_format(Spec *s, Scope *c, Value *v, int format, Range at)
 {
-	Node *m = node_new(s->to, sym(s->cx, "aten::contiguous"), at, 1);
+	Value *y = spec_put_op(s, c, "aten::contiguous", (Value *const[]){ v, spec_put_int(s, format, at) }, 2, at);
 
-	m->op = op_find(s->cx, "aten::contiguous", "");
-	if (!m->op)
-		return v;
-	node_add_input(m, v);
-	node_add_input(m, graph_constant(s->to, rt_int(format), at));
-	known_set(s->k, m->in[1], rt_int(format));
-	graph_insert(s->to, m);
-	spec_infer(s, c, m, m);
-	known_at(s->k, m->out[0])->altered = format != 0;
-	known_at(s->k, m->out[0])->model = NULL;
-	return m->out[0];
+	known_at(s->k, y)->altered = format != 0;
+	known_at(s->k, y)->model = NULL;
+	return y;
 }
 
 /* A tensor with one channel or one pixel is both contiguous and channels last: strides of dims of size 1 tell which is
@@ -198,14 +188,14 @@ in_strides(Spec *s, Scope *c, Value *v, Range at)
 	Value *const order = spec_put_list(s, (const int64_t[]){ 0, 3, 1, 2 }, 4, at);
 	const bool channel = known_at(s->k, v)->v.u.t->dims[1] == 1;
 	Value *const drop[] = { v, channel ? one : last };
-	Value *y = spec_put_op(s, c, "aten::squeeze", "dim", drop, 2, at);
+	Value *y = spec_put_op(s, c, "aten::squeeze.dim", drop, 2, at);
 
 	if (!channel)
-		y = spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, last }, 2, at);
-	y = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ y, channel ? last : one }, 2, at);
+		y = spec_put_op(s, c, "aten::squeeze.dim", (Value *const[]){ y, last }, 2, at);
+	y = spec_put_op(s, c, "aten::unsqueeze", (Value *const[]){ y, channel ? last : one }, 2, at);
 	if (!channel)
-		y = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ y, one }, 2, at);
-	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, order }, 2, at);
+		y = spec_put_op(s, c, "aten::unsqueeze", (Value *const[]){ y, one }, 2, at);
+	y = spec_put_op(s, c, "aten::permute", (Value *const[]){ y, order }, 2, at);
 	known_at(s->k, y)->altered = true;
 	known_at(s->k, y)->model = NULL;
 	return y;
@@ -219,11 +209,11 @@ with_batch_stride(Spec *s, Scope *c, Value *v, Range at)
 	Value *const zero = spec_put_int(s, 0, at);
 	Value *const channels_behind = spec_put_list(s, (const int64_t[]){ 1, 2, 0 }, 3, at);
 	Value *const order = spec_put_list(s, (const int64_t[]){ 0, 3, 1, 2 }, 4, at);
-	Value *y = spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ v, zero }, 2, at);
+	Value *y = spec_put_op(s, c, "aten::squeeze.dim", (Value *const[]){ v, zero }, 2, at);
 
-	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, channels_behind }, 2, at);
-	y = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ y, zero }, 2, at);
-	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, order }, 2, at);
+	y = spec_put_op(s, c, "aten::permute", (Value *const[]){ y, channels_behind }, 2, at);
+	y = spec_put_op(s, c, "aten::unsqueeze", (Value *const[]){ y, zero }, 2, at);
+	y = spec_put_op(s, c, "aten::permute", (Value *const[]){ y, order }, 2, at);
 	known_at(s->k, y)->altered = true;
 	known_at(s->k, y)->model = NULL;
 	return y;
@@ -451,7 +441,7 @@ spec_contiguous(Spec *s, Scope *c, const Node *n)
 	    alias_has_writers(c->alias, n->out[0]) || alias_escapes(c->alias, n->out[0]))
 		return false;
 	if (known_at(s->k, v)->model) {
-		v = spec_put_op(s, c, "aten::alias", "", &v, 1, n->at);
+		v = spec_put_op(s, c, "aten::alias", &v, 1, n->at);
 		spec_alter(s, v);
 	}
 	spec_bind(s, c, n->out[0], v);
@@ -464,11 +454,11 @@ parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
 {
 	static const Symbol divides[] = { aten_split, aten_split_with_sizes, aten_chunk,
 					       aten_tensor_split, aten_unsafe_chunk, aten_unsafe_split };
-	bool exact, is = false;
-	IValue *args, out;
+	bool is = false;
+	KnownArgs args;
+	IValue out;
 	int64_t dim;
 	Node *m;
-	int nargs;
 
 	for (size_t i = 0; i < sizeof divides / sizeof *divides; i++)
 		is |= node_is(n, divides[i]);
@@ -479,8 +469,8 @@ parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
 	node_add_input(m, v);
 	for (int i = 1; i < n->nin; i++)
 		node_add_input(m, spec_value(c, n->in[i]));
-	is = (args = known_gather_types(s->k, m, &nargs, &exact)) && exact &&
-	     known_run(s->k, n->op, args, &out, 1, true) && out.tag == RT_LIST;
+	is = known_gather_types(s->k, m, &args) && args.exact &&
+	     known_run(s->k, n->op, args.v, &out, 1, true) && out.tag == RT_LIST;
 	node_destroy(m);
 	return is ? out.u.list : NULL;
 }
@@ -518,7 +508,7 @@ spec_parts(Spec *s, Scope *c, const Node *n)
 		Value *const slice[] = { v, spec_put_int(s, 1, n->at), spec_put_int(s, at, n->at),
 					 spec_put_int(s, to, n->at), spec_put_int(s, 1, n->at) };
 
-		part[i] = spec_put_op(s, c, "aten::slice", "Tensor", slice, 5, n->at);
+		part[i] = spec_put_op(s, c, "aten::slice.Tensor", slice, 5, n->at);
 		rt_list_push(&s->k->rt, made, rt_retain(known_at(s->k, part[i])->v));
 		at = to;
 	}

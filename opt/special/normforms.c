@@ -81,13 +81,13 @@ spec_batch_norm(Spec *s, Scope *c, const Node *m)
 		((float *)rt_data(shift))[i] = (float)more;
 	}
 	Value *const product[] = { high ? high : m->in[0], spec_put_constant(s, rt_of(scale), m->at) };
-	Value *const sum[] = { spec_put_op(s, c, "aten::mul", "Tensor", product, 2, m->at),
+	Value *const sum[] = { spec_put_op(s, c, "aten::mul.Tensor", product, 2, m->at),
 			       spec_put_constant(s, rt_of(shift), m->at), spec_put_constant(s, rt_int(1), m->at) };
 
-	y = spec_put_op(s, c, "aten::add", "Tensor", sum, 3, m->at);
+	y = spec_put_op(s, c, "aten::add.Tensor", sum, 3, m->at);
 	if (!high)
 		return y;
-	return spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
+	return spec_put_op(s, c, "aten::squeeze.dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
 }
 
 static bool
@@ -114,12 +114,12 @@ normed(Spec *s, Scope *c, const Node *m, Value *x, Value *groups)
 	Value *const high = spec_squeezed(s, x);
 	Value *const in[] = { high ? high : x, groups, node_arg(m, "weight"), node_arg(m, "bias"), node_arg(m, "eps"),
 			      spec_put_constant(s, rt_bool(false), m->at) };
-	Value *const y = spec_put_op(s, c, "aten::group_norm", "", in, 6, m->at);
+	Value *const y = spec_put_op(s, c, "aten::group_norm", in, 6, m->at);
 
 	spec_alter(s, y);
 	if (!high)
 		return y;
-	return spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
+	return spec_put_op(s, c, "aten::squeeze.dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
 }
 
 /* x, or the tensor that it was squeezed from, if channels last; null: it is not. */

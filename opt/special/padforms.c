@@ -35,10 +35,10 @@ padded(Spec *s, Scope *c, Value *x, const char *name, const int64_t *pad, Range 
 	Value *const last = spec_put_list(s, (const int64_t[]){ 0, 2, 3, 1 }, 4, at);
 	Value *const back = spec_put_list(s, (const int64_t[]){ 0, 3, 1, 2 }, 4, at);
 	Value *const sides = spec_put_list(s, pad, 6, at);
-	Value *y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ x, last }, 2, at);
+	Value *y = spec_put_op(s, c, "aten::permute", (Value *const[]){ x, last }, 2, at);
 
-	y = spec_put_op(s, c, name, "", (Value *const[]){ y, sides }, 2, at);
-	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, back }, 2, at);
+	y = spec_put_op(s, c, name, (Value *const[]){ y, sides }, 2, at);
+	y = spec_put_op(s, c, "aten::permute", (Value *const[]){ y, back }, 2, at);
 	spec_alter(s, y);
 	return y;
 }
@@ -57,5 +57,5 @@ spec_pad_edges(Spec *s, Scope *c, const Node *m)
 	y = padded(s, c, x, name, pad, m->at);
 	if (!high)
 		return y;
-	return spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
+	return spec_put_op(s, c, "aten::squeeze.dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
 }

@@ -48,6 +48,6 @@ spec_pool_line(Spec *s, Scope *c, const Node *m)
 	for (int i = 0; i < n; i++)
 		if (!in[i])
 			return NULL;
-	y = spec_put_op(s, c, name, "", in, n, m->at);
-	return spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
+	y = spec_put_op(s, c, name, in, n, m->at);
+	return spec_put_op(s, c, "aten::squeeze.dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
 }

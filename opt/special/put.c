@@ -46,16 +46,35 @@ spec_put_tensors(Spec *s, Value *const *of, int n, const Value *like, Range at)
 }
 
 Value *
-spec_put_op(Spec *s, Scope *c, const char *name, const char *overload, Value *const *in, int nin, Range at)
+spec_put_op(Spec *s, Scope *c, const char *name, Value *const *in, int nin, Range at)
 {
-	Node *m = node_new(s->to, sym(s->cx, name), at, 1);
+	Value *v = graph_emit_op(s->to, name, at, nin, in, &rt_type_tensor);
 
-	m->op = op_find(s->cx, name, overload);
-	for (int i = 0; i < nin; i++)
-		node_add_input(m, in[i]);
-	graph_insert(s->to, m);
-	spec_infer(s, c, m, m);
-	return m->out[0];
+	spec_infer(s, c, v->node, v->node);
+	return v;
+}
+
+Value *
+spec_put_permute(Spec *s, Scope *c, Value *x, const int64_t *dims, int n, Range at)
+{
+	return spec_put_op(s, c, "aten::permute", (Value *const[]){ x, spec_put_list(s, dims, n, at) }, 2, at);
+}
+
+Value *
+spec_put_merge(Spec *s, Scope *c, Value *x, int dim, Range at)
+{
+	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, dim + 1, at) };
+
+	return spec_put_op(s, c, "aten::flatten.using_ints", in, 3, at);
+}
+
+Value *
+spec_put_slice(Spec *s, Scope *c, Value *x, int dim, Slice by, Range at)
+{
+	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, by.from, at),
+			      spec_put_int(s, by.to ? by.to : INT64_MAX, at), spec_put_int(s, by.step, at) };
+
+	return by.from == 0 && by.to == 0 && by.step == 1 ? x : spec_put_op(s, c, "aten::slice.Tensor", in, 5, at);
 }
 
 Value *
@@ -76,7 +95,7 @@ static Value *
 put_size(Spec *s, Scope *c, Value *x, int64_t dim, Range at)
 {
 	Value *const in[] = { x, spec_put_int(s, dim, at) };
-	Value *v = spec_put_op(s, c, "aten::size", "int", in, 2, at);
+	Value *v = spec_put_op(s, c, "aten::size.int", in, 2, at);
 
 	v->type = &rt_type_int;
 	return v;

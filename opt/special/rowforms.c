@@ -56,7 +56,7 @@ spec_rows(Spec *s, Scope *c, const Node *m)
 	Value *const in[] = { m->in[0], spec_put_int(s, 0, m->at) };
 
 	y = spec_copy_node(s, m);
-	node_add_input(y, spec_put_op(s, c, "aten::contiguous", "", in, 2, m->at));
+	node_add_input(y, spec_put_op(s, c, "aten::contiguous", in, 2, m->at));
 	for (int i = 1; i < m->nin; i++)
 		node_add_input(y, m->in[i]);
 	node_add_output(y, m->out[0]->type);

@@ -21,9 +21,9 @@ spec_grid_sampler(Spec *s, Scope *c, const Node *m)
 	Value *const last = spec_put_list(s, (const int64_t[]){ 0, 2, 3, 1 }, 4, m->at);
 	Value *const back = spec_put_list(s, (const int64_t[]){ 0, 3, 1, 2 }, 4, m->at);
 
-	in[0] = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ in[0], last }, 2, m->at);
-	y = spec_put_op(s, c, "prim::grid_sampler_last", "", in, 5, m->at);
-	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, back }, 2, m->at);
+	in[0] = spec_put_op(s, c, "aten::permute", (Value *const[]){ in[0], last }, 2, m->at);
+	y = spec_put_op(s, c, "prim::grid_sampler_last", in, 5, m->at);
+	y = spec_put_op(s, c, "aten::permute", (Value *const[]){ y, back }, 2, m->at);
 	spec_alter(s, y);
 	return y;
 }

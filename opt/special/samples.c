@@ -600,9 +600,9 @@ tell_apart(Samples *s)
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 bool
-samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *const *signature, int n, int first,
-	     bool optimize)
+samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *const *signature, int n)
 {
+	const int first = d->fn->self != 0;
 	Samples *s = new(cx->arena, Samples, 1);
 	Sizes *z = new(cx->arena, Sizes, 1);
 
@@ -623,7 +623,7 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 		if (!(s->shapes[i] = try_values(s, s->value[i], &d->sample[i])))
 			return false;
 	tell_apart(s);
-	for (int i = 0; i < s->n && optimize; i++)
+	for (int i = 0; i < s->n; i++)
 		passes_run(cx, STAGE_OPTIMIZE, d->fn, d->sample[i].graph, rt_none());
 	if (!sizes_learn(cx, z, (const Shapes *const *)s->shapes))
 		return false;

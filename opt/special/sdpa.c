@@ -52,7 +52,7 @@ added_mask(Spec *s, Scope *c, Value *mask, Range at)
 	Value *const in[] = { mask, spec_put_constant(s, rt_double(0), at),
 			      spec_put_constant(s, rt_double((double)-INFINITY), at) };
 
-	return spec_put_op(s, c, "aten::where", "Scalar", in, 3, at);
+	return spec_put_op(s, c, "aten::where.Scalar", in, 3, at);
 }
 
 /* Divides the dim of heads: one dim for the heads of keys, and one for the queries that share one. */
@@ -63,7 +63,7 @@ divided(Spec *s, Scope *c, Value *v, int64_t keys, Range at)
 	Value *const in[] = { v, spec_put_int(s, HEAD, at),
 			      spec_put_list(s, (const int64_t[]){ keys, heads / keys }, 2, at) };
 
-	return spec_put_op(s, c, "aten::unflatten", "int", in, 3, at);
+	return spec_put_op(s, c, "aten::unflatten.int", in, 3, at);
 }
 
 static Value *
@@ -71,7 +71,7 @@ shared(Spec *s, Scope *c, Value *v, Range at)
 {
 	Value *const in[] = { v, spec_put_int(s, HEAD, at) };
 
-	return spec_put_op(s, c, "aten::unsqueeze", "", in, 2, at);
+	return spec_put_op(s, c, "aten::unsqueeze", in, 2, at);
 }
 
 /* The mask for divided heads; null: there is none. */
@@ -116,10 +116,10 @@ spec_sdpa(Spec *s, Scope *c, const Node *m)
 		in[VALUE] = shared(s, c, in[VALUE], m->at);
 		in[GROUPED] = spec_put_constant(s, rt_bool(false), m->at);
 	}
-	y = spec_put_op(s, c, m->kind->name, "", in, ARGS, m->at);
+	y = spec_put_op(s, c, m->kind->name, in, ARGS, m->at);
 	if (!grouped)
 		return y;
 	Value *const joined[] = { y, spec_put_int(s, -4, m->at), spec_put_int(s, -3, m->at) };
 
-	return spec_put_op(s, c, "aten::flatten", "using_ints", joined, 3, m->at);
+	return spec_put_op(s, c, "aten::flatten.using_ints", joined, 3, m->at);
 }

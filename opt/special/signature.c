@@ -278,18 +278,21 @@ print(Cx *cx, Buf *b, const Pattern *p)
 }
 
 const char *
-pattern_print(Cx *cx, const Pattern *p, int n, const Schema *s, int first, const State *state, const Pattern *found)
+specialization_signature(Cx *cx, const Specialization *s)
 {
+	const Graph *g = s->fn->prepared;
+	const int first = s->fn->self != NULL;
+	const State *state = state_of(s->fn->prepared, first);
 	Buf b = { 0 };
 
-	for (int i = 0; i < n; i++) {
-		buf_printf(&b, "%s%s: ", i ? ", " : "", s->args[first + i].name);
-		print(cx, &b, &p[i]);
+	for (int i = first; i < graph_ninputs(g); i++) {
+		buf_printf(&b, "%s%s: ", b.n ? ", " : "", s->fn->schema->args[i].name);
+		print(cx, &b, &s->pattern[i - first]);
 	}
-	for (int i = 0; found && i < state->at.n; i++)
-		if (found[i].form != PATTERN_ANY) {
+	for (int i = 0; s->found && i < state->at.n; i++)
+		if (s->found[i].form != PATTERN_ANY) {
 			buf_printf(&b, "%sself.%s: ", b.n ? ", " : "", state->at.at[i].path);
-			print(cx, &b, &found[i]);
+			print(cx, &b, &s->found[i]);
 		}
 	return arena_text(cx->arena, &b);
 }

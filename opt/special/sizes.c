@@ -46,21 +46,32 @@ is_linear(const int64_t *v, const int64_t *product, int n, bool offset, RtSizeEx
 	return true;
 }
 
+/* A number that is sought as c * product of atoms + d */
+typedef struct Sought {
+	const Sizes   *s;
+	const int64_t *v;                /* in each sample */
+	bool           offset;           /* may d be other than 0? */
+	RtSizeExpr    *e;
+} Sought;
+
 /* Tries all products of `left` more atoms, from `first` on. */
 static bool
-search(const Sizes *s, const int64_t *v, const int64_t *product, int first, int left, bool offset, RtSizeExpr *e)
+search(const Sought *q, const int64_t *product, int first, int left)
 {
+	const Sizes *s = q->s;
+	RtSizeExpr *e = q->e;
 	int64_t more[SIZE_SAMPLES];
 
 	if (!left)
-		return is_linear(v, product, s->nsample, offset, e);
+		return is_linear(q->v, product, s->nsample, q->offset, e);
 	for (int a = first; a < s->natom; a++) {
 		bool fits = true;
 
 		for (int i = 0; i < s->nsample && fits; i++)
-			fits = size_mul(product[i], s->atom[a][i], &more[i]) && (offset || more[i] <= llabs(v[i]));
+			fits = size_mul(product[i], s->atom[a][i], &more[i]) &&
+			       (q->offset || more[i] <= llabs(q->v[i]));
 		e->atom[e->n++] = (int16_t)a;
-		if (fits && search(s, v, more, a, left - 1, offset, e))
+		if (fits && search(q, more, a, left - 1))
 			return true;
 		e->n--;
 	}
@@ -80,7 +91,7 @@ sizes_express(const Sizes *s, const int64_t *v, bool offset, RtSizeExpr *e)
 	for (int with = 0; with <= offset; with++)
 		for (int degree = 1; degree <= (with ? 3 : 4); degree++) {
 			*e = (RtSizeExpr){ 0 };
-			if (search(s, v, one, 0, degree, with, e))
+			if (search(&(Sought){ s, v, with, e }, one, 0, degree))
 				return true;
 		}
 	return false;
@@ -123,8 +134,7 @@ learn(Cx *cx, Sizes *s, Map *known, const int64_t *v, bool fixed)
 	return at;
 }
 
-/* ---- ties
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- ties --------------------------------------------------------------------------------------------------- */
 
 static bool
 is_same_expr(const RtSizeExpr *a, const RtSizeExpr *b)

@@ -193,9 +193,9 @@ construction(Spec *s, Scope *c, const Value *from, const Value *v)
 	return NULL;
 }
 
-/* Makes n's result known from part i of a known tuple or list that was not constructed in the graph. */
+/* Makes `out`, which stands for `from`, known as part i of a known tuple or list that the graph has not constructed. */
 static void
-know_part(Spec *s, Scope *c, const Node *n, int result, Value *out, Value *whole, int64_t i)
+know_part(Spec *s, Scope *c, const Value *from, Value *out, const Value *whole, int64_t i)
 {
 	const Known *k = known_at(s->k, whole);
 	IValue part;
@@ -209,7 +209,7 @@ know_part(Spec *s, Scope *c, const Node *n, int result, Value *out, Value *whole
 	else
 		return;
 	known_set(s->k, out, rt_retain(part));
-	known_at(s->k, out)->mutable = known_has_members(part) && spec_is_changed(c, n->out[result]);
+	known_at(s->k, out)->mutable = known_has_members(part) && spec_is_changed(c, from);
 }
 
 /* n's results are elements of its first input, from `first` on. */
@@ -219,7 +219,7 @@ take_parts(Spec *s, Scope *c, Node *n, int64_t first)
 	Node *m = spec_emit_copy(s, c, n);
 
 	for (int i = 0; i < n->nout; i++)
-		know_part(s, c, n, i, m->out[i], m->in[0], first + i);
+		know_part(s, c, n->out[i], m->out[i], m->in[0], first + i);
 	shapes_node(s->shapes, s->k, m, false);
 	if (spec_fold(s, c, n, m))
 		node_destroy(m);

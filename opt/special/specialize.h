@@ -107,7 +107,14 @@ Value  *spec_put_list(Spec *, const int64_t *, int n, Range at);         /* n <=
 Value  *spec_put_sizes(Spec *, Scope *, Value *const *of, const int64_t *dims, int n, Range);
 /* A list of n tensors, of the type of `like`, which holds others. */
 Value  *spec_put_tensors(Spec *, Value *const *of, int n, const Value *like, Range at);
-Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
+/* The result of an operator of one result; name: with its overload, such as aten::slice.Tensor. */
+Value  *spec_put_op(Spec *, Scope *, const char *name, Value *const *in, int nin, Range at);
+Value  *spec_put_permute(Spec *, Scope *, Value *, const int64_t *dims, int n, Range);
+Value  *spec_put_merge(Spec *, Scope *, Value *, int dim, Range);        /* dims dim and dim + 1 as one */
+
+typedef struct Slice { int64_t from, to, step; } Slice;                  /* to: negative from the end; 0: the end */
+
+Value  *spec_put_slice(Spec *, Scope *, Value *, int dim, Slice, Range); /* x itself where that is all of it */
 /* n's copy, with of[i] in place of its i-th argument where that is not null; n has one result */
 Value  *spec_put_with(Spec *, Scope *, const Node *n, Value *const *of);
 bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */

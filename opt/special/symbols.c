@@ -226,13 +226,12 @@ search(Search *q)
 }
 
 Pattern *
-signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *signature, int first, bool batch,
-		 Buf *fixed)
+signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *signature, bool batch, Buf *fixed)
 {
 	Search *q = new(cx->arena, Search, 1);
 	Specialization *d = new(cx->arena, Specialization, 1);
 	Profile *nothing = new(cx->arena, Profile, 1);
-	const int narg = graph_ninputs(fn->prepared) - first;
+	const int first = fn->self != 0, narg = graph_ninputs(fn->prepared) - first;
 
 	if (block_size(fn->prepared->top) > MOST_NODES)
 		return NULL;

@@ -19,39 +19,27 @@
 
 enum {
 	WIDE_GROUP = 16,         /* frames are gathered for groups with at least so many channels */
-	DIMS = 5,                /* of a volume */
+	DIMS = 5, DEPTH = 2,     /* of a volume (N, C, D, H, W) */
 };
+
+typedef enum Form { NOT_SEEN, FRAMES, LINES } Form;
 
 /* ---- views ------------------------------------------------------------------------------------------------------ */
 
 static const int64_t frames_first[] = { 0, 2, 1, 3, 4 };
 
-static Value *
-with_list(Spec *s, Scope *c, const char *name, Value *x, const int64_t *i, int n, Range at)
-{
-	return spec_put_op(s, c, name, "", (Value *const[]){ x, spec_put_list(s, i, n, at) }, 2, at);
-}
-
-static Value *
-merged(Spec *s, Scope *c, Value *x, int dim, Range at)
-{
-	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, dim + 1, at) };
-
-	return spec_put_op(s, c, "aten::flatten", "using_ints", in, 3, at);
-}
-
 /* (N, C, D, H, W) as (N D, C, H, W) */
 static Value *
 as_frames(Spec *s, Scope *c, Value *x, Range at)
 {
-	return merged(s, c, with_list(s, c, "aten::permute", x, frames_first, DIMS, at), 0, at);
+	return spec_put_merge(s, c, spec_put_permute(s, c, x, frames_first, DIMS, at), 0, at);
 }
 
 /* (N, C, D, H, W) as (N, C, D, H W) */
 static Value *
 as_lines(Spec *s, Scope *c, Value *x, Range at)
 {
-	return merged(s, c, x, 3, at);
+	return spec_put_merge(s, c, x, 3, at);
 }
 
 /* y as a volume: the size of its dim i is that of dim dim[i] of of[i]. */
@@ -60,7 +48,7 @@ shaped(Spec *s, Scope *c, Value *y, Value *const *of, const int64_t *dim, Range 
 {
 	Value *const in[] = { y, spec_put_sizes(s, c, of, dim, DIMS, at) };
 
-	return spec_put_op(s, c, "aten::reshape", "", in, 2, at);
+	return spec_put_op(s, c, "aten::reshape", in, 2, at);
 }
 
 /* (N D, C, H, W) as (N, C, D, H, W); N and D are those of x. */
@@ -70,7 +58,7 @@ from_frames(Spec *s, Scope *c, Value *y, Value *x, Range at)
 	Value *const of[] = { x, x, y, y, y };
 	Value *v = shaped(s, c, y, of, (const int64_t[]){ 0, 2, 1, 2, 3 }, at);
 
-	v = with_list(s, c, "aten::permute", v, frames_first, DIMS, at);
+	v = spec_put_permute(s, c, v, frames_first, DIMS, at);
 	spec_alter(s, v);
 	return v;
 }
@@ -96,7 +84,7 @@ channels_last(Spec *s, Scope *c, Value *x, Range at)
 
 	if (rt_is_channels_last(t))
 		return x;
-	y = spec_put_op(s, c, "aten::contiguous", "", in, 2, at);
+	y = spec_put_op(s, c, "aten::contiguous", in, 2, at);
 	spec_alter(s, y);
 	return y;
 }
@@ -125,29 +113,20 @@ put_weights(Spec *s, const Conv *v, int64_t first, int64_t taps)
 	return spec_put_constant(s, value, v->at);
 }
 
-/* The convolution of x, of four dims, over dims d and e of the three. */
+/* conv2d of x, frames or lines; of lines: over D, and 1 over H W. */
 static Value *
-over_two(Spec *s, Scope *c, const Conv *v, Value *x, Value *w, Value *bias, const int d[2])
+over_two(Spec *s, Scope *c, const Conv *v, Form form, Value *x, Value *w)
 {
-	const bool lines = d[0] == 0;
-	const int64_t stride[] = { v->stride[d[0]], lines ? 1 : v->stride[d[1]] };
-	const int64_t padding[] = { v->padding[d[0]], lines ? 0 : v->padding[d[1]] };
-	const int64_t dilation[] = { v->dilation[d[0]], lines ? 1 : v->dilation[d[1]] };
-	Value *const in[] = { spec_channels_last(s, c, x, padding[0] || padding[1], v->at), w, bias,
+	const bool lines = form == LINES;
+	const int d = lines ? 0 : 1;
+	const int64_t stride[] = { v->stride[d], lines ? 1 : v->stride[2] };
+	const int64_t padding[] = { v->padding[d], lines ? 0 : v->padding[2] };
+	const int64_t dilation[] = { v->dilation[d], lines ? 1 : v->dilation[2] };
+	Value *const in[] = { spec_channels_last(s, c, x, padding[0] || padding[1], v->at), w, v->bias,
 			      spec_put_list(s, stride, 2, v->at), spec_put_list(s, padding, 2, v->at),
 			      spec_put_list(s, dilation, 2, v->at), spec_put_int(s, v->groups, v->at) };
 
-	return spec_put_op(s, c, "aten::conv2d", "", in, 7, v->at);
-}
-
-/* Frames `from`, from + step, ..., without the last `behind`. */
-static Value *
-every(Spec *s, Scope *c, Value *x, int64_t from, int64_t behind, int64_t step, Range at)
-{
-	Value *const in[] = { x, spec_put_int(s, 2, at), spec_put_int(s, from, at),
-			      spec_put_int(s, behind ? -behind : INT64_MAX, at), spec_put_int(s, step, at) };
-
-	return from == 0 && behind == 0 && step == 1 ? x : spec_put_op(s, c, "aten::slice", "Tensor", in, 5, at);
+	return spec_put_op(s, c, "aten::conv2d", in, 7, v->at);
 }
 
 static Value *
@@ -156,17 +135,14 @@ padded(Spec *s, Scope *c, const Conv *v, Value *x)
 	const int64_t pad[] = { 0, 0, 0, 0, v->padding[0], v->padding[0] };
 	Value *const in[] = { x, spec_put_list(s, pad, 6, v->at), spec_put_constant(s, rt_double(0), v->at) };
 
-	return v->padding[0] ? spec_put_op(s, c, "aten::constant_pad_nd", "", in, 3, v->at) : x;
+	return v->padding[0] ? spec_put_op(s, c, "aten::constant_pad_nd", in, 3, v->at) : x;
 }
-
-static const int height_width[] = { 1, 2 }, depth[] = { 0, 0 };
 
 static Value *
 by_frames(Spec *s, Scope *c, const Conv *v, Value *x)
 {
-	x = every(s, c, x, 0, 0, v->stride[0], v->at);
-	return from_frames(s, c, over_two(s, c, v, as_frames(s, c, x, v->at), put_weights(s, v, 0, 1), v->bias,
-					  height_width), x, v->at);
+	x = spec_put_slice(s, c, x, DEPTH, (Slice){ 0, 0, v->stride[0] }, v->at);
+	return from_frames(s, c, over_two(s, c, v, FRAMES, as_frames(s, c, x, v->at), put_weights(s, v, 0, 1)), x, v->at);
 }
 
 static Value *
@@ -177,8 +153,8 @@ by_lines(Spec *s, Scope *c, const Conv *v, Value *x)
 	const int64_t strides[4] = { w->strides[0], w->strides[1], w->strides[2], w->strides[2] };
 	IValue view = { .tag = RT_TENSOR, .u.t = rt_tensor_view(&s->k->rt, v->w, 4, dims, strides, w->offset) };
 
-	return from_lines(s, c, over_two(s, c, v, as_lines(s, c, x, v->at), spec_put_constant(s, view, v->at), v->bias,
-					 depth), x, v->at);
+	return from_lines(s, c, over_two(s, c, v, LINES, as_lines(s, c, x, v->at), spec_put_constant(s, view, v->at)), x,
+			  v->at);
 }
 
 /* The frames that contribute to a result frame become channels of an image: (N D', g k C / g, H, W). */
@@ -189,22 +165,19 @@ by_gathering(Spec *s, Scope *c, const Conv *v, Value *x)
 	const int64_t k = v->w->dims[2], reach = (k - 1) * v->dilation[0] + 1;
 	Value *const unfold[] = { padded(s, c, v, x), spec_put_int(s, 2, v->at), spec_put_int(s, reach, v->at),
 				  spec_put_int(s, v->stride[0], v->at) };
-	Value *y = spec_put_op(s, c, "aten::unfold", "", unfold, 4, v->at), *frames = y;
-	Value *const taps[] = { y, spec_put_int(s, DIMS, v->at), spec_put_int(s, 0, v->at),
-				spec_put_int(s, INT64_MAX, v->at), spec_put_int(s, v->dilation[0], v->at) };
+	Value *y = spec_put_op(s, c, "aten::unfold", unfold, 4, v->at), *frames = y;
 	Value *const of[] = { y, NULL, NULL, y, y, y, NULL };
 	const int64_t dim[] = { 0, v->groups, v->w->dims[1], 2, 3, 4, k };
 
-	if (v->dilation[0] > 1)
-		y = spec_put_op(s, c, "aten::slice", "Tensor", taps, 5, v->at);
-	y = spec_put_op(s, c, "aten::reshape", "", (Value *const[]){ y, spec_put_sizes(s, c, of, dim, 7, v->at) }, 2,
+	y = spec_put_slice(s, c, y, DIMS, (Slice){ 0, 0, v->dilation[0] }, v->at);
+	y = spec_put_op(s, c, "aten::reshape", (Value *const[]){ y, spec_put_sizes(s, c, of, dim, 7, v->at) }, 2,
 			v->at);
-	y = with_list(s, c, "aten::permute", y, images, 7, v->at);
-	y = spec_put_op(s, c, "aten::contiguous", "", (Value *const[]){ y, spec_put_int(s, 0, v->at) }, 2, v->at);
-	y = merged(s, c, merged(s, c, merged(s, c, y, 5, v->at), 4, v->at), 0, v->at);
-	y = with_list(s, c, "aten::permute", y, first, 4, v->at);
+	y = spec_put_permute(s, c, y, images, 7, v->at);
+	y = spec_put_op(s, c, "aten::contiguous", (Value *const[]){ y, spec_put_int(s, 0, v->at) }, 2, v->at);
+	y = spec_put_merge(s, c, spec_put_merge(s, c, spec_put_merge(s, c, y, 5, v->at), 4, v->at), 0, v->at);
+	y = spec_put_permute(s, c, y, first, 4, v->at);
 	spec_alter(s, y);
-	return from_frames(s, c, over_two(s, c, v, y, put_weights(s, v, 0, k), v->bias, height_width), frames, v->at);
+	return from_frames(s, c, over_two(s, c, v, FRAMES, y, put_weights(s, v, 0, k)), frames, v->at);
 }
 
 /* One convolution a tap, each added to the sum of those before. */
@@ -212,18 +185,19 @@ static Value *
 by_taps(Spec *s, Scope *c, const Conv *v, Value *x)
 {
 	const int64_t k = v->w->dims[2], reach = (k - 1) * v->dilation[0];
-	Value *const none = spec_put_constant(s, rt_none(), v->at), *const one = spec_put_int(s, 1, v->at);
+	Value *const one = spec_put_int(s, 1, v->at);
 	Value *sum = NULL, *part = NULL;
+	Conv tap = *v;
 
 	x = padded(s, c, v, x);
 	for (int64_t i = 0; i < k; i++) {
 		const int64_t from = i * v->dilation[0];
 		Value *y;
 
-		part = every(s, c, x, from, reach - from, v->stride[0], v->at);
-		y = over_two(s, c, v, as_frames(s, c, part, v->at), put_weights(s, v, i, 1), sum ? none : v->bias,
-			     height_width);
-		sum = sum ? spec_put_op(s, c, "aten::add", "Tensor", (Value *const[]){ y, sum, one }, 3, v->at) : y;
+		part = spec_put_slice(s, c, x, DEPTH, (Slice){ from, from - reach, v->stride[0] }, v->at);
+		y = over_two(s, c, &tap, FRAMES, as_frames(s, c, part, v->at), put_weights(s, v, i, 1));
+		tap.bias = spec_put_constant(s, rt_none(), v->at);               /* the first one has added it */
+		sum = sum ? spec_put_op(s, c, "aten::add.Tensor", (Value *const[]){ y, sum, one }, 3, v->at) : y;
 	}
 	return from_frames(s, c, sum, part, v->at);
 }
@@ -292,15 +266,15 @@ pool_two(Spec *s, Scope *c, const Pool *p, Value *x, int d, int e)
 	Value *const none = spec_put_constant(s, rt_none(), p->at);
 	Value *const average[] = { x, window[0], window[1], window[2], p->ceil, p->padding_counts, none };
 
-	return p->padding_counts ? spec_put_op(s, c, "aten::avg_pool2d", "", average, 7, p->at) :
-				   spec_put_op(s, c, "aten::max_pool2d", "", greatest, 6, p->at);
+	return p->padding_counts ? spec_put_op(s, c, "aten::avg_pool2d", average, 7, p->at) :
+				   spec_put_op(s, c, "aten::max_pool2d", greatest, 6, p->at);
 }
 
 /* Contiguous, of C D planes. */
 static Value *
 pool_planes(Spec *s, Scope *c, const Pool *p, Value *x)
 {
-	Value *y = pool_two(s, c, p, merged(s, c, x, 1, p->at), 1, 2);
+	Value *y = pool_two(s, c, p, spec_put_merge(s, c, x, 1, p->at), 1, 2);
 	Value *const of[] = { x, x, x, y, y };
 
 	y = shaped(s, c, y, of, (const int64_t[]){ 0, 1, 2, 2, 3 }, p->at);
@@ -325,7 +299,7 @@ spec_pool_volume(Spec *s, Scope *c, const Node *m)
 				      spec_put_constant(s, rt_bool(true), m->at),
 				      spec_put_constant(s, rt_none(), m->at) };
 
-		return spec_put_op(s, c, "aten::mean", "dim", in, 4, m->at);
+		return spec_put_op(s, c, "aten::mean.dim", in, 4, m->at);
 	}
 	if (!recognise_pool(s, m, &p))
 		return NULL;
@@ -344,8 +318,6 @@ spec_pool_volume(Spec *s, Scope *c, const Node *m)
 }
 
 /* ---- pointwise operators under the views ------------------------------------------------------------------------ */
-
-typedef enum Form { NOT_SEEN, FRAMES, LINES } Form;
 
 /* Are u's dims those of the volume t in this form? */
 static bool
@@ -404,7 +376,7 @@ operand_in(Spec *s, Scope *c, Value *v, const RtTensor *t, Form form, Range at)
 		return NULL;
 	Value *const in[] = { v, spec_put_int(s, form == FRAMES ? d + 1 : d + 2, at) };
 
-	return spec_put_op(s, c, "aten::squeeze", "dim", in, 2, at);
+	return spec_put_op(s, c, "aten::squeeze.dim", in, 2, at);
 }
 
 /* The operand whose view decides the form: a convolution's result, if there is one. */

@@ -105,17 +105,17 @@ static bool
 is_taken(Spec *s, Scope *c, const Node *n)
 {
 	Node *m = spec_copy_node(s, n);
-	IValue *args, out;
-	bool exact, is = false;
-	int nargs;
+	KnownArgs args;
+	IValue out;
+	bool is = false;
 
 	for (int i = 0; i < n->nin; i++)
 		node_add_input(m, spec_value(c, n->in[i]));
 	if (spec_types_known(s, m) && tensor_of(s, m->in[0]) &&
 	    !((s->shapes || op_body(s->cx, n->op)) && shares_memory(s, m)))
 		is = !rt_overlaps_itself(tensor_of(s, m->in[0])) &&
-		     (op_body(s->cx, n->op) || ((args = known_gather_types(s->k, m, &nargs, &exact)) &&
-						known_run(s->k, n->op, args, &out, 1, true)));
+		     (op_body(s->cx, n->op) || (known_gather_types(s->k, m, &args) &&
+						known_run(s->k, n->op, args.v, &out, 1, true)));
 	node_destroy(m);
 	return is;
 }
@@ -197,10 +197,10 @@ as_self(Spec *s, Scope *c, Value *self, Value *v, Range at)
 	put[0] = self;
 	for (int i = 1; i < 6; i++)
 		put[i] = none;
-	put[0] = spec_put_op(s, c, "aten::empty_like", "", put, 6, at);
+	put[0] = spec_put_op(s, c, "aten::empty_like", put, 6, at);
 	put[1] = v;
 	put[2] = spec_put_constant(s, rt_bool(false), at);
-	return spec_put_op(s, c, "aten::copy_", "", put, 3, at);
+	return spec_put_op(s, c, "aten::copy_", put, 3, at);
 }
 
 static bool
@@ -235,7 +235,7 @@ write_part(Spec *s, Scope *c, Node *n)
 	    !(put[1] = computed(s, c, n)))
 		return false;
 	put[2] = spec_put_constant(s, rt_bool(false), n->at);
-	result = spec_put_op(s, c, "aten::copy_", "", put, 3, n->at);
+	result = spec_put_op(s, c, "aten::copy_", put, 3, n->at);
 	result->name = n->out[0]->name;
 	spec_bind(s, c, n->out[0], result);
 	return true;
