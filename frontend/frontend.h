@@ -251,8 +251,16 @@ typedef struct NamedValue { const char *name; Value *v; Range at; } NamedValue;
  * the archive: older ones get the old schemas and meanings (reference 8); 0: no archive, so that an unknown name is the
  * user's error.  The results as one value: a tuple if several, None if there are none. */
 Value *emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n, int version);
+
+typedef struct CallSite {          /* a call: its n arguments as they are written, and where nodes for it go */
+	Graph *g;
+	Range  at;
+	const NamedValue *arg;
+	int    n;
+} CallSite;
+
 /* Arguments of one schema in order, defaults filled, conversions emitted; null with why (may be null itself). */
-Value **match_schema(Graph *, const Schema *, Range, Value *self, const NamedValue *, int n, bool convert, Buf *why);
+Value **match_schema(const CallSite *, const Schema *, bool convert, Buf *why);
 Value *convert_implicitly(Graph *, Value *, const Type *to, bool convert, Range);   /* null: not possible */
 /* with output types from the schema, type variables bound */
 Node  *emit_schema_node(Graph *, Op *, Range, Value *const *args, int n);

@@ -44,20 +44,20 @@ row_function(Builder *b, int row)
 static Value *
 try_row(Builder *b, int row, NamedValue *args, int n, bool last)
 {
-	const char *dot = python[row].operator ? strchr(python[row].operator, '.') : NULL;
+	const bool overloaded = python[row].operator && strchr(python[row].operator, '.');
 	Function *fn = python[row].text ? row_function(b, row) : NULL;
-	Op *op = dot ? op_find(b->cx, arena_strndup(b->cx->arena, python[row].operator, dot - python[row].operator),
-			       dot + 1) : NULL;
+	Op *op = overloaded ? op_named(b->cx, python[row].operator) : NULL;
+	const CallSite site = { b->g, b->at, args, n };
 	Value **in;
 
 	if (fn) {
-		in = match_schema(b->g, fn->schema, b->at, NULL, args, n, last, NULL);
+		in = match_schema(&site, fn->schema, last, NULL);
 		return in ? inline_function(b->g, fn, b->at, in) : NULL;
 	}
 	for (int i = 0; i < n; i++)
 		args[i].name = NULL;
-	if (dot) {
-		in = op ? match_schema(b->g, op_schema(b->cx, op), b->at, NULL, args, n, last, NULL) : NULL;
+	if (overloaded) {
+		in = op ? match_schema(&site, op_schema(b->cx, op), last, NULL) : NULL;
 		return in ? emit_schema_node(b->g, op, b->at, in, n)->out[0] : NULL;
 	}
 	if (!*python[row].operator)
@@ -246,7 +246,7 @@ static Node *
 try_overload(Builder *b, Op *op, const NamedValues *args, bool implicit, Buf *why)
 {
 	const Schema *s = op_schema(b->cx, op);
-	Value **in = match_schema(b->g, s, b->at, NULL, args->at, args->n, implicit, why);
+	Value **in = match_schema(&(CallSite){ b->g, b->at, args->at, args->n }, s, implicit, why);
 
 	return in ? emit_schema_node(b->g, op, b->at, in, s->nargs) : NULL;
 }

@@ -46,9 +46,18 @@ none(Emit *e, Range at)
 static Value **
 arguments_of(Emit *e, Range at, const Schema *s, Value *self, NamedValue *args, int n)
 {
+	NamedValue *all = new(e->cx->arena, NamedValue, n + 1);
+	const CallSite site = { e->g, at, all, n + (self != 0) };
+	Value **vs;
 	Buf why = {0};
-	Value **vs = match_schema(e->g, s, at, self, args, n, true, &why);
 	char *text;
+
+	if (self)
+		all[0] = (NamedValue){ .name = s->nargs && strcmp(s->args[0].name, "self") == 0 ? "self" : 0, .v = self,
+				       .at = at };
+	for (int i = 0; i < n; i++)
+		all[(self != 0) + i] = args[i];
+	vs = match_schema(&site, s, true, &why);
 
 	if (vs)
 		return vs;

@@ -406,30 +406,35 @@ hint_of_kind(Emit *e, Range at, const Type *hint, RtKind kind)
 	return n == 1 ? found : 0;
 }
 
+/* The elements of a list, or the keys or the values of a dict, which lie side by side. */
+typedef struct Elements { Value **at; int n, step; } Elements;
+
 /* The common type of the elements; mixed ones make a union. */
 static const Type *
-common_type(Emit *e, Value **vs, int n, int step)
+common_type(Emit *e, Elements of)
 {
 	const Type *t = 0, *both;
 
-	for (int i = 0; i < n; i += step) {
-		both = t ? type_unify(e->cx, t, vs[i]->type) : type_unshaped(e->cx, vs[i]->type);
-		t = both ? both : type_union(e->cx, (const Type *[]){t, vs[i]->type}, 2);
+	for (int i = 0; i < of.n; i++) {
+		const Type *elem = of.at[i * of.step]->type;
+
+		both = t ? type_unify(e->cx, t, elem) : type_unshaped(e->cx, elem);
+		t = both ? both : type_union(e->cx, (const Type *[]){t, elem}, 2);
 	}
 	return t;
 }
 
-/* The elements in the type that the literal has; hint: where it is from, for the message. */
+/* Converts the elements to t; one that does not fit is an error, which the text `misfit` begins. */
 static void
-convert_all(Emit *e, Range at, Value **vs, int n, int step, const Type *t, const char *misfit)
+convert_all(Emit *e, Range at, Elements of, const Type *t, const char *misfit)
 {
 	Value *v;
 
-	for (int i = 0; i < n; i += step) {
-		v = emit_convert(e, at, vs[i], t, false);
+	for (int i = 0; i < of.n; i++) {
+		v = emit_convert(e, at, of.at[i * of.step], t, false);
 		if (!v || !type_is_subtype(e->cx, v->type, t))
-			fail(e->cx, at, "%s%s", misfit, type_python(e->cx, common_type(e, vs, n, step)));
-		vs[i] = v;
+			fail(e->cx, at, "%s%s", misfit, type_python(e->cx, common_type(e, of)));
+		of.at[i * of.step] = v;
 	}
 }
 
@@ -469,10 +474,11 @@ Value *
 emit_unify_list(Emit *e, Range at, Value **vs, int n, const Type *hint)
 {
 	const Type *list = hint_of_kind(e, at, hint, TYPE_LIST), *elem;
+	const Elements all = { vs, n, 1 };
 	Value *v;
 
-	elem = list ? list->of[0] : n ? common_type(e, vs, n, 1) : &rt_type_tensor;
-	convert_all(e, at, vs, n, 1, elem, list_misfit(e, list ? list : elem));
+	elem = list ? list->of[0] : n ? common_type(e, all) : &rt_type_tensor;
+	convert_all(e, at, all, elem, list_misfit(e, list ? list : elem));
 	v = emit_list(e, at, vs, n, elem);
 	if (n && !list)
 		check_union(e, at, hint, v->type, "types match the types of the given list elements",
@@ -490,7 +496,8 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 	const Tree *keys = t->kid[0], *values = t->kid[1];
 	const Type *dict = hint_of_kind(e, t->at, hint, TYPE_DICT), *k, *v;
 	int n = 2 * keys->n;
-	Value **vs = new(e->cx->arena, Value *, n);
+	Value **vs = new(e->cx->arena, Value *, n + 1);
+	const Elements all_keys = { vs, keys->n, 2 }, all_values = { vs + 1, keys->n, 2 };
 
 	for (int i = 0; i < keys->n; i++) {
 		vs[2 * i] = emit_expression(e, keys->kid[i], dict ? dict->of[0] : 0);
@@ -501,8 +508,8 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 			fail(e->cx, t->at,
 			     "Dict keys must contain only a single type. Expected: %s but found %s instead",
 			     type_python(e->cx, vs[0]->type), type_python(e->cx, vs[i]->type));
-	k = dict ? dict->of[0] : n ? common_type(e, vs, n, 2) : &rt_type_str;
-	v = dict ? dict->of[1] : n ? common_type(e, vs + 1, n - 1, 2) : &rt_type_tensor;
+	k = dict ? dict->of[0] : n ? common_type(e, all_keys) : &rt_type_str;
+	v = dict ? dict->of[1] : n ? common_type(e, all_values) : &rt_type_tensor;
 	if (k->kind == TYPE_TUPLE || k->kind == TYPE_LIST || k->kind == TYPE_DICT)
 		fail(e->cx, t->at, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and "
 			"string keys are supported", type_print(e->cx, k));
@@ -513,11 +520,10 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 	if (!n && !dict && hint && hint->kind == TYPE_UNION)
 		fail(e->cx, t->at, empty_union, "dict", type_python(e->cx, hint), "Dict");
 	dict = type_dict(e->cx, k, v);
-	convert_all(e, t->at, vs, n, 2, k, arena_printf(e->cx->arena, "Type annotation was inferred to be %sbut the "
+	convert_all(e, t->at, all_keys, k, arena_printf(e->cx->arena, "Type annotation was inferred to be %sbut the "
 		"type of keys given by the dict literal is ", type_python(e->cx, dict)));
-	if (n)
-		convert_all(e, t->at, vs + 1, n - 1, 2, v, arena_printf(e->cx->arena, "Type annotation was inferred to "
-			"be `%s`, but the type of values given by the dict literal is ", type_python(e->cx, dict)));
+	convert_all(e, t->at, all_values, v, arena_printf(e->cx->arena, "Type annotation was inferred to be `%s`, but "
+		"the type of values given by the dict literal is ", type_python(e->cx, dict)));
 	return emit_node(e, t->at, "prim::DictConstruct", dict, n, vs);
 }
 
@@ -568,7 +574,7 @@ list_comp_body(Emit *e, void *arg)
 
 	if (!c->hint)
 		c->into->type = c->hint = type_list(e->cx, type_unshaped(e->cx, v->type));
-	convert_all(e, c->t->at, &v, 1, 1, c->hint->of[0], list_misfit(e, c->hint));
+	convert_all(e, c->t->at, (Elements){ &v, 1, 1 }, c->hint->of[0], list_misfit(e, c->hint));
 	emit_op(e, c->t->at, "aten::append", 2, c->into, v);
 }
 

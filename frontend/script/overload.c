@@ -31,7 +31,7 @@ typedef struct Match {
 	const char *reason;        /* why a type variable does not fit, or null */
 } Match;
 
-typedef struct Call {              /* the actual arguments */
+typedef struct Call {              /* the actual arguments, while formal ones take them */
 	const NamedValue *arg;
 	int   n;
 	int   positional;          /* index of the next positional one */
@@ -467,9 +467,9 @@ match_surplus(Match *m, const Schema *s, Call *c, Values *out)
 }
 
 static bool
-match(Match *m, const Schema *s, const NamedValue *args, int n, Values *out)
+match(Match *m, const Schema *s, const CallSite *site, Values *out)
 {
-	Call c = { .arg = args, .n = n, .used = new(m->cx->arena, bool, n + 1) };
+	Call c = { .arg = site->arg, .n = site->n, .used = new(m->cx->arena, bool, site->n + 1) };
 
 	c.positional = next_positional(&c, 0);
 	for (int i = 0; i < s->nargs; i++) {
@@ -484,30 +484,24 @@ match(Match *m, const Schema *s, const NamedValue *args, int n, Values *out)
 
 /* A trial, then the real thing. */
 static bool
-match_and_emit(Graph *g, const Schema *s, Range at, const NamedValue *args, int n, bool implicit, Buf *why, Values *out)
+match_and_emit(const CallSite *site, const Schema *s, bool implicit, Buf *why, Values *out)
 {
-	Match trial = { .cx = g->cx, .at = at, .convert = implicit, .why = why };
-	Match m = { .cx = g->cx, .g = g, .at = at, .convert = implicit };
+	Cx *cx = site->g->cx;
+	Match trial = { .cx = cx, .at = site->at, .convert = implicit, .why = why };
+	Match m = { .cx = cx, .g = site->g, .at = site->at, .convert = implicit };
 	Values none = { 0 };
 
-	return match(&trial, s, args, n, &none) && match(&m, s, args, n, out);
+	return match(&trial, s, site, &none) && match(&m, s, site, out);
 }
 
 Value **
-match_schema(Graph *g, const Schema *s, Range at, Value *self, const NamedValue *args, int n, bool implicit, Buf *why)
+match_schema(const CallSite *site, const Schema *s, bool implicit, Buf *why)
 {
-	NamedValue *all = new(g->cx->arena, NamedValue, n + 1);
-	int first = self != 0;
 	Values out = { 0 };
 
-	if (self)
-		all[0] = (NamedValue){ .name = s->nargs && strcmp(s->args[0].name, "self") == 0 ? "self" : 0, .v = self,
-			.at = at };
-	for (int i = 0; i < n; i++)
-		all[first + i] = args[i];
-	if (!match_and_emit(g, s, at, all, n + first, implicit, why, &out))
+	if (!match_and_emit(site, s, implicit, why, &out))
 		return 0;
-	return out.at ? out.at : new(g->cx->arena, Value *, 1);
+	return out.at ? out.at : new(site->g->cx->arena, Value *, 1);
 }
 
 /* ---- the node ---------------------------------------------------------------------------------------------------- */
@@ -650,8 +644,11 @@ candidate_schema(Cx *cx, Candidate *c)
 }
 
 static Value *
-emit_candidate(Graph *g, const Candidate *c, Range at, const Values *args)
+emit_candidate(const CallSite *site, const Candidate *c, const Values *args)
 {
+	Graph *g = site->g;
+	Range at = site->at;
+
 	if (c->builtin >= 0)
 		return inline_function(g, builtin_row(g->cx, c->builtin), at, args->at);
 	if (c->upgrader >= 0)
@@ -660,15 +657,15 @@ emit_candidate(Graph *g, const Candidate *c, Range at, const Values *args)
 }
 
 static Value *
-try_candidates(Graph *g, Candidates *v, Range at, const NamedValue *args, int n)
+try_candidates(const CallSite *site, Candidates *v)
 {
 	for (int implicit = v->n == 1; implicit < 2; implicit++) {
 		for (int i = 0; i < v->n; i++) {
-			const Schema *s = candidate_schema(g->cx, &v->at[i]);
+			const Schema *s = candidate_schema(site->g->cx, &v->at[i]);
 			Values out = { 0 };
 
-			if (match_and_emit(g, s, at, args, n, implicit, 0, &out))
-				return emit_candidate(g, &v->at[i], at, &out);
+			if (match_and_emit(site, s, implicit, 0, &out))
+				return emit_candidate(site, &v->at[i], &out);
 		}
 	}
 	return 0;
@@ -676,16 +673,17 @@ try_candidates(Graph *g, Candidates *v, Range at, const NamedValue *args, int n)
 
 /* The candidates, each with the reason why it does not fit. */
 static void
-explain(Graph *g, Candidates *v, Range at, const NamedValue *args, int n, Buf *why)
+explain(const CallSite *site, Candidates *v, Buf *why)
 {
+	Cx *cx = site->g->cx;
 	Values out = { 0 };
 
 	for (int i = 0; i < v->n; i++) {
-		const Schema *s = candidate_schema(g->cx, &v->at[i]);
-		Match trial = { .cx = g->cx, .at = at, .convert = true, .why = why };
+		const Schema *s = candidate_schema(cx, &v->at[i]);
+		Match trial = { .cx = cx, .at = site->at, .convert = true, .why = why };
 
-		buf_printf(why, "  %s:\n    ", schema_print(g->cx, s));
-		match(&trial, s, args, n, &out);
+		buf_printf(why, "  %s:\n    ", schema_print(cx, s));
+		match(&trial, s, site, &out);
 	}
 	if (why->n && why->at[why->n - 1] == '\n')
 		why->at[--why->n] = 0;
@@ -705,54 +703,59 @@ unknown_operator(Cx *cx, const char *name, Range at, int version)
 
 /* A node without an overload, so that the rest is compiled, too; null: nobody collects what is lacking. */
 static Value *
-note_lacking(Graph *g, const char *name, Range at, const NamedValue *args, int n)
+note_lacking(const CallSite *site, const char *name)
 {
-	Lacking lacking = { .name = name, .at = at, .schema = "" };
+	Lacking lacking = { .name = name, .at = site->at, .schema = "" };
+	Graph *g = site->g;
 	Node *node;
 
 	if (!g->cx->lacking)
 		return NULL;
 	vec_push(g->cx->arena, g->cx->lacking, lacking);
-	node = graph_emit(g, name, at, 0, NULL, 1);
-	for (int i = 0; i < n; i++)
-		node_add_input(node, args[i].v);
+	node = graph_emit(g, name, site->at, 0, NULL, 1);
+	for (int i = 0; i < site->n; i++)
+		node_add_input(node, site->arg[i].v);
 	return node->out[0];
 }
 
 /* x == x and x != x of one number, which PyTorch's executor decides without looking: a NaN equals itself there. */
 static Value *
-compared_to_itself(Graph *g, const char *name, Range at, const NamedValue *args, int n)
+compared_to_itself(const CallSite *site, const char *name)
 {
+	const NamedValue *args = site->arg;
 	const bool equal = strcmp(name, "aten::eq") == 0;
 	RtKind kind;
 
-	if (n != 2 || args[0].v != args[1].v || (!equal && strcmp(name, "aten::ne") != 0))
+	if (site->n != 2 || args[0].v != args[1].v || (!equal && strcmp(name, "aten::ne") != 0))
 		return NULL;
 	kind = args[0].v->type->kind;
-	return kind == TYPE_FLOAT || kind == TYPE_INT || kind == TYPE_BOOL ? graph_constant(g, rt_bool(equal), at) : NULL;
+	if (kind != TYPE_FLOAT && kind != TYPE_INT && kind != TYPE_BOOL)
+		return NULL;
+	return graph_constant(site->g, rt_bool(equal), site->at);
 }
 
 Value *
 emit_builtin(Graph *g, const char *name, Range at, const NamedValue *args, int n, int version)
 {
+	const CallSite site = { g, at, args, n };
 	Candidates v = { 0 };
 	Buf why = { 0 };
-	Value *r = compared_to_itself(g, name, at, args, n);
+	Value *r = compared_to_itself(&site, name);
 	const char *text;
 
 	if (r)
 		return r;
 	find_candidates(g->cx, name, version, &v);
-	if (!v.n && version > 0 && (r = note_lacking(g, name, at, args, n)))
+	if (!v.n && version > 0 && (r = note_lacking(&site, name)))
 		return r;
 	if (!v.n)
 		unknown_operator(g->cx, name, at, version);
-	r = try_candidates(g, &v, at, args, n);
+	r = try_candidates(&site, &v);
 	if (r)
 		return r;
-	if (version > 0 && op_lacks_overloads(g->cx, name) && (r = note_lacking(g, name, at, args, n)))
+	if (version > 0 && op_lacks_overloads(g->cx, name) && (r = note_lacking(&site, name)))
 		return r;
-	explain(g, &v, at, args, n, &why);
+	explain(&site, &v, &why);
 	text = arena_text(g->cx->arena, &why);
 	if (version > 0 && op_lacks_overloads(g->cx, name))
 		fail_lacks(g->cx, at, "Kiln lacks the overload of %s that is called here; it has:\n%s", name, text);

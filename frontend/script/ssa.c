@@ -31,15 +31,19 @@ uninitialized_in(Emit *e, Range at, Block *b, const Type *t)
 	return v;
 }
 
+typedef struct Meet { Node *node; Range at; Branch yes, no; } Meet;      /* an If and its branches, both emitted */
+
+/* A new result of the If; a branch without a value gives an uninitialized one. */
 static Value *
-output(Emit *e, Range at, Node *n, Value *yes, Value *no, const Type *t, const char *name)
+output(Emit *e, const Meet *m, Value *yes, Value *no, const Type *t, const char *name)
 {
+	Node *n = m->node;
 	Value *out;
 
 	if (!yes)
-		yes = uninitialized_in(e, at, n->sub[0], t);
+		yes = uninitialized_in(e, m->at, n->sub[0], t);
 	if (!no)
-		no = uninitialized_in(e, at, n->sub[1], t);
+		no = uninitialized_in(e, m->at, n->sub[1], t);
 	block_add_output(n->sub[0], yes);
 	block_add_output(n->sub[1], no);
 	out = node_add_output(n, t);
@@ -49,8 +53,6 @@ output(Emit *e, Range at, Node *n, Value *yes, Value *no, const Type *t, const c
 }
 
 /* ---- If: ordinary variables ----------------------------------------------------------------------------- */
-
-typedef struct Meet { Node *node; Range at; Branch yes, no; } Meet;
 
 static const char *
 branch_names(const Meet *m, const Branch *b)
@@ -91,7 +93,7 @@ meet_alone(Emit *e, const Meet *m, const Branch *b, const char *name)
 		if (before && before->s && before->s->kind == SUGAR_VALUE)
 			scope_put(e, name, sugar_value(e, emit_cast(e, m->at, before->s->v, s->v->type)), true);
 	} else {
-		v = output(e, m->at, m->node, b == &m->yes ? s->v : 0, b == &m->no ? s->v : 0, s->v->type, name);
+		v = output(e, m, b == &m->yes ? s->v : 0, b == &m->no ? s->v : 0, s->v->type, name);
 		scope_put(e, name, sugar_value(e, v), false);
 	}
 }
@@ -187,7 +189,7 @@ meet_both(Emit *e, const Meet *m, const char *name)
 	}
 	if (yes && no)
 		fall = meet_falling(e, m, name, yes, no);
-	v = output(e, m->at, m->node, yes, no, t, name);
+	v = output(e, m, yes, no, t, name);
 	scope_put(e, name, sugar_value(e, v), !assigned(in_yes) && !assigned(in_no));
 	if (fall && fall != t && type_is_subtype(e->cx, fall, t))
 		scope_here(e->scope, name)->fall = fall;
@@ -236,14 +238,14 @@ meet_flags(Emit *e, const Meet *m, unsigned ways)
 			continue;
 		yes = flag_at_end(e, m->at, &m->yes, way);
 		no = flag_at_end(e, m->at, &m->no, way);
-		v = output(e, m->at, m->node, yes, no, &rt_type_bool, names[i]);
+		v = output(e, m, yes, no, &rt_type_bool, names[i]);
 		scope_put(e, names[i], sugar_value(e, v), false);
 	}
 	if (!(ways & WAY_RETURN))
 		return;
 	yes = m->yes.ways & WAY_RETURN ? value_at_end(&m->yes, "$v") : 0;
 	no = m->no.ways & WAY_RETURN ? value_at_end(&m->no, "$v") : 0;
-	v = output(e, m->at, m->node, yes, no, e->result, "$v");
+	v = output(e, m, yes, no, e->result, "$v");
 	if (!yes)
 		vec_push(e->cx->arena, &e->results, m->node->sub[0]->ret->in[m->node->sub[0]->ret->nin - 1]);
 	if (!no)
