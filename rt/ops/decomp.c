@@ -74,9 +74,11 @@ stack_new(RtCx *cx, const Stack *like, int64_t m, int64_t n, Stack *s)
 	return RT_OK;
 }
 
-static int
-give(RtCx *cx, int i, RtDtype dtype, const Stack *s, int rank, bool rows, IValue *out)
+int
+stack_give(RtCx *cx, int i, RtDtype dtype, const Stack *s, StackForm form, IValue *out)
 {
+	const bool rows = form == STACK_ROWS;
+	const int rank = rows ? 2 : (int)form;
 	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK], n;
 	RtTensor *r, *wide;
 	RtDtype from = rt_is_complex(dtype) ? RT_c128 : RT_f64;
@@ -99,18 +101,6 @@ give(RtCx *cx, int i, RtDtype dtype, const Stack *s, int rank, bool rows, IValue
 		((double *)s->v)[k] = creal(s->v[k]);
 	wide = rt_temp(cx, rt_tensor_borrow(cx, from, r->ndim, r->dims, s->v, n * rt_dtypes[from].bytes, false));
 	return wide ? rt_copy_into(cx, r, wide) : RT_ERROR;
-}
-
-int
-stack_give(RtCx *cx, int i, RtDtype dtype, const Stack *s, int rank, IValue *out)
-{
-	return give(cx, i, dtype, s, rank, false, out);
-}
-
-int
-stack_give_rows(RtCx *cx, int i, RtDtype dtype, const Stack *s, IValue *out)
-{
-	return give(cx, i, dtype, s, 2, true, out);
 }
 
 /* Result i: integers, as int32. */
@@ -254,7 +244,7 @@ rt_linalg_lu_factor_ex(RtCx *cx, const IValue *in, IValue *out)
 		info[i] = lu(s.v + i * s.m * s.n, s.m, s.n, in[1].u.i, pivot + i * k);
 	if (in[2].u.i && stack_check_info(cx, "torch.linalg.lu_factor_ex", &s, info))
 		return RT_ERROR;
-	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || stack_give_ints(cx, 1, &s, k, pivot, out)
+	return stack_give(cx, 0, (RtDtype)t->dtype, &s, STACK_MATRIX, out) || stack_give_ints(cx, 1, &s, k, pivot, out)
 		|| stack_give_ints(cx, 2, &s, -1, info, out) ? RT_ERROR : RT_OK;
 }
 
@@ -267,12 +257,22 @@ over(Z b, Z d)
 	return cimag(b) == 0 && cimag(d) == 0 ? creal(b) / creal(d) : b / d;
 }
 
-/* Solves T x = b for the k columns of b (n, k) in place; T: the triangle of a, or its transpose (conjugated).
+/* A triangle of a (n, n), whose other elements are not read. */
+typedef struct Triangle {
+	const Z *a;
+	int64_t  n;
+	bool     upper, unit;            /* unit: the diagonal counts as 1 */
+	bool     transposed, conjugated; /* what stands for it in the equation */
+} Triangle;
+
+/* Solves T x = b for the k columns of b (n, k) in place.
    As in BLAS zeros of b are passed over where T is as it is: of a singular T they stay zeros. */
 static void
-solve_triangle(const Z *a, int64_t n, bool upper, bool unit, bool transposed, bool conjugated, Z *b, int64_t k)
+solve_triangle(Triangle t, Z *b, int64_t k)
 {
-	bool forward = upper == transposed;
+	const bool forward = t.upper == t.transposed, transposed = t.transposed, conjugated = t.conjugated;
+	const int64_t n = t.n;
+	const Z *a = t.a;
 
 	for (int64_t step = 0; step < n; step++) {
 		int64_t i = forward ? step : n - 1 - step;
@@ -288,7 +288,7 @@ solve_triangle(const Z *a, int64_t n, bool upper, bool unit, bool transposed, bo
 				if (transposed || b[j * k + c] != 0)
 					b[i * k + c] -= mul(v, b[j * k + c]);
 		}
-		if (!unit) {
+		if (!t.unit) {
 			Z d = conjugated ? conj(a[i * n + i]) : a[i * n + i];
 			for (int64_t c = 0; c < k; c++)
 				if (transposed || b[i * k + c] != 0)
@@ -306,10 +306,11 @@ transpose(const Z *from, int64_t m, int64_t n, Z *to)
 			to[j * m + i] = from[i * n + j];
 }
 
-/* a and b with batch dims broadcast to each other; b is a stack of (n, k), of (k, n) when !left, or of vectors. */
 int
-stack_load_pair(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool left, Stack *a, Stack *b)
+equation_load(RtCx *cx, RtTensor *ta, RtTensor *tb, Equation *e)
 {
+	const char *name = e->name;
+	const bool left = e->left;
 	int64_t dims[RT_MAX_RANK];
 	int n = 0;
 	RtTensor *x = ta, *y = tb;
@@ -342,46 +343,52 @@ stack_load_pair(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool lef
 	y = temp_new(cx, (RtDtype)tb->dtype, n + 2, dims);
 	if (!x || !y || (!cx->meta && rt_copy_into(cx, y, tb)))
 		return RT_ERROR;
-	return stack_load(cx, name, x, a) || stack_load(cx, name, y, b) ? RT_ERROR : RT_OK;
+	return stack_load(cx, name, x, &e->a) || stack_load(cx, name, y, &e->b) ? RT_ERROR : RT_OK;
 }
 
-/* XA = B is A' X' = B'. */
+/* t: the triangle of all matrices, but for a and n.  XA = B is A' X' = B'. */
 static int
-solve_triangular(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool upper, bool left, bool unit,
-		 bool transposed, IValue *out)
+solve_triangular(RtCx *cx, RtTensor *ta, RtTensor *tb, Equation e, Triangle t, IValue *out)
 {
-	Stack a, b;
+	const Stack *b = &e.b;
 	Z *turned;
 
-	if (stack_load_pair(cx, name, ta, tb, left, &a, &b))
+	if (equation_load(cx, ta, tb, &e))
 		return RT_ERROR;
-	turned = rt_scratch(cx, b.m * b.n * 16 + 16);
+	turned = rt_scratch(cx, b->m * b->n * 16 + 16);
 	if (!turned)
 		return RT_ERROR;
-	for (int64_t i = 0; !cx->meta && i < a.count; i++) {
-		Z *x = b.v + i * b.m * b.n;
-		if (left) {
-			solve_triangle(a.v + i * a.n * a.n, a.n, upper, unit, transposed, false, x, b.n);
+	t.n = e.a.n;
+	t.transposed ^= !e.left;
+	for (int64_t i = 0; !cx->meta && i < e.a.count; i++) {
+		Z *x = b->v + i * b->m * b->n;
+		t.a = e.a.v + i * t.n * t.n;
+		if (e.left) {
+			solve_triangle(t, x, b->n);
 			continue;
 		}
-		transpose(x, b.m, b.n, turned);
-		solve_triangle(a.v + i * a.n * a.n, a.n, upper, unit, !transposed, false, turned, b.m);
-		transpose(turned, b.n, b.m, x);
+		transpose(x, b->m, b->n, turned);
+		solve_triangle(t, turned, b->m);
+		transpose(turned, b->n, b->m, x);
 	}
-	return stack_give(cx, 0, (RtDtype)tb->dtype, &b, 2, out);
+	return stack_give(cx, 0, (RtDtype)tb->dtype, b, STACK_MATRIX, out);
 }
 
 int
 rt_linalg_solve_triangular(RtCx *cx, const IValue *in, IValue *out)
 {
-	return solve_triangular(cx, "linalg.solve_triangular", in[0].u.t, in[1].u.t, in[2].u.i, in[3].u.i, in[4].u.i,
-				false, out);
+	const Equation e = { .name = "linalg.solve_triangular", .left = in[3].u.i };
+
+	return solve_triangular(cx, in[0].u.t, in[1].u.t, e, (Triangle){ .upper = in[2].u.i, .unit = in[4].u.i }, out);
 }
 
 int
 rt_triangular_solve(RtCx *cx, const IValue *in, IValue *out)
 {
-	if (solve_triangular(cx, "triangular_solve", in[1].u.t, in[0].u.t, in[2].u.i, true, in[4].u.i, in[3].u.i, out))
+	const Equation e = { .name = "triangular_solve", .left = true };
+	const Triangle t = { .upper = in[2].u.i, .transposed = in[3].u.i, .unit = in[4].u.i };
+
+	if (solve_triangular(cx, in[1].u.t, in[0].u.t, e, t, out))
 		return RT_ERROR;
 	out[1] = rt_of(rt_clone(cx, in[1].u.t));
 	return out[1].u.t ? RT_OK : RT_ERROR;
@@ -389,37 +396,46 @@ rt_triangular_solve(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- solving by LU ----------------------------------------------------------------------------------------------- */
 
+/* The LU factors of one matrix (n, n), as lu() leaves them. */
+typedef struct Factors {
+	const Z       *lu;
+	int64_t        n;
+	const int64_t *pivot;
+} Factors;
+
 /* b (n, k) in place by the factors of A, of its conjugate transpose (adjoint), or of its transpose. */
 static void
-lu_solve(const Z *f, int64_t n, const int64_t *pivot, Z *b, int64_t k, bool transposed, bool conjugated)
+lu_solve(const Factors *f, Z *b, int64_t k, bool transposed, bool conjugated)
 {
-	for (int64_t i = 0; !transposed && i < n; i++)
-		stack_swap_rows(b, k, i, pivot[i] - 1);
-	solve_triangle(f, n, transposed, !transposed, transposed, conjugated, b, k);
-	solve_triangle(f, n, !transposed, transposed, transposed, conjugated, b, k);
-	for (int64_t i = n; transposed && i-- > 0;)
-		stack_swap_rows(b, k, i, pivot[i] - 1);
+	const Triangle lower = { f->lu, f->n, false, true, transposed, conjugated };
+	const Triangle upper = { f->lu, f->n, true, false, transposed, conjugated };
+
+	for (int64_t i = 0; !transposed && i < f->n; i++)
+		stack_swap_rows(b, k, i, f->pivot[i] - 1);
+	solve_triangle(transposed ? upper : lower, b, k);
+	solve_triangle(transposed ? lower : upper, b, k);
+	for (int64_t i = f->n; transposed && i-- > 0;)
+		stack_swap_rows(b, k, i, f->pivot[i] - 1);
 }
 
+/* Matrix i of the right sides in place; turned: scratch for one. */
 static void
-lu_solve_sided(const Z *f, int64_t n, const int64_t *pivot, Z *x, int64_t m, int64_t k, bool left, bool adjoint,
-	       Z *turned)
+lu_solve_sided(const Factors *f, const Equation *e, int64_t i, bool adjoint, Z *turned)
 {
-	if (left) {
-		lu_solve(f, n, pivot, x, k, adjoint, adjoint);
+	const int64_t m = e->b.m, k = e->b.n;
+	Z *x = e->b.v + i * m * k;
+
+	if (e->left) {
+		lu_solve(f, x, k, adjoint, adjoint);
 		return;
 	}
 	/* X A = B is A' X' = B'; X A* = B is conj(A) X' = B'. */
 	transpose(x, m, k, turned);
-	if (!adjoint) {
-		lu_solve(f, n, pivot, turned, m, true, false);
-	} else {
-		for (int64_t i = 0; i < m * k; i++)
-			turned[i] = conj(turned[i]);
-		lu_solve(f, n, pivot, turned, m, false, false);
-		for (int64_t i = 0; i < m * k; i++)
-			turned[i] = conj(turned[i]);
-	}
+	for (int64_t j = 0; adjoint && j < m * k; j++)
+		turned[j] = conj(turned[j]);
+	lu_solve(f, turned, m, !adjoint, false);
+	for (int64_t j = 0; adjoint && j < m * k; j++)
+		turned[j] = conj(turned[j]);
 	transpose(turned, k, m, x);
 }
 
@@ -430,20 +446,25 @@ is_vector(const RtTensor *a, const RtTensor *b)
 	return b->ndim == 1 || (b->ndim == a->ndim - 1 && !memcmp(b->dims, a->dims, sizeof *a->dims * (a->ndim - 1)));
 }
 
+/* What LU factors give beside their result: the factors, the pivots, and LAPACK's info of each matrix. */
+typedef struct Side {
+	Stack    f;
+	int64_t *pivot, *info;
+} Side;
+
 static int
-solve(RtCx *cx, const char *name, const IValue *in, bool check, IValue *out, Stack *factors, int64_t **pivots,
-      int64_t **infos)
+solve(RtCx *cx, const char *name, const IValue *in, bool check, IValue *out, Side *side)
 {
 	RtTensor *ta = in[0].u.t, *tb = in[1].u.t;
-	bool left = in[2].u.i, vector;
-	Stack b;
+	Equation e = { .name = name, .left = in[2].u.i };
+	bool vector;
 	IValue column;
 	Z *turned;
 
 	if (ta->ndim < 2)
 		return rt_raise(cx, "%s: The input tensor A must have at least 2 dimensions.", name);
 	vector = is_vector(ta, tb);
-	if (vector && !left)
+	if (vector && !e.left)
 		return rt_raise(cx, "%s: Vector broadcasting of the left hand side is not supported for left=False. In "
 			"this case linalg.solve is equivalent to B / A.squeeze(-1)", name);
 	if (vector) {
@@ -451,97 +472,92 @@ solve(RtCx *cx, const char *name, const IValue *in, bool check, IValue *out, Sta
 			return RT_ERROR;
 		tb = column.u.t;
 	}
-	if (stack_load_pair(cx, name, ta, tb, left, factors, &b))
+	if (equation_load(cx, ta, tb, &e))
 		return RT_ERROR;
-	*pivots = stack_ints(cx, factors->count * factors->n);
-	*infos = *pivots ? stack_ints(cx, factors->count) : NULL;
-	turned = *infos ? rt_scratch(cx, b.m * b.n * 16 + 16) : NULL;
+	side->f = e.a;
+	side->pivot = stack_ints(cx, e.a.count * e.a.n);
+	side->info = side->pivot ? stack_ints(cx, e.a.count) : NULL;
+	turned = side->info ? rt_scratch(cx, e.b.m * e.b.n * 16 + 16) : NULL;
 	if (!turned)
 		return RT_ERROR;
-	for (int64_t i = 0; !cx->meta && i < factors->count; i++) {
-		Z *f = factors->v + i * factors->n * factors->n;
-		int64_t *pivot = *pivots + i * factors->n;
-		(*infos)[i] = lu(f, factors->n, factors->n, true, pivot);
-		lu_solve_sided(f, factors->n, pivot, b.v + i * b.m * b.n, b.m, b.n, left, false, turned);
+	for (int64_t i = 0, n = e.a.n; !cx->meta && i < e.a.count; i++) {
+		const Factors f = { e.a.v + i * n * n, n, side->pivot + i * n };
+		side->info[i] = lu(e.a.v + i * n * n, n, n, true, side->pivot + i * n);
+		lu_solve_sided(&f, &e, i, false, turned);
 	}
-	if (check && stack_check_info(cx, name, factors, *infos))
+	if (check && stack_check_info(cx, name, &e.a, side->info))
 		return RT_ERROR;
-	return stack_give(cx, 0, (RtDtype)tb->dtype, &b, vector ? 1 : 2, out);
+	return stack_give(cx, 0, (RtDtype)tb->dtype, &e.b, vector ? STACK_VECTOR : STACK_MATRIX, out);
 }
 
 int
 rt_linalg_solve_ex(RtCx *cx, const IValue *in, IValue *out)
 {
-	Stack f;
-	int64_t *pivot, *info;
+	Side s;
 
-	return solve(cx, "torch.linalg.solve_ex", in, in[3].u.i, out, &f, &pivot, &info)
-		|| stack_give_ints(cx, 1, &f, -1, info, out) ? RT_ERROR : RT_OK;
+	return solve(cx, "torch.linalg.solve_ex", in, in[3].u.i, out, &s)
+		|| stack_give_ints(cx, 1, &s.f, -1, s.info, out) ? RT_ERROR : RT_OK;
 }
 
 int
 rt__linalg_solve_ex(RtCx *cx, const IValue *in, IValue *out)
 {
-	Stack f;
-	int64_t *pivot, *info;
+	Side s;
 
-	return solve(cx, "torch.linalg.solve_ex", in, in[3].u.i, out, &f, &pivot, &info)
-		|| stack_give(cx, 1, (RtDtype)in[0].u.t->dtype, &f, 2, out) ||
-		stack_give_ints(cx, 2, &f, f.n, pivot, out)
-		|| stack_give_ints(cx, 3, &f, -1, info, out) ? RT_ERROR : RT_OK;
+	return solve(cx, "torch.linalg.solve_ex", in, in[3].u.i, out, &s)
+		|| stack_give(cx, 1, (RtDtype)in[0].u.t->dtype, &s.f, STACK_MATRIX, out)
+		|| stack_give_ints(cx, 2, &s.f, s.f.n, s.pivot, out)
+		|| stack_give_ints(cx, 3, &s.f, -1, s.info, out) ? RT_ERROR : RT_OK;
 }
 
 int
 rt_linalg_solve(RtCx *cx, const IValue *in, IValue *out)
 {
-	Stack f;
-	int64_t *pivot, *info;
+	Side s;
 
-	return solve(cx, "torch.linalg.solve", in, true, out, &f, &pivot, &info);
+	return solve(cx, "torch.linalg.solve", in, true, out, &s);
 }
 
 static int
-inverse(RtCx *cx, const char *name, RtTensor *t, bool check, IValue *out, Stack *s, int64_t **infos)
+inverse(RtCx *cx, const char *name, RtTensor *t, bool check, IValue *out, Side *side)
 {
-	Stack r;
+	Stack r, *s = &side->f;
 	int64_t *pivot, n;
 
 	if (stack_square(cx, name, t, s) || stack_new(cx, s, s->n, s->n, &r))
 		return RT_ERROR;
 	n = s->n;
 	pivot = stack_ints(cx, n);
-	*infos = pivot ? stack_ints(cx, s->count) : NULL;
-	if (!*infos)
+	side->info = pivot ? stack_ints(cx, s->count) : NULL;
+	if (!side->info)
 		return RT_ERROR;
 	for (int64_t i = 0; !cx->meta && i < s->count; i++) {
 		Z *x = r.v + i * n * n, *f = s->v + i * n * n;
 		for (int64_t k = 0; k < n; k++)
 			x[k * n + k] = 1;
-		(*infos)[i] = lu(f, n, n, true, pivot);
-		lu_solve(f, n, pivot, x, n, false, false);
+		side->info[i] = lu(f, n, n, true, pivot);
+		lu_solve(&(Factors){ f, n, pivot }, x, n, false, false);
 	}
-	if (check && stack_check_info(cx, name, s, *infos))
+	if (check && stack_check_info(cx, name, s, side->info))
 		return RT_ERROR;
-	return stack_give(cx, 0, (RtDtype)t->dtype, &r, 2, out);
+	return stack_give(cx, 0, (RtDtype)t->dtype, &r, STACK_MATRIX, out);
 }
 
 int
 rt_linalg_inv(RtCx *cx, const IValue *in, IValue *out)
 {
-	Stack s;
-	int64_t *info;
+	Side s;
 
-	return inverse(cx, "linalg.inv", in[0].u.t, true, out, &s, &info);
+	return inverse(cx, "linalg.inv", in[0].u.t, true, out, &s);
 }
 
 int
 rt_linalg_inv_ex(RtCx *cx, const IValue *in, IValue *out)
 {
-	Stack s;
-	int64_t *info;
+	Side s;
 
-	return inverse(cx, "linalg.inv_ex", in[0].u.t, in[1].u.i, out, &s, &info) ||
-		stack_give_ints(cx, 1, &s, -1, info, out) ? RT_ERROR : RT_OK;
+	return inverse(cx, "linalg.inv_ex", in[0].u.t, in[1].u.i, out, &s) ||
+		stack_give_ints(cx, 1, &s.f, -1, s.info, out) ? RT_ERROR : RT_OK;
 }
 
 /* Pivots of the stack, broadcast to its batch; each checked to name a row. */
@@ -578,20 +594,19 @@ load_pivots(RtCx *cx, RtTensor *t, const Stack *s)
 int
 rt_linalg_lu_solve(RtCx *cx, const IValue *in, IValue *out)
 {
-	Stack f, b;
+	Equation e = { .name = "torch.linalg.lu_solve", .left = in[3].u.i };
 	int64_t *pivot;
 	Z *turned;
 
-	if (stack_load_pair(cx, "torch.linalg.lu_solve", in[0].u.t, in[2].u.t, in[3].u.i, &f, &b))
+	if (equation_load(cx, in[0].u.t, in[2].u.t, &e))
 		return RT_ERROR;
-	pivot = load_pivots(cx, in[1].u.t, &f);
-	turned = pivot ? rt_scratch(cx, b.m * b.n * 16 + 16) : NULL;
+	pivot = load_pivots(cx, in[1].u.t, &e.a);
+	turned = pivot ? rt_scratch(cx, e.b.m * e.b.n * 16 + 16) : NULL;
 	if (!turned)
 		return RT_ERROR;
-	for (int64_t i = 0; !cx->meta && i < f.count; i++)
-		lu_solve_sided(f.v + i * f.n * f.n, f.n, pivot + i * f.n, b.v + i * b.m * b.n, b.m, b.n, in[3].u.i,
-			       in[4].u.i, turned);
-	return stack_give(cx, 0, (RtDtype)in[2].u.t->dtype, &b, 2, out);
+	for (int64_t i = 0, n = e.a.n; !cx->meta && i < e.a.count; i++)
+		lu_solve_sided(&(Factors){ e.a.v + i * n * n, n, pivot + i * n }, &e, i, in[4].u.i, turned);
+	return stack_give(cx, 0, (RtDtype)in[2].u.t->dtype, &e.b, STACK_MATRIX, out);
 }
 
 int
@@ -637,28 +652,31 @@ rt_lu_unpack(RtCx *cx, const IValue *in, IValue *out)
 		for (int64_t i = 0; i < s.m; i++)
 			p.v[(b * s.m + row[i]) * s.m + i] = 1;
 	}
-	if (in[3].u.i ? stack_give_rows(cx, 0, dtype, &p, out) : stack_give_empty(cx, 0, dtype, out))
+	if (in[3].u.i ? stack_give(cx, 0, dtype, &p, STACK_ROWS, out) : stack_give_empty(cx, 0, dtype, out))
 		return RT_ERROR;
 	if (!in[2].u.i)
 		return stack_give_empty(cx, 1, dtype, out) || stack_give_empty(cx, 2, dtype, out) ? RT_ERROR : RT_OK;
-	return stack_give_rows(cx, 1, dtype, &l, out) || stack_give_rows(cx, 2, dtype, &u, out) ? RT_ERROR : RT_OK;
+	return stack_give(cx, 1, dtype, &l, STACK_ROWS, out) ||
+	       stack_give(cx, 2, dtype, &u, STACK_ROWS, out) ? RT_ERROR : RT_OK;
 }
 
 /* ---- determinants ------------------------------------------------------------------------------------------------ */
 
-/* det as sign * exp(log): sign in s.v[i], log in the second stack. */
+/* The determinants as sign * exp(size), each a stack of numbers. */
 static int
-determinant(RtCx *cx, const char *name, RtTensor *t, Stack *s, Stack *sign, Stack *size, int64_t **pivots)
+determinant(RtCx *cx, const char *name, RtTensor *t, Side *side, Stack *sign, Stack *size)
 {
+	Stack *s = &side->f;
+
 	if (stack_square(cx, name, t, s) || stack_new(cx, s, 1, 1, sign) || stack_new(cx, s, 1, 1, size))
 		return RT_ERROR;
-	*pivots = stack_ints(cx, s->count * s->n);
-	if (!*pivots)
+	side->pivot = stack_ints(cx, s->count * s->n);
+	if (!side->pivot)
 		return RT_ERROR;
 	for (int64_t i = 0; !cx->meta && i < s->count; i++) {
 		Z *f = s->v + i * s->n * s->n, d = 1;
 		double log_size = 0;
-		int64_t *pivot = *pivots + i * s->n;
+		int64_t *pivot = side->pivot + i * s->n;
 		lu(f, s->n, s->n, true, pivot);
 		for (int64_t k = 0; k < s->n; k++) {
 			Z v = f[k * s->n + k];
@@ -675,66 +693,64 @@ determinant(RtCx *cx, const char *name, RtTensor *t, Stack *s, Stack *sign, Stac
 }
 
 static int
-det(RtCx *cx, RtTensor *t, IValue *out, Stack *s, int64_t **pivots)
+det(RtCx *cx, RtTensor *t, IValue *out, Side *side)
 {
-	Stack sign, size;
+	Stack sign, size, *s = &side->f;
 
-	if (determinant(cx, "linalg.det", t, s, &sign, &size, pivots))
+	if (determinant(cx, "linalg.det", t, side, &sign, &size))
 		return RT_ERROR;
 	for (int64_t i = 0; !cx->meta && i < s->count; i++) {
 		Z d = 1;
 		for (int64_t k = 0; k < s->n; k++)
-			d = mul(d, s->v[(i * s->n + k) * s->n + k] * ((*pivots)[i * s->n + k] == k + 1 ? 1 : -1));
+			d = mul(d, s->v[(i * s->n + k) * s->n + k] * (side->pivot[i * s->n + k] == k + 1 ? 1 : -1));
 		sign.v[i] = d;
 	}
-	return stack_give(cx, 0, (RtDtype)t->dtype, &sign, 0, out);
+	return stack_give(cx, 0, (RtDtype)t->dtype, &sign, STACK_NUMBER, out);
 }
 
 int
 rt_linalg_det(RtCx *cx, const IValue *in, IValue *out)
 {
-	Stack s;
-	int64_t *pivot;
+	Side s;
 
-	return det(cx, in[0].u.t, out, &s, &pivot);
+	return det(cx, in[0].u.t, out, &s);
 }
 
 int
 rt__linalg_det(RtCx *cx, const IValue *in, IValue *out)
 {
-	Stack s;
-	int64_t *pivot;
+	Side s;
 
-	return det(cx, in[0].u.t, out, &s, &pivot) || stack_give(cx, 1, (RtDtype)in[0].u.t->dtype, &s, 2, out)
-		|| stack_give_ints(cx, 2, &s, s.n, pivot, out) ? RT_ERROR : RT_OK;
+	return det(cx, in[0].u.t, out, &s) || stack_give(cx, 1, (RtDtype)in[0].u.t->dtype, &s.f, STACK_MATRIX, out)
+		|| stack_give_ints(cx, 2, &s.f, s.f.n, s.pivot, out) ? RT_ERROR : RT_OK;
 }
 
-/* Sign and size of t's determinant; s and pivot: its LU factors. */
+/* Sign and size of t's determinant. */
 static int
-slogdet(RtCx *cx, RtTensor *t, IValue *out, Stack *s, int64_t **pivot)
+slogdet(RtCx *cx, RtTensor *t, IValue *out, Side *s)
 {
 	const RtDtype dtype = (RtDtype)t->dtype;
 	Stack sign, size;
 
-	return determinant(cx, "linalg.slogdet", t, s, &sign, &size, pivot) || stack_give(cx, 0, dtype, &sign, 0, out)
-		|| stack_give(cx, 1, rt_real_type(dtype), &size, 0, out) ? RT_ERROR : RT_OK;
+	return determinant(cx, "linalg.slogdet", t, s, &sign, &size)
+		|| stack_give(cx, 0, dtype, &sign, STACK_NUMBER, out)
+		|| stack_give(cx, 1, rt_real_type(dtype), &size, STACK_NUMBER, out) ? RT_ERROR : RT_OK;
 }
 
 int
 rt_linalg_slogdet(RtCx *cx, const IValue *in, IValue *out)
 {
-	Stack s;
-	int64_t *pivot;
+	Side s;
 
-	return slogdet(cx, in[0].u.t, out, &s, &pivot);
+	return slogdet(cx, in[0].u.t, out, &s);
 }
 
 int
 rt__linalg_slogdet(RtCx *cx, const IValue *in, IValue *out)
 {
-	Stack s;
-	int64_t *pivot;
+	Side s;
 
-	return slogdet(cx, in[0].u.t, out, &s, &pivot) || stack_give(cx, 2, (RtDtype)in[0].u.t->dtype, &s, 2, out)
-		|| stack_give_ints(cx, 3, &s, s.n, pivot, out) ? RT_ERROR : RT_OK;
+	return slogdet(cx, in[0].u.t, out, &s)
+		|| stack_give(cx, 2, (RtDtype)in[0].u.t->dtype, &s.f, STACK_MATRIX, out)
+		|| stack_give_ints(cx, 3, &s.f, s.f.n, s.pivot, out) ? RT_ERROR : RT_OK;
 }

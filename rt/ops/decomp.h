@@ -65,29 +65,51 @@ int stack_square(RtCx *, const char *name, RtTensor *t, Stack *);
 Z  *stack_room(RtCx *, int64_t count, int64_t m, int64_t n);
 /* Room for a stack with this one's batch dims; zeroed. */
 int stack_new(RtCx *, const Stack *like, int64_t m, int64_t n, Stack *);
-/* Result i: the batch dims, then `rank` (0 .. 2) of (m, n) of the stack; real dtypes take the real parts. */
-int stack_give(RtCx *, int i, RtDtype, const Stack *, int rank, IValue *out); /* columns first, as LAPACK leaves them */
-int stack_give_rows(RtCx *, int i, RtDtype, const Stack *, IValue *out);
+/* What a stack's (m, n) is in a result: nothing, (m), or (m, n) with columns first, as LAPACK leaves them, or rows. */
+typedef enum StackForm { STACK_NUMBER, STACK_VECTOR, STACK_MATRIX, STACK_ROWS } StackForm;
+
+/* Result i: the batch dims, then those of the form; real dtypes take the real parts. */
+int stack_give(RtCx *, int i, RtDtype, const Stack *, StackForm, IValue *out);
+/* Result i: of size (0) */
 int stack_give_empty(RtCx *, int i, RtDtype, IValue *out);
 /* Result i: v as int32, `each` for a matrix (less than 0: one, without a dim of its own). */
 int stack_give_ints(RtCx *, int i, const Stack *, int64_t each, const int64_t *v, IValue *out);
 int64_t *stack_ints(RtCx *, int64_t n);                  /* scratch, zeroed */
 /* Raises the error that LAPACK's info of one of the matrices means. */
 int stack_check_info(RtCx *, const char *name, const Stack *, const int64_t *info);
-/* a and b with batch dims broadcast to each other; b is a stack of (n, k), of (k, n) when !left, or of vectors. */
-int stack_load_pair(RtCx *, const char *name, RtTensor *ta, RtTensor *tb, bool left, Stack *a, Stack *b);
+
+typedef struct Equation {
+	const char *name;                /* of the operator, for errors */
+	bool        left;                /* A X = B; or X A = B */
+	Stack       a, b;                /* (n, n); (n, k), or (k, n) when !left */
+} Equation;
+
+/* Loads a and b, their batch dims broadcast to each other; name and left are given.  Raises an error when
+ * they do not fit. */
+int equation_load(RtCx *, RtTensor *ta, RtTensor *tb, Equation *);
 void stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j);
 
-/* factor.c: the reflection 1 - tau v v* times the n by k block at b, rows ld apart; v: n elements `step` apart, the
- * first of which counts as 1 whatever it is. */
-void apply_reflection(const Z *v, int64_t step, int64_t n, Z tau, Z *b, int64_t k, int64_t ld);
+typedef struct Reflection {              /* 1 - tau v v* */
+	const Z *v;                      /* n elements, `step` apart */
+	int64_t  step, n;
+	Z        tau;
+} Reflection;
 
-/* eigen.c: eigenvalues and vectors (as columns) of a real matrix in a; single: that was of floats. */
-int eig_real(RtCx *, bool single, const Z *a, int64_t n, Z *w, Z *v, bool *converged);
+/* factor.c: the reflection times the n by k block at b, rows ld apart; v[0] counts as 1 whatever it is. */
+void apply_reflection(Reflection, Z *b, int64_t k, int64_t ld);
 
-/* hermitian.c: w ascending, v (or null) the vectors as columns, of a Hermitian matrix, which is overwritten; upper: by
- * the algorithm for the upper triangle, on which signs depend, though all of a is filled. */
-int eig_hermitian(RtCx *, bool single, Z *a, int64_t n, bool upper, double *w, Z *v, bool *converged);
+typedef struct Square {                  /* a matrix (n, n), rows first */
+	Z      *a;
+	int64_t n;
+	bool    single;                  /* made of floats: they decide when an iteration has converged */
+} Square;
+
+/* eigen.c: eigenvalues w and vectors v (as columns) of a real matrix. */
+int eig_real(RtCx *, Square, Z *w, Z *v, bool *converged);
+
+/* hermitian.c: eigenvalues w, ascending, and vectors v (as columns; or null) of a Hermitian matrix, which is
+ * overwritten; upper: by the algorithm for the upper triangle, on which signs depend, though all of a is filled. */
+int eig_hermitian(RtCx *, Square, bool upper, double *w, Z *v, bool *converged);
 
 /* hermitian.c: the rotation that takes (f, g) to (r, 0), which is returned. */
 double givens(double f, double g, double *c, double *s);

@@ -77,10 +77,17 @@ reflect(double *v, int n)
 	return tau;
 }
 
-/* (1 - tau v v') on rows k .. k + m of columns from .. to, or on those columns of rows from .. to. */
+/* (1 - tau v v') of rows, or columns, `at` .. at + m; v[0] counts as 1. */
+typedef struct Mirror { const double *v; int m; double tau; int64_t at; } Mirror;
+
+/* Of columns from .. to. */
 static void
-apply_rows(Schur *s, const double *v, int m, double tau, int64_t k, int64_t from, int64_t to)
+apply_rows(Schur *s, const Mirror *r, int64_t from, int64_t to)
 {
+	const double *v = r->v, tau = r->tau;
+	const int64_t k = r->at;
+	const int m = r->m;
+
 	for (int64_t j = from; j <= to; j++) {
 		double sum = H(k, j);
 		for (int i = 1; i < m; i++)
@@ -91,11 +98,15 @@ apply_rows(Schur *s, const double *v, int m, double tau, int64_t k, int64_t from
 	}
 }
 
+/* Of rows from .. to of a (n, n). */
 static void
-apply_columns(double *a, int64_t n, const double *v, int m, double tau, int64_t k, int64_t from, int64_t to)
+apply_columns(double *a, int64_t n, const Mirror *r, int64_t from, int64_t to)
 {
+	const double *v = r->v, tau = r->tau;
+	const int m = r->m;
+
 	for (int64_t j = from; j <= to; j++) {
-		double *row = a + j * n + k, sum = row[0];
+		double *row = a + j * n + r->at, sum = row[0];
 		for (int i = 1; i < m; i++)
 			sum += v[i] * row[i];
 		row[0] -= sum * tau;
@@ -111,23 +122,25 @@ hessenberg(Schur *s, double *v)
 		s->q[i] = i / s->n == i % s->n;
 	for (int64_t k = 0; k + 2 < s->n; k++) {
 		int m = (int)(s->n - k - 1);
-		double tau;
+		Mirror r = { .v = v, .m = m, .at = k + 1 };
 		for (int i = 0; i < m; i++)
 			v[i] = H(k + 1 + i, k);
-		tau = reflect(v, m);
-		apply_columns(s->h, s->n, v, m, tau, k + 1, 0, s->n - 1);
-		apply_rows(s, v, m, tau, k + 1, k + 1, s->n - 1);
-		apply_columns(s->q, s->n, v, m, tau, k + 1, 0, s->n - 1);
+		r.tau = reflect(v, m);
+		apply_columns(s->h, s->n, &r, 0, s->n - 1);
+		apply_rows(s, &r, k + 1, s->n - 1);
+		apply_columns(s->q, s->n, &r, 0, s->n - 1);
 		H(k + 1, k) = v[0];
 		for (int i = 1; i < m; i++)
 			H(k + 1 + i, k) = 0;
 	}
 }
 
-/* Brings ((a, b), (c, d)) to a triangle, or to equal diagonal elements and b c < 0, by the rotation (cs, sn). */
+/* Brings the block ((a, b), (c, d)) of rows i and i + 1 to a triangle, or to equal diagonal elements and b c < 0, by
+ * the rotation (cs, sn). */
 static void
-standardise(double ulp, double *a, double *b, double *c, double *d, double *cs, double *sn)
+standardise(Schur *s, int64_t i, double *cs, double *sn)
 {
+	double *a = &H(i, i), *b = &H(i, i + 1), *c = &H(i + 1, i), *d = &H(i + 1, i + 1);
 	double gap = *a - *d, p = gap / 2, most = fmax(fabs(*b), fabs(*c)), least, scale, z, tau;
 
 	*cs = 1;
@@ -146,7 +159,7 @@ standardise(double ulp, double *a, double *b, double *c, double *d, double *cs, 
 	least = fmin(fabs(*b), fabs(*c)) * copysign(1, *b) * copysign(1, *c);
 	scale = fmax(fabs(p), most);
 	z = p / scale * p + most / scale * least;
-	if (z >= 4 * ulp) {
+	if (z >= 4 * s->ulp) {
 		z = p + copysign(sqrt(scale) * sqrt(z), p);
 		*a = *d + z;
 		*d -= most / z * least;
@@ -268,20 +281,20 @@ francis_step(Schur *s, int64_t lo, int64_t hi, int its)
 	}
 	for (int64_t k = m; k < hi; k++) {
 		int size = hi - k + 1 < 3 ? 2 : 3;
-		double tau;
+		Mirror r = { .v = v, .m = size, .at = k };
 		for (int i = 0; i < size; i++)
 			v[i] = k > m ? H(k + i, k - 1) : first[i];
-		tau = reflect(v, size);
+		r.tau = reflect(v, size);
 		if (k > m) {
 			H(k, k - 1) = v[0];
 			for (int i = 1; i < size; i++)
 				H(k + i, k - 1) = 0;
 		} else if (m > lo) {
-			H(k, k - 1) *= 1 - tau;
+			H(k, k - 1) *= 1 - r.tau;
 		}
-		apply_rows(s, v, size, tau, k, k, s->n - 1);
-		apply_columns(s->h, s->n, v, size, tau, k, 0, k + 3 < hi ? k + 3 : hi);
-		apply_columns(s->q, s->n, v, size, tau, k, 0, s->n - 1);
+		apply_rows(s, &r, k, s->n - 1);
+		apply_columns(s->h, s->n, &r, 0, k + 3 < hi ? k + 3 : hi);
+		apply_columns(s->q, s->n, &r, 0, s->n - 1);
 	}
 }
 
@@ -304,11 +317,11 @@ schur(Schur *s)
 		s->im[hi] = 0;
 		s->re[hi] = H(hi, hi);
 		if (lo == hi - 1) {
-			double cs, sn, *a = &H(lo, lo), *b = &H(lo, hi), *c = &H(hi, lo), *d = &H(hi, hi);
-			standardise(s->ulp, a, b, c, d, &cs, &sn);
-			s->re[lo] = *a;
-			s->re[hi] = *d;
-			s->im[lo] = *c == 0 ? 0 : sqrt(fabs(*b)) * sqrt(fabs(*c));
+			double cs, sn;
+			standardise(s, lo, &cs, &sn);
+			s->re[lo] = H(lo, lo);
+			s->re[hi] = H(hi, hi);
+			s->im[lo] = H(hi, lo) == 0 ? 0 : sqrt(fabs(H(lo, hi))) * sqrt(fabs(H(hi, lo)));
 			s->im[hi] = -s->im[lo];
 			rotate(&H(lo, hi) + 1, &H(hi, hi) + 1, s->n - 1 - hi, 1, cs, sn);
 			rotate(&H(0, lo), &H(0, hi), lo, s->n, cs, sn);
@@ -393,18 +406,19 @@ vector(const Schur *s, int64_t k, Z *v, Z *x)
 }
 
 int
-eig_real(RtCx *cx, bool single, const Z *a, int64_t n, Z *w, Z *v, bool *converged)
+eig_real(RtCx *cx, Square m, Z *w, Z *v, bool *converged)
 {
+	const int64_t n = m.n;
 	RtMark mark = rt_scratch_mark(cx);
 	double *room = rt_scratch(cx, (2 * n * n + 4 * n) * 8 + 8);
 	Z *x = room ? rt_scratch(cx, n * 16 + 16) : NULL;
 	Schur s = { n, room, room + n * n, room + 2 * n * n, room + 2 * n * n + n, room + 2 * n * n + 2 * n,
-		single ? 1.1920929e-07 : 2.2204460492503131e-16, single ? 9.8607613e-32 : 1.0020841800044864e-292 };
+		m.single ? 1.1920929e-07 : 2.2204460492503131e-16, m.single ? 9.8607613e-32 : 1.0020841800044864e-292 };
 
 	if (!x)
 		return RT_ERROR;
 	for (int64_t i = 0; i < n * n; i++)
-		s.h[i] = creal(a[i]);
+		s.h[i] = creal(m.a[i]);
 	balance(&s);
 	hessenberg(&s, room + 2 * n * n + 3 * n);
 	*converged = schur(&s);

@@ -103,8 +103,8 @@ rt_linalg_cholesky_ex(RtCx *cx, const IValue *in, IValue *out)
 	}
 	if (in[2].u.i && stack_check_info(cx, "linalg.cholesky", &s, info))
 		return RT_ERROR;
-	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || stack_give_ints(cx, 1, &s, -1, info, out) ? RT_ERROR
-													     : RT_OK;
+	return stack_give(cx, 0, (RtDtype)t->dtype, &s, STACK_MATRIX, out) ||
+	       stack_give_ints(cx, 1, &s, -1, info, out) ? RT_ERROR : RT_OK;
 }
 
 /* ---- QR ---------------------------------------------------------------------------------------------------------- */
@@ -130,8 +130,10 @@ reflect(Z *x, int64_t n, int64_t step)
 }
 
 void
-apply_reflection(const Z *v, int64_t step, int64_t n, Z tau, Z *b, int64_t k, int64_t ld)
+apply_reflection(Reflection r, Z *b, int64_t k, int64_t ld)
 {
+	const Z *v = r.v, tau = r.tau;
+	const int64_t step = r.step, n = r.n;
 	enum { SOME = 64 };
 	Z sum[SOME];
 
@@ -166,11 +168,12 @@ rt_geqrf(RtCx *cx, const IValue *in, IValue *out)
 		for (int64_t i = 0; i < k; i++) {
 			Z *at = a + i * (s.n + 1);
 			tau.v[b * k + i] = reflect(at, s.m - i, s.n);
-			apply_reflection(at, s.n, s.m - i, conj(tau.v[b * k + i]), at + 1, s.n - i - 1, s.n);
+			apply_reflection((Reflection){ at, s.n, s.m - i, conj(tau.v[b * k + i]) }, at + 1, s.n - i - 1,
+					 s.n);
 		}
 	}
-	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || stack_give(cx, 1, (RtDtype)t->dtype, &tau, 1, out)
-		? RT_ERROR : RT_OK;
+	return stack_give(cx, 0, (RtDtype)t->dtype, &s, STACK_MATRIX, out) ||
+	       stack_give(cx, 1, (RtDtype)t->dtype, &tau, STACK_VECTOR, out) ? RT_ERROR : RT_OK;
 }
 
 /* The first n columns of the product of the reflections in a. */
@@ -204,10 +207,10 @@ rt_linalg_householder_product(RtCx *cx, const IValue *in, IValue *out)
 		for (int64_t i = 0; i < s.n; i++)
 			r[i * s.n + i] = 1;
 		for (int64_t i = k; i-- > 0;)
-			apply_reflection(s.v + b * s.m * s.n + i * (s.n + 1), s.n, s.m - i, tau[b * k + i],
-				r + i * (s.n + 1), s.n - i, s.n);
+			apply_reflection((Reflection){ s.v + b * s.m * s.n + i * (s.n + 1), s.n, s.m - i,
+				tau[b * k + i] }, r + i * (s.n + 1), s.n - i, s.n);
 	}
-	return stack_give(cx, 0, (RtDtype)t->dtype, &q, 2, out);
+	return stack_give(cx, 0, (RtDtype)t->dtype, &q, STACK_MATRIX, out);
 }
 
 /* ---- LDL: Bunch and Kaufman's pivoting, from the lower triangle -------------------------------------------------- */
@@ -350,7 +353,7 @@ rt_linalg_ldl_factor_ex(RtCx *cx, const IValue *in, IValue *out)
 			for (int64_t j = i + 1; j < s.n; j++)
 				a[i * s.n + j] = 0;
 	}
-	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || stack_give_ints(cx, 1, &s, s.n, pivot, out)
+	return stack_give(cx, 0, (RtDtype)t->dtype, &s, STACK_MATRIX, out) || stack_give_ints(cx, 1, &s, s.n, pivot, out)
 		|| stack_give_ints(cx, 2, &s, -1, info, out) ? RT_ERROR : RT_OK;
 }
 
@@ -394,28 +397,30 @@ ldl_solve(const Z *a, int64_t n, const int64_t *pivot, bool hermitian, Z *b, int
 int
 rt_linalg_ldl_solve(RtCx *cx, const IValue *in, IValue *out)
 {
-	Stack f, b;
+	Equation e = { .name = "torch.linalg.ldl_solve", .left = true };
+	const Stack *f = &e.a, *b = &e.b;
 	RtTensor *pivots = in[1].u.t, *full;
 	int64_t *pivot, dims[RT_MAX_RANK];
 
-	if (stack_load_pair(cx, "torch.linalg.ldl_solve", in[0].u.t, in[2].u.t, true, &f, &b))
+	if (equation_load(cx, in[0].u.t, in[2].u.t, &e))
 		return RT_ERROR;
-	if (pivots->ndim < 1 || pivots->dims[pivots->ndim - 1] != f.n || !rt_is_integral((RtDtype)pivots->dtype, false))
+	if (pivots->ndim < 1 || pivots->dims[pivots->ndim - 1] != f->n ||
+	    !rt_is_integral((RtDtype)pivots->dtype, false))
 		return rt_raise(cx, "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same");
-	memcpy(dims, f.batch, sizeof *dims * f.nbatch);
-	dims[f.nbatch] = f.n;
-	full = temp_new(cx, RT_i64, f.nbatch + 1, dims);
+	memcpy(dims, f->batch, sizeof *dims * f->nbatch);
+	dims[f->nbatch] = f->n;
+	full = temp_new(cx, RT_i64, f->nbatch + 1, dims);
 	if (!full || (!cx->meta && rt_copy_into(cx, full, pivots)))
 		return RT_ERROR;
 	pivot = cx->meta ? NULL : (int64_t *)(void *)rt_data(full);
-	for (int64_t i = 0; !cx->meta && i < f.count; i++) {
-		for (int64_t k = 0; k < f.n; k++) {
-			int64_t p = pivot[i * f.n + k];
-			if (p == 0 || p > f.n || p < -f.n ||
-			    (p < 0 && k + 1 == f.n && (k == 0 || pivot[i * f.n + k - 1] > 0)))
+	for (int64_t i = 0; !cx->meta && i < f->count; i++) {
+		for (int64_t k = 0; k < f->n; k++) {
+			int64_t p = pivot[i * f->n + k];
+			if (p == 0 || p > f->n || p < -f->n ||
+			    (p < 0 && k + 1 == f->n && (k == 0 || pivot[i * f->n + k - 1] > 0)))
 				return rt_raise(cx, "torch.linalg.ldl_solve: a pivot is out of range");
 		}
-		ldl_solve(f.v + i * f.n * f.n, f.n, pivot + i * f.n, in[3].u.i, b.v + i * b.m * b.n, b.n);
+		ldl_solve(f->v + i * f->n * f->n, f->n, pivot + i * f->n, in[3].u.i, b->v + i * b->m * b->n, b->n);
 	}
-	return stack_give(cx, 0, (RtDtype)in[2].u.t->dtype, &b, 2, out);
+	return stack_give(cx, 0, (RtDtype)in[2].u.t->dtype, b, STACK_MATRIX, out);
 }

@@ -159,6 +159,8 @@ scale(Array *a, int64_t parts, double by)
 
 typedef enum Ends { COMPLEX, FROM_REAL, TO_REAL, FROM_REAL_WHOLE } Ends;
 
+typedef struct Form { Ends ends; bool forward, conjugated; } Form;        /* of an operator: as in Transform */
+
 typedef struct Transform {
 	Ends    ends;
 	bool    forward;          /* says how the default norm scales */
@@ -352,10 +354,10 @@ default_size(const Transform *t, const RtTensor *x, int i)
 
 /* (self, int? n, int dim, str? norm) */
 static int
-one_dim(RtCx *cx, const char *name, const IValue *in, Ends ends, bool forward, bool conjugated, IValue *out)
+one_dim(RtCx *cx, const char *name, const IValue *in, Form form, IValue *out)
 {
 	RtTensor *x = in[0].u.t;
-	Transform t = { .ends = ends, .forward = forward, .conjugated = conjugated, .n = 1 };
+	Transform t = { form.ends, form.forward, form.conjugated, .n = 1 };
 
 	t.dim[0] = rt_dim(cx, in[2].u.i, x->ndim);
 	if (t.dim[0] < 0)
@@ -368,10 +370,10 @@ one_dim(RtCx *cx, const char *name, const IValue *in, Ends ends, bool forward, b
 
 /* (self, int[]? s, int[]? dim, str? norm) */
 static int
-many_dims(RtCx *cx, const char *name, const IValue *in, Ends ends, bool forward, bool conjugated, IValue *out)
+many_dims(RtCx *cx, const char *name, const IValue *in, Form form, IValue *out)
 {
 	RtTensor *x = in[0].u.t;
-	Transform t = { .ends = ends, .forward = forward, .conjugated = conjugated };
+	Transform t = { form.ends, form.forward, form.conjugated, .n = 0 };
 	int64_t dims[RT_MAX_RANK], sizes[RT_MAX_RANK];
 	int nsize = rt_is_none(in[1]) ? 0 : rt_ints(cx, in[1], sizes, RT_MAX_RANK);
 	uint64_t seen = 0;
@@ -385,7 +387,7 @@ many_dims(RtCx *cx, const char *name, const IValue *in, Ends ends, bool forward,
 		return rt_raise(cx, "When given, dim and shape arguments must have the same length");
 	if (t.n > x->ndim)
 		return rt_raise(cx, "Got shape with %d values but input tensor only has %d dimensions.", t.n, x->ndim);
-	if (t.n == 0 && ends != COMPLEX)
+	if (t.n == 0 && t.ends != COMPLEX)
 		return rt_raise(cx, "%s must transform at least one axis", name);
 	for (int i = 0; i < t.n; i++) {
 		t.dim[i] = rt_dim(cx, rt_is_none(in[2]) ? x->ndim - t.n + i : dims[i], x->ndim);
@@ -403,7 +405,7 @@ many_dims(RtCx *cx, const char *name, const IValue *in, Ends ends, bool forward,
 #define FFT(name, arguments, ends, forward, conjugated) \
 	int rt_fft_##name(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
-		return arguments(cx, #name, in, ends, forward, conjugated, out); \
+		return arguments(cx, #name, in, (Form){ ends, forward, conjugated }, out); \
 	}
 FFT(fft, one_dim, COMPLEX, true, false)
 FFT(ifft, one_dim, COMPLEX, false, false)

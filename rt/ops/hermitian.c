@@ -45,8 +45,10 @@ reflect(Z *x, int64_t n, int64_t step, int64_t head, Z *tau)
 
 /* The n by n block at a (rows ld apart) -= v w* + w v*, which is its change by the reflection from both sides. */
 static void
-change(Z *a, int64_t ld, int64_t n, const Z *v, int64_t step, Z tau, Z *w)
+change(Z *a, int64_t ld, Reflection r, Z *w)
 {
+	const int64_t n = r.n, step = r.step;
+	const Z *v = r.v, tau = r.tau;
 	Z dot = 0;
 
 	for (int64_t i = 0; i < n; i++) {
@@ -64,19 +66,21 @@ change(Z *a, int64_t ld, int64_t n, const Z *v, int64_t step, Z tau, Z *w)
 			a[i * ld + j] -= mul(v[i * step], conj(w[j])) + mul(w[i], conj(v[j * step]));
 }
 
-/* a becomes d, e; its columns keep the reflections: below the diagonal, or with `upper` above it. */
+/* a becomes t's d and e; its columns keep the reflections: below the diagonal, or with `upper` above it. */
 static void
-tridiagonalise(Z *a, int64_t n, bool upper, double *d, double *e, Z *tau, Z *w)
+tridiagonalise(Z *a, bool upper, Tridiagonal *t, Z *tau, Z *w)
 {
+	const int64_t n = t->n;
+
 	for (int64_t k = 0; k + 1 < n; k++) {
 		int64_t i = upper ? n - 2 - k : k, m = upper ? i + 1 : n - 1 - i;
 		Z *x = upper ? a + i + 1 : a + (i + 1) * n + i;
-		e[i] = reflect(x, m, n, upper ? i : 0, &tau[i]);
+		t->e[i] = reflect(x, m, n, upper ? i : 0, &tau[i]);
 		if (tau[i] != 0)
-			change(upper ? a : a + (i + 1) * (n + 1), n, m, x, n, tau[i], w);
+			change(upper ? a : a + (i + 1) * (n + 1), n, (Reflection){ x, n, m, tau[i] }, w);
 	}
 	for (int64_t i = 0; i < n; i++)
-		d[i] = creal(a[i * (n + 1)]);
+		t->d[i] = creal(a[i * (n + 1)]);
 }
 
 /* v (n, n) = the product of the reflections times v. */
@@ -131,16 +135,19 @@ turn(Tridiagonal *t, int64_t j, double c, double s)
 	}
 }
 
-/* Eigenvalues of ((a, b), (b, c)), the larger in size first, and (cs, sn), its vector. */
+/* Rows i and i + 1 become diagonal: their eigenvalues, the larger in size first; (cs, sn): its vector. */
 static void
-two_by_two(double a, double b, double c, double *first, double *second, double *cs, double *sn)
+two_by_two(Tridiagonal *m, int64_t i, double *cs, double *sn)
 {
+	const double a = m->d[i], b = m->e[i], c = m->d[i + 1];
+	double *first = &m->d[i], *second = &m->d[i + 1];
 	double sum = a + c, gap = a - c, twice = 2 * b, root = hypot(gap, twice);
 	double big = fabs(a) > fabs(c) ? a : c, small = fabs(a) > fabs(c) ? c : a, x, t;
 	int side = sum < 0 ? -1 : 1, other = gap >= 0 ? 1 : -1;
 
 	*first = sum == 0 ? root / 2 : (sum + side * root) / 2;
 	*second = sum == 0 ? -root / 2 : big / *first * small - b / *first * b;
+	m->e[i] = 0;
 	x = gap + other * root;
 	if (fabs(x) > fabs(twice)) {
 		t = -twice / x;
@@ -210,14 +217,11 @@ diagonalise(Tridiagonal *t, int64_t l, int64_t end, int64_t *steps)
 			continue;
 		}
 		if (m == l + up) {
-			double c, s, first, second;
+			double c, s;
 			low = up > 0 ? l : m;
-			two_by_two(t->d[low], t->e[low], t->d[low + 1], &first, &second, &c, &s);
+			two_by_two(t, low, &c, &s);
 			if (t->z)
 				turn(t, low, c, s);
-			t->d[low] = first;
-			t->d[low + 1] = second;
-			t->e[low] = 0;
 			l += 2 * up;
 			continue;
 		}
@@ -280,20 +284,22 @@ scale_of(const Z *a, int64_t count)
 }
 
 int
-eig_hermitian(RtCx *cx, bool single, Z *a, int64_t n, bool upper, double *w, Z *v, bool *converged)
+eig_hermitian(RtCx *cx, Square m, bool upper, double *w, Z *v, bool *converged)
 {
+	const int64_t n = m.n;
+	Z *a = m.a;
 	const RtMark mark = rt_scratch_mark(cx);
 	double *real = rt_scratch(cx, (n + (v ? n * n : 0)) * 8 + 8);
 	Z *work = real ? rt_scratch(cx, 2 * n * 16 + 16) : NULL;
-	Tridiagonal t = { .n = n, .d = w, .e = real, .z = v ? real + n : NULL, .ulp = single ? 0x1p-24 : 0x1p-53,
-		.least = single ? FLT_MIN : DBL_MIN };
+	Tridiagonal t = { .n = n, .d = w, .e = real, .z = v ? real + n : NULL, .ulp = m.single ? 0x1p-24 : 0x1p-53,
+		.least = m.single ? FLT_MIN : DBL_MIN };
 	const int scale = scale_of(a, n * n);
 
 	if (!work)
 		return RT_ERROR;
 	for (int64_t i = 0; scale && i < n * n; i++)
 		a[i] *= ldexp(1, scale);
-	tridiagonalise(a, n, upper, t.d, t.e, work, work + n);
+	tridiagonalise(a, upper, &t, work, work + n);
 	for (int64_t i = 0; v && i < n * n; i++)
 		t.z[i] = i / n == i % n;
 	*converged = solve(&t);

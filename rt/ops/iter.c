@@ -107,12 +107,16 @@ rt_iter_init(RtIter *it, int n, int nout, RtTensor *const *operand, const RtDtyp
 
 RT_FAST
 
-/* Calls rt_cast for each run of [at, at + n) along the innermost dim, between memory and the array. */
+/* Elements at .. at + n of an operand, of type `as`, in an array. */
+typedef struct Part { RtDtype as; char *array; int64_t at, n; } Part;
+
+/* Calls rt_cast for each run along the innermost dim, between memory and the array. */
 static void
-move_block(const RtIter *it, const RtOperand *o, RtDtype as, char *block, int64_t at, int64_t n, bool store)
+move_part(const RtIter *it, const RtOperand *o, Part part, bool store)
 {
-	int64_t index[RT_MAX_RANK], left = at;
-	char *p = o->data;
+	const RtDtype as = part.as;
+	int64_t index[RT_MAX_RANK], left = part.at, n = part.n;
+	char *p = o->data, *block = part.array;
 	int bytes = rt_dtypes[as].bytes;
 
 	for (int d = 0; d < it->ndim; d++) {
@@ -146,10 +150,10 @@ load_block(const RtIter *it, const RtOperand *o, char *block, int64_t at, int64_
 	_Alignas(16) char first[RT_BLOCK * ELEM_MAX];
 
 	if (o->via == o->dtype || o->via == o->as) {
-		move_block(it, o, o->as, block, at, n, false);
+		move_part(it, o, (Part){ o->as, block, at, n }, false);
 		return;
 	}
-	move_block(it, o, o->via, first, at, n, false);
+	move_part(it, o, (Part){ o->via, first, at, n }, false);
 	rt_cast(o->as, block, rt_dtypes[o->as].bytes, o->via, first, rt_dtypes[o->via].bytes, n);
 }
 
@@ -212,7 +216,7 @@ run_part(void *arg, int64_t begin, int64_t end)
 		run->fn(run->arg, n, x);
 		for (int k = 0; k < it->nout; k++)
 			if (kind[k] == MOVED)
-				move_block(it, &it->op[k], it->op[k].as, buffer[k], at, n, true);
+				move_part(it, &it->op[k], (Part){ it->op[k].as, buffer[k], at, n }, true);
 	}
 }
 

@@ -368,12 +368,11 @@ log_add(double a, double b)
 	return top == -INFINITY ? top : top + log(exp(a - top) + exp(b - top));
 }
 
-/* log_alpha (steps, 2 * labels + 1) of one sequence; returns its loss */
+/* alpha: log_alpha (steps, 2 * labels + 1) of one sequence, rows as far apart as the longest needs; returns its loss */
 static double
-ctc_forward(const Ctc *g, const double *x, const int64_t *label, int64_t steps, int64_t labels, double *alpha,
-	    int64_t row)
+ctc_forward(const Ctc *g, const double *x, const int64_t *label, int64_t steps, int64_t labels, double *alpha)
 {
-	int64_t states = 2 * labels + 1, step = g->n * g->classes;
+	int64_t states = 2 * labels + 1, row = 2 * g->longest + 1, step = g->n * g->classes;
 
 	if (steps == 0)
 		return labels == 0 ? 0 : INFINITY;
@@ -408,7 +407,7 @@ ctc_losses(RtCx *cx, const Ctc *g, double *loss, double *alpha, int64_t apart)
 			if (label[k] < 0 || label[k] >= g->classes)
 				return rt_raise(cx, "ctc_loss: targets must be in label range");
 		loss[i] = ctc_forward(g, (double *)rt_data(x) + i * g->classes, label, g->length[i],
-				      g->target_length[i], alpha + i * apart, 2 * g->longest + 1);
+				      g->target_length[i], alpha + i * apart);
 		at += g->target_length[i];
 	}
 	return RT_OK;

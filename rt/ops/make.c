@@ -330,9 +330,13 @@ steps_between(RtCx *cx, const Count *c, IValue start, IValue end, bool closed, i
 	return RT_OK;
 }
 
+typedef struct Span { IValue start, end, step; bool closed; } Span;             /* closed: range(), with the end */
+
 static int
-arange(RtCx *cx, IValue start, IValue end, IValue step, const IValue *options, bool closed, IValue *out)
+arange(RtCx *cx, const Span *s, const IValue *options, IValue *out)
 {
+	const IValue start = s->start, end = s->end, step = s->step;
+	const bool closed = s->closed;
 	bool ints = start.tag != RT_DOUBLE && end.tag != RT_DOUBLE && step.tag != RT_DOUBLE;
 	RtDtype d = type_or(options[0], ints && !closed ? RT_i64 : RT_f32);
 	Count c = { .integer = rt_is_integral(d, true), .half = INT64_MAX, .base = 0.0 / 0.0 };
@@ -354,31 +358,31 @@ arange(RtCx *cx, IValue start, IValue end, IValue step, const IValue *options, b
 int
 rt_arange(RtCx *cx, const IValue *in, IValue *out)
 {
-	return arange(cx, rt_int(0), in[0], rt_int(1), in + 1, false, out);
+	return arange(cx, &(Span){ rt_int(0), in[0], rt_int(1), false }, in + 1, out);
 }
 
 int
 rt_arange_start(RtCx *cx, const IValue *in, IValue *out)
 {
-	return arange(cx, in[0], in[1], rt_int(1), in + 2, false, out);
+	return arange(cx, &(Span){ in[0], in[1], rt_int(1), false }, in + 2, out);
 }
 
 int
 rt_arange_start_step(RtCx *cx, const IValue *in, IValue *out)
 {
-	return arange(cx, in[0], in[1], in[2], in + 3, false, out);
+	return arange(cx, &(Span){ in[0], in[1], in[2], false }, in + 3, out);
 }
 
 int
 rt_range(RtCx *cx, const IValue *in, IValue *out)
 {
-	return arange(cx, in[0], in[1], rt_int(1), in + 2, true, out);
+	return arange(cx, &(Span){ in[0], in[1], rt_int(1), true }, in + 2, out);
 }
 
 int
 rt_range_step(RtCx *cx, const IValue *in, IValue *out)
 {
-	return arange(cx, in[0], in[1], in[2], in + 3, true, out);
+	return arange(cx, &(Span){ in[0], in[1], in[2], true }, in + 3, out);
 }
 
 static double

@@ -31,7 +31,7 @@ compare(const void *a, const void *b)
 
 enum { KTH, MEDIAN, NANMEDIAN, MODE };
 
-typedef struct Pick { int kind; int64_t k; bool floating, failed; } Pick;
+typedef struct Pick { const char *name; int kind; int64_t k; bool floating, failed; } Pick;
 
 /* The order in which an unstable sort of the values leaves v; false: no memory. */
 static bool
@@ -171,11 +171,15 @@ pick_lane(void *arg, int64_t n, const void *x, void *const *r)
 	rt_mem_back(v);
 }
 
-/* out[1] null: only the value. */
+typedef struct Along { int dim; bool keepdim; } Along;
+
+/* nout: 2 with the indices, 1 without. */
 static int
-run(RtCx *cx, const char *name, Pick p, RtTensor *t, int dim, bool keepdim, IValue *out, bool indices)
+run(RtCx *cx, Pick p, RtTensor *t, Along along, int nout, IValue *out)
 {
-	Lanes l = { .in = t, .dim = dim, .nout = indices ? 2 : 1, .fn = pick_lane, .arg = &p };
+	const char *name = p.name;
+	const int dim = along.dim;
+	Lanes l = { .in = t, .dim = dim, .nout = nout, .fn = pick_lane, .arg = &p };
 	int64_t dims[RT_MAX_RANK];
 	int n = 0;
 
@@ -189,7 +193,7 @@ run(RtCx *cx, const char *name, Pick p, RtTensor *t, int dim, bool keepdim, IVal
 	for (int d = 0; d < t->ndim; d++)
 		if (d != dim)
 			dims[n++] = t->dims[d];
-		else if (keepdim)
+		else if (along.keepdim)
 			dims[n++] = 1;
 	p.floating = rt_is_floating((RtDtype)t->dtype);
 	l.as = l.as_out[0] = p.floating ? RT_f64 : RT_i64;
@@ -198,7 +202,7 @@ run(RtCx *cx, const char *name, Pick p, RtTensor *t, int dim, bool keepdim, IVal
 	if (!(l.out[0] = rt_result(cx, 0, (RtDtype)t->dtype, n, dims, 0)))
 		return RT_ERROR;
 	out[0] = rt_of(l.out[0]);
-	if (indices) {
+	if (nout == 2) {
 		if (!(l.out[1] = rt_result(cx, 1, RT_i64, n, dims, 0)))
 			return RT_ERROR;
 		out[1] = rt_of(l.out[1]);
@@ -211,35 +215,35 @@ run(RtCx *cx, const char *name, Pick p, RtTensor *t, int dim, bool keepdim, IVal
 }
 
 static int
-along(RtCx *cx, const char *name, Pick p, IValue self, IValue dim, IValue keepdim, IValue *out)
+over_dim(RtCx *cx, Pick p, IValue self, IValue dim, IValue keepdim, IValue *out)
 {
 	int d = rt_dim(cx, rt_integer(dim), self.u.t->ndim);
 
-	return d < 0 ? RT_ERROR : run(cx, name, p, self.u.t, d, keepdim.u.i, out, true);
+	return d < 0 ? RT_ERROR : run(cx, p, self.u.t, (Along){ d, keepdim.u.i }, 2, out);
 }
 
 int
 rt_kthvalue(RtCx *cx, const IValue *in, IValue *out)
 {
-	return along(cx, "kthvalue", (Pick){ .kind = KTH, .k = rt_integer(in[1]) }, in[0], in[2], in[3], out);
+	return over_dim(cx, (Pick){ .name = "kthvalue", .kind = KTH, .k = rt_integer(in[1]) }, in[0], in[2], in[3], out);
 }
 
 int
 rt_mode(RtCx *cx, const IValue *in, IValue *out)
 {
-	return along(cx, "mode", (Pick){ .kind = MODE }, in[0], in[1], in[2], out);
+	return over_dim(cx, (Pick){ .name = "mode", .kind = MODE }, in[0], in[1], in[2], out);
 }
 
 int
 rt_median_dim(RtCx *cx, const IValue *in, IValue *out)
 {
-	return along(cx, "median", (Pick){ .kind = MEDIAN }, in[0], in[1], in[2], out);
+	return over_dim(cx, (Pick){ .name = "median", .kind = MEDIAN }, in[0], in[1], in[2], out);
 }
 
 int
 rt_nanmedian_dim(RtCx *cx, const IValue *in, IValue *out)
 {
-	return along(cx, "nanmedian", (Pick){ .kind = NANMEDIAN }, in[0], in[1], in[2], out);
+	return over_dim(cx, (Pick){ .name = "nanmedian", .kind = NANMEDIAN }, in[0], in[1], in[2], out);
 }
 
 /* What no elements have: NaN, and what converting that gives, in 32 bits for the shorter integers. */
@@ -266,7 +270,7 @@ of_all(RtCx *cx, const char *name, int kind, const IValue *in, IValue *out)
 	if (!(flat = rt_temp(cx, rt_contiguous(cx, t))) ||
 	    !(flat = rt_temp(cx, rt_tensor_view(cx, flat, 1, &n, &(int64_t){ 1 }, flat->offset))))
 		return RT_ERROR;
-	return run(cx, name, (Pick){ .kind = kind }, flat, 0, false, out, false);
+	return run(cx, (Pick){ .name = name, .kind = kind }, flat, (Along){ 0, false }, 1, out);
 }
 
 int

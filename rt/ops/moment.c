@@ -75,11 +75,8 @@ norm_of(double p, bool complex)
 		: p == -inf ? NORM_MIN : NORM_POWER, p, complex };
 }
 
-static const char old_norm[] = "norm(): input dtype should be either floating point or complex";
-static const char vector_norm[] = "linalg.vector_norm: Expected a floating point or complex tensor as input";
-
 static int
-norm(RtCx *cx, const char *wrong_type, IValue self, IValue p, IValue dim, bool keepdim, IValue dtype, IValue *out)
+norm(RtCx *cx, IValue self, IValue p, const IValue *over, IValue dtype, IValue *out)
 {
 	RtTensor *t = rt_tensor(self);
 	Norm nm;
@@ -89,16 +86,16 @@ norm(RtCx *cx, const char *wrong_type, IValue self, IValue p, IValue dim, bool k
 			&& !(t = rt_temp(cx, rt_to_dtype(cx, t, (RtDtype)rt_integer(dtype)))))
 		return RT_ERROR;
 	if (!rt_is_floating((RtDtype)t->dtype) && !rt_is_complex((RtDtype)t->dtype))
-		return rt_raise(cx, "%s. Got %s%s", wrong_type, rt_dtypes[t->dtype].brief,
-				wrong_type == old_norm ? " instead." : "");
-	if (reduce_mask(cx, dim, t->ndim, r.mask))
+		return rt_raise(cx, "norm(): input dtype should be either floating point or complex. Got %s instead.",
+				rt_dtypes[t->dtype].brief);
+	if (reduce_mask(cx, over_dim(over), t->ndim, r.mask))
 		return RT_ERROR;
 	nm = norm_of(rt_number_or(p, 2), rt_is_complex((RtDtype)t->dtype));
 	r.in = t;
 	r.as = nm.complex ? RT_c128 : RT_f64;
 	r.as_out[0] = r.as_out[1] = RT_f64;
 	r.start.f[0] = nm.kind == NORM_MIN ? 1.0 / 0.0 : 0;
-	r.out[0] = reduce_result(cx, 0, t, r.mask, keepdim, rt_real_type((RtDtype)t->dtype));
+	r.out[0] = reduce_result(cx, 0, t, r.mask, over_keepdim(over), rt_real_type((RtDtype)t->dtype));
 	RT_RESULT(cx, r.out[0], out[0]);
 	reduce_run(cx, &r);
 	return RT_OK;
@@ -133,37 +130,38 @@ vector_norm_has_value(RtCx *cx, const RtTensor *t, double p, IValue dim)
 int
 rt_linalg_vector_norm(RtCx *cx, const IValue *in, IValue *out)
 {
-	const RtDtype d = (RtDtype)in[0].u.t->dtype;
+	const RtDtype d = (RtDtype)in[0].u.t->dtype, as = rt_is_none(in[4]) ? d : (RtDtype)rt_integer(in[4]);
 
-	if (rt_is_integral(d, true))
+	if (!rt_is_integral(d, true) && vector_norm_has_value(cx, in[0].u.t, rt_number_or(in[1], 2), in[2]))
+		return RT_ERROR;
+	if (rt_is_integral(d, true) || rt_is_integral(as, true))
 		return rt_raise(cx, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
-				rt_dtypes[d].brief);
-	return vector_norm_has_value(cx, in[0].u.t, rt_number_or(in[1], 2), in[2])
-		|| norm(cx, vector_norm, in[0], in[1], in[2], in[3].u.i, in[4], out);
+				rt_dtypes[rt_is_integral(d, true) ? d : as].brief);
+	return norm(cx, in[0], in[1], in + 2, in[4], out);
 }
 
 int
 rt_norm_Scalar(RtCx *cx, const IValue *in, IValue *out)
 {
-	return norm(cx, old_norm, in[0], in[1], rt_none(), false, rt_none(), out);
+	return norm(cx, in[0], in[1], NULL, rt_none(), out);
 }
 
 int
 rt_norm_ScalarOpt_dtype(RtCx *cx, const IValue *in, IValue *out)
 {
-	return norm(cx, old_norm, in[0], in[1], rt_none(), false, in[2], out);
+	return norm(cx, in[0], in[1], NULL, in[2], out);
 }
 
 int
 rt_norm_ScalarOpt_dim(RtCx *cx, const IValue *in, IValue *out)
 {
-	return norm(cx, old_norm, in[0], in[1], in[2], in[3].u.i, rt_none(), out);
+	return norm(cx, in[0], in[1], in + 2, rt_none(), out);
 }
 
 int
 rt_norm_ScalarOpt_dim_dtype(RtCx *cx, const IValue *in, IValue *out)
 {
-	return norm(cx, old_norm, in[0], in[1], in[2], in[3].u.i, in[4], out);
+	return norm(cx, in[0], in[1], in + 2, in[4], out);
 }
 
 /* ---- variance, standard deviation, with or without the mean ------------------------------------------------- */

@@ -390,17 +390,15 @@ rt__native_batch_norm_legit_no_training(RtCx *cx, const IValue *in, IValue *out)
 	return batch_results(cx, &a, 3, out);
 }
 
-/* Mean over images of what each image's moments made of the running ones: ATen repeats them per image. */
-static int
-instance_running(RtCx *cx, RtTensor *running, double *value, int64_t n, int64_t channels, double momentum,
-		 double correction)
+/* The mean over images goes to the first one's place. */
+static void
+average_images(double *value, int64_t n, int64_t channels)
 {
 	for (int64_t c = 0; c < channels; c++)
 		for (int64_t i = 1; i < n; i++)
 			value[c] += value[i * channels + c];
 	for (int64_t c = 0; c < channels; c++)
 		value[c] /= (double)n;
-	return update_running(cx, running, value, momentum, correction);
 }
 
 /* Into g, of each item's channels: their own, which the running ones learn from, or the running ones. */
@@ -416,8 +414,10 @@ instance_moments(RtCx *cx, Norm *g, const Batch *a, RtDtype ct, int64_t n, int64
 			return RT_ERROR;
 		moments(cx, g, ct);
 		memcpy(kept, g->mean, (size_t)g->groups * 16);
-		if (instance_running(cx, a->mean, kept, n, channels, a->momentum, 1) ||
-		    instance_running(cx, a->var, kept + g->groups, n, channels, a->momentum, points / (points - 1)))
+		average_images(kept, n, channels);                       /* ATen repeats the running ones per image */
+		average_images(kept + g->groups, n, channels);
+		if (update_running(cx, a->mean, kept, a->momentum, 1) ||
+		    update_running(cx, a->var, kept + g->groups, a->momentum, points / (points - 1)))
 			return RT_ERROR;
 		if (a->input->dtype == RT_bf16 && (!a->weight || a->weight->dtype == RT_bf16))
 			round_moments(g);
@@ -485,11 +485,13 @@ check_same(RtCx *cx, const char *name, const RtTensor *v, int n, const int64_t *
 		"normalized_shape = %s", name, name, dense_text(v, &text), sizes_text(given, n, size));
 }
 
+typedef struct Operands { RtTensor *t, *weight, *bias; } Operands;           /* weight, bias: or null */
+
 /* Rows of the trailing dims in shape; returns the first of them, or -1. */
 static int
-row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const RtTensor *weight, const RtTensor *bias,
-	     Norm *g)
+row_geometry(RtCx *cx, const char *op, const Operands *of, IValue shape, Norm *g)
 {
+	const RtTensor *t = of->t;
 	int64_t size[RT_MAX_RANK];
 	int n = rt_ints(cx, shape, size, RT_MAX_RANK), axis = t->ndim - n;
 	char given[SIZES_TEXT];
@@ -512,7 +514,7 @@ row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const Rt
 	if (axis < 0)
 		return rt_raise(cx, "Given normalized_shape=%s, expected input with shape [*, %s, but got input of "
 			"size%s", sizes_text(given, n, size), given + 1, dense_text(t, &text)), -1;
-	if (check_same(cx, "weight", weight, n, size) || check_same(cx, "bias", bias, n, size))
+	if (check_same(cx, "weight", of->weight, n, size) || check_same(cx, "bias", of->bias, n, size))
 		return -1;
 	if (needs_floating(cx, op, t))
 		return -1;
@@ -520,8 +522,6 @@ row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const Rt
 	g->step = g->run;
 	return axis;
 }
-
-typedef struct Operands { RtTensor *t, *weight, *bias; } Operands;
 
 typedef struct Results {
 	const int64_t *strides;  /* of the normalised rows; null: row-major */
@@ -569,7 +569,7 @@ layer(RtCx *cx, const IValue *in, int nout, IValue *out)
 	RtTensor *t = rt_tensor(in[0]), *weight = rt_tensor(in[2]), *bias = rt_tensor(in[3]);
 	int64_t dims[RT_MAX_RANK];
 	Norm g;
-	int axis = row_geometry(cx, "LayerNormKernelImpl", t, in[1], weight, bias, &g);
+	int axis = row_geometry(cx, "LayerNormKernelImpl", &(Operands){ t, weight, bias }, in[1], &g);
 
 	if (axis < 0)
 		return RT_ERROR;
@@ -590,7 +590,7 @@ rt_rms_norm(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *t = rt_tensor(in[0]), *weight = rt_tensor(in[2]);
 	Norm g;
 
-	if (row_geometry(cx, "rms_norm", t, in[1], weight, 0, &g) < 0)
+	if (row_geometry(cx, "rms_norm", &(Operands){ t, weight, NULL }, in[1], &g) < 0)
 		return RT_ERROR;
 	g.uncentered = true;
 	g.eps = rt_is_none(in[3]) ? (t->dtype == RT_f64 ? DBL_EPSILON : FLT_EPSILON) : rt_number(in[3]);
@@ -666,11 +666,21 @@ rt_native_group_norm(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- gradients ---------------------------------------------------------------------------------------------- */
 
-/* Results 0 .. 2 by mask: gradients of the input, the weight (count values), the bias; the others are empty. */
+typedef struct Back {
+	RtTensor *grad, *input;          /* grad: of the result */
+	const RtTensor *params;          /* weight or bias; or null */
+	int64_t   count;                 /* their elements */
+	const RtList *mask;              /* which of the three results are asked for */
+} Back;
+
+/* Results 0 .. 2 by mask: gradients of the input, the weight, the bias; the others are empty. */
 static int
-backward(RtCx *cx, Norm *g, RtTensor *grad, RtTensor *t, const RtList *mask, const RtTensor *params, int64_t count,
-	 IValue *out)
+backward(RtCx *cx, Norm *g, const Back *b, IValue *out)
 {
+	RtTensor *grad = b->grad, *t = b->input;
+	const RtTensor *params = b->params;
+	const RtList *mask = b->mask;
+	const int64_t count = b->count;
 	RtDtype ct = compute_type(t);
 	RtTensor *r[3], *dy, *dx = 0, *to = 0;
 	int64_t none = 0, strides[RT_MAX_RANK];
@@ -733,7 +743,7 @@ rt_native_batch_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 		a.mean = a.var = 0;
 	if (!cx->meta && (prepare(cx, &g, a.input, a.weight, 0, ct) || batch_moments(cx, &a, &g, ct)))
 		return RT_ERROR;
-	return backward(cx, &g, rt_tensor(in[0]), a.input, in[9].u.list, a.weight, g.groups, out);
+	return backward(cx, &g, &(Back){ rt_tensor(in[0]), a.input, a.weight, g.groups, in[9].u.list }, out);
 }
 
 /* The statistics are those that the forward pass gave: the mean and one over the deviation. */
@@ -761,14 +771,14 @@ rt_native_layer_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *t = rt_tensor(in[1]), *weight = rt_tensor(in[5]), *mean = rt_tensor(in[3]), *rstd = rt_tensor(in[4]);
 	Norm g;
 
-	if (row_geometry(cx, "LayerNormBackwardKernelImpl", t, in[2], weight, 0, &g) < 0)
+	if (row_geometry(cx, "LayerNormBackwardKernelImpl", &(Operands){ t, weight, NULL }, in[2], &g) < 0)
 		return RT_ERROR;
 	if (rt_numel(mean) != g.groups || rt_numel(rstd) != g.groups)
 		return rt_raise(cx, "native_layer_norm_backward: mean and rstd should have %lld elements",
 				(long long)g.groups);
 	if (!cx->meta && prepare_saved(cx, &g, t, weight, mean, rstd))
 		return RT_ERROR;
-	return backward(cx, &g, rt_tensor(in[0]), t, in[7].u.list, weight, g.run, out);
+	return backward(cx, &g, &(Back){ rt_tensor(in[0]), t, weight, g.run, in[7].u.list }, out);
 }
 
 /* grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask */
@@ -786,5 +796,5 @@ rt_native_group_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 	g = groups_of(n, channels, plane, groups);
 	if (!cx->meta && prepare_saved(cx, &g, t, weight, mean, rstd))
 		return RT_ERROR;
-	return backward(cx, &g, rt_tensor(in[0]), t, in[9].u.list, weight, channels, out);
+	return backward(cx, &g, &(Back){ rt_tensor(in[0]), t, weight, channels, in[9].u.list }, out);
 }

@@ -204,23 +204,30 @@ mark_slices(Slices *s, int64_t *inverse, int64_t *count)
 	return kinds;
 }
 
-/* The index tensors that the family returns: of the right size when asked for, else empty. */
+/* Result i: the indices v; v null: nobody asked for them, an empty tensor. */
 static int
-give_indices(RtCx *cx, int i, bool asked, int ndim, const int64_t *dims, const int64_t *v, IValue *out)
+give_indices(RtCx *cx, int i, int ndim, const int64_t *dims, const int64_t *v, IValue *out)
 {
 	int64_t none = 0;
-	RtTensor *r = rt_result(cx, i, RT_i64, asked ? ndim : 1, asked ? dims : &none, NULL);
+	RtTensor *r = rt_result(cx, i, RT_i64, v ? ndim : 1, v ? dims : &none, NULL);
 
 	RT_RESULT(cx, r, out[i]);
-	if (asked && rt_numel(r))
+	if (v && rt_numel(r))
 		memcpy(rt_data(r), v, rt_numel(r) * 8);
 	return RT_OK;
 }
 
-/* dim < 0: of all elements, flattened. */
+typedef struct Unique {
+	int  dim;                        /* less than 0: of all elements, flattened */
+	bool consecutive;
+	bool inverse, count;             /* asked for? */
+	int  nout;
+} Unique;
+
 static int
-unique(RtCx *cx, RtTensor *t, int dim, bool consecutive, bool want_inverse, bool want_count, int nout, IValue *out)
+unique(RtCx *cx, RtTensor *t, Unique want, IValue *out)
 {
+	const int dim = want.dim;
 	RtTensor *from = t, *r;
 	Slices s = { 0 };
 	int64_t kinds, *inverse, *count, dims[RT_MAX_RANK], block;
@@ -242,7 +249,7 @@ unique(RtCx *cx, RtTensor *t, int dim, bool consecutive, bool want_inverse, bool
 	s.n = dim < 0 ? 1 : product(from->dims, 1, from->ndim);
 	inverse = rt_scratch(cx, s.m * 8 + 8);
 	count = inverse ? rt_scratch(cx, s.m * 8 + 8) : NULL;
-	if (!count || order_slices(cx, &s, consecutive))
+	if (!count || order_slices(cx, &s, want.consecutive))
 		return RT_ERROR;
 	kinds = mark_slices(&s, inverse, count);
 	memcpy(dims, from->dims, sizeof *dims * from->ndim);
@@ -262,23 +269,23 @@ unique(RtCx *cx, RtTensor *t, int dim, bool consecutive, bool want_inverse, bool
 		rt_assign(&out[0], rt_of(rt_tensor_retain(r)));
 	}
 	/* Along a dim PyTorch gives both, asked for or not. */
-	want_inverse = want_inverse || dim >= 0;
-	want_count = want_count || dim >= 0;
-	if (give_indices(cx, 1, want_inverse, dim < 0 ? t->ndim : 1, dim < 0 ? t->dims : &s.m, inverse, out))
+	want.inverse = want.inverse || dim >= 0;
+	want.count = want.count || dim >= 0;
+	if (give_indices(cx, 1, dim < 0 ? t->ndim : 1, dim < 0 ? t->dims : &s.m, want.inverse ? inverse : NULL, out))
 		return RT_ERROR;
-	return nout == 2 ? RT_OK : give_indices(cx, 2, want_count, 1, &kinds, count, out);
+	return want.nout == 2 ? RT_OK : give_indices(cx, 2, 1, &kinds, want.count ? count : NULL, out);
 }
 
 int
 rt__unique2(RtCx *cx, const IValue *in, IValue *out)
 {
-	return unique(cx, in[0].u.t, -1, false, in[2].u.i, in[3].u.i, 3, out);
+	return unique(cx, in[0].u.t, (Unique){ -1, false, in[2].u.i, in[3].u.i, 3 }, out);
 }
 
 int
 rt__unique(RtCx *cx, const IValue *in, IValue *out)
 {
-	return unique(cx, in[0].u.t, -1, false, in[2].u.i, false, 2, out);
+	return unique(cx, in[0].u.t, (Unique){ -1, false, in[2].u.i, false, 2 }, out);
 }
 
 static int
@@ -297,7 +304,7 @@ unique_along(RtCx *cx, const IValue *in, int64_t wanted, bool consecutive, const
 				"There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
 	if (t->ndim == 0)
 		dim = -1;
-	return unique(cx, t, dim, consecutive, want[0].u.i, want[1].u.i, 3, out);
+	return unique(cx, t, (Unique){ dim, consecutive, want[0].u.i, want[1].u.i, 3 }, out);
 }
 
 int
@@ -316,7 +323,7 @@ int
 rt_unique_consecutive(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (rt_is_none(in[3]))
-		return unique(cx, in[0].u.t, -1, true, in[1].u.i, in[2].u.i, 3, out);
+		return unique(cx, in[0].u.t, (Unique){ -1, true, in[1].u.i, in[2].u.i, 3 }, out);
 	return unique_along(cx, in, in[3].u.i, true, in + 1, out);
 }
 

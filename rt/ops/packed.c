@@ -175,7 +175,7 @@ finish_values(RtTensor *sum, const Scales *s, RtTensor *bias, int64_t channels, 
 static RtTensor *
 product_result(RtCx *cx, const Output *o, int ndim, const int64_t *dims, const int64_t *strides)
 {
-	return o->scale ? quant_result(cx, 0, o->dtype, ndim, dims, strides, o->scale, o->zero) :
+	return o->scale ? quant_result(cx, o->dtype, ndim, dims, strides, (Affine){ o->scale, o->zero }) :
 		rt_result(cx, 0, RT_f32, ndim, dims, strides);
 }
 

@@ -45,18 +45,17 @@ quant_new(RtCx *cx, int scheme)
 }
 
 RtTensor *
-quant_result(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, double scale,
-	     int64_t zero)
+quant_result(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, Affine by)
 {
 	RtQuant *q = quant_new(cx, 0);
-	RtTensor *r = q ? rt_result(cx, i, dtype, ndim, dims, strides) : 0;
+	RtTensor *r = q ? rt_result(cx, 0, dtype, ndim, dims, strides) : 0;
 
 	if (!r) {
 		rt_mem_back(q);
 		return 0;
 	}
-	q->scale = scale;
-	q->zero = zero;
+	q->scale = by.scale;
+	q->zero = by.zero;
 	r->quant = q;
 	return r;
 }
@@ -201,7 +200,7 @@ open_value(RtCx *cx, IValue v, IValue *out, RtTensor **first)
 static int
 close_value(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IValue *out)
 {
-	RtTensor *r = quant_result(cx, 0, dtype, t->ndim, t->dims, t->strides, scale, zero);
+	RtTensor *r = quant_result(cx, dtype, t->ndim, t->dims, t->strides, (Affine){ scale, zero });
 
 	RT_RESULT(cx, r, *out);
 	return quant_store(cx, r, t);
@@ -260,7 +259,7 @@ per_tensor(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IVa
 		return rt_raise(cx, "quantize_tensor_per_tensor_affine zero_point %lld is out of range.",
 				(long long)zero);
 	rt_result_strides(t->ndim, t->dims, 1, all, strides);
-	r = quant_result(cx, 0, dtype, t->ndim, t->dims, strides, scale, zero);
+	r = quant_result(cx, dtype, t->ndim, t->dims, strides, (Affine){ scale, zero });
 	RT_RESULT(cx, r, *out);
 	return quant_store(cx, r, t);
 }
@@ -377,7 +376,7 @@ rt__make_per_tensor_quantized_tensor(RtCx *cx, const IValue *in, IValue *out)
 	if (t->dtype != RT_i8 && t->dtype != RT_u8 && t->dtype != RT_i32)
 		return rt_raise(cx, "_make_per_tensor_quantized_tensor: no quantized type of %s",
 				rt_dtypes[t->dtype].brief);
-	r = quant_result(cx, 0, dtype, t->ndim, t->dims, 0, rt_number(in[1]), in[2].u.i);
+	r = quant_result(cx, dtype, t->ndim, t->dims, 0, (Affine){ rt_number(in[1]), in[2].u.i });
 	RT_RESULT(cx, r, out[0]);
 	r = quant_raw(cx, r);
 	return r ? rt_copy_into(cx, r, t) : RT_ERROR;
@@ -417,7 +416,7 @@ rt__empty_affine_quantized(RtCx *cx, const IValue *in, IValue *out)
 	rt_contiguous_strides(ndim, dims, strides);
 	if (!rt_is_none(in[7]) && in[7].u.i >= 2 && (ndim == 4 || ndim == 5))
 		rt_channels_last_strides(ndim, dims, strides);
-	r = quant_result(cx, 0, dtype, ndim, dims, strides, rt_number(in[5]), in[6].u.i);
+	r = quant_result(cx, dtype, ndim, dims, strides, (Affine){ rt_number(in[5]), in[6].u.i });
 	RT_RESULT(cx, r, out[0]);
 	memset(rt_data(r), 0, (size_t)(rt_numel(r) * rt_dtypes[dtype].bytes));
 	return RT_OK;

@@ -7,9 +7,11 @@
 RtTensor *quant_raw(RtCx *, const RtTensor *);       /* the integers: a view of plain dtype, a temporary */
 void      quant_range(RtDtype, int64_t *low, int64_t *high);
 int       quant_limits(RtCx *, RtTensor *, double *low, double *high);    /* least and greatest element */
-/* A result quantized per tensor, as rt_result. */
-RtTensor *quant_result(RtCx *, int i, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, double scale,
-		       int64_t zero);
+
+typedef struct Affine { double scale; int64_t zero; } Affine;            /* value = scale * (integer - zero) */
+
+/* Result 0, quantized per tensor: as rt_result. */
+RtTensor *quant_result(RtCx *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, Affine);
 
 /* An operator without a kernel for quantized tensors: its arguments in values, its result quantized again.  map: the
  * same of a pointwise row (map.c). */

@@ -312,10 +312,11 @@ rt_normal_(RtCx *cx, const IValue *in, IValue *out)
 				       in[0].u.t), out);
 }
 
+/* kernel: of PyTorch's, for the error that self is not floating; null: any type will do. */
 static int
-draw_into(RtCx *cx, const char *name, Dist dist, bool floating, const IValue *in, IValue gen, IValue *out)
+draw_into(RtCx *cx, const char *kernel, Dist dist, const IValue *in, IValue gen, IValue *out)
 {
-	if (floating && need_floating(cx, name, in[0].u.t, false))
+	if (kernel && need_floating(cx, kernel, in[0].u.t, false))
 		return RT_ERROR;
 	return return_self(in[0], fill(cx, dist, generator(cx, gen), in[0].u.t), out);
 }
@@ -327,7 +328,7 @@ rt_exponential_(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!(rate >= 0))
 		return rt_raise(cx, "exponential_ expects lambda >= 0.0, but found lambda=%g", rate);
-	return draw_into(cx, "exponential", (Dist){ .draw = draw_exponential, .a = rate }, true, in, in[2], out);
+	return draw_into(cx, "exponential", (Dist){ .draw = draw_exponential, .a = rate }, in, in[2], out);
 }
 
 int
@@ -336,7 +337,7 @@ rt_cauchy_(RtCx *cx, const IValue *in, IValue *out)
 	if (!(rt_number(in[2]) > 0))
 		return rt_raise(cx, "cauchy_ expects sigma > 0.0, but found sigma=%g", rt_number(in[2]));
 	return draw_into(cx, "cauchy", (Dist){ .draw = draw_cauchy, .a = rt_number(in[1]), .b = rt_number(in[2]) },
-			 true, in, in[3], out);
+			 in, in[3], out);
 }
 
 int
@@ -346,7 +347,7 @@ rt_log_normal_(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "log_normal_ expects std > 0.0, but found std=%g", rt_number(in[2]));
 	return draw_into(cx, "log_normal",
 			 (Dist){ .draw = draw_log_normal, .a = rt_number(in[1]), .b = rt_number(in[2]) },
-			 true, in, in[3], out);
+			 in, in[3], out);
 }
 
 int
@@ -356,7 +357,7 @@ rt_geometric_(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!(p > 0 && p < 1))
 		return rt_raise(cx, "geometric_ expects p to be in (0, 1), but got p=%g", p);
-	return draw_into(cx, "geometric", (Dist){ .draw = draw_geometric, .a = p }, false, in, in[2], out);
+	return draw_into(cx, NULL, (Dist){ .draw = draw_geometric, .a = p }, in, in[2], out);
 }
 
 int
@@ -366,7 +367,7 @@ rt_bernoulli__float(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!(p >= 0 && p <= 1))
 		return rt_raise(cx, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
-	return draw_into(cx, "bernoulli", (Dist){ .fill = fill_bernoulli, .a = p }, false, in, in[2], out);
+	return draw_into(cx, NULL, (Dist){ .fill = fill_bernoulli, .a = p }, in, in[2], out);
 }
 
 /* Each element by its own probability: one float per element, a double where p is one. */
@@ -525,10 +526,12 @@ rt_rand_generator(RtCx *cx, const IValue *in, IValue *out)
 	return new_uniform(cx, in[0], in[1], in[2], out);
 }
 
+typedef struct Made { IValue size, gen, dtype; } Made;          /* the tensor that is asked for */
+
 static int
-new_normal(RtCx *cx, double mean, double std, IValue size, IValue gen, IValue dtype, IValue *out)
+new_normal(RtCx *cx, double mean, double std, const Made *m, IValue *out)
 {
-	RtTensor *r = of_size(cx, size, dtype, RT_f32);
+	RtTensor *r = of_size(cx, m->size, m->dtype, RT_f32);
 
 	if (!r)
 		return RT_ERROR;
@@ -539,60 +542,60 @@ new_normal(RtCx *cx, double mean, double std, IValue size, IValue gen, IValue dt
 		return rt_raise(cx, "normal expects std >= 0.0, but found std %g", std);
 	if (rt_is_complex((RtDtype)r->dtype))
 		std *= sqrt(0.5);
-	return fill(cx, (Dist){ .draw = draw_normal, .a = mean, .b = std }, generator(cx, gen), r);
+	return fill(cx, (Dist){ .draw = draw_normal, .a = mean, .b = std }, generator(cx, m->gen), r);
 }
 
 int
 rt_randn(RtCx *cx, const IValue *in, IValue *out)
 {
-	return new_normal(cx, 0, 1, in[0], rt_none(), in[1], out);
+	return new_normal(cx, 0, 1, &(Made){ in[0], rt_none(), in[1] }, out);
 }
 
 int
 rt_randn_generator(RtCx *cx, const IValue *in, IValue *out)
 {
-	return new_normal(cx, 0, 1, in[0], in[1], in[2], out);
+	return new_normal(cx, 0, 1, &(Made){ in[0], in[1], in[2] }, out);
 }
 
 int
 rt_normal_float_float(RtCx *cx, const IValue *in, IValue *out)
 {
-	return new_normal(cx, rt_number(in[0]), rt_number(in[1]), in[2], in[3], in[4], out);
+	return new_normal(cx, rt_number(in[0]), rt_number(in[1]), &(Made){ in[2], in[3], in[4] }, out);
 }
 
 static int
-new_integers(RtCx *cx, int64_t low, int64_t high, IValue size, IValue gen, IValue dtype, IValue *out)
+new_integers(RtCx *cx, int64_t low, int64_t high, const Made *m, IValue *out)
 {
-	RtTensor *r = of_size(cx, size, dtype, RT_i64);
+	RtTensor *r = of_size(cx, m->size, m->dtype, RT_i64);
 
 	if (!r)
 		return RT_ERROR;
 	out[0] = rt_of(r);
-	return from_to(cx, gen, r, low, high);
+	return from_to(cx, m->gen, r, low, high);
 }
 
 int
 rt_randint(RtCx *cx, const IValue *in, IValue *out)
 {
-	return new_integers(cx, 0, rt_integer(in[0]), in[1], rt_none(), in[2], out);
+	return new_integers(cx, 0, rt_integer(in[0]), &(Made){ in[1], rt_none(), in[2] }, out);
 }
 
 int
 rt_randint_generator(RtCx *cx, const IValue *in, IValue *out)
 {
-	return new_integers(cx, 0, rt_integer(in[0]), in[1], in[2], in[3], out);
+	return new_integers(cx, 0, rt_integer(in[0]), &(Made){ in[1], in[2], in[3] }, out);
 }
 
 int
 rt_randint_low(RtCx *cx, const IValue *in, IValue *out)
 {
-	return new_integers(cx, rt_integer(in[0]), rt_integer(in[1]), in[2], rt_none(), in[3], out);
+	return new_integers(cx, rt_integer(in[0]), rt_integer(in[1]), &(Made){ in[2], rt_none(), in[3] }, out);
 }
 
 int
 rt_randint_low_generator(RtCx *cx, const IValue *in, IValue *out)
 {
-	return new_integers(cx, rt_integer(in[0]), rt_integer(in[1]), in[2], in[3], in[4], out);
+	return new_integers(cx, rt_integer(in[0]), rt_integer(in[1]), &(Made){ in[2], in[3], in[4] }, out);
 }
 
 static int

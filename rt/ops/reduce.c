@@ -511,7 +511,7 @@ static const Folds prods = { prod_f32, prod_f64, prod_i64, prod_c128, end_sum_f6
 
 /* Folds in the widest type of the tensor's kind.  dtype None: integral types become int64. */
 static int
-fold_into(RtCx *cx, const Folds *f, IValue self, IValue dim, bool keepdim, IValue dtype, IValue *out)
+fold_into(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtype, IValue *out)
 {
 	RtTensor *t = rt_tensor(self);
 	RtDtype d = (RtDtype)t->dtype, result = rt_is_integral(d, true) ? RT_i64 : d;
@@ -522,7 +522,7 @@ fold_into(RtCx *cx, const Folds *f, IValue self, IValue dim, bool keepdim, IValu
 		if (result != d && !(t = rt_temp(cx, rt_to_dtype(cx, t, result))))
 			return RT_ERROR;
 	}
-	if (reduce_mask(cx, dim, t->ndim, r.mask))
+	if (reduce_mask(cx, over_dim(over), t->ndim, r.mask))
 		return RT_ERROR;
 	r.in = t;
 	r.as = rt_is_complex(result) ? RT_c128 : rt_is_floating(result) ? RT_f64 : RT_i64;
@@ -532,7 +532,7 @@ fold_into(RtCx *cx, const Folds *f, IValue self, IValue dim, bool keepdim, IValu
 	r.end = r.as == RT_c128 ? f->end_c128 : r.as == RT_f64 ? f->end_f64 : f->end_i64;
 	r.start.f[0] = f->one;
 	r.start.i[0] = (int64_t)f->one;
-	r.out[0] = reduce_result(cx, 0, t, r.mask, keepdim, result);
+	r.out[0] = reduce_result(cx, 0, t, r.mask, over_keepdim(over), result);
 	RT_RESULT(cx, r.out[0], out[0]);
 	if (r.as == RT_f64 && result != RT_f64 && f->f32) {
 		r.as = RT_f32;
@@ -553,13 +553,13 @@ fold_into(RtCx *cx, const Folds *f, IValue self, IValue dim, bool keepdim, IValu
 int
 rt_sum(RtCx *cx, const IValue *in, IValue *out)
 {
-	return fold_into(cx, &sums, in[0], rt_none(), false, in[1], out);
+	return fold_into(cx, &sums, in[0], NULL, in[1], out);
 }
 
 int
 rt_sum_dim_IntList(RtCx *cx, const IValue *in, IValue *out)
 {
-	return fold_into(cx, &sums, in[0], in[1], in[2].u.i, in[3], out);
+	return fold_into(cx, &sums, in[0], in + 1, in[3], out);
 }
 
 int
@@ -567,12 +567,13 @@ rt_nansum(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (rt_is_complex((RtDtype)in[0].u.t->dtype))
 		return rt_raise(cx, "nansum does not support complex inputs");
-	return fold_into(cx, &nansums, in[0], in[1], in[2].u.i, in[3], out);
+	return fold_into(cx, &nansums, in[0], in + 1, in[3], out);
 }
 
 static int
-mean(RtCx *cx, const Folds *f, const char *name, IValue self, IValue dim, bool keepdim, IValue dtype, IValue *out)
+mean(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtype, IValue *out)
 {
+	const char *name = f == &means ? "mean" : "nanmean";
 	RtDtype d = rt_is_none(dtype) ? (RtDtype)self.u.t->dtype : (RtDtype)rt_integer(dtype);
 
 	if (rt_is_integral(d, true)) {
@@ -582,7 +583,7 @@ mean(RtCx *cx, const Folds *f, const char *name, IValue self, IValue dim, bool k
 		return rt_raise(cx, "%s(): could not infer output dtype. Input dtype must be either a floating point "
 				"or complex dtype. Got: %s", name, rt_dtypes[d].brief);
 	}
-	return fold_into(cx, f, self, dim, keepdim, dtype, out);
+	return fold_into(cx, f, self, over, dtype, out);
 }
 
 int
@@ -590,7 +591,7 @@ rt_mean(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[0].u.t->quant)
 		return quant_through(cx, rt_mean, in, 2, 1, out);
-	return mean(cx, &means, "mean", in[0], rt_none(), false, in[1], out);
+	return mean(cx, &means, in[0], NULL, in[1], out);
 }
 
 int
@@ -598,7 +599,7 @@ rt_mean_dim(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[0].u.t->quant)
 		return quant_through(cx, rt_mean_dim, in, 4, 1, out);
-	return mean(cx, &means, "mean", in[0], in[1], in[2].u.i, in[3], out);
+	return mean(cx, &means, in[0], in + 1, in[3], out);
 }
 
 int
@@ -609,19 +610,19 @@ rt_nanmean(RtCx *cx, const IValue *in, IValue *out)
 	if (!rt_is_floating(d))
 		return rt_raise(cx, "nanmean(): expected input to have floating point dtype but got %s",
 				rt_dtypes[d].brief);
-	return mean(cx, &nanmeans, "nanmean", in[0], in[1], in[2].u.i, in[3], out);
+	return mean(cx, &nanmeans, in[0], in + 1, in[3], out);
 }
 
 int
 rt_prod(RtCx *cx, const IValue *in, IValue *out)
 {
-	return fold_into(cx, &prods, in[0], rt_none(), false, in[1], out);
+	return fold_into(cx, &prods, in[0], NULL, in[1], out);
 }
 
 int
 rt_prod_dim_int(RtCx *cx, const IValue *in, IValue *out)
 {
-	return fold_into(cx, &prods, in[0], in[1], in[2].u.i, in[3], out);
+	return fold_into(cx, &prods, in[0], in + 1, in[3], out);
 }
 
 /* ---- extremes --------------------------------------------------------------------------------------------------- */
@@ -647,18 +648,20 @@ no_complex(RtCx *cx, const char *name, const RtTensor *t)
 		? rt_raise(cx, "\"%s_cpu\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief) : RT_OK;
 }
 
-static int
-extreme_dims(RtCx *cx, const char *name, bool max, IValue self, IValue dim, bool keepdim, int i, IValue *out)
-{
-	Reduce r = extreme(rt_tensor(self), max);
+typedef struct Extreme { const char *name; bool max; int i; } Extreme;         /* of an operator; i: its result */
 
-	if (no_complex(cx, name, r.in) || reduce_mask(cx, dim, r.in->ndim, r.mask))
+static int
+extreme_dims(RtCx *cx, Extreme e, IValue self, const IValue *over, IValue *out)
+{
+	Reduce r = extreme(rt_tensor(self), e.max);
+
+	if (no_complex(cx, e.name, r.in) || reduce_mask(cx, over_dim(over), r.in->ndim, r.mask))
 		return RT_ERROR;
-	r.out[0] = reduce_result(cx, i, r.in, r.mask, keepdim, (RtDtype)r.in->dtype);
-	RT_RESULT(cx, r.out[0], *out);
+	r.out[0] = reduce_result(cx, e.i, r.in, r.mask, over_keepdim(over), (RtDtype)r.in->dtype);
+	RT_RESULT(cx, r.out[0], out[e.i]);
 	if (rt_dtypes[r.in->dtype].compute == RT_f32) {
 		r.as = RT_f32;
-		r.fold = max ? max_f32 : min_f32;
+		r.fold = e.max ? max_f32 : min_f32;
 	}
 	reduce_run(cx, &r);
 	return RT_OK;
@@ -668,14 +671,14 @@ int
 rt_amax(RtCx *cx, const IValue *in, IValue *out)
 {
 	return reduce_not_empty(cx, "amax()", in[0].u.t, in[1])
-		|| extreme_dims(cx, "amax", true, in[0], in[1], in[2].u.i, 0, out);
+		|| extreme_dims(cx, (Extreme){ "amax", true, 0 }, in[0], in + 1, out);
 }
 
 int
 rt_amin(RtCx *cx, const IValue *in, IValue *out)
 {
 	return reduce_not_empty(cx, "amin()", in[0].u.t, in[1])
-		|| extreme_dims(cx, "amin", false, in[0], in[1], in[2].u.i, 0, out);
+		|| extreme_dims(cx, (Extreme){ "amin", false, 0 }, in[0], in + 1, out);
 }
 
 int
@@ -690,15 +693,15 @@ rt_aminmax(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	if (!t->ndim && !rt_is_none(in[1]) && in[2].u.i)      /* a dim of a number is kept: one element */
 		t = rt_temp(cx, rt_tensor_view(cx, t, 1, (int64_t[1]){ 1 }, (int64_t[1]){ 1 }, t->offset));
-	return !t || extreme_dims(cx, "aminmax", false, rt_of(t), in[1], in[2].u.i, 0, &out[0])
-		|| extreme_dims(cx, "aminmax", true, rt_of(t), in[1], in[2].u.i, 1, &out[1]);
+	return !t || extreme_dims(cx, (Extreme){ "aminmax", false, 0 }, rt_of(t), in + 1, out)
+		|| extreme_dims(cx, (Extreme){ "aminmax", true, 1 }, rt_of(t), in + 1, out);
 }
 
 static int
 extreme_full(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 {
 	return reduce_not_empty(cx, max ? "max()" : "min()", in[0].u.t, rt_none())
-		|| extreme_dims(cx, name, max, in[0], rt_none(), false, 0, out);
+		|| extreme_dims(cx, (Extreme){ name, max, 0 }, in[0], NULL, out);
 }
 
 int
@@ -776,64 +779,62 @@ rt_argmin(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- logic ------------------------------------------------------------------------------------------------------- */
 
+typedef struct Tally { FoldEnd *end; RtDtype result; } Tally;    /* what the number of elements other than 0 gives */
+
 /* any and all of uint8 stay uint8. */
 static int
-count_over(RtCx *cx, FoldEnd *end, RtDtype result, IValue self, IValue dim, bool by_element, bool keepdim, IValue *out)
+count(RtCx *cx, Tally of, IValue self, const IValue *over, bool by_element, IValue *out)
 {
-	Reduce r = { .in = rt_tensor(self), .nout = 1, .as = RT_b8, .fold = count_b8, .end = end };
+	Reduce r = { .in = rt_tensor(self), .nout = 1, .as = RT_b8, .fold = count_b8, .end = of.end };
 
 	r.as_out[0] = r.as_out[1] = RT_i64;
-	if (result == RT_b8 && r.in->dtype == RT_u8)
-		result = RT_u8;
-	if (reduce_mask(cx, dim, r.in->ndim, r.mask))
+	if (of.result == RT_b8 && r.in->dtype == RT_u8)
+		of.result = RT_u8;
+	if (reduce_mask(cx, over_dim(over), r.in->ndim, r.mask))
 		return RT_ERROR;
 	if (by_element)
 		memset(r.mask, 0, sizeof r.mask);
-	r.out[0] = reduce_result(cx, 0, r.in, r.mask, keepdim, result);
+	r.out[0] = reduce_result(cx, 0, r.in, r.mask, over_keepdim(over), of.result);
 	RT_RESULT(cx, r.out[0], out[0]);
 	reduce_run(cx, &r);
 	return RT_OK;
 }
 
-static int
-count(RtCx *cx, FoldEnd *end, RtDtype result, IValue self, IValue dim, bool keepdim, IValue *out)
-{
-	return count_over(cx, end, result, self, dim, false, keepdim, out);
-}
+static const Tally any = { end_any, RT_b8 }, all = { end_all, RT_b8 }, nonzero = { end_i64, RT_i64 };
 
 /* Over a list of dims: all when it is None, each element by itself when it is empty. */
 static int
-count_dims(RtCx *cx, FoldEnd *end, const IValue *in, IValue *out)
+count_dims(RtCx *cx, Tally of, const IValue *in, IValue *out)
 {
-	return count_over(cx, end, RT_b8, in[0], in[1], !rt_is_none(in[1]) && !in[1].u.list->n, in[2].u.i, out);
+	return count(cx, of, in[0], in + 1, !rt_is_none(in[1]) && !in[1].u.list->n, out);
 }
 
 int
 rt_any(RtCx *cx, const IValue *in, IValue *out)
 {
-	return count(cx, end_any, RT_b8, in[0], rt_none(), false, out);
+	return count(cx, any, in[0], NULL, false, out);
 }
 
 int
 rt_any_dim(RtCx *cx, const IValue *in, IValue *out)
 {
-	return count(cx, end_any, RT_b8, in[0], in[1], in[2].u.i, out);
+	return count(cx, any, in[0], in + 1, false, out);
 }
 
 int
 rt_all(RtCx *cx, const IValue *in, IValue *out)
 {
-	return count(cx, end_all, RT_b8, in[0], rt_none(), false, out);
+	return count(cx, all, in[0], NULL, false, out);
 }
 
 int
 rt_all_dim(RtCx *cx, const IValue *in, IValue *out)
 {
-	return count(cx, end_all, RT_b8, in[0], in[1], in[2].u.i, out);
+	return count(cx, all, in[0], in + 1, false, out);
 }
 
-KERNEL(any_dims, count_dims(cx, end_any, in, out))
-KERNEL(all_dims, count_dims(cx, end_all, in, out))
+KERNEL(any_dims, count_dims(cx, any, in, out))
+KERNEL(all_dims, count_dims(cx, all, in, out))
 
 int
 rt_count_nonzero(RtCx *cx, const IValue *in, IValue *out)
@@ -842,7 +843,7 @@ rt_count_nonzero(RtCx *cx, const IValue *in, IValue *out)
 
 	if (rt_is_complex((RtDtype)self.u.t->dtype) && CALL(cx, ne_Scalar, &self, self, rt_int(0)))
 		return RT_ERROR;
-	return count(cx, end_i64, RT_i64, self, in[1], false, out);
+	return count(cx, nonzero, self, (const IValue[]){ in[1], rt_bool(false) }, false, out);
 }
 
 SHARE(count_nonzero_dim_IntList, rt_count_nonzero)

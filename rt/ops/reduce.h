@@ -45,6 +45,19 @@ typedef struct Reduce {
 	bool      mask[RT_MAX_RANK];   /* dims that are folded */
 } Reduce;
 
+/* over: the arguments dim (as for reduce_mask) and keepdim, side by side; null: all dims, none of which stays. */
+static inline IValue
+over_dim(const IValue *over)
+{
+	return over ? over[0] : rt_none();
+}
+
+static inline bool
+over_keepdim(const IValue *over)
+{
+	return over && over[1].u.i;
+}
+
 /* `dim`: None or [] (all), an int, or a list of ints; raises for repeated dims. */
 int       reduce_mask(RtCx *, IValue dim, int ndim, bool *mask);
 /* Result i: the dims that are left, or 1 in their place. */

@@ -145,15 +145,15 @@ nearest_taps(Taps *g, const Rule *rule, RtDtype ct)
 	}
 }
 
+/* g: in and out are given. */
 static int
-make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct, bool bf16, int64_t in, int64_t out)
+make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct, bool bf16)
 {
+	const int64_t in = g->in, out = g->out;
 	double scale = rule->align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) :
 		rule->scale > 0 ? 1 / rule->scale : (double)in / (double)out;
 	double half = reach(rule->kind);
 
-	g->in = in;
-	g->out = out;
 	g->width = rule->kind == CUBIC ? 4 : rule->kind == LINEAR ? 2 : 1;
 	if (rule->wide)
 		g->width = (int64_t)fmin(ceil(scale >= 1 ? half * scale : half) * 2 + 1, (double)in);
@@ -179,13 +179,19 @@ loop_type(const RtTensor *t)
 	return compute_type(t) == RT_f32 ? RT_f32 : RT_f64;
 }
 
+typedef struct Planes { RtDtype ct; int nd; int64_t n; const Taps *taps; } Planes;      /* n planes of nd dims each */
+
 /* x (planes, in...) -> y (planes, out...): last dim first; or the adjoint, first dim first, y -> x */
 static int
-passes(RtCx *cx, RtDtype ct, int nd, int64_t planes, const Taps *taps, bool adjoint, void *from, void *to)
+passes(RtCx *cx, const Planes *p, bool adjoint, void *from, void *to)
 {
+	const RtDtype ct = p->ct;
+	const Taps *taps = p->taps;
+	const int nd = p->nd;
+
 	for (int step = 0; step < nd; step++) {
 		int d = adjoint ? step : nd - 1 - step;
-		int64_t inner = 1, outer = planes, n;
+		int64_t inner = 1, outer = p->n, n;
 		Pass pass;
 		void *next = to;
 
@@ -255,7 +261,8 @@ set_taps(RtCx *cx, const Resize *g, const RtTensor *t, bool steps, const int64_t
 	for (int i = 0; i < g->nd; i++) {
 		Rule rule = { g->kind, g->align, g->wide, g->scale[i] };
 
-		if (make_taps(cx, &taps[i], &rule, loop_type(t), bf16, in[i], g->out[i]))
+		taps[i] = (Taps){ .in = in[i], .out = g->out[i] };
+		if (make_taps(cx, &taps[i], &rule, loop_type(t), bf16))
 			return RT_ERROR;
 		taps[i].steps = bf16 && steps && g->kind >= LINEAR;
 	}
@@ -348,7 +355,7 @@ resize(RtCx *cx, Resize *g, RtTensor *t, IValue *out)
 	y = dense_out(cx, r, ct);
 	if (!x || !y || set_taps(cx, g, t, !lies_last, t->dims + 2, taps))
 		return RT_ERROR;
-	if (passes(cx, ct, g->nd, dims[0] * dims[1], taps, false, rt_data(x), rt_data(y)))
+	if (passes(cx, &(Planes){ ct, g->nd, dims[0] * dims[1], taps }, false, rt_data(x), rt_data(y)))
 		return RT_ERROR;
 	return dense_done(cx, r, y);
 }
@@ -429,7 +436,7 @@ backward(RtCx *cx, Resize g, const IValue *in, IValue *out)
 	y = dense_in(cx, grad, ct);
 	x = dense_out(cx, r, ct);
 	if (!x || !y || set_taps(cx, &g, grad, false, dims + 2, taps) ||
-	    passes(cx, ct, g.nd, dims[0] * dims[1], taps, true, rt_data(y), rt_data(x)))
+	    passes(cx, &(Planes){ ct, g.nd, dims[0] * dims[1], taps }, true, rt_data(y), rt_data(x)))
 		return RT_ERROR;
 	return dense_done(cx, r, x);
 }

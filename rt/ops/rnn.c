@@ -152,30 +152,26 @@ project(RtCx *cx, const Linear *l, RtDtype ct, int64_t rows, const void *x, void
 
 /* ---- running ------------------------------------------------------------------------------------------------ */
 
-/* h (rows, hidden), c in place from both parts of the gates. */
-static void
-step(const Rnn *g, const Direction *d, int64_t rows, const void *x, const void *y, void *h, void *c)
-{
-	const int64_t n = d->hidden, all = gates_of[g->kind] * n;
+/* What a direction of a layer writes: its output y (rows, state), whose rows are `wide` apart, from the last step to
+ * the first if `reverse`; and its state h (n, state) and c (n, hidden; null but for LSTM) in place. */
+typedef struct Writes {
+	bool    reverse;
+	char   *y;
+	int64_t wide;
+	char   *h, *c;
+} Writes;
 
-	const RnnCell cell = { .x = x, .y = y, .h = h, .c = c, .to_h = h, .to_c = c, .ldx = all, .gx = n, .ldy = all,
-		.gy = n, .ldh = n, .ldc = n, .ld_to_h = n, .ld_to_c = n };
-
-	if (g->ct == RT_f32)
-		rnn_cell_f32(g->kind, rows, n, &cell);
-	else
-		rnn_cell_f64(g->kind, rows, n, &cell);
-}
-
-/* The steps of one direction, from the input's part of the gates: y, whose rows are `wide` apart; h (n, state) and c
- * (n, hidden) in place */
+/* The steps of one direction, from the input's part of the gates. */
 static int
-walk(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const char *gates, char *y, int64_t wide, char *h,
-     char *c)
+walk(RtCx *cx, const Rnn *g, const Direction *d, const char *gates, const Writes *to)
 {
-	int64_t es = rt_dtypes[g->ct].bytes, width = gates_of[g->kind] * d->hidden, at = reverse ? g->rows : 0;
-	char *side = rt_scratch(cx, g->n * width * es + 1);
-	char *full = d->hr.weight ? rt_scratch(cx, g->n * d->hidden * es + 1) : h;
+	const bool reverse = to->reverse;
+	const int64_t n = d->hidden, width = gates_of[g->kind] * n;
+	int64_t es = rt_dtypes[g->ct].bytes, at = reverse ? g->rows : 0;
+	char *side = rt_scratch(cx, g->n * width * es + 1), *h = to->h;
+	char *full = d->hr.weight ? rt_scratch(cx, g->n * n * es + 1) : h;
+	RnnCell cell = { .y = side, .h = full, .c = to->c, .to_h = full, .to_c = to->c, .ldx = width, .gx = n,
+		.ldy = width, .gy = n, .ldh = n, .ldc = n, .ld_to_h = n, .ld_to_c = n };
 
 	if (!side || !full)
 		return RT_ERROR;
@@ -185,26 +181,26 @@ walk(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const char *gates
 		at -= reverse ? rows : 0;
 		if (project(cx, &d->hh, g->ct, rows, h, side))
 			return RT_ERROR;
-		step(g, d, rows, gates + at * width * es, side, full, c);
+		cell.x = gates + at * width * es;
+		(g->ct == RT_f32 ? rnn_cell_f32 : rnn_cell_f64)(g->kind, rows, n, &cell);
 		if (full != h && project(cx, &d->hr, g->ct, rows, full, h))
 			return RT_ERROR;
 		for (int64_t r = 0; r < rows; r++)
-			rt_copy_bytes(y + (at + r) * wide * es, h + r * d->state * es, (size_t)(d->state * es));
+			rt_copy_bytes(to->y + (at + r) * to->wide * es, h + r * d->state * es, (size_t)(d->state * es));
 		at += reverse ? 0 : rows;
 	}
 	return RT_OK;
 }
 
-/* One direction of one layer: x (rows, in) -> y */
+/* One direction of one layer, from x (rows, in) */
 static int
-run_direction(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const void *x, char *y, int64_t wide, char *h,
-	      char *c)
+run_direction(RtCx *cx, const Rnn *g, const Direction *d, const void *x, const Writes *to)
 {
 	char *gates = rt_scratch(cx, g->rows * gates_of[g->kind] * d->hidden * rt_dtypes[g->ct].bytes + 1);
 
 	if (!gates || project(cx, &d->ih, g->ct, g->rows, x, gates))
 		return RT_ERROR;
-	return walk(cx, g, d, reverse, gates, y, wide, h, c);
+	return walk(cx, g, d, gates, to);
 }
 
 /* x (rows, in) through all layers; the last one's output goes to y (rows, dirs * state); h and c as in the arguments */
@@ -221,10 +217,11 @@ run_layers(RtCx *cx, const Rnn *g, const void *x, void *y, char *h, char *c)
 		for (int64_t d = 0; d < g->dirs; d++) {
 			int64_t i = l * g->dirs + d;
 			const Direction *w = &g->dir[i];
+			const Writes writes = { d == 1, (char *)to + d * w->state * es, wide,
+				h + i * g->n * w->state * es, c ? c + i * g->n * w->hidden * es : 0 };
 			RtMark mark = rt_scratch_mark(cx);
 
-			if (run_direction(cx, g, w, d == 1, x, (char *)to + d * w->state * es, wide,
-					  h + i * g->n * w->state * es, c ? c + i * g->n * w->hidden * es : 0))
+			if (run_direction(cx, g, w, x, &writes))
 				return RT_ERROR;
 			rt_scratch_reset(cx, mark);
 		}
@@ -253,11 +250,10 @@ input_rows(const RnnArgs *a)
 	return a->batch_sizes ? a->input->dims[0] : a->input->dims[0] * a->input->dims[1];
 }
 
-/* The weights of one direction from its place in the flat list. */
+/* The weights of one direction, which begin at p in the flat list. */
 static int
-direction_of(RtCx *cx, const RnnArgs *a, RnnKind kind, RtList *list, int64_t first, int64_t in, Direction *d)
+direction_of(RtCx *cx, const RnnArgs *a, RnnKind kind, const IValue *p, int64_t in, Direction *d)
 {
-	IValue *p = list->v + first;
 	int64_t gates = gates_of[kind];
 	bool projected = a->c && a->c->dims[2] != a->h->dims[2];
 
@@ -324,7 +320,7 @@ set_directions(RtCx *cx, const RnnArgs *a, Rnn *g)
 		int64_t width = i < g->dirs ? in : g->dirs * a->h->dims[2];
 
 		if (a->packed ? packed_direction(cx, a, g->kind, a->params->v[i], width, &g->dir[i]) :
-		    direction_of(cx, a, g->kind, a->params, i * each, width, &g->dir[i]))
+		    direction_of(cx, a, g->kind, a->params->v + i * each, width, &g->dir[i]))
 			return RT_ERROR;
 	}
 	return RT_OK;
@@ -667,7 +663,8 @@ rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
 		batch[t] = g.n;
 	g.batch = batch;
 	if (rt_numel(y) &&
-	    walk(cx, &g, &d, in[7].u.i != 0, rt_data(x), rt_data(y), d.state, rt_data(h), rt_data(state)))
+	    walk(cx, &g, &d, rt_data(x),
+		 &(Writes){ in[7].u.i != 0, rt_data(y), d.state, rt_data(h), rt_data(state) }))
 		return RT_ERROR;
 	return (lstm && rt_copy_into(cx, r[1], state)) || (p && rt_fill(cx, r[2], rt_double(0))) ? RT_ERROR :
 	       dense_done(cx, r[0], y);

@@ -54,7 +54,7 @@ reflect_column(Reduced *r, int64_t i)
 	Z *at = r->a + i * (r->n + 1);
 	double d = reflect(at, r->m - i, r->n, &r->left[i]);
 
-	apply_reflection(at, r->n, r->m - i, conj(r->left[i]), at + 1, r->n - i - 1, r->n);
+	apply_reflection((Reflection){ at, r->n, r->m - i, conj(r->left[i]) }, at + 1, r->n - i - 1, r->n);
 	return d;
 }
 
@@ -85,7 +85,7 @@ static void
 apply_left(const Reduced *r, Z *b, int64_t k)
 {
 	for (int64_t i = r->n; i-- > 0; )
-		apply_reflection(r->a + i * (r->n + 1), r->n, r->m - i, r->left[i], b + i * k, k, k);
+		apply_reflection((Reflection){ r->a + i * (r->n + 1), r->n, r->m - i, r->left[i] }, b + i * k, k, k);
 }
 
 /* b (n, k) = the product of the rows' reflections times b. */
@@ -93,7 +93,8 @@ static void
 apply_right(const Reduced *r, Z *b, int64_t k)
 {
 	for (int64_t i = r->n - 1; i-- > 0; )
-		apply_reflection(r->a + i * (r->n + 1) + 1, 1, r->n - i - 1, r->right[i], b + (i + 1) * k, k, k);
+		apply_reflection((Reflection){ r->a + i * (r->n + 1) + 1, 1, r->n - i - 1, r->right[i] },
+				 b + (i + 1) * k, k, k);
 }
 
 /* ---- two diagonals ----------------------------------------------------------------------------------------------- */
@@ -108,18 +109,22 @@ turn(const Bidiagonal *b, double *rows, int64_t i, int64_t j, double c, double s
 	}
 }
 
-/* The larger and the smaller singular value of ((f, g), (0, h)), with signs, and the rotations of its vectors. */
-static void
-two_by_two(const Bidiagonal *b, double f, double g, double h, double *small, double *large, double left[2],
-	   double right[2])
+/* The singular values of a matrix (2, 2), with signs, and the rotations of its vectors. */
+typedef struct Two { double small, large, left[2], right[2]; } Two;
+
+/* Of ((f, g), (0, h)) */
+static Two
+two_by_two(double f, double g, double h, double ulp)
 {
+	Two two;
+	double *small = &two.small, *large = &two.large, *left = two.left, *right = two.right;
 	const bool swapped = fabs(h) > fabs(f);
 	const double ft = swapped ? h : f, ht = swapped ? f : h, fa = fabs(ft), ga = fabs(g), ha = fabs(ht),
 		     d = fa - ha;
 	double l[2] = { 1, 0 }, r[2] = { 1, 0 }, sign;
 
 	*small = ha, *large = fa;
-	if (ga > fa && fa / ga < b->ulp) {
+	if (ga > fa && fa / ga < ulp) {
 		*large = ga;
 		*small = ha > 1 ? fa / (ga / ha) : fa / ga * ha;
 		l[1] = ht / g;
@@ -144,6 +149,7 @@ two_by_two(const Bidiagonal *b, double f, double g, double h, double *small, dou
 		: copysign(1, right[0]) * copysign(1, left[0]) * copysign(1, f);
 	*large = copysign(*large, sign);
 	*small = copysign(*small, sign * copysign(1, f) * copysign(1, h));
+	return two;
 }
 
 /* The smaller singular value of ((f, g), (0, h)). */
@@ -251,12 +257,11 @@ shift_of(const Bidiagonal *b, int64_t from, int64_t to, double least, double mos
 static void
 solve_two(Bidiagonal *b, int64_t i)
 {
-	double left[2], right[2], large, small;
+	const Two q = two_by_two(b->d[i], b->e[i], b->d[i + 1], b->ulp);
 
-	two_by_two(b, b->d[i], b->e[i], b->d[i + 1], &small, &large, left, right);
-	b->d[i] = large, b->d[i + 1] = small, b->e[i] = 0;
-	turn(b, b->v, i, i + 1, right[0], right[1]);
-	turn(b, b->u, i, i + 1, left[0], left[1]);
+	b->d[i] = q.large, b->d[i + 1] = q.small, b->e[i] = 0;
+	turn(b, b->v, i, i + 1, q.right[0], q.right[1]);
+	turn(b, b->u, i, i + 1, q.left[0], q.left[1]);
 }
 
 /* What an element above the diagonal must exceed. */
@@ -389,8 +394,15 @@ adjoint(const Z *a, int64_t m, int64_t n, Z *to)
 			to[j * m + i] = conj(a[i * n + j]);
 }
 
-/* What a matrix needs beside its results.  x: the matrix (m, n), m >= n, or when `turned` the adjoint of a wide one. */
-typedef struct Work { Bidiagonal b; Z *x, *triangle, *tau; double *turns; int64_t m, n; bool phased, turned; } Work;
+/* Scratch memory for one matrix after the other. */
+typedef struct Work {
+	Bidiagonal b;
+	int64_t m, n;                    /* m >= n */
+	Z      *x;                       /* the matrix (m, n); when `turned` the adjoint of a wide one */
+	bool    phased, turned;          /* phased: complex */
+	Z      *triangle, *tau, *big, *small;    /* big, small: vectors of x's longer side, (m, k), and the other, (n, n) */
+	double *turns;
+} Work;
 
 /* x becomes a triangle and its reflections; the triangle, or its adjoint, is copied. */
 static void
@@ -408,11 +420,12 @@ triangulate(Work *w, Reduced *tall)
 		}
 }
 
-/* big: vectors of x's longer side, columns of (m, k); small: (n, n). */
+/* k: columns of big.  False: too many steps. */
 static bool
-decompose(Work *w, Z *big, int64_t k, Z *small)
+decompose(Work *w, int64_t k)
 {
 	const int64_t m = w->m, n = w->n;
+	Z *const big = w->big, *const small = w->small;
 	const bool first = m >= (w->phased ? n * 17 / 9 : n * 11 / 6), crossed = first && w->turned;
 	Reduced tall = { w->x, m, n, w->tau, NULL };
 	Reduced r = { first ? w->triangle : w->x, first ? n : m, n, w->tau + n, w->tau + 2 * n };
@@ -436,7 +449,7 @@ decompose(Work *w, Z *big, int64_t k, Z *small)
 }
 
 static int
-work_new(RtCx *cx, Work *w, int64_t m, int64_t n, RtDtype dtype, Z **big, Z **small)
+work_new(RtCx *cx, Work *w, int64_t m, int64_t n, RtDtype dtype)
 {
 	const int64_t most = m > n ? m : n, k = m > n ? n : m;
 	const bool single = dtype == RT_f32 || dtype == RT_c64;
@@ -451,38 +464,47 @@ work_new(RtCx *cx, Work *w, int64_t m, int64_t n, RtDtype dtype, Z **big, Z **sm
 		.x = z, .triangle = z + most * k, .tau = z + most * k + k * k, .turns = real + 2 * k,
 		.m = most, .n = k, .phased = rt_is_complex(dtype), .turned = m < n };
 	w->b.tolerance = fmax(10, fmin(100, pow(w->b.ulp, -0.125))) * w->b.ulp;
-	*small = w->tau + 3 * k;
-	*big = *small + k * k;
+	w->small = w->tau + 3 * k;
+	w->big = w->small + k * k;
 	return RT_OK;
 }
 
-/* One matrix a (m, n): u (m, mu), w->b.d, vh (nv, n). */
-static bool
-svd(Work *w, const Z *a, int64_t m, int64_t n, Z *u, int64_t mu, Z *vh, int64_t nv, Z *big, Z *small)
+/* Row-major (m, n), one of a stack */
+typedef struct Matrix { Z *v; int64_t m, n; } Matrix;
+
+static Matrix
+matrix_of(const Stack *s, int64_t i)
 {
-	const int scale = scale_of(a, m * n);
-	const int64_t k = w->turned ? nv : mu;
+	return (Matrix){ s->v + i * s->m * s->n, s->m, s->n };
+}
+
+/* a = u w->b.d vh; false: too many steps. */
+static bool
+svd(Work *w, Matrix a, Matrix u, Matrix vh)
+{
+	const int64_t count = a.m * a.n;
+	const int scale = scale_of(a.v, count);
 
 	if (w->turned)
-		adjoint(a, m, n, w->x);
+		adjoint(a.v, a.m, a.n, w->x);
 	else
-		memcpy(w->x, a, (size_t)(m * n) * sizeof *a);
-	for (int64_t i = 0; scale && i < m * n; i++)
+		memcpy(w->x, a.v, (size_t)count * sizeof *a.v);
+	for (int64_t i = 0; scale && i < count; i++)
 		w->x[i] *= ldexp(1, scale);
-	if (!decompose(w, big, k, small))
+	if (!decompose(w, w->turned ? vh.m : u.n))
 		return false;
 	for (int64_t i = 0; scale && i < w->n; i++)
 		w->b.d[i] = ldexp(w->b.d[i], -scale);
-	memcpy(u, w->turned ? small : big, (size_t)(m * mu) * sizeof *u);
-	adjoint(w->turned ? big : small, n, nv, vh);
+	memcpy(u.v, w->turned ? w->small : w->big, (size_t)(u.m * u.n) * sizeof *u.v);
+	adjoint(w->turned ? w->big : w->small, vh.n, vh.m, vh.v);
 	return true;
 }
 
 static void
-fill_nan(Z *z, int64_t n)
+fill_nan(Matrix a)
 {
-	for (int64_t i = 0; i < n; i++)
-		z[i] = NAN;
+	for (int64_t i = 0; i < a.m * a.n; i++)
+		a.v[i] = NAN;
 }
 
 static int
@@ -495,29 +517,31 @@ no_values(RtCx *cx, const Stack *s, int64_t i, const char *why)
 	return rt_raise(cx, "linalg.svd: %s%s.", text, why);
 }
 
-/* Matrix i of s; one with infinities gives NaN. */
+/* A stack, and its factors u w vh: w has columns of values. */
+typedef struct Svd { Stack s, u, w, vh; } Svd;
+
+/* Of matrix i; one with infinities gives NaN. */
 static int
-svd_one(RtCx *cx, const Stack *s, int64_t i, Work *work, Stack *u, Stack *w, Stack *vh, Z *big, Z *small)
+svd_one(RtCx *cx, const Svd *d, int64_t i, Work *work)
 {
-	const int64_t count = s->m * s->n;
-	const Z *a = s->v + i * count;
-	Z *ui = u->v + i * u->m * u->n, *wi = w->v + i * w->m, *vi = vh->v + i * vh->m * vh->n;
+	const Matrix a = matrix_of(&d->s, i), u = matrix_of(&d->u, i), w = matrix_of(&d->w, i),
+		     vh = matrix_of(&d->vh, i);
 	bool finite = true;
 
-	for (int64_t j = 0; j < count; j++) {
-		if (creal(a[j]) != creal(a[j]) || cimag(a[j]) != cimag(a[j]))
-			return no_values(cx, s, i, "contained non-finite values");
-		finite &= isfinite(creal(a[j])) && isfinite(cimag(a[j]));
+	for (int64_t j = 0; j < a.m * a.n; j++) {
+		if (creal(a.v[j]) != creal(a.v[j]) || cimag(a.v[j]) != cimag(a.v[j]))
+			return no_values(cx, &d->s, i, "contained non-finite values");
+		finite &= isfinite(creal(a.v[j])) && isfinite(cimag(a.v[j]));
 	}
-	if (finite && !svd(work, a, s->m, s->n, ui, u->n, vi, vh->m, big, small))
-		return no_values(cx, s, i,
+	if (finite && !svd(work, a, u, vh))
+		return no_values(cx, &d->s, i,
 				 "is ill-conditioned or has too many repeated singular values (error code: 1)");
-	for (int64_t j = 0; j < w->m; j++)
-		wi[j] = work->b.d[j];
+	for (int64_t j = 0; j < w.m; j++)
+		w.v[j] = work->b.d[j];
 	if (!finite) {
-		fill_nan(ui, u->m * u->n);
-		fill_nan(vi, vh->m * vh->n);
-		fill_nan(wi, w->m);
+		fill_nan(u);
+		fill_nan(vh);
+		fill_nan(w);
 	}
 	return RT_OK;
 }
@@ -528,23 +552,24 @@ rt__linalg_svd(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *t = in[0].u.t;
 	RtDtype dtype = (RtDtype)t->dtype;
 	bool full = in[1].u.i;
-	Stack s, u, w, vh;
+	Svd d;
+	const Stack *s = &d.s;
 	int64_t k;
 	Work work;
-	Z *big, *small;
 
-	if (stack_load(cx, "linalg.svd", t, &s))
+	if (stack_load(cx, "linalg.svd", t, &d.s))
 		return RT_ERROR;
-	k = s.m < s.n ? s.m : s.n;
-	if (stack_new(cx, &s, s.m, full ? s.m : k, &u) || stack_new(cx, &s, k, 1, &w) ||
-	    stack_new(cx, &s, full ? s.n : k, s.n, &vh) || work_new(cx, &work, s.m, s.n, dtype, &big, &small))
+	k = s->m < s->n ? s->m : s->n;
+	if (stack_new(cx, s, s->m, full ? s->m : k, &d.u) || stack_new(cx, s, k, 1, &d.w) ||
+	    stack_new(cx, s, full ? s->n : k, s->n, &d.vh) || work_new(cx, &work, s->m, s->n, dtype))
 		return RT_ERROR;
-	for (int64_t b = 0; !cx->meta && b < s.count; b++)
-		if (svd_one(cx, &s, b, &work, &u, &w, &vh, big, small))
+	for (int64_t b = 0; !cx->meta && b < s->count; b++)
+		if (svd_one(cx, &d, b, &work))
 			return RT_ERROR;
-	if (stack_give(cx, 1, rt_real_type(dtype), &w, 1, out))
+	if (stack_give(cx, 1, rt_real_type(dtype), &d.w, STACK_VECTOR, out))
 		return RT_ERROR;
 	if (!in[2].u.i)
 		return stack_give_empty(cx, 0, dtype, out) || stack_give_empty(cx, 2, dtype, out) ? RT_ERROR : RT_OK;
-	return stack_give(cx, 0, dtype, &u, 2, out) || stack_give(cx, 2, dtype, &vh, 2, out) ? RT_ERROR : RT_OK;
+	return stack_give(cx, 0, dtype, &d.u, STACK_MATRIX, out) ||
+	       stack_give(cx, 2, dtype, &d.vh, STACK_MATRIX, out) ? RT_ERROR : RT_OK;
 }

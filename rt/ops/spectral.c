@@ -38,7 +38,7 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 				else
 					a[j * s.n + i] = conj(a[i * s.n + j]);
 		}
-		if (eig_hermitian(cx, t->dtype == RT_f32 || t->dtype == RT_c64, a, s.n, upper, value,
+		if (eig_hermitian(cx, (Square){ a, s.n, t->dtype == RT_f32 || t->dtype == RT_c64 }, upper, value,
 				  in[2].u.i ? v.v + b * s.n * s.n : NULL, &converged))
 			return RT_ERROR;
 		if (!converged)
@@ -47,9 +47,9 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 		for (int64_t i = 0; i < s.n; i++)
 			w.v[b * s.n + i] = value[i];
 	}
-	if (stack_give(cx, 0, rt_real_type((RtDtype)t->dtype), &w, 1, out))
+	if (stack_give(cx, 0, rt_real_type((RtDtype)t->dtype), &w, STACK_VECTOR, out))
 		return RT_ERROR;
-	return in[2].u.i ? stack_give(cx, 1, (RtDtype)t->dtype, &v, 2, out)
+	return in[2].u.i ? stack_give(cx, 1, (RtDtype)t->dtype, &v, STACK_MATRIX, out)
 			 : stack_give_empty(cx, 1, (RtDtype)t->dtype, out);
 }
 
@@ -215,7 +215,7 @@ eig(RtCx *cx, RtTensor *t, Stack *w, Stack *v)
 			if (!isfinite(creal(a[i])) || !isfinite(cimag(a[i])))
 				return rt_raise(cx, "torch.linalg.eig: input tensor should not contain infs or NaNs.");
 		if (!rt_is_complex((RtDtype)t->dtype)) {
-			if (eig_real(cx, t->dtype == RT_f32, a, n, values, v->v + b * n * n, &converged))
+			if (eig_real(cx, (Square){ a, n, t->dtype == RT_f32 }, values, v->v + b * n * n, &converged))
 				return RT_ERROR;
 		} else {
 			hessenberg(a, n, q, x);
@@ -238,8 +238,8 @@ rt_linalg_eig(RtCx *cx, const IValue *in, IValue *out)
 	RtDtype dtype = rt_complex_type((RtDtype)in[0].u.t->dtype);
 	Stack w, v;
 
-	return eig(cx, in[0].u.t, &w, &v) || stack_give(cx, 0, dtype, &w, 1, out) ||
-		stack_give(cx, 1, dtype, &v, 2, out) ? RT_ERROR : RT_OK;
+	return eig(cx, in[0].u.t, &w, &v) || stack_give(cx, 0, dtype, &w, STACK_VECTOR, out) ||
+		stack_give(cx, 1, dtype, &v, STACK_MATRIX, out) ? RT_ERROR : RT_OK;
 }
 
 int
@@ -248,7 +248,7 @@ rt_linalg_eigvals(RtCx *cx, const IValue *in, IValue *out)
 	Stack w, v;
 
 	return eig(cx, in[0].u.t, &w, &v) ? RT_ERROR
-					  : stack_give(cx, 0, rt_complex_type((RtDtype)in[0].u.t->dtype), &w, 1, out);
+					  : stack_give(cx, 0, rt_complex_type((RtDtype)in[0].u.t->dtype), &w, STACK_VECTOR, out);
 }
 
 /* ---- exponential ------------------------------------------------------------------------------------------------- */
@@ -314,5 +314,5 @@ rt_linalg_matrix_exp(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	for (int64_t b = 0; !cx->meta && b < s.count; b++)
 		exponential(s.v + b * s.n * s.n, s.n, x, y);
-	return stack_give_rows(cx, 0, (RtDtype)t->dtype, &s, out);
+	return stack_give(cx, 0, (RtDtype)t->dtype, &s, STACK_ROWS, out);
 }

@@ -139,17 +139,20 @@ rt_reshape_as(RtCx *cx, const IValue *in, IValue *out)
 	return view(cx, in[0].u.t, in[1].u.t->ndim, in[1].u.t->dims, true, out);
 }
 
-/* The shape of t with dims first .. last replaced by n others. */
+typedef struct Dims { int n; const int64_t *at; } Dims;          /* sizes, or numbers of dims */
+
+/* The shape of t with dims first .. last replaced by others. */
 static int
-reshape_range(RtCx *cx, RtTensor *t, int first, int last, int n, const int64_t *with, IValue *out)
+reshape_range(RtCx *cx, RtTensor *t, int first, int last, Dims with, IValue *out)
 {
+	const int n = with.n;
 	int64_t dims[RT_MAX_RANK];
 	int rest = t->ndim - last - 1;
 
 	if (first + n + rest > RT_MAX_RANK)
 		return rt_raise(cx, "tensors of more than %d dimensions are not supported", RT_MAX_RANK);
 	memcpy(dims, t->dims, sizeof *dims * first);
-	memcpy(dims + first, with, sizeof *dims * n);
+	memcpy(dims + first, with.at, sizeof *dims * n);
 	memcpy(dims + first + n, t->dims + last + 1, sizeof *dims * rest);
 	return view(cx, t, first + n + rest, dims, true, out);
 }
@@ -172,7 +175,7 @@ rt_flatten_using_ints(RtCx *cx, const IValue *in, IValue *out)
 	for (int d = first; d <= last; d++)
 		if (!size_mul(one, t->dims[d], &one))
 			return rt_raise(cx, "numel: integer multiplication overflow");
-	return reshape_range(cx, t, first, last, 1, &one, out);
+	return reshape_range(cx, t, first, last, (Dims){ 1, &one }, out);
 }
 
 int
@@ -202,7 +205,7 @@ rt_unflatten_int(RtCx *cx, const IValue *in, IValue *out)
 	if (product != whole)
 		return rt_raise(cx, "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%lld) in "
 			"the input tensor", sizes_text(text, n, dims), d, (long long)whole);
-	return reshape_range(cx, t, d, d, n, dims, out);
+	return reshape_range(cx, t, d, d, (Dims){ n, dims }, out);
 }
 
 int
@@ -425,23 +428,23 @@ rt_permute(RtCx *cx, const IValue *in, IValue *out)
 }
 
 static int
-move_dims(RtCx *cx, RtTensor *t, int n, const int64_t *from, int m, const int64_t *to, IValue *out)
+move_dims(RtCx *cx, RtTensor *t, Dims from, Dims to, IValue *out)
 {
 	char a[SIZES_TEXT], b[SIZES_TEXT];
 	int order[RT_MAX_RANK], at = 0;
 	uint64_t taken = 0, placed = 0;
 
-	if (n != m)
+	if (from.n != to.n)
 		return rt_raise(cx, "movedim: Invalid source or destination dims: source (%s dims) should contain the "
-			"same number of dims as destination (%s dims)", sizes_text(a, n, from), sizes_text(b, m, to));
-	for (int i = 0; i < n; i++) {
-		int f = rt_dim(cx, from[i], t->ndim), p = f < 0 ? -1 : rt_dim(cx, to[i], t->ndim);
+			"same number of dims as destination (%s dims)", sizes_text(a, from.n, from.at), sizes_text(b, to.n, to.at));
+	for (int i = 0; i < from.n; i++) {
+		int f = rt_dim(cx, from.at[i], t->ndim), p = f < 0 ? -1 : rt_dim(cx, to.at[i], t->ndim);
 		if (p < 0)
 			return RT_ERROR;
 		if (taken >> f & 1)
-			return rt_raise(cx, "movedim: repeated dim in `source` (%s)", sizes_text(a, n, from));
+			return rt_raise(cx, "movedim: repeated dim in `source` (%s)", sizes_text(a, from.n, from.at));
 		if (placed >> p & 1)
-			return rt_raise(cx, "movedim: repeated dim in `destination` (%s)", sizes_text(a, n, to));
+			return rt_raise(cx, "movedim: repeated dim in `destination` (%s)", sizes_text(a, to.n, to.at));
 		taken |= UINT64_C(1) << f;
 		placed |= UINT64_C(1) << p;
 		order[p] = f;
@@ -459,7 +462,7 @@ move_dims(RtCx *cx, RtTensor *t, int n, const int64_t *from, int m, const int64_
 int
 rt_movedim_int(RtCx *cx, const IValue *in, IValue *out)
 {
-	return move_dims(cx, in[0].u.t, 1, &in[1].u.i, 1, &in[2].u.i, out);
+	return move_dims(cx, in[0].u.t, (Dims){ 1, &in[1].u.i }, (Dims){ 1, &in[2].u.i }, out);
 }
 
 int
@@ -468,7 +471,7 @@ rt_movedim_intlist(RtCx *cx, const IValue *in, IValue *out)
 	int64_t from[RT_MAX_RANK], to[RT_MAX_RANK];
 	int n = rt_ints(cx, in[1], from, RT_MAX_RANK), m = n < 0 ? -1 : rt_ints(cx, in[2], to, RT_MAX_RANK);
 
-	return m < 0 ? RT_ERROR : move_dims(cx, in[0].u.t, n, from, m, to, out);
+	return m < 0 ? RT_ERROR : move_dims(cx, in[0].u.t, (Dims){ n, from }, (Dims){ m, to }, out);
 }
 
 int

@@ -9,7 +9,11 @@ RT_FAST
 
 enum { COSINES, BARTLETT, KAISER };
 
-typedef struct Window { int kind; double a, b, c; } Window;   /* a - b cos + c cos 2; KAISER: beta in a */
+typedef struct Window {                  /* a - b cos + c cos 2; KAISER: beta in a */
+	const char *name;                /* of the operator */
+	int kind;
+	double a, b, c;
+} Window;
 
 static double
 window_at(const Window *w, double x)          /* x in [0, 1] */
@@ -26,8 +30,9 @@ window_at(const Window *w, double x)          /* x in [0, 1] */
 
 /* options: dtype, layout, ... */
 static int
-window(RtCx *cx, const char *name, Window w, IValue length, bool periodic, const IValue *options, IValue *out)
+window(RtCx *cx, Window w, IValue length, bool periodic, const IValue *options, IValue *out)
 {
+	const char *name = w.name;
 	int64_t n = rt_integer(length), last = periodic ? n : n - 1;
 	RtDtype d = (RtDtype)rt_int_or(options[0], RT_f32);
 	RtTensor *r;
@@ -51,22 +56,22 @@ window(RtCx *cx, const char *name, Window w, IValue length, bool periodic, const
 	{ \
 		return window(cx, __VA_ARGS__, out); \
 	}
-#define HANN             (Window){ COSINES, 0.5, 0.5, 0 }
-#define HAMMING(a, b)    (Window){ COSINES, (a), (b), 0 }
-#define BLACKMAN         (Window){ COSINES, 0.42, 0.5, 0.08 }
-#define TRIANGLE         (Window){ BARTLETT, 0, 0, 0 }
-#define KAISER_OF(beta)  (Window){ KAISER, (beta), 0, 0 }
-WINDOW(hann_window, "hann_window", HANN, in[0], true, in + 1)
-WINDOW(hann_window_periodic, "hann_window", HANN, in[0], in[1].u.i, in + 2)
-WINDOW(hamming_window, "hamming_window", HAMMING(0.54, 0.46), in[0], true, in + 1)
-WINDOW(hamming_window_periodic, "hamming_window", HAMMING(0.54, 0.46), in[0], in[1].u.i, in + 2)
-WINDOW(hamming_window_periodic_alpha, "hamming_window", HAMMING(rt_number(in[2]), 0.46), in[0], in[1].u.i, in + 3)
-WINDOW(hamming_window_periodic_alpha_beta, "hamming_window", HAMMING(rt_number(in[2]), rt_number(in[3])), in[0],
+#define HANN             (Window){ "hann_window", COSINES, 0.5, 0.5, 0 }
+#define HAMMING(a, b)    (Window){ "hamming_window", COSINES, (a), (b), 0 }
+#define BLACKMAN         (Window){ "blackman_window", COSINES, 0.42, 0.5, 0.08 }
+#define TRIANGLE         (Window){ "bartlett_window", BARTLETT, 0, 0, 0 }
+#define KAISER_OF(beta)  (Window){ "kaiser_window", KAISER, (beta), 0, 0 }
+WINDOW(hann_window, HANN, in[0], true, in + 1)
+WINDOW(hann_window_periodic, HANN, in[0], in[1].u.i, in + 2)
+WINDOW(hamming_window, HAMMING(0.54, 0.46), in[0], true, in + 1)
+WINDOW(hamming_window_periodic, HAMMING(0.54, 0.46), in[0], in[1].u.i, in + 2)
+WINDOW(hamming_window_periodic_alpha, HAMMING(rt_number(in[2]), 0.46), in[0], in[1].u.i, in + 3)
+WINDOW(hamming_window_periodic_alpha_beta, HAMMING(rt_number(in[2]), rt_number(in[3])), in[0],
        in[1].u.i, in + 4)
-WINDOW(blackman_window, "blackman_window", BLACKMAN, in[0], true, in + 1)
-WINDOW(blackman_window_periodic, "blackman_window", BLACKMAN, in[0], in[1].u.i, in + 2)
-WINDOW(bartlett_window, "bartlett_window", TRIANGLE, in[0], true, in + 1)
-WINDOW(bartlett_window_periodic, "bartlett_window", TRIANGLE, in[0], in[1].u.i, in + 2)
-WINDOW(kaiser_window, "kaiser_window", KAISER_OF(12), in[0], true, in + 1)
-WINDOW(kaiser_window_periodic, "kaiser_window", KAISER_OF(12), in[0], in[1].u.i, in + 2)
-WINDOW(kaiser_window_beta, "kaiser_window", KAISER_OF(rt_number(in[2])), in[0], in[1].u.i, in + 3)
+WINDOW(blackman_window, BLACKMAN, in[0], true, in + 1)
+WINDOW(blackman_window_periodic, BLACKMAN, in[0], in[1].u.i, in + 2)
+WINDOW(bartlett_window, TRIANGLE, in[0], true, in + 1)
+WINDOW(bartlett_window_periodic, TRIANGLE, in[0], in[1].u.i, in + 2)
+WINDOW(kaiser_window, KAISER_OF(12), in[0], true, in + 1)
+WINDOW(kaiser_window_periodic, KAISER_OF(12), in[0], in[1].u.i, in + 2)
+WINDOW(kaiser_window_beta, KAISER_OF(rt_number(in[2])), in[0], in[1].u.i, in + 3)
