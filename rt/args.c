@@ -32,7 +32,7 @@ find(Reader *r, const char *key)
 	return a;
 }
 
-/* What follows `prefix.` in the key, or null. */
+/* The rest of the key after `prefix.`; null: it begins otherwise. */
 static const char *
 below(const char *key, const char *prefix)
 {

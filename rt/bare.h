@@ -58,7 +58,7 @@ static int  bare_exchange(int *at, int v) { const int was = *at; *at = v; return
 static void bare_store(int *at, int v) { *at = v; }
 #endif
 
-/* What is wrong with options; null: nothing. */
+/* The error in the options; null: they are right. */
 static const char *
 bare_refusal(const BareOptions *o)
 {

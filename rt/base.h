@@ -35,7 +35,7 @@ typedef struct Arena {
 	ArenaChunk *chunks;     /* newest first */
 	int64_t     used;       /* bytes given out */
 	int64_t     limit;      /* more than this is "out of memory"; 0: none */
-	struct ArenaEnd *ends;  /* what is done before it goes */
+	struct ArenaEnd *ends;  /* functions that are called before the arena is freed */
 } Arena;
 
 void *arena_take(Arena *, int64_t bytes);               /* zeroed, aligned to 16; aborts when memory is out */

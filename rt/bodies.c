@@ -1,6 +1,6 @@
 /* rt/bodies.c - what instructions make of values, for the interpreter and for specialized code
  *
- * A body borrows what is in in[] and leaves new references in out[]; after an error it has left none.
+ * A body borrows its inputs in[] and puts new references in out[]; after an error out[] holds none.
  */
 #include "rt.h"
 #include "base.h"

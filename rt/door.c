@@ -368,7 +368,7 @@ rt_keep_apart(RtCx *cx, RtTensor *t)
 	return RT_OK;
 }
 
-/* What was given to the call is the caller's again. */
+/* The arguments' memory belongs to the caller again. */
 static int
 give_back(RtDoor *d)
 {

@@ -2,7 +2,7 @@
 #ifndef RT_HALF_H
 #define RT_HALF_H
 
-/* What is compiled for size has to have them inside, too: a call that is left makes a loop one of scalars. */
+/* Inlined under -Os, too: a call inside a loop would keep it from being vectorized. */
 #if defined __GNUC__ && !defined __TINYC__
 #define HALF_INLINE static inline __attribute__((always_inline))
 #else

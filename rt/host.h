@@ -48,7 +48,7 @@ int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValu
 int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
 
 /* gradient.c: results of methods that were made with --grad: (result, loss or None, gradients); also in program.h */
-IValue rt_gradient_part(IValue result, int i);             /* borrowed; None where there is none */
+IValue rt_gradient_part(IValue result, int i);             /* borrowed; None: the result has no part i */
 
 /* train.c: steps of an optimizer on a method with gradients, and the options of programs with gradients */
 typedef struct RtTrain {

@@ -79,7 +79,7 @@ take(Activation *a, const RtInsn *n, int from, IValue *to)
 	let_go(a, n);
 }
 
-/* For who watches the run. */
+/* Reports the step to the profiler or tracer that watches the run. */
 static void
 report(Activation *a, int index, IValue v)
 {

@@ -48,7 +48,7 @@ rt_list_push(RtCx *cx, RtList *l, IValue v)
 
 /* ---- deep copy -------------------------------------------------------------------------------------------- */
 
-/* What has been copied: address of the original -> the copy, borrowed from where it was put. */
+/* Values copied so far: the original's address -> the copy, borrowed from the container that holds it. */
 typedef struct Seen { const void *from; IValue to; } Seen;
 typedef struct Copier {
 	RtCx   *cx;

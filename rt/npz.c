@@ -692,7 +692,7 @@ put_common(Buf *b, uint32_t crc, int64_t size, int64_t nname, int64_t nextra)
 	put(b, (uint64_t)nextra, 2);
 }
 
-/* Local header with what is needed of zip64, padded so that the data is aligned. */
+/* Local header, with a zip64 field where sizes need it, padded so that the data is aligned. */
 static void
 put_local(Buf *out, int64_t offset, const char *name, uint32_t crc, int64_t size)
 {

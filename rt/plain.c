@@ -52,7 +52,7 @@ put_sizes(Buf *b, int dtype, int n, const int64_t *dims)
 	buf_puts(b, ")");
 }
 
-/* The exit status; what is wrong is raised. */
+/* Returns the exit status; an error is raised in cx. */
 static int
 check_tensor(RtCx *cx, const PlainTensor *want, const RtArray *a)
 {

@@ -226,7 +226,7 @@ own_memory(RtCx *cx, IValue v)
 	return RT_OK;
 }
 
-/* Is it one of the inputs, as the result of append is?  What is in it is looked at where it is made. */
+/* Is it one of the inputs, as the result of append is?  Its elements are checked where it is made. */
 static bool
 is_given(IValue v, const IValue *in, int nin)
 {
@@ -324,7 +324,7 @@ rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, IValue *out, RtSite at)
 	IValue got[64];
 	int status;
 
-	/* What is called may have a plan: its arena must not be ours. */
+	/* The callee may have a plan, which must not use this call's arena. */
 	cx->arena = NULL;
 	cx->arena_bytes = 0;
 	status = complete(cx) ? rt_run(cx, callee, in, got) : cx->status;
@@ -364,7 +364,7 @@ rt_step_method(RtCx *cx, const char *name, IValue *in, IValue *out, RtSite at)
 	return callee ? rt_step_call(cx, callee, in, out, at) : step_end(cx, RT_ERROR, in, at);
 }
 
-/* What the interpreter has an instruction for. */
+/* A step that is an instruction in the interpreter. */
 int
 rt_step_body(RtCx *cx, RtBody *body, RtWhat what, IValue *in, IValue *out, RtSite at)
 {

@@ -197,7 +197,7 @@ dequantized(const RtTensor *t, double q, int64_t channel)
 	return (double)(float)((q - zero) * (float)scale);
 }
 
-/* The elements in order, as double.  Null: no memory, and who prints says so. */
+/* The elements in order, as double; null: no memory, which the caller reports. */
 static double *
 elements(const RtTensor *t)
 {

@@ -1,4 +1,4 @@
-/* rt/recycle.c - memory of values: what is given back is kept for the next who takes as much
+/* rt/recycle.c - memory of values: blocks that are given back are kept for later requests of their size
  *
  * A call of a compiled model makes the same values every time: boxes, results, strings, lists.  Blocks that are given
  * back go on a list of their size, of the thread that gives them back, and are taken from there again; so after the
@@ -54,7 +54,7 @@ class_bytes(int i)
 	return i < NSMALL ? 16 * (i + 1) : (int64_t)(5 + (i - NSMALL) % 4) << (8 + (i - NSMALL) / 4);
 }
 
-/* The least class that has so many; NSIZE: there is none. */
+/* The smallest size class of at least so many bytes; NSIZE: it is larger than all classes. */
 static int
 class_of(int64_t bytes)
 {
@@ -261,7 +261,7 @@ rt_mem_more(void *old, int64_t bytes)
 	return p;
 }
 
-/* What is used after it was given back shall be noticed: no count of references looks like this. */
+/* Makes a use after the block was given back visible: no reference count looks like this. */
 static void
 spoil(void *p, int64_t id)
 {

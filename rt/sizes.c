@@ -397,7 +397,7 @@ place_buffers(const RtSizes *of, const int64_t *s, int64_t *place)
 	return fits;
 }
 
-/* ---- what is remembered ------------------------------------------------------------------------------------------ */
+/* ---- layouts found so far -------------------------------------------------------------------------------------- */
 
 struct RtKnownSizes {
 	RtKnownSizes *next;      /* used longer ago */

@@ -116,7 +116,7 @@ task_call(Task *t, IValue *out)
 	return status;
 }
 
-/* Runs the call and puts what came of it into the future, but for its state.  depth: of who runs it. */
+/* Runs the call and stores its value or error in the future, but not its state.  depth: of the thread's calls. */
 static void
 task_run(Task *t, int depth)
 {

@@ -417,7 +417,7 @@ is_only_equal(const RtStorage *a, const RtStorage *b)
 	return a != b && a->kind == RT_BORROWED && b->kind == RT_BORROWED && a->readonly && b->readonly;
 }
 
-/* Which memory two tensors share, as ATen tells: of what is not dense it does not know. */
+/* How much memory two tensors share, as ATen decides it: "too hard" for tensors that are not dense. */
 static Lap
 lap(const RtTensor *a, const RtTensor *b)
 {

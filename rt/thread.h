@@ -20,7 +20,7 @@ typedef struct Worker {
 	pthread_t thread;
 } Worker;
 
-/* What is read without the lock is atomic by its type, so that it cannot be written in another way. */
+/* Fields read without the lock have atomic types, so that no plain store to them compiles. */
 struct RtPool {
 	pthread_mutex_t lock;
 	pthread_cond_t  work;        /* a loop or a task came, or the end */

@@ -74,7 +74,7 @@ whole(const char *s, int64_t *out)
 	return rt_read_int(&s, NULL, out) && !*s && *out >= 0;
 }
 
-/* A number that ends where `end` is; what is behind it, or null. */
+/* Reads a number that ends before the character `end`; returns the text after it; null: it does not. */
 static const char *
 real(const char *s, char end, double *out)
 {
@@ -90,7 +90,7 @@ two_reals(const char *s, double *x, double *y)
 	return (s = real(s, ',', x)) && real(s, 0, y) && *x < 1 && *y < 1;
 }
 
-/* What of the optimizer's options is wrong, and its text, or null. */
+/* The error in the optimizer's options; null: they are right. */
 static const char *
 read_options(const RtTrain *o, Training *t, const char **which)
 {
@@ -184,7 +184,7 @@ is_trained_key(const Training *t, const char *key)
 	return false;
 }
 
-/* How many rows a file has; negative: its arrays differ, or there is none. */
+/* Rows of a file; negative: its arrays differ in rows, or it has no arrays. */
 static int64_t
 rows_of(const Training *t, const RtArrays *file)
 {

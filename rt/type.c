@@ -52,7 +52,7 @@ equal(const RtType *a, const RtType *b, int depth)
 	return true;
 }
 
-/* What is known of tensors does not count: at run time every tensor type is Tensor. */
+/* Shapes and dtypes are ignored: at run time every tensor type is Tensor. */
 bool
 rt_type_equal(const RtType *a, const RtType *b)
 {

@@ -24,7 +24,7 @@ rt_replaces(const char *path)
 	return stat(path, &st) || S_ISREG(st.st_mode);
 }
 
-/* A terminal is no file: what is written to it and what is printed may mix. */
+/* A terminal is not a file that is replaced: results and prints may mix there. */
 bool
 rt_is_stdout(const char *path)
 {

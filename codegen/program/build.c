@@ -100,7 +100,7 @@ copy_file(const char *from, const char *to)
 	return ok;
 }
 
-/* Removes a file that does not take its place.  Null: there is none. */
+/* Removes a temporary file that was not renamed; null: nothing to do. */
 static void
 drop_part(const char *part, const char *to)
 {
@@ -493,7 +493,7 @@ put_header(Build *b, const ProgramText *t)
 	}
 }
 
-/* What the text and the user's operators include, into the temporary folder. */
+/* Writes the headers that the text and the user's operators include into the temporary folder. */
 static void
 write_headers(Build *b, const ProgramText *t)
 {

@@ -80,7 +80,7 @@ result_type(Emit *e, const Schema *s)
 	return type_tuple(e->cx, of, s->nrets);
 }
 
-/* What a method with gradients returns; false: it has none. */
+/* The results of a method with gradients; false: it has no gradients. */
 static bool
 put_gradients(Emit *e, int i, const Gradient *d)
 {
@@ -212,7 +212,7 @@ quoted(Emit *e, const char *text)
 	return text ? arena_printf(e->cx->arena, "\"%s\"", text) : "0";
 }
 
-/* What --info says. */
+/* The tables that --info prints. */
 static void
 put_about(Emit *e)
 {
@@ -542,7 +542,7 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	return e;
 }
 
-/* What products by panels have in this program: vblock.h. */
+/* Sizes that vblock.h's products use in this program. */
 void
 emit_panels(const Emit *e, Buf *b)
 {

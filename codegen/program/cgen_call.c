@@ -1,5 +1,5 @@
 /*
- * Steps that call the runtime: for an operator's kernel or body, or for what is an instruction in the interpreter.
+ * Steps that call the runtime: an operator's kernel or body, or the body of one of the interpreter's instructions.
  *
  * All have one form: in[] are new references that the call takes, got[] the results, which go to their slots in v[].
  */

@@ -259,7 +259,7 @@ same_call(Dynamic *d, const Sampled *s, int c)
 	return true;
 }
 
-/* All calls of the node on all samples get the names of the common kernels; false: there are none. */
+/* Gives the node's calls, on all samples, the names of their common kernels; false: it has no common kernels. */
 static bool
 settle(Dynamic *d, Sampled *s)
 {

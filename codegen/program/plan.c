@@ -220,7 +220,7 @@ dissolve(Plan *p, Node *group)
 	node_destroy(group);
 }
 
-/* The first node for which -L kernels=N allows no kernel; null: there is none. */
+/* The first node that gets no kernel by -L kernels=N; null: all get theirs. */
 static const Node *
 find_beyond(Plan *p, Pass *kernels, const Block *b)
 {

@@ -95,7 +95,7 @@ needs_object(Needs *needs, const char *object)
 
 /* ---- the cache --------------------------------------------------------------------------------------------------- */
 
-/* The cache folder, made if need be; null: there is none. */
+/* The cache folder, which is made if need be; null: it cannot be made. */
 static const char *
 cache_folder(Build *b)
 {

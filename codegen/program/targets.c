@@ -21,7 +21,7 @@ static const TargetVector four[] = { { NULL, 4 } };
 
 enum { ARM_HARD = EF_ARM_EABI_VER5 | EF_ARM_ABI_FLOAT_HARD, RISCV_DOUBLE = EF_RISCV_RVC | EF_RISCV_FLOAT_ABI_DOUBLE };
 
-/* What rows have in common. */
+/* Defaults of all rows. */
 #define TOOLS(prefix) .cc = prefix "-gcc", .cc_package = "gcc-" prefix, .tools = prefix "-", \
 	.tools_package = "binutils-" prefix
 #define TOOLS_X86 .cc = "x86_64-linux-gnu-gcc", .cc_package = "gcc", .tools = "x86_64-linux-gnu-", \
@@ -190,7 +190,7 @@ target_fpu(const BuildOptions *o, const char *cpu)
 	return is_among(o->target->fpu, by) && !strstr(by, "+nofp");
 }
 
-/* ---- what is there ----------------------------------------------------------------------------------------------- */
+/* ---- installed tools ------------------------------------------------------------------------------------------- */
 
 bool
 command_is_there(Cx *cx, const char *name)

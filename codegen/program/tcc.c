@@ -65,7 +65,7 @@ static const struct { const char *name, *text;
 	  "typedef struct { unsigned gp, fp; void *more, *saved; } va_list[1];\ntypedef va_list __gnuc_va_list;\n" },
 };
 
-/* What tcc calls for conversions of unsigned numbers. */
+/* Functions that tcc calls to convert unsigned numbers. */
 static const char conversions[] =
 	"unsigned long __fixunsdfdi(double x) { return x < 0x1p63 ? (long)x : (long)(x - 0x1p63) ^ 1ul << 63; }\n"
 	"unsigned long __fixunssfdi(float x) { return __fixunsdfdi(x); }\n"

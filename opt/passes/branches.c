@@ -1,5 +1,5 @@
 /*
- * What a condition says where it decides.
+ * Facts that a condition decides, used in the branches of its If.
  *
  *   In the first branch of an If its condition is True, in the second False; so is what it is the negation of.
  *   %r = prim::If(%c): -> (True), -> (False)     ->   %c               the other way round: aten::__not__(%c)
@@ -122,7 +122,7 @@ emit(Branches *b, Node *n, const char *kind, int nin, Value *x, Value *y)
 	return made->out[0];
 }
 
-/* May the value be used before the If, and whatever the condition?  What nobody set must not be looked at. */
+/* May the value be used before the If, whatever the condition is?  An uninitialized value must not be read. */
 static bool
 comes_before(const Value *v, const Block *from)
 {
@@ -131,7 +131,7 @@ comes_before(const Value *v, const Block *from)
 
 typedef enum Says { SAYS_NOTHING, SAYS_SAME, SAYS_NOT, SAYS_AND, SAYS_OR } Says;
 
-/* What result i of the If is of its condition. */
+/* How result i of the If follows from its condition. */
 static Says
 says(const Node *n, int i)
 {

@@ -93,7 +93,7 @@ ensures(const Node *ask, int64_t rank, const Node *then)
 	return false;
 }
 
-/* Has the convolution's result a batch, before its channels?  What conv2d and the like take may have none. */
+/* Has the convolution's result a batch dim before its channels?  conv2d and its kin take inputs without one, too. */
 static bool
 has_batch(const Node *conv, int64_t rank, const Node *norm)
 {

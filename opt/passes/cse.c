@@ -84,7 +84,7 @@ remember(Cse *c, Node *n, uint64_t hash)
 		link_seen(c, c->seen.at[i]);
 }
 
-/* What came behind the first n is known no more. */
+/* Forgets the nodes after the first n. */
 static void
 forget(Cse *c, int n)
 {

@@ -185,7 +185,7 @@ is_dead_result(const Dce *d, const Node *n, int i)
 	return node_is(n, prim_Loop) && !d->live[n->out[i]->id] && !d->live[loop_body(n)->param->out[1 + i]->id];
 }
 
-/* First half of removing them: what is used only there may go then. */
+/* First half of removing them: takes their uses away, so that nodes used only there can go, too. */
 static void
 cut_dead_results(Dce *d, Node *n)
 {

@@ -177,7 +177,7 @@ take_node(Executor *x, Node *n)
 		}
 }
 
-/* What a program of torch.export says of its values holds for all calls. */
+/* Assertions of torch.export about its values hold for all calls: they are removed. */
 static void
 forget_types(Executor *x, Node *n)
 {

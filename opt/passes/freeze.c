@@ -34,7 +34,7 @@ may_stand(const Scope *s, const Value *v, IValue x)
 		return true;
 	if (s->all->called || places_written(s->all, x))
 		return false;
-	/* A list that leaves the graph would be shared by all who called it. */
+	/* A constant list that leaves the graph would be shared by all callers. */
 	return x.tag != RT_LIST && x.tag != RT_DICT ? true : !alias_escapes(s->db, v);
 }
 

@@ -101,7 +101,7 @@ functional_value(Graph *g, Node *n, Op *base, const int *at)
 	return m->out[0];
 }
 
-/* What self is when `result` is written into it, checked as in place. */
+/* The value of self after `result` is written into it; the write is checked like one in place. */
 static Value *
 stored(Graph *g, Node *n, Value *result)
 {
@@ -222,7 +222,7 @@ make_functional(Pass *p, Graph *g, Node *n)
 	return true;
 }
 
-/* active: what is known of a method that is to be differentiated; or null. */
+/* active: the activity analysis of a method that is to be differentiated; or null. */
 static bool
 functional_block(Pass *p, Graph *g, Block *b, const Active *active)
 {

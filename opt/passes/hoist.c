@@ -1,5 +1,5 @@
 /*
- * What a loop computes anew on every trip, always the same, is computed before it.
+ * Loop-invariant code motion: a value that is the same on every trip is computed before the loop.
  *
  *    Loop(n): ... w = aten::t(W); y = aten::mm(x, w) ...   ->   w = aten::t(W); Loop(n): ... y = aten::mm(x, w) ...
  *
@@ -76,7 +76,7 @@ cannot_fail(const Node *n)
 	return listed && all_known(n);
 }
 
-/* aten::values(Dict(str, t) self) -> t[](*): what is in it was there before, the list is another one each time. */
+/* aten::values(Dict(str, t) self) -> t[](*): the elements existed before, but each call makes a new list. */
 static bool
 is_new_container(const Node *n, int i, const AliasSet *a)
 {

@@ -42,7 +42,7 @@ frame_new(Inliner *in, const Function *fn, const Node *call)
 	return f;
 }
 
-/* What was inlined into the callee already has frames of its own: the call's comes after them. */
+/* Nodes that were inlined into the callee already have frames; the call's frame comes after those. */
 static Frame *
 extend(Inliner *in, const Frame *chain, Frame *call)
 {

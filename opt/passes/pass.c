@@ -62,7 +62,7 @@ config(Cx *cx)
 	return cx->config;
 }
 
-/* What PyTorch calls them: its variables name files. */
+/* Passes as PyTorch names them: its environment variables name source files. */
 static const char *
 pass_called(const char *name)
 {
@@ -90,7 +90,7 @@ is_pass(const char *name)
 	return !strcmp(name, "all");
 }
 
-/* What is no pass, but is done node by node, too: what the specializer infers, what codegen writes a kernel for. */
+/* Not passes, but limited node by node by -L as well: inference by the specializer, kernels by codegen. */
 static bool
 is_outside(const char *name)
 {
@@ -338,7 +338,7 @@ run_row(Run *r, const Row *row, Graph *g)
 	return changed;
 }
 
-/* What runs on the side is a graph of its own; inlining and freeze look into it themselves. */
+/* A forked task is a graph of its own; inlining and freeze walk into it themselves. */
 static void
 run_forked(const Run *r, const Row *row, const Block *b)
 {

@@ -11,7 +11,7 @@
  *   - what containers hold, and what objects in these do;
  *   - what any of several graphs stores, or returns from a task: another graph, or the next call, gets it from there.
  *
- * What comes in as an argument never is the instance's own state.
+ * An argument is never the instance's own state.
  */
 #include "places.h"
 
@@ -274,7 +274,7 @@ add_graph(Places *q, Graph *g, bool peer)
 	find_sets(q, g->top);
 }
 
-/* What an attribute read or a constant of the archive gives, that is memory. */
+/* The place of an attribute that is read, or of a constant of the archive, if it has memory. */
 static bool
 memory_read(const Scope *s, const Node *n, IValue *x)
 {
@@ -311,7 +311,7 @@ loosen(Scope *s, const Block *b)
 	return more;
 }
 
-/* What is loose by one graph has no place in any other, whose alias database then says more. */
+/* A value that is loose in one graph has no place in any other, whose alias database is asked instead. */
 static void
 make_databases(Places *q)
 {

@@ -84,7 +84,7 @@ forward(Tuples *t, Node *n)
 	t->changed = true;
 }
 
-/* The tuple of n's outputs first .. first + count, for those who used `whole`. */
+/* The tuple of n's outputs first .. first + count, which replaces the uses of `whole`. */
 static void
 remake(Tuples *t, Value *whole, Value *const *part, int count, Node *before)
 {
@@ -130,7 +130,7 @@ split_if_output(Tuples *t, Node *n, int at)
 	return true;
 }
 
-/* Is there a tuple for sure?  What control flow hands on may have been left open. */
+/* Is the value a tuple for certain?  A value that control flow passes on may be uninitialized. */
 static bool
 is_there(const Value *v)
 {
@@ -218,7 +218,7 @@ tuples(Pass *p, Graph *g)
 	Tuples t = { p, g, false };
 	bool before;
 
-	/* A loop's body unpacks what is only made of elements once the loop has been split. */
+	/* A loop's body unpacks a tuple whose elements are known only after the loop has been split. */
 	do {
 		before = t.changed;
 		t.changed = false;
