@@ -76,10 +76,9 @@ pick_blocks(char *restrict to, const char *restrict from, int64_t n, const int64
 #undef PICK
 
 void
-move_block(int64_t bytes, const Block *b, char *dst, const char *src)
+move_block(int64_t bytes, int n, const int64_t *dims, char *dst, const int64_t *dstrides, const char *src,
+	const int64_t *sstrides)
 {
-	const int64_t *dims = b->dims, *dstrides = b->dst, *sstrides = b->src;
-	const int n = b->n;
 	int64_t at[RT_MAX_RANK] = { 0 };
 	int d;
 

@@ -160,10 +160,10 @@ walk_next(Walk *w)
 }
 
 void
-combine_block(const Combine *combine, const Block *b, char *dst, const char *src)
+combine_block(const Combine *combine, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src,
+	      const int64_t *ss)
 {
-	const int64_t *dims = b->dims, *ds = b->dst, *ss = b->src;
-	const int n = b->n, last = n - 1;
+	const int last = n - 1;
 	Walk w;
 
 	if (product(dims, 0, n) == 0)

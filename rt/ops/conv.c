@@ -146,28 +146,21 @@ typedef enum Pass { FORWARD, ADJOINT, WEIGHT } Pass;
 typedef struct Parts {
 	const Conv *g;
 	RtDtype ct;
-	void *x, *w, *y;                 /* (n, cin, in), (cout, cin/groups, k), (n, cout, out) */
-} Parts;
-
-typedef struct Chunks {
-	const Parts *of;
-	Pass    what;
-	char   *col;
+	char *x, *w, *y;                 /* (n, cin, in), (cout, cin/groups, k), (n, cout, out) */
+	char *col;
 	int64_t es, step;                /* bytes of an element; rows per chunk */
-} Chunks;
+} Parts;
 
 /* One chunk of rows of image n and group i. */
 static int
-product_chunk(RtCx *cx, const Chunks *q, int64_t n, int64_t i, int64_t row, int64_t rows)
+product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, int64_t rows)
 {
-	const Conv *g = q->of->g;
-	const RtDtype ct = q->of->ct;
-	const Pass what = q->what;
+	const Conv *g = q->g;
 	int64_t cg = g->cin / g->groups, og = g->cout / g->groups, depth = cg * g->taps;
 	int64_t points = rows * g->out[2], first = row * g->out[2];
-	char *image = (char *)q->of->x + (n * g->cin + i * cg) * g->in_plane * q->es;
-	char *y = (char *)q->of->y + ((n * g->cout + i * og) * g->out_plane + first) * q->es;
-	char *w = (char *)q->of->w + i * og * depth * q->es;
+	char *image = q->x + (n * g->cin + i * cg) * g->in_plane * q->es;
+	char *y = q->y + ((n * g->cout + i * og) * g->out_plane + first) * q->es;
+	char *w = q->w + i * og * depth * q->es;
 	bool direct = is_pointwise(g);
 	int64_t ldc = direct ? g->out_plane : points;
 	char *col = direct ? image + first * q->es : q->col;
@@ -176,14 +169,14 @@ product_chunk(RtCx *cx, const Chunks *q, int64_t n, int64_t i, int64_t row, int6
 	int status;
 
 	if (!direct && what != ADJOINT)
-		rt_parallel(cx, depth, 1 + 20000 / (points + 1), gather_taps[which(ct)], &m);
+		rt_parallel(cx, depth, 1 + 20000 / (points + 1), gather_taps[which(q->ct)], &m);
 	if (what == WEIGHT)
 		p = (Product){ og, depth, points, y, col, g->out_plane, 1, 1, ldc, w, .ldc = depth, .added = true };
 	if (what == ADJOINT)
 		p = (Product){ depth, points, og, w, y, 1, depth, g->out_plane, 1, col, .ldc = ldc, .added = direct };
-	status = gemm(cx, ct, &p);
+	status = gemm(cx, q->ct, &p);
 	if (!status && what == ADJOINT && !direct)
-		rt_parallel(cx, cg, 1 + 20000 / (points * g->taps + 1), g->scatter[which(ct)], &m);
+		rt_parallel(cx, cg, 1 + 20000 / (points * g->taps + 1), g->scatter[which(q->ct)], &m);
 	return status;
 }
 
@@ -201,11 +194,9 @@ is_direct(const Conv *g)
 
 /* The product of all images and groups; the result has been initialised. */
 static int
-convolve(RtCx *cx, const Parts *of, Pass what)
+convolve(RtCx *cx, const Conv *g, RtDtype ct, Pass what, void *x, void *w, void *y)
 {
-	const Conv *g = of->g;
-	const RtDtype ct = of->ct;
-	Chunks q = { of, what, NULL, rt_dtypes[ct].bytes, 0 };
+	Parts q = { g, ct, x, w, y, 0, rt_dtypes[ct].bytes, 0 };
 	int64_t depth = g->cin / g->groups * g->taps, rows = g->out[0] * g->out[1];
 	RtMark mark = rt_scratch_mark(cx);
 	int status = RT_OK;
@@ -213,12 +204,12 @@ convolve(RtCx *cx, const Parts *of, Pass what)
 	if (depth == 0 || g->n * g->cout * g->out_plane == 0)
 		return RT_OK;
 	if (what == FORWARD && ct == RT_f32 && is_direct(g)) {
-		status = conv_direct(cx, g, of->x, of->w, of->y);
+		status = conv_direct(cx, g, x, w, y);
 		rt_scratch_reset(cx, mark);
 		return status;
 	}
 	if (g->cin == g->groups && g->groups > 1 && what == FORWARD) {
-		Depthwise a = { g, of->x, of->w, of->y };
+		Depthwise a = { g, x, w, y };
 
 		rt_parallel(cx, g->n * g->cout, 1 + 20000 / (g->out_plane * g->taps + 1), depthwise[which(ct)], &a);
 		return RT_OK;
@@ -233,7 +224,7 @@ convolve(RtCx *cx, const Parts *of, Pass what)
 	for (int64_t n = 0; n < g->n && !status; n++)
 		for (int64_t i = 0; i < g->groups && !status; i++)
 			for (int64_t row = 0; row < rows && !status; row += q.step)
-				status = product_chunk(cx, &q, n, i, row,
+				status = product_chunk(cx, &q, what, n, i, row,
 						       rows - row < q.step ? rows - row : q.step);
 	rt_scratch_reset(cx, mark);
 	return status;
@@ -432,20 +423,17 @@ set_geometry(RtCx *cx, Args *a)
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
-typedef struct Dense { RtTensor *x, *w, *bias, *y; } Dense;      /* dense tensors; bias: or null */
-
-/* y, of the result's shape, = the convolution of x and w, plus bias */
+/* y (dense, of the result's shape) = the convolution of dense x and w, plus bias */
 static int
-run_real(RtCx *cx, const Args *a, RtDtype ct, const Dense *of)
+run_real(RtCx *cx, const Args *a, RtDtype ct, RtTensor *x, RtTensor *w, RtTensor *bias, RtTensor *y)
 {
 	const Conv *g = &a->g;
-	char *const x = rt_data(of->x), *const w = rt_data(of->w), *const y = rt_data(of->y);
 
-	fill_planes(ct, y, of->bias ? rt_data(of->bias) : 0, g->n, a->transposed ? g->cin : g->cout,
+	fill_planes(ct, rt_data(y), bias ? rt_data(bias) : 0, g->n, a->transposed ? g->cin : g->cout,
 		a->transposed ? g->in_plane : g->out_plane);
 	if (a->transposed)
-		return convolve(cx, &(Parts){ g, ct, y, w, x }, ADJOINT);
-	return convolve(cx, &(Parts){ g, ct, x, w, y }, FORWARD);
+		return convolve(cx, g, ct, ADJOINT, rt_data(y), rt_data(w), rt_data(x));
+	return convolve(cx, g, ct, FORWARD, rt_data(x), rt_data(w), rt_data(y));
 }
 
 /* Real (part 0) or imaginary part of complex t as a dense tensor. */
@@ -482,7 +470,7 @@ run_complex(RtCx *cx, const Args *a, RtTensor *result)
 		RtTensor *b = i == 0 ? bias[0] : i == 1 ? bias[1] : 0;
 
 		y[i] = rt_temp(cx, rt_tensor_new(cx, ct, result->ndim, result->dims));
-		if (!y[i] || run_real(cx, a, ct, &(Dense){ x[i / 2], w[i == 1 || i == 2], b, y[i] }))   /* rr, ri, ii, ir */
+		if (!y[i] || run_real(cx, a, ct, x[i / 2], w[i == 1 || i == 2], b, y[i]))   /* rr, ri, ii, ir */
 			return RT_ERROR;
 	}
 	for (int64_t i = 0; i < n; i++) {
@@ -524,7 +512,7 @@ run(RtCx *cx, Args *a, IValue *place)
 	w = dense_in(cx, a->weight, ct);
 	b = a->bias ? dense_in(cx, a->bias, ct) : 0;
 	y = dense_out(cx, r, ct);
-	if (!x || !w || !y || (a->bias && !b) || run_real(cx, a, ct, &(Dense){ x, w, b, y }))
+	if (!x || !w || !y || (a->bias && !b) || run_real(cx, a, ct, x, w, b, y))
 		return RT_ERROR;
 	return dense_done(cx, r, y);
 }
@@ -624,11 +612,11 @@ backward_part(RtCx *cx, const Args *a, RtTensor *grad, RtDtype ct, int i, RtTens
 		return RT_ERROR;
 	memset(rt_data(y), 0, (size_t)(rt_numel(y) * rt_dtypes[ct].bytes));
 	if (i == 0)
-		status = a->transposed ? convolve(cx, &(Parts){ g, ct, rt_data(gy), rt_data(w), rt_data(y) }, FORWARD) :
-			convolve(cx, &(Parts){ g, ct, rt_data(y), rt_data(w), rt_data(gy) }, ADJOINT);
+		status = a->transposed ? convolve(cx, g, ct, FORWARD, rt_data(gy), rt_data(w), rt_data(y)) :
+			convolve(cx, g, ct, ADJOINT, rt_data(y), rt_data(w), rt_data(gy));
 	else
-		status = a->transposed ? convolve(cx, &(Parts){ g, ct, rt_data(gy), rt_data(y), rt_data(x) }, WEIGHT) :
-			convolve(cx, &(Parts){ g, ct, rt_data(x), rt_data(y), rt_data(gy) }, WEIGHT);
+		status = a->transposed ? convolve(cx, g, ct, WEIGHT, rt_data(gy), rt_data(y), rt_data(x)) :
+			convolve(cx, g, ct, WEIGHT, rt_data(x), rt_data(y), rt_data(gy));
 	return status ? RT_ERROR : dense_done(cx, r, y);
 }
 

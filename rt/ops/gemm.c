@@ -137,15 +137,6 @@ typedef struct Tiled {
 } Tiled;
 
 static void
-swap(int64_t v[2])
-{
-	const int64_t first = v[0];
-
-	v[0] = v[1];
-	v[1] = first;
-}
-
-static void
 pack_panels(void *arg, int64_t begin, int64_t end)
 {
 	const Tiled *t = arg;
@@ -160,12 +151,13 @@ pack_panels(void *arg, int64_t begin, int64_t end)
 		const char *from = (const char *)p->b + j * p->b_col * bytes;
 		if (n < width)
 			memset(to, 0, p->k * width * bytes);
-		if (p->b_col != 1) {             /* along B's contiguous columns */
-			swap(dims);
-			swap(ds);
-			swap(ss);
+		if (p->b_col == 1) {
+			move_block(bytes, 2, dims, to, ds, from, ss);
+		} else {
+			/* Along B's contiguous columns. */
+			int64_t turned[2] = { n, p->k }, td[2] = { ds[1], ds[0] }, ts[2] = { ss[1], ss[0] };
+			move_block(bytes, 2, turned, to, td, from, ts);
 		}
-		move_block(bytes, &(Block){ 2, dims, ds, ss }, to, from);
 	}
 }
 
@@ -215,7 +207,7 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 		char *a = rt_scratch(cx, p->m * p->k * t.bytes);
 		if (!a)
 			return RT_ERROR;
-		move_block(t.bytes, &(Block){ 2, dims, ds, ss }, a, p->a);
+		move_block(t.bytes, 2, dims, a, ds, p->a, ss);
 		p->a = a;
 		p->a_row = p->k;
 		p->a_col = 1;

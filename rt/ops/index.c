@@ -202,19 +202,17 @@ static void
 index_block(const IndexRun *run, char *self, char *other)
 {
 	const Geom *after = &run->x->after;
-	const Block write = { after->n, after->dims, after->strides, run->dense };
-	const Block read = { after->n, after->dims, run->dense, after->strides };
 
 	if (run->combine)
-		combine_block(run->combine, &write, self, other);
+		combine_block(run->combine, after->n, after->dims, self, after->strides, other, run->dense);
 	else if (run->plain && run->write)
 		memcpy(self, other, run->block);
 	else if (run->plain)
 		memcpy(other, self, run->block);
 	else if (run->write)
-		move_block(run->bytes, &write, self, other);
+		move_block(run->bytes, after->n, after->dims, self, after->strides, other, run->dense);
 	else
-		move_block(run->bytes, &read, other, self);
+		move_block(run->bytes, after->n, after->dims, other, run->dense, self, after->strides);
 }
 
 /* Positions begin .. end of (before x B), flattened. */

@@ -103,14 +103,10 @@ rt_narrow_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	return narrow(cx, in[0].u.t, in[1].u.i, rt_load_i64(start->dtype, rt_data(start)), in[3].u.i, out);
 }
 
-/* n lengths; at null: each is `piece`, the last one the rest. */
-typedef struct Lengths { int64_t n; const int64_t *at; int64_t piece; } Lengths;
-
-/* Views of these lengths along dim d, as a list. */
+/* n views along dim d of these lengths; length null: each `piece` long, the last one what is left. */
 static int
-pieces(RtCx *cx, RtTensor *t, int d, Lengths length, IValue *out)
+pieces(RtCx *cx, RtTensor *t, int d, int64_t n, const int64_t *length, int64_t piece, IValue *out)
 {
-	const int64_t n = length.n;
 	RtList *list = rt_list_new(cx, &rt_type_tensor, n);
 	Geom g = geom_of(t);
 	int64_t left = t->dims[d];
@@ -120,7 +116,7 @@ pieces(RtCx *cx, RtTensor *t, int d, Lengths length, IValue *out)
 	out[0] = rt_ref(RT_LIST, list);
 	for (int64_t i = 0; i < n; i++) {
 		RtTensor *r;
-		g.dims[d] = length.at ? length.at[i] : length.piece < left ? length.piece : left;
+		g.dims[d] = length ? length[i] : piece < left ? piece : left;
 		r = rt_tensor_view(cx, t, g.n, g.dims, g.strides, g.offset);
 		if (!r || rt_list_push(cx, list, rt_of(r)))
 			return RT_ERROR;
@@ -148,7 +144,7 @@ split(RtCx *cx, RtTensor *t, int64_t piece, int64_t dim, IValue *out)
 	if (piece == 0 && n)
 		return rt_raise(cx, "split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
 				(long long)n);
-	return pieces(cx, t, d, (Lengths){ n ? (n - 1) / piece + 1 : 1, NULL, piece }, out);
+	return pieces(cx, t, d, n ? (n - 1) / piece + 1 : 1, NULL, piece, out);
 }
 
 int
@@ -180,7 +176,7 @@ rt_chunk(RtCx *cx, const IValue *in, IValue *out)
 	size = t->dims[d];
 	if (size == 0)
 		return n > 1 << 20 ? rt_raise(cx, "chunk: %lld empty chunks are too many", (long long)n)
-			: pieces(cx, t, d, (Lengths){ .n = n }, out);
+			: pieces(cx, t, d, n, NULL, 0, out);
 	return split(cx, t, (size - 1) / n + 1, d, out);
 }
 
@@ -219,7 +215,7 @@ rt_split_with_sizes(RtCx *cx, const IValue *in, IValue *out)
 			"at dimension %d), but got split_sizes=%s", (long long)t->dims[d], d,
 			sizes_text(text, n, length));
 	}
-	return pieces(cx, t, d, (Lengths){ n, length, 0 }, out);
+	return pieces(cx, t, d, n, length, 0, out);
 }
 
 int
@@ -294,7 +290,7 @@ tensor_split_sections(RtCx *cx, RtTensor *t, int64_t n, int64_t dim, IValue *out
 		return cx->status ? RT_ERROR : rt_raise(cx, "tensor_split: %lld sections are too many", (long long)n);
 	for (int64_t i = 0; i < n; i++)
 		length[i] = size / n + (i < size % n);
-	return pieces(cx, t, d, (Lengths){ n, length, 0 }, out);
+	return pieces(cx, t, d, n, length, 0, out);
 }
 
 int
