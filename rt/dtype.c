@@ -14,11 +14,12 @@
 #include <immintrin.h>
 #endif
 
-const RtDtypeInfo rt_dtypes[RT_NDTYPE] = {
+const RtDtypeInfo rt_dtypes[RT_NDTYPE + 1] = {
 #define DTYPE(name, c, bytes, torch, numpy, cat, compute, brief) \
 	{ #name, torch, numpy, brief, bytes, #cat[0], RT_##compute },
 #include "dtype.def"
 #undef DTYPE
+	{ "unknown", "unknown", "", "unknown", 1, '?', RT_u8 },
 };
 
 /* Calls: loops have their own. */

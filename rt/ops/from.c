@@ -39,7 +39,7 @@ store(RtDtype d, char *p, IValue v)
 static int
 from_number(RtCx *cx, IValue v, IValue dtype, bool requires_grad, IValue *out)
 {
-	RtTensor *r = rt_result(cx, 0, (RtDtype)rt_int_or(dtype, type_of_number(v)), 0, 0, 0);
+	RtTensor *r = rt_result(cx, 0, rt_dtype_or(dtype, type_of_number(v)), 0, 0, 0);
 
 	RT_RESULT(cx, r, out[0]);
 	if (requires_grad)
@@ -65,7 +65,7 @@ FROM_NUMBER(complex)
 int
 rt_tensor_of_scalar(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *r = rt_result(cx, 0, (RtDtype)rt_int_or(in[1], RT_f32), 0, 0, 0);
+	RtTensor *r = rt_result(cx, 0, rt_dtype_or(in[1], RT_f32), 0, 0, 0);
 
 	RT_RESULT(cx, r, out[0]);
 	return rt_fill(cx, r, in[0]);
@@ -147,7 +147,7 @@ from_list(RtCx *cx, IValue list, IValue dtype, bool requires_grad, IValue *out)
 					rt_type_of(list));
 		d = (RtDtype)list.u.list->v[0].u.t->dtype;
 	}
-	r = rt_result(cx, 0, (RtDtype)rt_int_or(dtype, d), n, dims, 0);
+	r = rt_result(cx, 0, rt_dtype_or(dtype, d), n, dims, 0);
 	RT_RESULT(cx, r, out[0]);
 	if (requires_grad)
 		r->flags |= RT_REQUIRES_GRAD;

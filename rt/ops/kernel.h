@@ -98,11 +98,20 @@ rt_is_number(IValue v)
 	return v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL || v.tag == RT_COMPLEX;
 }
 
-/* An optional int, bool or dtype argument. */
+/* An optional int or bool argument. */
 static inline int64_t
 rt_int_or(IValue v, int64_t otherwise)
 {
 	return rt_is_none(v) ? otherwise : rt_integer(v);
+}
+
+/* A dtype, or None.  RT_NDTYPE: an integer that is no dtype's code, of which no tensor is made. */
+static inline RtDtype
+rt_dtype_or(IValue v, RtDtype otherwise)
+{
+	const int64_t code = rt_int_or(v, otherwise);
+
+	return code < 0 || code > RT_NDTYPE ? RT_NDTYPE : (RtDtype)code;
 }
 
 static inline double

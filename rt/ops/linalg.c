@@ -382,7 +382,7 @@ rt__grouped_mm(RtCx *cx, const IValue *in, IValue *out)
 	dims[0] = groups;
 	dims[1] = a->dims[a->ndim - 2];
 	dims[2] = b->dims[b->ndim - 1];
-	r = rt_result(cx, 0, rt_is_none(in[4]) ? (RtDtype)a->dtype : (RtDtype)in[4].u.i, split ? 3 : 2,
+	r = rt_result(cx, 0, rt_dtype_or(in[4], (RtDtype)a->dtype), split ? 3 : 2,
 		      split ? dims : dims + 1, NULL);
 	RT_RESULT(cx, r, out[0]);
 	memset(rt_data(r), 0, (size_t)(rt_numel(r) * rt_dtypes[r->dtype].bytes));          /* what is in no group */

@@ -33,7 +33,7 @@ sizes(RtCx *cx, IValue list, int64_t *dims)
 static RtDtype
 type_or(IValue dtype, RtDtype otherwise)
 {
-	return (RtDtype)rt_int_or(dtype, otherwise);
+	return rt_dtype_or(dtype, otherwise);
 }
 
 static int

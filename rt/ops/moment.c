@@ -83,7 +83,7 @@ norm(RtCx *cx, IValue self, IValue p, const IValue *over, IValue dtype, IValue *
 	Reduce r = { .nout = 1, .fold = norm_fold, .end = norm_end, .arg = &nm };
 
 	if (!rt_is_none(dtype) && rt_integer(dtype) != t->dtype
-			&& !(t = rt_temp(cx, rt_to_dtype(cx, t, (RtDtype)rt_integer(dtype)))))
+			&& !(t = rt_temp(cx, rt_to_dtype(cx, t, rt_dtype_or(dtype, RT_NDTYPE)))))
 		return RT_ERROR;
 	if (!rt_is_floating((RtDtype)t->dtype) && !rt_is_complex((RtDtype)t->dtype))
 		return rt_raise(cx, "norm(): input dtype should be either floating point or complex. Got %s instead.",
@@ -130,7 +130,7 @@ vector_norm_has_value(RtCx *cx, const RtTensor *t, double p, IValue dim)
 int
 rt_linalg_vector_norm(RtCx *cx, const IValue *in, IValue *out)
 {
-	const RtDtype d = (RtDtype)in[0].u.t->dtype, as = rt_is_none(in[4]) ? d : (RtDtype)rt_integer(in[4]);
+	const RtDtype d = (RtDtype)in[0].u.t->dtype, as = rt_dtype_or(in[4], d);
 
 	if (!rt_is_integral(d, true) && vector_norm_has_value(cx, in[0].u.t, rt_number_or(in[1], 2), in[2]))
 		return RT_ERROR;

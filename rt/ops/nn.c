@@ -141,7 +141,7 @@ RT_SMALL
 static int
 softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *out)
 {
-	RtDtype to = rt_is_none(dtype) ? (RtDtype)self->dtype : (RtDtype)rt_integer(dtype), ct;
+	RtDtype to = rt_dtype_or(dtype, (RtDtype)self->dtype), ct;
 	int dim = rt_dim(cx, at, self->ndim);
 	Softmax g = { 1, 1, 1, 0, 0, log };
 	RtTensor *r, *x, *y;

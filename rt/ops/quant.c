@@ -267,7 +267,7 @@ per_tensor(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IVa
 int
 rt_quantize_per_tensor(RtCx *cx, const IValue *in, IValue *out)
 {
-	return per_tensor(cx, rt_tensor(in[0]), rt_number(in[1]), in[2].u.i, (RtDtype)in[3].u.i, out);
+	return per_tensor(cx, rt_tensor(in[0]), rt_number(in[1]), in[2].u.i, rt_dtype_or(in[3], RT_NDTYPE), out);
 }
 
 static int
@@ -288,7 +288,7 @@ rt_quantize_per_tensor_tensor_qparams(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!cx->meta && (one_number(cx, rt_tensor(in[1]), &scale) || one_number(cx, rt_tensor(in[2]), &zero)))
 		return RT_ERROR;
-	return per_tensor(cx, rt_tensor(in[0]), scale, (int64_t)zero, (RtDtype)in[3].u.i, out);
+	return per_tensor(cx, rt_tensor(in[0]), scale, (int64_t)zero, rt_dtype_or(in[3], RT_NDTYPE), out);
 }
 
 /* self, reduce_range -> scale, zero point: those of quint8 over the tensor's own range */
@@ -313,7 +313,7 @@ int
 rt_quantize_per_tensor_dynamic(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]);
-	RtDtype dtype = (RtDtype)in[1].u.i;
+	RtDtype dtype = rt_dtype_or(in[1], RT_NDTYPE);
 	double low = 0, high = 0, scale = 1;
 	int64_t zero = 0, qmin, qmax;
 
@@ -352,7 +352,7 @@ rt_quantize_per_channel(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]), *scales = rt_tensor(in[1]), *zeros = rt_tensor(in[2]), *r;
 	int axis = rt_dim(cx, in[3].u.i, t->ndim);
-	RtDtype dtype = (RtDtype)in[4].u.i;
+	RtDtype dtype = rt_dtype_or(in[4], RT_NDTYPE);
 
 	if (axis < 0 || check_float(cx, t))
 		return RT_ERROR;
@@ -406,7 +406,7 @@ rt__empty_affine_quantized(RtCx *cx, const IValue *in, IValue *out)
 {
 	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
 	int ndim = rt_ints(cx, in[0], dims, RT_MAX_RANK);
-	RtDtype dtype = rt_is_none(in[1]) ? RT_f32 : (RtDtype)in[1].u.i;
+	RtDtype dtype = rt_dtype_or(in[1], RT_f32);
 	RtTensor *r;
 
 	if (ndim < 0)

@@ -498,7 +498,7 @@ of_size(RtCx *cx, IValue size, IValue dtype, RtDtype deflt)
 			rt_raise(cx, "Trying to create tensor with negative dimension %lld", (long long)dims[i]);
 			return 0;
 		}
-	return n < 0 ? 0 : rt_result(cx, 0, (RtDtype)rt_int_or(dtype, deflt), n, dims, 0);
+	return n < 0 ? 0 : rt_result(cx, 0, rt_dtype_or(dtype, deflt), n, dims, 0);
 }
 
 static int
@@ -607,7 +607,7 @@ permutation(RtCx *cx, int64_t n, IValue gen, IValue dtype, IValue *out)
 
 	if (n < 0)
 		return rt_raise(cx, "n must be non-negative, got%lld", (long long)n);
-	r = rt_result(cx, 0, (RtDtype)rt_int_or(dtype, RT_i64), 1, &n, 0);
+	r = rt_result(cx, 0, rt_dtype_or(dtype, RT_i64), 1, &n, 0);
 	RT_RESULT(cx, r, out[0]);
 	if (!(x = rt_scratch(cx, n * (int64_t)sizeof *x)))
 		return RT_ERROR;

@@ -518,7 +518,7 @@ fold_into(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtyp
 	Reduce r = { .nout = 1 };
 
 	if (!rt_is_none(dtype)) {
-		result = (RtDtype)rt_integer(dtype);
+		result = rt_dtype_or(dtype, RT_NDTYPE);
 		if (result != d && !(t = rt_temp(cx, rt_to_dtype(cx, t, result))))
 			return RT_ERROR;
 	}
@@ -574,7 +574,7 @@ static int
 mean(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtype, IValue *out)
 {
 	const char *name = f == &means ? "mean" : "nanmean";
-	RtDtype d = rt_is_none(dtype) ? (RtDtype)self.u.t->dtype : (RtDtype)rt_integer(dtype);
+	RtDtype d = rt_is_none(dtype) ? (RtDtype)self.u.t->dtype : rt_dtype_or(dtype, RT_NDTYPE);
 
 	if (rt_is_integral(d, true)) {
 		if (!rt_is_none(dtype))

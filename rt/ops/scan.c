@@ -98,7 +98,7 @@ scan(RtCx *cx, const Scans *f, RtTensor *t, RtDtype result, IValue dim, IValue *
 static RtDtype
 sum_type(const RtTensor *t, IValue dtype)
 {
-	return !rt_is_none(dtype) ? (RtDtype)rt_integer(dtype) : rt_is_integral((RtDtype)t->dtype, true) ? RT_i64 :
+	return !rt_is_none(dtype) ? rt_dtype_or(dtype, RT_NDTYPE) : rt_is_integral((RtDtype)t->dtype, true) ? RT_i64 :
 	       (RtDtype)t->dtype;
 }
 

@@ -54,7 +54,7 @@ static int
 to(RtCx *cx, IValue self, IValue dtype, bool always, IValue format, IValue *out)
 {
 	RtTensor *t = rt_tensor(self);
-	RtDtype d = (RtDtype)rt_int_or(dtype, t->dtype);
+	RtDtype d = rt_dtype_or(dtype, t->dtype);
 	int64_t f = rt_int_or(format, 1);
 
 	if (!always && d == t->dtype && (f == 1 || f == format_of(t)))
@@ -267,8 +267,8 @@ ANSWER(result_type_Tensor, rt_int(rt_result_type(2, in)))
 ANSWER(result_type_Scalar, rt_int(rt_result_type(2, in)))
 ANSWER(result_type_Scalar_Tensor, rt_int(rt_result_type(2, in)))
 ANSWER(result_type_Scalar_Scalar, rt_int(rt_result_type(2, in)))
-ANSWER(dtype_can_cast, rt_bool(rt_can_cast((RtDtype)in[0].u.i, (RtDtype)in[1].u.i)))
-ANSWER(promote_types, rt_int(rt_promote((RtDtype)in[0].u.i, (RtDtype)in[1].u.i)))
+ANSWER(dtype_can_cast, rt_bool(rt_can_cast(rt_dtype_or(in[0], RT_NDTYPE), rt_dtype_or(in[1], RT_NDTYPE))))
+ANSWER(promote_types, rt_int(rt_promote(rt_dtype_or(in[0], RT_NDTYPE), rt_dtype_or(in[1], RT_NDTYPE))))
 
 int
 rt__local_scalar_dense(RtCx *cx, const IValue *in, IValue *out)

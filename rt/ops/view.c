@@ -213,10 +213,10 @@ rt_view_dtype(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = in[0].u.t;
 	Geom g = geom_of(t);
-	RtDtype to = (RtDtype)in[1].u.i;
+	RtDtype to = rt_dtype_or(in[1], RT_NDTYPE);
 	int64_t was = rt_dtypes[t->dtype].bytes, is;
 
-	if (to < 0 || to >= RT_NDTYPE)
+	if (to == RT_NDTYPE)
 		return rt_raise(cx, "unknown dtype %lld", (long long)in[1].u.i);
 	if (to != t->dtype && t->flags & RT_BITS)
 		return rt_raise(cx, "torch.Tensor.view is not supported for %s when converting to a different dtype.",

@@ -34,7 +34,7 @@ window(RtCx *cx, Window w, IValue length, bool periodic, const IValue *options, 
 {
 	const char *name = w.name;
 	int64_t n = rt_integer(length), last = periodic ? n : n - 1;
-	RtDtype d = (RtDtype)rt_int_or(options[0], RT_f32);
+	RtDtype d = rt_dtype_or(options[0], RT_f32);
 	RtTensor *r;
 
 	if (!rt_is_floating(d) && !rt_is_complex(d))
