@@ -2,6 +2,8 @@
 #ifndef CODEGEN_CLI_H
 #define CODEGEN_CLI_H
 
+#define KILN_VERSION "0.1"         /* the Python package has the same: tests/python/wheel.py */
+
 #include "../program/program.h"
 
 typedef struct Cli Cli;

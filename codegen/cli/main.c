@@ -251,7 +251,7 @@ help(const char *command)
 	if (!command) {
 		printf("\nMODEL is an archive of torch.jit.save (.pt) or torch.export.save (.pt2), TorchScript source "
 		       "(model.py), or the text of a graph (graph.ir).  kiln COMMAND --help names the options of a "
-		       "command.\n");
+		       "command, kiln --version this version.\n");
 		return;
 	}
 	printf("\n");
@@ -329,6 +329,10 @@ parse(Cli *cli, int argc, char **argv)
 	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		help(0);
 		exit(all_said(argc < 2 ? EXIT_USAGE : EXIT_OK));
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("kiln %s\n", KILN_VERSION);
+		exit(all_said(EXIT_OK));
 	}
 	for (int i = 0; i < NCOMMAND && !c; i++)
 		if (!strcmp(commands[i].name, argv[1]))

@@ -71,6 +71,7 @@ class Wheel(unittest.TestCase):
         said = self.python("-W", "error", "-c", "import kiln, numpy\nx = numpy.ones((2, 2), 'f4')\n"
                            "print(kiln.compile('m.py', x)(x).sum(), kiln.__version__)")
         self.assertRegex(said, r"^8.0 [0-9.]+\n$")
+        self.assertEqual(self.python("-m", "kiln", "--version"), "kiln %s\n" % said.split()[1])
 
     def test_same_bytes(self):
         """Made again of the same files."""
