@@ -425,6 +425,8 @@ bool reshapes_input(const Node *);
 
 /* ---- functional.c ------------------------------------------------------------------------------------------- */
 
+/* Is a use of v, other than n and those after n, one of this kind? */
+bool has_use_before(const Value *v, const Node *n, bool (*is)(const Use *));
 enum { FUNCTIONAL_ARGS = 48 };
 /* The row that computes what n, an in-place operator, writes; at: which argument of n is which of the row's.  Null:
  * there is none. */

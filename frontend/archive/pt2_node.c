@@ -121,12 +121,16 @@ cast_of(const char *name)
 	return CAST_none;
 }
 
+/* By the operators of TorchScript's autocast pass. The one that lowers takes only float32, torch.autocast also the other
+ * type of 16 bits: it goes by float32, which holds all of both. */
 static Value *
 cast_tensor(Builder *b, Value *v, Cast cast)
 {
-	if (cast == CAST_full)
-		return build_op(b, "aten::_autocast_to_full_precision", 3, v, build_bool(b, false), build_bool(b, true));
-	return build_op(b, "prim::autocast", 2, v, build_int(b, b->autocast));
+	Value *no = build_bool(b, false), *yes = build_bool(b, true), *dtype = build_int(b, b->autocast);
+	Value *full = build_op(b, "aten::_autocast_to_full_precision", 3, v, no, yes);
+
+	return cast == CAST_full ? full :
+	       build_op(b, "aten::_autocast_to_reduced_precision", 5, full, no, yes, dtype, dtype);
 }
 
 /* Tensors of the list that is made there. */

@@ -34,16 +34,22 @@ makes_alias(const Use *u)
 	return s->args[u->index].alias || node_may_return_input(u->node);
 }
 
+bool
+has_use_before(const Value *v, const Node *n, bool (*is)(const Use *))
+{
+	for (int i = 0; i < v->uses.n; i++) {
+		const Use *u = &v->uses.at[i];
+
+		if (u->node != n && !node_is_before(n, u->node) && is(u))
+			return true;
+	}
+	return false;
+}
+
 static bool
 seen_by_nobody_else(const Value *self, const Node *write)
 {
-	for (int i = 0; i < self->uses.n; i++) {
-		const Use *u = &self->uses.at[i];
-
-		if (u->node != write && !node_is_before(write, u->node) && makes_alias(u))
-			return false;
-	}
-	return true;
+	return !has_use_before(self, write, makes_alias);
 }
 
 static bool

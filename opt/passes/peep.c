@@ -450,24 +450,50 @@ type_as_same(Peep *p, Node *n)
 	return n->in[0];
 }
 
-/* x.to(dtype) of an x that has this dtype, without a copy or another memory format */
+/* Is it x.to(dtype), without a copy or another memory format? */
+static bool
+converts(const Node *n, int64_t *to)
+{
+	static const char *const nothing[] = { "memory_format", "device", "layout", "pin_memory" };
+	const Value *copy, *dtype, *v;
+	int64_t copies;
+
+	if (!node_is(n, aten_to) || !(dtype = node_arg(n, "dtype")) || !is_constant_int(dtype, to))
+		return false;
+	if (!(copy = node_arg(n, "copy")) || !value_int(copy, &copies) || copies)
+		return false;
+	for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
+		if ((v = node_arg(n, nothing[i])) && !value_is_none(v))
+			return false;
+	return true;
+}
+
+/* to the dtype that x has */
 static Value *
 to_same(Peep *p, Node *n)
 {
-	static const char *const nothing[] = { "memory_format", "device", "layout", "pin_memory" };
 	const TensorInfo *t = info_of(n->in[0]);
-	const Value *copy = node_arg(n, "copy"), *dtype = node_arg(n, "dtype"), *v;
-	int64_t to, copies;
+	int64_t to;
 
 	(void)p;
-	if (!t || t->dtype < 0 || !dtype || !is_constant_int(dtype, &to) || to != t->dtype)
+	return t && t->dtype >= 0 && converts(n, &to) && to == t->dtype ? n->in[0] : NULL;
+}
+
+/* to a floating dtype that has all numbers of x's, and back */
+static Value *
+to_and_back(Peep *p, Node *n)
+{
+	const Node *there = n->in[0]->node;
+	int64_t to, between;
+	Value *x;
+
+	if (!converts(n, &to) || !converts(there, &between))
 		return NULL;
-	if (!copy || !value_int(copy, &copies) || copies)
+	x = there->in[0];
+	if (!is_of_category(x, 'F') || info_of(x)->dtype != to || !is_of_category(n->in[0], 'F') ||
+	    rt_promote((RtDtype)to, (RtDtype)between) != (RtDtype)between)
 		return NULL;
-	for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
-		if ((v = node_arg(n, nothing[i])) && !value_is_none(v))
-			return NULL;
-	return n->in[0];
+	return keeps_layout(n, x) && may_share(p, x, n->out[0]) ? x : NULL;
 }
 
 /* relu(relu(x)) */
@@ -587,6 +613,7 @@ static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* ni
 	{ aten_expand, 3, expand_same },
 	{ aten_type_as, 2, type_as_same },
 	{ aten_to, 0, to_same },
+	{ aten_to, 0, to_and_back },
 	{ aten_relu, 1, done_already },
 	{ aten_floor, 1, done_already },
 	{ aten_ceil, 1, done_already },

@@ -3,12 +3,13 @@
  *
  *    x = aten::add(a, b); y = aten::t_(x); z = aten::mul(x, c)   ->   y = aten::t(x); z = aten::mul(y, c)
  *
- * In the result x stands for the tensor as it was, and no value changes its sizes: specialization and plans rely on that.
- * Whoever holds the same tensor object sees the change, whoever holds a view of it does not.  So x must be an object that
- * nothing else holds: a new one, or an argument of the method that is called from outside; until the write it must not
- * have gone into a container, a block's output, or an operator that may return the object itself.  The write is in the
- * block that x is from.  Others stay as they are, and are left to the generic code (spec_op); so do those of a method
- * with gradients, which go past a write that is not to count (unwrite.c), and would not go past a view.
+ * Afterwards a value has the same sizes from beginning to end, which specialization and plans rely on.
+ *
+ * Other references to the same tensor object see the change; views of it do not.  The pass therefore asks that nothing
+ * else refers to the object: x is new, or an argument of the method that is called from outside, and before the write it
+ * goes into no container, no output of a block and no operator that may return its argument.  The write is in x's own
+ * block.  All other such writes stay, and specialization refuses them (spec_op), so that generic code runs.  So do
+ * writes in a method with gradients: differentiation ignores a write under no_grad (unwrite.c), but not a view.
  */
 #include "../opt.h"
 #include "../../ir/alias.h"
@@ -19,13 +20,13 @@ static const Symbol writes[] = {
 	aten_squeeze_, aten_unsqueeze_, aten_t_, aten_transpose_, aten_swapaxes_, aten_swapdims_,
 };
 
-/* Views that are an object of their own, whatever the sizes. */
+/* Views whose result is a new object for all sizes: they never return their argument. */
 static const Symbol new_views[] = {
 	aten_squeeze, aten_unsqueeze, aten_t, aten_transpose, aten_swapaxes, aten_swapdims, aten_permute, aten_movedim,
 	aten_select, aten_slice, aten_narrow, aten_view, aten_reshape, aten_expand, aten_expand_as, aten_detach,
 };
 
-/* Is v a view that nothing reads before n?  Then it may as well have n's sizes from the start. */
+/* Is v a view that nothing reads before n?  Then it can have the sizes that n gives it from the start. */
 static bool
 is_read_after(const Value *v, const Node *n)
 {
@@ -53,7 +54,7 @@ is_new_object(const Pass *p, const Graph *g, const Value *v)
 	return value_is_fresh(v) || (v->node->op && LISTED(v->node, new_views));
 }
 
-/* May this use keep the object itself, or return it? */
+/* May this use store a reference to the object, or return the object? */
 static bool
 holds_object(const Use *u)
 {
@@ -67,19 +68,7 @@ holds_object(const Use *u)
 	return node_may_return_input(u->node) || (s->args[u->index].alias && !LISTED(u->node, new_views));
 }
 
-static bool
-is_held(const Value *self, const Node *write)
-{
-	for (int i = 0; i < self->uses.n; i++) {
-		const Use *u = &self->uses.at[i];
-
-		if (u->node != write && !node_is_before(write, u->node) && holds_object(u))
-			return true;
-	}
-	return false;
-}
-
-/* The operator without the last character of its name: aten::t for aten::t_, aten::transpose.int for aten::transpose_. */
+/* aten::t for aten::t_, aten::transpose.int for aten::transpose_ */
 static Op *
 view_of(Cx *cx, const Node *n)
 {
@@ -96,7 +85,7 @@ make_view(Pass *p, Graph *g, Node *n)
 	Node *m;
 
 	if (!op || op_schema(g->cx, op)->nargs != n->nin || self->node->block != n->block ||
-	    self->type->kind != TYPE_TENSOR || !is_new_object(p, g, self) || is_held(self, n) || !pass_may(p))
+	    self->type->kind != TYPE_TENSOR || !is_new_object(p, g, self) || has_use_before(self, n, holds_object) || !pass_may(p))
 		return false;
 	pass_note(p, n, "nobody else holds the tensor");
 	m = node_new(g, sym(g->cx, op->name), n->at, 1);

@@ -2,7 +2,7 @@
 
 usage: pt2_test.py KILN [TEST...]        DAMAGED=1000 in the environment: so many damaged archives, and not 120
 """
-import collections, copy, dataclasses, io, json, os, pickle, random, struct, subprocess, sys, tempfile, unittest, zipfile
+import collections, copy, dataclasses, io, json, os, pickle, random, re, struct, subprocess, sys, tempfile, unittest, zipfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
 import npz
 from exported import *
@@ -490,6 +490,11 @@ class Flow(Test):
         g = graph(["a"], [node("aten.mm.default", {"self": T("a"), "mat2": T("a")}, ["y"])], ["y"])
         p = Program(["x"], [node("higher_order.wrap_with_autocast", [TEXT("cpu"), KIND("bfloat16"), FLAG(True), NONE, G(g), T("x")], ["z"])], ["z"])
         self.answers(p, {"x": floats(1.001, shape=(1, 1))}, out=("|V2", (1, 1), [1.0]))
+        self.assertEqual(self.kiln("save", "m.pt2", "-o", "s.pt")[0], 0)
+        with zipfile.ZipFile(os.path.join(self.dir, "s.pt")) as z:          # by operators that PyTorch has
+            code = b"".join(z.read(n) for n in z.namelist() if n.endswith(".py")).decode()
+        self.assertEqual(set(re.findall(r"(?:torch|ops\.prim)\.(\w+)\(", code)) - {"RaiseException", "dim", "size", "eq", "ne", "__not__"},
+                         {"_autocast_to_full_precision", "_autocast_to_reduced_precision", "mm"})
         for dtype, lower in ("float16", True), ("bfloat16", True), ("float64", False):      # all floats but float64 are lowered
             p = Program(["x"], [node("aten.to.dtype", {"self": T("x"), "dtype": KIND(dtype)}, ["h"]),
                                 node("higher_order.wrap_with_autocast", [TEXT("cpu"), KIND("bfloat16"), FLAG(True), NONE, G(g), T("h")], ["z"])], ["z"])
