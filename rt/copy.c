@@ -402,40 +402,44 @@ number_bytes(IValue v, RtDtype dtype, char *out)
 	}
 }
 
-/* The largest number of a real type; its negative, for signed integers one less, is the least. */
-static double
-largest_of(RtDtype dtype)
+typedef struct Limits { const char *type; double low, high; bool integer; } Limits;
+
+static Limits
+limits_of(RtDtype dtype)
 {
 	switch (dtype) {
-	case RT_f16:  return 65504;
-	case RT_bf16: return 0x1.fep127;
-	case RT_f32:  return FLT_MAX;
-	case RT_f64:  return DBL_MAX;
-	default:      return (double)(INT64_MAX >> (64 - 8 * rt_dtypes[dtype].bytes - (dtype == RT_u8)));
+	case RT_u8:   return (Limits){ "uint8_t", -255, 255, true };
+	case RT_i8:   return (Limits){ "int8_t", -128, 127, true };
+	case RT_i16:  return (Limits){ "int16_t", -32768, 32767, true };
+	case RT_i32:  return (Limits){ "int", -0x1p31, 0x1p31 - 1, true };
+	case RT_i64:  return (Limits){ "int64_t", -0x1p63, 0x1p63, true };
+	case RT_f16:  return (Limits){ "at::Half", -65504, 65504, false };
+	case RT_bf16: return (Limits){ "at::BFloat16", -0x1.fep127, 0x1.fep127, false };
+	case RT_f32:  return (Limits){ "float", -FLT_MAX, FLT_MAX, false };
+	default:      return (Limits){ "double", -DBL_MAX, DBL_MAX, false };
 	}
 }
 
 int
 rt_check_number(RtCx *cx, IValue v, RtDtype dtype)
 {
-	static const char type[][13] = { "uint8_t", "int8_t", "int16_t", "int", "int64_t", "at::Half", "float", "double",
-		"at::BFloat16" };
-	const double x = v.tag == RT_COMPLEX ? v.u.c->re : v.tag == RT_DOUBLE ? v.u.f : (double)v.u.i;
-	const bool whole = rt_dtypes[dtype].category == 'I';
-	double most;
-	bool bad;
+	const Limits l = limits_of(dtype);
+	double x;
+	bool bad = false;
 
+	x = v.tag == RT_COMPLEX ? v.u.c->re : v.tag == RT_DOUBLE ? v.u.f : (double)v.u.i;
 	if (dtype == RT_c64 && ((isfinite(x) && fabs(x) > FLT_MAX) ||
 				(v.tag == RT_COMPLEX && isfinite(v.u.c->im) && fabs(v.u.c->im) > FLT_MAX)))
 		return rt_raise(cx, "value cannot be converted to type c10::complex<float> without overflow");
-	if (!whole && rt_dtypes[dtype].category != 'F')
+	if (rt_dtypes[dtype].category != 'I' && rt_dtypes[dtype].category != 'F')
 		return RT_OK;
-	most = largest_of(dtype);
-	bad = whole ? !(x >= -most - (dtype != RT_u8) && x <= most) : isfinite(x) && fabs(x) > most;
-	if (!bad && (v.tag != RT_COMPLEX || v.u.c->im == 0))
-		return RT_OK;
-	return rt_raise(cx, "value cannot be converted to type %s without overflow",
-			type[dtype == RT_bf16 ? RT_f64 + 1 : dtype]);
+	if (v.tag == RT_COMPLEX)
+		bad = v.u.c->im != 0;
+	if (l.integer)
+		bad |= !(x >= l.low && x <= l.high);
+	else
+		bad |= isfinite(x) && (x < l.low || x > l.high);
+	return bad ? rt_raise(cx, "value cannot be converted to type %s without overflow", l.type) : RT_OK;
 }
 
 int

@@ -46,40 +46,6 @@ exponent(double x)
 	return x != 0 ? floor(log10(x)) + 1 : 1;
 }
 
-/* 5 x, rounded, and what it lacks. */
-static double
-five_times(double x, double *rest)
-{
-	const double sum = 4 * x + x;
-
-	*rest = x - (sum - 4 * x);
-	return sum;
-}
-
-/* 10^n, rounded once, as pow() has it but for n = 23 and 210: 5^n as the sum of two numbers, times 2^n. */
-static double
-power_of_ten(int n)
-{
-	double high = 1, low = 0, two = 1, sum, rest;
-
-	for (; n > 0; n--) {
-		sum = five_times(high, &rest);
-		low = 5 * low + rest;
-		high = sum + low;
-		low -= high - sum;
-		two *= 2;
-	}
-	for (; n < 0; n++) {
-		sum = high / 5;
-		high -= five_times(sum, &rest);
-		low = (high - rest + low) / 5;
-		high = sum + low;
-		low -= high - sum;
-		two /= 2;
-	}
-	return high * two;
-}
-
 /* Sets form, scale and width for these elements. */
 static void
 choose(Format *f, const double *v, int64_t n)
@@ -119,7 +85,7 @@ choose(Format *f, const double *v, int64_t n)
 		f->precision = 4;
 		f->width = most > 5 || most <= 0 ? 7 : (int)most + 6;
 		if (most > 5 || most < 0)
-			f->scale = power_of_ten((int)most - 1);
+			f->scale = pow(10, most - 1);
 	}
 }
 

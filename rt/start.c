@@ -98,7 +98,8 @@ value_of(const char *name, char **argv, int *i)
 	return !argv[*i][n] && argv[*i + 1] ? argv[++*i] : 0;
 }
 
-/* Is argv[*i] one of these? Then it is in the struct, and *i at its end.  *known: one whose value is missing. */
+/* Stores argv[*i], and a value that follows it, if it is one of these options; false: it is not.  *known: it is one,
+ * but its value is missing. */
 static bool
 read_from(const RtOption *o, void *to, char **argv, int *i, bool *known)
 {
@@ -136,6 +137,16 @@ read_option(Program *p, char **argv, int *i, bool *known)
 	return read_from(options, o, argv, i, known) || (g && read_from(g->options, &o->train, argv, i, known));
 }
 
+/* What to say of an option that this program does not have. */
+static const char *
+unknown(const Program *p, const char *option)
+{
+	const bool of_gradients = !strncmp(option, "--grad-", 7) || !strncmp(option, "--train", 7);
+
+	return of_gradients && !gradients_of(p) ? "this program has no gradients (kiln build --grad): " :
+	       "unknown option ";
+}
+
 static int
 read_options(Program *p, char **argv)
 {
@@ -143,7 +154,7 @@ read_options(Program *p, char **argv)
 
 	for (int i = 1; argv[0] && argv[i]; i++)
 		if (!read_option(p, argv, &i, &known))
-			return usage_error(p, known ? "a value is wanted behind " : "what is ", argv[i]);
+			return usage_error(p, known ? "missing value of option " : unknown(p, argv[i]), argv[i]);
 	p->o.want_bench |= p->o.bench != NULL;
 	return EXIT_OK;
 }
@@ -272,18 +283,12 @@ run_one(Program *p, const char *in, const char *out)
 
 /* ---- --bench ----------------------------------------------------------------------------------------------------- */
 
-/* Shell's sort. */
-static void
-sort_times(int64_t *t, int n)
+static int
+compare_times(const void *a, const void *b)
 {
-	for (int gap = n / 2, k; gap > 0; gap = gap > 2 ? gap * 5 / 11 : gap - 1)
-		for (int i = gap; i < n; i++) {
-			const int64_t x = t[i];
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-			for (k = i; k >= gap && t[k - gap] > x; k -= gap)
-				t[k] = t[k - gap];
-			t[k] = x;
-		}
+	return (x > y) - (x < y);
 }
 
 static int
@@ -322,7 +327,7 @@ report_times(Program *p, int64_t *t, int n)
 	FILE *f = NULL;
 	RtWhole w;
 
-	sort_times(t, n);
+	qsort(t, (size_t)n, sizeof *t, compare_times);
 	median = (double)t[n / 2] / 1e6;
 	best = (double)t[0] / 1e6;
 	p99 = (double)t[(n - 1) * 99 / 100] / 1e6;

@@ -267,7 +267,7 @@ def forward(x: Tensor) -> Tensor:
                     self.ends(DONE, program, "-i", given, "--selfcheck")
         given = self.write("text.npz", x=("<U1", (), [97]))
         self.ends(WRONG, program, "-i", given, says=["'x': arrays of type <U1 are not known"])
-        self.ends(USAGE, program, "--grad-out", "g.npz", says=["what is --grad-out"])
+        self.ends(USAGE, program, "--grad-out", "g.npz", says=["this program has no gradients (kiln build --grad): --grad-out"])
 
 
 class Guards(Test):
