@@ -78,7 +78,7 @@ typedef struct RtDtypeInfo {
 	char    category;                           /* B I F C Q */
 	uint8_t compute;                            /* an RtDtype */
 } RtDtypeInfo;
-extern const RtDtypeInfo rt_dtypes[RT_NDTYPE + 1];    /* the last: what an integer that is no code stands for */
+extern const RtDtypeInfo rt_dtypes[RT_NDTYPE + 1];    /* the last: unknown, for integers that are no code */
 
 float    rt_half_to_float(uint16_t);
 uint16_t rt_float_to_half(float);               /* round to nearest even */

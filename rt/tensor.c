@@ -492,7 +492,7 @@ measure(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *s
 	if (ndim > RT_MAX_RANK)
 		return rt_raise(cx, "tensors have at most %d dimensions here, not %d", RT_MAX_RANK, ndim);
 	if (dtype == RT_NDTYPE)
-		return rt_raise(cx, "an integer that is given for a dtype is no dtype's code");
+		return rt_raise(cx, "unknown dtype");
 	for (int i = 0; i < ndim; i++) {
 		if (dims[i] < 0) {
 			snprintf(text, sizeof text, "Trying to create tensor with negative dimension %lld: ",

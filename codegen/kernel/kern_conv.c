@@ -283,13 +283,6 @@ winograd_tiles(const Dense *d, int tile)
 	return d->geometry[0] * ((d->geometry[4] + tile - 1) / tile) * ((d->geometry[5] + tile - 1) / tile);
 }
 
-/* Elements of a transformed tile of one channel, and of a transformed filter. */
-static int
-points(int tile)
-{
-	return (tile + 2) * (tile + 2);
-}
-
 /* What a convolution costs, in flops: products, and weights, which come from memory once a call unless they are few.
  * Of two costs at the same time the smaller one is hidden but for a quarter (kernel notes, 2), all of it in the direct
  * form.  Measured, Winograd's time over the direct form's, and by this measure, 7 x 7 pixels: tiles of 2 x 2, 512
@@ -308,10 +301,11 @@ static double
 winograd_cost(const Dense *d, int tile)
 {
 	const double tiles = (double)winograd_tiles(d, tile), area = (double)d->k * (double)d->n,
-		     bytes = 4 * points(tile) * area;
+		     bytes = 4 * winograd_elements(tile) * area;
 	const int rate = bytes > NEAR_BYTES ? MEMORY_FLOPS : NEAR_FLOPS;
-	const double products = 2 * points(tile) * tiles * area, weights = bytes * rate;
-	const double transforms = 4 * (points(tile) + tile * tile) * tiles * (double)(d->k + d->n) * CACHE_FLOPS;
+	const double products = 2 * winograd_elements(tile) * tiles * area, weights = bytes * rate;
+	const double moved = 4 * (winograd_elements(tile) + tile * tile) * tiles * (double)(d->k + d->n),
+		     transforms = moved * CACHE_FLOPS;
 
 	return (products > weights ? products + weights / 4 : weights + products / 4) + transforms;
 }
@@ -393,7 +387,7 @@ of_rows(const Dense *d)
 static int64_t
 most_tiles(const Dense *d)
 {
-	return TILES * points(4) / points(d->tile);
+	return TILES * winograd_elements(4) / winograd_elements(d->tile);
 }
 
 static int64_t
@@ -433,9 +427,9 @@ typedef struct After {
 static const char *
 comment_of(const Emit *e, const Dense *d, const After *after)
 {
-	const char *more = arena_printf(e->cx->arena, "%s%s", d->form == WINOGRAD && d->tile == 2 ?
-					", in tiles of 2 x 2" : "", after->range[0] || strcmp(after->epilogue, "0") ?
-					", with what follows" : "");
+	const bool followed = after->range[0] || strcmp(after->epilogue, "0");
+	const char *tiles = d->form == WINOGRAD && d->tile == 2 ? ", in tiles of 2 x 2" : "";
+	const char *more = arena_printf(e->cx->arena, "%s%s", tiles, followed ? ", with what follows" : "");
 	const long long *g = (const long long *)d->geometry;
 	const long long out = (long long)(d->n * d->groups), in = d->form == BY_TAPS ? out : d->k * d->groups;
 	const char *groups = d->groups > 1 ? arena_printf(e->cx->arena, " in %lld groups", (long long)d->groups) : "";
@@ -454,10 +448,10 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueV
 {
 	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1, out = d->n * d->groups,
 		      in = d->form == BY_TAPS ? d->n : d->k * d->groups;
-	const double products = d->form == WINOGRAD ? points(d->tile) * (double)winograd_tiles(d, d->tile) :
+	const double products = d->form == WINOGRAD ? winograd_elements(d->tile) * (double)winograd_tiles(d, d->tile) :
 			       (double)(taps * d->m);
 	const double columns = (double)(out * d->k),
-		     weights = (double)(d->form == WINOGRAD ? points(d->tile) : taps) * columns;
+		     weights = (double)(d->form == WINOGRAD ? winograd_elements(d->tile) : taps) * columns;
 	const double moved = (double)((d->conv ? g[0] * g[1] * g[2] : d->m) * in + d->m * out);
 	double others = 0;
 
@@ -470,7 +464,7 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueV
 static int64_t
 winograd_scratch(Plan *p, const Dense *d)
 {
-	return points(d->tile) * block_tiles(p, d) * (d->k + d->n) * 4;
+	return winograd_elements(d->tile) * block_tiles(p, d) * (d->k + d->n) * 4;
 }
 
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */

@@ -292,7 +292,10 @@ bool emit_cuda(Emit *, Plan *, const Node *, const Node *epilogue, CudaCall *);
 int64_t panel_last(const Emit *, int64_t n, int vector);
 /* of so many groups of columns, each as the packing has the first; `together`: so many share a panel, or 1 */
 const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking, int64_t groups, int64_t together);
+/* filters of 3 x 3 transformed for tiles of tile x tile outputs, 4 or 2: [element][panel][k][column] */
 const char *pack_winograd(Emit *, int tile, const RtTensor *, RtPacking);
+/* of a transformed tile of one channel, and of a transformed filter */
+int winograd_elements(int tile);
 /* zeros fill the last panel; so many floats may be read past the n of them */
 const char *pack_vector(Emit *, const RtTensor *, int64_t n, int64_t past);
 /* says of all that is made whether kernels read its weights, too; bytes that none does */

@@ -132,6 +132,12 @@ pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t gr
 
 /* ---- Winograd ---------------------------------------------------------------------------------------------------- */
 
+int
+winograd_elements(int tile)
+{
+	return (tile + 2) * (tile + 2);
+}
+
 static void
 transform(int tile, const RtTensor *w, int64_t n, int64_t k, double *u)
 {
@@ -144,12 +150,12 @@ transform(int tile, const RtTensor *w, int64_t n, int64_t k, double *u)
 }
 WINO_END
 
-/* [(tile + 2)^2][panel][k][width]; filters are transformed once each; where a value goes follows from its panel. */
+/* [element][panel][k][width]; filters are transformed once each; where a value goes follows from its panel. */
 static const char *
 store_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 {
-	const int64_t plane = columns_of(p) * p->k, points = (tile + 2) * (tile + 2);
-	float *const u = zeros(points * plane), *at = u;
+	const int64_t plane = columns_of(p) * p->k, elements = winograd_elements(tile);
+	float *const u = zeros(elements * plane), *at = u;
 
 	for (int64_t col = 0; col < p->n; col += p->width) {
 		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last;
@@ -159,11 +165,11 @@ store_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 				double filter[WINO_MOST * WINO_MOST];
 
 				transform(tile, w, col + j, k, filter);
-				for (int x = 0; x < points; x++)
+				for (int x = 0; x < elements; x++)
 					at[x * plane + j] = (float)filter[x];
 			}
 	}
-	return add_weights(e, WEIGHT_WINOGRAD, u, points * plane);
+	return add_weights(e, WEIGHT_WINOGRAD, u, elements * plane);
 }
 
 /* Winograd filters that the program makes of panels when it is opened (rt/ops/vwino.h), once for equal panels. */
@@ -182,7 +188,7 @@ make_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	vec_push(e->cx->arena, &e->making, row);
 	vec_push(e->cx->arena, &e->made_of, panels);
-	e->made_bytes += (tile + 2) * (tile + 2) * columns_of(p) * p->k * (int64_t)sizeof(float);
+	e->made_bytes += winograd_elements(tile) * columns_of(p) * p->k * (int64_t)sizeof(float);
 	return text;
 }
 
@@ -195,7 +201,7 @@ pack_finish(Emit *e)
 		RtMaking *m = &e->making.at[i];
 		const int64_t made = (i + 1 < e->making.n ? e->making.at[i + 1].to : e->made_bytes) - m->to;
 
-		m->alone = map_get(&e->panels_read, e->made_of.at[i]) ? 0 : made * 9 / ((m->tile + 2) * (m->tile + 2));
+		m->alone = map_get(&e->panels_read, e->made_of.at[i]) ? 0 : made * 9 / winograd_elements(m->tile);
 		sum += m->alone;
 	}
 	return sum;

@@ -259,7 +259,7 @@ put_making(Emit *e)
 	out_line(&e->tail, "};");
 }
 
-/* The function that makes them: its RtMake. */
+/* The RtMake of the filters: the one for both tile sizes only where both occur. */
 static const char *
 maker(const Emit *e)
 {

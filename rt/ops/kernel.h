@@ -105,7 +105,7 @@ rt_int_or(IValue v, int64_t otherwise)
 	return rt_is_none(v) ? otherwise : rt_integer(v);
 }
 
-/* A dtype, or None.  RT_NDTYPE: an integer that is no dtype's code, of which no tensor is made. */
+/* An optional dtype argument.  RT_NDTYPE, for which every allocation fails, if the integer is not a dtype's code. */
 static inline RtDtype
 rt_dtype_or(IValue v, RtDtype otherwise)
 {

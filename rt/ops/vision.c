@@ -14,15 +14,7 @@
 #include <string.h>
 
 RT_FAST
-#define T float
-#define N(name) name##_float
-#include "vroi_loops.h"
-#define T double
-#define N(name) name##_double
-#include "vroi_loops.h"
-RT_SMALL
-
-RT_FAST
+#include "vroi.h"
 
 /* ---- nms --------------------------------------------------------------------------------------------------------- */
 
@@ -408,7 +400,6 @@ align_range(void *arg, int64_t begin, int64_t end)
 			}
 	}
 }
-
 
 int
 rt_torchvision_ps_roi_align(RtCx *cx, const IValue *in, IValue *out)

@@ -1,4 +1,4 @@
-/* rt/ops/vroi.h - means over regions in generated kernels (vroi_loops.h): roi_align_float, _double */
+/* rt/ops/vroi.h - means over regions (vroi_loops.h), of generated and eager kernels: roi_align_float, _double */
 #ifndef RT_OPS_VROI_H
 #define RT_OPS_VROI_H
 

@@ -72,7 +72,7 @@ vc_wino_filters_2(const RtMaking *f, const float *from, float *to, int64_t begin
 	vc_wino_some_panels(2, f, from, to, begin, end);
 }
 
-/* Of a program that has both. */
+/* For programs with tiles of both sizes. */
 VC_SHARED void
 vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
 {
