@@ -488,7 +488,7 @@ class Options(programs.Test):
 
     def test_value_missing(self):
         for option in ("-i", "-o", "--json", "--seed"):
-            self.ends(USAGE, self.program, option, says=[f"a value is wanted behind {option}"])
+            self.ends(USAGE, self.program, option, says=[f"missing value of option {option}"])
 
     def test_help(self):
         self.assertIn("--selfcheck", self.ends(DONE, self.program, "--help")[0])
