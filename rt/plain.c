@@ -261,9 +261,9 @@ read_options(Plain *p, int argc, char **argv)
 		if (!strncmp(argv[i], "--method=", 9))
 			p->method = argv[i] + 9;
 		else if (!in && !out && !method)
-			return usage_error(p, "what is ", argv[i]);
+			return usage_error(p, "unknown option ", argv[i]);
 		else if (++i == argc)
-			return usage_error(p, "a value is wanted behind ", argv[i - 1]);
+			return usage_error(p, "missing value of option ", argv[i - 1]);
 		else if (method)
 			p->method = argv[i];
 		else if (in)
