@@ -99,8 +99,7 @@ IValue  tensor_rebuild_quantized(const PickleAt *, RtCx *, const IValue *arg, in
 IValue  tensor_rebuild_parameter(const PickleAt *, RtCx *, const IValue *arg, int n);
 IValue  tensor_lacks_sparse(const PickleAt *, RtCx *, const IValue *arg, int n);
 /* A tensor over part of a storage; fails when it would leave it. */
-RtTensor *tensor_over(const PickleAt *, RtCx *, RtStorage *, RtDtype, int ndim, const int64_t *dims,
-		      const int64_t *strides, int64_t offset);
+RtTensor *tensor_over(const PickleAt *, RtCx *, RtStorage *, RtDtype, RtGeometry);
 
 /* ---- module.c, json.c, setstate.c: archives -> Module ------------------------------------------------ */
 

@@ -196,7 +196,7 @@ static RtTensor *
 planned(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
 {
 	RtStorage *s = rt_storage_over(cx, cx->place[i].data, cx->place[i].bytes, false);
-	RtTensor *t = s ? rt_tensor_over(cx, s, dtype, ndim, dims, strides, 0) : 0;
+	RtTensor *t = s ? rt_tensor_over(cx, s, dtype, (RtGeometry){ ndim, dims, strides, 0 }) : 0;
 
 	rt_storage_release(s);
 	cx->place[i].data = 0;

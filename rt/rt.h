@@ -331,11 +331,22 @@ RtTensor *rt_tensor_strided(RtCx *, RtDtype, int ndim, const int64_t *dims, cons
 /* shares storage; offset absolute; flags wrapped/parameter dropped */
 RtTensor *rt_tensor_view(RtCx *, const RtTensor *base, int ndim, const int64_t *dims, const int64_t *strides,
 			 int64_t offset);
-/* checks the bounds */
-RtTensor *rt_tensor_over(RtCx *, RtStorage *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides,
-			 int64_t offset);
-RtTensor *rt_tensor_borrow(RtCx *, RtDtype, int ndim, const int64_t *dims, const void *data, int64_t bytes,
-			   bool readonly);
+/* Where a tensor's elements lie in its storage: counted in elements, as in RtTensor. */
+typedef struct RtGeometry {
+	int ndim;
+	const int64_t *dims;
+	const int64_t *strides;  /* null: contiguous */
+	int64_t offset;
+} RtGeometry;
+static inline RtGeometry
+rt_geometry(const RtTensor *t)       /* of the tensor: valid while that has it */
+{
+	return (RtGeometry){ t->ndim, t->dims, t->strides, t->offset };
+}
+/* A tensor that shares the storage.  Null, and raised: a size is negative, or the storage is too small. */
+RtTensor *rt_tensor_over(RtCx *, RtStorage *, RtDtype, RtGeometry);
+/* A contiguous tensor over the caller's memory, which has to outlive it.  readonly: a write makes a private copy. */
+RtTensor *rt_tensor_borrow(RtCx *, RtDtype, int ndim, const int64_t *dims, const void *data, bool readonly);
 RtTensor *rt_tensor_retain(RtTensor *);
 void      rt_tensor_release(RtTensor *);
 /* in place: resize_, squeeze_ */

@@ -481,68 +481,69 @@ bad_dims(RtCx *cx, const char *what, int ndim, const int64_t *dims)
 	return RT_ERROR;
 }
 
-/* Number of elements, and of elements between the first and behind the last. */
+/* Checks sizes and strides.  span: elements from the first to the end of the last. */
 static int
-measure(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t *span)
+measure(RtCx *cx, RtDtype dtype, RtGeometry g, int64_t *span)
 {
 	int64_t numel = 1, step, bytes;
 	bool empty = false, ok = true;
 	char text[80];
 
-	if (ndim > RT_MAX_RANK)
-		return rt_raise(cx, "tensors have at most %d dimensions here, not %d", RT_MAX_RANK, ndim);
+	if (g.ndim > RT_MAX_RANK)
+		return rt_raise(cx, "tensors have at most %d dimensions here, not %d", RT_MAX_RANK, g.ndim);
 	if (dtype == RT_NDTYPE)
 		return rt_raise(cx, "unknown dtype");
-	for (int i = 0; i < ndim; i++) {
-		if (dims[i] < 0) {
+	for (int i = 0; i < g.ndim; i++) {
+		if (g.dims[i] < 0) {
 			snprintf(text, sizeof text, "Trying to create tensor with negative dimension %lld: ",
-				(long long)dims[i]);
-			return bad_dims(cx, text, ndim, dims);
+				(long long)g.dims[i]);
+			return bad_dims(cx, text, g.ndim, g.dims);
 		}
-		if (strides && strides[i] < 0)
+		if (g.strides && g.strides[i] < 0)
 			return bad_dims(cx, "as_strided: Negative strides are not supported at the moment, got "
-				"strides: ", ndim, strides);
-		empty |= dims[i] == 0;
+				"strides: ", g.ndim, g.strides);
+		empty |= g.dims[i] == 0;
 	}
 	*span = 0;
 	if (empty)
 		return RT_OK;
-	for (int i = 0; ok && i < ndim; i++)
-		ok = size_mul(numel, dims[i], &numel);
+	for (int i = 0; ok && i < g.ndim; i++)
+		ok = size_mul(numel, g.dims[i], &numel);
 	*span = numel;
-	if (strides) {
+	if (g.strides) {
 		*span = 1;
-		for (int i = 0; ok && i < ndim; i++)
-			ok = size_mul(dims[i] - 1, strides[i], &step) && size_add(*span, step, span);
+		for (int i = 0; ok && i < g.ndim; i++)
+			ok = size_mul(g.dims[i] - 1, g.strides[i], &step) && size_add(*span, step, span);
 	}
 	if (!ok || !size_mul(*span, rt_dtypes[dtype].bytes, &bytes) || !size_mul(numel, rt_dtypes[dtype].bytes, &bytes))
-		return bad_dims(cx, "Storage size calculation overflowed with sizes=", ndim, dims);
+		return bad_dims(cx, "Storage size calculation overflowed with sizes=", g.ndim, g.dims);
 	return RT_OK;
 }
 
-/* Lies this geometry inside the storage? */
+/* Checks that the geometry, which has strides, lies inside the storage. */
 static int
-fits(RtCx *cx, const RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
+fits(RtCx *cx, const RtStorage *s, RtDtype dtype, RtGeometry g)
 {
 	int64_t span, last, bytes, size = rt_dtypes[dtype].bytes;
 	Buf b = { 0 };
 
-	if (measure(cx, dtype, ndim, dims, strides, &span))
+	if (measure(cx, dtype, g, &span))
 		return RT_ERROR;
-	if (offset < 0)
-		return rt_raise(cx, "Tensor: invalid storage offset %lld", (long long)offset);
+	if (g.offset < 0)
+		return rt_raise(cx, "Tensor: invalid storage offset %lld", (long long)g.offset);
 	if (!span)
 		return RT_OK;
-	if (!size_add(span, offset, &last) || !size_mul(last, size, &bytes))
+	if (!size_add(span, g.offset, &last) || !size_mul(last, size, &bytes))
 		bytes = INT64_MAX;
 	if (bytes <= s->bytes)
 		return RT_OK;
 	buf_puts(&b, "setStorage: sizes ");
-	buf_ints(&b, ndim, dims);
+	buf_ints(&b, g.ndim, g.dims);
 	buf_puts(&b, ", strides ");
-	buf_ints(&b, ndim, strides);
+	buf_ints(&b, g.ndim, g.strides);
 	buf_printf(&b, ", storage offset %lld, and itemsize %lld requiring a storage size of %lld are out of bounds "
-		"for storage of size %lld", (long long)offset, (long long)size, (long long)bytes, (long long)s->bytes);
+		"for storage of size %lld", (long long)g.offset, (long long)size, (long long)bytes,
+		(long long)s->bytes);
 	rt_raise(cx, "%s", b.at);
 	buf_free(&b);
 	return RT_ERROR;
@@ -550,12 +551,11 @@ fits(RtCx *cx, const RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims,
 
 /* ---- making tensors --------------------------------------------------------------------------------------- */
 
-/* Takes the storage, also on failure; geometry is copied unchecked. */
+/* Takes the storage, also on failure; the geometry is copied unchecked. */
 static RtTensor *
-tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides,
-	    int64_t offset)
+tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, RtGeometry g)
 {
-	int room = ndim < 4 ? 4 : ndim;
+	int room = g.ndim < 4 ? 4 : g.ndim;
 	RtTensor *t = s ? rt_mem((int64_t)sizeof *t + (int64_t)sizeof *t->geom * 2 * room) : 0;
 
 	if (!t) {
@@ -564,16 +564,16 @@ tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims
 		rt_storage_release(s);
 		return 0;
 	}
-	*t = (RtTensor){ .h = { 1 }, .dtype = (uint8_t)dtype, .ndim = (uint8_t)ndim, .room = (uint16_t)room,
-		.offset = offset, .storage = s };
+	*t = (RtTensor){ .h = { 1 }, .dtype = (uint8_t)dtype, .ndim = (uint8_t)g.ndim, .room = (uint16_t)room,
+		.offset = g.offset, .storage = s };
 	t->dims = t->geom;
 	t->strides = t->geom + room;
-	if (ndim)
-		memcpy(t->dims, dims, sizeof *dims * (size_t)ndim);
-	if (strides && ndim)
-		memcpy(t->strides, strides, sizeof *strides * (size_t)ndim);
+	if (g.ndim)
+		memcpy(t->dims, g.dims, sizeof *g.dims * (size_t)g.ndim);
+	if (g.strides && g.ndim)
+		memcpy(t->strides, g.strides, sizeof *g.strides * (size_t)g.ndim);
 	else
-		rt_contiguous_strides(ndim, dims, t->strides);
+		rt_contiguous_strides(g.ndim, g.dims, t->strides);
 	return t;
 }
 
@@ -586,33 +586,33 @@ rt_tensor_new(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims)
 RtTensor *
 rt_tensor_strided(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
 {
+	const RtGeometry g = { ndim, dims, strides, 0 };
 	int64_t span;
 
-	if (measure(cx, dtype, ndim, dims, strides, &span))
+	if (measure(cx, dtype, g, &span))
 		return 0;
-	return tensor_make(cx, rt_storage_new(cx, span * rt_dtypes[dtype].bytes), dtype, ndim, dims, strides, 0);
+	return tensor_make(cx, rt_storage_new(cx, span * rt_dtypes[dtype].bytes), dtype, g);
 }
 
 RtTensor *
-rt_tensor_over(RtCx *cx, RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides,
-	       int64_t offset)
+rt_tensor_over(RtCx *cx, RtStorage *s, RtDtype dtype, RtGeometry g)
 {
 	int64_t own[RT_MAX_RANK];
 
-	if (!strides && ndim <= RT_MAX_RANK) {
-		rt_contiguous_strides(ndim, dims, own);
-		strides = own;
+	if (!g.strides && g.ndim <= RT_MAX_RANK) {
+		rt_contiguous_strides(g.ndim, g.dims, own);
+		g.strides = own;
 	}
-	if (fits(cx, s, dtype, ndim, dims, strides, offset))
+	if (fits(cx, s, dtype, g))
 		return 0;
 	rt_count_up(&s->h);
-	return tensor_make(cx, s, dtype, ndim, dims, strides, offset);
+	return tensor_make(cx, s, dtype, g);
 }
 
 RtTensor *
 rt_tensor_view(RtCx *cx, const RtTensor *base, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
 {
-	RtTensor *t = rt_tensor_over(cx, base->storage, base->dtype, ndim, dims, strides, offset);
+	RtTensor *t = rt_tensor_over(cx, base->storage, base->dtype, (RtGeometry){ ndim, dims, strides, offset });
 
 	if (!t)
 		return 0;
@@ -624,13 +624,14 @@ rt_tensor_view(RtCx *cx, const RtTensor *base, int ndim, const int64_t *dims, co
 }
 
 RtTensor *
-rt_tensor_borrow(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const void *data, int64_t bytes, bool readonly)
+rt_tensor_borrow(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const void *data, bool readonly)
 {
-	RtStorage *s = rt_storage_over(cx, data, bytes, readonly);
-	RtTensor *t = s ? rt_tensor_over(cx, s, dtype, ndim, dims, 0, 0) : 0;
+	const RtGeometry g = { ndim, dims, 0, 0 };
+	int64_t span;
 
-	rt_storage_release(s);
-	return t;
+	if (measure(cx, dtype, g, &span))
+		return 0;
+	return tensor_make(cx, rt_storage_over(cx, data, span * rt_dtypes[dtype].bytes, readonly), dtype, g);
 }
 
 RtTensor *
@@ -694,7 +695,7 @@ rt_tensor_set_geometry(RtCx *cx, RtTensor *t, int ndim, const int64_t *dims, con
 			s[i] = strides[i];
 	else
 		rt_contiguous_strides(ndim, d, s);
-	if (fits(cx, t->storage, (RtDtype)t->dtype, ndim, d, s, offset) || grow_room(cx, t, ndim))
+	if (fits(cx, t->storage, (RtDtype)t->dtype, (RtGeometry){ ndim, d, s, offset }) || grow_room(cx, t, ndim))
 		return RT_ERROR;
 	for (int i = 0; i < ndim; i++) {
 		t->dims[i] = d[i];
@@ -720,7 +721,7 @@ rt_tensor_resize(RtCx *cx, RtTensor *t, int ndim, const int64_t *dims)
 {
 	int64_t span, last, bytes;
 
-	if (measure(cx, (RtDtype)t->dtype, ndim, dims, 0, &span))
+	if (measure(cx, (RtDtype)t->dtype, (RtGeometry){ ndim, dims, 0, 0 }, &span))
 		return RT_ERROR;
 	if (!size_add(span, t->offset, &last) || !size_mul(last, rt_dtypes[t->dtype].bytes, &bytes))
 		return bad_dims(cx, "Storage size calculation overflowed with sizes=", ndim, dims);

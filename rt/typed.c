@@ -16,8 +16,7 @@ put_typed(RtDoor *d, const RtTypedTensor *want, IValue v, void *to)
 		memcpy(to, rt_data(t), (size_t)(rt_numel(t) * rt_dtypes[t->dtype].bytes));
 		return DOOR_OK;
 	} else {
-		RtTensor *box = rt_tensor_borrow(&d->cx, (RtDtype)t->dtype, t->ndim, t->dims, to,
-						 rt_numel(t) * rt_dtypes[t->dtype].bytes, false);
+		RtTensor *box = rt_tensor_borrow(&d->cx, (RtDtype)t->dtype, t->ndim, t->dims, to, false);
 		const int status = box ? rt_copy_into(&d->cx, box, v.u.t) : RT_ERROR;
 
 		rt_tensor_release(box);
@@ -86,7 +85,7 @@ static RtTensor *
 box_of(RtDoor *d, RtTensor **box, const RtTypedTensor *t, const void *data)
 {
 	if (!*box)
-		*box = rt_tensor_borrow(&d->cx, (RtDtype)t->dtype, t->ndim, t->dims, data, bytes_of(t), !t->written);
+		*box = rt_tensor_borrow(&d->cx, (RtDtype)t->dtype, t->ndim, t->dims, data, !t->written);
 	else
 		(*box)->storage->data = (char *)(uintptr_t)data;
 	return *box;

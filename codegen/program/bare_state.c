@@ -59,8 +59,7 @@ stand_in(Cx *cx, BareState *s, RtStorage *real)
 static void
 bind(Cx *cx, BareState *s, Graph *g, Node *n, const RtTensor *t)
 {
-	RtTensor *stand = rt_tensor_over(cx_rt(cx), stand_in(cx, s, t->storage), (RtDtype)t->dtype, t->ndim, t->dims,
-					 t->strides, t->offset);
+	RtTensor *stand = rt_tensor_over(cx_rt(cx), stand_in(cx, s, t->storage), (RtDtype)t->dtype, rt_geometry(t));
 
 	if (!stand)
 		fail(cx, n->at, "%s", cx_rt(cx)->message);

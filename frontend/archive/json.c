@@ -143,7 +143,8 @@ read_tensor(Legacy *l, const cJSON *o)
 		bad(l, "has a tensor with more sizes or more strides:", key);
 	file = key + 8;
 	all = storage_tensor(&at, l->storages, d, file, archive_record(l->archive, key).n / rt_dtypes[d].bytes);
-	t = tensor_over(&at, &l->rt, all.u.t->storage, d, ndim, dims, strides, number(l, o, "offset"));
+	t = tensor_over(&at, &l->rt, all.u.t->storage, d,
+			(RtGeometry){ ndim, dims, strides, number(l, o, "offset") });
 	if (flag(o, "requiresGrad"))
 		t->flags |= RT_REQUIRES_GRAD;
 	rt_release(all);

@@ -145,8 +145,9 @@ cut_out(Payloads *p, const Table *t, const Json *payload, const char *name)
 	if (sizes(&t->doc, json_list(&t->doc, meta, "strides"), strides, "strides") != n)
 		json_bad(&t->doc, "'%s' has %d sizes and another number of strides", name, n);
 	all = whole_file(p, t, json_text(&t->doc, payload, "path_name"), dtype);
-	r = tensor_over(&at, p->rt, all.u.t->storage, dtype, n, dims, strides,
-			offset ? json_int(&t->doc, offset, "storage_offset") : 0);
+	r = tensor_over(&at, p->rt, all.u.t->storage, dtype,
+			(RtGeometry){ n, dims, strides,
+				      offset ? json_int(&t->doc, offset, "storage_offset") : 0 });
 	rt_release(all);
 	return r;
 }

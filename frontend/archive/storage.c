@@ -94,7 +94,7 @@ storage_tensor(const PickleAt *at, Storages *s, RtDtype d, const char *key, int6
 	if (bytes > st->bytes)
 		pickle_bad(at, "%s has %lld bytes, but its %lld elements of %s need %lld", member, (long long)st->bytes,
 			(long long)numel, rt_dtypes[d].torch, (long long)bytes);
-	return rt_of(need(at, s->rt, rt_tensor_over(s->rt, st, d, 1, &numel, (int64_t[1]){ 1 }, 0)));
+	return rt_of(need(at, s->rt, rt_tensor_over(s->rt, st, d, (RtGeometry){ .ndim = 1, .dims = &numel })));
 }
 
 /* ---- geometry -------------------------------------------------------------------------------------------- */
@@ -113,39 +113,40 @@ sizes_text(Cx *cx, const int64_t *v, int n)
 
 /* Elements from the start of the storage to the end of the last element of the tensor; -1: more than can be counted. */
 static int64_t
-span(int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
+span(RtGeometry g)
 {
-	int64_t numel = 1, end = offset, step;
+	int64_t numel = 1, end = g.offset, step;
 
-	for (int i = 0; i < ndim; i++)
-		if (!size_mul(numel, dims[i], &numel))
+	for (int i = 0; i < g.ndim; i++)
+		if (!size_mul(numel, g.dims[i], &numel))
 			return -1;
 	if (numel == 0)
 		return 0;
-	for (int i = 0; i < ndim; i++)
-		if (!size_mul(dims[i] - 1, strides[i], &step) || !size_add(end, step, &end))
+	for (int i = 0; i < g.ndim; i++)
+		if (!size_mul(g.dims[i] - 1, g.strides[i], &step) || !size_add(end, step, &end))
 			return -1;
 	return size_add(end, 1, &end) ? end : -1;
 }
 
 RtTensor *
-tensor_over(const PickleAt *at, RtCx *rt, RtStorage *st, RtDtype d, int ndim, const int64_t *dims,
-	    const int64_t *strides, int64_t offset)
+tensor_over(const PickleAt *at, RtCx *rt, RtStorage *st, RtDtype d, RtGeometry g)
 {
 	int64_t have = st->bytes / rt_dtypes[d].bytes, end = 0;
 
-	for (int i = 0; i < ndim; i++)
-		if (dims[i] < 0 || strides[i] < 0)
-			pickle_bad(at, "a tensor has sizes %s and strides %s", sizes_text(at->cx, dims, ndim),
-				sizes_text(at->cx, strides, ndim));
-	if (offset >= 0)
-		end = span(ndim, dims, strides, offset);
-	if (offset < 0 || end < 0 || end > have)
+	for (int i = 0; i < g.ndim; i++)
+		if (g.dims[i] < 0 || g.strides[i] < 0)
+			pickle_bad(at, "a tensor has sizes %s and strides %s", sizes_text(at->cx, g.dims, g.ndim),
+				sizes_text(at->cx, g.strides, g.ndim));
+	if (g.offset >= 0)
+		end = span(g);
+	if (g.offset < 0 || end < 0 || end > have)
 		pickle_bad(at,
 			   "a tensor of sizes %s, strides %s, offset %lld is larger than its storage of %lld elements",
-			   sizes_text(at->cx, dims, ndim), sizes_text(at->cx, strides, ndim), (long long)offset,
-			   (long long)have);
-	return need(at, rt, rt_tensor_over(rt, st, d, ndim, dims, strides, end ? offset : 0));
+			   sizes_text(at->cx, g.dims, g.ndim), sizes_text(at->cx, g.strides, g.ndim),
+			   (long long)g.offset, (long long)have);
+	if (!end)
+		g.offset = 0;
+	return need(at, rt, rt_tensor_over(rt, st, d, g));
 }
 
 /* A tuple or list of ints; fails when it is something else. */
@@ -179,7 +180,8 @@ rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
 	ndim = ints(at, arg[2], dims, "sizes");
 	if (ints(at, arg[3], strides, "strides") != ndim)
 		pickle_bad(at, "a tensor has %d sizes and another number of strides", ndim);
-	return tensor_over(at, rt, arg[0].u.t->storage, arg[0].u.t->dtype, ndim, dims, strides, arg[1].u.i);
+	return tensor_over(at, rt, arg[0].u.t->storage, arg[0].u.t->dtype,
+			   (RtGeometry){ ndim, dims, strides, arg[1].u.i });
 }
 
 /* ---- conjugate and negative bits ----------------------------------------------------------------------------- */

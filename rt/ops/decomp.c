@@ -99,7 +99,7 @@ stack_give(RtCx *cx, int i, RtDtype dtype, const Stack *s, StackForm form, IValu
 	/* Real parts move to the front. */
 	for (int64_t k = 0; from == RT_f64 && k < n; k++)
 		((double *)s->v)[k] = creal(s->v[k]);
-	wide = rt_temp(cx, rt_tensor_borrow(cx, from, r->ndim, r->dims, s->v, n * rt_dtypes[from].bytes, false));
+	wide = rt_temp(cx, rt_tensor_borrow(cx, from, r->ndim, r->dims, s->v, false));
 	return wide ? rt_copy_into(cx, r, wide) : RT_ERROR;
 }
 

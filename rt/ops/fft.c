@@ -318,7 +318,7 @@ fft(RtCx *cx, const char *name, const Transform *t, RtTensor *x, IValue *out)
 	if (t->scale != 1)
 		scale(&a, parts, t->scale);
 	kind = t->ends == TO_REAL ? a.part : rt_complex_type(a.part);
-	result = rt_temp(cx, rt_tensor_borrow(cx, kind, a.ndim, a.dims, a.v, parts * part_bytes(&a), false));
+	result = rt_temp(cx, rt_tensor_borrow(cx, kind, a.ndim, a.dims, a.v, false));
 	return result ? rt_copy_into(cx, r, result) : RT_ERROR;
 }
 

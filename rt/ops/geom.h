@@ -12,6 +12,12 @@ typedef struct Geom {
 	int64_t offset;
 } Geom;
 
+static inline RtGeometry
+geom_view(const Geom *g)
+{
+	return (RtGeometry){ g->n, g->dims, g->strides, g->offset };
+}
+
 static inline Geom
 geom_of(const RtTensor *t)
 {

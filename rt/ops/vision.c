@@ -256,13 +256,13 @@ pool_begin(RtCx *cx, const PoolKind *kind, const IValue *in, int64_t count, Pool
 static int
 pool_end(RtCx *cx, const Pool *p, RtTensor *r, RtTensor *at)
 {
-	RtTensor *y = rt_temp(cx, rt_tensor_borrow(cx, RT_f64, 4, r->dims, p->y, rt_numel(r) * 8, false)), *index;
+	RtTensor *y = rt_temp(cx, rt_tensor_borrow(cx, RT_f64, 4, r->dims, p->y, false)), *index;
 
 	if (!y || rt_copy_into(cx, r, y))
 		return RT_ERROR;
 	if (!at)
 		return RT_OK;
-	index = rt_temp(cx, rt_tensor_borrow(cx, RT_i64, 4, r->dims, p->index, rt_numel(r) * 8, false));
+	index = rt_temp(cx, rt_tensor_borrow(cx, RT_i64, 4, r->dims, p->index, false));
 	return index ? rt_copy_into(cx, at, index) : RT_ERROR;
 }
 

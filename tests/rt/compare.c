@@ -54,8 +54,8 @@ static bool
 others(RtCx *cx, double large, double got)
 {
 	const float a[2] = { (float)large, (float)got }, b[2] = { (float)large, 1 };
-	RtTensor *s = rt_tensor_borrow(cx, RT_f32, 1, (int64_t[]){ 2 }, a, sizeof a, true);
-	RtTensor *t = rt_tensor_borrow(cx, RT_f32, 1, (int64_t[]){ 2 }, b, sizeof b, true);
+	RtTensor *s = rt_tensor_borrow(cx, RT_f32, 1, (int64_t[]){ 2 }, a, true);
+	RtTensor *t = rt_tensor_borrow(cx, RT_f32, 1, (int64_t[]){ 2 }, b, true);
 	Buf why = { 0 };
 	const bool is = rt_close(cx, "out", rt_of(s), rt_of(t), &why);
 

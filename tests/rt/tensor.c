@@ -357,7 +357,7 @@ readonly(void **state)
 	static const float weight[] = { 1, 2, 3, 4 };
 	RtCx *cx = *state;
 	int64_t four[] = { 4 };
-	RtTensor *w = rt_tensor_borrow(cx, RT_f32, 1, four, weight, sizeof weight, true);
+	RtTensor *w = rt_tensor_borrow(cx, RT_f32, 1, four, weight, true);
 	RtTensor *v = rt_tensor_view(cx, w, 1, four, w->strides, 0);
 
 	assert_int_equal(rt_fill(cx, v, rt_int(7)), RT_OK);

@@ -131,9 +131,9 @@ copied_parts(void **state)
 	static float weight[] = { 1, 2, 3, 4 };
 	RtCx *cx = *state;
 	const int64_t four[] = { 4 }, two[] = { 2 }, one[] = { 1 };
-	RtTensor *own = rt_tensor_borrow(cx, RT_f32, 1, four, weight, sizeof weight, false),
+	RtTensor *own = rt_tensor_borrow(cx, RT_f32, 1, four, weight, false),
 		 *view = rt_tensor_view(cx, own, 1, two, one, 2);
-	RtTensor *fixed = rt_tensor_borrow(cx, RT_f32, 1, four, weight, sizeof weight, true);
+	RtTensor *fixed = rt_tensor_borrow(cx, RT_f32, 1, four, weight, true);
 	RtList *l = rt_list_new(cx, &rt_type_any, 0), *inner = rt_list_new(cx, &rt_type_int, 0), *c;
 	RtDict *d = rt_dict_new(cx, &rt_type_int, &rt_type_int);
 	IValue copy;
