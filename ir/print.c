@@ -77,7 +77,7 @@ print_element(Buf *out, const RtTensor *t, const char *p)
 		double_print(out, rt_load_f64(t->dtype, p));
 		break;
 	case 'C':
-		rt_cast(RT_f64, &re, 8, t->dtype, p, 0, 1);
+		rt_cast(RT_f64, &re, t->dtype, p, 1);
 		im = t->dtype == RT_c128 ? ((const double *)(const void *)p)[1]
 		   : t->dtype == RT_c64 ? ((const float *)(const void *)p)[1]
 					: rt_half_to_float(((const uint16_t *)(const void *)p)[1]);

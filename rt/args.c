@@ -171,7 +171,7 @@ number_at(RtCx *cx, const RtTensor *t, RtKind kind, int64_t i)
 	case TYPE_BOOL:  return rt_bool(rt_load_f64((RtDtype)t->dtype, p) != 0);
 	case TYPE_FLOAT: return rt_double(rt_load_f64((RtDtype)t->dtype, p));
 	case TYPE_COMPLEX:
-		rt_cast(RT_c128, &c, 0, (RtDtype)t->dtype, p, 0, 1);
+		rt_cast(RT_c128, &c, (RtDtype)t->dtype, p, 1);
 		return rt_complex(cx, c.re, c.im);
 	default:         return rt_item(cx, t);
 	}

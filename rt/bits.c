@@ -22,7 +22,7 @@ negate(RtDtype dtype, char *p)
 
 	if (d->category == 'I') {
 		i = -rt_load_i64(dtype, p);
-		rt_cast(dtype, p, 0, RT_i64, &i, 0, 1);
+		rt_cast(dtype, p, RT_i64, &i, 1);
 	} else if (d->category == 'F' || d->category == 'C') {
 		p[d->bytes - 1] = (char)(p[d->bytes - 1] ^ 0x80);
 	}

@@ -68,7 +68,7 @@ magnitude(RtDtype d, const char *p, int64_t n)
 	for (int64_t i = 0; i < n; i++) {
 		RtC128 x;
 
-		rt_cast(RT_c128, &x, 0, d, p + i * rt_dtypes[d].bytes, 0, 1);
+		rt_cast(RT_c128, &x, d, p + i * rt_dtypes[d].bytes, 1);
 		if (isfinite(x.re) && isfinite(x.im))
 			largest = fmax(largest, fmax(fabs(x.re), fabs(x.im)));
 	}
@@ -93,8 +93,8 @@ close_elements(const char *name, const RtTensor *got, const RtTensor *want, Buf 
 	for (int64_t i = 0; i < n; i++, g += size, w += size) {
 		if (!memcmp(g, w, (size_t)size))
 			continue;
-		rt_cast(RT_c128, &x, 0, d, g, 0, 1);
-		rt_cast(RT_c128, &y, 0, d, w, 0, 1);
+		rt_cast(RT_c128, &x, d, g, 1);
+		rt_cast(RT_c128, &y, d, w, 1);
 		if (relative > 0 && close_numbers(x.re, y.re, relative, absolute) &&
 		    close_numbers(x.im, y.im, relative, absolute))
 			continue;

@@ -177,8 +177,8 @@ copy_line(void *arg, int64_t beg, int64_t end)
 {
 	const Plan *p = arg;
 
-	rt_cast(p->dtype, p->dst + beg * p->to[0], p->to[0], p->src_dtype, p->src + beg * p->from[0], p->from[0],
-		end - beg);
+	rt_cast_strided(p->dst + beg * p->to[0], (RtRun){ p->dtype, p->to[0] },
+			p->src + beg * p->from[0], (RtRun){ p->src_dtype, p->from[0] }, end - beg);
 }
 
 /* n rows from the first of a block on, which d and s point to */
@@ -187,15 +187,15 @@ copy_rows(const Plan *p, char *d, const char *s, int64_t n)
 {
 	const int last = p->n - 1;
 	const int64_t d_row = p->to[last - 1], s_row = p->from[last - 1], d_step = p->to[last], s_step = p->from[last];
+	const RtRun to = { p->dtype, p->across ? d_row : d_step }, from = { p->src_dtype, p->across ? s_row : s_step };
 
 	for (int64_t x = 0; x < p->dim[last] && p->across; x++)
-		rt_cast(p->dtype, d + x * d_step, d_row, p->src_dtype, s + x * s_step, s_row, n);
+		rt_cast_strided(d + x * d_step, to, s + x * s_step, from, n);
 	for (int64_t x = 0; x < p->dim[last] && !p->across; x += p->tile) {
 		const int64_t some = p->dim[last] - x < p->tile ? p->dim[last] - x : p->tile;
 
 		for (int64_t r = turn_tile(p, d + x * d_step, s + x * s_step, n, some); r < n; r++)
-			rt_cast(p->dtype, d + r * d_row + x * d_step, d_step, p->src_dtype, s + r * s_row + x * s_step,
-				s_step, some);
+			rt_cast_strided(d + r * d_row + x * d_step, to, s + r * s_row + x * s_step, from, some);
 	}
 }
 
@@ -393,12 +393,12 @@ number_bytes(IValue v, RtDtype dtype, char *out)
 	RtC128 c;
 
 	switch ((RtTag)v.tag) {
-	case RT_DOUBLE:  rt_cast(dtype, out, 0, RT_f64, &v.u.f, 0, 1); break;
+	case RT_DOUBLE:  rt_cast(dtype, out, RT_f64, &v.u.f, 1); break;
 	case RT_COMPLEX:
 		c = (RtC128){ v.u.c->re, v.u.c->im };
-		rt_cast(dtype, out, 0, RT_c128, &c, 0, 1);
+		rt_cast(dtype, out, RT_c128, &c, 1);
 		break;
-	default:         rt_cast(dtype, out, 0, RT_i64, &v.u.i, 0, 1); break;
+	default:         rt_cast(dtype, out, RT_i64, &v.u.i, 1); break;
 	}
 }
 
@@ -508,7 +508,7 @@ rt_item(RtCx *cx, const RtTensor *t)
 	case 'I': return rt_int(rt_load_i64((RtDtype)t->dtype, p));
 	case 'F': return rt_double(rt_load_f64((RtDtype)t->dtype, p));
 	case 'C':
-		rt_cast(RT_c128, &c, 0, (RtDtype)t->dtype, p, 0, 1);
+		rt_cast(RT_c128, &c, (RtDtype)t->dtype, p, 1);
 		return rt_complex(cx, c.re, c.im);
 	default:
 		if (t->quant && t->quant->scheme == 0)

@@ -313,54 +313,61 @@ RT_SMALL
 
 /* Halves are floats on their way from or to any other type: of at most BLOCK elements. */
 ONCE static void
-cast_halves(RtDtype to, char *d, int64_t dstride, RtDtype from, const char *s, int64_t sstride, int64_t n)
+cast_halves(char *d, RtRun to, const char *s, RtRun from, int64_t n)
 {
-	float wide[BLOCK], *floats = to == RT_f32 && dstride == 4 ? (float *)d : wide;
-	const float *given = from == RT_f32 && sstride == 4 ? (const float *)s : floats;
+	float wide[BLOCK], *floats = to.dtype == RT_f32 && to.step == 4 ? (float *)d : wide;
+	const float *given = from.dtype == RT_f32 && from.step == 4 ? (const float *)s : floats;
 	uint16_t half[BLOCK];
 
-	if (is_half(from)) {
-		if (sstride != 2)
-			copy_same(2, (char *)half, 2, s, sstride, n);
-		halves_to_floats(from, floats, sstride != 2 ? half : (const uint16_t *)s, n);
+	if (is_half(from.dtype)) {
+		if (from.step != 2)
+			copy_same(2, (char *)half, 2, s, from.step, n);
+		halves_to_floats(from.dtype, floats, from.step != 2 ? half : (const uint16_t *)s, n);
 	} else if (given == floats) {
-		rt_cast(RT_f32, floats, 4, from, s, sstride, n);
+		rt_cast_strided(floats, (RtRun){ RT_f32, 4 }, s, from, n);
 	}
-	if (is_half(to)) {
-		floats_to_halves(to, dstride == 2 ? (uint16_t *)d : half, given, n);
-		if (dstride != 2)
-			copy_same(2, d, dstride, (const char *)half, 2, n);
+	if (is_half(to.dtype)) {
+		floats_to_halves(to.dtype, to.step == 2 ? (uint16_t *)d : half, given, n);
+		if (to.step != 2)
+			copy_same(2, d, to.step, (const char *)half, 2, n);
 	} else if (floats == wide) {
-		rt_cast(to, d, dstride, RT_f32, floats, 4, n);
+		rt_cast_strided(d, to, floats, (RtRun){ RT_f32, 4 }, n);
 	}
 }
 
 void
-rt_cast(RtDtype to, void *dst, int64_t dstride, RtDtype from, const void *src, int64_t sstride, int64_t n)
+rt_cast_strided(void *dst, RtRun to, const void *src, RtRun from, int64_t n)
 {
 	char *d = dst;
 	const char *s = src;
 	Block w;
 
-	if (to == from) {
-		copy_same(rt_dtypes[to].bytes, d, dstride, s, sstride, n);
+	if (to.dtype == from.dtype) {
+		copy_same(rt_dtypes[to.dtype].bytes, d, to.step, s, from.step, n);
 		return;
 	}
-	if (dstride == rt_dtypes[to].bytes && sstride == rt_dtypes[from].bytes && cast_dense(to, d, from, s, n))
+	if (to.step == rt_dtypes[to.dtype].bytes && from.step == rt_dtypes[from.dtype].bytes &&
+	    cast_dense(to.dtype, d, from.dtype, s, n))
 		return;
-	for (int64_t at = 0, m; at < n; at += m, d += m * dstride, s += m * sstride) {
+	for (int64_t at = 0, m; at < n; at += m, d += m * to.step, s += m * from.step) {
 		m = n - at < BLOCK ? n - at : BLOCK;
-		if (is_half(from) || is_half(to)) {
-			cast_halves(to, d, dstride, from, s, sstride, m);
+		if (is_half(from.dtype) || is_half(to.dtype)) {
+			cast_halves(d, to, s, from, m);
 			continue;
 		}
-		load(from, s, sstride, m, &w);
-		switch (wide_of(from)) {
-		case WIDE_INT:     store_int(to, d, dstride, m, &w); break;
-		case WIDE_REAL:    store_real(to, d, dstride, m, &w); break;
-		case WIDE_COMPLEX: store_complex(to, d, dstride, m, &w); break;
+		load(from.dtype, s, from.step, m, &w);
+		switch (wide_of(from.dtype)) {
+		case WIDE_INT:     store_int(to.dtype, d, to.step, m, &w); break;
+		case WIDE_REAL:    store_real(to.dtype, d, to.step, m, &w); break;
+		case WIDE_COMPLEX: store_complex(to.dtype, d, to.step, m, &w); break;
 		}
 	}
+}
+
+void
+rt_cast(RtDtype to, void *dst, RtDtype from, const void *src, int64_t n)
+{
+	rt_cast_strided(dst, (RtRun){ to, rt_dtypes[to].bytes }, src, (RtRun){ from, rt_dtypes[from].bytes }, n);
 }
 
 RT_SMALL

@@ -327,8 +327,8 @@ equal_tensors(RtCx *cx, RtTensor *a, RtTensor *b, bool *out)
 		*out = !memcmp(rt_data(a), rt_data(b), (size_t)rt_dtypes[a->dtype].bytes);
 		return RT_OK;
 	}
-	rt_cast(RT_c128, &x, 0, (RtDtype)a->dtype, rt_data(a), 0, 1);
-	rt_cast(RT_c128, &y, 0, (RtDtype)b->dtype, rt_data(b), 0, 1);
+	rt_cast(RT_c128, &x, (RtDtype)a->dtype, rt_data(a), 1);
+	rt_cast(RT_c128, &y, (RtDtype)b->dtype, rt_data(b), 1);
 	*out = x.re == y.re && x.im == y.im;
 	return RT_OK;
 }

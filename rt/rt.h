@@ -84,8 +84,10 @@ float    rt_half_to_float(uint16_t);
 uint16_t rt_float_to_half(float);               /* round to nearest even */
 float    rt_bf16_to_float(uint16_t);
 uint16_t rt_float_to_bf16(float);
-/* n elements, converted as ATen's copy does; strides in bytes; complex -> real drops the imaginary part. */
-void     rt_cast(RtDtype to, void *dst, int64_t dstride, RtDtype from, const void *src, int64_t sstride, int64_t n);
+/* n contiguous elements, converted as ATen's copy does; complex -> real drops the imaginary part. */
+void     rt_cast(RtDtype to, void *dst, RtDtype from, const void *src, int64_t n);
+typedef struct RtRun { RtDtype dtype; int64_t step; } RtRun;     /* elements at equal distances; step in bytes */
+void     rt_cast_strided(void *dst, RtRun to, const void *src, RtRun from, int64_t n);
 RtDtype  rt_promote(RtDtype, RtDtype);          /* ATen's table; RT_NDTYPE when there is no common type */
 bool     rt_can_cast(RtDtype from, RtDtype to); /* may a result of `from` be written into a tensor of `to`? */
 double   rt_largest(RtDtype);                   /* the largest finite number of a floating or complex one */

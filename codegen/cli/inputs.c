@@ -138,7 +138,7 @@ fill(RtTensor *t, uint64_t *state)
 		const double x = (double)(draw(state) >> 11) * 0x1p-53;
 		const double v = d->category == 'F' || d->category == 'C' ? 2 * x - 1 : x < 0.5 ? 0 : 1;
 
-		rt_cast(real, to, 0, RT_f64, &v, 0, 1);
+		rt_cast(real, to, RT_f64, &v, 1);
 	}
 }
 

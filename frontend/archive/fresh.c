@@ -53,7 +53,7 @@ widened_storage(Copy *c, RtStorage *s, RtDtype d)
 	if (known)
 		return (RtStorage *)(intptr_t)known;
 	to = need(c, rt_storage_new(&c->rt, n * wide));
-	rt_cast(held, to->data, wide, d, s->data, bytes, n);
+	rt_cast(held, to->data, d, s->data, n);
 	note(c, key, to);
 	vec_push(c->cx->arena, &c->storages, to);
 	return to;

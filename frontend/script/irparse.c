@@ -238,11 +238,11 @@ store_element(RtTensor *t, int64_t i, IValue v)
 	if (v.tag == RT_COMPLEX) {
 		pair[0] = v.u.c->re;
 		pair[1] = v.u.c->im;
-		rt_cast((RtDtype)t->dtype, to, 0, RT_c128, pair, 0, 1);
+		rt_cast((RtDtype)t->dtype, to, RT_c128, pair, 1);
 	} else if (v.tag == RT_DOUBLE) {
-		rt_cast((RtDtype)t->dtype, to, 0, RT_f64, &v.u.f, 0, 1);
+		rt_cast((RtDtype)t->dtype, to, RT_f64, &v.u.f, 1);
 	} else {
-		rt_cast((RtDtype)t->dtype, to, 0, RT_i64, &v.u.i, 0, 1);
+		rt_cast((RtDtype)t->dtype, to, RT_i64, &v.u.i, 1);
 	}
 }
 

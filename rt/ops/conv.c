@@ -446,7 +446,7 @@ part_of(RtCx *cx, RtTensor *t, RtDtype ct, int part)
 
 	if (!d || !r)
 		return 0;
-	rt_cast(ct, rt_data(r), es, ct, rt_data(d) + part * es, 2 * es, rt_numel(t));
+	rt_cast_strided(rt_data(r), (RtRun){ ct, es }, rt_data(d) + part * es, (RtRun){ ct, 2 * es }, rt_numel(t));
 	return r;
 }
 
@@ -719,7 +719,8 @@ by_parts(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, RtTensor *self, 
 		v[0] = rt_of(x);
 		if (!x || !out || rt_call_temp(cx, kernel, &part, 1, v))
 			return RT_ERROR;
-		rt_cast(ct, rt_data(out) + i * es, 2 * es, ct, rt_data(part.u.t), es, rt_numel(out));
+		rt_cast_strided(rt_data(out) + i * es, (RtRun){ ct, 2 * es },
+				rt_data(part.u.t), (RtRun){ ct, es }, rt_numel(out));
 	}
 	return dense_done(cx, r, out);
 }

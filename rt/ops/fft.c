@@ -194,8 +194,8 @@ from_real_pairs(RtCx *cx, Array *a, int d)
 	if (!z.v)
 		return RT_ERROR;
 	for (int half = 0; half < 2; half++)
-		rt_cast(a->part, (char *)z.v + half * bytes, 2 * bytes, a->part, (char *)a->v + half * count * bytes,
-			bytes, count);
+		rt_cast_strided((char *)z.v + half * bytes, (RtRun){ a->part, 2 * bytes },
+				(char *)a->v + half * count * bytes, (RtRun){ a->part, bytes }, count);
 	if (transform_dim(cx, &z, 1, LINES_THERE, n) ||
 	    !(a->v = rt_scratch(cx, 4 * pairs * (n / 2 + 1) * inner * bytes + 16)))
 		return RT_ERROR;
@@ -222,7 +222,7 @@ from_real(RtCx *cx, Array *a, int d)
 	if (!v)
 		return RT_ERROR;
 	memset(v, 0, 2 * count * part_bytes(a));
-	rt_cast(a->part, v, 2 * part_bytes(a), a->part, a->v, part_bytes(a), count);
+	rt_cast_strided(v, (RtRun){ a->part, 2 * part_bytes(a) }, a->v, (RtRun){ a->part, part_bytes(a) }, count);
 	a->v = v;
 	return transform_dim(cx, a, d, LINES_THERE, n) || resize_dim(cx, a, d, n / 2 + 1, false, false);
 }
@@ -235,7 +235,8 @@ to_real(RtCx *cx, Array *a, int d, int64_t n)
 		return transform_dim(cx, a, d, LINES_TO_REAL, n);
 	if (resize_dim(cx, a, d, n, true, false) || transform_dim(cx, a, d, LINES_BACK, n))
 		return RT_ERROR;
-	rt_cast(a->part, a->v, part_bytes(a), a->part, a->v, 2 * part_bytes(a), product(a->dims, 0, a->ndim));
+	rt_cast_strided(a->v, (RtRun){ a->part, part_bytes(a) },
+			a->v, (RtRun){ a->part, 2 * part_bytes(a) }, product(a->dims, 0, a->ndim));
 	return RT_OK;
 }
 

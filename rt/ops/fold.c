@@ -195,7 +195,8 @@ fold_rows(const Job *j, FoldState *s, const char *p)
 			int64_t run = f->dims[0] - index[0];
 			if (run > FOLD_BLOCK - n)
 				run = FOLD_BLOCK - n;
-			rt_cast(r->as, block + n * size, size, (RtDtype)r->in->dtype, p, f->stride[0], run);
+			rt_cast_strided(block + n * size, (RtRun){ r->as, size },
+					p, (RtRun){ (RtDtype)r->in->dtype, f->stride[0] }, run);
 			n += run;
 			p += axes_step(f, run, index);
 		}
@@ -216,8 +217,8 @@ fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
 
 	for (int64_t at = 0, n; at < f->count; at += n) {
 		for (n = 0; n < rows && at + n < f->count; n++) {
-			rt_cast(r->as, block + n * width * size, size, (RtDtype)r->in->dtype, p, j->kept.stride[0],
-				width);
+			rt_cast_strided(block + n * width * size, (RtRun){ r->as, size },
+					p, (RtRun){ (RtDtype)r->in->dtype, j->kept.stride[0] }, width);
 			p += axes_step(f, 1, index);
 		}
 		if (r->tile)
@@ -242,8 +243,7 @@ finish(const Job *j, const FoldState *s, int64_t at, int64_t width)
 	for (int o = 0; o < r->nout; o++) {
 		RtDtype d = (RtDtype)r->out[o]->dtype;
 		int bytes = rt_dtypes[d].bytes;
-		rt_cast(d, rt_data(r->out[o]) + at * bytes, bytes, r->as_out[o], value[o],
-			rt_dtypes[r->as_out[o]].bytes, width);
+		rt_cast(d, rt_data(r->out[o]) + at * bytes, r->as_out[o], value[o], width);
 	}
 }
 

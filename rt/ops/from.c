@@ -21,17 +21,17 @@ store(RtDtype d, char *p, IValue v)
 	RtTensor *t = rt_tensor(v);
 
 	if (t) {
-		rt_cast(d, p, 0, (RtDtype)t->dtype, rt_data(t), 0, 1);
+		rt_cast(d, p, (RtDtype)t->dtype, rt_data(t), 1);
 	} else if (v.tag == RT_INT || v.tag == RT_BOOL) {
-		rt_cast(d, p, 0, RT_i64, &v.u.i, 0, 1);
+		rt_cast(d, p, RT_i64, &v.u.i, 1);
 	} else if (v.tag == RT_COMPLEX) {
 		const RtC64 c = { (float)v.u.c->re, (float)v.u.c->im };
 
-		rt_cast(d, p, 0, RT_c64, &c, 0, 1);
+		rt_cast(d, p, RT_c64, &c, 1);
 	} else {
 		const float f = (float)rt_number(v);
 
-		rt_cast(d, p, 0, RT_f32, &f, 0, 1);
+		rt_cast(d, p, RT_f32, &f, 1);
 	}
 }
 

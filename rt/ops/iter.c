@@ -127,9 +127,9 @@ move_part(const RtIter *it, const RtOperand *o, Part part, bool store)
 	while (n > 0) {
 		int64_t run = it->dims[0] - index[0] < n ? it->dims[0] - index[0] : n;
 		if (store)
-			rt_cast(o->dtype, p, o->stride[0], as, block, bytes, run);
+			rt_cast_strided(p, (RtRun){ o->dtype, o->stride[0] }, block, (RtRun){ as, bytes }, run);
 		else
-			rt_cast(as, block, bytes, o->dtype, p, o->stride[0], run);
+			rt_cast_strided(block, (RtRun){ as, bytes }, p, (RtRun){ o->dtype, o->stride[0] }, run);
 		block += run * bytes;
 		n -= run;
 		p -= index[0] * o->stride[0];
@@ -154,7 +154,7 @@ load_block(const RtIter *it, const RtOperand *o, char *block, int64_t at, int64_
 		return;
 	}
 	move_part(it, o, (Part){ o->via, first, at, n }, false);
-	rt_cast(o->as, block, rt_dtypes[o->as].bytes, o->via, first, rt_dtypes[o->via].bytes, n);
+	rt_cast(o->as, block, o->via, first, n);
 }
 
 /* ---- a part --------------------------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ cat_rows(void *arg, int64_t begin, int64_t end)
 		const char *from = rt_data(t) + begin * bytes;
 
 		if (bytes == rt_dtypes[dtype].bytes)     /* single elements */
-			rt_cast(dtype, dst, c->row, dtype, from, bytes, end - begin);
+			rt_cast_strided(dst, (RtRun){ dtype, c->row }, from, (RtRun){ dtype, bytes }, end - begin);
 		else
 			for (int64_t i = 0; i < end - begin; i++)
 				rt_copy_bytes(dst + i * c->row, from + i * bytes, (size_t)bytes);

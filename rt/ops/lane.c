@@ -64,11 +64,13 @@ run_part(void *arg, int64_t begin, int64_t end)
 			for (int k = 0; k <= l->nout; k++)
 				p[k] += i * w->stride[k][d];
 		}
-		rt_cast(l->as, x, size, (RtDtype)l->in->dtype, rt_data(l->in) + p[0], w->step[0], w->length);
+		rt_cast_strided(x, (RtRun){ l->as, size },
+				rt_data(l->in) + p[0], (RtRun){ (RtDtype)l->in->dtype, w->step[0] }, w->length);
 		l->fn(l->arg, w->length, x, place);
 		for (int k = 0; k < l->nout; k++)
-			rt_cast((RtDtype)l->out[k]->dtype, rt_data(l->out[k]) + p[k + 1], w->step[k + 1], l->as_out[k],
-				r[k], rt_dtypes[l->as_out[k]].bytes, l->n_out[k]);
+			rt_cast_strided(rt_data(l->out[k]) + p[k + 1],
+					(RtRun){ (RtDtype)l->out[k]->dtype, w->step[k + 1] }, r[k],
+					(RtRun){ l->as_out[k], rt_dtypes[l->as_out[k]].bytes }, l->n_out[k]);
 	}
 	rt_mem_back(x);
 }
@@ -93,9 +95,11 @@ run_side(void *arg, int64_t begin, int64_t end)
 			for (int k = 0; k < 2; k++)
 				p[k] += left % w->dims[d] * w->stride[k][d];
 		for (int64_t i = 0; i < w->length; i++, p[0] += w->step[0], p[1] += w->step[1]) {
-			rt_cast(l->as, x, size, from, rt_data(l->in) + p[0], w->stride[0][0], n);
+			rt_cast_strided(x, (RtRun){ l->as, size },
+					rt_data(l->in) + p[0], (RtRun){ from, w->stride[0][0] }, n);
 			l->row(n, x, state, i == 0);
-			rt_cast(to, rt_data(l->out[0]) + p[1], w->stride[1][0], l->as, x, size, n);
+			rt_cast_strided(rt_data(l->out[0]) + p[1], (RtRun){ to, w->stride[1][0] },
+					x, (RtRun){ l->as, size }, n);
 		}
 	}
 }

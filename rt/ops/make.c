@@ -286,7 +286,7 @@ count_into(RtTensor *r, const Count *c)
 			else
 				block[k] = x;
 		}
-		rt_cast((RtDtype)r->dtype, rt_data(r) + at * bytes, bytes, as, block, rt_dtypes[as].bytes, m);
+		rt_cast((RtDtype)r->dtype, rt_data(r) + at * bytes, as, block, m);
 	}
 }
 
@@ -500,8 +500,8 @@ triangle(RtCx *cx, bool upper, const IValue *in, IValue *out)
 	for (int64_t i = 0, k = 0, bytes = rt_dtypes[r->dtype].bytes; i < rows && cols; i++) {
 		triangle_row(upper, i, offset, cols, &from, &to);
 		for (int64_t j = from; j < to; j++, k++) {
-			rt_cast((RtDtype)r->dtype, rt_data(r) + k * bytes, 0, RT_i64, &i, 0, 1);
-			rt_cast((RtDtype)r->dtype, rt_data(r) + (dims[1] + k) * bytes, 0, RT_i64, &j, 0, 1);
+			rt_cast((RtDtype)r->dtype, rt_data(r) + k * bytes, RT_i64, &i, 1);
+			rt_cast((RtDtype)r->dtype, rt_data(r) + (dims[1] + k) * bytes, RT_i64, &j, 1);
 		}
 	}
 	return RT_OK;

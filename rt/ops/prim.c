@@ -223,7 +223,7 @@ element(RtCx *cx, RtDtype d, int code, const char *p)
 		return rt_double(rt_load_f64(d, p));
 	if (code == 2)
 		return rt_bool(*p != 0);
-	rt_cast(RT_c128, &z, sizeof z, d, p, rt_dtypes[d].bytes, 1);
+	rt_cast(RT_c128, &z, d, p, 1);
 	v = rt_complex(cx, z.re, z.im);
 	return v;
 }

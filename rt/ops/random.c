@@ -162,7 +162,7 @@ draw_array(const Dist *dist, RtGenerator *g, RtDtype d, char *p, int64_t n)
 			dist->fill(dist, g, block, m);
 		for (int64_t i = 0; i < m && !dist->fill; i++)
 			block[i] = dist->draw(dist, g);
-		rt_cast(d, p + at * bytes, bytes, RT_f64, block, 8, m);
+		rt_cast(d, p + at * bytes, RT_f64, block, m);
 	}
 }
 
@@ -230,14 +230,14 @@ normal_array(const Dist *p, RtGenerator *g, RtDtype d, char *at, int64_t n)
 
 	draw_array(&u, g, d, at, n);
 	for (int64_t i = 0; i + 16 <= n; i += 16) {
-		rt_cast(RT_f64, x, 8, d, at + i * bytes, bytes, 16);
+		rt_cast(RT_f64, x, d, at + i * bytes, 16);
 		normals_of(p, x);
-		rt_cast(d, at + i * bytes, bytes, RT_f64, x, 8, 16);
+		rt_cast(d, at + i * bytes, RT_f64, x, 16);
 	}
 	if (n % 16) {
 		uniforms(d, g, x, 16);
 		normals_of(p, x);
-		rt_cast(d, at + (n - 16) * bytes, bytes, RT_f64, x, 8, 16);
+		rt_cast(d, at + (n - 16) * bytes, RT_f64, x, 16);
 	}
 }
 
@@ -421,7 +421,7 @@ fill_integers(RtCx *cx, RtGenerator *g, RtTensor *t, int64_t low, uint64_t range
 		}
 		for (int64_t i = 0; i < m && !wide; i++)
 			block[i] = low + (range && range >> 32 == 0 ? words[i] % (uint32_t)range : words[i]);
-		rt_cast((RtDtype)t->dtype, rt_data(to) + at * bytes, bytes, RT_i64, block, 8, m);
+		rt_cast((RtDtype)t->dtype, rt_data(to) + at * bytes, RT_i64, block, m);
 	}
 	return to == t ? RT_OK : rt_copy_into(cx, t, to);
 }
@@ -617,7 +617,7 @@ permutation(RtCx *cx, int64_t n, IValue gen, IValue dtype, IValue *out)
 		int64_t j = i + (int64_t)(rt_random32(g) % (uint64_t)(n - i)), v = x[i];
 		x[i] = x[j], x[j] = v;
 	}
-	rt_cast((RtDtype)r->dtype, rt_data(r), rt_dtypes[r->dtype].bytes, RT_i64, x, 8, n);
+	rt_cast((RtDtype)r->dtype, rt_data(r), RT_i64, x, n);
 	return RT_OK;
 }
 

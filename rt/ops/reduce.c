@@ -176,7 +176,7 @@ sum_bf16(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride
 	float block[FOLD_BLOCK];
 
 	(void)arg, (void)at;
-	rt_cast(RT_f32, block, sizeof *block, RT_bf16, x, stride * 2, n);
+	rt_cast_strided(block, (RtRun){ RT_f32, sizeof *block }, x, (RtRun){ RT_bf16, stride * 2 }, n);
 	add_compensated(s->f, sum_floats(n, block, 1));
 }
 

@@ -442,7 +442,7 @@ finish(RtCx *cx, const RnnArgs *a, Rnn *g, RtTensor **r)
 	if (run_layers(cx, g, rt_data(x), y, rt_data(h), c ? rt_data(c) : 0))
 		return RT_ERROR;
 	if (r[0]->dtype != g->ct)
-		rt_cast((RtDtype)r[0]->dtype, rt_data(r[0]), rt_dtypes[r[0]->dtype].bytes, g->ct, y, es, n);
+		rt_cast((RtDtype)r[0]->dtype, rt_data(r[0]), g->ct, y, n);
 	return rt_copy_into(cx, r[1], h) || (c && rt_copy_into(cx, r[2], c)) ? RT_ERROR : RT_OK;
 }
 

@@ -46,7 +46,7 @@ window(RtCx *cx, Window w, IValue length, bool periodic, const IValue *options, 
 	RT_RESULT(cx, r, out[0]);
 	for (int64_t i = 0, bytes = rt_dtypes[d].bytes; i < n; i++) {
 		double v = n == 1 ? 1 : window_at(&w, (double)i / (double)last);
-		rt_cast(d, rt_data(r) + i * bytes, 0, RT_f64, &v, 0, 1);
+		rt_cast(d, rt_data(r) + i * bytes, RT_f64, &v, 1);
 	}
 	return RT_OK;
 }

@@ -341,7 +341,7 @@ tensor_of(Gen *x, const Ten *t, int k)
 	for (int64_t i = 0; i < numel(t, k); i++) {
 		const double f = some_value(x, t);
 
-		rt_cast(d, rt_data(v) + i * rt_dtypes[d].bytes, 0, RT_f64, &f, 0, 1);
+		rt_cast(d, rt_data(v) + i * rt_dtypes[d].bytes, RT_f64, &f, 1);
 	}
 	return rt_of(k == NSET - 1 && t->n && numel(t, k) && chance(x, 60) ? strided(x, v) : v);
 }

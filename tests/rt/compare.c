@@ -9,7 +9,7 @@ enum { MANY = 1000 };
 static void
 put(RtTensor *t, int64_t i, double x)
 {
-	rt_cast((RtDtype)t->dtype, rt_data(t) + i * rt_dtypes[t->dtype].bytes, 0, RT_f64, &x, 0, 1);
+	rt_cast((RtDtype)t->dtype, rt_data(t) + i * rt_dtypes[t->dtype].bytes, RT_f64, &x, 1);
 }
 
 /* Is a tensor the same whose numbers are `size` and -`size` in turn, but the first is `want` here and `got` there? */

@@ -47,7 +47,7 @@ make(RtCx *cx, File *f)
 		RtTensor *t = rt_tensor_new(cx, (RtDtype)d, d % 3, dims);
 
 		for (int64_t i = 0; i < rt_numel(t); i++)
-			rt_cast((RtDtype)d, rt_data(t) + i * rt_dtypes[d].bytes, 0, RT_i64, &i, 0, 1);
+			rt_cast((RtDtype)d, rt_data(t) + i * rt_dtypes[d].bytes, RT_i64, &i, 1);
 		assert_int_equal(rt_arrays_add(cx, &a, key[d], rt_of(t)), RT_OK);
 		rt_tensor_release(t);
 	}

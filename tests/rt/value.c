@@ -278,7 +278,7 @@ doubles(RtCx *cx, int ndim, const int64_t *dims, RtDtype d, const double *v)
 {
 	RtTensor *t = rt_tensor_new(cx, d, ndim, dims);
 
-	rt_cast(d, rt_data(t), rt_dtypes[d].bytes, RT_f64, v, 8, rt_numel(t));
+	rt_cast(d, rt_data(t), RT_f64, v, rt_numel(t));
 	return rt_of(t);
 }
 
