@@ -130,18 +130,26 @@ close_tensors(RtCx *cx, const char *name, RtTensor *got, RtTensor *want, Buf *wh
 	return same;
 }
 
+typedef struct Elements { const IValue *v; int64_t n; } Elements;
+
+static Elements
+elements(IValue v)                   /* of a list or a tuple */
+{
+	return v.tag == RT_LIST ? (Elements){ v.u.list->v, v.u.list->n } : (Elements){ v.u.tuple->v, v.u.tuple->n };
+}
+
 static bool
-close_all(RtCx *cx, const char *name, const IValue *got, int64_t n, const IValue *want, int64_t m, Buf *why, int depth)
+close_all(RtCx *cx, const char *name, Elements got, Elements want, Buf *why, int depth)
 {
 	Buf b = { 0 };
-	bool same = n == m;
+	bool same = got.n == want.n;
 
 	if (!same)
-		buf_printf(why, "%s has %lld elements, expected %lld", name, (long long)n, (long long)m);
-	for (int64_t i = 0; i < n && same; i++) {
+		buf_printf(why, "%s has %lld elements, expected %lld", name, (long long)got.n, (long long)want.n);
+	for (int64_t i = 0; i < got.n && same; i++) {
 		b.n = 0;
 		buf_printf(&b, "%s.%lld", name, (long long)i);
-		same = close_values(cx, b.at, got[i], want[i], why, depth + 1);
+		same = close_values(cx, b.at, got.v[i], want.v[i], why, depth + 1);
 	}
 	buf_free(&b);
 	return same;
@@ -207,10 +215,7 @@ rt_close_any(RtCx *cx, const char *name, IValue got, IValue want, Buf *why, int 
 
 	switch ((RtTag)got.tag) {
 	case RT_LIST:
-		return close_all(cx, name, got.u.list->v, got.u.list->n, want.u.list->v, want.u.list->n, why, depth);
-	case RT_TUPLE:
-		return close_all(cx, name, got.u.tuple->v, got.u.tuple->n, want.u.tuple->v, want.u.tuple->n, why,
-				 depth);
+	case RT_TUPLE:  return close_all(cx, name, elements(got), elements(want), why, depth);
 	case RT_DICT:   return close_dicts(cx, name, got.u.dict, want.u.dict, why, depth);
 	case RT_OBJECT: return close_objects(cx, name, got.u.obj, want.u.obj, why, depth);
 	case RT_DOUBLE:

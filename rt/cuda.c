@@ -242,24 +242,25 @@ rt_cuda_stale(RtMirror *m, int n)
 			m[i].there = false;
 }
 
-/* The mirror of a buffer that starts at `host`, with memory on the device.  `at`: an element in it. */
+/* Gives the mirror of the part's buffer memory on the device. */
 static int
-bind(RtCx *cx, RtMirror *m, char *host, int64_t at)
+bind(RtCx *cx, RtCudaPart part)
 {
 	RtCuda *c = cx->cuda;
+	RtMirror *m = part.m;
 	const RtProgram *p = cx->program;
-	const uintptr_t offset = (uintptr_t)host + (uintptr_t)at - (uintptr_t)p->weights;
+	const uintptr_t offset = (uintptr_t)part.host + (uintptr_t)part.at - (uintptr_t)p->weights;
 
-	if (m->in_arena || (m->host == host && m->host))
+	if (m->in_arena || (m->host == part.host && m->host))
 		return RT_OK;
-	m->host = host;
+	m->host = part.host;
 	m->here = true;
 	m->there = offset < (uintptr_t)p->weights_bytes;
 	if (m->there) {
 		if (m->own)
 			give_back(c, m->device);
 		m->own = false;
-		m->device = c->weights + (uint64_t)offset - (uint64_t)at;
+		m->device = c->weights + (uint64_t)offset - (uint64_t)part.at;
 		return RT_OK;
 	}
 	if (!m->own && take(cx, c, m->bytes, &m->device))
@@ -300,26 +301,26 @@ rt_cuda_home(RtCx *cx, RtMirror *m)
 }
 
 int
-rt_cuda_move(RtCx *cx, RtMirror *to, char *to_host, int64_t to_at, RtMirror *from, char *from_host, int64_t from_at,
-	     int64_t bytes)
+rt_cuda_move(RtCx *cx, RtCudaPart to, RtCudaPart from, int64_t bytes)
 {
 	RtCuda *c = cx->cuda;
 
-	if (bind(cx, to, to_host, to_at) || bind(cx, from, from_host, from_at))
+	if (bind(cx, to) || bind(cx, from))
 		return RT_ERROR;
-	if (to->in_arena && from->there) {
-		if (to->device + (uint64_t)to_at != from->device + (uint64_t)from_at && bytes)
-			TRY(cuMemcpyDtoDAsync_v2(to->device + (uint64_t)to_at, from->device + (uint64_t)from_at,
-						 (size_t)bytes, c->stream));
-		to->there = true;
-		to->here = false;
+	if (to.m->in_arena && from.m->there) {
+		const uint64_t d = to.m->device + (uint64_t)to.at, s = from.m->device + (uint64_t)from.at;
+
+		if (d != s && bytes)
+			TRY(cuMemcpyDtoDAsync_v2(d, s, (size_t)bytes, c->stream));
+		to.m->there = true;
+		to.m->here = false;
 		return RT_OK;
 	}
-	if (fetch(cx, from))
+	if (fetch(cx, from.m))
 		return RT_ERROR;
-	memmove(to->host + to_at, from->host + from_at, (size_t)bytes);
-	to->here = true;
-	to->there = false;
+	memmove(to.m->host + to.at, from.m->host + from.at, (size_t)bytes);
+	to.m->here = true;
+	to.m->there = false;
 	return RT_OK;
 }
 
@@ -328,14 +329,14 @@ rt_cuda_move(RtCx *cx, RtMirror *to, char *to_host, int64_t to_at, RtMirror *fro
 static int
 prepare(RtCx *cx, const RtCudaArg *a, uint64_t *address)
 {
-	if (bind(cx, a->m, a->host, a->at) || (a->use != RT_CUDA_FILL && send(cx, a->m)))
+	if (bind(cx, (RtCudaPart){ a->m, a->host, a->at }) || (a->use != RT_CUDA_FILL && send(cx, a->m)))
 		return RT_ERROR;
 	*address = a->m->device + (uint64_t)a->at;
 	return RT_OK;
 }
 
 int
-rt_cuda_launch(RtCx *cx, int kernel, int64_t gx, int64_t gy, int64_t gz, const RtCudaArg *args, int n)
+rt_cuda_launch(RtCx *cx, int kernel, RtCudaGrid grid, const RtCudaArg *args, int n)
 {
 	RtCuda *c = cx->cuda;
 	uint64_t address[MOST_ARGS];
@@ -344,7 +345,7 @@ rt_cuda_launch(RtCx *cx, int kernel, int64_t gx, int64_t gy, int64_t gz, const R
 
 	if (cx->status)
 		return cx->status;
-	if (n > MOST_ARGS || gx > INT32_MAX || gy > MOST_ROWS || gz > MOST_ROWS)
+	if (n > MOST_ARGS || grid.x > INT32_MAX || grid.y > MOST_ROWS || grid.z > MOST_ROWS)
 		return rt_raise(cx, "CUDA: the launch of %s is too large", cx->program->cuda->kernel[kernel]);
 	for (int i = 0; i < n; i++) {
 		number[i] = args[i].number;
@@ -352,9 +353,9 @@ rt_cuda_launch(RtCx *cx, int kernel, int64_t gx, int64_t gy, int64_t gz, const R
 		if (args[i].m && prepare(cx, &args[i], &address[i]))
 			return RT_ERROR;
 	}
-	if (gx && gy && gz)
-		TRY(cuLaunchKernel(c->function[kernel], (unsigned)gx, (unsigned)gy, (unsigned)gz, BLOCK, 1, 1, 0,
-				   c->stream, list, NULL));
+	if (grid.x && grid.y && grid.z)
+		TRY(cuLaunchKernel(c->function[kernel], (unsigned)grid.x, (unsigned)grid.y, (unsigned)grid.z, BLOCK,
+				   1, 1, 0, c->stream, list, NULL));
 	for (int i = 0; i < n; i++) {
 		if (!args[i].m || args[i].use == RT_CUDA_READ)
 			continue;

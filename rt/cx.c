@@ -355,9 +355,9 @@ rt_call_kernel(RtCx *cx, RtKernel *kernel, const IValue *in, IValue *out, int no
 }
 
 int
-rt_call_using(RtCx *cx, RtKernel *kernel, uint32_t use, const IValue *in, int nin, IValue *out, int nout)
+rt_call_using(RtCx *cx, RtCall c, const IValue *in, IValue *out)
 {
-	return rt_lazy ? rt_lazy->call(cx, kernel, use, in, nin, out, nout) : kernel(cx, in, out);
+	return rt_lazy ? rt_lazy->call(cx, c, in, out) : c.kernel(cx, in, out);
 }
 
 /* ---- arguments -------------------------------------------------------------------------------------------------- */

@@ -99,16 +99,16 @@ room(Activation *a, int n, IValue *small)
 static int
 call_kernel(Activation *a, const RtInsn *n, const IValue *args, IValue *res)
 {
-	RtKernel *kernel = a->code->kernel[n->arg];
+	const RtCall c = { a->code->kernel[n->arg], a->code->kernel_use[n->arg], n->nin, n->nout };
 	const char *name = a->code->kernel_name[n->arg];
 	int64_t begin;
 	int status;
 
-	if (!kernel)
+	if (!c.kernel)
 		return rt_lacks(a->cx, "operator %s has no kernel", name);
 	begin = a->cx->events ? rt_now() : 0;
 	status = a->cx->twin ? a->cx->twin->kernel(a->cx, a->code, n, args, res) :
-		rt_call_using(a->cx, kernel, a->code->kernel_use[n->arg], args, n->nin, res, n->nout);
+		rt_call_using(a->cx, c, args, res);
 	if (a->cx->events)
 		rt_trace_add(a->cx, name, begin, rt_now());
 	return status;

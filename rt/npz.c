@@ -135,6 +135,8 @@ rt_read_int(const char **s, const char *end, int64_t *out)
 typedef struct Header {
 	char    descr[32];
 	bool    fortran, has_descr, has_order, has_shape;
+	RtDtype dtype;          /* of descr; RT_NDTYPE: there is no such tensor */
+	bool    swapped;        /* its bytes are in the other order */
 	int     ndim;
 	int64_t dims[RT_MAX_RANK];
 } Header;
@@ -319,10 +321,9 @@ from_fortran(RtCx *cx, RtTensor *t, const Header *h)
 }
 
 static int
-add_tensor(RtCx *cx, RtArrays *a, const char *key, const Header *h, RtDtype d, bool swap, const unsigned char *p,
-	   int64_t n)
+add_tensor(RtCx *cx, RtArrays *a, const char *key, const Header *h, const unsigned char *p, int64_t n)
 {
-	int64_t bytes = rt_dtypes[d].bytes;
+	int64_t bytes = rt_dtypes[h->dtype].bytes;
 	bool fits = true;
 	RtTensor *t;
 	char *data;
@@ -331,14 +332,14 @@ add_tensor(RtCx *cx, RtArrays *a, const char *key, const Header *h, RtDtype d, b
 		fits &= size_mul(bytes, h->dims[i], &bytes);
 	if (!fits || bytes != n)
 		return rt_raise(cx, "'%s': its shape and its %lld bytes of data do not agree", key, (long long)n);
-	if (!(t = rt_tensor_new(cx, d, h->ndim, h->dims)))
+	if (!(t = rt_tensor_new(cx, h->dtype, h->ndim, h->dims)))
 		return RT_ERROR;
 	data = rt_data(t);
 	if (n)
 		memcpy(data, p, (size_t)n);
-	if (swap)
-		swap_bytes(data, n, d);
-	if (d == RT_b8)
+	if (h->swapped)
+		swap_bytes(data, n, h->dtype);
+	if (h->dtype == RT_b8)
 		for (int64_t i = 0; i < n; i++)
 			data[i] = data[i] != 0;
 	if (h->fortran && h->ndim > 1 && !(t = from_fortran(cx, t, h)))
@@ -350,9 +351,7 @@ static int
 add_npy(RtCx *cx, RtArrays *a, const char *key, const unsigned char *p, int64_t n)
 {
 	Header h;
-	RtDtype d;
 	int64_t head, skip;
-	bool swap;
 
 	if (n < 12 || memcmp(p, "\x93NUMPY", 6) || p[6] < 1 || p[6] > 3 || p[7])
 		return rt_raise(cx, "'%s' is no .npy array", key);
@@ -368,10 +367,10 @@ add_npy(RtCx *cx, RtArrays *a, const char *key, const unsigned char *p, int64_t 
 		return text ? rt_arrays_put(cx, a, key, 0, text) : cx->status ? RT_ERROR :
 			rt_raise(cx, "'%s': text is read from 0-d arrays only", key);
 	}
-	d = dtype_of(h.descr, &swap);
-	if (d == RT_NDTYPE)
+	h.dtype = dtype_of(h.descr, &h.swapped);
+	if (h.dtype == RT_NDTYPE)
 		return rt_raise(cx, "'%s': arrays of type %s are not known", key, h.descr);
-	return add_tensor(cx, a, key, &h, d, swap, p, n);
+	return add_tensor(cx, a, key, &h, p, n);
 }
 
 /* ---- reading the zip --------------------------------------------------------------------------------------------- */

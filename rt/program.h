@@ -373,15 +373,16 @@ typedef struct RtCudaArg {
 	double   number;
 	RtCudaUse use;
 } RtCudaArg;
+typedef struct RtCudaPart { RtMirror *m; char *host; int64_t at; } RtCudaPart;   /* of a buffer: as in RtCudaArg */
+typedef struct RtCudaGrid { int64_t x, y, z; } RtCudaGrid;                       /* blocks of a launch */
 
 int   rt_cuda_start(RtCx *, const RtProgram *);           /* driver, device, module, weights; cx->cuda */
 void  rt_cuda_stop(RtCx *);
 int   rt_cuda_begin(RtCx *, RtMirror *, const RtCudaPlace *, int n, char *arena, int64_t bytes);   /* n + 1 mirrors */
 void  rt_cuda_end(RtCx *, RtMirror *, int n);
-int   rt_cuda_launch(RtCx *, int kernel, int64_t gx, int64_t gy, int64_t gz, const RtCudaArg *, int n);
+int   rt_cuda_launch(RtCx *, int kernel, RtCudaGrid, const RtCudaArg *, int n);
 char *rt_cuda_home(RtCx *, RtMirror *);                   /* of the arena: the host's copy, up to date; errors in cx */
 void  rt_cuda_stale(RtMirror *, int n);                   /* the host may have written to these */
-int   rt_cuda_move(RtCx *, RtMirror *to, char *to_host, int64_t to_at, RtMirror *from, char *from_host, int64_t from_at,
-		   int64_t bytes);
+int   rt_cuda_move(RtCx *, RtCudaPart to, RtCudaPart from, int64_t bytes);
 
 #endif

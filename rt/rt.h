@@ -386,21 +386,29 @@ IValue    rt_item(RtCx *, const RtTensor *);        /* the value of a 1-element 
 /* program.c: fills an RT_PACKED storage; once, whoever asks first */
 void rt_unpack(RtCx *, RtStorage *);
 
+typedef int RtKernel(RtCx *, const IValue *in, IValue *out);     /* 0, or an error is in cx; out: all set or all None */
+
+/* A kernel, how many arguments and results it has, and what it does with the first 16 arguments: bit i of use: it wants
+ * a copy of argument i without RT_BITS; bit 16 + i, too: it writes to that. */
+typedef struct RtCall {
+	RtKernel *kernel;
+	uint32_t  use;
+	int       nin, nout;
+} RtCall;
+#define RT_USE_WRITES(use, i) ((use) >> (16 + (i)) & 1)
+
 /* ---- bits.c: conjugate and negative views ------------------------------------------------------------- */
 
 bool rt_has_bits(IValue);                             /* a tensor with RT_BITS, or a list with such a tensor in it */
 typedef struct RtLazy {
 	void (*apply)(RtTensor *, unsigned bits);     /* elements become their conjugates, negatives; in their memory */
-	int  (*call)(RtCx *, int (*kernel)(RtCx *, const IValue *in, IValue *out), uint32_t use, const IValue *in,
-		     int nin, IValue *out, int nout);
+	int  (*call)(RtCx *, RtCall, const IValue *in, IValue *out);     /* rt_call_using */
 	RtTensor *(*contiguous)(RtCx *, RtTensor *);
 } RtLazy;
 extern const RtLazy *const rt_lazy;          /* null: no tensor has bits (all.c has all; a program defines its own) */
 extern const RtLazy rt_lazy_all;
 
 /* ---- cx.c: one call of a model ---------------------------------------------------------------------- */
-
-typedef int RtKernel(RtCx *, const IValue *in, IValue *out);     /* 0, or an error is in cx; out: all set or all None */
 
 typedef struct RtGenerator {                  /* mt19937 and the cached normal: the CPU generator of ATen */
 	RtHead   h;
@@ -520,11 +528,8 @@ void      rt_scratch_reset(RtCx *, RtMark);
 /* bracketed; clears out first and on error */
 int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int nout);
 
-/* What a kernel does with its first 16 arguments: those in the lower half get copies without RT_BITS, those in the
- * upper half, too, are written to. */
-#define RT_USE_WRITES(use, i) ((use) >> (16 + (i)) & 1)
-/* not bracketed */
-int       rt_call_using(RtCx *, RtKernel *, uint32_t use, const IValue *in, int nin, IValue *out, int nout);
+/* The same for arguments that may have RT_BITS; not bracketed, and out holds None before. */
+int       rt_call_using(RtCx *, RtCall, const IValue *in, IValue *out);
 
 /* Arguments */
 static inline RtTensor *

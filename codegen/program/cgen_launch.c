@@ -225,9 +225,9 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 			out_line(&w->out, "\t{ 0, 0, 0, rt_number(%s), RT_CUDA_READ },", c_slot(w, v));
 	}
 	out_line(&w->out, "};");
-	out_line(&w->out, "if (rt_cuda_launch(cx, %d, %lld, %lld, %lld, p, %d))\t/* %s */", call->kernel,
-		 (long long)call->grid[0], (long long)call->grid[1], (long long)call->grid[2], call->args.n,
-		 w->e->cuda_kernels.at[call->kernel]);
+	out_line(&w->out, "if (rt_cuda_launch(cx, %d, (RtCudaGrid){ %lld, %lld, %lld }, p, %d))\t/* %s */",
+		 call->kernel, (long long)call->grid[0], (long long)call->grid[1], (long long)call->grid[2],
+		 call->args.n, w->e->cuda_kernels.at[call->kernel]);
 	out_line(&w->out, "\tgoto failed;");
 	w->out.indent--;
 	out_line(&w->out, "}");
