@@ -76,28 +76,28 @@ pick_blocks(char *restrict to, const char *restrict from, int64_t n, const int64
 #undef PICK
 
 void
-move_block(int64_t bytes, int n, const int64_t *dims, char *dst, const int64_t *dstrides, const char *src,
-	const int64_t *sstrides)
+move_block(int64_t bytes, BlockPair b, char *dst, const char *src)
 {
+	const int last = b.n - 1;
 	int64_t at[RT_MAX_RANK] = { 0 };
 	int d;
 
-	for (d = 0; d < n; d++)
-		if (dims[d] == 0)
+	for (d = 0; d < b.n; d++)
+		if (b.dims[d] == 0)
 			return;
-	if (n == 0) {
+	if (b.n == 0) {
 		rt_copy_bytes(dst, src, bytes);
 		return;
 	}
 	for (;;) {
-		move_row(bytes, dims[n - 1], dst, dstrides[n - 1], src, sstrides[n - 1]);
-		for (d = n - 2; d >= 0; d--) {
-			dst += dstrides[d];
-			src += sstrides[d];
-			if (++at[d] < dims[d])
+		move_row(bytes, b.dims[last], dst, b.to[last], src, b.from[last]);
+		for (d = last - 1; d >= 0; d--) {
+			dst += b.to[d];
+			src += b.from[d];
+			if (++at[d] < b.dims[d])
 				break;
-			dst -= dstrides[d] * dims[d];
-			src -= sstrides[d] * dims[d];
+			dst -= b.to[d] * b.dims[d];
+			src -= b.from[d] * b.dims[d];
 			at[d] = 0;
 		}
 		if (d < 0)

@@ -160,23 +160,22 @@ walk_next(Walk *w)
 }
 
 void
-combine_block(const Combine *combine, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src,
-	      const int64_t *ss)
+combine_block(const Combine *combine, BlockPair b, char *dst, const char *src)
 {
-	const int last = n - 1;
+	const int last = b.n - 1;
 	Walk w;
 
-	if (product(dims, 0, n) == 0)
+	if (product(b.dims, 0, b.n) == 0)
 		return;
-	if (n < 2) {
-		combine->run(n ? dims[0] : 1, dst, n ? ds[0] : 0, src, n ? ss[0] : 0);
+	if (b.n < 2) {
+		combine->run(b.n ? b.dims[0] : 1, dst, b.n ? b.to[0] : 0, src, b.n ? b.from[0] : 0);
 		return;
 	}
-	walk_begin(&w, last, dims);
+	walk_begin(&w, last, b.dims);
 	w.m = 2;
-	memcpy(w.step[0], ds, sizeof *ds * last);
-	memcpy(w.step[1], ss, sizeof *ss * last);
+	memcpy(w.step[0], b.to, sizeof *b.to * last);
+	memcpy(w.step[1], b.from, sizeof *b.from * last);
 	do
-		combine->run(dims[last], dst + w.off[0], ds[last], src + w.off[1], ss[last]);
+		combine->run(b.dims[last], dst + w.off[0], b.to[last], src + w.off[1], b.from[last]);
 	while (walk_next(&w));
 }

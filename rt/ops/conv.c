@@ -146,6 +146,7 @@ typedef enum Pass { FORWARD, ADJOINT, WEIGHT } Pass;
 typedef struct Parts {
 	const Conv *g;
 	RtDtype ct;
+	Pass what;
 	char *x, *w, *y;                 /* (n, cin, in), (cout, cin/groups, k), (n, cout, out) */
 	char *col;
 	int64_t es, step;                /* bytes of an element; rows per chunk */
@@ -153,7 +154,7 @@ typedef struct Parts {
 
 /* One chunk of rows of image n and group i. */
 static int
-product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, int64_t rows)
+product_chunk(RtCx *cx, const Parts *q, int64_t n, int64_t i, int64_t row, int64_t rows)
 {
 	const Conv *g = q->g;
 	int64_t cg = g->cin / g->groups, og = g->cout / g->groups, depth = cg * g->taps;
@@ -168,14 +169,14 @@ product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, 
 	Product p = { og, points, depth, w, col, depth, 1, ldc, 1, y, .ldc = g->out_plane, .added = true };
 	int status;
 
-	if (!direct && what != ADJOINT)
+	if (!direct && q->what != ADJOINT)
 		rt_parallel(cx, depth, 1 + 20000 / (points + 1), gather_taps[which(q->ct)], &m);
-	if (what == WEIGHT)
+	if (q->what == WEIGHT)
 		p = (Product){ og, depth, points, y, col, g->out_plane, 1, 1, ldc, w, .ldc = depth, .added = true };
-	if (what == ADJOINT)
+	if (q->what == ADJOINT)
 		p = (Product){ depth, points, og, w, y, 1, depth, g->out_plane, 1, col, .ldc = ldc, .added = direct };
 	status = gemm(cx, q->ct, &p);
-	if (!status && what == ADJOINT && !direct)
+	if (!status && q->what == ADJOINT && !direct)
 		rt_parallel(cx, cg, 1 + 20000 / (points * g->taps + 1), g->scatter[which(q->ct)], &m);
 	return status;
 }
@@ -192,11 +193,12 @@ is_direct(const Conv *g)
 #endif
 }
 
-/* The product of all images and groups; the result has been initialised. */
+/* The product of all images and groups, of dense tensors of one dtype; the result has been initialised. */
 static int
-convolve(RtCx *cx, const Conv *g, RtDtype ct, Pass what, void *x, void *w, void *y)
+convolve(RtCx *cx, const Conv *g, Pass what, RtTensor *x, RtTensor *w, RtTensor *y)
 {
-	Parts q = { g, ct, x, w, y, 0, rt_dtypes[ct].bytes, 0 };
+	const RtDtype ct = (RtDtype)x->dtype;
+	Parts q = { g, ct, what, rt_data(x), rt_data(w), rt_data(y), 0, rt_dtypes[ct].bytes, 0 };
 	int64_t depth = g->cin / g->groups * g->taps, rows = g->out[0] * g->out[1];
 	RtMark mark = rt_scratch_mark(cx);
 	int status = RT_OK;
@@ -204,12 +206,12 @@ convolve(RtCx *cx, const Conv *g, RtDtype ct, Pass what, void *x, void *w, void 
 	if (depth == 0 || g->n * g->cout * g->out_plane == 0)
 		return RT_OK;
 	if (what == FORWARD && ct == RT_f32 && is_direct(g)) {
-		status = conv_direct(cx, g, x, w, y);
+		status = conv_direct(cx, g, (void *)q.x, (void *)q.w, (void *)q.y);
 		rt_scratch_reset(cx, mark);
 		return status;
 	}
 	if (g->cin == g->groups && g->groups > 1 && what == FORWARD) {
-		Depthwise a = { g, x, w, y };
+		Depthwise a = { g, q.x, q.w, q.y };
 
 		rt_parallel(cx, g->n * g->cout, 1 + 20000 / (g->out_plane * g->taps + 1), depthwise[which(ct)], &a);
 		return RT_OK;
@@ -224,7 +226,7 @@ convolve(RtCx *cx, const Conv *g, RtDtype ct, Pass what, void *x, void *w, void 
 	for (int64_t n = 0; n < g->n && !status; n++)
 		for (int64_t i = 0; i < g->groups && !status; i++)
 			for (int64_t row = 0; row < rows && !status; row += q.step)
-				status = product_chunk(cx, &q, what, n, i, row,
+				status = product_chunk(cx, &q, n, i, row,
 						       rows - row < q.step ? rows - row : q.step);
 	rt_scratch_reset(cx, mark);
 	return status;
@@ -425,15 +427,15 @@ set_geometry(RtCx *cx, Args *a)
 
 /* y (dense, of the result's shape) = the convolution of dense x and w, plus bias */
 static int
-run_real(RtCx *cx, const Args *a, RtDtype ct, RtTensor *x, RtTensor *w, RtTensor *bias, RtTensor *y)
+run_real(RtCx *cx, const Args *a, RtTensor *x, RtTensor *w, RtTensor *bias, RtTensor *y)
 {
 	const Conv *g = &a->g;
 
-	fill_planes(ct, rt_data(y), bias ? rt_data(bias) : 0, g->n, a->transposed ? g->cin : g->cout,
+	fill_planes((RtDtype)y->dtype, rt_data(y), bias ? rt_data(bias) : 0, g->n, a->transposed ? g->cin : g->cout,
 		a->transposed ? g->in_plane : g->out_plane);
 	if (a->transposed)
-		return convolve(cx, g, ct, ADJOINT, rt_data(y), rt_data(w), rt_data(x));
-	return convolve(cx, g, ct, FORWARD, rt_data(x), rt_data(w), rt_data(y));
+		return convolve(cx, g, ADJOINT, y, w, x);
+	return convolve(cx, g, FORWARD, x, w, y);
 }
 
 /* Real (part 0) or imaginary part of complex t as a dense tensor. */
@@ -470,7 +472,7 @@ run_complex(RtCx *cx, const Args *a, RtTensor *result)
 		RtTensor *b = i == 0 ? bias[0] : i == 1 ? bias[1] : 0;
 
 		y[i] = rt_temp(cx, rt_tensor_new(cx, ct, result->ndim, result->dims));
-		if (!y[i] || run_real(cx, a, ct, x[i / 2], w[i == 1 || i == 2], b, y[i]))   /* rr, ri, ii, ir */
+		if (!y[i] || run_real(cx, a, x[i / 2], w[i == 1 || i == 2], b, y[i]))   /* rr, ri, ii, ir */
 			return RT_ERROR;
 	}
 	for (int64_t i = 0; i < n; i++) {
@@ -512,7 +514,7 @@ run(RtCx *cx, Args *a, IValue *place)
 	w = dense_in(cx, a->weight, ct);
 	b = a->bias ? dense_in(cx, a->bias, ct) : 0;
 	y = dense_out(cx, r, ct);
-	if (!x || !w || !y || (a->bias && !b) || run_real(cx, a, ct, x, w, b, y))
+	if (!x || !w || !y || (a->bias && !b) || run_real(cx, a, x, w, b, y))
 		return RT_ERROR;
 	return dense_done(cx, r, y);
 }
@@ -612,11 +614,9 @@ backward_part(RtCx *cx, const Args *a, RtTensor *grad, RtDtype ct, int i, RtTens
 		return RT_ERROR;
 	memset(rt_data(y), 0, (size_t)(rt_numel(y) * rt_dtypes[ct].bytes));
 	if (i == 0)
-		status = a->transposed ? convolve(cx, g, ct, FORWARD, rt_data(gy), rt_data(w), rt_data(y)) :
-			convolve(cx, g, ct, ADJOINT, rt_data(y), rt_data(w), rt_data(gy));
+		status = a->transposed ? convolve(cx, g, FORWARD, gy, w, y) : convolve(cx, g, ADJOINT, y, w, gy);
 	else
-		status = a->transposed ? convolve(cx, g, ct, WEIGHT, rt_data(gy), rt_data(y), rt_data(x)) :
-			convolve(cx, g, ct, WEIGHT, rt_data(x), rt_data(y), rt_data(gy));
+		status = a->transposed ? convolve(cx, g, WEIGHT, gy, y, x) : convolve(cx, g, WEIGHT, x, y, gy);
 	return status ? RT_ERROR : dense_done(cx, r, y);
 }
 

@@ -152,11 +152,11 @@ pack_panels(void *arg, int64_t begin, int64_t end)
 		if (n < width)
 			memset(to, 0, p->k * width * bytes);
 		if (p->b_col == 1) {
-			move_block(bytes, 2, dims, to, ds, from, ss);
+			move_block(bytes, (BlockPair){ 2, dims, ds, ss }, to, from);
 		} else {
 			/* Along B's contiguous columns. */
 			int64_t turned[2] = { n, p->k }, td[2] = { ds[1], ds[0] }, ts[2] = { ss[1], ss[0] };
-			move_block(bytes, 2, turned, to, td, from, ts);
+			move_block(bytes, (BlockPair){ 2, turned, td, ts }, to, from);
 		}
 	}
 }
@@ -207,7 +207,7 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 		char *a = rt_scratch(cx, p->m * p->k * t.bytes);
 		if (!a)
 			return RT_ERROR;
-		move_block(t.bytes, 2, dims, a, ds, p->a, ss);
+		move_block(t.bytes, (BlockPair){ 2, dims, ds, ss }, a, p->a);
 		p->a = a;
 		p->a_row = p->k;
 		p->a_col = 1;

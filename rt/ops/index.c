@@ -202,17 +202,19 @@ static void
 index_block(const IndexRun *run, char *self, char *other)
 {
 	const Geom *after = &run->x->after;
+	const BlockPair write = { after->n, after->dims, after->strides, run->dense },
+			read = { after->n, after->dims, run->dense, after->strides };
 
 	if (run->combine)
-		combine_block(run->combine, after->n, after->dims, self, after->strides, other, run->dense);
+		combine_block(run->combine, write, self, other);
 	else if (run->plain && run->write)
 		memcpy(self, other, run->block);
 	else if (run->plain)
 		memcpy(other, self, run->block);
 	else if (run->write)
-		move_block(run->bytes, after->n, after->dims, self, after->strides, other, run->dense);
+		move_block(run->bytes, write, self, other);
 	else
-		move_block(run->bytes, after->n, after->dims, other, run->dense, self, after->strides);
+		move_block(run->bytes, read, other, self);
 }
 
 /* Positions begin .. end of (before x B), flattened. */

@@ -424,6 +424,6 @@ rt_flip(RtCx *cx, const IValue *in, IValue *out)
 			ss[d] = -ss[d];
 		}
 	}
-	move_block(bytes, t->ndim, t->dims, rt_data(r), ds, from, ss);
+	move_block(bytes, (BlockPair){ t->ndim, t->dims, ds, ss }, rt_data(r), from);
 	return RT_OK;
 }

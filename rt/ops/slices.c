@@ -188,8 +188,9 @@ write_slices(RtCx *cx, const Slices *g)
 		ss[m++] = src ? src->strides[d] * bytes : 0;
 	}
 	for (int64_t i = 0; i < n; i++)
-		combine_block(g->combine, m, dims, rt_data(dst) + (at[i] + (at[i] < 0 ? size : 0)) * step, ds,
-			g->src ? rt_data(g->src) + i * from : g->value, ss);
+		combine_block(g->combine, (BlockPair){ m, dims, ds, ss },
+			      rt_data(dst) + (at[i] + (at[i] < 0 ? size : 0)) * step,
+			      g->src ? rt_data(g->src) + i * from : g->value);
 	return RT_OK;
 }
 

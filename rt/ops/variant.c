@@ -362,69 +362,91 @@ check_overlaps(RtCx *cx, const RtInto *into)
 	return check_memory(cx, into->memory, into->t, into->at, into->n, into->in);
 }
 
-/* base null: the results are in[0 ..), the arguments follow.  Inline, since there may be no row at all. */
-static inline int
-variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const char *base_text, bool exact,
-	const IValue *in, IValue *out)
+typedef struct Base {            /* the row that others write the results of */
+	RtKernel   *kernel;              /* null: it has a body */
+	bool        pointwise;           /* a MAP row */
+	const char *schema;
+} Base;
+
+/* How many arguments the row writes; *first is the index of the first. */
+static int
+count_written(const Texts *row, int *first)
 {
-	Texts row, of;
-	IValue args[ARGS_MAX], result[OUTS_MAX];
-	const bool returns = !strstr(row_text, "-> ()");
-	RtInto into;
+	int n = 0;
+
+	for (int i = row->n - 1; i >= 0; i--)
+		if (row->at[i].written) {
+			n++;
+			*first = i;
+		}
+	return n;
+}
+
+/* Its n results have no planned places: they are stored where the row writes. */
+static int
+run_base(RtCx *cx, const Base *base, const RtInto *into, const IValue *args, IValue *result, int n)
+{
 	RtPlace *const place = cx->place;
 	const int nplace = cx->nplace;
-	int nwritten = 0, written = 0, status;
-	Store s;
+	int status;
 
-	read_args(&row, row_text);
-	for (int i = row.n - 1; i >= 0; i--)
-		if (row.at[i].written) {
-			nwritten++;
-			written = i;
-		}
-	if (!nwritten || nwritten > OUTS_MAX)
-		return rt_raise(cx, "internal: %s writes %d arguments", row_text, nwritten);
-	s = (Store){ .into = row.at[0].written ? INTO_SELF : exact ? INTO_EXACT : INTO_OUT,
-		     .memory = memory_of(row_text, pointwise),
-		     .in = base ? in : in + nwritten, .at = written, .n = row.n };
-	if (!base)
-		return store_all(cx, &row, &s, in, returns, out);
-	into = (RtInto){ .t = in[written].u.t, .sizes = row.at[0].written, .same_dtype = exact || s.memory.exact,
-		.at = written, .n = row.n, .in = in,
-		.memory = &s.memory, .check = check_into, .overlaps = check_overlaps };
-	read_args(&of, base_text);
-	map_args(&row, &of, in, row.at[0].written ? NULL : &in[written], args);
 	cx->place = NULL;
 	cx->nplace = 0;
-	cx->into = pointwise && !s.memory.composed && in[written].tag == RT_TENSOR ? &into : NULL;
-	status = rt_call_kernel(cx, base, args, result, nwritten);
+	cx->into = base->pointwise && !into->memory->composed && into->in[into->at].tag == RT_TENSOR ? into : NULL;
+	status = rt_call_kernel(cx, base->kernel, args, result, n);
 	cx->into = NULL;
 	cx->place = place;
 	cx->nplace = nplace;
+	return status;
+}
+
+/* The row of this schema.  Where the base has a body, that has run, and its results stand in `in` before the arguments.
+ * Inline, since there may be no row at all. */
+static inline int
+variant(RtCx *cx, const Base *base, const char *schema, bool exact, const IValue *in, IValue *out)
+{
+	const bool returns = !strstr(schema, "-> ()");
+	IValue args[ARGS_MAX], result[OUTS_MAX];
+	int n, first = 0, status;
+	Texts row, of;
+	RtInto into;
+	Store s;
+
+	read_args(&row, schema);
+	n = count_written(&row, &first);
+	if (!n || n > OUTS_MAX)
+		return rt_raise(cx, "internal: %s writes %d arguments", schema, n);
+	s = (Store){ .into = row.at[0].written ? INTO_SELF : exact ? INTO_EXACT : INTO_OUT,
+		     .memory = memory_of(schema, base->pointwise),
+		     .in = base->kernel ? in : in + n, .at = first, .n = row.n };
+	if (!base->kernel)
+		return store_all(cx, &row, &s, in, returns, out);
+	into = (RtInto){ .t = in[first].u.t, .sizes = row.at[0].written, .same_dtype = exact || s.memory.exact,
+		.at = first, .n = row.n, .in = in,
+		.memory = &s.memory, .check = check_into, .overlaps = check_overlaps };
+	read_args(&of, base->schema);
+	map_args(&row, &of, in, row.at[0].written ? NULL : &in[first], args);
+	status = run_base(cx, base, &into, args, result, n);
 	if (status)
 		return status;
 	status = store_all(cx, &row, &s, result, returns, out);
-	for (int i = 0; i < nwritten; i++)
+	for (int i = 0; i < n; i++)
 		rt_release(result[i]);
 	return status;
 }
 
 /* ---- a function for each row: what its base is depends on the base's form ---------------------------------------- */
 
-#define MAP(id, schema, domain, result, value, gradient)                                                               \
-	RtKernel rt_##id;                                                                                              \
-	enum { pointwise_##id = true };                                                                                \
-	static inline RtKernel *kernel_of_##id(void) { return rt_##id; }                                               \
-	static inline const char *text_of_##id(void) { return schema; }
-#define OP(id, schema, rule, effect, gradient)                                                                         \
-	RtKernel rt_##id;                                                                                              \
-	enum { pointwise_##id = false };                                                                               \
-	static inline RtKernel *kernel_of_##id(void) { return rt_##id; }                                               \
-	static inline const char *text_of_##id(void) { return schema; }
-#define BODY(id, schema, gradient, text)                                                                               \
-	enum { pointwise_##id = false };                                                                               \
-	static inline RtKernel *kernel_of_##id(void) { return NULL; }                                                  \
-	static inline const char *text_of_##id(void) { return schema; }
+#define BASE(id, kernel, pointwise, schema)                                                                            \
+	static inline const Base *                                                                                     \
+	base_##id(void)                                                                                                \
+	{                                                                                                              \
+		static const Base base = { kernel, pointwise, schema };                                                \
+		return &base;                                                                                          \
+	}
+#define MAP(id, schema, domain, result, value, gradient) RtKernel rt_##id; BASE(id, rt_##id, true, schema)
+#define OP(id, schema, rule, effect, gradient) RtKernel rt_##id; BASE(id, rt_##id, false, schema)
+#define BODY(id, schema, gradient, text) BASE(id, NULL, false, schema)
 #include "ops.h"
 
 #define FORM(id, schema, base, exact)                                                                                  \
@@ -432,7 +454,7 @@ variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const ch
 	int                                                                                                            \
 	rt_##id(RtCx *cx, const IValue *in, IValue *out)                                                               \
 	{                                                                                                              \
-		return variant(cx, kernel_of_##base(), pointwise_##base, schema, text_of_##base(), exact, in, out);    \
+		return variant(cx, base_##base(), schema, exact, in, out);                                             \
 	}
 #define ALSO(id, schema, base) FORM(id, schema, base, false)
 #define OUT(id, schema, base) FORM(id, schema, base, true)

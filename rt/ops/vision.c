@@ -600,7 +600,7 @@ enum { DEFORM_POINTS = 64 };           /* that are located at once */
 
 typedef struct Deform {
 	int64_t c, h, w, kh, kw, ho, wo;           /* c: channels of the input */
-	int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, offset_groups;
+	int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups, offset_groups;
 	RtDtype ct;                                /* of what follows: float or double */
 	const void *x, *offset, *mask;             /* of one sample; mask may be null */
 	void   *column;                            /* (c kh kw, ho wo) */
@@ -627,14 +627,14 @@ deform_columns(void *arg, int64_t begin, int64_t end)
 
 static int
 check_deform(RtCx *cx, const Deform *d, const RtTensor *x, const RtTensor *w, const RtTensor *offset,
-	     const RtTensor *mask, int64_t groups)
+	     const RtTensor *mask)
 {
 	int64_t taps = d->kh * d->kw;
 
 	if (d->kh <= 0 || d->kw <= 0 || d->stride_h <= 0 || d->stride_w <= 0 || d->dilation_h <= 0 ||
 	    d->dilation_w <= 0)
 		return rt_raise(cx, "weight_h, weight_w, stride and dilation have to be positive");
-	if (groups <= 0 || d->offset_groups <= 0 || w->dims[1] * groups != d->c || w->dims[0] % groups ||
+	if (d->groups <= 0 || d->offset_groups <= 0 || w->dims[1] * d->groups != d->c || w->dims[0] % d->groups ||
 	    d->c % d->offset_groups)
 		return rt_raise(cx, "deform_conv2d: the numbers of channels and groups do not fit");
 	if (offset->ndim != 4 || offset->dims[1] != 2 * taps * d->offset_groups)
@@ -656,13 +656,13 @@ check_deform(RtCx *cx, const Deform *d, const RtTensor *x, const RtTensor *w, co
 
 /* One sample: columns of what each tap reads, then a product for each group; oc: its channels. */
 static int
-deform_sample(RtCx *cx, Deform *d, const char *w, int64_t oc, int64_t groups, char *y)
+deform_sample(RtCx *cx, Deform *d, const char *w, int64_t oc, char *y)
 {
-	const int64_t plane = d->ho * d->wo, taps = d->kh * d->kw, rows = d->c / groups * taps;
+	const int64_t plane = d->ho * d->wo, taps = d->kh * d->kw, rows = d->c / d->groups * taps;
 	const int64_t bytes = rt_dtypes[d->ct].bytes;
 
 	rt_parallel(cx, taps * d->offset_groups, 1 + 4096 / (plane * d->c / d->offset_groups + 1), deform_columns, d);
-	for (int64_t g = 0; g < groups; g++) {
+	for (int64_t g = 0; g < d->groups; g++) {
 		Product p = { oc, plane, rows, w + g * oc * rows * bytes,
 			(const char *)d->column + g * rows * plane * bytes, rows, 1, plane, 1,
 			.c = y + g * oc * plane * bytes };
@@ -701,7 +701,7 @@ deform_geometry(const RtTensor *x, const RtTensor *w, const IValue *in)
 {
 	Deform d = { .c = x->dims[1], .h = x->dims[2], .w = x->dims[3], .kh = w->dims[2], .kw = w->dims[3],
 		.stride_h = in[5].u.i, .stride_w = in[6].u.i, .pad_h = in[7].u.i, .pad_w = in[8].u.i,
-		.dilation_h = in[9].u.i, .dilation_w = in[10].u.i, .offset_groups = in[12].u.i };
+		.dilation_h = in[9].u.i, .dilation_w = in[10].u.i, .groups = in[11].u.i, .offset_groups = in[12].u.i };
 
 	if (d.stride_h > 0 && d.stride_w > 0) {
 		d.ho = (d.h + 2 * d.pad_h - (d.dilation_h * (d.kh - 1) + 1)) / d.stride_h + 1;
@@ -715,14 +715,13 @@ rt_torchvision_deform_conv2d(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *x = in[0].u.t, *w = in[1].u.t, *offset = in[2].u.t, *mask = in[13].u.i ? in[3].u.t : NULL,
 		 *bias = in[4].u.t, *r, *y;
-	const int64_t groups = in[11].u.i;
 	Deform d;
 
 	if (x->ndim != 4 || w->ndim != 4)
 		return rt_raise(cx, "deform_conv2d: expected 4d input and weight, got %dD and %dD", x->ndim, w->ndim);
 	d = deform_geometry(x, w, in);
 	d.ct = x->dtype == RT_f32 ? RT_f32 : RT_f64;
-	if (check_deform(cx, &d, x, w, offset, mask, groups))
+	if (check_deform(cx, &d, x, w, offset, mask))
 		return RT_ERROR;
 	const int64_t dims[4] = { x->dims[0], w->dims[0], d.ho, d.wo }, bytes = rt_dtypes[d.ct].bytes;
 	r = rt_result(cx, 0, (RtDtype)x->dtype, 4, dims, NULL);
@@ -742,7 +741,7 @@ rt_torchvision_deform_conv2d(RtCx *cx, const IValue *in, IValue *out)
 		d.x = rt_data(x) + n * d.c * d.h * d.w * bytes;
 		d.offset = rt_data(offset) + n * product(offset->dims, 1, 4) * bytes;
 		d.mask = mask ? rt_data(mask) + n * product(mask->dims, 1, 4) * bytes : NULL;
-		if (deform_sample(cx, &d, rt_data(w), dims[1] / groups, groups, to))
+		if (deform_sample(cx, &d, rt_data(w), dims[1] / d.groups, to))
 			return RT_ERROR;
 		if (rt_numel(bias) == dims[1])
 			deform_bias(&d, bias, to);
