@@ -314,6 +314,12 @@ struct Function {
 	struct Unit *unit;
 	int         state;         /* 0 not compiled, 1 being compiled, 2 done */
 };
+/* The index of the first argument behind self: 1 of a method, 0 of a function. */
+static inline int
+function_first(const Function *fn)
+{
+	return fn->self != NULL;
+}
 
 #define NODES(n, b)     (Node *n = (b)->ret->next, *n##_; n != (b)->ret && (n##_ = n->next, 1); n = n##_)
 #define NODES_REV(n, b) (Node *n = (b)->ret->prev, *n##_; n != (b)->ret && (n##_ = n->prev, 1); n = n##_)

@@ -97,7 +97,7 @@ typedef struct KnownTable {
 	AliasDb *alias;            /* of the finished graph */
 } KnownTable;
 KnownTable *known_table(Cx *);
-KnownTable *known_graph(Cx *, Graph *, const Pattern *args, int first);       /* of a specialized graph */
+KnownTable *known_graph(Cx *, const Function *, Graph *, const Pattern *args);       /* of a specialized graph */
 /* of a group's graph, from what is known of its inputs */
 KnownTable *known_subgraph(Cx *, Graph *, const IValue *in, const bool *is);
 Known  *known_at(KnownTable *, const Value *);
@@ -212,7 +212,7 @@ const char *specialization_signature(Cx *, const Specialization *);
 /* Walks the prepared graph with what the pattern says and writes what is left to do into a new graph.  Its
  * prim::BailOut nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the
  * guarded value: a tensor with the type of the output, or a number with the attribute value and no output. */
-Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first, Shapes *);
+Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, Shapes *);
 /* a kernel that is taken apart there, where its arguments fit: layers and cells of RNNs */
 bool op_is_expanded(const Op *);
 bool op_is_formed(const Op *);           /* does it become others, which have kernels, where it can? */

@@ -174,7 +174,7 @@ typedef Vec(EmitMethod) Methods;
 static void
 add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods *methods)
 {
-	EmitMethod e = { .name = name, .fn = m->fn, .takes_self = m->fn->self != NULL };
+	EmitMethod e = { .name = name, .fn = m->fn };
 	Specialization **spec = NULL;
 
 	if (cli->selfcheck_code)

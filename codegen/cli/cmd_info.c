@@ -119,7 +119,7 @@ static void
 print_method(const Info *o, Function *fn, bool first)
 {
 	const char *dot = strrchr(fn->name, '.'), *name = dot ? dot + 1 : fn->name;
-	const int self = fn->self != NULL;
+	const int self = function_first(fn);
 
 	if (o->json) {
 		put_json(first ? "{\"name\":" : ",\n{\"name\":", name);

@@ -77,14 +77,13 @@ static void
 show_kernels(Cli *cli, Model *m, Buf *out)
 {
 	const BuildOptions o = build_options(cli);
-	const int first = m->fn->self != NULL;
 	Emit *e = emit_new(cli->cx, m->module, &o);
 	const Specialization *s;
 
 	model_prepare(cli, m);
 	s = specialization(cli, m, "kernels", true);
 	e->listing = out;
-	emit_plan(e, plan_make(cli->cx, m->fn, s, first, PLAN_CPU, NULL), 0, emit_code(e, m->fn->code));
+	emit_plan(e, plan_make(cli->cx, m->fn, s, PLAN_CPU, NULL), 0, emit_code(e, m->fn->code));
 }
 
 /* The last part of its name. */

@@ -809,7 +809,7 @@ static void
 make_args(Pair *p, Model *m, const RtArrays *in)
 {
 	RtCx *rt = p->rt[SIDE_FLOAT];
-	const int self = m->fn->self != NULL;
+	const int self = function_first(m->fn);
 	int n;
 
 	p->args[SIDE_FLOAT] = model_args(p->cli, m, rt, in, &n);

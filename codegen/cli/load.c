@@ -93,7 +93,7 @@ RtParam *
 model_params(Cli *cli, Model *m, int *n)
 {
 	const Schema *s = m->fn->schema;
-	int self = m->fn->self != 0;
+	int self = function_first(m->fn);
 	RtParam *p = new(cli->cx->arena, RtParam, s->nargs);
 
 	*n = s->nargs - self;
@@ -137,7 +137,7 @@ fail_runtime(Cli *cli, RtCx *rt)
 IValue *
 model_args(Cli *cli, Model *m, RtCx *rt, const RtArrays *in, int *n)
 {
-	int nparam, self = m->fn->self != NULL;
+	int nparam, self = function_first(m->fn);
 	RtParam *params = model_params(cli, m, &nparam);
 	IValue *args = new(cli->cx->arena, IValue, nparam + 2);
 
@@ -160,7 +160,7 @@ model_answer(Cli *cli, Model *m, const RtCode *code, RtCx *rt, const RtArrays *i
 int
 model_run(Cli *cli, Model *m, RtCx *rt, const IValue *args, int n, IValue *result)
 {
-	int self = m->fn->self != 0;
+	int self = function_first(m->fn);
 	IValue *all = new(cli->cx->arena, IValue, n + 1);
 
 	if (self)

@@ -37,7 +37,7 @@ warn(const char *fmt, ...)
 static void
 note_signature(Cli *cli, Signatures *s, const Profile *p, const Specialization *new_one)
 {
-	const int n = graph_ninputs(p->graph) - (p->fn->self != NULL);
+	const int n = graph_ninputs(p->graph) - function_first(p->fn);
 	Specialization *at;
 
 	for (int i = 0; i < s->at.n; i++) {
@@ -102,7 +102,7 @@ static Specialization *
 dynamic_one(Cli *cli, const Signatures *s, Function *fn, const Profile *profile)
 {
 	const Pattern **all = new(cli->cx->arena, const Pattern *, s->at.n + 1);
-	const int n = graph_ninputs(fn->prepared) - (fn->self != 0), nstate = profile->state->at.n;
+	const int n = graph_ninputs(fn->prepared) - function_first(fn), nstate = profile->state->at.n;
 	Specialization *d;
 
 	if (s->at.n < 2)
@@ -255,7 +255,7 @@ specialize_one(Cx *cx, void *arg)
 	OneSpecialization *o = arg;
 	const Profile seen = profile_of(o->profile, o->s);
 
-	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, o->m->fn->self != 0, NULL);
+	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, NULL);
 	if (o->cli->state)
 		bare_bind(cx, o->cli->state, o->s->graph, o->m->fn->self ? o->m->module->self : rt_none());
 	if (o->optimize)
@@ -367,7 +367,7 @@ make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Speciali
 static Specialization *
 dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Specialization *dynamic)
 {
-	const int n = graph_ninputs(m->fn->prepared) - (m->fn->self != 0);
+	const int n = graph_ninputs(m->fn->prepared) - function_first(m->fn);
 	Specialization *d = new(cli->cx->arena, Specialization, 1);
 
 	*d = *dynamic;

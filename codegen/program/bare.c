@@ -48,16 +48,15 @@ name_arguments(Plan *p)
 static void
 add_plan(Bare *b, const EmitMethod *m, const Specialization *s)
 {
-	const int first = m->takes_self;
 	uint64_t written;
 	Plan *p;
 	int n;
 
-	p = plan_make(b->e->cx, m->fn, s, first, PLAN_BARE, NULL);
+	p = plan_make(b->e->cx, m->fn, s, PLAN_BARE, NULL);
 	bare_state_place(b->state, p);
-	emit_written(b->e, s, p, first, &n, &written);
+	emit_written(b->e, s, p, &n, &written);
 	name_arguments(p);
-	vec_push(b->e->cx->arena, &b->e->door_specs, ((DoorSpec){ m->name, m->fn, s, p, first, written }));
+	vec_push(b->e->cx->arena, &b->e->door_specs, ((DoorSpec){ m->name, m->fn, s, p, written }));
 }
 
 static void

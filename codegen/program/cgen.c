@@ -62,7 +62,7 @@ put_params(Emit *e, int index, const EmitMethod *m)
 	const Schema *s = m->fn->schema;
 
 	out_line(&e->tail, "static const RtParam param_%d[] = {", index);
-	for (int i = m->takes_self; i < s->nargs; i++)
+	for (int i = function_first(m->fn); i < s->nargs; i++)
 		put_param(e, m->name, &s->args[i]);
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
@@ -113,8 +113,8 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 		buf_puts(&b, "\t{ ");
 		out_string(&b, m[i].name, (int64_t)strlen(m[i].name));
 		buf_printf(&b, ", %s, param_%d, %d, %s, %d", emit_code(e, m[i].fn->code), i,
-			   s->nargs - m[i].takes_self, emit_type(e, type_unshaped(e->cx, result_type(e, s))),
-			   m[i].takes_self);
+			   s->nargs - function_first(m[i].fn), emit_type(e, type_unshaped(e->cx, result_type(e, s))),
+			   function_first(m[i].fn));
 		buf_printf(&b, ", .gradients = %s", gradients ? arena_printf(e->cx->arena, "&grad_%d", i) : "0");
 		if (m[i].reference)
 			buf_printf(&b, ", .reference = %s", emit_code(e, m[i].reference));
@@ -431,7 +431,7 @@ put_others(Emit *e, const EmitMethod *methods, int n, bool instance, bool has_ma
 	for (int i = 0; i < n; i++) {
 		const Schema *s = methods[i].fn->schema;
 
-		for (int k = methods[i].takes_self; k < s->nargs; k++)
+		for (int k = function_first(methods[i].fn); k < s->nargs; k++)
 			args |= !is_tensor_type(s->args[k].type);
 		results |= methods[i].fn->gradient || s->nrets != 1 || !is_tensor_type(s->rets[0].type);
 	}
@@ -596,8 +596,8 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	Buf whole;
 
 	for (int i = 0; i < n; i++) {
-		instance |= methods[i].takes_self;
-		emit_entry(e, methods[i].name, methods[i].fn, methods[i].spec, methods[i].nspec, methods[i].takes_self);
+		instance |= methods[i].fn->self != NULL;
+		emit_entry(e, methods[i].name, methods[i].fn, methods[i].spec, methods[i].nspec);
 	}
 	put_methods(e, methods, n);
 	if (instance) {

@@ -73,7 +73,7 @@ typedef struct OnePlan {
 	Emit *e;
 	Function *fn;
 	const Specialization *spec;
-	int index, first;
+	int index;
 	const char *code, *name, *cuda;
 	Plan *plan;
 } OnePlan;
@@ -186,8 +186,9 @@ writes_argument(Plan *p, AliasDb *db, const Block *b, const Value *argument)
 
 /* A number or None has no memory. */
 const char *
-emit_written(Emit *e, const Specialization *s, Plan *p, int first, int *n, uint64_t *bits)
+emit_written(Emit *e, const Specialization *s, Plan *p, int *n, uint64_t *bits)
 {
+	const int first = function_first(p->fn);
 	Graph *g = p->graph;                     /* whose values the plan knows: of a dynamic one a sample's */
 	AliasDb *db = alias_db(g, e->cx->arena);
 	Buf b = { 0 };
@@ -214,7 +215,7 @@ plan_one(Cx *cx, void *arg)
 
 		o->spec = s;
 		for (bool more = d.sample != NULL; more; more = samples_narrow(cx, &d))
-			if (emit_dynamic(o->e, o->fn, &d, o->first, o->index, o->code, &o->dynamic)) {
+			if (emit_dynamic(o->e, o->fn, &d, o->index, o->code, &o->dynamic)) {
 				o->name = o->dynamic.function;
 				o->plan = (Plan *)(uintptr_t)o->dynamic.plan;
 				return;
@@ -223,7 +224,7 @@ plan_one(Cx *cx, void *arg)
 	o->dynamic.sizes = NULL;
 	if (o->spec->varied)
 		return;
-	o->plan = plan_make(cx, o->fn, o->spec, o->first, PLAN_CPU, NULL);
+	o->plan = plan_make(cx, o->fn, o->spec, PLAN_CPU, NULL);
 	o->name = emit_plan(o->e, o->plan, o->index, o->code);
 }
 
@@ -233,7 +234,7 @@ plan_cuda(Cx *cx, void *arg)
 {
 	OnePlan *o = arg;
 
-	o->cuda = emit_plan(o->e, plan_make(cx, o->fn, o->spec, o->first, PLAN_GPU, NULL), o->index, o->code);
+	o->cuda = emit_plan(o->e, plan_make(cx, o->fn, o->spec, PLAN_GPU, NULL), o->index, o->code);
 }
 
 /* ... ) { it is taken; } */
@@ -284,13 +285,13 @@ make_plan(OnePlan *one)
 static int
 put_specialization(Emit *e, Buf *text, const char *method, const OnePlan *one)
 {
-	const int first = one->first, ninput = graph_ninputs(one->spec->graph);
+	const int first = function_first(one->fn), ninput = graph_ninputs(one->spec->graph);
 	const int nsize = pattern_nsymbol(one->spec->pattern, ninput - first);
 	const bool dynamic = one->dynamic.sizes != NULL;
 	Buf when = { 0 };
 	uint64_t bits;
 	int nwritten;
-	const char *written = emit_written(e, one->spec, one->plan, first, &nwritten, &bits);
+	const char *written = emit_written(e, one->spec, one->plan, &nwritten, &bits);
 
 	if (nsize)
 		buf_printf(text, "\tfor (int i = 0; i < %d; i++)\n\t\tsize[i] = 0;\n", nsize);
@@ -306,7 +307,7 @@ put_specialization(Emit *e, Buf *text, const char *method, const OnePlan *one)
 	buf_free(&when);
 	put_taken(e, text, one, one->index);
 	note(e, method, one);
-	vec_push(e->cx->arena, &e->door_specs, ((DoorSpec){ method, one->fn, one->spec, one->plan, first, bits }));
+	vec_push(e->cx->arena, &e->door_specs, ((DoorSpec){ method, one->fn, one->spec, one->plan, bits }));
 	if (one->spec->bounded)
 		fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", one->fn->name,
 			(long long)one->plan->arena);
@@ -314,7 +315,7 @@ put_specialization(Emit *e, Buf *text, const char *method, const OnePlan *one)
 }
 
 void
-emit_entry(Emit *e, const char *method, Function *fn, const Specialization *const *spec, int n, int first)
+emit_entry(Emit *e, const char *method, Function *fn, const Specialization *const *spec, int n)
 {
 	const char *name = arena_printf(e->cx->arena, "%s_entry", out_name(e->cx->arena, "", fn->name));
 	const char *code;
@@ -327,7 +328,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 	out_line(&e->types, "static int %s(RtCx *cx, IValue *reg);", name);
 	code = emit_code(e, fn->code);
 	for (int i = 0; i < n; i++) {
-		OnePlan one = { .e = e, .fn = fn, .spec = spec[i], .index = i, .first = first, .code = code };
+		OnePlan one = { .e = e, .fn = fn, .spec = spec[i], .index = i, .code = code };
 		const int nsize = make_plan(&one) ? put_specialization(e, &text, method, &one) : 0;
 
 		most_sizes = nsize > most_sizes ? nsize : most_sizes;

@@ -190,7 +190,7 @@ static void
 add_method(Emit *e, Door *door, const EmitMethod *em)
 {
 	const Schema *s = em->fn->schema;
-	DoorMethod m = { .name = em->name, .schema = s, .first = em->takes_self };
+	DoorMethod m = { .name = em->name, .schema = s, .first = function_first(em->fn) };
 	const DoorSpec *dynamic, *spec;
 	Leaves in = { e->cx->arena, &m.in, false }, out = { e->cx->arena, &m.out, false };
 	const Node *ret;
@@ -400,13 +400,14 @@ add_typed(Emit *e, Door *door, const DoorSpec *s)
 {
 	const Schema *schema = s->fn->schema;
 	DoorTyped t = { .spec = s, .plain = is_plain(s->plan) };
-	bool good = !s->spec->dynamic && !s->spec->again && schema->nargs - s->first <= TYPED_MOST;
+	const int first = function_first(s->fn);
+	bool good = !s->spec->dynamic && !s->spec->again && schema->nargs - first <= TYPED_MOST;
 
-	for (int i = s->first; i < schema->nargs && good; i++) {
+	for (int i = first; i < schema->nargs && good; i++) {
 		const Place at = { schema->args[i].name, schema->args[i].name, -1, 0, schema->args[i].has_default,
-				   s->written >> (i - s->first) & 1 };
+				   s->written >> (i - first) & 1 };
 
-		good = typed_argument(e->cx, &t, &at, schema->args[i].type, &s->spec->pattern[i - s->first]);
+		good = typed_argument(e->cx, &t, &at, schema->args[i].type, &s->spec->pattern[i - first]);
 	}
 	if (!good || !typed_results(e->cx, &t, s) || t.in.n > TYPED_MOST || t.out.n > TYPED_MOST) {
 		door->why = t.why ? t.why : arena_printf(e->cx->arena, "there are more than %d of them", TYPED_MOST);

@@ -338,7 +338,7 @@ make_plans(Dynamic *d)
 		for (int i = 0; k && i < d->node[0].n; i++)
 			d->shared[k].as_first[d->node[k].at[i]->id] = plan_is_kernel(d->plan[0], d->node[0].at[i]);
 		d->shared[k].nconstant = 0;
-		d->plan[k] = plan_make(d->cx, d->fn, &d->d->sample[k], d->first, PLAN_CPU, &d->shared[k]);
+		d->plan[k] = plan_make(d->cx, d->fn, &d->d->sample[k], PLAN_CPU, &d->shared[k]);
 	}
 }
 
@@ -554,10 +554,9 @@ take_back(Emit *e, int64_t before)
 }
 
 bool
-emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int first, int index, const char *code,
-	     DynamicNames *names)
+emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int index, const char *code, DynamicNames *names)
 {
-	const Dynamic begin = { .e = e, .cx = e->cx, .fn = fn, .d = spec, .z = spec->sizes, .first = first,
+	const Dynamic begin = { .e = e, .cx = e->cx, .fn = fn, .d = spec, .z = spec->sizes,
 				.n = spec->sizes->nsample };
 	Dynamic d = begin;
 	OneDynamic one = { &d, index, code, names };

@@ -12,7 +12,7 @@ typedef struct Dynamic {
 	Function *fn;
 	const Specialization *d;
 	Sizes *z;
-	int   first, n;          /* samples */
+	int   n;                 /* samples */
 	Plan *plan[SIZE_SAMPLES];
 	DynamicPlan shared[SIZE_SAMPLES];
 	Vec(const Node *) node[SIZE_SAMPLES];  /* all nodes but constants, in the same order */

@@ -550,7 +550,7 @@ assign_offsets(Plan *p)
 }
 
 Plan *
-plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, PlanKind kind, DynamicPlan *dynamic)
+plan_make(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, DynamicPlan *dynamic)
 {
 	Plan *p = new(cx->arena, Plan, 1);
 	Graph *g = spec->graph;
@@ -564,12 +564,12 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, PlanKind 
 	p->bare = kind == PLAN_BARE;
 	p->dynamic = dynamic;
 	p->sizes = size_table(cx->arena);
-	p->known = known_graph(cx, g, spec->pattern, first);
+	p->known = known_graph(cx, fn, g, spec->pattern);
 	kernels = pass_outside(cx, "kernels");
 	if (kernels.limit >= 0 || kernels.log)
 		p->beyond = find_beyond(p, &kernels, g->top);
 	if (dissolve_groups(p, g->top))
-		p->known = known_graph(cx, g, spec->pattern, first);
+		p->known = known_graph(cx, fn, g, spec->pattern);
 	p->slot = new(cx->arena, int, g->nvalue + 1);
 	p->step = new(cx->arena, int, g->nnode + 1);
 	p->epilogue = new(cx->arena, const Node *, g->nnode + 1);

@@ -27,14 +27,12 @@ typedef struct DoorSpec {        /* a specialization of a library, for its heade
 	Function   *fn;
 	const Specialization *spec;
 	struct Plan *plan;
-	int first;
 	uint64_t written;        /* a bit for each argument that it writes to */
 } DoorSpec;
 
 typedef struct EmitMethod {
 	const char *name;
 	Function   *fn;
-	bool        takes_self;
 	const RtCode *reference;   /* for --selfcheck; or null */
 	const Specialization *const *spec;   /* nspec, tried in this order */
 	int         nspec;
@@ -67,7 +65,7 @@ const PlaceList *emit_line(Emit *, const CodePlaces *, int line, int caller);  /
 /* ---- plan.c: makes a plan ------------------------------------------------------------------------------------ */
 
 typedef enum PlanKind { PLAN_CPU, PLAN_GPU, PLAN_BARE } PlanKind;
-Plan   *plan_make(Cx *, Function *, const Specialization *, int first, PlanKind, struct DynamicPlan *);
+Plan   *plan_make(Cx *, Function *, const Specialization *, PlanKind, struct DynamicPlan *);
 /* The tensors that a graph returns, those in tuples, too, in order; false: it returns something else. */
 bool    plan_results(const Graph *, ValueVec *, Arena *);
 bool    node_makes_parts(const Node *);                 /* a tuple or a list of its inputs */
@@ -103,13 +101,12 @@ typedef struct DynamicNames {
 	const Sizes *of;
 	int sample;
 } DynamicNames;
-bool    emit_dynamic(Emit *, Function *, const Specialization *, int first, int index, const char *code,
-		     DynamicNames *);
+bool    emit_dynamic(Emit *, Function *, const Specialization *, int index, const char *code, DynamicNames *);
 
 /* ---- cgen_entry.c: the choice at entry --------------------------------------------------------------------------- */
 
 /* Emits the specializations of a function and what chooses among them; noted in e->plan_names. */
-void emit_entry(Emit *, const char *method, Function *, const Specialization *const *, int n, int first);
+void emit_entry(Emit *, const char *method, Function *, const Specialization *const *, int n);
 
 /* ---- nvrtc.c: CUDA text to PTX and cubin ------------------------------------------------------------------------- */
 
@@ -163,7 +160,7 @@ typedef struct BuildOptions {
 bool is_c_word(const char *);                          /* of C or C++: no name for anything */
 void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
 /* Registers of the arguments that the graph writes to, with commas; how many, and a bit for each. */
-const char *emit_written(Emit *, const Specialization *, Plan *, int first, int *n, uint64_t *bits);
+const char *emit_written(Emit *, const Specialization *, Plan *, int *n, uint64_t *bits);
 Emit *emit_new(Cx *, const Module *, const BuildOptions *);
 /* Of the processor, or the processors with commas, that a program is built for. */
 const char *processor_name(Arena *, const BuildOptions *);

@@ -60,7 +60,7 @@ add_input(Making *m, const char *name, const Type *t, IValue deflt)
 static int
 find_argument(const Making *m, const char *name)
 {
-	for (int i = m->fn->self != NULL; i < m->args.n; i++)
+	for (int i = function_first(m->fn); i < m->args.n; i++)
 		if (!strcmp(m->args.at[i].name, name))
 			return i;
 	return -1;

@@ -571,8 +571,9 @@ know_block(KnownTable *k, const Block *b)
 }
 
 KnownTable *
-known_graph(Cx *cx, Graph *g, const Pattern *args, int first)
+known_graph(Cx *cx, const Function *fn, Graph *g, const Pattern *args)
 {
+	const int first = function_first(fn);
 	KnownTable *k = known_table(cx);
 
 	k->alias = alias_db(g, cx->arena);

@@ -172,7 +172,7 @@ const char *
 profile_print(Profile *p, const Specialization *const *s, int n)
 {
 	const char *const *names = graph_names(p->graph);
-	const int nargs = graph_ninputs(p->graph) - (p->fn->self != NULL);
+	const int nargs = graph_ninputs(p->graph) - function_first(p->fn);
 	cJSON *o = cJSON_CreateObject(), *list, *flow[2];
 	char *text;
 
@@ -367,7 +367,7 @@ read_state(const ProfileReader *r, const cJSON *o)
 static Specialization *
 read_signature(const ProfileReader *r, const cJSON *o)
 {
-	const int nargs = graph_ninputs(r->p->graph) - (r->p->fn->self != NULL);
+	const int nargs = graph_ninputs(r->p->graph) - function_first(r->p->fn);
 	const cJSON *args = cJSON_GetObjectItemCaseSensitive(o, "arguments"), *one;
 	Specialization *s = new(r->p->cx->arena, Specialization, 1);
 	int i = 0;

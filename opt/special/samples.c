@@ -81,7 +81,7 @@ run_trial(Cx *cx, void *arg)
 	*t->spec = (Specialization){ .fn = fn, .seen = s->d->seen };
 	t->spec->pattern = pattern_at(cx, s->d->pattern, s->narg, t->value);
 	t->shapes = shapes_new(cx, fn->name, &s->rolled);
-	t->spec->graph = specialize(cx, fn, s->profile, t->spec->pattern, s->first, t->shapes);
+	t->spec->graph = specialize(cx, fn, s->profile, t->spec->pattern, t->shapes);
 }
 
 static Shapes *
@@ -602,11 +602,11 @@ tell_apart(Samples *s)
 bool
 samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *const *signature, int n)
 {
-	const int first = d->fn->self != 0;
+	const int first = function_first(d->fn);
 	Samples *s = new(cx->arena, Samples, 1);
 	Sizes *z = new(cx->arena, Sizes, 1);
 
-	*s = (Samples){ .cx = cx, .d = d, .profile = seen_by_several(cx, profile, signature, n), .first = first,
+	*s = (Samples){ .cx = cx, .d = d, .profile = seen_by_several(cx, profile, signature, n),
 			.narg = graph_ninputs(d->fn->prepared) - first, .begun = -1, .left = TRIAL_NODES };
 	s->nsymbol = z->nsymbol = z->natom = pattern_nsymbol(d->pattern, s->narg);
 	if (!s->nsymbol || s->nsymbol > SYMBOLS_MOST || !take_profiled(s, signature, n))

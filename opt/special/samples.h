@@ -10,7 +10,7 @@ typedef struct Samples {
 	Cx *cx;
 	Specialization *d;               /* its pattern has the symbols */
 	const Profile *profile;
-	int first, narg, nsymbol;
+	int narg, nsymbol;
 	RolledLoops rolled;
 	int64_t value[SIZE_SAMPLES][SIZE_ATOMS];
 	int64_t least[SIZE_ATOMS], most[SIZE_ATOMS];     /* of the profiled ones */

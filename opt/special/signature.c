@@ -281,7 +281,7 @@ const char *
 specialization_signature(Cx *cx, const Specialization *s)
 {
 	const Graph *g = s->fn->prepared;
-	const int first = s->fn->self != NULL;
+	const int first = function_first(s->fn);
 	const State *state = state_of(s->fn->prepared, first);
 	Buf b = { 0 };
 

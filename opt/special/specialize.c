@@ -460,8 +460,9 @@ spec_block(Spec *s, Scope *c, Block *b)
 }
 
 Graph *
-specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, int first, Shapes *shapes)
+specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, Shapes *shapes)
 {
+	const int first = function_first(fn);
 	Graph *from = fn->prepared;
 	Spec s = { .cx = cx, .fn = fn, .profile = profile, .to = graph_new(cx, from->name),
 		   .known = pass_outside(cx, "known") };

@@ -231,7 +231,7 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 	Search *q = new(cx->arena, Search, 1);
 	Specialization *d = new(cx->arena, Specialization, 1);
 	Profile *nothing = new(cx->arena, Profile, 1);
-	const int first = fn->self != 0, narg = graph_ninputs(fn->prepared) - first;
+	const int first = function_first(fn), narg = graph_ninputs(fn->prepared) - first;
 
 	if (block_size(fn->prepared->top) > MOST_NODES)
 		return NULL;
@@ -239,7 +239,7 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 	*nothing = *profile;
 	nothing->nvalue = 0;
 	q->batch = batch;
-	q->s = (Samples){ .cx = cx, .d = d, .profile = nothing, .first = first, .narg = narg, .begun = -1,
+	q->s = (Samples){ .cx = cx, .d = d, .profile = nothing, .narg = narg, .begun = -1,
 			  .left = TRIAL_NODES };
 	*d = (Specialization){ .fn = fn, .pattern = open_patterns(q, signature, narg, fn->schema->args + first, NULL) };
 	search(q);

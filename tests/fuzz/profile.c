@@ -30,7 +30,7 @@ specialize_one(Cx *cx, void *arg)
 
 	seen.value = j->s->seen;
 	seen.nrun = (int)j->s->count;
-	j->s->graph = specialize(cx, j->fn, &seen, j->s->pattern, 0, NULL);
+	j->s->graph = specialize(cx, j->fn, &seen, j->s->pattern, NULL);
 	graph_lint(j->s->graph);
 	passes_run(cx, STAGE_OPTIMIZE, j->fn, j->s->graph, rt_none());
 	graph_lint(j->s->graph);
