@@ -1,11 +1,11 @@
 /* rt/base.h - containers and errors of the compiler and the runtime's shared needs
  *
- * Arena    everything of one compile; freed at once.  A pass takes scratch memory from an arena by value.
+ * Arena    memory of one compile; freed at once.  There is no freeing of a part.
  * Vec      a growing array in an arena.
  * Map      string -> pointer, in insertion order.
  * Buf      growing text on the heap.
  * Range    a place in a source text; on every token, tree, node and, as an index, in emitted programs.
- * Cx       the compile context: arena, errors, and what the folders hang on it.
+ * Cx       the compile context: arena, errors, and a pointer for each folder's own tables.
  */
 #ifndef RT_BASE_H
 #define RT_BASE_H
@@ -46,8 +46,8 @@ char *arena_strndup(Arena *, const char *, int64_t n);  /* adds the final 0 */
 char *arena_printf(Arena *, const char *fmt, ...) RT_PRINTF(2, 3);
 char *arena_vprintf(Arena *, const char *fmt, va_list);
 RT_NORETURN void out_of_memory(void);                   /* says so and ends the process, status EXIT_INPUT */
-/* Called where rt_mem has no memory for a small block, or null: the caller of rt_mem deals with it.  In the compiler it
- * is out_of_memory: a pass that finds an operator to fail must not take that for the model's own error. */
+/* Called by rt_mem when there is no memory for a small block; null: rt_mem returns null.  In the compiler it is
+ * out_of_memory: a pass that runs an operator must not take this failure for an error of the model. */
 extern void (*rt_mem_none)(void);
 void *heap_grow(void *old, int64_t bytes);              /* realloc that never returns null */
 #define new(arena, T, n) ((T *)arena_take((arena), (int64_t)sizeof(T) * (n)))
@@ -70,7 +70,7 @@ typedef struct Map {
 	int       n, cap;
 	int      *slot;    /* open addressing into at, -1 free */
 	int       nslot;
-	Arena    *arena;   /* may be null: then on the heap, and stays there */
+	Arena    *arena;   /* null: the map is on the heap, and is never freed */
 } Map;
 
 void *map_get(const Map *, const char *key);            /* null when absent */
@@ -81,7 +81,7 @@ typedef struct PtrMap {             /* address -> number; in an arena */
 	int64_t     *value;
 	int          n, cap;
 } PtrMap;
-int64_t *ptrmap_at(Arena *, PtrMap *, const void *key);     /* 0 when it was new; good until the next one */
+int64_t *ptrmap_at(Arena *, PtrMap *, const void *key);     /* 0 for a new key; valid until the next call */
 int64_t  ptrmap_get(const PtrMap *, const void *key);       /* 0 when absent */
 uint64_t hash_mix(uint64_t h, uint64_t x);              /* a number into a hash */
 uint32_t hash_address(const void *);                    /* 31 bits; differs from run to run */
@@ -96,7 +96,7 @@ void buf_puts(Buf *, const char *);
 void buf_ints(Buf *, int n, const int64_t *);           /* as Python writes a list of them: [2, 3] */
 void buf_printf(Buf *, const char *fmt, ...) RT_PRINTF(2, 3);
 void buf_vprintf(Buf *, const char *fmt, va_list);
-void buf_clean(Buf *, const char *, int64_t n);         /* with '?' for what could drive a terminal */
+void buf_clean(Buf *, const char *, int64_t n);         /* with '?' for control characters */
 void buf_free(Buf *);
 char *arena_text(Arena *, Buf *);                        /* its text, in the arena; the buffer is freed */
 
@@ -108,11 +108,11 @@ typedef struct Source {
 	const char *name;      /* "net.pt:code/__torch__/net.py", "<string>" */
 	int         line;      /* number of its first line, from 1 */
 	struct SourceMap *map; /* debug records of a serialised file, or null */
-	Arena      *arena;     /* where it may keep where its lines begin; null: they are counted each time */
-	struct SourceLines *lines;     /* once asked for */
+	Arena      *arena;     /* for `lines`; null: lines are counted each time */
+	struct SourceLines *lines;     /* where lines begin; made on demand */
 } Source;
 
-typedef struct Range { const Source *src; uint32_t beg, end; } Range;   /* bytes; src null: nowhere */
+typedef struct Range { const Source *src; uint32_t beg, end; } Range;   /* bytes; src null: no place */
 
 typedef struct SourceMap SourceMap;    /* of a serialised file: frontend/archive/debug.c */
 struct SourceMap { bool (*find)(SourceMap *, uint32_t offset, Range *original); };   /* false: not known */
@@ -142,7 +142,7 @@ typedef struct Cx {
 	struct Units   *units;         /* frontend/script/script.c */
 	Map            *tensors;       /* ir/const.c: tensors that were printed by hash */
 	Vec(struct RtObject *) objects;   /* ir/const.c: objects that were printed, by their numbers */
-	/* frontend/script/overload.c: operators that are lacking are noted here; null: the first one fails */
+	/* frontend/script/overload.c: collects operators that Kiln lacks; null: the first of them is an error */
 	struct LackingVec *lacking;
 	struct Builtins *builtins;     /* frontend/script/builtin.c */
 	struct RtCx    *rt;            /* ir/const.c: for values made while compiling */
@@ -150,7 +150,7 @@ typedef struct Cx {
 	/* of tensors in printed graphs: 0 all; 1 Tensor alone; 2 dtype and sizes; 3 strides too */
 	int       type_detail;
 	int       depth;               /* recursion in progress; cx_enter fails past CX_DEPTH */
-	const char *stack_end;         /* and where frames come below it: rt_stack_end(); null: it is not known */
+	const char *stack_end;         /* likewise when call frames come below it: rt_stack_end(); null: unknown */
 } Cx;
 
 enum { CX_DEPTH = 400 };
@@ -161,15 +161,15 @@ RT_NORETURN void fail(Cx *, Range, const char *fmt, ...) RT_PRINTF(3, 4);       
 RT_NORETURN void fail_status(Cx *, int status, Range, const char *fmt, ...) RT_PRINTF(4, 5);
 RT_NORETURN void fail_lacks(Cx *, Range, const char *fmt, ...) RT_PRINTF(3, 4);        /* EXIT_LACKS */
 RT_NORETURN void bug(const char *file, int line, const char *fmt, ...) RT_PRINTF(3, 4);/* EXIT_BUG: our fault */
-RT_NORETURN void fail_again(Cx *);       /* after a cx_try that failed: the same error, to the next one out */
+RT_NORETURN void fail_again(Cx *);       /* after a cx_try that failed: raises its error again, in the enclosing one */
 #define BUG(...) bug(__FILE__, __LINE__, __VA_ARGS__)
 void cx_push(Cx *, Frame *, const char *what, Range at);   /* frame lives on the caller's stack */
 void cx_pop(Cx *);
 void cx_enter(Cx *, Range);      /* counts recursion; fails with "nested too deep" */
 void cx_leave(Cx *);
 int  range_line(Range);          /* from 1 */
-int64_t range_line_start(Range); /* bytes: where the line of its start begins, and where its newline is */
-int64_t range_line_end(Range);
+int64_t range_line_start(Range); /* offset of the first byte of the line in which the range begins */
+int64_t range_line_end(Range);   /* and of that line's newline */
 int  range_column(Range);        /* from 1 */
 /* file:line:col: error: what / source line / carets.  Colour only on request. */
 void range_print(Buf *, Range, const char *kind, const char *what);
@@ -184,18 +184,19 @@ bool size_add(int64_t a, int64_t b, int64_t *out);
 struct RtCx;
 typedef struct RtWhole {
 	FILE    *f;
-	Buf      target, part; /* its name, and the one it has until it is whole; no part: it is written directly */
+	Buf      target, part; /* its name, and its temporary name; no part: it is written directly */
 	sigset_t before;       /* the thread's signal mask before the part was made */
-	struct RtWhole *next;  /* of those with a part */
+	struct RtWhole *next;  /* in the list of those with a part */
 } RtWhole;
-/* Opens a file to write; "-" is standard output.  Null: errno says why; else this thread has to call rt_whole_end. */
+/* Opens a file to write; "-" is standard output.  Null: see errno; else the same thread has to call rt_whole_end. */
 FILE *rt_whole_open(RtWhole *, const char *path);
-int   rt_whole_end(RtWhole *, bool good);      /* good: it gets its name.  RT_ERROR, and errno: nothing is left */
-bool  rt_replaces(const char *path);           /* may a finished file take this name?  Not that of a device, a pipe */
-void  rt_whole_target(Buf *, const char *path);      /* adds where a result of that name goes: through symbolic links */
-bool  rt_is_stdout(const char *path);          /* "-", or what standard output is redirected to; null is not */
-void  rt_parts_remove(void);                   /* of all files that are being written: the process is about to exit */
-void  rt_print_aside(struct RtCx *, const char *, int64_t n);      /* a RtCx.print: to standard error */
+/* Closes the file.  good: renames it to its target; else, and on RT_ERROR (see errno), removes it. */
+int   rt_whole_end(RtWhole *, bool good);
+bool  rt_replaces(const char *path);           /* may the name be replaced?  Not that of a device or a pipe */
+void  rt_whole_target(Buf *, const char *path);      /* adds the path of the file, behind symbolic links */
+bool  rt_is_stdout(const char *path);          /* is it "-", or what standard output is redirected to?  null: no */
+void  rt_parts_remove(void);                   /* removes unfinished files: the process is about to exit */
+void  rt_print_aside(struct RtCx *, const char *, int64_t n);      /* for RtCx.print: prints to standard error */
 
 /* ---- info.c: what a program is made of ------------------------------------------------------- */
 

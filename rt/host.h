@@ -1,4 +1,4 @@
-/* rt/host.h - what a program has of the machine around it: arrays in files, training, traces, comparisons
+/* rt/host.h - a program's surroundings: arrays in files, training, traces, comparisons
  *
  * For the command line and for programs' main(); specialized code needs none of it.  Ownership as in rt.h.
  */
@@ -11,9 +11,10 @@
 
 int  rt_trace_start(RtCx *);
 int  rt_trace_write(RtCx *, const char *path);             /* Chrome's format; ends the trace */
-/* Structure, dtypes and shapes equal, numbers within the tolerance of their dtype (design.md 5)?  Else `why` says where
- * the first difference is. */
-void rt_tolerance(RtDtype, double *relative, double *absolute);   /* of a test of numbers */
+/* The tolerances of the dtype; 0 for integers. */
+void rt_tolerance(RtDtype, double *relative, double *absolute);
+/* Are structure, dtypes and shapes equal, and numbers within the tolerance of their dtype?  If not, `why` is the first
+ * difference, at a place below `name`. */
 bool rt_close(RtCx *, const char *name, IValue got, IValue want, struct Buf *why);
 
 /* ---- npz.c: inputs and outputs --------------------------------------------------------------------------- */
@@ -26,17 +27,19 @@ typedef struct RtArray {            /* one member */
 } RtArray;
 typedef struct RtArrays { RtArray *at; int n, cap; } RtArrays;   /* in order of the file */
 
-int  rt_npz_read(RtCx *, const char *path, RtArrays *); /* stored and deflated; bounded by the file's size times 1100 */
-/* the same from memory; name: for messages */
+/* Stored and deflated members; allocates at most 1100 times the file's size. */
+int  rt_npz_read(RtCx *, const char *path, RtArrays *);
+/* The same from memory; name: of the file, for messages. */
 int  rt_npz_parse(RtCx *, const char *name, const void *bytes, int64_t n, RtArrays *);
 int  rt_npz_write(RtCx *, const char *path, const RtArrays *);   /* by rename: whole or not at all */
 void rt_arrays_free(RtArrays *);
 int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor or number or string; borrowed */
-int  rt_arrays_put(RtCx *, RtArrays *, const char *key, RtTensor *, RtStr *);      /* one, taken, also on failure */
+/* Adds a tensor or a text; the other is null.  Takes the reference, also on failure. */
+int  rt_arrays_put(RtCx *, RtArrays *, const char *key, RtTensor *, RtStr *);
 RtArray *rt_arrays_find(const RtArrays *, const char *key);
 
-/* A decimal number at *s, which moves behind it; end: of the text, or null: a byte 0 ends it.  False: there is none, or
- * one too large. */
+/* Reads a decimal number at *s and moves *s behind it.  end: of the text; null: it ends with a byte 0.  False: there is
+ * no number, or it is too large. */
 bool rt_read_int(const char **s, const char *end, int64_t *out);
 
 /* inflate.c */
@@ -60,7 +63,7 @@ typedef struct RtTrain {
 	const char *grad_in, *grad_out;      /* likewise, files: not of steps but of calls */
 	int     nin;
 	bool    shuffle;             /* rows in the order of a new permutation each time that a file is begun */
-	const char *wrong, *which;   /* what of the options is, then nothing was done */
+	const char *wrong, *which;   /* what is wrong with the options, and with which: nothing was done then; or null */
 } RtTrain;
 
 #endif

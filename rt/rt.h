@@ -1,9 +1,9 @@
 /* rt/rt.h - what a compiled model runs on: values, tensors, the interpreter, the pool
  *
- * Ownership in one sentence: a function borrows its arguments and returns a new reference; what it fails to
- * return (a null pointer, a non-zero status) has left its error in the RtCx.
+ * Ownership: a function borrows its arguments and returns a new reference, unless its comment says otherwise.  A null
+ * pointer or a non-zero status means that it failed; the error is in the RtCx then.
  *
- * All that operators need, and what kiln.h shows to those who write their own.  It includes no system header that tcc
+ * This is what operators are written with, Kiln's own and users' (kiln.h).  It includes no system header that tcc
  * lacks.
  */
 #ifndef RT_H
@@ -21,24 +21,25 @@
 #define RT_FORMAT(f, a)
 #endif
 
-/* Of what several threads use without a lock: every access is atomic by the type, none can be written plainly.  With
- * tcc there are no threads. */
+/* For data that threads share without a lock.  The qualifier makes every access atomic.  Programs built by tcc have no
+ * threads. */
 #ifdef __TINYC__
 #define RT_ATOMIC
 #else
 #define RT_ATOMIC _Atomic
 #endif
 
-/* rt is compiled for size.  What stands between these two, or below the first, is for speed: loops over elements. */
+/* rt is compiled for size.  Loops over elements are compiled for speed: they stand below RT_FAST, down to RT_SMALL or
+ * the end of the file. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #define RT_FAST _Pragma("GCC optimize(\"O2\", \"tree-vectorize\", \"vect-cost-model=dynamic\", \"no-trapping-math\", \
 	\"no-math-errno\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
-/* Before a short loop over accumulators, which then are registers. */
+/* Before a short loop over an array of accumulators: unrolled, the array lives in registers. */
 #define RT_UNROLL _Pragma("GCC unroll 32")
 #define RT_SMALL _Pragma("GCC reset_options")
-/* The generic program stands between these two; specializations stand below the third, for size: lists of addresses on
- * their way to launches.  In such long functions gcc would spend most of its time on what points where, and find
- * nothing. */
+/* In emitted code.  The generic program stands between the first two; specializations, long lists of addresses and
+ * launches, stand below the third and are compiled for size.  In functions of such length gcc's points-to analysis
+ * takes most of the time and finds nothing, so it is off. */
 #define RT_STEPS _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-tree-pta\")")
 #define RT_STEPS_END _Pragma("GCC pop_options")
 #define RT_LISTS _Pragma("GCC optimize(\"Os\", \"no-tree-slp-vectorize\", \"no-tree-pta\")")
@@ -78,7 +79,7 @@ typedef struct RtDtypeInfo {
 	char    category;                           /* B I F C Q */
 	uint8_t compute;                            /* an RtDtype */
 } RtDtypeInfo;
-extern const RtDtypeInfo rt_dtypes[RT_NDTYPE + 1];    /* the last: unknown, for integers that are no code */
+extern const RtDtypeInfo rt_dtypes[RT_NDTYPE + 1];    /* by RtDtype; the last row is for invalid codes */
 
 float    rt_half_to_float(uint16_t);
 uint16_t rt_float_to_half(float);               /* round to nearest even */
@@ -90,8 +91,8 @@ typedef struct RtRun { RtDtype dtype; int64_t step; } RtRun;     /* elements at 
 void     rt_cast_strided(void *dst, RtRun to, const void *src, RtRun from, int64_t n);
 RtDtype  rt_promote(RtDtype, RtDtype);          /* ATen's table; RT_NDTYPE when there is no common type */
 bool     rt_can_cast(RtDtype from, RtDtype to); /* may a result of `from` be written into a tensor of `to`? */
-double   rt_largest(RtDtype);                   /* the largest finite number of a floating or complex one */
-/* float64 for a floating one, complex128 for a complex one; others as they are */
+double   rt_largest(RtDtype);                   /* the largest finite number of a floating or complex dtype */
+/* float64 for a floating dtype, complex128 for a complex one; other dtypes are returned as they are */
 RtDtype  rt_in_double(RtDtype);
 
 /* ---- types: of values at run time; the compiler's own types are the same struct ------------------- */
@@ -105,7 +106,7 @@ typedef enum RtKind {
 	TYPE_NKIND,
 } RtKind;
 
-/* What is known of a tensor; the unknown is RT_UNKNOWN or null.  Only the compiler uses it. */
+/* What is known of a tensor at compile time; what is unknown is RT_UNKNOWN or null.  Programs have none. */
 typedef struct RtTensorInfo RtTensorInfo;
 
 struct RtType {
@@ -118,7 +119,7 @@ struct RtType {
 	const RtTensorInfo *tensor;   /* null: any tensor */
 };
 
-/* A member of an enum: which of its values holds is said by the enum's of[0]. */
+/* A member of an enum.  The type of its value, the enum's of[0], says which of i, f and text holds it. */
 typedef struct RtMember {
 	const char *name;
 	int64_t     i;
@@ -156,7 +157,7 @@ typedef enum RtTag {
 	RT_GENERATOR, RT_STORAGE,                             /* counted */
 } RtTag;
 
-typedef struct RtHead { int32_t refs; } RtHead;               /* first member of all that is counted; atomic */
+typedef struct RtHead { int32_t refs; } RtHead;               /* first member of reference-counted types; atomic */
 
 typedef struct IValue {                                       /* 16 bytes */
 	uint64_t tag;
@@ -234,16 +235,17 @@ rt_count_down(RtHead *h)             /* was it the last reference? */
 	return before == 1;
 }
 
-IValue rt_retain(IValue);                 /* the same value, counted once more */
-void   rt_release(IValue);                /* frees what nobody refers to any more; bounded recursion */
+IValue rt_retain(IValue);                 /* the same value; counts a reference */
+void   rt_release(IValue);                /* drops a reference; frees at the last one; bounded recursion */
 void   rt_assign(IValue *place, IValue v); /* takes v, releases what was there */
 bool   rt_same(IValue, IValue);           /* `is` */
 int    rt_equal(RtCx *, IValue, IValue, bool *out);   /* `==` of containers; tensors by bool(a == b) */
 bool   rt_isinstance(IValue, const RtType *);
-bool   rt_may_be(IValue, const RtType *);  /* can it be used as one?  So can a list of no known type, by its elements */
-int    rt_need(RtCx *, IValue, const RtType *);       /* RT_ERROR, and raised: it cannot; else settled */
-void   rt_settle(IValue, const RtType *);  /* it may be one: lists of no known type are of this one from here on */
-IValue rt_some(RtCx *, const RtType *);    /* an empty one; None where there is none */
+/* Can the value be used as one of the type?  A list whose element type is not known yet can if its elements can. */
+bool   rt_may_be(IValue, const RtType *);
+int    rt_need(RtCx *, IValue, const RtType *);       /* the same, raised when not; then rt_settle */
+void   rt_settle(IValue, const RtType *);  /* lists in it whose element type is not known yet take it from the type */
+IValue rt_some(RtCx *, const RtType *);    /* an empty value of the type; None when the type has none */
 typedef struct RtTypeName { char text[256]; } RtTypeName;
 RtTypeName rt_type_name(IValue);          /* for messages: "int", "Tensor", "List[int]"... */
 #define rt_type_of(v) (rt_type_name(v).text)      /* until the end of the whole expression */
@@ -270,7 +272,7 @@ struct RtStorage {
 	/* RT_HEAP, RT_BORROWED (arena or mapped: not freed), RT_META (no data at all), RT_PACKED */
 	RT_ATOMIC uint8_t kind;
 	bool    readonly;        /* weights: rt_writable makes a private copy first */
-	bool    written;         /* the compiler's: a constant of the archive that some code writes to, or may */
+	bool    written;         /* of the compiler: a constant of the archive that some code may write to */
 	int64_t bytes;
 	char   *data;
 	struct RtAccount *account;   /* where its heap bytes are counted, or null */
@@ -289,12 +291,12 @@ typedef struct RtQuant {                 /* of quantized tensors */
 
 enum { RT_MAX_RANK = 64 };
 enum {                                   /* RtTensor.flags */
-	RT_WRAPPED = 1,          /* a number in a tensor's clothes: weaker in type promotion */
+	RT_WRAPPED = 1,          /* a Python number as a 0-d tensor: weaker in type promotion */
 	RT_REQUIRES_GRAD = 2,
-	RT_UNSET = 4,            /* made by rt_some: nobody should look at it, and a profile does not */
+	RT_UNSET = 4,            /* a placeholder of rt_some: never read, and ignored by profiles */
 	RT_PARAMETER = 8,
-	RT_CONJ = 16,            /* it stands for the conjugates of the elements in its storage: bits.c */
-	RT_NEG = 32,             /* for their negatives */
+	RT_CONJ = 16,            /* a lazy conjugate view: its elements are the conjugates of those stored; bits.c */
+	RT_NEG = 32,             /* a lazy negative view, likewise */
 	RT_BITS = RT_CONJ | RT_NEG,
 };
 
@@ -324,13 +326,14 @@ bool      rt_is_channels_last(const RtTensor *);              /* rank 4 or 5 */
 bool      rt_is_dense(const RtTensor *);                      /* non-overlapping and dense, in some order of dims */
 void      rt_contiguous_strides(int ndim, const int64_t *dims, int64_t *strides);
 void      rt_channels_last_strides(int ndim, const int64_t *dims, int64_t *strides);
-/* Strides of an elementwise result of these operands: ATen's rule (a common dense permutation is kept). */
+/* Strides of an elementwise result of these n operands, by ATen's rule: a dense permutation that they share is kept. */
 void      rt_result_strides(int ndim, const int64_t *dims, int n, RtTensor *const *operands, int64_t *strides);
 
 RtTensor *rt_tensor_new(RtCx *, RtDtype, int ndim, const int64_t *dims);                 /* contiguous, uninitialised */
-/* own storage; null: contiguous */
+/* with a storage of its own, uninitialised; strides null: contiguous */
 RtTensor *rt_tensor_strided(RtCx *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);
-/* shares storage; offset absolute; flags wrapped/parameter dropped */
+/* Shares the storage of base, whose dtype, layout, flags (but RT_WRAPPED, RT_PARAMETER) and quantization it has.  The
+ * offset counts from the start of the storage. */
 RtTensor *rt_tensor_view(RtCx *, const RtTensor *base, int ndim, const int64_t *dims, const int64_t *strides,
 			 int64_t offset);
 /* Where a tensor's elements lie in its storage: counted in elements, as in RtTensor. */
@@ -354,36 +357,37 @@ void      rt_tensor_release(RtTensor *);
 /* in place: resize_, squeeze_ */
 int       rt_tensor_set_geometry(RtCx *, RtTensor *, int ndim, const int64_t *dims, const int64_t *strides,
 				 int64_t offset);
-int       rt_tensor_set_storage(RtCx *, RtTensor *, RtStorage *);                        /* set_, data; takes nothing */
+int       rt_tensor_set_storage(RtCx *, RtTensor *, RtStorage *);                        /* set_, data */
 int       rt_tensor_resize(RtCx *, RtTensor *, int ndim, const int64_t *dims);           /* contiguous; storage grows */
 /* copy.c */
 RtTensor *rt_scalar_tensor(RtCx *, RtDtype, IValue number);                              /* 0-d */
 RtTensor *rt_wrapped(RtCx *, IValue number);        /* 0-d, flag RT_WRAPPED: int64, float64, bool or complex128 */
-RtTensor *rt_contiguous(RtCx *, RtTensor *);        /* a reference to the same when it is, and has no bits */
-RtTensor *rt_to_dtype(RtCx *, RtTensor *, RtDtype); /* a reference to the same when it has it, and has no bits */
+RtTensor *rt_contiguous(RtCx *, RtTensor *);        /* the same tensor if it is contiguous and has no RT_BITS */
+RtTensor *rt_to_dtype(RtCx *, RtTensor *, RtDtype); /* the same tensor if it has the dtype and no RT_BITS */
 RtTensor *rt_clone(RtCx *, RtTensor *);             /* preserve_format */
 int       rt_copy_into(RtCx *, RtTensor *dst, RtTensor *src);   /* broadcasts and casts; overlap is allowed */
-/* An error: an element of the dtype cannot hold it.  It is too large, has an imaginary part, is NaN for an integer. */
+/* Raises when an element of the dtype cannot hold the number: too large, complex for a real, NaN for an integer. */
 int       rt_check_number(RtCx *, IValue number, RtDtype);
 int       rt_fill(RtCx *, RtTensor *, IValue number);
-bool      rt_overlaps_itself(const RtTensor *);     /* two indices, one address: not to be written to */
+bool      rt_overlaps_itself(const RtTensor *);     /* two indices have one address: it must not be written to */
 bool      rt_may_overlap(const RtTensor *, const RtTensor *);
-/* What ATen asks of a write: each element once; the same view or other memory; other memory. */
-int       rt_check_itself(RtCx *, const RtTensor *to);
-int       rt_check_overlap(RtCx *, const RtTensor *to, const RtTensor *from);
-int       rt_check_apart(RtCx *, const RtTensor *to, const RtTensor *from);
+/* ATen's checks of a write, which raise. */
+int       rt_check_itself(RtCx *, const RtTensor *to);                         /* unless no two indices share memory */
+int       rt_check_overlap(RtCx *, const RtTensor *to, const RtTensor *from);  /* unless the same view, or disjoint */
+int       rt_check_apart(RtCx *, const RtTensor *to, const RtTensor *from);    /* unless disjoint */
 int       rt_writable(RtCx *, RtTensor *);       /* before a write in place: read-only storage becomes a private copy */
 void      rt_dense_strides(const RtTensor *, int64_t *strides);   /* of empty_like, clone, to with preserve_format */
 RtStorage *rt_storage_new(RtCx *, int64_t bytes);   /* heap, aligned to 64; meta while cx->meta */
 RtStorage *rt_storage_over(RtCx *, const void *data, int64_t bytes, bool readonly);
 void      rt_storage_release(RtStorage *);
-/* Its heap memory, for rt_mem_free; it has none then.  Null: it has no such, or is not held by one alone. */
+/* Takes the heap memory out of a storage with one reference; the caller frees it with rt_mem_free.  Null: the storage
+ * is shared, or its memory is not on the heap. */
 char     *rt_storage_take(RtStorage *);
 double    rt_load_f64(RtDtype, const void *);       /* one element, as a number; complex: real part */
 int64_t   rt_load_i64(RtDtype, const void *);
 IValue    rt_item(RtCx *, const RtTensor *);        /* the value of a 1-element tensor as int, float, bool or complex */
 
-/* program.c: fills an RT_PACKED storage; once, whoever asks first */
+/* program.c: unpacks the data of an RT_PACKED storage, the first time that it is called for one */
 void rt_unpack(RtCx *, RtStorage *);
 
 typedef int RtKernel(RtCx *, const IValue *in, IValue *out);     /* 0, or an error is in cx; out: all set or all None */
@@ -401,7 +405,7 @@ typedef struct RtCall {
 
 bool rt_has_bits(IValue);                             /* a tensor with RT_BITS, or a list with such a tensor in it */
 typedef struct RtLazy {
-	void (*apply)(RtTensor *, unsigned bits);     /* elements become their conjugates, negatives; in their memory */
+	void (*apply)(RtTensor *, unsigned bits);     /* conjugates, negates the elements in place */
 	int  (*call)(RtCx *, RtCall, const IValue *in, IValue *out);     /* rt_call_using */
 	RtTensor *(*contiguous)(RtCx *, RtTensor *);
 } RtLazy;
@@ -430,16 +434,16 @@ enum { RT_OK = 0, RT_ERROR = 1, RT_UNKNOWN_META = 2, RT_LACKS = 7 };
 
 typedef struct RtVisit { const RtCode *code; uint32_t place; } RtVisit;
 
-/* A run that keeps step with another one of the same code: what is done instead of calling a kernel, and instead of
- * handing out a constant. */
+/* Hooks of a run in lockstep with another run of the same code (kiln check's run in double). */
 typedef struct RtTwin {
-	int    (*kernel)(RtCx *, const RtCode *, const RtInsn *, const IValue *in, IValue *out);  /* as rt_call_using */
-	IValue (*constant)(RtCx *, IValue);      /* a new reference */
+	/* in place of rt_call_using */
+	int    (*kernel)(RtCx *, const RtCode *, const RtInsn *, const IValue *in, IValue *out);
+	IValue (*constant)(RtCx *, IValue);      /* in place of a constant of the code: a new reference */
 	void   *arg;
 } RtTwin;
 
-/* Which PyTorch wrote the archive (module.c); what is no archive has the first.  What an operator means has
- * changed in few places: grep for RT_TORCH_2. */
+/* Which PyTorch wrote the archive (module.c); RT_TORCH_1 for anything but an archive.  Few operators have changed
+ * their meaning: grep for RT_TORCH_2. */
 typedef enum RtTorch {
 	RT_TORCH_1,              /* to 2.0 */
 	RT_TORCH_2,              /* 2.1 and newer */
@@ -457,14 +461,13 @@ struct RtCx {
 	bool     grad;           /* torch.is_grad_enabled() */
 	uint8_t  torch;          /* an RtTorch */
 	int      depth;          /* calls in progress; past RT_DEPTH is an error */
-	/* frames of calls must not come below it: of the thread that makes the outermost call */
-	const char *stack_end;
+	const char *stack_end;   /* call frames must stay above it: of the thread that makes the outermost call */
 	uintptr_t stack_thread;  /* that thread */
 	int      nthread;
 	RtGenerator *gen;        /* the default generator */
 	RtPlace *place;          /* planned places of the results of the kernel that runs next, or null */
 	int      nplace;
-	/* where the pointwise kernel that runs next will be written: it checks that first; or null */
+	/* where the result of the pointwise kernel that runs next will be written, which it checks first; or null */
 	const struct RtInto *into;
 	struct RtScratch *scratch;   /* memory and temporaries of the kernel that runs */
 	struct RtPool    *pool;      /* threads */
@@ -472,8 +475,8 @@ struct RtCx {
 	int      vector_bytes;   /* of the widest vectors that the host has; 0: not asked yet (ops/gemm.c) */
 	const struct RtProgram *program;   /* the emitted program's tables, or null in kiln */
 	IValue  *value;          /* its constants: (program->nvalue), then the instance's image */
-	const char *weights;     /* where specialized code reads them, when they are not linked or may be moved */
-	const char *made;        /* what was made of them when the program was opened */
+	const char *weights;     /* where specialized code reads weights, unless they are linked and stay in place */
+	const char *made;        /* the forms of weights that were made when the program was opened */
 	const void *kernels;     /* of the program's level that runs here: RtLevel */
 	void   (*print)(RtCx *, const char *, int64_t n);      /* prim::Print; null: standard output */
 	void    *print_arg;
@@ -494,38 +497,38 @@ struct RtCx {
 	void    *instance;       /* state of the model: emitted programs */
 	bool     child;          /* of a forked task: the pool is another's */
 	bool     show_guards, strict;     /* --guards: say which path runs; --strict: a miss is an error */
-	bool     dry;            /* kernels make one part of their work: it is about the memory that a call takes */
+	bool     dry;            /* kernels do one part of their work only: a run to learn what memory a call takes */
 	int64_t  calls;          /* of the program's methods */
 	const char *took;        /* the specialization that ran last, or "generic" */
 	bool     warned[64];     /* warn-once by call site, modulo 64 */
 };
 enum { RT_DEPTH = 2000 };
 
-/* for a task: settings and generator shared, scratch and error its own */
+/* For a task: shares the parent's settings and generator, has scratch memory and an error of its own. */
 int   rt_cx_child(RtCx *child, const RtCx *parent);
 int   rt_cx_init(RtCx *);                  /* zeroes first; one thread, generator seeded as torch does (RT_SEED) */
 void  rt_cx_free(RtCx *);
 int   rt_raise(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);               /* RuntimeError; returns RT_ERROR */
 int   rt_raise_as(RtCx *, const char *cls, const char *fmt, ...) RT_FORMAT(3, 4);
-int   rt_lacks(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);               /* what Kiln does not have: exit status 7 */
+int   rt_lacks(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);               /* not supported by Kiln: exit status 7 */
 int   rt_no_meta(RtCx *);                  /* this result depends on data: returns RT_UNKNOWN_META */
 void  rt_clear_error(RtCx *);
 void  rt_visits_add(RtCx *, RtVisit);      /* the error in cx has left a call there */
 
-/* Result i of the running kernel: planned place or heap, always a new tensor that the kernel returns in out[i].
- * strides null: contiguous.  Null: error raised. */
+/* A new tensor for result i of the running kernel, in its planned place or on the heap; the kernel returns it in
+ * out[i].  strides null: contiguous.  Null: an error was raised. */
 RtTensor *rt_result(RtCx *, int i, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);
-/* The same, then ends the kernel when only its type is wanted:
+/* Stores the last result in its place, then ends the kernel when only types are wanted:
  *     RtTensor *r = rt_result(...);  RT_RESULT(cx, r, out[0]);  ... fill r ...; return 0; */
 #define RT_RESULT(cx, r, place) \
 	do { if (!(r)) return RT_ERROR; (place) = rt_of(r); if ((cx)->meta) return RT_OK; } while (0)
-void     *rt_scratch(RtCx *, int64_t bytes);   /* aligned to 64; until the kernel returns; null: error raised */
-RtTensor *rt_temp(RtCx *, RtTensor *);         /* takes a reference, released when the kernel returns; passes null on */
+void     *rt_scratch(RtCx *, int64_t bytes);   /* aligned to 64; freed when the kernel returns; null: error raised */
+RtTensor *rt_temp(RtCx *, RtTensor *);         /* takes the reference, released when the kernel returns; or null */
 IValue    rt_temp_value(RtCx *, IValue);
 typedef struct RtMark { void *block; int64_t used; int ntemp; } RtMark;
-RtMark    rt_scratch_mark(RtCx *);             /* who calls kernels brackets them with these two */
+RtMark    rt_scratch_mark(RtCx *);             /* callers of kernels bracket each call with these two */
 void      rt_scratch_reset(RtCx *, RtMark);
-/* bracketed; clears out first and on error */
+/* Calls a kernel with its scratch memory bracketed.  out is None before the call, and on error. */
 int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int nout);
 
 /* The same for arguments that may have RT_BITS; not bracketed, and out holds None before. */
@@ -533,7 +536,7 @@ int       rt_call_using(RtCx *, RtCall, const IValue *in, IValue *out);
 
 /* Arguments */
 static inline RtTensor *
-rt_tensor(IValue v)                  /* null: it is no tensor */
+rt_tensor(IValue v)                  /* borrowed; null: not a tensor */
 {
 	RT_ASSERT(v.tag != RT_TENSOR || rt_refs(v.u.head) > 0);
 	return v.tag == RT_TENSOR ? v.u.t : 0;
@@ -556,60 +559,61 @@ double   rt_uniform53(RtGenerator *);      /* [0, 1) */
 float    rt_uniform24(RtGenerator *);
 double   rt_normal(RtGenerator *);         /* one at a time, cached partner */
 
-/* ---- recycle.c: memory of values; what is given back is kept for the next ------------------------------------ */
+/* ---- recycle.c: memory of values; freed blocks are kept for the next --------------------------------------------- */
 
-void *rt_mem(int64_t bytes);                              /* aligned to 16; null: there is none */
+void *rt_mem(int64_t bytes);                              /* aligned to 16; null: out of memory */
 void *rt_mem_zeroed(int64_t bytes);
-void *rt_mem_counted(RtCx *, int64_t bytes);              /* zeroed, with one reference: what begins with an RtHead */
+void *rt_mem_counted(RtCx *, int64_t bytes);              /* zeroed; begins with an RtHead of one reference */
 void *rt_mem_line(int64_t bytes);                         /* aligned to 64 */
-void *rt_mem_more(void *, int64_t bytes);                 /* the same bytes and room for more */
-void  rt_mem_back(void *);                                     /* of one of these, or null */
-void  rt_mem_free(void *);                                     /* the same, to the system: by any thread */
-void  rt_mem_end(void);                                /* this thread keeps none */
-struct RtMem *rt_mem_switch(struct RtMem *);           /* what this thread keeps from here on; null: nothing yet */
-/* Where a caller must not see the process end: a text that finds no memory gets one of a few spare blocks, or is cut,
- * and what called it says that there was no memory. */
-bool  rt_mem_spares(void);             /* this thread keeps some; those that were taken are made; false: no memory */
-bool  rt_mem_cut(struct Buf *);        /* null: a text is left out.  False: the process has to end */
-bool  rt_mem_was_lost(void);           /* since it was asked last */
-char **rt_mem_block(void);                             /* of rt_thread_scratch; null: no memory */
+void *rt_mem_more(void *, int64_t bytes);                 /* realloc */
+void  rt_mem_back(void *);                                /* frees one of these, or null; the thread keeps it */
+void  rt_mem_free(void *);                                /* the same, but to the system, and on any thread */
+void  rt_mem_end(void);                                   /* frees the blocks that this thread keeps */
+/* Changes the set of blocks that this thread keeps; returns the one before.  Null: an empty one. */
+struct RtMem *rt_mem_switch(struct RtMem *);
+/* For libraries, where no memory must not end the process: a text that finds none gets one of a few spare blocks, or is
+ * cut short, and the call returns an error. */
+bool  rt_mem_spares(void);             /* (re)fills this thread's spare blocks; false: out of memory */
+bool  rt_mem_cut(struct Buf *);        /* may this text be cut (null: left out)?  False: the process has to end */
+bool  rt_mem_was_lost(void);           /* was a text cut since the last time this was asked? */
+char **rt_mem_block(void);             /* where rt_thread_scratch keeps its block; null: out of memory */
 
 /* ---- stack.c --------------------------------------------------------------------------------- */
 
 enum { RT_STACK_BYTES = 8 << 20 };                          /* of a thread that the pool starts */
-void rt_stack_note(RtCx *);               /* the calling thread makes the outermost call: its stack counts */
-const char *rt_stack_end(void);           /* how far down the calling thread's frames may come; null: it is not known */
+void rt_stack_note(RtCx *);               /* the calling thread makes the outermost call: its stack is the limit */
+const char *rt_stack_end(void);           /* the lowest address for the calling thread's frames; null: unknown */
 
 /* ---- thread.c: the pool ---------------------------------------------------------------------------------- */
 
-/* Somebody else's threads: run calls part(arg, i) for all i below parts, on any of them, and returns when all are
- * done. */
+/* A caller's thread pool: run calls part(arg, i) for all i below parts, on any threads, and returns when all have
+ * returned. */
 typedef struct RtOuter {
 	void (*run)(void *pool, int parts, void (*part)(void *arg, int i), void *arg);
 	void  *pool;
-	/* rt_outer_loop: what is no library does not link it */
+	/* rt_outer_loop; by a pointer, so that only libraries link it */
 	bool (*loop)(RtCx *, int64_t n, int parts, void (*body)(void *, int64_t begin, int64_t end), void *arg);
 	RT_ATOMIC int busy;          /* a loop in it is going on */
 } RtOuter;
-/* False: a loop in it is going on, and this one is inside of that. */
+/* A parallel loop on the caller's pool.  False, and nothing done: one is running there, in which this one is nested. */
 bool rt_outer_loop(RtCx *, int64_t n, int parts, void (*body)(void *, int64_t begin, int64_t end), void *arg);
 int  rt_threads(RtCx *, int n);                         /* starts or stops workers; 0: as many as cores */
-/* body(arg, part, parts, begin, end) over [0, n) in at most cx->nthread parts of at least `grain`; inline when nested.
- * Kernels in parts must not touch cx but for reading. */
+/* Calls body(arg, begin, end) for [0, n) in at most cx->nthread parts of at least `grain`, side by side; in line when
+ * nested.  A body only reads cx. */
 void rt_parallel(RtCx *, int64_t n, int64_t grain, void (*body)(void *, int64_t begin, int64_t end), void *arg);
 typedef struct RtFuture RtFuture;
 int  rt_fork(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);    /* queues a call; out: the future */
-int  rt_await(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);   /* a call that who waits first makes */
-int  rt_awaited(RtCx *, IValue v, IValue *out);         /* out: a future that has v already; v is borrowed */
+int  rt_await(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);   /* a call that the first wait makes */
+int  rt_awaited(RtCx *, IValue v, IValue *out);         /* out: a completed future of v */
 int  rt_wait(RtCx *, RtFuture *, IValue *out);          /* runs queued tasks while it waits; its error is raised here */
-/* the same; an error when it gives anything else */
+/* the same; raises when the result is not of the type */
 int  rt_wait_for(RtCx *, IValue future, const RtType *, IValue *out);
-IValue   rt_future_take(RtFuture *);                    /* frees a dead future, hands on its value: for rt_release */
-void rt_drain(RtCx *);                                  /* ends the tasks that nobody waited for */
+IValue   rt_future_take(RtFuture *);                    /* for rt_release: frees the future, returns its value */
+void rt_drain(RtCx *);                                  /* completes the tasks that nobody waited for */
 int64_t rt_now(void);                                   /* nanoseconds, monotonic */
 
-void *rt_thread_scratch(int64_t bytes);                /* of the calling thread, for a kernel; kept; null: no memory */
-void rt_thread_end(void);                             /* gives it back; threads of the pool do so themselves */
+void *rt_thread_scratch(int64_t bytes);                /* one block a thread, kept; null: out of memory */
+void rt_thread_end(void);                             /* frees it; threads of the pool do so themselves */
 
 /* ---- interp.c: Code and its interpreter -------------------------------------------------------------------- */
 
@@ -640,9 +644,9 @@ typedef enum RtOpcode {
 	RT_DO_NEW_OBJECT,   /* class of type[arg] */
 	RT_DO_ISINSTANCE,   /* out[0] = isinstance(in[0], type[arg]) */
 	RT_DO_CAST,         /* out[0] = in[0], which must be a type[arg] */
-	RT_DO_UNSET,        /* out[0] = some type[arg], at which nobody should look */
+	RT_DO_UNSET,        /* out[0] = a placeholder of type[arg], which is never read */
 	RT_DO_FORK,         /* out[0] = future of callee[arg](in...) */
-	RT_DO_AWAIT,        /* out[0] = what calls callee[arg](in...) when it is waited for */
+	RT_DO_AWAIT,        /* out[0] = awaitable that calls callee[arg](in...) when it is waited for */
 	RT_DO_WAIT,         /* out[0] = wait(in[0]), a type[arg] */
 	RT_DO_PROFILE,      /* out[0] = in[0], probed with index = arg */
 	RT_DO_RAISE,        /* in: message, class name or None */
@@ -662,8 +666,8 @@ struct RtInsn {
 	uint32_t arg;
 };
 
-/* The function of each instruction: a status, or what interp.c has besides.  The table says null where a program has no
- * such instruction: it has its own (cgen.c: put_parts), and all.c is that of who may meet any. */
+/* The function of each instruction; it returns a status or one of interp.c's own codes.  A program has a table of its
+ * own, with null for instructions that it lacks (cgen.c: put_parts); all.c has the full one. */
 struct RtActivation;
 typedef int RtDo(struct RtActivation *, const RtInsn *);
 extern RtDo *const rt_do[RT_NOPCODE];
@@ -673,8 +677,8 @@ RtDo rt_do_kernel, rt_do_call, rt_do_call_method, rt_do_call_value, rt_do_consta
      rt_do_isinstance, rt_do_cast, rt_do_unset, rt_do_fork, rt_do_await, rt_do_wait, rt_do_profile, rt_do_raise,
      rt_do_enter, rt_do_exit, rt_do_reraise, rt_do_clear;
 
-/* bodies.c: what instructions make of values, for specialized code, too.  in is borrowed; out holds None before, and
- * new references when the status is RT_OK. */
+/* bodies.c: what instructions compute, for the interpreter and for specialized code.  out holds None before, and new
+ * references when the status is RT_OK. */
 typedef union RtWhat {
 	int64_t       n;              /* unpack: the RtTag of in[0]; index, slice, get, set: as in the instruction */
 	const RtType *type;           /* dict, object, isinstance, cast, wait */
@@ -741,9 +745,10 @@ void rt_trace_add(RtCx *, const char *name, int64_t begin, int64_t end);    /* n
 
 /* ---- cpu.c: does this processor have what code needs? ------------------------------------------------------------ */
 
-/* All of these words of needs.h?  lacks: those that it has not, each behind a space; n 0: they are not asked for. */
+/* Has the processor all features in `needs`, words of needs.h?  Those that it lacks are written to lacks[n], each
+ * after a space; n 0: not wanted. */
 bool rt_cpu_runs(const char *needs, char *lacks, size_t n);
-extern const char rt_ops_needs[];        /* ops/level.c: these words of the operators and what they call */
+extern const char rt_ops_needs[];        /* ops/level.c: what the operators of this level need */
 
 /* ---- print.c: as PyTorch prints ------------------------------------------------------------------------ */
 
@@ -754,17 +759,17 @@ void rt_format_tensor(struct Buf *, const RtTensor *);   /* ATen's stream form, 
 
 /* ---- ops/parts.c ----------------------------------------------------------------------------------------------- */
 
-/* What kernels have for special operands, when it is linked: ops/parts.c has all; a program defines its own. */
+/* Parts of kernels for special operands, by pointers: ops/parts.c sets all; a program, only those that it needs. */
 typedef struct RtTiles RtTiles;
 typedef struct RtQuantized RtQuantized;
-extern const RtTiles *const rt_tiles[];              /* of products, widest first; null behind the last */
-extern const RtQuantized *const rt_quantized;        /* null: there are no quantized tensors */
+extern const RtTiles *const rt_tiles[];              /* of products, widest first; ends with null */
+extern const RtQuantized *const rt_quantized;        /* null: the program has no quantized tensors */
 extern const RtTiles rt_tiles_64, rt_tiles_32, rt_tiles_16;       /* vectors of so many bytes; the larger two: x86 */
 extern const RtTiles rt_tiles_64_floats, rt_tiles_32_floats, rt_tiles_16_floats;      /* doubles without tiles */
 extern const RtQuantized rt_quantized_all;
 
-/* Conversion of elements that lie one after the other, fast for the pairs that kernels convert most; false: for others,
- * which rt_cast converts by way of wide types.  Null: it converts all so. */
+/* Converts contiguous elements fast, for the pairs of dtypes that kernels convert most; false, and nothing done, for
+ * others, which rt_cast converts by way of wide types.  rt_cast_dense null: all pairs go that way. */
 typedef bool RtCastDense(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, int64_t n);
 extern RtCastDense *const rt_cast_dense;
 RtCastDense rt_cast_dense_all;
