@@ -151,27 +151,26 @@ same_error(const char *said, const Answer *want)
 }
 
 bool
-answer_ends_same(int status, char *said, const char *printed, const Answer *want, Buf *why)
+answer_ends_same(const Run *got, const Answer *want, Buf *why)
 {
-	if (status && status != EXIT_INPUT)
-		buf_printf(why, "it ended with status %d: %s", status, last_line(said));
-	else if (status && !want->status)
-		buf_printf(why, "it raised, the interpreter did not: %s", last_line(said));
-	else if (!status && want->status)
+	if (got->status && got->status != EXIT_INPUT)
+		buf_printf(why, "it ended with status %d: %s", got->status, last_line(got->said));
+	else if (got->status && !want->status)
+		buf_printf(why, "it raised, the interpreter did not: %s", last_line(got->said));
+	else if (!got->status && want->status)
 		buf_printf(why, "the interpreter raised, it did not: %s", want->error);
-	else if (status && !same_error(said, want))
-		buf_printf(why, "it raised '%s', the interpreter '%s: %s'", last_line(said),
+	else if (got->status && !same_error(got->said, want))
+		buf_printf(why, "it raised '%s', the interpreter '%s: %s'", last_line(got->said),
 			want->type ? want->type : "RuntimeError", want->error);
 	else
-		rt_close_text(printed, want->printed, why);
+		rt_close_text(got->printed, want->printed, why);
 	return !why->n;
 }
 
 bool
-answer_same(RtCx *rt, int status, char *said, const char *printed, const RtArrays *got, const Answer *want, Buf *why)
+answer_same(RtCx *rt, const Run *got, const Answer *want, Buf *why)
 {
-	return answer_ends_same(status, said, printed, want, why) &&
-	       (status || same_arrays(rt, got, &want->result, why));
+	return answer_ends_same(got, want, why) && (got->status || same_arrays(rt, &got->result, &want->result, why));
 }
 
 bool

@@ -152,13 +152,17 @@ enum { MOST_TEXT = 1 << 22 };                             /* bytes that are read
 Answer      answer_of(Cli *, RtCx *, const RtCode *, const IValue *args);      /* of a run on these */
 Answer      reference_answer(Cli *, Model *, const RtCode *, const RtArrays *in);
 void        answer_free(Answer *);
-/* Of a process that ended so, said this of errors, and printed that; else `why` gets the first difference. */
-bool        answer_same(RtCx *, int status, char *said, const char *printed, const RtArrays *got, const Answer *want,
-			Buf *why);
+typedef struct Run {               /* of a process */
+	int      status;           /* its exit status */
+	char    *said, *printed;   /* its standard error and output, in the arena */
+	RtArrays result;           /* owned; of status 0 */
+} Run;
+/* Has the process given this answer?  If not, `why` gets the first difference. */
+bool        answer_same(RtCx *, const Run *got, const Answer *want, Buf *why);
 /* both of runs here; else `why` gets the first difference */
 bool        answer_equal(RtCx *, const Answer *got, const Answer *want, Buf *why);
 /* without its results */
-bool        answer_ends_same(int status, char *said, const char *printed, const Answer *want, Buf *why);
+bool        answer_ends_same(const Run *got, const Answer *want, Buf *why);
 bool        answer_same_array(RtCx *, const RtArray *got, const RtArray *want, Buf *why);
 const char *last_line(char *text);                       /* cuts newlines off its end */
 

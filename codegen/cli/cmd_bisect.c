@@ -114,16 +114,15 @@ command(Bisect *b, const char *name, const char *const *options, int input)
 static const char *
 difference(Bisect *b, int status, const char *path, int input)
 {
-	RtArrays got = { 0 };
+	Run got = { .status = status, .said = b->said, .printed = b->printed };
 	Buf why = { 0 };
 	const char *text;
 
-	if (!status && rt_npz_read(b->rt, path, &got))
+	if (!status && rt_npz_read(b->rt, path, &got.result))
 		fail_runtime(b->cli, b->rt);
-	text = answer_same(b->rt, status, b->said, b->printed, &got, &b->want[input], &why) ? NULL :
-	       arena_strdup(b->cli->cx->arena, why.at);
+	text = answer_same(b->rt, &got, &b->want[input], &why) ? NULL : arena_strdup(b->cli->cx->arena, why.at);
 	buf_free(&why);
-	rt_arrays_free(&got);
+	rt_arrays_free(&got.result);
 	return text;
 }
 

@@ -23,12 +23,6 @@ typedef struct Check {
 } Check;
 
 /* What the program did. */
-typedef struct Run {
-	int      status;
-	char    *said, *printed;
-	RtArrays result;
-} Run;
-
 static Run
 run_program(Check *c, const char *dir, RtCx *rt, const RtArrays *in)
 {
@@ -303,7 +297,7 @@ check_in_double(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 			a.of_float.status == RT_LACKS ? a.of_float.error : last_line(got->said));
 	} else if (a.of_float.status != a.of_double.status) {
 		report(c, i, "differs", a.of_double.status ? a.of_double.error : a.of_float.error, "");
-	} else if (c->program && !answer_ends_same(got->status, got->said, got->printed, &a.of_float, &why)) {
+	} else if (c->program && !answer_ends_same(got, &a.of_float, &why)) {
 		report(c, i, "differs", why.at, "");
 	} else if (a.of_float.status) {
 		report(c, i, "both raise", a.of_float.error, "");
@@ -331,7 +325,7 @@ check_with_interpreter(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 	if (want.status == RT_LACKS || got->status == EXIT_LACKS)
 		fail_lacks(c->cli->cx, (Range){ 0 }, "%s: %s", name_of(c, i),
 			want.status == RT_LACKS ? want.error : last_line(got->said));
-	same = answer_same(rt, got->status, got->said, got->printed, &got->result, &want, &why);
+	same = answer_same(rt, got, &want, &why);
 	report(c, i, !same ? "differs" : want.status ? "both raise" : "same", why.at, "");
 	buf_free(&why);
 	answer_free(&want);

@@ -426,42 +426,48 @@ vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 	return d;
 }
 
+typedef struct Choice {          /* of the signatures that get a specialization */
+	Profile   *profile;
+	int        most;         /* exact ones of each kind of calls */
+	bool       optimize;
+	Signatures exact, dynamic;
+} Choice;
+
 /* Those of one kind of calls: the most frequent signatures, what all have in common, and that for sizes of 1. */
 static void
-choose(Cli *cli, Model *m, Profile *profile, Signatures s, int most, bool optimize, Signatures *exact,
-       Signatures *dynamic)
+choose(Cli *cli, Model *m, Choice *c, Signatures s)
 {
 	const bool one = s.at.n == 1;
 	Specialization *d = NULL, *ones;
 
-	for (int i = 0; i < s.at.n && i < most; i++)
-		vec_push(cli->cx->arena, &exact->at, s.at.at[i]);
+	for (int i = 0; i < s.at.n && i < c->most; i++)
+		vec_push(cli->cx->arena, &c->exact.at, s.at.at[i]);
 	if (cli->no_dynamic || cli->no_generic)
 		return;
-	if (one && optimize)
-		d = vary(cli, m, profile, &s);
-	else if ((d = dynamic_one(cli, &s, m->fn, profile)) && optimize)
-		make_samples(cli, m, profile, &s, d);
+	if (one && c->optimize)
+		d = vary(cli, m, c->profile, &s);
+	else if ((d = dynamic_one(cli, &s, m->fn, c->profile)) && c->optimize)
+		make_samples(cli, m, c->profile, &s, d);
 	if (!d)
 		return;
 	if (d->sample || !one)
-		vec_push(cli->cx->arena, &dynamic->at, d);
-	if (optimize && (ones = dynamic_ones(cli, m, profile, &s, d)))
-		vec_push(cli->cx->arena, &dynamic->at, ones);
+		vec_push(cli->cx->arena, &c->dynamic.at, d);
+	if (c->optimize && (ones = dynamic_ones(cli, m, c->profile, &s, d)))
+		vec_push(cli->cx->arena, &c->dynamic.at, ones);
 }
 
 int
 model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***out)
 {
-	Signatures all = { 0 }, exact = { 0 }, dynamic = { 0 };
-	Profile *profile;
+	Choice c = { .most = most, .optimize = optimize };
+	Signatures all = { 0 };
 
-	if (!most || !(profile = profile_all(cli, m, &all)))
+	if (!most || !(c.profile = profile_all(cli, m, &all)))
 		return 0;
 	for (int again = 0; again < 2; again++)
-		choose(cli, m, profile, signatures_of(cli, &all, again), most, optimize, &exact, &dynamic);
-	for (int i = 0; i < dynamic.at.n; i++)
-		vec_push(cli->cx->arena, &exact.at, dynamic.at.at[i]);
-	*out = exact.at.at;
-	return specialize_all(cli, m, profile, exact.at.at, exact.at.n, optimize);
+		choose(cli, m, &c, signatures_of(cli, &all, again));
+	for (int i = 0; i < c.dynamic.at.n; i++)
+		vec_push(cli->cx->arena, &c.exact.at, c.dynamic.at.at[i]);
+	*out = c.exact.at.at;
+	return specialize_all(cli, m, c.profile, c.exact.at.at, c.exact.at.n, optimize);
 }

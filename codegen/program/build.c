@@ -586,7 +586,7 @@ build_machine_code(Build *b, ProgramText *t, const char *out)
 	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, &b->o->target->elf, name, &why))
 		fail(cx, NOWHERE, "%s: %s", weights, why);
 	if (b->tcc) {
-		tcc_build(cx, b->dir, c, weights, &b->o->ops, b->o->name, out);
+		tcc_build(cx, b->dir, (TccFiles){ c, weights, &b->o->ops, b->o->name, out });
 		return;
 	}
 	compile_and_link(b, t, weights, out);

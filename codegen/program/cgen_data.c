@@ -231,20 +231,26 @@ emit_classes(Emit *e)
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-/* One row; p is a C expression. */
+typedef struct Row {             /* an RtConst */
+	const char *tag;
+	int dtype, rank, flags;
+	int64_t n, i;
+	const char *p;           /* a C expression; null: a null pointer */
+} Row;
+
 static void
-put_row(Emit *e, const char *tag, int dtype, int rank, int flags, int64_t n, int64_t i, const char *p)
+put_row(Emit *e, Row r)
 {
-	buf_printf(&e->rows, "\t{ %s, %d, %d, %d, %lld, { ", tag, dtype, rank, flags, (long long)n);
-	put_int(&e->rows, i);
-	buf_printf(&e->rows, " }, %s },\n", p);
+	buf_printf(&e->rows, "\t{ %s, %d, %d, %d, %lld, { ", r.tag, r.dtype, r.rank, r.flags, (long long)r.n);
+	put_int(&e->rows, r.i);
+	buf_printf(&e->rows, " }, %s },\n", r.p ? r.p : "0");
 	e->nrow++;
 }
 
 static void
 put_whole(Emit *e, const char *tag, int64_t i)
 {
-	put_row(e, tag, 0, 0, 0, 0, i, "0");
+	put_row(e, (Row){ .tag = tag, .i = i });
 }
 
 static void
@@ -260,7 +266,7 @@ put_float(Emit *e, const char *tag, double f)
 static void
 put_head(Emit *e, const char *tag, int64_t n, const char *p)
 {
-	put_row(e, tag, 0, 0, 0, n, 0, p);
+	put_row(e, (Row){ .tag = tag, .n = n, .p = p });
 }
 
 static void put_value(Emit *, IValue);
@@ -295,13 +301,13 @@ put_tensor(Emit *e, const RtTensor *t)
 
 	weights_original(&e->weights, t->storage)->needed |= !e->lazy;
 	e->doubles |= t->dtype == RT_f64;
-	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, storage, t->offset,
-		emit_geometry(e, t->ndim, t->dims, t->strides));
+	put_row(e, (Row){ "RT_TENSOR", t->dtype, t->ndim, t->flags, storage, t->offset,
+			  emit_geometry(e, t->ndim, t->dims, t->strides) });
 	if (!q)
 		return;
 	e->lazy = false;
 	e->quantized = true;
-	put_row(e, "RT_NONE", 0, 0, q->scheme, q->axis, q->zero, "0");
+	put_row(e, (Row){ .tag = "RT_NONE", .flags = q->scheme, .n = q->axis, .i = q->zero });
 	put_float(e, "RT_DOUBLE", q->scale);
 	if (q->scheme == 1 || q->scheme == 3 || q->scheme == 4) {
 		put_value(e, rt_of(q->scales));

@@ -235,9 +235,13 @@ const char *target_lacks_here(Cx *, const Target *, const char **cc);
 
 /* ---- tcc.c: the compiler inside Kiln; paths in dir, a temporary folder that has the headers ---------------------- */
 
-/* A program; with a name a shared library. */
-void tcc_build(Cx *, const char *dir, const char *c, const char *weights, const Texts *operators, const char *name,
-	       const char *out);
+typedef struct TccFiles {
+	const char *c, *weights;             /* the program's text, and an object file */
+	const Texts *operators;              /* C files of the user */
+	const char *name;                    /* of a shared library; null: a program */
+	const char *out;
+} TccFiles;
+void tcc_build(Cx *, const char *dir, TccFiles);
 void tcc_shared(Cx *, const char *dir, const Texts *operators, const char *out);  /* a shared object for this process */
 
 /* ---- process.c: children, temporary folders, progress ---------------------------------------------------- */

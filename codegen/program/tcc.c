@@ -388,12 +388,11 @@ compile_operators(Cx *cx, Job *j, const Texts *files, Objects *objects)
 }
 
 void
-tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Texts *operators, const char *name,
-	  const char *out)
+tcc_build(Cx *cx, const char *dir, TccFiles f)
 {
 	Objects objects = { 0 };
-	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .weights = weights, .out = out,
-		  .name = name, .library = arena_printf(cx->arena, "%s/librt.a", dir),
+	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .weights = f.weights, .out = f.out,
+		  .name = f.name, .library = arena_printf(cx->arena, "%s/librt.a", dir),
 		  .support = arena_printf(cx->arena, "%s/support.o", dir),
 		  .libm = find_library(cx, "libm.so.6"), .libc = find_library(cx, "libc.so.6"),
 		  .objects = (void *)&objects };
@@ -401,8 +400,8 @@ tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Tex
 	put_headers(cx, j.own, 0);
 	put_library(cx, j.library);
 	put_support(cx, j.support);
-	compile_operators(cx, &j, operators, &objects);
-	j.c = c;
+	compile_operators(cx, &j, f.operators, &objects);
+	j.c = f.c;
 	in_child(cx, link_program, &j, EXIT_BUG, "failed on emitted code: a bug of Kiln");
 }
 
