@@ -183,57 +183,25 @@ void
 value_print(Cx *cx, IValue v, Buf *out)
 {
 	switch ((RtTag)v.tag) {
-	case RT_NONE:
-		buf_puts(out, "None");
-		return;
-	case RT_INT:
-		buf_printf(out, "%lld", (long long)v.u.i);
-		return;
-	case RT_BOOL:
-		buf_puts(out, v.u.i ? "True" : "False");
-		return;
-	case RT_DOUBLE:
-		double_print(out, v.u.f);
-		return;
-	case RT_DEVICE:
-		print_device(out, v.u.i);
-		return;
-	case RT_TENSOR:
-		print_tensor(cx, out, v.u.t);
-		return;
-	case RT_STR:
-		print_string(out, v.u.str->s, v.u.str->n);
-		return;
-	case RT_LIST:
-		print_members(cx, "[", v.u.list->v, v.u.list->n, "]", out);
-		return;
+	case RT_NONE:      buf_puts(out, "None"); return;
+	case RT_INT:       buf_printf(out, "%lld", (long long)v.u.i); return;
+	case RT_BOOL:      buf_puts(out, v.u.i ? "True" : "False"); return;
+	case RT_DOUBLE:    double_print(out, v.u.f); return;
+	case RT_DEVICE:    print_device(out, v.u.i); return;
+	case RT_TENSOR:    print_tensor(cx, out, v.u.t); return;
+	case RT_STR:       print_string(out, v.u.str->s, v.u.str->n); return;
+	case RT_LIST:      print_members(cx, "[", v.u.list->v, v.u.list->n, "]", out); return;
 	case RT_TUPLE:
 		print_members(cx, "(", v.u.tuple->v, v.u.tuple->n, v.u.tuple->n == 1 ? ",)" : ")", out);
 		return;
-	case RT_DICT:
-		print_dict(cx, v.u.dict, out);
-		return;
-	case RT_ENUM:
-		buf_printf(out, "%s.%s", v.u.en->type->name, v.u.en->name->s);
-		return;
-	case RT_COMPLEX:
-		print_complex(out, v.u.c->re, v.u.c->im);
-		return;
-	case RT_OBJECT:
-		buf_printf(out, "<object %s #%d>", v.u.obj->cls->name, object_note(cx, v.u.obj));
-		return;
-	case RT_FUNCTION:
-		buf_printf(out, "<function %s>", v.u.fn->code->name);
-		return;
-	case RT_FUTURE:
-		buf_puts(out, "<future>");
-		return;
-	case RT_GENERATOR:
-		buf_puts(out, "<generator>");
-		return;
-	case RT_STORAGE:
-		buf_puts(out, "<storage>");
-		return;
+	case RT_DICT:      print_dict(cx, v.u.dict, out); return;
+	case RT_ENUM:      buf_printf(out, "%s.%s", v.u.en->type->name, v.u.en->name->s); return;
+	case RT_COMPLEX:   print_complex(out, v.u.c->re, v.u.c->im); return;
+	case RT_OBJECT:    buf_printf(out, "<object %s #%d>", v.u.obj->cls->name, object_note(cx, v.u.obj)); return;
+	case RT_FUNCTION:  buf_printf(out, "<function %s>", v.u.fn->code->name); return;
+	case RT_FUTURE:    buf_puts(out, "<future>"); return;
+	case RT_GENERATOR: buf_puts(out, "<generator>"); return;
+	case RT_STORAGE:   buf_puts(out, "<storage>"); return;
 	}
 }
 

@@ -217,37 +217,21 @@ py_constant(PyNeeds *d, IValue v, const Type *declared, Buf *out)
 		return;
 	case RT_INT:
 	case RT_BOOL:
-	case RT_DOUBLE:
-		value_print(d->cx, v, out);
-		return;
-	case RT_DEVICE:
-		print_device(out, v.u.i);
-		return;
+	case RT_DOUBLE:    value_print(d->cx, v, out); return;
+	case RT_DEVICE:    print_device(out, v.u.i); return;
 	case RT_STR:
 		if (is_plain(v.u.str))
 			py_quoted(out, v.u.str->s);
 		else
 			print_tabled(d, v, out);
 		return;
-	case RT_LIST:
-		print_list(d, v.u.list, t, out);
-		return;
-	case RT_TUPLE:
-		print_tuple(d, v.u.tuple, t, out);
-		return;
-	case RT_DICT:
-		print_dict(d, v.u.dict, t, out);
-		return;
-	case RT_COMPLEX:
-		print_complex(out, v.u.c);
-		return;
-	case RT_ENUM:
-		buf_printf(out, "%s.%s", py_type(d, v.u.en->type), v.u.en->name->s);
-		return;
+	case RT_LIST:      print_list(d, v.u.list, t, out); return;
+	case RT_TUPLE:     print_tuple(d, v.u.tuple, t, out); return;
+	case RT_DICT:      print_dict(d, v.u.dict, t, out); return;
+	case RT_COMPLEX:   print_complex(out, v.u.c); return;
+	case RT_ENUM:      buf_printf(out, "%s.%s", py_type(d, v.u.en->type), v.u.en->name->s); return;
 	case RT_TENSOR:
-	case RT_OBJECT:
-		print_tabled(d, v, out);
-		return;
+	case RT_OBJECT:    print_tabled(d, v, out); return;
 	default:
 		fail_lacks(d->cx, (Range){ 0 }, "constants of type %s in TorchScript", rt_type_of(v));
 	}

@@ -62,6 +62,18 @@ print_device(Buf *b, int device)
 }
 
 static void
+print_strides(Buf *b, const TensorInfo *t)
+{
+	buf_puts(b, "strides=[");
+	for (int i = 0; i < t->rank; i++) {
+		if (i)
+			buf_puts(b, ", ");
+		print_dim(b, t->strides[i]);
+	}
+	buf_puts(b, "]");
+}
+
+static void
 print_tensor(Buf *b, const TensorInfo *t)
 {
 	bool any = false;
@@ -79,13 +91,7 @@ print_tensor(Buf *b, const TensorInfo *t)
 	}
 	if (t->rank > 0 && t->strides) {
 		item(b, &any);
-		buf_puts(b, "strides=[");
-		for (int i = 0; i < t->rank; i++) {
-			if (i)
-				buf_puts(b, ", ");
-			print_dim(b, t->strides[i]);
-		}
-		buf_puts(b, "]");
+		print_strides(b, t);
 	}
 	if (t->grad >= 0) {
 		item(b, &any);
@@ -152,36 +158,20 @@ print_type(Buf *b, const Type *t, bool python)
 		else
 			buf_puts(b, "Tensor");
 		break;
-	case TYPE_LIST:
-		print_suffixed(b, "List", "[]", t, python);
-		break;
-	case TYPE_OPTIONAL:
-		print_suffixed(b, "Optional", "?", t, python);
-		break;
-	case TYPE_DICT:
-		print_generic(b, "Dict", t, python);
-		break;
-	case TYPE_UNION:
-		print_generic(b, "Union", t, python);
-		break;
-	case TYPE_FUTURE:
-		print_generic(b, "Future", t, python);
-		break;
-	case TYPE_AWAIT:
-		print_generic(b, "Await", t, python);
-		break;
+	case TYPE_LIST:      print_suffixed(b, "List", "[]", t, python); break;
+	case TYPE_OPTIONAL:  print_suffixed(b, "Optional", "?", t, python); break;
+	case TYPE_DICT:      print_generic(b, "Dict", t, python); break;
+	case TYPE_UNION:     print_generic(b, "Union", t, python); break;
+	case TYPE_FUTURE:    print_generic(b, "Future", t, python); break;
+	case TYPE_AWAIT:     print_generic(b, "Await", t, python); break;
 	case TYPE_TUPLE:
 		if (t->name && python)
 			buf_puts(b, t->name);
 		else
 			print_generic(b, t->name ? t->name : python ? "Tuple" : "", t, python);
 		break;
-	case TYPE_ENUM:
-		buf_printf(b, python ? "%s" : "Enum<%s>", t->name);
-		break;
-	case TYPE_FUNCTION:
-		buf_printf(b, *t->name ? "Function<%s>" : "Function%s", t->name);
-		break;
+	case TYPE_ENUM:      buf_printf(b, python ? "%s" : "Enum<%s>", t->name); break;
+	case TYPE_FUNCTION:  buf_printf(b, *t->name ? "Function<%s>" : "Function%s", t->name); break;
 	default:
 		buf_puts(b, basic_name(t, python));
 	}

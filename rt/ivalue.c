@@ -555,6 +555,26 @@ rt_some(RtCx *cx, const RtType *t)
 	}
 }
 
+static void print_type_of(Buf *, IValue, int depth);
+
+static void
+print_tuple_type(Buf *b, const RtTuple *t, int depth)
+{
+	if (t->type && t->type->name) {
+		buf_puts(b, t->type->name);
+		return;
+	}
+	buf_puts(b, "Tuple[");
+	for (int64_t i = 0; i < t->n && b->n < 200; i++) {
+		buf_puts(b, i ? ", " : "");
+		if (depth > 20)
+			buf_puts(b, "...");
+		else
+			print_type_of(b, t->v[i], depth + 1);
+	}
+	buf_puts(b, "]");
+}
+
 static void
 print_type_of(Buf *b, IValue v, int depth)
 {
@@ -578,21 +598,7 @@ print_type_of(Buf *b, IValue v, int depth)
 		rt_type_print(b, v.u.dict->value);
 		buf_puts(b, "]");
 		break;
-	case RT_TUPLE:
-		if (v.u.tuple->type && v.u.tuple->type->name) {
-			buf_puts(b, v.u.tuple->type->name);
-			break;
-		}
-		buf_puts(b, "Tuple[");
-		for (int64_t i = 0; i < v.u.tuple->n && b->n < 200; i++) {
-			buf_puts(b, i ? ", " : "");
-			if (depth > 20)
-				buf_puts(b, "...");
-			else
-				print_type_of(b, v.u.tuple->v[i], depth + 1);
-		}
-		buf_puts(b, "]");
-		break;
+	case RT_TUPLE:  print_tuple_type(b, v.u.tuple, depth); break;
 	case RT_OBJECT: buf_puts(b, v.u.obj->cls->name); break;
 	case RT_ENUM:   rt_type_print(b, v.u.en->type); break;
 	default:        buf_puts(b, name[v.tag]); break;

@@ -122,6 +122,26 @@ levels_of(Cli *cli, BuildOptions *o)
 	o->cpu = NULL;
 }
 
+/* Of plain functions, without the generic code. */
+static void
+bare_options(Cli *cli, BuildOptions *o)
+{
+	if (o->bare)
+		o->state = cli->state = new(cli->cx->arena, BareState, 1);
+	if (o->bare && !is_library(o->emit) && (strcmp(o->emit, "exe") || target_is_bare(o->target)))
+		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared, and with exe where there is "
+			    "a system");
+	if (o->bare && (cli->weights || cli->grad || cli->gpu || cli->ops.n))
+		usage_error(cli, "--no-generic goes without --weights, --grad, --gpu and --op");
+	o->max_ram = bytes_of(cli, "max-ram", cli->max_ram);
+	o->max_flash = bytes_of(cli, "max-flash", cli->max_flash);
+	if ((o->max_ram || o->max_flash) && (!o->bare || !o->name))
+		usage_error(cli, "--max-ram and --max-flash go with --no-generic and --emit c, obj, static or shared");
+	if (o->max_flash && o->cc && !strcmp(o->cc, "tcc"))
+		usage_error(cli, "--max-flash wants a compiler for the target, which says how large code is, and not "
+			    "tcc");
+}
+
 BuildOptions
 build_options(Cli *cli)
 {
@@ -135,20 +155,7 @@ build_options(Cli *cli)
 	o.name = name_of(cli, o.emit);
 	o.fixed = cli->is_static;
 	o.bare = cli->no_generic;
-	if (o.bare)
-		o.state = cli->state = new(cli->cx->arena, BareState, 1);
-	if (o.bare && !is_library(o.emit) && (strcmp(o.emit, "exe") || target_is_bare(o.target)))
-		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared, and with exe where there is "
-			    "a system");
-	if (o.bare && (cli->weights || cli->grad || cli->gpu || cli->ops.n))
-		usage_error(cli, "--no-generic goes without --weights, --grad, --gpu and --op");
-	o.max_ram = bytes_of(cli, "max-ram", cli->max_ram);
-	o.max_flash = bytes_of(cli, "max-flash", cli->max_flash);
-	if ((o.max_ram || o.max_flash) && (!o.bare || !o.name))
-		usage_error(cli, "--max-ram and --max-flash go with --no-generic and --emit c, obj, static or shared");
-	if (o.max_flash && o.cc && !strcmp(o.cc, "tcc"))
-		usage_error(cli, "--max-flash wants a compiler for the target, which says how large code is, and not "
-			    "tcc");
+	bare_options(cli, &o);
 	if (o.fixed && strcmp(o.emit, "exe"))
 		usage_error(cli, "--static goes with programs: --emit exe");
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
@@ -200,14 +207,12 @@ emit_fitting(Cli *cli, Module *m, const Methods *methods, BuildOptions *o, Progr
 		fail_lacks(cli->cx, (Range){ 0 }, "%s", text->over);
 }
 
-BuildOptions
-model_emit(Cli *cli, const char *path, ProgramText *text)
+/* Loads the model, and prepares the methods that --method names. */
+static Model *
+load_methods(Cli *cli, const char *path, const BuildOptions *o, Methods *methods)
 {
 	Cx *cx = cli->cx;
 	char *names = arena_strdup(cx->arena, cli->method ? cli->method : "forward"), *state = NULL;
-	BuildOptions o = build_options(cli);
-	Methods methods = { 0 };
-	int64_t start;
 	Vec(Function *) fn = { 0 };
 	Vec(const char *) method = { 0 };
 	Model *m;
@@ -232,13 +237,23 @@ model_emit(Cli *cli, const char *path, ProgramText *text)
 	for (int i = 0; i < fn.n; i++) {
 		m->fn = fn.at[i];
 		function_graph(cx, m->fn);
-		add_method(cli, m, method.at[i], &o, &methods);
+		add_method(cli, m, method.at[i], o, methods);
 	}
-	start = rt_now();
+	return m;
+}
+
+BuildOptions
+model_emit(Cli *cli, const char *path, ProgramText *text)
+{
+	BuildOptions o = build_options(cli);
+	Methods methods = { 0 };
+	const Model *m = load_methods(cli, path, &o, &methods);
+	const int64_t start = rt_now();
+
 	if (o.bare)
 		emit_fitting(cli, m->module, &methods, &o, text);
 	else
-		emit_program(cx, m->module, methods.at, methods.n, &o, text);
+		emit_program(cli->cx, m->module, methods.at, methods.n, &o, text);
 	say_time(cli, "writing C", start);
 	return o;
 }

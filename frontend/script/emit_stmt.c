@@ -596,53 +596,39 @@ delete_statement(Emit *e, const Tree *t)
 	}
 }
 
+/* def name(...) inside of a function */
+static void
+closure(Emit *e, const Tree *t)
+{
+	Sugar *s = sugar_named(e, SUGAR_CLOSURE, t->kid[0]->text);
+
+	s->closure = emit_closure(e, t);
+	scope_put(e, t->kid[0]->text, s, false);
+}
+
 static unsigned
 statement(Emit *e, const Tree *t, Work **next)
 {
-	Sugar *s;
-
 	switch (t->kind) {
-	case TREE_EXPR_STMT:
-		emit_sugar(e, t->kid[0], 0);
-		return WAY_FALL;
-	case TREE_ASSIGN:
-		assignment(e, t);
-		return WAY_FALL;
-	case TREE_AUG_ASSIGN:
-		augmented(e, t);
-		return WAY_FALL;
-	case TREE_IF:
-		return if_statement(e, t, next);
-	case TREE_WHILE:
-		return loop(e, &(Walk){t->at, t->kid[0], 0, 0, t->kid[1], 0, 0});
-	case TREE_FOR:
-		return for_statement(e, t, next);
-	case TREE_WITH:
-		return with_statement(e, t);
-	case TREE_RETURN:
-		return_statement(e, t);
-		return WAY_RETURN;
-	case TREE_RAISE:
-		raise_statement(e, t);
-		return WAY_RAISE;
-	case TREE_ASSERT:
-		return assertion(e, t);
+	case TREE_EXPR_STMT:  emit_sugar(e, t->kid[0], 0); return WAY_FALL;
+	case TREE_ASSIGN:     assignment(e, t); return WAY_FALL;
+	case TREE_AUG_ASSIGN: augmented(e, t); return WAY_FALL;
+	case TREE_IF:         return if_statement(e, t, next);
+	case TREE_WHILE:      return loop(e, &(Walk){t->at, t->kid[0], 0, 0, t->kid[1], 0, 0});
+	case TREE_FOR:        return for_statement(e, t, next);
+	case TREE_WITH:       return with_statement(e, t);
+	case TREE_RETURN:     return_statement(e, t); return WAY_RETURN;
+	case TREE_RAISE:      raise_statement(e, t); return WAY_RAISE;
+	case TREE_ASSERT:     return assertion(e, t);
 	case TREE_BREAK:
 	case TREE_CONTINUE:
 		if (!e->in_loop)
 			fail(e->cx, t->at, "'%s' outside loop", t->kind == TREE_BREAK ? "break" : "continue");
 		return t->kind == TREE_BREAK ? WAY_BREAK : WAY_CONTINUE;
 	case TREE_PASS:
-	case TREE_IMPORT:
-		return WAY_FALL;
-	case TREE_DELETE:
-		delete_statement(e, t);
-		return WAY_FALL;
-	case TREE_DEF:
-		s = sugar_named(e, SUGAR_CLOSURE, t->kid[0]->text);
-		s->closure = emit_closure(e, t);
-		scope_put(e, t->kid[0]->text, s, false);
-		return WAY_FALL;
+	case TREE_IMPORT:     return WAY_FALL;
+	case TREE_DELETE:     delete_statement(e, t); return WAY_FALL;
+	case TREE_DEF:        closure(e, t); return WAY_FALL;
 	default:
 		fail(e->cx, t->at, "unexpected statement in a function");
 	}

@@ -353,6 +353,18 @@ read_angled(Reader *r, Symbol word)
 	return type_function(r->cx, f);
 }
 
+/* Behind its ( */
+static const Type *
+read_tuple(Reader *r)
+{
+	TypeVec v = { 0 };
+
+	if (r->ir && at_field(r))
+		return read_named_tuple(r, 0);
+	read_types(r, &v, ")");
+	return type_tuple(r->cx, v.at, v.n);
+}
+
 static Typed
 read_base(Reader *r)
 {
@@ -360,14 +372,7 @@ read_base(Reader *r)
 	Symbol word;
 
 	if (read_accept(r, "(")) {
-		TypeVec v = { 0 };
-
-		if (r->ir && at_field(r)) {
-			t.type = read_named_tuple(r, 0);
-			return t;
-		}
-		read_types(r, &v, ")");
-		t.type = type_tuple(r->cx, v.at, v.n);
+		t.type = read_tuple(r);
 		return t;
 	}
 	word = read_word(r, ".");

@@ -227,51 +227,74 @@ torch_constant(Emit *e, Range at, const char *name)
 	return 0;
 }
 
+/* Members of torch and of its parts that are not operators. */
+static const struct {
+	const char *space, *name;
+	SugarKind   kind;
+	const char *of;
+} torch_members[] = {
+	{"torch", "ops", SUGAR_NAMESPACE, "ops"},
+	{"torch", "classes", SUGAR_NAMESPACE, "__torch__.torch.classes"},
+	{"torch", "profiler", SUGAR_NAMESPACE, "torch.autograd.profiler"},
+	{"torch.autograd", "profiler", SUGAR_NAMESPACE, "torch.autograd.profiler"},
+	{"torch", "jit", SUGAR_NAMESPACE, "torch.jit"},
+	{"torch", "nn", SUGAR_NAMESPACE, "torch.nn"},
+	{"torch.nn", "functional", SUGAR_NAMESPACE, "torch.nn.functional"},
+	{"torch", "autograd", SUGAR_NAMESPACE, "torch.autograd"},
+	{"torch", "linalg", SUGAR_NAMESPACE, "torch.linalg"},
+	{"torch", "special", SUGAR_NAMESPACE, "torch.special"},
+	{"torch", "fft", SUGAR_NAMESPACE, "torch.fft"},
+	{"torch", "utils", SUGAR_NAMESPACE, "torch.utils"},
+	{"torch", "_C", SUGAR_NAMESPACE, "torch._C"},
+	{"torch._C", "_nn", SUGAR_NAMESPACE, "torch._C._nn"},
+	{"torch", "cuda", SUGAR_NAMESPACE, "torch.cuda"},
+	{"torch.jit", "annotate", SUGAR_FORM, "annotate"},
+	{"torch.jit", "fork", SUGAR_FORM, "fork"},
+	{"torch.jit", "_fork", SUGAR_FORM, "fork"},
+	{"torch.jit", "is_scripting", SUGAR_FORM, "is_scripting"},
+	{"torch.jit", "is_tracing", SUGAR_FORM, "is_tracing"},
+	{"torch.jit", "isinstance", SUGAR_FORM, "isinstance"},
+	{"torch.jit", "unchecked_cast", SUGAR_FORM, "unchecked_cast"},
+	{"torch.jit", "_awaitable", SUGAR_FORM, "awaitable"},
+	{"torch.jit", "Await", SUGAR_FORM, "Await"},
+	{"torch.jit", "_awaitable_nowait", SUGAR_BUILTIN, "prim::awaitable_nowait"},
+};
+
+/* Context managers; null: it is none, or there is no class for it. */
+static const Type *
+torch_context(Emit *e, const char *space, const char *name)
+{
+	const bool is = !strcmp(space, "torch") ? !strcmp(name, "no_grad") || !strcmp(name, "enable_grad") :
+		!strcmp(space, "torch.autograd.profiler") && !strcmp(name, "record_function");
+
+	return is ? unit_context(e->cx, e->unit, name) : NULL;
+}
+
 /* torch.name; space is torch or a part of it whose operators have a prefix of their own (torch.linalg.norm). */
 static Sugar *
 torch_member(Emit *e, Range at, const char *space, const char *name)
 {
-	static const char *const parts[] = {"jit", "nn", "autograd", "linalg", "special", "fft", "utils", "_C", "cuda"};
-	static const char *const forms[] = {"annotate", "fork", "_fork", "is_scripting", "is_tracing", "isinstance",
-		"unchecked_cast", "_awaitable", "Await"};
-	const bool source = e->unit && !e->version;
+	const bool source = e->unit && !e->version, top = !strcmp(space, "torch");
+	const Type *context = torch_context(e, space, name);
 	Arena *a = e->cx->arena;
-	const Type *t;
+	const char *builtin;
 	Sugar *s;
 
-	if (!strcmp(space, "torch") && (!strcmp(name, "no_grad") || !strcmp(name, "enable_grad")) &&
-	    (t = unit_context(e->cx, e->unit, name)))
-		return typed(e, SUGAR_CLASS, t);
-	if (!strcmp(name, "profiler") && (!strcmp(space, "torch") || !strcmp(space, "torch.autograd")))
-		return sugar_named(e, SUGAR_NAMESPACE, "torch.autograd.profiler");
-	if (!strcmp(space, "torch.autograd.profiler") && !strcmp(name, "record_function") &&
-	    (t = unit_context(e->cx, e->unit, name)))
-		return typed(e, SUGAR_CLASS, t);
-	if (!strcmp(space, "torch") && !strcmp(name, "ops"))
-		return sugar_named(e, SUGAR_NAMESPACE, "ops");
-	if (!strcmp(space, "torch") && !strcmp(name, "classes"))
-		return sugar_named(e, SUGAR_NAMESPACE, "__torch__.torch.classes");
-	if (!strcmp(space, "torch") && (s = torch_constant(e, at, name)))
+	if (context)
+		return typed(e, SUGAR_CLASS, context);
+	for (size_t i = 0; i < sizeof torch_members / sizeof *torch_members; i++)
+		if (!strcmp(space, torch_members[i].space) && !strcmp(name, torch_members[i].name))
+			return sugar_named(e, torch_members[i].kind, torch_members[i].of);
+	if (top && (s = torch_constant(e, at, name)))
 		return s;
-	for (size_t i = 0; !strcmp(space, "torch") && i < sizeof parts / sizeof *parts; i++)
-		if (!strcmp(name, parts[i]))
-			return sugar_named(e, SUGAR_NAMESPACE, arena_printf(a, "torch.%s", parts[i]));
-	if (!strcmp(name, "functional") && (!strcmp(space, "torch.nn") || (!strcmp(space, "torch") && source)))
-		return sugar_named(e, SUGAR_NAMESPACE, arena_printf(a, "%s.functional", space));
-	if (!strcmp(space, "torch._C") && !strcmp(name, "_nn"))
-		return sugar_named(e, SUGAR_NAMESPACE, "torch._C._nn");
-	if (source && builtin_next(arena_printf(a, "%s::%s", strcmp(space, "torch.nn.functional") ? "torch" :
-	    "functional", name), -1) >= 0)
-		return sugar_named(e, SUGAR_BUILTIN, arena_printf(a, "%s::%s", strcmp(space, "torch.nn.functional") ?
-			"torch" : "functional", name));
-	for (size_t i = 0; !strcmp(space, "torch.jit") && i < sizeof forms / sizeof *forms; i++)
-		if (!strcmp(name, forms[i]))
-			return sugar_named(e, SUGAR_FORM, forms[i][0] == '_' ? forms[i] + 1 : forms[i]);
-	if (!strcmp(space, "torch.jit") && !strcmp(name, "_awaitable_nowait"))
-		return sugar_named(e, SUGAR_BUILTIN, "prim::awaitable_nowait");
+	if (top && source && !strcmp(name, "functional"))
+		return sugar_named(e, SUGAR_NAMESPACE, "torch.functional");
+	builtin = arena_printf(a, "%s::%s", strcmp(space, "torch.nn.functional") ? "torch" : "functional", name);
+	if (source && builtin_next(builtin, -1) >= 0)
+		return sugar_named(e, SUGAR_BUILTIN, builtin);
 	if (!strcmp(space, "torch.linalg") || !strcmp(space, "torch.special") || !strcmp(space, "torch.fft"))
 		return sugar_named(e, SUGAR_BUILTIN, arena_printf(a, "aten::%s_%s", space + 6, name));
-	if (!strcmp(space, "torch") && !strcmp(name, "Tensor"))
+	if (top && !strcmp(name, "Tensor"))
 		return typed(e, SUGAR_TYPE, &rt_type_tensor);
 	return sugar_named(e, SUGAR_BUILTIN, arena_printf(a, "aten::%s", name));
 }

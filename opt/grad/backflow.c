@@ -221,6 +221,23 @@ carry_given(Back *b, Back *c, Node *n, Node *m)
 	}
 }
 
+/* m is the loop that goes back through n.  It carries the gradients of n's carried values; at its end these are the
+ * gradients of what n began with. */
+static void
+carry_back(Back *b, Back *c, Node *n, Node *m)
+{
+	for (int k = 0, i = 0; k < n->nout; k++) {
+		Value *in = loop_body(n)->param->out[1 + k], *got;
+
+		if (!is_carried_back(b, n, k))
+			continue;
+		got = is_list(in) ? back_beside(c, in) : back_adjoint(c, in) ? back_adjoint(c, in) :
+			no_gradient(c, in, n->at);
+		block_add_output(loop_body(m), got);
+		back_hand_in(b, n->in[2 + k], m->out[i++], n->at);
+	}
+}
+
 void
 reverse_loop(Back *b, Node *n)
 {
@@ -252,15 +269,6 @@ reverse_loop(Back *b, Node *n)
 	reverse_block(&c);
 	back_at_end(&c);
 	block_add_output(loop_body(m), graph_constant(g, rt_bool(true), n->at));
-	for (int k = 0, i = 0; k < nout; k++) {
-		Value *in = body->param->out[1 + k], *got;
-
-		if (!is_carried_back(b, n, k))
-			continue;
-		got = is_list(in) ? back_beside(&c, in) : back_adjoint(&c, in) ? back_adjoint(&c, in) :
-			no_gradient(&c, in, n->at);
-		block_add_output(loop_body(m), got);
-		back_hand_in(b, n->in[2 + k], m->out[i++], n->at);
-	}
+	carry_back(b, &c, n, m);
 	carry_given(b, &c, n, m);
 }

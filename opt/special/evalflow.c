@@ -310,10 +310,44 @@ try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
 	return stable;
 }
 
+/* The types that loop n's carried values begin with. */
+static const Type **
+carried_types(Spec *s, Scope *c, Node *n)
+{
+	const Type **carried = new(s->cx->arena, const Type *, n->nout + 1);
+
+	for (int i = 0; i < n->nout; i++) {
+		Value *in = spec_value(c, n->in[i + 2]);
+
+		carried[i] = known_is(s->k, in) && type_is_complete(in->type) &&
+			rt_is_dense(known_at(s->k, in)->v.u.t) && may_join(s, c, n, i) ?
+			in->type : type_unshaped(s->cx, n->out[i]->type);
+	}
+	return carried;
+}
+
+/* Gives m the results of n. */
+static void
+loop_results(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
+{
+	for (int i = 0; i < n->nout; i++) {
+		Value *out = node_add_output(m, carried[i]);
+
+		out->name = n->out[i]->name;
+		if (type_is_complete(carried[i])) {
+			known_set(s->k, out, known_meta(s->k, carried[i]));
+			shapes_like(s->shapes, s->k, out, m->in[i + 2]);
+		}
+		known_at(s->k, out)->by_data = known_at(s->k, m->in[0])->by_data ||
+			known_at(s->k, m->sub[0]->ret->in[i + 1])->by_data;
+		spec_bind(s, c, n->out[i], out);
+	}
+}
+
 void
 spec_loop(Spec *s, Scope *c, Node *n)
 {
-	const Type **carried = new(s->cx->arena, const Type *, n->nout + 1);
+	const Type **carried;
 	const ShapesMark mark = shapes_mark(s->shapes);
 	Value **before;
 	Node *m;
@@ -324,13 +358,7 @@ spec_loop(Spec *s, Scope *c, Node *n)
 		return;
 	s->padded |= spec_makes_padding(loop_body(n));
 	forget_lists(s, n);
-	for (int i = 0; i < n->nout; i++) {
-		Value *in = spec_value(c, n->in[i + 2]);
-
-		carried[i] = known_is(s->k, in) && type_is_complete(in->type) &&
-			rt_is_dense(known_at(s->k, in)->v.u.t) && may_join(s, c, n, i) ?
-			in->type : type_unshaped(s->cx, n->out[i]->type);
-	}
+	carried = carried_types(s, c, n);
 	before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);
 	memcpy(before, s->in_register, (size_t)s->fn->code->nreg * sizeof *before);
 	guards = s->nguard;
@@ -349,17 +377,6 @@ spec_loop(Spec *s, Scope *c, Node *n)
 	} while (!stable);
 	memcpy(s->in_register, before, (size_t)s->fn->code->nreg * sizeof *before);
 	forget_lists(s, n);
-	for (int i = 0; i < n->nout; i++) {
-		Value *out = node_add_output(m, carried[i]);
-
-		out->name = n->out[i]->name;
-		if (type_is_complete(carried[i])) {
-			known_set(s->k, out, known_meta(s->k, carried[i]));
-			shapes_like(s->shapes, s->k, out, m->in[i + 2]);
-		}
-		known_at(s->k, out)->by_data = known_at(s->k, m->in[0])->by_data ||
-			known_at(s->k, m->sub[0]->ret->in[i + 1])->by_data;
-		spec_bind(s, c, n->out[i], out);
-	}
+	loop_results(s, c, n, m, carried);
 	spec_guard_joined(s, c, n);
 }

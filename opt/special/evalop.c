@@ -465,39 +465,56 @@ spec_gets_padding(Cx *cx, const Block *b)
 	       has_any(b, from, (int)(sizeof from / sizeof *from));
 }
 
+/* Is it a question about the whole run whose answer is known? */
+static bool
+answer(Spec *s, Scope *c, Node *n)
+{
+	const bool grad = s->grad_stays && node_is(n, aten_is_grad_enabled);
+
+	s->padded |= node_is(n, aten__nested_tensor_from_mask);
+	if (!grad && (!node_is(n, prim_is_padded) || s->padded))
+		return false;
+	spec_bind_constant(s, c, n->out[0], rt_bool(grad && cx_rt(s->cx)->grad), n->at);
+	return true;
+}
+
+/* Replaces an operator that has a body, or an expansion, by that, if its arguments' types are known. */
+static bool
+expand(Spec *s, Scope *c, Node *n)
+{
+	bool good;
+	Graph *g;
+	Node *m;
+
+	if (n->op->form != OP_BODY && !expansion_for(n->op))
+		return false;
+	m = spec_copy_node(s, n);
+	for (int i = 0; i < n->nin; i++)
+		node_add_input(m, spec_argument(s, c, n, i));
+	good = spec_types_known(s, m) && (g = spec_expansion(s, m)) && graph_ninputs(g) == n->nin;
+	if (good) {
+		spec_inline_body(s, c, n, m, g);
+		spec_guard_outputs(s, c, n, m);
+	}
+	node_destroy(m);
+	return good;
+}
+
 void
 spec_op(Spec *s, Scope *c, Node *n)
 {
 	const struct Form *form;
 	Value *better = NULL;
-	Graph *g;
 	Node *m;
 
-	if (s->grad_stays && node_is(n, aten_is_grad_enabled)) {
-		spec_bind_constant(s, c, n->out[0], rt_bool(cx_rt(s->cx)->grad), n->at);
+	if (answer(s, c, n))
 		return;
-	}
-	s->padded |= node_is(n, aten__nested_tensor_from_mask);
-	if (node_is(n, prim_is_padded) && !s->padded) {
-		spec_bind_constant(s, c, n->out[0], rt_bool(false), n->at);
-		return;
-	}
 	if (reshapes_input(n))                       /* a value has the same sizes all along */
 		fail_lacks(s->cx, n->at, "a specialization with %s, which changes a tensor's sizes in place", n->kind->name);
 	if (spec_stored_already(s, c, n) || spec_left_out(s, c, n))
 		return;
-	if (n->op->form == OP_BODY || expansion_for(n->op)) {
-		m = spec_copy_node(s, n);
-		for (int i = 0; i < n->nin; i++)
-			node_add_input(m, spec_argument(s, c, n, i));
-		if (spec_types_known(s, m) && (g = spec_expansion(s, m)) && graph_ninputs(g) == n->nin) {
-			spec_inline_body(s, c, n, m, g);
-			spec_guard_outputs(s, c, n, m);
-			node_destroy(m);
-			return;
-		}
-		node_destroy(m);
-	}
+	if (expand(s, c, n))
+		return;
 	if (spec_under_squeeze(s, c, n) || spec_under_volume(s, c, n) || spec_contiguous(s, c, n) ||
 	    spec_parts(s, c, n) || spec_write(s, c, n))
 		return;
