@@ -92,16 +92,60 @@ loop_is_for(const Node *n)
 	return value_int(loop_cond(n), &first) && first && value_int(loop_body(n)->ret->in[0], &again) && again;
 }
 
+static Node *
+first_node(const Block *b)
+{
+	return b->ret->next != b->ret ? b->ret->next : NULL;
+}
+
+/* The first node in n's blocks from block i on. */
+static Node *
+first_inside(const Node *n, int i)
+{
+	Node *first = NULL;
+
+	for (; i < n->nsub && !first; i++)
+		first = first_node(n->sub[i]);
+	return first;
+}
+
+Node *
+block_next(const Block *b, const Node *n)
+{
+	Node *next = n ? first_inside(n, 0) : first_node(b);
+
+	while (n && !next) {
+		const Block *in = n->block;
+		int i = 0;
+
+		if (n->next != in->ret)
+			return n->next;
+		if (in == b)
+			return NULL;
+		n = in->owner;
+		while (n->sub[i] != in)
+			i++;
+		next = first_inside(n, i + 1);
+	}
+	return next;
+}
+
+bool
+block_has(const Block *b, Symbol kind)
+{
+	for ALL_NODES(n, b)
+		if (node_is(n, kind))
+			return true;
+	return false;
+}
+
 int
 block_size(const Block *b)
 {
 	int count = 0;
 
-	for NODES(n, b) {
+	for ALL_NODES(n, b)
 		count++;
-		for (int i = 0; i < n->nsub; i++)
-			count += block_size(n->sub[i]);
-	}
 	return count;
 }
 

@@ -22,15 +22,22 @@ table_index(Lower *l, const char *key, int next, bool *is_new)
 	return next;
 }
 
+/* Of what has this address, in a table of n entries; kind: a letter for each table. */
+static int
+index_of_address(Lower *l, char kind, const void *p, int n, bool *fresh)
+{
+	char key[32];
+
+	snprintf(key, sizeof key, "%c%p", kind, p);
+	return table_index(l, key, n, fresh);
+}
+
 int
 index_of_kernel(Lower *l, Op *op, const char *name)
 {
-	char key[32];
 	bool fresh;
-	int i;
+	int i = index_of_address(l, 'k', *(void **)&op->kernel, l->kernel.n, &fresh);
 
-	snprintf(key, sizeof key, "k%p", *(void **)&op->kernel);
-	i = table_index(l, key, l->kernel.n, &fresh);
 	if (fresh) {
 		vec_push(l->cx->arena, &l->kernel, op->kernel);
 		vec_push(l->cx->arena, &l->kernel_name, name);
@@ -42,12 +49,9 @@ index_of_kernel(Lower *l, Op *op, const char *name)
 int
 index_of_type(Lower *l, const Type *t)
 {
-	char key[32];
 	bool fresh;
-	int i;
+	int i = index_of_address(l, 't', t, l->type.n, &fresh);
 
-	snprintf(key, sizeof key, "t%p", (const void *)t);
-	i = table_index(l, key, l->type.n, &fresh);
 	if (fresh)
 		vec_push(l->cx->arena, &l->type, t);
 	return i;
@@ -56,12 +60,9 @@ index_of_type(Lower *l, const Type *t)
 int
 index_of_callee(Lower *l, const RtCode *c)
 {
-	char key[32];
 	bool fresh;
-	int i;
+	int i = index_of_address(l, 'c', c, l->callee.n, &fresh);
 
-	snprintf(key, sizeof key, "c%p", (const void *)c);
-	i = table_index(l, key, l->callee.n, &fresh);
 	if (fresh)
 		vec_push(l->cx->arena, &l->callee, c);
 	return i;

@@ -221,6 +221,18 @@ alias_has_writers(AliasDb *db, const Value *v)
 }
 
 bool
+alias_node_has_writers(AliasDb *db, const Node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (alias_has_writers(db, n->in[i]))
+			return true;
+	for (int i = 0; i < n->nout; i++)
+		if (alias_has_writers(db, n->out[i]))
+			return true;
+	return false;
+}
+
+bool
 alias_is_written(AliasDb *db, const Value *v)
 {
 	return is_marked_written(db, v, false);
@@ -253,14 +265,11 @@ mark_inputs_escaped(AliasDb *db, bool *escaped, bool *seen, const Node *n)
 
 /* The generic code behind a guard may write to what it is given in a branch that this graph does not have any more. */
 static void
-mark_left_to_generic(AliasDb *db, bool *escaped, bool *seen, const Block *b)
+mark_left_to_generic(AliasDb *db, bool *escaped, bool *seen)
 {
-	for NODES(n, b) {
+	for ALL_NODES(n, db->g->top)
 		if (node_is(n, prim_BailOut))
 			mark_inputs_escaped(db, escaped, seen, n);
-		for (int i = 0; i < n->nsub; i++)
-			mark_left_to_generic(db, escaped, seen, n->sub[i]);
-	}
 }
 
 /* By element: is it a place that outlives the graph or is known outside? */
@@ -274,7 +283,7 @@ escaped_marks(AliasDb *db)
 	for (int i = 0; i < db->constant.n; i++)
 		mark(escaped, alias_places_of(db, db->constant.at[i]));
 	mark_inputs_escaped(db, escaped, seen, db->g->top->ret);
-	mark_left_to_generic(db, escaped, seen, db->g->top);
+	mark_left_to_generic(db, escaped, seen);
 	return escaped;
 }
 

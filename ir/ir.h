@@ -324,6 +324,8 @@ function_first(const Function *fn)
 #define NODES(n, b)     (Node *n = (b)->ret->next, *n##_; n != (b)->ret && (n##_ = n->next, 1); n = n##_)
 #define NODES_REV(n, b) (Node *n = (b)->ret->prev, *n##_; n != (b)->ret && (n##_ = n->prev, 1); n = n##_)
 /* for NODES(n, block) { ... }: n may be destroyed in the body */
+#define ALL_NODES(n, b) (Node *n = NULL; (n = block_next((b), n));)
+/* for ALL_NODES(n, block) { ... }: also those of inner blocks, each after the node that has them; n must stay there */
 
 Graph *graph_new(Cx *, const char *name);
 Graph *graph_clone(Graph *, Map *values);          /* map (may be null): "%id" -> the clone's Value, see graph_cloned */
@@ -420,6 +422,8 @@ void   if_take_branch(Node *, int which);
 bool   loop_is_for(const Node *);                                     /* runs to its maximum: no condition of its own */
 void   block_splice_before(Block *, Node *at);                        /* moves its nodes, without param and ret */
 bool   block_raises(const Block *);                                       /* whenever it runs */
+Node  *block_next(const Block *, const Node *n);          /* of ALL_NODES: after n; null: the first, none is left */
+bool   block_has(const Block *, Symbol kind);             /* a node of the kind, in inner blocks too */
 int    block_size(const Block *);                                        /* nodes, those of inner blocks too */
 /* the node of that block in which (or which) n is; null: not there */
 Node  *block_owner_in(const Node *, const Block *);
@@ -484,6 +488,7 @@ bool alias_may_contain(AliasDb *, const Value *, const Value *);           /* on
 bool alias_is_written(AliasDb *, const Value *);
 /* is it, or what it contains, written anywhere? */
 bool alias_has_writers(AliasDb *, const Value *);
+bool alias_node_has_writers(AliasDb *, const Node *);                      /* the same of any input or result */
 /* does the node (nested too) write memory v may reach? */
 bool alias_writes(AliasDb *, const Node *, const Value *);
 bool alias_node_writes(AliasDb *, const Node *);                           /* to anything at all */

@@ -241,89 +241,27 @@ rt_do_new_list(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-int
-rt_do_unpack(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_unpack, (RtWhat){ .n = RT_TUPLE });
-}
-
-int
-rt_do_list_unpack(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_unpack, (RtWhat){ .n = RT_LIST });
-}
-
-int
-rt_do_index(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_index, (RtWhat){ .n = (int32_t)n->arg });
-}
-
-int
-rt_do_tuple_slice(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_slice, (RtWhat){ .n = n->arg });
-}
-
-int
-rt_do_new_dict(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_dict, (RtWhat){ .type = a->code->type[n->arg] });
-}
-
-int
-rt_do_get_attr(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_get, (RtWhat){ .n = n->arg });
-}
-
-int
-rt_do_set_attr(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_set, (RtWhat){ .n = n->arg });
-}
-
-int
-rt_do_new_object(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_object, (RtWhat){ .type = a->code->type[n->arg] });
-}
-
-int
-rt_do_isinstance(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_isinstance, (RtWhat){ .type = a->code->type[n->arg] });
-}
-
-int
-rt_do_cast(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_cast, (RtWhat){ .type = a->code->type[n->arg] });
-}
-
-int
-rt_do_fork(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_fork, (RtWhat){ .code = a->code->callee[n->arg] });
-}
-
-int
-rt_do_await(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_await, (RtWhat){ .code = a->code->callee[n->arg] });
-}
-
-int
-rt_do_wait(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_wait, (RtWhat){ .type = a->code->type[n->arg] });
-}
-
-int
-rt_do_raise(Activation *a, const RtInsn *n)
-{
-	return do_body(a, n, rt_body_raise, (RtWhat){ 0 });
-}
+#define BY_BODY(name, body, ...)                                                                                       \
+	int                                                                                                            \
+	rt_do_##name(Activation *a, const RtInsn *n)                                                                   \
+	{                                                                                                              \
+		return do_body(a, n, rt_body_##body, (RtWhat){ __VA_ARGS__ });                                         \
+	}
+BY_BODY(unpack,      unpack,     .n = RT_TUPLE)
+BY_BODY(list_unpack, unpack,     .n = RT_LIST)
+BY_BODY(index,       index,      .n = (int32_t)n->arg)
+BY_BODY(tuple_slice, slice,      .n = n->arg)
+BY_BODY(new_dict,    dict,       .type = a->code->type[n->arg])
+BY_BODY(get_attr,    get,        .n = n->arg)
+BY_BODY(set_attr,    set,        .n = n->arg)
+BY_BODY(new_object,  object,     .type = a->code->type[n->arg])
+BY_BODY(isinstance,  isinstance, .type = a->code->type[n->arg])
+BY_BODY(cast,        cast,       .type = a->code->type[n->arg])
+BY_BODY(fork,        fork,       .code = a->code->callee[n->arg])
+BY_BODY(await,       await,      .code = a->code->callee[n->arg])
+BY_BODY(wait,        wait,       .type = a->code->type[n->arg])
+BY_BODY(raise,       raise,      0)
+#undef BY_BODY
 
 static int
 push_scope(Activation *a, int handler)

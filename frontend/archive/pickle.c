@@ -494,29 +494,17 @@ typed_list(Machine *m, const IValue *arg, int n, const RtType *list)
 	return rt_retain(arg[0]);
 }
 
-static IValue
-make_int_list(Machine *m, const IValue *arg, int n)
-{
-	return typed_list(m, arg, n, &rt_type_list_int);
-}
-
-static IValue
-make_float_list(Machine *m, const IValue *arg, int n)
-{
-	return typed_list(m, arg, n, &rt_type_list_float);
-}
-
-static IValue
-make_bool_list(Machine *m, const IValue *arg, int n)
-{
-	return typed_list(m, arg, n, &rt_type_list_bool);
-}
-
-static IValue
-make_tensor_list(Machine *m, const IValue *arg, int n)
-{
-	return typed_list(m, arg, n, &rt_type_list_tensor);
-}
+#define TYPED_LIST(of)                                                                                                 \
+	static IValue                                                                                                  \
+	make_##of##_list(Machine *m, const IValue *arg, int n)                                                         \
+	{                                                                                                              \
+		return typed_list(m, arg, n, &rt_type_list_##of);                                                      \
+	}
+TYPED_LIST(int)
+TYPED_LIST(float)
+TYPED_LIST(bool)
+TYPED_LIST(tensor)
+#undef TYPED_LIST
 
 /* The text of a tag is read once, however often the memo brings it back. */
 static const Type *

@@ -119,19 +119,6 @@ expand_tasks(Graph *g, Block *b)
 	}
 }
 
-static bool
-has_tasks(const Block *b)
-{
-	for NODES(n, b) {
-		if (node_is(n, prim_fork) || node_is(n, prim_awaitable))
-			return true;
-		for (int i = 0; i < n->nsub; i++)
-			if (has_tasks(n->sub[i]))
-				return true;
-	}
-	return false;
-}
-
 bool
 run_tasks_at_once(Graph *g)
 {
@@ -141,7 +128,7 @@ run_tasks_at_once(Graph *g)
 	for (int i = 0; i < g->top->ret->nin; i++)
 		if (done_type(g->cx, g->top->ret->in[i]->type) != g->top->ret->in[i]->type)
 			return false;
-	if (!has_tasks(g->top))
+	if (!block_has(g->top, prim_fork) && !block_has(g->top, prim_awaitable))
 		return false;
 	expand_tasks(g, g->top);
 	return true;

@@ -25,22 +25,9 @@ typedef struct Calls {
 /* ---- what requires a gradient ------------------------------------------------------------------------------- */
 
 static bool
-has_kind(const Block *b, Symbol kind)
-{
-	for NODES(n, b) {
-		if (node_is(n, kind))
-			return true;
-		for (int i = 0; i < n->nsub; i++)
-			if (has_kind(n->sub[i], kind))
-				return true;
-	}
-	return false;
-}
-
-static bool
 has_calls(const Graph *g)
 {
-	return has_kind(g->top, aten_grad) || has_kind(g->top, aten_backward);
+	return block_has(g->top, aten_grad) || block_has(g->top, aten_backward);
 }
 
 /* What is read becomes one value for each parameter, that nothing folds: prim::leaf. */
@@ -139,17 +126,11 @@ is_refused(const Calls *c, const Node *n)
 }
 
 static Node *
-find_call(const Calls *c, Block *b)
+find_call(const Calls *c, const Block *b)
 {
-	for NODES(n, b) {
-		Node *in;
-
+	for ALL_NODES(n, b)
 		if (node_is(n, aten_grad) && !is_refused(c, n))
 			return n;
-		for (int i = 0; i < n->nsub; i++)
-			if ((in = find_call(c, n->sub[i])))
-				return in;
-	}
 	return NULL;
 }
 
@@ -328,12 +309,9 @@ leaf_at(const Calls *c, const Value *v)
 static void
 find_reads(Grads *s, const Block *b)
 {
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			find_reads(s, n->sub[i]);
+	for ALL_NODES(n, b)
 		if (node_is(n, prim_grad) && leaf_at(s->c, n->in[0]) >= 0)
 			s->read[leaf_at(s->c, n->in[0])] = s->any = true;
-	}
 }
 
 /* What x.grad is here, as a Tensor that may be undefined. */

@@ -58,13 +58,9 @@ join(Back *b, Back *c, Node *m, Range at)
 static bool
 puts_into_lists(const Auto *a, const Block *b)
 {
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			if (puts_into_lists(a, n->sub[i]))
-				return true;
+	for ALL_NODES(n, b)
 		if (back_list_write(n) && back_is_active(a, n->in[0]))
 			return true;
-	}
 	return false;
 }
 

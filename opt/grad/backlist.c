@@ -355,12 +355,9 @@ check_write(const Auto *a, const Node *n, const Values *lists)
 static void
 check_block(const Auto *a, const Block *b, const Values *lists)
 {
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			check_block(a, n->sub[i], lists);
+	for ALL_NODES(n, b)
 		if (write_of(n) && back_is_active(a, n->in[0]))
 			check_write(a, n, lists);
-	}
 }
 
 void

@@ -271,18 +271,14 @@ shares_memory(Cx *cx, const RtObject *o, const char *name, const RtTensor *param
 static void
 check_block(Cx *cx, const Gradient *d, const RtObject *self, const Block *b)
 {
-	cx_enter(cx, (Range){ 0 });
-	for NODES(n, b) {
+	for ALL_NODES(n, b) {
 		const char *name = node_is(n, prim_GetAttr) ? node_str(n, "name") : NULL;
 
-		for (int i = 0; i < n->nsub; i++)
-			check_block(cx, d, self, n->sub[i]);
 		for (int i = 0; name && i < d->inputs.n; i++)
 			if (d->inputs.at[i].parameter && shares_memory(cx, self, name, d->inputs.at[i].parameter))
 				fail_lacks(cx, n->at, "a program with gradients by a parameter whose memory is also "
 					"the attribute %s, which is written to", name);
 	}
-	cx_leave(cx);
 }
 
 /*

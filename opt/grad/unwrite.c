@@ -592,13 +592,9 @@ static void unwrite_block(Unwrite *, Block *);
 static bool
 writes_root(Unwrite *u, const Block *b, const Root *r)
 {
-	for NODES(n, b) {
+	for ALL_NODES(n, b)
 		if (written(n) >= 0 && track(u, root_value(u, n->in[written(n)]))->root - 1 == r - u->roots.at)
 			return true;
-		for (int i = 0; i < n->nsub; i++)
-			if (writes_root(u, n->sub[i], r))
-				return true;
-	}
 	return false;
 }
 

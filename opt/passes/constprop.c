@@ -43,13 +43,7 @@ may_fold(Fold *f, const Node *n)
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
 		if (node_is(n, never[i]))
 			return false;
-	for (int i = 0; i < n->nin; i++)
-		if (alias_has_writers(f->alias, n->in[i]))
-			return false;
-	for (int i = 0; i < n->nout; i++)
-		if (alias_has_writers(f->alias, n->out[i]))
-			return false;
-	return true;
+	return !alias_node_has_writers(f->alias, n);
 }
 
 static bool

@@ -26,16 +26,9 @@ typedef struct Cse {
 static bool
 takes_part(Cse *c, const Node *n)
 {
-	if (n->nsub || !n->nout || node_has_effect(n) || node_is(n, prim_Uninitialized) ||
-	    node_is(n, prim_profile) || node_is(n, prim_CreateObject) || alias_node_writes(c->alias, n))
-		return false;
-	for (int i = 0; i < n->nin; i++)
-		if (alias_has_writers(c->alias, n->in[i]))
-			return false;
-	for (int i = 0; i < n->nout; i++)
-		if (alias_has_writers(c->alias, n->out[i]))
-			return false;
-	return true;
+	return !n->nsub && n->nout && !node_has_effect(n) && !node_is(n, prim_Uninitialized) &&
+	       !node_is(n, prim_profile) && !node_is(n, prim_CreateObject) && !alias_node_writes(c->alias, n) &&
+	       !alias_node_has_writers(c->alias, n);
 }
 
 /* An attribute may be set between two reads of it, which has_writers of the object does not miss; so only results

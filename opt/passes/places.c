@@ -297,17 +297,14 @@ is_handed_on(const Scope *s, const Value *v)
 
 /* Such memory is loose for the others; true when some was not before. */
 static bool
-loosen(Scope *s, const Block *b)
+loosen(Scope *s)
 {
 	bool more = false;
 	IValue x;
 
-	for NODES(n, b) {
+	for ALL_NODES(n, s->g->top)
 		if (memory_read(s, n, &x) && is_handed_on(s, n->out[0]))
 			more |= any_memory(s->all, x, mark_loose);
-		for (int i = 0; i < n->nsub; i++)
-			more |= loosen(s, n->sub[i]);
-	}
 	return more;
 }
 
@@ -323,21 +320,18 @@ make_databases(Places *q)
 			q->scope.at[i]->db = alias_db_placed(q->scope.at[i]->g, q->p->scratch, place_of,
 							     q->scope.at[i]);
 		for (int i = 0; i < q->scope.n && q->scope.n > 1; i++)
-			more |= loosen(q->scope.at[i], q->scope.at[i]->g->top);
+			more |= loosen(q->scope.at[i]);
 	} while (more);
 }
 
 static void
-find_written(Scope *s, const Block *b)
+find_written(const Scope *s)
 {
 	IValue x;
 
-	for NODES(n, b) {
+	for ALL_NODES(n, s->g->top)
 		if (memory_read(s, n, &x) && alias_has_writers(s->db, n->out[0]))
 			any_memory(s->all, x, mark_written);
-		for (int i = 0; i < n->nsub; i++)
-			find_written(s, n->sub[i]);
-	}
 }
 
 /* ---- constants of the archive ------------------------------------------------------------------------------------ */
@@ -346,13 +340,11 @@ typedef Vec(RtStorage *) Marked;
 
 /* Takes the mark that they may be written from those of a graph. */
 static void
-unmark_constants(Places *q, const Block *b, Marked *all)
+unmark_constants(Places *q, const Graph *g, Marked *all)
 {
 	IValue v;
 
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			unmark_constants(q, n->sub[i], all);
+	for ALL_NODES(n, g->top) {
 		if (!node_is(n, prim_Constant) || !value_constant(n->out[0], &v) || v.tag != RT_TENSOR ||
 		    !v.u.t->storage->written)
 			continue;
@@ -386,12 +378,12 @@ places_of(Pass *p, Graph *g)
 		return NULL;
 	find_loose(q, p->self, false, &seen);
 	for (int i = 0; i < q->scope.n && all_are_known(q); i++)
-		unmark_constants(q, q->scope.at[i]->g->top, &constants);
+		unmark_constants(q, q->scope.at[i]->g, &constants);
 	make_databases(q);
 	for (int i = 0; i < q->scope.n; i++) {
 		const Scope *s = q->scope.at[i];
 
-		find_written(q->scope.at[i], s->g->top);
+		find_written(s);
 		for (int tensors = 0; tensors < 2; tensors++)
 			q->loose_written[tensors] |= alias_wild_is_written(s->db, tensors);
 	}
@@ -405,24 +397,15 @@ places_of(Pass *p, Graph *g)
 
 /* ---- what others ask --------------------------------------------------------------------------------------------- */
 
-static void
-find_sets_here(Places *q, const Block *b)
-{
-	for NODES(n, b) {
-		if (node_is(n, prim_SetAttr))
-			map_put(&q->set, node_str(n, "name"), n);
-		for (int i = 0; i < n->nsub; i++)
-			find_sets_here(q, n->sub[i]);
-	}
-}
-
 bool
 freeze_resolves(Pass *p, Graph *g, const Value *v, IValue *out)
 {
 	const Peers *peers = prepare_peers_of(p->cx);
 	Places q = { .p = p, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch } };
 
-	find_sets_here(&q, g->top);
+	for ALL_NODES(n, g->top)
+		if (node_is(n, prim_SetAttr))
+			map_put(&q.set, node_str(n, "name"), n);
 	for (int i = 0; i < peers->n; i++)
 		find_sets(&q, peers->at[i]->top);
 	return places_resolve(&(Scope){ .all = &q, .g = g }, v, out);

@@ -126,13 +126,9 @@ name_writes(Block *b)
 static bool
 any(const Block *b)
 {
-	for NODES(n, b) {
+	for ALL_NODES(n, b)
 		if (reshapes_input(n))
 			return true;
-		for (int i = 0; i < n->nsub; i++)
-			if (any(n->sub[i]))
-				return true;
-	}
 	return false;
 }
 

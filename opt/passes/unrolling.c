@@ -64,23 +64,10 @@ unroll_loop(Pass *p, Graph *g, Node *loop, int64_t trips)
 /* ---- eight trips at a time --------------------------------------------------------------------------------------- */
 
 static bool
-has_loop(const Block *b)
-{
-	for NODES(n, b) {
-		if (node_is(n, prim_Loop))
-			return true;
-		for (int i = 0; i < n->nsub; i++)
-			if (has_loop(n->sub[i]))
-				return true;
-	}
-	return false;
-}
-
-static bool
 is_small(const Node *n)
 {
 	return loop_is_for(n) && !node_attr(loop_max(n)->node, "varies") && block_size(loop_body(n)) <= SMALL_BODY &&
-	       !has_loop(loop_body(n));
+	       !block_has(loop_body(n), prim_Loop);
 }
 
 static Value *

@@ -22,15 +22,12 @@ enum {
 static bool
 block_writes_lists(const Block *b)
 {
-	for NODES(n, b) {
+	for ALL_NODES(n, b) {
 		for (int i = 0; i < n->nin; i++)
 			if (node_writes_input(n, i) && node_schema(n)->args[i].type->kind != TYPE_TENSOR)
 				return true;
 		if (node_is_call(n))
 			return true;
-		for (int i = 0; i < n->nsub; i++)
-			if (block_writes_lists(n->sub[i]))
-				return true;
 	}
 	return false;
 }
@@ -233,19 +230,6 @@ spec_if(Spec *s, Scope *c, Node *n)
 	spec_guard_joined(s, c, n);
 }
 
-static bool
-block_prints(const Block *b)
-{
-	for NODES(n, b) {
-		if (node_is(n, prim_Print))
-			return true;
-		for (int i = 0; i < n->nsub; i++)
-			if (block_prints(n->sub[i]))
-				return true;
-	}
-	return false;
-}
-
 /* Is it a counted loop that is short enough to unroll? */
 static bool
 unroll(Spec *s, Scope *c, Node *n)
@@ -261,7 +245,8 @@ unroll(Spec *s, Scope *c, Node *n)
 	if (!shapes_may_unroll(s->shapes, n, trips))
 		return false;
 	if (trips > 1 && (!value_int(body->ret->in[0], &on) || !on || trips > UNROLL_TRIPS ||
-			  trips * block_size(body) > UNROLL_NODES || (trips > UNROLL_PRINTS && block_prints(body))))
+			  trips * block_size(body) > UNROLL_NODES ||
+			  (trips > UNROLL_PRINTS && block_has(body, prim_Print))))
 		return false;
 	carried = new(s->cx->arena, Value *, n->nout + 1);
 	for (int i = 0; i < n->nout; i++)

@@ -435,24 +435,10 @@ keep_error(Spec *s, Node *m)
 
 /* ---- padded rows: attention.def -------------------------------------------------------------------------------- */
 
-static bool
-has_any(const Block *b, const Symbol *kinds, int n)
-{
-	for NODES(m, b) {
-		for (int i = 0; i < n; i++)
-			if (node_is(m, kinds[i]))
-				return true;
-		for (int i = 0; i < m->nsub; i++)
-			if (has_any(m->sub[i], kinds, n))
-				return true;
-	}
-	return false;
-}
-
 bool
 spec_makes_padding(const Block *b)
 {
-	return has_any(b, (const Symbol[]){ aten__nested_tensor_from_mask }, 1);
+	return block_has(b, aten__nested_tensor_from_mask);
 }
 
 bool
@@ -460,9 +446,11 @@ spec_gets_padding(Cx *cx, const Block *b)
 {
 	static const Symbol from[] = { prim_SetAttr, prim_CallMethod, prim_CallFunction, aten_wait,
 					    prim_awaitable_wait };
+	bool any = false;
 
-	return op_find(cx, aten__nested_tensor_from_mask->name, "")->met &&
-	       has_any(b, from, (int)(sizeof from / sizeof *from));
+	for (size_t i = 0; i < sizeof from / sizeof *from; i++)
+		any |= block_has(b, from[i]);
+	return any && op_find(cx, aten__nested_tensor_from_mask->name, "")->met;
 }
 
 /* Is it a question about the whole run whose answer is known? */

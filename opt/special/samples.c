@@ -556,14 +556,11 @@ shapes_function(Cx *cx, const Specialization *d, Shapes *shapes)
 typedef Vec(Node *) Numbers;
 
 static void
-varying(Cx *cx, Block *b, Numbers *out)
+varying(Cx *cx, const Block *b, Numbers *out)
 {
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			varying(cx, n->sub[i], out);
+	for ALL_NODES(n, b)
 		if (node_is(n, prim_Constant) && node_attr(n, "varies"))
 			vec_push(cx->arena, out, n);
-	}
 }
 
 /* Constants that vary become one only where they are equal in all samples: passes must not merge what is equal in one

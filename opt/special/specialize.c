@@ -442,13 +442,9 @@ eval_node(Spec *s, Scope *c, Node *n)
 static bool
 block_sets_grad(const Block *b)
 {
-	for NODES(n, b) {
+	for ALL_NODES(n, b)
 		if (node_is(n, aten_set_grad_enabled) || node_is_call(n))
 			return true;
-		for (int i = 0; i < n->nsub; i++)
-			if (block_sets_grad(n->sub[i]))
-				return true;
-	}
 	return false;
 }
 

@@ -6,29 +6,14 @@
 
 static int asked;
 
-#define WRAP(name, given, taken) \
-	void *__real_##name given; \
-	void *__wrap_##name given; \
-	void * \
-	__wrap_##name given \
-	{ \
-		asked++; \
-		return __real_##name taken; \
-	}
-
-WRAP(malloc, (size_t n), (n))
-WRAP(calloc, (size_t n, size_t m), (n, m))
-WRAP(realloc, (void *p, size_t n), (p, n))
-WRAP(aligned_alloc, (size_t a, size_t n), (a, n))
-
-int __real_posix_memalign(void **p, size_t a, size_t n);
-int __wrap_posix_memalign(void **p, size_t a, size_t n);
-int
-__wrap_posix_memalign(void **p, size_t a, size_t n)
+static int
+fails(void)
 {
 	asked++;
-	return __real_posix_memalign(p, a, n);
+	return 0;
 }
+
+#include "wrap.h"
 
 int
 main(void)

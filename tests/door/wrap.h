@@ -1,0 +1,26 @@
+/* tests/door/wrap.h - the functions that give memory, for programs linked with --wrap
+ *
+ * fails(), which the including file defines before, says whether a call fails.
+ */
+
+#define WRAP(name, given, taken) \
+	void *__real_##name given; \
+	void *__wrap_##name given; \
+	void * \
+	__wrap_##name given \
+	{ \
+		return fails() ? NULL : __real_##name taken; \
+	}
+
+WRAP(malloc, (size_t n), (n))
+WRAP(calloc, (size_t n, size_t m), (n, m))
+WRAP(realloc, (void *p, size_t n), (p, n))
+WRAP(aligned_alloc, (size_t a, size_t n), (a, n))
+
+int __real_posix_memalign(void **p, size_t a, size_t n);
+int __wrap_posix_memalign(void **p, size_t a, size_t n);
+int
+__wrap_posix_memalign(void **p, size_t a, size_t n)
+{
+	return fails() ? 12 : __real_posix_memalign(p, a, n);
+}
