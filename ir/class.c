@@ -1,5 +1,5 @@
 /*
- * Classes as the compiler sees them: attributes, methods, and the slots that rt's side of a class is kept in step with.
+ * The compiler's side of classes: attributes and methods, in step with the slots of the RtClass.
  */
 #include "ir.h"
 
@@ -27,7 +27,7 @@ class_slot(const RtClass *k, const char *name)
 	return a ? a->slot : -1;
 }
 
-/* Room for one more slot: the arrays double when their count is a power of two. */
+/* Adds a slot; the arrays double when their count is a power of two. */
 static void
 add_slot(Cx *cx, RtClass *k, const char *name, const Type *type)
 {

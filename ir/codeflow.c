@@ -1,16 +1,17 @@
 /*
  * Control flow as instructions: If, Loop, with.
  *
- * An If's outputs have registers that are set aside before its branches; a value made in a branch for that output goes
- * there at once, else a move at the branch's end brings it.  A Loop's carried values live in one register each, from
- * the start through every trip to the output; the body's value goes there at once when the old one is dead by then.
+ * An If's outputs get registers before its branches are lowered; a value that a branch computes for an output goes to
+ * that register if possible, else a move at the branch's end copies it.  Each carried value of a Loop has one register
+ * for the initial value, all trips and the output; the body computes the next value into it if the old one is dead by
+ * then.
  *
  *      BRANCH c -> else                         MOVE carried <- inits, again <- cond;  CONSTANT index <- 0
  *      ... MOVE outs; JUMP end            head: LOOP index, max, again -> end
  * else: ... MOVE outs                           ... MOVE carried, again <- the body's;  NEXT index -> head
  * end:                                    end:
  *
- * A with-scope that an exception leaves goes on in its handler, which stands behind the function's end.
+ * An exception in a with-scope continues in the scope's handler, behind the end of the function.
  */
 #include "lower.h"
 
@@ -18,7 +19,7 @@
 
 /* ---- with -------------------------------------------------------------------------------------------------------- */
 
-/* object.method(args...) -> result; arguments and result are registers. */
+/* Emits result = object.method(args...); arguments and result are registers. */
 static void
 emit_method(Lower *l, const Value *object, const char *method, const uint32_t *args, int nargs, uint32_t result)
 {
@@ -36,7 +37,7 @@ emit_method(Lower *l, const Value *object, const char *method, const uint32_t *a
 	insn_out(l, result);
 }
 
-/* The exit method is given what an exception would be described by: nothing. */
+/* Calls __exit__ with None for exception, value and traceback. */
 static void
 emit_exit_call(Lower *l, const Value *object, uint32_t none, uint32_t result)
 {
@@ -47,7 +48,7 @@ emit_exit_call(Lower *l, const Value *object, uint32_t none, uint32_t result)
 	emit_method(l, object, "__exit__", args, 3, result);
 }
 
-/* The scope is open before __enter__ runs, as PyTorch has it; prim::Exit keeps the object alive till the end. */
+/* The scope opens before __enter__ runs, as in PyTorch; prim::Exit keeps the object alive until its end. */
 void
 lower_enter(Lower *l, Node *n)
 {
@@ -79,7 +80,7 @@ lower_exit(Lower *l, Node *n)
 	insn_in(l, RT_REG(insn_use(l, n, 0)));
 }
 
-/* Behind the function's end.  Objects of outer scopes are still wanted, so the registers used here are new ones. */
+/* Emits the handlers, behind the function's end.  They use new registers: objects of outer scopes are still alive. */
 void
 lower_handlers(Lower *l)
 {
@@ -102,7 +103,7 @@ lower_handlers(Lower *l)
 
 /* ---- control flow ------------------------------------------------------------------------------------------------ */
 
-/* Values that the block's own nodes make for its outputs want the registers that the outputs go to. */
+/* Output i of the block goes to this register: hints that the node that computes it should use it. */
 static void
 want(Lower *l, const Block *b, int i, int reg)
 {
@@ -112,7 +113,7 @@ want(Lower *l, const Block *b, int i, int reg)
 		l->hint[v->id] = reg + 1;
 }
 
-/* Does v stay where it is, as one of the outputs? */
+/* Is v an output that is in its output's register already? */
 static bool
 is_in_place(const Block *b, const Value *v, const int *reg, int n)
 {
@@ -122,7 +123,7 @@ is_in_place(const Block *b, const Value *v, const int *reg, int n)
 	return false;
 }
 
-/* reg[i] <- the block's output i, all at once; -1: nobody needs it. */
+/* Emits reg[i] = the block's output i, as a parallel move; -1: the output is not used. */
 static void
 move_outputs(Lower *l, Block *b, const int *reg, int n)
 {
@@ -144,7 +145,7 @@ move_outputs(Lower *l, Block *b, const int *reg, int n)
 		l->insn.n = at;
 }
 
-/* Sets v's register aside until the construct has been lowered; kept: whether it was before. */
+/* Reserves v's register until the construct has been lowered; *kept: was it reserved before? */
 static int
 keep_register(Lower *l, Value *v, bool *kept)
 {
@@ -172,7 +173,7 @@ lower_branch(Lower *l, Node *n, int which, const int *reg)
 	move_outputs(l, b, reg, n->nout);
 }
 
-/* Both branches start from the same registers: what the first one freed is busy again. */
+/* The second branch starts with the same busy registers as the first. */
 static void
 restore_busy(Lower *l, const bool *busy, int n)
 {
@@ -208,7 +209,7 @@ lower_if(Lower *l, Node *n)
 			l->kept.at[reg[i]] = kept[i];
 }
 
-/* The registers of the condition (0) and of the carried values; an initial value that dies here gives its own. */
+/* Chooses registers for the condition (reg[0]) and the carried values: those of initial values that die here. */
 static void
 place_carried(Lower *l, Node *n, int *reg, bool *kept)
 {

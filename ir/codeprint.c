@@ -1,5 +1,5 @@
 /*
- * Reading a Code back: its text, and which registers matter from an instruction on.
+ * Reading a Code: its text, and its live registers.
  */
 #include "ir.h"
 #include <stdlib.h>
@@ -63,7 +63,7 @@ join_successors(CodeLive *l, int pc)
 	join(l, pc + 1);
 }
 
-/* Backwards over the code until nothing changes; loops are why once is not enough. */
+/* One backward pass of the data-flow analysis; loops need several. */
 static bool
 pass_once(CodeLive *l)
 {

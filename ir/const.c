@@ -1,7 +1,7 @@
 /*
- * Values made while compiling: constants, defaults.  The compile owns them and never releases them.
+ * Values made at compile time: constants, defaults.  The compile owns them and never releases them.
  *
- * A tensor that has been printed by its hash is remembered, so that the text can be read back in the same compile.
+ * Tensors that are printed by their hash are remembered, so that the text can be read back in the same compile.
  */
 #include "ir.h"
 

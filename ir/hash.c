@@ -2,8 +2,8 @@
  * Equal constants and equal nodes: for common subexpressions, constant pooling and the hash of a graph.
  *
  * Two constants are identical when no program can tell them apart: tensors by dtype, sizes, strides, flags and bytes
- * (NaN equals itself), containers member by member; one that code may write to is memory, too.  Objects, futures and
- * generators are identical only to themselves.
+ * (NaN equals itself), containers member by member.  Constants that code may write to must also share their memory.
+ * Objects, futures and generators are identical only to themselves.
  */
 #include "ir.h"
 #include <string.h>
@@ -16,7 +16,7 @@ hash_text(const char *s)
 
 /* ---- constants --------------------------------------------------------------------------------------- */
 
-/* Calls f with every contiguous run of bytes, in logical order; stops when f says no. */
+/* Calls f for every contiguous run of bytes, in logical order, until f returns false. */
 static bool
 each_row(const RtTensor *t, int dim, int64_t at, bool (*f)(void *, int64_t at, int64_t n), void *arg)
 {
@@ -34,7 +34,7 @@ each_row(const RtTensor *t, int dim, int64_t at, bool (*f)(void *, int64_t at, i
 
 typedef struct Rows { const RtTensor *a, *b; uint64_t h; } Rows;
 
-enum { GLANCE = 1024 };                  /* bytes of a row that the hash of a table looks at */
+enum { GLANCE = 1024 };                  /* bytes of a row that a hash in tables covers */
 
 static bool
 hash_row(void *arg, int64_t at, int64_t n)
@@ -133,7 +133,7 @@ same_members(const IValue *a, const IValue *b, int64_t n)
 	return true;
 }
 
-/* Of tensors the first row alone: megabytes of weights are compared only with those that begin alike. */
+/* Covers the first row of a tensor only: weights of megabytes are compared only when they begin alike. */
 static uint64_t
 value_hash(IValue v)
 {

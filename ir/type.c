@@ -1,14 +1,14 @@
 /*
- * Types: made once each, compared as pointers.
+ * Types are interned: equal types are the same pointer.
  *
- * A type is described on the stack and looked up in a table by its parts, which are interned already; only a new one
- * is copied into the arena.  The basic types and a few lists are rt's constants and are entered at the start, so that
- * kind tests and addresses agree with values made by the runtime.  Classes, interfaces and enums are found by name.
+ * A type is built on the stack and looked up in a table by its parts, which are interned already; only a new one is
+ * copied to the arena.  The basic types and a few lists are constants of rt, entered at the start, so that values of
+ * the runtime have the same pointers.  Classes, interfaces and enums are found by name.
  *
  * Invariants: an Optional holds no None, Any, Optional or Union (a Union with None in it says the same); a Union has
  * two members or more in ATen's order of kinds, none a subtype of another, and not all of int, float and complex, which
- * are Scalar.  What is known of a tensor is normalised: with a known rank dims is never null, and strides is null
- * unless one of them is known.
+ * are Scalar.  A TensorInfo is normalised: with a known rank dims is not null, and strides is null unless one of them
+ * is known.
  */
 #include "ir.h"
 
@@ -144,7 +144,7 @@ copy_dims(Cx *cx, const int64_t *d, int n)
 	return r;
 }
 
-/* The type with these parts; t and what it points to may be on the caller's stack. */
+/* The interned type that equals t; t and its parts may be on the caller's stack. */
 static const Type *
 intern(Cx *cx, const Type *t)
 {
@@ -452,7 +452,7 @@ type_tensor(Cx *cx, const TensorInfo *given)
 	return intern(cx, &t);
 }
 
-/* The same type with f applied to its parts. */
+/* The type with f applied to its parts. */
 static const Type *
 rebuild(Cx *cx, const Type *t, const Type *(*f)(Cx *, const Type *))
 {
@@ -541,7 +541,7 @@ tuple_is_subtype(Cx *cx, const Type *a, const Type *of)
 	return true;
 }
 
-/* May f stand where the interface promises m?  Arguments contravariant, results covariant; self left out. */
+/* Does f implement the interface's method m?  Arguments are contravariant, results covariant; self does not count. */
 static bool
 method_fits(Cx *cx, const Function *f, const Function *m)
 {
@@ -655,7 +655,7 @@ unify_tuples(Cx *cx, const Type *a, const Type *b)
 	return type_tuple(cx, of, a->n);
 }
 
-/* The element of an Optional, else the type itself. */
+/* The element type of an Optional; other types as they are. */
 static const Type *
 present(const Type *t)
 {

@@ -1,5 +1,5 @@
 /*
- * Values: replacement, names, and what is known when they are constants.
+ * Values: replacement, names, and reading constants.
  */
 #include "ir.h"
 
@@ -8,7 +8,7 @@ value_replace_uses(Value *v, Value *with)
 {
 	if (v == with)
 		return;
-	/* From the end, so that dropping a use is cheap. */
+	/* From the end: removing the last use is cheap. */
 	while (v->uses.n) {
 		const Use u = vec_last(&v->uses);
 

@@ -1,9 +1,9 @@
-/* rt/arena.c - everything of one compile, freed at once
+/* rt/arena.c - the memory of one compile, freed at once
  *
- * An arena is a chain of chunks; memory is given out from the newest and never taken back.  An Arena may be passed by
- * value as scratch memory: what the copy takes is given out again after it by the original.  A chunk that a copy had to
- * add stays linked behind the one it followed and is reused, so nothing leaks; this needs the original to have a chunk,
- * which arena_take(&a, 0) ensures.
+ * An arena is a chain of chunks; memory is allocated from the newest and not freed before the end.  An Arena passed by
+ * value is scratch memory: when the callee returns, the original allocates the same memory again.  A chunk that the
+ * copy had to add stays linked behind the one that it followed and is reused, so nothing leaks; for this the original
+ * needs a chunk, which arena_take(&a, 0) ensures.
  */
 #include "base.h"
 

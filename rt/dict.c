@@ -1,7 +1,7 @@
 /* rt/dict.c - dicts, in the order of insertion
  *
- * As rt/table.c: entries in an array, an open-addressed table of their indices.  A removed entry is marked dead and
- * keeps its slot until the next rebuild, which happens when the array is full.  Keys are int, float, bool, complex,
+ * As in rt/table.c, entries are in an array, and an open-addressed hash table has their indices.  A removed entry is
+ * marked dead and keeps its slot until the next rebuild, when the array is full.  Keys are int, float, bool, complex,
  * str, tensors (by identity), enums, devices and tuples of these.
  */
 #include "rt.h"
@@ -69,7 +69,7 @@ same_key(IValue a, IValue b)
 	}
 }
 
-/* The slot that holds the key, or the free one where it would go. */
+/* The slot of the key, or the free slot where it would go. */
 static int64_t
 find(const RtDict *d, IValue key, uint64_t hash)
 {
@@ -96,7 +96,7 @@ rt_dict_new(RtCx *cx, const RtType *key, const RtType *value)
 	return d;
 }
 
-/* Makes room for one more entry, dropping the dead ones. */
+/* Makes room for one more entry; drops dead ones. */
 static int
 rebuild(RtCx *cx, RtDict *d)
 {
@@ -171,7 +171,7 @@ rt_dict_remove(RtDict *d, IValue key)
 	e = &d->at[at];
 	old = *e;
 	*e = (RtDictEntry){ .dead = true };
-	if (--d->n == 0) {                       /* empty: start afresh */
+	if (--d->n == 0) {                       /* empty: the array starts again */
 		d->used = 0;
 		for (int64_t i = 0; i < d->nslot; i++)
 			d->slot[i] = -1;

@@ -1,8 +1,8 @@
 /* rt/err.c - errors of the compiler: ranges, messages, the long jump
  *
- * fail() writes the whole message (place, source line, carets, chain of "while compiling") into the arena of the
- * compile and jumps to the innermost cx_try.  Names and text in it are the user's: it is cleaned as a whole, so that a
- * message cannot drive the terminal.
+ * fail() writes the whole message (place, source line, carets, chain of "while compiling") to the arena of the compile
+ * and jumps to the innermost cx_try.  It contains names and text of the user, so control characters are removed from
+ * all of it.
  */
 #include "base.h"
 
@@ -12,7 +12,7 @@
 enum { SHOW_MAX = 240 };     /* bytes of a source line that a message shows */
 
 typedef struct SourceLines SourceLines;
-struct SourceLines { int n; int64_t *at; };      /* at[i]: the first byte of line i; at[n]: behind the end */
+struct SourceLines { int n; int64_t *at; };      /* at[i]: offset of line i; at[n]: of the end */
 
 static void
 find_lines(Source *s)
@@ -103,7 +103,7 @@ range_column(Range r)
 	return r.src ? (int)(r.beg - range_line_start(r)) + 1 : 0;
 }
 
-/* The line of the range's start, and carets under the part of it that the range covers. */
+/* Prints the line in which the range begins, and carets under what the range covers of it. */
 static void
 print_line(Buf *out, Range r)
 {

@@ -1,6 +1,6 @@
-/* rt/stack.c - the stack of a thread: how far down its frames may come, for the interpreter's calls, which then raise
+/* rt/stack.c - the end of a thread's stack: the interpreter's calls raise before their frames reach it
  *
- * A program of one thread, and one that libtcc has compiled, does not ask: its calls are bounded by RT_DEPTH alone.
+ * Single-threaded programs, and those that libtcc compiled, do not use this: RT_DEPTH alone bounds their calls.
  */
 #include "rt.h"
 #include "base.h"
@@ -32,13 +32,13 @@ rt_stack_note(RtCx *cx)
 #include <unistd.h>
 
 enum {
-	STACK_SPARE = 64 << 10,  /* bytes that calls leave to kernels and to the C library */
-	GIVEN = 128 << 10,       /* Linux maps so much below the arguments */
-	FRAMES = 16 << 10,       /* and more than the frame that asks */
+	STACK_SPARE = 64 << 10,  /* bytes kept for kernels and the C library */
+	GIVEN = 128 << 10,       /* Linux maps this much below the arguments */
+	FRAMES = 16 << 10,       /* more than the frame of the caller here */
 };
 
-/* Where address space is limited, the stack may not grow as far as its own limit allows: it is made to grow now.  At
- * least what the system gave at the start is there. */
+/* Where address space is limited, the stack may be unable to grow to its own limit later, so it is grown now.  At least
+ * what the system mapped at the start is there. */
 static const char *
 claim_stack(const char *end, const char *given)
 {
@@ -63,7 +63,7 @@ claim_stack(const char *end, const char *given)
 	return given > end ? given : end;
 }
 
-/* The first thread's stack ends as far below its top, where the name of the program stands, as the limit says. */
+/* The first thread's stack: its end is the limit's bytes below its top, where the program's name is stored. */
 static const char *
 first_stack_end(void)
 {

@@ -1,12 +1,12 @@
 /* rt/vec.c - growing arrays in an arena
  *
- * A vector doubles; its old room stays behind in the arena, which at most doubles what is used.
+ * A vector doubles its room; the old room stays in the arena, which at most doubles the memory used.
  */
 #include "base.h"
 
 #include <string.h>
 
-enum { FIRST_ROOM = 48 };        /* bytes of a first element or several: most vectors of a graph have one to three */
+enum { FIRST_ROOM = 48 };        /* bytes allocated first: most vectors of a graph have one to three elements */
 
 void
 vec_grow(Arena *arena, void **at, int *cap, size_t size)

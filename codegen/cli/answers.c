@@ -12,10 +12,10 @@
 static void
 keep_print(RtCx *cx, const char *text, int64_t n)
 {
-	fwrite(text, 1, (size_t)n, cx->print_arg);           /* a stream, since tasks print from their own threads */
+	fwrite(text, 1, (size_t)n, cx->print_arg);           /* a stream: tasks print from their own threads */
 }
 
-/* The innermost line of the model that the error in rt has left, as in its traceback; null: it is in none. */
+/* The innermost line of the model in the traceback of the error in rt; null: there is none. */
 static const char *
 error_line(Cx *cx, const RtCx *rt)
 {
@@ -110,7 +110,7 @@ same_arrays(RtCx *rt, const RtArrays *got, const RtArrays *want, Buf *why)
 	return true;
 }
 
-/* Without the newlines at its end. */
+/* Newlines at the end do not count. */
 static int64_t
 text_length(const char *s)
 {
@@ -128,7 +128,7 @@ last_line(char *text)
 	return strrchr(text, '\n') ? strrchr(text, '\n') + 1 : text;
 }
 
-/* Does the output end with this error, at the start of a line or behind a program's name? */
+/* Does the output end with this error, which begins a line or follows a program's name? */
 static bool
 ends_with_error(const char *said, const char *type, const char *error)
 {

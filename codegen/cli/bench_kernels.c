@@ -1,8 +1,8 @@
 /* codegen/cli/bench_kernels.c - a program's launches: the time of each, and how near that is to what the machine can do
  *
  * The times come from the program's own --trace of calls on one input, which all take the same path.  With --bench-code
- * launches are numbered and say what they compute, and each is a row; otherwise launches of one name are one row.  A
- * row's time in a call is the sum over its turns.  The rest of a call is launching, guards and dispatch.
+ * launches are numbered and say what they compute, and each has a row; otherwise all launches of a kernel share one.  A
+ * row's time is the sum over its launches in a call.  The rest of a call is launching, guards and dispatch.
  */
 #include "cli.h"
 
@@ -50,7 +50,7 @@ by_begin(const void *a, const void *b)
 	return (x->end < y->end) - (x->end > y->end);
 }
 
-/* The events of a trace, outer ones before inner ones; *call: the name of calls, the last to end. */
+/* The events of a trace, outer ones before inner ones.  *call: the name of the one that ends last, which is a call. */
 static Spans
 read_spans(Cx *cx, const char *trace, const char **call)
 {
@@ -109,7 +109,7 @@ row_of(Table *r, const char *name)
 	return r->rows.n - 1;
 }
 
-/* The spans of a call, from `first`: those that are in no other. */
+/* Adds the times of a call, the span at `at`: of the spans directly inside it. */
 static void
 take_call(Table *r, const Spans *s, int at, int call, double *rest)
 {
@@ -148,7 +148,7 @@ by_time(const void *a, const void *b)
 				      : strcmp(x->kernel, y->kernel);
 }
 
-/* What --info says is of so many turns; a loop of the model may have made more. */
+/* Scales flops and bytes, which --info gives for `turns` launches: a loop of the model may have made more. */
 static void
 finish_row(KernelTimes *k, int calls)
 {
@@ -207,8 +207,8 @@ bench_kernels(Cx *cx, const char *trace, const char *info, int calls)
 
 /* ---- beside the machine ------------------------------------------------------------------------------------------ */
 
-/* Percent of the most that the machine can do at this many operations a byte, by the least time; < 0: nothing is known.
- * What is in a cache already may be read faster than memory: over 100. */
+/* Percent of the roofline at this arithmetic intensity, by the least time; < 0: unknown.  Over 100 where a kernel reads
+ * from a cache. */
 static double
 percent_of(const KernelTimes *k, const Machine *m)
 {
@@ -220,8 +220,8 @@ percent_of(const KernelTimes *k, const Machine *m)
 	return 100 * (compute > memory ? compute : memory) / k->least;
 }
 
-/* A kernel that takes no longer than a few empty launches waits for these; one that gets its bytes faster than memory
- * gives them has them in a cache. */
+/* What bounds a kernel: launching, when it takes no longer than a few empty launches; a cache, when its bytes come
+ * faster than from memory. */
 static const char *
 bound_of(const KernelTimes *k, const Machine *m)
 {
@@ -234,7 +234,7 @@ bound_of(const KernelTimes *k, const Machine *m)
 	return percent_of(k, m) > 100 ? "cache" : "memory";
 }
 
-/* "-" where it is not known. */
+/* "-" for an unknown figure. */
 static const char *
 figure(char *to, double x)
 {

@@ -18,7 +18,7 @@ RtKernel *const *level_kernels(void);
 struct Cli {
 	Cx         *cx;
 	const char *command;
-	Texts       args;          /* arguments that are no options: MODEL ... */
+	Texts       args;          /* positional arguments: MODEL ... */
 	Texts       inputs;        /* -i */
 	Texts       profiles;      /* --profile */
 	const char *out;           /* -o */
@@ -33,69 +33,72 @@ struct Cli {
 	const char *against;       /* bench: another program */
 	const char *runner;        /* check, bench: what runs the program */
 	Texts       references;    /* check: --reference */
-	const char *name;      /* build */
+	const char *name;          /* build */
 	bool        is_static;
 	const char *emit, *target, *cpu, *march, *mcpu, *sysroot, *cc, *gpu, *level;       /* build */
 	const char *specializations, *weights, *forms, *max_ram, *max_flash;
 	const char *params;        /* save */
 	Texts       keep, checks;  /* trace */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
-	struct BareState *state;           /* of build --no-generic */
+	struct BareState *state;   /* of build --no-generic */
 	bool        verbose, time, no_source, no_dynamic, no_generic, selfcheck_code, bench_code, reread, eval, no_grad,
 			    as_json, in_double;
 };
 
-RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */
+RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* ends the command: EXIT_USAGE */
+/* A number from least to most; anything else is a usage error that names the option. */
 int64_t cli_number(Cli *, const char *option, const char *text, int64_t least, int64_t most);
 
 /* ---- userop.c: --op, --op-schema, --op-body ------------------------------------------------------------------- */
 
-void user_operators(Cli *);       /* into the registry, with kernels that run here */
+void user_operators(Cli *);       /* adds the user's operators to the registry, with kernels for this machine */
 
 /* ---- inputs.c: what -i names --------------------------------------------------------------------------- */
 
 int         input_count(Cli *);
-bool        input_is_bounds(Cli *);            /* are all inputs made up, with sizes from .. to? */
-const char *input_name(Cli *, int);
-int         input_read(Cli *, RtCx *, int, RtArrays *);        /* status */
+bool        input_is_bounds(Cli *);            /* are all inputs generated, with ranges of sizes? */
+const char *input_name(Cli *, int i);          /* of input i, for messages */
+int         input_read(Cli *, RtCx *, int i, RtArrays *);      /* reads or generates input i; a status */
 
 /* ---- load.c: models for all commands ---------------------------------------------------------------- */
 
-/* An archive, a TorchScript source (.py: its functions; `forward`, or the only one, is the entry), or a graph's text
- * (.ir). */
+/* Loaded from an archive, a TorchScript source (.py: functions; `forward`, or the only one, is the entry point), or the
+ * text of a graph (.ir). */
 typedef struct Model {
 	Module     *module;
-	Function   *fn;            /* the method asked for, with everything that it needs compiled */
+	Function   *fn;            /* the method asked for; it and all that it calls are compiled */
 } Model;
 Model   *model_load(Cli *, const char *path);
-/* source.c */
+/* source.c; a module of a source or of a graph's text has None for self */
 bool     is_source(const char *path);
 bool     is_graph_text(const char *path);
-Module  *graph_load(Cx *, const char *path, Function **);      /* its self is None; the graph is the function's */
-Module  *source_load(Cx *, const char *path);         /* its self is None */
-Function *source_function(Cx *, Module *, const char *name);    /* null: forward, or the last one */
-int      text_functions(Cx *, const char *path, Function *const **);    /* all of a source, the one of a graph's text */
+Module  *graph_load(Cx *, const char *path, Function **);      /* the function has the graph */
+Module  *source_load(Cx *, const char *path);
+Function *source_function(Cx *, Module *, const char *name);    /* name null: forward, or else the last one */
+int      text_functions(Cx *, const char *path, Function *const **);    /* all functions of the text; their number */
 Module  *source_module(Cx *, const char *path, const char *name);    /* with an object whose forward is that function */
 void     module_eval(Cx *, Module *);                 /* leaves training mode */
-void     model_lower(Cli *, Model *);                 /* fn->code */
-RtCx    *model_context(Cli *);                        /* with the seed, threads and time that the options say */
+void     model_lower(Cli *, Model *);                 /* makes fn->code */
+RtCx    *model_context(Cli *);                        /* has the options' seed, threads and time limit */
 RtParam *model_params(Cli *, Model *, int *n);        /* without self */
-/* Input i of the command line; without any the arguments that the archive was exported with, if it has them. */
+/* Input i of the command line.  Without inputs: the arguments that the archive was exported with, if it has them. */
 int      model_input(Cli *, Model *, RtCx *, int i, RtArrays *in);
-IValue  *model_args(Cli *, Model *, RtCx *, const RtArrays *in, int *n);  /* with a fresh instance, when it takes one */
-/* on a fresh instance */
+/* The *n arguments, new references; a method's begin with a fresh instance. */
+IValue  *model_args(Cli *, Model *, RtCx *, const RtArrays *in, int *n);
+/* Runs the code once on a fresh instance; a status. */
 int      model_answer(Cli *, Model *, const RtCode *, RtCx *, const RtArrays *in, IValue *result);
-/* Runs it once on these arguments (without self); the results in one value. */
+/* Runs fn->code once on these arguments, without self; several results are a tuple; a status. */
 int      model_run(Cli *, Model *, RtCx *, const IValue *args, int n, IValue *result);
-RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a model ends the command */
-RT_NORETURN void fail_runtime(Cli *, RtCx *);         /* another error of the runtime: of a file, an input, memory */
+RT_NORETURN void fail_raised(Cli *, RtCx *);          /* ends the command with an error that the model raised */
+RT_NORETURN void fail_runtime(Cli *, RtCx *);         /* with another error in the context: of a file, memory ... */
 
 /* ---- pipeline.c ------------------------------------------------------------------------------------------- */
 
-void say_time(const Cli *, const char *what, int64_t start);        /* --time: of what began then */
-void model_prepare(Cli *, Model *);                   /* fn->prepared and fn->code */
-/* Profiles on cli->inputs; at most `most` specializations, most frequent first; `optimize`: after the passes. */
-const char *model_profile(Cli *, Model *);            /* what its runs saw, as JSON; null when there is no input */
+void say_time(const Cli *, const char *what, int64_t start);        /* --time: prints the time since `start` */
+void model_prepare(Cli *, Model *);                   /* makes fn->prepared and fn->code */
+const char *model_profile(Cli *, Model *);            /* profiles on the inputs: JSON; null when there are none */
+/* Profiles on the inputs, then makes at most `most` exact specializations, of the most frequent signatures, and dynamic
+ * ones; optimize: passes have run on their graphs.  Returns how many there are. */
 int  model_specialize(Cli *, Model *, int most, bool optimize, Specialization ***out);
 
 /* ---- dot.c: a graph as a picture ------------------------------------------------------------------------- */
@@ -104,52 +107,55 @@ void graph_dot(Graph *, Buf *);
 
 /* ---- probe.c: what the machine can do -------------------------------------------------------------------- */
 
-/* A second, on that many threads; the least that a repetition of the measurement had, in percent of the most; of an
- * empty launch. */
-typedef struct Machine { double flops, bytes; int threads; double flops_steady, bytes_steady, launch_ns; } Machine;
+typedef struct Machine {
+	double flops, bytes;     /* a second, on `threads` threads: the best of several measurements */
+	int    threads;
+	double flops_steady, bytes_steady;       /* the least of these, in percent of the best */
+	double launch_ns;        /* of an empty launch */
+} Machine;
 Machine machine_probe(RtCx *);
-Machine machine_again(RtCx *, Machine before);      /* probed once more: the best of both, and how far they are apart */
-bool    machine_is_steady(const Machine *);         /* within a tenth */
+Machine machine_again(RtCx *, Machine before);      /* measures once more, and joins both measurements */
+bool    machine_is_steady(const Machine *);         /* did the measurements agree within a tenth? */
 
 /* ---- bench_kernels.c: a program's launches, from its trace ----------------------------------------------------- */
 
-typedef struct KernelTimes {     /* of one of a program's launches; ms of a call */
-	/* line, what, form: "" where the program does not say (--bench-code) */
+typedef struct KernelTimes {     /* of one launch of a program, or all launches of one kernel */
+	/* line, what, form: "" in programs built without --bench-code */
 	const char *kernel, *line, *what, *form;
-	int    count;            /* in a call */
-	double least, median, p90;
-	double flops, bytes;     /* in a call; < 0: not known */
-	double turns;            /* that --info counts them for */
+	int    count;            /* launches in a call */
+	double least, median, p90;       /* ms in a call */
+	double flops, bytes;     /* in a call; < 0: unknown */
+	double turns;            /* launches in a call that --info counts flops and bytes for */
 	double *ms;              /* (calls) */
 } KernelTimes;
 typedef struct CallTimes {
-	KernelTimes *at;         /* n, those that take longest first */
+	KernelTimes *at;         /* (n) the longest first */
 	int    n, calls, launches, guards;
-	double median, rest;     /* ms; rest: launches, guards and dispatch, the median of what is no kernel */
+	double median, rest;     /* ms in a call; rest: outside kernels, in launching, guards and dispatch */
 } CallTimes;
-/* the last so many; JSON of --trace and --info */
+/* Of the last `calls` calls in a trace; trace, info: the JSON of --trace and --info. */
 CallTimes bench_kernels(Cx *, const char *trace, const char *info, int calls);
 void      bench_kernels_print(FILE *, const CallTimes *, const Machine *);
 void      bench_kernels_json(Buf *, const CallTimes *, const Machine *);         /* an array, and "rest" */
 
 /* ---- cmd_build.c: also for bench ---------------------------------------------------------------------------- */
 
-BuildOptions model_emit(Cli *, const char *path, ProgramText *);       /* its C, not compiled */
-void model_build(Cli *, const char *path, ProgramText *);      /* the model there, to cli->out */
-BuildOptions build_options(Cli *);                     /* what the command line says; fails as target_ask does */
+BuildOptions model_emit(Cli *, const char *path, ProgramText *);       /* emits the C of the model at that path */
+void model_build(Cli *, const char *path, ProgramText *);      /* the same, and builds the program cli->out */
+BuildOptions build_options(Cli *);                     /* from the command line; fails as target_ask does */
 
-/* ---- answers.c: the right answer, and whether another one is the same: check, bisect ------------------------- */
+/* ---- answers.c: the expected answer, and comparing others with it: check, bisect ----------------------------- */
 
 typedef struct Answer {
-	int         status;        /* of the run: an RtStatus */
-	const char *type, *error;  /* what was raised; type null: RuntimeError */
-	const char *line;          /* of the model, where; or null */
+	int         status;        /* of the run: RT_OK, RT_ERROR or RT_LACKS */
+	const char *type, *error;  /* of the exception; type null: RuntimeError */
+	const char *line;          /* of the model, where it was raised; or null */
 	char       *printed;       /* by the model; owned */
 	RtArrays    result;        /* owned */
 } Answer;
-/* On a fresh instance.  The code is the model's reference_code. */
-enum { MOST_TEXT = 1 << 22 };                             /* bytes that are read of what a process said or printed */
-Answer      answer_of(Cli *, RtCx *, const RtCode *, const IValue *args);      /* of a run on these */
+enum { MOST_TEXT = 1 << 22 };                             /* bytes that are read of a process's output */
+Answer      answer_of(Cli *, RtCx *, const RtCode *, const IValue *args);      /* runs the code on these arguments */
+/* Runs the model's reference_code on a fresh instance. */
 Answer      reference_answer(Cli *, Model *, const RtCode *, const RtArrays *in);
 void        answer_free(Answer *);
 typedef struct Run {               /* of a process */
@@ -157,35 +163,35 @@ typedef struct Run {               /* of a process */
 	char    *said, *printed;   /* its standard error and output, in the arena */
 	RtArrays result;           /* owned; of status 0 */
 } Run;
-/* Has the process given this answer?  If not, `why` gets the first difference. */
+/* These compare; when they return false, `why` gets the first difference. */
 bool        answer_same(RtCx *, const Run *got, const Answer *want, Buf *why);
-/* both of runs here; else `why` gets the first difference */
+bool        answer_ends_same(const Run *got, const Answer *want, Buf *why);    /* results aside */
 bool        answer_equal(RtCx *, const Answer *got, const Answer *want, Buf *why);
-/* without its results */
-bool        answer_ends_same(const Run *got, const Answer *want, Buf *why);
 bool        answer_same_array(RtCx *, const RtArray *got, const RtArray *want, Buf *why);
-const char *last_line(char *text);                       /* cuts newlines off its end */
+const char *last_line(char *text);                       /* of the text, whose final newlines it cuts off */
 
 /* ---- double.c: the interpreter in float and in double, in step: check --double ------------------------------- */
 
 typedef struct Decision {
-	const char *name;          /* of the operator that decides otherwise in double; null: none does */
+	const char *name;          /* of the operator that decides differently in double; null: none does */
 	double      margin;        /* the difference that decides, over the largest number compared */
-	int64_t     meeting;       /* it was made there, and read later: of_float.line is not its line; 0: it is */
+	/* 0: of_float.line is the decision's line.  Else the decision was read at that line, and made at this meeting:
+	 * double_answer up to there finds its line. */
+	int64_t     meeting;
 } Decision;
 typedef struct DoubleAnswer {
-	Answer      of_float, of_double;       /* both raise where a decision is another one */
+	Answer      of_float, of_double;       /* both raise where they decide differently */
 	Decision    decision;
-	const char *in_float;      /* names of operators that only ran in float, whose results were widened; or null */
+	const char *in_float;      /* names of operators that ran in float only and were widened; or null */
 } DoubleAnswer;
-const RtC128 *tensor_numbers(RtCx *, RtTensor *);        /* its elements in order; scratch; null: an error */
-/* On a fresh instance; of reference_code.  stop: the meeting of a decision, where to end; 0: none. */
+const RtC128 *tensor_numbers(RtCx *, RtTensor *);        /* the elements in order, in scratch memory; null: an error */
+/* Runs the reference_code in float and in double, on fresh instances.  stop: the meeting at which to end; 0: none. */
 DoubleAnswer double_answer(Cli *, Model *, const RtCode *, const RtArrays *in, int64_t stop);
 
 /* ---- optable.c: what operators can do ------------------------------------------------------------------- */
 
-uint32_t    op_dtypes(Cx *, Op *);                       /* bits by RtDtype; 0: not known, or none */
-const char *op_specialized(Cx *, Op *);                  /* what it becomes in specialized code */
+uint32_t    op_dtypes(Cx *, Op *);                       /* the dtypes that its kernel takes: bits; 0: unknown */
+const char *op_specialized(Cx *, Op *);                  /* what the operator becomes in specialized code */
 
 /* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
 

@@ -14,17 +14,17 @@
 enum {
 	STARTS = 7,
 	TRACED_MS = 1000, TRACED_LEAST = 5, TRACED_MOST = 50,    /* calls with a trace */
-	ROUNDS = 15, ROUND_MS = 150,     /* of two programs */
+	ROUNDS = 15, ROUND_MS = 150,     /* of --against */
 	RESAMPLES = 10000,
 };
 
-typedef struct Against {         /* one's median over the other's, and the interval that holds 95 % of resampled ones */
+typedef struct Against {         /* the ratio of medians, with its 95 % interval */
 	double ms[2], ratio, low, high;
 } Against;
 
 typedef struct Bench {
 	Cli        *cli;
-	Model      *model;       /* its export's arguments are the input; null: the command line has it */
+	Model      *model;       /* an exported program whose own arguments are the input; null: the input is -i's */
 	const char *program;
 	double      start_ms, start_min_ms, build_ms;
 	double      median, least, p99, open;
@@ -33,7 +33,7 @@ typedef struct Bench {
 	Against     against;
 } Bench;
 
-/* The first bytes of the file: a program of this kind of machine begins as ELF does. */
+/* Does the file begin as an ELF program does? */
 static bool
 is_program(Cx *cx, const char *path)
 {
@@ -84,7 +84,7 @@ measure_starts(Bench *b, char *const *argv, const char *log)
 	b->start_min_ms = ms[0];
 }
 
-/* A number of the JSON that a program's --bench writes. */
+/* A number in the JSON of a program's --bench. */
 static double
 number_in(Bench *b, const char *json, const char *key)
 {
@@ -95,7 +95,7 @@ number_in(Bench *b, const char *json, const char *key)
 	return strtod(strchr(at, ':') + 1, NULL);
 }
 
-/* What the program writes to --json, with options behind the arguments of a call. */
+/* Runs the program with further options: what it writes to --json. */
 static const char *
 json_of(Bench *b, const char *program, char **argv, int n, const char *dir, const char *const *options)
 {
@@ -167,8 +167,8 @@ median_of(const double *from, const int *pick, int n)
 	return x[n / 2];
 }
 
-/* The percentile bootstrap of the ratio of medians: rounds are drawn, with what both took in them.  The same draws
- * every time. */
+/* The percentile bootstrap of the ratio of medians: draws rounds with replacement, both programs' times of a round
+ * together; the same draws every time. */
 static void
 resample(Against *r, double ms[2][ROUNDS])
 {
@@ -191,7 +191,7 @@ resample(Against *r, double ms[2][ROUNDS])
 	r->high = ratio[RESAMPLES - 1 - RESAMPLES / 40];
 }
 
-/* Rounds of both, this one first in every second of them. */
+/* Runs both programs in rounds; which one goes first alternates. */
 static void
 measure_against(Bench *b, char **argv, int n, const char *dir)
 {
@@ -284,7 +284,7 @@ report(Bench *b, const Machine *m)
 		fail(b->cli->cx, (Range){ 0 }, "%s: %s", b->cli->json, strerror(errno));
 }
 
-/* -i IN.npz, of the first input, and the options that programs know, too. */
+/* -i of the first input, and options that are handed on to the program. */
 static int
 program_arguments(Bench *b, const char *dir, char **argv)
 {
@@ -337,7 +337,7 @@ bench_in(Cx *cx, const char *dir, void *arg)
 	rt_cx_free(rt);
 }
 
-/* Compiled beside the other temporary files; the folder of the build itself is another. */
+/* Compiles the model into the temporary folder. */
 static void
 build_and_bench(Cx *cx, const char *dir, void *arg)
 {
@@ -353,7 +353,7 @@ build_and_bench(Cx *cx, const char *dir, void *arg)
 	bench_in(cx, dir, arg);
 }
 
-/* As exec finds it: a name without a slash is in this folder, and not in PATH. */
+/* For exec, which would look for a name without a slash in PATH. */
 static const char *
 path_of(Cx *cx, const char *program)
 {

@@ -20,13 +20,13 @@ typedef struct Bisect {
 	Model      *m;
 	RtCx       *rt;
 	bool        program;      /* trials build a program; else the interpreter runs */
-	int         nprofiled;    /* inputs that it is built for */
+	int         nprofiled;    /* the first inputs, which the program is built for */
 	Answer     *want;         /* by input */
 	int         ntrial;
 	const char *why;          /* of the last wrong trial */
 	int         input;        /* of it */
 	char       *said, *printed;       /* by the last child */
-	int         unbuilt;      /* with which status the last program was not built */
+	int         unbuilt;      /* the status of the last build that failed */
 } Bisect;
 
 typedef struct Argv { Vec(char *) at; } Argv;
@@ -102,7 +102,7 @@ command(Bisect *b, const char *name, const char *const *options, int input)
 	add_common(b, &a);
 	for (; *options; options++)
 		add(b, &a, "%s", *options);
-	/* Code for other sizes than those profiled is only run by inputs that are not. */
+	/* Dynamic specializations only matter for inputs that are not profiled. */
 	if (b->program && b->nprofiled == cli->inputs.n)
 		add(b, &a, "--no-dynamic");
 	if (b->program && cli->cc)
@@ -110,7 +110,7 @@ command(Bisect *b, const char *name, const char *const *options, int input)
 	return a;
 }
 
-/* What is wrong about this end of a run on that input; null: nothing. */
+/* How a run on this input differs from the expected answer; null: it does not. */
 static const char *
 difference(Bisect *b, int status, const char *path, int input)
 {
@@ -176,7 +176,7 @@ is_wrong(Bisect *b, const char *const *options)
 	return why != NULL;
 }
 
-/* The interpreter's answers without any pass. */
+/* Finds the expected answers: the interpreter's, without any pass. */
 static void
 find_answers(Bisect *b)
 {
@@ -238,7 +238,7 @@ print_command(Bisect *b, const char *title, const char *const *options)
 	       input_count(b->cli) ? input_name(b->cli, b->input) : "");
 }
 
-/* The first step after which the answer is wrong; the whole pipeline is. */
+/* The first step after which the answer is wrong, as it is after the whole pipeline. */
 static const char *
 find_step(Bisect *b, const Options *o)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What --emit may say. */
+/* Checks --emit. */
 static const char *
 emit_of(Cli *cli)
 {
@@ -45,7 +45,7 @@ name_of(Cli *cli, const char *emit)
 	return name;
 }
 
-/* Where weights that are not in the program lie: its name as given when it was built. */
+/* The name of the file for weights outside the program; null: they are inside. */
 static const char *
 weights_file_of(Cli *cli)
 {
@@ -59,7 +59,7 @@ weights_file_of(Cli *cli)
 	return arena_printf(cli->cx->arena, "%s.weights", name ? name : slash ? slash + 1 : cli->out);
 }
 
-/* The architectures of --gpu; what only a GPU runs has PTX, unless told otherwise.  Null: for the CPU alone. */
+/* The architectures of --gpu, or TORCH_CUDA_ARCH_LIST; PTX is among them for --emit ptx.  Null: for the CPU alone. */
 static const char *
 gpu_of(Cli *cli, const char *emit)
 {
@@ -84,7 +84,7 @@ forms_of(Cli *cli)
 	usage_error(cli, "--forms wants made, fast or small, not '%s'", cli->forms);
 }
 
-/* 65536, 64K, 1M; 0: it is not said. */
+/* 65536, 64K, 1M; 0: the option is not given. */
 static int64_t
 bytes_of(Cli *cli, const char *option, const char *text)
 {
@@ -98,7 +98,7 @@ bytes_of(Cli *cli, const char *option, const char *text)
 			  INT64_MAX >> 20) << shift;
 }
 
-/* --cpu A,B,...: the kernels for each, and the best that runs is chosen at start. */
+/* --cpu A,B,...: kernels for each; the program chooses the best that runs when it starts. */
 static void
 levels_of(Cli *cli, BuildOptions *o)
 {
@@ -122,7 +122,7 @@ levels_of(Cli *cli, BuildOptions *o)
 	o->cpu = NULL;
 }
 
-/* Of plain functions, without the generic code. */
+/* Options of plain functions, without the generic code. */
 static void
 bare_options(Cli *cli, BuildOptions *o)
 {
@@ -177,7 +177,7 @@ build_options(Cli *cli)
 
 typedef Vec(EmitMethod) Methods;
 
-/* One method, prepared; the inputs are the first one's. */
+/* Prepares a method; the inputs are for the first one, which is specialized. */
 static void
 add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods *methods)
 {
@@ -193,7 +193,7 @@ add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods 
 	vec_push(cli->cx->arena, methods, e);
 }
 
-/* Plain functions in as much memory as there is: without forms that take more, where those do not fit. */
+/* Plain functions in limited memory: without the larger forms of weights where those do not fit. */
 static void
 emit_fitting(Cli *cli, Module *m, const Methods *methods, BuildOptions *o, ProgramText *text)
 {
@@ -270,7 +270,7 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	say_time(cli, "compiling C", start);
 }
 
-/* Of plain functions. */
+/* Says what memory plain functions take. */
 static void
 report_memory(const ProgramText *text)
 {
@@ -282,7 +282,7 @@ report_memory(const ProgramText *text)
 	printf("\n");
 }
 
-/* What was built: to --json, else for the reader. */
+/* Says what was built, as JSON to --json, or as text. */
 static void
 report(Cli *cli, const ProgramText *text)
 {

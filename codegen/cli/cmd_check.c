@@ -22,7 +22,7 @@ typedef struct Check {
 	int         failed;
 } Check;
 
-/* What the program did. */
+/* Runs the program on an input. */
 static Run
 run_program(Check *c, const char *dir, RtCx *rt, const RtArrays *in)
 {
@@ -57,7 +57,7 @@ name_of(const Check *c, int i)
 	return input_count(c->cli) ? input_name(c->cli, i) : "no input";
 }
 
-/* One input's line, or object of JSON; `more`: lines behind it, or members of the object. */
+/* Reports an input, in a line or a JSON object; more: further lines, or members of the object. */
 static void
 report(const Check *c, int i, const char *answer, const char *why, const char *more)
 {
@@ -82,8 +82,8 @@ report(const Check *c, int i, const char *answer, const char *why, const char *m
 
 /* ---- errors against double ---------------------------------------------------------------------- */
 
-/* The largest error of a result, over its largest element, may be `least`, or so many `times` the error of the answer
- * that it is held against: the recorded one where there is one, else the interpreter's. */
+/* The largest error of a result, relative to its largest element, must be at most `least`, or `times` the error of the
+ * answer that it is compared with: the recorded one, or else the interpreter's. */
 static const struct { double times, least; } bound = { 3, 5e-6 };
 
 typedef enum Who { PROGRAM, INTERPRETER, REFERENCE, NWHO } Who;
@@ -103,7 +103,7 @@ same_number(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
-/* Infinite where only one of two elements is finite, or they are infinities of two kinds. */
+/* The largest error of an element; infinite where only one is finite, or the infinities differ. */
 static double
 error_of(RtCx *rt, RtTensor *got, RtTensor *exact)
 {
@@ -125,7 +125,7 @@ error_of(RtCx *rt, RtTensor *got, RtTensor *exact)
 	return most / (largest > 0 ? largest : 1);
 }
 
-/* An empty list has no element type. */
+/* Is it an empty list, whose array says no element type? */
 static bool
 is_empty_list(const RtArray *a)
 {
@@ -150,7 +150,7 @@ put_number(Buf *b, const Cli *cli, const char *name, double x)
 		buf_printf(b, isfinite(x) ? ",\"%s\":%.4g" : ",\"%s\":null", name, x);
 }
 
-/* The row of a result with these errors. */
+/* Adds the row of a result with these errors. */
 static void
 judge_errors(const Check *c, Judgement *j, const char *key, const double *error)
 {
@@ -173,7 +173,7 @@ judge_errors(const Check *c, Judgement *j, const char *key, const double *error)
 	j->n++;
 }
 
-/* One result; other types than floats must equal the interpreter's. */
+/* Judges one result: floats by their errors; others must equal the interpreter's. */
 static void
 judge(const Check *c, RtCx *rt, Judgement *j, const RtArray *exact)
 {
@@ -209,7 +209,7 @@ judge_all(const Check *c, RtCx *rt, Judgement *j, const RtArrays *exact)
 		judge(c, rt, j, &exact->at[i]);
 }
 
-/* Both runs ended well, as the program did, if there is one. */
+/* After runs, of the program too if there is one, that raised nothing.  False: an error is over the bound. */
 static bool
 report_errors(const Check *c, RtCx *rt, int i, const RtArrays *got, const DoubleAnswer *a)
 {
@@ -277,7 +277,7 @@ free_double(DoubleAnswer *a)
 	answer_free(&a->of_double);
 }
 
-/* False: over the bound, or not comparable. */
+/* False: an error is over the bound, or the runs cannot be compared. */
 static bool
 check_in_double(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 {
@@ -312,7 +312,7 @@ check_in_double(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 
 /* ---- inputs ------------------------------------------------------------------------------------- */
 
-/* False: they differ. */
+/* False: the answers differ. */
 static bool
 check_with_interpreter(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 {

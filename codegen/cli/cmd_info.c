@@ -13,7 +13,7 @@ type_text(Cx *cx, const Type *t)
 	return type_python(cx, t);
 }
 
-/* Text of the archive, so that it cannot drive the terminal. */
+/* Text of the archive without control characters, for the terminal. */
 static const char *
 clean(Cx *cx, const char *s)
 {
@@ -23,7 +23,7 @@ clean(Cx *cx, const char *s)
 	return arena_text(cx->arena, &b);
 }
 
-/* What is printed, and whether as JSON. */
+/* A listing in progress. */
 typedef struct Info {
 	Cx     *cx;
 	bool    json;
@@ -31,7 +31,7 @@ typedef struct Info {
 	int64_t ntensor, elements, bytes;
 } Info;
 
-/* Text of the archive as a JSON string; before: what stands before it. */
+/* Prints `before`, then text of the archive as a JSON string. */
 static void
 put_json(const char *before, const char *text)
 {
@@ -45,7 +45,7 @@ put_json(const char *before, const char *text)
 	buf_free(&safe);
 }
 
-/* A key that stands for several: its ends, and dots. */
+/* Adds keys of any number of elements: key.END for each end, then "...". */
 static void
 add_open(Cx *cx, const char *key, const char *const *ends, Texts *keys)
 {
@@ -148,8 +148,8 @@ print_methods(const Info *o, const char *title, Function *const *fn, int n)
 	printf(o->json ? "]" : "");
 }
 
-/* Before anything is printed.  The type of a result without annotation is that of the body; annotated ones are printed
- * even for models whose bodies lack an operator. */
+/* Compiles functions whose results have no annotation, before anything is printed: their types are those of the bodies.
+ * Annotated ones are not compiled, so that they are listed even if they need an operator that Kiln lacks. */
 static void
 know_results(Cx *cx, Function *const *fn, int n)
 {
@@ -177,7 +177,7 @@ print_tensor(Info *o, const char *name, const RtTensor *t, const char *what)
 	o->bytes += rt_numel(t) * rt_dtypes[t->dtype].bytes;
 }
 
-/* Each object once, where it is first met. */
+/* Prints an object's tensors, and those of the objects it holds; each object once. */
 static void
 print_object(Info *o, const RtObject *object, const char *prefix)
 {
@@ -221,7 +221,7 @@ print_extra_files(const Info *o, Module *m)
 	printf(o->json && title ? "]" : "");
 }
 
-/* Texts have no object: only functions. */
+/* For a source or a graph's text, which has functions, but no object. */
 static void
 info_text(const Info *o, const char *path)
 {

@@ -10,7 +10,7 @@
 
 typedef Vec(Range) Ranges;
 typedef struct Need {            /* an operator of a model */
-	const Op   *op;          /* null: lacking */
+	const Op   *op;          /* null: Kiln lacks it */
 	const char *name, *state;
 	Ranges      at;
 } Need;
@@ -21,7 +21,7 @@ typedef struct Needs {
 	PtrMap  seen;            /* functions */
 	Vec(Need *) all;
 	int     nlacking;
-	const char *broken;      /* the first error that is no consequence of a missing operator */
+	const char *broken;      /* the first error that no missing operator explains */
 } Needs;
 
 static const char *
@@ -40,7 +40,8 @@ form_of(const Op *op)
 	return forms[op->form];
 }
 
-/* A decomposition's follows from its parts, a form's from its base; comparisons and roundings have none to give. */
+/* Where its gradient comes from: a decomposition's from its parts, a form's from its base; comparisons and roundings
+ * need none. */
 static const char *
 gradient_of(const Op *op)
 {
@@ -83,7 +84,7 @@ put_json_op(Buf *b, Cx *cx, Op *op)
 	buf_puts(b, "}");
 }
 
-/* Element types as letters: B bool, I integers, F floating, C complex; small when only some of a kind. */
+/* Dtypes as letters: B bool, I integers, F floating, C complex; in lower case for only some of the kind. */
 static const char *
 dtype_letters(Cx *cx, uint32_t dtypes)
 {
@@ -192,7 +193,7 @@ need_function(Needs *s, Function *fn)
 	}
 }
 
-/* What has no kernel although there is a row, or is a node that no row describes. */
+/* Lowering finds operators that have a row, but no kernel, and nodes without a row. */
 static void
 lower(Cx *cx, void *arg)
 {
@@ -211,7 +212,7 @@ lower(Cx *cx, void *arg)
 		need(s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
 }
 
-/* The line of the source that the archive's code was made from, when that is known. */
+/* The line of the original source, if the archive has debug records. */
 static void
 put_original(Buf *b, Range at)
 {
@@ -263,7 +264,8 @@ print_needs(Needs *s)
 	buf_free(&clean);
 }
 
-/* All that can be called from outside.  What PyTorch's executor wrote into a graph stands for operators. */
+/* All functions that can be called from outside.  In a graph's text, operators take the place of the nodes that
+ * PyTorch's executor makes of them. */
 static int
 functions_of(Cx *cx, const char *path, Function *const **fn)
 {

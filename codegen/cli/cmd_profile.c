@@ -1,6 +1,6 @@
 /* codegen/cli/cmd_profile.c - kiln profile: records the values of a model on these inputs in a file
  *
- * Profiles given by --profile are merged with what the runs on the inputs see.
+ * The runs' profiles are merged with those that --profile names.
  */
 #include "cli.h"
 

@@ -24,7 +24,7 @@ write_result(RtCx *rt, Cli *cli, const char *path, IValue v)
 	rt_arrays_free(&out);
 }
 
-/* The result of a method with gradients. */
+/* Writes the gradients to --grad-out; result: of a method with gradients. */
 static void
 write_gradients(Cli *cli, RtCx *rt, const Model *m, IValue result)
 {
@@ -41,7 +41,7 @@ write_gradients(Cli *cli, RtCx *rt, const Model *m, IValue result)
 	}
 }
 
-/* Call i: on input i, if there is one, and its result into output i, if there is one. */
+/* Call i: reads input i, and writes output i, if there are such. */
 static void
 run_once(Cli *cli, Model *m, RtCx *rt, int i)
 {

@@ -1,8 +1,8 @@
 /* codegen/cli/cmd_save.c - kiln save: a model becomes an archive again
  *
- * At -O0 everything as it was read.  At higher levels the methods asked for as prepare leaves them: calls inlined,
- * attributes that are never written folded into constants.  All of that holds for all inputs, so there are no guards.
- * With several methods attributes stay attributes, since one method may set what another one reads.
+ * -O0 saves the model as it was read.  Higher levels save the methods asked for as prepare leaves them: calls are
+ * inlined, attributes that are never written are constants.  This holds for all inputs, so there are no guards.  With
+ * several methods attributes stay attributes, since one method may set what another one reads.
  */
 #include "cli.h"
 
@@ -20,7 +20,7 @@ graph_prepared(Cx *cx, Function *fn)
 	return graph_torch_form(fn->prepared ? fn->prepared : function_graph(cx, fn), true);
 }
 
-/* The tensor that a.b.weight names. */
+/* The tensor with a key such as a.b.weight. */
 static RtTensor *
 find_tensor(Cli *cli, const Module *m, const char *key)
 {
@@ -56,7 +56,7 @@ set_tensor(Cli *cli, RtCx *rt, const Module *m, const RtArray *a)
 		fail_runtime(cli, rt);
 }
 
-/* The arrays of --params take the place of the tensors of that name; objects that share one see the change. */
+/* Replaces tensors by the arrays of --params, also in objects that share them. */
 static void
 set_tensors(Cli *cli, const Module *m)
 {

@@ -2,8 +2,8 @@
  *
  * Stages: frontend, as compiled from the archive; prepared, which is profiled and which the generic program runs;
  * specialized, for the first signature of the inputs; optimized, after the passes, from which the plan is made;
- * kernels, the plan's launches, each in the text form of its kernel, in order.  The name of a pass means the graph
- * right after it in its stage; of a pass in two stages, the later one when there is an input.
+ * kernels, the plan's launches in order, as the texts of their kernels.  The name of a pass stands for the graph right
+ * after it; if two stages have the pass, for the later one when there is an input.
  */
 #include "cli.h"
 
@@ -52,7 +52,7 @@ graph_at(Cli *cli, Model *m, const char *stage)
 	return !strcmp(stage, "prepared") ? m->fn->prepared : specialized(cli, m, stage, !strcmp(stage, "optimized"));
 }
 
-/* Every text can be read back: prints what was read, which must be the same. */
+/* Reads the text back and prints that graph: the texts must be equal. */
 static void
 check_reread(Cli *cli, Model *m, const Buf *text)
 {
@@ -72,7 +72,7 @@ check_reread(Cli *cli, Model *m, const Buf *text)
 			    "reads back as another graph: %.60s", again.at + (i > 20 ? i - 20 : 0));
 }
 
-/* What a program for this target would launch, in order. */
+/* Prints what a program for this target would launch, in order. */
 static void
 show_kernels(Cli *cli, Model *m, Buf *out)
 {
@@ -86,7 +86,7 @@ show_kernels(Cli *cli, Model *m, Buf *out)
 	emit_plan(e, plan_make(cli->cx, m->fn, s, PLAN_CPU, NULL), 0, emit_code(e, m->fn->code));
 }
 
-/* The last part of its name. */
+/* The last part of the qualified name. */
 static const char *
 method_name(const Function *fn)
 {

@@ -1,11 +1,11 @@
 /* codegen/cli/cmd_trace.c - kiln trace: what a run executes, as an archive
  *
- * The method runs once, as it was read, on a fresh instance; the way it goes (opt/trace) is what is left of it and of
- * the methods that it calls.  What is written is the model as it was before that run.
+ * The method runs once, as it was read, on a fresh instance.  Of it, and of the methods that it calls, the path of that
+ * run is kept (opt/trace).  The archive has the model's state from before the run.
  *
- * A branch or a loop that rests on data is a warning, one that rests on an argument that is a number a note: the trace
- * goes the way of this run.  With --check the model runs on further inputs, too: where it goes another way there, and
- * what the trace then answers otherwise, are warnings.
+ * The trace follows the path of this run.  So a branch or a loop that depends on data is a warning, one that depends on
+ * an argument that is a number a note.  With --check the model also runs on further inputs; other paths and other
+ * answers of the trace are warnings.
  */
 #include "cli.h"
 
@@ -18,7 +18,7 @@ typedef struct Trace {
 	const RtCode *model;
 	WayChoices   choices;
 	Buf       json;            /* elements of "warnings" */
-	Map       said;            /* what has been said: once each */
+	Map       said;            /* messages so far: each is given once */
 } Trace;
 
 /* ---- what is said ----------------------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ say_json(Trace *t, const char *kind, const char *input, Range at, const char *wh
 	buf_puts(&t->json, "}");
 }
 
-/* file:line:col: warning: what, and the line; at may be nowhere. */
+/* Prints file:line:col: warning: what, and the source line; at may be no place. */
 static void
 say(Trace *t, const char *kind, const char *input, Range at, const char *what)
 {
@@ -103,7 +103,7 @@ say_choices(Trace *t)
 
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
 
-/* The run that is traced: its error ends the command, with the model's traceback. */
+/* Runs the method to be traced; an error ends the command, with the model's traceback. */
 static void
 watch_run(Trace *t, Way *way)
 {
@@ -148,7 +148,7 @@ same_choice(const WayChoice *a, const WayChoice *b)
 	return a->node == b->node && a->went == b->went && a->cls == b->cls;
 }
 
-/* The first turn that is another one; the ways are the same up to there, and so is what is asked. */
+/* Warns of the first decision in which the two paths differ. */
 static void
 say_other_way(Trace *t, const char *path, const Way *way)
 {
@@ -163,7 +163,7 @@ say_other_way(Trace *t, const char *path, const Way *way)
 				 subject(&t->choices.at[i]), path));
 }
 
-/* What the model says to the inputs of --check, while its classes still have its methods. */
+/* The model's answers to the inputs of --check, taken before its methods are replaced by the trace. */
 static Answer *
 check_ways(Trace *t)
 {
@@ -201,7 +201,7 @@ check_answers(Trace *t, Function *traced, Answer *want)
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-/* A source's function is the forward of the module that is made for it. */
+/* The method's name; a source's function becomes the forward of a module. */
 static const char *
 method_name(const Cli *cli)
 {

@@ -32,7 +32,7 @@ put_value_name(Buf *b, const Value *v)
 		buf_printf(b, "%d", v->id);
 }
 
-/* The kind, and the constants among the inputs. */
+/* A node's label: its kind, and the constants among its inputs. */
 static void
 put_label(Graph *g, Buf *b, const Node *n)
 {

@@ -1,10 +1,10 @@
 /* codegen/cli/double.c - the interpreter in float and in double, in step
  *
- * Two threads run the same code on copies of the same values, and alternate: at each operator the float run calls the
+ * Two threads run the same code on copies of the same values in lockstep: at each operator the float run calls the
  * kernel, then the double run calls the same kernel on its own arguments.  All floating tensors of the double run are
  * float64 (complex128), whatever the float run has there.  Queries of dtypes give the float run's answer: results that
  * depend on types alone are the float run's, and an argument that names a floating dtype becomes float64 when the
- * kernel is called.  Random numbers are the float run's, widened, as are results of kernels that do not support double.
+ * kernel is called.  Random numbers are the float run's, widened; so are results of kernels that do not support double.
  * A kernel that rounds to float itself, as torch.tensor does with numbers, rounds in both runs.
  *
  * Integers, bools, sizes and texts are the same in both runs.  Where an operator gives different ones, or is
@@ -23,12 +23,12 @@
 
 typedef enum Side { SIDE_DOUBLE, SIDE_FLOAT } Side;
 
-/* What there is to know of an operator. */
+/* What is known of an operator. */
 typedef struct Form {
 	const char   *name;
 	const Schema *schema;    /* null: an operator without one */
-	bool plain;              /* no floats, no tensors: the two runs need not meet */
-	bool jumps;              /* the least change of an operand may change a float result by much */
+	bool plain;              /* no floats, no tensors: the runs need not synchronize */
+	bool jumps;              /* discontinuous: a float result may jump */
 	bool draws;
 	bool in_float;           /* its kernel has no form for double */
 } Form;
@@ -37,7 +37,7 @@ typedef struct Form {
 typedef struct Undecided {
 	RtTensor *tensor;
 	Decision  decision;
-	bool      inner;                 /* a mask in the body of an operator, which may choose between equals */
+	bool      inner;                 /* a mask in the body of an operator: it may choose between equal values */
 } Undecided;
 
 typedef struct Pair {
@@ -55,9 +55,9 @@ typedef struct Pair {
 	PtrMap          forms;           /* by a kernel's name */
 	Buf             in_float;        /* names of operators */
 	Decision       *decision;
-	int64_t         nmeeting, stop;  /* operators that both came to; where to stop, 0: nowhere */
+	int64_t         nmeeting, stop;  /* operators that both runs have reached; the one to stop at, 0: none */
 	Vec(Undecided)  undecided;
-	/* Where the float run is, while it waits. */
+	/* What the float run is at, while it waits. */
 	RtCx           *at_rt;
 	const RtInsn   *at;
 	const IValue   *in;
@@ -78,7 +78,7 @@ typedef struct Step {
 
 /* ---- turns -------------------------------------------------------------------------------------- */
 
-/* Waits until that side's run comes to the next operator, or to its end. */
+/* Waits while it is that side's turn: until its run is at the next operator, or has ended. */
 static void
 wait_for(Pair *p, Side side)
 {
@@ -97,7 +97,7 @@ give_turn(Pair *p, Side to)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Lets the other run go on until it waits in turn. */
+/* Passes the turn to that run, and waits until it passes it back. */
 static void
 pass(Pair *p, Side to)
 {
@@ -291,7 +291,7 @@ chosen(const RtTensor *x, int dim, const RtTensor *index, int64_t at, double *va
 	return true;
 }
 
-/* Result i has indices along the operator's dim: how far apart the elements of x are that the two runs have chosen. */
+/* Result i has indices along the operator's dim: the distance of the elements of x that the two runs have chosen. */
 static bool
 apart(const Step *s, const RtTensor *x, int i, int64_t at, double *margin)
 {
@@ -309,7 +309,7 @@ apart(const Step *s, const RtTensor *x, int i, int64_t at, double *margin)
 	return true;
 }
 
-/* Result i is a bool of two numbers or of elements of tensors: their distance over the larger one; < 0: no bool. */
+/* Result i is a comparison of two numbers or elements: their distance, relative to the larger one; < 0: it is not. */
 static double
 between(const Step *s, int i, int64_t at)
 {
@@ -325,8 +325,8 @@ between(const Step *s, int i, int64_t at)
 	return size > 0 ? fabs(x[0] - x[1]) / size : -1;
 }
 
-/* What it turned on, over the largest number that it was about: how far apart in double the two are that were compared,
- * or chosen from, at element `at` of result i; else (and where i is -1) how far the runs' operands are apart. */
+/* The margin of a decision, relative to the largest number involved: the distance in double of the two numbers that
+ * were compared or chosen from, at element `at` of result i; else (or if i is -1) that of the runs' operands. */
 static double
 margin(const Step *s, int i, int64_t at)
 {
@@ -357,7 +357,7 @@ decision_of(const Step *s, int i, int64_t at)
 	return (Decision){ .name = s->form->name, .margin = margin(s, i, at), .meeting = s->p->nmeeting };
 }
 
-/* The runs part here: i is the result that differs, at element `at`; -1: another one. */
+/* Ends both runs, which decided differently here: in result i, at element `at`; -1: not in a result. */
 static void
 decide(const Step *s, int i, int64_t at)
 {
@@ -373,7 +373,7 @@ in_operator(const RtCode *code, const RtInsn *n)
 	return code->place && rt_in_operator((RtVisit){ code, n->line });
 }
 
-/* They part when the tensor is read. */
+/* Notes a tensor that differs: it counts as a decision once an operator reads it. */
 static void
 leave_undecided(const Step *s, RtTensor *t, int i, int64_t at)
 {
@@ -386,7 +386,7 @@ leave_undecided(const Step *s, RtTensor *t, int i, int64_t at)
 			((Undecided){ rt_tensor_retain(t), decision_of(s, i, at), inner }));
 }
 
-/* An operator reads it; inner: in the body of one. */
+/* An operator reads the value; inner: in the body of another one. */
 static void
 read_value(Pair *p, IValue v, bool inner)
 {
@@ -402,7 +402,7 @@ read_value(Pair *p, IValue v, bool inner)
 
 /* ---- results ------------------------------------------------------------------------------------ */
 
-/* A tensor of the float run, widened, in new memory; null: an error. */
+/* A widened copy of a tensor of the float run; null: an error. */
 static RtTensor *
 widened(RtCx *rt, RtTensor *t)
 {
@@ -419,7 +419,8 @@ widened(RtCx *rt, RtTensor *t)
 	return r;
 }
 
-/* What stands for a value of the float run here: an argument for an argument, a view of one for a view of one. */
+/* The double run's counterpart of a result of the float run: its own argument, or a view of it, where the float run
+ * returns an argument or a view of one; else a widened copy. */
 static IValue
 adopted(const Step *s, IValue theirs)
 {
@@ -450,7 +451,7 @@ adopted(const Step *s, IValue theirs)
 	return mine ? rt_of(mine) : rt_none();
 }
 
-/* Takes the float run's results, and what it has written into its arguments. */
+/* Takes over the float run's results, and what the kernel wrote to its arguments. */
 static int
 adopt(const Step *s)
 {
@@ -463,7 +464,7 @@ adopt(const Step *s)
 	return s->rt->status;
 }
 
-/* Does the result depend on the types of the arguments alone?  Then it is a query of the dtype. */
+/* Does the result depend on the arguments' types alone?  Then the operator is a query of a dtype. */
 static bool
 follows_from_types(const Step *s)
 {
@@ -489,7 +490,7 @@ follows_from_types(const Step *s)
 	return does;
 }
 
-/* Where a floating result jumps, though its operands are as near as before: its element; -1: it does not. */
+/* The element of a floating result that jumps although the runs' operands are close; -1: none. */
 static int64_t
 jump(const Step *s, RtTensor *mine, RtTensor *theirs)
 {
@@ -546,7 +547,7 @@ settle_all(const Step *s, IValue *v, const IValue *theirs, int64_t n)
 	return status;
 }
 
-/* *v is the double run's value where the float run has `theirs`: makes them agree in all that is no float. */
+/* *v is the double run's value, `theirs` the float run's: makes them agree in all but floats, or decides. */
 static int
 settle(const Step *s, int i, IValue *v, IValue theirs)
 {
@@ -578,7 +579,7 @@ settle(const Step *s, int i, IValue *v, IValue theirs)
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-/* The dtype in which the first floating result is held; RT_NDTYPE: none is a tensor of floats. */
+/* The dtype of the first floating tensor among the results; RT_NDTYPE: there is none. */
 static RtDtype
 result_dtype(const Step *s)
 {
@@ -588,8 +589,8 @@ result_dtype(const Step *s)
 	return RT_NDTYPE;
 }
 
-/* Argument k of the kernel: `want` where the schema asks for a dtype, the limits of the dtype that the float run has
- * where they are the default, and with `ints` integers as doubles. */
+/* Argument k for the kernel: `want` where the schema asks for a dtype; the limits of the float run's dtype where they
+ * are the default; with `ints`, integers as doubles. */
 static IValue
 argument(const Step *s, int k, RtDtype want, bool ints)
 {
@@ -621,7 +622,7 @@ call_in_double(const Step *s, RtDtype want, bool ints)
 	return in && !s->rt->status ? call(s->rt, s->code, s->insn, in, s->out) : RT_ERROR;
 }
 
-/* Does the kernel give floats that are not as wide as they should be?  It made them of integers. */
+/* Is a floating result narrower than it should be?  Kernels that make floats of integers give the default dtype. */
 static bool
 is_narrow(const Step *s, RtDtype want)
 {
@@ -643,7 +644,7 @@ generator(RtCx *rt, const RtInsn *n, const IValue *in)
 	return rt->gen;
 }
 
-/* Has the kernel drawn the same numbers here?  From here on it has. */
+/* Have both runs drawn the same random numbers?  Sets the double run's generator to the float run's. */
 static bool
 same_draws(const Step *s)
 {
@@ -699,8 +700,8 @@ part(RtCx *rt)
 	return rt_raise(rt, "the runs in float and in double part here");
 }
 
-/* The kernel in the double run.  It is at an operator first, so that it has its own copies of constants before they are
- * written to in the float run. */
+/* The double run's RtTwin.kernel.  The double run reaches an operator first, so that it copies constants before the
+ * float run writes to them. */
 static int
 kernel_in_double(RtCx *rt, const RtCode *code, const RtInsn *n, const IValue *in, IValue *out)
 {
@@ -783,7 +784,7 @@ no_warning(RtCx *rt, const char *text, int64_t n)
 	(void)n;
 }
 
-/* The float run in this thread, the other one in its own. */
+/* Runs in float on this thread, and in double on another one. */
 static void
 run_both(Pair *p)
 {
@@ -804,7 +805,7 @@ run_both(Pair *p)
 	pthread_mutex_destroy(&p->lock);
 }
 
-/* Copies, since the interpreter may write to its arguments, which are the arrays. */
+/* The arguments of both runs are copies, since the interpreter may write to them. */
 static void
 make_args(Pair *p, Model *m, const RtArrays *in)
 {
@@ -825,7 +826,7 @@ make_args(Pair *p, Model *m, const RtArrays *in)
 	}
 }
 
-/* Is a result an undecided tensor? */
+/* Undecided tensors among the results count as read. */
 static void
 read_results(const Pair *p, const DoubleAnswer *a)
 {
@@ -854,11 +855,11 @@ double_answer(Cli *cli, Model *m, const RtCode *code, const RtArrays *in, int64_
 	p.copies = copies_in_double(cli->cx);
 	for (int side = 0; side < 2; side++) {
 		p.rt[side] = model_context(cli);
-		rt_threads(p.rt[side], 1);                   /* tasks run where they are forked */
+		rt_threads(p.rt[side], 1);                   /* tasks run on the thread that forks them */
 	}
 	p.rt[SIDE_DOUBLE]->warn = no_warning;
 	make_args(&p, m, in);
-	cli->cx->catch = NULL;                               /* what fails in the other thread ends the command there */
+	cli->cx->catch = NULL;                               /* an error on the other thread ends the command there */
 	run_both(&p);
 	cli->cx->catch = catch;
 	a.of_float = p.answer[SIDE_FLOAT];

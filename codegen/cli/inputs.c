@@ -1,8 +1,8 @@
 /* codegen/cli/inputs.c - the inputs of -i: files of arrays, or generated arrays
  *
- * A file is an input.  All NAME=DTYPE[SIZES] together are one input: floats uniform in [-1, 1), integers and bools 0 or
- * 1, which are valid indices of almost every dim; the same numbers each time.  When a size is a range, 1..8, they are
- * two inputs, one with the least and one with the largest sizes.
+ * Each file is an input.  All NAME=DTYPE[SIZES] together are one generated input: floats uniform in [-1, 1), integers
+ * and bools 0 or 1, which are valid indices of almost every dim; always the same numbers.  If a size is a range, 1..8,
+ * there are two generated inputs, with the least and with the largest sizes.
  */
 #include "cli.h"
 
@@ -11,7 +11,7 @@
 
 typedef struct Random { const char *name; RtDtype dtype; int ndim; int64_t dims[2][RT_MAX_RANK]; } Random;
 
-/* A file may have a '=' in its name, but not this form. */
+/* Does it have the form NAME=DTYPE[SIZES]?  A file's name may contain a '='. */
 static bool
 is_random(const char *text)
 {

@@ -1,8 +1,8 @@
-/* codegen/cli/levels.c - the operators as compiled for the best processor that this is
+/* codegen/cli/levels.c - the operators, as compiled for the highest level of x86-64 that this processor has
  *
- * build.ninja compiles the operator room for each level of x86-64 and gives the names of the higher ones an end:
- * rt_add_Tensor, rt_add_Tensor_v3, rt_add_Tensor_v4.  A level's kernels call each other.  For other processors all
- * three are the same.
+ * build.ninja compiles the operator room for each level and gives names of the higher ones a suffix: rt_add_Tensor,
+ * rt_add_Tensor_v3, rt_add_Tensor_v4.  Kernels call kernels of the same level.  On other architectures all three are
+ * equal.
  */
 #include "cli.h"
 

@@ -1,12 +1,11 @@
-/* codegen/cli/load.c - a model as all commands want it: read, the method compiled, its arguments by name
- */
+/* codegen/cli/load.c - loading a model for any command: reads it, compiles the method, takes arguments by name */
 #include "cli.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Leaves training mode, as module.eval() does: in the object and all that it holds, each once. */
+/* Sets training to False, as module.eval() does, in the object and all objects below it, each once. */
 static void
 leave_training(Cx *cx, RtObject *o, PtrMap *seen)
 {
@@ -61,7 +60,7 @@ model_load(Cli *cli, const char *path)
 	return m;
 }
 
-/* A context by the options.  It and its values live as long as the command runs. */
+/* It and its values live as long as the command runs. */
 RtCx *
 model_context(Cli *cli)
 {

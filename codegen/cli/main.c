@@ -222,7 +222,7 @@ help_options(const char *command)
 	}
 }
 
-/* For commands that take their names. */
+/* Lists the passes, for commands with options that name them. */
 static void
 help_passes(const char *command)
 {
@@ -357,7 +357,7 @@ parse(Cli *cli, int argc, char **argv)
 
 typedef struct Job { const Command *command; Cli *cli; int status; } Job;
 
-/* What passes are to do: the environment first, so that the command line has the last word. */
+/* Sets options of passes: first from the environment, since the command line overrides it. */
 static void
 configure(Cli *cli)
 {
@@ -404,8 +404,8 @@ main(int argc, char **argv)
 	schema_parser = schema_parse;
 	op_kernels = level_kernels();
 	rt_mem_none = out_of_memory;
-	signal(SIGXFSZ, SIG_IGN);                        /* a file too large is an error of the write */
-	signal(SIGCHLD, SIG_DFL);                        /* if it is ignored, the status of children is lost */
+	signal(SIGXFSZ, SIG_IGN);                        /* past the limit of a file's size, write returns an error */
+	signal(SIGCHLD, SIG_DFL);                        /* if it is ignored, wait loses the status of children */
 	if ((const char *)__builtin_frame_address(0) < cx.stack_end) {
 		fputs("error: there is no memory for the stack (ulimit -s, -v)\n", stderr);
 		exit(EXIT_INPUT);
@@ -415,5 +415,5 @@ main(int argc, char **argv)
 		fprintf(stderr, "%s\n", cx.err.text);
 		job.status = cx.err.status;
 	}
-	exit(all_said(job.status));                      /* from here, where all memory can still be reached: no leak */
+	exit(all_said(job.status));                      /* here, while all memory is reachable: no leak */
 }

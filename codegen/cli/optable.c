@@ -1,11 +1,11 @@
 /*
  * What operators support, found by running their kernels.
  *
- * Only a kernel's code says which element types it takes.  So it is run on small tensors of ones of each element type;
- * it takes those for which it does not raise.  Other arguments are defaults and small numbers; several ranks, sizes,
- * flags and kinds of further tensors are tried.  Where no values fit, it is run on tensors without data (cx->meta),
- * with which kernels stop at the result's type.  For operators that raise in all trials (related sizes, texts) nothing
- * is known.
+ * Only a kernel's code says which dtypes it takes.  So it is run on small tensors of ones of each dtype: it takes
+ * those for which it does not raise.  Other arguments are defaults and small numbers; several ranks, sizes, flags and
+ * kinds of further tensors are tried.  If all these raise, it is run on tensors without data (cx->meta), for which
+ * kernels stop once the result's type is known.  The dtypes of operators that raise in all trials (related sizes,
+ * texts) are unknown.
  */
 #include "cli.h"
 
@@ -20,7 +20,8 @@ typedef struct Trial {
 	int     rank;
 	int64_t size;            /* in lists of ints without a default */
 	bool    flag;            /* bools without a default */
-	enum { ALIKE, INDICES, CONDITION, KINDS } kind;   /* tensors: all of dtype, the others int64, the first bool */
+	/* tensors: all of dtype; the first alone, the others int64; all but the first, which is bool */
+	enum { ALIKE, INDICES, CONDITION, KINDS } kind;
 	bool    meta;            /* tensors without data */
 	bool    makes;           /* from nothing: dtype is an argument */
 	int     ntensor;         /* so far */
@@ -55,7 +56,7 @@ trial_list(Trial *t, const Arg *a)
 	return l ? rt_ref(RT_LIST, l) : rt_none();
 }
 
-/* False: no such value can be made up. */
+/* False: no value of the argument's type can be generated. */
 static bool
 trial_argument(Trial *t, const Arg *a, IValue *out)
 {

@@ -1,8 +1,8 @@
 /* codegen/cli/pipeline.c - what build and show have in common: prepare, profile on the inputs, specialize
  *
  * Each input is one profiling run on a fresh instance.  Inputs of the same signature share a specialization; the most
- * frequent ones come first.  One more is made from what all signatures have in common, where sizes that differ are
- * dynamic.  A run that raises keeps what it saw: its error is the program's answer, too.
+ * frequent ones come first.  One more is made from what all signatures have in common: sizes that differ are dynamic in
+ * it.  A run that raises keeps its profile up to there: the program has to raise the same error.
  */
 #include "cli.h"
 
@@ -54,7 +54,7 @@ note_signature(Cli *cli, Signatures *s, const Profile *p, const Specialization *
 	vec_push(cli->cx->arena, &s->at, at);
 }
 
-/* Of first calls on an instance, or of later ones. */
+/* Those of first calls on an instance, or (again) of later ones. */
 static Signatures
 signatures_of(Cli *cli, const Signatures *all, bool again)
 {
@@ -66,7 +66,7 @@ signatures_of(Cli *cli, const Signatures *all, bool again)
 	return s;
 }
 
-/* What the runs saw that a specialization is of. */
+/* The profile of those runs that the specialization is for. */
 static Profile
 profile_of(const Profile *all, const Specialization *s)
 {
@@ -78,7 +78,7 @@ profile_of(const Profile *all, const Specialization *s)
 	return p;
 }
 
-/* When all calls had one signature: another with other sizes, that no call had; batch: other first sizes. */
+/* Where all calls had one signature: adds one with other sizes, which no call had; batch: only first sizes differ. */
 static void
 add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, bool batch)
 {
@@ -97,7 +97,7 @@ add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, bool batch
 	buf_free(&fixed);
 }
 
-/* What all signatures have in common; null when there is only one, or nothing in common. */
+/* A specialization for what all signatures have in common; null: there is only one, or they have nothing in common. */
 static Specialization *
 dynamic_one(Cli *cli, const Signatures *s, Function *fn, const Profile *profile)
 {
@@ -152,7 +152,7 @@ read_samples(Cx *cx, void *arg)
 	s->are = true;
 }
 
-/* Has the archive arguments to profile on?  What cannot be read of them is no reason not to build. */
+/* Has the archive arguments to profile on?  If they cannot be read, it has none: that is not an error. */
 static bool
 has_samples(Cli *cli, Model *m)
 {
@@ -165,7 +165,7 @@ has_samples(Cli *cli, Model *m)
 	return s.are;
 }
 
-/* One profiling run: arguments by name, read anew, since the model may write to them. */
+/* One profiling run.  Reads its arguments anew, since the model may write to them. */
 static Specialization
 profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
 {
@@ -205,7 +205,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 	int n = 0;
 
 	progress("profiling on %s", path);
-	rt->print = cli->verbose ? rt_print_aside : say_nothing;     /* it is no result of build or show */
+	rt->print = cli->verbose ? rt_print_aside : say_nothing;     /* its prints are no output of build or show */
 	rt->steps = PROFILE_STEPS;
 	if (!rt->deadline)
 		rt->deadline = rt_now() + PROFILE_NS;
@@ -227,7 +227,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 	for (int k = 1; k < n; k++) {
 		call[k].found = call[1].found;
 		call[k].again = true;
-		/* What found the same is the first call again, and no other input. */
+		/* A second call that found the same state repeats the first: it does not count as another input. */
 		call[k].count = k == 1 && !patterns_equal(call[0].found, call[1].found, nstate);
 		note_signature(cli, s, profile, &call[k]);
 	}
@@ -262,7 +262,7 @@ specialize_one(Cx *cx, void *arg)
 		passes_run(cx, STAGE_OPTIMIZE, o->m->fn, o->s->graph, rt_none());
 }
 
-/* Keeps those whose graph can be made: what has none is left to the generic program. */
+/* Keeps the specializations whose graph can be made; the generic program serves the others. */
 static int
 specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, bool optimize)
 {
@@ -271,7 +271,7 @@ specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, 
 	for (int i = 0; i < n; i++) {
 		OneSpecialization one = { cli, m, profile, s[i], optimize };
 
-		/* Its samples are all that there is of it. */
+		/* One of varied sizes has only its samples. */
 		if (s[i]->varied || cx_try(cli->cx, specialize_one, &one))
 			s[made++] = s[i];
 		else if (cli->cx->err.status != EXIT_LACKS)
@@ -292,7 +292,7 @@ model_prepare(Cli *cli, Model *m)
 	model_lower(cli, m);
 }
 
-/* A profile that was written before. */
+/* Merges in a profile from a file. */
 static void
 add_profile(Cli *cli, Profile *profile, Signatures *s, const char *path)
 {
@@ -303,7 +303,7 @@ add_profile(Cli *cli, Profile *profile, Signatures *s, const char *path)
 		note_signature(cli, s, profile, read[i]);
 }
 
-/* All that the options name: profiles, then runs on inputs; null: nothing. */
+/* The profiles that the options name, merged with runs on the inputs; null: there are none. */
 static Profile *
 profile_all(Cli *cli, Model *m, Signatures *s)
 {
@@ -347,7 +347,7 @@ samples_of(Cx *cx, void *arg)
 		o->d->sample = NULL;
 }
 
-/* Without samples its tensors of dynamic sizes are values of the runtime. */
+/* Makes the samples of a dynamic specialization.  Without, its tensors of dynamic sizes are left to the runtime. */
 static void
 make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specialization *d)
 {
@@ -363,7 +363,8 @@ make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Speciali
 			m->fn->name);
 }
 
-/* The same for sizes of 1, where the most frequent signature that has such has others that vary; or null. */
+/* A dynamic specialization for sizes of 1, after the most frequent signature that has such beside sizes that vary; or
+ * null. */
 static Specialization *
 dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Specialization *dynamic)
 {
@@ -383,7 +384,7 @@ dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Sp
 
 typedef struct OneSize { Cli *cli; Model *m; Profile *profile; Signatures s; } OneSize;
 
-/* A dynamic specialization of calls that had one signature: of all sizes that may differ, or of the first ones, the
+/* Where all calls had one signature: a specialization dynamic in all sizes that may differ, or in the first ones, the
  * batch. */
 static Specialization *
 vary_sizes(OneSize *o, bool batch)
@@ -405,7 +406,7 @@ vary_batch(void *o)
 	return vary_sizes(o, true);
 }
 
-/* s is left with both signatures. */
+/* The same, of all sizes if possible.  Leaves both signatures in s. */
 static Specialization *
 vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 {
@@ -433,7 +434,7 @@ typedef struct Choice {          /* of the signatures that get a specialization 
 	Signatures exact, dynamic;
 } Choice;
 
-/* Those of one kind of calls: the most frequent signatures, what all have in common, and that for sizes of 1. */
+/* Of one kind of calls: adds the most frequent signatures, what all have in common, and that for sizes of 1. */
 static void
 choose(Cli *cli, Model *m, Choice *c, Signatures s)
 {

@@ -1,8 +1,8 @@
 /* codegen/cli/probe.c - this machine's peak: multiplications per second, bytes per second, launches of kernels
  *
- * Peak of fused multiply-adds: enough independent chains in registers to fill every unit.  Bandwidth of reading: sums
- * over more memory than the caches hold.  Both on as many threads as the program they are compared with, the best of
- * several short runs, since interruptions only make them slower.
+ * The peak of fused multiply-adds is measured with enough independent chains in registers to fill every unit; read
+ * bandwidth, by sums over more memory than the caches hold.  Both use as many threads as the program that is measured.
+ * The best of several short runs counts, since interruptions only make them slower.
  */
 #include "cli.h"
 
@@ -127,7 +127,7 @@ machine_probe(RtCx *rt)
 	return m;
 }
 
-/* The better of two; their ratio is kept when it is the least so far. */
+/* The better of two measurements; *steady becomes their ratio if that is less. */
 static double
 best_of(double a, double b, double *steady)
 {

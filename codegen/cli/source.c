@@ -52,8 +52,8 @@ is_graph_text(const char *path)
 	return n > 3 && !strcmp(path + n - 3, ".ir");
 }
 
-/* Arguments are called as the inputs are, without the number behind the name; those without a name, or its second one,
- * arg0 ... */
+/* Arguments are named as the graph's inputs, without the number behind the name; arg0 ... where there is no name, or it
+ * is taken. */
 static Schema *
 graph_schema(Cx *cx, Graph *g)
 {
@@ -75,7 +75,7 @@ graph_schema(Cx *cx, Graph *g)
 	return s;
 }
 
-/* A function has one result: several are a tuple, none is None. */
+/* Makes the graph return one value: a tuple of several, None instead of none. */
 static void
 return_one(Graph *g)
 {
@@ -118,7 +118,7 @@ graph_load(Cx *cx, const char *path, Function **fn)
 
 /* ---- source: functions by name ---------------------------------------------------------------------------- */
 
-/* The i-th function of the text; null with *name: it is a class; null without: there are no more. */
+/* The i-th definition of the text, if it is a function.  Null with *name set: a class; else: there are no more. */
 static Function *
 function_at(Cx *cx, Module *m, int i, const char **name)
 {
@@ -174,7 +174,7 @@ source_function(Cx *cx, Module *m, const char *name)
 	return all[n - 1];
 }
 
-/* The text of a function's parameters as it is written, and a call with them. */
+/* Writes a method that calls the function: its parameters as in the source, and the call. */
 static void
 put_wrapper(const Function *f, Buf *b)
 {

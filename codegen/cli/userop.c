@@ -1,8 +1,8 @@
 /* codegen/cli/userop.c - operators of the user's own: --op-schema with C (--op) or TorchScript (--op-body)
  *
- * Like registering an operator in PyTorch, but ahead of time.  The schema becomes a row of the registry.  The C is
- * compiled twice: at once for this machine, since profiling and kiln run call it, and with the program for its target.
- * Only the command line can name such a file, never an archive.
+ * As one registers an operator in PyTorch, but ahead of time.  The schema becomes a row of the registry.  The C file is
+ * compiled twice: for this machine, since profiling and kiln run call it, and with the program, for its target.  Only
+ * the command line can name such a file, never an archive.
  */
 #include "cli.h"
 
@@ -27,7 +27,7 @@ symbol_of(Cx *cx, const Schema *s)
 	return name;
 }
 
-/* The text of --op-body for this operator; null: none. */
+/* The text of --op-body for this operator; null: it has none. */
 static const char *
 body_of(Cli *cli, const Schema *s)
 {
@@ -62,7 +62,7 @@ add_schema(UserOps *u, const char *text)
 		vec_push(cx->arena, &u->compiled, op);
 }
 
-/* A shared object by the C compiler, or by the one inside Kiln; it stays loaded. */
+/* Compiles the C files to a shared object, by the C compiler or the one inside Kiln, and loads it for good. */
 static void
 load(Cx *cx, const char *dir, void *arg)
 {

@@ -1,12 +1,12 @@
 /*
- * Values take the types that are declared for them.
+ * Checks values of an archive against their declared types, and gives containers their element types.
  *
- * A pickle says little of types: lists and dicts may carry none (version 2 and before), named tuples are plain ones,
- * and a hostile archive puts anything anywhere.  Compiled code trusts declared types, so every attribute and constant
- * is held against its type here, to the last element.  What was found of a container is kept by its address (it holds
- * a reference, so the address stays its own): a value that many places share is walked once.
+ * A pickle has few types: lists and dicts may have none (version 2 and before), named tuples are plain tuples, and a
+ * hostile archive may have any value anywhere.  Compiled code trusts declared types, so every attribute and constant is
+ * checked here, to the last element.  The result for a container is kept by its address (with a reference, so that the
+ * address is not reused): a shared value is walked once.
  *
- * Values come sealed from the pickle machine: no cycles, bounded depth.
+ * Values of the pickle machine have no cycles and a bounded depth.
  */
 #include "../frontend.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- does it fit? ------------------------------------------------------------------------------------------ */
 
-/* Has this container been found to be a t?  Notes that it is, when `is`. */
+/* Is it known that this container is a t?  With `is`, it is from now on. */
 static bool
 known(Fits *f, IValue v, const Type *t, bool is)
 {
@@ -129,7 +129,7 @@ value_fits(Fits *f, IValue v, const Type *t)
 
 /* ---- types of what has none ---------------------------------------------------------------------------------- */
 
-/* The type of all of them, if it is one of the simple ones; else Any. */
+/* The common type of all elements, if it is a simple one; else Any. */
 static const Type *
 common(const IValue *v, int64_t n, int64_t step)
 {

@@ -3,8 +3,8 @@
  *
  * The file code/net.py.debug_pkl is a pickle of records (offset, range, tag) in order of offset; a range is
  * ((pieces, file, line), begin, end), where pieces are numbers of strings in a table that together are the text, or,
- * in older files, ((text, file, line), begin, end).  A text is put together when a message first needs it.
- * Records are a help for messages: a damaged file is as good as none.
+ * in older files, ((text, file, line), begin, end).  A text is joined when a message first needs it.  Records only
+ * improve messages, so a damaged file is ignored.
  */
 #include "../frontend.h"
 
@@ -18,7 +18,7 @@ typedef struct Records {
 	Archive    *archive;
 	const char *member;
 	bool        loaded;
-	IValue      held;        /* what the others point into */
+	IValue      held;        /* the pickle, which the others point into */
 	const RtTuple *strings;  /* null: older form */
 	DebugRecord *at;         /* sorted */
 	int         n;
@@ -110,7 +110,7 @@ string_at(Records *m, IValue i)
 	return v.tag == RT_STR ? v.u.str : NULL;
 }
 
-/* The pieces of a text, one after the other; null when they are damaged or too many. */
+/* The text that the pieces make; null: they are damaged, or too many. */
 static const char *
 join(Records *m, IValue pieces, int64_t *n)
 {

@@ -1,12 +1,12 @@
 /*
- * A fresh instance of a module: nothing that a run on one instance writes is seen by another.
+ * Fresh instances of a module: writes of a run on one instance are not visible in another.
  *
- * Objects and containers are copied, what is shared between them stays shared.  Tensors are made anew over a storage
- * of their own, but without copying where the storage lies in the mapped archive: the file is mapped privately once
- * more, and the kernel copies the pages that are written.
+ * Objects and containers are copied, with the sharing between them.  Tensors get storages of their own.  A storage in
+ * the mapped archive is not copied: the file is mapped privately once more, and the system copies pages that are
+ * written.
  *
- * In double, the same of any values: floating tensors become double, complex ones complex double, and what shared a
- * storage shares the widened one.
+ * In double the same is done to any values: floating tensors become double, complex ones complex double, and tensors
+ * that share a storage share the widened one.
  */
 #include "../frontend.h"
 
@@ -39,8 +39,8 @@ note(Copy *c, const void *from, const void *to)
 
 static IValue copy(Copy *, IValue);
 
-/* The storage of tensors of dtype d, with room for as many elements of the dtype in which they are held.  A storage
- * that is seen as floats, which grow, and as integers, has two. */
+/* The storage for tensors of dtype d: as many elements, of the widened dtype.  A storage that is viewed both as floats
+ * and as integers becomes two. */
 static RtStorage *
 widened_storage(Copy *c, RtStorage *s, RtDtype d)
 {

@@ -1,9 +1,9 @@
 /*
  * Archives of PyTorch 1.0 to 1.2: model.json describes a tree of modules, a table of tensors and where their code is.
  *
- * A module's code is a file of bare functions with `self`; they become methods of a class that is invented for the
- * module, named __torch__ and the path of submodules.  Attributes lie in attributes.pkl, by number; CONSTANTS.cN are
- * the tensors of the table.  int64 values are strings in this JSON.
+ * A module's code is a file of functions with `self`; they become methods of a class made for the module, named
+ * __torch__ and the path of submodules.  Attributes are in attributes.pkl, by number; CONSTANTS.cN are tensors of the
+ * table.  int64 values are strings in this JSON.
  */
 #include "../frontend.h"
 
@@ -75,7 +75,7 @@ number_of(const Legacy *l, const cJSON *v, const char *key)
 	return n;
 }
 
-/* Protobuf leaves out what is 0. */
+/* Protobuf leaves out zeros. */
 static int64_t
 number(const Legacy *l, const cJSON *o, const char *key)
 {
@@ -121,7 +121,7 @@ dtype_named(const Legacy *l, const char *name)
 	bad(l, "has tensors of an unknown type", name);
 }
 
-/* The record holds as many elements as it has bytes for; the tensor has to stay inside. */
+/* The storage is the whole record; the tensor must lie inside it. */
 static IValue
 read_tensor(Legacy *l, const cJSON *o)
 {
@@ -218,7 +218,7 @@ attribute_at(const Legacy *l, int64_t id, const char *name)
 	return rt_retain(a.tag == RT_TUPLE ? a.u.tuple->v[id] : a.u.list->v[id]);
 }
 
-/* Numbers become what the type declares: a pickle of this age may hold 1 for True, or True for 1 or 1.0. */
+/* Converts numbers to the declared type: an old pickle may have 1 for True, or True for 1 or 1.0. */
 static void
 declare_numbers(IValue *v, const Type *t)
 {
@@ -246,7 +246,7 @@ declare_numbers(IValue *v, const Type *t)
 
 /* ---- modules -------------------------------------------------------------------------------------------------- */
 
-/* A module in the making: its class, and what its slots will hold. */
+/* A module being built: its class, and the values of its slots. */
 typedef struct Making {
 	ClassInfo  *info;
 	const char *path;
@@ -315,7 +315,7 @@ add_method(Legacy *l, ClassInfo *info, const Tree *def)
 	vec_push(l->cx->arena, &info->methods, fn);
 }
 
-/* The file's functions become methods; the line op_version_set and imports say nothing more. */
+/* The file's functions become methods; the assignment to op_version_set and imports are ignored. */
 static void
 add_methods(Legacy *l, const cJSON *module, ClassInfo *info)
 {

@@ -1,8 +1,8 @@
 /*
  * Objects of C++ classes: the packed parameters of quantized modules.
  *
- * PyTorch keeps them in forms of its kernels' libraries, but pickles the plain weight and geometry.  Here they are
- * objects with ordinary slots, which the operators of rt/ops/quant.c read in the order of the rows below.
+ * PyTorch holds them in the formats of its kernel libraries, but pickles the plain weight and geometry.  Here they are
+ * objects with ordinary slots, in the order of the rows below, which the operators of rt/ops/quant.c read.
  */
 #include "../frontend.h"
 
@@ -13,7 +13,7 @@ enum { CONV_SLOTS = 8 };
 static const struct Packed {
 	const char *name;
 	int         spatial;       /* 0: linear; -1: embedding; -2: cell of a recurrent network */
-	const char *slots;         /* of XNNPACK's: their letters in slots[], which are the state, too */
+	const char *slots;         /* XNNPACK's: letters of its slots in slots[], and of its state */
 } rows[] = {
 	{ "__torch__.torch.classes.quantized.LinearPackedParamsBase",    0, NULL },
 	{ "__torch__.torch.classes.quantized.Conv2dPackedParamsBase",    2, NULL },
@@ -184,7 +184,7 @@ config_at(const RtTensor *t, int64_t i)
 	return rt_load_i64(t->dtype, rt_data(t) + i * t->strides[0] * rt_dtypes[t->dtype].bytes);
 }
 
-/* The int16 tensor: spatial, stride, padding, dilation, output_padding (each one per dimension), groups, transpose. */
+/* config, int16: spatial, then stride, padding, dilation, output_padding (one for each dim), groups, transpose */
 static void
 set_geometry(const PickleAt *at, RtCx *rt, RtObject *o, const RtTensor *config, int spatial)
 {
@@ -251,7 +251,7 @@ packed_build(const PickleAt *at, RtCx *rt, Fits *fits, RtObject *o, IValue state
 		build_conv(at, rt, o, state, spatial);
 }
 
-/* ---- encoding: what the decoders above take ---------------------------------------------------------------- */
+/* ---- encoding: the inverse of the decoders above ------------------------------------------------------------- */
 
 static IValue
 tensors(Cx *cx, const IValue *v, int n)
