@@ -394,30 +394,10 @@ any_depends(AliasDb *db, const NodeVec *set, const Node *n)
 	return false;
 }
 
-static Node *
-step(Node *n, bool forward)
-{
-	return forward ? n->next : n->prev;
-}
-
-static void
-move_beside(Node *n, Node *at, bool after)
-{
-	if (after)
-		node_move_after(n, at);
-	else
-		node_move_before(n, at);
-}
-
-/*
- * Moves n to one side of `at`, both in one block.  Nodes between them that depend on n, or that n depends on, form a
- * set with it that keeps its order.  When n already is on the side it shall be on, n goes alone and the set goes to
- * the far side of `at`; else all of it comes along.
- */
+/* Moves n before `at`, and with it the nodes between them that it depends on; dry: only says whether it can. */
 static bool
-try_move(AliasDb *db, Node *n, Node *at, bool after, bool dry)
+try_move(AliasDb *db, Node *n, Node *at, bool dry)
 {
-	const bool forward = n != at && node_is_before(n, at), split = after ? !forward : forward;
 	NodeVec set = {0};
 	Node *beside = at;
 
@@ -425,48 +405,29 @@ try_move(AliasDb *db, Node *n, Node *at, bool after, bool dry)
 		return true;
 	if (n->block != at->block || n == n->block->ret || n == n->block->param)
 		return false;
+	if (node_is_before(n, at))
+		return true;
 	vec_push(db->arena, &set, n);
-	for (Node *m = step(n, forward); m != at; m = step(m, forward))
+	for (Node *m = n->prev; m != at; m = m->prev)
 		if (any_depends(db, &set, m))
 			vec_push(db->arena, &set, m);
-	if (split) {
-		for (int i = 1; i < set.n; i++)
-			set.at[i - 1] = set.at[i];
-		set.n--;
-	}
 	if (any_depends(db, &set, at))
 		return false;
-	if (dry)
-		return true;
-	if (split)
-		move_beside(n, at, after);
-	for (int i = 0; i < set.n; i++) {
-		move_beside(set.at[i], beside, split ? !after : after);
+	for (int i = 0; i < set.n && !dry; i++) {
+		node_move_before(set.at[i], beside);
 		beside = set.at[i];
 	}
 	return true;
 }
 
 bool
-alias_move_after(AliasDb *db, Node *n, Node *at)
-{
-	return try_move(db, n, at, true, false);
-}
-
-bool
 alias_move_before(AliasDb *db, Node *n, Node *at)
 {
-	return try_move(db, n, at, false, false);
-}
-
-bool
-alias_can_move_after(AliasDb *db, Node *n, Node *at)
-{
-	return try_move(db, n, at, true, true);
+	return try_move(db, n, at, false);
 }
 
 bool
 alias_can_move_before(AliasDb *db, Node *n, Node *at)
 {
-	return try_move(db, n, at, false, true);
+	return try_move(db, n, at, true);
 }

@@ -360,7 +360,6 @@ void   node_insert_after(Node *, Node *at);
 void   node_append(Node *, Block *);
 void   node_move_before(Node *, Node *at);
 void   node_move_after(Node *, Node *at);
-void   node_unlink(Node *);
 void   node_destroy(Node *);                           /* its outputs must have no uses */
 Value *node_add_input(Node *, Value *);
 void   node_set_input(Node *, int, Value *);
@@ -410,7 +409,6 @@ bool   value_int(const Value *, int64_t *);            /* constant int or bool *
 #define loop_body(n)   ((n)->sub[0])
 #define loop_index(n)  ((n)->sub[0]->param->out[0])     /* the trip index */
 /* carried value i: in[2 + i], param->out[1 + i], ret->in[1 + i], out[i] */
-#define loop_ncarried(n) ((n)->nout)
 Node  *if_new(Graph *, Range, Value *cond, int nout);                 /* with both blocks; not inserted */
 Node  *loop_new(Graph *, Range, Value *max, Value *cond);             /* with its body and trip index; not inserted */
 /* the body's output is to be added by the caller */
@@ -498,10 +496,8 @@ bool alias_is_wild(AliasDb *, const Value *);
 bool alias_wild_is_written(AliasDb *, bool tensors);
 /* graph input, output, attribute, container, call, way out of a guard */
 bool alias_escapes(AliasDb *, const Value *);
-/* moves it if that is valid, with its dependents */
-bool alias_move_after(AliasDb *, Node *, Node *at);
+/* Moves the node before `at`, with what it depends on between them, unless a dependence forbids it: false then. */
 bool alias_move_before(AliasDb *, Node *, Node *at);
-bool alias_can_move_after(AliasDb *, Node *, Node *at);
 bool alias_can_move_before(AliasDb *, Node *, Node *at);
 /* What must not be lost: everything known outside, and what these values may reach. */
 void alias_live_clear(AliasDb *);

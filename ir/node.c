@@ -171,7 +171,7 @@ node_append(Node *n, Block *b)
 	node_insert_before(n, b->ret);
 }
 
-void
+static void
 node_unlink(Node *n)
 {
 	Graph *g = n->graph;

@@ -433,8 +433,7 @@ enum { FUNCTIONAL_ARGS = 48 };
 Op  *functional_row(Cx *, const Node *n, int at[FUNCTIONAL_ARGS]);
 /* Is v a clone in the block of `write`, its only use? */
 bool is_own_clone(const Value *v, const Node *write);
-/* Is v the result of a write to such a clone?  ... and is its memory written to by nothing else, as its uses show? */
-bool is_written_clone(const Value *v);
+/* Is v the result of a write to such a clone, and do no other uses of it write? */
 bool is_written_once(const Value *v);
 
 /* ---- branches.c --------------------------------------------------------------------------------------------- */

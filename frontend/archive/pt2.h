@@ -163,7 +163,6 @@ void   operator_call(Builder *, const char *target, const Json *input, Values *r
 /* pt2_flow.c */
 void   flow_node(Builder *, const char *name, const Json *node);
 void   flow_nodes(Builder *, const Json *graph);               /* all nodes of a graph, in order, by its names so far */
-void   flow_inline(Builder *, const Json *graph, Value *const *args, int n, Values *results);
 
 /* pt2_mutate.c */
 void   mutate_call(Builder *, const Json *node, bool views);         /* auto_functionalized; views: its second form */

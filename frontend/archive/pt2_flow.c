@@ -56,7 +56,7 @@ bind_operands(Builder *b, const Json *graph, Value *const *args, int n)
 	}
 }
 
-void
+static void
 flow_inline(Builder *b, const Json *graph, Value *const *args, int n, Values *results)
 {
 	Names names = { .map.arena = b->cx->arena }, *outside = b->names;

@@ -180,8 +180,6 @@ Cond     emit_condition(Emit *, const Tree *);
 Value   *emit_bool(Emit *, Range, Value *);                   /* truth of a value */
 Sugar   *emit_subscript(Emit *, const Tree *, const Type *hint);
 void     emit_set_subscript(Emit *, const Tree *, Sugar *, Range);
-Value   *emit_tensor_subscript(Emit *, const Tree *index, Range, Value *);
-Sugar   *emit_comprehension(Emit *, const Tree *, const Type *hint);
 Value   *emit_list(Emit *, Range, Value **, int n, const Type *elem);
 void     emit_delete_item(Emit *, const Tree *target);
 void     emit_set_item(Emit *, Range, Value *dict, Value *k, Value *v);
@@ -190,7 +188,6 @@ void     emit_loop_over(Emit *, Range, const Tree *target, Sugar *iterable, void
 Sugar   *emit_call(Emit *, const Tree *, const Type *hint);
 Sugar   *emit_apply(Emit *, Range, Sugar *callee, NamedValue *, int n);
 Sugar   *emit_sort(Emit *, Range, const char *op, NamedValue *, int n);       /* of objects; null: the kernel does it */
-int      emit_arguments(Emit *, const Tree *call, int skip, NamedValue **);
 Value   *emit_op(Emit *, Range, const char *op, int n, ...);  /* positional values: aten::add, ... */
 Value   *emit_int(Emit *, Range, int64_t);
 Value   *emit_none(Emit *, Range);
@@ -198,7 +195,6 @@ Value   *emit_str(Emit *, Range, const char *, int64_t n);
 Value   *emit_node(Emit *, Range, const char *kind, const Type *out, int n, Value *const *in);   /* one output */
 Value   *emit_convert(Emit *, Range, Value *, const Type *, bool implicit);   /* null: not possible */
 Value   *emit_cast(Emit *, Range, Value *, const Type *);     /* unchecked_cast */
-Closure *emit_closure(Emit *, const Tree *def);
 Value   *emit_result(Emit *, Range, unsigned ways);           /* of a function whose body ended in these ways */
 Value   *emit_inplace(Emit *, Range, TreeKind op, Value *, Value *by);        /* x op= by */
 void     emit_raise(Emit *, Range, Value *message, const char *cls);

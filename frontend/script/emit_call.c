@@ -10,7 +10,7 @@
 
 /* ---- arguments --------------------------------------------------------------------------------------- */
 
-int
+static int
 emit_arguments(Emit *e, const Tree *call, int skip, NamedValue **out)
 {
 	const Tree *args = call->kid[1], *words = call->kid[2];

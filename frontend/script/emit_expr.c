@@ -578,7 +578,7 @@ list_comp_body(Emit *e, void *arg)
 	emit_op(e, c->t->at, "aten::append", 2, c->into, v);
 }
 
-Sugar *
+static Sugar *
 emit_comprehension(Emit *e, const Tree *t, const Type *hint)
 {
 	bool dict = t->kind == TREE_DICT_COMP;

@@ -108,7 +108,7 @@ index_list(Emit *e, Range at, Place p)
 	return emit_list(e, at, p.index, p.n, type_optional(e->cx, &rt_type_tensor));
 }
 
-Value *
+static Value *
 emit_tensor_subscript(Emit *e, const Tree *index, Range at, Value *v)
 {
 	Place p = place_of(e, index, at, v);

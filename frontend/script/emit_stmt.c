@@ -544,7 +544,7 @@ emit_result(Emit *e, Range at, unsigned ways)
 	return v;
 }
 
-Closure *
+static Closure *
 emit_closure(Emit *e, const Tree *def)
 {
 	Emit outer = *e;

@@ -145,7 +145,8 @@ is_own_clone(const Value *v, const Node *write)
 	       n->block == write->block && v->uses.n == 1;
 }
 
-bool
+/* Is v the result of a write in place to a clone that is made for it? */
+static bool
 is_written_clone(const Value *v)
 {
 	return v->node->nin && is_in_place(v->node) && is_own_clone(v->node->in[0], v->node);

@@ -62,16 +62,6 @@ reduce_result(RtCx *cx, int i, const RtTensor *in, const bool *mask, bool keepdi
 	return rt_result(cx, i, d, n, dims, 0);
 }
 
-int64_t
-reduce_count(const RtTensor *in, const bool *mask)
-{
-	int64_t n = 1;
-
-	for (int k = 0; k < in->ndim; k++)
-		n *= mask[k] ? in->dims[k] : 1;
-	return n;
-}
-
 int
 reduce_not_empty(RtCx *cx, const char *name, const RtTensor *in, IValue dim)
 {

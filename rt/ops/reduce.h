@@ -62,8 +62,6 @@ over_keepdim(const IValue *over)
 int       reduce_mask(RtCx *, IValue dim, int ndim, bool *mask);
 /* Result i: the dims that are left, or 1 in their place. */
 RtTensor *reduce_result(RtCx *, int i, const RtTensor *in, const bool *mask, bool keepdim, RtDtype);
-/* How many elements go into each element of the result. */
-int64_t   reduce_count(const RtTensor *in, const bool *mask);
 void      reduce_run(RtCx *, const Reduce *);
 /* Raises where an operator has no value for folded dims without elements, `dim` as for reduce_mask: before it, and
  * before the type is looked at.  name: as the message has it, with or without parentheses. */
