@@ -199,8 +199,9 @@ written_marks(AliasDb *db)
 	return db->written;
 }
 
+/* Does v lead to a marked place?  *known: the answers by element; null: they are still to be found. */
 static bool
-is_marked_written(AliasDb *db, const Value *v, bool deep)
+leads(AliasDb *db, const Value *v, const bool *(*marks)(AliasDb *), bool deep, const bool **known)
 {
 	int e;
 
@@ -209,15 +210,15 @@ is_marked_written(AliasDb *db, const Value *v, bool deep)
 	e = alias_element_of(db, v);
 	if (e < 0)
 		return false;
-	if (!db->to_written[deep])
-		db->to_written[deep] = leads_to(db, written_marks(db), deep);
-	return db->to_written[deep][e];
+	if (!*known)
+		*known = leads_to(db, marks(db), deep);
+	return (*known)[e];
 }
 
 bool
 alias_has_writers(AliasDb *db, const Value *v)
 {
-	return is_marked_written(db, v, true);
+	return leads(db, v, written_marks, true, &db->to_written[true]);
 }
 
 bool
@@ -235,7 +236,7 @@ alias_node_has_writers(AliasDb *db, const Node *n)
 bool
 alias_is_written(AliasDb *db, const Value *v)
 {
-	return is_marked_written(db, v, false);
+	return leads(db, v, written_marks, false, &db->to_written[false]);
 }
 
 bool
@@ -290,16 +291,7 @@ escaped_marks(AliasDb *db)
 bool
 alias_escapes(AliasDb *db, const Value *v)
 {
-	int e;
-
-	if (alias_is_unknown(db, v))
-		return true;
-	e = alias_element_of(db, v);
-	if (e < 0)
-		return false;
-	if (!db->to_escaped)
-		db->to_escaped = leads_to(db, escaped_marks(db), false);
-	return db->to_escaped[e];
+	return leads(db, v, escaped_marks, false, &db->to_escaped);
 }
 
 /* ---- what the graph does not follow ------------------------------------------------------------------------------ */

@@ -231,18 +231,19 @@ weighted(Test *t, IValue out, IValue *const weights, int *k)
 	return sum;
 }
 
+/* For the elements of every result: random ones, or (plain) 0.5, 0.75, 1, ... */
 static void
-make_weights(Test *t, IValue out, IValue *weights, int *k)
+make_weights(Test *t, IValue out, bool plain, IValue *weights, int *k)
 {
 	RtTensor *w;
 
 	for (int64_t i = 0; out.tag == RT_TUPLE && i < out.u.tuple->n; i++)
-		make_weights(t, out.u.tuple->v[i], weights, k);
+		make_weights(t, out.u.tuple->v[i], plain, weights, k);
 	if (out.tag != RT_TENSOR)
 		return;
 	w = rt_tensor_new(t->rt, RT_f64, out.u.t->ndim, out.u.t->dims);
 	for (int64_t i = 0; i < rt_numel(w); i++)
-		((double *)rt_data(w))[i] = 0.3 + next_random(t);
+		((double *)rt_data(w))[i] = plain ? 0.5 + 0.25 * (double)i : 0.3 + next_random(t);
 	weights[(*k)++] = rt_of(w);
 }
 
@@ -283,22 +284,6 @@ compare(Test *t, const RtCode *code, IValue *args, IValue *weights, int which, I
 }
 
 /* ---- recorded gradients --------------------------------------------------------------------------------------- */
-
-/* 0.5, 0.75, 1, ... for the elements of every result. */
-static void
-plain_weights(Test *t, IValue out, IValue *weights, int *k)
-{
-	RtTensor *w;
-
-	for (int64_t i = 0; out.tag == RT_TUPLE && i < out.u.tuple->n; i++)
-		plain_weights(t, out.u.tuple->v[i], weights, k);
-	if (out.tag != RT_TENSOR)
-		return;
-	w = rt_tensor_new(t->rt, RT_f64, out.u.t->ndim, out.u.t->dims);
-	for (int64_t i = 0; i < rt_numel(w); i++)
-		((double *)rt_data(w))[i] = 0.5 + 0.25 * (double)i;
-	weights[(*k)++] = rt_of(w);
-}
 
 static bool
 is_near(double got, double want, RtDtype dtype)
@@ -364,7 +349,7 @@ check_recorded(Test *t, RtDtype dtype, const char *want)
 			buf_printf(&names, "%s%s", n++ ? "," : "", s->name[i]);
 	d = gradient_function(t->cx, f, rt_none(), names.at, NULL);
 	new_arguments(t, dtype, args);
-	plain_weights(t, run(t, lower(t, f), args), args + s->n, &k);
+	make_weights(t, run(t, lower(t, f), args), true, args + s->n, &k);
 	new_arguments(t, dtype, args);
 	out = run(t, lower(t, d), args);
 	for (int i = 0, at = 0; i < s->n; i++)
@@ -444,7 +429,7 @@ check_sample(Cx *cx, void *arg)
 	code = lower(t, f);
 	back = lower(t, d);
 	out = run(t, code, args);
-	make_weights(t, out, weights, &k);
+	make_weights(t, out, false, weights, &k);
 	for (int i = 0; i < k; i++)
 		args[s->n + i] = weights[i];
 	out = run(t, back, args);
