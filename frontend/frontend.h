@@ -1,10 +1,10 @@
-/* frontend/frontend.h - bytes and text in, graphs out
+/* frontend/frontend.h - from archives and source text to graphs
  *
  *   archive_load   model.pt, model.pt2 -> Module (objects as data, classes with methods as trees, or exported programs)
  *   function_graph a method's tree -> its Graph, compiled on first use
  *   script_compile source text -> functions (operator bodies, gradients, kiln run model.py)
  *   ir_parse       IR text -> Graph
- * All of them fail() with a range on bad input.
+ * On bad input all of these fail() with a range.
  */
 #ifndef FRONTEND_H
 #define FRONTEND_H
@@ -15,71 +15,75 @@
 /* ---- zip.c: archives by libzip ---------------------------------------------------------------- */
 
 typedef struct Archive Archive;
-/* offset: in the file, of stored members; -1: inflated */
-typedef struct Record { const char *name; const char *data; int64_t n; int64_t file_offset; } Record;
+typedef struct Record {
+	const char *name, *data;
+	int64_t n;                   /* bytes */
+	int64_t file_offset;         /* of a stored member; -1: it was inflated */
+} Record;
 
-/* Opens and checks (reference 1.7: what it is when it is not a zip gets its own message).  Closed with the Cx. */
+/* Opens and checks an archive, which is closed with the Cx.  Files other than zips fail with a message that says what
+ * they are (reference 1.7). */
 Archive *archive_open(Cx *, const char *path);
-/* a member that is an archive itself; its bytes stay where they are */
-Archive *archive_nested(Archive *, const char *member);
+Archive *archive_nested(Archive *, const char *member);            /* of a member that is an archive; not copied */
 void     archive_close(Archive *);
-bool     archive_has(Archive *, const char *name);                 /* names without the root folder */
-/* fails when it is absent or its CRC is wrong; stored members point into the mapped file */
+bool     archive_has(Archive *, const char *name);                 /* names are without the root folder */
+/* Fails if there is no such member, or its CRC is wrong.  The data of stored members is in the mapped file. */
 Record   archive_record(Archive *, const char *name);
-int      archive_names(Archive *, const char *const **names);      /* sorted */
+int      archive_names(Archive *, const char *const **names);      /* sorted; their number */
 const char *archive_path(Archive *);
 Cx      *archive_cx(Archive *);
 uint64_t archive_hash(Archive *);                                  /* of the members' names, sizes and CRCs */
-/* members stored at multiples of 64; data must last */
+/* Writes n members, stored at multiples of 64; their data must outlive the call. */
 void     archive_write(Cx *, const char *path, const char *root, const Record *, int n);
-/* a further private map of the file: written weights start anew */
+/* Maps the file privately once more: weights that were written to are as in the file there. */
 char    *archive_remap(Archive *);
-int64_t  archive_offset(Archive *, const char *);                  /* of an address in one of the maps, or -1 */
+int64_t  archive_offset(Archive *, const char *);                  /* of an address in one of the maps; -1: in none */
 
-/* ---- pickle.c: the pickle machine: data only ----------------------------------------------------- */
+/* ---- pickle.c: the pickle machine, for data only ------------------------------------------------- */
 
 /* A place in a pickle: errors name the file, the member (both in src->name) and the byte. */
 typedef struct PickleAt { Cx *cx; const Source *src; int64_t byte; } PickleAt;
 RT_NORETURN void pickle_bad(const PickleAt *, const char *fmt, ...) RT_PRINTF(2, 3);
 RT_NORETURN void pickle_lacks(const PickleAt *, const char *fmt, ...) RT_PRINTF(2, 3);
 
-/* what the machine asks its caller; null: a pickle of this kind has none; values are new references */
+/* Callbacks; null where this kind of pickle needs none.  They return new references. */
 typedef struct PickleHost {
 	void *arg;
-	bool   (*known)(void *, const char *cls);                                    /* may this global be a class? */
-	/* NEWOBJ: an object without its state */
+	bool   (*known)(void *, const char *cls);                                    /* is this global a class? */
+	/* NEWOBJ: a new object, without its state */
 	IValue (*object)(const PickleAt *, void *, const char *cls);
 	void   (*build)(const PickleAt *, void *, IValue object, IValue state);      /* BUILD */
 	IValue (*enumerator)(const PickleAt *, void *, const char *cls, IValue value);
 	/* a 1-d tensor over the whole storage */
 	IValue (*storage)(const PickleAt *, void *, RtDtype, const char *key, int64_t numel);
-	IValue (*tensor)(const PickleAt *, void *, int64_t id);                      /* legacy: of the tensor table */
-	const Type *(*tag)(const PickleAt *, void *, const char *text);              /* restore_type_tag */
-	struct Fits *fits;                                                           /* its types, see conform.c */
-	bool   plain;               /* any global may be a class; its objects are tuples of arguments, or dicts of state */
+	IValue (*tensor)(const PickleAt *, void *, int64_t id);                      /* legacy: from the tensor table */
+	const Type *(*tag)(const PickleAt *, void *, const char *text);              /* of a type tag */
+	struct Fits *fits;                                                           /* see conform.c */
+	bool   plain;               /* any global is a class; objects are tuples of arguments, or dicts of state */
 	bool   legacy;              /* written by PyTorch 1.0 to 1.2: BININT1 is signed, typed lists hold any numbers */
 } PickleHost;
-/* Fails by name on unknown globals.  The result has no cycle, is at most CX_DEPTH deep, and all objects are built. */
+/* Fails on unknown globals, which the error names.  The result has no cycle, is at most CX_DEPTH deep, and all its
+ * objects have their state. */
 IValue pickle_load(Cx *, const Source *bytes, const PickleHost *);
-int    pickle_qscheme(IValue);      /* of a global that names a way of quantization, in arguments; else -1 */
+int    pickle_qscheme(IValue);      /* the QScheme that a global among arguments names; -1: it names none */
 
-/* ---- conform.c: values take the types that are declared for them ------------------------------------ */
+/* ---- conform.c: checks values against their declared types ------------------------------------------- */
 
-/* What was found of lists, dicts and tuples; each is held, so that its address stays its own. */
+/* Results for lists, dicts and tuples, by address; they are held, so that addresses are not reused. */
 typedef struct Fits { Cx *cx; PtrMap types; Vec(IValue) held; } Fits;
-/* Is v a t?  Lists and dicts without a type (of a pickle without tags) take t's, as do tuples that t gives names. */
+/* Is v a t?  If so, lists and dicts without a type (of a pickle without tags) get t's, and tuples t's names. */
 bool value_fits(Fits *, IValue v, const Type *t);
-void value_settle(Fits *, IValue v);               /* lists and dicts without a type get that of their elements */
+void value_settle(Fits *, IValue v);               /* gives lists and dicts without a type that of their elements */
 void fits_free(Fits *);
 
 /* ---- pickle_out.c: values as pickles ----------------------------------------------------------------- */
 
 typedef struct PickleOut {
 	Cx   *cx;
-	bool (*keeps)(void *, const RtClass *, const char *attribute);      /* is it written?  null: all are */
+	bool (*keeps)(void *, const RtClass *, const char *attribute);      /* which attributes to write; null: all */
 	void *arg;
-	bool  constants;              /* a table of constants: nothing in it requires a gradient */
-	Vec(RtStorage *) storages;    /* of its tensors: members 0, 1, 2 ... */
+	bool  constants;              /* a table of constants: no tensor requires a gradient */
+	Vec(RtStorage *) storages;    /* of its tensors: members 0, 1, 2 ...; the caller writes them */
 	PtrMap memo, storage_of;
 	Buf   bytes;
 	Map   typed_storage;
@@ -92,13 +96,14 @@ void pickle_put(PickleOut *, IValue);
 
 typedef struct Storages Storages;   /* the members data/0, data/1, ... or constants/0, ... of an archive */
 Storages *storages_new(Cx *, RtCx *, Archive *, const char *folder);
-IValue  storage_tensor(const PickleAt *, Storages *, RtDtype, const char *key, int64_t numel);     /* 1-d, all of it */
-/* Results of REDUCE: n arguments, borrowed. */
+/* A 1-d tensor over a whole storage of numel elements; fails if the member has fewer. */
+IValue  storage_tensor(const PickleAt *, Storages *, RtDtype, const char *key, int64_t numel);
+/* These build the results of REDUCE opcodes from n arguments; they fail on arguments of other forms. */
 IValue  tensor_rebuild(const PickleAt *, RtCx *, const IValue *arg, int n);
 IValue  tensor_rebuild_quantized(const PickleAt *, RtCx *, const IValue *arg, int n);
 IValue  tensor_rebuild_parameter(const PickleAt *, RtCx *, const IValue *arg, int n);
 IValue  tensor_lacks_sparse(const PickleAt *, RtCx *, const IValue *arg, int n);
-/* A tensor over part of a storage; fails when it would leave it. */
+/* A tensor over part of a storage; fails if that does not lie inside. */
 RtTensor *tensor_over(const PickleAt *, RtCx *, RtStorage *, RtDtype, RtGeometry);
 
 /* ---- module.c, json.c, setstate.c: archives -> Module ------------------------------------------------ */
@@ -106,7 +111,7 @@ RtTensor *tensor_over(const PickleAt *, RtCx *, RtStorage *, RtDtype, RtGeometry
 typedef struct Unit Unit;            /* the classes, functions and constants of one archive or source text */
 typedef struct Module {
 	Unit    *unit;
-	IValue   self;               /* the top object; owned */
+	IValue   self;               /* the top object, a reference; None: plain functions */
 	const Type *type;            /* its class */
 	const char *path;
 	uint64_t hash;
@@ -115,43 +120,44 @@ typedef struct Module {
 	Archive *archive;
 } Module;
 Module   *archive_load(Cx *, const char *path);
-Function *module_method(Cx *, Module *, const char *name);     /* fails, naming near ones, when there is none */
-/* a new instance: tensors that methods may write are copied, the rest is shared */
+Function *module_method(Cx *, Module *, const char *name);     /* fails if there is none, suggesting near names */
+/* A new instance, a new reference: tensors that methods may write are copied, the others shared. */
 IValue    module_fresh(Cx *, Module *);
-/* Copies of values, floats in double; what is one thing, or one memory, is one again in all copies of a set. */
+/* Makes copies of values in which floats are double.  Values and storages that are shared are also shared in all copies
+ * that one Copies makes. */
 typedef struct Copies Copies;
 Copies   *copies_in_double(Cx *);
-IValue    copies_of(Copies *, IValue);      /* a new reference; v stays alive as long as the set is used */
+IValue    copies_of(Copies *, IValue);      /* a new reference; v has to outlive the Copies */
 void      copies_end(Copies *);
-IValue    archive_load_data(Cx *, const char *path);           /* what torch.save wrote: kiln convert */
-/* The same of an archive that is open; lists and dicts have no types yet.  `plain`: as PickleHost has it. */
+IValue    archive_load_data(Cx *, const char *path);           /* reads a file of torch.save: for kiln convert */
+/* The same of an open archive; lists and dicts have no types yet.  plain: see PickleHost. */
 IValue    archive_data(Archive *, RtCx *, bool plain);
 
 /* packed.c: objects of C++ classes */
 const Type *packed_type(Cx *, const char *name);           /* null: unknown */
 const Type *packed_class(const PickleAt *, const char *name);
 void        packed_build(const PickleAt *, RtCx *, Fits *, RtObject *, IValue state);
-IValue      packed_state(Cx *, const RtObject *);          /* what packed_build took */
+IValue      packed_state(Cx *, const RtObject *);          /* the state that packed_build takes */
 /* pt2.c: archives of torch.export */
 bool        is_exported(Archive *);
 Module     *exported_load(Cx *, Archive *);
-/* Adds the arguments that a method was exported with, by their keys; false: it is no exported one, or the archive has
- * none. */
+/* Adds the arguments that a method was exported with, by their keys; false: it was not exported, or the archive has no
+ * arguments. */
 bool        exported_samples(Module *, const Function *, RtCx *, RtArrays *);
 /* json.c: archives of PyTorch 1.0 to 1.2 */
 Module     *legacy_load(Cx *, Archive *);
 
 /* save.c: Module -> archive */
 typedef struct SaveOptions {
-	Function *const *entry;      /* methods that are saved, with what they call */
+	Function *const *entry;      /* methods to save, with all that they call */
 	int       nentry;
 	Graph  *(*graph)(Cx *, Function *);        /* which graph of a function is printed */
-	bool      whole;             /* all attributes and methods of all classes */
+	bool      whole;             /* saves all attributes and methods of all classes */
 } SaveOptions;
 void        module_save(Cx *, Module *, const SaveOptions *, const char *path);
 
 /* debug.c: code/....debug_pkl -> places in the original source (reference 10.2) */
-/* null: there is none; read when it is first asked */
+/* Reads the records on first use.  Null: there are none. */
 SourceMap *source_map_new(Cx *, Archive *, const char *code_name);
 
 /* ---- lex.c, parse.c, tree.c ------------------------------------------------------------------------------ */
@@ -196,7 +202,7 @@ void        tree_print(const Tree *, Buf *);               /* s-expression, for 
 
 /* ---- suggest.c: names that may have been meant ---------------------------------------------------------------- */
 
-typedef struct Near { const char *name, *best; int distance; } Near;     /* name: the unknown one */
+typedef struct Near { const char *name, *best; int distance; } Near;     /* name: an unknown name; best: the nearest */
 void        near_try(Near *, const char *other);
 const char *near_hint(Cx *, const Near *);                 /* "; did you mean x?", or "" */
 
@@ -216,11 +222,11 @@ typedef struct Reader {
 	Unit         *unit;        /* that knows classes, or null */
 	bool          ir;          /* types are those of graphs */
 } Reader;
-RT_NORETURN void read_expected(Reader *, const char *what);     /* fails */
+RT_NORETURN void read_expected(Reader *, const char *what);     /* fails: what was expected */
 void    read_blanks(Reader *);
-bool    read_accept(Reader *, const char *punctuation);   /* after blanks, also newlines; consumed if it is there */
+bool    read_accept(Reader *, const char *punctuation);   /* skips blanks and newlines; consumes it if it is there */
 void    read_expect(Reader *, const char *punctuation);
-int     read_word_length(Reader *, const char *more);     /* of letters, digits, _ and what `more` holds */
+int     read_word_length(Reader *, const char *more);     /* of a word of letters, digits, _ and characters of `more` */
 Symbol  read_word(Reader *, const char *more);
 bool    read_accept_word(Reader *, const char *);
 int64_t read_int(Reader *);
@@ -235,96 +241,98 @@ const Type *schema_type_parse(Cx *, Unit *, const Source *, uint32_t *at);
 
 /* ---- signature.c -------------------------------------------------------------------------------------------- */
 
-/* Of source functions: a parameter without annotation is a Tensor, the first one of a method is self; defaults are
- * evaluated.  One result; its type is null when there is no annotation: it follows from the returns. */
+/* The schema of a function of source text.  A parameter without annotation is a Tensor, the first one of a method is
+ * self; defaults are evaluated.  It has one result, whose type is null without annotation: the returns determine it. */
 Schema *schema_of_def(Cx *, Unit *, const Tree *def, const char *qualified, const Type *self);
-/* a literal, CONSTANTS.c0, enum member ...; hint may be null; fails */
+/* The value of a literal, CONSTANTS.c0, a member of an enum ...; fails on others.  hint: the type, or null. */
 IValue  constant_of_tree(Cx *, Unit *, const Tree *, const Type *hint);
 bool    device_of_text(const char *, int64_t *device);     /* "cpu", "cuda:1": the payload of an RT_DEVICE */
 
 /* ---- overload.c ------------------------------------------------------------------------------------------------ */
 
-/* name null: positional; the object of a method call has the name "self", and goes to that argument wherever it is. */
+/* An argument of a call.  name null: positional; "self": the object of a method call, for the argument of that name. */
 typedef struct NamedValue { const char *name; Value *v; Range at; } NamedValue;
-/* Picks the overload of aten::name, converts arguments at g's insertion point, emits the node.  `version` is that of
- * the archive: older ones get the old schemas and meanings (reference 8); 0: no archive, so that an unknown name is the
- * user's error.  The results as one value: a tuple if several, None if there are none. */
+/* Picks the overload of aten::name, converts arguments at g's insertion point and emits the node.  version: of the
+ * archive; older ones get the old schemas and meanings (reference 8); 0: no archive, so that an unknown name is the
+ * user's error.  Returns one value: a tuple of several results, None if there are none. */
 Value *emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n, int version);
 
-typedef struct CallSite {          /* a call: its n arguments as they are written, and where nodes for it go */
+typedef struct CallSite {          /* a call: its n arguments as written, and the graph that nodes are inserted into */
 	Graph *g;
 	Range  at;
 	const NamedValue *arg;
 	int    n;
 } CallSite;
 
-/* Arguments of one schema in order, defaults filled, conversions emitted; null with why (may be null itself). */
+/* The schema's arguments in order, with defaults, and conversions emitted.  Null: they do not match; why, unless it is
+ * null, says so. */
 Value **match_schema(const CallSite *, const Schema *, bool convert, Buf *why);
 Value *convert_implicitly(Graph *, Value *, const Type *to, bool convert, Range);   /* null: not possible */
-/* with output types from the schema, type variables bound */
+/* Emits the node; output types are the schema's, with type variables bound. */
 Node  *emit_schema_node(Graph *, Op *, Range, Value *const *args, int n);
 
-bool   op_result_types(Cx *, Op *, Value *const *in, int n, const Type **out, int nout);   /* false: they do not say */
-/* the overload that takes exactly these; or null */
+/* The types of nout results for these inputs; false: the schema does not determine them. */
+bool   op_result_types(Cx *, Op *, Value *const *in, int n, const Type **out, int nout);
+/* The overload that takes exactly these inputs; null: there is none. */
 Op    *op_of_inputs(Cx *, const char *name, Value *const *in, int n, int nout);
 
 /* ---- builtin.c: operators that are TorchScript functions -------------------------------------------------------- */
 
-int       builtin_next(const char *op, int row);              /* the operator's row after that one (-1: first), or -1 */
+int       builtin_next(const char *op, int row);              /* the operator's row after this one (-1: first), or -1 */
 Function *builtin_row(Cx *, int row);
 int       upgrader_find(const char *op, const char *overload, int version);     /* row for an older archive, or -1 */
 const Schema *upgrader_schema(Cx *, int row);
 Function *upgrader_function(Cx *, int row);
-Value    *inline_function(Graph *, Function *, Range, Value *const *args); /* its result; nodes take the call's place */
+Value    *inline_function(Graph *, Function *, Range, Value *const *args); /* the result; nodes get this Range */
 
 /* ---- gradient.c: gradients of operators -------------------------------------------------------------------------- */
 
-/* Of the operator's row: (arguments, gradients of results, results) -> a gradient or None for each argument that can
- * have one.  Null: the row has none. */
+/* The function of the row's gradient: (arguments, gradients of results, results) -> a gradient or None for each
+ * argument that can have one.  Null: the row has none. */
 Function *op_gradient(Cx *, Op *);
-/* what the operator is in terms of others, when that is differentiated; or null */
+/* The operator in terms of others, which are differentiated in its place; or null. */
 Function *op_expansion(Cx *, Op *);
-/* its results do not depend on its arguments in a way that has a gradient */
+/* Has it no gradient: as its row says, or as its results are bool, or its arguments never floating? */
 bool      op_is_flat(const Op *);
-/* 1: Tensor or Tensor?, 2: a list of them, 0: has no gradient */
+/* 1: a Tensor or Tensor?; 2: a list of these; 0: a type without gradients */
 int       gradient_rank(const Type *);
 
 /* ---- sugar.c, env.c, emit_*.c, ssa.c, exit.c, refine.c: trees -> Graph ------------------------------------------- */
 
 Graph *function_graph(Cx *, Function *);                   /* compiles on first use; recursion is an error */
-IValue enum_constant(Cx *, const Type *, const EnumMember *);          /* the member as a value */
+IValue enum_constant(Cx *, const Type *, const EnumMember *);          /* the member's value */
 
 /* ---- hooks.c ------------------------------------------------------------------------------------------------ */
 
-/* forward itself where there are none */
+/* A function that calls the hooks around forward; without hooks, forward. */
 Function *forward_with_hooks(Cx *, Unit *, const Type *self, Function *forward);
 
-/* ---- script.c: units and the doors ------------------------------------------------------------------------------- */
+/* ---- script.c: units, and entry points --------------------------------------------------------------------------- */
 
-/* Where a name of source text is looked up: an archive's code/ folder (lazily), or definitions already there. */
+/* A unit resolves names of source text: from an archive's code/ folder, read on demand, or from definitions. */
 Unit       *unit_new(Cx *, Archive *, int version);         /* archive may be null */
 void        unit_set_constants(Unit *, IValue tuple);       /* CONSTANTS.cN */
-bool        unit_constant_value(const Unit *, const char *name, IValue *); /* of "c3": borrowed; false: there is none */
-/* functions and classes of a text, named prefix.x */
+bool        unit_constant_value(const Unit *, const char *name, IValue *); /* "c3": borrowed; false: there is none */
+/* Defines the functions and classes of a text, with the names prefix.x. */
 void        unit_define(Cx *, Unit *, const Source *, const char *prefix);
-/* more of the same prefix, which stays in functions' names */
+/* Defines more with the prefix of unit_define; functions are named with it from now on. */
 void         unit_define_qualified(Cx *, Unit *, const Source *);
-const char  *unit_source_name(const Unit *, int);         /* what the text defines; "": something else; null: no more */
-/* class, NamedTuple, enum, interface: read on demand; null: none */
+const char  *unit_source_name(const Unit *, int i);       /* of definition i; "": not of this text; null: no more */
+/* A class, NamedTuple, enum or interface, read on demand; null: there is none. */
 const Type *unit_type(Cx *, Unit *, const char *qualified);
 Function   *unit_function(Cx *, Unit *, const char *qualified);   /* free function, or Class.method; null: none */
-Function   *script_compile(Cx *, const char *text, const char *name);   /* one def, with only builtins around it */
-void        ops_compile_body(Cx *, Op *);               /* op->function of one BODY row and of those that it needs */
-/* op->function of every BODY row that the graph needs, transitively */
+Function   *script_compile(Cx *, const char *text, const char *name);   /* one def, which uses builtins only */
+void        ops_compile_body(Cx *, Op *);               /* makes op->function of a BODY row, and of those it needs */
+/* Makes op->function of every BODY row that the graph needs, transitively. */
 void        ops_compile_bodies(Cx *, Graph *);
 void        ops_compile_all(Cx *, Function *);              /* the same for a function and all that it calls */
 bool        unit_is_builtin_class(const char *qualified);   /* __torch__.torch.classes.* */
 
 /* ---- irparse.c --------------------------------------------------------------------------------------------------- */
 
-/* irtypes.c: fails unless what is written of values must hold */
+/* irtypes.c: fails unless the types written in the text follow from the nodes */
 void   ir_check_types(Cx *, Graph *, const char *path);
-/* reference 5.2 and ir/il.txt; unit (may be null) resolves class names */
+/* Reads IR text (reference 5.2, ir/il.txt); unit resolves names of classes; or null. */
 Graph *ir_parse(Cx *, const Source *, Unit *);
 
 #endif

@@ -1,7 +1,7 @@
 /* opt/opt.h - graph in, better graph out
  *
- *   prepare      inline, freeze, fold: what is profiled and what the generic code runs
- *   profile_*    what values are on the user's inputs
+ *   prepare      inline, freeze, fold: the graph that is profiled and that the generic code runs
+ *   profile_*    records values on the user's inputs
  *   specialize   prepared graph + signature -> a graph in which every size is a number
  */
 #ifndef OPT_H
@@ -11,13 +11,13 @@
 
 /* ---- profile.c -------------------------------------------------------------------------------------- */
 
-typedef struct ValueProfile {      /* what was seen of one value of the prepared graph, at its uses */
-	int64_t     count;         /* times; 0: never reached */
-	int64_t     none;          /* of them None */
-	const Type *type;          /* of tensors: merged */
-	RtTag       tag;           /* of the last one */
-	bool        mixed;         /* different kinds */
-	bool        int_same;      /* int or bool, always i */
+typedef struct ValueProfile {      /* of one value of the prepared graph, at its uses */
+	int64_t     count;         /* uses that ran; 0: none was reached */
+	int64_t     none;          /* of these, None */
+	const Type *type;          /* of tensors: all types merged */
+	RtTag       tag;           /* of the last value */
+	bool        mixed;         /* values of different kinds */
+	bool        int_same;      /* int or bool: always i */
 	int64_t     i, ntrue;
 } ValueProfile;
 
@@ -27,22 +27,22 @@ typedef struct Profile {
 	Graph    *graph;           /* the prepared one */
 	int       nvalue, nrun;
 	ValueProfile *value;       /* (nvalue), by id */
-	ValueProfile *also;        /* the same of the runs of one signature; null: not kept */
+	ValueProfile *also;        /* likewise, of the runs of one signature; null: not recorded */
 	struct State *state;       /* attributes that are part of a signature */
-	const struct Pattern *found;       /* of them, in the runs of one signature; null: not kept */
+	const struct Pattern *found;       /* their values in the runs of one signature; null: not recorded */
 	struct Written *written;
 } Profile;
 
-Profile *profile_new(Cx *, Function *);                     /* fn->prepared must be there */
-int      profile_run(Profile *, RtCx *, const IValue *args);        /* status of the run; what was seen is kept */
+Profile *profile_new(Cx *, Function *);                     /* requires fn->prepared */
+int      profile_run(Profile *, RtCx *, const IValue *args);        /* the run's status; records also runs that raise */
 
-/* ---- written.c: tensors that stand in a graph, or in what it calls, and are written to ------------------------- */
+/* ---- written.c: constant tensors of a graph, or of functions that it calls, that are written to --------------- */
 
 typedef struct Written Written;
-Written *written_constants(Cx *, const Function *, Graph *);   /* as they are now */
-void     written_restore(const Written *);                  /* as they were then */
+Written *written_constants(Cx *, const Function *, Graph *);   /* saves their contents */
+void     written_restore(const Written *);                  /* restores them */
 
-/* ---- signature.c: what a call's arguments must be for a specialization ------------------------------------ */
+/* ---- signature.c: what a specialization requires of a call's arguments ------------------------------------ */
 
 typedef struct Pattern Pattern;
 struct Pattern {
@@ -52,43 +52,43 @@ struct Pattern {
 	int         n;
 	Pattern    *part;
 };
-Pattern *pattern_of(Cx *, const IValue *args, int n);       /* n patterns */
+Pattern *pattern_of(Cx *, const IValue *args, int n);       /* n patterns, of these arguments */
 bool     pattern_equal(const Pattern *, const Pattern *);
 bool     patterns_equal(const Pattern *, const Pattern *, int n);
-/* What the signatures of n arguments each have in common: sizes that differ become symbols. */
+/* What the signatures, of n arguments each, have in common; sizes that differ become symbols. */
 Pattern *pattern_merge(Cx *, const Pattern *const *signature, int nsignature, int n);
-/* A merged pattern with 1 for the symbols that are 1 in this signature; null: none is, or all are. */
+/* The merged pattern with 1 for the symbols that are 1 in this signature; null: no symbol is, or all are. */
 Pattern *pattern_with_ones(Cx *, const Pattern *merged, const Pattern *one, int n);
-bool     pattern_is_open(const Pattern *, int n);           /* anything will do */
+bool     pattern_is_open(const Pattern *, int n);           /* do any arguments match? */
 int      pattern_nsymbol(const Pattern *, int n);
 
-/* ---- state.c: what a call finds in its instance ------------------------------------------------------------------ */
+/* ---- state.c: attributes of the instance that a call reads ------------------------------------------------------- */
 
 typedef struct StateSlot {
 	const char *path, *name;   /* encoder.cache, cache */
-	Vec(int) slot;             /* of each object on the way, from self on */
+	Vec(int) slot;             /* of each object along the path, from self on */
 } StateSlot;
 typedef struct State {             /* attributes that a prepared graph reads */
 	Graph *graph;
 	Vec(StateSlot) at;
-	Map index;                 /* by path, + 1 */
+	Map index;                 /* path -> index in `at`, + 1 */
 } State;
 State   *state_of(Graph *, bool has_self);
-int      state_index(const State *, const Node *);          /* which of them a prim::GetAttr reads; -1: none */
-Pattern *state_patterns(const State *, IValue self);        /* what they are now */
-void     state_settle(Pattern *, const Pattern *, int n);   /* what differs becomes PATTERN_ANY */
-void     state_leave_out(Pattern *, const Pattern *settled, int n);         /* so does what is PATTERN_ANY in settled */
+int      state_index(const State *, const Node *);          /* of the attribute that a prim::GetAttr reads; -1: none */
+Pattern *state_patterns(const State *, IValue self);        /* of their current values */
+void     state_settle(Pattern *, const Pattern *, int n);   /* those that differ become PATTERN_ANY */
+void     state_leave_out(Pattern *, const Pattern *settled, int n);         /* as do those that are so in settled */
 
-/* ---- known.c: what is known of a graph's values -------------------------------------------------------------- */
+/* ---- known.c: values that are known at compile time ---------------------------------------------------------- */
 
 typedef struct Known {
-	IValue v;           /* tensors without data: sizes, strides, and what shares storage with what */
-	bool   is;
-	bool   mutable;     /* a list or dict that something writes to: known as long as writes are followed in order */
-	bool   by_data;     /* not known, and nobody can: its sizes follow from data */
-	bool   altered;     /* a tensor that lies differently here than in the prepared graph */
-	RtTensor *model;    /* altered: the prepared graph's, without data; null: it is contiguous */
-	bool   suggests;    /* not altered, but strides of dims of size 1, contiguous there, suggest channels last */
+	IValue v;           /* tensors are without data: dtype, sizes, strides; those that alias share a storage */
+	bool   is;          /* is it known? */
+	bool   mutable;     /* a list or dict that is written to: known while writes are followed in order */
+	bool   by_data;     /* not known, and cannot be: its sizes depend on data */
+	bool   altered;     /* a tensor with another layout than in the prepared graph */
+	RtTensor *model;    /* altered: the prepared graph's tensor, without data; null: a contiguous one */
+	bool   suggests;    /* not altered, contiguous there, but strides of dims of size 1 suggest channels last */
 } Known;
 typedef struct KnownTable {
 	Cx  *cx;
@@ -97,173 +97,175 @@ typedef struct KnownTable {
 	AliasDb *alias;            /* of the finished graph */
 } KnownTable;
 KnownTable *known_table(Cx *);
-KnownTable *known_graph(Cx *, const Function *, Graph *, const Pattern *args);       /* of a specialized graph */
-/* of a group's graph, from what is known of its inputs */
+KnownTable *known_graph(Cx *, const Function *, Graph *, const Pattern *args);       /* of fn's specialized graph */
+/* Of the graph of a group; in: its inputs, those with `is` are known. */
 KnownTable *known_subgraph(Cx *, Graph *, const IValue *in, const bool *is);
 Known  *known_at(KnownTable *, const Value *);
 bool    known_is(KnownTable *, const Value *);
 bool    known_int(KnownTable *, const Value *, int64_t *);
-void    known_set(KnownTable *, Value *, IValue v);       /* takes v; types the value when it is a tensor */
-/* lists and dicts that are written to, of this type; null: all */
+void    known_set(KnownTable *, Value *, IValue v);       /* takes v; gives a tensor's Value its type */
+/* Forgets lists and dicts of this type that are written to; null: of any type. */
 void    known_forget_mutable(KnownTable *, const Type *);
-void    known_forget(KnownTable *, const Value *);        /* what a list or dict holds, wherever it is known */
-bool    known_has_members(IValue);                        /* a list or dict: what it holds can change */
-bool    known_has_meta(IValue);                           /* is a tensor without data in it? */
-bool    known_never(IValue);                              /* a conjugate or negative view, or what holds one */
-bool    node_is_call(const Node *);                       /* of code that may write to what it is given */
+void    known_forget(KnownTable *, const Value *);        /* forgets the members of a list or dict, in all values */
+bool    known_has_members(IValue);                        /* is it a list or dict, whose members can change? */
+bool    known_has_meta(IValue);                           /* does it contain a tensor without data? */
+bool    known_never(IValue);                              /* is it, or contains, a conjugate or negative view? */
+bool    node_is_call(const Node *);                       /* of code that may write to its arguments? */
 bool    type_is_complete(const Type *);
-IValue  known_meta(KnownTable *, const Type *);           /* a tensor of this complete type, in a storage of its own */
-/* Does the node write to an attribute and read another, or the same by another read?  Both may be one memory: whether
- * they overlap only the kernel can tell, when it is called, so that nothing is said of what it gives. */
+IValue  known_meta(KnownTable *, const Type *);           /* a tensor of this complete type, with its own storage */
+/* Does the node write to an attribute and read another, or the same one by another read?  They may share memory;
+ * whether they overlap is only found when the kernel runs, so its results stay unknown. */
 bool    known_attributes_meet(const Node *);
-/* arguments as the kernel wants them, borrowed; null: not all known */
+/* The node's n arguments for its kernel, borrowed; null: not all are known. */
 IValue *known_gather(KnownTable *, const Node *, int *n);
 
 typedef struct KnownArgs {        /* arguments for a kernel, borrowed */
 	IValue *v;
 	int     n;
-	bool    exact;            /* no number stands in for an unknown one */
+	bool    exact;            /* no argument is a stand-in */
 } KnownArgs;
 
-/* The same for a kernel that is only asked for types: another number of the same kind stands in for an unknown one,
- * where the results' types cannot depend on it. */
+/* Arguments for a kernel that only has to say types: an unknown number on which these cannot depend gets a stand-in,
+ * another number of its kind.  False: an argument is not known. */
 bool    known_gather_types(KnownTable *, const Node *, KnownArgs *);
-/* what stands there for input i; false: nothing may */
+/* The stand-in for input i; false: it may have none. */
 bool    known_stand_in(KnownTable *, const Node *, int i, IValue *);
+/* Runs the operator's kernel; meta: only for the results' types.  False: it raised, or a result has RT_BITS. */
 bool    known_run(KnownTable *, Op *, const IValue *args, IValue *out, int nout, bool meta);
-/* Has the one result of a node, whose inputs have known types, are constants or numbers, this complete type? */
+/* Has the only result of the node this complete type?  Its inputs have complete types, or are constants or numbers. */
 bool    known_gives(Cx *, const Node *, const Type *want);
+/* A value that matches the pattern, without data; false: the pattern does not determine one. */
 bool    known_of_pattern(KnownTable *, const Pattern *, const Type *, IValue *out);
 
-/* ---- shapes.c: what a specialization rests on, as a graph of calls on tensors without data ----------------------- */
+/* ---- shapes.c: the calls that a sample's sizes come from, recorded as a graph on tensors without data ------------ */
 
 typedef struct SizeNumber { int64_t i; RtSeenKind kind; } SizeNumber;
 typedef struct RolledLoops { const Node **at; int n, cap; } RolledLoops;   /* not to be unrolled: their trips vary */
-typedef struct Shapes Shapes;                    /* of one sample.  Null where it is an argument: nothing is recorded */
+typedef struct Shapes Shapes;                    /* of one sample; as an argument null: nothing is recorded */
 typedef struct ShapesMark { Node *last; int nnumber, nstorage, ntrips, nfailed; } ShapesMark;
 
 Shapes *shapes_new(Cx *, const char *name, const RolledLoops *);
-/* `to` are values of the specialized graph.  node: has just run, or was made; same: is another value; like: a new
- * tensor of another's type; type: of this type. */
+/* These record values `to` of the specialized graph: an input; the results of a node that has just run, or was made;
+ * one that equals another value; a new tensor of another one's type; a new tensor of the type. */
 void    shapes_input(Shapes *, const Value *to);
-void    shapes_node(Shapes *, KnownTable *, const Node *, bool now);    /* now: on data, which are numbers in tensors */
+void    shapes_node(Shapes *, KnownTable *, const Node *, bool now);    /* now: on data: numbers in tensors */
 void    shapes_same(Shapes *, const Value *to, const Value *as);
 void    shapes_like(Shapes *, KnownTable *, const Value *to, const Value *as);
 void    shapes_type(Shapes *, KnownTable *, const Value *to, const Type *);
 bool    shapes_has(Shapes *, const Value *to);
-bool    shapes_varies(Shapes *, const Value *to);         /* depends on the arguments */
-void    shapes_fail(Shapes *, const Node *);              /* it raises, or its kernel cannot say what it gives */
-bool    shapes_fail_alike(const Shapes *, const Shapes *);        /* the same nodes, in order? */
+bool    shapes_varies(Shapes *, const Value *to);         /* does it depend on the arguments? */
+void    shapes_fail(Shapes *, const Node *);              /* the node raises, or its kernel cannot say result types */
+bool    shapes_fail_alike(const Shapes *, const Shapes *);        /* have the same nodes failed, in order? */
 ShapesMark shapes_mark(const Shapes *);
-void    shapes_back(Shapes *, ShapesMark);                /* what came since is undone */
+void    shapes_back(Shapes *, ShapesMark);                /* removes what was recorded since the mark */
 bool    shapes_may_unroll(Shapes *, const Node *loop, int64_t trips);
 bool    shapes_roll(const Shapes *, const Shapes *, RolledLoops *);
 bool    shapes_agree(const Shapes *, const Shapes *);
 const SizeNumber *shapes_numbers(const Shapes *, int *n);
 Graph  *shapes_graph(Shapes *);                           /* finished: call once */
 
-/* ---- sizes.c: numbers on samples -> what they are of the symbols ------------------------------------------------- */
+/* ---- sizes.c: numbers of the samples -> formulas of the symbols -------------------------------------------------- */
 
 enum { SIZE_SAMPLES = 8, SIZE_ATOMS = 200, SYMBOLS_MOST = SIZE_ATOMS / 4 };
 typedef struct Sizes {
 	int     nsample, nsymbol, natom;
-	int64_t atom[SIZE_ATOMS][SIZE_SAMPLES];           /* the symbols first */
+	int64_t atom[SIZE_ATOMS][SIZE_SAMPLES];           /* values on the samples; the symbols come first */
 	int64_t range[SIZE_ATOMS][2];                     /* of symbols */
 	Vec(RtSizeExpr) expr;
-	Vec(uint16_t) number;                             /* what the numbers of the shapes have to be: index of expr */
-	Vec(RtSizeCount) count;                           /* behind the atoms, by order */
-	Vec(RtSizeTie) tie;                               /* what all samples have in common, beside formulas */
+	Vec(uint16_t) number;                             /* by number of the shapes: its formula, an index of expr */
+	Vec(RtSizeCount) count;                           /* counts follow the atoms in s, in this order */
+	Vec(RtSizeTie) tie;                               /* further relations that hold on all samples */
 } Sizes;
-bool sizes_learn(Cx *, Sizes *, const Shapes *const *);   /* of nsample samples; false: these have nothing in common */
-/* The vector v (nsample) as a product of atoms, with offset: and a constant added; false: it is none. */
+bool sizes_learn(Cx *, Sizes *, const Shapes *const *);   /* from nsample samples; false: no formulas fit them */
+/* Expresses v (nsample) as a product of atoms, with offset plus a constant; false: it is none. */
 bool sizes_express(const Sizes *, const int64_t *v, bool offset, RtSizeExpr *);
-int  sizes_add_atom(Sizes *, const int64_t *v);           /* -1: no room */
-void sizes_tie(Cx *, Sizes *, RtSizeTie);                 /* once */
-int  sizes_count(Cx *, Sizes *, RtSizeCount);             /* the place of that s; -1: no room */
-int64_t sizes_gcd(int64_t, int64_t);                      /* 0 or more */
+int  sizes_add_atom(Sizes *, const int64_t *v);           /* its index; -1: no room */
+void sizes_tie(Cx *, Sizes *, RtSizeTie);                 /* adds it, unless it is there */
+int  sizes_count(Cx *, Sizes *, RtSizeCount);             /* the index in s of this count; -1: no room */
+int64_t sizes_gcd(int64_t, int64_t);                      /* greatest common divisor, >= 0 */
 
 /* ---- specialize.c ------------------------------------------------------------------------------------------- */
 
 typedef struct Specialization {
 	Function *fn;
 	Graph    *graph;
-	Pattern  *pattern;         /* of the arguments, self not counted */
-	ValueProfile *seen;        /* by its runs */
+	Pattern  *pattern;         /* of the arguments, without self */
+	ValueProfile *seen;        /* in its runs */
 	bool      dynamic;
-	Pattern  *found;           /* of the profile's state; null: nothing is asked of it */
-	bool      again;           /* of later calls on one instance */
+	Pattern  *found;           /* of the profile's state; null: no state is required */
+	bool      again;           /* for later calls on an instance, not the first */
 	int64_t   count;           /* runs with this signature */
-	bool      bounded;         /* dynamic: its sizes are within those profiled */
-	bool      varied;          /* dynamic: all calls had one signature, and the other is symbols.c's */
-	/* varied: what is tried when it has no kernels, with fewer symbols; null: there is nothing */
+	bool      bounded;         /* dynamic: sizes are within the profiled ones */
+	bool      varied;          /* dynamic: all calls had one signature; symbols.c has made the other */
+	/* varied: makes one with fewer symbols, if this one gets no kernels; null: there is none */
 	const struct Specialization *(*instead)(void *);
 	void     *instead_of;
-	int       nprofiled;       /* the first so many samples are profiled ones */
-	/* dynamic: (sizes->nsample) the same for sizes chosen, as graphs of numbers; or null */
+	int       nprofiled;       /* how many samples, the first ones, are profiled */
+	/* dynamic: (sizes->nsample) specializations for chosen sizes, whose graphs have numbers; or null */
 	struct Specialization *sample;
 	Sizes    *sizes;
-	struct Samples *samples;   /* how they were found */
-	Function *shapes;          /* the graph that tells whether a call's sizes fit */
+	struct Samples *samples;   /* how the samples were found */
+	Function *shapes;          /* the graph that checks whether a call's sizes fit */
 } Specialization;
 
-/* What it asks of arguments and state, as text: "x: Float(1, 3, strides=[3, 1]), self.count: 2". */
+/* What it requires of arguments and state, as text: "x: Float(1, 3, strides=[3, 1]), self.count: 2". */
 const char *specialization_signature(Cx *, const Specialization *);
 
-/* Walks the prepared graph with what the pattern says and writes what is left to do into a new graph.  Its
+/* Evaluates the prepared graph partially, for arguments that match the pattern: the new graph computes the rest.  Its
  * prim::BailOut nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the
  * guarded value: a tensor with the type of the output, or a number with the attribute value and no output. */
 Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, Shapes *);
-/* a kernel that is taken apart there, where its arguments fit: layers and cells of RNNs */
+/* Does specialize inline a graph for it if its arguments allow: layers and cells of RNNs? */
 bool op_is_expanded(const Op *);
-bool op_is_formed(const Op *);           /* does it become others, which have kernels, where it can? */
+bool op_is_formed(const Op *);           /* can specialize replace it by operators with generated kernels? */
 
 /* ---- samples.c: a dynamic specialization from specializations of samples ----------------------------------------- */
 
-/* Fills sample, sizes and shapes of d; false: this function has no such form.  signature: n profiled ones. */
+/* Fills sample, sizes and shapes of d; false: it cannot.  signature: the n profiled ones. */
 bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n);
-/* The same without the sample of the least sizes, where derived sizes may be 0 or 1; false: too few are left. */
+/* Makes it again without the sample of the least sizes, where derived sizes may be 0 or 1; false: too few are left. */
 bool samples_narrow(Cx *, Specialization *d);
 
-/* ---- symbols.c: which sizes may differ, when all calls had the same ---------------------------------------------- */
+/* ---- symbols.c: which sizes may differ when all calls had the same ones ------------------------------------------ */
 
-/* The signature with another size wherever the function goes the same way on others, without running it; null: nowhere.
- * Sizes that the function ties to each other change together.  batch: of each tensor the first size only.  fixed: the
- * other sizes are named there; or null. */
+/* The signature with another size wherever the function takes the same path with others, found without running it;
+ * null: nowhere.  Sizes that the function relates change together.  batch: only first sizes change.  fixed, or null:
+ * gets the names of the other sizes. */
 Pattern *signature_varied(Cx *, Function *, const Profile *, const Pattern *signature, bool batch, Buf *fixed);
 
 /* ---- profile_json.c: profiles as files -------------------------------------------------------------------------- */
 
-/* With its n signatures, the values that each saw; the text is JSON. */
+/* As JSON, with its n signatures and their values. */
 const char *profile_print(Profile *, const Specialization *const *, int n);
-/* Reads that text: what it saw is merged into the profile; returns how many signatures it has.  Fails when it is of
- * another graph. */
+/* Reads that text and merges it into the profile; returns the number of its signatures.  Fails if it is of another
+ * graph. */
 int         profile_parse(Profile *, const char *path, const char *text, Specialization ***);
 void        profile_merge(const Profile *, ValueProfile *to, const ValueProfile *from);
 
 /* ---- trace/: a run as graphs without branches --------------------------------------------------------------- */
 
-/* way.c: which way a run went.  A branch, or a loop's next trip: went; or the class of an object whose method was
- * called by name. */
+/* way.c: the path of a run.  Each turn is a branch or a further trip of a loop (went: was it taken?), or the class of
+ * an object whose method was called by name. */
 typedef struct Turn { const RtCode *code; int pc; bool went; const RtClass *cls; } Turn;
 typedef struct Way {
 	Cx  *cx;
 	Vec(Turn) at;
-	bool cut;                  /* there were more */
+	bool cut;                  /* there were more turns */
 } Way;
-/* Runs of unchanged code (code_lower_unchanged) in that context are noted in w from now on. */
+/* From now on records runs of unchanged code (code_lower_unchanged) in that context. */
 void way_watch(Way *w, Cx *, RtCx *);
 
-/* methods.c: the method, and those of other modules that it calls, of the classes that it comes by, become what the
- * way left of them, and so does the method itself, which is returned and has this name: to be saved (module_save).
- * kept: names of functions, methods and classes (of all methods) whose calls stay; null behind the last. */
+/* methods.c: reduces the method, and the methods of other modules that it calls, to the path; returns the method under
+ * this name, for module_save.  kept: functions, methods and classes (all their methods) whose calls stay; ends with
+ * null. */
 Function *trace_methods(Cx *, Function *, const char *name, const Way *, const char *const *kept);
 
-/* choices.c: what the way rests on. */
+/* choices.c: what the turns of a path depend on. */
 enum {                             /* what a value may depend on */
 	ON_DATA = 1,               /* elements of the arguments' tensors */
 	ON_RANDOM = 2,
 	ON_STATE = 4,              /* what the run writes to the instance */
-	ON_NUMBERS = 8,            /* arguments that are no tensors */
+	ON_NUMBERS = 8,            /* arguments other than tensors */
 	ON_SIZES = 16,             /* sizes that follow from data or random numbers */
 };
 typedef struct WayChoice {
@@ -271,29 +273,29 @@ typedef struct WayChoice {
 	Range       at;            /* its place in the model */
 	bool        went;
 	const RtClass *cls;
-	Value      *by[2];         /* the values that decide, of the trace's own graph; or null */
+	Value      *by[2];         /* the values that decide, in the trace's own graph; or null */
 	int         on;            /* ON_ bits: what these depend on */
 } WayChoice;
 typedef struct WayChoices { WayChoice *at; int n, cap; } WayChoices;
-/* Those of a way, in order, without what is inside of kept calls.  self: the instance, or None. */
+/* Of a path, in order, without those inside kept calls.  self: the instance, or None. */
 WayChoices trace_choices(Cx *, Function *, IValue self, const Way *, const char *const *kept);
 
 /* ---- pass.c: the pipeline, passes.def -------------------------------------------------------------------- */
 
 typedef enum Stage {
-	STAGE_PREPARE = 1,         /* every method once: its graph is what is profiled and what the generic code runs */
-	STAGE_OPTIMIZE = 2,        /* every specialized graph */
+	STAGE_PREPARE = 1,         /* once for each method: the graph that is profiled and that generic code runs */
+	STAGE_OPTIMIZE = 2,        /* for each specialized graph */
 } Stage;
 
 typedef struct Pass {              /* one run of one pass on one graph */
 	Cx         *cx;
-	Arena      *scratch;       /* memory until the pass ends */
+	Arena      *scratch;       /* memory that is freed when the pass ends */
 	const char *name;
-	Function   *fn;            /* whose graph it is; may be null */
-	IValue      self;          /* the object that a method's graph is about to be run on, or None: freeze */
+	Function   *fn;            /* that has the graph; or null */
+	IValue      self;          /* the instance that the graph will run on, for freeze; or None */
 	struct Run *run;           /* see pass_alias */
-	int         ndone, limit;  /* changes made by passes of this name so far, and allowed (-L); limit < 0: no end */
-	int         log;           /* 2: each change with its reason (-d PASS:2) */
+	int         ndone, limit;  /* changes by passes of this name so far, and allowed (-L); limit < 0: any number */
+	int         log;           /* 2: prints each change with its reason (-d PASS:2) */
 } Pass;
 typedef bool PassRun(Pass *, Graph *);     /* returns whether anything changed */
 
@@ -301,27 +303,27 @@ typedef bool PassRun(Pass *, Graph *);     /* returns whether anything changed *
 #include "passes/passes.def"
 #undef PASS
 
-void  passes_run(Cx *, Stage, Function *, Graph *, IValue self);   /* those of the stage, or those asked for with -p */
-bool  pass_run(Cx *, const char *name, Function *, Graph *, IValue self);    /* one of them; fails when there is none */
-int   pass_stages(const char *name);       /* Stage bits of its rows; 0: there is no such pass */
-const char *pass_name(int);                /* of row i, once each; null: no more */
-/* of the whole pipeline at any level, as --stop takes it: tuples:2; null: no more */
-const char *pass_step(Cx *, int);
-bool  pass_may(Pass *);                    /* asked before each change: false when -L forbids it; counts */
-void  pass_note(Pass *, const Node *, const char *why, ...) RT_PRINTF(3, 4);
-/* For "known" and "kernels", which are no passes but take -L and -d: from 0 for each specialization.  Only to ask and
- * note. */
+void  passes_run(Cx *, Stage, Function *, Graph *, IValue self);   /* the passes of the stage, or those of -p */
+bool  pass_run(Cx *, const char *name, Function *, Graph *, IValue self);    /* one pass; fails if there is no such */
+int   pass_stages(const char *name);       /* bits of the stages that have the pass; 0: there is no such pass */
+const char *pass_name(int i);              /* of the i-th pass; null: there are no more */
+/* The i-th step of the whole pipeline at any level, as --stop takes it: tuples:2.  Null: there are no more. */
+const char *pass_step(Cx *, int i);
+bool  pass_may(Pass *);                    /* to be asked before each change, which it counts; false: -L forbids it */
+void  pass_note(Pass *, const Node *, const char *why, ...) RT_PRINTF(3, 4);       /* says why, before the change */
+/* For pass_may and pass_note of "known" and "kernels", which are not passes but take -L and -d, and count from 0 for
+ * each specialization. */
 Pass  pass_outside(Cx *, const char *name);
-AliasDb *pass_alias(Pass *, Graph *);      /* made when first asked for; good until the pass says pass_lost_alias */
-void  pass_lost_alias(Pass *);
-/* Methods that will share an instance: what one of them writes no other one has as a constant.  Before they are
- * prepared. */
+AliasDb *pass_alias(Pass *, Graph *);      /* made on demand; valid until pass_lost_alias */
+void  pass_lost_alias(Pass *);             /* the graph's aliasing has changed */
+/* To be called before methods that share an instance are prepared: an attribute that one of them writes is no constant
+ * in any of them. */
 void   prepare_peers(Cx *, Function *const *, int n);
 typedef Vec(Graph *) Peers;
 const Peers *prepare_peers_of(Cx *);
-Graph *prepare(Cx *, Function *, IValue self);         /* fn->prepared; self: the instance, or None */
-/* What every other code of the function is held against: its graph as it was read, which no pass has changed.  What
- * cannot run so (gradients, and what PyTorch's executor put in) is prepared with the passes of -O0. */
+Graph *prepare(Cx *, Function *, IValue self);         /* makes fn->prepared; self: the instance, or None */
+/* The code that all other code of the function is compared with: of its graph as it was read.  Graphs that cannot run
+ * so (with gradients, or nodes of PyTorch's executor) are prepared with the passes of -O0. */
 RtCode *reference_code(Cx *, Function *, IValue self);
 
 /* Options of the command line and the environment; text as given there. */
@@ -330,54 +332,56 @@ void config_limit(Cx *, const char *text);         /* -L dce=12 */
 void config_passes(Cx *, const char *text);        /* -p inline,dce */
 void config_without(Cx *, const char *text);       /* --no-pass cse,fuse */
 void config_stop(Cx *, const char *text);          /* --stop cse, --stop cse:2: its second step */
-void config_until(Cx *, Stage, const char *pass); /* show --stage cse: in that stage nothing after the last row of it */
-void config_time(Cx *);                            /* --time: of each pass, on standard error at the end of the stage */
+void config_until(Cx *, Stage, const char *pass); /* show --stage cse: ends that stage after the last run of the pass */
+void config_time(Cx *);                            /* --time: prints the time of each pass at the end of a stage */
 void config_level(Cx *, int);                      /* -O0 .. -O3 */
 void config_environment(Cx *);                     /* KILN_LOG KILN_OPT_LIMIT KILN_TYPE_VERBOSITY */
 
-/* ---- places.c: attributes of the instance that a graph is about to run on --------------------------------------- */
+/* ---- places.c: attributes of the instance that a graph will run on ---------------------------------------------- */
 
-AliasDb *freeze_alias(Pass *, Graph *);    /* as alias_db, with attributes told apart by their memory */
-bool freeze_resolves(Pass *, Graph *, const Value *, IValue *);   /* what a read gives, when nobody sets it; borrowed */
+AliasDb *freeze_alias(Pass *, Graph *);    /* as alias_db; attributes alias only if they share memory in the instance */
+/* The value of a read of an attribute that nothing sets, borrowed; false: it is no such read. */
+bool freeze_resolves(Pass *, Graph *, const Value *, IValue *);
 
 /* ---- gradient.c, active.c, autodiff.c: gradients ---------------------------------------------------------------- */
 
-typedef struct GradientInput {     /* a tensor by which is differentiated */
+typedef struct GradientInput {     /* a tensor to differentiate with respect to */
 	const char *name;          /* key of its gradient */
 	int         input;         /* of the function */
 	RtTensor   *parameter;     /* in the archive; null: an argument */
 } GradientInput;
 struct Gradient {                  /* Function.gradient */
 	Vec(GradientInput) inputs;
-	const Node *call;          /* autograd.c: of torch.autograd.grad in the graph instead */
-	int         seeds;         /* first input that is a gradient of the result; those of all its tensors follow */
-	bool        loss;          /* the graph returns (result, loss) and the loss is differentiated */
-	void       *wanted;        /* while it is made */
+	const Node *call;          /* autograd.c: the call of torch.autograd.grad that is differentiated instead */
+	int         seeds;         /* the first of the inputs that are gradients of the result's tensors */
+	bool        loss;          /* the graph returns (result, loss), and the loss is differentiated */
+	void       *wanted;        /* of gradient.c, while the graph is built */
 };
 typedef struct Gradient Gradient;
+/* Fails if a parameter to differentiate with respect to shares memory with an attribute that is written to. */
+void gradient_check_memory(Cx *, const Function *prepared, IValue self);
 /* A copy of the method that returns (result, loss or None, gradients).  names: "params", parameters and arguments, with
  * commas; loss: null, or cross_entropy, nll, mse, l1, bce of the result and a further argument `target`. */
-void gradient_check_memory(Cx *, const Function *prepared, IValue self);     /* of a program */
 Function *gradient_function(Cx *, Function *, IValue self, const char *names, const char *loss);
 
 typedef struct Active {
-	bool *value;               /* by id: it depends on what is differentiated by, and the result depends on it */
-	bool *depends;             /* by id: only the first */
-	bool *silent;              /* by node id: runs where no gradient is wanted (no_grad) */
-	int   nvalue, nnode;       /* those there were */
+	bool *value;               /* by id: active, as it depends on a GradientInput and the result depends on it */
+	bool *depends;             /* by id: it depends on a GradientInput */
+	bool *silent;              /* by node id: it runs under no_grad */
+	int   nvalue, nnode;       /* sizes of the arrays; later values and nodes are not in them */
 } Active;
 Active *active_values(Cx *, Graph *, const Gradient *, Arena *);
-Active *active_from(Cx *, Graph *, Value *const *from, int n, Arena *);      /* only what depends on these */
-/* Is v used where the write n is seen: after it, or in a loop around it that v is older than? */
+Active *active_from(Cx *, Graph *, Value *const *from, int n, Arena *);      /* `depends` alone: on these values */
+/* Does a use of v see the write n: after it, or in a loop around it that v was defined before? */
 bool value_used_after(const Value *, const Node *);
-/* autoform.c: brings p->fn's graph into the form that autodiff takes; what is active in it. */
+/* autoform.c: brings p->fn's graph into the form that autodiff takes; returns what is active in it. */
 Active *autodiff_form(Pass *, Graph *);
-bool autograd_keeps(Pass *, Graph *);      /* parameters are not folded where torch.autograd.grad may ask for them */
-bool    run_tasks_at_once(Graph *);                        /* forks become their bodies, futures their results */
-/* the node becomes the graph, which has its inputs, and its outputs first */
+bool autograd_keeps(Pass *, Graph *);      /* keeps parameters that torch.autograd.grad may ask for from folding */
+bool    run_tasks_at_once(Graph *);                        /* replaces forks by bodies, futures by results */
+/* Replaces the node by the graph, which has the same inputs; its first outputs are the node's. */
 void    node_expand(Graph *, Node *, const Graph *body);
-void    set_places(Node *, const Node *place);             /* its place, also of nested nodes */
-/* copies of all its nodes at the insertion point */
+void    set_places(Node *, const Node *place);             /* gives the node and nested ones that node's place */
+/* Inserts copies of all nodes of `from`; values: from its values to the copies. */
 void    insert_copy(Graph *, const Graph *from, const Node *place, Map *values);
 
 /* ---- convbn.c: batch norms in evaluation ----------------------------------------------------------------------- */
@@ -386,7 +390,7 @@ typedef struct NormChannel { double weight, bias, mean, var; } NormChannel;
 /* A channel of y = batch_norm(x) = x * scale + shift. */
 void norm_line(const NormChannel *, double eps, double *scale, double *shift);
 
-/* ---- reweigh.c: outputs that are scaled and moved channel by channel, in the weights: convbn.c, affine.c --------- */
+/* ---- reweigh.c: folds a scale and a shift of output channels into weights: convbn.c, affine.c -------------------- */
 
 typedef struct Reweigh {           /* one run over a graph */
 	Pass    *p;
@@ -394,28 +398,28 @@ typedef struct Reweigh {           /* one run over a graph */
 	AliasDb *alias;
 	int      own;              /* values from this id on are constants made here */
 } Reweigh;
-typedef struct Outputs {          /* a convolution or product with constants, and what of them is an output channel */
+typedef struct Outputs {          /* a convolution or product with constant weights, and its output channels */
 	Node   *node;
-	const RtTensor *w, *b;    /* b: may be null */
-	int     weight_at, bias_at;        /* inputs of node */
-	int     axis;             /* the channels' dim of w */
-	int     rank;             /* of a constant with an element for each channel, one behind it for each dim there */
+	const RtTensor *w, *b;    /* weight, and bias or null */
+	int     weight_at, bias_at;        /* their inputs of node */
+	int     axis;             /* the dim of w that is the output channels */
+	int     rank;             /* of a constant of sizes (n, 1, ...), which broadcasts along the result's channels */
 	bool    last;             /* channels are the result's last dim */
-	int64_t n, groups;        /* channels; in which the weight's first dim is divided */
+	int64_t n, groups;        /* output channels; groups that the weight's first dim is divided into */
 } Outputs;
 typedef bool ReweighNode(Reweigh *, Node *);      /* did it fold the node? */
 bool   reweigh_graph(Pass *, Graph *, ReweighNode *);
 bool   reweigh_outputs(const Reweigh *, Node *, Outputs *);
-bool   reweigh_only_reader(const Value *, const Node *by);         /* of what it holds; in the same block */
-const RtTensor *reweigh_constant(const Reweigh *, const Value *);  /* null: none that stays as it is */
-double reweigh_element(const RtTensor *vector, int64_t i, double absent);
-/* by's result is the node's then */
+bool   reweigh_only_reader(const Value *, const Node *by);         /* is `by` its only reader, in the same block? */
+const RtTensor *reweigh_constant(const Reweigh *, const Value *);  /* null: not a constant, or it may be written to */
+double reweigh_element(const RtTensor *vector, int64_t i, double absent);      /* vector null: absent */
+/* Puts scale and shift, of the n channels, into the node's weights; the node's result takes the place of by's. */
 bool   reweigh(Reweigh *, const Outputs *, Node *by, const double *scale, const double *shift);
 
 /* ---- torchform.c ------------------------------------------------------------------------------------------ */
 
-/* The graph itself, so that PyTorch loads and runs what is saved from it.  loops: where its interpreter would lose a
- * value. */
+/* Changes the graph so that PyTorch loads and runs what is saved of it.  loops: also where PyTorch's interpreter would
+ * lose a value that a loop carries. */
 Graph *graph_torch_form(Graph *, bool loops);
 
 /* ---- reshapes.c --------------------------------------------------------------------------------------------- */
@@ -438,13 +442,13 @@ bool is_written_once(const Value *v);
 
 /* ---- branches.c --------------------------------------------------------------------------------------------- */
 
-bool node_is_cheap(const Node *);          /* of a few numbers: cannot fail, and is done in no time */
+bool node_is_cheap(const Node *);          /* is it arithmetic of a few numbers that cannot fail? */
 
 /* ---- fold.c: nodes run while compiling ---------------------------------------------------------------------- */
 
-/* Runs the node's operator on these values, within budgets of size and time; false: not possible.  Results are owned.
- * A constant with the attribute `varies` is a size of a sample (samples.c): another sample has another there. */
+/* Runs the node's operator on these values, within budgets of size and time; false: it cannot.  Results are new
+ * references.  A constant with the attribute `varies` is a size that differs among samples (samples.c). */
 bool fold_node(Cx *, const Node *, const IValue *in, IValue *out);
-bool constant_may_be(IValue);              /* can the value stand in a prim::Constant? */
+bool constant_may_be(IValue);              /* can the value be a prim::Constant's? */
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Types of a graph that was read as text, before it may run.
  *
- * What a node gives follows from what it is given; what is written must hold of it.  Kernels rely on the types of their
- * arguments, so a graph with a wrong type would read memory out of bounds.  What was written of tensors (dtypes, sizes,
- * strides) is forgotten: nobody checks it.  Casts are checked where they run.  There are no classes in such a text, so
+ * The types of a node's results follow from its inputs; types written in the text must agree.  Kernels rely on the types
+ * of their arguments, so a graph with a wrong type would read memory out of bounds.  Dtypes, sizes and strides in the
+ * text are dropped, since they cannot be checked here.  Casts are checked when they run.  The text has no classes, so
  * there are no objects.
  */
 #include "../frontend.h"
