@@ -20,7 +20,7 @@ print_set(Buf *b, const AliasSet *a)
 	buf_puts(b, ")");
 }
 
-/* word stands for the innermost type, or is null. */
+/* word, unless it is null, is printed for the innermost type. */
 static void
 print_type(Cx *cx, Buf *b, const Type *t, const char *word, const AliasSet *a, int size)
 {
@@ -122,7 +122,7 @@ print_args(Cx *cx, Buf *b, const Schema *s)
 		buf_puts(b, s->nargs ? ", ..." : "...");
 }
 
-/* A lone result stands bare, unless it begins with a parenthesis of its own. */
+/* A single result has no parentheses, unless it begins with one. */
 static void
 print_rets(Cx *cx, Buf *b, const Schema *s)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For how many of n more bytes, and the final 0, there is room. */
+/* Makes room for n more bytes and the final 0; returns for how many of them there is. */
 static int64_t
 reserve(Buf *b, int64_t n)
 {
@@ -80,15 +80,15 @@ buf_printf(Buf *b, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Texts of archives reach messages by this: control characters besides tab and newline, the C1 ones of UTF-8 and marks
- * that turn the direction of text become '?'. */
+/* For text of archives in messages: control characters other than tab and newline, C1 controls in UTF-8, and marks of
+ * text direction become '?'. */
 void
 buf_clean(Buf *b, const char *s, int64_t n)
 {
 	const unsigned char *p = (const unsigned char *)s;
 	int64_t bad;
 
-	buf_add(b, "", 0);                       /* nothing becomes "" */
+	buf_add(b, "", 0);                       /* an empty text is "" */
 	for (int64_t i = 0; i < n; i += bad ? bad : 1) {
 		bad = 0;
 		if ((p[i] < ' ' && p[i] != '\t' && p[i] != '\n') || p[i] == 127)

@@ -1,5 +1,4 @@
-/* rt/dlpack.c - DLPack's tensors over Kiln's, and the other way: checked, never copied
- */
+/* rt/dlpack.c - DLPack tensors as Kiln's and the reverse: checked, never copied */
 #include "base.h"
 #include "door.h"
 
@@ -7,7 +6,7 @@
 
 enum { DL_INT, DL_UINT, DL_FLOAT, DL_OPAQUE, DL_BFLOAT, DL_COMPLEX, DL_BOOL, DL_CPU = 1, DL_CUDA_HOST = 3 };
 
-/* The types that both have; the others have no bits. */
+/* The dtypes that DLPack has; bits is 0 for others. */
 static const RtDlType types[RT_NDTYPE] = {
 	[RT_u8] = { DL_UINT, 8, 1 }, [RT_i8] = { DL_INT, 8, 1 }, [RT_i16] = { DL_INT, 16, 1 },
 	[RT_i32] = { DL_INT, 32, 1 }, [RT_i64] = { DL_INT, 64, 1 }, [RT_f16] = { DL_FLOAT, 16, 1 },
@@ -32,7 +31,7 @@ dtype_of(RtDlType t)
 	return d;
 }
 
-/* From the first element's first byte to the last one's end; false: no memory is so large, or a size is less than 0. */
+/* Bytes from the first element to the end of the last; false: too many, or a size or stride is negative. */
 static bool
 span_of(const RtDlTensor *t, int item, int64_t *bytes)
 {

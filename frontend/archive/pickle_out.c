@@ -1,9 +1,9 @@
 /*
- * Values -> pickle, protocol 2, in the forms that PyTorch's unpickler and pickle.c know.
+ * Writes values as pickles of protocol 2, in the forms that PyTorch's unpickler and pickle.c read.
  *
- * What is shared stays shared: tensors, storages, lists, dicts and objects get a number in the memo when they have been
- * written, and are fetched by it afterwards.  Storages are only named here; the caller writes their bytes, in the order
- * of `storages`, as members 0, 1, 2 ...
+ * Sharing is kept: tensors, storages, lists, dicts and objects get a number in the memo when they are written, and
+ * later uses refer to it.  Of storages only the names are written here; the caller writes their bytes, in the order of
+ * `storages`, as members 0, 1, 2 ...
  */
 #include "../frontend.h"
 

@@ -1,9 +1,8 @@
 /*
- * Operators that write, made functional: auto_functionalized gives copies of what the operator has written to.
+ * auto_functionalized: operators that write, made functional.  The node returns copies of what the operator wrote to.
  *
- * In its first form the node has the operator's own arguments; in the second, arguments that are written are views of
- * bases
- * (_all_bases): `_x_base_index` says of which, and `_x_slice_dim`, `_x_size` or `_x_alias` how x lies in it.
+ * In its first form the node has the operator's own arguments.  In the second, written arguments are views of bases
+ * (_all_bases): `_x_base_index` says of which one, and `_x_slice_dim`, `_x_size` or `_x_alias` which view x is.
  */
 #include "pt2.h"
 
@@ -12,7 +11,7 @@
 typedef struct Call {
 	Builder    *b;
 	const char *name;
-	Op         *op;              /* null: lacking */
+	Op         *op;              /* null: Kiln lacks it */
 	Map         given;           /* name -> Json of an Argument */
 	NamedValues args;
 } Call;
@@ -75,7 +74,7 @@ part(Call *c, const char *arg, const char *what)
 	return v ? arg_value(c->b, v, NULL) : graph_constant_typed(c->b->g, rt_none(), &rt_type_none, c->b->at);
 }
 
-/* The view that an argument is of its base; null: it is None. */
+/* The argument as a view of its base; null: it is None. */
 static Value *
 view_of(Call *c, const char *arg, const Values *bases)
 {
@@ -146,7 +145,7 @@ copy_bases(Call *c, Values *copies)
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
-/* What the operator gives (None, if nothing), then the copies. */
+/* Returns the operator's results (None, if it has none), then the copies. */
 void
 mutate_call(Builder *b, const Json *node, bool views)
 {

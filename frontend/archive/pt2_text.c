@@ -1,5 +1,5 @@
 /*
- * A program as text, a line for each node: what errors point at.
+ * A program as text, a line for each node, which errors point at.
  *
  *   def forward(x, p_l_weight, p_l_bias):
  *     linear = torch.ops.aten.linear.default(x, p_l_weight, p_l_bias)
@@ -16,7 +16,7 @@ typedef struct Writer {
 	Exported *p;
 	Buf       b;
 	int       depth;
-	bool      floats;        /* what is written is said to be one, or several */
+	bool      floats;        /* the value written now is declared as a float, or a list of them */
 } Writer;
 
 static void
@@ -95,7 +95,7 @@ indent(Writer *w)
 		buf_puts(&w->b, "  ");
 }
 
-/* What the archive names must not look like a line of its own. */
+/* Ends a line; names of the archive must not contain a newline. */
 static void
 end_line(Writer *w, int64_t from)
 {

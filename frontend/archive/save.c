@@ -1,9 +1,9 @@
 /*
- * Module -> archive that PyTorch and archive_load read.
+ * Writes a Module as an archive that PyTorch and archive_load read.
  *
- * What is printed refers to classes and functions, and these to others: a list of them grows while it is worked off.
- * Everything then goes to the file of its prefix (__torch__.a.C to code/__torch__/a.py), the objects to data.pkl, the
- * constants that the texts name to constants.pkl, and storages to members of their own.
+ * Printed code refers to classes and functions, and these to others: a worklist.  Each goes to the file of its prefix
+ * (__torch__.a.C to code/__torch__/a.py), the objects to data.pkl, the constants that the code names to constants.pkl,
+ * and storages to members of their own.
  *
  * A whole archive has every attribute and method.  Otherwise modules keep the attributes that some printed graph reads
  * or sets, and the methods that are called.  Objects are written by their attributes, so __getstate__ and __setstate__
@@ -49,7 +49,7 @@ restores_itself(const ClassInfo *info, const char *method)
 	       class_method(info, "__getstate__") && class_method(info, "__setstate__");
 }
 
-/* Is a method of that name called on some interface, or by `with`? */
+/* Is a method of this name called through an interface, or by `with`? */
 static bool
 called_by_name(Save *s, const ClassInfo *info, const char *method)
 {
@@ -77,7 +77,7 @@ is_hook(const ClassInfo *info, const char *method)
 	return false;
 }
 
-/* The model's forward with its hooks, when that is what is saved: no method of the class (hooks.c). */
+/* The function that runs forward with its hooks (hooks.c), if that is saved: it is no method of the class. */
 static Function *
 hooked_entry(Save *s)
 {
@@ -87,7 +87,7 @@ hooked_entry(Save *s)
 	return NULL;
 }
 
-/* Are hooks written as such?  If not, the entry is written as forward, unless forward alone is called, too. */
+/* Are hooks written as hooks?  If not, the entry with hooks is written as forward, unless forward itself is called. */
 static bool
 keeps_hooks(Save *s, const ClassInfo *info)
 {
@@ -142,7 +142,7 @@ is_class(const Type *t)
 	return (t->kind == TYPE_CLASS || t->kind == TYPE_INTERFACE) && !unit_is_builtin_class(t->name);
 }
 
-/* Objects may be of other classes than their attributes are declared with. */
+/* Notes the classes of objects, which may differ from the declared types of attributes. */
 static void
 note_objects(Save *s, IValue v)
 {
@@ -314,7 +314,7 @@ print_enum(Save *s, const Type *t, Buf *out)
 	}
 }
 
-/* Is it a function by itself, not a class's? */
+/* Is it a free function, not a method? */
 static bool
 is_free(Save *s, const Function *fn)
 {
@@ -359,7 +359,7 @@ add_member(Save *s, const char *name, const char *data, int64_t n)
 	vec_push(s->cx->arena, &s->members, ((Record){ .name = name, .data = data ? data : "", .n = n }));
 }
 
-/* The pickle, and a member for each of its storages. */
+/* Adds the pickle of v, and a member for each of its storages. */
 static void
 add_pickle(Save *s, IValue v, const char *name, const char *folder, bool constants)
 {

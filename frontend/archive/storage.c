@@ -1,9 +1,9 @@
 /*
  * Tensors over storages of an archive.
  *
- * A storage is a member of the archive, mapped and not copied where its bytes lie aligned in the file; tensors that
- * share one in PyTorch share it here.  Two things that PyTorch does not check are checked: that the member has all the
- * elements the pickle promises, and that a tensor's offset, sizes and strides stay inside.
+ * A storage is a member of the archive; it is not copied if its bytes are aligned in the mapped file.  Tensors that
+ * share a storage in PyTorch share it here.  Two things are checked that PyTorch does not check: that the member has
+ * all the elements that the pickle declares, and that tensors lie inside their storages.
  */
 #include "../frontend.h"
 
@@ -60,7 +60,7 @@ copy_swapped(char *to, const char *from, int64_t n, int unit)
 			to[i + k] = from[i + unit - 1 - k];
 }
 
-/* The member itself, or a copy where it does not lie as its elements need it. */
+/* A storage over the member, or over a copy if it is not aligned to its elements. */
 static RtStorage *
 read_storage(const PickleAt *at, Storages *s, RtDtype d, const char *member)
 {
@@ -205,7 +205,7 @@ negate(char *p, int bytes)
 	p[bytes - 1] = (char)(p[bytes - 1] ^ 0x80);        /* the sign is the top bit of every floating type */
 }
 
-/* Kiln has no lazy bits: the tensor becomes a changed copy of its own. */
+/* Applies conjugate and negative bits: the tensor becomes a copy without them. */
 static RtTensor *
 apply_bits(const PickleAt *at, RtCx *rt, RtTensor *t, bool conj, bool neg)
 {

@@ -1,13 +1,12 @@
 /*
  * Archives: zip files as PyTorch writes them, by libzip.
  *
- * The file is mapped once.  A stored member is used where it lies in the map; a deflated one is inflated into the
- * arena, within what its packed bytes can hold.  libzip reads the map through a source of ours that notes where its
- * last read began, which is how the place of a stored member is learned.  All members live below one root folder,
- * named by the first entry; names are looked up without it.  Every member's CRC-32 is checked when it is first read
- * (PyTorch does not, and reads a damaged weight as a number).
+ * The file is mapped once.  Stored members are used in the map; deflated ones are inflated to the arena, with a bound
+ * on their size.  libzip reads the map through a zip source defined here, which notes where its last read began: so
+ * the offset of a stored member is found.  All members are below one root folder, which the first entry names; names
+ * are looked up without it.  A member's CRC-32 is checked when it is first read (PyTorch does not check).
  *
- * The map is private: a write to a weight stays in this process, and archive_remap gives a pristine copy at no cost.
+ * The map is private: writes to weights stay in this process, and archive_remap makes an unwritten copy at no cost.
  */
 #include "../frontend.h"
 
@@ -28,14 +27,14 @@ typedef struct Member {
 	uint32_t crc;
 	int      method;        /* 0 stored, 8 deflated */
 	bool     encrypted, read;
-	Record   record;        /* once it was read */
+	Record   record;        /* valid once it has been read */
 } Member;
 
 struct Archive {
 	Cx         *cx;
 	const char *path;
 	char       *map;        /* the file */
-	bool        nested;     /* it is a member of another one */
+	bool        nested;     /* it is a member of another archive */
 	int64_t     n;          /* its bytes */
 	zip_t      *zip;
 	const char *root;       /* "net/" */
@@ -266,7 +265,7 @@ by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The hash stands for the content: names, sizes and CRCs of all members, in order. */
+/* The hash is that of names, sizes and CRCs of all members, in order. */
 static void
 index_members(Archive *a)
 {
@@ -361,7 +360,7 @@ not_written(Cx *cx, const char *path, const char *why)
 	fail(cx, (Range){ 0 }, "%s: cannot be written: %s", path, why);
 }
 
-/* The field before the data that moves it to a multiple of 64; returns where the entry ends. */
+/* Adds an extra field that moves the data to a multiple of 64; returns the end of the entry. */
 static int64_t
 pad_entry(zip_t *z, zip_uint64_t index, int64_t at, int64_t name, int64_t n, bool *fine)
 {
@@ -374,7 +373,7 @@ pad_entry(zip_t *z, zip_uint64_t index, int64_t at, int64_t name, int64_t n, boo
 	return at + HEADER + name + FIELD + fill + n;
 }
 
-/* False: z says why. */
+/* False: the error is in z. */
 static bool
 put_members(Cx *cx, zip_t *z, const char *root, const Record *members, int n)
 {
@@ -396,11 +395,11 @@ put_members(Cx *cx, zip_t *z, const char *root, const Record *members, int n)
 	return fine;
 }
 
-/* The part as libzip writes it: there is nothing yet, and what is there is no file of its own.  (Given a path, libzip
- * makes a file beside it of a random name, for which libcrypto starts, and crashes when there is no memory.) */
+/* A zip source that writes to an open file.  (Given a path, libzip makes a temporary file of a random name beside it,
+ * for which it starts libcrypto, which crashes when memory is out.) */
 typedef struct Sink {
 	FILE *f;
-	int64_t at, n;          /* where the next bytes go; how many there are */
+	int64_t at, n;          /* position; size */
 	zip_error_t error;
 } Sink;
 
@@ -468,7 +467,7 @@ sink(void *arg, void *data, zip_uint64_t n, zip_source_cmd_t command)
 	}
 }
 
-/* Null: all is written; else why not. */
+/* Null, or why not all was written. */
 static const char *
 write_members(Cx *cx, FILE *f, const char *root, const Record *members, int n)
 {
@@ -513,7 +512,7 @@ archive_write(Cx *cx, const char *path, const char *root, const Record *members,
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */
 
-/* What the machine lacks is not the archive's fault, and nobody who tries to read a member may take it for that. */
+/* Out of memory is not an error of the archive: it ends the process, so that no caller takes it for one. */
 static void
 check_memory(zip_error_t *why)
 {
@@ -541,7 +540,8 @@ open_member(Archive *a, const char *name, const Member *m, zip_flags_t flags)
 	return f;
 }
 
-/* The local header's name and extra field lie before the data, so its place is learned by reading one byte. */
+/* The data of a stored member.  It follows the local header, of unknown length, so one byte is read to find its
+ * offset. */
 static const char *
 find_stored(Archive *a, const char *name, Member *m)
 {
@@ -557,7 +557,7 @@ find_stored(Archive *a, const char *name, Member *m)
 	return a->map + a->last;
 }
 
-/* Deflate packs 1032 bytes into one at most; a member that claims more lies, and all together have a limit too. */
+/* Deflate packs at most 1032 bytes into one: fails on a member that claims more, or if all together are too large. */
 static void
 check_size(Archive *a, const char *name, const Member *m)
 {
@@ -595,7 +595,7 @@ inflate_member(Archive *a, const char *name, Member *m)
 	return data;
 }
 
-/* A CRC of 0 on a stored member means that the writer was told not to compute it. */
+/* A stored member with a CRC of 0 is not checked: its writer was told not to compute it. */
 static void
 check_crc(Archive *a, const char *name, const Member *m)
 {

@@ -1,8 +1,8 @@
 /*
- * Annotations to types: the Python syntax of types, in sources and in the tags of pickled containers.
+ * Types from annotations, in Python's syntax: in sources, and in the tags of pickled containers.
  *
- * A name is one of the basic types, or what the unit knows by it; a dotted name may begin with torch.  A generic is a
- * name with members in brackets.  Quoted types are read as text of their own.
+ * A name is a basic type or one that the unit defines; a dotted name may begin with torch.  A generic has members in
+ * brackets.  Quoted types are parsed from their text.
  */
 #include "parse.h"
 
@@ -22,7 +22,7 @@ static const struct { const char *name; const Type *type; } names[] = {
 	{ "torch.memory_format", &rt_type_int }, { "torch.qscheme", &rt_type_int },
 	{ "torch.Generator", &rt_type_generator }, { "torch.Stream", &rt_type_stream },
 	{ "torch.Size", &rt_type_list_int }, { "torch.nn.Parameter", &rt_type_tensor },
-	{ "__torch__.torch.classes.profiler._RecordFunction", &rt_type_tensor },          /* nobody looks into it */
+	{ "__torch__.torch.classes.profiler._RecordFunction", &rt_type_tensor },          /* opaque */
 };
 
 typedef enum Generic {
@@ -193,7 +193,7 @@ generic_type(Cx *cx, Unit *unit, const Tree *t)
 	return type_union(cx, of, n);
 }
 
-/* An operator as it is written. */
+/* An operator's spelling. */
 static const char *
 spelling(int kind)
 {

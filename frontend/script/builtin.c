@@ -1,6 +1,6 @@
 /*
- * Operators that are TorchScript functions: overloads that the registry does not have, and what operators did in older
- * archives.  Rows of builtin.def are compiled when they are first asked for; a call becomes a copy of the body.
+ * Operators that are TorchScript functions: overloads that the registry does not have, and upgraders, which do what
+ * operators did in older archives.  Rows of builtin.def are compiled on demand; calls are inlined.
  */
 #include "../frontend.h"
 
@@ -20,7 +20,7 @@ static const struct Upgrader { const char *name, *overload; int version; const c
 
 enum { NBUILTIN = sizeof builtins / sizeof *builtins, NUPGRADER = sizeof upgraders / sizeof *upgraders };
 
-struct Builtins {                  /* what has been compiled, by row */
+struct Builtins {                  /* compiled functions, by row */
 	Function *builtin[NBUILTIN];
 	Function *upgrader[NUPGRADER];
 	Schema   *schema[NUPGRADER];

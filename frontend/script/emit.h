@@ -1,18 +1,18 @@
-/* frontend/script/emit.h - what the files of the emitter share; private to them
+/* frontend/script/emit.h - shared by the files of the emitter, and private to them
  *
- * A function's tree is walked once and SSA is made on the way.  Names live in scopes (env.c), one per block; what a
- * name means is a Sugar: a value of the graph, or something only the compiler knows (a namespace, a class, range()).
+ * One walk over a function's tree builds the graph, in SSA form.  Names are in scopes (env.c), one per block; the
+ * meaning of a name is a Sugar: a value of the graph, or something of compile time (a namespace, a class, range()).
  *
- * Where control flow meets, the scopes of the two branches are compared and the names that differ become outputs of
- * the If or Loop (ssa.c).  A list of statements tells in which ways it may end (Ways); statements after one that may
- * end otherwise than by falling through go into the branch that falls through, or under a test of a flag (exit.c).
+ * Where control flow merges, names that differ in the scopes of the two branches become outputs of the If or Loop
+ * (ssa.c).  Emitting statements returns the ways in which they may end (Ways); statements after such that may not fall
+ * through go into the branch that does, or under a test of a flag (exit.c).
  */
 #ifndef EMIT_H
 #define EMIT_H
 
 #include "../frontend.h"
 
-/* ---- sugar.c: what a name or expression means -------------------------------------------------- */
+/* ---- sugar.c: the meaning of a name or expression ------------------------------------------------ */
 
 typedef struct Emit Emit;
 typedef struct Sugar Sugar;
@@ -29,10 +29,10 @@ typedef enum SugarKind {
 	SUGAR_FORM,        /* name of a special form; v: its self, or null */
 	SUGAR_TUPLE,       /* items */
 	SUGAR_RANGE,       /* items: start, end, step; or end alone */
-	SUGAR_ZIP,         /* items are walked side by side */
-	SUGAR_CLOSURE,     /* a nested def: usable by fork only */
+	SUGAR_ZIP,         /* items: iterated in parallel */
+	SUGAR_CLOSURE,     /* a nested def: only fork can use it */
 	SUGAR_EXCEPTION,   /* name: an exception class, for raise */
-	SUGAR_SUPER,       /* super(): only its __init__ is known, which does nothing */
+	SUGAR_SUPER,       /* super(): has only __init__, which does nothing */
 	SUGAR_CAST,        /* x.float(): v is the tensor, name the dtype */
 } SugarKind;
 
@@ -51,15 +51,15 @@ Sugar *sugar_new(Emit *, SugarKind);
 Sugar *sugar_value(Emit *, Value *);
 Sugar *sugar_named(Emit *, SugarKind, const char *name);
 const char *sugar_kind(Emit *, const Sugar *);                      /* for messages */
-Value *sugar_as_value(Emit *, Range, Sugar *);                      /* fails when it is not first class */
+Value *sugar_as_value(Emit *, Range, Sugar *);                      /* fails if it is not a value of the graph */
 Sugar *sugar_global(Emit *, Range, const char *name);               /* null: not known */
 Sugar *sugar_attr(Emit *, Range, Sugar *, const char *name);        /* x.name; fails */
 Sugar *sugar_attr_try(Emit *, Range, Sugar *, const char *name);    /* null when there is none */
 void   sugar_set_attr(Emit *, Range, Sugar *, const char *name, Value *);
-int    sugar_static_length(Emit *, Sugar *);                        /* of an iterable; -1: not known when compiling */
+int    sugar_static_length(Emit *, Sugar *);                        /* of an iterable; -1: known at run time only */
 Value *sugar_length(Emit *, Range, Sugar *);
 Sugar *sugar_item(Emit *, Range, Sugar *, Value *index);            /* item of an iterable, at a run-time index */
-Sugar *sugar_iterable(Emit *, Range, Sugar *);                      /* what `for` walks: dict -> its keys ... */
+Sugar *sugar_iterable(Emit *, Range, Sugar *);                      /* the iterable of a for: a dict's keys ... */
 void   sugar_unpack(Emit *, Range, Sugar *, int want, Sugar ***items, int *n);   /* want -1: any number */
 
 /* ---- suggest.c: the end of a message: "; did you mean x?", or "" ------------------------------------- */
@@ -75,11 +75,11 @@ const char *global_name(int);                                       /* emit_call
 /* ---- env.c: scopes ------------------------------------------------------------------------------- */
 
 typedef struct Binding {
-	Sugar      *s;         /* null: not usable, see why */
-	const char *why;       /* message for who uses it */
-	bool        refined;   /* the same variable, its type narrowed: no assignment */
-	Range       at;        /* of why */
-	const Type *fall;      /* the narrower type that it has where no flag was raised on the way; or null */
+	Sugar      *s;         /* null: it cannot be used, see why */
+	const char *why;       /* the message of an error then */
+	bool        refined;   /* a narrower type of the same variable: no assignment */
+	Range       at;        /* the place for that message */
+	const Type *fall;      /* its narrower type where no exit flag has been set; or null */
 } Binding;
 
 typedef struct Scope Scope;
@@ -88,36 +88,36 @@ struct Scope {
 	Scope   *outer;        /* the scope whose variables must keep their types when assigned here */
 	Block   *block;
 	Map      names;        /* -> Binding */
-	Closure *closure;      /* this scope begins a nested function */
+	Closure *closure;      /* of the top scope of a nested function */
 };
 
-struct Closure {               /* a nested def: its graph, with the values that it uses from outside as inputs */
+struct Closure {               /* a nested def: its graph, whose inputs are values from outside */
 	Graph *g;
 	Vec(Value *) captured;
 	const char  *name;
 };
 
-Scope   *scope_push(Emit *, Block *);                      /* and goes on at the block's end */
-void     scope_enter(Emit *, Scope *);                     /* goes on at the end of its block */
+Scope   *scope_push(Emit *, Block *);                      /* a new scope, which inserts at the block's end */
+void     scope_enter(Emit *, Scope *);                     /* inserts at the end of its block */
 void     scope_pop(Emit *);
-void     scope_fall(Emit *, Range);                        /* no flag was raised: variables have their narrower types */
-Binding *scope_here(Scope *, const char *name);            /* in this very scope, or null */
-Binding *scope_binding(Scope *, const char *name);         /* up to the top of the function, not over closures */
-Sugar   *scope_find(Emit *, const char *name);             /* over closures, capturing; null: not bound */
+void     scope_fall(Emit *, Range);                        /* no exit flag is set: variables get their narrower types */
+Binding *scope_here(Scope *, const char *name);            /* in this scope alone; or null */
+Binding *scope_binding(Scope *, const char *name);         /* up to the function's top, without closures; or null */
+Sugar   *scope_find(Emit *, const char *name);             /* through closures, capturing; null: not bound */
 Sugar   *scope_load(Emit *, Range, const char *name);      /* locals, then globals; fails */
 void     scope_put(Emit *, const char *name, Sugar *, bool refined);              /* unchecked */
 void     scope_put_error(Emit *, const char *name, Range, const char *why);
 void     scope_assign(Emit *, Range, const char *name, Sugar *, const Type *annotated);   /* with TorchScript's rules */
 
-/* ---- refine.c: what conditions tell about types ---------------------------------------------------------- */
+/* ---- refine.c: narrowing of types by conditions ---------------------------------------------------------- */
 
 typedef struct Refine Refine;
 struct Refine { const char *name; const Type *type; Refine *next; };
 
 typedef struct Cond {
 	Value  *v;
-	int     known;         /* 0 or 1: decided when compiling; -1: at run time */
-	Refine *yes, *no;      /* what holds where it is true, false */
+	int     known;         /* 0 or 1: decided at compile time; -1: at run time */
+	Refine *yes, *no;      /* narrower types where it is true, false */
 } Cond;
 
 Cond cond_of_value(Value *);
@@ -129,7 +129,7 @@ void    refine_apply(Emit *, Range, Refine *);               /* in the current s
 Cond    refine_is_none(Emit *, const Tree *, bool is);       /* x is None, x is not None */
 Cond    refine_isinstance(Emit *, const Tree *call);
 
-/* ---- exit.c, ssa.c: statements that end early; where control flow meets ------------------------------------ */
+/* ---- exit.c, ssa.c: statements that end early; merging of control flow -------------------------------------- */
 
 typedef enum Ways { WAY_FALL = 1, WAY_RETURN = 2, WAY_BREAK = 4, WAY_CONTINUE = 8, WAY_RAISE = 16 } Ways;
 enum { WAYS_FLAGGED = WAY_RETURN | WAY_BREAK | WAY_CONTINUE };
@@ -144,17 +144,17 @@ struct Work {
 
 typedef struct Branch { Scope *scope; unsigned ways; } Branch;
 
-unsigned exit_run(Emit *, Work *);                            /* emits the work; in which ways does it end? */
-unsigned exit_under(Emit *, Range, unsigned ways, Work *rest);        /* rest, unless one of the ways has been taken */
+unsigned exit_run(Emit *, Work *);                            /* emits the work; the ways in which it may end */
+unsigned exit_under(Emit *, Range, unsigned ways, Work *rest);        /* rest, under a test that none was taken */
 unsigned exit_ways(unsigned a, unsigned b);                   /* of two branches together */
 Value   *exit_flag(Emit *, Range, unsigned ways, unsigned way);       /* at run time: did it end in this way? */
 Value   *exit_any(Emit *, Range, unsigned ways, unsigned of);         /* in one of these ways? */
 unsigned ssa_join(Emit *, Range, Node *branching, Branch yes, Branch no);  /* outputs of an If; scope: the one around */
 typedef struct LoopVars { int n; const char **name; const Type **type; } LoopVars;
-LoopVars ssa_loop_vars(Emit *, const Tree *target, const Tree *body);      /* what the body assigns and the scope has */
+LoopVars ssa_loop_vars(Emit *, const Tree *target, const Tree *body);      /* variables that the body assigns */
 void     ssa_loop_enter(Emit *, Node *loop, LoopVars);                     /* inputs; current scope: the body's */
 void     ssa_loop_leave(Emit *, Range, Node *loop, LoopVars, Scope *body, unsigned ways);   /* outputs; scope: around */
-void     ssa_tidy(Graph *);                                                /* drops outputs that nobody uses */
+void     ssa_tidy(Graph *);                                                /* drops unused outputs */
 
 /* ---- emit_*.c ---------------------------------------------------------------------------------------------- */
 
@@ -171,7 +171,7 @@ struct Emit {
 	int       version;         /* of the archive: which schemas old operators had */
 };
 
-unsigned emit_statement(Emit *, Work *, Work **next);         /* next: what is to follow; the statement may change it */
+unsigned emit_statement(Emit *, Work *, Work **next);         /* *next: the following statements, which it may change */
 Work    *emit_work(Emit *, const Tree *list, Work *next);     /* the statements of a list, then next */
 void     emit_assign_to(Emit *, const Tree *target, Sugar *, Range);
 Sugar   *emit_sugar(Emit *, const Tree *, const Type *hint);
@@ -187,13 +187,13 @@ Value   *emit_unify_list(Emit *, Range, Value **, int n, const Type *hint);
 void     emit_loop_over(Emit *, Range, const Tree *target, Sugar *iterable, void (*body)(Emit *, void *), void *arg);
 Sugar   *emit_call(Emit *, const Tree *, const Type *hint);
 Sugar   *emit_apply(Emit *, Range, Sugar *callee, NamedValue *, int n);
-Sugar   *emit_sort(Emit *, Range, const char *op, NamedValue *, int n);       /* of objects; null: the kernel does it */
+Sugar   *emit_sort(Emit *, Range, const char *op, NamedValue *, int n);       /* of objects; null: there are none */
 Value   *emit_op(Emit *, Range, const char *op, int n, ...);  /* positional values: aten::add, ... */
 Value   *emit_int(Emit *, Range, int64_t);
 Value   *emit_none(Emit *, Range);
 Value   *emit_str(Emit *, Range, const char *, int64_t n);
 Value   *emit_node(Emit *, Range, const char *kind, const Type *out, int n, Value *const *in);   /* one output */
-Value   *emit_convert(Emit *, Range, Value *, const Type *, bool implicit);   /* null: not possible */
+Value   *emit_convert(Emit *, Range, Value *, const Type *, bool implicit);   /* null: it cannot be converted */
 Value   *emit_cast(Emit *, Range, Value *, const Type *);     /* unchecked_cast */
 Value   *emit_result(Emit *, Range, unsigned ways);           /* of a function whose body ended in these ways */
 Value   *emit_inplace(Emit *, Range, TreeKind op, Value *, Value *by);        /* x op= by */
@@ -206,16 +206,16 @@ const char *operator_kind(TreeKind, const char **magic);      /* ADD -> aten::ad
 
 Value   *unit_constant(Emit *, Range, const char *name);      /* CONSTANTS.cN */
 Sugar   *unit_name(Emit *, Range, const char *qualified);     /* class, function or deeper namespace of __torch__ */
-const Tree *unit_alias(Unit *, const char *name);     /* what an import says that the name is, or null */
-/* the class no_grad, enable_grad or record_function; null without a unit */
+const Tree *unit_alias(Unit *, const char *name);     /* the name that an import gives to it; or null */
+/* The class no_grad, enable_grad or record_function; null: there is no unit. */
 const Type *unit_context(Cx *, Unit *, const char *name);
 const char *unit_prefix(const Unit *);
 Function *unit_source_function(Cx *, Unit *, const char *name);   /* a function of the same source text, or null */
-const Tree *unit_source_class(Cx *, const Unit *, const char *name);      /* a class of it, as it is written */
+const Tree *unit_source_class(Cx *, const Unit *, const char *name);      /* a class of it, as a tree */
 Function *unit_text_function(Cx *, Unit *, const char *key, const char *text);     /* one def, compiled once per key */
-/* a key that is a name: for a type and the like */
+/* A key for unit_text_function from a type's name or the like. */
 const char *unit_text_name(Cx *, const char *what, const char *name);
-/* compiles what is called, for its errors and its result's type */
+/* Compiles a function that is called, for its errors and the type of its result. */
 void     unit_call(Cx *, Function *, Range);
 int      unit_field_defaults(const Unit *, const Type *named_tuple, const IValue **); /* of its last fields; how many */
 void     unit_interface_call(Cx *, Unit *, const Type *, const char *method);

@@ -1,15 +1,15 @@
 /* frontend/script/emit_index.c - x[...]: items, slices, tensor indexing; reading, assigning, op=
  *
- * On tensors the items of a subscript are walked with a running dimension: an int selects (the dimension goes), a slice
- * slices, None inserts a dimension, a tensor is kept for one aten::index at the end, whose list says None for the
- * dimensions without.  After `...` the items count from the right, with negative dimensions.  Assigning makes the same
- * views and copies into the last of them.
+ * A subscript of a tensor is processed item by item, with a running dimension: an int selects, which removes the
+ * dimension; a slice slices; None inserts a dimension; tensors are collected for one aten::index at the end, whose list
+ * has None for other dimensions.  Items after `...` have negative dimensions.  An assignment makes the same views and
+ * copies into the last one.
  */
 #include "emit.h"
 
 #include <string.h>
 
-typedef struct Place {         /* of a tensor subscript: a view, and what index tensors it takes */
+typedef struct Place {         /* of a tensor subscript: a view, and index tensors */
 	Value  *view;
 	Value **index;         /* null: the dimension is not indexed */
 	int     n;
@@ -17,7 +17,7 @@ typedef struct Place {         /* of a tensor subscript: a view, and what index 
 
 typedef struct Item { const Tree *t; Value *v; int64_t dim; } Item;
 
-/* An index value of an item of the subscript; its dimension; returns the next one. */
+/* Sets the dimension of an item of the subscript; returns that of the next item. */
 static int64_t
 item_dim(Emit *e, Item *item, int64_t dim, bool from_right)
 {
@@ -130,7 +130,7 @@ constant_index(Emit *e, const Tree *t, int64_t absent)
 	return i;
 }
 
-/* Any item of a tuple whose items are all of one type: of the list of them. */
+/* An item, at a run-time index, of a tuple whose items have one type: taken from the list of them. */
 static Sugar *
 item_of_equals(Emit *e, const Tree *t, Sugar *s, Value *index)
 {
@@ -214,7 +214,7 @@ is_tuple(const Sugar *s)
 	return s->kind == SUGAR_TUPLE || (s->kind == SUGAR_VALUE && s->v->type->kind == TYPE_TUPLE);
 }
 
-/* May the name stand in a string as it is? */
+/* Needs the name no escapes in a string? */
 static bool
 is_plain(const char *name)
 {
@@ -230,8 +230,8 @@ is_position(const char *name)
 	return name[0] && !name[strspn(name, "0123456789")] && (name[0] != '0' || !name[1]) && strlen(name) < 18;
 }
 
-/* modules[key]: the submodule of that name.  Which one is known only at run time, so the annotation says its type, an
- * interface.  It is a function with a test for each submodule that could be meant, compiled once for a class and a
+/* modules[key]: the submodule of that name, known only at run time; the annotation has its type, an interface.  It is a
+ * call of a function that compares key with the names of all submodules of that type, compiled once for a class and a
  * type. */
 static Sugar *
 module_item(Emit *e, Range at, Value *self, const NamedValue *key, const Type *hint)
@@ -295,7 +295,7 @@ emit_subscript(Emit *e, const Tree *t, const Type *hint)
 	return sugar_value(e, emit_op(e, t->at, "aten::__getitem__", 2, v, arg.v));
 }
 
-/* A number that is stored into a tensor becomes one of its type. */
+/* A number that is stored into a tensor, as a tensor of its dtype. */
 static Value *
 as_tensor(Emit *e, Range at, Value *v, Value *like)
 {

@@ -1,8 +1,8 @@
 /* frontend/script/emit_sort.c - sorting lists of objects
  *
- * The kernels of sort and sorted compare numbers, strings, tensors and tuples of them.  Objects are compared by their
- * class's __lt__, which is TorchScript: for a list of such, or of tuples that hold such, a merge sort in TorchScript is
- * compiled, once for each type.
+ * The kernels of sort and sorted compare numbers, strings, tensors and tuples of these.  Objects are compared by the
+ * __lt__ of their class, which is TorchScript code: for lists of objects, or of tuples with objects, a merge sort in
+ * TorchScript is compiled, once for each type.
  */
 #include "emit.h"
 
@@ -58,13 +58,13 @@ has_less(Emit *e, Range at, const Type *t)
 
 	if (!s)
 		return false;
-	if (s->nrets && !s->rets[0].type)                       /* it follows from the body */
+	if (s->nrets && !s->rets[0].type)                       /* the body determines it */
 		unit_call(e->cx, f, at);
 	return s->nargs == 2 && type_is_subtype(e->cx, t, s->args[1].type) && s->nrets == 1 &&
 	       s->rets[0].type == &rt_type_bool;
 }
 
-/* Of this type and its parts the first that cannot be sorted, or null. */
+/* The first type, of this and its parts, whose values cannot be sorted; or null. */
 static const Type *
 unsortable(Emit *e, Range at, const Type *t)
 {
@@ -88,7 +88,7 @@ unsortable(Emit *e, Range at, const Type *t)
 	}
 }
 
-/* The order of tuples is that of their first parts that differ. */
+/* Writes the comparison of two values; tuples are compared by their first parts that differ. */
 static void
 put_order(Cx *cx, Buf *b, const Type *t, const char *part)
 {

@@ -1,8 +1,8 @@
 /* frontend/script/emit_stmt.c - statements
  *
- * Each statement tells in which ways it may end and what is to follow it: a condition known while compiling puts the
- * statements of its live branch before what follows, a loop over a tuple puts its body there once for each element,
- * and an If of which one branch alone falls through takes all that follows into that branch (exit.c says why).
+ * Emitting a statement returns the ways in which it may end, and may change the statements that follow: a condition
+ * that is known at compile time puts its live branch before them, a loop over a tuple its body once for each element,
+ * and an If of which only one branch falls through takes them all into that branch (exit.c says why).
  */
 #include "emit.h"
 
@@ -89,7 +89,7 @@ emit_assign_to(Emit *e, const Tree *target, Sugar *s, Range at)
 	}
 }
 
-/* The right side; one tuple display for several targets is not made a tuple only to be unpacked. */
+/* The right side; a tuple display that is unpacked at once is not made a tuple. */
 static Sugar *
 right_side(Emit *e, const Tree *t, const Tree *target, const Type *hint)
 {
@@ -202,7 +202,7 @@ augmented(Emit *e, const Tree *t)
 
 /* ---- if, assert, raise -------------------------------------------------------------------------------------- */
 
-/* What follows goes into the branch that falls through. */
+/* Continues in the branch that falls through. */
 static void
 continue_in(Emit *e, Branch *b, Work *rest)
 {
@@ -298,7 +298,7 @@ assertion(Emit *e, const Tree *t)
 	return ssa_join(e, t->at, n, yes, no);
 }
 
-/* A class that is not called, and AssertionError, raise a text only. */
+/* raise of a class without a call, or AssertionError: only a text. */
 static void
 raise_class(Emit *e, Range at, const Sugar *s)
 {
@@ -341,7 +341,7 @@ typedef struct Walk {
 	void       *arg;
 } Walk;
 
-/* Does the loop go on after this pass?  At the end of its body. */
+/* At the end of the body: the condition for a further trip. */
 static Value *
 goes_on(Emit *e, const Walk *w, unsigned ways)
 {
@@ -422,7 +422,7 @@ emit_loop_over(Emit *e, Range at, const Tree *target, Sugar *iterable, void (*ma
 	}
 }
 
-/* A break or continue that belongs to the loop of this body. */
+/* A break or continue of the loop with this body; or null. */
 static const Tree *
 find_break(const Tree *list)
 {

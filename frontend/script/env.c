@@ -1,12 +1,12 @@
-/* frontend/script/env.c - scopes: what the names of a function mean at this place
+/* frontend/script/env.c - scopes: the names of a function
  *
- * One scope per block.  A name is looked up from the inside to the outside; the values of enclosing blocks may be
- * used as they are.  Over the edge of a nested def (a Closure, which becomes a graph of its own) every value that is
- * used from outside becomes an input of that graph, once.
+ * Each block has a scope.  Names are looked up from the innermost scope outwards; values of enclosing blocks may be
+ * used directly.  A nested def (a Closure) becomes a graph of its own, and a value from outside becomes one input of
+ * it.
  *
- * A name bound in an outer scope keeps its type when an inner one assigns it, since where control flow meets again
- * the two must be one value.  `outer` says which scope that is: usually `up`, but statements that were moved into the
- * branch that falls through (exit.c) still stand at the level of the statements around the If.
+ * A name of an outer scope keeps its type when an inner scope assigns it, since both values are joined where control
+ * flow merges.  `outer` is that scope: usually `up`, but statements that were moved into the branch that falls through
+ * (exit.c) belong to the level of the statements around the If.
  */
 #include "emit.h"
 
@@ -64,7 +64,7 @@ bind(Emit *e, const char *name, Binding b)
 		place = new(e->cx->arena, Binding, 1);
 		map_put(&e->scope->names, name, place);
 	}
-	/* a refinement of what this scope itself assigned stays an assignment */
+	/* refining a variable that this scope has assigned is still an assignment */
 	if (b.refined && place->s && !place->refined)
 		b.refined = false;
 	*place = b;
@@ -95,7 +95,7 @@ scope_fall(Emit *e, Range at)
 		}
 }
 
-/* ---- looking up, over the edges of nested defs ------------------------------------------------------- */
+/* ---- lookup, through nested defs ---------------------------------------------------------------------- */
 
 static Value *
 capture_value(Closure *c, Arena *arena, Value *v, Symbol name)
@@ -177,7 +177,7 @@ name_value(Emit *e, Value *v, const char *name)
 		value_set_name(v, name);
 }
 
-/* The value in the type that the variable has outside. */
+/* The value, converted to the type that the variable has outside. */
 static Value *
 keep_type(Emit *e, Range at, const char *name, Sugar *s, Sugar *before)
 {

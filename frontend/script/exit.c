@@ -1,19 +1,19 @@
 /* frontend/script/exit.c - return, break, continue: statements that end early
  *
- * A list of statements tells in which ways it may end.  When it may both fall through and not, what follows must not
- * run if it did not fall through:
+ * Emitting a list of statements returns the ways in which it may end.  If it may fall through or end otherwise, the
+ * statements after it must only run when it fell through:
  *
  *     if c:                     %r = prim::If(%c)
  *         return x                block0(): -> (%x)
  *     y = f(x)          ->        block1(): %y = f(%x)
  *     return y                              -> (%y)
  *
- * Here one branch alone falls through, and emit_stmt.c moves what follows into it.  Elsewhere (after a loop with a
- * return in it) what follows goes under a test of a flag, made by exit_under.
+ * Here only one branch falls through, and emit_stmt.c moves the following statements into it.  Elsewhere (after a loop
+ * with a return in it) exit_under puts them under a test of a flag.
  *
- * Flags are variables that no source can name: $r returned, $b broke, $c continued; $v is the value returned.  When
- * only one way is possible there is no flag, since it is known; where control flow meets ssa_join makes the flags
- * that the ways of the two branches together need.  A raise needs none: what follows it never runs.
+ * Flags are variables with names that no source can have: $r returned, $b broke, $c continued; $v is the value
+ * returned.  There is no flag when only one way is possible; where control flow merges, ssa_join makes the flags that
+ * the ways of both branches need.  A raise needs none: nothing after it runs.
  */
 #include "emit.h"
 

@@ -1,8 +1,8 @@
-/* frontend/script/hooks.c - a module is called with its hooks
+/* frontend/script/hooks.c - calls a module with its hooks
  *
- * Where code calls a submodule, the archive spells its hooks out.  The module itself is called by Kiln, as PyTorch's
- * Module::operator() does: pre-hooks get the arguments as a tuple and may replace them, hooks get arguments and result
- * and may replace the result.  The function that does so is written as TorchScript and stands in for `forward`.
+ * Where code calls a submodule, the archive has explicit calls of its hooks.  For the top module Kiln does what
+ * PyTorch's Module::operator() does: pre-hooks get the arguments as a tuple and may replace them, hooks get arguments
+ * and result and may replace the result.  A function in TorchScript that does this takes the place of `forward`.
  */
 #include "emit.h"
 

@@ -1,5 +1,5 @@
 /*
- * IR text to graphs: what ir/print.c writes, and PyTorch's own prints as far as they say everything.
+ * IR text to graphs: the output of ir/print.c, and PyTorch's own as far as it is complete.
  *
  *   file  := { comment } graph { "with" name "=" graph }
  *   graph := "graph(" params "):" nodes "return (" values ")"
@@ -7,10 +7,10 @@
  *   block := "block" N "(" params "):" nodes "-> (" values ")"
  *
  * The language is described in ir/il.txt.  Overloads are not printed: a node gets the first one that takes exactly its
- * inputs.  Places become sources of one blank line, so that they print as they were.  Subgraphs follow the graph; their
- * nodes wait for them by name.
+ * inputs.  Places become sources of one blank line, so that they are printed unchanged.  Subgraphs follow the graph,
+ * and are matched with their nodes by name.
  *
- * Invariant: a value is defined before it is used and once only; what is read passes graph_lint.
+ * Invariant: a value is defined once, before its uses; the graph passes graph_lint.
  */
 #include "../frontend.h"
 
@@ -158,7 +158,7 @@ read_tuple(Ir *ir, const Type *hint)
 	const Type *const *of = known ? hint->of : 0;
 	IValues v = { 0 };
 
-	if (known && hint->n == 1) {                     /* one hint would be for all */
+	if (known && hint->n == 1) {                     /* one hint is for all elements */
 		const Type **two = new(ir->r.cx->arena, const Type *, 2);
 
 		two[0] = hint->of[0];
@@ -461,7 +461,7 @@ read_function(Ir *ir)
 	return f;
 }
 
-/* attr := name "=" ( value | type | "[" types "]" | function ): the name tells which */
+/* attr := name "=" ( value | type | "[" types "]" | function ): the name determines which */
 static void
 read_attr(Ir *ir, Node *n, const Type *out)
 {

@@ -1,11 +1,11 @@
 /*
  * Text to tokens, as TorchScript's lexer does it.
  *
- * Lines outside brackets end in NEWLINE, or in INDENT when the next line with something on it is deeper; a shallower
- * one gives NEWLINE and a DEDENT for every level that ends.  Blank and comment lines count for nothing, except that a
- * comment `# type: (...) -> ...` is a token.  The end of the file has the depth of the first line.
+ * A line outside brackets ends in NEWLINE, or in INDENT if the next nonblank line is deeper; if that is shallower, in
+ * NEWLINE and a DEDENT for every level that ends.  Blank and comment lines are skipped, except that a comment
+ * `# type: (...) -> ...` is a token.  The end of the file has the depth of the first line.
  *
- * Invariant: as many DEDENTs as INDENTs, brackets closed in the order in which they were opened.
+ * Invariant: INDENTs and DEDENTs match, and brackets are nested properly.
  */
 #include "../frontend.h"
 
@@ -81,7 +81,7 @@ skip_comment(const Lexer *l, const char *p)
 	return p;
 }
 
-/* Depth of the next line that has something on it; at is left on its first character.  -1: the file ends. */
+/* Moves to the first character of the next nonblank line; its depth.  -1: the file ends. */
 static int
 next_depth(Lexer *l)
 {
@@ -122,7 +122,7 @@ lex_newline(Lexer *l)
 	}
 }
 
-/* at the quote; what stands before it, from `start` on, is a prefix */
+/* At the quote; from `start` to there is a prefix. */
 static void
 lex_string(Lexer *l, const char *start)
 {

@@ -1,7 +1,7 @@
 /* frontend/script/literal.c - numbers and strings
  *
- * A string with the prefix f is written as what it means: f"a{x}b" is "a{}b".format(x), as PyTorch's front end has it;
- * a prefix r leaves backslashes alone.  Adjacent strings are one.
+ * A string with the prefix f becomes a call: f"a{x}b" is "a{}b".format(x), as in PyTorch's front end; with the prefix r
+ * backslashes are ordinary characters.  Adjacent strings are concatenated.
  */
 #include "parse.h"
 
@@ -64,7 +64,7 @@ digit(char c)
 	       10 : 99;
 }
 
-/* At most `most` digits of this base at *s, which is moved behind them; -1: fewer than `least`. */
+/* Reads up to `most` digits of this base at *s and moves *s behind them; -1: there are fewer than `least`. */
 static int64_t
 digits(const char **s, const char *end, int base, int least, int most)
 {
@@ -101,8 +101,8 @@ put_utf8(char *out, int64_t code)
 	return 4;
 }
 
-/* What stands after a backslash at *s, appended to out; *s is moved behind the escape.  A printed archive says \ooo for
- * a byte, Python's source \x, \u and \U for a character; none is longer in the text than in the string. */
+/* Appends the character of an escape, behind the backslash, to out, and moves *s behind it.  Archives have \ooo for a
+ * byte, Python's sources \x, \u and \U for a character; none is longer in the text than in the string. */
 static int
 escaped(Parser *p, const char **s, const char *end, char *out)
 {
@@ -132,7 +132,7 @@ escaped(Parser *p, const char **s, const char *end, char *out)
 	return 1;
 }
 
-/* A STRING token: its contents without quotes, and what its prefix says. */
+/* A STRING token: its contents without quotes, and its prefixes. */
 typedef struct Text { const char *s, *end; bool raw, formatted; } Text;
 
 static Text
@@ -151,7 +151,7 @@ text_of(const Parser *p, const Tok *t)
 	return x;
 }
 
-/* Where the expression at s ends: at }, at ! or : outside of brackets and strings. */
+/* The end of the expression at s: a }, ! or : outside brackets and strings. */
 static const char *
 field_end(const char *s, const char *end)
 {
@@ -173,7 +173,7 @@ field_end(const char *s, const char *end)
 	return s;
 }
 
-/* {expr}: the expression; s is behind the brace, and is moved behind the closing one. */
+/* {expr}: parses the expression; *s is behind the opening brace, and moves behind the closing one. */
 static const Tree *
 parse_field(Parser *p, const char **s, const char *end)
 {
@@ -195,7 +195,7 @@ parse_field(Parser *p, const char **s, const char *end)
 	return t;
 }
 
-/* The contents of one STRING token, appended to out; expressions of a formatted one to fields. */
+/* Appends the contents of a STRING token to out, and the expressions of a formatted one to fields. */
 static void
 add_string(Parser *p, const Tok *t, char *out, int *n, Trees *fields)
 {

@@ -1,7 +1,7 @@
 /*
- * Reading texts character by character: schemas and graphs, which have no keywords and little grammar.
+ * Reads texts character by character: schemas and graphs, which have no keywords and little grammar.
  *
- * Sources end in a 0, which no test of a character passes over, so that the position stays inside.
+ * Sources end in a 0, which no test for a character matches, so the position stays inside.
  */
 #include "../frontend.h"
 

@@ -7,15 +7,14 @@
  *   type   := base [alias] { "[" [N] "]" [alias] | "?" }
  *   alias  := "(" set { "|" set } ["!"] ["->" set { "|" set }] ")" | "!"
  *
- * Thousands of rows are read one by one when they are first needed, so this reads characters, not tokens.  The types
- * of graphs (ir true) have no alias sets; there a parenthesis after a tensor's name holds what is known of it, and
- * names of classes are looked up.
+ * Thousands of rows are read, each on demand, so this reads characters, not tokens.  The types of graphs (ir true) have
+ * no alias sets: a parenthesis after a tensor's name has its TensorInfo, and names of classes are looked up.
  */
 #include "../frontend.h"
 
 #include <string.h>
 
-typedef struct Typed {             /* a type, and what else a schema says with it */
+typedef struct Typed {             /* a type, with what a schema adds to it */
 	const Type *type;
 	AliasSet   *alias;
 	const char *word;
@@ -62,7 +61,7 @@ read_alias(Reader *r)
 	return a;
 }
 
-/* The set of a container whose elements have `inner`; both may be null. */
+/* The alias set of a container whose elements have `inner`; either may be null. */
 static AliasSet *
 read_outer_alias(Reader *r, AliasSet *inner)
 {
@@ -459,7 +458,7 @@ read_enumerator(Reader *r)
 
 static IValue read_default(Reader *, const Type *, int size);
 
-/* "[" [ value { "," value } ] "]", or a value that stands for all of them */
+/* "[" [ value { "," value } ] "]", or one value for all elements */
 static IValue
 read_list(Reader *r, const Type *elem, int size)
 {

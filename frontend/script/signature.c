@@ -2,8 +2,8 @@
  * Signatures of source functions, and the values of constant expressions in them: defaults of parameters, constants of
  * classes, members of enums.
  *
- * Only what the printer of archives writes is a constant here: literals, containers of them, CONSTANTS.cN, members of
- * enums, NamedTuples, annotate() and torch.device().
+ * Constants are only those that archives contain: literals, containers of them, CONSTANTS.cN, members of enums,
+ * NamedTuples, annotate() and torch.device().
  */
 #include "../frontend.h"
 
@@ -235,7 +235,7 @@ constant_of_tree(Cx *cx, Unit *unit, const Tree *t, const Type *hint)
 	return v;
 }
 
-/* What a default is must be what the annotation says; an int will do for a float. */
+/* A default has to match the annotation; an int may be a float's. */
 static IValue
 checked_default(Cx *cx, const Tree *t, IValue v, const Type *type)
 {

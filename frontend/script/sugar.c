@@ -1,8 +1,8 @@
-/* frontend/script/sugar.c - what names and expressions mean: values, namespaces, classes, methods, ranges
+/* frontend/script/sugar.c - meanings of names and expressions: values, namespaces, classes, methods, ranges
  *
- * Most expressions are values of the graph.  The others exist while compiling only: `torch` and `ops.prim` whose
- * members are operators, classes and functions of the archive, `range(n)` whose items are computed where a loop walks
- * it.  Here stands what x.name means for each of them, how they are walked, and how they are unpacked.
+ * Most expressions are values of the graph.  Others exist at compile time only: `torch` and `ops.prim`, whose members
+ * are operators; classes and functions of the archive; `range(n)`, whose items are computed by the loop over it.  This
+ * file defines x.name, iteration and unpacking for each of them.
  */
 #include "emit.h"
 
@@ -126,7 +126,7 @@ number(Emit *e, Range at, double re, double im)
 	return graph_constant(e->g, im != 0 ? value_complex(e->cx, re, im) : rt_double(re), at);
 }
 
-/* What an import's dotted name means; null when its first part is not known (typing), or is the name itself. */
+/* The meaning of an import's dotted name; null: its first part is unknown (typing), or is the name itself. */
 static Sugar *
 imported(Emit *e, Range at, const char *name, const Tree *dotted)
 {
@@ -260,7 +260,7 @@ static const struct {
 	{"torch.jit", "_awaitable_nowait", SUGAR_BUILTIN, "prim::awaitable_nowait"},
 };
 
-/* Context managers; null: it is none, or there is no class for it. */
+/* The class of a context manager; null: it is none, or the unit has no class for it. */
 static const Type *
 torch_context(Emit *e, const char *space, const char *name)
 {
@@ -421,7 +421,7 @@ enum_attr(Emit *e, Range at, Value *v, const char *name)
 	return sugar_value(e, value);
 }
 
-/* Is t a formal, whose variables stand for anything? */
+/* Does t match the formal, whose type variables match any type? */
 static bool
 is_like(Cx *cx, const Type *t, const Type *formal)
 {
@@ -437,7 +437,7 @@ is_like(Cx *cx, const Type *t, const Type *formal)
 	return true;
 }
 
-/* Has an overload an argument `self` that takes such values? */
+/* Has an overload an argument `self` for values of this type? */
 bool
 value_has_method(Emit *e, const Type *t, const char *name)
 {
@@ -617,7 +617,7 @@ sugar_set_attr(Emit *e, Range at, Sugar *s, const char *name, Value *v)
 	node_set_str(n, "name", a->name);
 }
 
-/* ---- what loops walk ------------------------------------------------------------------------------------------- */
+/* ---- iteration -------------------------------------------------------------------------------------------------- */
 
 /* All members of an enum, as a list. */
 static Value *
@@ -712,7 +712,7 @@ static_item(Emit *e, Range at, Sugar *s, int64_t i)
 	return sugar_value(e, emit_node(e, at, "prim::TupleIndex", s->v->type->of[i], 2, in));
 }
 
-/* A range of two items has no end: start and step, what enumerate counts with. */
+/* A range of two items, start and step, has no end: enumerate's. */
 static Value *
 range_item(Emit *e, Range at, Sugar *s, Value *index)
 {

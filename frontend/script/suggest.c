@@ -1,7 +1,7 @@
 /*
- * Names that may have been meant: an unknown one is compared with all that could stand in its place.
+ * Suggestions for misspelt names: the nearest of all names that are valid in that place.
  *
- * A hint is the end of a message: "; did you mean x?", or nothing where no name is near.
+ * A hint is the end of a message: "; did you mean x?", or "" if no name is near.
  */
 #include "emit.h"
 
@@ -40,7 +40,7 @@ suggest_variable(Emit *e, const char *name)
 	return near_hint(e->cx, &n);
 }
 
-/* Operators that are methods of values of the type. */
+/* Tries operators that are methods of values of the type. */
 static void
 try_methods(Emit *e, Near *n, const Type *t)
 {

@@ -1,4 +1,4 @@
-/* opt/grad/autodiff.h - the way back: what autodiff.c, adjoint.c and backflow.c share; private to them */
+/* opt/grad/autodiff.h - the backward pass: shared by autodiff.c, adjoint.c and backflow.c, and private to them */
 #ifndef OPT_AUTODIFF_H
 #define OPT_AUTODIFF_H
 
@@ -8,30 +8,32 @@ typedef struct Auto {
 	Pass    *p;
 	Cx      *cx;
 	Graph   *g;
-	AliasDb *alias;          /* of the forward graph as it was */
+	AliasDb *alias;          /* of the forward graph, before changes */
 	Active  *active;
-	bool    *nothing;        /* by value id: may be left open, where control flow gives none */
-	Vec(Node *) writers;     /* what writes to memory, but through .data */
-	Vec(const Value *) unnoticed;   /* whose memory is written to through .data */
-	Map      pruned;         /* gradient functions with only the outputs that are wanted */
+	bool    *nothing;        /* by value id: it may have no value, where control flow leaves it open */
+	Vec(Node *) writers;     /* nodes that write to memory, other than through .data */
+	Vec(const Value *) unnoticed;   /* values whose memory is written to through .data */
+	Map      pruned;         /* gradient functions reduced to the outputs needed */
 } Auto;
 
 typedef Vec(Value *) Values;
 
 typedef struct Back Back;
-struct Back {                    /* the way back through one block */
+struct Back {                    /* the backward pass of one block */
 	Auto   *a;
 	Back   *up;
-	Block  *from, *to;       /* the same at the top; from: the blocks around `to` in turn, where there is a stop */
-	Node   *stop;            /* at the top: the way back stands before it, and is of what is before; null: of all */
+	/* The forward and the backward block.  At the top they are one; with a stop, from is each block around `to` in
+	 * turn. */
+	Block  *from, *to;
+	Node   *stop;            /* at the top: differentiates nodes before it, and inserts there; null: all */
 	Node   *node;            /* the If or Loop around `from` */
-	Node   *front;           /* in `to`: what is taken from forward values goes before it */
+	Node   *front;           /* in `to`: reads of forward values are inserted before it */
 	Values  adjoint;         /* gradients of values in and around `from`, by value id; null: none */
-	Values  given;           /* those of them that have one, in order */
-	Values  seen;            /* forward values at hand in `to`, by value id */
-	Values *parts;           /* of tuples and lists that are taken apart: gradients of their elements */
+	Values  given;           /* the values that have one, in order */
+	Values  seen;            /* forward values that are available in `to`, by value id */
+	Values *parts;           /* gradients of the elements of tuples and lists */
 	int     nparts;
-	Value  *trip;            /* Loop: which trip of the forward loop this is */
+	Value  *trip;            /* of a Loop: the index of the forward trip */
 };
 
 /* ---- adjoint.c: forward values on the way back, gradients of values ----------------------------------- */
@@ -77,9 +79,9 @@ void reverse_getitem(Back *b, Node *n);
 void reverse_part(Back *b, Node *n);
 void reverse_concat(Back *b, Node *n);
 bool back_is_strange(Back *b, const Node *n);
-bool back_list_write(const Node *n);               /* does it change a list in a way that has a way back? */
+bool back_list_write(const Node *n);               /* does it change a list in a way that can be differentiated? */
 void reverse_write(Back *b, Node *n);
-void check_lists(const Auto *a);                   /* that a list which changes has one name */
+void check_lists(const Auto *a);                   /* fails unless lists that change have one name */
 
 /* ---- backflow.c: If and Loop -------------------------------------------------------------------------------- */
 
@@ -92,8 +94,8 @@ void reverse_loop(Back *b, Node *n);
 bool back_has_gradient(Back *b, const Node *n);
 void reverse_node(Back *b, Node *n);
 void reverse_block(Back *b);
-/* Infers what is known of the forward graph; the backward part goes behind it.  False: the call that it was for is
- * gone, as its loop was unrolled. */
+/* Analyses the forward graph; the backward pass is inserted behind it.  False: the call of grad is gone, since its loop
+ * was unrolled. */
 bool back_begin(Auto *a, Back *b);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Writes that may overlap what they read are kept: y[1:].add_(y[:-1]) raises.
+ * Keeps writes that may overlap what they read, since these raise: y[1:].add_(y[:-1]).
  *
  *    v.add_(v[0])  of a v that only a branch needs, which an attribute decides against
  *
- * What is dead in the graph as it was read PyTorch removes, too; it goes before (dce).  What is needed there, and no
- * more once attributes and sizes are constants, is still to raise.
+ * Nodes that are dead in the graph as it was read are removed before this pass (dce), as PyTorch removes them.  Nodes
+ * that become dead when attributes and sizes are constants still have to raise.
  */
 #include "../opt.h"
 
