@@ -180,26 +180,56 @@ set_mask(RtCx *cx, const Sdpa *a, Attend *g, int ndim, const int64_t *dims)
 	return g->mask_offset ? RT_OK : RT_ERROR;
 }
 
+static Attend
+attend_sizes(const Sdpa *a, int ndim, const int64_t *batch)
+{
+	Attend g = { .ct = compute_type(a->q), .batches = 1,
+		.rows = a->q->dims[a->q->ndim - 2], .inner = a->q->dims[a->q->ndim - 1],
+		.n = a->k->dims[a->k->ndim - 2], .width = a->v->dims[a->v->ndim - 1],
+		.dropout = a->dropout, .causal = a->causal, .empty = a->empty };
+
+	for (int i = 0; i < ndim; i++)
+		g.batches *= batch[i];
+	g.scale = a->scale ? a->scale : 1 / sqrt((double)g.inner);
+	return g;
+}
+
+/* Query, key and value of the compute type; dims: the batch, which they are broadcast to. */
+static int
+set_operands(RtCx *cx, const Sdpa *a, Attend *g, int ndim, const int64_t *dims)
+{
+	RtTensor *q = rt_temp(cx, rt_to_dtype(cx, a->q, g->ct)), *k = rt_temp(cx, rt_to_dtype(cx, a->k, g->ct)),
+		 *v = rt_temp(cx, rt_to_dtype(cx, a->v, g->ct));
+	int64_t group;
+
+	if (!q || !k || !v)
+		return RT_ERROR;
+	group = a->grouped ? dims[ndim - 1] / k->dims[k->ndim - 3] : 1;
+	g->q_offset = batch_offsets(cx, q, ndim, dims, 1);
+	g->k_offset = batch_offsets(cx, k, ndim, dims, group);
+	g->v_offset = batch_offsets(cx, v, ndim, dims, group);
+	if (!g->q_offset || !g->k_offset || !g->v_offset)
+		return RT_ERROR;
+	g->q = rt_data(q), g->q_row = q->strides[q->ndim - 2], g->q_col = q->strides[q->ndim - 1];
+	g->k = rt_data(k), g->k_row = k->strides[k->ndim - 2], g->k_col = k->strides[k->ndim - 1];
+	g->v = rt_data(v), g->v_row = v->strides[v->ndim - 2], g->v_col = v->strides[v->ndim - 1];
+	return RT_OK;
+}
+
 /* out[0]: the attended values; out[1] with nout 2: the weights, or None */
 static int
 sdpa(RtCx *cx, const Sdpa *a, int nout, IValue *out)
 {
-	int64_t dims[RT_MAX_RANK], group = 1;
-	RtTensor *r, *w = 0, *q, *k, *v, *y, *side = 0;
+	RtTensor *r, *w = 0, *y, *side = 0;
+	int64_t dims[RT_MAX_RANK];
 	Attend g;
 	int ndim;
 
 	if (check_sdpa(cx, a, &ndim, dims))
 		return RT_ERROR;
-	memset(&g, 0, sizeof g);
-	g.ct = compute_type(a->q);
-	g.rows = dims[ndim] = a->q->dims[a->q->ndim - 2];
-	g.inner = a->q->dims[a->q->ndim - 1];
-	g.n = a->k->dims[a->k->ndim - 2];
-	g.width = dims[ndim + 1] = a->v->dims[a->v->ndim - 1];
-	g.batches = 1;
-	for (int i = 0; i < ndim; i++)
-		g.batches *= dims[i];
+	g = attend_sizes(a, ndim, dims);
+	dims[ndim] = g.rows;
+	dims[ndim + 1] = g.width;
 	r = check_mask(cx, a, &g, ndim, dims) ? NULL : rt_result(cx, 0, (RtDtype)a->q->dtype, ndim + 2, dims, 0);
 	if (!r)
 		return RT_ERROR;
@@ -214,27 +244,10 @@ sdpa(RtCx *cx, const Sdpa *a, int nout, IValue *out)
 		out[1] = rt_none();
 	if (cx->meta)
 		return RT_OK;
-	q = rt_temp(cx, rt_to_dtype(cx, a->q, g.ct));
-	k = rt_temp(cx, rt_to_dtype(cx, a->k, g.ct));
-	v = rt_temp(cx, rt_to_dtype(cx, a->v, g.ct));
 	y = dense_out(cx, r, g.ct);
 	side = w ? dense_out(cx, w, g.ct) : 0;
-	if (!q || !k || !v || !y || (w && !side) || set_mask(cx, a, &g, ndim, dims))
+	if (!y || (w && !side) || set_mask(cx, a, &g, ndim, dims) || set_operands(cx, a, &g, ndim, dims))
 		return RT_ERROR;
-	if (a->grouped)
-		group = dims[ndim - 1] / k->dims[k->ndim - 3];
-	g.q_offset = batch_offsets(cx, q, ndim, dims, 1);
-	g.k_offset = batch_offsets(cx, k, ndim, dims, group);
-	g.v_offset = batch_offsets(cx, v, ndim, dims, group);
-	if (!g.q_offset || !g.k_offset || !g.v_offset)
-		return RT_ERROR;
-	g.q = rt_data(q), g.q_row = q->strides[q->ndim - 2], g.q_col = q->strides[q->ndim - 1];
-	g.k = rt_data(k), g.k_row = k->strides[k->ndim - 2], g.k_col = k->strides[k->ndim - 1];
-	g.v = rt_data(v), g.v_row = v->strides[v->ndim - 2], g.v_col = v->strides[v->ndim - 1];
-	g.scale = a->scale ? a->scale : 1 / sqrt((double)g.inner);
-	g.dropout = a->dropout;
-	g.causal = a->causal;
-	g.empty = a->empty;
 	g.y = rt_data(y);
 	g.weights = side ? rt_data(side) : 0;
 	if (attend(cx, &g) || (w && dense_done(cx, w, side)))

@@ -488,6 +488,20 @@ batch_distances(RtCx *cx, const Distances *d)
 	return RT_OK;
 }
 
+static int
+check_cdist(RtCx *cx, const RtTensor *a, const RtTensor *b, double p)
+{
+	if (a->ndim < 2 || b->ndim < 2)
+		return rt_raise(cx, "cdist only supports at least 2D tensors, %s got: %dD", a->ndim < 2 ? "X1" : "X2",
+			a->ndim < 2 ? a->ndim : b->ndim);
+	if (b->dims[b->ndim - 1] != a->dims[a->ndim - 1])
+		return rt_raise(cx, "X1 and X2 must have the same number of columns. X1: %lld X2: %lld",
+			(long long)a->dims[a->ndim - 1], (long long)b->dims[b->ndim - 1]);
+	if (!rt_is_floating((RtDtype)a->dtype) || !rt_is_floating((RtDtype)b->dtype))
+		return rt_raise(cx, "cdist only supports floating-point dtypes, X1 got: %s", rt_dtypes[a->dtype].brief);
+	return p < 0 ? rt_raise(cx, "cdist only supports non-negative p values") : RT_OK;
+}
+
 int
 rt__cdist_forward(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -497,19 +511,11 @@ rt__cdist_forward(RtCx *cx, const IValue *in, IValue *out)
 	int rank = 0;
 	Geom ga, gb;
 
-	if (a->ndim < 2 || b->ndim < 2)
-		return rt_raise(cx, "cdist only supports at least 2D tensors, %s got: %dD", a->ndim < 2 ? "X1" : "X2",
-			a->ndim < 2 ? a->ndim : b->ndim);
+	if (check_cdist(cx, a, b, p))
+		return RT_ERROR;
 	rows = a->dims[a->ndim - 2];
 	columns = b->dims[b->ndim - 2];
 	n = a->dims[a->ndim - 1];
-	if (b->dims[b->ndim - 1] != n)
-		return rt_raise(cx, "X1 and X2 must have the same number of columns. X1: %lld X2: %lld", (long long)n,
-			(long long)b->dims[b->ndim - 1]);
-	if (!rt_is_floating((RtDtype)a->dtype) || !rt_is_floating((RtDtype)b->dtype))
-		return rt_raise(cx, "cdist only supports floating-point dtypes, X1 got: %s", rt_dtypes[a->dtype].brief);
-	if (p < 0)
-		return rt_raise(cx, "cdist only supports non-negative p values");
 	if (rt_broadcast(cx, &rank, dims, a->ndim - 2, a->dims) || rt_broadcast(cx, &rank, dims, b->ndim - 2, b->dims))
 		return RT_ERROR;
 	batches = product(dims, 0, rank);

@@ -338,26 +338,19 @@ roll(RtCx *cx, const Roll *g, Geom to, Geom from, int i)
 	return RT_OK;
 }
 
-int
-rt_roll(RtCx *cx, const IValue *in, IValue *out)
+/* The n shifts along these dims: shift[k] >= 0 along at[k], each dim once; dims without elements are left out.  Their
+ * number; -1: an error was raised. */
+static int
+roll_shifts(RtCx *cx, const RtTensor *t, int n, const int64_t *dims, int64_t *shift, int *at)
 {
-	RtTensor *t = in[0].u.t, *r, *flat;
-	int64_t shift[RT_MAX_RANK], dims[RT_MAX_RANK], strides[RT_MAX_RANK], whole = rt_numel(t);
-	int at[RT_MAX_RANK], kept = 0;
-	bool last;
-	int n = rt_ints(cx, in[1], shift, RT_MAX_RANK), m = n < 0 ? -1 : rt_ints(cx, in[2], dims, RT_MAX_RANK);
+	int kept = 0;
 
-	if (m < 0)
-		return RT_ERROR;
-	if (n == 0)
-		return rt_raise(cx, "`shifts` required");
-	if (n != m && !(m == 0 && n == 1))
-		return rt_raise(cx, "shifts and dimensions must align. shifts: %d, dims:%d", n, m);
-	for (int i = 0; i < m; i++) {
+	for (int i = 0; i < n; i++) {
 		int64_t d = rt_dim(cx, dims[i], t->ndim), by = shift[i];
 		int k = 0;
+
 		if (d < 0)
-			return RT_ERROR;
+			return -1;
 		if (t->ndim == 0 || t->dims[d] == 0)
 			continue;
 		while (k < kept && at[k] != d)
@@ -368,6 +361,26 @@ rt_roll(RtCx *cx, const IValue *in, IValue *out)
 		at[k] = (int)d;
 		shift[k] = (by % t->dims[d] + t->dims[d]) % t->dims[d];
 	}
+	return kept;
+}
+
+int
+rt_roll(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = in[0].u.t, *r, *flat;
+	int64_t shift[RT_MAX_RANK], dims[RT_MAX_RANK], strides[RT_MAX_RANK], whole = rt_numel(t);
+	int at[RT_MAX_RANK], kept;
+	bool last;
+	int n = rt_ints(cx, in[1], shift, RT_MAX_RANK), m = n < 0 ? -1 : rt_ints(cx, in[2], dims, RT_MAX_RANK);
+
+	if (m < 0)
+		return RT_ERROR;
+	if (n == 0)
+		return rt_raise(cx, "`shifts` required");
+	if (n != m && !(m == 0 && n == 1))
+		return rt_raise(cx, "shifts and dimensions must align. shifts: %d, dims:%d", n, m);
+	if ((kept = roll_shifts(cx, t, m, dims, shift, at)) < 0)
+		return RT_ERROR;
 	last = m > 0 && kept == m && only_channels_last(t);
 	for (int k = 0; k < kept; k++)
 		last = last && shift[k];

@@ -593,6 +593,25 @@ rt_linear(RtCx *cx, const IValue *in, IValue *out)
 	return w ? rows_times(cx, r, t, w, bias ? &sum : NULL) : RT_ERROR;
 }
 
+/* The error of matmul where the rows of b are not the columns of a. */
+static int
+mismatch(RtCx *cx, const RtTensor *a, const RtTensor *b)
+{
+	const int64_t k = a->dims[a->ndim - 1];
+	char x[SIZES_TEXT], y[SIZES_TEXT];
+
+	if (a->ndim >= 3 && b->ndim >= 3)
+		return rt_raise(cx, "Expected size for first two dimensions of batch2 tensor to be: [%lld, "
+			"%lld] but got: [%lld, %lld].", (long long)product(a->dims, 0, a->ndim - 2), (long long)k,
+			(long long)product(b->dims, 0, b->ndim - 2), (long long)b->dims[b->ndim - 2]);
+	if (a->ndim == 1 || b->ndim == 1)
+		return rt_raise(cx, "size mismatch, got %s and %s", sizes_text(x, a->ndim, a->dims),
+			sizes_text(y, b->ndim, b->dims));
+	return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+		(long long)product(a->dims, 0, a->ndim - 1), (long long)k, (long long)b->dims[b->ndim - 2],
+		(long long)b->dims[b->ndim - 1]);
+}
+
 /* A vector on the left is one row, on the right one column; the dim that this adds is left out of the result again. */
 int
 rt_matmul(RtCx *cx, const IValue *in, IValue *out)
@@ -612,20 +631,8 @@ rt_matmul(RtCx *cx, const IValue *in, IValue *out)
 	m = row ? 1 : a->dims[a->ndim - 2];
 	k = a->dims[a->ndim - 1];
 	n = column ? 1 : b->dims[b->ndim - 1];
-	if (b->dims[b->ndim - (column ? 1 : 2)] != k) {
-		char x[SIZES_TEXT], y[SIZES_TEXT];
-		if (a->ndim >= 3 && b->ndim >= 3)
-			return rt_raise(cx, "Expected size for first two dimensions of batch2 tensor to be: [%lld, "
-				"%lld] but got: [%lld, %lld].", (long long)product(a->dims, 0, a->ndim - 2),
-				(long long)k, (long long)product(b->dims, 0, b->ndim - 2),
-				(long long)b->dims[b->ndim - 2]);
-		if (row || column)
-			return rt_raise(cx, "size mismatch, got %s and %s", sizes_text(x, a->ndim, a->dims),
-				sizes_text(y, b->ndim, b->dims));
-		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
-			(long long)product(a->dims, 0, a->ndim - 1), (long long)k, (long long)b->dims[b->ndim - 2],
-			(long long)n);
-	}
+	if (b->dims[b->ndim - (column ? 1 : 2)] != k)
+		return mismatch(cx, a, b);
 	if (check_types(cx, a, b, "addmm_impl_cpu_") || rt_broadcast(cx, &nbatch, batch, row ? 0 : a->ndim - 2, a->dims)
 			|| rt_broadcast(cx, &nbatch, batch, column ? 0 : b->ndim - 2, b->dims))
 		return RT_ERROR;

@@ -220,7 +220,27 @@ rt_binary_cross_entropy(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- multilabel margin ----------------------------------------------------------------------------------------- */
 
-/* A row's labels end at the first -1.  Its loss sums max(0, 1 - (x[label] - x[other])) over both, by classes. */
+/* The loss of a row: the sum of max(0, 1 - (x[label] - x[other])) over labels and others, by classes.  Labels end at
+ * the first -1; is[c] becomes 1 for each.  False: one is out of range. */
+static bool
+multilabel_row(const double *x, const int64_t *label, int64_t classes, double *is, double *loss)
+{
+	int64_t n = 0;
+
+	for (; n < classes && label[n] >= 0; n++) {
+		if (label[n] >= classes)
+			return false;
+		is[label[n]] = 1;
+	}
+	*loss = 0;
+	for (int64_t k = 0; k < n; k++)
+		for (int64_t c = 0; c < classes; c++)
+			if (!is[c])
+				*loss += fmax(1 - (x[label[k]] - x[c]), 0);
+	*loss /= (double)classes;
+	return true;
+}
+
 static int
 multilabel(RtCx *cx, const IValue *in, int nout, IValue *out)
 {
@@ -256,23 +276,10 @@ multilabel(RtCx *cx, const IValue *in, int nout, IValue *out)
 		return RT_ERROR;
 	is = (double *)rt_data(h);
 	memset(is, 0, (size_t)(rows * classes) * 8);
-	for (int64_t i = 0; i < rows; i++) {
-		const double *row = (double *)rt_data(x) + i * classes;
-		const int64_t *label = (int64_t *)rt_data(t) + i * classes;
-		int64_t n = 0;
-
-		for (; n < classes && label[n] >= 0; n++) {
-			if (label[n] >= classes)
-				return rt_raise(cx, "multilabel_margin_loss: argument #3 target out of range");
-			is[i * classes + label[n]] = 1;
-		}
-		loss[i] = 0;
-		for (int64_t k = 0; k < n; k++)
-			for (int64_t c = 0; c < classes; c++)
-				if (!is[i * classes + c])
-					loss[i] += fmax(1 - (row[label[k]] - row[c]), 0);
-		loss[i] /= (double)classes;
-	}
+	for (int64_t i = 0; i < rows; i++)
+		if (!multilabel_row((double *)rt_data(x) + i * classes, (int64_t *)rt_data(t) + i * classes, classes,
+				    is + i * classes, &loss[i]))
+			return rt_raise(cx, "multilabel_margin_loss: argument #3 target out of range");
 	if (hit && rt_copy_into(cx, hit, h))
 		return RT_ERROR;
 	return reduced(cx, r, loss, rows, reduction, (double)rows);

@@ -673,31 +673,55 @@ typedef struct Back {
 	const RtList *mask;              /* which of the three results are asked for */
 } Back;
 
-/* Results 0 .. 2 by mask: gradients of the input, the weight, the bias; the others are empty. */
+/* r[0 .. 2], by mask: for gradients of the input, the weight, the bias; the others are empty. */
 static int
-backward(RtCx *cx, Norm *g, const Back *b, IValue *out)
+backward_results(RtCx *cx, const Norm *g, const Back *b, RtTensor **r, IValue *out)
 {
-	RtTensor *grad = b->grad, *t = b->input;
-	const RtTensor *params = b->params;
-	const RtList *mask = b->mask;
-	const int64_t count = b->count;
-	RtDtype ct = compute_type(t);
-	RtTensor *r[3], *dy, *dx = 0, *to = 0;
+	const RtTensor *t = b->input, *params = b->params;
 	int64_t none = 0, strides[RT_MAX_RANK];
-	double *sums;
 
 	for (int i = 0; i < 3; i++) {
-		bool wanted = i < mask->n && mask->v[i].u.i;
+		bool wanted = i < b->mask->n && b->mask->v[i].u.i;
 
 		r[i] = !wanted ? rt_result(cx, i, t->dtype, 1, &none, 0) : i == 0 ?
 			rt_result(cx, 0, t->dtype, t->ndim, t->dims,
 				  g->lanes ? dense_format(t, t->ndim, t->dims, strides) : 0) : params ?
 			rt_result(cx, i, params->dtype, params->ndim, params->dims, 0) :
-			rt_result(cx, i, t->dtype, 1, &count, 0);
+			rt_result(cx, i, t->dtype, 1, &b->count, 0);
 		if (!r[i])
 			return RT_ERROR;
 		out[i] = rt_of(r[i]);
 	}
+	return RT_OK;
+}
+
+/* dx: null where it is not asked for; sums: of the weight's, then of the bias's gradients, zeroed here */
+static void
+backward_loops(const Norm *g, const Back *b, RtTensor *dy, RtTensor *dx, double *sums)
+{
+	const bool single = compute_type(b->input) == RT_f32;
+
+	memset(sums, 0, (size_t)b->count * 16);
+	if (g->lanes && single)
+		lane_backward_f32(g, (float *)rt_data(dy), dx ? (float *)rt_data(dx) : 0, sums, sums + b->count);
+	else if (g->lanes)
+		lane_backward_f64(g, (double *)rt_data(dy), dx ? (double *)rt_data(dx) : 0, sums, sums + b->count);
+	else if (single)
+		backward_f32(g, (float *)rt_data(dy), dx ? (float *)rt_data(dx) : 0, sums, sums + b->count);
+	else
+		backward_f64(g, (double *)rt_data(dy), dx ? (double *)rt_data(dx) : 0, sums, sums + b->count);
+}
+
+static int
+backward(RtCx *cx, Norm *g, const Back *b, IValue *out)
+{
+	const RtList *mask = b->mask;
+	const RtDtype ct = compute_type(b->input);
+	RtTensor *grad = b->grad, *r[3], *dy, *dx = 0, *to = 0;
+	double *sums;
+
+	if (backward_results(cx, g, b, r, out))
+		return RT_ERROR;
 	if (cx->meta)
 		return RT_OK;
 	if (g->lanes)
@@ -706,22 +730,14 @@ backward(RtCx *cx, Norm *g, const Back *b, IValue *out)
 		to = g->lanes ? with_channels_last(cx, r[0]) : r[0];
 	dy = grad ? dense_in(cx, grad, ct) : 0;
 	dx = to ? dense_out(cx, to, ct) : 0;
-	sums = rt_scratch(cx, count * 16 + 16);
+	sums = rt_scratch(cx, b->count * 16 + 16);
 	if (!dy || (mask->v[0].u.i && !dx) || !sums)
 		return RT_ERROR;
-	memset(sums, 0, (size_t)count * 16);
-	if (g->lanes && ct == RT_f32)
-		lane_backward_f32(g, (float *)rt_data(dy), dx ? (float *)rt_data(dx) : 0, sums, sums + count);
-	else if (g->lanes)
-		lane_backward_f64(g, (double *)rt_data(dy), dx ? (double *)rt_data(dx) : 0, sums, sums + count);
-	else if (ct == RT_f32)
-		backward_f32(g, (float *)rt_data(dy), dx ? (float *)rt_data(dx) : 0, sums, sums + count);
-	else
-		backward_f64(g, (double *)rt_data(dy), dx ? (double *)rt_data(dx) : 0, sums, sums + count);
+	backward_loops(g, b, dy, dx, sums);
 	if (dx && dense_done(cx, to, dx))
 		return RT_ERROR;
 	for (int i = 1; i < 3; i++)
-		if (i < mask->n && mask->v[i].u.i && store(cx, r[i], sums + (i - 1) * count, false, 0))
+		if (i < mask->n && mask->v[i].u.i && store(cx, r[i], sums + (i - 1) * b->count, false, 0))
 			return RT_ERROR;
 	return RT_OK;
 }

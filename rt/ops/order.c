@@ -52,22 +52,25 @@ comparable(RtCx *cx, const char *name, RtTensor *a, RtTensor *b, int64_t **ka, i
 	return *kb ? RT_OK : RT_ERROR;
 }
 
-int
-rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
+/* *right: the argument of that name; then whether the side is "right". */
+static int
+search_side(RtCx *cx, IValue side, bool *right)
 {
-	RtTensor *seq = in[0].u.t, *t = in[1].u.t, *sorter = rt_tensor(in[5]), *r, *wide;
-	bool right = in[3].u.i, floating;
-	int64_t n, m, *key, *v, *to;
+	if (side.tag != RT_STR)
+		return RT_OK;
+	if (strcmp(side.u.str->s, "left") && strcmp(side.u.str->s, "right"))
+		return rt_raise(cx, "torch.searchsorted(): side can only be 'left' or 'right' but got %s",
+				side.u.str->s);
+	if (*right && side.u.str->s[0] == 'l')
+		return rt_raise(cx, "torch.searchsorted(): side and right can't be set to opposites, got side "
+			"of left while right was True");
+	*right = side.u.str->s[0] == 'r';
+	return RT_OK;
+}
 
-	if (in[4].tag == RT_STR) {
-		if (strcmp(in[4].u.str->s, "left") && strcmp(in[4].u.str->s, "right"))
-			return rt_raise(cx, "torch.searchsorted(): side can only be 'left' or 'right' but got %s",
-					in[4].u.str->s);
-		if (right && in[4].u.str->s[0] == 'l')
-			return rt_raise(cx, "torch.searchsorted(): side and right can't be set to opposites, got side "
-				"of left while right was True");
-		right = in[4].u.str->s[0] == 'r';
-	}
+static int
+check_search(RtCx *cx, const RtTensor *seq, const RtTensor *t, const RtTensor *sorter)
+{
 	if (seq->ndim == 0)
 		return rt_raise(cx, "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
 			"dimension is 1, but we got boundaries tensor dim(0) and input value's dim(%d) numel(%lld)",
@@ -80,6 +83,18 @@ rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 			|| memcmp(sorter->dims, seq->dims, sizeof *seq->dims * seq->ndim)))
 		return rt_raise(cx, "torch.searchsorted(): boundary and sorter must have the same size, and sorter "
 			"must be of type long");
+	return RT_OK;
+}
+
+int
+rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *seq = in[0].u.t, *t = in[1].u.t, *sorter = rt_tensor(in[5]), *r, *wide;
+	bool right = in[3].u.i, floating;
+	int64_t n, m, *key, *v, *to;
+
+	if (search_side(cx, in[4], &right) || check_search(cx, seq, t, sorter))
+		return RT_ERROR;
 	floating = rt_is_floating((RtDtype)t->dtype) || rt_is_floating((RtDtype)seq->dtype);
 	r = rt_result(cx, 0, in[2].u.i ? RT_i32 : RT_i64, t->ndim, t->dims, NULL);
 	RT_RESULT(cx, r, out[0]);

@@ -748,6 +748,33 @@ rt__pack_padded_sequence(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
+/* b: (steps) the sequences at each step; total: steps of the result; 0 or less: as many as there are */
+static int
+check_packed(RtCx *cx, const int64_t *b, int64_t steps, int64_t rows, int64_t total)
+{
+	int64_t sum = 0;
+
+	for (int64_t t = 0; t < steps; sum += b[t++])
+		if (b[t] <= 0 || b[t] > b[t ? t - 1 : 0])
+			return rt_raise(cx, "pad_packed_sequence: batch_sizes must be positive and must not increase");
+	if (sum != rows)
+		return rt_raise(cx, "pad_packed_sequence: the sum of batch_sizes must be the number of rows");
+	if (total > 0 && total < steps)
+		return rt_raise(cx, "Expected total_length to be at least the length of the longest sequence in input, "
+			"but got total_length=%lld and max sequence length being %lld", (long long)total,
+			(long long)steps);
+	return RT_OK;
+}
+
+/* length[i]: the steps that have more than i sequences, for all sequences of the first step */
+static void
+packed_lengths(const int64_t *b, int64_t steps, int64_t *length)
+{
+	for (int64_t i = 0; i < b[0]; i++)
+		for (length[i] = 0; length[i] < steps && b[length[i]] > i;)
+			length[i]++;
+}
+
 /* data, batch_sizes, batch_first, padding_value, total_length (0 or less: as long as the longest) -> padded, lengths */
 int
 rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
@@ -768,15 +795,8 @@ rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	b = (int64_t *)rt_data(batch);
 	n = b[0];
-	for (int64_t t = 0; t < steps; row += b[t++])
-		if (b[t] <= 0 || b[t] > (t ? b[t - 1] : n))
-			return rt_raise(cx, "pad_packed_sequence: batch_sizes must be positive and must not increase");
-	if (row != data->dims[0])
-		return rt_raise(cx, "pad_packed_sequence: the sum of batch_sizes must be the number of rows");
-	if (total > 0 && total < steps)
-		return rt_raise(cx, "Expected total_length to be at least the length of the longest sequence in input, "
-			"but got total_length=%lld and max sequence length being %lld", (long long)total,
-			(long long)steps);
+	if (check_packed(cx, b, steps, data->dims[0], total))
+		return RT_ERROR;
 	dims[0] = total > 0 ? total : steps;
 	dims[1] = n;
 	memcpy(dims + 2, data->dims + 1, (size_t)(data->ndim - 1) * 8);
@@ -798,12 +818,8 @@ rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
 	if (!x || !y || rt_fill(cx, r, in[3]))
 		return RT_ERROR;
 	bytes = data->dims[0] ? rt_numel(data) / data->dims[0] * rt_dtypes[data->dtype].bytes : 0;
-	row = 0;
 	for (int64_t t = 0; t < steps; row += b[t++])
 		rt_copy_bytes(rt_data(r) + t * n * bytes, rt_data(x) + row * bytes, (size_t)(b[t] * bytes));
-	for (int64_t i = 0; i < n; i++)
-		for (((int64_t *)rt_data(y))[i] = 0;
-		     ((int64_t *)rt_data(y))[i] < steps && b[((int64_t *)rt_data(y))[i]] > i;)
-			((int64_t *)rt_data(y))[i]++;
+	packed_lengths(b, steps, (int64_t *)rt_data(y));
 	return dense_done(cx, lengths, y);
 }

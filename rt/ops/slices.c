@@ -335,6 +335,18 @@ wrap_positions(int64_t *to, const int64_t *at, int64_t n, int64_t size)
 		to[i] = at[i] < 0 ? at[i] + size : at[i];
 }
 
+static int
+check_selection(RtCx *cx, const RtTensor *self, const RtTensor *index)
+{
+	if (index->ndim > 1)
+		return rt_raise(cx, "index_select(): Index is supposed to be a vector");
+	if (index->dtype != RT_i64 && index->dtype != RT_i32)
+		return rt_raise(cx, "index_select(): Expected dtype int32 or int64 for index");
+	return self->ndim || rt_numel(index) == 1 ? RT_OK :
+		rt_raise(cx, "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
+			 (long long)rt_numel(index));
+}
+
 int
 rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -344,15 +356,8 @@ rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 	const int64_t *at;
 	Geom g = geom_of(self);
 
-	if (dim < 0)
+	if (dim < 0 || check_selection(cx, self, index))
 		return RT_ERROR;
-	if (index->ndim > 1)
-		return rt_raise(cx, "index_select(): Index is supposed to be a vector");
-	if (index->dtype != RT_i64 && index->dtype != RT_i32)
-		return rt_raise(cx, "index_select(): Expected dtype int32 or int64 for index");
-	if (self->ndim == 0 && n != 1)
-		return rt_raise(cx, "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
-				(long long)n);
 	if (g.n)
 		g.dims[dim] = n;
 	index = dense_as(cx, index, RT_i64);

@@ -208,12 +208,35 @@ rt_unflatten_int(RtCx *cx, const IValue *in, IValue *out)
 	return reshape_range(cx, t, d, d, (Dims){ n, dims }, out);
 }
 
+/* The geometry in elements that are `ratio` times as wide, of dtype `to`. */
+static int
+widen_elements(RtCx *cx, Geom *g, int64_t ratio, const char *from, const char *to)
+{
+	if (g->dims[g->n - 1] % ratio)
+		return rt_raise(cx, "self.size(-1) must be divisible by %lld to view %s as %s (different element "
+			"sizes), but got %lld", (long long)ratio, from, to, (long long)g->dims[g->n - 1]);
+	if (g->offset % ratio)
+		return rt_raise(cx, "self.storage_offset() must be divisible by %lld to view %s as %s (different "
+			"element sizes), but got %lld", (long long)ratio, from, to, (long long)g->offset);
+	for (int i = 0; i < g->n - 1; i++) {
+		if (g->strides[i] % ratio)
+			return rt_raise(cx, "self.stride(%d) must be divisible by %lld to view %s as %s (different "
+				"element sizes), but got %lld", i, (long long)ratio, from, to,
+				(long long)g->strides[i]);
+		g->strides[i] /= ratio;
+	}
+	g->dims[g->n - 1] /= ratio;
+	g->offset /= ratio;
+	return RT_OK;
+}
+
 int
 rt_view_dtype(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = in[0].u.t;
 	Geom g = geom_of(t);
 	RtDtype to = rt_dtype_or(in[1], RT_NDTYPE);
+	const char *from = rt_dtypes[t->dtype].brief;
 	int64_t was = rt_dtypes[t->dtype].bytes, is;
 
 	if (to == RT_NDTYPE)
@@ -223,33 +246,17 @@ rt_view_dtype(RtCx *cx, const IValue *in, IValue *out)
 			t->flags & RT_CONJ ? "conjugate view tensors" : "tensors with negative bit set");
 	is = rt_dtypes[to].bytes;
 	if (was != is && g.n == 0)
-		return rt_raise(cx, "self.dim() cannot be 0 to view %s as %s (different element sizes)",
-			rt_dtypes[t->dtype].brief, rt_dtypes[to].brief);
+		return rt_raise(cx, "self.dim() cannot be 0 to view %s as %s (different element sizes)", from,
+				rt_dtypes[to].brief);
 	if (was != is && g.strides[g.n - 1] != 1)
 		return rt_raise(cx,
 				"self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld",
-				rt_dtypes[t->dtype].brief, rt_dtypes[to].brief, (long long)g.strides[g.n - 1]);
-	if (is > was) {
-		int64_t ratio = is / was;
-		if (g.dims[g.n - 1] % ratio)
-			return rt_raise(cx, "self.size(-1) must be divisible by %lld to view %s as %s (different "
-				"element sizes), but got %lld", (long long)ratio, rt_dtypes[t->dtype].brief,
-				rt_dtypes[to].brief, (long long)g.dims[g.n - 1]);
-		if (g.offset % ratio)
-			return rt_raise(cx, "self.storage_offset() must be divisible by %lld to view %s as %s "
-				"(different element sizes), but got %lld", (long long)ratio, rt_dtypes[t->dtype].brief,
-				rt_dtypes[to].brief, (long long)g.offset);
-		for (int i = 0; i < g.n - 1; i++) {
-			if (g.strides[i] % ratio)
-				return rt_raise(cx, "self.stride(%d) must be divisible by %lld to view %s as %s "
-					"(different element sizes), but got %lld", i, (long long)ratio,
-					rt_dtypes[t->dtype].brief, rt_dtypes[to].brief, (long long)g.strides[i]);
-			g.strides[i] /= ratio;
-		}
-		g.dims[g.n - 1] /= ratio;
-		g.offset /= ratio;
-	} else if (is < was) {
-		int64_t ratio = was / is;
+				from, rt_dtypes[to].brief, (long long)g.strides[g.n - 1]);
+	if (is > was && widen_elements(cx, &g, is / was, from, rt_dtypes[to].brief))
+		return RT_ERROR;
+	if (is < was) {
+		const int64_t ratio = was / is;
+
 		for (int i = 0; i < g.n - 1; i++)
 			g.strides[i] *= ratio;
 		g.dims[g.n - 1] *= ratio;
