@@ -254,7 +254,8 @@ struct KernelCall {      /* one use of an emitted kernel */
 	int64_t     repeat;
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
 	Counts      work;
-	/* what it runs, and how; null: the form printed its C at once, and nothing is known but its operands */
+	/* what it runs, and how; null: the form printed its C at once, and nothing is known but its operands.  On a
+	 * sample of a dynamic specialization a kernel without a name is what was lowered. */
 	const struct Kernel *kernel;
 	const struct Schedule *schedule;
 	int64_t     scratch;     /* bytes of a thread's scratch memory that it asks for */
@@ -270,8 +271,12 @@ typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
 
 /* ---- emit.c: texts of kernels -------------------------------------------------------------------------------- */
 
-typedef struct Captured { const char *prefix, *comment, *text, *name; bool epilogue; } Captured;
-typedef struct Capture {         /* texts of the kernels of one node, on one sample */
+typedef struct Captured {        /* a kernel's text, or, of an epilogue, the kernel and its operands' places */
+	const char *prefix, *comment, *text, *name;
+	const struct Kernel *kernel;
+	const int *place;
+} Captured;
+typedef struct Capture {         /* what the kernels of one node are printed as, on one sample */
 	Cx *cx;
 	Vec(Captured) at;
 } Capture;

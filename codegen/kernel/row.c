@@ -223,7 +223,6 @@ row_kernel(Row *r, Kernel *k, const Value *const *value, int n)
 
 	if (r->ncall == MAX_KERNEL_CALLS)
 		return false;
-	kernel_simplify(k, 0);
 	kernel_check(k);
 	for (int i = 0; i < n; i++)
 		vec_push(r->p->cx->arena, &l.value, value[i]);

@@ -61,7 +61,7 @@ const char *row_type(int dtype);                        /* C type of an element;
 int64_t row_grain(int64_t elements_of_a_row);
 /* Adds a launch; text: the kernel's body in braces, freed here. */
 KernelCall *row_call(Row *, const char *prefix, const char *comment, Out *text, int64_t n, int64_t grain);
-/* Adds a launch of a kernel, which is simplified. */
+/* Adds a launch of a kernel. */
 struct Kernel;
 bool row_kernel(Row *, struct Kernel *, const Value *const *value, int n);
 void row_checks(Row *);                                 /* the last launch sets `wrong`, and the operator raises then */

@@ -1,17 +1,19 @@
 /*
  * A dynamic specialization, from the texts of its samples.
  *
- * Every sample is planned and printed by the code that prints exact specializations.  Texts of the same kernel, and of
- * the function, are then compared: equal text stays, and a number that differs has to be a product of sizes
- * (opt/special/sizes.c), whose formula replaces it.
+ * Every sample is planned by the code that plans exact specializations.  What a node is lowered to on each sample is
+ * unified as data (kernel/unify.c) and printed once.  Forms that print their kernel at once, and the function, are
+ * printed for each sample, and the texts compared: equal text stays, and a number that differs has to be a product of
+ * sizes (opt/special/sizes.c), whose formula replaces it.
  *
- *    for (int64_t i = 0; i < 5376; i++)  |  i < 8448  ...   ->   const int64_t size0 = 768 * s[0];  ...  i < size0
+ *    vc_product(begin, end, 0, 20, ...)  |  (begin, end, 0, 66, ...)   ->   const int64_t size0 = s[0] * s[1];  ...
  *
- * A kernel whose texts differ otherwise is refused: its node becomes a call of the runtime, and the plans are made
+ * A kernel that differs otherwise is refused: its node becomes a call of the runtime, and the plans are made
  * again.  Samples include both ends of the range in which the program uses the function, so that a form for small or
  * large sizes only is not taken as general.
  */
 #include "dynamic.h"
+#include "../kernel/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,26 +187,56 @@ static int
 place_of_s(const Sampled *s, int i)
 {
 	for (int c = 0; c < s->ncall; c++)
-		if (!strncmp(s->calls[c].name, "captured_", 9) && atoi(s->calls[c].name + 9) >= i)
+		if (s->calls[c].name && !strncmp(s->calls[c].name, "captured_", 9) && atoi(s->calls[c].name + 9) >= i)
 			return s->calls[c].args.n;
 	return 0;
 }
 
+/* The common kernel of call c, which has been lowered, emitted. */
+static bool
+common_lowered(Dynamic *d, Sampled *s, int c)
+{
+	const Kernel *of[SIZE_SAMPLES];
+	Kernel *k;
+
+	for (int i = 0; i < d->n; i++)
+		of[i] = s[i].calls[c].kernel;
+	if (!(k = kernel_unify(d->sizes, d->z, of)))
+		return false;
+	emit_scheduled(d->e, k, &s[0].calls[c]);
+	return true;
+}
+
+/* The common function of captured epilogue i; its name, or null. */
+static const char *
+common_epilogue(Dynamic *d, Sampled *s, int i)
+{
+	const Captured *first = &s[0].capture.at.at[i];
+	const Kernel *of[SIZE_SAMPLES];
+	Kernel *k;
+
+	for (int j = 0; j < d->n; j++)
+		if (!(of[j] = s[j].capture.at.at[i].kernel))
+			return NULL;
+	k = kernel_unify(d->sizes, d->z, of);
+	return k && kernel_ends_rows(k) ? emit_block(d->e, k, first->place, place_of_s(s, i)) : NULL;
+}
+
 /* The common text of captured kernel i, emitted; its name, or null. */
 static const char *
-common_kernel(Dynamic *d, Sampled *s, int i)
+common_kernel(Dynamic *d, Sampled *s, Formulas f, int i)
 {
 	const int place = place_of_s(s, i);
 	const Captured *first = &s[0].capture.at.at[i];
 	const char *text[SIZE_SAMPLES], *after, *locals;
 	Arena *a = d->cx->arena;
-	Formulas f;
 	char *common;
 
-	if (!formulas_begin(d, &f))
-		return NULL;
+	if (first->kernel)
+		return common_epilogue(d, s, i);
 	for (int k = 0; k < d->n; k++)
-		text[k] = s[k].capture.at.at[i].text;
+		if (!(text[k] = s[k].capture.at.at[i].text))
+			return NULL;
 	if (!(common = formulas_unify(&f, text)))
 		return NULL;
 	text[0] = arena_strdup(a, common);
@@ -222,23 +254,17 @@ common_kernel(Dynamic *d, Sampled *s, int i)
 		text[0] = replace_all(a, text[0], "\tstatic const ", "\tconst ");
 	}
 	return emit_kernel(d->e, first->prefix, arena_printf(a, "%s, and other sizes", first->comment), text[0],
-			   first->epilogue);
+			   false);
 }
 
-static bool
-common_count(Dynamic *d, Sampled *s, int c)
+static const char *
+common_count(Dynamic *d, const Sampled *s, Formulas *f, int c)
 {
 	int64_t v[SIZE_SAMPLES];
-	Formulas f;
 
-	if (!formulas_begin(d, &f))
-		return false;
 	for (int k = 0; k < d->n; k++)
 		v[k] = s[k].calls[c].n;
-	s[0].calls[c].n_text = formulas_of(&f, v);
-	for (int k = 1; k < d->n; k++)
-		s[k].calls[c].n_text = s[0].calls[c].n_text;
-	return s[0].calls[c].n_text;
+	return formulas_of(f, v);
 }
 
 static bool
@@ -249,7 +275,8 @@ same_call(Dynamic *d, const Sampled *s, int c)
 	for (int k = 1; k < d->n; k++) {
 		const KernelCall *y = &s[k].calls[c];
 
-		if (strcmp(x->name, y->name) || x->args.n != y->args.n || x->checked != y->checked)
+		if (!x->name != !y->name || (x->name && strcmp(x->name, y->name)) || x->args.n != y->args.n ||
+		    x->checked != y->checked)
 			return false;
 		for (int i = 0; i < x->args.n; i++)
 			if ((x->args.at[i].text == NULL) != (y->args.at[i].text == NULL) ||
@@ -259,27 +286,49 @@ same_call(Dynamic *d, const Sampled *s, int c)
 	return true;
 }
 
-/* Gives the node's calls, on all samples, the names of their common kernels; false: it has no common kernels. */
+/* The common kernels of the node, emitted, as calls of the first sample; false: it has none. */
+static bool
+settle_first(Dynamic *d, Sampled *s)
+{
+	Formulas f;
+
+	if (!formulas_begin(d, &f))
+		return false;
+	for (int i = 0; i < s[0].capture.at.n; i++)
+		if (!(s[0].capture.at.at[i].name = common_kernel(d, s, f, i)))
+			return false;
+	for (int c = 0; c < s[0].ncall; c++) {
+		KernelCall *call = &s[0].calls[c];
+
+		if (!same_call(d, s, c) || (!call->name && !common_lowered(d, s, c)))
+			return false;
+		if (strncmp(call->name, "captured_", 9))
+			continue;
+		call->name = s[0].capture.at.at[atoi(call->name + 9)].name;
+		if (!(call->n_text = common_count(d, s, &f, c)))
+			return false;
+	}
+	return true;
+}
+
+/* Gives the node's calls, on all samples, their common kernels; false: it has none. */
 static bool
 settle(Dynamic *d, Sampled *s)
 {
 	for (int k = 1; k < d->n; k++)
 		if (s[k].ncall != s[0].ncall || s[k].capture.at.n != s[0].capture.at.n)
 			return false;
-	for (int c = 0; c < s[0].ncall; c++)
-		if (!same_call(d, s, c) || !common_count(d, s, c))
-			return false;
-	for (int i = 0; i < s[0].capture.at.n; i++)
-		if (!(s[0].capture.at.at[i].name = common_kernel(d, s, i)))
-			return false;
+	if (!settle_first(d, s))
+		return false;
 	for (int c = 0; c < s[0].ncall; c++)
 		for (int k = 0; k < d->n; k++) {
+			const KernelCall *first = &s[0].calls[c];
 			KernelCall *call = &s[k].calls[c];
 
-			if (strncmp(call->name, "captured_", 9))
-				return false;
-			call->name = s[0].capture.at.at[atoi(call->name + 9)].name;
-			call->grain = s[0].calls[c].grain;
+			call->name = first->name;
+			call->n_text = first->n_text;
+			call->n = first->n;
+			call->grain = first->grain;
 			vec_push(d->cx->arena, &call->args, ((KernelArg){ .text = "(uintptr_t)s" }));
 		}
 	return true;
@@ -558,7 +607,7 @@ emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int first, int i
 	     DynamicNames *names)
 {
 	const Dynamic begin = { .e = e, .cx = e->cx, .fn = fn, .d = spec, .z = spec->sizes, .first = first,
-				.n = spec->sizes->nsample };
+				.n = spec->sizes->nsample, .sizes = size_table(e->cx->arena) };
 	Dynamic d = begin;
 	OneDynamic one = { &d, index, code, names };
 	const int64_t before = e->plans.text.n;

@@ -12,6 +12,7 @@ typedef struct Dynamic {
 	Function *fn;
 	const Specialization *d;
 	Sizes *z;
+	struct SizeTable *sizes; /* of its kernels, over symbols */
 	int   first, n;          /* samples */
 	Plan *plan[SIZE_SAMPLES];
 	DynamicPlan shared[SIZE_SAMPLES];

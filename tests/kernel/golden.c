@@ -63,10 +63,10 @@ put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 		s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
 	buf_puts(b, "--- c\n");
 	if (is_made(k) || strstr(t->text, "# block\n")) {
-		buf_puts(b, is_made(k) ? kernel_element(k, NULL) : kernel_print_block(k, place));
+		buf_puts(b, is_made(k) ? kernel_element(k, NULL) : kernel_print_block(k, place, -1));
 		return;
 	}
-	buf_puts(b, kernel_print_c(k, &s));
+	buf_puts(b, kernel_print_c(k, &s, -1));
 	if (kernel_has_cuda(k))
 		buf_printf(b, "--- cuda\n%s", kernel_print_cuda(k, &s));
 	if (kernel_cuda_tiles(k, grid))
