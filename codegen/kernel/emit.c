@@ -5,18 +5,10 @@
 
 #include <string.h>
 
-static const char *
-capture_kernel(Capture *c, Captured what)
-{
-	vec_push(c->cx->arena, &c->at, what);
-	return arena_printf(c->cx->arena, "captured_%d", c->at.n - 1);
-}
-
 const char *
 emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, bool epilogue)
 {
-	const char *name = e->capture ? capture_kernel(e->capture, (Captured){ .prefix = prefix, .comment = comment,
-				.text = arena_strdup(e->cx->arena, text) }) : map_get(&e->kernel_texts, text);
+	const char *name = map_get(&e->kernel_texts, text);
 
 	if (name)
 		return name;
@@ -130,6 +122,22 @@ is_written(const Node *n, const Value *v)
 	return false;
 }
 
+/* "numbers n 1, c 64": what the form's C has of sizes. */
+static void
+put_params(const Params *param, Buf *b)
+{
+	for (int i = 0; i < param->n; i++) {
+		const Param *x = &param->at[i];
+
+		buf_printf(b, "%s%s ", !i ? "numbers " : i % 12 ? ", " : ",\n  ", x->name);
+		if (x->value.tag == RT_INT)
+			buf_printf(b, "%lld", (long long)x->value.u.i);
+		else
+			buf_printf(b, "%.9g", x->value.u.f);
+	}
+	buf_puts(b, param->n ? "\n" : "");
+}
+
 /* A form that prints its C at once. */
 static void
 put_printed(Plan *p, const Node *n, const KernelCall *call, Buf *b)
@@ -139,6 +147,7 @@ put_printed(Plan *p, const Node *n, const KernelCall *call, Buf *b)
 	buf_printf(b, "kernel %s  # %s\noperands\n", call->work.form, call->work.what);
 	for (int i = 0; i < call->args.n; i++)
 		put_passed(p, i, &call->args.at[i], is_written(last, call->args.at[i].value), b);
+	put_params(&call->param, b);
 	buf_printf(b, "schedule printed; units %lld; grain %lld", (long long)call->n, (long long)call->grain);
 	if (call->repeat)
 		buf_printf(b, "; turns %lld", (long long)call->repeat);
@@ -199,6 +208,8 @@ emit_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int first,
 		place[i] = first + more->n;
 		vec_push(e->cx->arena, more, l.value.at[i]);
 	}
-	return e->capture ? capture_kernel(e->capture, (Captured){ .kernel = l.whole, .place = place })
-			  : emit_block(e, l.kernel, place, -1);
+	if (!e->capture)
+		return emit_block(e, l.kernel, place, -1);
+	vec_push(e->cx->arena, &e->capture->at, ((Captured){ .kernel = l.whole, .place = place }));
+	return plan_epilogue(p, e->capture->at.n - 1);
 }

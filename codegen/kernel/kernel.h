@@ -110,7 +110,7 @@ typedef struct Emit {            /* one program */
 	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
 	Texts    launched;       /* names of those that specializations launch */
 	const Texts *levels;     /* of several processors, the least first, that kernels are compiled for; or null */
-	struct Capture *capture; /* kernels' texts go there: dynamic.c; or null */
+	struct Capture *capture; /* printed kernels go there: dynamic.c; or null */
 	Buf      provenance;     /* lines of key: value */
 	Vec(RtSpecialization) specializations;
 	Vec(struct DoorSpec) door_specs;
@@ -208,12 +208,18 @@ typedef struct KernelCall KernelCall;
 /* A dynamic specialization has a plan for each of its samples (program/dynamic.c), which share this. */
 typedef struct Joinings { Vec(bool) at; } Joinings;
 struct Choices { Vec(bool) at; };
+enum { MARK = '\1' };            /* before and behind the index of what a text has there */
+typedef struct Marked {
+	enum { MARKED_INT, MARKED_REAL, MARKED_EPILOGUE } kind;
+	int64_t value;           /* of a double the bits; of an epilogue which one of those captured */
+} Marked;
 typedef struct DynamicPlan {     /* shared by the plans of all samples */
 	bool       *refused;     /* by node id: its kernel is not the same on all samples */
 	bool       *as_first;    /* by node id: it is a kernel on the first sample */
 	KernelCall **calls;      /* by node id: (ncall) of its kernel, when that has been settled */
 	int        *ncall;
 	Vec(int64_t) derived;    /* x, q of every plan_ceil of the kernel being written */
+	Vec(Marked) marked;      /* what the text being written has marks for */
 	struct Choices *choices; /* of the kernel being written on the first sample */
 	int         nchoice;     /* made so far; < 0: no kernel is being written */
 	bool        is_first;
@@ -225,6 +231,11 @@ typedef struct DynamicPlan {     /* shared by the plans of all samples */
 /* (x + q - 1) / q: for a number in a kernel's text that is no product of sizes.  With q = 1: a factor of numbers there
  * and in the call, as h + 3 is in (h + 3) * w. */
 int64_t plan_ceil(Plan *, int64_t x, int64_t q);
+/* A number that sizes may decide, as C.  In what is printed of a sample of dynamic sizes it is a mark in place of the
+ * number, so that the samples' texts are equal, and their numbers are compared by themselves (program/dynamic.c). */
+const char *plan_number(Plan *, int64_t);
+const char *plan_real(Plan *, double);
+const char *plan_epilogue(Plan *, int captured);        /* the name of an epilogue of a sample's kernel */
 /* A choice between forms that are right for all sizes: all samples make that of the first. */
 bool    plan_choice(Plan *, bool);
 /* The same of whether a node is a kernel at all. */
@@ -245,6 +256,8 @@ typedef struct Counts {
 	const char *form, *what; /* the schedule or form, and sizes, for the reader; null: nothing is known */
 	double      flops, bytes;
 } Counts;
+typedef struct Param { const char *name; IValue value; } Param;      /* a number that a printed kernel has; int or float */
+typedef Vec(Param) Params;
 struct KernelCall {      /* one use of an emitted kernel */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
 	const char *n_text;      /* n as C, where it depends on dynamic sizes; or null */
@@ -258,6 +271,7 @@ struct KernelCall {      /* one use of an emitted kernel */
 	 * sample of a dynamic specialization a kernel without a name is what was lowered. */
 	const struct Kernel *kernel;
 	const struct Schedule *schedule;
+	Params      param;
 	int64_t     scratch;     /* bytes of a thread's scratch memory that it asks for */
 	/* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
 	bool        checked;
@@ -269,19 +283,35 @@ typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
 	ValueVec args;
 } CudaCall;
 
+/* ---- body.c: kernels that forms print at once -------------------------------------------------------------- */
+
+typedef struct Body {
+	Plan  *p;
+	Out    out;              /* its lines: numbers that sizes may decide are there as parameters, and no array's length is */
+	Params param;
+} Body;
+typedef struct Member { const char *name; int64_t value; } Member;
+Body  body_begin(Plan *);
+const char *body_number(Body *, const char *name, int64_t);     /* a parameter, as C; the name is for the reader */
+const char *body_real(Body *, const char *name, double);
+/* Declares "static const VpPool v" (static where sizes are constant) with these members, and more that sizes do not
+ * decide. */
+void  body_struct(Body *, const char *declared, const Member *, int n, const char *more);
+/* The function's body in braces: declarations of what sizes decide, and the lines. */
+const char *body_function(Arena *, const char *locals, const char *lines);
+/* Emits it, and ends it; its name.  On a sample of a dynamic specialization it is kept, and the name are its lines. */
+const char *emit_body(Emit *, const char *prefix, const char *comment, Body *);
+
 /* ---- emit.c: texts of kernels -------------------------------------------------------------------------------- */
 
-typedef struct Captured {        /* a kernel's text, or, of an epilogue, the kernel and its operands' places */
-	const char *prefix, *comment, *text, *name;
+typedef struct Captured {        /* a kernel's lines, or, of an epilogue, the kernel and its operands' places */
+	const char *prefix, *comment, *lines, *name;
 	const struct Kernel *kernel;
 	const int *place;
 } Captured;
-typedef struct Capture {         /* what the kernels of one node are printed as, on one sample */
-	Cx *cx;
-	Vec(Captured) at;
-} Capture;
+typedef struct Capture { Vec(Captured) at; } Capture;   /* what the kernels of one node are printed as, on one sample */
 /* A kernel in braces under a new name, or the name that this text has.  epilogue: of a part of a row, see
- * emit_map_epilogue; else it takes (void *arg, int64_t begin, int64_t end). */
+ * emit_epilogue; else it takes (void *arg, int64_t begin, int64_t end). */
 const char *emit_kernel(Emit *, const char *prefix, const char *comment, const char *text, bool epilogue);
 void emit_tall(Emit *, const Plan *, int64_t rows);      /* a product by panels has so many; null Emit: nothing */
 

@@ -146,19 +146,6 @@ align(Dynamic *d)
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
-static char *
-replace_all(Arena *a, const char *text, const char *what, const char *with)
-{
-	Buf b = { 0 };
-
-	for (const char *at; (at = strstr(text, what)); text = at + strlen(what)) {
-		buf_add(&b, text, at - text);
-		buf_puts(&b, with);
-	}
-	buf_puts(&b, text);
-	return arena_text(a, &b);
-}
-
 typedef struct Sampled {         /* the kernels of one node on one sample */
 	Capture    capture;
 	KernelCall *calls;
@@ -170,9 +157,8 @@ capture_node(Dynamic *d, int k, const Node *n, Sampled *s)
 {
 	bool is;
 
-	s->capture.cx = d->cx;
 	s->calls = new(d->cx->arena, KernelCall, MAX_KERNEL_CALLS);
-	d->shared[k].derived.n = d->shared[k].nchoice = 0;
+	d->shared[k].derived.n = d->shared[k].marked.n = d->shared[k].nchoice = 0;
 	if (!k)
 		d->shared[0].choices->at.n = 0;
 	d->e->capture = &s->capture;
@@ -182,12 +168,23 @@ capture_node(Dynamic *d, int k, const Node *n, Sampled *s)
 	return is;
 }
 
+/* Which of those captured a call runs; an epilogue is followed by the kernel that calls it. */
+static int
+captured_by(const Sampled *s, int c)
+{
+	int i = 0;
+
+	while (s->capture.at.at[i].lines != s->calls[c].name)
+		i++;
+	return i;
+}
+
 /* Which argument of captured kernel i is s: the last; an epilogue has the arguments of the kernel that calls it. */
 static int
 place_of_s(const Sampled *s, int i)
 {
 	for (int c = 0; c < s->ncall; c++)
-		if (s->calls[c].name && !strncmp(s->calls[c].name, "captured_", 9) && atoi(s->calls[c].name + 9) >= i)
+		if (s->calls[c].name && captured_by(s, c) >= i)
 			return s->calls[c].args.n;
 	return 0;
 }
@@ -222,39 +219,25 @@ common_epilogue(Dynamic *d, Sampled *s, int i)
 	return k && kernel_ends_rows(k) ? emit_block(d->e, k, first->place, place_of_s(s, i)) : NULL;
 }
 
-/* The common text of captured kernel i, emitted; its name, or null. */
+/* Captured kernel i, emitted with formulas for what differs; its name, or null. */
 static const char *
 common_kernel(Dynamic *d, Sampled *s, Formulas f, int i)
 {
-	const int place = place_of_s(s, i);
 	const Captured *first = &s[0].capture.at.at[i];
-	const char *text[SIZE_SAMPLES], *after, *locals;
+	const char *lines[SIZE_SAMPLES], *common, *locals;
 	Arena *a = d->cx->arena;
-	char *common;
 
 	if (first->kernel)
 		return common_epilogue(d, s, i);
 	for (int k = 0; k < d->n; k++)
-		if (!(text[k] = s[k].capture.at.at[i].text))
+		if (!(lines[k] = s[k].capture.at.at[i].lines))
 			return NULL;
-	if (!(common = formulas_unify(&f, text)))
+	if (!(common = formulas_replace(&f, lines, &s[0].capture)))
 		return NULL;
-	text[0] = arena_strdup(a, common);
-	rt_mem_back(common);
-	if (text_declares_sized_array(text[0]))
-		return NULL;
-	for (int c = 0; c < i; c++)
-		text[0] = replace_all(a, text[0], arena_printf(a, "captured_%d,", c),
-				      arena_printf(a, "%s,", s[0].capture.at.at[c].name));
-	if (f.text.n || f.real.n) {
-		locals = arena_printf(a, "\tconst int64_t *const s = p[%d];\n%s", place, formulas_locals(&f));
-		after = strstr(text[0], "p = arg;\n");
-		after = after ? after + strlen("p = arg;\n") : text[0] + 2;
-		text[0] = arena_printf(a, "%.*s%s%s", (int)(after - text[0]), text[0], locals, after);
-		text[0] = replace_all(a, text[0], "\tstatic const ", "\tconst ");
-	}
-	return emit_kernel(d->e, first->prefix, arena_printf(a, "%s, and other sizes", first->comment), text[0],
-			   false);
+	locals = f.text.n || f.real.n ? arena_printf(a, "\tconst int64_t *const s = p[%d];\n%s", place_of_s(s, i),
+						     formulas_locals(&f)) : "";
+	return emit_kernel(d->e, first->prefix, arena_printf(a, "%s, and other sizes", first->comment),
+			   body_function(a, locals, common), false);
 }
 
 static const char *
@@ -275,8 +258,8 @@ same_call(Dynamic *d, const Sampled *s, int c)
 	for (int k = 1; k < d->n; k++) {
 		const KernelCall *y = &s[k].calls[c];
 
-		if (!x->name != !y->name || (x->name && strcmp(x->name, y->name)) || x->args.n != y->args.n ||
-		    x->checked != y->checked)
+		if (!x->name != !y->name || x->args.n != y->args.n || x->checked != y->checked ||
+		    (x->name && captured_by(&s[0], c) != captured_by(&s[k], c)))
 			return false;
 		for (int i = 0; i < x->args.n; i++)
 			if ((x->args.at[i].text == NULL) != (y->args.at[i].text == NULL) ||
@@ -300,11 +283,14 @@ settle_first(Dynamic *d, Sampled *s)
 	for (int c = 0; c < s[0].ncall; c++) {
 		KernelCall *call = &s[0].calls[c];
 
-		if (!same_call(d, s, c) || (!call->name && !common_lowered(d, s, c)))
+		if (!same_call(d, s, c))
 			return false;
-		if (strncmp(call->name, "captured_", 9))
+		if (!call->name) {
+			if (!common_lowered(d, s, c))
+				return false;
 			continue;
-		call->name = s[0].capture.at.at[atoi(call->name + 9)].name;
+		}
+		call->name = s[0].capture.at.at[captured_by(&s[0], c)].name;
 		if (!(call->n_text = common_count(d, s, &f, c)))
 			return false;
 	}

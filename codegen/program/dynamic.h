@@ -41,9 +41,10 @@ void  formulas_add_factors(Formulas *);
 const char *formulas_of(Formulas *, const int64_t *v);
 /* One text out of a text for each sample, to be given back by rt_mem_back; null: they do not agree (d->why). */
 char *formulas_unify(Formulas *, const char *const *text);
+/* The samples' texts, which are equal, with what their marks stand for; null: they differ, or in a number that is no
+ * formula (d->why). */
+const char *formulas_replace(Formulas *, const char *const *text, const Capture *);
 /* The lines that define size0, size1 ... and real0 ... */
 char *formulas_locals(const Formulas *);
-/* Such an array would be on the stack, and of any length. */
-bool  text_declares_sized_array(const char *text);
 
 #endif

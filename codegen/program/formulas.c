@@ -214,6 +214,82 @@ real_for(Formulas *f, const int64_t *bits)
 	return arena_printf(f->d->cx->arena, "real%d", at);
 }
 
+/* Notes how the samples differ; null. */
+static const char *
+differ(Formulas *f, const char *const *text)
+{
+	f->d->why = ": ";
+	for (int k = 0; k < f->d->n; k++)
+		f->d->why = arena_printf(f->d->cx->arena, "%s%s'%s'", f->d->why, k ? ", " : "", text[k]);
+	return NULL;
+}
+
+/* What stands for mark i: a number that is the same on all samples, a formula, an epilogue; null: there is nothing. */
+static const char *
+marked_text(Formulas *f, int i, const Capture *capture)
+{
+	const Dynamic *d = f->d;
+	const Marked *m = &d->shared[0].marked.at[i];
+	const char *found, *text[SIZE_SAMPLES];
+	int64_t v[SIZE_SAMPLES];
+	bool same = true;
+
+	for (int k = 0; k < d->n; k++) {
+		if (d->shared[k].marked.at[i].kind != m->kind)
+			return NULL;
+		v[k] = d->shared[k].marked.at[i].value;
+		same &= v[k] == v[0];
+	}
+	for (int k = 0; k < d->n; k++)
+		text[k] = m->kind == MARKED_INT ? arena_printf(d->cx->arena, "%lld", (long long)v[k]) :
+			arena_printf(d->cx->arena, "%.17g", rt_double_of(v[k]));
+	if (m->kind == MARKED_EPILOGUE)
+		return same ? capture->at.at[v[0]].name : NULL;
+	found = same ? text[0] : m->kind == MARKED_INT ? local_for(f, v) : real_for(f, v);
+	return found ? found : differ(f, text);
+}
+
+/* Where the texts begin to differ, as far as the next space or comma. */
+static const char *
+texts_differ(Formulas *f, const char *const *text)
+{
+	const char *rest[SIZE_SAMPLES];
+	size_t same = 0;
+
+	for (bool all = true; all && text[0][same]; same += all)
+		for (int k = 1; k < f->d->n; k++)
+			all &= text[k][same] == text[0][same];
+	for (int k = 0; k < f->d->n; k++)
+		rest[k] = arena_printf(f->d->cx->arena, "%.*s", (int)strcspn(text[k] + same, " ,;)\n\1"), text[k] + same);
+	return differ(f, rest);
+}
+
+const char *
+formulas_replace(Formulas *f, const char *const *text, const Capture *capture)
+{
+	const Dynamic *d = f->d;
+	const char *at = text[0];
+	Buf b = { 0 };
+
+	for (int k = 1; k < d->n; k++)
+		if (d->shared[k].marked.n != d->shared[0].marked.n || strcmp(text[k], text[0]))
+			return texts_differ(f, text);
+	for (const char *mark; (mark = strchr(at, MARK));) {
+		char *end;
+		const char *by = marked_text(f, (int)strtol(mark + 1, &end, 10), capture);
+
+		if (!by) {
+			buf_free(&b);
+			return NULL;
+		}
+		buf_add(&b, at, mark - at);
+		buf_puts(&b, by);
+		at = end + 1;
+	}
+	buf_puts(&b, at);
+	return arena_text(d->cx->arena, &b);
+}
+
 char *
 formulas_unify(Formulas *f, const char *const *text)
 {
@@ -277,24 +353,4 @@ formulas_locals(const Formulas *f)
 	for (int i = 0; i < f->real.n; i++)
 		buf_printf(&b, "\tconst double real%d = rt_double_of(s[%d]);\n", i, f->of[f->real.at[i]]);
 	return arena_text(f->d->cx->arena, &b);
-}
-
-bool
-text_declares_sized_array(const char *text)
-{
-	for (const char *at = text; (at = strstr(at, "[size")); at++) {
-		const char *line = at;
-		int words = 0;
-
-		while (line > text && line[-1] != '\n' && line[-1] != ';' && line[-1] != '{')
-			line--;
-		for (const char *c = line; c < at; c++) {
-			if (!is_word(*c) && *c != ' ' && *c != '\t' && *c != '*')
-				words = -100;
-			words += is_word(*c) && (c == line || !is_word(c[-1]));
-		}
-		if (words >= 2)
-			return true;
-	}
-	return false;
 }
