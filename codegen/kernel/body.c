@@ -14,14 +14,14 @@ body_begin(Plan *p)
 const char *
 body_number(Body *b, const char *name, int64_t value)
 {
-	vec_push(b->p->cx->arena, &b->param, ((Param){ name, rt_int(value) }));
+	vec_push(b->p->cx->arena, &b->made.param, ((Param){ name, rt_int(value) }));
 	return plan_number(b->p, value);
 }
 
 const char *
 body_real(Body *b, const char *name, double value)
 {
-	vec_push(b->p->cx->arena, &b->param, ((Param){ name, rt_double(value) }));
+	vec_push(b->p->cx->arena, &b->made.param, ((Param){ name, rt_double(value) }));
 	return plan_real(b->p, value);
 }
 
@@ -55,13 +55,17 @@ body_function(Arena *a, const char *locals, const char *lines)
 	return arena_printf(a, "{\n\tvoid *const *p = arg;\n%s\n%s}\n", locals, lines);
 }
 
-const char *
-emit_body(Emit *e, const char *prefix, const char *comment, Body *b)
+void
+emit_body(Emit *e, const char *prefix, const char *comment, Body *b, KernelCall *c)
 {
-	const char *lines = arena_text(e->cx->arena, &b->out.text);
+	Arena *a = e->cx->arena;
+	Printed *made = new(a, Printed, 1);
 
-	if (!e->capture)
-		return emit_kernel(e, prefix, comment, body_function(e->cx->arena, "", lines), false);
-	vec_push(e->cx->arena, &e->capture->at, ((Captured){ .prefix = prefix, .comment = comment, .lines = lines }));
-	return lines;
+	*made = b->made;
+	made->prefix = prefix;
+	made->comment = comment;
+	made->lines = arena_text(a, &b->out.text);
+	c->printed = made;
+	if (!b->p->dynamic)
+		c->name = emit_kernel(e, prefix, comment, body_function(a, "", made->lines), false);
 }

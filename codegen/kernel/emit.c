@@ -124,10 +124,10 @@ is_written(const Node *n, const Value *v)
 
 /* "numbers n 1, c 64": what the form's C has of sizes. */
 static void
-put_params(const Params *param, Buf *b)
+put_params(const Printed *made, Buf *b)
 {
-	for (int i = 0; i < param->n; i++) {
-		const Param *x = &param->at[i];
+	for (int i = 0; i < made->param.n; i++) {
+		const Param *x = &made->param.at[i];
 
 		buf_printf(b, "%s%s ", !i ? "numbers " : i % 12 ? ", " : ",\n  ", x->name);
 		if (x->value.tag == RT_INT)
@@ -135,7 +135,7 @@ put_params(const Params *param, Buf *b)
 		else
 			buf_printf(b, "%.9g", x->value.u.f);
 	}
-	buf_puts(b, param->n ? "\n" : "");
+	buf_puts(b, made->param.n ? "\n" : "");
 }
 
 /* A form that prints its C at once. */
@@ -147,7 +147,7 @@ put_printed(Plan *p, const Node *n, const KernelCall *call, Buf *b)
 	buf_printf(b, "kernel %s  # %s\noperands\n", call->work.form, call->work.what);
 	for (int i = 0; i < call->args.n; i++)
 		put_passed(p, i, &call->args.at[i], is_written(last, call->args.at[i].value), b);
-	put_params(&call->param, b);
+	put_params(call->printed, b);
 	buf_printf(b, "schedule printed; units %lld; grain %lld", (long long)call->n, (long long)call->grain);
 	if (call->repeat)
 		buf_printf(b, "; turns %lld", (long long)call->repeat);
@@ -193,23 +193,22 @@ emit_block(Emit *e, const Kernel *k, const int *place, int symbols)
 	return emit_kernel(e, "epilogue", k->comment, kernel_print_block(k, place, symbols), true);
 }
 
-const char *
-emit_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int first, ValueVec *more)
+bool
+emit_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int first, Epilogue *out)
 {
 	Lowered l;
 	int *place;
 
 	if (!lower_epilogue(p, group, made, false, &l))
-		return NULL;
-	place = new(e->cx->arena, int, l.value.n);
+		return false;
+	out->place = place = new(e->cx->arena, int, l.value.n);
 	for (int i = 0; i < l.value.n; i++) {
 		if (l.kernel->operand.at[i].access == ACCESS_WRITE || l.value.at[i] == made)
 			continue;                                /* at p[0] */
-		place[i] = first + more->n;
-		vec_push(e->cx->arena, more, l.value.at[i]);
+		place[i] = first + out->more.n;
+		vec_push(e->cx->arena, &out->more, l.value.at[i]);
 	}
-	if (!e->capture)
-		return emit_block(e, l.kernel, place, -1);
-	vec_push(e->cx->arena, &e->capture->at, ((Captured){ .kernel = l.whole, .place = place }));
-	return plan_epilogue(p, e->capture->at.n - 1);
+	out->kernel = l.whole;
+	out->name = p->dynamic ? plan_epilogue(p) : emit_block(e, l.kernel, place, -1);
+	return true;
 }

@@ -139,7 +139,8 @@ emit(Row *r, Attention *d)
 	out_blank(&b.out);
 	out_line(&b.out, "va_attention(first, m, &v, (const float *)p[1] + %s, (const float *)p[2] + %s,",
 		 nest_at(&b, &nest, 1), nest_at(&b, &nest, 2));
-	out_line(&b.out, "\t(const float *)p[3] + %s, %s, (float *)p[0] + %s, scratch, &packed);", nest_at(&b, &nest, 3),
+	out_line(&b.out, "\t(const float *)p[3] + %s, %s, (float *)p[0] + %s, scratch, &packed);",
+		 nest_at(&b, &nest, 3),
 		 d->mask ? arena_printf(a, "(const float *)p[4] + %s", nest_at(&b, &nest, 4)) : "0",
 		 nest_at(&b, &nest, 0));
 	out_close(&b.out, "");

@@ -58,10 +58,10 @@ static void
 take_geometry(Member *m, const Conv *c)
 {
 	const Member member[GEOMETRY] = {
-		{ "c.n", c->n }, { "c.h", c->h }, { "c.w", c->w }, { "c.ic", c->ic }, { "c.oh", c->oh }, { "c.ow", c->ow },
-		{ "c.oc", c->oc }, { "c.kh", c->kh }, { "c.kw", c->kw }, { "c.sh", c->s[0] }, { "c.sw", c->s[1] },
-		{ "c.ph", c->pad[0] }, { "c.pw", c->pad[1] }, { "c.dh", c->d[0] }, { "c.dw", c->d[1] }, { "c.xs", c->xs },
-		{ "c.ys", c->ys }, { "c.groups", c->groups },
+		{ "c.n", c->n }, { "c.h", c->h }, { "c.w", c->w }, { "c.ic", c->ic }, { "c.oh", c->oh },
+		{ "c.ow", c->ow }, { "c.oc", c->oc }, { "c.kh", c->kh }, { "c.kw", c->kw }, { "c.sh", c->s[0] },
+		{ "c.sw", c->s[1] }, { "c.ph", c->pad[0] }, { "c.pw", c->pad[1] }, { "c.dh", c->d[0] },
+		{ "c.dw", c->d[1] }, { "c.xs", c->xs }, { "c.ys", c->ys }, { "c.groups", c->groups },
 	};
 
 	memcpy(m, member, sizeof member);
@@ -112,7 +112,8 @@ emit_conv(Row *r, const Conv *c, const Operands *on)
 	body_struct(&b, "static const VbConv v", member, sizeof member / sizeof *member, "");
 	if (c->depthwise) {
 		row_scratch(&b, "float", "scratch", "v.c.kh * v.c.kw * v.c.oc * 4");
-		out_line(&b.out, "vb_depthwise(begin, end, &v, p[1], p[2], %s, p[0], scratch);", on->bias ? "p[4]" : "0");
+		out_line(&b.out, "vb_depthwise(begin, end, &v, p[1], p[2], %s, p[0], scratch);",
+			 on->bias ? "p[4]" : "0");
 	} else {
 		row_scratch(&b, "float", "scratch", "vb_conv_scratch(&v)");
 		out_line(&b.out, "vb_conv(begin, end, &v, %s, p[1], p[2], %s, p[0], p[3], scratch);",
@@ -264,7 +265,8 @@ emit_weight(Row *r, const Geometry *g)
 		out_line(&b.out, "vb_weight_depthwise(begin, end, &v, p[1], p[2], p[0]);");
 	} else {
 		row_scratch(&b, "float", "scratch", "vb_weight_scratch(&v)");
-		out_line(&b.out, "vb_weight(begin, end, &v, %s, p[1], p[2], p[0], scratch);", body_number(&b, "oc", c.oc));
+		out_line(&b.out, "vb_weight(begin, end, &v, %s, p[1], p[2], p[0], scratch);",
+			 body_number(&b, "oc", c.oc));
 	}
 	call = row_call(r, "weights", arena_printf(a, "gradient of weights %lld x %lld, %lld -> %lld channels, "
 			"(%lld, %lld, %lld) -> (%lld, %lld)",

@@ -421,13 +421,13 @@ step_of(const Emit *e, Plan *p, const Dense *d)
 /* What follows a product: a clamp in registers, or a function over the stored block. */
 typedef struct After {
 	const char *range[2];
-	const char *epilogue;
+	Epilogue epilogue;
 } After;
 
 static const char *
 comment_of(const Emit *e, const Dense *d, const After *after)
 {
-	const bool followed = after->range[0] || strcmp(after->epilogue, "0");
+	const bool followed = after->range[0] || strcmp(after->epilogue.name, "0");
 	const char *tiles = d->form == WINOGRAD && d->tile == 2 ? ", in tiles of 2 x 2" : "";
 	const char *more = arena_printf(e->cx->arena, "%s%s", tiles, followed ? ", with what follows" : "");
 	const long long *g = (const long long *)d->geometry;
@@ -444,7 +444,7 @@ comment_of(const Emit *e, const Dense *d, const After *after)
 
 /* The cost of one launch; of an epilogue the bytes count, but not the flops. */
 static Counts
-work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueVec *more)
+work_of(const Emit *e, Plan *p, const Dense *d, const After *after)
 {
 	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1, out = d->n * d->groups,
 		      in = d->form == BY_TAPS ? d->n : d->k * d->groups;
@@ -453,6 +453,7 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueV
 	const double columns = (double)(out * d->k),
 		     weights = (double)(d->form == WINOGRAD ? winograd_elements(d->tile) : taps) * columns;
 	const double moved = (double)((d->conv ? g[0] * g[1] * g[2] : d->m) * in + d->m * out);
+	const ValueVec *more = &after->epilogue.more;
 	double others = 0;
 
 	for (int i = 0; i < more->n; i++)       /* tensors and numbers */
@@ -472,9 +473,10 @@ put_geometry(Body *b, const Dense *d, bool ranged)
 {
 	const int64_t *g = d->geometry;
 	const Member member[] = {
-		{ "n", g[0] }, { "h", g[1] }, { "w", g[2] }, { "ic", g[3] }, { "oh", g[4] }, { "ow", g[5] }, { "oc", g[6] },
-		{ "kh", g[7] }, { "kw", g[8] }, { "sh", g[9] }, { "sw", g[10] }, { "ph", g[11] }, { "pw", g[12] },
-		{ "dh", g[13] }, { "dw", g[14] }, { "xs", g[15] }, { "ys", d->ldc }, { "groups", d->groups },
+		{ "n", g[0] }, { "h", g[1] }, { "w", g[2] }, { "ic", g[3] }, { "oh", g[4] }, { "ow", g[5] },
+		{ "oc", g[6] }, { "kh", g[7] }, { "kw", g[8] }, { "sh", g[9] }, { "sw", g[10] }, { "ph", g[11] },
+		{ "pw", g[12] }, { "dh", g[13] }, { "dw", g[14] }, { "xs", g[15] }, { "ys", d->ldc },
+		{ "groups", d->groups },
 	};
 
 	body_struct(b, "static const VcConv v", member, sizeof member / sizeof *member, ranged ? ".range = range" : "");
@@ -487,8 +489,8 @@ put_winograd(Body *b, Plan *p, const Dense *d, int step, const char *epilogue)
 	out_line(&b->out, "float *scratch = rt_thread_scratch(%s);", body_number(b, "scratch", winograd_scratch(p, d)));
 	out_blank(&b->out);
 	out_line(&b->out, "if (scratch)");
-	out_line(&b->out, "\tvc_winograd(%d, begin, end, %d, &v, %s, p[1], p[2], p[3], p[0], scratch, %s, p);", d->tile, step,
-		 body_number(b, "tiles", block_tiles(p, d)), epilogue);
+	out_line(&b->out, "\tvc_winograd(%d, begin, end, %d, &v, %s, p[1], p[2], p[3], p[0], scratch, %s, p);", d->tile,
+		 step, body_number(b, "tiles", block_tiles(p, d)), epilogue);
 }
 
 static void
@@ -499,14 +501,14 @@ put_product(Body *b, const Dense *d, int step, const After *after)
 	const char *lda = body_number(b, "lda", d->lda), *ldc = body_number(b, "ldc", d->ldc);
 
 	out_line(&b->out, "vc_product(begin, end, %d, %s, %s, %s, %s, %d, p[1], %s, p[2], p[3], p[0], %s, %s, %s, p);",
-		 step, m, groups, n, k, CHUNK, lda, ldc, after->range[0] ? "range" : "0", after->epilogue);
+		 step, m, groups, n, k, CHUNK, lda, ldc, after->range[0] ? "range" : "0", after->epilogue.name);
 }
 
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
 static void
 put_kernel(Body *b, Plan *p, const Dense *d, int step, const After *after)
 {
-	const char *epilogue = after->epilogue;
+	const char *epilogue = after->epilogue.name;
 
 	if (after->range[0])
 		out_line(&b->out, "static const float range[] = { %s, %s };", after->range[0], after->range[1]);
@@ -643,8 +645,8 @@ pass(Emit *e, KernelCall *call, const Dense *d, const Value *result)
 bool
 emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 {
-	After after = { .epilogue = "0" };
-	ValueVec more = { 0 };
+	After *after = new(e->cx->arena, After, 1);
+	const ValueVec *more = &after->epilogue.more;
 	const Value *result = group ? group->out[0] : n->out[0];
 	Body body;
 	Dense d;
@@ -652,23 +654,25 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 
 	if (!recognise(p, n, &d))
 		return false;
-	if (group && !is_clamp(p, group, n->out[0], after.range) &&
-	    !(after.epilogue = emit_epilogue(e, p, group, n->out[0], 5, &more)))
+	after->epilogue.name = "0";
+	if (group && !is_clamp(p, group, n->out[0], after->range) &&
+	    !emit_epilogue(e, p, group, n->out[0], 5, &after->epilogue))
 		return false;
 	d.form = form_of(e, p, &d);
-	e->clamps |= after.range[0] != NULL;
+	e->clamps |= after->range[0] != NULL;
 	if (d.form == BY_PRODUCT || d.form == WINOGRAD)
 		emit_tall(e, p, d.form == WINOGRAD ? INT64_MAX : d.m);
 	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
 	step = step_of(e, p, &d);
-	body = body_begin(p);
-	put_kernel(&body, p, &d, step, &after);
-	*call = (KernelCall){ .name = emit_body(e, d.conv ? "conv" : "product", comment_of(e, &d, &after), &body),
-			      .n = units(e, p, &d, step), .grain = 1, .param = body.param, .work = work_of(e, p, &d, &after, &more),
+	*call = (KernelCall){ .n = units(e, p, &d, step), .grain = 1, .work = work_of(e, p, &d, after),
 			      .scratch = d.form == WINOGRAD ? winograd_scratch(p, &d) : 0 };
+	body = body_begin(p);
+	body.made.epilogue = after->epilogue.kernel ? &after->epilogue : NULL;
+	put_kernel(&body, p, &d, step, after);
+	emit_body(e, d.conv ? "conv" : "product", comment_of(e, &d, after), &body, call);
 	pass(e, call, &d, result);
-	for (int i = 0; i < more.n; i++)
-		vec_push(e->cx->arena, &call->args, ((KernelArg){ .value = more.at[i] }));
+	for (int i = 0; i < more->n; i++)
+		vec_push(e->cx->arena, &call->args, ((KernelArg){ .value = more->at[i] }));
 	describe(call, p, n, group, &d);
 	return true;
 }

@@ -104,8 +104,8 @@ put_extent(Body *b, bool is_cut, const char *name, int index, int64_t of, int si
 	const char *n = body_number(b, name, of);
 
 	if (is_cut)
-		out_line(&b->out, "const int64_t %s0 = i%d * %d, %s = %s - %s0 < %d ? %s - %s0 : %d;", name, index, size,
-			 name, n, name, size, n, name, size);
+		out_line(&b->out, "const int64_t %s0 = i%d * %d, %s = %s - %s0 < %d ? %s - %s0 : %d;", name, index,
+			 size, name, n, name, size, n, name, size);
 	else
 		out_line(&b->out, "const int64_t %s = %s;", name, n);
 }
@@ -154,7 +154,8 @@ emit_product(Row *r, Product *d)
 		 body_number(&body, "bn", d->bn));
 	out_line(o, "\t%s, (%s *)p[0] + %s, %s%s);", !d->bias ? "0" :
 		 columns ? arena_printf(a, "(const %s *)p[3] + n0", type) : "p[3]",
-		 type, nest_at(&body, &nest, 0), body_number(&body, "ldc", d->ldc), d->dtype == RT_f32 ? ", scratch" : "");
+		 type, nest_at(&body, &nest, 0), body_number(&body, "ldc", d->ldc),
+		 d->dtype == RT_f32 ? ", scratch" : "");
 	out_close(o, "");
 	c = row_call(r, "multiply",
 		     arena_printf(a, "%s: %lld of (%lld, %lld) x (%lld, %lld)", r->n->op->id,

@@ -80,8 +80,8 @@ put_geometry(Body *b, const Pool *d, const RtTensor *at)
 {
 	const RtTensor *x = d->x, *y = d->y;
 	const Member member[] = {
-		{ "n", size_at(x, d, N) }, { "c", size_at(x, d, C) }, { "h", size_at(x, d, H) }, { "w", size_at(x, d, W) },
-		{ "oh", size_at(y, d, H) }, { "ow", size_at(y, d, W) },
+		{ "n", size_at(x, d, N) }, { "c", size_at(x, d, C) }, { "h", size_at(x, d, H) },
+		{ "w", size_at(x, d, W) }, { "oh", size_at(y, d, H) }, { "ow", size_at(y, d, W) },
 		{ "xn", stride_at(x, d, N) }, { "xc", stride_at(x, d, C) }, { "xh", stride_at(x, d, H) },
 		{ "xw", stride_at(x, d, W) }, { "yn", stride_at(y, d, N) }, { "yc", stride_at(y, d, C) },
 		{ "yh", stride_at(y, d, H) }, { "yw", stride_at(y, d, W) },

@@ -118,8 +118,8 @@ put_bilinear(Body *b, const Resize *d)
 	if (line)
 		out_line(o, "vz_widen(&shape, columns, x, shape.ystep, (float *)p[0] + %s);", y);
 	else
-		out_line(o, "vz_row(&wide, &shape, h, columns, x + h->at[0] * %s, x + h->at[1] * %s, (float *)p[0] + %s);",
-			 xh, xh, y);
+		out_line(o, "vz_row(&wide, &shape, h, columns, x + h->at[0] * %s, x + h->at[1] * %s, "
+			 "(float *)p[0] + %s);", xh, xh, y);
 	out_close(o, "");
 }
 
@@ -136,7 +136,8 @@ row_bilinear(Row *r)
 	channels = place_numbers(&d);
 	body_struct(&b, "static const VzShape shape", (Member[]){ { "width", width }, { "channels", channels },
 		    { "xstep", d.x->strides[3] }, { "ystep", d.y->strides[3] } }, 4, "");
-	put_tables(&b, &d, "VzTap", "vz_linear", d.align, " + 2 * shape.width * shape.channels * (int64_t)sizeof(float)");
+	put_tables(&b, &d, "VzTap", "vz_linear", d.align,
+		   " + 2 * shape.width * shape.channels * (int64_t)sizeof(float)");
 	put_bilinear(&b, &d);
 	launch(r, &d, &b, (d.y->dims[2] + width) * (int64_t)sizeof(VzTap) + 2 * width * channels * 4);
 	return true;
@@ -188,8 +189,8 @@ row_nearest(Row *r)
 		return false;
 	put_tables(&b, &d, "int64_t", "vz_nearest", d.exact, "");
 	nest_open(&b, &d.nest);
-	out_line(&b.out, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %s;", d.type, d.type, nest_at(&b, &d.nest, 1),
-		 d.nest.ndim - 1, body_number(&b, "xh", d.x->strides[2]));
+	out_line(&b.out, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %s;", d.type, d.type,
+		 nest_at(&b, &d.nest, 1), d.nest.ndim - 1, body_number(&b, "xh", d.x->strides[2]));
 	out_line(&b.out, "%s *y = (%s *)p[0] + %s;", d.type, d.type, nest_at(&b, &d.nest, 0));
 	out_blank(&b.out);
 	width = body_number(&b, "ow", d.y->dims[3]);

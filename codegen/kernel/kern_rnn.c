@@ -171,8 +171,8 @@ add_gates(Row *r, const Walk *d)
 	if (d->gates == 4) {
 		const char *c = pass(r, &l, r->n->out[1]);
 
-		out_line(&l.fields, ".c = turn ? %s : %s, .ldc = turn ? %s : %s,", c, pass(r, &l, row_arg(r, "c")), hidden,
-			 body_number(b, "ldc", d->c->strides[0]));
+		out_line(&l.fields, ".c = turn ? %s : %s, .ldc = turn ? %s : %s,", c, pass(r, &l, row_arg(r, "c")),
+			 hidden, body_number(b, "ldc", d->c->strides[0]));
 		out_line(&l.fields, ".to_c = %s, .ld_to_c = %s,", c, hidden);
 	}
 	if (row_arg(r, "b"))

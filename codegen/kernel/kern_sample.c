@@ -57,14 +57,16 @@ put_geometry(Body *b, const Sampling *d)
 	const Format *f = &d->format;
 	Member member[26] = {
 		{ "nd", f->nd }, { "mode", d->mode }, { "padding", d->padding }, { "align", d->align },
-		{ "channels", d->x->dims[f->channels] }, { "xn", d->x->strides[0] }, { "xc", d->x->strides[f->channels] },
-		{ "yn", d->y->strides[0] }, { "yc", d->y->strides[f->channels] }, { "gn", d->grid->strides[0] },
+		{ "channels", d->x->dims[f->channels] }, { "xn", d->x->strides[0] },
+		{ "xc", d->x->strides[f->channels] }, { "yn", d->y->strides[0] }, { "yc", d->y->strides[f->channels] },
+		{ "gn", d->grid->strides[0] },
 		{ "gc", d->grid->strides[f->nd + 1] },
 	};
 
 	for (int k = 0; k < 5; k++)
 		for (int i = 0; i < 3; i++)
-			member[11 + 3 * k + i] = (Member){ name[k][i], along(of[k], f, k == 4 ? 1 : f->first, i, k >= 2) };
+			member[11 + 3 * k + i] = (Member){ name[k][i],
+				along(of[k], f, k == 4 ? 1 : f->first, i, k >= 2) };
 	body_struct(b, "static const VgGrid g", member, 26, "");
 	out_blank(&b->out);
 }

@@ -166,8 +166,8 @@ row_scan(Row *r)
 	nest_open(&b, &d.nest);
 	out_line(&b.out, "const %s *x = (const %s *)p[%d] + %s;", element_type((RtDtype)d.x->dtype),
 		 element_type((RtDtype)d.x->dtype), d.at ? 2 : 1, nest_at(&b, &d.nest, 1));
-	out_line(&b.out, "%s *y = (%s *)p[0] + %s;", element_type((RtDtype)d.y->dtype), element_type((RtDtype)d.y->dtype),
-		 nest_at(&b, &d.nest, 0));
+	out_line(&b.out, "%s *y = (%s *)p[0] + %s;", element_type((RtDtype)d.y->dtype),
+		 element_type((RtDtype)d.y->dtype), nest_at(&b, &d.nest, 0));
 	if (d.at)
 		out_line(&b.out, "int64_t *at = (int64_t *)p[1] + %s, best[%d];", nest_at(&b, &d.nest, 2), LANES);
 	out_line(&b.out, "%s s[%d];", type, LANES);

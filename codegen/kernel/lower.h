@@ -104,9 +104,9 @@ void emit_scheduled(Emit *, Kernel *, KernelCall *);
 void launch_print(Plan *, const Node *, const KernelCall *, Buf *);
 /* Can the group be the end of the kernel that makes `made`, of so many columns, in the same place? */
 bool epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
-/* Emits it as a function over a block just stored in p[0]; its other inputs are p[first ..], appended to more.  Its C
- * name; null: it does not fit. */
-const char *emit_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, ValueVec *more);
+/* Emits it as a function over a block just stored in p[0]; its other inputs are p[first ..].  False: it does not
+ * fit. */
+bool emit_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, Epilogue *);
 /* The same of a kernel whose operands are at p[place[..]], its symbols at p[symbols]. */
 const char *emit_block(Emit *, const Kernel *, const int *place, int symbols);
 /* Of an epilogue: simplifies it; false: it is none any more. */
@@ -117,6 +117,5 @@ bool kernel_ends_rows(Kernel *);
 /* One kernel, of symbols, out of the kernels that a node has on all samples, before they are simplified; null: they
  * differ in more than numbers, or in some that are no formulas. */
 Kernel *kernel_unify(SizeTable *, const Sizes *, const Kernel *const *);
-const Size *size_of_expr(SizeTable *, const Sizes *, const RtSizeExpr *);
 
 #endif

@@ -103,12 +103,12 @@ static void
 pass_start(Row *r, int i, const Start *s, int64_t bytes)
 {
 	KernelCall *c = &r->calls[r->ncall - 1];
-	int64_t *part = new(r->p->cx->arena, int64_t, s->n + 1);
+	struct Summand *part = new(r->p->cx->arena, struct Summand, s->n + 1);
 
 	if (i >= c->args.n)
 		return;
 	for (int k = 0; k < s->n; k++)
-		part[k] = plan_ceil(r->p, s->at[k], 1) * s->stride[k] * bytes;
+		part[k] = (struct Summand){ s->at[k], s->stride[k] * bytes };
 	c->args.at[i].offset = start_offset(s) * bytes;
 	c->args.at[i].part = part;
 	c->args.at[i].npart = s->n;

@@ -90,9 +90,9 @@ plan_real(Plan *p, double v)
 }
 
 const char *
-plan_epilogue(Plan *p, int captured)
+plan_epilogue(Plan *p)
 {
-	return mark(p, (Marked){ MARKED_EPILOGUE, captured });
+	return mark(p, (Marked){ MARKED_EPILOGUE, 0 });
 }
 
 bool

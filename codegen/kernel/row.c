@@ -219,9 +219,9 @@ row_call(Row *r, const char *prefix, const char *comment, Body *b, int64_t n, in
 {
 	KernelCall *c = &r->calls[r->ncall++];
 
-	*c = (KernelCall){ .n = n, .grain = grain, .work = { prefix, comment, -1, -1 }, .param = b->param };
+	*c = (KernelCall){ .n = n, .grain = grain, .work = { prefix, comment, -1, -1 } };
 	if (r->e)
-		c->name = emit_body(r->e, prefix, comment, b);
+		emit_body(r->e, prefix, comment, b, c);
 	else
 		buf_free(&b->out.text);
 	return c;

@@ -144,7 +144,8 @@ kernel_row_lanes(const Kernel *k)
 	for (int i = 0; i < k->state.n; i++)
 		if (k->state.at[i].part == RT_i32 && k->state.at[i].total == RT_i64)
 			return 1;                /* small ints: the compiler has better loops */
-	return kernel_is_long(k, n, 2 * KERNEL_LANES) ? 2 * KERNEL_LANES : kernel_is_long(k, n, least) ? KERNEL_LANES : 1;
+	return kernel_is_long(k, n, 2 * KERNEL_LANES) ? 2 * KERNEL_LANES :
+	       kernel_is_long(k, n, least) ? KERNEL_LANES : 1;
 }
 
 /* Operations for a point, roughly. */

@@ -3,8 +3,8 @@
  *
  * They have the same axes, operands and lets, and differ in numbers: extents, strides, offsets, ints that are computed
  * with.  A number that differs becomes a Size over symbols, of which symbol i is s[i] of the program (opt/special/
- * sizes.c).  The kernels are taken as they were lowered: which axes merge, and how the kernel runs, is decided once, for
- * the kernel of symbols, and so it holds for all sizes.
+ * sizes.c).  The kernels are taken as they were lowered: which axes merge, and how the kernel runs, is decided once,
+ * for the kernel of symbols, and so it holds for all sizes.
  *
  *    i1: 5376, 8448, x1 64*i1 | i1: 768*s0, x1 64*i1
  */
@@ -43,7 +43,7 @@ symbol(SizeTable *sizes, const Sizes *z, int i)
 	return size_symbol(sizes, i, range);
 }
 
-const Size *
+static const Size *
 size_of_expr(SizeTable *sizes, const Sizes *z, const RtSizeExpr *e)
 {
 	const Size *product = size_number(sizes, e->n ? e->c : 0);

@@ -1,12 +1,13 @@
 /*
- * A dynamic specialization, from the texts of its samples.
+ * A dynamic specialization, from the plans of its samples.
  *
- * Every sample is planned by the code that plans exact specializations.  What a node is lowered to on each sample is
- * unified as data (kernel/unify.c) and printed once.  Forms that print their kernel at once, and the function, are
- * printed for each sample, and the texts compared: equal text stays, and a number that differs has to be a product of
- * sizes (opt/special/sizes.c), whose formula replaces it.
+ * Every sample is planned by the code that plans exact specializations.  What a node is lowered to on each of them is
+ * unified as data (kernel/unify.c) and printed once.  Forms that print their kernel at once, and the function itself,
+ * write a mark wherever a number may depend on sizes: the samples' texts are then equal, and their numbers are lists of
+ * the same length.  A number that differs has to be a product of sizes (opt/special/sizes.c), whose formula takes the
+ * mark's place.
  *
- *    vc_product(begin, end, 0, 20, ...)  |  (begin, end, 0, 66, ...)   ->   const int64_t size0 = s[0] * s[1];  ...
+ *    vc_product(begin, end, 0, @0, ...)   20, 66, 15   ->   const int64_t size0 = s[0] * s[1];  ...
  *
  * A kernel that differs otherwise is refused: its node becomes a call of the runtime, and the plans are made
  * again.  Samples include both ends of the range in which the program uses the function, so that a form for small or
@@ -15,8 +16,6 @@
 #include "dynamic.h"
 #include "../kernel/lower.h"
 
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct KnownConstant { IValue v; int index; } KnownConstant;
 struct Lockstep { Vec(KnownConstant) at; };
@@ -147,13 +146,12 @@ align(Dynamic *d)
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Sampled {         /* the kernels of one node on one sample */
-	Capture    capture;
 	KernelCall *calls;
 	int        ncall;
 } Sampled;
 
 static bool
-capture_node(Dynamic *d, int k, const Node *n, Sampled *s)
+take_kernels(Dynamic *d, int k, const Node *n, Sampled *s)
 {
 	bool is;
 
@@ -161,93 +159,61 @@ capture_node(Dynamic *d, int k, const Node *n, Sampled *s)
 	d->shared[k].derived.n = d->shared[k].marked.n = d->shared[k].nchoice = 0;
 	if (!k)
 		d->shared[0].choices->at.n = 0;
-	d->e->capture = &s->capture;
 	is = emit_kernel_calls(d->e, d->plan[k], n, s->calls, &s->ncall);
-	d->e->capture = NULL;
 	d->shared[k].nchoice = -1;
 	return is;
 }
 
-/* Which of those captured a call runs; an epilogue is followed by the kernel that calls it. */
-static int
-captured_by(const Sampled *s, int c)
-{
-	int i = 0;
-
-	while (s->capture.at.at[i].lines != s->calls[c].name)
-		i++;
-	return i;
-}
-
-/* Which argument of captured kernel i is s: the last; an epilogue has the arguments of the kernel that calls it. */
-static int
-place_of_s(const Sampled *s, int i)
-{
-	for (int c = 0; c < s->ncall; c++)
-		if (s->calls[c].name && captured_by(s, c) >= i)
-			return s->calls[c].args.n;
-	return 0;
-}
-
-/* The common kernel of call c, which has been lowered, emitted. */
+/* Emits the kernel that call c has been lowered to. */
 static bool
-common_lowered(Dynamic *d, Sampled *s, int c)
+emit_unified(Dynamic *d, Sampled *s, int c)
 {
 	const Kernel *of[SIZE_SAMPLES];
 	Kernel *k;
 
 	for (int i = 0; i < d->n; i++)
 		of[i] = s[i].calls[c].kernel;
-	if (!(k = kernel_unify(d->sizes, d->z, of)))
-		return false;
-	emit_scheduled(d->e, k, &s[0].calls[c]);
-	return true;
+	if ((k = kernel_unify(d->sizes, d->z, of)))
+		emit_scheduled(d->e, k, &s[0].calls[c]);
+	return k;
 }
 
-/* The common function of captured epilogue i; its name, or null. */
+/* Emits the epilogue of call c, which has the call's arguments; its name, or null. */
 static const char *
-common_epilogue(Dynamic *d, Sampled *s, int i)
+emit_common_epilogue(Dynamic *d, const Sampled *s, int c)
 {
-	const Captured *first = &s[0].capture.at.at[i];
+	const Epilogue *first = s[0].calls[c].printed->epilogue;
 	const Kernel *of[SIZE_SAMPLES];
 	Kernel *k;
 
-	for (int j = 0; j < d->n; j++)
-		if (!(of[j] = s[j].capture.at.at[i].kernel))
-			return NULL;
+	for (int i = 0; i < d->n; i++)
+		of[i] = s[i].calls[c].printed->epilogue->kernel;
 	k = kernel_unify(d->sizes, d->z, of);
-	return k && kernel_ends_rows(k) ? emit_block(d->e, k, first->place, place_of_s(s, i)) : NULL;
+	return k && kernel_ends_rows(k) ? emit_block(d->e, k, first->place, s[0].calls[c].args.n) : NULL;
 }
 
-/* Captured kernel i, emitted with formulas for what differs; its name, or null. */
-static const char *
-common_kernel(Dynamic *d, Sampled *s, Formulas f, int i)
+/* Emits what call c was printed as, with formulas for what differs. */
+static bool
+emit_common(Dynamic *d, Sampled *s, Formulas f, int c)
 {
-	const Captured *first = &s[0].capture.at.at[i];
-	const char *lines[SIZE_SAMPLES], *common, *locals;
+	KernelCall *call = &s[0].calls[c];
+	const Printed *first = call->printed;
+	const char *lines[SIZE_SAMPLES], *common, *locals = "";
+	int64_t n[SIZE_SAMPLES];
 	Arena *a = d->cx->arena;
 
-	if (first->kernel)
-		return common_epilogue(d, s, i);
-	for (int k = 0; k < d->n; k++)
-		if (!(lines[k] = s[k].capture.at.at[i].lines))
-			return NULL;
-	if (!(common = formulas_replace(&f, lines, &s[0].capture)))
-		return NULL;
-	locals = f.text.n || f.real.n ? arena_printf(a, "\tconst int64_t *const s = p[%d];\n%s", place_of_s(s, i),
-						     formulas_locals(&f)) : "";
-	return emit_kernel(d->e, first->prefix, arena_printf(a, "%s, and other sizes", first->comment),
-			   body_function(a, locals, common), false);
-}
-
-static const char *
-common_count(Dynamic *d, const Sampled *s, Formulas *f, int c)
-{
-	int64_t v[SIZE_SAMPLES];
-
-	for (int k = 0; k < d->n; k++)
-		v[k] = s[k].calls[c].n;
-	return formulas_of(f, v);
+	for (int k = 0; k < d->n; k++) {
+		lines[k] = s[k].calls[c].printed->lines;
+		n[k] = s[k].calls[c].n;
+	}
+	if ((first->epilogue && !(f.epilogue = emit_common_epilogue(d, s, c))) ||
+	    !(common = formulas_replace(&f, lines)) || !(call->n_text = formulas_of(&f, n)))
+		return false;
+	if (f.text.n || f.real.n)
+		locals = arena_printf(a, "\tconst int64_t *const s = p[%d];\n%s", call->args.n, formulas_locals(&f));
+	call->name = emit_kernel(d->e, first->prefix, arena_printf(a, "%s, and other sizes", first->comment),
+				 body_function(a, locals, common), false);
+	return true;
 }
 
 static bool
@@ -258,8 +224,8 @@ same_call(Dynamic *d, const Sampled *s, int c)
 	for (int k = 1; k < d->n; k++) {
 		const KernelCall *y = &s[k].calls[c];
 
-		if (!x->name != !y->name || x->args.n != y->args.n || x->checked != y->checked ||
-		    (x->name && captured_by(&s[0], c) != captured_by(&s[k], c)))
+		if (!x->printed != !y->printed || (x->printed && !x->printed->epilogue != !y->printed->epilogue) ||
+		    x->args.n != y->args.n || x->checked != y->checked)
 			return false;
 		for (int i = 0; i < x->args.n; i++)
 			if ((x->args.at[i].text == NULL) != (y->args.at[i].text == NULL) ||
@@ -269,46 +235,23 @@ same_call(Dynamic *d, const Sampled *s, int c)
 	return true;
 }
 
-/* The common kernels of the node, emitted, as calls of the first sample; false: it has none. */
-static bool
-settle_first(Dynamic *d, Sampled *s)
-{
-	Formulas f;
-
-	if (!formulas_begin(d, &f))
-		return false;
-	for (int i = 0; i < s[0].capture.at.n; i++)
-		if (!(s[0].capture.at.at[i].name = common_kernel(d, s, f, i)))
-			return false;
-	for (int c = 0; c < s[0].ncall; c++) {
-		KernelCall *call = &s[0].calls[c];
-
-		if (!same_call(d, s, c))
-			return false;
-		if (!call->name) {
-			if (!common_lowered(d, s, c))
-				return false;
-			continue;
-		}
-		call->name = s[0].capture.at.at[captured_by(&s[0], c)].name;
-		if (!(call->n_text = common_count(d, s, &f, c)))
-			return false;
-	}
-	return true;
-}
-
 /* Gives the node's calls, on all samples, their common kernels; false: it has none. */
 static bool
 settle(Dynamic *d, Sampled *s)
 {
+	Formulas f;
+
 	for (int k = 1; k < d->n; k++)
-		if (s[k].ncall != s[0].ncall || s[k].capture.at.n != s[0].capture.at.n)
+		if (s[k].ncall != s[0].ncall)
 			return false;
-	if (!settle_first(d, s))
+	if (!formulas_begin(d, &f))
 		return false;
-	for (int c = 0; c < s[0].ncall; c++)
+	for (int c = 0; c < s[0].ncall; c++) {
+		const KernelCall *first = &s[0].calls[c];
+
+		if (!same_call(d, s, c) || !(first->printed ? emit_common(d, s, f, c) : emit_unified(d, s, c)))
+			return false;
 		for (int k = 0; k < d->n; k++) {
-			const KernelCall *first = &s[0].calls[c];
 			KernelCall *call = &s[k].calls[c];
 
 			call->name = first->name;
@@ -317,6 +260,7 @@ settle(Dynamic *d, Sampled *s)
 			call->grain = first->grain;
 			vec_push(d->cx->arena, &call->args, ((KernelArg){ .text = "(uintptr_t)s" }));
 		}
+	}
 	return true;
 }
 
@@ -353,7 +297,7 @@ settle_node(Dynamic *d, int i)
 		return;
 	d->why = NULL;
 	for (int k = 0; k < d->n && all; k++)
-		all = capture_node(d, k, d->node[k].at[i], &s[k]);
+		all = take_kernels(d, k, d->node[k].at[i], &s[k]);
 	if (!all || !settle(d, s)) {
 		refuse(d, i);
 		return;
@@ -387,7 +331,6 @@ settle_all(Dynamic *d)
 		d->changed = false;
 		d->z->tie.n = ties;
 		d->z->count.n = counts;
-		d->factor.n = 0;
 		make_plans(d);
 		for (int i = 0; i < d->node[0].n; i++)
 			settle_node(d, i);
@@ -400,17 +343,15 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 {
 	const char *text[SIZE_SAMPLES];
 	Out *o = &d->e->plans;
+	const char *common;
 	Formulas f;
-	char *common;
 
 	for (int k = 0; k < d->n; k++) {
-		d->shared[k].nconstant = 0;
+		d->shared[k].nconstant = d->shared[k].marked.n = 0;
 		text[k] = plan_text(d->e, d->plan[k], code);
 		d->shared[k].derived.n = 0;
 	}
-	formulas_begin(d, &f);
-	formulas_add_factors(&f);
-	if (!(common = formulas_unify(&f, text)))
+	if (!formulas_begin(d, &f) || !(common = formulas_replace(&f, text)))
 		return NULL;
 	out_line(o, "\n/* %s: %d kernels, %d runtime calls, %d guards inside.", title, d->plan[0]->kernels,
 		 d->plan[0]->calls.n, d->plan[0]->guards);
@@ -426,7 +367,6 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 		out_line(o, "\tchar *arena = rt_arena(cx, at[%d]);\n", d->plan[0]->nspot);
 	buf_puts(&o->text, common);
 	out_line(o, "}");
-	rt_mem_back(common);
 	return name;
 }
 
@@ -581,7 +521,6 @@ emit_one(Cx *cx, void *arg)
 static void
 take_back(Emit *e, int64_t before)
 {
-	e->capture = NULL;
 	if (e->plans.text.at) {
 		e->plans.text.n = before;
 		e->plans.text.at[before] = 0;

@@ -1,4 +1,4 @@
-/* Kernels of several samples as one: what differs becomes a size of symbols, and axes merge for all sizes or for none. */
+/* Kernels of several samples as one: what differs becomes a size of symbols, and axes merge for all sizes or none. */
 #include "../../codegen/kernel/lower.h"
 #include "../../frontend/frontend.h"
 
@@ -9,8 +9,9 @@
 
 enum { SAMPLES = 3 };
 static Sizes sizes = {
-	.nsample = SAMPLES, .nsymbol = 2, .natom = 3,
-	.atom = { { 5, 7, 11 }, { 13, 3, 8 }, { 4611686018427387904, 4616189618054758400, 4620693217682128896 } },
+	.nsample = SAMPLES, .nsymbol = 2, .natom = 4,
+	.atom = { { 5, 7, 11 }, { 13, 3, 8 }, { 4611686018427387904, 4616189618054758400, 4620693217682128896 },
+		  { 65, 21, 88 } },
 	.range = { { 2, 64 }, { 2, 64 } },
 };
 
@@ -21,6 +22,12 @@ static const struct { const char *text; int64_t number[8][SAMPLES]; const char *
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule rows of i1; units 1; grain 1\nend\n",
 	  { { 26, 6, 16 }, { 26, 6, 16 }, { 5, 7, 11 }, { 26, 6, 16 } },
 	  "  y0 f32 write i0\n  x1 f32 read i0\naxes i0: 2*s0*s1\n" },
+	/* A stride is that of the next axis times its extent before it is anything else. */
+	{ "kernel map  # neg\noperands\n  y0 f32 write @*i0 + @*i1 + i2\n  x1 f32 read @*i0 + @*i1 + i2\n"
+	  "axes i0: 9, i1: @, i2: @\ndo\n"
+	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule rows of i2; units 1; grain 1\nend\n",
+	  { { 65, 21, 88 }, { 13, 3, 8 }, { 65, 21, 88 }, { 13, 3, 8 }, { 5, 7, 11 }, { 13, 3, 8 } },
+	  "  y0 f32 write i0\n  x1 f32 read i0\naxes i0: 9*s0*s1\n" },
 	/* An axis of 1 on one sample, and a stride that is the same only there. */
 	{ "kernel map  # neg\noperands\n  y0 f32 write @*i0 + i1\n  x1 f32 read @*i0 + i1\naxes i0: @, i1: @\ndo\n"
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule rows of i1; units 1; grain 1\nend\n",
