@@ -50,6 +50,24 @@ compute_type(RtDtype dtype)
 	}
 }
 
+void
+kernel_put_size(const Kernel *k, const Size *s, bool factor, Buf *b)
+{
+	Naming *names = k->naming;
+	int64_t n;
+	int at = 0;
+
+	if (!names || size_const(s, &n)) {
+		size_print(s, SIZE_C, factor, b);
+		return;
+	}
+	while (at < names->at.n && names->at.at[at] != s)
+		at++;
+	if (at == names->at.n)
+		vec_push(k->arena, &names->at, s);
+	buf_printf(b, "size%d", at);
+}
+
 const char *
 element_loaded(Arena *a, RtDtype dtype, const char *element)
 {
@@ -101,18 +119,18 @@ put_axes(const Kernel *k, const Size *const *stride, const Size *columns, Buf *b
 			buf_puts(b, " * n");
 		} else if (!size_is(stride[i], 1)) {
 			buf_puts(b, " * ");
-			size_print(stride[i], SIZE_C, true, b);
+			kernel_put_size(k, stride[i], true, b);
 		}
 	}
 }
 
 static void
-put_offset(const Size *offset, Buf *b)
+put_offset(const Kernel *k, const Size *offset, Buf *b)
 {
 	if (b->n && size_is(offset, 0))
 		return;
 	buf_puts(b, b->n ? " + " : "");
-	size_print(offset, SIZE_C, false, b);
+	kernel_put_size(k, offset, false, b);
 }
 
 /* "(uint64_t)(i0 + i2 + -1) < 56 && ": when the operand is there. */
@@ -126,9 +144,9 @@ bounds_text(Element *e, const Operand *o)
 		Buf at = { 0 };
 
 		put_axes(e->k, in->stride, NULL, &at);
-		put_offset(in->offset, &at);
+		put_offset(e->k, in->offset, &at);
 		buf_printf(&b, "%s(uint64_t)(%s) < ", i ? " && " : "", at.at);
-		size_print(in->limit, SIZE_C, true, &b);
+		kernel_put_size(e->k, in->limit, true, &b);
 		buf_free(&at);
 	}
 	return arena_text(e->a, &b);
@@ -151,11 +169,11 @@ place_text(Element *e, int operand)
 	put_axes(e->k, o->stride, e->columns, &b);
 	for (int g = 0; g < o->ngather; g++) {
 		buf_printf(&b, "%s%s * ", b.n ? " + " : "", kernel_index_name(e->a, o, g));
-		size_print(o->gather[g].stride, SIZE_C, true, &b);
+		kernel_put_size(e->k, o->gather[g].stride, true, &b);
 	}
-	put_offset(o->offset, &b);
+	put_offset(e->k, o->offset, &b);
 	at = arena_text(e->a, &b);
-	if (o->access == ACCESS_INDEX)
+	if (o->access == ACCESS_INDEX || o->access == ACCESS_BITS)
 		return at;
 	at = arena_printf(e->a, "%s[%s]", o->name, at);
 	return o->bound.n ? arena_printf(e->a, "(%s ? %s : 0)", bounds_text(e, o), at) : at;
@@ -196,6 +214,8 @@ ref_text(Element *e, const Ref *r)
 		return "0";
 	if (o->access == ACCESS_NUMBER)
 		return o->name;
+	if (o->access == ACCESS_BITS)
+		return arena_printf(e->a, "rt_double_of(%s)", place_text(e, r->at));
 	return o->access == ACCESS_MADE ? "made" : arena_printf(e->a, "v%d", r->at);
 }
 
@@ -204,7 +224,8 @@ static bool
 ref_dtype(const Kernel *k, const Ref *r, RtDtype *dtype)
 {
 	if (r->kind == REF_NUMBER || r->kind == REF_NONE ||
-	    (r->kind == REF_OPERAND && k->operand.at[r->at].access == ACCESS_NUMBER))
+	    (r->kind == REF_OPERAND && (k->operand.at[r->at].access == ACCESS_NUMBER ||
+					k->operand.at[r->at].access == ACCESS_BITS)))
 		return false;
 	if (r->kind == REF_STATE)
 		*dtype = r->part ? RT_i64 : k->state.at[r->at].total;
@@ -248,7 +269,7 @@ put_loads(Element *e)
 	for (int i = 0; i < k->operand.n; i++) {
 		const Access access = k->operand.at[i].access;
 
-		if (access != ACCESS_NUMBER && access != ACCESS_MADE && is_loaded(e, i))
+		if (access != ACCESS_NUMBER && access != ACCESS_BITS && access != ACCESS_MADE && is_loaded(e, i))
 			buf_printf(&e->body, "const %s v%d = %s;\n", compute_type(k->operand.at[i].dtype), i,
 				   element_loaded(e->a, k->operand.at[i].dtype, place_text(e, i)));
 	}

@@ -5,21 +5,10 @@
 
 #include <string.h>
 
-static const char *
-capture_kernel(Capture *c, const char *prefix, const char *comment, const char *text, bool epilogue)
-{
-	const char *name = arena_printf(c->cx->arena, "captured_%d", c->at.n);
-
-	vec_push(c->cx->arena, &c->at,
-		 ((Captured){ prefix, comment, arena_strdup(c->cx->arena, text), NULL, epilogue }));
-	return name;
-}
-
 const char *
 emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, bool epilogue)
 {
-	const char *name = e->capture ? capture_kernel(e->capture, prefix, comment, text, epilogue)
-				      : map_get(&e->kernel_texts, text);
+	const char *name = map_get(&e->kernel_texts, text);
 
 	if (name)
 		return name;
@@ -44,54 +33,6 @@ emit_tall(Emit *e, const Plan *p, int64_t rows)
 		e->tall = p->dynamic ? INT64_MAX : rows;
 }
 
-/* The schedule that all samples of a dynamic specialization can have: each sample's kernel is printed on its own. */
-static Schedule
-agreed_rows(Plan *p, const Kernel *k)
-{
-	const bool beside = plan_choice(p, kernel_rows_beside(k));
-	const int best = kernel_row_lanes(k);
-	const int lanes = plan_choice(p, best > KERNEL_LANES) ? 2 * KERNEL_LANES :
-			  plan_choice(p, best == KERNEL_LANES) ? KERNEL_LANES : 1;
-	const Schedule s = kernel_schedule_rows(k, beside, lanes);
-	int64_t n;
-
-	if (beside && size_const(k->extent[s.inner], &n))
-		plan_ceil(p, n, KERNEL_COLUMNS);
-	return s;
-}
-
-/* The choice of the first sample; the others may have more or fewer short axes. */
-static int
-agreed_inner(Plan *p, const Kernel *k)
-{
-	const int best = kernel_inner(k);
-	int inner = k->naxis - 1 - (k->serial >= 0);
-
-	if (k->serial >= 0)
-		return best;
-	while (inner > 0 && plan_choice(p, inner > best))
-		inner--;
-	return inner;
-}
-
-static Schedule
-agreed(Plan *p, const Kernel *k)
-{
-	Schedule s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
-	int64_t n;
-	int inner;
-
-	if (!p->dynamic)
-		return s;
-	if (kernel_has_rows(k))
-		return agreed_rows(p, k);
-	inner = agreed_inner(p, k);
-	s = kernel_schedule(k, plan_choice(p, s.tile >= 0) ? TILE_ALWAYS : TILE_NEVER, inner);
-	if (s.tile >= 0 && size_const(k->extent[s.tile], &n))
-		plan_ceil(p, n, KERNEL_TILE);
-	return s;
-}
-
 /* -1: it is not a constant. */
 static double
 count_of(const Size *s)
@@ -102,21 +43,35 @@ count_of(const Size *s)
 }
 
 void
+emit_scheduled(Emit *e, Kernel *k, KernelCall *call)
+{
+	Schedule *s = new(e->cx->arena, Schedule, 1);
+
+	kernel_simplify(k, 0);
+	kernel_check(k);
+	*s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
+	call->kernel = k;
+	call->schedule = s;
+	call->name = emit_kernel(e, k->name, kernel_comment(k), kernel_print_c(k, s, call->args.n), false);
+	if (!size_const(s->units, &call->n)) {
+		Buf b = { 0 };
+
+		size_print(s->units, SIZE_C, false, &b);
+		call->n_text = arena_text(e->cx->arena, &b);
+	}
+	call->grain = s->grain;
+	call->work = (Counts){ .form = s->tile >= 0 ? "tiles" : "loops", .what = kernel_comment(k),
+			     .flops = count_of(kernel_lets(k)), .bytes = count_of(kernel_bytes(k)) };
+}
+
+void
 emit_lowered(Emit *e, Plan *p, const Lowered *l, KernelCall *call)
 {
-	const Kernel *k = l->kernel;
-	Schedule *at = new(e->cx->arena, Schedule, 1), s = agreed(p, k);
-
-	*at = s;
-	*call = (KernelCall){ .kernel = k, .schedule = at };
-	call->name = emit_kernel(e, k->name, kernel_comment(k), kernel_print_c(k, &s), false);
-	if (!size_const(s.units, &call->n))
-		BUG("%s: the number of its units is no number", call->name);
-	call->grain = s.grain;
-	call->work = (Counts){ .form = s.tile >= 0 ? "tiles" : "loops", .what = kernel_comment(k),
-			     .flops = count_of(kernel_lets(k)), .bytes = count_of(kernel_bytes(k)) };
+	*call = (KernelCall){ .kernel = l->kernel };
 	for (int i = 0; i < l->value.n; i++)
 		vec_push(e->cx->arena, &call->args, ((KernelArg){ .value = l->value.at[i] }));
+	if (!p->dynamic)
+		emit_scheduled(e, l->kernel, call);
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
@@ -167,6 +122,22 @@ is_written(const Node *n, const Value *v)
 	return false;
 }
 
+/* "numbers n 1, c 64": what the form's C has of sizes. */
+static void
+put_params(const Printed *made, Buf *b)
+{
+	for (int i = 0; i < made->param.n; i++) {
+		const Param *x = &made->param.at[i];
+
+		buf_printf(b, "%s%s ", !i ? "numbers " : i % 12 ? ", " : ",\n  ", x->name);
+		if (x->value.tag == RT_INT)
+			buf_printf(b, "%lld", (long long)x->value.u.i);
+		else
+			buf_printf(b, "%.9g", x->value.u.f);
+	}
+	buf_puts(b, made->param.n ? "\n" : "");
+}
+
 /* A form that prints its C at once. */
 static void
 put_printed(Plan *p, const Node *n, const KernelCall *call, Buf *b)
@@ -176,6 +147,7 @@ put_printed(Plan *p, const Node *n, const KernelCall *call, Buf *b)
 	buf_printf(b, "kernel %s  # %s\noperands\n", call->work.form, call->work.what);
 	for (int i = 0; i < call->args.n; i++)
 		put_passed(p, i, &call->args.at[i], is_written(last, call->args.at[i].value), b);
+	put_params(call->printed, b);
 	buf_printf(b, "schedule printed; units %lld; grain %lld", (long long)call->n, (long long)call->grain);
 	if (call->repeat)
 		buf_printf(b, "; turns %lld", (long long)call->repeat);
@@ -216,19 +188,27 @@ epilogue_fits(Plan *p, const Node *group, const Value *made, int64_t columns)
 }
 
 const char *
-emit_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int first, ValueVec *more)
+emit_block(Emit *e, const Kernel *k, const int *place, int symbols)
+{
+	return emit_kernel(e, "epilogue", k->comment, kernel_print_block(k, place, symbols), true);
+}
+
+bool
+emit_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int first, Epilogue *out)
 {
 	Lowered l;
 	int *place;
 
 	if (!lower_epilogue(p, group, made, false, &l))
-		return NULL;
-	place = new(e->cx->arena, int, l.value.n);
+		return false;
+	out->place = place = new(e->cx->arena, int, l.value.n);
 	for (int i = 0; i < l.value.n; i++) {
 		if (l.kernel->operand.at[i].access == ACCESS_WRITE || l.value.at[i] == made)
 			continue;                                /* at p[0] */
-		place[i] = first + more->n;
-		vec_push(e->cx->arena, more, l.value.at[i]);
+		place[i] = first + out->more.n;
+		vec_push(e->cx->arena, &out->more, l.value.at[i]);
 	}
-	return emit_kernel(e, "epilogue", l.kernel->comment, kernel_print_block(l.kernel, place), true);
+	out->kernel = l.whole;
+	out->name = p->dynamic ? plan_epilogue(p) : emit_block(e, l.kernel, place, -1);
+	return true;
 }

@@ -26,7 +26,7 @@ kernel_operand(Kernel *k, Operand o)
 {
 	static const char letters[] = {
 		[ACCESS_READ] = 'x', [ACCESS_WRITE] = 'y', [ACCESS_UPDATE] = 'y', [ACCESS_NUMBER] = 's',
-		[ACCESS_MADE] = 'm', [ACCESS_INDEX] = 'n',
+		[ACCESS_BITS] = 's', [ACCESS_MADE] = 'm', [ACCESS_INDEX] = 'n',
 	};
 
 	if (!o.name)
@@ -129,6 +129,51 @@ ref_number(IValue v)
 
 enum { LEAST_INNER = 8 };        /* shorter loops are not worth vectorising */
 
+/* A copy of n elements, as vec_push makes room for them. */
+static void *
+copied(Arena *a, const void *at, int n, size_t size)
+{
+	void *to = n ? arena_take(a, n * (int64_t)size) : NULL;
+
+	if (n)
+		memcpy(to, at, (size_t)n * size);
+	return to;
+}
+
+#define COPY_OF(v) ((v).at = copied(k->arena, (v).at, (v).n, sizeof *(v).at), (v).cap = (v).n)
+
+Kernel *
+kernel_copy(const Kernel *from)
+{
+	Kernel *k = new(from->arena, Kernel, 1);
+
+	*k = *from;
+	COPY_OF(k->operand);
+	COPY_OF(k->let);
+	COPY_OF(k->state);
+	COPY_OF(k->store);
+	COPY_OF(k->stage);
+	for (int i = 0; i < k->operand.n; i++)
+		COPY_OF(k->operand.at[i].bound);
+	return k;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------ */
+
+bool
+kernel_typical(const Kernel *k, const Size *s, int64_t *out)
+{
+	return size_const(s, out) || (k->typical && size_value(s, k->typical, out));
+}
+
+bool
+kernel_is_long(const Kernel *k, const Size *s, int64_t least)
+{
+	int64_t n;
+
+	return kernel_typical(k, s, &n) ? n >= least : size_at_least(k->sizes, s, least);
+}
+
 /* ---- axes ------------------------------------------------------------------------------------------------------ */
 
 static void
@@ -228,7 +273,7 @@ is_in_order(const Kernel *k, int axis)
 {
 	const Operand *o = leading_operand(k);
 
-	return size_at_least(k->sizes, size_minus(k->sizes, o->stride[axis - 1], o->stride[axis]), 0);
+	return kernel_is_long(k, size_minus(k->sizes, o->stride[axis - 1], o->stride[axis]), 0);
 }
 
 /* An axis of addresses stays outermost. */
@@ -273,8 +318,7 @@ lead_most(Kernel *k)
 	int lead = last, most = last > 0 ? 2 * consecutive_operands(k, last) : 0;
 
 	for (int i = 0; i < last && !is_along(k, 0); i++)
-		if (consecutive_operands(k, i) > most &&
-		    (k->varies || size_at_least(k->sizes, k->extent[i], LEAST_INNER))) {
+		if (consecutive_operands(k, i) > most && kernel_is_long(k, k->extent[i], LEAST_INNER)) {
 			lead = i;
 			most = consecutive_operands(k, i);
 		}
@@ -288,10 +332,11 @@ static void
 unroll_short(Kernel *k)
 {
 	const int last = k->naxis - 1;
+	int64_t n;
 
 	for (int i = last - 1; i >= first_free(k); i--)
-		if (!size_at_least(k->sizes, k->extent[i], KERNEL_UNROLLED + 1) && consecutive_operands(k, i) &&
-		    size_at_least(k->sizes, k->extent[last], LEAST_INNER)) {
+		if (size_const(k->extent[i], &n) && n <= KERNEL_UNROLLED && consecutive_operands(k, i) &&
+		    kernel_is_long(k, k->extent[last], LEAST_INNER)) {
 			for (int j = i; j < last; j++)
 				swap_axes(k, j, j + 1);
 			return;
@@ -316,7 +361,7 @@ kernel_simplify(Kernel *k, int keep)
 			k->extent[i + 1] = size_times(k->sizes, k->extent[i], k->extent[i + 1]);
 			remove_axis(k, i);
 		}
-	if (!kernel_has_rows(k) && k->serial < 0 && !keep && !k->varies)
+	if (!kernel_has_rows(k) && k->serial < 0 && !keep)
 		unroll_short(k);
 }
 
@@ -422,7 +467,19 @@ kernel_stage_of(const Kernel *k, RefKind kind, int at)
 bool
 kernel_has_address(const Kernel *k, int operand)
 {
-	return k->operand.at[operand].access != ACCESS_MADE && k->operand.at[operand].access != ACCESS_INDEX;
+	const Access access = k->operand.at[operand].access;
+
+	return access != ACCESS_MADE && access != ACCESS_INDEX && access != ACCESS_BITS;
+}
+
+int
+kernel_addresses(const Kernel *k)
+{
+	int n = 0;
+
+	for (int i = 0; i < k->operand.n; i++)
+		n += kernel_has_address(k, i);
+	return n;
 }
 
 bool

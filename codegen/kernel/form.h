@@ -1,6 +1,7 @@
 /* codegen/kernel/form.h - a kernel as data: what it touches, over what it runs, what it computes for each point
  *
  *   lower_*.c     nodes to kernels, a file a family
+ *   unify.c       the kernels of several samples as one, of symbols
  *   form.c        simplification: axes by the result's strides, merged where all operands allow it
  *   schedule.c    how it runs: what one unit of work is, what goes in tiles
  *   element.c     what is computed for one point, as C and CUDA both have it
@@ -32,6 +33,7 @@ typedef enum Access {
 	ACCESS_READ, ACCESS_WRITE,
 	ACCESS_UPDATE,           /* read, then stored to at the same place */
 	ACCESS_NUMBER,           /* a number that a call brings, a double: no axes */
+	ACCESS_BITS,             /* no memory: a double; its bits are the offset, a symbol */
 	ACCESS_INDEX,            /* no memory: its value is its place, an int64 */
 	ACCESS_MADE              /* an epilogue's input: what the kernel has just stored at this place */
 } Access;
@@ -110,7 +112,8 @@ typedef struct Kernel {
 	const Size *extent[KERNEL_AXES];         /* outermost first */
 	int         serial;      /* the innermost axis, whose points store to the same places, in order; -1: none */
 	int         nreduce;     /* so many of the last axes are reduced; with a serial one none */
-	bool        varies;      /* its extents are those of one sample of a dynamic specialization */
+	const int64_t *typical;  /* with symbols: values of theirs, for choices by speed; or null */
+	struct Naming *naming;   /* while it is printed as C: names of its sizes; or null, they are written out */
 	Vec(Operand) operand;    /* those that are stored to come first */
 	Vec(Let)     let;
 	Vec(Folded)  state;
@@ -145,6 +148,7 @@ enum {
 /* ---- form.c ---------------------------------------------------------------------------------------------------- */
 
 Kernel *kernel_new(SizeTable *, Arena *, const char *name, const char *comment);
+Kernel *kernel_copy(const Kernel *);
 int     kernel_operand(Kernel *, Operand);               /* its index; a name of its own when it has none */
 int     kernel_strided(Kernel *, Access, RtDtype, const int64_t *stride);   /* one with these strides; null: it stays */
 Ref     kernel_let(Kernel *, Let);
@@ -165,6 +169,9 @@ void    kernel_drop_ones(Kernel *);                      /* only drops axes of 1
 /* Are the operand's elements one after the other along this axis? */
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
 bool    kernel_has_rows(const Kernel *);                 /* does it reduce, or go through stages? */
+/* The size, or what it typically is; false: it is not known. */
+bool    kernel_typical(const Kernel *, const Size *, int64_t *out);
+bool    kernel_is_long(const Kernel *, const Size *, int64_t least);     /* Is it typically, else always, so large? */
 bool    kernel_has_gathers(const Kernel *);              /* Are places of an operand named by another one? */
 const Size *kernel_points(const Kernel *);               /* the product of all extents */
 /* Bytes of all operands that the axes reach, each element once, and how many lets are computed. */
@@ -172,6 +179,7 @@ const Size *kernel_bytes(const Kernel *);
 const Size *kernel_lets(const Kernel *);
 const char *kernel_comment(const Kernel *);              /* "add, relu: 3136 x 64" */
 bool    kernel_has_address(const Kernel *, int operand); /* does a call pass it? */
+int     kernel_addresses(const Kernel *);                /* of how many operands it does */
 int     kernel_stage_of(const Kernel *, RefKind, int at);        /* the stage of a let or state */
 bool    kernel_moves_in_row(const Kernel *, int operand);        /* does its place depend on reduced axes? */
 /* Is the value available to the stage? Of lets: those below nlet. */
@@ -195,6 +203,9 @@ int      kernel_row_lanes(const Kernel *);               /* the best number of s
 /* Lines of C: loads, lets, stores; indices are i0, i1, ..., an operand's address is its name.  columns: an extent
  * that a variable n holds, or null. */
 char *kernel_element(const Kernel *, const Size *columns);
+/* A size as C: a number, an expression of symbols, or the name that this has in Kernel.naming, size0, size1 ... */
+typedef struct Naming { Vec(const Size *) at; } Naming;
+void  kernel_put_size(const Kernel *, const Size *, bool factor, Buf *);
 /* The same of a stage.  Its states are in variables r0, r1 ... and of places q0 ..., with parts in a0 and b0 ..., each
  * with the suffix `at`: "[j]" or "".  lane: the suffix of a row's values; only_if: a condition of stores, or null. */
 typedef struct Into { bool parts; const char *at, *lane, *only_if; } Into;
@@ -213,12 +224,13 @@ const char *element_stored(Arena *, RtDtype, const char *number);
 
 /* ---- print_c.c, print_cuda.c ------------------------------------------------------------------------------------- */
 
-/* The body of static void NAME(void *arg, int64_t begin, int64_t end), with braces: units begin to end. */
-char *kernel_print_c(const Kernel *, const Schedule *);
+/* The body of static void NAME(void *arg, int64_t begin, int64_t end), with braces: units begin to end.  symbols: which
+ * argument holds their values; < 0: sizes are written out, as expressions of s[0], s[1] ... */
+char *kernel_print_c(const Kernel *, const Schedule *, int symbols);
 /* The body of static void NAME(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1, ptrdiff_t n),
  * with braces: rows and columns of a block that has just been made.  The kernel has two axes at most; place:
  * p[place[k]] is operand k's address. */
-char *kernel_print_block(const Kernel *, const int *place);
+char *kernel_print_block(const Kernel *, const int *place, int symbols);
 /* Parameters of a CUDA kernel, behind those that are there: "float *y0, const float *x1, double s2". */
 void  kernel_cuda_params(const Kernel *, Buf *);
 /* Has it a form in CUDA?  Gathers, addresses along an axis and serial axes have none yet. */

@@ -75,7 +75,7 @@ put_batch(RowNest *nest, int operand, const RtTensor *t, const RtTensor *y)
 }
 
 /* The stride of the dim `back` places before the last; 0 where it is broadcast. */
-static long long
+static int64_t
 stride_of(const RtTensor *t, int back)
 {
 	const int i = t ? t->ndim - 1 - back : -1;
@@ -83,17 +83,25 @@ stride_of(const RtTensor *t, int back)
 	return i < 0 || t->dims[i] == 1 ? 0 : t->strides[i];
 }
 
-static const char *
-numbers(Arena *a, const Attention *d)
+static void
+put_geometry(Body *b, const Attention *d)
 {
-	const RtTensor *t[5] = { d->q, d->k, d->v, d->mask };
-	const char *text = arena_printf(a, "%lld, %lld, %lld", (long long)d->k->dims[d->k->ndim - 2],
-					(long long)d->q->dims[d->q->ndim - 1], (long long)d->v->dims[d->v->ndim - 1]);
+	const RtTensor *t[4] = { d->q, d->k, d->v, d->mask };
+	int64_t column[4];
 
 	for (int i = 0; i < 4; i++)
-		text = arena_printf(a, "%s, %lld, %lld", text, stride_of(t[i], 1),
-				    i < 3 && t[i]->dims[t[i]->ndim - 1] == 1 ? 1 : stride_of(t[i], 0));
-	return arena_printf(a, "%s, %lld", text, stride_of(d->y, 1));
+		column[i] = i < 3 && t[i]->dims[t[i]->ndim - 1] == 1 ? 1 : stride_of(t[i], 0);
+	const Member member[] = {
+		{ "n", d->k->dims[d->k->ndim - 2] }, { "inner", d->q->dims[d->q->ndim - 1] },
+		{ "width", d->v->dims[d->v->ndim - 1] }, { "qr", stride_of(d->q, 1) }, { "qc", column[0] },
+		{ "kr", stride_of(d->k, 1) }, { "kc", column[1] }, { "vr", stride_of(d->v, 1) }, { "vc", column[2] },
+		{ "mr", stride_of(d->mask, 1) }, { "mc", column[3] }, { "yr", stride_of(d->y, 1) },
+		{ "causal", d->causal },
+	};
+
+	body_struct(b, "const VaAttention v", member, sizeof member / sizeof *member,
+		    arena_printf(b->p->cx->arena, ".scale = (float)%s, .empty = %s", body_real(b, "scale", d->scale),
+				 d->zeros ? "0" : "(float)KILN_NAN"));
 }
 
 static bool
@@ -102,7 +110,8 @@ emit(Row *r, Attention *d)
 	const int64_t rows = d->y->dims[d->y->ndim - 2], chunk = rows < CHUNK && !r->p->dynamic ? rows : CHUNK;
 	Arena *a = r->p->cx->arena;
 	RowNest nest = { .n = 5, .ndim = d->y->ndim - 2 };
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
+	const char *number;
 	KernelCall *c;
 	int last;
 
@@ -119,26 +128,25 @@ emit(Row *r, Attention *d)
 	nest.stride[0][last] = chunk * stride_of(d->y, 1);
 	nest.stride[1][last] = chunk * stride_of(d->q, 1);
 	nest.stride[4][last] = chunk * stride_of(d->mask, 1);
-	out_line(&o, "const VaAttention v = { %s,", numbers(a, d));
-	out_line(&o, "\t(float)%.17g, %s, %d };", d->scale, d->zeros ? "0" : "(float)KILN_NAN", (int)d->causal);
-	out_line(&o, "float *scratch = rt_thread_scratch(va_scratch(%lld, &v));", (long long)chunk);
-	out_line(&o, "VaPacked packed = { 0, 0 };");
-	out_blank(&o);
-	out_line(&o, "if (!scratch)");
-	out_line(&o, "\treturn;");
-	nest_open(&o, &nest);
-	out_line(&o, "const int64_t first = i%d * %lld, m = %lld - first < %lld ? %lld - first : %lld;", last,
-		 (long long)chunk, (long long)rows, (long long)chunk, (long long)rows, (long long)chunk);
-	out_blank(&o);
-	out_line(&o, "va_attention(first, m, &v, (const float *)p[1] + %s, (const float *)p[2] + %s, "
-		 "(const float *)p[3] + %s,", nest_at(a, &nest, 1), nest_at(a, &nest, 2), nest_at(a, &nest, 3));
-	out_line(&o, "\t%s, (float *)p[0] + %s, scratch, &packed);",
-		 d->mask ? arena_printf(a, "(const float *)p[4] + %s", nest_at(a, &nest, 4)) : "0",
-		 nest_at(a, &nest, 0));
-	out_close(&o, "");
+	put_geometry(&b, d);
+	row_scratch(&b, "float", "scratch", arena_printf(a, "va_scratch(%s, &v)", body_number(&b, "chunk", chunk)));
+	out_line(&b.out, "VaPacked packed = { 0, 0 };");
+	out_blank(&b.out);
+	nest_open(&b, &nest);
+	number = body_number(&b, "rows", rows);
+	out_line(&b.out, "const int64_t first = i%d * %d, m = %s - first < %d ? %s - first : %d;", last, (int)chunk,
+		 number, (int)chunk, number, (int)chunk);
+	out_blank(&b.out);
+	out_line(&b.out, "va_attention(first, m, &v, (const float *)p[1] + %s, (const float *)p[2] + %s,",
+		 nest_at(&b, &nest, 1), nest_at(&b, &nest, 2));
+	out_line(&b.out, "\t(const float *)p[3] + %s, %s, (float *)p[0] + %s, scratch, &packed);",
+		 nest_at(&b, &nest, 3),
+		 d->mask ? arena_printf(a, "(const float *)p[4] + %s", nest_at(&b, &nest, 4)) : "0",
+		 nest_at(&b, &nest, 0));
+	out_close(&b.out, "");
 	c = row_call(r, "attention", arena_printf(a, "attention of %lld rows to %lld", (long long)rows,
 		     (long long)d->k->dims[d->k->ndim - 2]),
-		     &o, nest_count(&nest), row_grain(chunk * d->k->dims[d->k->ndim - 2] *
+		     &b, nest_count(&nest), row_grain(chunk * d->k->dims[d->k->ndim - 2] *
 						      (d->q->dims[d->q->ndim - 1] / 4 + 1)));
 	emit_tall(r->e, r->p, rows < chunk ? rows : chunk);
 	if (r->e)

@@ -52,25 +52,19 @@ take(Row *r, const char *input, Geometry *g)
 	return g->s[0] * g->s[1] <= MAX_KERNEL_CALLS;    /* phases of the gradient */
 }
 
-static void
-put_geometry(Buf *b, const Conv *c)
-{
-	buf_printf(b, "{ .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, .ow = %lld, .oc = %lld,\n"
-		   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, "
-		   ".dw = %lld, .xs = %lld, .ys = %lld, .groups = %lld }", (long long)c->n, (long long)c->h,
-		   (long long)c->w, (long long)c->ic, (long long)c->oh, (long long)c->ow, (long long)c->oc,
-		   (long long)c->kh, (long long)c->kw, (long long)c->s[0], (long long)c->s[1], (long long)c->pad[0],
-		   (long long)c->pad[1], (long long)c->d[0], (long long)c->d[1], (long long)c->xs, (long long)c->ys,
-		   (long long)c->groups);
-}
+enum { GEOMETRY = 18 };
 
 static void
-put_scratch(Out *o, const char *bytes)
+take_geometry(Member *m, const Conv *c)
 {
-	out_line(o, "float *scratch = rt_thread_scratch(%s);", bytes);
-	out_blank(o);
-	out_line(o, "if (!scratch)");
-	out_line(o, "\treturn;");
+	const Member member[GEOMETRY] = {
+		{ "c.n", c->n }, { "c.h", c->h }, { "c.w", c->w }, { "c.ic", c->ic }, { "c.oh", c->oh },
+		{ "c.ow", c->ow }, { "c.oc", c->oc }, { "c.kh", c->kh }, { "c.kw", c->kw }, { "c.sh", c->s[0] },
+		{ "c.sw", c->s[1] }, { "c.ph", c->pad[0] }, { "c.pw", c->pad[1] }, { "c.dh", c->d[0] },
+		{ "c.dw", c->d[1] }, { "c.xs", c->xs }, { "c.ys", c->ys }, { "c.groups", c->groups },
+	};
+
+	memcpy(m, member, sizeof member);
 }
 
 /* ---- by computed weights ----------------------------------------------------------------------------------------- */
@@ -106,29 +100,29 @@ emit_conv(Row *r, const Conv *c, const Operands *on)
 {
 	const int64_t pixels = c->n * c->oh * c->ow, nr = r->e ? r->e->nr : 64;
 	Arena *a = r->p->cx->arena;
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
 	KernelCall *call;
-	Buf b = { 0 };
+	Member member[] = {
+		[GEOMETRY] = { "first", c->first }, { "sg", c->sg }, { "so", c->so }, { "si", c->si }, { "sr", c->sr },
+		{ "ss", c->ss }, { "chunk", CHUNK }, { "scattered", c->scattered }, { "start", c->start },
+		{ "yn", c->yn }, { "yh", c->yh }, { "yw", c->yw },
+	};
 
-	put_geometry(&b, c);
-	out_line(&o, "static const VbConv v = { .c = %s,", arena_text(a, &b));
-	out_line(&o, "\t.first = %lld, .sg = %lld, .so = %lld, .si = %lld, .sr = %lld, .ss = %lld, .chunk = %d, "
-		 ".scattered = %d,", (long long)c->first, (long long)c->sg, (long long)c->so,
-		 (long long)c->si, (long long)c->sr, (long long)c->ss, CHUNK, c->scattered);
-	out_line(&o, "\t.start = %lld, .yn = %lld, .yh = %lld, .yw = %lld };", (long long)c->start, (long long)c->yn,
-		 (long long)c->yh, (long long)c->yw);
+	take_geometry(member, c);
+	body_struct(&b, "static const VbConv v", member, sizeof member / sizeof *member, "");
 	if (c->depthwise) {
-		put_scratch(&o, "v.c.kh * v.c.kw * v.c.oc * 4");
-		out_line(&o, "vb_depthwise(begin, end, &v, p[1], p[2], %s, p[0], scratch);", on->bias ? "p[4]" : "0");
-	} else {
-		put_scratch(&o, "vb_conv_scratch(&v)");
-		out_line(&o, "vb_conv(begin, end, &v, %lld, p[1], p[2], %s, p[0], p[3], scratch);", (long long)c->oc,
+		row_scratch(&b, "float", "scratch", "v.c.kh * v.c.kw * v.c.oc * 4");
+		out_line(&b.out, "vb_depthwise(begin, end, &v, p[1], p[2], %s, p[0], scratch);",
 			 on->bias ? "p[4]" : "0");
+	} else {
+		row_scratch(&b, "float", "scratch", "vb_conv_scratch(&v)");
+		out_line(&b.out, "vb_conv(begin, end, &v, %s, p[1], p[2], %s, p[0], p[3], scratch);",
+			 body_number(&b, "oc", c->oc), on->bias ? "p[4]" : "0");
 	}
 	call = row_call(r, "computed", arena_printf(a, "convolution %lld x %lld by computed weights, %lld -> %lld "
 			"channels, (%lld, %lld, %lld) -> (%lld, %lld)",
 			(long long)c->kh, (long long)c->kw, (long long)c->xs, (long long)c->ys,
-			(long long)c->n, (long long)c->h, (long long)c->w, (long long)c->oh, (long long)c->ow), &o,
+			(long long)c->n, (long long)c->h, (long long)c->w, (long long)c->oh, (long long)c->ow), &b,
 			c->depthwise ? c->n * c->oh : c->groups * ((c->oc + nr - 1) / nr) *
 			plan_ceil(r->p, pixels, CHUNK), 1);
 	call->scratch = c->depthwise ? c->kh * c->kw * c->oc * 4 : vs_convolution(nr, CHUNK, c->kh * c->kw, c->ic);
@@ -256,26 +250,28 @@ emit_weight(Row *r, const Geometry *g)
 			 .s = { g->s[0], g->s[1] }, .pad = { g->pad[0], g->pad[1] }, .d = { g->d[0], g->d[1] },
 			 .xs = x->dims[1], .ys = y->dims[1], .groups = g->groups, .depthwise = g->depthwise };
 	Arena *a = r->p->cx->arena;
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
 	KernelCall *call;
-	Buf b = { 0 };
 
 	if (!gw || gw->dtype != RT_f32)
 		return false;
-	put_geometry(&b, &c);
-	out_line(&o, "static const VbWeight v = { .c = %s,", arena_text(a, &b));
-	out_line(&o, "\t.sg = %lld, .so = %lld, .si = %lld, .sr = %lld, .ss = %lld };", (long long)(oc * st[0]),
-		 (long long)st[0], (long long)st[1], (long long)st[2], (long long)st[3]);
+	Member member[] = {
+		[GEOMETRY] = { "sg", oc * st[0] }, { "so", st[0] }, { "si", st[1] }, { "sr", st[2] }, { "ss", st[3] },
+	};
+
+	take_geometry(member, &c);
+	body_struct(&b, "static const VbWeight v", member, sizeof member / sizeof *member, "");
 	if (g->depthwise) {
-		out_line(&o, "vb_weight_depthwise(begin, end, &v, p[1], p[2], p[0]);");
+		out_line(&b.out, "vb_weight_depthwise(begin, end, &v, p[1], p[2], p[0]);");
 	} else {
-		put_scratch(&o, "vb_weight_scratch(&v)");
-		out_line(&o, "vb_weight(begin, end, &v, %lld, p[1], p[2], p[0], scratch);", (long long)c.oc);
+		row_scratch(&b, "float", "scratch", "vb_weight_scratch(&v)");
+		out_line(&b.out, "vb_weight(begin, end, &v, %s, p[1], p[2], p[0], scratch);",
+			 body_number(&b, "oc", c.oc));
 	}
 	call = row_call(r, "weights", arena_printf(a, "gradient of weights %lld x %lld, %lld -> %lld channels, "
 			"(%lld, %lld, %lld) -> (%lld, %lld)",
 			(long long)c.kh, (long long)c.kw, (long long)c.xs, (long long)c.ys, (long long)c.n,
-			(long long)c.h, (long long)c.w, (long long)c.oh, (long long)c.ow), &o,
+			(long long)c.h, (long long)c.w, (long long)c.oh, (long long)c.ow), &b,
 			g->depthwise ? (oc + 47) / 48 : g->groups * ((oc + nr - 1) / nr) * ((ic + 47) / 48), 1);
 	call->scratch = g->depthwise ? 0 : vs_gradient(nr, c.kh * c.kw, c.ow);
 	call->work.flops = 2.0 * (double)(c.n * c.oh * c.ow * oc) * (double)(c.kh * c.kw) * (double)(g->groups * ic);

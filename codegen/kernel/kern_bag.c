@@ -60,7 +60,7 @@ row_embedding_bag(Row *r)
 {
 	const RtTensor *y = row_result(r, 0);
 	Arena *a = r->p->cx->arena;
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
 	const char *type;
 	KernelCall *c;
 	Bag d;
@@ -68,18 +68,19 @@ row_embedding_bag(Row *r)
 	if (!take(r, &d))
 		return false;
 	type = row_type(d.table->dtype);
-	out_line(&o, "const Bags g = {");
-	out_line(&o, "\t.rows = %lld, .width = %lld, .ld = %lld, .n = %lld, .bags = %lld, .padding = %lld,",
-		 (long long)d.table->dims[0], (long long)d.table->dims[1], (long long)d.table->strides[0],
-		 (long long)rt_numel(d.index), (long long)y->dims[0], (long long)d.padding);
-	out_line(&o, "\t.index = p[2], .wide_index = %d, .offset = p[3], .wide_offset = %d, .last = %d, .mode = %d,",
-		 d.index->dtype == RT_i64, d.offset->dtype == RT_i64, d.last != 0, (int)d.mode);
-	out_line(&o, "};");
-	out_blank(&o);
-	out_line(&o, "if (!bags_%s(begin, end, &g, p[1], %s, p[0]))", type, d.scale ? "p[4]" : "0");
-	out_line(&o, "\t*(int *)p[%d] = 1;", d.scale ? 5 : 4);
+	const Member member[] = {
+		{ "rows", d.table->dims[0] }, { "width", d.table->dims[1] }, { "ld", d.table->strides[0] },
+		{ "n", rt_numel(d.index) }, { "bags", y->dims[0] }, { "padding", d.padding },
+		{ "wide_index", d.index->dtype == RT_i64 }, { "wide_offset", d.offset->dtype == RT_i64 },
+		{ "last", d.last != 0 }, { "mode", d.mode },
+	};
+
+	body_struct(&b, "const Bags g", member, sizeof member / sizeof *member, ".index = p[2], .offset = p[3]");
+	out_blank(&b.out);
+	out_line(&b.out, "if (!bags_%s(begin, end, &g, p[1], %s, p[0]))", type, d.scale ? "p[4]" : "0");
+	out_line(&b.out, "\t*(int *)p[%d] = 1;", d.scale ? 5 : 4);
 	c = row_call(r, "bags", arena_printf(a, "%s: %lld bags of %lld indices", r->n->op->id, (long long)y->dims[0],
-					     (long long)rt_numel(d.index)), &o, y->dims[0],
+					     (long long)rt_numel(d.index)), &b, y->dims[0],
 		     row_grain((rt_numel(d.index) / (y->dims[0] + 1) + 1) * d.table->dims[1]));
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, row_arg(r, "weight"), 0);

@@ -421,13 +421,13 @@ step_of(const Emit *e, Plan *p, const Dense *d)
 /* What follows a product: a clamp in registers, or a function over the stored block. */
 typedef struct After {
 	const char *range[2];
-	const char *epilogue;
+	Epilogue epilogue;
 } After;
 
 static const char *
 comment_of(const Emit *e, const Dense *d, const After *after)
 {
-	const bool followed = after->range[0] || strcmp(after->epilogue, "0");
+	const bool followed = after->range[0] || strcmp(after->epilogue.name, "0");
 	const char *tiles = d->form == WINOGRAD && d->tile == 2 ? ", in tiles of 2 x 2" : "";
 	const char *more = arena_printf(e->cx->arena, "%s%s", tiles, followed ? ", with what follows" : "");
 	const long long *g = (const long long *)d->geometry;
@@ -444,7 +444,7 @@ comment_of(const Emit *e, const Dense *d, const After *after)
 
 /* The cost of one launch; of an epilogue the bytes count, but not the flops. */
 static Counts
-work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueVec *more)
+work_of(const Emit *e, Plan *p, const Dense *d, const After *after)
 {
 	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1, out = d->n * d->groups,
 		      in = d->form == BY_TAPS ? d->n : d->k * d->groups;
@@ -453,6 +453,7 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueV
 	const double columns = (double)(out * d->k),
 		     weights = (double)(d->form == WINOGRAD ? winograd_elements(d->tile) : taps) * columns;
 	const double moved = (double)((d->conv ? g[0] * g[1] * g[2] : d->m) * in + d->m * out);
+	const ValueVec *more = &after->epilogue.more;
 	double others = 0;
 
 	for (int i = 0; i < more->n; i++)       /* tensors and numbers */
@@ -467,47 +468,65 @@ winograd_scratch(Plan *p, const Dense *d)
 	return winograd_elements(d->tile) * block_tiles(p, d) * (d->k + d->n) * 4;
 }
 
-/* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
-static const char *
-kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
+static void
+put_geometry(Body *b, const Dense *d, bool ranged)
 {
-	const char *epilogue = after->epilogue, *range = after->range[0] ? "range" : "0";
-	const long long *g = (const long long *)d->geometry;
-	Buf b = { 0 };
-	const char *name;
+	const int64_t *g = d->geometry;
+	const Member member[] = {
+		{ "n", g[0] }, { "h", g[1] }, { "w", g[2] }, { "ic", g[3] }, { "oh", g[4] }, { "ow", g[5] },
+		{ "oc", g[6] }, { "kh", g[7] }, { "kw", g[8] }, { "sh", g[9] }, { "sw", g[10] }, { "ph", g[11] },
+		{ "pw", g[12] }, { "dh", g[13] }, { "dw", g[14] }, { "xs", g[15] }, { "ys", d->ldc },
+		{ "groups", d->groups },
+	};
 
-	buf_puts(&b, "{\n\tvoid *const *p = arg;\n");
+	body_struct(b, "static const VcConv v", member, sizeof member / sizeof *member, ranged ? ".range = range" : "");
+	out_blank(&b->out);
+}
+
+static void
+put_winograd(Body *b, Plan *p, const Dense *d, int step, const char *epilogue)
+{
+	out_line(&b->out, "float *scratch = rt_thread_scratch(%s);", body_number(b, "scratch", winograd_scratch(p, d)));
+	out_blank(&b->out);
+	out_line(&b->out, "if (scratch)");
+	out_line(&b->out, "\tvc_winograd(%d, begin, end, %d, &v, %s, p[1], p[2], p[3], p[0], scratch, %s, p);", d->tile,
+		 step, body_number(b, "tiles", block_tiles(p, d)), epilogue);
+}
+
+static void
+put_product(Body *b, const Dense *d, int step, const After *after)
+{
+	const char *m = body_number(b, "m", d->m), *groups = body_number(b, "groups", d->groups);
+	const char *n = body_number(b, "n", d->n), *k = body_number(b, "k", d->k);
+	const char *lda = body_number(b, "lda", d->lda), *ldc = body_number(b, "ldc", d->ldc);
+
+	out_line(&b->out, "vc_product(begin, end, %d, %s, %s, %s, %s, %d, p[1], %s, p[2], p[3], p[0], %s, %s, %s, p);",
+		 step, m, groups, n, k, CHUNK, lda, ldc, after->range[0] ? "range" : "0", after->epilogue.name);
+}
+
+/* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
+static void
+put_kernel(Body *b, Plan *p, const Dense *d, int step, const After *after)
+{
+	const char *epilogue = after->epilogue.name;
+
 	if (after->range[0])
-		buf_printf(&b, "\tstatic const float range[] = { %s, %s };\n", after->range[0], after->range[1]);
-	if (d->form != BY_PRODUCT) {
-		buf_printf(&b, "\tstatic const VcConv v = { .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, "
-			   ".ow = %lld, .oc = %lld,\n"
-			   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, "
-			   ".dw = %lld, .xs = %lld, .ys = %lld, .groups = %lld%s };\n\n",
-			   g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13],
-			   g[14], g[15], (long long)d->ldc, (long long)d->groups,
-			   after->range[0] ? ", .range = range" : "");
-		if (d->form == WINOGRAD)
-			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n"
-				   "\t\tvc_winograd(%d, begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, "
-				   "p);\n}\n", (long long)winograd_scratch(p, d), d->tile, step,
-				   (long long)block_tiles(p, d), epilogue);
-		else if (d->form == BY_TAPS)
-			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
-		else if (of_rows(d))
-			buf_printf(&b, "\t%s(begin, end, &v, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
-				   forms[d->form].micro, epilogue);
-		else
-			buf_printf(&b, "\t%s(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
-				   forms[d->form].micro, step, CHUNK, epilogue);
-	} else {
-		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], "
-			   "p[0], %lld, %s, %s, p);\n}\n", step, (long long)d->m, (long long)d->groups, (long long)d->n,
-			   (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, range, epilogue);
+		out_line(&b->out, "static const float range[] = { %s, %s };", after->range[0], after->range[1]);
+	if (d->form == BY_PRODUCT) {
+		put_product(b, d, step, after);
+		return;
 	}
-	name = emit_kernel(e, d->conv ? "conv" : "product", comment_of(e, d, after), b.at, false);
-	buf_free(&b);
-	return name;
+	put_geometry(b, d, after->range[0] != NULL);
+	if (d->form == WINOGRAD)
+		put_winograd(b, p, d, step, epilogue);
+	else if (d->form == BY_TAPS)
+		out_line(&b->out, "vc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);", epilogue);
+	else if (of_rows(d))
+		out_line(&b->out, "%s(begin, end, &v, p[1], p[2], p[3], p[0], p[4], %s, p);", forms[d->form].micro,
+			 epilogue);
+	else
+		out_line(&b->out, "%s(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);",
+			 forms[d->form].micro, step, CHUNK, epilogue);
 }
 
 static int64_t
@@ -626,29 +645,34 @@ pass(Emit *e, KernelCall *call, const Dense *d, const Value *result)
 bool
 emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 {
-	After after = { .epilogue = "0" };
-	ValueVec more = { 0 };
+	After *after = new(e->cx->arena, After, 1);
+	const ValueVec *more = &after->epilogue.more;
 	const Value *result = group ? group->out[0] : n->out[0];
+	Body body;
 	Dense d;
 	int step;
 
 	if (!recognise(p, n, &d))
 		return false;
-	if (group && !is_clamp(p, group, n->out[0], after.range) &&
-	    !(after.epilogue = emit_epilogue(e, p, group, n->out[0], 5, &more)))
+	after->epilogue.name = "0";
+	if (group && !is_clamp(p, group, n->out[0], after->range) &&
+	    !emit_epilogue(e, p, group, n->out[0], 5, &after->epilogue))
 		return false;
 	d.form = form_of(e, p, &d);
-	e->clamps |= after.range[0] != NULL;
+	e->clamps |= after->range[0] != NULL;
 	if (d.form == BY_PRODUCT || d.form == WINOGRAD)
 		emit_tall(e, p, d.form == WINOGRAD ? INT64_MAX : d.m);
 	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
 	step = step_of(e, p, &d);
-	*call = (KernelCall){ .name = kernel_of(e, p, &d, step, &after), .n = units(e, p, &d, step), .grain = 1,
-			      .work = work_of(e, p, &d, &after, &more),
+	*call = (KernelCall){ .n = units(e, p, &d, step), .grain = 1, .work = work_of(e, p, &d, after),
 			      .scratch = d.form == WINOGRAD ? winograd_scratch(p, &d) : 0 };
+	body = body_begin(p);
+	body.made.epilogue = after->epilogue.kernel ? &after->epilogue : NULL;
+	put_kernel(&body, p, &d, step, after);
+	emit_body(e, d.conv ? "conv" : "product", comment_of(e, &d, after), &body, call);
 	pass(e, call, &d, result);
-	for (int i = 0; i < more.n; i++)
-		vec_push(e->cx->arena, &call->args, ((KernelArg){ .value = more.at[i] }));
+	for (int i = 0; i < more->n; i++)
+		vec_push(e->cx->arena, &call->args, ((KernelArg){ .value = more->at[i] }));
 	describe(call, p, n, group, &d);
 	return true;
 }

@@ -264,8 +264,10 @@ put_launch(Text *t, const Kernel *k, const Schedule *s)
 static void
 emit_kernel_form(Text *t, const Lowered *l)
 {
-	const Schedule s = kernel_schedule(l->kernel, TILE_NEVER, kernel_inner(l->kernel));
+	Schedule s;
 
+	kernel_simplify(l->kernel, 0);
+	s = kernel_schedule(l->kernel, TILE_NEVER, kernel_inner(l->kernel));
 	for (int i = 0; i < l->value.n; i++) {
 		vec_push(t->e->cx->arena, &t->call->args, l->value.at[i]);
 		t->call->nout += l->kernel->operand.at[i].access == ACCESS_WRITE;

@@ -56,27 +56,23 @@ take(Row *r, Direct *d)
 }
 
 static void
-put_geometry(Out *o, const Direct *d)
+put_geometry(Body *b, const Direct *d)
 {
 	const int p = d->places;
-	const RtTensor *t[2] = { d->x, d->y };
+	const RtTensor *x = d->x, *y = d->y, *w = d->w;
+	const Member member[] = {
+		{ "n", x->dims[0] }, { "ic", x->dims[1] }, { "oc", w->dims[0] }, { "h", at_dim(x, p, H, false) },
+		{ "w", at_dim(x, p, W, false) }, { "oh", at_dim(y, p, H, false) }, { "ow", at_dim(y, p, W, false) },
+		{ "groups", d->groups }, { "xn", at_dim(x, p, N, true) }, { "xc", at_dim(x, p, C, true) },
+		{ "xh", at_dim(x, p, H, true) }, { "xw", at_dim(x, p, W, true) }, { "yn", at_dim(y, p, N, true) },
+		{ "yc", at_dim(y, p, C, true) }, { "yh", at_dim(y, p, H, true) }, { "yw", at_dim(y, p, W, true) },
+		{ "kh", at_dim(w, p, H, false) }, { "kw", at_dim(w, p, W, false) }, { "sh", d->step[0] },
+		{ "sw", d->step[1] }, { "ph", d->pad[0] }, { "pw", d->pad[1] }, { "dh", d->dilation[0] },
+		{ "dw", d->dilation[1] }, { "wo", at_dim(w, p, N, true) }, { "wi", at_dim(w, p, C, true) },
+		{ "wh", at_dim(w, p, H, true) }, { "ww", at_dim(w, p, W, true) },
+	};
 
-	out_line(o, "static const VdConv v = { .n = %lld, .ic = %lld, .oc = %lld, .h = %lld, .w = %lld, .oh = %lld, "
-		 ".ow = %lld, .groups = %lld,", (long long)d->x->dims[0], (long long)d->x->dims[1],
-		 (long long)d->w->dims[0], (long long)at_dim(d->x, p, H, false),
-		 (long long)at_dim(d->x, p, W, false), (long long)at_dim(d->y, p, H, false),
-		 (long long)at_dim(d->y, p, W, false), (long long)d->groups);
-	for (int i = 0; i < 2; i++)
-		out_line(o, "\t.%cn = %lld, .%cc = %lld, .%ch = %lld, .%cw = %lld,", "xy"[i],
-			 (long long)at_dim(t[i], p, N, true), "xy"[i], (long long)at_dim(t[i], p, C, true), "xy"[i],
-			 (long long)at_dim(t[i], p, H, true), "xy"[i], (long long)at_dim(t[i], p, W, true));
-	out_line(o, "\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld,",
-		 (long long)at_dim(d->w, p, H, false), (long long)at_dim(d->w, p, W, false), (long long)d->step[0],
-		 (long long)d->step[1], (long long)d->pad[0], (long long)d->pad[1], (long long)d->dilation[0],
-		 (long long)d->dilation[1]);
-	out_line(o, "\t.wo = %lld, .wi = %lld, .wh = %lld, .ww = %lld };", (long long)at_dim(d->w, p, N, true),
-		 (long long)at_dim(d->w, p, C, true), (long long)at_dim(d->w, p, H, true),
-		 (long long)at_dim(d->w, p, W, true));
+	body_struct(b, "static const VdConv v", member, sizeof member / sizeof *member, "");
 }
 
 /* Describes the launch as a sum of products. */
@@ -111,7 +107,7 @@ row_convolution(Row *r)
 	const Value *bias = row_arg(r, "bias");
 	const RtTensor *b = row_tensor(r, "bias");
 	Direct d;
-	Out o = { .indent = 1 };
+	Body body = body_begin(r->p);
 	KernelCall *c;
 	int64_t rows;
 
@@ -119,14 +115,14 @@ row_convolution(Row *r)
 		return true;
 	if (!take(r, &d) || (bias && (!b || b->dtype != RT_f32 || !rt_is_contiguous(b) || rt_numel(b) != d.w->dims[0])))
 		return false;
-	put_geometry(&o, &d);
-	out_blank(&o);
-	out_line(&o, "vd_conv(begin, end, &v, p[1], p[2], %s, p[0]);", bias ? "p[3]" : "0");
+	put_geometry(&body, &d);
+	out_blank(&body.out);
+	out_line(&body.out, "vd_conv(begin, end, &v, p[1], p[2], %s, p[0]);", bias ? "p[3]" : "0");
 	rows = d.y->dims[0] * d.y->dims[1] * at_dim(d.y, d.places, H, false);
 	c = row_call(r, "direct",
 		     arena_printf(r->p->cx->arena, "convolution of %lld channels to %lld where they lie",
 				  (long long)d.x->dims[1], (long long)d.w->dims[0]),
-		     &o, rows, row_grain(rt_numel(d.y) / rows * (rt_numel(d.w) / d.w->dims[0])));
+		     &body, rows, row_grain(rt_numel(d.y) / rows * (rt_numel(d.w) / d.w->dims[0])));
 	c->work.flops = 2 * (double)rt_numel(d.y) * (double)(rt_numel(d.w) / d.w->dims[0]);
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, row_arg(r, "input"), 0);

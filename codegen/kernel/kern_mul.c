@@ -99,15 +99,15 @@ cut(Row *r, RowNest *nest, int64_t of, int64_t size, const int64_t stride[3])
 }
 
 static void
-put_extent(Out *o, bool is_cut, const char *name, int index, int64_t of, int64_t size)
+put_extent(Body *b, bool is_cut, const char *name, int index, int64_t of, int size)
 {
-	const long long n = of, most = size;
+	const char *n = body_number(b, name, of);
 
 	if (is_cut)
-		out_line(o, "const int64_t %s0 = i%d * %lld, %s = %lld - %s0 < %lld ? %lld - %s0 : %lld;", name, index,
-			 most, name, n, name, most, n, name, most);
+		out_line(&b->out, "const int64_t %s0 = i%d * %d, %s = %s - %s0 < %d ? %s - %s0 : %d;", name, index,
+			 size, name, n, name, size, n, name, size);
 	else
-		out_line(o, "const int64_t %s = %lld;", name, n);
+		out_line(&b->out, "const int64_t %s = %s;", name, n);
 }
 
 /* Describes the launch as a sum of products. */
@@ -135,32 +135,33 @@ emit_product(Row *r, Product *d)
 	const bool rows = cut(r, &nest, d->m, ROWS, (int64_t[3]){ d->ldc, d->lda }),
 		   columns = cut(r, &nest, d->n, COLUMNS, (int64_t[3]){ 1, 0, d->bn });
 	const int64_t m = rows ? ROWS : d->m, n = columns ? COLUMNS : d->n;
-	Out o = { .indent = 1 };
+	Body body = body_begin(r->p);
+	const char *k = body_number(&body, "k", d->k);
+	Out *o = &body.out;
 	KernelCall *c;
 
-	if (d->dtype == RT_f32) {
-		out_line(&o, "float *scratch = rt_thread_scratch(vm_scratch(%lld, %lld));",
-			 (long long)(d->ak == 1 ? 0 : m), (long long)d->k);
-		out_blank(&o);
-		out_line(&o, "if (!scratch)");
-		out_line(&o, "\treturn;");
-	}
-	nest_open(&o, &nest);
-	put_extent(&o, rows, "m", nest.ndim - 1 - columns, d->m, ROWS);
-	put_extent(&o, columns, "n", nest.ndim - 1, d->n, COLUMNS);
-	out_blank(&o);
-	out_line(&o, "%s(m, n, %lld, (const %s *)p[1] + %s, %lld, %lld, (const %s *)p[2] + %s, %lld, %lld,",
-		 d->dtype == RT_f32 ? "vm_product" : "vm_product_double", (long long)d->k, type, nest_at(a, &nest, 1),
-		 (long long)d->lda, (long long)d->ak, type, nest_at(a, &nest, 2), (long long)d->bk, (long long)d->bn);
-	out_line(&o, "\t%s, (%s *)p[0] + %s, %lld%s);", !d->bias ? "0" :
+	if (d->dtype == RT_f32)
+		row_scratch(&body, "float", "scratch", arena_printf(a, "vm_scratch(%s, %s)",
+			    body_number(&body, "packed", d->ak == 1 ? 0 : m), k));
+	nest_open(&body, &nest);
+	put_extent(&body, rows, "m", nest.ndim - 1 - columns, d->m, ROWS);
+	put_extent(&body, columns, "n", nest.ndim - 1, d->n, COLUMNS);
+	out_blank(o);
+	out_line(o, "%s(m, n, %s, (const %s *)p[1] + %s, %s, %s,", d->dtype == RT_f32 ? "vm_product" :
+		 "vm_product_double", k, type, nest_at(&body, &nest, 1), body_number(&body, "lda", d->lda),
+		 body_number(&body, "ak", d->ak));
+	out_line(o, "\t(const %s *)p[2] + %s, %s, %s,", type, nest_at(&body, &nest, 2), body_number(&body, "bk", d->bk),
+		 body_number(&body, "bn", d->bn));
+	out_line(o, "\t%s, (%s *)p[0] + %s, %s%s);", !d->bias ? "0" :
 		 columns ? arena_printf(a, "(const %s *)p[3] + n0", type) : "p[3]",
-		 type, nest_at(a, &nest, 0), (long long)d->ldc, d->dtype == RT_f32 ? ", scratch" : "");
-	out_close(&o, "");
+		 type, nest_at(&body, &nest, 0), body_number(&body, "ldc", d->ldc),
+		 d->dtype == RT_f32 ? ", scratch" : "");
+	out_close(o, "");
 	c = row_call(r, "multiply",
 		     arena_printf(a, "%s: %lld of (%lld, %lld) x (%lld, %lld)", r->n->op->id,
 				  (long long)nest_count(&d->batch), (long long)d->m, (long long)d->k, (long long)d->k,
 				  (long long)d->n),
-		     &o, nest_count(&nest), row_grain(m * n * (d->k / 8 + 1)));
+		     &body, nest_count(&nest), row_grain(m * n * (d->k / 8 + 1)));
 	if (d->dtype == RT_f32)
 		emit_tall(r->e, r->p, m);
 	if (r->e && d->dtype == RT_f32)

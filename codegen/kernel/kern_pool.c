@@ -76,23 +76,25 @@ take_window(Row *r, Pool *d)
 
 /* x: the input or its gradient, y: the result or its gradient, at: the maximum's places, or null. */
 static void
-put_geometry(Out *o, const Pool *d, const RtTensor *at)
+put_geometry(Body *b, const Pool *d, const RtTensor *at)
 {
-	const RtTensor *t[3] = { d->x, d->y, at };
+	const RtTensor *x = d->x, *y = d->y;
+	const Member member[] = {
+		{ "n", size_at(x, d, N) }, { "c", size_at(x, d, C) }, { "h", size_at(x, d, H) },
+		{ "w", size_at(x, d, W) }, { "oh", size_at(y, d, H) }, { "ow", size_at(y, d, W) },
+		{ "xn", stride_at(x, d, N) }, { "xc", stride_at(x, d, C) }, { "xh", stride_at(x, d, H) },
+		{ "xw", stride_at(x, d, W) }, { "yn", stride_at(y, d, N) }, { "yc", stride_at(y, d, C) },
+		{ "yh", stride_at(y, d, H) }, { "yw", stride_at(y, d, W) },
+		{ "kh", d->kernel[0] }, { "kw", d->kernel[1] }, { "sh", d->step[0] }, { "sw", d->step[1] },
+		{ "ph", d->pad[0] }, { "pw", d->pad[1] }, { "dh", d->dilation[0] }, { "dw", d->dilation[1] },
+		{ "divisor", d->divisor }, { "max", d->max }, { "adaptive", d->adaptive },
+		{ "padding_counts", d->padding_counts },
+		{ "an", at ? stride_at(at, d, N) : 0 }, { "ac", at ? stride_at(at, d, C) : 0 },
+		{ "ah", at ? stride_at(at, d, H) : 0 }, { "aw", at ? stride_at(at, d, W) : 0 },
+	};
 
-	out_line(o, "static const VpPool v = { .n = %lld, .c = %lld, .h = %lld, .w = %lld, .oh = %lld, .ow = %lld,",
-		 (long long)size_at(d->x, d, N), (long long)size_at(d->x, d, C), (long long)size_at(d->x, d, H),
-		 (long long)size_at(d->x, d, W), (long long)size_at(d->y, d, H), (long long)size_at(d->y, d, W));
-	for (int i = 0; i < 2 + (at != NULL); i++)
-		out_line(o, "\t.%cn = %lld, .%cc = %lld, .%ch = %lld, .%cw = %lld,", "xya"[i],
-			 (long long)stride_at(t[i], d, N), "xya"[i], (long long)stride_at(t[i], d, C), "xya"[i],
-			 (long long)stride_at(t[i], d, H), "xya"[i], (long long)stride_at(t[i], d, W));
-	out_line(o, "\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld,",
-		 (long long)d->kernel[0], (long long)d->kernel[1], (long long)d->step[0], (long long)d->step[1],
-		 (long long)d->pad[0], (long long)d->pad[1], (long long)d->dilation[0], (long long)d->dilation[1]);
-	out_line(o, "\t.divisor = %lld, .max = %d, .adaptive = %d, .padding_counts = %d };", (long long)d->divisor,
-		 d->max, d->adaptive, d->padding_counts);
-	out_blank(o);
+	body_struct(b, "static const VpPool v", member, sizeof member / sizeof *member - (at ? 0 : 4), "");
+	out_blank(&b->out);
 }
 
 static bool
@@ -102,15 +104,15 @@ emit_pool(Row *r, const Pool *d)
 	const int64_t n = size_at(x, d, N), c = size_at(x, d, C), h = size_at(x, d, H), w = size_at(x, d, W);
 	const int64_t oh = size_at(y, d, H), ow = size_at(y, d, W);
 	const bool last = stride_at(x, d, C) == 1 && stride_at(y, d, C) == 1;
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
 	KernelCall *call;
 
-	put_geometry(&o, d, NULL);
-	out_line(&o, "%s(begin, end, &v, p[1], p[0]);", last ? "vp_pool_lanes" : "vp_pool_planes");
+	put_geometry(&b, d, NULL);
+	out_line(&b.out, "%s(begin, end, &v, p[1], p[0]);", last ? "vp_pool_lanes" : "vp_pool_planes");
 	call = row_call(r, "pool",
 			arena_printf(r->p->cx->arena, "%s of %lld channels, (%lld, %lld) -> (%lld, %lld)", r->n->op->id,
 				     (long long)c, (long long)h, (long long)w, (long long)oh, (long long)ow),
-			&o, last ? n * oh : n * c * oh,
+			&b, last ? n * oh : n * c * oh,
 			row_grain(rt_numel(y) / (last ? n * oh : n * c * oh) *
 				  (d->adaptive ? (h / oh + 1) * (w / ow + 1) : d->kernel[0] * d->kernel[1])));
 	row_pass(r, call, r->n->out[0], 0);
@@ -166,16 +168,16 @@ row_max_pool_places(Row *r)
 {
 	const RtTensor *at = row_result(r, 1);
 	Pool d = { .places = 2, .max = true };
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
 	KernelCall *c;
 
 	if (!take(r, &d) || !take_window(r, &d) || !at || at->dtype != RT_i64 || d.x->ndim != 4 || !dense_nhwc(d.x) ||
 	    !dense_nhwc(d.y) || !dense_nhwc(at) || d.x->dims[2] > INT32_MAX / d.x->dims[3])
 		return false;
-	put_geometry(&o, &d, NULL);
-	out_line(&o, "vp_max_places(begin, end, &v, p[2], p[0], p[1]);");
+	put_geometry(&b, &d, NULL);
+	out_line(&b.out, "vp_max_places(begin, end, &v, p[2], p[0], p[1]);");
 	c = row_call(r, "pool", arena_printf(r->p->cx->arena, "%s of %lld channels, with places", r->n->op->id,
-		     (long long)d.x->dims[1]), &o, d.y->dims[0] * d.y->dims[2],
+		     (long long)d.x->dims[1]), &b, d.y->dims[0] * d.y->dims[2],
 		     row_grain(d.y->dims[3] * d.x->dims[1] * d.kernel[0] * d.kernel[1]));
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, r->n->out[1], 0);
@@ -189,16 +191,16 @@ row_max_pool_back(Row *r)
 	const RtTensor *at = row_tensor(r, "indices");
 	Pool d = { .places = 2, .max = true, .x = row_result(r, 0), .y = row_tensor(r, "grad_output"),
 		.kernel = { 1, 1 }, .step = { 1, 1 } };
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
 	KernelCall *c;
 
 	if (!d.x || !d.y || !at || d.x->dtype != RT_f32 || d.y->dtype != RT_f32 || at->dtype != RT_i64 ||
 	    d.x->ndim != 4 || d.y->ndim != 4 || at->ndim != 4 || !dense_nhwc(d.x) || !rt_numel(d.x) || !rt_numel(d.y))
 		return false;
-	put_geometry(&o, &d, at);
-	out_line(&o, "vp_max_back(begin, end, &v, p[1], p[2], p[0]);");
+	put_geometry(&b, &d, at);
+	out_line(&b.out, "vp_max_back(begin, end, &v, p[1], p[2], p[0]);");
 	c = row_call(r, "unpool",
-		     arena_printf(r->p->cx->arena, "%s of %lld channels", r->n->op->id, (long long)d.x->dims[1]), &o,
+		     arena_printf(r->p->cx->arena, "%s of %lld channels", r->n->op->id, (long long)d.x->dims[1]), &b,
 		     d.x->dims[0] * plan_ceil(r->p, d.x->dims[1], 16), 1);
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, row_arg(r, "grad_output"), 0);

@@ -25,28 +25,24 @@ take(const Row *r, Regions *d)
 }
 
 static void
-put_geometry(Out *o, const Regions *d)
+put_geometry(Body *b, const Regions *d)
 {
-	const RtTensor *x = d->x, *y = d->y;
+	const int64_t *x = d->x->dims, *xs = d->x->strides, *y = d->y->dims, *ys = d->y->strides;
+	const Member member[] = {
+		{ "images", x[0] }, { "channels", x[1] }, { "in[0]", x[2] }, { "in[1]", x[3] }, { "out[0]", y[2] },
+		{ "out[1]", y[3] }, { "xn", xs[0] }, { "xc", xs[1] }, { "x[0]", xs[2] }, { "x[1]", xs[3] },
+		{ "rn", d->rois->strides[0] }, { "rc", d->rois->strides[1] }, { "yn", ys[0] }, { "yc", ys[1] },
+		{ "y[0]", ys[2] }, { "y[1]", ys[3] }, { "ratio", d->ratio }, { "aligned", d->aligned != 0 },
+	};
 
-	out_line(o, "static const RoiBins g = {");
-	out_line(o, "\t.images = %lld, .channels = %lld, .in = { %lld, %lld }, .out = { %lld, %lld },",
-		 (long long)x->dims[0], (long long)x->dims[1], (long long)x->dims[2], (long long)x->dims[3],
-		 (long long)y->dims[2], (long long)y->dims[3]);
-	out_line(o, "\t.xn = %lld, .xc = %lld, .x = { %lld, %lld }, .rn = %lld, .rc = %lld,", (long long)x->strides[0],
-		 (long long)x->strides[1], (long long)x->strides[2], (long long)x->strides[3],
-		 (long long)d->rois->strides[0], (long long)d->rois->strides[1]);
-	out_line(o, "\t.yn = %lld, .yc = %lld, .y = { %lld, %lld },", (long long)y->strides[0],
-		 (long long)y->strides[1], (long long)y->strides[2], (long long)y->strides[3]);
-	out_line(o, "\t.scale = %.17g, .ratio = %lld, .aligned = %d,", d->scale, (long long)d->ratio, d->aligned != 0);
-	out_line(o, "};");
-	out_blank(o);
+	body_struct(b, "static const RoiBins g", member, sizeof member / sizeof *member,
+		    arena_printf(b->p->cx->arena, ".scale = %s", body_real(b, "scale", d->scale)));
 }
 
 bool
 row_roi_align(Row *r)
 {
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
 	int64_t room;
 	KernelCall *c;
 	Regions d;
@@ -54,15 +50,14 @@ row_roi_align(Row *r)
 	if (!take(r, &d))
 		return false;
 	room = vs_regions(d.x->dims[2], d.x->dims[3], d.y->dims[3], d.y->dims[1]);
-	put_geometry(&o, &d);
-	out_line(&o, "void *room = rt_thread_scratch(vs_regions(%lld, %lld, %lld, %lld));", (long long)d.x->dims[2],
-		 (long long)d.x->dims[3], (long long)d.y->dims[3], (long long)d.y->dims[1]);
-	out_blank(&o);
-	out_line(&o, "if (room && !roi_align_%s(begin, end, &g, p[1], p[2], p[0], room))", row_type(d.x->dtype));
-	out_line(&o, "\t*(int *)p[3] = 1;");
+	put_geometry(&b, &d);
+	out_line(&b.out, "void *room = rt_thread_scratch(vs_regions(g.in[0], g.in[1], g.out[1], g.channels));");
+	out_blank(&b.out);
+	out_line(&b.out, "if (room && !roi_align_%s(begin, end, &g, p[1], p[2], p[0], room))", row_type(d.x->dtype));
+	out_line(&b.out, "\t*(int *)p[3] = 1;");
 	c = row_call(r, "regions", arena_printf(r->p->cx->arena, "%s: %lld regions of %lld x %lld bins, %lld channels",
 						r->n->op->id, (long long)d.y->dims[0], (long long)d.y->dims[2],
-						(long long)d.y->dims[3], (long long)d.y->dims[1]), &o,
+						(long long)d.y->dims[3], (long long)d.y->dims[1]), &b,
 		     d.y->dims[0], row_grain(rt_numel(d.y) / d.y->dims[0] * 8));
 	c->scratch = room;
 	row_pass(r, c, r->n->out[0], 0);

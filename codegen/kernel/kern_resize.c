@@ -72,25 +72,25 @@ place_numbers(const Resize *d)
 /* Tables of what each row and column of the result reads, filled by a function of vresize.h; then opens the rows.
  * more: an expression of further bytes behind the tables. */
 static void
-put_tables(Out *o, const Resize *d, const char *type, const char *fill, bool how, const char *more)
+put_tables(Body *b, const Resize *d, const char *type, const char *fill, bool how, const char *more)
 {
-	out_line(o, "%s *rows = rt_thread_scratch((%lld + %lld) * (int64_t)sizeof *rows%s), *columns = rows + %lld;",
-		 type, (long long)d->y->dims[2], (long long)d->y->dims[3], more, (long long)d->y->dims[2]);
-	out_blank(o);
-	out_line(o, "if (!rows)");
-	out_line(o, "\treturn;");
-	for (int i = 2; i < 4; i++)
-		out_line(o, "%s(%lld, %lld, %d, %.17g, %s);", fill, (long long)d->y->dims[i], (long long)d->x->dims[i],
-			 how, d->given[i - 2], i == 2 ? "rows" : "columns");
+	const char *h = body_number(b, "oh", d->y->dims[2]), *w = body_number(b, "ow", d->y->dims[3]);
+
+	row_scratch(b, type, "rows", arena_printf(b->p->cx->arena, "(%s + %s) * (int64_t)sizeof *rows%s", h, w, more));
+	out_line(&b->out, "%s *columns = rows + %s;", type, h);
+	out_line(&b->out, "%s(%s, %s, %d, %s, rows);", fill, h, body_number(b, "h", d->x->dims[2]), how,
+		 body_real(b, "scale_h", d->given[0]));
+	out_line(&b->out, "%s(%s, %s, %d, %s, columns);", fill, w, body_number(b, "w", d->x->dims[3]), how,
+		 body_real(b, "scale_w", d->given[1]));
 }
 
 static void
-launch(Row *r, Resize *d, Out *o, int64_t scratch)
+launch(Row *r, Resize *d, Body *b, int64_t scratch)
 {
 	Arena *a = r->p->cx->arena;
 	KernelCall *c = row_call(r, "resize", arena_printf(a, "%s: %lld x %lld to %lld x %lld", r->n->op->id,
 				 (long long)d->x->dims[2], (long long)d->x->dims[3], (long long)d->y->dims[2],
-				 (long long)d->y->dims[3]), o, nest_count(&d->nest),
+				 (long long)d->y->dims[3]), b, nest_count(&d->nest),
 				 row_grain(d->y->dims[3] * place_numbers(d)));
 
 	c->scratch = scratch;
@@ -100,25 +100,25 @@ launch(Row *r, Resize *d, Out *o, int64_t scratch)
 
 /* A row of the result: of two of the input, made as wide first, or, where there is only one, of that. */
 static void
-put_bilinear(Out *o, Arena *a, const Resize *d)
+put_bilinear(Body *b, const Resize *d)
 {
-	const long long width = (long long)d->y->dims[3], channels = (long long)place_numbers(d);
-	const long long xh = (long long)d->x->strides[2];
 	const bool line = d->x->dims[2] == 1 && d->y->dims[2] == 1;
-	const char *x = nest_at(a, &d->nest, 1), *y = nest_at(a, &d->nest, 0);
+	const char *x = nest_at(b, &d->nest, 1), *y = nest_at(b, &d->nest, 0);
+	const char *xh = body_number(b, "xh", d->x->strides[2]);
+	Out *o = &b->out;
 
 	if (!line)
-		out_line(o, "VzWide wide = { .row = { (float *)(columns + %lld), "
-			 "(float *)(columns + %lld) + %lld * %lld } };", width, width, width, channels);
-	nest_open(o, &d->nest);
+		out_line(o, "VzWide wide = { .row = { (float *)(columns + shape.width), "
+			 "(float *)(columns + shape.width) + shape.width * shape.channels } };");
+	nest_open(b, &d->nest);
 	if (!line)
 		out_line(o, "const VzTap *h = &rows[i%d];", d->nest.ndim - 1);
 	out_line(o, "const float *x = (const float *)p[1] + %s;", x);
 	out_blank(o);
 	if (line)
-		out_line(o, "vz_widen(&shape, columns, x, %lld, (float *)p[0] + %s);", (long long)d->y->strides[3], y);
+		out_line(o, "vz_widen(&shape, columns, x, shape.ystep, (float *)p[0] + %s);", y);
 	else
-		out_line(o, "vz_row(&wide, &shape, h, columns, x + h->at[0] * %lld, x + h->at[1] * %lld, "
+		out_line(o, "vz_row(&wide, &shape, h, columns, x + h->at[0] * %s, x + h->at[1] * %s, "
 			 "(float *)p[0] + %s);", xh, xh, y);
 	out_close(o, "");
 }
@@ -126,8 +126,7 @@ put_bilinear(Out *o, Arena *a, const Resize *d)
 bool
 row_bilinear(Row *r)
 {
-	Arena *a = r->p->cx->arena;
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
 	Resize d = { 0 };
 	int64_t width, channels;
 
@@ -135,44 +134,45 @@ row_bilinear(Row *r)
 		return false;
 	width = d.y->dims[3];
 	channels = place_numbers(&d);
-	out_line(&o, "static const VzShape shape = { .width = %lld, .channels = %lld, .xstep = %lld, .ystep = %lld };",
-		 (long long)width, (long long)channels, (long long)d.x->strides[3], (long long)d.y->strides[3]);
-	put_tables(&o, &d, "VzTap", "vz_linear", d.align,
-		   arena_printf(a, " + 2 * %lld * %lld * (int64_t)sizeof(float)", (long long)width,
-				(long long)channels));
-	put_bilinear(&o, a, &d);
-	launch(r, &d, &o, (d.y->dims[2] + width) * (int64_t)sizeof(VzTap) + 2 * width * channels * 4);
+	body_struct(&b, "static const VzShape shape", (Member[]){ { "width", width }, { "channels", channels },
+		    { "xstep", d.x->strides[3] }, { "ystep", d.y->strides[3] } }, 4, "");
+	put_tables(&b, &d, "VzTap", "vz_linear", d.align,
+		   " + 2 * shape.width * shape.channels * (int64_t)sizeof(float)");
+	put_bilinear(&b, &d);
+	launch(r, &d, &b, (d.y->dims[2] + width) * (int64_t)sizeof(VzTap) + 2 * width * channels * 4);
 	return true;
 }
 
 /* A row that has the same source as the one before it, made by this thread, is its copy. */
 static void
-put_repeated(Out *o, const Resize *d)
+put_repeated(Body *b, const Resize *d, const char *width, const char *places)
 {
 	const int last = d->nest.ndim - 1;
+	Out *o = &b->out;
 
 	if (d->y->strides[3] != place_numbers(d))
 		return;
 	out_open(o, "if (row > begin && i%d > 0 && rows[i%d] == rows[i%d - 1])", last, last, last);
-	out_line(o, "memcpy(y, y - %lld, %lld * %lld * sizeof *y);", (long long)d->y->strides[2],
-		 (long long)d->y->dims[3], (long long)place_numbers(d));
+	out_line(o, "memcpy(y, y - %s, %s * %s * sizeof *y);", body_number(b, "yh", d->y->strides[2]), width, places);
 	out_line(o, "continue;");
 	out_close(o, "");
 }
 
 /* Places one by one; addresses before their loops, as a store might change the table for all the compiler knows. */
 static void
-put_places(Out *o, const Resize *d)
+put_places(Body *b, const Resize *d, const char *width, const char *places)
 {
+	Out *o = &b->out;
+
 	if (!d->lanes)
 		out_line(o, "IVDEP");
-	out_open(o, "for (int64_t j = 0; j < %lld; j++)", (long long)d->y->dims[3]);
-	out_line(o, "const %s *from = x + columns[j] * %lld;", d->type, (long long)d->x->strides[3]);
-	out_line(o, "%s *to = y + j * %lld;", d->type, (long long)d->y->strides[3]);
+	out_open(o, "for (int64_t j = 0; j < %s; j++)", width);
+	out_line(o, "const %s *from = x + columns[j] * %s;", d->type, body_number(b, "xstep", d->x->strides[3]));
+	out_line(o, "%s *to = y + j * %s;", d->type, body_number(b, "ystep", d->y->strides[3]));
 	out_blank(o);
 	if (d->lanes)
 		out_line(o, "IVDEP");
-	out_line(o, "for (int64_t c = 0; c < %lld; c++)", (long long)place_numbers(d));
+	out_line(o, "for (int64_t c = 0; c < %s; c++)", places);
 	out_line(o, "\tto[c] = from[c];");
 	out_close(o, "");
 }
@@ -180,22 +180,24 @@ put_places(Out *o, const Resize *d)
 bool
 row_nearest(Row *r)
 {
-	Arena *a = r->p->cx->arena;
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
+	const char *width, *places;
 	Resize d = { 0 };
 
 	d.exact = r->n->op->lowering == LOWER_NEAREST_EXACT;
 	if (!take(r, &d))
 		return false;
-	put_tables(&o, &d, "int64_t", "vz_nearest", d.exact, "");
-	nest_open(&o, &d.nest);
-	out_line(&o, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %lld;", d.type, d.type, nest_at(a, &d.nest, 1),
-		 d.nest.ndim - 1, (long long)d.x->strides[2]);
-	out_line(&o, "%s *y = (%s *)p[0] + %s;", d.type, d.type, nest_at(a, &d.nest, 0));
-	out_blank(&o);
-	put_repeated(&o, &d);
-	put_places(&o, &d);
-	out_close(&o, "");
-	launch(r, &d, &o, (d.y->dims[2] + d.y->dims[3]) * 8);
+	put_tables(&b, &d, "int64_t", "vz_nearest", d.exact, "");
+	nest_open(&b, &d.nest);
+	out_line(&b.out, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %s;", d.type, d.type,
+		 nest_at(&b, &d.nest, 1), d.nest.ndim - 1, body_number(&b, "xh", d.x->strides[2]));
+	out_line(&b.out, "%s *y = (%s *)p[0] + %s;", d.type, d.type, nest_at(&b, &d.nest, 0));
+	out_blank(&b.out);
+	width = body_number(&b, "ow", d.y->dims[3]);
+	places = body_number(&b, "channels", place_numbers(&d));
+	put_repeated(&b, &d, width, places);
+	put_places(&b, &d, width, places);
+	out_close(&b.out, "");
+	launch(r, &d, &b, (d.y->dims[2] + d.y->dims[3]) * 8);
 	return true;
 }

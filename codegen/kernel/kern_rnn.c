@@ -72,6 +72,7 @@ take(Row *r, Walk *d)
 /* A launch, with the fields of its VnStep and its arguments; p[0] is where rows are stored. */
 typedef struct Launch {
 	const Walk *d;
+	Body body;
 	Out  fields;
 	KernelArg arg[12];
 	int  narg;
@@ -104,16 +105,19 @@ put_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gate
 {
 	const int64_t n = w->dims[0] / gates, k = w->dims[1];
 	const RtTensor *constant = l->d->packed ? dense_constant(r->p, row_arg(r, name)) : NULL;
+	const char *columns = body_number(&l->body, "hidden", n);
 
-	out_line(&l->fields, ".hidden = %lld, .k = %lld,", (long long)n, (long long)k);
+	out_line(&l->fields, ".hidden = %s, .k = %s,", columns, body_number(&l->body, "k", k));
 	if (constant) {
 		emit_tall(r->e, r->p, l->d->rows);
-		out_line(&l->fields, ".panel = p + %d, .rest = VC_REST(vc_panel, %lld),", l->narg, (long long)n);
+		out_line(&l->fields, ".panel = p + %d, .rest = VC_REST(vc_panel, %s),", l->narg, columns);
 		for (int64_t g = 0; g < gates; g++)
 			l->arg[l->narg++].text = panels(r, constant, g * n, n);
 	} else {
-		out_line(&l->fields, ".w = %s, .ws = %lld, .wk = %lld,", pass(r, l, row_arg(r, name)),
-			 (long long)w->strides[0], (long long)(k == 1 ? 1 : w->strides[1]));
+		const char *row = body_number(&l->body, "ws", w->strides[0]);
+
+		out_line(&l->fields, ".w = %s, .ws = %s, .wk = %s,", pass(r, l, row_arg(r, name)), row,
+			 body_number(&l->body, "wk", k == 1 ? 1 : w->strides[1]));
 	}
 }
 
@@ -122,23 +126,23 @@ static void
 add_launch(Row *r, Launch *l, const char *function, int64_t columns, int64_t gates, int64_t k)
 {
 	const Walk *d = l->d;
-	const long long panel = r->e ? r->e->nr : 1;
+	const int64_t panel = r->e ? r->e->nr : 1;
 	Arena *a = r->p->cx->arena;
-	Out o = { .indent = 1 };
+	Out *o = &l->body.out;
 	KernelCall *c;
 
 	l->arg[l->narg++].text = "&turn";
-	out_line(&o, "const int64_t turn = *(const int64_t *)p[%d], t = %s;", l->narg - 1,
-		 d->reverse ? arena_printf(a, "%lld - 1 - turn", (long long)d->steps) : "turn");
-	out_line(&o, "const VnStep step = {");
-	buf_puts(&o.text, l->fields.text.at);
+	out_line(o, "const int64_t turn = *(const int64_t *)p[%d], t = %s;", l->narg - 1,
+		 d->reverse ? arena_printf(a, "%s - 1 - turn", body_number(&l->body, "steps", d->steps)) : "turn");
+	out_line(o, "const VnStep step = {");
+	buf_puts(&o->text, l->fields.text.at);
 	buf_free(&l->fields.text);
-	out_line(&o, "};");
-	out_blank(&o);
-	out_line(&o, "vn_%s_%s(begin, end, &step);", function, row_type(d->x->dtype));
+	out_line(o, "};");
+	out_blank(o);
+	out_line(o, "vn_%s_%s(begin, end, &step);", function, row_type(d->x->dtype));
 	c = row_call(r, function, arena_printf(a, "%lld steps, %lld rows of %lld", (long long)d->steps,
 		     (long long)d->rows, (long long)columns),
-		     &o, plan_ceil(r->p, columns, panel), row_grain(gates * columns * panel));
+		     &l->body, plan_ceil(r->p, columns, panel), row_grain(gates * columns * panel));
 	c->repeat = d->steps;
 	c->work.flops = 2.0 * (double)(d->steps * d->rows) * (double)(gates * columns * k);
 	c->work.bytes = (double)d->steps * (double)(gates * columns * k + d->rows * ((gates + 1) * columns + k)) *
@@ -152,30 +156,32 @@ static void
 add_gates(Row *r, const Walk *d)
 {
 	const char *type = row_type(d->x->dtype);
-	const long long next = d->y->strides[0];
-	Launch l = { .d = d, .fields = { .indent = 2 } };
+	Launch l = { .d = d, .body = body_begin(r->p), .fields = { .indent = 2 } };
+	Body *b = &l.body;
+	const char *next = body_number(b, "y_step", d->y->strides[0]), *ldy = body_number(b, "ldy", d->y->strides[1]);
+	const char *hidden = body_number(b, "columns", d->hidden);
 	const char *to = pass(r, &l, r->n->out[d->p ? 2 : 0]), *y = d->p ? pass(r, &l, r->n->out[0]) : to;
 	const char *h = pass(r, &l, row_arg(r, "h"));
 
-	out_line(&l.fields, ".rows = %lld, .gates = (const %s *)%s + t * %lld, .ldg = %lld,", (long long)d->rows, type,
-		 pass(r, &l, row_arg(r, "gates")), (long long)d->x->strides[0], (long long)d->x->strides[1]);
-	out_line(&l.fields, ".h = turn ? (const %s *)%s + (t %c 1) * %lld : %s, .ldh = turn ? %lld : %lld,", type, y,
-		 d->reverse ? '+' : '-', next, h, (long long)d->y->strides[1], (long long)d->h->strides[0]);
+	out_line(&l.fields, ".rows = %s, .gates = (const %s *)%s + t * %s, .ldg = %s,", body_number(b, "rows", d->rows),
+		 type, pass(r, &l, row_arg(r, "gates")), body_number(b, "x_step", d->x->strides[0]),
+		 body_number(b, "ldg", d->x->strides[1]));
+	out_line(&l.fields, ".h = turn ? (const %s *)%s + (t %c 1) * %s : %s, .ldh = turn ? %s : %s,", type, y,
+		 d->reverse ? '+' : '-', next, h, ldy, body_number(b, "ldh", d->h->strides[0]));
 	if (d->gates == 4) {
 		const char *c = pass(r, &l, r->n->out[1]);
 
-		out_line(&l.fields, ".c = turn ? %s : %s, .ldc = turn ? %lld : %lld,", c, pass(r, &l, row_arg(r, "c")),
-			 (long long)d->hidden, (long long)d->c->strides[0]);
-		out_line(&l.fields, ".to_c = %s, .ld_to_c = %lld,", c, (long long)d->hidden);
+		out_line(&l.fields, ".c = turn ? %s : %s, .ldc = turn ? %s : %s,", c, pass(r, &l, row_arg(r, "c")),
+			 hidden, body_number(b, "ldc", d->c->strides[0]));
+		out_line(&l.fields, ".to_c = %s, .ld_to_c = %s,", c, hidden);
 	}
 	if (row_arg(r, "b"))
 		out_line(&l.fields, ".bias = %s,", pass(r, &l, row_arg(r, "b")));
 	put_weights(r, &l, "w", d->w, d->gates);
 	if (d->p)
-		out_line(&l.fields, ".to_h = %s, .ld_to_h = %lld,", to, (long long)d->hidden);
+		out_line(&l.fields, ".to_h = %s, .ld_to_h = %s,", to, hidden);
 	else
-		out_line(&l.fields, ".to_h = (%s *)%s + t * %lld, .ld_to_h = %lld,", type, to, next,
-			 (long long)d->y->strides[1]);
+		out_line(&l.fields, ".to_h = (%s *)%s + t * %s, .ld_to_h = %s,", type, to, next, ldy);
 	add_launch(r, &l, d->kind, d->hidden, d->gates, d->w->dims[1]);
 }
 
@@ -183,14 +189,16 @@ add_gates(Row *r, const Walk *d)
 static void
 add_projection(Row *r, const Walk *d)
 {
-	Launch l = { .d = d, .fields = { .indent = 2 } };
+	Launch l = { .d = d, .body = body_begin(r->p), .fields = { .indent = 2 } };
 	const char *to = pass(r, &l, r->n->out[0]);
+	Body *b = &l.body;
+	const char *rows = body_number(b, "rows", d->rows), *step = body_number(b, "y_step", d->y->strides[0]);
 
-	out_line(&l.fields, ".rows = %lld, .h = %s, .ldh = %lld,", (long long)d->rows, pass(r, &l, r->n->out[2]),
-		 (long long)d->hidden);
+	out_line(&l.fields, ".rows = %s, .h = %s, .ldh = %s,", rows, pass(r, &l, r->n->out[2]),
+		 body_number(b, "ldh", d->hidden));
 	put_weights(r, &l, "p", d->p, 1);
-	out_line(&l.fields, ".to_h = (%s *)%s + t * %lld, .ld_to_h = %lld,", row_type(d->x->dtype), to,
-		 (long long)d->y->strides[0], (long long)d->y->strides[1]);
+	out_line(&l.fields, ".to_h = (%s *)%s + t * %s, .ld_to_h = %s,", row_type(d->x->dtype), to, step,
+		 body_number(b, "ldy", d->y->strides[1]));
 	add_launch(r, &l, "project", d->y->dims[2], 1, d->hidden);
 }
 

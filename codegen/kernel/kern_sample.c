@@ -14,17 +14,13 @@ dim_at(const Format *f, int first, int i)
 	return i < 3 - f->nd ? -1 : first + i - (3 - f->nd);
 }
 
-static void
-put_dims(Out *o, const char *name, const RtTensor *t, const Format *f, int first, bool strides)
+/* A size or stride of depth, height or width. */
+static int64_t
+along(const RtTensor *t, const Format *f, int first, int i, bool stride)
 {
-	int64_t v[3];
+	const int d = dim_at(f, first, i);
 
-	for (int i = 0; i < 3; i++) {
-		const int d = dim_at(f, first, i);
-
-		v[i] = d < 0 ? !strides : !strides ? t->dims[d] : t->dims[d] == 1 ? 0 : t->strides[d];
-	}
-	out_line(o, "\t.%s = { %lld, %lld, %lld },", name, (long long)v[0], (long long)v[1], (long long)v[2]);
+	return d < 0 ? !stride : !stride ? t->dims[d] : t->dims[d] == 1 ? 0 : t->strides[d];
 }
 
 typedef struct Sampling {
@@ -53,24 +49,26 @@ take(const Row *r, Sampling *d, bool last)
 }
 
 static void
-put_geometry(Out *o, const Sampling *d)
+put_geometry(Body *b, const Sampling *d)
 {
+	static const char *const name[5][3] = { { "in[0]", "in[1]", "in[2]" }, { "out[0]", "out[1]", "out[2]" },
+		{ "x[0]", "x[1]", "x[2]" }, { "y[0]", "y[1]", "y[2]" }, { "g[0]", "g[1]", "g[2]" } };
+	const RtTensor *const of[5] = { d->x, d->y, d->x, d->y, d->grid };
 	const Format *f = &d->format;
+	Member member[26] = {
+		{ "nd", f->nd }, { "mode", d->mode }, { "padding", d->padding }, { "align", d->align },
+		{ "channels", d->x->dims[f->channels] }, { "xn", d->x->strides[0] },
+		{ "xc", d->x->strides[f->channels] }, { "yn", d->y->strides[0] }, { "yc", d->y->strides[f->channels] },
+		{ "gn", d->grid->strides[0] },
+		{ "gc", d->grid->strides[f->nd + 1] },
+	};
 
-	out_line(o, "static const VgGrid g = {");
-	out_line(o, "\t.nd = %d, .mode = %d, .padding = %d, .align = %d, .channels = %lld,", f->nd, (int)d->mode,
-		 (int)d->padding, (int)d->align, (long long)d->x->dims[f->channels]);
-	put_dims(o, "in", d->x, f, f->first, false);
-	put_dims(o, "out", d->y, f, f->first, false);
-	out_line(o, "\t.xn = %lld, .xc = %lld, .yn = %lld, .yc = %lld, .gn = %lld, .gc = %lld,",
-		 (long long)d->x->strides[0], (long long)d->x->strides[f->channels], (long long)d->y->strides[0],
-		 (long long)d->y->strides[f->channels], (long long)d->grid->strides[0],
-		 (long long)d->grid->strides[f->nd + 1]);
-	put_dims(o, "x", d->x, f, f->first, true);
-	put_dims(o, "y", d->y, f, f->first, true);
-	put_dims(o, "g", d->grid, f, 1, true);
-	out_line(o, "};");
-	out_blank(o);
+	for (int k = 0; k < 5; k++)
+		for (int i = 0; i < 3; i++)
+			member[11 + 3 * k + i] = (Member){ name[k][i],
+				along(of[k], f, k == 4 ? 1 : f->first, i, k >= 2) };
+	body_struct(b, "static const VgGrid g", member, 26, "");
+	out_blank(&b->out);
 }
 
 /* last: channels are the last dim. */
@@ -78,7 +76,7 @@ static bool
 sample(Row *r, bool last)
 {
 	enum { POINTS = 64 };            /* VG_POINTS */
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
 	int64_t points, channels;
 	Sampling d;
 	KernelCall *c;
@@ -87,10 +85,10 @@ sample(Row *r, bool last)
 		return false;
 	channels = d.x->dims[d.format.channels];
 	points = rt_numel(d.y) / d.y->dims[0] / channels;
-	put_geometry(&o, &d);
-	out_line(&o, "vg_sample_%s(begin, end, &g, p[1], p[2], p[0]);", row_type(d.x->dtype));
+	put_geometry(&b, &d);
+	out_line(&b.out, "vg_sample_%s(begin, end, &g, p[1], p[2], p[0]);", row_type(d.x->dtype));
 	c = row_call(r, "sample", arena_printf(r->p->cx->arena, "%s: %lld points of %lld channels", r->n->op->id,
-					       (long long)points, (long long)channels), &o,
+					       (long long)points, (long long)channels), &b,
 		     d.y->dims[0] * plan_ceil(r->p, points, POINTS), row_grain(POINTS * 4 * channels));
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, row_arg(r, "input"), 0);

@@ -115,33 +115,38 @@ take(Row *r, Scan *d)
 
 /* "y[i * 7 + c]" */
 static const char *
-place(Arena *a, const Scan *d, const char *name, int operand)
+place(Body *b, const Scan *d, const char *name, int operand)
 {
-	return arena_printf(a, "%s[i * %lld + c * %lld]", name, (long long)d->stride[operand],
-			    (long long)d->lane[operand]);
+	Arena *a = b->p->cx->arena;
+
+	return arena_printf(a, "%s[i * %s + c * %s]", name,
+			    body_number(b, arena_printf(a, "%s_step", name), d->stride[operand]),
+			    body_number(b, arena_printf(a, "%s_lane", name), d->lane[operand]));
 }
 
 /* The steps of so many lanes ("lanes", or their number, for a loop that vectorises). */
 static void
-put_steps(Out *o, Arena *a, const Scan *d, const char *lanes, const char *type)
+put_steps(Body *b, const Scan *d, const char *lanes, const char *type)
 {
 	const RtDtype to = (RtDtype)d->y->dtype, from = (RtDtype)d->x->dtype;
+	Arena *a = b->p->cx->arena;
+	Out *o = &b->out;
 
-	out_open(o, "for (int64_t i = 0; i < %lld; i++)", (long long)d->n);
+	out_open(o, "for (int64_t i = 0; i < %s; i++)", body_number(b, "n", d->n));
 	out_line(o, "IVDEP");
 	out_open(o, "for (int64_t c = 0; c < %s; c++)", lanes);
 	out_line(o, "const %s v = %s%s;", type, to == RT_f32 && from != to ? "(float)" : "",
-		 element_loaded(a, from, place(a, d, "x", 1)));
+		 element_loaded(a, from, place(b, d, "x", 1)));
 	if (d->step->extreme) {
 		out_line(o, "const bool more = !i || %s || v != v;", d->step->next);
 		out_blank(o);
 		out_line(o, "s[c] = more ? v : s[c];");
 		out_line(o, "best[c] = more ? i : best[c];");
-		out_line(o, "%s = best[c];", place(a, d, "at", 2));
+		out_line(o, "%s = best[c];", place(b, d, "at", 2));
 	} else {
 		out_line(o, "s[c] = %s;", to != RT_f64 && d->step->single ? d->step->single : d->step->next);
 	}
-	out_line(o, "%s = %s;", place(a, d, "y", 0), element_stored(a, to, "s[c]"));
+	out_line(o, "%s = %s;", place(b, d, "y", 0), element_stored(a, to, "s[c]"));
 	out_close(o, "");
 	out_close(o, "");
 }
@@ -150,7 +155,7 @@ bool
 row_scan(Row *r)
 {
 	Arena *a = r->p->cx->arena;
-	Out o = { .indent = 1 };
+	Body b = body_begin(r->p);
 	Scan d = { 0 };
 	const char *type;
 	KernelCall *c;
@@ -158,31 +163,31 @@ row_scan(Row *r)
 	if (!take(r, &d))
 		return false;
 	type = rt_dtypes[d.y->dtype].category == 'F' ? "double" : "int64_t";
-	nest_open(&o, &d.nest);
-	out_line(&o, "const %s *x = (const %s *)p[%d] + %s;", element_type((RtDtype)d.x->dtype),
-		 element_type((RtDtype)d.x->dtype), d.at ? 2 : 1, nest_at(a, &d.nest, 1));
-	out_line(&o, "%s *y = (%s *)p[0] + %s;", element_type((RtDtype)d.y->dtype), element_type((RtDtype)d.y->dtype),
-		 nest_at(a, &d.nest, 0));
+	nest_open(&b, &d.nest);
+	out_line(&b.out, "const %s *x = (const %s *)p[%d] + %s;", element_type((RtDtype)d.x->dtype),
+		 element_type((RtDtype)d.x->dtype), d.at ? 2 : 1, nest_at(&b, &d.nest, 1));
+	out_line(&b.out, "%s *y = (%s *)p[0] + %s;", element_type((RtDtype)d.y->dtype),
+		 element_type((RtDtype)d.y->dtype), nest_at(&b, &d.nest, 0));
 	if (d.at)
-		out_line(&o, "int64_t *at = (int64_t *)p[1] + %s, best[%d];", nest_at(a, &d.nest, 2), LANES);
-	out_line(&o, "%s s[%d];", type, LANES);
-	out_blank(&o);
-	out_line(&o, "for (int c = 0; c < %d; c++)", LANES);
-	out_line(&o, "\ts[c] = %s;", d.step->start);
+		out_line(&b.out, "int64_t *at = (int64_t *)p[1] + %s, best[%d];", nest_at(&b, &d.nest, 2), LANES);
+	out_line(&b.out, "%s s[%d];", type, LANES);
+	out_blank(&b.out);
+	out_line(&b.out, "for (int c = 0; c < %d; c++)", LANES);
+	out_line(&b.out, "\ts[c] = %s;", d.step->start);
 	if (d.lanes > 1) {
-		out_line(&o, "const int64_t left = %lld - i%d * %d, lanes = left < %d ? left : %d;", (long long)d.lanes,
-			 d.nest.ndim - 1, LANES, LANES, LANES);
-		out_open(&o, "if (lanes == %d)", LANES);
-		put_steps(&o, a, &d, arena_printf(a, "%d", LANES), type);
-		out_close(&o, "");
-		out_open(&o, "else");
-		put_steps(&o, a, &d, "lanes", type);
-		out_close(&o, "");
+		out_line(&b.out, "const int64_t left = %s - i%d * %d, lanes = left < %d ? left : %d;",
+			 body_number(&b, "lanes", d.lanes), d.nest.ndim - 1, LANES, LANES, LANES);
+		out_open(&b.out, "if (lanes == %d)", LANES);
+		put_steps(&b, &d, arena_printf(a, "%d", LANES), type);
+		out_close(&b.out, "");
+		out_open(&b.out, "else");
+		put_steps(&b, &d, "lanes", type);
+		out_close(&b.out, "");
 	} else {
-		put_steps(&o, a, &d, "1", type);
+		put_steps(&b, &d, "1", type);
 	}
-	out_close(&o, "");
-	c = row_call(r, "scan", arena_printf(a, "%s: %lld steps", r->n->op->id, (long long)d.n), &o,
+	out_close(&b.out, "");
+	c = row_call(r, "scan", arena_printf(a, "%s: %lld steps", r->n->op->id, (long long)d.n), &b,
 		     nest_count(&d.nest), row_grain(d.n * (d.lanes < LANES ? d.lanes : LANES)));
 	for (int i = 0; i < r->n->nout; i++)
 		row_pass(r, c, r->n->out[i], 0);

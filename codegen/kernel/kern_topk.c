@@ -45,36 +45,37 @@ bool
 row_topk(Row *r)
 {
 	Arena *a = r->p->cx->arena;
-	Out o = { .indent = 1 };
-	const char *type, *element;
+	Body b = body_begin(r->p);
+	const char *type, *element, *step, *n, *k;
+	Out *o = &b.out;
 	KernelCall *c;
 	Top d = { 0 };
 
 	if (!take(r, &d))
 		return false;
 	type = element_type((RtDtype)d.x->dtype);
-	element = element_loaded(a, (RtDtype)d.x->dtype, arena_printf(a, "x[i * %lld]", (long long)d.stride[2]));
-	out_line(&o, "int64_t *key = rt_thread_scratch(2 * %lld * (int64_t)sizeof *key), *best = key + %lld;",
-		 (long long)d.n, (long long)d.n);
-	out_blank(&o);
-	out_line(&o, "if (!key)");
-	out_line(&o, "\treturn;");
-	nest_open(&o, &d.rows);
-	out_line(&o, "const %s *x = (const %s *)p[2] + %s;", type, type, nest_at(a, &d.rows, 2));
-	out_line(&o, "%s *y = (%s *)p[0] + %s;", type, type, nest_at(a, &d.rows, 0));
-	out_line(&o, "int64_t *at = (int64_t *)p[1] + %s;", nest_at(a, &d.rows, 1));
-	out_blank(&o);
-	out_line(&o, "IVDEP");
-	out_line(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)d.n);
-	out_line(&o, "\tkey[i] = %s%s(%s);", d.largest ? "~" : "", rt_dtypes[d.x->dtype].category != 'F' ? "(int64_t)" :
+	n = body_number(&b, "n", d.n);
+	k = body_number(&b, "k", d.k);
+	step = body_number(&b, "x_step", d.stride[2]);
+	element = element_loaded(a, (RtDtype)d.x->dtype, arena_printf(a, "x[i * %s]", step));
+	row_scratch(&b, "int64_t", "key", arena_printf(a, "2 * %s * (int64_t)sizeof *key", n));
+	out_line(o, "int64_t *best = key + %s;", n);
+	nest_open(&b, &d.rows);
+	out_line(o, "const %s *x = (const %s *)p[2] + %s;", type, type, nest_at(&b, &d.rows, 2));
+	out_line(o, "%s *y = (%s *)p[0] + %s;", type, type, nest_at(&b, &d.rows, 0));
+	out_line(o, "int64_t *at = (int64_t *)p[1] + %s;", nest_at(&b, &d.rows, 1));
+	out_blank(o);
+	out_line(o, "IVDEP");
+	out_line(o, "for (int64_t i = 0; i < %s; i++)", n);
+	out_line(o, "\tkey[i] = %s%s(%s);", d.largest ? "~" : "", rt_dtypes[d.x->dtype].category != 'F' ? "(int64_t)" :
 		 d.x->dtype == RT_f64 ? "vr_key_double" : "vr_key", element);
-	out_line(&o, "select_positions(key, %lld, %lld, %d, best);", (long long)d.n, (long long)d.k, d.sorted != 0);
-	out_open(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)d.k);
-	out_line(&o, "y[i * %lld] = x[best[i] * %lld];", (long long)d.stride[0], (long long)d.stride[2]);
-	out_line(&o, "at[i * %lld] = best[i];", (long long)d.stride[1]);
-	out_close(&o, "");
-	out_close(&o, "");
-	c = row_call(r, "topk", arena_printf(a, "%s: %lld of %lld", r->n->op->id, (long long)d.k, (long long)d.n), &o,
+	out_line(o, "select_positions(key, %s, %s, %d, best);", n, k, d.sorted != 0);
+	out_open(o, "for (int64_t i = 0; i < %s; i++)", k);
+	out_line(o, "y[i * %s] = x[best[i] * %s];", body_number(&b, "y_step", d.stride[0]), step);
+	out_line(o, "at[i * %s] = best[i];", body_number(&b, "at_step", d.stride[1]));
+	out_close(o, "");
+	out_close(o, "");
+	c = row_call(r, "topk", arena_printf(a, "%s: %lld of %lld", r->n->op->id, (long long)d.k, (long long)d.n), &b,
 		     nest_count(&d.rows), row_grain(4 * d.n));
 	c->scratch = 2 * d.n * (int64_t)sizeof(int64_t);
 	row_pass(r, c, r->n->out[0], 0);

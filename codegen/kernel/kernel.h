@@ -110,7 +110,6 @@ typedef struct Emit {            /* one program */
 	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
 	Texts    launched;       /* names of those that specializations launch */
 	const Texts *levels;     /* of several processors, the least first, that kernels are compiled for; or null */
-	struct Capture *capture; /* kernels' texts go there: dynamic.c; or null */
 	Buf      provenance;     /* lines of key: value */
 	Vec(RtSpecialization) specializations;
 	Vec(struct DoorSpec) door_specs;
@@ -208,12 +207,18 @@ typedef struct KernelCall KernelCall;
 /* A dynamic specialization has a plan for each of its samples (program/dynamic.c), which share this. */
 typedef struct Joinings { Vec(bool) at; } Joinings;
 struct Choices { Vec(bool) at; };
+enum { MARK = '\1' };            /* before and behind the index of what a text has there */
+typedef struct Marked {
+	enum { MARKED_INT, MARKED_REAL, MARKED_EPILOGUE } kind;
+	int64_t value;           /* of a double its bits */
+} Marked;
 typedef struct DynamicPlan {     /* shared by the plans of all samples */
 	bool       *refused;     /* by node id: its kernel is not the same on all samples */
 	bool       *as_first;    /* by node id: it is a kernel on the first sample */
 	KernelCall **calls;      /* by node id: (ncall) of its kernel, when that has been settled */
 	int        *ncall;
 	Vec(int64_t) derived;    /* x, q of every plan_ceil of the kernel being written */
+	Vec(Marked) marked;      /* what the text being written has marks for */
 	struct Choices *choices; /* of the kernel being written on the first sample */
 	int         nchoice;     /* made so far; < 0: no kernel is being written */
 	bool        is_first;
@@ -222,9 +227,13 @@ typedef struct DynamicPlan {     /* shared by the plans of all samples */
 	struct Joinings *joins;  /* what joins.c did on the first sample; null: nothing is joined */
 	int         njoin;       /* looked at so far */
 } DynamicPlan;
-/* (x + q - 1) / q: for a number in a kernel's text that is no product of sizes.  With q = 1: a factor of numbers there
- * and in the call, as h + 3 is in (h + 3) * w. */
+/* (x + q - 1) / q: for a number in a kernel's text that is no product of sizes. */
 int64_t plan_ceil(Plan *, int64_t x, int64_t q);
+/* A number that sizes may decide, as C.  In what is printed of a sample of dynamic sizes it is a mark in place of the
+ * number, so that the samples' texts are equal, and their numbers are compared by themselves (program/dynamic.c). */
+const char *plan_number(Plan *, int64_t);
+const char *plan_real(Plan *, double);
+const char *plan_epilogue(Plan *);       /* on a sample: the name that its kernel's epilogue will have */
 /* A choice between forms that are right for all sizes: all samples make that of the first. */
 bool    plan_choice(Plan *, bool);
 /* The same of whether a node is a kernel at all. */
@@ -237,7 +246,7 @@ typedef struct KernelArg {       /* an address: a planned tensor's, a number's (
 	const char  *text;       /* when there is no value */
 	int64_t      offset;     /* bytes */
 	const char  *what;       /* for the reader, when there is no value */
-	const int64_t *part;     /* (npart) the offset's summands, each a product of sizes; or null: it is one */
+	const struct Summand { int64_t at, bytes; } *part;       /* (npart) the offset as at * bytes + ..; or null */
 	int          npart;
 } KernelArg;
 /* of all of a launch's turns, as its form counts them, each address once; < 0: it does not say */
@@ -245,6 +254,18 @@ typedef struct Counts {
 	const char *form, *what; /* the schedule or form, and sizes, for the reader; null: nothing is known */
 	double      flops, bytes;
 } Counts;
+typedef struct Param { const char *name; IValue value; } Param;      /* a number of a printed kernel, int or float */
+typedef struct Epilogue {        /* what runs over a block that has just been stored */
+	const char *name;        /* of its function; "0": none */
+	const struct Kernel *kernel;     /* on a sample of dynamic sizes: before it is simplified */
+	const int *place;        /* by its operand: which argument of the launch */
+	ValueVec    more;        /* what it reads: arguments behind the others */
+} Epilogue;
+typedef struct Printed {         /* a kernel that its form printed at once */
+	const char *prefix, *comment, *lines;    /* the lines in the function's braces, behind what sizes decide */
+	Vec(Param)  param;
+	const Epilogue *epilogue;        /* on a sample of dynamic sizes; or null */
+} Printed;
 struct KernelCall {      /* one use of an emitted kernel */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
 	const char *n_text;      /* n as C, where it depends on dynamic sizes; or null */
@@ -254,9 +275,11 @@ struct KernelCall {      /* one use of an emitted kernel */
 	int64_t     repeat;
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
 	Counts      work;
-	/* what it runs, and how; null: the form printed its C at once, and nothing is known but its operands */
+	/* what it runs, and how; null: the form printed its C at once, and nothing is known but its operands.  On a
+	 * sample of a dynamic specialization this is what was lowered, where nothing was printed. */
 	const struct Kernel *kernel;
 	const struct Schedule *schedule;
+	const Printed *printed;
 	int64_t     scratch;     /* bytes of a thread's scratch memory that it asks for */
 	/* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
 	bool        checked;
@@ -268,15 +291,29 @@ typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
 	ValueVec args;
 } CudaCall;
 
+/* ---- body.c: kernels that forms print at once -------------------------------------------------------------- */
+
+typedef struct Body {
+	Plan   *p;
+	Out     out;             /* its lines; numbers that sizes may decide are parameters, no array's length is one */
+	Printed made;
+} Body;
+typedef struct Member { const char *name; int64_t value; } Member;
+Body  body_begin(Plan *);
+const char *body_number(Body *, const char *name, int64_t);     /* a parameter, as C; the name is for the reader */
+const char *body_real(Body *, const char *name, double);
+/* Declares "static const VpPool v" (static where sizes are constant) with these members, and more that sizes do not
+ * decide. */
+void  body_struct(Body *, const char *declared, const Member *, int n, const char *more);
+/* The function's body in braces: declarations of what sizes decide, and the lines. */
+const char *body_function(Arena *, const char *locals, const char *lines);
+/* Ends it, and emits it for the call; on a sample of a dynamic specialization the call only has its lines. */
+void  emit_body(Emit *, const char *prefix, const char *comment, Body *, KernelCall *);
+
 /* ---- emit.c: texts of kernels -------------------------------------------------------------------------------- */
 
-typedef struct Captured { const char *prefix, *comment, *text, *name; bool epilogue; } Captured;
-typedef struct Capture {         /* texts of the kernels of one node, on one sample */
-	Cx *cx;
-	Vec(Captured) at;
-} Capture;
 /* A kernel in braces under a new name, or the name that this text has.  epilogue: of a part of a row, see
- * emit_map_epilogue; else it takes (void *arg, int64_t begin, int64_t end). */
+ * emit_epilogue; else it takes (void *arg, int64_t begin, int64_t end). */
 const char *emit_kernel(Emit *, const char *prefix, const char *comment, const char *text, bool epilogue);
 void emit_tall(Emit *, const Plan *, int64_t rows);      /* a product by panels has so many; null Emit: nothing */
 

@@ -11,6 +11,7 @@
 
 typedef struct Lowered {
 	Kernel  *kernel;
+	const Kernel *whole;     /* of an epilogue on a sample of dynamic sizes: the kernel before it was simplified */
 	ValueVec value;          /* by operand: the tensor or number that the caller passes */
 } Lowered;
 
@@ -95,14 +96,26 @@ Ref  rows_let2(Rows *, OpRow, RtDtype, Ref a, Ref b);       /* add, sub: with al
 
 /* ---- emit.c: kernels in programs ------------------------------------------------------------------------------- */
 
-/* Emits the kernel and what calls it. */
+/* Emits the kernel and what calls it; on a sample of a dynamic specialization the call has the kernel as it is. */
 void emit_lowered(Emit *, Plan *, const Lowered *, KernelCall *);
+/* Simplifies and schedules the kernel, and emits it for the call, behind whose arguments are symbols, if it has any. */
+void emit_scheduled(Emit *, Kernel *, KernelCall *);
 /* The text form of a launch, of a node's kernel or of one of them.  Where nothing but its operands is known, these. */
 void launch_print(Plan *, const Node *, const KernelCall *, Buf *);
 /* Can the group be the end of the kernel that makes `made`, of so many columns, in the same place? */
 bool epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
-/* Emits it as a function over a block just stored in p[0]; its other inputs are p[first ..], appended to more.  Its C
- * name; null: it does not fit. */
-const char *emit_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, ValueVec *more);
+/* Emits it as a function over a block just stored in p[0]; its other inputs are p[first ..].  False: it does not
+ * fit. */
+bool emit_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, Epilogue *);
+/* The same of a kernel whose operands are at p[place[..]], its symbols at p[symbols]. */
+const char *emit_block(Emit *, const Kernel *, const int *place, int symbols);
+/* Of an epilogue: simplifies it; false: it is none any more. */
+bool kernel_ends_rows(Kernel *);
+
+/* ---- unify.c: dynamic specializations ---------------------------------------------------------------------------- */
+
+/* One kernel, of symbols, out of the kernels that a node has on all samples, before they are simplified; null: they
+ * differ in more than numbers, or in some that are no formulas. */
+Kernel *kernel_unify(SizeTable *, const Sizes *, const Kernel *const *);
 
 #endif

@@ -77,7 +77,6 @@ lower_over(Plan *p, const Node *n, const char *name, int naxis, const int64_t *d
 	Kernel *k = kernel_new(p->sizes, p->cx->arena, name, n->op ? n->op->id : n->kind->name);
 
 	k->naxis = naxis;
-	k->varies = p->dynamic != NULL;
 	for (int i = 0; i < naxis; i++)
 		k->extent[i] = size_number(k->sizes, dims[i]);
 	return k;
@@ -104,12 +103,12 @@ static void
 pass_start(Row *r, int i, const Start *s, int64_t bytes)
 {
 	KernelCall *c = &r->calls[r->ncall - 1];
-	int64_t *part = new(r->p->cx->arena, int64_t, s->n + 1);
+	struct Summand *part = new(r->p->cx->arena, struct Summand, s->n + 1);
 
 	if (i >= c->args.n)
 		return;
 	for (int k = 0; k < s->n; k++)
-		part[k] = plan_ceil(r->p, s->at[k], 1) * s->stride[k] * bytes;
+		part[k] = (struct Summand){ s->at[k], s->stride[k] * bytes };
 	c->args.at[i].offset = start_offset(s) * bytes;
 	c->args.at[i].part = part;
 	c->args.at[i].npart = s->n;
@@ -562,7 +561,7 @@ copy_alike(Row *r, const Node *list, const int64_t *to, int64_t step)
 	kernel_strided(k, ACCESS_WRITE, lower_carrier(first->dtype), g.to);
 	kernel_strided(k, ACCESS_READ, lower_carrier(first->dtype), g.from);
 	kernel_store(k, 0, ref_operand(1));
-	if (kernel_schedule(k, TILE_IF_LONG, kernel_inner(k)).tile >= 0)
+	if (plan_choice(r->p, kernel_schedule(k, TILE_IF_LONG, kernel_inner(k)).tile >= 0))
 		return false;
 	k->operand.at[1].along = 0;
 	value[0] = r->n->out[0];

@@ -263,7 +263,6 @@ begin(Plan *p, const Node *n, Lowered *out)
 		m.known = known_subgraph(p->cx, m.sub, in, is);
 	}
 	out->kernel = m.k = kernel_new(p->sizes, p->cx->arena, "map", describe(&m));
-	m.k->varies = p->dynamic != NULL;
 	return m;
 }
 
@@ -289,9 +288,16 @@ lower_map(Plan *p, const Node *n, Lowered *out)
 
 	if (!lower(&m, NULL))
 		return false;
-	kernel_simplify(m.k, 0);
 	kernel_check(m.k);
 	return true;
+}
+
+bool
+kernel_ends_rows(Kernel *k)
+{
+	kernel_simplify(k, 1);
+	kernel_check(k);
+	return k->naxis > 0 && k->naxis <= 2 && kernel_consecutive(k, 0, k->naxis - 1);
 }
 
 bool
@@ -301,7 +307,6 @@ lower_epilogue(Plan *p, const Node *group, const Value *made, bool in_registers,
 
 	if (group->nout != 1 || !lower(&m, in_registers ? made : NULL))
 		return false;
-	kernel_simplify(m.k, 1);
-	kernel_check(m.k);
-	return m.k->naxis > 0 && m.k->naxis <= 2 && kernel_consecutive(m.k, 0, m.k->naxis - 1);
+	out->whole = p->dynamic ? kernel_copy(m.k) : NULL;
+	return kernel_ends_rows(m.k);
 }

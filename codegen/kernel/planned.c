@@ -70,6 +70,31 @@ plan_ceil(Plan *p, int64_t x, int64_t q)
 	return (x + q - 1) / q;
 }
 
+static const char *
+mark(Plan *p, Marked m)
+{
+	vec_push(p->cx->arena, &p->dynamic->marked, m);
+	return arena_printf(p->cx->arena, "%c%d%c", MARK, p->dynamic->marked.n - 1, MARK);
+}
+
+const char *
+plan_number(Plan *p, int64_t v)
+{
+	return p->dynamic ? mark(p, (Marked){ MARKED_INT, v }) : arena_printf(p->cx->arena, "%lld", (long long)v);
+}
+
+const char *
+plan_real(Plan *p, double v)
+{
+	return p->dynamic ? mark(p, (Marked){ MARKED_REAL, rt_double(v).u.i }) : arena_printf(p->cx->arena, "%.17g", v);
+}
+
+const char *
+plan_epilogue(Plan *p)
+{
+	return mark(p, (Marked){ MARKED_EPILOGUE, 0 });
+}
+
 bool
 plan_choice(Plan *p, bool choice)
 {

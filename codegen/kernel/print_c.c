@@ -38,9 +38,13 @@ put_pointer(Printer *p, int operand, int place)
 static void
 put_pointers(Printer *p, bool along, const int *place)
 {
-	for (int i = 0; i < p->k->operand.n; i++)
+	int at = 0;
+
+	for (int i = 0; i < p->k->operand.n; i++) {
 		if ((p->k->operand.at[i].along >= 0) == along && kernel_has_address(p->k, i))
-			put_pointer(p, i, place ? place[i] : i);
+			put_pointer(p, i, place ? place[i] : at);
+		at += kernel_has_address(p->k, i);
+	}
 }
 
 /* Declares what an index holds: "int64_t x1_at = x2[i0];" */
@@ -62,7 +66,7 @@ put_gather(Printer *p, const Operand *o, int gather)
 	if (g->wraps)
 		put_line(p, "%s += %s < 0 ? %s : 0;", name, name, c_size(p, g->limit));
 	put_line(p, "if ((uint64_t)%s >= (uint64_t)%s) {", name, c_size(p, g->limit));
-	put_line(p, "\t*(int *)p[%d] = 1;", p->k->operand.n);
+	put_line(p, "\t*(int *)p[%d] = 1;", kernel_addresses(p->k));
 	put_line(p, "\tcontinue;");
 	put_line(p, "}");
 	buf_free(&b);
@@ -179,13 +183,13 @@ put_part_square(Printer *p, const char *m, const char *n)
 static bool
 has_whole_tile(const Printer *p, int axis)
 {
-	return p->k->varies || size_at_least(p->k->sizes, p->k->extent[axis], KERNEL_TILE);
+	return !size_at_most(p->k->sizes, p->k->extent[axis], KERNEL_TILE - 1);
 }
 
 static bool
 has_part_tile(const Printer *p, int axis)
 {
-	return p->k->varies || !size_divides(p->k->sizes, size_number(p->k->sizes, KERNEL_TILE), p->k->extent[axis]);
+	return !size_divides(p->k->sizes, size_number(p->k->sizes, KERNEL_TILE), p->k->extent[axis]);
 }
 
 /* The loops over tiles of the tiled axis and the innermost one. */
@@ -233,15 +237,51 @@ put_unit(Printer *p)
 		close_loop(p);
 }
 
-char *
-kernel_print_c(const Kernel *k, const Schedule *s)
+/* ---- functions ------------------------------------------------------------------------------------------------- */
+
+/* Begins to print a kernel, with names for sizes that depend on symbols. */
+static Printer
+begin(const Kernel *k, const Schedule *s, int symbols)
 {
-	Printer p = { .k = k, .s = s, .indent = 1 };
+	Kernel *named = new(k->arena, Kernel, 1);
+
+	*named = *k;
+	named->naming = symbols >= 0 ? new(k->arena, Naming, 1) : NULL;
+	return (Printer){ .k = named, .s = s, .indent = 1 };
+}
+
+/* Ends it: the function's head, where addresses and sizes are declared, and what has been printed. */
+static char *
+finish(Printer *body, const int *place, int symbols)
+{
+	const Kernel *k = body->k;
+	Printer p = { .k = k, .s = body->s, .indent = 1 };
 
 	buf_puts(&p.text, "{\n");
-	put_line(&p, "void *const *p = arg;");
-	put_pointers(&p, false, NULL);
+	if (!place)
+		put_line(&p, "void *const *p = arg;");
+	put_pointers(&p, false, place);
+	if (k->naming && k->naming->at.n)
+		put_line(&p, "const int64_t *const s = p[%d];", symbols);
+	for (int i = 0; k->naming && i < k->naming->at.n; i++) {
+		Buf size = { 0 };
+
+		size_print(k->naming->at.at[i], SIZE_C, false, &size);
+		put_line(&p, "const int64_t size%d = %s;", i, size.at);
+		buf_free(&size);
+	}
 	buf_puts(&p.text, "\n");
+	buf_puts(&p.text, body->text.at);
+	buf_puts(&p.text, "}\n");
+	buf_free(&body->text);
+	return arena_text(k->arena, &p.text);
+}
+
+char *
+kernel_print_c(const Kernel *k, const Schedule *s, int symbols)
+{
+	Printer p = begin(k, s, symbols);
+
 	if (s->rows) {
 		open_rows(&p);
 		put_unit(&p);
@@ -249,27 +289,22 @@ kernel_print_c(const Kernel *k, const Schedule *s)
 	} else {
 		put_innermost(&p, "for (int64_t i0 = begin; i0 < end; i0++)");
 	}
-	buf_puts(&p.text, "}\n");
-	return arena_text(k->arena, &p.text);
+	return finish(&p, NULL, symbols);
 }
 
 char *
-kernel_print_block(const Kernel *k, const int *place)
+kernel_print_block(const Kernel *k, const int *place, int symbols)
 {
 	const Schedule s = { .rows = true, .inner = k->naxis - 1, .tile = -1 };
-	Printer p = { .k = k, .s = &s, .indent = 1 };
+	Printer p = begin(k, &s, symbols);
 	const int last = k->naxis - 1;
 
 	RT_ASSERT(k->naxis == 1 || k->naxis == 2);
-	buf_puts(&p.text, "{\n");
-	put_pointers(&p, false, place);
-	buf_puts(&p.text, "\n");
 	open_loop(&p, last ? "for (int64_t i0 = row; i0 < end; i0++)" : "for (int64_t at = row; at < end; at++)");
 	put_line(&p, "IVDEP");
 	open_loop(&p, arena_printf(k->arena, "for (int64_t i%d = c0; i%d < c1; i%d++)", last, last, last));
 	put_element(&p, k->extent[last]);
 	close_loop(&p);
 	close_loop(&p);
-	buf_puts(&p.text, "}\n");
-	return arena_text(k->arena, &p.text);
+	return finish(&p, place, symbols);
 }

@@ -23,7 +23,7 @@ c_size(Printer *p, const Size *s)
 {
 	Buf b = { 0 };
 
-	size_print(s, SIZE_C, true, &b);
+	kernel_put_size(p->k, s, true, &b);
 	return arena_text(p->k->arena, &b);
 }
 

@@ -148,7 +148,7 @@ rest_of(const Printer *p)
 {
 	int64_t n;
 
-	return !p->k->varies && size_const(p->k->extent[p->s->inner], &n) ? n % KERNEL_LANES : KERNEL_LANES - 1;
+	return size_const(p->k->extent[p->s->inner], &n) ? n % KERNEL_LANES : KERNEL_LANES - 1;
 }
 
 /* From `at` to `to`, by all lanes, by one vector, by half and a quarter of one, and one by one. */

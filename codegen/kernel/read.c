@@ -275,14 +275,16 @@ read_operand(KernelReader *kr)
 {
 	const char *beg = next_word(kr);
 	Operand o = no_operand(kr);
+	bool bits;
 
 	if (kr->k->operand.n == MOST_OPERANDS)
 		fail_at(kr, beg, "more than %d operands", MOST_OPERANDS);
 	o.name = read_operand_name(kr);
 	vec_push(kr->k->arena, &kr->by, (Indices){ { NULL } });
-	if (read_accept_word(&kr->r, "index")) {
-		o.dtype = RT_i64;
-		o.access = ACCESS_INDEX;
+	bits = read_accept_word(&kr->r, "bits");
+	if (bits || read_accept_word(&kr->r, "index")) {
+		o.dtype = bits ? RT_f64 : RT_i64;
+		o.access = bits ? ACCESS_BITS : ACCESS_INDEX;
 		read_place(kr, &o);
 		if (o.ngather)
 			fail_at(kr, beg, "an index that is gathered");

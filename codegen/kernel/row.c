@@ -150,32 +150,35 @@ nest_count(const RowNest *nest)
 }
 
 void
-nest_open(Out *o, const RowNest *nest)
+nest_open(Body *b, const RowNest *nest)
 {
-	out_open(o, "for (int64_t row = begin; row < end; row++)");
+	out_open(&b->out, "for (int64_t row = begin; row < end; row++)");
 	if (nest->ndim > 1)
-		out_line(o, "int64_t rest = row;");
-	for (int i = nest->ndim - 1; i > 0; i--)
-		out_line(o, "const int64_t i%d = rest %% %lld; rest /= %lld;", i, (long long)nest->dims[i],
-			 (long long)nest->dims[i]);
+		out_line(&b->out, "int64_t rest = row;");
+	for (int i = nest->ndim - 1; i > 0; i--) {
+		const char *n = body_number(b, arena_printf(b->p->cx->arena, "i%d", i), nest->dims[i]);
+
+		out_line(&b->out, "const int64_t i%d = rest %% %s; rest /= %s;", i, n, n);
+	}
 	if (nest->ndim > 0)
-		out_line(o, "const int64_t i0 = %s;", nest->ndim > 1 ? "rest" : "row");
+		out_line(&b->out, "const int64_t i0 = %s;", nest->ndim > 1 ? "rest" : "row");
 }
 
 const char *
-nest_at(Arena *a, const RowNest *nest, int operand)
+nest_at(Body *body, const RowNest *nest, int operand)
 {
+	Arena *a = body->p->cx->arena;
 	Buf b = { 0 };
-	const char *text;
 
-	for (int i = 0; i < nest->ndim; i++)
-		if (nest->stride[operand][i] == 1)
-			buf_printf(&b, "%si%d", b.n ? " + " : "", i);
-		else if (nest->stride[operand][i])
-			buf_printf(&b, "%s%lld * i%d", b.n ? " + " : "", (long long)nest->stride[operand][i], i);
-	text = arena_strdup(a, b.at ? b.at : "0");
-	buf_free(&b);
-	return text;
+	for (int i = 0; i < nest->ndim; i++) {
+		const int64_t stride = nest->stride[operand][i];
+
+		if (stride)
+			buf_printf(&b, "%s%s%si%d", b.n ? " + " : "", stride == 1 ? "" :
+				   body_number(body, arena_printf(a, "stride%d.i%d", operand, i), stride),
+				   stride == 1 ? "" : " * ", i);
+	}
+	return b.n ? arena_text(a, &b) : "0";
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
@@ -202,16 +205,25 @@ row_grain(int64_t elements)
 	return 1 + 16384 / (elements > 0 ? elements : 1);
 }
 
+void
+row_scratch(Body *b, const char *type, const char *name, const char *bytes)
+{
+	out_line(&b->out, "%s *%s = rt_thread_scratch(%s);", type, name, bytes);
+	out_blank(&b->out);
+	out_line(&b->out, "if (!%s)", name);
+	out_line(&b->out, "\treturn;");
+}
+
 KernelCall *
-row_call(Row *r, const char *prefix, const char *comment, Out *o, int64_t n, int64_t grain)
+row_call(Row *r, const char *prefix, const char *comment, Body *b, int64_t n, int64_t grain)
 {
 	KernelCall *c = &r->calls[r->ncall++];
 
 	*c = (KernelCall){ .n = n, .grain = grain, .work = { prefix, comment, -1, -1 } };
 	if (r->e)
-		c->name = emit_kernel(r->e, prefix, comment, arena_printf(r->p->cx->arena, "{\n\tvoid *const *p = "
-			"arg;\n\n%s}\n", o->text.at), false);
-	buf_free(&o->text);
+		emit_body(r->e, prefix, comment, b, c);
+	else
+		buf_free(&b->out.text);
 	return c;
 }
 
@@ -223,7 +235,6 @@ row_kernel(Row *r, Kernel *k, const Value *const *value, int n)
 
 	if (r->ncall == MAX_KERNEL_CALLS)
 		return false;
-	kernel_simplify(k, 0);
 	kernel_check(k);
 	for (int i = 0; i < n; i++)
 		vec_push(r->p->cx->arena, &l.value, value[i]);

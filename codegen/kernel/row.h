@@ -54,14 +54,16 @@ void nest_drop(RowNest *, int at);                              /* a dim */
 void nest_simplify(RowNest *, int by);                          /* orders by operand `by`, drops 1s, merges */
 int64_t nest_count(const RowNest *);
 /* for (row = begin; ...) { indices; }: leaves the loop open.  nest_at: "i0 * 7 + i1", an operand's offset there. */
-void nest_open(Out *, const RowNest *);
-const char *nest_at(Arena *, const RowNest *, int operand);
+void nest_open(Body *, const RowNest *);
+const char *nest_at(Body *, const RowNest *, int operand);
 
 const char *row_type(int dtype);                        /* C type of an element; null: not one that is generated */
 int64_t row_grain(int64_t elements_of_a_row);
-/* Adds a launch; text: the kernel's body in braces, freed here. */
-KernelCall *row_call(Row *, const char *prefix, const char *comment, Out *text, int64_t n, int64_t grain);
-/* Adds a launch of a kernel, which is simplified. */
+/* Adds a launch, and ends the kernel's body. */
+KernelCall *row_call(Row *, const char *prefix, const char *comment, Body *, int64_t n, int64_t grain);
+/* Begins a body with memory of the thread's own, of so many bytes, a C expression. */
+void row_scratch(Body *, const char *type, const char *name, const char *bytes);
+/* Adds a launch of a kernel. */
 struct Kernel;
 bool row_kernel(Row *, struct Kernel *, const Value *const *value, int n);
 void row_checks(Row *);                                 /* the last launch sets `wrong`, and the operator raises then */

@@ -33,7 +33,7 @@ has_whole_tiles(const Kernel *k, int a, int b)
 {
 	int64_t m, n;
 
-	if (!size_const(k->extent[a], &m) || !size_const(k->extent[b], &n))
+	if (!kernel_typical(k, k->extent[a], &m) || !kernel_typical(k, k->extent[b], &n))
 		return size_at_least(k->sizes, k->extent[a], KERNEL_TILE) &&
 		       size_at_least(k->sizes, k->extent[b], KERNEL_TILE);
 	return 8 * in_whole_tiles(m) * in_whole_tiles(n) >= 5 * m * n;
@@ -47,8 +47,8 @@ shares_lines(const Kernel *k, int operand, int axis)
 
 	if (!kernel_has_address(k, operand) || o->along >= 0)
 		return false;
-	return size_is(o->stride[axis], 0) ? size_at_least(k->sizes, o->stride[k->naxis - 1], KERNEL_TILE) :
-	       kernel_consecutive(k, operand, axis) && size_at_least(k->sizes, o->stride[k->naxis - 1], 2);
+	return size_is(o->stride[axis], 0) ? kernel_is_long(k, o->stride[k->naxis - 1], KERNEL_TILE) :
+	       kernel_consecutive(k, operand, axis) && kernel_is_long(k, o->stride[k->naxis - 1], 2);
 }
 
 /* The axis that is tiled with the innermost one, along which the result is consecutive; -1: none. */
@@ -113,7 +113,7 @@ leaves_columns_empty(const Kernel *k, int axis)
 {
 	int64_t n;
 
-	return size_const(k->extent[axis], &n) && n >= KERNEL_LANES &&
+	return kernel_typical(k, k->extent[axis], &n) && n >= KERNEL_LANES &&
 	       4 * ((n + KERNEL_COLUMNS - 1) / KERNEL_COLUMNS * KERNEL_COLUMNS) > 5 * n;
 }
 
@@ -125,12 +125,12 @@ kernel_rows_beside(const Kernel *k)
 	const int last = k->naxis - 1, beside = last - k->nreduce;
 	int64_t n;
 
-	if (beside < 0 || !size_at_least(k->sizes, k->extent[beside], LEAST_BESIDE))
+	if (beside < 0 || !kernel_is_long(k, k->extent[beside], LEAST_BESIDE))
 		return false;
-	if (k->nreduce == 1 && size_const(k->extent[last], &n) && n < KERNEL_LANES)
-		return lies_along(k, ACCESS_READ, beside) || size_at_least(k->sizes, k->extent[beside], KERNEL_LANES);
+	if (k->nreduce == 1 && kernel_typical(k, k->extent[last], &n) && n < KERNEL_LANES)
+		return lies_along(k, ACCESS_READ, beside) || kernel_is_long(k, k->extent[beside], KERNEL_LANES);
 	if (k->nreduce && lies_along(k, ACCESS_WRITE, last) && leaves_columns_empty(k, beside) &&
-	    size_at_least(k->sizes, k->extent[last], 2 * KERNEL_LANES))
+	    kernel_is_long(k, k->extent[last], 2 * KERNEL_LANES))
 		return false;
 	return lies_along(k, ACCESS_READ, beside) && !(k->nreduce && lies_along(k, ACCESS_READ, last));
 }
@@ -144,8 +144,8 @@ kernel_row_lanes(const Kernel *k)
 	for (int i = 0; i < k->state.n; i++)
 		if (k->state.at[i].part == RT_i32 && k->state.at[i].total == RT_i64)
 			return 1;                /* small ints: the compiler has better loops */
-	return size_at_least(k->sizes, n, 2 * KERNEL_LANES) ? 2 * KERNEL_LANES :
-	       size_at_least(k->sizes, n, least) ? KERNEL_LANES : 1;
+	return kernel_is_long(k, n, 2 * KERNEL_LANES) ? 2 * KERNEL_LANES :
+	       kernel_is_long(k, n, least) ? KERNEL_LANES : 1;
 }
 
 /* Operations for a point, roughly. */
@@ -173,8 +173,8 @@ kernel_schedule_rows(const Kernel *k, bool beside, int lanes)
 		s.units = size_times(k->sizes, s.units, i != s.inner ? k->extent[i] :
 				   size_ceil(k->sizes, k->extent[i], size_number(k->sizes, KERNEL_COLUMNS)));
 	for (int i = outer; i < k->naxis; i++)
-		points *= size_const(k->extent[i], &n) ? n : 1;
-	if (beside && size_const(k->extent[s.inner], &n))
+		points *= kernel_typical(k, k->extent[i], &n) ? n : 1;
+	if (beside && kernel_typical(k, k->extent[s.inner], &n))
 		points *= n < KERNEL_COLUMNS ? n : KERNEL_COLUMNS;
 	s.grain = 1 + SHARE / (points * work(k) + 1);
 	return s;
@@ -197,7 +197,7 @@ row_points(const Kernel *k, int inner)
 	int64_t points = 1, n;
 
 	for (int i = inner; i < k->naxis; i++)
-		points *= i >= 0 && size_const(k->extent[i], &n) ? n : 1;
+		points *= i >= 0 && kernel_typical(k, k->extent[i], &n) ? n : 1;
 	return points;
 }
 

@@ -101,8 +101,8 @@ put_operand(const Kernel *k, const Operand *o, Buf *b)
 		buf_printf(b, "  %s number\n", o->name);
 		return;
 	}
-	if (o->access == ACCESS_INDEX) {
-		buf_printf(b, "  %s index ", o->name);
+	if (o->access == ACCESS_INDEX || o->access == ACCESS_BITS) {
+		buf_printf(b, "  %s %s ", o->name, o->access == ACCESS_BITS ? "bits" : "index");
 		put_place(k, o, b);
 		buf_puts(b, "\n");
 		return;

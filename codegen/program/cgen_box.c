@@ -7,8 +7,13 @@
  */
 #include "writer.h"
 
-#include <math.h>
 #include <string.h>
+
+const char *
+c_number(Writer *w, int64_t n)
+{
+	return plan_number(w->p, n);
+}
 
 const char *
 c_geometry(Writer *w, const RtTensor *t)
@@ -19,9 +24,9 @@ c_geometry(Writer *w, const RtTensor *t)
 	if (!w->p->dynamic || !t->ndim)
 		return emit_geometry(w->e, t->ndim, t->dims, t->strides);
 	for (int i = 0; i < t->ndim; i++)
-		buf_printf(&b, " %lld,", (long long)t->dims[i]);
+		buf_printf(&b, " %s,", c_number(w, t->dims[i]));
 	for (int i = 0; i < t->ndim; i++)
-		buf_printf(&b, " %lld,", (long long)t->strides[i]);
+		buf_printf(&b, " %s,", c_number(w, t->strides[i]));
 	name = arena_printf(w->a, "g%d", w->nhead++);
 	buf_printf(&w->head, "\tconst int64_t %s[] = {%s };\n", name, b.at);
 	buf_free(&b);
@@ -62,7 +67,7 @@ constant_index(Writer *w, IValue v)
 static const char *
 plus(Writer *w, const char *base, int64_t bytes)
 {
-	return bytes ? arena_printf(w->a, "%s + %lld", base, (long long)bytes) : base;
+	return bytes ? arena_printf(w->a, "%s + %s", base, c_number(w, bytes)) : base;
 }
 
 const char *
@@ -120,7 +125,7 @@ c_home(Writer *w, const Value *v)
 const char *
 c_buffer(Writer *w, const Value *v)
 {
-	return arena_printf(w->a, "%s - %lld", c_address(w, v, 0), (long long)tensor_offset(plan_tensor(w->p, v)));
+	return arena_printf(w->a, "%s - %s", c_address(w, v, 0), c_number(w, tensor_offset(plan_tensor(w->p, v))));
 }
 
 /* The box that a buffer's tensors are views of. */
@@ -170,7 +175,7 @@ list_of_ints(Writer *w, const RtList *l)
 
 	buf_printf(&b, "rt_list_of(cx, &rt_type_int, (IValue[%lld]){ ", (long long)l->n + 1);
 	for (int64_t i = 0; i < l->n; i++)
-		buf_printf(&b, "rt_int(%lld), ", (long long)l->v[i].u.i);
+		buf_printf(&b, "rt_int(%s), ", c_number(w, l->v[i].u.i));
 	buf_printf(&b, "rt_none() }, %lld)", (long long)l->n);
 	return arena_text(w->a, &b);
 }
@@ -213,10 +218,9 @@ box_constant(Writer *w, const Value *v)
 	if (c.tag == RT_NONE || !value_constant(v, &c) || c.tag == RT_NONE)
 		return "rt_none()";
 	if (c.tag == RT_INT && c.u.i > INT32_MIN && c.u.i <= INT32_MAX)
-		return arena_printf(w->a, "rt_int(%lld)", (long long)c.u.i);
+		return arena_printf(w->a, "rt_int(%s)", c_number(w, c.u.i));
 	if (w->p->dynamic && c.tag == RT_DOUBLE && c.u.f - c.u.f == 0)
-		return arena_printf(w->a, "rt_double(%.17g%s)", c.u.f,
-				    c.u.f == floor(c.u.f) && fabs(c.u.f) < 1e15 ? ".0" : "");
+		return arena_printf(w->a, "rt_double(%s)", plan_real(w->p, c.u.f));
 	if (w->p->dynamic && c.tag == RT_LIST && c.u.list->elem->kind == TYPE_INT)
 		return list_of_ints(w, c.u.list);
 	if (c.tag == RT_BOOL)
@@ -236,14 +240,14 @@ c_box(Writer *w, const Value *v, bool keep)
 	if (!b)
 		return arena_printf(w->a, "rt_retain(%s)", c_slot(w, v));
 	if (b->home == HOME_ARENA)
-		return arena_printf(w->a, keep ? "rt_box_copy(cx, RT_%s, %d, %s, %s, %lld)" :
+		return arena_printf(w->a, keep ? "rt_box_copy(cx, RT_%s, %d, %s, %s, %s)" :
 				    "rt_box_borrow(cx, RT_%s, %d, %s, %s)", rt_dtypes[t->dtype].name, t->ndim,
-				    c_geometry(w, t), c_home(w, v), (long long)(b->bytes - tensor_offset(t)));
+				    c_geometry(w, t), c_home(w, v), c_number(w, b->bytes - tensor_offset(t)));
 	if (is_base(w, v, b))
 		return arena_printf(w->a, "rt_retain(%s)", c_base_box(w, b));
-	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %lld)", c_base_box(w, b),
+	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %s)", c_base_box(w, b),
 			    rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t),
-			    (long long)((tensor_offset(t) - b->base) / rt_dtypes[t->dtype].bytes));
+			    c_number(w, (tensor_offset(t) - b->base) / rt_dtypes[t->dtype].bytes));
 }
 
 /* ---- the model's lines -------------------------------------------------------------------------------------- */

@@ -203,7 +203,7 @@ what_type(Writer *w, const Type *t)
 static const char *
 what_number(Writer *w, int64_t n)
 {
-	return arena_printf(w->a, ".n = %lld", (long long)n);
+	return arena_printf(w->a, ".n = %s", c_number(w, n));
 }
 
 /* The value is checked, which a row's kernel does not do. */

@@ -48,7 +48,7 @@ remark(Writer *w, const KernelArg *arg)
 	return text;
 }
 
-/* With dynamic sizes the terms of an offset are written one by one: a term is a product of sizes, their sum is not. */
+/* With dynamic sizes an offset is written as the sum that it is: places and strides are formulas, their sum is none. */
 static const char *
 argument_address(Writer *w, const KernelArg *arg)
 {
@@ -57,8 +57,11 @@ argument_address(Writer *w, const KernelArg *arg)
 	if (!w->p->dynamic || !arg->part)
 		return c_address(w, arg->value, arg->offset);
 	text = c_address(w, arg->value, 0);
-	for (int i = 0; i < arg->npart; i++)
-		text = arena_printf(w->a, "%s + %lld", text, (long long)arg->part[i]);
+	for (int i = 0; i < arg->npart; i++) {
+		const char *at = c_number(w, arg->part[i].at);
+
+		text = arena_printf(w->a, "%s + %s * %s", text, at, c_number(w, arg->part[i].bytes));
+	}
 	return text;
 }
 
@@ -197,7 +200,7 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 static int
 write_turns(Writer *w, const Node *n, const KernelCall *calls, int i, int ncall)
 {
-	out_open(&w->out, "for (int64_t turn = 0; turn < %lld; turn++)", (long long)calls[i].repeat);
+	out_open(&w->out, "for (int64_t turn = 0; turn < %s; turn++)", c_number(w, calls[i].repeat));
 	do
 		write_launch(w, n, &calls[i], false);
 	while (++i < ncall && calls[i].repeat);

@@ -57,16 +57,16 @@ write_live(Writer *w, const Node *n)
 	Buf b = { 0 };
 
 	for (int i = 0; i < count; i++)
-		out_line(&w->out, "const IValue copy_%d = rt_box_copy(cx, RT_u8, 0, 0, %s, %lld);", i, w->p->gpu ?
+		out_line(&w->out, "const IValue copy_%d = rt_box_copy(cx, RT_u8, 0, 0, %s, %s);", i, w->p->gpu ?
 			 arena_printf(w->a, "rt_cuda_home(cx, &m[%d])", shared[i]->index) :
-			 c_spot(w, shared[i], 0), (long long)shared[i]->bytes);
+			 c_spot(w, shared[i], 0), c_number(w, shared[i]->bytes));
 	for (int i = 1; i < n->nin; i++) {
 		const RtTensor *t = plan_tensor(w->p, n->in[i]);
 		const int at = shared_at(w, shared, count, n->in[i]);
 
 		buf_printf(&b, "%s%s", i > 1 ? ", " : "", at < 0 ? c_box(w, n->in[i], true) :
-			   arena_printf(w->a, "rt_box_view(cx, copy_%d, RT_%s, %d, %s, %lld)", at,
-					rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t), (long long)t->offset));
+			   arena_printf(w->a, "rt_box_view(cx, copy_%d, RT_%s, %d, %s, %s)", at,
+					rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t), c_number(w, t->offset)));
 	}
 	out_line(&w->out, "const IValue live[%d] = { %s };", n->nin > 1 ? n->nin - 1 : 1, b.at ? b.at : "rt_none()");
 	for (int i = 0; i < count; i++)
@@ -110,7 +110,20 @@ open_value_guard(Writer *w, const Node *n, IValue is)
 	if (is.tag == RT_BOOL)
 		out_open(&w->out, "if (%s%s)", is.u.i ? "!" : "", truth(w, n->in[0]));
 	else
-		out_open(&w->out, "if (%s != %lldLL)", truth(w, n->in[0]), (long long)is.u.i);
+		out_open(&w->out, "if (%s != %s)", truth(w, n->in[0]), c_number(w, is.u.i));
+}
+
+/* For the message; where sizes are dynamic it does not name them. */
+static const char *
+wanted_text(Writer *w, const Node *n, const Attr *value)
+{
+	const Type *type = n->nout ? n->out[0]->type : NULL;
+
+	if (!value)
+		return type_print(w->e->cx, w->p->dynamic ? type_unshaped(w->e->cx, type) : type);
+	if (value->v.tag == RT_INT)
+		return w->p->dynamic ? "what sizes make it" : arena_printf(w->a, "%lld", (long long)value->v.u.i);
+	return value->v.u.i ? "True" : "False";
 }
 
 static void
@@ -127,8 +140,7 @@ write_bailout(Writer *w, const Node *n)
 	else
 		open_type_guard(w, n);
 	write_live(w, n);
-	wanted = !value ? type_print(w->e->cx, n->out[0]->type) : value->v.tag == RT_INT ?
-		 arena_printf(w->a, "%lld", (long long)value->v.u.i) : value->v.u.i ? "True" : "False";
+	wanted = wanted_text(w, n, value);
 	if (w->p->gpu)
 		out_line(&w->out, "rt_cuda_end(cx, m, %d);", w->p->buffers.n);
 	out_line(&w->out, "static const int regs[] = { %s0 };", list.at ? list.at : "");
@@ -180,16 +192,16 @@ write_move(Writer *w, const Moves *m, int i)
 
 	renew_box(w, to);
 	if (m->kept[i]) {
-		out_line(&w->out, "rt_move(%s, rt_data(%s.u.t), %lld);", c_address(w, to, 0), m->kept[i],
-			 (long long)bytes);
+		out_line(&w->out, "rt_move(%s, rt_data(%s.u.t), %s);", c_address(w, to, 0), m->kept[i],
+			 c_number(w, bytes));
 		write_stale(w, t);
 	} else if (w->p->gpu) {
 		out_line(&w->out, "rt_cuda_move(cx, (RtCudaPart){ &m[%d], %s, %lld }, "
 			 "(RtCudaPart){ &m[%d], %s, %lld }, %lld);", t->index, c_buffer(w, to), (long long)at, f->index, c_buffer(w, from),
 			 (long long)tensor_offset(plan_tensor(w->p, from)), (long long)bytes);
 	} else {
-		out_line(&w->out, "rt_move(%s, %s, %lld);", c_address(w, to, 0), c_address(w, from, 0),
-			 (long long)bytes);
+		out_line(&w->out, "rt_move(%s, %s, %s);", c_address(w, to, 0), c_address(w, from, 0),
+			 c_number(w, bytes));
 	}
 	m->waits[i] = false;
 }
@@ -200,8 +212,8 @@ put_aside(Writer *w, const Moves *m, int i)
 	const RtTensor *t = plan_tensor(w->p, m->to[i]);
 
 	m->kept[i] = arena_printf(w->a, "kept_%d", w->nkept++);
-	out_line(&w->out, "const IValue %s = rt_box_copy(cx, RT_u8, 0, 0, %s, %lld);", m->kept[i],
-		 c_home(w, m->from[i]), (long long)(plan_buffer(w->p, m->to[i])->bytes - tensor_offset(t)));
+	out_line(&w->out, "const IValue %s = rt_box_copy(cx, RT_u8, 0, 0, %s, %s);", m->kept[i],
+		 c_home(w, m->from[i]), c_number(w, plan_buffer(w->p, m->to[i])->bytes - tensor_offset(t)));
 	write_unless(w, "cx->status");
 }
 
@@ -278,7 +290,7 @@ trip_count(Writer *w, const Value *v)
 {
 	int64_t i;
 
-	return known_int(w->p->known, v, &i) ? arena_printf(w->a, "%lldLL", (long long)i) : c_truth(w, v);
+	return known_int(w->p->known, v, &i) ? c_number(w, i) : c_truth(w, v);
 }
 
 /* Carried tensors have one place each. */

@@ -1,20 +1,21 @@
 /*
- * A dynamic specialization, from the texts of its samples.
+ * A dynamic specialization, from the plans of its samples.
  *
- * Every sample is planned and printed by the code that prints exact specializations.  Texts of the same kernel, and of
- * the function, are then compared: equal text stays, and a number that differs has to be a product of sizes
- * (opt/special/sizes.c), whose formula replaces it.
+ * Every sample is planned by the code that plans exact specializations.  What a node is lowered to on each of them is
+ * unified as data (kernel/unify.c) and printed once.  Forms that print their kernel at once, and the function itself,
+ * write a mark wherever a number may depend on sizes: the samples' texts are then equal, and their numbers are lists of
+ * the same length.  A number that differs has to be a product of sizes (opt/special/sizes.c), whose formula takes the
+ * mark's place.
  *
- *    for (int64_t i = 0; i < 5376; i++)  |  i < 8448  ...   ->   const int64_t size0 = 768 * s[0];  ...  i < size0
+ *    vc_product(begin, end, 0, @0, ...)   20, 66, 15   ->   const int64_t size0 = s[0] * s[1];  ...
  *
- * A kernel whose texts differ otherwise is refused: its node becomes a call of the runtime, and the plans are made
+ * A kernel that differs otherwise is refused: its node becomes a call of the runtime, and the plans are made
  * again.  Samples include both ends of the range in which the program uses the function, so that a form for small or
  * large sizes only is not taken as general.
  */
 #include "dynamic.h"
+#include "../kernel/lower.h"
 
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct KnownConstant { IValue v; int index; } KnownConstant;
 struct Lockstep { Vec(KnownConstant) at; };
@@ -144,101 +145,75 @@ align(Dynamic *d)
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
-static char *
-replace_all(Arena *a, const char *text, const char *what, const char *with)
-{
-	Buf b = { 0 };
-
-	for (const char *at; (at = strstr(text, what)); text = at + strlen(what)) {
-		buf_add(&b, text, at - text);
-		buf_puts(&b, with);
-	}
-	buf_puts(&b, text);
-	return arena_text(a, &b);
-}
-
 typedef struct Sampled {         /* the kernels of one node on one sample */
-	Capture    capture;
 	KernelCall *calls;
 	int        ncall;
 } Sampled;
 
 static bool
-capture_node(Dynamic *d, int k, const Node *n, Sampled *s)
+take_kernels(Dynamic *d, int k, const Node *n, Sampled *s)
 {
 	bool is;
 
-	s->capture.cx = d->cx;
 	s->calls = new(d->cx->arena, KernelCall, MAX_KERNEL_CALLS);
-	d->shared[k].derived.n = d->shared[k].nchoice = 0;
+	d->shared[k].derived.n = d->shared[k].marked.n = d->shared[k].nchoice = 0;
 	if (!k)
 		d->shared[0].choices->at.n = 0;
-	d->e->capture = &s->capture;
 	is = emit_kernel_calls(d->e, d->plan[k], n, s->calls, &s->ncall);
-	d->e->capture = NULL;
 	d->shared[k].nchoice = -1;
 	return is;
 }
 
-/* Which argument of captured kernel i is s: the last; an epilogue has the arguments of the kernel that calls it. */
-static int
-place_of_s(const Sampled *s, int i)
-{
-	for (int c = 0; c < s->ncall; c++)
-		if (!strncmp(s->calls[c].name, "captured_", 9) && atoi(s->calls[c].name + 9) >= i)
-			return s->calls[c].args.n;
-	return 0;
-}
-
-/* The common text of captured kernel i, emitted; its name, or null. */
-static const char *
-common_kernel(Dynamic *d, Sampled *s, int i)
-{
-	const int place = place_of_s(s, i);
-	const Captured *first = &s[0].capture.at.at[i];
-	const char *text[SIZE_SAMPLES], *after, *locals;
-	Arena *a = d->cx->arena;
-	Formulas f;
-	char *common;
-
-	if (!formulas_begin(d, &f))
-		return NULL;
-	for (int k = 0; k < d->n; k++)
-		text[k] = s[k].capture.at.at[i].text;
-	if (!(common = formulas_unify(&f, text)))
-		return NULL;
-	text[0] = arena_strdup(a, common);
-	rt_mem_back(common);
-	if (text_declares_sized_array(text[0]))
-		return NULL;
-	for (int c = 0; c < i; c++)
-		text[0] = replace_all(a, text[0], arena_printf(a, "captured_%d,", c),
-				      arena_printf(a, "%s,", s[0].capture.at.at[c].name));
-	if (f.text.n || f.real.n) {
-		locals = arena_printf(a, "\tconst int64_t *const s = p[%d];\n%s", place, formulas_locals(&f));
-		after = strstr(text[0], "p = arg;\n");
-		after = after ? after + strlen("p = arg;\n") : text[0] + 2;
-		text[0] = arena_printf(a, "%.*s%s%s", (int)(after - text[0]), text[0], locals, after);
-		text[0] = replace_all(a, text[0], "\tstatic const ", "\tconst ");
-	}
-	return emit_kernel(d->e, first->prefix, arena_printf(a, "%s, and other sizes", first->comment), text[0],
-			   first->epilogue);
-}
-
+/* Emits the kernel that call c has been lowered to. */
 static bool
-common_count(Dynamic *d, Sampled *s, int c)
+emit_unified(Dynamic *d, Sampled *s, int c)
 {
-	int64_t v[SIZE_SAMPLES];
-	Formulas f;
+	const Kernel *of[SIZE_SAMPLES];
+	Kernel *k;
 
-	if (!formulas_begin(d, &f))
+	for (int i = 0; i < d->n; i++)
+		of[i] = s[i].calls[c].kernel;
+	if ((k = kernel_unify(d->sizes, d->z, of)))
+		emit_scheduled(d->e, k, &s[0].calls[c]);
+	return k;
+}
+
+/* Emits the epilogue of call c, which has the call's arguments; its name, or null. */
+static const char *
+emit_common_epilogue(Dynamic *d, const Sampled *s, int c)
+{
+	const Epilogue *first = s[0].calls[c].printed->epilogue;
+	const Kernel *of[SIZE_SAMPLES];
+	Kernel *k;
+
+	for (int i = 0; i < d->n; i++)
+		of[i] = s[i].calls[c].printed->epilogue->kernel;
+	k = kernel_unify(d->sizes, d->z, of);
+	return k && kernel_ends_rows(k) ? emit_block(d->e, k, first->place, s[0].calls[c].args.n) : NULL;
+}
+
+/* Emits what call c was printed as, with formulas for what differs. */
+static bool
+emit_common(Dynamic *d, Sampled *s, Formulas f, int c)
+{
+	KernelCall *call = &s[0].calls[c];
+	const Printed *first = call->printed;
+	const char *lines[SIZE_SAMPLES], *common, *locals = "";
+	int64_t n[SIZE_SAMPLES];
+	Arena *a = d->cx->arena;
+
+	for (int k = 0; k < d->n; k++) {
+		lines[k] = s[k].calls[c].printed->lines;
+		n[k] = s[k].calls[c].n;
+	}
+	if ((first->epilogue && !(f.epilogue = emit_common_epilogue(d, s, c))) ||
+	    !(common = formulas_replace(&f, lines)) || !(call->n_text = formulas_of(&f, n)))
 		return false;
-	for (int k = 0; k < d->n; k++)
-		v[k] = s[k].calls[c].n;
-	s[0].calls[c].n_text = formulas_of(&f, v);
-	for (int k = 1; k < d->n; k++)
-		s[k].calls[c].n_text = s[0].calls[c].n_text;
-	return s[0].calls[c].n_text;
+	if (f.text.n || f.real.n)
+		locals = arena_printf(a, "\tconst int64_t *const s = p[%d];\n%s", call->args.n, formulas_locals(&f));
+	call->name = emit_kernel(d->e, first->prefix, arena_printf(a, "%s, and other sizes", first->comment),
+				 body_function(a, locals, common), false);
+	return true;
 }
 
 static bool
@@ -249,7 +224,8 @@ same_call(Dynamic *d, const Sampled *s, int c)
 	for (int k = 1; k < d->n; k++) {
 		const KernelCall *y = &s[k].calls[c];
 
-		if (strcmp(x->name, y->name) || x->args.n != y->args.n || x->checked != y->checked)
+		if (!x->printed != !y->printed || (x->printed && !x->printed->epilogue != !y->printed->epilogue) ||
+		    x->args.n != y->args.n || x->checked != y->checked)
 			return false;
 		for (int i = 0; i < x->args.n; i++)
 			if ((x->args.at[i].text == NULL) != (y->args.at[i].text == NULL) ||
@@ -259,29 +235,32 @@ same_call(Dynamic *d, const Sampled *s, int c)
 	return true;
 }
 
-/* Gives the node's calls, on all samples, the names of their common kernels; false: it has no common kernels. */
+/* Gives the node's calls, on all samples, their common kernels; false: it has none. */
 static bool
 settle(Dynamic *d, Sampled *s)
 {
+	Formulas f;
+
 	for (int k = 1; k < d->n; k++)
-		if (s[k].ncall != s[0].ncall || s[k].capture.at.n != s[0].capture.at.n)
+		if (s[k].ncall != s[0].ncall)
 			return false;
-	for (int c = 0; c < s[0].ncall; c++)
-		if (!same_call(d, s, c) || !common_count(d, s, c))
+	if (!formulas_begin(d, &f))
+		return false;
+	for (int c = 0; c < s[0].ncall; c++) {
+		const KernelCall *first = &s[0].calls[c];
+
+		if (!same_call(d, s, c) || !(first->printed ? emit_common(d, s, f, c) : emit_unified(d, s, c)))
 			return false;
-	for (int i = 0; i < s[0].capture.at.n; i++)
-		if (!(s[0].capture.at.at[i].name = common_kernel(d, s, i)))
-			return false;
-	for (int c = 0; c < s[0].ncall; c++)
 		for (int k = 0; k < d->n; k++) {
 			KernelCall *call = &s[k].calls[c];
 
-			if (strncmp(call->name, "captured_", 9))
-				return false;
-			call->name = s[0].capture.at.at[atoi(call->name + 9)].name;
-			call->grain = s[0].calls[c].grain;
+			call->name = first->name;
+			call->n_text = first->n_text;
+			call->n = first->n;
+			call->grain = first->grain;
 			vec_push(d->cx->arena, &call->args, ((KernelArg){ .text = "(uintptr_t)s" }));
 		}
+	}
 	return true;
 }
 
@@ -318,7 +297,7 @@ settle_node(Dynamic *d, int i)
 		return;
 	d->why = NULL;
 	for (int k = 0; k < d->n && all; k++)
-		all = capture_node(d, k, d->node[k].at[i], &s[k]);
+		all = take_kernels(d, k, d->node[k].at[i], &s[k]);
 	if (!all || !settle(d, s)) {
 		refuse(d, i);
 		return;
@@ -352,7 +331,6 @@ settle_all(Dynamic *d)
 		d->changed = false;
 		d->z->tie.n = ties;
 		d->z->count.n = counts;
-		d->factor.n = 0;
 		make_plans(d);
 		for (int i = 0; i < d->node[0].n; i++)
 			settle_node(d, i);
@@ -365,17 +343,15 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 {
 	const char *text[SIZE_SAMPLES];
 	Out *o = &d->e->plans;
+	const char *common;
 	Formulas f;
-	char *common;
 
 	for (int k = 0; k < d->n; k++) {
-		d->shared[k].nconstant = 0;
+		d->shared[k].nconstant = d->shared[k].marked.n = 0;
 		text[k] = plan_text(d->e, d->plan[k], code);
 		d->shared[k].derived.n = 0;
 	}
-	formulas_begin(d, &f);
-	formulas_add_factors(&f);
-	if (!(common = formulas_unify(&f, text)))
+	if (!formulas_begin(d, &f) || !(common = formulas_replace(&f, text)))
 		return NULL;
 	out_line(o, "\n/* %s: %d kernels, %d runtime calls, %d guards inside.", title, d->plan[0]->kernels,
 		 d->plan[0]->calls.n, d->plan[0]->guards);
@@ -391,7 +367,6 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 		out_line(o, "\tchar *arena = rt_arena(cx, at[%d]);\n", d->plan[0]->nspot);
 	buf_puts(&o->text, common);
 	out_line(o, "}");
-	rt_mem_back(common);
 	return name;
 }
 
@@ -546,7 +521,6 @@ emit_one(Cx *cx, void *arg)
 static void
 take_back(Emit *e, int64_t before)
 {
-	e->capture = NULL;
 	if (e->plans.text.at) {
 		e->plans.text.n = before;
 		e->plans.text.at[before] = 0;
@@ -557,7 +531,7 @@ bool
 emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int index, const char *code, DynamicNames *names)
 {
 	const Dynamic begin = { .e = e, .cx = e->cx, .fn = fn, .d = spec, .z = spec->sizes,
-				.n = spec->sizes->nsample };
+				.n = spec->sizes->nsample, .sizes = size_table(e->cx->arena) };
 	Dynamic d = begin;
 	OneDynamic one = { &d, index, code, names };
 	const int64_t before = e->plans.text.n;

@@ -4,19 +4,17 @@
 
 #include "program.h"
 
-typedef struct Factor { int at; int64_t v[SIZE_SAMPLES]; } Factor;     /* s[at] */
-
 typedef struct Dynamic {
 	Emit *e;
 	Cx   *cx;
 	Function *fn;
 	const Specialization *d;
 	Sizes *z;
+	struct SizeTable *sizes; /* of its kernels, over symbols */
 	int   n;                 /* samples */
 	Plan *plan[SIZE_SAMPLES];
 	DynamicPlan shared[SIZE_SAMPLES];
 	Vec(const Node *) node[SIZE_SAMPLES];  /* all nodes but constants, in the same order */
-	Vec(Factor) factor;      /* of offsets that calls pass */
 	bool  changed;           /* a kernel has been refused: plans are to be made again */
 	bool  unjoined;          /* nothing is joined in its place */
 	const char *why;         /* the last texts that did not agree */
@@ -30,19 +28,17 @@ typedef struct Formulas {        /* of one text */
 	int16_t of[SIZE_ATOMS];  /* by atom: which s; counts stand behind all atoms of the function */
 	Vec(const char *) text;  /* of size0, size1 ... */
 	Vec(int) real;           /* of real0 ...: atoms whose bits are a double's */
+	const char *epilogue;    /* the name for marks of one */
 } Formulas;
 
 /* With what plan_ceil was asked on the samples; false: it was asked different things. */
 bool  formulas_begin(Dynamic *, Formulas *);
-/* The function's text passes offsets, which have factors of its kernels. */
-void  formulas_add_factors(Formulas *);
 /* v: a value for each sample.  Null: it is no product of sizes. */
 const char *formulas_of(Formulas *, const int64_t *v);
-/* One text out of a text for each sample, to be given back by rt_mem_back; null: they do not agree (d->why). */
-char *formulas_unify(Formulas *, const char *const *text);
+/* The samples' texts, which are equal, with what their marks stand for; null: they differ, or in a number that is no
+ * formula (d->why). */
+const char *formulas_replace(Formulas *, const char *const *text);
 /* The lines that define size0, size1 ... and real0 ... */
 char *formulas_locals(const Formulas *);
-/* Such an array would be on the stack, and of any length. */
-bool  text_declares_sized_array(const char *text);
 
 #endif

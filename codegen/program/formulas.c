@@ -1,5 +1,5 @@
-/* codegen/program/formulas.c - the texts of a dynamic specialization's samples as one text, in which a number
- * that differs between them is a formula of sizes
+/* codegen/program/formulas.c - the texts of a dynamic specialization's samples as one text: they are equal but for the
+ * numbers that marks stand for, and a number that differs is a formula of sizes
  */
 #include "dynamic.h"
 
@@ -71,25 +71,6 @@ add_counted(Formulas *f, const int64_t *v, int at)
 	return true;
 }
 
-/* x, c * size + d, is a factor of numbers in this text and in the function's. */
-static bool
-add_factor(Formulas *f, const int64_t *x)
-{
-	Dynamic *d = f->d;
-	Factor factor;
-	RtSizeExpr e;
-
-	for (int k = 0; k < d->n; k++)
-		if (x[k] < 0)
-			return true;
-	if (sizes_express(d->z, x, false, &e) || !sizes_express(d->z, x, true, &e))
-		return true;
-	factor.at = sizes_count(d->cx, d->z, (RtSizeCount){ .x = e, .q = 1 });
-	memcpy(factor.v, x, sizeof factor.v[0] * (size_t)d->n);
-	vec_push(d->cx->arena, &d->factor, factor);
-	return add_counted(f, x, factor.at);
-}
-
 /* What plan_ceil was asked on the samples: its values become an atom of this text, unless they are the same. */
 static bool
 add_count(Formulas *f, const int64_t *x, int64_t q)
@@ -98,8 +79,6 @@ add_count(Formulas *f, const int64_t *x, int64_t q)
 	int64_t v[SIZE_SAMPLES];
 	bool same = true;
 
-	if (q == 1)
-		return add_factor(f, x);
 	for (int k = 0; k < f->d->n; k++) {
 		v[k] = (x[k] + q - 1) / q;
 		same &= v[k] == v[0];
@@ -136,20 +115,6 @@ formulas_begin(Dynamic *d, Formulas *f)
 	return true;
 }
 
-void
-formulas_add_factors(Formulas *f)
-{
-	for (int i = 0; i < f->d->factor.n; i++) {
-		const Factor *factor = &f->d->factor.at[i];
-		bool known = false;
-
-		for (int k = 0; k < i && !known; k++)
-			known = f->d->factor.at[k].at == factor->at;
-		if (!known)
-			add_counted(f, factor->v, factor->at);
-	}
-}
-
 static const char *
 local_for(Formulas *f, const int64_t *v)
 {
@@ -162,39 +127,6 @@ local_for(Formulas *f, const int64_t *v)
 			return arena_printf(f->d->cx->arena, "size%d", i);
 	vec_push(f->d->cx->arena, &f->text, text);
 	return arena_printf(f->d->cx->arena, "size%d", f->text.n - 1);
-}
-
-static bool
-is_word(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-/* Reads the number at t, and returns its length with suffix; 0: it cannot be a size. */
-static int
-number_at(const char *t, int64_t *v)
-{
-	char *end;
-
-	*v = strtoll(t, &end, 10);
-	while (*end == 'L' || *end == 'u')
-		end++;
-	return *end == '.' || is_word(*end) ? 0 : (int)(end - t);
-}
-
-/* Reads the float at t, and returns its length; 0: there is none. */
-static int
-float_at(const char *t, int64_t *bits)
-{
-	const int n = (int)strspn(t, "0123456789.e+-");
-	char *end;
-	double x;
-
-	if (*t < '0' || *t > '9' || !memchr(t, '.', (size_t)n))
-		return 0;
-	x = strtod(t, &end);
-	memcpy(bits, &x, sizeof x);
-	return is_word(*end) ? 0 : (int)(end - t);
 }
 
 /* A float that was seen among the sizes: real0. */
@@ -214,57 +146,81 @@ real_for(Formulas *f, const int64_t *bits)
 	return arena_printf(f->d->cx->arena, "real%d", at);
 }
 
-char *
-formulas_unify(Formulas *f, const char *const *text)
+/* Notes how the samples differ; null. */
+static const char *
+differ(Formulas *f, const char *const *text)
 {
-	const int n = f->d->n;
-	const char *t[SIZE_SAMPLES] = { 0 };
-	char before = 0;
+	f->d->why = ": ";
+	for (int k = 0; k < f->d->n; k++)
+		f->d->why = arena_printf(f->d->cx->arena, "%s%s'%s'", f->d->why, k ? ", " : "", text[k]);
+	return NULL;
+}
+
+/* What stands for mark i: a number that is the same on all samples, a formula, an epilogue; null: there is nothing. */
+static const char *
+marked_text(Formulas *f, int i)
+{
+	const Dynamic *d = f->d;
+	const Marked *m = &d->shared[0].marked.at[i];
+	const char *found, *text[SIZE_SAMPLES];
+	int64_t v[SIZE_SAMPLES];
+	bool same = true;
+
+	for (int k = 0; k < d->n; k++) {
+		if (d->shared[k].marked.at[i].kind != m->kind)
+			return NULL;
+		v[k] = d->shared[k].marked.at[i].value;
+		same &= v[k] == v[0];
+	}
+	for (int k = 0; k < d->n; k++)
+		text[k] = m->kind == MARKED_INT ? arena_printf(d->cx->arena, "%lld", (long long)v[k]) :
+			arena_printf(d->cx->arena, "%.17g", rt_double_of(v[k]));
+	if (m->kind == MARKED_EPILOGUE)
+		return f->epilogue;
+	found = same ? text[0] : m->kind == MARKED_INT ? local_for(f, v) : real_for(f, v);
+	return found ? found : differ(f, text);
+}
+
+/* Where the texts begin to differ, as far as the next space or comma. */
+static const char *
+texts_differ(Formulas *f, const char *const *text)
+{
+	const char *rest[SIZE_SAMPLES];
+	Arena *a = f->d->cx->arena;
+	size_t same = 0;
+
+	for (bool all = true; all && text[0][same]; same += all)
+		for (int k = 1; k < f->d->n; k++)
+			all &= text[k][same] == text[0][same];
+	for (int k = 0; k < f->d->n; k++)
+		rest[k] = arena_printf(a, "%.*s", (int)strcspn(text[k] + same, " ,;)\n\1"), text[k] + same);
+	return differ(f, rest);
+}
+
+const char *
+formulas_replace(Formulas *f, const char *const *text)
+{
+	const Dynamic *d = f->d;
+	const char *at = text[0];
 	Buf b = { 0 };
 
-	for (int k = 0; k < n; k++)
-		t[k] = text[k];
-	while (*t[0]) {
-		int64_t v[SIZE_SAMPLES];
-		int length[SIZE_SAMPLES];
-		bool numbers = !is_word(before) && before != '.', differ = false, real = false;
+	for (int k = 1; k < d->n; k++)
+		if (d->shared[k].marked.n != d->shared[0].marked.n || strcmp(text[k], text[0]))
+			return texts_differ(f, text);
+	for (const char *mark; (mark = strchr(at, MARK));) {
+		char *end;
+		const char *by = marked_text(f, (int)strtol(mark + 1, &end, 10));
 
-		for (int k = 0; k < n && numbers; k++) {
-			real |= (length[k] = float_at(t[k], &v[k])) > 0;
-			numbers = *t[k] >= '0' && *t[k] <= '9' &&
-				  (length[k] || (!real && (length[k] = number_at(t[k], &v[k])) > 0));
-			differ |= numbers && v[k] != v[0];
+		if (!by) {
+			buf_free(&b);
+			return NULL;
 		}
-		if (numbers && differ) {
-			const char *name = real ? real_for(f, v) : local_for(f, v);
-
-			if (!name)
-				goto failed;
-			buf_puts(&b, name);
-			for (int k = 0; k < n; k++)
-				t[k] += length[k];
-			before = '0';
-			continue;
-		}
-		for (int k = 1; k < n; k++)
-			if (*t[k] != *t[0])
-				goto failed;
-		before = *t[0];
-		buf_add(&b, t[0], 1);
-		for (int k = 0; k < n; k++)
-			t[k]++;
+		buf_add(&b, at, mark - at);
+		buf_puts(&b, by);
+		at = end + 1;
 	}
-	for (int k = 1; k < n; k++)
-		if (*t[k])
-			goto failed;
-	return b.at;
-failed:
-	f->d->why = ": ";
-	for (int k = 0; k < n; k++)
-		f->d->why = arena_printf(f->d->cx->arena, "%s%s'%.*s'", f->d->why, k ? ", " : "",
-					 (int)strcspn(t[k], " ,;)\n"), t[k]);
-	buf_free(&b);
-	return NULL;
+	buf_puts(&b, at);
+	return arena_text(d->cx->arena, &b);
 }
 
 char *
@@ -277,24 +233,4 @@ formulas_locals(const Formulas *f)
 	for (int i = 0; i < f->real.n; i++)
 		buf_printf(&b, "\tconst double real%d = rt_double_of(s[%d]);\n", i, f->of[f->real.at[i]]);
 	return arena_text(f->d->cx->arena, &b);
-}
-
-bool
-text_declares_sized_array(const char *text)
-{
-	for (const char *at = text; (at = strstr(at, "[size")); at++) {
-		const char *line = at;
-		int words = 0;
-
-		while (line > text && line[-1] != '\n' && line[-1] != ';' && line[-1] != '{')
-			line--;
-		for (const char *c = line; c < at; c++) {
-			if (!is_word(*c) && *c != ' ' && *c != '\t' && *c != '*')
-				words = -100;
-			words += is_word(*c) && (c == line || !is_word(c[-1]));
-		}
-		if (words >= 2)
-			return true;
-	}
-	return false;
 }

@@ -90,7 +90,7 @@ bool emit_kernel_calls(Emit *, Plan *, const Node *, KernelCall *calls, int *nca
 /* The text of the same for a sample: without name and braces. */
 char *plan_text(Emit *, Plan *, const char *code);
 
-/* ---- dynamic.c: a dynamic specialization from the texts of its samples ------------------------------------------- */
+/* ---- dynamic.c: a dynamic specialization from the plans of its samples ------------------------------------------- */
 
 /* The index of a constant, which must be the same in all samples; `add` gives it to a new one. */
 int     plan_constant(Plan *, IValue, int (*add)(void *, IValue), void *arg);

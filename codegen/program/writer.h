@@ -24,6 +24,7 @@ typedef struct Writer {
 
 /* ---- cgen_box.c: c_* give a C expression ------------------------------------------------------------------- */
 
+const char *c_number(Writer *, int64_t);                         /* of a number that sizes may decide */
 const char *c_geometry(Writer *, const RtTensor *);              /* of an array: dims, then strides */
 /* of the address of that byte of a buffer in the arena */
 const char *c_spot(Writer *, const Buffer *, int64_t at);

@@ -51,7 +51,7 @@ described(const Kernel *k, const Schedule *s)
 static void
 add_schedule(Bench *b, const Kernel *k, Schedule s, const char *order)
 {
-	const char *text = kernel_print_c(k, &s);
+	const char *text = kernel_print_c(k, &s, -1);
 
 	for (int i = 0; i < b->ntext; i++)
 		if (!strcmp(b->text[i], text))
@@ -174,7 +174,7 @@ bench_kernel(Bench *b, const Kernel *k, const char *where)
 
 	if (!is_timed(k))
 		return;
-	text = arena_printf(b->cx->arena, "%s%s", kernel_print_c(k, &chosen), k->name);
+	text = arena_printf(b->cx->arena, "%s%s", kernel_print_c(k, &chosen, -1), k->name);
 	if (map_get(&b->seen, text))
 		return;
 	map_put(&b->seen, text, text);

@@ -27,7 +27,7 @@ run(Cx *cx, void *arg)
 	Kernel *k = read_kernel(cx, text, (int64_t)strlen(text), &s);
 
 	kernel_print(k, &s, &first);
-	kernel_print_c(k, &s);
+	kernel_print_c(k, &s, -1);
 	if (kernel_has_cuda(k))
 		kernel_print_cuda(k, &s);
 	text = arena_text(cx->arena, &first);

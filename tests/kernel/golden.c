@@ -11,8 +11,9 @@
  *     --- tiles          (of a sum of products: CUDA in tiles)
  * With a line `# simplify` the kernel is brought in order and scheduled first, and `--- kernel` shows it; with `#
  * block` it is the end of another kernel, over a block of rows and columns.  An end in registers (an operand is made)
- * is no function but lines.  What a microkernel computes is printed as plain loops.  CUDA has no gathers,
- * tables of addresses or serial axes.  Every kernel is also printed, which must give the text that was read.
+ * is no function but lines.  With `# symbols` the call brings their values, and sizes of them have names.  What a
+ * microkernel computes is printed as plain loops.  CUDA has no gathers, tables of addresses or serial axes.  Every
+ * kernel is also printed, which must give the text that was read.
  */
 #include "../golden.h"
 #include "../../codegen/kernel/form.h"
@@ -47,6 +48,7 @@ is_made(const Kernel *k)
 static void
 put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 {
+	const int symbols = strstr(t->text, "# symbols\n") ? kernel_addresses(k) : -1;
 	const Size *grid[3];
 	int place[64];
 
@@ -63,10 +65,10 @@ put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 		s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
 	buf_puts(b, "--- c\n");
 	if (is_made(k) || strstr(t->text, "# block\n")) {
-		buf_puts(b, is_made(k) ? kernel_element(k, NULL) : kernel_print_block(k, place));
+		buf_puts(b, is_made(k) ? kernel_element(k, NULL) : kernel_print_block(k, place, symbols));
 		return;
 	}
-	buf_puts(b, kernel_print_c(k, &s));
+	buf_puts(b, kernel_print_c(k, &s, symbols));
 	if (kernel_has_cuda(k))
 		buf_printf(b, "--- cuda\n%s", kernel_print_cuda(k, &s));
 	if (kernel_cuda_tiles(k, grid))

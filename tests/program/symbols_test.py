@@ -26,6 +26,7 @@ class Symbols(Test):
         code, out, err = call([KILN, "build", "m.py", "-i", self.sized(sizes), "--cc", "tcc", "-v", "-o", "program",
                                *options], self.dir)
         self.assertEqual(code, 0, err.decode())
+        self.calls = [int(n) for n in re.findall(r"dynamic, .*: \d+ kernels, (\d+) runtime calls", (out + err).decode())]
         return re.findall(r"dynamic, \w+\((.*)\): \d+ kernels", re.sub(r", device=cpu", "", (out + err).decode()))
 
     def same(self, sizes, ran):
@@ -51,6 +52,15 @@ class Symbols(Test):
             self.same("x=%dx4" % n, "dynamic")
         self.same("x=0x4", "generic")
         self.same("x=5000x4", "generic")
+
+    def test_sizes_in_values(self):
+        """Sizes that are computed with, as ints and as numbers, and in divisions of axes: all are kernels."""
+        self.assertEqual(self.build("(x: Tensor) -> Tensor:\n    y = x * x.size(0) + torch.relu(x) / math.sqrt(float(x.size(1)))\n"
+                                    "    return torch.mean(y, [1], True) - y.reshape([-1]).reshape([x.size(0), x.size(1)])",
+                                    "x=3x4"), ["x: Float(s0, s1)"])
+        self.assertEqual(self.calls, [0])
+        for sizes in ("x=3x4", "x=5x9", "x=2x40", "x=40x3"):
+            self.same(sizes, "exact" if sizes == "x=3x4" else "dynamic")
 
     def test_left_out(self):
         self.assertEqual(self.build(self.LINEAR, "x=1x4", "--no-dynamic"), [])

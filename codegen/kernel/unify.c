@@ -1,0 +1,309 @@
+/*
+ * The kernels that one node has on the samples of a dynamic specialization, as one kernel.
+ *
+ * They have the same axes, operands and lets, and differ in numbers: extents, strides, offsets, ints that are computed
+ * with.  A number that differs becomes a Size over symbols, of which symbol i is s[i] of the program (opt/special/
+ * sizes.c).  The kernels are taken as they were lowered: which axes merge, and how the kernel runs, is decided once,
+ * for the kernel of symbols, and so it holds for all sizes.
+ *
+ *    i1: 5376, 8448, x1 64*i1 | i1: 768*s0, x1 64*i1
+ */
+#include "lower.h"
+
+#include <string.h>
+
+typedef struct Fitted { int64_t v[SIZE_SAMPLES]; const Size *size; } Fitted;
+
+typedef struct Unifier {
+	const Sizes *z;
+	Kernel *k;               /* that of all samples */
+	const Kernel *const *of; /* by sample */
+	Vec(Fitted) fitted;      /* sizes of this kernel that differ */
+} Unifier;
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+static bool
+is_same(const Unifier *u, const int64_t *v)
+{
+	for (int k = 1; k < u->z->nsample; k++)
+		if (v[k] != v[0])
+			return false;
+	return true;
+}
+
+/* The symbol for s[i].  Of those that no call is checked for only speed may depend on a range. */
+static const Size *
+symbol(SizeTable *sizes, const Sizes *z, int i)
+{
+	SizeRange range = { 2, INT64_MAX };
+
+	if (i < z->nsymbol)
+		range = (SizeRange){ z->range[i][0] > 2 ? z->range[i][0] : 2, z->range[i][1] > 2 ? z->range[i][1] : 2 };
+	return size_symbol(sizes, i, range);
+}
+
+static const Size *
+size_of_expr(SizeTable *sizes, const Sizes *z, const RtSizeExpr *e)
+{
+	const Size *product = size_number(sizes, e->n ? e->c : 0);
+
+	for (int i = 0; i < e->n; i++)
+		product = size_times(sizes, product, symbol(sizes, z, e->atom[i]));
+	return size_plus(sizes, product, size_number(sizes, e->d));
+}
+
+/* v is a size of this kernel that differs, or a product of one of them with another or with a constant: so the stride
+ * of an axis is that of the next one times its extent, which lets the two merge. */
+static const Size *
+known_product(const Unifier *u, const int64_t *v)
+{
+	SizeTable *sizes = u->k->sizes;
+
+	for (int i = 0; i < u->fitted.n; i++) {
+		const Fitted *a = &u->fitted.at[i];
+		int64_t rest[SIZE_SAMPLES];
+		bool divides = true;
+
+		for (int k = 0; k < u->z->nsample && divides; k++)
+			if ((divides = a->v[k] && v[k] % a->v[k] == 0))
+				rest[k] = v[k] / a->v[k];
+		if (!divides)
+			continue;
+		if (is_same(u, rest))
+			return size_times(sizes, a->size, size_number(sizes, rest[0]));
+		for (int j = i; j < u->fitted.n; j++)
+			if (!memcmp(u->fitted.at[j].v, rest, (size_t)u->z->nsample * sizeof *rest))
+				return size_times(sizes, a->size, u->fitted.at[j].size);
+	}
+	return NULL;
+}
+
+/* The size with these values on the samples; null: it is none that can be told. */
+static const Size *
+fit(Unifier *u, const int64_t *v)
+{
+	const Size *size;
+	RtSizeExpr e;
+	Fitted one;
+
+	if (is_same(u, v))
+		return size_number(u->k->sizes, v[0]);
+	size = known_product(u, v);
+	if (!size && (sizes_express(u->z, v, false, &e) || sizes_express(u->z, v, true, &e)))
+		size = size_of_expr(u->k->sizes, u->z, &e);
+	if (!size || size_lost(size))
+		return NULL;
+	one.size = size;
+	memcpy(one.v, v, (size_t)u->z->nsample * sizeof *v);
+	vec_push(u->k->arena, &u->fitted, one);
+	return size;
+}
+
+/* ---- sizes in kernels -------------------------------------------------------------------------------------------- */
+
+typedef Vec(const Size **) Places;
+
+static void
+add_strides(Kernel *k, const Size **stride, Places *to)
+{
+	for (int i = k->naxis - 1; i >= 0; i--)
+		vec_push(k->arena, to, &stride[i]);
+}
+
+/* Where the kernel's sizes are: extents first, strides of an operand innermost first. */
+static Places
+places_of(Kernel *k)
+{
+	Places all = { 0 };
+
+	for (int i = 0; i < k->naxis; i++)
+		vec_push(k->arena, &all, &k->extent[i]);
+	for (int i = 0; i < k->operand.n; i++) {
+		Operand *o = &k->operand.at[i];
+
+		add_strides(k, o->stride, &all);
+		vec_push(k->arena, &all, &o->offset);
+		for (int g = 0; g < o->ngather; g++) {
+			vec_push(k->arena, &all, &o->gather[g].stride);
+			vec_push(k->arena, &all, &o->gather[g].limit);
+		}
+		for (int j = 0; j < o->bound.n; j++) {
+			add_strides(k, o->bound.at[j].stride, &all);
+			vec_push(k->arena, &all, &o->bound.at[j].offset);
+			vec_push(k->arena, &all, &o->bound.at[j].limit);
+		}
+	}
+	return all;
+}
+
+static bool
+unify_sizes(Unifier *u)
+{
+	const Places to = places_of(u->k);
+	Places from[SIZE_SAMPLES];
+
+	for (int k = 0; k < u->z->nsample; k++)
+		from[k] = places_of(kernel_copy(u->of[k]));
+	for (int i = 0; i < to.n; i++) {
+		int64_t v[SIZE_SAMPLES];
+
+		for (int k = 0; k < u->z->nsample; k++)
+			if (!size_const(*from[k].at[i], &v[k]))
+				return false;
+		if (!(*to.at[i] = fit(u, v)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- numbers that are computed with ------------------------------------------------------------------------------ */
+
+/* A number that differs as an operand: of an int its size, of a double a symbol that has its bits. */
+static bool
+unify_number(Unifier *u, Ref *r, const int64_t *v)
+{
+	const bool is_int = r->number.tag == RT_INT;
+	Operand o = { .dtype = is_int ? RT_i64 : RT_f64, .access = is_int ? ACCESS_INDEX : ACCESS_BITS, .along = -1 };
+
+	if (is_same(u, v))
+		return true;
+	for (int i = 0; i < u->z->natom && !is_int && !o.offset; i++)
+		if (!memcmp(u->z->atom[i], v, (size_t)u->z->nsample * sizeof *v))
+			o.offset = symbol(u->k->sizes, u->z, i);
+	if (is_int)
+		o.offset = fit(u, v);
+	if (r->number.tag == RT_BOOL || !o.offset)
+		return false;
+	*r = ref_operand(kernel_operand(u->k, o));
+	return true;
+}
+
+static bool
+unify_ref(Unifier *u, Ref *to, const Ref *const *from)
+{
+	int64_t v[SIZE_SAMPLES];
+
+	for (int k = 0; k < u->z->nsample; k++) {
+		if (from[k]->kind != to->kind || from[k]->at != to->at || from[k]->part != to->part ||
+		    from[k]->number.tag != to->number.tag)
+			return false;
+		v[k] = from[k]->number.u.i;
+	}
+	return to->kind != REF_NUMBER || unify_number(u, to, v);
+}
+
+static bool
+unify_let(Unifier *u, int at)
+{
+	Let *to = &u->k->let.at[at];
+	const Ref *from[SIZE_SAMPLES];
+
+	for (int k = 1; k < u->z->nsample; k++) {
+		const Let *l = &u->of[k]->let.at[at];
+
+		if (l->op != to->op || l->narg != to->narg || memcmp(&l->types, &to->types, sizeof l->types))
+			return false;
+	}
+	for (int i = 0; i < to->narg; i++) {
+		for (int k = 0; k < u->z->nsample; k++)
+			from[k] = &u->of[k]->let.at[at].arg[i];
+		if (!unify_ref(u, &to->arg[i], from))
+			return false;
+	}
+	return true;
+}
+
+static bool
+unify_state(Unifier *u, int at)
+{
+	Folded *to = &u->k->state.at[at];
+	const Ref *x[SIZE_SAMPLES], *y[SIZE_SAMPLES];
+
+	for (int k = 0; k < u->z->nsample; k++) {
+		const Folded *s = &u->of[k]->state.at[at];
+
+		if (s->fold != to->fold || s->part != to->part || s->total != to->total || s->place != to->place)
+			return false;
+		x[k] = &s->x, y[k] = &s->y;
+	}
+	return unify_ref(u, &to->x, x) && unify_ref(u, &to->y, y);
+}
+
+static bool
+unify_store(Unifier *u, int at)
+{
+	const Ref *from[SIZE_SAMPLES];
+
+	for (int k = 0; k < u->z->nsample; k++) {
+		if (u->of[k]->store.at[at].operand != u->k->store.at[at].operand)
+			return false;
+		from[k] = &u->of[k]->store.at[at].value;
+	}
+	return unify_ref(u, &u->k->store.at[at].value, from);
+}
+
+static bool
+unify_values(Unifier *u)
+{
+	for (int i = 0; i < u->k->let.n; i++)
+		if (!unify_let(u, i))
+			return false;
+	for (int i = 0; i < u->k->state.n; i++)
+		if (!unify_state(u, i))
+			return false;
+	for (int i = 0; i < u->k->store.n; i++)
+		if (!unify_store(u, i))
+			return false;
+	return true;
+}
+
+/* ---- are they alike? --------------------------------------------------------------------------------------------- */
+
+static bool
+operands_alike(const Operand *a, const Operand *b)
+{
+	if (a->dtype != b->dtype || a->access != b->access || a->along != b->along || a->ngather != b->ngather ||
+	    a->bound.n != b->bound.n)
+		return false;
+	for (int g = 0; g < a->ngather; g++)
+		if (a->gather[g].by != b->gather[g].by || a->gather[g].wraps != b->gather[g].wraps)
+			return false;
+	return true;
+}
+
+/* All but numbers and values, which are compared where they are unified. */
+static bool
+kernels_alike(const Kernel *a, const Kernel *b)
+{
+	if (strcmp(a->name, b->name) || a->naxis != b->naxis || a->serial != b->serial || a->nreduce != b->nreduce ||
+	    a->operand.n != b->operand.n || a->let.n != b->let.n || a->state.n != b->state.n ||
+	    a->store.n != b->store.n || a->stage.n != b->stage.n)
+		return false;
+	for (int i = 0; i < a->operand.n; i++)
+		if (!operands_alike(&a->operand.at[i], &b->operand.at[i]))
+			return false;
+	for (int i = 0; i < a->stage.n; i++) {
+		const Phase *x = &a->stage.at[i], *y = &b->stage.at[i];
+
+		if (x->each != y->each || x->let != y->let || x->state != y->state || x->store != y->store)
+			return false;
+	}
+	return true;
+}
+
+Kernel *
+kernel_unify(SizeTable *sizes, const Sizes *z, const Kernel *const *of)
+{
+	Unifier u = { .z = z, .of = of, .k = kernel_copy(of[0]) };
+	int64_t *typical = new(u.k->arena, int64_t, SIZE_SYMBOLS);
+
+	for (int k = 1; k < z->nsample; k++)
+		if (!kernels_alike(of[k], of[0]))
+			return NULL;
+	for (int i = 0; i < z->natom; i++)
+		typical[i] = z->atom[i][0];
+	u.k->sizes = sizes;
+	u.k->typical = typical;
+	return unify_sizes(&u) && unify_values(&u) ? u.k : NULL;
+}
