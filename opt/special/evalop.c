@@ -162,6 +162,49 @@ run(Spec *s, Scope *c, const Node *n, const KnownArgs *args, IValue *out, bool *
 	return true;
 }
 
+typedef Vec(int64_t) IntVec;
+
+/* Appends sizes and strides of v, where it is a known tensor. */
+static void
+add_geometry(Spec *s, const Value *v, IntVec *to)
+{
+	const Known *k = known_at(s->k, v);
+	const RtTensor *t = k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+
+	for (int i = 0; t && i < t->ndim; i++) {
+		vec_push(s->cx->arena, to, t->dims[i]);
+		vec_push(s->cx->arena, to, t->strides[i]);
+	}
+}
+
+/* The same of all tensors that m writes to. */
+static IntVec
+written_geometry(Spec *s, const Node *m)
+{
+	IntVec all = { 0 };
+
+	for (int i = 0; i < m->nin; i++)
+		if (node_writes_input(m, i))
+			add_geometry(s, m->in[i], &all);
+	return all;
+}
+
+/* A kernel that resizes its `out` may do so only where m is the first to use that tensor: a value has the same sizes all
+ * along.  before: written_geometry before it ran. */
+static void
+refuse_resized(Spec *s, const Node *m, const IntVec *before)
+{
+	const IntVec after = written_geometry(s, m);
+
+	if (before->n == after.n && (!after.n || !memcmp(before->at, after.at, (size_t)after.n * sizeof *after.at)))
+		return;
+	for (int i = 0; i < m->nin; i++)
+		if (node_writes_input(m, i) && (m->in[i]->uses.n > 1 || m->in[i]->node->block != m->block ||
+						!value_is_fresh(m->in[i])))
+			fail_lacks(s->cx, m->at, "a specialization in which %s resizes a tensor that was used before",
+				   m->kind->name);
+}
+
 /* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
 void
 spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
@@ -169,6 +212,7 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	KnownArgs args = { .exact = true };
 	bool can = known_gather_types(s->k, m, &args), now = false;
 	IValue out[64], stand_in;
+	const IntVec written = written_geometry(s, m);
 	const bool list_write = node_writes_input(n, 0) && m->in[0]->type->kind == TYPE_LIST;
 	const bool dict_write = node_writes_input(n, 0) && m->in[0]->type->kind == TYPE_DICT;
 	int64_t was;
@@ -193,6 +237,7 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 		}
 		return;
 	}
+	refuse_resized(s, m, &written);
 	for (int i = 0; i < n->nout; i++) {
 		known_set(s->k, m->out[i], out[i]);
 		known_at(s->k, m->out[i])->mutable = known_has_members(out[i]) && spec_is_changed(c, n->out[i]);

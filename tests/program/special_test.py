@@ -42,6 +42,16 @@ class Special(Same):
         self.same(["_0 = torch.unsqueeze_(x, 0)", "s = 0", "for i in range(3):", "  s = torch.add(s, torch.size(x, 0))",
                    "return (s, torch.tanh(x))"], "d.npz", ["e.npz"], "Tuple[int, Tensor]")
 
+    def test_out_resized(self):
+        """`out` of a kernel gets other sizes: what was computed from it before had the old ones, attributes keep the new ones."""
+        self.array("e.npz", *range(12), rows=3, columns=4)
+        part = "a = torch.relu(torch.slice(x, 0, 0, 1))"
+        for write in ("torch.add(x, x, out=a)", "torch.mm(x, torch.t(x), out=a)", "torch.cat([x, x], 1, out=a)", "torch.sum(x, [0], out=a)"):
+            self.same([part, "s = torch.sum(a)", "n = torch.size(a, 0)", "_0 = " + write, "return (torch.mul(a, 2.), s, n, torch.size(a, 0), a)"],
+                      "d.npz", ["e.npz"], "Tuple[Tensor, Tensor, int, int, Tensor]")
+            self.same(["a = torch.empty([0])", "_0 = " + write, "return torch.mul(a, 2.)"], "d.npz", ["e.npz"])
+            self.same([part, "for i in range(3):", "  _0 = " + write, "return torch.mul(a, 2.)"], "d.npz", ["e.npz"])
+
     # ---- lists ----
 
     def test_lists_written(self):
