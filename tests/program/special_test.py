@@ -50,7 +50,8 @@ class Special(Same):
             self.same([part, "s = torch.sum(a)", "n = torch.size(a, 0)", "_0 = " + write, "return (torch.mul(a, 2.), s, n, torch.size(a, 0), a)"],
                       "d.npz", ["e.npz"], "Tuple[Tensor, Tensor, int, int, Tensor]")
             self.same(["a = torch.empty([0])", "_0 = " + write, "return torch.mul(a, 2.)"], "d.npz", ["e.npz"])
-            self.same([part, "for i in range(3):", "  _0 = " + write, "return torch.mul(a, 2.)"], "d.npz", ["e.npz"])
+            self.same([part, "for i in range(int(torch.max(x))):", "  if bool(torch.gt(torch.sum(x), i)):", "    _0 = " + write, "    c = 1",
+                       "  else:", "    c = 0", "return torch.mul(a, 2.)"], "d.npz", ["c.npz", "e.npz"])
 
     # ---- lists ----
 
