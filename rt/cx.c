@@ -5,6 +5,7 @@
  */
 #include "program.h"
 #include "base.h"
+#include "ops/quant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -338,6 +339,16 @@ rt_scratch_reset(RtCx *cx, RtMark m)
 	}
 }
 
+/* Has a kernel that knows nothing of quantized tensors made one?  It has no parameters. */
+static bool
+lost_parameters(const IValue *out, int nout)
+{
+	for (int i = 0; rt_quantized && i < nout; i++)
+		if (out[i].tag == RT_TENSOR && rt_dtypes[out[i].u.t->dtype].category == 'Q' && !out[i].u.t->quant)
+			return true;
+	return false;
+}
+
 int
 rt_call_kernel(RtCx *cx, RtKernel *kernel, const IValue *in, IValue *out, int nout)
 {
@@ -348,6 +359,8 @@ rt_call_kernel(RtCx *cx, RtKernel *kernel, const IValue *in, IValue *out, int no
 		out[i] = rt_none();
 	r = kernel(cx, in, out);
 	rt_scratch_reset(cx, m);
+	if (!r && lost_parameters(out, nout))
+		r = rt_lacks(cx, "this operator on quantized tensors");
 	if (r)
 		for (int i = 0; i < nout; i++)
 			rt_assign(&out[i], rt_none());
@@ -357,7 +370,28 @@ rt_call_kernel(RtCx *cx, RtKernel *kernel, const IValue *in, IValue *out, int no
 int
 rt_call_using(RtCx *cx, RtCall c, const IValue *in, IValue *out)
 {
-	return rt_lazy ? rt_lazy->call(cx, c, in, out) : c.kernel(cx, in, out);
+	const int status = rt_lazy ? rt_lazy->call(cx, c, in, out) : c.kernel(cx, in, out);
+
+	if (status || !lost_parameters(out, c.nout))
+		return status;
+	for (int i = 0; i < c.nout; i++)
+		rt_assign(&out[i], rt_none());
+	return rt_quantized->through(cx, c, in, out);
+}
+
+int
+rt_call(RtCx *cx, RtCall c, const IValue *in, IValue *out)
+{
+	RtMark m = rt_scratch_mark(cx);
+	int status;
+
+	for (int i = 0; i < c.nout; i++)
+		out[i] = rt_none();
+	status = rt_call_using(cx, c, in, out);
+	rt_scratch_reset(cx, m);
+	for (int i = 0; i < c.nout && status; i++)
+		rt_assign(&out[i], rt_none());
+	return status;
 }
 
 /* ---- arguments -------------------------------------------------------------------------------------------------- */

@@ -375,10 +375,12 @@ over_limit(RtCx *cx)
 	return RT_OK;
 }
 
-/* Weights that are there packed, alone or in a list. */
+/* Weights that are there packed: alone, in a list or among packed parameters. */
 static void
 ask_for(RtCx *cx, IValue v)
 {
+	for (int i = 0; rt_holds_weights(v) && i < v.u.obj->cls->nslot; i++)
+		ask_for(cx, v.u.obj->slot[i]);
 	if (v.tag == RT_TENSOR && v.u.t->storage->kind == RT_PACKED && !cx->meta)
 		rt_unpack(cx, v.u.t->storage);
 	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)

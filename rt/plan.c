@@ -268,23 +268,6 @@ name_of_kernel(const RtCode *code, RtKernel *kernel)
 	return "runtime call";
 }
 
-static int
-call_kernel(RtCx *cx, RtCall c, const IValue *in, IValue *out)
-{
-	RtMark m = rt_scratch_mark(cx);
-	int status;
-
-	if (!c.use)
-		return rt_call_kernel(cx, c.kernel, in, out, c.nout);
-	for (int i = 0; i < c.nout; i++)
-		out[i] = rt_none();
-	status = rt_call_using(cx, c, in, out);
-	rt_scratch_reset(cx, m);
-	for (int i = 0; i < c.nout && status; i++)
-		rt_assign(&out[i], rt_none());
-	return status;
-}
-
 /* All steps end so: they have taken in[]. */
 static int
 step_end(RtCx *cx, int status, IValue *in, RtSite at)
@@ -299,7 +282,7 @@ rt_step_using(RtCx *cx, uint32_t use, RtKernel *kernel, IValue *in, IValue *out,
 	const int64_t begin = cx->events ? rt_now() : 0;
 	IValue got[64];
 	const RtCall call = { kernel, use, at.nin, at.nout };
-	int status = complete(cx) ? call_kernel(cx, call, in, got) : cx->status;
+	int status = complete(cx) ? rt_call(cx, call, in, got) : cx->status;
 
 	if (cx->events)
 		rt_trace_add(cx, name_of_kernel(at.code, kernel), begin, rt_now());

@@ -44,6 +44,20 @@ storage_of(Loader *l, const RtSpan *span)
 }
 
 static void
+unpack_bytes(RtCx *cx, const RtPacking *p, char *to)
+{
+	const char *from = cx->program->weights + p->at;
+
+	to += p->to;
+	for (int64_t col = 0; col < p->n; col += p->width)
+		for (int64_t t = 0; t < p->taps; t++, from += p->k * p->width)
+			for (int64_t k = 0; k < p->k; k++)
+				for (int64_t j = 0; j < p->width && col + j < p->n; j++)
+					to[(col + j) * p->sn + k * p->sk + t / p->kw * p->sr + t % p->kw * p->ss] =
+						from[(k / p->quad * p->width + j) * p->quad + k % p->quad];
+}
+
+static void
 unpack(RtCx *cx, const RtPacking *p, float *to)
 {
 	const float *from = (const float *)(cx->program->weights + p->at);
@@ -68,7 +82,10 @@ rt_unpack(RtCx *cx, RtStorage *s)
 	pthread_mutex_lock(&one);
 	if (s->kind == RT_PACKED) {
 		for (int64_t i = 0; i < s->packed->offset; i++)
-			unpack(cx, &s->packed->packing[i], (float *)s->data);
+			if (s->packed->packing[i].quad)
+				unpack_bytes(cx, &s->packed->packing[i], s->data);
+			else
+				unpack(cx, &s->packed->packing[i], (float *)s->data);
 		s->kind = RT_HEAP;              /* readers that see this see the data */
 	}
 	pthread_mutex_unlock(&one);

@@ -387,6 +387,8 @@ double    rt_load_f64(RtDtype, const void *);       /* one element, as a number;
 int64_t   rt_load_i64(RtDtype, const void *);
 IValue    rt_item(RtCx *, const RtTensor *);        /* the value of a 1-element tensor as int, float, bool or complex */
 
+/* Is it an object of PyTorch's own classes, such as a quantized layer's packed parameters? */
+bool rt_holds_weights(IValue);
 /* program.c: unpacks the data of an RT_PACKED storage, the first time that it is called for one */
 void rt_unpack(RtCx *, RtStorage *);
 
@@ -533,6 +535,7 @@ int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int 
 
 /* The same for arguments that may have RT_BITS; not bracketed, and out holds None before. */
 int       rt_call_using(RtCx *, RtCall, const IValue *in, IValue *out);
+int       rt_call(RtCx *, RtCall, const IValue *in, IValue *out);         /* likewise, bracketed; out is None before */
 
 /* Arguments */
 static inline RtTensor *

@@ -94,6 +94,8 @@ static const Family families[NLOWERING] = {
 	[LOWER_ATTENTION] = { row_attention },
 	[LOWER_SDPA] = { row_sdpa },
 	[LOWER_COPY_INTO] = { row_copy_into },
+	[LOWER_CONV_INT8] = { row_conv_int8 },
+	[LOWER_LINEAR_INT8] = { row_linear_int8 },
 };
 
 /* Generated kernels write to new memory: results that are not views of arguments. */

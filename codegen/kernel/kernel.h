@@ -58,7 +58,7 @@ typedef struct Original {
 	int64_t bytes, offset;   /* offset: in the weights, set by weights_finish */
 	bool    needed;          /* as it is: somebody reads it without asking for it */
 	Vec(RtPacking) parts;    /* of it that are there packed; they do not overlap */
-	int64_t covered;         /* floats in them */
+	int64_t covered;         /* bytes in them */
 } Original;
 
 typedef struct Stored {
@@ -119,6 +119,7 @@ typedef struct Emit {            /* one program */
 	int64_t  scratch;        /* bytes: what one of its kernels asks for at most */
 	bool     pool;           /* without a runtime: kernels may run in threads of the caller's */
 	int      most_args;      /* addresses that one of those takes at most */
+	bool     int8;           /* some kernel multiplies 8-bit integers (rt/ops/vint8.h) */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vblock.h) */
 	int64_t  tall;           /* the most rows that a product by panels has (VC_TALL of rt/ops/vblock.h) */
 	bool     quantized;      /* the program may meet quantized tensors */
@@ -333,6 +334,9 @@ const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking, int64_t
 const char *pack_winograd(Emit *, int tile, const RtTensor *, RtPacking);
 /* of a transformed tile of one channel, and of a transformed filter */
 int winograd_elements(int tile);
+/* Packed weights of 8 bits; of the layout of vint8.h that v says, or (null) of another. */
+struct ViConv;
+const char *pack_bytes(Emit *, const RtTensor *, const void *packed, int64_t bytes, const struct ViConv *v);
 /* zeros fill the last panel; so many floats may be read past the n of them */
 const char *pack_vector(Emit *, const RtTensor *, int64_t n, int64_t past);
 /* says of all that is made whether kernels read its weights, too; bytes that none does */

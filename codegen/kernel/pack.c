@@ -12,6 +12,7 @@
 
 typedef double WinoWide;
 #include "../../rt/ops/vfilter.h"
+#include "../../rt/ops/vint8.h"
 
 enum { BLOCK = 16 };             /* of k: a cache line of each column is read at once */
 
@@ -218,6 +219,36 @@ pack_winograd(Emit *e, int tile, const RtTensor *w, RtPacking p)
 		map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	}
 	return text;
+}
+
+/* ---- 8-bit integers ---------------------------------------------------------------------------------------------- */
+
+/* Says that groups of w are there packed: where each run is a multiple of quads, the layout is one of RtPacking. */
+static void
+note_bytes(Emit *e, const RtTensor *w, int64_t at, const ViConv *v)
+{
+	const int64_t *s = w->strides, columns = (v->oc + VI_COLUMNS - 1) / VI_COLUMNS * VI_COLUMNS;
+	const bool windows = w->ndim == 4;
+	RtPacking p = { .at = at, .to = w->offset, .n = (int32_t)v->oc, .k = (int32_t)v->ic, .taps = (int32_t)(v->kh * v->kw),
+			.kw = (int32_t)v->kw, .width = VI_COLUMNS, .last = VI_COLUMNS, .sn = (int32_t)s[0],
+			.sk = (int32_t)s[1], .sr = windows ? (int32_t)s[2] : 0, .ss = windows ? (int32_t)s[3] : 0,
+			.quad = VI_QUAD };
+
+	for (int64_t g = 0; g < v->groups && v->ic % VI_QUAD == 0 && is_whole(&p); g++) {
+		weights_note(&e->weights, w->storage, p);
+		p.to += v->oc * s[0];
+		p.at += columns * v->ic * v->kh * v->kw;
+	}
+}
+
+const char *
+pack_bytes(Emit *e, const RtTensor *w, const void *packed, int64_t bytes, const ViConv *v)
+{
+	const int64_t at = weights_add(&e->weights, WEIGHT_PANELS, packed, bytes);
+
+	if (v)
+		note_bytes(e, w, at, v);
+	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)at);
 }
 
 /* ---- vectors ----------------------------------------------------------------------------------------------------- */

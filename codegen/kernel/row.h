@@ -13,6 +13,7 @@
  *   kern_direct.c small convolutions without packing
  *   kern_back.c   convolutions by computed weights, gradients of convolutions
  *   kern_mul.c    products of tensors that are not constant
+ *   kern_int8.c   products and convolutions of 8-bit integers
  */
 #ifndef CODEGEN_ROW_H
 #define CODEGEN_ROW_H
@@ -94,6 +95,7 @@ RowForm row_roi_align;
 RowForm row_rnn_walk;
 RowForm row_embedding_bag, row_scan, row_topk;
 RowForm row_attention, row_sdpa;
+RowForm row_conv_int8, row_linear_int8;
 RowForm row_convolution, row_convolution_computed, row_convolution_backward;
 
 #endif

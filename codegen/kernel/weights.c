@@ -75,8 +75,9 @@ weights_original(Weights *w, RtStorage *s)
 	return &w->originals.at[w->storages.at[at].original];
 }
 
+/* Floats, or bytes. */
 static int64_t
-floats_in(const RtPacking *p)
+elements_in(const RtPacking *p)
 {
 	return (int64_t)p->n * p->k * p->taps;
 }
@@ -85,22 +86,22 @@ void
 weights_note(Weights *w, RtStorage *s, RtPacking p)
 {
 	Original *o = weights_original(w, s);
-	const int64_t n = floats_in(&p);
+	const int64_t n = elements_in(&p);
 
 	for (int i = 0; i < o->parts.n; i++) {
 		const RtPacking *q = &o->parts.at[i];
 
-		if (p.to < q->to + floats_in(q) && q->to < p.to + n)
+		if (p.to < q->to + elements_in(q) && q->to < p.to + n)
 			return;
 	}
 	vec_push(w->cx->arena, &o->parts, p);
-	o->covered += n;
+	o->covered += n * (p.quad ? 1 : (int64_t)sizeof(float));
 }
 
 bool
 original_is_packed(const Original *o)
 {
-	return o->parts.n && !o->needed && o->covered * (int64_t)sizeof(float) == o->bytes;
+	return o->parts.n && !o->needed && o->covered == o->bytes;
 }
 
 void

@@ -180,9 +180,9 @@ put_packings(Emit *e)
 		for (int k = 0; k < o->parts.n; k++) {
 			const RtPacking *p = &o->parts.at[k];
 
-			out_line(&e->tail, "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d },",
+			out_line(&e->tail, "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d },",
 				 (long long)p->at, (long long)p->to, p->n, p->k, p->taps, p->kw, p->width, p->last,
-				 p->sn, p->sk, p->sr, p->ss);
+				 p->sn, p->sk, p->sr, p->ss, p->quad);
 		}
 		out_line(&e->tail, "};");
 	}
@@ -566,6 +566,8 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	buf_puts(&b, e->in_order ? "#define VC_IN_ORDER 1\n" : "");
 	emit_panels(e, &b);
 	buf_puts(&b, head);
+	if (e->int8)
+		buf_puts(&b, "#include \"rt/ops/vint8.h\"\n");
 	if (!strcmp(o->emit, "c") && !o->weights_file)
 		buf_printf(&b, "#define kiln_weights %s_weights\n", o->name);
 	buf_puts(&b, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);

@@ -397,6 +397,8 @@ need(Emit *e, IValue v)
 		weights_original(&e->weights, v.u.t->storage)->needed = true;
 	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
 		need(e, v.u.list->v[i]);
+	for (int i = 0; rt_holds_weights(v) && i < v.u.obj->cls->nslot; i++)
+		need(e, v.u.obj->slot[i]);
 }
 
 /* The rows of a value, parts included. */

@@ -180,6 +180,18 @@ Value  *spec_pool_line(Spec *, Scope *, const Node *m);          /* likewise of 
 
 Value  *spec_einsum(Spec *, Scope *, const Node *m);             /* likewise of an einsum */
 
+/* ---- quantforms.c ------------------------------------------------------------------------------------------------ */
+
+/* What stands for the result of m, on quantized tensors whose scales are numbers; null: it stays. */
+Value  *spec_quantize(Spec *, Scope *, const Node *m);
+Value  *spec_dequantize(Spec *, Scope *, const Node *m);
+Value  *spec_quant_view(Spec *, Scope *, const Node *m);
+Value  *spec_quant_map(Spec *, Scope *, const Node *m);
+Value  *spec_quant_parts(Spec *, Scope *, const Node *m);
+Value  *spec_quant_linear_op(Spec *, Scope *, const Node *m);
+Value  *spec_quant_linear(Spec *, Scope *, const Node *m);
+Value  *spec_quant_conv(Spec *, Scope *, const Node *m);
+
 /* ---- padforms.c -------------------------------------------------------------------------------------------------- */
 
 Value  *spec_pad_edges(Spec *, Scope *, const Node *m);          /* likewise of a padding */

@@ -152,11 +152,11 @@ cat(RtCx *cx, const RtList *list, int64_t wanted, const int64_t *as, IValue *out
 		as = strides;
 	}
 	r = rt_result(cx, 0, dtype, like->ndim, dims, as);
-	RT_RESULT(cx, r, out[0]);
-	if (like->quant && !r->quant) {
+	if (r && like->quant && !r->quant) {
 		r->quant = like->quant;
 		rt_count_up(&r->quant->h);
 	}
+	RT_RESULT(cx, r, out[0]);
 	return cat_contiguous(cx, r, list, dim) ? RT_OK : fill_cat(cx, r, list, dim);
 }
 

@@ -192,7 +192,9 @@ typedef struct RtMapArg {
 	bool    joins;       /* takes part in type promotion, and is cast to the common type first */
 	bool    fits;        /* a number that the common type has to hold: alpha, value, bounds, exponents */
 } RtMapArg;
-typedef enum RtMapResult { RT_MAP_promote, RT_MAP_floating, RT_MAP_boolean, RT_MAP_real, RT_MAP_part } RtMapResult;
+typedef enum RtMapResult {
+	RT_MAP_promote, RT_MAP_floating, RT_MAP_boolean, RT_MAP_real, RT_MAP_part, RT_MAP_uint8, RT_MAP_int8, NRT_MAP
+} RtMapResult;
 typedef struct RtMapTypes {
 	RtDtype common;      /* by promotion */
 	RtDtype compute;     /* what the expression is computed in: one of b8 i64 f32 f64 c64 c128 */

@@ -121,6 +121,8 @@ rt_map_types(const RtMapArg *a, int n, RtMapResult result, const IValue *in, RtM
 	t->result = t->common;
 	if (result == RT_MAP_boolean)
 		t->result = RT_b8;
+	if (result == RT_MAP_uint8 || result == RT_MAP_int8)
+		t->result = result == RT_MAP_uint8 ? RT_u8 : RT_i8;
 	if (result == RT_MAP_real || result == RT_MAP_part)
 		t->result = rt_real_type(t->common);
 }
@@ -543,7 +545,7 @@ rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 		return RT_OK;
 	}
 	wide = is_named(row, "tanh");
-	if (wide || is_named(row, "sigmoid"))
+	if (wide || is_named(row, "sigmoid") || is_named(row, "hardsigmoid"))
 		status = quant_close(cx, y.u.t, wide ? 2. / 256 : 1. / 256, first->dtype == RT_qu8 ? (wide ? 128 : 0) :
 			(wide ? 0 : -128), (RtDtype)first->dtype, out);
 	else
@@ -655,6 +657,8 @@ POWERS(double, f64)
 #define TO_boolean(as)  bool
 #define TO_real(as)     REAL_##as
 #define TO_part(as)     REAL_##as
+#define TO_uint8(as)    uint8_t
+#define TO_int8(as)     int8_t
 #define REAL_b8   bool
 #define REAL_i64  int64_t
 #define REAL_f32  float

@@ -347,7 +347,7 @@ max_pool(RtCx *cx, Pool g, PoolCheck *check, bool with_index, const IValue *in, 
 			  .ceil_mode = in[5].u.i };
 
 	if (g.self->quant)
-		return quant_through(cx, g.nd == 1 ? rt_max_pool1d : g.nd == 2 ? rt_max_pool2d : rt_max_pool3d, in, 6,
+		return quant_linear(cx, g.nd == 1 ? rt_max_pool1d : g.nd == 2 ? rt_max_pool2d : rt_max_pool3d, in, 6,
 				     1, out);
 	return check(cx, &g, &call) || max_results(cx, &g, rt_tensor(in[0]), with_index, g.nd == 2, out);
 }
@@ -486,7 +486,7 @@ avg_pool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	Pool g = pool_input(op, self, nd);
 
 	if (self->quant)
-		return quant_through(cx, nd == 1 ? rt_avg_pool1d : nd == 2 ? rt_avg_pool2d : rt_avg_pool3d, in,
+		return quant_linear(cx, nd == 1 ? rt_avg_pool1d : nd == 2 ? rt_avg_pool2d : rt_avg_pool3d, in,
 			nd == 1 ? 6 : 7, 1, out);
 	if (average_windows(cx, &g, in + 1))
 		return RT_ERROR;
@@ -504,7 +504,7 @@ adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	Pool g = pool_input(op, self, nd);
 
 	if (self->quant)
-		return quant_through(cx, nd == 1 ? rt_adaptive_avg_pool1d : nd == 2 ? rt_adaptive_avg_pool2d :
+		return quant_linear(cx, nd == 1 ? rt_adaptive_avg_pool1d : nd == 2 ? rt_adaptive_avg_pool2d :
 			rt_adaptive_avg_pool3d, in, 2, 1, out);
 	if (pool_adaptive_average(cx, &g, in[1]))
 		return RT_ERROR;

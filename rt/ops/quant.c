@@ -206,27 +206,79 @@ close_value(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IV
 	return quant_store(cx, r, t);
 }
 
+/* The integers of t less its zero point, dense float32: values in units of its scale. */
+static RtTensor *
+units_of(RtCx *cx, const RtTensor *t)
+{
+	RtTensor *raw = quant_raw(cx, t), *d = raw ? dense_in(cx, raw, RT_f32) : 0;
+	RtTensor *r = d ? rt_temp(cx, rt_tensor_new(cx, RT_f32, t->ndim, t->dims)) : 0;
+
+	for (int64_t i = 0, n = rt_numel(t); r && !cx->meta && i < n; i++)
+		((float *)rt_data(r))[i] = ((const float *)rt_data(d))[i] - (float)t->quant->zero;
+	return r;
+}
+
+/* The result t, in units of like's scale, quantized as like is. */
 static int
-through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
+close_units(RtCx *cx, RtTensor *t, const RtTensor *like, IValue *out)
+{
+	if (close_value(cx, t, 1, like->quant->zero, (RtDtype)like->dtype, out))
+		return RT_ERROR;
+	out->u.t->quant->scale = like->quant->scale;
+	return RT_OK;
+}
+
+/* What is linear: on integers less their zero point, of which halves are exact. */
+static int
+linear_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
+{
+	const RtTensor *first = rt_tensor(in[0]);
+	IValue v[16], result[4];
+	RtTensor *units;
+
+	if (nin > 16 || nout > 4 || first->quant->scales)
+		return rt_lacks(cx, "this operator on tensors quantized per channel");
+	if (!(units = units_of(cx, first)))
+		return RT_ERROR;
+	memcpy(v, in, (size_t)nin * sizeof *in);
+	v[0] = rt_of(units);
+	if (rt_call_temp(cx, kernel, result, nout, v))
+		return RT_ERROR;
+	for (int i = 1; i < nout; i++)
+		out[i] = rt_retain(result[i]);
+	return close_units(cx, result[0].u.t, first, out);
+}
+
+/* Any other: on values. */
+static int
+through(RtCx *cx, RtCall c, const IValue *in, IValue *out)
 {
 	RtTensor *first = 0;
 	IValue v[16], result[4];
 
-	if (nin > 16 || nout > 4)
+	if (c.nin > 16 || c.nout > 4)
 		return rt_lacks(cx, "this operator on quantized tensors");
-	for (int i = 0; i < nin; i++)
+	for (int i = 0; i < c.nin; i++)
 		if (open_value(cx, in[i], &v[i], &first))
 			return RT_ERROR;
-	if (rt_call_temp(cx, kernel, result, nout, v))
-		return RT_ERROR;
-	if (!first->quant || first->quant->scales)
+	if (!first)
+		return rt_lacks(cx, "quantized tensors without parameters");
+	if (first->quant->scales)
 		return rt_lacks(cx, "this operator on tensors quantized per channel");
-	for (int i = 1; i < nout; i++)
-		out[i] = rt_retain(result[i]);
-	return close_value(cx, result[0].u.t, first->quant->scale, first->quant->zero, (RtDtype)first->dtype, out);
+	if (rt_call_temp(cx, c.kernel, result, c.nout, v))
+		return RT_ERROR;
+	for (int i = 0; i < c.nout; i++) {
+		RtTensor *t = rt_tensor(result[i]);
+
+		if (!t || t->dtype != RT_f32)
+			out[i] = rt_retain(result[i]);
+		else if (close_value(cx, t, first->quant->scale, first->quant->zero, (RtDtype)first->dtype, &out[i]))
+			return RT_ERROR;
+	}
+	return RT_OK;
 }
 
-const RtQuantized rt_quantized_all = { values_of, open_value, close_value, through, rt_map_quantized };
+const RtQuantized rt_quantized_all = { values_of, open_value, close_value, linear_through, through, rt_map_quantized };
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 

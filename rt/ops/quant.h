@@ -13,14 +13,15 @@ typedef struct Affine { double scale; int64_t zero; } Affine;            /* valu
 /* Result 0, quantized per tensor: as rt_result. */
 RtTensor *quant_result(RtCx *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, Affine);
 
-/* An operator without a kernel for quantized tensors: its arguments in values, its result quantized again.  map: the
- * same of a pointwise row (map.c). */
+/* An operator without a kernel for quantized tensors: its arguments in values, its results quantized again.  linear: one
+ * that is linear in its first argument, and so takes its integers; through: any; map: a pointwise row (map.c). */
 struct MapRow;
 struct RtQuantized {
 	RtTensor *(*values)(RtCx *, const RtTensor *);
 	int (*open)(RtCx *, IValue v, IValue *values, RtTensor **first);
 	int (*close)(RtCx *, RtTensor *values, double scale, int64_t zero, RtDtype, IValue *out);
-	int (*through)(RtCx *, RtKernel *, const IValue *in, int nin, int nout, IValue *out);
+	int (*linear)(RtCx *, RtKernel *, const IValue *in, int nin, int nout, IValue *out);
+	int (*through)(RtCx *, RtCall, const IValue *in, IValue *out);
 	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 };
 int rt_map_quantized(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
@@ -43,11 +44,11 @@ quant_close(RtCx *cx, RtTensor *values, double scale, int64_t zero, RtDtype dtyp
 	return rt_quantized->close(cx, values, scale, zero, dtype, out);
 }
 
-/* All of it: result 0 gets the parameters of the first quantized argument. */
+/* All of it, of what is linear, or takes the greatest: result 0 gets the parameters of the first argument. */
 static inline int
-quant_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
+quant_linear(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
 {
-	return rt_quantized->through(cx, kernel, in, nin, nout, out);
+	return rt_quantized->linear(cx, kernel, in, nin, nout, out);
 }
 
 #endif

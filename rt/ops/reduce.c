@@ -590,7 +590,7 @@ int
 rt_mean(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[0].u.t->quant)
-		return quant_through(cx, rt_mean, in, 2, 1, out);
+		return quant_linear(cx, rt_mean, in, 2, 1, out);
 	return mean(cx, &means, in[0], NULL, in[1], out);
 }
 
@@ -598,7 +598,7 @@ int
 rt_mean_dim(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[0].u.t->quant)
-		return quant_through(cx, rt_mean_dim, in, 4, 1, out);
+		return quant_linear(cx, rt_mean_dim, in, 4, 1, out);
 	return mean(cx, &means, in[0], in + 1, in[3], out);
 }
 

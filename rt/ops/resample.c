@@ -444,10 +444,10 @@ backward(RtCx *cx, Resize g, const IValue *in, IValue *out)
 /* Three kernels of one kind of interpolation: the plain overload, the one by lists, the gradient. */
 #define RESIZE(name, dims, what, aa) \
 	KERNEL(name, rt_tensor(in[0])->quant ? \
-	       quant_through(cx, rt_##name, in, 2 + (what >= LINEAR) + dims, 1, out) : \
+	       quant_linear(cx, rt_##name, in, 2 + (what >= LINEAR) + dims, 1, out) : \
 	       plain(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out)) \
 	KERNEL(name##_vec, rt_tensor(in[0])->quant ? \
-	       quant_through(cx, rt_##name##_vec, in, 3 + (what >= LINEAR), 1, out) : \
+	       quant_linear(cx, rt_##name##_vec, in, 3 + (what >= LINEAR), 1, out) : \
 	       by_list(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out)) \
 	KERNEL(name##_backward, \
 	       backward(cx, (Resize){ .op = #name "_backward", .nd = dims, .kind = what, .wide = aa }, in, out))

@@ -112,6 +112,7 @@ double _Complex cpow(double _Complex, double _Complex);
 #define t_relu(x)   ((x) < 0 ? 0 : (x))
 #define t_lower(x, lo) ((x) < (lo) || isnan(lo) ? (lo) : (x))
 #define t_upper(x, hi) ((x) > (hi) || isnan(hi) ? (hi) : (x))
+#define t_within(x, lo, hi) ((x) > (lo) ? ((x) < (hi) ? (x) : (hi)) : (lo))      /* a NaN is lo */
 #define t_sign(x)   (((x) > 0) - ((x) < 0))
 
 /* f(x) of floats; integers as they are.  T says which. */

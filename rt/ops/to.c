@@ -23,6 +23,19 @@ same(IValue v, IValue *out)
 	return RT_OK;
 }
 
+/* The result of a copy of t: of its own dtype it is quantized as t is. */
+static RtTensor *
+copy_result(RtCx *cx, const RtTensor *t, RtDtype d, const int64_t *strides)
+{
+	RtTensor *r = rt_result(cx, 0, d, t->ndim, t->dims, strides);
+
+	if (r && t->quant && d == t->dtype && !r->quant) {
+		r->quant = t->quant;
+		rt_count_up(&r->quant->h);
+	}
+	return r;
+}
+
 /* A copy in type d and the given format; 1 (preserve) keeps the strides of a dense tensor. */
 static int
 copy(RtCx *cx, RtTensor *t, RtDtype d, int64_t format, IValue *out)
@@ -39,7 +52,7 @@ copy(RtCx *cx, RtTensor *t, RtDtype d, int64_t format, IValue *out)
 				format == 2 ? "" : "_3d");
 	if (format > 1)
 		rt_channels_last_strides(t->ndim, t->dims, strides);
-	r = rt_result(cx, 0, d, t->ndim, t->dims, format ? strides : 0);
+	r = copy_result(cx, t, d, format ? strides : 0);
 	RT_RESULT(cx, r, out[0]);
 	return rt_copy_into(cx, r, t);
 }
@@ -157,7 +170,7 @@ rt_tensor_clone(RtCx *cx, const IValue *in, IValue *out)
 	if (format != 1)
 		return copy(cx, t, (RtDtype)t->dtype, format, out);
 	rt_result_strides(t->ndim, t->dims, 1, &t, strides);
-	r = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, strides);
+	r = copy_result(cx, t, (RtDtype)t->dtype, strides);
 	RT_RESULT(cx, r, out[0]);
 	return rt_copy_into(cx, r, t);
 }
@@ -175,11 +188,35 @@ rt_tensor_contiguous(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */
 
+/* Floats into a quantized tensor: with its parameters. */
+static int
+quantize_into(RtCx *cx, RtTensor *to, RtTensor *values)
+{
+	IValue v;
+
+	if (to->quant->scales)
+		return rt_lacks(cx, "writes to tensors quantized per channel");
+	if (CALL(cx, quantize_per_tensor, &v, rt_of(values), rt_double(to->quant->scale), rt_int(to->quant->zero),
+		 rt_int(to->dtype)))
+		return RT_ERROR;
+	return rt_copy_into(cx, to, v.u.t);
+}
+
+static int
+quantize_number(RtCx *cx, RtTensor *to, IValue number)
+{
+	RtTensor *one = rt_temp(cx, rt_scalar_tensor(cx, RT_f32, number));
+
+	return one ? quantize_into(cx, to, one) : RT_ERROR;
+}
+
 int
 rt_copy_(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[0].u.t == in[1].u.t)              /* also where it is expanded, or overlaps itself */
 		return same(in[0], out);
+	if (in[0].u.t->quant && !in[1].u.t->quant)
+		return quantize_into(cx, in[0].u.t, in[1].u.t) ? RT_ERROR : same(in[0], out);
 	if (rt_check_overlap(cx, in[0].u.t, in[1].u.t) || rt_copy_into(cx, in[0].u.t, in[1].u.t))
 		return RT_ERROR;
 	return same(in[0], out);
@@ -194,7 +231,9 @@ rt_copy__Tensor(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_fill__Scalar(RtCx *cx, const IValue *in, IValue *out)
 {
-	return rt_fill(cx, in[0].u.t, in[1]) ? RT_ERROR : same(in[0], out);
+	RtTensor *t = in[0].u.t;
+
+	return (t->quant ? quantize_number(cx, t, in[1]) : rt_fill(cx, t, in[1])) ? RT_ERROR : same(in[0], out);
 }
 
 int
@@ -244,7 +283,7 @@ rt_fill__Tensor(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_zero_(RtCx *cx, const IValue *in, IValue *out)
 {
-	return rt_fill(cx, in[0].u.t, rt_int(0)) ? RT_ERROR : same(in[0], out);
+	return rt_fill__Scalar(cx, (const IValue[]){ in[0], rt_int(0) }, out);
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */

@@ -152,9 +152,9 @@ class Symbols(Test):
     def test_quantized(self):
         """What a tensor is quantized by is no part of its type: it is not taken from the profile."""
         text = ("(x: Tensor) -> Tensor:\n    q = torch.quantize_per_tensor(x, %s, 3, 13)\n    return torch.dequantize(torch.relu(q))")
-        for scale in ("0.05", "float(x.max()) / 100"):
+        for scale, code in (("0.05", "dynamic"), ("float(x.max()) / 100", "forward")):
             self.build(text % scale, "x=2x8")
-            self.same("x=5x8", "forward")
+            self.same("x=5x8", code)
 
     def test_many_caches(self):
         """Many arguments that change together are found together."""

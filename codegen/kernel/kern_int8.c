@@ -1,0 +1,162 @@
+/*
+ * Convolutions and products of 8-bit integers by constant weights (rt/ops/vint8.h): a unit is some rows of the result, for a
+ * group's columns or some of them; of depthwise ones a row of pixels.
+ *
+ * --forms small leaves them to the runtime, which packs weights in each call.
+ */
+#include "row.h"
+#include "../../rt/ops/vint8.h"
+
+#include <string.h>
+
+typedef struct Integers {
+	const RtTensor *x, *w, *y;
+	ViConv v;
+	bool   depthwise;
+} Integers;
+
+/* A constant tensor that nobody writes to; null: it is none. */
+static const RtTensor *
+constant(const Row *r, const char *name, RtDtype dtype)
+{
+	const RtTensor *t = row_tensor(r, name);
+	const Buffer *b = t ? plan_buffer(r->p, row_arg(r, name)) : NULL;
+
+	return b && b->home == HOME_CONSTANT && t->dtype == dtype && t->storage->kind != RT_META && !t->storage->written ? t :
+	       NULL;
+}
+
+/* Operands, and what follows the sums. */
+static bool
+take(Row *r, Integers *d)
+{
+	int64_t x_zero, zero, low, high;
+
+	d->x = row_tensor(r, "x");
+	d->y = row_result(r, 0);
+	d->w = constant(r, "w", RT_i8);
+	if ((r->e && r->e->forms == FORMS_SMALL) || !d->x || !d->y || !d->w || !constant(r, "scale", RT_f32) ||
+	    !constant(r, "bias", RT_f32) || !rt_numel(d->y) || !rt_numel(d->w) || !rt_numel(d->x) ||
+	    !row_int(r, "x_zero", &x_zero) || !row_int(r, "zero", &zero) || !row_int(r, "low", &low) ||
+	    !row_int(r, "high", &high))
+		return false;
+	d->v.flip = d->x->dtype == RT_i8;
+	d->v.x_zero = (int32_t)x_zero + (d->v.flip ? 128 : 0);
+	d->v.y_zero = (int32_t)zero;
+	d->v.low = (int32_t)low;
+	d->v.high = (int32_t)high;
+	return true;
+}
+
+/* The weights, packed, and what zero points add to a column's sums, as C. */
+static void
+pack(Row *r, const Integers *d, const char *packed[2])
+{
+	const ViConv *v = &d->v;
+	const int64_t channels = v->groups * v->oc;
+	const ptrdiff_t *s = d->w->strides, stride[4] = { s[0], s[1], d->w->ndim == 4 ? s[2] : 0, d->w->ndim == 4 ? s[3] : 0 };
+	const int64_t bytes = d->depthwise ? channels * v->kh * v->kw :
+			      v->groups * ((v->oc + VI_COLUMNS - 1) / VI_COLUMNS) * vi_quads(v) * VI_PANEL;
+	int8_t *const panels = new(r->p->cx->arena, int8_t, bytes);
+	int32_t *const start = new(r->p->cx->arena, int32_t, channels);
+
+	(d->depthwise ? vi_pack_depthwise : vi_pack)(v, (const int8_t *)rt_data(d->w), stride, panels, start);
+	packed[0] = pack_bytes(r->e, d->w, panels, bytes, d->depthwise ? NULL : v);
+	packed[1] = arena_printf(r->p->cx->arena, "(kiln_weights + %lld)",
+				 (long long)weights_add(&r->e->weights, WEIGHT_BIAS, start, channels * (int64_t)sizeof *start));
+}
+
+static void
+put_geometry(Body *b, const Integers *d)
+{
+	const ViConv *v = &d->v;
+	const Member member[] = {
+		{ "n", v->n }, { "h", v->h }, { "w", v->w }, { "ic", v->ic }, { "oh", v->oh }, { "ow", v->ow }, { "oc", v->oc },
+		{ "kh", v->kh }, { "kw", v->kw }, { "sh", v->sh }, { "sw", v->sw }, { "ph", v->ph }, { "pw", v->pw },
+		{ "dh", v->dh }, { "dw", v->dw }, { "groups", v->groups }, { "xs", v->xs }, { "ys", v->ys },
+		{ "part", v->part }, { "x_zero", v->x_zero }, { "y_zero", v->y_zero }, { "low", v->low }, { "high", v->high },
+		{ "flip", v->flip },
+	};
+
+	body_struct(b, "static const ViConv v", member, sizeof member / sizeof *member, "");
+}
+
+/* Work of a unit in multiplications by so many make a part that is worth waking a thread. */
+enum { GRAIN = 1 << 20 };
+
+static bool
+emit_int8(Row *r, Integers *d, const char *comment)
+{
+	const ViConv *v = &d->v;
+	const int64_t rows = v->n * v->oh * v->ow, parts = (v->oc + v->part - 1) / v->part * v->groups,
+		      units = d->depthwise ? v->n * v->oh : plan_ceil(r->p, rows, VI_CHUNK) * parts,
+		      products = rows * v->groups * v->oc * v->ic * v->kh * v->kw;
+	const char *packed[2] = { "", "" };
+	Body b = body_begin(r->p);
+	KernelCall *c;
+
+	put_geometry(&b, d);
+	out_line(&b.out, "const ViWeights w = { p[2], p[3], p[4], p[5] };");
+	if (!d->depthwise)
+		out_line(&b.out, "uint8_t *scratch = rt_thread_scratch(vi_scratch(&v) + 1);");
+	out_blank(&b.out);
+	out_line(&b.out, d->depthwise ? "vi_depthwise(begin, end, &v, p[1], &w, p[0]);" :
+		 "if (scratch)\n\t\tvi_conv(begin, end, &v, p[1], &w, p[0], scratch);");
+	if (r->e) {
+		pack(r, d, packed);
+		r->e->int8 = true;
+	}
+	c = row_call(r, "int8", comment, &b, units, 1 + GRAIN * units / products);
+	c->work.flops = 2 * (double)products;
+	c->work.bytes = (double)(rt_numel(d->x) + rt_numel(d->y) + rt_numel(d->w));
+	c->scratch = d->depthwise ? 0 : vi_scratch(v) + 1;
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, row_arg(r, "x"), 0);
+	row_pass_text(r, c, packed[0]);
+	row_pass_text(r, c, packed[1]);
+	row_pass(r, c, row_arg(r, "scale"), 0);
+	row_pass(r, c, row_arg(r, "bias"), 0);
+	return true;
+}
+
+bool
+row_conv_int8(Row *r)
+{
+	int64_t step[2], pad[2], wide[2], groups;
+	Integers d = { 0 };
+
+	if (!take(r, &d) || d.x->ndim != 4 || d.w->ndim != 4 || !dense_nhwc(d.x) || !dense_nhwc(d.y) ||
+	    !row_ints(r, "stride", step, 2) || !row_ints(r, "padding", pad, 2) || !row_ints(r, "dilation", wide, 2) ||
+	    !row_int(r, "groups", &groups))
+		return false;
+	const int64_t *x = d.x->dims, *w = d.w->dims, *y = d.y->dims;
+
+	d.v.n = x[0], d.v.h = x[2], d.v.w = x[3], d.v.oh = y[2], d.v.ow = y[3];
+	d.v.kh = w[2], d.v.kw = w[3], d.v.sh = step[0], d.v.sw = step[1], d.v.ph = pad[0], d.v.pw = pad[1];
+	d.v.dh = wide[0], d.v.dw = wide[1], d.v.groups = groups, d.v.ic = w[1], d.v.oc = w[0] / groups;
+	d.v.xs = x[1], d.v.ys = y[1];
+	d.v.part = d.v.oc;
+	d.depthwise = groups > 1 && d.v.ic == 1 && d.v.oc == 1;
+	if (!d.depthwise && vi_lies(&d.v) && plan_choice(r->p, vi_is_small(&d.v)))
+		d.v.part = VI_PART;
+	return emit_int8(r, &d, arena_printf(r->p->cx->arena, "convolution of 8 bits, %lld x %lld, %lld -> %lld channels, "
+					     "(%lld, %lld, %lld) -> (%lld, %lld)", (long long)w[2], (long long)w[3],
+					     (long long)x[1], (long long)y[1], (long long)x[0], (long long)x[2],
+					     (long long)x[3], (long long)y[2], (long long)y[3]));
+}
+
+bool
+row_linear_int8(Row *r)
+{
+	Integers d = { .v = { .n = 1, .h = 1, .oh = 1, .kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1, .groups = 1 } };
+
+	if (!take(r, &d) || d.w->ndim != 2 || !rt_is_contiguous(d.x) || !rt_is_contiguous(d.y))
+		return false;
+	d.v.ic = d.v.xs = d.w->dims[1];
+	d.v.oc = d.v.ys = d.v.part = d.w->dims[0];
+	d.v.w = d.v.ow = rt_numel(d.y) / d.v.oc;
+	if (vi_lies(&d.v) && plan_choice(r->p, vi_is_small(&d.v)))
+		d.v.part = VI_PART;
+	return emit_int8(r, &d, arena_printf(r->p->cx->arena, "product of 8 bits (%lld, %lld) x (%lld, %lld)",
+					     (long long)d.v.w, (long long)d.v.ic, (long long)d.v.ic, (long long)d.v.oc));
+}

@@ -1,0 +1,373 @@
+/*
+ * Quantized tensors as their integers.
+ *
+ * Where scale and zero point are numbers, a quantized tensor is made of its integers by one operator,
+ * _make_per_tensor_quantized_tensor, and what uses it takes the integers in front of that:
+ *
+ *    q = quantize_per_tensor(x, s, z, quint8)  ->  i = prim::quantize_u8(x, 1 / s, z)
+ *                                                  q = _make_per_tensor_quantized_tensor(i, s, z)
+ *    y = dequantize(q)                         ->  y = prim::dequantize(i, s, z)
+ *    r = quantized::conv2d(q, packed, t, u)    ->  j = prim::conv_int8(i, weight, scales, bias, z, ..., u, 0, 255)
+ *                                                  r = _make_per_tensor_quantized_tensor(j, t, u)
+ *
+ * So arithmetic between layers fuses like any other, layers multiply integers, views are views of integers, and what is
+ * computed in values (pools, activations) is so between the two.  Nobody reads the tensors that are made, mostly.
+ */
+#include "specialize.h"
+
+#include <string.h>
+
+typedef struct Quant {           /* a quantized tensor: its integers, and what they mean */
+	Value  *raw;
+	double  scale;
+	int64_t zero;
+	RtDtype dtype;           /* quantized */
+} Quant;
+
+/* ---- there and back ------------------------------------------------------------------------------------------------ */
+
+static const RtTensor *
+tensor_at(Spec *s, const Value *v)
+{
+	const Known *k = known_at(s->k, v);
+
+	return k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+}
+
+static bool
+known_double(Spec *s, const Value *v, double *out)
+{
+	const Known *k = known_at(s->k, v);
+
+	if (!k->is || (k->v.tag != RT_DOUBLE && k->v.tag != RT_INT))
+		return false;
+	*out = k->v.tag == RT_DOUBLE ? k->v.u.f : (double)k->v.u.i;
+	return true;
+}
+
+/* Is v made of integers, and written to by nobody, as far as the evaluation came? */
+static bool
+open_quant(Spec *s, const Value *v, Quant *q)
+{
+	const RtTensor *t = tensor_at(s, v);
+	const Node *n = v->node;
+
+	if (!t || !node_is(n, aten__make_per_tensor_quantized_tensor) || (t->dtype != RT_qu8 && t->dtype != RT_qi8) ||
+	    !known_double(s, n->in[1], &q->scale) || !known_int(s->k, n->in[2], &q->zero))
+		return false;
+	for (int i = 0; i < v->uses.n; i++)
+		if (node_writes_input(v->uses.at[i].node, v->uses.at[i].index))
+			return false;
+	q->raw = n->in[0];
+	q->dtype = (RtDtype)t->dtype;
+	return true;
+}
+
+static Value *
+close_quant(Spec *s, Scope *c, const Quant *q, Range at)
+{
+	Value *const in[] = { q->raw, spec_put_constant(s, rt_double(q->scale), at), spec_put_int(s, q->zero, at) };
+
+	return spec_put_op(s, c, "aten::_make_per_tensor_quantized_tensor", in, 3, at);
+}
+
+static void
+range_of(RtDtype dtype, int64_t *low, int64_t *high)
+{
+	*low = dtype == RT_qu8 ? 0 : -128;
+	*high = *low + 255;
+}
+
+static Value *
+put_values(Spec *s, Scope *c, const Quant *q, Range at)
+{
+	Value *const in[] = { q->raw, spec_put_constant(s, rt_double(q->scale), at), spec_put_int(s, q->zero, at) };
+
+	return spec_put_op(s, c, "prim::dequantize", in, 3, at);
+}
+
+typedef struct Affine { double inverse; int64_t zero; } Affine;
+
+/* Floats as integers: round(x * inverse) + zero, within the range of the quantized dtype. */
+static Value *
+put_integers(Spec *s, Scope *c, Value *x, RtDtype dtype, Affine by, Range at)
+{
+	Value *const in[] = { x, spec_put_constant(s, rt_double(by.inverse), at), spec_put_int(s, by.zero, at) };
+
+	return spec_put_op(s, c, dtype == RT_qu8 ? "prim::quantize_u8" : "prim::quantize_i8", in, 3, at);
+}
+
+/* x in values, of floats, as q's integers; q->raw is set. */
+static Value *
+put_quantized(Spec *s, Scope *c, Value *x, Quant *q, Range at)
+{
+	q->raw = put_integers(s, c, x, q->dtype, (Affine){ (double)(1 / (float)q->scale), q->zero }, at);
+	return close_quant(s, c, q, at);
+}
+
+Value *
+spec_quantize(Spec *s, Scope *c, const Node *m)
+{
+	const RtTensor *x = tensor_at(s, m->in[0]), *y = tensor_at(s, m->out[0]);
+	int64_t low, high;
+	Quant q;
+
+	if (!x || !y || x->dtype != RT_f32 || (y->dtype != RT_qu8 && y->dtype != RT_qi8) ||
+	    !known_double(s, m->in[1], &q.scale) || !known_int(s->k, m->in[2], &q.zero))
+		return NULL;
+	q.dtype = (RtDtype)y->dtype;
+	range_of(q.dtype, &low, &high);
+	return q.zero < low || q.zero > high ? NULL : put_quantized(s, c, m->in[0], &q, m->at);
+}
+
+Value *
+spec_dequantize(Spec *s, Scope *c, const Node *m)
+{
+	Quant q;
+
+	return open_quant(s, m->in[0], &q) ? put_values(s, c, &q, m->at) : NULL;
+}
+
+/* ---- what does not look at values, and what is computed in them -------------------------------------------------------- */
+
+/* m's copy, on x in place of the quantized tensor. */
+static Value *
+put_on(Spec *s, Scope *c, const Node *m, Value *x)
+{
+	Node *n = spec_copy_node(s, m);
+
+	node_add_input(n, x);
+	for (int i = 1; i < m->nin; i++)
+		node_add_input(n, m->in[i]);
+	node_add_output(n, type_unshaped(s->cx, m->out[0]->type));
+	graph_insert(s->to, n);
+	spec_infer(s, c, n, n);
+	return n->out[0];
+}
+
+/* A view of a quantized tensor, or a copy. */
+Value *
+spec_quant_view(Spec *s, Scope *c, const Node *m)
+{
+	Quant q;
+
+	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
+		return NULL;
+	q.raw = put_on(s, c, m, q.raw);
+	return close_quant(s, c, &q, m->at);
+}
+
+enum { PARTS_MOST = 64 };
+
+/* Its parts along a dim, by slices. */
+Value *
+spec_quant_parts(Spec *s, Scope *c, const Node *m)
+{
+	const Known *k = known_at(s->k, m->out[0]);
+	const RtTensor *t = tensor_at(s, m->in[0]);
+	Shadow parts = { 0 };
+	int64_t dim, at = 0;
+	Value *list;
+	Quant q;
+
+	if (!k->is || k->v.tag != RT_LIST || k->v.u.list->n > PARTS_MOST || !open_quant(s, m->in[0], &q) ||
+	    !known_int(s->k, node_arg(m, "dim"), &dim))
+		return NULL;
+	dim += dim < 0 ? t->ndim : 0;
+	for (int64_t i = 0; i < k->v.u.list->n; i++) {
+		const int64_t to = at + k->v.u.list->v[i].u.t->dims[dim];
+		Quant part = q;
+
+		if (to == at)
+			return NULL;
+		part.raw = spec_put_slice(s, c, q.raw, (int)dim, (Slice){ at, to, 1 }, m->at);
+		vec_push(s->cx->arena, &parts.items, close_quant(s, c, &part, m->at));
+		at = to;
+	}
+	list = spec_put_tensors(s, parts.items.at, parts.items.n, m->out[0], m->at);
+	parts.list = known_at(s->k, list)->v.u.list;
+	vec_push(s->cx->arena, &s->shadows, parts);
+	return list;
+}
+
+/* What is linear, or takes the greatest, is so of integers less their zero point, and their halves are exact. */
+Value *
+spec_quant_linear_op(Spec *s, Scope *c, const Node *m)
+{
+	Quant q;
+
+	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
+		return NULL;
+	Value *const in[] = { q.raw, spec_put_constant(s, rt_double(1), m->at), spec_put_int(s, q.zero, m->at) };
+	Value *const y = put_on(s, c, m, spec_put_op(s, c, "prim::dequantize", in, 3, m->at));
+
+	q.raw = put_integers(s, c, y, q.dtype, (Affine){ 1, q.zero }, m->at);
+	return close_quant(s, c, &q, m->at);
+}
+
+/* A pointwise operator, in values: the result has its argument's parameters, or those of its own range (map.c). */
+Value *
+spec_quant_map(Spec *s, Scope *c, const Node *m)
+{
+	int64_t low, high;
+	Quant q;
+
+	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
+		return NULL;
+	Value *const y = put_on(s, c, m, put_values(s, c, &q, m->at));
+
+	range_of(q.dtype, &low, &high);
+	if (node_is(m, aten_tanh))
+		q.scale = 2. / 256, q.zero = low + 128;
+	if (node_is(m, aten_sigmoid) || node_is(m, aten_hardsigmoid))
+		q.scale = 1. / 256, q.zero = low;
+	return put_quantized(s, c, y, &q, m->at);
+}
+
+/* ---- layers -------------------------------------------------------------------------------------------------------- */
+
+enum { WEIGHT, BIAS, STRIDE, PADDING, DILATION, OUTPUT_PADDING, GROUPS, TRANSPOSE };     /* slots of packed parameters */
+
+typedef struct Layer {
+	const IValue *slot;
+	const RtTensor *w;
+	Quant   x, y;
+	bool    relu;
+} Layer;
+
+/* Scale of channel i of the weights. */
+static double
+weight_scale(const RtTensor *w, int64_t i)
+{
+	const RtTensor *t = w->quant->scales;
+
+	return t ? rt_load_f64((RtDtype)t->dtype, rt_data(t) + i * t->strides[0] * rt_dtypes[t->dtype].bytes) :
+		   w->quant->scale;
+}
+
+/* Are there no zero points, and channels along dim 0? */
+static bool
+is_centred(const RtTensor *w)
+{
+	const RtTensor *z = w->quant->zeros;
+
+	if (w->dtype != RT_qi8 || !w->dims[0] || w->storage->kind == RT_META)
+		return false;
+	if (!w->quant->scales)
+		return !w->quant->zero;
+	for (int64_t i = 0; z && i < rt_numel(z); i++)
+		if (rt_load_f64((RtDtype)z->dtype, rt_data(z) + i * z->strides[0] * rt_dtypes[z->dtype].bytes) != 0)
+			return false;
+	return z && !w->quant->axis && rt_numel(z) == w->dims[0] && rt_numel(w->quant->scales) == w->dims[0];
+}
+
+/* m's input and constant parameters; scale: the argument that the result's scale is, before its zero point. */
+static bool
+take_layer(Spec *s, const Node *m, int slots, int scale, Layer *l)
+{
+	const Known *packed = known_at(s->k, m->in[1]);
+	const RtTensor *y = tensor_at(s, m->out[0]);
+
+	if (!packed->is || packed->v.tag != RT_OBJECT || packed->v.u.obj->cls->nslot < slots || !y ||
+	    !node_is(m->in[1]->node, prim_Constant) || !open_quant(s, m->in[0], &l->x))
+		return false;
+	l->slot = packed->v.u.obj->slot;
+	if (l->slot[WEIGHT].tag != RT_TENSOR || !l->slot[WEIGHT].u.t->quant ||
+	    (l->slot[BIAS].tag != RT_NONE && (l->slot[BIAS].tag != RT_TENSOR || l->slot[BIAS].u.t->dtype != RT_f32)))
+		return false;
+	l->w = l->slot[WEIGHT].u.t;
+	l->y.dtype = (RtDtype)y->dtype;
+	l->relu = strstr(m->kind->name, "_relu") != NULL;
+	return y->dtype == l->x.dtype && known_double(s, m->in[scale], &l->y.scale) &&
+	       known_int(s->k, m->in[scale + 1], &l->y.zero) && is_centred(l->w);
+}
+
+/* The weights' integers: a view of their memory. */
+static Value *
+put_weights(Spec *s, const RtTensor *w, Range at)
+{
+	return spec_put_constant(s, rt_of(rt_tensor_over(&s->k->rt, w->storage, RT_i8, rt_geometry(w))), at);
+}
+
+/* What each channel's sum is multiplied by, and the bias in units of a sum: as rt/ops/packed.c has them. */
+static void
+put_units(Spec *s, const Layer *l, Value *put[2], Range at)
+{
+	const int64_t n = l->w->dims[0];
+	RtTensor *scale = rt_tensor_new(&s->k->rt, RT_f32, 1, &n), *bias = rt_tensor_new(&s->k->rt, RT_f32, 1, &n);
+	const RtTensor *b = l->slot[BIAS].tag == RT_TENSOR ? l->slot[BIAS].u.t : NULL;
+
+	for (int64_t i = 0; i < n; i++) {
+		const float unit = (float)l->x.scale * (float)weight_scale(l->w, i),
+			    of = b ? ((const float *)rt_data(b))[i * b->strides[0]] : 0;
+
+		((float *)rt_data(scale))[i] = unit / (float)l->y.scale;
+		((float *)rt_data(bias))[i] = of != 0 ? of / unit : 0;
+	}
+	put[0] = spec_put_constant(s, rt_of(scale), at);
+	put[1] = spec_put_constant(s, rt_of(bias), at);
+}
+
+/* zero point, least and greatest integer of the result */
+static void
+put_range(Spec *s, const Layer *l, Value *put[3], Range at)
+{
+	int64_t low, high;
+
+	range_of(l->y.dtype, &low, &high);
+	put[0] = spec_put_int(s, l->y.zero, at);
+	put[1] = spec_put_int(s, l->relu && l->y.zero > low ? l->y.zero : low, at);
+	put[2] = spec_put_int(s, high, at);
+}
+
+Value *
+spec_quant_linear(Spec *s, Scope *c, const Node *m)
+{
+	Value *in[8];
+	Layer l;
+
+	if (!take_layer(s, m, 2, 2, &l) || l.w->ndim != 2)
+		return NULL;
+	in[0] = l.x.raw;
+	in[1] = put_weights(s, l.w, m->at);
+	put_units(s, &l, in + 2, m->at);
+	in[4] = spec_put_int(s, l.x.zero, m->at);
+	put_range(s, &l, in + 5, m->at);
+	l.y.raw = spec_put_op(s, c, "prim::linear_int8", in, 8, m->at);
+	return close_quant(s, c, &l.y, m->at);
+}
+
+static bool
+is_channels_last(const RtTensor *t)
+{
+	int64_t strides[4];
+
+	rt_channels_last_strides(4, t->dims, strides);
+	for (int i = 0; i < 4; i++)
+		if (t->dims[i] != 1 && t->strides[i] != strides[i])
+			return false;
+	return true;
+}
+
+Value *
+spec_quant_conv(Spec *s, Scope *c, const Node *m)
+{
+	Value *in[12];
+	Layer l;
+
+	if (!take_layer(s, m, 8, m->nin == 4 ? 2 : 6, &l) || l.w->ndim != 4 || tensor_at(s, l.x.raw)->ndim != 4 ||
+	    l.slot[TRANSPOSE].u.i)
+		return NULL;
+	in[0] = l.x.raw;
+	if (!is_channels_last(tensor_at(s, in[0])))
+		in[0] = spec_put_op(s, c, "aten::contiguous", (Value *const[]){ in[0], spec_put_int(s, 2, m->at) }, 2, m->at);
+	in[1] = put_weights(s, l.w, m->at);
+	put_units(s, &l, in + 2, m->at);
+	in[4] = spec_put_int(s, l.x.zero, m->at);
+	for (int i = 0; i < 3; i++)
+		in[5 + i] = spec_put_constant(s, rt_retain(l.slot[STRIDE + i]), m->at);
+	in[8] = spec_put_constant(s, rt_retain(l.slot[GROUPS]), m->at);
+	put_range(s, &l, in + 9, m->at);
+	l.y.raw = spec_put_op(s, c, "prim::conv_int8", in, 12, m->at);
+	return close_quant(s, c, &l.y, m->at);
+}

@@ -1,0 +1,167 @@
+/*
+ * Convolutions and products of 8-bit integers (vint8.h), as specialized code has quantized layers (opt/special/quantforms.c).
+ *
+ * Activations are the integers of quantized tensors, uint8 or int8; weights have no zero point.
+ */
+#include "dense.h"
+
+#include <string.h>
+
+RT_FAST
+#include "vint8.h"
+RT_SMALL
+
+typedef struct Launch {
+	ViConv     v;
+	ViWeights  w;
+	const uint8_t *x;
+	uint8_t   *y;
+	bool       depthwise;
+} Launch;
+
+static void
+run(void *arg, int64_t begin, int64_t end)
+{
+	Launch *l = arg;
+	uint8_t *scratch = NULL;
+
+	if (l->depthwise) {
+		vi_depthwise(begin, end, &l->v, l->x, &l->w, l->y);
+		return;
+	}
+	if (vi_scratch(&l->v) && !(scratch = rt_thread_scratch(vi_scratch(&l->v))))
+		return;                                  /* rt_parallel's caller hears of it (note_lost) */
+	vi_conv(begin, end, &l->v, l->x, &l->w, l->y, scratch);
+}
+
+/* Packs w and runs the kernel; what follows sums is in float arrays of all channels. */
+static int
+launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
+{
+	ViConv *const v = &l->v;
+	const ptrdiff_t channels = v->groups * v->oc, padded = (v->oc + VI_COLUMNS - 1) / VI_COLUMNS * VI_COLUMNS;
+	const ptrdiff_t stride[4] = { w->strides[0], w->strides[1], w->ndim == 4 ? w->strides[2] : 0,
+				      w->ndim == 4 ? w->strides[3] : 0 };
+	int8_t *panels;
+	int32_t *start = rt_scratch(cx, channels * (int64_t)sizeof *start + 64);
+
+	if (!channels || v->n * v->oh * v->ow == 0)
+		return RT_OK;
+	l->depthwise = v->groups > 1 && v->ic == 1 && v->oc == 1;
+	v->part = vi_lies(v) && vi_is_small(v) ? VI_PART : v->oc;
+	panels = rt_scratch(cx, v->groups * (l->depthwise ? v->kh * v->kw : padded * vi_quads(v) * VI_QUAD) + 64);
+	scale = dense_in(cx, scale, RT_f32);
+	bias = dense_in(cx, bias, RT_f32);
+	if (!start || !panels || !scale || !bias)
+		return RT_ERROR;
+	(l->depthwise ? vi_pack_depthwise : vi_pack)(v, (const int8_t *)rt_data(w), stride, panels, start);
+	l->w = (ViWeights){ panels, start, (const float *)rt_data(scale), (const float *)rt_data(bias) };
+	rt_parallel(cx, l->depthwise ? v->n * v->oh : vi_units(v), 1, run, l);
+	return cx->status;
+}
+
+/* The range of results: zero point, least and greatest integer */
+static void
+set_range(ViConv *v, const RtTensor *x, int64_t x_zero, const IValue range[3])
+{
+	v->flip = x->dtype == RT_i8;
+	v->x_zero = (int32_t)x_zero + (v->flip ? 128 : 0);
+	v->y_zero = (int32_t)range[0].u.i;
+	v->low = (int32_t)range[1].u.i;
+	v->high = (int32_t)range[2].u.i;
+}
+
+static int
+check(RtCx *cx, const RtTensor *x, const RtTensor *w, const RtTensor *scale, const RtTensor *bias)
+{
+	if ((x->dtype != RT_u8 && x->dtype != RT_i8) || w->dtype != RT_i8 || rt_numel(scale) != w->dims[0] ||
+	    rt_numel(bias) != w->dims[0])
+		return rt_raise(cx, "int8 product: expected 8-bit integers, with a scale and a bias for each channel");
+	return RT_OK;
+}
+
+/* Sizes of a convolution over two dims. */
+static int
+set_windows(RtCx *cx, ViConv *v, const RtTensor *x, const RtTensor *w, const IValue lists[3])
+{
+	int64_t stride[2], pad[2], dilation[2];
+
+	if (dense_sizes(cx, lists[0], "int8", "stride", 2, stride) || dense_sizes(cx, lists[1], "int8", "padding", 2, pad) ||
+	    dense_sizes(cx, lists[2], "int8", "dilation", 2, dilation))
+		return RT_ERROR;
+	for (int i = 0; i < 2; i++)
+		if (stride[i] < 1 || pad[i] < 0 || dilation[i] < 1)
+			return rt_raise(cx, "int8 convolution: stride, padding or dilation out of range");
+	v->n = x->dims[0], v->h = x->dims[2], v->w = x->dims[3];
+	v->kh = w->dims[2], v->kw = w->dims[3];
+	v->sh = stride[0], v->sw = stride[1], v->ph = pad[0], v->pw = pad[1], v->dh = dilation[0], v->dw = dilation[1];
+	v->oh = (v->h + 2 * v->ph - v->dh * (v->kh - 1) - 1) / v->sh + 1;
+	v->ow = (v->w + 2 * v->pw - v->dw * (v->kw - 1) - 1) / v->sw + 1;
+	if (v->h + 2 * v->ph < v->dh * (v->kh - 1) + 1 || v->w + 2 * v->pw < v->dw * (v->kw - 1) + 1)
+		return rt_raise(cx, "int8 convolution: the kernel is larger than the padded input");
+	return RT_OK;
+}
+
+/* x, w, scale, bias, x_zero, stride, padding, dilation, groups, zero, low, high */
+int
+rt_prim_conv_int8(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *scale = rt_tensor(in[2]), *bias = rt_tensor(in[3]), *r, *d;
+	const int64_t groups = in[8].u.i;
+	int64_t strides[4];
+	Launch l = { .v = { .groups = groups } };
+
+	if (check(cx, x, w, scale, bias))
+		return RT_ERROR;
+	if (x->ndim != 4 || w->ndim != 4 || groups < 1 || w->dims[0] % groups || w->dims[1] * groups != x->dims[1])
+		return rt_raise(cx, "int8 convolution: the sizes do not fit");
+	if (set_windows(cx, &l.v, x, w, in + 5))
+		return RT_ERROR;
+	l.v.ic = w->dims[1];
+	l.v.oc = w->dims[0] / groups;
+	l.v.xs = x->dims[1];
+	l.v.ys = w->dims[0];
+	set_range(&l.v, x, in[4].u.i, in + 9);
+	const int64_t dims[] = { l.v.n, w->dims[0], l.v.oh, l.v.ow };
+
+	rt_channels_last_strides(4, dims, strides);
+	r = rt_result(cx, 0, (RtDtype)x->dtype, 4, dims, strides);
+	RT_RESULT(cx, r, out[0]);
+	rt_channels_last_strides(4, x->dims, strides);
+	d = rt_temp(cx, rt_tensor_strided(cx, (RtDtype)x->dtype, 4, x->dims, strides));
+	if (!d || rt_copy_into(cx, d, x))
+		return RT_ERROR;
+	l.x = (const uint8_t *)rt_data(d);
+	l.y = (uint8_t *)rt_data(r);
+	return launch(cx, &l, w, scale, bias);
+}
+
+/* x, w, scale, bias, x_zero, zero, low, high */
+int
+rt_prim_linear_int8(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *scale = rt_tensor(in[2]), *bias = rt_tensor(in[3]), *r, *d;
+	Launch l = { .v = { .n = 1, .h = 1, .oh = 1, .kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1, .groups = 1 } };
+	int64_t dims[RT_MAX_RANK];
+
+	if (check(cx, x, w, scale, bias))
+		return RT_ERROR;
+	if (x->ndim < 1 || w->ndim != 2 || x->dims[x->ndim - 1] != w->dims[1])
+		return rt_raise(cx, "int8 product: the sizes do not fit");
+	memcpy(dims, x->dims, (size_t)x->ndim * sizeof *dims);
+	dims[x->ndim - 1] = w->dims[0];
+	r = rt_result(cx, 0, (RtDtype)x->dtype, x->ndim, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	d = dense_in(cx, x, (RtDtype)x->dtype);
+	if (!d)
+		return RT_ERROR;
+	l.v.ic = w->dims[1];
+	l.v.oc = w->dims[0];
+	l.v.w = l.v.ow = l.v.oc ? rt_numel(r) / l.v.oc : 0;
+	l.v.xs = w->dims[1];
+	l.v.ys = w->dims[0];
+	set_range(&l.v, x, in[4].u.i, in + 5);
+	l.x = (const uint8_t *)rt_data(d);
+	l.y = (uint8_t *)rt_data(r);
+	return launch(cx, &l, w, scale, bias);
+}

@@ -1,0 +1,481 @@
+/* rt/ops/vint8.h - products and convolutions of 8-bit integers, of generated and eager kernels
+ *
+ *    y[m][n] = clamp(round((sum over k of (x[m][k] - x_zero) * w[n][k] + bias[n]) * scale[n]) + y_zero)
+ *
+ * Sums are int32 and exact; what follows is in float, as FBGEMM has it.  Activations are NHWC, bytes without a sign: those of
+ * signed ones are 128 more (`flip`).  A row of k is the window's bytes in runs, each a row of the window where its taps lie
+ * side by side, else a tap; a run is a multiple of QUAD bytes.  What lies in the padding is x_zero.
+ *
+ * Weights: panels of COLUMNS output channels, [panel][quad][COLUMNS][QUAD], for each group; `start` is -x_zero times the sum of a
+ * column's weights, so that zero points cost nothing.  One instruction of AVX512-VNNI multiplies a quad of each column; without it
+ * two multiply pairs of 16 bits.
+ *
+ * Depthwise: weights [tap][channel]; lanes are channels.
+ */
+#ifndef RT_OPS_VINT8_H
+#define RT_OPS_VINT8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined __GNUC__ && !defined __TINYC__
+#define VI_INLINE static inline __attribute__((always_inline, unused))
+#define VI_SHARED static __attribute__((noinline, unused))
+#ifdef __clang__
+#define VI_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define VI_UNROLL _Pragma("GCC unroll 32")
+#endif
+#if defined __SSE2__
+#include <immintrin.h>
+#endif
+#else
+#define VI_INLINE static inline
+#define VI_SHARED static inline
+#define VI_UNROLL
+#endif
+
+enum { VI_COLUMNS = 16, VI_QUAD = 4, VI_PANEL = VI_COLUMNS * VI_QUAD };
+
+/* A block in registers: ROWS of x by PANELS, each of VECTORS. */
+#if defined __AVX512BW__ && !defined __TINYC__
+enum { VI_ROWS = 6, VI_PANELS = 4, VI_VECTORS = 1 };
+typedef __m512i ViV;
+#define VI_LOAD(p) _mm512_loadu_si512(p)
+#define VI_EACH(x) _mm512_set1_epi32(x)
+#define VI_ADD(a, b) _mm512_add_epi32(a, b)
+#define VI_PAIRS(a, b) _mm512_madd_epi16(a, b)
+#define VI_LOW_BYTES(a) _mm512_and_si512(a, _mm512_set1_epi16(255))
+#define VI_HIGH_BYTES(a) _mm512_srli_epi16(a, 8)
+#define VI_LOW_SIGNED(a) _mm512_srai_epi16(_mm512_slli_epi16(a, 8), 8)
+#define VI_HIGH_SIGNED(a) _mm512_srai_epi16(a, 8)
+#ifdef __AVX512VNNI__
+#define VI_QUADS(sum, a, b) _mm512_dpbusd_epi32(sum, a, b)
+#endif
+#elif defined __AVX2__ && !defined __TINYC__
+enum { VI_ROWS = 4, VI_PANELS = 1, VI_VECTORS = 2 };
+typedef __m256i ViV;
+#define VI_LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
+#define VI_EACH(x) _mm256_set1_epi32(x)
+#define VI_ADD(a, b) _mm256_add_epi32(a, b)
+#define VI_PAIRS(a, b) _mm256_madd_epi16(a, b)
+#define VI_LOW_BYTES(a) _mm256_and_si256(a, _mm256_set1_epi16(255))
+#define VI_HIGH_BYTES(a) _mm256_srli_epi16(a, 8)
+#define VI_LOW_SIGNED(a) _mm256_srai_epi16(_mm256_slli_epi16(a, 8), 8)
+#define VI_HIGH_SIGNED(a) _mm256_srai_epi16(a, 8)
+#ifdef __AVXVNNI__
+#define VI_QUADS(sum, a, b) _mm256_dpbusd_avx_epi32(sum, a, b)
+#endif
+#elif defined __SSE2__ && !defined __TINYC__
+enum { VI_ROWS = 2, VI_PANELS = 1, VI_VECTORS = 4 };
+typedef __m128i ViV;
+#define VI_LOAD(p) _mm_loadu_si128((const __m128i *)(p))
+#define VI_EACH(x) _mm_set1_epi32(x)
+#define VI_ADD(a, b) _mm_add_epi32(a, b)
+#define VI_PAIRS(a, b) _mm_madd_epi16(a, b)
+#define VI_LOW_BYTES(a) _mm_and_si128(a, _mm_set1_epi16(255))
+#define VI_HIGH_BYTES(a) _mm_srli_epi16(a, 8)
+#define VI_LOW_SIGNED(a) _mm_srai_epi16(_mm_slli_epi16(a, 8), 8)
+#define VI_HIGH_SIGNED(a) _mm_srai_epi16(a, 8)
+#else
+enum { VI_ROWS = 4, VI_PANELS = 1 };
+#endif
+
+typedef struct ViConv {
+	ptrdiff_t n, h, w, ic, oh, ow, oc;       /* ic, oc: of a group */
+	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw, groups;
+	ptrdiff_t xs, ys;        /* bytes from pixel to pixel */
+	ptrdiff_t part;          /* columns of a unit: all of a group's, or VI_PART */
+	int32_t   x_zero;        /* without a sign */
+	int32_t   y_zero, low, high;
+	bool      flip;
+} ViConv;
+
+/* Packed weights, and what follows a sum, by column of all groups. */
+typedef struct ViWeights {
+	const int8_t  *panels;
+	const int32_t *start;
+	const float   *scale, *bias;
+} ViWeights;
+
+/* ---- sums in registers --------------------------------------------------------------------------------------------- */
+
+VI_INLINE int32_t
+vi_quad(const uint8_t *a)
+{
+	int32_t v;
+
+	memcpy(&v, a, sizeof v);
+	return v;
+}
+
+#if defined __SSE2__ && !defined __TINYC__
+
+/* sum[row][panel] of `quads` quads, in registers; written to `to`, rows VI_PANELS panels apart. */
+VI_INLINE void
+vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, int32_t *to)
+{
+	ViV sum[VI_ROWS * VI_PANELS * VI_VECTORS];
+	const int vectors = panels * VI_VECTORS;
+
+	VI_UNROLL
+	for (int i = 0; i < rows * vectors; i++)
+		sum[i] = VI_EACH(0);
+	for (ptrdiff_t k = 0; k < quads; k++) {
+#ifdef VI_QUADS
+		ViV w[VI_PANELS * VI_VECTORS];
+
+		VI_UNROLL
+		for (int j = 0; j < vectors; j++) {
+			w[j] = VI_LOAD(b + j / VI_VECTORS * quads * VI_PANEL + k * VI_PANEL +
+				       j % VI_VECTORS * (ptrdiff_t)sizeof(ViV));
+			__asm__ ("" : "+v"(w[j]));       /* else gcc loads it again for each row */
+		}
+		VI_UNROLL
+		for (int i = 0; i < rows; i++) {
+			const ViV x = VI_EACH(vi_quad(a + i * lda + k * VI_QUAD));
+
+			VI_UNROLL
+			for (int j = 0; j < vectors; j++)
+				sum[i * vectors + j] = VI_QUADS(sum[i * vectors + j], x, w[j]);
+		}
+#else
+		VI_UNROLL
+		for (int j = 0; j < vectors; j++) {
+			const ViV w = VI_LOAD(b + j / VI_VECTORS * quads * VI_PANEL + k * VI_PANEL +
+					      j % VI_VECTORS * (ptrdiff_t)sizeof(ViV));
+			const ViV low = VI_LOW_SIGNED(w), high = VI_HIGH_SIGNED(w);
+
+			VI_UNROLL
+			for (int i = 0; i < rows; i++) {
+				const ViV x = VI_EACH(vi_quad(a + i * lda + k * VI_QUAD));
+
+				sum[i * vectors + j] = VI_ADD(VI_ADD(sum[i * vectors + j], VI_PAIRS(VI_LOW_BYTES(x), low)),
+							      VI_PAIRS(VI_HIGH_BYTES(x), high));
+			}
+		}
+#endif
+	}
+	VI_UNROLL
+	for (int i = 0; i < rows; i++)
+		VI_UNROLL
+		for (int j = 0; j < vectors; j++)
+			memcpy((char *)(to + i * VI_PANELS * VI_COLUMNS) + j * (ptrdiff_t)sizeof(ViV), &sum[i * vectors + j],
+			       sizeof(ViV));
+}
+
+#else
+
+VI_INLINE void
+vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, int32_t *to)
+{
+	for (int i = 0; i < rows; i++)
+		for (int p = 0; p < panels; p++) {
+			const int8_t *w = b + p * quads * VI_PANEL;
+			int32_t *const sum = to + (i * VI_PANELS + p) * VI_COLUMNS;
+
+			for (int j = 0; j < VI_COLUMNS; j++)
+				sum[j] = 0;
+			for (ptrdiff_t k = 0; k < quads; k++, w += VI_PANEL)
+				for (int j = 0; j < VI_COLUMNS; j++)
+					for (int q = 0; q < VI_QUAD; q++)
+						sum[j] += a[i * lda + k * VI_QUAD + q] * w[j * VI_QUAD + q];
+		}
+}
+
+#endif
+
+VI_INLINE void
+vi_blocks(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, int32_t *to)
+{
+	switch (rows) {
+	case 6: vi_block(VI_ROWS >= 6 ? 6 : 1, panels, a, lda, b, quads, to); break;
+	case 4: vi_block(VI_ROWS >= 4 ? 4 : 1, panels, a, lda, b, quads, to); break;
+	case 2: vi_block(2, panels, a, lda, b, quads, to); break;
+	default: vi_block(1, panels, a, lda, b, quads, to);
+	}
+}
+
+/* The rows of the next block of so many that are left. */
+VI_INLINE int
+vi_rows(ptrdiff_t left)
+{
+	return VI_ROWS >= 6 && left >= 6 ? 6 : VI_ROWS >= 4 && left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
+/* ---- what follows a sum ----------------------------------------------------------------------------------------------- */
+
+/* n sums to bytes.  After clamping, adding 1.5 * 2^23 rounds to even, and leaves the integer in the lowest bits. */
+VI_INLINE void
+vi_finish(const ViConv *v, const int32_t *restrict sum, const int32_t *restrict start, const float *restrict scale,
+	  const float *restrict bias, ptrdiff_t n, uint8_t *restrict y)
+{
+	const float low = (float)(v->low - v->y_zero), high = (float)(v->high - v->y_zero), round = 12582912;
+	const int32_t zero = v->y_zero - 0x4b400000;
+
+	for (ptrdiff_t j = 0; j < n; j++) {
+		float f = ((float)(sum[j] + start[j]) + bias[j]) * scale[j];
+		int32_t bits;
+
+		f = f > low ? f : low;
+		f = f < high ? f : high;
+		f += round;
+		memcpy(&bits, &f, sizeof bits);
+		y[j] = (uint8_t)(bits + zero);
+	}
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------------- */
+
+/* Rows a, lda bytes apart and `quads` quads long, by columns [0, n) of the panels b: y, v->ys bytes apart. */
+VI_SHARED void
+vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdiff_t quads, const int8_t *b, ptrdiff_t n,
+	   const ViWeights *w, uint8_t *y)
+{
+	int32_t sum[VI_ROWS * VI_PANELS * VI_COLUMNS];
+
+	for (ptrdiff_t col = 0; col < n;) {
+		const int panels = n - col > (VI_PANELS - 1) * VI_COLUMNS ? VI_PANELS : 1;
+		const ptrdiff_t left = n - col, some = left < panels * VI_COLUMNS ? left : panels * VI_COLUMNS;
+		const int8_t *const from = b + col * VI_QUAD * quads;
+
+		for (ptrdiff_t i = 0; i < m;) {
+			const int rows = vi_rows(m - i);
+
+			if (panels > 1)
+				vi_blocks(rows, VI_PANELS, a + i * lda, lda, from, quads, sum);
+			else
+				vi_blocks(rows, 1, a + i * lda, lda, from, quads, sum);
+			for (int r = 0; r < rows; r++)
+				vi_finish(v, sum + r * VI_PANELS * VI_COLUMNS, w->start + col, w->scale + col, w->bias + col,
+					  some, y + (i + r) * v->ys + col);
+			i += rows;
+		}
+		col += panels * VI_COLUMNS;
+	}
+}
+
+/* ---- convolutions ------------------------------------------------------------------------------------------------------ */
+
+/* Bytes of a run, and how many a row of k has. */
+VI_INLINE ptrdiff_t
+vi_run(const ViConv *v)
+{
+	return v->dw == 1 ? v->kw * v->ic : v->ic;
+}
+
+VI_INLINE ptrdiff_t
+vi_runs(const ViConv *v)
+{
+	return v->dw == 1 ? v->kh : v->kh * v->kw;
+}
+
+VI_INLINE ptrdiff_t
+vi_quads(const ViConv *v)
+{
+	return (vi_run(v) + VI_QUAD - 1) / VI_QUAD * vi_runs(v);
+}
+
+/* Can rows be read where they are? */
+VI_INLINE bool
+vi_lies(const ViConv *v)
+{
+	return !v->flip && v->kh * v->kw == 1 && v->sh == 1 && v->sw == 1 && !v->ph && !v->pw && v->ic % VI_QUAD == 0;
+}
+
+/* n bytes, of which those at x are there. */
+VI_INLINE void
+vi_copy(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t n)
+{
+	if (!v->flip) {
+		memcpy(to, x, (size_t)n);
+		return;
+	}
+	for (ptrdiff_t i = 0; i < n; i++)
+		to[i] = x[i] ^ 128;
+}
+
+/* Taps [0, taps) of a row of the image, from column ix on; x is the group's first channel in column 0. */
+VI_INLINE void
+vi_gather_run(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t ix, ptrdiff_t taps)
+{
+	const ptrdiff_t before = ix >= 0 ? 0 : -ix < taps ? -ix : taps, end = v->w - ix,
+		      inside = end > taps ? taps : end > before ? end : before;
+
+	memset(to, v->x_zero, (size_t)(before * v->ic));
+	if (v->xs == v->ic)
+		vi_copy(v, to + before * v->ic, x + (ix + before) * v->xs, (inside - before) * v->ic);
+	else
+		for (ptrdiff_t t = before; t < inside; t++)
+			vi_copy(v, to + t * v->ic, x + (ix + t) * v->xs, v->ic);
+	memset(to + inside * v->ic, v->x_zero, (size_t)((taps - inside) * v->ic));
+}
+
+/* The row of k of pixel m. */
+VI_INLINE void
+vi_gather(const ViConv *v, ptrdiff_t m, const uint8_t *x, uint8_t *to)
+{
+	const ptrdiff_t ox = m % v->ow, oy = m / v->ow % v->oh, image = m / v->ow / v->oh, taps = v->dw == 1 ? v->kw : 1,
+		      run = vi_run(v), rounded = (run + VI_QUAD - 1) / VI_QUAD * VI_QUAD;
+
+	for (ptrdiff_t r = 0; r < vi_runs(v); r++, to += rounded) {
+		const ptrdiff_t iy = oy * v->sh - v->ph + (v->dw == 1 ? r : r / v->kw) * v->dh,
+			      ix = ox * v->sw - v->pw + (v->dw == 1 ? 0 : r % v->kw * v->dw);
+
+		if (iy < 0 || iy >= v->h)
+			memset(to, v->x_zero, (size_t)run);
+		else
+			vi_gather_run(v, to, x + (image * v->h + iy) * v->w * v->xs, ix, taps);
+		memset(to + run, 0, (size_t)(rounded - run));
+	}
+}
+
+enum { VI_CHUNK = 48 };          /* rows of a unit */
+
+/* Bytes of scratch memory that a unit needs. */
+VI_INLINE int64_t
+vi_scratch(const ViConv *v)
+{
+	return vi_lies(v) ? 0 : VI_CHUNK * vi_quads(v) * VI_QUAD;
+}
+
+enum { VI_PART = 4 * VI_COLUMNS };
+
+/* Are there so few rows that threads share columns? */
+VI_INLINE bool
+vi_is_small(const ViConv *v)
+{
+	return v->n * v->oh * v->ow < 8 * VI_CHUNK;
+}
+
+VI_INLINE int64_t
+vi_units(const ViConv *v)
+{
+	const ptrdiff_t m = v->n * v->oh * v->ow;
+
+	return (m + VI_CHUNK - 1) / VI_CHUNK * ((v->oc + v->part - 1) / v->part) * v->groups;
+}
+
+/* Units [begin, end): of a group, some columns of some rows. */
+VI_SHARED void
+vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViWeights *w, uint8_t *y, uint8_t *scratch)
+{
+	const ptrdiff_t m = v->n * v->oh * v->ow, part = v->part, parts = (v->oc + part - 1) / part, quads = vi_quads(v),
+		      padded = (v->oc + VI_COLUMNS - 1) / VI_COLUMNS * VI_COLUMNS;
+
+	for (int64_t unit = begin; unit < end; unit++) {
+		const ptrdiff_t col = unit % parts * part, group = unit / parts % v->groups,
+			      first = unit / parts / v->groups * VI_CHUNK, rows = m - first < VI_CHUNK ? m - first : VI_CHUNK,
+			      at = group * v->oc + col;
+		const uint8_t *from = x + group * v->ic;
+		const ViWeights some = { w->panels, w->start + at, w->scale + at, w->bias + at };
+		ptrdiff_t lda = v->xs;
+
+		if (vi_lies(v)) {
+			from += first * v->xs;
+		} else {
+			lda = quads * VI_QUAD;
+			for (ptrdiff_t i = 0; i < rows; i++)
+				vi_gather(v, first + i, from, scratch + i * lda);
+			from = scratch;
+		}
+		vi_product(v, rows, from, lda, quads, w->panels + (group * padded + col) * VI_QUAD * quads,
+			   v->oc - col < part ? v->oc - col : part, &some, y + first * v->ys + at);
+	}
+}
+
+/* ---- depthwise --------------------------------------------------------------------------------------------------------- */
+
+enum { VI_LANES = 64 };
+
+/* The taps [*from, *to) of `taps` that lie in [0, size), from place `at` on. */
+VI_INLINE void
+vi_inside(ptrdiff_t at, ptrdiff_t step, ptrdiff_t taps, ptrdiff_t size, ptrdiff_t *from, ptrdiff_t *to)
+{
+	*from = at >= 0 ? 0 : (-at + step - 1) / step;
+	*to = at >= size ? 0 : (size - at + step - 1) / step;
+	*to = *to < taps ? *to : taps;
+}
+
+/* n channels of a pixel, n at most VI_LANES; x is the image, w the first tap's weights. */
+VI_INLINE void
+vi_taps(const ViConv *v, ptrdiff_t n, ptrdiff_t oy, ptrdiff_t ox, const uint8_t *x, const int8_t *w, int32_t *restrict sum)
+{
+	const int32_t zero = v->x_zero, flip = v->flip ? 128 : 0;
+	const ptrdiff_t top = oy * v->sh - v->ph, left = ox * v->sw - v->pw;
+	ptrdiff_t r, rows, first, columns;
+
+	vi_inside(top, v->dh, v->kh, v->h, &r, &rows);
+	vi_inside(left, v->dw, v->kw, v->w, &first, &columns);
+	for (ptrdiff_t j = 0; j < n; j++)
+		sum[j] = 0;
+	for (; r < rows; r++)
+		for (ptrdiff_t s = first; s < columns; s++) {
+			const uint8_t *const restrict from = x + ((top + r * v->dh) * v->w + left + s * v->dw) * v->xs;
+			const int8_t *const restrict by = w + (r * v->kw + s) * v->groups;
+
+			for (ptrdiff_t j = 0; j < n; j++)
+				sum[j] += (int16_t)(((from[j] ^ flip) - zero) * by[j]);
+		}
+}
+
+/* Rows [begin, end) of all images' results; groups of one channel.  start is 0. */
+VI_SHARED void
+vi_depthwise(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViWeights *w, uint8_t *y)
+{
+	for (int64_t row = begin; row < end; row++)
+		for (ptrdiff_t ox = 0; ox < v->ow; ox++)
+			for (ptrdiff_t c = 0; c < v->groups; c += VI_LANES) {
+				const ptrdiff_t n = v->groups - c < VI_LANES ? v->groups - c : VI_LANES;
+				const uint8_t *const image = x + row / v->oh * v->h * v->w * v->xs + c;
+				int32_t sum[VI_LANES];
+
+				if (n == VI_LANES)
+					vi_taps(v, VI_LANES, row % v->oh, ox, image, w->panels + c, sum);
+				else
+					vi_taps(v, n, row % v->oh, ox, image, w->panels + c, sum);
+				vi_finish(v, sum, w->start + c, w->scale + c, w->bias + c, n, y + (row * v->ow + ox) * v->ys + c);
+			}
+}
+
+/* ---- packing ----------------------------------------------------------------------------------------------------------- */
+
+/* w (groups * oc, ic, kh, kw) with its strides, as above; start, by column. */
+VI_SHARED void
+vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *panels, int32_t *start)
+{
+	const ptrdiff_t quads = vi_quads(v), padded = (v->oc + VI_COLUMNS - 1) / VI_COLUMNS * VI_COLUMNS, run = vi_run(v),
+		      rounded = (run + VI_QUAD - 1) / VI_QUAD * VI_QUAD;
+
+	memset(panels, 0, (size_t)(v->groups * padded * quads * VI_QUAD));
+	for (ptrdiff_t o = 0; o < v->groups * v->oc; o++) {
+		const ptrdiff_t col = o % v->oc;
+		int8_t *const to = panels + (o / v->oc * padded + col / VI_COLUMNS * VI_COLUMNS) * quads * VI_QUAD +
+				   col % VI_COLUMNS * VI_QUAD;
+		int32_t sum = 0;
+
+		for (ptrdiff_t tap = 0; tap < v->kh * v->kw; tap++)
+			for (ptrdiff_t c = 0; c < v->ic; c++) {
+				const ptrdiff_t r = tap / v->kw, s = tap % v->kw,
+					      k = v->dw == 1 ? r * rounded + s * v->ic + c : tap * rounded + c;
+				const int8_t by = w[o * stride[0] + c * stride[1] + r * stride[2] + s * stride[3]];
+
+				to[k / VI_QUAD * VI_PANEL + k % VI_QUAD] = by;
+				sum += by;
+			}
+		start[o] = -v->x_zero * sum;
+	}
+}
+
+VI_SHARED void
+vi_pack_depthwise(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *to, int32_t *start)
+{
+	for (ptrdiff_t tap = 0; tap < v->kh * v->kw; tap++)
+		for (ptrdiff_t c = 0; c < v->groups; c++)
+			*to++ = w[c * stride[0] + tap / v->kw * stride[2] + tap % v->kw * stride[3]];
+	memset(start, 0, (size_t)v->groups * sizeof *start);
+}
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * Products and convolutions of 8-bit integers (vint8.h) against plain C: random geometries, packed, in any number of units.
+ * Compiled for several processors here, and by tests/targets for others: so it is a program by itself.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../rt/ops/vint8.h"
+
+enum { MOST = 1 << 16, CHANNELS = 1 << 10, FAR = 64 };   /* bytes of an operand; behind the result nothing is to be written */
+
+static uint8_t x[MOST], y[MOST + FAR], scratch[1 << 18];
+static int8_t w[MOST], packed[4 * MOST];
+static int32_t start[CHANNELS];
+static float scale[CHANNELS], bias[CHANNELS];
+
+/* [0, n) */
+static int64_t
+any(int64_t n)
+{
+	static uint64_t state = 1;
+
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (int64_t)(state >> 33) % n;
+}
+
+static ViConv
+any_geometry(void)
+{
+	ViConv v = { .n = 1 + any(2), .h = 1 + any(9), .w = 1 + any(9), .ic = 1 + any(20), .oc = 1 + any(80), .kh = 1 + any(4),
+		     .kw = 1 + any(4), .sh = 1 + any(2), .sw = 1 + any(2), .ph = any(3), .pw = any(3), .dh = 1 + any(2),
+		     .dw = 1 + any(2), .groups = 1 + any(2), .x_zero = (int32_t)any(256), .flip = any(2) };
+
+	if (!any(4)) {
+		v.kh = v.kw = v.sh = v.sw = 1;
+		v.ph = v.pw = 0;
+		v.ic = VI_QUAD * (1 + any(8));
+	}
+	if (!any(4)) {
+		v.ic = v.oc = 1;
+		v.groups = 2 + any(100);
+	}
+	v.part = vi_lies(&v) && any(2) ? VI_PART : v.oc;
+	v.xs = v.ic * v.groups + any(2) * any(5);
+	v.ys = v.oc * v.groups + any(2) * any(5);
+	v.low = v.flip ? -128 : 0;
+	v.high = v.low + 255;
+	v.y_zero = v.low + (int32_t)any(256);
+	v.low = any(2) ? v.y_zero : v.low;
+	v.oh = (v.h + 2 * v.ph - v.dh * (v.kh - 1) - 1) / v.sh + 1;
+	v.ow = (v.w + 2 * v.pw - v.dw * (v.kw - 1) - 1) / v.sw + 1;
+	return v;
+}
+
+static bool
+fits(const ViConv *v)
+{
+	return v->h + 2 * v->ph > v->dh * (v->kh - 1) && v->w + 2 * v->pw > v->dw * (v->kw - 1) &&
+	       v->n * v->h * v->w * v->xs <= MOST && v->n * v->oh * v->ow * v->ys <= MOST && v->groups * v->oc <= CHANNELS &&
+	       v->groups * v->oc * v->ic * v->kh * v->kw <= MOST;
+}
+
+/* The sum of channel o at a pixel of the result. */
+static int32_t
+sum_at(const ViConv *v, ptrdiff_t image, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t o)
+{
+	int32_t sum = 0;
+
+	for (ptrdiff_t i = 0; i < v->ic * v->kh * v->kw; i++) {
+		const ptrdiff_t c = i / v->kw / v->kh, iy = oy * v->sh - v->ph + i / v->kw % v->kh * v->dh,
+			      ix = ox * v->sw - v->pw + i % v->kw * v->dw;
+		int32_t from;
+
+		if (iy < 0 || iy >= v->h || ix < 0 || ix >= v->w)
+			continue;
+		from = x[((image * v->h + iy) * v->w + ix) * v->xs + o / v->oc * v->ic + c];
+		sum += ((v->flip ? from ^ 128 : from) - v->x_zero) * w[o * v->ic * v->kh * v->kw + i];
+	}
+	return sum;
+}
+
+/* Of the result's bytes, those that are wrong. */
+static int
+count_wrong(const ViConv *v)
+{
+	const ptrdiff_t channels = v->groups * v->oc;
+	int wrong = 0;
+
+	for (ptrdiff_t i = 0; i < v->n * v->oh * v->ow * v->ys + FAR; i++) {
+		const ptrdiff_t pixel = i / v->ys, o = i % v->ys;
+		int32_t want = 77;               /* between pixels, and behind all */
+
+		if (o < channels && pixel < v->n * v->oh * v->ow) {
+			const int32_t sum = sum_at(v, pixel / v->ow / v->oh, pixel / v->ow % v->oh, pixel % v->ow, o);
+			const float q = nearbyintf(((float)sum + bias[o]) * scale[o]) + (float)v->y_zero;
+
+			want = q < (float)v->low ? v->low : q > (float)v->high ? v->high : (int32_t)q;
+		}
+		wrong += (uint8_t)want != y[i];
+	}
+	return wrong;
+}
+
+static void
+run(const ViConv *v)
+{
+	const ptrdiff_t taps = v->kh * v->kw, stride[4] = { v->ic * taps, taps, v->kw, 1 };
+	const bool depthwise = v->groups > 1 && v->ic == 1 && v->oc == 1;
+	const ViWeights weights = { packed, start, scale, bias };
+
+	(depthwise ? vi_pack_depthwise : vi_pack)(v, w, stride, packed, start);
+	memset(y, 77, sizeof y);
+	if (depthwise) {
+		const int64_t rows = v->n * v->oh, half = any(rows + 1);
+
+		vi_depthwise(half, rows, v, x, &weights, y);
+		vi_depthwise(0, half, v, x, &weights, y);
+	} else {
+		const int64_t units = vi_units(v), half = any(units + 1);
+
+		vi_conv(half, units, v, x, &weights, y, scratch);
+		vi_conv(0, half, v, x, &weights, y, scratch);
+	}
+}
+
+int
+main(void)
+{
+	int wrong = 0, done = 0;
+
+	for (int i = 0; i < MOST; i++) {
+		x[i] = (uint8_t)any(256);
+		w[i] = (int8_t)(any(256) - 128);
+	}
+	for (int i = 0; i < CHANNELS; i++) {
+		scale[i] = (float)(1 + any(1000)) * 1e-5f;
+		bias[i] = (float)(any(20001) - 10000) / 3;
+	}
+	while (done < 400) {
+		const ViConv v = any_geometry();
+		int some;
+
+		if (!fits(&v) || vi_scratch(&v) > (int64_t)sizeof scratch || vi_quads(&v) * VI_PANEL * v.groups *
+		    ((v.oc + VI_COLUMNS - 1) / VI_COLUMNS) > (int64_t)sizeof packed)
+			continue;
+		done++;
+		run(&v);
+		if ((some = count_wrong(&v)))
+			printf("%td x %td x %td x %td by %td x %td, %td to %td in %td groups, flip %d: %d wrong\n", v.n, v.h, v.w,
+			       v.ic * v.groups, v.kh, v.kw, v.ic, v.oc, v.groups, v.flip, some);
+		wrong += some;
+	}
+	return wrong != 0;
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Makes this folder's model: a quantized net of all that specialized code computes in integers, and PyTorch's answers (2.15: Debian's has
+QNNPACK alone, which rounds products otherwise)."""
+import os
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def layer(i, o, **more):
+    return nn.Sequential(nn.Conv2d(i, o, bias=o % 2 == 0, **more), nn.ReLU())
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant = torch.ao.quantization.QuantStub(), torch.ao.quantization.DeQuantStub()
+        self.first, self.wide = layer(3, 20, kernel_size=5, stride=2, padding=2), nn.Conv2d(20, 70, (3, 2), padding=(1, 0), dilation=(1, 2))
+        self.depth = layer(70, 70, kernel_size=3, padding=1, groups=70)
+        self.groups, self.narrow = layer(70, 40, kernel_size=3, stride=(1, 2), padding=1, groups=10), nn.Conv2d(70, 40, 1, stride=(1, 2))
+        self.add, self.join = nn.quantized.FloatFunctional(), nn.quantized.FloatFunctional()
+        self.head = nn.Sequential(nn.Linear(240, 33), nn.ReLU(), nn.Linear(33, 5))
+
+    def forward(self, x):
+        x = self.wide(F.max_pool2d(self.first(self.quant(x)), 3, 2, 1))
+        x = self.depth(x)
+        x = self.add.add_relu(self.groups(x), self.narrow(x))
+        a, b = x.chunk(2, 1)
+        c = torch.clone(b)
+        c.fill_(0.25)
+        moved = [x.flip([3]), torch.index_select(x, 1, torch.tensor([7, 0, 7])), torch.max(x, 1)[0], a, torch.clone(b.contiguous()).copy_(self.dequant(a).contiguous() * 2.), c,
+                 F.interpolate(x, scale_factor=2., mode="bilinear", align_corners=False), F.pad(x, [1, 1, 2, 0], mode="reflect"),
+                 F.hardsigmoid(x), torch.sigmoid(x), torch.relu(x[:, 1])]
+        x = self.join.cat([F.adaptive_avg_pool2d(x, [1, 3]), F.max_pool2d(x, 2, 1)[:, :, :1, :1].repeat(1, 1, 1, 3)], 3)
+        return self.dequant(self.head(torch.flatten(x, 1))), self.dequant(x.permute(0, 2, 3, 1).contiguous()), [y.dequantize() for y in moved]
+
+
+torch.manual_seed(0)
+torch.backends.quantized.engine = "fbgemm"
+model = Net().eval()
+torch.ao.quantization.fuse_modules(model, [["first.0", "first.1"], ["depth.0", "depth.1"], ["groups.0", "groups.1"], ["head.0", "head.1"]], inplace=True)
+model.qconfig = torch.ao.quantization.get_default_qconfig("fbgemm")
+model = torch.ao.quantization.prepare(model)
+x = torch.randn(2, 3, 21, 18)
+with torch.no_grad(): model(x)
+model = torch.jit.script(torch.ao.quantization.convert(model))
+model.save(os.path.join(HERE, "model.pt"))
+np.savez(os.path.join(HERE, "in.npz"), x=x.numpy())
+with torch.no_grad(): *head, moved = model(x)
+np.savez(os.path.join(HERE, "out.npz"), **{f"out.{k}": v.numpy() for k, v in enumerate(head)}, **{f"out.2.{k}": v.numpy() for k, v in enumerate(moved)})
