@@ -84,30 +84,30 @@ write_back(RtCx *cx, RtTensor *to, RtTensor *from)
 }
 
 static int
-call_resolved(RtCx *cx, RtCall c, const IValue *in, IValue *out)
+call_resolved(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 {
-	IValue *args = rt_scratch(cx, (int64_t)sizeof *args * (c.nin ? c.nin : 1));
+	IValue *args = rt_scratch(cx, (int64_t)sizeof *args * (c->nin ? c->nin : 1));
 	int status;
 
 	if (!args)
 		return RT_ERROR;
-	for (int i = 0; i < c.nin; i++) {
+	for (int i = 0; i < c->nin; i++) {
 		args[i] = in[i];
-		if (i >= ARGS || !(c.use >> i & 1) || !rt_has_bits(in[i]))
+		if (i >= ARGS || !(c->use >> i & 1) || !rt_has_bits(in[i]))
 			continue;
-		if (in[i].tag == RT_LIST && RT_USE_WRITES(c.use, i))
+		if (in[i].tag == RT_LIST && RT_USE_WRITES(c->use, i))
 			return rt_raise(cx,
 					"conjugate or negative views in a list that is written to are not supported");
 		args[i] = resolved(cx, in[i]);
 		if (rt_is_none(args[i]))
 			return cx->status;
 	}
-	status = c.kernel(cx, args, out);
-	for (int i = 0; i < c.nin && i < ARGS && !status; i++) {
-		if (args[i].u.p == in[i].u.p || !RT_USE_WRITES(c.use, i))
+	status = c->kernel(cx, args, out);
+	for (int i = 0; i < c->nin && i < ARGS && !status; i++) {
+		if (args[i].u.p == in[i].u.p || !RT_USE_WRITES(c->use, i))
 			continue;
 		status = write_back(cx, in[i].u.t, args[i].u.t);
-		for (int k = 0; k < c.nout; k++)
+		for (int k = 0; k < c->nout; k++)
 			if (out[k].tag == RT_TENSOR && out[k].u.t == args[i].u.t)
 				rt_assign(&out[k], rt_retain(in[i]));
 	}
@@ -115,16 +115,16 @@ call_resolved(RtCx *cx, RtCall c, const IValue *in, IValue *out)
 }
 
 static int
-call_using(RtCx *cx, RtCall c, const IValue *in, IValue *out)
+call_using(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 {
 	bool some = false;
 	RtMark m;
 	int status;
 
-	for (int i = 0; i < c.nin && i < ARGS && !some; i++)
-		some = c.use >> i & 1 && rt_has_bits(in[i]);
+	for (int i = 0; i < c->nin && i < ARGS && !some; i++)
+		some = c->use >> i & 1 && rt_has_bits(in[i]);
 	if (!some)
-		return c.kernel(cx, in, out);
+		return c->kernel(cx, in, out);
 	m = rt_scratch_mark(cx);
 	status = call_resolved(cx, c, in, out);
 	rt_scratch_reset(cx, m);

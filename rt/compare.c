@@ -130,26 +130,22 @@ close_tensors(RtCx *cx, const char *name, RtTensor *got, RtTensor *want, Buf *wh
 	return same;
 }
 
-typedef struct Elements { const IValue *v; int64_t n; } Elements;
-
-static Elements
-elements(IValue v)                   /* of a list or a tuple */
-{
-	return v.tag == RT_LIST ? (Elements){ v.u.list->v, v.u.list->n } : (Elements){ v.u.tuple->v, v.u.tuple->n };
-}
-
+/* Both are lists, or both tuples. */
 static bool
-close_all(RtCx *cx, const char *name, Elements got, Elements want, Buf *why, int depth)
+close_all(RtCx *cx, const char *name, IValue got, IValue want, Buf *why, int depth)
 {
+	const bool list = got.tag == RT_LIST;
+	const IValue *g = list ? got.u.list->v : got.u.tuple->v, *w = list ? want.u.list->v : want.u.tuple->v;
+	const int64_t n = list ? got.u.list->n : got.u.tuple->n, m = list ? want.u.list->n : want.u.tuple->n;
 	Buf b = { 0 };
-	bool same = got.n == want.n;
+	bool same = n == m;
 
 	if (!same)
-		buf_printf(why, "%s has %lld elements, expected %lld", name, (long long)got.n, (long long)want.n);
-	for (int64_t i = 0; i < got.n && same; i++) {
+		buf_printf(why, "%s has %lld elements, expected %lld", name, (long long)n, (long long)m);
+	for (int64_t i = 0; i < n && same; i++) {
 		b.n = 0;
 		buf_printf(&b, "%s.%lld", name, (long long)i);
-		same = close_values(cx, b.at, got.v[i], want.v[i], why, depth + 1);
+		same = close_values(cx, b.at, g[i], w[i], why, depth + 1);
 	}
 	buf_free(&b);
 	return same;
@@ -215,7 +211,7 @@ rt_close_any(RtCx *cx, const char *name, IValue got, IValue want, Buf *why, int 
 
 	switch ((RtTag)got.tag) {
 	case RT_LIST:
-	case RT_TUPLE:  return close_all(cx, name, elements(got), elements(want), why, depth);
+	case RT_TUPLE:  return close_all(cx, name, got, want, why, depth);
 	case RT_DICT:   return close_dicts(cx, name, got.u.dict, want.u.dict, why, depth);
 	case RT_OBJECT: return close_objects(cx, name, got.u.obj, want.u.obj, why, depth);
 	case RT_DOUBLE:

@@ -187,15 +187,16 @@ copy_rows(const Plan *p, char *d, const char *s, int64_t n)
 {
 	const int last = p->n - 1;
 	const int64_t d_row = p->to[last - 1], s_row = p->from[last - 1], d_step = p->to[last], s_step = p->from[last];
-	const RtRun to = { p->dtype, p->across ? d_row : d_step }, from = { p->src_dtype, p->across ? s_row : s_step };
 
 	for (int64_t x = 0; x < p->dim[last] && p->across; x++)
-		rt_cast_strided(d + x * d_step, to, s + x * s_step, from, n);
+		rt_cast_strided(d + x * d_step, (RtRun){ p->dtype, d_row },
+				s + x * s_step, (RtRun){ p->src_dtype, s_row }, n);
 	for (int64_t x = 0; x < p->dim[last] && !p->across; x += p->tile) {
 		const int64_t some = p->dim[last] - x < p->tile ? p->dim[last] - x : p->tile;
 
 		for (int64_t r = turn_tile(p, d + x * d_step, s + x * s_step, n, some); r < n; r++)
-			rt_cast_strided(d + r * d_row + x * d_step, to, s + r * s_row + x * s_step, from, some);
+			rt_cast_strided(d + r * d_row + x * d_step, (RtRun){ p->dtype, d_step },
+					s + r * s_row + x * s_step, (RtRun){ p->src_dtype, s_step }, some);
 	}
 }
 

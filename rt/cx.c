@@ -197,7 +197,7 @@ static RtTensor *
 planned(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
 {
 	RtStorage *s = rt_storage_over(cx, cx->place[i].data, cx->place[i].bytes, false);
-	RtTensor *t = s ? rt_tensor_over(cx, s, dtype, (RtGeometry){ ndim, dims, strides, 0 }) : 0;
+	RtTensor *t = s ? rt_tensor_over(cx, s, dtype, &(RtGeometry){ ndim, dims, strides, 0 }) : 0;
 
 	rt_storage_release(s);
 	cx->place[i].data = 0;
@@ -368,28 +368,28 @@ rt_call_kernel(RtCx *cx, RtKernel *kernel, const IValue *in, IValue *out, int no
 }
 
 int
-rt_call_using(RtCx *cx, RtCall c, const IValue *in, IValue *out)
+rt_call_using(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 {
-	const int status = rt_lazy ? rt_lazy->call(cx, c, in, out) : c.kernel(cx, in, out);
+	const int status = rt_lazy ? rt_lazy->call(cx, c, in, out) : c->kernel(cx, in, out);
 
-	if (status || !lost_parameters(out, c.nout))
+	if (status || !lost_parameters(out, c->nout))
 		return status;
-	for (int i = 0; i < c.nout; i++)
+	for (int i = 0; i < c->nout; i++)
 		rt_assign(&out[i], rt_none());
 	return rt_quantized->through(cx, c, in, out);
 }
 
 int
-rt_call(RtCx *cx, RtCall c, const IValue *in, IValue *out)
+rt_call(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 {
 	RtMark m = rt_scratch_mark(cx);
 	int status;
 
-	for (int i = 0; i < c.nout; i++)
+	for (int i = 0; i < c->nout; i++)
 		out[i] = rt_none();
 	status = rt_call_using(cx, c, in, out);
 	rt_scratch_reset(cx, m);
-	for (int i = 0; i < c.nout && status; i++)
+	for (int i = 0; i < c->nout && status; i++)
 		rt_assign(&out[i], rt_none());
 	return status;
 }

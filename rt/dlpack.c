@@ -83,7 +83,7 @@ rt_tensor_of_dl(RtCx *cx, const char *key, const RtDlTensor *t)
 	if (bytes && (uintptr_t)data % (uintptr_t)(rt_dtypes[d].bytes > 8 ? 8 : rt_dtypes[d].bytes))
 		return refused(cx, key, "the data is not aligned to its elements");
 	if ((s = rt_storage_over(cx, bytes ? data : "", bytes, false)))
-		own = rt_tensor_over(cx, s, (RtDtype)d, (RtGeometry){ t->ndim, t->shape, t->strides, 0 });
+		own = rt_tensor_over(cx, s, (RtDtype)d, &(RtGeometry){ t->ndim, t->shape, t->strides, 0 });
 	rt_storage_release(s);
 	return own;
 }

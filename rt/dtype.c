@@ -364,13 +364,13 @@ rt_cast_strided(void *dst, RtRun to, const void *src, RtRun from, int64_t n)
 	}
 }
 
+RT_SMALL
+
 void
 rt_cast(RtDtype to, void *dst, RtDtype from, const void *src, int64_t n)
 {
 	rt_cast_strided(dst, (RtRun){ to, rt_dtypes[to].bytes }, src, (RtRun){ from, rt_dtypes[from].bytes }, n);
 }
-
-RT_SMALL
 
 /* Of one that is an integer or a bool, and of one that is not: its real part.  Without rt_cast, which programs leave
  * out that convert nothing. */

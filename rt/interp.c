@@ -108,7 +108,7 @@ call_kernel(Activation *a, const RtInsn *n, const IValue *args, IValue *res)
 		return rt_lacks(a->cx, "operator %s has no kernel", name);
 	begin = a->cx->events ? rt_now() : 0;
 	status = a->cx->twin ? a->cx->twin->kernel(a->cx, a->code, n, args, res) :
-		rt_call_using(a->cx, c, args, res);
+		rt_call_using(a->cx, &c, args, res);
 	if (a->cx->events)
 		rt_trace_add(a->cx, name, begin, rt_now());
 	return status;

@@ -123,7 +123,8 @@ copy_tensor(Copier *c, RtTensor *t)
 			return 0;
 		}
 	}
-	r = rt_tensor_over(c->cx, own, (RtDtype)t->dtype, rt_geometry(t));
+	r = rt_tensor_over(c->cx, own, (RtDtype)t->dtype,
+			   &(RtGeometry){ t->ndim, t->dims, t->strides, t->offset });
 	rt_storage_release(own);
 	if (!r)
 		return 0;

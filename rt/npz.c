@@ -323,7 +323,8 @@ from_fortran(RtCx *cx, RtTensor *t, const Header *h)
 static int
 add_tensor(RtCx *cx, RtArrays *a, const char *key, const Header *h, const unsigned char *p, int64_t n)
 {
-	int64_t bytes = rt_dtypes[h->dtype].bytes;
+	const RtDtype d = h->dtype;
+	int64_t bytes = rt_dtypes[d].bytes;
 	bool fits = true;
 	RtTensor *t;
 	char *data;
@@ -332,14 +333,14 @@ add_tensor(RtCx *cx, RtArrays *a, const char *key, const Header *h, const unsign
 		fits &= size_mul(bytes, h->dims[i], &bytes);
 	if (!fits || bytes != n)
 		return rt_raise(cx, "'%s': its shape and its %lld bytes of data do not agree", key, (long long)n);
-	if (!(t = rt_tensor_new(cx, h->dtype, h->ndim, h->dims)))
+	if (!(t = rt_tensor_new(cx, d, h->ndim, h->dims)))
 		return RT_ERROR;
 	data = rt_data(t);
 	if (n)
 		memcpy(data, p, (size_t)n);
 	if (h->swapped)
-		swap_bytes(data, n, h->dtype);
-	if (h->dtype == RT_b8)
+		swap_bytes(data, n, d);
+	if (d == RT_b8)
 		for (int64_t i = 0; i < n; i++)
 			data[i] = data[i] != 0;
 	if (h->fortran && h->ndim > 1 && !(t = from_fortran(cx, t, h)))

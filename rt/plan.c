@@ -129,7 +129,7 @@ rt_box_borrow(RtCx *cx, RtDtype dtype, int ndim, const int64_t *geometry, void *
 		span = geometry[i] && span ? span + (geometry[i] - 1) * geometry[ndim + i] : 0;
 	if (!(s = rt_storage_over(cx, data, span * rt_dtypes[dtype].bytes, false)))
 		return rt_none();
-	t = rt_tensor_over(cx, s, dtype, (RtGeometry){ ndim, geometry, geometry + ndim, 0 });
+	t = rt_tensor_over(cx, s, dtype, &(RtGeometry){ ndim, geometry, geometry + ndim, 0 });
 	rt_storage_release(s);
 	return t ? rt_of(t) : rt_none();
 }
@@ -140,7 +140,7 @@ rt_box_view(RtCx *cx, IValue base, RtDtype dtype, int ndim, const int64_t *geome
 	const RtTensor *b = base.u.t;
 	RtTensor *t = base.tag != RT_TENSOR ? NULL :
 		rt_tensor_over(cx, b->storage, dtype,
-			       (RtGeometry){ ndim, geometry, geometry + ndim, b->offset + offset });
+			       &(RtGeometry){ ndim, geometry, geometry + ndim, b->offset + offset });
 
 	if (t && b->quant && b->dtype == dtype) {
 		t->quant = b->quant;
@@ -168,7 +168,7 @@ rt_box_copy(RtCx *cx, RtDtype dtype, int ndim, const int64_t *geometry, const vo
 	if (!s)
 		return rt_none();
 	memcpy(s->data, data, (size_t)span);
-	t = rt_tensor_over(cx, s, dtype, (RtGeometry){ ndim, geometry, geometry + ndim, 0 });
+	t = rt_tensor_over(cx, s, dtype, &(RtGeometry){ ndim, geometry, geometry + ndim, 0 });
 	rt_storage_release(s);
 	return t ? rt_of(t) : rt_none();
 }
@@ -282,7 +282,7 @@ rt_step_using(RtCx *cx, uint32_t use, RtKernel *kernel, IValue *in, IValue *out,
 	const int64_t begin = cx->events ? rt_now() : 0;
 	IValue got[64];
 	const RtCall call = { kernel, use, at.nin, at.nout };
-	int status = complete(cx) ? rt_call(cx, call, in, got) : cx->status;
+	int status = complete(cx) ? rt_call(cx, &call, in, got) : cx->status;
 
 	if (cx->events)
 		rt_trace_add(cx, name_of_kernel(at.code, kernel), begin, rt_now());

@@ -101,7 +101,7 @@ build_tensor(Loader *l, const RtConst *c, IValue *out)
 	if (!l->storage[c->n] && !(l->storage[c->n] = storage_of(l, span)))
 		return RT_ERROR;
 	t = rt_tensor_over(l->cx, l->storage[c->n], c->dtype,
-			   (RtGeometry){ c->rank, geometry, geometry + c->rank, c->u.i });
+			   &(RtGeometry){ c->rank, geometry, geometry + c->rank, c->u.i });
 	if (!t)
 		return RT_ERROR;
 	t->flags = c->flags;

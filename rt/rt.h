@@ -343,13 +343,8 @@ typedef struct RtGeometry {
 	const int64_t *strides;  /* null: contiguous */
 	int64_t offset;
 } RtGeometry;
-static inline RtGeometry
-rt_geometry(const RtTensor *t)       /* of the tensor: valid while that has it */
-{
-	return (RtGeometry){ t->ndim, t->dims, t->strides, t->offset };
-}
 /* A tensor that shares the storage.  Null, and raised: a size is negative, or the storage is too small. */
-RtTensor *rt_tensor_over(RtCx *, RtStorage *, RtDtype, RtGeometry);
+RtTensor *rt_tensor_over(RtCx *, RtStorage *, RtDtype, const RtGeometry *);
 /* A contiguous tensor over the caller's memory, which has to outlive it.  readonly: a write makes a private copy. */
 RtTensor *rt_tensor_borrow(RtCx *, RtDtype, int ndim, const int64_t *dims, const void *data, bool readonly);
 RtTensor *rt_tensor_retain(RtTensor *);
@@ -408,7 +403,7 @@ typedef struct RtCall {
 bool rt_has_bits(IValue);                             /* a tensor with RT_BITS, or a list with such a tensor in it */
 typedef struct RtLazy {
 	void (*apply)(RtTensor *, unsigned bits);     /* conjugates, negates the elements in place */
-	int  (*call)(RtCx *, RtCall, const IValue *in, IValue *out);     /* rt_call_using */
+	int  (*call)(RtCx *, const RtCall *, const IValue *in, IValue *out);     /* rt_call_using */
 	RtTensor *(*contiguous)(RtCx *, RtTensor *);
 } RtLazy;
 extern const RtLazy *const rt_lazy;          /* null: no tensor has bits (all.c has all; a program defines its own) */
@@ -534,8 +529,8 @@ void      rt_scratch_reset(RtCx *, RtMark);
 int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int nout);
 
 /* The same for arguments that may have RT_BITS; not bracketed, and out holds None before. */
-int       rt_call_using(RtCx *, RtCall, const IValue *in, IValue *out);
-int       rt_call(RtCx *, RtCall, const IValue *in, IValue *out);         /* likewise, bracketed; out is None before */
+int       rt_call_using(RtCx *, const RtCall *, const IValue *in, IValue *out);
+int       rt_call(RtCx *, const RtCall *, const IValue *in, IValue *out);         /* likewise, bracketed; out is None before */
 
 /* Arguments */
 static inline RtTensor *

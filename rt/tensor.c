@@ -483,66 +483,66 @@ bad_dims(RtCx *cx, const char *what, int ndim, const int64_t *dims)
 
 /* Checks sizes and strides.  span: elements from the first to the end of the last. */
 static int
-measure(RtCx *cx, RtDtype dtype, RtGeometry g, int64_t *span)
+measure(RtCx *cx, RtDtype dtype, const RtGeometry *g, int64_t *span)
 {
 	int64_t numel = 1, step, bytes;
 	bool empty = false, ok = true;
 	char text[80];
 
-	if (g.ndim > RT_MAX_RANK)
-		return rt_raise(cx, "tensors have at most %d dimensions here, not %d", RT_MAX_RANK, g.ndim);
+	if (g->ndim > RT_MAX_RANK)
+		return rt_raise(cx, "tensors have at most %d dimensions here, not %d", RT_MAX_RANK, g->ndim);
 	if (dtype == RT_NDTYPE)
 		return rt_raise(cx, "unknown dtype");
-	for (int i = 0; i < g.ndim; i++) {
-		if (g.dims[i] < 0) {
+	for (int i = 0; i < g->ndim; i++) {
+		if (g->dims[i] < 0) {
 			snprintf(text, sizeof text, "Trying to create tensor with negative dimension %lld: ",
-				(long long)g.dims[i]);
-			return bad_dims(cx, text, g.ndim, g.dims);
+				(long long)g->dims[i]);
+			return bad_dims(cx, text, g->ndim, g->dims);
 		}
-		if (g.strides && g.strides[i] < 0)
+		if (g->strides && g->strides[i] < 0)
 			return bad_dims(cx, "as_strided: Negative strides are not supported at the moment, got "
-				"strides: ", g.ndim, g.strides);
-		empty |= g.dims[i] == 0;
+				"strides: ", g->ndim, g->strides);
+		empty |= g->dims[i] == 0;
 	}
 	*span = 0;
 	if (empty)
 		return RT_OK;
-	for (int i = 0; ok && i < g.ndim; i++)
-		ok = size_mul(numel, g.dims[i], &numel);
+	for (int i = 0; ok && i < g->ndim; i++)
+		ok = size_mul(numel, g->dims[i], &numel);
 	*span = numel;
-	if (g.strides) {
+	if (g->strides) {
 		*span = 1;
-		for (int i = 0; ok && i < g.ndim; i++)
-			ok = size_mul(g.dims[i] - 1, g.strides[i], &step) && size_add(*span, step, span);
+		for (int i = 0; ok && i < g->ndim; i++)
+			ok = size_mul(g->dims[i] - 1, g->strides[i], &step) && size_add(*span, step, span);
 	}
 	if (!ok || !size_mul(*span, rt_dtypes[dtype].bytes, &bytes) || !size_mul(numel, rt_dtypes[dtype].bytes, &bytes))
-		return bad_dims(cx, "Storage size calculation overflowed with sizes=", g.ndim, g.dims);
+		return bad_dims(cx, "Storage size calculation overflowed with sizes=", g->ndim, g->dims);
 	return RT_OK;
 }
 
 /* Checks that the geometry, which has strides, lies inside the storage. */
 static int
-fits(RtCx *cx, const RtStorage *s, RtDtype dtype, RtGeometry g)
+fits(RtCx *cx, const RtStorage *s, RtDtype dtype, const RtGeometry *g)
 {
 	int64_t span, last, bytes, size = rt_dtypes[dtype].bytes;
 	Buf b = { 0 };
 
 	if (measure(cx, dtype, g, &span))
 		return RT_ERROR;
-	if (g.offset < 0)
-		return rt_raise(cx, "Tensor: invalid storage offset %lld", (long long)g.offset);
+	if (g->offset < 0)
+		return rt_raise(cx, "Tensor: invalid storage offset %lld", (long long)g->offset);
 	if (!span)
 		return RT_OK;
-	if (!size_add(span, g.offset, &last) || !size_mul(last, size, &bytes))
+	if (!size_add(span, g->offset, &last) || !size_mul(last, size, &bytes))
 		bytes = INT64_MAX;
 	if (bytes <= s->bytes)
 		return RT_OK;
 	buf_puts(&b, "setStorage: sizes ");
-	buf_ints(&b, g.ndim, g.dims);
+	buf_ints(&b, g->ndim, g->dims);
 	buf_puts(&b, ", strides ");
-	buf_ints(&b, g.ndim, g.strides);
+	buf_ints(&b, g->ndim, g->strides);
 	buf_printf(&b, ", storage offset %lld, and itemsize %lld requiring a storage size of %lld are out of bounds "
-		"for storage of size %lld", (long long)g.offset, (long long)size, (long long)bytes,
+		"for storage of size %lld", (long long)g->offset, (long long)size, (long long)bytes,
 		(long long)s->bytes);
 	rt_raise(cx, "%s", b.at);
 	buf_free(&b);
@@ -553,9 +553,9 @@ fits(RtCx *cx, const RtStorage *s, RtDtype dtype, RtGeometry g)
 
 /* Takes the storage, also on failure; the geometry is copied unchecked. */
 static RtTensor *
-tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, RtGeometry g)
+tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, const RtGeometry *g)
 {
-	int room = g.ndim < 4 ? 4 : g.ndim;
+	int room = g->ndim < 4 ? 4 : g->ndim;
 	RtTensor *t = s ? rt_mem((int64_t)sizeof *t + (int64_t)sizeof *t->geom * 2 * room) : 0;
 
 	if (!t) {
@@ -564,16 +564,16 @@ tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, RtGeometry g)
 		rt_storage_release(s);
 		return 0;
 	}
-	*t = (RtTensor){ .h = { 1 }, .dtype = (uint8_t)dtype, .ndim = (uint8_t)g.ndim, .room = (uint16_t)room,
-		.offset = g.offset, .storage = s };
+	*t = (RtTensor){ .h = { 1 }, .dtype = (uint8_t)dtype, .ndim = (uint8_t)g->ndim, .room = (uint16_t)room,
+		.offset = g->offset, .storage = s };
 	t->dims = t->geom;
 	t->strides = t->geom + room;
-	if (g.ndim)
-		memcpy(t->dims, g.dims, sizeof *g.dims * (size_t)g.ndim);
-	if (g.strides && g.ndim)
-		memcpy(t->strides, g.strides, sizeof *g.strides * (size_t)g.ndim);
+	if (g->ndim)
+		memcpy(t->dims, g->dims, sizeof *g->dims * (size_t)g->ndim);
+	if (g->strides && g->ndim)
+		memcpy(t->strides, g->strides, sizeof *g->strides * (size_t)g->ndim);
 	else
-		rt_contiguous_strides(g.ndim, g.dims, t->strides);
+		rt_contiguous_strides(g->ndim, g->dims, t->strides);
 	return t;
 }
 
@@ -589,19 +589,21 @@ rt_tensor_strided(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const 
 	const RtGeometry g = { ndim, dims, strides, 0 };
 	int64_t span;
 
-	if (measure(cx, dtype, g, &span))
+	if (measure(cx, dtype, &g, &span))
 		return 0;
-	return tensor_make(cx, rt_storage_new(cx, span * rt_dtypes[dtype].bytes), dtype, g);
+	return tensor_make(cx, rt_storage_new(cx, span * rt_dtypes[dtype].bytes), dtype, &g);
 }
 
 RtTensor *
-rt_tensor_over(RtCx *cx, RtStorage *s, RtDtype dtype, RtGeometry g)
+rt_tensor_over(RtCx *cx, RtStorage *s, RtDtype dtype, const RtGeometry *g)
 {
 	int64_t own[RT_MAX_RANK];
+	RtGeometry contiguous;
 
-	if (!g.strides && g.ndim <= RT_MAX_RANK) {
-		rt_contiguous_strides(g.ndim, g.dims, own);
-		g.strides = own;
+	if (!g->strides && g->ndim <= RT_MAX_RANK) {
+		rt_contiguous_strides(g->ndim, g->dims, own);
+		contiguous = (RtGeometry){ g->ndim, g->dims, own, g->offset };
+		g = &contiguous;
 	}
 	if (fits(cx, s, dtype, g))
 		return 0;
@@ -612,7 +614,7 @@ rt_tensor_over(RtCx *cx, RtStorage *s, RtDtype dtype, RtGeometry g)
 RtTensor *
 rt_tensor_view(RtCx *cx, const RtTensor *base, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
 {
-	RtTensor *t = rt_tensor_over(cx, base->storage, base->dtype, (RtGeometry){ ndim, dims, strides, offset });
+	RtTensor *t = rt_tensor_over(cx, base->storage, base->dtype, &(RtGeometry){ ndim, dims, strides, offset });
 
 	if (!t)
 		return 0;
@@ -629,9 +631,9 @@ rt_tensor_borrow(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const v
 	const RtGeometry g = { ndim, dims, 0, 0 };
 	int64_t span;
 
-	if (measure(cx, dtype, g, &span))
+	if (measure(cx, dtype, &g, &span))
 		return 0;
-	return tensor_make(cx, rt_storage_over(cx, data, span * rt_dtypes[dtype].bytes, readonly), dtype, g);
+	return tensor_make(cx, rt_storage_over(cx, data, span * rt_dtypes[dtype].bytes, readonly), dtype, &g);
 }
 
 RtTensor *
@@ -695,7 +697,7 @@ rt_tensor_set_geometry(RtCx *cx, RtTensor *t, int ndim, const int64_t *dims, con
 			s[i] = strides[i];
 	else
 		rt_contiguous_strides(ndim, d, s);
-	if (fits(cx, t->storage, (RtDtype)t->dtype, (RtGeometry){ ndim, d, s, offset }) || grow_room(cx, t, ndim))
+	if (fits(cx, t->storage, (RtDtype)t->dtype, &(RtGeometry){ ndim, d, s, offset }) || grow_room(cx, t, ndim))
 		return RT_ERROR;
 	for (int i = 0; i < ndim; i++) {
 		t->dims[i] = d[i];
@@ -721,7 +723,7 @@ rt_tensor_resize(RtCx *cx, RtTensor *t, int ndim, const int64_t *dims)
 {
 	int64_t span, last, bytes;
 
-	if (measure(cx, (RtDtype)t->dtype, (RtGeometry){ ndim, dims, 0, 0 }, &span))
+	if (measure(cx, (RtDtype)t->dtype, &(RtGeometry){ ndim, dims, 0, 0 }, &span))
 		return RT_ERROR;
 	if (!size_add(span, t->offset, &last) || !size_mul(last, rt_dtypes[t->dtype].bytes, &bytes))
 		return bad_dims(cx, "Storage size calculation overflowed with sizes=", ndim, dims);

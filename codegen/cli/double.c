@@ -186,7 +186,9 @@ form_of(Pair *p, const RtCode *code, const RtInsn *n)
 static int
 call(RtCx *rt, const RtCode *code, const RtInsn *n, const IValue *in, IValue *out)
 {
-	return rt_call_using(rt, (RtCall){ code->kernel[n->arg], code->kernel_use[n->arg], n->nin, n->nout }, in, out);
+	const RtCall c = { code->kernel[n->arg], code->kernel_use[n->arg], n->nin, n->nout };
+
+	return rt_call_using(rt, &c, in, out);
 }
 
 /* ---- numbers of tensors ------------------------------------------------------------------------- */

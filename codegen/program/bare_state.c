@@ -59,7 +59,8 @@ stand_in(Cx *cx, BareState *s, RtStorage *real)
 static void
 bind(Cx *cx, BareState *s, Graph *g, Node *n, const RtTensor *t)
 {
-	RtTensor *stand = rt_tensor_over(cx_rt(cx), stand_in(cx, s, t->storage), (RtDtype)t->dtype, rt_geometry(t));
+	RtTensor *stand = rt_tensor_over(cx_rt(cx), stand_in(cx, s, t->storage), (RtDtype)t->dtype,
+					 &(RtGeometry){ t->ndim, t->dims, t->strides, t->offset });
 
 	if (!stand)
 		fail(cx, n->at, "%s", cx_rt(cx)->message);

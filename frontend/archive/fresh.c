@@ -84,7 +84,8 @@ copy_tensor(Copy *c, RtTensor *t)
 {
 	const RtDtype dtype = c->in_double ? rt_in_double(t->dtype) : t->dtype;
 	RtStorage *s = c->in_double ? widened_storage(c, t->storage, t->dtype) : copy_storage(c, t->storage);
-	RtTensor *to = need(c, rt_tensor_over(&c->rt, s, dtype, rt_geometry(t)));
+	RtTensor *to = need(c, rt_tensor_over(&c->rt, s, dtype,
+					      &(RtGeometry){ t->ndim, t->dims, t->strides, t->offset }));
 
 	to->flags = t->flags;
 	to->layout = t->layout;

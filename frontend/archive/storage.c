@@ -94,7 +94,7 @@ storage_tensor(const PickleAt *at, Storages *s, RtDtype d, const char *key, int6
 	if (bytes > st->bytes)
 		pickle_bad(at, "%s has %lld bytes, but its %lld elements of %s need %lld", member, (long long)st->bytes,
 			(long long)numel, rt_dtypes[d].torch, (long long)bytes);
-	return rt_of(need(at, s->rt, rt_tensor_over(s->rt, st, d, (RtGeometry){ .ndim = 1, .dims = &numel })));
+	return rt_of(need(at, s->rt, rt_tensor_over(s->rt, st, d, &(RtGeometry){ .ndim = 1, .dims = &numel })));
 }
 
 /* ---- geometry -------------------------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ tensor_over(const PickleAt *at, RtCx *rt, RtStorage *st, RtDtype d, RtGeometry g
 			   (long long)g.offset, (long long)have);
 	if (!end)
 		g.offset = 0;
-	return need(at, rt, rt_tensor_over(rt, st, d, g));
+	return need(at, rt, rt_tensor_over(rt, st, d, &g));
 }
 
 /* A tuple or list of ints; fails when it is something else. */

@@ -337,7 +337,7 @@ known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool
 	if (op_body(k->cx, op))                      /* a kernel over a body only stores the body's results */
 		return false;
 	k->rt.meta = meta;
-	status = rt_call(&k->rt, (RtCall){ op->kernel, 0, op_schema(k->cx, op)->nargs, nout }, args, out);
+	status = rt_call(&k->rt, &(RtCall){ op->kernel, 0, op_schema(k->cx, op)->nargs, nout }, args, out);
 	k->rt.meta = false;
 	if (status)
 		rt_clear_error(&k->rt);

@@ -286,7 +286,9 @@ take_layer(Spec *s, const Node *m, int slots, int scale, Layer *l)
 static Value *
 put_weights(Spec *s, const RtTensor *w, Range at)
 {
-	return spec_put_constant(s, rt_of(rt_tensor_over(&s->k->rt, w->storage, RT_i8, rt_geometry(w))), at);
+	const RtGeometry lies = { w->ndim, w->dims, w->strides, w->offset };
+
+	return spec_put_constant(s, rt_of(rt_tensor_over(&s->k->rt, w->storage, RT_i8, &lies)), at);
 }
 
 /* What each channel's sum is multiplied by, and the bias in units of a sum: as rt/ops/packed.c has them. */

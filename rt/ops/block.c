@@ -76,28 +76,28 @@ pick_blocks(char *restrict to, const char *restrict from, int64_t n, const int64
 #undef PICK
 
 void
-move_block(int64_t bytes, BlockPair b, char *dst, const char *src)
+move_block(int64_t bytes, const BlockPair *b, char *dst, const char *src)
 {
-	const int last = b.n - 1;
+	const int last = b->n - 1;
 	int64_t at[RT_MAX_RANK] = { 0 };
 	int d;
 
-	for (d = 0; d < b.n; d++)
-		if (b.dims[d] == 0)
+	for (d = 0; d < b->n; d++)
+		if (b->dims[d] == 0)
 			return;
-	if (b.n == 0) {
+	if (b->n == 0) {
 		rt_copy_bytes(dst, src, bytes);
 		return;
 	}
 	for (;;) {
-		move_row(bytes, b.dims[last], dst, b.to[last], src, b.from[last]);
+		move_row(bytes, b->dims[last], dst, b->to[last], src, b->from[last]);
 		for (d = last - 1; d >= 0; d--) {
-			dst += b.to[d];
-			src += b.from[d];
-			if (++at[d] < b.dims[d])
+			dst += b->to[d];
+			src += b->from[d];
+			if (++at[d] < b->dims[d])
 				break;
-			dst -= b.to[d] * b.dims[d];
-			src -= b.from[d] * b.dims[d];
+			dst -= b->to[d] * b->dims[d];
+			src -= b->from[d] * b->dims[d];
 			at[d] = 0;
 		}
 		if (d < 0)

@@ -58,7 +58,7 @@ int rt_infer_shape(RtCx *, int n, int64_t *dims, int64_t numel);
 /* A block of n dims as it lies in two places; strides are in bytes, and may be negative or 0. */
 typedef struct BlockPair { int n; const int64_t *dims, *to, *from; } BlockPair;
 /* Copies a block of elements of `bytes` bytes. */
-void move_block(int64_t bytes, BlockPair, char *dst, const char *src);
+void move_block(int64_t bytes, const BlockPair *, char *dst, const char *src);
 /* Block i of `to` becomes block at[i] of `from`; n of them, of so many bytes each, side by side. */
 void pick_blocks(char *restrict to, const char *restrict from, int64_t n, const int64_t *restrict at, int64_t bytes);
 /* The start of `t` in C order at linear index i, as a byte offset from rt_data(t). */

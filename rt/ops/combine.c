@@ -160,22 +160,22 @@ walk_next(Walk *w)
 }
 
 void
-combine_block(const Combine *combine, BlockPair b, char *dst, const char *src)
+combine_block(const Combine *combine, const BlockPair *b, char *dst, const char *src)
 {
-	const int last = b.n - 1;
+	const int last = b->n - 1;
 	Walk w;
 
-	if (product(b.dims, 0, b.n) == 0)
+	if (product(b->dims, 0, b->n) == 0)
 		return;
-	if (b.n < 2) {
-		combine->run(b.n ? b.dims[0] : 1, dst, b.n ? b.to[0] : 0, src, b.n ? b.from[0] : 0);
+	if (b->n < 2) {
+		combine->run(b->n ? b->dims[0] : 1, dst, b->n ? b->to[0] : 0, src, b->n ? b->from[0] : 0);
 		return;
 	}
-	walk_begin(&w, last, b.dims);
+	walk_begin(&w, last, b->dims);
 	w.m = 2;
-	memcpy(w.step[0], b.to, sizeof *b.to * last);
-	memcpy(w.step[1], b.from, sizeof *b.from * last);
+	memcpy(w.step[0], b->to, sizeof *b->to * last);
+	memcpy(w.step[1], b->from, sizeof *b->from * last);
 	do
-		combine->run(b.dims[last], dst + w.off[0], b.to[last], src + w.off[1], b.from[last]);
+		combine->run(b->dims[last], dst + w.off[0], b->to[last], src + w.off[1], b->from[last]);
 	while (walk_next(&w));
 }

@@ -80,7 +80,7 @@ halves(const RtTensor *t)
 static int
 give_part(RtCx *cx, const RtTensor *t, const Geom *g, unsigned bits, IValue *out)
 {
-	return give_with_bits(cx, rt_tensor_over(cx, t->storage, part_dtype(t->dtype), geom_view(g)), bits, out);
+	return give_with_bits(cx, geom_over(cx, t, part_dtype(t->dtype), g), bits, out);
 }
 
 int
@@ -147,6 +147,6 @@ rt_view_as_complex(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "Tensor must have a storage_offset divisible by 2");
 	g.offset /= 2;
 	g.n--;
-	r = rt_tensor_over(cx, t->storage, to, geom_view(&g));
+	r = geom_over(cx, t, to, &g);
 	return give_with_bits(cx, r, t->flags, out);
 }

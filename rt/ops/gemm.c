@@ -141,23 +141,22 @@ pack_panels(void *arg, int64_t begin, int64_t end)
 {
 	const Tiled *t = arg;
 	const Product *p = t->p;
-	int64_t width = t->width, bytes = t->bytes;
+	int64_t width = t->width, bytes = t->bytes, dims[2], ds[2], ss[2];
+	const int k = p->b_col != 1;           /* the dim of rows; the last one is contiguous in B */
 
+	ds[k] = width * bytes;
+	ds[!k] = bytes;
+	ss[k] = p->b_row * bytes;
+	ss[!k] = p->b_col * bytes;
+	dims[k] = p->k;
 	for (int64_t panel = begin; panel < end; panel++) {
 		int64_t j = panel * width, n = p->n - j < width ? p->n - j : width;
-		int64_t dims[2] = { p->k, n }, ds[2] = { width * bytes, bytes },
-			ss[2] = { p->b_row * bytes, p->b_col * bytes };
 		char *to = t->packed + panel * t->step;
 		const char *from = (const char *)p->b + j * p->b_col * bytes;
 		if (n < width)
 			memset(to, 0, p->k * width * bytes);
-		if (p->b_col == 1) {
-			move_block(bytes, (BlockPair){ 2, dims, ds, ss }, to, from);
-		} else {
-			/* Along B's contiguous columns. */
-			int64_t turned[2] = { n, p->k }, td[2] = { ds[1], ds[0] }, ts[2] = { ss[1], ss[0] };
-			move_block(bytes, (BlockPair){ 2, turned, td, ts }, to, from);
-		}
+		dims[!k] = n;
+		move_block(bytes, &(BlockPair){ 2, dims, ds, ss }, to, from);
 	}
 }
 
@@ -207,7 +206,7 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 		char *a = rt_scratch(cx, p->m * p->k * t.bytes);
 		if (!a)
 			return RT_ERROR;
-		move_block(t.bytes, (BlockPair){ 2, dims, ds, ss }, a, p->a);
+		move_block(t.bytes, &(BlockPair){ 2, dims, ds, ss }, a, p->a);
 		p->a = a;
 		p->a_row = p->k;
 		p->a_col = 1;

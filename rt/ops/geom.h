@@ -12,10 +12,11 @@ typedef struct Geom {
 	int64_t offset;
 } Geom;
 
-static inline RtGeometry
-geom_view(const Geom *g)
+/* A tensor of this geometry over another one's storage. */
+static inline RtTensor *
+geom_over(RtCx *cx, const RtTensor *t, RtDtype dtype, const Geom *g)
 {
-	return (RtGeometry){ g->n, g->dims, g->strides, g->offset };
+	return rt_tensor_over(cx, t->storage, dtype, &(RtGeometry){ g->n, g->dims, g->strides, g->offset });
 }
 
 static inline Geom

@@ -206,15 +206,15 @@ index_block(const IndexRun *run, char *self, char *other)
 			read = { after->n, after->dims, run->dense, after->strides };
 
 	if (run->combine)
-		combine_block(run->combine, write, self, other);
+		combine_block(run->combine, &write, self, other);
 	else if (run->plain && run->write)
 		memcpy(self, other, run->block);
 	else if (run->plain)
 		memcpy(other, self, run->block);
 	else if (run->write)
-		move_block(run->bytes, write, self, other);
+		move_block(run->bytes, &write, self, other);
 	else
-		move_block(run->bytes, read, other, self);
+		move_block(run->bytes, &read, other, self);
 }
 
 /* Positions begin .. end of (before x B), flattened. */

@@ -437,6 +437,6 @@ rt_flip(RtCx *cx, const IValue *in, IValue *out)
 			ss[d] = -ss[d];
 		}
 	}
-	move_block(bytes, (BlockPair){ t->ndim, t->dims, ds, ss }, rt_data(r), from);
+	move_block(bytes, &(BlockPair){ t->ndim, t->dims, ds, ss }, rt_data(r), from);
 	return RT_OK;
 }

@@ -107,18 +107,18 @@ rt_narrow_Tensor(RtCx *cx, const IValue *in, IValue *out)
 typedef struct Cuts { int64_t n; const int64_t *length; int64_t piece; } Cuts;
 
 static int
-pieces(RtCx *cx, RtTensor *t, int d, Cuts c, IValue *out)
+pieces(RtCx *cx, RtTensor *t, int d, const Cuts *c, IValue *out)
 {
-	RtList *list = rt_list_new(cx, &rt_type_tensor, c.n);
+	RtList *list = rt_list_new(cx, &rt_type_tensor, c->n);
 	Geom g = geom_of(t);
 	int64_t left = t->dims[d];
 
 	if (!list)
 		return RT_ERROR;
 	out[0] = rt_ref(RT_LIST, list);
-	for (int64_t i = 0; i < c.n; i++) {
+	for (int64_t i = 0; i < c->n; i++) {
 		RtTensor *r;
-		g.dims[d] = c.length ? c.length[i] : c.piece < left ? c.piece : left;
+		g.dims[d] = c->length ? c->length[i] : c->piece < left ? c->piece : left;
 		r = rt_tensor_view(cx, t, g.n, g.dims, g.strides, g.offset);
 		if (!r || rt_list_push(cx, list, rt_of(r)))
 			return RT_ERROR;
@@ -146,7 +146,7 @@ split(RtCx *cx, RtTensor *t, int64_t piece, int64_t dim, IValue *out)
 	if (piece == 0 && n)
 		return rt_raise(cx, "split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
 				(long long)n);
-	return pieces(cx, t, d, (Cuts){ n ? (n - 1) / piece + 1 : 1, NULL, piece }, out);
+	return pieces(cx, t, d, &(Cuts){ n ? (n - 1) / piece + 1 : 1, NULL, piece }, out);
 }
 
 int
@@ -178,7 +178,7 @@ rt_chunk(RtCx *cx, const IValue *in, IValue *out)
 	size = t->dims[d];
 	if (size == 0)
 		return n > 1 << 20 ? rt_raise(cx, "chunk: %lld empty chunks are too many", (long long)n)
-			: pieces(cx, t, d, (Cuts){ n, NULL, 0 }, out);
+			: pieces(cx, t, d, &(Cuts){ n, NULL, 0 }, out);
 	return split(cx, t, (size - 1) / n + 1, d, out);
 }
 
@@ -217,7 +217,7 @@ rt_split_with_sizes(RtCx *cx, const IValue *in, IValue *out)
 			"at dimension %d), but got split_sizes=%s", (long long)t->dims[d], d,
 			sizes_text(text, n, length));
 	}
-	return pieces(cx, t, d, (Cuts){ n, length, 0 }, out);
+	return pieces(cx, t, d, &(Cuts){ n, length, 0 }, out);
 }
 
 int
@@ -292,7 +292,7 @@ tensor_split_sections(RtCx *cx, RtTensor *t, int64_t n, int64_t dim, IValue *out
 		return cx->status ? RT_ERROR : rt_raise(cx, "tensor_split: %lld sections are too many", (long long)n);
 	for (int64_t i = 0; i < n; i++)
 		length[i] = size / n + (i < size % n);
-	return pieces(cx, t, d, (Cuts){ n, length, 0 }, out);
+	return pieces(cx, t, d, &(Cuts){ n, length, 0 }, out);
 }
 
 int

@@ -251,23 +251,23 @@ linear_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, 
 
 /* Any other: on values. */
 static int
-through(RtCx *cx, RtCall c, const IValue *in, IValue *out)
+through(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 {
 	RtTensor *first = 0;
 	IValue v[16], result[4];
 
-	if (c.nin > 16 || c.nout > 4)
+	if (c->nin > 16 || c->nout > 4)
 		return rt_lacks(cx, "this operator on quantized tensors");
-	for (int i = 0; i < c.nin; i++)
+	for (int i = 0; i < c->nin; i++)
 		if (open_value(cx, in[i], &v[i], &first))
 			return RT_ERROR;
 	if (!first)
 		return rt_lacks(cx, "quantized tensors without parameters");
 	if (first->quant->scales)
 		return rt_lacks(cx, "this operator on tensors quantized per channel");
-	if (rt_call_temp(cx, c.kernel, result, c.nout, v))
+	if (rt_call_temp(cx, c->kernel, result, c->nout, v))
 		return RT_ERROR;
-	for (int i = 0; i < c.nout; i++) {
+	for (int i = 0; i < c->nout; i++) {
 		RtTensor *t = rt_tensor(result[i]);
 
 		if (!t || t->dtype != RT_f32)

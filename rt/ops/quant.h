@@ -21,7 +21,7 @@ struct RtQuantized {
 	int (*open)(RtCx *, IValue v, IValue *values, RtTensor **first);
 	int (*close)(RtCx *, RtTensor *values, double scale, int64_t zero, RtDtype, IValue *out);
 	int (*linear)(RtCx *, RtKernel *, const IValue *in, int nin, int nout, IValue *out);
-	int (*through)(RtCx *, RtCall, const IValue *in, IValue *out);
+	int (*through)(RtCx *, const RtCall *, const IValue *in, IValue *out);
 	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 };
 int rt_map_quantized(RtCx *, const struct MapRow *, const IValue *in, IValue *out);

@@ -14,7 +14,7 @@ typedef struct Combine {
 } Combine;
 const Combine *combine_of(int op, int dtype);          /* null: SCATTER_SET, or not for this dtype */
 const Combine *set_of(int64_t bytes);                  /* SCATTER_SET, for elements of so many bytes */
-void combine_block(const Combine *, BlockPair, char *dst, const char *src);
+void combine_block(const Combine *, const BlockPair *, char *dst, const char *src);
 /* n elements, each at[i] * step bytes further on in s */
 typedef void Take(int64_t n, char *d, int64_t ds, const char *s, int64_t ss, const int64_t *at, int64_t step);
 Take *take_of(int64_t bytes);

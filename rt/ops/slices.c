@@ -188,7 +188,7 @@ write_slices(RtCx *cx, const Slices *g)
 		ss[m++] = src ? src->strides[d] * bytes : 0;
 	}
 	for (int64_t i = 0; i < n; i++)
-		combine_block(g->combine, (BlockPair){ m, dims, ds, ss },
+		combine_block(g->combine, &(BlockPair){ m, dims, ds, ss },
 			      rt_data(dst) + (at[i] + (at[i] < 0 ? size : 0)) * step,
 			      g->src ? rt_data(g->src) + i * from : g->value);
 	return RT_OK;

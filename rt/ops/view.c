@@ -262,7 +262,7 @@ rt_view_dtype(RtCx *cx, const IValue *in, IValue *out)
 		g.dims[g.n - 1] *= ratio;
 		g.offset *= ratio;
 	}
-	return give_with_bits(cx, rt_tensor_over(cx, t->storage, to, geom_view(&g)), t->flags, out);
+	return give_with_bits(cx, geom_over(cx, t, to, &g), t->flags, out);
 }
 
 /* ---- sizes of one --------------------------------------------------------------------------------------- */
@@ -625,7 +625,7 @@ rt_as_strided(RtCx *cx, const IValue *in, IValue *out)
 
 	if (as_strided_at(cx, in, &g))
 		return RT_ERROR;
-	r = rt_tensor_over(cx, in[0].u.t->storage, in[0].u.t->dtype, geom_view(&g));
+	r = geom_over(cx, in[0].u.t, in[0].u.t->dtype, &g);
 	return give_with_bits(cx, r, in[0].u.t->flags, out);
 }
 
@@ -761,7 +761,7 @@ rt_set__source_Tensor_storage_offset(RtCx *cx, const IValue *in, IValue *out)
 	else if (m != g.n)
 		return rt_raise(cx, "mismatch in length of strides and shape");
 	g.offset = in[2].u.i;
-	r = rt_temp(cx, rt_tensor_over(cx, in[1].u.t->storage, t->dtype, geom_view(&g)));
+	r = rt_temp(cx, geom_over(cx, in[1].u.t, t->dtype, &g));
 	if (!r || rt_tensor_set_storage(cx, t, r->storage)
 			|| rt_tensor_set_geometry(cx, t, r->ndim, r->dims, r->strides, r->offset))
 		return RT_ERROR;
