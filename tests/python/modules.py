@@ -130,6 +130,13 @@ class Exported(Test):
             model(x, ys, 3, table={"k": x, "j": ys[0]})
         with self.assertRaisesRegex(kiln.BadArgument, "unexpected keyword argument 'nix'"):
             model(x, ys, nix=3)
+        model = kiln.compile(lambda x, by: x.sum(tuple(range(x.ndim))) / by, (x, 0.0))
+        self.same(model(x, 0.0), torch.tensor(float("nan")) if x.sum() == 0 else x.sum() / 0.0)
+        with self.assertRaisesRegex(kiln.BadArgument, "'by' is -0.0: the model was compiled for 0.0"):
+            model(x, -0.0)
+        for wrong in x[None], x.numpy()[None]:                 # what it makes of the number of dimensions is fixed
+            with self.assertRaisesRegex(kiln.SizeMismatch, "'x' has %d dimensions: the model was compiled for" % wrong.ndim):
+                model(wrong, 0.0)
 
     def test_keys(self):
         """Dicts by ints, by texts, by both; nothing at all."""
@@ -376,6 +383,58 @@ class Jit(Test):
                 self.same(one.f(torch.ones(2)), torch.full((2,), float(one.by)))
                 one.f.wait()
 
+    def settled(self, function, *args):
+        """Of kiln.jit, after calls that let it be compiled."""
+        made = kiln.jit(function, calls=1)
+        with torch.no_grad():
+            made(*args)
+        made.wait()
+        return made
+
+    def test_module_changes(self):
+        """Weights and modes of the module, or of one that the function refers to, are those of the call."""
+        norm = nn.BatchNorm1d(3).eval()
+        x = torch.randn(4, 3)
+        for function in norm, norm.forward, lambda x: norm(x) + 1:
+            norm.eval()
+            made = self.settled(function, x)
+            with torch.no_grad():
+                norm.weight.mul_(2)
+                self.agrees(made, function, x)
+                norm.weight.data = torch.tensor([1., 5., 3.])
+                self.agrees(made, function, x)
+                made.wait()
+                norm.train()
+                for _ in range(3):                             # its statistics change with each call
+                    before = norm.running_mean.clone()
+                    want = 0.9 * before + 0.1 * x.mean(0)
+                    quietly(made, x)
+                    made.wait()
+                    self.same(norm.running_mean, want)
+            self.assertTrue(quietly(made, x).requires_grad)    # outside of no_grad
+
+    def test_shared_results(self):
+        """Results that share memory with arguments, weights or each other do so at each call."""
+        def grown(x):
+            y = x * 2
+            return y, y[0]
+        with self.assertWarnsRegex(UserWarning, "share memory"):
+            view = self.settled(torch.t, torch.ones(2, 3))
+        x = torch.ones(2, 3)
+        view(x).add_(1)
+        self.same(x, torch.full((2, 3), 2.))
+        y, row = quietly(self.settled, grown, x)(x)
+        y.add_(1)
+        self.same(row, y[0])
+
+    def test_constants(self):
+        """A zero's sign, and NaN, are of an argument's value; other layouts run as they are."""
+        f = self.settled(lambda x, by: x / by, torch.ones(2), 0.0)
+        for by in 0.0, -0.0, float("nan"), 0, 2.0:
+            self.assertEqual(str(f(torch.ones(2), by)), str(torch.ones(2) / by))
+        double = self.settled(lambda x: x * 2, torch.ones(2, 2))
+        self.same(quietly(double, torch.eye(2).to_sparse()).to_dense(), 2 * torch.eye(2))
+
 
 @unittest.skipUnless(EXPORTS, "PyTorch %s: torch.compile of 2.5 is wanted" % torch.__version__)
 class Backend(Test):
@@ -451,6 +510,72 @@ class Backend(Test):
         for n in 2, 3, 4:
             self.agrees(lambda n: model(x, n), lambda n: f(want, n), n)
             self.same(x, want)
+        self.ran()
+
+    def test_counted_writes(self):
+        """What a graph writes is new to the graphs that have it as a constant; writes through parts of a buffer are writes."""
+        norm, x = nn.BatchNorm1d(3), torch.randn(5, 3)
+        model = self.compiled(norm)
+        for training in True, False, True, False:
+            norm.train(training)
+            other = nn.BatchNorm1d(3).train(training)
+            other.load_state_dict(norm.state_dict())
+            self.agrees(model, other, x)
+
+        class Parts(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("kept", torch.zeros(4))
+
+            def forward(self, x):
+                self.kept.chunk(2)[0].add_(x)
+                return self.kept * 1
+        parts = Parts()
+        model = self.compiled(parts)
+        for n in 1., 2.:
+            self.same(model(torch.ones(2)), torch.tensor([n, n, 0, 0]))
+            self.same(parts.kept, torch.tensor([n, n, 0, 0]))
+        x = torch.ones(3, requires_grad=True)
+        y = x * 1
+        saved = y.exp()
+        with torch.no_grad():
+            kiln.compile(lambda x: x.add_(1), torch.ones(3))(saved)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            saved.sum().backward()
+
+    def test_shared_results(self):
+        """Results share memory with arguments and each other as PyTorch's; also where a size is a symbol."""
+        def views(x):
+            y = x * 2
+            return x[:, 1:].t(), y, y.view(-1), y[1:], x.add_(1).view(-1)
+
+        def used(f, x):
+            made = f(x)
+            for t in made:
+                t.mul_(3)
+            return [t.clone() for t in made], x
+        model = self.compiled(views, dynamic=True)
+        for shape in (3, 4), (5, 3), (4, 7):
+            x = torch.randn(9, 9)[1:1 + shape[0], :shape[1]].contiguous()
+            want = used(views, x.clone())
+            self.same(used(model, x), want)
+        self.ran()
+        model = self.compiled(lambda x: (x.conj(), x * 2))
+        x = torch.ones(2, dtype=torch.complex64)
+        quietly(model, x)[0].mul_(2j)
+        self.same(x, torch.full((2,), -2j))
+
+    def test_new_memory(self):
+        """Weights that were given other memory, and numbers: 0.0 is not -0.0."""
+        net = nn.Linear(3, 2)
+        model, x = self.compiled(net), torch.ones(1, 3)
+        self.agrees(model, net, x)
+        net.weight.data = net.weight.data * 2
+        self.agrees(model, net, x)
+        divide = lambda x, by: x / by
+        model = self.compiled(divide)
+        for by in 0.5, 1.5, 0.0, -0.0:
+            self.agrees(model, divide, x, by)
         self.ran()
 
     def test_numbers(self):

@@ -57,6 +57,11 @@ class Numpy:
         return _fill(a.__array_interface__["data"][0], a.shape, [s // size for s in a.strides], _KINDS[a.dtype.kind],
                      8 * size), a
 
+    def wrote(self, value, a):
+        """The model wrote to the memory of view()'s array, which is a copy where the value could not be taken."""
+        if isinstance(value, np.ndarray) and value.flags.writeable and not np.may_share_memory(a, value):
+            value[...] = a
+
     def own(self, taken):
         return np.asarray(_Taken(taken))
 
@@ -117,6 +122,19 @@ class Torch:
         if x.is_conj() or x.is_neg():
             x = x.resolve_conj().resolve_neg()
         return _fill(x.data_ptr(), x.shape, x.stride(), *found), x
+
+    def wrote(self, value, x):
+        """The model wrote to the memory of view()'s tensor, which is a copy where the value could not be taken."""
+        t = torch()
+        with t.no_grad():
+            if x is not value:
+                value.copy_(x)
+            elif not x.is_inference() and hasattr(t.autograd.graph, "increment_version"):
+                t.autograd.graph.increment_version(x)  # as PyTorch counts writes
+
+    def version(self, x):
+        """What changes when a tensor is written, or gets other memory; but for writes to its .data, which nothing counts."""
+        return x.data_ptr(), 0 if x.is_inference() else x._version
 
     def own(self, taken):
         if taken.contents.tensor.code == 6:            # as bytes: a DLPack before 0.8 has no bools

@@ -12,12 +12,12 @@ import warnings
 
 import torch
 
-from . import arrays, errors
+from . import arrays, errors, tree
 
 try:
     import torch.export
     from torch.utils import _pytree as pytree
-    from . import objects
+    from . import graphs, objects
     _export = torch.export.export if hasattr(torch.export, "save") else None
 except (ImportError, AttributeError):
     _export = None
@@ -37,17 +37,23 @@ def _is_scripted(value):
     return isinstance(value, (torch.jit.ScriptModule, torch.jit.ScriptFunction))
 
 
+def modules_of(function):
+    """{name: module} of those that a function or method refers to."""
+    if isinstance(function, torch.nn.Module):
+        return {"self": function}
+    cells = inspect.getclosurevars(function) if inspect.isfunction(function) else None
+    found = {**cells.globals, **cells.nonlocals} if cells else {"self": getattr(function, "__self__", None)}
+    return {name: value for name, value in found.items() if isinstance(value, torch.nn.Module)}
+
+
 class _Function(torch.nn.Module):
     """A function as a module: the modules that it refers to are its own, so their weights are parameters."""
 
     def __init__(self, function):
         super().__init__()
         self.kiln_function = function
-        cells = inspect.getclosurevars(function) if inspect.isfunction(function) else None
-        found = {**cells.globals, **cells.nonlocals} if cells else {"self": getattr(function, "__self__", None)}
-        for name, value in found.items():
-            if isinstance(value, torch.nn.Module):
-                self.add_module("of_" + name, value)
+        for name, module in modules_of(function).items():
+            self.add_module("of_" + name, module)
         self.train(any(m.training for m in list(self.children())))
         try:
             inspect.signature(function)
@@ -171,19 +177,22 @@ class Exported:
         signature = program.graph_signature
         inputs = [s.arg for s in signature.input_specs if s.kind.name == "USER_INPUT"]
         self.inputs = [_kind(a, values.get(a.name)) for a in inputs]
-        self.results = [_kind(s.arg, None) for s in signature.output_specs if s.kind.name == "USER_OUTPUT"]
+        self.results = [_kind(s.arg, None)[:2] for s in signature.output_specs if s.kind.name == "USER_OUTPUT"]
+        written = graphs.written(program)
+        self.written = frozenset(key for key, a in zip(self.keys, inputs) if a.name in written)
+        self.writes_state = bool(written - {a.name for a in inputs})
         # tensors alone, by position, and one as the result: most calls, which need no tree
         args, kwargs = _children(self.spec)
         self.plain = None
         if not _children(kwargs) and all(c.is_leaf() for c in _children(args)) and \
-                all(kind == "tensor" for kind, _ in self.inputs):
-            self.plain = [getattr(torch, dtype) for _, dtype in self.inputs]
+                all(kind == "tensor" for kind, _, _ in self.inputs):
+            self.plain = [(getattr(torch, dtype), rank) for _, dtype, rank in self.inputs]
         self.single = not trees and self.out_spec.is_leaf() and self.results[0][0] == "tensor"
 
     def flatten(self, args, kwargs):
         """The leaves of a call's arguments: [(key, array or number or text)]."""
         if self.plain is not None and not kwargs and len(args) == len(self.plain) and \
-                all(isinstance(v, torch.Tensor) and v.dtype is d for v, d in zip(args, self.plain)):
+                all(isinstance(v, torch.Tensor) and v.dtype is d and v.ndim == n for v, (d, n) in zip(args, self.plain)):
             return list(zip(self.keys, args))
         called = self.call.normal(args, kwargs)
         called = objects.simple(called) if self.trees else called
@@ -193,8 +202,8 @@ class Exported:
         if spec != self.spec:
             raise errors.BadArgument("the examples were called as %s; this is %s" % (
                 self.call.spelled(self.spec), self.call.spelled(spec)))
-        for place, value, (kind, wanted) in zip(self.places, leaves, self.inputs):
-            _check(place, value, kind, wanted)
+        for place, value, wanted in zip(self.places, leaves, self.inputs):
+            _check(place, value, *wanted)
         return [(key, value) for key, value in zip(self.keys, leaves) if value is not None]
 
     def build(self, results):
@@ -207,31 +216,31 @@ class Exported:
         return objects.whole(value, self.trees.made) if self.trees else value
 
 
-def _check(place, value, kind, wanted):
+def _check(place, value, kind, wanted, rank):
     array = arrays.kind_of(value)
     if kind == "tensor" and not array:
         raise errors.BadArgument("argument '%s' is a %s: a tensor is wanted" % (place, type(value).__name__))
     if kind == "tensor" and array.dtype(value) != wanted:
         raise errors.BadArgument("argument '%s' is %s: the model was compiled for %s" % (
             place, array.dtype(value), wanted))
+    if kind == "tensor" and getattr(value, "ndim", rank) != rank:
+        raise errors.SizeMismatch("argument '%s' has %d dimensions: the model was compiled for %d" % (
+            place, value.ndim, rank))
     if kind == "number" and type(value) not in (int, float, bool):
         raise errors.BadArgument("argument '%s' is a %s: a number is wanted" % (place, type(value).__name__))
-    if kind == "constant" and (array or type(value) is not type(wanted) or value != wanted):
+    if kind == "constant" and (array or not tree.identical(value, wanted)):
         raise errors.BadArgument("argument '%s' is %s: the model was compiled for %r" % (
             place, "a tensor" if array else repr(value), wanted))
 
 
 def _kind(argument, value):
-    """("constant", its value), ("tensor", its dtype) or ("number", None): an argument in torch.export's signature."""
+    """("constant", its value, None), ("tensor", its dtype, its rank) or ("number", None, None): an argument in
+    torch.export's signature."""
     if type(argument).__name__ == "ConstantArgument":
-        return "constant", argument.value
+        return "constant", argument.value, None
     if type(argument).__name__ == "TensorArgument":
-        return "tensor", _dtype(value)
-    return "number", None
-
-
-def _dtype(value):
-    return arrays.TORCH.dtype(value) if isinstance(value, torch.Tensor) else None
+        return ("tensor", arrays.TORCH.dtype(value), value.ndim) if isinstance(value, torch.Tensor) else ("tensor", None, None)
+    return "number", None, None
 
 
 # ---- archives

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional
 import torch
 import torch.fx
 
-from . import arrays, capture, errors, model as models
+from . import arrays, capture, errors, graphs, model as models, tree
 
 MOST = 8                                               # codes for one graph, for its weights and numbers
 
@@ -42,6 +42,10 @@ class _Graph:
         self.kinds = kinds
         self.weights = [i for i, k in enumerate(kinds) if k == "weight"]
         self.numbers = [i for i, k in enumerate(kinds) if k == "number"]
+        self.views, self.symbols = self._find_views(), self._find_symbols()
+        if self.views is None or any(v.symbols() - set(self.symbols) for v in self.views.values()):
+            errors.warn("a graph whose results share memory in a way that Kiln's do not runs without it", once=True)
+            self.failed = True
 
     def _find_sizes(self):
         """For inputs that are a size of a tensor among them: (which, dim)."""
@@ -55,6 +59,30 @@ class _Graph:
                         found[i] = k, dim
                         break
         return found
+
+    def _find_views(self):
+        results = next(n for n in self.graph.graph.nodes if n.op == "output").args[0]
+        results = results if isinstance(results, (list, tuple)) else [results]
+        return graphs.views(self.values, [n.meta.get("example_value") if isinstance(n, torch.fx.Node) else None
+                                          for n in results])
+
+    def _find_symbols(self):
+        """{symbol: (which input, dim; None: the input is a number)}."""
+        found = {}
+        for i, value in enumerate(self.values):
+            sizes = enumerate(value.shape) if isinstance(value, torch.Tensor) else [(None, value)]
+            for dim, size in sizes:
+                if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                    found.setdefault(size.node.expr, (i, dim))
+        return found
+
+    def _share(self, args, results):
+        """The results, with those that are views as views."""
+        symbols = {s: args[i] if dim is None else args[i].shape[dim] for s, (i, dim) in self.symbols.items()}
+        results = list(results)
+        for r, view in self.views.items():
+            results[r] = view.make(args, results, symbols)
+        return results
 
     def _kind(self, i):
         """input, weight (of a module), size (of an input), number (the code is for its value)."""
@@ -82,7 +110,8 @@ class _Graph:
         if code is None:
             return self.graph(*args)
         try:
-            return code(args)
+            results = code(args)
+            return self._share(args, results) if self.views else results
         except errors.SizeMismatch as e:
             errors.warn("sizes that torch.export has fixed: such calls run without Kiln (%s)" % e, once=True)
             return self.graph(*args)
@@ -103,10 +132,6 @@ class _Graph:
         return code
 
 
-def _version(tensor):
-    return 0 if tensor.is_inference() else tensor._version
-
-
 class _Code:
     """A graph compiled for these weights and numbers."""
 
@@ -116,19 +141,19 @@ class _Code:
             module, inputs, values, shapes = _with_constants(graph, args, freeze_buffers)
             call = capture.Call(module)
             program = capture.exported(module, call, [(tuple(values), {})], shapes)
-            if not (freeze_buffers and _writes_buffers(program)):
+            if not (freeze_buffers and graphs.written(program) & set(program.graph_signature.inputs_to_buffers)):
                 break
         _refuse_random(program)
         self.inputs, self.kept = inputs, [i for i in graph.weights if i not in inputs]
         self.weights = [args[i] for i in self.kept]
-        self.versions = list(map(_version, self.weights))
+        self.versions = list(map(arrays.TORCH.version, self.weights))
         self.model = models.Job(program, None, **graph.options).finish()
         self.signature = self.model._signatures["forward"]
         self.keys = [k.encode() for k in self.signature.keys]
 
     def takes(self, args, numbers):
-        return numbers == self.numbers and all(map(operator.is_, self.weights, map(args.__getitem__, self.kept))) and \
-            self.versions == list(map(_version, self.weights))
+        return all(map(tree.identical, numbers, self.numbers)) and all(map(operator.is_, self.weights, map(args.__getitem__, self.kept))) and \
+            self.versions == list(map(arrays.TORCH.version, self.weights))
 
     def __call__(self, args):
         views = [arrays.TORCH.view(args[i], "") for i in self.inputs]
@@ -136,6 +161,9 @@ class _Code:
         with model._lock:
             model._instance.call(b"forward", [(k, v[0]) for k, v in zip(self.keys, views)])
             results = model._instance.take(arrays.TORCH.own)
+        for place, i in enumerate(self.inputs):
+            if self.keys[place].decode() in self.signature.written:
+                arrays.TORCH.wrote(args[i], views[place][1])
         return self.signature.build(results)
 
 
@@ -205,56 +233,15 @@ def _replace_number(made, node, value):
     made.erase_node(node)
 
 
-# ---- what an exported graph does
-
-
-def _calls(program):
-    for module in program.graph_module.modules():
-        for node in getattr(module, "graph", torch.fx.Graph()).nodes:
-            if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload):
-                yield node
-
-
-def _argument(node, name, default):
-    """An argument of an operator's call, by its name in the schema."""
-    if name in node.kwargs:
-        return node.kwargs[name]
-    for i, a in enumerate(node.target._schema.arguments):
-        if a.name == name:
-            return node.args[i] if i < len(node.args) else a.default_value
-    return default
-
-
-def _origin(node):
-    """The node whose memory a tensor has: through views, and what gives back the argument that it wrote."""
-    while node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload) and node.args and \
-            isinstance(node.args[0], torch.fx.Node) and any(r.alias_info for r in node.target._schema.returns):
-        node = node.args[0]
-    return node
-
-
-def _written(node):
-    """The arguments that a call writes to; a norm's statistics, when it learns."""
-    schema = node.target._schema
-    found = [_argument(node, a.name, None) for a in schema.arguments if a.alias_info and a.alias_info.is_write]
-    if "norm" in schema.name and any(_argument(node, n, False) for n in ("training", "train", "use_input_stats")):
-        found += [_argument(node, "running_mean", None), _argument(node, "running_var", None)]
-    return [n for n in found if isinstance(n, torch.fx.Node)]
-
-
-def _writes_buffers(program):
-    """Does it write to a buffer of its module?  A graph inside of it, as of a condition, is taken to."""
-    buffers = set(program.graph_signature.inputs_to_buffers)
-    return any(node.graph is not program.graph or _origin(n).name in buffers
-               for node in _calls(program) for n in _written(node))
+# ---- random numbers
 
 
 def _refuse_random(program):
-    for node in _calls(program):
+    for node in graphs.calls(program):
         name = node.target._schema.name
         drawing = torch.Tag.nondeterministic_seeded in node.target.tags
-        if drawing and (_argument(node, "train", None) is False or _argument(node, "dropout_p", None) == 0.0 or
-                        ("dropout" in name and _argument(node, "p", None) == 0.0)):
+        if drawing and (graphs.argument(node, "train", None) is False or graphs.argument(node, "dropout_p", None) == 0.0 or
+                        ("dropout" in name and graphs.argument(node, "p", None) == 0.0)):
             continue
         if drawing:
             raise errors.Unsupported("%s draws random numbers, which PyTorch's generator would give otherwise" % name)

@@ -7,6 +7,8 @@ from typing import Any, Callable, Optional
 
 from . import arrays, errors, model as models
 
+MOST = 8                                               # times that code is made anew for changed weights
+
 
 def jit(function: Optional[Callable] = None, *, calls: int = 2, **options: Any) -> Any:
     """Compiles a function of PyTorch's tensors, or a module, while it is used.
@@ -18,7 +20,9 @@ def jit(function: Optional[Callable] = None, *, calls: int = 2, **options: Any) 
     compiled.
 
     What is compiled is what torch.export finds: Python's numbers and globals as they were, no prints, random numbers of
-    Kiln's own.  Calls that need gradients, and a function that cannot be compiled, run as they are, with one warning.
+    Kiln's own.  A module's weights and modes are watched: when they change, its code is made anew.  What cannot be
+    compiled runs as it is, with one warning: calls that need gradients, functions that torch.export refuses, that write
+    to a module's buffers, or whose results share memory with their arguments.
 
     options: as kiln.compile has them."""
     if function is None:
@@ -31,6 +35,20 @@ class _Structure:
 
     def __init__(self):
         self.examples, self.model, self.thread, self.failed = [], None, None, False
+        self.state, self.changes = None, 0             # of the function's module, that the model was made with
+
+
+class _State:
+    """The tensors and modes of modules at a time."""
+
+    def __init__(self, modules):
+        self.modes = [(m, m.training) for module in modules for m in module.modules()]
+        self.tensors = [(held, name, t, arrays.TORCH.version(t)) for m, _ in self.modes for held in (m._parameters, m._buffers)
+                        for name, t in held.items() if t is not None]
+
+    def holds(self):
+        return all(m.training is mode for m, mode in self.modes) and all(
+            held.get(name) is t and arrays.TORCH.version(t) == version for held, name, t, version in self.tensors)
 
 
 class Jitted:
@@ -40,6 +58,7 @@ class Jitted:
         functools.update_wrapper(self, function, updated=())
         self._function, self._calls, self._options = function, max(1, calls), options
         self._structures, self._lock, self._bound, self._told = {}, threading.Lock(), weakref.WeakKeyDictionary(), set()
+        self._modules = None                           # that the function refers to, from the first call on
 
     def __get__(self, owner, cls=None):
         if owner is None:
@@ -54,6 +73,8 @@ class Jitted:
         if torch is None:
             return self._function(*args, **kwargs)
         from torch.utils import _pytree
+        if self._modules is None:
+            self._find_modules()
         if kwargs or not all(isinstance(v, torch.Tensor) for v in args):
             leaves, spec = _pytree.tree_flatten((args, kwargs))
         else:                                          # most calls
@@ -65,13 +86,21 @@ class Jitted:
             structure = self._structure(spec, leaves)
         except TypeError:                              # an argument that cannot be a key
             return self._function(*args, **kwargs)
-        if structure.model:
+        model = structure.model
+        if model and not structure.state.holds():
+            model = self._state_changed(structure)
+        if model:
             try:
-                return structure.model(*args, **kwargs)
-            except (errors.SizeMismatch, errors.GuardFailed):
+                return model(*args, **kwargs)
+            except (errors.BadArgument, errors.GuardFailed):
                 pass
+        if structure.failed or structure.thread:
+            return self._function(*args, **kwargs)
         self._note(structure, *_pytree.tree_flatten((args, kwargs)), _pytree)
-        return self._function(*args, **kwargs)
+        before = _State(self._modules)
+        result = self._function(*args, **kwargs)
+        self._look_at(structure, before, leaves, _pytree.tree_leaves(result))
+        return result
 
     def wait(self):
         """Until nothing is being compiled."""
@@ -79,9 +108,27 @@ class Jitted:
             if structure.thread:
                 structure.thread.join()
 
+    def _state_changed(self, structure):
+        with self._lock:
+            structure.model, structure.examples, structure.changes = None, [], structure.changes + 1
+        if structure.changes == MOST:
+            self._fail(structure, "its weights, or their modes, changed %d times" % MOST)
+
+    def _find_modules(self):
+        from . import capture
+        self._modules = list(capture.modules_of(self._function).values())
+
+    def _look_at(self, structure, before, arguments, results):
+        """At what a call did that ran as it is."""
+        from . import graphs
+        held = [t for _, _, t, _ in before.tensors]
+        if not before.holds():
+            self._fail(structure, "it writes to the tensors of its module")
+        elif graphs.views([*arguments, *held], results) != {}:
+            self._fail(structure, "its results share memory with arguments, weights or each other")
+
     def _needs_gradients(self, leaves):
-        torch = arrays.torch()
-        parameters = self._function.parameters() if isinstance(self._function, torch.nn.Module) else ()
+        parameters = [p for module in self._modules for p in module.parameters()]
         return any(getattr(v, "requires_grad", False) for v in [*leaves, *parameters])
 
     def _tell(self, text):
@@ -91,16 +138,14 @@ class Jitted:
 
     def _structure(self, spec, leaves):
         torch = arrays.torch()
-        key = spec and str(spec), tuple((v.dtype, v.ndim, v.device) if isinstance(v, torch.Tensor) else (type(v), v)
-                               for v in leaves)
+        key = spec and str(spec), tuple((v.dtype, v.ndim, v.device, v.layout) if isinstance(v, torch.Tensor) else
+                                        (type(v), repr(v) if type(v) in (float, complex) else v) for v in leaves)
         with self._lock:
             return self._structures.setdefault(key, _Structure())
 
     def _note(self, structure, leaves, spec, pytree):
         """One more example; the last one starts the compilation."""
         torch = arrays.torch()
-        if structure.failed or structure.thread:
-            return
         kept = [v.detach().clone() if isinstance(v, torch.Tensor) else v for v in leaves]
         with self._lock:
             structure.examples.append(pytree.tree_unflatten(kept, spec))
@@ -117,13 +162,21 @@ class Jitted:
             if job.source == "torch.jit.trace":        # which takes one way through a branch for all
                 job.folder.cleanup()
                 raise errors.CompileError("neither torch.export nor torch.jit.script takes it")
+            if getattr(job.signature, "writes_state", False):
+                job.folder.cleanup()
+                raise errors.CompileError("it writes to the tensors of its module")
+            self._find_modules()
+            state = _State(self._modules)
         except Exception as e:                         # PyTorch's and Kiln's: the function runs as it is
             self._fail(structure, e)
             return
 
         def finish():
             try:
-                structure.model = job.finish()
+                model = job.finish()
+                with self._lock:
+                    if not structure.failed:
+                        structure.state, structure.model = state, model
             except Exception as e:
                 self._fail(structure, e)
             # sizes that it does not take are collected anew, beside one call of those that it takes
@@ -132,6 +185,6 @@ class Jitted:
         structure.thread.start()
 
     def _fail(self, structure, error):
-        structure.failed, structure.thread, structure.examples = True, None, []
+        structure.failed, structure.model, structure.thread, structure.examples = True, None, None, []
         lines = str(error).strip().splitlines()
         self._tell("%%s runs without Kiln: %s" % (lines[0] if lines else type(error).__name__).replace("%", "%%"))

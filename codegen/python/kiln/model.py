@@ -96,6 +96,10 @@ class Model:
                 self._open()
             self._instance.call(method.encode(), leaves)
             results = self._instance.take(kind.own)
+        if signature.written:
+            for (key, value), alive in zip([leaf for leaf in given if not isinstance(leaf[1], str)], kept):
+                if key in signature.written:
+                    arrays.kind_of(value).wrote(value, alive)
         return signature.build(results)
 
     def reset(self) -> None:

@@ -50,6 +50,11 @@ def _is_number(value):
     return type(value) in (bool, int, float, complex)
 
 
+def identical(a, b):
+    """Whether constants are the same to a model: 1 and True are not, nor are 0.0 and -0.0; a NaN is itself."""
+    return type(a) is type(b) and (repr(a) == repr(b) if isinstance(a, (float, complex)) else a == b)
+
+
 def flatten(key, value, declared, leaves):
     """Appends (key, array or number or text) of a value; what is None has no leaf.  declared: a Type, or None."""
     name = declared.name if declared else ""
@@ -175,7 +180,7 @@ class Signature:
     def __init__(self, method):
         self.parameters = [(a["name"], parse(a["type"]), "default" in a) for a in method["arguments"]]
         self.result = parse(method["result"]) if "result" in method else Type("NoneType")
-        self.name = method["name"]
+        self.name, self.written = method["name"], ()   # written: keys of arguments, as far as that is known
 
     def flatten(self, args, kwargs):
         """The leaves of a call's arguments: [(key, array or number or text)]."""
