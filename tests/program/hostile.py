@@ -144,6 +144,8 @@ class Archives(Test):
         self.check([KILN, "info", "d.pt"], 1, "d.pt")
         self.check([KILN, "info", "nothing.pt"], 1, "nothing.pt")
         self.check([KILN, "info", "/dev/null"], 1, "/dev/null")
+        self.put("m.pt", model())
+        self.check([KILN, "run", "m.pt", "-i", "/dev/zero"], 1, "/dev/zero")           # has no end
 
     def test_truncated(self):
         good = model()
