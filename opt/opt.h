@@ -361,7 +361,7 @@ typedef struct Gradient Gradient;
 /* Fails if a parameter to differentiate with respect to shares memory with an attribute that is written to. */
 void gradient_check_memory(Cx *, const Function *prepared, IValue self);
 /* A copy of the method that returns (result, loss or None, gradients).  names: "params", parameters and arguments, with
- * commas; loss: null, or cross_entropy, nll, mse, l1, bce of the result and a further argument `target`. */
+ * commas; loss: null, or cross_entropy, nll, mse, l1, bce, bce_with_logits of the result and an argument `target`. */
 Function *gradient_function(Cx *, Function *, IValue self, const char *names, const char *loss);
 
 typedef struct Active {

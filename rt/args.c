@@ -386,6 +386,19 @@ read_key(Reader *r, const RtType *t, const char *text, IValue *out)
 }
 
 /* Does a value of this type take one array, whose key may then hold dots? */
+bool
+rt_is_strides(const RtArrays *in, const char *key)
+{
+	const size_t n = strlen(key);
+	bool is = false;
+
+	if (n < 9 || strcmp(key + n - 8, ".strides"))
+		return false;
+	for (int i = 0; i < in->n; i++)
+		is |= strlen(in->at[i].key) == n - 8 && !memcmp(in->at[i].key, key, n - 8);
+	return is;
+}
+
 static bool
 is_leaf(const RtType *t)
 {
@@ -394,19 +407,6 @@ is_leaf(const RtType *t)
 	case TYPE_LIST: case TYPE_DICT: case TYPE_TUPLE: case TYPE_CLASS: return false;
 	default:            return true;
 	}
-}
-
-static bool
-is_strides(const Reader *r, const char *key)
-{
-	const size_t n = strlen(key);
-	bool is = false;
-
-	if (n < 9 || strcmp(key + n - 8, ".strides"))
-		return false;
-	for (int i = 0; i < r->in->n; i++)
-		is |= strlen(r->in->at[i].key) == n - 8 && !memcmp(r->in->at[i].key, key, n - 8);
-	return is;
 }
 
 static int
@@ -442,7 +442,7 @@ read_dict(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 		return RT_ERROR;
 	for (int i = 0; i < r->in->n && !status; i++) {
 		s = below(r->in->at[i].key, key);
-		if (!s || (is_leaf(t->of[1]) && is_strides(r, r->in->at[i].key)))
+		if (!s || (is_leaf(t->of[1]) && rt_is_strides(r->in, r->in->at[i].key)))
 			continue;
 		part.n = 0;
 		buf_add(&part, s, (int64_t)(is_leaf(t->of[1]) ? strlen(s) : strcspn(s, ".")));

@@ -48,6 +48,7 @@ uint32_t rt_crc32(const void *, int64_t n);
 
 /* args.c: keys name places (design.md, inputs and outputs) */
 int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValue *args);  /* unknown keys are errors */
+bool rt_is_strides(const RtArrays *, const char *key);     /* x.strides, where x is there */
 int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
 
 /* gradient.c: results of methods that were made with --grad: (result, loss or None, gradients); also in program.h */

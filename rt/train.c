@@ -193,7 +193,7 @@ rows_of(const Training *t, const RtArrays *file)
 	for (int i = 0; i < file->n; i++) {
 		const RtTensor *x = file->at[i].tensor;
 
-		if (!x || !x->ndim || is_trained_key(t, file->at[i].key))
+		if (!x || !x->ndim || is_trained_key(t, file->at[i].key) || rt_is_strides(file, file->at[i].key))
 			continue;
 		if (rows >= 0 && rows != x->dims[0])
 			return -1;
@@ -266,7 +266,7 @@ next_batch(Training *t, RtArrays *to)
 
 		if (is_trained_key(t, a->key))
 			continue;
-		if (a->tensor && a->tensor->ndim && t->batch)
+		if (a->tensor && a->tensor->ndim && t->batch && !rt_is_strides(file, a->key))
 			status = add_rows(t, to, a->key, a->tensor);
 		else
 			status = rt_arrays_add(t->cx, to, a->key,

@@ -65,7 +65,7 @@ static const Option options[] = {
 	{"no-grad", 0, 0, OPTION_FLAG, PLACE(no_grad), " bisect bench run build show check profile trace ",
 	 "as under torch.no_grad(): is_grad_enabled() is False"},
 	{"loss", 0, "NAME", OPTION_TEXT, PLACE(loss), " bench run build show check profile ",
-	 "with --grad: of cross_entropy, nll, mse, l1, bce(result, target)"},
+	 "with --grad: of cross_entropy, nll, mse, l1, bce, bce_with_logits (result, target)"},
 	{"grad-out", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_out), " run ", "where the gradients go"},
 	{"grad-in", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_in), " run ", "gradients of the results; without: ones"},
 	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ",

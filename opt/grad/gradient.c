@@ -147,13 +147,14 @@ add_loss(Making *m, const char *loss)
 	Value *out = g->top->ret->in[0];
 	const char *op = !strcmp(loss, "cross_entropy") ? "aten::cross_entropy_loss" : !strcmp(loss, "mse") ?
 		"aten::mse_loss" : !strcmp(loss, "nll") ? "aten::nll_loss" : !strcmp(loss, "l1") ? "aten::l1_loss" :
-		!strcmp(loss, "bce") ? "aten::binary_cross_entropy_with_logits" : NULL;
+		!strcmp(loss, "bce") ? "aten::binary_cross_entropy" : !strcmp(loss, "bce_with_logits") ?
+		"aten::binary_cross_entropy_with_logits" : NULL;
 	NamedValue args[2] = { { .v = out }, { 0 } };
 	Arg target = { .name = "target", .type = &rt_type_tensor };
 
 	if (!op)
 		fail_status(m->cx, EXIT_USAGE, (Range){ 0 },
-			    "--loss wants cross_entropy, nll, mse, l1 or bce, not '%s'", loss);
+			    "--loss wants cross_entropy, nll, mse, l1, bce or bce_with_logits, not '%s'", loss);
 	if (out->type->kind != TYPE_TENSOR)
 		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--loss: %s does not return one tensor", m->fn->name);
 	if (find_argument(m, "target") >= 0)

@@ -184,6 +184,31 @@ class Gradients(Test):
             right = self.accuracy(new, pictures[500 * 64:], labels[500:])
             self.assertGreaterEqual(right, PYTORCH[how][2] - 1, how)
 
+    def test_losses(self):
+        """Of probabilities and of logits, as torch.nn.functional names them: the loss and its gradient by x."""
+        self.put("m.pt", model("""  def forward(self: __torch__.M, x: Tensor) -> Tensor:
+    return torch.mul(x, 1)
+"""))
+        self.put("x.npz", npz(x=floats([3], [.2, .5, .9]), target=floats([3], [0., 1., 1.])))
+        for name, loss, grads in (("bce", 0.340550, [0.416667, -0.666667, -0.37037]),
+                                  ("bce_with_logits", 0.537790, [0.183278, -0.125847, -0.096350])):
+            self.run_ok(KILN, "run", "m.pt", "-i", "x.npz", "--grad", "x", "--loss", name, "--grad-out", "g.npz")
+            got = arrays(os.path.join(self.dir, "g.npz"))
+            for a, b in zip(got["loss"] + got["x"], [loss] + grads):
+                self.assertAlmostEqual(a, b, places=5)
+
+    def test_batch_with_strides(self):
+        """x.strides is of x, and no array with rows."""
+        self.put("m.pt", model(SMALL))
+        self.put("x.npz", npz(x=floats([5, 3], ROWS)))
+        self.put("s.npz", npz(**{"x": floats([5, 3], ROWS), "x.strides": longs([2], [1, 5])}))
+        self.run_ok(KILN, "build", "m.pt", "--input", "x=float32[2x3]", "--grad", "w", "-o", "p")
+        for name in "x", "s":
+            self.run_ok("./p", "-i", name + ".npz", "--train", "sgd", "--steps", "4", "--batch", "2", "-o", name + ".new.npz")
+        new = [arrays(os.path.join(self.dir, name + ".new.npz"))["w"] for name in "xs"]
+        for a, b in zip(*new):
+            self.assertAlmostEqual(a, b, places=5)
+
     def test_optimizers(self):
         self.put("m.pt", model(SMALL))
         self.put("x.npz", npz(x=floats([5, 3], ROWS)))
