@@ -30,6 +30,7 @@ typedef struct Printer {
 	const char **text;       /* by value id: the expression of one that waits */
 	Vec(Value *) waiting;
 	const Node *folded;      /* a TupleUnpack that its operator's line has done */
+	int64_t opened;          /* the text's end after the last `with` line */
 } Printer;
 
 /* ---- names --------------------------------------------------------------------------------------------- */
@@ -809,8 +810,7 @@ print_enter(Printer *p, const Node *n)
 	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, "__enter__"), p);
 	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, "__exit__"), p);
 	p->indent += 2;
-	if (node_is(n->next, prim_Exit))
-		line(p, "pass");
+	p->opened = p->out->n;
 }
 
 static const struct { Symbol kind; void (*print)(Printer *, const Node *); } statements[] = {
@@ -826,6 +826,8 @@ print_node(Printer *p, const Node *n)
 		return;
 	if (node_is(n, prim_Exit)) {
 		flush(p);
+		if (p->out->n == p->opened)
+			line(p, "pass");
 		p->indent -= 2;
 		return;
 	}

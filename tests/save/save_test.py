@@ -155,6 +155,29 @@ class SaveTest(unittest.TestCase):
             self.assertIsNone(saved.again())
             self.assertIsNone(saved.answers([os.path.join(tmp, "x.npz")], "-O2"))
 
+    def test_emptied_with(self):
+        """Bodies of `with` whose statements all became constants."""
+        source = """class Scope:
+    def __init__(self):
+        self.n = 0
+    def __enter__(self):
+        return self.n
+    def __exit__(self, type: Any, value: Any, trace: Any):
+        self.n += 1
+def forward(x: Tensor) -> Tensor:
+    with Scope():
+        n = 1 + 1
+        with Scope():
+            k = n * 2
+    return x * k
+"""
+        with tempfile.TemporaryDirectory() as tmp:
+            for name, data in ("m.py", source.encode()), ("x.npz", hostile.npz(x=hostile.npy([2, 3]))):
+                with open(os.path.join(tmp, name), "wb") as f:
+                    f.write(data)
+            saved = Saved(os.path.join(tmp, "m.py"), tmp)
+            self.assertIsNone(saved.answers([os.path.join(tmp, "x.npz")], "-O2"))
+
     def test_params(self):
         """New values take the place of a tensor, at every level; what does not fit is an error."""
         with tempfile.TemporaryDirectory() as tmp:
