@@ -21,11 +21,6 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
 
-#define rt_half_to_float(h) half_to_float(h)
-#define rt_float_to_half(f) float_to_half(f)
-#define rt_bf16_to_float(h) bf16_to_float(h)
-#define rt_float_to_bf16(f) float_to_bf16(f)
-
 /* ---- instances --------------------------------------------------------------------------------------------------- */
 
 enum { BARE_OK, BARE_RAISED, BARE_ARGUMENT, BARE_BUSY = 6 };     /* as in NAME.h */

@@ -1,4 +1,4 @@
-/* rt/half.h - float16 and bfloat16 as their bits, by integers alone: of the runtime, and of functions without one */
+/* rt/half.h - float16 and bfloat16 as their bits, by integers alone: of the runtime and of generated code */
 #ifndef RT_HALF_H
 #define RT_HALF_H
 
@@ -55,9 +55,9 @@ bf16_to_float(uint16_t h)
 HALF_INLINE uint16_t
 float_to_bf16(float f)
 {
-	const uint32_t u = half_bits(f);
+	const uint32_t u = half_bits(f), number = (u + 0x7fff + (u >> 16 & 1)) >> 16;
 
-	return f != f ? 0x7fc0 : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+	return (uint16_t)((u & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : number);
 }
 
 #endif

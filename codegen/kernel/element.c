@@ -72,9 +72,9 @@ const char *
 element_loaded(Arena *a, RtDtype dtype, const char *element)
 {
 	if (dtype == RT_f16)
-		return arena_printf(a, "rt_half_to_float(%s)", element);
+		return arena_printf(a, "half_to_float(%s)", element);
 	if (dtype == RT_bf16)
-		return arena_printf(a, "rt_bf16_to_float(%s)", element);
+		return arena_printf(a, "bf16_to_float(%s)", element);
 	if (dtype == RT_b8)
 		return arena_printf(a, "(%s != 0)", element);
 	return element;
@@ -85,8 +85,8 @@ static const char *
 rounded(Arena *a, RtDtype dtype, const char *x)
 {
 	switch (dtype) {
-	case RT_f16:  return arena_printf(a, "rt_half_to_float(rt_float_to_half((float)(%s)))", x);
-	case RT_bf16: return arena_printf(a, "rt_bf16_to_float(rt_float_to_bf16((float)(%s)))", x);
+	case RT_f16:  return arena_printf(a, "half_to_float(float_to_half((float)(%s)))", x);
+	case RT_bf16: return arena_printf(a, "bf16_to_float(float_to_bf16((float)(%s)))", x);
 	case RT_b8:   return arena_printf(a, "((%s) != 0)", x);
 	case RT_f32: case RT_f64: case RT_i64:
 		return arena_printf(a, "(%s)(%s)", element_type(dtype), x);
@@ -99,9 +99,9 @@ const char *
 element_stored(Arena *a, RtDtype dtype, const char *x)
 {
 	if (dtype == RT_f16)
-		return arena_printf(a, "rt_float_to_half((float)%s)", x);
+		return arena_printf(a, "float_to_half((float)%s)", x);
 	if (dtype == RT_bf16)
-		return arena_printf(a, "rt_float_to_bf16((float)%s)", x);
+		return arena_printf(a, "float_to_bf16((float)%s)", x);
 	return strcmp(element_type(dtype), compute_type(dtype)) ? arena_printf(a, "(%s)%s", element_type(dtype), x) : x;
 }
 

@@ -73,9 +73,9 @@ sample_of(MapLowering *m, const Value *v)
 static RtMapResult
 result_rule(const Op *op)
 {
-	static const char *const names[] = { "promote", "floating", "boolean", "real", "part", "uint8", "int8" };
+	static const char *const names[] = { "promote", "floating", "boolean", "real", "part", "uint8", "int8", "asked" };
 
-	for (int i = 0; i < NRT_MAP; i++)
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(op->result, names[i]))
 			return (RtMapResult)i;
 	BUG("%s: result rule %s", op->id, op->result);

@@ -10,6 +10,7 @@
 
 static const char head[] =
 	"#include \"rt/program.h\"\n"
+	"#include \"rt/half.h\"\n"
 	"#include \"rt/ops/tmath.h\"\n"
 	"#include \"rt/ops/vmath.h\"\n"
 	"#include \"rt/ops/vscratch.h\"\n"

@@ -316,10 +316,12 @@ spec_types_known(Spec *s, const Node *m)
 static const struct Expansion {
 	const char *id, *as;
 	bool any;                /* for all types: its body raises where one does not fit */
+	bool narrow;             /* for bfloat16 and float16, too */
 } expansions[] = {
 	{ .id = "lstm_input" }, { .id = "gru_input" }, { .id = "rnn_tanh_input" }, { .id = "rnn_relu_input" },
 	{ .id = "prim_rnn", .as = "prim_rnn_walked", .any = true }, { .id = "lstm_cell" }, { .id = "gru_cell" },
-	{ .id = "rnn_tanh_cell" }, { .id = "rnn_relu_cell" }, { .id = "_native_multi_head_attention" },
+	{ .id = "rnn_tanh_cell" }, { .id = "rnn_relu_cell" },
+	{ .id = "_native_multi_head_attention", .narrow = true },
 	{ .id = "baddbmm", .as = "prim_baddbmm" }, { .id = "addbmm" },
 	{ .id = "outer", .as = "prim_outer" }, { .id = "nan_to_num", .as = "prim_numbers" },
 	{ .id = "im2col", .as = "prim_windows" }, { .id = "upsample_nearest1d", .as = "prim_nearest1d" },
@@ -349,7 +351,7 @@ is_of_dtype(IValue v, int dtype)
 
 /* Are the arguments floats that the decomposition takes? Whole layers also need non-empty inputs, and no dropout. */
 static bool
-can_expand(Spec *s, const Node *m)
+can_expand(Spec *s, const Node *m, bool narrow)
 {
 	IValue *args, out[4];
 	bool can = true;
@@ -361,7 +363,9 @@ can_expand(Spec *s, const Node *m)
 		can &= is_of_dtype(args[i], args[0].u.t->dtype);
 	if (n == 9 && args[4].tag == RT_INT)
 		can &= rt_numel(args[0].u.t) && args[4].u.i <= 64 && !(args[6].u.i && rt_number(args[5]) > 0);
-	return can && (args[0].u.t->dtype == RT_f32 || args[0].u.t->dtype == RT_f64) &&
+	can &= narrow ? rt_dtypes[args[0].u.t->dtype].category == 'F' :
+			args[0].u.t->dtype == RT_f32 || args[0].u.t->dtype == RT_f64;
+	return can &&
 	       known_run(s->k, m->op, args, out, m->nout, true);
 }
 
@@ -403,6 +407,8 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "mean_dim", spec_quant_linear_op }, { "upsample_nearest2d", spec_quant_linear_op },
 	{ "upsample_bilinear2d", spec_quant_linear_op }, { "upsample_nearest2d_vec", spec_quant_linear_op },
 	{ "upsample_bilinear2d_vec", spec_quant_linear_op },
+	{ "to_device", spec_cast }, { "to_dtype_of", spec_cast }, { "to_dtype_layout", spec_cast },
+	{ "to_other", spec_cast }, { "to_prim_dtype", spec_cast }, { "type_as", spec_cast },
 };
 
 static const struct Form *
@@ -412,6 +418,14 @@ form_for(const Op *op)
 		if (!strcmp(op->id, forms[i].id))
 			return &forms[i];
 	return NULL;
+}
+
+bool
+op_is_convolution_form(const Op *op)
+{
+	const struct Form *f = form_for(op);
+
+	return f && f->put == spec_convolution;
 }
 
 bool
@@ -443,7 +457,7 @@ spec_expansion(Spec *s, const Node *m)
 
 	if (!e)
 		return f ? f->graph : NULL;
-	if (!e->any && !can_expand(s, m))
+	if (!e->any && !can_expand(s, m, e->narrow))
 		return NULL;
 	f = op_expansion(s->cx, e->as ? op_by_id(s->cx, e->as) : m->op);
 	return f ? function_graph(s->cx, f) : NULL;
@@ -556,8 +570,8 @@ void
 spec_op(Spec *s, Scope *c, Node *n)
 {
 	const struct Form *form;
-	Value *better = NULL;
-	Node *m;
+	Value *better;
+	Node *m, *wide;
 
 	if (answer(s, c, n))
 		return;
@@ -579,7 +593,11 @@ spec_op(Spec *s, Scope *c, Node *n)
 	}
 	keep_error(s, m);
 	form = form_for(n->op);
-	if (form && (better = form->put(s, c, m))) {
+	wide = spec_in_float(s, c, m);
+	better = form ? form->put(s, c, wide ? wide : m) : NULL;
+	if (wide)
+		better = spec_rounded(s, c, m, better ? better : wide->out[0]);
+	if (better) {
 		spec_bind(s, c, n->out[0], better);
 		node_destroy(m);
 	}

@@ -28,8 +28,8 @@ wants_channels_last(const Node *n, int i)
 	return (i == 0 && is_convolution(n)) || (i < 2 && node_is(n, aten_convolution_backward));
 }
 
-static bool
-lies_like(const RtTensor *a, const RtTensor *b)
+bool
+spec_lies_like(const RtTensor *a, const RtTensor *b)
 {
 	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims) &&
 	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
@@ -55,7 +55,7 @@ set_model(Spec *s, const Value *v, RtTensor *t)
 {
 	Known *k = known_at(s->k, v);
 
-	k->altered = !lies_like(k->v.u.t, t);
+	k->altered = !spec_lies_like(k->v.u.t, t);
 	k->model = k->altered && !rt_is_contiguous(t) ? t : NULL;
 }
 

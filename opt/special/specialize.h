@@ -69,6 +69,7 @@ bool    spec_fold(Spec *, Scope *, const Node *n, const Node *m);
 /* likewise, where n writes to what is its own and m computes what it leaves there */
 bool    spec_fold_written(Spec *, Scope *, const Node *n, const Node *m);
 bool    spec_types_known(Spec *, const Node *m);                 /* of all tensors that m is given */
+bool    op_is_convolution_form(const Op *);              /* a convolution, however its arguments say it */
 /* The graph that m, the copy of an operator's node, becomes; null: it stays. */
 Graph  *spec_expansion(Spec *, const Node *m);
 void    spec_inline_body(Spec *, Scope *, Node *n, Node *m, Graph *);    /* n becomes that graph, on m's inputs */
@@ -92,6 +93,7 @@ void    spec_keep_layout(Spec *, Scope *, const Node *);
 void    spec_mark_altered(Spec *, const Node *m);         /* m's results, just inferred: do they lie as in the model? */
 void    spec_alter(Spec *, const Value *);                /* in the model it is contiguous, here it need not be */
 bool    spec_contiguous(Spec *, Scope *, const Node *);   /* a node that makes contiguous: was nothing to do? */
+bool    spec_lies_like(const RtTensor *, const RtTensor *);      /* the same sizes and strides? */
 /* A node that divides channels: were they taken as they lie? */
 bool    spec_parts(Spec *, Scope *, const Node *);
 
@@ -175,6 +177,13 @@ Value  *spec_group_norm(Spec *, Scope *, const Node *m);         /* likewise of 
 /* ---- poolforms.c ------------------------------------------------------------------------------------------------- */
 
 Value  *spec_pool_line(Spec *, Scope *, const Node *m);          /* likewise of a pool over one dim */
+
+/* ---- floatforms.c ------------------------------------------------------------------------------------------------ */
+
+Value  *spec_cast(Spec *, Scope *, const Node *m);               /* what stands for a cast's result; null: it stays */
+/* The node m, of bfloat16 or float16, of floats; null: it stays.  What stands for its result is rounded to m's type. */
+Node   *spec_in_float(Spec *, Scope *, const Node *m);
+Value  *spec_rounded(Spec *, Scope *, const Node *m, Value *);
 
 /* ---- einsums.c --------------------------------------------------------------------------------------------------- */
 

@@ -47,7 +47,7 @@ enum { CU_TILE = 64, CU_DEEP = 16, CU_BLOCK = 256, CU_EACH = 4 };
 union CuBits { float f; uint32_t u; };
 
 CU_INLINE float
-rt_half_to_float(uint16_t h)
+half_to_float(uint16_t h)
 {
 	const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
 	union CuBits b;
@@ -61,7 +61,7 @@ rt_half_to_float(uint16_t h)
 
 /* To the nearest, ties to even. */
 CU_INLINE uint16_t
-rt_float_to_half(float f)
+float_to_half(float f)
 {
 	union CuBits b, scaled;
 	uint32_t sign, u;
@@ -82,7 +82,7 @@ rt_float_to_half(float f)
 }
 
 CU_INLINE float
-rt_bf16_to_float(uint16_t h)
+bf16_to_float(uint16_t h)
 {
 	union CuBits b;
 
@@ -91,7 +91,7 @@ rt_bf16_to_float(uint16_t h)
 }
 
 CU_INLINE uint16_t
-rt_float_to_bf16(float f)
+float_to_bf16(float f)
 {
 	union CuBits b;
 

@@ -125,6 +125,8 @@ rt_map_types(const RtMapArg *a, int n, RtMapResult result, const IValue *in, RtM
 		t->result = result == RT_MAP_uint8 ? RT_u8 : RT_i8;
 	if (result == RT_MAP_real || result == RT_MAP_part)
 		t->result = rt_real_type(t->common);
+	if (result == RT_MAP_asked)
+		t->result = (RtDtype)in[1].u.i;
 }
 
 /* ---- the kernel of a row ------------------------------------------------------------------------------ */
@@ -498,7 +500,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	    check_shapes(cx, into, t.result, n, x + 1) || check_types(cx, row, in, &t))
 		return RT_ERROR;
 	state.dtype = t.common;
-	as[0] = (RtDtype)rt_dtypes[t.result].compute;
+	as[0] = row->result == RT_MAP_asked ? t.compute : (RtDtype)rt_dtypes[t.result].compute;
 	via[0] = as[0];
 	for (int i = 0; i < n; i++) {
 		as[i + 1] = t.compute;
@@ -654,6 +656,7 @@ POWERS(double, f64)
 
 #define TO_promote(as)  TYPE_##as
 #define TO_floating(as) TYPE_##as
+#define TO_asked(as)    TYPE_##as
 #define TO_boolean(as)  bool
 #define TO_real(as)     REAL_##as
 #define TO_part(as)     REAL_##as

@@ -19,6 +19,7 @@
  *             real     promote; complex gives its real type (abs)
  *             part     floating; complex gives its real type (angle)
  *             uint8, int8  computed in the common dtype, the value fits
+ *             asked    the type that the second argument, an int, names; computed in the first's (casts)
  *     Of numbers only self, other, exponent, min, max, x, n take part in promotion (rt_map_args); condition never does.
  *     An optional number or tensor that is None: value may ask has_<letter>.
  * OP(id, "schema", rule, effect, "gradient")

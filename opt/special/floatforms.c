@@ -1,0 +1,129 @@
+/*
+ * Casts, and operators of bfloat16 and float16.
+ *
+ * A cast to floats is a pointwise row, which fuses with others:
+ *
+ *    y = x.to(torch.float32)   ->  y = prim::cast(x, 6)
+ *
+ * Products, convolutions and pools have kernels for float.  Those of bfloat16 and float16 are computed in float and
+ * rounded once, as PyTorch's are; constant weights are cast now:
+ *
+ *    y = conv2d(x, w, b, ...)  ->  y = prim::cast(conv2d(prim::cast(x, 6), w.float(), b.float(), ...), 15)
+ *
+ * The smallest products of bfloat16, of which PyTorch rounds every step (rt/ops/steps.c), stay calls.
+ */
+#include "specialize.h"
+
+#include "../../ir/row.h"
+
+#include <string.h>
+
+static const RtTensor *
+tensor_of(Spec *s, const Value *v)
+{
+	return v->type->kind == TYPE_TENSOR && known_is(s->k, v) ? known_at(s->k, v)->v.u.t : NULL;
+}
+
+/* ---- casts ------------------------------------------------------------------------------------------------------- */
+
+/* A cast of what is squeezed comes before the squeeze, as pointwise operators do (convforms.c). */
+static Value *
+put_cast(Spec *s, Scope *c, Value *v, RtDtype to, Range at)
+{
+	Value *const high = spec_squeezed(s, v);
+	Value *const in[] = { high ? high : v, spec_put_int(s, to, at) };
+	Value *const y = spec_put_op(s, c, "prim::cast", in, 2, at);
+
+	return high ? spec_put_op(s, c, "aten::squeeze.dim", (Value *const[]){ y, spec_put_int(s, 2, at) }, 2, at) : y;
+}
+
+Value *
+spec_cast(Spec *s, Scope *c, const Node *m)
+{
+	const RtTensor *x = tensor_of(s, m->in[0]), *y = tensor_of(s, m->out[0]), *made;
+	Value *v;
+
+	if (!x || !y || x->dtype == y->dtype || rt_dtypes[y->dtype].category != 'F' ||
+	    !strchr("FIB", rt_dtypes[x->dtype].category))
+		return NULL;
+	v = put_cast(s, c, m->in[0], (RtDtype)y->dtype, m->at);
+	made = tensor_of(s, v);
+	return made && spec_lies_like(made, y) ? v : NULL;
+}
+
+/* ---- computed in float ------------------------------------------------------------------------------------------- */
+
+/* Has it kernels for float, and one rounding in PyTorch? */
+static bool
+is_of_floats(const Op *op)
+{
+	switch (op->lowering) {
+	case LOWER_MATMUL: case LOWER_LINEAR: case LOWER_ADDMM: case LOWER_CONVOLUTION: case LOWER_MAX_POOL:
+	case LOWER_AVG_POOL: case LOWER_ADAPTIVE_AVG_POOL: case LOWER_BILINEAR: case LOWER_NEAREST:
+	case LOWER_NEAREST_EXACT: case LOWER_SDPA: case LOWER_BATCH_NORM:
+		return true;
+	default:
+		return op_is_convolution_form(op);
+	}
+}
+
+/* Does PyTorch round every step of this product? */
+static bool
+rounds_steps(Spec *s, const Node *m)
+{
+	enum { MOST_STEPS = 16 * 16 * 16 };
+	const Lowering form = m->op->lowering;
+	const RtTensor *x = tensor_of(s, m->in[form == LOWER_ADDMM]), *y = tensor_of(s, m->out[0]);
+
+	return (form == LOWER_MATMUL || form == LOWER_LINEAR || form == LOWER_ADDMM) && y->dtype == RT_bf16 &&
+	       (!x->ndim || rt_numel(y) * x->dims[x->ndim - 1] <= MOST_STEPS);
+}
+
+/* The constant v in float; null: it is none that can be cast now. */
+static Value *
+float_constant(Spec *s, const Value *v, Range at)
+{
+	IValue in[2] = { rt_none(), rt_int(RT_f32) }, out;
+
+	if (!value_constant(v, &in[0]) || in[0].tag != RT_TENSOR || in[0].u.t->storage->kind == RT_META ||
+	    in[0].u.t->storage->written || !known_run(s->k, op_at(s->cx, ROW_prim_cast), in, &out, 1, false))
+		return NULL;
+	return spec_put_constant(s, out, at);
+}
+
+static Value *
+in_float(Spec *s, Scope *c, const Node *m, int i)
+{
+	const RtTensor *x = tensor_of(s, m->in[i]);
+	Value *v = m->in[i];
+
+	if (!x || (x->dtype != RT_bf16 && x->dtype != RT_f16))
+		return v;
+	if (!(v = float_constant(s, m->in[i], m->at)))
+		v = put_cast(s, c, m->in[i], RT_f32, m->at);
+	return i == 0 && m->op->lowering == LOWER_CONVOLUTION ? spec_channels_last(s, c, v, false, m->at) : v;
+}
+
+Node *
+spec_in_float(Spec *s, Scope *c, const Node *m)
+{
+	const RtTensor *y = m->nout == 1 && is_of_floats(m->op) ? tensor_of(s, m->out[0]) : NULL;
+	Node *wide;
+
+	if (!y || (y->dtype != RT_bf16 && y->dtype != RT_f16) || !rt_numel(y) || !spec_types_known(s, m) ||
+	    rounds_steps(s, m))
+		return NULL;
+	wide = spec_copy_node(s, m);
+	for (int i = 0; i < m->nin; i++)
+		node_add_input(wide, in_float(s, c, m, i));
+	node_add_output(wide, type_unshaped(s->cx, m->out[0]->type));
+	graph_insert(s->to, wide);
+	spec_infer(s, c, wide, wide);
+	return wide;
+}
+
+Value *
+spec_rounded(Spec *s, Scope *c, const Node *m, Value *v)
+{
+	return put_cast(s, c, v, (RtDtype)tensor_of(s, m->out[0])->dtype, m->at);
+}
