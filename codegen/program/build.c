@@ -189,9 +189,7 @@ build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, con
 	return true;
 }
 
-/* Is it a program with fixed addresses? Then its tables need no relocations, which are a fifth of a small program's
- * size and start time. */
-static bool
+bool
 is_fixed(const Build *b)
 {
 	return !b->o->name;
@@ -206,6 +204,12 @@ tells_stack(const Build *b)
 	return b->o->target->is_bare && strstr(b->cc, "gcc");
 }
 
+const char *
+fma_option(const char *cc)
+{
+	return strstr(cc, "clang") || strstr(cc, "tcc") ? "" : "--param=avoid-fma-max-bits=0";
+}
+
 static void
 args_emitted(Build *b, Argv *a, const char *c, const char *object)
 {
@@ -216,10 +220,7 @@ args_emitted(Build *b, Argv *a, const char *c, const char *object)
 		arg(a, "-fno-math-errno");
 	arg(a, "-fno-trapping-math"), arg(a, "-ftree-vectorize"), arg(a, "-ffp-contract=fast"), arg(a, "-w");
 	arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-fno-align-functions"), arg(a, "-fno-align-jumps");
-	/* Tuned for some of AMD's processors, gcc does not fuse products and additions of a block of one sum, but does
-	 * so of larger ones, which may compute the same element on another number of threads. */
-	if (!strstr(b->cc, "clang"))
-		arg(a, "--param=avoid-fma-max-bits=0");
+	args_of(a, fma_option(b->cc));
 	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC");
 	args_cpu(b, a);
 	if (tells_stack(b))

@@ -47,6 +47,12 @@ typedef struct Argv { Vec(char *) v; Cx *cx; } Argv;
 void arg(Argv *, const char *text);              /* a copy */
 void args_of(Argv *, const char *words);         /* words of a variable like CFLAGS; null: none */
 char *const *argv_of(Argv *);
+/* Is it a program with fixed addresses? Then its tables need no relocations, which are a fifth of a small program's
+ * size and start time. */
+bool is_fixed(const Build *);
+/* Tuned for some of AMD's processors, gcc does not fuse products and additions of a block of one sum, but does so of
+ * larger ones, which may compute the same element on another number of threads.  The option that ends this, or "". */
+const char *fma_option(const char *cc);
 bool start(Build *, char *const *argv, const char *log, Process *);
 RT_NORETURN void not_started(Build *, const Process *);
 RT_NORETURN void process_failed(Build *, const Process *, const char *what);

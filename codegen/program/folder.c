@@ -155,7 +155,7 @@ cpu_of(const Folder *f, const char *cpu)
 	return words;
 }
 
-/* Without the last of these options a product and a sum are two instructions. */
+/* Without -ffp-contract a product and a sum are two instructions. */
 static const char flags[] = "-std=c11 -D_GNU_SOURCE -fno-strict-aliasing";
 static const char fast[] = "-fno-math-errno -fno-trapping-math -ffp-contract=fast";
 
@@ -172,8 +172,10 @@ put_rules(Folder *f, Buf *b)
 
 	buf_printf(b, "cc = %s\nld = %sld\nar = %sar\nobjcopy = %sobjcopy\ncpu = %s\n", compiler_of(f), tools, tools,
 		   tools, cpu_of(f, NULL));
-	buf_printf(b, "cflags = %s -Wall -Wextra -Wpedantic $\n  -ffunction-sections -fdata-sections%s\n"
-		   "fast = %s %s\n\n", flags, f->o->target->is_bare ? "" : " -fPIC", level_of(f), fast);
+	buf_printf(b, "cflags = %s -Wall -Wextra -Wpedantic $\n  -ffunction-sections -fdata-sections "
+		   "-fno-asynchronous-unwind-tables%s\n"
+		   "fast = %s %s %s\n\n", flags, f->o->target->is_bare ? "" : " -fPIC", level_of(f), fast,
+		   fma_option(compiler_of(f)));
 	buf_puts(b, "rule cc\n  command = $cc $cflags $fast $cpu $define -c $in -o $out\n  description = CC $in\n");
 	if (!f->t->bare)
 		buf_puts(b, "rule rt\n  command = $cc $cflags -Os -fwrapv $cpu -c $in -o $out\n"

@@ -3,7 +3,8 @@
  * them, into the cache.
  *
  * Which file has a name is known from the library for this machine: its index.  A file is compiled once for each of
- * (sources, compiler, target, processor): a hash of the compiler's predefined macros is part of the folder's name.
+ * (sources, compiler, target, processor, program or library): a hash of the compiler's predefined macros is part of
+ * the folder's name.
  * Operators (rt/ops) are compiled for the processor of --cpu.  The rest is for the least processor of the target, so
  * that a program can report on any that it needs more.
  */
@@ -116,9 +117,9 @@ kept_folder(Build *b)
 {
 	const BuildOptions *o = b->o;
 	const char *cache = cache_folder(b), *dir;
-	const char *key = arena_printf(b->cx->arena, "%s %s %s %s %s %s %016llx", b->cc, o->target->triple,
+	const char *key = arena_printf(b->cx->arena, "%s %s %s %s %s %s %s %016llx", b->cc, o->target->triple,
 		b->cpu ? b->cpu : "", o->march ? o->march : "", o->mcpu ? o->mcpu : "", o->sysroot ? o->sysroot : "",
-		(unsigned long long)o->macros);
+		is_fixed(b) ? "fixed" : "", (unsigned long long)o->macros);
 
 	if (!cache)
 		return NULL;
@@ -142,8 +143,10 @@ args_compile(Build *b, Argv *a, const char *from, const char *to)
 {
 	args_compiler(b, a);
 	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-Os"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
-	arg(a, "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-ffunction-sections"),
-		arg(a, "-fdata-sections"), arg(a, "-w");
+	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables");
+	arg(a, "-fno-jump-tables"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
+	if (!strstr(b->cc, "clang"))
+		arg(a, "--param=vect-epilogues-nomask=0");       /* the rest of a row is no second vector loop */
 	if (strstr(from, "/rt/ops/"))
 		args_cpu(b, a);
 	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);

@@ -99,6 +99,7 @@ class Folder(programs.Test):
                     folder = self.sample(name, cc)
                     files = {f for _, _, names in os.walk(folder + "/rt") for f in names}
                     self.assertIn("door.c", files)
+                    with open(folder + "/build.ninja") as f: self.assertEqual("avoid-fma-max-bits=0" in f.read(), cc == "gcc")
                     self.assertFalse(files & {"train.c", "start.c", "fft.c", "cuda.c", "compare.c", "parts.c"}, files)
 
     @unittest.skipUnless(TCC, "no tcc")
