@@ -95,6 +95,7 @@ typedef struct Emit {            /* one program */
 	Map      type_names;     /* a type's text -> its C name */
 	Map      class_names, code_names, kernel_names;
 	Map      code_places;    /* a Code -> emit_places */
+	Map      code_arrays;    /* content -> the name of an array of it */
 	Map      plan_names;     /* a Code -> the C function that enters its specializations */
 	Vec(const RtClass *) classes;   /* named; the first nclass have been defined */
 	int      nclass;

@@ -269,14 +269,30 @@ near(int i, int to)
 	return to == 0 ? 0 : to > i ? 2 * (uint32_t)(to - i) : 2 * (uint32_t)(i - to) - 1;
 }
 
-/* Places in the form that rt_place reads. */
-static void
+/* The name of an array of this content: NAME_what, or one of a code before, which has the same lines of the model. */
+static const char *
+put_array(Emit *e, const char *type, const char *name, const char *what, const char *content)
+{
+	const char *key = arena_printf(e->cx->arena, "%s %s", type, content), *known = map_get(&e->code_arrays, key);
+
+	if (known)
+		return known;
+	known = arena_printf(e->cx->arena, "%s_%s", name, what);
+	out_line(&e->code, "static const %s %s[] = %s;", type, known, content);
+	map_put(&e->code_arrays, key, (void *)(uintptr_t)known);
+	return known;
+}
+
+/* Places in the form that rt_place reads, and as members of the Code. */
+static const char *
 put_places(Emit *e, const char *name, const RtCode *c)
 {
 	const CodePlaces *places = emit_places(e, c);
 	PlaceTexts texts = { .arena = e->cx->arena };
+	const char *place, *text;
 	Buf b = { 0 };
 
+	buf_puts(&b, "{");
 	buf_puts(&texts.literals, "\"\\0\"");
 	buf_add(&texts.bytes, "", 1);
 	for (int i = 0; i < places->of.n; i++) {
@@ -292,15 +308,17 @@ put_places(Emit *e, const char *name, const RtCode *c)
 		for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
 			put_packed(&b, numbers[k]);
 	}
-	out_line(&e->code, "static const unsigned char %s_place[] = {%s\n};", name, b.at ? b.at : "");
+	buf_puts(&b, "\n}");
+	place = put_array(e, "unsigned char", name, "place", b.at);
 	if (texts.bytes.n > OUT_STRING_MOST) {
 		buf_free(&texts.literals);
 		out_bytes(&texts.literals, texts.bytes.at, texts.bytes.n);
 	}
-	out_line(&e->code, "static const char %s_text[] = %s;", name, texts.literals.at);
+	text = put_array(e, "char", name, "text", texts.literals.at);
 	buf_free(&texts.bytes);
 	buf_free(&texts.literals);
 	buf_free(&b);
+	return arena_printf(e->cx->arena, ".packed_place = %s, .text = %s", place, text);
 }
 
 /* One array of C expressions, or nothing when it is empty. */
@@ -347,16 +365,17 @@ put_tables(Emit *e, const char *name, const RtCode *c)
 static void
 put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 {
+	const char *places;
 	Buf b = { 0 };
 
 	out_line(&e->code, "\n/* %s */", name);
 	put_tables(e, name, c);
 	put_insns(e, name, c);
 	put_operand_table(e, name, c);
-	put_places(e, name, c);
+	places = put_places(e, name, c);
 	out_string(&b, c->name, (int64_t)strlen(c->name));
 	out_line(&e->code, "static const RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, "
-		 ".packed_place = %s_place, .text = %s_text,", name, b.at, name, name, name, name);
+		 "%s,", name, b.at, name, name, places);
 	if (c->nkernel)
 		out_line(&e->code, "\t.kernel = %s_kernel, .kernel_name = %s_kernel_name, .kernel_use = %s_kernel_use,",
 			 name, name, name);
