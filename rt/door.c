@@ -86,59 +86,20 @@ say_warning(RtCx *cx, const char *text, int64_t n)
 	d->o.warn(d->o.arg, text, (size_t)n);
 }
 
-static int
-find_weights(RtDoor *d)
-{
-	const RtWeightsFrom from = { d->o.weights_file, d->o.weights, (int64_t)d->o.weights_bytes, false };
-
-	if (d->own.beside)
-		return d->own.beside(&d->cx, &d->own, &from);
-	if (d->o.weights_file || d->o.weights)
-		return rt_raise(&d->cx, "this library has its weights inside: kiln build --weights file");
-	return RT_OK;
-}
-
+/* The caller's pool, when it gives one. */
 static int
 find_threads(RtDoor *d)
 {
-	const int built = d->own.threads < 0 ? 0 : d->own.threads ? d->own.threads : 1;
-	const int n = d->o.threads < 0 ? 0 : d->o.threads ? d->o.threads : built;
-
-	if (n > 4096)
-		return rt_raise(&d->cx, "a number of threads is wanted, not %d", n);
+	if (d->o.threads > 4096)
+		return rt_raise(&d->cx, "a number of threads is wanted, not %d", d->o.threads);
 	if (!d->o.parallel)
-		return n == 1 ? RT_OK : rt_threads(&d->cx, n);
+		return RT_OK;
 	if (d->o.threads < 1)
 		return rt_raise(&d->cx, "with a pool of the caller's, threads says how many parts a loop has");
 	d->outer = (RtOuter){ .run = d->o.parallel, .pool = d->o.pool, .loop = rt_outer_loop };
 	d->cx.outer = &d->outer;
-	d->cx.nthread = n;
+	d->cx.nthread = d->o.threads;
 	return RT_OK;
-}
-
-/* As a program does: the GPU when there is code for it and one is there, unless the caller says which. */
-static int
-find_device(RtDoor *d)
-{
-	const char *want = d->o.device;
-
-	if (want && strcmp(want, "cpu") && strcmp(want, "cuda"))
-		return rt_raise(&d->cx, "no device '%s': cpu or cuda", want);
-	if (want ? !strcmp(want, "cpu") : !d->own.cuda)
-		return RT_OK;
-	if (!d->own.cuda)
-		return rt_raise(&d->cx, "no device 'cuda': this library is for the cpu");
-	if (d->own.cuda->start(&d->cx, &d->own) && want)
-		return RT_ERROR;
-	rt_clear_error(&d->cx);
-	return RT_OK;
-}
-
-static void
-seed(RtDoor *d)
-{
-	if (d->o.seeded || d->own.seeded)
-		rt_generator_seed(d->cx.gen, d->o.seeded ? d->o.seed : d->own.seed);
 }
 
 static int
@@ -146,11 +107,17 @@ set_up(RtDoor *d)
 {
 	RtCx *cx = &d->cx;
 
+	d->entry = (RtEntry){ .weights = { d->o.weights_file, d->o.weights, (int64_t)d->o.weights_bytes, false },
+		.threads = d->o.threads < 0 ? 0 : d->o.threads ? d->o.threads : -1, .seeded = d->o.seeded,
+		.seed = d->o.seed };
 	if (!rt_mem_spares())
 		return rt_raise(cx, "out of memory");
-	if (rt_cx_init(cx) || find_weights(d) || find_threads(d) || rt_program_load(cx, &d->own) || find_device(d))
+	if (!d->own.beside && (d->o.weights_file || d->o.weights))
+		return rt_raise(cx, "this library has its weights inside: kiln build --weights file");
+	if (rt_cx_init(cx) || find_threads(d) || rt_entry_load(cx, &d->own, &d->entry) ||
+	    rt_entry_device(cx, &d->own, d->o.device))
 		return RT_ERROR;
-	seed(d);
+	rt_entry_seed(cx, &d->own, &d->entry);
 	cx->print_arg = d;
 	cx->print = d->o.print ? say_print : NULL;
 	cx->warn = d->o.warn ? say_warning : NULL;
@@ -181,12 +148,7 @@ tear_down(RtDoor *d)
 	rt_arrays_free(&d->given);
 	drop_results(d);
 	buf_free(&d->error);
-	if (d->own.cuda)
-		d->own.cuda->stop(&d->cx);
-	rt_program_free(&d->cx);
-	if (d->own.unmap)
-		d->own.unmap(&d->own);
-	rt_cx_free(&d->cx);
+	rt_entry_end(&d->cx, &d->own);
 }
 
 RtDoor *
@@ -262,7 +224,7 @@ rt_door_reset(RtDoor *d)
 	if (rt_program_again(&d->cx))
 		return rt_door_leave(d, DOOR_MEMORY);
 	rt_generator_seed(d->cx.gen, RT_SEED);
-	seed(d);
+	rt_entry_seed(&d->cx, &d->own, &d->entry);
 	memset(d->cx.warned, 0, sizeof d->cx.warned);
 	return rt_door_leave(d, DOOR_OK);
 }
@@ -382,29 +344,22 @@ give_back(RtDoor *d)
 }
 
 static int
-run(RtDoor *d, const RtMethod *m, IValue *args)
+run(RtDoor *d, const RtMethod *m, RtCall *c)
 {
-	IValue result = rt_none();
-	int status;
-
-	if (rt_args_from_arrays(&d->cx, m->param, m->nparam, &d->given, args))
-		return DOOR_ARGUMENT;
-	if (rt_program_call(&d->cx, m, args, &result))
+	if (rt_call_bind(&d->cx, m, &d->given, c))
+		return c->args ? DOOR_ARGUMENT : DOOR_MEMORY;
+	if (rt_call_run(&d->cx, c) || rt_arrays_from_value(&d->cx, &d->results, "out", rt_call_result(c)))
 		return DOOR_RAISED;
-	status = rt_arrays_from_value(&d->cx, &d->results, "out", m->gradients ? result.u.tuple->v[0] : result);
-	rt_release(result);
-	return status ? DOOR_RAISED : DOOR_OK;
+	return DOOR_OK;
 }
 
 static int
 run_given(RtDoor *d, const RtMethod *m)
 {
-	IValue *args = rt_mem_zeroed((int64_t)sizeof *args * (m->nparam + 1));
-	int status = args ? run(d, m, args) : (rt_raise(&d->cx, "out of memory"), DOOR_MEMORY);
+	RtCall c;
+	int status = run(d, m, &c);
 
-	for (int i = 0; args && i < m->nparam; i++)
-		rt_release(args[i]);
-	rt_mem_back(args);
+	rt_call_end(&c);
 	if (give_back(d) && !status)
 		status = DOOR_MEMORY;
 	return status;

@@ -51,6 +51,32 @@ int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValu
 bool rt_is_strides(const RtArrays *, const char *key);     /* x.strides, where x is there */
 int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
 
+/* ---- entry.c: an instance of a program and its calls, for main() and for libraries ------------------------ */
+
+typedef struct RtEntry {
+	RtWeightsFrom weights;
+	int      threads;            /* 0: one per core; -1: as it was built */
+	bool     seeded;
+	uint64_t seed;
+	int64_t  load_ns;            /* set: how long rt_program_load took */
+} RtEntry;
+/* Weights, threads (of its own, when cx->outer is null) and values, in a context that is set up. */
+int  rt_entry_load(RtCx *, RtProgram *own, RtEntry *);
+/* cpu or cuda; null: the GPU when the program has code for it and there is one. */
+int  rt_entry_device(RtCx *, const RtProgram *own, const char *want);
+void rt_entry_seed(RtCx *, const RtProgram *own, const RtEntry *);
+void rt_entry_end(RtCx *, RtProgram *own);                 /* the context, too */
+
+typedef struct RtCall {
+	const RtMethod *method;
+	IValue  *args, result;
+} RtCall;
+/* Arguments by their keys; after an error, too, it is ended. */
+int  rt_call_bind(RtCx *, const RtMethod *, const RtArrays *, RtCall *);
+int  rt_call_run(RtCx *, RtCall *);                        /* again, with the same arguments */
+IValue rt_call_result(const RtCall *);                     /* borrowed; without gradients */
+void rt_call_end(RtCall *);
+
 /* gradient.c: results of methods that were made with --grad: (result, loss or None, gradients); also in program.h */
 IValue rt_gradient_part(IValue result, int i);             /* borrowed; None: the result has no part i */
 

@@ -10,6 +10,7 @@ struct RtDoor {
 	RtCx     cx;
 	RtProgram own;                   /* the tables, with the weights where they are */
 	const RtDoorProgram *door;
+	RtEntry  entry;
 	struct RtMem *mem, *before;      /* what its calls keep; during a call: what the thread keeps */
 	int      busy;
 	RtDoorOptions o;                 /* callbacks and numbers; texts are the caller's, and not looked at again */

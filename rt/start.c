@@ -23,7 +23,7 @@ typedef struct Options {
 typedef struct Program {
 	RtCx cx;
 	RtProgram own;               /* the tables, with the weights where they are */
-	int64_t open_ns;             /* until it was loaded */
+	RtEntry entry;
 	const RtMethod *method;
 	const char *name;            /* as it was called */
 	Options o;
@@ -191,31 +191,25 @@ failed(const Program *p, const char *file)
 
 typedef struct Call {
 	RtArrays in;
-	IValue  *args, result;
+	RtCall   of;
 } Call;
 
 static void
-call_free(const Program *p, Call *c)
+call_free(Call *c)
 {
-	for (int i = 0; c->args && i < p->method->nparam; i++)
-		rt_release(c->args[i]);
-	free(c->args);
-	rt_release(c->result);
+	rt_call_end(&c->of);
 	rt_arrays_free(&c->in);
-	memset(c, 0, sizeof *c);
 }
 
 static int
 call_read(Program *p, Call *c, const char *file)
 {
-	memset(c, 0, sizeof *c);
-	if (!(c->args = calloc((size_t)p->method->nparam + 1, sizeof *c->args)))
-		return rt_raise(&p->cx, "out of memory");
+	*c = (Call){ .of = { .result = rt_none() } };
 	if (file && rt_npz_read(&p->cx, file, &c->in))
 		return RT_ERROR;
 	if (p->o.train.grad_in && p->method->gradients->read(&p->cx, p->o.train.grad_in, &c->in))
 		return RT_ERROR;
-	return rt_args_from_arrays(&p->cx, p->method->param, p->method->nparam, &c->in, c->args);
+	return rt_call_bind(&p->cx, p->method, &c->in, &c->of);
 }
 
 static int
@@ -224,8 +218,7 @@ call_run(Program *p, Call *c)
 	int64_t begin = p->cx.events ? rt_now() : 0;
 	int status;
 
-	rt_assign(&c->result, rt_none());
-	status = rt_program_call(&p->cx, p->method, c->args, &c->result);
+	status = rt_call_run(&p->cx, &c->of);
 	if (p->cx.events)
 		rt_trace_add(&p->cx, p->method->name, begin, rt_now());
 	return status;
@@ -245,14 +238,14 @@ put_result(Buf *b, IValue v)
 static int
 call_write(Program *p, Call *c, const char *file)
 {
-	const IValue result = p->method->gradients ? c->result.u.tuple->v[0] : c->result;
+	const IValue result = rt_call_result(&c->of);
 	RtArrays out = { 0 };
 	Buf b = { 0 };
 	int status = RT_OK;
 
 	if (p->o.train.grad_out)
 		status = p->method->gradients->write(&p->cx, p->o.train.grad_out, p->method->gradients->name,
-						     p->method->gradients->n, c->result);
+						     p->method->gradients->n, c->of.result);
 	if (file && !status) {
 		status = rt_arrays_from_value(&p->cx, &out, "out", result);
 		if (!status)
@@ -277,7 +270,7 @@ run_one(Program *p, const char *in, const char *out)
 
 	if (call_read(p, &c, in) || call_run(p, &c) || call_write(p, &c, out))
 		status = failed(p, 0);
-	call_free(p, &c);
+	call_free(&c);
 	return status;
 }
 
@@ -321,7 +314,7 @@ peak_memory(void)
 static int
 report_times(Program *p, int64_t *t, int n)
 {
-	const double open = (double)p->open_ns / 1e6;
+	const double open = (double)p->entry.load_ns / 1e6;
 	const long long peak = peak_memory(), made = p->own.made_bytes;
 	double median, best, p99;
 	FILE *f = NULL;
@@ -371,7 +364,7 @@ bench(Program *p)
 	}
 	if (!status)
 		status = report_times(p, t, n);
-	call_free(p, &c);
+	call_free(&c);
 	free(t);
 	return status;
 }
@@ -388,9 +381,9 @@ typedef struct Outcome {
 } Outcome;
 
 static void
-outcome_free(const Program *p, Outcome *o)
+outcome_free(Outcome *o)
 {
-	call_free(p, &o->call);
+	call_free(&o->call);
 	rt_release(o->state);
 	free(o->type);
 	free(o->message);
@@ -413,7 +406,9 @@ run_kept(Program *p, const RtCode *code, Outcome *o)
 		return rt_raise(&p->cx, "out of memory");
 	p->cx.print = keep_print;
 	m.code = code;
-	o->status = rt_program_call(&p->cx, &m, o->call.args, &o->call.result);
+	o->call.of.method = &m;
+	o->status = rt_call_run(&p->cx, &o->call.of);
+	o->call.of.method = p->method;
 	p->cx.print = NULL;
 	return fclose(p->cx.print_arg) ? rt_raise(&p->cx, "out of memory") : RT_OK;
 }
@@ -470,10 +465,10 @@ same_outcome(Program *p, const Outcome *got, const Outcome *want, Buf *why)
 	if (!same_end(got, want, why) ||
 	    (p->own.close_text && !p->own.close_text(got->printed, want->printed, why)))
 		return false;
-	if (!got->status && !rt_close(&p->cx, "out", got->call.result, want->call.result, why))
+	if (!got->status && !rt_close(&p->cx, "out", got->call.of.result, want->call.of.result, why))
 		return false;
 	for (int i = 0; i < p->method->nparam; i++)
-		if (!rt_close(&p->cx, p->method->param[i].name, got->call.args[i], want->call.args[i], why))
+		if (!rt_close(&p->cx, p->method->param[i].name, got->call.of.args[i], want->call.of.args[i], why))
 			return false;
 	return rt_close(&p->cx, "self", got->state, want->state, why);
 }
@@ -491,7 +486,7 @@ check_against(Program *p, const Outcome *got, const RtCode *code, const char *in
 			why.at);
 		status = EXIT_DIFFERS;
 	}
-	outcome_free(p, &want);
+	outcome_free(&want);
 	buf_free(&why);
 	return status;
 }
@@ -508,7 +503,7 @@ check_one(Program *p, const char *in)
 		status = check_against(p, &got, &generic, in, "generic code");
 	if (!status && p->method->reference)
 		status = check_against(p, &got, p->method->reference, in, "the graph as it was read");
-	outcome_free(p, &got);
+	outcome_free(&got);
 	return status;
 }
 
@@ -601,27 +596,6 @@ choose_method(Program *p, int i)
 	return p->method ? RT_OK : rt_raise(&p->cx, "there is no method '%.*s': --info lists them", (int)n, want);
 }
 
-/* The device asked for; else the GPU when the program has code for it and there is one. */
-static int
-choose_device(Program *p)
-{
-	const char *want = p->o.device, *why = "this program is for the cpu";
-
-	if (want && strcmp(want, "cpu") && strcmp(want, "cuda")) {
-		why = "cpu or cuda";
-	} else if (want ? !strcmp(want, "cpu") : !p->own.cuda) {
-		return EXIT_OK;
-	} else if (p->own.cuda) {
-		if (!p->own.cuda->start(&p->cx, &p->own))
-			return EXIT_OK;
-		why = p->cx.message;
-	}
-	if (want)
-		fprintf(stderr, "%s: error: no device '%s': %s\n", p->name, want, why);
-	rt_clear_error(&p->cx);
-	return want ? EXIT_DEVICE : EXIT_OK;
-}
-
 /* Is some result or report written to standard output?  What the model prints is kept out of it. */
 static bool
 writes_to_stdout(const Options *o)
@@ -634,21 +608,9 @@ writes_to_stdout(const Options *o)
 }
 
 static int
-open_program(Program *p)
-{
-	const int64_t begin = rt_now();
-	const int status = rt_program_load(&p->cx, &p->own);
-
-	p->open_ns = rt_now() - begin;
-	return status;
-}
-
-static int
 set_up(Program *p)
 {
-	int64_t threads = p->own.threads < 0 ? 0 : p->own.threads ? p->own.threads : 1, seed = 0;
-	const RtWeightsFrom from = { .all = p->o.selfcheck };
-	int status;
+	int64_t threads = -1, seed = 0;
 
 	if ((p->o.threads && (!number(p->o.threads, &threads) || threads < 0 || threads > 4096)))
 		return usage_error(p, "a number of threads is wanted, not ", p->o.threads);
@@ -656,14 +618,16 @@ set_up(Program *p)
 		return usage_error(p, "a number is wanted as seed, not ", p->o.seed);
 	if (p->o.info)
 		p->own.open = NULL;
-	if (rt_cx_init(&p->cx) || (p->own.beside && p->own.beside(&p->cx, &p->own, &from)) ||
-	    (threads != 1 && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)) ||
-	    open_program(p) || choose_method(p, 0))
+	p->entry = (RtEntry){ .weights.all = p->o.selfcheck, .threads = (int)threads, .seeded = p->o.seed != NULL,
+		.seed = (uint64_t)seed };
+	if (rt_cx_init(&p->cx) || (p->o.trace && rt_trace_start(&p->cx)) ||
+	    rt_entry_load(&p->cx, &p->own, &p->entry) || choose_method(p, 0))
 		return failed(p, 0);
-	if ((status = choose_device(p)))
-		return status;
-	if (p->o.seed || p->own.seeded)
-		rt_generator_seed(p->cx.gen, p->o.seed ? (uint64_t)seed : p->own.seed);
+	if (rt_entry_device(&p->cx, &p->own, p->o.device)) {
+		failed(p, 0);
+		return EXIT_DEVICE;
+	}
+	rt_entry_seed(&p->cx, &p->own, &p->entry);
 	if ((p->o.warm || p->o.want_bench) && p->own.warm && p->own.warm(&p->cx))
 		return failed(p, 0);
 	if (writes_to_stdout(&p->o))
@@ -716,10 +680,7 @@ run(Program *p, char **argv)
 		status = work(p);
 	if (p->cx.events && rt_trace_write(&p->cx, p->o.trace) && !status)
 		status = failed(p, 0);
-	if (p->own.cuda)
-		p->own.cuda->stop(&p->cx);
-	rt_program_free(&p->cx);
-	rt_cx_free(&p->cx);
+	rt_entry_end(&p->cx, &p->own);
 	return status;
 }
 

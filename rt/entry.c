@@ -1,0 +1,99 @@
+/* rt/entry.c - an instance of a program and its calls, as main() and the functions of a library have them
+ *
+ * start.c and door.c differ in where options, arguments and results are: on a command line and in files, or in the
+ * caller's memory.  What is done with them is here.
+ */
+#include "host.h"
+
+#include <string.h>
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+int
+rt_entry_load(RtCx *cx, RtProgram *own, RtEntry *e)
+{
+	const int built = own->threads < 0 ? 0 : own->threads ? own->threads : 1, n = e->threads < 0 ? built : e->threads;
+	int64_t begin;
+	int status;
+
+	if ((own->beside && own->beside(cx, own, &e->weights)) || (!cx->outer && n != 1 && rt_threads(cx, n)))
+		return RT_ERROR;
+	begin = rt_now();
+	status = rt_program_load(cx, own);
+	e->load_ns = rt_now() - begin;
+	return status;
+}
+
+int
+rt_entry_device(RtCx *cx, const RtProgram *own, const char *want)
+{
+	char *why;
+
+	if (want && strcmp(want, "cpu") && strcmp(want, "cuda"))
+		return rt_raise(cx, "no device '%s': cpu or cuda", want);
+	if (want ? !strcmp(want, "cpu") : !own->cuda)
+		return RT_OK;
+	if (!own->cuda)
+		return rt_raise(cx, "no device 'cuda': this program is for the cpu");
+	if (!own->cuda->start(cx, own))
+		return RT_OK;
+	why = cx->message;
+	cx->message = NULL;
+	rt_clear_error(cx);
+	if (want)
+		rt_raise(cx, "no device 'cuda': %s", why ? why : "out of memory");
+	rt_mem_back(why);
+	return want ? RT_ERROR : RT_OK;
+}
+
+void
+rt_entry_seed(RtCx *cx, const RtProgram *own, const RtEntry *e)
+{
+	if (e->seeded || own->seeded)
+		rt_generator_seed(cx->gen, e->seeded ? e->seed : own->seed);
+}
+
+void
+rt_entry_end(RtCx *cx, RtProgram *own)
+{
+	if (own->cuda)
+		own->cuda->stop(cx);
+	rt_program_free(cx);
+	if (own->unmap)
+		own->unmap(own);
+	rt_cx_free(cx);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+int
+rt_call_bind(RtCx *cx, const RtMethod *m, const RtArrays *in, RtCall *c)
+{
+	*c = (RtCall){ .method = m, .result = rt_none() };
+	if (!(c->args = rt_mem_zeroed((int64_t)sizeof *c->args * (m->nparam + 1))))
+		return rt_raise(cx, "out of memory");
+	return rt_args_from_arrays(cx, m->param, m->nparam, in, c->args);
+}
+
+int
+rt_call_run(RtCx *cx, RtCall *c)
+{
+	rt_assign(&c->result, rt_none());
+	return rt_program_call(cx, c->method, c->args, &c->result);
+}
+
+IValue
+rt_call_result(const RtCall *c)
+{
+	return c->method->gradients ? c->result.u.tuple->v[0] : c->result;
+}
+
+void
+rt_call_end(RtCall *c)
+{
+	for (int i = 0; c->args && i < c->method->nparam; i++)
+		rt_release(c->args[i]);
+	rt_mem_back(c->args);
+	rt_release(c->result);
+	*c = (RtCall){ .result = rt_none() };
+}
