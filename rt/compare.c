@@ -69,8 +69,11 @@ magnitude(RtDtype d, const char *p, int64_t n)
 		RtC128 x;
 
 		rt_cast(RT_c128, &x, d, p + i * rt_dtypes[d].bytes, 1);
-		if (isfinite(x.re) && isfinite(x.im))
-			largest = fmax(largest, fmax(fabs(x.re), fabs(x.im)));
+		if (isfinite(x.re) && isfinite(x.im)) {
+			const double most = fabs(x.re) > fabs(x.im) ? fabs(x.re) : fabs(x.im);
+
+			largest = most > largest ? most : largest;
+		}
 	}
 	return largest;
 }

@@ -403,44 +403,39 @@ number_bytes(IValue v, RtDtype dtype, char *out)
 	}
 }
 
-typedef struct Limits { const char *type; double low, high; bool integer; } Limits;
-
-static Limits
-limits_of(RtDtype dtype)
-{
-	switch (dtype) {
-	case RT_u8:   return (Limits){ "uint8_t", -255, 255, true };
-	case RT_i8:   return (Limits){ "int8_t", -128, 127, true };
-	case RT_i16:  return (Limits){ "int16_t", -32768, 32767, true };
-	case RT_i32:  return (Limits){ "int", -0x1p31, 0x1p31 - 1, true };
-	case RT_i64:  return (Limits){ "int64_t", -0x1p63, 0x1p63, true };
-	case RT_f16:  return (Limits){ "at::Half", -65504, 65504, false };
-	case RT_bf16: return (Limits){ "at::BFloat16", -0x1.fep127, 0x1.fep127, false };
-	case RT_f32:  return (Limits){ "float", -FLT_MAX, FLT_MAX, false };
-	default:      return (Limits){ "double", -DBL_MAX, DBL_MAX, false };
-	}
-}
+/* What a number may be to become an element, and the type's name in C++; null: any. */
+static const struct Limits { const char *type; double low, high; } limits[RT_NDTYPE] = {
+	[RT_u8]   = { "uint8_t", -255, 255 },
+	[RT_i8]   = { "int8_t", -128, 127 },
+	[RT_i16]  = { "int16_t", -32768, 32767 },
+	[RT_i32]  = { "int", -0x1p31, 0x1p31 - 1 },
+	[RT_i64]  = { "int64_t", -0x1p63, 0x1p63 },
+	[RT_f16]  = { "at::Half", -65504, 65504 },
+	[RT_bf16] = { "at::BFloat16", -0x1.fep127, 0x1.fep127 },
+	[RT_f32]  = { "float", -FLT_MAX, FLT_MAX },
+	[RT_f64]  = { "double", -DBL_MAX, DBL_MAX },
+	[RT_c64]  = { "c10::complex<float>", -FLT_MAX, FLT_MAX },
+};
 
 int
 rt_check_number(RtCx *cx, IValue v, RtDtype dtype)
 {
-	const Limits l = limits_of(dtype);
-	double x;
-	bool bad = false;
+	const struct Limits *l = &limits[dtype];
+	const double re = v.tag == RT_COMPLEX ? v.u.c->re : v.tag == RT_DOUBLE ? v.u.f : (double)v.u.i;
+	const double im = v.tag == RT_COMPLEX ? v.u.c->im : 0;
+	bool bad;
 
-	x = v.tag == RT_COMPLEX ? v.u.c->re : v.tag == RT_DOUBLE ? v.u.f : (double)v.u.i;
-	if (dtype == RT_c64 && ((isfinite(x) && fabs(x) > FLT_MAX) ||
-				(v.tag == RT_COMPLEX && isfinite(v.u.c->im) && fabs(v.u.c->im) > FLT_MAX)))
-		return rt_raise(cx, "value cannot be converted to type c10::complex<float> without overflow");
-	if (rt_dtypes[dtype].category != 'I' && rt_dtypes[dtype].category != 'F')
+	if (!l->type)
 		return RT_OK;
-	if (v.tag == RT_COMPLEX)
-		bad = v.u.c->im != 0;
-	if (l.integer)
-		bad |= !(x >= l.low && x <= l.high);
+	if (rt_dtypes[dtype].category == 'I')            /* which have neither infinity nor NaN */
+		bad = !(re >= l->low && re <= l->high);
 	else
-		bad |= isfinite(x) && (x < l.low || x > l.high);
-	return bad ? rt_raise(cx, "value cannot be converted to type %s without overflow", l.type) : RT_OK;
+		bad = isfinite(re) && (re < l->low || re > l->high);
+	if (dtype == RT_c64)
+		bad |= isfinite(im) && (im < l->low || im > l->high);
+	else
+		bad |= im != 0;
+	return bad ? rt_raise(cx, "value cannot be converted to type %s without overflow", l->type) : RT_OK;
 }
 
 int

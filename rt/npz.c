@@ -28,14 +28,23 @@ typedef struct Member {
 	int64_t  packed, size, offset;
 } Member;
 
-static uint64_t
-little(const unsigned char *p, int n)
+/* Numbers of 2, 4 and 8 bytes, the least first: loads, as compilers see. */
+static int64_t
+little2(const unsigned char *p)
 {
-	uint64_t v = 0;
+	return p[0] | p[1] << 8;
+}
 
-	for (int i = n; i-- > 0;)
-		v = v << 8 | p[i];
-	return v;
+static int64_t
+little4(const unsigned char *p)
+{
+	return little2(p) | little2(p + 2) << 16;
+}
+
+static int64_t
+little8(const unsigned char *p)
+{
+	return (int64_t)((uint64_t)little4(p) | (uint64_t)little4(p + 4) << 32);
 }
 
 /* ---- arrays ------------------------------------------------------------------------------------------------ */
@@ -357,7 +366,7 @@ add_npy(RtCx *cx, RtArrays *a, const char *key, const unsigned char *p, int64_t 
 	if (n < 12 || memcmp(p, "\x93NUMPY", 6) || p[6] < 1 || p[6] > 3 || p[7])
 		return rt_raise(cx, "'%s' is no .npy array", key);
 	skip = p[6] == 1 ? 10 : 12;
-	head = (int64_t)little(p + 8, p[6] == 1 ? 2 : 4);
+	head = p[6] == 1 ? little2(p + 8) : little4(p + 8);
 	if (head > n - skip || !read_header((Text){ (const char *)p + skip, (const char *)p + skip + head }, &h))
 		return rt_raise(cx, "'%s': the header of the .npy is damaged", key);
 	p += skip + head;
@@ -445,16 +454,16 @@ find_directory(RtCx *cx, const File *f, int64_t *at, int64_t *end, int64_t *coun
 	if (f->n < 22 || e < low)
 		return damaged(cx, f, "no end of a zip");
 	p = f->at + e;
-	*count = (int64_t)little(p + 10, 2);
-	*end = (int64_t)little(p + 12, 4);
-	*at = (int64_t)little(p + 16, 4);
+	*count = little2(p + 10);
+	*end = little4(p + 12);
+	*at = little4(p + 16);
 	if ((*count == 0xffff || *end == 0xffffffff || *at == 0xffffffff) && e >= 20 && !memcmp(p - 20, "PK\6\7", 4)) {
-		far = (int64_t)little(p - 12, 8);
+		far = little8(p - 12);
 		if (far < 0 || far > f->n - 56 || memcmp(f->at + far, "PK\6\6", 4))
 			return damaged(cx, f, "no zip64 end");
-		*count = (int64_t)little(f->at + far + 32, 8);
-		*end = (int64_t)little(f->at + far + 40, 8);
-		*at = (int64_t)little(f->at + far + 48, 8);
+		*count = little8(f->at + far + 32);
+		*end = little8(f->at + far + 40);
+		*at = little8(f->at + far + 48);
 	}
 	if (*at < 0 || *end < 0 || *count < 0 || *at > f->n || *end > f->n - *at || *count > *end / 46)
 		return damaged(cx, f, "its directory lies outside");
@@ -473,10 +482,10 @@ read_zip64(const unsigned char *extra, int64_t n, Member *m)
 	if (m->size != 0xffffffff && m->packed != 0xffffffff && m->offset != 0xffffffff)
 		return true;
 	for (; n >= 4; extra += 4 + len, n -= 4 + len) {
-		len = (int64_t)little(extra + 2, 2);
+		len = little2(extra + 2);
 		if (len > n - 4)
 			return false;
-		if (little(extra, 2) != 1)
+		if (little2(extra) != 1)
 			continue;
 		p = extra + 4;
 		for (int i = 0; i < 3; i++) {
@@ -484,7 +493,7 @@ read_zip64(const unsigned char *extra, int64_t n, Member *m)
 				continue;
 			if (extra + 4 + len - p < 8)
 				return false;
-			*value[i] = (int64_t)little(p, 8);
+			*value[i] = little8(p);
 			p += 8;
 		}
 		return true;
@@ -501,15 +510,15 @@ read_entry(RtCx *cx, const File *f, int64_t *at, int64_t end, Member *m)
 
 	if (end - *at < 46 || memcmp(p, "PK\1\2", 4))
 		return damaged(cx, f, "an entry of its directory");
-	nname = (int64_t)little(p + 28, 2);
-	nextra = (int64_t)little(p + 30, 2);
-	all = 46 + nname + nextra + (int64_t)little(p + 32, 2);
+	nname = little2(p + 28);
+	nextra = little2(p + 30);
+	all = 46 + nname + nextra + little2(p + 32);
 	if (all > end - *at || memchr(p + 46, 0, (size_t)nname))
 		return damaged(cx, f, "an entry of its directory");
-	*m = (Member){ .method = (int)little(p + 10, 2), .flags = (int)little(p + 8, 2),
-		.crc = (uint32_t)little(p + 16, 4),
-		.packed = (int64_t)little(p + 20, 4), .size = (int64_t)little(p + 24, 4),
-		.offset = (int64_t)little(p + 42, 4) };
+	*m = (Member){ .method = (int)little2(p + 10), .flags = (int)little2(p + 8),
+		.crc = (uint32_t)little4(p + 16),
+		.packed = little4(p + 20), .size = little4(p + 24),
+		.offset = little4(p + 42) };
 	if (!read_zip64(p + 46 + nname, nextra, m) || m->size < 0 || m->packed < 0 || m->offset < 0)
 		return damaged(cx, f, "sizes of an entry");
 	m->name = heap_grow(0, nname + 1);
@@ -530,7 +539,7 @@ member_bytes(RtCx *cx, const File *f, const Member *m, const unsigned char **byt
 		return damaged_member(cx, f, m, "it is encrypted");
 	if (m->offset > f->n - 30 || memcmp(p, "PK\3\4", 4))
 		return damaged_member(cx, f, m, "it lies outside the file");
-	skip = 30 + (int64_t)little(p + 26, 2) + (int64_t)little(p + 28, 2);
+	skip = 30 + little2(p + 26) + little2(p + 28);
 	if (skip > f->n - m->offset || m->packed > f->n - m->offset - skip)
 		return damaged_member(cx, f, m, "it lies outside the file");
 	p += skip;

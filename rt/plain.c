@@ -179,8 +179,8 @@ print_result(RtCx *cx, const PlainFunction *f, RtTensor *const *out)
 	if (cx->status)
 		return RT_ERROR;
 	rt_format_value(&b, v, 0);
+	buf_puts(&b, "\n");
 	fwrite(b.at, 1, (size_t)b.n, stdout);
-	putchar('\n');
 	buf_free(&b);
 	rt_release(v);
 	return RT_OK;
@@ -280,7 +280,7 @@ begin(Plain *p, int argc, char **argv)
 	int status;
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		printf("usage: %s [-i IN.npz]... [-o OUT.npz]... [--method NAME]\n%s", p->name, usage);
+		fprintf(stdout, "usage: %s [-i IN.npz]... [-o OUT.npz]... [--method NAME]\n%s", p->name, usage);
 		return EXIT_OK;
 	}
 	if ((status = read_options(p, argc, argv)))

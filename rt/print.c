@@ -56,7 +56,7 @@ choose(Format *f, const double *v, int64_t n)
 
 	f->scale = 1;
 	for (int64_t k = 0; k < n && whole; k++)
-		whole = !isfinite(v[k]) || v[k] == ceil(v[k]);
+		whole = !isfinite(v[k]) || v[k] == floor(v[k]);
 	while (i < n && !isfinite(v[i]))
 		i++;
 	if (i < n) {

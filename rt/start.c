@@ -256,8 +256,8 @@ call_write(Program *p, Call *c, const char *file)
 	if (status || p->o.train.grad_out)
 		return status;
 	put_result(&b, result);
+	buf_puts(&b, "\n");
 	fwrite(b.at, 1, (size_t)b.n, stdout);
-	putchar('\n');
 	buf_free(&b);
 	return RT_OK;
 }
@@ -327,7 +327,7 @@ report_times(Program *p, int64_t *t, int n)
 	if (p->o.json && !(f = rt_whole_open(&w, p->o.json)))
 		return not_written(p);
 	if (f != stdout)
-		printf("%d runs on %d thread%s: median %.4g ms, least %.4g ms, 99 %% below %.4g ms\n"
+		fprintf(stdout, "%d runs on %d thread%s: median %.4g ms, least %.4g ms, 99 %% below %.4g ms\n"
 			"opened in %.4g ms, weights made then %lld bytes, most memory %lld bytes\n", n, p->cx.nthread,
 			p->cx.nthread == 1 ? "" : "s", median, best, p99, open, made, peak);
 	if (!f)

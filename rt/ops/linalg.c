@@ -98,12 +98,12 @@ multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, const S
 static void
 scale_add(RtDtype dtype, int64_t n, void *c, IValue alpha, const void *self, IValue beta)
 {
-	bool plain = rt_is_none(alpha);
-
+	alpha = rt_is_none(alpha) ? rt_int(1) : alpha;
+	beta = rt_is_none(beta) ? rt_int(1) : beta;
 #define EACH(T, number) { \
 		T *to = c; \
 		const T *from = self; \
-		T by = plain ? (T)1 : (T)number(alpha), with = rt_is_none(beta) ? (T)1 : (T)number(beta); \
+		T by = (T)number(alpha), with = (T)number(beta); \
 		if (by != 1) \
 			for (int64_t i = 0; i < n; i++) \
 				to[i] *= by; \

@@ -146,7 +146,7 @@ vc_strip_columns(ptrdiff_t mr, const VcConv *v)
 }
 
 /* n floats; from null: zeros. */
-VC_INLINE void
+VC_SHARED void
 vc_copy(ptrdiff_t n, const float *restrict from, float *restrict to)
 {
 	ptrdiff_t i = 0;
