@@ -344,11 +344,11 @@ give_back(RtDoor *d)
 }
 
 static int
-run(RtDoor *d, const RtMethod *m, RtCall *c)
+run(RtDoor *d, const RtMethod *m, RtInvocation *c)
 {
-	if (rt_call_bind(&d->cx, m, &d->given, c))
+	if (rt_invocation_bind(&d->cx, m, &d->given, c))
 		return c->args ? DOOR_ARGUMENT : DOOR_MEMORY;
-	if (rt_call_run(&d->cx, c) || rt_arrays_from_value(&d->cx, &d->results, "out", rt_call_result(c)))
+	if (rt_invocation_run(&d->cx, c) || rt_arrays_from_value(&d->cx, &d->results, "out", rt_invocation_result(c)))
 		return DOOR_RAISED;
 	return DOOR_OK;
 }
@@ -356,10 +356,10 @@ run(RtDoor *d, const RtMethod *m, RtCall *c)
 static int
 run_given(RtDoor *d, const RtMethod *m)
 {
-	RtCall c;
+	RtInvocation c;
 	int status = run(d, m, &c);
 
-	rt_call_end(&c);
+	rt_invocation_end(&c);
 	if (give_back(d) && !status)
 		status = DOOR_MEMORY;
 	return status;

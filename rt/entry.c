@@ -67,33 +67,33 @@ rt_entry_end(RtCx *cx, RtProgram *own)
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 int
-rt_call_bind(RtCx *cx, const RtMethod *m, const RtArrays *in, RtCall *c)
+rt_invocation_bind(RtCx *cx, const RtMethod *m, const RtArrays *in, RtInvocation *c)
 {
-	*c = (RtCall){ .method = m, .result = rt_none() };
+	*c = (RtInvocation){ .method = m, .result = rt_none() };
 	if (!(c->args = rt_mem_zeroed((int64_t)sizeof *c->args * (m->nparam + 1))))
 		return rt_raise(cx, "out of memory");
 	return rt_args_from_arrays(cx, m->param, m->nparam, in, c->args);
 }
 
 int
-rt_call_run(RtCx *cx, RtCall *c)
+rt_invocation_run(RtCx *cx, RtInvocation *c)
 {
 	rt_assign(&c->result, rt_none());
 	return rt_program_call(cx, c->method, c->args, &c->result);
 }
 
 IValue
-rt_call_result(const RtCall *c)
+rt_invocation_result(const RtInvocation *c)
 {
 	return c->method->gradients ? c->result.u.tuple->v[0] : c->result;
 }
 
 void
-rt_call_end(RtCall *c)
+rt_invocation_end(RtInvocation *c)
 {
 	for (int i = 0; c->args && i < c->method->nparam; i++)
 		rt_release(c->args[i]);
 	rt_mem_back(c->args);
 	rt_release(c->result);
-	*c = (RtCall){ .result = rt_none() };
+	*c = (RtInvocation){ .result = rt_none() };
 }

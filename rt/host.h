@@ -67,15 +67,15 @@ int  rt_entry_device(RtCx *, const RtProgram *own, const char *want);
 void rt_entry_seed(RtCx *, const RtProgram *own, const RtEntry *);
 void rt_entry_end(RtCx *, RtProgram *own);                 /* the context, too */
 
-typedef struct RtCall {
+typedef struct RtInvocation {
 	const RtMethod *method;
 	IValue  *args, result;
-} RtCall;
+} RtInvocation;
 /* Arguments by their keys; after an error, too, it is ended. */
-int  rt_call_bind(RtCx *, const RtMethod *, const RtArrays *, RtCall *);
-int  rt_call_run(RtCx *, RtCall *);                        /* again, with the same arguments */
-IValue rt_call_result(const RtCall *);                     /* borrowed; without gradients */
-void rt_call_end(RtCall *);
+int  rt_invocation_bind(RtCx *, const RtMethod *, const RtArrays *, RtInvocation *);
+int  rt_invocation_run(RtCx *, RtInvocation *);                        /* again, with the same arguments */
+IValue rt_invocation_result(const RtInvocation *);                     /* borrowed; without gradients */
+void rt_invocation_end(RtInvocation *);
 
 /* gradient.c: results of methods that were made with --grad: (result, loss or None, gradients); also in program.h */
 IValue rt_gradient_part(IValue result, int i);             /* borrowed; None: the result has no part i */

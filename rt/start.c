@@ -191,13 +191,13 @@ failed(const Program *p, const char *file)
 
 typedef struct Call {
 	RtArrays in;
-	RtCall   of;
+	RtInvocation   of;
 } Call;
 
 static void
 call_free(Call *c)
 {
-	rt_call_end(&c->of);
+	rt_invocation_end(&c->of);
 	rt_arrays_free(&c->in);
 }
 
@@ -209,7 +209,7 @@ call_read(Program *p, Call *c, const char *file)
 		return RT_ERROR;
 	if (p->o.train.grad_in && p->method->gradients->read(&p->cx, p->o.train.grad_in, &c->in))
 		return RT_ERROR;
-	return rt_call_bind(&p->cx, p->method, &c->in, &c->of);
+	return rt_invocation_bind(&p->cx, p->method, &c->in, &c->of);
 }
 
 static int
@@ -218,7 +218,7 @@ call_run(Program *p, Call *c)
 	int64_t begin = p->cx.events ? rt_now() : 0;
 	int status;
 
-	status = rt_call_run(&p->cx, &c->of);
+	status = rt_invocation_run(&p->cx, &c->of);
 	if (p->cx.events)
 		rt_trace_add(&p->cx, p->method->name, begin, rt_now());
 	return status;
@@ -238,7 +238,7 @@ put_result(Buf *b, IValue v)
 static int
 call_write(Program *p, Call *c, const char *file)
 {
-	const IValue result = rt_call_result(&c->of);
+	const IValue result = rt_invocation_result(&c->of);
 	RtArrays out = { 0 };
 	Buf b = { 0 };
 	int status = RT_OK;
@@ -407,7 +407,7 @@ run_kept(Program *p, const RtCode *code, Outcome *o)
 	p->cx.print = keep_print;
 	m.code = code;
 	o->call.of.method = &m;
-	o->status = rt_call_run(&p->cx, &o->call.of);
+	o->status = rt_invocation_run(&p->cx, &o->call.of);
 	o->call.of.method = p->method;
 	p->cx.print = NULL;
 	return fclose(p->cx.print_arg) ? rt_raise(&p->cx, "out of memory") : RT_OK;
