@@ -43,7 +43,7 @@ body_struct(Body *b, const char *declared, const Member *member, int n, const ch
 		buf_printf(&line, "%s.%s = %s,", line.n ? " " : "", member[i].name, number);
 	}
 	if (*more)
-		buf_printf(&line, "%s%s,", line.n ? " " : "", more);
+		buf_printf(&line, "%s%s", line.n ? " " : "", more);
 	out_line(&b->out, "\t%s", line.at);
 	out_line(&b->out, "};");
 	buf_free(&line);

@@ -109,7 +109,7 @@ emit_conv(Row *r, const Conv *c, const Operands *on)
 	};
 
 	take_geometry(member, c);
-	body_struct(&b, "static const VbConv v", member, sizeof member / sizeof *member, "");
+	body_struct(&b, "static const VbConv v", member, sizeof member / sizeof *member, "VB_IMAGE");
 	if (c->depthwise) {
 		row_scratch(&b, "float", "scratch", "v.c.kh * v.c.kw * v.c.oc * 4");
 		out_line(&b.out, "vb_depthwise(begin, end, &v, p[1], p[2], %s, p[0], scratch);",

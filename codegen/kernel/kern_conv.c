@@ -25,11 +25,14 @@ enum {
 	NEAR_FLOPS = 2,          /* flops for each byte from there */
 	CACHE_FLOPS = 4,         /* flops for each byte that the transforms read or write */
 	ROW_INPUTS = 64, ROW_PIXELS = 4,        /* most input channels; fewest pixels of a row */
-	LANES_LEFT = 4,          /* channels fill at most one in so many lanes of a panel */
+	LANES_MOST = 12,         /* channels of a result computed in lanes of the input's */
+	LANES_SUM = 6,           /* and what it takes to sum up lanes, in products of vectors */
+	PIECE = 56,              /* pixels of a unit of work where rows are few */
+	BOXES = 16,              /* parts of a convolution with zeros among its taps, at most */
 };
 
 /* How it is computed. */
-typedef enum Form { IN_PANELS, BY_PRODUCT, WINOGRAD, BY_TAPS, IN_LANES, IN_GROUPS, IN_ROWS } Form;
+typedef enum Form { IN_PANELS, BY_PRODUCT, WINOGRAD, BY_TAPS, IN_LANES, IN_GROUPS, IN_ROWS, IN_BOXES } Form;
 
 static const struct { const char *micro, *name, *packed; } forms[] = {
 	[IN_PANELS] = { "vc_conv", "in panels", "in panels" },
@@ -39,7 +42,17 @@ static const struct { const char *micro, *name, *packed; } forms[] = {
 	[IN_LANES] = { "vc_conv_lanes", "in lanes", "by channel" },
 	[IN_GROUPS] = { "vc_groups", "in groups", "in panels of groups" },
 	[IN_ROWS] = { "vc_three", "in rows", "in panels" },
+	[IN_BOXES] = { "vc_conv", "in boxes", "in panels" },
 };
+
+enum { BOX_CHANNELS, BOX_ROWS, BOX_COLUMNS, BOX_SIDES };
+/* Columns [first, first + n) of the result, whose weights are zeros but for these inputs, rows and columns of taps. */
+typedef struct Box {
+	int64_t first, n, from[BOX_SIDES], to[BOX_SIDES];
+} Box;
+
+/* Places in Dense.geometry. */
+enum { FRAMES = 16, OUT_FRAMES, FRAME_TAPS, FRAME_STEP, FRAME_PADDING, FRAME_DILATION };
 
 typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for each group */
 	const Value *x, *y, *weight;
@@ -50,7 +63,10 @@ typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for e
 	Form    form;
 	int     tile;                    /* Winograd: of tile x tile outputs, 4 or 2 */
 	int64_t m, n, k, lda, ldc;       /* n, k: of a group; depthwise: n counts all channels, and k is 1 */
-	int64_t geometry[16];            /* convolution: the members of VcConv, but for groups */
+	int64_t geometry[22];            /* convolution: the members of VcConv, but for groups */
+	bool    volume;                  /* over three dims */
+	Box     box[BOXES];              /* IN_BOXES */
+	int     nbox;
 	int64_t groups;                  /* depthwise: 1 */
 } Dense;
 
@@ -155,16 +171,13 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 static bool
 as_pixels(const RtTensor *t, int64_t *far)
 {
-	static const int order[] = { 3, 2, 0 };
 	int64_t step = 0, pixels = 1;
 
-	if (t->ndim != 4 || (t->dims[1] != 1 && t->strides[1] != 1))
+	if ((t->ndim != 4 && t->ndim != 5) || (t->dims[1] != 1 && t->strides[1] != 1))
 		return false;
 	*far = t->dims[1];
-	for (int i = 0; i < 3; i++) {
-		const int k = order[i];
-
-		if (t->dims[k] == 1)
+	for (int k = t->ndim - 1; k >= 0; k--) {
+		if (k == 1 || t->dims[k] == 1)
 			continue;
 		if (!step)
 			*far = step = t->strides[k];
@@ -180,52 +193,76 @@ dense_nhwc(const RtTensor *t)
 {
 	int64_t far;
 
-	return as_pixels(t, &far) && far == t->dims[1];
+	return t->ndim == 4 && as_pixels(t, &far) && far == t->dims[1];
+}
+
+/* Do taps of weights over three dims follow each other at one distance, row after row? */
+static bool
+rows_follow(const RtTensor *w)
+{
+	return w->ndim < 5 || w->dims[2] == 1 || w->dims[3] == 1 || w->strides[2] == w->dims[3] * w->strides[3];
+}
+
+/* The form of a convolution that needs no choice. */
+static void
+plain_form(Dense *d)
+{
+	const int64_t *g = d->geometry;
+	const bool still = !d->volume || (g[FRAME_TAPS] == 1 && g[FRAME_STEP] == 1 && !g[FRAME_PADDING]);
+
+	if (d->groups > 1 && d->k == 1 && d->n == 1) {
+		d->form = BY_TAPS;
+		d->n = d->groups;
+		d->groups = 1;
+	} else if (still && g[7] == 1 && g[8] == 1 && g[9] == 1 && g[10] == 1 && !g[11] && !g[12]) {
+		d->form = BY_PRODUCT;
+	}
 }
 
 static bool
 recognise_convolution(Plan *p, const Node *n, Dense *d)
 {
 	const Value *x = named(n, "input"), *w = named(n, "weight"), *transposed = named(n, "transposed");
-	int64_t s[2], pad[2], dil[2], groups, t, xs, ys;
+	int64_t step[3] = { 1, 1, 1 }, padding[3] = { 0 }, dilation[3] = { 1, 1, 1 }, t, xs, ys;
 	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
+	int at;                  /* of height, in these: images have no frames */
 
 	if (n->op->lowering != LOWER_CONVOLUTION)
 		return false;
 	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || !ty ||
-	    !as_pixels(tx, &xs) || !as_pixels(ty, &ys) || !rt_numel(ty) || !rt_numel(tx) || !rt_numel(d->w))
+	    !as_pixels(tx, &xs) || !as_pixels(ty, &ys) || !rt_numel(ty) || !rt_numel(tx) || !rt_numel(d->w) ||
+	    !rows_follow(d->w))
 		return false;
 	if (transposed && (!known_int(p->known, transposed, &t) || t))
 		return false;
-	if (!constant_ints(p, named(n, "stride"), s, 2) || !constant_ints(p, named(n, "padding"), pad, 2) ||
-	    !constant_ints(p, named(n, "dilation"), dil, 2) || !known_int(p->known, named(n, "groups"), &groups))
+	at = 5 - tx->ndim;
+	if (!constant_ints(p, named(n, "stride"), step + at, 3 - at) ||
+	    !constant_ints(p, named(n, "padding"), padding + at, 3 - at) ||
+	    !constant_ints(p, named(n, "dilation"), dilation + at, 3 - at) ||
+	    !known_int(p->known, named(n, "groups"), &d->groups))
 		return false;
 	d->x = x;
 	d->weight = w;
 	d->y = n->out[0];
 	d->conv = true;
-	d->groups = groups;
-	d->n = d->w->dims[0] / groups;
+	d->volume = !at;
+	d->n = d->w->dims[0] / d->groups;
 	d->k = d->w->dims[1];
-	if (groups > 1 && d->k == 1 && d->n == 1) {
-		d->form = BY_TAPS;
-		d->groups = 1;
-		d->n = groups;
-	}
-	d->m = ty->dims[0] * ty->dims[2] * ty->dims[3];
+	d->m = rt_numel(ty) / ty->dims[1];
+	d->lda = xs;
 	d->ldc = ys;
-	const int64_t g[16] = { tx->dims[0], tx->dims[2], tx->dims[3], d->k, ty->dims[2], ty->dims[3],
-				d->n, d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1], dil[0], dil[1], xs };
+	const int64_t *in = tx->dims + 3 - at, *out = ty->dims + 3 - at, *taps = d->w->dims + 3 - at;
+	const int64_t g[22] = { tx->dims[0], in[0], in[1], d->k, out[0], out[1], d->n, taps[0], taps[1], step[1],
+				step[2], padding[1], padding[2], dilation[1], dilation[2], xs, at ? 1 : tx->dims[2],
+				at ? 1 : ty->dims[2], at ? 1 : d->w->dims[2], step[0], padding[0], dilation[0] };
 
 	memcpy(d->geometry, g, sizeof g);
-	d->transformable = groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 &&
-			   dil[1] == 1 && d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 &&
+	d->transformable = d->groups == 1 && at && g[7] == 3 && g[8] == 3 && g[9] == 1 && g[10] == 1 && g[13] == 1 &&
+			   g[14] == 1 && d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 &&
 			   d->n % 16 == 0;
-	if (d->form != BY_TAPS && g[7] == 1 && g[8] == 1 && s[0] == 1 && s[1] == 1 && !pad[0] && !pad[1])
-		d->form = BY_PRODUCT;
-	d->lda = xs;
-	return d->k <= 8192 &&
-	       take_bias(p, named(n, "bias"), d->w->dims[0], d);
+	plain_form(d);
+	d->geometry[6] = d->n;
+	return d->k <= 8192 && take_bias(p, named(n, "bias"), d->w->dims[0], d);
 }
 
 static bool
@@ -254,17 +291,34 @@ dense_columns(Plan *p, const Node *n)
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
+static int64_t
+taps_of(const Dense *d)
+{
+	return d->conv ? d->geometry[FRAME_TAPS] * d->geometry[7] * d->geometry[8] : 1;
+}
+
+/* Pixels of the input. */
+static int64_t
+pixels_of(const Dense *d)
+{
+	const int64_t *g = d->geometry;
+
+	return d->conv ? g[0] * g[FRAMES] * g[1] * g[2] : d->m;
+}
+
 /* The weights of the first group in the layout of the kernel. */
 static RtPacking
 packing(const Emit *e, const Dense *d)
 {
-	const int64_t *s = d->w->strides, kw = d->conv ? d->geometry[8] : 1;
+	const int64_t *s = d->w->strides, *g = d->geometry, kw = d->conv ? g[8] : 1;
+	const int down = d->volume && g[7] > 1 ? 3 : 2;          /* of w: the dim of rows of taps */
 	const int row = d->conv || d->transposed ? 0 : 1, vector = e->vf == 16 && d->form != WINOGRAD ? 8 : e->vf;
 	const int64_t wide = d->form == BY_TAPS ? d->n : d->form == IN_LANES ? 1 : d->form == IN_GROUPS ? e->vf : 0;
 
-	return (RtPacking){ .to = d->w->offset, .n = d->n, .k = d->k, .taps = d->conv ? d->geometry[7] * kw : 1,
+	return (RtPacking){ .to = d->w->offset, .n = d->n, .k = d->k, .taps = taps_of(d),
 			    .kw = kw, .width = wide ? wide : e->nr, .last = wide ? wide : panel_last(e, d->n, vector),
-			    .sn = s[row], .sk = s[!row], .sr = d->conv ? s[2] : 0, .ss = d->conv ? s[3] : 0 };
+			    .sn = s[row], .sk = s[!row], .sr = d->conv ? s[down] : 0,
+			    .ss = d->conv ? s[d->w->ndim - 1] : 0 };
 }
 
 static const char *
@@ -340,14 +394,132 @@ choose_tile(Emit *e, Plan *p, const Dense *d)
 	return tile;
 }
 
+/* ---- zeros among the taps -----------------------------------------------------------------------------------------
+ *
+ * Where a transposed convolution's stride does not divide its window, its phases have fewer taps than the convolution
+ * that computes all of them (convtransposed.c), at one end of the window.  Columns with the same taps are computed by
+ * these, one after the other.
+ */
+
+static bool
+same_sides(const Box *a, const Box *b)
+{
+	return !memcmp(a->from, b->from, sizeof a->from) && !memcmp(a->to, b->to, sizeof a->to);
+}
+
+/* Are the weights of the column in the box all zeros? */
+static bool
+all_zeros(const RtTensor *w, int64_t column, const Box *b)
+{
+	const float *at = (const float *)w->storage->data + w->offset + column * w->strides[0];
+
+	for (int64_t k = b->from[0]; k < b->to[0]; k++)
+		for (int64_t r = b->from[1]; r < b->to[1]; r++)
+			for (int64_t s = b->from[2]; s < b->to[2]; s++)
+				if (at[k * w->strides[1] + r * w->strides[2] + s * w->strides[3]] != 0)
+					return false;
+	return true;
+}
+
+/* The least box round what a column has. */
+static Box
+box_of(const RtTensor *w, int64_t column)
+{
+	Box b = { .first = column, .n = 1, .to = { w->dims[1], w->dims[2], w->dims[3] } };
+
+	for (int side = 0; side < BOX_SIDES; side++) {
+		Box slice = b;
+
+		for (; b.to[side] - b.from[side] > 1; b.from[side]++) {
+			slice.from[side] = b.from[side];
+			slice.to[side] = b.from[side] + 1;
+			if (!all_zeros(w, column, &slice))
+				break;
+		}
+		for (; b.to[side] - b.from[side] > 1; b.to[side]--) {
+			slice.from[side] = b.to[side] - 1;
+			slice.to[side] = b.to[side];
+			if (!all_zeros(w, column, &slice))
+				break;
+		}
+	}
+	return b;
+}
+
+/* Lanes times products of a pixel. */
+static int64_t
+box_cost(const Emit *e, const Box *b)
+{
+	const int64_t some = e->vf == 16 ? 8 : e->vf, lanes = (b->n + some - 1) / some * some;
+
+	return lanes * (b->to[0] - b->from[0]) * (b->to[1] - b->from[1]) * (b->to[2] - b->from[2]);
+}
+
+/* Does it pay to compute columns with the same taps apart? */
+static bool
+takes_boxes(const Emit *e, Dense *d)
+{
+	const RtTensor *w = d->w;
+	Box all = { .n = d->n, .to = { d->k, d->geometry[7], d->geometry[8] } };
+	int64_t cost = 0;
+
+	d->nbox = 0;
+	if (d->form != IN_PANELS || w->ndim != 4 || d->groups > 1 || (all.to[1] == 1 && all.to[2] == 1))
+		return false;
+	for (int64_t column = 0; column < d->n; column++) {
+		const Box b = box_of(w, column);
+
+		if (d->nbox && same_sides(&d->box[d->nbox - 1], &b))
+			d->box[d->nbox - 1].n++;
+		else if (d->nbox == BOXES)
+			return false;
+		else
+			d->box[d->nbox++] = b;
+	}
+	for (int i = 0; i < d->nbox; i++)
+		cost += box_cost(e, &d->box[i]);
+	return d->nbox > 1 && cost * 8 < box_cost(e, &all) * 7;
+}
+
+/* The convolution of one box. */
+static Dense
+box_dense(const Dense *d, const Box *b)
+{
+	Dense one = *d;
+	int64_t *g = one.geometry;
+
+	one.form = IN_PANELS;
+	one.n = g[6] = b->n;
+	one.k = g[3] = b->to[BOX_CHANNELS] - b->from[BOX_CHANNELS];
+	g[7] = b->to[BOX_ROWS] - b->from[BOX_ROWS];
+	g[8] = b->to[BOX_COLUMNS] - b->from[BOX_COLUMNS];
+	g[11] -= b->from[BOX_ROWS] * g[13];
+	g[12] -= b->from[BOX_COLUMNS] * g[14];
+	return one;
+}
+
+static const char *
+packed_box(Emit *e, const Dense *d, const Box *b)
+{
+	const Dense one = box_dense(d, b);
+	const int64_t *s = d->w->strides;
+	RtPacking p = packing(e, &one);
+
+	p.to += b->first * s[0] + b->from[0] * s[1] + b->from[1] * s[2] + b->from[2] * s[3];
+	return pack_panels(e, WEIGHT_PANELS, d->w, p, 1, 1);
+}
+
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
-/* Convolutions of a vector of input channels or more that give so few channels that most lanes of a panel would be
+/* Convolutions of a vector of input channels or more that give so few channels that more lanes of a panel would be
  * empty (vlanes.h). */
 static bool
 takes_lanes(const Emit *e, const Dense *d)
 {
-	return d->form == IN_PANELS && d->n * LANES_LEFT <= e->vf && d->k >= e->vf;
+	const int64_t some = e->vf == 16 ? 8 : e->vf, lanes = (d->n + some - 1) / some * some, taps = taps_of(d);
+	const int64_t sums = d->n * (taps * ((d->k + e->vf - 1) / e->vf) + LANES_SUM);
+
+	return d->form == IN_PANELS && d->n <= LANES_MOST && d->k >= e->vf && sums * e->vf < taps * d->k * lanes;
 }
 
 /* Groups with at most a vector of output channels and of input channels: one or several side by side (vgroups.h). */
@@ -373,7 +545,8 @@ form_of(Emit *e, Plan *p, Dense *d)
 {
 	if (d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && (d->tile = choose_tile(e, p, d)))
 		return WINOGRAD;
-	return takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, d) ? IN_LANES : takes_rows(e, p, d) ? IN_ROWS : d->form;
+	return takes_boxes(e, d) ? IN_BOXES : takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, d) ? IN_LANES :
+	       takes_rows(e, p, d) ? IN_ROWS : d->form;
 }
 
 /* Are units of work rows of the result? */
@@ -398,22 +571,23 @@ block_tiles(Plan *p, const Dense *d)
 	return tiles < most_tiles(d) && !p->dynamic ? tiles : most_tiles(d);
 }
 
-/* Rows, or Winograd tiles, of a unit of work; 0: threads divide panels of weights.  The larger side is divided:
+/* Rows, or Winograd tiles, of a unit of work; 0: threads divide panels of weights.  Of forms by rows of the result:
+ * pixels of a unit; 0: it is a whole row.  The larger side is divided:
  * activations are then read by the thread that wrote them, weights once.  Few tiles and few panels do not divide
  * well. */
 static int
 step_of(const Emit *e, Plan *p, const Dense *d)
 {
-	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1;
+	const int64_t taps = taps_of(d);
 	const int64_t columns = d->k * d->groups, panels = (d->n + e->nr - 1) / e->nr * d->groups;
-	const int64_t in = (d->conv ? g[0] * g[1] * g[2] : d->m) * columns, out = d->m * d->n * d->groups;
+	const int64_t in = pixels_of(d) * columns, out = d->m * d->n * d->groups;
 	const bool few = panels * ((d->m + CHUNK - 1) / CHUNK) < FEW_PANELS;
 
 	if (of_rows(d))
-		return 0;
+		return plan_choice(p, d->m / d->geometry[5] >= FEW_STEPS) ? 0 : PIECE * (int)d->geometry[14];
 	if (d->form == WINOGRAD)
 		return plan_choice(p, winograd_tiles(d, d->tile) > most_tiles(d)) ? STEP : 0;
-	if (d->form == IN_LANES)
+	if (d->form == IN_LANES || d->form == IN_BOXES)
 		return STEP;
 	return plan_choice(p, (few || in + out > taps * columns * d->n) && d->m >= FEW_STEPS * STEP) ? STEP : 0;
 }
@@ -434,6 +608,10 @@ comment_of(const Emit *e, const Dense *d, const After *after)
 	const long long out = (long long)(d->n * d->groups), in = d->form == BY_TAPS ? out : d->k * d->groups;
 	const char *groups = d->groups > 1 ? arena_printf(e->cx->arena, " in %lld groups", (long long)d->groups) : "";
 
+	if (d->volume)
+		return arena_printf(e->cx->arena, "convolution %lld x %lld x %lld, %lld -> %lld channels%s, "
+				    "(%lld, %lld, %lld, %lld) -> (%lld, %lld, %lld)%s", g[FRAME_TAPS], g[7], g[8], in,
+				    out, groups, g[0], g[FRAMES], g[1], g[2], g[OUT_FRAMES], g[4], g[5], more);
 	if (d->conv)
 		return arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels%s, "
 				    "(%lld, %lld, %lld) -> (%lld, %lld)%s", g[7], g[8], in, out, groups, g[0], g[1],
@@ -442,17 +620,31 @@ comment_of(const Emit *e, const Dense *d, const After *after)
 			    (long long)d->k, (long long)d->n, more);
 }
 
+/* Over all boxes, so many as if all columns had them. */
+static double
+box_products(const Dense *d)
+{
+	double sum = 0;
+
+	for (int i = 0; i < d->nbox; i++) {
+		const Dense one = box_dense(d, &d->box[i]);
+
+		sum += (double)(one.n * one.k * one.geometry[7] * one.geometry[8]);
+	}
+	return sum * (double)d->m / (double)(d->n * d->k);
+}
+
 /* The cost of one launch; of an epilogue the bytes count, but not the flops. */
 static Counts
 work_of(const Emit *e, Plan *p, const Dense *d, const After *after)
 {
-	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1, out = d->n * d->groups,
+	const int64_t taps = taps_of(d), out = d->n * d->groups,
 		      in = d->form == BY_TAPS ? d->n : d->k * d->groups;
-	const double products = d->form == WINOGRAD ? winograd_elements(d->tile) * (double)winograd_tiles(d, d->tile) :
-			       (double)(taps * d->m);
+	const double products = d->form == IN_BOXES ? box_products(d) : d->form != WINOGRAD ? (double)(taps * d->m) :
+			       winograd_elements(d->tile) * (double)winograd_tiles(d, d->tile);
 	const double columns = (double)(out * d->k),
 		     weights = (double)(d->form == WINOGRAD ? winograd_elements(d->tile) : taps) * columns;
-	const double moved = (double)((d->conv ? g[0] * g[1] * g[2] : d->m) * in + d->m * out);
+	const double moved = (double)(pixels_of(d) * in + d->m * out);
 	const ValueVec *more = &after->epilogue.more;
 	double others = 0;
 
@@ -469,7 +661,7 @@ winograd_scratch(Plan *p, const Dense *d)
 }
 
 static void
-put_geometry(Body *b, const Dense *d, bool ranged)
+put_geometry(Body *b, const Dense *d, const char *name, const After *after)
 {
 	const int64_t *g = d->geometry;
 	const Member member[] = {
@@ -477,10 +669,13 @@ put_geometry(Body *b, const Dense *d, bool ranged)
 		{ "oc", g[6] }, { "kh", g[7] }, { "kw", g[8] }, { "sh", g[9] }, { "sw", g[10] }, { "ph", g[11] },
 		{ "pw", g[12] }, { "dh", g[13] }, { "dw", g[14] }, { "xs", g[15] }, { "ys", d->ldc },
 		{ "groups", d->groups },
+		{ "d", g[16] }, { "od", g[17] }, { "kd", g[18] }, { "sd", g[19] }, { "pd", g[20] }, { "dd", g[21] },
 	};
+	const int n = sizeof member / sizeof *member - (d->volume ? 0 : 6);
+	const char *range = after->range[0] ? ".range = range, " : "";
 
-	body_struct(b, "static const VcConv v", member, sizeof member / sizeof *member, ranged ? ".range = range" : "");
-	out_blank(&b->out);
+	body_struct(b, arena_printf(b->p->cx->arena, "static const VcConv %s", name), member, n,
+		    arena_printf(b->p->cx->arena, "%s%s", range, d->volume ? "" : "VC_IMAGE"));
 }
 
 static void
@@ -504,25 +699,53 @@ put_product(Body *b, const Dense *d, int step, const After *after)
 		 step, m, groups, n, k, CHUNK, lda, ldc, after->range[0] ? "range" : "0", after->epilogue.name);
 }
 
+/* Weights of boxes but for the first one stand behind the zeros, before what the epilogue reads. */
+static void
+put_boxes(Body *b, const Dense *d, int step, const After *after)
+{
+	for (int i = 0; i < d->nbox; i++) {
+		const Dense one = box_dense(d, &d->box[i]);
+
+		put_geometry(b, &one, arena_printf(b->p->cx->arena, "v%d", i), after);
+	}
+	out_line(&b->out, "float *const y = p[0];");
+	out_line(&b->out, "const float *const x = p[1], *const bias = p[3];");
+	out_blank(&b->out);
+	for (int i = 0; i < d->nbox; i++) {
+		const Box *at = &d->box[i];
+		const char *from = body_number(b, "from", at->from[BOX_CHANNELS]), *first = body_number(b, "first", at->first);
+
+		out_line(&b->out, "vc_conv(begin, end, %d, &v%d, %d, x + %s, p[%d], bias ? bias + %s : 0, y + %s, p[4], 0, p);",
+			 step, i, CHUNK, from, i ? 4 + i : 2, first, first);
+	}
+	if (strcmp(after->epilogue.name, "0")) {
+		const char *m = body_number(b, "m", d->m), *n = body_number(b, "n", d->n);
+
+		out_line(&b->out, "%s(p, begin * %d, end * %d < %s ? end * %d : %s, 0, %s, %s);", after->epilogue.name, step,
+			 step, m, step, m, n, n);
+	}
+}
+
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
 static void
 put_kernel(Body *b, Plan *p, const Dense *d, int step, const After *after)
 {
-	const char *epilogue = after->epilogue.name;
+	const char *epilogue = after->epilogue.name, *across = step ? arena_printf(p->cx->arena, "%d", step) : "v.ow";
 
 	if (after->range[0])
 		out_line(&b->out, "static const float range[] = { %s, %s };", after->range[0], after->range[1]);
-	if (d->form == BY_PRODUCT) {
-		put_product(b, d, step, after);
+	if (d->form == BY_PRODUCT || d->form == IN_BOXES) {
+		(d->form == BY_PRODUCT ? put_product : put_boxes)(b, d, step, after);
 		return;
 	}
-	put_geometry(b, d, after->range[0] != NULL);
+	put_geometry(b, d, "v", after);
+	out_blank(&b->out);
 	if (d->form == WINOGRAD)
 		put_winograd(b, p, d, step, epilogue);
 	else if (d->form == BY_TAPS)
-		out_line(&b->out, "vc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);", epilogue);
+		out_line(&b->out, "vc_depthwise(begin, end, %s, &v, p[1], p[2], p[3], p[0], %s, p);", across, epilogue);
 	else if (of_rows(d))
-		out_line(&b->out, "%s(begin, end, &v, p[1], p[2], p[3], p[0], p[4], %s, p);", forms[d->form].micro,
+		out_line(&b->out, "%s(begin, end, %s, &v, p[1], p[2], p[3], p[0], p[4], %s, p);", forms[d->form].micro, across,
 			 epilogue);
 	else
 		out_line(&b->out, "%s(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);",
@@ -535,7 +758,7 @@ units(const Emit *e, Plan *p, const Dense *d, int step)
 	const int64_t *g = d->geometry, panels = (d->n + e->nr - 1) / e->nr * d->groups;
 
 	if (of_rows(d))
-		return g[0] * g[4];
+		return g[0] * g[OUT_FRAMES] * g[4] * (step ? plan_ceil(p, g[5], step) : 1);
 	if (step && d->form == WINOGRAD)
 		return plan_ceil(p, g[0] * plan_ceil(p, g[4], d->tile) * plan_ceil(p, g[5], d->tile), step);
 	if (step)
@@ -597,15 +820,29 @@ is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
 	return range[0] != NULL;
 }
 
+static Windows
+windows_of(const Dense *d)
+{
+	const int64_t *g = d->geometry, *s = d->w->strides + d->w->ndim - 2;
+	Windows v = { .places = 2, .in = { g[1], g[2] }, .out = { g[4], g[5] }, .taps = { g[7], g[8] },
+		      .step = { g[9], g[10] }, .pad = { g[11], g[12] }, .wide = { g[13], g[14] },
+		      .x = { g[2] * d->lda, d->lda }, .y = { g[5] * d->ldc, d->ldc }, .w = { s[0], s[1] } };
+
+	if (d->volume)
+		v = (Windows){ .places = 3, .in = { g[FRAMES], g[1], g[2] }, .out = { g[OUT_FRAMES], g[4], g[5] },
+			       .taps = { g[FRAME_TAPS], g[7], g[8] }, .step = { g[FRAME_STEP], g[9], g[10] },
+			       .pad = { g[FRAME_PADDING], g[11], g[12] }, .wide = { g[FRAME_DILATION], g[13], g[14] },
+			       .x = { g[1] * g[2] * d->lda, v.x[0], v.x[1] },
+			       .y = { g[4] * g[5] * d->ldc, v.y[0], v.y[1] }, .w = { s[-1], s[0], s[1] } };
+	return v;
+}
+
 /* Describes the launch as a sum of products, with its epilogue: the group, or null. */
 static void
 describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dense *d)
 {
 	const int64_t *g = d->geometry, *s = d->w->strides, row = d->conv || d->transposed ? 0 : 1;
-	const Windows v = { .places = 2, .in = { g[1], g[2] }, .out = { g[4], g[5] }, .taps = { g[7], g[8] },
-			    .step = { g[9], g[10] }, .pad = { g[11], g[12] }, .wide = { g[13], g[14] },
-			    .x = { g[2] * d->lda, d->lda }, .y = { g[5] * d->ldc, d->ldc },
-			    .w = { d->conv ? s[2] : 0, d->conv ? s[3] : 0 } };
+	const Windows v = d->conv ? windows_of(d) : (Windows){ .places = 0 };
 	Lowered after;
 	const int64_t channel = d->form == BY_TAPS, bias = d->bias ? d->bias->strides[0] : 0;
 	const bool follows = group && lower_epilogue(p, group, n->out[0], true, &after);
@@ -613,7 +850,7 @@ describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dens
 
 	contract_begin(&c, p, n, RT_f32, d->bias != NULL);
 	if (d->conv)
-		contract_axis(&c, g[0], false, (int64_t[4]){ g[4] * g[5] * d->ldc, g[1] * g[2] * d->lda });
+		contract_axis(&c, g[0], false, (int64_t[4]){ d->m / g[0] * d->ldc, pixels_of(d) / g[0] * d->lda });
 	else
 		contract_axis(&c, d->m, false, (int64_t[4]){ d->ldc, d->lda });
 	if (d->conv)
@@ -623,15 +860,18 @@ describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dens
 	contract_axis(&c, d->k, true, (int64_t[4]){ 0, 1, s[!row] });
 	if (d->conv)
 		contract_windows(&c, &v, true);
-	contract_call(call, &c, follows ? &after : NULL, d->conv ? 3 : 1, forms[d->form].micro);
+	contract_call(call, &c, follows ? &after : NULL, 1 + v.places, forms[d->form].micro);
 }
 
 static void
 pass(Emit *e, KernelCall *call, const Dense *d, const Value *result)
 {
-	const int64_t past = d->groups > 1 ? e->vf : 0;  /* panels of the last group reach beyond the end of the bias */
+	/* panels of the last group, or box, reach beyond the end of the bias */
+	const int64_t past = d->form == IN_BOXES ? e->nr : d->groups > 1 ? e->vf : 0;
+	const bool boxes = d->form == IN_BOXES;
 	const KernelArg args[] = {
-		{ .value = result }, { .value = d->x }, { .text = packed(e, d), .what = packed_name(e, d) },
+		{ .value = result }, { .value = d->x },
+		{ .text = boxes ? packed_box(e, d, &d->box[0]) : packed(e, d), .what = packed_name(e, d) },
 		{ .text = d->bias ? pack_vector(e, d->bias, d->n * d->groups, past) : "0",
 		  .what = d->bias ? "bias" : "no bias" },
 		zeros_of(e, d),
@@ -639,6 +879,9 @@ pass(Emit *e, KernelCall *call, const Dense *d, const Value *result)
 
 	for (size_t i = 0; i < sizeof args / sizeof *args; i++)
 		vec_push(e->cx->arena, &call->args, args[i]);
+	for (int i = 1; boxes && i < d->nbox; i++)
+		vec_push(e->cx->arena, &call->args, ((KernelArg){ .text = packed_box(e, d, &d->box[i]),
+								  .what = packed_name(e, d) }));
 }
 
 /* The kernel of a dense node; `group`: the pointwise group that is its epilogue, or null. */
@@ -655,11 +898,12 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 	if (!recognise(p, n, &d))
 		return false;
 	after->epilogue.name = "0";
-	if (group && !is_clamp(p, group, n->out[0], after->range) &&
-	    !emit_epilogue(e, p, group, n->out[0], 5, &after->epilogue))
-		return false;
 	d.form = form_of(e, p, &d);
+	if (group && !is_clamp(p, group, n->out[0], after->range) &&
+	    !emit_epilogue(e, p, group, n->out[0], 5 + (d.form == IN_BOXES ? d.nbox - 1 : 0), &after->epilogue))
+		return false;
 	e->clamps |= after->range[0] != NULL;
+	e->volumes |= d.volume;
 	if (d.form == BY_PRODUCT || d.form == WINOGRAD)
 		emit_tall(e, p, d.form == WINOGRAD ? INT64_MAX : d.m);
 	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;

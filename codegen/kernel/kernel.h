@@ -122,6 +122,7 @@ typedef struct Emit {            /* one program */
 	int      most_args;      /* addresses that one of those takes at most */
 	bool     int8;           /* some kernel multiplies 8-bit integers (rt/ops/vint8.h) */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vblock.h) */
+	bool     volumes;        /* some kernel is a convolution over three dims (rt/ops/vconv.h) */
 	int64_t  tall;           /* the most rows that a product by panels has (VC_TALL of rt/ops/vblock.h) */
 	bool     quantized;      /* the program may meet quantized tensors */
 	bool     prints;         /* the model may print */

@@ -548,6 +548,7 @@ void
 emit_panels(const Emit *e, Buf *b)
 {
 	buf_printf(b, "#define VC_CLAMPS %d\n", e->clamps);
+	buf_printf(b, "#define VC_FRAMES %d\n", e->volumes);
 	if (e->tall < VERY_TALL)
 		buf_printf(b, "#define VC_TALL %lld\n", (long long)e->tall);
 }

@@ -8,7 +8,7 @@
  *    kernel (k, 1, 1)     lines:  (N, C, D, H W), conv2d by (k, 1)
  *    kernel (k, h, w)     the k frames that a result frame is made from become channels, in one copy:
  *                         (N D', g k C / g, H, W), conv2d by (h, w)
- *      of narrow groups   a sum of k convolutions of frames, each in the store of the one before
+ *      of narrow groups   as it is
  *    pool (k, h, w)       a pool of frames, then one of lines
  *
  * Pointwise operators behind such views move before the view back, into a convolution's store.
@@ -180,26 +180,19 @@ by_gathering(Spec *s, Scope *c, const Conv *v, Value *x)
 	return from_frames(s, c, over_two(s, c, v, FRAMES, y, put_weights(s, v, 0, k)), frames, v->at);
 }
 
-/* One convolution a tap, each added to the sum of those before. */
+/* As it is, of a volume that lies channels last. */
 static Value *
-by_taps(Spec *s, Scope *c, const Conv *v, Value *x)
+by_volume(Spec *s, Scope *c, const Conv *v, Value *x, Value *w)
 {
-	const int64_t k = v->w->dims[2], reach = (k - 1) * v->dilation[0];
-	Value *const one = spec_put_int(s, 1, v->at);
-	Value *sum = NULL, *part = NULL;
-	Conv tap = *v;
+	static const int64_t none[3];
+	Value *const in[] = { x, w, v->bias, spec_put_list(s, v->stride, 3, v->at),
+			      spec_put_list(s, v->padding, 3, v->at), spec_put_list(s, v->dilation, 3, v->at),
+			      spec_put_constant(s, rt_bool(false), v->at), spec_put_list(s, none, 3, v->at),
+			      spec_put_int(s, v->groups, v->at) };
+	Value *y = spec_put_op(s, c, "prim::convolution", in, 9, v->at);
 
-	x = padded(s, c, v, x);
-	for (int64_t i = 0; i < k; i++) {
-		const int64_t from = i * v->dilation[0];
-		Value *y;
-
-		part = spec_put_slice(s, c, x, DEPTH, (Slice){ from, from - reach, v->stride[0] }, v->at);
-		y = over_two(s, c, &tap, FRAMES, as_frames(s, c, part, v->at), put_weights(s, v, i, 1));
-		tap.bias = spec_put_constant(s, rt_none(), v->at);               /* the first one has added it */
-		sum = sum ? spec_put_op(s, c, "aten::add.Tensor", (Value *const[]){ y, sum, one }, 3, v->at) : y;
-	}
-	return from_frames(s, c, sum, part, v->at);
+	spec_alter(s, y);
+	return y;
 }
 
 Value *
@@ -217,7 +210,8 @@ spec_convolution_volume(Spec *s, Scope *c, const Node *m)
 	if (!plane && !point && (v.w->dims[1] >= WIDE_GROUP || v.groups == 1))
 		return by_gathering(s, c, &v, v.x);
 	x = channels_last(s, c, v.x, v.at);
-	return plane ? by_frames(s, c, &v, x) : point ? by_lines(s, c, &v, x) : by_taps(s, c, &v, x);
+	return plane ? by_frames(s, c, &v, x) : point ? by_lines(s, c, &v, x) :
+	       by_volume(s, c, &v, x, node_arg(m, "weight"));
 }
 
 /* ---- pools ------------------------------------------------------------------------------------------------------ */

@@ -240,6 +240,7 @@ typedef struct Args {
 	IValue stride, padding, dilation, output_padding;
 	const char *mode;                /* "same", "valid", or null */
 	bool transposed;
+	bool last;                       /* is the result channels last, whatever the operands are? */
 	int64_t groups;
 	Conv g;                          /* of the forward convolution of which a transposed one is the adjoint */
 	int64_t dims[5];                 /* of the result */
@@ -505,6 +506,10 @@ run(RtCx *cx, Args *a, IValue *place)
 	keep = a->g.nd == 2 && !a->transposed ? dense_format(a->input, a->ndim, a->dims, strides) : 0;
 	if (!keep && a->g.nd == 2 && !a->transposed && !a->unbatched)
 		keep = dense_format(a->weight, a->ndim, a->dims, strides);
+	if (a->last) {
+		rt_channels_last_strides(a->ndim, a->dims, strides);
+		keep = strides;
+	}
 	r = rt_result(cx, 0, a->input->dtype, a->ndim, a->dims, keep);
 	RT_RESULT(cx, r, *place);
 	if (rt_dtypes[r->dtype].category == 'C')
@@ -564,15 +569,19 @@ KERNEL(conv_transpose2d_input, transpose(cx, "conv_transpose2d", in, out))
 KERNEL(conv_transpose3d_input, transpose(cx, "conv_transpose3d", in, out))
 
 /* aten::convolution and the first nine arguments of aten::_convolution */
-int
-rt_convolution(RtCx *cx, const IValue *in, IValue *out)
+static int
+any_convolution(RtCx *cx, bool last, const IValue *in, IValue *out)
 {
-	Args a = { .op = "convolution", .input = rt_tensor(in[0]), .weight = rt_tensor(in[1]), .bias = rt_tensor(in[2]),
+	Args a = { .op = "convolution", .last = last, .input = rt_tensor(in[0]), .weight = rt_tensor(in[1]),
+		.bias = rt_tensor(in[2]),
 		.stride = in[3], .padding = in[4], .dilation = in[5], .transposed = in[6].u.i != 0,
 		.output_padding = in[7], .groups = in[8].u.i, .g.scatter = scatter_taps };
 
 	return run(cx, &a, out);
 }
+
+KERNEL(convolution, any_convolution(cx, false, in, out))
+KERNEL(prim_convolution, any_convolution(cx, true, in, out))
 
 /* what traces call: there is always a batch */
 static int

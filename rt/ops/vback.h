@@ -14,6 +14,11 @@
 #include "vdepth.h"
 #include "vscratch.h"
 
+#if VC_FRAMES
+#define VB_IMAGE .c.d = 1, .c.od = 1, .c.kd = 1, .c.sd = 1, .c.dd = 1
+#else
+#define VB_IMAGE
+#endif
 typedef struct VbConv {
 	VcConv  c;
 	/* weights: of output 0, input 0, tap (0, 0); distances, sg between groups */
@@ -117,7 +122,7 @@ vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 			for (int64_t c = 0; c < v->c.oc; c++)
 				scratch[(r * v->c.kw + s) * v->c.oc + c] = w[v->first + c * v->so + r * v->sr +
 					s * v->ss];
-	vc_depthwise(begin, end, &v->c, x, scratch, bias, y, 0, 0);
+	vc_depthwise(begin, end, v->c.ow, &v->c, x, scratch, bias, y, 0, 0);
 }
 
 /* ---- the gradient of the weights --------------------------------------------------------------------------------- */

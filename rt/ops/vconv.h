@@ -8,6 +8,19 @@
 
 #include "vblock.h"
 
+/* Has the program convolutions over three dims?  An image is a volume of one frame: VC_IMAGE among its members, and a
+ * constant where there are no others. */
+#ifndef VC_FRAMES
+#define VC_FRAMES 1
+#endif
+#if VC_FRAMES
+#define VC_IMAGE .d = 1, .od = 1, .kd = 1, .sd = 1, .dd = 1
+#define VC_FRAME(v, member, image) ((v)->member)
+#else
+#define VC_IMAGE
+#define VC_FRAME(v, member, image) (image)
+#endif
+
 typedef struct VcConv {
 	ptrdiff_t n, h, w, ic;           /* input (n, h, w, groups * ic); a pixel is xs floats after the one before */
 	ptrdiff_t oh, ow, oc;
@@ -15,11 +28,14 @@ typedef struct VcConv {
 	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw;
 	ptrdiff_t xs;                    /* floats between pixels of the input: channels of the whole, with groups */
 	ptrdiff_t ys;                    /* likewise of the output */
+#if VC_FRAMES
+	ptrdiff_t d, od, kd, sd, pd, dd; /* frames of a volume, likewise */
+#endif
 	const float *range;              /* results are clamped to range[0], range[1]; null: they are not */
 } VcConv;
 
 typedef struct VcPixel {             /* an output pixel, and where its window begins in the input */
-	ptrdiff_t oh, ow;
+	ptrdiff_t od, oh, ow;
 	const float *image;
 } VcPixel;
 
@@ -27,16 +43,17 @@ typedef struct VcPixel {             /* an output pixel, and where its window be
 VC_INLINE VcPixel
 vc_pixel(const VcConv *v, ptrdiff_t i, const float *x)
 {
-	const ptrdiff_t row = i / v->ow;
+	const ptrdiff_t row = i / v->ow, frame = row / v->oh;
+	const ptrdiff_t in = VC_FRAME(v, d, 1) * v->h * v->w * v->xs, of = VC_FRAME(v, od, 1);
 
-	return (VcPixel){ row % v->oh, i % v->ow, x + row / v->oh * v->h * v->w * v->xs };
+	return (VcPixel){ frame % of, row % v->oh, i % v->ow, x + frame / of * in };
 }
 
 /* Some pixels side by side and, tap after tap, what their windows read. */
 typedef struct VcWindows {
-	const float *corner[VC_MR], *rows[VC_MR];        /* of each pixel: tap (0, 0); the tap at hand */
-	ptrdiff_t y0[VC_MR], x0[VC_MR];
-	ptrdiff_t r, s;                                  /* the next tap */
+	const float *corner[VC_MR], *rows[VC_MR];        /* of each pixel: tap (0, 0, 0); the tap at hand */
+	ptrdiff_t z0[VC_MR], y0[VC_MR], x0[VC_MR];
+	ptrdiff_t q, r, s;                               /* the next tap: frame, row, column */
 	/* are all columns of all windows there, and side by side in memory? */
 	bool    inside;
 } VcWindows;
@@ -45,18 +62,20 @@ typedef struct VcWindows {
 VC_INLINE void
 vc_windows_start(int mr, const VcConv *v, VcPixel *at, VcWindows *p)
 {
-	p->r = p->s = 0;
+	p->q = p->r = p->s = 0;
 	p->inside = v->dw == 1 && v->xs == v->ic;
 	for (int i = 0; i < mr; i++) {
+		p->z0[i] = at->od * VC_FRAME(v, sd, 1) - VC_FRAME(v, pd, 0);
 		p->y0[i] = at->oh * v->sh - v->ph;
 		p->x0[i] = at->ow * v->sw - v->pw;
-		p->corner[i] = at->image + (p->y0[i] * v->w + p->x0[i]) * v->xs;
+		p->corner[i] = at->image + ((p->z0[i] * v->h + p->y0[i]) * v->w + p->x0[i]) * v->xs;
 		p->inside &= p->x0[i] >= 0 && p->x0[i] + v->kw <= v->w;
 		if (++at->ow == v->ow) {
 			at->ow = 0;
 			if (++at->oh == v->oh) {
 				at->oh = 0;
-				at->image += v->h * v->w * v->xs;
+				at->od = at->od + 1 < VC_FRAME(v, od, 1) ? at->od + 1 : 0;
+				at->image += at->od ? 0 : VC_FRAME(v, d, 1) * v->h * v->w * v->xs;
 			}
 		}
 	}
@@ -67,12 +86,14 @@ vc_windows_start(int mr, const VcConv *v, VcPixel *at, VcWindows *p)
 VC_INLINE ptrdiff_t
 vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool *any)
 {
-	const ptrdiff_t dy = p->r * v->dh, dx = p->s * v->dw, far = (dy * v->w + dx) * v->xs;
+	const ptrdiff_t dz = p->q * VC_FRAME(v, dd, 1), dy = p->r * v->dh, dx = p->s * v->dw;
+	const ptrdiff_t far = ((dz * v->h + dy) * v->w + dx) * v->xs;
 	bool all = p->inside;
 
 	*any = false;
 	for (int i = 0; i < mr; i++) {
-		const bool row = (size_t)(p->y0[i] + dy) < (size_t)v->h,
+		const bool frame = (size_t)(p->z0[i] + dz) < (size_t)VC_FRAME(v, d, 1);
+		const bool row = frame && (size_t)(p->y0[i] + dy) < (size_t)v->h,
 			   in = row && (size_t)(p->x0[i] + dx) < (size_t)v->w;
 
 		p->rows[i] = in ? p->corner[i] + far : zeros;
@@ -82,7 +103,10 @@ vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool 
 	p->s = all ? v->kw : p->s + 1;
 	if (p->s == v->kw) {
 		p->s = 0;
-		p->r++;
+		if (++p->r == v->kh) {
+			p->r = 0;
+			p->q++;
+		}
 	}
 	return all ? v->kw * v->ic : v->ic;
 }
@@ -104,7 +128,7 @@ vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, const fl
 		VcRows sum;
 
 		vc_rows_start(mr, nv, half, more ? 0 : bias, &sum);
-		for (ptrdiff_t room = VC_RUN, n; room && (have || p.r < v->kh); room -= n) {
+		for (ptrdiff_t room = VC_RUN, n; room && (have || p.q < VC_FRAME(v, kd, 1)); room -= n) {
 			if (!have)
 				have = vc_windows_next(mr, v, zeros, &p, &any);
 			n = have < room ? have : room;
@@ -115,9 +139,9 @@ vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, const fl
 			w += n * wide;
 			have -= n;
 		}
-		vc_rows_store(mr, nv, half, to, more, have || p.r < v->kh ? 0 : v->range, &sum);
+		vc_rows_store(mr, nv, half, to, more, have || p.q < VC_FRAME(v, kd, 1) ? 0 : v->range, &sum);
 		more = true;
-	} while (have || p.r < v->kh);
+	} while (have || p.q < VC_FRAME(v, kd, 1));
 	if (to.to == part)
 		vc_store_part(mr, left, y, v->ys, part);
 }
@@ -128,6 +152,73 @@ vc_up(ptrdiff_t a, ptrdiff_t b)
 {
 	return a > 0 ? (a + b - 1) / b : 0;
 }
+
+/* ---- rows of the result, for forms that compute them one by one -------------------------------------------------- */
+
+/* What a row reads: of its windows' taps frames [q0, q1) and rows [r0, r1) are inside of the input.  x: where row 0
+ * of frame 0 would be; below, behind: so far apart are rows and frames of taps. */
+typedef struct VcReach {
+	const float *x;
+	ptrdiff_t q0, q1, r0, r1, below, behind;
+} VcReach;
+
+/* The row-th of all images. */
+VC_INLINE VcReach
+vc_reach(const VcConv *v, ptrdiff_t row, const float *x)
+{
+	const ptrdiff_t y0 = row % v->oh * v->sh - v->ph, frame = row / v->oh, of = VC_FRAME(v, od, 1);
+	const ptrdiff_t z0 = frame % of * VC_FRAME(v, sd, 1) - VC_FRAME(v, pd, 0), dd = VC_FRAME(v, dd, 1);
+	const ptrdiff_t line = v->w * v->xs, rows = vc_up(v->h - y0, v->dh), frames = vc_up(VC_FRAME(v, d, 1) - z0, dd);
+	const VcReach at = { .x = x + ((frame / of * VC_FRAME(v, d, 1) + z0) * v->h + y0) * line, .q0 = vc_up(-z0, dd),
+			     .q1 = frames < VC_FRAME(v, kd, 1) ? frames : VC_FRAME(v, kd, 1), .r0 = vc_up(-y0, v->dh),
+			     .r1 = rows < v->kh ? rows : v->kh, .below = v->dh * line, .behind = dd * v->h * line };
+
+	return at;
+}
+
+/* Pixels of a row, of which every dw-th is computed: the windows of a `v` that are not dilated. */
+typedef struct VcPart {
+	VcConv  v;
+	VcReach at;
+	ptrdiff_t y;             /* floats from the row's first pixel */
+} VcPart;
+
+/* A unit of work is a row or, where rows are few, `across` pixels of one; that many units are of a row. */
+VC_INLINE ptrdiff_t
+vc_pieces(const VcConv *v, ptrdiff_t across)
+{
+	return (v->ow + across - 1) / across;
+}
+
+/* Pixels [from, to) of a row, as a row; p->v: v. */
+VC_INLINE void
+vc_piece(const VcConv *v, const VcReach *at, ptrdiff_t from, ptrdiff_t to, VcPart *p)
+{
+	p->at = *at;
+	p->y = from * v->ys;
+	p->v.ow = to - from;
+	p->v.pw = v->pw - from * v->sw;
+}
+
+/* Every dw-th pixel of a row of stride 1, from `phase` on, as a row whose windows are not dilated: they read every
+ * dw-th column of the input. */
+VC_INLINE void
+vc_undilated(const VcPart *of, ptrdiff_t phase, VcPart *p)
+{
+	const ptrdiff_t d = of->v.dw, first = phase - of->v.pw, column = (first % d + d) % d;
+
+	*p = *of;
+	p->v.w = vc_up(of->v.w - column, d);
+	p->v.ow = vc_up(of->v.ow - phase, d);
+	p->v.pw = (column - first) / d;
+	p->v.xs *= d;
+	p->v.ys *= d;
+	p->v.dw = 1;
+	p->at.x += column * of->v.xs;
+	p->y += phase * of->v.ys;
+}
+
+/* ---- strips ------------------------------------------------------------------------------------------------------ */
 
 /* What pixels side by side in a row read: rows [r0, r1) of taps, each one run in memory, `far` apart. */
 typedef struct VcStrip {
@@ -297,7 +388,8 @@ VC_EACH_WIDTH(VC_TAPS)
 VC_INLINE bool
 vc_by_strips(const VcTaps *t, const VcConv *v)
 {
-	return v->ic < 16 && v->dw == 1 && 2 * v->ow >= t->rows &&
+	return v->ic < 16 && v->dw == 1 && VC_FRAME(v, d, 1) == 1 && VC_FRAME(v, kd, 1) == 1 &&
+	       VC_FRAME(v, od, 1) == 1 && 2 * v->ow >= t->rows &&
 	       v->kh * vc_strip_columns(t->rows, v) * v->ic <= VC_COPIED;
 }
 
@@ -369,13 +461,14 @@ vc_conv_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, pt
 	     const float *w, const float *bias, float *y, const float *zeros, const VcTaps *last, VcEpilogue *epilogue,
 	     void *const *p)
 {
-	const VcShare s = vc_share(begin, end, step, v->n * v->oh * v->ow, v->groups, v->oc, chunk);
+	const ptrdiff_t pixels = v->n * VC_FRAME(v, od, 1) * v->oh * v->ow, taps = VC_FRAME(v, kd, 1) * v->kh * v->kw;
+	const VcShare s = vc_share(begin, end, step, pixels, v->groups, v->oc, chunk);
 
 	for (ptrdiff_t at = s.begin; at < s.end; at++) {
 		const VcBlock b = vc_share_block(&s, step, at, chunk, v->oc);
 
 		vc_conv_panel(b.whole ? VC_WHOLE(vc_taps) : last, v, b.from, b.to, x + b.group * v->ic,
-			      w + b.weights * v->kh * v->kw * v->ic, bias ? bias + b.col : 0, y + b.col, zeros, b.left);
+			      w + b.weights * taps * v->ic, bias ? bias + b.col : 0, y + b.col, zeros, b.left);
 		if (epilogue)
 			vc_share_follow(&s, step, &b, v->oc, epilogue, p);
 	}

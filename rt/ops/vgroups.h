@@ -71,7 +71,7 @@ vg_lanes(VgFrom from, const VcConv *v, const VgPanels *p, ptrdiff_t panel, ptrdi
 	const ptrdiff_t channels = v->groups * v->ic, have = channels > VF ? channels - VF : 0, last = channels - v->ic;
 	const ptrdiff_t first = panel * p->each * v->ic, in = first + p->input[at * VF];
 	VgLanes l = { .out = panel * p->each * v->oc + at * VF, .in = from == VG_VECTOR && have < in ? have : in,
-		      .w = w + panel * v->kh * v->kw * v->ic * VC_UNIT + at * VF };
+		      .w = w + panel * VC_FRAME(v, kd, 1) * v->kh * v->kw * v->ic * VC_UNIT + at * VF };
 
 	for (int i = 0; i < VF; i++) {
 		const ptrdiff_t c = first + p->input[at * VF + i];
@@ -114,80 +114,96 @@ vg_read(VgFrom from, const float *x, ptrdiff_t k, VcMask index)
 	return y;
 }
 
-/* Where a block of pixels reads: rows [r0, r1) of taps; x, x0: row and column of tap (0, 0) of its first pixel; end: of
- * the input. */
+/* Where a block of pixels reads; x0: column of the first tap of its first pixel; end: of the input. */
 typedef struct VgPlace {
-	const float *x, *zeros, *end;
-	ptrdiff_t x0, r0, r1;
+	const VcReach *at;
+	const float *zeros, *end;
+	ptrdiff_t x0;
 } VgPlace;
 
 /* Are all vectors inside that begin at a pixel's channels?  The last ones are not, where these are fewer than lanes. */
 VC_INLINE bool
 vg_inside(const VcConv *v, const VgLanes *l, const VgPlace *at, int rw)
 {
-	const ptrdiff_t far = (at->r1 - 1) * v->dh * v->w + at->x0 + (rw - 1) * v->sw + (v->kw - 1) * v->dw;
+	const ptrdiff_t far = (at->at->q1 - 1) * at->at->behind + (at->at->r1 - 1) * at->at->below +
+		(at->x0 + (rw - 1) * v->sw + (v->kw - 1) * v->dw) * v->xs;
 
-	return v->groups * v->ic >= VF || at->end - at->x - l->in - far * v->xs >= VF;
+	return v->groups * v->ic >= VF || at->end - at->at->x - l->in - far >= VF;
 }
 
-/* rw pixels by kw columns of taps, at stride sw.  edge: columns may lie outside. */
+/* rw pixels by a row of kw columns of taps, at stride sw.  x: where the first of them reads; w: the row's weights.
+ * edge: columns may lie outside. */
 VC_INLINE void
-vg_run(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const VgLanes *l, const VgPlace *at, VcV *acc)
+vg_run(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const VgLanes *l, const VgPlace *at,
+       const float *x, const float *w, VcV *acc)
 {
-	const ptrdiff_t taps = kw * v->ic * VC_UNIT, xs = v->xs;
+	const ptrdiff_t xs = v->xs;
 	const float *column[VG_READ];
+	VcMask index = l->index;
 
-	for (ptrdiff_t r = at->r0; r < at->r1; r++) {
-		const float *x = at->x + (r * v->dh * v->w + at->x0) * xs + l->in, *w = l->w + r * taps;
-		VcMask index = l->index;
+	if (edge) {
+		VC_UNROLL
+		for (int j = 0; j < (rw - 1) * sw + kw; j++)
+			column[j] = (size_t)(at->x0 + j) < (size_t)v->w ? x + j * xs : at->zeros;
+	}
+	for (ptrdiff_t k = 0; k < v->ic; k++, w += VC_UNIT, index += 1) {
+		VcV tap[VG_COLUMNS];
 
-		if (edge) {
+		VC_UNROLL
+		for (int s = 0; s < kw; s++)
+			tap[s] = *(const VcV *)(w + s * v->ic * VC_UNIT);
+		VC_UNROLL
+		for (int j = 0; j < (rw - 1) * sw + kw; j++) {
+			const VcV in = vg_read(from, edge ? column[j] : x + j * xs, k, index);
+
 			VC_UNROLL
-			for (int j = 0; j < (rw - 1) * sw + kw; j++)
-				column[j] = (size_t)(at->x0 + j) < (size_t)v->w ? x + j * xs : at->zeros;
-		}
-		for (ptrdiff_t k = 0; k < v->ic; k++, w += VC_UNIT, index += 1) {
-			VcV tap[VG_COLUMNS];
-
-			VC_UNROLL
-			for (int s = 0; s < kw; s++)
-				tap[s] = *(const VcV *)(w + s * v->ic * VC_UNIT);
-			VC_UNROLL
-			for (int j = 0; j < (rw - 1) * sw + kw; j++) {
-				const VcV in = vg_read(from, edge ? column[j] : x + j * xs, k, index);
-
-				VC_UNROLL
-				for (int i = 0; i < rw; i++)
-					if (j >= i * sw && j < i * sw + kw)
-						acc[i] += in * tap[j - i * sw];
-			}
+			for (int i = 0; i < rw; i++)
+				if (j >= i * sw && j < i * sw + kw)
+					acc[i] += in * tap[j - i * sw];
 		}
 	}
 }
 
-/* Any window: rw pixels, tap by tap. */
+/* A row of any number of columns of taps: rw pixels, tap by tap. */
 VC_INLINE void
-vg_any(VgFrom from, int rw, const VcConv *v, const VgLanes *l, const VgPlace *at, VcV *acc)
+vg_any(VgFrom from, int rw, const VcConv *v, const VgLanes *l, const VgPlace *at, const float *x, const float *w,
+       VcV *acc)
 {
-	for (ptrdiff_t r = at->r0; r < at->r1; r++)
-		for (ptrdiff_t s = 0; s < v->kw; s++) {
-			const float *x = at->x + r * v->dh * v->w * v->xs + l->in, *pixel[VG_ANY];
-			const float *w = l->w + (r * v->kw + s) * v->ic * VC_UNIT;
-			VcMask index = l->index;
+	for (ptrdiff_t s = 0; s < v->kw; s++) {
+		const float *pixel[VG_ANY];
+		VcMask index = l->index;
+
+		VC_UNROLL
+		for (int i = 0; i < rw; i++) {
+			const ptrdiff_t column = i * v->sw + s * v->dw;
+
+			pixel[i] = (size_t)(at->x0 + column) < (size_t)v->w ? x + column * v->xs : at->zeros;
+		}
+		for (ptrdiff_t k = 0; k < v->ic; k++, w += VC_UNIT, index += 1) {
+			const VcV tap = *(const VcV *)w;
 
 			VC_UNROLL
-			for (int i = 0; i < rw; i++) {
-				const ptrdiff_t column = at->x0 + i * v->sw + s * v->dw;
+			for (int i = 0; i < rw; i++)
+				acc[i] += vg_read(from, pixel[i], k, index) * tap;
+		}
+	}
+}
 
-				pixel[i] = (size_t)column < (size_t)v->w ? x + column * v->xs : at->zeros;
-			}
-			for (ptrdiff_t k = 0; k < v->ic; k++, w += VC_UNIT, index += 1) {
-				const VcV tap = *(const VcV *)w;
+/* All rows of taps. */
+VC_INLINE void
+vg_taps(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const VgLanes *l, const VgPlace *at, VcV *acc)
+{
+	const ptrdiff_t row = v->kw * v->ic * VC_UNIT;
 
-				VC_UNROLL
-				for (int i = 0; i < rw; i++)
-					acc[i] += vg_read(from, pixel[i], k, index) * tap;
-			}
+	for (ptrdiff_t q = at->at->q0; q < at->at->q1; q++)
+		for (ptrdiff_t r = at->at->r0; r < at->at->r1; r++) {
+			const float *x = at->at->x + q * at->at->behind + r * at->at->below + at->x0 * v->xs + l->in,
+				    *w = l->w + (q * v->kh + r) * row;
+
+			if (kw)
+				vg_run(from, rw, kw, sw, edge, v, l, at, x, w, acc);
+			else
+				vg_any(from, rw, v, l, at, x, w, acc);
 		}
 }
 
@@ -202,12 +218,10 @@ vg_pixels(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, con
 	VC_UNROLL
 	for (int i = 0; i < rw; i++)
 		acc[i] = bias ? *(const VcV *)(bias + l->out) : VC_ZERO;
-	if (!kw)
-		vg_any(from, rw, v, l, at, acc);
-	else if (!seldom && at->x0 >= 0 && at->x0 + (rw - 1) * sw + kw <= v->w)
-		vg_run(from, rw, kw, sw, false, v, l, at, acc);
+	if (kw && !seldom && at->x0 >= 0 && at->x0 + (rw - 1) * sw + kw <= v->w)
+		vg_taps(from, rw, kw, sw, false, v, l, at, acc);
 	else
-		vg_run(from, rw, kw, sw, true, v, l, at, acc);
+		vg_taps(from, rw, kw, sw, true, v, l, at, acc);
 	if (VC_CLAMPS && v->range) {
 		VC_UNROLL
 		for (int i = 0; i < rw; i++)
@@ -256,8 +270,10 @@ typedef void VgRow(const VcConv *v, const VgLanes *l, VgPlace at, const float *b
 			vg_block(from, VG_LONG, 3, sw, false, v, l, ow, at, bias, y); \
 		for (; ow + VG_SHORT <= n; ow += VG_SHORT) \
 			vg_block(from, VG_SHORT, 3, sw, sw == 1, v, l, ow, at, bias, y); \
-		for (; ow < n; ow += VG_REST) \
+		for (; ow < n && n >= VG_REST; ow += VG_REST) \
 			vg_block(from, VG_REST, 3, sw, true, v, l, ow + VG_REST < n ? ow : n - VG_REST, at, bias, y); \
+		for (; ow < n; ow++) \
+			vg_block(from, 1, 3, sw, true, v, l, ow, at, bias, y); \
 	}
 VG_ROW(one_by_1, VG_ONE, 1)
 VG_ROW(one_by_2, VG_ONE, 2)
@@ -282,10 +298,22 @@ VG_ROW(vector_any, VG_VECTOR)
 VG_ROW(each_any, VG_EACH)
 #undef VG_ROW
 
-VC_INLINE VgRow *
-vg_row(VgFrom from, const VcConv *v)
+/* Are rows computed as those whose windows are not dilated, every dw-th pixel at a time?  Where blocks of these would
+ * overlap much, they are not. */
+VC_INLINE bool
+vg_by_phases(const VcConv *v, ptrdiff_t across)
 {
-	const bool three = v->kw == 3 && v->dw == 1 && v->ow >= VG_REST && from != VG_EACH, one = from == VG_ONE;
+	const ptrdiff_t n = (across < v->ow ? across : v->ow) / v->dw, rest = n % VG_SHORT;
+	const ptrdiff_t again = vc_up(rest, VG_REST) * VG_REST - rest;
+
+	return v->dw > 1 && v->kw == 3 && v->sw == 1 && n >= VG_REST && again * 4 <= n;
+}
+
+VC_INLINE VgRow *
+vg_row(VgFrom from, const VcConv *v, ptrdiff_t across)
+{
+	const bool plain = v->dw == 1 && v->kw == 3 && (across < v->ow ? across : v->ow) >= VG_REST,
+		   three = from != VG_EACH && (plain || vg_by_phases(v, across)), one = from == VG_ONE;
 
 	if (three && v->sw == 1)
 		return one ? vg_one_by_1 : vg_vector_by_1;
@@ -294,40 +322,58 @@ vg_row(VgFrom from, const VcConv *v)
 	return one ? vg_one_any : from == VG_VECTOR ? vg_vector_any : vg_each_any;
 }
 
-VC_SHARED void
-vg_rows(ptrdiff_t begin, ptrdiff_t end, VgFrom from, VgRow *run, const VcConv *v, const float *x, const float *w,
-	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+/* All channels of pixels of a row.  y: its first pixel. */
+VC_INLINE void
+vg_part(const VcPart *part, VgFrom from, VgRow *run, const VgPanels *panels, VgPlace at, const float *w,
+	const float *bias, float *y)
 {
-	const ptrdiff_t channels = v->groups * v->oc;
+	at.at = &part->at;
+	for (ptrdiff_t i = 0; i < panels->count; i++)
+		for (ptrdiff_t k = 0; k * VF < panels->each * part->v.oc; k++) {
+			const VgLanes l = vg_lanes(from, &part->v, panels, i, k, w);
+
+			if (l.out < part->v.groups * part->v.oc)
+				run(&part->v, &l, at, bias, y + part->y);
+		}
+}
+
+VC_SHARED void
+vg_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, VgFrom from, VgRow *run, const VcConv *v, const float *x,
+	const float *w, const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+{
+	const ptrdiff_t channels = v->groups * v->oc, pieces = vc_pieces(v, across);
+	VcPart piece = { .v = *v }, some;
+	const ptrdiff_t phases = vg_by_phases(v, across) ? v->dw : 0;
 	const VgPanels panels = vg_panels(v);
-	VgPlace at = { .zeros = zeros, .end = x + (v->n * v->h * v->w - 1) * v->xs + v->groups * v->ic };
+	const VgPlace place = { .zeros = zeros,
+				.end = x + (v->n * VC_FRAME(v, d, 1) * v->h * v->w - 1) * v->xs + v->groups * v->ic };
 
-	for (ptrdiff_t row = begin; row < end; row++) {
-		const ptrdiff_t y0 = row % v->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
+	for (ptrdiff_t unit = begin; unit < end; unit++) {
+		const ptrdiff_t row = unit / pieces, first = unit % pieces * across;
+		const ptrdiff_t to = first + across < v->ow ? first + across : v->ow;
+		const VcReach at = vc_reach(v, row, x);
+		float *const pixels = y + row * v->ow * v->ys;
 
-		at.x = x + (row / v->oh * v->h + y0) * v->w * v->xs;
-		at.r0 = vc_up(-y0, v->dh);
-		at.r1 = below < v->kh ? below : v->kh;
-		for (ptrdiff_t i = 0; i < panels.count; i++)
-			for (ptrdiff_t k = 0; k * VF < panels.each * v->oc; k++) {
-				const VgLanes l = vg_lanes(from, v, &panels, i, k, w);
-
-				if (l.out < channels)
-					run(v, &l, at, bias, y + row * v->ow * v->ys);
-			}
+		vc_piece(v, &at, first, to, &piece);
+		for (ptrdiff_t phase = 0; phase < phases; phase++) {
+			vc_undilated(&piece, phase, &some);
+			vg_part(&some, from, run, &panels, place, w, bias, pixels);
+		}
+		if (!phases)
+			vg_part(&piece, from, run, &panels, place, w, bias, pixels);
 		if (epilogue)
-			epilogue(p, row * v->ow, (row + 1) * v->ow, 0, channels, channels);
+			epilogue(p, row * v->ow + first, row * v->ow + to, 0, channels, channels);
 	}
 }
 
-/* [begin, end) of rows of the result; zeros: groups * ic of them, a vector at least. */
+/* [begin, end) of units (vc_pieces); zeros: groups * ic of them, a vector at least. */
 VC_INLINE void
-vc_groups(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
-	  const float *zeros, VcEpilogue *epilogue, void *const *p)
+vc_groups(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
+	  const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
 	const VgFrom from = vg_from(v);
 
-	vg_rows(begin, end, from, vg_row(from, v), v, x, w, bias, y, zeros, epilogue, p);
+	vg_rows(begin, end, across, from, vg_row(from, v, across), v, x, w, bias, y, zeros, epilogue, p);
 }
 
 #endif

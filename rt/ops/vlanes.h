@@ -1,6 +1,6 @@
-/* rt/ops/vlanes.h - convolutions of generated kernels that give few channels: a quarter of a vector's lanes at most
+/* rt/ops/vlanes.h - convolutions of generated kernels that give few channels
  *
- * In panels most lanes would have no channel to compute.  Here lanes are channels of the input: each channel of each
+ * In panels many lanes would have no channel to compute.  Here lanes are channels of the input: each channel of each
  * pixel of the result has a vector of sums, which are added up at the end.  Activations are NHWC, at least a vector of
  * channels; weights [oc][tap][ic].
  */
@@ -66,7 +66,7 @@ VC_INLINE void
 vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
 	      const float *zeros)
 {
-	const ptrdiff_t each = v->kh * v->kw * v->ic;
+	const ptrdiff_t each = VC_FRAME(v, kd, 1) * v->kh * v->kw * v->ic;
 	VcV sum[VC_LANES_SUMS];
 	VcWindows p;
 	bool any;
@@ -75,7 +75,7 @@ vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, co
 	for (int i = 0; i < mr * oc; i++)
 		sum[i] = VC_ZERO;
 	vc_windows_start(mr, v, at, &p);
-	while (p.r < v->kh) {
+	while (p.q < VC_FRAME(v, kd, 1)) {
 		const ptrdiff_t n = vc_windows_next(mr, v, zeros, &p, &any);
 
 		if (any)
@@ -117,20 +117,32 @@ VC_LANES_OF(3)
 VC_LANES_OF(4)
 #undef VC_LANES_OF
 
-/* `step` pixels a unit; zeros: ic of them. */
+VC_INLINE VcLanes *
+vc_lanes(ptrdiff_t n)
+{
+	return n == 1 ? vc_lanes_1 : n == 2 ? vc_lanes_2 : n == 3 ? vc_lanes_3 : vc_lanes_4;
+}
+
+/* `step` pixels a unit; zeros: ic of them.  More than four channels of a group are computed in equal parts. */
 VC_INLINE void
 vc_conv_lanes(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
 	      const float *w, const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	const ptrdiff_t pixels = v->n * v->oh * v->ow, last = end * step < pixels ? end * step : pixels;
-	const ptrdiff_t columns = v->groups * v->oc, each = v->kh * v->kw * v->ic;
-	VcLanes *const run = v->oc == 1 ? vc_lanes_1 : v->oc == 2 ? vc_lanes_2 : v->oc == 3 ? vc_lanes_3 : vc_lanes_4;
+	const ptrdiff_t pixels = v->n * VC_FRAME(v, od, 1) * v->oh * v->ow;
+	const ptrdiff_t last = end * step < pixels ? end * step : pixels;
+	const ptrdiff_t columns = v->groups * v->oc, each = VC_FRAME(v, kd, 1) * v->kh * v->kw * v->ic;
+	const ptrdiff_t parts = (v->oc + VC_LANES_MOST - 1) / VC_LANES_MOST, some = (v->oc + parts - 1) / parts;
 
 	for (ptrdiff_t first = begin * step; first < last; first += chunk) {
 		const ptrdiff_t to = first + chunk < last ? first + chunk : last;
 
-		for (ptrdiff_t c = 0; c < columns; c += v->oc)
-			run(v, first, to, x + c / v->oc * v->ic, w + c * each, bias ? bias + c : 0, y + c, zeros);
+		for (ptrdiff_t c = 0, n; c < columns; c += n) {
+			const ptrdiff_t left = v->oc - c % v->oc;
+
+			n = left < some ? left : some;
+			vc_lanes(n)(v, first, to, x + c / v->oc * v->ic, w + c * each, bias ? bias + c : 0, y + c,
+				    zeros);
+		}
 		if (epilogue)
 			epilogue(p, first, to, 0, columns, columns);
 	}

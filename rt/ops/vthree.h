@@ -18,58 +18,69 @@ enum { VT_LONG = 14, VT_SHORT = 7, VT_REST = 4, VT_READ = 16 };
 enum { VT_LONG = 7, VT_SHORT = 4, VT_REST = 2, VT_READ = 9 };
 #endif
 
-/* Where a block reads: rows [r0, r1) of taps; x, x0: row and column of tap (0, 0) of its first pixel. */
+/* Where a block reads; x0: column of the first tap of its first pixel. */
 typedef struct VtPlace {
-	const float *x, *zeros;
-	ptrdiff_t x0, r0, r1;
+	const VcReach *at;
+	const float *zeros;
+	ptrdiff_t x0;
 } VtPlace;
 
-/* rw pixels, sw apart in the input, by nv vectors (and half a one) of a panel that is `wide`.  edge: columns may lie
- * outside. */
+/* A row of taps for rw pixels, sw apart in the input, by nv vectors (and half a one) of a panel that is `wide`.
+ * x: where the first of them reads.  edge: columns may lie outside. */
 VC_INLINE void
-vt_run(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, const float *w, int wide,
-       VcRows *to)
+vt_run(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, const float *x,
+       const float *tap, int wide, VcRows *to)
 {
 	const ptrdiff_t xs = v->xs, far = v->ic * wide;
 	const float *column[VT_READ];
 
-	for (ptrdiff_t r = at->r0; r < at->r1; r++) {
-		const float *x = at->x + (r * v->dh * v->w + at->x0) * xs, *tap = w + 3 * r * far;
+	if (edge) {
+		VC_UNROLL
+		for (int j = 0; j < (rw - 1) * sw + 3; j++)
+			column[j] = (size_t)(at->x0 + j) < (size_t)v->w ? x + j * xs : at->zeros;
+	}
+	for (ptrdiff_t k = 0; k < v->ic; k++, tap += wide) {
+		VcV row[3 * VC_NB];
+		VcHalf rest[3];
 
-		if (edge) {
+		VC_UNROLL
+		for (int s = 0; s < 3; s++) {
 			VC_UNROLL
-			for (int j = 0; j < (rw - 1) * sw + 3; j++)
-				column[j] = (size_t)(at->x0 + j) < (size_t)v->w ? x + j * xs : at->zeros;
+			for (int q = 0; q < nv; q++)
+				row[s * nv + q] = *(const VcV *)(tap + s * far + q * VF);
+			if (half)
+				rest[s] = *(const VcHalf *)(tap + s * far + nv * VF);
 		}
-		for (ptrdiff_t k = 0; k < v->ic; k++, tap += wide) {
-			VcV row[3 * VC_NB];
-			VcHalf rest[3];
+		VC_UNROLL
+		for (int j = 0; j < (rw - 1) * sw + 3; j++) {
+			const VcV in = VC_SET((edge ? column[j] : x + j * xs)[k]);
 
 			VC_UNROLL
-			for (int s = 0; s < 3; s++) {
-				VC_UNROLL
-				for (int q = 0; q < nv; q++)
-					row[s * nv + q] = *(const VcV *)(tap + s * far + q * VF);
-				if (half)
-					rest[s] = *(const VcHalf *)(tap + s * far + nv * VF);
-			}
-			VC_UNROLL
-			for (int j = 0; j < (rw - 1) * sw + 3; j++) {
-				const VcV in = VC_SET((edge ? column[j] : x + j * xs)[k]);
+			for (int i = 0; i < rw; i++) {
+				const int s = j - i * sw;
 
 				VC_UNROLL
-				for (int i = 0; i < rw; i++) {
-					const int s = j - i * sw;
-
-					VC_UNROLL
-					for (int q = 0; s >= 0 && s < 3 && q < nv; q++)
-						to->acc[i * nv + q] += in * row[s * nv + q];
-					if (half && s >= 0 && s < 3)
-						to->half[i] += VC_LOW(in) * rest[s];
-				}
+				for (int q = 0; s >= 0 && s < 3 && q < nv; q++)
+					to->acc[i * nv + q] += in * row[s * nv + q];
+				if (half && s >= 0 && s < 3)
+					to->half[i] += VC_LOW(in) * rest[s];
 			}
 		}
 	}
+}
+
+/* All rows of taps. */
+VC_INLINE void
+vt_taps(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, const float *w, int wide,
+	VcRows *to)
+{
+	const VcReach *const reach = at->at;
+
+	for (ptrdiff_t q = reach->q0; q < reach->q1; q++)
+		for (ptrdiff_t r = reach->r0; r < reach->r1; r++)
+			vt_run(rw, nv, half, sw, edge, v, at,
+			       reach->x + q * reach->behind + r * reach->below + at->x0 * v->xs,
+			       w + (q * v->kh + r) * 3 * v->ic * wide, wide, to);
 }
 
 /* What a row is computed with: vectors of a panel, and where. */
@@ -92,9 +103,9 @@ vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace 
 	at.x0 = ow * sw - v->pw;
 	vc_rows_start(rw, nv, half, row->bias, &rows);
 	if (!any && at.x0 >= 0 && at.x0 + (rw - 1) * sw + 3 <= v->w)
-		vt_run(rw, nv, half, sw, false, v, &at, row->w, wide, &rows);
+		vt_taps(rw, nv, half, sw, false, v, &at, row->w, wide, &rows);
 	else
-		vt_run(rw, nv, half, sw, true, v, &at, row->w, wide, &rows);
+		vt_taps(rw, nv, half, sw, true, v, &at, row->w, wide, &rows);
 	vc_rows_store(rw, nv, half, to, false, v->range, &rows);
 	if (to.to == part)
 		vc_store_part(rw, row->left, y, v->ys, part);
@@ -148,31 +159,45 @@ VT_PANEL(3, VC_WIDE(3, 0))
 #endif
 #undef VT_PANEL
 
-VC_SHARED void
-vt_rows(ptrdiff_t begin, ptrdiff_t end, VtPanel *run, const VcConv *v, const float *x, const float *w,
-	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+/* All channels of pixels of a row.  y: its first pixel. */
+VC_INLINE void
+vt_part(const VcPart *part, VtPanel *run, const float *w, const float *bias, float *y, const float *zeros)
 {
-	const ptrdiff_t columns = v->groups * v->oc, far = v->kh * 3 * v->ic * VC_COLUMNS(v->oc);
+	const VcConv *const v = &part->v;
+	const ptrdiff_t far = VC_FRAME(v, kd, 1) * v->kh * 3 * v->ic * VC_COLUMNS(v->oc);
+	VcReach reach = part->at;
 
-	for (ptrdiff_t row = begin; row < end; row++) {
-		const ptrdiff_t y0 = row % v->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
-		VtPlace at = { .x = x + (row / v->oh * v->h + y0) * v->w * v->xs, .zeros = zeros,
-			       .r0 = vc_up(-y0, v->dh), .r1 = below < v->kh ? below : v->kh };
+	for (ptrdiff_t g = 0; g < v->groups; g++, reach.x += v->ic) {
+		const ptrdiff_t c = g * v->oc;
 
-		for (ptrdiff_t g = 0; g < v->groups; g++, at.x += v->ic) {
-			const ptrdiff_t c = g * v->oc;
-
-			run((VtRow){ v, w + g * far, bias ? bias + c : 0, y + row * v->ow * v->ys + c, v->oc }, at);
-		}
-		if (epilogue)
-			epilogue(p, row * v->ow, (row + 1) * v->ow, 0, columns, columns);
+		run((VtRow){ v, w + g * far, bias ? bias + c : 0, y + part->y + c, v->oc },
+		    (VtPlace){ .at = &reach, .zeros = zeros });
 	}
 }
 
-/* [begin, end) of rows of the result; zeros: ic of them. */
+VC_SHARED void
+vt_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, VtPanel *run, const VcConv *v, const float *x, const float *w,
+	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+{
+	const ptrdiff_t columns = v->groups * v->oc, pieces = vc_pieces(v, across);
+	VcPart piece = { .v = *v };
+
+	for (ptrdiff_t unit = begin; unit < end; unit++) {
+		const ptrdiff_t row = unit / pieces, from = unit % pieces * across;
+		const ptrdiff_t to = from + across < v->ow ? from + across : v->ow;
+		const VcReach at = vc_reach(v, row, x);
+
+		vc_piece(v, &at, from, to, &piece);
+		vt_part(&piece, run, w, bias, y + row * v->ow * v->ys, zeros);
+		if (epilogue)
+			epilogue(p, row * v->ow + from, row * v->ow + to, 0, columns, columns);
+	}
+}
+
+/* [begin, end) of units (vc_pieces); zeros: ic of them. */
 VC_INLINE void
-vc_three(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
-	 const float *zeros, VcEpilogue *epilogue, void *const *p)
+vc_three(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
+	 const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
 #define VT_OF(name) (v->sw == 2 ? vt_##name##_by_2 : vt_##name##_by_1)
 #if VC_PACKED == 16
@@ -184,7 +209,7 @@ vc_three(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const 
 #endif
 #undef VT_OF
 
-	vt_rows(begin, end, run, v, x, w, bias, y, zeros, epilogue, p);
+	vt_rows(begin, end, across, run, v, x, w, bias, y, zeros, epilogue, p);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The register blocks of generated kernels (vconv.h, vdepth.h), and clamps, against plain C: products of all
- * small sizes, random convolutions.  Compiled for vectors of several widths here, and for other processors by
- * tests/targets, which runs it by an emulator: so it is a program by itself.
+ * The register blocks of generated kernels (vconv.h, vdepth.h and others), and clamps, against plain
+ * C: products of all small sizes, random convolutions.  Compiled for vectors of several widths here, and for other
+ * processors by tests/targets, which runs it by an emulator: so it is a program by itself.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -19,6 +19,13 @@
 #include "../../rt/ops/vmath.h"
 #include "../../rt/ops/vconv.h"
 #include "../../rt/ops/vdepth.h"
+/* Wider ones take minutes to compile where the processor has none. */
+#if VC_FLOATS == 4 && VC_PACKED == 4
+#define ALL_FORMS
+#include "../../rt/ops/vgroups.h"
+#include "../../rt/ops/vlanes.h"
+#include "../../rt/ops/vthree.h"
+#endif
 
 enum { MOST = 1 << 16, FAR = 64 };               /* floats of an operand; behind it nothing is to be written */
 
@@ -106,25 +113,46 @@ product(int64_t m, int64_t n, int64_t k, bool biased, bool clamps)
 	compare("product", size, 3, m * n, clamps, 1e-5);
 }
 
+/* One of v's windows, from (z0, y0, x0) of image n on, by the weights at `with`, whose taps are `far` apart. */
+static double
+window(const VcConv *v, int64_t n, const int64_t from[3], const float *in, const float *with, int64_t far)
+{
+	double sum = 0;
+
+	for (int64_t t = 0; t < v->kd * v->kh * v->kw; t++) {
+		const int64_t z = from[0] + t / v->kw / v->kh * v->dd, y0 = from[1] + t / v->kw % v->kh * v->dh,
+			      x0 = from[2] + t % v->kw * v->dw;
+
+		if (z < 0 || z >= v->d || y0 < 0 || y0 >= v->h || x0 < 0 || x0 >= v->w)
+			continue;
+		for (int64_t k = 0; k < v->ic; k++)
+			sum += (double)in[(((n * v->d + z) * v->h + y0) * v->w + x0) * v->xs + k] *
+				with[(t * v->ic + k) * far];
+	}
+	return sum;
+}
+
+static int64_t
+pixels(const VcConv *v)
+{
+	return v->n * v->od * v->oh * v->ow;
+}
+
 /* Sums of v's windows; w [group][tap][ic][oc].  In groups of one channel each: depthwise, w [tap][channel]. */
 static void
 windows(const VcConv *v, bool depthwise, bool biased)
 {
-	const int64_t channels = v->groups * v->oc, taps = v->kh * v->kw * v->ic, pixels = v->n * v->oh * v->ow;
+	const int64_t channels = v->groups * v->oc, taps = v->kd * v->kh * v->kw * v->ic;
 
-	for (int64_t i = 0; i < pixels * channels; i++) {
-		const int64_t c = i % channels, g = c / v->oc, p = i / channels, oh = p / v->ow % v->oh, n = p / v->ow / v->oh;
-		double sum = biased ? bias[c] : 0;
+	for (int64_t i = 0; i < pixels(v) * channels; i++) {
+		const int64_t c = i % channels, g = c / v->oc, p = i / channels, row = p / v->ow, frame = row / v->oh;
+		const int64_t from[] = { frame % v->od * v->sd - v->pd, row % v->oh * v->sh - v->ph,
+					 p % v->ow * v->sw - v->pw };
 
-		for (int64_t t = 0; t < taps; t++) {
-			const int64_t k = t % v->ic, tap = t / v->ic, y0 = oh * v->sh - v->ph + tap / v->kw * v->dh,
-				      x0 = p % v->ow * v->sw - v->pw + tap % v->kw * v->dw;
-			const int64_t at = depthwise ? t * channels + c : (g * taps + t) * v->oc + c % v->oc;
+		const float *of = depthwise ? w + c : w + g * taps * v->oc + c % v->oc;
 
-			if (y0 >= 0 && y0 < v->h && x0 >= 0 && x0 < v->w)
-				sum += (double)x[((n * v->h + y0) * v->w + x0) * v->xs + g * v->ic + k] * w[at];
-		}
-		want[i] = sum;
+		want[i] = (biased ? bias[c] : 0) +
+			window(v, frame / v->od, from, x + g * v->ic, of, depthwise ? channels : v->oc);
 	}
 }
 
@@ -135,30 +163,54 @@ shape(VcConv *v, int most)
 	v->h = 1 + any(most);
 	v->w = 1 + any(most);
 	v->kh = 1 + any(7);
-	v->kw = 1 + any(7);
+	v->kw = 1 + any(any(4) ? 7 : most);
 	v->sh = 1 + any(3);
 	v->sw = 1 + any(3);
 	v->ph = any(v->kh + 1);
 	v->pw = any(v->kw + 1);
 	v->dh = 1 + any(4) / 3;
-	v->dw = 1 + any(4) / 3;
+	v->dw = any(3) ? 1 : 1 + any(4);
 	v->oh = v->h + 2 * v->ph - (v->kh - 1) * v->dh - 1;
 	v->ow = v->w + 2 * v->pw - (v->kw - 1) * v->dw - 1;
 	if (v->oh < 0 || v->ow < 0)
 		return false;
 	v->oh = v->oh / v->sh + 1;
 	v->ow = v->ow / v->sw + 1;
-	return v->n * v->h * v->w * v->xs <= MOST && v->n * v->oh * v->ow * v->ys <= MOST &&
-	       v->kh * v->kw * v->ic * v->ys <= MOST;
+	v->d = v->od = v->kd = v->sd = v->dd = 1;
+	v->pd = 0;
+	return true;
+}
+
+/* With frames. */
+static bool
+volume(VcConv *v)
+{
+	v->d = 1 + any(6);
+	v->kd = 1 + any(4);
+	v->sd = 1 + any(2);
+	v->pd = any(v->kd + 1);
+	v->dd = 1 + any(2);
+	v->od = v->d + 2 * v->pd - (v->kd - 1) * v->dd - 1;
+	if (v->od < 0)
+		return false;
+	v->od = v->od / v->sd + 1;
+	return true;
+}
+
+static bool
+fits(const VcConv *v)
+{
+	return v->n * v->d * v->h * v->w * v->xs <= MOST && pixels(v) * v->ys <= MOST &&
+	       v->kd * v->kh * v->kw * v->ic * v->ys <= MOST;
 }
 
 static void
 say(const char *what, const VcConv *v, bool clamps)
 {
 	const int64_t size[] = { v->n, v->h, v->w, v->ic, v->oc, v->kh, v->kw, v->sh, v->sw, v->ph, v->pw, v->dh, v->dw,
-				 v->groups };
+				 v->groups, v->d, v->kd, v->sd, v->pd, v->dd };
 
-	compare(what, size, 14, v->n * v->oh * v->ow * v->ys, clamps, 1e-5);
+	compare(what, size, 19, pixels(v) * v->ys, clamps, 1e-5);
 }
 
 static void
@@ -170,16 +222,107 @@ convolution(void)
 
 	v.xs = v.groups * v.ic;
 	v.ys = v.groups * v.oc;
-	if (!shape(&v, 12))
+	if (!shape(&v, 12) || (!any(3) && !volume(&v)) || !fits(&v))
 		return;
 	v.range = any(2) ? range : 0;
-	for (int64_t g = 0, size = v.kh * v.kw * v.ic; g < v.groups; g++)
+	for (int64_t g = 0, size = v.kd * v.kh * v.kw * v.ic; g < v.groups; g++)
 		to = pack(w + g * size * v.oc, size, v.oc, to);
 	windows(&v, false, biased);
-	clear(v.n * v.oh * v.ow * v.ys);
-	vc_conv(0, (v.n * v.oh * v.ow + 5) / 6, 6, &v, 24, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	clear(pixels(&v) * v.ys);
+	vc_conv(0, (pixels(&v) + 5) / 6, 6, &v, 24, x, packed, biased ? bias : 0, y, zeros, 0, 0);
 	say("convolution", &v, v.range);
 }
+
+#ifdef ALL_FORMS
+
+/* Rows of windows three columns wide, most often; of groups whose channels are side by side in a vector. */
+static bool
+rows(VcConv *v)
+{
+	v->xs = v->groups * v->ic;
+	v->ys = v->groups * v->oc;
+	if (!shape(v, 34) || (!any(3) && !volume(v)))
+		return false;
+	v->sw = v->dw > 1 ? 1 : 1 + any(2);
+	v->kw = 3;
+	v->ow = (v->w + 2 * v->pw - 2 * v->dw - 1) / v->sw + 1;
+	return v->w + 2 * v->pw > 2 * v->dw && fits(v);
+}
+
+static void
+three(void)
+{
+	VcConv v = { .ic = 1 + any(9), .oc = 1 + any((VC_FLOATS == 16 ? 3 : 2) * VC_FLOATS), .groups = 1 + any(2) };
+	const bool biased = any(2);
+	int64_t across, units, some;
+	float *to = packed;
+
+	if (!rows(&v) || v.dw > 1)
+		return;
+	v.range = any(2) ? range : 0;
+	for (int64_t g = 0, size = v.kd * v.kh * 3 * v.ic; g < v.groups; g++)
+		to = pack(w + g * size * v.oc, size, v.oc, to);
+	windows(&v, false, biased);
+	clear(pixels(&v) * v.ys);
+	across = any(2) ? v.ow : 1 + any(v.ow);
+	units = v.n * v.od * v.oh * vc_pieces(&v, across);
+	some = any(units + 1);
+	vc_three(some, units, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	vc_three(0, some, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	say("rows", &v, v.range);
+}
+
+/* Lanes are channels of the input; w [group][oc][tap][ic]. */
+static void
+few_channels(void)
+{
+	VcConv v = { .ic = VC_FLOATS + any(20), .oc = 1 + any(12), .groups = 1 + any(2) };
+	const bool biased = any(2);
+
+	v.xs = v.groups * v.ic;
+	v.ys = v.groups * v.oc;
+	if (!shape(&v, 8) || (!any(3) && !volume(&v)) || !fits(&v))
+		return;
+	v.range = any(2) ? range : 0;
+	for (int64_t g = 0, size = v.kd * v.kh * v.kw * v.ic; g < v.groups; g++)
+		for (int64_t i = 0; i < size * v.oc; i++)
+			packed[g * size * v.oc + i % v.oc * size + i / v.oc] = w[g * size * v.oc + i];
+	windows(&v, false, biased);
+	clear(pixels(&v) * v.ys);
+	vc_conv_lanes(0, (pixels(&v) + 5) / 6, 6, &v, 24, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	say("lanes", &v, v.range);
+}
+
+static void
+narrow_groups(void)
+{
+	VcConv v = { .ic = 1 + any(5), .oc = 1 + any(VC_FLOATS / 2), .groups = 2 + any(12) };
+	const int64_t each = VC_UNIT / v.oc;
+	const bool biased = any(2);
+	int64_t across, units, some;
+
+	if (!rows(&v))
+		return;
+	if (any(3) == 0)
+		v.kw = 1 + any(3), v.ow = (v.w + 2 * v.pw - (v.kw - 1) * v.dw - 1) / v.sw + 1;
+	if (!fits(&v))
+		return;
+	memset(packed, 0, sizeof packed);
+	for (int64_t g = 0, size = v.kd * v.kh * v.kw * v.ic; g < v.groups; g++)
+		for (int64_t i = 0; i < size * v.oc; i++)
+			packed[(g / each * size + i / v.oc) * VC_UNIT + g % each * v.oc + i % v.oc] =
+				w[g * size * v.oc + i];
+	windows(&v, false, biased);
+	clear(pixels(&v) * v.ys);
+	across = any(2) ? v.ow : 1 + any(v.ow);
+	units = v.n * v.od * v.oh * vc_pieces(&v, across);
+	some = any(units + 1);
+	vc_groups(some, units, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	vc_groups(0, some, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	say("groups", &v, v.range);
+}
+
+#endif
 
 /* Of the sizes that have blocks of their own, as often as of others. */
 static void
@@ -189,9 +332,10 @@ depthwise(void)
 	VcConv v = { .ic = 1, .oc = 1, .groups = 1 + any(30) };
 	const bool biased = any(2);
 	const int64_t *k = own[any(5)];
+	int64_t across, units, some;
 
 	v.xs = v.ys = v.groups;
-	if (!shape(&v, 34))
+	if (!shape(&v, 34) || (!any(3) && !volume(&v)))
 		return;
 	if (any(2)) {
 		v.kh = v.kw = k[0];
@@ -203,14 +347,18 @@ depthwise(void)
 			return;
 		v.oh = (v.h + 2 * v.ph - k[0]) / k[1] + 1;
 		v.ow = (v.w + 2 * v.pw - k[0]) / k[1] + 1;
-		if (v.n * v.oh * v.ow * v.ys > MOST)
-			return;
 	}
+	if (!fits(&v))
+		return;
+	across = any(2) ? v.ow : 1 + any(v.ow);
+	units = v.n * v.od * v.oh * vc_pieces(&v, across);
 	v.range = any(2) ? range : 0;
 	windows(&v, true, biased);
-	clear(v.n * v.oh * v.ow * v.ys);
+	clear(pixels(&v) * v.ys);
 	v.ic = v.oc = v.groups;
-	vc_depthwise(0, v.n * v.oh, &v, x, w, biased ? bias : 0, y, 0, 0);
+	some = any(units + 1);
+	vc_depthwise(some, units, across, &v, x, w, biased ? bias : 0, y, 0, 0);
+	vc_depthwise(0, some, across, &v, x, w, biased ? bias : 0, y, 0, 0);
 	say("depthwise", &v, v.range);
 }
 
@@ -264,6 +412,13 @@ main(int argc, char **argv)
 		convolution();
 	for (int i = 0; i < 50 * most; i++)
 		depthwise();
+#ifdef ALL_FORMS
+	for (int i = 0; i < 25 * most; i++) {
+		three();
+		few_channels();
+		narrow_groups();
+	}
+#endif
 	printf("%d wrong\n", wrong);
 	return wrong != 0;
 }

@@ -247,6 +247,37 @@ class Convolutions(Form):
         self.form(["return " + conv % (1, "x", "1, 2, 3", "1", "0", "0", 1, "2")], ["x=float32[1x1x7]"], calls=1)       # dilated
         self.form(["return " + conv % (1, "x", "1, 1, 6", "3", "1", "2", 1, "1")], ["x=float32[1x1x7]"], calls=1)       # beyond all taps
 
+    def test_phases_of_unequal_taps(self):
+        """Where the stride does not divide the window, phases of equal taps are computed apart, and taps that are zeros not at all."""
+        for w, s, p, o, boxes in ("16, 24, 3, 3", "2, 2", "1, 1", "1, 1", 4), ("9, 40, 5, 2", "3, 1", "0, 0", "0, 0", 2), ("16, 8, 4, 4", "2, 2", "1, 1", "0, 0", 1):
+            n = [int(i) for i in w.split(", ")]
+            up = "torch.conv_transpose2d(%%s, %s, %s, [%s], [%s], [%s])" % (sin(*n), sin(n[1]), s, p, o)
+            lines = ["a = torch.relu(torch.conv2d(x, %s))" % sin(n[0], 3, 1, 1), "return torch.silu(%s), torch.relu(%s)" % (up % "a", up % "torch.neg(a)")]
+            self.form(lines, ["x=float32[2x3x9x8]"], result="Tuple[Tensor, Tensor]")
+            text = call([KILN, "show", "m.pt", "--stage", "kernels", "-i", "x=float32[2x3x9x8]"], self.dir)[1].decode()
+            self.assertEqual([k.count("in panels") for k in text.split("\nkernel ")].count(boxes), 3 if boxes == 1 else 2, text)
+            self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x9x8]", "-o", "program"], 0)
+            for x in "2x3x9x8", "3x3x5x13":
+                self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[%s]" % x, "--threads", "3"], 0)
+        os.remove(os.path.join(self.dir, "program"))
+
+    def test_depthwise_windows(self):
+        """Of any width and height, beyond the image, dilated, one row high: rows in pieces, by threads; narrow images."""
+        lines = ["a = torch.relu(torch.conv2d(x, %s))" % sin(40, 3, 1, 1)]
+        windows = (((9, 9), (1, 1), (4, 4), (1, 1)), ((3, 31), (1, 1), (1, 15), (1, 1)), ((21, 1), (1, 1), (10, 0), (1, 1)), ((7, 4), (2, 2), (3, 1), (1, 1)),
+                   ((2, 2), (2, 2), (0, 0), (1, 1)), ((3, 3), (1, 1), (3, 3), (3, 3)), ((5, 6), (1, 3), (2, 5), (1, 1)), ((3, 5), (1, 2), (2, 4), (2, 2)))
+        for i, (k, s, p, d) in enumerate(windows):
+            lines += ["y%d = torch.conv2d(a, %s, %s, [%d, %d], [%d, %d], [%d, %d], 40)" % (i, sin(40, 1, *k), sin(40), *s, *p, *d)]
+        lines += ["return " + ", ".join("torch.silu(y%d)" % i for i in range(len(windows)))]
+        self.put("m.pt", model(body(lines, "x: Tensor", "Tuple[%s]" % ", ".join(["Tensor"] * len(windows)))))
+        for cpu in ("native", "x86-64-v3") if os.uname().machine == "x86_64" else ("native",):
+            self.check([KILN, "build", "m.pt", "-i", "x=float32[1x3x25x37]", "--cpu", cpu, "-o", "program"], 0)
+            for x in "1x3x25x37", "2x3x12x18", "1x3x21x5":
+                self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[%s]" % x, "--threads", "3"], 0)
+        row = "torch.conv1d(x, %s, None, [1], [%d], [%d], %d)"
+        for dilation, groups, n in (1, 33, 1), (4, 33, 1), (2, 11, 3):
+            self.form(["return torch.relu(%s)" % row % (sin(33, n, 3), dilation, dilation, groups)], ["x=float32[1x33x260]"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -16,7 +16,7 @@ def conv(x, out, ins, k, s=(1, 1, 1), p=(0, 0, 0), d=(1, 1, 1), groups=1, bias=T
 
 class Volumes(Form):
     def test_kernels(self):
-        """Frames, lines, gathered frames and sums of taps: strides, padding, dilation, groups, no bias, a batch."""
+        """Frames, lines, gathered frames and volumes: strides, padding, dilation, groups, no bias, a batch."""
         for x in "x=float32[1x6x5x9x8]", "x=float32[2x6x5x9x8]":
             for args in (((1, 3, 3), (1, 2, 2), (0, 1, 1)), ((1, 3, 2), (2, 1, 1)), ((3, 1, 1), (1, 1, 1), (1, 0, 0)),
                          ((3, 1, 1), (2, 1, 1), (2, 0, 0), (2, 1, 1)), ((3, 3, 3), (1, 1, 1), (1, 1, 1)), ((2, 3, 1), (2, 1, 2), (0, 1, 0)),
@@ -28,6 +28,12 @@ class Volumes(Form):
                 self.form(["return " + conv("x", out, 6, (3, 1, 1), (1, 1, 1), (1, 0, 0), groups=groups)], [x])
         self.form(["return " + conv("x", 16, 8, (3, 3, 3), (2, 1, 1), (1, 1, 1), (1, 1, 1), 2)], ["x=float32[2x8x6x7x7]"])
         self.form(["return " + conv("x", 4, 1, (3, 3, 3), (1, 1, 1), (1, 1, 1))], ["x=float32[1x1x4x6x7]"])
+        for groups, out, ins in (40, 40, 40), (6, 12, 24), (5, 45, 45):
+            for args in (((3, 3, 3), (1, 1, 1), (1, 1, 1)), ((2, 7, 5), (2, 2, 2), (1, 3, 2)), ((3, 2, 3), (1, 1, 1), (2, 1, 4), (2, 1, 3))):
+                a, x = "a = torch.relu(%s)" % conv("x", ins, 3, (1, 1, 1)), "x=float32[2x3x5x9x15]"
+                self.form([a, "return torch.silu(%s)" % conv("a", out, ins, *args, groups=groups)], [x])
+                graph = call([KILN, "show", "m.pt", "--stage", "optimized", "-i", x], self.dir)[1].decode()
+                self.assertEqual(graph.count("prim::convolution"), 1, graph)
         self.form(["return " + conv("x", 4, 3, (1, 1, 1))], ["x=float32[2x3x1x1x1]"])
 
     def test_chains(self):
