@@ -517,7 +517,21 @@ node_has_effect(const Node *n)
 	return false;
 }
 
-/* A divisor that is a constant number other than zero is safe. */
+/* The number that a divisor is, a number or a 0-d tensor; none: it is no constant. */
+static IValue
+constant_divisor(const Value *by)
+{
+	RtCx *cx = cx_rt(by->node->graph->cx);
+	IValue v;
+
+	if (!value_constant(by, &v))
+		return rt_none();
+	if (v.tag != RT_TENSOR)
+		return v;
+	return v.u.t->ndim || v.u.t->storage->kind == RT_META || v.u.t->storage->written ? rt_none() : rt_item(cx, v.u.t);
+}
+
+/* A divisor that is a constant number other than zero, as the result's type has it, is safe. */
 bool
 node_may_divide_by_zero(const Node *n)
 {
@@ -527,8 +541,10 @@ node_may_divide_by_zero(const Node *n)
 
 	if (!by || (t && t->dtype >= 0 && rt_dtypes[t->dtype].category == 'F'))
 		return false;
-	return !value_constant(by, &v) ||
-	       (v.tag == RT_INT ? !v.u.i : v.tag != RT_DOUBLE || !(v.u.f <= -1 || v.u.f >= 1));
+	v = constant_divisor(by);
+	if (v.tag == RT_INT && t && t->dtype >= 0 && rt_dtypes[t->dtype].bytes < 8)
+		return !(v.u.i & (((int64_t)1 << 8 * rt_dtypes[t->dtype].bytes) - 1));
+	return v.tag == RT_INT ? !v.u.i : v.tag != RT_DOUBLE || !(v.u.f <= -1 || v.u.f >= 1);
 }
 
 /* Constants are looked at where the type is found out; other numbers by the kernel. */

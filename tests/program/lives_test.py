@@ -7,7 +7,7 @@ import os, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Same, sin
-from hostile import attrs, body, model, npy, npz, tensor
+from hostile import attrs, body, call, model, npy, npz, tensor
 
 N = "n = int(torch.sum(torch.ge(x, x)))"                                   # as many as x has: nobody knows when compiling
 
@@ -238,6 +238,20 @@ class Lives(Same):
             self.check([KILN, "check", "m.pt", "program", "-i", "a.npz"], 0)
             self.check(["./program", "-i", "b.npz"], 1, "ZeroDivisionError")
             os.remove(os.path.join(self.dir, "program"))
+
+    def test_divisors(self):
+        """A constant divisor, a number or a tensor without dims, is in one kernel with the rest, unless the tensor's type has it as zero."""
+        kernels = [KILN, "show", "m.pt", "--stage", "kernels", "-i"]
+        for dtype in "int64", "uint8":
+            x = "x=%s[4x5]" % dtype
+            for by in "7", "torch.tensor(7)":
+                self.same(["y = torch.remainder(x, %s)" % by, "return torch.add(torch.mul(y, 3), torch.floor_divide(x, %s))" % by], x)
+                self.assertEqual(call(kernels + [x], self.dir)[1].count(b"schedule"), 1)
+        self.put("u.npz", npz(x=npy([3], "|u1", b"\1\2\3")))
+        for by in "256", "torch.tensor(512)", "torch.tensor(0)":
+            self.put("m.pt", model(body(["return torch.remainder(x, %s)" % by])))
+            self.check([KILN, "build", "m.pt", "-i", "u.npz", *TCC, "-o", "program"], 0)
+            self.check(["./program", "-i", "u.npz"], 1, "ZeroDivisionError")
 
     def test_overflows(self):
         """A number that is known only at the call, and that the type cannot hold, raises."""
