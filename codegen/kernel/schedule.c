@@ -18,6 +18,7 @@ enum {
 	LEAST_TILED = 8,         /* an axis shorter than this is not tiled */
 	MOST_UNROLLED = 32,      /* points of such axes together */
 	LEAST_BESIDE = 4,        /* fewer rows side by side are reduced one by one */
+	MOST_TURNED = 1024,      /* longer rows that are read along are not reduced side by side */
 };
 
 /* Points of an axis that are in whole tiles; a short one is a tile of its own. */
@@ -107,6 +108,15 @@ lies_along(const Kernel *k, Access access, int axis)
 	return false;
 }
 
+/* Is each point of a row stored, and are neighbours in what is stored points of different rows? */
+static bool
+stores_across(const Kernel *k, int beside, int last)
+{
+	const Operand *y = &k->operand.at[0];
+
+	return y->access == ACCESS_WRITE && kernel_consecutive(k, 0, beside) && !size_is(y->stride[last], 0);
+}
+
 /* Would a quarter of the rows that are reduced side by side be none? */
 static bool
 leaves_columns_empty(const Kernel *k, int axis)
@@ -118,7 +128,8 @@ leaves_columns_empty(const Kernel *k, int axis)
 }
 
 /* Rows that lie side by side are reduced so, unless these are few and results are stored along rows.  Of short rows a
- * vector has more of one place in many rows than of one row. */
+ * vector has more of one place in many rows than of one row; rows that are read along and stored side by side are
+ * turned in the cache. */
 bool
 kernel_rows_beside(const Kernel *k)
 {
@@ -127,6 +138,9 @@ kernel_rows_beside(const Kernel *k)
 
 	if (beside < 0 || !kernel_is_long(k, k->extent[beside], LEAST_BESIDE))
 		return false;
+	if (k->nreduce == 1 && kernel_typical(k, k->extent[last], &n) && n <= MOST_TURNED && lies_along(k, ACCESS_READ, last) &&
+	    stores_across(k, beside, last))
+		return true;
 	if (k->nreduce == 1 && kernel_typical(k, k->extent[last], &n) && n < KERNEL_LANES)
 		return lies_along(k, ACCESS_READ, beside) || kernel_is_long(k, k->extent[beside], KERNEL_LANES);
 	if (k->nreduce && lies_along(k, ACCESS_WRITE, last) && leaves_columns_empty(k, beside) &&
