@@ -372,7 +372,7 @@ class Archive:
         self.path, self.signature, self.calls, self.how = path, signature, calls, how
 
 
-def _has_autocast():
+def has_autocast():
     try:
         return torch.is_autocast_enabled("cpu")
     except TypeError:                                  # before 2.4
@@ -388,7 +388,7 @@ def capture(model, calls, dynamic, folder):
     if isinstance(module, torch.nn.Module) and module.training:
         errors.warn("the module is in training mode: dropout draws, and batch norms learn, in each call; "
                     "call its eval() first")
-    if _has_autocast():
+    if has_autocast():
         errors.warn("autocast is on: PyTorch's export leaves it out; put it into the module")
     why = "PyTorch %s has no torch.export" % torch.__version__
     call = Call(module)

@@ -21,6 +21,9 @@ def backend(graph: torch.fx.GraphModule, example_inputs: List[Any], options: Opt
     if torch.is_grad_enabled() and any(getattr(v, "requires_grad", False) for v in example_inputs):
         errors.warn("a graph that needs gradients runs without Kiln: call the model under torch.no_grad()", once=True)
         return graph.forward
+    if capture.has_autocast():                         # PyTorch compiles anew where it is off
+        errors.warn("a graph under autocast runs without Kiln: put autocast into the module", once=True)
+        return graph.forward
     return _Graph(graph, options or {})
 
 

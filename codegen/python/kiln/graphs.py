@@ -70,7 +70,9 @@ def _hint(n):
 
 def storage_of(tensor):
     """What tells a tensor's memory from others'; None: it has none that is shared as addresses are."""
-    return tensor.untyped_storage()._cdata if tensor.layout is torch.strided and _hint(tensor.numel()) != 0 else None
+    if tensor.layout is not torch.strided or _hint(tensor.numel()) == 0:
+        return None
+    return tensor.untyped_storage()._cdata if hasattr(tensor, "untyped_storage") else tensor.storage().data_ptr()
 
 
 def _elements(tensor):
@@ -81,7 +83,7 @@ def _elements(tensor):
 def overlap(tensors):
     """Do two of the tensors, which may be fake ones, of one storage have an element in common?"""
     spans = [_elements(t) for t in tensors]
-    if len({t.dtype.itemsize for t in tensors}) > 1 or any(None in (*z, *s, o) for z, s, o in spans):
+    if len({t.element_size() for t in tensors}) > 1 or any(None in (*z, *s, o) for z, s, o in spans):
         return True                                    # not worth an analysis, or not known
     last = [offset + sum((n - 1) * s for n, s in zip(size, stride)) for size, stride, offset in spans]
     taken = np.zeros(max(last) + 1, bool)

@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional
 
 from . import arrays, errors, model as models
 
-MOST = 8                                               # times that code is made anew for changed weights
+MOST = 8                                               # times that a structure is compiled: for sizes, weights, modes
 
 
 def jit(function: Optional[Callable] = None, *, calls: int = 2, **options: Any) -> Any:
@@ -35,7 +35,7 @@ class _Structure:
 
     def __init__(self):
         self.examples, self.model, self.thread, self.failed = [], None, None, False
-        self.state, self.changes = None, 0             # of the function's module, that the model was made with
+        self.state, self.made = None, 0                # of the function's modules that it was made with; how often
 
 
 class _State:
@@ -73,6 +73,7 @@ class Jitted:
         if torch is None:
             return self._function(*args, **kwargs)
         from torch.utils import _pytree
+        from . import capture
         if self._modules is None:
             self._find_modules()
         if kwargs or not all(isinstance(v, torch.Tensor) for v in args):
@@ -81,6 +82,9 @@ class Jitted:
             leaves, spec = args, None
         if torch.is_grad_enabled() and self._needs_gradients(leaves):
             self._tell("gradients are needed: %s runs without Kiln; torch.no_grad() lets it be compiled")
+            return self._function(*args, **kwargs)
+        if capture.has_autocast():
+            self._tell("autocast is on: %s runs without Kiln; put autocast into the function")
             return self._function(*args, **kwargs)
         try:
             structure = self._structure(spec, leaves)
@@ -99,7 +103,7 @@ class Jitted:
         self._note(structure, *_pytree.tree_flatten((args, kwargs)), _pytree)
         before = _State(self._modules)
         result = self._function(*args, **kwargs)
-        self._look_at(structure, before, leaves, _pytree.tree_leaves(result))
+        self._look_at(structure, before, leaves, _pytree.tree_flatten(result)[0])
         return result
 
     def wait(self):
@@ -110,9 +114,7 @@ class Jitted:
 
     def _state_changed(self, structure):
         with self._lock:
-            structure.model, structure.examples, structure.changes = None, [], structure.changes + 1
-        if structure.changes == MOST:
-            self._fail(structure, "its weights, or their modes, changed %d times" % MOST)
+            structure.model, structure.examples = None, []
 
     def _find_modules(self):
         from . import capture
@@ -146,6 +148,9 @@ class Jitted:
     def _note(self, structure, leaves, spec, pytree):
         """One more example; the last one starts the compilation."""
         torch = arrays.torch()
+        if any(isinstance(v, torch.Tensor) and v.layout is not torch.strided for v in leaves):
+            self._fail(structure, "an argument is no dense tensor")
+            return
         kept = [v.detach().clone() if isinstance(v, torch.Tensor) else v for v in leaves]
         with self._lock:
             structure.examples.append(pytree.tree_unflatten(kept, spec))
@@ -155,6 +160,12 @@ class Jitted:
         self._compile(structure)
 
     def _compile(self, structure):
+        structure.made += 1
+        if structure.made > MOST:
+            model = structure.model                    # for the sizes that it takes
+            self._fail(structure, "its sizes, weights or modes changed %d times" % MOST)
+            structure.model = model
+            return
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
