@@ -130,7 +130,8 @@ enum { VC_DW_NV = 2 };
 #else
 enum { VC_DW_NV = 1 };
 #endif
-enum { VC_DW_TAPS = 7 };
+/* VC_DW_SETS: floats after which addresses have the same set again. */
+enum { VC_DW_TAPS = 7, VC_DW_SETS = 1024 };
 
 static const float vc_nothing[VC_DW_NV * VF];
 
@@ -316,6 +317,14 @@ vc_dw_row(const VcPart *of, VcDwRuns run, const float *w, const float *bias, flo
 	}
 }
 
+/* Are rows computed as those whose windows are not dilated, every dw-th pixel at a time?  Not where columns so far
+ * apart would share a set of the nearest cache. */
+VC_INLINE bool
+vc_dw_by_phases(const VcConv *v)
+{
+	return v->dw > 1 && v->sw == 1 && v->dw * v->xs % VC_DW_SETS != 0;
+}
+
 /* [begin, end) of units. */
 VC_SHARED void
 vc_dw_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
@@ -332,11 +341,11 @@ vc_dw_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, co
 		float *const pixels = y + row * v->ow * v->ys;
 
 		vc_piece(v, &at, from, to, &piece);
-		for (ptrdiff_t phase = 0; v->dw > 1 && v->sw == 1 && phase < v->dw; phase++) {
+		for (ptrdiff_t phase = 0; vc_dw_by_phases(v) && phase < v->dw; phase++) {
 			vc_undilated(&piece, phase, &some);
 			vc_dw_row(&some, run, w, bias, pixels);
 		}
-		if (v->dw == 1 || v->sw > 1)
+		if (!vc_dw_by_phases(v))
 			vc_dw_row(&piece, run, w, bias, pixels);
 		if (epilogue)
 			epilogue(p, row * v->ow + from, row * v->ow + to, 0, v->oc, v->oc);
@@ -347,7 +356,7 @@ vc_dw_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, co
 VC_INLINE ptrdiff_t
 vc_dw_found(const VcConv *v, ptrdiff_t across)
 {
-	return (across < v->ow ? across : v->ow) / (v->sw == 1 ? v->dw : 1);
+	return (across < v->ow ? across : v->ow) / (vc_dw_by_phases(v) ? v->dw : 1);
 }
 
 VC_INLINE VcDwRuns
@@ -355,7 +364,7 @@ vc_dw_runs(const VcConv *v, bool wide)
 {
 	const ptrdiff_t kw = v->oc < VC_DW_NV * VF && v->kw < 7 ? 0 : v->kw;
 
-	if (v->sw > 2 || (v->sw == 2 && v->dw > 1))
+	if (v->sw > 2 || (v->dw > 1 && !vc_dw_by_phases(v)))
 		return (VcDwRuns){ 0, vc_dw_each };
 	if (v->sw == 2)
 		return (VcDwRuns){ 0, kw == 3 ? vc_dw_3_by_2 : kw == 5 ? vc_dw_5_by_2 : vc_dw_any_by_2 };
