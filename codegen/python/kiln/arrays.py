@@ -133,7 +133,7 @@ class Torch:
                 t.autograd.graph.increment_version(x)  # as PyTorch counts writes
 
     def version(self, x):
-        """What changes when a tensor is written, or gets other memory; but for writes to its .data, which nothing counts."""
+        """What changes when a tensor is written or gets other memory; writes to its .data are not counted."""
         return x.data_ptr(), 0 if x.is_inference() else x._version
 
     def own(self, taken):

@@ -192,7 +192,8 @@ class Exported:
     def flatten(self, args, kwargs):
         """The leaves of a call's arguments: [(key, array or number or text)]."""
         if self.plain is not None and not kwargs and len(args) == len(self.plain) and \
-                all(isinstance(v, torch.Tensor) and v.dtype is d and v.ndim == n for v, (d, n) in zip(args, self.plain)):
+                all(isinstance(v, torch.Tensor) and v.dtype is d and v.ndim == n
+                    for v, (d, n) in zip(args, self.plain)):
             return list(zip(self.keys, args))
         called = self.call.normal(args, kwargs)
         called = objects.simple(called) if self.trees else called
@@ -239,7 +240,8 @@ def _kind(argument, value):
     if type(argument).__name__ == "ConstantArgument":
         return "constant", argument.value, None
     if type(argument).__name__ == "TensorArgument":
-        return ("tensor", arrays.TORCH.dtype(value), value.ndim) if isinstance(value, torch.Tensor) else ("tensor", None, None)
+        known = isinstance(value, torch.Tensor)
+        return "tensor", arrays.TORCH.dtype(value) if known else None, value.ndim if known else None
     return "number", None, None
 
 

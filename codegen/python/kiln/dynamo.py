@@ -155,7 +155,8 @@ class _Code:
         self.keys = [k.encode() for k in self.signature.keys]
 
     def takes(self, args, numbers):
-        return all(map(tree.identical, numbers, self.numbers)) and all(map(operator.is_, self.weights, map(args.__getitem__, self.kept))) and \
+        return all(map(tree.identical, numbers, self.numbers)) and \
+            all(map(operator.is_, self.weights, map(args.__getitem__, self.kept))) and \
             self.versions == list(map(arrays.TORCH.version, self.weights))
 
     def __call__(self, args):
@@ -243,8 +244,8 @@ def _refuse_random(program):
     for node in graphs.calls(program):
         name = node.target._schema.name
         drawing = torch.Tag.nondeterministic_seeded in node.target.tags
-        if drawing and (graphs.argument(node, "train", None) is False or graphs.argument(node, "dropout_p", None) == 0.0 or
-                        ("dropout" in name and graphs.argument(node, "p", None) == 0.0)):
+        train, dropout, p = (graphs.argument(node, n, None) for n in ("train", "dropout_p", "p"))
+        if drawing and (train is False or dropout == 0.0 or ("dropout" in name and p == 0.0)):
             continue
         if drawing:
             raise errors.Unsupported("%s draws random numbers, which PyTorch's generator would give otherwise" % name)

@@ -25,7 +25,7 @@ def argument(node, name, default):
 
 
 def _origin(node):
-    """The node whose memory a tensor has: through views, their lists, and what gives back the argument that it wrote."""
+    """The node whose memory a tensor has: through views, their lists, and what gives back an argument that it wrote."""
     def gives_back(n):
         return n.target is operator.getitem or (isinstance(n.target, torch._ops.OpOverload) and
                                                 any(r.alias_info for r in n.target._schema.returns))
@@ -126,9 +126,11 @@ def _is_view(tensor, base):
 
 def _covers(base, tensor):
     """base: without gaps, and with all of the tensor's elements."""
-    (size, stride, first), (size2, stride2, first2) = _elements(base), _elements(tensor)
-    end, end2 = (o + sum((n - 1) * s for n, s in zip(z, t)) for z, t, o in ((size, stride, first), (size2, stride2, first2)))
-    return first <= first2 and end2 <= end and end - first + 1 == np.prod(size) and not overlap([base])
+    def span(t):
+        size, stride, offset = _elements(t)
+        return offset, offset + sum((n - 1) * s for n, s in zip(size, stride))
+    (first, last), (first2, last2) = span(base), span(tensor)
+    return first <= first2 and last2 <= last and last - first + 1 == _hint(base.numel()) and not overlap([base])
 
 
 def views(inputs, results):

@@ -43,8 +43,8 @@ class _State:
 
     def __init__(self, modules):
         self.modes = [(m, m.training) for module in modules for m in module.modules()]
-        self.tensors = [(held, name, t, arrays.TORCH.version(t)) for m, _ in self.modes for held in (m._parameters, m._buffers)
-                        for name, t in held.items() if t is not None]
+        self.tensors = [(held, name, t, arrays.TORCH.version(t)) for m, _ in self.modes
+                        for held in (m._parameters, m._buffers) for name, t in held.items() if t is not None]
 
     def holds(self):
         return all(m.training is mode for m, mode in self.modes) and all(
