@@ -2,6 +2,8 @@
  */
 #include "test.h"
 
+const RtQuantized *const rt_quantized;         /* null: there are no quantized tensors here */
+
 #define T(kind_, n_, ...) { .kind = TYPE_##kind_, .n = n_, .of = (const RtType *const[]){ __VA_ARGS__ } }
 
 static const RtType of_tuple = T(TUPLE, 2, &rt_type_int, &rt_type_tensor);

@@ -2,6 +2,8 @@
  */
 #include "test.h"
 
+const RtQuantized *const rt_quantized;         /* null: there are no quantized tensors here */
+
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
 static int

@@ -2,6 +2,8 @@
  */
 #include "test.h"
 
+const RtQuantized *const rt_quantized;         /* null: there are no quantized tensors here */
+
 /* def f(x): return x, without a number to compare: what is asked of sizes is asked of the symbols. */
 static const uint32_t operand[] = { 0 };
 static const RtInsn insn[] = { { RT_DO_RETURN, 0, 1, 0, 0, 0 } };

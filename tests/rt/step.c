@@ -2,6 +2,8 @@
  */
 #include "test.h"
 
+const RtQuantized *const rt_quantized;         /* null: there are no quantized tensors here */
+
 enum { MANY = 40 };
 static const int64_t geometry[] = { 4, 1 };
 
