@@ -426,6 +426,7 @@ Graph *graph_torch_form(Graph *, bool loops);
 
 /* Does it change the sizes or strides of a tensor that was seen with others? */
 bool reshapes_input(const Node *);
+bool node_makes_view(const Node *);           /* a new tensor object, whatever the sizes: no code */
 
 /* ---- functional.c ------------------------------------------------------------------------------------------- */
 

@@ -23,14 +23,14 @@ static const Symbol writes[] = {
 /* Views whose result is a new object for all sizes: they never return their argument. */
 static const Symbol new_views[] = {
 	aten_squeeze, aten_unsqueeze, aten_t, aten_transpose, aten_swapaxes, aten_swapdims, aten_permute, aten_movedim,
-	aten_select, aten_slice, aten_narrow, aten_view, aten_reshape, aten_expand, aten_expand_as, aten_detach,
+	aten_select, aten_slice, aten_narrow, aten_view, aten_reshape, aten_expand, aten_expand_as, aten_detach, aten_diagonal,
 };
 
 /* Is v a view that nothing reads before n?  Then it can have the sizes that n gives it from the start. */
 static bool
 is_read_after(const Value *v, const Node *n)
 {
-	if (!v->node->op || !LISTED(v->node, new_views) || v->node->block != n->block)
+	if (!node_makes_view(v->node) || v->node->block != n->block)
 		return false;
 	for (int i = 0; i < v->uses.n; i++)
 		if (v->uses.at[i].node != n && !node_is_before(n, v->uses.at[i].node))
@@ -46,12 +46,18 @@ reshapes_input(const Node *n)
 	return n->op && (LISTED(n, writes) || (LISTED(n, sets) && !is_read_after(n->in[0], n)));
 }
 
+bool
+node_makes_view(const Node *n)
+{
+	return n->op && LISTED(n, new_views);
+}
+
 static bool
 is_new_object(const Pass *p, const Graph *g, const Value *v)
 {
 	if (v->node == g->top->param)
 		return p->fn && g == p->fn->prepared && p->self.tag == RT_OBJECT;
-	return value_is_fresh(v) || (v->node->op && LISTED(v->node, new_views));
+	return value_is_fresh(v) || node_makes_view(v->node);
 }
 
 /* May this use store a reference to the object, or return the object? */

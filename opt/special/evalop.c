@@ -189,8 +189,33 @@ written_geometry(Spec *s, const Node *m)
 	return all;
 }
 
-/* A kernel that resizes its `out` may do so only where m is the first to use that tensor: a value has the same sizes all
- * along.  before: written_geometry before it ran. */
+/* Are v's elements from nowhere, or where they were: an argument's, a view's, those of a tensor made by sizes alone? */
+static bool
+is_not_computed(const Value *v)
+{
+	const Node *n = v->node;
+
+	for (int i = 0; !node_makes_view(n) && i < n->nin; i++) {
+		const Type *t = n->in[i]->type;
+
+		if ((t->kind == TYPE_LIST ? t->of[0] : t)->kind == TYPE_TENSOR)
+			return false;
+	}
+	return n == n->block->param || n->op;
+}
+
+/* Do only views look at v before m? */
+static bool
+is_only_viewed(const Value *v, const Node *m)
+{
+	for (int i = 0; i < v->uses.n; i++)
+		if (v->uses.at[i].node != m && !node_makes_view(v->uses.at[i].node))
+			return false;
+	return v->node->block == m->block;
+}
+
+/* A value has the same sizes all along: a kernel that resizes its `out` has to be the first to do anything with it.
+ * before: written_geometry before the kernel has run. */
 static void
 refuse_resized(Spec *s, const Node *m, const IntVec *before)
 {
@@ -199,8 +224,7 @@ refuse_resized(Spec *s, const Node *m, const IntVec *before)
 	if (before->n == after.n && (!after.n || !memcmp(before->at, after.at, (size_t)after.n * sizeof *after.at)))
 		return;
 	for (int i = 0; i < m->nin; i++)
-		if (node_writes_input(m, i) && (m->in[i]->uses.n > 1 || m->in[i]->node->block != m->block ||
-						!value_is_fresh(m->in[i])))
+		if (node_writes_input(m, i) && !(is_not_computed(m->in[i]) && is_only_viewed(m->in[i], m)))
 			fail_lacks(s->cx, m->at, "a specialization in which %s resizes a tensor that was used before",
 				   m->kind->name);
 }

@@ -5,6 +5,8 @@
 #include "../../rt/base.h"
 #include "../../rt/host.h"
 
+const RtQuantized *const rt_quantized;         /* null: there are no quantized tensors here */
+
 /* Reads the arrays as an argument of this type, if they can be. */
 static void
 as_argument(RtCx *cx, const RtType *t, const RtArrays *a)
