@@ -260,7 +260,7 @@ emit_weight(Row *r, const Geometry *g)
 	};
 
 	take_geometry(member, &c);
-	body_struct(&b, "static const VbWeight v", member, sizeof member / sizeof *member, "");
+	body_struct(&b, "static const VbWeight v", member, sizeof member / sizeof *member, "VB_IMAGE");
 	if (g->depthwise) {
 		out_line(&b.out, "vb_weight_depthwise(begin, end, &v, p[1], p[2], p[0]);");
 	} else {

@@ -62,7 +62,8 @@ typedef struct VcWindows {
 VC_INLINE void
 vc_windows_start(int mr, const VcConv *v, VcPixel *at, VcWindows *p)
 {
-	p->q = p->r = p->s = 0;
+	p->q = v->kh && v->kw ? 0 : VC_FRAME(v, kd, 1);          /* a phase of a gradient may have no taps */
+	p->r = p->s = 0;
 	p->inside = v->dw == 1 && v->xs == v->ic;
 	for (int i = 0; i < mr; i++) {
 		p->z0[i] = at->od * VC_FRAME(v, sd, 1) - VC_FRAME(v, pd, 0);
