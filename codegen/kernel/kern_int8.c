@@ -1,8 +1,6 @@
 /*
  * Convolutions and products of 8-bit integers by constant weights (rt/ops/vint8.h): a unit is some rows of the result, for a
  * group's columns or some of them; of depthwise ones a row of pixels.
- *
- * --forms small leaves them to the runtime, which packs weights in each call.
  */
 #include "row.h"
 #include "../../rt/ops/vint8.h"
@@ -35,7 +33,7 @@ take(Row *r, Integers *d)
 	d->x = row_tensor(r, "x");
 	d->y = row_result(r, 0);
 	d->w = constant(r, "w", RT_i8);
-	if ((r->e && r->e->forms == FORMS_SMALL) || !d->x || !d->y || !d->w || !constant(r, "scale", RT_f32) ||
+	if (!d->x || !d->y || !d->w || !constant(r, "scale", RT_f32) ||
 	    !constant(r, "bias", RT_f32) || !rt_numel(d->y) || !rt_numel(d->w) || !rt_numel(d->x) ||
 	    !row_int(r, "x_zero", &x_zero) || !row_int(r, "zero", &zero) || !row_int(r, "low", &low) ||
 	    !row_int(r, "high", &high))

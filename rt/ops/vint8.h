@@ -18,7 +18,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __TINYC__
+void *memcpy(void *, const void *, size_t);      /* the compiler inside Kiln has no C library's headers */
+void *memset(void *, int, size_t);
+#else
 #include <string.h>
+#endif
 
 #if defined __GNUC__ && !defined __TINYC__
 #define VI_INLINE static inline __attribute__((always_inline, unused))
