@@ -23,6 +23,7 @@ struct RtQuantized {
 	int (*linear)(RtCx *, RtKernel *, const IValue *in, int nin, int nout, IValue *out);
 	int (*through)(RtCx *, const RtCall *, const IValue *in, IValue *out);
 	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
+	int (*write)(RtCx *, RtTensor *to, IValue values);       /* floats or a number, quantized as `to` is */
 };
 int rt_map_quantized(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernel.h"
+#include "quant.h"
 
 /* ---- casts -------------------------------------------------------------------------------------------------- */
 
@@ -188,35 +189,13 @@ rt_tensor_contiguous(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */
 
-/* Floats into a quantized tensor: with its parameters. */
-static int
-quantize_into(RtCx *cx, RtTensor *to, RtTensor *values)
-{
-	IValue v;
-
-	if (to->quant->scales)
-		return rt_lacks(cx, "writes to tensors quantized per channel");
-	if (CALL(cx, quantize_per_tensor, &v, rt_of(values), rt_double(to->quant->scale), rt_int(to->quant->zero),
-		 rt_int(to->dtype)))
-		return RT_ERROR;
-	return rt_copy_into(cx, to, v.u.t);
-}
-
-static int
-quantize_number(RtCx *cx, RtTensor *to, IValue number)
-{
-	RtTensor *one = rt_temp(cx, rt_scalar_tensor(cx, RT_f32, number));
-
-	return one ? quantize_into(cx, to, one) : RT_ERROR;
-}
-
 int
 rt_copy_(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[0].u.t == in[1].u.t)              /* also where it is expanded, or overlaps itself */
 		return same(in[0], out);
 	if (in[0].u.t->quant && !in[1].u.t->quant)
-		return quantize_into(cx, in[0].u.t, in[1].u.t) ? RT_ERROR : same(in[0], out);
+		return rt_quantized->write(cx, in[0].u.t, in[1]) ? RT_ERROR : same(in[0], out);
 	if (rt_check_overlap(cx, in[0].u.t, in[1].u.t) || rt_copy_into(cx, in[0].u.t, in[1].u.t))
 		return RT_ERROR;
 	return same(in[0], out);
@@ -233,7 +212,7 @@ rt_fill__Scalar(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = in[0].u.t;
 
-	return (t->quant ? quantize_number(cx, t, in[1]) : rt_fill(cx, t, in[1])) ? RT_ERROR : same(in[0], out);
+	return (t->quant ? rt_quantized->write(cx, t, in[1]) : rt_fill(cx, t, in[1])) ? RT_ERROR : same(in[0], out);
 }
 
 int
