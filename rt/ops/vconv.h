@@ -243,16 +243,21 @@ vc_copy(ptrdiff_t n, const float *restrict from, float *restrict to)
 {
 	ptrdiff_t i = 0;
 
+	if (!from) {                     /* apart: gcc would load with a mask from null */
+		for (; i < n; i++)
+			to[i] = 0;
+		return;
+	}
 #if VC_FLOATS > 1
 	for (; i + VF <= n; i += VF)
-		*(VcV *)(to + i) = from ? *(const VcV *)(from + i) : VC_ZERO;
+		*(VcV *)(to + i) = *(const VcV *)(from + i);
 	if (i < n && n >= VF) {
-		*(VcV *)(to + n - VF) = from ? *(const VcV *)(from + n - VF) : VC_ZERO;
+		*(VcV *)(to + n - VF) = *(const VcV *)(from + n - VF);
 		return;
 	}
 #endif
 	for (; i < n; i++)
-		to[i] = from ? from[i] : 0;
+		to[i] = from[i];
 }
 
 /* Copies the strip's rows of so many columns from x0 on, with zeros where these lie outside, to side by side. */
