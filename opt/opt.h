@@ -103,6 +103,8 @@ KnownTable *known_subgraph(Cx *, Graph *, const IValue *in, const bool *is);
 Known  *known_at(KnownTable *, const Value *);
 bool    known_is(KnownTable *, const Value *);
 bool    known_int(KnownTable *, const Value *, int64_t *);
+bool    known_double(KnownTable *, const Value *, double *);     /* an int, too */
+RtTensor *known_tensor(KnownTable *, const Value *);    /* borrowed; null when it is not a known tensor */
 void    known_set(KnownTable *, Value *, IValue v);       /* takes v; gives a tensor's Value its type */
 /* Forgets lists and dicts of this type that are written to; null: of any type. */
 void    known_forget_mutable(KnownTable *, const Type *);

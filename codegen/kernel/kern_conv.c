@@ -713,16 +713,17 @@ put_boxes(Body *b, const Dense *d, int step, const After *after)
 	out_blank(&b->out);
 	for (int i = 0; i < d->nbox; i++) {
 		const Box *at = &d->box[i];
-		const char *from = body_number(b, "from", at->from[BOX_CHANNELS]), *first = body_number(b, "first", at->first);
+		const char *from = body_number(b, "from", at->from[BOX_CHANNELS]);
+		const char *first = body_number(b, "first", at->first);
 
-		out_line(&b->out, "vc_conv(begin, end, %d, &v%d, %d, x + %s, p[%d], bias ? bias + %s : 0, y + %s, p[4], 0, p);",
-			 step, i, CHUNK, from, i ? 4 + i : 2, first, first);
+		out_line(&b->out, "vc_conv(begin, end, %d, &v%d, %d, x + %s, p[%d], bias ? bias + %s : 0, y + %s, "
+			 "p[4], 0, p);", step, i, CHUNK, from, i ? 4 + i : 2, first, first);
 	}
 	if (strcmp(after->epilogue.name, "0")) {
 		const char *m = body_number(b, "m", d->m), *n = body_number(b, "n", d->n);
 
-		out_line(&b->out, "%s(p, begin * %d, end * %d < %s ? end * %d : %s, 0, %s, %s);", after->epilogue.name, step,
-			 step, m, step, m, n, n);
+		out_line(&b->out, "%s(p, begin * %d, end * %d < %s ? end * %d : %s, 0, %s, %s);",
+			 after->epilogue.name, step, step, m, step, m, n, n);
 	}
 }
 
@@ -745,8 +746,8 @@ put_kernel(Body *b, Plan *p, const Dense *d, int step, const After *after)
 	else if (d->form == BY_TAPS)
 		out_line(&b->out, "vc_depthwise(begin, end, %s, &v, p[1], p[2], p[3], p[0], %s, p);", across, epilogue);
 	else if (of_rows(d))
-		out_line(&b->out, "%s(begin, end, %s, &v, p[1], p[2], p[3], p[0], p[4], %s, p);", forms[d->form].micro, across,
-			 epilogue);
+		out_line(&b->out, "%s(begin, end, %s, &v, p[1], p[2], p[3], p[0], p[4], %s, p);",
+			 forms[d->form].micro, across, epilogue);
 	else
 		out_line(&b->out, "%s(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);",
 			 forms[d->form].micro, step, CHUNK, epilogue);

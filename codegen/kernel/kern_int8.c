@@ -1,6 +1,6 @@
 /*
- * Convolutions and products of 8-bit integers by constant weights (rt/ops/vint8.h): a unit is some rows of the result, for a
- * group's columns or some of them; of depthwise ones a row of pixels.
+ * Convolutions and products of 8-bit integers by constant weights (rt/ops/vint8.h).  A unit of work is some rows of the
+ * result, for all columns of a group or some of them; of depthwise convolutions a row of pixels.
  */
 #include "row.h"
 #include "../../rt/ops/vint8.h"
@@ -10,18 +10,17 @@
 typedef struct Integers {
 	const RtTensor *x, *w, *y;
 	ViConv v;
-	bool   depthwise;
 } Integers;
 
-/* A constant tensor that nobody writes to; null: it is none. */
+/* A constant tensor that nothing writes to; null when it is not one. */
 static const RtTensor *
 constant(const Row *r, const char *name, RtDtype dtype)
 {
 	const RtTensor *t = row_tensor(r, name);
 	const Buffer *b = t ? plan_buffer(r->p, row_arg(r, name)) : NULL;
 
-	return b && b->home == HOME_CONSTANT && t->dtype == dtype && t->storage->kind != RT_META && !t->storage->written ? t :
-	       NULL;
+	return b && b->home == HOME_CONSTANT && t->dtype == dtype && t->storage->kind != RT_META &&
+	       !t->storage->written ? t : NULL;
 }
 
 /* Operands, and what follows the sums. */
@@ -33,8 +32,7 @@ take(Row *r, Integers *d)
 	d->x = row_tensor(r, "x");
 	d->y = row_result(r, 0);
 	d->w = constant(r, "w", RT_i8);
-	if (!d->x || !d->y || !d->w || !constant(r, "scale", RT_f32) ||
-	    !constant(r, "bias", RT_f32) || !rt_numel(d->y) || !rt_numel(d->w) || !rt_numel(d->x) ||
+	if (!d->x || !d->y || !d->w || !constant(r, "scale", RT_f32) || !constant(r, "bias", RT_f32) || !rt_numel(d->y) || !rt_numel(d->w) || !rt_numel(d->x) ||
 	    !row_int(r, "x_zero", &x_zero) || !row_int(r, "zero", &zero) || !row_int(r, "low", &low) ||
 	    !row_int(r, "high", &high))
 		return false;
@@ -51,17 +49,17 @@ static void
 pack(Row *r, const Integers *d, const char *packed[2])
 {
 	const ViConv *v = &d->v;
-	const int64_t channels = v->groups * v->oc;
-	const ptrdiff_t *s = d->w->strides, stride[4] = { s[0], s[1], d->w->ndim == 4 ? s[2] : 0, d->w->ndim == 4 ? s[3] : 0 };
-	const int64_t bytes = d->depthwise ? channels * v->kh * v->kw :
-			      v->groups * ((v->oc + VI_COLUMNS - 1) / VI_COLUMNS) * vi_quads(v) * VI_PANEL;
-	int8_t *const panels = new(r->p->cx->arena, int8_t, bytes);
+	const int64_t channels = v->groups * v->oc, *s = d->w->strides;
+	const bool windows = d->w->ndim == 4;
+	const ptrdiff_t stride[4] = { s[0], s[1], windows ? s[2] : 0, windows ? s[3] : 0 };
+	int8_t *const panels = new(r->p->cx->arena, int8_t, vi_packed(v));
 	int32_t *const start = new(r->p->cx->arena, int32_t, channels);
+	int64_t at;
 
-	(d->depthwise ? vi_pack_depthwise : vi_pack)(v, (const int8_t *)rt_data(d->w), stride, panels, start);
-	packed[0] = pack_bytes(r->e, d->w, panels, bytes, d->depthwise ? NULL : v);
-	packed[1] = arena_printf(r->p->cx->arena, "(kiln_weights + %lld)",
-				 (long long)weights_add(&r->e->weights, WEIGHT_BIAS, start, channels * (int64_t)sizeof *start));
+	vi_pack(v, (const int8_t *)rt_data(d->w), stride, panels, start);
+	packed[0] = pack_bytes(r->e, d->w, panels, v);
+	at = weights_add(&r->e->weights, WEIGHT_BIAS, start, channels * (int64_t)sizeof *start);
+	packed[1] = arena_printf(r->p->cx->arena, "(kiln_weights + %lld)", (long long)at);
 }
 
 static void
@@ -69,25 +67,25 @@ put_geometry(Body *b, const Integers *d)
 {
 	const ViConv *v = &d->v;
 	const Member member[] = {
-		{ "n", v->n }, { "h", v->h }, { "w", v->w }, { "ic", v->ic }, { "oh", v->oh }, { "ow", v->ow }, { "oc", v->oc },
-		{ "kh", v->kh }, { "kw", v->kw }, { "sh", v->sh }, { "sw", v->sw }, { "ph", v->ph }, { "pw", v->pw },
+		{ "n", v->n }, { "h", v->h }, { "w", v->w }, { "ic", v->ic }, { "oh", v->oh }, { "ow", v->ow },
+		{ "oc", v->oc }, { "kh", v->kh }, { "kw", v->kw }, { "sh", v->sh }, { "sw", v->sw }, { "ph", v->ph }, { "pw", v->pw },
 		{ "dh", v->dh }, { "dw", v->dw }, { "groups", v->groups }, { "xs", v->xs }, { "ys", v->ys },
-		{ "part", v->part }, { "x_zero", v->x_zero }, { "y_zero", v->y_zero }, { "low", v->low }, { "high", v->high },
-		{ "flip", v->flip },
+		{ "part", v->part }, { "x_zero", v->x_zero }, { "y_zero", v->y_zero }, { "low", v->low },
+		{ "high", v->high }, { "flip", v->flip },
 	};
 
 	body_struct(b, "static const ViConv v", member, sizeof member / sizeof *member, "");
 }
 
-/* Work of a unit in multiplications by so many make a part that is worth waking a thread. */
-enum { GRAIN = 1 << 20 };
+enum { GRAIN = 1 << 20 };        /* multiplications that are worth waking a thread */
 
 static bool
 emit_int8(Row *r, Integers *d, const char *comment)
 {
 	const ViConv *v = &d->v;
+	const bool depthwise = vi_is_depthwise(v);
 	const int64_t rows = v->n * v->oh * v->ow, parts = (v->oc + v->part - 1) / v->part * v->groups,
-		      units = d->depthwise ? v->n * v->oh : plan_ceil(r->p, rows, VI_CHUNK) * parts,
+		      units = depthwise ? v->n * v->oh : plan_ceil(r->p, rows, VI_CHUNK) * parts,
 		      products = rows * v->groups * v->oc * v->ic * v->kh * v->kw;
 	const char *packed[2] = { "", "" };
 	Body b = body_begin(r->p);
@@ -95,10 +93,10 @@ emit_int8(Row *r, Integers *d, const char *comment)
 
 	put_geometry(&b, d);
 	out_line(&b.out, "const ViWeights w = { p[2], p[3], p[4], p[5] };");
-	if (!d->depthwise)
+	if (!depthwise)
 		out_line(&b.out, "uint8_t *scratch = rt_thread_scratch(vi_scratch(&v) + 1);");
 	out_blank(&b.out);
-	out_line(&b.out, d->depthwise ? "vi_depthwise(begin, end, &v, p[1], &w, p[0]);" :
+	out_line(&b.out, depthwise ? "vi_depthwise(begin, end, &v, p[1], &w, p[0]);" :
 		 "if (scratch)\n\t\tvi_conv(begin, end, &v, p[1], &w, p[0], scratch);");
 	if (r->e) {
 		pack(r, d, packed);
@@ -107,7 +105,7 @@ emit_int8(Row *r, Integers *d, const char *comment)
 	c = row_call(r, "int8", comment, &b, units, 1 + GRAIN * units / products);
 	c->work.flops = 2 * (double)products;
 	c->work.bytes = (double)(rt_numel(d->x) + rt_numel(d->y) + rt_numel(d->w));
-	c->scratch = d->depthwise ? 0 : vi_scratch(v) + 1;
+	c->scratch = depthwise ? 0 : vi_scratch(v) + 1;
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, row_arg(r, "x"), 0);
 	row_pass_text(r, c, packed[0]);
@@ -133,28 +131,24 @@ row_conv_int8(Row *r)
 	d.v.kh = w[2], d.v.kw = w[3], d.v.sh = step[0], d.v.sw = step[1], d.v.ph = pad[0], d.v.pw = pad[1];
 	d.v.dh = wide[0], d.v.dw = wide[1], d.v.groups = groups, d.v.ic = w[1], d.v.oc = w[0] / groups;
 	d.v.xs = x[1], d.v.ys = y[1];
-	d.v.part = d.v.oc;
-	d.depthwise = groups > 1 && d.v.ic == 1 && d.v.oc == 1;
-	if (!d.depthwise && vi_lies(&d.v) && plan_choice(r->p, vi_is_small(&d.v)))
-		d.v.part = VI_PART;
-	return emit_int8(r, &d, arena_printf(r->p->cx->arena, "convolution of 8 bits, %lld x %lld, %lld -> %lld channels, "
-					     "(%lld, %lld, %lld) -> (%lld, %lld)", (long long)w[2], (long long)w[3],
-					     (long long)x[1], (long long)y[1], (long long)x[0], (long long)x[2],
-					     (long long)x[3], (long long)y[2], (long long)y[3]));
+	d.v.part = plan_choice(r->p, vi_divides(&d.v)) ? VI_PART : d.v.oc;
+	return emit_int8(r, &d, arena_printf(r->p->cx->arena, "convolution of 8 bits, %lld x %lld, %lld -> %lld "
+					     "channels, (%lld, %lld, %lld) -> (%lld, %lld)", (long long)w[2],
+					     (long long)w[3], (long long)x[1], (long long)y[1], (long long)x[0],
+					     (long long)x[2], (long long)x[3], (long long)y[2], (long long)y[3]));
 }
 
 bool
 row_linear_int8(Row *r)
 {
-	Integers d = { .v = { .n = 1, .h = 1, .oh = 1, .kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1, .groups = 1 } };
+	Integers d = { .v = VI_LINE };
 
 	if (!take(r, &d) || d.w->ndim != 2 || !rt_is_contiguous(d.x) || !rt_is_contiguous(d.y))
 		return false;
 	d.v.ic = d.v.xs = d.w->dims[1];
-	d.v.oc = d.v.ys = d.v.part = d.w->dims[0];
+	d.v.oc = d.v.ys = d.w->dims[0];
 	d.v.w = d.v.ow = rt_numel(d.y) / d.v.oc;
-	if (vi_lies(&d.v) && plan_choice(r->p, vi_is_small(&d.v)))
-		d.v.part = VI_PART;
+	d.v.part = plan_choice(r->p, vi_divides(&d.v)) ? VI_PART : d.v.oc;
 	return emit_int8(r, &d, arena_printf(r->p->cx->arena, "product of 8 bits (%lld, %lld) x (%lld, %lld)",
 					     (long long)d.v.w, (long long)d.v.ic, (long long)d.v.ic, (long long)d.v.oc));
 }

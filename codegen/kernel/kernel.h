@@ -336,9 +336,9 @@ const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking, int64_t
 const char *pack_winograd(Emit *, int tile, const RtTensor *, RtPacking);
 /* of a transformed tile of one channel, and of a transformed filter */
 int winograd_elements(int tile);
-/* Packed weights of 8 bits; of the layout of vint8.h that v says, or (null) of another. */
+/* Weights of 8 bits, packed by vi_pack (vint8.h) */
 struct ViConv;
-const char *pack_bytes(Emit *, const RtTensor *, const void *packed, int64_t bytes, const struct ViConv *v);
+const char *pack_bytes(Emit *, const RtTensor *, const void *packed, const struct ViConv *);
 /* zeros fill the last panel; so many floats may be read past the n of them */
 const char *pack_vector(Emit *, const RtTensor *, int64_t n, int64_t past);
 /* says of all that is made whether kernels read its weights, too; bytes that none does */

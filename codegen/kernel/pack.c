@@ -227,7 +227,7 @@ pack_winograd(Emit *e, int tile, const RtTensor *w, RtPacking p)
 static void
 note_bytes(Emit *e, const RtTensor *w, int64_t at, const ViConv *v)
 {
-	const int64_t *s = w->strides, columns = (v->oc + VI_COLUMNS - 1) / VI_COLUMNS * VI_COLUMNS;
+	const int64_t *s = w->strides;
 	const bool windows = w->ndim == 4;
 	RtPacking p = { .at = at, .to = w->offset, .n = (int32_t)v->oc, .k = (int32_t)v->ic, .taps = (int32_t)(v->kh * v->kw),
 			.kw = (int32_t)v->kw, .width = VI_COLUMNS, .last = VI_COLUMNS, .sn = (int32_t)s[0],
@@ -237,16 +237,16 @@ note_bytes(Emit *e, const RtTensor *w, int64_t at, const ViConv *v)
 	for (int64_t g = 0; g < v->groups && v->ic % VI_QUAD == 0 && is_whole(&p); g++) {
 		weights_note(&e->weights, w->storage, p);
 		p.to += v->oc * s[0];
-		p.at += columns * v->ic * v->kh * v->kw;
+		p.at += vi_columns(v) * v->ic * v->kh * v->kw;
 	}
 }
 
 const char *
-pack_bytes(Emit *e, const RtTensor *w, const void *packed, int64_t bytes, const ViConv *v)
+pack_bytes(Emit *e, const RtTensor *w, const void *packed, const ViConv *v)
 {
-	const int64_t at = weights_add(&e->weights, WEIGHT_PANELS, packed, bytes);
+	const int64_t at = weights_add(&e->weights, WEIGHT_PANELS, packed, vi_packed(v));
 
-	if (v)
+	if (!vi_is_depthwise(v))
 		note_bytes(e, w, at, v);
 	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)at);
 }

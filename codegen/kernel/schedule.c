@@ -138,8 +138,8 @@ kernel_rows_beside(const Kernel *k)
 
 	if (beside < 0 || !kernel_is_long(k, k->extent[beside], LEAST_BESIDE))
 		return false;
-	if (k->nreduce == 1 && kernel_typical(k, k->extent[last], &n) && n <= MOST_TURNED && lies_along(k, ACCESS_READ, last) &&
-	    stores_across(k, beside, last))
+	if (k->nreduce == 1 && kernel_typical(k, k->extent[last], &n) && n <= MOST_TURNED &&
+	    lies_along(k, ACCESS_READ, last) && stores_across(k, beside, last))
 		return true;
 	if (k->nreduce == 1 && kernel_typical(k, k->extent[last], &n) && n < KERNEL_LANES)
 		return lies_along(k, ACCESS_READ, beside) || kernel_is_long(k, k->extent[beside], KERNEL_LANES);

@@ -23,7 +23,8 @@ static const Symbol writes[] = {
 /* Views whose result is a new object for all sizes: they never return their argument. */
 static const Symbol new_views[] = {
 	aten_squeeze, aten_unsqueeze, aten_t, aten_transpose, aten_swapaxes, aten_swapdims, aten_permute, aten_movedim,
-	aten_select, aten_slice, aten_narrow, aten_view, aten_reshape, aten_expand, aten_expand_as, aten_detach, aten_diagonal,
+	aten_select, aten_slice, aten_narrow, aten_view, aten_reshape, aten_expand, aten_expand_as, aten_detach,
+	aten_diagonal,
 };
 
 /* Is v a view that nothing reads before n?  Then it can have the sizes that n gives it from the start. */
@@ -91,7 +92,8 @@ make_view(Pass *p, Graph *g, Node *n)
 	Node *m;
 
 	if (!op || op_schema(g->cx, op)->nargs != n->nin || self->node->block != n->block ||
-	    self->type->kind != TYPE_TENSOR || !is_new_object(p, g, self) || has_use_before(self, n, holds_object) || !pass_may(p))
+	    self->type->kind != TYPE_TENSOR || !is_new_object(p, g, self) || has_use_before(self, n, holds_object) ||
+	    !pass_may(p))
 		return false;
 	pass_note(p, n, "nobody else holds the tensor");
 	m = node_new(g, sym(g->cx, op->name), n->at, 1);

@@ -18,12 +18,6 @@
 
 #include <string.h>
 
-static const RtTensor *
-tensor_of(Spec *s, const Value *v)
-{
-	return v->type->kind == TYPE_TENSOR && known_is(s->k, v) ? known_at(s->k, v)->v.u.t : NULL;
-}
-
 /* ---- casts ------------------------------------------------------------------------------------------------------- */
 
 /* A cast of what is squeezed comes before the squeeze, as pointwise operators do (convforms.c). */
@@ -40,14 +34,14 @@ put_cast(Spec *s, Scope *c, Value *v, RtDtype to, Range at)
 Value *
 spec_cast(Spec *s, Scope *c, const Node *m)
 {
-	const RtTensor *x = tensor_of(s, m->in[0]), *y = tensor_of(s, m->out[0]), *made;
+	const RtTensor *x = known_tensor(s->k, m->in[0]), *y = known_tensor(s->k, m->out[0]), *made;
 	Value *v;
 
 	if (!x || !y || x->dtype == y->dtype || rt_dtypes[y->dtype].category != 'F' ||
 	    !strchr("FIB", rt_dtypes[x->dtype].category))
 		return NULL;
 	v = put_cast(s, c, m->in[0], (RtDtype)y->dtype, m->at);
-	made = tensor_of(s, v);
+	made = known_tensor(s->k, v);
 	return made && spec_lies_like(made, y) ? v : NULL;
 }
 
@@ -73,7 +67,7 @@ rounds_steps(Spec *s, const Node *m)
 {
 	enum { MOST_STEPS = 16 * 16 * 16 };
 	const Lowering form = m->op->lowering;
-	const RtTensor *x = tensor_of(s, m->in[form == LOWER_ADDMM]), *y = tensor_of(s, m->out[0]);
+	const RtTensor *x = known_tensor(s->k, m->in[form == LOWER_ADDMM]), *y = known_tensor(s->k, m->out[0]);
 
 	return (form == LOWER_MATMUL || form == LOWER_LINEAR || form == LOWER_ADDMM) && y->dtype == RT_bf16 &&
 	       (!x->ndim || rt_numel(y) * x->dims[x->ndim - 1] <= MOST_STEPS);
@@ -94,7 +88,7 @@ float_constant(Spec *s, const Value *v, Range at)
 static Value *
 in_float(Spec *s, Scope *c, const Node *m, int i)
 {
-	const RtTensor *x = tensor_of(s, m->in[i]);
+	const RtTensor *x = known_tensor(s->k, m->in[i]);
 	Value *v = m->in[i];
 
 	if (!x || (x->dtype != RT_bf16 && x->dtype != RT_f16))
@@ -107,7 +101,7 @@ in_float(Spec *s, Scope *c, const Node *m, int i)
 Node *
 spec_in_float(Spec *s, Scope *c, const Node *m)
 {
-	const RtTensor *y = m->nout == 1 && is_of_floats(m->op) ? tensor_of(s, m->out[0]) : NULL;
+	const RtTensor *y = m->nout == 1 && is_of_floats(m->op) ? known_tensor(s->k, m->out[0]) : NULL;
 	Node *wide;
 
 	if (!y || (y->dtype != RT_bf16 && y->dtype != RT_f16) || !rt_numel(y) || !spec_types_known(s, m) ||
@@ -125,5 +119,5 @@ spec_in_float(Spec *s, Scope *c, const Node *m)
 Value *
 spec_rounded(Spec *s, Scope *c, const Node *m, Value *v)
 {
-	return put_cast(s, c, v, (RtDtype)tensor_of(s, m->out[0])->dtype, m->at);
+	return put_cast(s, c, v, (RtDtype)known_tensor(s->k, m->out[0])->dtype, m->at);
 }

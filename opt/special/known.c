@@ -47,6 +47,25 @@ known_int(KnownTable *k, const Value *v, int64_t *i)
 	return true;
 }
 
+bool
+known_double(KnownTable *k, const Value *v, double *d)
+{
+	const Known *at = known_at(k, v);
+
+	if (!at->is || (at->v.tag != RT_DOUBLE && at->v.tag != RT_INT))
+		return false;
+	*d = rt_number(at->v);
+	return true;
+}
+
+RtTensor *
+known_tensor(KnownTable *k, const Value *v)
+{
+	const Known *at = known_at(k, v);
+
+	return at->is && at->v.tag == RT_TENSOR ? at->v.u.t : NULL;
+}
+
 /* Conjugate and negative views, and what holds some, are never known: generated code reads elements as they lie. */
 bool
 known_never(IValue v)

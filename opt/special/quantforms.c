@@ -10,8 +10,8 @@
  *    r = quantized::conv2d(q, packed, t, u)    ->  j = prim::conv_int8(i, weight, scales, bias, z, ..., u, 0, 255)
  *                                                  r = _make_per_tensor_quantized_tensor(j, t, u)
  *
- * So arithmetic between layers fuses like any other, layers multiply integers, views are views of integers, and what is
- * computed in values (pools, activations) is so between the two.  Nobody reads the tensors that are made, mostly.
+ * So arithmetic between layers fuses like any other, layers multiply integers, views are views of integers, and
+ * activations are computed on dequantized values.  Where nothing reads a tensor that was made so, dce.c removes it.
  */
 #include "specialize.h"
 
@@ -24,36 +24,17 @@ typedef struct Quant {           /* a quantized tensor: its integers, and what t
 	RtDtype dtype;           /* quantized */
 } Quant;
 
-/* ---- there and back ------------------------------------------------------------------------------------------------ */
+/* ---- to integers and back ---------------------------------------------------------------------------------------- */
 
-static const RtTensor *
-tensor_at(Spec *s, const Value *v)
-{
-	const Known *k = known_at(s->k, v);
-
-	return k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
-}
-
-static bool
-known_double(Spec *s, const Value *v, double *out)
-{
-	const Known *k = known_at(s->k, v);
-
-	if (!k->is || (k->v.tag != RT_DOUBLE && k->v.tag != RT_INT))
-		return false;
-	*out = k->v.tag == RT_DOUBLE ? k->v.u.f : (double)k->v.u.i;
-	return true;
-}
-
-/* Is v made of integers, and written to by nobody, as far as the evaluation came? */
+/* Is v made of integers, and does nothing that has been evaluated write to it? */
 static bool
 open_quant(Spec *s, const Value *v, Quant *q)
 {
-	const RtTensor *t = tensor_at(s, v);
+	const RtTensor *t = known_tensor(s->k, v);
 	const Node *n = v->node;
 
 	if (!t || !node_is(n, aten__make_per_tensor_quantized_tensor) || (t->dtype != RT_qu8 && t->dtype != RT_qi8) ||
-	    !known_double(s, n->in[1], &q->scale) || !known_int(s->k, n->in[2], &q->zero))
+	    !known_double(s->k, n->in[1], &q->scale) || !known_int(s->k, n->in[2], &q->zero))
 		return false;
 	for (int i = 0; i < v->uses.n; i++)
 		if (node_writes_input(v->uses.at[i].node, v->uses.at[i].index))
@@ -108,12 +89,12 @@ put_quantized(Spec *s, Scope *c, Value *x, Quant *q, Range at)
 Value *
 spec_quantize(Spec *s, Scope *c, const Node *m)
 {
-	const RtTensor *x = tensor_at(s, m->in[0]), *y = tensor_at(s, m->out[0]);
+	const RtTensor *x = known_tensor(s->k, m->in[0]), *y = known_tensor(s->k, m->out[0]);
 	int64_t low, high;
 	Quant q;
 
 	if (!x || !y || x->dtype != RT_f32 || (y->dtype != RT_qu8 && y->dtype != RT_qi8) ||
-	    !known_double(s, m->in[1], &q.scale) || !known_int(s->k, m->in[2], &q.zero))
+	    !known_double(s->k, m->in[1], &q.scale) || !known_int(s->k, m->in[2], &q.zero))
 		return NULL;
 	q.dtype = (RtDtype)y->dtype;
 	range_of(q.dtype, &low, &high);
@@ -128,7 +109,7 @@ spec_dequantize(Spec *s, Scope *c, const Node *m)
 	return open_quant(s, m->in[0], &q) ? put_values(s, c, &q, m->at) : NULL;
 }
 
-/* ---- what does not look at values, and what is computed in them -------------------------------------------------------- */
+/* ---- views and activations --------------------------------------------------------------------------------------- */
 
 /* m's copy, on x in place of the quantized tensor. */
 static Value *
@@ -164,7 +145,7 @@ Value *
 spec_quant_parts(Spec *s, Scope *c, const Node *m)
 {
 	const Known *k = known_at(s->k, m->out[0]);
-	const RtTensor *t = tensor_at(s, m->in[0]);
+	const RtTensor *t = known_tensor(s->k, m->in[0]);
 	Shadow parts = { 0 };
 	int64_t dim, at = 0;
 	Value *list;
@@ -224,9 +205,11 @@ spec_quant_map(Spec *s, Scope *c, const Node *m)
 	return put_quantized(s, c, y, &q, m->at);
 }
 
-/* ---- layers -------------------------------------------------------------------------------------------------------- */
+/* ---- layers ------------------------------------------------------------------------------------------------------ */
 
-enum { WEIGHT, BIAS, STRIDE, PADDING, DILATION, OUTPUT_PADDING, GROUPS, TRANSPOSE };     /* slots of packed parameters */
+/* Slots of packed parameters: rt/ops/packed.c */
+enum { WEIGHT, BIAS, STRIDE, PADDING, DILATION, OUTPUT_PADDING, GROUPS, TRANSPOSE };
+enum { MOST_PRODUCTS = 1 << 16 };                /* of a sum in int32: VI_MOST of rt/ops/vint8.h */
 
 typedef struct Layer {
 	const IValue *slot;
@@ -245,13 +228,13 @@ weight_scale(const RtTensor *w, int64_t i)
 		   w->quant->scale;
 }
 
-/* Are there no zero points, and channels along dim 0? */
+/* Are there no zero points, channels along dim 0, and few enough products in a sum? */
 static bool
 is_centred(const RtTensor *w)
 {
 	const RtTensor *z = w->quant->zeros;
 
-	if (w->dtype != RT_qi8 || !w->dims[0] || w->storage->kind == RT_META)
+	if (w->dtype != RT_qi8 || !w->dims[0] || w->storage->kind == RT_META || rt_numel(w) / w->dims[0] > MOST_PRODUCTS)
 		return false;
 	if (!w->quant->scales)
 		return !w->quant->zero;
@@ -266,7 +249,7 @@ static bool
 take_layer(Spec *s, const Node *m, int slots, int scale, Layer *l)
 {
 	const Known *packed = known_at(s->k, m->in[1]);
-	const RtTensor *y = tensor_at(s, m->out[0]);
+	const RtTensor *y = known_tensor(s->k, m->out[0]);
 
 	if (!packed->is || packed->v.tag != RT_OBJECT || packed->v.u.obj->cls->nslot < slots || !y ||
 	    !node_is(m->in[1]->node, prim_Constant) || !open_quant(s, m->in[0], &l->x))
@@ -278,7 +261,7 @@ take_layer(Spec *s, const Node *m, int slots, int scale, Layer *l)
 	l->w = l->slot[WEIGHT].u.t;
 	l->y.dtype = (RtDtype)y->dtype;
 	l->relu = strstr(m->kind->name, "_relu") != NULL;
-	return y->dtype == l->x.dtype && known_double(s, m->in[scale], &l->y.scale) &&
+	return y->dtype == l->x.dtype && known_double(s->k, m->in[scale], &l->y.scale) &&
 	       known_int(s->k, m->in[scale + 1], &l->y.zero) && is_centred(l->w);
 }
 
@@ -339,30 +322,21 @@ spec_quant_linear(Spec *s, Scope *c, const Node *m)
 	return close_quant(s, c, &l.y, m->at);
 }
 
-static bool
-is_channels_last(const RtTensor *t)
-{
-	int64_t strides[4];
-
-	rt_channels_last_strides(4, t->dims, strides);
-	for (int i = 0; i < 4; i++)
-		if (t->dims[i] != 1 && t->strides[i] != strides[i])
-			return false;
-	return true;
-}
-
 Value *
 spec_quant_conv(Spec *s, Scope *c, const Node *m)
 {
 	Value *in[12];
 	Layer l;
 
-	if (!take_layer(s, m, 8, m->nin == 4 ? 2 : 6, &l) || l.w->ndim != 4 || tensor_at(s, l.x.raw)->ndim != 4 ||
+	if (!take_layer(s, m, 8, m->nin == 4 ? 2 : 6, &l) || l.w->ndim != 4 || known_tensor(s->k, l.x.raw)->ndim != 4 ||
 	    l.slot[TRANSPOSE].u.i)
 		return NULL;
 	in[0] = l.x.raw;
-	if (!is_channels_last(tensor_at(s, in[0])))
-		in[0] = spec_put_op(s, c, "aten::contiguous", (Value *const[]){ in[0], spec_put_int(s, 2, m->at) }, 2, m->at);
+	if (!rt_is_channels_last(known_tensor(s->k, in[0]))) {
+		Value *const last[] = { in[0], spec_put_int(s, 2, m->at) };
+
+		in[0] = spec_put_op(s, c, "aten::contiguous", last, 2, m->at);
+	}
 	in[1] = put_weights(s, l.w, m->at);
 	put_units(s, &l, in + 2, m->at);
 	in[4] = spec_put_int(s, l.x.zero, m->at);

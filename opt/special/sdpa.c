@@ -13,19 +13,11 @@
 
 enum { QUERY, KEY, VALUE, MASK, DROPOUT, CAUSAL, SCALE, GROUPED, ARGS, HEAD = -3 };
 
-static const RtTensor *
-tensor_at(Spec *s, const Value *v)
-{
-	const Known *k = known_at(s->k, v);
-
-	return k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
-}
-
 /* Types and sizes that the operator accepts: its kernel has been run on them. */
 static bool
 is_understood(Spec *s, const Node *m)
 {
-	const RtTensor *q = tensor_at(s, m->in[QUERY]), *k = tensor_at(s, m->in[KEY]), *v = tensor_at(s, m->in[VALUE]);
+	const RtTensor *q = known_tensor(s->k, m->in[QUERY]), *k = known_tensor(s->k, m->in[KEY]), *v = known_tensor(s->k, m->in[VALUE]);
 
 	return known_is(s->k, m->out[0]) && q && k && v && q->dtype == RT_f32 && k->ndim == q->ndim &&
 	       v->ndim == q->ndim && q->ndim >= 3 && rt_numel(q) && rt_numel(k) && rt_numel(v);
@@ -35,7 +27,7 @@ is_understood(Spec *s, const Node *m)
 static bool
 does_nothing(Spec *s, const Node *m)
 {
-	const RtTensor *mask = tensor_at(s, m->in[MASK]);
+	const RtTensor *mask = known_tensor(s->k, m->in[MASK]);
 	const bool hides = mask && mask->dtype == RT_b8;
 	IValue out;
 
@@ -59,7 +51,7 @@ added_mask(Spec *s, Scope *c, Value *mask, Range at)
 static Value *
 divided(Spec *s, Scope *c, Value *v, int64_t keys, Range at)
 {
-	const int64_t heads = tensor_at(s, v)->dims[tensor_at(s, v)->ndim + HEAD];
+	const int64_t heads = known_tensor(s->k, v)->dims[known_tensor(s->k, v)->ndim + HEAD];
 	Value *const in[] = { v, spec_put_int(s, HEAD, at),
 			      spec_put_list(s, (const int64_t[]){ keys, heads / keys }, 2, at) };
 
@@ -78,7 +70,7 @@ shared(Spec *s, Scope *c, Value *v, Range at)
 static Value *
 divided_mask(Spec *s, Scope *c, Value *mask, int64_t keys, Range at)
 {
-	const RtTensor *t = tensor_at(s, mask);
+	const RtTensor *t = known_tensor(s->k, mask);
 
 	if (!t || t->ndim < 3)
 		return mask;
@@ -96,11 +88,11 @@ spec_sdpa(Spec *s, Scope *c, const Node *m)
 	if (!node_is(m, aten_scaled_dot_product_attention) || m->nin != ARGS || !is_understood(s, m) ||
 	    !known_int(s->k, m->in[GROUPED], &grouped))
 		return NULL;
-	k = tensor_at(s, m->in[KEY]);
-	mask = tensor_at(s, m->in[MASK]);
+	k = known_tensor(s->k, m->in[KEY]);
+	mask = known_tensor(s->k, m->in[MASK]);
 	useless = does_nothing(s, m);
 	hides = mask && mask->dtype == RT_b8 && !useless;
-	grouped = grouped && k->dims[k->ndim + HEAD] != tensor_at(s, m->in[QUERY])->dims[k->ndim + HEAD];
+	grouped = grouped && k->dims[k->ndim + HEAD] != known_tensor(s->k, m->in[QUERY])->dims[k->ndim + HEAD];
 	if (!hides && !grouped && !useless)
 		return NULL;
 	for (int i = 0; i < ARGS; i++)

@@ -34,14 +34,6 @@ is_part(const Value *v)
 	return node_is(v->node, prim_ListUnpack) || (s && v->node->op && s->nrets == 1 && s->rets[0].alias);
 }
 
-static RtTensor *
-tensor_of(Spec *s, const Value *v)
-{
-	const Known *k = known_at(s->k, v);
-
-	return k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
-}
-
 static bool
 same_type(const RtTensor *a, const RtTensor *b)
 {
@@ -75,7 +67,7 @@ spec_stored_already(Spec *s, Scope *c, Node *n)
 	if (n->nin < 2 || !(node_is(n, aten_copy) || node_is(n, prim_stored)))
 		return false;
 	src = spec_value(c, n->in[1]);
-	if (!same_type(tensor_of(s, spec_value(c, n->in[0])), tensor_of(s, src)))
+	if (!same_type(known_tensor(s->k, spec_value(c, n->in[0])), known_tensor(s->k, src)))
 		return false;
 	if (!is_its_own(n->in[1], src) &&
 	    (alias_has_writers(c->alias, n->out[0]) || alias_has_writers(c->alias, n->in[1]) ||
@@ -91,10 +83,10 @@ spec_stored_already(Spec *s, Scope *c, Node *n)
 static bool
 shares_memory(Spec *s, const Node *m)
 {
-	const RtTensor *self = tensor_of(s, m->in[0]), *t;
+	const RtTensor *self = known_tensor(s->k, m->in[0]), *t;
 
 	for (int i = 1; i < m->nin; i++)
-		if (m->in[i] != m->in[0] && (t = tensor_of(s, m->in[i])) && t->storage == self->storage)
+		if (m->in[i] != m->in[0] && (t = known_tensor(s->k, m->in[i])) && t->storage == self->storage)
 			return true;
 	return false;
 }
@@ -111,9 +103,9 @@ is_taken(Spec *s, Scope *c, const Node *n)
 
 	for (int i = 0; i < n->nin; i++)
 		node_add_input(m, spec_value(c, n->in[i]));
-	if (spec_types_known(s, m) && tensor_of(s, m->in[0]) &&
+	if (spec_types_known(s, m) && known_tensor(s->k, m->in[0]) &&
 	    !((s->shapes || op_body(s->cx, n->op)) && shares_memory(s, m)))
-		is = !rt_overlaps_itself(tensor_of(s, m->in[0])) &&
+		is = !rt_overlaps_itself(known_tensor(s->k, m->in[0])) &&
 		     (op_body(s->cx, n->op) || (known_gather_types(s->k, m, &args) &&
 						known_run(s->k, n->op, args.v, &out, 1, true)));
 	node_destroy(m);
@@ -147,7 +139,7 @@ computed(Spec *s, Scope *c, Node *n)
 	}
 	spec_inline_body(s, c, n, m, g);
 	node_destroy(m);
-	return same_type(tensor_of(s, spec_value(c, n->in[0])), tensor_of(s, spec_value(c, n->out[0]))) ?
+	return same_type(known_tensor(s->k, spec_value(c, n->in[0])), known_tensor(s->k, spec_value(c, n->out[0]))) ?
 	       spec_value(c, n->out[0]) : NULL;
 }
 
@@ -167,7 +159,7 @@ write_behind(const Node *n)
 bool
 spec_left_out(Spec *s, Scope *c, Node *n)
 {
-	if (!node_is(n, aten_clone) || !write_behind(n) || !tensor_of(s, spec_value(c, n->in[0])) ||
+	if (!node_is(n, aten_clone) || !write_behind(n) || !known_tensor(s->k, spec_value(c, n->in[0])) ||
 	    (alias_has_writers(c->alias, n->in[0]) && !is_written_once(n->in[0])))
 		return false;
 	spec_bind(s, c, n->out[0], spec_value(c, n->in[0]));
@@ -187,7 +179,7 @@ make_clone(Spec *s, Scope *c, Node *n)
 static Value *
 as_self(Spec *s, Scope *c, Value *self, Value *v, Range at)
 {
-	const RtTensor *a = tensor_of(s, self), *b = tensor_of(s, v);
+	const RtTensor *a = known_tensor(s->k, self), *b = known_tensor(s->k, v);
 	Value *none, *put[6];
 
 	if (same_type(a, b) && a->storage != b->storage && !node_is(v->node, prim_Constant) &&

@@ -1,5 +1,6 @@
 /*
- * Convolutions and products of 8-bit integers (vint8.h), as specialized code has quantized layers (opt/special/quantforms.c).
+ * Convolutions and products of 8-bit integers (vint8.h): what specialized code makes of quantized layers
+ * (opt/special/quantforms.c), where it has no kernel of its own for them.
  *
  * Activations are the integers of quantized tensors, uint8 or int8; weights have no zero point.
  */
@@ -16,7 +17,6 @@ typedef struct Launch {
 	ViWeights  w;
 	const uint8_t *x;
 	uint8_t   *y;
-	bool       depthwise;
 } Launch;
 
 static void
@@ -25,7 +25,7 @@ run(void *arg, int64_t begin, int64_t end)
 	Launch *l = arg;
 	uint8_t *scratch = NULL;
 
-	if (l->depthwise) {
+	if (vi_is_depthwise(&l->v)) {
 		vi_depthwise(begin, end, &l->v, l->x, &l->w, l->y);
 		return;
 	}
@@ -39,7 +39,7 @@ static int
 launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 {
 	ViConv *const v = &l->v;
-	const ptrdiff_t channels = v->groups * v->oc, padded = (v->oc + VI_COLUMNS - 1) / VI_COLUMNS * VI_COLUMNS;
+	const ptrdiff_t channels = v->groups * v->oc;
 	const ptrdiff_t stride[4] = { w->strides[0], w->strides[1], w->ndim == 4 ? w->strides[2] : 0,
 				      w->ndim == 4 ? w->strides[3] : 0 };
 	int8_t *panels;
@@ -47,16 +47,15 @@ launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 
 	if (!channels || v->n * v->oh * v->ow == 0)
 		return RT_OK;
-	l->depthwise = v->groups > 1 && v->ic == 1 && v->oc == 1;
-	v->part = vi_lies(v) && vi_is_small(v) ? VI_PART : v->oc;
-	panels = rt_scratch(cx, v->groups * (l->depthwise ? v->kh * v->kw : padded * vi_quads(v) * VI_QUAD) + 64);
+	v->part = vi_divides(v) ? VI_PART : v->oc;
+	panels = rt_scratch(cx, vi_packed(v) + 64);
 	scale = dense_in(cx, scale, RT_f32);
 	bias = dense_in(cx, bias, RT_f32);
 	if (!start || !panels || !scale || !bias)
 		return RT_ERROR;
-	(l->depthwise ? vi_pack_depthwise : vi_pack)(v, (const int8_t *)rt_data(w), stride, panels, start);
+	vi_pack(v, (const int8_t *)rt_data(w), stride, panels, start);
 	l->w = (ViWeights){ panels, start, (const float *)rt_data(scale), (const float *)rt_data(bias) };
-	rt_parallel(cx, l->depthwise ? v->n * v->oh : vi_units(v), 1, run, l);
+	rt_parallel(cx, vi_is_depthwise(v) ? v->n * v->oh : vi_units(v), 1, run, l);
 	return cx->status;
 }
 
@@ -75,7 +74,7 @@ static int
 check(RtCx *cx, const RtTensor *x, const RtTensor *w, const RtTensor *scale, const RtTensor *bias)
 {
 	if ((x->dtype != RT_u8 && x->dtype != RT_i8) || w->dtype != RT_i8 || rt_numel(scale) != w->dims[0] ||
-	    rt_numel(bias) != w->dims[0])
+	    rt_numel(bias) != w->dims[0] || (w->dims[0] && rt_numel(w) / w->dims[0] > VI_MOST))
 		return rt_raise(cx, "int8 product: expected 8-bit integers, with a scale and a bias for each channel");
 	return RT_OK;
 }
@@ -86,7 +85,8 @@ set_windows(RtCx *cx, ViConv *v, const RtTensor *x, const RtTensor *w, const IVa
 {
 	int64_t stride[2], pad[2], dilation[2];
 
-	if (dense_sizes(cx, lists[0], "int8", "stride", 2, stride) || dense_sizes(cx, lists[1], "int8", "padding", 2, pad) ||
+	if (dense_sizes(cx, lists[0], "int8", "stride", 2, stride) ||
+	    dense_sizes(cx, lists[1], "int8", "padding", 2, pad) ||
 	    dense_sizes(cx, lists[2], "int8", "dilation", 2, dilation))
 		return RT_ERROR;
 	for (int i = 0; i < 2; i++)
@@ -106,7 +106,8 @@ set_windows(RtCx *cx, ViConv *v, const RtTensor *x, const RtTensor *w, const IVa
 int
 rt_prim_conv_int8(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *scale = rt_tensor(in[2]), *bias = rt_tensor(in[3]), *r, *d;
+	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *scale = rt_tensor(in[2]), *bias = rt_tensor(in[3]);
+	RtTensor *r, *d;
 	const int64_t groups = in[8].u.i;
 	int64_t strides[4];
 	Launch l = { .v = { .groups = groups } };
@@ -140,8 +141,9 @@ rt_prim_conv_int8(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_prim_linear_int8(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *scale = rt_tensor(in[2]), *bias = rt_tensor(in[3]), *r, *d;
-	Launch l = { .v = { .n = 1, .h = 1, .oh = 1, .kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1, .groups = 1 } };
+	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *scale = rt_tensor(in[2]), *bias = rt_tensor(in[3]);
+	RtTensor *r, *d;
+	Launch l = { .v = VI_LINE };
 	int64_t dims[RT_MAX_RANK];
 
 	if (check(cx, x, w, scale, bias))

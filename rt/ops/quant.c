@@ -286,12 +286,15 @@ write_values(RtCx *cx, RtTensor *to, IValue values)
 
 	if (to->quant->scales)
 		return rt_lacks(cx, "writes to tensors quantized per channel");
-	if (!v.u.t || CALL(cx, quantize_per_tensor, &v, v, rt_double(to->quant->scale), rt_int(to->quant->zero), rt_int(to->dtype)))
+	if (!v.u.t || CALL(cx, quantize_per_tensor, &v, v, rt_double(to->quant->scale), rt_int(to->quant->zero),
+			   rt_int(to->dtype)))
 		return RT_ERROR;
 	return rt_copy_into(cx, to, v.u.t);
 }
 
-const RtQuantized rt_quantized_all = { values_of, open_value, close_value, linear_through, through, rt_map_quantized, write_values };
+const RtQuantized rt_quantized_all = {
+	values_of, open_value, close_value, linear_through, through, rt_map_quantized, write_values
+};
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 

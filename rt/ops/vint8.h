@@ -2,13 +2,14 @@
  *
  *    y[m][n] = clamp(round((sum over k of (x[m][k] - x_zero) * w[n][k] + bias[n]) * scale[n]) + y_zero)
  *
- * Sums are int32 and exact; what follows is in float, as FBGEMM has it.  Activations are NHWC, bytes without a sign: those of
- * signed ones are 128 more (`flip`).  A row of k is the window's bytes in runs, each a row of the window where its taps lie
- * side by side, else a tap; a run is a multiple of QUAD bytes.  What lies in the padding is x_zero.
+ * Sums are int32, and exact for at most VI_MOST products; what follows is in float, as FBGEMM has it.  Activations are
+ * NHWC, unsigned bytes: signed ones get 128 more (`flip`).  A row of k is the window's bytes in runs: a run is a row of
+ * the window where its taps are adjacent, else one tap, padded to a multiple of QUAD bytes.  The padding of the image
+ * is x_zero.
  *
- * Weights: panels of COLUMNS output channels, [panel][quad][COLUMNS][QUAD], for each group; `start` is -x_zero times the sum of a
- * column's weights, so that zero points cost nothing.  One instruction of AVX512-VNNI multiplies a quad of each column; without it
- * two multiply pairs of 16 bits.
+ * Weights: panels of COLUMNS output channels, [panel][quad][COLUMNS][QUAD], for each group.  `start` is -x_zero times
+ * the sum of a column's weights, so that zero points cost nothing.  One instruction of AVX512-VNNI multiplies a quad of
+ * each column; without it two multiply pairs of 16 bits.
  *
  * Depthwise: weights [tap][channel]; lanes are channels.
  */
@@ -42,7 +43,10 @@ void *memset(void *, int, size_t);
 #define VI_UNROLL
 #endif
 
-enum { VI_COLUMNS = 16, VI_QUAD = 4, VI_PANEL = VI_COLUMNS * VI_QUAD };
+enum {
+	VI_COLUMNS = 16, VI_QUAD = 4, VI_PANEL = VI_COLUMNS * VI_QUAD,
+	VI_MOST = 1 << 16,       /* products of a sum */
+};
 
 /* A block in registers: ROWS of x by PANELS, each of VECTORS. */
 #if defined __AVX512BW__ && !defined __TINYC__
@@ -98,6 +102,9 @@ typedef struct ViConv {
 	bool      flip;
 } ViConv;
 
+/* A product: the rows are the pixels of one row of an image. */
+#define VI_LINE { .n = 1, .h = 1, .oh = 1, .kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1, .groups = 1 }
+
 /* Packed weights, and what follows a sum, by column of all groups. */
 typedef struct ViWeights {
 	const int8_t  *panels;
@@ -105,7 +112,7 @@ typedef struct ViWeights {
 	const float   *scale, *bias;
 } ViWeights;
 
-/* ---- sums in registers --------------------------------------------------------------------------------------------- */
+/* ---- sums in registers ------------------------------------------------------------------------------------------- */
 
 VI_INLINE int32_t
 vi_quad(const uint8_t *a)
@@ -117,6 +124,9 @@ vi_quad(const uint8_t *a)
 }
 
 #if defined __SSE2__ && !defined __TINYC__
+
+/* Adds the products of pairs of 16 bits. */
+#define VI_ADD_PAIRS(sum, a, b) VI_ADD(sum, VI_PAIRS(a, b))
 
 /* sum[row][panel] of `quads` quads, in registers; written to `to`, rows VI_PANELS panels apart. */
 VI_INLINE void
@@ -157,8 +167,8 @@ vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b,
 			for (int i = 0; i < rows; i++) {
 				const ViV x = VI_EACH(vi_quad(a + i * lda + k * VI_QUAD));
 
-				sum[i * vectors + j] = VI_ADD(VI_ADD(sum[i * vectors + j], VI_PAIRS(VI_LOW_BYTES(x), low)),
-							      VI_PAIRS(VI_HIGH_BYTES(x), high));
+				sum[i * vectors + j] = VI_ADD_PAIRS(sum[i * vectors + j], VI_LOW_BYTES(x), low);
+				sum[i * vectors + j] = VI_ADD_PAIRS(sum[i * vectors + j], VI_HIGH_BYTES(x), high);
 			}
 		}
 #endif
@@ -167,8 +177,8 @@ vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b,
 	for (int i = 0; i < rows; i++)
 		VI_UNROLL
 		for (int j = 0; j < vectors; j++)
-			memcpy((char *)(to + i * VI_PANELS * VI_COLUMNS) + j * (ptrdiff_t)sizeof(ViV), &sum[i * vectors + j],
-			       sizeof(ViV));
+			memcpy((char *)(to + i * VI_PANELS * VI_COLUMNS) + j * (ptrdiff_t)sizeof(ViV),
+			       &sum[i * vectors + j], sizeof(ViV));
 }
 
 #else
@@ -210,7 +220,7 @@ vi_rows(ptrdiff_t left)
 	return VI_ROWS >= 6 && left >= 6 ? 6 : VI_ROWS >= 4 && left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
-/* ---- what follows a sum ----------------------------------------------------------------------------------------------- */
+/* ---- what follows a sum ------------------------------------------------------------------------------------------ */
 
 /* n sums to bytes.  After clamping, adding 1.5 * 2^23 rounds to even, and leaves the integer in the lowest bits. */
 VI_INLINE void
@@ -232,7 +242,7 @@ vi_finish(const ViConv *v, const int32_t *restrict sum, const int32_t *restrict 
 	}
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* Rows a, lda bytes apart and `quads` quads long, by columns [0, n) of the panels b: y, v->ys bytes apart. */
 VI_SHARED void
@@ -254,15 +264,15 @@ vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdif
 			else
 				vi_blocks(rows, 1, a + i * lda, lda, from, quads, sum);
 			for (int r = 0; r < rows; r++)
-				vi_finish(v, sum + r * VI_PANELS * VI_COLUMNS, w->start + col, w->scale + col, w->bias + col,
-					  some, y + (i + r) * v->ys + col);
+				vi_finish(v, sum + r * VI_PANELS * VI_COLUMNS, w->start + col, w->scale + col,
+					  w->bias + col, some, y + (i + r) * v->ys + col);
 			i += rows;
 		}
 		col += panels * VI_COLUMNS;
 	}
 }
 
-/* ---- convolutions ------------------------------------------------------------------------------------------------------ */
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
 /* Bytes of a run, and how many a row of k has. */
 VI_INLINE ptrdiff_t
@@ -283,6 +293,19 @@ vi_quads(const ViConv *v)
 	return (vi_run(v) + VI_QUAD - 1) / VI_QUAD * vi_runs(v);
 }
 
+/* The columns of a group's panels. */
+VI_INLINE ptrdiff_t
+vi_columns(const ViConv *v)
+{
+	return (v->oc + VI_COLUMNS - 1) / VI_COLUMNS * VI_COLUMNS;
+}
+
+VI_INLINE bool
+vi_is_depthwise(const ViConv *v)
+{
+	return v->groups > 1 && v->ic == 1 && v->oc == 1;
+}
+
 /* Can rows be read where they are? */
 VI_INLINE bool
 vi_lies(const ViConv *v)
@@ -290,7 +313,7 @@ vi_lies(const ViConv *v)
 	return !v->flip && v->kh * v->kw == 1 && v->sh == 1 && v->sw == 1 && !v->ph && !v->pw && v->ic % VI_QUAD == 0;
 }
 
-/* n bytes, of which those at x are there. */
+/* Copies n bytes of x. */
 VI_INLINE void
 vi_copy(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t n)
 {
@@ -322,8 +345,8 @@ vi_gather_run(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t ix, ptrd
 VI_INLINE void
 vi_gather(const ViConv *v, ptrdiff_t m, const uint8_t *x, uint8_t *to)
 {
-	const ptrdiff_t ox = m % v->ow, oy = m / v->ow % v->oh, image = m / v->ow / v->oh, taps = v->dw == 1 ? v->kw : 1,
-		      run = vi_run(v), rounded = (run + VI_QUAD - 1) / VI_QUAD * VI_QUAD;
+	const ptrdiff_t ox = m % v->ow, oy = m / v->ow % v->oh, image = m / v->ow / v->oh, run = vi_run(v);
+	const ptrdiff_t taps = v->dw == 1 ? v->kw : 1, rounded = (run + VI_QUAD - 1) / VI_QUAD * VI_QUAD;
 
 	for (ptrdiff_t r = 0; r < vi_runs(v); r++, to += rounded) {
 		const ptrdiff_t iy = oy * v->sh - v->ph + (v->dw == 1 ? r : r / v->kw) * v->dh,
@@ -348,11 +371,11 @@ vi_scratch(const ViConv *v)
 
 enum { VI_PART = 4 * VI_COLUMNS };
 
-/* Are there so few rows that threads share columns? */
+/* Is it worth dividing columns among threads, since rows are few, and are read where they are? */
 VI_INLINE bool
-vi_is_small(const ViConv *v)
+vi_divides(const ViConv *v)
 {
-	return v->n * v->oh * v->ow < 8 * VI_CHUNK;
+	return vi_lies(v) && v->n * v->oh * v->ow < 8 * VI_CHUNK;
 }
 
 VI_INLINE int64_t
@@ -367,13 +390,13 @@ vi_units(const ViConv *v)
 VI_SHARED void
 vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViWeights *w, uint8_t *y, uint8_t *scratch)
 {
-	const ptrdiff_t m = v->n * v->oh * v->ow, part = v->part, parts = (v->oc + part - 1) / part, quads = vi_quads(v),
-		      padded = (v->oc + VI_COLUMNS - 1) / VI_COLUMNS * VI_COLUMNS;
+	const ptrdiff_t m = v->n * v->oh * v->ow, quads = vi_quads(v), part = v->part,
+		      parts = (v->oc + part - 1) / part;
 
 	for (int64_t unit = begin; unit < end; unit++) {
 		const ptrdiff_t col = unit % parts * part, group = unit / parts % v->groups,
-			      first = unit / parts / v->groups * VI_CHUNK, rows = m - first < VI_CHUNK ? m - first : VI_CHUNK,
-			      at = group * v->oc + col;
+			      first = unit / parts / v->groups * VI_CHUNK, at = group * v->oc + col,
+			      rows = m - first < VI_CHUNK ? m - first : VI_CHUNK;
 		const uint8_t *from = x + group * v->ic;
 		const ViWeights some = { w->panels, w->start + at, w->scale + at, w->bias + at };
 		ptrdiff_t lda = v->xs;
@@ -386,12 +409,12 @@ vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViW
 				vi_gather(v, first + i, from, scratch + i * lda);
 			from = scratch;
 		}
-		vi_product(v, rows, from, lda, quads, w->panels + (group * padded + col) * VI_QUAD * quads,
+		vi_product(v, rows, from, lda, quads, w->panels + (group * vi_columns(v) + col) * VI_QUAD * quads,
 			   v->oc - col < part ? v->oc - col : part, &some, y + first * v->ys + at);
 	}
 }
 
-/* ---- depthwise --------------------------------------------------------------------------------------------------------- */
+/* ---- depthwise --------------------------------------------------------------------------------------------------- */
 
 enum { VI_LANES = 64 };
 
@@ -406,7 +429,8 @@ vi_inside(ptrdiff_t at, ptrdiff_t step, ptrdiff_t taps, ptrdiff_t size, ptrdiff_
 
 /* n channels of a pixel, n at most VI_LANES; x is the image, w the first tap's weights. */
 VI_INLINE void
-vi_taps(const ViConv *v, ptrdiff_t n, ptrdiff_t oy, ptrdiff_t ox, const uint8_t *x, const int8_t *w, int32_t *restrict sum)
+vi_taps(const ViConv *v, ptrdiff_t n, ptrdiff_t oy, ptrdiff_t ox, const uint8_t *x, const int8_t *w,
+	int32_t *restrict sum)
 {
 	const int32_t zero = v->x_zero, flip = v->flip ? 128 : 0;
 	const ptrdiff_t top = oy * v->sh - v->ph, left = ox * v->sw - v->pw;
@@ -441,20 +465,41 @@ vi_depthwise(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, cons
 					vi_taps(v, VI_LANES, row % v->oh, ox, image, w->panels + c, sum);
 				else
 					vi_taps(v, n, row % v->oh, ox, image, w->panels + c, sum);
-				vi_finish(v, sum, w->start + c, w->scale + c, w->bias + c, n, y + (row * v->ow + ox) * v->ys + c);
+				vi_finish(v, sum, w->start + c, w->scale + c, w->bias + c, n,
+					  y + (row * v->ow + ox) * v->ys + c);
 			}
 }
 
-/* ---- packing ----------------------------------------------------------------------------------------------------------- */
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-/* w (groups * oc, ic, kh, kw) with its strides, as above; start, by column. */
+/* Bytes of packed weights. */
+VI_INLINE int64_t
+vi_packed(const ViConv *v)
+{
+	return v->groups * (vi_is_depthwise(v) ? v->kh * v->kw : vi_columns(v) * vi_quads(v) * VI_QUAD);
+}
+
+VI_INLINE void
+vi_pack_depthwise(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *to, int32_t *start)
+{
+	for (ptrdiff_t tap = 0; tap < v->kh * v->kw; tap++)
+		for (ptrdiff_t c = 0; c < v->groups; c++)
+			*to++ = w[c * stride[0] + tap / v->kw * stride[2] + tap % v->kw * stride[3]];
+	memset(start, 0, (size_t)v->groups * sizeof *start);
+}
+
+/* w (groups * oc, ic, kh, kw) with its strides, as above: vi_packed(v) bytes; start, by column. */
 VI_SHARED void
 vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *panels, int32_t *start)
 {
-	const ptrdiff_t quads = vi_quads(v), padded = (v->oc + VI_COLUMNS - 1) / VI_COLUMNS * VI_COLUMNS, run = vi_run(v),
+	const ptrdiff_t quads = vi_quads(v), padded = vi_columns(v), run = vi_run(v),
 		      rounded = (run + VI_QUAD - 1) / VI_QUAD * VI_QUAD;
 
-	memset(panels, 0, (size_t)(v->groups * padded * quads * VI_QUAD));
+	if (vi_is_depthwise(v)) {
+		vi_pack_depthwise(v, w, stride, panels, start);
+		return;
+	}
+	memset(panels, 0, (size_t)vi_packed(v));
 	for (ptrdiff_t o = 0; o < v->groups * v->oc; o++) {
 		const ptrdiff_t col = o % v->oc;
 		int8_t *const to = panels + (o / v->oc * padded + col / VI_COLUMNS * VI_COLUMNS) * quads * VI_QUAD +
@@ -472,15 +517,6 @@ vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *pan
 			}
 		start[o] = -v->x_zero * sum;
 	}
-}
-
-VI_SHARED void
-vi_pack_depthwise(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *to, int32_t *start)
-{
-	for (ptrdiff_t tap = 0; tap < v->kh * v->kw; tap++)
-		for (ptrdiff_t c = 0; c < v->groups; c++)
-			*to++ = w[c * stride[0] + tap / v->kw * stride[2] + tap % v->kw * stride[3]];
-	memset(start, 0, (size_t)v->groups * sizeof *start);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Products and convolutions of 8-bit integers (vint8.h) against plain C: random geometries, packed, in any number of units.
+ * Products and convolutions of 8-bit integers (vint8.h) against plain C: random geometries, in any number of units.
  * Compiled for several processors here, and by tests/targets for others: so it is a program by itself.
  */
 #include <math.h>
@@ -8,7 +8,8 @@
 
 #include "../../rt/ops/vint8.h"
 
-enum { MOST = 1 << 16, CHANNELS = 1 << 10, FAR = 64 };   /* bytes of an operand; behind the result nothing is to be written */
+enum { MOST = 1 << 16, CHANNELS = 1 << 10 };     /* bytes of an operand */
+enum { FAR = 64 };                               /* behind the result nothing is to be written */
 
 static uint8_t x[MOST], y[MOST + FAR], scratch[1 << 18];
 static int8_t w[MOST], packed[4 * MOST];
@@ -28,8 +29,8 @@ any(int64_t n)
 static ViConv
 any_geometry(void)
 {
-	ViConv v = { .n = 1 + any(2), .h = 1 + any(9), .w = 1 + any(9), .ic = 1 + any(20), .oc = 1 + any(80), .kh = 1 + any(4),
-		     .kw = 1 + any(4), .sh = 1 + any(2), .sw = 1 + any(2), .ph = any(3), .pw = any(3), .dh = 1 + any(2),
+	ViConv v = { .n = 1 + any(2), .h = 1 + any(9), .w = 1 + any(9), .ic = 1 + any(20), .oc = 1 + any(80),
+		     .kh = 1 + any(4), .kw = 1 + any(4), .sh = 1 + any(2), .sw = 1 + any(2), .ph = any(3), .pw = any(3), .dh = 1 + any(2),
 		     .dw = 1 + any(2), .groups = 1 + any(2), .x_zero = (int32_t)any(256), .flip = any(2) };
 
 	if (!any(4)) {
@@ -57,7 +58,9 @@ static bool
 fits(const ViConv *v)
 {
 	return v->h + 2 * v->ph > v->dh * (v->kh - 1) && v->w + 2 * v->pw > v->dw * (v->kw - 1) &&
-	       v->n * v->h * v->w * v->xs <= MOST && v->n * v->oh * v->ow * v->ys <= MOST && v->groups * v->oc <= CHANNELS &&
+	       v->n * v->h * v->w * v->xs <= MOST && v->n * v->oh * v->ow * v->ys <= MOST &&
+	       v->groups * v->oc <= CHANNELS && vi_packed(v) <= (int64_t)sizeof packed &&
+	       vi_scratch(v) <= (int64_t)sizeof scratch &&
 	       v->groups * v->oc * v->ic * v->kh * v->kw <= MOST;
 }
 
@@ -106,12 +109,11 @@ static void
 run(const ViConv *v)
 {
 	const ptrdiff_t taps = v->kh * v->kw, stride[4] = { v->ic * taps, taps, v->kw, 1 };
-	const bool depthwise = v->groups > 1 && v->ic == 1 && v->oc == 1;
 	const ViWeights weights = { packed, start, scale, bias };
 
-	(depthwise ? vi_pack_depthwise : vi_pack)(v, w, stride, packed, start);
+	vi_pack(v, w, stride, packed, start);
 	memset(y, 77, sizeof y);
-	if (depthwise) {
+	if (vi_is_depthwise(v)) {
 		const int64_t rows = v->n * v->oh, half = any(rows + 1);
 
 		vi_depthwise(half, rows, v, x, &weights, y);
@@ -141,14 +143,13 @@ main(void)
 		const ViConv v = any_geometry();
 		int some;
 
-		if (!fits(&v) || vi_scratch(&v) > (int64_t)sizeof scratch || vi_quads(&v) * VI_PANEL * v.groups *
-		    ((v.oc + VI_COLUMNS - 1) / VI_COLUMNS) > (int64_t)sizeof packed)
+		if (!fits(&v))
 			continue;
 		done++;
 		run(&v);
 		if ((some = count_wrong(&v)))
-			printf("%td x %td x %td x %td by %td x %td, %td to %td in %td groups, flip %d: %d wrong\n", v.n, v.h, v.w,
-			       v.ic * v.groups, v.kh, v.kw, v.ic, v.oc, v.groups, v.flip, some);
+			printf("%td x %td x %td x %td by %td x %td, %td to %td in %td groups, flip %d: %d wrong\n",
+			       v.n, v.h, v.w, v.ic * v.groups, v.kh, v.kw, v.ic, v.oc, v.groups, v.flip, some);
 		wrong += some;
 	}
 	return wrong != 0;
