@@ -109,7 +109,7 @@ bool epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns
 bool emit_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, Epilogue *);
 /* The same of a kernel whose operands are at p[place[..]], its symbols at p[symbols]. */
 const char *emit_block(Emit *, const Kernel *, const int *place, int symbols);
-/* Of an epilogue: simplifies it; false: it is none any more. */
+/* Simplifies an epilogue; false: it cannot be one any more. */
 bool kernel_ends_rows(Kernel *);
 
 /* ---- unify.c: dynamic specializations ---------------------------------------------------------------------------- */

@@ -79,7 +79,7 @@ known_product(const Unifier *u, const int64_t *v)
 	return NULL;
 }
 
-/* The size with these values on the samples; null: it is none that can be told. */
+/* The size with these values on the samples; null: no formula gives them. */
 static const Size *
 fit(Unifier *u, const int64_t *v)
 {

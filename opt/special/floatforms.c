@@ -73,7 +73,7 @@ rounds_steps(Spec *s, const Node *m)
 	       (!x->ndim || rt_numel(y) * x->dims[x->ndim - 1] <= MOST_STEPS);
 }
 
-/* The constant v in float; null: it is none that can be cast now. */
+/* The constant v in float; null when it is not a constant that can be cast at build. */
 static Value *
 float_constant(Spec *s, const Value *v, Range at)
 {
