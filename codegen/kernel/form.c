@@ -363,6 +363,7 @@ kernel_simplify(Kernel *k, int keep)
 		}
 	if (!kernel_has_rows(k) && k->serial < 0 && !keep)
 		unroll_short(k);
+	RT_ASSERT(k->serial < 0 || k->serial == k->naxis - 1);
 }
 
 bool
@@ -562,7 +563,7 @@ check_gather(const Kernel *k, int operand, const Gather *g)
 void
 kernel_check(const Kernel *k)
 {
-	RT_ASSERT(k->naxis >= 0 && k->naxis <= KERNEL_AXES && (k->serial < 0 || k->serial == k->naxis - 1));
+	RT_ASSERT(k->naxis >= 0 && k->naxis <= KERNEL_AXES && k->serial < k->naxis);
 	RT_ASSERT(k->nreduce >= 0 && k->nreduce <= k->naxis && (k->serial < 0 || !k->nreduce));
 	for (int i = 0; i < k->operand.n; i++) {
 		const Operand *o = &k->operand.at[i];

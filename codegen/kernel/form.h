@@ -110,7 +110,8 @@ typedef struct Kernel {
 	const char *comment;     /* for the reader: "add, relu" */
 	int         naxis;
 	const Size *extent[KERNEL_AXES];         /* outermost first */
-	int         serial;      /* the innermost axis, whose points store to the same places, in order; -1: none */
+	/* the axis whose points store to the same places, in order: the innermost once simplified; -1: none */
+	int         serial;
 	int         nreduce;     /* so many of the last axes are reduced; with a serial one none */
 	const int64_t *typical;  /* with symbols: values of theirs, for choices by speed; or null */
 	struct Naming *naming;   /* while it is printed as C: names of its sizes; or null, they are written out */
