@@ -347,10 +347,8 @@ copy_as(RtCx *cx, RtTensor *src, RtDtype dtype, const int64_t *strides)
 
 	if (!t)
 		return 0;
-	if (dtype == src->dtype && src->quant) {
-		t->quant = src->quant;
-		rt_count_up(&t->quant->h);
-	}
+	if (dtype == src->dtype)
+		rt_tensor_share_quant(t, src);
 	if (copy_into(cx, t, src, false)) {
 		rt_tensor_release(t);
 		return 0;

@@ -129,8 +129,7 @@ copy_tensor(Copier *c, RtTensor *t)
 	if (!r)
 		return 0;
 	r->flags = t->flags;
-	if ((r->quant = t->quant))
-		rt_count_up(&r->quant->h);
+	rt_tensor_share_quant(r, t);
 	return r;
 }
 

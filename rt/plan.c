@@ -142,10 +142,8 @@ rt_box_view(RtCx *cx, IValue base, RtDtype dtype, int ndim, const int64_t *geome
 		rt_tensor_over(cx, b->storage, dtype,
 			       &(RtGeometry){ ndim, geometry, geometry + ndim, b->offset + offset });
 
-	if (t && b->quant && b->dtype == dtype) {
-		t->quant = b->quant;
-		rt_count_up(&t->quant->h);
-	}
+	if (t && b->dtype == dtype)
+		rt_tensor_share_quant(t, b);
 	return t ? rt_of(t) : rt_none();
 }
 

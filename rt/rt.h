@@ -336,6 +336,8 @@ RtTensor *rt_tensor_strided(RtCx *, RtDtype, int ndim, const int64_t *dims, cons
  * offset counts from the start of the storage. */
 RtTensor *rt_tensor_view(RtCx *, const RtTensor *base, int ndim, const int64_t *dims, const int64_t *strides,
 			 int64_t offset);
+/* Gives t the scales and zero points of another tensor, or none. */
+void      rt_tensor_share_quant(RtTensor *t, const RtTensor *of);
 /* Where a tensor's elements lie in its storage: counted in elements, as in RtTensor. */
 typedef struct RtGeometry {
 	int ndim;

@@ -611,6 +611,26 @@ rt_tensor_over(RtCx *cx, RtStorage *s, RtDtype dtype, const RtGeometry *g)
 	return tensor_make(cx, s, dtype, g);
 }
 
+static void
+quant_release(RtQuant *q)
+{
+	if (!q || !rt_count_down(&q->h))
+		return;
+	rt_tensor_release(q->scales);
+	rt_tensor_release(q->zeros);
+	rt_mem_back(q);
+}
+
+void
+rt_tensor_share_quant(RtTensor *t, const RtTensor *of)
+{
+	RtQuant *const old = t->quant;
+
+	if ((t->quant = of->quant))
+		rt_count_up(&t->quant->h);
+	quant_release(old);
+}
+
 RtTensor *
 rt_tensor_view(RtCx *cx, const RtTensor *base, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
 {
@@ -620,8 +640,7 @@ rt_tensor_view(RtCx *cx, const RtTensor *base, int ndim, const int64_t *dims, co
 		return 0;
 	t->flags = base->flags & (uint8_t)~(RT_WRAPPED | RT_PARAMETER);
 	t->layout = base->layout;
-	if ((t->quant = base->quant))
-		rt_count_up(&t->quant->h);
+	rt_tensor_share_quant(t, base);
 	return t;
 }
 
@@ -642,16 +661,6 @@ rt_tensor_retain(RtTensor *t)
 	if (t)
 		rt_count_up(&t->h);
 	return t;
-}
-
-static void
-quant_release(RtQuant *q)
-{
-	if (!q || !rt_count_down(&q->h))
-		return;
-	rt_tensor_release(q->scales);
-	rt_tensor_release(q->zeros);
-	rt_mem_back(q);
 }
 
 void

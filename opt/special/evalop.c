@@ -590,6 +590,28 @@ expand(Spec *s, Scope *c, Node *n)
 	return good;
 }
 
+static bool
+is_quantized(const Spec *s, const Value *v)
+{
+	const RtTensor *t = known_tensor(s->k, v);
+
+	return t && rt_dtypes[t->dtype].category == 'Q';
+}
+
+/* Does m, n's copy, read or make a quantized tensor whose memory is written to?  Its integers by themselves would
+ * be those of before. */
+static bool
+shares_quantized(const Spec *s, const Scope *c, const Node *n, const Node *m)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (is_quantized(s, m->in[i]) && alias_has_writers(c->alias, n->in[i]))
+			return true;
+	for (int i = 0; i < n->nout; i++)
+		if (is_quantized(s, m->out[i]) && alias_has_writers(c->alias, n->out[i]))
+			return true;
+	return false;
+}
+
 void
 spec_op(Spec *s, Scope *c, Node *n)
 {
@@ -616,7 +638,7 @@ spec_op(Spec *s, Scope *c, Node *n)
 		return;
 	}
 	keep_error(s, m);
-	form = form_for(n->op);
+	form = shares_quantized(s, c, n, m) ? NULL : form_for(n->op);
 	wide = spec_in_float(s, c, m);
 	better = form ? form->put(s, c, wide ? wide : m) : NULL;
 	if (wide)

@@ -26,7 +26,7 @@ typedef struct Quant {           /* a quantized tensor: its integers, and what t
 
 /* ---- to integers and back ---------------------------------------------------------------------------------------- */
 
-/* Is v made of integers, and does nothing that has been evaluated write to it? */
+/* Is v made of integers?  Nothing writes to it: spec_op asks for no form otherwise. */
 static bool
 open_quant(Spec *s, const Value *v, Quant *q)
 {
@@ -36,9 +36,6 @@ open_quant(Spec *s, const Value *v, Quant *q)
 	if (!t || !node_is(n, aten__make_per_tensor_quantized_tensor) || (t->dtype != RT_qu8 && t->dtype != RT_qi8) ||
 	    !known_double(s->k, n->in[1], &q->scale) || !known_int(s->k, n->in[2], &q->zero))
 		return false;
-	for (int i = 0; i < v->uses.n; i++)
-		if (node_writes_input(v->uses.at[i].node, v->uses.at[i].index))
-			return false;
 	q->raw = n->in[0];
 	q->dtype = (RtDtype)t->dtype;
 	return true;

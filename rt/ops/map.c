@@ -475,6 +475,16 @@ check_shapes(RtCx *cx, const RtInto *into, RtDtype result, int n, RtTensor *cons
 	return into ? into->check(cx, into, result, ndim, dims) : RT_OK;
 }
 
+/* Is one of those that decide on the dtype a quantized tensor? */
+static bool
+joins_quantized(const RtMapArg *a, int n, const IValue *in)
+{
+	for (int i = 0; i < n; i++)
+		if (a[i].joins && rt_tensor(in[a[i].arg]) && rt_category((RtDtype)in[a[i].arg].u.t->dtype) == 'Q')
+			return true;
+	return false;
+}
+
 static int
 map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 {
@@ -489,11 +499,11 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	int n = rt_map_args(row->schema, arg);
 
 	cx->into = NULL;
-	rt_map_types(arg, n, row->result, in, &t);
-	if (t.common != RT_NDTYPE && rt_category(t.common) == 'Q')
+	if (joins_quantized(arg, n, in))
 		return into && into->overlaps(cx, into) ? RT_ERROR : rt_quantized->map(cx, row, in, out);
 	for (int i = 0; i < n; i++)
 		x[i + 1] = rt_tensor(in[arg[i].arg]);
+	rt_map_types(arg, n, row->result, in, &t);
 	if (t.common == RT_NDTYPE)
 		return rt_raise(cx, "Promotion of these types is not supported");
 	if ((row->first && row->first(cx, in, &t, into)) || (into && into->overlaps(cx, into)) ||

@@ -196,8 +196,13 @@ rt_copy_(RtCx *cx, const IValue *in, IValue *out)
 		return same(in[0], out);
 	if (in[0].u.t->quant && !in[1].u.t->quant)
 		return rt_quantized->write(cx, in[0].u.t, in[1]) ? RT_ERROR : same(in[0], out);
+	if (in[0].u.t->quant && (in[0].u.t->dtype != in[1].u.t->dtype ||
+				 in[0].u.t->quant->scheme != in[1].u.t->quant->scheme))
+		return rt_raise(cx, "copy_: expected quantized tensors of one dtype and scheme");
 	if (rt_check_overlap(cx, in[0].u.t, in[1].u.t) || rt_copy_into(cx, in[0].u.t, in[1].u.t))
 		return RT_ERROR;
+	if (in[0].u.t->quant)
+		rt_tensor_share_quant(in[0].u.t, in[1].u.t);
 	return same(in[0], out);
 }
 

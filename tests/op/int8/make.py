@@ -32,9 +32,13 @@ class Net(nn.Module):
         a, b = x.chunk(2, 1)
         c = torch.clone(b)
         c.fill_(0.25)
+        written, other = torch.clone(x), torch.quantize_per_tensor(self.dequant(x) * 2., 0.11, 3, torch.quint8)
+        written[1].fill_(0.6)                         # through a view
+        other[0].relu_()
+        copied = torch.quantize_per_tensor(self.dequant(x), 0.09, 1, torch.quint8).copy_(other)          # with its scale
         moved = [x.flip([3]), torch.index_select(x, 1, torch.tensor([7, 0, 7])), torch.max(x, 1)[0], a, torch.clone(b.contiguous()).copy_(self.dequant(a).contiguous() * 2.), c,
                  F.interpolate(x, scale_factor=2., mode="bilinear", align_corners=False), F.pad(x, [1, 1, 2, 0], mode="reflect"),
-                 F.hardsigmoid(x), torch.sigmoid(x), torch.relu(x[:, 1])]
+                 F.hardsigmoid(x), torch.sigmoid(x), torch.relu(x[:, 1]), written, copied, torch.clamp(x, min=0.3)]
         x = self.join.cat([F.adaptive_avg_pool2d(x, [1, 3]), F.max_pool2d(x, 2, 1)[:, :, :1, :1].repeat(1, 1, 1, 3)], 3)
         return self.dequant(self.head(torch.flatten(x, 1))), self.dequant(x.permute(0, 2, 3, 1).contiguous()), [y.dequantize() for y in moved]
 
