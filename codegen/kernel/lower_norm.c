@@ -38,7 +38,7 @@ find_dim(const Row *r, int ndim, int64_t *dim)
 static Ref
 exponential(Rows *g, RtDtype c, Ref most)
 {
-	return rows_let1(g, ROW_exp, c, rows_let2(g, ROW_sub_Tensor, c, ref_operand(g->x), most));
+	return rows_let1(g, ROW_prim_exp_normal, c, rows_let2(g, ROW_sub_Tensor, c, ref_operand(g->x), most));
 }
 
 static void

@@ -107,6 +107,8 @@ double _Complex cpow(double _Complex, double _Complex);
 #define t_gelu_by_tanh(x)  ((T)0.5 * (x) * \
 	(1 + tanh((T)0.79788456080286535588 * ((x) + (T)0.044715 * (x) * (x) * (x)))))
 #define t_exp_near(x)      exp(x)        /* for 1 + exp(x) where 1e38 is as good as more */
+/* exp(x) of x up to 0, or NaN; 0 where it is below the least normal number: products with such are slow */
+#define t_exp_normal(x)    ((x) < (sizeof(x) == 4 ? -87 : -708) ? 0 : exp(x))
 #define t_clamp(x, lo, hi) t_upper_of(((x) < (lo) ? (lo) : (x)), hi)
 #define t_upper_of(x, hi) ((x) > (hi) ? (hi) : (x))
 #define t_relu(x)   ((x) < 0 ? 0 : (x))

@@ -187,6 +187,17 @@ v_expm1f(float x)
 	return v_unless_nan(v_signed(v_abs(m), x), x);
 }
 
+/* exp(x) of x up to 0, or NaN; 0 below -87 */
+V_INLINE float
+v_exp_normalf(float x)
+{
+	const int32_t kept = -((v_int(x) & 0x7fffffff) <= 0x42ae0000);         /* 87 */
+	float k;
+	const float p = v_exp_part(v_at_most(x, 0x42ae0000), &k);
+
+	return v_unless_nan(v_bits((v_int(p) + (int32_t)((uint32_t)v_int(k) << 23)) & kept), x);
+}
+
 /* exp(x) as far as it matters beside 1: no smaller than 1e-38, infinity above 1e38; of a NaN anything. */
 V_INLINE float
 v_exp_near(float x)
@@ -513,6 +524,7 @@ v_gelu_tanhf(float x)
 #undef tanh
 #undef t_exp2
 #undef t_exp_near
+#undef t_exp_normal
 #undef t_gelu
 #undef t_gelu_tanh
 #undef t_log10
@@ -536,6 +548,7 @@ v_gelu_tanhf(float x)
 #define tanh(x)  V_FC(tanh, x)
 #define t_exp2(x)   TM_ALL(x, v_exp2f, (exp2), (exp2), (exp2), tc_exp2f, tc_exp2)(x)
 #define t_exp_near(x) _Generic((x), float: v_exp_near, float _Complex: cexpf, double _Complex: cexp, default: (exp))(x)
+#define t_exp_normal(x) _Generic((x), float: v_exp_normalf((float)(x)), default: (x) < -708 ? 0 : exp(x))
 #define t_gelu(x) _Generic((x), float: v_geluf((float)(x)), default: t_gelu_by_erf(x))
 #define t_gelu_tanh(x) _Generic((x), float: v_gelu_tanhf((float)(x)), default: t_gelu_by_tanh(x))
 #define t_log10(x)  TM_ALL(x, v_log10f, (log10), (log10), (log10), tc_log10f, tc_log10)(x)

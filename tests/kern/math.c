@@ -22,12 +22,26 @@ OURS(exp) OURS(exp2) OURS(expm1) OURS(log) OURS(log2) OURS(log10) OURS(log1p) OU
 OURS(atan) OURS(asin) OURS(acos)
 OURS(sin) OURS(cos) OURS(tan)
 
+/* Of the number with a minus sign: it is for those up to 0. */
+static float
+ours_exp_normal(float x)
+{
+	return v_exp_normalf(-fabsf(x));
+}
+
+static double
+exp_normal(double x)
+{
+	return fabs(x) > 87 ? 0 : exp(-fabs(x));
+}
+
 static const Function functions[] = {
 	{ "exp", ours_exp, exp, 1.5 }, { "exp2", ours_exp2, exp2, 1.5 }, { "expm1", ours_expm1, expm1, 2 },
 	{ "log", ours_log, log, 1 }, { "log2", ours_log2, log2, 2 }, { "log10", ours_log10, log10, 2 },
 	{ "log1p", ours_log1p, log1p, 2 }, { "tanh", ours_tanh, tanh, 2 }, { "erf", ours_erf, erf, 1.5 },
 	{ "atan", ours_atan, atan, 3 }, { "asin", ours_asin, asin, 2.5 }, { "acos", ours_acos, acos, 2 },
 	{ "sin", ours_sin, sin, 1.5 }, { "cos", ours_cos, cos, 1.5 }, { "tan", ours_tan, tan, 3.5 },
+	{ "exp_normal", ours_exp_normal, exp_normal, 1.5 },
 };
 
 static float
