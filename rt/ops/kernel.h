@@ -211,7 +211,8 @@ double rt_sum_floats(int64_t n, const float *);
 
 /* ---- nn.c -------------------------------------------------------------------------------------------------------- */
 
-void rt_exps(float *y, const float *x, int64_t n, float top);   /* y = exp(x - top); y may be x */
+/* y = exp(x - top), 0 where that is subnormal; top is the greatest x; y may be x */
+void rt_exps(float *y, const float *x, int64_t n, float top);
 float rt_greatest(const float *, int64_t n);                   /* a NaN, or the greatest; of none: -infinity */
 void rt_exps_f64(double *y, const double *x, int64_t n, double top);
 double rt_greatest_f64(const double *, int64_t n);

@@ -28,7 +28,7 @@ void
 rt_exps(float *y, const float *x, int64_t n, float top)
 {
 	for (int64_t i = 0; i < n; i++)
-		y[i] = v_expf(x[i] - top);
+		y[i] = v_exp_normalf(x[i] - top);
 }
 
 /* By the bits, as integers in the same order, whose greatest is found many at a time. */
