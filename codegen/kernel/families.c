@@ -96,6 +96,7 @@ static const Family families[NLOWERING] = {
 	[LOWER_COPY_INTO] = { row_copy_into },
 	[LOWER_CONV_INT8] = { row_conv_int8 },
 	[LOWER_LINEAR_INT8] = { row_linear_int8 },
+	[LOWER_LINEAR_SUMS] = { row_linear_sums },
 };
 
 /* Generated kernels write to new memory: results that are not views of arguments. */

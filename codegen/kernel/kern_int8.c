@@ -23,16 +23,22 @@ constant(const Row *r, const char *name, RtDtype dtype)
 	       !t->storage->written ? t : NULL;
 }
 
+static bool
+take_operands(Row *r, Integers *d)
+{
+	d->x = row_tensor(r, "x");
+	d->y = row_result(r, 0);
+	d->w = constant(r, "w", RT_i8);
+	return d->x && d->y && d->w && rt_numel(d->x) && rt_numel(d->y) && rt_numel(d->w);
+}
+
 /* Operands, and what follows the sums. */
 static bool
 take(Row *r, Integers *d)
 {
 	int64_t x_zero, zero, low, high;
 
-	d->x = row_tensor(r, "x");
-	d->y = row_result(r, 0);
-	d->w = constant(r, "w", RT_i8);
-	if (!d->x || !d->y || !d->w || !constant(r, "scale", RT_f32) || !constant(r, "bias", RT_f32) || !rt_numel(d->y) || !rt_numel(d->w) || !rt_numel(d->x) ||
+	if (!take_operands(r, d) || !constant(r, "scale", RT_f32) || !constant(r, "bias", RT_f32) ||
 	    !row_int(r, "x_zero", &x_zero) || !row_int(r, "zero", &zero) || !row_int(r, "low", &low) ||
 	    !row_int(r, "high", &high))
 		return false;
@@ -71,10 +77,10 @@ put_geometry(Body *b, const Integers *d)
 		{ "oc", v->oc }, { "kh", v->kh }, { "kw", v->kw }, { "sh", v->sh }, { "sw", v->sw }, { "ph", v->ph }, { "pw", v->pw },
 		{ "dh", v->dh }, { "dw", v->dw }, { "groups", v->groups }, { "xs", v->xs }, { "ys", v->ys },
 		{ "part", v->part }, { "x_zero", v->x_zero }, { "y_zero", v->y_zero }, { "low", v->low },
-		{ "high", v->high }, { "flip", v->flip },
+		{ "high", v->high }, { "flip", v->flip }, { "sums", v->sums },
 	};
 
-	body_struct(b, "static const ViConv v", member, sizeof member / sizeof *member, "");
+	body_struct(b, v->sums ? "ViConv v" : "static const ViConv v", member, sizeof member / sizeof *member, "");
 }
 
 enum { GRAIN = 1 << 20 };        /* multiplications that are worth waking a thread */
@@ -92,7 +98,12 @@ emit_int8(Row *r, Integers *d, const char *comment)
 	KernelCall *c;
 
 	put_geometry(&b, d);
-	out_line(&b.out, "const ViWeights w = { p[2], p[3], p[4], p[5] };");
+	if (v->sums) {
+		out_line(&b.out, "const ViWeights w = { p[2], p[3], 0, 0 };");
+		out_line(&b.out, "v.x_zero = (int32_t)*(const float *)p[4];");
+	} else {
+		out_line(&b.out, "const ViWeights w = { p[2], p[3], p[4], p[5] };");
+	}
 	if (!depthwise)
 		out_line(&b.out, "uint8_t *scratch = rt_thread_scratch(vi_scratch(&v) + 1);");
 	out_blank(&b.out);
@@ -110,8 +121,12 @@ emit_int8(Row *r, Integers *d, const char *comment)
 	row_pass(r, c, row_arg(r, "x"), 0);
 	row_pass_text(r, c, packed[0]);
 	row_pass_text(r, c, packed[1]);
-	row_pass(r, c, row_arg(r, "scale"), 0);
-	row_pass(r, c, row_arg(r, "bias"), 0);
+	if (v->sums) {
+		row_pass(r, c, row_arg(r, "x_zero"), 0);
+	} else {
+		row_pass(r, c, row_arg(r, "scale"), 0);
+		row_pass(r, c, row_arg(r, "bias"), 0);
+	}
 	return true;
 }
 
@@ -138,17 +153,34 @@ row_conv_int8(Row *r)
 					     (long long)x[2], (long long)x[3], (long long)y[2], (long long)y[3]));
 }
 
+static bool
+emit_product(Row *r, Integers *d)
+{
+	if (d->w->ndim != 2 || !rt_is_contiguous(d->x) || !rt_is_contiguous(d->y))
+		return false;
+	d->v.ic = d->v.xs = d->w->dims[1];
+	d->v.oc = d->v.ys = d->w->dims[0];
+	d->v.w = d->v.ow = rt_numel(d->y) / d->v.oc;
+	d->v.part = plan_choice(r->p, vi_divides(&d->v)) ? VI_PART : d->v.oc;
+	return emit_int8(r, d, arena_printf(r->p->cx->arena, "product of 8 bits (%lld, %lld) x (%lld, %lld)",
+					    (long long)d->v.w, (long long)d->v.ic, (long long)d->v.ic,
+					    (long long)d->v.oc));
+}
+
 bool
 row_linear_int8(Row *r)
 {
 	Integers d = { .v = VI_LINE };
 
-	if (!take(r, &d) || d.w->ndim != 2 || !rt_is_contiguous(d.x) || !rt_is_contiguous(d.y))
-		return false;
-	d.v.ic = d.v.xs = d.w->dims[1];
-	d.v.oc = d.v.ys = d.w->dims[0];
-	d.v.w = d.v.ow = rt_numel(d.y) / d.v.oc;
-	d.v.part = plan_choice(r->p, vi_divides(&d.v)) ? VI_PART : d.v.oc;
-	return emit_int8(r, &d, arena_printf(r->p->cx->arena, "product of 8 bits (%lld, %lld) x (%lld, %lld)",
-					     (long long)d.v.w, (long long)d.v.ic, (long long)d.v.ic, (long long)d.v.oc));
+	return take(r, &d) && emit_product(r, &d);
+}
+
+bool
+row_linear_sums(Row *r)
+{
+	Integers d = { .v = VI_LINE };
+	const RtTensor *zero = row_tensor(r, "x_zero");
+
+	d.v.sums = true;
+	return take_operands(r, &d) && zero && zero->dtype == RT_f32 && emit_product(r, &d);
 }

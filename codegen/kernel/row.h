@@ -95,7 +95,7 @@ RowForm row_roi_align;
 RowForm row_rnn_walk;
 RowForm row_embedding_bag, row_scan, row_topk;
 RowForm row_attention, row_sdpa;
-RowForm row_conv_int8, row_linear_int8;
+RowForm row_conv_int8, row_linear_int8, row_linear_sums;
 RowForm row_convolution, row_convolution_computed, row_convolution_backward;
 
 #endif

@@ -416,6 +416,8 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "dequantize_tensor", spec_dequantize }, { "quantized_linear", spec_quant_linear },
 	{ "quantized_linear_relu", spec_quant_linear }, { "quantized_conv2d", spec_quant_conv },
 	{ "quantized_conv2d_relu", spec_quant_conv }, { "quantized_conv2d_new", spec_quant_conv },
+	{ "quantized_linear_dynamic", spec_quant_linear_by_range },
+	{ "quantized_linear_relu_dynamic", spec_quant_linear_by_range },
 	{ "quantized_conv2d_relu_new", spec_quant_conv }, { "max_pool2d", spec_quant_linear_op },
 	{ "flatten_using_ints", spec_quant_view }, { "view", spec_quant_view }, { "reshape", spec_quant_view },
 	{ "permute", spec_quant_view }, { "transpose_int", spec_quant_view }, { "squeeze", spec_quant_view },

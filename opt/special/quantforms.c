@@ -241,25 +241,35 @@ is_centred(const RtTensor *w)
 	return z && !w->quant->axis && rt_numel(z) == w->dims[0] && rt_numel(w->quant->scales) == w->dims[0];
 }
 
-/* m's input and constant parameters; scale: the argument that the result's scale is, before its zero point. */
+/* m's constant parameters */
 static bool
-take_layer(Spec *s, const Node *m, int slots, int scale, Layer *l)
+take_weights(Spec *s, const Node *m, int slots, Layer *l)
 {
 	const Known *packed = known_at(s->k, m->in[1]);
-	const RtTensor *y = known_tensor(s->k, m->out[0]);
 
-	if (!packed->is || packed->v.tag != RT_OBJECT || packed->v.u.obj->cls->nslot < slots || !y ||
-	    !node_is(m->in[1]->node, prim_Constant) || !open_quant(s, m->in[0], &l->x))
+	if (!packed->is || packed->v.tag != RT_OBJECT || packed->v.u.obj->cls->nslot < slots ||
+	    !node_is(m->in[1]->node, prim_Constant))
 		return false;
 	l->slot = packed->v.u.obj->slot;
 	if (l->slot[WEIGHT].tag != RT_TENSOR || !l->slot[WEIGHT].u.t->quant ||
 	    (l->slot[BIAS].tag != RT_NONE && (l->slot[BIAS].tag != RT_TENSOR || l->slot[BIAS].u.t->dtype != RT_f32)))
 		return false;
 	l->w = l->slot[WEIGHT].u.t;
-	l->y.dtype = (RtDtype)y->dtype;
 	l->relu = strstr(m->kind->name, "_relu") != NULL;
+	return is_centred(l->w);
+}
+
+/* They, and the input; scale: the argument that the result's scale is, before its zero point. */
+static bool
+take_layer(Spec *s, const Node *m, int slots, int scale, Layer *l)
+{
+	const RtTensor *y = known_tensor(s->k, m->out[0]);
+
+	if (!y || !take_weights(s, m, slots, l) || !open_quant(s, m->in[0], &l->x))
+		return false;
+	l->y.dtype = (RtDtype)y->dtype;
 	return y->dtype == l->x.dtype && known_double(s->k, m->in[scale], &l->y.scale) &&
-	       known_int(s->k, m->in[scale + 1], &l->y.zero) && is_centred(l->w);
+	       known_int(s->k, m->in[scale + 1], &l->y.zero);
 }
 
 /* The weights' integers: a view of their memory. */
@@ -343,4 +353,65 @@ spec_quant_conv(Spec *s, Scope *c, const Node *m)
 	put_range(s, &l, in + 9, m->at);
 	l.y.raw = spec_put_op(s, c, "prim::conv_int8", in, 12, m->at);
 	return close_quant(s, c, &l.y, m->at);
+}
+
+/* ---- layers whose input is quantized by its own range ------------------------------------------------------------ */
+
+/* Floats by a bias that is zero where the layer has none */
+static Value *
+put_bias(Spec *s, const Layer *l, Range at)
+{
+	const int64_t n = l->w->dims[0];
+	RtTensor *t;
+
+	if (l->slot[BIAS].tag == RT_TENSOR)
+		return spec_put_constant(s, rt_retain(l->slot[BIAS]), at);
+	t = rt_tensor_new(&s->k->rt, RT_f32, 1, &n);
+	memset(rt_data(t), 0, (size_t)n * sizeof(float));
+	return spec_put_constant(s, rt_of(t), at);
+}
+
+static Value *
+put_scales(Spec *s, const RtTensor *w, Range at)
+{
+	const int64_t n = w->dims[0];
+	RtTensor *t = rt_tensor_new(&s->k->rt, RT_f32, 1, &n);
+
+	for (int64_t i = 0; i < n; i++)
+		((float *)rt_data(t))[i] = (float)weight_scale(w, i);
+	return spec_put_constant(s, rt_of(t), at);
+}
+
+/* x as unsigned integers: put[0], their scale and zero point. */
+static void
+put_by_range(Spec *s, Scope *c, Value *x, bool narrow, Value *put[3], Range at)
+{
+	Value *const dims = spec_put_list(s, NULL, 0, at), *const keep = spec_put_constant(s, rt_bool(false), at);
+	Value *const all[] = { x, dims, keep };
+	Value *const range[] = { spec_put_op(s, c, "aten::amin", all, 3, at), spec_put_op(s, c, "aten::amax", all, 3, at),
+				 spec_put_int(s, 0, at), spec_put_int(s, narrow ? 127 : 255, at) };
+	Value *inverse;
+
+	put[1] = spec_put_op(s, c, "prim::affine_scale", range, 4, at);
+	put[2] = spec_put_op(s, c, "prim::affine_zero", range, 4, at);
+	inverse = spec_put_op(s, c, "aten::reciprocal", put + 1, 1, at);
+	put[0] = spec_put_op(s, c, "prim::quantize_by", (Value *const[]){ x, inverse, put[2] }, 3, at);
+}
+
+Value *
+spec_quant_linear_by_range(Spec *s, Scope *c, const Node *m)
+{
+	const RtTensor *x = known_tensor(s->k, m->in[0]);
+	Value *by[3], *y;
+	int64_t narrow;
+	Layer l;
+
+	if (!x || x->dtype != RT_f32 || !rt_numel(x) || !known_int(s->k, m->in[2], &narrow) || !take_weights(s, m, 2, &l) ||
+	    l.w->ndim != 2)
+		return NULL;
+	put_by_range(s, c, m->in[0], narrow, by, m->at);
+	y = spec_put_op(s, c, "prim::linear_sums", (Value *const[]){ by[0], put_weights(s, l.w, m->at), by[2] }, 3, m->at);
+	y = spec_put_op(s, c, "prim::scaled_sums", (Value *const[]){ y, by[1], put_scales(s, l.w, m->at),
+			put_bias(s, &l, m->at) }, 4, m->at);
+	return l.relu ? spec_put_op(s, c, "aten::relu", &y, 1, m->at) : y;
 }

@@ -200,6 +200,7 @@ Value  *spec_quant_parts(Spec *, Scope *, const Node *m);
 Value  *spec_quant_linear_op(Spec *, Scope *, const Node *m);
 Value  *spec_quant_linear(Spec *, Scope *, const Node *m);
 Value  *spec_quant_conv(Spec *, Scope *, const Node *m);
+Value  *spec_quant_linear_by_range(Spec *, Scope *, const Node *m);      /* quantized::linear_dynamic */
 
 /* ---- padforms.c -------------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tmath.h"
+
 RtTensor *
 dense_in(RtCx *cx, RtTensor *t, RtDtype ct)
 {
@@ -85,15 +87,8 @@ dense_text(const RtTensor *t, DenseText *text)
 void
 quant_choose(double low, double high, int64_t qmin, int64_t qmax, double *scale, int64_t *zero)
 {
-	double from_low, from_high, z;
+	const TAffine by = t_affine(low, high, (double)qmin, (double)qmax);
 
-	low = low < 0 ? low : 0;
-	high = high > 0 ? high : 0;
-	*scale = (high - low) / (double)(qmax - qmin);
-	if ((float)*scale == 0 || isinf(1 / (float)*scale))
-		*scale = 0.1;
-	from_low = (double)qmin - low / *scale;
-	from_high = (double)qmax - high / *scale;
-	z = fabs((double)qmin) - fabs(low / *scale) < fabs((double)qmax) - fabs(high / *scale) ? from_low : from_high;
-	*zero = z < (double)qmin ? qmin : z > (double)qmax ? qmax : (int64_t)nearbyint(z);
+	*scale = by.scale;
+	*zero = (int64_t)by.zero;
 }

@@ -4,8 +4,9 @@
  *
  * Activations are the integers of quantized tensors, uint8 or int8; weights have no zero point.
  */
-#include "dense.h"
+#include "quant.h"
 
+#include <math.h>
 #include <string.h>
 
 RT_FAST
@@ -34,6 +35,22 @@ run(void *arg, int64_t begin, int64_t end)
 	vi_conv(begin, end, &l->v, l->x, &l->w, l->y, scratch);
 }
 
+enum { GRAIN = 1 << 20 };        /* multiplications that are worth waking a thread */
+
+static int
+multiply(RtCx *cx, Launch *l)
+{
+	ViConv *const v = &l->v;
+	const bool depthwise = vi_is_depthwise(v);
+	int64_t units;
+
+	v->part = vi_divides(v) ? VI_PART : v->oc;
+	units = depthwise ? v->n * v->oh : vi_units(v);
+	rt_parallel(cx, units, 1 + GRAIN * units / (v->n * v->oh * v->ow * v->groups * v->oc * v->ic * v->kh * v->kw + 1),
+		    run, l);
+	return cx->status;
+}
+
 /* Packs w and runs the kernel; what follows sums is in float arrays of all channels. */
 static int
 launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
@@ -47,7 +64,6 @@ launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 
 	if (!channels || v->n * v->oh * v->ow == 0)
 		return RT_OK;
-	v->part = vi_divides(v) ? VI_PART : v->oc;
 	panels = rt_scratch(cx, vi_packed(v) + 64);
 	scale = dense_in(cx, scale, RT_f32);
 	bias = dense_in(cx, bias, RT_f32);
@@ -55,8 +71,7 @@ launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 		return RT_ERROR;
 	vi_pack(v, (const int8_t *)rt_data(w), stride, panels, start);
 	l->w = (ViWeights){ panels, start, (const float *)rt_data(scale), (const float *)rt_data(bias) };
-	rt_parallel(cx, vi_is_depthwise(v) ? v->n * v->oh : vi_units(v), 1, run, l);
-	return cx->status;
+	return multiply(cx, l);
 }
 
 /* The range of results: zero point, least and greatest integer */
@@ -166,4 +181,92 @@ rt_prim_linear_int8(RtCx *cx, const IValue *in, IValue *out)
 	l.x = (const uint8_t *)rt_data(d);
 	l.y = (uint8_t *)rt_data(r);
 	return launch(cx, &l, w, scale, bias);
+}
+
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+static ViConv
+product_of(const Int8Weights *w)
+{
+	ViConv v = VI_LINE;
+
+	v.sums = true;
+	v.ic = v.xs = w->k;
+	v.oc = v.ys = w->n;
+	return v;
+}
+
+int
+int8_pack(RtCx *cx, const RtTensor *w, Int8Weights *p)
+{
+	const ptrdiff_t stride[4] = { w->strides[0], w->strides[1], 0, 0 };
+	ViConv v;
+
+	p->n = w->dims[0];
+	p->k = w->dims[1];
+	v = product_of(p);
+	p->panels = rt_scratch(cx, vi_packed(&v) + 64);
+	p->start = rt_scratch(cx, p->n * (int64_t)sizeof *p->start + 64);
+	if (!p->panels || !p->start)
+		return RT_ERROR;
+	vi_pack(&v, (const int8_t *)rt_data(w), stride, p->panels, p->start);
+	return RT_OK;
+}
+
+int
+int8_sums(RtCx *cx, const Int8Weights *w, int64_t rows, const uint8_t *x, int32_t x_zero, int32_t *sums)
+{
+	Launch l = { .v = product_of(w), .w = { w->panels, w->start, NULL, NULL }, .x = x, .y = (uint8_t *)sums };
+
+	if (!rows || !w->n)
+		return RT_OK;
+	l.v.w = l.v.ow = rows;
+	l.v.x_zero = x_zero;
+	return multiply(cx, &l);
+}
+
+RT_FAST
+void
+int8_by_range(int64_t n, const float *x, int64_t most, uint8_t *to, float *scale, int32_t *zero)
+{
+	float low = 0, high = 0, inverse;
+	double by;
+	int64_t at;
+
+	for (int64_t i = 0; i < n; i++) {
+		low = x[i] < low ? x[i] : low;
+		high = x[i] > high ? x[i] : high;
+	}
+	quant_choose((double)low, (double)high, 0, most, &by, &at);
+	*scale = (float)by;
+	*zero = (int32_t)at;
+	inverse = 1 / *scale;
+	for (int64_t i = 0; i < n; i++) {
+		const float q = nearbyintf(x[i] * inverse) + (float)at;
+
+		to[i] = q > 0 ? q < 255 ? (uint8_t)q : 255 : 0;
+	}
+}
+RT_SMALL
+
+/* Integers, those of the weights, the zero point of the first */
+int
+rt_prim_linear_sums(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *zero = rt_tensor(in[2]), *r, *d;
+	int64_t dims[RT_MAX_RANK];
+	Int8Weights packed;
+
+	if (x->dtype != RT_u8 || w->dtype != RT_i8 || x->ndim < 1 || w->ndim != 2 ||
+	    x->dims[x->ndim - 1] != w->dims[1] || rt_numel(zero) != 1 || w->dims[1] > VI_MOST)
+		return rt_raise(cx, "int8 product: the types or sizes do not fit");
+	memcpy(dims, x->dims, (size_t)x->ndim * sizeof *dims);
+	dims[x->ndim - 1] = w->dims[0];
+	r = rt_result(cx, 0, RT_i32, x->ndim, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	d = dense_in(cx, x, RT_u8);
+	if (!d || int8_pack(cx, w, &packed))
+		return RT_ERROR;
+	return int8_sums(cx, &packed, w->dims[0] ? rt_numel(r) / w->dims[0] : 0, (const uint8_t *)rt_data(d),
+			 (int32_t)rt_load_f64((RtDtype)zero->dtype, rt_data(zero)), (int32_t *)rt_data(r));
 }

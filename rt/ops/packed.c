@@ -83,9 +83,26 @@ typedef struct Scales {
 	double *w;
 } Scales;
 
+/* The scales of a weight: of all of it, or of channels along dim 0 */
+static int
+scales_of(RtCx *cx, RtTensor *w, Scales *s)
+{
+	RtTensor *all = w->quant->scales ? dense_in(cx, w->quant->scales, RT_f64) : 0;
+
+	s->n = w->quant->scales ? rt_numel(w->quant->scales) : 1;
+	if (s->n != 1 && (w->quant->axis != 0 || s->n != w->dims[0]))
+		return rt_lacks(cx, "weights quantized along another dim than the first");
+	s->w = rt_scratch(cx, s->n * 8 + 8);
+	if (!s->w || (w->quant->scales && !all))
+		return RT_ERROR;
+	for (int64_t i = 0; i < s->n; i++)
+		s->w[i] = all ? ((double *)rt_data(all))[i] : w->quant->scale;
+	return RT_OK;
+}
+
 /* The integers of t less their zero points as dense floats or doubles; zero points along dim 0 when per channel. */
 static RtTensor *
-centred(RtCx *cx, RtTensor *t, RtDtype ct, Scales *weight)
+centred(RtCx *cx, RtTensor *t, RtDtype ct)
 {
 	RtTensor *raw = quant_raw(cx, t), *d = raw ? rt_temp(cx, rt_to_dtype(cx, raw, ct)) : 0, *z;
 	int64_t n = rt_numel(t), channels = t->quant->scales ? rt_numel(t->quant->scales) : 1, each;
@@ -95,8 +112,6 @@ centred(RtCx *cx, RtTensor *t, RtDtype ct, Scales *weight)
 		return d;
 	if (!d || rt_copy_into(cx, d, raw))
 		return 0;
-	if (channels > 1 && (t->quant->axis != 0 || channels != t->dims[0]))
-		return rt_lacks(cx, "weights quantized along another dim than the first"), (RtTensor *)0;
 	z = t->quant->scales ? dense_in(cx, t->quant->zeros, RT_i64) : 0;
 	each = channels ? n / channels : 0;
 	for (int64_t i = 0; i < n; i++) {
@@ -106,16 +121,6 @@ centred(RtCx *cx, RtTensor *t, RtDtype ct, Scales *weight)
 			((float *)rt_data(d))[i] -= (float)zero;
 		else
 			((double *)rt_data(d))[i] -= (double)zero;
-	}
-	if (weight) {
-		RtTensor *s = t->quant->scales ? dense_in(cx, t->quant->scales, RT_f64) : 0;
-
-		weight->n = channels;
-		weight->w = rt_scratch(cx, channels * 8 + 8);
-		if (!weight->w || (t->quant->scales && !s))
-			return 0;
-		for (int64_t i = 0; i < channels; i++)
-			weight->w[i] = s ? ((double *)rt_data(s))[i] : t->quant->scale;
 	}
 	return d;
 }
@@ -198,14 +203,54 @@ float_bias(RtCx *cx, IValue bias, RtTensor **d)
 
 /* ---- linear ------------------------------------------------------------------------------------------------- */
 
+/* Is the weight of bytes without a zero point, and few enough for sums in int32? */
+static bool
+is_of_bytes(const RtTensor *w)
+{
+	const RtTensor *z = w->quant->zeros;
+	bool zero = z ? z->dtype == RT_i64 && z->ndim == 1 : !w->quant->zero;
+
+	for (int64_t i = 0; zero && z && i < z->dims[0]; i++)
+		zero = !((const int64_t *)rt_data(z))[i * z->strides[0]];
+	return zero && w->dtype == RT_qi8 && w->ndim == 2 && w->dims[1] <= INT8_PRODUCTS;
+}
+
+/* The product of bytes, as floats */
+static RtTensor *
+byte_sums(RtCx *cx, RtTensor *x, RtTensor *w, const int64_t *dims)
+{
+	RtTensor *raw = quant_raw(cx, x), *xi = raw ? dense_in(cx, raw, RT_u8) : 0, *wi = quant_raw(cx, w);
+	RtTensor *sum = rt_temp(cx, rt_tensor_new(cx, RT_i32, x->ndim, dims));
+	Int8Weights packed;
+
+	if (!xi || !wi || !sum || int8_pack(cx, wi, &packed) ||
+	    int8_sums(cx, &packed, packed.n ? rt_numel(sum) / packed.n : 0, (const uint8_t *)rt_data(xi),
+		      (int32_t)x->quant->zero, (int32_t *)rt_data(sum)))
+		return 0;
+	return rt_temp(cx, rt_to_dtype(cx, sum, RT_f32));
+}
+
+/* Any */
+static RtTensor *
+wide_sums(RtCx *cx, RtTensor *x, RtTensor *w, const int64_t *dims)
+{
+	const RtDtype ct = product_type(w->dims[1]);
+	const int64_t rows = w->dims[1] ? rt_numel(x) / w->dims[1] : 0;
+	RtTensor *xi = centred(cx, x, ct), *wi = centred(cx, w, ct), *sum = rt_temp(cx, rt_tensor_new(cx, ct, x->ndim, dims));
+
+	if (!xi || !wi || !sum || gemm(cx, ct, &(Product){ rows, w->dims[0], w->dims[1], rt_data(xi), rt_data(wi),
+				       w->dims[1], 1, 1, w->dims[1], .c = rt_data(sum) }))
+		return 0;
+	return sum;
+}
+
 static int
 linear(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 {
 	IValue *slot = slots_of(cx, packed, 2);
-	RtTensor *w, *b, *xi, *wi, *sum, *r, *bias;
-	int64_t dims[RT_MAX_RANK], rows;
+	RtTensor *w, *b, *sum, *r, *bias;
+	int64_t dims[RT_MAX_RANK];
 	Scales s;
-	RtDtype ct;
 
 	if (!slot)
 		return RT_ERROR;
@@ -219,20 +264,60 @@ linear(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 	dims[x->ndim - 1] = w->dims[0];
 	r = product_result(cx, o, x->ndim, dims, 0);
 	RT_RESULT(cx, r, out[0]);
-	ct = product_type(w->dims[1]);
 	s.x = x->quant->scale;
-	xi = centred(cx, x, ct, 0);
-	wi = centred(cx, w, ct, &s);
-	sum = rt_temp(cx, rt_tensor_new(cx, ct, x->ndim, dims));
 	bias = float_bias(cx, slot[BIAS], &b);
-	if (!xi || !wi || !sum || (bias && !b))
+	if (scales_of(cx, w, &s) || (bias && !b))
 		return RT_ERROR;
-	rows = w->dims[1] ? rt_numel(x) / w->dims[1] : 0;
-	if (gemm(cx, ct, &(Product){ rows, w->dims[0], w->dims[1], rt_data(xi), rt_data(wi), w->dims[1], 1, 1,
-		 w->dims[1], .c = rt_data(sum) }))
+	sum = x->dtype == RT_qu8 && is_of_bytes(w) ? byte_sums(cx, x, w, dims) : wide_sums(cx, x, w, dims);
+	if (!sum)
 		return RT_ERROR;
 	finish_values(sum, &s, b, w->dims[0], 1, o);
 	return write_result(cx, r, sum);
+}
+
+typedef struct Int8Layer {
+	RtTensor    *w;          /* the integers */
+	Scales       scales;
+	Int8Weights  packed;
+} Int8Layer;
+
+int
+quant_layer(RtCx *cx, RtTensor *w, Int8Layer **layer)
+{
+	Int8Layer *l;
+
+	*layer = NULL;
+	if (cx->meta || !is_of_bytes(w))
+		return RT_OK;
+	l = rt_scratch(cx, sizeof *l);
+	if (!l || scales_of(cx, w, &l->scales) || !(l->w = quant_raw(cx, w)))
+		return RT_ERROR;
+	*layer = l;
+	return RT_OK;
+}
+
+int
+quant_pack_layer(RtCx *cx, Int8Layer *l)
+{
+	return int8_pack(cx, l->w, &l->packed);
+}
+
+int
+quant_project(RtCx *cx, const Int8Layer *l, int64_t rows, const float *x, bool narrow, float *y)
+{
+	const int64_t n = l->packed.n, k = l->packed.k;
+	uint8_t *bytes = rt_scratch(cx, rows * k + 1);
+	int32_t *sum = rt_scratch(cx, rows * n * (int64_t)sizeof *sum + 1), zero;
+	float scale;
+
+	if (!bytes || !sum)
+		return RT_ERROR;
+	int8_by_range(rows * k, x, narrow ? 127 : 255, bytes, &scale, &zero);
+	if (int8_sums(cx, &l->packed, rows, bytes, zero, sum))
+		return RT_ERROR;
+	for (int64_t i = 0; i < rows * n; i++)
+		y[i] += (float)sum[i] * (scale * (float)l->scales.w[l->scales.n > 1 ? i % n : 0]);
+	return RT_OK;
 }
 
 /* X, packed, scale, zero_point */
@@ -342,8 +427,8 @@ conv(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 	depth = w->dims[0] ? rt_numel(w) / w->dims[0] : 0;
 	ct = product_type(depth);
 	s.x = x->quant->scale;
-	xi = centred(cx, x, ct, 0);
-	wi = centred(cx, w, ct, &s);
+	xi = centred(cx, x, ct);
+	wi = centred(cx, w, ct);
 	if (!xi || !wi ||
 	    CALL(cx, convolution, &v, rt_of(xi), rt_of(wi), rt_none(), slot[STRIDE], slot[PADDING], slot[DILATION],
 		 slot[TRANSPOSE], slot[OUTPUT_PADDING], slot[GROUPS]))
@@ -355,6 +440,8 @@ conv(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 		rt_channels_last_strides(sum->ndim, sum->dims, strides);
 	r = product_result(cx, o, sum->ndim, sum->dims, strides);
 	RT_RESULT(cx, r, out[0]);
+	if (scales_of(cx, w, &s))
+		return RT_ERROR;
 	sum = rt_temp(cx, rt_contiguous(cx, sum));
 	bias = float_bias(cx, slot[BIAS], &b);
 	if (!sum || (bias && !b))

@@ -293,7 +293,8 @@ write_values(RtCx *cx, RtTensor *to, IValue values)
 }
 
 const RtQuantized rt_quantized_all = {
-	values_of, open_value, close_value, linear_through, through, rt_map_quantized, write_values
+	values_of, open_value, close_value, linear_through, through, rt_map_quantized, write_values, quant_layer,
+	quant_pack_layer, quant_project
 };
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,25 @@ RtTensor *quant_raw(RtCx *, const RtTensor *);       /* the integers: a view of 
 void      quant_range(RtDtype, int64_t *low, int64_t *high);
 int       quant_limits(RtCx *, RtTensor *, double *low, double *high);    /* least and greatest element */
 
+/* ---- products of bytes: int8.c ----------------------------------------------------------------------------------- */
+
+enum { INT8_PRODUCTS = 1 << 16 };        /* the most k of exact sums: VI_MOST */
+
+/* Weights (n, k) without zero points, packed for products: in scratch memory */
+typedef struct Int8Weights {
+	int64_t  n, k;
+	int8_t  *panels;
+	int32_t *start;
+} Int8Weights;
+
+int       int8_pack(RtCx *, const RtTensor *w, Int8Weights *);                   /* int8, of any strides */
+/* sums (rows, n) = sums over k of (x - x_zero) w, x (rows, k); dense */
+int       int8_sums(RtCx *, const Int8Weights *, int64_t rows, const uint8_t *x, int32_t x_zero, int32_t *sums);
+/* Integers in [0, most] of x, by its own range (which is of numbers): scale and zero point. */
+void      int8_by_range(int64_t n, const float *x, int64_t most, uint8_t *to, float *scale, int32_t *zero);
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
 typedef struct Affine { double scale; int64_t zero; } Affine;            /* value = scale * (integer - zero) */
 
 /* Result 0, quantized per tensor: as rt_result. */
@@ -16,6 +35,7 @@ RtTensor *quant_result(RtCx *, RtDtype, int ndim, const int64_t *dims, const int
 /* An operator without a kernel for quantized tensors: its arguments in values, its results quantized again.  linear: one
  * that is linear in its first argument, and so takes its integers; through: any; map: a pointwise row (map.c). */
 struct MapRow;
+struct Int8Layer;
 struct RtQuantized {
 	RtTensor *(*values)(RtCx *, const RtTensor *);
 	int (*open)(RtCx *, IValue v, IValue *values, RtTensor **first);
@@ -24,7 +44,15 @@ struct RtQuantized {
 	int (*through)(RtCx *, const RtCall *, const IValue *in, IValue *out);
 	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 	int (*write)(RtCx *, RtTensor *to, IValue values);       /* floats or a number, quantized as `to` is */
+	/* A layer's weight (n, k) as bytes, in scratch memory; null where it has zero points or is none */
+	int (*bytes)(RtCx *, RtTensor *w, struct Int8Layer **);
+	int (*pack)(RtCx *, struct Int8Layer *);         /* before its first product */
+	/* y (rows, n) += x (rows, k) W', x as bytes by its own range, in 7 bits if narrow */
+	int (*project)(RtCx *, const struct Int8Layer *, int64_t rows, const float *x, bool narrow, float *y);
 };
+int quant_layer(RtCx *, RtTensor *w, struct Int8Layer **);               /* bytes, pack and project: packed.c */
+int quant_pack_layer(RtCx *, struct Int8Layer *);
+int quant_project(RtCx *, const struct Int8Layer *, int64_t rows, const float *x, bool narrow, float *y);
 int rt_map_quantized(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 
 static inline RtTensor *

@@ -38,6 +38,7 @@ static const int gates_of[] = { 4, 3, 1, 1 };
 typedef struct Linear {
 	RtTensor *weight, *bias;         /* (out, in), (out) or null */
 	bool      dynamic, narrow;       /* 8-bit activations quantised at run time; in 7 bits of range */
+	struct Int8Layer *bytes;         /* such a weight as bytes, or null */
 	void     *dense;                 /* (out, in) */
 	void     *shift;                 /* dense bias or null */
 	int64_t   in, out;
@@ -80,7 +81,7 @@ check_linear(RtCx *cx, const Linear *l, int64_t rows, int64_t in, int64_t out)
 	return RT_OK;
 }
 
-/* The weight and the bias as dense arrays. */
+/* The weight, or its bytes packed, and the bias as dense arrays. */
 static int
 load_linear(RtCx *cx, Linear *l, RtDtype ct)
 {
@@ -90,11 +91,15 @@ load_linear(RtCx *cx, Linear *l, RtDtype ct)
 		return RT_OK;
 	l->out = l->weight->dims[0];
 	l->in = l->weight->dims[1];
+	if (l->bias && !b)
+		return RT_ERROR;
+	l->shift = b ? rt_data(b) : 0;
+	if (l->bytes)
+		return rt_quantized->pack(cx, l->bytes);
 	w = dense_in(cx, l->weight, ct);
-	if (!w || (l->bias && !b))
+	if (!w)
 		return RT_ERROR;
 	l->dense = rt_data(w);
-	l->shift = b ? rt_data(b) : 0;
 	return RT_OK;
 }
 
@@ -137,6 +142,11 @@ project(RtCx *cx, const Linear *l, RtDtype ct, int64_t rows, const void *x, void
 			rt_copy_bytes((char *)y + i * l->out * es, l->shift, (size_t)(l->out * es));
 		else
 			memset((char *)y + i * l->out * es, 0, (size_t)(l->out * es));
+	if (l->bytes) {
+		status = rt_quantized->project(cx, l->bytes, rows, x, l->narrow, y);
+		rt_scratch_reset(cx, mark);
+		return status;
+	}
 	if (l->dynamic) {
 		void *q = rt_scratch(cx, rows * l->in * es + 1);
 
@@ -282,7 +292,9 @@ packed_linear(RtCx *cx, IValue packed, bool narrow, Linear *l)
 	l->bias = rt_tensor(packed.u.obj->slot[1]);
 	l->dynamic = w->quant != 0;
 	l->narrow = narrow;
-	l->weight = w->quant ? quant_values(cx, w) : rt_temp(cx, rt_to_dtype(cx, w, RT_f16));
+	if (w->quant && rt_quantized->bytes(cx, w, &l->bytes))
+		return RT_ERROR;
+	l->weight = l->bytes ? w : w->quant ? quant_values(cx, w) : rt_temp(cx, rt_to_dtype(cx, w, RT_f16));
 	return l->weight ? RT_OK : RT_ERROR;
 }
 

@@ -220,6 +220,29 @@ TMATH int64_t t_irem(int64_t x, int64_t y)   { return t_irem_of(t_imod(x, y), y)
 TM_DIVISION(float, f)
 TM_DIVISION(double, d)
 
+/* Scale and zero point that have [low, high] in the integers from least to most, and 0 exactly, as PyTorch chooses them
+ * for activations (quant_utils.h). */
+typedef struct TAffine { double scale, zero; } TAffine;
+
+TMATH TAffine t_affine(double low, double high, double least, double most)
+{
+	const double small = 6.1e-5;
+	double scale, a, b, z;
+
+	low = low < 0 ? low : 0;
+	high = high > 0 ? high : 0;
+	scale = (high - low) / (most - least);
+	if ((float)scale == 0 || isinf(1 / (float)scale))
+		scale = 0.1;
+	scale = scale < small ? small : scale;
+	a = low / scale;
+	b = high / scale;
+	z = fabs(least) - fabs(a) < fabs(most) - fabs(b) ? least - a : most - b;
+	return (TAffine){ scale, z > least ? z < most ? rint(z) : most : least };         /* a NaN is the least */
+}
+#define t_affine_scale(low, high, least, most) t_affine(low, high, (double)(least), (double)(most)).scale
+#define t_affine_zero(low, high, least, most)  t_affine(low, high, (double)(least), (double)(most)).zero
+
 /* The next one of bfloat16, of float or of double. */
 TMATH float t_nextafter_f(float x, float y, int dtype)
 {

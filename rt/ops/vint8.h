@@ -7,6 +7,8 @@
  * the window where its taps are adjacent, else one tap, padded to a multiple of QUAD bytes.  The padding of the image
  * is x_zero.
  *
+ * Or, as int32, the sums (`sums`), of which start is then multiplied by x_zero: it is known at run time alone.
+ *
  * Weights: panels of COLUMNS output channels, [panel][quad][COLUMNS][QUAD], for each group.  `start` is -x_zero times
  * the sum of a column's weights, so that zero points cost nothing.  One instruction of AVX512-VNNI multiplies a quad of
  * each column; without it two multiply pairs of 16 bits.
@@ -95,11 +97,11 @@ enum { VI_ROWS = 4, VI_PANELS = 1 };
 typedef struct ViConv {
 	ptrdiff_t n, h, w, ic, oh, ow, oc;       /* ic, oc: of a group */
 	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw, groups;
-	ptrdiff_t xs, ys;        /* bytes from pixel to pixel */
+	ptrdiff_t xs, ys;        /* elements from pixel to pixel */
 	ptrdiff_t part;          /* columns of a unit: all of a group's, or VI_PART */
 	int32_t   x_zero;        /* without a sign */
 	int32_t   y_zero, low, high;
-	bool      flip;
+	bool      flip, sums;
 } ViConv;
 
 /* A product: the rows are the pixels of one row of an image. */
@@ -242,9 +244,27 @@ vi_finish(const ViConv *v, const int32_t *restrict sum, const int32_t *restrict 
 	}
 }
 
+/* n sums as they are */
+VI_INLINE void
+vi_store(const ViConv *v, const int32_t *sum, const int32_t *start, ptrdiff_t n, uint8_t *y)
+{
+	int32_t r[VI_PANELS * VI_COLUMNS];
+
+	for (ptrdiff_t j = 0; j < n; j++)
+		r[j] = sum[j] + v->x_zero * start[j];
+	memcpy(y, r, (size_t)n * sizeof *r);
+}
+
+/* Bytes of an element of the result */
+VI_INLINE ptrdiff_t
+vi_width(const ViConv *v)
+{
+	return v->sums ? (ptrdiff_t)sizeof(int32_t) : 1;
+}
+
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* Rows a, lda bytes apart and `quads` quads long, by columns [0, n) of the panels b: y, v->ys bytes apart. */
+/* Rows a, lda bytes apart and `quads` quads long, by columns [0, n) of the panels b: y, v->ys elements apart. */
 VI_SHARED void
 vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdiff_t quads, const int8_t *b, ptrdiff_t n,
 	   const ViWeights *w, uint8_t *y)
@@ -263,9 +283,15 @@ vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdif
 				vi_blocks(rows, VI_PANELS, a + i * lda, lda, from, quads, sum);
 			else
 				vi_blocks(rows, 1, a + i * lda, lda, from, quads, sum);
-			for (int r = 0; r < rows; r++)
-				vi_finish(v, sum + r * VI_PANELS * VI_COLUMNS, w->start + col, w->scale + col,
-					  w->bias + col, some, y + (i + r) * v->ys + col);
+			for (int r = 0; r < rows; r++) {
+				const int32_t *const of = sum + r * VI_PANELS * VI_COLUMNS;
+				uint8_t *const to = y + ((i + r) * v->ys + col) * vi_width(v);
+
+				if (v->sums)
+					vi_store(v, of, w->start + col, some, to);
+				else
+					vi_finish(v, of, w->start + col, w->scale + col, w->bias + col, some, to);
+			}
 			i += rows;
 		}
 		col += panels * VI_COLUMNS;
@@ -398,7 +424,8 @@ vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViW
 			      first = unit / parts / v->groups * VI_CHUNK, at = group * v->oc + col,
 			      rows = m - first < VI_CHUNK ? m - first : VI_CHUNK;
 		const uint8_t *from = x + group * v->ic;
-		const ViWeights some = { w->panels, w->start + at, w->scale + at, w->bias + at };
+		const ViWeights some = { w->panels, w->start + at, v->sums ? NULL : w->scale + at,
+					 v->sums ? NULL : w->bias + at };
 		ptrdiff_t lda = v->xs;
 
 		if (vi_lies(v)) {
@@ -410,7 +437,8 @@ vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViW
 			from = scratch;
 		}
 		vi_product(v, rows, from, lda, quads, w->panels + (group * vi_columns(v) + col) * VI_QUAD * quads,
-			   v->oc - col < part ? v->oc - col : part, &some, y + first * v->ys + at);
+			   v->oc - col < part ? v->oc - col : part, &some,
+			   y + (first * v->ys + at) * vi_width(v));
 	}
 }
 
@@ -488,6 +516,19 @@ vi_pack_depthwise(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], i
 	memset(start, 0, (size_t)v->groups * sizeof *start);
 }
 
+/* A column's whole quads of weights of one tap that lie in a row; their sum. */
+VI_INLINE int32_t
+vi_pack_row(ptrdiff_t quads, const int8_t *w, int8_t *to)
+{
+	int32_t sum = 0;
+
+	for (ptrdiff_t i = 0; i < quads * VI_QUAD; i++)
+		sum += w[i];
+	for (ptrdiff_t q = 0; q < quads; q++)
+		memcpy(to + q * VI_PANEL, w + q * VI_QUAD, VI_QUAD);
+	return sum;
+}
+
 /* w (groups * oc, ic, kh, kw) with its strides, as above: vi_packed(v) bytes; start, by column. */
 VI_SHARED void
 vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *panels, int32_t *start)
@@ -504,10 +545,11 @@ vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *pan
 		const ptrdiff_t col = o % v->oc;
 		int8_t *const to = panels + (o / v->oc * padded + col / VI_COLUMNS * VI_COLUMNS) * quads * VI_QUAD +
 				   col % VI_COLUMNS * VI_QUAD;
-		int32_t sum = 0;
+		const ptrdiff_t whole = v->kh * v->kw == 1 && stride[1] == 1 ? v->ic / VI_QUAD : 0;
+		int32_t sum = vi_pack_row(whole, w + o * stride[0], to);
 
 		for (ptrdiff_t tap = 0; tap < v->kh * v->kw; tap++)
-			for (ptrdiff_t c = 0; c < v->ic; c++) {
+			for (ptrdiff_t c = whole * VI_QUAD; c < v->ic; c++) {
 				const ptrdiff_t r = tap / v->kw, s = tap % v->kw,
 					      k = v->dw == 1 ? r * rounded + s * v->ic + c : tap * rounded + c;
 				const int8_t by = w[o * stride[0] + c * stride[1] + r * stride[2] + s * stride[3]];
@@ -515,7 +557,7 @@ vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *pan
 				to[k / VI_QUAD * VI_PANEL + k % VI_QUAD] = by;
 				sum += by;
 			}
-		start[o] = -v->x_zero * sum;
+		start[o] = v->sums ? -sum : -v->x_zero * sum;
 	}
 }
 

@@ -11,7 +11,7 @@
 enum { MOST = 1 << 16, CHANNELS = 1 << 10 };     /* bytes of an operand */
 enum { FAR = 64 };                               /* behind the result nothing is to be written */
 
-static uint8_t x[MOST], y[MOST + FAR], scratch[1 << 18];
+static uint8_t x[MOST], y[4 * MOST + FAR], scratch[1 << 18];
 static int8_t w[MOST], packed[4 * MOST];
 static int32_t start[CHANNELS];
 static float scale[CHANNELS], bias[CHANNELS];
@@ -43,6 +43,7 @@ any_geometry(void)
 		v.groups = 2 + any(100);
 	}
 	v.part = vi_lies(&v) && any(2) ? VI_PART : v.oc;
+	v.sums = !vi_is_depthwise(&v) && !v.ph && !v.pw && !any(2);
 	v.xs = v.ic * v.groups + any(2) * any(5);
 	v.ys = v.oc * v.groups + any(2) * any(5);
 	v.low = v.flip ? -128 : 0;
@@ -81,6 +82,27 @@ sum_at(const ViConv *v, ptrdiff_t image, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t o
 		sum += ((v->flip ? from ^ 128 : from) - v->x_zero) * w[o * v->ic * v->kh * v->kw + i];
 	}
 	return sum;
+}
+
+/* Of the result's sums, those that are wrong. */
+static int
+count_wrong_sums(const ViConv *v)
+{
+	const ptrdiff_t channels = v->groups * v->oc, n = v->n * v->oh * v->ow * v->ys;
+	int wrong = 0;
+
+	for (ptrdiff_t i = 0; i < n; i++) {
+		const ptrdiff_t pixel = i / v->ys, o = i % v->ys;
+		int32_t want = 0x4d4d4d4d, got;  /* between pixels */
+
+		if (o < channels)
+			want = sum_at(v, pixel / v->ow / v->oh, pixel / v->ow % v->oh, pixel % v->ow, o);
+		memcpy(&got, y + i * 4, sizeof got);
+		wrong += want != got;
+	}
+	for (ptrdiff_t i = 4 * n; i < 4 * n + FAR; i++)
+		wrong += y[i] != 77;
+	return wrong;
 }
 
 /* Of the result's bytes, those that are wrong. */
@@ -147,9 +169,9 @@ main(void)
 			continue;
 		done++;
 		run(&v);
-		if ((some = count_wrong(&v)))
-			printf("%td x %td x %td x %td by %td x %td, %td to %td in %td groups, flip %d: %d wrong\n",
-			       v.n, v.h, v.w, v.ic * v.groups, v.kh, v.kw, v.ic, v.oc, v.groups, v.flip, some);
+		if ((some = v.sums ? count_wrong_sums(&v) : count_wrong(&v)))
+			printf("%td x %td x %td x %td by %td x %td, %td to %td in %td groups, flip %d, sums %d: %d wrong\n",
+			       v.n, v.h, v.w, v.ic * v.groups, v.kh, v.kw, v.ic, v.oc, v.groups, v.flip, v.sums, some);
 		wrong += some;
 	}
 	return wrong != 0;

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Makes this folder's model: layers whose inputs are quantized by their own range, and PyTorch's answers (2.15, with
+FBGEMM)."""
+import os
+import zipfile
+import numpy as np
+import torch
+import torch.nn as nn
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+Q = torch.ao.quantization
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.channels, self.bare = nn.Linear(24, 70), nn.Linear(70, 33), nn.Linear(33, 5, bias=False)
+        self.rnn, self.other = nn.LSTM(33, 20, 2, bidirectional=True, batch_first=True), nn.GRU(40, 7)
+
+    def forward(self, x):
+        a = torch.relu(self.first(x))
+        b = self.channels(a)
+        c, (h, _) = self.rnn(b)
+        d, _ = self.other(c)
+        return a, b, self.bare(b), c, h, d, self.first(x * 1e-4), self.first(torch.zeros_like(x)), self.first(x[:, :1].abs())
+
+
+torch.manual_seed(0)
+torch.backends.quantized.engine = "fbgemm"
+usual = Q.default_dynamic_qconfig
+model = torch.jit.script(Q.quantize_dynamic(Net().eval(), {
+    nn.Linear: usual, nn.LSTM: usual, nn.GRU: usual, "channels": Q.per_channel_dynamic_qconfig}))
+model.save(os.path.join(HERE, "all.pt"))
+with zipfile.ZipFile(os.path.join(HERE, "all.pt")) as whole, zipfile.ZipFile(os.path.join(HERE, "model.pt"), "w") as archive:
+    for entry in whole.infolist():                   # without the paths of PyTorch's sources
+        if not entry.filename.endswith(".debug_pkl"):
+            archive.writestr(entry, whole.read(entry))
+os.remove(os.path.join(HERE, "all.pt"))
+x = torch.randn(3, 6, 24)
+np.savez(os.path.join(HERE, "in.npz"), x=x.numpy())
+with torch.no_grad():
+    np.savez(os.path.join(HERE, "out.npz"), **{f"out.{k}": v.numpy() for k, v in enumerate(model(x))})
