@@ -839,11 +839,12 @@ KERNEL(all_dims, count_dims(cx, all, in, out))
 int
 rt_count_nonzero(RtCx *cx, const IValue *in, IValue *out)
 {
+	const IValue dims[2] = { in[1], rt_bool(false) };        /* tcc: no array of structs in a call */
 	IValue self = in[0];
 
 	if (rt_is_complex((RtDtype)self.u.t->dtype) && CALL(cx, ne_Scalar, &self, self, rt_int(0)))
 		return RT_ERROR;
-	return count(cx, nonzero, self, (const IValue[]){ in[1], rt_bool(false) }, false, out);
+	return count(cx, nonzero, self, dims, false, out);
 }
 
 SHARE(count_nonzero_dim_IntList, rt_count_nonzero)

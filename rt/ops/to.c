@@ -267,7 +267,9 @@ rt_fill__Tensor(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_zero_(RtCx *cx, const IValue *in, IValue *out)
 {
-	return rt_fill__Scalar(cx, (const IValue[]){ in[0], rt_int(0) }, out);
+	const IValue zero[2] = { in[0], rt_int(0) };             /* tcc: no array of structs in a call */
+
+	return rt_fill__Scalar(cx, zero, out);
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
