@@ -46,6 +46,16 @@ exponent(double x)
 	return x != 0 ? floor(log10(x)) + 1 : 1;
 }
 
+/* pow() is 6 KB of a program that has its C library inside. */
+static double
+power_of_ten(int n)
+{
+	char text[16];
+
+	snprintf(text, sizeof text, "1e%d", n);
+	return strtod(text, NULL);
+}
+
 /* Sets form, scale and width for these elements. */
 static void
 choose(Format *f, const double *v, int64_t n)
@@ -85,7 +95,7 @@ choose(Format *f, const double *v, int64_t n)
 		f->precision = 4;
 		f->width = most > 5 || most <= 0 ? 7 : (int)most + 6;
 		if (most > 5 || most < 0)
-			f->scale = pow(10, most - 1);
+			f->scale = power_of_ten((int)most - 1);
 	}
 }
 

@@ -33,7 +33,8 @@
  * the end of the file. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #define RT_FAST _Pragma("GCC optimize(\"O2\", \"tree-vectorize\", \"vect-cost-model=dynamic\", \"no-trapping-math\", \
-	\"no-math-errno\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
+	\"no-math-errno\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\", \"tree-ch\", \
+	\"tree-loop-im\", \"move-loop-invariants\", \"caller-saves\")")
 /* Before a short loop over an array of accumulators: unrolled, the array lives in registers. */
 #define RT_UNROLL _Pragma("GCC unroll 32")
 #define RT_SMALL _Pragma("GCC reset_options")
