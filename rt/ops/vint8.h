@@ -7,11 +7,12 @@
  * the window where its taps are adjacent, else one tap, padded to a multiple of QUAD bytes.  The padding of the image
  * is x_zero.
  *
- * Or, as int32, the sums (`sums`), of which start is then multiplied by x_zero: it is known at run time alone.
+ * Or, as int32, the sums (`sums`).
  *
- * Weights: panels of COLUMNS output channels, [panel][quad][COLUMNS][QUAD], for each group.  `start` is -x_zero times
- * the sum of a column's weights, so that zero points cost nothing.  One instruction of AVX512-VNNI multiplies a quad of
- * each column; without it two multiply pairs of 16 bits.
+ * Weights: panels of COLUMNS output channels, [panel][quad][COLUMNS][QUAD], for each group.  `start` is minus the sum
+ * of a column's weights: times x_zero, it makes zero points cost nothing.  One instruction of AVX512-VNNI, or of ARM's
+ * dot product, multiplies a quad of each column; without it two multiply pairs of 16 bits, or NEON bytes.  NEON's
+ * bytes are signed, so activations are 128 less in registers.
  *
  * Depthwise: weights [tap][channel]; lanes are channels.
  */
@@ -38,6 +39,8 @@ void *memset(void *, int, size_t);
 #endif
 #if defined __SSE2__
 #include <immintrin.h>
+#elif defined __ARM_NEON
+#include <arm_neon.h>
 #endif
 #else
 #define VI_INLINE static inline
@@ -45,9 +48,23 @@ void *memset(void *, int, size_t);
 #define VI_UNROLL
 #endif
 
+/* Between these, gcc keeps a register block in the order of its text: scheduled, it does not fit the registers. */
+#if defined __ARM_FEATURE_DOTPROD && defined __GNUC__ && !defined __clang__
+#define VI_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-schedule-insns\")")
+#define VI_END _Pragma("GCC pop_options")
+#else
+#define VI_BEGIN
+#define VI_END
+#endif
+
 enum {
 	VI_COLUMNS = 16, VI_QUAD = 4, VI_PANEL = VI_COLUMNS * VI_QUAD,
 	VI_MOST = 1 << 16,       /* products of a sum */
+#if defined __ARM_NEON && !defined __TINYC__
+	VI_LESS = 128,           /* what activations are less by in sums */
+#else
+	VI_LESS = 0,
+#endif
 };
 
 /* A block in registers: ROWS of x by PANELS, each of VECTORS. */
@@ -90,6 +107,10 @@ typedef __m128i ViV;
 #define VI_HIGH_BYTES(a) _mm_srli_epi16(a, 8)
 #define VI_LOW_SIGNED(a) _mm_srai_epi16(_mm_slli_epi16(a, 8), 8)
 #define VI_HIGH_SIGNED(a) _mm_srai_epi16(a, 8)
+#elif defined __ARM_FEATURE_DOTPROD && !defined __TINYC__
+enum { VI_ROWS = 4, VI_PANELS = 1, VI_VECTORS = 4, VI_PARTS = 1 };
+#elif defined __ARM_NEON && !defined __TINYC__
+enum { VI_ROWS = 2, VI_PANELS = 1, VI_VECTORS = 4, VI_PARTS = 2 };
 #else
 enum { VI_ROWS = 4, VI_PANELS = 1 };
 #endif
@@ -183,6 +204,113 @@ vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b,
 			       &sum[i * vectors + j], sizeof(ViV));
 }
 
+#elif defined __ARM_NEON && !defined __TINYC__
+
+/* Bytes of x as signed ones. */
+VI_INLINE int8x16_t
+vi_signed(uint8x16_t x)
+{
+	return vreinterpretq_s8_u8(veorq_u8(x, vdupq_n_u8(VI_LESS)));
+}
+
+#ifdef __ARM_FEATURE_DOTPROD
+
+/* Adds the products of four quads of w by quad `lane` of x. */
+VI_INLINE int32x4_t
+vi_dots(int32x4_t sum, int8x16_t w, int8x16_t x, int lane)
+{
+	switch (lane) {
+	case 0: return vdotq_laneq_s32(sum, w, x, 0);
+	case 1: return vdotq_laneq_s32(sum, w, x, 1);
+	case 2: return vdotq_laneq_s32(sum, w, x, 2);
+	default: return vdotq_laneq_s32(sum, w, x, 3);
+	}
+}
+
+/* Quads [k, k + n), n at most 4. */
+VI_INLINE void
+vi_add_quads(int rows, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t k, int n, int32x4_t *sum)
+{
+	int8x16_t x[VI_ROWS], next = vld1q_s8(b + k * VI_PANEL);
+
+	VI_UNROLL
+	for (int i = 0; i < rows; i++)
+		x[i] = vi_signed(n == 4 ? vld1q_u8(a + i * lda + k * VI_QUAD) :
+				 vreinterpretq_u8_s32(vdupq_n_s32(vi_quad(a + i * lda + k * VI_QUAD))));
+	VI_UNROLL
+	for (int j = 0; j < n * VI_VECTORS; j++) {
+		const int8x16_t w = next;
+
+		if (j + 1 < n * VI_VECTORS)
+			next = vld1q_s8(b + k * VI_PANEL + (j + 1) * (ptrdiff_t)sizeof w);
+		VI_UNROLL
+		for (int i = 0; i < rows; i++)
+			sum[i * VI_VECTORS + j % VI_VECTORS] =
+				vi_dots(sum[i * VI_VECTORS + j % VI_VECTORS], w, x[i], j / VI_VECTORS);
+	}
+}
+
+VI_INLINE int32x4_t
+vi_columns_of(const int32x4_t *sum)
+{
+	return sum[0];
+}
+
+enum { VI_STEP = 4 };
+
+#else
+
+VI_INLINE void
+vi_add_quads(int rows, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t k, int n, int32x4_t *sum)
+{
+	(void)n;
+	VI_UNROLL
+	for (int j = 0; j < VI_VECTORS; j++) {
+		const int8x16_t w = vld1q_s8(b + k * VI_PANEL + j * (ptrdiff_t)sizeof w);
+
+		VI_UNROLL
+		for (int i = 0; i < rows; i++) {
+			const int8x8_t x = vget_low_s8(vi_signed(vreinterpretq_u8_s32(
+				vdupq_n_s32(vi_quad(a + i * lda + k * VI_QUAD)))));
+			int32x4_t *const to = sum + (i * VI_VECTORS + j) * VI_PARTS;
+
+			to[0] = vpadalq_s16(to[0], vmull_s8(vget_low_s8(w), x));
+			to[1] = vpadalq_s16(to[1], vmull_s8(vget_high_s8(w), x));
+		}
+	}
+}
+
+/* Four columns, of which each part has two, in halves. */
+VI_INLINE int32x4_t
+vi_columns_of(const int32x4_t *sum)
+{
+	return vcombine_s32(vpadd_s32(vget_low_s32(sum[0]), vget_high_s32(sum[0])),
+			    vpadd_s32(vget_low_s32(sum[1]), vget_high_s32(sum[1])));
+}
+
+enum { VI_STEP = 1 };
+
+#endif
+
+VI_INLINE void
+vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, int32_t *to)
+{
+	int32x4_t sum[VI_ROWS * VI_VECTORS * VI_PARTS];
+	ptrdiff_t k = 0;
+
+	(void)panels;                    /* one */
+	VI_UNROLL
+	for (int i = 0; i < rows * VI_VECTORS * VI_PARTS; i++)
+		sum[i] = vdupq_n_s32(0);
+	for (; k + VI_STEP <= quads; k += VI_STEP)
+		vi_add_quads(rows, a, lda, b, k, VI_STEP, sum);
+	for (; k < quads; k++)
+		vi_add_quads(rows, a, lda, b, k, 1, sum);
+	VI_UNROLL
+	for (int i = 0; i < rows * VI_VECTORS; i++)
+		vst1q_s32(to + i * 4, vi_columns_of(sum + i * VI_PARTS));
+}
+
 #else
 
 VI_INLINE void
@@ -246,12 +374,12 @@ vi_finish(const ViConv *v, const int32_t *restrict sum, const int32_t *restrict 
 
 /* n sums as they are */
 VI_INLINE void
-vi_store(const ViConv *v, const int32_t *sum, const int32_t *start, ptrdiff_t n, uint8_t *y)
+vi_store(const int32_t *sum, const int32_t *start, ptrdiff_t n, uint8_t *y)
 {
 	int32_t r[VI_PANELS * VI_COLUMNS];
 
 	for (ptrdiff_t j = 0; j < n; j++)
-		r[j] = sum[j] + v->x_zero * start[j];
+		r[j] = sum[j] + start[j];
 	memcpy(y, r, (size_t)n * sizeof *r);
 }
 
@@ -264,18 +392,21 @@ vi_width(const ViConv *v)
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
+VI_BEGIN
 /* Rows a, lda bytes apart and `quads` quads long, by columns [0, n) of the panels b: y, v->ys elements apart. */
 VI_SHARED void
 vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdiff_t quads, const int8_t *b, ptrdiff_t n,
 	   const ViWeights *w, uint8_t *y)
 {
-	int32_t sum[VI_ROWS * VI_PANELS * VI_COLUMNS];
+	int32_t sum[VI_ROWS * VI_PANELS * VI_COLUMNS], start[VI_PANELS * VI_COLUMNS];
 
 	for (ptrdiff_t col = 0; col < n;) {
 		const int panels = n - col > (VI_PANELS - 1) * VI_COLUMNS ? VI_PANELS : 1;
 		const ptrdiff_t left = n - col, some = left < panels * VI_COLUMNS ? left : panels * VI_COLUMNS;
 		const int8_t *const from = b + col * VI_QUAD * quads;
 
+		for (ptrdiff_t j = 0; j < some; j++)
+			start[j] = (v->x_zero - VI_LESS) * w->start[col + j];
 		for (ptrdiff_t i = 0; i < m;) {
 			const int rows = vi_rows(m - i);
 
@@ -288,15 +419,17 @@ vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdif
 				uint8_t *const to = y + ((i + r) * v->ys + col) * vi_width(v);
 
 				if (v->sums)
-					vi_store(v, of, w->start + col, some, to);
+					vi_store(of, start, some, to);
 				else
-					vi_finish(v, of, w->start + col, w->scale + col, w->bias + col, some, to);
+					vi_finish(v, of, start, w->scale + col, w->bias + col, some, to);
 			}
 			i += rows;
 		}
 		col += panels * VI_COLUMNS;
 	}
 }
+
+VI_END
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
@@ -557,7 +690,7 @@ vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *pan
 				to[k / VI_QUAD * VI_PANEL + k % VI_QUAD] = by;
 				sum += by;
 			}
-		start[o] = v->sums ? -sum : -v->x_zero * sum;
+		start[o] = -sum;
 	}
 }
 

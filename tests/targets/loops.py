@@ -5,7 +5,7 @@ usage: loops.py OBJECT CPU [FUNCTION...]     aarch64; of each function the loop 
 import re, subprocess, sys
 
 BRANCH = re.compile(r"b\.\w+|b|cbn?z|tbn?z")
-MULTIPLIES = "fmla", "fmls"
+MULTIPLIES = "fmla", "fmls", "sdot"
 
 
 def functions(path, objdump="aarch64-linux-gnu-objdump"):
@@ -41,7 +41,7 @@ def hottest(path):
 
 def cycles(loop, cpu, mca="llvm-mca-19", times=200):
     text = "again:\n" + "".join("\t%s %s\n" % (op, re.sub(r"[0-9a-f]+ <.*>", "again", rest)) for _, op, rest in loop)
-    out = subprocess.run([mca, "-march=aarch64", "-mcpu=" + cpu, "-iterations=%d" % times], input=text, stdout=subprocess.PIPE,
+    out = subprocess.run([mca, "-march=aarch64", "-mcpu=" + cpu, "-mattr=+dotprod", "-iterations=%d" % times], input=text, stdout=subprocess.PIPE,
                          text=True, check=True).stdout
     return int(re.search(r"Total Cycles: +(\d+)", out)[1]) / times
 

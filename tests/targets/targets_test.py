@@ -398,6 +398,23 @@ class Blocks(programs.Test):
                 self.ends(DONE, "qemu-arm", self.at("blocks"), "12")
 
 
+    @needs("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump", "qemu-aarch64", "arm-linux-gnueabihf-gcc", "qemu-arm")
+    def test_int8(self):
+        """Products of 8-bit integers by NEON, with its dot product and without (tests/kern/int8.c): the bits of plain C.  Of the loop
+        with it: 64 of them, 16 loads of weights, 4 of rows, 4 that make bytes signed, and how it goes on."""
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../kern/int8.c")
+        for prefix, option, emulator, dots in (("aarch64-linux-gnu-", "-mcpu=neoverse-n1", "qemu-aarch64", True),
+                                               ("aarch64-linux-gnu-", "-mcpu=cortex-a53", "qemu-aarch64", False),
+                                               ("arm-linux-gnueabihf-", "-mfpu=neon", "qemu-arm", False)):
+            with self.subTest(option):
+                self.ends(DONE, prefix + "gcc", "-std=gnu11", "-O2", "-fno-strict-aliasing", "-Wall", "-Werror", option, "-c", source,
+                          "-o", self.at("int8.o"))
+                self.ends(DONE, prefix + "gcc", "-static", self.at("int8.o"), "-o", self.at("int8"), "-lm")
+                self.ends(DONE, emulator, "-cpu", "max", self.at("int8"))
+                if dots:
+                    loop = loops.hottest(self.at("int8.o"))["vi_product"]
+                    self.assertLessEqual(len(loop) / loops.multiplications(loop), 1.4)
+
     @needs("arm-linux-gnueabihf-gcc")
     def test_types_of_32_bits(self):
         """Kiln has emitted text compiled without warnings (-w), and so without errors for types that differ only where int64_t
