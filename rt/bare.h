@@ -17,7 +17,6 @@
 
 #ifdef __GNUC__                          /* kernels have parts that some of them do not use */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wunused-local-typedefs"
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
 

@@ -18,6 +18,10 @@
 #define T_NAN       (0.0 / 0.0)
 #define T_PI        3.14159265358979323846
 
+#ifdef __GNUC__                          /* kernels define T where a function here may use it */
+#pragma GCC diagnostic ignored "-Wunused-local-typedefs"
+#endif
+
 #ifdef __CUDACC__
 #define TMATH static __device__ __forceinline__
 #else

@@ -579,7 +579,7 @@ v_gelu_tanhf(float x)
 #else
 #define v_exp   exp
 #define v_expf  expf
-#define v_exp_normalf(x) t_exp_normal((float)(x))
+#define v_exp_normalf(x) ((x) < -87 ? 0 : expf(x))
 #define v_tanhf tanhf
 #define v_logf  logf
 #define v_log1pf log1pf
