@@ -206,7 +206,7 @@ lower_op(Lower *l, Node *n)
 	Op *body = op_body(l->cx, n->op);
 
 	if (body && !body->function)
-		lower_lacking(l, n, full_name(l, n->op), n->op->text);
+		lower_lacking(l, n, full_name(l, n->op), op_schema_text(l->cx, n->op));
 	else if (body && body != n->op)
 		lower_stored_body(l, n, body);
 	else if (body)
@@ -214,7 +214,7 @@ lower_op(Lower *l, Node *n)
 	else if (n->op->kernel)
 		lower_kernel(l, n);
 	else
-		lower_lacking(l, n, full_name(l, n->op), n->op->text);
+		lower_lacking(l, n, full_name(l, n->op), op_schema_text(l->cx, n->op));
 }
 
 /* ---- values, tuples, lists, objects ------------------------------------------------------------------------------ */

@@ -189,7 +189,7 @@ typedef enum OpEffect { EFFECT_PURE, EFFECT_RANDOM, EFFECT_IO } OpEffect;
 
 struct Op {
 	const char *id;            /* add_Tensor */
-	const char *text;          /* the schema's text */
+	const char *text;          /* the schema's text; of an ALSO row maybe its name alone (op_schema_text) */
 	const char *name;          /* aten::add */
 	const char *overload;
 	OpForm      form;
@@ -219,6 +219,7 @@ Op     *op_find(Cx *, const char *name, const char *overload);     /* null: ther
 Op     *op_named(Cx *, const char *name);           /* with its overload: "aten::add.Tensor"; null: there is none */
 Op     *op_by_id(Cx *, const char *id);
 bool    op_lacks_overloads(Cx *, const char *name); /* has PyTorch overloads of it that have no row? */
+const char *op_schema_text(Cx *, Op *);             /* the schema's whole text */
 Schema *op_schema(Cx *, Op *);
 uint32_t op_use(Cx *, Op *);                        /* what its kernel does with its arguments: RT_USE_WRITES in rt.h */
 int     op_count(Cx *);

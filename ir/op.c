@@ -83,13 +83,13 @@ family_of(Arena *a, const char *file)
 	return arena_strndup(a, stem, dot ? dot - stem : (int64_t)strlen(stem));
 }
 
-/* The text up to the arguments is name[.overload]. */
+/* The text up to the arguments, if it has them, is name[.overload]. */
 static void
 read_name(Arena *a, Op *op)
 {
-	const char *end = strchr(op->text, '('), *colon = strstr(op->text, "::"), *dot;
+	const char *end = op->text + strcspn(op->text, "("), *colon = strstr(op->text, "::"), *dot;
 
-	if (!end || !colon || colon > end)
+	if (!colon || colon > end)
 		BUG("row %s has no name in its schema: %s", op->id, op->text);
 	dot = memchr(colon, '.', end - colon);
 	op->name = arena_strndup(a, op->text, (dot ? dot : end) - op->text);
@@ -305,13 +305,32 @@ op_body(Cx *cx, Op *op)
 	return op && op->form == OP_BODY ? op : NULL;
 }
 
+const char *
+op_schema_text(Cx *cx, Op *op)
+{
+	const char *args;
+	int n;
+
+	if (op->form != OP_ALSO || strchr(op->text, '('))
+		return op->text;
+	args = strchr(op_by_id(cx, op->base)->text, '(') + 1;
+	n = (int)(strstr(args, ") -> ") - args);
+	if (!strcmp(op->text + strlen(op->text) - 3, "out"))
+		op->text = arena_printf(cx->arena, "%s(%.*s, %sTensor(a!) out) -> Tensor(a!)", op->text, n, args,
+					strstr(args, "*, ") ? "" : "*, ");
+	else
+		op->text = arena_printf(cx->arena, "%s(Tensor(a!)%.*s) -> Tensor(a!)", op->text,
+					n - (int)strlen("Tensor"), args + strlen("Tensor"));
+	return op->text;
+}
+
 Schema *
 op_schema(Cx *cx, Op *op)
 {
 	if (!op->schema) {
 		if (!schema_parser)
 			BUG("no schema parser is set");
-		op->schema = schema_parser(cx, op->text);
+		op->schema = schema_parser(cx, op_schema_text(cx, op));
 	}
 	return op->schema;
 }

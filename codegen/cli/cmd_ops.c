@@ -80,7 +80,7 @@ put_json_op(Buf *b, Cx *cx, Op *op)
 			comma = ",";
 		}
 	buf_puts(b, "]");
-	put_field(b, "schema", op->text);
+	put_field(b, "schema", op_schema_text(cx, op));
 	buf_puts(b, "}");
 }
 

@@ -71,6 +71,21 @@ read_args(Texts *t, const char *schema)
 	}
 }
 
+/* The arguments of a row: those that its schema has, or else its base's, of which it writes the first, and its out. */
+static void
+read_row_args(Texts *t, const char *schema, const Texts *base)
+{
+	if (strchr(schema, '(')) {
+		read_args(t, schema);
+		return;
+	}
+	*t = *base;
+	if (!strcmp(schema + strlen(schema) - 3, "out"))
+		t->at[t->n++] = (ArgText){ "out", 3, true };
+	else
+		t->at[0].written = true;
+}
+
 static bool
 name_is(const ArgText *a, const char *name)
 {
@@ -144,8 +159,9 @@ is_row(const char *row_text, const char *name)
 	if (strncmp(at, name, n))
 		return false;
 	at += n;
-	return strchr(name, '.') ? *at == '('
-				 : *at == '.' || *at == '(' || (*at == '_' && (at[1] == '.' || at[1] == '('));
+	if (!strchr(name, '.'))
+		at += *at == '_';
+	return !*at || *at == '(' || (*at == '.' && !strchr(name, '.'));
 }
 
 static Memory
@@ -412,7 +428,8 @@ variant(RtCx *cx, const Base *base, const char *schema, bool exact, const IValue
 	RtInto into;
 	Store s;
 
-	read_args(&row, schema);
+	read_args(&of, base->schema);
+	read_row_args(&row, schema, &of);
 	n = count_written(&row, &first);
 	if (!n || n > OUTS_MAX)
 		return rt_raise(cx, "internal: %s writes %d arguments", schema, n);
@@ -424,7 +441,6 @@ variant(RtCx *cx, const Base *base, const char *schema, bool exact, const IValue
 	into = (RtInto){ .t = in[first].u.t, .sizes = row.at[0].written, .same_dtype = exact || s.memory.exact,
 		.at = first, .n = row.n, .in = in,
 		.memory = &s.memory, .check = check_into, .overlaps = check_overlaps };
-	read_args(&of, base->schema);
 	map_args(&row, &of, in, row.at[0].written ? NULL : &in[first], args);
 	status = run_base(cx, base, &into, args, result, n);
 	if (status)

@@ -41,6 +41,42 @@ test_look_up(void **state)
 	assert_int_equal(op_find(&cx, "prim::grad_lacks", "")->effect, EFFECT_PURE);
 }
 
+/* Of ALSO rows that only name themselves */
+static void
+test_derived_schemas(void **state)
+{
+	(void)state;
+	assert_string_equal(op_schema_text(&cx, op_by_id(&cx, "add__Tensor")),
+			    "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)");
+	assert_string_equal(op_schema_text(&cx, op_by_id(&cx, "add_out")),
+			    "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)");
+	assert_string_equal(op_schema_text(&cx, op_by_id(&cx, "mm_out")),
+			    "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)");
+}
+
+/* A row of order.def puts overloads in another order than that of their rows, or names some that have none. */
+static void
+test_orders_say_something(void **state)
+{
+	static const char *const names[] = {
+#define ORDER(name, overloads) name,
+#include "../../rt/ops/order.def"
+#undef ORDER
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const Op *op = op_first(&cx, names[i]);
+		bool sorted = true;
+
+		assert_non_null(op);
+		for (; op->next; op = op->next)
+			sorted &= op->row < op->next->row;
+		if (sorted && !op_lacks_overloads(&cx, names[i]))
+			fail_msg("%s: its rows stand in this order", names[i]);
+	}
+}
+
 /* Arguments of a base are found by name: what it has and the row has not is an option, which is None. */
 static void
 test_base_arguments(void **state)
@@ -129,6 +165,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_look_up),
+		cmocka_unit_test(test_derived_schemas),
+		cmocka_unit_test(test_orders_say_something),
 		cmocka_unit_test(test_base_arguments),
 		cmocka_unit_test(test_in_place),
 		cmocka_unit_test(test_out),

@@ -209,7 +209,7 @@ def metas(v):
 def row_ids():
     """Names of operators -> ids of rows, which differ where rt.h has the name already."""
     rows = "".join(open(f).read() for f in glob.glob(TOP + "/rt/ops/*.def"))
-    return {name: ident for ident, name in re.findall(r'^(?:MAP|OP|ALSO|OUT|BODY)\((\w+),\s*"([^(]*)\(', rows, re.M)}
+    return {name: ident for ident, name in re.findall(r'^(?:MAP|OP|ALSO|OUT|BODY)\((\w+),\s*"([^("]*)', rows, re.M)}
 
 
 IDS = row_ids()
