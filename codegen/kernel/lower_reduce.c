@@ -155,7 +155,8 @@ row_sum(Row *r)
 	x = rows_join(&g, product ? "prod" : "sum", total, product ? total : part, x);
 	kernel_stage(g.k, false);
 	if (mean)
-		x = rows_let2(&g, ROW_div_Tensor, RT_f64, x, rows_number(&g, rows_count(&g)));
+		x = rows_let2(&g, ROW_div_Tensor, y->dtype == RT_f64 ? RT_f64 : RT_f32, x,
+			      rows_number(&g, rows_count(&g)));
 	kernel_store(g.k, 0, x);
 	return rows_finish(&g);
 }
@@ -256,18 +257,19 @@ row_arg_extreme(Row *r)
 /* ---- norms, variances ------------------------------------------------------------------------------------------ */
 
 static Ref
-power(Rows *g, Ref x, double p)
+power(Rows *g, RtDtype type, Ref x, double p)
 {
-	return rows_let(g, ROW_pow_Tensor_Scalar, rows_types(RT_f64, RT_f64), x, ref_number(rt_double(p)), x);
+	return rows_let(g, ROW_pow_Tensor_Scalar, rows_types(type, type), x, ref_number(rt_double(p)), x);
 }
 
-/* norm, linalg_vector_norm: in double, as elements may be too large to be squared in their own type. */
+/* norm, linalg_vector_norm: powers in float but for doubles, as too large ones are infinite; their sum in double. */
 bool
 row_norm(Row *r)
 {
 	const char *name = row_arg(r, "ord") ? "ord" : "p";
 	const double inf = 1.0 / 0.0;
 	const RtTensor *y = row_result(r, 0);
+	const RtDtype type = y && y->dtype == RT_f64 ? RT_f64 : RT_f32;
 	double p = 2;
 	Rows g;
 	Ref x;
@@ -280,16 +282,16 @@ row_norm(Row *r)
 	if (p == 0) {
 		x = rows_join(&g, "sum", RT_i64, RT_i32, is_some(&g, x));
 	} else {
-		x = p == 2 ? rows_let2(&g, ROW_mul_Tensor, RT_f64, x, x) : rows_let1(&g, ROW_abs, RT_f64, x);
+		x = p == 2 ? rows_let2(&g, ROW_mul_Tensor, type, x, x) : rows_let1(&g, ROW_abs, type, x);
 		if (p != 1 && p != 2 && p - p == 0)
-			x = power(&g, x, p);
+			x = power(&g, type, x, p);
 		x = rows_join(&g, p == inf ? "max" : p == -inf ? "min" : "sum", RT_f64, RT_f64, x);
 	}
 	kernel_stage(g.k, false);
 	if (p == 2)
-		x = rows_let1(&g, ROW_sqrt, RT_f64, x);
+		x = rows_let1(&g, ROW_sqrt, type, x);
 	else if (p != 0 && p != 1 && p - p == 0)
-		x = power(&g, x, 1 / p);
+		x = power(&g, type, x, 1 / p);
 	kernel_store(g.k, 0, x);
 	return rows_finish(&g);
 }

@@ -402,28 +402,33 @@ rt_einsum_sublist(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- cdist ----------------------------------------------------------------------------------------------------- */
 
+/* wide: of doubles; else powers are rounded to floats, in which too large ones are infinite. */
 static double
-distance(const double *a, const double *b, int64_t n, double p)
+distance(const double *a, const double *b, int64_t n, double p, bool wide)
 {
 	double sum = 0;
 
 	for (int64_t i = 0; i < n; i++) {
 		double d = fabs(a[i] - b[i]);
-		if (p == 0)
-			sum += d != 0;
-		else if (p == 1)
-			sum += d;
-		else if (p == 2)
-			sum += d * d;
-		else if (isinf(p))
+
+		if (isinf(p)) {
 			sum = d > sum || d != d ? d : sum;
-		else
-			sum += pow(d, p);
+			continue;
+		}
+		d = p == 0 ? d != 0 : p == 1 ? d : p == 2 ? d * d : pow(d, p);
+		sum += wide ? d : (double)(float)d;
 	}
+	sum = wide ? sum : (double)(float)sum;
 	return p == 0 || p == 1 || isinf(p) ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
 }
 
-typedef struct Distances { const double *a, *b; double *to; int64_t rows, columns, n; double p; } Distances;
+typedef struct Distances {
+	const double *a, *b;
+	double *to;
+	int64_t rows, columns, n;
+	double  p;
+	bool    wide;
+} Distances;
 
 /* Rows of distances, each by itself. */
 static void
@@ -433,7 +438,7 @@ distances(void *arg, int64_t begin, int64_t end)
 
 	for (int64_t i = begin; i < end; i++)
 		for (int64_t j = 0; j < d->columns; j++)
-			d->to[i * d->columns + j] = distance(d->a + i * d->n, d->b + j * d->n, d->n, d->p);
+			d->to[i * d->columns + j] = distance(d->a + i * d->n, d->b + j * d->n, d->n, d->p, d->wide);
 }
 
 static double
@@ -446,7 +451,7 @@ squared(const double *a, int64_t n)
 	return sum;
 }
 
-/* Euclidean distances as |a|^2 + |b|^2 - 2 a b, where `to` has the products.  Where that cancels or is not finite,
+/* Euclidean distances as |a|^2 + |b|^2 - 2 a b, where `to` has the products.  Where that cancels or is out of range,
  * directly. */
 static void
 distances_of_products(void *arg, int64_t begin, int64_t end)
@@ -460,9 +465,9 @@ distances_of_products(void *arg, int64_t begin, int64_t end)
 
 		for (int64_t j = 0; j < d->columns; j++) {
 			const double most = a_squared + b_squared[j], sum = most - 2 * to[j];
-			const bool precise = sum > 1e-6 * most && most - most == 0;
+			const bool precise = sum > 1e-6 * most && (d->wide ? isnormal(most) : isnormal((float)most));
 
-			to[j] = precise ? sqrt(sum) : distance(a, d->b + j * d->n, d->n, 2);
+			to[j] = precise ? sqrt(sum) : distance(a, d->b + j * d->n, d->n, 2, d->wide);
 		}
 	}
 }
@@ -539,7 +544,7 @@ rt__cdist_forward(RtCx *cx, const IValue *in, IValue *out)
 	for (int64_t k = 0; k < batches; k++) {
 		const double *from_a = (double *)(void *)rt_data(a) + k * rows * n;
 		const double *from_b = (double *)(void *)rt_data(b) + k * columns * n;
-		const Distances d = { from_a, from_b, to, rows, columns, n, p };
+		const Distances d = { from_a, from_b, to, rows, columns, n, p, r->dtype == RT_f64 };
 
 		if (batch_distances(cx, &d))
 			return RT_ERROR;

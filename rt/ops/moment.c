@@ -1,7 +1,8 @@
 /* rt/ops/moment.c - norms and variances over dims
  *
- * In double throughout.  Variances merge blocks by Chan's formula: each block's mean and squared deviations are exact
- * to double, so no large mean cancels them.
+ * Sums are in double.  What norms add up, and the sum itself, are rounded to the type of the result, in which powers
+ * become infinite or zero as PyTorch's do.  Variances merge blocks by Chan's formula: each block's mean and squared
+ * deviations are exact to double, so no large mean cancels them.
  */
 #include "reduce.h"
 
@@ -16,12 +17,19 @@ double sqrt(double);
 
 enum { NORM_COUNT, NORM_SUM, NORM_SQUARE, NORM_MAX, NORM_MIN, NORM_POWER };
 
-typedef struct Norm { int kind; double p; bool complex; } Norm;
+typedef struct Norm { int kind; double p; bool complex, wide; } Norm;
+
+/* In the type that PyTorch computes in: a float but for doubles. */
+static double
+rounded(const Norm *norm, double x)
+{
+	return norm->wide ? x : (double)(float)x;
+}
 
 static double
 magnitude(const Norm *norm, const double *x, int64_t i)
 {
-	return norm->complex ? hypot(x[2 * i], x[2 * i + 1]) : fabs(x[i]);
+	return norm->complex ? rounded(norm, hypot(x[2 * i], x[2 * i + 1])) : fabs(x[i]);
 }
 
 static void
@@ -36,7 +44,7 @@ norm_fold(const void *arg, FoldState *s, int64_t n, const void *x, int64_t strid
 	for (; norm->kind == NORM_SQUARE && !norm->complex && stride == 1 && i + 8 <= n; i += 8)
 		RT_UNROLL
 		for (int k = 0; k < 8; k++)
-			square[k] += p[i + k] * p[i + k];
+			square[k] += rounded(norm, p[i + k] * p[i + k]);
 	for (int k = 0; k < 8; k++)
 		r += square[k];
 	for (; i < n; i++) {
@@ -44,10 +52,10 @@ norm_fold(const void *arg, FoldState *s, int64_t n, const void *x, int64_t strid
 		switch (norm->kind) {
 		case NORM_COUNT:  r += v != 0; break;
 		case NORM_SUM:    r += v; break;
-		case NORM_SQUARE: r += v * v; break;
+		case NORM_SQUARE: r += rounded(norm, v * v); break;
 		case NORM_MAX:    r = v > r || v != v ? v : r; break;
 		case NORM_MIN:    r = v < r || v != v ? v : r; break;
-		default:          r += pow(v, norm->p);
+		default:          r += rounded(norm, pow(v, norm->p));
 		}
 	}
 	s->f[0] = r;
@@ -57,7 +65,7 @@ static void
 norm_end(const void *arg, const FoldState *s, int64_t count, void *const *r)
 {
 	const Norm *norm = arg;
-	double v = s->f[0];
+	double v = rounded(norm, s->f[0]);
 
 	if (norm->kind == NORM_SQUARE)
 		v = sqrt(v);
@@ -67,12 +75,12 @@ norm_end(const void *arg, const FoldState *s, int64_t count, void *const *r)
 }
 
 static Norm
-norm_of(double p, bool complex)
+norm_of(double p, RtDtype d)
 {
-	double inf = 1.0 / 0.0;
+	const double inf = 1.0 / 0.0;
 
 	return (Norm){ p == 0 ? NORM_COUNT : p == 1 ? NORM_SUM : p == 2 ? NORM_SQUARE : p == inf ? NORM_MAX
-		: p == -inf ? NORM_MIN : NORM_POWER, p, complex };
+		: p == -inf ? NORM_MIN : NORM_POWER, p, rt_is_complex(d), rt_real_type(d) == RT_f64 };
 }
 
 static int
@@ -90,7 +98,7 @@ norm(RtCx *cx, IValue self, IValue p, const IValue *over, IValue dtype, IValue *
 				rt_dtypes[t->dtype].brief);
 	if (reduce_mask(cx, over_dim(over), t->ndim, r.mask))
 		return RT_ERROR;
-	nm = norm_of(rt_number_or(p, 2), rt_is_complex((RtDtype)t->dtype));
+	nm = norm_of(rt_number_or(p, 2), (RtDtype)t->dtype);
 	r.in = t;
 	r.as = nm.complex ? RT_c128 : RT_f64;
 	r.as_out[0] = r.as_out[1] = RT_f64;

@@ -299,6 +299,21 @@ rt_embedding_dense_backward(RtCx *cx, const IValue *in, IValue *out)
 	return dense_done(cx, r, sums);
 }
 
+/* In float where the elements are no doubles: infinite or zero where their powers are. */
+static double
+row_norm(const double *row, int64_t n, double p, bool wide)
+{
+	double norm = 0, v;
+
+	for (int64_t j = 0; j < n; j++) {
+		v = isinf(p) ? fabs(row[j]) : pow(fabs(row[j]), p);
+		v = wide ? v : (double)(float)v;
+		norm = isinf(p) ? fmax(norm, v) : norm + v;
+	}
+	norm = wide ? norm : (double)(float)norm;
+	return isinf(p) ? norm : pow(norm, 1 / p);
+}
+
 /* Rows of self that the indices name are scaled down to max_norm; out[0] is self. */
 int
 rt_embedding_renorm_(RtCx *cx, const IValue *in, IValue *out)
@@ -325,13 +340,11 @@ rt_embedding_renorm_(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	memset(seen, 0, (size_t)self->dims[0]);
 	for (int64_t i = 0; i < n; i++) {
-		double *row = (double *)rt_data(fresh) + at[i] * width, norm = 0;
+		double *row = (double *)rt_data(fresh) + at[i] * width, norm;
 
 		if (seen[at[i]]++)
 			continue;
-		for (int64_t j = 0; j < width; j++)
-			norm = isinf(p) ? fmax(norm, fabs(row[j])) : norm + pow(fabs(row[j]), p);
-		norm = isinf(p) ? norm : pow(norm, 1 / p);
+		norm = row_norm(row, width, p, self->dtype == RT_f64);
 		for (int64_t j = 0; j < width && norm > limit; j++)
 			row[j] *= limit / (norm + 1e-7);
 	}

@@ -157,7 +157,7 @@ whole_means(float *r, int64_t width, int64_t n, const float *x, int64_t next, in
 	if (step != 1)
 		sum_columns(r, width, n, x, step);
 	for (int64_t k = 0; k < width; k++)
-		r[k] = (float)((step != 1 ? (double)r[k] : sum_floats(n, x + k * next, 1)) / (double)n);
+		r[k] = (step != 1 ? r[k] : (float)sum_floats(n, x + k * next, 1)) / (float)n;
 }
 
 static void
@@ -432,18 +432,21 @@ end_i64(const void *arg, const FoldState *s, int64_t count, void *const *r)
 	*(int64_t *)r[0] = s->i[0];
 }
 
+/* arg: not null where sums are floats, of which a mean may be infinite though no element is. */
 static void
 end_mean_f64(const void *arg, const FoldState *s, int64_t count, void *const *r)
 {
+	double *const mean = r[0];
+
 	end_sum_f64(arg, s, count, r);
-	*(double *)r[0] /= (double)count;
+	*mean = (arg ? (double)(float)*mean : *mean) / (double)count;
 }
 
 static void
 end_nanmean_f64(const void *arg, const FoldState *s, int64_t count, void *const *r)
 {
-	end_sum_f64(arg, s, count, r);
-	*(double *)r[0] /= (double)s->i[0];
+	(void)count;
+	end_mean_f64(arg, s, s->i[0], r);
 }
 
 static void
@@ -530,6 +533,7 @@ fold_into(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtyp
 	r.fold = r.as == RT_c128 ? f->c128 : r.as == RT_f64 ? f->f64 : f->i64;
 	r.tile = r.fold == sum_f64 ? sum_tile_f64 : NULL;
 	r.end = r.as == RT_c128 ? f->end_c128 : r.as == RT_f64 ? f->end_f64 : f->end_i64;
+	r.arg = result == RT_f64 ? NULL : f;
 	r.start.f[0] = f->one;
 	r.start.i[0] = (int64_t)f->one;
 	r.out[0] = reduce_result(cx, 0, t, r.mask, over_keepdim(over), result);

@@ -118,7 +118,8 @@ class Rows(Form):
 
     def test_special(self):
         nan, inf = math.nan, math.inf
-        rows = [[1, 3, 3, 2] * 5, [1, nan, 3, nan] * 5, [-inf] * 20, [inf, -inf] * 10, [inf] * 20, [-1, -1, -2, -2] * 5]
+        rows = [[1, 3, 3, 2] * 5, [1, nan, 3, nan] * 5, [-inf] * 20, [inf, -inf] * 10, [inf] * 20, [-1, -1, -2, -2] * 5,
+                [1e31] * 20, [1e-30] * 20]
         both = [e for d in ([1], [0]) for e in reductions(d, True, False)] + ["torch.softmax(x, 1)", "torch.log_softmax(x, 0)"]
         self.numbers(rows)
         for cc in ["--cc", "tcc"], ["--cc", os.environ.get("CC", "cc")]:
