@@ -232,6 +232,7 @@ TMATH TAffine t_affine(double low, double high, double least, double most)
 {
 	const double small = 6.1e-5;
 	double scale, a, b, z;
+	TAffine by;
 
 	low = low < 0 ? low : 0;
 	high = high > 0 ? high : 0;
@@ -242,7 +243,9 @@ TMATH TAffine t_affine(double low, double high, double least, double most)
 	a = low / scale;
 	b = high / scale;
 	z = fabs(least) - fabs(a) < fabs(most) - fabs(b) ? least - a : most - b;
-	return (TAffine){ scale, z > least ? z < most ? rint(z) : most : least };         /* a NaN is the least */
+	by.scale = scale;
+	by.zero = z > least ? z < most ? rint(z) : most : least;         /* a NaN is the least */
+	return by;
 }
 #define t_affine_scale(low, high, least, most) t_affine(low, high, (double)(least), (double)(most)).scale
 #define t_affine_zero(low, high, least, most)  t_affine(low, high, (double)(least), (double)(most)).zero
