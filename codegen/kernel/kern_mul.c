@@ -135,14 +135,14 @@ emit_product(Row *r, Product *d)
 	const bool rows = cut(r, &nest, d->m, ROWS, (int64_t[3]){ d->ldc, d->lda }),
 		   columns = cut(r, &nest, d->n, COLUMNS, (int64_t[3]){ 1, 0, d->bn });
 	const int64_t m = rows ? ROWS : d->m, n = columns ? COLUMNS : d->n;
+	const int64_t packed = d->ak == 1 || d->dtype == RT_f64 ? 0 : m;         /* rows of a */
 	Body body = body_begin(r->p);
 	const char *k = body_number(&body, "k", d->k);
 	Out *o = &body.out;
 	KernelCall *c;
 
-	if (d->dtype == RT_f32)
-		row_scratch(&body, "float", "scratch", arena_printf(a, "vm_scratch(%s, %s)",
-			    body_number(&body, "packed", d->ak == 1 ? 0 : m), k));
+	row_scratch(&body, "float", "scratch", arena_printf(a, "vm_scratch(%s, %s)",
+							    body_number(&body, "packed", packed), k));
 	nest_open(&body, &nest);
 	put_extent(&body, rows, "m", nest.ndim - 1 - columns, d->m, ROWS);
 	put_extent(&body, columns, "n", nest.ndim - 1, d->n, COLUMNS);
@@ -152,10 +152,9 @@ emit_product(Row *r, Product *d)
 		 body_number(&body, "ak", d->ak));
 	out_line(o, "\t(const %s *)p[2] + %s, %s, %s,", type, nest_at(&body, &nest, 2), body_number(&body, "bk", d->bk),
 		 body_number(&body, "bn", d->bn));
-	out_line(o, "\t%s, (%s *)p[0] + %s, %s%s);", !d->bias ? "0" :
+	out_line(o, "\t%s, (%s *)p[0] + %s, %s, scratch);", !d->bias ? "0" :
 		 columns ? arena_printf(a, "(const %s *)p[3] + n0", type) : "p[3]",
-		 type, nest_at(&body, &nest, 0), body_number(&body, "ldc", d->ldc),
-		 d->dtype == RT_f32 ? ", scratch" : "");
+		 type, nest_at(&body, &nest, 0), body_number(&body, "ldc", d->ldc));
 	out_close(o, "");
 	c = row_call(r, "multiply",
 		     arena_printf(a, "%s: %lld of (%lld, %lld) x (%lld, %lld)", r->n->op->id,
@@ -164,8 +163,8 @@ emit_product(Row *r, Product *d)
 		     &body, nest_count(&nest), row_grain(m * n * (d->k / 8 + 1)));
 	if (d->dtype == RT_f32)
 		emit_tall(r->e, r->p, m);
-	if (r->e && d->dtype == RT_f32)
-		c->scratch = vs_product(r->e->nr, d->ak == 1 ? 0 : m, d->k);
+	if (r->e)
+		c->scratch = vs_product(r->e->nr, packed, d->k);
 	c->work.flops = 2.0 * (double)nest_count(&d->batch) * (double)(d->m * d->n) * (double)d->k;
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, d->a, 0);

@@ -7,6 +7,7 @@
 
 #include "quant.h"
 #include "tmath.h"
+#define V_EAGER
 #include "vmath.h"
 
 #undef t_exp_near                        /* eager kernels have what is beyond 1e38, too */

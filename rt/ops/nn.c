@@ -6,6 +6,7 @@
  */
 #include "block.h"
 #include "dense.h"
+#define V_EAGER
 #include "vmath.h"
 #include "wide.h"
 

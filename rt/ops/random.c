@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "kernel.h"
+#define V_EAGER
 #include "vmath.h"
 
 RT_FAST

@@ -175,6 +175,83 @@ v_exp(double x)
 	return v_bits_d(v_int_d(y) | -(int64_t)(size > 0x7ff0000000000000));
 }
 
+/* Within 1.5 steps, by fdlibm's polynomial; x = m 2^e, e read from the bits of a number near 2^52. */
+V_INLINE double
+v_log(double x)
+{
+	const bool tiny = x < 0x1p-1022;
+	const double y = tiny ? x * 0x1p54 : x;
+	const int64_t least = 0x3fe6a09e667f3bcd, bits = v_int_d(y) - least + (1023LL << 52);
+	const double e = v_bits_d((int64_t)((uint64_t)bits >> 52) | 0x4330000000000000) - (0x1p52 + (tiny ? 1077 : 1023));
+	const double f = v_bits_d((bits & 0xfffffffffffff) + least) - 1, s = f / (2 + f), z = s * s, w = z * z;
+	const double t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+	const double t2 = w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01));
+	const double h = 0.5 * f * f, r = t1 + z * (6.666666666666735130e-01 + t2);
+	const double v = e * 6.93147180369123816490e-01 - ((h - (s * (h + r) + e * 1.90821492927058770002e-10)) - f);
+
+	return x > 0 ? (x - x == 0 ? v : x) : x == 0 ? -1.0 / 0.0 : 0.0 / 0.0;
+}
+
+V_INLINE double
+v_log1p(double x)
+{
+	const double u = 1 + x, lost = x < 1 ? x - (u - 1) : 1 - (u - x), v = v_log(u);
+
+	return x == 0 ? x : u > 0 && u - u == 0 ? v + lost / u : v;              /* -0 */
+}
+
+V_INLINE double
+v_signed_d(double size, double x)
+{
+	return v_bits_d((v_int_d(size) & INT64_MAX) | (v_int_d(x) & INT64_MIN));
+}
+
+V_INLINE double
+v_tanh(double x)
+{
+	const double a = v_bits_d(v_int_d(x) & INT64_MAX), s = x * x, far = 1 - 2 / (v_exp(2 * a) + 1);
+	const double p = (-9.64399179425052238628e-1 * s - 9.92877231001918586564e1) * s - 1.61468768441708447952e3;
+	const double q = ((s + 1.12811678491632931402e2) * s + 2.23548839060100448583e3) * s + 4.84406305325125486048e3;
+
+	return v_signed_d(a >= 0.625 ? far : a + a * s * (p / q), x);
+}
+
+/* Below 1 a quotient of polynomials, above 1 - exp(-x * x) times one, as Cephes has them. */
+V_INLINE double
+v_erf(double x)
+{
+	const double size = v_bits_d(v_int_d(x) & INT64_MAX), a = size > 7 ? 7 : size, s = a * a;
+	double t = 9.60497373987051638749e0, u = s + 3.35617141647503099647e1;
+	double p = 2.46196981473530512524e-10, q = a + 1.32281951154744992508e1;
+
+	t = (((t * s + 9.00260197203842689217e1) * s + 2.23200534594684319226e3) * s + 7.00332514112805075473e3) * s +
+	    5.55923013010394962768e4;
+	u = (((u * s + 5.21357949780152679795e2) * s + 4.59432382970980127987e3) * s + 2.26290000613890934246e4) * s +
+	    4.92673942608635921086e4;
+	p = (((p * a + 5.64189564831068821977e-1) * a + 7.46321056442269912687e0) * a + 4.86371970985681366614e1) * a;
+	p = (((p + 1.96520832956077098242e2) * a + 5.26445194995477358631e2) * a + 9.34528527171957607540e2) * a;
+	p = (p + 1.02755188689515710272e3) * a + 5.57535335369399327526e2;
+	q = (((q * a + 8.67072140885989742329e1) * a + 3.54937778887819891062e2) * a + 9.75708501743205489753e2) * a;
+	q = (((q + 1.82390916687909736289e3) * a + 2.24633760818710981792e3) * a + 1.65666309194161350182e3) * a +
+	    5.57535340817727675546e2;
+	return size == size ? v_signed_d(a < 1 ? a * (t / u) : 1 - v_exp(-s) * (p / q), x) : x;
+}
+
+/* Of float, by logarithm and exponential in double, which leaves only the last rounding.  What x is, is asked of its
+ * bits: after a clamp gcc makes branches of comparisons. */
+V_INLINE float
+v_powf(float x, float y)
+{
+	const int32_t i = v_int(x), size = i & 0x7fffffff, below = i >> 31;
+	const int32_t whole = -(__builtin_floorf(y) == y), odd = whole & -(__builtin_floorf(y * 0.5f) != y * 0.5f);
+	const float r = (float)v_exp(v_log(v_bits(size)) * y);
+	const int32_t finite = -((uint32_t)size - 1u < 0x7f7fffffu), none = below & finite & ~whole;
+	const int32_t endless = -((v_int(y) & 0x7fffffff) == 0x7f800000);
+	const int32_t one = -(y == 0) | -(i == 0x3f800000) | (-(size == 0x3f800000) & endless);
+
+	return v_pick(one, 1.0f, v_bits((v_int(r) ^ (below & odd & ~0x7fffffff)) | (none & 0x7fc00000)));
+}
+
 /* exp(r) 2^n - 1 as (exp(r) - 1) 2^n and 2^n - 1; of halves, since 2^128 is too large.  Below -30 it is -1. */
 V_INLINE float
 v_expm1f(float x)
@@ -509,6 +586,20 @@ v_gelu_tanhf(float x)
 #ifdef RT_OPS_TMATH_H                    /* what rows call */
 #define V_F(fn, x)  _Generic((x), float: v_##fn##f, default: (fn))(x)
 #define V_FC(fn, x) _Generic((x), float: v_##fn##f, float _Complex: c##fn##f, double _Complex: c##fn, default: (fn))(x)
+#ifdef V_EAGER                           /* of doubles libm's, and its power: smaller */
+#define V_FD V_F
+#define V_FDC V_FC
+#else
+TM_POWER(float, _v, v_powf)
+#define V_FD(fn, x) _Generic((x), float: v_##fn##f, double: v_##fn, default: (fn))(x)
+#define V_FDC(fn, x) _Generic((x), float: v_##fn##f, double: v_##fn, \
+	float _Complex: c##fn##f, double _Complex: c##fn, default: (fn))(x)
+#undef t_pow
+#undef t_power
+#define t_pow(x, y) TM_ALL(x, v_powf, (pow), t_ipow, t_ipow, tc_powf, tc_pow)((x), (y))
+#define t_power(x, y, dtype) \
+	TM_ALL(x, t_power_v, t_power_d, t_power_i, t_power_i, tc_powerf, tc_power)((x), (y), (dtype))
+#endif
 #undef acos
 #undef asin
 #undef atan
@@ -537,17 +628,18 @@ v_gelu_tanhf(float x)
 #define asin(x)  V_FC(asin, x)
 #define atan(x)  V_FC(atan, x)
 #define atan2(x, y) _Generic((x), float: v_atan2f, default: (atan2))((x), (y))
-#define erf(x)   V_F(erf, x)
-#define exp(x)   V_FC(exp, x)
+#define erf(x)   V_FD(erf, x)
+#define exp(x)   V_FDC(exp, x)
 #define exp2(x)  V_F(exp2, x)
 #define expm1(x) V_F(expm1, x)
-#define log(x)   V_FC(log, x)
+#define log(x)   V_FDC(log, x)
 #define log10(x) V_F(log10, x)
-#define log1p(x) V_F(log1p, x)
+#define log1p(x) V_FD(log1p, x)
 #define log2(x)  V_F(log2, x)
-#define tanh(x)  V_FC(tanh, x)
+#define tanh(x)  V_FDC(tanh, x)
 #define t_exp2(x)   TM_ALL(x, v_exp2f, (exp2), (exp2), (exp2), tc_exp2f, tc_exp2)(x)
-#define t_exp_near(x) _Generic((x), float: v_exp_near, float _Complex: cexpf, double _Complex: cexp, default: (exp))(x)
+#define t_exp_near(x) _Generic((x), float: v_exp_near, double: v_exp, \
+	float _Complex: cexpf, double _Complex: cexp, default: (exp))(x)
 #define t_exp_normal(x) _Generic((x), float: v_exp_normalf((float)(x)), default: (x) < -708 ? 0 : exp(x))
 #define t_gelu(x) _Generic((x), float: v_geluf((float)(x)), default: t_gelu_by_erf(x))
 #define t_gelu_tanh(x) _Generic((x), float: v_gelu_tanhf((float)(x)), default: t_gelu_by_tanh(x))

@@ -26,15 +26,29 @@ vm_scratch(ptrdiff_t m, ptrdiff_t k)
 }
 
 /* The lanes of a and b in turn, of their first and of their second halves. */
+#define VM_FIRST_16(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define VM_SECOND_16(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define VM_FIRST_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define VM_SECOND_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define VM_FIRST_4(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define VM_SECOND_4(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define VM_FIRST_2(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define VM_SECOND_2(a, b) __builtin_shufflevector(a, b, 1, 3)
 #if VC_FLOATS == 16
-#define VM_FIRST(a, b)  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define VM_SECOND(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define VM_FIRST VM_FIRST_16
+#define VM_SECOND VM_SECOND_16
+#define VM_FIRST_DOUBLE VM_FIRST_8
+#define VM_SECOND_DOUBLE VM_SECOND_8
 #elif VC_FLOATS == 8
-#define VM_FIRST(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define VM_SECOND(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define VM_FIRST VM_FIRST_8
+#define VM_SECOND VM_SECOND_8
+#define VM_FIRST_DOUBLE VM_FIRST_4
+#define VM_SECOND_DOUBLE VM_SECOND_4
 #elif VC_FLOATS == 4
-#define VM_FIRST(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define VM_SECOND(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define VM_FIRST VM_FIRST_4
+#define VM_SECOND VM_SECOND_4
+#define VM_FIRST_DOUBLE VM_FIRST_2
+#define VM_SECOND_DOUBLE VM_SECOND_2
 #endif
 
 #if VC_FLOATS > 1
@@ -278,31 +292,162 @@ vm_product_packed(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff
 	}
 }
 
-/* Of doubles: dot products where both lie along k, else 32 columns at a time. */
+/* ---- doubles: blocks of VC_MR rows and VC_NB vectors, over panels of b that are packed, or b itself --------------- */
+
+#if VC_FLOATS > 1
+enum { VM_D = VF / 2, VM_WIDE = VC_NB * VM_D };  /* doubles of a vector, of a panel */
+typedef VmD VmLanes;
+#define VM_ZERO ((VmLanes){ 0 })
+#else
+enum { VM_D = 1, VM_WIDE = VC_NB };
+typedef double VmLanes;
+#define VM_ZERO 0
+#endif
+
+/* mr rows of nv vectors: c, or, where not all its columns are there, `left` of them. start: what sums begin with */
+VC_INLINE void
+vm_block(int mr, int nv, ptrdiff_t left, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b,
+	 ptrdiff_t step, const double *start, double *c, ptrdiff_t ldc)
+{
+	VmLanes acc[VC_MR * VC_NB];
+
+	VC_UNROLL
+	for (int i = 0; i < mr * nv; i++)
+		acc[i] = *(const VmLanes *)(start + i % nv * VM_D);
+	for (ptrdiff_t x = 0; x < k; x++, a += ak, b += step) {
+		VmLanes row[VC_NB];
+
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			row[j] = *(const VmLanes *)(b + j * VM_D);
+		VC_UNROLL
+		for (int i = 0; i < mr; i++) {
+			VC_UNROLL
+			for (int j = 0; j < nv; j++)
+				acc[i * nv + j] += a[i * lda] * row[j];
+		}
+	}
+	if (left < nv * VM_D) {
+		for (int i = 0; i < mr; i++)
+			for (ptrdiff_t j = 0; j < left; j++)
+				c[i * ldc + j] = ((const double *)acc)[i * nv * VM_D + j];
+		return;
+	}
+	VC_UNROLL
+	for (int i = 0; i < mr * nv; i++)
+		*(VmLanes *)(c + i / nv * ldc + i % nv * VM_D) = acc[i];
+}
+
+/* All rows of some columns.  The last block of rows may take some that are done again. */
+VC_INLINE void
+vm_blocks(int nv, ptrdiff_t left, ptrdiff_t m, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak,
+	  const double *b, ptrdiff_t step, const double *start, double *c, ptrdiff_t ldc)
+{
+	for (ptrdiff_t i = 0; m >= VC_MR && i < m; i += VC_MR) {
+		const ptrdiff_t at = i + VC_MR <= m ? i : m - VC_MR;
+
+		vm_block(VC_MR, nv, left, k, a + at * lda, lda, ak, b, step, start, c + at * ldc, ldc);
+	}
+	for (ptrdiff_t i = 0; m < VC_MR && i < m; i++)
+		vm_block(1, nv, left, k, a + i * lda, lda, ak, b, step, start, c + i * ldc, ldc);
+}
+
+VC_SHARED void
+vm_columns_whole(ptrdiff_t m, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b, ptrdiff_t step,
+		 const double *start, double *c, ptrdiff_t ldc)
+{
+	vm_blocks(VC_NB, VM_WIDE, m, k, a, lda, ak, b, step, start, c, ldc);
+}
+
+VC_SHARED void
+vm_columns_one(ptrdiff_t left, ptrdiff_t m, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b,
+	       ptrdiff_t step, const double *start, double *c, ptrdiff_t ldc)
+{
+	vm_blocks(1, left, m, k, a, lda, ak, b, step, start, c, ldc);
+}
+
+/* Rows and columns of k that vectors turn, where b's columns are runs; how many columns are done. */
+VC_SHARED ptrdiff_t
+vm_pack_runs_double(ptrdiff_t wide, ptrdiff_t left, ptrdiff_t k, const double *b, ptrdiff_t bn, double *to)
+{
+	ptrdiff_t j = 0;
+
+#if VC_FLOATS > 1
+	for (; j + VM_D <= left; j += VM_D) {
+		ptrdiff_t i = 0;
+
+		for (; i + VM_D <= k; i += VM_D) {
+			VmD row[VM_D], next[VM_D];
+
+			VC_UNROLL
+			for (int l = 0; l < VM_D; l++)
+				row[l] = *(const VmD *)(b + (j + l) * bn + i);
+			VC_UNROLL
+			for (int round = 1; round < VM_D; round *= 2) {
+				VC_UNROLL
+				for (int l = 0; l < VM_D / 2; l++) {
+					next[2 * l] = VM_FIRST_DOUBLE(row[l], row[l + VM_D / 2]);
+					next[2 * l + 1] = VM_SECOND_DOUBLE(row[l], row[l + VM_D / 2]);
+				}
+				VC_UNROLL
+				for (int l = 0; l < VM_D; l++)
+					row[l] = next[l];
+			}
+			VC_UNROLL
+			for (int l = 0; l < VM_D; l++)
+				*(VmD *)(to + (i + l) * wide + j) = row[l];
+		}
+		for (; i < k; i++)
+			for (ptrdiff_t at = j; at < j + VM_D; at++)
+				to[i * wide + at] = b[at * bn + i];
+	}
+#else
+	(void)wide, (void)left, (void)k, (void)b, (void)bn, (void)to;
+#endif
+	return j;
+}
+
+/* to [k][wide]; columns from `left` on are zero */
+static inline void
+vm_pack_double(ptrdiff_t wide, ptrdiff_t left, ptrdiff_t k, const double *restrict b, ptrdiff_t bk, ptrdiff_t bn,
+	       double *restrict to)
+{
+	const ptrdiff_t done = bk == 1 && bn != 1 ? vm_pack_runs_double(wide, left, k, b, bn, to) : 0;
+
+	for (ptrdiff_t i = 0; i < k && done < wide; i++)
+		for (ptrdiff_t j = done; j < wide; j++)
+			to[i * wide + j] = j < left ? b[i * bk + j * bn] : 0;
+}
+
+/* Of doubles; scratch: vm_scratch(0, k) bytes */
 static inline void
 vm_product_double(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b,
-		  ptrdiff_t bk, ptrdiff_t bn, const double *bias, double *c, ptrdiff_t ldc)
+		  ptrdiff_t bk, ptrdiff_t bn, const double *bias, double *c, ptrdiff_t ldc, void *scratch)
 {
-	for (ptrdiff_t j = 0; ak == 1 && bk == 1 && j < n; j++)
+	double *panel = scratch, *start = panel + k * VM_WIDE;
+
+	if (m < VM_FEW && bk == 1 && ak == 1) {
 		for (ptrdiff_t i = 0; i < m; i++)
-			c[i * ldc + j] = vm_dot_double(k, a + i * lda, b + j * bn) + (bias ? bias[j] : 0);
-	for (ptrdiff_t i = 0; (ak != 1 || bk != 1) && i < m; i++)
-		for (ptrdiff_t at = 0; at < n; at += 32) {
-			const ptrdiff_t some = n - at < 32 ? n - at : 32;
-			double acc[32];
+			for (ptrdiff_t j = 0; j < n; j++)
+				c[i * ldc + j] = vm_dot_double(k, a + i * lda, b + j * bn) + (bias ? bias[j] : 0);
+		return;
+	}
+	for (ptrdiff_t col = 0, wide; col < n; col += wide) {
+		const ptrdiff_t rest = n - col, left = rest < VM_D ? rest : VM_D;
 
-			for (ptrdiff_t j = 0; j < some; j++)
-				acc[j] = bias ? bias[at + j] : 0;
-			for (ptrdiff_t x = 0; x < k; x++) {
-				const double f = a[i * lda + x * ak], *row = b + x * bk + at * bn;
+		wide = rest < VM_WIDE ? VM_D : VM_WIDE;
+		for (ptrdiff_t j = 0; j < wide; j++)
+			start[j] = bias && j < rest ? bias[col + j] : 0;
+		const bool there = bn == 1 && rest >= wide && m <= VC_MR;        /* b needs no packing */
+		const double *from = there ? b + col : panel;
 
-				IVDEP
-				for (ptrdiff_t j = 0; j < some; j++)
-					acc[j] += f * row[j * bn];
-			}
-			for (ptrdiff_t j = 0; j < some; j++)
-				c[i * ldc + at + j] = acc[j];
-		}
+		if (!there)
+			vm_pack_double(wide, rest < wide ? rest : wide, k, b + col * bn, bk, bn, panel);
+		if (wide == VM_WIDE)
+			vm_columns_whole(m, k, a, lda, ak, from, there ? bk : wide, start, c + col, ldc);
+		else
+			vm_columns_one(left, m, k, a, lda, ak, from, there ? bk : wide, start, c + col, ldc);
+	}
 }
 
 #endif

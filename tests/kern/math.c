@@ -199,27 +199,63 @@ test_pairs(void **state)
 	assert_false(failed);
 }
 
-/* exp of double, within a step of libm's, which is within half of one. */
+typedef struct OfDouble {
+	const char *name;
+	double (*ours)(double), (*libm)(double);
+	double steps;            /* libm's are within half of one */
+} OfDouble;
+
+#define OURS_DOUBLE(fn) static double ours_##fn##_double(double x) { return v_##fn(x); }
+OURS_DOUBLE(exp) OURS_DOUBLE(log) OURS_DOUBLE(log1p) OURS_DOUBLE(tanh) OURS_DOUBLE(erf)
+
+/* Of double: what has no size, edges, and numbers near and far. */
 static void
-test_exp(void **state)
+test_doubles(void **state)
 {
+	static const OfDouble of[] = { { "exp", ours_exp_double, exp, 1 }, { "log", ours_log_double, log, 1.5 },
+				       { "log1p", ours_log1p_double, log1p, 2.5 }, { "tanh", ours_tanh_double, tanh, 2.5 },
+				       { "erf", ours_erf_double, erf, 3 } };
 	static const double at[] = { 0, -0.0, 1, -1, 709.78, 709.79, 750, 1e300, -708.4, -745.13, -745.14, -1e300,
-				     INFINITY, -INFINITY, 1e-300, 0.34657359027997264, NAN };
+				     INFINITY, -INFINITY, 1e-300, 4e-320, 0.34657359027997264, 0.625, 0.7071067811865476, 7,
+				     -7.5, 0x1p52, NAN };
 	const int n = sizeof at / sizeof *at;
 
 	(void)state;
-	for (int i = 0; i < 400000; i++) {
-		const double x = i < n ? at[i] : (i - 200000) / 200000.0 * (i & 1 ? 746 : 1);
-		const double got = v_exp(x), want = exp(x);
-		int e;
+	for (size_t k = 0; k < sizeof of / sizeof *of; k++)
+		for (int i = 0; i < 400000; i++) {
+			const double x = i < n ? at[i] : (i - 200000) / 200000.0 * (i & 1 ? 746 : i & 2 ? 5 : 1);
+			const double got = of[k].ours(x), want = of[k].libm(x);
+			int e;
 
-		if (isnan(x) || isinf(want)) {
-			assert_true(isnan(x) ? isnan(got) : got == want);
-			continue;
+			assert_true(isnan(want) ? isnan(got) : !signbit(got) == !signbit(want));
+			frexp(want, &e);
+			if (!isfinite(want) ? !isnan(want) && got != want :
+			    !(fabs(got - want) <= of[k].steps * ldexp(1, (e < -1021 ? -1021 : e) - 53)))
+				wrong(of[k].name, x, 0, fabs(got - want) / ldexp(1, e - 53));
 		}
-		frexp(want, &e);
-		if (!(fabs(got - want) <= ldexp(1, (e < -1021 ? -1021 : e) - 53)))
-			wrong("exp", x, 0, fabs(got - want));
+	assert_false(failed);
+}
+
+/* pow of float: all pairs of some of each size and kind, and some that are near each other. */
+static void
+test_pow(void **state)
+{
+	static const float at[] = { 0, 1, 2, 3, 0.5f, 0.3f, 2.5f, 7, 1e-45f, 3e-39f, 1e-20f, 7e20f, 3.4e38f, 1.0000001f,
+				    0.9999999f, 16777215, 16777216, 33554434, INFINITY, NAN };
+	enum { N = sizeof at / sizeof *at };
+
+	(void)state;
+	for (int i = 0; i < 4 * N * N + 200000; i++) {
+		float y = i & 1 ? -at[i / 4 % N] : at[i / 4 % N], x = i & 2 ? -at[i / 4 / N % N] : at[i / 4 / N % N];
+
+		if (i >= 4 * N * N)
+			x = (float)(i % 1000) * 0.013f + 1e-3f, y = (float)(i / 1000) * 0.1f - 10;
+		const double want = pow(x, y);
+		const float got = v_powf(x, y);
+
+		assert_true(isnan(want) || !signbit(got) == !signbit(want));
+		if (!(error(got, want) <= 1))
+			wrong("pow", x, y, error(got, want));
 	}
 	assert_false(failed);
 }
@@ -229,7 +265,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_edges),
 					    cmocka_unit_test(test_kinds), cmocka_unit_test(test_pairs),
-					    cmocka_unit_test(test_exp), cmocka_unit_test(test_gelu) };
+					    cmocka_unit_test(test_doubles), cmocka_unit_test(test_pow),
+					    cmocka_unit_test(test_gelu) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,6 +90,41 @@ product_of(int64_t m, int64_t n, int64_t k, bool at, bool bt)
 	assert_true(ok);
 }
 
+/* The same of doubles; nothing is read behind the ends of a and b, nor written between the rows of c. */
+static void
+double_product_of(int64_t m, int64_t n, int64_t k, bool at, bool bt)
+{
+	static double c[2 * MOST], bias[MOST];
+	static float scratch[4 * MOST];
+	const int64_t lda = at ? 1 : k, ak = at ? m : 1, bk = bt ? 1 : n, bn = bt ? k : 1;
+	double *const a = malloc((size_t)(m * k) * sizeof *a), *const b = malloc((size_t)(k * n) * sizeof *b);
+	bool ok = true;
+
+	assert_non_null(a);
+	assert_non_null(b);
+	for (int64_t i = 0; i < m * k; i++)
+		a[i] = noise(i);
+	for (int64_t i = 0; i < k * n; i++)
+		b[i] = noise(i + 100);
+	for (int64_t i = 0; i < MOST; i++)
+		bias[i] = noise(i + 200);
+	for (int64_t i = 0; i < 2 * MOST; i++)
+		c[i] = -9;
+	vm_product_double(m, n, k, a, lda, ak, b, bk, bn, at ? bias : NULL, c, n + 1, scratch);
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j <= n; j++) {
+			double sum = at ? bias[j] : 0;
+
+			for (int64_t x = 0; x < k && j < n; x++)
+				sum += a[i * lda + x * ak] * b[x * bk + j * bn];
+			ok &= j < n ? fabs(c[i * (n + 1) + j] - sum) <= 1e-13 * (1 + fabs(sum)) :
+				c[i * (n + 1) + j] == -9;
+		}
+	assert_true(ok);
+	free(a);
+	free(b);
+}
+
 /* Channels last and planes give the same, and what every element of the windows gives one by one.  Pixels of the result
  * lie `gap` farther apart than they have channels. */
 static void
@@ -195,8 +230,10 @@ test_products(void **state)
 	static const int64_t sizes[] = { 1, 2, 3, 4, 7, 8, 9, 17, 33 };
 
 	(void)state;
-	for (int i = 0; i < 9 * 9 * 4; i++)
+	for (int i = 0; i < 9 * 9 * 4; i++) {
 		product_of(sizes[i / 4 % 9], sizes[i / 36], sizes[i * 5 % 9], i & 1, i & 2);
+		double_product_of(sizes[i / 4 % 9], 2 * sizes[i / 36] + (i >> 1 & 1), sizes[i * 5 % 9], i & 1, i & 2);
+	}
 }
 
 static void
