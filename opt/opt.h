@@ -374,6 +374,8 @@ typedef struct Active {
 } Active;
 Active *active_values(Cx *, Graph *, const Gradient *, Arena *);
 Active *active_from(Cx *, Graph *, Value *const *from, int n, Arena *);      /* `depends` alone: on these values */
+/* Does the node's row give a gradient for argument i?  Rows of containers pass on what they hold. */
+bool active_passes(Cx *, const Node *, int i);
 /* Does a use of v see the write n: after it, or in a loop around it that v was defined before? */
 bool value_used_after(const Value *, const Node *);
 /* autoform.c: brings p->fn's graph into the form that autodiff takes; returns what is active in it. */

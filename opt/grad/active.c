@@ -42,9 +42,8 @@ is_detached(const Node *n)
 	return node_is(n, aten_grad) && value_int(n->in[4], &create) && !create;
 }
 
-/* Does the row give a gradient for argument i?  Rows of containers pass on what they hold. */
-static bool
-passes(Walk *w, const Node *n, int i)
+bool
+active_passes(Cx *cx, const Node *n, int i)
 {
 	const Schema *s = node_schema(n);
 	Function *f;
@@ -52,7 +51,7 @@ passes(Walk *w, const Node *n, int i)
 
 	if ((n->op && op_is_flat(n->op)) || is_detached(n))
 		return false;
-	if (!s || i >= s->nargs || !(f = op_gradient(w->cx, n->op)))
+	if (!s || i >= s->nargs || !(f = op_gradient(cx, n->op)))
 		return holds_tensors(n->in[i]->type);
 	if (!gradient_rank(s->args[i].type))
 		return false;
@@ -170,7 +169,7 @@ down_node(Walk *w, Node *n)
 		return;
 	}
 	for (int i = 0; i < n->nin && !is_silent(w, n); i++)
-		any |= w->a->depends[n->in[i]->id] && passes(w, n, i);
+		any |= w->a->depends[n->in[i]->id] && active_passes(w->cx, n, i);
 	for (int i = 0; i < n->nout && any; i++)
 		mark(w, w->a->depends, n->out[i]);
 	if (any)
@@ -236,7 +235,7 @@ up_block(Walk *w, Block *b)
 			any |= w->useful[n->out[i]->id];
 		any |= writes_useful(w, n);
 		for (int i = 0; i < n->nin && any && !w->a->silent[n->id]; i++)
-			if (passes(w, n, i))
+			if (active_passes(w->cx, n, i))
 				mark(w, w->useful, n->in[i]);
 	}
 	cx_leave(w->cx);

@@ -89,6 +89,11 @@ void reverse_if(Back *b, Node *n);
 void reverse_maybe(Back *b, Node *n);
 void reverse_loop(Back *b, Node *n);
 
+/* ---- questions.c ------------------------------------------------------------------------------------------------ */
+
+bool questions_any(const Block *);                 /* does the block ask whether a computed tensor requires a gradient? */
+bool questions_answer(Pass *, Graph *);            /* those that can be answered ahead of time; parameters are prim::leaf */
+
 /* ---- autodiff.c -------------------------------------------------------------------------------------------- */
 
 bool back_has_gradient(Back *b, const Node *n);

@@ -71,7 +71,7 @@ autograd_keeps(Pass *p, Graph *g)
 	Calls c = { .p = p, .g = g };
 	Map kept = { .arena = p->cx->arena };
 
-	if (has_calls(g))
+	if (has_calls(g) || questions_any(g->top))
 		keep_parameters(&c, g->top, &kept);
 	return c.changed;
 }
@@ -420,8 +420,14 @@ autograd(Pass *p, Graph *g)
 	const Gradient *d = p->fn ? p->fn->gradient : NULL;
 	Node *call;
 
-	if (!p->fn || g != p->fn->prepared || (!d && !has_calls(g)))
+	if (!p->fn || g != p->fn->prepared)
 		return false;
+	if (!d && questions_any(g->top))
+		c.changed = questions_answer(p, g);
+	if (!d && !has_calls(g)) {
+		free_parameters(&c);
+		return c.changed;
+	}
 	for (int i = 0; d && i < d->inputs.n; i++)
 		vec_push(p->cx->arena, &c.leaves, graph_inputs(g)[d->inputs.at[i].input]);
 	find_leaves(&c, g->top);

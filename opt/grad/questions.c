@@ -1,0 +1,354 @@
+/*
+ * x.requires_grad and x.is_leaf of what a method computes.  A tensor of the runtime has no graph behind it: its flag says
+ * whether it is a leaf that requires a gradient.  Of computed tensors the answer becomes values of the graph.
+ *
+ *    y = x @ w; y.requires_grad      ->   y.is_floating_point() or y.is_complex(), where w is a parameter
+ *
+ * A result requires a gradient if an argument does that a gradient goes back to, gradients are enabled, and its type is
+ * no integer's.  What an If or a Loop gives has a bool beside it, from the same branch or trip, unless the answer is the
+ * same on every way.  The elements of a list that is written to are taken to be leaves: their flags are asked.
+ */
+#include "autodiff.h"
+
+typedef struct Questions {
+	Cx      *cx;
+	Graph   *g;
+	Arena   *memory;         /* of the pass */
+	AliasDb *alias;
+	Active  *active;         /* .depends: may require a gradient */
+	Values   leaves;
+	bool    *sure;           /* by value id: requires a gradient on every way */
+	Value  **flag;           /* by value id: does it require one? null: not asked yet */
+	bool     changed;
+} Questions;
+
+static bool
+is_question(const Node *n)
+{
+	return node_is(n, prim_requires_grad) || node_is(n, aten_is_leaf);
+}
+
+static bool
+is_container(const Node *n)
+{
+	return node_is(n, prim_ListConstruct) || node_is(n, prim_TupleConstruct) || node_is(n, prim_ListUnpack) ||
+	       node_is(n, prim_TupleUnpack) || node_is(n, prim_TupleIndex) || node_is(n, aten___getitem__);
+}
+
+bool
+questions_any(const Block *b)
+{
+	for ALL_NODES(n, b)
+		if (is_question(n)) {
+			const Node *of = n->in[0]->node;
+
+			if (!node_is(of, prim_GetAttr) && !node_is(of, prim_Constant) && !is_container(of) &&
+			    !(node_is(of, prim_Param) && !of->block->owner))
+				return true;
+		}
+	return false;
+}
+
+/* Does a gradient go through the operator?  One that writes into self is as the one that does not. */
+static bool
+has_way_back(Questions *q, const Node *n)
+{
+	Op *op = n->op && n->op->form == OP_ALSO ? op_by_id(q->cx, n->op->base) : n->op;
+
+	return op && !q->active->silent[n->id] &&
+	       (op_gradient(q->cx, op) || op_expansion(q->cx, op) || (n->nin && node_writes_input(n, 0)));
+}
+
+/* Does the operator's result require a gradient if argument i does?  Bodies say so themselves. */
+static bool
+goes_back(Questions *q, const Node *n, int i)
+{
+	Function *body = n->op ? op_expansion(q->cx, n->op) : NULL;
+
+	if (!body || i >= graph_ninputs(body->graph))
+		return active_passes(q->cx, n, i);
+	return active_from(q->cx, body->graph, &graph_inputs(body->graph)[i], 1, q->memory)
+		->depends[body->graph->top->ret->in[0]->id];
+}
+
+/* ---- what is the same on every way ------------------------------------------------------------------------------- */
+
+static bool is_sure(Questions *q, const Value *v, const Node *at);
+
+static bool
+any_sure(Questions *q, const Node *n)
+{
+	bool any = false;
+
+	for (int i = 0; i < n->nin; i++)
+		any |= is_sure(q, n->in[i], n);
+	return any;
+}
+
+static bool
+all_sure(Questions *q, const Node *n)
+{
+	bool all = n->nin > 0;
+
+	for (int i = 0; i < n->nin; i++)
+		all &= is_sure(q, n->in[i], n) || n->in[i]->type->kind == TYPE_INT;       /* an index */
+	return all;
+}
+
+/* One argument is enough, alone or in a list. */
+static bool
+is_sure_result(Questions *q, const Node *n)
+{
+	bool any = false;
+
+	for (int i = 0; i < n->nin && !any && has_way_back(q, n); i++)
+		any = goes_back(q, n, i) && (node_is(n->in[i]->node, prim_ListConstruct) ?
+			any_sure(q, n->in[i]->node) : is_sure(q, n->in[i], n));
+	return any;
+}
+
+/* Was something that requires a gradient written into the memory of v, before `at` on every way to it? */
+static bool
+is_sure_written(Questions *q, const Value *v, const Node *at)
+{
+	if (v->type->kind != TYPE_TENSOR || !alias_has_writers(q->alias, v))
+		return false;
+	for ALL_NODES(n, q->g->top)
+		if (!n->nsub && n != at && n != v->node && alias_writes(q->alias, n, v) && node_is_before(n, at) &&
+		    node_in_block(at, n->block) && is_sure_result(q, n))
+			return true;
+	return false;
+}
+
+/* Does v require a gradient where `at` reads it, whatever way leads there? */
+static bool
+is_sure(Questions *q, const Value *v, const Node *at)
+{
+	return q->sure[v->id] || is_sure_written(q, v, at);
+}
+
+static bool
+is_sure_output(Questions *q, const Node *n, int i)
+{
+	if (node_is(n, prim_If))
+		return is_sure(q, n->sub[0]->ret->in[i], n->sub[0]->ret) &&
+		       is_sure(q, n->sub[1]->ret->in[i], n->sub[1]->ret);
+	if (node_is(n, prim_Loop))
+		return is_sure(q, n->in[2 + i], n) && is_sure(q, n->sub[0]->ret->in[1 + i], n->sub[0]->ret);
+	if (node_is(n, prim_Param))
+		return n->block->owner && i > 0 && is_sure_output(q, n->block->owner, i - 1);
+	if (is_container(n))
+		return !alias_is_written(q->alias, n->nin ? n->in[0] : n->out[0]) && all_sure(q, n);
+	return is_sure_result(q, n);
+}
+
+static bool
+requires(const IValue *x)
+{
+	return x->tag == RT_TENSOR && (x->u.t->flags & RT_REQUIRES_GRAD);
+}
+
+/* A parameter, what requires_grad_() was called on, or a list of parameters. */
+static bool
+is_leaf(const Questions *q, const Value *v)
+{
+	bool any = false;
+	IValue known;
+
+	for (int i = 0; i < q->leaves.n; i++)
+		any |= q->leaves.at[i] == v;
+	if (any || !value_constant(v, &known))
+		return any;
+	any = known.tag == RT_LIST && known.u.list->n > 0;
+	for (int i = 0; any && i < known.u.list->n; i++)
+		any = requires(&known.u.list->v[i]);
+	return any || requires(&known);
+}
+
+static bool
+drop_unsure(Questions *q, const Node *n)
+{
+	bool any = false;
+
+	for (int i = 0; i < n->nout; i++)
+		if (q->sure[n->out[i]->id] && !is_leaf(q, n->out[i]) && !is_sure_output(q, n, i)) {
+			q->sure[n->out[i]->id] = false;
+			any = true;
+		}
+	return any;
+}
+
+static bool
+drop_block(Questions *q, const Block *b)
+{
+	bool any = drop_unsure(q, b->param);
+
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			any |= drop_block(q, n->sub[i]);
+		any |= drop_unsure(q, n);
+	}
+	return any;
+}
+
+/* The largest set that holds: all values, without those that what is left does not make sure. */
+static void
+find_sure(Questions *q)
+{
+	for (int i = 0; i < q->active->nvalue; i++)
+		q->sure[i] = true;
+	while (drop_block(q, q->g->top))
+		;
+}
+
+/* ---- what depends on the way ------------------------------------------------------------------------------------- */
+
+static Value *flag_of(Questions *q, Value *v, const Node *at);
+
+static Value *
+constant(Questions *q, bool yes, const Node *n)
+{
+	graph_set_insert_before(q->g, q->g->top->ret->next);
+	return graph_constant(q->g, rt_bool(yes), n->at);
+}
+
+/* A branch's or a loop's bool beside its output i. */
+static Value *
+flag_of_if(Questions *q, Node *n, int i)
+{
+	for (int k = 0; k < 2; k++)
+		node_add_input(n->sub[k]->ret, flag_of(q, n->sub[k]->ret->in[i], n->sub[k]->ret));
+	return node_add_output(n, &rt_type_bool);
+}
+
+static void
+carry_flag(Questions *q, Node *loop, int i)
+{
+	Node *param = loop->sub[0]->param, *ret = loop->sub[0]->ret;
+	Value *first = flag_of(q, loop->in[2 + i], loop);
+
+	node_add_input(loop, first);
+	q->flag[param->out[1 + i]->id] = node_add_output(param, &rt_type_bool);
+	q->flag[loop->out[i]->id] = node_add_output(loop, &rt_type_bool);
+	node_add_input(ret, constant(q, false, loop));             /* its place, since what follows may carry more */
+	const int at = ret->nin - 1;
+	node_set_input(ret, at, flag_of(q, ret->in[1 + i], ret));
+}
+
+static Value *
+flag_of_result(Questions *q, Node *n)
+{
+	Value *flag = NULL;
+
+	for (int i = 0; i < n->nin; i++) {
+		const bool list = node_is(n->in[i]->node, prim_ListConstruct);
+		const int count = !goes_back(q, n, i) ? 0 : list ? n->in[i]->node->nin : 1;
+
+		for (int k = 0; k < count; k++) {
+			Value *of = list ? n->in[i]->node->in[k] : n->in[i];
+			Value *one = of->type->kind == TYPE_TENSOR ? flag_of(q, of, n) : NULL;
+
+			graph_set_insert_before(q->g, n);
+			flag = !flag ? one : !one ? flag :
+				back_emit_row(q->g, "__or___bool", n->at, 2, (Value *[2]){ flag, one });
+		}
+	}
+	return flag ? flag : constant(q, false, n);
+}
+
+static Value *
+make_flag(Questions *q, Value *v)
+{
+	Node *n = v->node, *owner = n->block->owner;
+	int i = 0;
+
+	while (n->out[i] != v)
+		i++;
+	if (node_is(n, prim_If))
+		return flag_of_if(q, n, i);
+	if (node_is(n, prim_Loop) || (node_is(n, prim_Param) && owner && i > 0)) {
+		carry_flag(q, node_is(n, prim_Loop) ? n : owner, node_is(n, prim_Loop) ? i : i - 1);
+		return q->flag[v->id];
+	}
+	if (!node_is(n, prim_Param) && has_way_back(q, n))
+		return flag_of_result(q, n);
+	graph_set_insert_before(q->g, node_is(n, prim_Param) ? n->block->ret->next : n->next);
+	return back_emit_row(q->g, "prim_requires_grad", n->at, 1, &v);
+}
+
+/* As a bool that is known where v is. */
+static Value *
+flag_of(Questions *q, Value *v, const Node *at)
+{
+	if (is_sure(q, v, at))
+		return constant(q, true, v->node);
+	if (!q->active->depends[v->id])
+		return constant(q, false, v->node);
+	if (!q->flag[v->id])
+		q->flag[v->id] = make_flag(q, v);
+	return q->flag[v->id];
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------------ */
+
+static void
+answer(Questions *q, Node *n)
+{
+	Value *v = n->in[0], *flag, *real, *complex, *yes;
+
+	if (is_leaf(q, v) || (!is_sure(q, v, n) && (!q->active->depends[v->id] || is_container(v->node))))
+		return;
+	flag = flag_of(q, v, n);
+	graph_set_insert_before(q->g, n);
+	real = back_emit_row(q->g, "is_floating_point", n->at, 1, &v);
+	complex = back_emit_row(q->g, "tensor_is_complex", n->at, 1, &v);
+	yes = back_emit_row(q->g, "__or___bool", n->at, 2, (Value *[2]){ real, complex });
+	yes = back_emit_row(q->g, "__and___bool", n->at, 2, (Value *[2]){ flag, yes });
+	if (node_is(n, aten_is_leaf))
+		yes = back_emit_row(q->g, "__not__", n->at, 1, &yes);
+	value_replace_uses(n->out[0], yes);
+	node_destroy(n);
+	q->changed = true;
+}
+
+static void
+answer_block(Questions *q, Block *b)
+{
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			answer_block(q, n->sub[i]);
+		if (is_question(n) && n->id < q->active->nnode)
+			answer(q, n);
+	}
+}
+
+/* Parameters, and what requires_grad_() was called on. */
+static void
+find_leaves(Questions *q, const Block *b)
+{
+	int64_t on;
+
+	for ALL_NODES(n, b)
+		if (node_is(n, prim_leaf)) {
+			vec_push(q->cx->arena, &q->leaves, n->out[0]);
+		} else if (node_is(n, aten_requires_grad_) && value_int(n->in[1], &on) && on) {
+			vec_push(q->cx->arena, &q->leaves, n->in[0]);
+			vec_push(q->cx->arena, &q->leaves, n->out[0]);
+		}
+}
+
+bool
+questions_answer(Pass *p, Graph *g)
+{
+	Questions q = { .cx = p->cx, .g = g, .memory = p->scratch };
+
+	q.changed = pass_run(p->cx, "functional", p->fn, g, p->self);
+	find_leaves(&q, g->top);
+	q.alias = alias_db(g, p->scratch);
+	q.active = active_from(p->cx, g, q.leaves.at, q.leaves.n, p->scratch);
+	q.sure = new(p->scratch, bool, q.active->nvalue);
+	q.flag = new(p->scratch, Value *, q.active->nvalue);
+	find_sure(&q);
+	answer_block(&q, g->top);
+	return q.changed;
+}

@@ -1,0 +1,81 @@
+def results(w: Tensor, x: Tensor):
+    y = x.matmul(w)
+    print(y.requires_grad, y.is_leaf, x.requires_grad, x.is_leaf, w.requires_grad, w.is_leaf)
+    print(w[0].requires_grad, w[0].is_leaf, y.detach().requires_grad, y.argmax().requires_grad, (y > 0).requires_grad)
+    print(y.to(torch.int32).requires_grad, y.half().requires_grad, torch.zeros_like(y).requires_grad)
+    print(torch.rand_like(y).requires_grad, y.new_zeros([2]).requires_grad, y.sign().requires_grad)
+    print(torch.cat([x, y]).requires_grad, torch.stack([x, x]).requires_grad, torch.where(y > 0, x, x).requires_grad)
+    print(y.unbind(0)[0].requires_grad, y.max(1)[0].requires_grad, y.max(1)[1].requires_grad)
+    print(torch.nn.functional.gelu(y).requires_grad, torch.nn.functional.one_hot(y.argmax(1)).requires_grad, torch.einsum("ij,kj->ik", [x, y]).requires_grad)
+
+def modes(w: Tensor, x: Tensor):
+    with torch.no_grad():
+        y = x.matmul(w)
+        print(y.requires_grad, y.is_leaf, w.requires_grad)
+    print((y * 2).requires_grad, (y * w[0]).requires_grad)
+
+def writes(w: Tensor, x: Tensor):
+    u = torch.zeros([2])
+    print(u.requires_grad)
+    u.add_(w[0])
+    print(u.requires_grad, u.is_leaf)
+    v = torch.zeros([2, 2])
+    v[0].copy_(w[0])
+    print(v.requires_grad, (v + 1).requires_grad, v.is_leaf)
+
+def ways(w: Tensor, x: Tensor, n: int):
+    z = x
+    if n > 1:
+        z = x.matmul(w)
+        if n > 3:
+            z = x
+    print(z.requires_grad, z.is_leaf)
+    h, last = x, x
+    for i in range(n):
+        print(h.requires_grad)
+        last = h + 1
+        h = h.matmul(w)
+    print(h.requires_grad, last.requires_grad, last.is_leaf)
+
+def forward():
+    w = torch.ones([2, 2]).requires_grad_()
+    x = torch.ones([2, 2])
+    results(w, x)
+    modes(w, x)
+    writes(w, x)
+    for n in range(5):
+        ways(w, x, n)
+# ---
+# True False False True True True
+# True False False False False
+# False True False
+# False False True
+# True False False
+# True True False
+# True False True
+# False True True
+# False True
+# False
+# True False
+# True True False
+# False True
+# False False True
+# False True
+# False
+# True False True
+# True False
+# False
+# True
+# True True False
+# True False
+# False
+# True
+# True
+# True True False
+# False True
+# False
+# True
+# True
+# True
+# True True False
+# None
