@@ -184,11 +184,11 @@ scaled(Norm *m, Ref x, Ref scale)
 	return m->b.kind == REF_NONE ? x : rows_let2(&m->g, ROW_add_Tensor, m->c, x, m->b);
 }
 
-/* 1 / sqrt(squares / n + eps), once for a row. */
+/* 1 / sqrt(squares / n + eps), once for a row; squares of floats may be infinite. */
 static Ref
 scale_of(Norm *m, Ref squares, Ref n)
 {
-	Ref x = rows_let2(&m->g, ROW_div_Tensor, RT_f64, squares, n);
+	Ref x = rows_let2(&m->g, ROW_div_Tensor, m->c, squares, n);
 
 	x = rows_let2(&m->g, ROW_add_Tensor, RT_f64, x, ref_number(rt_double(m->eps)));
 	return rows_let(&m->g, ROW_rsqrt, rows_types(RT_f64, m->c), x, x, x);
@@ -198,6 +198,17 @@ static Ref
 square(Norm *m, Ref x)
 {
 	return rows_join(&m->g, "sum", RT_f64, m->c, rows_let2(&m->g, ROW_mul_Tensor, m->c, x, x));
+}
+
+/* squares, but NaN where the squared mean is infinite, as in Welford's sums, which begin at 0: of layer and group norms */
+static Ref
+as_welford(Norm *m, Ref squares, Ref mean)
+{
+	if (m->g.r->n->op->lowering == LOWER_INSTANCE_NORM)
+		return squares;
+	mean = rows_let2(&m->g, ROW_mul_Tensor, m->c, mean, mean);
+	mean = rows_let2(&m->g, ROW_mul_Tensor, m->c, mean, ref_number(rt_double(0)));
+	return rows_let2(&m->g, ROW_add_Tensor, m->c, squares, mean);
 }
 
 /* The mean, then the mean of squares around it. */
@@ -214,7 +225,7 @@ finish(Norm *m)
 	kernel_stage(k, true);
 	scale = square(m, rows_let2(&m->g, ROW_sub_Tensor, m->c, x, mean));
 	kernel_stage(k, false);
-	scale = scale_of(m, scale, n);
+	scale = scale_of(m, as_welford(m, scale, mean), n);
 	if (m->g.r->n->nout == 3) {
 		kernel_store(k, 1, mean);
 		kernel_store(k, 2, scale);

@@ -310,6 +310,15 @@ find_correction(const Row *r, int64_t *correction)
 	return x == (double)*correction;
 }
 
+/* NaN where the mean is infinite, as Welford's is unless nothing comes after infinity. */
+static Ref
+welford_mean(Rows *g, Ref mean)
+{
+	Ref zero = rows_let2(g, ROW_mul_Tensor, RT_f64, mean, ref_number(rt_double(0)));
+
+	return rows_let2(g, ROW_add_Tensor, RT_f64, mean, zero);
+}
+
 /* var, std, var_mean, std_mean: in double, the mean first */
 bool
 row_variance(Row *r)
@@ -324,12 +333,12 @@ row_variance(Row *r)
 	mean = rows_join(&g, "sum", RT_f64, RT_f64, element_of(&g));
 	kernel_stage(g.k, false);
 	mean = rows_let2(&g, ROW_div_Tensor, RT_f64, mean, rows_number(&g, n));
-	if (r->n->nout == 2)
-		kernel_store(g.k, 1, mean);
 	kernel_stage(g.k, true);
 	x = rows_let2(&g, ROW_sub_Tensor, RT_f64, element_of(&g), mean);
 	square = rows_join(&g, "sum", RT_f64, RT_f64, rows_let2(&g, ROW_mul_Tensor, RT_f64, x, x));
 	kernel_stage(g.k, false);
+	if (r->n->nout == 2)
+		kernel_store(g.k, 1, n == 1 ? mean : welford_mean(&g, mean));
 	x = rows_let2(&g, ROW_div_Tensor, RT_f64, square, rows_number(&g, n > correction ? n - correction : 0));
 	if (r->n->op->lowering == LOWER_STD)
 		x = rows_let1(&g, ROW_sqrt, RT_f64, x);

@@ -174,17 +174,19 @@ rt_norm_ScalarOpt_dim_dtype(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- variance, standard deviation, with or without the mean ------------------------------------------------- */
 
-typedef struct Var { double correction; bool root, mean_too, complex; } Var;
+typedef struct Var { double correction; bool root, mean_too, complex, single; } Var;       /* single: of complex64 */
 
 /* f[0] mean, f[1] squared deviations, of i[0] elements; the imaginary parts in f[2], f[3]. */
 static void
 var_merge(double *f, int64_t count, int64_t n, const double *x, int64_t stride)
 {
-	double mean = 0, m2 = 0, delta;
+	double sum = 0, mean, m2 = 0, delta;
 
 	for (int64_t i = 0; i < n; i++)
-		mean += x[i * stride];
-	mean /= (double)n;
+		sum += x[i * stride];
+	mean = sum / (double)n;
+	for (int64_t i = 0; i < n && !(sum - sum == 0); i++)         /* infinite or NaN as Welford's is */
+		mean = i ? mean + (x[i * stride] - mean) / (double)(i + 1) : x[0];
 	for (int64_t i = 0; i < n; i++)
 		m2 += (x[i * stride] - mean) * (x[i * stride] - mean);
 	delta = mean - f[0];
@@ -211,6 +213,7 @@ var_end(const void *arg, const FoldState *s, int64_t count, void *const *r)
 	double left = (double)count - v->correction, var = (s->f[1] + s->f[3]) / (left > 0 ? left : 0);
 	double nan = 0.0 / 0.0;
 
+	var = v->single ? (double)(float)var : var;
 	*(double *)r[0] = v->root ? sqrt(var) : var;
 	if (v->mean_too && v->complex)
 		*(RtC128 *)r[1] = count ? (RtC128){ s->f[0], s->f[2] } : (RtC128){ nan, nan };
@@ -232,6 +235,7 @@ var(RtCx *cx, Var v, IValue self, IValue dim, bool keepdim, IValue *out)
 	if (reduce_mask(cx, dim, t->ndim, r.mask))
 		return RT_ERROR;
 	v.complex = rt_is_complex(d);
+	v.single = v.complex && d != RT_c128;
 	r.as = r.as_out[1] = v.complex ? RT_c128 : RT_f64;
 	r.as_out[0] = RT_f64;
 	if (!(r.out[0] = reduce_result(cx, 0, t, r.mask, keepdim, rt_real_type(d))))
@@ -251,15 +255,15 @@ var(RtCx *cx, Var v, IValue self, IValue dim, bool keepdim, IValue *out)
 #define VARIANCE(name, root, mean) \
 	int rt_##name(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
-		return var(cx, (Var){ in[1].u.i ? 1 : 0, root, mean, false }, in[0], rt_none(), false, out); \
+		return var(cx, (Var){ in[1].u.i ? 1 : 0, root, mean, false, false }, in[0], rt_none(), false, out); \
 	} \
 	int rt_##name##_dim(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
-		return var(cx, (Var){ in[2].u.i ? 1 : 0, root, mean, false }, in[0], in[1], in[3].u.i, out); \
+		return var(cx, (Var){ in[2].u.i ? 1 : 0, root, mean, false, false }, in[0], in[1], in[3].u.i, out); \
 	} \
 	int rt_##name##_correction(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
-		return var(cx, (Var){ rt_number_or(in[2], 1), root, mean, false }, in[0], in[1], in[3].u.i, out); \
+		return var(cx, (Var){ rt_number_or(in[2], 1), root, mean, false, false }, in[0], in[1], in[3].u.i, out); \
 	}
 VARIANCE(var, false, false)
 VARIANCE(std, true, false)

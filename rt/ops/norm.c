@@ -3,8 +3,10 @@
  *
  * All of them subtract a mean and divide by a deviation taken over groups of elements, then scale and shift.  A group
  * is `pieces` runs of contiguous elements: of a batch norm's channel the planes of all images, of a layer norm one row.
- * Moments are summed in double, in two passes.  For bfloat16, as PyTorch, a batch's mean and inverse deviation are
- * rounded to bfloat16 before they are used, and moments of rows shorter than a vector are computed in bfloat16 steps.
+ * Moments are summed in double, in two passes; what PyTorch has in float is infinite where a float is (N(ranged)), and
+ * a row's variance is NaN where its squared mean is infinite, as in Welford's sums, which begin at 0.  For bfloat16, as
+ * PyTorch, a batch's mean and inverse deviation are rounded to bfloat16 before they are used, and moments of rows
+ * shorter than a vector are computed in bfloat16 steps.
  */
 #include "block.h"
 #include "dense.h"
@@ -18,6 +20,7 @@ typedef struct Norm {
 	int64_t per;                         /* elements of a run that share a weight */
 	int64_t modulo;                      /* group i begins with weight i % modulo * (run / per); 0: with 0 */
 	bool    uncentered;                  /* rms norm: the mean is not taken off */
+	bool    batch;                       /* batch or instance norm */
 	bool    given;                       /* the moments: batch norm in evaluation */
 	bool    fixed;                       /* gradient: the moments are constants */
 	bool    few;                         /* rows of few bfloat16 */
@@ -28,6 +31,15 @@ typedef struct Norm {
 } Norm;
 
 enum { LANES = 64 };                         /* columns of a part */
+
+/* 0 for a batch's channel of equal elements without eps */
+static double
+inverse(const Norm *g, int64_t i)
+{
+	const double v = g->var[i] + g->eps;
+
+	return v == 0 && g->batch && !g->given ? 0 : 1 / sqrt(v);
+}
 
 RT_FAST
 #define T float
@@ -73,9 +85,10 @@ round_moments(Norm *g)
 	const double n = (double)(g->pieces * g->run);
 
 	for (int64_t i = 0; i < g->groups; i++) {
-		double rstd = rounded(1 / sqrt(rounded(g->var[i] * n) / n + g->eps));
+		const bool large = isinf((float)(g->mean[i] * n));
+		const double rstd = large ? 0 : rounded(1 / sqrt(rounded(g->var[i] * n) / n + g->eps));
 
-		g->mean[i] = rounded(g->mean[i]);
+		g->mean[i] = large ? g->mean[i] * INFINITY : rounded(g->mean[i]);
 		g->var[i] = 1 / (rstd * rstd) - g->eps;
 	}
 }
@@ -99,7 +112,7 @@ few_rows(Norm *g)
 			square = rounded(square + rounded(delta * rounded((double)x[j] - mean)));
 		}
 		g->mean[i] = mean;
-		g->var[i] = rounded(square / (double)g->run);
+		g->var[i] = rounded(square / (double)g->run) + 0 * rounded(mean * mean);
 		scale = (float)rounded(1 / rounded(sqrt(rounded(g->var[i] + rounded(g->eps)))));
 		shift = (float)rounded(-(double)scale * mean);
 		for (int64_t j = 0; j < g->run; j++)
@@ -170,18 +183,26 @@ prepare(RtCx *cx, Norm *g, RtTensor *x, RtTensor *weight, RtTensor *bias, RtDtyp
 	return RT_OK;
 }
 
-/* Writes n doubles into a tensor of any floating type, as they are or as 1 / sqrt(v + eps). */
+/* Writes doubles into a tensor of any floating type. */
 static int
-store(RtCx *cx, RtTensor *t, const double *v, bool inverse, double eps)
+store(RtCx *cx, RtTensor *t, const double *v)
 {
 	RtTensor *d = dense_out(cx, t, RT_f64);
 	int64_t n = rt_numel(t);
 
 	if (!d)
 		return RT_ERROR;
-	for (int64_t i = 0; i < n; i++)
-		((double *)rt_data(d))[i] = inverse ? 1 / sqrt(v[i] + eps) : v[i];
+	memcpy(rt_data(d), v, (size_t)n * 8);
 	return dense_done(cx, t, d);
+}
+
+/* The mean and the inverse deviation of each group; the variances are gone. */
+static int
+store_moments(RtCx *cx, Norm *g, RtTensor *mean, RtTensor *rstd)
+{
+	for (int64_t i = 0; i < g->groups; i++)
+		g->var[i] = inverse(g, i);
+	return store(cx, mean, g->mean) || store(cx, rstd, g->var) ? RT_ERROR : RT_OK;
 }
 
 /* ---- batch norm -------------------------------------------------------------------------------------- */
@@ -220,6 +241,7 @@ batch_geometry(RtCx *cx, const Batch *a, Norm *g)
 		return rt_raise(cx, "Expected at least 2D input to batch_norm");
 	if (check_dtypes(cx, true, t, (RtTensor *[]){ a->weight, a->bias, a->mean, a->var }, 4))
 		return RT_ERROR;
+	g->batch = true;
 	g->groups = g->modulo = channels;
 	g->pieces = t->ndim ? t->dims[0] : 1;
 	g->run = 1;
@@ -316,7 +338,7 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 	if (a->training && saved == RT_bf16)
 		round_moments(&g);
 	apply(cx, &g, ct);
-	if (nout == 3 && a->training && (store(cx, r[1], g.mean, false, 0) || store(cx, r[2], g.var, true, g.eps)))
+	if (nout == 3 && a->training && store_moments(cx, &g, r[1], r[2]))
 		return RT_ERROR;
 	return dense_done(cx, to, y);
 }
@@ -558,7 +580,7 @@ rows(RtCx *cx, Norm *g, const Operands *x, const Results *to, IValue *out)
 		moments(cx, g, ct);
 		apply(cx, g, ct);
 	}
-	if (to->n == 3 && (store(cx, r[1], g->mean, false, 0) || store(cx, r[2], g->var, true, g->eps)))
+	if (to->n == 3 && store_moments(cx, g, r[1], r[2]))
 		return RT_ERROR;
 	return dense_done(cx, r[0], y);
 }
@@ -737,7 +759,7 @@ backward(RtCx *cx, Norm *g, const Back *b, IValue *out)
 	if (dx && dense_done(cx, to, dx))
 		return RT_ERROR;
 	for (int i = 1; i < 3; i++)
-		if (i < mask->n && mask->v[i].u.i && store(cx, r[i], sums + (i - 1) * b->count, false, 0))
+		if (i < mask->n && mask->v[i].u.i && store(cx, r[i], sums + (i - 1) * b->count))
 			return RT_ERROR;
 	return RT_OK;
 }

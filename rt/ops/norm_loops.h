@@ -22,6 +22,13 @@ N(run_sum)(const T *x, int64_t n, double mean, bool squares)
 	return sum;
 }
 
+/* v, but infinite or 0 where T has no such number. */
+static double
+N(ranged)(double v)
+{
+	return isnormal((T)v) ? v : (double)(T)v;
+}
+
 static void
 N(moments)(void *arg, int64_t begin, int64_t end)
 {
@@ -37,7 +44,7 @@ N(moments)(void *arg, int64_t begin, int64_t end)
 		for (int64_t p = 0; p < g->pieces; p++)
 			square += N(run_sum)(x + p * g->step, g->run, mean, true);
 		g->mean[i] = mean;
-		g->var[i] = square / n;
+		g->var[i] = N(ranged)(square) / n + (g->batch ? 0 : 0 * N(ranged)(mean * mean));
 	}
 }
 
@@ -45,8 +52,8 @@ N(moments)(void *arg, int64_t begin, int64_t end)
 static void
 N(line)(const Norm *g, int64_t i, T weight, T bias, double *scale, double *shift)
 {
-	*scale = (double)weight / sqrt(g->var[i] + g->eps);
-	*shift = (double)bias - g->mean[i] * *scale;
+	*scale = N(ranged)((double)weight * inverse(g, i));
+	*shift = N(ranged)((double)bias - g->mean[i] * *scale);
 }
 
 static void
@@ -171,10 +178,11 @@ N(lane_moments)(void *arg, int64_t begin, int64_t end)
 				square[c] += v * v;
 			}
 		for (int64_t c = 0; c < some; c++) {
-			const double off = sum[c] / n, var = square[c] / n - off * off;
+			const double off = sum[c] / n, squares = N(ranged)(square[c] - sum[c] * off),
+				     mean = N(ranged)((double)x[c] * n + sum[c]) / n;
 
-			g->mean[first + c] = g->pieces ? (double)x[c] + off : 0 / n;
-			g->var[first + c] = var < 0 ? 0 : var;
+			g->mean[first + c] = g->pieces ? mean : 0 / n;
+			g->var[first + c] = isinf(mean) ? mean * mean : squares < 0 ? 0 : squares / n;
 		}
 	}
 }

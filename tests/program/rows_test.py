@@ -119,8 +119,10 @@ class Rows(Form):
     def test_special(self):
         nan, inf = math.nan, math.inf
         rows = [[1, 3, 3, 2] * 5, [1, nan, 3, nan] * 5, [-inf] * 20, [inf, -inf] * 10, [inf] * 20, [-1, -1, -2, -2] * 5,
-                [1e31] * 20, [1e-30] * 20]
+                [1e31] * 20, [1e-30] * 20, [1e20, 3e20, 2e20, 0] * 5, [-1e18, 1e18, 2e18, 0] * 5]
         both = [e for d in ([1], [0]) for e in reductions(d, True, False)] + ["torch.softmax(x, 1)", "torch.log_softmax(x, 0)"]
+        both += ["torch.layer_norm(x, [20], None, None, 1.0e-05)", "torch.group_norm(x, 4, None, None, 1.0e-05)"]
+        both += ["(torch.native_layer_norm(x, [20], None, None, 1.0e-05))[2]"]
         self.numbers(rows)
         for cc in ["--cc", "tcc"], ["--cc", os.environ.get("CC", "cc")]:
             self.several(both, ["x.npz"], cc)
