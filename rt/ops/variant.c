@@ -122,6 +122,7 @@ typedef enum Asks { ASKS_NOTHING, ASKS_PARTLY, ASKS_APART } Asks;
 typedef struct Memory {
 	const char *name;
 	Asks asks;
+	int args;        /* of the first so many; 0: of all */
 	bool again;      /* an element may be written to more than once: all write the same there */
 	bool keeps;      /* in place: the result has self's dtype */
 	bool exact;      /* the result is not cast */
@@ -140,7 +141,9 @@ static const Memory memories[] = {
 	{ .name = "nonzero", .asks = ASKS_APART }, { .name = "scatter", .asks = ASKS_APART },
 	{ .name = "scatter_add", .asks = ASKS_APART }, { .name = "scatter_reduce", .asks = ASKS_APART },
 	{ .name = "index_add", .asks = ASKS_APART }, { .name = "index_copy", .asks = ASKS_APART },
-	{ .name = "index_reduce", .asks = ASKS_APART }, { .name = "masked_fill", .asks = ASKS_PARTLY, .again = true },
+	{ .name = "index_reduce", .asks = ASKS_APART }, { .name = "outer", .asks = ASKS_PARTLY },
+	{ .name = "ger", .asks = ASKS_PARTLY }, { .name = "masked_fill", .asks = ASKS_PARTLY, .again = true, .args = 2 },
+	{ .name = "tril", .again = true }, { .name = "triu", .again = true },
 	{ .name = "threshold", .asks = ASKS_PARTLY, .again = true },
 	{ .name = "square", .asks = ASKS_PARTLY, .exact = true },
 	{ .name = "pow_.Scalar", .asks = ASKS_PARTLY, .exact = true }, { .name = "addmv", .typed = true },
@@ -195,7 +198,7 @@ check_memory(RtCx *cx, const Memory *m, const RtTensor *to, int at, int n, const
 		return RT_OK;
 	if (!m->again && rt_check_itself(cx, to))
 		return RT_ERROR;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && (!m->args || i < m->args); i++)
 		if (i != at && check_one(cx, m->asks, to, in[i]))
 			return RT_ERROR;
 	return RT_OK;
