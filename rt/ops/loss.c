@@ -20,6 +20,13 @@ check_floating(RtCx *cx, const char *what, const RtTensor *t)
 			      : rt_raise(cx, "\"%s\" not implemented for '%s'", what, rt_dtypes[t->dtype].brief);
 }
 
+static int
+check_long(RtCx *cx, const RtTensor *t)
+{
+	return t->dtype == RT_i64 ? RT_OK
+				  : rt_raise(cx, "expected scalar type Long but found %s", rt_dtypes[t->dtype].brief);
+}
+
 /* n losses as they are, or their sum over `over`: a result of no dims. */
 static int
 reduced(RtCx *cx, RtTensor *r, const double *loss, int64_t n, int64_t reduction, double over)
@@ -58,8 +65,8 @@ nll_geometry(RtCx *cx, Nll *g)
 		return rt_raise(cx, "input tensor should be 1D or 2D");
 	if (check_floating(cx, "nll_loss_out_frame", x))
 		return RT_ERROR;
-	if (t->dtype != RT_i64)
-		return rt_raise(cx, "expected scalar type Long but found %s", rt_dtypes[t->dtype].brief);
+	if (t->dtype != RT_u8 && check_long(cx, t))
+		return RT_ERROR;
 	g->n = x->ndim == 1 ? 1 : x->dims[0];
 	g->classes = x->dims[x->ndim == 1 ? 0 : 1];
 	g->inner = 1;
@@ -194,6 +201,9 @@ rt_binary_cross_entropy(RtCx *cx, const IValue *in, IValue *out)
 				dense_text(target, &a), dense_text(self, &b));
 	if (check_floating(cx, "binary_cross_entropy", self))
 		return RT_ERROR;
+	if (target->dtype != self->dtype)
+		return rt_raise(cx, "Found dtype %s but expected %s", rt_dtypes[target->dtype].brief,
+				rt_dtypes[self->dtype].brief);
 	r = reduction == NONE ? rt_result(cx, 0, self->dtype, self->ndim, self->dims, 0)
 			      : rt_result(cx, 0, self->dtype, 0, 0, 0);
 	RT_RESULT(cx, r, out[0]);
@@ -253,7 +263,7 @@ multilabel(RtCx *cx, const IValue *in, int nout, IValue *out)
 	if (self->ndim > 2 || classes == 0 || rt_numel(target) != rt_numel(self) || target->ndim > 2)
 		return rt_raise(cx, "inconsistent target size: %s for multi-label margin loss of %s",
 				dense_text(target, &a), dense_text(self, &b));
-	if (check_floating(cx, "multilabel_margin_loss_forward_out_frame", self))
+	if (check_floating(cx, "multilabel_margin_loss_forward_out_frame", self) || check_long(cx, target))
 		return RT_ERROR;
 	r = reduction == NONE && self->ndim == 2 ? rt_result(cx, 0, self->dtype, 1, &rows, 0)
 						 : rt_result(cx, 0, self->dtype, 0, 0, 0);
