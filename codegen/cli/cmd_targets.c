@@ -9,7 +9,7 @@ row_of(Cx *cx, const Target *t)
 	Row r = { .triple = target_triple(t), .runner = target_runner(cx, t), .is_bare = target_is_bare(t) };
 
 	r.lacks = target_lacks_here(cx, t, &r.cc);
-	r.runner_lacks = r.runner && !command_is_there(cx, arena_strndup(cx->arena, r.runner,
+	r.runner_lacks = r.runner && !command_path(cx, arena_strndup(cx->arena, r.runner,
 									 (int64_t)strcspn(r.runner, " ")));
 	return r;
 }

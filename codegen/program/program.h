@@ -227,7 +227,7 @@ bool target_is_bare(const Target *);                   /* without a system to ru
 const char *target_levels(const Target *);             /* processors of --cpu portable, with commas; null: none */
 bool target_in_order(const Target *, const char *cpu); /* does it execute instructions in order?  cpu null: no */
 const char *target_runner(Cx *, const Target *);       /* what runs its programs here; null: nothing is needed */
-bool command_is_there(Cx *, const char *name);         /* in PATH */
+const char *command_path(Cx *, const char *name);      /* where PATH has it; null: nowhere */
 /* Asks the compiler what it compiles for; fails when something is missing here that building needs: EXIT_LACKS. */
 void target_ask(Cx *, BuildOptions *);
 /* The missing tool and its Debian package; null: none is missing.  cc: the target's compiler. */

@@ -3,8 +3,7 @@
  * them, into the cache.
  *
  * Which file has a name is known from the library for this machine: its index.  A file is compiled once for each of
- * (sources, compiler, target, processor, program or library): a hash of the compiler's predefined macros is part of
- * the folder's name.
+ * (sources, target, compiler, its options): the folder's name has hashes of all that an object depends on.
  * Operators (rt/ops) are compiled for the processor of --cpu.  The rest is for the least processor of the target, so
  * that a program can report on any that it needs more.
  */
@@ -94,6 +93,24 @@ needs_object(Needs *needs, const char *object)
 		needs_symbol(needs, undefined.at[i]);
 }
 
+/* ---- one file ---------------------------------------------------------------------------------------------------- */
+
+static void
+args_compile(Build *b, Argv *a, const char *from, const char *to)
+{
+	args_compiler(b, a);
+	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
+	/* as build.ninja's for_size, but for -Oz, which GCC has from 12 on */
+	args_of(a, "-Os -fno-tree-ch -fno-tree-loop-im -fno-move-loop-invariants -fno-caller-saves");
+	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables");
+	arg(a, "-fno-jump-tables"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
+	if (!strstr(b->cc, "clang"))
+		arg(a, "--param=vect-epilogues-nomask=0");       /* the rest of a row is no second vector loop */
+	if (strstr(from, "/rt/ops/"))
+		args_cpu(b, a);
+	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
+}
+
 /* ---- the cache --------------------------------------------------------------------------------------------------- */
 
 /* The cache folder, which is made if need be; null: it cannot be made. */
@@ -112,19 +129,38 @@ cache_folder(Build *b)
 	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
 }
 
+/* What an object depends on beside the sources: which file the compiler is, what it defines, and the command.  What lies
+ * in the temporary folder (musl's specs) counts by its contents. */
+static uint64_t
+command_hash(Build *b)
+{
+	Argv a = { .cx = b->cx };
+	struct stat cc = { 0 };
+	Buf key = { 0 };
+	const char *text;
+
+	stat(command_path(b->cx, b->cc), &cc);
+	buf_printf(&key, "%016llx %lld %lld.%09ld", (unsigned long long)b->o->macros, (long long)cc.st_size,
+		   (long long)cc.st_mtim.tv_sec, (long)cc.st_mtim.tv_nsec);
+	args_compile(b, &a, "/rt/ops/", "");
+	for (int i = 0; i < a.v.n; i++) {
+		const char *specs = strstr(a.v.at[i], b->dir);
+
+		buf_printf(&key, " %s", specs ? file_text(b->cx, specs) : a.v.at[i]);
+	}
+	text = arena_text(b->cx->arena, &key);
+	return hash_bytes(text, (int64_t)strlen(text));
+}
+
 static const char *
 kept_folder(Build *b)
 {
-	const BuildOptions *o = b->o;
 	const char *cache = cache_folder(b), *dir;
-	const char *key = arena_printf(b->cx->arena, "%s %s %s %s %s %s %s %016llx", b->cc, o->target->triple,
-		b->cpu ? b->cpu : "", o->march ? o->march : "", o->mcpu ? o->mcpu : "", o->sysroot ? o->sysroot : "",
-		is_fixed(b) ? "fixed" : "", (unsigned long long)o->macros);
 
 	if (!cache)
 		return NULL;
-	dir = arena_printf(b->cx->arena, "%s/rt-%s-%016llx-%016llx", cache, o->target->triple,
-			   (unsigned long long)carry_hash(), (unsigned long long)hash_bytes(key, (int64_t)strlen(key)));
+	dir = arena_printf(b->cx->arena, "%s/rt-%s-%016llx-%016llx", cache, b->o->target->triple,
+			   (unsigned long long)carry_hash(), (unsigned long long)command_hash(b));
 	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
 }
 
@@ -137,22 +173,6 @@ typedef struct Runtime {
 	int     ncompiled;
 	bool    unpacked;
 } Runtime;
-
-static void
-args_compile(Build *b, Argv *a, const char *from, const char *to)
-{
-	args_compiler(b, a);
-	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
-	/* as build.ninja's for_size, but for -Oz, which GCC has from 12 on */
-	args_of(a, "-Os -fno-tree-ch -fno-tree-loop-im -fno-move-loop-invariants -fno-caller-saves");
-	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables");
-	arg(a, "-fno-jump-tables"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
-	if (!strstr(b->cc, "clang"))
-		arg(a, "--param=vect-epilogues-nomask=0");       /* the rest of a row is no second vector loop */
-	if (strstr(from, "/rt/ops/"))
-		args_cpu(b, a);
-	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
-}
 
 static const char *
 source_of(Runtime *r, const char *name)

@@ -192,19 +192,22 @@ target_fpu(const BuildOptions *o, const char *cpu)
 
 /* ---- installed tools ------------------------------------------------------------------------------------------- */
 
-bool
-command_is_there(Cx *cx, const char *name)
+const char *
+command_path(Cx *cx, const char *name)
 {
 	const char *path = getenv("PATH");
 	char *copy, *state = NULL;
 
 	if (strchr(name, '/'))
-		return !access(name, X_OK);
+		return !access(name, X_OK) ? name : NULL;
 	copy = arena_strdup(cx->arena, path ? path : "/usr/bin:/bin");
-	for (char *dir = strtok_r(copy, ":", &state); dir; dir = strtok_r(NULL, ":", &state))
-		if (!access(arena_printf(cx->arena, "%s/%s", dir, name), X_OK))
-			return true;
-	return false;
+	for (char *dir = strtok_r(copy, ":", &state); dir; dir = strtok_r(NULL, ":", &state)) {
+		const char *file = arena_printf(cx->arena, "%s/%s", dir, name);
+
+		if (!access(file, X_OK))
+			return file;
+	}
+	return NULL;
 }
 
 /* Does the compiler find that file of its C library? */
@@ -237,7 +240,7 @@ target_lacks(Build *b)
 
 	if (b->tcc)
 		return NULL;
-	if (!command_is_there(b->cx, b->cc))
+	if (!command_path(b->cx, b->cc))
 		return !b->o->cc && (b->cross || !strcmp(b->cc, "cc")) ? of_package(b->cx, b->cc, t->cc_package) :
 					       arena_printf(b->cx->arena, "the compiler %s", b->cc);
 	if (musl && access(arena_printf(b->cx->arena, "%s/%s", musl, file), R_OK))

@@ -316,6 +316,23 @@ class Cross(Way):
         self.assertEqual(os.stat(self.at("cache/kiln/%s/conv.o" % folder)).st_mtime_ns, stamp)
         self.assertEqual(len(build("--cpu", "cortex-a72")), 2)
 
+    @works("aarch64-linux-gnu")
+    def test_cache_of_another_compiler(self, triple, runner, cc):
+        """What another compiler of the same name compiled is not linked, nor what the same one did otherwise."""
+        def folders(*options, **environment):
+            self.ends(DONE, KILN, "build", os.path.join(os.path.dirname(__file__), "../door/net.py"), "--target", triple, "--cc", self.at("gcc"),
+                      "-o", self.at("net"), *options, XDG_CACHE_HOME=self.at("other"), **environment)
+            return len(os.listdir(self.at("other/kiln")))
+        os.mkdir(self.at("other"))
+        for n, options in enumerate((["-fno-common"], ["-fcommon"])):           # no macro tells these
+            with open(self.at("gcc"), "w") as f:
+                f.write("#!/bin/sh\nexec %s %s \"$@\"\n" % (cc, *options))
+            os.chmod(self.at("gcc"), 0o755)
+            self.assertEqual(folders(), n + 1)
+            self.assertEqual(folders(), n + 1)
+        self.assertEqual(folders("--march", "armv8-a+crc"), 3)
+        self.assertEqual(folders("--sysroot", "/"), 4)
+
     def libraries_of(self, kinds, cc, runner, triple):
         for kind in kinds:
             self.library(kind, cc, runner, "--target", triple)
