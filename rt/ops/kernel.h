@@ -71,7 +71,7 @@ put_list(RtCx *cx, RtList *l, IValue *out)
 	return RT_OK;
 }
 
-/* Which function serves a row: many overloads differ in types only. */
+/* The kernel of row id is function. */
 #define SHARE(id, function) \
 	int \
 	rt_##id(RtCx *cx, const IValue *in, IValue *out) \

@@ -30,6 +30,9 @@
  *             value    the result is no tensor, the schema's type says all
  *             data     sizes depend on data: a guard has to say
  *     effect: pure; random (draws numbers); io (print, raise: order is kept).  Writes are in the schema: (a!).
+ * SHARED(id, "schema", function)
+ *     an OP of value, pure, without a gradient, whose kernel is a static function of the family's .c (overloads that
+ *     differ by types only have one).
  * BODY(id, "schema", "gradient", "text")
  *     a decomposition: TorchScript statements over the schema's argument names, ending in return.
  * ALSO(id, "schema", base)
@@ -61,6 +64,9 @@
 #endif
 #ifndef OP
 #define OP(id, schema, rule, effect, gradient)
+#endif
+#ifndef SHARED
+#define SHARED(id, schema, function) OP(id, schema, value, pure, "")
 #endif
 #ifndef BODY
 #define BODY(id, schema, gradient, text)
@@ -99,11 +105,13 @@
 #include "scalar.def"
 #include "text.def"
 #include "seq.def"
+#include "dicts.def"
 #include "prim.def"
 #include "grad.def"
 #include "backward.def"
 #undef MAP
 #undef OP
+#undef SHARED
 #undef BODY
 #undef ALSO
 #undef OUT

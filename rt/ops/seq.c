@@ -251,7 +251,7 @@ static int
 length(RtCx *cx, const IValue *in, IValue *out)
 {
 	(void)cx;
-	return put_int(in[0].tag == RT_DICT ? in[0].u.dict->n : in[0].u.list->n, out);
+	return put_int(in[0].u.list->n, out);
 }
 
 /* Python's slices: how many elements, from which, by which step; -1 for a step of 0. */
@@ -316,11 +316,8 @@ find(RtCx *cx, const RtList *l, IValue v, int64_t from)
 static int
 contains(RtCx *cx, const IValue *in, IValue *out)
 {
-	int64_t at;
+	int64_t at = find(cx, in[0].u.list, in[1], 0);
 
-	if (in[0].tag == RT_DICT)
-		return put_bool(rt_dict_get(in[0].u.dict, in[1]) != NULL, out);
-	at = find(cx, in[0].u.list, in[1], 0);
 	return at == -2 ? cx->status : put_bool(at >= 0, out);
 }
 
@@ -769,85 +766,8 @@ rt_prim_infer_unsqueeze_size(RtCx *cx, const IValue *in, IValue *out)
 	return put_list(cx, l, out);
 }
 
-/* ---- which function serves which rows ---------------------------------------------------------------------------- */
+/* ---- rows that share a function ---------------------------------------------------------------------------------- */
 
-SHARE(__getitem___t, get_item)
-SHARE(select_t, get_item)
-SHARE(copy_t, copy_of_list)
-SHARE(list_t, copy_of_list)
-SHARE(len_t, length)
-SHARE(len_any, length)
-SHARE(Size, copy_of_list)
-SHARE(__contains___float_list, contains)
-SHARE(__contains___int_list, contains)
-SHARE(__contains___str_list, contains)
-SHARE(index_list_Tensor, index_of)
-SHARE(index_list_bool, index_of)
-SHARE(index_list_float, index_of)
-SHARE(index_list_int, index_of)
-SHARE(index_list_str, index_of)
-SHARE(count_Tensor, count)
-SHARE(count_bool, count)
-SHARE(count_float, count)
-SHARE(count_int, count)
-SHARE(count_str, count)
-SHARE(remove_Tensor, remove_first)
-SHARE(remove_bool, remove_first)
-SHARE(remove_float, remove_first)
-SHARE(remove_int, remove_first)
-SHARE(remove_str, remove_first)
-SHARE(eq_Tensor_list, eq)
-SHARE(eq_bool_list, eq)
-SHARE(eq_float_list, eq)
-SHARE(eq_int_list, eq)
-SHARE(eq_str_list, eq)
-SHARE(ne_Tensor_list, ne)
-SHARE(ne_bool_list, ne)
-SHARE(ne_float_list, ne)
-SHARE(ne_int_list, ne)
-SHARE(ne_str_list, ne)
-SHARE(sort_Tensor, sort)
-SHARE(sort_any, sort)
-SHARE(sort_bool, sort)
-SHARE(sort_float, sort)
-SHARE(sort_int, sort)
-SHARE(sort_str, sort)
-SHARE(sorted_Tensor, sorted)
-SHARE(sorted_any, sorted)
-SHARE(sorted_bool, sorted)
-SHARE(sorted_float, sorted)
-SHARE(sorted_int, sorted)
-SHARE(sorted_str, sorted)
-SHARE(prim_min_self_bool, least)
-SHARE(prim_min_self_float, least)
-SHARE(prim_min_self_int, least)
-SHARE(prim_max_self_bool, greatest)
-SHARE(prim_max_self_float, greatest)
-SHARE(prim_max_self_int, greatest)
-SHARE(prim_min_bool_list, least_list)
-SHARE(prim_min_float_list, least_list)
-SHARE(prim_min_int_list, least_list)
-SHARE(prim_max_bool_list, greatest_list)
-SHARE(prim_max_float_list, greatest_list)
-SHARE(prim_max_int_list, greatest_list)
-SHARE(any_bool, any)
-SHARE(any_float, any)
-SHARE(any_int, any)
-SHARE(any_str, any)
-SHARE(all_bool, all)
-SHARE(all_float, all)
-SHARE(all_int, all)
-SHARE(sum_int, sum_of_ints)
-SHARE(sum_bool, sum_of_ints)
-SHARE(__contains___Tensor, contains)
-SHARE(__contains___bool, contains)
-SHARE(__contains___complex, contains)
-SHARE(__contains___float, contains)
-SHARE(__contains___int, contains)
-SHARE(__contains___str, contains)
-SHARE(len_Dict_Tensor, length)
-SHARE(len_Dict_bool, length)
-SHARE(len_Dict_complex, length)
-SHARE(len_Dict_float, length)
-SHARE(len_Dict_int, length)
-SHARE(len_Dict_str, length)
+#define OP(id, schema, rule, effect, gradient)
+#define SHARED(id, schema, function) SHARE(id, function)
+#include "seq.def"
