@@ -2,7 +2,7 @@
  * The runtime's files that go with a program's text: those of the names that it has, and what these need.
  *
  * The symbols of its object in the carried library tell what a file needs. variant.c, which has the forms that write
- * (rows ALSO and OUT of rt/ops), would need nearly all others, so the copy keeps only those rows that something calls.
+ * (rows ALSO, OUT and FORMS of rt/ops), would need nearly all others, so the copy keeps only those rows that something calls.
  */
 #include "build.h"
 
@@ -25,7 +25,7 @@ typedef struct Sources {
 static bool
 is_row(const char *line)
 {
-	return !strncmp(line, "ALSO(", 5) || !strncmp(line, "OUT(", 4);
+	return !strncmp(line, "ALSO(", 5) || !strncmp(line, "OUT(", 4) || !strncmp(line, "FORMS", 5);
 }
 
 /* The end of the row: its further lines begin with white space. */
@@ -41,27 +41,54 @@ next_row(const char *line)
 	return line;
 }
 
-/* "rt_" and the name that begins there. */
+/* The n-th of the row's words, from 0. */
 static const char *
-kernel_name(Sources *s, const char *at)
+word_of(Sources *s, const char *line, int n)
 {
-	return arena_printf(s->cx->arena, "rt_%.*s", (int)strcspn(at, " ,)\n"), at);
+	for (line = strchr(line, '(') + 1; n > 0; n--)
+		line = strchr(line, ',') + 1;
+	line += strspn(line, " \n\t");
+	return arena_printf(s->cx->arena, "%.*s", (int)strcspn(line, " ,)\n"), line);
 }
 
-/* The base is the row's last word. */
+/* The kernels of the row's forms, one (form[1] is null) or two; returns that of their base. */
+static const char *
+row_forms(Sources *s, const char *line, const char *end, const char *form[2])
+{
+	Arena *a = s->cx->arena;
+	const char *name = word_of(s, line, 0), *overload;
+
+	form[1] = NULL;
+	if (!strncmp(line, "FORMS(", 6)) {
+		form[0] = arena_printf(a, "rt_%s_", name);
+		form[1] = arena_printf(a, "rt_%s_out", name);
+		return arena_printf(a, "rt_%s", name);
+	}
+	if (!strncmp(line, "FORMS_OF(", 9)) {
+		overload = word_of(s, line, 1);
+		form[0] = arena_printf(a, "rt_%s__%s", name, overload);
+		form[1] = arena_printf(a, "rt_%s_%s_out", name, overload);
+		return arena_printf(a, "rt_%s_%s", name, overload);
+	}
+	form[0] = arena_printf(a, "rt_%s", name);
+	while (*end != ',')
+		end--;
+	end += 1 + strspn(end + 1, " \n\t");
+	return arena_printf(a, "rt_%.*s", (int)strcspn(end, ")"), end);
+}
+
 static void
 note_rows(Sources *s, const char *text)
 {
-	for (const char *line = text, *end; *line; line = end) {
-		const char *comma, *base;
+	for (const char *line = text, *end, *form[2]; *line; line = end) {
+		const char *base;
 
 		end = next_row(line);
 		if (!is_row(line))
 			continue;
-		for (comma = end; *comma != ','; comma--)
-			;
-		base = kernel_name(s, comma + 1 + strspn(comma + 1, " \n\t"));
-		map_put(&s->base, kernel_name(s, strchr(line, '(') + 1), (void *)(uintptr_t)base);
+		base = row_forms(s, line, end, form);
+		for (int i = 0; i < 2 && form[i]; i++)
+			map_put(&s->base, form[i], (void *)(uintptr_t)base);
 		map_put(&s->is_base, base, "yes");
 	}
 }
@@ -70,10 +97,14 @@ note_rows(Sources *s, const char *text)
 static void
 put_rows(Sources *s, Buf *to, const char *text)
 {
-	for (const char *line = text, *end; *line; line = end) {
+	for (const char *line = text, *end, *form[2]; *line; line = end) {
 		end = next_row(line);
-		if (!is_row(line) || map_get(&s->called, kernel_name(s, strchr(line, '(') + 1)))
-			buf_add(to, line, end - line);
+		if (is_row(line)) {
+			row_forms(s, line, end, form);
+			if (!map_get(&s->called, form[0]) && !(form[1] && map_get(&s->called, form[1])))
+				continue;
+		}
+		buf_add(to, line, end - line);
 	}
 }
 

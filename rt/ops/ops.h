@@ -42,6 +42,8 @@
  *     When the base is a BODY, rt_<id> takes the body's results before the arguments; ir/code.c runs the body first.
  * OUT(id, "schema", base)
  *     likewise, of an out that has to have the result's dtype: it is not cast into.
+ * FORMS(base, ALSO), FORMS_OF(name, overload, ALSO)
+ *     both forms of row base or name_overload: ALSO in place, and out=, which is ALSO or OUT.
  * LOWER(id, WHAT)
  *     stands behind row `id`: what a kernel of specialized code computes for it, LOWER_WHAT of ir.h; its form is in
  *     codegen/kernel/families.c.  Rows of MAP are kernels without it.  All others stay calls.
@@ -77,6 +79,10 @@
 #ifndef OUT
 #define OUT(id, schema, base) ALSO(id, schema, base)
 #endif
+#define FORMS(base, out) ALSO(base##_, "aten::" #base "_", base) out(base##_out, "aten::" #base ".out", base)
+#define FORMS_OF(name, overload, out) \
+	ALSO(name##__##overload, "aten::" #name "_." #overload, name##_##overload) \
+	out(name##_##overload##_out, "aten::" #name "." #overload "_out", name##_##overload)
 #ifndef LOWER
 #define LOWER(id, what)
 #endif
@@ -115,4 +121,6 @@
 #undef BODY
 #undef ALSO
 #undef OUT
+#undef FORMS
+#undef FORMS_OF
 #undef LOWER
