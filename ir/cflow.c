@@ -130,6 +130,34 @@ block_next(const Block *b, const Node *n)
 	return next;
 }
 
+/* The node that is met first of n and those inside it; null of null. */
+static Node *
+innermost(Node *n)
+{
+	Node *first;
+
+	while (n && (first = first_inside(n, 0)))
+		n = first;
+	return n;
+}
+
+Node *
+block_after(const Block *b, const Node *n)
+{
+	const Block *in = n ? n->block : NULL;
+	Node *next;
+	int i = 0;
+
+	if (!n || n->next != in->ret)
+		return innermost(n ? n->next : first_node(b));
+	if (in == b)
+		return NULL;
+	while (in->owner->sub[i] != in)
+		i++;
+	next = first_inside(in->owner, i + 1);
+	return next ? innermost(next) : in->owner;
+}
+
 bool
 block_has(const Block *b, Symbol kind)
 {

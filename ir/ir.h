@@ -328,6 +328,8 @@ function_first(const Function *fn)
 /* for NODES(n, block) { ... }: n may be destroyed in the body */
 #define ALL_NODES(n, b) (Node *n = NULL; (n = block_next((b), n));)
 /* for ALL_NODES(n, block) { ... }: also those of inner blocks, each after the node that has them; n must stay there */
+#define INNER_FIRST(n, b) (Node *n, *n##_ = block_after((b), NULL); (n = n##_) && (n##_ = block_after((b), n), 1);)
+/* for INNER_FIRST(n, block) { ... }: also those of inner blocks, each before the node that has them; n may be destroyed */
 
 Graph *graph_new(Cx *, const char *name);
 Graph *graph_clone(Graph *, Map *values);          /* map (may be null): "%id" -> the clone's Value, see graph_cloned */
@@ -423,6 +425,7 @@ bool   loop_is_for(const Node *);                                     /* runs to
 void   block_splice_before(Block *, Node *at);                        /* moves its nodes, without param and ret */
 bool   block_raises(const Block *);                                       /* whenever it runs */
 Node  *block_next(const Block *, const Node *n);          /* of ALL_NODES: after n; null: the first, none is left */
+Node  *block_after(const Block *, const Node *n);         /* likewise of INNER_FIRST */
 bool   block_has(const Block *, Symbol kind);             /* a node of the kind, in inner blocks too */
 int    block_size(const Block *);                                        /* nodes, those of inner blocks too */
 /* the node of that block in which (or which) n is; null: not there */

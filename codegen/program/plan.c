@@ -224,19 +224,12 @@ dissolve(Plan *p, Node *group)
 static const Node *
 find_beyond(Plan *p, Pass *kernels, const Block *b)
 {
-	const Node *found = NULL;
-
-	for NODES(n, b) {
+	for ALL_NODES(n, b)
 		if (plan_is_kernel(p, n)) {
 			if (!pass_may(kernels))
 				return n;
 			pass_note(kernels, n, "it gets a kernel");
 		}
-		for (int i = 0; i < n->nsub && !found; i++)
-			found = find_beyond(p, kernels, n->sub[i]);
-		if (found)
-			return found;
-	}
 	return NULL;
 }
 
@@ -245,14 +238,11 @@ dissolve_groups(Plan *p, Block *b)
 {
 	bool did = false;
 
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			did |= dissolve_groups(p, n->sub[i]);
+	for INNER_FIRST(n, b)
 		if (node_is(n, prim_FusionGroup) && !plan_is_kernel(p, n)) {
 			dissolve(p, n);
 			did = true;
 		}
-	}
 	return did;
 }
 
@@ -267,17 +257,6 @@ number_block(Plan *p, Block *b)
 			number_block(p, n->sub[i]);
 	}
 	p->step[b->ret->id] = p->nstep++;
-}
-
-static void
-place_constants(Plan *p, Block *b)
-{
-	for NODES(n, b) {
-		if (node_is(n, prim_Constant))
-			add_constant(p, n->out[0]);
-		for (int i = 0; i < n->nsub; i++)
-			place_constants(p, n->sub[i]);
-	}
 }
 
 /* ---- epilogues --------------------------------------------------------------------------------------------------- */
@@ -315,11 +294,9 @@ carrier(Plan *p, const Node *group)
 static void
 find_epilogues(Plan *p, Block *b)
 {
-	for NODES(n, b) {
+	for INNER_FIRST(n, b) {
 		const Node *product;
 
-		for (int i = 0; i < n->nsub; i++)
-			find_epilogues(p, n->sub[i]);
 		if (node_is(n, prim_FusionGroup) && plan_is_kernel(p, n) && (product = carrier(p, n))) {
 			p->epilogue[product->id] = n;
 			p->absorbed[n->id] = true;
@@ -585,7 +562,9 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, Dynam
 		if (k->is)
 			add_argument(p, k->v, arena_printf(cx->arena, "reg[%d]", i));
 	}
-	place_constants(p, g->top);
+	for ALL_NODES(n, g->top)
+		if (node_is(n, prim_Constant))
+			add_constant(p, n->out[0]);
 	find_epilogues(p, g->top);
 	place_block(p, g->top);
 	lifetimes(p, g->top);

@@ -199,12 +199,10 @@ memory_of(const Value *v, bool *data)
 void
 back_find_writers(Auto *a, const Block *b)
 {
-	for NODES(n, b) {
+	for INNER_FIRST(n, b) {
 		const Value *memory = NULL;
 		bool data = false;
 
-		for (int i = 0; i < n->nsub; i++)
-			back_find_writers(a, n->sub[i]);
 		for (int i = 0; i < n->nin && !n->nsub; i++)
 			if (node_writes_input(n, i))
 				memory = memory_of(n->in[i], &data);

@@ -55,16 +55,6 @@ keep_parameter(Calls *c, Node *n, Map *kept)
 	c->changed = true;
 }
 
-static void
-keep_parameters(Calls *c, Block *b, Map *kept)
-{
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			keep_parameters(c, n->sub[i], kept);
-		keep_parameter(c, n, kept);
-	}
-}
-
 bool
 autograd_keeps(Pass *p, Graph *g)
 {
@@ -72,7 +62,8 @@ autograd_keeps(Pass *p, Graph *g)
 	Map kept = { .arena = p->cx->arena };
 
 	if (has_calls(g) || questions_any(g->top))
-		keep_parameters(&c, g->top, &kept);
+		for INNER_FIRST(n, g->top)
+			keep_parameter(&c, n, &kept);
 	return c.changed;
 }
 
@@ -104,14 +95,11 @@ take_mark(Calls *c, Node *n)
 static void
 find_leaves(Calls *c, Block *b)
 {
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			find_leaves(c, n->sub[i]);
+	for INNER_FIRST(n, b)
 		if (node_is(n, aten_requires_grad_))
 			take_mark(c, n);
 		else if (node_is(n, prim_leaf))
 			vec_push(c->p->cx->arena, &c->leaves, n->out[0]);
-	}
 }
 
 /* ---- a call -------------------------------------------------------------------------------------------------- */

@@ -340,14 +340,12 @@ lifted(Pass *p, Graph *g, Node *n)
 }
 
 static bool
-lift_block(Pass *p, Graph *g, Block *b)
+lift_parameters(Pass *p, Graph *g)
 {
 	bool changed = false;
 	Value *in;
 
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			changed |= lift_block(p, g, n->sub[i]);
+	for INNER_FIRST(n, g->top) {
 		if (!(in = lifted(p, g, n)))
 			continue;
 		pass_note(p, n, "a parameter that is differentiated");
@@ -366,6 +364,6 @@ lift(Pass *p, Graph *g)
 	if (!p->fn || g != p->fn->prepared)
 		return false;
 	if (p->fn->gradient)
-		changed = run_tasks_at_once(g) | (p->self.tag == RT_OBJECT && lift_block(p, g, g->top));
+		changed = run_tasks_at_once(g) | (p->self.tag == RT_OBJECT && lift_parameters(p, g));
 	return changed | autograd_keeps(p, g);
 }

@@ -311,17 +311,6 @@ answer(Questions *q, Node *n)
 	q->changed = true;
 }
 
-static void
-answer_block(Questions *q, Block *b)
-{
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			answer_block(q, n->sub[i]);
-		if (is_question(n) && n->id < q->active->nnode)
-			answer(q, n);
-	}
-}
-
 /* Parameters, and what requires_grad_() was called on. */
 static void
 find_leaves(Questions *q, const Block *b)
@@ -349,6 +338,8 @@ questions_answer(Pass *p, Graph *g)
 	q.sure = new(p->scratch, bool, q.active->nvalue);
 	q.flag = new(p->scratch, Value *, q.active->nvalue);
 	find_sure(&q);
-	answer_block(&q, g->top);
+	for INNER_FIRST(n, g->top)
+		if (is_question(n) && n->id < q.active->nnode)
+			answer(&q, n);
 	return q.changed;
 }

@@ -117,13 +117,10 @@ root_value(Unwrite *u, const Value *v)
 static void
 find_roots(Unwrite *u, Block *b)
 {
-	cx_enter(u->p->cx, (Range){ 0 });
-	for NODES(n, b) {
+	for INNER_FIRST(n, b) {
 		const int w = written(n);
 		bool any = false;
 
-		for (int i = 0; i < n->nsub; i++)
-			find_roots(u, n->sub[i]);
 		for (int i = 0; i < n->nin && w >= 0 && n->id < u->active->nnode; i++)
 			any |= depends(u, n->in[i]) && !u->active->silent[n->id];
 		/* What has parts is written to by them. */
@@ -136,7 +133,6 @@ find_roots(Unwrite *u, Block *b)
 			}
 		}
 	}
-	cx_leave(u->p->cx);
 }
 
 /* ---- views again ---------------------------------------------------------------------------------------------- */
@@ -567,11 +563,9 @@ pass_by(Unwrite *u, const Block *b)
 {
 	bool changed = false;
 
-	for NODES(n, b) {
+	for INNER_FIRST(n, b) {
 		const int w = written(n);
 
-		for (int i = 0; i < n->nsub; i++)
-			changed |= pass_by(u, n->sub[i]);
 		if (!n->nout || !n->out[0]->uses.n || n->id >= u->active->nnode || !u->active->silent[n->id])
 			continue;
 		if (w >= 0)

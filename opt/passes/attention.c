@@ -302,25 +302,16 @@ rewrite(Pass *p, Graph *g, Node *n, const Match *m)
 	return true;
 }
 
-static bool
-attention_block(Pass *p, Graph *g, Block *b)
+bool
+attention(Pass *p, Graph *g)
 {
 	bool changed = false;
 	Match m;
 
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			changed |= attention_block(p, g, n->sub[i]);
+	for INNER_FIRST(n, g->top)
 		if (match(pass_alias(p, g), n, &m) && rewrite(p, g, n, &m)) {
 			pass_lost_alias(p);
 			changed = true;
 		}
-	}
 	return changed;
-}
-
-bool
-attention(Pass *p, Graph *g)
-{
-	return attention_block(p, g, g->top);
 }

@@ -131,11 +131,9 @@ join(Batch *b, Node *n, int left)
 static void
 find(Batch *b, Block *block)
 {
-	for NODES(n, block) {
+	for INNER_FIRST(n, block) {
 		const int left = left_of(n);
 
-		for (int i = 0; i < n->nsub; i++)
-			find(b, n->sub[i]);
 		if (left >= 0 && takes_part(b, n, left))
 			join(b, n, left);
 	}

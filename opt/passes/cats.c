@@ -138,22 +138,13 @@ flatten(Cats *c, Node *cat)
 	c->changed = true;
 }
 
-static void
-walk(Cats *c, Block *b)
-{
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			walk(c, n->sub[i]);
-		if (node_is(n, aten_cat))
-			flatten(c, n);
-	}
-}
-
 bool
 cats(Pass *p, Graph *g)
 {
 	Cats c = { p, g, pass_alias(p, g), g->nvalue, false };
 
-	walk(&c, g->top);
+	for INNER_FIRST(n, g->top)
+		if (node_is(n, aten_cat))
+			flatten(&c, n);
 	return c.changed;
 }

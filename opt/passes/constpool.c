@@ -34,11 +34,9 @@ walk(Pool *pool, Block *b)
 {
 	bool changed = false;
 
-	for NODES(n, b) {
+	for INNER_FIRST(n, b) {
 		Node *same;
 
-		for (int i = 0; i < n->nsub; i++)
-			changed |= walk(pool, n->sub[i]);
 		/* `is` tells enums of two places apart. */
 		if (!node_is(n, prim_Constant) || n->out[0]->type->kind == TYPE_ENUM)
 			continue;

@@ -113,12 +113,10 @@ fold_reads(Pass *p, AliasDb *alias, Block *b)
 {
 	bool changed = false;
 
-	for NODES(n, b) {
+	for INNER_FIRST(n, b) {
 		const Node *made = n->nin == 2 ? n->in[0]->node : NULL;
 		int at;
 
-		for (int i = 0; i < n->nsub; i++)
-			changed |= fold_reads(p, alias, n->sub[i]);
 		if (!node_is(n, aten___getitem__) || !node_is(made, prim_DictConstruct) || !makes_dict(made) ||
 		    !is_key(n->in[1]) || alias_is_written(alias, n->in[0]) || (at = key_at(made, n->in[1])) < 0 ||
 		    !pass_may(p))

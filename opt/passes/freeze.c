@@ -58,20 +58,17 @@ put_constant(const Scope *s, Node *n, IValue x)
 }
 
 static bool
-freeze_block(const Scope *s, Block *b)
+freeze_scope(const Scope *s)
 {
 	bool changed = false;
 	IValue x;
 
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			changed |= freeze_block(s, n->sub[i]);
+	for INNER_FIRST(n, s->g->top)
 		if (node_is(n, prim_GetAttr) && places_resolve(s, n->out[0], &x) && may_stand(s, n->out[0], x) &&
 		    pass_may(s->all->p)) {
 			put_constant(s, n, x);
 			changed = true;
 		}
-	}
 	return changed;
 }
 
@@ -84,6 +81,6 @@ freeze(Pass *p, Graph *g)
 	/* Subgraphs first, whose inputs the graph around them says. */
 	for (int i = q && p->self.tag == RT_OBJECT ? q->scope.n : 0; i-- > 0;)
 		if (!q->scope.at[i]->peer)
-			changed |= freeze_block(q->scope.at[i], q->scope.at[i]->g->top);
+			changed |= freeze_scope(q->scope.at[i]);
 	return changed;
 }

@@ -229,28 +229,17 @@ make_functional(Pass *p, Graph *g, Node *n)
 	return true;
 }
 
-/* active: the activity analysis of a method that is to be differentiated; or null. */
-static bool
-functional_block(Pass *p, Graph *g, Block *b, const Active *active)
-{
-	bool changed = false;
-
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			changed |= functional_block(p, g, n->sub[i], active);
-		if (is_in_place(n) && !(active && n->id < active->nnode && active->silent[n->id]))
-			changed |= make_functional(p, g, n);
-	}
-	return changed;
-}
-
 bool
 functional(Pass *p, Graph *g)
 {
 	const bool before = p->fn && p->fn->gradient && g == p->fn->prepared;
+	/* Of a method that is to be differentiated. */
 	const Active *active = before ? active_values(p->cx, g, p->fn->gradient, p->scratch) : NULL;
-	const bool changed = functional_block(p, g, g->top, active);
+	bool changed = false;
 
+	for INNER_FIRST(n, g->top)
+		if (is_in_place(n) && !(active && n->id < active->nnode && active->silent[n->id]))
+			changed |= make_functional(p, g, n);
 	if (changed)
 		pass_lost_alias(p);
 	return changed;

@@ -140,24 +140,13 @@ hoist_loop(Hoist *h, Node *loop)
 	}
 }
 
-static void
-walk(Hoist *h, Block *b)
-{
-	cx_enter(h->p->cx, b->ret->at);
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			walk(h, n->sub[i]);
-		if (node_is(n, prim_Loop))
-			hoist_loop(h, n);
-	}
-	cx_leave(h->p->cx);
-}
-
 bool
 hoist(Pass *p, Graph *g)
 {
 	Hoist h = { p, pass_alias(p, g), false };
 
-	walk(&h, g->top);
+	for INNER_FIRST(n, g->top)
+		if (node_is(n, prim_Loop))
+			hoist_loop(&h, n);
 	return h.changed;
 }

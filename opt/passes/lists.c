@@ -157,11 +157,9 @@ walk_appends(Lists *l, Block *b)
 }
 
 static void
-walk(Lists *l, Block *b)
+fold_reads(Lists *l)
 {
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			walk(l, n->sub[i]);
+	for INNER_FIRST(n, l->g->top) {
 		if (n->nin && node_is(n, aten_len))
 			fold_len(l, n);
 		if (!n->nin || n->in[0]->type->kind != TYPE_LIST)
@@ -184,6 +182,6 @@ lists(Pass *p, Graph *g)
 	if (l.changed)
 		pass_lost_alias(p);
 	l.alias = pass_alias(p, g);
-	walk(&l, g->top);
+	fold_reads(&l);
 	return l.changed;
 }

@@ -87,30 +87,20 @@ carry_less(Loops *l, Node *n)
 	}
 }
 
-static void
-walk(Loops *l, Block *b)
-{
-	cx_enter(l->p->cx, b->ret->at);
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			walk(l, n->sub[i]);
-		if (!node_is(n, prim_Loop))
-			continue;
-		carry_less(l, n);
-		if (runs_once(n) && pass_may(l->p)) {
-			pass_note(l->p, n, "runs once");
-			take_body(l, n);
-			l->changed = true;
-		}
-	}
-	cx_leave(l->p->cx);
-}
-
 bool
 loops(Pass *p, Graph *g)
 {
 	Loops l = { p, g, false };
 
-	walk(&l, g->top);
+	for INNER_FIRST(n, g->top) {
+		if (!node_is(n, prim_Loop))
+			continue;
+		carry_less(&l, n);
+		if (runs_once(n) && pass_may(p)) {
+			pass_note(p, n, "runs once");
+			take_body(&l, n);
+			l.changed = true;
+		}
+	}
 	return l.changed;
 }

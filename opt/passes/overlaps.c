@@ -20,24 +20,16 @@ may_overlap(AliasDb *alias, const Node *n)
 	return false;
 }
 
-static bool
-keep_block(Pass *p, AliasDb *alias, Block *b)
+bool
+overlaps(Pass *p, Graph *g)
 {
+	AliasDb *alias = pass_alias(p, g);
 	bool changed = false;
 
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			changed |= keep_block(p, alias, n->sub[i]);
+	for INNER_FIRST(n, g->top)
 		if (n->op && !node_attr(n, "stays") && may_overlap(alias, n) && pass_may(p)) {
 			node_set_int(n, "stays", 1);
 			changed = true;
 		}
-	}
 	return changed;
-}
-
-bool
-overlaps(Pass *p, Graph *g)
-{
-	return keep_block(p, pass_alias(p, g), g->top);
 }

@@ -675,21 +675,12 @@ apply(Peep *p, Node *n)
 	}
 }
 
-static void
-walk(Peep *p, Block *b)
-{
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			walk(p, n->sub[i]);
-		apply(p, n);
-	}
-}
-
 bool
 peep(Pass *p, Graph *g)
 {
 	Peep peep = { p, g, pass_alias(p, g), false };
 
-	walk(&peep, g->top);
+	for INNER_FIRST(n, g->top)
+		apply(&peep, n);
 	return peep.changed;
 }

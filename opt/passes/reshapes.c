@@ -116,11 +116,9 @@ name_writes(Block *b)
 {
 	bool changed = false;
 
-	for NODES(n, b) {
+	for INNER_FIRST(n, b) {
 		const Schema *s = node_schema(n);
 
-		for (int i = 0; i < n->nsub; i++)
-			changed |= name_writes(n->sub[i]);
 		if (n->op && s && n->nout == 1 && n->out[0]->uses.n && n->nin && node_writes_input(n, 0) &&
 		    s->rets[0].alias && s->rets[0].alias->write && s->rets[0].type->kind == TYPE_TENSOR &&
 		    s->args[0].type->kind == TYPE_TENSOR) {
@@ -140,20 +138,6 @@ any(const Block *b)
 	return false;
 }
 
-static bool
-reshapes_block(Pass *p, Graph *g, Block *b)
-{
-	bool changed = false;
-
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			changed |= reshapes_block(p, g, n->sub[i]);
-		if (n->op && LISTED(n, writes))
-			changed |= make_view(p, g, n);
-	}
-	return changed;
-}
-
 bool
 reshapes(Pass *p, Graph *g)
 {
@@ -162,7 +146,9 @@ reshapes(Pass *p, Graph *g)
 	if ((p->fn && p->fn->gradient) || !any(g->top))
 		return false;
 	changed = name_writes(g->top);
-	changed |= reshapes_block(p, g, g->top);
+	for INNER_FIRST(n, g->top)
+		if (n->op && LISTED(n, writes))
+			changed |= make_view(p, g, n);
 	if (changed)
 		pass_lost_alias(p);
 	return changed;

@@ -196,25 +196,14 @@ reweigh(Reweigh *r, const Outputs *o, Node *by, const double *scale, const doubl
 	return true;
 }
 
-static bool
-in_block(Reweigh *r, Block *b, ReweighNode *rule)
-{
-	bool changed = false;
-
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			changed |= in_block(r, n->sub[i], rule);
-		changed |= rule(r, n);
-	}
-	return changed;
-}
-
 bool
 reweigh_graph(Pass *p, Graph *g, ReweighNode *rule)
 {
 	Reweigh r = { .p = p, .g = g, .alias = pass_alias(p, g), .own = g->nvalue };
-	const bool changed = in_block(&r, g->top, rule);
+	bool changed = false;
 
+	for INNER_FIRST(n, g->top)
+		changed |= rule(&r, n);
 	if (changed)
 		pass_lost_alias(p);
 	return changed;

@@ -143,16 +143,13 @@ by_eight(const Pass *p, const Graph *g, const Node *n)
 	return is_small(n) && !(p->fn && p->fn->gradient && g == p->fn->prepared);
 }
 
-static bool
-walk(Pass *p, Graph *g, Block *b)
+bool
+unrolling(Pass *p, Graph *g)
 {
 	bool changed = false;
 	int64_t trips;
 
-	cx_enter(p->cx, b->ret->at);
-	for NODES(n, b) {
-		for (int i = 0; i < n->nsub; i++)
-			changed |= walk(p, g, n->sub[i]);
+	for INNER_FIRST(n, g->top) {
 		if (!node_is(n, prim_Loop) || (!is_short(n, &trips) && !by_eight(p, g, n)) || !pass_may(p))
 			continue;
 		if (is_short(n, &trips)) {
@@ -164,12 +161,5 @@ walk(Pass *p, Graph *g, Block *b)
 		}
 		changed = true;
 	}
-	cx_leave(p->cx);
 	return changed;
-}
-
-bool
-unrolling(Pass *p, Graph *g)
-{
-	return walk(p, g, g->top);
 }
