@@ -12,9 +12,8 @@ typedef struct Integers {
 	ViConv v;
 } Integers;
 
-/* A constant tensor that nothing writes to; null when it is not one. */
-static const RtTensor *
-constant(const Row *r, const char *name, RtDtype dtype)
+const RtTensor *
+row_constant(const Row *r, const char *name, RtDtype dtype)
 {
 	const RtTensor *t = row_tensor(r, name);
 	const Buffer *b = t ? plan_buffer(r->p, row_arg(r, name)) : NULL;
@@ -28,7 +27,7 @@ take_operands(Row *r, Integers *d)
 {
 	d->x = row_tensor(r, "x");
 	d->y = row_result(r, 0);
-	d->w = constant(r, "w", RT_i8);
+	d->w = row_constant(r, "w", RT_i8);
 	return d->x && d->y && d->w && rt_numel(d->x) && rt_numel(d->y) && rt_numel(d->w);
 }
 
@@ -38,7 +37,7 @@ take(Row *r, Integers *d)
 {
 	int64_t x_zero, zero, low, high;
 
-	if (!take_operands(r, d) || !constant(r, "scale", RT_f32) || !constant(r, "bias", RT_f32) ||
+	if (!take_operands(r, d) || !row_constant(r, "scale", RT_f32) || !row_constant(r, "bias", RT_f32) ||
 	    !row_int(r, "x_zero", &x_zero) || !row_int(r, "zero", &zero) || !row_int(r, "low", &low) ||
 	    !row_int(r, "high", &high))
 		return false;
@@ -50,20 +49,19 @@ take(Row *r, Integers *d)
 	return true;
 }
 
-/* The weights, packed, and what zero points add to a column's sums, as C. */
-static void
-pack(Row *r, const Integers *d, const char *packed[2])
+void
+row_pack_int8(Row *r, const RtTensor *w, const ViConv *v, const char *packed[2])
 {
-	const ViConv *v = &d->v;
-	const int64_t channels = v->groups * v->oc, *s = d->w->strides;
-	const bool windows = d->w->ndim == 4;
+	const int64_t channels = v->groups * v->oc, *s = w->strides;
+	const bool windows = w->ndim == 4;
 	const ptrdiff_t stride[4] = { s[0], s[1], windows ? s[2] : 0, windows ? s[3] : 0 };
 	int8_t *const panels = new(r->p->cx->arena, int8_t, vi_packed(v));
 	int32_t *const start = new(r->p->cx->arena, int32_t, channels);
 	int64_t at;
 
-	vi_pack(v, (const int8_t *)rt_data(d->w), stride, panels, start);
-	packed[0] = pack_bytes(r->e, d->w, panels, v);
+	vi_pack(v, (const int8_t *)rt_data(w), stride, panels, start);
+	packed[0] = pack_bytes(r->e, w, panels, v);
+	r->e->int8 = true;
 	at = weights_add(&r->e->weights, WEIGHT_BIAS, start, channels * (int64_t)sizeof *start);
 	packed[1] = arena_printf(r->p->cx->arena, "(kiln_weights + %lld)", (long long)at);
 }
@@ -109,10 +107,8 @@ emit_int8(Row *r, Integers *d, const char *comment)
 	out_blank(&b.out);
 	out_line(&b.out, depthwise ? "vi_depthwise(begin, end, &v, p[1], &w, p[0]);" :
 		 "if (scratch)\n\t\tvi_conv(begin, end, &v, p[1], &w, p[0], scratch);");
-	if (r->e) {
-		pack(r, d, packed);
-		r->e->int8 = true;
-	}
+	if (r->e)
+		row_pack_int8(r, d->w, v, packed);
 	c = row_call(r, "int8", comment, &b, units, 1 + GRAIN * units / products);
 	c->work.flops = 2 * (double)products;
 	c->work.bytes = (double)(rt_numel(d->x) + rt_numel(d->y) + rt_numel(d->w));

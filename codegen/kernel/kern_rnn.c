@@ -4,16 +4,19 @@
  *
  * Constant float weights are in panels, gate by gate; others are read in their own layout.  A step reads the state
  * where the previous step has written it: in the result.  c is updated in place.
+ *
+ * Constant weights of int8 are in the panels of vint8.h, and each launch makes bytes of the state first.
  */
 #include "row.h"
+#include "../../rt/ops/vint8.h"
 
 #include <string.h>
 
 typedef struct Walk {
 	const char *kind;
 	int gates;
-	const RtTensor *x, *h, *c, *w, *p, *y;
-	bool packed;             /* w and p are in panels */
+	const RtTensor *x, *h, *c, *w, *p, *y, *scale;   /* scale: of rows of w in int8; or null */
+	bool packed, narrow;     /* w and p are in panels; bytes have 7 bits */
 	int64_t steps, rows, hidden, reverse;
 } Walk;
 
@@ -41,13 +44,28 @@ is_packed(Row *r, const Walk *d)
 	       (!d->p || dense_constant(r->p, row_arg(r, "p")));
 }
 
+/* Bytes and their scales, if there are any */
+static bool
+take_bytes(Row *r, Walk *d)
+{
+	int64_t narrow;
+
+	if (!row_arg(r, "scale"))
+		return true;
+	d->scale = row_constant(r, "scale", RT_f32);
+	if (!d->scale || !row_constant(r, "w", RT_i8) || d->p || d->x->dtype != RT_f32 || !row_int(r, "narrow", &narrow))
+		return false;
+	d->narrow = narrow;
+	return rt_is_contiguous(d->scale);
+}
+
 static bool
 take(Row *r, Walk *d)
 {
-	static const char *const names[] = { "gates", "h", "c", "w", "b", "p" };
+	static const char *const names[] = { "gates", "h", "c", "b", "p", "w" };
 	const RtTensor *bias = row_tensor(r, "b"), *y = row_result(r, 0);
 
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < (row_arg(r, "scale") ? 5 : 6); i++)
 		if (row_arg(r, names[i]) &&
 		    (!row_tensor(r, names[i]) || row_tensor(r, names[i])->dtype != row_tensor(r, "gates")->dtype))
 			return false;
@@ -58,7 +76,7 @@ take(Row *r, Walk *d)
 	d->p = row_tensor(r, "p");
 	d->y = y;
 	if (!take_kind(r, d) || !y || !row_int(r, "reverse", &d->reverse) ||
-	    (d->x->dtype != RT_f32 && d->x->dtype != RT_f64) || !rt_numel(y))
+	    (d->x->dtype != RT_f32 && d->x->dtype != RT_f64) || !rt_numel(y) || !take_bytes(r, d))
 		return false;
 	d->packed = is_packed(r, d);
 	d->steps = y->dims[0];
@@ -76,6 +94,7 @@ typedef struct Launch {
 	Out  fields;
 	KernelArg arg[12];
 	int  narg;
+	int64_t bytes;           /* scratch memory for the state's */
 } Launch;
 
 /* The address that is passed as p[n]: "p[3]" */
@@ -121,12 +140,44 @@ put_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gate
 	}
 }
 
+/* Passes the weights of each gate in int8, and says how the state becomes bytes. */
+static void
+put_bytes(Row *r, Launch *l)
+{
+	const Walk *d = l->d;
+	ViConv v = VI_LINE;
+	const char *packed[2] = { "0", "0" }, *k;
+	Out *o = &l->body.out;
+
+	v.groups = d->gates;
+	v.ic = d->w->dims[1];
+	v.oc = d->hidden;
+	k = body_number(&l->body, "k", v.ic);
+	if (r->e)
+		row_pack_int8(r, d->w, &v, packed);
+	out_line(&l->fields, ".hidden = %s, .k = %s,", body_number(&l->body, "hidden", d->hidden), k);
+	out_line(o, "const ViWeights w = { p[%d], p[%d], p[%d], 0 };", l->narg, l->narg + 1, l->narg + 2);
+	l->arg[l->narg++].text = packed[0];
+	l->arg[l->narg++].text = packed[1];
+	pass(r, l, row_arg(r, "scale"));
+	l->bytes = d->rows * vi_quads(&v) * VI_QUAD;
+}
+
+static void
+put_step(Launch *l, const char *function)
+{
+	Body *b = &l->body;
+
+	row_scratch(b, "uint8_t", "bytes", body_number(b, "bytes_of", l->bytes));
+	out_line(&b->out, "vi_%s(begin, end, &(ViStep){ &step, &w, %d, bytes });", function, l->d->narrow ? 127 : 255);
+}
+
 /* columns of each gate, k products for each */
 static void
 add_launch(Row *r, Launch *l, const char *function, int64_t columns, int64_t gates, int64_t k)
 {
 	const Walk *d = l->d;
-	const int64_t panel = r->e ? r->e->nr : 1;
+	const int64_t panel = d->scale ? VI_PART : r->e ? r->e->nr : 1;
 	Arena *a = r->p->cx->arena;
 	Out *o = &l->body.out;
 	KernelCall *c;
@@ -139,11 +190,15 @@ add_launch(Row *r, Launch *l, const char *function, int64_t columns, int64_t gat
 	buf_free(&l->fields.text);
 	out_line(o, "};");
 	out_blank(o);
-	out_line(o, "vn_%s_%s(begin, end, &step);", function, row_type(d->x->dtype));
+	if (d->scale)
+		put_step(l, function);
+	else
+		out_line(o, "vn_%s_%s(begin, end, &step);", function, row_type(d->x->dtype));
 	c = row_call(r, function, arena_printf(a, "%lld steps, %lld rows of %lld", (long long)d->steps,
 		     (long long)d->rows, (long long)columns),
 		     &l->body, plan_ceil(r->p, columns, panel), row_grain(gates * columns * panel));
 	c->repeat = d->steps;
+	c->scratch = l->bytes;
 	c->work.flops = 2.0 * (double)(d->steps * d->rows) * (double)(gates * columns * k);
 	c->work.bytes = (double)d->steps * (double)(gates * columns * k + d->rows * ((gates + 1) * columns + k)) *
 			rt_dtypes[d->x->dtype].bytes;
@@ -177,7 +232,10 @@ add_gates(Row *r, const Walk *d)
 	}
 	if (row_arg(r, "b"))
 		out_line(&l.fields, ".bias = %s,", pass(r, &l, row_arg(r, "b")));
-	put_weights(r, &l, "w", d->w, d->gates);
+	if (d->scale)
+		put_bytes(r, &l);
+	else
+		put_weights(r, &l, "w", d->w, d->gates);
 	if (d->p)
 		out_line(&l.fields, ".to_h = %s, .ld_to_h = %s,", to, hidden);
 	else

@@ -93,6 +93,11 @@ RowForm row_arange, row_triu, row_tril;
 RowForm row_grid_sample, row_grid_sample_last;
 RowForm row_roi_align;
 RowForm row_rnn_walk;
+/* kern_int8.c: a constant tensor that nothing writes to, or null; weights of int8 packed by vi_pack (vint8.h), and what
+ * zero points add to a column's sums, as C. */
+const RtTensor *row_constant(const Row *, const char *name, RtDtype);
+struct ViConv;
+void row_pack_int8(Row *, const RtTensor *w, const struct ViConv *, const char *packed[2]);
 RowForm row_embedding_bag, row_scan, row_topk;
 RowForm row_attention, row_sdpa;
 RowForm row_conv_int8, row_linear_int8, row_linear_sums;

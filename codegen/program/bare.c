@@ -204,7 +204,8 @@ static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "vrow.h", { "vr_", "Vr", "VR_" } }, { "vmul.h", { "vm_" } }, { "vpool.h", { "vp_", "Vp" } },
 	{ "vattend.h", { "va_" } }, { "vresize.h", { "vz_" } }, { "vturn.h", { "vq_" } },
 	{ "vgrid.h", { "vg_", "Vg" } }, { "vroi.h", { "roi_", "Roi" } }, { "vrnn.h", { "vn_", "Vn" } },
-	{ "vbag.h", { "bags_", "Bags" } }, { "vdirect.h", { "vd_" } }, { "vint8.h", { "vi_", "Vi" } }, { "vback.h", { "vb_" } },
+	{ "vbag.h", { "bags_", "Bags" } }, { "vdirect.h", { "vd_" } }, { "vint8.h", { "vi_", "Vi" } },
+	{ "vint8_rnn.h", { "ViStep" } }, { "vback.h", { "vb_" } },
 };
 
 static bool

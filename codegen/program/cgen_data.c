@@ -298,6 +298,7 @@ put_tensor(Emit *e, const RtTensor *t)
 {
 	const int storage = weights_storage(&e->weights, t->storage);
 	const RtQuant *q = t->quant;
+	const bool lazy = e->lazy;
 
 	weights_original(&e->weights, t->storage)->needed |= !e->lazy;
 	e->doubles |= t->dtype == RT_f64;
@@ -313,6 +314,7 @@ put_tensor(Emit *e, const RtTensor *t)
 		put_value(e, rt_of(q->scales));
 		put_value(e, rt_of(q->zeros));
 	}
+	e->lazy = lazy;
 }
 
 static void

@@ -305,7 +305,7 @@ fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 			out[i] = rt_retain(known_at(s->k, m->out[i])->v);
 	}
 	for (int i = 0; i < n->nout; i++) {
-		if (out[i].tag == RT_OBJECT || out[i].tag == RT_FUTURE)
+		if ((out[i].tag == RT_OBJECT && !constant_may_be(out[i])) || out[i].tag == RT_FUTURE)
 			return false;
 		spec_bind_constant(s, c, n->out[i], out[i], n->at);
 		shapes_same(s->shapes, spec_value(c, n->out[i]), m->out[i]);
@@ -345,6 +345,12 @@ static const struct Expansion {
 	{ .id = "lstm_input" }, { .id = "gru_input" }, { .id = "rnn_tanh_input" }, { .id = "rnn_relu_input" },
 	{ .id = "prim_rnn", .as = "prim_rnn_walked", .any = true }, { .id = "lstm_cell" }, { .id = "gru_cell" },
 	{ .id = "rnn_tanh_cell" }, { .id = "rnn_relu_cell" },
+	{ .id = "quantized_lstm_input", .as = "prim_packed_lstm" },
+	{ .id = "quantized_gru_input", .as = "prim_packed_gru" },
+	{ .id = "quantized_quantized_lstm_cell_dynamic", .as = "prim_packed_lstm_cell" },
+	{ .id = "quantized_quantized_gru_cell_dynamic", .as = "prim_packed_gru_cell" },
+	{ .id = "quantized_quantized_rnn_tanh_cell_dynamic", .as = "prim_packed_tanh_cell" },
+	{ .id = "quantized_quantized_rnn_relu_cell_dynamic", .as = "prim_packed_relu_cell" },
 	{ .id = "_native_multi_head_attention", .narrow = true },
 	{ .id = "baddbmm", .as = "prim_baddbmm" }, { .id = "addbmm" },
 	{ .id = "outer", .as = "prim_outer" }, { .id = "nan_to_num", .as = "prim_numbers" },
@@ -370,7 +376,7 @@ is_of_dtype(IValue v, int dtype)
 		for (int64_t i = 0; i < v.u.list->n; i++)
 			if (!is_of_dtype(v.u.list->v[i], dtype))
 				return false;
-	return v.tag != RT_OBJECT && (v.tag != RT_TENSOR || v.u.t->dtype == dtype || v.u.t->dtype == RT_b8);
+	return v.tag != RT_TENSOR || v.u.t->dtype == dtype || v.u.t->dtype == RT_b8;
 }
 
 /* Are the arguments floats that the decomposition takes? Whole layers also need non-empty inputs, and no dropout. */
@@ -385,7 +391,7 @@ can_expand(Spec *s, const Node *m, bool narrow)
 		return false;
 	for (int i = 0; i < n; i++)
 		can &= is_of_dtype(args[i], args[0].u.t->dtype);
-	if (n == 9 && args[4].tag == RT_INT)
+	if (n >= 9 && args[4].tag == RT_INT)
 		can &= rt_numel(args[0].u.t) && args[4].u.i <= 64 && !(args[6].u.i && rt_number(args[5]) > 0);
 	can &= narrow ? rt_dtypes[args[0].u.t->dtype].category == 'F' :
 			args[0].u.t->dtype == RT_f32 || args[0].u.t->dtype == RT_f64;
@@ -418,6 +424,8 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "quantized_conv2d_relu", spec_quant_conv }, { "quantized_conv2d_new", spec_quant_conv },
 	{ "quantized_linear_dynamic", spec_quant_linear_by_range },
 	{ "quantized_linear_relu_dynamic", spec_quant_linear_by_range },
+	{ "quantized_linear_dynamic_fp16", spec_quant_linear_half },
+	{ "quantized_linear_relu_dynamic_fp16", spec_quant_linear_half }, { "prim_rnn_walk_packed", spec_quant_walk },
 	{ "quantized_conv2d_relu_new", spec_quant_conv }, { "max_pool2d", spec_quant_linear_op },
 	{ "flatten_using_ints", spec_quant_view }, { "view", spec_quant_view }, { "reshape", spec_quant_view },
 	{ "permute", spec_quant_view }, { "transpose_int", spec_quant_view }, { "squeeze", spec_quant_view },
@@ -647,6 +655,8 @@ spec_op(Spec *s, Scope *c, Node *n)
 		better = spec_rounded(s, c, m, better ? better : wide->out[0]);
 	if (better) {
 		spec_bind(s, c, n->out[0], better);
+		for (int i = 1; i < n->nout; i++)
+			spec_bind(s, c, n->out[i], better->node->out[i]);
 		node_destroy(m);
 	}
 	spec_keep_layout(s, c, n);

@@ -241,22 +241,29 @@ is_centred(const RtTensor *w)
 	return z && !w->quant->axis && rt_numel(z) == w->dims[0] && rt_numel(w->quant->scales) == w->dims[0];
 }
 
-/* m's constant parameters */
+/* The constant packed parameters v of m */
 static bool
-take_weights(Spec *s, const Node *m, int slots, Layer *l)
+take_slots(Spec *s, const Node *m, const Value *v, int slots, Layer *l)
 {
-	const Known *packed = known_at(s->k, m->in[1]);
+	const Known *packed = known_at(s->k, v);
 
 	if (!packed->is || packed->v.tag != RT_OBJECT || packed->v.u.obj->cls->nslot < slots ||
-	    !node_is(m->in[1]->node, prim_Constant))
+	    !node_is(v->node, prim_Constant))
 		return false;
 	l->slot = packed->v.u.obj->slot;
-	if (l->slot[WEIGHT].tag != RT_TENSOR || !l->slot[WEIGHT].u.t->quant ||
+	if (l->slot[WEIGHT].tag != RT_TENSOR ||
 	    (l->slot[BIAS].tag != RT_NONE && (l->slot[BIAS].tag != RT_TENSOR || l->slot[BIAS].u.t->dtype != RT_f32)))
 		return false;
 	l->w = l->slot[WEIGHT].u.t;
 	l->relu = strstr(m->kind->name, "_relu") != NULL;
-	return is_centred(l->w);
+	return true;
+}
+
+/* m's, of integers */
+static bool
+take_weights(Spec *s, const Node *m, int slots, Layer *l)
+{
+	return take_slots(s, m, m->in[1], slots, l) && l->w->quant && is_centred(l->w);
 }
 
 /* They, and the input; scale: the argument that the result's scale is, before its zero point. */
@@ -312,6 +319,14 @@ put_range(Spec *s, const Layer *l, Value *put[3], Range at)
 	put[2] = spec_put_int(s, high, at);
 }
 
+/* Rows that lie as products read them */
+static Value *
+put_rows(Spec *s, Scope *c, Value *x, Range at)
+{
+	return rt_is_contiguous(known_tensor(s->k, x)) ? x :
+	       spec_put_op(s, c, "aten::contiguous", (Value *const[]){ x, spec_put_int(s, 0, at) }, 2, at);
+}
+
 Value *
 spec_quant_linear(Spec *s, Scope *c, const Node *m)
 {
@@ -320,7 +335,7 @@ spec_quant_linear(Spec *s, Scope *c, const Node *m)
 
 	if (!take_layer(s, m, 2, 2, &l) || l.w->ndim != 2)
 		return NULL;
-	in[0] = l.x.raw;
+	in[0] = put_rows(s, c, l.x.raw, m->at);
 	in[1] = put_weights(s, l.w, m->at);
 	put_units(s, &l, in + 2, m->at);
 	in[4] = spec_put_int(s, l.x.zero, m->at);
@@ -396,6 +411,7 @@ put_by_range(Spec *s, Scope *c, Value *x, bool narrow, Value *put[3], Range at)
 	put[2] = spec_put_op(s, c, "prim::affine_zero", range, 4, at);
 	inverse = spec_put_op(s, c, "aten::reciprocal", put + 1, 1, at);
 	put[0] = spec_put_op(s, c, "prim::quantize_by", (Value *const[]){ x, inverse, put[2] }, 3, at);
+	put[0] = put_rows(s, c, put[0], at);
 }
 
 Value *
@@ -414,4 +430,61 @@ spec_quant_linear_by_range(Spec *s, Scope *c, const Node *m)
 	y = spec_put_op(s, c, "prim::scaled_sums", (Value *const[]){ y, by[1], put_scales(s, l.w, m->at),
 			put_bias(s, &l, m->at) }, 4, m->at);
 	return l.relu ? spec_put_op(s, c, "aten::relu", &y, 1, m->at) : y;
+}
+
+/* ---- layers whose weights are rounded to half precision ---------------------------------------------------------- */
+
+/* Their values, as floats; null: the layer has others. */
+static Value *
+put_half_weights(Spec *s, const Layer *l, Range at)
+{
+	RtTensor *const w = l->slot[WEIGHT].u.t, *t;
+
+	if (w->quant || w->storage->kind == RT_META || rt_dtypes[w->dtype].category != 'F' ||
+	    !(t = rt_to_dtype(&s->k->rt, w, RT_f16)))
+		return NULL;
+	t = rt_temp(&s->k->rt, t);
+	return spec_put_constant(s, rt_of(rt_to_dtype(&s->k->rt, t, RT_f32)), at);
+}
+
+Value *
+spec_quant_linear_half(Spec *s, Scope *c, const Node *m)
+{
+	const RtTensor *x = known_tensor(s->k, m->in[0]);
+	Value *w, *y;
+	Layer l;
+
+	if (!x || x->dtype != RT_f32 || !known_is(s->k, m->out[0]) || !take_slots(s, m, m->in[1], 2, &l) ||
+	    !(w = put_half_weights(s, &l, m->at)))
+		return NULL;
+	y = spec_put_op(s, c, "aten::linear", (Value *const[]){ m->in[0], w,
+			spec_put_constant(s, rt_retain(l.slot[BIAS]), m->at) }, 3, m->at);
+	return l.relu ? spec_put_op(s, c, "aten::relu", &y, 1, m->at) : y;
+}
+
+/* ---- recurrent layers: prim::rnn_walk_packed --------------------------------------------------------------------- */
+
+enum { WALK_RESULTS = 3 };
+
+Value *
+spec_quant_walk(Spec *s, Scope *c, const Node *m)
+{
+	Value *const none = spec_put_constant(s, rt_none(), m->at);
+	Value *in[10] = { m->in[0], m->in[1], m->in[2], m->in[3], NULL, none, none, m->in[6], none, m->in[5] }, *y;
+	Layer l;
+
+	if (!known_is(s->k, m->out[0]) || !take_slots(s, m, m->in[4], 2, &l) || l.w->ndim != 2)
+		return NULL;
+	if (l.w->quant && is_centred(l.w)) {
+		in[4] = put_weights(s, l.w, m->at);
+		in[8] = put_scales(s, l.w, m->at);
+	} else if (!(in[4] = put_half_weights(s, &l, m->at))) {
+		return NULL;
+	}
+	in[5] = spec_put_constant(s, rt_retain(l.slot[BIAS]), m->at);
+	y = graph_emit_op(s->to, "prim::rnn_walk", m->at, 10, in, &rt_type_tensor);
+	for (int i = 1; i < WALK_RESULTS; i++)
+		node_add_output(y->node, &rt_type_tensor);
+	spec_infer(s, c, y->node, y->node);
+	return y;
 }

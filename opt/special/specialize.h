@@ -191,7 +191,8 @@ Value  *spec_einsum(Spec *, Scope *, const Node *m);             /* likewise of 
 
 /* ---- quantforms.c ------------------------------------------------------------------------------------------------ */
 
-/* What stands for the result of m, on quantized tensors whose scales are numbers; null: it stays. */
+/* What stands for the result of m, on quantized tensors whose scales are numbers; null: it stays.  Of several results
+ * that is the first of a node that has as many. */
 Value  *spec_quantize(Spec *, Scope *, const Node *m);
 Value  *spec_dequantize(Spec *, Scope *, const Node *m);
 Value  *spec_quant_view(Spec *, Scope *, const Node *m);
@@ -201,6 +202,8 @@ Value  *spec_quant_linear_op(Spec *, Scope *, const Node *m);
 Value  *spec_quant_linear(Spec *, Scope *, const Node *m);
 Value  *spec_quant_conv(Spec *, Scope *, const Node *m);
 Value  *spec_quant_linear_by_range(Spec *, Scope *, const Node *m);      /* quantized::linear_dynamic */
+Value  *spec_quant_linear_half(Spec *, Scope *, const Node *m);          /* quantized::linear_dynamic_fp16 */
+Value  *spec_quant_walk(Spec *, Scope *, const Node *m);                 /* prim::rnn_walk_packed */
 
 /* ---- padforms.c -------------------------------------------------------------------------------------------------- */
 

@@ -83,21 +83,30 @@ typedef struct Scales {
 	double *w;
 } Scales;
 
+/* One scale, or those of each. */
+static int
+take_scales(RtCx *cx, RtTensor *each, double scale, Scales *s)
+{
+	RtTensor *all = each ? dense_in(cx, each, RT_f64) : 0;
+
+	s->n = each ? rt_numel(each) : 1;
+	s->w = rt_scratch(cx, s->n * 8 + 8);
+	if (!s->w || (each && !all))
+		return RT_ERROR;
+	for (int64_t i = 0; i < s->n; i++)
+		s->w[i] = all ? ((double *)rt_data(all))[i] : scale;
+	return RT_OK;
+}
+
 /* The scales of a weight: of all of it, or of channels along dim 0 */
 static int
 scales_of(RtCx *cx, RtTensor *w, Scales *s)
 {
-	RtTensor *all = w->quant->scales ? dense_in(cx, w->quant->scales, RT_f64) : 0;
+	RtTensor *each = w->quant->scales;
 
-	s->n = w->quant->scales ? rt_numel(w->quant->scales) : 1;
-	if (s->n != 1 && (w->quant->axis != 0 || s->n != w->dims[0]))
+	if (each && rt_numel(each) != 1 && (w->quant->axis != 0 || rt_numel(each) != w->dims[0]))
 		return rt_lacks(cx, "weights quantized along another dim than the first");
-	s->w = rt_scratch(cx, s->n * 8 + 8);
-	if (!s->w || (w->quant->scales && !all))
-		return RT_ERROR;
-	for (int64_t i = 0; i < s->n; i++)
-		s->w[i] = all ? ((double *)rt_data(all))[i] : w->quant->scale;
-	return RT_OK;
+	return take_scales(cx, each, w->quant->scale, s);
 }
 
 /* The integers of t less their zero points as dense floats or doubles; zero points along dim 0 when per channel. */
@@ -282,15 +291,16 @@ typedef struct Int8Layer {
 } Int8Layer;
 
 int
-quant_layer(RtCx *cx, RtTensor *w, Int8Layer **layer)
+quant_layer(RtCx *cx, RtTensor *w, RtTensor *scale, Int8Layer **layer)
 {
 	Int8Layer *l;
 
 	*layer = NULL;
-	if (cx->meta || !is_of_bytes(w))
+	if (cx->meta || (!scale && !is_of_bytes(w)))
 		return RT_OK;
 	l = rt_scratch(cx, sizeof *l);
-	if (!l || scales_of(cx, w, &l->scales) || !(l->w = quant_raw(cx, w)))
+	if (!l || (scale ? take_scales(cx, scale, 0, &l->scales) : scales_of(cx, w, &l->scales)) ||
+	    !(l->w = scale ? w : quant_raw(cx, w)))
 		return RT_ERROR;
 	*layer = l;
 	return RT_OK;

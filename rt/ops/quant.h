@@ -44,13 +44,14 @@ struct RtQuantized {
 	int (*through)(RtCx *, const RtCall *, const IValue *in, IValue *out);
 	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 	int (*write)(RtCx *, RtTensor *to, IValue values);       /* floats or a number, quantized as `to` is */
-	/* A layer's weight (n, k) as bytes, in scratch memory; null where it has zero points or is none */
-	int (*bytes)(RtCx *, RtTensor *w, struct Int8Layer **);
+	/* A layer's weight (n, k) as bytes, in scratch memory; null where it has zero points or is none.  scale: of the
+	 * rows of a weight of plain int8, or null */
+	int (*bytes)(RtCx *, RtTensor *w, RtTensor *scale, struct Int8Layer **);
 	int (*pack)(RtCx *, struct Int8Layer *);         /* before its first product */
 	/* y (rows, n) += x (rows, k) W', x as bytes by its own range, in 7 bits if narrow */
 	int (*project)(RtCx *, const struct Int8Layer *, int64_t rows, const float *x, bool narrow, float *y);
 };
-int quant_layer(RtCx *, RtTensor *w, struct Int8Layer **);               /* bytes, pack and project: packed.c */
+int quant_layer(RtCx *, RtTensor *w, RtTensor *scale, struct Int8Layer **);      /* bytes, pack and project: packed.c */
 int quant_pack_layer(RtCx *, struct Int8Layer *);
 int quant_project(RtCx *, const struct Int8Layer *, int64_t rows, const float *x, bool narrow, float *y);
 int rt_map_quantized(RtCx *, const struct MapRow *, const IValue *in, IValue *out);

@@ -292,7 +292,7 @@ packed_linear(RtCx *cx, IValue packed, bool narrow, Linear *l)
 	l->bias = rt_tensor(packed.u.obj->slot[1]);
 	l->dynamic = w->quant != 0;
 	l->narrow = narrow;
-	if (w->quant && rt_quantized->bytes(cx, w, &l->bytes))
+	if (w->quant && rt_quantized->bytes(cx, w, NULL, &l->bytes))
 		return RT_ERROR;
 	l->weight = l->bytes ? w : w->quant ? quant_values(cx, w) : rt_temp(cx, rt_to_dtype(cx, w, RT_f16));
 	return l->weight ? RT_OK : RT_ERROR;
@@ -637,15 +637,14 @@ ask_walked(RtCx *cx, const Rnn *g, const Direction *d, RtDtype dtype, RtTensor *
 	return RT_OK;
 }
 
-/* kind, gates (steps, n, gates * hidden), h (n, state), c (n, hidden) of an LSTM, w, b, p (state, hidden) or None,
- * reverse: a direction, after the product with its input */
-int
-rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
+/* kind, gates (steps, n, gates * hidden), h (n, state), c (n, hidden) of an LSTM: a direction, after the product with
+ * its input */
+static int
+walked(RtCx *cx, const IValue *in, Direction d, bool reverse, IValue *out)
 {
-	RtTensor *gates = rt_tensor(in[1]), *h = rt_tensor(in[2]), *c = rt_tensor(in[3]), *p = rt_tensor(in[6]), *r[3],
+	RtTensor *gates = rt_tensor(in[1]), *h = rt_tensor(in[2]), *c = rt_tensor(in[3]), *p = d.hr.weight, *r[3],
 		 *x, *y, *state;
 	Rnn g = { .kind = kind_of(in[0].u.str->s), .ct = compute_type(gates), .layers = 1, .dirs = 1 };
-	Direction d = { .hh = { .weight = rt_tensor(in[4]), .bias = rt_tensor(in[5]) }, .hr = { .weight = p } };
 	const bool lstm = g.kind == RNN_LSTM;
 	int64_t *batch;
 
@@ -676,10 +675,33 @@ rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
 	g.batch = batch;
 	if (rt_numel(y) &&
 	    walk(cx, &g, &d, rt_data(x),
-		 &(Writes){ in[7].u.i != 0, rt_data(y), d.state, rt_data(h), rt_data(state) }))
+		 &(Writes){ reverse, rt_data(y), d.state, rt_data(h), rt_data(state) }))
 		return RT_ERROR;
 	return (lstm && rt_copy_into(cx, r[1], state)) || (p && rt_fill(cx, r[2], rt_double(0))) ? RT_ERROR :
 	       dense_done(cx, r[0], y);
+}
+
+/* ..., w, b, p (state, hidden) or None, reverse, scale of the rows of w in int8 or None, narrow */
+int
+rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *w = rt_tensor(in[4]), *scale = rt_tensor(in[8]);
+	Direction d = { .hh = { .weight = w, .bias = rt_tensor(in[5]), .narrow = in[9].u.i != 0 },
+		.hr = { .weight = rt_tensor(in[6]) } };
+
+	if (scale && (w->dtype != RT_i8 || w->ndim != 2 || rt_numel(scale) != w->dims[0] || w->dims[1] > INT8_PRODUCTS))
+		return rt_raise(cx, "rnn_walk: expected a weight of int8, with a scale for each row");
+	return scale && rt_quantized->bytes(cx, w, scale, &d.hh.bytes) ? RT_ERROR :
+	       walked(cx, in, d, in[7].u.i != 0, out);
+}
+
+/* ..., w (packed), narrow, reverse */
+int
+rt_prim_rnn_walk_packed(RtCx *cx, const IValue *in, IValue *out)
+{
+	Direction d = { .hidden = 0 };
+
+	return packed_linear(cx, in[4], in[5].u.i != 0, &d.hh) ? RT_ERROR : walked(cx, in, d, in[6].u.i != 0, out);
 }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */

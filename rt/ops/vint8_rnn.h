@@ -1,0 +1,148 @@
+/* rt/ops/vint8_rnn.h - one step of a recurrent layer whose weights are 8-bit integers, in generated kernels
+ *
+ * The state becomes bytes by its own range, each thread for itself: that is little beside the products.  A unit of work
+ * is VI_PART hidden columns: their sums for each gate (vint8.h), then the gates (vcell.h).
+ */
+#ifndef RT_OPS_VINT8_RNN_H
+#define RT_OPS_VINT8_RNN_H
+
+#include "vint8.h"
+#include "vrnn.h"
+
+/* A step without panels of floats.  w: panels gate by gate, start and scale by column of all gates.  bytes: room for
+ * the state's rows, each rounded up to whole quads. */
+typedef struct ViStep {
+	const VnStep    *s;
+	const ViWeights *w;
+	int              most;           /* of the state's bytes */
+	uint8_t         *bytes;
+} ViStep;
+
+enum { VI_SIDE = 16 };           /* extremes side by side */
+
+/* The range of the state with 0 in it; a NaN is outside. */
+VI_INLINE void
+vi_range(const VnStep *s, float *least, float *most)
+{
+	float low[VI_SIDE] = { 0 }, high[VI_SIDE] = { 0 };
+
+	for (int64_t i = 0; i < s->rows; i++) {
+		const float *const h = (const float *)s->h + i * s->ldh;
+
+		for (int64_t j = 0; j < s->k; j += VI_SIDE)
+			for (int64_t l = 0; l < (s->k - j < VI_SIDE ? s->k - j : VI_SIDE); l++) {
+				low[l] = h[j + l] < low[l] ? h[j + l] : low[l];
+				high[l] = h[j + l] > high[l] ? h[j + l] : high[l];
+			}
+	}
+	for (int l = 1; l < VI_SIDE; l++) {
+		low[0] = low[l] < low[0] ? low[l] : low[0];
+		high[0] = high[l] > high[0] ? high[l] : high[0];
+	}
+	*least = low[0];
+	*most = high[0];
+}
+
+/* The state as bytes, rows lda apart: what they mean. */
+VI_INLINE TAffine
+vi_bytes(const ViStep *t, ptrdiff_t lda)
+{
+	const VnStep *s = t->s;
+	const float round = 12582912;            /* 1.5 * 2^23, as in vi_finish */
+	float low, high, inverse;
+	int32_t zero;
+	TAffine by;
+
+	vi_range(s, &low, &high);
+	by = t_affine((double)low, (double)high, 0, t->most);
+	inverse = 1 / (float)by.scale;
+	low = (float)-by.zero;
+	high = (float)(255 - by.zero);
+	zero = (int32_t)by.zero - 0x4b400000;
+	for (int64_t i = 0; i < s->rows; i++) {
+		const float *const h = (const float *)s->h + i * s->ldh;
+		uint8_t *const to = t->bytes + i * lda;
+
+		for (int64_t j = 0; j < s->k; j++) {
+			float f = h[j] * inverse;
+			int32_t bits;
+
+			f = f > low ? f : low;
+			f = f < high ? f : high;
+			f += round;
+			memcpy(&bits, &f, sizeof bits);
+			to[j] = (uint8_t)(bits + zero);
+		}
+		memset(to + s->k, 0, (size_t)(lda - s->k));
+	}
+	return by;
+}
+
+/* n columns of some rows of gate g: column col and row `row` are the first ones. */
+VI_INLINE void
+vi_gate(const ViStep *t, const ViConv *v, float x_scale, ptrdiff_t at, ptrdiff_t n, const uint8_t *x, ptrdiff_t some,
+	const int8_t *panels, float *part)
+{
+	const ViWeights w = { NULL, t->w->start + at, NULL, NULL };
+	const ptrdiff_t quads = vi_quads(v);
+	const float *const scale = t->w->scale + at, *const bias = (const float *)t->s->bias + at;
+	int32_t sum[VN_ROWS * VI_PART];
+
+	vi_product(v, some, x, quads * VI_QUAD, quads, panels, n, &w, (uint8_t *)sum);
+	for (ptrdiff_t i = 0; i < some; i++)
+		for (ptrdiff_t j = 0; j < n; j++)
+			part[i * VI_PART + j] = (float)sum[i * VI_PART + j] * (x_scale * scale[j]) +
+						(t->s->bias ? bias[j] : 0);
+}
+
+/* Units [begin, end). */
+VI_INLINE void
+vi_step(RnnKind kind, int64_t begin, int64_t end, const ViStep *t)
+{
+	const VnStep *s = t->s;
+	const int gates = kind == RNN_LSTM ? 4 : kind == RNN_GRU ? 3 : 1;
+	ViConv v = VI_LINE;
+	float part[4 * VN_ROWS * VI_PART];
+	TAffine by;
+
+	v.sums = true;
+	v.ic = s->k;
+	v.oc = s->hidden;
+	v.ys = VI_PART;
+	by = vi_bytes(t, vi_quads(&v) * VI_QUAD);
+	v.x_zero = (int32_t)by.zero;
+	for (int64_t at = begin; at < end; at++)
+		for (int64_t row = 0; row < s->rows; row += VN_ROWS) {
+			const int64_t col = at * VI_PART, some = s->rows - row < VN_ROWS ? s->rows - row : VN_ROWS;
+			const int64_t n = s->hidden - col < VI_PART ? s->hidden - col : VI_PART;
+			const RnnCell cell = {
+				.x = (const float *)s->gates + row * s->ldg + col, .ldx = s->ldg, .gx = s->hidden,
+				.y = part, .ldy = VI_PART, .gy = VN_ROWS * VI_PART,
+				.h = (const float *)s->h + row * s->ldh + col, .ldh = s->ldh,
+				.c = (const float *)s->c + row * s->ldc + col, .ldc = s->ldc,
+				.to_h = (float *)s->to_h + row * s->ld_to_h + col, .ld_to_h = s->ld_to_h,
+				.to_c = (float *)s->to_c + row * s->ld_to_c + col, .ld_to_c = s->ld_to_c,
+			};
+
+			for (int g = 0; g < gates; g++)
+				vi_gate(t, &v, (float)by.scale, g * s->hidden + col, n,
+					t->bytes + row * vi_quads(&v) * VI_QUAD, some, t->w->panels +
+					(g * vi_columns(&v) + col) * vi_quads(&v) * VI_QUAD, part + g * VN_ROWS * VI_PART);
+			rnn_cell_float(kind, some, n, &cell);
+		}
+}
+
+#define VI_WALK(name, kind) \
+	VI_SHARED void \
+	name(int64_t begin, int64_t end, const ViStep *t) \
+	{ \
+		vi_step(kind, begin, end, t); \
+	}
+
+VI_WALK(vi_lstm, RNN_LSTM)
+VI_WALK(vi_gru, RNN_GRU)
+VI_WALK(vi_tanh, RNN_TANH)
+VI_WALK(vi_relu, RNN_RELU)
+#undef VI_WALK
+
+#endif
