@@ -2,9 +2,9 @@
  *
  * Every operand is brought to the same order of dims, one per label (of size 1 where it does not have the label; a
  * repeated label takes the diagonal): output labels first, then summed ones.  Operands are then contracted from left to
- * right; a label that neither a later operand nor the output has is summed at once.  A contraction is a bmm: labels of
- * both operands that are kept are the batch, labels of one operand rows or columns, labels of both that are summed the
- * inner dim.
+ * right; a label that only one operand is left to have is summed at once.  A contraction in which no label of both is
+ * summed is a product by elements, of any dtypes, and else a bmm: labels of both operands that are kept are the batch,
+ * labels of one operand rows or columns, labels of both that are summed the inner dim.
  */
 #include "gemm.h"
 #include "scatter.h"
@@ -76,7 +76,7 @@ count_labels(const char *s)
 
 typedef struct Sums {
 	int      order[LABELS];      /* dim of a label in the common order, -1: unused */
-	int      last[LABELS];       /* index of the last operand that has it */
+	int      count[LABELS];      /* of operands that have it, at any size */
 	int      ndim, nout;         /* labels in use; of the output: they come first */
 	int64_t  size[LABELS];
 } Sums;
@@ -86,6 +86,7 @@ static RtTensor *
 arranged(RtCx *cx, RtTensor *t, const Equation *e, const Sums *sums, int operand)
 {
 	Geom g = { .n = sums->ndim, .offset = t->offset };
+	uint64_t had = 0;
 
 	for (int i = 0; i < g.n; i++) {
 		g.dims[i] = 1;
@@ -100,19 +101,22 @@ arranged(RtCx *cx, RtTensor *t, const Equation *e, const Sums *sums, int operand
 		}
 		g.dims[d] = t->dims[i];
 		g.strides[d] += t->strides[i];
+		had |= UINT64_C(1) << d;
 	}
+	for (int i = 0; i < g.n; i++)
+		g.strides[i] = had >> i & 1 ? g.strides[i] : 1;
 	return rt_temp(cx, rt_tensor_view(cx, t, g.n, g.dims, g.strides, g.offset));
 }
 
-enum { BATCH, ROWS, COLUMNS, GONE };
+enum { BATCH, ROWS, GONE, COLUMNS };
 
 typedef struct Kinds {           /* dims by what a product of matrices makes of them */
 	int order[4][RT_MAX_RANK], n[4];
 } Kinds;
 
-/* t, of geometry g, as a stack of matrices: batch, and two more kinds of dims. */
+/* t as a stack of matrices: batch, and two more kinds of dims. */
 static RtTensor *
-as_matrices(RtCx *cx, RtTensor *t, const Geom *g, const Kinds *k, const int kind[3])
+as_matrices(RtCx *cx, RtTensor *t, const Kinds *k, const int kind[3])
 {
 	int64_t dims[3] = { 1, 1, 1 }, strides[3];
 	Geom to = { .n = 0 };
@@ -121,9 +125,9 @@ as_matrices(RtCx *cx, RtTensor *t, const Geom *g, const Kinds *k, const int kind
 		for (int i = 0; i < k->n[kind[m]]; i++) {
 			const int d = k->order[kind[m]][i];
 
-			to.dims[to.n] = g->dims[d];
-			to.strides[to.n++] = g->strides[d];
-			dims[m] *= g->dims[d];
+			to.dims[to.n] = t->dims[d];
+			to.strides[to.n++] = t->strides[d];
+			dims[m] *= t->dims[d];
 		}
 	t = rt_temp(cx, rt_tensor_view(cx, t, to.n, to.dims, to.strides, t->offset));
 	t = t ? dense(cx, t) : NULL;
@@ -133,8 +137,8 @@ as_matrices(RtCx *cx, RtTensor *t, const Geom *g, const Kinds *k, const int kind
 	return rt_temp(cx, rt_tensor_view(cx, t, 3, dims, strides, t->offset));
 }
 
-/* The product r, whose dims are batch, rows, columns, with those of a and b in their own order; those that are gone
- * are 1. */
+/* The product r, whose dims are batch, rows and columns, with those of a and b in their own order; between rows and
+ * columns stand those that are gone, which are 1. */
 static RtTensor *
 in_order(RtCx *cx, RtTensor *r, const Kinds *k, const RtTensor *a, const RtTensor *b)
 {
@@ -157,30 +161,63 @@ in_order(RtCx *cx, RtTensor *r, const Kinds *k, const RtTensor *a, const RtTenso
 	return rt_temp(cx, rt_tensor_view(cx, r, g.n, g.dims, g.strides, r->offset));
 }
 
-/* a and b have the same dims but for 1s; sums over the dims in `gone`, which become 1. */
+/* t summed over these dims, which become 1, or are left out. */
 static RtTensor *
-contract(RtCx *cx, RtTensor *a, RtTensor *b, uint64_t gone)
+summed(RtCx *cx, RtTensor *t, uint64_t dims, bool keep)
+{
+	RtList *const list = rt_list_new(cx, &rt_type_int, 0);
+	IValue r;
+
+	if (!list)
+		return NULL;
+	for (int d = 0; d < t->ndim; d++)
+		if (dims >> d & 1 && rt_list_push(cx, list, rt_int(d)))
+			return rt_release(rt_ref(RT_LIST, list)), NULL;
+	r = rt_temp_value(cx, rt_ref(RT_LIST, list));
+	return CALL(cx, sum_dim_IntList, &r, rt_of(t), r, rt_bool(keep), rt_none()) ? NULL : r.u.t;
+}
+
+/* The product of a and b, summed over the dims in `gone`, which both have and which become 1. */
+static RtTensor *
+product_of(RtCx *cx, RtTensor *a, RtTensor *b, uint64_t gone)
 {
 	static const int left[3] = { BATCH, ROWS, GONE }, right[3] = { BATCH, GONE, COLUMNS };
-	Geom ga = geom_of(a), gb = geom_of(b);
 	Kinds k = { .n = { 0 } };
 	RtTensor *x, *y;
 	IValue r;
 
+	if (!gone)
+		return CALL(cx, mul_Tensor, &r, rt_of(a), rt_of(b)) ? NULL : r.u.t;
 	for (int d = 0; d < a->ndim; d++) {
-		const bool in_a = a->dims[d] != 1, in_b = b->dims[d] != 1, goes = gone >> d & 1;
-		const int kind = goes ? GONE : in_a && in_b ? BATCH : in_b ? COLUMNS : ROWS;
+		const bool in_a = a->dims[d] != 1, in_b = b->dims[d] != 1;
+		const int kind = gone >> d & 1 ? GONE : in_a && in_b ? BATCH : in_a ? ROWS : COLUMNS;
 
-		/* What only one has and goes is summed there: the other stays still along it. */
-		if (goes && !in_a)
-			ga.dims[d] = b->dims[d], ga.strides[d] = 0;
-		if (goes && !in_b)
-			gb.dims[d] = a->dims[d], gb.strides[d] = 0;
 		k.order[kind][k.n[kind]++] = d;
 	}
-	x = as_matrices(cx, a, &ga, &k, left);
-	y = x ? as_matrices(cx, b, &gb, &k, right) : NULL;
+	x = as_matrices(cx, a, &k, left);
+	y = x ? as_matrices(cx, b, &k, right) : NULL;
 	return !y || CALL(cx, bmm, &r, rt_of(x), rt_of(y)) ? NULL : in_order(cx, r.u.t, &k, a, b);
+}
+
+/* a and b have the same dims but for 1s; left: how many operands are left in which a dim is not 1. */
+static RtTensor *
+contract(RtCx *cx, RtTensor *a, RtTensor *b, const Sums *sums, int *left)
+{
+	uint64_t of_a = 0, of_b = 0, gone = 0;
+
+	for (int d = sums->nout; d < sums->ndim; d++) {
+		const bool in_a = a->dims[d] != 1, in_b = b->dims[d] != 1;
+		const uint64_t bit = UINT64_C(1) << d;
+
+		left[d] -= in_a && in_b;
+		if (left[d] != 1 || !(in_a || in_b))
+			continue;
+		*(in_a && in_b ? &gone : in_a ? &of_a : &of_b) |= bit;
+		left[d] = 0;
+	}
+	a = of_a ? summed(cx, a, of_a, true) : a;
+	b = of_b && a ? summed(cx, b, of_b, true) : b;
+	return a && b ? product_of(cx, a, b, gone) : NULL;
 }
 
 /* Has each operand as many labels as dims?  most: the dims of the longest ellipsis. */
@@ -206,9 +243,9 @@ check_counts(RtCx *cx, const char *s, const char *arrow, const RtList *operands,
 				: RT_OK;
 }
 
-/* The sizes of operand i's labels, and how often each was met. */
+/* The sizes of operand i's labels, and how often each is met. */
 static int
-note_sizes(RtCx *cx, const RtTensor *t, int i, const Equation *e, Sums *sums, int *count)
+note_sizes(RtCx *cx, const RtTensor *t, int i, const Equation *e, Sums *sums)
 {
 	for (int d = 0; d < t->ndim; d++) {
 		const int label = e->labels[d];
@@ -220,8 +257,7 @@ note_sizes(RtCx *cx, const RtTensor *t, int i, const Equation *e, Sums *sums, in
 				(long long)sums->size[label]);
 		if (t->dims[d] != 1)
 			sums->size[label] = t->dims[d];
-		sums->last[label] = i;
-		count[label]++;
+		sums->count[label]++;
 	}
 	return RT_OK;
 }
@@ -249,14 +285,14 @@ order_labels(RtCx *cx, const Equation *output, Sums *sums)
 
 		if (sums->order[label] >= 0)
 			return rt_raise(cx, "einsum(): output subscript appears more than once in the output");
-		if (sums->last[label] < 0)
+		if (!sums->count[label])
 			return rt_raise(cx, "einsum(): output subscript does not appear in the equation for any input "
 				"operand");
 		sums->order[label] = sums->ndim++;
 	}
 	sums->nout = sums->ndim;
 	for (int i = 0; i < LABELS; i++)
-		if (sums->last[i] >= 0 && sums->order[i] < 0) {
+		if (sums->count[i] && sums->order[i] < 0) {
 			if (sums->ndim == RT_MAX_RANK)
 				return rt_raise(cx, "einsum(): too many subscripts");
 			sums->order[i] = sums->ndim++;
@@ -269,11 +305,11 @@ static int
 read_equation(RtCx *cx, const char *text, const RtList *operands, Equation *e, Sums *sums)
 {
 	const char *s = text, *arrow = strstr(text, "->");
-	int most, count[LABELS] = { 0 };
+	int most;
 	Equation output;
 
 	for (int i = 0; i < LABELS; i++)
-		sums->order[i] = sums->last[i] = -1, sums->size[i] = 1;
+		sums->order[i] = -1, sums->count[i] = 0, sums->size[i] = 1;
 	if (check_counts(cx, text, arrow, operands, &most))
 		return RT_ERROR;
 	for (int i = 0; i < operands->n; i++) {
@@ -281,27 +317,33 @@ read_equation(RtCx *cx, const char *text, const RtList *operands, Equation *e, S
 		const int n = count_labels(s);
 
 		if (read_labels(cx, &s, n < 0 ? t->ndim + 1 + n : 0, most, &e[i]) ||
-		    note_sizes(cx, t, i, &e[i], sums, count))
+		    note_sizes(cx, t, i, &e[i], sums))
 			return RT_ERROR;
 		s += *s == ',';
 	}
 	if (!arrow)
-		output = implied_output(most, count);
+		output = implied_output(most, sums->count);
 	else if (s = arrow + 2, read_labels(cx, &s, most, most, &output))
 		return RT_ERROR;
 	return order_labels(cx, &output, sums);
 }
 
-/* The dims, not of the output, whose last operand is i. */
-static uint64_t
-done_after(const Sums *sums, int i)
+/* r without the dims that are summed: of one operand they are, of more they are 1 by now. */
+static RtTensor *
+of_output(RtCx *cx, RtTensor *r, const Sums *sums, bool one)
 {
-	uint64_t gone = 0;
+	const uint64_t rest = (UINT64_C(1) << sums->ndim) - (UINT64_C(1) << sums->nout);
+	IValue v;
+	Geom g;
 
-	for (int label = 0; label < LABELS; label++)
-		if (sums->last[label] == i && sums->order[label] >= sums->nout)
-			gone |= UINT64_C(1) << sums->order[label];
-	return gone;
+	if (!rest)
+		return r;
+	if (one)
+		return summed(cx, r, rest, false);
+	g = geom_of(r);
+	g.n = sums->nout;
+	v = rt_of(rt_temp(cx, rt_tensor_view(cx, r, g.n, g.dims, g.strides, g.offset)));
+	return !v.u.t || CALL(cx, view_as, &v, rt_of(r), v) ? NULL : v.u.t;
 }
 
 int
@@ -309,34 +351,29 @@ rt_einsum(RtCx *cx, const IValue *in, IValue *out)
 {
 	const RtList *operands = in[1].u.list;
 	Equation *e = rt_scratch(cx, (int64_t)sizeof *e * (operands->n + 1));
+	RtTensor *r = NULL, **t = rt_scratch(cx, (int64_t)sizeof *t * (operands->n + 1));
 	Sums sums = { .ndim = 0 };
-	RtTensor *r, *one;
-	Geom g;
+	int left[RT_MAX_RANK] = { 0 };
 
-	if (!e)
+	if (!e || !t)
 		return RT_ERROR;
 	if (operands->n == 0)
 		return rt_raise(cx, "einsum(): must provide at least one operand");
 	if (read_equation(cx, in[0].u.str->s, operands, e, &sums))
 		return RT_ERROR;
-	r = arranged(cx, operands->v[0].u.t, &e[0], &sums, 0);
-	if (r && done_after(&sums, 0)) {
-		one = rt_temp(cx, rt_scalar_tensor(cx, (RtDtype)r->dtype, rt_int(1)));
-		g = geom_of(r);
-		for (int d = 0; d < g.n; d++)
-			g.dims[d] = g.strides[d] = 1;
-		one = one ? rt_temp(cx, rt_tensor_view(cx, one, g.n, g.dims, g.strides, one->offset)) : NULL;
-		r = one ? contract(cx, r, one, done_after(&sums, 0)) : NULL;
+	for (int i = 0; i < operands->n; i++) {
+		if (!(t[i] = arranged(cx, operands->v[i].u.t, &e[i], &sums, i)))
+			return RT_ERROR;
+		for (int d = 0; d < sums.ndim; d++)
+			left[d] += t[i]->dims[d] != 1;
 	}
-	for (int i = 1; r && i < operands->n; i++) {
-		RtTensor *next = arranged(cx, operands->v[i].u.t, &e[i], &sums, i);
-		r = next ? contract(cx, r, next, done_after(&sums, i)) : NULL;
-	}
+	r = t[0];
+	for (int i = 1; r && i < operands->n; i++)
+		r = contract(cx, r, t[i], &sums, left);
+	r = r ? of_output(cx, r, &sums, operands->n == 1) : NULL;
 	if (!r)
 		return cx->status ? cx->status : RT_UNKNOWN_META;
-	g = geom_of(r);
-	g.n = sums.nout;
-	r = rt_tensor_view(cx, r, g.n, g.dims, g.strides, g.offset);
+	r = rt_tensor_view(cx, r, r->ndim, r->dims, r->strides, r->offset);
 	RT_RESULT(cx, r, out[0]);
 	return RT_OK;
 }

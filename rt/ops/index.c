@@ -70,6 +70,9 @@ collect(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x)
 {
 	int dim = 0;
 
+	if (indices->n > self->ndim)
+		return rt_raise(cx, "too many indices for tensor of dimension %d (got %lld)", self->ndim,
+				(long long)indices->n);
 	for (int i = 0; i < indices->n; i++) {
 		RtTensor *t = rt_tensor(indices->v[i]);
 		if (!t) {

@@ -379,6 +379,8 @@ rt_roll(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "`shifts` required");
 	if (n != m && !(m == 0 && n == 1))
 		return rt_raise(cx, "shifts and dimensions must align. shifts: %d, dims:%d", n, m);
+	if (m && !t->ndim)
+		return rt_raise(cx, "Dimension specified as %lld but tensor has no dimensions", (long long)dims[0]);
 	if ((kept = roll_shifts(cx, t, m, dims, shift, at)) < 0)
 		return RT_ERROR;
 	last = m > 0 && kept == m && only_channels_last(t);

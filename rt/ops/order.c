@@ -414,7 +414,9 @@ rt_bincount(RtCx *cx, const IValue *in, IValue *out)
 	const int64_t *from;
 	RtDtype dtype = !weights ? RT_i64 : weights->dtype == RT_f32 ? RT_f32 : RT_f64;
 
-	if (t->ndim != 1 || !rt_is_integral((RtDtype)t->dtype, false))
+	if (!rt_is_integral((RtDtype)t->dtype, false))
+		return rt_raise(cx, "\"bincount_cpu\" not implemented for '%s'", rt_dtypes[t->dtype].brief);
+	if (t->ndim != 1)
 		return rt_raise(cx, "bincount only supports 1-d non-negative integral inputs.");
 	if (least < 0)
 		return rt_raise(cx, "minlength should be >= 0");

@@ -496,10 +496,10 @@ rt_mT(RtCx *cx, const IValue *in, IValue *out)
 {
 	Geom g = geom_of(in[0].u.t);
 
-	if (g.n < 2)
-		return rt_raise(cx, "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.",
-				g.n);
-	geom_swap(&g, g.n - 2, g.n - 1);
+	if (g.n == 1)
+		return rt_raise(cx, "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.");
+	if (g.n)
+		geom_swap(&g, g.n - 2, g.n - 1);
 	return give(cx, in[0].u.t, &g, out);
 }
 
