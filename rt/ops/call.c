@@ -1,9 +1,9 @@
-/* rt/ops/call.c - one kernel calls another
+/* rt/ops/call.c - one kernel calls another, or gives a view
  *
  * The inner kernel has its own memory: it must not use the places planned for the outer kernel's results, and its
  * temporaries are freed when it returns.  Its results become temporaries of the outer one.
  */
-#include "kernel.h"
+#include "geom.h"
 
 int
 rt_call_temp(RtCx *cx, RtKernel *kernel, IValue *out, int nout, const IValue *in)
@@ -28,4 +28,15 @@ rt_return(RtCx *cx, RtTensor *t, IValue *out)
 
 	RT_RESULT(cx, r, *out);
 	return rt_copy_into(cx, r, t);
+}
+
+RtTensor *
+view_of(RtCx *cx, RtTensor *base, const Geom *g, const ViewPart *part)
+{
+	RtTensor *r = rt_tensor_view(cx, base, g->n, g->dims, g->strides, g->offset);
+
+	if (!r || !r->quant || !r->quant->scales || !rt_quantized->view(cx, r, base, part))
+		return r;
+	rt_tensor_release(r);
+	return NULL;
 }

@@ -3,6 +3,7 @@
 #define RT_OPS_GEOM_H
 
 #include "block.h"
+#include "quant.h"
 
 #include <string.h>
 
@@ -31,10 +32,24 @@ geom_of(const RtTensor *t)
 	return g;
 }
 
+typedef struct ViewPart { int dim; int64_t start, step; bool gone; } ViewPart;   /* gone: of one index, as a dim less */
+
+/* A view of this geometry; part: null where a dim has all of its indices still. */
+RtTensor *view_of(RtCx *, RtTensor *base, const Geom *, const ViewPart *part);
+
 static inline int
 give(RtCx *cx, RtTensor *base, const Geom *g, IValue *out)
 {
-	RtTensor *r = rt_tensor_view(cx, base, g->n, g->dims, g->strides, g->offset);
+	RtTensor *r = view_of(cx, base, g, NULL);
+
+	RT_RESULT(cx, r, out[0]);
+	return RT_OK;
+}
+
+static inline int
+give_cut(RtCx *cx, RtTensor *base, const Geom *g, ViewPart part, IValue *out)
+{
+	RtTensor *r = view_of(cx, base, g, &part);
 
 	RT_RESULT(cx, r, out[0]);
 	return RT_OK;

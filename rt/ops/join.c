@@ -151,6 +151,8 @@ cat(RtCx *cx, const RtList *list, int64_t wanted, const int64_t *as, IValue *out
 		rt_channels_last_strides(like->ndim, dims, strides);
 		as = strides;
 	}
+	if (like->quant && like->quant->scales)
+		return rt_raise(cx, "Only per-tensor quantization is supported in 'cat'!");
 	r = rt_result(cx, 0, dtype, like->ndim, dims, as);
 	if (r && like->quant && !r->quant) {
 		r->quant = like->quant;

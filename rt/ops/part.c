@@ -21,9 +21,10 @@ rt_select_int(RtCx *cx, const IValue *in, IValue *out)
 	if (i < -g.dims[d] || i >= g.dims[d])
 		return rt_raise(cx, "select(): index %lld out of range for tensor of size %s at dimension %lld",
 			(long long)i, sizes_text(text, g.n, g.dims), (long long)d);
-	g.offset += (i < 0 ? i + g.dims[d] : i) * g.strides[d];
+	i += i < 0 ? g.dims[d] : 0;
+	g.offset += i * g.strides[d];
 	geom_remove(&g, d);
-	return give(cx, t, &g, out);
+	return give_cut(cx, t, &g, (ViewPart){ d, i, 1, true }, out);
 }
 
 static int64_t
@@ -55,7 +56,7 @@ rt_slice_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	g.dims[d] = (end - start) / step + ((end - start) % step != 0);
 	if (g.dims[d] > 1 || step < INT32_MAX)
 		g.strides[d] *= step;
-	return give(cx, t, &g, out);
+	return give_cut(cx, t, &g, (ViewPart){ d, start, step, false }, out);
 }
 
 static int
@@ -81,7 +82,7 @@ narrow(RtCx *cx, RtTensor *t, int64_t dim, int64_t start, int64_t length, IValue
 			(long long)length, (long long)g.dims[d]);
 	g.offset += start * g.strides[d];
 	g.dims[d] = length;
-	return give(cx, t, &g, out);
+	return give_cut(cx, t, &g, (ViewPart){ d, start, 1, false }, out);
 }
 
 int
@@ -119,7 +120,7 @@ pieces(RtCx *cx, RtTensor *t, int d, const Cuts *c, IValue *out)
 	for (int64_t i = 0; i < c->n; i++) {
 		RtTensor *r;
 		g.dims[d] = c->length ? c->length[i] : c->piece < left ? c->piece : left;
-		r = rt_tensor_view(cx, t, g.n, g.dims, g.strides, g.offset);
+		r = view_of(cx, t, &g, &(ViewPart){ d, t->dims[d] - left, 1, false });
 		if (!r || rt_list_push(cx, list, rt_of(r)))
 			return RT_ERROR;
 		g.offset += g.dims[d] * g.strides[d];
@@ -357,7 +358,7 @@ rt_unbind_int(RtCx *cx, const IValue *in, IValue *out)
 	out[0] = rt_ref(RT_LIST, list);
 	geom_remove(&g, d);
 	for (int64_t i = 0; i < n; i++, g.offset += step) {
-		RtTensor *r = rt_tensor_view(cx, t, g.n, g.dims, g.strides, g.offset);
+		RtTensor *r = view_of(cx, t, &g, &(ViewPart){ d, i, 1, true });
 		if (!r || rt_list_push(cx, list, rt_of(r)))
 			return RT_ERROR;
 	}

@@ -6,7 +6,7 @@
  * arguments and quantizes its result again (quant_open, quant_close); most rows of quant.def are bodies that do the
  * same.
  */
-#include "quant.h"
+#include "geom.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -278,6 +278,70 @@ through(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
+/* The dim of r that has t's channels: r has a dim of size 1 more or less, or the same dims; -1: none */
+static int
+channels_in(const RtTensor *r, const RtTensor *t)
+{
+	const int64_t axis = t->quant->axis, shift = r->ndim - t->ndim;
+
+	if (!shift && !memcmp(r->dims, t->dims, (size_t)t->ndim * 8) &&
+	    !memcmp(r->strides, t->strides, (size_t)t->ndim * 8))
+		return (int)axis;
+	for (int d = 0; d < r->ndim && shift && rt_numel(r) == rt_numel(t); d++)
+		if (r->dims[d] == t->dims[axis] && r->strides[d] == t->strides[axis])
+			return d;
+	return -1;
+}
+
+/* n channels from `start` on. */
+static int
+take_channels(RtCx *cx, RtQuant *q, const RtQuant *of, const ViewPart *part, int64_t n)
+{
+	const int64_t by = of->scales->strides[0], zero_by = of->zeros->strides[0], step = part->step;
+
+	q->axis = of->axis;
+	q->scales = rt_tensor_view(cx, of->scales, 1, &n, &(int64_t){ by * step },
+				   of->scales->offset + part->start * by);
+	q->zeros = !q->scales ? NULL : rt_tensor_view(cx, of->zeros, 1, &n, &(int64_t){ zero_by * step },
+						       of->zeros->offset + part->start * zero_by);
+	if (q->zeros || !q->scales)
+		return q->zeros ? RT_OK : RT_ERROR;
+	rt_tensor_release(q->scales);
+	return RT_ERROR;
+}
+
+/* Of one channel a tensor is quantized as a whole. */
+static int
+view_channels(RtCx *cx, RtTensor *r, const RtTensor *t, const ViewPart *part)
+{
+	const RtQuant *of = t->quant;
+	const bool cut = part && part->dim == of->axis;
+	const int64_t n = cut && !part->gone ? r->dims[part->dim] : 1;
+	const int at = part ? (int)of->axis - (part->gone && part->dim < of->axis) : channels_in(r, t);
+	RtQuant *q;
+
+	if (at < 0)
+		return rt_raise(cx, "Setting strides is possible only on uniformly quantized tensor");
+	if (!cut && at == of->axis)
+		return RT_OK;
+	if (of->scales->storage->kind == RT_META)
+		return rt_no_meta(cx);
+	if (!(q = quant_new(cx, cut && n == 1 && of->scheme == 1 ? 0 : of->scheme)))
+		return RT_ERROR;
+	if (q->scheme == 0) {
+		q->scale = ((const double *)(const void *)rt_data(of->scales))[part->start * of->scales->strides[0]];
+		q->zero = ((const int64_t *)(const void *)rt_data(of->zeros))[part->start * of->zeros->strides[0]];
+	} else if (take_channels(cx, q, of, cut ? part : &(ViewPart){ 0, 0, 1, false }, cut ? n : rt_numel(of->scales))) {
+		rt_mem_back(q);
+		return RT_ERROR;
+	} else {
+		q->axis = at;
+	}
+	rt_count_down(&r->quant->h);             /* t has its own reference: this is not the last */
+	r->quant = q;
+	return RT_OK;
+}
+
 /* Floats, or a number, into a quantized tensor: with its parameters. */
 static int
 write_values(RtCx *cx, RtTensor *to, IValue values)
@@ -293,7 +357,7 @@ write_values(RtCx *cx, RtTensor *to, IValue values)
 }
 
 const RtQuantized rt_quantized_all = {
-	values_of, open_value, close_value, linear_through, through, rt_map_quantized, write_values, quant_layer,
+	values_of, open_value, close_value, linear_through, through, rt_map_quantized, view_channels, write_values, quant_layer,
 	quant_pack_layer, quant_project
 };
 

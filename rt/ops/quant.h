@@ -36,6 +36,7 @@ RtTensor *quant_result(RtCx *, RtDtype, int ndim, const int64_t *dims, const int
  * that is linear in its first argument, and so takes its integers; through: any; map: a pointwise row (map.c). */
 struct MapRow;
 struct Int8Layer;
+struct ViewPart;
 struct RtQuantized {
 	RtTensor *(*values)(RtCx *, const RtTensor *);
 	int (*open)(RtCx *, IValue v, IValue *values, RtTensor **first);
@@ -43,6 +44,8 @@ struct RtQuantized {
 	int (*linear)(RtCx *, RtKernel *, const IValue *in, int nin, int nout, IValue *out);
 	int (*through)(RtCx *, const RtCall *, const IValue *in, IValue *out);
 	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
+	/* Of r, a view of t, quantized per channel: the parameters of the channels that it has.  part: null if all. */
+	int (*view)(RtCx *, RtTensor *r, const RtTensor *t, const struct ViewPart *part);
 	int (*write)(RtCx *, RtTensor *to, IValue values);       /* floats or a number, quantized as `to` is */
 	/* A layer's weight (n, k) as bytes, in scratch memory; null where it has zero points or is none.  scale: of the
 	 * rows of a weight of plain int8, or null */

@@ -5,6 +5,7 @@
  * their order.  topk is select.c's.
  */
 #include "keys.h"
+#include "quant.h"
 
 #include <string.h>
 
@@ -200,12 +201,15 @@ sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, bool stable, IV
 int
 rt_sort(RtCx *cx, const IValue *in, IValue *out)
 {
-	return sort_dim(cx, in[0].u.t, in[1].u.i, in[2].u.i, false, out);
+	return in[0].u.t->quant ? quant_linear(cx, rt_sort, in, 3, 2, out)
+				: sort_dim(cx, in[0].u.t, in[1].u.i, in[2].u.i, false, out);
 }
 
 int
 rt_sort_stable(RtCx *cx, const IValue *in, IValue *out)
 {
+	if (in[0].u.t->quant)
+		return quant_linear(cx, rt_sort_stable, in, 4, 2, out);
 	return sort_dim(cx, in[0].u.t, in[2].u.i, in[3].u.i, !rt_is_none(in[1]) && in[1].u.i, out);
 }
 
@@ -219,6 +223,8 @@ rt_topk(RtCx *cx, const IValue *in, IValue *out)
 	int64_t k = in[1].u.i, dims[RT_MAX_RANK], bytes = rt_dtypes[t->dtype].bytes, *work;
 	Lines l;
 
+	if (t->quant)
+		return quant_linear(cx, rt_topk, in, 5, 2, out);
 	if (dim < 0)
 		return RT_ERROR;
 	if (k < 0 || k > (t->ndim ? t->dims[dim] : 1))

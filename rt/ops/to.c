@@ -71,6 +71,8 @@ to(RtCx *cx, IValue self, IValue dtype, bool always, IValue format, IValue *out)
 	RtDtype d = rt_dtype_or(dtype, t->dtype);
 	int64_t f = rt_int_or(format, 1);
 
+	if (t->quant && d != t->dtype)
+		return rt_raise(cx, "Creation of quantized tensor requires quantized dtype like torch.quint8");
 	if (!always && d == t->dtype && (f == 1 || f == format_of(t)))
 		return same(self, out);
 	return copy(cx, t, d, f, out);
