@@ -418,21 +418,74 @@ deliver(RtDoor *d, int i, RtDlTensor *out)
 static int
 deliver_all(RtDoor *d, RtDlTensor *out, int nout)
 {
-	int status = DOOR_OK, one;
+	const char *other = NULL;
+	int status;
 
 	if (nout && nout != d->results.n)
 		return rt_raise(&d->cx, "the call gave %d results, and there is room for %d: see NAME_results",
 				d->results.n, nout), DOOR_ARGUMENT;
 	for (int i = 0; i < nout; i++) {
-		one = deliver(d, i, &out[i]);
-		if (one == DOOR_SIZE && !status)
-			rt_raise(&d->cx, "'%s' has another size or dtype: it is in the instance's memory",
-				 d->results.at[i].key);
-		if (one && (!status || one != DOOR_SIZE))
-			status = one;
-		if (one && one != DOOR_SIZE)
-			break;
+		status = deliver(d, i, &out[i]);
+		if (status && status != DOOR_SIZE)
+			return status;
+		if (status && !other)
+			other = d->results.at[i].key;
 	}
+	if (!other)
+		return DOOR_OK;
+	rt_raise(&d->cx, "'%s' has another size or dtype: it is in the instance's memory", other);
+	return DOOR_SIZE;
+}
+
+/* Does an argument lie in it, a result of the call before? */
+static bool
+is_given(const RtDoor *d, const RtTensor *t)
+{
+	const uintptr_t begin = (uintptr_t)t->storage->data, end = begin + (uintptr_t)t->storage->bytes;
+
+	for (int i = 0; i < d->given.n; i++) {
+		const RtTensor *g = d->given.at[i].tensor;
+
+		if (g && (uintptr_t)g->storage->data < end && begin < (uintptr_t)g->storage->data + (uintptr_t)g->storage->bytes)
+			return true;
+	}
+	return false;
+}
+
+/* What a caller has read, before a call: what arguments lie in stays until that is over. */
+static void
+drop_unless_given(RtDoor *d, RtArrays *a)
+{
+	bool stays = false;
+
+	for (int i = 0; i < a->n; i++) {
+		if (!a->at[i].tensor || is_given(d, a->at[i].tensor)) {
+			stays |= a->at[i].tensor != NULL;
+			continue;
+		}
+		rt_tensor_release(a->at[i].tensor);
+		a->at[i].tensor = NULL;
+	}
+	if (!stays)
+		rt_arrays_free(a);
+}
+
+static int
+call_with(RtDoor *d, int method, RtDlTensor *const *in, int nin)
+{
+	RtArrays results = d->results, state = d->state;
+	int status;
+
+	d->results = d->state = (RtArrays){ 0 };
+	status = add_inputs(d, &d->door->method[method], in, nin) ? DOOR_ARGUMENT : DOOR_OK;
+	drop_unless_given(d, &results);
+	drop_unless_given(d, &state);
+	if (status)
+		rt_arrays_free(&d->given);
+	else
+		status = run_given(d, &d->own.method[method]);
+	rt_arrays_free(&results);
+	rt_arrays_free(&state);
 	return status;
 }
 
@@ -442,17 +495,13 @@ call(RtDoor *d, const char *method, RtDlTensor *const *in, int nin, RtDlTensor *
 	const int i = method_index(&d->own, method);
 	int status;
 
-	drop_results(d);
 	if (i < 0 || nout < 0 || (nout && !out)) {
 		rt_raise(&d->cx, i < 0 ? "there is no method '%s'" : "there is no room for results", method);
 		rt_arrays_free(&d->given);
+		drop_results(d);
 		return DOOR_ARGUMENT;
 	}
-	if (add_inputs(d, &d->door->method[i], in, nin)) {
-		rt_arrays_free(&d->given);
-		return DOOR_ARGUMENT;
-	}
-	status = run_given(d, &d->own.method[i]);
+	status = call_with(d, i, in, nin);
 	return status ? status : deliver_all(d, out, nout);
 }
 
@@ -581,6 +630,15 @@ rt_door_take(RtDoor *d, int i)
 
 /* ---- state ------------------------------------------------------------------------------------------------------- */
 
+/* May an attribute that is None become a tensor?  Others of None are not in the program. */
+static bool
+is_optional(const RtClass *c, int i)
+{
+	const RtType *t = c->slot_type ? c->slot_type[i] : NULL;
+
+	return t && t->kind == TYPE_OPTIONAL && t->of[0]->kind == TYPE_TENSOR;
+}
+
 /* encoder.cache: the slot of the object; null, and raised: the program has none. */
 static IValue *
 slot_of(RtDoor *d, const char *name)
@@ -596,12 +654,22 @@ slot_of(RtDoor *d, const char *name)
 			i++;
 		if (i == o->cls->nslot)
 			break;
-		if (!at[n] && !rt_is_none(o->slot[i]))
+		if (!at[n] && (!rt_is_none(o->slot[i]) || is_optional(o->cls, i)))
 			return (IValue *)&o->slot[i];
 		at += n + 1;
 		o = at[-1] && o->slot[i].tag == RT_OBJECT ? o->slot[i].u.obj : NULL;
 	}
 	rt_raise(&d->cx, "there is no attribute '%s' that the methods of this program use", name ? name : "");
+	return NULL;
+}
+
+/* The same for NAME_state_get and NAME_state_set, which want a tensor, too. */
+static IValue *
+wanted_slot(RtDoor *d, const char *name, const RtDlTensor *t)
+{
+	if (t)
+		return slot_of(d, name);
+	rt_raise(&d->cx, "a name and a tensor are wanted");
 	return NULL;
 }
 
@@ -614,9 +682,9 @@ is_number(IValue v)
 static int
 get_state(RtDoor *d, const char *name, RtDlTensor *t)
 {
-	const IValue *slot = slot_of(d, name);
+	const IValue *slot = wanted_slot(d, name, t);
 
-	if (!slot || !t)
+	if (!slot)
 		return DOOR_ARGUMENT;
 	rt_arrays_free(&d->state);
 	if (slot->tag != RT_TENSOR && !is_number(*slot))
@@ -641,15 +709,12 @@ rt_door_state_get(RtDoor *d, const char *name, RtDlTensor *t)
 static int
 set_tensor(RtDoor *d, IValue *slot, RtTensor *from)
 {
-	RtTensor *to = slot->u.t;
-	bool same = to->dtype == from->dtype && to->ndim == from->ndim;
+	RtTensor *to = slot->tag == RT_TENSOR ? slot->u.t : NULL;
 
-	if (to->dtype != from->dtype)
+	if (to && to->dtype != from->dtype)
 		return rt_raise(&d->cx, "the attribute has dtype %s, not %s", rt_dtypes[to->dtype].torch,
 				rt_dtypes[from->dtype].torch);
-	for (int i = 0; i < to->ndim && same; i++)
-		same = to->dims[i] == from->dims[i];
-	if (same)
+	if (to && to->ndim == from->ndim && !memcmp(to->dims, from->dims, sizeof *to->dims * (size_t)to->ndim))
 		return rt_writable(&d->cx, to) || rt_copy_into(&d->cx, to, from);
 	if (!(to = rt_clone(&d->cx, from)))
 		return RT_ERROR;
@@ -660,13 +725,13 @@ set_tensor(RtDoor *d, IValue *slot, RtTensor *from)
 static int
 set_state(RtDoor *d, const char *name, const RtDlTensor *t)
 {
-	IValue *slot = slot_of(d, name), v;
-	RtTensor *from = slot && t ? rt_tensor_of_dl(&d->cx, name, t) : NULL;
+	IValue *slot = wanted_slot(d, name, t), v;
+	RtTensor *from = slot ? rt_tensor_of_dl(&d->cx, name, t) : NULL;
 	int status = DOOR_ARGUMENT;
 
 	if (!from)
 		return DOOR_ARGUMENT;
-	if (slot->tag == RT_TENSOR) {
+	if (slot->tag == RT_TENSOR || slot->tag == RT_NONE) {
 		status = set_tensor(d, slot, from) ? DOOR_ARGUMENT : DOOR_OK;
 	} else if (is_number(*slot) && rt_numel(from) == 1 && (v = rt_item(&d->cx, from)).tag == slot->tag) {
 		*slot = v;

@@ -114,9 +114,9 @@ int NAME_outputs(const char *method, const NAME_leaf **leaves);
  * in[i] belongs to the i-th of NAME_inputs; null: its default, or what NAME_set gave.  Arguments are read where they
  * are, and written there when the model writes to them.
  *
- * out[i].data null: it becomes the result in the instance's memory, to be read until the next call.  Else the result
- * goes there, when dtype and shape are the same; when they are not, the status is NAME_SIZE, and out[i] becomes the
- * result in the instance's memory.  nout 0: results are asked for by NAME_result.
+ * out[i].data null: it becomes the result in the instance's memory, to be read until the next call, and by that as one
+ * of its arguments.  Else the result goes there, when dtype and shape are the same; when they are not, the status is
+ * NAME_SIZE, and out[i] becomes the result in the instance's memory.  nout 0: results are asked for by NAME_result.
  */
 int NAME_call(NAME *m, const char *method, DLTensor *const *in, int nin, DLTensor *out, int nout);
 
@@ -138,7 +138,8 @@ DLManagedTensor *NAME_result_take(NAME *m, int i);
 
 /*
  * The instance's attributes by name (cache, encoder.cache), as far as its methods use them.  What state_get gives is
- * the attribute's own memory, to be read until the next call; state_set copies, also a tensor of another size.
+ * the attribute's own memory, to be read until the next call, and by that as one of its arguments; state_set copies,
+ * also a tensor of another size, and for an attribute that is None.
  */
 int NAME_state_get(NAME *m, const char *name, DLTensor *tensor);
 int NAME_state_set(NAME *m, const char *name, const DLTensor *tensor);

@@ -35,7 +35,7 @@ results(many *m)
 {
 	float own[2][3] = { { 0 } }, twice[6] = { 4, 8, 12, 16, 20, 24 };
 	int64_t sideways[] = { 1, 2 }, turned[] = { 2, 3 }, wrong[] = { 3, 2 };
-	DLTensor in = tensor(x, kDLFloat, 32, 2, size), *args[] = { &in }, out = { 0 };
+	DLTensor in = tensor(x, kDLFloat, 32, 2, size), *args[] = { &in }, out = { 0 }, sizes[2];
 
 	CHECK(!call(m, "forward", x, size, &out) && same(out.data, x[0], 6));
 	CHECK(out.ndim == 2 && out.shape[0] == 2 && out.shape[1] == 3);
@@ -54,6 +54,35 @@ results(many *m)
 	FAILS(m, many_SIZE, many_call(m, "forward", args, 1, &out, 1), "dtype");
 	CHECK(out.dtype.code == kDLFloat);
 	CHECK(many_results(m) == 1);
+	sizes[0] = sizes[1] = tensor(own, kDLFloat, 32, 2, wrong);
+	FAILS(m, many_SIZE, many_call(m, "keep", args, 1, sizes, 2), "out.0");
+	CHECK(same(sizes[0].data, x[0], 6) && *(float *)sizes[1].data == 0 && sizes[1].shape[0] == 1);
+}
+
+/* What a call gave is the next one's argument. */
+static void
+chained(void)
+{
+	many *m = opened(NULL);
+	float want[12];
+	DLTensor in = tensor(x, kDLFloat, 32, 2, size), *args[] = { &in };
+
+	for (int i = 0; i < 3; i++) {                    /* total, and 1, 2, 3 times that */
+		DLTensor out = { 0 };
+
+		CHECK(!many_call(m, "forward", args, 1, &out, 1));
+		in = out;
+	}
+	for (int i = 0; i < 6; i++)
+		want[i] = 18 * x[0][i];
+	CHECK(same(in.data, want, 6));
+	CHECK(!many_set(m, "x", &in) && !many_call(m, "keep", NULL, 0, NULL, 0));
+	CHECK(!many_state_get(m, "kept", &in) && same(in.data, want, 6));
+	CHECK(!many_call(m, "grow", args, 1, NULL, 0) && !many_state_get(m, "inner.cache", &in) && same(in.data, want, 6));
+	memcpy(want + 6, want, 6 * sizeof *want);
+	CHECK(!many_call(m, "grow", args, 1, NULL, 0) && !many_state_get(m, "inner.cache", &in));
+	CHECK(in.shape[0] == 4 && same(in.data, want, 12));
+	many_close(m);
 }
 
 /* Results that outlive the instance: without a copy, and with one where somebody else has it, too. */
@@ -136,6 +165,10 @@ state(many *m)
 	FAILS(m, many_ARGUMENT, many_state_get(m, "inner", &out), "inner");
 	FAILS(m, many_ARGUMENT, many_state_set(m, "total", &number), "dtype");
 	FAILS(m, many_ARGUMENT, many_state_set(m, "count", &set), "count");
+	FAILS(m, many_ARGUMENT, many_state_get(m, "total", NULL), "wanted");
+	FAILS(m, many_ARGUMENT, many_state_set(m, "total", NULL), "wanted");
+	FAILS(m, many_ARGUMENT, many_state_get(m, "kept", &out), "None");
+	CHECK(!many_state_set(m, "kept", &set) && !many_state_get(m, "kept", &out) && same(out.data, total, 6));
 	CHECK(!many_reset(m) && !many_state_get(m, "count", &out) && *(int64_t *)out.data == 0);
 }
 
@@ -295,6 +328,7 @@ main(void)
 
 	results(m);
 	many_close(m);
+	chained();
 	taken();
 	containers(second);
 	state(second);
