@@ -281,14 +281,14 @@ rt_inflate(const void *in, int64_t n, void *out, int64_t nout)
 uint32_t
 rt_crc32(const void *data, int64_t n)
 {
-	uint32_t table[8][256], c = 0xffffffff, low, high;
+	uint32_t table[8][256], c = 0xffffffff, low = 1, high;
 	const uint8_t *p = data;
 
-	for (uint32_t i = 0; i < 256; i++) {
-		low = i;
-		for (int k = 0; k < 8; k++)
-			low = low >> 1 ^ (low & 1 ? 0xedb88320u : 0);
-		table[0][i] = low;
+	table[0][0] = 0;
+	for (int bit = 128; bit; bit >>= 1) {            /* what a bit does is added to what those above it do */
+		low = low >> 1 ^ (low & 1 ? 0xedb88320u : 0);
+		for (int i = 0; i < 256; i += 2 * bit)
+			table[0][i + bit] = table[0][i] ^ low;
 	}
 	for (int t = 1; t < 8; t++)
 		for (int i = 0; i < 256; i++)
