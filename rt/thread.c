@@ -257,9 +257,14 @@ wake(struct RtPool *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* A child of the process that made it has none of its threads: there is nothing to end. */
 static void
 pool_free(struct RtPool *p)
 {
+	if (p->process != getpid()) {
+		free(p);
+		return;
+	}
 	pthread_mutex_lock(&p->lock);
 	p->stop = true;
 	pthread_cond_broadcast(&p->work);
@@ -281,6 +286,7 @@ pool_new(int nworker)
 
 	if (!p)
 		return 0;
+	p->process = getpid();
 	pthread_mutex_init(&p->lock, 0);
 	pthread_cond_init(&p->work, 0);
 	pthread_cond_init(&p->done, 0);

@@ -27,7 +27,8 @@ struct RtPool {
 	pthread_cond_t  done;        /* a loop or a task ended */
 	RT_ATOMIC int   nsleep, nwaiter;
 	RT_ATOMIC bool  stop;
-	int             nworker;     /* only its owner asks */
+	int             nworker;     /* only its owner asks, */
+	pid_t           process;     /* as who made it */
 	Worker          worker[MAX_THREADS];
 
 	RT_ATOMIC uint64_t loop;               /* epoch << PARTS_BITS | parts */

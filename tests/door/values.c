@@ -6,6 +6,9 @@
 #include "net.h"
 #include "check.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 static float x[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } };
 static int64_t size[] = { 2, 3 }, three[] = { 3 };
 
@@ -321,6 +324,30 @@ options(void)
 	net_close(p);
 }
 
+/* A child process has none of its parent's threads: calls are made without them, and nothing waits for them. */
+static void
+forked(void)
+{
+	static float rows[512][4];
+	int64_t many_rows[] = { 512, 4 };
+	DLTensor in = tensor(rows, kDLFloat, 32, 2, many_rows), *args[] = { &in };
+	net_options o;
+	net *p;
+	int status;
+
+	memset(&o, 0, sizeof o);
+	o.threads = 3;
+	CHECK((p = net_open(&o, NULL, 0)) && !net_call(p, NULL, args, 1, NULL, 0));
+	if (!fork()) {
+		alarm(60);
+		status = net_call(p, NULL, args, 1, NULL, 0);
+		net_close(p);
+		_exit(status);
+	}
+	CHECK(wait(&status) > 0 && !status);
+	net_close(p);
+}
+
 int
 main(void)
 {
@@ -336,5 +363,6 @@ main(void)
 	wrong(second);
 	many_close(second);
 	options();
+	forked();
 	return failures != 0;
 }
