@@ -53,12 +53,13 @@ void
 row_pack_int8(Row *r, const RtTensor *w, const ViConv *v, const char *packed[2])
 {
 	const int64_t channels = v->groups * v->oc, *s = w->strides;
-	const bool windows = w->ndim == 4;
-	const ptrdiff_t stride[4] = { s[0], s[1], windows ? s[2] : 0, windows ? s[3] : 0 };
+	ptrdiff_t stride[5] = { s[0], s[1] };
 	int8_t *const panels = new(r->p->cx->arena, int8_t, vi_packed(v));
 	int32_t *const start = new(r->p->cx->arena, int32_t, channels);
 	int64_t at;
 
+	for (int i = 2; i < w->ndim; i++)
+		stride[5 - w->ndim + i] = s[i];
 	vi_pack(v, (const int8_t *)rt_data(w), stride, panels, start);
 	packed[0] = pack_bytes(r->e, w, panels, v);
 	r->e->int8 = true;
@@ -71,8 +72,9 @@ put_geometry(Body *b, const Integers *d)
 {
 	const ViConv *v = &d->v;
 	const Member member[] = {
-		{ "n", v->n }, { "h", v->h }, { "w", v->w }, { "ic", v->ic }, { "oh", v->oh }, { "ow", v->ow },
-		{ "oc", v->oc }, { "kh", v->kh }, { "kw", v->kw }, { "sh", v->sh }, { "sw", v->sw }, { "ph", v->ph }, { "pw", v->pw },
+		{ "n", v->n }, { "d", v->d }, { "h", v->h }, { "w", v->w }, { "ic", v->ic }, { "od", v->od }, { "oh", v->oh },
+		{ "ow", v->ow }, { "oc", v->oc }, { "kd", v->kd }, { "kh", v->kh }, { "kw", v->kw }, { "sd", v->sd },
+		{ "sh", v->sh }, { "sw", v->sw }, { "pd", v->pd }, { "ph", v->ph }, { "pw", v->pw }, { "dd", v->dd },
 		{ "dh", v->dh }, { "dw", v->dw }, { "groups", v->groups }, { "xs", v->xs }, { "ys", v->ys },
 		{ "part", v->part }, { "x_zero", v->x_zero }, { "y_zero", v->y_zero }, { "low", v->low },
 		{ "high", v->high }, { "flip", v->flip }, { "sums", v->sums },
@@ -88,9 +90,9 @@ emit_int8(Row *r, Integers *d, const char *comment)
 {
 	const ViConv *v = &d->v;
 	const bool depthwise = vi_is_depthwise(v);
-	const int64_t rows = v->n * v->oh * v->ow, parts = (v->oc + v->part - 1) / v->part * v->groups,
-		      units = depthwise ? v->n * v->oh : plan_ceil(r->p, rows, VI_CHUNK) * parts,
-		      products = rows * v->groups * v->oc * v->ic * v->kh * v->kw;
+	const int64_t rows = vi_pixels(v), parts = (v->oc + v->part - 1) / v->part * v->groups,
+		      units = depthwise ? vi_lines(v) : plan_ceil(r->p, rows, VI_CHUNK) * parts,
+		      products = rows * v->groups * v->oc * v->ic * vi_window(v);
 	const char *packed[2] = { "", "" };
 	Body b = body_begin(r->p);
 	KernelCall *c;
@@ -129,24 +131,32 @@ emit_int8(Row *r, Integers *d, const char *comment)
 bool
 row_conv_int8(Row *r)
 {
-	int64_t step[2], pad[2], wide[2], groups;
+	int64_t step[3] = { 1, 1, 1 }, pad[3] = { 0 }, wide[3] = { 1, 1, 1 }, groups;
 	Integers d = { 0 };
+	int nd, at;
 
-	if (!take(r, &d) || d.x->ndim != 4 || d.w->ndim != 4 || !dense_nhwc(d.x) || !dense_nhwc(d.y) ||
-	    !row_ints(r, "stride", step, 2) || !row_ints(r, "padding", pad, 2) || !row_ints(r, "dilation", wide, 2) ||
-	    !row_int(r, "groups", &groups))
+	if (!take(r, &d))
+		return false;
+	nd = d.w->ndim - 2;
+	at = 3 - nd;
+	if ((nd != 2 && nd != 3) || !rt_is_channels_last(d.x) || !rt_is_channels_last(d.y) ||
+	    !row_ints(r, "stride", step + at, nd) || !row_ints(r, "padding", pad + at, nd) ||
+	    !row_ints(r, "dilation", wide + at, nd) || !row_int(r, "groups", &groups))
 		return false;
 	const int64_t *x = d.x->dims, *w = d.w->dims, *y = d.y->dims;
 
-	d.v.n = x[0], d.v.h = x[2], d.v.w = x[3], d.v.oh = y[2], d.v.ow = y[3];
-	d.v.kh = w[2], d.v.kw = w[3], d.v.sh = step[0], d.v.sw = step[1], d.v.ph = pad[0], d.v.pw = pad[1];
-	d.v.dh = wide[0], d.v.dw = wide[1], d.v.groups = groups, d.v.ic = w[1], d.v.oc = w[0] / groups;
-	d.v.xs = x[1], d.v.ys = y[1];
+	d.v.n = x[0], d.v.d = nd == 3 ? x[2] : 1, d.v.h = x[nd], d.v.w = x[nd + 1];
+	d.v.od = nd == 3 ? y[2] : 1, d.v.oh = y[nd], d.v.ow = y[nd + 1];
+	d.v.kd = nd == 3 ? w[2] : 1, d.v.kh = w[nd], d.v.kw = w[nd + 1];
+	d.v.sd = step[0], d.v.sh = step[1], d.v.sw = step[2], d.v.pd = pad[0], d.v.ph = pad[1], d.v.pw = pad[2];
+	d.v.dd = wide[0], d.v.dh = wide[1], d.v.dw = wide[2];
+	d.v.groups = groups, d.v.ic = w[1], d.v.oc = w[0] / groups, d.v.xs = x[1], d.v.ys = y[1];
 	d.v.part = plan_choice(r->p, vi_divides(&d.v)) ? VI_PART : d.v.oc;
-	return emit_int8(r, &d, arena_printf(r->p->cx->arena, "convolution of 8 bits, %lld x %lld, %lld -> %lld "
-					     "channels, (%lld, %lld, %lld) -> (%lld, %lld)", (long long)w[2],
-					     (long long)w[3], (long long)x[1], (long long)y[1], (long long)x[0],
-					     (long long)x[2], (long long)x[3], (long long)y[2], (long long)y[3]));
+	return emit_int8(r, &d, arena_printf(r->p->cx->arena, "convolution of 8 bits, %lld x %lld x %lld, %lld -> %lld "
+					     "channels, (%lld, %lld, %lld, %lld) -> (%lld, %lld, %lld)",
+					     (long long)d.v.kd, (long long)d.v.kh, (long long)d.v.kw, (long long)x[1],
+					     (long long)y[1], (long long)x[0], (long long)d.v.d, (long long)d.v.h,
+					     (long long)d.v.w, (long long)d.v.od, (long long)d.v.oh, (long long)d.v.ow));
 }
 
 static bool

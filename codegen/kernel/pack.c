@@ -228,16 +228,17 @@ static void
 note_bytes(Emit *e, const RtTensor *w, int64_t at, const ViConv *v)
 {
 	const int64_t *s = w->strides;
-	const bool windows = w->ndim == 4;
-	RtPacking p = { .at = at, .to = w->offset, .n = (int32_t)v->oc, .k = (int32_t)v->ic, .taps = (int32_t)(v->kh * v->kw),
+	const int rows = w->ndim - 2;                    /* the dim of rows of taps */
+	const bool windows = w->ndim >= 4, follow = w->ndim < 5 || s[2] == w->dims[3] * s[3];
+	RtPacking p = { .at = at, .to = w->offset, .n = (int32_t)v->oc, .k = (int32_t)v->ic, .taps = (int32_t)vi_window(v),
 			.kw = (int32_t)v->kw, .width = VI_COLUMNS, .last = VI_COLUMNS, .sn = (int32_t)s[0],
-			.sk = (int32_t)s[1], .sr = windows ? (int32_t)s[2] : 0, .ss = windows ? (int32_t)s[3] : 0,
+			.sk = (int32_t)s[1], .sr = windows ? (int32_t)s[rows] : 0, .ss = windows ? (int32_t)s[rows + 1] : 0,
 			.quad = VI_QUAD };
 
-	for (int64_t g = 0; g < v->groups && v->ic % VI_QUAD == 0 && is_whole(&p); g++) {
+	for (int64_t g = 0; g < v->groups && follow && v->ic % VI_QUAD == 0 && is_whole(&p); g++) {
 		weights_note(&e->weights, w->storage, p);
 		p.to += v->oc * s[0];
-		p.at += vi_columns(v) * v->ic * v->kh * v->kw;
+		p.at += vi_columns(v) * v->ic * vi_window(v);
 	}
 }
 

@@ -11,23 +11,12 @@
  *    z = conv2d(x, w', b', 1, T - 1, 1, g)                                       (N, g r_h r_w c, A_h, A_w)
  *    y = z as (N, A_h, A_w, g, r_h, r_w, c) -> (N, A_h, r_h, A_w, r_w, g, c) -> (N, s A_h, s A_w, g c), cut, permuted
  *
- * Over three dims likewise, by conv3d (volumes.c).  After Shi et al., "Is the deconvolution layer the same as a
+ * Over three dims likewise, by conv3d (volumes.c); of integers by prim::conv_int8 (quantforms.c).  After Shi et al., "Is the deconvolution layer the same as a
  * convolutional layer?", 2016.
  */
 #include "specialize.h"
 
 #include <string.h>
-
-typedef struct Transposed {
-	Value *x;
-	const RtTensor *w, *bias;        /* (g * in, c, K...); bias or null */
-	int64_t groups, in, c;           /* channels of a group */
-	/* depth, height and width; missing dims have 1 */
-	int64_t k[3], s[3], pad[3], out[3];
-	int64_t t[3], a[3];              /* taps and output places of a phase */
-	int nd;                          /* spatial dims of the model */
-	int n;                           /* spatial dims of the convolution: 2 or 3 */
-} Transposed;
 
 static bool
 constant_f32(const Value *v, const RtTensor **out)
@@ -42,10 +31,11 @@ constant_f32(const Value *v, const RtTensor **out)
 	return *out || c.tag == RT_NONE;
 }
 
-/* Taps and places of each dim; false: some results are reached by no tap. */
-static bool
-take_dims(const RtTensor *x, const RtTensor *y, Transposed *v)
+bool
+spec_phases(Transposed *v, const int64_t *x, const int64_t *y)
 {
+	v->in = v->w->dims[0] / v->groups;
+	v->c = v->w->dims[1];
 	for (int d = 0; d < 3; d++) {
 		const int at = d + v->nd - 1;                     /* in x, y and w */
 
@@ -53,9 +43,9 @@ take_dims(const RtTensor *x, const RtTensor *y, Transposed *v)
 		if (at < 2)
 			continue;
 		v->k[d] = v->w->dims[at];
-		v->out[d] = y->dims[at];
+		v->out[d] = y[at];
 		v->t[d] = (v->k[d] + v->s[d] - 1) / v->s[d];
-		v->a[d] = x->dims[at] + v->t[d] - 1;
+		v->a[d] = x[at] + v->t[d] - 1;
 		if ((v->out[d] - 1 + v->pad[d]) / v->s[d] >= v->a[d])
 			return false;
 	}
@@ -89,18 +79,15 @@ recognise(Spec *s, const Node *m, Transposed *v)
 	    !spec_known_ints(s, m, "dilation", v->nd, dilation + 3 - v->nd) ||
 	    dilation[0] != 1 || dilation[1] != 1 || dilation[2] != 1)
 		return false;
-	v->in = v->w->dims[0] / v->groups;
-	v->c = v->w->dims[1];
-	return take_dims(x, y, v);
+	return spec_phases(v, x->dims, y->dims);
 }
 
 /* The element of the new weights in row o, for channel i of its group, at tap `tap`; null: zero, since the tap lies
  * beyond the kernel's end. */
-static const float *
+static const char *
 source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 {
-	const float *from = (const float *)rt_data(v->w) + o % v->c * v->w->strides[1];
-	int64_t phase = o / v->c;
+	int64_t phase = o / v->c, from = o % v->c * v->w->strides[1];
 
 	for (int d = 2; d >= 0; d--) {
 		const int64_t k = phase % v->s[d] + v->s[d] * (v->t[d] - 1 - tap % v->t[d]);
@@ -112,7 +99,8 @@ source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 		phase /= v->s[d];
 		tap /= v->t[d];
 	}
-	return from + (phase * v->in + i) * v->w->strides[0];    /* phase is the group now */
+	from += (phase * v->in + i) * v->w->strides[0];          /* phase is the group now */
+	return rt_data(v->w) + from * rt_dtypes[v->w->dtype].bytes;
 }
 
 static int64_t
@@ -121,48 +109,48 @@ phases(const Transposed *v)
 	return v->s[0] * v->s[1] * v->s[2];
 }
 
-static Value *
-put_weights(Spec *s, const Transposed *v, Range at)
+Value *
+spec_phase_weights(Spec *s, const Transposed *v, Range at)
 {
-	const int64_t rows = v->groups * phases(v) * v->c, taps = v->t[0] * v->t[1] * v->t[2];
+	const int64_t rows = v->groups * phases(v) * v->c, taps = v->t[0] * v->t[1] * v->t[2],
+		      bytes = rt_dtypes[v->w->dtype].bytes;
 	int64_t dims[5] = { rows, v->in };
 	IValue value = { .tag = RT_TENSOR };
-	float *to;
+	char *to;
 
 	memcpy(dims + 2, v->t + 3 - v->n, sizeof *dims * (size_t)v->n);
-	value.u.t = rt_tensor_new(&s->k->rt, RT_f32, 2 + v->n, dims);
+	value.u.t = rt_tensor_new(&s->k->rt, (RtDtype)v->w->dtype, 2 + v->n, dims);
 	if (!value.u.t)
 		fail(s->cx, at, "out of memory");
-	to = (float *)rt_data(value.u.t);
-	for (int64_t e = 0; e < rows * v->in * taps; e++) {
-		const float *from = source(v, e / taps / v->in, e / taps % v->in, e % taps);
+	to = rt_data(value.u.t);
+	for (int64_t e = 0; e < rows * v->in * taps; e++, to += bytes) {
+		const char *from = source(v, e / taps / v->in, e / taps % v->in, e % taps);
 
-		*to++ = from ? *from : 0;
+		if (from)
+			memcpy(to, from, (size_t)bytes);
+		else
+			memset(to, 0, (size_t)bytes);
 	}
 	return spec_put_constant(s, value, at);
 }
 
-static Value *
-put_bias(Spec *s, const Transposed *v, Range at)
+Value *
+spec_phase_channels(Spec *s, const Transposed *v, const RtTensor *of, Range at)
 {
 	const int64_t n = v->groups * phases(v) * v->c;
 	IValue value = { .tag = RT_TENSOR };
 
-	if (!v->bias)
-		return spec_put_constant(s, rt_none(), at);
 	value.u.t = rt_tensor_new(&s->k->rt, RT_f32, 1, &n);
 	if (!value.u.t)
 		fail(s->cx, at, "out of memory");
 	for (int64_t o = 0; o < n; o++)
 		((float *)rt_data(value.u.t))[o] =
-			((const float *)rt_data(v->bias))[(o / v->c / phases(v) * v->c + o % v->c) *
-							 v->bias->strides[0]];
+			((const float *)rt_data(of))[(o / v->c / phases(v) * v->c + o % v->c) * of->strides[0]];
 	return spec_put_constant(s, value, at);
 }
 
-/* z's phases side by side. */
-static Value *
-interleave(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
+Value *
+spec_phases_joined(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
 {
 	const int n = v->n, group = 1 + n, channel = 2 * n + 2;
 	int64_t size[9], order[9] = { 0 }, last[5] = { 0 }, first[5] = { 0, 1 + n };
@@ -208,7 +196,8 @@ all_phases(Spec *s, Scope *c, const Transposed *v, Value *x, Range at)
 	static const int64_t ones[] = { 1, 1, 1 };
 	const int64_t pad[] = { v->t[0] - 1, v->t[1] - 1, v->t[2] - 1 };
 	Value *const one = spec_put_list(s, ones, v->n, at);
-	Value *const conv[] = { spec_channels_last(s, c, x, true, at), put_weights(s, v, at), put_bias(s, v, at), one,
+	Value *const bias = v->bias ? spec_phase_channels(s, v, v->bias, at) : spec_put_constant(s, rt_none(), at);
+	Value *const conv[] = { spec_channels_last(s, c, x, true, at), spec_phase_weights(s, v, at), bias, one,
 				spec_put_list(s, pad + 3 - v->n, v->n, at), one, spec_put_int(s, v->groups, at) };
 	Value *y = spec_put_op(s, c, v->n == 3 ? "aten::conv3d" : "aten::conv2d", conv, 7, at), *volume;
 
@@ -227,7 +216,7 @@ spec_convolution_transposed(Spec *s, Scope *c, const Node *m)
 	Value *const unsqueeze[] = { v.x, two };
 
 	x = v.nd > 1 ? v.x : spec_put_op(s, c, "aten::unsqueeze", unsqueeze, 2, m->at);
-	y = interleave(s, c, &v, all_phases(s, c, &v, x, m->at), m->at);
+	y = spec_phases_joined(s, c, &v, all_phases(s, c, &v, x, m->at), m->at);
 	if (!rt_is_channels_last(known_at(s->k, y)->v.u.t)) {
 		Value *const dense[] = { y, v.n == 3 ? spec_put_int(s, 3, m->at) : two };       /* channels last */
 

@@ -211,6 +211,7 @@ enum { MOST_PRODUCTS = 1 << 16 };                /* of a sum in int32: VI_MOST o
 typedef struct Layer {
 	const IValue *slot;
 	const RtTensor *w;
+	int64_t channels;        /* of the result: w's first dim, or of a transposed one all groups of its second */
 	Quant   x, y;
 	bool    relu;
 } Layer;
@@ -227,18 +228,19 @@ weight_scale(const RtTensor *w, int64_t i)
 
 /* Are there no zero points, channels along dim 0, and few enough products in a sum? */
 static bool
-is_centred(const RtTensor *w)
+is_centred(const RtTensor *w, int64_t channels)
 {
 	const RtTensor *z = w->quant->zeros;
 
-	if (w->dtype != RT_qi8 || !w->dims[0] || w->storage->kind == RT_META || rt_numel(w) / w->dims[0] > MOST_PRODUCTS)
+	if (w->dtype != RT_qi8 || !channels || w->storage->kind == RT_META || rt_numel(w) / channels > MOST_PRODUCTS)
 		return false;
 	if (!w->quant->scales)
 		return !w->quant->zero;
 	for (int64_t i = 0; z && i < rt_numel(z); i++)
 		if (rt_load_f64((RtDtype)z->dtype, rt_data(z) + i * z->strides[0] * rt_dtypes[z->dtype].bytes) != 0)
 			return false;
-	return z && !w->quant->axis && rt_numel(z) == w->dims[0] && rt_numel(w->quant->scales) == w->dims[0];
+	return z && !w->quant->axis && channels == w->dims[0] && rt_numel(z) == channels &&
+	       rt_numel(w->quant->scales) == channels;
 }
 
 /* The constant packed parameters v of m */
@@ -255,6 +257,9 @@ take_slots(Spec *s, const Node *m, const Value *v, int slots, Layer *l)
 	    (l->slot[BIAS].tag != RT_NONE && (l->slot[BIAS].tag != RT_TENSOR || l->slot[BIAS].u.t->dtype != RT_f32)))
 		return false;
 	l->w = l->slot[WEIGHT].u.t;
+	l->channels = l->w->ndim ? l->w->dims[0] : 0;
+	if (slots > TRANSPOSE && l->slot[TRANSPOSE].u.i && l->w->ndim > 1)
+		l->channels = l->w->dims[1] * l->slot[GROUPS].u.i;
 	l->relu = strstr(m->kind->name, "_relu") != NULL;
 	return true;
 }
@@ -263,7 +268,7 @@ take_slots(Spec *s, const Node *m, const Value *v, int slots, Layer *l)
 static bool
 take_weights(Spec *s, const Node *m, int slots, Layer *l)
 {
-	return take_slots(s, m, m->in[1], slots, l) && l->w->quant && is_centred(l->w);
+	return take_slots(s, m, m->in[1], slots, l) && l->w->quant && is_centred(l->w, l->channels);
 }
 
 /* They, and the input; scale: the argument that the result's scale is, before its zero point. */
@@ -290,9 +295,9 @@ put_weights(Spec *s, const RtTensor *w, Range at)
 
 /* What each channel's sum is multiplied by, and the bias in units of a sum: as rt/ops/packed.c has them. */
 static void
-put_units(Spec *s, const Layer *l, Value *put[2], Range at)
+make_units(Spec *s, const Layer *l, RtTensor *made[2])
 {
-	const int64_t n = l->w->dims[0];
+	const int64_t n = l->channels;
 	RtTensor *scale = rt_tensor_new(&s->k->rt, RT_f32, 1, &n), *bias = rt_tensor_new(&s->k->rt, RT_f32, 1, &n);
 	const RtTensor *b = l->slot[BIAS].tag == RT_TENSOR ? l->slot[BIAS].u.t : NULL;
 
@@ -303,8 +308,18 @@ put_units(Spec *s, const Layer *l, Value *put[2], Range at)
 		((float *)rt_data(scale))[i] = unit / (float)l->y.scale;
 		((float *)rt_data(bias))[i] = of != 0 ? of / unit : 0;
 	}
-	put[0] = spec_put_constant(s, rt_of(scale), at);
-	put[1] = spec_put_constant(s, rt_of(bias), at);
+	made[0] = scale;
+	made[1] = bias;
+}
+
+static void
+put_units(Spec *s, const Layer *l, Value *put[2], Range at)
+{
+	RtTensor *of[2];
+
+	make_units(s, l, of);
+	for (int i = 0; i < 2; i++)
+		put[i] = spec_put_constant(s, rt_of(of[i]), at);
 }
 
 /* zero point, least and greatest integer of the result */
@@ -344,30 +359,107 @@ spec_quant_linear(Spec *s, Scope *c, const Node *m)
 	return close_quant(s, c, &l.y, m->at);
 }
 
+/* x in channels last */
+static Value *
+put_last(Spec *s, Scope *c, Value *x, Range at)
+{
+	const RtTensor *t = known_tensor(s->k, x);
+	Value *const last[] = { x, spec_put_int(s, t->ndim == 5 ? 3 : 2, at) };
+
+	return rt_is_channels_last(t) ? x : spec_put_op(s, c, "aten::contiguous", last, 2, at);
+}
+
+/* The convolution of l by in[1], and what follows a sum in in[2] and in[3], with in[5 .. 8): its geometry */
+static Value *
+put_conv(Spec *s, Scope *c, const Layer *l, Value *x, Value *in[12], Range at)
+{
+	in[0] = put_last(s, c, x, at);
+	in[4] = spec_put_int(s, l->x.zero, at);
+	in[8] = spec_put_constant(s, rt_retain(l->slot[GROUPS]), at);
+	put_range(s, l, in + 9, at);
+	return spec_put_op(s, c, "prim::conv_int8", in, 12, at);
+}
+
+static bool
+read_list(IValue v, int64_t *to, int n)
+{
+	for (int i = 0; i < n && v.u.list->n == n; i++)
+		to[i] = v.u.list->v[i].u.i;
+	return v.u.list->n == n;
+}
+
+/* A transposed one of x, by phases (convtransposed.c); null: it stays.  y: sizes of the result. */
+static Value *
+put_transposed(Spec *s, Scope *c, const Layer *l, Value *x, const int64_t *y, Range at)
+{
+	static const int64_t ones[] = { 1, 1, 1 };
+	const int nd = l->w->ndim - 2;
+	const RtGeometry lies = { l->w->ndim, l->w->dims, l->w->strides, l->w->offset };
+	Transposed v = { .k = { 1, 1, 1 }, .s = { 1, 1, 1 }, .groups = l->slot[GROUPS].u.i, .nd = nd, .n = nd };
+	int64_t dilation[3] = { 1, 1, 1 }, pad[3];
+	Value *in[12];
+	RtTensor *of[2];
+
+	v.w = rt_tensor_over(&s->k->rt, l->w->storage, RT_i8, &lies);
+	if (!read_list(l->slot[STRIDE], v.s + 3 - nd, nd) || !read_list(l->slot[PADDING], v.pad + 3 - nd, nd) ||
+	    !read_list(l->slot[DILATION], dilation, nd) || dilation[0] != 1 || dilation[1] != 1 || dilation[2] != 1 ||
+	    !spec_phases(&v, known_tensor(s->k, x)->dims, y))
+		return NULL;
+	make_units(s, l, of);
+	in[1] = spec_phase_weights(s, &v, at);
+	for (int i = 0; i < 2; i++)
+		in[2 + i] = spec_phase_channels(s, &v, rt_temp(&s->k->rt, of[i]), at);
+	for (int i = 0; i < nd; i++)
+		pad[i] = v.t[3 - nd + i] - 1;
+	in[5] = in[7] = spec_put_list(s, ones, nd, at);
+	in[6] = spec_put_list(s, pad, nd, at);
+	return put_last(s, c, spec_phases_joined(s, c, &v, put_conv(s, c, l, x, in, at), at), at);
+}
+
+/* The weights have two dims where the operator has one. */
 Value *
 spec_quant_conv(Spec *s, Scope *c, const Node *m)
 {
-	Value *in[12];
+	Value *const two = spec_put_int(s, 2, m->at), *x, *in[12];
+	const RtTensor *y = known_tensor(s->k, m->out[0]);
+	int64_t dims[5] = { 0, 0, 1 };
+	bool line;
 	Layer l;
 
-	if (!take_layer(s, m, 8, m->nin == 4 ? 2 : 6, &l) || l.w->ndim != 4 || known_tensor(s->k, l.x.raw)->ndim != 4 ||
-	    l.slot[TRANSPOSE].u.i)
+	if (!take_layer(s, m, 8, m->nin == 4 ? 2 : 6, &l) || !rt_numel(y) || (l.w->ndim != 4 && l.w->ndim != 5))
 		return NULL;
-	in[0] = l.x.raw;
-	if (!rt_is_channels_last(known_tensor(s->k, in[0]))) {
-		Value *const last[] = { in[0], spec_put_int(s, 2, m->at) };
-
-		in[0] = spec_put_op(s, c, "aten::contiguous", last, 2, m->at);
+	line = y->ndim == 3;
+	if (y->ndim + line != l.w->ndim)
+		return NULL;
+	x = l.x.raw;
+	if (line)
+		x = spec_squeezed(s, x) ? spec_squeezed(s, x) :
+		    spec_put_op(s, c, "aten::unsqueeze", (Value *const[]){ x, two }, 2, m->at);
+	memcpy(dims, y->dims, 2 * sizeof *dims);
+	memcpy(dims + 2 + line, y->dims + 2, (size_t)(y->ndim - 2) * sizeof *dims);
+	if (l.slot[TRANSPOSE].u.i) {
+		l.y.raw = put_transposed(s, c, &l, x, dims, m->at);
+	} else {
+		in[1] = put_weights(s, l.w, m->at);
+		put_units(s, &l, in + 2, m->at);
+		for (int i = 0; i < 3; i++)
+			in[5 + i] = spec_put_constant(s, rt_retain(l.slot[STRIDE + i]), m->at);
+		l.y.raw = put_conv(s, c, &l, x, in, m->at);
 	}
-	in[1] = put_weights(s, l.w, m->at);
-	put_units(s, &l, in + 2, m->at);
-	in[4] = spec_put_int(s, l.x.zero, m->at);
-	for (int i = 0; i < 3; i++)
-		in[5 + i] = spec_put_constant(s, rt_retain(l.slot[STRIDE + i]), m->at);
-	in[8] = spec_put_constant(s, rt_retain(l.slot[GROUPS]), m->at);
-	put_range(s, &l, in + 9, m->at);
-	l.y.raw = spec_put_op(s, c, "prim::conv_int8", in, 12, m->at);
-	return close_quant(s, c, &l.y, m->at);
+	if (l.y.raw && line)
+		l.y.raw = spec_put_op(s, c, "aten::squeeze.dim", (Value *const[]){ l.y.raw, two }, 2, m->at);
+	return l.y.raw ? close_quant(s, c, &l.y, m->at) : NULL;
+}
+
+/* A copy: the model may write to it. */
+Value *
+spec_int_repr(Spec *s, Scope *c, const Node *m)
+{
+	Quant q;
+
+	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
+		return NULL;
+	return spec_put_op(s, c, "aten::clone", (Value *const[]){ q.raw, spec_put_constant(s, rt_none(), m->at) }, 2, m->at);
 }
 
 /* ---- layers whose input is quantized by its own range ------------------------------------------------------------ */
@@ -475,7 +567,7 @@ spec_quant_walk(Spec *s, Scope *c, const Node *m)
 
 	if (!known_is(s->k, m->out[0]) || !take_slots(s, m, m->in[4], 2, &l) || l.w->ndim != 2)
 		return NULL;
-	if (l.w->quant && is_centred(l.w)) {
+	if (l.w->quant && is_centred(l.w, l.channels)) {
 		in[4] = put_weights(s, l.w, m->at);
 		in[8] = put_scales(s, l.w, m->at);
 	} else if (!(in[4] = put_half_weights(s, &l, m->at))) {

@@ -134,7 +134,6 @@ bool    spec_plain_convolution(Spec *, const Node *m, int nd, Conv *);   /* is m
 
 /* What stands for the result of m, a convolution; null: it stays. */
 Value  *spec_convolution(Spec *, Scope *, const Node *m);
-Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);     /* convtransposed.c: likewise */
 Value  *spec_convolution_volume(Spec *, Scope *, const Node *m);         /* volumes.c: likewise, over three dims */
 
 /* What is squeezed here from four dims, of height 1; null: it is no such value. */
@@ -146,6 +145,27 @@ bool    spec_under_squeeze(Spec *, Scope *, Node *n);
 Value  *spec_pool_volume(Spec *, Scope *, const Node *m);
 /* volumes.c: spec_under_squeeze where its tensors were viewed as volumes. */
 bool    spec_under_volume(Spec *, Scope *, Node *n);
+
+/* ---- convtransposed.c -------------------------------------------------------------------------------------------- */
+
+typedef struct Transposed {
+	Value *x;
+	const RtTensor *w, *bias;        /* (g * in, c, K...); bias or null */
+	int64_t groups, in, c;           /* channels of a group */
+	/* depth, height and width; missing dims have 1 */
+	int64_t k[3], s[3], pad[3], out[3];
+	int64_t t[3], a[3];              /* taps and output places of a phase */
+	int nd;                          /* spatial dims of the model */
+	int n;                           /* spatial dims of the convolution: 2 or 3 */
+} Transposed;
+
+Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);     /* what stands for it; null: it stays */
+/* Channels, taps and places of each dim, from the sizes of x and y; false: some results are reached by no tap. */
+bool    spec_phases(Transposed *, const int64_t *x, const int64_t *y);
+/* Constants of the convolution that computes all phases: its weights; floats by channel of the result. */
+Value  *spec_phase_weights(Spec *, const Transposed *, Range);
+Value  *spec_phase_channels(Spec *, const Transposed *, const RtTensor *of, Range);
+Value  *spec_phases_joined(Spec *, Scope *, const Transposed *, Value *z, Range);        /* its phases side by side */
 
 /* ---- writes.c ---------------------------------------------------------------------------------------------------- */
 
@@ -195,6 +215,7 @@ Value  *spec_einsum(Spec *, Scope *, const Node *m);             /* likewise of 
  * that is the first of a node that has as many. */
 Value  *spec_quantize(Spec *, Scope *, const Node *m);
 Value  *spec_dequantize(Spec *, Scope *, const Node *m);
+Value  *spec_int_repr(Spec *, Scope *, const Node *m);
 Value  *spec_quant_view(Spec *, Scope *, const Node *m);
 Value  *spec_quant_map(Spec *, Scope *, const Node *m);
 Value  *spec_quant_parts(Spec *, Scope *, const Node *m);

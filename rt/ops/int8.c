@@ -45,8 +45,8 @@ multiply(RtCx *cx, Launch *l)
 	int64_t units;
 
 	v->part = vi_divides(v) ? VI_PART : v->oc;
-	units = depthwise ? v->n * v->oh : vi_units(v);
-	rt_parallel(cx, units, 1 + GRAIN * units / (v->n * v->oh * v->ow * v->groups * v->oc * v->ic * v->kh * v->kw + 1),
+	units = depthwise ? vi_lines(v) : vi_units(v);
+	rt_parallel(cx, units, 1 + GRAIN * units / (vi_pixels(v) * v->groups * v->oc * v->ic * vi_window(v) + 1),
 		    run, l);
 	return cx->status;
 }
@@ -57,13 +57,14 @@ launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 {
 	ViConv *const v = &l->v;
 	const ptrdiff_t channels = v->groups * v->oc;
-	const ptrdiff_t stride[4] = { w->strides[0], w->strides[1], w->ndim == 4 ? w->strides[2] : 0,
-				      w->ndim == 4 ? w->strides[3] : 0 };
+	ptrdiff_t stride[5] = { w->strides[0], w->strides[1] };
 	int8_t *panels;
 	int32_t *start = rt_scratch(cx, channels * (int64_t)sizeof *start + 64);
 
-	if (!channels || v->n * v->oh * v->ow == 0)
+	if (!channels || vi_pixels(v) == 0)
 		return RT_OK;
+	for (int i = 2; i < w->ndim; i++)
+		stride[5 - w->ndim + i] = w->strides[i];
 	panels = rt_scratch(cx, vi_packed(v) + 64);
 	scale = dense_in(cx, scale, RT_f32);
 	bias = dense_in(cx, bias, RT_f32);
@@ -94,26 +95,30 @@ check(RtCx *cx, const RtTensor *x, const RtTensor *w, const RtTensor *scale, con
 	return RT_OK;
 }
 
-/* Sizes of a convolution over two dims. */
+/* Sizes of a convolution over two or three dims. */
 static int
 set_windows(RtCx *cx, ViConv *v, const RtTensor *x, const RtTensor *w, const IValue lists[3])
 {
-	int64_t stride[2], pad[2], dilation[2];
+	int64_t in[3] = { 1, 1, 1 }, k[3] = { 1, 1, 1 }, s[3] = { 1, 1, 1 }, pad[3] = { 0 }, wide[3] = { 1, 1, 1 }, out[3];
+	const int nd = x->ndim - 2, at = 3 - nd;
 
-	if (dense_sizes(cx, lists[0], "int8", "stride", 2, stride) ||
-	    dense_sizes(cx, lists[1], "int8", "padding", 2, pad) ||
-	    dense_sizes(cx, lists[2], "int8", "dilation", 2, dilation))
+	if (dense_sizes(cx, lists[0], "int8", "stride", nd, s + at) ||
+	    dense_sizes(cx, lists[1], "int8", "padding", nd, pad + at) ||
+	    dense_sizes(cx, lists[2], "int8", "dilation", nd, wide + at))
 		return RT_ERROR;
-	for (int i = 0; i < 2; i++)
-		if (stride[i] < 1 || pad[i] < 0 || dilation[i] < 1)
+	for (int i = 0; i < 3; i++) {
+		if (i >= at)
+			in[i] = x->dims[2 + i - at], k[i] = w->dims[2 + i - at];
+		if (s[i] < 1 || pad[i] < 0 || wide[i] < 1)
 			return rt_raise(cx, "int8 convolution: stride, padding or dilation out of range");
-	v->n = x->dims[0], v->h = x->dims[2], v->w = x->dims[3];
-	v->kh = w->dims[2], v->kw = w->dims[3];
-	v->sh = stride[0], v->sw = stride[1], v->ph = pad[0], v->pw = pad[1], v->dh = dilation[0], v->dw = dilation[1];
-	v->oh = (v->h + 2 * v->ph - v->dh * (v->kh - 1) - 1) / v->sh + 1;
-	v->ow = (v->w + 2 * v->pw - v->dw * (v->kw - 1) - 1) / v->sw + 1;
-	if (v->h + 2 * v->ph < v->dh * (v->kh - 1) + 1 || v->w + 2 * v->pw < v->dw * (v->kw - 1) + 1)
-		return rt_raise(cx, "int8 convolution: the kernel is larger than the padded input");
+		if (in[i] + 2 * pad[i] < wide[i] * (k[i] - 1) + 1)
+			return rt_raise(cx, "int8 convolution: the kernel is larger than the padded input");
+		out[i] = (in[i] + 2 * pad[i] - wide[i] * (k[i] - 1) - 1) / s[i] + 1;
+	}
+	v->n = x->dims[0], v->d = in[0], v->h = in[1], v->w = in[2];
+	v->od = out[0], v->oh = out[1], v->ow = out[2], v->kd = k[0], v->kh = k[1], v->kw = k[2];
+	v->sd = s[0], v->sh = s[1], v->sw = s[2], v->pd = pad[0], v->ph = pad[1], v->pw = pad[2];
+	v->dd = wide[0], v->dh = wide[1], v->dw = wide[2];
 	return RT_OK;
 }
 
@@ -124,12 +129,12 @@ rt_prim_conv_int8(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *scale = rt_tensor(in[2]), *bias = rt_tensor(in[3]);
 	RtTensor *r, *d;
 	const int64_t groups = in[8].u.i;
-	int64_t strides[4];
+	int64_t strides[5];
 	Launch l = { .v = { .groups = groups } };
 
 	if (check(cx, x, w, scale, bias))
 		return RT_ERROR;
-	if (x->ndim != 4 || w->ndim != 4 || groups < 1 || w->dims[0] % groups || w->dims[1] * groups != x->dims[1])
+	if ((x->ndim != 4 && x->ndim != 5) || w->ndim != x->ndim || groups < 1 || w->dims[0] % groups || w->dims[1] * groups != x->dims[1])
 		return rt_raise(cx, "int8 convolution: the sizes do not fit");
 	if (set_windows(cx, &l.v, x, w, in + 5))
 		return RT_ERROR;
@@ -138,13 +143,14 @@ rt_prim_conv_int8(RtCx *cx, const IValue *in, IValue *out)
 	l.v.xs = x->dims[1];
 	l.v.ys = w->dims[0];
 	set_range(&l.v, x, in[4].u.i, in + 9);
-	const int64_t dims[] = { l.v.n, w->dims[0], l.v.oh, l.v.ow };
+	const int64_t volume[] = { l.v.n, w->dims[0], l.v.od, l.v.oh, l.v.ow },
+		      image[] = { l.v.n, w->dims[0], l.v.oh, l.v.ow }, *dims = x->ndim == 5 ? volume : image;
 
-	rt_channels_last_strides(4, dims, strides);
-	r = rt_result(cx, 0, (RtDtype)x->dtype, 4, dims, strides);
+	rt_channels_last_strides(x->ndim, dims, strides);
+	r = rt_result(cx, 0, (RtDtype)x->dtype, x->ndim, dims, strides);
 	RT_RESULT(cx, r, out[0]);
-	rt_channels_last_strides(4, x->dims, strides);
-	d = rt_temp(cx, rt_tensor_strided(cx, (RtDtype)x->dtype, 4, x->dims, strides));
+	rt_channels_last_strides(x->ndim, x->dims, strides);
+	d = rt_temp(cx, rt_tensor_strided(cx, (RtDtype)x->dtype, x->ndim, x->dims, strides));
 	if (!d || rt_copy_into(cx, d, x))
 		return RT_ERROR;
 	l.x = (const uint8_t *)rt_data(d);
@@ -199,7 +205,7 @@ product_of(const Int8Weights *w)
 int
 int8_pack(RtCx *cx, const RtTensor *w, Int8Weights *p)
 {
-	const ptrdiff_t stride[4] = { w->strides[0], w->strides[1], 0, 0 };
+	const ptrdiff_t stride[5] = { w->strides[0], w->strides[1] };
 	ViConv v;
 
 	p->n = w->dims[0];

@@ -116,8 +116,8 @@ enum { VI_ROWS = 4, VI_PANELS = 1 };
 #endif
 
 typedef struct ViConv {
-	ptrdiff_t n, h, w, ic, oh, ow, oc;       /* ic, oc: of a group */
-	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw, groups;
+	ptrdiff_t n, d, h, w, ic, od, oh, ow, oc;        /* ic, oc: of a group; d: depth, 1 of an image */
+	ptrdiff_t kd, kh, kw, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups;
 	ptrdiff_t xs, ys;        /* elements from pixel to pixel */
 	ptrdiff_t part;          /* columns of a unit: all of a group's, or VI_PART */
 	int32_t   x_zero;        /* without a sign */
@@ -126,7 +126,8 @@ typedef struct ViConv {
 } ViConv;
 
 /* A product: the rows are the pixels of one row of an image. */
-#define VI_LINE { .n = 1, .h = 1, .oh = 1, .kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1, .groups = 1 }
+#define VI_LINE { .n = 1, .d = 1, .h = 1, .od = 1, .oh = 1, .kd = 1, .kh = 1, .kw = 1, .sd = 1, .sh = 1, .sw = 1, \
+	.dd = 1, .dh = 1, .dw = 1, .groups = 1 }
 
 /* Packed weights, and what follows a sum, by column of all groups. */
 typedef struct ViWeights {
@@ -433,6 +434,25 @@ VI_END
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
+/* Pixels of the result, and rows of them */
+VI_INLINE ptrdiff_t
+vi_lines(const ViConv *v)
+{
+	return v->n * v->od * v->oh;
+}
+
+VI_INLINE ptrdiff_t
+vi_pixels(const ViConv *v)
+{
+	return vi_lines(v) * v->ow;
+}
+
+VI_INLINE ptrdiff_t
+vi_window(const ViConv *v)
+{
+	return v->kd * v->kh * v->kw;
+}
+
 /* Bytes of a run, and how many a row of k has. */
 VI_INLINE ptrdiff_t
 vi_run(const ViConv *v)
@@ -443,7 +463,7 @@ vi_run(const ViConv *v)
 VI_INLINE ptrdiff_t
 vi_runs(const ViConv *v)
 {
-	return v->dw == 1 ? v->kh : v->kh * v->kw;
+	return v->dw == 1 ? v->kd * v->kh : vi_window(v);
 }
 
 VI_INLINE ptrdiff_t
@@ -469,7 +489,8 @@ vi_is_depthwise(const ViConv *v)
 VI_INLINE bool
 vi_lies(const ViConv *v)
 {
-	return !v->flip && v->kh * v->kw == 1 && v->sh == 1 && v->sw == 1 && !v->ph && !v->pw && v->ic % VI_QUAD == 0;
+	return !v->flip && vi_window(v) == 1 && v->sd == 1 && v->sh == 1 && v->sw == 1 && !v->pd && !v->ph && !v->pw &&
+	       v->ic % VI_QUAD == 0;
 }
 
 /* Copies n bytes of x. */
@@ -504,17 +525,19 @@ vi_gather_run(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t ix, ptrd
 VI_INLINE void
 vi_gather(const ViConv *v, ptrdiff_t m, const uint8_t *x, uint8_t *to)
 {
-	const ptrdiff_t ox = m % v->ow, oy = m / v->ow % v->oh, image = m / v->ow / v->oh, run = vi_run(v);
+	const ptrdiff_t ox = m % v->ow, oy = m / v->ow % v->oh, oz = m / v->ow / v->oh % v->od,
+			image = m / v->ow / v->oh / v->od, run = vi_run(v);
 	const ptrdiff_t taps = v->dw == 1 ? v->kw : 1, rounded = (run + VI_QUAD - 1) / VI_QUAD * VI_QUAD;
 
 	for (ptrdiff_t r = 0; r < vi_runs(v); r++, to += rounded) {
-		const ptrdiff_t iy = oy * v->sh - v->ph + (v->dw == 1 ? r : r / v->kw) * v->dh,
-			      ix = ox * v->sw - v->pw + (v->dw == 1 ? 0 : r % v->kw * v->dw);
+		const ptrdiff_t row = v->dw == 1 ? r : r / v->kw, iz = oz * v->sd - v->pd + row / v->kh * v->dd,
+				iy = oy * v->sh - v->ph + row % v->kh * v->dh,
+				ix = ox * v->sw - v->pw + (v->dw == 1 ? 0 : r % v->kw * v->dw);
 
-		if (iy < 0 || iy >= v->h)
+		if (iz < 0 || iz >= v->d || iy < 0 || iy >= v->h)
 			memset(to, v->x_zero, (size_t)run);
 		else
-			vi_gather_run(v, to, x + (image * v->h + iy) * v->w * v->xs, ix, taps);
+			vi_gather_run(v, to, x + ((image * v->d + iz) * v->h + iy) * v->w * v->xs, ix, taps);
 		memset(to + run, 0, (size_t)(rounded - run));
 	}
 }
@@ -534,13 +557,13 @@ enum { VI_PART = 4 * VI_COLUMNS };
 VI_INLINE bool
 vi_divides(const ViConv *v)
 {
-	return vi_lies(v) && v->n * v->oh * v->ow < 8 * VI_CHUNK;
+	return vi_lies(v) && vi_pixels(v) < 8 * VI_CHUNK;
 }
 
 VI_INLINE int64_t
 vi_units(const ViConv *v)
 {
-	const ptrdiff_t m = v->n * v->oh * v->ow;
+	const ptrdiff_t m = vi_pixels(v);
 
 	return (m + VI_CHUNK - 1) / VI_CHUNK * ((v->oc + v->part - 1) / v->part) * v->groups;
 }
@@ -549,7 +572,7 @@ vi_units(const ViConv *v)
 VI_SHARED void
 vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViWeights *w, uint8_t *y, uint8_t *scratch)
 {
-	const ptrdiff_t m = v->n * v->oh * v->ow, quads = vi_quads(v), part = v->part,
+	const ptrdiff_t m = vi_pixels(v), quads = vi_quads(v), part = v->part,
 		      parts = (v->oc + part - 1) / part;
 
 	for (int64_t unit = begin; unit < end; unit++) {
@@ -588,7 +611,8 @@ vi_inside(ptrdiff_t at, ptrdiff_t step, ptrdiff_t taps, ptrdiff_t size, ptrdiff_
 	*to = *to < taps ? *to : taps;
 }
 
-/* n channels of a pixel, n at most VI_LANES; x is the image, w the first tap's weights. */
+/* Adds a plane of the window's taps: n channels of a pixel, n at most VI_LANES; x is the plane, w its first tap's
+ * weights. */
 VI_INLINE void
 vi_taps(const ViConv *v, ptrdiff_t n, ptrdiff_t oy, ptrdiff_t ox, const uint8_t *x, const int8_t *w,
 	int32_t *restrict sum)
@@ -599,8 +623,6 @@ vi_taps(const ViConv *v, ptrdiff_t n, ptrdiff_t oy, ptrdiff_t ox, const uint8_t 
 
 	vi_inside(top, v->dh, v->kh, v->h, &r, &rows);
 	vi_inside(left, v->dw, v->kw, v->w, &first, &columns);
-	for (ptrdiff_t j = 0; j < n; j++)
-		sum[j] = 0;
 	for (; r < rows; r++)
 		for (ptrdiff_t s = first; s < columns; s++) {
 			const uint8_t *const restrict from = x + ((top + r * v->dh) * v->w + left + s * v->dw) * v->xs;
@@ -611,7 +633,22 @@ vi_taps(const ViConv *v, ptrdiff_t n, ptrdiff_t oy, ptrdiff_t ox, const uint8_t 
 		}
 }
 
-/* Rows [begin, end) of all images' results; groups of one channel.  start is 0. */
+/* All of them; x is the image, row its row of the result. */
+VI_INLINE void
+vi_planes(const ViConv *v, ptrdiff_t n, int64_t row, ptrdiff_t ox, const uint8_t *x, const int8_t *w,
+	  int32_t *restrict sum)
+{
+	const ptrdiff_t front = row / v->oh % v->od * v->sd - v->pd, plane = v->h * v->w * v->xs;
+	ptrdiff_t first, planes;
+
+	vi_inside(front, v->dd, v->kd, v->d, &first, &planes);
+	for (ptrdiff_t j = 0; j < n; j++)
+		sum[j] = 0;
+	for (ptrdiff_t q = first; q < planes; q++)
+		vi_taps(v, n, row % v->oh, ox, x + (front + q * v->dd) * plane, w + q * v->kh * v->kw * v->groups, sum);
+}
+
+/* Rows [begin, end) of vi_lines(v); groups of one channel.  start is 0. */
 VI_SHARED void
 vi_depthwise(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViWeights *w, uint8_t *y)
 {
@@ -619,13 +656,13 @@ vi_depthwise(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, cons
 		for (ptrdiff_t ox = 0; ox < v->ow; ox++)
 			for (ptrdiff_t c = 0; c < v->groups; c += VI_LANES) {
 				const ptrdiff_t n = v->groups - c < VI_LANES ? v->groups - c : VI_LANES;
-				const uint8_t *const image = x + row / v->oh * v->h * v->w * v->xs + c;
+				const uint8_t *const image = x + row / v->oh / v->od * v->d * v->h * v->w * v->xs + c;
 				int32_t sum[VI_LANES];
 
 				if (n == VI_LANES)
-					vi_taps(v, VI_LANES, row % v->oh, ox, image, w->panels + c, sum);
+					vi_planes(v, VI_LANES, row, ox, image, w->panels + c, sum);
 				else
-					vi_taps(v, n, row % v->oh, ox, image, w->panels + c, sum);
+					vi_planes(v, n, row, ox, image, w->panels + c, sum);
 				vi_finish(v, sum, w->start + c, w->scale + c, w->bias + c, n,
 					  y + (row * v->ow + ox) * v->ys + c);
 			}
@@ -633,19 +670,26 @@ vi_depthwise(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, cons
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
+/* How far tap `tap` of weights is from the first one. */
+VI_INLINE ptrdiff_t
+vi_tap(const ViConv *v, const ptrdiff_t stride[5], ptrdiff_t tap)
+{
+	return tap / v->kw / v->kh * stride[2] + tap / v->kw % v->kh * stride[3] + tap % v->kw * stride[4];
+}
+
 /* Bytes of packed weights. */
 VI_INLINE int64_t
 vi_packed(const ViConv *v)
 {
-	return v->groups * (vi_is_depthwise(v) ? v->kh * v->kw : vi_columns(v) * vi_quads(v) * VI_QUAD);
+	return v->groups * (vi_is_depthwise(v) ? vi_window(v) : vi_columns(v) * vi_quads(v) * VI_QUAD);
 }
 
 VI_INLINE void
-vi_pack_depthwise(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *to, int32_t *start)
+vi_pack_depthwise(const ViConv *v, const int8_t *w, const ptrdiff_t stride[5], int8_t *to, int32_t *start)
 {
-	for (ptrdiff_t tap = 0; tap < v->kh * v->kw; tap++)
+	for (ptrdiff_t tap = 0; tap < vi_window(v); tap++)
 		for (ptrdiff_t c = 0; c < v->groups; c++)
-			*to++ = w[c * stride[0] + tap / v->kw * stride[2] + tap % v->kw * stride[3]];
+			*to++ = w[c * stride[0] + vi_tap(v, stride, tap)];
 	memset(start, 0, (size_t)v->groups * sizeof *start);
 }
 
@@ -662,9 +706,9 @@ vi_pack_row(ptrdiff_t quads, const int8_t *w, int8_t *to)
 	return sum;
 }
 
-/* w (groups * oc, ic, kh, kw) with its strides, as above: vi_packed(v) bytes; start, by column. */
+/* w (groups * oc, ic, kd, kh, kw) with its strides, as above: vi_packed(v) bytes; start, by column. */
 VI_SHARED void
-vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *panels, int32_t *start)
+vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[5], int8_t *panels, int32_t *start)
 {
 	const ptrdiff_t quads = vi_quads(v), padded = vi_columns(v), run = vi_run(v),
 		      rounded = (run + VI_QUAD - 1) / VI_QUAD * VI_QUAD;
@@ -678,14 +722,14 @@ vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[4], int8_t *pan
 		const ptrdiff_t col = o % v->oc;
 		int8_t *const to = panels + (o / v->oc * padded + col / VI_COLUMNS * VI_COLUMNS) * quads * VI_QUAD +
 				   col % VI_COLUMNS * VI_QUAD;
-		const ptrdiff_t whole = v->kh * v->kw == 1 && stride[1] == 1 ? v->ic / VI_QUAD : 0;
+		const ptrdiff_t whole = vi_window(v) == 1 && stride[1] == 1 ? v->ic / VI_QUAD : 0;
 		int32_t sum = vi_pack_row(whole, w + o * stride[0], to);
 
-		for (ptrdiff_t tap = 0; tap < v->kh * v->kw; tap++)
+		for (ptrdiff_t tap = 0; tap < vi_window(v); tap++)
 			for (ptrdiff_t c = whole * VI_QUAD; c < v->ic; c++) {
 				const ptrdiff_t r = tap / v->kw, s = tap % v->kw,
 					      k = v->dw == 1 ? r * rounded + s * v->ic + c : tap * rounded + c;
-				const int8_t by = w[o * stride[0] + c * stride[1] + r * stride[2] + s * stride[3]];
+				const int8_t by = w[o * stride[0] + c * stride[1] + vi_tap(v, stride, tap)];
 
 				to[k / VI_QUAD * VI_PANEL + k % VI_QUAD] = by;
 				sum += by;

@@ -29,13 +29,16 @@ any(int64_t n)
 static ViConv
 any_geometry(void)
 {
-	ViConv v = { .n = 1 + any(2), .h = 1 + any(9), .w = 1 + any(9), .ic = 1 + any(20), .oc = 1 + any(80),
+	const ptrdiff_t depth = any(3);          /* 0: of images */
+	ViConv v = { .n = 1 + any(2), .d = 1, .kd = 1, .sd = 1, .dd = 1, .h = 1 + any(9), .w = 1 + any(9), .ic = 1 + any(20), .oc = 1 + any(80),
 		     .kh = 1 + any(4), .kw = 1 + any(4), .sh = 1 + any(2), .sw = 1 + any(2), .ph = any(3), .pw = any(3), .dh = 1 + any(2),
 		     .dw = 1 + any(2), .groups = 1 + any(2), .x_zero = (int32_t)any(256), .flip = any(2) };
 
+	if (depth)
+		v.d = 1 + any(5), v.kd = 1 + any(3), v.sd = 1 + any(2), v.pd = any(2), v.dd = 1 + any(2);
 	if (!any(4)) {
-		v.kh = v.kw = v.sh = v.sw = 1;
-		v.ph = v.pw = 0;
+		v.kd = v.kh = v.kw = v.sd = v.sh = v.sw = 1;
+		v.pd = v.ph = v.pw = 0;
 		v.ic = VI_QUAD * (1 + any(8));
 	}
 	if (!any(4)) {
@@ -43,13 +46,14 @@ any_geometry(void)
 		v.groups = 2 + any(100);
 	}
 	v.part = vi_lies(&v) && any(2) ? VI_PART : v.oc;
-	v.sums = !vi_is_depthwise(&v) && !v.ph && !v.pw && !any(2);
+	v.sums = !vi_is_depthwise(&v) && !v.pd && !v.ph && !v.pw && !any(2);
 	v.xs = v.ic * v.groups + any(2) * any(5);
 	v.ys = v.oc * v.groups + any(2) * any(5);
 	v.low = v.flip ? -128 : 0;
 	v.high = v.low + 255;
 	v.y_zero = v.low + (int32_t)any(256);
 	v.low = any(2) ? v.y_zero : v.low;
+	v.od = (v.d + 2 * v.pd - v.dd * (v.kd - 1) - 1) / v.sd + 1;
 	v.oh = (v.h + 2 * v.ph - v.dh * (v.kh - 1) - 1) / v.sh + 1;
 	v.ow = (v.w + 2 * v.pw - v.dw * (v.kw - 1) - 1) / v.sw + 1;
 	return v;
@@ -58,28 +62,30 @@ any_geometry(void)
 static bool
 fits(const ViConv *v)
 {
-	return v->h + 2 * v->ph > v->dh * (v->kh - 1) && v->w + 2 * v->pw > v->dw * (v->kw - 1) &&
-	       v->n * v->h * v->w * v->xs <= MOST && v->n * v->oh * v->ow * v->ys <= MOST &&
+	return v->d + 2 * v->pd > v->dd * (v->kd - 1) && v->h + 2 * v->ph > v->dh * (v->kh - 1) && v->w + 2 * v->pw > v->dw * (v->kw - 1) &&
+	       v->n * v->d * v->h * v->w * v->xs <= MOST && vi_pixels(v) * v->ys <= MOST &&
 	       v->groups * v->oc <= CHANNELS && vi_packed(v) <= (int64_t)sizeof packed &&
 	       vi_scratch(v) <= (int64_t)sizeof scratch &&
-	       v->groups * v->oc * v->ic * v->kh * v->kw <= MOST;
+	       v->groups * v->oc * v->ic * vi_window(v) <= MOST;
 }
 
 /* The sum of channel o at a pixel of the result. */
 static int32_t
-sum_at(const ViConv *v, ptrdiff_t image, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t o)
+sum_at(const ViConv *v, ptrdiff_t pixel, ptrdiff_t o)
 {
+	const ptrdiff_t ox = pixel % v->ow, oy = pixel / v->ow % v->oh, oz = pixel / v->ow / v->oh % v->od,
+			image = pixel / v->ow / v->oh / v->od;
 	int32_t sum = 0;
 
-	for (ptrdiff_t i = 0; i < v->ic * v->kh * v->kw; i++) {
-		const ptrdiff_t c = i / v->kw / v->kh, iy = oy * v->sh - v->ph + i / v->kw % v->kh * v->dh,
+	for (ptrdiff_t i = 0; i < v->ic * vi_window(v); i++) {
+		const ptrdiff_t c = i / vi_window(v), iz = oz * v->sd - v->pd + i / v->kw / v->kh % v->kd * v->dd, iy = oy * v->sh - v->ph + i / v->kw % v->kh * v->dh,
 			      ix = ox * v->sw - v->pw + i % v->kw * v->dw;
 		int32_t from;
 
-		if (iy < 0 || iy >= v->h || ix < 0 || ix >= v->w)
+		if (iz < 0 || iz >= v->d || iy < 0 || iy >= v->h || ix < 0 || ix >= v->w)
 			continue;
-		from = x[((image * v->h + iy) * v->w + ix) * v->xs + o / v->oc * v->ic + c];
-		sum += ((v->flip ? from ^ 128 : from) - v->x_zero) * w[o * v->ic * v->kh * v->kw + i];
+		from = x[(((image * v->d + iz) * v->h + iy) * v->w + ix) * v->xs + o / v->oc * v->ic + c];
+		sum += ((v->flip ? from ^ 128 : from) - v->x_zero) * w[o * v->ic * vi_window(v) + i];
 	}
 	return sum;
 }
@@ -88,7 +94,7 @@ sum_at(const ViConv *v, ptrdiff_t image, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t o
 static int
 count_wrong_sums(const ViConv *v)
 {
-	const ptrdiff_t channels = v->groups * v->oc, n = v->n * v->oh * v->ow * v->ys;
+	const ptrdiff_t channels = v->groups * v->oc, n = vi_pixels(v) * v->ys;
 	int wrong = 0;
 
 	for (ptrdiff_t i = 0; i < n; i++) {
@@ -96,7 +102,7 @@ count_wrong_sums(const ViConv *v)
 		int32_t want = 0x4d4d4d4d, got;  /* between pixels */
 
 		if (o < channels)
-			want = sum_at(v, pixel / v->ow / v->oh, pixel / v->ow % v->oh, pixel % v->ow, o);
+			want = sum_at(v, pixel, o);
 		memcpy(&got, y + i * 4, sizeof got);
 		wrong += want != got;
 	}
@@ -112,12 +118,12 @@ count_wrong(const ViConv *v)
 	const ptrdiff_t channels = v->groups * v->oc;
 	int wrong = 0;
 
-	for (ptrdiff_t i = 0; i < v->n * v->oh * v->ow * v->ys + FAR; i++) {
+	for (ptrdiff_t i = 0; i < vi_pixels(v) * v->ys + FAR; i++) {
 		const ptrdiff_t pixel = i / v->ys, o = i % v->ys;
 		int32_t want = 77;               /* between pixels, and behind all */
 
-		if (o < channels && pixel < v->n * v->oh * v->ow) {
-			const int32_t sum = sum_at(v, pixel / v->ow / v->oh, pixel / v->ow % v->oh, pixel % v->ow, o);
+		if (o < channels && pixel < vi_pixels(v)) {
+			const int32_t sum = sum_at(v, pixel, o);
 			const float q = nearbyintf(((float)sum + bias[o]) * scale[o]) + (float)v->y_zero;
 
 			want = q < (float)v->low ? v->low : q > (float)v->high ? v->high : (int32_t)q;
@@ -130,13 +136,13 @@ count_wrong(const ViConv *v)
 static void
 run(const ViConv *v)
 {
-	const ptrdiff_t taps = v->kh * v->kw, stride[4] = { v->ic * taps, taps, v->kw, 1 };
+	const ptrdiff_t taps = vi_window(v), stride[5] = { v->ic * taps, taps, v->kh * v->kw, v->kw, 1 };
 	const ViWeights weights = { packed, start, scale, bias };
 
 	vi_pack(v, w, stride, packed, start);
 	memset(y, 77, sizeof y);
 	if (vi_is_depthwise(v)) {
-		const int64_t rows = v->n * v->oh, half = any(rows + 1);
+		const int64_t rows = vi_lines(v), half = any(rows + 1);
 
 		vi_depthwise(half, rows, v, x, &weights, y);
 		vi_depthwise(0, half, v, x, &weights, y);
@@ -170,8 +176,8 @@ main(void)
 		done++;
 		run(&v);
 		if ((some = v.sums ? count_wrong_sums(&v) : count_wrong(&v)))
-			printf("%td x %td x %td x %td by %td x %td, %td to %td in %td groups, flip %d, sums %d: %d wrong\n",
-			       v.n, v.h, v.w, v.ic * v.groups, v.kh, v.kw, v.ic, v.oc, v.groups, v.flip, v.sums, some);
+			printf("%td x %td x %td x %td x %td by %td x %td x %td, %td to %td in %td groups, flip %d, sums %d: %d wrong\n",
+			       v.n, v.d, v.h, v.w, v.ic * v.groups, v.kd, v.kh, v.kw, v.ic, v.oc, v.groups, v.flip, v.sums, some);
 		wrong += some;
 	}
 	return wrong != 0;

@@ -22,11 +22,20 @@ class Net(nn.Module):
         self.first, self.wide = layer(3, 20, kernel_size=5, stride=2, padding=2), nn.Conv2d(20, 70, (3, 2), padding=(1, 0), dilation=(1, 2))
         self.depth = layer(70, 70, kernel_size=3, padding=1, groups=70)
         self.groups, self.narrow = layer(70, 40, kernel_size=3, stride=(1, 2), padding=1, groups=10), nn.Conv2d(70, 40, 1, stride=(1, 2))
-        self.add, self.join = nn.quantized.FloatFunctional(), nn.quantized.FloatFunctional()
+        self.line = nn.Sequential(nn.Conv1d(3, 20, 5, stride=2, padding=2), nn.ReLU(), nn.Conv1d(20, 20, 3, padding=2, dilation=2, groups=20))
+        self.volume = nn.Sequential(nn.Conv3d(3, 12, 3, stride=(1, 2, 1), padding=1), nn.ReLU(), nn.Conv3d(12, 12, (3, 1, 2), groups=12))
+        self.up1, self.up2 = nn.ConvTranspose1d(20, 9, 4, stride=2, padding=1), nn.ConvTranspose2d(20, 14, (4, 3), stride=(2, 1), padding=(1, 0), groups=2)
+        self.up3 = nn.ConvTranspose3d(12, 5, 3, stride=(2, 1, 2), padding=1, output_padding=(1, 0, 0), bias=False)
+        self.add, self.join, self.scale = nn.quantized.FloatFunctional(), nn.quantized.FloatFunctional(), nn.quantized.FloatFunctional()
         self.head = nn.Sequential(nn.Linear(240, 33), nn.ReLU(), nn.Linear(33, 5))
 
     def forward(self, x):
-        x = self.wide(F.max_pool2d(self.first(self.quant(x)), 3, 2, 1))
+        x = self.quant(x)
+        line, volume = self.line(x[:, :, 0]), self.volume(x.reshape(2, 3, 3, 7, 18))
+        first = self.first(x)
+        more = (self.dequant(line), self.dequant(self.up1(line)), self.dequant(volume), self.dequant(self.up3(volume)), self.dequant(self.up2(first)),
+                self.dequant(self.scale.mul_scalar(first, 1.5)), self.dequant(self.scale.mul_scalar(first, -0.5)))
+        x = self.wide(F.max_pool2d(first, 3, 2, 1))
         x = self.depth(x)
         x = self.add.add_relu(self.groups(x), self.narrow(x))
         a, b = x.chunk(2, 1)
@@ -40,14 +49,15 @@ class Net(nn.Module):
                  F.interpolate(x, scale_factor=2., mode="bilinear", align_corners=False), F.pad(x, [1, 1, 2, 0], mode="reflect"),
                  F.hardsigmoid(x), torch.sigmoid(x), torch.relu(x[:, 1]), written, copied, torch.clamp(x, min=0.3)]
         x = self.join.cat([F.adaptive_avg_pool2d(x, [1, 3]), F.max_pool2d(x, 2, 1)[:, :, :1, :1].repeat(1, 1, 1, 3)], 3)
-        return self.dequant(self.head(torch.flatten(x, 1))), self.dequant(x.permute(0, 2, 3, 1).contiguous()), [y.dequantize() for y in moved]
+        return self.dequant(self.head(torch.flatten(x, 1))), self.dequant(x.permute(0, 2, 3, 1).contiguous()), [y.dequantize() for y in moved], more
 
 
 torch.manual_seed(0)
 torch.backends.quantized.engine = "fbgemm"
 model = Net().eval()
-torch.ao.quantization.fuse_modules(model, [["first.0", "first.1"], ["depth.0", "depth.1"], ["groups.0", "groups.1"], ["head.0", "head.1"]], inplace=True)
+torch.ao.quantization.fuse_modules(model, [["first.0", "first.1"], ["depth.0", "depth.1"], ["groups.0", "groups.1"], ["head.0", "head.1"], ["line.0", "line.1"], ["volume.0", "volume.1"]], inplace=True)
 model.qconfig = torch.ao.quantization.get_default_qconfig("fbgemm")
+for up in (model.up1, model.up2, model.up3): up.qconfig = torch.ao.quantization.QConfig(model.qconfig.activation, torch.ao.quantization.default_weight_observer)
 model = torch.ao.quantization.prepare(model)
 x = torch.randn(2, 3, 21, 18)
 with torch.no_grad(): model(x)
@@ -59,5 +69,6 @@ with zipfile.ZipFile(os.path.join(HERE, "all.pt")) as whole, zipfile.ZipFile(os.
             archive.writestr(entry, whole.read(entry))
 os.remove(os.path.join(HERE, "all.pt"))
 np.savez(os.path.join(HERE, "in.npz"), x=x.numpy())
-with torch.no_grad(): *head, moved = model(x)
-np.savez(os.path.join(HERE, "out.npz"), **{f"out.{k}": v.numpy() for k, v in enumerate(head)}, **{f"out.2.{k}": v.numpy() for k, v in enumerate(moved)})
+with torch.no_grad(): *head, moved, more = model(x)
+np.savez(os.path.join(HERE, "out.npz"), **{f"out.{k}": v.numpy() for k, v in enumerate(head)}, **{f"out.2.{k}": v.numpy() for k, v in enumerate(moved)},
+                              **{f"out.3.{k}": v.numpy() for k, v in enumerate(more)})
