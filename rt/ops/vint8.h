@@ -14,7 +14,8 @@
  * dot product, multiplies a quad of each column; without it two multiply pairs of 16 bits, or NEON bytes.  NEON's
  * bytes are signed, so activations are 128 less in registers.
  *
- * Depthwise: weights [tap][channel]; lanes are channels.
+ * Depthwise: weights [tap][channel]; lanes are channels.  Behind these are, for AVX512-VNNI, [quad of
+ * taps][channel][QUAD], padded by zeros to quads of taps and to 16 channels.
  */
 #ifndef RT_OPS_VINT8_H
 #define RT_OPS_VINT8_H
@@ -360,8 +361,20 @@ vi_finish(const ViConv *v, const int32_t *restrict sum, const int32_t *restrict 
 {
 	const float low = (float)(v->low - v->y_zero), high = (float)(v->high - v->y_zero), round = 12582912;
 	const int32_t zero = v->y_zero - 0x4b400000;
+	ptrdiff_t j = 0;
 
-	for (ptrdiff_t j = 0; j < n; j++) {
+#if defined __AVX512BW__ && !defined __TINYC__
+	for (; j + VI_COLUMNS <= n; j += VI_COLUMNS) {
+		const __m512i i = _mm512_add_epi32(VI_LOAD(sum + j), VI_LOAD(start + j));
+		__m512 f = _mm512_add_ps(_mm512_cvtepi32_ps(i), _mm512_loadu_ps(bias + j));
+
+		f = _mm512_max_ps(_mm512_mul_ps(f, _mm512_loadu_ps(scale + j)), _mm512_set1_ps(low));
+		f = _mm512_add_ps(_mm512_min_ps(f, _mm512_set1_ps(high)), _mm512_set1_ps(round));
+		_mm_storeu_si128((__m128i *)(y + j), _mm512_cvtepi32_epi8(_mm512_add_epi32(_mm512_castps_si512(f),
+				 VI_EACH(zero))));
+	}
+#endif
+	for (; j < n; j++) {
 		float f = ((float)(sum[j] + start[j]) + bias[j]) * scale[j];
 		int32_t bits;
 
@@ -402,7 +415,8 @@ vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdif
 	int32_t sum[VI_ROWS * VI_PANELS * VI_COLUMNS], start[VI_PANELS * VI_COLUMNS];
 
 	for (ptrdiff_t col = 0; col < n;) {
-		const int panels = n - col > (VI_PANELS - 1) * VI_COLUMNS ? VI_PANELS : 1;
+		const int panels = n - col > (VI_PANELS - 1) * VI_COLUMNS ? VI_PANELS :
+				   VI_PANELS > 2 && n - col > VI_COLUMNS ? 2 : 1;
 		const ptrdiff_t left = n - col, some = left < panels * VI_COLUMNS ? left : panels * VI_COLUMNS;
 		const int8_t *const from = b + col * VI_QUAD * quads;
 
@@ -411,8 +425,10 @@ vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdif
 		for (ptrdiff_t i = 0; i < m;) {
 			const int rows = vi_rows(m - i);
 
-			if (panels > 1)
+			if (panels > 2)
 				vi_blocks(rows, VI_PANELS, a + i * lda, lda, from, quads, sum);
+			else if (panels > 1)
+				vi_blocks(rows, 2, a + i * lda, lda, from, quads, sum);
 			else
 				vi_blocks(rows, 1, a + i * lda, lda, from, quads, sum);
 			for (int r = 0; r < rows; r++) {
@@ -493,53 +509,100 @@ vi_lies(const ViConv *v)
 	       v->ic % VI_QUAD == 0;
 }
 
+/* Copies n bytes: few of them without a call, in two parts that may overlap. */
+VI_INLINE void
+vi_move(uint8_t *to, const uint8_t *x, ptrdiff_t n)
+{
+	if (n >= 32 || n < 4) {
+		memcpy(to, x, (size_t)n);
+	} else if (n >= 16) {
+		memcpy(to, x, 16);
+		memcpy(to + n - 16, x + n - 16, 16);
+	} else if (n >= 8) {
+		memcpy(to, x, 8);
+		memcpy(to + n - 8, x + n - 8, 8);
+	} else {
+		memcpy(to, x, 4);
+		memcpy(to + n - 4, x + n - 4, 4);
+	}
+}
+
 /* Copies n bytes of x. */
 VI_INLINE void
 vi_copy(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t n)
 {
 	if (!v->flip) {
-		memcpy(to, x, (size_t)n);
+		vi_move(to, x, n);
 		return;
 	}
 	for (ptrdiff_t i = 0; i < n; i++)
 		to[i] = x[i] ^ 128;
 }
 
-/* Taps [0, taps) of a row of the image, from column ix on; x is the group's first channel in column 0. */
-VI_INLINE void
+/* A run: taps [0, taps) of a row of the image, from column ix on, padded; x is the group's first channel in column 0,
+ * or null outside of the image.  Returns where the next one goes. */
+VI_INLINE uint8_t *
 vi_gather_run(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t ix, ptrdiff_t taps)
 {
-	const ptrdiff_t before = ix >= 0 ? 0 : -ix < taps ? -ix : taps, end = v->w - ix,
-		      inside = end > taps ? taps : end > before ? end : before;
+	const ptrdiff_t before = !x ? taps : ix >= 0 ? 0 : -ix < taps ? -ix : taps, end = v->w - ix,
+		      inside = end > taps ? taps : end > before ? end : before, run = taps * v->ic;
+	uint8_t *const next = to + (run + VI_QUAD - 1) / VI_QUAD * VI_QUAD;
 
-	memset(to, v->x_zero, (size_t)(before * v->ic));
-	if (v->xs == v->ic)
+	memset(next - VI_QUAD, 0, VI_QUAD);
+	if (before)
+		memset(to, v->x_zero, (size_t)(before * v->ic));
+	if (v->xs == v->ic && inside > before)
 		vi_copy(v, to + before * v->ic, x + (ix + before) * v->xs, (inside - before) * v->ic);
 	else
 		for (ptrdiff_t t = before; t < inside; t++)
 			vi_copy(v, to + t * v->ic, x + (ix + t) * v->xs, v->ic);
-	memset(to + inside * v->ic, v->x_zero, (size_t)((taps - inside) * v->ic));
+	if (inside < taps)
+		memset(to + inside * v->ic, v->x_zero, (size_t)((taps - inside) * v->ic));
+	return next;
 }
 
-/* The row of k of pixel m. */
-VI_INLINE void
-vi_gather(const ViConv *v, ptrdiff_t m, const uint8_t *x, uint8_t *to)
+/* A pixel of the result */
+typedef struct ViPixel { ptrdiff_t image, z, y, x; } ViPixel;
+
+VI_INLINE ViPixel
+vi_pixel(const ViConv *v, ptrdiff_t m)
 {
-	const ptrdiff_t ox = m % v->ow, oy = m / v->ow % v->oh, oz = m / v->ow / v->oh % v->od,
-			image = m / v->ow / v->oh / v->od, run = vi_run(v);
-	const ptrdiff_t taps = v->dw == 1 ? v->kw : 1, rounded = (run + VI_QUAD - 1) / VI_QUAD * VI_QUAD;
+	return (ViPixel){ m / v->ow / v->oh / v->od, m / v->ow / v->oh % v->od, m / v->ow % v->oh, m % v->ow };
+}
 
-	for (ptrdiff_t r = 0; r < vi_runs(v); r++, to += rounded) {
-		const ptrdiff_t row = v->dw == 1 ? r : r / v->kw, iz = oz * v->sd - v->pd + row / v->kh * v->dd,
-				iy = oy * v->sh - v->ph + row % v->kh * v->dh,
-				ix = ox * v->sw - v->pw + (v->dw == 1 ? 0 : r % v->kw * v->dw);
+VI_INLINE void
+vi_next(const ViConv *v, ViPixel *p)
+{
+	if (++p->x < v->ow)
+		return;
+	p->x = 0;
+	if (++p->y < v->oh)
+		return;
+	p->y = 0;
+	if (++p->z < v->od)
+		return;
+	p->z = 0;
+	p->image++;
+}
 
-		if (iz < 0 || iz >= v->d || iy < 0 || iy >= v->h)
-			memset(to, v->x_zero, (size_t)run);
-		else
-			vi_gather_run(v, to, x + ((image * v->d + iz) * v->h + iy) * v->w * v->xs, ix, taps);
-		memset(to + run, 0, (size_t)(rounded - run));
-	}
+/* The row of k of a pixel. */
+VI_INLINE void
+vi_gather(const ViConv *v, ViPixel p, const uint8_t *x, uint8_t *to)
+{
+	const ptrdiff_t front = p.z * v->sd - v->pd, top = p.y * v->sh - v->ph, left = p.x * v->sw - v->pw;
+
+	for (ptrdiff_t q = 0; q < v->kd; q++)
+		for (ptrdiff_t r = 0; r < v->kh; r++) {
+			const ptrdiff_t iz = front + q * v->dd, iy = top + r * v->dh;
+			const uint8_t *const row = iz < 0 || iz >= v->d || iy < 0 || iy >= v->h ? NULL :
+				x + ((p.image * v->d + iz) * v->h + iy) * v->w * v->xs;
+
+			if (v->dw == 1)
+				to = vi_gather_run(v, to, row, left, v->kw);
+			else
+				for (ptrdiff_t s = 0; s < v->kw; s++)
+					to = vi_gather_run(v, to, row, left + s * v->dw, 1);
+		}
 }
 
 enum { VI_CHUNK = 48 };          /* rows of a unit */
@@ -587,9 +650,11 @@ vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViW
 		if (vi_lies(v)) {
 			from += first * v->xs;
 		} else {
+			ViPixel p = vi_pixel(v, first);
+
 			lda = quads * VI_QUAD;
-			for (ptrdiff_t i = 0; i < rows; i++)
-				vi_gather(v, first + i, from, scratch + i * lda);
+			for (ptrdiff_t i = 0; i < rows; i++, vi_next(v, &p))
+				vi_gather(v, p, from, scratch + i * lda);
 			from = scratch;
 		}
 		vi_product(v, rows, from, lda, quads, w->panels + (group * vi_columns(v) + col) * VI_QUAD * quads,
@@ -648,24 +713,119 @@ vi_planes(const ViConv *v, ptrdiff_t n, int64_t row, ptrdiff_t ox, const uint8_t
 		vi_taps(v, n, row % v->oh, ox, x + (front + q * v->dd) * plane, w + q * v->kh * v->kw * v->groups, sum);
 }
 
-/* Rows [begin, end) of vi_lines(v); groups of one channel.  start is 0. */
+/* Channels of the weights in quads of taps, and such quads */
+VI_INLINE ptrdiff_t
+vi_padded(const ViConv *v)
+{
+	return (v->groups + VI_COLUMNS - 1) / VI_COLUMNS * VI_COLUMNS;
+}
+
+VI_INLINE ptrdiff_t
+vi_tap_quads(const ViConv *v)
+{
+	return (vi_window(v) + VI_QUAD - 1) / VI_QUAD;
+}
+
+#if defined __AVX512VNNI__ && defined __AVX512BW__ && defined __AVX512VL__ && !defined __TINYC__
+
+#define VI_ADDRESSES
+enum { VI_TAPS = 128 };          /* the most of a window whose addresses are kept */
+
+/* The addresses of a pixel's taps, by tap: of channel 0, or null where one is outside; whole quads of them.  x is the
+ * image. */
+VI_INLINE void
+vi_addresses(const ViConv *v, int64_t row, ptrdiff_t ox, const uint8_t *x, const uint8_t **tap)
+{
+	const ptrdiff_t front = row / v->oh % v->od * v->sd - v->pd, top = row % v->oh * v->sh - v->ph,
+			left = ox * v->sw - v->pw;
+
+	for (ptrdiff_t q = 0; q < v->kd; q++)
+		for (ptrdiff_t r = 0; r < v->kh; r++)
+			for (ptrdiff_t s = 0; s < v->kw; s++) {
+				const ptrdiff_t z = front + q * v->dd, iy = top + r * v->dh, ix = left + s * v->dw;
+
+				*tap++ = z < 0 || z >= v->d || iy < 0 || iy >= v->h || ix < 0 || ix >= v->w ? NULL :
+					 x + ((z * v->h + iy) * v->w + ix) * v->xs;
+			}
+	for (ptrdiff_t i = vi_window(v); i % VI_QUAD; i++)
+		*tap++ = NULL;
+}
+
+/* Sums of 16 channels, of which those in mask are there. */
+VI_INLINE __m512i
+vi_quad_taps(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, __mmask16 mask, const int8_t *w, __m512i sum)
+{
+	const __m512i lanes = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+		      bytes = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11,
+			15)),
+		      flip = _mm512_set1_epi8(v->flip ? -128 : 0);
+	const __m128i zero = _mm_set1_epi8((char)(v->flip ? v->x_zero ^ 128 : v->x_zero));
+	const ptrdiff_t quads = vi_tap_quads(v), step = vi_padded(v) * VI_QUAD;
+
+	for (ptrdiff_t q = 0; q < quads; q++, tap += VI_QUAD) {
+		__m128i x[VI_QUAD];
+		__m512i all;
+
+		VI_UNROLL
+		for (int i = 0; i < VI_QUAD; i++)
+			x[i] = tap[i] ? _mm_maskz_loadu_epi8(mask, tap[i] + c) : zero;
+		all = _mm512_inserti32x4(_mm512_castsi128_si512(x[0]), x[1], 1);
+		all = _mm512_inserti32x4(_mm512_inserti32x4(all, x[2], 2), x[3], 3);
+		all = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(lanes, all), bytes);
+		sum = VI_QUADS(sum, _mm512_xor_si512(all, flip), VI_LOAD(w + q * step + c * VI_QUAD));
+	}
+	return sum;
+}
+
+/* The sums of n channels from c on, at most VI_LANES. */
+VI_INLINE void
+vi_channels(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, ptrdiff_t n, const ViWeights *w, int32_t *sum)
+{
+	const int8_t *const quads = w->panels + vi_window(v) * v->groups;
+
+	for (ptrdiff_t i = 0; i < n; i += VI_COLUMNS) {
+		const __mmask16 mask = n - i < VI_COLUMNS ? (__mmask16)((1 << (n - i)) - 1) : (__mmask16)-1;
+		const __m512i start = _mm512_maskz_loadu_epi32(mask, w->start + c + i);
+
+		_mm512_storeu_si512(sum + i, vi_quad_taps(v, tap, c + i, mask, quads,
+			_mm512_mullo_epi32(start, _mm512_set1_epi32(v->x_zero))));
+	}
+}
+
+#endif
+
+/* Rows [begin, end) of vi_lines(v); groups of one channel. */
 VI_SHARED void
 vi_depthwise(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViWeights *w, uint8_t *y)
 {
+	static const int32_t none[VI_LANES];
+
 	for (int64_t row = begin; row < end; row++)
-		for (ptrdiff_t ox = 0; ox < v->ow; ox++)
+		for (ptrdiff_t ox = 0; ox < v->ow; ox++) {
+			const uint8_t *const image = x + row / v->oh / v->od * v->d * v->h * v->w * v->xs;
+#ifdef VI_ADDRESSES
+			const uint8_t *tap[VI_TAPS];
+
+			if (vi_window(v) <= VI_TAPS)
+				vi_addresses(v, row, ox, image, tap);
+#endif
 			for (ptrdiff_t c = 0; c < v->groups; c += VI_LANES) {
 				const ptrdiff_t n = v->groups - c < VI_LANES ? v->groups - c : VI_LANES;
-				const uint8_t *const image = x + row / v->oh / v->od * v->d * v->h * v->w * v->xs + c;
 				int32_t sum[VI_LANES];
 
-				if (n == VI_LANES)
-					vi_planes(v, VI_LANES, row, ox, image, w->panels + c, sum);
+#ifdef VI_ADDRESSES
+				if (vi_window(v) <= VI_TAPS)
+					vi_channels(v, tap, c, n, w, sum);
 				else
-					vi_planes(v, n, row, ox, image, w->panels + c, sum);
-				vi_finish(v, sum, w->start + c, w->scale + c, w->bias + c, n,
+#endif
+				if (n == VI_LANES)
+					vi_planes(v, VI_LANES, row, ox, image + c, w->panels + c, sum);
+				else
+					vi_planes(v, n, row, ox, image + c, w->panels + c, sum);
+				vi_finish(v, sum, none, w->scale + c, w->bias + c, n,
 					  y + (row * v->ow + ox) * v->ys + c);
 			}
+		}
 }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
@@ -681,16 +841,25 @@ vi_tap(const ViConv *v, const ptrdiff_t stride[5], ptrdiff_t tap)
 VI_INLINE int64_t
 vi_packed(const ViConv *v)
 {
-	return v->groups * (vi_is_depthwise(v) ? vi_window(v) : vi_columns(v) * vi_quads(v) * VI_QUAD);
+	return vi_is_depthwise(v) ? vi_window(v) * v->groups + vi_tap_quads(v) * VI_QUAD * vi_padded(v) :
+	       v->groups * vi_columns(v) * vi_quads(v) * VI_QUAD;
 }
 
 VI_INLINE void
 vi_pack_depthwise(const ViConv *v, const int8_t *w, const ptrdiff_t stride[5], int8_t *to, int32_t *start)
 {
-	for (ptrdiff_t tap = 0; tap < vi_window(v); tap++)
-		for (ptrdiff_t c = 0; c < v->groups; c++)
-			*to++ = w[c * stride[0] + vi_tap(v, stride, tap)];
+	int8_t *const quads = to + vi_window(v) * v->groups;
+
+	memset(quads, 0, (size_t)(vi_tap_quads(v) * VI_QUAD * vi_padded(v)));
 	memset(start, 0, (size_t)v->groups * sizeof *start);
+	for (ptrdiff_t tap = 0; tap < vi_window(v); tap++)
+		for (ptrdiff_t c = 0; c < v->groups; c++) {
+			const int8_t by = w[c * stride[0] + vi_tap(v, stride, tap)];
+
+			*to++ = by;
+			quads[(tap / VI_QUAD * vi_padded(v) + c) * VI_QUAD + tap % VI_QUAD] = by;
+			start[c] -= by;
+		}
 }
 
 /* A column's whole quads of weights of one tap that lie in a row; their sum. */
