@@ -193,6 +193,11 @@ void    kernel_check(const Kernel *);
 /* Tiles are correct for all sizes, and pay where both axes are long. */
 typedef enum Tiling { TILE_IF_LONG, TILE_NEVER, TILE_ALWAYS } Tiling;
 Schedule kernel_schedule(const Kernel *, Tiling, int inner);
+/* With this axis in tiles, does it compute whole ones from and into copies of operands, and is this one of them: its
+ * elements lie along that axis, or it has one for each point of the innermost, far apart? */
+typedef enum Copied { COPIED_NOT, COPIED_SQUARE, COPIED_COLUMN } Copied;
+bool     kernel_copies_tiles(const Kernel *, int axis);
+Copied   kernel_copied(const Kernel *, int operand, int axis);
 int      kernel_inner(const Kernel *);                   /* the best inner axis of a kernel without rows */
 /* Of these: rows side by side, or along each.  Both are valid for all sizes, except `whole`; the choice is by speed. */
 Schedule kernel_schedule_rows(const Kernel *, bool beside, int lanes);

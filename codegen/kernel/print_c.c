@@ -162,6 +162,80 @@ put_whole_square(Printer *p)
 		 kernel_place(p->k, 1), c_size(p, p->k->operand.at[1].stride[last]));
 }
 
+/* Before the loops over a whole tile: copies in which elements are consecutive where they were far apart, of which
+ * compilers make no vectors; else the address of the tile. */
+static void
+put_tile_operand(Printer *p, int operand)
+{
+	const Operand *o = &p->k->operand.at[operand];
+	const char *first = kernel_place(p->k, operand), *step = c_size(p, o->stride[p->k->naxis - 1]),
+		   *type = element_type(o->dtype);
+
+	switch (kernel_copied(p->k, operand, p->s->tile)) {
+	case COPIED_NOT:
+		put_line(p, "%s%s *%s_tile = &%s;", o->access == ACCESS_READ ? "const " : "", type, o->name, first);
+		break;
+	case COPIED_SQUARE:
+		put_line(p, "%s %s_tile[%d];", type, o->name, KERNEL_TILE * KERNEL_TILE);
+		if (o->access != ACCESS_WRITE)
+			put_line(p, "vq_square(%s_tile, %d, &%s, %s);", o->name, KERNEL_TILE, first, step);
+		break;
+	case COPIED_COLUMN:
+		put_line(p, "%s %s_tile[%d];", type, o->name, KERNEL_TILE);
+		put_line(p, "for (int i = 0; i < %d; i++)", KERNEL_TILE);
+		put_line(p, "\t%s_tile[i] = (&%s)[i * %s];", o->name, first, step);
+	}
+}
+
+/* The kernel within a whole tile, from whose first point on its indices count. */
+static Kernel *
+tile_kernel(Printer *p)
+{
+	Kernel *near = kernel_copy(p->k);
+	const Size *none = size_number(near->sizes, 0);
+	const int t = p->s->tile, last = near->naxis - 1;
+
+	for (int i = 0; i < near->operand.n; i++) {
+		Operand *o = &near->operand.at[i];
+
+		if (!kernel_has_address(near, i))
+			continue;
+		o->name = arena_printf(near->arena, "%s_tile", o->name);
+		if (kernel_copied(p->k, i, t) == COPIED_SQUARE)
+			o->stride[t] = size_number(near->sizes, KERNEL_TILE);
+		if (kernel_copied(p->k, i, t) != COPIED_NOT)
+			o->stride[last] = size_number(near->sizes, 1);
+		o->offset = none;
+		for (int a = 0; a < near->naxis; a++)
+			if (a != t && a != last)
+				o->stride[a] = none;
+	}
+	return near;
+}
+
+static void
+put_turned_square(Printer *p)
+{
+	const int t = p->s->tile, last = p->k->naxis - 1;
+	const Kernel *all = p->k, *near = tile_kernel(p);
+
+	put_line(p, "const int64_t i%d = tile * %d, i%d = at;", t, KERNEL_TILE, last);
+	for (int i = 0; i < all->operand.n; i++)
+		if (kernel_has_address(all, i))
+			put_tile_operand(p, i);
+	buf_puts(&p->text, "\n");
+	open_loop(p, arena_printf(all->arena, "for (int64_t i%d = 0; i%d < %d; i%d++)", t, t, KERNEL_TILE, t));
+	put_line(p, "IVDEP");
+	open_loop(p, arena_printf(all->arena, "for (int64_t i%d = 0; i%d < %d; i%d++)", last, last, KERNEL_TILE, last));
+	put_lines(p, kernel_element(near, NULL));
+	close_loop(p);
+	close_loop(p);
+	for (int i = 0; i < all->operand.n; i++)
+		if (kernel_copied(all, i, t) == COPIED_SQUARE && all->operand.at[i].access != ACCESS_READ)
+			put_line(p, "vq_square(&%s, %s, %s_tile, %d);", kernel_place(all, i),
+				 c_size(p, all->operand.at[i].stride[last]), all->operand.at[i].name, KERNEL_TILE);
+}
+
 static void
 put_part_square(Printer *p, const char *m, const char *n)
 {
@@ -198,7 +272,8 @@ put_tiles(Printer *p)
 {
 	const int t = p->s->tile, last = p->k->naxis - 1;
 	const char *m = c_size(p, p->k->extent[t]), *n = c_size(p, p->k->extent[last]);
-	const bool whole = turns_squares(p) && has_whole_tile(p, t) && has_whole_tile(p, last);
+	const bool square = turns_squares(p), fits = has_whole_tile(p, t) && has_whole_tile(p, last);
+	const bool whole = fits && (square || kernel_copies_tiles(p->k, t));
 	const bool part = !whole || has_part_tile(p, t) || has_part_tile(p, last);
 	Arena *a = p->k->arena;
 
@@ -206,8 +281,10 @@ put_tiles(Printer *p)
 	if (whole && part)
 		open_loop(p, arena_printf(a, "if (tile * %d + %d <= %s && at + %d <= %s)", KERNEL_TILE, KERNEL_TILE, m,
 					  KERNEL_TILE, n));
-	if (whole)
+	if (square && whole)
 		put_whole_square(p);
+	else if (whole)
+		put_turned_square(p);
 	if (whole && part) {
 		put_line(p, "continue;");
 		close_loop(p);

@@ -4,8 +4,9 @@
  * One axis: units are points, a loop over all of them.  More: a unit is a row, all points of the inner axis, which is
  * the innermost one; axes of a few points (3 channels, 2 x 2 pixels) are unrolled in the next one that is longer. Where
  * an input is consecutive along another axis than the result, or does not move along it, that axis and the innermost
- * are tiled, so that all of a cache line is used while it is near.  A serial axis is a loop within the unit, around the
- * vectorised one.  The grain is about as much work as a launch costs.
+ * are tiled, so that all of a cache line is used while it is near; whole tiles are computed from and into copies whose
+ * elements are consecutive, since compilers make no vectors of those far apart.  A serial axis is a loop within the
+ * unit, around the vectorised one.  The grain is about as much work as a launch costs.
  *
  * Reductions run along rows whose elements are consecutive, with several partial sums as the size allows; else, where
  * rows are side by side, over KERNEL_COLUMNS rows at a time.  The division of a row depends only on its size, so that
@@ -52,16 +53,57 @@ shares_lines(const Kernel *k, int operand, int axis)
 	       kernel_consecutive(k, operand, axis) && kernel_is_long(k, o->stride[k->naxis - 1], 2);
 }
 
-/* The axis that is tiled with the innermost one, along which the result is consecutive; -1: none. */
+Copied
+kernel_copied(const Kernel *k, int operand, int axis)
+{
+	const Operand *o = &k->operand.at[operand];
+
+	if (!kernel_has_address(k, operand) || !kernel_is_long(k, o->stride[k->naxis - 1], 2))
+		return COPIED_NOT;
+	if (size_is(o->stride[axis], 0))
+		return o->access == ACCESS_READ ? COPIED_COLUMN : COPIED_NOT;
+	return rt_dtypes[o->dtype].bytes == 4 && kernel_consecutive(k, operand, axis) ? COPIED_SQUARE : COPIED_NOT;
+}
+
+bool
+kernel_copies_tiles(const Kernel *k, int axis)
+{
+	const int last = k->naxis - 1;
+	bool any = false;
+
+	for (int i = 0; i < k->operand.n; i++) {
+		const Operand *o = &k->operand.at[i];
+
+		if (o->bound.n || o->ngather || o->along >= 0 ||
+		    (o->access >= ACCESS_BITS && !(size_is(o->stride[axis], 0) && size_is(o->stride[last], 0))))
+			return false;
+		any = any || kernel_copied(k, i, axis) != COPIED_NOT;
+	}
+	return any && k->let.n && !kernel_has_rows(k);
+}
+
+/* Is the result turned in tiles of this axis and the innermost one, and are these long? */
+static bool
+turns_result(const Kernel *k, int axis)
+{
+	return kernel_is_long(k, k->extent[axis], KERNEL_TILE) &&
+	       kernel_is_long(k, k->extent[k->naxis - 1], KERNEL_TILE) && kernel_copies_tiles(k, axis) &&
+	       kernel_copied(k, 0, axis) == COPIED_SQUARE && has_whole_tiles(k, axis, k->naxis - 1);
+}
+
+/* The axis that is tiled with the innermost one, along which the result or, where tiles are copied, another operand is
+ * consecutive; -1: none. */
 static int
 tiled_axis(const Kernel *k, Tiling tiling)
 {
 	const int last = k->naxis - 1;
 
-	if (tiling == TILE_NEVER || last < 1 || k->serial >= 0 || kernel_has_gathers(k) ||
-	    !kernel_consecutive(k, 0, last))
+	if (tiling == TILE_NEVER || last < 1 || k->serial >= 0 || kernel_has_gathers(k))
 		return -1;
-	for (int o = 1; o < k->operand.n; o++)
+	for (int i = 0; i < last; i++)
+		if (turns_result(k, i))
+			return i;
+	for (int o = 1; o < k->operand.n && kernel_consecutive(k, 0, last); o++)
 		for (int i = 0; i < last; i++)
 			if (shares_lines(k, o, i) && (tiling == TILE_ALWAYS || has_whole_tiles(k, i, last)))
 				return i;

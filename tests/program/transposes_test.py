@@ -57,6 +57,21 @@ class Transposes(Form):
         self.form(["y = %s" % turned, "_0 = torch.mul_(x, 2.)", "z = torch.linear(y, %s)" % weight, "_1 = torch.zero_(y)",
                    "return torch.add(z, torch.sum(x))"], ["x=float32[3x2x6]"], 4, calls=2)
 
+    def test_maps(self):
+        """What lies one way and what lies another in one kernel: in tiles, whole ones from and into turned copies."""
+        mixed = ["return torch.sigmoid(torch.mul(torch.tanh(torch.transpose(y, 1, 2)), x))"]
+        gated = ["return torch.mul(torch.tanh(x), torch.unsqueeze(torch.select(y, 2, 3), 1))"]
+        both = ["x, y = torch.chunk(torch.transpose(x, 1, 2), 2, 2)", "z = torch.add(torch.sigmoid(y), w)",
+                "return torch.contiguous(torch.transpose(torch.mul(z, torch.tanh(x)), 1, 2)), z"]
+        for dtype in "float32", "float64", "int32":
+            for size in "2x16x32", "2x19x37", "1x40x7":
+                n, a, b = size.split("x")
+                self.form(mixed, ["x=%s[%s]" % (dtype, size), "y=%s[%sx%sx%s]" % (dtype, n, b, a)])
+                self.form(gated, ["x=%s[%s]" % (dtype, size), "y=%s[%sx%sx5]" % (dtype, n, b)])
+            self.form(both, ["x=%s[2x64x48]" % dtype, "w=%s[2x48x32]" % dtype], result="Tuple[Tensor, Tensor]")
+            _, shown, _ = call([KILN, "show", "m.pt", "--stage", "kernels", "-i", "x=%s[2x64x48]" % dtype, "-i", "w=%s[2x48x32]" % dtype], self.dir)
+            self.assertIn("tile i", shown.decode(), dtype)
+
     def test_must_not(self):
         """What is written to in between, through either name, is read as it is then; a copy that the model makes is one."""
         self.form(["y = torch.t(x)", "_0 = torch.mul_(x, 2.)", "return torch.mm(y, x)"], ["x=float32[5x3]"], 1, calls=1)
