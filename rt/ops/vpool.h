@@ -1,8 +1,9 @@
 /* rt/ops/vpool.h - pooling in generated kernels: windows over planes, any strides
  *
- * One dim of the result is the lane: channels when they are consecutive (channels last), else the width; windows are
- * clipped to the image first, so that their elements need no checks.  NaN propagates through the maximum.  Averages sum
- * each row of a window first, then the rows' sums: a single sum over a whole image would lose accuracy.
+ * One dim of the result is the lane: channels when they are consecutive (channels last), else the width, as far as
+ * windows are whole along it; others are clipped to the image first, so that their elements need no checks.  NaN
+ * propagates through the maximum.  Averages sum each row of a window first, then the rows' sums: a single sum over a
+ * whole image would lose accuracy.
  */
 #ifndef RT_OPS_VPOOL_H
 #define RT_OPS_VPOOL_H
@@ -236,6 +237,55 @@ vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
 	return v->max ? top : (float)(sum / (double)(v->divisor ? v->divisor : a.size * b.size));
 }
 
+/* VP_RUN windows side by side, from the one at ow on, all of which are whole along the width. */
+VC_INLINE void
+vp_run(const VpPool *v, VpWindow a, ptrdiff_t ow, const float *x, float *y)
+{
+	const float divisor = (float)(v->divisor ? v->divisor : a.size * v->kw);
+	float lane[VP_RUN], part[VP_RUN];
+
+	for (int i = 0; i < VP_RUN; i++)
+		lane[i] = v->max ? -(1.0f / 0.0f) : 0.0f;
+	for (ptrdiff_t r = a.from; r < a.to; r += v->dh) {
+		for (int i = 0; i < VP_RUN; i++)
+			part[i] = 0;
+		for (ptrdiff_t s = 0; s < v->kw; s++) {
+			const float *at = x + r * v->xh + ow * v->sw - v->pw + s * v->dw;
+
+			IVDEP
+			for (int i = 0; i < VP_RUN; i++) {
+				const float e = at[i * v->sw], top = e > lane[i] || e != e ? e : lane[i];
+
+				lane[i] = v->max ? top : lane[i];
+				part[i] += v->max ? 0 : e;
+			}
+		}
+		for (int i = 0; i < VP_RUN && !v->max; i++)
+			lane[i] += part[i];
+	}
+	for (int i = 0; i < VP_RUN; i++)
+		y[i * v->yw] = v->max ? lane[i] : lane[i] / divisor;
+}
+
+/* A row of windows, those within the plane by runs, the last of which overlaps the one before it. */
+VC_INLINE void
+vp_row(const VpPool *v, VpWindow a, const float *x, float *y)
+{
+	const ptrdiff_t reach = v->w + v->pw - (v->kw - 1) * v->dw - 1, fit = reach < 0 ? 0 : reach / v->sw + 1,
+			first = (v->pw + v->sw - 1) / v->sw, end = fit < v->ow ? fit : v->ow;
+	const bool runs = !v->adaptive && v->xw == 1 && end - first >= VP_RUN;
+
+	for (ptrdiff_t ow = 0; ow < v->ow; ow++) {
+		if (runs && ow >= first && ow < end) {
+			ow = ow < end - VP_RUN ? ow : end - VP_RUN;
+			vp_run(v, a, ow, x, y + ow * v->yw);
+			ow += VP_RUN - 1;
+			continue;
+		}
+		y[ow * v->yw] = vp_place(v, a, vp_window(v, ow, v->w, v->ow, v->kw, v->sw, v->pw, v->dw), x);
+	}
+}
+
 /* Any strides: [begin, end) of n * c * oh. */
 VC_INLINE void
 vp_pool_planes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, float *y)
@@ -243,14 +293,8 @@ vp_pool_planes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, 
 	for (ptrdiff_t row = begin; row < end; row++) {
 		const ptrdiff_t oh = row % v->oh, c = row / v->oh % v->c, in = row / v->oh / v->c;
 		const VpWindow a = vp_window(v, oh, v->h, v->oh, v->kh, v->sh, v->ph, v->dh);
-		const float *from = x + in * v->xn + c * v->xc;
-		float *to = y + in * v->yn + c * v->yc + oh * v->yh;
 
-		for (ptrdiff_t ow = 0; ow < v->ow; ow++) {
-			const VpWindow b = vp_window(v, ow, v->w, v->ow, v->kw, v->sw, v->pw, v->dw);
-
-			to[ow * v->yw] = vp_place(v, a, b, from);
-		}
+		vp_row(v, a, x + in * v->xn + c * v->xc, y + in * v->yn + c * v->yc + oh * v->yh);
 	}
 }
 
