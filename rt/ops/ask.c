@@ -31,53 +31,14 @@ give_at(RtCx *cx, const RtTensor *t, const int64_t *v, int64_t dim, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_size(RtCx *cx, const IValue *in, IValue *out)
-{
-	return give_ints(cx, in[0].u.t->ndim, in[0].u.t->dims, out);
-}
-
-int
-rt_size_int(RtCx *cx, const IValue *in, IValue *out)
-{
-	return give_at(cx, in[0].u.t, in[0].u.t->dims, in[1].u.i, out);
-}
-
-int
-rt_stride(RtCx *cx, const IValue *in, IValue *out)
-{
-	return give_ints(cx, in[0].u.t->ndim, in[0].u.t->strides, out);
-}
-
-int
-rt_stride_int(RtCx *cx, const IValue *in, IValue *out)
-{
-	return give_at(cx, in[0].u.t, in[0].u.t->strides, in[1].u.i, out);
-}
-
-int
-rt_sym_size(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_size(cx, in, out);
-}
-
-int
-rt_sym_size_int(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_size_int(cx, in, out);
-}
-
-int
-rt_sym_stride(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_stride(cx, in, out);
-}
-
-int
-rt_sym_stride_int(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_stride_int(cx, in, out);
-}
+KERNEL(size, give_ints(cx, in[0].u.t->ndim, in[0].u.t->dims, out))
+KERNEL(size_int, give_at(cx, in[0].u.t, in[0].u.t->dims, in[1].u.i, out))
+KERNEL(stride, give_ints(cx, in[0].u.t->ndim, in[0].u.t->strides, out))
+KERNEL(stride_int, give_at(cx, in[0].u.t, in[0].u.t->strides, in[1].u.i, out))
+KERNEL(sym_size, rt_size(cx, in, out))
+KERNEL(sym_size_int, rt_size_int(cx, in, out))
+KERNEL(sym_stride, rt_stride(cx, in, out))
+KERNEL(sym_stride_int, rt_stride_int(cx, in, out))
 
 /* ASK(row, answer): one number or truth about tensor t. */
 #define ASK(id, answer) \

@@ -13,13 +13,8 @@ give_flipped(RtCx *cx, const IValue *in, unsigned bit, IValue *out)
 	return give_with_bits(cx, r, in[0].u.t->flags ^ bit, out);
 }
 
-int
-rt_conj(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_is_complex(in[0].u.t->dtype) ? give_flipped(cx, in, RT_CONJ, out) : give_self(in, out);
-}
-
-SHARE(_conj, rt_conj)
+KERNEL(conj, rt_is_complex(in[0].u.t->dtype) ? give_flipped(cx, in, RT_CONJ, out) : give_self(in, out))
+KERNEL(_conj, rt_conj(cx, in, out))
 
 /* What bodies and gradients have for conj(): they do not write to it, and types of its result are known. */
 int
@@ -32,11 +27,7 @@ rt_prim_conj(RtCx *cx, const IValue *in, IValue *out)
 	return CALL(cx, conj, &view, in[0]) ? RT_ERROR : rt_tensor_clone(cx, RT_VALUES(view, rt_none()), out);
 }
 
-int
-rt__neg_view(RtCx *cx, const IValue *in, IValue *out)
-{
-	return give_flipped(cx, in, RT_NEG, out);
-}
+KERNEL(_neg_view, give_flipped(cx, in, RT_NEG, out))
 
 static int
 give_resolved(RtCx *cx, const IValue *in, unsigned bit, IValue *out)
@@ -45,17 +36,8 @@ give_resolved(RtCx *cx, const IValue *in, unsigned bit, IValue *out)
 				      : give_self(in, out);
 }
 
-int
-rt_resolve_conj(RtCx *cx, const IValue *in, IValue *out)
-{
-	return give_resolved(cx, in, RT_CONJ, out);
-}
-
-int
-rt_resolve_neg(RtCx *cx, const IValue *in, IValue *out)
-{
-	return give_resolved(cx, in, RT_NEG, out);
-}
+KERNEL(resolve_conj, give_resolved(cx, in, RT_CONJ, out))
+KERNEL(resolve_neg, give_resolved(cx, in, RT_NEG, out))
 
 /* ---- complex numbers as pairs ------------------------------------------------------------------------------------ */
 

@@ -42,12 +42,7 @@ dict_get_or(RtCx *cx, const IValue *in, IValue *out)
 	return put_same(v ? *v : in[2], out);
 }
 
-static int
-dict_set(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)out;
-	return rt_dict_set(cx, in[0].u.dict, rt_retain(in[1]), rt_retain(in[2]));
-}
+static KERNEL_FN(dict_set, rt_dict_set(cx, in[0].u.dict, rt_retain(in[1]), rt_retain(in[2])))
 
 static int
 dict_set_default(RtCx *cx, const IValue *in, IValue *out)
@@ -61,12 +56,7 @@ dict_set_default(RtCx *cx, const IValue *in, IValue *out)
 	return put_same(in[2], out);
 }
 
-static int
-dict_delete(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)out;
-	return rt_dict_remove(in[0].u.dict, in[1]) ? RT_OK : key_error(cx, in[1]);
-}
+static KERNEL_FN(dict_delete, rt_dict_remove(in[0].u.dict, in[1]) ? RT_OK : key_error(cx, in[1]))
 
 static int
 dict_pop(RtCx *cx, const IValue *in, IValue *out)
@@ -147,12 +137,7 @@ merge_dicts(RtCx *cx, RtDict *to, const RtDict *from)
 	return RT_OK;
 }
 
-static int
-dict_update(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)out;
-	return merge_dicts(cx, in[0].u.dict, in[1].u.dict);
-}
+static KERNEL_FN(dict_update, merge_dicts(cx, in[0].u.dict, in[1].u.dict))
 
 static int
 put_dict(RtDict *d, int status, IValue *out)
@@ -176,12 +161,7 @@ dict_copy(RtCx *cx, const IValue *in, IValue *out)
 	return put_dict(d, d ? merge_dicts(cx, d, from) : RT_ERROR, out);
 }
 
-int
-rt_dict(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)in;
-	return put_dict(rt_dict_new(cx, &rt_type_str, &rt_type_tensor), RT_OK, out);
-}
+KERNEL(dict, put_dict(rt_dict_new(cx, &rt_type_str, &rt_type_tensor), RT_OK, out))
 
 /* From a list of pairs; their type is the list's, when it is known. */
 static int
@@ -197,18 +177,12 @@ dict_of_pairs(RtCx *cx, const IValue *in, const RtType *key, IValue *out)
 	return put_dict(d, status, out);
 }
 
-#define DICT_OF_PAIRS(id, key) \
-	int \
-	rt_dict_##id(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		return dict_of_pairs(cx, in, &rt_type_##key, out); \
-	}
-DICT_OF_PAIRS(bool, bool)
-DICT_OF_PAIRS(complex, complex)
-DICT_OF_PAIRS(float, float)
-DICT_OF_PAIRS(int, int)
-DICT_OF_PAIRS(str, str)
-DICT_OF_PAIRS(Tensor, tensor)
+KERNEL(dict_bool, dict_of_pairs(cx, in, &rt_type_bool, out))
+KERNEL(dict_complex, dict_of_pairs(cx, in, &rt_type_complex, out))
+KERNEL(dict_float, dict_of_pairs(cx, in, &rt_type_float, out))
+KERNEL(dict_int, dict_of_pairs(cx, in, &rt_type_int, out))
+KERNEL(dict_str, dict_of_pairs(cx, in, &rt_type_str, out))
+KERNEL(dict_Tensor, dict_of_pairs(cx, in, &rt_type_tensor, out))
 
 static int
 dict_keys(RtCx *cx, const IValue *in, IValue *out)
@@ -247,22 +221,11 @@ dict_items(RtCx *cx, const IValue *in, IValue *out)
 	return put_list(cx, l, out);
 }
 
-static int
-dict_has(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(rt_dict_get(in[0].u.dict, in[1]) != NULL, out);
-}
-
-static int
-dict_length(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_int(in[0].u.dict->n, out);
-}
+static KERNEL_FN(dict_has, put_bool(rt_dict_get(in[0].u.dict, in[1]) != NULL, out))
+static KERNEL_FN(dict_length, put_int(in[0].u.dict->n, out))
 
 /* ---- rows that share a function ---------------------------------------------------------------------------------- */
 
 #define OP(id, schema, rule, effect, gradient)
-#define SHARED(id, schema, function) SHARE(id, function)
+#define SHARED(id, schema, function) KERNEL(id, function(cx, in, out))
 #include "dicts.def"

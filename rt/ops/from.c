@@ -49,14 +49,8 @@ from_number(RtCx *cx, IValue v, IValue dtype, bool requires_grad, IValue *out)
 }
 
 #define FROM_NUMBER(kind) \
-	int rt_tensor_##kind(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		return from_number(cx, in[0], in[1], in[3].u.i, out); \
-	} \
-	int rt_as_tensor_##kind(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		return from_number(cx, in[0], in[1], false, out); \
-	}
+	KERNEL(tensor_##kind, from_number(cx, in[0], in[1], in[3].u.i, out)) \
+	KERNEL(as_tensor_##kind, from_number(cx, in[0], in[1], false, out))
 FROM_NUMBER(bool)
 FROM_NUMBER(int)
 FROM_NUMBER(float)
@@ -155,23 +149,9 @@ from_list(RtCx *cx, IValue list, IValue dtype, bool requires_grad, IValue *out)
 	return store_list(cx, r, 0, list, &p);
 }
 
-int
-rt_make_tensor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return from_list(cx, in[0], in[1], in[3].u.i, out);
-}
-
-int
-rt_as_tensor_list(RtCx *cx, const IValue *in, IValue *out)
-{
-	return from_list(cx, in[0], in[1], false, out);
-}
-
-int
-rt__list_to_tensor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return from_list(cx, in[0], rt_none(), false, out);
-}
+KERNEL(make_tensor, from_list(cx, in[0], in[1], in[3].u.i, out))
+KERNEL(as_tensor_list, from_list(cx, in[0], in[1], false, out))
+KERNEL(_list_to_tensor, from_list(cx, in[0], rt_none(), false, out))
 
 /* ---- complex numbers from two parts -------------------------------------------------------------------------- */
 
@@ -218,17 +198,8 @@ from_parts(RtCx *cx, RtBlockFn *fn, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_tensor_of_parts(RtCx *cx, const IValue *in, IValue *out)
-{
-	return from_parts(cx, join_block, in, out);
-}
-
-int
-rt_polar(RtCx *cx, const IValue *in, IValue *out)
-{
-	return from_parts(cx, polar_block, in, out);
-}
+KERNEL(tensor_of_parts, from_parts(cx, join_block, in, out))
+KERNEL(polar, from_parts(cx, polar_block, in, out))
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 

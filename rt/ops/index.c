@@ -287,11 +287,7 @@ rt_index_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_index_Tensor_hacked_twin(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_index_Tensor(cx, in, out);
-}
+KERNEL(index_Tensor_hacked_twin, rt_index_Tensor(cx, in, out))
 
 /* One value at the places of one mask: ATen's masked_fill_. */
 static bool
@@ -361,8 +357,4 @@ BOTH_FORMS(index_put, index_put_, true, put)
 BOTH_FORMS(index_put_hacked_twin, index_put__hacked_twin, true, put)
 BOTH_FORMS(_index_put_impl, _index_put_impl_, true, put)
 
-int
-rt__index_put_impl__hacked_twin(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt__index_put_impl_(cx, in, out);
-}
+KERNEL(_index_put_impl__hacked_twin, rt__index_put_impl_(cx, in, out))

@@ -162,11 +162,7 @@ cat(RtCx *cx, const RtList *list, int64_t wanted, const int64_t *as, IValue *out
 	return cat_contiguous(cx, r, list, dim) ? RT_OK : fill_cat(cx, r, list, dim);
 }
 
-int
-rt_cat(RtCx *cx, const IValue *in, IValue *out)
-{
-	return cat(cx, in[0].u.list, in[1].u.i, NULL, out);
-}
+KERNEL(cat, cat(cx, in[0].u.list, in[1].u.i, NULL, out))
 
 /* Strides of a stack along dim d: those of a cat along d, which is split then. */
 static void

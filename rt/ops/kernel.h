@@ -14,8 +14,15 @@
 #define OP(id, schema, rule, effect, gradient) RtKernel rt_##id;
 #include "ops.h"
 
-/* The kernel of row `id` that is one expression of cx, in and out. */
-#define KERNEL(id, result) int rt_##id(RtCx *cx, const IValue *in, IValue *out) { return result; }
+/* The kernel of row `id` that is one expression of cx, in and out; and such a function. */
+#define KERNEL(id, ...) KERNEL_FN(rt_##id, __VA_ARGS__)
+#define KERNEL_FN(name, ...) \
+	int \
+	name(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		(void)cx, (void)in, (void)out; \
+		return __VA_ARGS__; \
+	}
 
 /* ---- call.c ---------------------------------------------------------------------------------------- */
 
@@ -70,14 +77,6 @@ put_list(RtCx *cx, RtList *l, IValue *out)
 	*out = rt_ref(RT_LIST, l);
 	return RT_OK;
 }
-
-/* The kernel of row id is function. */
-#define SHARE(id, function) \
-	int \
-	rt_##id(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		return function(cx, in, out); \
-	}
 
 /* ---- random.c --------------------------------------------------------------------------------------- */
 

@@ -72,11 +72,7 @@ rt_zeros(RtCx *cx, const IValue *in, IValue *out)
 	return filled(cx, in[0], RT_f32, in + 1, &zero, out);
 }
 
-int
-rt__efficientzerotensor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_zeros(cx, in, out);
-}
+KERNEL(_efficientzerotensor, rt_zeros(cx, in, out))
 
 int
 rt_ones(RtCx *cx, const IValue *in, IValue *out)
@@ -86,11 +82,7 @@ rt_ones(RtCx *cx, const IValue *in, IValue *out)
 	return filled(cx, in[0], RT_f32, in + 1, &one, out);
 }
 
-int
-rt_full(RtCx *cx, const IValue *in, IValue *out)
-{
-	return filled(cx, in[0], number_type(in[1]), in + 2, &in[1], out);
-}
+KERNEL(full, filled(cx, in[0], number_type(in[1]), in + 2, &in[1], out))
 
 /* `empty` gives zeros, so that a program's output never depends on old memory. */
 int
@@ -136,29 +128,10 @@ like(RtCx *cx, RtTensor *t, const IValue *options, IValue format, IValue value, 
 	return rt_fill(cx, r, value);
 }
 
-int
-rt_empty_like(RtCx *cx, const IValue *in, IValue *out)
-{
-	return like(cx, in[0].u.t, in + 1, in[5], rt_int(0), out);
-}
-
-int
-rt_zeros_like(RtCx *cx, const IValue *in, IValue *out)
-{
-	return like(cx, in[0].u.t, in + 1, in[5], rt_int(0), out);
-}
-
-int
-rt_ones_like(RtCx *cx, const IValue *in, IValue *out)
-{
-	return like(cx, in[0].u.t, in + 1, in[5], rt_int(1), out);
-}
-
-int
-rt_full_like(RtCx *cx, const IValue *in, IValue *out)
-{
-	return like(cx, in[0].u.t, in + 2, in[6], in[1], out);
-}
+KERNEL(empty_like, like(cx, in[0].u.t, in + 1, in[5], rt_int(0), out))
+KERNEL(zeros_like, like(cx, in[0].u.t, in + 1, in[5], rt_int(0), out))
+KERNEL(ones_like, like(cx, in[0].u.t, in + 1, in[5], rt_int(1), out))
+KERNEL(full_like, like(cx, in[0].u.t, in + 2, in[6], in[1], out))
 
 int
 rt_new_empty(RtCx *cx, const IValue *in, IValue *out)
@@ -168,11 +141,7 @@ rt_new_empty(RtCx *cx, const IValue *in, IValue *out)
 	return filled(cx, in[1], (RtDtype)in[0].u.t->dtype, in + 2, &zero, out);
 }
 
-int
-rt_new_zeros(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_new_empty(cx, in, out);
-}
+KERNEL(new_zeros, rt_new_empty(cx, in, out))
 
 int
 rt_new_ones(RtCx *cx, const IValue *in, IValue *out)
@@ -182,11 +151,7 @@ rt_new_ones(RtCx *cx, const IValue *in, IValue *out)
 	return filled(cx, in[1], (RtDtype)in[0].u.t->dtype, in + 2, &one, out);
 }
 
-int
-rt_new_full(RtCx *cx, const IValue *in, IValue *out)
-{
-	return filled(cx, in[1], (RtDtype)in[0].u.t->dtype, in + 3, &in[2], out);
-}
+KERNEL(new_full, filled(cx, in[1], (RtDtype)in[0].u.t->dtype, in + 3, &in[2], out))
 
 static int
 strided(RtCx *cx, IValue size, IValue stride, RtDtype d, IValue *out)
@@ -208,17 +173,8 @@ strided(RtCx *cx, IValue size, IValue stride, RtDtype d, IValue *out)
 	return rt_fill(cx, r, rt_int(0));
 }
 
-int
-rt_empty_strided(RtCx *cx, const IValue *in, IValue *out)
-{
-	return strided(cx, in[0], in[1], type_or(in[2], RT_f32), out);
-}
-
-int
-rt_new_empty_strided(RtCx *cx, const IValue *in, IValue *out)
-{
-	return strided(cx, in[1], in[2], type_or(in[3], (RtDtype)in[0].u.t->dtype), out);
-}
+KERNEL(empty_strided, strided(cx, in[0], in[1], type_or(in[2], RT_f32), out))
+KERNEL(new_empty_strided, strided(cx, in[1], in[2], type_or(in[3], (RtDtype)in[0].u.t->dtype), out))
 
 /* ---- counted ---------------------------------------------------------------------------------------------------- */
 
@@ -355,35 +311,11 @@ arange(RtCx *cx, const Span *s, const IValue *options, IValue *out)
 	return counted(cx, d, n, &c, out);
 }
 
-int
-rt_arange(RtCx *cx, const IValue *in, IValue *out)
-{
-	return arange(cx, &(Span){ rt_int(0), in[0], rt_int(1), false }, in + 1, out);
-}
-
-int
-rt_arange_start(RtCx *cx, const IValue *in, IValue *out)
-{
-	return arange(cx, &(Span){ in[0], in[1], rt_int(1), false }, in + 2, out);
-}
-
-int
-rt_arange_start_step(RtCx *cx, const IValue *in, IValue *out)
-{
-	return arange(cx, &(Span){ in[0], in[1], in[2], false }, in + 3, out);
-}
-
-int
-rt_range(RtCx *cx, const IValue *in, IValue *out)
-{
-	return arange(cx, &(Span){ in[0], in[1], rt_int(1), true }, in + 2, out);
-}
-
-int
-rt_range_step(RtCx *cx, const IValue *in, IValue *out)
-{
-	return arange(cx, &(Span){ in[0], in[1], in[2], true }, in + 3, out);
-}
+KERNEL(arange, arange(cx, &(Span){ rt_int(0), in[0], rt_int(1), false }, in + 1, out))
+KERNEL(arange_start, arange(cx, &(Span){ in[0], in[1], rt_int(1), false }, in + 2, out))
+KERNEL(arange_start_step, arange(cx, &(Span){ in[0], in[1], in[2], false }, in + 3, out))
+KERNEL(range, arange(cx, &(Span){ in[0], in[1], rt_int(1), true }, in + 2, out))
+KERNEL(range_step, arange(cx, &(Span){ in[0], in[1], in[2], true }, in + 3, out))
 
 static double
 imaginary(IValue v)
@@ -427,17 +359,8 @@ spaced(RtCx *cx, const char *name, const IValue *in, double base, IValue dtype, 
 	return counted(cx, d, n, &c, out);
 }
 
-int
-rt_linspace(RtCx *cx, const IValue *in, IValue *out)
-{
-	return spaced(cx, "torch.linspace", in, 0.0 / 0.0, in[3], out);
-}
-
-int
-rt_logspace(RtCx *cx, const IValue *in, IValue *out)
-{
-	return spaced(cx, "torch.logspace", in, rt_number(in[3]), in[4], out);
-}
+KERNEL(linspace, spaced(cx, "torch.linspace", in, 0.0 / 0.0, in[3], out))
+KERNEL(logspace, spaced(cx, "torch.logspace", in, rt_number(in[3]), in[4], out))
 
 static int
 eye(RtCx *cx, int64_t n, int64_t m, RtDtype d, IValue *out)
@@ -456,17 +379,8 @@ eye(RtCx *cx, int64_t n, int64_t m, RtDtype d, IValue *out)
 	return diagonal ? rt_fill(cx, diagonal, rt_int(1)) : RT_ERROR;
 }
 
-int
-rt_eye(RtCx *cx, const IValue *in, IValue *out)
-{
-	return eye(cx, rt_integer(in[0]), rt_integer(in[0]), type_or(in[1], RT_f32), out);
-}
-
-int
-rt_eye_m(RtCx *cx, const IValue *in, IValue *out)
-{
-	return eye(cx, rt_integer(in[0]), rt_integer(in[1]), type_or(in[2], RT_f32), out);
-}
+KERNEL(eye, eye(cx, rt_integer(in[0]), rt_integer(in[0]), type_or(in[1], RT_f32), out))
+KERNEL(eye_m, eye(cx, rt_integer(in[0]), rt_integer(in[1]), type_or(in[2], RT_f32), out))
 
 /* ---- positions in a triangle ------------------------------------------------------------------------------------- */
 
@@ -507,14 +421,5 @@ triangle(RtCx *cx, bool upper, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_tril_indices(RtCx *cx, const IValue *in, IValue *out)
-{
-	return triangle(cx, false, in, out);
-}
-
-int
-rt_triu_indices(RtCx *cx, const IValue *in, IValue *out)
-{
-	return triangle(cx, true, in, out);
-}
+KERNEL(tril_indices, triangle(cx, false, in, out))
+KERNEL(triu_indices, triangle(cx, true, in, out))

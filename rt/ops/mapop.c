@@ -37,23 +37,9 @@ float_power(RtCx *cx, RtKernel *pow, const IValue *in, IValue *out)
 	return pow(cx, x, out);
 }
 
-int
-rt_float_power_Tensor_Tensor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return float_power(cx, rt_pow_Tensor_Tensor, in, out);
-}
-
-int
-rt_float_power_Tensor_Scalar(RtCx *cx, const IValue *in, IValue *out)
-{
-	return float_power(cx, rt_pow_Tensor_Scalar, in, out);
-}
-
-int
-rt_float_power_Scalar(RtCx *cx, const IValue *in, IValue *out)
-{
-	return float_power(cx, rt_pow_Scalar, in, out);
-}
+KERNEL(float_power_Tensor_Tensor, float_power(cx, rt_pow_Tensor_Tensor, in, out))
+KERNEL(float_power_Tensor_Scalar, float_power(cx, rt_pow_Tensor_Scalar, in, out))
+KERNEL(float_power_Scalar, float_power(cx, rt_pow_Scalar, in, out))
 
 int
 rt_nan_to_num(RtCx *cx, const IValue *in, IValue *out)

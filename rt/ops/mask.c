@@ -232,14 +232,5 @@ triangle(RtCx *cx, const IValue *in, bool upper, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_tril(RtCx *cx, const IValue *in, IValue *out)
-{
-	return triangle(cx, in, false, out);
-}
-
-int
-rt_triu(RtCx *cx, const IValue *in, IValue *out)
-{
-	return triangle(cx, in, true, out);
-}
+KERNEL(tril, triangle(cx, in, false, out))
+KERNEL(triu, triangle(cx, in, true, out))

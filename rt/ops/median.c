@@ -222,29 +222,11 @@ over_dim(RtCx *cx, Pick p, IValue self, IValue dim, IValue keepdim, IValue *out)
 	return d < 0 ? RT_ERROR : run(cx, p, self.u.t, (Along){ d, keepdim.u.i }, 2, out);
 }
 
-int
-rt_kthvalue(RtCx *cx, const IValue *in, IValue *out)
-{
-	return over_dim(cx, (Pick){ .name = "kthvalue", .kind = KTH, .k = rt_integer(in[1]) }, in[0], in[2], in[3], out);
-}
-
-int
-rt_mode(RtCx *cx, const IValue *in, IValue *out)
-{
-	return over_dim(cx, (Pick){ .name = "mode", .kind = MODE }, in[0], in[1], in[2], out);
-}
-
-int
-rt_median_dim(RtCx *cx, const IValue *in, IValue *out)
-{
-	return over_dim(cx, (Pick){ .name = "median", .kind = MEDIAN }, in[0], in[1], in[2], out);
-}
-
-int
-rt_nanmedian_dim(RtCx *cx, const IValue *in, IValue *out)
-{
-	return over_dim(cx, (Pick){ .name = "nanmedian", .kind = NANMEDIAN }, in[0], in[1], in[2], out);
-}
+KERNEL(kthvalue,
+	over_dim(cx, (Pick){ .name = "kthvalue", .kind = KTH, .k = rt_integer(in[1]) }, in[0], in[2], in[3], out))
+KERNEL(mode, over_dim(cx, (Pick){ .name = "mode", .kind = MODE }, in[0], in[1], in[2], out))
+KERNEL(median_dim, over_dim(cx, (Pick){ .name = "median", .kind = MEDIAN }, in[0], in[1], in[2], out))
+KERNEL(nanmedian_dim, over_dim(cx, (Pick){ .name = "nanmedian", .kind = NANMEDIAN }, in[0], in[1], in[2], out))
 
 /* What no elements have: NaN, and what converting that gives, in 32 bits for the shorter integers. */
 static IValue
@@ -273,14 +255,5 @@ of_all(RtCx *cx, const char *name, int kind, const IValue *in, IValue *out)
 	return run(cx, (Pick){ .name = name, .kind = kind }, flat, (Along){ 0, false }, 1, out);
 }
 
-int
-rt_median(RtCx *cx, const IValue *in, IValue *out)
-{
-	return of_all(cx, "median", MEDIAN, in, out);
-}
-
-int
-rt_nanmedian(RtCx *cx, const IValue *in, IValue *out)
-{
-	return of_all(cx, "nanmedian", NANMEDIAN, in, out);
-}
+KERNEL(median, of_all(cx, "median", MEDIAN, in, out))
+KERNEL(nanmedian, of_all(cx, "nanmedian", NANMEDIAN, in, out))

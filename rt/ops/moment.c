@@ -148,29 +148,10 @@ rt_linalg_vector_norm(RtCx *cx, const IValue *in, IValue *out)
 	return norm(cx, in[0], in[1], in + 2, in[4], out);
 }
 
-int
-rt_norm_Scalar(RtCx *cx, const IValue *in, IValue *out)
-{
-	return norm(cx, in[0], in[1], NULL, rt_none(), out);
-}
-
-int
-rt_norm_ScalarOpt_dtype(RtCx *cx, const IValue *in, IValue *out)
-{
-	return norm(cx, in[0], in[1], NULL, in[2], out);
-}
-
-int
-rt_norm_ScalarOpt_dim(RtCx *cx, const IValue *in, IValue *out)
-{
-	return norm(cx, in[0], in[1], in + 2, rt_none(), out);
-}
-
-int
-rt_norm_ScalarOpt_dim_dtype(RtCx *cx, const IValue *in, IValue *out)
-{
-	return norm(cx, in[0], in[1], in + 2, in[4], out);
-}
+KERNEL(norm_Scalar, norm(cx, in[0], in[1], NULL, rt_none(), out))
+KERNEL(norm_ScalarOpt_dtype, norm(cx, in[0], in[1], NULL, in[2], out))
+KERNEL(norm_ScalarOpt_dim, norm(cx, in[0], in[1], in + 2, rt_none(), out))
+KERNEL(norm_ScalarOpt_dim_dtype, norm(cx, in[0], in[1], in + 2, in[4], out))
 
 /* ---- variance, standard deviation, with or without the mean ------------------------------------------------- */
 

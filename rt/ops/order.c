@@ -291,17 +291,8 @@ unique(RtCx *cx, RtTensor *t, Unique want, IValue *out)
 	return want.nout == 2 ? RT_OK : give_indices(cx, 2, 1, &kinds, want.count ? count : NULL, out);
 }
 
-int
-rt__unique2(RtCx *cx, const IValue *in, IValue *out)
-{
-	return unique(cx, in[0].u.t, (Unique){ -1, false, in[2].u.i, in[3].u.i, 3 }, out);
-}
-
-int
-rt__unique(RtCx *cx, const IValue *in, IValue *out)
-{
-	return unique(cx, in[0].u.t, (Unique){ -1, false, in[2].u.i, false, 2 }, out);
-}
+KERNEL(_unique2, unique(cx, in[0].u.t, (Unique){ -1, false, in[2].u.i, in[3].u.i, 3 }, out))
+KERNEL(_unique, unique(cx, in[0].u.t, (Unique){ -1, false, in[2].u.i, false, 2 }, out))
 
 static int
 unique_along(RtCx *cx, const IValue *in, int64_t wanted, bool consecutive, const IValue *want, IValue *out)
@@ -322,17 +313,8 @@ unique_along(RtCx *cx, const IValue *in, int64_t wanted, bool consecutive, const
 	return unique(cx, t, (Unique){ dim, consecutive, want[0].u.i, want[1].u.i, 3 }, out);
 }
 
-int
-rt_unique_dim(RtCx *cx, const IValue *in, IValue *out)
-{
-	return unique_along(cx, in, in[1].u.i, false, in + 3, out);
-}
-
-int
-rt_unique_dim_consecutive(RtCx *cx, const IValue *in, IValue *out)
-{
-	return unique_along(cx, in, in[1].u.i, true, in + 2, out);
-}
+KERNEL(unique_dim, unique_along(cx, in, in[1].u.i, false, in + 3, out))
+KERNEL(unique_dim_consecutive, unique_along(cx, in, in[1].u.i, true, in + 2, out))
 
 int
 rt_unique_consecutive(RtCx *cx, const IValue *in, IValue *out)

@@ -393,10 +393,8 @@ half_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 
 KERNEL(quantized_linear_dynamic_fp16, half_linear(cx, in, false, out))
 KERNEL(quantized_linear_relu_dynamic_fp16, half_linear(cx, in, true, out))
-
 KERNEL(quantized_linear_prepack, new_packed(cx, &linear_class, in, 2, out))
 KERNEL(quantized_linear_prepack_fp16, new_packed(cx, &linear_class, in, 2, out))
-
 KERNEL(prepacked_linear_clamp_prepack, new_packed(cx, &clamp_linear_class, in, 4, out))
 KERNEL(prepacked_conv2d_clamp_prepack, new_packed(cx, &clamp_conv_class, in, 8, out))
 KERNEL(prepacked_conv2d_transpose_clamp_prepack, new_packed(cx, &clamp_transpose_class, in, 9, out))

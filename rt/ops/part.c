@@ -85,11 +85,7 @@ narrow(RtCx *cx, RtTensor *t, int64_t dim, int64_t start, int64_t length, IValue
 	return give_cut(cx, t, &g, (ViewPart){ d, start, 1, false }, out);
 }
 
-int
-rt_narrow(RtCx *cx, const IValue *in, IValue *out)
-{
-	return narrow(cx, in[0].u.t, in[1].u.i, in[2].u.i, in[3].u.i, out);
-}
+KERNEL(narrow, narrow(cx, in[0].u.t, in[1].u.i, in[2].u.i, in[3].u.i, out))
 
 int
 rt_narrow_Tensor(RtCx *cx, const IValue *in, IValue *out)
@@ -150,17 +146,8 @@ split(RtCx *cx, RtTensor *t, int64_t piece, int64_t dim, IValue *out)
 	return pieces(cx, t, d, &(Cuts){ n ? (n - 1) / piece + 1 : 1, NULL, piece }, out);
 }
 
-int
-rt_split_Tensor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return split(cx, in[0].u.t, in[1].u.i, in[2].u.i, out);
-}
-
-int
-rt_unsafe_split_Tensor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return split(cx, in[0].u.t, in[1].u.i, in[2].u.i, out);
-}
+KERNEL(split_Tensor, split(cx, in[0].u.t, in[1].u.i, in[2].u.i, out))
+KERNEL(unsafe_split_Tensor, split(cx, in[0].u.t, in[1].u.i, in[2].u.i, out))
 
 int
 rt_chunk(RtCx *cx, const IValue *in, IValue *out)
@@ -183,11 +170,7 @@ rt_chunk(RtCx *cx, const IValue *in, IValue *out)
 	return split(cx, t, (size - 1) / n + 1, d, out);
 }
 
-int
-rt_unsafe_chunk(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_chunk(cx, in, out);
-}
+KERNEL(unsafe_chunk, rt_chunk(cx, in, out))
 
 int
 rt_split_with_sizes(RtCx *cx, const IValue *in, IValue *out)
@@ -221,23 +204,9 @@ rt_split_with_sizes(RtCx *cx, const IValue *in, IValue *out)
 	return pieces(cx, t, d, &(Cuts){ n, length, 0 }, out);
 }
 
-int
-rt_unsafe_split_with_sizes(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_split_with_sizes(cx, in, out);
-}
-
-int
-rt_split_sizes(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_split_with_sizes(cx, in, out);
-}
-
-int
-rt_split(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_split_with_sizes(cx, in, out);
-}
+KERNEL(unsafe_split_with_sizes, rt_split_with_sizes(cx, in, out))
+KERNEL(split_sizes, rt_split_with_sizes(cx, in, out))
+KERNEL(split, rt_split_with_sizes(cx, in, out))
 
 /* A view of dim d from `at` on, as long as slicing gives it. */
 static int
@@ -296,11 +265,7 @@ tensor_split_sections(RtCx *cx, RtTensor *t, int64_t n, int64_t dim, IValue *out
 	return pieces(cx, t, d, &(Cuts){ n, length, 0 }, out);
 }
 
-int
-rt_tensor_split_sections(RtCx *cx, const IValue *in, IValue *out)
-{
-	return tensor_split_sections(cx, in[0].u.t, in[1].u.i, in[2].u.i, out);
-}
+KERNEL(tensor_split_sections, tensor_split_sections(cx, in[0].u.t, in[1].u.i, in[2].u.i, out))
 
 int
 rt_tensor_split_indices(RtCx *cx, const IValue *in, IValue *out)
@@ -395,17 +360,8 @@ diagonal(RtCx *cx, RtTensor *t, int64_t offset, int64_t dim1, int64_t dim2, IVal
 	return give(cx, t, &g, out);
 }
 
-int
-rt_diagonal(RtCx *cx, const IValue *in, IValue *out)
-{
-	return diagonal(cx, in[0].u.t, in[1].u.i, in[2].u.i, in[3].u.i, out);
-}
-
-int
-rt_linalg_diagonal(RtCx *cx, const IValue *in, IValue *out)
-{
-	return diagonal(cx, in[0].u.t, in[1].u.i, in[2].u.i, in[3].u.i, out);
-}
+KERNEL(diagonal, diagonal(cx, in[0].u.t, in[1].u.i, in[2].u.i, in[3].u.i, out))
+KERNEL(linalg_diagonal, diagonal(cx, in[0].u.t, in[1].u.i, in[2].u.i, in[3].u.i, out))
 
 int
 rt_unfold(RtCx *cx, const IValue *in, IValue *out)

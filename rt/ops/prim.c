@@ -34,11 +34,7 @@ item(RtCx *cx, const RtTensor *t, IValue *out)
 	return cx->status;
 }
 
-int
-rt_aten_item(RtCx *cx, const IValue *in, IValue *out)
-{
-	return item(cx, in[0].u.t, out);
-}
+KERNEL(aten_item, item(cx, in[0].u.t, out))
 
 /* Complex numbers become real only when that loses nothing. */
 static int
@@ -78,17 +74,8 @@ to_float(RtCx *cx, const RtTensor *t, IValue *out)
 	return status;
 }
 
-int
-rt_Int_Tensor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return to_int(cx, in[0].u.t, out);
-}
-
-int
-rt_Float_Tensor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return to_float(cx, in[0].u.t, out);
-}
+KERNEL(Int_Tensor, to_int(cx, in[0].u.t, out))
+KERNEL(Float_Tensor, to_float(cx, in[0].u.t, out))
 
 static int
 truth(RtCx *cx, const RtTensor *t, IValue *out)
@@ -108,17 +95,8 @@ truth(RtCx *cx, const RtTensor *t, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_Bool_Tensor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return truth(cx, in[0].u.t, out);
-}
-
-int
-rt_is_nonzero(RtCx *cx, const IValue *in, IValue *out)
-{
-	return truth(cx, in[0].u.t, out);
-}
+KERNEL(Bool_Tensor, truth(cx, in[0].u.t, out))
+KERNEL(is_nonzero, truth(cx, in[0].u.t, out))
 
 static int
 check_implicit(RtCx *cx, const RtTensor *t, bool integral)
@@ -133,23 +111,9 @@ check_implicit(RtCx *cx, const RtTensor *t, bool integral)
 	return RT_OK;
 }
 
-int
-rt_IntImplicit(RtCx *cx, const IValue *in, IValue *out)
-{
-	return check_implicit(cx, in[0].u.t, true) ? RT_ERROR : to_int(cx, in[0].u.t, out);
-}
-
-int
-rt_FloatImplicit(RtCx *cx, const IValue *in, IValue *out)
-{
-	return check_implicit(cx, in[0].u.t, false) ? RT_ERROR : to_float(cx, in[0].u.t, out);
-}
-
-int
-rt_ScalarImplicit(RtCx *cx, const IValue *in, IValue *out)
-{
-	return check_implicit(cx, in[0].u.t, false) ? RT_ERROR : item(cx, in[0].u.t, out);
-}
+KERNEL(IntImplicit, check_implicit(cx, in[0].u.t, true) ? RT_ERROR : to_int(cx, in[0].u.t, out))
+KERNEL(FloatImplicit, check_implicit(cx, in[0].u.t, false) ? RT_ERROR : to_float(cx, in[0].u.t, out))
+KERNEL(ScalarImplicit, check_implicit(cx, in[0].u.t, false) ? RT_ERROR : item(cx, in[0].u.t, out))
 
 int
 rt_ComplexImplicit(RtCx *cx, const IValue *in, IValue *out)
@@ -177,17 +141,8 @@ number_to_tensor(RtCx *cx, const IValue *in, IValue *out)
 	return rt_fill(cx, r, in[0]);
 }
 
-int
-rt_prim_NumToTensor_Scalar(RtCx *cx, const IValue *in, IValue *out)
-{
-	return number_to_tensor(cx, in, out);
-}
-
-int
-rt_prim_NumToTensor_bool(RtCx *cx, const IValue *in, IValue *out)
-{
-	return number_to_tensor(cx, in, out);
-}
+KERNEL(prim_NumToTensor_Scalar, number_to_tensor(cx, in, out))
+KERNEL(prim_NumToTensor_bool, number_to_tensor(cx, in, out))
 
 /* ---- tolist --------------------------------------------------------------------------------------------------- */
 
@@ -348,11 +303,7 @@ rt_prim_grad(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_prim_name(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_prim_grad(cx, in, out);
-}
+KERNEL(prim_name, rt_prim_grad(cx, in, out))
 
 int
 rt_prim_data(RtCx *cx, const IValue *in, IValue *out)
@@ -369,27 +320,11 @@ rt_prim_data(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- identity, enums, devices ------------------------------------------------------------------------------------ */
 
-int
-rt___is__(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(rt_same(in[0], in[1]), out);
-}
-
-int
-rt___isnot__(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(!rt_same(in[0], in[1]), out);
-}
+KERNEL(__is__, put_bool(rt_same(in[0], in[1]), out))
+KERNEL(__isnot__, put_bool(!rt_same(in[0], in[1]), out))
 
 /* A number is its own hash; of all else equal values have equal ones. */
-int
-rt_prim_id(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_int(rt_is_none(in[0]) ? 0 : (int64_t)(intptr_t)in[0].u.p, out);
-}
+KERNEL(prim_id, put_int(rt_is_none(in[0]) ? 0 : (int64_t)(intptr_t)in[0].u.p, out))
 
 int
 rt__unwrap_optional(RtCx *cx, const IValue *in, IValue *out)
@@ -407,19 +342,8 @@ same_enum(IValue a, IValue b)
 	       !strcmp(a.u.en->name->s, b.u.en->name->s);
 }
 
-int
-rt_eq_enum(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(same_enum(in[0], in[1]), out);
-}
-
-int
-rt_ne_enum(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(!same_enum(in[0], in[1]), out);
-}
+KERNEL(eq_enum, put_bool(same_enum(in[0], in[1]), out))
+KERNEL(ne_enum, put_bool(!same_enum(in[0], in[1]), out))
 
 int
 rt_prim_EnumName(RtCx *cx, const IValue *in, IValue *out)
@@ -439,37 +363,11 @@ enum_value(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_prim_EnumValue_int(RtCx *cx, const IValue *in, IValue *out)
-{
-	return enum_value(cx, in, out);
-}
-
-int
-rt_prim_EnumValue_float(RtCx *cx, const IValue *in, IValue *out)
-{
-	return enum_value(cx, in, out);
-}
-
-int
-rt_prim_EnumValue_str(RtCx *cx, const IValue *in, IValue *out)
-{
-	return enum_value(cx, in, out);
-}
-
-int
-rt_eq_device(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(in[0].u.i == in[1].u.i, out);
-}
-
-int
-rt_ne_device(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(in[0].u.i != in[1].u.i, out);
-}
+KERNEL(prim_EnumValue_int, enum_value(cx, in, out))
+KERNEL(prim_EnumValue_float, enum_value(cx, in, out))
+KERNEL(prim_EnumValue_str, enum_value(cx, in, out))
+KERNEL(eq_device, put_bool(in[0].u.i == in[1].u.i, out))
+KERNEL(ne_device, put_bool(in[0].u.i != in[1].u.i, out))
 
 /* "cpu", "cuda", "cuda:1" */
 int
@@ -490,11 +388,7 @@ rt_device(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_prim_type(RtCx *cx, const IValue *in, IValue *out)
-{
-	return put_text(cx, in[0].u.i >> 8 ? "cuda" : "cpu", out);
-}
+KERNEL(prim_type, put_text(cx, in[0].u.i >> 8 ? "cuda" : "cpu", out))
 
 int
 rt_prim_index(RtCx *cx, const IValue *in, IValue *out)
@@ -506,17 +400,8 @@ rt_prim_index(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_wait_future(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_wait_for(cx, in[0], &rt_type_any, out);
-}
-
-int
-rt_prim_awaitable_nowait(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_awaited(cx, in[0], out);
-}
+KERNEL(wait_future, rt_wait_for(cx, in[0], &rt_type_any, out))
+KERNEL(prim_awaitable_nowait, rt_awaited(cx, in[0], out))
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 
@@ -546,12 +431,7 @@ rt_prim_Print(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_save(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)out;
-	return rt_lacks(cx, "torch.save in a model: it would write %s where it runs", in[1].u.str->s);
-}
+KERNEL(save, rt_lacks(cx, "torch.save in a model: it would write %s where it runs", in[1].u.str->s))
 
 int
 rt_prim_leaf(RtCx *cx, const IValue *in, IValue *out)
@@ -567,33 +447,10 @@ no_gradient(RtCx *cx)
 	return rt_raise(cx, "element 0 of tensors does not require grad and does not have a grad_fn");
 }
 
-int
-rt_grad(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)in, (void)out;
-	return no_gradient(cx);
-}
-
-int
-rt_backward(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)in, (void)out;
-	return no_gradient(cx);
-}
-
-int
-rt_backward_TensorList(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)in, (void)out;
-	return no_gradient(cx);
-}
-
-int
-rt_prim_lacks(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)out;
-	return rt_lacks(cx, "%s", in[0].u.str->s);
-}
+KERNEL(grad, no_gradient(cx))
+KERNEL(backward, no_gradient(cx))
+KERNEL(backward_TensorList, no_gradient(cx))
+KERNEL(prim_lacks, rt_lacks(cx, "%s", in[0].u.str->s))
 
 /* A text is said once: a model warns at the same place again and again. */
 int
@@ -615,12 +472,7 @@ rt_warn(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- the state of a call ----------------------------------------------------------------------------------------- */
 
-int
-rt_is_grad_enabled(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)in;
-	return put_bool(cx->grad, out);
-}
+KERNEL(is_grad_enabled, put_bool(cx->grad, out))
 
 int
 rt_set_grad_enabled(RtCx *cx, const IValue *in, IValue *out)
@@ -630,54 +482,18 @@ rt_set_grad_enabled(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-static int
-no(IValue *out)
-{
-	return put_bool(false, out);
-}
+KERNEL(is_autocast_enabled, put_bool(false, out))
+KERNEL(is_autocast_cpu_enabled, put_bool(false, out))
+KERNEL(is_vulkan_available, put_bool(false, out))
+KERNEL(_nnpack_available, put_bool(false, out))
+KERNEL(_use_cudnn_rnn_flatten_weight, put_bool(false, out))
+KERNEL(_get_tracing_state, put_bool(false, out))
+KERNEL(has_torch_function, put_bool(false, out))
 
-#define NO(id) \
-	int \
-	rt_##id(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		(void)cx, (void)in; \
-		return no(out); \
-	}
-NO(is_autocast_enabled)
-NO(is_autocast_cpu_enabled)
-NO(is_vulkan_available)
-NO(_nnpack_available)
-NO(_use_cudnn_rnn_flatten_weight)
-NO(_get_tracing_state)
-NO(has_torch_function)
-
-int
-rt_is_scripting(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx, (void)in;
-	return put_bool(true, out);
-}
-
-int
-rt_prim_TimePoint(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx, (void)in;
-	return put_int(rt_now(), out);
-}
-
-int
-rt_prim_AddStatValue(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx, (void)in, (void)out;
-	return RT_OK;
-}
-
-int
-rt_torchvision__cuda_version(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx, (void)in;
-	return put_int(-1, out);
-}
+KERNEL(is_scripting, put_bool(true, out))
+KERNEL(prim_TimePoint, put_int(rt_now(), out))
+KERNEL(prim_AddStatValue, RT_OK)
+KERNEL(torchvision__cuda_version, put_int(-1, out))
 
 /* Both, or the one there is: None is an undefined gradient. */
 int
@@ -701,32 +517,10 @@ defined(const RtList *l)
 	return n;
 }
 
-int
-rt_prim_AutogradAnyNonZero(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(defined(in[0].u.list) > 0, out);
-}
-
-int
-rt_prim_AutogradAllNonZero(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(defined(in[0].u.list) == in[0].u.list->n, out);
-}
-
-int
-rt_prim_AutogradAllZero(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(defined(in[0].u.list) == 0, out);
-}
-
-int
-rt_prim_AutogradZero(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_prim_grad(cx, in, out);
-}
+KERNEL(prim_AutogradAnyNonZero, put_bool(defined(in[0].u.list) > 0, out))
+KERNEL(prim_AutogradAllNonZero, put_bool(defined(in[0].u.list) == in[0].u.list->n, out))
+KERNEL(prim_AutogradAllZero, put_bool(defined(in[0].u.list) == 0, out))
+KERNEL(prim_AutogradZero, rt_prim_grad(cx, in, out))
 
 int
 rt_prim_IfThenElse(RtCx *cx, const IValue *in, IValue *out)

@@ -466,11 +466,7 @@ rt_random_(RtCx *cx, const IValue *in, IValue *out)
 						d == RT_f64), out);
 }
 
-int
-rt_random__to(RtCx *cx, const IValue *in, IValue *out)
-{
-	return return_self(in[0], from_to(cx, in[2], in[0].u.t, 0, rt_integer(in[1])), out);
-}
+KERNEL(random__to, return_self(in[0], from_to(cx, in[2], in[0].u.t, 0, rt_integer(in[1])), out))
 
 int
 rt_random__from(RtCx *cx, const IValue *in, IValue *out)
@@ -515,17 +511,8 @@ new_uniform(RtCx *cx, IValue size, IValue gen, IValue dtype, IValue *out)
 	return fill(cx, (Dist){ .fill = fill_uniform, .a = 0, .b = 1 }, generator(cx, gen), r);
 }
 
-int
-rt_rand(RtCx *cx, const IValue *in, IValue *out)
-{
-	return new_uniform(cx, in[0], rt_none(), in[1], out);
-}
-
-int
-rt_rand_generator(RtCx *cx, const IValue *in, IValue *out)
-{
-	return new_uniform(cx, in[0], in[1], in[2], out);
-}
+KERNEL(rand, new_uniform(cx, in[0], rt_none(), in[1], out))
+KERNEL(rand_generator, new_uniform(cx, in[0], in[1], in[2], out))
 
 typedef struct Made { IValue size, gen, dtype; } Made;          /* the tensor that is asked for */
 
@@ -546,23 +533,9 @@ new_normal(RtCx *cx, double mean, double std, const Made *m, IValue *out)
 	return fill(cx, (Dist){ .draw = draw_normal, .a = mean, .b = std }, generator(cx, m->gen), r);
 }
 
-int
-rt_randn(RtCx *cx, const IValue *in, IValue *out)
-{
-	return new_normal(cx, 0, 1, &(Made){ in[0], rt_none(), in[1] }, out);
-}
-
-int
-rt_randn_generator(RtCx *cx, const IValue *in, IValue *out)
-{
-	return new_normal(cx, 0, 1, &(Made){ in[0], in[1], in[2] }, out);
-}
-
-int
-rt_normal_float_float(RtCx *cx, const IValue *in, IValue *out)
-{
-	return new_normal(cx, rt_number(in[0]), rt_number(in[1]), &(Made){ in[2], in[3], in[4] }, out);
-}
+KERNEL(randn, new_normal(cx, 0, 1, &(Made){ in[0], rt_none(), in[1] }, out))
+KERNEL(randn_generator, new_normal(cx, 0, 1, &(Made){ in[0], in[1], in[2] }, out))
+KERNEL(normal_float_float, new_normal(cx, rt_number(in[0]), rt_number(in[1]), &(Made){ in[2], in[3], in[4] }, out))
 
 static int
 new_integers(RtCx *cx, int64_t low, int64_t high, const Made *m, IValue *out)
@@ -575,29 +548,11 @@ new_integers(RtCx *cx, int64_t low, int64_t high, const Made *m, IValue *out)
 	return from_to(cx, m->gen, r, low, high);
 }
 
-int
-rt_randint(RtCx *cx, const IValue *in, IValue *out)
-{
-	return new_integers(cx, 0, rt_integer(in[0]), &(Made){ in[1], rt_none(), in[2] }, out);
-}
-
-int
-rt_randint_generator(RtCx *cx, const IValue *in, IValue *out)
-{
-	return new_integers(cx, 0, rt_integer(in[0]), &(Made){ in[1], in[2], in[3] }, out);
-}
-
-int
-rt_randint_low(RtCx *cx, const IValue *in, IValue *out)
-{
-	return new_integers(cx, rt_integer(in[0]), rt_integer(in[1]), &(Made){ in[2], rt_none(), in[3] }, out);
-}
-
-int
-rt_randint_low_generator(RtCx *cx, const IValue *in, IValue *out)
-{
-	return new_integers(cx, rt_integer(in[0]), rt_integer(in[1]), &(Made){ in[2], in[3], in[4] }, out);
-}
+KERNEL(randint, new_integers(cx, 0, rt_integer(in[0]), &(Made){ in[1], rt_none(), in[2] }, out))
+KERNEL(randint_generator, new_integers(cx, 0, rt_integer(in[0]), &(Made){ in[1], in[2], in[3] }, out))
+KERNEL(randint_low, new_integers(cx, rt_integer(in[0]), rt_integer(in[1]), &(Made){ in[2], rt_none(), in[3] }, out))
+KERNEL(randint_low_generator,
+	new_integers(cx, rt_integer(in[0]), rt_integer(in[1]), &(Made){ in[2], in[3], in[4] }, out))
 
 static int
 permutation(RtCx *cx, int64_t n, IValue gen, IValue dtype, IValue *out)
@@ -622,17 +577,8 @@ permutation(RtCx *cx, int64_t n, IValue gen, IValue dtype, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_randperm(RtCx *cx, const IValue *in, IValue *out)
-{
-	return permutation(cx, rt_integer(in[0]), rt_none(), in[1], out);
-}
-
-int
-rt_randperm_generator(RtCx *cx, const IValue *in, IValue *out)
-{
-	return permutation(cx, rt_integer(in[0]), in[1], in[2], out);
-}
+KERNEL(randperm, permutation(cx, rt_integer(in[0]), rt_none(), in[1], out))
+KERNEL(randperm_generator, permutation(cx, rt_integer(in[0]), in[1], in[2], out))
 
 int
 rt_manual_seed(RtCx *cx, const IValue *in, IValue *out)

@@ -554,17 +554,8 @@ fold_into(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtyp
 	return RT_OK;
 }
 
-int
-rt_sum(RtCx *cx, const IValue *in, IValue *out)
-{
-	return fold_into(cx, &sums, in[0], NULL, in[1], out);
-}
-
-int
-rt_sum_dim_IntList(RtCx *cx, const IValue *in, IValue *out)
-{
-	return fold_into(cx, &sums, in[0], in + 1, in[3], out);
-}
+KERNEL(sum, fold_into(cx, &sums, in[0], NULL, in[1], out))
+KERNEL(sum_dim_IntList, fold_into(cx, &sums, in[0], in + 1, in[3], out))
 
 int
 rt_nansum(RtCx *cx, const IValue *in, IValue *out)
@@ -617,17 +608,8 @@ rt_nanmean(RtCx *cx, const IValue *in, IValue *out)
 	return mean(cx, &nanmeans, in[0], in + 1, in[3], out);
 }
 
-int
-rt_prod(RtCx *cx, const IValue *in, IValue *out)
-{
-	return fold_into(cx, &prods, in[0], NULL, in[1], out);
-}
-
-int
-rt_prod_dim_int(RtCx *cx, const IValue *in, IValue *out)
-{
-	return fold_into(cx, &prods, in[0], in + 1, in[3], out);
-}
+KERNEL(prod, fold_into(cx, &prods, in[0], NULL, in[1], out))
+KERNEL(prod_dim_int, fold_into(cx, &prods, in[0], in + 1, in[3], out))
 
 /* ---- extremes --------------------------------------------------------------------------------------------------- */
 
@@ -671,19 +653,12 @@ extreme_dims(RtCx *cx, Extreme e, IValue self, const IValue *over, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_amax(RtCx *cx, const IValue *in, IValue *out)
-{
-	return reduce_not_empty(cx, "amax()", in[0].u.t, in[1])
-		|| extreme_dims(cx, (Extreme){ "amax", true, 0 }, in[0], in + 1, out);
-}
-
-int
-rt_amin(RtCx *cx, const IValue *in, IValue *out)
-{
-	return reduce_not_empty(cx, "amin()", in[0].u.t, in[1])
-		|| extreme_dims(cx, (Extreme){ "amin", false, 0 }, in[0], in + 1, out);
-}
+KERNEL(amax,
+	reduce_not_empty(cx, "amax()", in[0].u.t, in[1])
+		|| extreme_dims(cx, (Extreme){ "amax", true, 0 }, in[0], in + 1, out))
+KERNEL(amin,
+	reduce_not_empty(cx, "amin()", in[0].u.t, in[1])
+		|| extreme_dims(cx, (Extreme){ "amin", false, 0 }, in[0], in + 1, out))
 
 int
 rt_aminmax(RtCx *cx, const IValue *in, IValue *out)
@@ -708,17 +683,8 @@ extreme_full(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out
 		|| extreme_dims(cx, (Extreme){ name, max, 0 }, in[0], NULL, out);
 }
 
-int
-rt_max(RtCx *cx, const IValue *in, IValue *out)
-{
-	return extreme_full(cx, "max", true, in, out);
-}
-
-int
-rt_min(RtCx *cx, const IValue *in, IValue *out)
-{
-	return extreme_full(cx, "min", false, in, out);
-}
+KERNEL(max, extreme_full(cx, "max", true, in, out))
+KERNEL(min, extreme_full(cx, "min", false, in, out))
 
 static int
 extreme_dim(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
@@ -741,17 +707,8 @@ extreme_dim(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_max_dim(RtCx *cx, const IValue *in, IValue *out)
-{
-	return extreme_dim(cx, "max", true, in, out);
-}
-
-int
-rt_min_dim(RtCx *cx, const IValue *in, IValue *out)
-{
-	return extreme_dim(cx, "min", false, in, out);
-}
+KERNEL(max_dim, extreme_dim(cx, "max", true, in, out))
+KERNEL(min_dim, extreme_dim(cx, "min", false, in, out))
 
 static int
 arg_extreme(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
@@ -769,17 +726,8 @@ arg_extreme(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_argmax(RtCx *cx, const IValue *in, IValue *out)
-{
-	return arg_extreme(cx, "argmax", true, in, out);
-}
-
-int
-rt_argmin(RtCx *cx, const IValue *in, IValue *out)
-{
-	return arg_extreme(cx, "argmin", false, in, out);
-}
+KERNEL(argmax, arg_extreme(cx, "argmax", true, in, out))
+KERNEL(argmin, arg_extreme(cx, "argmin", false, in, out))
 
 /* ---- logic ------------------------------------------------------------------------------------------------------- */
 
@@ -813,30 +761,10 @@ count_dims(RtCx *cx, Tally of, const IValue *in, IValue *out)
 	return count(cx, of, in[0], in + 1, !rt_is_none(in[1]) && !in[1].u.list->n, out);
 }
 
-int
-rt_any(RtCx *cx, const IValue *in, IValue *out)
-{
-	return count(cx, any, in[0], NULL, false, out);
-}
-
-int
-rt_any_dim(RtCx *cx, const IValue *in, IValue *out)
-{
-	return count(cx, any, in[0], in + 1, false, out);
-}
-
-int
-rt_all(RtCx *cx, const IValue *in, IValue *out)
-{
-	return count(cx, all, in[0], NULL, false, out);
-}
-
-int
-rt_all_dim(RtCx *cx, const IValue *in, IValue *out)
-{
-	return count(cx, all, in[0], in + 1, false, out);
-}
-
+KERNEL(any, count(cx, any, in[0], NULL, false, out))
+KERNEL(any_dim, count(cx, any, in[0], in + 1, false, out))
+KERNEL(all, count(cx, all, in[0], NULL, false, out))
+KERNEL(all_dim, count(cx, all, in[0], in + 1, false, out))
 KERNEL(any_dims, count_dims(cx, any, in, out))
 KERNEL(all_dims, count_dims(cx, all, in, out))
 
@@ -851,7 +779,7 @@ rt_count_nonzero(RtCx *cx, const IValue *in, IValue *out)
 	return count(cx, nonzero, self, dims, false, out);
 }
 
-SHARE(count_nonzero_dim_IntList, rt_count_nonzero)
+KERNEL(count_nonzero_dim_IntList, rt_count_nonzero(cx, in, out))
 
 int
 rt_logsumexp(RtCx *cx, const IValue *in, IValue *out)

@@ -261,38 +261,14 @@ BITS(bits_and, &)
 BITS(bits_or, |)
 BITS(bits_xor, ^)
 
-int
-rt___lshift___int(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_int(wrap((uint64_t)in[0].u.i << (in[1].u.i & 63)), out);
-}
-
-int
-rt___rshift___int(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_int(in[0].u.i >> (in[1].u.i & 63), out);
-}
-
-int
-rt___not__(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(!in[0].u.i, out);
-}
+KERNEL(__lshift___int, put_int(wrap((uint64_t)in[0].u.i << (in[1].u.i & 63)), out))
+KERNEL(__rshift___int, put_int(in[0].u.i >> (in[1].u.i & 63), out))
+KERNEL(__not__, put_bool(!in[0].u.i, out))
 
 /* ---- comparisons ----------------------------------------------------------------------------------------------- */
 
 #define COMPARE(name, op) \
-	static int \
-	name(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		(void)cx; \
-		if (both_int(in)) \
-			return put_bool(in[0].u.i op in[1].u.i, out); \
-		return put_bool(real(in[0]) op real(in[1]), out); \
-	}
+	static KERNEL_FN(name, put_bool(both_int(in) ? in[0].u.i op in[1].u.i : real(in[0]) op real(in[1]), out))
 COMPARE(lt, <)
 COMPARE(le, <=)
 COMPARE(gt, >)
@@ -306,37 +282,15 @@ same(const IValue *in)
 	return real(in[0]) == real(in[1]) && imag(in[0]) == imag(in[1]);
 }
 
-static int
-eq(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(same(in), out);
-}
-
-static int
-ne(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(!same(in), out);
-}
+static KERNEL_FN(eq, put_bool(same(in), out))
+static KERNEL_FN(ne, put_bool(!same(in), out))
 
 /* ---- functions of one number ------------------------------------------------------------------------------------- */
 
 #define MATH(name, f, c) \
-	static int \
-	math_##name(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		if (in[0].tag == RT_COMPLEX) \
-			return put_complex(cx, c(cplx(in[0])), out); \
-		return put(f(real(in[0])), out); \
-	}
-#define MATH_REAL(name, f) \
-	static int \
-	math_##name(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		(void)cx; \
-		return put(f(real(in[0])), out); \
-	}
+	static KERNEL_FN(math_##name, \
+		in[0].tag == RT_COMPLEX ? put_complex(cx, c(cplx(in[0])), out) : put(f(real(in[0])), out))
+#define MATH_REAL(name, f) static KERNEL_FN(math_##name, put(f(real(in[0])), out))
 
 #define clog_10(z) (clog(z) / M_LN10)
 
@@ -385,12 +339,7 @@ MATH_REAL(lgamma, lgamma)
 MATH_REAL(log1p, log1p)
 MATH_REAL(round, rint)
 
-static int
-math_angle(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put(in[0].tag == RT_COMPLEX ? atan2(imag(in[0]), real(in[0])) : phase(real(in[0])), out);
-}
+static KERNEL_FN(math_angle, put(in[0].tag == RT_COMPLEX ? atan2(imag(in[0]), real(in[0])) : phase(real(in[0])), out))
 
 /* A rounded number as an int, which int() of the same number may not be: it wraps where this raises. */
 static int
@@ -401,55 +350,16 @@ put_whole(RtCx *cx, double f, IValue *out)
 	return put_int((int64_t)f, out);
 }
 
-static int
-math_ceil(RtCx *cx, const IValue *in, IValue *out)
-{
-	return is_int(in[0]) ? put_int(in[0].u.i, out) : put_whole(cx, ceil(real(in[0])), out);
-}
-
-static int
-math_floor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return is_int(in[0]) ? put_int(in[0].u.i, out) : put_whole(cx, floor(real(in[0])), out);
-}
-
-static int
-is_nan(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(isnan(real(in[0])) || isnan(imag(in[0])), out);
-}
-
-static int
-is_inf(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(isinf(real(in[0])) || isinf(imag(in[0])), out);
-}
-
-int
-rt_isfinite_float(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(isfinite(in[0].u.f), out);
-}
-
-int
-rt_isfinite_complex(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(isfinite(in[0].u.c->re) && isfinite(in[0].u.c->im), out);
-}
+static KERNEL_FN(math_ceil, is_int(in[0]) ? put_int(in[0].u.i, out) : put_whole(cx, ceil(real(in[0])), out))
+static KERNEL_FN(math_floor, is_int(in[0]) ? put_int(in[0].u.i, out) : put_whole(cx, floor(real(in[0])), out))
+static KERNEL_FN(is_nan, put_bool(isnan(real(in[0])) || isnan(imag(in[0])), out))
+static KERNEL_FN(is_inf, put_bool(isinf(real(in[0])) || isinf(imag(in[0])), out))
+KERNEL(isfinite_float, put_bool(isfinite(in[0].u.f), out))
+KERNEL(isfinite_complex, put_bool(isfinite(in[0].u.c->re) && isfinite(in[0].u.c->im), out))
 
 /* ---- functions of two -------------------------------------------------------------------------------------------- */
 
-#define MATH2(name, f) \
-	static int \
-	math_##name(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		(void)cx; \
-		return put(f(real(in[0]), real(in[1])), out); \
-	}
+#define MATH2(name, f) static KERNEL_FN(math_##name, put(f(real(in[0]), real(in[1])), out))
 MATH2(atan2, atan2)
 MATH2(copysign, copysign)
 MATH2(fmod, fmod)
@@ -530,32 +440,10 @@ rt_gcd_int(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- conversions ------------------------------------------------------------------------------------------------- */
 
-static int
-int_of(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_int(is_int(in[0]) ? in[0].u.i : to_int(real(in[0])), out);
-}
-
-static int
-float_of(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put(real(in[0]), out);
-}
-
-static int
-bool_of(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_bool(is_int(in[0]) ? in[0].u.i != 0 : real(in[0]) != 0, out);
-}
-
-int
-rt_Complex_Scalar(RtCx *cx, const IValue *in, IValue *out)
-{
-	return put_parts(cx, real(in[0]), imag(in[0]), out);
-}
+static KERNEL_FN(int_of, put_int(is_int(in[0]) ? in[0].u.i : to_int(real(in[0])), out))
+static KERNEL_FN(float_of, put(real(in[0]), out))
+static KERNEL_FN(bool_of, put_bool(is_int(in[0]) ? in[0].u.i != 0 : real(in[0]) != 0, out))
+KERNEL(Complex_Scalar, put_parts(cx, real(in[0]), imag(in[0]), out))
 
 /* What a pair of tensors and numbers says; a tensor has to have one element. */
 static int
@@ -627,15 +515,10 @@ rt___range_length(RtCx *cx, const IValue *in, IValue *out)
 	return put_int(wrap(n), out);
 }
 
-int
-rt___derive_index(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_int(wrap((uint64_t)in[1].u.i + (uint64_t)in[0].u.i * (uint64_t)in[2].u.i), out);
-}
+KERNEL(__derive_index, put_int(wrap((uint64_t)in[1].u.i + (uint64_t)in[0].u.i * (uint64_t)in[2].u.i), out))
 
 /* ---- rows that share a function ---------------------------------------------------------------------------------- */
 
 #define OP(id, schema, rule, effect, gradient)
-#define SHARED(id, schema, function) SHARE(id, function)
+#define SHARED(id, schema, function) KERNEL(id, function(cx, in, out))
 #include "scalar.def"

@@ -106,23 +106,9 @@ static const Scans sums = { cumsum_f64, cumsum_i64, cumsum_c128, cumsum_f64_row,
 static const Scans prods = { cumprod_f64, cumprod_i64, cumprod_c128, cumprod_f64_row, cumprod_i64_row };
 static const Scans logs = { logcumsumexp_f64, 0, 0, 0, 0 };
 
-int
-rt_cumsum(RtCx *cx, const IValue *in, IValue *out)
-{
-	return scan(cx, &sums, in[0].u.t, sum_type(in[0].u.t, in[2]), in[1], out);
-}
-
-int
-rt_cumprod(RtCx *cx, const IValue *in, IValue *out)
-{
-	return scan(cx, &prods, in[0].u.t, sum_type(in[0].u.t, in[2]), in[1], out);
-}
-
-int
-rt_logcumsumexp(RtCx *cx, const IValue *in, IValue *out)
-{
-	return scan(cx, &logs, in[0].u.t, (RtDtype)in[0].u.t->dtype, in[1], out);
-}
+KERNEL(cumsum, scan(cx, &sums, in[0].u.t, sum_type(in[0].u.t, in[2]), in[1], out))
+KERNEL(cumprod, scan(cx, &prods, in[0].u.t, sum_type(in[0].u.t, in[2]), in[1], out))
+KERNEL(logcumsumexp, scan(cx, &logs, in[0].u.t, (RtDtype)in[0].u.t->dtype, in[1], out))
 
 /* ---- extremes: the last of equals, a NaN stays ---------------------------------------------------------- */
 
@@ -167,14 +153,5 @@ cumulate(RtCx *cx, const char *name, LaneFn *const fn[2], const IValue *in, IVal
 	return lanes_run(cx, &l);
 }
 
-int
-rt_cummax(RtCx *cx, const IValue *in, IValue *out)
-{
-	return cumulate(cx, "cummax", (LaneFn *const[2]){ cummax_f64, cummax_i64 }, in, out);
-}
-
-int
-rt_cummin(RtCx *cx, const IValue *in, IValue *out)
-{
-	return cumulate(cx, "cummin", (LaneFn *const[2]){ cummin_f64, cummin_i64 }, in, out);
-}
+KERNEL(cummax, cumulate(cx, "cummax", (LaneFn *const[2]){ cummax_f64, cummax_i64 }, in, out))
+KERNEL(cummin, cumulate(cx, "cummin", (LaneFn *const[2]){ cummin_f64, cummin_i64 }, in, out))

@@ -140,18 +140,8 @@ extend(RtCx *cx, IValue to, IValue from)
 	return RT_OK;
 }
 
-int
-rt_extend_t(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)out;
-	return extend(cx, in[0], in[1]);
-}
-
-int
-rt_add__t(RtCx *cx, const IValue *in, IValue *out)
-{
-	return extend(cx, in[0], in[1]) ? RT_ERROR : put_same(in[0], out);
-}
+KERNEL(extend_t, extend(cx, in[0], in[1]))
+KERNEL(add__t, extend(cx, in[0], in[1]) ? RT_ERROR : put_same(in[0], out))
 
 int
 rt_add_t(RtCx *cx, const IValue *in, IValue *out)
@@ -179,17 +169,8 @@ repeat(RtCx *cx, const RtList *l, int64_t times, IValue *out)
 	return put_list(cx, to, out);
 }
 
-int
-rt_mul_left_t(RtCx *cx, const IValue *in, IValue *out)
-{
-	return repeat(cx, in[0].u.list, in[1].u.i, out);
-}
-
-int
-rt_mul_right_(RtCx *cx, const IValue *in, IValue *out)
-{
-	return repeat(cx, in[1].u.list, in[0].u.i, out);
-}
+KERNEL(mul_left_t, repeat(cx, in[0].u.list, in[1].u.i, out))
+KERNEL(mul_right_, repeat(cx, in[1].u.list, in[0].u.i, out))
 
 static void
 clear(RtList *l)
@@ -241,18 +222,8 @@ rt_reverse_t(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-static int
-copy_of_list(RtCx *cx, const IValue *in, IValue *out)
-{
-	return put_list(cx, copy_list(cx, in[0].u.list), out);
-}
-
-static int
-length(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_int(in[0].u.list->n, out);
-}
+static KERNEL_FN(copy_of_list, put_list(cx, copy_list(cx, in[0].u.list), out))
+static KERNEL_FN(length, put_int(in[0].u.list->n, out))
 
 /* Python's slices: how many elements, from which, by which step; -1 for a step of 0. */
 int64_t
@@ -560,12 +531,7 @@ sort_list(RtCx *cx, RtList *l, bool reverse)
 	return status;
 }
 
-static int
-sort(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)out;
-	return sort_list(cx, in[0].u.list, in[1].u.i);
-}
+static KERNEL_FN(sort, sort_list(cx, in[0].u.list, in[1].u.i))
 
 static int
 sorted(RtCx *cx, const IValue *in, IValue *out)
@@ -602,17 +568,8 @@ extreme(RtCx *cx, const IValue *in, bool largest, IValue *out)
 	return put_same(best, out);
 }
 
-static int
-least(RtCx *cx, const IValue *in, IValue *out)
-{
-	return extreme(cx, in, false, out);
-}
-
-static int
-greatest(RtCx *cx, const IValue *in, IValue *out)
-{
-	return extreme(cx, in, true, out);
-}
+static KERNEL_FN(least, extreme(cx, in, false, out))
+static KERNEL_FN(greatest, extreme(cx, in, true, out))
 
 /* The list that comes first (or last): element by element, then by length. The first one where neither does, as where a
  * NaN decides. */
@@ -634,17 +591,8 @@ choose_list(RtCx *cx, const IValue *in, bool largest, IValue *out)
 	return put_same((largest ? below : above) ? in[1] : in[0], out);
 }
 
-static int
-least_list(RtCx *cx, const IValue *in, IValue *out)
-{
-	return choose_list(cx, in, false, out);
-}
-
-static int
-greatest_list(RtCx *cx, const IValue *in, IValue *out)
-{
-	return choose_list(cx, in, true, out);
-}
+static KERNEL_FN(least_list, choose_list(cx, in, false, out))
+static KERNEL_FN(greatest_list, choose_list(cx, in, true, out))
 
 /* ---- sums and questions --------------------------------------------------------------------------------------- */
 
@@ -769,5 +717,5 @@ rt_prim_infer_unsqueeze_size(RtCx *cx, const IValue *in, IValue *out)
 /* ---- rows that share a function ---------------------------------------------------------------------------------- */
 
 #define OP(id, schema, rule, effect, gradient)
-#define SHARED(id, schema, function) SHARE(id, function)
+#define SHARED(id, schema, function) KERNEL(id, function(cx, in, out))
 #include "seq.def"

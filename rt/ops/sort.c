@@ -198,20 +198,10 @@ sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, bool stable, IV
 	return line_done(cx, values, v, dim) || line_done(cx, indices, at, dim) ? RT_ERROR : RT_OK;
 }
 
-int
-rt_sort(RtCx *cx, const IValue *in, IValue *out)
-{
-	return in[0].u.t->quant ? quant_linear(cx, rt_sort, in, 3, 2, out)
-				: sort_dim(cx, in[0].u.t, in[1].u.i, in[2].u.i, false, out);
-}
-
-int
-rt_sort_stable(RtCx *cx, const IValue *in, IValue *out)
-{
-	if (in[0].u.t->quant)
-		return quant_linear(cx, rt_sort_stable, in, 4, 2, out);
-	return sort_dim(cx, in[0].u.t, in[2].u.i, in[3].u.i, !rt_is_none(in[1]) && in[1].u.i, out);
-}
+KERNEL(sort, in[0].u.t->quant ? quant_linear(cx, rt_sort, in, 3, 2, out)
+			      : sort_dim(cx, in[0].u.t, in[1].u.i, in[2].u.i, false, out))
+KERNEL(sort_stable, in[0].u.t->quant ? quant_linear(cx, rt_sort_stable, in, 4, 2, out)
+	: sort_dim(cx, in[0].u.t, in[2].u.i, in[3].u.i, !rt_is_none(in[1]) && in[1].u.i, out))
 
 /* ---- topk -------------------------------------------------------------------------------------------------------- */
 

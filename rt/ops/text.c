@@ -237,17 +237,8 @@ rt_rfind(RtCx *cx, const IValue *in, IValue *out)
 	return locate(cx, in, true, &at) ? RT_ERROR : put_int(at, out);
 }
 
-int
-rt_index_str(RtCx *cx, const IValue *in, IValue *out)
-{
-	return find_or_raise(cx, in, false, out);
-}
-
-int
-rt_rindex(RtCx *cx, const IValue *in, IValue *out)
-{
-	return find_or_raise(cx, in, true, out);
-}
+KERNEL(index_str, find_or_raise(cx, in, false, out))
+KERNEL(rindex, find_or_raise(cx, in, true, out))
 
 /* An occurrence counts when it begins before end. */
 int
@@ -277,17 +268,8 @@ has_at(RtCx *cx, const IValue *in, bool end, IValue *out)
 	return put_bool(t.n >= part.n && !memcmp(end ? t.s + t.n - part.n : t.s, part.s, (size_t)part.n), out);
 }
 
-int
-rt_startswith(RtCx *cx, const IValue *in, IValue *out)
-{
-	return has_at(cx, in, false, out);
-}
-
-int
-rt_endswith(RtCx *cx, const IValue *in, IValue *out)
-{
-	return has_at(cx, in, true, out);
-}
+KERNEL(startswith, has_at(cx, in, false, out))
+KERNEL(endswith, has_at(cx, in, true, out))
 
 static int
 byte_at(RtCx *cx, const IValue *in, IValue *out)
@@ -301,17 +283,8 @@ byte_at(RtCx *cx, const IValue *in, IValue *out)
 	return put_text(cx, t.s + i, 1, out);
 }
 
-int
-rt___getitem___str(RtCx *cx, const IValue *in, IValue *out)
-{
-	return byte_at(cx, in, out);
-}
-
-int
-rt_prim_StringIndex(RtCx *cx, const IValue *in, IValue *out)
-{
-	return byte_at(cx, in, out);
-}
+KERNEL(__getitem___str, byte_at(cx, in, out))
+KERNEL(prim_StringIndex, byte_at(cx, in, out))
 
 int
 rt_slice_str(RtCx *cx, const IValue *in, IValue *out)
@@ -419,23 +392,9 @@ justify(RtCx *cx, const IValue *in, int side, IValue *out)
 	return pad(cx, t, half, all_pad - half, fill.s[0], out);
 }
 
-int
-rt_center(RtCx *cx, const IValue *in, IValue *out)
-{
-	return justify(cx, in, 0, out);
-}
-
-int
-rt_ljust(RtCx *cx, const IValue *in, IValue *out)
-{
-	return justify(cx, in, -1, out);
-}
-
-int
-rt_rjust(RtCx *cx, const IValue *in, IValue *out)
-{
-	return justify(cx, in, 1, out);
-}
+KERNEL(center, justify(cx, in, 0, out))
+KERNEL(ljust, justify(cx, in, -1, out))
+KERNEL(rjust, justify(cx, in, 1, out))
 
 /* A sign stays where it is, behind the zeros (Python puts it before them). */
 int
@@ -485,23 +444,9 @@ strip(RtCx *cx, const IValue *in, bool left, bool right, IValue *out)
 	return put_span(cx, t, out);
 }
 
-int
-rt_strip(RtCx *cx, const IValue *in, IValue *out)
-{
-	return strip(cx, in, true, true, out);
-}
-
-int
-rt_lstrip(RtCx *cx, const IValue *in, IValue *out)
-{
-	return strip(cx, in, true, false, out);
-}
-
-int
-rt_rstrip(RtCx *cx, const IValue *in, IValue *out)
-{
-	return strip(cx, in, false, true, out);
-}
+KERNEL(strip, strip(cx, in, true, true, out))
+KERNEL(lstrip, strip(cx, in, true, false, out))
+KERNEL(rstrip, strip(cx, in, false, true, out))
 
 /* ---- taken apart ------------------------------------------------------------------------------------------------ */
 
@@ -647,13 +592,7 @@ compare(const IValue *in)
 	return c ? c : a.n < b.n ? -1 : a.n > b.n;
 }
 
-#define COMPARE(id, op) \
-	int \
-	rt_##id##_str(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		(void)cx; \
-		return put_bool(compare(in) op 0, out); \
-	}
+#define COMPARE(id, op) KERNEL(id##_str, put_bool(compare(in) op 0, out))
 COMPARE(eq, ==)
 COMPARE(ne, !=)
 COMPARE(lt, <)
@@ -661,12 +600,7 @@ COMPARE(le, <=)
 COMPARE(gt, >)
 COMPARE(ge, >=)
 
-int
-rt_len_str(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_int(in[0].u.str->n, out);
-}
+KERNEL(len_str, put_int(in[0].u.str->n, out))
 
 int
 rt_ord(RtCx *cx, const IValue *in, IValue *out)
@@ -705,23 +639,9 @@ in_base(RtCx *cx, int64_t i, const char *prefix, int bits, IValue *out)
 	return put_text(cx, p, digits + sizeof digits - p, out);
 }
 
-int
-rt_hex(RtCx *cx, const IValue *in, IValue *out)
-{
-	return in_base(cx, in[0].u.i, "0x", 4, out);
-}
-
-int
-rt_oct(RtCx *cx, const IValue *in, IValue *out)
-{
-	return in_base(cx, in[0].u.i, "0o", 3, out);
-}
-
-int
-rt_bin(RtCx *cx, const IValue *in, IValue *out)
-{
-	return in_base(cx, in[0].u.i, "0b", 1, out);
-}
+KERNEL(hex, in_base(cx, in[0].u.i, "0x", 4, out))
+KERNEL(oct, in_base(cx, in[0].u.i, "0o", 3, out))
+KERNEL(bin, in_base(cx, in[0].u.i, "0b", 1, out))
 
 /* ---- formats ----------------------------------------------------------------------------------------------------- */
 

@@ -78,17 +78,8 @@ to(RtCx *cx, IValue self, IValue dtype, bool always, IValue format, IValue *out)
 	return copy(cx, t, d, f, out);
 }
 
-int
-rt_to_device(RtCx *cx, const IValue *in, IValue *out)
-{
-	return to(cx, in[0], in[2], in[4].u.i, in[5], out);
-}
-
-int
-rt_to_dtype_of(RtCx *cx, const IValue *in, IValue *out)
-{
-	return to(cx, in[0], in[1], in[3].u.i, in[4], out);
-}
+KERNEL(to_device, to(cx, in[0], in[2], in[4].u.i, in[5], out))
+KERNEL(to_dtype_of, to(cx, in[0], in[1], in[3].u.i, in[4], out))
 
 int
 rt_to_dtype_layout(RtCx *cx, const IValue *in, IValue *out)
@@ -98,68 +89,16 @@ rt_to_dtype_layout(RtCx *cx, const IValue *in, IValue *out)
 	return to(cx, in[0], in[1], in[6].u.i, in[7], out);
 }
 
-int
-rt_to_other(RtCx *cx, const IValue *in, IValue *out)
-{
-	return to(cx, in[0], rt_int(in[1].u.t->dtype), in[3].u.i, in[4], out);
-}
-
-int
-rt_to_prim_Device(RtCx *cx, const IValue *in, IValue *out)
-{
-	return to(cx, in[0], in[2], in[4].u.i, rt_none(), out);
-}
-
-int
-rt_to_prim_dtype(RtCx *cx, const IValue *in, IValue *out)
-{
-	return to(cx, in[0], in[1], in[3].u.i, rt_none(), out);
-}
-
-int
-rt_to_prim_other(RtCx *cx, const IValue *in, IValue *out)
-{
-	return to(cx, in[0], rt_none(), in[2].u.i, rt_none(), out);
-}
-
-int
-rt_type_as(RtCx *cx, const IValue *in, IValue *out)
-{
-	return to(cx, in[0], rt_int(in[1].u.t->dtype), false, rt_none(), out);
-}
-
-int
-rt__to_copy(RtCx *cx, const IValue *in, IValue *out)
-{
-	return to(cx, in[0], in[1], true, in[6], out);
-}
-
-int
-rt_as_tensor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return to(cx, in[0], in[1], false, rt_none(), out);
-}
-
-int
-rt_cpu(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return same(in[0], out);
-}
-
-int
-rt_cuda(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return same(in[0], out);
-}
-
-int
-rt_pin_memory(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return same(in[0], out);
-}
+KERNEL(to_other, to(cx, in[0], rt_int(in[1].u.t->dtype), in[3].u.i, in[4], out))
+KERNEL(to_prim_Device, to(cx, in[0], in[2], in[4].u.i, rt_none(), out))
+KERNEL(to_prim_dtype, to(cx, in[0], in[1], in[3].u.i, rt_none(), out))
+KERNEL(to_prim_other, to(cx, in[0], rt_none(), in[2].u.i, rt_none(), out))
+KERNEL(type_as, to(cx, in[0], rt_int(in[1].u.t->dtype), false, rt_none(), out))
+KERNEL(_to_copy, to(cx, in[0], in[1], true, in[6], out))
+KERNEL(as_tensor, to(cx, in[0], in[1], false, rt_none(), out))
+KERNEL(cpu, same(in[0], out))
+KERNEL(cuda, same(in[0], out))
+KERNEL(pin_memory, same(in[0], out))
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
@@ -208,11 +147,7 @@ rt_copy_(RtCx *cx, const IValue *in, IValue *out)
 	return same(in[0], out);
 }
 
-int
-rt_copy__Tensor(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_copy_(cx, in, out);
-}
+KERNEL(copy__Tensor, rt_copy_(cx, in, out))
 
 int
 rt_fill__Scalar(RtCx *cx, const IValue *in, IValue *out)
@@ -222,17 +157,8 @@ rt_fill__Scalar(RtCx *cx, const IValue *in, IValue *out)
 	return (t->quant ? rt_quantized->write(cx, t, in[1]) : rt_fill(cx, t, in[1])) ? RT_ERROR : same(in[0], out);
 }
 
-int
-rt_copy__float(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_fill__Scalar(cx, in, out);
-}
-
-int
-rt_copy__int(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_fill__Scalar(cx, in, out);
-}
+KERNEL(copy__float, rt_fill__Scalar(cx, in, out))
+KERNEL(copy__int, rt_fill__Scalar(cx, in, out))
 
 /* A fill may write an element more than once, and its value may overlap the result. */
 static int
@@ -276,26 +202,19 @@ rt_zero_(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-#define ANSWER(name, value) \
-	int rt_##name(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		(void)cx, (void)in; \
-		out[0] = value; \
-		return RT_OK; \
-	}
-ANSWER(is_floating_point, rt_bool(rt_is_floating((RtDtype)in[0].u.t->dtype)))
-ANSWER(tensor_is_complex, rt_bool(rt_is_complex((RtDtype)in[0].u.t->dtype)))
-ANSWER(is_signed, rt_bool(in[0].u.t->dtype != RT_b8 && in[0].u.t->dtype != RT_u8 && in[0].u.t->dtype != RT_qu8))
-ANSWER(is_conj, rt_bool(in[0].u.t->flags & RT_CONJ))
-ANSWER(is_neg, rt_bool(in[0].u.t->flags & RT_NEG))
-ANSWER(is_inference, rt_bool(false))
-ANSWER(is_pinned, rt_bool(false))
-ANSWER(result_type_Tensor, rt_int(rt_result_type(2, in)))
-ANSWER(result_type_Scalar, rt_int(rt_result_type(2, in)))
-ANSWER(result_type_Scalar_Tensor, rt_int(rt_result_type(2, in)))
-ANSWER(result_type_Scalar_Scalar, rt_int(rt_result_type(2, in)))
-ANSWER(dtype_can_cast, rt_bool(rt_can_cast(rt_dtype_or(in[0], RT_NDTYPE), rt_dtype_or(in[1], RT_NDTYPE))))
-ANSWER(promote_types, rt_int(rt_promote(rt_dtype_or(in[0], RT_NDTYPE), rt_dtype_or(in[1], RT_NDTYPE))))
+KERNEL(is_floating_point, put_bool(rt_is_floating((RtDtype)in[0].u.t->dtype), out))
+KERNEL(tensor_is_complex, put_bool(rt_is_complex((RtDtype)in[0].u.t->dtype), out))
+KERNEL(is_signed, put_bool(in[0].u.t->dtype != RT_b8 && in[0].u.t->dtype != RT_u8 && in[0].u.t->dtype != RT_qu8, out))
+KERNEL(is_conj, put_bool(in[0].u.t->flags & RT_CONJ, out))
+KERNEL(is_neg, put_bool(in[0].u.t->flags & RT_NEG, out))
+KERNEL(is_inference, put_bool(false, out))
+KERNEL(is_pinned, put_bool(false, out))
+KERNEL(result_type_Tensor, put_int(rt_result_type(2, in), out))
+KERNEL(result_type_Scalar, put_int(rt_result_type(2, in), out))
+KERNEL(result_type_Scalar_Tensor, put_int(rt_result_type(2, in), out))
+KERNEL(result_type_Scalar_Scalar, put_int(rt_result_type(2, in), out))
+KERNEL(dtype_can_cast, put_bool(rt_can_cast(rt_dtype_or(in[0], RT_NDTYPE), rt_dtype_or(in[1], RT_NDTYPE)), out))
+KERNEL(promote_types, put_int(rt_promote(rt_dtype_or(in[0], RT_NDTYPE), rt_dtype_or(in[1], RT_NDTYPE)), out))
 
 int
 rt__local_scalar_dense(RtCx *cx, const IValue *in, IValue *out)

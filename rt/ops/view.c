@@ -109,35 +109,11 @@ view_list(RtCx *cx, const IValue *in, bool copy, IValue *out)
 	return n < 0 ? RT_ERROR : view(cx, in[0].u.t, n, dims, copy, out);
 }
 
-int
-rt_view(RtCx *cx, const IValue *in, IValue *out)
-{
-	return view_list(cx, in, false, out);
-}
-
-int
-rt__unsafe_view(RtCx *cx, const IValue *in, IValue *out)
-{
-	return view_list(cx, in, false, out);
-}
-
-int
-rt_reshape(RtCx *cx, const IValue *in, IValue *out)
-{
-	return view_list(cx, in, true, out);
-}
-
-int
-rt_view_as(RtCx *cx, const IValue *in, IValue *out)
-{
-	return view(cx, in[0].u.t, in[1].u.t->ndim, in[1].u.t->dims, false, out);
-}
-
-int
-rt_reshape_as(RtCx *cx, const IValue *in, IValue *out)
-{
-	return view(cx, in[0].u.t, in[1].u.t->ndim, in[1].u.t->dims, true, out);
-}
+KERNEL(view, view_list(cx, in, false, out))
+KERNEL(_unsafe_view, view_list(cx, in, false, out))
+KERNEL(reshape, view_list(cx, in, true, out))
+KERNEL(view_as, view(cx, in[0].u.t, in[1].u.t->ndim, in[1].u.t->dims, false, out))
+KERNEL(reshape_as, view(cx, in[0].u.t, in[1].u.t->ndim, in[1].u.t->dims, true, out))
 
 typedef struct Dims { int n; const int64_t *at; } Dims;          /* sizes, or numbers of dims */
 
@@ -466,11 +442,7 @@ move_dims(RtCx *cx, RtTensor *t, Dims from, Dims to, IValue *out)
 	return permuted(cx, t, order, out);
 }
 
-int
-rt_movedim_int(RtCx *cx, const IValue *in, IValue *out)
-{
-	return move_dims(cx, in[0].u.t, (Dims){ 1, &in[1].u.i }, (Dims){ 1, &in[2].u.i }, out);
-}
+KERNEL(movedim_int, move_dims(cx, in[0].u.t, (Dims){ 1, &in[1].u.i }, (Dims){ 1, &in[2].u.i }, out))
 
 int
 rt_movedim_intlist(RtCx *cx, const IValue *in, IValue *out)
@@ -551,23 +523,9 @@ expand_list(RtCx *cx, const IValue *in, IValue *out)
 	return n < 0 ? RT_ERROR : expand(cx, in[0].u.t, n, dims, out);
 }
 
-int
-rt_expand(RtCx *cx, const IValue *in, IValue *out)
-{
-	return expand_list(cx, in, out);
-}
-
-int
-rt_broadcast_to(RtCx *cx, const IValue *in, IValue *out)
-{
-	return expand_list(cx, in, out);
-}
-
-int
-rt_expand_as(RtCx *cx, const IValue *in, IValue *out)
-{
-	return expand(cx, in[0].u.t, in[1].u.t->ndim, in[1].u.t->dims, out);
-}
+KERNEL(expand, expand_list(cx, in, out))
+KERNEL(broadcast_to, expand_list(cx, in, out))
+KERNEL(expand_as, expand(cx, in[0].u.t, in[1].u.t->ndim, in[1].u.t->dims, out))
 
 int
 rt_broadcast_tensors(RtCx *cx, const IValue *in, IValue *out)
@@ -661,11 +619,7 @@ same(RtCx *cx, const IValue *in, IValue *out)
 	return give(cx, in[0].u.t, &g, out);
 }
 
-int
-rt_alias(RtCx *cx, const IValue *in, IValue *out)
-{
-	return same(cx, in, out);
-}
+KERNEL(alias, same(cx, in, out))
 
 int
 rt_detach(RtCx *cx, const IValue *in, IValue *out)
@@ -676,11 +630,7 @@ rt_detach(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_data_of(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_detach(cx, in, out);
-}
+KERNEL(data_of, rt_detach(cx, in, out))
 
 int
 rt_detach_(RtCx *cx, const IValue *in, IValue *out)
@@ -690,19 +640,8 @@ rt_detach_(RtCx *cx, const IValue *in, IValue *out)
 	return give_self(in, out);
 }
 
-int
-rt_lift(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return give_self(in, out);
-}
-
-int
-rt_lift_fresh(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return give_self(in, out);
-}
+KERNEL(lift, give_self(in, out))
+KERNEL(lift_fresh, give_self(in, out))
 
 /* ---- changes of self's geometry and storage ---------------------------------------------------------------------- */
 
