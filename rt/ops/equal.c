@@ -9,11 +9,8 @@ rt_tensor_equal(RtCx *cx, const IValue *in, IValue *out)
 
 	if (cx->meta)
 		return rt_no_meta(cx);
-	if (a->dtype != b->dtype)
-		return rt_raise(cx, "Expected object of data type %s but got data type %s for argument #2 'other' in "
-				"call to equal", rt_dtypes[a->dtype].torch, rt_dtypes[b->dtype].torch);
 	out[0] = rt_bool(false);
-	if (a->ndim != b->ndim)
+	if (a->ndim != b->ndim || ((a->quant || b->quant) && a->dtype != b->dtype))
 		return RT_OK;
 	for (int i = 0; i < a->ndim; i++)
 		if (a->dims[i] != b->dims[i])

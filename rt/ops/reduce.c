@@ -717,8 +717,11 @@ arg_extreme(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 
 	r.end = end_index;
 	r.as_out[0] = RT_i64;
-	if (reduce_not_empty(cx, max ? "argmax()" : "argmin()", r.in, in[1]) || no_complex(cx, name, r.in)
-			|| reduce_mask(cx, in[1], r.in->ndim, r.mask))
+	if (reduce_not_empty(cx, max ? "argmax()" : "argmin()", r.in, in[1]))
+		return RT_ERROR;
+	if (r.in->dtype == RT_b8)
+		return rt_raise(cx, "\"%s_cpu\" not implemented for 'Bool'", name);
+	if (no_complex(cx, name, r.in) || reduce_mask(cx, in[1], r.in->ndim, r.mask))
 		return RT_ERROR;
 	r.out[0] = reduce_result(cx, 0, r.in, r.mask, in[2].u.i, RT_i64);
 	RT_RESULT(cx, r.out[0], out[0]);
