@@ -58,7 +58,7 @@ vc_dw_vectors(int nv, ptrdiff_t c, const VcConv *v, const VcReach *at, ptrdiff_t
 			for (ptrdiff_t s = s0; s < s1; s++, x += v->dw * v->xs, tap += v->oc) {
 				VC_UNROLL
 				for (int j = 0; j < nv; j++)
-					acc[j] += *(const VcV *)(x + j * VF) * *(const VcV *)(tap + j * VF);
+					acc[j] = vc_add_product(acc[j], *(const VcV *)(x + j * VF), *(const VcV *)(tap + j * VF));
 			}
 		}
 	VC_UNROLL
@@ -174,7 +174,7 @@ vc_dw_columns(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const 
 		VC_UNROLL
 		for (int i = 0; i < rw * nv; i++)
 			if (j >= i / nv * sw && j < i / nv * sw + kw)
-				acc[i] += in[i % nv] * taps[(j - i / nv * sw) * nv + i % nv];
+				acc[i] = vc_add_product(acc[i], in[i % nv], taps[(j - i / nv * sw) * nv + i % nv]);
 	}
 }
 
@@ -189,8 +189,8 @@ vc_dw_one_by_one(int rw, bool edge, const VcConv *v, const float *x, ptrdiff_t x
 
 		VC_UNROLL
 		for (int i = 0; i < rw; i++)
-			acc[i] += w * *(const VcV *)(!edge || (size_t)(x0 + i * v->sw) < (size_t)v->w ? x + i * step :
-						     vc_nothing);
+			acc[i] = vc_add_product(acc[i], w, *(const VcV *)(
+				!edge || (size_t)(x0 + i * v->sw) < (size_t)v->w ? x + i * step : vc_nothing));
 	}
 }
 
@@ -405,8 +405,8 @@ vc_few_block(int rw, const VcConv *v, const VcFew *f, const VcV *w, VcV bias, Vc
 
 				VC_UNROLL
 				for (int i = 0; i < rw; i++)
-					acc[i] += *(const VcV *)(from + i * v->sw * v->xs) *
-						w[(q * v->kh + r) * v->kw + s];
+					acc[i] = vc_add_product(acc[i], *(const VcV *)(from + i * v->sw * v->xs),
+								w[(q * v->kh + r) * v->kw + s]);
 			}
 }
 

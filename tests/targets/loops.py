@@ -4,8 +4,8 @@ usage: loops.py OBJECT CPU [FUNCTION...]     aarch64; of each function the loop 
 """
 import re, subprocess, sys
 
-BRANCH = re.compile(r"b\.\w+|b|cbn?z|tbn?z")
-MULTIPLIES = "fmla", "fmls", "sdot"
+BRANCH = re.compile(r"b\.\w+|b|cbn?z|tbn?z|b(eq|ne|[gl][te]|hi|ls|c[cs])(\.[nw])?")       # aarch64, ARM
+MULTIPLIES = "fmla", "fmls", "sdot", "vfma.f32", "vmla.f32"
 
 
 def functions(path, objdump="aarch64-linux-gnu-objdump"):
@@ -33,9 +33,9 @@ def multiplications(loop):
     return sum(op in MULTIPLIES for _, op, _ in loop)
 
 
-def hottest(path):
+def hottest(path, *objdump):
     """{function: the loop of it that has most of these}"""
-    found = {name: max(loops(code), key=multiplications, default=[]) for name, code in functions(path)}
+    found = {name: max(loops(code), key=multiplications, default=[]) for name, code in functions(path, *objdump)}
     return {name: loop for name, loop in found.items() if multiplications(loop)}
 
 

@@ -414,6 +414,20 @@ class Blocks(programs.Test):
                           "-mfpu=neon", "-DVC_FLOATS=" + floats, "-static", source, "-o", self.at("blocks"), "-lm")
                 self.ends(DONE, "qemu-arm", self.at("blocks"), "12")
 
+    @needs("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-objdump", "qemu-arm")
+    def test_neon_32(self):
+        """gcc would take vectors apart there: 5.9 instructions for each product of two floats, and not of two vectors."""
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../kern/blocks.c")
+        for cpu in "cortex-a7", "cortex-a9":
+            with self.subTest(cpu):
+                self.ends(DONE, "arm-linux-gnueabihf-gcc", "-std=gnu11", "-O2", "-fno-strict-aliasing", "-ftree-vectorize", "-ffp-contract=fast", "-Wall",
+                          "-Werror", "-Wno-psabi", "-mcpu=" + cpu, "-mfpu=auto", "-c", source, "-o", self.at("blocks.o"))
+                self.ends(DONE, "arm-linux-gnueabihf-gcc", "-static", self.at("blocks.o"), "-o", self.at("blocks"), "-lm")
+                self.ends(DONE, "qemu-arm", "-cpu", cpu, self.at("blocks"), "8")
+                loop = loops.hottest(self.at("blocks.o"), "arm-linux-gnueabihf-objdump")
+                for name, most in ("vc_panel_2", 2.5), ("vc_strip_2", 3), ("vc_pixels_2", 3), ("vc_dw_3", 3), ("vc_dw_5", 2.5):
+                    self.assertTrue(all("q" in rest for _, op, rest in loop[name] if op in loops.MULTIPLIES), name)
+                    self.assertLessEqual(len(loop[name]) / loops.multiplications(loop[name]), most, name)
 
     @needs("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump", "qemu-aarch64", "arm-linux-gnueabihf-gcc", "qemu-arm")
     def test_int8(self):
