@@ -34,7 +34,9 @@ class Net(nn.Module):
         line, volume = self.line(x[:, :, 0]), self.volume(x.reshape(2, 3, 3, 7, 18))
         first = self.first(x)
         more = (self.dequant(line), self.dequant(self.up1(line)), self.dequant(volume), self.dequant(self.up3(volume)), self.dequant(self.up2(first)),
-                self.dequant(self.scale.mul_scalar(first, 1.5)), self.dequant(self.scale.mul_scalar(first, -0.5)))
+                self.dequant(self.scale.mul_scalar(first, 1.5)), self.dequant(self.scale.mul_scalar(first, -0.5)),
+                self.dequant(self.scale.add_scalar(first, 0.7)), self.dequant(self.scale.add_scalar(line, -0.1)),
+                self.dequant(torch.cat([first, self.scale.mul_scalar(first, 1.5)], 1)))
         x = self.wide(F.max_pool2d(first, 3, 2, 1))
         x = self.depth(x)
         x = self.add.add_relu(self.groups(x), self.narrow(x))
