@@ -234,6 +234,33 @@ ref_dtype(const Kernel *k, const Ref *r, RtDtype *dtype)
 	return true;
 }
 
+/* A bool where a number of this C type is wanted: gcc makes no vectors where bools are converted to floats, but where
+ * they select one; of doubles it is the other way round. */
+static const char *
+selected(Arena *a, const char *type, const char *text)
+{
+	return !strcmp(type, "float") ? arena_printf(a, "(%s ? 1.0f : 0.0f)", text) : text;
+}
+
+/* A value's text where this C type is wanted. */
+static const char *
+wanted_text(Element *e, const Ref *r, const char *type)
+{
+	const char *text = ref_text(e, r);
+	RtDtype dtype;
+
+	return ref_dtype(e->k, r, &dtype) && dtype == RT_b8 ? selected(e->a, type, text) : text;
+}
+
+/* What the row computes, as its result holds it. */
+static const char *
+result_text(Element *e, const Let *l, const char *text)
+{
+	if (!strcmp(compute_type(l->types.compute), "bool"))
+		text = selected(e->a, compute_type(l->types.result), arena_printf(e->a, "(%s)", text));
+	return rounded(e->a, l->types.result, text);
+}
+
 static bool
 is_operand(const Ref *r, int operand)
 {
@@ -303,7 +330,7 @@ literal(Element *e, IValue v)
 static const char *
 operand_text(Element *e, const Let *l, const Ref *r, bool joins)
 {
-	const char *text = ref_text(e, r), *temp;
+	const char *text = wanted_text(e, r, e->type), *temp;
 	RtDtype dtype;
 	const bool known = ref_dtype(e->k, r, &dtype);
 
@@ -356,7 +383,8 @@ put_plain_let(Element *e, int at, const RtMapArg *arg)
 		operand[i] = operand_text(e, l, &l->arg[i], arg[i].joins);
 	put_value(&b, l->op->value, operand, l->narg);
 	buf_printf(&e->body, "const %s t%d = %s;\n", compute_type(result), at,
-		   result == RT_f32 || result == RT_f64 ? b.at : rounded(e->a, result, b.at));
+		   (result == RT_f32 || result == RT_f64) && strcmp(e->type, "bool") ? b.at :
+		   result_text(e, l, b.at));
 	buf_free(&b);
 }
 
@@ -370,7 +398,7 @@ put_let_of_own_type(Element *e, int at, const RtMapArg *arg)
 		   compute_type(l->types.compute));
 	for (int i = 0; i < l->narg; i++) {
 		const bool has = l->arg[i].kind != REF_NONE;
-		const char *text = ref_text(e, &l->arg[i]);
+		const char *text = wanted_text(e, &l->arg[i], compute_type(l->types.compute));
 
 		/* Operands are cast to the common type first, and may lose precision there. */
 		if (has && arg[i].joins && l->types.common != RT_NDTYPE)
@@ -381,7 +409,7 @@ put_let_of_own_type(Element *e, int at, const RtMapArg *arg)
 	}
 	if (says(l, "DTYPE"))
 		buf_printf(&e->body, "enum { DTYPE = %d }; ", (int)l->types.common);
-	buf_printf(&e->body, "t%d = %s; }\n", at, rounded(e->a, l->types.result, l->op->value));
+	buf_printf(&e->body, "t%d = %s; }\n", at, result_text(e, l, l->op->value));
 }
 
 static void
@@ -478,7 +506,7 @@ kernel_start(const Kernel *k, int state, bool place)
 static const char *
 joined_value(Element *e, const Ref *r, RtDtype part)
 {
-	const char *text = ref_text(e, r);
+	const char *text = wanted_text(e, r, element_type(part));
 	RtDtype dtype;
 
 	if (!ref_dtype(e->k, r, &dtype) || !strcmp(compute_type(dtype), element_type(part)) || dtype == RT_b8)
@@ -519,7 +547,7 @@ put_stores(Element *e, const char *only_if)
 		if (from && known && dtype == to->dtype && from->access != ACCESS_MADE && from->access != ACCESS_INDEX)
 			value = place_text(e, s->value.at);
 		else
-			value = element_stored(e->a, to->dtype, value);
+			value = element_stored(e->a, to->dtype, wanted_text(e, &s->value, compute_type(to->dtype)));
 		buf_printf(&e->body, "%s%s = %s;\n", only_if, place, value);
 	}
 }
