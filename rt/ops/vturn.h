@@ -1,4 +1,4 @@
-/* rt/ops/vturn.h - squares of a transposed copy in generated kernels
+/* rt/ops/vturn.h - squares of transposed copies, and of maps whose operands lie both ways, in generated kernels
  *
  * The rows of one side are the columns of the other: vectors are interleaved by halves until they are, in registers, so
  * that both sides are read and written by whole vectors.
