@@ -200,6 +200,7 @@ struct Op {
 	const char *gradient;      /* "" none */
 	const char *body;          /* BODY */
 	const char *base;          /* ALSO: id of the row */
+	bool        exact;         /* it is an OUT row */
 	RtKernel   *kernel;        /* null: BODY */
 	Lowering    lowering;
 	int         row;           /* an OpRow (row.h); -1: the user's */

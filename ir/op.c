@@ -34,9 +34,11 @@ static const Op rows[] = {
 #define BODY(id_, schema_, gradient_, body_)                                                                           \
 	{ .id = #id_, .text = schema_, .form = OP_BODY, .family = __FILE__, .rule = "body", .gradient = gradient_,     \
 	  .body = body_ },
-#define ALSO(id_, schema_, base_)                                                                                      \
+#define FORM(id_, schema_, base_, exact_)                                                                              \
 	{ .id = #id_, .text = schema_, .form = OP_ALSO, .family = __FILE__, .rule = "meta", .gradient = "",            \
-	  .base = #base_, .kernel = rt_##id_ },
+	  .base = #base_, .exact = exact_, .kernel = rt_##id_ },
+#define ALSO(id_, schema_, base_) FORM(id_, schema_, base_, false)
+#define OUT(id_, schema_, base_) FORM(id_, schema_, base_, true)
 #include "../rt/ops/ops.h"
 	{ .id = NULL },
 };

@@ -475,6 +475,4 @@ variant(RtCx *cx, const Base *base, const char *schema, bool exact, const IValue
 	{                                                                                                              \
 		return variant(cx, base_##base(), schema, exact, in, out);                                             \
 	}
-#define ALSO(id, schema, base) FORM(id, schema, base, false)
-#define OUT(id, schema, base) FORM(id, schema, base, true)
-#include "ops.h"
+#include "forms.def"
