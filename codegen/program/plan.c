@@ -526,6 +526,23 @@ assign_offsets(Plan *p)
 	p->least = plan_least_arena(p->cx, planned, p->nspot);
 }
 
+/* The arrays that are indexed by values and nodes. */
+static void
+make_room(Plan *p)
+{
+	Arena *a = p->cx->arena;
+	const Graph *g = p->graph;
+
+	p->slot = new(a, int, g->nvalue + 1);
+	p->step = new(a, int, g->nnode + 1);
+	p->epilogue = new(a, const Node *, g->nnode + 1);
+	p->absorbed = new(a, bool, g->nnode + 1);
+	p->joined = new(a, Joined, g->nnode + 1);
+	p->part = new(a, bool, g->nvalue + 1);
+	for (int i = 0; i < g->nvalue; i++)
+		p->slot[i] = -1;
+}
+
 Plan *
 plan_make(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, DynamicPlan *dynamic)
 {
@@ -547,14 +564,7 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, Dynam
 		p->beyond = find_beyond(p, &kernels, g->top);
 	if (dissolve_groups(p, g->top))
 		p->known = known_graph(cx, fn, g, spec->pattern);
-	p->slot = new(cx->arena, int, g->nvalue + 1);
-	p->step = new(cx->arena, int, g->nnode + 1);
-	p->epilogue = new(cx->arena, const Node *, g->nnode + 1);
-	p->absorbed = new(cx->arena, bool, g->nnode + 1);
-	p->joined = new(cx->arena, Joined, g->nnode + 1);
-	p->part = new(cx->arena, bool, g->nvalue + 1);
-	for (int i = 0; i < g->nvalue; i++)
-		p->slot[i] = -1;
+	make_room(p);
 	number_block(p, g->top);
 	for (int i = 0; i < graph_ninputs(g); i++) {
 		const Known *k = known_at(p->known, graph_inputs(g)[i]);
