@@ -53,7 +53,8 @@ take_bytes(Row *r, Walk *d)
 	if (!row_arg(r, "scale"))
 		return true;
 	d->scale = row_constant(r, "scale", RT_f32);
-	if (!d->scale || !row_constant(r, "w", RT_i8) || d->p || d->x->dtype != RT_f32 || !row_int(r, "narrow", &narrow))
+	if (!d->scale || !row_constant(r, "w", RT_i8) || d->p || d->x->dtype != RT_f32 ||
+	    !row_int(r, "narrow", &narrow))
 		return false;
 	d->narrow = narrow;
 	return rt_is_contiguous(d->scale);

@@ -459,7 +459,9 @@ spec_int_repr(Spec *s, Scope *c, const Node *m)
 
 	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
 		return NULL;
-	return spec_put_op(s, c, "aten::clone", (Value *const[]){ q.raw, spec_put_constant(s, rt_none(), m->at) }, 2, m->at);
+	Value *const copy[] = { q.raw, spec_put_constant(s, rt_none(), m->at) };
+
+	return spec_put_op(s, c, "aten::clone", copy, 2, m->at);
 }
 
 /* ---- layers whose input is quantized by its own range ------------------------------------------------------------ */

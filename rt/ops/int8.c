@@ -99,7 +99,8 @@ check(RtCx *cx, const RtTensor *x, const RtTensor *w, const RtTensor *scale, con
 static int
 set_windows(RtCx *cx, ViConv *v, const RtTensor *x, const RtTensor *w, const IValue lists[3])
 {
-	int64_t in[3] = { 1, 1, 1 }, k[3] = { 1, 1, 1 }, s[3] = { 1, 1, 1 }, pad[3] = { 0 }, wide[3] = { 1, 1, 1 }, out[3];
+	int64_t in[3] = { 1, 1, 1 }, k[3] = { 1, 1, 1 }, s[3] = { 1, 1, 1 }, pad[3] = { 0 }, wide[3] = { 1, 1, 1 };
+	int64_t out[3];
 	const int nd = x->ndim - 2, at = 3 - nd;
 
 	if (dense_sizes(cx, lists[0], "int8", "stride", nd, s + at) ||

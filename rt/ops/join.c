@@ -169,7 +169,8 @@ has_other_scale(const RtTensor *t, const RtTensor *like)
 {
 	const RtQuant *a = t->quant, *b = like->quant;
 
-	return a && b && !a->scales && !b->scales && t->dtype == like->dtype && (a->scale != b->scale || a->zero != b->zero);
+	return a && b && !a->scales && !b->scales && t->dtype == like->dtype &&
+	       (a->scale != b->scale || a->zero != b->zero);
 }
 
 /* t, quantized as `like` is, a temporary; null: error raised. */

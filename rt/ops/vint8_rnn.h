@@ -126,8 +126,9 @@ vi_step(RnnKind kind, int64_t begin, int64_t end, const ViStep *t)
 
 			for (int g = 0; g < gates; g++)
 				vi_gate(t, &v, (float)by.scale, g * s->hidden + col, n,
-					t->bytes + row * vi_quads(&v) * VI_QUAD, some, t->w->panels +
-					(g * vi_columns(&v) + col) * vi_quads(&v) * VI_QUAD, part + g * VN_ROWS * VI_PART);
+					t->bytes + row * vi_quads(&v) * VI_QUAD, some,
+					t->w->panels + (g * vi_columns(&v) + col) * vi_quads(&v) * VI_QUAD,
+					part + g * VN_ROWS * VI_PART);
 			rnn_cell_float(kind, some, n, &cell);
 		}
 }
