@@ -200,7 +200,7 @@ square(Norm *m, Ref x)
 	return rows_join(&m->g, "sum", RT_f64, m->c, rows_let2(&m->g, ROW_mul_Tensor, m->c, x, x));
 }
 
-/* squares, but NaN where the squared mean is infinite, as in Welford's sums, which begin at 0: of layer and group norms */
+/* squares; of layer and group norms NaN where the squared mean is infinite, as in Welford's sums, which begin at 0 */
 static Ref
 as_welford(Norm *m, Ref squares, Ref mean)
 {

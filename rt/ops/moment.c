@@ -244,7 +244,8 @@ var(RtCx *cx, Var v, IValue self, IValue dim, bool keepdim, IValue *out)
 	} \
 	int rt_##name##_correction(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
-		return var(cx, (Var){ rt_number_or(in[2], 1), root, mean, false, false }, in[0], in[1], in[3].u.i, out); \
+		const Var v = { rt_number_or(in[2], 1), root, mean, false, false }; \
+		return var(cx, v, in[0], in[1], in[3].u.i, out); \
 	}
 VARIANCE(var, false, false)
 VARIANCE(std, true, false)

@@ -331,7 +331,8 @@ view_channels(RtCx *cx, RtTensor *r, const RtTensor *t, const ViewPart *part)
 	if (q->scheme == 0) {
 		q->scale = ((const double *)(const void *)rt_data(of->scales))[part->start * of->scales->strides[0]];
 		q->zero = ((const int64_t *)(const void *)rt_data(of->zeros))[part->start * of->zeros->strides[0]];
-	} else if (take_channels(cx, q, of, cut ? part : &(ViewPart){ 0, 0, 1, false }, cut ? n : rt_numel(of->scales))) {
+	} else if (take_channels(cx, q, of, cut ? part : &(ViewPart){ 0, 0, 1, false },
+				 cut ? n : rt_numel(of->scales))) {
 		rt_mem_back(q);
 		return RT_ERROR;
 	} else {
@@ -357,8 +358,8 @@ write_values(RtCx *cx, RtTensor *to, IValue values)
 }
 
 const RtQuantized rt_quantized_all = {
-	values_of, open_value, close_value, linear_through, through, rt_map_quantized, view_channels, write_values, quant_layer,
-	quant_pack_layer, quant_project
+	values_of, open_value, close_value, linear_through, through, rt_map_quantized, view_channels, write_values,
+	quant_layer, quant_pack_layer, quant_project
 };
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
