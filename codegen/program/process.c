@@ -216,7 +216,8 @@ process_run(Cx *cx, char *const *argv, const char *out, const char *log, Process
 
 	process_check(cx);
 	if (!process_start(argv, out, log, p))
-		fail(cx, NOWHERE, "%s: %s", argv[0], strerror(errno));
+		fail(cx, NOWHERE, "%s: %s%s", argv[0], strerror(errno),
+		     errno == ENOEXEC ? " (what is built for another machine is run by a --runner)" : "");
 	status = process_end(p);
 	process_check(cx);
 	return status;

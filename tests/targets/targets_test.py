@@ -493,6 +493,13 @@ class Refused(programs.Test):
             row, = (r for r in rows if r["triple"] == "aarch64-linux-gnu")
             self.assertEqual((row["works"], "libc6-dev-arm64-cross" in row["lacks"]), (works, not works))
 
+    def test_program_of_another_machine(self):
+        with open(self.at("other"), "wb") as f:
+            f.write(b"\x7fELF" + bytes(60))
+        os.chmod(self.at("other"), 0o755)
+        self.ends(WRONG, KILN, "check", sample("digits", "model.pt"), self.at("other"), "-i", sample("digits", "in.npz"),
+                  says=["Exec format error", "--runner"])
+
     def test_sysroot(self):
         self.refused(programs.LACKS, "--target", "x86_64-linux-musl", "--sysroot", self.folder.name, says=["musl-dev"])
 
