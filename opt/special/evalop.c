@@ -391,7 +391,7 @@ can_expand(Spec *s, const Node *m, bool narrow)
 		return false;
 	for (int i = 0; i < n; i++)
 		can &= is_of_dtype(args[i], args[0].u.t->dtype);
-	if (n >= 9 && args[4].tag == RT_INT)
+	if (n >= 9 && args[4].tag == RT_INT && args[5].tag == RT_DOUBLE)
 		can &= rt_numel(args[0].u.t) && args[4].u.i <= 64 && !(args[6].u.i && rt_number(args[5]) > 0);
 	can &= narrow ? rt_dtypes[args[0].u.t->dtype].category == 'F' :
 			args[0].u.t->dtype == RT_f32 || args[0].u.t->dtype == RT_f64;

@@ -292,30 +292,31 @@ vm_product_packed(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff
 	}
 }
 
-/* ---- doubles: blocks of VC_MR rows and VC_NB vectors, over panels of b that are packed, or b itself --------------- */
+/* ---- doubles: blocks of VC_MR rows and VM_NB vectors, over panels of b that are packed, or b itself --------------- */
 
 #if VC_FLOATS > 1
-enum { VM_D = VF / 2, VM_WIDE = VC_NB * VM_D };  /* doubles of a vector, of a panel */
+enum { VM_D = VF / 2, VM_NB = VC_NB };   /* doubles of a vector, vectors of a panel */
 typedef VmD VmLanes;
-#define VM_ZERO ((VmLanes){ 0 })
 #else
-enum { VM_D = 1, VM_WIDE = VC_NB };
+enum { VM_D = 1, VM_NB = VC_NB / 2 };
 typedef double VmLanes;
-#define VM_ZERO 0
 #endif
+
+enum { VM_WIDE = VM_NB * VM_D };         /* its doubles take no more of the scratch memory than VC_NR floats */
+_Static_assert(2 * VM_WIDE <= VC_NR, "scratch memory of products");
 
 /* mr rows of nv vectors: c, or, where not all its columns are there, `left` of them. start: what sums begin with */
 VC_INLINE void
 vm_block(int mr, int nv, ptrdiff_t left, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b,
 	 ptrdiff_t step, const double *start, double *c, ptrdiff_t ldc)
 {
-	VmLanes acc[VC_MR * VC_NB];
+	VmLanes acc[VC_MR * VM_NB];
 
 	VC_UNROLL
 	for (int i = 0; i < mr * nv; i++)
 		acc[i] = *(const VmLanes *)(start + i % nv * VM_D);
 	for (ptrdiff_t x = 0; x < k; x++, a += ak, b += step) {
-		VmLanes row[VC_NB];
+		VmLanes row[VM_NB];
 
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
@@ -356,7 +357,7 @@ VC_SHARED void
 vm_columns_whole(ptrdiff_t m, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b, ptrdiff_t step,
 		 const double *start, double *c, ptrdiff_t ldc)
 {
-	vm_blocks(VC_NB, VM_WIDE, m, k, a, lda, ak, b, step, start, c, ldc);
+	vm_blocks(VM_NB, VM_WIDE, m, k, a, lda, ak, b, step, start, c, ldc);
 }
 
 VC_SHARED void
