@@ -91,8 +91,8 @@ void reverse_loop(Back *b, Node *n);
 
 /* ---- questions.c ------------------------------------------------------------------------------------------------ */
 
-bool questions_any(const Block *);                 /* does the block ask whether a computed tensor requires a gradient? */
-bool questions_answer(Pass *, Graph *);            /* those that can be answered ahead of time; parameters are prim::leaf */
+bool questions_any(const Block *);         /* does the block ask whether a computed tensor requires a gradient? */
+bool questions_answer(Pass *, Graph *);    /* replaces those questions by bools; parameters are prim::leaf nodes */
 
 /* ---- autodiff.c -------------------------------------------------------------------------------------------- */
 

@@ -1,12 +1,14 @@
 /*
- * x.requires_grad and x.is_leaf of what a method computes.  A tensor of the runtime has no graph behind it: its flag says
- * whether it is a leaf that requires a gradient.  Of computed tensors the answer becomes values of the graph.
+ * x.requires_grad and x.is_leaf of tensors that a method computes.  The runtime keeps no graph of what it has done: a
+ * tensor's flag only says whether it is a leaf that requires a gradient.  For computed tensors the graph computes the
+ * answer.
  *
  *    y = x @ w; y.requires_grad      ->   y.is_floating_point() or y.is_complex(), where w is a parameter
  *
- * A result requires a gradient if an argument does that a gradient goes back to, gradients are enabled, and its type is
- * no integer's.  What an If or a Loop gives has a bool beside it, from the same branch or trip, unless the answer is the
- * same on every way.  The elements of a list that is written to are taken to be leaves: their flags are asked.
+ * A result requires a gradient if gradients are enabled, its dtype is floating point or complex, and one of the
+ * arguments that the operator is differentiable by requires one.  An output of an If or a Loop has a bool beside it,
+ * from the same branch or trip, unless the answer is the same on every path.  Elements of a list that is written to are
+ * treated as leaves: the answer is their flag.
  */
 #include "autodiff.h"
 
@@ -17,8 +19,8 @@ typedef struct Questions {
 	AliasDb *alias;
 	Active  *active;         /* .depends: may require a gradient */
 	Values   leaves;
-	bool    *sure;           /* by value id: requires a gradient on every way */
-	Value  **flag;           /* by value id: does it require one? null: not asked yet */
+	bool    *sure;           /* by value id: requires a gradient on every path */
+	Value  **flag;           /* by value id: the bool that says so; null: none yet */
 	bool     changed;
 } Questions;
 
@@ -71,7 +73,7 @@ goes_back(Questions *q, const Node *n, int i)
 		->depends[body->graph->top->ret->in[0]->id];
 }
 
-/* ---- what is the same on every way ------------------------------------------------------------------------------- */
+/* ---- what is the same on every path ------------------------------------------------------------------------------ */
 
 static bool is_sure(Questions *q, const Value *v, const Node *at);
 
@@ -107,7 +109,7 @@ is_sure_result(Questions *q, const Node *n)
 	return any;
 }
 
-/* Was something that requires a gradient written into the memory of v, before `at` on every way to it? */
+/* Was something that requires a gradient written into the memory of v, on every path to `at`? */
 static bool
 is_sure_written(Questions *q, const Value *v, const Node *at)
 {
@@ -120,7 +122,7 @@ is_sure_written(Questions *q, const Value *v, const Node *at)
 	return false;
 }
 
-/* Does v require a gradient where `at` reads it, whatever way leads there? */
+/* Does v require a gradient where `at` reads it, on every path? */
 static bool
 is_sure(Questions *q, const Value *v, const Node *at)
 {
@@ -191,7 +193,7 @@ drop_block(Questions *q, const Block *b)
 	return any;
 }
 
-/* The largest set that holds: all values, without those that what is left does not make sure. */
+/* The greatest fixed point: from all values, those are dropped that the remaining ones do not make sure. */
 static void
 find_sure(Questions *q)
 {
@@ -201,7 +203,7 @@ find_sure(Questions *q)
 		;
 }
 
-/* ---- what depends on the way ------------------------------------------------------------------------------------- */
+/* ---- what depends on the path ------------------------------------------------------------------------------------ */
 
 static Value *flag_of(Questions *q, Value *v, const Node *at);
 
@@ -276,7 +278,7 @@ make_flag(Questions *q, Value *v)
 	return back_emit_row(q->g, "prim_requires_grad", n->at, 1, &v);
 }
 
-/* As a bool that is known where v is. */
+/* Whether v requires a gradient where `at` reads it, as a bool that is available wherever v is. */
 static Value *
 flag_of(Questions *q, Value *v, const Node *at)
 {
@@ -289,7 +291,7 @@ flag_of(Questions *q, Value *v, const Node *at)
 	return q->flag[v->id];
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------------ */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static void
 answer(Questions *q, Node *n)

@@ -113,8 +113,8 @@ enum {
 	VC_RUN = 64,
 };
 
-/* sum + x * by.  On 32-bit ARM, gcc takes sums and products of vectors apart, since NEON has no subnormal numbers: these
- * here do without. */
+/* sum + x * by.  On 32-bit ARM, gcc computes sums and products of vectors element by element, since NEON flushes
+ * subnormal numbers to zero; here that is accepted. */
 VC_INLINE VcV
 vc_add_product(VcV sum, VcV x, VcV by)
 {

@@ -354,13 +354,29 @@ vi_rows(ptrdiff_t left)
 
 /* ---- what follows a sum ------------------------------------------------------------------------------------------ */
 
-/* n sums to bytes.  After clamping, adding 1.5 * 2^23 rounds to even, and leaves the integer in the lowest bits. */
+/* 1.5 * 2^23 and its bits: added to a small number, it rounds that to even and leaves the integer in the lowest bits. */
+#define VI_ROUND 12582912.0f
+enum { VI_BITS = 0x4b400000 };
+
+/* f between low and high, rounded; zero: that of the result less VI_BITS */
+VI_INLINE uint8_t
+vi_byte(float f, float low, float high, int32_t zero)
+{
+	int32_t bits;
+
+	f = f > low ? f : low;
+	f = (f < high ? f : high) + VI_ROUND;
+	memcpy(&bits, &f, sizeof bits);
+	return (uint8_t)(bits + zero);
+}
+
+/* n sums to bytes */
 VI_INLINE void
 vi_finish(const ViConv *v, const int32_t *restrict sum, const int32_t *restrict start, const float *restrict scale,
 	  const float *restrict bias, ptrdiff_t n, uint8_t *restrict y)
 {
-	const float low = (float)(v->low - v->y_zero), high = (float)(v->high - v->y_zero), round = 12582912;
-	const int32_t zero = v->y_zero - 0x4b400000;
+	const float low = (float)(v->low - v->y_zero), high = (float)(v->high - v->y_zero);
+	const int32_t zero = v->y_zero - VI_BITS;
 	ptrdiff_t j = 0;
 
 #if defined __AVX512BW__ && !defined __TINYC__
@@ -369,21 +385,13 @@ vi_finish(const ViConv *v, const int32_t *restrict sum, const int32_t *restrict 
 		__m512 f = _mm512_add_ps(_mm512_cvtepi32_ps(i), _mm512_loadu_ps(bias + j));
 
 		f = _mm512_max_ps(_mm512_mul_ps(f, _mm512_loadu_ps(scale + j)), _mm512_set1_ps(low));
-		f = _mm512_add_ps(_mm512_min_ps(f, _mm512_set1_ps(high)), _mm512_set1_ps(round));
+		f = _mm512_add_ps(_mm512_min_ps(f, _mm512_set1_ps(high)), _mm512_set1_ps(VI_ROUND));
 		_mm_storeu_si128((__m128i *)(y + j), _mm512_cvtepi32_epi8(_mm512_add_epi32(_mm512_castps_si512(f),
 				 VI_EACH(zero))));
 	}
 #endif
-	for (; j < n; j++) {
-		float f = ((float)(sum[j] + start[j]) + bias[j]) * scale[j];
-		int32_t bits;
-
-		f = f > low ? f : low;
-		f = f < high ? f : high;
-		f += round;
-		memcpy(&bits, &f, sizeof bits);
-		y[j] = (uint8_t)(bits + zero);
-	}
+	for (; j < n; j++)
+		y[j] = vi_byte(((float)(sum[j] + start[j]) + bias[j]) * scale[j], low, high, zero);
 }
 
 /* n sums as they are */

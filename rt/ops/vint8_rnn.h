@@ -48,7 +48,6 @@ VI_INLINE TAffine
 vi_bytes(const ViStep *t, ptrdiff_t lda)
 {
 	const VnStep *s = t->s;
-	const float round = 12582912;            /* 1.5 * 2^23, as in vi_finish */
 	float low, high, inverse;
 	int32_t zero;
 	TAffine by;
@@ -58,21 +57,13 @@ vi_bytes(const ViStep *t, ptrdiff_t lda)
 	inverse = 1 / (float)by.scale;
 	low = (float)-by.zero;
 	high = (float)(255 - by.zero);
-	zero = (int32_t)by.zero - 0x4b400000;
+	zero = (int32_t)by.zero - VI_BITS;
 	for (int64_t i = 0; i < s->rows; i++) {
 		const float *const h = (const float *)s->h + i * s->ldh;
 		uint8_t *const to = t->bytes + i * lda;
 
-		for (int64_t j = 0; j < s->k; j++) {
-			float f = h[j] * inverse;
-			int32_t bits;
-
-			f = f > low ? f : low;
-			f = f < high ? f : high;
-			f += round;
-			memcpy(&bits, &f, sizeof bits);
-			to[j] = (uint8_t)(bits + zero);
-		}
+		for (int64_t j = 0; j < s->k; j++)
+			to[j] = vi_byte(h[j] * inverse, low, high, zero);
 		memset(to + s->k, 0, (size_t)(lda - s->k));
 	}
 	return by;
@@ -115,14 +106,7 @@ vi_step(RnnKind kind, int64_t begin, int64_t end, const ViStep *t)
 		for (int64_t row = 0; row < s->rows; row += VN_ROWS) {
 			const int64_t col = at * VI_PART, some = s->rows - row < VN_ROWS ? s->rows - row : VN_ROWS;
 			const int64_t n = s->hidden - col < VI_PART ? s->hidden - col : VI_PART;
-			const RnnCell cell = {
-				.x = (const float *)s->gates + row * s->ldg + col, .ldx = s->ldg, .gx = s->hidden,
-				.y = part, .ldy = VI_PART, .gy = VN_ROWS * VI_PART,
-				.h = (const float *)s->h + row * s->ldh + col, .ldh = s->ldh,
-				.c = (const float *)s->c + row * s->ldc + col, .ldc = s->ldc,
-				.to_h = (float *)s->to_h + row * s->ld_to_h + col, .ld_to_h = s->ld_to_h,
-				.to_c = (float *)s->to_c + row * s->ld_to_c + col, .ld_to_c = s->ld_to_c,
-			};
+			const RnnCell cell = vn_cell_float(s, row, col, part, VI_PART);
 
 			for (int g = 0; g < gates; g++)
 				vi_gate(t, &v, (float)by.scale, g * s->hidden + col, n,

@@ -52,52 +52,55 @@ vm_scratch(ptrdiff_t m, ptrdiff_t k)
 #endif
 
 #if VC_FLOATS > 1
-/* to[i * width + j] = b[j * bn + i] for i and j below VF: as often as VF has bits, rows of the upper and the lower half
- * are put together lane by lane. */
-VC_INLINE void
-vm_transpose(const float *b, ptrdiff_t bn, float *to, ptrdiff_t width)
-{
-	VcV row[VF], next[VF];
-
-	VC_UNROLL
-	for (int j = 0; j < VF; j++)
-		row[j] = *(const VcV *)(b + j * bn);
-	VC_UNROLL
-	for (int round = 1; round < VF; round *= 2) {
-		VC_UNROLL
-		for (int j = 0; j < VF / 2; j++) {
-			next[2 * j] = VM_FIRST(row[j], row[j + VF / 2]);
-			next[2 * j + 1] = VM_SECOND(row[j], row[j + VF / 2]);
-		}
-		VC_UNROLL
-		for (int j = 0; j < VF; j++)
-			row[j] = next[j];
+/* vm_transpose: to[i * width + j] = b[j * bn + i] for i and j below `lanes`.  log2(lanes) times, rows of the upper and
+ * the lower half are interleaved.  vm_pack_runs: blocks of that size, where columns of b are contiguous; returns how many
+ * columns are done. */
+#define VM_TURNS(of, number, vector, lanes, first, second) \
+	VC_INLINE void \
+	vm_transpose##of(const number *b, ptrdiff_t bn, number *to, ptrdiff_t width) \
+	{ \
+		vector row[lanes], next[lanes]; \
+	\
+		VC_UNROLL \
+		for (int j = 0; j < lanes; j++) \
+			row[j] = *(const vector *)(b + j * bn); \
+		VC_UNROLL \
+		for (int round = 1; round < lanes; round *= 2) { \
+			VC_UNROLL \
+			for (int j = 0; j < lanes / 2; j++) { \
+				next[2 * j] = first(row[j], row[j + lanes / 2]); \
+				next[2 * j + 1] = second(row[j], row[j + lanes / 2]); \
+			} \
+			VC_UNROLL \
+			for (int j = 0; j < lanes; j++) \
+				row[j] = next[j]; \
+		} \
+		VC_UNROLL \
+		for (int i = 0; i < lanes; i++) \
+			*(vector *)(to + i * width) = row[i]; \
+	} \
+	VC_SHARED ptrdiff_t \
+	vm_pack_runs##of(ptrdiff_t width, ptrdiff_t left, ptrdiff_t k, const number *b, ptrdiff_t bn, number *to) \
+	{ \
+		ptrdiff_t j = 0; \
+	\
+		for (; j + lanes <= left; j += lanes) { \
+			ptrdiff_t i = 0; \
+	\
+			for (; i + lanes <= k; i += lanes) \
+				vm_transpose##of(b + j * bn + i, bn, to + i * width + j, width); \
+			for (; i < k; i++) \
+				for (ptrdiff_t at = j; at < j + lanes; at++) \
+					to[i * width + at] = b[at * bn + i]; \
+		} \
+		return j; \
 	}
-	VC_UNROLL
-	for (int i = 0; i < VF; i++)
-		*(VcV *)(to + i * width) = row[i];
-}
+VM_TURNS(, float, VcV, VF, VM_FIRST, VM_SECOND)
+VM_TURNS(_double, double, VmD, (VF / 2), VM_FIRST_DOUBLE, VM_SECOND_DOUBLE)
+#else
+#define vm_pack_runs(width, left, k, b, bn, to) 0
+#define vm_pack_runs_double(width, left, k, b, bn, to) 0
 #endif
-
-/* Whole blocks of VF rows and columns where b's columns are runs; how many columns are done. */
-VC_SHARED ptrdiff_t
-vm_pack_runs(ptrdiff_t width, ptrdiff_t left, ptrdiff_t k, const float *b, ptrdiff_t bn, float *to)
-{
-	ptrdiff_t j = 0;
-
-#if VC_FLOATS > 1
-	for (; j + VF <= left; j += VF) {
-		ptrdiff_t i = 0;
-
-		for (; i + VF <= k; i += VF)
-			vm_transpose(b + j * bn + i, bn, to + i * width + j, width);
-		for (; i < k; i++)
-			for (ptrdiff_t at = j; at < j + VF; at++)
-				to[i * width + at] = b[at * bn + i];
-	}
-#endif
-	return j;
-}
 
 /* to [k][width]; columns from `left` on are zero. */
 static inline void
@@ -292,7 +295,7 @@ vm_product_packed(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff
 	}
 }
 
-/* ---- doubles: blocks of VC_MR rows and VM_NB vectors, over panels of b that are packed, or b itself --------------- */
+/* ---- doubles: blocks of VC_MR rows and VM_NB vectors, over packed panels of b, or b itself ----------------------- */
 
 #if VC_FLOATS > 1
 enum { VM_D = VF / 2, VM_NB = VC_NB };   /* doubles of a vector, vectors of a panel */
@@ -354,8 +357,8 @@ vm_blocks(int nv, ptrdiff_t left, ptrdiff_t m, ptrdiff_t k, const double *a, ptr
 }
 
 VC_SHARED void
-vm_columns_whole(ptrdiff_t m, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b, ptrdiff_t step,
-		 const double *start, double *c, ptrdiff_t ldc)
+vm_columns_whole(ptrdiff_t m, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b,
+		 ptrdiff_t step, const double *start, double *c, ptrdiff_t ldc)
 {
 	vm_blocks(VM_NB, VM_WIDE, m, k, a, lda, ak, b, step, start, c, ldc);
 }
@@ -365,47 +368,6 @@ vm_columns_one(ptrdiff_t left, ptrdiff_t m, ptrdiff_t k, const double *a, ptrdif
 	       ptrdiff_t step, const double *start, double *c, ptrdiff_t ldc)
 {
 	vm_blocks(1, left, m, k, a, lda, ak, b, step, start, c, ldc);
-}
-
-/* Rows and columns of k that vectors turn, where b's columns are runs; how many columns are done. */
-VC_SHARED ptrdiff_t
-vm_pack_runs_double(ptrdiff_t wide, ptrdiff_t left, ptrdiff_t k, const double *b, ptrdiff_t bn, double *to)
-{
-	ptrdiff_t j = 0;
-
-#if VC_FLOATS > 1
-	for (; j + VM_D <= left; j += VM_D) {
-		ptrdiff_t i = 0;
-
-		for (; i + VM_D <= k; i += VM_D) {
-			VmD row[VM_D], next[VM_D];
-
-			VC_UNROLL
-			for (int l = 0; l < VM_D; l++)
-				row[l] = *(const VmD *)(b + (j + l) * bn + i);
-			VC_UNROLL
-			for (int round = 1; round < VM_D; round *= 2) {
-				VC_UNROLL
-				for (int l = 0; l < VM_D / 2; l++) {
-					next[2 * l] = VM_FIRST_DOUBLE(row[l], row[l + VM_D / 2]);
-					next[2 * l + 1] = VM_SECOND_DOUBLE(row[l], row[l + VM_D / 2]);
-				}
-				VC_UNROLL
-				for (int l = 0; l < VM_D; l++)
-					row[l] = next[l];
-			}
-			VC_UNROLL
-			for (int l = 0; l < VM_D; l++)
-				*(VmD *)(to + (i + l) * wide + j) = row[l];
-		}
-		for (; i < k; i++)
-			for (ptrdiff_t at = j; at < j + VM_D; at++)
-				to[i * wide + at] = b[at * bn + i];
-	}
-#else
-	(void)wide, (void)left, (void)k, (void)b, (void)bn, (void)to;
-#endif
-	return j;
 }
 
 /* to [k][wide]; columns from `left` on are zero */

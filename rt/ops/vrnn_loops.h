@@ -33,6 +33,20 @@ N(vn_part)(const VnStep *s, int g, int64_t at, int64_t row, int64_t some, T *par
 			part[i * VC_NR + j] += bias[j];
 }
 
+/* The cells of some rows and hidden columns of a step; part: what the state adds to their gates, VN_ROWS rows of ld. */
+VC_INLINE RnnCell
+N(vn_cell)(const VnStep *s, int64_t row, int64_t col, const T *part, int64_t ld)
+{
+	return (RnnCell){
+		.x = (const T *)s->gates + row * s->ldg + col, .ldx = s->ldg, .gx = s->hidden,
+		.y = part, .ldy = ld, .gy = VN_ROWS * ld,
+		.h = (const T *)s->h + row * s->ldh + col, .ldh = s->ldh,
+		.c = (const T *)s->c + row * s->ldc + col, .ldc = s->ldc,
+		.to_h = (T *)s->to_h + row * s->ld_to_h + col, .ld_to_h = s->ld_to_h,
+		.to_c = (T *)s->to_c + row * s->ld_to_c + col, .ld_to_c = s->ld_to_c,
+	};
+}
+
 /* Panels [begin, end) of hidden columns. */
 VC_INLINE void
 N(vn_step)(RnnKind kind, int64_t begin, int64_t end, const VnStep *s)
@@ -43,14 +57,7 @@ N(vn_step)(RnnKind kind, int64_t begin, int64_t end, const VnStep *s)
 	for (int64_t at = begin; at < end; at++)
 		for (int64_t row = 0; row < s->rows; row += VN_ROWS) {
 			const int64_t col = at * VC_NR, some = s->rows - row < VN_ROWS ? s->rows - row : VN_ROWS;
-			const RnnCell cell = {
-				.x = (const T *)s->gates + row * s->ldg + col, .ldx = s->ldg, .gx = s->hidden,
-				.y = part, .ldy = VC_NR, .gy = VN_ROWS * VC_NR,
-				.h = (const T *)s->h + row * s->ldh + col, .ldh = s->ldh,
-				.c = (const T *)s->c + row * s->ldc + col, .ldc = s->ldc,
-				.to_h = (T *)s->to_h + row * s->ld_to_h + col, .ld_to_h = s->ld_to_h,
-				.to_c = (T *)s->to_c + row * s->ld_to_c + col, .ld_to_c = s->ld_to_c,
-			};
+			const RnnCell cell = N(vn_cell)(s, row, col, part, VC_NR);
 
 			for (int g = 0; g < gates; g++)
 				N(vn_part)(s, g, at, row, some, part + g * VN_ROWS * VC_NR);

@@ -30,8 +30,9 @@ static ViConv
 any_geometry(void)
 {
 	const ptrdiff_t depth = any(3);          /* 0: of images */
-	ViConv v = { .n = 1 + any(2), .d = 1, .kd = 1, .sd = 1, .dd = 1, .h = 1 + any(9), .w = 1 + any(9), .ic = 1 + any(20), .oc = 1 + any(80),
-		     .kh = 1 + any(4), .kw = 1 + any(4), .sh = 1 + any(2), .sw = 1 + any(2), .ph = any(3), .pw = any(3), .dh = 1 + any(2),
+	ViConv v = { .n = 1 + any(2), .d = 1, .kd = 1, .sd = 1, .dd = 1, .h = 1 + any(9), .w = 1 + any(9),
+		     .ic = 1 + any(20), .oc = 1 + any(80), .kh = 1 + any(4), .kw = 1 + any(4),
+		     .sh = 1 + any(2), .sw = 1 + any(2), .ph = any(3), .pw = any(3), .dh = 1 + any(2),
 		     .dw = 1 + any(2), .groups = 1 + any(2), .x_zero = (int32_t)any(256), .flip = any(2) };
 
 	if (depth)
@@ -62,7 +63,8 @@ any_geometry(void)
 static bool
 fits(const ViConv *v)
 {
-	return v->d + 2 * v->pd > v->dd * (v->kd - 1) && v->h + 2 * v->ph > v->dh * (v->kh - 1) && v->w + 2 * v->pw > v->dw * (v->kw - 1) &&
+	return v->d + 2 * v->pd > v->dd * (v->kd - 1) && v->h + 2 * v->ph > v->dh * (v->kh - 1) &&
+	       v->w + 2 * v->pw > v->dw * (v->kw - 1) &&
 	       v->n * v->d * v->h * v->w * v->xs <= MOST && vi_pixels(v) * v->ys <= MOST &&
 	       v->groups * v->oc <= CHANNELS && vi_packed(v) <= (int64_t)sizeof packed &&
 	       vi_scratch(v) <= (int64_t)sizeof scratch &&
@@ -78,7 +80,8 @@ sum_at(const ViConv *v, ptrdiff_t pixel, ptrdiff_t o)
 	int32_t sum = 0;
 
 	for (ptrdiff_t i = 0; i < v->ic * vi_window(v); i++) {
-		const ptrdiff_t c = i / vi_window(v), iz = oz * v->sd - v->pd + i / v->kw / v->kh % v->kd * v->dd, iy = oy * v->sh - v->ph + i / v->kw % v->kh * v->dh,
+		const ptrdiff_t c = i / vi_window(v), iz = oz * v->sd - v->pd + i / v->kw / v->kh % v->kd * v->dd,
+			      iy = oy * v->sh - v->ph + i / v->kw % v->kh * v->dh,
 			      ix = ox * v->sw - v->pw + i % v->kw * v->dw;
 		int32_t from;
 
@@ -176,8 +179,9 @@ main(void)
 		done++;
 		run(&v);
 		if ((some = v.sums ? count_wrong_sums(&v) : count_wrong(&v)))
-			printf("%td x %td x %td x %td x %td by %td x %td x %td, %td to %td in %td groups, flip %d, sums %d: %d wrong\n",
-			       v.n, v.d, v.h, v.w, v.ic * v.groups, v.kd, v.kh, v.kw, v.ic, v.oc, v.groups, v.flip, v.sums, some);
+			printf("%td x %td x %td x %td x %td by %td x %td x %td, %td to %td in %td groups, "
+			       "flip %d, sums %d: %d wrong\n", v.n, v.d, v.h, v.w, v.ic * v.groups,
+			       v.kd, v.kh, v.kw, v.ic, v.oc, v.groups, v.flip, v.sums, some);
 		wrong += some;
 	}
 	return wrong != 0;
