@@ -7,8 +7,8 @@
  *
  * A result requires a gradient if gradients are enabled, its dtype is floating point or complex, and one of the
  * arguments that the operator is differentiable by requires one.  An output of an If or a Loop has a bool beside it,
- * from the same branch or trip, unless the answer is the same on every path.  Elements of a list that is written to are
- * treated as leaves: the answer is their flag.
+ * from the same branch or trip, unless the answer is the same on every path.  Elements of a list or a dict that is
+ * written to and results of tasks are treated as leaves: the answer is their flag.
  */
 #include "autodiff.h"
 
@@ -139,6 +139,8 @@ is_sure_output(Questions *q, const Node *n, int i)
 		return is_sure(q, n->in[2 + i], n) && is_sure(q, n->sub[0]->ret->in[1 + i], n->sub[0]->ret);
 	if (node_is(n, prim_Param))
 		return n->block->owner && i > 0 && is_sure_output(q, n->block->owner, i - 1);
+	if (node_is(n, prim_unchecked_cast))
+		return is_sure(q, n->in[0], n);
 	if (is_container(n))
 		return !alias_is_written(q->alias, n->nin ? n->in[0] : n->out[0]) && all_sure(q, n);
 	return is_sure_result(q, n);
@@ -248,7 +250,7 @@ flag_of_result(Questions *q, Node *n)
 
 		for (int k = 0; k < count; k++) {
 			Value *of = list ? n->in[i]->node->in[k] : n->in[i];
-			Value *one = of->type->kind == TYPE_TENSOR ? flag_of(q, of, n) : NULL;
+			Value *one = gradient_rank(of->type) == 1 ? flag_of(q, of, n) : NULL;
 
 			graph_set_insert_before(q->g, n);
 			flag = !flag ? one : !one ? flag :
@@ -272,6 +274,8 @@ make_flag(Questions *q, Value *v)
 		carry_flag(q, node_is(n, prim_Loop) ? n : owner, node_is(n, prim_Loop) ? i : i - 1);
 		return q->flag[v->id];
 	}
+	if (node_is(n, prim_unchecked_cast))
+		return flag_of(q, n->in[0], n);
 	if (!node_is(n, prim_Param) && has_way_back(q, n))
 		return flag_of_result(q, n);
 	graph_set_insert_before(q->g, node_is(n, prim_Param) ? n->block->ret->next : n->next);

@@ -37,6 +37,16 @@ def ways(w: Tensor, x: Tensor, n: int):
         h = h.matmul(w)
     print(h.requires_grad, last.requires_grad, last.is_leaf)
 
+def pick(w: Tensor, x: Tensor, n: int) -> Optional[Tensor]:
+    if n == 0:
+        return None
+    return x.matmul(w) if n < 3 else x
+
+def optional(w: Tensor, x: Tensor, n: int):
+    y = pick(w, x, n)
+    if y is not None:
+        print(y.requires_grad, (y * 2).requires_grad, y.is_leaf)
+
 def forward():
     w = torch.ones([2, 2]).requires_grad_()
     x = torch.ones([2, 2])
@@ -45,6 +55,7 @@ def forward():
     writes(w, x)
     for n in range(5):
         ways(w, x, n)
+        optional(w, x, n)
 # ---
 # True False False True True True
 # True False False False False
@@ -63,19 +74,23 @@ def forward():
 # False True
 # False
 # True False True
+# True True False
 # True False
 # False
 # True
+# True True False
 # True True False
 # True False
 # False
 # True
 # True
 # True True False
+# False False True
 # False True
 # False
 # True
 # True
 # True
 # True True False
+# False False True
 # None
