@@ -320,6 +320,11 @@ static const Symbol may_return_input[] = {        /* though their schemas do not
 	aten_cudnn_is_acceptable,
 };
 
+static const Symbol into_parts[] = {
+	aten_chunk, aten_split, aten_split_with_sizes, aten_unbind, aten_unsafe_chunk, aten_unsafe_split,
+	aten_unsafe_split_with_sizes,
+};
+
 bool
 alias_is_listed(const Node *n, const Symbol *kinds, size_t count)
 {
@@ -329,6 +334,12 @@ alias_is_listed(const Node *n, const Symbol *kinds, size_t count)
 	return false;
 }
 
+
+bool
+node_divides(const Node *n)
+{
+	return LISTED(n, into_parts);
+}
 
 bool
 node_may_return_input(const Node *n)

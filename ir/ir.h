@@ -478,6 +478,7 @@ void   py_note_function(PyNeeds *, Function *);
 
 bool value_is_fresh(const Value *);        /* is it memory of its own when its operator has made it? */
 bool node_may_return_input(const Node *);  /* an operator that does though its schema does not say so */
+bool node_divides(const Node *);           /* into a list of views that do not overlap, if its input does not */
 typedef struct AliasDb AliasDb;
 AliasDb *alias_db(Graph *, Arena *);
 /* The same, but attributes are told apart: place says what memory a prim::GetAttr gives, or null when it is not known.

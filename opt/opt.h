@@ -88,6 +88,7 @@ typedef struct Known {
 	bool   by_data;     /* not known, and cannot be: its sizes depend on data */
 	bool   altered;     /* a tensor with another layout than in the prepared graph */
 	RtTensor *model;    /* altered: the prepared graph's tensor, without data; null: a contiguous one */
+	Value *place;       /* altered: where the prepared graph writes it; null: it is computed with this layout there */
 	bool   suggests;    /* not altered, contiguous there, but strides of dims of size 1 suggest channels last */
 } Known;
 typedef struct KnownTable {
@@ -230,10 +231,13 @@ bool samples_narrow(Cx *, Specialization *d);
 
 /* ---- symbols.c: which sizes may differ when all calls had the same ones ------------------------------------------ */
 
+typedef struct Varied {
+	int  without;            /* the symbol of this number, in the order in which they are found, is left out; -1: none */
+	bool batch;              /* only first sizes change */
+} Varied;
 /* The signature with another size wherever the function takes the same path with others, found without running it;
- * null: nowhere.  Sizes that the function relates change together.  batch: only first sizes change.  fixed, or null:
- * gets the names of the other sizes. */
-Pattern *signature_varied(Cx *, Function *, const Profile *, const Pattern *signature, bool batch, Buf *fixed);
+ * null: nowhere.  Sizes that the function relates change together.  fixed, or null: gets the names of the other sizes. */
+Pattern *signature_varied(Cx *, Function *, const Profile *, const Pattern *signature, Varied, Buf *fixed);
 
 /* ---- profile_json.c: profiles as files -------------------------------------------------------------------------- */
 
@@ -434,6 +438,7 @@ bool node_makes_view(const Node *);           /* a new tensor object, whatever t
 
 /* ---- functional.c ------------------------------------------------------------------------------------------- */
 
+bool use_makes_alias(const Use *);            /* may it make an alias of the value, or keep it? */
 /* Is a use of v, other than n and those after n, one of this kind? */
 bool has_use_before(const Value *v, const Node *n, bool (*is)(const Use *));
 enum { FUNCTIONAL_ARGS = 48 };
@@ -442,7 +447,8 @@ enum { FUNCTIONAL_ARGS = 48 };
 Op  *functional_row(Cx *, const Node *n, int at[FUNCTIONAL_ARGS]);
 /* Is v a clone in the block of `write`, its only use? */
 bool is_own_clone(const Value *v, const Node *write);
-/* Is v the result of a write to such a clone, and do no other uses of it write? */
+bool is_written_clone(const Value *v);        /* is v the result of a write in place to such a clone? */
+/* The same, and do no other uses of it write? */
 bool is_written_once(const Value *v);
 
 /* ---- branches.c --------------------------------------------------------------------------------------------- */

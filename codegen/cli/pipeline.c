@@ -78,9 +78,9 @@ profile_of(const Profile *all, const Specialization *s)
 	return p;
 }
 
-/* Where all calls had one signature: adds one with other sizes, which no call had; batch: only first sizes differ. */
+/* Where all calls had one signature: adds one with other sizes, which no call had. */
 static void
-add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, bool batch)
+add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, Varied varied)
 {
 	const Profile seen = profile_of(profile, s->at.at[0]);
 	Specialization *other = new(cli->cx->arena, Specialization, 1);
@@ -89,7 +89,7 @@ add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, bool batch
 	*other = *s->at.at[0];
 	other->seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1);
 	other->count = 0;
-	other->pattern = signature_varied(cli->cx, m->fn, &seen, s->at.at[0]->pattern, batch, &fixed);
+	other->pattern = signature_varied(cli->cx, m->fn, &seen, s->at.at[0]->pattern, varied, &fixed);
 	if (other->pattern)
 		vec_push(cli->cx->arena, &s->at, other);
 	if (cli->verbose && fixed.n)
@@ -382,17 +382,16 @@ dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Sp
 	return d->sample ? d : NULL;
 }
 
-typedef struct OneSize { Cli *cli; Model *m; Profile *profile; Signatures s; } OneSize;
+typedef struct OneSize { Cli *cli; Model *m; Profile *profile; Signatures s; int tried; } OneSize;
 
-/* Where all calls had one signature: a specialization dynamic in all sizes that may differ, or in the first ones, the
- * batch. */
+/* Where all calls had one signature: a specialization dynamic in sizes that may differ; null: there is none. */
 static Specialization *
-vary_sizes(OneSize *o, bool batch)
+vary_sizes(OneSize *o, Varied varied)
 {
 	Specialization *d;
 
 	o->s.at.n = 1;
-	add_varied(o->cli, o->m, o->profile, &o->s, batch);
+	add_varied(o->cli, o->m, o->profile, &o->s, varied);
 	if (!(d = dynamic_one(o->cli, &o->s, o->m->fn, o->profile)))
 		return NULL;
 	d->varied = true;
@@ -400,29 +399,42 @@ vary_sizes(OneSize *o, bool batch)
 	return d->sample ? d : NULL;
 }
 
-static const Specialization *
-vary_batch(void *o)
+static const Specialization *vary_again(void *);
+
+/* The next to be tried where the last one has no code; null: none is left. */
+static Specialization *
+vary_next(OneSize *o)
 {
-	return vary_sizes(o, true);
+	static const Varied in_turn[] = { { -1, false }, { -1, true }, { 0, false }, { 1, false }, { 2, false } };
+	Specialization *d = NULL;
+
+	while (!d && o->tried < (int)(sizeof in_turn / sizeof *in_turn))
+		d = vary_sizes(o, in_turn[o->tried++]);
+	if (d) {
+		d->instead = vary_again;
+		d->instead_of = o;
+	}
+	return d;
 }
 
-/* The same, of all sizes if possible.  Leaves both signatures in s. */
+static const Specialization *
+vary_again(void *o)
+{
+	return vary_next(o);
+}
+
+/* The first of these.  Leaves both signatures in s. */
 static Specialization *
 vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 {
 	OneSize *o = new(cli->cx->arena, OneSize, 1);
-	Model *now = new(cli->cx->arena, Model, 1);          /* vary_batch comes when m has gone on to other methods */
+	Model *now = new(cli->cx->arena, Model, 1);          /* the next ones come when m has gone on to other methods */
 	Specialization *d;
 
 	*now = *m;
 	*o = (OneSize){ .cli = cli, .m = now, .profile = profile };
 	vec_push(cli->cx->arena, &o->s.at, s->at.at[0]);
-	if ((d = vary_sizes(o, false))) {
-		d->instead = vary_batch;
-		d->instead_of = o;
-	} else {
-		d = vary_sizes(o, true);
-	}
+	d = vary_next(o);
 	*s = o->s;
 	return d;
 }

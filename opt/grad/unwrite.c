@@ -370,19 +370,6 @@ is_left(const Value *v)
 	return v->node->op && written(v->node) >= 0 ? is_left(v->node->in[written(v->node)]) : is_fresh(v);
 }
 
-/* Does it divide its argument into parts that do not overlap? */
-static bool
-divides(const Node *n)
-{
-	static const Symbol kinds[] = { aten_chunk, aten_split, aten_split_with_sizes, aten_unbind,
-		aten_unsafe_chunk, aten_unsafe_split, aten_unsafe_split_with_sizes };
-
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (node_is(n, kinds[i]))
-			return true;
-	return false;
-}
-
 /* New memory: a result that is no alias, or one of a list of such, or of parts of such, that is taken apart at once. */
 static bool
 is_fresh(const Value *v)
@@ -390,7 +377,7 @@ is_fresh(const Value *v)
 	const bool listed = node_is(v->node, prim_ListUnpack) && v->node->in[0]->uses.n == 1;
 	const Value *made = listed ? v->node->in[0] : v;
 
-	if (listed && divides(made->node))
+	if (listed && node_divides(made->node))
 		return is_left(made->node->in[0]);
 	return v->type->kind == TYPE_TENSOR && value_is_fresh(made);
 }

@@ -8,14 +8,15 @@
  * of one tensor, in order, there is nothing to put together: they are its rows.
  *
  * A left side must be there where the first product is: it is a chain of views of what comes before.  Products of many
- * rows are left alone, because they gain nothing.  Results that somebody writes to or that leave the graph stay apart.
+ * rows are not put together, because they gain nothing.  Results that somebody writes to or that leave the graph stay
+ * apart.
  */
 #include "../opt.h"
 
 #include <string.h>
 
 enum {
-	MOST_ROWS = 32,          /* of one left side */
+	MOST_ROWS = 32,          /* of one left side that is copied */
 	MOST_VIEWS = 8,          /* between a left side and the value that they are views of */
 	MOST_GROUPS = 1000,      /* in one block */
 };
@@ -59,8 +60,8 @@ takes_part(Batch *b, const Node *n, int left)
 {
 	const Value *x = n->in[left], *y = n->out[0];
 
-	if (!is_plain_matrix(x) || !is_plain_matrix(y) || x->type->tensor->dims[0] > MOST_ROWS ||
-	    !x->type->tensor->dims[0] || alias_has_writers(b->alias, y) || alias_escapes(b->alias, y))
+	if (!is_plain_matrix(x) || !is_plain_matrix(y) || !x->type->tensor->dims[0] ||
+	    alias_has_writers(b->alias, y) || alias_escapes(b->alias, y))
 		return false;
 	for (int i = 0; i < n->nin; i++)
 		if (alias_has_writers(b->alias, n->in[i]))
@@ -256,6 +257,14 @@ bring_together(Batch *b, const Group *g)
 	return true;
 }
 
+static bool
+pays(const Group *g)
+{
+	const Node *first = g->product.at[0];
+
+	return g->product.n > 1 && (first->in[g->left]->type->tensor->dims[0] <= MOST_ROWS || whole_of(g));
+}
+
 bool
 batchmm(Pass *p, Graph *g)
 {
@@ -266,7 +275,7 @@ batchmm(Pass *p, Graph *g)
 	for (int i = 0; i < b.groups.n; i++) {
 		Group *group = b.groups.at[i];
 
-		if (group->product.n < 2 || !pass_may(p) || !bring_together(&b, group))
+		if (!pays(group) || !pass_may(p) || !bring_together(&b, group))
 			group->product.n = 0;
 	}
 	for (int i = 0; i < b.groups.n; i++) {

@@ -21,9 +21,8 @@
 
 #include <string.h>
 
-/* May this use make an alias of the value, or keep it? */
-static bool
-makes_alias(const Use *u)
+bool
+use_makes_alias(const Use *u)
 {
 	const Schema *s = node_schema(u->node);
 
@@ -49,7 +48,7 @@ has_use_before(const Value *v, const Node *n, bool (*is)(const Use *))
 static bool
 seen_by_nobody_else(const Value *self, const Node *write)
 {
-	return !has_use_before(self, write, makes_alias);
+	return !has_use_before(self, write, use_makes_alias);
 }
 
 static bool
@@ -145,8 +144,7 @@ is_own_clone(const Value *v, const Node *write)
 	       n->block == write->block && v->uses.n == 1;
 }
 
-/* Is v the result of a write in place to a clone that is made for it? */
-static bool
+bool
 is_written_clone(const Value *v)
 {
 	return v->node->nin && is_in_place(v->node) && is_own_clone(v->node->in[0], v->node);
@@ -158,7 +156,7 @@ is_written_once(const Value *v)
 	if (!is_written_clone(v))
 		return false;
 	for (int i = 0; i < v->uses.n; i++)
-		if (makes_alias(&v->uses.at[i]))
+		if (use_makes_alias(&v->uses.at[i]))
 			return false;
 	return true;
 }

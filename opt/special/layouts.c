@@ -50,8 +50,8 @@ model_of(Spec *s, const Value *v)
 	return t;
 }
 
-static void
-set_model(Spec *s, const Value *v, RtTensor *t)
+void
+spec_lies_in_model(Spec *s, const Value *v, RtTensor *t)
 {
 	Known *k = known_at(s->k, v);
 
@@ -129,7 +129,7 @@ spec_mark_altered(Spec *s, const Node *m)
 	}
 	out = t ? known_at(s->k, m->out[0]) : NULL;
 	if (t && (altered || !rt_is_contiguous(out->v.u.t)))
-		set_model(s, m->out[0], t);
+		spec_lies_in_model(s, m->out[0], t);
 	else if (t)
 		out->suggests = only_suggests(out->v.u.t) && !only_suggests(t);
 }
@@ -524,10 +524,15 @@ spec_parts(Spec *s, Scope *c, const Node *n)
 Value *
 spec_as_in_model(Spec *s, Scope *c, Value *v, Range at)
 {
+	const Known *k = known_at(s->k, v);
 	Node *m;
 
-	if (!known_at(s->k, v)->altered || !known_at(s->k, v)->model)
-		return known_at(s->k, v)->altered ? in_format(s, c, v, 0, at) : v;
+	if (!k->altered)
+		return v;
+	if (k->place)
+		return spec_put_write(s, c, k->place, v, at);
+	if (!k->model)
+		return in_format(s, c, v, 0, at);
 	m = spec_copy_node(s, v->node);
 	for (int i = 0; i < v->node->nin; i++)
 		node_add_input(m, spec_as_in_model(s, c, v->node->in[i], at));

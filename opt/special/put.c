@@ -55,6 +55,14 @@ spec_put_op(Spec *s, Scope *c, const char *name, Value *const *in, int nin, Rang
 }
 
 Value *
+spec_put_write(Spec *s, Scope *c, Value *to, Value *v, Range at)
+{
+	Value *in[] = { to, v, spec_put_constant(s, rt_bool(false), at) };
+
+	return spec_put_op(s, c, "aten::copy_", in, 3, at);
+}
+
+Value *
 spec_put_permute(Spec *s, Scope *c, Value *x, const int64_t *dims, int n, Range at)
 {
 	return spec_put_op(s, c, "aten::permute", (Value *const[]){ x, spec_put_list(s, dims, n, at) }, 2, at);

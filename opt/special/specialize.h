@@ -91,6 +91,7 @@ Value  *spec_channels_last(Spec *, Scope *, Value *, bool grows, Range);
 /* What is written to has the model's layout from the start: all views of it then are views of one memory. */
 void    spec_keep_layout(Spec *, Scope *, const Node *);
 void    spec_mark_altered(Spec *, const Node *m);         /* m's results, just inferred: do they lie as in the model? */
+void    spec_lies_in_model(Spec *, const Value *, RtTensor *);       /* the model has such a tensor there */
 void    spec_alter(Spec *, const Value *);                /* in the model it is contiguous, here it need not be */
 bool    spec_contiguous(Spec *, Scope *, const Node *);   /* a node that makes contiguous: was nothing to do? */
 bool    spec_lies_like(const RtTensor *, const RtTensor *);      /* the same sizes and strides? */
@@ -111,6 +112,7 @@ Value  *spec_put_sizes(Spec *, Scope *, Value *const *of, const int64_t *dims, i
 Value  *spec_put_tensors(Spec *, Value *const *of, int n, const Value *like, Range at);
 /* The result of an operator of one result; name: with its overload, such as aten::slice.Tensor. */
 Value  *spec_put_op(Spec *, Scope *, const char *name, Value *const *in, int nin, Range at);
+Value  *spec_put_write(Spec *, Scope *, Value *to, Value *v, Range);     /* aten::copy_: `to` with v in it */
 Value  *spec_put_permute(Spec *, Scope *, Value *, const int64_t *dims, int n, Range);
 Value  *spec_put_merge(Spec *, Scope *, Value *, int dim, Range);        /* dims dim and dim + 1 as one */
 

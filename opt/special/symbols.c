@@ -4,8 +4,9 @@
  * Each size of a contiguous argument is a symbol if the function takes the same path at another size: this is tried by
  * the specializer, without running the model.  Sizes that cannot change alone may change together with others that were
  * equal: an addition of (4, 10) and (4, 10) has (s0, s1), (s0, s1).  A size of 1 broadcasts and is tried at two larger
- * ones.  Those of axis 0 are a batch and change together; only one symbol stands for sizes of 1, since calls seldom
- * change two.  The sizes found make a second signature, as if the function had been called with it.
+ * ones.  Those of axis 0 are a batch and change together, with those of sequences, (steps, batch, features), where that
+ * goes; only one symbol stands for sizes of 1, since calls seldom change two.  The sizes found make a second signature,
+ * as if the function had been called with it.
  */
 #include "samples.h"
 
@@ -13,13 +14,20 @@
 
 enum { PAIRS = 8, TOGETHER = 4, MOST_NODES = 10000 };    /* trials and samples of larger graphs take gigabytes */
 
-typedef struct Dim { int64_t size; int axis; bool is_symbol; const char *name; } Dim;
+typedef struct Dim {
+	int64_t size;
+	int  axis;
+	bool is_second;                  /* of a sequence, (steps, batch, features) */
+	bool is_settled, is_symbol;
+	const char *name;
+} Dim;
 
 typedef struct Search {
 	Samples s;
 	Dim dim[SIZE_ATOMS];
 	int ndim, nsymbol;
 	bool batch;                      /* only the first dims of tensors are tried */
+	int without, nfound;             /* the symbol found as number `without` is left out: its sizes stay */
 	bool varies_one;                 /* there is a symbol for a size of 1 */
 	const Shapes *profiled;          /* at the profiled sizes */
 	/* Two assignments of sizes on which the function takes the same path; dims that are not symbols are equal in
@@ -57,7 +65,8 @@ open_tensor(Search *q, const Type *type, const char *name)
 			continue;
 		dims[k] = DIM_SYMBOL(q->ndim);
 		q->base[q->ndim] = q->varied[q->ndim] = t.dims[k];
-		q->dim[q->ndim++] = (Dim){ t.dims[k], k, false, name };
+		q->dim[q->ndim++] = (Dim){ .size = t.dims[k], .axis = k, .name = name,
+					   .is_second = k == 1 && t.rank == 3 && t.dims[0] > 1 };
 	}
 	t.dims = dims;
 	t.strides = NULL;
@@ -112,6 +121,10 @@ try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
 	if (!samples_may_try(&q->s) || !samples_begin(&q->s, base, varied) ||
 	    !shapes_fail_alike(q->profiled, q->s.shapes[0]))
 		return false;
+	for (int i = 0; i < g->n; i++)
+		q->dim[g->at[i]].is_settled = true;
+	if (q->nfound++ == q->without)
+		return true;
 	memcpy(q->base, base, sizeof base);
 	memcpy(q->varied, varied, sizeof varied);
 	for (int i = 0; i < g->n; i++)
@@ -168,7 +181,7 @@ group_of(const Search *q, int64_t size, int axis)
 	Group g = { .n = 0 };
 
 	for (int i = 0; i < q->ndim; i++)
-		if (!q->dim[i].is_symbol && q->dim[i].size == size && (axis < 0 || q->dim[i].axis == axis))
+		if (!q->dim[i].is_settled && q->dim[i].size == size && (axis < 0 || q->dim[i].axis == axis))
 			g.at[g.n++] = i;
 	return g;
 }
@@ -177,8 +190,8 @@ static void
 try_pairs(Search *q, const Group *g)
 {
 	for (int i = 0; i < g->n && g->n <= PAIRS; i++)
-		for (int k = i + 1; k < g->n && !q->dim[g->at[i]].is_symbol; k++)
-			if (!q->dim[g->at[k]].is_symbol)
+		for (int k = i + 1; k < g->n && !q->dim[g->at[i]].is_settled; k++)
+			if (!q->dim[g->at[k]].is_settled)
 				try_group(q, &(Group){ { g->at[i], g->at[k] }, 2 });
 }
 
@@ -188,7 +201,7 @@ try_alone(Search *q, int i)
 {
 	const Group alike = group_of(q, q->dim[i].size, q->dim[i].axis);
 
-	if (q->dim[i].is_symbol || (alike.n >= TOGETHER && (alike.at[0] != i || try_group(q, &alike))))
+	if (q->dim[i].is_settled || (alike.n >= TOGETHER && (alike.at[0] != i || try_group(q, &alike))))
 		return;
 	try_group(q, &(Group){ { i }, 1 });
 }
@@ -198,7 +211,7 @@ try_together(Search *q, int i)
 {
 	Group g = group_of(q, q->dim[i].size, q->dim[i].axis);
 
-	if (q->dim[i].is_symbol || g.at[0] != i || (g.n > 1 && try_group(q, &g)))
+	if (q->dim[i].is_settled || g.at[0] != i || (g.n > 1 && try_group(q, &g)))
 		return;
 	g = group_of(q, q->dim[i].size, -1);
 	if (g.at[0] != i || g.n < 2)
@@ -209,16 +222,27 @@ try_together(Search *q, int i)
 		try_group(q, &g);
 }
 
+/* The batch of 1: axis 0, first together with that of sequences, as a cell's states and its steps have it. */
+static void
+try_batch(Search *q)
+{
+	const Group batch = group_of(q, 1, 0);
+	Group all = batch;
+
+	for (int i = 0; i < q->ndim; i++)
+		if (q->dim[i].is_second && q->dim[i].size == 1)
+			all.at[all.n++] = i;
+	if (batch.n && !(all.n > batch.n && try_group(q, &all)))
+		try_group(q, &batch);
+}
+
 static void
 search(Search *q)
 {
-	const Group batch = group_of(q, 1, 0);
-
 	if (!samples_begin(&q->s, q->base, q->base))
 		return;
 	q->profiled = q->s.shapes[0];
-	if (batch.n)
-		try_group(q, &batch);
+	try_batch(q);
 	for (int i = 0; i < q->ndim; i++)
 		try_alone(q, i);
 	for (int i = 0; i < q->ndim; i++)
@@ -226,7 +250,7 @@ search(Search *q)
 }
 
 Pattern *
-signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *signature, bool batch, Buf *fixed)
+signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *signature, Varied varied, Buf *fixed)
 {
 	Search *q = new(cx->arena, Search, 1);
 	Specialization *d = new(cx->arena, Specialization, 1);
@@ -238,7 +262,8 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 	/* What a run saw of values that depend on data tells nothing about other sizes. */
 	*nothing = *profile;
 	nothing->nvalue = 0;
-	q->batch = batch;
+	q->batch = varied.batch;
+	q->without = varied.without;
 	q->s = (Samples){ .cx = cx, .d = d, .profile = nothing, .narg = narg, .begun = -1,
 			  .left = TRIAL_NODES };
 	*d = (Specialization){ .fn = fn, .pattern = open_patterns(q, signature, narg, fn->schema->args + first, NULL) };
@@ -247,5 +272,5 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 		if (!q->dim[i].is_symbol)
 			buf_printf(fixed, "%s%s.size(%d) = %lld", fixed->n ? ", " : "", q->dim[i].name, q->dim[i].axis,
 				   (long long)q->dim[i].size);
-	return q->nsymbol ? pattern_at(cx, d->pattern, narg, q->varied) : NULL;
+	return q->nsymbol && q->nfound > q->without ? pattern_at(cx, d->pattern, narg, q->varied) : NULL;
 }

@@ -6,6 +6,7 @@
  *
  *    x' = clone(x); y = add_(x', z)   ->   y = add(x, z)                        where only add_ uses x' (functional.c)
  *    y = sigmoid_(part)               ->   t = sigmoid(part); y = copy_(part, t)        both have kernels
+ *    part, .. = chunk(new); y = sigmoid_(part)   ->   y = part = sigmoid(part)          where nothing else reads `new`
  *
  * A write that the kernel refuses stays as it is, and raises when the program runs it.
  */
@@ -189,10 +190,7 @@ as_self(Spec *s, Scope *c, Value *self, Value *v, Range at)
 	put[0] = self;
 	for (int i = 1; i < 6; i++)
 		put[i] = none;
-	put[0] = spec_put_op(s, c, "aten::empty_like", put, 6, at);
-	put[1] = v;
-	put[2] = spec_put_constant(s, rt_bool(false), at);
-	return spec_put_op(s, c, "aten::copy_", put, 3, at);
+	return spec_put_write(s, c, spec_put_op(s, c, "aten::empty_like", put, 6, at), v, at);
 }
 
 static bool
@@ -217,17 +215,108 @@ write_own(Spec *s, Scope *c, Node *n)
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
+/* Is the memory of v, in the block of `write`, its own, and read by no other use than `splits` from there on? */
+static bool
+is_left_by(const Value *v, const Node *splits, const Node *write)
+{
+	if (v->node->block != write->block || !(value_is_fresh(v) || is_written_clone(v)))
+		return false;
+	for (int i = 0; i < v->uses.n; i++) {
+		const Use *u = &v->uses.at[i];
+
+		if (u->node != splits && (!node_is_before(u->node, write) || use_makes_alias(u)))
+			return false;
+	}
+	return true;
+}
+
+/* Is u a write in place to its value, in this block? */
+static bool
+is_write_in(const Use *u, const Block *b)
+{
+	return u->index == 0 && u->node->block == b && u->node->op && is_in_place(u->node);
+}
+
+/* Do no aliases of v come from other uses than writes in place in the block, and the end of all? */
+static bool
+is_only_written(const Scope *c, const Value *v, const Block *b)
+{
+	for (int i = 0; i < v->uses.n; i++) {
+		const Use *u = &v->uses.at[i];
+
+		if (is_write_in(u, b) ? !is_only_written(c, u->node->out[0], b)
+				      : !(c->top && u->node == c->from->top->ret) && use_makes_alias(u))
+			return false;
+	}
+	return true;
+}
+
+/* The part that n writes to, when nothing else leads to its memory from there on: one of those into which new memory is
+ * divided; n may write to what earlier writes to it gave.  Null: it is not so. */
+static const Value *
+own_part(const Scope *c, const Node *n)
+{
+	const Value *v = n->in[0], *list;
+
+	while (v->node->op && is_in_place(v->node))
+		v = v->node->in[0];
+	list = node_is(v->node, prim_ListUnpack) ? v->node->in[0] : NULL;
+	if (!list || list->uses.n != 1 || !node_divides(list->node) || v->node->block != n->block ||
+	    !is_left_by(list->node->in[0], list->node, n) || !is_only_written(c, v, n->block))
+		return NULL;
+	return v;
+}
+
+/* From n, a write, on, v and what writes up to n gave that made it are `now`. */
+static void
+rebind_written(Spec *s, Scope *c, const Value *v, const Node *n, Value *now)
+{
+	spec_bind(s, c, v, now);
+	for (int i = 0; i < v->uses.n; i++) {
+		const Use *u = &v->uses.at[i];
+
+		if (is_write_in(u, n->block) && (u->node == n || node_is_before(u->node, n)))
+			rebind_written(s, c, u->node->out[0], n, now);
+	}
+}
+
+/* What is written to a part that nothing else leads to is a value, which lies in the model as the part does. */
+static bool
+write_own_part(Spec *s, Scope *c, Node *n, Value *result)
+{
+	Value *self = spec_value(c, n->in[0]), *place = known_at(s->k, self)->place;
+	const Value *part = own_part(c, n);
+
+	place = place ? place : self;
+	if (!part || !value_is_fresh(result) || known_at(s->k, place)->altered ||
+	    !same_type(known_tensor(s->k, place), known_tensor(s->k, result)))
+		return false;
+	spec_lies_in_model(s, result, known_tensor(s->k, place));
+	known_at(s->k, result)->place = place;
+	if (!result->name)
+		result->name = n->out[0]->name;
+	rebind_written(s, c, part, n, result);
+	return true;
+}
+
 static bool
 write_part(Spec *s, Scope *c, Node *n)
 {
 	const Op *base = op_by_id(s->cx, n->op->base);
-	Value *self = spec_value(c, n->in[0]), *put[3] = { self }, *result;
+	Value *self = spec_value(c, n->in[0]), *result = NULL;
+	const bool placed = known_at(s->k, self)->place != NULL;
 
-	if (!base || (base->form != OP_MAP && base->form != OP_BODY) || !known_is(s->k, self) || !is_part(self) ||
-	    !(put[1] = computed(s, c, n)))
+	if (base && (base->form == OP_MAP || base->form == OP_BODY) && known_is(s->k, self) && (placed || is_part(self)))
+		result = computed(s, c, n);
+	if (result && write_own_part(s, c, n, result))
+		return true;
+	if (placed) {
+		self = spec_as_in_model(s, c, self, n->at);
+		rebind_written(s, c, own_part(c, n), n->prev, self);
+	}
+	if (!result)
 		return false;
-	put[2] = spec_put_constant(s, rt_bool(false), n->at);
-	result = spec_put_op(s, c, "aten::copy_", put, 3, n->at);
+	result = spec_put_write(s, c, self, result, n->at);
 	result->name = n->out[0]->name;
 	spec_bind(s, c, n->out[0], result);
 	return true;

@@ -5,6 +5,7 @@ on what it was not.
 usage: special_test.py KILN
 """
 import os, struct, sys, unittest
+from itertools import product
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Form, Same, sin
@@ -319,6 +320,28 @@ class Special(Same):
                       "torch.pow_(p, 2)", "torch.copy_(p, torch.to(torch.ones([]), 4))", "torch.relu_(p)", "torch.hardtanh_(p)"):
             for part in ("torch.select(y, 0, 1)", "torch.slice(y, 1, 1)", "torch.t(y)", "torch.unbind(y, 0)[1]", "y"):
                 self.same(["y = torch.mul(x, 0.5)", "p = %s" % part, "_0 = %s" % write, "return (y, p)"], "a.npz", ["d.npz"], "Tuple[Tensor, Tensor]")
+
+    def test_parts_written(self):
+        """Writes to parts of what nothing else reads are values; whatever could tell finds what the model has."""
+        self.array("e.npz", *range(18), rows=3, columns=6)
+        self.array("f.npz", *range(36), rows=3, columns=12)
+        for parts, write, rest, result in product(
+                ("torch.unsafe_chunk(y, 3, 1)", "torch.split(y, 1)", "torch.unbind(torch.mul(y, 2.))"), ("p = torch.sigmoid_(a)", "p = torch.mul_(a, torch.sum(x))"),
+                ([], ["q = torch.mul_(a, 2.)"], ["q = torch.add_(p, b)", "r = torch.exp_(a)"], ["_1 = torch.add_(b, a)", "_2 = torch.tanh_(p)"],
+                 ["if bool(torch.gt(torch.sum(x), 8.)):", "  _1 = torch.neg_(a)", "else:", "  pass"], ["for i in range(2):", "  _1 = torch.add_(p, i)"],
+                 ["_1 = torch.resize_as_(p, a)"], ["_1 = torch.copy_(c, a)"]),
+                ("(torch.mul(p, b), torch.add(a, c))", "(a, p)", "(y, p)", "(torch.neg(torch.t(torch.squeeze(p))), torch.cat([a, b]))")):
+            self.same(["y = torch.mul(x, 0.5)", "a, b, c, = " + parts, write, *rest, "return " + result], "e.npz", ["f.npz"], "Tuple[Tensor, Tensor]")
+        for before in "v = torch.unsqueeze(a, 0)", "v = torch.stack([a, b])", "l = [a, b]\n    v = torch.neg(y)", "v = torch.select(y, 0, 0)":
+            for write in "p = torch.sigmoid_(a)", "p = torch.sigmoid_(torch.sigmoid_(a))":
+                self.same(["y = torch.mul(x, 0.5)", "a, b, c, = torch.chunk(y, 3, 1)", *before.split("\n    "), write, "return (v, p)"], "e.npz", ["f.npz"],
+                          "Tuple[Tensor, Tensor]")
+        for write in "_0 = torch.neg_(q)", "_0 = torch.neg_(r)":
+            self.same(["y = torch.mul(x, 0.5)", "if torch.gt(torch.size(x, 0), 2):", "  a, b, c, = torch.chunk(y, 3, 1)", "  p = torch.sigmoid_(a)", "  q, r = a, p",
+                       "else:", "  q, r = y, y", write, "return (q, r)"], "e.npz", ["f.npz"], "Tuple[Tensor, Tensor]")
+        for lies in "torch.stride(p)", "torch.stride(torch.mul(a, 2.))", "[int(torch.is_contiguous(p)), torch.storage_offset(a)]", "torch.size(torch.view(p, [-1]))":
+            for parts in "torch.chunk(y, 3, 1)", "torch.split(y, 1)", "torch.unbind(y)":
+                self.same(["y = torch.mul(x, 0.5)", "a, b, c, = " + parts, "p = torch.sigmoid_(a)", "return (p, %s)" % lies], "e.npz", ["f.npz"], "Tuple[Tensor, List[int]]")
 
     def test_numbers_written(self):
         """Sizes in tensors that are written to, under one name and two."""

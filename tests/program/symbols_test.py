@@ -62,6 +62,17 @@ class Symbols(Test):
         for sizes in ("x=3x4", "x=5x9", "x=2x40", "x=40x3"):
             self.same(sizes, "exact" if sizes == "x=3x4" else "dynamic")
 
+    STEPS = ("(x: Tensor, h: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(36.)).reshape([12, 3])\n    u = torch.cos(torch.arange(36.)).reshape([12, 3])\n"
+             "    for t in range(2):\n        a, b, c, d = torch.unsafe_chunk(torch.linear(x[t], w) + torch.linear(h, u), 4, 1)\n"
+             "        h = b.sigmoid_() * h + a.sigmoid_() * c.tanh_() + d\n    return h")
+
+    def test_steps(self):
+        """The batch of a sequence and its cell's states is one symbol; a number of steps that decides on products stays as it is."""
+        self.assertEqual(self.build(self.STEPS, "x=2x1x3 h=1x3"), ["x: Float(2, s0, 3), h: Float(s0, 3)"])
+        self.assertEqual(self.calls, [0])
+        for sizes, ran in ("x=2x1x3 h=1x3", "exact"), ("x=2x5x3 h=5x3", "dynamic"), ("x=2x70x3 h=70x3", "dynamic"), ("x=4x5x3 h=5x3", "generic"):
+            self.same(sizes, ran)
+
     def test_left_out(self):
         self.assertEqual(self.build(self.LINEAR, "x=1x4", "--no-dynamic"), [])
         self.same("x=2x4", "generic")
