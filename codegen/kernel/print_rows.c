@@ -15,6 +15,8 @@
  */
 #include "print.h"
 
+#include <string.h>
+
 static const Into of_row = { .at = "", .lane = "" }, of_lanes = { .parts = true, .at = "[j]", .lane = "" };
 static const Into of_rows = { .at = "[j]", .lane = "[j]" }, of_parts = { .parts = true, .at = "[j]", .lane = "[j]" };
 
@@ -208,13 +210,18 @@ put_reduction(Printer *p, int stage)
 
 /* ---- rows side by side ----------------------------------------------------------------------------------------- */
 
+/* What a row has once may be of its states alone. */
 static void
 put_beside(Printer *p, int stage, const Into *to)
 {
+	const char *name = arena_printf(p->k->arena, "i%d", p->s->inner);
+	char *lines = kernel_stage_element(p->k, stage, to);
+
 	put_line(p, "IVDEP");
 	open_loop(p, "for (int j = 0; j < some; j++)");
-	put_line(p, "const int64_t i%d = tile * %d + j;", p->s->inner, KERNEL_COLUMNS);
-	put_element(p, stage, to);
+	if (strstr(lines, name))
+		put_line(p, "const int64_t %s = tile * %d + j;", name, KERNEL_COLUMNS);
+	put_lines(p, lines);
 	close_loop(p);
 }
 
