@@ -164,6 +164,7 @@ typedef struct Buffer {          /* a storage of the specialized graph */
 	int     first, last;     /* steps between which it is alive */
 	const Value *owner;      /* BOX: the value that the box itself is */
 	int     spot;            /* ARENA: its number among those in the arena */
+	struct Buffer *over;     /* ARENA: the one in whose place it lies, and whose life has its own in it; or null */
 } Buffer;
 
 typedef enum Joined { JOINED_NONE, JOINED_SOME, JOINED_ALL } Joined;       /* made in their places in the result */

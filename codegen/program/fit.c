@@ -23,7 +23,7 @@ node_place(Cx *cx, const Node *n)
 static bool
 is_alive(const Buffer *b, int step)
 {
-	return b->home == HOME_ARENA && b->first <= step && b->last >= step;
+	return b->home == HOME_ARENA && !b->over && b->first <= step && b->last >= step;
 }
 
 static int64_t

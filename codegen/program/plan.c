@@ -518,12 +518,15 @@ assign_offsets(Plan *p)
 	Buffer **planned = new(p->cx->arena, Buffer *, p->buffers.n + 1);
 
 	for (int i = 0; i < p->buffers.n; i++)
-		if (p->buffers.at[i]->home == HOME_ARENA) {
+		if (p->buffers.at[i]->home == HOME_ARENA && !p->buffers.at[i]->over) {
 			p->buffers.at[i]->spot = p->nspot;
 			planned[p->nspot++] = p->buffers.at[i];
 		}
 	p->arena = plan_offsets(p->cx, planned, p->nspot);
 	p->least = plan_least_arena(p->cx, planned, p->nspot);
+	for (int i = 0; i < p->buffers.n; i++)
+		if (p->buffers.at[i]->over)
+			p->buffers.at[i]->offset = p->buffers.at[i]->over->offset;
 }
 
 /* The arrays that are indexed by values and nodes. */
@@ -583,6 +586,7 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, Dynam
 		place_results(p);
 	else
 		place_escaping(p);
+	plan_in_place(p);
 	assign_offsets(p);
 	return p;
 }

@@ -76,6 +76,10 @@ bool    plan_is_kernel(Plan *, const Node *);           /* generated code, not a
 
 void    plan_joins(Plan *);
 
+/* ---- inplace.c: results in the memory of operands that nothing reads afterwards --------------------------------- */
+
+void    plan_in_place(Plan *);
+
 /* ---- offsets.c: places in the arena ------------------------------------------------------------------------------ */
 
 int64_t plan_offsets(Cx *, Buffer *const *, int n);     /* by bytes, first and last; how large the arena is */

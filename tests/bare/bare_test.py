@@ -34,6 +34,12 @@ MODELS = {
                   ["x=float32[2x3x9x16]", "y=float32[2x3x11x16]"]),
     "resized": (forward("return torch.upsample_bilinear2d(x, [9, 7], False) + torch.upsample_nearest2d(x, [9, 7])"), ["x=float32[1x3x4x5]"]),
     "norms": (forward("return torch.layer_norm(x, [16]) + torch.softmax(x, -1)"), ["x=float32[4x16]"]),
+    "over": (forward("y = torch.softmax(x, -1)\nz = torch.softmax(torch.relu(y - 0.01) * 2, 0)\nt = torch.layer_norm(torch.tanh(z) + x, [30])\n"
+                     "return torch.softmax(torch.exp(t) + 1, 0)"), ["x=float32[20x30]"]),
+    "one_over": (forward("y = torch.softmax(torch.softmax(x, 0), 1)\nz = torch.relu(y - 0.01) * 2\nt = torch.tanh(z) + y\n"
+                         "return torch.softmax(z, 1) + torch.softmax(t, 0), torch.softmax(t, 1)", result="Tuple[Tensor, Tensor]"), ["x=float32[20x30]"]),
+    "not_over": (forward("y = torch.softmax(x, -1)\nz = torch.softmax(y + y.t(), 0)\nt = torch.softmax(z * z[0], 1)\nreturn torch.softmax(t + 1, 0), t + 2",
+                         result="Tuple[Tensor, Tensor]"), ["x=float32[20x20]"]),
     "looked_up": (forward("return torch.embedding(weight(10, 4, 1).view(10, 4), i)", "i: Tensor"), ["i=int64[5]"]),
     "halves": (forward("return x * 2 + 1"), ["x=float16[9]"]),
     "kinds": (forward("return x > 0, x.to(torch.double)", result="Tuple[Tensor, Tensor]"), ["x=float32[7]"]),
@@ -282,8 +288,16 @@ class Bare(programs.Test):
         path, given, *_ = self.model("attention")
         text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--emit", "c", "--cc", "tcc", "-o", self.at("no_c"), "--max-ram", "1K", "-p", "fuse")
         self.assertRegex(text, r"more than --max-ram 1024: tensors \d+, scratch memory of kernels \d+, state 0, the instance 64\n"
-                               r"most tensors are alive at \w+::\w+ \(attention.py:4\):\n +2376  \(2, 3, 9, 11\) float32 of aten::matmul \(attention.py:4\)\n +2376  \(2, 3, 9, 11\) float32 of prim::FusionGroup \(attention.py:4\)\n")
+                               r"most tensors are alive at \w+::\w+ \(attention.py:4\):\n +2376  \(2, 3, 9, 11\) float32 of aten::matmul \(attention.py:4\)\n")
+        path, given, *_ = self.model("not_over")
+        text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--emit", "obj", "-o", self.at("no.o"), "--max-ram", "1K")
+        self.assertRegex(text, r"\n +1600  \(20, 20\) float32 of \w+::\w+ \(not_over.py:\d\)\n +1600  \(20, 20\) float32")
         self.assertFalse(os.path.exists(self.at("no.o")) or os.path.exists(self.at("no_c")))
+
+    def test_in_place(self):
+        """Results lie over operands that nothing reads afterwards, at the same places; not over others."""
+        self.assertLess(self.takes("over")["ram_bytes"], 2 * 4 * 20 * 30)
+        self.assertGreater(self.takes("not_over")["ram_bytes"], 2 * 4 * 20 * 20)
 
     def test_max_flash(self):
         """Code is compiled for size where it is too large, in a folder, too; what does not fit is refused with what it is."""
