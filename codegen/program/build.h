@@ -96,6 +96,12 @@ void needs_symbol(Needs *, const char *);
 void needs_object(Needs *, const char *path);                    /* what it refers to */
 const char *needs_member(const Needs *, const char *name, int64_t *n);   /* an object */
 
+/* ---- cache.c: what builds leave for later ones ------------------------------------------------------ */
+
+/* The folder of this name, with the prefix of its kind, made if need be; this process has it until its end.  Null: there
+ * is no cache. */
+const char *cache_kept(Cx *, const char *prefix, const char *name);
+
 /* ---- sources.c: the runtime's files that go with a program's text ---------------------------------- */
 
 /* Into the temporary folder; adds their names. */

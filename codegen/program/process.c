@@ -373,9 +373,9 @@ open_folder(const char *path)
 	return fd;
 }
 
-/* Uses one descriptor and no memory, since there may be no more. path has room for PATH_MAX bytes. */
-static bool
-remove_tree(char *path)
+/* Uses one descriptor and no memory, since there may be no more. */
+bool
+process_remove_tree(char *path)
 {
 	const size_t n = strlen(path);
 	bool all = false, going = true;
@@ -387,7 +387,7 @@ remove_tree(char *path)
 			break;
 		all = remove_files(path, fd);
 		close(fd);
-		going = all || remove_tree(path);
+		going = all || process_remove_tree(path);
 		path[n] = 0;
 	}
 	return !rmdir(path);
@@ -399,7 +399,7 @@ remove_last_folder(void)
 	static char path[PATH_MAX];
 
 	snprintf(path, sizeof path, "%s", folder[--nfolder]);
-	remove_tree(path);
+	process_remove_tree(path);
 }
 
 /* Also when a library ends the process. */

@@ -269,6 +269,7 @@ RT_NORETURN void process_fail(Cx *, const char *name, int status, const char *wh
 char *process_log(Cx *, const char *path, int64_t most);          /* the first bytes of a file; "" when there is none */
 const char *file_text(Cx *, const char *path);        /* all of a file, with a final 0; fails when it cannot be read */
 void  process_check(Cx *);               /* fails when a signal has asked to stop */
+bool  process_remove_tree(char *path);   /* a folder and all in it; path has room for PATH_MAX bytes, and is kept */
 typedef void ProcessBody(Cx *, const char *dir, void *arg);
 /* runs it with a temporary folder, which then goes; so do signals' */
 void  process_folder(Cx *, ProcessBody *, void *arg);

@@ -111,23 +111,7 @@ args_compile(Build *b, Argv *a, const char *from, const char *to)
 	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
 }
 
-/* ---- the cache --------------------------------------------------------------------------------------------------- */
-
-/* The cache folder, which is made if need be; null: it cannot be made. */
-static const char *
-cache_folder(Build *b)
-{
-	const char *top = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *dir;
-
-	if (!top || top[0] != '/') {
-		if (!home || home[0] != '/')
-			return NULL;
-		top = arena_printf(b->cx->arena, "%s/.cache", home);
-	}
-	mkdir(top, 0700);
-	dir = arena_printf(b->cx->arena, "%s/kiln", top);
-	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
-}
+/* ---- where objects are kept -------------------------------------------------------------------------------------- */
 
 /* What an object depends on beside the sources: which file the compiler is, what it defines, and the command.  What lies
  * in the temporary folder (musl's specs) counts by its contents. */
@@ -155,13 +139,9 @@ command_hash(Build *b)
 static const char *
 kept_folder(Build *b)
 {
-	const char *cache = cache_folder(b), *dir;
-
-	if (!cache)
-		return NULL;
-	dir = arena_printf(b->cx->arena, "%s/rt-%s-%016llx-%016llx", cache, b->o->target->triple,
-			   (unsigned long long)carry_hash(), (unsigned long long)command_hash(b));
-	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
+	return cache_kept(b->cx, "rt-", arena_printf(b->cx->arena, "%s-%016llx-%016llx", b->o->target->triple,
+						     (unsigned long long)carry_hash(),
+						     (unsigned long long)command_hash(b)));
 }
 
 /* ---- compiling --------------------------------------------------------------------------------------------------- */

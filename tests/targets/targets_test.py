@@ -3,7 +3,7 @@
 usage: targets_test.py KILN [Host] [Options] [Refused] [Levels] [Cross] [Blocks]
 Ways whose compiler or emulator is not there are skipped.
 """
-import json, os, platform, shutil, sys, unittest
+import fcntl, json, os, platform, shutil, sys, unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
 import loops
 import npz
@@ -315,6 +315,19 @@ class Cross(Way):
         self.assertEqual(build(), {folder: first})
         self.assertEqual(os.stat(self.at("cache/kiln/%s/conv.o" % folder)).st_mtime_ns, stamp)
         self.assertEqual(len(build("--cpu", "cortex-a72")), 2)
+        # a folder more removes those that were used least recently, beyond 32, but for those in use and for other things
+        for i in range(40):
+            os.makedirs(self.at("cache/kiln/rt-old-%d" % i))
+            for name in "rt-old-%d/x.o" % i, "file-%d" % i: open(self.at("cache/kiln/" + name), "w").close()
+            os.utime(self.at("cache/kiln/rt-old-%d" % i), (i, i))
+        held = os.open(self.at("cache/kiln/rt-old-3"), os.O_RDONLY)
+        fcntl.flock(held, fcntl.LOCK_SH)
+        self.ends(DONE, KILN, "build", sample("digits", "model.pt"), "--target", triple, "--cpu", "cortex-a73", "-o", self.at("net"), XDG_CACHE_HOME=self.at("cache"))
+        os.close(held)
+        left = {f for f in os.listdir(self.at("cache/kiln")) if f.startswith("rt-")}
+        self.assertEqual(len(left), 33)
+        self.assertEqual({f for f in left if f.startswith("rt-old-")}, {"rt-old-%d" % i for i in [3, *range(11, 40)]})
+        self.assertEqual(len(os.listdir(self.at("cache/kiln"))), 33 + 40)
 
     @works("aarch64-linux-gnu")
     def test_cache_of_another_compiler(self, triple, runner, cc):

@@ -1,0 +1,120 @@
+/*
+ * Folders of ~/.cache/kiln (or of XDG_CACHE_HOME): what builds leave for later ones.
+ *
+ * A build holds a shared lock on the folder that it uses, until the process ends, and dates it.  The build that makes a
+ * folder removes those that were not used for longest, beyond the last KEPT, if nobody holds them.  Where the file
+ * system has no locks nothing is removed.
+ */
+#include "build.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	KEPT = 32,                       /* of 1 to 4 MB each */
+	TRIES = 3,                       /* another build may remove a folder before it is locked */
+};
+
+/* The cache folder, which is made if need be; null: it cannot be made. */
+static const char *
+cache_folder(Cx *cx)
+{
+	const char *top = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *dir;
+
+	if (!top || top[0] != '/') {
+		if (!home || home[0] != '/')
+			return NULL;
+		top = arena_printf(cx->arena, "%s/.cache", home);
+	}
+	mkdir(top, 0700);
+	dir = arena_printf(cx->arena, "%s/kiln", top);
+	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
+}
+
+/* The folder's descriptor, which has the lock; -1: it is not there any more, or cannot be locked. */
+static int
+lock_folder(const char *path, int how)
+{
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat mine, there;
+
+	if (fd >= 0 && !flock(fd, how) && !fstat(fd, &mine) && !stat(path, &there) && mine.st_ino == there.st_ino)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+typedef struct Kept { const char *path; struct timespec used; } Kept;
+
+static int
+by_use(const void *a, const void *b)
+{
+	const struct timespec x = ((const Kept *)a)->used, y = ((const Kept *)b)->used;
+
+	return x.tv_sec != y.tv_sec ? (x.tv_sec < y.tv_sec) - (x.tv_sec > y.tv_sec)
+				    : (x.tv_nsec < y.tv_nsec) - (x.tv_nsec > y.tv_nsec);
+}
+
+static void
+remove_unused(const char *path)
+{
+	const int fd = lock_folder(path, LOCK_EX | LOCK_NB);
+	char name[PATH_MAX];
+
+	if (fd < 0)
+		return;
+	if (snprintf(name, sizeof name, "%s", path) < (int)sizeof name)
+		process_remove_tree(name);
+	close(fd);
+}
+
+/* Removes what was not used for longest of the folders whose names begin so. */
+static void
+remove_oldest(Cx *cx, const char *cache, const char *prefix)
+{
+	DIR *d = opendir(cache);
+	Vec(Kept) kept = { 0 };
+
+	for (const struct dirent *e; d && (e = readdir(d));) {
+		const char *path = arena_printf(cx->arena, "%s/%s", cache, e->d_name);
+		struct stat s;
+
+		if (!strncmp(e->d_name, prefix, strlen(prefix)) && !lstat(path, &s) && S_ISDIR(s.st_mode))
+			vec_push(cx->arena, &kept, ((Kept){ path, s.st_mtim }));
+	}
+	if (d)
+		closedir(d);
+	if (kept.n > KEPT)
+		qsort(kept.at, (size_t)kept.n, sizeof *kept.at, by_use);
+	for (int i = KEPT; i < kept.n; i++)
+		remove_unused(kept.at[i].path);
+}
+
+const char *
+cache_kept(Cx *cx, const char *prefix, const char *name)
+{
+	const char *cache = cache_folder(cx);
+	const char *dir = cache ? arena_printf(cx->arena, "%s/%s%s", cache, prefix, name) : NULL;
+	bool made = false;
+	int fd = -1;
+
+	for (int i = 0; i < TRIES && dir && fd < 0; i++) {
+		made = !mkdir(dir, 0777);
+		if (!made && errno != EEXIST)
+			return NULL;
+		fd = lock_folder(dir, LOCK_SH);
+	}
+	if (fd >= 0)
+		futimens(fd, NULL);
+	if (made)
+		remove_oldest(cx, cache, prefix);
+	return dir;
+}
