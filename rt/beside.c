@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -115,6 +116,22 @@ rt_beside(RtCx *cx, RtProgram *p, const RtWeightsFrom *from)
 		p->weights = at + sizeof(RtWeightsHead);
 	buf_free(&path);
 	return cx->status;
+}
+
+static void
+lost(int signal)
+{
+	static const char why[] = "error: the file of weights was cut short, or cannot be read any more\n";
+
+	(void)signal;
+	(void)!write(STDERR_FILENO, why, sizeof why - 1);
+	_exit(EXIT_INPUT);
+}
+
+void
+rt_beside_watch(void)
+{
+	signal(SIGBUS, lost);
 }
 
 void

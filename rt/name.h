@@ -76,7 +76,8 @@ typedef struct NAME_options {        /* all zero: the defaults */
 	int seeded;
 	const char *device;          /* cpu or cuda; null: cuda when it was built for it and there is one */
 	/* Of a library built with --weights file: where NAME.weights lies (null: beside the program that runs), or its
-	 * bytes in memory, at an address that 64 divides, until NAME_close. */
+	 * bytes in memory, at an address that 64 divides.  Either stays as it is until NAME_close: the file is mapped,
+	 * and the signal of one that is cut short (SIGBUS) is the caller's. */
 	const char *weights_file;
 	const void *weights;
 	size_t weights_bytes;

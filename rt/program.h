@@ -137,6 +137,8 @@ typedef struct RtProgram {
 	/* rt_beside, which maps it, or null */
 	int  (*beside)(RtCx *, struct RtProgram *, const struct RtWeightsFrom *);
 	void (*unmap)(struct RtProgram *);       /* rt_beside_end, or null */
+	/* rt_beside_watch; null: weights are linked in, or this is a library, which handles no signals */
+	void (*watch)(void);
 	bool weights_lent;               /* they are the caller's memory: no page of it is given back to the system */
 	uint64_t weights_hash, weights_sample;   /* of the file: hash_bytes of all, rt_weights_sample */
 	/* of the first so many bytes products of few rows read more than caches hold; or 0 */
@@ -230,6 +232,8 @@ typedef struct RtWeightsFrom {
  * head and sample are looked at. */
 int  rt_beside(RtCx *, RtProgram *p, const RtWeightsFrom *);
 void rt_beside_end(RtProgram *);
+/* From now on the end of a mapped file that another process cuts short ends this one with a message. */
+void rt_beside_watch(void);
 
 /* ---- warm.c --------------------------------------------------------------------------------------------------- */
 

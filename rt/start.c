@@ -704,6 +704,8 @@ rt_main(const RtProgram *program, int argc, char **argv)
 	p.o.in = files;
 	p.o.out = files + argc + 1;
 	signal(SIGXFSZ, SIG_IGN);                /* a file too large is an error of the write */
+	if (p.own.watch)
+		p.own.watch();
 	status = run(&p, argv);
 	free(files);
 	return all_said(&p, status);

@@ -284,8 +284,9 @@ put_text(Emit *e, const char *member, const char *text, int64_t n)
 
 /* Where weights are, and what happens to them at run time. */
 static void
-put_weights(Emit *e, const char *file)
+put_weights(Emit *e, const BuildOptions *o)
 {
+	const char *file = o->weights_file;
 	const bool streamed = is_streamed(e);
 
 	out_line(&e->tail, "\t.form = weight_forms, .weights_bytes = %lldLL,", (long long)e->weights.bytes.n);
@@ -296,6 +297,8 @@ put_weights(Emit *e, const char *file)
 			 (unsigned long long)rt_weights_sample(e->weights.bytes.at, e->weights.bytes.n));
 	}
 	out_line(&e->tail, "\t%s,", file ? ".beside = rt_beside, .unmap = rt_beside_end" : ".weights = kiln_weights");
+	if (file && !o->name)
+		out_line(&e->tail, "\t.watch = rt_beside_watch,");
 	if (streamed)
 		out_line(&e->tail, "\t.streamed = %lldLL,", (long long)e->packed_bytes);
 	if (streamed)
@@ -383,7 +386,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "\t.specialization = specializations,");
 	if (e->prints && !o->name)
 		out_line(&e->tail, "\t.close_text = rt_close_text,");
-	put_weights(e, o->weights_file);
+	put_weights(e, o);
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
 		 nmethod, e->nrow, e->nvalue - instance, e->weights.storages.n, e->specializations.n);
 	if (e->gpu)

@@ -3,7 +3,7 @@ for all that read them, of the same bits as --forms fast stores; nothing stale, 
 
 usage: opened_test.py KILN
 """
-import json, os, platform, shutil, struct, sys, unittest
+import json, os, platform, shutil, struct, subprocess, sys, unittest
 
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -198,6 +198,18 @@ class Opened(Test):
         self.check(["./p", "-i", "x.npz"], 1, "these are not this program's weights")
         os.remove(self.at("p.weights"))
         self.check(["./p", "-i", "x.npz"], 1, "p.weights")
+
+    def test_cut_short(self):
+        """A file of weights that another process cuts short while the program runs: a message, and no crash."""
+        self.build("--weights", "file", "--forms", "small")
+        os.mkfifo(self.at("later.npz"))
+        running = subprocess.Popen(["./p", "-i", "later.npz"], cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with open(self.at("later.npz"), "wb") as later, open(self.at("x.npz"), "rb") as given:     # opened: the weights are mapped
+            os.truncate(self.at("p.weights"), 0)
+            later.write(given.read())
+        out, said = running.communicate(timeout=60)
+        self.assertEqual((running.returncode, out), (1, b""), said)
+        self.assertIn(b"the file of weights was cut short", said)
 
     @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
     def test_forked(self):
