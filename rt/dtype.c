@@ -78,6 +78,37 @@ real_to_i64(double x)
 	return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
 }
 
+/* By the processor's instructions where it has them. */
+static void
+halves_to_floats(RtDtype from, float *restrict d, const uint16_t *restrict s, int64_t n)
+{
+	int64_t k = 0;
+
+#ifdef __F16C__
+	for (; k + 8 <= n && from == RT_f16; k += 8)
+		_mm256_storeu_ps(d + k, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(s + k))));
+#endif
+	for (; k < n && from == RT_f16; k++)
+		d[k] = rt_half_to_float(s[k]);
+	for (; k < n; k++)
+		d[k] = bf16_to_float(s[k]);
+}
+
+static void
+floats_to_halves(RtDtype to, uint16_t *restrict d, const float *restrict s, int64_t n)
+{
+	int64_t k = 0;
+
+#ifdef __F16C__
+	for (; k + 8 <= n && to == RT_f16; k += 8)
+		_mm_storeu_si128((void *)(d + k), _mm256_cvtps_ph(_mm256_loadu_ps(s + k), _MM_FROUND_TO_NEAREST_INT));
+#endif
+	for (; k < n && to == RT_f16; k++)
+		d[k] = rt_float_to_half(s[k]);
+	for (; k < n; k++)
+		d[k] = float_to_bf16(s[k]);
+}
+
 #define DENSE(F, T, value) \
 	for (int64_t k = 0; k < n; k++) { \
 		const F x = ((const F *)s)[k]; \
@@ -103,6 +134,12 @@ rt_cast_dense_all(RtDtype to, char *restrict d, RtDtype from, const char *restri
 	case PAIR(RT_i64, RT_i16):  DENSE(int64_t, uint16_t, (uint16_t)x);
 	case PAIR(RT_i64, RT_i32):  DENSE(int64_t, uint32_t, (uint32_t)x);
 	case PAIR(RT_u8, RT_f32):   DENSE(uint8_t, float, (float)x);
+	case PAIR(RT_f16, RT_f32):  case PAIR(RT_bf16, RT_f32):
+		halves_to_floats(from, (float *)d, (const uint16_t *)s, n);
+		return true;
+	case PAIR(RT_f32, RT_f16):  case PAIR(RT_f32, RT_bf16):
+		floats_to_halves(to, (uint16_t *)d, (const float *)s, n);
+		return true;
 	default:                    return false;
 	}
 }
@@ -270,46 +307,30 @@ copy_same(int bytes, char *d, int64_t dstride, const char *s, int64_t sstride, i
 	}
 }
 
-RT_FAST
-
 static bool
 is_half(RtDtype d)
 {
 	return d == RT_f16 || d == RT_bf16;
 }
 
-/* Dense ones, by the processor's instructions where it has them. */
-ONCE static void
-halves_to_floats(RtDtype from, float *restrict d, const uint16_t *restrict s, int64_t n)
+/* Those that lie one after the other. */
+static void
+load_halves(RtDtype from, float *restrict d, const uint16_t *restrict s, int64_t n)
 {
-	int64_t k = 0;
-
-#ifdef __F16C__
-	for (; k + 8 <= n && from == RT_f16; k += 8)
-		_mm256_storeu_ps(d + k, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(s + k))));
-#endif
-	for (; k < n && from == RT_f16; k++)
-		d[k] = rt_half_to_float(s[k]);
-	for (; k < n; k++)
-		d[k] = bf16_to_float(s[k]);
+	if (cast_dense(RT_f32, (char *)d, from, (const char *)s, n))
+		return;
+	for (int64_t k = 0; k < n; k++)
+		d[k] = from == RT_f16 ? rt_half_to_float(s[k]) : rt_bf16_to_float(s[k]);
 }
 
-ONCE static void
-floats_to_halves(RtDtype to, uint16_t *restrict d, const float *restrict s, int64_t n)
+static void
+store_halves(RtDtype to, uint16_t *restrict d, const float *restrict s, int64_t n)
 {
-	int64_t k = 0;
-
-#ifdef __F16C__
-	for (; k + 8 <= n && to == RT_f16; k += 8)
-		_mm_storeu_si128((void *)(d + k), _mm256_cvtps_ph(_mm256_loadu_ps(s + k), _MM_FROUND_TO_NEAREST_INT));
-#endif
-	for (; k < n && to == RT_f16; k++)
-		d[k] = rt_float_to_half(s[k]);
-	for (; k < n; k++)
-		d[k] = float_to_bf16(s[k]);
+	if (cast_dense(to, (char *)d, RT_f32, (const char *)s, n))
+		return;
+	for (int64_t k = 0; k < n; k++)
+		d[k] = to == RT_f16 ? rt_float_to_half(s[k]) : rt_float_to_bf16(s[k]);
 }
-
-RT_SMALL
 
 /* Halves are floats on their way from or to any other type: of at most BLOCK elements. */
 ONCE static void
@@ -322,12 +343,12 @@ cast_halves(char *d, RtRun to, const char *s, RtRun from, int64_t n)
 	if (is_half(from.dtype)) {
 		if (from.step != 2)
 			copy_same(2, (char *)half, 2, s, from.step, n);
-		halves_to_floats(from.dtype, floats, from.step != 2 ? half : (const uint16_t *)s, n);
+		load_halves(from.dtype, floats, from.step != 2 ? half : (const uint16_t *)s, n);
 	} else if (given == floats) {
 		rt_cast_strided(floats, (RtRun){ RT_f32, 4 }, s, from, n);
 	}
 	if (is_half(to.dtype)) {
-		floats_to_halves(to.dtype, to.step == 2 ? (uint16_t *)d : half, given, n);
+		store_halves(to.dtype, to.step == 2 ? (uint16_t *)d : half, given, n);
 		if (to.step != 2)
 			copy_same(2, d, to.step, (const char *)half, 2, n);
 	} else if (floats == wide) {
