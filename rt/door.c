@@ -10,6 +10,7 @@
  */
 #include "instance.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +24,22 @@ static int  exchange(int *at, int v) { const int was = *at; *at = v; return was;
 static void store(int *at, int v) { *at = v; }
 #endif
 
+/* A thread that waits for others can be cancelled there, which would leave the instance as it is in a call. */
+static int
+keep_thread(void)
+{
+	int before = PTHREAD_CANCEL_ENABLE;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	return before;
+}
+
 bool
 rt_door_enter(RtDoor *d)
 {
 	if (exchange(&d->busy, 1))
 		return false;
+	d->cancel = keep_thread();
 	d->before = rt_mem_switch(d->mem);
 	return true;
 }
@@ -42,6 +54,7 @@ is_memory(const RtCx *cx)
 int
 rt_door_leave(RtDoor *d, int status)
 {
+	const int cancel = d->cancel;
 	RtCx *cx = &d->cx;
 
 	if (rt_mem_was_lost() || (status && is_memory(cx)))
@@ -59,6 +72,7 @@ rt_door_leave(RtDoor *d, int status)
 	rt_mem_spares();
 	d->mem = rt_mem_switch(d->before);
 	store(&d->busy, 0);
+	pthread_setcancelstate(cancel, NULL);
 	return status;
 }
 
@@ -205,11 +219,15 @@ rt_door_open_in(void *memory, size_t bytes, const RtDoorOptions *o, char *why, s
 void
 rt_door_close(RtDoor *d)
 {
+	int cancel;
+
 	if (!d || !rt_door_enter(d))
 		return;
+	cancel = d->cancel;
 	tear_down(d);
 	rt_mem_switch(d->before);
 	free(d);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 int

@@ -13,6 +13,7 @@ struct RtDoor {
 	RtEntry  entry;
 	struct RtMem *mem, *before;      /* what its calls keep; during a call: what the thread keeps */
 	int      busy;
+	int      cancel;                 /* during a call: whether the thread could be cancelled before it */
 	RtDoorOptions o;                 /* callbacks and numbers; texts are the caller's, and not looked at again */
 	RtOuter  outer;                  /* the caller's pool */
 	Buf      error;

@@ -6,6 +6,7 @@
 #include "net.h"
 #include "check.h"
 
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -348,6 +349,42 @@ forked(void)
 	net_close(p);
 }
 
+static void *
+calls(void *arg)
+{
+	static float rows[512][4];
+	int64_t many_rows[] = { 512, 4 };
+	DLTensor in = tensor(rows, kDLFloat, 32, 2, many_rows), *args[] = { &in };
+
+	for (;; pthread_testcancel())
+		CHECK(!net_call(arg, NULL, args, 1, NULL, 0));
+	return NULL;
+}
+
+/* A thread that is cancelled ends between calls, wherever in one it waits for others: the instance is there for the
+ * next. */
+static void
+cancelled(void)
+{
+	static float rows[512][4];
+	int64_t many_rows[] = { 512, 4 };
+	DLTensor in = tensor(rows, kDLFloat, 32, 2, many_rows), *args[] = { &in };
+	net_options o;
+	pthread_t thread;
+	net *p;
+
+	memset(&o, 0, sizeof o);
+	o.threads = 3;
+	for (int i = 0; i < 50; i++) {
+		CHECK((p = net_open(&o, NULL, 0)) && !pthread_create(&thread, NULL, calls, p));
+		usleep(1000 + 37 * (unsigned)i);
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		CHECK(!net_call(p, NULL, args, 1, NULL, 0));
+		net_close(p);
+	}
+}
+
 int
 main(void)
 {
@@ -364,5 +401,6 @@ main(void)
 	many_close(second);
 	options();
 	forked();
+	cancelled();
 	return failures != 0;
 }
