@@ -500,6 +500,8 @@ emit_one(Cx *cx, void *arg)
 	Dynamic *d = o->d;
 	const char *name = out_name(cx->arena, "", d->fn->name);
 
+	for (int k = 0; k < d->n; k++)
+		plan_dissolve(cx, d->fn, &d->d->sample[k], PLAN_CPU);
 	if (!align(d))
 		fail_lacks(cx, (Range){ 0 }, "it is optimized differently for different sizes%s", d->why ? d->why : "");
 	begin_shared(d);

@@ -546,22 +546,36 @@ make_room(Plan *p)
 		p->slot[i] = -1;
 }
 
-Plan *
-plan_make(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, DynamicPlan *dynamic)
+static Plan *
+begin_plan(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, DynamicPlan *dynamic)
 {
 	Plan *p = new(cx->arena, Plan, 1);
-	Graph *g = spec->graph;
-	Pass kernels;
 
 	p->cx = cx;
 	p->fn = fn;
 	p->spec = spec;
-	p->graph = g;
+	p->graph = spec->graph;
 	p->gpu = kind == PLAN_GPU;
 	p->bare = kind == PLAN_BARE;
 	p->dynamic = dynamic;
 	p->sizes = size_table(cx->arena);
-	p->known = known_graph(cx, fn, g, spec->pattern);
+	p->known = known_graph(cx, fn, spec->graph, spec->pattern);
+	return p;
+}
+
+void
+plan_dissolve(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind)
+{
+	dissolve_groups(begin_plan(cx, fn, spec, kind, NULL), spec->graph->top);
+}
+
+Plan *
+plan_make(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, DynamicPlan *dynamic)
+{
+	Plan *p = begin_plan(cx, fn, spec, kind, dynamic);
+	Graph *g = spec->graph;
+	Pass kernels;
+
 	kernels = pass_outside(cx, "kernels");
 	if (kernels.limit >= 0 || kernels.log)
 		p->beyond = find_beyond(p, &kernels, g->top);

@@ -66,6 +66,8 @@ const PlaceList *emit_line(Emit *, const CodePlaces *, int line, int caller);  /
 
 typedef enum PlanKind { PLAN_CPU, PLAN_GPU, PLAN_BARE } PlanKind;
 Plan   *plan_make(Cx *, Function *, const Specialization *, PlanKind, struct DynamicPlan *);
+/* Only makes groups that get no kernel their nodes again: what has been numbered then stays as it is. */
+void    plan_dissolve(Cx *, Function *, const Specialization *, PlanKind);
 /* The tensors that a graph returns, those in tuples, too, in order; false: it returns something else. */
 bool    plan_results(const Graph *, ValueVec *, Arena *);
 bool    node_makes_parts(const Node *);                 /* a tuple or a list of its inputs */

@@ -167,6 +167,12 @@ class Symbols(Test):
             self.build(text % scale, "x=2x8")
             self.same("x=5x8", code)
 
+    def test_group_of_nodes(self):
+        """A fused group that gets no kernel, since a list decides its sizes, is nodes again before samples are compared."""
+        self.cases(("(x: Tensor, a: Tensor, b: Tensor):\n    return torch.gradient(x, dim=(0, -1), spacing=[a, b], edge_order=1)",
+                    "x=3x3x3 a=3 b=3", ["x: Float(3, s0, 3), a: Float(s1), b: Float(s2)"], ("x=3x3x3 a=3 b=3", "exact"),
+                    ("x=3x5x3 a=13 b=17", "dynamic"), ("x=3x5x3 a=3 b=3", "generic")))
+
     def test_many_caches(self):
         """Many arguments that change together are found together."""
         args = ", ".join("k%d: Tensor" % i for i in range(24))
