@@ -270,21 +270,56 @@ index_run(RtCx *cx, const Indexing *x, const RtTensor *self, char *other, bool w
 		rt_parallel(cx, n, 1 + 65536 / whole, index_range, &run);
 }
 
+/* The result lies as elementwise ones do: of self, whose indexed dims do not count, and of the indices. */
+static int
+lay_out(RtCx *cx, RtTensor *self, const Indexing *x, Geom *result)
+{
+	const int64_t bytes = rt_dtypes[self->dtype].bytes;
+	const int first = x->before.n, end = first + x->b.n;
+	RtTensor *operand[1 + RT_MAX_RANK];
+
+	for (int i = 0; i < result->n; i++)
+		result->strides[i] = (i < first ? x->before.strides[i] : i < end ? 0 :
+				      x->after.strides[i - end]) / bytes;
+	result->offset = 0;
+	operand[0] = rt_temp(cx, geom_over(cx, self, (RtDtype)self->dtype, result));
+	for (int k = 0; k < x->n && operand[k]; k++) {
+		const RtTensor *t = x->at[k];
+		Geom g = { .n = result->n };
+
+		for (int i = 0; i < g.n; i++) {
+			const int d = i < end ? i - (end - t->ndim) : -1;
+
+			g.dims[i] = d < 0 ? 1 : t->dims[d];
+			g.strides[i] = d < 0 ? 0 : t->strides[d];
+		}
+		operand[k + 1] = rt_temp(cx, geom_over(cx, t, RT_i64, &g));
+	}
+	if (!operand[x->n])
+		return RT_ERROR;
+	rt_result_strides(result->n, result->dims, 1 + x->n, operand, result->strides);
+	return RT_OK;
+}
+
 int
 rt_index_Tensor(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *self = in[0].u.t, *r;
+	RtTensor *self = in[0].u.t, *r, *to;
 	Indexing x;
 	Geom result;
 	int status = indexing(cx, self, in[1].u.list, &x, &result);
 
-	if (status)
+	if (status || (status = lay_out(cx, self, &x, &result)))
 		return status;
-	r = rt_result(cx, 0, (RtDtype)self->dtype, result.n, result.dims, NULL);
+	r = rt_result(cx, 0, (RtDtype)self->dtype, result.n, result.dims, result.strides);
 	RT_RESULT(cx, r, out[0]);
-	if (rt_numel(r))
-		index_run(cx, &x, self, rt_data(r), false, NULL);
-	return RT_OK;
+	if (!rt_numel(r))
+		return RT_OK;
+	to = rt_is_contiguous(r) ? r : temp_new(cx, (RtDtype)self->dtype, result.n, result.dims);
+	if (!to)
+		return RT_ERROR;
+	index_run(cx, &x, self, rt_data(to), false, NULL);
+	return to == r ? RT_OK : rt_copy_into(cx, r, to);
 }
 
 KERNEL(index_Tensor_hacked_twin, rt_index_Tensor(cx, in, out))
