@@ -5,17 +5,21 @@
 #include <string.h>
 
 #include "kernel.h"
+#include "dense.h"
 #include "quant.h"
 
 /* ---- casts -------------------------------------------------------------------------------------------------- */
 
+/* ATen's suggest_memory_format. */
 static int64_t
 format_of(const RtTensor *t)
 {
-	if (rt_is_channels_last(t) && !rt_is_contiguous(t))
-		return t->ndim == 4 ? 2 : 3;
-	return 0;
+	int64_t strides[RT_MAX_RANK];
+
+	return !dense_format(t, t->ndim, t->dims, strides) ? 0 : t->ndim == 4 ? 2 : 3;
 }
+
+KERNEL(prim_format_of, (out[0] = rt_int(format_of(in[0].u.t)), RT_OK))
 
 static int
 same(IValue v, IValue *out)
