@@ -161,6 +161,15 @@ rest(RtCx *cx, const IValue *in, IValue *out)
 	return put_int(floor_rest(in[0].u.i, in[1].u.i), out);
 }
 
+#define NOT_WHOLE "Cannot convert float %f to integer"
+
+/* Is there an int of this value? */
+static bool
+is_whole(double f)
+{
+	return f >= -0x1p63 && f < 0x1p63;
+}
+
 static int
 divide_with_rest(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -179,6 +188,24 @@ divide_with_rest(RtCx *cx, const IValue *in, IValue *out)
 		r += b;
 	out[0] = rt_double((a - r) / b);
 	out[1] = rt_double(r);
+	return RT_OK;
+}
+
+/* An int and a float, which PyTorch makes C's: 32 bits each. */
+static int
+divide_mixed(RtCx *cx, const IValue *in, IValue *out)
+{
+	double v[2], q;
+
+	for (int i = 0; i < 2; i++)
+		v[i] = is_int(in[i]) ? (double)(int32_t)in[i].u.i : (double)(float)real(in[i]);
+	if (v[1] == 0)
+		return rt_raise(cx, "ZeroDivisionError: float divmod()");
+	q = floor((double)((float)v[0] / (float)v[1]));
+	if (!is_whole(q))
+		return rt_raise(cx, NOT_WHOLE, q);
+	out[0] = rt_double((double)(int64_t)q);
+	out[1] = rt_double(v[0] - q * v[1]);
 	return RT_OK;
 }
 
@@ -345,8 +372,8 @@ static KERNEL_FN(math_angle, put(in[0].tag == RT_COMPLEX ? atan2(imag(in[0]), re
 static int
 put_whole(RtCx *cx, double f, IValue *out)
 {
-	if (!(f >= -0x1p63 && f < 0x1p63))
-		return rt_raise(cx, "Cannot convert float %f to integer", f);
+	if (!is_whole(f))
+		return rt_raise(cx, NOT_WHOLE, f);
 	return put_int((int64_t)f, out);
 }
 

@@ -158,8 +158,8 @@ repeat(RtCx *cx, const RtList *l, int64_t times, IValue *out)
 {
 	RtList *to;
 
-	if (times < 0)
-		times = 0;
+	if (times < 0 && l->n)
+		return rt_raise(cx, "vector::reserve");
 	if (l->n && times > LIST_MAX / l->n)
 		return rt_raise(cx, "the resulting list is too long");
 	to = rt_list_new(cx, l->elem, l->n * times);
