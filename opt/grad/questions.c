@@ -7,8 +7,9 @@
  *
  * A result requires a gradient if gradients are enabled, its dtype is floating point or complex, and one of the
  * arguments that the operator is differentiable by requires one.  An output of an If or a Loop has a bool beside it,
- * from the same branch or trip, unless the answer is the same on every path.  Elements of a list or a dict that is
- * written to and results of tasks are treated as leaves: the answer is their flag.
+ * from the same branch or trip, unless the answer is the same on every path, and a container has one of bools beside
+ * it.  Elements of a list or a dict that is written to, of a container that comes of a branch, a loop, or a place in
+ * another one that is not known, and results of tasks are treated as leaves: the answer is their flag.
  */
 #include "autodiff.h"
 
@@ -31,10 +32,34 @@ is_question(const Node *n)
 }
 
 static bool
+reads_container(const Node *n)
+{
+	return n->nin && (node_is(n, prim_ListUnpack) || node_is(n, prim_TupleUnpack) || node_is(n, prim_TupleIndex) ||
+			  node_is(n, aten___getitem__));
+}
+
+static bool
 is_container(const Node *n)
 {
-	return node_is(n, prim_ListConstruct) || node_is(n, prim_TupleConstruct) || node_is(n, prim_ListUnpack) ||
-	       node_is(n, prim_TupleUnpack) || node_is(n, prim_TupleIndex) || node_is(n, aten___getitem__);
+	return node_is(n, prim_ListConstruct) || node_is(n, prim_TupleConstruct) || reads_container(n);
+}
+
+static bool
+makes_container(const Node *n)
+{
+	return n->nin && (node_is(n, prim_ListConstruct) || node_is(n, prim_TupleConstruct) ||
+			  node_is(n, prim_DictConstruct));
+}
+
+/* Does n read an element of a container that is made in the graph, and has some? */
+static bool
+reads_made(const Node *n)
+{
+	const Node *made = n;
+
+	while (reads_container(made))
+		made = made->in[0]->node;
+	return made != n && makes_container(made);
 }
 
 bool
@@ -44,7 +69,8 @@ questions_any(const Block *b)
 		if (is_question(n)) {
 			const Node *of = n->in[0]->node;
 
-			if (!node_is(of, prim_GetAttr) && !node_is(of, prim_Constant) && !is_container(of) &&
+			if (!node_is(of, prim_GetAttr) && !node_is(of, prim_Constant) &&
+			    (!is_container(of) || reads_made(of)) &&
 			    !(node_is(of, prim_Param) && !of->block->owner))
 				return true;
 		}
@@ -71,6 +97,60 @@ goes_back(Questions *q, const Node *n, int i)
 		return active_passes(q->cx, n, i);
 	return active_from(q->cx, body->graph, &graph_inputs(body->graph)[i], 1, q->memory)
 		->depends[body->graph->top->ret->in[0]->id];
+}
+
+static Value *member_read(Questions *q, const Value *v);
+
+/* What made the container that n reads an element of, if nobody writes to it; else null. */
+static Node *
+made_container(Questions *q, const Node *n)
+{
+	Value *from = reads_made(n) ? n->in[0] : NULL, *member;
+
+	while (from && (member = member_read(q, from)))
+		from = member;
+	return from && makes_container(from->node) && !alias_is_written(q->alias, from) ? from->node : NULL;
+}
+
+/* The member of such a container that v is; null where its place is not known. */
+static Value *
+member_read(Questions *q, const Value *v)
+{
+	const Node *n = v->node, *made = made_container(q, n);
+	int64_t at = 0;
+
+	if (!made || node_is(made, prim_DictConstruct) || (n->nin > 1 && !value_int(n->in[1], &at)))
+		return NULL;
+	while (n->nin == 1 && n->out[at] != v)
+		at++;
+	at += at < 0 ? made->nin : 0;
+	return at >= 0 && at < made->nin ? made->in[at] : NULL;
+}
+
+/* The value whose memory v is, or is a view of, as far as operators and containers say it. */
+static const Value *
+base_of(Questions *q, const Value *v)
+{
+	for (;;) {
+		const Node *n = v->node;
+		const Value *from = member_read(q, v);
+
+		if (!from && n->op && n->nin && !is_container(n) && !value_is_fresh(v))
+			from = n->in[0];
+		if (!from || gradient_rank(from->type) != 1)
+			return v;
+		v = from;
+	}
+}
+
+static bool
+writes_base(Questions *q, const Node *n, const Value *base)
+{
+	bool any = false;
+
+	for (int i = 0; i < n->nin && !any; i++)
+		any = node_writes_input(n, i) && base_of(q, n->in[i]) == base;
+	return any;
 }
 
 /* ---- what is the same on every path ------------------------------------------------------------------------------ */
@@ -113,10 +193,13 @@ is_sure_result(Questions *q, const Node *n)
 static bool
 is_sure_written(Questions *q, const Value *v, const Node *at)
 {
+	const Value *base;
+
 	if (v->type->kind != TYPE_TENSOR || !alias_has_writers(q->alias, v))
 		return false;
+	base = base_of(q, v);
 	for ALL_NODES(n, q->g->top)
-		if (!n->nsub && n != at && n != v->node && alias_writes(q->alias, n, v) && node_is_before(n, at) &&
+		if (!n->nsub && n != at && n != v->node && writes_base(q, n, base) && node_is_before(n, at) &&
 		    node_in_block(at, n->block) && is_sure_result(q, n))
 			return true;
 	return false;
@@ -261,13 +344,47 @@ flag_of_result(Questions *q, Node *n)
 }
 
 static Value *
+flag_of_member(Questions *q, Value *v, Node *at)
+{
+	if (gradient_rank(v->type) != 1)
+		return constant(q, false, at);
+	if (is_sure(q, v, at) || q->active->depends[v->id] || made_container(q, v->node))
+		return flag_of(q, v, at);
+	graph_set_insert_before(q->g, at);
+	return back_emit_row(q->g, "prim_requires_grad", at->at, 1, &v);
+}
+
+/* Of an element: its own, or, where the graph does not say which it is, that of bools beside the members. */
+static Value *
+flag_of_element(Questions *q, Value *v, const Node *made)
+{
+	const bool dict = node_is(made, prim_DictConstruct);
+	Node *n = v->node;
+	Value *member = member_read(q, v), **in = new(q->memory, Value *, made->nin), *beside;
+
+	if (member)
+		return flag_of_member(q, member, n);
+	if (!node_is(n, aten___getitem__))
+		return constant(q, false, n);
+	for (int i = 0; i < made->nin; i++)
+		in[i] = dict && i % 2 == 0 ? made->in[i] : flag_of_member(q, made->in[i], n);
+	graph_set_insert_before(q->g, n);
+	beside = graph_emit(q->g, made->kind->name, n->at, made->nin, in, 1)->out[0];
+	beside->type = dict ? type_dict(q->cx, in[0]->type, &rt_type_bool) : &rt_type_list_bool;
+	graph_set_insert_before(q->g, n->next);
+	return emit_schema_node(q->g, n->op, n->at, (Value *[2]){ beside, n->in[1] }, 2)->out[0];
+}
+
+static Value *
 make_flag(Questions *q, Value *v)
 {
-	Node *n = v->node, *owner = n->block->owner;
+	Node *n = v->node, *owner = n->block->owner, *made = made_container(q, n);
 	int i = 0;
 
 	while (n->out[i] != v)
 		i++;
+	if (made)
+		return flag_of_element(q, v, made);
 	if (node_is(n, prim_If))
 		return flag_of_if(q, n, i);
 	if (node_is(n, prim_Loop) || (node_is(n, prim_Param) && owner && i > 0)) {
@@ -288,7 +405,7 @@ flag_of(Questions *q, Value *v, const Node *at)
 {
 	if (is_sure(q, v, at))
 		return constant(q, true, v->node);
-	if (!q->active->depends[v->id])
+	if (!q->active->depends[v->id] && !made_container(q, v->node))
 		return constant(q, false, v->node);
 	if (!q->flag[v->id])
 		q->flag[v->id] = make_flag(q, v);
@@ -302,7 +419,8 @@ answer(Questions *q, Node *n)
 {
 	Value *v = n->in[0], *flag, *real, *complex, *yes;
 
-	if (is_leaf(q, v) || (!is_sure(q, v, n) && (!q->active->depends[v->id] || is_container(v->node))))
+	if (is_leaf(q, v) || (!is_sure(q, v, n) && (!q->active->depends[v->id] || is_container(v->node)) &&
+			      (node_is(n, aten_is_leaf) || !made_container(q, v->node))))
 		return;
 	flag = flag_of(q, v, n);
 	graph_set_insert_before(q->g, n);

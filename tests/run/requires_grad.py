@@ -47,6 +47,26 @@ def optional(w: Tensor, x: Tensor, n: int):
     if y is not None:
         print(y.requires_grad, (y * 2).requires_grad, y.is_leaf)
 
+def members(w: Tensor, x: Tensor, n: int):
+    y = x.matmul(w)
+    if n > 1:
+        y = y.detach()
+    z = y * w
+    d = {"a": y, "b": z, "c": x, "d": w}
+    print(d["a"].requires_grad, d["b"].requires_grad, d["c"].requires_grad, d["d"].requires_grad)
+    print([d[k].requires_grad for k in d])
+    l = [x, y, z, w]
+    print([e.requires_grad for e in l], l[n].requires_grad, l[-1].requires_grad)
+    t = (x, (y, z))
+    u, v = t
+    print(t[1][0].requires_grad, t[1][1].requires_grad, u.requires_grad, v[0].requires_grad, t[-1][-2].requires_grad)
+    a, b = [y, x + 1]
+    print(a.requires_grad, b.requires_grad, [z.argmax(0), z][0].requires_grad, [[y], [z, x]][1][n % 2].requires_grad)
+    print([[[y]]][0][0][n * 0].requires_grad)
+    m = [torch.zeros([2]), x]
+    m[0].add_(w[0])
+    print(m[0].requires_grad, m[n % 2].requires_grad)
+
 def forward():
     w = torch.ones([2, 2]).requires_grad_()
     x = torch.ones([2, 2])
@@ -56,6 +76,8 @@ def forward():
     for n in range(5):
         ways(w, x, n)
         optional(w, x, n)
+    for n in range(4):
+        members(w, x, n)
 # ---
 # True False False True True True
 # True False False False False
@@ -93,4 +115,32 @@ def forward():
 # True
 # True True False
 # False False True
+# True True False True
+# [True, True, False, True]
+# [False, True, True, True] False True
+# True True False True True
+# True False False True
+# True
+# True True
+# True True False True
+# [True, True, False, True]
+# [False, True, True, True] True True
+# True True False True True
+# True False False False
+# True
+# True False
+# False True False True
+# [False, True, False, True]
+# [False, False, True, True] True True
+# False True False False False
+# False False False True
+# False
+# True True
+# False True False True
+# [False, True, False, True]
+# [False, False, True, True] True True
+# False True False False False
+# False False False False
+# False
+# True False
 # None
