@@ -145,7 +145,7 @@ raise_before(Calls *c, Node *n, const char *text)
 
 	graph_set_insert_before(c->g, n);
 	in[0] = graph_constant(c->g, value_str(c->p->cx, text, -1), n->at);
-	in[1] = graph_constant(c->g, value_str(c->p->cx, "builtins.RuntimeError", -1), n->at);
+	in[1] = graph_constant(c->g, value_str(c->p->cx, "RuntimeError", -1), n->at);
 	graph_emit(c->g, "prim::RaiseException", n->at, 2, in, 0);
 }
 

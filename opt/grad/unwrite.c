@@ -449,7 +449,7 @@ refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
 
 	graph_set_insert_before(u->g, n);
 	in[0] = graph_constant(u->g, value_str(u->p->cx, text, -1), n->at);
-	in[1] = graph_constant(u->g, value_str(u->p->cx, "builtins.RuntimeError", -1), n->at);
+	in[1] = graph_constant(u->g, value_str(u->p->cx, "RuntimeError", -1), n->at);
 	graph_emit(u->g, "prim::RaiseException", n->at, 2, in, 0);
 	if (n->nout)
 		value_replace_uses(n->out[0], original);
