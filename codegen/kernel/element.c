@@ -21,6 +21,7 @@ typedef struct Element {
 	const char *lane;        /* suffix of a row's values: "[j]", or "" */
 	const Size *columns;     /* the extent that the variable n holds, or null */
 	const char *type;        /* T of all lets, or null: each has its own */
+	bool  trial;             /* only lets */
 	Buf   body;
 	int   nnumber;           /* variables for numbers so far */
 } Element;
@@ -277,10 +278,10 @@ is_loaded(const Element *e, int operand)
 		for (int a = 0; a < k->let.at[i].narg; a++)
 			if (is_operand(&k->let.at[i].arg[a], operand))
 				return true;
-	for (int i = e->from.state; i < e->end.state; i++)
+	for (int i = e->from.state; i < e->end.state && !e->trial; i++)
 		if (is_operand(&k->state.at[i].x, operand) || is_operand(&k->state.at[i].y, operand))
 			return true;
-	for (int i = e->from.store; i < e->end.store; i++)
+	for (int i = e->from.store; i < e->end.store && !e->trial; i++)
 		if (is_operand(&k->store.at[i].value, operand) &&
 		    (k->operand.at[k->store.at[i].operand].dtype != k->operand.at[operand].dtype ||
 		     k->operand.at[operand].access == ACCESS_INDEX))
@@ -424,7 +425,9 @@ put_lets(Element *e)
 			put_plain_let(e, i, arg);
 		else
 			put_let_of_own_type(e, i, arg);
-		if (kernel_let_is_kept(e->k, i))
+		if (e->trial)
+			buf_printf(&e->body, "(void)t%d;\n", i);
+		else if (kernel_let_is_kept(e->k, i))
 			buf_printf(&e->body, "u%d%s = t%d;\n", i, e->lane, i);
 	}
 }
@@ -591,8 +594,10 @@ element(Element *e, const Into *to)
 		e->type = compute_type(type);
 	put_loads(e);
 	put_lets(e);
-	put_joins(e, to);
-	put_stores(e, to && to->only_if ? to->only_if : "");
+	if (!e->trial) {
+		put_joins(e, to);
+		put_stores(e, to && to->only_if ? to->only_if : "");
+	}
 	name_type(e);
 	return e->body.n ? arena_text(e->a, &e->body) : arena_strdup(e->a, "");
 }
@@ -606,9 +611,9 @@ kernel_place(const Kernel *k, int operand)
 }
 
 char *
-kernel_element(const Kernel *k, const Size *columns)
+kernel_element(const Kernel *k, const Size *columns, bool trial)
 {
-	Element e = { .k = k, .a = k->arena, .columns = columns, .lane = "" };
+	Element e = { .k = k, .a = k->arena, .columns = columns, .lane = "", .trial = trial };
 
 	return element(&e, NULL);
 }
@@ -616,7 +621,7 @@ kernel_element(const Kernel *k, const Size *columns)
 char *
 kernel_stage_element(const Kernel *k, int stage, const Into *to)
 {
-	Element e = { .k = k, .a = k->arena, .stage = stage, .lane = to->lane };
+	Element e = { .k = k, .a = k->arena, .stage = stage, .lane = to->lane, .trial = to->trial };
 
 	return element(&e, to);
 }

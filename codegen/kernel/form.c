@@ -381,6 +381,19 @@ kernel_has_rows(const Kernel *k)
 }
 
 bool
+kernel_has_near(const Kernel *k, int stage)
+{
+	bool any = false;
+
+	for (int i = k->stage.at[stage].let; i < kernel_stage_end(k, stage).let; i++)
+		any = any || (strchr(k->let.at[i].op->domain, 'M') &&
+			      rt_dtypes[k->let.at[i].types.compute].category == 'F');
+	for (int i = 0; i < k->operand.n; i++)
+		any = any && k->operand.at[i].along < 0;
+	return any && !kernel_has_gathers(k);
+}
+
+bool
 kernel_has_gathers(const Kernel *k)
 {
 	for (int i = 0; i < k->operand.n; i++)

@@ -174,6 +174,8 @@ bool    kernel_has_rows(const Kernel *);                 /* does it reduce, or g
 bool    kernel_typical(const Kernel *, const Size *, int64_t *out);
 bool    kernel_is_long(const Kernel *, const Size *, int64_t least);     /* Is it typically, else always, so large? */
 bool    kernel_has_gathers(const Kernel *);              /* Are places of an operand named by another one? */
+/* Does the stage call functions that are fast for near arguments (rt/ops/vmath.h), in a loop that may be tried? */
+bool    kernel_has_near(const Kernel *, int stage);
 const Size *kernel_points(const Kernel *);               /* the product of all extents */
 /* Bytes of all operands that the axes reach, each element once, and how many lets are computed. */
 const Size *kernel_bytes(const Kernel *);
@@ -207,14 +209,15 @@ int      kernel_row_lanes(const Kernel *);               /* the best number of s
 /* ---- element.c: what a point computes -------------------------------------------------------------------------- */
 
 /* Lines of C: loads, lets, stores; indices are i0, i1, ..., an operand's address is its name.  columns: an extent
- * that a variable n holds, or null. */
-char *kernel_element(const Kernel *, const Size *columns);
+ * that a variable n holds, or null.  trial: only lets. */
+char *kernel_element(const Kernel *, const Size *columns, bool trial);
 /* A size as C: a number, an expression of symbols, or the name that this has in Kernel.naming, size0, size1 ... */
 typedef struct Naming { Vec(const Size *) at; } Naming;
 void  kernel_put_size(const Kernel *, const Size *, bool factor, Buf *);
 /* The same of a stage.  Its states are in variables r0, r1 ... and of places q0 ..., with parts in a0 and b0 ..., each
- * with the suffix `at`: "[j]" or "".  lane: the suffix of a row's values; only_if: a condition of stores, or null. */
-typedef struct Into { bool parts; const char *at, *lane, *only_if; } Into;
+ * with the suffix `at`: "[j]" or "".  lane: the suffix of a row's values; only_if: a condition of stores, or null; trial: only
+ * lets. */
+typedef struct Into { bool parts, trial; const char *at, *lane, *only_if; } Into;
 char *kernel_stage_element(const Kernel *, int stage, const Into *);
 const char *kernel_index_name(Arena *, const Operand *, int gather);      /* of the variable: "x1_at" */
 const char *kernel_place(const Kernel *, int operand);   /* "x1[i0 * 64 + i1]", in its bounds */

@@ -9,6 +9,7 @@ typedef struct Printer {
 	const Schedule *s;
 	Buf text;
 	int indent;
+	bool trial;              /* loops only look whether arguments are near */
 } Printer;
 
 /* ---- print_lines.c */
@@ -19,6 +20,11 @@ void open_loop(Printer *, const char *head);
 void close_loop(Printer *);
 const char *loop_head(Printer *, int axis);              /* over all of the axis */
 const char *c_size(Printer *, const Size *);
+
+/* Loops of a stage, which print() prints; head: of the outermost, or null.  Where functions are fast for near
+ * arguments: as a trial, then for these or for all. */
+typedef void Print(Printer *, int stage, const char *head);
+void put_tried(Printer *, int stage, const char *head, Print *print);
 
 /* ---- print_rows.c: what is done for a row, or for rows side by side, whose indices are there */
 

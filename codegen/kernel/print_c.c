@@ -13,7 +13,7 @@
 static void
 put_element(Printer *p, const Size *columns)
 {
-	put_lines(p, kernel_element(p->k, columns));
+	put_lines(p, kernel_element(p->k, columns, p->trial));
 }
 
 /* ---- addresses ------------------------------------------------------------------------------------------------- */
@@ -121,10 +121,11 @@ open_rows(Printer *p)
 }
 
 static void
-put_innermost(Printer *p, const char *head)
+put_innermost_loops(Printer *p, int stage, const char *head)
 {
 	int64_t n;
 
+	(void)stage;
 	put_line(p, "IVDEP");
 	open_loop(p, head);
 	if (!p->s->rows)
@@ -139,6 +140,12 @@ put_innermost(Printer *p, const char *head)
 	for (int i = p->s->inner + 1; i < p->k->naxis && p->k->serial < 0; i++)
 		close_loop(p);
 	close_loop(p);
+}
+
+static void
+put_innermost(Printer *p, const char *head)
+{
+	put_tried(p, 0, head, put_innermost_loops);
 }
 
 /* Are whole tiles transposed by vectors (vturn.h)? */
@@ -213,23 +220,36 @@ tile_kernel(Printer *p)
 	return near;
 }
 
+/* Of the kernel within a whole tile */
+static void
+put_square_loops(Printer *p, int stage, const char *head)
+{
+	const int t = p->s->tile, last = p->k->naxis - 1;
+
+	(void)stage, (void)head;
+	open_loop(p, arena_printf(p->k->arena, "for (int64_t i%d = 0; i%d < %d; i%d++)", t, t, KERNEL_TILE, t));
+	put_line(p, "IVDEP");
+	open_loop(p, arena_printf(p->k->arena, "for (int64_t i%d = 0; i%d < %d; i%d++)", last, last, KERNEL_TILE,
+				  last));
+	put_element(p, NULL);
+	close_loop(p);
+	close_loop(p);
+}
+
 static void
 put_turned_square(Printer *p)
 {
 	const int t = p->s->tile, last = p->k->naxis - 1;
-	const Kernel *all = p->k, *near = tile_kernel(p);
+	const Kernel *all = p->k;
 
 	put_line(p, "const int64_t i%d = tile * %d, i%d = at;", t, KERNEL_TILE, last);
 	for (int i = 0; i < all->operand.n; i++)
 		if (kernel_has_address(all, i))
 			put_tile_operand(p, i);
 	buf_puts(&p->text, "\n");
-	open_loop(p, arena_printf(all->arena, "for (int64_t i%d = 0; i%d < %d; i%d++)", t, t, KERNEL_TILE, t));
-	put_line(p, "IVDEP");
-	open_loop(p, arena_printf(all->arena, "for (int64_t i%d = 0; i%d < %d; i%d++)", last, last, KERNEL_TILE, last));
-	put_lines(p, kernel_element(near, NULL));
-	close_loop(p);
-	close_loop(p);
+	p->k = tile_kernel(p);
+	put_tried(p, 0, NULL, put_square_loops);
+	p->k = all;
 	for (int i = 0; i < all->operand.n; i++)
 		if (kernel_copied(all, i, t) == COPIED_SQUARE && all->operand.at[i].access != ACCESS_READ)
 			put_line(p, "vq_square(&%s, %s, %s_tile, %d);", kernel_place(all, i),
@@ -237,12 +257,12 @@ put_turned_square(Printer *p)
 }
 
 static void
-put_part_square(Printer *p, const char *m, const char *n)
+put_part_loops(Printer *p, int stage, const char *m)
 {
 	const int t = p->s->tile, last = p->k->naxis - 1;
 	Arena *a = p->k->arena;
 
-	put_line(p, "const int64_t to = at + %d < %s ? at + %d : %s;", KERNEL_TILE, n, KERNEL_TILE, n);
+	(void)stage;
 	put_line(p, "for (int64_t i%d = tile * %d; i%d < tile * %d + %d && i%d < %s; i%d++)", t, KERNEL_TILE, t,
 		 KERNEL_TILE, KERNEL_TILE, t, m, t);
 	p->indent++;
@@ -251,6 +271,13 @@ put_part_square(Printer *p, const char *m, const char *n)
 	put_element(p, NULL);
 	close_loop(p);
 	p->indent--;
+}
+
+static void
+put_part_square(Printer *p, const char *m, const char *n)
+{
+	put_line(p, "const int64_t to = at + %d < %s ? at + %d : %s;", KERNEL_TILE, n, KERNEL_TILE, n);
+	put_tried(p, 0, m, put_part_loops);
 }
 
 /* Is any tile of the axis whole, and is any not? */
@@ -369,19 +396,28 @@ kernel_print_c(const Kernel *k, const Schedule *s, int symbols)
 	return finish(&p, NULL, symbols);
 }
 
+static void
+put_block_loops(Printer *p, int stage, const char *head)
+{
+	const int last = p->k->naxis - 1;
+
+	(void)stage;
+	open_loop(p, head);
+	put_line(p, "IVDEP");
+	open_loop(p, arena_printf(p->k->arena, "for (int64_t i%d = c0; i%d < c1; i%d++)", last, last, last));
+	put_element(p, p->k->extent[last]);
+	close_loop(p);
+	close_loop(p);
+}
+
 char *
 kernel_print_block(const Kernel *k, const int *place, int symbols)
 {
 	const Schedule s = { .rows = true, .inner = k->naxis - 1, .tile = -1 };
 	Printer p = begin(k, &s, symbols);
-	const int last = k->naxis - 1;
 
 	RT_ASSERT(k->naxis == 1 || k->naxis == 2);
-	open_loop(&p, last ? "for (int64_t i0 = row; i0 < end; i0++)" : "for (int64_t at = row; at < end; at++)");
-	put_line(&p, "IVDEP");
-	open_loop(&p, arena_printf(k->arena, "for (int64_t i%d = c0; i%d < c1; i%d++)", last, last, last));
-	put_element(&p, k->extent[last]);
-	close_loop(&p);
-	close_loop(&p);
+	put_tried(&p, 0, k->naxis == 2 ? "for (int64_t i0 = row; i0 < end; i0++)" :
+		  "for (int64_t at = row; at < end; at++)", put_block_loops);
 	return finish(&p, place, symbols);
 }

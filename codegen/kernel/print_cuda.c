@@ -307,7 +307,7 @@ kernel_print_cuda(const Kernel *k, const Schedule *s)
 	RT_ASSERT(kernel_has_cuda(k));           /* lowering for the GPU makes no others yet */
 	put_head(&p);
 	if (!kernel_has_rows(k)) {
-		put_lines(&p, kernel_element(k, NULL));
+		put_lines(&p, kernel_element(k, NULL, false));
 	} else {
 		declare(&p);
 		for (int i = 0; i < k->stage.n; i++)

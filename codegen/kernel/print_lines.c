@@ -56,3 +56,25 @@ loop_head(Printer *p, int axis)
 	return arena_printf(p->k->arena, "for (int64_t i%d = 0; i%d < %s; i%d++)", axis, axis,
 			    c_size(p, p->k->extent[axis]), axis);
 }
+
+void
+put_tried(Printer *p, int stage, const char *head, Print *print)
+{
+	if (!kernel_has_near(p->k, stage)) {
+		print(p, stage, head);
+		return;
+	}
+	open_loop(p, "");
+	put_line(p, "int32_t far = V_FAR;");
+	for (int trial = 1; trial >= 0; trial--) {
+		open_loop(p, "if (!far)");
+		put_line(p, "V_NEAR(far)");
+		p->trial = trial;
+		print(p, stage, head);
+		close_loop(p);
+	}
+	open_loop(p, "else");
+	print(p, stage, head);
+	close_loop(p);
+	close_loop(p);
+}

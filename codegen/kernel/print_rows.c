@@ -29,7 +29,10 @@ is_beside(const Printer *p)
 static void
 put_element(Printer *p, int stage, const Into *to)
 {
-	put_lines(p, kernel_stage_element(p->k, stage, to));
+	Into into = *to;
+
+	into.trial = p->trial;
+	put_lines(p, kernel_stage_element(p->k, stage, &into));
 }
 
 /* ---- what a row has once --------------------------------------------------------------------------------------- */
@@ -268,10 +271,11 @@ put_once(Printer *p, int stage)
 
 /* For each point: the innermost loop, along the row or over rows side by side. */
 static void
-put_points(Printer *p, int stage)
+put_points(Printer *p, int stage, const char *head)
 {
-	const bool reduces = p->k->stage.at[stage].state < kernel_stage_end(p->k, stage).state;
+	const bool reduces = !p->trial && p->k->stage.at[stage].state < kernel_stage_end(p->k, stage).state;
 
+	(void)head;
 	if (is_beside(p) && reduces) {
 		put_reduction_beside(p, stage);
 	} else if (reduces) {
@@ -315,7 +319,7 @@ put_row(Printer *p)
 		}
 		for (int d = outer; d < p->k->naxis - 1; d++)
 			open_loop(p, loop_head(p, d));
-		put_points(p, i);
+		put_tried(p, i, NULL, put_points);
 		for (int d = outer; d < p->k->naxis - 1; d++)
 			close_loop(p);
 	}

@@ -578,53 +578,10 @@ rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 
 RT_FAST
 
-/* ---- remainders and powers in vectors ------------------------------------------------------------------------- */
-
-/* x modulo y as fmod has it, where the quotient is not too far: there it would not be exact. */
-#ifdef __FMA__
-#define FMOD_NEAR(T, suffix, most) \
-	TM_INLINE T fmod_near_##suffix(T x, T y) \
-	{ \
-		const double q = trunc((double)x / (double)y), r = __builtin_fma(-q, (double)y, (double)x); \
-		const double over = copysign((double)y, (double)x); \
-		\
-		/* q may have been rounded up */ \
-		return (T)copysign((x < 0) != (r < 0) && r != 0 ? r + over : r, (double)x); \
-	} \
-	TM_INLINE int64_t is_far_##suffix(T x, T y) \
-	{ \
-		return ((fabs((double)x / (double)y) < most) & (y - y == 0)) ? 0 : 1; \
-	}
-FMOD_NEAR(float, f32, 0x1p28)
-FMOD_NEAR(double, f64, 0x1p52)
-#else
-#define fmod_near_f32(x, y) (x)
-#define fmod_near_f64(x, y) (x)
-#define is_far_f32(x, y) 1
-#define is_far_f64(x, y) 1
-#endif
-
-/* What the rows' fmod is; EXACT: quotients may be far. */
-TM_INLINE float fmod_f32(float x, float y, bool exact)     { return exact ? fmodf(x, y) : fmod_near_f32(x, y); }
-TM_INLINE double fmod_f64(double x, double y, bool exact)  { return exact ? (fmod)(x, y) : fmod_near_f64(x, y); }
-TM_INLINE int64_t fmod_i64(int64_t x, int64_t y, bool exact)  { (void)exact; return t_imod(x, y); }
-#undef t_fmod
-#undef t_remainder
-#undef t_div_floor
-#define t_fmod(x, y) _Generic((x), float: fmod_f32, int64_t: fmod_i64, default: fmod_f64)((x), (y), EXACT)
-#define t_remainder(x, y) _Generic((x), float: t_rem_off, int64_t: t_irem_of, default: t_rem_ofd)(t_fmod(x, y), (y))
-#define t_div_floor(x, y) _Generic((x), float: t_divfloor_off, int64_t: t_idivfloor_of, default: t_divfloor_ofd) \
-	((x), (y), t_fmod(x, y))
+/* ---- sizes and powers in vectors ------------------------------------------------------------------------------- */
 
 #ifndef __TINYC__
-/* As hypotf: a double holds the squares exactly, and an infinite part outweighs a NaN. */
-TM_INLINE float
-size_c64(TmC64 z)
-{
-	const float re = __real__ z, im = __imag__ z, size = (float)sqrt((double)re * re + (double)im * im);
-
-	return (isinf(re) | isinf(im)) ? (float)T_INF : size;
-}
+TM_INLINE float size_c64(TmC64 z) { return hypot(__real__ z, __imag__ z); }
 #undef t_abs
 #define t_abs(x) TM_ALL(x, fabsf, (fabs), t_iabs, t_babs, size_c64, cabs)(x)
 #endif
@@ -702,25 +659,22 @@ POWERS(double, f64)
 #define LOOP(id, as, result, value, after) \
 	static void id##_##as(void *arg, int64_t count, void *const *x) \
 	{ \
-		enum { EXACT = true }; \
 		ARRAYS(as, result); \
 		ELEMENTS(as, result, value, after) \
 	}
 
-/* By remainders: of quotients that are near first, again if one was not. */
+/* Of functions that are fast for near arguments: again if one was far */
 #define LOOP_M(id, as, result, value) \
 	static void id##_##as(void *arg, int64_t count, void *const *x) \
 	{ \
 		ARRAYS(as, result); \
-		int64_t far = 0; \
-		{ \
-			enum { EXACT = false }; \
-			ELEMENTS(as, result, value, far |= is_far_##as(a, b);) \
-		} \
-		if (far) { \
-			enum { EXACT = true }; \
+		int32_t far = V_FAR; \
+		if (!far) { \
+			V_NEAR(far) \
 			ELEMENTS(as, result, value, ) \
 		} \
+		if (far) \
+			ELEMENTS(as, result, value, ) \
 	}
 
 /* Exponentials of doubles, as softmax's */
@@ -759,7 +713,9 @@ POWERS(double, f64)
 #define LOOPS_P(id, r, v)    LOOPS_I(id, r, v)
 #define LOOPS_FI(id, r, v)   LOOPS_F(id, r, v) LOOPS_I(id, r, v)
 #define LOOPS_FZ(id, r, v)   LOOPS_F(id, r, v) LOOPS_Z(id, r, v)
-#define LOOPS_FMZ(id, r, v)  LOOP_M(id, f32, r, v) LOOP_M(id, f64, r, v) LOOPS_Z(id, r, v)
+#define LOOPS_FM(id, r, v)   LOOP_M(id, f32, r, v) LOOP_M(id, f64, r, v)
+#define LOOPS_FMZ(id, r, v)  LOOPS_FM(id, r, v) LOOPS_Z(id, r, v)
+#define LOOPS_FMC(id, r, v)  LOOPS_FM(id, r, v) LOOPS_C(id, r, v)
 #define LOOPS_FC(id, r, v)   LOOPS_F(id, r, v) LOOPS_C(id, r, v)
 #define LOOPS_FEC(id, r, v)  LOOP(id, f32, r, v, ) LOOP_EXP(id) LOOPS_C(id, r, v)
 #define LOOPS_IB(id, r, v)   LOOPS_I(id, r, v) LOOPS_B(id, r, v)
@@ -771,6 +727,7 @@ POWERS(double, f64)
 #define FNS_FZ(id)   FNS_F(id) FNS_I(id)
 #define FNS_FMZ(id)  FNS_F(id) FNS_I(id)
 #define FNS_FC(id)   FNS_F(id) FNS_C(id)
+#define FNS_FMC(id)  FNS_FC(id)
 #define FNS_FEC(id)  FNS_FC(id)
 #define FNS_IB(id)   FNS_I(id) FNS_B(id)
 #define FNS_FIB(id)  FNS_FI(id) FNS_B(id)

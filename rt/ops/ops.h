@@ -12,7 +12,7 @@
  *     domain: compute types it exists for: F float and double, I int64, B bool, C complex: FI, FIBC, ...
  *             Z is I where a zero in b raises ZeroDivisionError (the value then only must not trap);
  *             P is I where a negative Scalar b raises;
- *             M stands before Z where floats go by the remainder of a division, E behind F where they are exponentials
+ *             M behind F: functions that are fast for near arguments (vmath.h); E: floats are exponentials
  *     result: promote  common dtype of the tensor arguments, by ATen's rules
  *             floating likewise, but integral and bool become the default dtype
  *             boolean  computed in the common dtype, result bool

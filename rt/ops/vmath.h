@@ -2,7 +2,7 @@
  * vectorise
  *
  * Included after tmath.h by emitted C and by map.c, which then call these; alone by other kernels.
- * Within 3.5 ulp of libm's in double (tests/kern/math.c), most within 2; the forms are Cephes's and Norbert Juffa's
+ * Within 4 ulp of libm's in double (tests/kern/math.c), most within 2; the forms are Cephes's and Norbert Juffa's
  * minimax polynomials.  NaN, infinities and denormals come out right.
  */
 #ifndef RT_OPS_VMATH_H
@@ -455,39 +455,60 @@ v_reluf(float x)
 }
 #endif
 
-#if defined __SSE4_1__ || defined __aarch64__
-#define V_ROUNDS 1                       /* a double is rounded by one instruction; else libm's are faster */
+/* ---- functions that are fast for near arguments ---------------------------------------------------------------
+ *
+ * In a loop where v_far is the address of a number (V_NEAR) they are right for near arguments only, and set the number
+ * where one is not; elsewhere, where v_far is null, they call libm for such.  So a loop of them is tried first, without
+ * stores, and again as its arguments are.  What is near gives the same bits in both. */
+#define V_NEAR(far) \
+	_Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"") \
+	int32_t *const v_far = &(far); (void)v_far; \
+	_Pragma("GCC diagnostic pop")
+
+static int32_t *const v_far __attribute__((unused)) = 0;
+
+/* Is libm to be called, since the argument is far? */
+V_INLINE bool
+v_is_far(int32_t is, int32_t *far)
+{
+	if (far)
+		*far |= is;
+	return !far && is;
+}
+
+/* 1: all arguments are far, since the processor lacks what these are made of. */
+#if defined __FMA__ || defined __FP_FAST_FMAF
+enum { V_FMA = true, V_FAR = false };
+#elif defined __SSE2__ || defined __aarch64__
+enum { V_FMA = false, V_FAR = false };
+#else
+enum { V_FMA = false, V_FAR = true };
 #endif
-#ifdef V_ROUNDS
 
-V_INLINE double
-v_fraction(double x)
+/* x - n * y, rounded once: the product of floats is exact in double. */
+V_INLINE float
+v_less(float x, float n, float y)
 {
-	return x - __builtin_rint(x);
+	return V_FMA ? __builtin_fmaf(-n, y, x) : (float)((double)x - (double)n * (double)y);
 }
 
-/* x in turns, without the whole ones: 1 / 2pi is in six parts of 29 bits, products by which are exact, so that nothing
- * is lost with what is whole in each.  The bits reach for the largest float. */
-V_INLINE double
-v_turn(float x)
+/* Of finite numbers from 2^17 on; others, and NaN of infinite ones, come out of what is for near ones. */
+V_INLINE int32_t
+v_is_large(float x)
 {
-	const double c = x;
-
-	return v_fraction(((v_fraction(c * 0x1.45f306dp-3) + v_fraction(c * 0x1.9391054p-32)) +
-			   (v_fraction(c * 0x1.4fe13abp-61) + v_fraction(c * 0x1.d1f534dp-90))) +
-			  (v_fraction(c * 0x1.b81b6c5p-119) + v_fraction(c * 0x1.5993c4p-150)));
+	return (uint32_t)((v_int(x) & 0x7fffffff) - 0x48000000) < 0x37800000u;
 }
 
-/* Sine and cosine of what is left of a quarter; the quarter. */
+/* Sine and cosine of what is left of a quarter, of which pi/2 is in three parts; the quarter, in the last bits. */
 V_INLINE int32_t
 v_quarter(float x, float *sine, float *cosine)
 {
-	const double quarters = 4 * v_turn(x), whole = __builtin_rint(quarters);
-	const float r = (float)((quarters - whole) * 1.5707963267948966), z = r * r;
+	const float k = x * 0.636619772f + 12582912.0f, n = k - 12582912.0f;
+	const float r = v_less(v_less(v_less(x, n, 0x1.921fb4p0f), n, 0x1.4442dp-24f), n, 0x1.846988p-48f), z = r * r;
 
 	*sine = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * r + r;
 	*cosine = ((2.443315712e-5f * z - 1.388731625e-3f) * z + 4.166664568e-2f) * z * z - 0.5f * z + 1.0f;
-	return (int32_t)whole;
+	return v_int(k);
 }
 
 V_INLINE float
@@ -500,34 +521,132 @@ v_sine(float x, int32_t more)
 }
 
 V_INLINE float
-v_sinf(float x)
+v_sinf(float x, int32_t *far)
 {
-	return x == 0 ? x : v_sine(x, 0);                        /* -0, which rounding loses */
+	return v_is_far(v_is_large(x), far) ? __builtin_sinf(x) : x == 0 ? x : v_sine(x, 0);    /* -0, which is lost */
 }
 
 V_INLINE float
-v_cosf(float x)
+v_cosf(float x, int32_t *far)
 {
-	return v_sine(x, 1);
+	return v_is_far(v_is_large(x), far) ? __builtin_cosf(x) : v_sine(x, 1);
 }
 
 V_INLINE float
-v_sincf(float x)
+v_sincf(float x, int32_t *far)
 {
 	const float a = 3.14159265f * x;
 
-	return x == 0 ? 1 : v_sine(a, 0) / a;
+	return x == 0 ? 1 : v_sinf(a, far) / a;
 }
 
 V_INLINE float
-v_tanf(float x)
+v_tanf(float x, int32_t *far)
 {
 	float s, c;
 	const int32_t odd = -(v_quarter(x, &s, &c) & 1);
 
+	if (v_is_far(v_is_large(x), far))
+		return __builtin_tanf(x);
 	return x == 0 ? x : v_pick(odd, -c, s) / v_pick(odd, s, c);
 }
-#endif
+
+/* Of double from 2^20 on; in four parts, products with the first three of which are exact. */
+V_INLINE int32_t
+v_is_large_d(double x)
+{
+	return (uint64_t)((v_int_d(x) & INT64_MAX) - 0x4130000000000000) < 0x3ec0000000000000u;
+}
+
+V_INLINE int64_t
+v_quarter_d(double x, double *sine, double *cosine)
+{
+	const double k = x * 0.63661977236758134308 + 0x1.8p52, n = k - 0x1.8p52;
+	const double near = x - n * 0x1.921fb544p0 - n * 0x1.0b4611a6p-34 - n * 0x1.3198a2ep-69;
+	const double r = near - n * 0x1.b839a252049c1p-104, z = r * r, h = 0.5 * z, w = 1 - h;
+	const double s = (1.58969099521155010221e-10 * z - 2.50507602534068634195e-08) * z + 2.75573137070700676789e-06;
+	const double c = (-1.13596475577881948265e-11 * z + 2.08757232129817482790e-09) * z - 2.75573143513906633035e-07;
+
+	*sine = ((s * z - 1.98412698298579493134e-04) * z + 8.33333333332248946124e-03) * z;
+	*sine = (*sine - 1.66666666666666324348e-01) * z * r + r;
+	*cosine = ((c * z + 2.48015872894767294178e-05) * z - 1.38888888888741095749e-03) * z + 4.16666666666666019037e-02;
+	*cosine = w + (((1 - w) - h) + *cosine * z * z);
+	return v_int_d(k);
+}
+
+V_INLINE double
+v_sine_d(double x, int64_t more)
+{
+	double s, c;
+	const int64_t q = v_quarter_d(x, &s, &c) + more, odd = -(q & 1);
+
+	return v_bits_d(((v_int_d(c) & odd) | (v_int_d(s) & ~odd)) ^ (int64_t)((uint64_t)(q & 2) << 62));
+}
+
+V_INLINE double
+v_sin(double x, int32_t *far)
+{
+	return v_is_far(v_is_large_d(x), far) ? __builtin_sin(x) : x == 0 ? x : v_sine_d(x, 0);
+}
+
+V_INLINE double
+v_cos(double x, int32_t *far)
+{
+	return v_is_far(v_is_large_d(x), far) ? __builtin_cos(x) : v_sine_d(x, 1);
+}
+
+V_INLINE double
+v_sinc(double x, int32_t *far)
+{
+	const double a = 3.14159265358979323846 * x;
+
+	return x == 0 ? 1 : v_sin(a, far) / a;
+}
+
+V_INLINE double
+v_tan(double x, int32_t *far)
+{
+	double s, c;
+	const int64_t odd = -(v_quarter_d(x, &s, &c) & 1);
+
+	if (v_is_far(v_is_large_d(x), far))
+		return __builtin_tan(x);
+	return x == 0 ? x : v_bits_d((v_int_d(-c) & odd) | (v_int_d(s) & ~odd)) /
+			    v_bits_d((v_int_d(s) & odd) | (v_int_d(c) & ~odd));
+}
+
+/* x modulo y, with the sign of x; the quotient may have been rounded up.  A far one is no whole number that is exact. */
+V_INLINE float
+v_fmodf(float x, float y, int32_t *far)
+{
+	const float by = x / y, q = __builtin_truncf(by), r = v_less(x, q, y), over = v_signed(v_abs(y), x);
+
+	if (v_is_far(!(v_abs(by) < 0x1p23f) | !(y - y == 0), far))
+		return __builtin_fmodf(x, y);
+	return v_signed(v_abs((x < 0) != (r < 0) && r != 0 ? r + over : r), x);
+}
+
+/* Without one instruction for it an exact product of doubles would take too many. */
+V_INLINE double
+v_fmod(double x, double y, int32_t *far)
+{
+	const double by = x / y, q = __builtin_trunc(by), r = V_FMA ? __builtin_fma(-q, y, x) : x;
+	const double over = v_signed_d(y, x);
+
+	if (v_is_far(!V_FMA | !(v_bits_d(v_int_d(by) & INT64_MAX) < 0x1p52) | !(y - y == 0), far))
+		return __builtin_fmod(x, y);
+	return v_signed_d((x < 0) != (r < 0) && r != 0 ? r + over : r, x);
+}
+
+/* A double holds the squares exactly; an infinite part outweighs a NaN. */
+V_INLINE float
+v_hypotf(float x, float y)
+{
+	const double size = __builtin_sqrt((double)x * (double)x + (double)y * (double)y);
+	const int32_t endless = -((v_int(x) & 0x7fffffff) == 0x7f800000) | -((v_int(y) & 0x7fffffff) == 0x7f800000);
+
+	return v_pick(endless, 1.0f / 0.0f, (float)size);
+}
 
 V_INLINE float
 v_erff(float a)
@@ -551,6 +670,33 @@ v_erff(float a)
 	p = p * s + 1.28379166e-1f;
 	p = p * a + a;
 	return t > 0.927734375f ? v_signed(r, a) : p;
+}
+
+/* By the logarithm of 1 - a * a, which is -infinity for 1 and -1. */
+V_INLINE float
+v_erfinvf(float a)
+{
+	const float t = v_logf(v_less(1.0f, a, a));
+	float p = 3.03697567e-10f, q = 5.43877832e-9f;
+
+	p = p * t + 2.93243101e-8f;
+	q = q * t + 1.43285448e-7f;
+	p = p * t + 1.22150334e-6f;
+	q = q * t + 1.22774793e-6f;
+	p = p * t + 2.84108955e-5f;
+	q = q * t + 1.12963626e-7f;
+	p = p * t + 3.93552968e-4f;
+	q = q * t - 5.61530760e-5f;
+	p = p * t + 3.02698812e-3f;
+	q = q * t - 1.47697632e-4f;
+	p = p * t + 4.83185798e-3f;
+	q = q * t + 2.31468678e-3f;
+	p = p * t - 2.64646143e-1f;
+	q = q * t + 1.15392581e-2f;
+	p = p * t + 8.40016484e-1f;
+	q = q * t - 2.32015476e-1f;
+	q = q * t + 8.86226892e-1f;
+	return a * (t < -6.125f ? p : q);
 }
 
 /* x times the share of a normal distribution that is below x: a half, and t P(t * t) / Q(t * t) of the size t of x, a
@@ -589,7 +735,9 @@ v_gelu_tanhf(float x)
 #ifdef V_EAGER                           /* of doubles libm's, and its power: smaller */
 #define V_FD V_F
 #define V_FDC V_FC
+#define V_NEAR_D(libm, ours, x) (libm)(x)
 #else
+#define V_NEAR_D(libm, ours, x) ours(x, v_far)
 TM_POWER(float, _v, v_powf)
 #define V_FD(fn, x) _Generic((x), float: v_##fn##f, double: v_##fn, default: (fn))(x)
 #define V_FDC(fn, x) _Generic((x), float: v_##fn##f, double: v_##fn, \
@@ -608,11 +756,13 @@ TM_POWER(float, _v, v_powf)
 #undef exp
 #undef exp2
 #undef expm1
+#undef hypot
 #undef log
 #undef log10
 #undef log1p
 #undef log2
 #undef tanh
+#undef t_erfinv
 #undef t_exp2
 #undef t_exp_near
 #undef t_exp_normal
@@ -632,11 +782,13 @@ TM_POWER(float, _v, v_powf)
 #define exp(x)   V_FDC(exp, x)
 #define exp2(x)  V_F(exp2, x)
 #define expm1(x) V_F(expm1, x)
+#define hypot(x, y) _Generic((x), float: v_hypotf, default: (hypot))((x), (y))
 #define log(x)   V_FDC(log, x)
 #define log10(x) V_F(log10, x)
 #define log1p(x) V_FD(log1p, x)
 #define log2(x)  V_F(log2, x)
 #define tanh(x)  V_FDC(tanh, x)
+#define t_erfinv(x) _Generic((x), float: v_erfinvf, default: t_erfinv_real)(x)
 #define t_exp2(x)   TM_ALL(x, v_exp2f, (exp2), (exp2), (exp2), tc_exp2f, tc_exp2)(x)
 #define t_exp_near(x) _Generic((x), float: v_exp_near, double: v_exp, \
 	float _Complex: cexpf, double _Complex: cexp, default: (exp))(x)
@@ -656,16 +808,25 @@ TM_POWER(float, _v, v_powf)
 	default: t_upper_of(((x) < (lo) ? (lo) : (x)), hi))
 #define t_relu(x) _Generic((x), float: v_reluf((float)(x)), default: ((x) < 0 ? 0 : (x)))
 #endif
-#ifdef V_ROUNDS
 #undef cos
 #undef sin
 #undef tan
+#undef t_div_floor
+#undef t_fmod
+#undef t_remainder
 #undef t_sinc
-#define cos(x)   V_FC(cos, x)
-#define sin(x)   V_FC(sin, x)
-#define tan(x)   V_FC(tan, x)
-#define t_sinc(x)   TM_ALL(x, v_sincf, t_sincd, t_sincd, t_sincd, tc_sincf, tc_sinc)(x)
-#endif
+#define V_NEARC(fn, x) _Generic((x), float: v_##fn##f((float)(x), v_far), float _Complex: c##fn##f(x), \
+	double _Complex: c##fn(x), default: V_NEAR_D(fn, v_##fn, (double)(x)))
+#define cos(x)   V_NEARC(cos, x)
+#define sin(x)   V_NEARC(sin, x)
+#define tan(x)   V_NEARC(tan, x)
+#define t_sinc(x)   _Generic((x), float: v_sincf((float)(x), v_far), TmC64: tc_sincf(x), TmC128: tc_sinc(x), \
+	default: V_NEAR_D(t_sincd, v_sinc, (double)(x)))
+#define t_fmod(x, y) _Generic((x), float: v_fmodf((float)(x), (float)(y), v_far), \
+	int64_t: t_imod((int64_t)(x), (int64_t)(y)), default: v_fmod((double)(x), (double)(y), v_far))
+#define t_remainder(x, y) _Generic((x), float: t_rem_off, int64_t: t_irem_of, default: t_rem_ofd)(t_fmod(x, y), (y))
+#define t_div_floor(x, y) _Generic((x), float: t_divfloor_off, int64_t: t_idivfloor_of, default: t_divfloor_ofd) \
+	((x), (y), t_fmod(x, y))
 #endif
 
 #else
@@ -676,6 +837,8 @@ TM_POWER(float, _v, v_powf)
 #define v_logf  logf
 #define v_log1pf log1pf
 #define v_erff  erff
+#define V_NEAR(far) (void)(far);
+enum { V_FAR = true };
 #endif
 
 #endif

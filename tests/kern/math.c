@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#define V_ROUNDS 1
 #include "../../rt/ops/vmath.h"
 
 typedef struct Function {
@@ -19,8 +18,26 @@ typedef struct Function {
 
 #define OURS(fn) static float ours_##fn(float x) { return v_##fn##f(x); }
 OURS(exp) OURS(exp2) OURS(expm1) OURS(log) OURS(log2) OURS(log10) OURS(log1p) OURS(tanh) OURS(erf)
-OURS(atan) OURS(asin) OURS(acos)
-OURS(sin) OURS(cos) OURS(tan)
+OURS(atan) OURS(asin) OURS(acos) OURS(erfinv)
+
+/* Of functions that are fast for near arguments: in a loop for these and in any the same bits. */
+static void
+same(double x, double near, double any, int32_t far)
+{
+	assert_true(far || near == any || (isnan(near) && isnan(any)));
+	assert_true(!V_FAR || far);
+	assert_true(far || !isfinite(x) || fabs(x) < 0x1p20);
+}
+
+#define OURS_NEAR(fn) \
+	static float ours_##fn(float x) \
+	{ \
+		int32_t far = V_FAR; \
+		const float near = v_##fn##f(x, &far), any = v_##fn##f(x, NULL); \
+		same(x, near, any, far); \
+		return any; \
+	}
+OURS_NEAR(sin) OURS_NEAR(cos) OURS_NEAR(tan)
 
 /* Of the number with a minus sign: it is for those up to 0. */
 static float
@@ -35,14 +52,36 @@ exp_normal(double x)
 	return fabs(x) > 87 ? 0 : exp(-fabs(x));
 }
 
+/* By Newton's steps from ours. */
+static double
+erfinv(double y)
+{
+	double x = v_erfinvf((float)y);
+
+	for (int i = 0; i < 3 && isfinite(x); i++)
+		x -= (fabs(y) < 0.5 ? erf(x) - y : y > 0 ? (1 - y) - erfc(x) : erfc(-x) - (1 + y)) /
+		     (1.1283791670955126 * exp(-x * x));
+	return x;
+}
+
 static const Function functions[] = {
 	{ "exp", ours_exp, exp, 1.5 }, { "exp2", ours_exp2, exp2, 1.5 }, { "expm1", ours_expm1, expm1, 2 },
 	{ "log", ours_log, log, 1 }, { "log2", ours_log2, log2, 2 }, { "log10", ours_log10, log10, 2 },
 	{ "log1p", ours_log1p, log1p, 2 }, { "tanh", ours_tanh, tanh, 2 }, { "erf", ours_erf, erf, 1.5 },
 	{ "atan", ours_atan, atan, 3 }, { "asin", ours_asin, asin, 2.5 }, { "acos", ours_acos, acos, 2 },
 	{ "sin", ours_sin, sin, 1.5 }, { "cos", ours_cos, cos, 1.5 }, { "tan", ours_tan, tan, 3.5 },
+	{ "erfinv", ours_erfinv, erfinv, 4 },
 	{ "exp_normal", ours_exp_normal, exp_normal, 1.5 },
 };
+
+static uint32_t
+bits_of(float f)
+{
+	uint32_t i;
+
+	memcpy(&i, &f, 4);
+	return i;
+}
 
 static float
 of_bits(uint32_t i)
@@ -122,9 +161,7 @@ test_edges(void **state)
 	for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
 		for (size_t i = 0; i < sizeof at / sizeof *at; i++)
 			for (int d = -3; d <= 3; d++) {
-				uint32_t bits;
-				memcpy(&bits, at + i, 4);
-				const float x = of_bits(bits + (uint32_t)d);
+				const float x = of_bits(bits_of(at[i]) + (uint32_t)d);
 				const double e = error(functions[k].ours(x), functions[k].libm(x));
 				if (!(e <= functions[k].ulps))
 					wrong(functions[k].name, x, 0, e);
@@ -139,7 +176,7 @@ test_kinds(void **state)
 	(void)state;
 	for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
 		assert_true(!signbit(functions[k].ours(-0.0f)) == !signbit(functions[k].libm(-0.0)));
-	assert_true(isnan(v_log_sigmoidf(NAN)) && isnan(v_logitf(NAN)) && isnan(v_sincf(NAN)));
+	assert_true(isnan(v_log_sigmoidf(NAN)) && isnan(v_logitf(NAN)) && isnan(v_sincf(NAN, NULL)));
 }
 
 /* The error is small relative to |x|, or to 1.  Far below zero the result is zero; that of -infinity is NaN. */
@@ -190,11 +227,40 @@ test_pairs(void **state)
 		const double most = y > x || isnan(y) ? y : x;
 		const double want = isinf(y) && x == y ? y : most + log1p(exp(-fabs((double)y - x)));
 
+		if (error(v_hypotf(y, x), hypot(y, x)) > 1)
+			wrong("hypot", y, x, error(v_hypotf(y, x), hypot(y, x)));
 		if (!(error(angle, atan2(y, x)) <= 3))
 			wrong("atan2", y, x, error(angle, atan2(y, x)));
 		if (!(fabs(sum - want) <= 2e-7 * (1 + fabs(want)) || error(sum, want) <= 1.5))
 			wrong("logaddexp", y, x, error(sum, want));
 		assert_true(!signbit(angle) == !signbit(y) || isnan(angle));
+	}
+	assert_false(failed);
+}
+
+/* Remainders are exact: all pairs of some, and quotients that are whole or nearly so. */
+static void
+test_remainders(void **state)
+{
+	static const float at[] = { 0, 1, 0.3f, 0.7f, 3, 7, 1e-45f, 3e-39f, 1e-20f, 16777215, 8388608, 8388607.5f, 7e20f,
+				    3.4e38f, INFINITY, NAN };
+	enum { N = sizeof at / sizeof *at };
+
+	(void)state;
+	for (int i = 0; i < 4 * N * N + 200000; i++) {
+		float y = i & 1 ? -at[i / 4 % N] : at[i / 4 % N], x = i & 2 ? -at[i / 4 / N % N] : at[i / 4 / N % N];
+		int32_t far = V_FAR, far_d = V_FAR;
+
+		if (i >= 4 * N * N)
+			y = (float)(i % 997 + 1) * 0.1f, x = of_bits(bits_of(y * (float)(i / 7)) + (uint32_t)(i % 3) - 1);
+		const float near = v_fmodf(x, y, &far), got = v_fmodf(x, y, NULL);
+		const double near_d = v_fmod(x, y / 3.0, &far_d), got_d = v_fmod(x, y / 3.0, NULL);
+
+		same(0, near, got, far);
+		same(0, near_d, got_d, far_d);
+		if (error(got, fmod(x, y)) != 0 || (got_d != fmod(x, y / 3.0) && !isnan(fmod(x, y / 3.0))))
+			wrong("fmod", x, y, error(got, fmod(x, y)));
+		assert_true(isnan(got) || !signbit(got) == !signbit(x));
 	}
 	assert_false(failed);
 }
@@ -208,16 +274,28 @@ typedef struct OfDouble {
 #define OURS_DOUBLE(fn) static double ours_##fn##_double(double x) { return v_##fn(x); }
 OURS_DOUBLE(exp) OURS_DOUBLE(log) OURS_DOUBLE(log1p) OURS_DOUBLE(tanh) OURS_DOUBLE(erf)
 
+#define OURS_NEAR_DOUBLE(fn) \
+	static double ours_##fn##_double(double x) \
+	{ \
+		int32_t far = V_FAR; \
+		const double near = v_##fn(x, &far), any = v_##fn(x, NULL); \
+		same(x, near, any, far); \
+		return any; \
+	}
+OURS_NEAR_DOUBLE(sin) OURS_NEAR_DOUBLE(cos) OURS_NEAR_DOUBLE(tan)
+
 /* Of double: what has no size, edges, and numbers near and far. */
 static void
 test_doubles(void **state)
 {
 	static const OfDouble of[] = { { "exp", ours_exp_double, exp, 1 }, { "log", ours_log_double, log, 1.5 },
 				       { "log1p", ours_log1p_double, log1p, 2.5 }, { "tanh", ours_tanh_double, tanh, 2.5 },
-				       { "erf", ours_erf_double, erf, 3 } };
+				       { "erf", ours_erf_double, erf, 3 }, { "sin", ours_sin_double, sin, 1.5 },
+				       { "cos", ours_cos_double, cos, 1.5 }, { "tan", ours_tan_double, tan, 3 } };
 	static const double at[] = { 0, -0.0, 1, -1, 709.78, 709.79, 750, 1e300, -708.4, -745.13, -745.14, -1e300,
 				     INFINITY, -INFINITY, 1e-300, 4e-320, 0.34657359027997264, 0.625, 0.7071067811865476, 7,
-				     -7.5, 0x1p52, NAN };
+				     -7.5, 0x1p52, NAN, 3.141592653589793, -6.283185307179586, 0x1p20, 0x1.fffffffffffffp19,
+				     0x1.6ac5b262ca1ffp+849, 355, 411557987, 710 };
 	const int n = sizeof at / sizeof *at;
 
 	(void)state;
@@ -265,6 +343,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_edges),
 					    cmocka_unit_test(test_kinds), cmocka_unit_test(test_pairs),
+					    cmocka_unit_test(test_remainders),
 					    cmocka_unit_test(test_doubles), cmocka_unit_test(test_pow),
 					    cmocka_unit_test(test_gelu) };
 

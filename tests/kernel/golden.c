@@ -65,7 +65,7 @@ put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 		s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
 	buf_puts(b, "--- c\n");
 	if (is_made(k) || strstr(t->text, "# block\n")) {
-		buf_puts(b, is_made(k) ? kernel_element(k, NULL) : kernel_print_block(k, place, symbols));
+		buf_puts(b, is_made(k) ? kernel_element(k, NULL, false) : kernel_print_block(k, place, symbols));
 		return;
 	}
 	buf_puts(b, kernel_print_c(k, &s, symbols));
