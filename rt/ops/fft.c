@@ -9,6 +9,8 @@
  * is real.  A spectrum that is whole is mirrored from its half where the signal is real.
  */
 #include "block.h"
+#include "vmath.h"
+#include "vturn.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +19,23 @@ RT_FAST
 
 static const double PI = 3.14159265358979323846;
 
-enum { MAX_FACTORS = 64, LARGE_PRIME = 31, LANES = 8, SIDE_BY_SIDE = 4096, APART = 24 };
+enum { MAX_FACTORS = 64, LARGE_PRIME = 31, LANES = VQ_SIDE, FEW_LINES = 4, SIDE_BY_SIDE = 4096, APART = 24,
+       MOST_ODD = 3 };
+
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#define ROLLED _Pragma("GCC unroll 1")
+#define INLINE static inline __attribute__((always_inline))
+#define SCALAR static __attribute__((noinline, optimize("no-tree-vectorize")))
+#else
+#define ROLLED
+#define INLINE static inline
+#define SCALAR static
+#endif
+/* `by` of w numbers at a time: a constant, which vectors hold */
+#define EACH_OF(q, w, by) \
+	for (int64_t q##0 = 0; q##0 < (w); q##0 += (by)) \
+		IVDEP ROLLED \
+		for (int64_t q = q##0; q < q##0 + (by); q++)
 
 typedef struct Plan {
 	int64_t n;
@@ -96,7 +114,7 @@ transform_dim(RtCx *cx, Array *a, int d, LineKind kind, int64_t size)
 	if (!l.plan || (reals && !l.halves))
 		return RT_ERROR;
 	l.room = l.plan->long_ ? l.plan->long_->n : n + 1;
-	l.lanes = lines >= LANES / 2 && l.room <= SIDE_BY_SIDE ? LANES : 1;
+	l.lanes = lines >= FEW_LINES && l.room <= SIDE_BY_SIDE ? LANES : 1;
 	rt_parallel(cx, (lines + l.lanes - 1) / l.lanes, 1 + 4096 / (n * l.lanes),
 		    wide ? run_lines_f64 : run_lines_f32, &l);
 	rt_scratch_reset(cx, mark);
@@ -140,19 +158,25 @@ conjugate(Array *a)
 {
 	const int64_t n = product(a->dims, 0, a->ndim);
 
-	for (int64_t i = 0; i < n && a->part == RT_f64; i++)
-		((double *)a->v)[2 * i + 1] *= -1;
-	for (int64_t i = 0; i < n && a->part == RT_f32; i++)
-		((float *)a->v)[2 * i + 1] *= -1;
+	if (a->part == RT_f64)
+		for (int64_t i = 0; i < n; i++)
+			((double *)a->v)[2 * i + 1] *= -1;
+	else
+		for (int64_t i = 0; i < n; i++)
+			((float *)a->v)[2 * i + 1] *= -1;
 }
 
 static void
 scale(Array *a, int64_t parts, double by)
 {
-	for (int64_t i = 0; i < parts && a->part == RT_f64; i++)
-		((double *)a->v)[i] *= by;
-	for (int64_t i = 0; i < parts && a->part == RT_f32; i++)
-		((float *)a->v)[i] *= (float)by;
+	const float single = (float)by;
+
+	if (a->part == RT_f64)
+		for (int64_t i = 0; i < parts; i++)
+			((double *)a->v)[i] *= by;
+	else
+		for (int64_t i = 0; i < parts; i++)
+			((float *)a->v)[i] *= single;
 }
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
@@ -291,7 +315,7 @@ fft(RtCx *cx, const char *name, const Transform *t, RtTensor *x, IValue *out)
 {
 	const RtDtype real = x->dtype == RT_f64 || x->dtype == RT_c128 ? RT_f64 : RT_f32;
 	const bool reals = t->n && t->ends != TO_REAL && !rt_is_complex((RtDtype)x->dtype);
-	int64_t dims[RT_MAX_RANK], parts;
+	int64_t dims[RT_MAX_RANK], parts, bytes;
 	RtDtype kind;
 	Array a;
 	RtTensor *r, *wide, *result;
@@ -308,11 +332,14 @@ fft(RtCx *cx, const char *name, const Transform *t, RtTensor *x, IValue *out)
 	a.part = compute_part(t, real);
 	a.ndim = x->ndim;
 	memcpy(a.dims, x->dims, sizeof *dims * x->ndim);
-	wide = dense_as(cx, x, reals ? a.part : rt_complex_type(a.part));
-	a.v = wide ? rt_scratch(cx, rt_numel(x) * 2 * part_bytes(&a) + 16) : NULL;
+	kind = reals ? a.part : rt_complex_type(a.part);
+	wide = dense_as(cx, x, kind);
+	bytes = rt_numel(x) * rt_dtypes[kind].bytes;
+	a.v = !wide ? NULL : t->conjugated ? rt_scratch(cx, bytes + 16) : rt_data(wide);
 	if (!a.v)
 		return RT_ERROR;
-	memcpy(a.v, rt_data(wide), rt_numel(x) * rt_dtypes[wide->dtype].bytes);
+	if (t->conjugated)                       /* is written to */
+		memcpy(a.v, rt_data(wide), bytes);
 	if (run_array(cx, t, &a, reals))
 		return RT_ERROR;
 	parts = rt_numel(r) * (t->ends == TO_REAL ? 1 : 2);

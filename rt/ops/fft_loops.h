@@ -12,15 +12,15 @@ typedef struct N(Stage) {
 
 typedef struct N(Parts) { T *re, *im; } N(Parts);
 
-static void
-N(radix2)(const N(Stage) *g, const T *restrict xr, const T *restrict xi, T *restrict yr, T *restrict yi)
+INLINE void
+N(radix2)(const N(Stage) *g, int64_t by, const T *restrict xr, const T *restrict xi, T *restrict yr, T *restrict yi)
 {
 	const int64_t w = g->width, far = g->m * w;
 
 	for (int64_t p = 0; p < g->m; p++, xr += w, xi += w, yr += 2 * w, yi += 2 * w) {
 		const T c = g->root[2 * p * g->s], d = g->root[2 * p * g->s + 1];
 
-		for (int64_t q = 0; q < w; q++) {
+		EACH_OF(q, w, by) {
 			const T re = xr[q] - xr[q + far], im = xi[q] - xi[q + far];
 
 			yr[q] = xr[q] + xr[q + far];
@@ -31,8 +31,8 @@ N(radix2)(const N(Stage) *g, const T *restrict xr, const T *restrict xi, T *rest
 	}
 }
 
-static void
-N(radix4)(const N(Stage) *g, const T *restrict xr, const T *restrict xi, T *restrict yr, T *restrict yi)
+INLINE void
+N(radix4)(const N(Stage) *g, int64_t by, const T *restrict xr, const T *restrict xi, T *restrict yr, T *restrict yi)
 {
 	const int64_t w = g->width, far = g->m * w;
 
@@ -40,7 +40,7 @@ N(radix4)(const N(Stage) *g, const T *restrict xr, const T *restrict xi, T *rest
 		const T *one = g->root + 2 * p * g->s, *two = one + 2 * p * g->s, *three = two + 2 * p * g->s;
 		const T c1 = one[0], d1 = one[1], c2 = two[0], d2 = two[1], c3 = three[0], d3 = three[1];
 
-		for (int64_t q = 0; q < w; q++) {
+		EACH_OF(q, w, by) {
 			const T ar = xr[q] + xr[q + 2 * far], ai = xi[q] + xi[q + 2 * far];
 			const T br = xr[q] - xr[q + 2 * far], bi = xi[q] - xi[q + 2 * far];
 			const T er = xr[q + far] + xr[q + 3 * far], ei = xi[q + far] + xi[q + 3 * far];
@@ -59,6 +59,48 @@ N(radix4)(const N(Stage) *g, const T *restrict xr, const T *restrict xi, T *rest
 	}
 }
 
+/* A small odd radix r, known where it is called: of places j and r - j the sum e and the difference f are joined to those
+ * of k and r - k, by the cosine and sine of j k r-ths of a turn. */
+INLINE void
+N(odd)(const N(Stage) *g, int r, int64_t by, const T *restrict xr, const T *restrict xi, T *restrict yr, T *restrict yi)
+{
+	const int64_t w = g->width, far = g->m * w, turn = g->n / r;
+	const T *root = g->root;
+
+	for (int64_t p = 0; p < g->m; p++, xr += w, xi += w, yr += r * w, yi += r * w) {
+		EACH_OF(q, w, by) {
+			T er[MOST_ODD], ei[MOST_ODD], fr[MOST_ODD], fi[MOST_ODD], ar = xr[q], ai = xi[q];
+
+			RT_UNROLL
+			for (int j = 1; j <= r / 2; j++) {
+				const int64_t a = q + j * far, b = q + (r - j) * far;
+
+				er[j] = xr[a] + xr[b], ei[j] = xi[a] + xi[b];
+				fr[j] = xr[a] - xr[b], fi[j] = xi[a] - xi[b];
+				ar += er[j], ai += ei[j];
+			}
+			yr[q] = ar, yi[q] = ai;
+			RT_UNROLL
+			for (int k = 1; k <= r / 2; k++) {
+				const T *one = root + 2 * k * p * g->s, *two = root + 2 * (r - k) * p * g->s;
+				T ur = xr[q], ui = xi[q], vr = 0, vi = 0;
+
+				RT_UNROLL
+				for (int j = 1; j <= r / 2; j++) {
+					const T c = root[2 * (j * k % r * turn)], d = root[2 * (j * k % r * turn) + 1];
+
+					ur += er[j] * c, ui += ei[j] * c;
+					vr += fr[j] * d, vi += fi[j] * d;
+				}
+				yr[q + k * w] = (ur - vi) * one[0] - (ui + vr) * one[1];
+				yi[q + k * w] = (ur - vi) * one[1] + (ui + vr) * one[0];
+				yr[q + (r - k) * w] = (ur + vi) * two[0] - (ui - vr) * two[1];
+				yi[q + (r - k) * w] = (ur + vi) * two[1] + (ui - vr) * two[0];
+			}
+		}
+	}
+}
+
 static void
 N(radix)(const N(Stage) *g, const T *restrict xr, const T *restrict xi, T *restrict yr, T *restrict yi)
 {
@@ -66,18 +108,40 @@ N(radix)(const N(Stage) *g, const T *restrict xr, const T *restrict xi, T *restr
 
 	for (int64_t p = 0; p < g->m; p++, xr += w, xi += w)
 		for (int64_t k = 0; k < r; k++, yr += w, yi += w) {
+			IVDEP
 			for (int64_t q = 0; q < w; q++)
 				yr[q] = yi[q] = 0;
 			for (int64_t j = 0; j < r; j++) {
 				const T *root = g->root + 2 * ((j * k % r * turn + k * p * g->s) % n);
 				const T c = root[0], d = root[1];
 
+				IVDEP
 				for (int64_t q = 0; q < w; q++) {
 					yr[q] += xr[q + j * far] * c - xi[q + j * far] * d;
 					yi[q] += xr[q + j * far] * d + xi[q + j * far] * c;
 				}
 			}
 		}
+}
+
+/* by: numbers of a place are done so many at a time */
+INLINE void
+N(stage)(const N(Stage) *g, int64_t by, const T *xr, const T *xi, T *yr, T *yi)
+{
+	switch (g->r) {
+	case 2:  N(radix2)(g, by, xr, xi, yr, yi); break;
+	case 3:  N(odd)(g, 3, by, xr, xi, yr, yi); break;
+	case 4:  N(radix4)(g, by, xr, xi, yr, yi); break;
+	case 5:  N(odd)(g, 5, by, xr, xi, yr, yi); break;
+	default: N(radix)(g, xr, xi, yr, yi);
+	}
+}
+
+/* of a line alone, where vectors do not fit */
+SCALAR void
+N(stage_of_one)(const N(Stage) *g, const T *xr, const T *xi, T *yr, T *yi)
+{
+	N(stage)(g, 1, xr, xi, yr, yi);
 }
 
 /* x (re, im) transformed: in x itself, or in y; true: in y */
@@ -92,12 +156,10 @@ N(stages)(const Plan *p, int64_t lanes, T *xr, T *xi, T *yr, T *yi)
 		const N(Stage) g = { p->root, p->n, r, len / r, s, s * lanes };
 		T *t;
 
-		if (r == 4)
-			N(radix4)(&g, xr, xi, yr, yi);
-		else if (r == 2)
-			N(radix2)(&g, xr, xi, yr, yi);
+		if (g.width % LANES == 0)
+			N(stage)(&g, LANES, xr, xi, yr, yi);
 		else
-			N(radix)(&g, xr, xi, yr, yi);
+			N(stage_of_one)(&g, xr, xi, yr, yi);
 		t = xr, xr = yr, yr = t;
 		t = xi, xi = yi, yi = t;
 		turned = !turned;
@@ -111,6 +173,7 @@ static void
 N(multiply)(int64_t n, int64_t lanes, T *re, T *im, const T *f)
 {
 	for (int64_t k = 0; k < n; k++, re += lanes, im += lanes)
+		IVDEP
 		for (int64_t l = 0; l < lanes; l++) {
 			const T a = re[l], b = im[l];
 
@@ -149,46 +212,104 @@ N(transform)(const Plan *p, int64_t lanes, T **xr, T **xi, T *yr, T *yi)
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
 
-/* Some lines: where each begins, and how far its places are apart */
-typedef struct N(Side) { int64_t at[LANES], some, lanes, step; } N(Side);
+/* Some lines: where each begins, how far its places are apart and the imaginary part of one from the real one; how far
+ * the lines are apart, 0: they differ in that */
+typedef struct N(Side) { int64_t at[LANES], some, lanes, step, part, apart; } N(Side);
 
-/* n places of lines of x to an array; and back */
-static void
-N(load)(const N(Side) *s, const T *x, int64_t n, T *to)
+/* Are they whole squares of pairs one after the other, which are turned by vectors? */
+static bool
+N(in_squares)(const N(Side) *s)
 {
-	for (int64_t k = 0; k < n; k++)
-		for (int64_t l = 0; l < s->some; l++)
-			to[k * s->lanes + l] = x[s->at[l] + k * s->step];
+	return sizeof(T) == 4 && s->some == VQ_SIDE && s->step == 2 && s->part == 1 && s->apart;
+}
+
+/* n places of lines of x to arrays; and back */
+static void
+N(load)(const N(Side) *s, const T *x, int64_t n, N(Parts) to)
+{
+	int64_t k = 0;
+
+	for (; N(in_squares)(s) && k + VQ_SIDE / 2 <= n; k += VQ_SIDE / 2) {
+		T square[VQ_SIDE * VQ_SIDE];
+
+		vq_square(square, VQ_SIDE, x + s->at[0] + 2 * k, s->apart);
+		for (int64_t j = 0; j < VQ_SIDE / 2; j++) {
+			memcpy(to.re + (k + j) * LANES, square + 2 * j * LANES, sizeof(T) * LANES);
+			memcpy(to.im + (k + j) * LANES, square + (2 * j + 1) * LANES, sizeof(T) * LANES);
+		}
+	}
+	for (; k < n; k++) {
+		const T *from = x + s->at[0] + k * s->step;
+		T *re = to.re + k * s->lanes, *im = to.im + k * s->lanes;
+
+		if (s->apart == 2 && s->some == LANES)
+			IVDEP
+			for (int64_t l = 0; l < LANES; l++)
+				re[l] = from[2 * l], im[l] = from[2 * l + 1];
+		else
+			for (int64_t l = 0; l < s->some; l++)
+				re[l] = from[s->at[l] - s->at[0]], im[l] = from[s->at[l] - s->at[0] + s->part];
+	}
 }
 
 static void
-N(store)(const N(Side) *s, T *y, int64_t n, const T *from)
+N(store)(const N(Side) *s, T *y, int64_t n, N(Parts) from)
 {
-	for (int64_t k = 0; k < n; k++)
-		for (int64_t l = 0; l < s->some; l++)
-			y[s->at[l] + k * s->step] = from[k * s->lanes + l];
+	int64_t k = 0;
+
+	for (; N(in_squares)(s) && k + VQ_SIDE / 2 <= n; k += VQ_SIDE / 2) {
+		T square[VQ_SIDE * VQ_SIDE];
+
+		for (int64_t j = 0; j < VQ_SIDE / 2; j++) {
+			memcpy(square + 2 * j * LANES, from.re + (k + j) * LANES, sizeof(T) * LANES);
+			memcpy(square + (2 * j + 1) * LANES, from.im + (k + j) * LANES, sizeof(T) * LANES);
+		}
+		vq_square(y + s->at[0] + 2 * k, s->apart, square, VQ_SIDE);
+	}
+	for (; k < n; k++) {
+		const T *re = from.re + k * s->lanes, *im = from.im + k * s->lanes;
+		T *to = y + s->at[0] + k * s->step;
+
+		if (s->apart == 2 && s->some == LANES)
+			IVDEP
+			for (int64_t l = 0; l < LANES; l++)
+				to[2 * l] = re[l], to[2 * l + 1] = im[l];
+		else
+			for (int64_t l = 0; l < s->some; l++)
+				to[s->at[l] - s->at[0]] = re[l], to[s->at[l] - s->at[0] + s->part] = im[l];
+	}
 }
 
 /* From the transform z of pairs, of h places, to the h + 1 places of that of reals; or back, times 2. */
-static void
-N(split)(const Lines *g, N(Parts) z, N(Parts) y, bool forward)
+INLINE void
+N(split)(const Lines *g, int64_t lanes, N(Parts) z, N(Parts) y, bool forward)
 {
-	const int64_t h = g->plan->n, lanes = g->lanes;
+	const int64_t h = g->plan->n;
 	const T half = forward ? (T)0.5 : 1;
 
 	for (int64_t k = 0; k < h + forward; k++, y.re += lanes, y.im += lanes) {
 		const int64_t a = (forward ? k % h : k) * lanes, b = (forward ? (h - k) % h : h - k) * lanes;
-		const T c = ((const T *)g->halves)[2 * k], d = ((const T *)g->halves)[2 * k + 1];
+		const T *root = (const T *)g->halves + 2 * k;
+		const T c = forward ? root[0] : -root[0], d = root[1];
 
-		for (int64_t l = 0; l < lanes; l++) {
+		EACH_OF(l, lanes, lanes) {
 			const T er = (z.re[a + l] + z.re[b + l]) * half, ei = (z.im[a + l] - z.im[b + l]) * half;
 			const T fr = (z.re[a + l] - z.re[b + l]) * half, fi = (z.im[a + l] + z.im[b + l]) * half;
 
 			/* forward: e - i w f; back: e + i f / w */
-			y.re[l] = forward ? er + (fr * d + fi * c) : er - (fi * c - fr * d);
-			y.im[l] = forward ? ei - (fr * c - fi * d) : ei + (fr * c + fi * d);
+			y.re[l] = er + (fr * d + fi * c);
+			y.im[l] = ei - (fr * c - fi * d);
 		}
 	}
+}
+
+static void
+N(split_lanes)(const Lines *g, N(Parts) z, N(Parts) y, bool forward)
+{
+	if (g->lanes == LANES)
+		N(split)(g, LANES, z, y, forward);
+	else
+		N(split)(g, 1, z, y, forward);
 }
 
 /* Lines from `first` on; reals: not pairs.  more: a place more than the plan has, of spectra of reals */
@@ -197,12 +318,17 @@ N(side)(const Lines *g, int64_t first, bool reals, bool more)
 {
 	const int64_t n = g->plan->n, left = g->lines - first;
 	N(Side) s = { .some = left < g->lanes ? left : g->lanes, .lanes = g->lanes, .step = 2 * g->inner };
+	bool even = true;
+
+	s.part = reals ? g->inner : 1;
 
 	for (int64_t l = 0; l < s.some; l++) {
 		const int64_t o = (first + l) / g->inner, i = (first + l) % g->inner;
 
 		s.at[l] = reals ? o * 2 * n * g->inner + i : 2 * (o * (n + more) * g->inner + i);
+		even = even && (l < 2 || s.at[l] - s.at[l - 1] == s.at[1] - s.at[0]);
 	}
+	s.apart = even && s.some > 1 ? s.at[1] - s.at[0] : 0;
 	return s;
 }
 
@@ -218,12 +344,11 @@ N(run_some)(const Lines *g, int64_t first, T *room)
 
 	if (in.some < g->lanes)
 		memset(room, 0, sizeof(T) * 4 * size);
-	N(load)(&in, g->x, n, x.re);
-	N(load)(&in, (const T *)g->x + (from_real ? g->inner : 1), n, x.im);
+	N(load)(&in, g->x, n, x);
 	if (to_real) {
 		memset(x.im, 0, sizeof(T) * g->lanes);           /* the first and the last of a real signal's */
 		memset(x.im + p->n * g->lanes, 0, sizeof(T) * g->lanes);
-		N(split)(g, x, y, false);
+		N(split_lanes)(g, x, y, false);
 		x = y, y = (N(Parts)){ room, room + size };
 	}
 	if (g->kind == LINES_BACK || to_real)
@@ -233,11 +358,10 @@ N(run_some)(const Lines *g, int64_t first, T *room)
 	if (from_real) {
 		y.re = x.re == room ? room + 2 * size : room;
 		y.im = y.re + size;
-		N(split)(g, x, y, true);
+		N(split_lanes)(g, x, y, true);
 		x = y;
 	}
-	N(store)(&out, g->y, p->n + from_real, x.re);
-	N(store)(&out, (T *)g->y + (to_real ? g->inner : 1), p->n + from_real, x.im);
+	N(store)(&out, g->y, p->n + from_real, x);
 }
 
 /* Places from `kept` on: the conjugate of that n - k; of `inner` numbers each */
@@ -285,7 +409,8 @@ N(run_lines)(void *arg, int64_t begin, int64_t end)
 
 /* ---- plans ---------------------------------------------------------------------------------------------------- */
 
-/* (n) pairs: exp(-2 pi i k / whole) for k < n; null: no memory */
+/* (n) pairs: exp(-2 pi i k / whole) for k < n; null: no memory.  Those of the first eighth of a turn, quarter or half
+ * are mirrored. */
 static T *
 N(roots)(RtCx *cx, int64_t n, int64_t whole)
 {
@@ -293,9 +418,16 @@ N(roots)(RtCx *cx, int64_t n, int64_t whole)
 
 	for (int64_t k = 0; k < n && root; k++) {
 		const double angle = -2 * PI * (double)k / (double)whole;
+		T *to = root + 2 * k;
 
-		root[2 * k] = (T)cos(angle);
-		root[2 * k + 1] = (T)sin(angle);
+		if (2 * k > whole)
+			to[0] = root[2 * (whole - k)], to[1] = -root[2 * (whole - k) + 1];
+		else if (whole % 2 == 0 && 4 * k > whole)
+			to[0] = -root[whole - 2 * k], to[1] = root[whole - 2 * k + 1];
+		else if (whole % 4 == 0 && 8 * k > whole)
+			to[0] = -root[whole / 2 - 2 * k + 1], to[1] = -root[whole / 2 - 2 * k];
+		else
+			to[0] = (T)cos(angle), to[1] = (T)sin(angle);
 	}
 	return root;
 }
