@@ -334,6 +334,12 @@ alias_is_listed(const Node *n, const Symbol *kinds, size_t count)
 	return false;
 }
 
+/* An einsum of one operand may be a view of it. */
+static bool
+sums_products(const Node *n)
+{
+	return node_is(n, aten_einsum) && node_is(n->in[1]->node, prim_ListConstruct) && n->in[1]->node->nin > 1;
+}
 
 bool
 node_divides(const Node *n)
@@ -344,7 +350,7 @@ node_divides(const Node *n)
 bool
 node_may_return_input(const Node *n)
 {
-	return LISTED(n, may_return_input);
+	return LISTED(n, may_return_input) && !sums_products(n);
 }
 
 bool
@@ -518,7 +524,7 @@ static bool
 is_only_read(const Value *list)
 {
 	for (int i = 0; i < list->uses.n; i++)
-		if (!LISTED(list->uses.at[i].node, list_readers))
+		if (!LISTED(list->uses.at[i].node, list_readers) && !sums_products(list->uses.at[i].node))
 			return false;
 	return list->type->kind == TYPE_LIST;
 }
