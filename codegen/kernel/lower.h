@@ -23,8 +23,22 @@ bool lower_map(Plan *, const Node *, Lowered *);
  * innermost `made`'s columns, consecutive in the result.  in_registers: `made` is no operand in memory. */
 bool lower_epilogue(Plan *, const Node *group, const Value *made, bool in_registers, Lowered *);
 
+/* ---- lower_pair.c: rows as lets, those of complex numbers as pairs of such ----------------------------------------- */
+
+RtMapResult lower_result(const Op *);                    /* the rule of a row's result */
 /* A let of a pointwise row whose tensors have this dtype; arg: by the row's arguments, tensors and numbers. */
 Let lower_let(Plan *, OpRow, int dtype, const Ref *arg);
+
+typedef struct Pair { Ref re, im; } Pair;                /* a value at a point; of a real one im is none */
+
+static inline bool
+pair_is_complex(Pair a)
+{
+	return a.im.kind != REF_NONE;
+}
+
+/* What a row whose type is complex makes of arg; false: it has no kernel. */
+bool lower_pair(Plan *, Kernel *, const Let *, const Pair *arg, Pair *);
 
 /* ---- families.c: reductions, softmax, normalisation -------------------------------------------------------------- */
 

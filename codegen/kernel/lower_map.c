@@ -1,5 +1,8 @@
 /*
  * Pointwise rows, and groups of them: axes are the result's dims, operands are broadcast, each row is a let.
+ *
+ * A complex tensor is two operands, of its real and its imaginary parts, and a row of such some lets (lower_pair.c).  A
+ * complex result lies along one more axis, of 2, which is unrolled: the one part is stored at 0, the other at 1.
  */
 #include "lower.h"
 
@@ -14,7 +17,7 @@ typedef struct MapLowering {
 	KnownTable *known;       /* of the values inside */
 	Kernel *k;
 	Lowered *out;
-	Map     refs;            /* value id inside -> Ref */
+	Map     refs;            /* value id inside -> Pair */
 } MapLowering;
 
 /* ---- values inside --------------------------------------------------------------------------------------------- */
@@ -26,9 +29,9 @@ key_of(MapLowering *m, const Value *v)
 }
 
 static void
-set_ref(MapLowering *m, const Value *v, Ref r)
+set_ref(MapLowering *m, const Value *v, Pair r)
 {
-	Ref *kept = new(m->p->cx->arena, Ref, 1);
+	Pair *kept = new(m->p->cx->arena, Pair, 1);
 
 	*kept = r;
 	map_put(&m->refs, key_of(m, v), kept);
@@ -36,17 +39,20 @@ set_ref(MapLowering *m, const Value *v, Ref r)
 
 /* The value at a point; false: it has none in C. */
 static bool
-ref_of(MapLowering *m, const Value *v, Ref *r)
+ref_of(MapLowering *m, const Value *v, Pair *r)
 {
 	const Known *k = known_at(m->known, v);
-	const Ref *kept = map_get(&m->refs, key_of(m, v));
+	const Pair *kept = map_get(&m->refs, key_of(m, v));
 
+	*r = (Pair){ { .kind = REF_NONE }, { .kind = REF_NONE } };
 	if (kept)
 		*r = *kept;
 	else if (value_is_none(v) || v->type->kind == TYPE_NONE)
-		*r = (Ref){ .kind = REF_NONE };
+		return true;
 	else if (k->is && (k->v.tag == RT_INT || k->v.tag == RT_DOUBLE || k->v.tag == RT_BOOL))
-		*r = ref_number(k->v);
+		r->re = ref_number(k->v);
+	else if (k->is && k->v.tag == RT_COMPLEX)
+		*r = (Pair){ ref_number(rt_double(k->v.u.c->re)), ref_number(rt_double(k->v.u.c->im)) };
 	else
 		return false;
 	return true;
@@ -70,17 +76,6 @@ sample_of(MapLowering *m, const Value *v)
 	}
 }
 
-static RtMapResult
-result_rule(const Op *op)
-{
-	static const char *const names[] = { "promote", "floating", "boolean", "real", "part", "uint8", "int8", "asked" };
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(op->result, names[i]))
-			return (RtMapResult)i;
-	BUG("%s: result rule %s", op->id, op->result);
-}
-
 /* How a row computes; false: not in C. */
 static bool
 row_types(MapLowering *m, const Node *n, const RtMapArg *arg, int narg, RtMapTypes *types)
@@ -89,15 +84,15 @@ row_types(MapLowering *m, const Node *n, const RtMapArg *arg, int narg, RtMapTyp
 
 	for (int i = 0; i < n->nin; i++)
 		in[i] = sample_of(m, n->in[i]);
-	rt_map_types(arg, narg, result_rule(n->op), in, types);
-	return types->compute != RT_NDTYPE && rt_dtypes[types->compute].category != 'C' &&
-	       rt_dtypes[types->result].category != 'C';
+	rt_map_types(arg, narg, lower_result(n->op), in, types);
+	return types->compute != RT_NDTYPE;
 }
 
 static bool
 lower_row(MapLowering *m, const Node *n)
 {
 	RtMapArg arg[RT_MAP_MAX];
+	Pair in[RT_MAP_MAX], out = { .im = { .kind = REF_NONE } };
 	Let l = { .op = n->op };
 
 	if (!n->op || n->op->form != OP_MAP || n->nin > 64)
@@ -105,29 +100,17 @@ lower_row(MapLowering *m, const Node *n)
 	l.narg = rt_map_args(n->op->text, arg);
 	if (!row_types(m, n, arg, l.narg, &l.types))
 		return false;
-	for (int i = 0; i < l.narg; i++)
-		if (!ref_of(m, n->in[arg[i].arg], &l.arg[i]))
-			return false;
-	set_ref(m, n->out[0], kernel_let(m->k, l));
-	return true;
-}
-
-Let
-lower_let(Plan *p, OpRow row, int dtype, const Ref *ref)
-{
-	int64_t one = 1, zero = 0;
-	RtTensor like = { .h = { .refs = 1 }, .dtype = (uint8_t)dtype, .ndim = 1, .dims = &one, .strides = &zero };
-	Let l = { .op = op_at(p->cx, row) };
-	RtMapArg arg[RT_MAP_MAX];
-	IValue in[RT_MAP_MAX];
-
-	l.narg = rt_map_args(l.op->text, arg);
 	for (int i = 0; i < l.narg; i++) {
-		l.arg[i] = ref[i];
-		in[arg[i].arg] = arg[i].tensor ? rt_of(&like) : ref[i].number;
+		if (!ref_of(m, n->in[arg[i].arg], &in[i]))
+			return false;
+		l.arg[i] = in[i].re;
 	}
-	rt_map_types(arg, l.narg, result_rule(l.op), in, &l.types);
-	return l;
+	if (rt_dtypes[l.types.compute].category != 'C')
+		out.re = kernel_let(m->k, l);
+	else if (!lower_pair(m->p, m->k, &l, in, &out))
+		return false;
+	set_ref(m, n->out[0], out);
+	return true;
 }
 
 static bool
@@ -158,17 +141,23 @@ describe(MapLowering *m)
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
-/* t as an operand over the result's dims, with stride 0 where it is broadcast. */
+static bool
+is_complex(const RtTensor *t)
+{
+	return rt_dtypes[t->dtype].category == 'C';
+}
+
+/* t as an operand over the result's dims, with stride 0 where it is broadcast; of complex numbers the real parts. */
 static Operand
 broadcast(MapLowering *m, const RtTensor *t, const RtTensor *result, Access access)
 {
-	Operand o = { .dtype = (RtDtype)t->dtype, .access = access, .along = -1 };
+	Operand o = { .dtype = rt_real_type((RtDtype)t->dtype), .access = access, .along = -1 };
 
 	for (int i = 0; i < result->ndim; i++) {
 		const int k = i - (result->ndim - t->ndim);
 		const bool stays = k < 0 || (t->dims[k] == 1 && result->dims[i] != 1) || result->dims[i] == 1;
 
-		o.stride[i] = size_number(m->k->sizes, stays ? 0 : t->strides[k]);
+		o.stride[i] = size_number(m->k->sizes, stays ? 0 : t->strides[k] * (is_complex(t) ? 2 : 1));
 	}
 	return o;
 }
@@ -194,15 +183,19 @@ static bool
 add_results(MapLowering *m)
 {
 	const RtTensor *first = plan_tensor(m->p, m->node->out[0]);
+	const int n = first->ndim;
 
-	m->k->naxis = first->ndim;
-	for (int i = 0; i < first->ndim; i++)
+	m->k->naxis = n + is_complex(first);
+	m->k->extent[n] = size_number(m->k->sizes, 2);
+	for (int i = 0; i < n; i++)
 		m->k->extent[i] = size_number(m->k->sizes, first->dims[i]);
 	for (int i = 0; i < m->node->nout; i++) {
 		const RtTensor *t = plan_tensor(m->p, m->node->out[i]);
+		Operand o = broadcast(m, t, first, ACCESS_WRITE);
 
-		if (t->ndim != first->ndim || memcmp(t->dims, first->dims, (size_t)t->ndim * sizeof *t->dims) ||
-		    !add_operand(m, m->node->out[i], broadcast(m, t, first, ACCESS_WRITE)))
+		o.stride[n] = size_number(m->k->sizes, is_complex(t));
+		if (t->ndim != n || memcmp(t->dims, first->dims, (size_t)n * sizeof *t->dims) ||
+		    is_complex(t) != is_complex(first) || !add_operand(m, m->node->out[i], o))
 			return false;
 	}
 	return true;
@@ -219,6 +212,27 @@ argument(MapLowering *m, const Value *v, const Value *made)
 	return broadcast(m, t, plan_tensor(m->p, m->node->out[0]), v == made ? ACCESS_MADE : ACCESS_READ);
 }
 
+/* Adds one, if it is not there; its value is *r. */
+static bool
+add_argument(MapLowering *m, const Value *v, const Value *made, Pair *r)
+{
+	const RtTensor *t = plan_tensor(m->p, v);
+	Operand o = argument(m, v, made);
+	int at = 0;
+
+	while (at < m->out->value.n && (m->out->value.at[at] != v || at < m->node->nout))
+		at++;
+	*r = (Pair){ ref_operand(at), { .kind = REF_NONE } };
+	if (t && is_complex(t))
+		r->im = ref_operand(at + 1);
+	if (at < m->out->value.n)
+		return true;
+	if (!add_operand(m, v, o))
+		return false;
+	o.offset = size_number(m->k->sizes, 1);
+	return !pair_is_complex(*r) || add_operand(m, v, o);
+}
+
 /* Adds tensors and unknown numbers as operands, each once. */
 static bool
 add_arguments(MapLowering *m, const Value *made)
@@ -227,15 +241,13 @@ add_arguments(MapLowering *m, const Value *made)
 		const Value *v = m->node->in[i];
 		const bool number = v->type->kind == TYPE_INT || v->type->kind == TYPE_FLOAT ||
 				    v->type->kind == TYPE_BOOL;
-		int at = 0;
+		Pair r;
 
 		if (!plan_tensor(m->p, v) && (!number || known_is(m->p->known, v)))
 			continue;
-		while (at < m->out->value.n && (m->out->value.at[at] != v || at < m->node->nout))
-			at++;
-		if (at == m->out->value.n && !add_operand(m, v, argument(m, v, made)))
+		if (!add_argument(m, v, made, &r))
 			return false;
-		set_ref(m, inside(m, i), ref_operand(at));
+		set_ref(m, inside(m, i), r);
 	}
 	return true;
 }
@@ -266,6 +278,25 @@ begin(Plan *p, const Node *n, Lowered *out)
 	return m;
 }
 
+/* The value of output i, which is complex or not as its tensor: along the last axis one part, then the other. */
+static bool
+stored(MapLowering *m, int i, Ref *r)
+{
+	const bool complex = is_complex(plan_tensor(m->p, m->node->out[i]));
+	Operand part = { .dtype = RT_i64, .access = ACCESS_INDEX, .along = -1 };
+	Pair v;
+
+	if (!ref_of(m, m->sub ? m->sub->top->ret->in[i] : m->node->out[i], &v) || pair_is_complex(v) != complex)
+		return false;
+	*r = v.re;
+	if (complex) {
+		part.stride[m->k->naxis - 1] = size_number(m->k->sizes, 1);
+		*r = kernel_let(m->k, lower_let(m->p, ROW_where_self, m->k->operand.at[i].dtype,
+						(Ref[]){ ref_operand(kernel_operand(m->k, part)), v.im, v.re }));
+	}
+	return true;
+}
+
 static bool
 lower(MapLowering *m, const Value *made)
 {
@@ -274,7 +305,7 @@ lower(MapLowering *m, const Value *made)
 	for (int i = 0; i < m->node->nout; i++) {
 		Ref r;
 
-		if (!ref_of(m, m->sub ? m->sub->top->ret->in[i] : m->node->out[i], &r))
+		if (!stored(m, i, &r))
 			return false;
 		kernel_store(m->k, i, r);
 	}

@@ -95,18 +95,21 @@ plan_needs_step(Plan *p, const Node *n)
 	return false;
 }
 
+/* Of complex numbers some rows have none. */
 static bool
-generated_dtype(const RtTensor *t)
+has_kernels(const RtTensor *t, bool *complex)
 {
-	const char c = rt_dtypes[t->dtype].category;
-
-	return c != 'C' && c != 'Q';
+	*complex = *complex || rt_dtypes[t->dtype].category == 'C';
+	return rt_dtypes[t->dtype].category != 'Q';
 }
 
 /* Are all inputs planned tensors or numbers of known kind, so that a kernel can be written? */
 bool
 plan_is_kernel(Plan *p, const Node *n)
 {
+	bool complex = false;
+	Lowered l;
+
 	if ((p->dynamic && p->dynamic->refused[n->id]) || (p->beyond && !node_is_before(n, p->beyond)))
 		return false;
 	if (!node_is_map(n))
@@ -117,20 +120,21 @@ plan_is_kernel(Plan *p, const Node *n)
 		const Value *v = n->in[i];
 		const RtTensor *t = plan_tensor(p, v);
 
-		if (t ? !generated_dtype(t) : v->type->kind == TYPE_COMPLEX || v->type->kind == TYPE_NUMBER)
+		if (!t && (v->type->kind == TYPE_TENSOR || v->type->kind == TYPE_NUMBER))
 			return false;
-		if (!t && v->type->kind == TYPE_TENSOR)
+		if (!t && v->type->kind == TYPE_COMPLEX && !known_is(p->known, v))
 			return false;
-		if (!t && known_at(p->known, v)->is && known_at(p->known, v)->v.tag == RT_COMPLEX)
+		if (t && !has_kernels(t, &complex))
 			return false;
+		complex = complex || v->type->kind == TYPE_COMPLEX;
 	}
 	for (int i = 0; i < n->nout; i++) {
 		const RtTensor *t = plan_tensor(p, n->out[i]);
 
-		if (!t || !generated_dtype(t) || (!rt_is_dense(t) && !plan_is_part(p, n->out[i])))
+		if (!t || !has_kernels(t, &complex) || (!rt_is_dense(t) && !plan_is_part(p, n->out[i])))
 			return false;
 	}
-	return n->nout > 0;
+	return n->nout > 0 && (!complex || (!p->gpu && lower_map(p, n, &l)));
 }
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */

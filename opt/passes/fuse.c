@@ -21,12 +21,13 @@ typedef struct Fuse {
 	int      made;
 } Fuse;
 
+/* Complex numbers: of rows that kernels have for them */
 static bool
-element_type(const Type *t)
+element_type(const Node *n, const Type *t)
 {
 	const char c = rt_dtypes[t->tensor->dtype].category;
 
-	return c == 'F' || c == 'I' || c == 'B';
+	return c == 'F' || c == 'I' || c == 'B' || (c == 'C' && n->op->lowering);
 }
 
 static bool
@@ -39,14 +40,14 @@ static bool
 fusable(Fuse *f, const Node *n)
 {
 	if (!n->op || n->op->form != OP_MAP || n->nout != 1 || node_may_divide_by_zero(n) || node_may_overflow(n) ||
-	    !type_is_complete(n->out[0]->type) || !element_type(n->out[0]->type) ||
+	    !type_is_complete(n->out[0]->type) || !element_type(n, n->out[0]->type) ||
 	    alias_has_writers(f->alias, n->out[0]))
 		return false;
 	for (int i = 0; i < n->nin; i++) {
 		const Value *v = n->in[i];
 
 		if (v->type->kind == TYPE_TENSOR) {
-			if (!type_is_complete(v->type) || !element_type(v->type) || alias_has_writers(f->alias, v))
+			if (!type_is_complete(v->type) || !element_type(n, v->type) || alias_has_writers(f->alias, v))
 				return false;
 		} else if (!is_number(v) && !value_is_none(v) && !node_is(v->node, prim_Constant)) {
 			return false;

@@ -537,6 +537,24 @@ is_complex(Peep *p, Node *n)
 	return t && t->dtype >= 0 ? constant_at(p, n, rt_bool(is_of_category(n->in[0], 'C'))) : NULL;
 }
 
+/* A conjugate that only pointwise kernels read: they compute it, and need no copy of a lazy view. */
+static Value *
+conjugate(Peep *p, Node *n)
+{
+	Value *const in[] = { n->in[0] };
+
+	if (alias_has_writers(p->alias, n->out[0]))
+		return NULL;
+	for (int i = 0; i < n->out[0]->uses.n; i++) {
+		const Op *reader = n->out[0]->uses.at[i].node->op;
+
+		if (!reader || reader->form != OP_MAP)
+			return NULL;
+	}
+	graph_set_insert_before(p->g, n);
+	return graph_emit_op(p->g, "aten::conj_physical", n->at, 1, in, n->out[0]->type);
+}
+
 /* size(x, d); size(x) when all are known and nobody changes the list */
 static Value *
 size(Peep *p, Node *n)
@@ -623,6 +641,8 @@ static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* ni
 	{ aten_is_floating_point, 1, is_floating_point },
 	{ aten_is_complex, 1, is_complex },
 	{ aten_size, 0, size },
+	{ aten_conj, 1, conjugate },
+	{ aten__conj, 1, conjugate },
 };
 
 /* A value of type None is a constant. */

@@ -46,7 +46,8 @@
  *     both forms of row base or name_overload: ALSO in place, and out=, which is ALSO or OUT.
  * LOWER(id, WHAT)
  *     stands behind row `id`: what a kernel of specialized code computes for it, LOWER_WHAT of ir.h; its form is in
- *     codegen/kernel/families.c.  Rows of MAP are kernels without it.  All others stay calls.
+ *     codegen/kernel/families.c.  Rows of MAP are kernels without it, but for complex
+ *     numbers.  All others stay calls.
  * The gradient is TorchScript, compiled by frontend (gradient.c) and put into graphs by opt (autodiff.c).  It is one of
  *     "grad * other; grad * self"     expressions, one for each argument that is a tensor, an optional tensor or a
  *             list of tensors, over the arguments, grad (grad1, ... of further results) and result (result1, ...);

@@ -48,6 +48,24 @@ class Forms(Form):
         self.form(["return torch.flip(x, [1])"], ["x=complex64[3x5]"])
         self.form(["return torch.flip(x, [0])"], ["x=complex128[3x5]"], calls=1)
 
+    def test_complex(self):
+        """Rows of complex numbers, as pairs of real ones: with real tensors and numbers, views, dynamic sizes, conjugates."""
+        two = ["x=complex64[3x2..9]", "y=complex64[2..9]"]
+        self.form(["return torch.mul(torch.add(x, torch.mul(y, 1j), alpha=2), torch.conj(x))"], two)
+        self.form(["return torch.abs(torch.exp(torch.true_divide(torch.sub(x, y), torch.reciprocal(x))))"], two)
+        self.form(["z = torch.mul(x, y)", "return torch.sub(torch.rsub(z, 3, 2), torch.mul(x, torch.abs(z)))"], two)
+        self.form(["return torch.angle(torch.mul(torch.transpose(x, 0, 1), y))"], ["x=complex128[5x3]", "y=float64[3x1]"])
+        self.form(["z = torch.view_as_complex(x)", "return torch.view_as_real(torch.true_divide(torch.neg(z), 3))"], ["x=float32[2..6x2]"])
+        self.form(["return torch.mul(x, torch.select(x, 0, 0))"], ["x=complex64[2..6]"])
+
+    def test_far_sines(self):
+        """Loops that are tried: all near, some far, along rows and in place behind a product."""
+        for by in 1., 3e5, 1e30:
+            self.form(["return torch.mul(torch.sin(torch.mul(x, %r)), torch.cos(x))" % by], ["x=float32[2..9x40]"])
+            self.form(["return torch.sum(torch.cos(torch.mul(x, %r)), [1])" % by], ["x=float32[9x40]"])
+            self.form(["return torch.fmod(torch.mul(x, %r), torch.transpose(x, 0, 1))" % by], ["x=float64[33x33]"])
+            self.form(["return torch.sin(torch.mul(torch.round(torch.matmul(x, y)), %r))" % by], ["x=float32[9x40]", "y=float32[40x24]"])
+
     def test_gather(self):
         at = "i = torch.remainder(torch.mul(torch.reshape(torch.arange(12), [3, 4]), 7), 3)"
         for dim in 0, 1, -1:
