@@ -4,7 +4,8 @@
  * is accumulated in registers over all of k, rows of A broadcast straight from memory.  Rows are taken in blocks that
  * stay in the second cache while B's panels stream by.  The same tile is compiled for each instruction set the host may
  * have (tile.h) and picked at run time, so that a program built for the baseline still multiplies fast. With few rows B
- * is read in place: packing would cost as much as the product.  Other types and small products are three plain loops.
+ * is read in place: packing would cost as much as the product.  Integers and small products are three plain loops;
+ * complex numbers are pairs of real ones.
  *
   * Invariant: every element of C is written, also when k is 0, or as it was where sums are added to it.
  */
@@ -14,25 +15,21 @@
 
 /* ---- plain loops ------------------------------------------------------------------------------------------------- */
 
-#define TIMES_REAL(x, y, z) ((x) += (y) * (z))
-#define TIMES_COMPLEX(x, y, z) \
-	((x).re += (y).re * (z).re - (y).im * (z).im, (x).im += (y).re * (z).im + (y).im * (z).re)
-
-#define ADD_ROW(c, v, b, n, TIMES) \
+#define ADD_ROW(c, v, b, n) \
 	for (int64_t j = 0; j < n; j++) \
-		TIMES(c[j], v, b[j])
+		c[j] += v * b[j]
 
 RT_FAST
 /* Integers wrap around. */
 static void
 add_row_i64(uint64_t *restrict c, uint64_t v, const uint64_t *restrict b, int64_t n)
 {
-	ADD_ROW(c, v, b, n, TIMES_REAL);
+	ADD_ROW(c, v, b, n);
 }
 RT_SMALL
-#define ADD_ROW_I64(c, v, b, n, TIMES) add_row_i64(c, v, b, n)
+#define ADD_ROW_I64(c, v, b, n) add_row_i64(c, v, b, n)
 
-#define PLAIN(name, T, TIMES, ADD) \
+#define PLAIN(name, T, ADD) \
 	static void \
 	plain_##name(void *arg, int64_t begin, int64_t end) \
 	{ \
@@ -47,18 +44,16 @@ RT_SMALL
 				const T *b = (const T *)p->b + k * p->b_row; \
 				T v = a[k * p->a_col]; \
 				if (step == 1) { \
-					ADD(c, v, b, n, TIMES); \
+					ADD(c, v, b, n); \
 				} else \
 					for (int64_t j = 0; j < n; j++) \
-						TIMES(c[j], v, b[j * step]); \
+						c[j] += v * b[j * step]; \
 			} \
 		} \
 	}
-PLAIN(f64, double, TIMES_REAL, ADD_ROW)
-PLAIN(f32, float, TIMES_REAL, ADD_ROW)
-PLAIN(i64, uint64_t, TIMES_REAL, ADD_ROW_I64)
-PLAIN(c64, RtC64, TIMES_COMPLEX, ADD_ROW)
-PLAIN(c128, RtC128, TIMES_COMPLEX, ADD_ROW)
+PLAIN(f64, double, ADD_ROW)
+PLAIN(f32, float, ADD_ROW)
+PLAIN(i64, uint64_t, ADD_ROW_I64)
 #undef PLAIN
 
 /* ---- dot products of doubles: rows of A by columns of B that are contiguous (a row-major weight, transposed) ----- */
@@ -236,6 +231,43 @@ is_dots(RtDtype dtype, const Product *p)
 	return dtype == RT_f64 ? p->m <= DOT_ROWS : p->m * p->n <= FEW_ELEMENTS;
 }
 
+/* Complex numbers as pairs of real ones: a row of A, as it lies, by a row of B for each part of its numbers, (re, im)
+ * for the real ones, (-im, re) for the imaginary ones. */
+#define PAIRS(T) \
+	for (int64_t k = 0; k < p->k; k++) \
+		for (int64_t j = 0; j < p->n; j++) { \
+			const T *z = (const T *)p->b + 2 * (k * p->b_row + j * p->b_col); \
+			T *re = (T *)b + 4 * k * p->n + 2 * j, *im = re + 2 * p->n; \
+			re[0] = im[1] = z[0], re[1] = z[1], im[0] = -z[1]; \
+		}
+
+static int
+product_of_pairs(RtCx *cx, RtDtype dtype, const Product *p)
+{
+	const RtDtype part = rt_real_type(dtype);
+	const int64_t bytes = rt_dtypes[dtype].bytes, dims[] = { p->m, p->k }, ds[] = { p->k * bytes, bytes };
+	const int64_t ss[] = { p->a_row * bytes, p->a_col * bytes };
+	const bool dense = p->a_col == 1;
+	const int64_t row = 2 * (dense ? p->a_row : p->k);
+	RtMark mark = rt_scratch_mark(cx);
+	void *b = rt_scratch(cx, 2 * p->k * p->n * bytes + 16);
+	char *a = dense ? NULL : rt_scratch(cx, p->m * p->k * bytes + 16);
+	int status;
+
+	if (!b || (!dense && !a))
+		return RT_ERROR;
+	if (!dense)
+		move_block((int)bytes, &(BlockPair){ 2, dims, ds, ss }, a, p->a);
+	if (part == RT_f32)
+		PAIRS(float)
+	else
+		PAIRS(double)
+	status = gemm(cx, part, &(Product){ p->m, 2 * p->n, 2 * p->k, dense ? p->a : a, b, row, 1, 2 * p->n, 1,
+					    p->c, 2 * p->ldc, p->added });
+	rt_scratch_reset(cx, mark);
+	return status;
+}
+
 int
 gemm(RtCx *cx, RtDtype dtype, const Product *given)
 {
@@ -248,6 +280,8 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	if (p.m == 0 || p.n == 0)
 		return RT_OK;
 	p.ldc = p.ldc ? p.ldc : p.n;
+	if (rt_is_complex(dtype))
+		return product_of_pairs(cx, dtype, &p);
 	if (real && is_dots(dtype, &p)) {
 		const RtTiles *tiles = best_tiles(cx);
 
@@ -257,7 +291,7 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	}
 	if (!real || !p.k || (dtype == RT_f64 && (p.m <= FEW_ROWS || p.m * work < 8192))) {
 		rt_parallel(cx, p.m, 1 + 32768 / (work + 1), dtype == RT_f32 ? plain_f32 : dtype == RT_f64 ? plain_f64
-			: dtype == RT_c64 ? plain_c64 : dtype == RT_c128 ? plain_c128 : plain_i64, &p);
+			: plain_i64, &p);
 		return RT_OK;
 	}
 	mark = rt_scratch_mark(cx);
