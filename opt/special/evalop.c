@@ -595,7 +595,7 @@ expand(Spec *s, Scope *c, Node *n)
 		return false;
 	m = spec_copy_node(s, n);
 	for (int i = 0; i < n->nin; i++)
-		node_add_input(m, spec_argument(s, c, n, i));
+		node_add_input(m, (n->op->form == OP_BODY ? spec_body_argument : spec_argument)(s, c, n, i));
 	good = spec_types_known(s, m) && (g = spec_expansion(s, m)) && graph_ninputs(g) == n->nin;
 	if (good) {
 		spec_inline_body(s, c, n, m, g);

@@ -404,6 +404,23 @@ leaves_enlarged(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 	       known_at(s->k, v)->v.u.t->ndim == 4 && enlarges(s, c, n, v) && !feeds_convolution(n->out[0], &left);
 }
 
+/* Does n, which keeps the layout of images, read tokens viewed as an image, and give it to a convolution? */
+static bool
+keeps_tokens(Spec *s, const Node *n, int i, const Value *v)
+{
+	const RtTensor *t = known_tensor(s->k, v);
+	int left = LOOKED_AT_MOST;
+
+	switch (i == 0 && n->op ? n->op->lowering : LOWER_NONE) {
+	case LOWER_BILINEAR: case LOWER_NEAREST: case LOWER_NEAREST_EXACT: case LOWER_MAX_POOL: case LOWER_AVG_POOL:
+	case LOWER_ADAPTIVE_AVG_POOL:
+		return t && t->ndim == 4 && t->dims[0] == 1 && !rt_is_contiguous(t) && is_ambiguous(t) &&
+		       !known_at(s->k, v)->altered && feeds_convolution(n->out[0], &left);
+	default:
+		return false;
+	}
+}
+
 /* What input i of the node is in the new graph. */
 Value *
 spec_argument(Spec *s, Scope *c, const Node *n, int i)
@@ -416,7 +433,7 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 		v = spec_fresh_list(s, v, n->at);
 	if (i == 0 && node_is(n, aten_cat))
 		v = unconverted_list(s, v, n->at);
-	if (wants_channels_last(n, i))
+	if (wants_channels_last(n, i) || keeps_tokens(s, n, i, v))
 		v = spec_channels_last(s, c, v, false, n->at);
 	if ((converted = converted_already(s, c, n, i, v)))
 		v = converted;
@@ -427,20 +444,47 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 	return v;
 }
 
-/* aten::contiguous: a copy that nobody writes to and that does not leave the graph may keep the layout of its input. */
+/* Of a node whose body takes its place, in which each node asks for the layout that it needs. */
+Value *
+spec_body_argument(Spec *s, Scope *c, const Node *n, int i)
+{
+	Value *v = spec_value(c, n->in[i]);
+
+	return !node_writes_input(n, i) && only_reads(n, i) ? spec_fresh_list(s, v, n->at) : v;
+}
+
+/* Is v channels last in the model, too, and read by a convolution when n has made it contiguous? */
+static bool
+is_read_as_it_lies(Spec *s, const Node *n, const Value *v)
+{
+	const RtTensor *t = known_tensor(s->k, v);
+	bool any = false;
+
+	for (int i = 0; i < n->out[0]->uses.n; i++)
+		any |= wants_channels_last(n->out[0]->uses.at[i].node, n->out[0]->uses.at[i].index);
+	return any && t && t->ndim == 4 && t->dtype == RT_f32 && rt_numel(t) && !rt_is_contiguous(t) &&
+	       rt_is_channels_last(t) && (!is_ambiguous(t) || t->dims[0] == 1);
+}
+
+/* aten::contiguous: a copy that nobody writes to and that does not leave the graph may keep the layout of its input,
+ * where that is not the model's, or what a convolution wants. */
 bool
 spec_contiguous(Spec *s, Scope *c, const Node *n)
 {
 	int64_t format;
+	bool altered;
 	Value *v;
 
 	if (!c->top || !node_is(n, aten_contiguous) || !known_int(s->k, spec_value(c, n->in[1]), &format) || format)
 		return false;
 	v = spec_value(c, n->in[0]);
-	if (!known_at(s->k, v)->altered || alias_has_writers(c->alias, n->in[0]) ||
+	altered = known_at(s->k, v)->altered;
+	if ((!altered && !is_read_as_it_lies(s, n, v)) || alias_has_writers(c->alias, n->in[0]) ||
 	    alias_has_writers(c->alias, n->out[0]) || alias_escapes(c->alias, n->out[0]))
 		return false;
-	if (known_at(s->k, v)->model) {
+	if (!altered && is_ambiguous(known_at(s->k, v)->v.u.t)) {
+		v = with_batch_stride(s, c, v, n->at);
+	} else if (!altered || known_at(s->k, v)->model) {
 		v = spec_put_op(s, c, "aten::alias", &v, 1, n->at);
 		spec_alter(s, v);
 	}

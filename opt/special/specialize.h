@@ -85,6 +85,7 @@ void    spec_guard_joined(Spec *, Scope *, const Node *n);       /* the same for
 /* ---- layouts.c --------------------------------------------------------------------------------------------------- */
 
 Value  *spec_argument(Spec *, Scope *, const Node *, int i);     /* what input i is in the new graph */
+Value  *spec_body_argument(Spec *, Scope *, const Node *, int i);
 Value  *spec_as_in_model(Spec *, Scope *, Value *, Range);       /* a value that leaves: what the model has there */
 /* As convolutions want their input; grows: their result has more places than it. */
 Value  *spec_channels_last(Spec *, Scope *, Value *, bool grows, Range);

@@ -94,6 +94,23 @@ class Layouts(Form):
         self.form(["y = torch.reshape(torch.permute(x, [0, 2, 1]), [1, 6, 4, 8])", "return torch.softmax(torch.flatten(%s, 2), -1)" % conv],
                   ["x=float32[1x32x6]"], 0)
         self.form(["y = torch.slice(x, 3, 1)", "return torch.sum(%s, 1)" % conv], ["x=float32[2x6x4x9]"], 1)
+        tokens, image, resize = "torch.transpose(x, 1, 2)", "[1, 6, 4, 8]", "torch.upsample_bilinear2d(%s, [8, 16], False)"
+        for image_op in (resize, "torch.upsample_nearest2d(%s, [8, 16])", "torch.max_pool2d(%s, [2, 2])", "torch.avg_pool2d(%s, [2, 2])"):
+            self.form(["y = " + image_op % ("torch.reshape(%s, %s)" % (tokens, image)), "return torch.sum(%s, 1)" % conv], ["x=float32[1x32x6]"], 0)
+        self.form(["y = " + resize % ("torch.reshape(%s, %s)" % (tokens, image)), "return torch.mul(y, torch.stride(y)[0] + torch.stride(y)[1] * 2)"],
+                  ["x=float32[1x32x6]"], 0)
+        self.form(["y = torch.contiguous(torch.permute(torch.reshape(torch.neg(x), [1, 4, 8, 6]), [0, 3, 1, 2]))",
+                   "return torch.softmax(torch.flatten(%s, 2), -1), torch.sum(torch.transpose(torch.flatten(y, 2), 1, 2), 1)" % conv],
+                  ["x=float32[1x32x6]"], 0, result=BOTH)
+        self.form(["y = torch.contiguous(torch.permute(torch.neg(x), [0, 3, 1, 2]))", "return torch.sum(%s, 1), torch.mul(y, torch.stride(y)[1])" % conv],
+                  ["x=float32[2x4x8x6]"], 1, result=BOTH)
+        self.form(["y = torch.contiguous(torch.permute(torch.neg(x), [0, 3, 1, 2]))", "return torch.sum(%s, 1), y" % conv], ["x=float32[2x4x8x6]"], 2, result=BOTH)
+
+    def test_bodies(self):
+        """An operator that is written in others, of a view that is not contiguous in the model: each of them takes it as it lies."""
+        for name in "gelu", "hardswish", "silu", "mish":
+            self.form([CONV, "z = torch.transpose(torch.flatten(y, 2), 1, 2)", "z = torch.%s(z)" % name, "return torch.linear(z, %s)" % sin(5, 6)], IMAGE, 1)
+        self.form([CONV, "z = torch.gelu(torch.transpose(torch.flatten(y, 2), 1, 2))", "return torch.mul(z, torch.stride(z)[1] + torch.stride(z)[2] * 2)"], IMAGE, 2)
 
     def test_must_not(self):
         """Who writes to a part, or to the whole, keeps both in one memory; a copy that is written to is one."""
