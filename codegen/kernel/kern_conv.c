@@ -24,9 +24,10 @@ enum {
 	NEAR_BYTES = 1 << 20,    /* weights that stay in a cache between blocks: */
 	NEAR_FLOPS = 2,          /* flops for each byte from there */
 	CACHE_FLOPS = 4,         /* flops for each byte that the transforms read or write */
-	ROW_INPUTS = 64, ROW_PIXELS = 4,        /* most input channels; fewest pixels of a row */
+	ROW_INPUTS = 64, WIDE_INPUTS = 192,     /* most input channels of rows; with vectors of 16 floats */
+	ROW_PIXELS = 4,          /* fewest pixels of a row */
 	LANES_MOST = 12,         /* channels of a result computed in lanes of the input's */
-	LANES_SUM = 6,           /* and what it takes to sum up lanes, in products of vectors */
+	LANES_SUM = 20,          /* and what it takes to sum up lanes, in products of vectors */
 	PIECE = 56,              /* pixels of a unit of work where rows are few */
 	BOXES = 16,              /* parts of a convolution with zeros among its taps, at most */
 };
@@ -511,17 +512,6 @@ packed_box(Emit *e, const Dense *d, const Box *b)
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
-/* Convolutions of a vector of input channels or more that give so few channels that more lanes of a panel would be
- * empty (vlanes.h). */
-static bool
-takes_lanes(const Emit *e, const Dense *d)
-{
-	const int64_t some = e->vf == 16 ? 8 : e->vf, lanes = (d->n + some - 1) / some * some, taps = taps_of(d);
-	const int64_t sums = d->n * (taps * ((d->k + e->vf - 1) / e->vf) + LANES_SUM);
-
-	return d->form == IN_PANELS && d->n <= LANES_MOST && d->k >= e->vf && sums * e->vf < taps * d->k * lanes;
-}
-
 /* Groups with at most a vector of output channels and of input channels: one or several side by side (vgroups.h). */
 static bool
 takes_groups(const Emit *e, const Dense *d)
@@ -535,8 +525,22 @@ takes_rows(const Emit *e, Plan *p, const Dense *d)
 {
 	const int64_t *g = d->geometry;
 
-	return d->form == IN_PANELS && e->vf > 1 && g[8] == 3 && g[10] <= 2 && g[14] == 1 && d->k <= ROW_INPUTS &&
-	       d->n <= (e->vf == 16 ? 3 : 2) * e->vf && plan_choice(p, g[5] >= ROW_PIXELS);
+	return d->form == IN_PANELS && e->vf > 1 && g[8] == 3 && g[10] <= 2 && g[14] == 1 &&
+	       d->k <= (e->vf == 16 ? WIDE_INPUTS : ROW_INPUTS) && d->n <= (e->vf == 16 ? 3 : 2) * e->vf &&
+	       plan_choice(p, g[5] >= ROW_PIXELS);
+}
+
+/* Convolutions of a vector of input channels or more that give so few channels that more lanes of a panel would be
+ * empty (vlanes.h).  A vector of a panel costs the same however many of its lanes are in use: a sixth less than one of
+ * these; of 16 floats a third more, but in rows as much. */
+static bool
+takes_lanes(const Emit *e, Plan *p, const Dense *d)
+{
+	const int64_t taps = taps_of(d), vectors = taps * d->k * ((d->n + e->vf - 1) / e->vf);
+	const int64_t sums = d->n * (taps * ((d->k + e->vf - 1) / e->vf) + LANES_SUM);
+
+	return d->form == IN_PANELS && d->n <= LANES_MOST && d->k >= e->vf &&
+	       6 * sums < (e->vf < 16 ? 5 : takes_rows(e, p, d) ? 6 : 8) * vectors;
 }
 
 /* Chooses among the forms that can compute it. */
@@ -545,7 +549,7 @@ form_of(Emit *e, Plan *p, Dense *d)
 {
 	if (d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && (d->tile = choose_tile(e, p, d)))
 		return WINOGRAD;
-	return takes_boxes(e, d) ? IN_BOXES : takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, d) ? IN_LANES :
+	return takes_boxes(e, d) ? IN_BOXES : takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, p, d) ? IN_LANES :
 	       takes_rows(e, p, d) ? IN_ROWS : d->form;
 }
 

@@ -86,10 +86,13 @@ vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, co
 	for (int i = 0; i < mr; i++) {
 		VC_UNROLL
 		for (int o = 0; o < oc; o++) {
-			const float x = vc_sum(sum[i * oc + o]) + (bias ? bias[o] : 0);
+			float x = vc_sum(sum[i * oc + o]) + (bias ? bias[o] : 0);
 
-			y[i * v->ys + o] = !v->range ? x : x < v->range[0] ? v->range[0] : x > v->range[1] ?
-				v->range[1] : x;
+			if (v->range) {
+				x = x < v->range[0] ? v->range[0] : x;
+				x = x > v->range[1] ? v->range[1] : x;
+			}
+			y[i * v->ys + o] = x;
 		}
 	}
 }
