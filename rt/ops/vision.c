@@ -33,30 +33,63 @@ check_boxes(RtCx *cx, const RtTensor *boxes, const RtTensor *scores)
 	return RT_OK;
 }
 
-/* Keeps the boxes, of n in order, that do not overlap an earlier kept one by more: their number; they are moved to the
- * front. Areas and overlaps are rounded to float, as the float operator does.  gone: room for n. */
-static int64_t
-suppress(const double *box, int64_t *order, int64_t n, double threshold, uint8_t *gone)
-{
-	int64_t kept = 0;
+/* Boxes in order, rounded to float, as the float operator has them. */
+typedef struct Boxes { float *x1, *y1, *x2, *y2, *area; } Boxes;
 
-	for (int64_t i = 0; i < n; i++)
-		gone[i] = 0;
+enum { BOXES = 5, TOGETHER = 256 };      /* arrays; boxes that are compared to one at a time */
+
+static void
+take_boxes(const double *box, const int64_t *order, int64_t n, float *at, Boxes *b)
+{
+	*b = (Boxes){ at, at + n, at + 2 * n, at + 3 * n, at + 4 * n };
 	for (int64_t i = 0; i < n; i++) {
 		const double *a = box + order[i] * 4;
-		const float area = (float)(a[2] - a[0]) * (float)(a[3] - a[1]);
 
+		b->x1[i] = (float)a[0];
+		b->y1[i] = (float)a[1];
+		b->x2[i] = (float)a[2];
+		b->y2[i] = (float)a[3];
+		b->area[i] = (float)(a[2] - a[0]) * (float)(a[3] - a[1]);
+	}
+}
+
+/* What box i shares with each of those from `from` on.  Do any share something? */
+static bool
+shared_areas(const Boxes *b, int64_t i, int64_t from, int64_t to, float *both)
+{
+	const float x1 = b->x1[i], y1 = b->y1[i], x2 = b->x2[i], y2 = b->y2[i];
+	int any = 0;
+
+	for (int64_t j = from; j < to; j++) {
+		const float w = (b->x2[j] < x2 ? b->x2[j] : x2) - (b->x1[j] > x1 ? b->x1[j] : x1),
+			    h = (b->y2[j] < y2 ? b->y2[j] : y2) - (b->y1[j] > y1 ? b->y1[j] : y1);
+		const float share = (w > 0 ? w : 0) * (h > 0 ? h : 0);
+
+		both[j - from] = share;
+		any |= share != 0;
+	}
+	return any;
+}
+
+/* Keeps the boxes, of n in order, that do not overlap an earlier kept one by more: their number; they are moved to the
+ * front.  Where boxes share nothing, their overlap, 0 or (of boxes without area) NaN, is not more than a threshold from
+ * 0 on.  gone: n zeros. */
+static int64_t
+suppress(const Boxes *b, int64_t *order, int64_t n, double threshold, uint8_t *gone)
+{
+	float both[TOGETHER];
+	int64_t kept = 0;
+
+	for (int64_t i = 0; i < n; i++) {
 		if (gone[i])
 			continue;
-		for (int64_t j = i + 1; j < n; j++) {
-			const double *b = box + order[j] * 4;
-			const float w = (float)fmin(a[2], b[2]) - (float)fmax(a[0], b[0]),
-				    h = (float)fmin(a[3], b[3]) - (float)fmax(a[1], b[1]);
-			const float both = (w > 0 ? w : 0) * (h > 0 ? h : 0),
-				    other = (float)(b[2] - b[0]) * (float)(b[3] - b[1]);
+		for (int64_t from = i + 1; from < n; from += TOGETHER) {
+			const int64_t to = from + TOGETHER < n ? from + TOGETHER : n;
 
-			if (both / (area + other - both) > threshold)
-				gone[j] = 1;
+			if (!shared_areas(b, i, from, to, both) && threshold >= 0)
+				continue;
+			for (int64_t j = from; j < to; j++)
+				gone[j] |= both[j - from] / (b->area[i] + b->area[j] - both[j - from]) > threshold;
 		}
 		order[kept++] = order[i];
 	}
@@ -69,6 +102,8 @@ rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *boxes = in[0].u.t, *r;
 	int64_t n, *key, *order, *work, kept;
 	uint8_t *gone;
+	Boxes b;
+	float *at;
 
 	if (check_boxes(cx, boxes, in[1].u.t))
 		return RT_ERROR;
@@ -80,12 +115,15 @@ rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
 	order = key ? rt_scratch(cx, n * 8 + 8) : NULL;
 	work = order ? rt_scratch(cx, n * 8 + 8) : NULL;
 	gone = work ? rt_scratch(cx, n + 1) : NULL;
-	if (!gone)
+	at = gone ? rt_scratch(cx, n * BOXES * (int64_t)sizeof *at + 1) : NULL;
+	if (!at)
 		return RT_ERROR;
 	for (int64_t i = 0; i < n; i++)
 		key[i] = ~key[i];
 	sort_positions(key, n, order, work);
-	kept = suppress((const double *)(const void *)rt_data(boxes), order, n, in[2].u.f, gone);
+	take_boxes((const double *)(const void *)rt_data(boxes), order, n, at, &b);
+	memset(gone, 0, (size_t)n);
+	kept = suppress(&b, order, n, in[2].u.f, gone);
 	r = rt_result(cx, 0, RT_i64, 1, &kept, NULL);
 	RT_RESULT(cx, r, out[0]);
 	memcpy(rt_data(r), order, (size_t)kept * 8);
