@@ -111,7 +111,8 @@ vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace 
 		vc_store_part(rw, row->left, y, v->ys, part);
 }
 
-/* All pixels of a row.  The last block overlaps the one before it and computes the same again. */
+/* All pixels of a row.  The last block overlaps the one before it and computes the same again, where a smaller one
+ * would leave some. */
 VC_INLINE void
 vt_blocks(int nv, bool half, int sw, const VtRow *row, VtPlace at, int wide)
 {
@@ -119,10 +120,10 @@ vt_blocks(int nv, bool half, int sw, const VtRow *row, VtPlace at, int wide)
 	const ptrdiff_t n = row->v->ow;
 	ptrdiff_t ow = 0;
 
-	for (; single && ow + VT_LONG <= n; ow += VT_LONG)
-		vt_block(VT_LONG, nv, half, sw, false, row, at, ow, wide);
-	for (; ow + VT_SHORT <= n; ow += VT_SHORT)
-		vt_block(VT_SHORT, nv, half, sw, single, row, at, ow, wide);
+	for (; single && n >= VT_LONG && n - ow > VT_SHORT; ow += VT_LONG)
+		vt_block(VT_LONG, nv, half, sw, false, row, at, ow + VT_LONG < n ? ow : n - VT_LONG, wide);
+	for (; n >= VT_SHORT && n - ow > VT_REST; ow += VT_SHORT)
+		vt_block(VT_SHORT, nv, half, sw, single, row, at, ow + VT_SHORT < n ? ow : n - VT_SHORT, wide);
 	for (; ow < n && n >= VT_REST; ow += VT_REST)
 		vt_block(VT_REST, nv, half, sw, true, row, at, ow + VT_REST < n ? ow : n - VT_REST, wide);
 	for (; ow < n; ow++)
