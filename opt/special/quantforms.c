@@ -2,13 +2,13 @@
  * Quantized tensors as their integers.
  *
  * Where scale and zero point are numbers, a quantized tensor is made of its integers by one operator,
- * _make_per_tensor_quantized_tensor, and what uses it takes the integers in front of that:
+ * prim::of_integers, and what uses it takes the integers in front of that:
  *
  *    q = quantize_per_tensor(x, s, z, quint8)  ->  i = prim::quantize_u8(x, 1 / s, z)
- *                                                  q = _make_per_tensor_quantized_tensor(i, s, z)
+ *                                                  q = prim::of_integers(i, s, z)
  *    y = dequantize(q)                         ->  y = prim::dequantize(i, s, z)
  *    r = quantized::conv2d(q, packed, t, u)    ->  j = prim::conv_int8(i, weight, scales, bias, z, ..., u, 0, 255)
- *                                                  r = _make_per_tensor_quantized_tensor(j, t, u)
+ *                                                  r = prim::of_integers(j, t, u)
  *
  * So arithmetic between layers fuses like any other, layers multiply integers, views are views of integers, and
  * activations are computed on dequantized values.  Where nothing reads a tensor that was made so, dce.c removes it.
@@ -33,7 +33,8 @@ open_quant(Spec *s, const Value *v, Quant *q)
 	const RtTensor *t = known_tensor(s->k, v);
 	const Node *n = v->node;
 
-	if (!t || !node_is(n, aten__make_per_tensor_quantized_tensor) || (t->dtype != RT_qu8 && t->dtype != RT_qi8) ||
+	if (!t || !(node_is(n, prim_of_integers) || node_is(n, aten__make_per_tensor_quantized_tensor)) ||
+	    (t->dtype != RT_qu8 && t->dtype != RT_qi8) ||
 	    !known_double(s->k, n->in[1], &q->scale) || !known_int(s->k, n->in[2], &q->zero))
 		return false;
 	q->raw = n->in[0];
@@ -46,7 +47,7 @@ close_quant(Spec *s, Scope *c, const Quant *q, Range at)
 {
 	Value *const in[] = { q->raw, spec_put_constant(s, rt_double(q->scale), at), spec_put_int(s, q->zero, at) };
 
-	return spec_put_op(s, c, "aten::_make_per_tensor_quantized_tensor", in, 3, at);
+	return spec_put_op(s, c, "prim::of_integers", in, 3, at);
 }
 
 static void
@@ -56,12 +57,21 @@ range_of(RtDtype dtype, int64_t *low, int64_t *high)
 	*high = *low + 255;
 }
 
+/* What q's integers mean, by op: prim::dequantize, or prim::values as pointwise operators have it */
 static Value *
-put_values(Spec *s, Scope *c, const Quant *q, Range at)
+put_values(Spec *s, Scope *c, const Quant *q, const char *op, Range at)
 {
 	Value *const in[] = { q->raw, spec_put_constant(s, rt_double(q->scale), at), spec_put_int(s, q->zero, at) };
 
-	return spec_put_op(s, c, "prim::dequantize", in, 3, at);
+	return spec_put_op(s, c, op, in, 3, at);
+}
+
+/* Its integers less the zero point */
+static Value *
+put_raw_units(Spec *s, Scope *c, Quant q, Range at)
+{
+	q.scale = 1;
+	return put_values(s, c, &q, "prim::dequantize", at);
 }
 
 typedef struct Affine { double inverse; int64_t zero; } Affine;
@@ -75,27 +85,38 @@ put_integers(Spec *s, Scope *c, Value *x, RtDtype dtype, Affine by, Range at)
 	return spec_put_op(s, c, dtype == RT_qu8 ? "prim::quantize_u8" : "prim::quantize_i8", in, 3, at);
 }
 
-/* x in values, of floats, as q's integers; q->raw is set. */
+/* x in values, of floats, as q's integers, which are multiples of 1 / inverse; q->raw is set. */
 static Value *
-put_quantized(Spec *s, Scope *c, Value *x, Quant *q, Range at)
+put_quantized(Spec *s, Scope *c, Value *x, Quant *q, double inverse, Range at)
 {
-	q->raw = put_integers(s, c, x, q->dtype, (Affine){ (double)(1 / (float)q->scale), q->zero }, at);
+	q->raw = put_integers(s, c, x, q->dtype, (Affine){ inverse, q->zero }, at);
 	return close_quant(s, c, q, at);
 }
 
+static double
+inverse_of(const Quant *q)
+{
+	return (double)(1 / (float)q->scale);
+}
+
+/* quantize_per_tensor, and prim::as_quantized, which has another inverse of the scale before it */
 Value *
 spec_quantize(Spec *s, Scope *c, const Node *m)
 {
 	const RtTensor *x = known_tensor(s->k, m->in[0]), *y = known_tensor(s->k, m->out[0]);
+	const int at = node_is(m, prim_as_quantized) ? 2 : 1;
 	int64_t low, high;
+	double inverse = 0;
 	Quant q;
 
 	if (!x || !y || x->dtype != RT_f32 || (y->dtype != RT_qu8 && y->dtype != RT_qi8) ||
-	    !known_double(s->k, m->in[1], &q.scale) || !known_int(s->k, m->in[2], &q.zero))
+	    !known_double(s->k, m->in[at], &q.scale) || !known_int(s->k, m->in[at + 1], &q.zero) ||
+	    (at == 2 && !known_double(s->k, m->in[1], &inverse)))
 		return NULL;
 	q.dtype = (RtDtype)y->dtype;
 	range_of(q.dtype, &low, &high);
-	return q.zero < low || q.zero > high ? NULL : put_quantized(s, c, m->in[0], &q, m->at);
+	return q.zero < low || q.zero > high ? NULL :
+	       put_quantized(s, c, m->in[0], &q, at == 2 ? inverse : inverse_of(&q), m->at);
 }
 
 Value *
@@ -103,7 +124,10 @@ spec_dequantize(Spec *s, Scope *c, const Node *m)
 {
 	Quant q;
 
-	return open_quant(s, m->in[0], &q) ? put_values(s, c, &q, m->at) : NULL;
+	if (!open_quant(s, m->in[0], &q))
+		return NULL;
+	return node_is(m, prim_units) ? put_raw_units(s, c, q, m->at) :
+	       put_values(s, c, &q, node_is(m, prim_fused_values) ? "prim::values" : "prim::dequantize", m->at);
 }
 
 /* ---- views and activations --------------------------------------------------------------------------------------- */
@@ -168,19 +192,54 @@ spec_quant_parts(Spec *s, Scope *c, const Node *m)
 	return list;
 }
 
-/* What is linear, or takes the greatest, is so of integers less their zero point, and their halves are exact. */
-Value *
-spec_quant_linear_op(Spec *s, Scope *c, const Node *m)
+/* What is linear, or takes the greatest, is so of integers less their zero point, and their halves are exact.
+ * with_zero: these are rounded with the zero point added. */
+static Value *
+put_linear(Spec *s, Scope *c, const Node *m, bool with_zero)
 {
+	Value *y;
 	Quant q;
 
 	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
 		return NULL;
-	Value *const in[] = { q.raw, spec_put_constant(s, rt_double(1), m->at), spec_put_int(s, q.zero, m->at) };
-	Value *const y = put_on(s, c, m, spec_put_op(s, c, "prim::dequantize", in, 3, m->at));
-
-	q.raw = put_integers(s, c, y, q.dtype, (Affine){ 1, q.zero }, m->at);
+	y = put_on(s, c, m, put_raw_units(s, c, q, m->at));
+	if (with_zero && q.zero)
+		y = spec_put_op(s, c, "aten::add.Scalar", (Value *const[]){ y, spec_put_int(s, q.zero, m->at),
+				spec_put_int(s, 1, m->at) }, 3, m->at);
+	q.raw = put_integers(s, c, y, q.dtype, (Affine){ 1, with_zero ? 0 : q.zero }, m->at);
 	return close_quant(s, c, &q, m->at);
+}
+
+Value *
+spec_quant_linear_op(Spec *s, Scope *c, const Node *m)
+{
+	return put_linear(s, c, m, false);
+}
+
+/* Of windows: as quant_mean of rt/ops/quant.h rounds */
+Value *
+spec_quant_mean(Spec *s, Scope *c, const Node *m)
+{
+	Quant q;
+
+	return open_quant(s, m->in[0], &q) ? put_linear(s, c, m, !rt_is_channels_last(known_tensor(s->k, q.raw))) : NULL;
+}
+
+Value *
+spec_quant_mean_dim(Spec *s, Scope *c, const Node *m)
+{
+	const Known *dims = known_at(s->k, m->in[1]);
+	Quant q;
+
+	if (!open_quant(s, m->in[0], &q) || !dims->is)
+		return NULL;
+	return rt_folds_rows(known_tensor(s->k, q.raw), dims->v) ? put_linear(s, c, m, true) : spec_quant_map(s, c, m);
+}
+
+static bool
+rounds_twice(const Node *m)
+{
+	return node_is(m, aten_sigmoid) || node_is(m, aten_mean);
 }
 
 /* A pointwise operator, in values: the result has its argument's parameters, or those of its own range (map.c). */
@@ -192,14 +251,14 @@ spec_quant_map(Spec *s, Scope *c, const Node *m)
 
 	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
 		return NULL;
-	Value *const y = put_on(s, c, m, put_values(s, c, &q, m->at));
+	Value *const y = put_on(s, c, m, put_values(s, c, &q, rounds_twice(m) ? "prim::dequantize" : "prim::values", m->at));
 
 	range_of(q.dtype, &low, &high);
 	if (node_is(m, aten_tanh))
 		q.scale = 2. / 256, q.zero = low + 128;
 	if (node_is(m, aten_sigmoid) || node_is(m, aten_hardsigmoid))
 		q.scale = 1. / 256, q.zero = low;
-	return put_quantized(s, c, y, &q, m->at);
+	return put_quantized(s, c, y, &q, inverse_of(&q), m->at);
 }
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */

@@ -223,6 +223,8 @@ Value  *spec_quant_view(Spec *, Scope *, const Node *m);
 Value  *spec_quant_map(Spec *, Scope *, const Node *m);
 Value  *spec_quant_parts(Spec *, Scope *, const Node *m);
 Value  *spec_quant_linear_op(Spec *, Scope *, const Node *m);
+Value  *spec_quant_mean(Spec *, Scope *, const Node *m);
+Value  *spec_quant_mean_dim(Spec *, Scope *, const Node *m);
 Value  *spec_quant_linear(Spec *, Scope *, const Node *m);
 Value  *spec_quant_conv(Spec *, Scope *, const Node *m);
 Value  *spec_quant_linear_by_range(Spec *, Scope *, const Node *m);      /* quantized::linear_dynamic */

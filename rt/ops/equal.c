@@ -12,6 +12,8 @@ rt_tensor_equal(RtCx *cx, const IValue *in, IValue *out)
 	out[0] = rt_bool(false);
 	if (a->ndim != b->ndim || ((a->quant || b->quant) && a->dtype != b->dtype))
 		return RT_OK;
+	if (a->quant && b->quant && (a->quant->scale != b->quant->scale || a->quant->zero != b->quant->zero))
+		return RT_OK;
 	for (int i = 0; i < a->ndim; i++)
 		if (a->dims[i] != b->dims[i])
 			return RT_OK;

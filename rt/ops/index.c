@@ -369,6 +369,10 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 
 	if (check_put(cx, in, self))
 		return RT_ERROR;
+	if (self->quant && self->quant->scales)
+		return rt_lacks(cx, "index_put into tensors quantized per channel");
+	if (self->quant && !values->quant && !(values = rt_quantized->as(cx, in[2], self)))
+		return RT_ERROR;
 	if (self->dtype != values->dtype)
 		return rt_raise(cx, "Index put requires the source and destination dtypes match, got %s for the "
 			"destination and %s for the source.", rt_dtypes[self->dtype].brief,

@@ -163,59 +163,17 @@ cat(RtCx *cx, const RtList *list, int64_t wanted, const int64_t *as, IValue *out
 	return cat_contiguous(cx, r, list, dim) ? RT_OK : fill_cat(cx, r, list, dim);
 }
 
-/* Is t quantized otherwise than `like` is? */
-static bool
-has_other_scale(const RtTensor *t, const RtTensor *like)
-{
-	const RtQuant *a = t->quant, *b = like->quant;
-
-	return a && b && !a->scales && !b->scales && t->dtype == like->dtype &&
-	       (a->scale != b->scale || a->zero != b->zero);
-}
-
-/* t, quantized as `like` is, a temporary; null: error raised. */
-static RtTensor *
-requantized(RtCx *cx, const RtTensor *t, const RtTensor *like)
-{
-	RtTensor *const values = quant_values(cx, t),
-		 *const r = values ? rt_temp(cx, rt_tensor_new(cx, (RtDtype)like->dtype, t->ndim, t->dims)) : NULL;
-
-	if (!r)
-		return NULL;
-	r->quant = like->quant;
-	rt_count_up(&r->quant->h);
-	return rt_quantized->write(cx, r, rt_of(values)) ? NULL : r;
-}
-
-/* Quantized tensors, all as the first one is; null: error raised. */
+/* Quantized tensors with one scale; null: error raised. */
 static const RtList *
-with_one_scale(RtCx *cx, const RtList *list)
+alike(RtCx *cx, const RtList *list)
 {
-	const RtTensor *like = list->n ? list->v[0].u.t : NULL;
-	bool other = false;
-	RtList *l;
-
-	for (int64_t i = 0; i < list->n && !cx->meta; i++)
-		other |= has_other_scale(list->v[i].u.t, like);
-	if (!other)
-		return list;
-	l = rt_list_new(cx, list->elem, list->n);
-	if (!l)
-		return NULL;
-	rt_temp_value(cx, rt_ref(RT_LIST, l));
-	for (int64_t i = 0; i < list->n; i++) {
-		RtTensor *const t = list->v[i].u.t, *const as = has_other_scale(t, like) ? requantized(cx, t, like) : t;
-
-		if (!as || rt_list_push(cx, l, rt_retain(rt_of(as))))
-			return NULL;
-	}
-	return l;
+	return list->n && list->v[0].u.t->quant ? rt_quantized->alike(cx, list) : list;
 }
 
 int
 rt_cat(RtCx *cx, const IValue *in, IValue *out)
 {
-	const RtList *list = with_one_scale(cx, in[0].u.list);
+	const RtList *list = alike(cx, in[0].u.list);
 
 	return list ? cat(cx, list, in[1].u.i, NULL, out) : RT_ERROR;
 }
@@ -244,8 +202,8 @@ stack_strides(const RtList *list, int d, int64_t *strides)
 int
 rt_stack(RtCx *cx, const IValue *in, IValue *out)
 {
-	const RtList *list = in[0].u.list;
-	RtList *parts = rt_list_new(cx, &rt_type_tensor, list->n);
+	const RtList *list = alike(cx, in[0].u.list);
+	RtList *parts = list ? rt_list_new(cx, &rt_type_tensor, list->n) : NULL;
 	int64_t strides[RT_MAX_RANK];
 	char a[SIZES_TEXT], b[SIZES_TEXT];
 	int d;

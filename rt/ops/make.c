@@ -4,7 +4,7 @@
  * sometimes memory_format.  Only strided layouts are supported; a device argument means the program's own device.
  */
 #include "block.h"
-#include "kernel.h"
+#include "quant.h"
 
 double ceil(double);
 double cos(double);
@@ -124,8 +124,10 @@ like(RtCx *cx, RtTensor *t, const IValue *options, IValue format, IValue value, 
 	else if (f == 1)
 		rt_result_strides(t->ndim, t->dims, 1, &t, strides);
 	r = rt_result(cx, 0, type_or(options[0], (RtDtype)t->dtype), t->ndim, t->dims, f ? strides : 0);
+	if (r && t->quant && r->dtype == t->dtype)
+		rt_tensor_share_quant(r, t);
 	RT_RESULT(cx, r, out[0]);
-	return rt_fill(cx, r, value);
+	return r->quant ? rt_quantized->write(cx, r, value) : rt_fill(cx, r, value);
 }
 
 KERNEL(empty_like, like(cx, in[0].u.t, in + 1, in[5], rt_int(0), out))

@@ -530,6 +530,16 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	return state.zero ? rt_raise(cx, "ZeroDivisionError") : RT_OK;
 }
 
+/* A result in (-1, 1), or in [0, 1]: all integers of its dtype */
+static int
+close_bounded(RtCx *cx, RtTensor *y, bool both_signs, RtDtype dtype, IValue *out)
+{
+	const double step = dtype == RT_qi32 ? 0x1p-32 : 0x1p-8;
+	const int zero = dtype == RT_qu8 ? (both_signs ? 128 : 0) : dtype == RT_qi8 ? (both_signs ? 0 : -128) : 0;
+
+	return quant_close(cx, y, both_signs ? 2 * step : step, zero, dtype, out);
+}
+
 /* On the values of quantized tensors; the result has the parameters of the first, or those of a bounded range. */
 int
 rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
@@ -539,17 +549,16 @@ rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	IValue v[RT_MAP_MAX + 8], y;
 	RtTensor *first = 0;
 	RtMark mark = rt_scratch_mark(cx);
-	bool wide;
+	const bool wide = is_named(row, "tanh"), sigmoid = is_named(row, "sigmoid");
+	const bool fused = !sigmoid && row->result != RT_MAP_boolean;
 	int status;
 
 	for (int i = 0; i < RT_MAP_MAX + 8; i++)
 		v[i] = rt_none();
 	for (int i = 0; i < n; i++)
-		if (arg[i].arg < RT_MAP_MAX + 8 && quant_open(cx, in[arg[i].arg], &v[arg[i].arg], &first))
+		if (arg[i].arg < RT_MAP_MAX + 8 && quant_open(cx, in[arg[i].arg], fused, &v[arg[i].arg], &first))
 			return RT_ERROR;
 	RT_ASSERT(first && first->quant);
-	if (first->quant->scales)
-		return rt_lacks(cx, "this operator on tensors quantized per channel");
 	if (map(cx, row, v, &y))
 		return RT_ERROR;
 	y = rt_temp_value(cx, y);
@@ -557,10 +566,10 @@ rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 		*out = rt_retain(y);
 		return RT_OK;
 	}
-	wide = is_named(row, "tanh");
-	if (wide || is_named(row, "sigmoid") || is_named(row, "hardsigmoid"))
-		status = quant_close(cx, y.u.t, wide ? 2. / 256 : 1. / 256, first->dtype == RT_qu8 ? (wide ? 128 : 0) :
-			(wide ? 0 : -128), (RtDtype)first->dtype, out);
+	if (first->quant->scales)
+		return rt_lacks(cx, "this operator on tensors quantized per channel");
+	if (wide || sigmoid || is_named(row, "hardsigmoid"))
+		status = close_bounded(cx, y.u.t, wide, (RtDtype)first->dtype, out);
 	else
 		status = quant_close(cx, y.u.t, first->quant->scale, first->quant->zero, (RtDtype)first->dtype, out);
 	rt_scratch_reset(cx, mark);
@@ -628,8 +637,8 @@ POWERS(double, f64)
 #define TO_boolean(as)  bool
 #define TO_real(as)     REAL_##as
 #define TO_part(as)     REAL_##as
-#define TO_uint8(as)    uint8_t
-#define TO_int8(as)     int8_t
+#define TO_uint8(as)    int64_t
+#define TO_int8(as)     int64_t
 #define REAL_b8   bool
 #define REAL_i64  int64_t
 #define REAL_f32  float

@@ -4,6 +4,7 @@
  * become infinite or zero as PyTorch's do.  Variances merge blocks by Chan's formula: each block's mean and squared
  * deviations are exact to double, so no large mean cancels them.
  */
+#include "quant.h"
 #include "reduce.h"
 
 RT_FAST
@@ -155,7 +156,11 @@ KERNEL(norm_ScalarOpt_dim_dtype, norm(cx, in[0], in[1], in + 2, in[4], out))
 
 /* ---- variance, standard deviation, with or without the mean ------------------------------------------------- */
 
-typedef struct Var { double correction; bool root, mean_too, complex, single; } Var;       /* single: of complex64 */
+typedef struct Var {
+	double correction;
+	bool   root, mean_too, complex, single;          /* single: of complex64 */
+	RtCall call;                                     /* the kernel itself */
+} Var;
 
 /* f[0] mean, f[1] squared deviations, of i[0] elements; the imaginary parts in f[2], f[3]. */
 static void
@@ -203,12 +208,14 @@ var_end(const void *arg, const FoldState *s, int64_t count, void *const *r)
 }
 
 static int
-var(RtCx *cx, Var v, IValue self, IValue dim, bool keepdim, IValue *out)
+var(RtCx *cx, Var v, const IValue *in, IValue dim, bool keepdim, IValue *out)
 {
-	RtTensor *t = rt_tensor(self);
+	RtTensor *t = rt_tensor(in[0]);
 	RtDtype d = (RtDtype)t->dtype;
 	Reduce r = { .in = t, .nout = v.mean_too ? 2 : 1, .fold = var_fold, .end = var_end, .arg = &v };
 
+	if (t->quant && v.root && !v.mean_too)
+		return rt_quantized->through(cx, &v.call, in, out);
 	if (!rt_is_floating(d) && !rt_is_complex(d))
 		return rt_raise(cx, v.mean_too ? "%s_mean only support floating point and complex dtypes"
 				: "%sstd and var only support floating point and complex dtypes",
@@ -236,16 +243,19 @@ var(RtCx *cx, Var v, IValue self, IValue dim, bool keepdim, IValue *out)
 #define VARIANCE(name, root, mean) \
 	int rt_##name(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
-		return var(cx, (Var){ in[1].u.i ? 1 : 0, root, mean, false, false }, in[0], rt_none(), false, out); \
+		const Var v = { in[1].u.i ? 1 : 0, root, mean, false, false, { rt_##name, 0, 2, 1 } }; \
+		return var(cx, v, in, rt_none(), false, out); \
 	} \
 	int rt_##name##_dim(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
-		return var(cx, (Var){ in[2].u.i ? 1 : 0, root, mean, false, false }, in[0], in[1], in[3].u.i, out); \
+		const Var v = { in[2].u.i ? 1 : 0, root, mean, false, false, { rt_##name##_dim, 0, 4, 1 } }; \
+		return var(cx, v, in, in[1], in[3].u.i, out); \
 	} \
 	int rt_##name##_correction(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
-		const Var v = { rt_number_or(in[2], 1), root, mean, false, false }; \
-		return var(cx, v, in[0], in[1], in[3].u.i, out); \
+		const RtCall self = { rt_##name##_correction, 0, 4, 1 }; \
+		const Var v = { rt_number_or(in[2], 1), root, mean, false, false, self }; \
+		return var(cx, v, in, in[1], in[3].u.i, out); \
 	}
 VARIANCE(var, false, false)
 VARIANCE(std, true, false)

@@ -486,8 +486,8 @@ avg_pool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	Pool g = pool_input(op, self, nd);
 
 	if (self->quant)
-		return quant_linear(cx, nd == 1 ? rt_avg_pool1d : nd == 2 ? rt_avg_pool2d : rt_avg_pool3d, in,
-			nd == 1 ? 6 : 7, 1, out);
+		return nd == 3 ? quant_linear(cx, rt_avg_pool3d, in, 7, 1, out) :       /* PyTorch turns these */
+		       quant_mean(cx, nd == 1 ? rt_avg_pool1d : rt_avg_pool2d, in, nd == 1 ? 6 : 7, out);
 	if (average_windows(cx, &g, in + 1))
 		return RT_ERROR;
 	return average_result(cx, &g, self, nd == 2, &average_work, out);
@@ -504,8 +504,8 @@ adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	Pool g = pool_input(op, self, nd);
 
 	if (self->quant)
-		return quant_linear(cx, nd == 1 ? rt_adaptive_avg_pool1d : nd == 2 ? rt_adaptive_avg_pool2d :
-			rt_adaptive_avg_pool3d, in, 2, 1, out);
+		return quant_mean(cx, nd == 1 ? rt_adaptive_avg_pool1d : nd == 2 ? rt_adaptive_avg_pool2d :
+			rt_adaptive_avg_pool3d, in, 2, out);
 	if (pool_adaptive_average(cx, &g, in[1]))
 		return RT_ERROR;
 	return average_result(cx, &g, self, nd == 2, g.apart ? &average_work : &mean_work, out);

@@ -134,9 +134,9 @@ channel_of(const Params *p, int64_t i)
 	return p->step ? i / p->inner % p->channels : 0;
 }
 
-/* The values of t, dense float32. */
+/* The values of t, dense float32; fused: scale * integer - scale * zero, rounded once. */
 static RtTensor *
-values_of(RtCx *cx, const RtTensor *t)
+values_as(RtCx *cx, const RtTensor *t, bool fused)
 {
 	RtTensor *raw = quant_raw(cx, t), *d = raw ? dense_in(cx, raw, RT_i64) : 0;
 	RtTensor *r = rt_temp(cx, rt_tensor_new(cx, RT_f32, t->ndim, t->dims));
@@ -148,16 +148,25 @@ values_of(RtCx *cx, const RtTensor *t)
 	if (!d || params_of(cx, t, &p))
 		return 0;
 	for (int64_t i = 0; i < n; i++) {
-		int64_t c = channel_of(&p, i);
+		const int64_t c = channel_of(&p, i);
+		const double q = (double)((int64_t *)rt_data(d))[i];
+		const float scale = (float)p.scale[c];
 
-		((float *)rt_data(r))[i] = (float)((double)((int64_t *)rt_data(d))[i] - p.zero[c]) * (float)p.scale[c];
+		((float *)rt_data(r))[i] = fused ? (float)(q * (double)scale - (double)(scale * (float)p.zero[c])) :
+					   (float)(q - p.zero[c]) * scale;
 	}
 	return r;
 }
 
-/* Quantizes x into r, which has its parameters. */
+static RtTensor *
+values_of(RtCx *cx, const RtTensor *t)
+{
+	return values_as(cx, t, false);
+}
+
+/* Quantizes x into r, which has the parameters; inverse: of the scale, 0: each channel's. */
 static int
-quant_store(RtCx *cx, RtTensor *r, RtTensor *x)
+store_by(RtCx *cx, RtTensor *r, RtTensor *x, float inverse)
 {
 	RtTensor *d = dense_in(cx, x, RT_f32), *raw = quant_raw(cx, r);
 	RtTensor *q = raw ? rt_temp(cx, rt_tensor_new(cx, RT_i64, r->ndim, r->dims)) : 0;
@@ -169,7 +178,7 @@ quant_store(RtCx *cx, RtTensor *r, RtTensor *x)
 	quant_range((RtDtype)r->dtype, &low, &high);
 	for (int64_t i = 0; i < n; i++) {
 		int64_t c = channel_of(&p, i);
-		float v = ((float *)rt_data(d))[i] * (1.0f / (float)p.scale[c]);
+		float v = ((float *)rt_data(d))[i] * (inverse != 0 ? inverse : 1.0f / (float)p.scale[c]);
 		double z = p.floating ? (double)nearbyintf(v + (float)p.zero[c]) : (double)nearbyintf(v) + p.zero[c];
 
 		((int64_t *)rt_data(q))[i] = z >= (double)high ? high : z > (double)low ? (int64_t)z : low;
@@ -177,18 +186,24 @@ quant_store(RtCx *cx, RtTensor *r, RtTensor *x)
 	return rt_copy_into(cx, raw, q);
 }
 
+static int
+quant_store(RtCx *cx, RtTensor *r, RtTensor *x)
+{
+	return store_by(cx, r, x, 0);
+}
+
 /* ---- other operators on quantized tensors --------------------------------------------------------------------- */
 
 /* An argument with the values of quantized tensors in their place; first: the first of them. */
 static int
-open_value(RtCx *cx, IValue v, IValue *out, RtTensor **first)
+open_value(RtCx *cx, IValue v, bool fused, IValue *out, RtTensor **first)
 {
 	RtTensor *t = rt_tensor(v), *values;
 
 	*out = v;
 	if (!t || !t->quant)
 		return RT_OK;
-	values = values_of(cx, t);
+	values = values_as(cx, t, fused);
 	if (!values)
 		return RT_ERROR;
 	*out = rt_of(values);
@@ -218,19 +233,25 @@ units_of(RtCx *cx, const RtTensor *t)
 	return r;
 }
 
-/* The result t, in units of like's scale, quantized as like is. */
+/* The result t, in units of like's scale, quantized as like is; with_zero: rounded with the zero point. */
 static int
-close_units(RtCx *cx, RtTensor *t, const RtTensor *like, IValue *out)
+close_units(RtCx *cx, RtTensor *t, const RtTensor *like, bool with_zero, IValue *out)
 {
-	if (close_value(cx, t, 1, like->quant->zero, (RtDtype)like->dtype, out))
+	const RtQuant *q = like->quant;
+	IValue sum = rt_of(t);
+
+	if (with_zero && !cx->meta && CALL(cx, add_Scalar, &sum, sum, rt_double((double)q->zero), rt_int(1)))
 		return RT_ERROR;
-	out->u.t->quant->scale = like->quant->scale;
+	if (close_value(cx, sum.u.t, 1, with_zero ? 0 : q->zero, (RtDtype)like->dtype, out))
+		return RT_ERROR;
+	out->u.t->quant->scale = q->scale;
+	out->u.t->quant->zero = q->zero;
 	return RT_OK;
 }
 
 /* What is linear: on integers less their zero point, of which halves are exact. */
 static int
-linear_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
+linear_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, bool with_zero, IValue *out)
 {
 	const RtTensor *first = rt_tensor(in[0]);
 	IValue v[16], result[4];
@@ -246,7 +267,7 @@ linear_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, 
 		return RT_ERROR;
 	for (int i = 1; i < nout; i++)
 		out[i] = rt_retain(result[i]);
-	return close_units(cx, result[0].u.t, first, out);
+	return close_units(cx, result[0].u.t, first, with_zero, out);
 }
 
 /* Any other: on values. */
@@ -259,7 +280,7 @@ through(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 	if (c->nin > 16 || c->nout > 4)
 		return rt_lacks(cx, "this operator on quantized tensors");
 	for (int i = 0; i < c->nin; i++)
-		if (open_value(cx, in[i], &v[i], &first))
+		if (open_value(cx, in[i], false, &v[i], &first))
 			return RT_ERROR;
 	if (!first)
 		return rt_lacks(cx, "quantized tensors without parameters");
@@ -343,33 +364,85 @@ view_channels(RtCx *cx, RtTensor *r, const RtTensor *t, const ViewPart *part)
 	return RT_OK;
 }
 
-/* Floats, or a number, into a quantized tensor: with its parameters. */
-static int
-write_values(RtCx *cx, RtTensor *to, IValue values)
-{
-	IValue v = values.tag == RT_TENSOR ? values : rt_of(rt_temp(cx, rt_scalar_tensor(cx, RT_f32, values)));
-
-	if (to->quant->scales)
-		return rt_lacks(cx, "writes to tensors quantized per channel");
-	if (!v.u.t || CALL(cx, quantize_per_tensor, &v, v, rt_double(to->quant->scale), rt_int(to->quant->zero),
-			   rt_int(to->dtype)))
-		return RT_ERROR;
-	return rt_copy_into(cx, to, v.u.t);
-}
-
-const RtQuantized rt_quantized_all = {
-	values_of, open_value, close_value, linear_through, through, rt_map_quantized, view_channels, write_values,
-	quant_layer, quant_pack_layer, quant_project
-};
-
-/* ---- kernels --------------------------------------------------------------------------------------------------- */
-
 static int
 check_float(RtCx *cx, const RtTensor *t)
 {
 	return t->dtype == RT_f32 ? RT_OK : rt_raise(cx, "Quantize only works on Float Tensor, got %s",
 						     rt_dtypes[t->dtype].brief);
 }
+
+/* Floats, or a number, quantized as `like` is, a temporary: of its sizes, where channels have their own parameters */
+static RtTensor *
+values_like(RtCx *cx, IValue values, const RtTensor *like)
+{
+	RtTensor *t = values.tag == RT_TENSOR ? values.u.t : rt_temp(cx, rt_scalar_tensor(cx, RT_f32, values)), *r, *x;
+
+	if (!t || check_float(cx, t))
+		return NULL;
+	if (like->quant->scales) {
+		x = rt_temp(cx, rt_tensor_new(cx, RT_f32, like->ndim, like->dims));
+		if (!x || rt_copy_into(cx, x, t))
+			return NULL;
+		t = x;
+	}
+	r = rt_temp(cx, rt_tensor_new(cx, (RtDtype)like->dtype, t->ndim, t->dims));
+	if (!r)
+		return NULL;
+	rt_tensor_share_quant(r, like);
+	return !cx->meta && quant_store(cx, r, t) ? NULL : r;
+}
+
+static int
+write_values(RtCx *cx, RtTensor *to, IValue values)
+{
+	RtTensor *const t = values_like(cx, values, to);
+
+	return t ? rt_copy_into(cx, to, t) : RT_ERROR;
+}
+
+/* Is t quantized otherwise than `like` is? */
+static bool
+has_other_scale(const RtTensor *t, const RtTensor *like)
+{
+	const RtQuant *a = t->quant, *b = like->quant;
+
+	return a && b && !a->scales && !b->scales && t->dtype == like->dtype &&
+	       (a->scale != b->scale || a->zero != b->zero);
+}
+
+/* Quantized tensors, all as the first one is; null: error raised. */
+static const RtList *
+with_one_scale(RtCx *cx, const RtList *list)
+{
+	const RtTensor *like = list->v[0].u.t;
+	bool other = false;
+	RtList *l;
+
+	for (int64_t i = 0; i < list->n && !cx->meta; i++)
+		other |= has_other_scale(list->v[i].u.t, like);
+	if (!other)
+		return list;
+	l = rt_list_new(cx, list->elem, list->n);
+	if (!l)
+		return NULL;
+	rt_temp_value(cx, rt_ref(RT_LIST, l));
+	for (int64_t i = 0; i < list->n; i++) {
+		RtTensor *const t = list->v[i].u.t, *as = t;
+
+		if (has_other_scale(t, like) && (as = values_of(cx, t)))
+			as = values_like(cx, rt_of(as), like);
+		if (!as || rt_list_push(cx, l, rt_retain(rt_of(as))))
+			return NULL;
+	}
+	return l;
+}
+
+const RtQuantized rt_quantized_all = {
+	values_of, open_value, close_value, linear_through, through, rt_map_quantized, view_channels, values_like,
+	write_values, with_one_scale, quant_layer, quant_pack_layer, quant_project
+};
+
+/* ---- kernels --------------------------------------------------------------------------------------------------- */
 
 static int
 check_quantized(RtCx *cx, const RtTensor *t, const char *op)
@@ -378,8 +451,9 @@ check_quantized(RtCx *cx, const RtTensor *t, const char *op)
 			: rt_raise(cx, "%s: expected a quantized tensor, but got %s", op, rt_dtypes[t->dtype].brief);
 }
 
+/* inverse: what is multiplied by, 0: that of the scale */
 static int
-per_tensor(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IValue *out)
+per_tensor(RtCx *cx, RtTensor *t, Affine by, float inverse, RtDtype dtype, IValue *out)
 {
 	int64_t strides[RT_MAX_RANK], low, high;
 	RtTensor *r, *all[1] = { t };
@@ -389,19 +463,28 @@ per_tensor(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IVa
 	if (rt_dtypes[dtype].category != 'Q')
 		return rt_raise(cx, "quantize_per_tensor: expected a quantized dtype, got %s", rt_dtypes[dtype].brief);
 	quant_range(dtype, &low, &high);
-	if (zero < low || zero > high)
+	if (by.zero < low || by.zero > high)
 		return rt_raise(cx, "quantize_tensor_per_tensor_affine zero_point %lld is out of range.",
-				(long long)zero);
+				(long long)by.zero);
 	rt_result_strides(t->ndim, t->dims, 1, all, strides);
-	r = quant_result(cx, dtype, t->ndim, t->dims, strides, (Affine){ scale, zero });
+	r = quant_result(cx, dtype, t->ndim, t->dims, strides, by);
 	RT_RESULT(cx, r, *out);
-	return quant_store(cx, r, t);
+	return store_by(cx, r, t, inverse);
 }
 
 int
 rt_quantize_per_tensor(RtCx *cx, const IValue *in, IValue *out)
 {
-	return per_tensor(cx, rt_tensor(in[0]), rt_number(in[1]), in[2].u.i, rt_dtype_or(in[3], RT_NDTYPE), out);
+	return per_tensor(cx, rt_tensor(in[0]), (Affine){ rt_number(in[1]), in[2].u.i }, 0,
+			  rt_dtype_or(in[3], RT_NDTYPE), out);
+}
+
+/* x, inverse, scale, zero_point, dtype */
+int
+rt_prim_as_quantized(RtCx *cx, const IValue *in, IValue *out)
+{
+	return per_tensor(cx, rt_tensor(in[0]), (Affine){ rt_number(in[2]), in[3].u.i }, (float)rt_number(in[1]),
+			  rt_dtype_or(in[4], RT_NDTYPE), out);
 }
 
 static int
@@ -422,7 +505,8 @@ rt_quantize_per_tensor_tensor_qparams(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!cx->meta && (one_number(cx, rt_tensor(in[1]), &scale) || one_number(cx, rt_tensor(in[2]), &zero)))
 		return RT_ERROR;
-	return per_tensor(cx, rt_tensor(in[0]), scale, (int64_t)zero, rt_dtype_or(in[3], RT_NDTYPE), out);
+	return per_tensor(cx, rt_tensor(in[0]), (Affine){ scale, (int64_t)zero }, 0, rt_dtype_or(in[3], RT_NDTYPE),
+			  out);
 }
 
 /* self, reduce_range -> scale, zero point: those of quint8 over the tensor's own range */
@@ -460,7 +544,7 @@ rt_quantize_per_tensor_dynamic(RtCx *cx, const IValue *in, IValue *out)
 		qmin /= 2, qmax /= 2;
 	if (!cx->meta)
 		quant_choose(low, high, qmin, qmax, &scale, &zero);
-	return per_tensor(cx, t, scale, zero, dtype, out);
+	return per_tensor(cx, t, (Affine){ scale, zero }, 0, dtype, out);
 }
 
 int
@@ -501,8 +585,9 @@ rt_quantize_per_channel(RtCx *cx, const IValue *in, IValue *out)
 	return quant_store(cx, r, t);
 }
 
-int
-rt__make_per_tensor_quantized_tensor(RtCx *cx, const IValue *in, IValue *out)
+/* A tensor of integers, of given strides or null */
+static int
+of_integers(RtCx *cx, const IValue *in, const int64_t *strides, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]), *r;
 	RtDtype dtype = t->dtype == RT_i8 ? RT_qi8 : t->dtype == RT_u8 ? RT_qu8 : RT_qi32;
@@ -510,10 +595,22 @@ rt__make_per_tensor_quantized_tensor(RtCx *cx, const IValue *in, IValue *out)
 	if (t->dtype != RT_i8 && t->dtype != RT_u8 && t->dtype != RT_i32)
 		return rt_raise(cx, "_make_per_tensor_quantized_tensor: no quantized type of %s",
 				rt_dtypes[t->dtype].brief);
-	r = quant_result(cx, dtype, t->ndim, t->dims, 0, (Affine){ rt_number(in[1]), in[2].u.i });
+	r = quant_result(cx, dtype, t->ndim, t->dims, strides, (Affine){ rt_number(in[1]), in[2].u.i });
 	RT_RESULT(cx, r, out[0]);
 	r = quant_raw(cx, r);
 	return r ? rt_copy_into(cx, r, t) : RT_ERROR;
+}
+
+KERNEL(_make_per_tensor_quantized_tensor, of_integers(cx, in, NULL, out))
+
+int
+rt_prim_of_integers(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+	int64_t strides[RT_MAX_RANK];
+
+	rt_result_strides(t->ndim, t->dims, 1, &t, strides);
+	return of_integers(cx, in, strides, out);
 }
 
 int
@@ -556,19 +653,32 @@ rt__empty_affine_quantized(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_dequantize_self(RtCx *cx, const IValue *in, IValue *out)
+/* The floats v, that t stands for, lying as t does */
+static int
+give_values(RtCx *cx, RtTensor *t, RtTensor *v, IValue *out)
 {
-	RtTensor *t = rt_tensor(in[0]), *r, *v, *all[1] = { t };
+	RtTensor *r, *all[1] = { t };
 	int64_t strides[RT_MAX_RANK];
 
 	rt_result_strides(t->ndim, t->dims, 1, all, strides);
 	r = rt_result(cx, 0, RT_f32, t->ndim, t->dims, strides);
 	RT_RESULT(cx, r, out[0]);
-	v = t->quant ? values_of(cx, t) : t;
 	return v ? rt_copy_into(cx, r, v) : RT_ERROR;
 }
 
+KERNEL(dequantize_self, give_values(cx, in[0].u.t, in[0].u.t->quant ? values_of(cx, in[0].u.t) : in[0].u.t, out))
+
+static int
+check_whole(RtCx *cx, const RtTensor *t)
+{
+	if (check_quantized(cx, t, "quantized operator"))
+		return RT_ERROR;
+	return t->quant->scales ? rt_raise(cx, "Only per tensor quantization is supported.") : RT_OK;
+}
+
+KERNEL(prim_fused_values, check_whole(cx, in[0].u.t) ? RT_ERROR :
+       give_values(cx, in[0].u.t, values_as(cx, in[0].u.t, true), out))
+KERNEL(prim_units, check_whole(cx, in[0].u.t) ? RT_ERROR : give_values(cx, in[0].u.t, units_of(cx, in[0].u.t), out))
 KERNEL(dequantize_tensor, rt_dequantize_self(cx, in, out))
 
 int

@@ -33,20 +33,24 @@ typedef struct Affine { double scale; int64_t zero; } Affine;            /* valu
 RtTensor *quant_result(RtCx *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, Affine);
 
 /* An operator without a kernel for quantized tensors: its arguments in values, its results quantized again.  linear: one
- * that is linear in its first argument, and so takes its integers; through: any; map: a pointwise row (map.c). */
+ * that is linear in its first argument, and so takes its integers (with_zero: results are rounded with the zero point
+ * added); through: any; map: a pointwise row (map.c).
+ * fused: values as the kernels of pointwise operators have them, rounded once: t_values of tmath.h. */
 struct MapRow;
 struct Int8Layer;
 struct ViewPart;
 struct RtQuantized {
 	RtTensor *(*values)(RtCx *, const RtTensor *);
-	int (*open)(RtCx *, IValue v, IValue *values, RtTensor **first);
+	int (*open)(RtCx *, IValue v, bool fused, IValue *values, RtTensor **first);
 	int (*close)(RtCx *, RtTensor *values, double scale, int64_t zero, RtDtype, IValue *out);
-	int (*linear)(RtCx *, RtKernel *, const IValue *in, int nin, int nout, IValue *out);
+	int (*linear)(RtCx *, RtKernel *, const IValue *in, int nin, int nout, bool with_zero, IValue *out);
 	int (*through)(RtCx *, const RtCall *, const IValue *in, IValue *out);
 	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 	/* Of r, a view of t, quantized per channel: the parameters of the channels that it has.  part: null if all. */
 	int (*view)(RtCx *, RtTensor *r, const RtTensor *t, const struct ViewPart *part);
-	int (*write)(RtCx *, RtTensor *to, IValue values);       /* floats or a number, quantized as `to` is */
+	RtTensor *(*as)(RtCx *, IValue values, const RtTensor *like);    /* floats or a number, quantized as `like` is */
+	int (*write)(RtCx *, RtTensor *to, IValue values);               /* those into a quantized tensor */
+	const RtList *(*alike)(RtCx *, const RtList *);                  /* all as the first one is; null: error raised */
 	/* A layer's weight (n, k) as bytes, in scratch memory; null where it has zero points or is none.  scale: of the
 	 * rows of a weight of plain int8, or null */
 	int (*bytes)(RtCx *, RtTensor *w, RtTensor *scale, struct Int8Layer **);
@@ -66,9 +70,9 @@ quant_values(RtCx *cx, const RtTensor *t)            /* dense float32, a tempora
 }
 
 static inline int
-quant_open(RtCx *cx, IValue v, IValue *values, RtTensor **first)
+quant_open(RtCx *cx, IValue v, bool fused, IValue *values, RtTensor **first)
 {
-	return rt_quantized->open(cx, v, values, first);
+	return rt_quantized->open(cx, v, fused, values, first);
 }
 
 static inline int
@@ -81,7 +85,14 @@ quant_close(RtCx *cx, RtTensor *values, double scale, int64_t zero, RtDtype dtyp
 static inline int
 quant_linear(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
 {
-	return rt_quantized->linear(cx, kernel, in, nin, nout, out);
+	return rt_quantized->linear(cx, kernel, in, nin, nout, false, out);
+}
+
+/* The mean of windows: what lies channels last is rounded before the zero point is added. */
+static inline int
+quant_mean(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, IValue *out)
+{
+	return rt_quantized->linear(cx, kernel, in, nin, 1, !rt_is_channels_last(rt_tensor(in[0])), out);
 }
 
 #endif

@@ -581,11 +581,19 @@ mean(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtype, IV
 	return fold_into(cx, f, self, over, dtype, out);
 }
 
+/* Sums of integers in rows; others are means of values. */
+static int
+mean_of_quantized(RtCx *cx, const RtCall *c, IValue dims, const IValue *in, IValue *out)
+{
+	return rt_folds_rows(in[0].u.t, dims) ? rt_quantized->linear(cx, c->kernel, in, c->nin, 1, true, out) :
+	       rt_quantized->through(cx, c, in, out);
+}
+
 int
 rt_mean(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[0].u.t->quant)
-		return quant_linear(cx, rt_mean, in, 2, 1, out);
+		return mean_of_quantized(cx, &(RtCall){ .kernel = rt_mean, .nin = 2, .nout = 1 }, rt_none(), in, out);
 	return mean(cx, &means, in[0], NULL, in[1], out);
 }
 
@@ -593,7 +601,7 @@ int
 rt_mean_dim(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[0].u.t->quant)
-		return quant_linear(cx, rt_mean_dim, in, 4, 1, out);
+		return mean_of_quantized(cx, &(RtCall){ .kernel = rt_mean_dim, .nin = 4, .nout = 1 }, in[1], in, out);
 	return mean(cx, &means, in[0], in + 1, in[3], out);
 }
 

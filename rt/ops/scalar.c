@@ -254,6 +254,14 @@ magnitude(RtCx *cx, const IValue *in, IValue *out)
 	return put(in[0].tag == RT_COMPLEX ? hypot(real(in[0]), imag(in[0])) : fabs(real(in[0])), out);
 }
 
+/* A float as kernels of float32 have it */
+static int
+single(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put((double)(float)real(in[0]), out);
+}
+
 /* The first argument wins when they are equal or not ordered, as in std::min and std::max. */
 static int
 smaller(RtCx *cx, const IValue *in, IValue *out)

@@ -39,6 +39,8 @@ result_copy(RtCx *cx, RtTensor *self, bool keep, IValue *out)
 	r = rt_result(cx, 0, (RtDtype)self->dtype, self->ndim, self->dims, keep ? strides : NULL);
 	if (!r)
 		return NULL;
+	if (self->quant)
+		rt_tensor_share_quant(r, self);
 	out[0] = rt_of(r);
 	return cx->meta || !rt_copy_into(cx, r, self) ? r : NULL;
 }

@@ -250,6 +250,19 @@ TMATH TAffine t_affine(double low, double high, double least, double most)
 #define t_affine_scale(low, high, least, most) t_affine(low, high, (double)(least), (double)(most)).scale
 #define t_affine_zero(low, high, least, most)  t_affine(low, high, (double)(least), (double)(most)).zero
 
+/* scale * x - scale * zero, rounded once: x is an integer of 8 bits, so that a double holds the difference */
+TM_INLINE float t_fused(float x, float scale, float zero)
+{
+#ifdef __FMA__
+	return __builtin_fmaf(x, scale, -(scale * zero));
+#else
+	const float least = scale * zero;
+
+	return (float)((double)x * (double)scale - (double)least);
+#endif
+}
+#define t_values(x, scale, zero) (sizeof(T) == 4 ? (T)t_fused((x), (scale), (zero)) : ((x) - (zero)) * (scale))
+
 /* The next one of bfloat16, of float or of double. */
 TMATH float t_nextafter_f(float x, float y, int dtype)
 {

@@ -153,12 +153,16 @@ rt_copy_(RtCx *cx, const IValue *in, IValue *out)
 
 KERNEL(copy__Tensor, rt_copy_(cx, in, out))
 
+static int
+fill_number(RtCx *cx, RtTensor *t, IValue number)
+{
+	return t->quant ? rt_quantized->write(cx, t, number) : rt_fill(cx, t, number);
+}
+
 int
 rt_fill__Scalar(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *t = in[0].u.t;
-
-	return (t->quant ? rt_quantized->write(cx, t, in[1]) : rt_fill(cx, t, in[1])) ? RT_ERROR : same(in[0], out);
+	return fill_number(cx, in[0].u.t, in[1]) ? RT_ERROR : same(in[0], out);
 }
 
 KERNEL(copy__float, rt_fill__Scalar(cx, in, out))
@@ -186,9 +190,10 @@ rt_fill__Tensor(RtCx *cx, const IValue *in, IValue *out)
 	if (in[1].u.t->ndim)
 		return rt_raise(cx, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
 				in[1].u.t->ndim);
-	if (!cx->meta && rt_is_complex((RtDtype)in[1].u.t->dtype) && !rt_is_complex((RtDtype)in[0].u.t->dtype)) {
+	if (!cx->meta && (in[0].u.t->quant || (rt_is_complex((RtDtype)in[1].u.t->dtype) &&
+					       !rt_is_complex((RtDtype)in[0].u.t->dtype)))) {
 		const IValue number = rt_item(cx, in[1].u.t);
-		const int status = cx->status || rt_fill(cx, in[0].u.t, number) ? RT_ERROR : same(in[0], out);
+		const int status = cx->status || fill_number(cx, in[0].u.t, number) ? RT_ERROR : same(in[0], out);
 
 		rt_release(number);
 		return status;
