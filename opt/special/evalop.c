@@ -441,7 +441,7 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "chunk", spec_quant_parts }, { "split_Tensor", spec_quant_parts }, { "split_with_sizes", spec_quant_parts },
 	{ "relu", spec_quant_map }, { "relu6", spec_quant_map }, { "hardtanh", spec_quant_map },
 	{ "leaky_relu", spec_quant_map }, { "sigmoid", spec_quant_map }, { "hardsigmoid", spec_quant_map },
-	{ "tanh", spec_quant_map },
+	{ "tanh", spec_quant_map }, { "cat", spec_quant_cat },
 	{ "narrow", spec_quant_view }, { "flip", spec_quant_view }, { "index_select", spec_quant_view },
 	{ "adaptive_avg_pool2d", spec_quant_mean }, { "avg_pool2d", spec_quant_mean },
 	{ "mean_dim", spec_quant_mean_dim }, { "upsample_nearest2d", spec_quant_linear_op },

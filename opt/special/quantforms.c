@@ -236,6 +236,33 @@ spec_quant_mean_dim(Spec *s, Scope *c, const Node *m)
 	return rt_folds_rows(known_tensor(s->k, q.raw), dims->v) ? put_linear(s, c, m, true) : spec_quant_map(s, c, m);
 }
 
+/* A list of them, joined: all get the parameters of the first. */
+Value *
+spec_quant_cat(Spec *s, Scope *c, const Node *m)
+{
+	const Node *list = m->in[0]->node;
+	Value *part[PARTS_MOST];
+	Quant first, q;
+
+	if (!node_is(list, prim_ListConstruct) || !list->nin || list->nin > PARTS_MOST || !known_is(s->k, m->in[0]) ||
+	    !known_is(s->k, m->out[0]) || !open_quant(s, list->in[0], &first))
+		return NULL;
+	for (int i = 0; i < list->nin; i++)
+		if (!open_quant(s, list->in[i], &q) || q.dtype != first.dtype)
+			return NULL;
+	for (int i = 0; i < list->nin; i++) {
+		open_quant(s, list->in[i], &q);
+		part[i] = q.raw;
+		if (q.scale != first.scale || q.zero != first.zero)
+			part[i] = put_integers(s, c, put_values(s, c, &q, "prim::dequantize", m->at), first.dtype,
+					       (Affine){ inverse_of(&first), first.zero }, m->at);
+	}
+	Value *const in[] = { spec_put_tensors(s, part, list->nin, m->in[0], m->at), m->in[1] };
+
+	first.raw = spec_put_op(s, c, "aten::cat", in, 2, m->at);
+	return close_quant(s, c, &first, m->at);
+}
+
 static bool
 rounds_twice(const Node *m)
 {
