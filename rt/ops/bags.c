@@ -11,9 +11,11 @@
 
 typedef struct Table {
 	const uint8_t *q;
-	const double  *scale, *zero;     /* per row; steps 0: one for all */
+	const double  *scale;            /* per row; steps 0: one for all */
+	const float   *zero;
 	int64_t rows, cols, step;
-	double  one[2];                  /* where there is one for all */
+	double  one_scale;               /* where there is one for all */
+	float   one_zero;
 } Table;
 
 static const RtClass embedding_class;
@@ -43,9 +45,10 @@ table_of(RtCx *cx, RtTensor *w, Table *t)
 
 	if (!w->quant || w->dtype != RT_qu8 || w->ndim != 2)
 		return rt_lacks(cx, "embeddings with tables of %s", rt_dtypes[w->dtype].torch);
-	*t = (Table){ .rows = w->dims[0], .cols = w->dims[1], .one = { w->quant->scale, (double)w->quant->zero } };
-	t->scale = &t->one[0];
-	t->zero = &t->one[1];
+	*t = (Table){ .rows = w->dims[0], .cols = w->dims[1], .one_scale = w->quant->scale,
+		       .one_zero = (float)w->quant->zero };
+	t->scale = &t->one_scale;
+	t->zero = &t->one_zero;
 	if (cx->meta)
 		return RT_OK;
 	raw = quant_raw(cx, w);
@@ -56,25 +59,30 @@ table_of(RtCx *cx, RtTensor *w, Table *t)
 	if (!w->quant->scales)
 		return RT_OK;
 	scales = dense_as(cx, w->quant->scales, RT_f64);
-	zeros = scales ? dense_as(cx, w->quant->zeros, RT_f64) : NULL;
+	zeros = scales ? dense_as(cx, w->quant->zeros, RT_f32) : NULL;
 	if (!zeros || w->quant->axis != 0 || rt_numel(scales) != t->rows || rt_numel(zeros) != t->rows)
 		return zeros ? rt_raise(cx, "the table of an embedding has to be quantized by rows") : RT_ERROR;
 	t->scale = (const double *)(void *)rt_data(scales);
-	t->zero = (const double *)(void *)rt_data(zeros);
+	t->zero = (const float *)(void *)rt_data(zeros);
 	t->step = 1;
 	return RT_OK;
 }
 
+RT_FAST
+
 /* to += weight * row i */
 static void
-add_row(const Table *t, int64_t i, float weight, float *to)
+add_row(const Table *t, int64_t i, float weight, float *restrict to)
 {
-	const uint8_t *q = t->q + i * t->cols;
-	const float scale = (float)t->scale[i * t->step], bias = -scale * (float)t->zero[i * t->step];
+	const uint8_t *const q = t->q + i * t->cols;
+	const float scale = (float)t->scale[i * t->step], bias = weight * (-scale * t->zero[i * t->step]);
+	const float by = weight * scale;
 
 	for (int64_t j = 0; j < t->cols; j++)
-		to[j] += weight * (scale * (float)q[j] + bias);
+		to[j] = (to[j] + bias) + by * (float)q[j];
 }
+
+RT_SMALL
 
 static int
 indices_of(RtCx *cx, const char *what, RtTensor *t, const int64_t **at)
