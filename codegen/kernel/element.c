@@ -81,6 +81,13 @@ element_loaded(Arena *a, RtDtype dtype, const char *element)
 	return element;
 }
 
+/* The C type of a value at a point: that of its numbers, but small integers are ints, which are floats sooner. */
+static const char *
+value_type(RtDtype dtype)
+{
+	return rt_dtypes[dtype].category == 'I' && rt_dtypes[dtype].bytes <= 4 ? "int" : compute_type(dtype);
+}
+
 /* A number of the row's compute type, rounded to what a tensor of this type holds. */
 static const char *
 rounded(Arena *a, RtDtype dtype, const char *x)
@@ -92,7 +99,7 @@ rounded(Arena *a, RtDtype dtype, const char *x)
 	case RT_f32: case RT_f64: case RT_i64:
 		return arena_printf(a, "(%s)(%s)", element_type(dtype), x);
 	default:
-		return arena_printf(a, "(int64_t)(%s)(%s)", element_type(dtype), x);
+		return arena_printf(a, "(int)(%s)(%s)", element_type(dtype), x);
 	}
 }
 
@@ -298,7 +305,7 @@ put_loads(Element *e)
 		const Access access = k->operand.at[i].access;
 
 		if (access != ACCESS_NUMBER && access != ACCESS_BITS && access != ACCESS_MADE && is_loaded(e, i))
-			buf_printf(&e->body, "const %s v%d = %s;\n", compute_type(k->operand.at[i].dtype), i,
+			buf_printf(&e->body, "const %s v%d = %s;\n", value_type(k->operand.at[i].dtype), i,
 				   element_loaded(e->a, k->operand.at[i].dtype, place_text(e, i)));
 	}
 }
@@ -309,6 +316,13 @@ static bool
 says(const Let *l, const char *word)
 {
 	return strstr(l->op->value, word) != NULL;
+}
+
+/* A cast computes nothing: it takes a value as it is. */
+static bool
+is_cast(const Let *l)
+{
+	return !strcmp(l->op->result, "asked");
 }
 
 /* A constant as a literal of the common type T; null: it has none. */
@@ -339,7 +353,7 @@ operand_text(Element *e, const Let *l, const Ref *r, bool joins)
 		return text;
 	joins = joins && l->types.common != RT_NDTYPE && !(known && dtype == l->types.common);
 	if (known && !joins)
-		return strcmp(compute_type(dtype), e->type) ? arena_printf(e->a, "(T)%s", text) : text;
+		return strcmp(value_type(dtype), e->type) && !is_cast(l) ? arena_printf(e->a, "(T)%s", text) : text;
 	if (r->kind == REF_NUMBER && (!joins || !strcmp(compute_type(l->types.common), e->type)) &&
 	    literal(e, r->number))
 		return literal(e, r->number);
@@ -383,7 +397,7 @@ put_plain_let(Element *e, int at, const RtMapArg *arg)
 	for (int i = 0; i < l->narg; i++)
 		operand[i] = operand_text(e, l, &l->arg[i], arg[i].joins);
 	put_value(&b, l->op->value, operand, l->narg);
-	buf_printf(&e->body, "const %s t%d = %s;\n", compute_type(result), at,
+	buf_printf(&e->body, "const %s t%d = %s;\n", value_type(result), at,
 		   (result == RT_f32 || result == RT_f64) && strcmp(e->type, "bool") ? b.at :
 		   result_text(e, l, b.at));
 	buf_free(&b);
@@ -395,8 +409,8 @@ put_let_of_own_type(Element *e, int at, const RtMapArg *arg)
 {
 	const Let *l = &e->k->let.at[at];
 
-	buf_printf(&e->body, "%s t%d; { typedef %s T; ", compute_type(l->types.result), at,
-		   compute_type(l->types.compute));
+	buf_printf(&e->body, "%s t%d; { typedef %s T; ", value_type(l->types.result), at,
+		   is_cast(l) ? value_type(l->types.common) : compute_type(l->types.compute));
 	for (int i = 0; i < l->narg; i++) {
 		const bool has = l->arg[i].kind != REF_NONE;
 		const char *text = wanted_text(e, &l->arg[i], compute_type(l->types.compute));
