@@ -131,6 +131,7 @@ typedef struct Schedule {
 	int     inner;         /* the vectorised axis; -1: there is none */
 	int     lanes;         /* sums along a row: 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side */
 	bool    whole;         /* rows side by side: each unit has exactly KERNEL_COLUMNS */
+	bool    table;         /* of bytes: by a table of what each of 256 gives */
 	int     tile;          /* an axis in tiles with the innermost, consecutive on different sides; -1: none */
 	const Size *units;
 	int64_t grain;         /* the fewest units that are worth a thread */
@@ -199,6 +200,7 @@ Schedule kernel_schedule(const Kernel *, Tiling, int inner);
  * elements lie along that axis, or it has one for each point of the innermost, far apart? */
 typedef enum Copied { COPIED_NOT, COPIED_SQUARE, COPIED_COLUMN } Copied;
 bool     kernel_copies_tiles(const Kernel *, int axis);
+bool     kernel_has_table(const Kernel *);               /* Does it go from bytes to small elements, in a row? */
 Copied   kernel_copied(const Kernel *, int operand, int axis);
 int      kernel_inner(const Kernel *);                   /* the best inner axis of a kernel without rows */
 /* Of these: rows side by side, or along each.  Both are valid for all sizes, except `whole`; the choice is by speed. */

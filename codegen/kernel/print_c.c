@@ -341,6 +341,31 @@ put_unit(Printer *p)
 		close_loop(p);
 }
 
+/* The element of each byte first, in arrays that stand for the operands. */
+static void
+put_table(Printer *p)
+{
+	const Operand *y = &p->k->operand.at[0], *x = &p->k->operand.at[1];
+	const char *to = element_type(y->dtype), *from = element_type(x->dtype);
+
+	put_line(p, "%s table[256];", to);
+	put_line(p, "%s all[256];", from);
+	put_line(p, "for (int i = 0; i < 256; i++)");
+	put_line(p, "\tall[i] = (%s)i;", from);
+	open_loop(p, "");
+	put_line(p, "%s *const %s = table;", to, y->name);
+	put_line(p, "const %s *const %s = all;", from, x->name);
+	buf_puts(&p->text, "\n");
+	put_innermost(p, "for (int i0 = 0; i0 < 256; i0++)");
+	close_loop(p);
+	if (rt_dtypes[y->dtype].bytes == 1) {
+		put_line(p, "vl_look_up(%s + begin, %s + begin, end - begin, table);", y->name, x->name);
+		return;
+	}
+	put_line(p, "for (int64_t i0 = begin; i0 < end; i0++)");
+	put_line(p, "\t%s[i0] = table[(uint8_t)%s[i0]];", y->name, x->name);
+}
+
 /* ---- functions ------------------------------------------------------------------------------------------------- */
 
 /* Begins to print a kernel, with names for sizes that depend on symbols. */
@@ -390,6 +415,8 @@ kernel_print_c(const Kernel *k, const Schedule *s, int symbols)
 		open_rows(&p);
 		put_unit(&p);
 		close_loop(&p);
+	} else if (s->table) {
+		put_table(&p);
 	} else {
 		put_innermost(&p, "for (int64_t i0 = begin; i0 < end; i0++)");
 	}

@@ -15,8 +15,8 @@
  *   state    := "r" N "=" FOLD "(" ref [ "," ref ] ")" TYPE TYPE [ TYPE ]          of all, of parts, of places
  *   store    := NAME "=" ref
  *   ref      := NAME | "t" N | "r" N | "q" N | number | "true" | "false" | "none"
- *   schedule := "schedule" ( ( "rows" | "points" ) [ "of" AXIS ] [ "by" LANES | "whole" ] [ "; tile" AXIS ]
- *               | "microkernel" NAME ) "; units" size "; grain" INT
+ *   schedule := "schedule" ( ( "rows" | "points" ) [ "of" AXIS ] [ "by" LANES | "by" "table" | "whole" ]
+ *               [ "; tile" AXIS ] | "microkernel" NAME ) "; units" size "; grain" INT
  *
  * Sizes and factors are size_text.c's.  A comment goes from # to the end of its line.
  */
@@ -608,7 +608,7 @@ check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 	for (int i = 0; i < k->operand.n; i++)
 		if (k->operand.at[i].ngather || k->operand.at[i].along >= 0 || k->operand.at[i].access == ACCESS_MADE)
 			fail_at(kr, beg, "%s is no operand of a kernel that reduces", k->operand.at[i].name);
-	if (!s->rows || s->tile >= 0 || s->grain < 1 || (s->whole && !beside) ||
+	if (!s->rows || s->table || s->tile >= 0 || s->grain < 1 || (s->whole && !beside) ||
 	    (!along && !beside && (k->nreduce || s->inner >= 0 || s->lanes)))
 		fail_at(kr, beg, "no schedule for these axes");
 }
@@ -629,7 +629,8 @@ has_loops_for(const Kernel *k, const Schedule *s)
 static void
 check_points(KernelReader *kr, const Schedule *s, const char *beg)
 {
-	if (s->lanes || s->whole || s->grain < 1 || (s->tile >= 0 && s->tile >= s->inner) || !has_loops_for(kr->k, s))
+	if (s->lanes || s->whole || s->grain < 1 || (s->table && (s->rows || !kernel_has_table(kr->k))) ||
+	    (s->tile >= 0 && s->tile >= s->inner) || !has_loops_for(kr->k, s))
 		fail_at(kr, beg, "no schedule for these axes");
 }
 
@@ -670,10 +671,12 @@ read_schedule(KernelReader *kr, Schedule *s)
 		expect_word(kr, "points");
 	if (read_accept_word(&kr->r, "of"))
 		s->inner = read_axis(kr, kr->k->naxis);
-	if (read_accept_word(&kr->r, "by"))
-		s->lanes = lanes_of(read_int(&kr->r));
-	else
+	if (read_accept_word(&kr->r, "by")) {
+		s->table = read_accept_word(&kr->r, "table");
+		s->lanes = s->table ? 0 : lanes_of(read_int(&kr->r));
+	} else {
 		s->whole = read_accept_word(&kr->r, "whole");
+	}
 	read_expect(&kr->r, ";");
 	if (read_accept_word(&kr->r, "tile")) {
 		s->tile = read_axis(kr, kr->k->naxis);

@@ -16,6 +16,7 @@
 
 enum {
 	SHARE = 16384,           /* points for a thread */
+	LEAST_LOOKED_UP = 1024,  /* points that are worth a table */
 	LEAST_TILED = 8,         /* an axis shorter than this is not tiled */
 	MOST_UNROLLED = 32,      /* points of such axes together */
 	LEAST_BESIDE = 4,        /* fewer rows side by side are reduced one by one */
@@ -246,6 +247,36 @@ schedule_rows(const Kernel *k)
 	return s;
 }
 
+/* Is each element next to the one before? */
+static bool
+is_row(const Operand *o)
+{
+	return size_is(o->offset, 0) && size_is(o->stride[0], 1) && o->along < 0 && !o->ngather && !o->bound.n;
+}
+
+bool
+kernel_has_table(const Kernel *k)
+{
+	const Operand *y = &k->operand.at[0], *x = &k->operand.at[1];
+
+	return k->naxis == 1 && k->serial < 0 && k->operand.n == 2 && k->let.n && !kernel_has_rows(k) &&
+	       y->access == ACCESS_WRITE && x->access == ACCESS_READ && is_row(y) && is_row(x) &&
+	       rt_dtypes[y->dtype].bytes <= 4 && rt_dtypes[x->dtype].category == 'I' &&
+	       rt_dtypes[x->dtype].bytes == 1;
+}
+
+/* Is there more arithmetic of floats than a look-up takes, for many points?  Bytes are looked up by vectors. */
+static bool
+pays_table(const Kernel *k)
+{
+	int floats = 0;
+
+	for (int i = 0; i < k->let.n; i++)
+		floats += rt_dtypes[k->let.at[i].types.compute].category == 'F';
+	return floats > (rt_dtypes[k->operand.at[0].dtype].bytes == 1 ? 0 : 3) &&
+	       kernel_is_long(k, k->extent[0], LEAST_LOOKED_UP);
+}
+
 /* Points of a unit where inner is a loop, those of unknown axes not counted. */
 static int64_t
 row_points(const Kernel *k, int inner)
@@ -270,6 +301,7 @@ kernel_schedule(const Kernel *k, Tiling tiling, int inner)
 	if (!s.rows) {
 		s.units = k->naxis ? k->extent[0] : s.units;
 		s.grain = k->naxis > 1 ? 1 + SHARE / (row_points(k, 1) + 1) : SHARE;
+		s.table = kernel_has_table(k) && pays_table(k);
 		return s;
 	}
 	for (int i = 0; i < (inner < 0 && k->serial >= 0 ? k->serial : inner); i++)

@@ -270,6 +270,8 @@ put_schedule(const Schedule *s, Buf *b)
 		buf_printf(b, " by %d", s->lanes);
 	if (s->whole)
 		buf_puts(b, " whole");
+	if (s->table)
+		buf_puts(b, " by table");
 	if (!s->micro && s->tile >= 0)
 		buf_printf(b, "; tile i%d", s->tile);
 	buf_puts(b, "; units ");

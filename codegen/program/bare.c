@@ -203,6 +203,7 @@ static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "vgroups.h", { "vc_groups(" } }, { "vthree.h", { "vc_three(" } },
 	{ "vrow.h", { "vr_", "Vr", "VR_" } }, { "vmul.h", { "vm_" } }, { "vpool.h", { "vp_", "Vp" } },
 	{ "vattend.h", { "va_" } }, { "vresize.h", { "vz_" } }, { "vturn.h", { "vq_" } },
+	{ "vtable.h", { "vl_" } },
 	{ "vgrid.h", { "vg_", "Vg" } }, { "vroi.h", { "roi_", "Roi" } }, { "vrnn.h", { "vn_", "Vn" } },
 	{ "vbag.h", { "bags_", "Bags" } }, { "vdirect.h", { "vd_" } }, { "vint8.h", { "vi_", "Vi" } },
 	{ "vint8_rnn.h", { "ViStep" } }, { "vback.h", { "vb_" } },

@@ -25,6 +25,7 @@ static const char head[] =
 	"#include \"rt/ops/vpool.h\"\n"
 	"#include \"rt/ops/vattend.h\"\n"
 	"#include \"rt/ops/vresize.h\"\n"
+	"#include \"rt/ops/vtable.h\"\n"
 	"#include \"rt/ops/vturn.h\"\n"
 	"#include \"rt/ops/vgrid.h\"\n"
 	"#include \"rt/ops/vroi.h\"\n"
