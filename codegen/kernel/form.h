@@ -6,7 +6,7 @@
  *   schedule.c    how it runs: what one unit of work is, what goes in tiles
  *   element.c     what is computed for one point, as C and CUDA both have it
  *   print_c.c, print_cuda.c     loops and threads round it; they decide nothing
- *   text.c, read.c              the text form, there and back
+ *   text.c                      the text form
  *
  * A kernel runs over the product of its axes.  For each point it computes its lets in order, then its stores.  Points
  * are independent of each other, except along the serial axis: a store is read only by the point that makes it.
@@ -256,11 +256,8 @@ const Size *kernel_cuda_blocks(const Kernel *, const Schedule *);
 bool  kernel_cuda_tiles(const Kernel *, const Size *grid[3]);
 char *kernel_print_cuda_tiles(const Kernel *);
 
-/* ---- text.c, read.c -------------------------------------------------------------------------------------------- */
+/* ---- text.c ------------------------------------------------------------------------------------------------------ */
 
 void    kernel_print(const Kernel *, const Schedule *, Buf *);
-/* The kernel at *at, a place in the source, which moves behind it; fails with a message that names the line.  Symbols
- * must have no other ranges than they have already. */
-Kernel *kernel_read(Cx *, SizeTable *, const Source *, const char **at, Schedule *);
 
 #endif

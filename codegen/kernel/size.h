@@ -51,9 +51,5 @@ bool size_value(const Size *, const int64_t *symbol, int64_t *out);
  * of kernels they are s0, s1, ... */
 typedef enum SizeStyle { SIZE_TEXT, SIZE_C } SizeStyle;
 void size_print(const Size *, SizeStyle, bool factor, Buf *);
-/* The size at *at in the text form (no wider than a comma, a bracket or a keyword); *at moves behind it.  Null: there
- * is none, or it is lost; *at stays.  A symbol that is new has the range from 2 to INT64_MAX. */
-const Size *size_read(SizeTable *, const char **at);
-const Size *size_read_factor(SizeTable *, const char **at);    /* a number, a symbol, a function or parentheses */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Kernels as text; read.c has the grammar.
+ * Kernels as text; tests/kernel/reader.c has the grammar.
  */
 #include "form.h"
 

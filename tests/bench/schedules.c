@@ -6,7 +6,7 @@
  * operands of the kernel's own sizes, and prints a line for each kernel: its line in FILE, and for each schedule the
  * least time of a call in ns; the chosen one comes first.  schedules.py compiles and runs it, and counts.
  */
-#include "../../codegen/kernel/form.h"
+#include "../kernel/reader.h"
 #include "../../frontend/frontend.h"
 
 #include <stdio.h>

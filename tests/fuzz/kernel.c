@@ -3,7 +3,7 @@
  */
 #include "fuzz.h"
 
-#include "../../codegen/kernel/form.h"
+#include "../kernel/reader.h"
 #include "../../frontend/frontend.h"
 
 #include <stdlib.h>

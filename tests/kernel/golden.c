@@ -16,7 +16,7 @@
  * kernel is also printed, which must give the text that was read.
  */
 #include "../golden.h"
-#include "../../codegen/kernel/form.h"
+#include "reader.h"
 
 #include <string.h>
 

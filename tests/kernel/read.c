@@ -1,5 +1,5 @@
 /* Kernels that are refused: a text that is read, with one change, and the message and line that it ends with. */
-#include "../../codegen/kernel/form.h"
+#include "reader.h"
 #include "../../frontend/frontend.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Sizes as expressions: known identities are one pointer, random ones have the values that their operations give, and
  * nothing is claimed of them that a valuation refutes. */
-#include "../../codegen/kernel/size.h"
+#include "reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

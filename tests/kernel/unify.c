@@ -1,5 +1,6 @@
 /* Kernels of several samples as one: what differs becomes a size of symbols, and axes merge for all sizes or none. */
 #include "../../codegen/kernel/lower.h"
+#include "reader.h"
 #include "../../frontend/frontend.h"
 
 #include <setjmp.h>

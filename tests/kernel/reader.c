@@ -1,5 +1,5 @@
 /*
- * Kernels from text, as text.c writes them.
+ * Kernels from text, as codegen/kernel/text.c writes them: by tests, and who measures schedules.
  *
  *   kernel   := { comment } "kernel" NAME [ comment ] [ "symbols" SYMBOL ":" INT ".." [ INT ] { "," ... } ]
  *               "operands" { operand } "axes" ( "none" | axis { "," axis } ) stage { stage } schedule "end"
@@ -21,7 +21,7 @@
  * Sizes and factors are size_text.c's.  A comment goes from # to the end of its line.
  */
 #include "../../frontend/frontend.h"
-#include "form.h"
+#include "reader.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /*
  * Sizes read from the text form of kernels.
  */
-#include "size_inside.h"
+#include "../../codegen/kernel/size_inside.h"
+#include "reader.h"
 
 #include <string.h>
 
