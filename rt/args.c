@@ -85,14 +85,14 @@ mismatch(Reader *r, const char *key, const RtType *t, const RtArray *a)
 		buf_printf(&b, "is %s of shape ", rt_dtypes[a->dtype].torch);
 		buf_ints(&b, a->tensor->ndim, a->tensor->dims);
 	}
-	buf_puts(&b, ", wanted is ");
+	buf_puts(&b, "; expected ");
 	rt_type_print(&b, t);
 	if (strcmp(key, r->param->name) || t != r->param->type) {
-		buf_puts(&b, "; declared is ");
+		buf_puts(&b, " as a part of ");
 		rt_type_print(&b, r->param->type);
 	}
 	for (int i = 0; !a && i < r->in->n && i < 4; i++)
-		buf_printf(&b, "%s'%s'", i ? ", " : "; given is ", r->in->at[i].key);
+		buf_printf(&b, "%s'%s'", i ? ", " : "; the keys are ", r->in->at[i].key);
 	rt_raise(r->cx, "%s", b.at);
 	buf_free(&b);
 	return RT_ERROR;

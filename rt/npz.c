@@ -449,7 +449,7 @@ find_directory(RtCx *cx, const File *f, int64_t *at, int64_t *end, int64_t *coun
 	while (e >= low && memcmp(f->at + e, "PK\5\6", 4))
 		e--;
 	if (f->n >= 6 && !memcmp(f->at, "\x93NUMPY", 6))
-		return rt_raise(cx, "%s: is one array (.npy), wanted is an .npz, which names its arrays: "
+		return rt_raise(cx, "%s: is a single array (.npy); expected an .npz, which names its arrays: "
 				"numpy.savez(FILE, NAME=array)", f->path);
 	if (f->n < 22 || e < low)
 		return damaged(cx, f, "no end of a zip");

@@ -312,7 +312,7 @@ class Inputs(Test):
         (GOOD_IN[:-10], ""),
         (b"", "damaged"),
         (b"hello", ""),
-        (npy([2, 3]), "is one array (.npy), wanted is an .npz"),
+        (npy([2, 3]), "is a single array (.npy); expected an .npz"),
         (GOOD_IN.replace(bytes(24), bytes(23) + b"\x01", 1), "CRC"),
     ]
 

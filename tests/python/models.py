@@ -232,7 +232,7 @@ class Errors(Test):
                 ("argument 'state' is missing", (x,), {}), ("3 were given", (x, state, 3), {}),
                 ("'y' is not known", (x,), {"y": 3}), ("'x' was given twice", (x, state), {"x": x}),
                 ("'state.1' is missing", (x, state[:1]), {}), ("is a object", (object(), state), {}),
-                ("wanted is Tensor", ("text", state), {}), ("array of object", (np.array([None]), state), {}),
+                ("expected Tensor", ("text", state), {}), ("array of object", (np.array([None]), state), {}),
                 ("array of <U1", (np.array(["a"]), state), {}), ("'x' is missing", ({"a": x}, state), {})]:
             with self.subTest(says), self.assertRaisesRegex(kiln.BadArgument, says):
                 model(*args, **kwargs)

@@ -66,10 +66,10 @@ numbers(void **state)
 	assert_true(v.tag == RT_INT && v.u.i == 1);
 	put(cx, &a, "x", rt_double(7));
 	assert_int_equal(read_one(cx, &rt_type_int, &a, &v), RT_ERROR);
-	assert_string_equal(cx->message, "argument 'x': 'x' is float64 of shape [], wanted is int");
+	assert_string_equal(cx->message, "argument 'x': 'x' is float64 of shape []; expected int");
 	put(cx, &a, "x", rt_of(floats(cx, 1, two)));
 	assert_int_equal(read_one(cx, &rt_type_float, &a, &v), RT_ERROR);
-	assert_string_equal(cx->message, "argument 'x': 'x' is float32 of shape [2], wanted is float");
+	assert_string_equal(cx->message, "argument 'x': 'x' is float32 of shape [2]; expected float");
 	put(cx, &a, "x", rt_of(floats(cx, 1, two)));
 	assert_int_equal(read_one(cx, &rt_type_list_float, &a, &v), RT_OK);
 	assert_true(v.u.list->n == 2 && v.u.list->v[1].u.f == 1);
@@ -101,7 +101,7 @@ nested(void **state)
 	put(cx, &a, "x.0.0", rt_int(1));
 	assert_int_equal(read_one(cx, &of_tuples, &a, &v), RT_ERROR);
 	assert_string_equal(cx->message,
-		"argument 'x': 'x.0.1' is missing, wanted is Tensor; declared is List[Tuple[int, Tensor]]; given is 'x.0.0'");
+		"argument 'x': 'x.0.1' is missing; expected Tensor as a part of List[Tuple[int, Tensor]]; the keys are 'x.0.0'");
 }
 
 static void
