@@ -171,14 +171,18 @@ pack_varargs(Lower *l, Node *n, int nfixed)
 	return list;
 }
 
+/* The row's kernel, or its body. */
 static void
-lower_kernel(Lower *l, Node *n)
+lower_row(Lower *l, Node *n, Function *body)
 {
 	const Schema *s = op_schema(l->cx, n->op);
 	const int nfixed = s->vararg ? s->nargs : n->nin;
 	const int list = s->vararg ? pack_varargs(l, n, nfixed) : -1;
 
-	insn_emit(l, RT_DO_KERNEL, (uint32_t)index_of_kernel(l, n->op, full_name(l, n->op)));
+	if (body)
+		insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->w, body)));
+	else
+		insn_emit(l, RT_DO_KERNEL, (uint32_t)index_of_kernel(l, n->op, full_name(l, n->op)));
 	for (int i = 0; i < nfixed; i++)
 		insn_in(l, s->vararg ? (uint32_t)n->in[i]->reg : insn_use(l, n, i));
 	if (list >= 0)
@@ -210,9 +214,9 @@ lower_op(Lower *l, Node *n)
 	else if (body && body != n->op)
 		lower_stored_body(l, n, body);
 	else if (body)
-		emit_call(l, n, body->function, 0);
+		lower_row(l, n, body->function);
 	else if (n->op->kernel)
-		lower_kernel(l, n);
+		lower_row(l, n, NULL);
 	else
 		lower_lacking(l, n, full_name(l, n->op), op_schema_text(l->cx, n->op));
 }

@@ -61,7 +61,7 @@ static const Family families[NLOWERING] = {
 	[LOWER_MATMUL] = { row_matmul },
 	[LOWER_LINEAR] = { row_linear },
 	[LOWER_ADDMM] = { row_addmm },
-	[LOWER_EINSUM] = { row_einsum },
+	[LOWER_CONTRACT] = { row_contract },
 	[LOWER_CONVOLUTION] = { row_convolution },
 	[LOWER_CONVOLUTION_BACKWARD] = { row_convolution_backward },
 	[LOWER_MAX_POOL] = { row_max_pool, .parts = true },

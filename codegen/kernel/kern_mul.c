@@ -1,5 +1,5 @@
 /*
- * Products whose second operand is not constant: matmul, mm, bmm, linear, addmm, einsum of two.
+ * Products whose second operand is not constant: matmul, mm, bmm, linear, addmm, contract (einsum).
  *
  * The batch is a nest of three operands (result, a, b) whose strides are 0 where an operand is broadcast.  Where b is
  * broadcast along the innermost batch dim and the rows of a are equally spaced across it, that dim is merged into the
@@ -216,89 +216,26 @@ row_addmm(Row *r)
 	       describe(r, a, b, false, &d) && take_bias(r, "self", &d) && emit_product(r, &d);
 }
 
-/* ---- einsum ------------------------------------------------------------------------------------------------------ */
-
-/* The labels of an operand or of the result, as numbers from 0 to 51; returns how many, or -1: there is no kernel for
- * this form. */
-static int
-take_labels(const char **s, int *label)
-{
-	int n = 0;
-
-	for (; **s && **s != ',' && **s != '-'; ++*s) {
-		const char c = **s;
-
-		if (c == ' ')
-			continue;
-		if (n == RT_MAX_RANK || !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
-			return -1;
-		label[n] = c >= 'a' ? c - 'a' + 26 : c - 'A';
-		for (int i = 0; i < n; i++)
-			if (label[i] == label[n])
-				return -1;
-		n++;
-	}
-	return n;
-}
+/* ---- contract ---------------------------------------------------------------------------------------------------- */
 
 enum { Y, A, B };
 
-typedef struct Einsum {
-	int     n[3], label[3][RT_MAX_RANK];     /* of the result and the operands */
-	const RtTensor *t[3];
-} Einsum;
-
-/* "ij,jk->ik" */
-static bool
-take_equation(const char *s, Einsum *d)
+/* The dims that exactly these of result and operands have, where the others have 1, as a nest of y, a, b. */
+static void
+put_dims(const RtTensor *const *t, bool y, bool a, bool b, RowNest *nest)
 {
-	d->n[A] = take_labels(&s, d->label[A]);
-	if (d->n[A] < 0 || *s++ != ',')
-		return false;
-	d->n[B] = take_labels(&s, d->label[B]);
-	if (d->n[B] < 0 || *s++ != '-' || *s++ != '>')
-		return false;
-	d->n[Y] = take_labels(&s, d->label[Y]);
-	return d->n[Y] >= 0 && !*s;
-}
-
-static int
-place_of(const Einsum *d, int which, int label)
-{
-	for (int i = 0; i < d->n[which]; i++)
-		if (d->label[which][i] == label)
-			return i;
-	return -1;
-}
-
-/* The labels that exactly these of result and operands have, as a nest; operands of the nest are y, a, b. */
-static bool
-put_labels(const Einsum *d, bool y, bool a, bool b, RowNest *nest)
-{
-	const bool wanted[3] = { y, a, b };
 	const int from = y ? Y : a ? A : B;
 
 	*nest = (RowNest){ .n = 3 };
-	for (int i = 0; i < d->n[from]; i++) {
-		int at[3];
-		bool fits = true;
-
-		for (int k = 0; k < 3; k++) {
-			at[k] = place_of(d, k, d->label[from][i]);
-			fits &= (at[k] >= 0) == wanted[k];
-		}
-		if (!fits)
+	for (int d = 0; d < t[Y]->ndim; d++) {
+		if ((t[Y]->dims[d] != 1) != y || (t[A]->dims[d] != 1) != a || (t[B]->dims[d] != 1) != b)
 			continue;
-		nest->dims[nest->ndim] = d->t[from]->dims[i];
-		for (int k = 0; k < 3; k++) {
-			if (at[k] >= 0 && d->t[k]->dims[at[k]] != d->t[from]->dims[i])
-				return false;
-			nest->stride[k][nest->ndim] = at[k] < 0 ? 0 : d->t[k]->strides[at[k]];
-		}
+		nest->dims[nest->ndim] = t[from]->dims[d];
+		for (int k = 0; k < 3; k++)
+			nest->stride[k][nest->ndim] = t[k]->dims[d] == 1 ? 0 : t[k]->strides[d];
 		nest->ndim++;
 	}
 	nest_simplify(nest, y ? Y : A);
-	return true;
 }
 
 /* Moves all but the innermost dim of a nest to the batch. */
@@ -316,17 +253,18 @@ move_outer(RowNest *batch, const RowNest *from)
 	return true;
 }
 
-/* Labels of only one operand are its rows or columns; labels of both that are not in the result are summed over. */
+/* Dims of only one operand are its rows or columns; dims of both that are not in the result are summed over. */
 static bool
-describe_einsum(const Einsum *e, Product *d)
+describe_contract(const RtTensor *const *t, Product *d)
 {
-	RowNest m, n, k, alone;
+	RowNest m, n, k;
 	int last;
 
-	if (!put_labels(e, true, true, true, &d->batch) || !put_labels(e, true, true, false, &m) ||
-	    !put_labels(e, true, false, true, &n) || !put_labels(e, false, true, true, &k) ||
-	    !put_labels(e, false, true, false, &alone) || alone.ndim || !put_labels(e, false, false, true, &alone) ||
-	    alone.ndim || k.ndim > 1)
+	put_dims(t, true, true, true, &d->batch);
+	put_dims(t, true, true, false, &m);
+	put_dims(t, true, false, true, &n);
+	put_dims(t, false, true, true, &k);
+	if (k.ndim > 1)
 		return false;
 	if (!move_outer(&d->batch, &m) || !move_outer(&d->batch, &n) || (n.ndim && n.stride[Y][n.ndim - 1] != 1))
 		return false;
@@ -340,45 +278,27 @@ describe_einsum(const Einsum *e, Product *d)
 	d->k = k.ndim ? k.dims[0] : 1;
 	d->ak = k.ndim ? k.stride[A][0] : 1;
 	d->bk = k.ndim ? k.stride[B][0] : 1;
-	d->dtype = e->t[Y]->dtype;
+	d->dtype = t[Y]->dtype;
 	fold_batch(d);
 	return true;
 }
 
-/* einsum of two tensors.  Where the result's columns are labels of the first, the operands are exchanged. */
+/* Where the result's columns are dims of the first operand, the two are exchanged. */
 bool
-row_einsum(Row *r)
+row_contract(Row *r)
 {
-	const Value *equation = row_arg(r, "equation"), *list = row_arg(r, "tensors");
-	Product d = { 0 };
-	Einsum e = { 0 }, swapped;
-	IValue text;
+	const RtTensor *const t[3] = { row_result(r, 0), row_tensor(r, "a"), row_tensor(r, "b") };
+	const RtTensor *const swapped[3] = { t[Y], t[B], t[A] };
+	Product d = { .a = row_arg(r, "a"), .b = row_arg(r, "b") };
 
-	if (!value_constant(equation, &text) || text.tag != RT_STR || !take_equation(text.u.str->s, &e) ||
-	    !node_is(list->node, prim_ListConstruct) || list->node->block != r->n->block ||
-	    !plan_list_is_read(list) || list->node->nin != 2)
-		return false;
-	d.a = list->node->in[0];
-	d.b = list->node->in[1];
-	e.t[Y] = row_result(r, 0);
-	e.t[A] = plan_tensor(r->p, d.a);
-	e.t[B] = plan_tensor(r->p, d.b);
 	for (int i = 0; i < 3; i++)
-		if (!e.t[i] || e.t[i]->quant || e.t[i]->ndim != e.n[i] || e.t[i]->dtype != e.t[Y]->dtype ||
-		    !rt_numel(e.t[i]))
+		if (!t[i] || t[i]->quant || t[i]->dtype != t[Y]->dtype || !rt_numel(t[i]))
 			return false;
-	if (e.t[A]->storage == e.t[Y]->storage || e.t[B]->storage == e.t[Y]->storage ||
-	    (e.t[Y]->dtype != RT_f32 && e.t[Y]->dtype != RT_f64))
+	if (t[A]->storage == t[Y]->storage || t[B]->storage == t[Y]->storage ||
+	    (t[Y]->dtype != RT_f32 && t[Y]->dtype != RT_f64))
 		return false;
-	if (describe_einsum(&e, &d))
+	if (describe_contract(t, &d))
 		return emit_product(r, &d);
-	swapped = e;
-	swapped.t[A] = e.t[B];
-	swapped.t[B] = e.t[A];
-	swapped.n[A] = e.n[B];
-	swapped.n[B] = e.n[A];
-	memcpy(swapped.label[A], e.label[B], sizeof e.label[A]);
-	memcpy(swapped.label[B], e.label[A], sizeof e.label[B]);
 	d = (Product){ .a = d.b, .b = d.a };
-	return describe_einsum(&swapped, &d) && emit_product(r, &d);
+	return describe_contract(swapped, &d) && emit_product(r, &d);
 }

@@ -87,7 +87,7 @@ RowForm row_softmax, row_layer_norm, row_group_norm, row_batch_norm;
 RowForm row_sum, row_count, row_logic, row_extreme, row_arg_extreme, row_norm, row_variance, row_logsumexp;
 RowForm row_scatter, row_index_slices, row_index_put;
 RowForm row_max_pool, row_max_pool_places, row_max_pool_back, row_avg_pool, row_adaptive_pool;
-RowForm row_matmul, row_linear, row_addmm, row_einsum;
+RowForm row_matmul, row_linear, row_addmm, row_contract;
 RowForm row_bilinear, row_nearest;
 RowForm row_arange, row_triu, row_tril;
 RowForm row_grid_sample, row_grid_sample_last;

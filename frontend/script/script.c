@@ -801,6 +801,22 @@ script_compile(Cx *cx, const char *text, const char *name)
 	return f;
 }
 
+/* What a body takes: the arguments of its row; surplus ones are the list `rest`. */
+static Schema *
+body_schema(Cx *cx, Op *op)
+{
+	Schema *of = op_schema(cx, op), *s = new(cx->arena, Schema, 1);
+
+	if (!of->vararg)
+		return of;
+	*s = *of;
+	s->vararg = false;
+	s->args = new(cx->arena, Arg, of->nargs + 1);
+	memcpy(s->args, of->args, (size_t)of->nargs * sizeof *of->args);
+	s->args[s->nargs++] = (Arg){ .name = "rest", .type = type_list(cx, &rt_type_any) };
+	return s;
+}
+
 void
 ops_compile_body(Cx *cx, Op *op)
 {
@@ -811,7 +827,7 @@ ops_compile_body(Cx *cx, Op *op)
 		return;
 	f = new(cx->arena, Function, 1);
 	f->name = op->name;
-	f->schema = op_schema(cx, op);
+	f->schema = body_schema(cx, op);
 	f->tree = parse_file(cx, source_of_text(cx, op->body, arena_printf(cx->arena, "<%s>", op->id)));
 	op->function = f;
 	cx_push(cx, &frame, arena_printf(cx->arena, "while compiling the body of operator '%s'", op->id), (Range){0});

@@ -415,7 +415,6 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "reflection_pad1d", spec_pad_edges }, { "reflection_pad2d", spec_pad_edges },
 	{ "replication_pad1d", spec_pad_edges }, { "replication_pad2d", spec_pad_edges },
 	{ "max_pool1d", spec_pool_line }, { "avg_pool1d", spec_pool_line }, { "adaptive_avg_pool1d", spec_pool_line },
-	{ "einsum", spec_einsum },
 	{ "grid_sampler", spec_grid_sampler }, { "grid_sampler_2d", spec_grid_sampler },
 	{ "linear", spec_rows }, { "matmul", spec_rows },
 	{ "quantize_per_tensor", spec_quantize }, { "prim_as_quantized", spec_quantize },
@@ -592,7 +591,7 @@ expand(Spec *s, Scope *c, Node *n)
 	Graph *g;
 	Node *m;
 
-	if (n->op->form != OP_BODY && !expansion_for(n->op))
+	if ((n->op->form != OP_BODY && !expansion_for(n->op)) || node_schema(n)->vararg)
 		return false;
 	m = spec_copy_node(s, n);
 	for (int i = 0; i < n->nin; i++)

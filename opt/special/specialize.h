@@ -208,10 +208,6 @@ Value  *spec_cast(Spec *, Scope *, const Node *m);               /* what stands 
 Node   *spec_in_float(Spec *, Scope *, const Node *m);
 Value  *spec_rounded(Spec *, Scope *, const Node *m, Value *);
 
-/* ---- einsums.c --------------------------------------------------------------------------------------------------- */
-
-Value  *spec_einsum(Spec *, Scope *, const Node *m);             /* likewise of an einsum */
-
 /* ---- quantforms.c ------------------------------------------------------------------------------------------------ */
 
 /* What stands for the result of m, on quantized tensors whose scales are numbers; null: it stays.  Of several results

@@ -30,7 +30,6 @@
  * The result is a temporary of the running kernel: nothing to release.  Results that the caller returns are
  * rt_retain'ed. */
 #define CALL(cx, name, out, ...) rt_call_temp((cx), rt_##name, (out), 1, RT_VALUES(__VA_ARGS__))
-#define CALLN(cx, name, out, nout, ...) rt_call_temp((cx), rt_##name, (out), (nout), RT_VALUES(__VA_ARGS__))
 /* An array of up to 24 values.  tcc does not count structs: the length is said. */
 #define RT_VALUES(...) (const IValue[RT_COUNT(__VA_ARGS__)]){ __VA_ARGS__ }
 #define RT_COUNT(...) \
