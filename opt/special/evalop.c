@@ -114,7 +114,7 @@ reads_what_stays(Scope *c, const Node *n)
 	return true;
 }
 
-/* Runs a kernel that reads data, where its inputs are small constants that nobody writes to. */
+/* Runs a kernel that reads data, where its inputs are small constants that nothing writes to. */
 static bool
 run_now(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue *out)
 {
@@ -336,22 +336,8 @@ spec_types_known(Spec *s, const Node *m)
 	return true;
 }
 
-/* Operators that are decomposed: by an expansion, or as another row with a body. */
-static const struct Expansion {
-	const char *id, *as;
-	bool any;                /* for all types: its body raises where one does not fit */
-	bool narrow;             /* for bfloat16 and float16, too */
-} expansions[] = {
-	{ .id = "lstm_input" }, { .id = "gru_input" }, { .id = "rnn_tanh_input" }, { .id = "rnn_relu_input" },
-	{ .id = "prim_rnn", .as = "prim_rnn_walked", .any = true }, { .id = "lstm_cell" }, { .id = "gru_cell" },
-	{ .id = "rnn_tanh_cell" }, { .id = "rnn_relu_cell" },
-	{ .id = "quantized_lstm_input", .as = "prim_packed_lstm" },
-	{ .id = "quantized_gru_input", .as = "prim_packed_gru" },
-	{ .id = "quantized_quantized_lstm_cell_dynamic", .as = "prim_packed_lstm_cell" },
-	{ .id = "quantized_quantized_gru_cell_dynamic", .as = "prim_packed_gru_cell" },
-	{ .id = "quantized_quantized_rnn_tanh_cell_dynamic", .as = "prim_packed_tanh_cell" },
-	{ .id = "quantized_quantized_rnn_relu_cell_dynamic", .as = "prim_packed_relu_cell" },
-	{ .id = "_native_multi_head_attention", .narrow = true },
+/* Operators of floats that are decomposed: by an expansion, or as another row with a body. */
+static const struct Expansion { const char *id, *as; } expansions[] = {
 	{ .id = "baddbmm", .as = "prim_baddbmm" }, { .id = "addbmm" },
 	{ .id = "outer", .as = "prim_outer" }, { .id = "nan_to_num", .as = "prim_numbers" },
 	{ .id = "im2col", .as = "prim_windows" }, { .id = "upsample_nearest1d", .as = "prim_nearest1d" },
@@ -368,34 +354,19 @@ static const struct Expansion {
 	{ .id = "upsample_trilinear3d_vec", .as = "prim_trilinear3d_vec" },
 };
 
-/* Is each tensor argument of this dtype, or a bool mask? */
+/* Are the tensor arguments floats, all of one dtype? */
 static bool
-is_of_dtype(IValue v, int dtype)
-{
-	if (v.tag == RT_LIST)
-		for (int64_t i = 0; i < v.u.list->n; i++)
-			if (!is_of_dtype(v.u.list->v[i], dtype))
-				return false;
-	return v.tag != RT_TENSOR || v.u.t->dtype == dtype || v.u.t->dtype == RT_b8;
-}
-
-/* Are the arguments floats that the decomposition takes? Whole layers also need non-empty inputs, and no dropout. */
-static bool
-can_expand(Spec *s, const Node *m, bool narrow)
+can_expand(Spec *s, const Node *m)
 {
 	IValue *args, out[4];
-	bool can = true;
 	int n;
 
 	if (!(args = known_gather(s->k, m, &n)) || args[0].tag != RT_TENSOR)
 		return false;
 	for (int i = 0; i < n; i++)
-		can &= is_of_dtype(args[i], args[0].u.t->dtype);
-	if (n >= 9 && args[4].tag == RT_INT && args[5].tag == RT_DOUBLE)
-		can &= rt_numel(args[0].u.t) && args[4].u.i <= 64 && !(args[6].u.i && rt_number(args[5]) > 0);
-	can &= narrow ? rt_dtypes[args[0].u.t->dtype].category == 'F' :
-			args[0].u.t->dtype == RT_f32 || args[0].u.t->dtype == RT_f64;
-	return can &&
+		if (args[i].tag == RT_TENSOR && args[i].u.t->dtype != args[0].u.t->dtype)
+			return false;
+	return (args[0].u.t->dtype == RT_f32 || args[0].u.t->dtype == RT_f64) &&
 	       known_run(s->k, m->op, args, out, m->nout, true);
 }
 
@@ -496,7 +467,7 @@ spec_expansion(Spec *s, const Node *m)
 
 	if (!e)
 		return f ? f->graph : NULL;
-	if (!e->any && !can_expand(s, m, e->narrow))
+	if (!can_expand(s, m))
 		return NULL;
 	f = op_expansion(s->cx, e->as ? op_by_id(s->cx, e->as) : m->op);
 	return f ? function_graph(s->cx, f) : NULL;

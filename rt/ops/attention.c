@@ -1,5 +1,5 @@
 /*
- * Attention: scaled dot products, the fused multi-head attention and encoder layer of PyTorch's fast path.
+ * Attention: scaled dot products, and the padded rows of PyTorch's fast path (attention.def).
  *
  * One core: for each batch (all leading dims, with heads) a product of the queries with the keys, a softmax of its
  * rows under scale and masks, a product with the values.  Operands are addressed by strides, so heads need no
@@ -23,7 +23,6 @@ typedef struct Attend {
 	int64_t mask_row, mask_col;
 	double  empty;                            /* weight in a row that is masked out */
 	char   *y;                                /* (batches, rows, width) */
-	char   *weights;                          /* (batches, rows, n) or null */
 } Attend;
 
 enum { EXP_CHUNK = 64 };
@@ -47,12 +46,11 @@ static int
 attend(RtCx *cx, const Attend *g)
 {
 	int64_t es = rt_dtypes[g->ct].bytes, cells = g->rows * g->n;
-	char *side = g->weights ? 0 : rt_scratch(cx, cells * es + 1);
+	char *s = rt_scratch(cx, cells * es + 1);
 
-	if (!g->weights && !side)
+	if (!s)
 		return RT_ERROR;
 	for (int64_t b = 0; b < g->batches; b++) {
-		char *s = g->weights ? g->weights + b * cells * es : side;
 		Product qk = { g->rows, g->n, g->inner, g->q + g->q_offset[b] * es, g->k + g->k_offset[b] * es,
 			g->q_row, g->q_col, g->k_col, g->k_row, .c = s };
 		Product sv = { g->rows, g->width, g->n, s, g->v + g->v_offset[b] * es, g->n, 1, g->v_row, g->v_col,
@@ -102,7 +100,7 @@ batch_offsets(RtCx *cx, const RtTensor *t, int ndim, const int64_t *dims, int64_
 typedef struct Sdpa {
 	RtTensor *q, *k, *v, *mask;
 	double    dropout, scale;        /* scale 0: by the width */
-	bool      causal, grouped, weights;
+	bool      causal, grouped;
 	double    empty;                 /* weight in a row that is masked out: the fast path has nan there, 2.x 0 */
 } Sdpa;
 
@@ -216,11 +214,10 @@ set_operands(RtCx *cx, const Sdpa *a, Attend *g, int ndim, const int64_t *dims)
 	return RT_OK;
 }
 
-/* out[0]: the attended values; out[1] with nout 2: the weights, or None */
 static int
-sdpa(RtCx *cx, const Sdpa *a, int nout, IValue *out)
+sdpa(RtCx *cx, const Sdpa *a, IValue *out)
 {
-	RtTensor *r, *w = 0, *y, *side = 0;
+	RtTensor *r, *y;
 	int64_t dims[RT_MAX_RANK];
 	Attend g;
 	int ndim;
@@ -231,28 +228,12 @@ sdpa(RtCx *cx, const Sdpa *a, int nout, IValue *out)
 	dims[ndim] = g.rows;
 	dims[ndim + 1] = g.width;
 	r = check_mask(cx, a, &g, ndim, dims) ? NULL : rt_result(cx, 0, (RtDtype)a->q->dtype, ndim + 2, dims, 0);
-	if (!r)
-		return RT_ERROR;
-	out[0] = rt_of(r);
-	if (nout == 2 && a->weights) {
-		dims[ndim + 1] = g.n;
-		w = rt_result(cx, 1, (RtDtype)a->q->dtype, ndim + 2, dims, 0);
-		if (!w)
-			return RT_ERROR;
-		out[1] = rt_of(w);
-	} else if (nout == 2)
-		out[1] = rt_none();
-	if (cx->meta)
-		return RT_OK;
+	RT_RESULT(cx, r, out[0]);
 	y = dense_out(cx, r, g.ct);
-	side = w ? dense_out(cx, w, g.ct) : 0;
-	if (!y || (w && !side) || set_mask(cx, a, &g, ndim, dims) || set_operands(cx, a, &g, ndim, dims))
+	if (!y || set_mask(cx, a, &g, ndim, dims) || set_operands(cx, a, &g, ndim, dims))
 		return RT_ERROR;
 	g.y = rt_data(y);
-	g.weights = side ? rt_data(side) : 0;
-	if (attend(cx, &g) || (w && dense_done(cx, w, side)))
-		return RT_ERROR;
-	return dense_done(cx, r, y);
+	return attend(cx, &g) ? RT_ERROR : dense_done(cx, r, y);
 }
 
 /* query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa */
@@ -260,9 +241,9 @@ int
 rt_scaled_dot_product_attention(RtCx *cx, const IValue *in, IValue *out)
 {
 	Sdpa a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), rt_number(in[4]),
-		rt_is_none(in[6]) ? 0 : rt_number(in[6]), in[5].u.i != 0, in[7].u.i != 0, false, 0 };
+		rt_is_none(in[6]) ? 0 : rt_number(in[6]), in[5].u.i != 0, in[7].u.i != 0, 0 };
 
-	return sdpa(cx, &a, 1, out);
+	return sdpa(cx, &a, out);
 }
 
 /* query, key, value, attn_mask, scale */
@@ -270,183 +251,9 @@ int
 rt_prim_attention(RtCx *cx, const IValue *in, IValue *out)
 {
 	Sdpa a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), 0, rt_number(in[4]), false,
-		false, false, NAN };
+		false, NAN };
 
-	return sdpa(cx, &a, 1, out);
-}
-
-/* query, key, value, attn_mask, dropout_p, need_attn_weights, is_causal: the weights only when needed */
-static int
-sdpa_needed(RtCx *cx, const IValue *in, IValue *out)
-{
-	Sdpa a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), rt_number(in[4]), 0,
-		in[6].u.i != 0, false, in[5].u.i != 0, NAN };
-
-	return sdpa(cx, &a, 2, out);
-}
-
-/* ---- the fused multi-head attention -------------------------------------------------------------------------- */
-
-typedef struct Heads {
-	RtTensor *query, *key, *value, *qkv_weight, *qkv_bias, *proj_weight, *proj_bias, *mask;
-	int64_t   embed, heads;
-	bool      need_weights, average;
-	int64_t   mask_type;             /* 0 of attention, 1 of keys, 2 of all; -1: not given */
-} Heads;
-
-static int
-check_heads(RtCx *cx, const Heads *a)
-{
-	const RtTensor *q = a->query;
-	int64_t d = a->embed;
-
-	if (q->ndim != 3 || a->key->ndim != 3 || a->value->ndim != 3 || q->dims[2] != d || a->key->dims[2] != d ||
-	    a->value->dims[2] != d)
-		return rt_raise(cx, "expected 3-D `query`, `key` and `value` of last dim %lld, got %d-D tensor",
-				(long long)d, q->ndim);
-	if (a->key->dims[0] != q->dims[0] || a->value->dims[0] != q->dims[0] || a->key->dims[1] != a->value->dims[1])
-		return rt_raise(cx, "expected `query`, `key` and `value` shapes to match");
-	if (a->qkv_weight->ndim != 2 || a->qkv_weight->dims[0] != 3 * d || a->qkv_weight->dims[1] != d)
-		return rt_raise(cx, "expected `qkv_weight` first dim to be 3x embed_dim");
-	if (rt_numel(a->qkv_bias) != 3 * d)
-		return rt_raise(cx, "expected `qkv_bias` first dim and first dim of query to be equal");
-	if (a->proj_weight->ndim != 2 || a->proj_weight->dims[1] != d)
-		return rt_raise(cx, "expected `proj_weight` to be of embed_dim columns");
-	if (a->heads <= 0 || d % a->heads)
-		return rt_raise(cx, "`embed_dim` must divide evenly by `num_heads`");
-	return RT_OK;
-}
-
-/* x W[first .. first + n)' + b: rows of the packed projection */
-static int
-project(RtCx *cx, const Heads *a, RtTensor *x, int64_t first, int64_t n, IValue *out)
-{
-	const RtTensor *w = a->qkv_weight, *b = a->qkv_bias;
-	int64_t dims[2] = { n, w->dims[1] };
-	RtTensor *part = rt_temp(cx, rt_tensor_view(cx, w, 2, dims, w->strides, w->offset + first * w->strides[0]));
-	RtTensor *bias = rt_temp(cx, rt_tensor_view(cx, b, 1, &n, b->strides, b->offset + first * b->strides[0]));
-
-	return part && bias ? CALL(cx, linear, out, rt_of(x), rt_of(part), rt_of(bias)) : RT_ERROR;
-}
-
-/* q, k, v as (batch, rows, embed) views */
-static int
-project_all(RtCx *cx, const Heads *a, RtTensor **part)
-{
-	IValue v[3];
-	int64_t d = a->embed;
-
-	if (a->query == a->key && a->key == a->value) {
-		if (CALL(cx, linear, &v[0], rt_of(a->query), rt_of(a->qkv_weight), rt_of(a->qkv_bias)))
-			return RT_ERROR;
-		for (int i = 0; i < 3; i++)
-			part[i] = rt_temp(cx, rt_tensor_view(cx, v[0].u.t, 3, a->query->dims, v[0].u.t->strides,
-				v[0].u.t->offset + i * d * v[0].u.t->strides[2]));
-		return part[0] && part[1] && part[2] ? RT_OK : RT_ERROR;
-	}
-	if (project(cx, a, a->query, 0, d, &v[0]) || project(cx, a, a->key, d, d, &v[1]) ||
-	    project(cx, a, a->value, 2 * d, d, &v[2]))
-		return RT_ERROR;
-	for (int i = 0; i < 3; i++)
-		part[i] = v[i].u.t;
-	return RT_OK;
-}
-
-/* (batch, rows, embed) -> a view (batch, heads, rows, embed / heads) */
-static RtTensor *
-by_heads(RtCx *cx, RtTensor *t, int64_t heads)
-{
-	int64_t width = t->dims[2] / heads, dims[4] = { t->dims[0], heads, t->dims[1], width };
-	int64_t strides[4] = { t->strides[0], width * t->strides[2], t->strides[1], t->strides[2] };
-
-	return rt_temp(cx, rt_tensor_view(cx, t, 4, dims, strides, t->offset));
-}
-
-/* The mask (true: hide) as one that lets through, with dims that broadcast to (batch, heads, rows, n). */
-static int
-heads_mask(RtCx *cx, const Heads *a, RtTensor **mask)
-{
-	IValue m, flipped;
-	RtTensor *t;
-
-	*mask = 0;
-	if (!a->mask)
-		return RT_OK;
-	if (a->mask_type < 0)
-		return rt_raise(cx, "Mask Type should be defined");
-	m = rt_of(a->mask);
-	if (a->mask->dtype != RT_b8 && CALL(cx, ne_Scalar, &m, rt_of(a->mask), rt_int(0)))
-		return RT_ERROR;
-	if (CALL(cx, logical_not, &flipped, m))
-		return RT_ERROR;
-	t = flipped.u.t;
-	if (t->ndim == 2 && a->mask_type == 1) {          /* keys of each batch */
-		int64_t dims[4] = { t->dims[0], 1, 1, t->dims[1] }, strides[4] = { t->strides[0], 0, 0, t->strides[1] };
-
-		t = rt_temp(cx, rt_tensor_view(cx, t, 4, dims, strides, t->offset));
-	}
-	*mask = t;
-	return t ? RT_OK : RT_ERROR;
-}
-
-/* The context (batch, rows, embed) and the weights (batch, heads, rows, n). */
-static int
-heads_context(RtCx *cx, const Heads *a, RtTensor **context, IValue *weights)
-{
-	RtTensor *part[3], *mask, *h, *flat;
-	IValue both[2];
-	int64_t dims[4], strides[4], d = a->embed;
-
-	if (project_all(cx, a, part) || heads_mask(cx, a, &mask))
-		return RT_ERROR;
-	for (int i = 0; i < 3; i++)
-		if (!(part[i] = by_heads(cx, part[i], a->heads)))
-			return RT_ERROR;
-	if (rt_call_temp(cx, sdpa_needed, both, 2, (const IValue[7]){ rt_of(part[0]), rt_of(part[1]), rt_of(part[2]),
-	    mask ? rt_of(mask) : rt_none(), rt_double(0), rt_bool(a->need_weights), rt_bool(false) }))
-		return RT_ERROR;
-	h = both[0].u.t;
-	*weights = both[1];
-	dims[0] = h->dims[0], dims[1] = h->dims[2], dims[2] = a->heads, dims[3] = d / a->heads;
-	strides[0] = h->strides[0], strides[1] = h->strides[2], strides[2] = h->strides[1], strides[3] = h->strides[3];
-	h = rt_temp(cx, rt_tensor_view(cx, h, 4, dims, strides, h->offset));
-	h = h ? rt_temp(cx, rt_contiguous(cx, h)) : 0;
-	if (!h)
-		return RT_ERROR;
-	dims[2] = d;
-	rt_contiguous_strides(3, dims, strides);
-	flat = rt_temp(cx, rt_tensor_view(cx, h, 3, dims, strides, h->offset));
-	*context = flat;
-	return flat ? RT_OK : RT_ERROR;
-}
-
-/* query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights,
- * average_attn_weights, mask_type */
-int
-rt__native_multi_head_attention(RtCx *cx, const IValue *in, IValue *out)
-{
-	Heads a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[5]), rt_tensor(in[6]),
-		rt_tensor(in[7]), rt_tensor(in[8]), rt_tensor(in[9]), in[3].u.i, in[4].u.i, in[10].u.i != 0,
-		in[11].u.i != 0, rt_is_none(in[12]) ? -1 : in[12].u.i };
-	IValue projected, weights, mean, over;
-	RtTensor *context;
-	RtList *heads;
-
-	if (check_heads(cx, &a) || heads_context(cx, &a, &context, &weights) ||
-	    CALL(cx, linear, &projected, rt_of(context), rt_of(a.proj_weight), rt_of(a.proj_bias)))
-		return RT_ERROR;
-	if (a.need_weights && a.average) {
-		heads = rt_list_new(cx, &rt_type_int, 1);
-		if (!heads || rt_list_push(cx, heads, rt_int(1)))
-			return RT_ERROR;
-		over = rt_temp_value(cx, rt_ref(RT_LIST, heads));
-		if (CALL(cx, mean_dim, &mean, weights, over, rt_bool(false), rt_none()))
-			return RT_ERROR;
-		weights = mean;
-	}
-	out[0] = rt_retain(projected);
-	out[1] = a.need_weights ? rt_retain(weights) : rt_none();
-	return RT_OK;
+	return sdpa(cx, &a, out);
 }
 
 /* ---- nested tensors --------------------------------------------------------------------------------------- */

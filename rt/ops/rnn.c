@@ -1,10 +1,10 @@
 /*
- * Recurrent networks: LSTM, GRU and plain ones, their cells, and packing of sequences.
+ * The steps of recurrent networks (LSTM, GRU and plain ones) and packing of sequences; layers are bodies: rnn.def.
  *
  * A batch of sequences is rows in order of time, batch[t] of them at step t, never more than at the step before; a
  * padded batch is the case where all are equal.  Then both directions are the same loop: at step t the first batch[t]
- * rows of the state are updated, the others keep theirs (final, or still initial).  The input's product is computed for
- * all steps at once.
+ * rows of the state are updated, the others keep theirs (final, or still initial).  The input's product for all
+ * steps is an argument.
  */
 #include "gemm.h"
 #include "quant.h"
@@ -45,16 +45,15 @@ typedef struct Linear {
 } Linear;
 
 typedef struct Direction {
-	Linear    ih, hh, hr;            /* hr: projection, weight null when there is none */
+	Linear    hh, hr;                /* hr: projection, weight null when there is none */
 	int64_t   hidden, state;         /* of c; of h: the projection's size, or hidden */
 } Direction;
 
+/* A direction of a layer, of rows in order of time. */
 typedef struct Rnn {
 	RnnKind kind;
 	RtDtype  ct;
-	int64_t  steps, rows, n, layers, dirs, *batch;   /* rows: sum of batch[0 .. steps); n = batch[0] */
-	double   dropout;                /* between layers; 0 outside training */
-	Direction *dir;                  /* (layers, dirs) */
+	int64_t  steps, rows, n, *batch;                 /* rows: sum of batch[0 .. steps); n = batch[0] */
 } Rnn;
 
 /* ---- weights -------------------------------------------------------------------------------------------- */
@@ -162,12 +161,11 @@ project(RtCx *cx, const Linear *l, RtDtype ct, int64_t rows, const void *x, void
 
 /* ---- running ------------------------------------------------------------------------------------------------ */
 
-/* What a direction of a layer writes: its output y (rows, state), whose rows are `wide` apart, from the last step to
- * the first if `reverse`; and its state h (n, state) and c (n, hidden; null but for LSTM) in place. */
+/* What a direction of a layer writes: its output y (rows, state), from the last step to the first if `reverse`; and its
+ * state h (n, state) and c (n, hidden) in place. */
 typedef struct Writes {
 	bool    reverse;
 	char   *y;
-	int64_t wide;
 	char   *h, *c;
 } Writes;
 
@@ -196,88 +194,131 @@ walk(RtCx *cx, const Rnn *g, const Direction *d, const char *gates, const Writes
 		if (full != h && project(cx, &d->hr, g->ct, rows, full, h))
 			return RT_ERROR;
 		for (int64_t r = 0; r < rows; r++)
-			rt_copy_bytes(to->y + (at + r) * to->wide * es, h + r * d->state * es, (size_t)(d->state * es));
+			rt_copy_bytes(to->y + (at + r) * d->state * es, h + r * d->state * es, (size_t)(d->state * es));
 		at += reverse ? 0 : rows;
 	}
 	return RT_OK;
 }
 
-/* One direction of one layer, from x (rows, in) */
-static int
-run_direction(RtCx *cx, const Rnn *g, const Direction *d, const void *x, const Writes *to)
+/* A private dense copy of a state, to be moved on in place. */
+static RtTensor *
+state_copy(RtCx *cx, RtTensor *t, RtDtype ct)
 {
-	char *gates = rt_scratch(cx, g->rows * gates_of[g->kind] * d->hidden * rt_dtypes[g->ct].bytes + 1);
+	RtTensor *d = rt_temp(cx, rt_tensor_new(cx, ct, t->ndim, t->dims));
 
-	if (!gates || project(cx, &d->ih, g->ct, g->rows, x, gates))
-		return RT_ERROR;
-	return walk(cx, g, d, gates, to);
+	return d && !rt_copy_into(cx, d, t) ? d : 0;
 }
 
-/* x (rows, in) through all layers; the last one's output goes to y (rows, dirs * state); h and c as in the arguments */
-static int
-run_layers(RtCx *cx, const Rnn *g, const void *x, void *y, char *h, char *c)
+static RnnKind
+kind_of(const char *name)
 {
-	int64_t es = rt_dtypes[g->ct].bytes, wide = g->dirs * g->dir[0].state;
+	return !strcmp(name, "lstm") ? RNN_LSTM : !strcmp(name, "gru") ? RNN_GRU : !strcmp(name, "tanh") ? RNN_TANH :
+	       RNN_RELU;
+}
 
-	for (int64_t l = 0; l < g->layers; l++) {
-		void *to = l == g->layers - 1 ? y : rt_scratch(cx, g->rows * wide * es + 1);
+/* The steps of gates (steps, n, ...), or of rows with these batch sizes; with meta their data are not looked at. */
+static int
+set_batches(RtCx *cx, const RtTensor *gates, const RtTensor *h, RtTensor *sizes, Rnn *g)
+{
+	int64_t sum = 0;
 
-		if (!to)
+	g->steps = sizes ? sizes->dims[0] : gates->dims[0];
+	g->n = h->dims[0];
+	g->rows = sizes ? gates->dims[0] : g->steps * g->n;
+	if (cx->meta)
+		return RT_OK;
+	sizes = sizes ? dense_in(cx, sizes, RT_i64) : NULL;
+	g->batch = sizes ? (int64_t *)rt_data(sizes) : rt_scratch(cx, g->steps * 8 + 8);
+	if (!g->batch)
+		return RT_ERROR;
+	for (int64_t t = 0; t < g->steps; sum += g->batch[t++])
+		if (!sizes)
+			g->batch[t] = g->n;
+		else if (g->batch[t] <= 0 || g->batch[t] > (t ? g->batch[t - 1] : g->n))
+			return rt_raise(cx, "rnn: batch_sizes must be positive and must not increase");
+	return sum == g->rows ? RT_OK : rt_raise(cx, "rnn: the sum of batch_sizes must be the number of rows");
+}
+
+/* y (steps, n, state), c (n, hidden) of an LSTM, and room (n, hidden) for what is projected; of rows y (rows, state), h
+ * (n, state) and c (n, hidden).  null: error raised. */
+static int
+ask_walked(RtCx *cx, const Rnn *g, const Direction *d, const RtTensor *gates, RtTensor **r, IValue *out)
+{
+	const bool rows = gates->ndim == 2;
+	const int64_t n = g->kind == RNN_LSTM ? g->n : 0, room = d->hr.weight ? g->n : 0;
+	const int64_t dims[3][3] = { { rows ? g->rows : g->steps, rows ? d->state : g->n, d->state },
+				     { rows ? g->n : n, rows ? d->state : d->hidden }, { rows ? n : room, d->hidden } };
+
+	for (int i = 0; i < 3; i++) {
+		r[i] = rt_result(cx, i, (RtDtype)gates->dtype, i ? 2 : gates->ndim, dims[i], 0);
+		if (!r[i])
 			return RT_ERROR;
-		for (int64_t d = 0; d < g->dirs; d++) {
-			int64_t i = l * g->dirs + d;
-			const Direction *w = &g->dir[i];
-			const Writes writes = { d == 1, (char *)to + d * w->state * es, wide,
-				h + i * g->n * w->state * es, c ? c + i * g->n * w->hidden * es : 0 };
-			RtMark mark = rt_scratch_mark(cx);
-
-			if (run_direction(cx, g, w, x, &writes))
-				return RT_ERROR;
-			rt_scratch_reset(cx, mark);
-		}
-		if (g->dropout > 0 && l < g->layers - 1)
-			rt_drop_out(cx, g->ct, to, g->rows * wide, g->dropout);
-		x = to;
+		out[i] = rt_of(r[i]);
 	}
 	return RT_OK;
 }
 
-/* ---- arguments -------------------------------------------------------------------------------------------------- */
-
-typedef struct RnnArgs {
-	RtTensor *input, *batch_sizes;   /* batch_sizes: packed, else null */
-	RtTensor *h, *c;                 /* c: null but for LSTM */
-	RtList   *params;
-	bool      biases, train, bidirectional, batch_first;
-	bool      packed;                /* params are objects of CellParamsBase */
-	int64_t   layers;
-	double    dropout;
-} RnnArgs;
-
-static int64_t
-input_rows(const RnnArgs *a)
+/* in: kind, gates (steps, n, gates * hidden) or rows with batch sizes, h (n, state), c (n, hidden) of an LSTM: a
+ * direction, after the product with its input */
+static int
+walked(RtCx *cx, const IValue *in, Direction d, RtTensor *sizes, bool reverse, IValue *out)
 {
-	return a->batch_sizes ? a->input->dims[0] : a->input->dims[0] * a->input->dims[1];
+	RtTensor *gates = rt_tensor(in[1]), *h = rt_tensor(in[2]), *c = rt_tensor(in[3]), *r[3], *x, *y, *state;
+	Rnn g = { .kind = kind_of(in[0].u.str->s), .ct = compute_type(gates) };
+	const int last = gates->ndim - 1;
+
+	if (gates->ndim != (sizes ? 2 : 3))
+		return rt_raise(cx, "input must have %d dimensions, got %d", sizes ? 2 : 3, gates->ndim);
+	if (h->ndim != 2 || c->ndim != 2 || (sizes && sizes->ndim != 1) ||
+	    (!sizes && h->dims[0] != gates->dims[1]) || c->dims[0] != h->dims[0] ||
+	    gates->dims[last] != gates_of[g.kind] * c->dims[1] || (!d.hr.weight && c->dims[1] != h->dims[1]) ||
+	    !is_floating(gates))
+		return rt_raise(cx, "rnn_walk: sizes of gates and states do not fit");
+	d.hidden = c->dims[1];
+	d.state = h->dims[1];
+	if (set_batches(cx, gates, h, sizes, &g) ||
+	    check_linear(cx, &d.hh, g.n, d.state, gates_of[g.kind] * d.hidden) ||
+	    (d.hr.weight && check_linear(cx, &d.hr, g.n, d.hidden, d.state)) ||
+	    ask_walked(cx, &g, &d, gates, r, out))
+		return RT_ERROR;
+	if (cx->meta)
+		return RT_OK;
+	x = dense_in(cx, gates, g.ct);
+	h = state_copy(cx, h, g.ct);
+	state = state_copy(cx, c, g.ct);
+	y = dense_out(cx, r[0], g.ct);
+	if (!x || !h || !state || !y || load_linear(cx, &d.hh, g.ct) || load_linear(cx, &d.hr, g.ct))
+		return RT_ERROR;
+	if (rt_numel(y) && walk(cx, &g, &d, rt_data(x), &(Writes){ reverse, rt_data(y), rt_data(h), rt_data(state) }))
+		return RT_ERROR;
+	if ((g.kind == RNN_LSTM && rt_copy_into(cx, r[sizes ? 2 : 1], state)) || (sizes && rt_copy_into(cx, r[1], h)) ||
+	    (!sizes && d.hr.weight && rt_fill(cx, r[2], rt_double(0))))
+		return RT_ERROR;
+	return dense_done(cx, r[0], y);
 }
 
-/* The weights of one direction, which begin at p in the flat list. */
-static int
-direction_of(RtCx *cx, const RnnArgs *a, RnnKind kind, const IValue *p, int64_t in, Direction *d)
+/* ..., w, b, p (state, hidden) or None, reverse, scale of the rows of w in int8 or None, narrow */
+int
+rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
 {
-	int64_t gates = gates_of[kind];
-	bool projected = a->c && a->c->dims[2] != a->h->dims[2];
+	RtTensor *w = rt_tensor(in[4]), *scale = rt_tensor(in[8]);
+	Direction d = { .hh = { .weight = w, .bias = rt_tensor(in[5]), .narrow = in[9].u.i != 0 },
+		.hr = { .weight = rt_tensor(in[6]) } };
 
-	memset(d, 0, sizeof *d);
-	d->ih.weight = rt_tensor(p[0]);
-	d->hh.weight = rt_tensor(p[1]);
-	d->ih.bias = a->biases ? rt_tensor(p[2]) : 0;
-	d->hh.bias = a->biases ? rt_tensor(p[3]) : 0;
-	d->hr.weight = projected ? rt_tensor(p[a->biases ? 4 : 2]) : 0;
-	d->state = a->h->dims[2];
-	d->hidden = a->c ? a->c->dims[2] : d->state;
-	return check_linear(cx, &d->ih, input_rows(a), in, gates * d->hidden) ||
-		check_linear(cx, &d->hh, a->h->dims[1], d->state, gates * d->hidden) ||
-		(projected && check_linear(cx, &d->hr, a->h->dims[1], d->hidden, d->state)) ? RT_ERROR : RT_OK;
+	if (scale && (w->dtype != RT_i8 || w->ndim != 2 || rt_numel(scale) != w->dims[0] || w->dims[1] > INT8_PRODUCTS))
+		return rt_raise(cx, "rnn_walk: expected a weight of int8, with a scale for each row");
+	return scale && rt_quantized->bytes(cx, w, scale, &d.hh.bytes) ? RT_ERROR :
+	       walked(cx, in, d, NULL, in[7].u.i != 0, out);
+}
+
+/* ..., w, b, p, reverse, batch_sizes */
+int
+rt_prim_rnn_walk_rows(RtCx *cx, const IValue *in, IValue *out)
+{
+	const Direction d = { .hh = { .weight = rt_tensor(in[4]), .bias = rt_tensor(in[5]) },
+		.hr = { .weight = rt_tensor(in[6]) } };
+
+	return walked(cx, in, d, rt_tensor(in[8]), in[7].u.i != 0, out);
 }
 
 /* A layer on packed parameters: the values of its weight, and how its activations are quantised. */
@@ -298,408 +339,41 @@ packed_linear(RtCx *cx, IValue packed, bool narrow, Linear *l)
 	return l->weight ? RT_OK : RT_ERROR;
 }
 
-/* One direction from an object of CellParamsBase: w_ih, w_hh (packed), their biases again, reduce_range */
-static int
-packed_direction(RtCx *cx, const RnnArgs *a, RnnKind kind, IValue cell, int64_t in, Direction *d)
-{
-	IValue *slot = cell.tag == RT_OBJECT ? cell.u.obj->slot : 0;
-	int64_t width;
-
-	memset(d, 0, sizeof *d);
-	if (!slot || cell.u.obj->cls->nslot < 5)
-		return rt_raise(cx, "expected parameters of a recurrent cell, got %s", rt_type_of(cell));
-	d->hidden = d->state = a->h->dims[2];
-	width = gates_of[kind] * d->hidden;
-	return packed_linear(cx, slot[0], slot[4].u.i != 0, &d->ih) ||
-		packed_linear(cx, slot[1], slot[4].u.i != 0, &d->hh) ||
-		check_linear(cx, &d->ih, input_rows(a), in, width) ||
-		check_linear(cx, &d->hh, a->h->dims[1], d->state, width) ? RT_ERROR : RT_OK;
-}
-
-static int
-set_directions(RtCx *cx, const RnnArgs *a, Rnn *g)
-{
-	int64_t in = a->input->dims[a->input->ndim - 1];
-	bool projected = a->c && a->c->dims[2] != a->h->dims[2];
-	int64_t each = a->packed ? 1 : (a->biases ? 4 : 2) + projected;
-
-	if (a->params->n != g->layers * g->dirs * each)
-		return rt_raise(cx, "got an incorrect number of RNN parameters");
-	g->dir = rt_scratch(cx, g->layers * g->dirs * (int64_t)sizeof *g->dir + 1);
-	if (!g->dir)
-		return RT_ERROR;
-	for (int64_t i = 0; i < g->layers * g->dirs; i++) {
-		int64_t width = i < g->dirs ? in : g->dirs * a->h->dims[2];
-
-		if (a->packed ? packed_direction(cx, a, g->kind, a->params->v[i], width, &g->dir[i]) :
-		    direction_of(cx, a, g->kind, a->params->v + i * each, width, &g->dir[i]))
-			return RT_ERROR;
-	}
-	return RT_OK;
-}
-
-static int
-check_state(RtCx *cx, const RtTensor *t, int64_t layers, int64_t n, const char *name)
-{
-	DenseText text;
-
-	if (!t || t->ndim != 3 || t->dims[0] != layers || t->dims[1] != n)
-		return rt_raise(cx, "Expected hidden %s size (%lld, %lld, *), got %s", name, (long long)layers,
-				(long long)n, t ? dense_text(t, &text) : "nothing");
-	return RT_OK;
-}
-
-/* Steps and batch sizes; with meta the batch sizes of packed data are unknown, and so not looked at. */
-static int
-set_batches(RtCx *cx, const RnnArgs *a, Rnn *g)
-{
-	const RtTensor *x = a->input;
-	RtTensor *sizes;
-	int64_t sum = 0;
-
-	if (!a->batch_sizes) {
-		if (x->ndim != 3)
-			return rt_raise(cx, "input must have 3 dimensions, got %d", x->ndim);
-		g->steps = x->dims[a->batch_first ? 1 : 0];
-		g->n = x->dims[a->batch_first ? 0 : 1];
-		g->rows = g->steps * g->n;
-		if (g->steps == 0)
-			return rt_raise(cx, "Expected sequence length to be larger than 0 in RNN");
-		g->batch = rt_scratch(cx, g->steps * 8);
-		for (int64_t t = 0; g->batch && t < g->steps; t++)
-			g->batch[t] = g->n;
-		return g->batch ? RT_OK : RT_ERROR;
-	}
-	if (x->ndim != 2 || a->batch_sizes->ndim != 1)
-		return rt_raise(cx, "rnn: packed data must have 2 dimensions and batch_sizes 1");
-	g->steps = a->batch_sizes->dims[0];
-	g->rows = x->dims[0];
-	g->n = a->h && a->h->ndim == 3 ? a->h->dims[1] : 0;
-	if (cx->meta)
-		return RT_OK;
-	sizes = dense_in(cx, a->batch_sizes, RT_i64);
-	if (!sizes)
-		return RT_ERROR;
-	g->batch = (int64_t *)rt_data(sizes);
-	for (int64_t t = 0; t < g->steps; t++) {
-		if (g->batch[t] <= 0 || g->batch[t] > (t ? g->batch[t - 1] : g->n))
-			return rt_raise(cx, "rnn: batch_sizes must be positive and must not increase");
-		sum += g->batch[t];
-	}
-	return sum == g->rows ? RT_OK : rt_raise(cx, "rnn: the sum of batch_sizes must be the number of rows");
-}
-
-/* out[0]: the output, out[1]: h_n, out[2]: c_n of an LSTM.  A batch_first output lies in memory in order of time. */
-static int
-ask_results(RtCx *cx, const RnnArgs *a, const Rnn *g, RtTensor **r, IValue *out)
-{
-	int64_t wide = g->dirs * a->h->dims[2], dims[3] = { g->steps, g->n, wide },
-		strides[3] = { g->n * wide, wide, 1 };
-	int64_t first[3] = { g->n, g->steps, wide }, first_strides[3] = { wide, g->n * wide, 1 },
-		packed[2] = { g->rows, wide };
-	RtDtype dtype = (RtDtype)a->input->dtype;
-
-	r[0] = a->batch_sizes ? rt_result(cx, 0, dtype, 2, packed, 0) :
-		rt_result(cx, 0, dtype, 3, a->batch_first ? first : dims, a->batch_first ? first_strides : strides);
-	r[1] = r[0] ? rt_result(cx, 1, dtype, 3, a->h->dims, 0) : 0;
-	r[2] = a->c && r[1] ? rt_result(cx, 2, dtype, 3, a->c->dims, 0) : 0;
-	for (int i = 0; i < (a->c ? 3 : 2); i++) {
-		if (!r[i])
-			return RT_ERROR;
-		out[i] = rt_of(r[i]);
-	}
-	return RT_OK;
-}
-
-/* The input's rows in order of time, dense. */
-static RtTensor *
-time_major(RtCx *cx, const RnnArgs *a, RtDtype ct)
-{
-	RtTensor *x = a->input;
-
-	if (a->batch_first && !a->batch_sizes) {
-		int64_t dims[3] = { x->dims[1], x->dims[0], x->dims[2] },
-			strides[3] = { x->strides[1], x->strides[0], x->strides[2] };
-
-		x = rt_temp(cx, rt_tensor_view(cx, x, 3, dims, strides, x->offset));
-		if (!x)
-			return 0;
-	}
-	return dense_in(cx, x, ct);
-}
-
-/* A private dense copy of a state, to be moved on in place; null is passed on with ok. */
-static RtTensor *
-state_copy(RtCx *cx, RtTensor *t, RtDtype ct)
-{
-	RtTensor *d = rt_temp(cx, rt_tensor_new(cx, ct, t->ndim, t->dims));
-
-	return d && !rt_copy_into(cx, d, t) ? d : 0;
-}
-
-static int
-finish(RtCx *cx, const RnnArgs *a, Rnn *g, RtTensor **r)
-{
-	int64_t n = rt_numel(r[0]), es = rt_dtypes[g->ct].bytes;
-	RtTensor *x = time_major(cx, a, g->ct), *h = state_copy(cx, a->h, g->ct),
-		 *c = a->c ? state_copy(cx, a->c, g->ct) : 0;
-	void *y = r[0]->dtype == g->ct ? (void *)rt_data(r[0]) : rt_scratch(cx, n * es + 1);
-
-	if (!x || !h || (a->c && !c) || !y)
-		return RT_ERROR;
-	for (int64_t i = 0; i < g->layers * g->dirs; i++)
-		if (load_linear(cx, &g->dir[i].ih, g->ct) || load_linear(cx, &g->dir[i].hh, g->ct) ||
-		    load_linear(cx, &g->dir[i].hr, g->ct))
-			return RT_ERROR;
-	if (run_layers(cx, g, rt_data(x), y, rt_data(h), c ? rt_data(c) : 0))
-		return RT_ERROR;
-	if (r[0]->dtype != g->ct)
-		rt_cast((RtDtype)r[0]->dtype, rt_data(r[0]), g->ct, y, n);
-	return rt_copy_into(cx, r[1], h) || (c && rt_copy_into(cx, r[2], c)) ? RT_ERROR : RT_OK;
-}
-
-static int
-rnn(RtCx *cx, const RnnArgs *a, RnnKind kind, IValue *out)
-{
-	Rnn g = { .kind = kind, .ct = compute_type(a->input), .layers = a->layers, .dirs = 1 + a->bidirectional,
-		.dropout = a->train ? a->dropout : 0 };
-	RtTensor *r[3];
-
-	if (!is_floating(a->input))
-		return rt_raise(cx, "rnn: input must be floating, got %s", rt_dtypes[a->input->dtype].torch);
-	if (a->layers <= 0 || a->layers > 1 << 16)
-		return rt_raise(cx, "rnn: num_layers must be positive");
-	if (set_batches(cx, a, &g) || check_state(cx, a->h, g.layers * g.dirs, g.n, "[0]") ||
-	    (kind == RNN_LSTM && check_state(cx, a->c, g.layers * g.dirs, g.n, "[1]")) || set_directions(cx, a, &g) ||
-	    ask_results(cx, a, &g, r, out))
-		return RT_ERROR;
-	return cx->meta || rt_numel(r[0]) == 0 ? RT_OK : finish(cx, a, &g, r);
-}
-
-static int
-read_states(RtCx *cx, IValue hx, RnnArgs *a)
-{
-	if (hx.tag == RT_TENSOR) {
-		a->h = hx.u.t;
-		return RT_OK;
-	}
-	if (hx.u.list->n != 2)
-		return rt_raise(cx, "lstm expects two hidden states");
-	a->h = rt_tensor(hx.u.list->v[0]);
-	a->c = rt_tensor(hx.u.list->v[1]);
-	return RT_OK;
-}
-
-/* input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first */
-static int
-padded(RtCx *cx, RnnKind kind, const IValue *in, IValue *out)
-{
-	RnnArgs a = { .input = rt_tensor(in[0]), .params = in[2].u.list, .biases = in[3].u.i != 0, .layers = in[4].u.i,
-		.dropout = rt_number(in[5]), .train = in[6].u.i != 0, .bidirectional = in[7].u.i != 0,
-		.batch_first = in[8].u.i != 0 };
-
-	a.packed = a.params->n && a.params->v[0].tag == RT_OBJECT;
-	return read_states(cx, in[1], &a) ? RT_ERROR : rnn(cx, &a, kind, out);
-}
-
-/* data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional */
-static int
-packed(RtCx *cx, RnnKind kind, const IValue *in, IValue *out)
-{
-	RnnArgs a = { .input = rt_tensor(in[0]), .batch_sizes = rt_tensor(in[1]), .params = in[3].u.list,
-		.biases = in[4].u.i != 0, .layers = in[5].u.i, .dropout = rt_number(in[6]), .train = in[7].u.i != 0,
-		.bidirectional = in[8].u.i != 0 };
-
-	a.packed = a.params->n && a.params->v[0].tag == RT_OBJECT;
-	return read_states(cx, in[2], &a) ? RT_ERROR : rnn(cx, &a, kind, out);
-}
-
-KERNEL(lstm_input, padded(cx, RNN_LSTM, in, out))
-KERNEL(gru_input, padded(cx, RNN_GRU, in, out))
-KERNEL(rnn_tanh_input, padded(cx, RNN_TANH, in, out))
-KERNEL(rnn_relu_input, padded(cx, RNN_RELU, in, out))
-KERNEL(lstm_data, packed(cx, RNN_LSTM, in, out))
-KERNEL(gru_data, packed(cx, RNN_GRU, in, out))
-KERNEL(rnn_tanh_data, packed(cx, RNN_TANH, in, out))
-KERNEL(rnn_relu_data, packed(cx, RNN_RELU, in, out))
-KERNEL(quantized_lstm_input, padded(cx, RNN_LSTM, in, out))
-KERNEL(quantized_gru_input, padded(cx, RNN_GRU, in, out))
-KERNEL(quantized_lstm_data, packed(cx, RNN_LSTM, in, out))
-KERNEL(quantized_gru_data, packed(cx, RNN_GRU, in, out))
-
-/* ---- cells ------------------------------------------------------------------------------------------------------- */
-
-/* Products of a cell want one dtype; the state of an LSTM is only multiplied. */
-static int
-check_dtypes(RtCx *cx, const RnnArgs *a, const Direction *d)
-{
-	const RtTensor *const t[2][2] = { { a->input, d->ih.weight }, { a->h, d->hh.weight } };
-
-	for (int i = 0; i < 2; i++)
-		if (t[i][0]->dtype != t[i][1]->dtype)
-			return d->ih.bias ? rt_raise(cx, "mat1 and mat2 must have the same dtype") :
-				rt_raise(cx, "expected m1 and m2 to have the same dtype, but got: %s != %s",
-					rt_dtypes[t[i][0]->dtype].torch, rt_dtypes[t[i][1]->dtype].torch);
-	return RT_OK;
-}
-
-static int
-check_sizes(RtCx *cx, const RnnArgs *a, const Direction *d)
-{
-	const long long in = a->input->dims[1], hidden = a->h->dims[1];
-
-	if (d->ih.weight->ndim == 2 && d->ih.weight->dims[1] != in)
-		return rt_raise(cx, "input has inconsistent input_size: got %lld expected %lld", in,
-				(long long)d->ih.weight->dims[1]);
-	if (d->hh.weight->ndim == 2 && d->hh.weight->dims[1] != hidden)
-		return rt_raise(cx, "hidden0 has inconsistent hidden_size: got %lld, expected %lld", hidden,
-				(long long)d->hh.weight->dims[1]);
-	return RT_OK;
-}
-
-/* input (n, in), hx, w_ih, w_hh, b_ih, b_hh: one step of one layer */
-static int
-single(RtCx *cx, RnnKind kind, const IValue *in, IValue *out)
-{
-	RnnArgs a = { .input = rt_tensor(in[0]) };
-	RtTensor *r[2] = { 0, 0 }, *x, *h, *c = 0;
-	Rnn g = { .kind = kind, .ct = compute_type(a.input), .steps = 1, .layers = 1, .dirs = 1 };
-	Direction d = { .ih = { .weight = rt_tensor(in[2]), .bias = rt_tensor(in[4]) },
-		.hh = { .weight = rt_tensor(in[3]), .bias = rt_tensor(in[5]) } };
-	void *y;
-
-	if (read_states(cx, in[1], &a))
-		return RT_ERROR;
-	if (a.input->ndim != 2 || !a.h || a.h->ndim != 2 || a.h->dims[0] != a.input->dims[0] || !is_floating(a.input) ||
-	    (a.c && (a.c->ndim != 2 || a.c->dims[0] != a.h->dims[0] || a.c->dims[1] != a.h->dims[1])))
-		return rt_raise(cx, "rnn cell: Input batch size %lld doesn't match hidden's",
-			(long long)(a.input->ndim ? a.input->dims[0] : 0));
-	if (in[2].tag == RT_TENSOR && check_dtypes(cx, &a, &d))
-		return RT_ERROR;
-	d.hidden = d.state = a.h->dims[1];
-	g.n = g.rows = a.input->dims[0];
-	g.batch = &g.n;
-	g.dir = &d;
-	if (in[2].tag == RT_OBJECT && (packed_linear(cx, in[2], true, &d.ih) || packed_linear(cx, in[3], true, &d.hh)))
-		return RT_ERROR;
-	if (check_sizes(cx, &a, &d) || check_linear(cx, &d.ih, g.n, a.input->dims[1], gates_of[kind] * d.hidden) ||
-	    check_linear(cx, &d.hh, g.n, d.hidden, gates_of[kind] * d.hidden))
-		return RT_ERROR;
-	for (int i = 0; i < (a.c ? 2 : 1); i++) {
-		r[i] = rt_result(cx, i, (RtDtype)a.input->dtype, 2, a.h->dims, 0);
-		if (!r[i])
-			return RT_ERROR;
-		out[i] = rt_of(r[i]);
-	}
-	if (cx->meta || rt_numel(r[0]) == 0)
-		return RT_OK;
-	x = dense_in(cx, a.input, g.ct);
-	h = state_copy(cx, a.h, g.ct);
-	c = a.c ? state_copy(cx, a.c, g.ct) : 0;
-	y = rt_scratch(cx, g.n * d.hidden * rt_dtypes[g.ct].bytes + 1);
-	if (!x || !h || (a.c && !c) || !y || load_linear(cx, &d.ih, g.ct) || load_linear(cx, &d.hh, g.ct) ||
-	    run_layers(cx, &g, rt_data(x), y, rt_data(h), c ? rt_data(c) : 0))
-		return RT_ERROR;
-	return rt_copy_into(cx, r[0], h) || (c && rt_copy_into(cx, r[1], c)) ? RT_ERROR : RT_OK;
-}
-
-KERNEL(lstm_cell, single(cx, RNN_LSTM, in, out))
-KERNEL(gru_cell, single(cx, RNN_GRU, in, out))
-KERNEL(rnn_tanh_cell, single(cx, RNN_TANH, in, out))
-KERNEL(rnn_relu_cell, single(cx, RNN_RELU, in, out))
-KERNEL(quantized_quantized_lstm_cell_dynamic, single(cx, RNN_LSTM, in, out))
-KERNEL(quantized_quantized_gru_cell_dynamic, single(cx, RNN_GRU, in, out))
-KERNEL(quantized_quantized_rnn_tanh_cell_dynamic, single(cx, RNN_TANH, in, out))
-KERNEL(quantized_quantized_rnn_relu_cell_dynamic, single(cx, RNN_RELU, in, out))
-
-static RnnKind
-kind_of(const char *name)
-{
-	return !strcmp(name, "lstm") ? RNN_LSTM : !strcmp(name, "gru") ? RNN_GRU : !strcmp(name, "tanh") ? RNN_TANH :
-	       RNN_RELU;
-}
-
-/* y (steps, n, state), c (n, hidden) of an LSTM, and room (n, hidden) for what is projected; null: error raised. */
-static int
-ask_walked(RtCx *cx, const Rnn *g, const Direction *d, RtDtype dtype, RtTensor **r, IValue *out)
-{
-	const int64_t n = g->kind == RNN_LSTM ? g->n : 0, room = d->hr.weight ? g->n : 0;
-	const int64_t dims[3][3] = { { g->steps, g->n, d->state }, { n, d->hidden }, { room, d->hidden } };
-
-	for (int i = 0; i < 3; i++) {
-		r[i] = rt_result(cx, i, dtype, i ? 2 : 3, dims[i], 0);
-		if (!r[i])
-			return RT_ERROR;
-		out[i] = rt_of(r[i]);
-	}
-	return RT_OK;
-}
-
-/* kind, gates (steps, n, gates * hidden), h (n, state), c (n, hidden) of an LSTM: a direction, after the product with
- * its input */
-static int
-walked(RtCx *cx, const IValue *in, Direction d, bool reverse, IValue *out)
-{
-	RtTensor *gates = rt_tensor(in[1]), *h = rt_tensor(in[2]), *c = rt_tensor(in[3]), *p = d.hr.weight, *r[3],
-		 *x, *y, *state;
-	Rnn g = { .kind = kind_of(in[0].u.str->s), .ct = compute_type(gates), .layers = 1, .dirs = 1 };
-	const bool lstm = g.kind == RNN_LSTM;
-	int64_t *batch;
-
-	if (gates->ndim != 3 || h->ndim != 2 || c->ndim != 2 || h->dims[0] != gates->dims[1] ||
-	    c->dims[0] != h->dims[0] || gates->dims[2] != gates_of[g.kind] * c->dims[1] ||
-	    (!p && c->dims[1] != h->dims[1]) || !is_floating(gates))
-		return rt_raise(cx, "rnn_walk: sizes of gates and states do not fit");
-	d.hidden = c->dims[1];
-	d.state = h->dims[1];
-	g.steps = gates->dims[0];
-	g.n = gates->dims[1];
-	g.rows = g.steps * g.n;
-	if (check_linear(cx, &d.hh, g.n, d.state, gates_of[g.kind] * d.hidden) ||
-	    (p && check_linear(cx, &d.hr, g.n, d.hidden, d.state)) ||
-	    ask_walked(cx, &g, &d, (RtDtype)gates->dtype, r, out))
-		return RT_ERROR;
-	if (cx->meta)
-		return RT_OK;
-	batch = rt_scratch(cx, g.steps * 8 + 8);
-	x = dense_in(cx, gates, g.ct);
-	h = state_copy(cx, h, g.ct);
-	state = state_copy(cx, c, g.ct);
-	y = dense_out(cx, r[0], g.ct);
-	if (!batch || !x || !h || !state || !y || load_linear(cx, &d.hh, g.ct) || load_linear(cx, &d.hr, g.ct))
-		return RT_ERROR;
-	for (int64_t t = 0; t < g.steps; t++)
-		batch[t] = g.n;
-	g.batch = batch;
-	if (rt_numel(y) &&
-	    walk(cx, &g, &d, rt_data(x),
-		 &(Writes){ reverse, rt_data(y), d.state, rt_data(h), rt_data(state) }))
-		return RT_ERROR;
-	return (lstm && rt_copy_into(cx, r[1], state)) || (p && rt_fill(cx, r[2], rt_double(0))) ? RT_ERROR :
-	       dense_done(cx, r[0], y);
-}
-
-/* ..., w, b, p (state, hidden) or None, reverse, scale of the rows of w in int8 or None, narrow */
-int
-rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
-{
-	RtTensor *w = rt_tensor(in[4]), *scale = rt_tensor(in[8]);
-	Direction d = { .hh = { .weight = w, .bias = rt_tensor(in[5]), .narrow = in[9].u.i != 0 },
-		.hr = { .weight = rt_tensor(in[6]) } };
-
-	if (scale && (w->dtype != RT_i8 || w->ndim != 2 || rt_numel(scale) != w->dims[0] || w->dims[1] > INT8_PRODUCTS))
-		return rt_raise(cx, "rnn_walk: expected a weight of int8, with a scale for each row");
-	return scale && rt_quantized->bytes(cx, w, scale, &d.hh.bytes) ? RT_ERROR :
-	       walked(cx, in, d, in[7].u.i != 0, out);
-}
-
 /* ..., w (packed), narrow, reverse */
 int
 rt_prim_rnn_walk_packed(RtCx *cx, const IValue *in, IValue *out)
 {
 	Direction d = { .hidden = 0 };
 
-	return packed_linear(cx, in[4], in[5].u.i != 0, &d.hh) ? RT_ERROR : walked(cx, in, d, in[6].u.i != 0, out);
+	return packed_linear(cx, in[4], in[5].u.i != 0, &d.hh) ? RT_ERROR :
+	       walked(cx, in, d, NULL, in[6].u.i != 0, out);
+}
+
+/* ..., w (packed), narrow, reverse, batch_sizes */
+int
+rt_prim_rnn_walk_packed_rows(RtCx *cx, const IValue *in, IValue *out)
+{
+	Direction d = { .hidden = 0 };
+
+	return packed_linear(cx, in[4], in[5].u.i != 0, &d.hh) ? RT_ERROR :
+	       walked(cx, in, d, rt_tensor(in[7]), in[6].u.i != 0, out);
+}
+
+/* x, p */
+int
+rt_prim_drop_out(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *x = rt_tensor(in[0]), *r, *y;
+
+	if (!is_floating(x))
+		return rt_raise(cx, "rnn: input must be floating, got %s", rt_dtypes[x->dtype].torch);
+	r = rt_result(cx, 0, (RtDtype)x->dtype, x->ndim, x->dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	y = dense_out(cx, r, compute_type(x));
+	if (!y || rt_copy_into(cx, y, x))
+		return RT_ERROR;
+	rt_drop_out(cx, (RtDtype)y->dtype, rt_data(y), rt_numel(y), rt_number(in[1]));
+	return dense_done(cx, r, y);
 }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
