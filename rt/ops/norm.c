@@ -370,47 +370,23 @@ empty_batch(RtCx *cx, const Batch *a, IValue *out)
 	return RT_OK;
 }
 
-int
-rt_batch_norm(RtCx *cx, const IValue *in, IValue *out)
+static int
+batch(RtCx *cx, const IValue *in, int nout, IValue *out)
 {
-	Batch a = batch_args(in);
+	const Batch a = batch_args(in);
 
-	return rt_numel(a.input) ? batch_results(cx, &a, 1, out) : empty_batch(cx, &a, out);
+	return nout == 1 && !rt_numel(a.input) ? empty_batch(cx, &a, out) : batch_results(cx, &a, nout, out);
 }
 
-int
-rt_native_batch_norm(RtCx *cx, const IValue *in, IValue *out)
-{
-	Batch a = batch_args(in);
-
-	return batch_results(cx, &a, 3, out);
-}
-
-int
-rt__native_batch_norm_legit(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_native_batch_norm(cx, in, out);
-}
-
+KERNEL(batch_norm, batch(cx, in, 1, out))
+KERNEL(native_batch_norm, batch(cx, in, 3, out))
+KERNEL(_native_batch_norm_legit, batch(cx, in, 3, out))
 /* input, weight, bias, training, momentum, eps */
-int
-rt__native_batch_norm_legit_no_stats(RtCx *cx, const IValue *in, IValue *out)
-{
-	Batch a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), 0, 0,
-		    in[3].u.i != 0,   rt_number(in[4]), rt_number(in[5]) };
-
-	return batch_results(cx, &a, 3, out);
-}
-
+KERNEL(_native_batch_norm_legit_no_stats,
+       batch(cx, RT_VALUES(in[0], in[1], in[2], rt_none(), rt_none(), in[3], in[4], in[5]), 3, out))
 /* input, weight, bias, running_mean, running_var, momentum, eps */
-int
-rt__native_batch_norm_legit_no_training(RtCx *cx, const IValue *in, IValue *out)
-{
-	Batch a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), rt_tensor(in[4]), false,
-		rt_number(in[5]), rt_number(in[6]) };
-
-	return batch_results(cx, &a, 3, out);
-}
+KERNEL(_native_batch_norm_legit_no_training,
+       batch(cx, RT_VALUES(in[0], in[1], in[2], in[3], in[4], rt_bool(false), in[5], in[6]), 3, out))
 
 /* The mean over images goes to the first one's place. */
 static void
@@ -679,12 +655,9 @@ rt_group_norm(RtCx *cx, const IValue *in, IValue *out)
 		     (const int64_t[]){ t->dims[0], t->dims[1], plane, in[1].u.i }, rt_number(in[4]), 1, out);
 }
 
-int
-rt_native_group_norm(RtCx *cx, const IValue *in, IValue *out)
-{
-	return group(cx, &(Operands){ rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]) },
-		     (const int64_t[]){ in[3].u.i, in[4].u.i, in[5].u.i, in[6].u.i }, rt_number(in[7]), 3, out);
-}
+KERNEL(native_group_norm,
+       group(cx, &(Operands){ rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]) },
+	     (const int64_t[]){ in[3].u.i, in[4].u.i, in[5].u.i, in[6].u.i }, rt_number(in[7]), 3, out))
 
 /* ---- gradients ---------------------------------------------------------------------------------------------- */
 
