@@ -104,57 +104,73 @@ put_geometry(Body *b, const Attention *d)
 				 d->zeros ? "0" : "(float)KILN_NAN"));
 }
 
+/* The batch of y, q, k, v and the mask, and its queries in chunks; false: too many dims. */
+static bool
+take_nest(const Row *r, const Attention *d, int64_t chunk, RowNest *nest)
+{
+	const int last = d->y->ndim - 2;
+
+	*nest = (RowNest){ .n = 5, .ndim = last };
+	if (last == RT_MAX_RANK)
+		return false;
+	memcpy(nest->dims, d->y->dims, (size_t)last * sizeof *nest->dims);
+	put_batch(nest, 0, d->y, d->y);
+	put_batch(nest, 1, d->q, d->y);
+	put_batch(nest, 2, d->k, d->y);
+	put_batch(nest, 3, d->v, d->y);
+	put_batch(nest, 4, d->mask, d->y);
+	nest->ndim++;
+	nest->dims[last] = plan_ceil(r->p, d->y->dims[last], chunk);
+	nest->stride[0][last] = chunk * stride_of(d->y, 1);
+	nest->stride[1][last] = chunk * stride_of(d->q, 1);
+	nest->stride[4][last] = chunk * stride_of(d->mask, 1);
+	return true;
+}
+
+/* The microkernel on a chunk of queries. */
+static void
+put_chunk(Body *b, Arena *a, const RowNest *nest, const Attention *d, int64_t chunk)
+{
+	const int last = nest->ndim - 1;
+	const char *rows = body_number(b, "rows", d->y->dims[last]);
+
+	out_line(&b->out, "const int64_t first = i%d * %d, m = %s - first < %d ? %s - first : %d;", last, (int)chunk,
+		 rows, (int)chunk, rows, (int)chunk);
+	out_blank(&b->out);
+	out_line(&b->out, "va_attention(first, m, &v, (const float *)p[1] + %s, (const float *)p[2] + %s,",
+		 nest_at(b, nest, 1), nest_at(b, nest, 2));
+	out_line(&b->out, "\t(const float *)p[3] + %s, %s, (float *)p[0] + %s, scratch, &packed);",
+		 nest_at(b, nest, 3),
+		 d->mask ? arena_printf(a, "(const float *)p[4] + %s", nest_at(b, nest, 4)) : "0",
+		 nest_at(b, nest, 0));
+}
+
 static bool
 emit(Row *r, Attention *d)
 {
-	const int64_t rows = d->y->dims[d->y->ndim - 2], chunk = rows < CHUNK && !r->p->dynamic ? rows : CHUNK;
+	const int64_t rows = d->y->dims[d->y->ndim - 2], n = d->k->dims[d->k->ndim - 2],
+		      inner = d->q->dims[d->q->ndim - 1], width = d->v->dims[d->v->ndim - 1],
+		      chunk = rows < CHUNK && !r->p->dynamic ? rows : CHUNK;
 	Arena *a = r->p->cx->arena;
-	RowNest nest = { .n = 5, .ndim = d->y->ndim - 2 };
 	Body b = body_begin(r->p);
-	const char *number;
+	RowNest nest;
 	KernelCall *c;
-	int last;
 
-	if (nest.ndim == RT_MAX_RANK)
+	if (!take_nest(r, d, chunk, &nest))
 		return false;
-	memcpy(nest.dims, d->y->dims, (size_t)nest.ndim * sizeof *nest.dims);
-	put_batch(&nest, 0, d->y, d->y);
-	put_batch(&nest, 1, d->q, d->y);
-	put_batch(&nest, 2, d->k, d->y);
-	put_batch(&nest, 3, d->v, d->y);
-	put_batch(&nest, 4, d->mask, d->y);
-	last = nest.ndim++;
-	nest.dims[last] = plan_ceil(r->p, rows, chunk);
-	nest.stride[0][last] = chunk * stride_of(d->y, 1);
-	nest.stride[1][last] = chunk * stride_of(d->q, 1);
-	nest.stride[4][last] = chunk * stride_of(d->mask, 1);
 	put_geometry(&b, d);
 	row_scratch(&b, "float", "scratch", arena_printf(a, "va_scratch(%s, &v)", body_number(&b, "chunk", chunk)));
 	out_line(&b.out, "VaPacked packed = { 0, 0 };");
 	out_blank(&b.out);
 	nest_open(&b, &nest);
-	number = body_number(&b, "rows", rows);
-	out_line(&b.out, "const int64_t first = i%d * %d, m = %s - first < %d ? %s - first : %d;", last, (int)chunk,
-		 number, (int)chunk, number, (int)chunk);
-	out_blank(&b.out);
-	out_line(&b.out, "va_attention(first, m, &v, (const float *)p[1] + %s, (const float *)p[2] + %s,",
-		 nest_at(&b, &nest, 1), nest_at(&b, &nest, 2));
-	out_line(&b.out, "\t(const float *)p[3] + %s, %s, (float *)p[0] + %s, scratch, &packed);",
-		 nest_at(&b, &nest, 3),
-		 d->mask ? arena_printf(a, "(const float *)p[4] + %s", nest_at(&b, &nest, 4)) : "0",
-		 nest_at(&b, &nest, 0));
+	put_chunk(&b, a, &nest, d, chunk);
 	out_close(&b.out, "");
-	c = row_call(r, "attention", arena_printf(a, "attention of %lld rows to %lld", (long long)rows,
-		     (long long)d->k->dims[d->k->ndim - 2]),
-		     &b, nest_count(&nest), row_grain(chunk * d->k->dims[d->k->ndim - 2] *
-						      (d->q->dims[d->q->ndim - 1] / 4 + 1)));
+	c = row_call(r, "attention", arena_printf(a, "attention of %lld rows to %lld", (long long)rows, (long long)n),
+		     &b, nest_count(&nest), row_grain(chunk * n * (inner / 4 + 1)));
 	emit_tall(r->e, r->p, rows < chunk ? rows : chunk);
 	if (r->e)
-		c->scratch = vs_attention(r->e->vf, r->e->nr, chunk, d->k->dims[d->k->ndim - 2],
-					  d->q->dims[d->q->ndim - 1], d->v->dims[d->v->ndim - 1]);
-	c->work.flops = 2 * (double)rt_numel(d->y) / (double)d->v->dims[d->v->ndim - 1] *
-			(double)d->k->dims[d->k->ndim - 2] *
-			(double)(d->q->dims[d->q->ndim - 1] + d->v->dims[d->v->ndim - 1]);
+		c->scratch = vs_attention(r->e->vf, r->e->nr, chunk, n, inner, width);
+	c->work.flops = 2 * (double)rt_numel(d->y) / (double)width * (double)n * (double)(inner + width);
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, row_arg(r, "query"), 0);
 	row_pass(r, c, row_arg(r, "key"), 0);
