@@ -1,4 +1,4 @@
-/* codegen/kernel/size_inside.h - what sizes are made of; private to size.c, size_rules.c, size_text.c and the tests' reader
+/* codegen/kernel/size_inside.h - what sizes are made of; private to size*.c and the tests' reader
  *
  * A size is a polynomial with int64 coefficients over atoms: symbols, and floors, remainders, minima and maxima that
  * no rule makes simpler.  Terms are in order (more factors first, then by their atoms) and coefficients are not 0, so

@@ -4,7 +4,7 @@
  *    s = matmul(q, k'); s = div(s, 8.); s = add(s, mask); p = softmax(s, -1); y = matmul(p, v)
  *       ->   y = prim::attention(q, k, v, mask, 0.125)
  *
- * Scale and mask may be missing; where(condition, s, -inf) has a mask, too.  Nobody else may see what is between, nor
+ * Scale and mask may be missing; where(condition, s, -inf) has a mask, too.  Nothing else may see what is between, nor
  * write to what goes in: it is read later than it was.  Only floats of known sizes; the result has to have the type
  * that the second product had.
  */
@@ -49,7 +49,7 @@ live_users(const Value *v)
 	return n;
 }
 
-/* Is it made here, for its one user, and nobody's memory but its own? */
+/* Is it made here, for its one user, in memory of its own? */
 static bool
 is_between(AliasDb *alias, const Value *v, const Node *end)
 {

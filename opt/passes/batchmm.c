@@ -8,7 +8,7 @@
  * of one tensor, in order, there is nothing to put together: they are its rows.
  *
  * A left side must be there where the first product is: it is a chain of views of what comes before.  Products of many
- * rows are not put together, because they gain nothing.  Results that somebody writes to or that leave the graph stay
+ * rows are not put together, because they gain nothing.  Results that something writes to or that leave the graph stay
  * apart.
  */
 #include "../opt.h"

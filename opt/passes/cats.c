@@ -1,7 +1,7 @@
 /*
  * Joined once: a cat of what another cat joins joins all at once; what is alone, or empty, is not joined.
  *
- *    cat([a, cat([b, c], 1), d], 1)   ->   cat([a, b, c, d], 1)      where nobody else wants the inner one
+ *    cat([a, cat([b, c], 1), d], 1)   ->   cat([a, b, c, d], 1)      where nothing else wants the inner one
  *    cat([a, e], 1)                   ->   cat([a], 1)               e has no element
  *    cat([a], 1)                      ->   a                         where it may be the same memory
  *
@@ -16,7 +16,7 @@ typedef struct Cats {
 	Pass    *p;
 	Graph   *g;
 	AliasDb *alias;
-	int      own;            /* values from this id on are lists made here, to which nobody writes */
+	int      own;            /* values from this id on are lists made here, to which nothing writes */
 	bool     changed;
 } Cats;
 

@@ -4,11 +4,11 @@
  * An inverse mark and sweep: a node is live if a live value is its output, if it has an effect of its own, or if it
  * writes to memory that a live value may reach or that is known outside.  What a nested block returns is live once the
  * output that it becomes is.  What is not marked at the end is removed; so are outputs of Ifs and values carried by
- * Loops that nobody uses.
+ * Loops that nothing uses.
  *
  * Drawing random numbers is no reason to stay: PyTorch removes an unused draw, too, and later draws must see the
- * generator as PyTorch's do.  Nor is the clock: saved archives read it for nobody (torchform.c).  Nor is an error,
- * but for what the specializer marks: it was needed until the profile showed that nobody uses the result
+ * generator as PyTorch's do.  Nor is the clock: archives read it, and do not use it (torchform.c).  Nor is an error,
+ * but for what the specializer marks: it was needed until the profile showed that nothing uses the result
  * (keep_error).
  */
 #include "../opt.h"
@@ -70,7 +70,7 @@ is_live(Dce *d, const Node *n)
 
 static void mark_block(Dce *d, Block *b);
 
-/* The outputs of a block that somebody needs: a branch's, those of live outputs; a body's, those carried on, too. */
+/* The outputs of a block that something needs: a branch's, those of live outputs; a body's, those carried on, too. */
 static void
 mark_results(Dce *d, const Node *n, const Block *b)
 {
@@ -118,7 +118,7 @@ is_used_inside(const Value *param, const Node *ret)
 	return false;
 }
 
-/* What a Loop carries and its body uses is live though nobody reads it in the end, and so is a condition that the body
+/* What a Loop carries and its body uses is live though nothing reads it in the end, and so is a condition that the body
  * computes: PyTorch computes them, and their errors are seen. */
 static void
 mark_carried(Dce *d, const Node *n)

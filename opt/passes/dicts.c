@@ -1,5 +1,5 @@
 /*
- * Dicts of constant keys: built at once, and taken apart again where nobody changes them.
+ * Dicts of constant keys: built at once, and taken apart again where nothing changes them.
  *
  *   %d = aten::dict(); ...; aten::_set_item(%d, "a", %x)   ->   ...; %d = prim::DictConstruct("a", %x)
  *   %y = aten::__getitem__(%d, "a")                        ->   %x

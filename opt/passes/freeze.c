@@ -1,5 +1,5 @@
 /*
- * Freezing: attributes that nobody writes become constants, and objects disappear.
+ * Freezing: attributes that nothing writes become constants, and objects disappear.
  *
  *   %c = prim::GetAttr[name="conv"](%self)
  *   %w = prim::GetAttr[name="weight"](%c)      ->   %w : Float(64, 3, 7, 7) = prim::Constant[value=<Tensor #...>]()

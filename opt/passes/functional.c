@@ -6,11 +6,11 @@
  *
  * A value is fresh when its node's schema gives it memory of its own, or writes to a clone that nothing else reads; all
  * its aliases are then made by its uses.  The
- * write is seen by nobody else when no use before it makes an alias (a view, a container, a block's output), and is in
+ * write is seen nowhere else when no use before it makes an alias (a view, a container, a block's output), and is in
  * the block of the value itself: in a loop's body the next trip would see it.  Uses afterwards get the result.
  *
  * A write keeps self's dtype and sizes, or raises.  An operator that could give others (add_ of a float to an int)
- * stays in place in a prepared graph, but on a clone of self: then self is written to by nobody, and the specializer
+ * stays in place in a prepared graph, but on a clone of self: then self is not written to, and the specializer
  * (writes.c), which knows types, computes the value where the write does not raise, and needs no clone.  A method with
  * gradients has no writes but those under no_grad, which the gradient goes past: there prim::stored checks the value
  * and converts it.  In a specialized graph types decide.
@@ -188,7 +188,7 @@ wants_clone(Pass *p, const Graph *g, const Node *n)
 	return !type_is_complete(n->out[0]->type) && !(p->fn && p->fn->prepared != g) && !is_own_clone(n->in[0], n);
 }
 
-/* A write that nobody reads stays one: dce, which removes those that PyTorch removes, has to see it. */
+/* A write that nothing reads stays one: dce, which removes those that PyTorch removes, has to see it. */
 static bool
 is_read_after(const Value *self, const Node *write)
 {

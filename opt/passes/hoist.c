@@ -5,7 +5,7 @@
  *
  * Of the nodes of the body itself, not of branches in it; inner loops first.  The inputs must come from outside,
  * nothing in the loop may write to them, and the result must be one that all trips can have in common: a view, or
- * memory that nobody writes to or takes out of the graph.
+ * memory that nothing writes to or takes out of the graph.
  *
  * A loop may run no trip at all.  Only what cannot fail is moved then; what can fail may go only where the loop
  * certainly runs and nothing that stays in the body before it prints, or fails in another way.  Where sizes are known a

@@ -1,5 +1,5 @@
 /*
- * Lists of known length that nobody changes become their elements.
+ * Lists of known length that nothing changes become their elements.
  *
  *   %l = prim::ListConstruct(%a, %b)
  *   %n = aten::len(%l)                ->  2              so is that of a dict that stays empty
@@ -115,7 +115,7 @@ first_use(const Value *v, const Block *b)
 	return first;
 }
 
-/* Nobody has seen the list before its first append, so it may as well be made there.  Returns what makes it now. */
+/* The list is not used before its first append, so it may as well be made there.  Returns what makes it now. */
 static Node *
 fold_append(Lists *l, Node *list)
 {

@@ -6,7 +6,7 @@
  *   What is carried and set to what it was at first, on every trip, is that all the time.
  *   Of two values that begin and go on as the same, one is carried.
  *
- * What a loop carries and nobody uses goes with dce; loops that never run, and what they do not change, with constprop.
+ * What a loop carries unused goes with dce; loops that never run, and what they do not change, with constprop.
  */
 #include "../opt.h"
 

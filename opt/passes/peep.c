@@ -32,7 +32,7 @@ info_of(const Value *v)
 	return v->type->kind == TYPE_TENSOR ? v->type->tensor : NULL;
 }
 
-/* May two memories become one?  Only when nobody writes, and not both can be told apart outside. */
+/* May two memories become one?  Only when nothing writes, and not both can be told apart outside. */
 static bool
 may_share(Peep *p, const Value *a, const Value *b)
 {

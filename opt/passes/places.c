@@ -94,7 +94,7 @@ places_resolve(const Scope *s, const Value *v, IValue *out)
 	return true;
 }
 
-/* Values of objects go nowhere but into attribute reads, so that nobody else gets hold of their attributes. */
+/* Values of objects go nowhere but into attribute reads, so that nothing else gets hold of their attributes. */
 static bool
 stays_home(const Value *v)
 {

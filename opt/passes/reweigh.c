@@ -4,7 +4,7 @@
  *    conv(x, w, b) * s + t   ->   conv(x, w * s, b * s + t)
  *
  * The constants may be others' too, and are copied.  They are computed in double and rounded once; what is not finite
- * then is left alone, as are constants that somebody writes to.  The node that scales must be the only reader of what
+ * then is left alone, as are constants that something writes to.  The node that scales must be the only reader of what
  * the node gives; asking for sizes is no reading.
  */
 #include "../opt.h"

@@ -10,7 +10,7 @@
  *     return (y, s)               # inside a block
  *
  * is that in the loop, and y is gone in its second trip.  A node with an effect between loop and use prevents it:
- * prim::TimePoint, which reads the clock for nobody; no pass of PyTorch removes it, dead code elimination here does.
+ * prim::TimePoint, whose result is not used; no pass of PyTorch removes it, dead code elimination here does.
  *
  * And its importer wants of a fork that its body uses some value of outside.  One that does not gets a list, and clears
  * it.

@@ -229,7 +229,7 @@ known_gather(KnownTable *k, const Node *m, int *n)
 	return args;
 }
 
-/* ---- numbers that nobody knows ---------------------------------------------------------------------------- */
+/* ---- numbers that are unknown ---------------------------------------------------------------------------- */
 
 /* Number arguments on which no type or size of a result depends: they fill, scale, or are added.  Only these rows
  * beside pointwise ones: elsewhere a number may be a size (arange, interpolate). */

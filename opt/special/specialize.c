@@ -181,7 +181,7 @@ eval_sequence(Spec *s, Scope *c, Node *n)
 	shapes_node(s->shapes, s->k, m, false);
 }
 
-/* The node that made v, when that is a TupleConstruct, or a ListConstruct that nobody writes to. */
+/* The node that made v, when that is a TupleConstruct, or a ListConstruct that nothing writes to. */
 static Node *
 construction(Spec *s, Scope *c, const Value *from, const Value *v)
 {

@@ -59,7 +59,7 @@ is_its_own(const Value *v, const Value *now)
 }
 
 /* aten::copy(self, src), prim::stored(self, src): can src itself be the result? It has self's type and layout, and
- * either nobody can tell that its memory is shared, or nothing else uses src. */
+ * either nothing can tell that its memory is shared, or nothing else uses src. */
 bool
 spec_stored_already(Spec *s, Scope *c, Node *n)
 {
@@ -144,7 +144,7 @@ computed(Spec *s, Scope *c, Node *n)
 	       spec_value(c, n->out[0]) : NULL;
 }
 
-/* ---- what nobody else sees --------------------------------------------------------------------------------------- */
+/* ---- writes that nothing else sees ---------------------------------------------------------------------------- */
 
 /* The write to n, a clone, that follows it, constants aside; null: there is none. */
 static Node *

@@ -198,7 +198,7 @@ through(const On *x, bool tensor, Reads what)
 	return (tensor && what == READS_SIZES ? 0 : x->data) | by_size(x);
 }
 
-/* Does it draw random numbers?  Dropout does not where the instance says that nobody trains. */
+/* Does it draw random numbers?  Dropout does not where the instance says that it is not trained. */
 static bool
 draws(Depends *d, const Node *n)
 {
