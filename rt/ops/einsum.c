@@ -97,15 +97,16 @@ rt_prim_contract(RtCx *cx, const IValue *in, IValue *out)
 
 /* The labels of one operand, as numbers from 0 to 51 in the order of their letters. */
 static int
-put_labels(RtCx *cx, Buf *b, IValue v)
+put_labels(RtCx *cx, Buf *b, IValue v, int64_t argument)
 {
 	if (v.tag != RT_LIST)
-		return rt_raise(cx, "einsum(): a list of subscripts is wanted, not %s", rt_type_of(v));
+		return rt_raise(cx, "einsum(): expected a list of subscripts, but got %s", rt_type_of(v));
 	for (int64_t i = 0; i < v.u.list->n; i++) {
 		int64_t label = v.u.list->v[i].tag == RT_INT ? v.u.list->v[i].u.i : -1;
 		if (label < 0 || label >= 52)
-			return rt_raise(cx, "einsum(): subscript in subscript list is not within the valid range "
-					"[0, 52)");
+			return rt_raise(cx, "einsum(): expected subscript %lld in argument %lld to be within the range "
+					"[0, 52), but got %lld", (long long)i, (long long)argument,
+					(long long)v.u.list->v[i].u.i);
 		buf_printf(b, "%c", (int)(label < 26 ? 'A' + label : 'a' + label - 26));
 	}
 	return RT_OK;
@@ -121,32 +122,30 @@ read_sublists(RtCx *cx, IValue first, const RtList *rest, Buf *b, RtList *l)
 	buf_puts(b, "");
 	for (; v.tag == RT_TENSOR && i < rest->n; i += 2) {
 		buf_puts(b, i ? "," : "");
-		if (rt_list_push(cx, l, rt_retain(v)) || put_labels(cx, b, rest->v[i]))
+		if (rt_list_push(cx, l, rt_retain(v)) || put_labels(cx, b, rest->v[i], i + 1))
 			return RT_ERROR;
 		v = i + 1 < rest->n ? rest->v[i + 1] : rt_none();
 	}
 	if (rt_is_none(v))
 		return RT_OK;
 	buf_puts(b, "->");
-	return put_labels(cx, b, v);
+	return put_labels(cx, b, v, i);
 }
 
 /* operand, labels, ... -> the equation, the operands */
 int
 rt_prim_einsum_sublists(RtCx *cx, const IValue *in, IValue *out)
 {
+	RtList *const l = rt_list_new(cx, &rt_type_tensor, 0);
+	RtStr *text = NULL;
 	Buf b = { 0 };
-	int status;
 
-	out[0] = rt_none();
-	out[1] = rt_ref(RT_LIST, rt_list_new(cx, &rt_type_tensor, 0));
-	if (!out[1].u.list)
-		return RT_ERROR;
-	status = read_sublists(cx, in[0], in[1].u.list, &b, out[1].u.list);
-	if (!status)
-		out[0] = rt_ref(RT_STR, rt_str_new(cx, b.at, b.n));
+	if (l && !read_sublists(cx, in[0], in[1].u.list, &b, l))
+		text = rt_str_new(cx, b.at, b.n);
 	buf_free(&b);
-	return status || !out[0].u.str ? RT_ERROR : RT_OK;
+	out[0] = text ? rt_ref(RT_STR, text) : rt_none();
+	out[1] = l ? rt_ref(RT_LIST, l) : rt_none();
+	return text ? RT_OK : RT_ERROR;
 }
 
 /* ---- cdist ----------------------------------------------------------------------------------------------------- */
