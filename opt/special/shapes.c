@@ -169,6 +169,24 @@ put_constants(Shapes *s, KnownTable *k, const Node *m)
 	return true;
 }
 
+/* A rank, a list's length: where the input varies, it is observed, and with it these. */
+static bool
+is_seen_with_input(const Node *m)
+{
+	return node_is(m, aten_dim) || (node_is(m, aten_len) && m->in[0]->type->kind == TYPE_LIST);
+}
+
+/* Does m write, or make what the graph writes to? */
+static bool
+may_change(KnownTable *k, const Node *m)
+{
+	bool may = node_writes(m);
+
+	for (int i = 0; i < m->nout; i++)
+		may |= known_at(k, m->out[i])->mutable;
+	return may;
+}
+
 /* The value for input i of m; for an unknown number a stand-in; null: there is none. */
 static Value *
 input_here(Shapes *s, KnownTable *k, const Node *m, int i)
@@ -195,8 +213,9 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 			return;
 		varies |= value_varies(s, in[i]);
 	}
-	/* A node that has read data would find none when the graph is run again. */
-	if (now && !varies && put_constants(s, k, m))
+	varies &= !is_seen_with_input(m);
+	/* A node that has read data would find none when the graph is run again; of others less is left to run. */
+	if (!varies && (now || !may_change(k, m)) && put_constants(s, k, m))
 		return;
 	n = node_new(s->graph, m->kind, m->at, 0);
 	n->op = m->op;
