@@ -34,7 +34,8 @@
  *     an OP of value, pure, without a gradient, whose kernel is a static function of the family's .c (overloads that
  *     differ by types only have one).
  * BODY(id, "schema", "gradient", "text")
- *     a decomposition: TorchScript statements over the schema's argument names, ending in return.
+ *     a decomposition: TorchScript statements over the schema's argument names, ending in return.  Surplus arguments of
+ *     a schema with `...` are the list `rest`.
  * ALSO(id, "schema", base)
  *     the in-place or out= form of row `base`: same arguments, the result is copied into self or out (variant.c).
  *     A schema without arguments has the base's: its overload ends in "out", and it has a Tensor out besides; or it is in
