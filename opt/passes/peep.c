@@ -555,7 +555,7 @@ conjugate(Peep *p, Node *n)
 	return graph_emit_op(p->g, "aten::conj_physical", n->at, 1, in, n->out[0]->type);
 }
 
-/* size(x, d); size(x) when all are known and nobody changes the list */
+/* size(x, d); size(x) when all are known and nothing changes the list */
 static Value *
 size(Peep *p, Node *n)
 {
