@@ -232,11 +232,11 @@ bool samples_narrow(Cx *, Specialization *d);
 /* ---- symbols.c: which sizes may differ when all calls had the same ones ------------------------------------------ */
 
 typedef struct Varied {
-	int  without;            /* the symbol of this number, in the order in which they are found, is left out; -1: none */
+	int  without;            /* the symbol of this number, in the order of finding, is left out; -1: none */
 	bool batch;              /* only first sizes change */
 } Varied;
 /* The signature with another size wherever the function takes the same path with others, found without running it;
- * null: nowhere.  Sizes that the function relates change together.  fixed, or null: gets the names of the other sizes. */
+ * null: nowhere.  Sizes that the function relates change together.  fixed, or null: gets the other sizes' names. */
 Pattern *signature_varied(Cx *, Function *, const Profile *, const Pattern *signature, Varied, Buf *fixed);
 
 /* ---- profile_json.c: profiles as files -------------------------------------------------------------------------- */

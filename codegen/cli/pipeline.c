@@ -428,7 +428,7 @@ static Specialization *
 vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 {
 	OneSize *o = new(cli->cx->arena, OneSize, 1);
-	Model *now = new(cli->cx->arena, Model, 1);          /* the next ones come when m has gone on to other methods */
+	Model *now = new(cli->cx->arena, Model, 1);          /* the next come when m has gone on to others */
 	Specialization *d;
 
 	*now = *m;

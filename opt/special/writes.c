@@ -304,9 +304,9 @@ write_part(Spec *s, Scope *c, Node *n)
 {
 	const Op *base = op_by_id(s->cx, n->op->base);
 	Value *self = spec_value(c, n->in[0]), *result = NULL;
-	const bool placed = known_at(s->k, self)->place != NULL;
+	const bool placed = known_at(s->k, self)->place != NULL, part = placed || is_part(self);
 
-	if (base && (base->form == OP_MAP || base->form == OP_BODY) && known_is(s->k, self) && (placed || is_part(self)))
+	if (part && base && (base->form == OP_MAP || base->form == OP_BODY) && known_is(s->k, self))
 		result = computed(s, c, n);
 	if (result && write_own_part(s, c, n, result))
 		return true;
