@@ -276,7 +276,7 @@ lay_out(RtCx *cx, RtTensor *self, const Indexing *x, Geom *result)
 {
 	const int64_t bytes = rt_dtypes[self->dtype].bytes;
 	const int first = x->before.n, end = first + x->b.n;
-	RtTensor *operand[1 + RT_MAX_RANK];
+	RtTensor *operand[1 + RT_MAX_RANK] = { NULL };
 
 	for (int i = 0; i < result->n; i++)
 		result->strides[i] = (i < first ? x->before.strides[i] : i < end ? 0 :
