@@ -181,11 +181,12 @@ typedef enum Lowering {
 	LOWER_MAX_POOL_BACKWARD, LOWER_INDEX_ADD, LOWER_INDEX_COPY, LOWER_INDEX_FILL, LOWER_SCATTER_ADD,
 	LOWER_SCATTER, LOWER_INDEX_PUT, LOWER_BILINEAR, LOWER_NEAREST, LOWER_NEAREST_EXACT, LOWER_GRID_SAMPLE,
 	LOWER_GRID_SAMPLE_LAST, LOWER_ROI_ALIGN, LOWER_RNN, LOWER_CUMSUM, LOWER_CUMPROD, LOWER_LOGCUMSUMEXP,
-	LOWER_CUMMAX, LOWER_CUMMIN, LOWER_TOPK, LOWER_EMBEDDING_BAG, LOWER_EMBEDDING_BAG_RAW, LOWER_ATTENTION, LOWER_SDPA,
-	LOWER_CONV_INT8, LOWER_LINEAR_INT8, LOWER_LINEAR_SUMS,
+	LOWER_CUMMAX, LOWER_CUMMIN, LOWER_TOPK, LOWER_EMBEDDING_BAG, LOWER_EMBEDDING_BAG_RAW, LOWER_ATTENTION,
+	LOWER_SDPA, LOWER_CONV_INT8, LOWER_LINEAR_INT8, LOWER_LINEAR_SUMS,
 	/* pointwise rows, of complex numbers */
-	LOWER_COMPLEX_ADD, LOWER_COMPLEX_SUB, LOWER_COMPLEX_RSUB, LOWER_COMPLEX_MUL, LOWER_COMPLEX_DIV, LOWER_COMPLEX_NEG,
-	LOWER_COMPLEX_CONJ, LOWER_COMPLEX_ABS, LOWER_COMPLEX_ANGLE, LOWER_COMPLEX_EXP, LOWER_COMPLEX_RECIPROCAL,
+	LOWER_COMPLEX_ADD, LOWER_COMPLEX_SUB, LOWER_COMPLEX_RSUB, LOWER_COMPLEX_MUL, LOWER_COMPLEX_DIV,
+	LOWER_COMPLEX_NEG, LOWER_COMPLEX_CONJ, LOWER_COMPLEX_ABS, LOWER_COMPLEX_ANGLE, LOWER_COMPLEX_EXP,
+	LOWER_COMPLEX_RECIPROCAL,
 	NLOWERING
 } Lowering;
 typedef enum OpEffect { EFFECT_PURE, EFFECT_RANDOM, EFFECT_IO } OpEffect;
@@ -333,7 +334,8 @@ function_first(const Function *fn)
 #define ALL_NODES(n, b) (Node *n = NULL; (n = block_next((b), n));)
 /* for ALL_NODES(n, block) { ... }: also those of inner blocks, each after the node that has them; n must stay there */
 #define INNER_FIRST(n, b) (Node *n, *n##_ = block_after((b), NULL); (n = n##_) && (n##_ = block_after((b), n), 1);)
-/* for INNER_FIRST(n, block) { ... }: also those of inner blocks, each before the node that has them; n may be destroyed */
+/* for INNER_FIRST(n, block) { ... }: also those of inner blocks, each before the node that has them; n may be
+ * destroyed */
 
 Graph *graph_new(Cx *, const char *name);
 Graph *graph_clone(Graph *, Map *values);          /* map (may be null): "%id" -> the clone's Value, see graph_cloned */

@@ -528,7 +528,8 @@ constant_divisor(const Value *by)
 		return rt_none();
 	if (v.tag != RT_TENSOR)
 		return v;
-	return v.u.t->ndim || v.u.t->storage->kind == RT_META || v.u.t->storage->written ? rt_none() : rt_item(cx, v.u.t);
+	return v.u.t->ndim || v.u.t->storage->kind == RT_META || v.u.t->storage->written ? rt_none()
+		: rt_item(cx, v.u.t);
 }
 
 /* A divisor that is a constant number other than zero, as the result's type has it, is safe. */

@@ -88,7 +88,7 @@ typedef struct Known {
 	bool   by_data;     /* not known, and cannot be: its sizes depend on data */
 	bool   altered;     /* a tensor with another layout than in the prepared graph */
 	RtTensor *model;    /* altered: the prepared graph's tensor, without data; null: a contiguous one */
-	Value *place;       /* altered: where the prepared graph writes it; null: it is computed with this layout there */
+	Value *place;       /* altered: where the prepared graph writes it; null: computed with this layout there */
 	bool   suggests;    /* not altered, contiguous there, but strides of dims of size 1 suggest channels last */
 } Known;
 typedef struct KnownTable {

@@ -464,7 +464,8 @@ is_given(const RtDoor *d, const RtTensor *t)
 	for (int i = 0; i < d->given.n; i++) {
 		const RtTensor *g = d->given.at[i].tensor;
 
-		if (g && (uintptr_t)g->storage->data < end && begin < (uintptr_t)g->storage->data + (uintptr_t)g->storage->bytes)
+		if (g && (uintptr_t)g->storage->data < end &&
+		    begin < (uintptr_t)g->storage->data + (uintptr_t)g->storage->bytes)
 			return true;
 	}
 	return false;

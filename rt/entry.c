@@ -12,7 +12,8 @@
 int
 rt_entry_load(RtCx *cx, RtProgram *own, RtEntry *e)
 {
-	const int built = own->threads < 0 ? 0 : own->threads ? own->threads : 1, n = e->threads < 0 ? built : e->threads;
+	const int built = own->threads < 0 ? 0 : own->threads ? own->threads : 1;
+	const int n = e->threads < 0 ? built : e->threads;
 	int64_t begin;
 	int status;
 

@@ -90,7 +90,7 @@ typedef struct RtTrain {
 	const char *grad_in, *grad_out;      /* likewise, files: not of steps but of calls */
 	int     nin;
 	bool    shuffle;             /* rows in the order of a new permutation each time that a file is begun */
-	const char *wrong, *which;   /* what is wrong with the options, and with which: nothing was done then; or null */
+	const char *wrong, *which;   /* what is wrong with the options and with which: nothing was done then; or null */
 } RtTrain;
 
 #endif

@@ -47,8 +47,8 @@ extern "C" {
 
 /*
  * An instance: the model with a state of its own.  As many as you like, beside those of other models; each serves one
- * call at a time, from any thread, which is not cancelled until it ends.  An instance that is in a call when the process
- * forks is busy in the child for ever; others go on there, without threads.
+ * call at a time, from any thread, which is not cancelled until it ends.  An instance that is in a call when the
+ * process forks is busy in the child for ever; others go on there, without threads.
  */
 typedef struct NAME NAME;
 

@@ -430,7 +430,7 @@ read_file(RtCx *cx, File *f)
 		f->at = more;
 		got = (int64_t)fread(f->at + f->n, 1, (size_t)(cap - f->n), in);
 		f->n += got;
-	} while (f->n == cap && (!memcmp(f->at, "PK", 2) || !memcmp(f->at, "\x93NUMPY", 6)));    /* others may not end */
+	} while (f->n == cap && (!memcmp(f->at, "PK", 2) || !memcmp(f->at, "\x93NUMPY", 6)));  /* others may not end */
 	if (ferror(in)) {
 		fclose(in);
 		return rt_raise(cx, "%s: cannot be read", f->path);

@@ -324,7 +324,7 @@ rt_data(const RtTensor *t)
 int64_t   rt_numel(const RtTensor *);
 bool      rt_is_contiguous(const RtTensor *);
 bool      rt_is_channels_last(const RtTensor *);              /* rank 4 or 5 */
-bool      rt_folds_rows(const RtTensor *, IValue dims);         /* contiguous, and dims (a list; else all) the last ones */
+bool      rt_folds_rows(const RtTensor *, IValue dims);       /* contiguous, and dims (a list; else all) the last */
 bool      rt_is_dense(const RtTensor *);                      /* non-overlapping and dense, in some order of dims */
 void      rt_contiguous_strides(int ndim, const int64_t *dims, int64_t *strides);
 void      rt_channels_last_strides(int ndim, const int64_t *dims, int64_t *strides);
@@ -534,7 +534,7 @@ int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int 
 
 /* The same for arguments that may have RT_BITS; not bracketed, and out holds None before. */
 int       rt_call_using(RtCx *, const RtCall *, const IValue *in, IValue *out);
-int       rt_call(RtCx *, const RtCall *, const IValue *in, IValue *out);         /* likewise, bracketed; out is None before */
+int       rt_call(RtCx *, const RtCall *, const IValue *in, IValue *out);  /* likewise, bracketed; out is None before */
 
 /* Arguments */
 static inline RtTensor *

@@ -582,7 +582,8 @@ kernel_check(const Kernel *k)
 		const Operand *o = &k->operand.at[i];
 
 		RT_ASSERT(o->along == -1 || (o->along == 0 && k->naxis));
-		RT_ASSERT(o->ngather >= 0 && o->ngather <= KERNEL_GATHERS && (!o->ngather || o->access != ACCESS_NUMBER));
+		RT_ASSERT(o->ngather >= 0 && o->ngather <= KERNEL_GATHERS &&
+			  (!o->ngather || o->access != ACCESS_NUMBER));
 		for (int g = 0; g < o->ngather; g++)
 			check_gather(k, i, &o->gather[g]);
 		RT_ASSERT(!o->bound.n || o->access == ACCESS_READ);

@@ -217,8 +217,8 @@ char *kernel_element(const Kernel *, const Size *columns, bool trial);
 typedef struct Naming { Vec(const Size *) at; } Naming;
 void  kernel_put_size(const Kernel *, const Size *, bool factor, Buf *);
 /* The same of a stage.  Its states are in variables r0, r1 ... and of places q0 ..., with parts in a0 and b0 ..., each
- * with the suffix `at`: "[j]" or "".  lane: the suffix of a row's values; only_if: a condition of stores, or null; trial: only
- * lets. */
+ * with the suffix `at`: "[j]" or "".  lane: the suffix of a row's values; only_if: a condition of stores, or null;
+ * trial: only lets. */
 typedef struct Into { bool parts, trial; const char *at, *lane, *only_if; } Into;
 char *kernel_stage_element(const Kernel *, int stage, const Into *);
 const char *kernel_index_name(Arena *, const Operand *, int gather);      /* of the variable: "x1_at" */

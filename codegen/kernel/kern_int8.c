@@ -72,8 +72,9 @@ put_geometry(Body *b, const Integers *d)
 {
 	const ViConv *v = &d->v;
 	const Member member[] = {
-		{ "n", v->n }, { "d", v->d }, { "h", v->h }, { "w", v->w }, { "ic", v->ic }, { "od", v->od }, { "oh", v->oh },
-		{ "ow", v->ow }, { "oc", v->oc }, { "kd", v->kd }, { "kh", v->kh }, { "kw", v->kw }, { "sd", v->sd },
+		{ "n", v->n }, { "d", v->d }, { "h", v->h }, { "w", v->w }, { "ic", v->ic },
+		{ "od", v->od }, { "oh", v->oh }, { "ow", v->ow }, { "oc", v->oc },
+		{ "kd", v->kd }, { "kh", v->kh }, { "kw", v->kw }, { "sd", v->sd },
 		{ "sh", v->sh }, { "sw", v->sw }, { "pd", v->pd }, { "ph", v->ph }, { "pw", v->pw }, { "dd", v->dd },
 		{ "dh", v->dh }, { "dw", v->dw }, { "groups", v->groups }, { "xs", v->xs }, { "ys", v->ys },
 		{ "part", v->part }, { "x_zero", v->x_zero }, { "y_zero", v->y_zero }, { "low", v->low },
@@ -156,7 +157,8 @@ row_conv_int8(Row *r)
 					     "channels, (%lld, %lld, %lld, %lld) -> (%lld, %lld, %lld)",
 					     (long long)d.v.kd, (long long)d.v.kh, (long long)d.v.kw, (long long)x[1],
 					     (long long)y[1], (long long)x[0], (long long)d.v.d, (long long)d.v.h,
-					     (long long)d.v.w, (long long)d.v.od, (long long)d.v.oh, (long long)d.v.ow));
+					     (long long)d.v.w, (long long)d.v.od, (long long)d.v.oh,
+					     (long long)d.v.ow));
 }
 
 static bool

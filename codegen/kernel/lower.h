@@ -23,7 +23,7 @@ bool lower_map(Plan *, const Node *, Lowered *);
  * innermost `made`'s columns, consecutive in the result.  in_registers: `made` is no operand in memory. */
 bool lower_epilogue(Plan *, const Node *group, const Value *made, bool in_registers, Lowered *);
 
-/* ---- lower_pair.c: rows as lets, those of complex numbers as pairs of such ----------------------------------------- */
+/* ---- lower_pair.c: rows as lets, those of complex numbers as pairs of such --------------------------------------- */
 
 RtMapResult lower_result(const Op *);                    /* the rule of a row's result */
 /* A let of a pointwise row whose tensors have this dtype; arg: by the row's arguments, tensors and numbers. */

@@ -12,7 +12,9 @@
 RtMapResult
 lower_result(const Op *op)
 {
-	static const char *const names[] = { "promote", "floating", "boolean", "real", "part", "uint8", "int8", "asked" };
+	static const char *const names[] = {
+		"promote", "floating", "boolean", "real", "part", "uint8", "int8", "asked",
+	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(op->result, names[i]))

@@ -230,10 +230,10 @@ note_bytes(Emit *e, const RtTensor *w, int64_t at, const ViConv *v)
 	const int64_t *s = w->strides;
 	const int rows = w->ndim - 2;                    /* the dim of rows of taps */
 	const bool windows = w->ndim >= 4, follow = w->ndim < 5 || s[2] == w->dims[3] * s[3];
-	RtPacking p = { .at = at, .to = w->offset, .n = (int32_t)v->oc, .k = (int32_t)v->ic, .taps = (int32_t)vi_window(v),
-			.kw = (int32_t)v->kw, .width = VI_COLUMNS, .last = VI_COLUMNS, .sn = (int32_t)s[0],
-			.sk = (int32_t)s[1], .sr = windows ? (int32_t)s[rows] : 0, .ss = windows ? (int32_t)s[rows + 1] : 0,
-			.quad = VI_QUAD };
+	RtPacking p = { .at = at, .to = w->offset, .n = (int32_t)v->oc, .k = (int32_t)v->ic,
+			.taps = (int32_t)vi_window(v), .kw = (int32_t)v->kw, .width = VI_COLUMNS, .last = VI_COLUMNS,
+			.sn = (int32_t)s[0], .sk = (int32_t)s[1], .sr = windows ? (int32_t)s[rows] : 0,
+			.ss = windows ? (int32_t)s[rows + 1] : 0, .quad = VI_QUAD };
 
 	for (int64_t g = 0; g < v->groups && follow && v->ic % VI_QUAD == 0 && is_whole(&p); g++) {
 		weights_note(&e->weights, w->storage, p);

@@ -317,7 +317,8 @@ link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 		arg(&a, "-static");
 	/* Code, constants and data follow each other: else each begins a page.  Data begin on a page of their own in
 	 * memory alone: told of smaller pages, the linker leaves no room in the file to save one. */
-	arg(&a, "-no-pie"), arg(&a, "-Wl,-z,noexecstack,-z,noseparate-code,-z,norelro,-z,common-page-size=64,--build-id=none");
+	arg(&a, "-no-pie");
+	arg(&a, "-Wl,-z,noexecstack,-z,noseparate-code,-z,norelro,-z,common-page-size=64,--build-id=none");
 	args_of(&a, getenv("LDFLAGS"));
 	args_of(&a, b->o->target->libs);
 	link_with(b, parts, &a, out);

@@ -98,8 +98,8 @@ const char *needs_member(const Needs *, const char *name, int64_t *n);   /* an o
 
 /* ---- cache.c: what builds leave for later ones ------------------------------------------------------ */
 
-/* The folder of this name, with the prefix of its kind, made if need be; this process has it until its end.  Null: there
- * is no cache. */
+/* The folder of this name, with the prefix of its kind, made if need be; this process has it until its end.  Null:
+ * there is no cache. */
 const char *cache_kept(Cx *, const char *prefix, const char *name);
 
 /* ---- sources.c: the runtime's files that go with a program's text ---------------------------------- */

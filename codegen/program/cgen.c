@@ -475,8 +475,8 @@ put_tiles(Emit *e, bool text)
 	else
 		out_line(&e->tail, "#ifdef __x86_64__");
 	if (any)
-		out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_64%s, &rt_tiles_32%s, &rt_tiles_16%s, 0 };",
-			 which, which, which);
+		out_line(&e->tail, "const RtTiles *const rt_tiles[] = "
+			 "{ &rt_tiles_64%s, &rt_tiles_32%s, &rt_tiles_16%s, 0 };", which, which, which);
 	else
 		out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_%d%s, 0 };", 4 * e->vf, which);
 	out_line(&e->tail, "#else\nconst RtTiles *const rt_tiles[] = { &rt_tiles_16%s, 0 };\n#endif", which);

@@ -48,7 +48,8 @@ remark(Writer *w, const KernelArg *arg)
 	return text;
 }
 
-/* With dynamic sizes an offset is written as the sum that it is: places and strides are formulas, and their sum is not a single one. */
+/* With dynamic sizes an offset is written as the sum that it is: places and strides are formulas, and their sum is not
+ * a single one. */
 static const char *
 argument_address(Writer *w, const KernelArg *arg)
 {

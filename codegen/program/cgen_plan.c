@@ -197,8 +197,9 @@ write_move(Writer *w, const Moves *m, int i)
 		write_stale(w, t);
 	} else if (w->p->gpu) {
 		out_line(&w->out, "rt_cuda_move(cx, (RtCudaPart){ &m[%d], %s, %lld }, "
-			 "(RtCudaPart){ &m[%d], %s, %lld }, %lld);", t->index, c_buffer(w, to), (long long)at, f->index, c_buffer(w, from),
-			 (long long)tensor_offset(plan_tensor(w->p, from)), (long long)bytes);
+			 "(RtCudaPart){ &m[%d], %s, %lld }, %lld);", t->index, c_buffer(w, to), (long long)at,
+			 f->index, c_buffer(w, from), (long long)tensor_offset(plan_tensor(w->p, from)),
+			 (long long)bytes);
 	} else {
 		out_line(&w->out, "rt_move(%s, %s, %s);", c_address(w, to, 0), c_address(w, from, 0),
 			 c_number(w, bytes));

@@ -113,8 +113,8 @@ args_compile(Build *b, Argv *a, const char *from, const char *to)
 
 /* ---- where objects are kept -------------------------------------------------------------------------------------- */
 
-/* What an object depends on beside the sources: which file the compiler is, what it defines, and the command.  What lies
- * in the temporary folder (musl's specs) counts by its contents. */
+/* What an object depends on beside the sources: which file the compiler is, what it defines, and the command.  What
+ * lies in the temporary folder (musl's specs) counts by its contents. */
 static uint64_t
 command_hash(Build *b)
 {

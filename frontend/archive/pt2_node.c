@@ -121,8 +121,8 @@ cast_of(const char *name)
 	return CAST_none;
 }
 
-/* By the operators of TorchScript's autocast pass. The one that lowers takes only float32, torch.autocast also the other
- * type of 16 bits: it goes by float32, which holds all of both. */
+/* By the operators of TorchScript's autocast pass. The one that lowers takes only float32, torch.autocast also the
+ * other type of 16 bits: it goes by float32, which holds all of both. */
 static Value *
 cast_tensor(Builder *b, Value *v, Cast cast)
 {

@@ -1,10 +1,10 @@
 /*
  * Types of a graph that was read as text, before it may run.
  *
- * The types of a node's results follow from its inputs; types written in the text must agree.  Kernels rely on the types
- * of their arguments, so a graph with a wrong type would read memory out of bounds.  Dtypes, sizes and strides in the
- * text are dropped, since they cannot be checked here.  Casts are checked when they run.  The text has no classes, so
- * there are no objects.
+ * The types of a node's results follow from its inputs; types written in the text must agree.  Kernels rely on the
+ * types of their arguments, so a graph with a wrong type would read memory out of bounds.  Dtypes, sizes and strides in
+ * the text are dropped, since they cannot be checked here.  Casts are checked when they run.  The text has no classes,
+ * so there are no objects.
  */
 #include "../frontend.h"
 

@@ -6,9 +6,9 @@
  * Afterwards a value has the same sizes from beginning to end, which specialization and plans rely on.
  *
  * Other references to the same tensor object see the change; views of it do not.  The pass therefore asks that nothing
- * else refers to the object: x is new, or an argument of the method that is called from outside, and before the write it
- * goes into no container, no output of a block and no operator that may return its argument.  The write is in x's own
- * block.  All other such writes stay, and specialization refuses them (spec_op), so that generic code runs.  So do
+ * else refers to the object: x is new, or an argument of the method that is called from outside, and before the write
+ * it goes into no container, no output of a block and no operator that may return its argument.  The write is in x's
+ * own block.  All other such writes stay, and specialization refuses them (spec_op), so that generic code runs.  So do
  * writes in a method with gradients: differentiation ignores a write under no_grad (unwrite.c), but not a view.
  */
 #include "../opt.h"

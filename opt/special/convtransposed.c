@@ -11,8 +11,8 @@
  *    z = conv2d(x, w', b', 1, T - 1, 1, g)                                       (N, g r_h r_w c, A_h, A_w)
  *    y = z as (N, A_h, A_w, g, r_h, r_w, c) -> (N, A_h, r_h, A_w, r_w, g, c) -> (N, s A_h, s A_w, g c), cut, permuted
  *
- * Over three dims likewise, by conv3d (volumes.c); of integers by prim::conv_int8 (quantforms.c).  After Shi et al., "Is the deconvolution layer the same as a
- * convolutional layer?", 2016.
+ * Over three dims likewise, by conv3d (volumes.c); of integers by prim::conv_int8 (quantforms.c).  After Shi et al.,
+ * "Is the deconvolution layer the same as a convolutional layer?", 2016.
  */
 #include "specialize.h"
 

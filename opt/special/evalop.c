@@ -389,8 +389,9 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "grid_sampler", spec_grid_sampler }, { "grid_sampler_2d", spec_grid_sampler },
 	{ "linear", spec_rows }, { "matmul", spec_rows },
 	{ "quantize_per_tensor", spec_quantize }, { "prim_as_quantized", spec_quantize },
-	{ "dequantize_self", spec_dequantize }, { "prim_fused_values", spec_dequantize }, { "prim_units", spec_dequantize },
-	{ "dequantize_tensor", spec_dequantize }, { "quantized_linear", spec_quant_linear },
+	{ "dequantize_self", spec_dequantize }, { "prim_fused_values", spec_dequantize },
+	{ "prim_units", spec_dequantize }, { "dequantize_tensor", spec_dequantize },
+	{ "quantized_linear", spec_quant_linear },
 	{ "quantized_linear_relu", spec_quant_linear }, { "quantized_conv2d", spec_quant_conv },
 	{ "quantized_conv2d_relu", spec_quant_conv }, { "quantized_conv2d_new", spec_quant_conv },
 	{ "quantized_linear_dynamic", spec_quant_linear_by_range },
@@ -608,7 +609,8 @@ spec_op(Spec *s, Scope *c, Node *n)
 	if (answer(s, c, n))
 		return;
 	if (reshapes_input(n))                       /* a value has the same sizes all along */
-		fail_lacks(s->cx, n->at, "a specialization with %s, which changes a tensor's sizes in place", n->kind->name);
+		fail_lacks(s->cx, n->at, "a specialization with %s, which changes a tensor's sizes in place",
+			   n->kind->name);
 	if (spec_stored_already(s, c, n) || spec_left_out(s, c, n))
 		return;
 	if (expand(s, c, n))

@@ -222,7 +222,8 @@ spec_quant_mean(Spec *s, Scope *c, const Node *m)
 {
 	Quant q;
 
-	return open_quant(s, m->in[0], &q) ? put_linear(s, c, m, !rt_is_channels_last(known_tensor(s->k, q.raw))) : NULL;
+	return open_quant(s, m->in[0], &q) ? put_linear(s, c, m, !rt_is_channels_last(known_tensor(s->k, q.raw)))
+					   : NULL;
 }
 
 Value *
@@ -278,7 +279,8 @@ spec_quant_map(Spec *s, Scope *c, const Node *m)
 
 	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
 		return NULL;
-	Value *const y = put_on(s, c, m, put_values(s, c, &q, rounds_twice(m) ? "prim::dequantize" : "prim::values", m->at));
+	Value *const y = put_on(s, c, m, put_values(s, c, &q, rounds_twice(m) ? "prim::dequantize" : "prim::values",
+						    m->at));
 
 	range_of(q.dtype, &low, &high);
 	if (node_is(m, aten_tanh))
@@ -583,7 +585,8 @@ put_by_range(Spec *s, Scope *c, Value *x, bool narrow, Value *put[3], Range at)
 {
 	Value *const dims = spec_put_list(s, NULL, 0, at), *const keep = spec_put_constant(s, rt_bool(false), at);
 	Value *const all[] = { x, dims, keep };
-	Value *const range[] = { spec_put_op(s, c, "aten::amin", all, 3, at), spec_put_op(s, c, "aten::amax", all, 3, at),
+	Value *const range[] = { spec_put_op(s, c, "aten::amin", all, 3, at),
+				 spec_put_op(s, c, "aten::amax", all, 3, at),
 				 spec_put_int(s, 0, at), spec_put_int(s, narrow ? 127 : 255, at) };
 	Value *inverse;
 
@@ -602,11 +605,12 @@ spec_quant_linear_by_range(Spec *s, Scope *c, const Node *m)
 	int64_t narrow;
 	Layer l;
 
-	if (!x || x->dtype != RT_f32 || !rt_numel(x) || !known_int(s->k, m->in[2], &narrow) || !take_weights(s, m, 2, &l) ||
-	    l.w->ndim != 2)
+	if (!x || x->dtype != RT_f32 || !rt_numel(x) || !known_int(s->k, m->in[2], &narrow) ||
+	    !take_weights(s, m, 2, &l) || l.w->ndim != 2)
 		return NULL;
 	put_by_range(s, c, m->in[0], narrow, by, m->at);
-	y = spec_put_op(s, c, "prim::linear_sums", (Value *const[]){ by[0], put_weights(s, l.w, m->at), by[2] }, 3, m->at);
+	y = spec_put_op(s, c, "prim::linear_sums", (Value *const[]){ by[0], put_weights(s, l.w, m->at), by[2] }, 3,
+			m->at);
 	y = spec_put_op(s, c, "prim::scaled_sums", (Value *const[]){ y, by[1], put_scales(s, l.w, m->at),
 			put_bias(s, &l, m->at) }, 4, m->at);
 	return l.relu ? spec_put_op(s, c, "aten::relu", &y, 1, m->at) : y;

@@ -17,7 +17,8 @@ enum { QUERY, KEY, VALUE, MASK, DROPOUT, CAUSAL, SCALE, GROUPED, ARGS, HEAD = -3
 static bool
 is_understood(Spec *s, const Node *m)
 {
-	const RtTensor *q = known_tensor(s->k, m->in[QUERY]), *k = known_tensor(s->k, m->in[KEY]), *v = known_tensor(s->k, m->in[VALUE]);
+	const RtTensor *q = known_tensor(s->k, m->in[QUERY]), *k = known_tensor(s->k, m->in[KEY]);
+	const RtTensor *v = known_tensor(s->k, m->in[VALUE]);
 
 	return known_is(s->k, m->out[0]) && q && k && v && q->dtype == RT_f32 && k->ndim == q->ndim &&
 	       v->ndim == q->ndim && q->ndim >= 3 && rt_numel(q) && rt_numel(k) && rt_numel(v);

@@ -142,7 +142,8 @@ static Value *
 by_frames(Spec *s, Scope *c, const Conv *v, Value *x)
 {
 	x = spec_put_slice(s, c, x, DEPTH, (Slice){ 0, 0, v->stride[0] }, v->at);
-	return from_frames(s, c, over_two(s, c, v, FRAMES, as_frames(s, c, x, v->at), put_weights(s, v, 0, 1)), x, v->at);
+	return from_frames(s, c, over_two(s, c, v, FRAMES, as_frames(s, c, x, v->at), put_weights(s, v, 0, 1)), x,
+			   v->at);
 }
 
 static Value *
@@ -153,8 +154,8 @@ by_lines(Spec *s, Scope *c, const Conv *v, Value *x)
 	const int64_t strides[4] = { w->strides[0], w->strides[1], w->strides[2], w->strides[2] };
 	IValue view = { .tag = RT_TENSOR, .u.t = rt_tensor_view(&s->k->rt, v->w, 4, dims, strides, w->offset) };
 
-	return from_lines(s, c, over_two(s, c, v, LINES, as_lines(s, c, x, v->at), spec_put_constant(s, view, v->at)), x,
-			  v->at);
+	return from_lines(s, c, over_two(s, c, v, LINES, as_lines(s, c, x, v->at), spec_put_constant(s, view, v->at)),
+			  x, v->at);
 }
 
 /* The frames that contribute to a result frame become channels of an image: (N D', g k C / g, H, W). */

@@ -353,7 +353,8 @@ rt_linalg_ldl_factor_ex(RtCx *cx, const IValue *in, IValue *out)
 			for (int64_t j = i + 1; j < s.n; j++)
 				a[i * s.n + j] = 0;
 	}
-	return stack_give(cx, 0, (RtDtype)t->dtype, &s, STACK_MATRIX, out) || stack_give_ints(cx, 1, &s, s.n, pivot, out)
+	return stack_give(cx, 0, (RtDtype)t->dtype, &s, STACK_MATRIX, out)
+		|| stack_give_ints(cx, 1, &s, s.n, pivot, out)
 		|| stack_give_ints(cx, 2, &s, -1, info, out) ? RT_ERROR : RT_OK;
 }
 

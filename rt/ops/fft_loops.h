@@ -59,8 +59,8 @@ N(radix4)(const N(Stage) *g, int64_t by, const T *restrict xr, const T *restrict
 	}
 }
 
-/* A small odd radix r, known where it is called: of places j and r - j the sum e and the difference f are joined to those
- * of k and r - k, by the cosine and sine of j k r-ths of a turn. */
+/* A small odd radix r, known where it is called: of places j and r - j the sum e and the difference f are joined to
+ * those of k and r - k, by the cosine and sine of j k r-ths of a turn. */
 INLINE void
 N(odd)(const N(Stage) *g, int r, int64_t by, const T *restrict xr, const T *restrict xi, T *restrict yr, T *restrict yi)
 {

@@ -135,7 +135,8 @@ rt_prim_conv_int8(RtCx *cx, const IValue *in, IValue *out)
 
 	if (check(cx, x, w, scale, bias))
 		return RT_ERROR;
-	if ((x->ndim != 4 && x->ndim != 5) || w->ndim != x->ndim || groups < 1 || w->dims[0] % groups || w->dims[1] * groups != x->dims[1])
+	if ((x->ndim != 4 && x->ndim != 5) || w->ndim != x->ndim || groups < 1 || w->dims[0] % groups ||
+	    w->dims[1] * groups != x->dims[1])
 		return rt_raise(cx, "int8 convolution: the sizes do not fit");
 	if (set_windows(cx, &l.v, x, w, in + 5))
 		return RT_ERROR;

@@ -191,7 +191,8 @@ typedef struct RtMapArg {
 	bool    fits;        /* a number that the common type has to hold: alpha, value, bounds, exponents */
 } RtMapArg;
 typedef enum RtMapResult {
-	RT_MAP_promote, RT_MAP_floating, RT_MAP_boolean, RT_MAP_real, RT_MAP_part, RT_MAP_uint8, RT_MAP_int8, RT_MAP_asked
+	RT_MAP_promote, RT_MAP_floating, RT_MAP_boolean, RT_MAP_real, RT_MAP_part,
+	RT_MAP_uint8, RT_MAP_int8, RT_MAP_asked
 } RtMapResult;
 typedef struct RtMapTypes {
 	RtDtype common;      /* by promotion */

@@ -794,7 +794,7 @@ pad_by_mode(RtCx *cx, PadMode mode, const char *name, const IValue *in, IValue v
 		return rt_raise(cx, "Padding mode \"%s\" doesn't take in value argument", name);
 	if ((n == 2 && (self->ndim == 2 || self->ndim == 3)) || (n == 4 && (self->ndim == 3 || self->ndim == 4)) ||
 	    (n == 6 && (self->ndim == 4 || self->ndim == 5)))
-		return mode == CIRCULAR ? pad(cx, CIRCULAR, in[0], in[1], value, out)           /* 1.13: with a batch only */
+		return mode == CIRCULAR ? pad(cx, CIRCULAR, in[0], in[1], value, out)    /* 1.13: with a batch only */
 			: pad_edges(cx, mode, (int)n / 2, in, out);
 	return rt_raise(cx, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
 }

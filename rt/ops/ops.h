@@ -38,8 +38,8 @@
  *     a schema with `...` are the list `rest`.
  * ALSO(id, "schema", base)
  *     the in-place or out= form of row `base`: same arguments, the result is copied into self or out (variant.c).
- *     A schema without arguments has the base's: its overload ends in "out", and it has a Tensor out besides; or it is in
- *     place, and the first is written to.
+ *     A schema without arguments has the base's: its overload ends in "out", and it has a Tensor out besides; or it is
+ *     in place, and the first is written to.
  *     When the base is a BODY, rt_<id> takes the body's results before the arguments; ir/code.c runs the body first.
  * OUT(id, "schema", base)
  *     likewise, of an out that has to have the result's dtype: it is not cast into.

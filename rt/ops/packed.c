@@ -245,7 +245,8 @@ wide_sums(RtCx *cx, RtTensor *x, RtTensor *w, const int64_t *dims)
 {
 	const RtDtype ct = product_type(w->dims[1]);
 	const int64_t rows = w->dims[1] ? rt_numel(x) / w->dims[1] : 0;
-	RtTensor *xi = centred(cx, x, ct), *wi = centred(cx, w, ct), *sum = rt_temp(cx, rt_tensor_new(cx, ct, x->ndim, dims));
+	RtTensor *xi = centred(cx, x, ct), *wi = centred(cx, w, ct);
+	RtTensor *sum = rt_temp(cx, rt_tensor_new(cx, ct, x->ndim, dims));
 
 	if (!xi || !wi || !sum || gemm(cx, ct, &(Product){ rows, w->dims[0], w->dims[1], rt_data(xi), rt_data(wi),
 				       w->dims[1], 1, 1, w->dims[1], .c = rt_data(sum) }))

@@ -32,9 +32,9 @@ typedef struct Affine { double scale; int64_t zero; } Affine;            /* valu
 /* Result 0, quantized per tensor: as rt_result. */
 RtTensor *quant_result(RtCx *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, Affine);
 
-/* An operator without a kernel for quantized tensors: its arguments in values, its results quantized again.  linear: one
- * that is linear in its first argument, and so takes its integers (with_zero: results are rounded with the zero point
- * added); through: any; map: a pointwise row (map.c).
+/* An operator without a kernel for quantized tensors: its arguments in values, its results quantized again.  linear:
+ * one that is linear in its first argument, and so takes its integers (with_zero: results are rounded with the zero
+ * point added); through: any; map: a pointwise row (map.c).
  * fused: values as the kernels of pointwise operators have them, rounded once: t_values of tmath.h. */
 struct MapRow;
 struct Int8Layer;
@@ -48,9 +48,9 @@ struct RtQuantized {
 	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 	/* Of r, a view of t, quantized per channel: the parameters of the channels that it has.  part: null if all. */
 	int (*view)(RtCx *, RtTensor *r, const RtTensor *t, const struct ViewPart *part);
-	RtTensor *(*as)(RtCx *, IValue values, const RtTensor *like);    /* floats or a number, quantized as `like` is */
+	RtTensor *(*as)(RtCx *, IValue values, const RtTensor *like);    /* floats or a number, quantized as `like` */
 	int (*write)(RtCx *, RtTensor *to, IValue values);               /* those into a quantized tensor */
-	const RtList *(*alike)(RtCx *, const RtList *);                  /* all as the first one is; null: error raised */
+	const RtList *(*alike)(RtCx *, const RtList *);                  /* all as the first is; null: error raised */
 	/* A layer's weight (n, k) as bytes, in scratch memory; null where it has zero points or is none.  scale: of the
 	 * rows of a weight of plain int8, or null */
 	int (*bytes)(RtCx *, RtTensor *w, RtTensor *scale, struct Int8Layer **);

@@ -400,7 +400,8 @@ typedef struct Work {
 	int64_t m, n;                    /* m >= n */
 	Z      *x;                       /* the matrix (m, n); when `turned` the adjoint of a wide one */
 	bool    phased, turned;          /* phased: complex */
-	Z      *triangle, *tau, *big, *small;    /* big, small: vectors of x's longer side, (m, k), and the other, (n, n) */
+	Z      *triangle, *tau;
+	Z      *big, *small;             /* vectors of x's longer side, (m, k), and the other, (n, n) */
 	double *turns;
 } Work;
 

@@ -248,7 +248,7 @@ rt_linalg_eigvals(RtCx *cx, const IValue *in, IValue *out)
 	Stack w, v;
 
 	return eig(cx, in[0].u.t, &w, &v) ? RT_ERROR
-					  : stack_give(cx, 0, rt_complex_type((RtDtype)in[0].u.t->dtype), &w, STACK_VECTOR, out);
+		: stack_give(cx, 0, rt_complex_type((RtDtype)in[0].u.t->dtype), &w, STACK_VECTOR, out);
 }
 
 /* ---- exponential ------------------------------------------------------------------------------------------------- */

@@ -58,7 +58,8 @@ vc_dw_vectors(int nv, ptrdiff_t c, const VcConv *v, const VcReach *at, ptrdiff_t
 			for (ptrdiff_t s = s0; s < s1; s++, x += v->dw * v->xs, tap += v->oc) {
 				VC_UNROLL
 				for (int j = 0; j < nv; j++)
-					acc[j] = vc_add_product(acc[j], *(const VcV *)(x + j * VF), *(const VcV *)(tap + j * VF));
+					acc[j] = vc_add_product(acc[j], *(const VcV *)(x + j * VF),
+								*(const VcV *)(tap + j * VF));
 			}
 		}
 	VC_UNROLL

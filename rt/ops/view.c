@@ -419,7 +419,8 @@ move_dims(RtCx *cx, RtTensor *t, Dims from, Dims to, IValue *out)
 
 	if (from.n != to.n)
 		return rt_raise(cx, "movedim: Invalid source or destination dims: source (%s dims) should contain the "
-			"same number of dims as destination (%s dims)", sizes_text(a, from.n, from.at), sizes_text(b, to.n, to.at));
+			"same number of dims as destination (%s dims)", sizes_text(a, from.n, from.at),
+			sizes_text(b, to.n, to.at));
 	for (int i = 0; i < from.n; i++) {
 		int f = rt_dim(cx, from.at[i], t->ndim), p = f < 0 ? -1 : rt_dim(cx, to.at[i], t->ndim);
 		if (p < 0)

@@ -354,7 +354,7 @@ vi_rows(ptrdiff_t left)
 
 /* ---- what follows a sum ------------------------------------------------------------------------------------------ */
 
-/* 1.5 * 2^23 and its bits: added to a small number, it rounds that to even and leaves the integer in the lowest bits. */
+/* 1.5 * 2^23 and its bits: added to a small number, it rounds that to even and leaves the integer in the low bits. */
 #define VI_ROUND 12582912.0f
 enum { VI_BITS = 0x4b400000 };
 

@@ -182,10 +182,13 @@ v_log(double x)
 	const bool tiny = x < 0x1p-1022;
 	const double y = tiny ? x * 0x1p54 : x;
 	const int64_t least = 0x3fe6a09e667f3bcd, bits = v_int_d(y) - least + (1023LL << 52);
-	const double e = v_bits_d((int64_t)((uint64_t)bits >> 52) | 0x4330000000000000) - (0x1p52 + (tiny ? 1077 : 1023));
+	const double e = v_bits_d((int64_t)((uint64_t)bits >> 52) | 0x4330000000000000) -
+			 (0x1p52 + (tiny ? 1077 : 1023));
 	const double f = v_bits_d((bits & 0xfffffffffffff) + least) - 1, s = f / (2 + f), z = s * s, w = z * z;
-	const double t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-	const double t2 = w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01));
+	const double t1 = w * (3.999999999940941908e-01 +
+			       w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+	const double t2 = w * (2.857142874366239149e-01 +
+			       w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01));
 	const double h = 0.5 * f * f, r = t1 + z * (6.666666666666735130e-01 + t2);
 	const double v = e * 6.93147180369123816490e-01 - ((h - (s * (h + r) + e * 1.90821492927058770002e-10)) - f);
 
@@ -565,11 +568,13 @@ v_quarter_d(double x, double *sine, double *cosine)
 	const double near = x - n * 0x1.921fb544p0 - n * 0x1.0b4611a6p-34 - n * 0x1.3198a2ep-69;
 	const double r = near - n * 0x1.b839a252049c1p-104, z = r * r, h = 0.5 * z, w = 1 - h;
 	const double s = (1.58969099521155010221e-10 * z - 2.50507602534068634195e-08) * z + 2.75573137070700676789e-06;
-	const double c = (-1.13596475577881948265e-11 * z + 2.08757232129817482790e-09) * z - 2.75573143513906633035e-07;
+	const double c = (-1.13596475577881948265e-11 * z + 2.08757232129817482790e-09) * z -
+			 2.75573143513906633035e-07;
 
 	*sine = ((s * z - 1.98412698298579493134e-04) * z + 8.33333333332248946124e-03) * z;
 	*sine = (*sine - 1.66666666666666324348e-01) * z * r + r;
-	*cosine = ((c * z + 2.48015872894767294178e-05) * z - 1.38888888888741095749e-03) * z + 4.16666666666666019037e-02;
+	*cosine = ((c * z + 2.48015872894767294178e-05) * z - 1.38888888888741095749e-03) * z +
+		  4.16666666666666019037e-02;
 	*cosine = w + (((1 - w) - h) + *cosine * z * z);
 	return v_int_d(k);
 }
@@ -615,7 +620,8 @@ v_tan(double x, int32_t *far)
 			    v_bits_d((v_int_d(s) & odd) | (v_int_d(c) & ~odd));
 }
 
-/* x modulo y, with the sign of x; the quotient may have been rounded up.  A far one is no whole number that is exact. */
+/* x modulo y, with the sign of x; the quotient may have been rounded up.  A far one is no whole number that is
+ * exact. */
 V_INLINE float
 v_fmodf(float x, float y, int32_t *far)
 {

@@ -53,8 +53,8 @@ vm_scratch(ptrdiff_t m, ptrdiff_t k)
 
 #if VC_FLOATS > 1
 /* vm_transpose: to[i * width + j] = b[j * bn + i] for i and j below `lanes`.  log2(lanes) times, rows of the upper and
- * the lower half are interleaved.  vm_pack_runs: blocks of that size, where columns of b are contiguous; returns how many
- * columns are done. */
+ * the lower half are interleaved.  vm_pack_runs: blocks of that size, where columns of b are contiguous; returns how
+ * many columns are done. */
 #define VM_TURNS(of, number, vector, lanes, first, second) \
 	VC_INLINE void \
 	vm_transpose##of(const number *b, ptrdiff_t bn, number *to, ptrdiff_t width) \
