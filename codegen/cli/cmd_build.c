@@ -102,10 +102,11 @@ bytes_of(Cli *cli, const char *option, const char *text)
 static void
 levels_of(Cli *cli, BuildOptions *o)
 {
-	const char *list = cli->cpu;
+	const bool portable = cli->cpu ? !strcmp(cli->cpu, "portable") : target_wants_levels(o);
+	const char *list = portable ? target_levels(o->target, &o->int8_level) : cli->cpu;
 	char *copy, *state = NULL;
 
-	if (list && !strcmp(list, "portable") && !(list = target_levels(o->target)))
+	if (portable && !list && cli->cpu)
 		usage_error(cli, "--cpu portable: nothing is known of the processors of %s", target_triple(o->target));
 	o->cpu = list;
 	if (!list || !strchr(list, ','))
@@ -254,6 +255,7 @@ model_emit(Cli *cli, const char *path, ProgramText *text)
 		emit_fitting(cli, m->module, &methods, &o, text);
 	else
 		emit_program(cli->cx, m->module, methods.at, methods.n, &o, text);
+	o.levels = text->levels;
 	say_time(cli, "writing C", start);
 	return o;
 }

@@ -111,6 +111,8 @@ typedef struct Emit {            /* one program */
 	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
 	Texts    launched;       /* names of those that specializations launch */
 	const Texts *levels;     /* of several processors, the least first, that kernels are compiled for; or null */
+	bool     ops_by_level;   /* ... and operators: specializations call those of the level that runs, */
+	Texts    called;         /* by these names */
 	Buf      provenance;     /* lines of key: value */
 	Vec(RtSpecialization) specializations;
 	Vec(struct DoorSpec) door_specs;

@@ -454,7 +454,7 @@ put_main(Bare *b)
 		buf_printf(&rows, ", plain_in_%s, plain_out_%s, plain_number_%s, %d, %d, %d, plain_result_%s, call_%s "
 			   "},\n", t->name, t->name, t->name, t->in.n, t->out.n, t->number.n, t->name, t->name);
 	}
-	name = processor_name(b->e->cx->arena, b->o);
+	name = processor_name(b->e->cx->arena, b->o, NULL);
 	out_string(&level, name, (int64_t)strlen(name));
 	out_line(&b->functions, "\nstatic const PlainFunction plain[] = {\n%s};", rows.at ? rows.at : "");
 	out_line(&b->functions, "static const PlainProgram program = { %s,\n#include \"rt/needs.h\"\n\t, plain, %d };",

@@ -242,6 +242,28 @@ compile_c(Build *b, const char *c, Argv *objects)
 	arg(objects, object);
 }
 
+/* Has level i operators of its own, named by it? */
+static bool
+by_name(const Build *b, int i)
+{
+	return b->o->level_ops[i] && b->o->level_ops[i] != b->o->ops_level;
+}
+
+/* The operators of levels above the least, of which programs link those that their specializations call. */
+static void
+carry_levels(Build *b, Argv *parts)
+{
+	for (int level = 3; level <= 4; level++)
+		for (int i = 0; i < b->o->levels.n; i++)
+			if (b->o->level_ops[i] == level && by_name(b, i)) {
+				const char *path = arena_printf(b->cx->arena, "%s/ops-v%d.a", b->dir, level);
+
+				carry_library(b->cx, level, true, path);
+				arg(parts, path);
+				break;
+			}
+}
+
 /* The kernels for each processor, and the rest for the least one (cgen.c: put_kernel_tables); all at once. */
 static void
 compile_levels(Build *b, const char *c, Argv *objects)
@@ -257,6 +279,7 @@ compile_levels(Build *b, const char *c, Argv *objects)
 		args_emitted(b, &a, c, object);
 		arg(&a, arena_printf(b->cx->arena, "-DKILN_LEVEL=%d", i));
 		arg(&a, arena_printf(b->cx->arena, "-DVC_FLOATS=%d", b->o->level_floats[i]));
+		arg(&a, by_name(b, i) ? arena_printf(b->cx->arena, "-DKILN_OPS=_v%d", b->o->level_ops[i]) : "-DKILN_OPS=");
 		if (target_in_order(b->o->target, b->cpu))
 			arg(&a, "-DVC_IN_ORDER=1");
 		if (!i)
@@ -542,13 +565,14 @@ compile_and_link(Build *b, const ProgramText *t, const char *weights, const char
 	} else if (b->cross) {
 		runtime_objects(b, &parts);
 	} else {
+		carry_levels(b, &parts);
 		if (b->o->ops_level) {           /* the linker takes what comes first */
 			const char *ops = arena_printf(b->cx->arena, "%s/ops.a", b->dir);
 
-			carry_library(b->cx, b->o->ops_level, ops);
+			carry_library(b->cx, b->o->ops_level, false, ops);
 			arg(&parts, ops);
 		}
-		carry_library(b->cx, 0, library);
+		carry_library(b->cx, 0, false, library);
 		arg(&parts, library);
 	}
 	(!b->o->name ? link_exe : !strcmp(b->o->emit, "shared") ? link_shared : link_object)(b, t, &parts, out);

@@ -17,6 +17,7 @@ struct Target {
 	const char *musl;                /* Debian's name of musl's folders; null: the compiler knows its C library */
 	const char *cpu_as, *mcpu_as;    /* the options that --cpu and --mcpu become */
 	const char *portable;            /* what --cpu portable means: with commas, the least first; null: nothing */
+	bool int8_level;                 /* ... the last is for kernels of 8 bits */
 	const char *in_order;            /* its processors that execute in order, with spaces (VC_IN_ORDER); or null */
 	const char *fpu;                 /* those that take floats in registers; the compiler would not; or null */
 	const TargetVector *vectors;     /* floats in a vector, the first row that holds */

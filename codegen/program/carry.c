@@ -13,6 +13,8 @@ extern const char _binary_rt_tar_start[], _binary_rt_tar_end[];
 extern const char _binary_librt_a_start[], _binary_librt_a_end[];
 extern const char _binary_level_v3_a_start[], _binary_level_v3_a_end[];
 extern const char _binary_level_v4_a_start[], _binary_level_v4_a_end[];
+extern const char _binary_ops_v3_a_start[], _binary_ops_v3_a_end[];
+extern const char _binary_ops_v4_a_start[], _binary_ops_v4_a_end[];
 extern const char _binary_support_o_start[], _binary_support_o_end[];
 
 void
@@ -159,17 +161,21 @@ carry_library_text(int64_t *n)
 }
 
 void
-carry_library(Cx *cx, int level, const char *path)
+carry_library(Cx *cx, int level, bool named, const char *path)
 {
+	static const struct { const char *start, *end; } carried[2][2] = {
+		{ { _binary_level_v3_a_start, _binary_level_v3_a_end },
+		  { _binary_level_v4_a_start, _binary_level_v4_a_end } },
+		{ { _binary_ops_v3_a_start, _binary_ops_v3_a_end }, { _binary_ops_v4_a_start, _binary_ops_v4_a_end } },
+	};
 	int64_t n;
 	const char *text = carry_library_text(&n);
 
-	if (level == 3)
-		write_text(cx, path, _binary_level_v3_a_start, _binary_level_v3_a_end - _binary_level_v3_a_start);
-	else if (level == 4)
-		write_text(cx, path, _binary_level_v4_a_start, _binary_level_v4_a_end - _binary_level_v4_a_start);
-	else
-		write_text(cx, path, text, n);
+	if (level) {
+		text = carried[named][level - 3].start;
+		n = carried[named][level - 3].end - text;
+	}
+	write_text(cx, path, text, n);
 }
 
 const char *

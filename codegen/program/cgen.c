@@ -314,12 +314,12 @@ put_weights(Emit *e, const BuildOptions *o)
 }
 
 const char *
-processor_name(Arena *a, const BuildOptions *o)
+processor_name(Arena *a, const BuildOptions *o, const Texts *levels)
 {
-	const char *all = o->levels.n ? o->levels.at[0] : NULL;
+	const char *all = levels ? levels->at[0] : NULL;
 
-	for (int i = 1; i < o->levels.n; i++)
-		all = arena_printf(a, "%s,%s", all, o->levels.at[i]);
+	for (int i = 1; levels && i < levels->n; i++)
+		all = arena_printf(a, "%s,%s", all, levels->at[i]);
 	return all ? all : o->cpu ? o->cpu : o->march ? o->march : o->mcpu ? o->mcpu :
 		o->target == target_host() ? "native" : target_triple(o->target);
 }
@@ -330,7 +330,7 @@ put_levels(Emit *e, const BuildOptions *o)
 {
 	if (!e->levels) {
 		out_line(&e->tail, "static const RtLevel level = { %s,\n#include \"rt/needs.h\"\n\t, 0, 0\n};",
-			 out_literal(e->cx->arena, processor_name(e->cx->arena, o)));
+			 out_literal(e->cx->arena, processor_name(e->cx->arena, o, NULL)));
 		out_line(&e->tail, "static const RtLevel *const levels[] = { &level, 0 };");
 		return;
 	}
@@ -340,8 +340,17 @@ put_levels(Emit *e, const BuildOptions *o)
 	out_line(&e->tail, "\t0\n};");
 }
 
-/* A program with several levels: its text is compiled once for each, with KILN_LEVEL; the rest of the program, and all
- * that names no kernel, for the least one, with KILN_ALL, too.  There a kernel's name means the chosen level's. */
+/* From here on a name means the function of the level that runs. */
+static void
+put_chosen(Out *o, const Texts *names)
+{
+	for (int i = 0; i < names->n; i++)
+		out_line(o, "#define %s (((const struct Kernels *)cx->kernels)->%s)", names->at[i], names->at[i]);
+}
+
+/* A program with several levels: its text is compiled once for each, with KILN_LEVEL and the suffix of that level's
+ * operators, KILN_OPS; the rest of the program, and all that names no kernel, for the least one, with KILN_ALL, too.
+ * There a kernel's name, and an operator's that a specialization calls, means the chosen level's. */
 static void
 put_kernel_tables(Emit *e)
 {
@@ -351,18 +360,24 @@ put_kernel_tables(Emit *e)
 	out_line(o, "struct Kernels {");
 	for (int i = 0; i < e->launched.n; i++)
 		out_line(o, "\tvoid (*%s)(void *, int64_t, int64_t);", e->launched.at[i]);
-	out_line(o, "\tint none;\n};\nstatic const struct Kernels kernels = {");
+	for (int i = 0; i < e->called.n; i++)
+		out_line(o, "\tRtKernel *%s;", e->called.at[i]);
+	out_line(o, "\tint none;\n};");
+	for (int i = 0; i < e->called.n; i++)
+		out_line(o, "RtKernel KILN_JOIN(%s, KILN_OPS);", e->called.at[i]);
+	out_line(o, "static const struct Kernels kernels = {");
 	for (int i = 0; i < e->launched.n; i++)
 		out_line(o, "\t%s,", e->launched.at[i]);
+	for (int i = 0; i < e->called.n; i++)
+		out_line(o, "\tKILN_JOIN(%s, KILN_OPS),", e->called.at[i]);
 	out_line(o, "\t0\n};");
 	for (int i = 0; i < e->levels->n; i++)
 		out_line(o, "#define KILN_NAME_%d %s\nextern const RtLevel kiln_level_%d;", i,
 			 out_literal(e->cx->arena, e->levels->at[i]), i);
 	out_line(o, "const RtLevel KILN_JOIN(kiln_level_, KILN_LEVEL) = { KILN_JOIN(KILN_NAME_, KILN_LEVEL),\n"
 		 "#include \"rt/needs.h\"\n\t, &kernels, %s\n};", maker(e));
-	for (int i = 0; i < e->launched.n; i++)
-		out_line(o, "#define %s (((const struct Kernels *)cx->kernels)->%s)", e->launched.at[i],
-			 e->launched.at[i]);
+	put_chosen(o, &e->launched);
+	put_chosen(o, &e->called);
 }
 
 static void
@@ -539,6 +554,8 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	e->bench_code = o->bench_code;
 	e->gpu = o->gpu != NULL;
 	e->levels = o->levels.n ? &o->levels : NULL;
+	for (int i = 0; i < o->levels.n && strcmp(o->emit, "c"); i++)
+		e->ops_by_level |= o->level_ops[i] != o->ops_level;
 	e->vf = o->vector_floats;
 	e->in_order = target_in_order(o->target, o->mcpu ? o->mcpu : o->cpu);
 	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;
@@ -600,12 +617,17 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 {
 	Emit *e = emit_new(cx, m, o);
 	RtLevel *level = new(cx->arena, RtLevel, 1);
+	Texts levels = o->levels;
 	bool instance = false;
 	Buf whole;
 
 	for (int i = 0; i < n; i++) {
 		instance |= methods[i].fn->self != NULL;
 		emit_entry(e, methods[i].name, methods[i].fn, methods[i].spec, methods[i].nspec);
+	}
+	if (o->int8_level && e->levels && !e->int8) {
+		levels.n--;
+		e->levels = &levels;
 	}
 	put_methods(e, methods, n);
 	if (instance) {
@@ -626,7 +648,8 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	text->c = whole.at;
 	text->n = whole.n;
 	text->weights = &e->weights;
-	level->name = processor_name(e->cx->arena, o);
+	level->name = processor_name(e->cx->arena, o, e->levels);
 	text->about = emit_about(e);
 	text->about.level = level;
+	text->levels = levels;
 }

@@ -158,6 +158,20 @@ unknown_use(Writer *w, const Node *n, int first)
 	return use;
 }
 
+/* A kernel that a specialization calls, of the level that runs. */
+static const char *
+called_symbol(Emit *e, const Op *op)
+{
+	const char *symbol = emit_symbol(e, op);
+
+	for (int i = 0; i < e->called.n; i++)
+		if (!strcmp(e->called.at[i], symbol))
+			return symbol;
+	if (e->ops_by_level && op->form != OP_USER)
+		vec_push(e->cx->arena, &e->called, symbol);
+	return symbol;
+}
+
 /* An in-place or out= row over a body. */
 static void
 write_stored_body(Writer *w, const Node *n, Op *base)
@@ -178,7 +192,7 @@ write_stored_body(Writer *w, const Node *n, Op *base)
 				      "%s }",
 				      emit_code(w->e, base->function->code), of->nargs + !of->nargs, of->nargs ? from :
 				      "0", of->nargs, of->nrets, unknown_use(w, n, of->nrets),
-				      emit_symbol(w->e, n->op)), false);
+				      called_symbol(w->e, n->op)), false);
 }
 
 static bool
@@ -217,7 +231,7 @@ static void
 write_row(Writer *w, const Node *n)
 {
 	const uint32_t use = unknown_use(w, n, 0);
-	const char *kernel = emit_symbol(w->e, n->op);
+	const char *kernel = called_symbol(w->e, n->op);
 
 	if (use)
 		write_call(w, n, arena_printf(w->a, "rt_step_using(cx, 0x%x, %s", use, kernel), false);

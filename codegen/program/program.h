@@ -136,6 +136,7 @@ typedef struct ProgramText {
 	int64_t ram;             /* ... bytes of an instance, */
 	int64_t flash, stack;    /* of all that is loaded, of the deepest call; 0: not known */
 	const char *over;        /* why that is more than max_ram; or null */
+	Texts levels;            /* those of BuildOptions that it has kernels for */
 } ProgramText;
 
 typedef struct Target Target;    /* build.h */
@@ -145,7 +146,9 @@ typedef struct BuildOptions {
 	const char *out, *emit, *cc, *gpu;
 	const char *cpu, *march, *mcpu, *sysroot;        /* for the compiler; null: not given */
 	Texts levels;            /* --cpu with several names, the least processor first; cpu is null then */
-	int level_floats[8];     /* of each, by target_ask: floats in a vector */
+	int level_floats[8];     /* of each, by target_ask: floats in a vector, */
+	int level_ops[8];        /* ... as ops_level, for the operators that specialized code calls */
+	bool int8_level;         /* the last one is for kernels of 8 bits: a program without them does without it */
 	const char *name;        /* of a library; else null */
 	bool fixed;              /* a program linked statically: --static */
 	int  opt, threads, max_specializations;
@@ -169,7 +172,7 @@ void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions 
 const char *emit_written(Emit *, const Specialization *, Plan *, int *n, uint64_t *bits);
 Emit *emit_new(Cx *, const Module *, const BuildOptions *);
 /* Of the processor, or the processors with commas, that a program is built for. */
-const char *processor_name(Arena *, const BuildOptions *);
+const char *processor_name(Arena *, const BuildOptions *, const Texts *levels);
 RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */
 
 /* ---- folder.c: C for others to compile --------------------------------------------------------------------------- */
@@ -199,8 +202,9 @@ void bare_state_put(const BareState *, Emit *, Out *);  /* a function that makes
 /* ---- carry.c: the runtime that Kiln carries inside itself ------------------------------------------------- */
 
 /* The prebuilt library for the host; all sources of rt for another target. */
-/* The operators for a level of x86-64, 3 or 4; 0: the whole library, for the least processor. */
-void carry_library(Cx *, int level, const char *path);
+/* The operators for a level of x86-64, 3 or 4, named: with _v3, _v4 behind their names; 0: the whole library, for the
+ * least processor. */
+void carry_library(Cx *, int level, bool named, const char *path);
 const char *carry_library_text(int64_t *n);
 const char *carry_support_text(int64_t *n);              /* an object: what the library calls of libgcc */
 void carry_sources(Cx *, const char *dir);
@@ -230,7 +234,9 @@ const Target *target_host(void);                       /* this machine's */
 const Target *target_find(Cx *, const char *triple);   /* fails with the names that there are: EXIT_USAGE */
 const char *target_triple(const Target *);
 bool target_is_bare(const Target *);                   /* without a system to run on */
-const char *target_levels(const Target *);             /* processors of --cpu portable, with commas; null: none */
+/* Processors of --cpu portable, with commas; null: none.  int8_level: as in BuildOptions. */
+const char *target_levels(const Target *, bool *int8_level);
+bool target_wants_levels(const BuildOptions *);        /* is that what --cpu is, if it is not given? */
 bool target_in_order(const Target *, const char *cpu); /* does it execute instructions in order?  cpu null: no */
 const char *target_runner(Cx *, const Target *);       /* what runs its programs here; null: nothing is needed */
 const char *command_path(Cx *, const char *name);      /* where PATH has it; null: nowhere */

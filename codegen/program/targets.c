@@ -30,7 +30,7 @@ enum { ARM_HARD = EF_ARM_EABI_VER5 | EF_ARM_ABI_FLOAT_HARD, RISCV_DOUBLE = EF_RI
 #define MUSL(name, package) .musl = name, .libc = "crt1.o", .libc_package = package, .libs = "-lm -lpthread", \
 	.is_static = true
 #define CPU_X86 .cpu_as = "-march=", .mcpu_as = "-mtune=", .vectors = x86, \
-	.portable = "x86-64-v2,x86-64-v3,x86-64-v4", .emulator = "qemu-x86_64"
+	.portable = "x86-64-v2,x86-64-v3,x86-64-v4,icelake-server", .int8_level = true, .emulator = "qemu-x86_64"
 #define IN_ORDER_ARM64 "cortex-a34 cortex-a35 cortex-a53 cortex-a55 cortex-a510 cortex-a520"
 /* neoverse-n1: dot products, atomics */
 #define CPU_ARM64 .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = four, .portable = "generic,neoverse-n1", \
@@ -157,8 +157,9 @@ target_is_bare(const Target *t)
 }
 
 const char *
-target_levels(const Target *t)
+target_levels(const Target *t, bool *int8_level)
 {
+	*int8_level = t->int8_level;
 	return t->portable;
 }
 
@@ -332,6 +333,15 @@ choose_compiler(const BuildOptions *o, bool cross)
 	return cross ? o->target->cc : "cc";
 }
 
+/* C that users compile is for the machine where they do. */
+bool
+target_wants_levels(const BuildOptions *o)
+{
+	const char *cc = choose_compiler(o, o->target != target_host());
+
+	return o->target->portable && !o->march && !o->mcpu && !o->bare && is_made_of_code(o) && strcmp(cc, "tcc");
+}
+
 /* ---- asking the compiler ----------------------------------------------------------------------------------------- */
 
 typedef struct Ask { Build *b; BuildOptions *o; } Ask;
@@ -370,7 +380,9 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 	}
 	for (int i = o->levels.n; i-- > 0;) {
 		b->cpu = o->levels.at[i];
-		o->level_floats[i] = target_floats(o->target, macros_of(b));
+		macros = macros_of(b);
+		o->level_floats[i] = target_floats(o->target, macros);
+		o->level_ops[i] = b->cross ? 0 : ops_level(macros);
 	}
 	macros = macros_of(b);
 	o->vector_floats = target_floats(o->target, macros);

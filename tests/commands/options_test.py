@@ -84,13 +84,13 @@ class Options(Test):
 
     def test_build_says_sizes(self):
         """build prints what --info will: specializations, arena, code, weights; --json has the same."""
-        out, err = self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")
+        out, err = self.kiln("build", "m.pt", "-i", "x.npz", "--cpu", "native", "-o", "p")
         self.assertEqual(err, "")
         self.assertRegex(out, r"specialization 0: exact, forward\(.*\): 1 kernels, 0 runtime calls, 0 guards, arena \d+ bytes")
         self.assertRegex(out, r"code [1-9]\d* bytes, weights ([1-9]\d*) bytes: plain \1; forms made\n"
                               r"memory \1 bytes at most, beside inputs and results: weights \1, arena 0\nprocessor native\n$")
         self.assertTrue(self.run_in("./p", "--info")[0].endswith(out))
-        self.assertEqual(self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p", "--json", "b.json"), ("", ""))
+        self.assertEqual(self.kiln("build", "m.pt", "-i", "x.npz", "--cpu", "native", "-o", "p", "--json", "b.json"), ("", ""))
         self.run_in("./p", "--info", "--json", "i.json")
         with open(os.path.join(self.dir, "b.json")) as b, open(os.path.join(self.dir, "i.json")) as i:
             build = json.load(b)

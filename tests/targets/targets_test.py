@@ -101,7 +101,7 @@ class Host(Way):
                 self.assertEqual(out, "")
         self.ends(DONE, "qemu-x86_64", "-cpu", "Haswell", program, "-i", sample("halting", "in.npz"))
         if has_flag("avx"):
-            native = self.build("native", sample("halting", "model.pt"), "-i", sample("halting", "in.npz"))
+            native = self.build("native", sample("halting", "model.pt"), "-i", sample("halting", "in.npz"), "--cpu", "native")
             self.ends(programs.NO_DEVICE, "qemu-x86_64", "-cpu", "Nehalem", native, says=["the one it was built on"])
         door = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../door")
         library = self.build("libnet.so", os.path.join(door, "net.py"), "--input", "x=float32[1x4]", "--emit", "shared", "--cpu", "x86-64-v3")
@@ -118,7 +118,9 @@ class Host(Way):
         for options, has, lacks in ((["--cpu", "x86-64-v2"], ["-march=x86-64-v2 "], ["-mtune", "native"]),
                                     (["--cpu", "x86-64-v3", "--march", "x86-64-v2"], ["-march=x86-64-v2 "], ["x86-64-v3"]),
                                     (["--cpu", "x86-64-v2", "--mcpu", "skylake"], ["-march=x86-64-v2 ", "-mtune=skylake "], []),
-                                    ([], ["-march=native "], [])):
+                                    (["--cpu", "native"], ["-march=native "], []),
+                                    ([], ["-march=x86-64-v2 ", "-march=x86-64-v3 ", "-march=x86-64-v4 "], ["native", "icelake"]),
+                                    (["--march", "x86-64-v3"], ["-march=x86-64-v3 "], ["x86-64-v2", "native"])):
             err = self.ends(DONE, *build, *options, says=has)[1]
             for word in lacks:
                 self.assertNotIn(word, err)
@@ -172,7 +174,7 @@ class Levels(Way):
     @needs("qemu-x86_64")
     def test_portable(self):
         for name in SAMPLES:
-            program = self.build(name, sample(name, "model.pt"), "-i", sample(name, "in.npz"), "--cpu", "portable")
+            program = self.build(name, sample(name, "model.pt"), "-i", sample(name, "in.npz"))
             for level, got in self.runs(program, "-i", sample(name, "in.npz"), "--strict"):
                 self.assertIsNone(npz.differs(npz.read(sample(name, "out.npz")), got), (name, level))
             self.assertEqual(self.ends(programs.NO_DEVICE, "qemu-x86_64", "-cpu", "Conroe", program, "-i", sample(name, "in.npz"),
@@ -182,7 +184,7 @@ class Levels(Way):
         """On sizes profiled and not, by each level, against the interpreter."""
         folder = os.path.dirname(os.path.abspath(__file__))
         for name, known, other in networks:
-            program = self.build("net", os.path.join(folder, name + ".py"), "--input", f"x=float32[{known}]", "--cpu", "portable")
+            program = self.build("net", os.path.join(folder, name + ".py"), "--input", f"x=float32[{known}]")
             for shape in sorted({known, other}):
                 for by in [], ["--runner", "qemu-x86_64 -cpu Nehalem"], ["--runner", "qemu-x86_64 -cpu Haswell"]:
                     self.assertIn("same", self.ends(DONE, KILN, "check", os.path.join(folder, name + ".py"), program, "--input",
@@ -202,6 +204,16 @@ class Levels(Way):
     def test_groups(self):
         """Groups that share a vector where these are long, and fill some where they are not."""
         self.levels(("groups", "1x3x9x15", "2x3x5x18"))
+
+    @needs("qemu-x86_64")
+    def test_bytes(self):
+        """Kernels of 8 bits, for which there is a level more, and an operator that is called: each level has its own."""
+        self.levels(("bytes", "3x64", "5x64"))
+        with open(self.at("net"), "rb") as f:
+            self.assertIn(b"icelake-server", f.read())
+        names = self.ends(DONE, "nm", "--defined-only", self.at("net"))[0]
+        for name in "rt_sort", "rt_sort_v3", "rt_sort_v4":
+            self.assertRegex(names, fr"(?m) T {name}$")
 
     @needs("qemu-x86_64")
     def test_other_processors(self):

@@ -297,8 +297,9 @@ class Job:
             calls = self.calls[1:] if self.signature else self.calls         # the archive has the first one
             inputs, digest = inputs_of(self.folder.name, signatures[self.names[0]], calls)
             compiler = program.compiler(self.cc)
-            words = [*self.words, "--cc", compiler]
-            processor = program.processor() if compiler != "tcc" and not self.cpu else ()
+            here = compiler != "tcc" and not self.cpu                    # code for this machine only
+            words = [*self.words, "--cc", compiler, *(["--cpu", "native"] if here else [])]
+            processor = program.processor() if here else ()
             key = hashlib.sha256(json.dumps([
                 _archive_digest(self.path), digest, words, program.digest(program.path()), program.version(compiler),
                 processor, os.environ.get("CFLAGS"), os.environ.get("LDFLAGS")]).encode()).hexdigest()
