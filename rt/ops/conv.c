@@ -660,9 +660,7 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 				rt_result(cx, i, like->dtype, like->ndim, like->dims,
 					i == 0 && a.g.nd == 2 ? dense_format(grad, like->ndim, like->dims, strides) :
 					0);
-		if (!r[i])
-			return RT_ERROR;
-		out[i] = rt_of(r[i]);
+		RT_PUT(r[i], out[i]);
 	}
 	for (int i = 0; i < 3 && !cx->meta; i++)
 		if (i < mask->n && mask->v[i].u.i && backward_part(cx, &a, grad, compute_type(a.input), i, r[i]))

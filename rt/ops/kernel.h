@@ -40,6 +40,9 @@ int rt_call_temp(RtCx *, RtKernel *, IValue *out, int nout, const IValue *in);
  * `return rt_NAME(cx, args, out)`, which writes into the planned place itself. */
 int rt_return(RtCx *, RtTensor *, IValue *out);
 
+/* A result with others behind it: RT_RESULT is the last one's. */
+#define RT_PUT(r, place) do { if (!(r)) return RT_ERROR; (place) = rt_of(r); } while (0)
+
 /* ---- results that are numbers ---------------------------------------------------------------------- */
 
 static inline int

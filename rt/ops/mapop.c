@@ -79,9 +79,7 @@ rt_frexp_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	if (!rt_is_floating((RtDtype)t->dtype))
 		return rt_raise(cx, "torch.frexp() only supports floating-point dtypes");
 	x[0] = rt_elementwise(cx, 0, (RtDtype)t->dtype, 1, &t);
-	if (!x[0])
-		return RT_ERROR;
-	out[0] = rt_of(x[0]);
+	RT_PUT(x[0], out[0]);
 	x[1] = rt_elementwise(cx, 1, RT_i32, 1, &t);
 	RT_RESULT(cx, x[1], out[1]);
 	rt_iter_init(&it, 3, 2, x, as, 0);

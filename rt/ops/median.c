@@ -199,13 +199,11 @@ run(RtCx *cx, Pick p, RtTensor *t, Along along, int nout, IValue *out)
 	l.as = l.as_out[0] = p.floating ? RT_f64 : RT_i64;
 	l.as_out[1] = RT_i64;
 	l.n_out[0] = l.n_out[1] = 1;
-	if (!(l.out[0] = rt_result(cx, 0, (RtDtype)t->dtype, n, dims, 0)))
-		return RT_ERROR;
-	out[0] = rt_of(l.out[0]);
+	l.out[0] = rt_result(cx, 0, (RtDtype)t->dtype, n, dims, 0);
+	RT_PUT(l.out[0], out[0]);
 	if (nout == 2) {
-		if (!(l.out[1] = rt_result(cx, 1, RT_i64, n, dims, 0)))
-			return RT_ERROR;
-		out[1] = rt_of(l.out[1]);
+		l.out[1] = rt_result(cx, 1, RT_i64, n, dims, 0);
+		RT_PUT(l.out[1], out[1]);
 	}
 	if (cx->meta)
 		return RT_OK;

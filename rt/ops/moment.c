@@ -226,13 +226,11 @@ var(RtCx *cx, Var v, const IValue *in, IValue dim, bool keepdim, IValue *out)
 	v.single = v.complex && d != RT_c128;
 	r.as = r.as_out[1] = v.complex ? RT_c128 : RT_f64;
 	r.as_out[0] = RT_f64;
-	if (!(r.out[0] = reduce_result(cx, 0, t, r.mask, keepdim, rt_real_type(d))))
-		return RT_ERROR;
-	out[0] = rt_of(r.out[0]);
+	r.out[0] = reduce_result(cx, 0, t, r.mask, keepdim, rt_real_type(d));
+	RT_PUT(r.out[0], out[0]);
 	if (v.mean_too) {
-		if (!(r.out[1] = reduce_result(cx, 1, t, r.mask, keepdim, d)))
-			return RT_ERROR;
-		out[1] = rt_of(r.out[1]);
+		r.out[1] = reduce_result(cx, 1, t, r.mask, keepdim, d);
+		RT_PUT(r.out[1], out[1]);
 	}
 	if (!cx->meta)
 		reduce_run(cx, &r);

@@ -467,9 +467,7 @@ bag_results(RtCx *cx, const Bag *g, bool listed, RtTensor **r, IValue *out)
 			i == 1 ? rt_result(cx, 1, index, 1, &listing, 0) :
 			i == 2 || g->mode != 2 ? rt_result(cx, i, index, 1, &sizes, 0) :
 			rt_result(cx, 3, index, 2, dims, 0);
-		if (!r[i])
-			return RT_ERROR;
-		out[i] = rt_of(r[i]);
+		RT_PUT(r[i], out[i]);
 	}
 	return RT_OK;
 }

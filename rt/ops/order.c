@@ -270,9 +270,7 @@ unique(RtCx *cx, RtTensor *t, Unique want, IValue *out)
 	memcpy(dims, from->dims, sizeof *dims * from->ndim);
 	dims[0] = kinds;
 	r = rt_result(cx, 0, (RtDtype)t->dtype, dim < 0 ? 1 : from->ndim, dims, NULL);
-	if (!r)
-		return RT_ERROR;
-	out[0] = rt_of(r);
+	RT_PUT(r, out[0]);
 	block = s.n * rt_dtypes[t->dtype].bytes;
 	pick_blocks(rt_data(r), rt_data(from), kinds, s.order, block);
 	if (dim > 0) {
@@ -542,9 +540,7 @@ rt_histogram_bins_tensor(RtCx *cx, const IValue *in, IValue *out)
 	if (grid_of(cx, 1, in + 1, &g))
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)t->dtype, 1, g.bins, NULL);
-	if (!r)
-		return RT_ERROR;
-	out[0] = rt_of(r);
+	RT_PUT(r, out[0]);
 	out[1] = rt_retain(in[1]);
 	return cx->meta ? RT_OK : fill_grid(cx, &g, t, rt_tensor(in[2]), in[3].u.i, r);
 }

@@ -313,14 +313,10 @@ max_results(RtCx *cx, Pool *g, RtTensor *self, bool with_index, bool keep, IValu
 	RtDtype ct = loop_type(self);
 	RtTensor *r = result_like(cx, 0, self->dtype, self, g, keep), *at = 0, *y, *x, *index = 0;
 
-	if (!r)
-		return RT_ERROR;
-	out[0] = rt_of(r);
+	RT_PUT(r, out[0]);
 	if (with_index) {
 		at = result_like(cx, 1, RT_i64, self, g, keep);
-		if (!at)
-			return RT_ERROR;
-		out[1] = rt_of(at);
+		RT_PUT(at, out[1]);
 	}
 	if (cx->meta)
 		return RT_OK;
@@ -421,9 +417,8 @@ fractional(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 		return rt_raise(cx, "%s: Expect _random_samples to have a sample for each of %d dims of each plane", op,
 				nd);
 	r = result_like(cx, 0, self->dtype, self, &g, false);
-	at = r ? result_like(cx, 1, RT_i64, self, &g, false) : 0;
-	if (r)
-		out[0] = rt_of(r);
+	RT_PUT(r, out[0]);
+	at = result_like(cx, 1, RT_i64, self, &g, false);
 	RT_RESULT(cx, at, out[1]);
 	x = dense_in(cx, self, ct);
 	y = dense_out(cx, r, ct);

@@ -503,9 +503,7 @@ new_uniform(RtCx *cx, IValue size, IValue gen, IValue dtype, IValue *out)
 {
 	RtTensor *r = of_size(cx, size, dtype, RT_f32);
 
-	if (!r)
-		return RT_ERROR;
-	out[0] = rt_of(r);
+	RT_PUT(r, out[0]);
 	if (need_floating(cx, "check_uniform_bounds", r, true))
 		return RT_ERROR;
 	return fill(cx, (Dist){ .fill = fill_uniform, .a = 0, .b = 1 }, generator(cx, gen), r);
@@ -521,9 +519,7 @@ new_normal(RtCx *cx, double mean, double std, const Made *m, IValue *out)
 {
 	RtTensor *r = of_size(cx, m->size, m->dtype, RT_f32);
 
-	if (!r)
-		return RT_ERROR;
-	out[0] = rt_of(r);
+	RT_PUT(r, out[0]);
 	if (need_floating(cx, "normal_kernel_cpu", r, true))
 		return RT_ERROR;
 	if (!(std >= 0))
@@ -542,9 +538,7 @@ new_integers(RtCx *cx, int64_t low, int64_t high, const Made *m, IValue *out)
 {
 	RtTensor *r = of_size(cx, m->size, m->dtype, RT_i64);
 
-	if (!r)
-		return RT_ERROR;
-	out[0] = rt_of(r);
+	RT_PUT(r, out[0]);
 	return from_to(cx, m->gen, r, low, high);
 }
 

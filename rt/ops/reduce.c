@@ -706,9 +706,8 @@ extreme_dim(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 		return rt_raise(cx, "%s(): does not support complex input", name);
 	if (reduce_mask(cx, in[1], r.in->ndim, r.mask))
 		return RT_ERROR;
-	if (!(r.out[0] = reduce_result(cx, 0, r.in, r.mask, in[2].u.i, (RtDtype)r.in->dtype)))
-		return RT_ERROR;
-	out[0] = rt_of(r.out[0]);
+	r.out[0] = reduce_result(cx, 0, r.in, r.mask, in[2].u.i, (RtDtype)r.in->dtype);
+	RT_PUT(r.out[0], out[0]);
 	r.out[1] = reduce_result(cx, 1, r.in, r.mask, in[2].u.i, RT_i64);
 	RT_RESULT(cx, r.out[1], out[1]);
 	reduce_run(cx, &r);
@@ -836,8 +835,6 @@ rt_prim_expand_reduced(RtCx *cx, const IValue *in, IValue *out)
 		k += !mask[i] || in[3].u.i;
 	}
 	v = rt_tensor_view(cx, g, n, dims, strides, g->offset);
-	if (!v)
-		return RT_ERROR;
-	out[0] = rt_of(v);
+	RT_PUT(v, out[0]);
 	return RT_OK;
 }

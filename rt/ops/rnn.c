@@ -251,9 +251,7 @@ ask_walked(RtCx *cx, const Rnn *g, const Direction *d, const RtTensor *gates, Rt
 
 	for (int i = 0; i < 3; i++) {
 		r[i] = rt_result(cx, i, (RtDtype)gates->dtype, i ? 2 : gates->ndim, dims[i], 0);
-		if (!r[i])
-			return RT_ERROR;
-		out[i] = rt_of(r[i]);
+		RT_PUT(r[i], out[i]);
 	}
 	return RT_OK;
 }
@@ -436,9 +434,7 @@ rt__pack_padded_sequence(RtCx *cx, const IValue *in, IValue *out)
 	dims[0] = rows;
 	memcpy(dims + 1, self->dims + 2, (size_t)(self->ndim - 2) * 8);
 	r = rt_result(cx, 0, (RtDtype)self->dtype, self->ndim - 1, dims, 0);
-	if (!r)
-		return RT_ERROR;
-	out[0] = rt_of(r);
+	RT_PUT(r, out[0]);
 	sizes = rt_result(cx, 1, RT_i64, 1, &steps, 0);
 	RT_RESULT(cx, sizes, out[1]);
 	x = rt_temp(cx, rt_contiguous(cx, self));
@@ -514,9 +510,7 @@ rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
 		strides[0] = strides[1], strides[1] = s;
 	}
 	r = rt_result(cx, 0, (RtDtype)data->dtype, ndim, dims, strides);
-	if (!r)
-		return RT_ERROR;
-	out[0] = rt_of(r);
+	RT_PUT(r, out[0]);
 	lengths = rt_result(cx, 1, RT_i64, 1, &n, 0);
 	RT_RESULT(cx, lengths, out[1]);
 	x = rt_temp(cx, rt_contiguous(cx, data));

@@ -144,9 +144,8 @@ cumulate(RtCx *cx, const char *name, LaneFn *const fn[2], const IValue *in, IVal
 	l.as = l.as_out[0] = rt_is_floating((RtDtype)t->dtype) ? RT_f64 : RT_i64;
 	l.as_out[1] = RT_i64;
 	l.fn = fn[l.as != RT_f64];
-	if (!(l.out[0] = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, 0)))
-		return RT_ERROR;
-	out[0] = rt_of(l.out[0]);
+	l.out[0] = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, 0);
+	RT_PUT(l.out[0], out[0]);
 	l.out[1] = rt_result(cx, 1, RT_i64, t->ndim, t->dims, 0);
 	RT_RESULT(cx, l.out[1], out[1]);
 	l.n_out[0] = l.n_out[1] = t->ndim ? t->dims[l.dim] : 1;

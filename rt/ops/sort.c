@@ -174,9 +174,8 @@ sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, bool stable, IV
 		return rt_raise(cx, "Sort currently does not support complex dtypes on CPU");
 	rt_dense_strides(t, strides);
 	values = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, strides);
-	indices = values ? rt_result(cx, 1, RT_i64, t->ndim, t->dims, strides) : NULL;
-	if (values)
-		out[0] = rt_of(values);
+	RT_PUT(values, out[0]);
+	indices = rt_result(cx, 1, RT_i64, t->ndim, t->dims, strides);
 	RT_RESULT(cx, indices, out[1]);
 	if (rt_numel(t) == 0)
 		return RT_OK;
@@ -225,9 +224,8 @@ rt_topk(RtCx *cx, const IValue *in, IValue *out)
 	else
 		k = 1;                            /* a 0-d tensor gives its one value, whatever k is */
 	values = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, dims, NULL);
-	indices = values ? rt_result(cx, 1, RT_i64, t->ndim, dims, NULL) : NULL;
-	if (values)
-		out[0] = rt_of(values);
+	RT_PUT(values, out[0]);
+	indices = rt_result(cx, 1, RT_i64, t->ndim, dims, NULL);
 	RT_RESULT(cx, indices, out[1]);
 	if (rt_numel(values) == 0 || k == 0)
 		return RT_OK;

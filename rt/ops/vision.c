@@ -314,13 +314,12 @@ pool_regions(RtCx *cx, const PoolKind *kind, const IValue *in, IValue *out)
 	if (check_pool(cx, kind, in, &p))
 		return RT_ERROR;
 	const int64_t dims[4] = { p.rois, p.co, p.ph, p.pw };
-	if (!(r = rt_result(cx, 0, (RtDtype)in[0].u.t->dtype, 4, dims, NULL)))
-		return RT_ERROR;
-	out[0] = rt_of(r);
-	if (kind->places && !(at = rt_result(cx, 1, RT_i32, 4, dims, NULL)))
-		return RT_ERROR;
-	if (at)
-		out[1] = rt_of(at);
+	r = rt_result(cx, 0, (RtDtype)in[0].u.t->dtype, 4, dims, NULL);
+	RT_PUT(r, out[0]);
+	if (kind->places) {
+		at = rt_result(cx, 1, RT_i32, 4, dims, NULL);
+		RT_PUT(at, out[1]);
+	}
 	if (cx->meta)
 		return RT_OK;
 	if (pool_begin(cx, kind, in, rt_numel(r), &p))
