@@ -212,6 +212,7 @@ typedef struct Batch {
 	RtTensor *weight, *bias, *mean, *var;    /* mean, var: running, may be null in training */
 	bool      training;
 	double    momentum, eps;
+	bool      items;                         /* instance norm: an item's channel is a group, and not a batch's */
 } Batch;
 
 static int
@@ -267,9 +268,17 @@ take_lanes(const RtTensor *t, Norm *g)
 	g->step = g->groups;
 }
 
-/* running = (1 - momentum) running + momentum (value * correction) */
+static void
+take_items(Norm *g)
+{
+	g->groups *= g->pieces;
+	g->pieces = 1;
+	g->step = g->run;
+}
+
+/* running = (1 - momentum) running + momentum (value * correction); of each item's values, the mean of the groups */
 static int
-update_running(RtCx *cx, RtTensor *running, const double *value, double momentum, double correction)
+update_running(RtCx *cx, RtTensor *running, const double *value, int64_t groups, double momentum, double correction)
 {
 	RtTensor *d = running ? dense_in(cx, running, RT_f64) : 0, *fresh;
 	int64_t n = running ? rt_numel(running) : 0;
@@ -279,13 +288,19 @@ update_running(RtCx *cx, RtTensor *running, const double *value, double momentum
 	fresh = rt_temp(cx, rt_tensor_new(cx, RT_f64, running->ndim, running->dims));
 	if (!d || !fresh)
 		return RT_ERROR;
-	for (int64_t i = 0; i < n; i++)
-		((double *)rt_data(fresh))[i] = (1 - momentum) * ((double *)rt_data(d))[i] + momentum * value[i] *
-			correction;
+	for (int64_t i = 0; i < n; i++) {
+		double mean = 0;
+
+		for (int64_t j = i; j < groups; j += n)
+			mean += value[j];
+		mean /= (double)(groups / n);
+		((double *)rt_data(fresh))[i] = (1 - momentum) * ((double *)rt_data(d))[i] +
+						momentum * mean * correction;
+	}
 	return rt_copy_into(cx, running, fresh);
 }
 
-/* The moments to normalise by: the batch's, which also move the running ones, or the running ones. */
+/* The moments to normalise by: the input's, which also move the running ones, or the running ones. */
 static int
 batch_moments(RtCx *cx, const Batch *a, Norm *g, RtDtype ct)
 {
@@ -294,16 +309,18 @@ batch_moments(RtCx *cx, const Batch *a, Norm *g, RtDtype ct)
 
 	if (a->training) {
 		moments(cx, g, ct);
-		return update_running(cx, a->mean, g->mean, a->momentum, 1) ||
-			update_running(cx, a->var, g->var, a->momentum, n / (n - 1)) ? RT_ERROR : RT_OK;
+		return update_running(cx, a->mean, g->mean, g->groups, a->momentum, 1) ||
+			update_running(cx, a->var, g->var, g->groups, a->momentum, n / (n - 1)) ? RT_ERROR : RT_OK;
 	}
 	g->given = true;
 	m = dense_in(cx, a->mean, RT_f64);
 	v = dense_in(cx, a->var, RT_f64);
 	if (!m || !v)
 		return RT_ERROR;
-	memcpy(g->mean, rt_data(m), (size_t)g->groups * 8);
-	memcpy(g->var, rt_data(v), (size_t)g->groups * 8);
+	for (int64_t i = 0; i < g->groups; i++) {
+		g->mean[i] = ((double *)rt_data(m))[i % g->modulo];
+		g->var[i] = ((double *)rt_data(v))[i % g->modulo];
+	}
 	return RT_OK;
 }
 
@@ -319,14 +336,16 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 
 	if (batch_geometry(cx, a, &g))
 		return RT_ERROR;
-	take_lanes(t, &g);
+	if (a->items)
+		take_items(&g);
+	else
+		take_lanes(t, &g);
 	count = a->training ? g.groups : 0;
 	for (int i = 0; i < nout; i++) {
-		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, dense_format(t, t->ndim, t->dims, strides))
+		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims,
+					   a->items ? 0 : dense_format(t, t->ndim, t->dims, strides))
 			      : rt_result(cx, i, saved, 1, &count, 0);
-		if (!r[i])
-			return RT_ERROR;
-		out[i] = rt_of(r[i]);
+		RT_PUT(r[i], out[i]);
 	}
 	if (cx->meta || rt_numel(t) == 0)
 		return RT_OK;
@@ -345,10 +364,10 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 
 /* input, weight, bias, running_mean, running_var, training, momentum, eps */
 static Batch
-batch_args(const IValue *in)
+batch_args(const IValue *in, bool items)
 {
 	return (Batch){ rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), rt_tensor(in[4]),
-		in[5].u.i != 0, rt_number(in[6]), rt_number(in[7]) };
+		in[5].u.i != 0, rt_number(in[6]), rt_number(in[7]), items };
 }
 
 /* No elements: a copy times weight[0] plus bias[0], of which only the type is seen; nothing else is asked for. */
@@ -373,7 +392,7 @@ empty_batch(RtCx *cx, const Batch *a, IValue *out)
 static int
 batch(RtCx *cx, const IValue *in, int nout, IValue *out)
 {
-	const Batch a = batch_args(in);
+	const Batch a = batch_args(in, false);
 
 	return nout == 1 && !rt_numel(a.input) ? empty_batch(cx, &a, out) : batch_results(cx, &a, nout, out);
 }
@@ -388,85 +407,19 @@ KERNEL(_native_batch_norm_legit_no_stats,
 KERNEL(_native_batch_norm_legit_no_training,
        batch(cx, RT_VALUES(in[0], in[1], in[2], in[3], in[4], rt_bool(false), in[5], in[6]), 3, out))
 
-/* The mean over images goes to the first one's place. */
-static void
-average_images(double *value, int64_t n, int64_t channels)
-{
-	for (int64_t c = 0; c < channels; c++)
-		for (int64_t i = 1; i < n; i++)
-			value[c] += value[i * channels + c];
-	for (int64_t c = 0; c < channels; c++)
-		value[c] /= (double)n;
-}
-
-/* Into g, of each item's channels: their own, which the running ones learn from, or the running ones. */
-static int
-instance_moments(RtCx *cx, Norm *g, const Batch *a, RtDtype ct, int64_t n, int64_t channels)
-{
-	const double points = (double)g->run;
-	RtTensor *m, *v;
-	double *kept;
-
-	if (a->training) {
-		if (!(kept = rt_scratch(cx, g->groups * 16)))
-			return RT_ERROR;
-		moments(cx, g, ct);
-		memcpy(kept, g->mean, (size_t)g->groups * 16);
-		average_images(kept, n, channels);                       /* ATen repeats the running ones per image */
-		average_images(kept + g->groups, n, channels);
-		if (update_running(cx, a->mean, kept, a->momentum, 1) ||
-		    update_running(cx, a->var, kept + g->groups, a->momentum, points / (points - 1)))
-			return RT_ERROR;
-		if (a->input->dtype == RT_bf16 && (!a->weight || a->weight->dtype == RT_bf16))
-			round_moments(g);
-		return RT_OK;
-	}
-	g->given = true;
-	m = dense_in(cx, a->mean, RT_f64);
-	v = m ? dense_in(cx, a->var, RT_f64) : NULL;
-	if (!v)
-		return RT_ERROR;
-	for (int64_t i = 0; i < g->groups; i++) {
-		g->mean[i] = ((double *)rt_data(m))[i % channels];
-		g->var[i] = ((double *)rt_data(v))[i % channels];
-	}
-	return RT_OK;
-}
-
 int
 rt_instance_norm(RtCx *cx, const IValue *in, IValue *out)
 {
-	Batch a = batch_args(in);
-	RtTensor *t = a.input, *r, *y;
-	const RtDtype ct = compute_type(t);
-	int64_t n, channels;
-	Norm g;
+	const Batch a = batch_args(in, true);
 
 	if (!a.training && (!a.mean || !a.var))
 		return rt_raise(cx,
 				"Expected running_mean and running_var to be defined when use_input_stats is false");
-	if (t->ndim == 0)
+	if (a.input->ndim == 0)
 		return rt_raise(cx, "Dimension specified as 0 but tensor has no dimensions");
-	if (t->ndim == 1)
+	if (a.input->ndim == 1)
 		return rt_raise(cx, "Dimension out of range (expected to be in range of [-1, 0], but got 1)");
-	if (batch_geometry(cx, &a, &g))
-		return RT_ERROR;
-	r = rt_result(cx, 0, t->dtype, t->ndim, t->dims, 0);
-	RT_RESULT(cx, r, out[0]);
-	if (rt_numel(t) == 0)
-		return RT_OK;
-	n = g.pieces;
-	channels = g.groups;
-	g.groups = n * channels;
-	g.modulo = channels;
-	g.pieces = 1;
-	g.step = g.run;
-	y = dense_out(cx, r, ct);
-	if (!y || prepare(cx, &g, t, a.weight, a.bias, ct) || instance_moments(cx, &g, &a, ct, n, channels))
-		return RT_ERROR;
-	g.y = rt_data(y);
-	apply(cx, &g, ct);
-	return dense_done(cx, r, y);
+	return batch_results(cx, &a, 1, out);
 }
 
 /* ---- layer, group and rms norm ----------------------------------------------------------------------------- */
@@ -540,9 +493,7 @@ rows(RtCx *cx, Norm *g, const Operands *x, const Results *to, IValue *out)
 	for (int i = 0; i < to->n; i++) {
 		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, to->strides)
 			      : rt_result(cx, i, saved, to->ndim, to->dims, 0);
-		if (!r[i])
-			return RT_ERROR;
-		out[i] = rt_of(r[i]);
+		RT_PUT(r[i], out[i]);
 	}
 	if (cx->meta || rt_numel(t) == 0)
 		return RT_OK;
@@ -683,9 +634,7 @@ backward_results(RtCx *cx, const Norm *g, const Back *b, RtTensor **r, IValue *o
 				  g->lanes ? dense_format(t, t->ndim, t->dims, strides) : 0) : params ?
 			rt_result(cx, i, params->dtype, params->ndim, params->dims, 0) :
 			rt_result(cx, i, t->dtype, 1, &b->count, 0);
-		if (!r[i])
-			return RT_ERROR;
-		out[i] = rt_of(r[i]);
+		RT_PUT(r[i], out[i]);
 	}
 	return RT_OK;
 }
@@ -742,7 +691,7 @@ int
 rt_native_batch_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 {
 	Batch a = { rt_tensor(in[1]), rt_tensor(in[2]), 0, rt_tensor(in[3]),
-		    rt_tensor(in[4]), in[7].u.i != 0,	0, rt_number(in[8]) };
+		    rt_tensor(in[4]), in[7].u.i != 0, 0, rt_number(in[8]), false };
 	RtDtype ct = compute_type(a.input);
 	Norm g;
 
