@@ -113,16 +113,11 @@ nll(RtCx *cx, const IValue *in, int nout, IValue *out)
 
 	if (nll_geometry(cx, &g))
 		return RT_ERROR;
-	r = g.reduction == NONE && batched ? rt_result(cx, 0, g.self->dtype, g.target->ndim, g.target->dims, 0) :
-		rt_result(cx, 0, g.self->dtype, 0, 0, 0);
-	if (!r)
-		return RT_ERROR;
-	out[0] = rt_of(r);
+	r = rt_result(cx, 0, g.self->dtype, g.reduction == NONE && batched ? g.target->ndim : 0, g.target->dims, 0);
+	RT_PUT(r, out[0]);
 	if (nout == 2) {
 		total = rt_result(cx, 1, g.self->dtype, 0, 0, 0);
-		if (!total)
-			return RT_ERROR;
-		out[1] = rt_of(total);
+		RT_PUT(total, out[1]);
 	}
 	if (cx->meta)
 		return RT_OK;
@@ -204,8 +199,7 @@ rt_binary_cross_entropy(RtCx *cx, const IValue *in, IValue *out)
 	if (target->dtype != self->dtype)
 		return rt_raise(cx, "Found dtype %s but expected %s", rt_dtypes[target->dtype].brief,
 				rt_dtypes[self->dtype].brief);
-	r = reduction == NONE ? rt_result(cx, 0, self->dtype, self->ndim, self->dims, 0)
-			      : rt_result(cx, 0, self->dtype, 0, 0, 0);
+	r = rt_result(cx, 0, self->dtype, reduction == NONE ? self->ndim : 0, self->dims, 0);
 	RT_RESULT(cx, r, out[0]);
 	if (weight) {
 		w = rt_temp(cx, rt_tensor_new(cx, RT_f64, self->ndim, self->dims));
@@ -251,10 +245,10 @@ multilabel_row(const double *x, const int64_t *label, int64_t classes, double *i
 	return true;
 }
 
-static int
-multilabel(RtCx *cx, const IValue *in, int nout, IValue *out)
+int
+rt_multilabel_margin_loss_forward(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *self = rt_tensor(in[0]), *target = rt_tensor(in[1]), *r, *hit = 0, *x, *t, *h;
+	RtTensor *self = rt_tensor(in[0]), *target = rt_tensor(in[1]), *r, *hit, *x, *t, *h;
 	int64_t reduction = in[2].u.i, rows = self->ndim == 2 ? self->dims[0] : 1;
 	int64_t classes = self->ndim ? self->dims[self->ndim - 1] : 1;
 	double *loss, *is;
@@ -265,19 +259,10 @@ multilabel(RtCx *cx, const IValue *in, int nout, IValue *out)
 				dense_text(target, &a), dense_text(self, &b));
 	if (check_floating(cx, "multilabel_margin_loss_forward_out_frame", self) || check_long(cx, target))
 		return RT_ERROR;
-	r = reduction == NONE && self->ndim == 2 ? rt_result(cx, 0, self->dtype, 1, &rows, 0)
-						 : rt_result(cx, 0, self->dtype, 0, 0, 0);
-	if (!r)
-		return RT_ERROR;
-	out[0] = rt_of(r);
-	if (nout == 2) {
-		hit = rt_result(cx, 1, self->dtype, target->ndim, target->dims, 0);
-		if (!hit)
-			return RT_ERROR;
-		out[1] = rt_of(hit);
-	}
-	if (cx->meta)
-		return RT_OK;
+	r = rt_result(cx, 0, self->dtype, reduction == NONE && self->ndim == 2, &rows, 0);
+	RT_PUT(r, out[0]);
+	hit = rt_result(cx, 1, self->dtype, target->ndim, target->dims, 0);
+	RT_RESULT(cx, hit, out[1]);
 	x = dense_in(cx, self, RT_f64);
 	t = dense_in(cx, target, RT_i64);
 	h = rt_temp(cx, rt_tensor_new(cx, RT_f64, target->ndim, target->dims));
@@ -290,13 +275,10 @@ multilabel(RtCx *cx, const IValue *in, int nout, IValue *out)
 		if (!multilabel_row((double *)rt_data(x) + i * classes, (int64_t *)rt_data(t) + i * classes, classes,
 				    is + i * classes, &loss[i]))
 			return rt_raise(cx, "multilabel_margin_loss: argument #3 target out of range");
-	if (hit && rt_copy_into(cx, hit, h))
+	if (rt_copy_into(cx, hit, h))
 		return RT_ERROR;
 	return reduced(cx, r, loss, rows, reduction, (double)rows);
 }
-
-KERNEL(multilabel_margin_loss, multilabel(cx, in, 1, out))
-KERNEL(multilabel_margin_loss_forward, multilabel(cx, in, 2, out))
 
 /* ---- CTC --------------------------------------------------------------------------------------------------------- */
 
@@ -441,15 +423,9 @@ ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 	Ctc g;
 
 	status = ctc_geometry(cx, &g, in);
-	if (status == RT_UNKNOWN_META) {          /* the loss's size needs no lengths */
-		r = reduction == NONE && g.batched ? rt_result(cx, 0, g.log_probs->dtype, 1, &g.n, 0) :
-			rt_result(cx, 0, g.log_probs->dtype, 0, 0, 0);
-		RT_RESULT(cx, r, out[0]);
-	}
-	if (status)
+	if (status && status != RT_UNKNOWN_META)  /* the loss's size needs no lengths */
 		return status;
-	r = reduction == NONE && g.batched ? rt_result(cx, 0, g.log_probs->dtype, 1, &g.n, 0) :
-		rt_result(cx, 0, g.log_probs->dtype, 0, 0, 0);
+	r = rt_result(cx, 0, g.log_probs->dtype, reduction == NONE && g.batched, &g.n, 0);
 	RT_RESULT(cx, r, out[0]);
 	loss = rt_scratch(cx, g.n * 8 + 8);
 	alpha = rt_scratch(cx, g.steps * (2 * g.longest + 1) * 8 + 8);
@@ -484,9 +460,8 @@ rt__ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 	dims[1] = g.steps;
 	dims[2] = 2 * g.longest + 1;
 	r = rt_result(cx, 0, g.log_probs->dtype, 1, dims, 0);
-	a = r ? rt_result(cx, 1, g.log_probs->dtype, 3, dims, 0) : 0;
-	if (r)
-		out[0] = rt_of(r);
+	RT_PUT(r, out[0]);
+	a = rt_result(cx, 1, g.log_probs->dtype, 3, dims, 0);
 	RT_RESULT(cx, a, out[1]);
 	y = dense_out(cx, r, RT_f64);
 	all = dense_out(cx, a, RT_f64);
