@@ -185,28 +185,18 @@ KERNEL(dict_str, dict_of_pairs(cx, in, &rt_type_str, out))
 KERNEL(dict_Tensor, dict_of_pairs(cx, in, &rt_type_tensor, out))
 
 static int
-dict_keys(RtCx *cx, const IValue *in, IValue *out)
+one_of_each(RtCx *cx, const RtDict *d, bool keys, IValue *out)
 {
-	const RtDict *d = in[0].u.dict;
-	RtList *l = rt_list_new(cx, d->key, d->n);
+	RtList *l = rt_list_new(cx, keys ? d->key : d->value, d->n);
 
 	for (int64_t i = 0; l && i < d->used; i++)
-		if (!d->at[i].dead && rt_list_push(cx, l, rt_retain(d->at[i].key)))
+		if (!d->at[i].dead && rt_list_push(cx, l, rt_retain(keys ? d->at[i].key : d->at[i].value)))
 			break;
 	return put_list(cx, l, out);
 }
 
-static int
-dict_values(RtCx *cx, const IValue *in, IValue *out)
-{
-	const RtDict *d = in[0].u.dict;
-	RtList *l = rt_list_new(cx, d->value, d->n);
-
-	for (int64_t i = 0; l && i < d->used; i++)
-		if (!d->at[i].dead && rt_list_push(cx, l, rt_retain(d->at[i].value)))
-			break;
-	return put_list(cx, l, out);
-}
+static KERNEL_FN(dict_keys, one_of_each(cx, in[0].u.dict, true, out))
+static KERNEL_FN(dict_values, one_of_each(cx, in[0].u.dict, false, out))
 
 static int
 dict_items(RtCx *cx, const IValue *in, IValue *out)
