@@ -352,16 +352,9 @@ atom_value(const Atom *x, const int64_t *symbol, int64_t *out)
 		*out = symbol[x->index];
 		return true;
 	}
-	if (!size_value(x->a, symbol, &a) || !size_value(x->b, symbol, &b))
+	if (!size_value(x->a, symbol, &a) || !size_value(x->b, symbol, &b) || b <= 0)
 		return false;
-	switch (x->kind) {
-	case ATOM_MIN: *out = a < b ? a : b; return true;
-	case ATOM_MAX: *out = a > b ? a : b; return true;
-	default: break;
-	}
-	if (b <= 0)
-		return false;
-	*out = x->kind == ATOM_FLOOR ? floor_div(a, b) : a - b * floor_div(a, b);
+	*out = floor_div(a, b);
 	return true;
 }
 

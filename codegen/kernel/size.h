@@ -2,8 +2,7 @@
  *
  * A Size is an integer expression over symbols s0, s1, ... (sizes that a call brings) and constants.  Sizes are
  * interned: equal ones are one pointer.  Normal form: a sum of terms, each a coefficient times a product of atoms in a
- * fixed order; an atom is a symbol, or a floor, remainder, minimum or maximum of Sizes that no rule makes simpler. A
- * constant is the sum without atoms; size_const tells whether a size is one.
+ * fixed order; an atom is a symbol, or a floor of Sizes that no rule makes simpler.  A constant is the sum without atoms; size_const tells whether a size is one.
  *
  * All arithmetic is on mathematical integers; size_value reports overflow.  A size that is too large (coefficients
  * outside int64, too many terms) is lost: nothing can be proved of it, it has no value, and sizes computed from it are
@@ -31,10 +30,7 @@ const Size *size_plus(SizeTable *, const Size *, const Size *);
 const Size *size_minus(SizeTable *, const Size *, const Size *);
 const Size *size_times(SizeTable *, const Size *, const Size *);
 const Size *size_floor(SizeTable *, const Size *, const Size *);   /* of a / b; b must be known to be 1 or more */
-const Size *size_mod(SizeTable *, const Size *, const Size *);     /* a - b floor(a / b) */
 const Size *size_ceil(SizeTable *, const Size *, const Size *);
-const Size *size_min(SizeTable *, const Size *, const Size *);
-const Size *size_max(SizeTable *, const Size *, const Size *);
 
 bool size_lost(const Size *);
 void size_symbols(const Size *, bool seen[SIZE_SYMBOLS]);      /* true for those in it, others stay */

@@ -1,7 +1,6 @@
 /* codegen/kernel/size_inside.h - what sizes are made of; private to size*.c and the tests' reader
  *
- * A size is a polynomial with int64 coefficients over atoms: symbols, and floors, remainders, minima and maxima that
- * no rule makes simpler.  Terms are in order (more factors first, then by their atoms) and coefficients are not 0, so
+ * A size is a polynomial with int64 coefficients over atoms: symbols, and floors that no rule makes simpler.  Terms are in order (more factors first, then by their atoms) and coefficients are not 0, so
  * that equal polynomials have equal terms.  Atoms are found by their texts, sizes by their terms.
  *
  * A size is lost when a coefficient leaves int64 or the expression exceeds the limits below.  There is one lost size:
@@ -15,15 +14,14 @@
 
 enum { SIZE_TERMS = 128, SIZE_FACTORS = 8, SIZE_WEIGHT = 1024 };
 
-typedef enum AtomKind { ATOM_SYMBOL, ATOM_FLOOR, ATOM_MOD, ATOM_MIN, ATOM_MAX } AtomKind;
-extern const char *const size_atom_name[];       /* s, floor, mod, min, max */
+typedef enum AtomKind { ATOM_SYMBOL, ATOM_FLOOR } AtomKind;
 
 typedef struct Atom {
 	AtomKind    kind;
 	int         index;       /* of a symbol */
-	const Size *a, *b;       /* of the others */
+	const Size *a, *b;       /* of a floor: a / b */
 	SizeRange   range;       /* INT64_MIN and INT64_MAX: not known */
-	bool        natural;     /* of floors and remainders: a is never negative, so that C's / and % are right */
+	bool        natural;     /* of a floor: a is never negative, so that C's / is right */
 	int         weight;      /* about how many symbols its text has */
 	const char *text;
 } Atom;

@@ -1,5 +1,5 @@
 /*
- * Proofs about sizes, and the simplest forms of quotients, remainders, minima and maxima.
+ * Proofs about sizes, and the simplest forms of quotients.
  *
  * least() writes a size as x*p + q for an atom x, replaces x by an end of its range as the sign of p demands, and
  * goes on with what is left.
@@ -57,12 +57,6 @@ least_at(SizeTable *z, const Atom *x, bool top, const Size *p, const Size *q)
 		best = larger(best, least_with(z, top ? x->a : size_minus(z, x->a, size_number(z, by - 1)), by, p, q));
 	else if (x->kind == ATOM_FLOOR && top && x->natural)
 		best = larger(best, least_with(z, x->a, 1, p, q));
-	if (x->kind == ATOM_MOD && top)
-		best = larger(best, least_with(z, size_minus(z, x->b, size_number(z, 1)), 1, p, q));
-	if (x->kind == (top ? ATOM_MIN : ATOM_MAX) || (x->kind == ATOM_MOD && top && x->natural))
-		best = larger(best, least_with(z, x->a, 1, p, q));
-	if (x->kind == (top ? ATOM_MIN : ATOM_MAX))
-		best = larger(best, least_with(z, x->b, 1, p, q));
 	return best;
 }
 
@@ -72,7 +66,7 @@ least(SizeTable *z, const Size *s)
 {
 	const Size *p, *q;
 	const Atom *x;
-	int64_t v, low, high;
+	int64_t v, high;
 
 	if (z->steps <= 0 || s->lost)
 		return NONE;
@@ -87,11 +81,6 @@ least(SizeTable *z, const Size *s)
 		v = least_at(z, x, true, p, q);
 	else if ((v = least_at(z, x, false, p, q)) != NONE && (high = least_at(z, x, true, p, q)) < v)
 		v = high;
-	if (x->kind == ATOM_MIN || x->kind == ATOM_MAX) {        /* min and max are one of their operands */
-		low = least_with(z, x->a, 1, p, q);
-		high = low == NONE ? NONE : least_with(z, x->b, 1, p, q);
-		v = larger(v, low < high ? low : high);
-	}
 	return v;
 }
 
@@ -127,13 +116,6 @@ size_at_most(SizeTable *z, const Size *s, int64_t v)
 	return high != INT64_MAX && high <= v;
 }
 
-/* Is a <= b always? */
-static bool
-ordered(SizeTable *z, const Size *a, const Size *b)
-{
-	return size_at_least(z, size_minus(z, b, a), 0);
-}
-
 /* ---- atoms ------------------------------------------------------------------------------------------------------- */
 
 static SizeRange
@@ -156,32 +138,14 @@ floor_range(const SizeRange *a, const SizeRange *b)
 	return r;
 }
 
-static SizeRange
-atom_range(AtomKind kind, const SizeRange *a, const SizeRange *b)
-{
-	SizeRange r = { 0, b->most == INT64_MAX ? INT64_MAX : b->most - 1 };
-
-	switch (kind) {
-	case ATOM_FLOOR:
-		return floor_range(a, b);
-	case ATOM_MIN:
-		return (SizeRange){ a->least < b->least ? a->least : b->least, a->most < b->most ? a->most : b->most };
-	case ATOM_MAX:
-		return (SizeRange){ larger(a->least, b->least), larger(a->most, b->most) };
-	default:
-		r.most = a->least >= 0 && a->most < r.most ? a->most : r.most;
-		return r;
-	}
-}
-
-/* The one atom of that kind of a and b, as a size. */
+/* The one floor of a / b, as a size. */
 static const Size *
-atom(SizeTable *z, AtomKind kind, const Size *a, const Size *b)
+floor_atom(SizeTable *z, const Size *a, const Size *b)
 {
 	Buf text = { 0 };
 	const Atom *x;
 
-	buf_printf(&text, "%s(", size_atom_name[kind]);
+	buf_puts(&text, "floor(");
 	size_print(a, SIZE_TEXT, false, &text);
 	buf_puts(&text, ", ");
 	size_print(b, SIZE_TEXT, false, &text);
@@ -189,11 +153,10 @@ atom(SizeTable *z, AtomKind kind, const Size *a, const Size *b)
 	x = map_get(&z->atom, text.at);
 	if (!x) {
 		const SizeRange ra = range(z, a), rb = range(z, b);
-		const bool twice = kind == ATOM_MIN || kind == ATOM_MAX || ra.least < 0;
 
-		x = atom_new(z, (Atom){ .kind = kind, .a = a, .b = b, .text = arena_strdup(z->arena, text.at),
-			.natural = ra.least >= 0, .range = atom_range(kind, &ra, &rb),
-			.weight = 1 + (a->weight + b->weight) * (twice ? 2 : 1) });
+		x = atom_new(z, (Atom){ .kind = ATOM_FLOOR, .a = a, .b = b, .text = arena_strdup(z->arena, text.at),
+			.natural = ra.least >= 0, .range = floor_range(&ra, &rb),
+			.weight = 1 + (a->weight + b->weight) * (ra.least < 0 ? 2 : 1) });
 	}
 	buf_free(&text);
 	return atom_size(z, x);
@@ -357,65 +320,17 @@ floor_of(SizeTable *z, const Size *a, const Size *b)
 		return size_plus(z, q, size_number(z, number));
 	if (!size_is(cancel(z, &r, &b, &rest), 1) || merge_floors(z, &r, &b))
 		return size_plus(z, q, floor_of(z, r, b));
-	return size_plus(z, q, atom(z, ATOM_FLOOR, r, b));
-}
-
-static bool
-may_divide(SizeTable *z, const Size *a, const Size *b)
-{
-	if (a->lost || b->lost)
-		return false;
-	if (!size_at_least(z, b, 1))
-		BUG("a divisor that may be 0");
-	return true;
+	return size_plus(z, q, floor_atom(z, r, b));
 }
 
 const Size *
 size_floor(SizeTable *z, const Size *a, const Size *b)
 {
-	return may_divide(z, a, b) ? floor_of(z, a, b) : &z->lost;
-}
-
-/* a with x instead of mod(x, b) for all b that m divides: a number that differs by a multiple of m. */
-static const Size *
-without_mods(SizeTable *z, const Size *a, int64_t m)
-{
-	for (int i = 0; i < a->n; i++)
-		for (int k = 0; k < a->term[i].n; k++) {
-			const Atom *x = a->term[i].factor[k];
-			const Size *p, *q;
-			int64_t by;
-
-			if (x->kind != ATOM_MOD || !size_const(x->b, &by) || by % m)
-				continue;
-			size_split(z, a, x, &p, &q);
-			q = size_plus(z, size_times(z, x->a, p), q);
-			return q->lost ? a : without_mods(z, q, m);
-		}
-	return a;
-}
-
-static const Size *
-mod_of(SizeTable *z, const Size *a, const Size *b)
-{
-	const Size *q, *r, *rest, *by;
-	int64_t number;
-
-	if (size_const(b, &number))
-		a = without_mods(z, a, number);
-	divide(z, a, b, &q, &r);
-	if (floor_is_number(z, r, b, &number))
-		return size_minus(z, r, size_times(z, b, size_number(z, number)));
-	by = cancel(z, &r, &b, &rest);
-	if (!size_is(by, 1))
-		return size_plus(z, rest, size_times(z, by, mod_of(z, r, b)));
-	return atom(z, ATOM_MOD, r, b);
-}
-
-const Size *
-size_mod(SizeTable *z, const Size *a, const Size *b)
-{
-	return may_divide(z, a, b) ? mod_of(z, a, b) : &z->lost;
+	if (a->lost || b->lost)
+		return &z->lost;
+	if (!size_at_least(z, b, 1))
+		BUG("a divisor that may be 0");
+	return floor_of(z, a, b);
 }
 
 const Size *
@@ -424,64 +339,13 @@ size_ceil(SizeTable *z, const Size *a, const Size *b)
 	return size_floor(z, size_plus(z, a, size_minus(z, b, size_number(z, 1))), b);
 }
 
-static bool
-divides(SizeTable *z, const Size *a, const Size *b)
-{
-	const Size *q, *r, *p;
-	int64_t m;
-
-	if (z->steps-- <= 0 || a->lost || b->lost || !a->n)
-		return !b->n && !b->lost;
-	divide(z, b, a, &q, &r);
-	if (!r->n || !size_const(a, &m))
-		return !r->n;
-	divide(z, without_mods(z, r, magnitude(m)), a, &q, &r);
-	for (int i = 0; i < r->n; i++)
-		for (int k = 0; k < r->term[i].n; k++) {
-			const Atom *x = r->term[i].factor[k];
-
-			if (x->kind != ATOM_MIN && x->kind != ATOM_MAX)
-				continue;
-			size_split(z, r, x, &p, &q);
-			return divides(z, a, size_plus(z, size_times(z, x->a, p), q)) &&
-				divides(z, a, size_plus(z, size_times(z, x->b, p), q));
-		}
-	return !r->n;
-}
-
 bool
 size_divides(SizeTable *z, const Size *a, const Size *b)
 {
-	z->steps = STEPS;
-	return divides(z, a, b);
-}
+	const Size *q, *r;
 
-/* ---- smaller and larger ------------------------------------------------------------------------------------------ */
-
-static const Size *
-choose(SizeTable *z, AtomKind kind, const Size *a, const Size *b)
-{
-	int64_t number;
-
-	if (a->lost || b->lost)
-		return &z->lost;
-	if (ordered(z, a, b))
-		return kind == ATOM_MIN ? a : b;
-	if (ordered(z, b, a))
-		return kind == ATOM_MIN ? b : a;
-	if (size_const(a, &number) || (!size_const(b, &number) && size_compare(a, b) > 0))
-		return atom(z, kind, b, a);
-	return atom(z, kind, a, b);
-}
-
-const Size *
-size_min(SizeTable *z, const Size *a, const Size *b)
-{
-	return choose(z, ATOM_MIN, a, b);
-}
-
-const Size *
-size_max(SizeTable *z, const Size *a, const Size *b)
-{
-	return choose(z, ATOM_MAX, a, b);
+	if (a->lost || b->lost || !a->n)
+		return !b->n && !b->lost;
+	divide(z, b, a, &q, &r);
+	return !r->n;
 }

@@ -3,16 +3,9 @@
  */
 #include "size_inside.h"
 
-const char *const size_atom_name[] = { "s", "floor", "mod", "min", "max" };
-
 static void
 print_atom(const Atom *x, SizeStyle style, bool factor, Buf *b)
 {
-	static const char *const sign[] = {
-		[ATOM_FLOOR] = " / ", [ATOM_MOD] = " % ", [ATOM_MIN] = " < ", [ATOM_MAX] = " > ",
-	};
-	const bool choice = x->kind == ATOM_MIN || x->kind == ATOM_MAX, signs = !choice && !x->natural;
-
 	if (style == SIZE_TEXT) {
 		buf_puts(b, x->text);
 		return;
@@ -21,30 +14,19 @@ print_atom(const Atom *x, SizeStyle style, bool factor, Buf *b)
 		buf_printf(b, "s[%d]", x->index);
 		return;
 	}
-	buf_puts(b, factor || choice || signs ? "(" : "");
-	if (signs && x->kind == ATOM_MOD)
-		buf_puts(b, "(");
+	factor |= !x->natural;
+	buf_puts(b, factor ? "(" : "");
 	size_print(x->a, style, true, b);
-	buf_puts(b, sign[x->kind]);
+	buf_puts(b, " / ");
 	size_print(x->b, style, true, b);
-	if (signs && x->kind == ATOM_MOD) {              /* C's has the sign of a: (a % b + b) % b */
-		buf_puts(b, " + ");
-		size_print(x->b, style, true, b);
-		buf_puts(b, ") % ");
-		size_print(x->b, style, true, b);
-	} else if (signs) {                              /* C's goes towards 0: a / b - (a % b < 0) */
+	if (!x->natural) {                               /* C's goes towards 0: a / b - (a % b < 0) */
 		buf_puts(b, " - (");
 		size_print(x->a, style, true, b);
 		buf_puts(b, " % ");
 		size_print(x->b, style, true, b);
 		buf_puts(b, " < 0)");
-	} else if (choice) {
-		buf_puts(b, " ? ");
-		size_print(x->a, style, true, b);
-		buf_puts(b, " : ");
-		size_print(x->b, style, true, b);
 	}
-	buf_puts(b, factor || choice || signs ? ")" : "");
+	buf_puts(b, factor ? ")" : "");
 }
 
 void

@@ -35,21 +35,14 @@ read_digits(const char **at, int64_t *out)
 	return p > *at && (*at = p, true);
 }
 
-/* "(a, b)" of an atom of that kind. */
+/* "(a, b)" of a floor. */
 static const Size *
-read_pair(SizeTable *z, const char **at, AtomKind kind, int nest)
+read_floor(SizeTable *z, const char **at, int nest)
 {
 	const Size *a = skip(at, "(") ? read_sum(z, at, nest) : NULL;
 	const Size *b = a && skip(at, ",") ? read_sum(z, at, nest) : NULL;
 
-	if (!b || !skip(at, ")") || ((kind == ATOM_FLOOR || kind == ATOM_MOD) && !size_at_least(z, b, 1)))
-		return NULL;
-	switch (kind) {
-	case ATOM_FLOOR: return size_floor(z, a, b);
-	case ATOM_MOD:   return size_mod(z, a, b);
-	case ATOM_MIN:   return size_min(z, a, b);
-	default:         return size_max(z, a, b);
-	}
+	return b && skip(at, ")") && size_at_least(z, b, 1) ? size_floor(z, a, b) : NULL;
 }
 
 static const Size *
@@ -62,9 +55,8 @@ read_factor(SizeTable *z, const char **at, int nest)
 		return NULL;
 	if (skip(at, "("))
 		return (s = read_sum(z, at, nest + 1)) && skip(at, ")") ? s : NULL;
-	for (AtomKind kind = ATOM_FLOOR; kind <= ATOM_MAX; kind++)
-		if (skip(at, size_atom_name[kind]))
-			return read_pair(z, at, kind, nest + 1);
+	if (skip(at, "floor"))
+		return read_floor(z, at, nest + 1);
 	if (skip(at, "s")) {
 		SizeRange range = { 2, INT64_MAX };
 
