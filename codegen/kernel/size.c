@@ -67,18 +67,6 @@ sum_add(Sum *s, const Term *t)
 	}
 }
 
-int
-size_compare(const Size *a, const Size *b)
-{
-	int order = a->n - b->n;
-
-	for (int i = 0; !order && i < a->n; i++) {
-		order = compare_terms(&a->term[i], &b->term[i]);
-		order = order ? order : (a->term[i].times > b->term[i].times) - (a->term[i].times < b->term[i].times);
-	}
-	return order;
-}
-
 static void
 sum_add_all(Sum *s, const Size *a, bool negative)
 {
@@ -272,7 +260,8 @@ size_split(SizeTable *z, const Size *s, const Atom *x, const Size **p, const Siz
 	*q = sum_size(z, rest);
 }
 
-const Atom *
+/* null: there is none yet */
+static const Atom *
 symbol_atom(const SizeTable *z, int index)
 {
 	char text[16];

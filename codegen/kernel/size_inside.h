@@ -68,11 +68,9 @@ magnitude(int64_t v)
 /* ---- size.c ---------------------------------------------------------------------------------------------------- */
 
 int         atom_compare(const Atom *, const Atom *);
-int         size_compare(const Size *, const Size *);  /* some order that depends on nothing else */
 Atom       *atom_new(SizeTable *, Atom);               /* its text is new */
 const Size *atom_size(SizeTable *, const Atom *);
 const Size *term_size(SizeTable *, const Term *);
-const Atom *symbol_atom(const SizeTable *, int index); /* null: there is none yet */
 /* s = x*p + q; p may have x in it, q has not. */
 void        size_split(SizeTable *, const Size *s, const Atom *x, const Size **p, const Size **q);
 

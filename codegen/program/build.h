@@ -75,7 +75,6 @@ void folder_write(Build *, const ProgramText *);
 const char *choose_compiler(const BuildOptions *, bool cross);
 void args_compiler(Build *, Argv *);             /* its name, and options for the target */
 void args_cpu(Build *, Argv *);
-const char *target_musl(Build *);
 const char *target_lacks(Build *);               /* the missing tool and its Debian package; null: none is missing */
 bool target_fpu(const BuildOptions *, const char *cpu);           /* are floats passed in registers?  cpu: or null */
 int  target_floats(const Target *, const char *macros);          /* macros null: the least */

@@ -21,7 +21,8 @@ static const char *const opcode_names[RT_NOPCODE] = {
 	[RT_DO_RERAISE] = "RERAISE", [RT_DO_CLEAR] = "CLEAR",
 };
 
-const char *
+/* The C name of its kernel. */
+static const char *
 op_kernel_symbol(Cx *cx, const Op *op)
 {
 	return op->form == OP_USER ? op->id : arena_printf(cx->arena, "rt_%s", op->id);

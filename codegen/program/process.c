@@ -75,7 +75,8 @@ end_as_signalled(const struct sigaction *before)
 		raise(stopped);
 }
 
-void
+/* Fails when a signal has asked to stop. */
+static void
 process_check(Cx *cx)
 {
 	if (stopped)

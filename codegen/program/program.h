@@ -46,7 +46,6 @@ void        emit_method_classes(Emit *, IValue);
 /* C name of an array of both; 0: null */
 const char *emit_geometry(Emit *, int n, const int64_t *dims, const int64_t *strides);
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in cx->value */
-const char *op_kernel_symbol(Cx *, const Op *);          /* C name of its kernel */
 const char *emit_symbol(Emit *, const Op *);           /* C name of its kernel, which is declared */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
 void        emit_panels(const Emit *, Buf *);          /* macros of vblock.h */
@@ -276,7 +275,6 @@ int   process_run(Cx *, char *const *argv, const char *out, const char *log, Pro
 RT_NORETURN void process_fail(Cx *, const char *name, int status, const char *what, const char *log);
 char *process_log(Cx *, const char *path, int64_t most);          /* the first bytes of a file; "" when there is none */
 const char *file_text(Cx *, const char *path);        /* all of a file, with a final 0; fails when it cannot be read */
-void  process_check(Cx *);               /* fails when a signal has asked to stop */
 bool  process_remove_tree(char *path);   /* a folder and all in it; path has room for PATH_MAX bytes, and is kept */
 typedef void ProcessBody(Cx *, const char *dir, void *arg);
 /* runs it with a temporary folder, which then goes; so do signals' */

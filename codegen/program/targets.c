@@ -232,6 +232,23 @@ of_package(Cx *cx, const char *what, const char *package)
 	return arena_printf(cx->arena, "%s (Debian has it in %s)", what, package);
 }
 
+/* A folder of musl's, "lib" or "include", as Debian has it, or below --sysroot as its own systems do. */
+static const char *
+musl_folder(Build *b, const char *what)
+{
+	const char *root = b->o->sysroot ? b->o->sysroot : "";
+	const char *dir = arena_printf(b->cx->arena, "%s/usr/%s/%s", root, what, b->o->target->musl);
+
+	return !b->o->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/%s", root, what);
+}
+
+/* The folder of musl's libraries; null: the compiler, or the target, finds them itself. */
+static const char *
+target_musl(Build *b)
+{
+	return b->o->target->musl && !b->o->cc ? musl_folder(b, "lib") : NULL;
+}
+
 const char *
 target_lacks(Build *b)
 {
@@ -252,23 +269,6 @@ target_lacks(Build *b)
 }
 
 /* ---- options of compilers ---------------------------------------------------------------------------------------- */
-
-/* A folder of musl's, "lib" or "include", as Debian has it, or below --sysroot as its own systems do. */
-static const char *
-musl_folder(Build *b, const char *what)
-{
-	const char *root = b->o->sysroot ? b->o->sysroot : "";
-	const char *dir = arena_printf(b->cx->arena, "%s/usr/%s/%s", root, what, b->o->target->musl);
-
-	return !b->o->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/%s", root, what);
-}
-
-/* The folder of musl's libraries; null: the compiler, or the target, finds them itself. */
-const char *
-target_musl(Build *b)
-{
-	return b->o->target->musl && !b->o->cc ? musl_folder(b, "lib") : NULL;
-}
 
 /* The options that make GCC use musl, as musl-gcc does for one machine. */
 static const char *
