@@ -18,7 +18,6 @@ typedef struct Archive Archive;
 typedef struct Record {
 	const char *name, *data;
 	int64_t n;                   /* bytes */
-	int64_t file_offset;         /* of a stored member; -1: it was inflated */
 } Record;
 
 /* Opens and checks an archive, which is closed with the Cx.  Files other than zips fail with a message that says what

@@ -145,7 +145,7 @@ typedef struct AliasSet {          /* (a! -> b|*) */
 typedef struct Arg {
 	const char *name;          /* "" for unnamed results */
 	const Type *type;
-	bool        has_default, kwonly, is_out;
+	bool        has_default, kwonly;
 	IValue      deflt;
 	int         size_hint;     /* int[2]: 2; else 0 */
 	AliasSet   *alias;         /* null: fresh, or not mutable */

@@ -553,7 +553,6 @@ find_stored(Archive *a, const char *name, Member *m)
 	zip_fclose(f);
 	if (got != 1 || m->n != m->packed || m->n > a->n - a->last)
 		bad(a, name, "is damaged: its bytes lie outside the file");
-	m->record.file_offset = a->last;
 	return a->map + a->last;
 }
 
@@ -591,7 +590,6 @@ inflate_member(Archive *a, const char *name, Member *m)
 	zip_fclose(f);
 	if (have < m->n)
 		bad(a, name, "is damaged: it cannot be inflated");
-	m->record.file_offset = -1;
 	return data;
 }
 
@@ -623,7 +621,6 @@ archive_record(Archive *a, const char *name)
 			   a->path, name, m->method);
 	m->record.name = name;
 	m->record.n = m->n;
-	m->record.file_offset = -1;
 	if (m->n == 0)
 		m->record.data = "";
 	else

@@ -531,7 +531,6 @@ read_arg(Reader *r, bool kwonly)
 		a.has_default = true;
 		a.deflt = read_default(r, a.type, a.size_hint);
 	}
-	a.is_out = kwonly && a.alias && (a.alias->write || (a.alias->inner && a.alias->inner->write));
 	return a;
 }
 
