@@ -376,6 +376,16 @@ rt_prim_drop_out(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
+/* count[i]: how many of the n lengths, which do not increase, are larger than i.  Lengths of sequences give how many go
+ * on at each step, and these give the lengths. */
+static void
+count_longer(const int64_t *length, int64_t n, int64_t *count)
+{
+	for (int64_t i = 0; i < length[0]; i++)
+		for (count[i] = 0; count[i] < n && length[count[i]] > i;)
+			count[i]++;
+}
+
 /* Sorted lengths -> how many sequences are longer than t; null: error raised. */
 static int64_t *
 batches_of(RtCx *cx, RtTensor *lengths, int64_t n, int64_t most)
@@ -402,11 +412,8 @@ batches_of(RtCx *cx, RtTensor *lengths, int64_t n, int64_t most)
 		return rt_raise(cx, "Expected lengths of at most %lld, got %lld", (long long)most, (long long)l[0]),
 		       (int64_t *)0;
 	batch = rt_scratch(cx, l[0] * 8);
-	for (int64_t s = 0; batch && s < l[0]; s++) {
-		batch[s] = 0;
-		while (batch[s] < n && l[batch[s]] > s)
-			batch[s]++;
-	}
+	if (batch)
+		count_longer(l, n, batch);
 	return batch;
 }
 
@@ -468,15 +475,6 @@ check_packed(RtCx *cx, const int64_t *b, int64_t steps, int64_t rows, int64_t to
 	return RT_OK;
 }
 
-/* length[i]: the steps that have more than i sequences, for all sequences of the first step */
-static void
-packed_lengths(const int64_t *b, int64_t steps, int64_t *length)
-{
-	for (int64_t i = 0; i < b[0]; i++)
-		for (length[i] = 0; length[i] < steps && b[length[i]] > i;)
-			length[i]++;
-}
-
 /* data, batch_sizes, batch_first, padding_value, total_length (0 or less: as long as the longest) -> padded, lengths */
 int
 rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
@@ -520,6 +518,6 @@ rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
 	bytes = data->dims[0] ? rt_numel(data) / data->dims[0] * rt_dtypes[data->dtype].bytes : 0;
 	for (int64_t t = 0; t < steps; row += b[t++])
 		rt_copy_bytes(rt_data(r) + t * n * bytes, rt_data(x) + row * bytes, (size_t)(b[t] * bytes));
-	packed_lengths(b, steps, (int64_t *)rt_data(y));
+	count_longer(b, steps, (int64_t *)rt_data(y));
 	return dense_done(cx, lengths, y);
 }
