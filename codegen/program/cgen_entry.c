@@ -18,40 +18,46 @@ has_symbol(const TensorInfo *t)
 }
 
 static void
-put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contiguous)
+put_value_condition(Buf *b, IValue v, const char *place)
 {
-	const TensorInfo *t;
+	if (v.tag == RT_NONE) {
+		buf_printf(b, " &&\n\t    %s.tag == RT_NONE", place);
+	} else if (v.tag == RT_STR) {
+		buf_printf(b, " &&\n\t    rt_is_text(%s, ", place);
+		out_string(b, v.u.str->s, v.u.str->n);
+		buf_printf(b, ", %lld)", (long long)v.u.str->n);
+	} else {
+		buf_printf(b, " &&\n\t    %s.tag == %d && %s.u.i == %lldLL", place, (int)v.tag, place, (long long)v.u.i);
+	}
+}
 
-	switch (p->form) {
-	case PATTERN_VALUE:
-		if (p->value.tag == RT_NONE) {
-			buf_printf(b, " &&\n\t    %s.tag == RT_NONE", place);
-		} else if (p->value.tag == RT_STR) {
-			buf_printf(b, " &&\n\t    rt_is_text(%s, ", place);
-			out_string(b, p->value.u.str->s, p->value.u.str->n);
-			buf_printf(b, ", %lld)", (long long)p->value.u.str->n);
-		} else {
-			buf_printf(b, " &&\n\t    %s.tag == %d && %s.u.i == %lldLL", place, (int)p->value.tag, place,
-				   (long long)p->value.u.i);
-		}
-		return;
-	case PATTERN_TENSOR: {
-		const char *g;
+static void
+put_tensor_condition(Emit *e, Buf *b, const TensorInfo *t, const char *place, bool contiguous)
+{
+	const char *g = emit_geometry(e, t->rank, t->dims, t->strides);
 
-		t = p->type->tensor;
-		e->doubles |= t->dtype == RT_f64;
-		g = emit_geometry(e, t->rank, t->dims, t->strides);
-		if (t->strides || !t->rank) {
-			buf_printf(b, " &&\n\t    rt_is_tensor_of(%s, RT_%s, %d, %s, %s + %d)", place,
-				   rt_dtypes[t->dtype].name, t->rank, g, g, t->rank);
-			return;
-		}
-		buf_printf(b, " &&\n\t    rt_is_tensor_sized(%s, RT_%s, %d, %s, %s)", place, rt_dtypes[t->dtype].name,
-			   t->rank, g, has_symbol(t) ? "size" : "0");
-		if (contiguous)
-			buf_printf(b, " &&\n\t    rt_is_contiguous(%s.u.t)", place);
+	e->doubles |= t->dtype == RT_f64;
+	if (t->strides || !t->rank) {
+		buf_printf(b, " &&\n\t    rt_is_tensor_of(%s, RT_%s, %d, %s, %s + %d)", place,
+			   rt_dtypes[t->dtype].name, t->rank, g, g, t->rank);
 		return;
 	}
+	buf_printf(b, " &&\n\t    rt_is_tensor_sized(%s, RT_%s, %d, %s, %s)", place, rt_dtypes[t->dtype].name,
+		   t->rank, g, has_symbol(t) ? "size" : "0");
+	if (contiguous)
+		buf_printf(b, " &&\n\t    rt_is_contiguous(%s.u.t)", place);
+}
+
+static void
+put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contiguous)
+{
+	switch (p->form) {
+	case PATTERN_VALUE:
+		put_value_condition(b, p->value, place);
+		return;
+	case PATTERN_TENSOR:
+		put_tensor_condition(e, b, p->type->tensor, place, contiguous);
+		return;
 	case PATTERN_LIST: case PATTERN_TUPLE: {
 		const char *of = p->form == PATTERN_LIST ? "list" : "tuple";
 

@@ -771,6 +771,24 @@ rt_im2col(RtCx *cx, const IValue *in, IValue *out)
 	return dense_done(cx, r, y);
 }
 
+/* Columns of `rows` channels and taps, and of `blocks` places. */
+static int
+check_blocks(RtCx *cx, const Conv *g, const int64_t size[2], int64_t rows, int64_t blocks)
+{
+	if (rows % g->taps)
+		return rt_raise(cx, "Expected size of input's dimension 1 to be divisible by the product of "
+			"kernel_size, but got input.size(1)=%lld and kernel_size=(%lld, %lld).", (long long)rows,
+			(long long)g->k[1], (long long)g->k[2]);
+	if (blocks == g->out_plane)
+		return RT_OK;
+	return rt_raise(cx, "Given output_size=(%lld, %lld), kernel_size=(%lld, %lld), dilation=(%lld, %lld), "
+		"padding=(%lld, %lld), stride=(%lld, %lld), expected size of input's dimension 2 to match the "
+		"calculated number of sliding blocks %lld * %lld = %lld, but got input.size(2)=%lld.",
+		(long long)size[0], (long long)size[1], (long long)g->k[1], (long long)g->k[2], (long long)g->d[1],
+		(long long)g->d[2], (long long)g->p[1], (long long)g->p[2], (long long)g->s[1], (long long)g->s[2],
+		(long long)g->out[1], (long long)g->out[2], (long long)g->out_plane, (long long)blocks);
+}
+
 int
 rt_col2im(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -788,18 +806,8 @@ rt_col2im(RtCx *cx, const IValue *in, IValue *out)
 	    window_geometry(cx, "col2im", in + 2, size[0], size[1], &g))
 		return RT_ERROR;
 	n = lead ? self->dims[0] : 1;
-	if (self->dims[lead] % g.taps)
-		return rt_raise(cx, "Expected size of input's dimension 1 to be divisible by the product of "
-			"kernel_size, but got input.size(1)=%lld and kernel_size=(%lld, %lld).",
-			(long long)self->dims[lead], (long long)g.k[1], (long long)g.k[2]);
-	if (self->dims[lead + 1] != g.out_plane)
-		return rt_raise(cx, "Given output_size=(%lld, %lld), kernel_size=(%lld, %lld), dilation=(%lld, %lld), "
-			"padding=(%lld, %lld), stride=(%lld, %lld), expected size of input's dimension 2 to match the "
-			"calculated number of sliding blocks %lld * %lld = %lld, but got input.size(2)=%lld.",
-			(long long)size[0], (long long)size[1],
-			(long long)g.k[1], (long long)g.k[2], (long long)g.d[1], (long long)g.d[2], (long long)g.p[1],
-			(long long)g.p[2], (long long)g.s[1], (long long)g.s[2], (long long)g.out[1],
-			(long long)g.out[2], (long long)g.out_plane, (long long)self->dims[lead + 1]);
+	if (check_blocks(cx, &g, size, self->dims[lead], self->dims[lead + 1]))
+		return RT_ERROR;
 	channels = g.cin = self->dims[lead] / g.taps;
 	dims[0] = n;
 	dims[lead] = channels;

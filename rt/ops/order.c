@@ -239,6 +239,19 @@ typedef struct Unique {
 	int  nout;
 } Unique;
 
+/* out[0], dense, with dim 0 as dim `dim` again. */
+static int
+move_back(RtCx *cx, int dim, IValue *out)
+{
+	IValue moved;
+	RtTensor *r;
+
+	if (CALL(cx, transpose_int, &moved, out[0], rt_int(0), rt_int(dim)) || !(r = dense(cx, moved.u.t)))
+		return RT_ERROR;
+	rt_assign(&out[0], rt_of(rt_tensor_retain(r)));
+	return RT_OK;
+}
+
 static int
 unique(RtCx *cx, RtTensor *t, Unique want, IValue *out)
 {
@@ -273,14 +286,8 @@ unique(RtCx *cx, RtTensor *t, Unique want, IValue *out)
 	RT_PUT(r, out[0]);
 	block = s.n * rt_dtypes[t->dtype].bytes;
 	pick_blocks(rt_data(r), rt_data(from), kinds, s.order, block);
-	if (dim > 0) {
-		/* As transposed back: dims in the order of t's. */
-		if (CALL(cx, transpose_int, &moved, out[0], rt_int(0), rt_int(dim)))
-			return RT_ERROR;
-		if (!(r = dense(cx, moved.u.t)))
-			return RT_ERROR;
-		rt_assign(&out[0], rt_of(rt_tensor_retain(r)));
-	}
+	if (dim > 0 && move_back(cx, dim, out))
+		return RT_ERROR;
 	/* Along a dim PyTorch gives both, asked for or not. */
 	want.inverse = want.inverse || dim >= 0;
 	want.count = want.count || dim >= 0;
@@ -386,6 +393,19 @@ rt_histc(RtCx *cx, const IValue *in, IValue *out)
 	return rt_copy_into(cx, r, sum);
 }
 
+/* How many there are of each, or the sum of their weights, of type d. */
+static void
+count_bins(const int64_t *bin, int64_t n, RtDtype d, const void *weight, void *r)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (!weight)
+			((int64_t *)r)[bin[i]]++;
+		else if (d == RT_f32)
+			((float *)r)[bin[i]] += ((const float *)weight)[i];
+		else
+			((double *)r)[bin[i]] += ((const double *)weight)[i];
+}
+
 int
 rt_bincount(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -419,13 +439,7 @@ rt_bincount(RtCx *cx, const IValue *in, IValue *out)
 	r = rt_result(cx, 0, dtype, 1, &bins, NULL);
 	RT_RESULT(cx, r, out[0]);
 	memset(rt_data(r), 0, bins * rt_dtypes[dtype].bytes);
-	for (int64_t i = 0; i < n; i++)
-		if (!weights)
-			((int64_t *)(void *)rt_data(r))[from[i]]++;
-		else if (dtype == RT_f32)
-			((float *)(void *)rt_data(r))[from[i]] += ((float *)(void *)rt_data(weights))[i];
-		else
-			((double *)(void *)rt_data(r))[from[i]] += ((double *)(void *)rt_data(weights))[i];
+	count_bins(from, n, dtype, weights ? rt_data(weights) : NULL, rt_data(r));
 	return RT_OK;
 }
 
