@@ -391,7 +391,7 @@ same_sizes(const RtDlTensor *a, const RtTensor *t)
 	return !a->ndim || !memcmp(a->shape, t->dims, sizeof *t->dims * (size_t)t->ndim);
 }
 
-/* Its tensor, with no conjugate or negative bits; null: a text, or a tensor that DLPack cannot name. */
+/* The tensor of array a, with no conjugate or negative bits; null: a text, or a tensor that DLPack cannot name. */
 static RtTensor *
 tensor_of(RtDoor *d, RtArray *a, RtDlTensor *dl)
 {
@@ -682,7 +682,7 @@ slot_of(RtDoor *d, const char *name)
 	return NULL;
 }
 
-/* The same for NAME_state_get and NAME_state_set, which want a tensor, too. */
+/* The slot of that name; null where `t`, for which NAME_state_get and NAME_state_set ask, is missing. */
 static IValue *
 wanted_slot(RtDoor *d, const char *name, const RtDlTensor *t)
 {

@@ -313,7 +313,7 @@ is_half(RtDtype d)
 	return d == RT_f16 || d == RT_bf16;
 }
 
-/* Those that lie one after the other. */
+/* Contiguous elements of float16 or bfloat16. */
 static void
 load_halves(RtDtype from, float *restrict d, const uint16_t *restrict s, int64_t n)
 {

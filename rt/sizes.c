@@ -69,7 +69,7 @@ seen_grow(RtSeen *s)
 	return true;
 }
 
-/* How many tensors ago its storage was seen; 0: it is new; -1: no memory. */
+/* How many tensors ago this storage was seen; 0: it is new; -1: no memory. */
 static int
 storage_age(RtSeen *s, RtStorage *storage)
 {

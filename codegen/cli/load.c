@@ -60,7 +60,7 @@ model_load(Cli *cli, const char *path)
 	return m;
 }
 
-/* It and its values live as long as the command runs. */
+/* A context for values of the model, which live as long as the command runs. */
 RtCx *
 model_context(Cli *cli)
 {

@@ -54,7 +54,7 @@ note_signature(Cli *cli, Signatures *s, const Profile *p, const Specialization *
 	vec_push(cli->cx->arena, &s->at, at);
 }
 
-/* Those of first calls on an instance, or (again) of later ones. */
+/* The signatures of first calls on an instance, or (again) of later ones. */
 static Signatures
 signatures_of(Cli *cli, const Signatures *all, bool again)
 {

@@ -76,7 +76,7 @@ sample_of(MapLowering *m, const Value *v)
 	}
 }
 
-/* How a row computes; false: not in C. */
+/* The types that a pointwise row computes in; false: it has no C. */
 static bool
 row_types(MapLowering *m, const Node *n, const RtMapArg *arg, int narg, RtMapTypes *types)
 {

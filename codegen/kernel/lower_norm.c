@@ -235,7 +235,7 @@ finish(Norm *m)
 	return rows_finish(&m->g);
 }
 
-/* The same around 0. */
+/* An rms norm: squares are taken around 0, and no mean comes off. */
 static bool
 finish_uncentered(Norm *m)
 {

@@ -161,7 +161,7 @@ row_sum(Row *r)
 	return rows_finish(&g);
 }
 
-/* How many are not 0. */
+/* count_nonzero: how many elements are not 0. */
 bool
 row_count(Row *r)
 {

@@ -526,7 +526,7 @@ join(Buf *text, const Out *part, const char *title)
 	buf_add(text, at, n);
 }
 
-/* The same for readers of the text alone. */
+/* What a program says of itself, for those who read the text and have no program yet. */
 RtProgram
 emit_about(Emit *e)
 {

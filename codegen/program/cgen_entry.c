@@ -234,7 +234,7 @@ plan_one(Cx *cx, void *arg)
 	o->name = emit_plan(o->e, o->plan, o->index, o->code);
 }
 
-/* The same for the GPU; steps without a CUDA kernel run on the CPU. */
+/* Plans and emits a specialization for the GPU; steps without a CUDA kernel run on the CPU. */
 static void
 plan_cuda(Cx *cx, void *arg)
 {

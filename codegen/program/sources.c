@@ -38,7 +38,7 @@ note_forms(Sources *s)
 	}
 }
 
-/* Those that something calls. */
+/* Writes the in-place and out= forms that something calls. */
 static void
 write_forms(Sources *s)
 {

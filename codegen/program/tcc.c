@@ -151,7 +151,7 @@ set_visibility(char *object, const Elf64_Shdr *table, const char *name, unsigned
 	}
 }
 
-/* It stays loaded, as by link_shared in build.c. */
+/* The library stays loaded, as by link_shared in build.c. */
 static void
 pin(char *object, const Elf64_Shdr *dynamic)
 {

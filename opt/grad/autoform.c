@@ -216,7 +216,7 @@ take_apart(Graph *g, const Active *a, Node *n)
 	return changed;
 }
 
-/* So is what control flow hands on: the pass `tuples` does the rest. */
+/* A tuple that control flow hands on is made of elements, too: the pass `tuples` does the rest. */
 static bool
 take_apart_carried(Graph *g, const Active *a, Node *n)
 {

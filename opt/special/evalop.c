@@ -177,7 +177,7 @@ add_geometry(Spec *s, const Value *v, IntVec *to)
 	}
 }
 
-/* The same of all tensors that m writes to. */
+/* Sizes and strides of all tensors that m writes to. */
 static IntVec
 written_geometry(Spec *s, const Node *m)
 {

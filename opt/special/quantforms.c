@@ -66,7 +66,7 @@ put_values(Spec *s, Scope *c, const Quant *q, const char *op, Range at)
 	return spec_put_op(s, c, op, in, 3, at);
 }
 
-/* Its integers less the zero point */
+/* The integers of q less the zero point */
 static Value *
 put_raw_units(Spec *s, Scope *c, Quant q, Range at)
 {
@@ -352,14 +352,14 @@ take_slots(Spec *s, const Node *m, const Value *v, int slots, Layer *l)
 	return true;
 }
 
-/* m's, of integers */
+/* The weights of layer m, if they are integers. */
 static bool
 take_weights(Spec *s, const Node *m, int slots, Layer *l)
 {
 	return take_slots(s, m, m->in[1], slots, l) && l->w->quant && is_centred(l->w, l->channels);
 }
 
-/* They, and the input; scale: the argument that the result's scale is, before its zero point. */
+/* Weights, input and result of layer m; scale: which argument is the result's scale; its zero point is the next. */
 static bool
 take_layer(Spec *s, const Node *m, int slots, int scale, Layer *l)
 {

@@ -180,7 +180,7 @@ walk_kept(Walk *w, Node *n, Function *fn)
 	copy(w, n);
 }
 
-/* It gets the variant's name when that has one (methods.c). */
+/* A call of a module's method that stays gets its variant's name when that has one (methods.c). */
 static void
 walk_module(Walk *w, const Node *n, Function *fn, Value *const *args)
 {

@@ -78,7 +78,7 @@ COMPLEX(c128, RtC128)
 RUN(or_b8, uint8_t, *x |= y)
 RUN(and_b8, uint8_t, *x &= y)
 
-/* The same that only sets, by the bytes of an element. */
+/* Elements are replaced, by their size in bytes. */
 RUN(set_1, uint8_t, *x = y)
 RUN(set_2, uint16_t, *x = y)
 RUN(set_4, uint32_t, *x = y)

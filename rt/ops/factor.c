@@ -47,7 +47,7 @@ dot(const double *x, const double *y, int64_t n)
 	return sum;
 }
 
-/* The same of a matrix whose elements are real. */
+/* The Cholesky factor of a matrix whose elements are real. */
 static int64_t
 cholesky_real(Z *a, int64_t n)
 {

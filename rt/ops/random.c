@@ -186,7 +186,7 @@ float_bits(float f)
 	return u.i;
 }
 
-/* The same of floats, in float; u turns are 4 u quarters, which are exact. */
+/* normals of floats, computed in float: u turns are 4 u quarters, which are exact. */
 static void
 normals_of_floats(const Dist *p, float *x)
 {

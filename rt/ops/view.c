@@ -267,7 +267,7 @@ squeeze_at(RtCx *cx, const IValue *in, Geom *g)
 	return RT_OK;
 }
 
-/* Those of a list of dims that have one element. */
+/* Removes the dims of a list that have one element. */
 static int
 squeeze_all_at(RtCx *cx, const IValue *in, Geom *g)
 {
