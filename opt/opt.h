@@ -46,8 +46,8 @@ void     written_restore(const Written *);                  /* restores them */
 
 typedef struct Pattern Pattern;
 struct Pattern {
-	enum { PATTERN_ANY, PATTERN_VALUE, PATTERN_TENSOR, PATTERN_LIST, PATTERN_TUPLE, PATTERN_DICT } form;
-	IValue      value;         /* VALUE: int, bool, str, None: equal to this.  DICT: list of keys */
+	enum { PATTERN_ANY, PATTERN_VALUE, PATTERN_TENSOR, PATTERN_LIST, PATTERN_TUPLE } form;
+	IValue      value;         /* VALUE: int, bool, str, None: equal to this */
 	const Type *type;          /* TENSOR: complete but for symbols */
 	int         n;
 	Pattern    *part;

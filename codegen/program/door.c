@@ -89,13 +89,9 @@ add_tensor(Leaves *l, const char *key, const RtType *t, const TensorInfo *info)
 }
 
 static const char *
-part_key(Leaves *l, const char *key, IValue name)
+part_key(Leaves *l, const char *key, int i)
 {
-	Buf b = { 0 };
-
-	buf_printf(&b, "%s.", key);
-	rt_format_value(&b, name, 0);
-	return arena_text(l->a, &b);
+	return arena_printf(l->a, "%s.%d", key, i);
 }
 
 static void
@@ -104,7 +100,7 @@ add_open(Leaves *l, const char *key, const RtType *t)
 	vec_push(l->a, l->to, ((DoorLeaf){ key, LEAF_OPEN, RT_NDTYPE, -1, NULL, t }));
 }
 
-/* The parts of lists and dicts are known from a specialization only. */
+/* The parts of lists are known from a specialization only, those of dicts not at all. */
 static void
 add_argument(Leaves *l, const char *key, const RtType *t, const Pattern *p)
 {
@@ -117,17 +113,14 @@ add_argument(Leaves *l, const char *key, const RtType *t, const Pattern *p)
 	if (t->kind == TYPE_OPTIONAL)
 		add_argument(l, key, t->of[0], p);
 	for (int i = 0; t->kind == TYPE_TUPLE && i < t->n; i++)
-		add_argument(l, part_key(l, key, rt_int(i)), t->of[i],
+		add_argument(l, part_key(l, key, i), t->of[i],
 			     p && p->form == PATTERN_TUPLE ? &p->part[i] : NULL);
 	for (int i = 0; t->kind == TYPE_CLASS && t->cls && i < t->cls->nslot; i++)
 		add_argument(l, arena_printf(l->a, "%s.%s", key, t->cls->slot[i]), t->cls->slot_type[i], NULL);
 	for (int i = 0; t->kind == TYPE_LIST && p && p->form == PATTERN_LIST && i < p->n; i++)
-		add_argument(l, part_key(l, key, rt_int(i)), t->of[0], &p->part[i]);
-	if ((t->kind == TYPE_LIST && (!p || p->form != PATTERN_LIST)) ||
-	    (t->kind == TYPE_DICT && (!p || p->form != PATTERN_DICT)))
+		add_argument(l, part_key(l, key, i), t->of[0], &p->part[i]);
+	if (t->kind == TYPE_DICT || (t->kind == TYPE_LIST && (!p || p->form != PATTERN_LIST)))
 		add_open(l, key, t);
-	for (int i = 0; t->kind == TYPE_DICT && p && p->form == PATTERN_DICT && i < p->n; i++)
-		add_argument(l, part_key(l, key, p->value.u.list->v[i]), t->of[1], &p->part[i]);
 }
 
 static const RtTensor *
@@ -155,7 +148,7 @@ add_result(Leaves *l, const char *key, const RtType *t, Plan *p, const Value *v)
 	if (t->kind == TYPE_OPTIONAL)
 		add_result(l, key, t->of[0], p, v);
 	for (int i = 0; t->kind == TYPE_TUPLE && i < t->n; i++)
-		add_result(l, part_key(l, key, rt_int(i)), t->of[i], p,
+		add_result(l, part_key(l, key, i), t->of[i], p,
 			   tuple && i < v->node->nin ? v->node->in[i] : NULL);
 	for (int i = 0; t->kind == TYPE_CLASS && t->cls && i < t->cls->nslot; i++)
 		add_result(l, arena_printf(l->a, "%s.%s", key, t->cls->slot[i]), t->cls->slot_type[i], p, NULL);

@@ -84,7 +84,7 @@ open_patterns(Search *q, const Pattern *p, int n, const Arg *args, const char *i
 		out[i] = p[i];
 		if (p[i].form == PATTERN_TENSOR)
 			out[i].type = open_tensor(q, p[i].type, name);
-		else if (p[i].n && p[i].form != PATTERN_DICT)
+		else if (p[i].n)
 			out[i].part = open_patterns(q, p[i].part, p[i].n, NULL, name);
 	}
 	return out;
