@@ -66,8 +66,8 @@ fault(void)
 }
 
 __attribute__((section(".vectors"), used)) static const void *const vectors[16] = {
-	stack_top, (const void *)reset, (const void *)fault, (const void *)fault, (const void *)fault, (const void *)fault,
-	(const void *)fault,
+	stack_top, (const void *)reset, (const void *)fault, (const void *)fault, (const void *)fault,
+	(const void *)fault, (const void *)fault,
 };
 
 static const unsigned char input[IN] __attribute__((aligned(8))) = {

@@ -149,6 +149,7 @@ grid_launch(void (*kernel)(A...), const unsigned *size, unsigned threads, void *
 
 /* One for each kernel, found by name: grid_map_3(size, threads, args). */
 #define GRID_KERNEL(name) \
-	extern "C" void grid_##name(const unsigned *size, unsigned threads, void **args) { grid_launch(name, size, threads, args); }
+	extern "C" void grid_##name(const unsigned *size, unsigned threads, void **args) \
+	{ grid_launch(name, size, threads, args); }
 
 #endif

@@ -104,7 +104,7 @@ nvrtcCompileProgram(void *program, int n, const char *const *options)
 int nvrtcGetProgramLogSize(void *program, size_t *n) { *n = strlen(((Program *)program)->log) + 1; return 0; }
 int nvrtcGetProgramLog(void *program, char *log) { strcpy(log, ((Program *)program)->log); return 0; }
 int nvrtcGetPTXSize(void *program, size_t *n) { *n = ((Program *)program)->n; return 0; }
-int nvrtcGetPTX(void *program, char *out) { memcpy(out, ((Program *)program)->image, ((Program *)program)->n); return 0; }
+int nvrtcGetPTX(void *p, char *out) { memcpy(out, ((Program *)p)->image, ((Program *)p)->n); return 0; }
 int nvrtcGetCUBINSize(void *program, size_t *n) { return nvrtcGetPTXSize(program, n); }
 int nvrtcGetCUBIN(void *program, char *out) { return nvrtcGetPTX(program, out); }
 const char *nvrtcGetErrorString(int status) { return status ? "compilation failed" : "success"; }

@@ -11,8 +11,9 @@
  *
  * In a file that begins with "# recorded" (tests/oracle/ties.py) lines go on: | what PyTorch gives in double | in
  * float.
- * An argument has its values there: x[3](0,nan,1).  The gradient of the result's element i is 0.5 + 0.25 i; recorded are
- * gradients of the arguments, "x 1 0 nan; y none", or "raises TEXT"; in float "same" is as in double, nothing: not asked.
+ * An argument has its values there: x[3](0,nan,1).  The gradient of the result's element i is 0.5 + 0.25 i; recorded
+ * are gradients of the arguments, "x 1 0 nan; y none", or "raises TEXT"; in float "same" is as in double, nothing: not
+ * asked.
  * A line   smooth | ID ...   names rows without ties and boundaries.
  */
 #include "../../opt/opt.h"
@@ -69,7 +70,8 @@ fill_values(Test *t, double *p, int64_t n, char kind)
 	for (int64_t i = 0; i < n; i++) {
 		const double u = ((double)order[i] + 0.25 + 0.5 * next_random(t)) / (double)n;
 
-		p[i] = kind == '+' ? 0.4 + 1.2 * u : kind == 'u' ? 0.1 + 0.8 * u : u < 0.5 ? -2 + 3.9 * u : -1.9 + 3.9 * u;
+		p[i] = kind == '+' ? 0.4 + 1.2 * u : kind == 'u' ? 0.1 + 0.8 * u :
+			u < 0.5 ? -2 + 3.9 * u : -1.9 + 3.9 * u;
 	}
 }
 

@@ -1,8 +1,8 @@
 /*
  * Random graphs through the passes of every level, against the interpreter.
  *
- *     graphs FIRST COUNT ...      for each seed: -O1, -O2 and -O3 give what the graph as it was made gives; its text reads
- *                                 back to the same graph, at first and at the end
+ *     graphs FIRST COUNT ...      for each seed: -O1, -O2 and -O3 give what the graph as it was made gives; its text
+ *                                 reads back to the same graph, at first and at the end
  *     graphs --print SEED         the graph
  *     graphs --write SEED DIR     as an archive DIR/SEED.pt, tame (graphs.h), with DIR/SEED.in.npz, in1, in2, in3
  * Results are compared, and with them the inputs and attributes after the run, also one that raised: who writes to them

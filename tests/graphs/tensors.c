@@ -14,8 +14,8 @@ made(Gen *x, const char *op, Ten a, bool rough)
 void
 unary(Gen *x)
 {
-	static const char *const same[] = { "aten::neg", "aten::clone", "aten::contiguous", "aten::detach", "aten::relu",
-		"aten::abs" };
+	static const char *const same[] = { "aten::neg", "aten::clone", "aten::contiguous", "aten::detach",
+		"aten::relu", "aten::abs" };
 	static const char *const smooth[] = { "aten::sigmoid", "aten::tanh", "aten::floor", "aten::sign" };
 	const Ten a = any(x);
 	const int which = below(x, category(a) == 'C' ? 4 : 6);

@@ -130,8 +130,8 @@ test_in_place(void **state)
 	in[1] = tensor(RT_f32, 1, 2);                              /* broadcasts into self */
 	assert_int_equal(rt_call_kernel(&rt, op_by_id(&cx, "add__Tensor")->kernel, in, out, 1), RT_OK);
 	rt_release(out[0]);
-	assert_int_equal(rt_call_kernel(&rt, op_by_id(&cx, "add__Tensor")->kernel, (IValue[3]){ in[1], in[0], in[2] }, out, 1),
-			 RT_ERROR);
+	assert_int_equal(rt_call_kernel(&rt, op_by_id(&cx, "add__Tensor")->kernel,
+					(IValue[3]){ in[1], in[0], in[2] }, out, 1), RT_ERROR);
 	assert_string_equal(rt.message, "output with shape [1] doesn't match the broadcast shape [3]");
 	rt_clear_error(&rt);
 	rt_release(in[0]);

@@ -379,7 +379,8 @@ static void
 pointwise(void)
 {
 	static const float at[] = { NAN, -INFINITY, -7, 0, 2.5f, 6, 7, INFINITY },
-			   clamped[] = { NAN, 0, 0, 0, 2.5f, 6, 6, 6 }, positive[] = { NAN, 0, 0, 0, 2.5f, 6, 7, INFINITY };
+			   clamped[] = { NAN, 0, 0, 0, 2.5f, 6, 6, 6 },
+			   positive[] = { NAN, 0, 0, 0, 2.5f, 6, 7, INFINITY };
 
 	for (int i = 0; i < 8; i++) {
 		y[i] = t_clamp(at[i], 0, 6);

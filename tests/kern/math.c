@@ -252,7 +252,8 @@ test_remainders(void **state)
 		int32_t far = V_FAR, far_d = V_FAR;
 
 		if (i >= 4 * N * N)
-			y = (float)(i % 997 + 1) * 0.1f, x = of_bits(bits_of(y * (float)(i / 7)) + (uint32_t)(i % 3) - 1);
+			y = (float)(i % 997 + 1) * 0.1f,
+			x = of_bits(bits_of(y * (float)(i / 7)) + (uint32_t)(i % 3) - 1);
 		const float near = v_fmodf(x, y, &far), got = v_fmodf(x, y, NULL);
 		const double near_d = v_fmod(x, y / 3.0, &far_d), got_d = v_fmod(x, y / 3.0, NULL);
 

@@ -180,8 +180,8 @@ dicts(void **state)
 static void
 round_trip(void **state)
 {
-	static const RtType *const part[] = { &of_tuples, &of_dict, &of_point, &rt_type_str, &rt_type_complex, &optional,
-		&rt_type_list_int, &rt_type_list_str };
+	static const RtType *const part[] = { &of_tuples, &of_dict, &of_point, &rt_type_str, &rt_type_complex,
+		&optional, &rt_type_list_int, &rt_type_list_str };
 	static const RtType type = { .kind = TYPE_TUPLE, .n = 8, .of = part };
 	char path[] = P_tmpdir "/args-XXXXXX";
 	RtCx *cx = *state;
