@@ -44,13 +44,21 @@
 #define VC_IN_ORDER 0
 #endif
 /* Between these, gcc keeps a register block in the order of its text.  Scheduled before registers are allocated, it
- * does not fit them: of 90 instructions of a loop on aarch64 10 to 30 were moves. */
+ * does not fit them: of 90 instructions of a loop on aarch64 10 to 30 were moves.  Depthwise for processors that execute
+ * in order wants another order: as scheduled usually, all loads come first, and selectively, products between them. */
 #if defined __aarch64__ && defined __GNUC__ && !defined __clang__
 #define VC_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-schedule-insns\")")
 #define VC_END _Pragma("GCC pop_options")
+#if VC_IN_ORDER
+#define VC_BEGIN_DEPTH \
+	_Pragma("GCC push_options") _Pragma("GCC optimize(\"selective-scheduling2\", \"no-sched-pressure\")")
+#endif
 #else
 #define VC_BEGIN
 #define VC_END
+#endif
+#ifndef VC_BEGIN_DEPTH
+#define VC_BEGIN_DEPTH VC_BEGIN
 #endif
 #if defined __arm__ && defined __ARM_NEON
 #include <arm_neon.h>

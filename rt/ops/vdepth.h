@@ -10,9 +10,7 @@
 
 #include "vconv.h"
 
-#if !VC_IN_ORDER
-VC_BEGIN
-#endif
+VC_BEGIN_DEPTH
 
 /* One pixel whose taps [s0, s1) of a row are there, one channel after the other. */
 VC_SHARED void
@@ -146,10 +144,14 @@ static const float vc_nothing[VC_DW_NV * VF];
 #define VC_STEPPED(p)
 #endif
 
+/* Which columns of a block may lie outside of the image: none; only those that not all taps of a pixel reach, the first
+ * and the last kw - 1; any, and pixels are missing, too. */
+enum { VC_DW_INSIDE, VC_DW_BORDER, VC_DW_OUTSIDE };
+
 /* Adds kw columns of taps of one row to rw pixels, nv vectors of channels.  x: what the first tap of the first pixel
- * reads, column x0 of the image.  edge: columns may lie outside. */
+ * reads, column x0 of the image. */
 VC_INLINE void
-vc_dw_columns(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const float *x, ptrdiff_t x0,
+vc_dw_columns(int rw, int nv, int kw, int sw, int edge, const VcConv *v, const float *x, ptrdiff_t x0,
 	      const float *tap, VcV *acc)
 {
 	const ptrdiff_t xs = v->xs, width = v->w, far = v->oc;
@@ -164,7 +166,8 @@ vc_dw_columns(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const 
 		taps[s] = *(const VcV *)(tap + s / nv * far + s % nv * VF);
 	VC_UNROLL
 	for (int j = 0; j < (rw - 1) * sw + kw; j++, x += xs) {
-		const float *column = !edge || (size_t)(x0 + j) < (size_t)width ? x : none;
+		const bool there = edge == VC_DW_INSIDE || (edge == VC_DW_BORDER && j >= kw - 1 && j <= (rw - 1) * sw);
+		const float *column = there || (size_t)(x0 + j) < (size_t)width ? x : none;
 
 		VC_UNROLL
 		for (int i = 0; i < nv; i++) {
@@ -181,7 +184,7 @@ vc_dw_columns(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const 
 
 /* Any number of columns of taps, at any stride and dilation. */
 VC_INLINE void
-vc_dw_one_by_one(int rw, bool edge, const VcConv *v, const float *x, ptrdiff_t x0, const float *tap, VcV *acc)
+vc_dw_one_by_one(int rw, int edge, const VcConv *v, const float *x, ptrdiff_t x0, const float *tap, VcV *acc)
 {
 	const ptrdiff_t step = v->sw * v->xs;
 
@@ -197,7 +200,7 @@ vc_dw_one_by_one(int rw, bool edge, const VcConv *v, const float *x, ptrdiff_t x
 
 /* Any number of columns of taps; of those that lie outside for all pixels, most are left out. */
 VC_INLINE void
-vc_dw_many(int rw, int nv, int sw, bool edge, const VcConv *v, const float *x, ptrdiff_t x0, const float *tap,
+vc_dw_many(int rw, int nv, int sw, int edge, const VcConv *v, const float *x, ptrdiff_t x0, const float *tap,
 	       VcV *acc)
 {
 	const ptrdiff_t reach = (rw - 1) * sw, left = -x0 - reach, right = v->w - x0;
@@ -221,7 +224,7 @@ vc_dw_many(int rw, int nv, int sw, bool edge, const VcConv *v, const float *x, p
 /* All channels of the first n of rw pixels, nv vectors at a time; there are at least so many.  x0: column of the first
  * tap.  kw: 0 is any window; sw: 0 is any stride and dilation, of any window and one vector. */
 VC_INLINE void
-vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t n,
+vc_dw_run(int rw, int nv, int kw, int sw, int edge, const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t n,
 	  const float *w, const float *bias, float *y)
 {
 	const ptrdiff_t ys = v->ys, oc = v->oc, row = (kw ? kw : v->kw) * oc;
@@ -252,7 +255,7 @@ vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const VcRe
 			for (int i = 0; i < rw * nv; i++)
 				acc[i] = vc_clamp(acc[i], v->range);
 		}
-		if (!edge || n == rw) {
+		if (edge < VC_DW_OUTSIDE || n == rw) {
 			VC_UNROLL
 			for (int i = 0; i < rw * nv; i++)
 				*(VcV *)(y + i / nv * ys + c + i % nv * VF) = acc[i];
@@ -265,19 +268,21 @@ vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const VcRe
 	}
 }
 
-typedef void VcDwRun(bool inside, const VcConv *, const VcReach *, ptrdiff_t x0, ptrdiff_t n, const float *w,
+typedef void VcDwRun(int edge, const VcConv *, const VcReach *, ptrdiff_t x0, ptrdiff_t n, const float *w,
 		     const float *bias, float *y);
 
 #define VC_DW_RUN(name, rw, kw, sw) \
 	enum { vc_dw_##name##_nv = (kw) && (kw) < 7 ? VC_DW_NV : 1 }; \
 	VC_SHARED void \
-	vc_dw_##name(bool inside, const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t n, const float *w, \
+	vc_dw_##name(int edge, const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t n, const float *w, \
 		     const float *bias, float *y) \
 	{ \
-		if (inside) \
-			vc_dw_run(rw, vc_dw_##name##_nv, kw, sw, false, v, at, x0, n, w, bias, y); \
+		if (edge == VC_DW_INSIDE) \
+			vc_dw_run(rw, vc_dw_##name##_nv, kw, sw, VC_DW_INSIDE, v, at, x0, n, w, bias, y); \
+		else if (VC_IN_ORDER && (kw) && edge == VC_DW_BORDER) \
+			vc_dw_run(rw, vc_dw_##name##_nv, kw, sw, VC_DW_BORDER, v, at, x0, n, w, bias, y); \
 		else \
-			vc_dw_run(rw, vc_dw_##name##_nv, kw, sw, true, v, at, x0, n, w, bias, y); \
+			vc_dw_run(rw, vc_dw_##name##_nv, kw, sw, VC_DW_OUTSIDE, v, at, x0, n, w, bias, y); \
 	}
 VC_DW_RUN(wide_1, VC_DW_WIDE, 1, 1)
 VC_DW_RUN(wide_3, VC_DW_WIDE, 3, 1)
@@ -311,9 +316,11 @@ vc_dw_row(const VcPart *of, VcDwRuns run, const float *w, const float *bias, flo
 		const ptrdiff_t rw = wide ? VC_DW_WIDE : VC_DW_NARROW;
 		const ptrdiff_t ow = next + rw <= v->ow || v->ow < rw ? next : v->ow - rw;
 		const ptrdiff_t x0 = ow * v->sw - v->pw, n = v->ow - ow < rw ? v->ow - ow : rw;
-		const bool inside = n == rw && x0 >= 0 && x0 + (rw - 1) * v->sw + (v->kw - 1) * v->dw < v->w;
+		const ptrdiff_t last = x0 + (rw - 1) * v->sw, reach = (v->kw - 1) * v->dw;
+		const int edge = n < rw ? VC_DW_OUTSIDE : x0 >= 0 && last + reach < v->w ? VC_DW_INSIDE :
+				 VC_IN_ORDER && x0 + reach >= 0 && last < v->w ? VC_DW_BORDER : VC_DW_OUTSIDE;
 
-		(wide ? run.wide : run.narrow)(inside, v, &of->at, x0, n, w, bias, y + of->y + ow * v->ys);
+		(wide ? run.wide : run.narrow)(edge, v, &of->at, x0, n, w, bias, y + of->y + ow * v->ys);
 		next = ow + rw;
 	}
 }
@@ -521,8 +528,6 @@ vc_depthwise(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, 
 	vc_depthwise_any(begin, end, across, v, x, w, bias, y, epilogue, p);
 }
 
-#if !VC_IN_ORDER
 VC_END
-#endif
 
 #endif

@@ -341,7 +341,7 @@ depthwise(void)
 		v.kh = v.kw = k[0];
 		v.sh = v.sw = k[1];
 		v.ph = any(k[2] + 1);
-		v.pw = any(k[0]);
+		v.pw = any(k[0] + 1);
 		v.dh = v.dw = 1;
 		if (v.h + 2 * v.ph < k[0] || v.w + 2 * v.pw < k[0])
 			return;

@@ -425,6 +425,19 @@ class Blocks(programs.Test):
     def test_gcc(self):
         self.blocks("aarch64-linux-gnu-gcc")
 
+    @needs("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump", "llvm-mca-19")
+    def test_cycles(self):
+        """Multiplications a cycle by LLVM's models: of a Neoverse N1's two, of a Cortex-A55's one."""
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../kern/blocks.c")
+        for (cpu, options, _), product, depthwise in zip(self.WAYS, (1.9, 0.85), (1.7, 0.78)):
+            self.ends(DONE, "aarch64-linux-gnu-gcc", "-std=gnu11", "-O2", "-fno-strict-aliasing", "-ffp-contract=fast", "-w", *options, "-mcpu=" + cpu,
+                      "-c", source, "-o", self.at("blocks.o"))
+            loop = loops.hottest(self.at("blocks.o"))
+            for names, least in (("vc_panel_2", "vc_strip_2", "vc_pixels_2"), product), (("vc_dw_3", "vc_dw_5", "vc_dw_3_by_2", "vc_dw_5_by_2"), depthwise):
+                for name in names:
+                    with self.subTest(name, cpu=cpu):
+                        self.assertGreaterEqual(round(loops.multiplications(loop[name]) / loops.cycles(loop[name], cpu), 2), least)
+
     @needs("clang", "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump", "qemu-aarch64")
     def test_clang(self):
         self.blocks("clang", "--target=aarch64-linux-gnu")
