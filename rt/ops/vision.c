@@ -33,15 +33,20 @@ check_boxes(RtCx *cx, const RtTensor *boxes, const RtTensor *scores)
 	return RT_OK;
 }
 
-/* Boxes in order, rounded to float, as the float operator has them. */
-typedef struct Boxes { float *x1, *y1, *x2, *y2, *area; } Boxes;
+/* Boxes by their left sides, rounded to float, as the float operator has them.  reach: the rightmost side so far;
+ * whole: every range of them is all, as some coordinate is not a number. */
+typedef struct Boxes {
+	float *x1, *y1, *x2, *y2, *area, *reach;
+	int64_t n;
+	bool whole;
+} Boxes;
 
-enum { BOXES = 5, TOGETHER = 256 };      /* arrays; boxes that are compared to one at a time */
+enum { BOXES = 6, TOGETHER = 256 };      /* arrays; boxes that are compared to one at a time */
 
 static void
 take_boxes(const double *box, const int64_t *order, int64_t n, float *at, Boxes *b)
 {
-	*b = (Boxes){ at, at + n, at + 2 * n, at + 3 * n, at + 4 * n };
+	*b = (Boxes){ at, at + n, at + 2 * n, at + 3 * n, at + 4 * n, at + 5 * n, n, false };
 	for (int64_t i = 0; i < n; i++) {
 		const double *a = box + order[i] * 4;
 
@@ -50,7 +55,26 @@ take_boxes(const double *box, const int64_t *order, int64_t n, float *at, Boxes 
 		b->x2[i] = (float)a[2];
 		b->y2[i] = (float)a[3];
 		b->area[i] = (float)(a[2] - a[0]) * (float)(a[3] - a[1]);
+		b->reach[i] = i && b->reach[i - 1] > b->x2[i] ? b->reach[i - 1] : b->x2[i];
+		b->whole |= isnan(b->x1[i]) || isnan(b->x2[i]);
 	}
+}
+
+/* The first of n ascending numbers that is greater than x, or not less where `from`. */
+static int64_t
+first_above(const float *sorted, int64_t n, float x, bool from)
+{
+	int64_t low = 0;
+
+	for (int64_t high = n; low < high; ) {
+		const int64_t mid = low + (high - low) / 2;
+
+		if (sorted[mid] > x || (from && sorted[mid] == x))
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
 }
 
 /* What box i shares with each of those from `from` on.  Do any share something? */
@@ -71,36 +95,41 @@ shared_areas(const Boxes *b, int64_t i, int64_t from, int64_t to, float *both)
 	return any;
 }
 
-/* Keeps the boxes, of n in order, that do not overlap an earlier kept one by more: their number; they are moved to the
- * front.  Where boxes share nothing, their overlap, 0 or (of boxes without area) NaN, is not more than a threshold from
- * 0 on.  gone: n zeros. */
-static int64_t
-suppress(const Boxes *b, int64_t *order, int64_t n, double threshold, uint8_t *gone)
+/* Marks the boxes that overlap box i by more than the threshold: itself and those that were kept before, too.  Where
+ * boxes share nothing, their overlap, 0 or (of boxes without area) NaN, is not more than a threshold from 0 on. */
+static void
+suppress(const Boxes *b, int64_t i, double threshold, uint8_t *gone)
 {
+	const bool all = b->whole || !(threshold >= 0);
+	const int64_t end = all ? b->n : first_above(b->x1, b->n, b->x2[i], true);
 	float both[TOGETHER];
-	int64_t kept = 0;
 
-	for (int64_t i = 0; i < n; i++) {
-		if (gone[i])
+	for (int64_t from = all ? 0 : first_above(b->reach, end, b->x1[i], false); from < end; from += TOGETHER) {
+		const int64_t to = from + TOGETHER < end ? from + TOGETHER : end;
+
+		if (!shared_areas(b, i, from, to, both) && threshold >= 0)
 			continue;
-		for (int64_t from = i + 1; from < n; from += TOGETHER) {
-			const int64_t to = from + TOGETHER < n ? from + TOGETHER : n;
-
-			if (!shared_areas(b, i, from, to, both) && threshold >= 0)
-				continue;
-			for (int64_t j = from; j < to; j++)
-				gone[j] |= both[j - from] / (b->area[i] + b->area[j] - both[j - from]) > threshold;
-		}
-		order[kept++] = order[i];
+		for (int64_t j = from; j < to; j++)
+			gone[j] |= both[j - from] / (b->area[i] + b->area[j] - both[j - from]) > threshold;
 	}
-	return kept;
+}
+
+/* Positions of n boxes by their left sides: order; where each of them is there: place. */
+static void
+by_left(const double *box, int64_t n, int64_t *key, int64_t *order, int64_t *place)
+{
+	for (int64_t i = 0; i < n; i++)
+		key[i] = key_of_double(box[i * 4]);
+	sort_positions(key, n, order, place);
+	for (int64_t i = 0; i < n; i++)
+		place[order[i]] = i;
 }
 
 int
 rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *boxes = in[0].u.t, *r;
-	int64_t n, *key, *order, *work, kept;
+	int64_t n, *key, *order, *place, *across, kept = 0;
 	uint8_t *gone;
 	Boxes b;
 	float *at;
@@ -112,18 +141,26 @@ rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
 	n = boxes->dims[0];
 	boxes = dense_as(cx, boxes, RT_f64);
 	key = boxes ? keys_of(cx, "nms", in[1].u.t) : NULL;
-	order = key ? rt_scratch(cx, n * 8 + 8) : NULL;
-	work = order ? rt_scratch(cx, n * 8 + 8) : NULL;
-	gone = work ? rt_scratch(cx, n + 1) : NULL;
+	order = key ? rt_scratch(cx, n * 3 * 8 + 8) : NULL;
+	gone = order ? rt_scratch(cx, n + 1) : NULL;
 	at = gone ? rt_scratch(cx, n * BOXES * (int64_t)sizeof *at + 1) : NULL;
 	if (!at)
 		return RT_ERROR;
-	for (int64_t i = 0; i < n; i++)
+	place = order + n;
+	across = place + n;
+	for (int64_t i = 0; i < n; i++) {
 		key[i] = ~key[i];
-	sort_positions(key, n, order, work);
-	take_boxes((const double *)(const void *)rt_data(boxes), order, n, at, &b);
-	memset(gone, 0, (size_t)n);
-	kept = suppress(&b, order, n, in[2].u.f, gone);
+		gone[i] = 0;
+	}
+	sort_positions(key, n, order, place);
+	by_left((const double *)(const void *)rt_data(boxes), n, key, across, place);
+	take_boxes((const double *)(const void *)rt_data(boxes), across, n, at, &b);
+	for (int64_t i = 0; i < n; i++) {
+		if (gone[place[order[i]]])
+			continue;
+		suppress(&b, place[order[i]], in[2].u.f, gone);
+		order[kept++] = order[i];
+	}
 	r = rt_result(cx, 0, RT_i64, 1, &kept, NULL);
 	RT_RESULT(cx, r, out[0]);
 	memcpy(rt_data(r), order, (size_t)kept * 8);
