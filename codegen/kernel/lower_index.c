@@ -537,6 +537,38 @@ are_alike(const Row *r, const Node *list)
 	return true;
 }
 
+/* Do elements of few operands, `step` apart in the result, share its cache lines, as pairs that a stack makes? */
+static bool
+share_lines(const RtTensor *x, int operands, const int64_t *to, int64_t step)
+{
+	enum { LINE = 64, OPERANDS = 8 };
+	bool any = false;
+
+	for (int i = 0; i < x->ndim; i++)
+		any = any || (x->dims[i] > 1 && to[i] > step);
+	return any && operands <= OPERANDS && step * rt_dtypes[x->dtype].bytes < LINE;
+}
+
+/* As copy_alike, in one pass over the result: each operand has an address of its own, and a store. */
+static bool
+interleave(Row *r, const Node *list, const int64_t *to, int64_t step)
+{
+	const RtTensor *first = plan_tensor(r->p, list->in[0]);
+	const Value **value = new(r->p->cx->arena, const Value *, 2 * list->nin);
+	Kernel *k = lower_over(r->p, r->n, "join", first->ndim, first->dims);
+
+	for (int i = 0; i < list->nin; i++) {
+		kernel_strided(k, ACCESS_WRITE, lower_carrier(first->dtype), to);
+		k->operand.at[i].offset = size_number(k->sizes, i * step);
+		value[i] = r->n->out[0];
+		value[list->nin + i] = list->in[i];
+	}
+	for (int i = 0; i < list->nin; i++)
+		kernel_store(k, i, ref_operand(kernel_strided(k, ACCESS_READ, lower_carrier(first->dtype),
+							      first->strides)));
+	return row_kernel(r, k, value, 2 * list->nin);
+}
+
 /* Copies operands of one geometry, `step` elements apart in the result, in one launch. to: the result's strides, over
  * an operand's dims.  False: they differ, or copying them one by one is faster. */
 static bool
@@ -550,6 +582,8 @@ copy_alike(Row *r, const Node *list, const int64_t *to, int64_t step)
 	if (list->nin < 2 || !first || lower_carrier(first->dtype) == RT_NDTYPE || !rt_numel(first) ||
 	    !are_alike(r, list))
 		return false;
+	if (plan_choice(r->p, share_lines(first, list->nin, to, step)))
+		return interleave(r, list, to, step);
 	g.dims[0] = list->nin;
 	g.to[0] = step;
 	for (int i = 0; i < first->ndim; i++) {

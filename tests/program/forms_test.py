@@ -353,6 +353,10 @@ class Forms(Form):
     def test_join(self):
         self.form(["return torch.cat([x, torch.mul(x, 2), x], 1)"], ["x=float32[2x3x4]"])
         self.form(["return torch.stack([x, torch.transpose(torch.transpose(x, 0, 1), 0, 1)], -1)"], ["x=int64[1..4x3]"])
+        for dim in -1, 1, 2:             # pieces that share lines of the result, and too many
+            for many in 4, 9:
+                self.form(["y = torch.neg(x)", "return torch.stack([%s], %d)" % (", ".join((["x", "y"] * 5)[:many]), dim)],
+                          ["x=float32[2..5x7x3]"])
         self.form(["return torch.cat([x, torch.slice(x, 1, 0, 2)], 1)"], ["x=float32[2x3x4]"])
         self.form(["out = annotate(List[Tensor], [])", "for i in range(100):", "  _0 = torch.append(out, torch.mul(x, i))",
                    "return torch.stack(out, 1)"], ["x=float32[3x5]"])
