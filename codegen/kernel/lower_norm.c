@@ -70,10 +70,23 @@ put_log_softmax(Rows *g, RtDtype c, Ref most)
 	kernel_store(g->k, 0, x);
 }
 
+/* Do a few rows lie side by side in x, of which a vector is mostly empty, where those of y are consecutive? */
+static bool
+is_turned(const RtTensor *x, const RtTensor *y, int64_t dim)
+{
+	if (x->dtype != y->dtype || x->dims[dim] < 2 * KERNEL_LANES || y->strides[dim] != 1)
+		return false;
+	for (int i = 0; i < x->ndim; i++)
+		if (i != dim && x->strides[i] == 1 && x->dims[i] > 1)
+			return x->dims[i] < KERNEL_LANES;
+	return false;
+}
+
 bool
 row_softmax(Row *r)
 {
 	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	const Value *from = row_arg(r, "self");
 	Rows g = { .r = r };
 	int64_t dim;
 	RtDtype c;
@@ -82,13 +95,19 @@ row_softmax(Row *r)
 	if (!x || !is_floating(y) || !element_type((RtDtype)x->dtype) || !find_dim(r, x->ndim, &dim) || !rt_numel(x) ||
 	    (rt_dtypes[y->dtype].bytes < 4 && x->dtype != y->dtype))
 		return false;
+	if (!r->p->gpu && plan_choice(r->p, is_turned(x, y, dim))) {
+		if (!row_copy_layout(r, x, from))
+			return false;
+		x = y;                   /* in place: a point is read before it is stored */
+		from = r->n->out[0];
+	}
 	c = computed_in(y);
 	g.ndim = x->ndim;
 	memcpy(g.dims, x->dims, (size_t)x->ndim * sizeof *x->dims);
 	g.gone[dim] = true;
 	rows_begin(&g, "softmax");
 	rows_operand(&g, ACCESS_WRITE, (RtDtype)y->dtype, y->strides, r->n->out[0]);
-	g.x = rows_operand(&g, ACCESS_READ, (RtDtype)x->dtype, x->strides, row_arg(r, "self"));
+	g.x = rows_operand(&g, ACCESS_READ, (RtDtype)x->dtype, x->strides, from);
 	most = rows_join(&g, "max", c, c, ref_operand(g.x));
 	kernel_stage(g.k, true);
 	if (r->n->op->lowering == LOWER_LOG_SOFTMAX)

@@ -99,6 +99,13 @@ class Rows(Form):
             with self.subTest(dtype=dtype):
                 self.several(list(normalised()), ["x=%s[3x4x5x17]" % dtype], calls=0)
 
+    def test_few_side_by_side(self):
+        """Rows of which a few lie side by side are made consecutive first."""
+        for f in "softmax", "log_softmax":
+            for x in "2x3x40x4", "2x40x3x1", "2..5x3x33..60x4", "2x3..20x40x4", "2x3x40x17":
+                for dtype in "float32", "bfloat16", "float64":
+                    self.form(["return torch.%s(torch.permute(x, [0, 3, 1, 2]), -1)" % f], ["x=%s[%s]" % (dtype, x)])
+
     def test_dynamic(self):
         for shape in "2..9x6x5x17", "4x6x3..90x17", "3x4..8x5x2..70":
             with self.subTest(shape=shape):
