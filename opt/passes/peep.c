@@ -296,6 +296,31 @@ keeps_dtype(const Value *x, const Value *number)
 	return is_of_category(x, 'F') || (is_of_category(x, 'I') && number->type->kind == TYPE_INT);
 }
 
+/* Is v a real tensor without dims that holds this number?  With such a one floats that have dims keep their dtype. */
+static bool
+holds(const Value *x, const Value *v, double number)
+{
+	IValue c;
+
+	return info_of(x)->rank > 0 && value_constant(v, &c) && c.tag == RT_TENSOR && !c.u.t->ndim && !c.u.t->quant &&
+	       strchr("FIB", rt_dtypes[c.u.t->dtype].category) &&
+	       rt_load_f64(c.u.t->dtype, rt_data(c.u.t)) == number;
+}
+
+/* x.mul_(1), x.div_(1) of floats that cannot be an error, and where no gradient can tell: weights that are scaled for
+ * the layers that need it */
+static Value *
+scaled_by_one(Peep *p, Node *n)
+{
+	Value *x = n->in[0];
+
+	(void)p;
+	if (x->type->kind != TYPE_TENSOR || !is_of_category(x, 'F') || x->type->tensor->grad != 0 ||
+	    !is_contiguous(x->type) || !(is_number(n->in[1], 1) || holds(x, n->in[1], 1)))
+		return NULL;
+	return x;
+}
+
 /* x * 1 -> x, and x / 1 of floats */
 static Value *
 times_one(Peep *p, Node *n)
@@ -611,6 +636,8 @@ static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* ni
 	{ aten_feature_alpha_dropout_, 3, dropout },
 	{ aten_mul, 2, times_one },
 	{ aten_div, 2, times_one },
+	{ aten_mul_, 2, scaled_by_one },
+	{ aten_div_, 2, scaled_by_one },
 	{ aten_floordiv, 2, neutral },
 	{ aten_add, 0, plus_nothing },
 	{ aten_sub, 0, plus_nothing },
