@@ -90,12 +90,13 @@ row_of(Table *r, const char *name)
 	const intptr_t known = (intptr_t)map_get(&r->row_of, name);
 	const char *mark = strrchr(name, '#');
 	const cJSON *l = mark ? cJSON_GetArrayItem(r->launches, atoi(mark + 1)) : NULL;
-	KernelTimes k = { .kernel = name, .line = "", .what = "", .form = "", .flops = -1, .bytes = -1, .turns = 1,
-			  .ms = new(r->cx->arena, double, r->calls) };
+	KernelTimes k = { .kernel = name, .line = "", .what = "", .form = "", .launch = -1, .flops = -1, .bytes = -1,
+			  .turns = 1, .ms = new(r->cx->arena, double, r->calls) };
 
 	if (known)
 		return (int)known - 1;
 	if (l) {
+		k.launch = atoi(mark + 1);
 		k.kernel = text(r->cx, l, "kernel");
 		k.line = text(r->cx, l, "line");
 		k.what = text(r->cx, l, "what");

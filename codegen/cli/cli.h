@@ -37,6 +37,7 @@ struct Cli {
 	bool        is_static;
 	const char *emit, *target, *cpu, *march, *mcpu, *sysroot, *cc, *gpu, *level;       /* build */
 	const char *specializations, *weights, *forms, *max_ram, *max_flash;
+	const char *tune, *tuning; /* build */
 	const char *params;        /* save */
 	Texts       keep, checks;  /* trace */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
@@ -122,6 +123,7 @@ bool    machine_is_steady(const Machine *);         /* did the measurements agre
 typedef struct KernelTimes {     /* of one launch of a program, or all launches of one kernel */
 	/* line, what, form: "" in programs built without --bench-code */
 	const char *kernel, *line, *what, *form;
+	int    launch;           /* its number in --info, or -1 */
 	int    count;            /* launches in a call */
 	double least, median, p90;       /* ms in a call */
 	double flops, bytes;     /* in a call; < 0: unknown */
@@ -137,6 +139,20 @@ typedef struct CallTimes {
 CallTimes bench_kernels(Cx *, const char *trace, const char *info, int calls);
 void      bench_kernels_print(FILE *, const CallTimes *, const Machine *);
 void      bench_kernels_json(Buf *, const CallTimes *, const Machine *);         /* an array, and "rest" */
+
+/* ---- cmd_bench.c: also for tune.c ------------------------------------------------------------------------------ */
+
+/* Options behind argv[0], which stays: the input, written to dir, and what is handed on to a program; their end.  With
+ * a model its own arguments where there is no input. */
+int       program_arguments(Cli *, Model *, int input, const char *dir, char **argv);
+/* What so many calls take; argv has room for 6 more. */
+CallTimes bench_launches(Cli *, const char *program, char **argv, int n, const char *dir, int calls);
+
+/* ---- tune.c: --tune -------------------------------------------------------------------------------------------- */
+
+/* Measures on this machine which ways are the fastest, and notes them in o->tuning. */
+void tune(Cli *, Model *, const EmitMethod *, int n, BuildOptions *o);
+void tuning_write(Cli *, const BuildOptions *);          /* where --tuning says */
 
 /* ---- cmd_build.c: also for bench ---------------------------------------------------------------------------- */
 

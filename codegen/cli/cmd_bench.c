@@ -49,14 +49,14 @@ is_program(Cx *cx, const char *path)
 }
 
 static void
-run_program(Bench *b, char *const *argv, const char *log, Process *p)
+run_program(Cli *cli, char *const *argv, const char *log, Process *p)
 {
-	const int status = process_run(b->cli->cx, process_by_runner(b->cli->cx, b->cli->runner, argv), NULL, log, p);
+	const int status = process_run(cli->cx, process_by_runner(cli->cx, cli->runner, argv), NULL, log, p);
 
 	if (status)
-		fail_status(b->cli->cx, process_crashed(status) ? EXIT_BUG : status > EXIT_LACKS ? EXIT_INPUT : status,
-			(Range){ 0 }, "%s ended with status %d:\n%s",
-			b->program, status, process_log(b->cli->cx, log, 4000));
+		fail_status(cli->cx, process_crashed(status) ? EXIT_BUG : status > EXIT_LACKS ? EXIT_INPUT : status,
+			(Range){ 0 }, "%s ended with status %d:\n%s", argv[0], status,
+			process_log(cli->cx, log, 4000));
 }
 
 static int
@@ -73,10 +73,10 @@ measure_starts(Bench *b, char *const *argv, const char *log)
 	double ms[STARTS];
 	Process p;
 
-	run_program(b, argv, log, &p);
+	run_program(b->cli, argv, log, &p);
 	for (int i = 0; i < STARTS; i++) {
 		progress("start %d of %d", i + 1, STARTS);
-		run_program(b, argv, log, &p);
+		run_program(b->cli, argv, log, &p);
 		ms[i] = (double)p.ns / 1e6;
 	}
 	qsort(ms, STARTS, sizeof *ms, by_value);
@@ -97,10 +97,10 @@ number_in(Bench *b, const char *json, const char *key)
 
 /* Runs the program with further options: what it writes to --json. */
 static const char *
-json_of(Bench *b, const char *program, char **argv, int n, const char *dir, const char *const *options)
+json_of(Cli *cli, const char *program, char **argv, int n, const char *dir, const char *const *options)
 {
-	const char *json = arena_printf(b->cli->cx->arena, "%s/bench.json", dir),
-		   *log = arena_printf(b->cli->cx->arena, "%s/log", dir);
+	const char *json = arena_printf(cli->cx->arena, "%s/bench.json", dir),
+		   *log = arena_printf(cli->cx->arena, "%s/log", dir);
 	char *const own = argv[0];
 	Process p;
 
@@ -110,9 +110,9 @@ json_of(Bench *b, const char *program, char **argv, int n, const char *dir, cons
 	argv[n++] = (char *)"--json";
 	argv[n++] = (char *)(uintptr_t)json;
 	argv[n] = NULL;
-	run_program(b, argv, log, &p);
+	run_program(cli, argv, log, &p);
 	argv[0] = own;
-	return file_text(b->cli->cx, json);
+	return file_text(cli->cx, json);
 }
 
 static void
@@ -121,7 +121,7 @@ measure_runs(Bench *b, char **argv, int n, const char *dir)
 	const char *text;
 
 	progress("measuring");
-	text = json_of(b, b->program, argv, n, dir, (const char *const[]){ "--bench", NULL });
+	text = json_of(b->cli, b->program, argv, n, dir, (const char *const[]){ "--bench", NULL });
 	b->median = number_in(b, text, "median_ms");
 	b->least = number_in(b, text, "min_ms");
 	b->p99 = number_in(b, text, "p99_ms");
@@ -139,19 +139,25 @@ times_in(double ms, double one, int least, int most)
 	return n < least ? least : n > most ? most : (int)n;
 }
 
-static void
-measure_kernels(Bench *b, char **argv, int n, const char *dir)
+CallTimes
+bench_launches(Cli *cli, const char *program, char **argv, int n, const char *dir, int calls)
 {
-	Arena *a = b->cli->cx->arena;
-	const int calls = times_in(TRACED_MS, b->median, TRACED_LEAST, TRACED_MOST);
+	Arena *a = cli->cx->arena;
 	const char *trace = arena_printf(a, "%s/trace.json", dir);
 	const char *info;
 
-	progress("measuring kernels");
-	json_of(b, b->program, argv, n, dir,
+	json_of(cli, program, argv, n, dir,
 		(const char *const[]){ arena_printf(a, "--bench=%d", calls), "--trace", trace, NULL });
-	info = json_of(b, b->program, argv, n, dir, (const char *const[]){ "--info", NULL });
-	b->calls = bench_kernels(b->cli->cx, file_text(b->cli->cx, trace), info, calls);
+	info = json_of(cli, program, argv, n, dir, (const char *const[]){ "--info", NULL });
+	return bench_kernels(cli->cx, file_text(cli->cx, trace), info, calls);
+}
+
+static void
+measure_kernels(Bench *b, char **argv, int n, const char *dir)
+{
+	progress("measuring kernels");
+	b->calls = bench_launches(b->cli, b->program, argv, n, dir,
+				  times_in(TRACED_MS, b->median, TRACED_LEAST, TRACED_MOST));
 }
 
 /* ---- --against --------------------------------------------------------------------------------------------------- */
@@ -204,7 +210,7 @@ measure_against(Bench *b, char **argv, int n, const char *dir)
 			const int which = (i + k) % 2;
 
 			progress("round %d of %d", i + 1, ROUNDS);
-			ms[which][i] = number_in(b, json_of(b, programs[which], argv, n, dir,
+			ms[which][i] = number_in(b, json_of(b->cli, programs[which], argv, n, dir,
 							    (const char *const[]){ bench, NULL }), "median_ms");
 		}
 	for (int k = 0; k < 2; k++)
@@ -284,30 +290,29 @@ report(Bench *b, const Machine *m)
 		fail(b->cli->cx, (Range){ 0 }, "%s: %s", b->cli->json, strerror(errno));
 }
 
-/* -i of the first input, and options that are handed on to the program. */
-static int
-program_arguments(Bench *b, const char *dir, char **argv)
+int
+program_arguments(Cli *cli, Model *m, int input, const char *dir, char **argv)
 {
-	Cli *cli = b->cli;
-	const char *in = arena_printf(cli->cx->arena, "%s/in.npz", dir);
+	const char *in = arena_printf(cli->cx->arena, "%s/in%d.npz", dir, input);
 	RtArrays *arrays = new(cli->cx->arena, RtArrays, 1);
 	RtCx *rt = model_context(cli);
-	int n = 0;
+	int n = 1;
 
-	argv[n++] = (char *)b->program;
-	if (b->model ? model_input(cli, b->model, rt, 0, arrays) : input_count(cli) && input_read(cli, rt, 0, arrays))
+	if (m ? model_input(cli, m, rt, input, arrays)
+	      : input_count(cli) && input_read(cli, rt, input, arrays))
 		fail_runtime(cli, rt);
 	if (arrays->n) {
 		if (rt_npz_write(rt, in, arrays))
 			fail_runtime(cli, rt);
 		argv[n++] = (char *)"-i";
-		argv[n++] = (char *)in;
+		argv[n++] = (char *)(uintptr_t)in;
 	}
 	if (cli->threads)
 		argv[n++] = arena_printf(cli->cx->arena, "--threads=%s", cli->threads);
 	if (cli->method)
 		argv[n++] = arena_printf(cli->cx->arena, "--method=%s", cli->method);
 	rt_arrays_free(arrays);
+	rt_cx_free(rt);
 	return n;
 }
 
@@ -316,8 +321,8 @@ bench_in(Cx *cx, const char *dir, void *arg)
 {
 	Bench *b = arg;
 	RtCx *rt = model_context(b->cli);
-	char *argv[24] = { 0 };
-	const int n = program_arguments(b, dir, argv);
+	char *argv[24] = { (char *)(uintptr_t)b->program };
+	const int n = program_arguments(b->cli, b->model, 0, dir, argv);
 	Machine machine;
 
 	progress("measuring the machine");

@@ -171,6 +171,8 @@ build_options(Cli *cli)
 		o.threads = (int)cli_number(cli, "threads", cli->threads, 0, 4096);
 	if (cli->threads && !o.threads)
 		o.threads = -1;
+	if (cli->tuning && !cli->tune)
+		o.tuning = tuning_read(cli->cx, cli->tuning, file_text(cli->cx, cli->tuning));
 	o.max_specializations = cli->specializations ?
 		(int)cli_number(cli, "max-specializations", cli->specializations, 0, 64) : 4;
 	return o;
@@ -243,20 +245,40 @@ load_methods(Cli *cli, const char *path, const BuildOptions *o, Methods *methods
 	return m;
 }
 
+/* Says which kernels are computed in other than the usual ways, and notes it where --tuning says. */
+static void
+report_tuning(Cli *cli, const BuildOptions *o)
+{
+	for (int i = 0; i < o->tuning->at.n && cli->verbose; i++) {
+		const Tuned *c = &o->tuning->at.at[i];
+
+		if (c->taken)
+			fprintf(stderr, "kiln: %s: %s and not %s: %.3g of the time\n", c->kernel, c->ways.at[c->taken],
+				c->ways.at[0], c->ratio);
+	}
+	if (cli->tune && cli->tuning)
+		tuning_write(cli, o);
+}
+
 BuildOptions
 model_emit(Cli *cli, const char *path, ProgramText *text)
 {
 	BuildOptions o = build_options(cli);
 	Methods methods = { 0 };
-	const Model *m = load_methods(cli, path, &o, &methods);
-	const int64_t start = rt_now();
+	Model *m = load_methods(cli, path, &o, &methods);
+	int64_t start;
 
+	if (cli->tune)
+		tune(cli, m, methods.at, methods.n, &o);
+	start = rt_now();
 	if (o.bare)
 		emit_fitting(cli, m->module, &methods, &o, text);
 	else
 		emit_program(cli->cx, m->module, methods.at, methods.n, &o, text);
 	o.levels = text->levels;
 	say_time(cli, "writing C", start);
+	if ((text->tuning = o.tuning))
+		report_tuning(cli, &o);
 	return o;
 }
 
@@ -289,10 +311,15 @@ static void
 report(Cli *cli, const ProgramText *text)
 {
 	RtWhole w;
+	Buf more = { 0 };
 
-	const char *more = !text->bare ? "" : arena_printf(cli->cx->arena, ",\"ram_bytes\":%lld,\"flash_bytes\":%lld,"
-		"\"stack_bytes\":%lld", (long long)text->ram, (long long)text->flash, (long long)text->stack);
-
+	if (text->bare)
+		buf_printf(&more, ",\"ram_bytes\":%lld,\"flash_bytes\":%lld,\"stack_bytes\":%lld", (long long)text->ram,
+			   (long long)text->flash, (long long)text->stack);
+	if (text->tuning) {
+		buf_puts(&more, ",\"tuned\":");
+		tuning_put(text->tuning, &more);
+	}
 	if (!cli->json) {
 		rt_info_sizes(stdout, &text->about, text->code_bytes);
 		if (text->header && text->bare)
@@ -301,7 +328,8 @@ report(Cli *cli, const ProgramText *text)
 	}
 	if (!rt_whole_open(&w, cli->json))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
-	rt_info_json(w.f, &text->about, text->code_bytes, more);
+	rt_info_json(w.f, &text->about, text->code_bytes, more.n ? more.at : "");
+	buf_free(&more);
 	if (rt_whole_end(&w, true))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
 }

@@ -30,7 +30,8 @@ static const Command commands[] = {
 	{"targets", "", "what programs can be built for here, and what is missing for the rest", cmd_targets},
 };
 
-typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS } OptionKind;
+/* MAYBE: a text behind =, or "" */
+typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_MAYBE } OptionKind;
 typedef struct Option {
 	const char *name;          /* --name */
 	char        letter;        /* -n; 0: none */
@@ -132,6 +133,10 @@ static const Option options[] = {
 	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " bisect bench run build show profile ", "0 to 3 (2)"},
 	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " save ",
 	 "0: all as it was (the default); 1 to 3: optimized, constants inside"},
+	{"tune", 0, "[=SECONDS]", OPTION_MAYBE, PLACE(tune), " build ",
+	 "measures here, for so long (60), how else kernels may be computed, and takes what is faster"},
+	{"tuning", 0, "F.json", OPTION_TEXT, PLACE(tuning), " build show ",
+	 "what --tune has found: with --tune written, else taken without measuring"},
 	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " bench build ",
 	 "most specialized graphs (4)"},
 	{"no-dynamic", 0, 0, OPTION_FLAG, PLACE(no_dynamic), " bench build ",
@@ -218,7 +223,8 @@ help_options(const char *command)
 		if (!takes(o, command))
 			continue;
 		snprintf(name, sizeof name, "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-			o->letter ? ", " : "  ", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+			o->letter ? ", " : "  ", o->name, o->arg && o->kind != OPTION_MAYBE ? " " : "",
+			o->arg ? o->arg : "");
 		printf(strlen(name) > 28 ? "  %s\n%31s%s\n" : "  %-28s%s%s\n", name, strlen(name) > 28 ? "" : " ",
 		       o->help);
 	}
@@ -300,13 +306,15 @@ parse_option(Cli *cli, const char *text, const char *next)
 		*(bool *)place = true;
 		return 0;
 	}
+	if (!value && o->kind == OPTION_MAYBE)
+		value = "";
 	if (!value) {
 		if (!next)
 			usage_error(cli, "--%s wants %s", o->name, o->arg);
 		value = next;
 		took = 1;
 	}
-	if (o->kind == OPTION_TEXT)
+	if (o->kind != OPTION_TEXTS)
 		*(const char **)place = value;
 	else
 		vec_push(cli->cx->arena, (Texts *)place, value);

@@ -42,14 +42,90 @@ count_of(const Size *s)
 	return size_const(s, &n) ? (double)n : -1;
 }
 
+/* At its typical sizes. */
+static void
+settle(const Kernel *k, const Size **s)
+{
+	int64_t n;
+
+	if (*s && kernel_typical(k, *s, &n))
+		*s = size_number(k->sizes, n);
+}
+
+static void
+settle_operand(const Kernel *k, Operand *x)
+{
+	settle(k, &x->offset);
+	for (int g = 0; g < x->ngather; g++) {
+		settle(k, &x->gather[g].stride);
+		settle(k, &x->gather[g].limit);
+	}
+	for (int i = 0; i < k->naxis; i++)
+		settle(k, &x->stride[i]);
+	for (int b = 0; b < x->bound.n; b++) {
+		settle(k, &x->bound.at[b].offset);
+		settle(k, &x->bound.at[b].limit);
+		for (int i = 0; i < k->naxis; i++)
+			settle(k, &x->bound.at[b].stride[i]);
+	}
+}
+
+static const Kernel *
+typical(const Kernel *from)
+{
+	Kernel *k = kernel_copy(from);
+
+	for (int i = 0; i < k->naxis; i++)
+		settle(from, &k->extent[i]);
+	for (int o = 0; o < k->operand.n; o++)
+		settle_operand(from, &k->operand.at[o]);
+	kernel_simplify(k, 0);
+	return k;
+}
+
+/* "add, relu: 3136 x 64, 9c01d2...": a kernel of symbols has the name of that for the sizes that were profiled. */
+static const char *
+loops_name(const Kernel *k)
+{
+	const Schedule none = { .inner = -1, .tile = -1, .units = size_number(k->sizes, 1) };
+	const char *comment = kernel_comment(k = typical(k));
+	Buf b = { 0 };
+	uint64_t hash;
+
+	kernel_print(k, &none, &b);
+	hash = hash_bytes(b.at, b.n);
+	buf_free(&b);
+	return arena_printf(k->arena, "%s, %016llx", comment, (unsigned long long)hash);
+}
+
+/* Of the ways to run the kernel the one that was measured or recorded. */
+static Scheduled
+choose_way(Emit *e, Kernel *k, KernelCall *call)
+{
+	const Scheduled *way;
+	Texts names = { 0 };
+	const int n = kernel_schedules(k, &way);
+
+	for (int i = 0; i < n; i++)
+		vec_push(e->cx->arena, &names, way[i].name);
+	call->tuned = loops_name(k);
+	return way[tuned_way(e, call->tuned, &names)];
+}
+
 void
 emit_scheduled(Emit *e, Kernel *k, KernelCall *call)
 {
 	Schedule *s = new(e->cx->arena, Schedule, 1);
+	Scheduled way;
 
 	kernel_simplify(k, 0);
 	kernel_check(k);
 	*s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
+	if (e->tuning) {
+		way = choose_way(e, k, call);
+		*s = way.schedule;
+		k = way.kernel;
+	}
 	call->kernel = k;
 	call->schedule = s;
 	call->name = emit_kernel(e, k->name, kernel_comment(k), kernel_print_c(k, s, call->args.n), false);

@@ -203,10 +203,19 @@ bool     kernel_copies_tiles(const Kernel *, int axis);
 bool     kernel_has_table(const Kernel *);               /* Does it go from bytes to small elements, in a row? */
 Copied   kernel_copied(const Kernel *, int operand, int axis);
 int      kernel_inner(const Kernel *);                   /* the best inner axis of a kernel without rows */
-/* Of these: rows side by side, or along each.  Both are valid for all sizes, except `whole`; the choice is by speed. */
+/* Of these: rows side by side, or along each.  Both are valid for all sizes; the choice is by speed. */
 Schedule kernel_schedule_rows(const Kernel *, bool beside, int lanes);
 bool     kernel_rows_beside(const Kernel *);
 int      kernel_row_lanes(const Kernel *);               /* the best number of sums along a row */
+
+/* ---- schedules.c: all legal schedules ---------------------------------------------------------------------------- */
+
+typedef struct Scheduled {
+	const char *name;
+	Kernel  *kernel;         /* with axes in another order, or as it was */
+	Schedule schedule;
+} Scheduled;
+int      kernel_schedules(Kernel *, const Scheduled **);      /* that of kernel_schedule first; their C differs */
 
 /* ---- element.c: what a point computes -------------------------------------------------------------------------- */
 

@@ -69,6 +69,8 @@ typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for e
 	Box     box[BOXES];              /* IN_BOXES */
 	int     nbox;
 	int64_t groups;                  /* depthwise: 1 */
+	int     chunk, tiles;            /* CHUNK and TILES, */
+	bool    turned;                  /* and what step_of says, or others that are faster */
 } Dense;
 
 /* ---- recognition ------------------------------------------------------------------------------------------------- */
@@ -521,31 +523,41 @@ takes_groups(const Emit *e, const Dense *d)
 
 /* Windows three columns wide with few input and output channels: a run of a row fits in registers (vthree.h). */
 static bool
-takes_rows(const Emit *e, Plan *p, const Dense *d)
+may_rows(const Emit *e, const Dense *d)
 {
 	const int64_t *g = d->geometry;
 
 	return d->form == IN_PANELS && e->vf > 1 && g[8] == 3 && g[10] <= 2 && g[14] == 1 &&
-	       d->k <= (e->vf == 16 ? WIDE_INPUTS : ROW_INPUTS) && d->n <= (e->vf == 16 ? 3 : 2) * e->vf &&
-	       plan_choice(p, g[5] >= ROW_PIXELS);
+	       d->k <= (e->vf == 16 ? WIDE_INPUTS : ROW_INPUTS) && d->n <= (e->vf == 16 ? 3 : 2) * e->vf;
+}
+
+static bool
+takes_rows(const Emit *e, Plan *p, const Dense *d)
+{
+	return may_rows(e, d) && plan_choice(p, d->geometry[5] >= ROW_PIXELS);
 }
 
 /* Convolutions of a vector of input channels or more that give so few channels that more lanes of a panel would be
  * empty (vlanes.h).  A vector of a panel costs the same however many of its lanes are in use: a sixth less than one of
  * these; of 16 floats a third more, but in rows as much. */
 static bool
+may_lanes(const Emit *e, const Dense *d)
+{
+	return d->form == IN_PANELS && d->n <= LANES_MOST && d->k >= e->vf;
+}
+
+static bool
 takes_lanes(const Emit *e, Plan *p, const Dense *d)
 {
 	const int64_t taps = taps_of(d), vectors = taps * d->k * ((d->n + e->vf - 1) / e->vf);
 	const int64_t sums = d->n * (taps * ((d->k + e->vf - 1) / e->vf) + LANES_SUM);
 
-	return d->form == IN_PANELS && d->n <= LANES_MOST && d->k >= e->vf &&
-	       6 * sums < (e->vf < 16 ? 5 : takes_rows(e, p, d) ? 6 : 8) * vectors;
+	return may_lanes(e, d) && 6 * sums < (e->vf < 16 ? 5 : takes_rows(e, p, d) ? 6 : 8) * vectors;
 }
 
 /* Chooses among the forms that can compute it. */
 static Form
-form_of(Emit *e, Plan *p, Dense *d)
+usual_form(Emit *e, Plan *p, Dense *d)
 {
 	if (d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && (d->tile = choose_tile(e, p, d)))
 		return WINOGRAD;
@@ -564,7 +576,7 @@ of_rows(const Dense *d)
 static int64_t
 most_tiles(const Dense *d)
 {
-	return TILES * winograd_elements(4) / winograd_elements(d->tile);
+	return d->tiles * winograd_elements(4) / winograd_elements(d->tile);
 }
 
 static int64_t
@@ -585,15 +597,17 @@ step_of(const Emit *e, Plan *p, const Dense *d)
 	const int64_t taps = taps_of(d);
 	const int64_t columns = d->k * d->groups, panels = (d->n + e->nr - 1) / e->nr * d->groups;
 	const int64_t in = pixels_of(d) * columns, out = d->m * d->n * d->groups;
-	const bool few = panels * ((d->m + CHUNK - 1) / CHUNK) < FEW_PANELS;
+	const bool few = panels * ((d->m + d->chunk - 1) / d->chunk) < FEW_PANELS;
 
 	if (of_rows(d))
-		return plan_choice(p, d->m / d->geometry[5] >= FEW_STEPS) ? 0 : PIECE * (int)d->geometry[14];
+		return plan_choice(p, d->m / d->geometry[5] >= FEW_STEPS) != d->turned ? 0 :
+		       PIECE * (int)d->geometry[14];
 	if (d->form == WINOGRAD)
-		return plan_choice(p, winograd_tiles(d, d->tile) > most_tiles(d)) ? STEP : 0;
+		return plan_choice(p, winograd_tiles(d, d->tile) > most_tiles(d)) != d->turned ? STEP : 0;
 	if (d->form == IN_LANES || d->form == IN_BOXES)
 		return STEP;
-	return plan_choice(p, (few || in + out > taps * columns * d->n) && d->m >= FEW_STEPS * STEP) ? STEP : 0;
+	return plan_choice(p, (few || in + out > taps * columns * d->n) && d->m >= FEW_STEPS * STEP) != d->turned ?
+	       STEP : 0;
 }
 
 /* What follows a product: a clamp in registers, or a function over the stored block. */
@@ -636,6 +650,89 @@ box_products(const Dense *d)
 		sum += (double)(one.n * one.k * one.geometry[7] * one.geometry[8]);
 	}
 	return sum * (double)d->m / (double)(d->n * d->k);
+}
+
+/* ---- ways that are measured -------------------------------------------------------------------------------------- */
+
+typedef struct Ways { Vec(Dense) at; Texts names; } Ways;
+
+static void
+add_way(Emit *e, Ways *w, const Dense *from, Form form, int tile)
+{
+	const char *blocks = "";
+	Dense d = *from;
+
+	for (int i = 0; i < w->at.n && form != from->form; i++)
+		if (w->at.at[i].form == form && w->at.at[i].tile == tile)
+			return;
+	d.form = form;
+	d.tile = tile;
+	vec_push(e->cx->arena, &w->at, d);
+	if (d.chunk != CHUNK || d.tiles != TILES)
+		blocks = arena_printf(e->cx->arena, ", %d %s a block", form == WINOGRAD ? (int)most_tiles(&d) : d.chunk,
+				      form == WINOGRAD ? "tiles" : "rows");
+	vec_push(e->cx->arena, &w->names,
+		 arena_printf(e->cx->arena, "%s%s%s%s", forms[form].name,
+			      form != WINOGRAD ? "" : tile == 4 ? " of 4 x 4" : " of 2 x 2", blocks,
+			      d.turned ? ", divided by the other side" : ""));
+}
+
+/* The usual way, other forms, and the usual one in other blocks. */
+static Ways
+ways_of(Emit *e, const Dense *plain, const Dense *usual)
+{
+	Dense d = *usual;
+	Ways w = { 0 };
+
+	add_way(e, &w, usual, usual->form, usual->tile);
+	if (usual->form != plain->form)
+		add_way(e, &w, usual, plain->form, 0);
+	for (int tile = 4; tile > 0 && plain->transformable && e->vf > 1 && e->forms != FORMS_SMALL; tile -= 2)
+		if (usual->form != WINOGRAD || usual->tile != tile)
+			add_way(e, &w, usual, WINOGRAD, tile);
+	if (may_rows(e, plain) && usual->form != IN_ROWS)
+		add_way(e, &w, usual, IN_ROWS, 0);
+	if (may_lanes(e, plain) && usual->form != IN_LANES)
+		add_way(e, &w, usual, IN_LANES, 0);
+	d.turned = true;
+	if (d.form != IN_LANES && d.form != IN_BOXES)
+		add_way(e, &w, &d, d.form, d.tile);
+	if (of_rows(&d))
+		return w;
+	for (int i = 0; i < 4; i++) {
+		static const int halves[] = { 1, 4, 8, 3 };
+
+		d = *usual;
+		d.chunk = CHUNK * halves[i] / 2;
+		d.tiles = TILES * halves[i] / 2;
+		add_way(e, &w, &d, d.form, d.tile);
+	}
+	return w;
+}
+
+static const char *comment_of(const Emit *, const Dense *, const After *);
+
+/* How it is computed: the usual way, or that which was measured or recorded. */
+static const char *
+choose_form(Emit *e, Plan *p, Dense *d)
+{
+	const After none = { .epilogue.name = "0" };
+	const Dense plain = *d;
+	const char *name = comment_of(e, d, &none);
+	Ways w;
+	int taken;
+
+	d->chunk = CHUNK;
+	d->tiles = TILES;
+	d->form = usual_form(e, p, d);
+	if (!e->tuning)
+		return NULL;
+	w = ways_of(e, &plain, d);
+	taken = tuned_way(e, name, &w.names);
+	for (int i = 1; i < w.at.n; i++)
+		if (plan_choice(p, i == taken))
+			*d = w.at.at[i];
+	return name;
 }
 
 /* The cost of one launch; of an epilogue the bytes count, but not the flops. */
@@ -700,7 +797,7 @@ put_product(Body *b, const Dense *d, int step, const After *after)
 	const char *lda = body_number(b, "lda", d->lda), *ldc = body_number(b, "ldc", d->ldc);
 
 	out_line(&b->out, "vc_product(begin, end, %d, %s, %s, %s, %s, %d, p[1], %s, p[2], p[3], p[0], %s, %s, %s, p);",
-		 step, m, groups, n, k, CHUNK, lda, ldc, after->range[0] ? "range" : "0", after->epilogue.name);
+		 step, m, groups, n, k, d->chunk, lda, ldc, after->range[0] ? "range" : "0", after->epilogue.name);
 }
 
 /* Weights of boxes but for the first one stand behind the zeros, before what the epilogue reads. */
@@ -721,7 +818,7 @@ put_boxes(Body *b, const Dense *d, int step, const After *after)
 		const char *first = body_number(b, "first", at->first);
 
 		out_line(&b->out, "vc_conv(begin, end, %d, &v%d, %d, x + %s, p[%d], bias ? bias + %s : 0, y + %s, "
-			 "p[4], 0, p);", step, i, CHUNK, from, i ? 4 + i : 2, first, first);
+			 "p[4], 0, p);", step, i, d->chunk, from, i ? 4 + i : 2, first, first);
 	}
 	if (strcmp(after->epilogue.name, "0")) {
 		const char *m = body_number(b, "m", d->m), *n = body_number(b, "n", d->n);
@@ -754,7 +851,7 @@ put_kernel(Body *b, Plan *p, const Dense *d, int step, const After *after)
 			 forms[d->form].micro, across, epilogue);
 	else
 		out_line(&b->out, "%s(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);",
-			 forms[d->form].micro, step, CHUNK, epilogue);
+			 forms[d->form].micro, step, d->chunk, epilogue);
 }
 
 static int64_t
@@ -768,7 +865,7 @@ units(const Emit *e, Plan *p, const Dense *d, int step)
 		return plan_ceil(p, g[0] * plan_ceil(p, g[4], d->tile) * plan_ceil(p, g[5], d->tile), step);
 	if (step)
 		return plan_ceil(p, d->m, step);
-	return d->form == WINOGRAD ? panels : panels * plan_ceil(p, d->m, CHUNK);
+	return d->form == WINOGRAD ? panels : panels * plan_ceil(p, d->m, d->chunk);
 }
 
 /* "weight_hh, in panels" */
@@ -897,13 +994,14 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 	const ValueVec *more = &after->epilogue.more;
 	const Value *result = group ? group->out[0] : n->out[0];
 	Body body;
+	const char *tuned;
 	Dense d;
 	int step;
 
 	if (!recognise(p, n, &d))
 		return false;
 	after->epilogue.name = "0";
-	d.form = form_of(e, p, &d);
+	tuned = choose_form(e, p, &d);
 	if (group && !is_clamp(p, group, n->out[0], after->range) &&
 	    !emit_epilogue(e, p, group, n->out[0], 5 + (d.form == IN_BOXES ? d.nbox - 1 : 0), &after->epilogue))
 		return false;
@@ -913,7 +1011,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 		emit_tall(e, p, d.form == WINOGRAD ? INT64_MAX : d.m);
 	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
 	step = step_of(e, p, &d);
-	*call = (KernelCall){ .n = units(e, p, &d, step), .grain = 1, .work = work_of(e, p, &d, after),
+	*call = (KernelCall){ .n = units(e, p, &d, step), .grain = 1, .work = work_of(e, p, &d, after), .tuned = tuned,
 			      .scratch = d.form == WINOGRAD ? winograd_scratch(p, &d) : 0 };
 	body = body_begin(p);
 	body.made.epilogue = after->epilogue.kernel ? &after->epilogue : NULL;

@@ -140,7 +140,35 @@ typedef struct Emit {            /* one program */
 	Buf      launches;       /* ... so: elements of a JSON array */
 	Buf     *listing;        /* gets the text form of each launch: launch_print; or null */
 	int      nlaunch;
+	struct Tuning *tuning;   /* how choices are made that speed alone decides; null: by the usual rules */
 } Emit;
+
+/* ---- tuning.c: choices that were measured ------------------------------------------------------------------------ */
+
+typedef struct Recorded {        /* of a kernel: what was faster, and its time over that of the usual way */
+	const char *way;
+	double      ratio;       /* 0: not known */
+} Recorded;
+typedef struct Tuned {           /* a choice between ways to compute the same, all of them right */
+	const char *kernel;      /* what is computed, at its sizes */
+	Texts       ways;        /* their names, the usual one first */
+	int         taken;
+	double      ratio;       /* recorded of what was taken */
+} Tuned;
+typedef struct Tuning {
+	Map   recorded;          /* what is computed -> Recorded */
+	int   turn;              /* while ways are measured: which each kernel takes; 0: what is recorded */
+	Vec(Tuned) at;           /* what was chosen in this program */
+	Map   index;             /* what is computed -> its index there + 1 */
+	Vec(int) launched;       /* by number of a launch (--bench-code): the index there; -1: there is no choice */
+} Tuning;
+/* The index of the way to take. */
+int tuned_way(Emit *, const char *kernel, const Texts *ways);
+Tuning *tuning_new(Cx *);
+void    tuning_note(Cx *, Tuning *, const char *kernel, const char *way, double ratio);  /* records it */
+Tuning *tuning_read(Cx *, const char *path, const char *text);   /* fails when it is none */
+void    tuning_put(const Tuning *, Buf *);               /* a JSON array of what was chosen */
+
 
 /* ---- planned.c: where the values of a specialized graph live ------------------------------------------------- */
 
@@ -281,6 +309,7 @@ struct KernelCall {      /* one use of an emitted kernel */
 	int64_t     repeat;
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
 	Counts      work;
+	const char *tuned;       /* what Tuning has of it; null: nothing */
 	/* what it runs, and how; null: the form printed its C at once, and nothing is known but its operands.  On a
 	 * sample of a dynamic specialization this is what was lowered, where nothing was printed. */
 	const struct Kernel *kernel;

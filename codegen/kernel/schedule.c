@@ -234,14 +234,6 @@ kernel_schedule_rows(const Kernel *k, bool beside, int lanes)
 	if (beside && kernel_typical(k, k->extent[s.inner], &n))
 		points *= n < KERNEL_COLUMNS ? n : KERNEL_COLUMNS;
 	s.grain = 1 + SHARE / (points * work(k) + 1);
-	return s;
-}
-
-static Schedule
-schedule_rows(const Kernel *k)
-{
-	Schedule s = kernel_schedule_rows(k, kernel_rows_beside(k), kernel_row_lanes(k));
-
 	s.whole = !s.lanes && s.inner >= 0 &&
 		  size_divides(k->sizes, size_number(k->sizes, KERNEL_COLUMNS), k->extent[s.inner]);
 	return s;
@@ -295,7 +287,7 @@ kernel_schedule(const Kernel *k, Tiling tiling, int inner)
 	Schedule s = { .inner = inner, .tile = unrolled ? -1 : tiled_axis(k, tiling) };
 
 	if (kernel_has_rows(k))
-		return schedule_rows(k);
+		return kernel_schedule_rows(k, kernel_rows_beside(k), kernel_row_lanes(k));
 	s.rows = inner > 0 || k->serial >= 0 || (k->naxis == 1 && gathers_rows(k));
 	s.units = size_number(k->sizes, 1);
 	if (!s.rows) {

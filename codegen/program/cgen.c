@@ -552,6 +552,7 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	e->verbose = o->verbose;
 	e->forms = o->forms;
 	e->bench_code = o->bench_code;
+	e->tuning = o->tuning;
 	e->gpu = o->gpu != NULL;
 	e->levels = o->levels.n ? &o->levels : NULL;
 	for (int i = 0; i < o->levels.n && strcmp(o->emit, "c"); i++)

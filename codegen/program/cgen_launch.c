@@ -140,6 +140,9 @@ launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	put_number(b, "flops", work->form ? work->flops : -1);
 	put_number(b, "bytes", work->form && work->bytes >= 0 ? work->bytes : alone ? bytes_named(w, call) : -1);
 	buf_printf(b, ",\"turns\":%lld}", (long long)(call->repeat ? call->repeat : 1));
+	if (w->e->tuning)
+		vec_push(w->a, &w->e->tuning->launched,
+			 call->tuned ? (int)(intptr_t)map_get(&w->e->tuning->index, call->tuned) - 1 : -1);
 	return arena_printf(w->a, "%s#%d", call->name, w->e->nlaunch++);
 }
 

@@ -128,6 +128,7 @@ typedef struct ProgramText {
 	char *cuda, *ptx;        /* --emit cuda, ptx; null: not asked for */
 	Weights *weights;
 	RtProgram about;         /* what rt/info.c prints of it */
+	const Tuning *tuning;    /* what was chosen; or null */
 	int64_t code_bytes;      /* of the file that was built; 0: it has none */
 	char *header;            /* NAME.h of a library; else null */
 	Texts exported;          /* its functions */
@@ -161,6 +162,7 @@ typedef struct BuildOptions {
 	int64_t max_ram, max_flash;      /* bytes; 0: as many as it needs */
 	Forms forms;
 	Texts ops;               /* C files of the user's operators */
+	Tuning *tuning;          /* null: nothing is measured or recorded */
 	uint64_t seed;
 	bool seeded;
 } BuildOptions;

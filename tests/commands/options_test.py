@@ -20,7 +20,7 @@ ENDLESS = body(["y = x", "_0 = torch.gt(torch.size(x, 0), 0)", "while _0:", "  y
 STATE = attrs(training=b"\x88", w=hostile.W)
 # of the design's command line, by command
 FLAGS = {"build": "-i --input --profile -o --emit --target --cpu --march --mcpu --sysroot --cc --gpu -O --threads --max-specializations --weights --method --eval "
-                  "--seed --timeout -v --json --time -d -L -p --stop --no-source --forms --bench-code --op --op-schema --op-body",
+                  "--seed --timeout -v --json --time -d -L -p --stop --no-source --forms --bench-code --op --op-schema --op-body --tune --tuning",
          "run": "-i -o --method --seed --threads --eval --timeout", "profile": "-i -o --profile", "show": "--stage --as -i",
          "bench": "-i --json --threads --against --runner", "check": "-i --seed --runner", "ops": "--json --op-schema", "info": "--op-schema", "targets": "--json", "convert": ""}
 

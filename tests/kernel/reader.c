@@ -1,5 +1,5 @@
 /*
- * Kernels from text, as codegen/kernel/text.c writes them: by tests, and who measures schedules.
+ * Kernels from text, as codegen/kernel/text.c writes them, for tests.
  *
  *   kernel   := { comment } "kernel" NAME [ comment ] [ "symbols" SYMBOL ":" INT ".." [ INT ] { "," ... } ]
  *               "operands" { operand } "axes" ( "none" | axis { "," axis } ) stage { stage } schedule "end"
