@@ -58,7 +58,8 @@ typedef struct PickleHost {
 	IValue (*tensor)(const PickleAt *, void *, int64_t id);                      /* legacy: from the tensor table */
 	const Type *(*tag)(const PickleAt *, void *, const char *text);              /* of a type tag */
 	struct Fits *fits;                                                           /* see conform.c */
-	bool   plain;               /* any global is a class; objects are tuples of arguments, or dicts of state */
+	/* Any global is a class; objects are tuples of arguments, or dicts of state.  calls: so is what REDUCE calls */
+	bool   plain, calls;
 	bool   legacy;              /* written by PyTorch 1.0 to 1.2: BININT1 is signed, typed lists hold any numbers */
 } PickleHost;
 /* Fails on unknown globals, which the error names.  The result has no cycle, is at most CX_DEPTH deep, and all its
@@ -129,8 +130,10 @@ Copies   *copies_in_double(Cx *);
 IValue    copies_of(Copies *, IValue);      /* a new reference; v has to outlive the Copies */
 void      copies_end(Copies *);
 IValue    archive_load_data(Cx *, const char *path);           /* reads a file of torch.save: for kiln convert */
-/* The same of an open archive; lists and dicts have no types yet.  plain: see PickleHost. */
+/* The same of an open archive; lists and dicts have no types yet.  plain: see PickleHost.
+ * archive_parts: a tensor, or a dict of the tensors that one of a class of Python is made of. */
 IValue    archive_data(Archive *, RtCx *, bool plain);
+IValue    archive_parts(Archive *, RtCx *);
 
 /* packed.c: objects of C++ classes */
 const Type *packed_type(Cx *, const char *name);           /* null: unknown */

@@ -13,12 +13,12 @@ host_storage(const PickleAt *at, void *arg, RtDtype d, const char *key, int64_t 
 	return storage_tensor(at, arg, d, key, numel);
 }
 
-IValue
-archive_data(Archive *a, RtCx *rt, bool plain)
+static IValue
+load(Archive *a, RtCx *rt, bool plain, bool calls)
 {
 	Cx *cx = archive_cx(a);
 	Source *s = new(cx->arena, Source, 1);
-	PickleHost host = { .storage = host_storage, .plain = plain };
+	PickleHost host = { .storage = host_storage, .plain = plain, .calls = calls };
 	Record r;
 
 	if (!archive_has(a, "data.pkl"))
@@ -28,6 +28,18 @@ archive_data(Archive *a, RtCx *rt, bool plain)
 		.line = 1 };
 	host.arg = storages_new(cx, rt, a, "data");
 	return pickle_load(cx, s, &host);
+}
+
+IValue
+archive_data(Archive *a, RtCx *rt, bool plain)
+{
+	return load(a, rt, plain, false);
+}
+
+IValue
+archive_parts(Archive *a, RtCx *rt)
+{
+	return load(a, rt, true, true);
 }
 
 IValue

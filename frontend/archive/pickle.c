@@ -618,10 +618,11 @@ TENSOR_REDUCER(tensor_lacks_sparse)
 #define reduce_make_size         make_size
 #define reduce_make_complex      make_complex
 #define reduce_make_of_type      make_of_type
+#define reduce_make_of_parts     make_of_parts
 
 typedef enum GlobalKind { GLOBAL_REDUCER, GLOBAL_ELEMENTS, GLOBAL_QSCHEME, GLOBAL_TENSOR_TYPE } GlobalKind;
 
-static Reducer make_of_type;
+static Reducer make_of_type, make_of_parts;
 
 static const struct Global {
 	const char *module, *name;
@@ -701,6 +702,22 @@ call(Machine *m, const struct Global *g, IValue args)
 	return g->call(m, arg, n);
 }
 
+static IValue
+tensors_of(Machine *m, IValue dict)
+{
+	IValue r = new_dict(m);
+
+	spend(m, dict.u.dict->used);
+	for (int64_t i = 0; i < dict.u.dict->used; i++) {
+		const RtDictEntry *e = &dict.u.dict->at[i];
+
+		if (!e->dead && e->value.tag == RT_TENSOR &&
+		    rt_dict_set(&m->rt, r.u.dict, rt_retain(e->key), rt_retain(e->value)))
+			need(m, NULL);
+	}
+	return r;
+}
+
 /* A tensor with attributes of Python, such as which sizes are dynamic: they are left out.  Its own kind is none of
  * those that make it, so that no nesting is followed. */
 static IValue
@@ -708,24 +725,20 @@ make_of_type(Machine *m, const IValue *arg, int n)
 {
 	const struct Global *g = n == 4 ? global_of(arg[0], GLOBAL_REDUCER) : NULL;
 
-	if (!g || g->call == make_of_type || !global_of(arg[1], GLOBAL_TENSOR_TYPE) || arg[2].tag != RT_TUPLE)
+	if (g && g->call == make_of_parts && m->host->calls && arg[3].tag == RT_DICT)
+		return tensors_of(m, arg[3]);
+	if (!g || g->call == make_of_type || g->call == make_of_parts || !global_of(arg[1], GLOBAL_TENSOR_TYPE) || arg[2].tag != RT_TUPLE)
 		pickle_bad(&m->at, "a tensor of a type that is not known");
 	return call(m, g, arg[2]);
 }
 
-static void
-op_reduce(Machine *m, int64_t n)
+/* A tensor that is a class of Python over others becomes a dict of these, in make_of_type, which knows them. */
+static IValue
+make_of_parts(Machine *m, const IValue *arg, int n)
 {
-	IValue args = *top(m, 0), fn = *top(m, 1), v;
-	const struct Global *g = global_of(fn, GLOBAL_REDUCER);
-
-	if (g)
-		v = call(m, g, args);
-	else if (fn.tag == RT_ENUM && fn.u.en->type == &type_class_global && m->host->enumerator)
-		v = m->host->enumerator(&m->at, m->host->arg, fn.u.en->name->s, args);
-	else
-		pickle_bad(&m->at, "calls %s", is_global(fn) ? fn.u.en->name->s : rt_type_of(fn));
-	replace(m, n, v);
+	(void)arg;
+	(void)n;
+	pickle_bad(&m->at, "a tensor of parts without its type");
 }
 
 /* An object without a class: the tuple of its arguments, as a NamedTuple is one; without any a dict, which gets the
@@ -742,6 +755,26 @@ new_plain(Machine *m, int n)
 	v = new_dict(m);
 	vec_push(m->cx->arena, &m->held, rt_retain(v));
 	*ptrmap_at(m->cx->arena, &m->seals, v.u.p) = SEAL_NEW;
+	replace(m, n, v);
+}
+
+static void
+op_reduce(Machine *m, int64_t n)
+{
+	IValue args = *top(m, 0), fn = *top(m, 1), v;
+	const struct Global *g = global_of(fn, GLOBAL_REDUCER);
+	const bool named = fn.tag == RT_ENUM && fn.u.en->type == &type_class_global;
+
+	if (!g && named && m->host->calls) {
+		new_plain(m, (int)n);
+		return;
+	}
+	if (g)
+		v = call(m, g, args);
+	else if (named && m->host->enumerator)
+		v = m->host->enumerator(&m->at, m->host->arg, fn.u.en->name->s, args);
+	else
+		pickle_bad(&m->at, "calls %s", is_global(fn) ? fn.u.en->name->s : rt_type_of(fn));
 	replace(m, n, v);
 }
 

@@ -21,6 +21,7 @@ typedef struct Place Place;
 struct Place {                   /* an attribute in the making: an object, or a tensor */
 	const char *name;
 	bool        parameter, buffer;
+	bool        parts;       /* a tensor of a class of Python: an object of the tensors that it is made of */
 	IValue      v;           /* None: an object */
 	Map         index;       /* name -> Place */
 	Vec(Place *) kids;
@@ -73,16 +74,43 @@ place_of(Loader *l, const JsonDoc *d, const char *path)
 	return place_below(l, p, from);
 }
 
+/* p becomes the object of the tensors in dict, which is taken. */
+static void
+put_parts(Loader *l, Place *p, IValue dict)
+{
+	p->parts = true;
+	for (int64_t i = 0; i < dict.u.dict->used; i++) {
+		const RtDictEntry *e = &dict.u.dict->at[i];
+		Place *kid;
+
+		if (e->dead || e->key.tag != RT_STR || e->value.tag != RT_TENSOR)
+			continue;
+		kid = place_below(l, p, arena_strndup(l->cx->arena, e->key.u.str->s, e->key.u.str->n));
+		kid->v = rt_retain(e->value);
+		kid->buffer = true;
+	}
+	rt_release(dict);
+}
+
 static void
 put_state(Loader *l, Exported *e, const Input *in, Payloads *payloads, const Attribute *kind, bool constant)
 {
 	Place *p = place_of(l, &e->doc, arena_printf(l->cx->arena, "%s%s", e->prefix, in->target));
 
+	if (p->parts)
+		return;
 	if (p->kids.n)
 		json_bad(&e->doc, "'%s' is a tensor, and has tensors below it", in->target);
 	if (!rt_is_none(p->v))                                  /* one tensor may be lifted twice */
 		return;
 	p->v = payload_tensor(payloads, in->target, constant);
+	if (p->v.tag == RT_DICT) {
+		IValue parts = p->v;
+
+		p->v = rt_none();
+		put_parts(l, p, parts);
+		return;
+	}
 	p->parameter = kind->parameter;
 	p->buffer = kind->buffer;
 	if (p->parameter)

@@ -104,7 +104,8 @@ typedef struct Exported {            /* a program of an archive: models/NAME.jso
 
 typedef struct Payloads Payloads;            /* of one program */
 Payloads *payloads_new(const Exported *, RtCx *, Archive *, const char *program);
-/* The tensor of that name, a new reference; those of one payload share its storage.  Fails when there is none. */
+/* The tensor of that name, a new reference; those of one payload share its storage.  Of a class of Python over other
+ * tensors, a dict of its parts.  Fails when there is none. */
 IValue    payload_tensor(Payloads *, const char *name, bool constant);
 
 /* ---- pt2_text.c --------------------------------------------------------------------------------------------- */
@@ -138,6 +139,7 @@ Value *build_bool(Builder *, bool);
 Value *build_text(Builder *, const char *);
 Value *build_list(Builder *, const Type *elem, Value *const *, int n);
 Value *build_named(Builder *, const char *name);                     /* fails when the graph defines no such value */
+Value *build_part(Builder *, Value *owner, const char *name);        /* an attribute; fails when there is no such */
 void   build_name(Builder *, const char *name, Value *);             /* fails when it is taken */
 void   build_raise_unless(Builder *, Value *ok, const char *message);
 Graph *exported_graph(Cx *, Function *);                             /* of a Function with `exported` */

@@ -119,26 +119,32 @@ build_raise_unless(Builder *b, Value *ok, const char *message)
 /* ---- state ------------------------------------------------------------------------------------------------------- */
 
 
+Value *
+build_part(Builder *b, Value *owner, const char *name)
+{
+	const Attribute *a = owner->type->kind == TYPE_CLASS ? class_attr(class_info(owner->type), name) : NULL;
+	Node *n;
+
+	if (!a)
+		json_bad(&b->p->doc, "there is no '%s'", name);
+	n = graph_emit(b->g, "prim::GetAttr", b->at, 1, &owner, 1);
+	node_set_str(n, "name", name);
+	n->out[0]->type = a->type;
+	return n->out[0];
+}
+
 /* self.a.b, whose objects are read once. */
 static Value *
 read_attribute(Builder *b, Map *objects, const char *path)
 {
 	const char *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
 	Value *owner = map_get(objects, ""), *v = map_get(objects, path);
-	const Attribute *a;
-	Node *n;
 
 	if (v)
 		return v;
 	if (dot)
 		owner = read_attribute(b, objects, arena_strndup(b->cx->arena, path, dot - path));
-	a = class_attr(class_info(owner->type), name);
-	if (!a)
-		json_bad(&b->p->doc, "there is no '%s'", path);
-	n = graph_emit(b->g, "prim::GetAttr", b->at, 1, &owner, 1);
-	node_set_str(n, "name", name);
-	v = n->out[0];
-	v->type = a->type;
+	v = build_part(b, owner, name);
 	map_put(objects, path, v);
 	return v;
 }

@@ -436,6 +436,21 @@ python_node(Builder *b, const char *target, const Json *node)
 	node_bind(b, json_get(node, "outputs"), &v, 1);
 }
 
+/* A tensor that one of a class of Python is made of: an attribute of the object that stands for it. */
+static void
+part_node(Builder *b, const Json *node)
+{
+	NamedValues args = { 0 };
+	IValue name;
+	Value *v;
+
+	read_arguments(b, NULL, json_first(json_get(node, "inputs")), &args);
+	if (args.n != 2 || !value_constant(args.at[1].v, &name) || name.tag != RT_STR)
+		fail(b->cx, b->at, "which part of a tensor is not said");
+	v = build_part(b, args.at[0].v, name.u.str->s);
+	node_bind(b, json_get(node, "outputs"), &v, 1);
+}
+
 static bool
 is_python(const char *target)
 {
@@ -457,7 +472,9 @@ node_build(Builder *b, const Json *node)
 	build_work(b);
 	if (is_skipped(target))
 		return;
-	if (is_python(target)) {
+	if (!strcmp(target, "torch.ops.export.access_subclass_inner_tensor.default")) {
+		part_node(b, node);
+	} else if (is_python(target)) {
 		python_node(b, target, node);
 	} else if (!strncmp(target, higher, sizeof higher - 1)) {
 		flow_node(b, target + sizeof higher - 1, node);

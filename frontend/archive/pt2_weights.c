@@ -194,8 +194,8 @@ pickled_tensor(Payloads *p, const Table *t, const Json *payload, const char *nam
 
 	if (!json_get(payload, "tensor_meta"))
 		fail_lacks(p->cx, (Range){ 0 }, "%s: '%s': Kiln lacks custom objects", t->doc.name, name);
-	v = archive_data(archive_nested(p->archive, member), p->rt, false);
-	if (v.tag != RT_TENSOR)
+	v = archive_parts(archive_nested(p->archive, member), p->rt);
+	if (v.tag != RT_TENSOR && v.tag != RT_DICT)
 		json_bad(&t->doc, "'%s': %s holds a %s instead of a tensor", name, member, rt_type_of(v));
 	return v;
 }
