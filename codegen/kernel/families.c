@@ -97,6 +97,7 @@ static const Family families[NLOWERING] = {
 	[LOWER_CONV_INT8] = { row_conv_int8 },
 	[LOWER_LINEAR_INT8] = { row_linear_int8 },
 	[LOWER_LINEAR_SUMS] = { row_linear_sums },
+	[LOWER_CONV_SUMS] = { row_conv_sums },
 };
 
 /* Generated kernels write to new memory: results that are not views of arguments. */

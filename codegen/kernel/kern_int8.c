@@ -101,7 +101,7 @@ emit_int8(Row *r, Integers *d, const char *comment)
 	put_geometry(&b, d);
 	if (v->sums) {
 		out_line(&b.out, "const ViWeights w = { p[2], p[3], 0, 0 };");
-		out_line(&b.out, "v.x_zero = (int32_t)*(const float *)p[4];");
+		out_line(&b.out, "v.x_zero = (int32_t)*(const float *)p[4]%s;", v->flip ? " + 128" : "");
 	} else {
 		out_line(&b.out, "const ViWeights w = { p[2], p[3], p[4], p[5] };");
 	}
@@ -129,36 +129,39 @@ emit_int8(Row *r, Integers *d, const char *comment)
 	return true;
 }
 
-bool
-row_conv_int8(Row *r)
+static bool
+emit_conv(Row *r, Integers *d)
 {
 	int64_t step[3] = { 1, 1, 1 }, pad[3] = { 0 }, wide[3] = { 1, 1, 1 }, groups;
-	Integers d = { 0 };
-	int nd, at;
+	ViConv *const v = &d->v;
+	const int nd = d->w->ndim - 2, at = 3 - nd;
 
-	if (!take(r, &d))
-		return false;
-	nd = d.w->ndim - 2;
-	at = 3 - nd;
-	if ((nd != 2 && nd != 3) || !rt_is_channels_last(d.x) || !rt_is_channels_last(d.y) ||
+	if ((nd != 2 && nd != 3) || !rt_is_channels_last(d->x) || !rt_is_channels_last(d->y) ||
 	    !row_ints(r, "stride", step + at, nd) || !row_ints(r, "padding", pad + at, nd) ||
 	    !row_ints(r, "dilation", wide + at, nd) || !row_int(r, "groups", &groups))
 		return false;
-	const int64_t *x = d.x->dims, *w = d.w->dims, *y = d.y->dims;
+	const int64_t *x = d->x->dims, *w = d->w->dims, *y = d->y->dims;
 
-	d.v.n = x[0], d.v.d = nd == 3 ? x[2] : 1, d.v.h = x[nd], d.v.w = x[nd + 1];
-	d.v.od = nd == 3 ? y[2] : 1, d.v.oh = y[nd], d.v.ow = y[nd + 1];
-	d.v.kd = nd == 3 ? w[2] : 1, d.v.kh = w[nd], d.v.kw = w[nd + 1];
-	d.v.sd = step[0], d.v.sh = step[1], d.v.sw = step[2], d.v.pd = pad[0], d.v.ph = pad[1], d.v.pw = pad[2];
-	d.v.dd = wide[0], d.v.dh = wide[1], d.v.dw = wide[2];
-	d.v.groups = groups, d.v.ic = w[1], d.v.oc = w[0] / groups, d.v.xs = x[1], d.v.ys = y[1];
-	d.v.part = plan_choice(r->p, vi_divides(&d.v)) ? VI_PART : d.v.oc;
-	return emit_int8(r, &d, arena_printf(r->p->cx->arena, "convolution of 8 bits, %lld x %lld x %lld, %lld -> %lld "
-					     "channels, (%lld, %lld, %lld, %lld) -> (%lld, %lld, %lld)",
-					     (long long)d.v.kd, (long long)d.v.kh, (long long)d.v.kw, (long long)x[1],
-					     (long long)y[1], (long long)x[0], (long long)d.v.d, (long long)d.v.h,
-					     (long long)d.v.w, (long long)d.v.od, (long long)d.v.oh,
-					     (long long)d.v.ow));
+	v->n = x[0], v->d = nd == 3 ? x[2] : 1, v->h = x[nd], v->w = x[nd + 1];
+	v->od = nd == 3 ? y[2] : 1, v->oh = y[nd], v->ow = y[nd + 1];
+	v->kd = nd == 3 ? w[2] : 1, v->kh = w[nd], v->kw = w[nd + 1];
+	v->sd = step[0], v->sh = step[1], v->sw = step[2], v->pd = pad[0], v->ph = pad[1], v->pw = pad[2];
+	v->dd = wide[0], v->dh = wide[1], v->dw = wide[2];
+	v->groups = groups, v->ic = w[1], v->oc = w[0] / groups, v->xs = x[1], v->ys = y[1];
+	v->part = plan_choice(r->p, vi_divides(v)) ? VI_PART : v->oc;
+	return emit_int8(r, d, arena_printf(r->p->cx->arena, "convolution of 8 bits, %lld x %lld x %lld, %lld -> %lld "
+					    "channels, (%lld, %lld, %lld, %lld) -> (%lld, %lld, %lld)",
+					    (long long)v->kd, (long long)v->kh, (long long)v->kw, (long long)x[1],
+					    (long long)y[1], (long long)x[0], (long long)v->d, (long long)v->h,
+					    (long long)v->w, (long long)v->od, (long long)v->oh, (long long)v->ow));
+}
+
+bool
+row_conv_int8(Row *r)
+{
+	Integers d = { 0 };
+
+	return take(r, &d) && emit_conv(r, &d);
 }
 
 static bool
@@ -183,12 +186,31 @@ row_linear_int8(Row *r)
 	return take(r, &d) && emit_product(r, &d);
 }
 
+/* Operands of what gives sums */
+static bool
+take_sums(Row *r, Integers *d)
+{
+	const RtTensor *zero = row_tensor(r, "x_zero");
+
+	d->v.sums = true;
+	if (!take_operands(r, d) || !zero || zero->dtype != RT_f32)
+		return false;
+	d->v.flip = d->x->dtype == RT_i8;
+	return true;
+}
+
 bool
 row_linear_sums(Row *r)
 {
 	Integers d = { .v = VI_LINE };
-	const RtTensor *zero = row_tensor(r, "x_zero");
 
-	d.v.sums = true;
-	return take_operands(r, &d) && zero && zero->dtype == RT_f32 && emit_product(r, &d);
+	return take_sums(r, &d) && emit_product(r, &d);
+}
+
+bool
+row_conv_sums(Row *r)
+{
+	Integers d = { 0 };
+
+	return take_sums(r, &d) && emit_conv(r, &d);
 }

@@ -18,6 +18,8 @@ typedef struct Fold {
 static const Symbol never[] = {
 	prim_Constant, prim_Uninitialized, prim_Guard, prim_BailOut, prim_profile, prim_AutogradZero,
 	prim_unchecked_unwrap_optional, prim_CreateObject, prim_GetAttr, aten_dequantize,
+	quantized_decomposed_dequantize_per_channel, quantized_decomposed_dequantize_per_tensor,
+	quantized_decomposed_dequantize_per_channel_group, torchao_dequantize_affine,
 };
 
 /* Does new memory leave the graph with a result? */

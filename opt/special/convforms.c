@@ -169,10 +169,12 @@ over_two_dims(Spec *s, Scope *c, const Conv *v, Range at)
 Value *
 spec_convolution(Spec *s, Scope *c, const Node *m)
 {
-	Value *numbered = with_numbers(s, c, m), *volume;
+	Value *numbered = with_numbers(s, c, m), *volume, *bytes;
 	const RtTensor *x;
 	Conv v;
 
+	if (!numbered && (bytes = spec_convolution_of_bytes(s, c, m)))
+		return bytes;
 	if (!numbered && (numbered = spec_convolution_transposed(s, c, m)))
 		return numbered;
 	if ((volume = spec_convolution_volume(s, c, numbered ? numbered->node : m)))

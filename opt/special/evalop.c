@@ -22,6 +22,8 @@ may_fold(Scope *c, const Node *n)
 {
 	if (node_has_effect(n) || node_writes(n))
 		return false;
+	if (node_is(n, prim_dequantize) || node_is(n, prim_dequantized_rows))    /* products take the bytes */
+		return false;
 	for (int i = 0; i < n->nout; i++)
 		if (type_is_mutable(n->out[i]->type) && alias_has_writers(c->alias, n->out[i]))
 			return false;
@@ -387,7 +389,7 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "replication_pad1d", spec_pad_edges }, { "replication_pad2d", spec_pad_edges },
 	{ "max_pool1d", spec_pool_line }, { "avg_pool1d", spec_pool_line }, { "adaptive_avg_pool1d", spec_pool_line },
 	{ "grid_sampler", spec_grid_sampler }, { "grid_sampler_2d", spec_grid_sampler },
-	{ "linear", spec_rows }, { "matmul", spec_rows },
+	{ "linear", spec_linear_of_bytes }, { "prim_dequantized_rows", spec_rows_of_bytes }, { "matmul", spec_rows },
 	{ "quantize_per_tensor", spec_quantize }, { "prim_as_quantized", spec_quantize },
 	{ "dequantize_self", spec_dequantize }, { "prim_fused_values", spec_dequantize },
 	{ "prim_units", spec_dequantize }, { "dequantize_tensor", spec_dequantize },

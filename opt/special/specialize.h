@@ -226,6 +226,9 @@ Value  *spec_quant_linear(Spec *, Scope *, const Node *m);
 Value  *spec_quant_conv(Spec *, Scope *, const Node *m);
 Value  *spec_quant_linear_by_range(Spec *, Scope *, const Node *m);      /* quantized::linear_dynamic */
 Value  *spec_quant_linear_half(Spec *, Scope *, const Node *m);          /* quantized::linear_dynamic_fp16 */
+Value  *spec_linear_of_bytes(Spec *, Scope *, const Node *m);            /* byteforms.c: else spec_rows */
+Value  *spec_rows_of_bytes(Spec *, Scope *, const Node *m);              /* prim::dequantized_rows */
+Value  *spec_convolution_of_bytes(Spec *, Scope *, const Node *m);
 Value  *spec_quant_walk(Spec *, Scope *, const Node *m);                 /* prim::rnn_walk_packed */
 
 /* ---- padforms.c -------------------------------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ multiply(RtCx *cx, Launch *l)
 	return cx->status;
 }
 
-/* Packs w and runs the kernel; what follows sums is in float arrays of all channels. */
+/* Packs w and runs the kernel; what follows sums, if anything, is in float arrays of all channels. */
 static int
 launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 {
@@ -66,12 +66,18 @@ launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 	for (int i = 2; i < w->ndim; i++)
 		stride[5 - w->ndim + i] = w->strides[i];
 	panels = rt_scratch(cx, vi_packed(v) + 64);
-	scale = dense_in(cx, scale, RT_f32);
-	bias = dense_in(cx, bias, RT_f32);
-	if (!start || !panels || !scale || !bias)
+	if (!start || !panels)
 		return RT_ERROR;
 	vi_pack(v, (const int8_t *)rt_data(w), stride, panels, start);
-	l->w = (ViWeights){ panels, start, (const float *)rt_data(scale), (const float *)rt_data(bias) };
+	l->w = (ViWeights){ panels, start, NULL, NULL };
+	if (!v->sums) {
+		scale = dense_in(cx, scale, RT_f32);
+		bias = dense_in(cx, bias, RT_f32);
+		if (!scale || !bias)
+			return RT_ERROR;
+		l->w.scale = (const float *)rt_data(scale);
+		l->w.bias = (const float *)rt_data(bias);
+	}
 	return multiply(cx, l);
 }
 
@@ -123,40 +129,52 @@ set_windows(RtCx *cx, ViConv *v, const RtTensor *x, const RtTensor *w, const IVa
 	return RT_OK;
 }
 
-/* x, w, scale, bias, x_zero, stride, padding, dilation, groups, zero, low, high */
-int
-rt_prim_conv_int8(RtCx *cx, const IValue *in, IValue *out)
+/* The result of a convolution of x, and x as it is read; by: stride, padding, dilation, groups. */
+static int
+open_conv(RtCx *cx, Launch *l, RtTensor *x, const RtTensor *w, const IValue by[4], RtDtype dtype, IValue *out)
 {
-	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *scale = rt_tensor(in[2]), *bias = rt_tensor(in[3]);
+	ViConv *const v = &l->v;
 	RtTensor *r, *d;
-	const int64_t groups = in[8].u.i;
+	const int64_t groups = by[3].u.i;
 	int64_t strides[5];
-	Launch l = { .v = { .groups = groups } };
 
-	if (check(cx, x, w, scale, bias))
-		return RT_ERROR;
 	if ((x->ndim != 4 && x->ndim != 5) || w->ndim != x->ndim || groups < 1 || w->dims[0] % groups ||
 	    w->dims[1] * groups != x->dims[1])
 		return rt_raise(cx, "int8 convolution: the sizes do not fit");
-	if (set_windows(cx, &l.v, x, w, in + 5))
+	if (set_windows(cx, v, x, w, by))
 		return RT_ERROR;
-	l.v.ic = w->dims[1];
-	l.v.oc = w->dims[0] / groups;
-	l.v.xs = x->dims[1];
-	l.v.ys = w->dims[0];
-	set_range(&l.v, x, in[4].u.i, in + 9);
-	const int64_t volume[] = { l.v.n, w->dims[0], l.v.od, l.v.oh, l.v.ow },
-		      image[] = { l.v.n, w->dims[0], l.v.oh, l.v.ow }, *dims = x->ndim == 5 ? volume : image;
+	v->groups = groups;
+	v->ic = w->dims[1];
+	v->oc = w->dims[0] / groups;
+	v->xs = x->dims[1];
+	v->ys = w->dims[0];
+	const int64_t volume[] = { v->n, w->dims[0], v->od, v->oh, v->ow },
+		      image[] = { v->n, w->dims[0], v->oh, v->ow }, *dims = x->ndim == 5 ? volume : image;
 
 	rt_channels_last_strides(x->ndim, dims, strides);
-	r = rt_result(cx, 0, (RtDtype)x->dtype, x->ndim, dims, strides);
+	r = rt_result(cx, 0, dtype, x->ndim, dims, strides);
 	RT_RESULT(cx, r, out[0]);
 	rt_channels_last_strides(x->ndim, x->dims, strides);
 	d = rt_temp(cx, rt_tensor_strided(cx, (RtDtype)x->dtype, x->ndim, x->dims, strides));
 	if (!d || rt_copy_into(cx, d, x))
 		return RT_ERROR;
-	l.x = (const uint8_t *)rt_data(d);
-	l.y = (uint8_t *)rt_data(r);
+	l->x = (const uint8_t *)rt_data(d);
+	l->y = (uint8_t *)rt_data(r);
+	return RT_OK;
+}
+
+/* x, w, scale, bias, x_zero, stride, padding, dilation, groups, zero, low, high */
+int
+rt_prim_conv_int8(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *scale = rt_tensor(in[2]), *bias = rt_tensor(in[3]);
+	Launch l = { .y = NULL };
+
+	if (check(cx, x, w, scale, bias) || open_conv(cx, &l, x, w, in + 5, (RtDtype)x->dtype, out))
+		return RT_ERROR;
+	if (cx->meta)
+		return RT_OK;
+	set_range(&l.v, x, in[4].u.i, in + 9);
 	return launch(cx, &l, w, scale, bias);
 }
 
@@ -257,24 +275,55 @@ int8_by_range(int64_t n, const float *x, int64_t most, uint8_t *to, float *scale
 }
 RT_SMALL
 
+static void
+set_sums(ViConv *v, const RtTensor *x, const RtTensor *zero)
+{
+	v->sums = true;
+	v->flip = x->dtype == RT_i8;
+	v->x_zero = (int32_t)rt_load_f64((RtDtype)zero->dtype, rt_data(zero)) + (v->flip ? 128 : 0);
+}
+
 /* Integers, those of the weights, the zero point of the first */
 int
 rt_prim_linear_sums(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *zero = rt_tensor(in[2]), *r, *d;
+	Launch l = { .v = VI_LINE };
 	int64_t dims[RT_MAX_RANK];
-	Int8Weights packed;
 
-	if (x->dtype != RT_u8 || w->dtype != RT_i8 || x->ndim < 1 || w->ndim != 2 ||
+	if ((x->dtype != RT_u8 && x->dtype != RT_i8) || w->dtype != RT_i8 || x->ndim < 1 || w->ndim != 2 ||
 	    x->dims[x->ndim - 1] != w->dims[1] || rt_numel(zero) != 1 || w->dims[1] > VI_MOST)
 		return rt_raise(cx, "int8 product: the types or sizes do not fit");
 	memcpy(dims, x->dims, (size_t)x->ndim * sizeof *dims);
 	dims[x->ndim - 1] = w->dims[0];
 	r = rt_result(cx, 0, RT_i32, x->ndim, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	d = dense_in(cx, x, RT_u8);
-	if (!d || int8_pack(cx, w, &packed))
+	d = dense_in(cx, x, (RtDtype)x->dtype);
+	if (!d)
 		return RT_ERROR;
-	return int8_sums(cx, &packed, w->dims[0] ? rt_numel(r) / w->dims[0] : 0, (const uint8_t *)rt_data(d),
-			 (int32_t)rt_load_f64((RtDtype)zero->dtype, rt_data(zero)), (int32_t *)rt_data(r));
+	l.v.ic = l.v.xs = w->dims[1];
+	l.v.oc = l.v.ys = w->dims[0];
+	l.v.w = l.v.ow = w->dims[0] ? rt_numel(r) / w->dims[0] : 0;
+	set_sums(&l.v, x, zero);
+	l.x = (const uint8_t *)rt_data(d);
+	l.y = (uint8_t *)rt_data(r);
+	return launch(cx, &l, w, NULL, NULL);
+}
+
+/* x, w, x_zero, stride, padding, dilation, groups */
+int
+rt_prim_conv_sums(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *x = rt_tensor(in[0]), *w = rt_tensor(in[1]), *zero = rt_tensor(in[2]);
+	Launch l = { .y = NULL };
+
+	if ((x->dtype != RT_u8 && x->dtype != RT_i8) || w->dtype != RT_i8 || rt_numel(zero) != 1 ||
+	    (w->dims[0] && rt_numel(w) / w->dims[0] > VI_MOST))
+		return rt_raise(cx, "int8 convolution: the types or sizes do not fit");
+	if (open_conv(cx, &l, x, w, in + 3, RT_i32, out))
+		return RT_ERROR;
+	if (cx->meta)
+		return RT_OK;
+	set_sums(&l.v, x, zero);
+	return launch(cx, &l, w, NULL, NULL);
 }

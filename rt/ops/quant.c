@@ -604,6 +604,34 @@ of_integers(RtCx *cx, const IValue *in, const int64_t *strides, IValue *out)
 KERNEL(_make_per_tensor_quantized_tensor, of_integers(cx, in, NULL, out))
 
 int
+rt_prim_dequantized_rows(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *w = rt_tensor(in[0]), *s = rt_tensor(in[1]), *z = in[2].tag == RT_TENSOR ? rt_tensor(in[2]) : NULL;
+	const int64_t n = rt_numel(w), parts = rt_numel(s);
+	int64_t strides[RT_MAX_RANK];
+	RtTensor *r, *to;
+
+	if (!w->ndim || (n && (!parts || parts % w->dims[0] || n % parts)) || (z && rt_numel(z) != parts))
+		return rt_raise(cx, "dequantized rows: the scales do not fit");
+	rt_result_strides(w->ndim, w->dims, 1, &w, strides);
+	r = rt_result(cx, 0, RT_f32, w->ndim, w->dims, strides);
+	RT_RESULT(cx, r, out[0]);
+	w = dense_in(cx, w, RT_f32);
+	s = dense_in(cx, s, RT_f32);
+	z = z ? dense_in(cx, z, RT_f32) : NULL;
+	to = dense_out(cx, r, RT_f32);
+	if (cx->status || !w || !s || !to)
+		return RT_ERROR;
+	for (int64_t i = 0; i < n; i++) {
+		const int64_t at = i / (n / parts);
+
+		((float *)rt_data(to))[i] = (((const float *)rt_data(w))[i] - (z ? ((const float *)rt_data(z))[at] : 0)) *
+					    ((const float *)rt_data(s))[at];
+	}
+	return dense_done(cx, r, to);
+}
+
+int
 rt_prim_of_integers(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]);

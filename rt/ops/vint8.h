@@ -830,8 +830,12 @@ vi_depthwise(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, cons
 					vi_planes(v, VI_LANES, row, ox, image + c, w->panels + c, sum);
 				else
 					vi_planes(v, n, row, ox, image + c, w->panels + c, sum);
-				vi_finish(v, sum, none, w->scale + c, w->bias + c, n,
-					  y + (row * v->ow + ox) * v->ys + c);
+				uint8_t *const to = y + ((row * v->ow + ox) * v->ys + c) * vi_width(v);
+
+				if (v->sums)
+					memcpy(to, sum, (size_t)n * sizeof *sum);
+				else
+					vi_finish(v, sum, none, w->scale + c, w->bias + c, n, to);
 			}
 		}
 }

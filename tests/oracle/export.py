@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tests/pt2/cases.tar.xz: small modules exported by torch.export, with inputs and PyTorch's answers. Needs PyTorch 2.15 and NumPy.
+"""Makes tests/pt2/cases.tar.xz: small modules exported by torch.export, with inputs and PyTorch's answers. Needs PyTorch 2.15 and NumPy,
+and for Torchao torchao 0.18.
 
 usage: export.py [NAME...]        the cases are laid out as those of accept.py; NAME_dec is the program after run_decompositions()
 """
@@ -145,6 +146,74 @@ def quantized(x, w, s, z):
             q.choose_qparams_symmetric.tensor(x, -128, 127, 1e-5, torch.int8), q.choose_qparams_per_token(x, torch.int8), u,
             q.dequantize_per_channel_group(u, g, zero, -8, 7, torch.int8, 4, torch.float32), q.fake_quant_per_channel(x, s, z, 0, -3, 3),
             q.quantize_per_tensor(x, .05, 128, 0, 255, torch.uint8), q.quantize_per_tensor(x.half(), .001, 0, -32768, 32767, torch.int16))
+
+
+class Scaled(nn.Module):
+    """A layer as PT2E leaves it: weights in bytes, activations rounded in front; by = a function of the tensor that says how."""
+    def __init__(self, layer, by):
+        super().__init__()
+        w, n = layer.weight.detach(), layer.weight.shape[0]
+        s = w.abs().reshape(n, -1).amax(1) / 127
+        self.layer, self.by = [layer], by
+        self.register_buffer("w", torch.clamp(torch.round(w / s.view(-1, *[1] * (w.dim() - 1))), -127, 127).to(torch.int8))
+        self.register_buffer("s", s)
+        self.register_buffer("z", torch.zeros(n, dtype=torch.int64))
+        self.bias = nn.Parameter(layer.bias.detach()) if layer.bias is not None else None
+
+    def forward(self, x):
+        q, l = torch.ops.quantized_decomposed, self.layer[0]
+        w = q.dequantize_per_channel(self.w, self.s, self.z, 0, -127, 127, torch.int8)
+        if isinstance(l, nn.Linear): return F.linear(self.by(x), w, self.bias)
+        f = {3: F.conv1d, 4: F.conv2d, 5: F.conv3d}[w.dim()]
+        return f(self.by(x), w, self.bias, l.stride, l.padding, l.dilation, l.groups)
+
+
+def fixed(s, z, low, high, dtype):
+    q = torch.ops.quantized_decomposed
+    return lambda x: q.dequantize_per_tensor(q.quantize_per_tensor(x, s, z, low, high, dtype), s, z, low, high, dtype)
+
+def by_range(x):
+    q, i8 = torch.ops.quantized_decomposed, (-128, 127, torch.int8)
+    s, z = q.choose_qparams.tensor(x, -128, 127, 0.000244140625, torch.int8)
+    return q.dequantize_per_tensor.tensor(q.quantize_per_tensor.tensor(x, s, z, *i8), s, z, *i8)
+
+@case(R(2, 3, 12, 11))
+class PT2E(nn.Module):
+    """Of both kinds of bytes, with what may follow: a clamp and rounding, a sum, another rounding of the same floats."""
+    def __init__(self):
+        super().__init__()
+        u, i = fixed(.0301, 131, 0, 255, torch.uint8), fixed(.0523, -7, -128, 127, torch.int8)
+        self.a, self.b = Scaled(nn.Conv2d(3, 20, 3, 2, 1), u), Scaled(nn.Conv2d(20, 20, 3, padding=1, groups=20, bias=False), u)
+        self.c, self.d = Scaled(nn.Conv2d(20, 12, (1, 2), dilation=(1, 2)), i), Scaled(nn.Conv2d(12, 12, 3, padding=1, groups=2), i)
+        self.e, self.f = Scaled(nn.Conv1d(12, 8, 3, padding=2, dilation=2), i), Scaled(nn.Conv3d(2, 6, (3, 1, 2), padding=(1, 0, 1)), u)
+        self.g, self.h, self.r = Scaled(nn.Linear(24, 9), u), Scaled(nn.Linear(9, 5, bias=False), i), fixed(.0523, -7, -128, 127, torch.int8)
+    def forward(self, x):
+        y = F.relu6(self.b(F.relu(self.a(x))))
+        c = self.c(y)
+        d = self.r(c) + F.relu(self.d(c))
+        l = self.e(d.flatten(2))
+        v = self.f(d.view(2, 2, 6, 6, -1))
+        return d, l, v, self.h(self.g(d.flatten(2)).clamp(min=-.3, max=.4))
+
+@case(R(5, 16))
+class PT2EDynamic(nn.Module):
+    def __init__(self): super().__init__(); self.a, self.b, self.c = Scaled(nn.Linear(16, 33), by_range), Scaled(nn.Linear(33, 7, bias=False), by_range), Scaled(nn.Conv2d(1, 4, 3, padding=1), by_range)
+    def forward(self, x): return self.b(F.relu(self.a(x))), self.c(x[None, None])
+
+@case(R(3, 64))
+class Torchao(nn.Module):
+    """Weights that are classes of torchao over tensors of 8 bits, in groups, and activations rounded by token."""
+    def __init__(self):
+        super().__init__()
+        import torchao.quantization as t
+        self.a, self.b, self.c = (nn.Sequential(nn.Linear(64, 64)) for _ in range(3))
+        t.quantize_(self.a, t.Int8WeightOnlyConfig())
+        t.quantize_(self.b, t.IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=t.PerGroup(32)))
+        t.quantize_(self.c, t.Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=t.PerGroup(16)))
+    def forward(self, x): return self.c(self.b(self.a(x)))
+
+@case(torch.randint(-128, 128, (24, 32), dtype=torch.int8), torch.randint(-128, 128, (32, 8), dtype=torch.int8))
+def int_products(a, b): return torch._int_mm(a, b)
 
 
 # ---- recording ------------------------------------------------------------------------------------------------------------------

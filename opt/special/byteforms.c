@@ -1,0 +1,247 @@
+/*
+ * Layers of floats that were made of bytes, as programs of PT2E have them: products of integers.
+ *
+ *    x = prim::dequantize(i, s, z)                   y = prim::linear_sums(i, q, z)
+ *    w = prim::dequantized_rows(q, t)          ->    y = prim::scaled_sums(y, s, t, b)
+ *    y = linear(x, w, b)
+ *
+ * Sums are exact.  Where a result is rounded to bytes again, requant.c makes that a part of the product.  Weights that
+ * no product takes are folded by the passes that follow.
+ */
+#include "specialize.h"
+
+#include <string.h>
+
+enum { MOST_PRODUCTS = 1 << 16 };                /* of a sum in int32: VI_MOST of rt/ops/vint8.h */
+
+typedef struct Bytes {           /* floats: integers, with a scale and a zero point in tensors without dims */
+	Value *raw, *scale, *zero;
+} Bytes;
+
+typedef struct Rows {            /* weights: bytes of the model, and a scale for each row */
+	const RtTensor *w;
+	RtTensor *scale;
+} Rows;
+
+static Value *
+put_float(Spec *s, double number, Range at)
+{
+	RtTensor *t = rt_tensor_new(&s->k->rt, RT_f32, 0, NULL);
+
+	*(float *)rt_data(t) = (float)number;
+	return spec_put_constant(s, rt_of(t), at);
+}
+
+/* A copy to another layout is not looked at: the layer makes its own. */
+static bool
+take_bytes(Spec *s, const Value *v, Bytes *b, Range at)
+{
+	const Node *n = node_is(v->node, aten_contiguous) ? v->node->in[0]->node : v->node;
+	const bool by = node_is(n, prim_dequantize_by);
+	const RtTensor *raw = by || node_is(n, prim_dequantize) ? known_tensor(s->k, n->in[0]) : NULL;
+	double scale;
+	int64_t zero;
+
+	if (!raw || (raw->dtype != RT_u8 && raw->dtype != RT_i8) || !rt_numel(raw) ||
+	    (!by && (!known_double(s->k, n->in[1], &scale) || !known_int(s->k, n->in[2], &zero))))
+		return false;
+	b->raw = n->in[0];
+	b->scale = by ? n->in[1] : put_float(s, scale, at);
+	b->zero = by ? n->in[2] : put_float(s, (double)zero, at);
+	return true;
+}
+
+static const RtTensor *
+constant_tensor(const Value *v)
+{
+	IValue c;
+
+	return value_constant(v, &c) && c.tag == RT_TENSOR && c.u.t->storage->kind != RT_META &&
+	       !c.u.t->storage->written ? c.u.t : NULL;
+}
+
+static double
+element(const RtTensor *t, int64_t i)
+{
+	return rt_load_f64((RtDtype)t->dtype, rt_data(t) + i * rt_dtypes[t->dtype].bytes);
+}
+
+static bool
+is_zero(const Value *v)
+{
+	const RtTensor *t = constant_tensor(v);
+
+	for (int64_t i = 0, n = t ? rt_numel(t) : 0; i < n; i++)
+		if (!rt_is_contiguous(t) || element(t, i) != 0)
+			return false;
+	return t || value_is_none(v);
+}
+
+/* The scale of row i of weights by node n; scales: those of the rows, or null */
+static double
+row_scale(Spec *s, const Node *n, const RtTensor *scales, int64_t i)
+{
+	double all = 0;
+
+	if (scales)
+		return element(scales, i);
+	known_double(s->k, n->in[1], &all);
+	return all;
+}
+
+/* Constant bytes without a zero point, with a scale for each row, or for all */
+static bool
+take_rows(Spec *s, const Value *v, Rows *r)
+{
+	const Node *n = v->node;
+	const bool rows = node_is(n, prim_dequantized_rows);
+	const RtTensor *w = rows || node_is(n, prim_dequantize) ? constant_tensor(n->in[0]) : NULL,
+		       *scales = w && rows ? constant_tensor(n->in[1]) : NULL;
+	int64_t zero = 0;
+
+	if (!w || w->dtype != RT_i8 || w->ndim < 2 || !rt_numel(w) || rt_numel(w) / w->dims[0] > MOST_PRODUCTS ||
+	    (rows && (!scales || rt_numel(scales) != w->dims[0] || !rt_is_contiguous(scales) || !is_zero(n->in[2]))) ||
+	    (!rows && (!known_int(s->k, n->in[2], &zero) || zero)))
+		return false;
+	r->w = w;
+	r->scale = rt_tensor_new(&s->k->rt, RT_f32, 1, w->dims);
+	for (int64_t i = 0; i < w->dims[0]; i++)
+		((float *)rt_data(r->scale))[i] = (float)row_scale(s, n, scales, i);
+	return true;
+}
+
+/* t (n) as (n, 1, ..), of nd dims behind the first */
+static Value *
+put_channels(Spec *s, RtTensor *t, int nd, Range at)
+{
+	const int64_t dims[4] = { t->dims[0], 1, 1, 1 }, strides[4] = { t->strides[0], 1, 1, 1 };
+
+	return spec_put_constant(s, rt_of(rt_tensor_view(&s->k->rt, t, nd + 1, dims, strides, t->offset)), at);
+}
+
+/* The bias, in floats, likewise; null: it is of another kind. */
+static Value *
+put_bias(Spec *s, const Value *bias, int64_t n, int nd, Range at)
+{
+	const RtTensor *b = constant_tensor(bias);
+	RtTensor *t;
+
+	if (b)
+		return b->dtype == RT_f32 && b->ndim == 1 && b->dims[0] == n ?
+		       put_channels(s, (RtTensor *)(uintptr_t)b, nd, at) : NULL;
+	if (!value_is_none(bias))
+		return NULL;
+	t = rt_temp(&s->k->rt, rt_tensor_new(&s->k->rt, RT_f32, 1, &n));
+	memset(rt_data(t), 0, (size_t)n * sizeof(float));
+	return put_channels(s, t, nd, at);
+}
+
+static Value *
+put_contiguous(Spec *s, Scope *c, Value *x, int format, Range at)
+{
+	const RtTensor *t = known_tensor(s->k, x);
+
+	return (format ? rt_is_channels_last(t) : rt_is_contiguous(t)) ? x :
+	       spec_put_op(s, c, "aten::contiguous", (Value *const[]){ x, spec_put_int(s, format, at) }, 2, at);
+}
+
+/* The layer's result of its sums; nd: how many dims follow that of its channels */
+static Value *
+put_scaled(Spec *s, Scope *c, Value *sums, Value *x_scale, Rows *r, Value *bias, int nd, Range at)
+{
+	Value *const in[] = { sums, x_scale, put_channels(s, rt_temp(&s->k->rt, r->scale), nd, at), bias };
+
+	return spec_put_op(s, c, "prim::scaled_sums", in, 4, at);
+}
+
+/* Rows that are no constant, as pointwise operators on (n, parts, elements) */
+Value *
+spec_rows_of_bytes(Spec *s, Scope *c, const Node *m)
+{
+	const RtTensor *w = known_tensor(s->k, m->in[0]), *scales = known_tensor(s->k, m->in[1]);
+	int64_t dims[3], parts[3];
+	Value *x = m->in[0], *by[2] = { m->in[2], m->in[1] };
+
+	if (constant_tensor(m->in[0]) || !w || !scales || !rt_numel(w) || !rt_is_contiguous(w))
+		return NULL;
+	parts[0] = dims[0] = w->dims[0];
+	parts[1] = dims[1] = rt_numel(scales) / dims[0];
+	dims[2] = rt_numel(w) / rt_numel(scales);
+	parts[2] = 1;
+	x = spec_put_op(s, c, "aten::reshape", (Value *const[]){ x, spec_put_list(s, dims, 3, m->at) }, 2, m->at);
+	for (int i = 0; i < 2; i++)
+		if (by[i]->type->kind != TYPE_NONE)
+			by[i] = spec_put_op(s, c, "aten::reshape",
+					    (Value *const[]){ by[i], spec_put_list(s, parts, 3, m->at) }, 2, m->at);
+	x = by[0]->type->kind == TYPE_NONE ? spec_put_op(s, c, "aten::mul.Tensor", (Value *const[]){ x, by[1] }, 2, m->at) :
+	    spec_put_op(s, c, "prim::dequantize_by", (Value *const[]){ x, by[1], by[0] }, 3, m->at);
+	return spec_put_op(s, c, "aten::reshape",
+			   (Value *const[]){ x, spec_put_list(s, w->dims, w->ndim, m->at) }, 2, m->at);
+}
+
+Value *
+spec_linear_of_bytes(Spec *s, Scope *c, const Node *m)
+{
+	Value *bias;
+	Bytes x;
+	Rows r;
+
+	if (!known_is(s->k, m->out[0]) || !take_bytes(s, m->in[0], &x, m->at) || !take_rows(s, m->in[1], &r) ||
+	    r.w->ndim != 2 || !(bias = put_bias(s, m->in[2], r.w->dims[0], 0, m->at)))
+		return spec_rows(s, c, m);
+	Value *const in[] = { put_contiguous(s, c, x.raw, 0, m->at), m->in[1]->node->in[0], x.zero };
+
+	return put_scaled(s, c, spec_put_op(s, c, "prim::linear_sums", in, 3, m->at), x.scale, &r, bias, 0, m->at);
+}
+
+/* A list of a convolution over nd dims, as over two at least */
+static Value *
+put_wide(Spec *s, const int64_t *of, int nd, int64_t first, Range at)
+{
+	int64_t v[3] = { first };
+
+	memcpy(v + (nd == 1), of, (size_t)nd * sizeof *of);
+	return spec_put_list(s, v, nd == 1 ? 2 : nd, at);
+}
+
+/* The weights, which have a dim more where the convolution is over one */
+static Value *
+put_filters(Spec *s, const Value *of, const RtTensor *w, Range at)
+{
+	const int64_t dims[4] = { w->dims[0], w->dims[1], 1, w->dims[2] },
+		      strides[4] = { w->strides[0], w->strides[1], w->strides[2], w->strides[2] };
+
+	return w->ndim != 3 ? of->node->in[0] :
+	       spec_put_constant(s, rt_of(rt_tensor_view(&s->k->rt, w, 4, dims, strides, w->offset)), at);
+}
+
+Value *
+spec_convolution_of_bytes(Spec *s, Scope *c, const Node *m)
+{
+	static const Symbol kinds[] = { aten_conv1d, aten_conv2d, aten_conv3d };
+	const RtTensor *y = known_tensor(s->k, m->out[0]);
+	const int nd = y ? y->ndim - 2 : 0;
+	int64_t by[3][3];
+	Value *bias, *two, *r;
+	Bytes x;
+	Rows w;
+
+	if (nd < 1 || nd > 3 || !node_is(m, kinds[nd - 1]) || !rt_numel(y) || !take_bytes(s, m->in[0], &x, m->at) ||
+	    !spec_known_ints(s, m, "stride", nd, by[0]) || !spec_known_ints(s, m, "padding", nd, by[1]) ||
+	    !spec_known_ints(s, m, "dilation", nd, by[2]) || !take_rows(s, m->in[1], &w) || w.w->ndim != nd + 2 ||
+	    !(bias = put_bias(s, m->in[2], w.w->dims[0], nd == 1 ? 2 : nd, m->at)))
+		return NULL;
+	two = spec_put_int(s, 2, m->at);
+	if (nd == 1)
+		x.raw = spec_put_op(s, c, "aten::unsqueeze", (Value *const[]){ x.raw, two }, 2, m->at);
+	Value *const in[] = { put_contiguous(s, c, x.raw, nd == 3 ? 3 : 2, m->at),
+			      put_filters(s, m->in[1], w.w, m->at), x.zero, put_wide(s, by[0], nd, 1, m->at),
+			      put_wide(s, by[1], nd, 0, m->at), put_wide(s, by[2], nd, 1, m->at), m->in[6] };
+
+	r = put_scaled(s, c, spec_put_op(s, c, "prim::conv_sums", in, 7, m->at), x.scale, &w, bias,
+		       nd == 1 ? 2 : nd, m->at);
+	if (nd == 1)
+		r = spec_put_op(s, c, "aten::squeeze.dim", (Value *const[]){ r, two }, 2, m->at);
+	spec_alter(s, r);
+	return r;
+}
