@@ -289,7 +289,7 @@ tuning_write(Cli *cli, const BuildOptions *o)
 	Buf b = { 0 };
 
 	buf_puts(&b, "{\"processor\": ");
-	out_json(&b, processor_name(cli->cx->arena, o));
+	out_json(&b, processor_name(cli->cx->arena, o, NULL));
 	buf_printf(&b, ", \"threads\": %d, \"kernels\": ", o->threads ? o->threads : 1);
 	tuning_put(o->tuning, &b);
 	buf_puts(&b, "}\n");
