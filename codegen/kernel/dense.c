@@ -1,0 +1,227 @@
+/*
+ * Which nodes are products and convolutions with constant weights, and of what sizes.
+ */
+#include "dense.h"
+
+#include <string.h>
+
+enum {
+	WINOGRAD_CHANNELS = 32,  /* with fewer channels the transforms cost what they save (kernel notes, 2) */
+};
+
+const RtTensor *
+dense_constant(Plan *p, const Value *v)
+{
+	const RtTensor *t = plan_tensor(p, v);
+	const Buffer *b = plan_buffer(p, v);
+
+	return t && b && b->home == HOME_CONSTANT && t->dtype == RT_f32 && t->storage->kind != RT_META &&
+	       !t->storage->written ? t : NULL;
+}
+
+/* A list of n ints (or one, repeated). */
+bool
+constant_ints(Plan *p, const Value *v, int64_t *out, int n)
+{
+	const Known *k = known_at(p->known, v);
+
+	if (!k->is || k->v.tag != RT_LIST || (k->v.u.list->n != n && k->v.u.list->n != 1))
+		return false;
+	for (int i = 0; i < n; i++)
+		out[i] = k->v.u.list->v[k->v.u.list->n == 1 ? 0 : i].u.i;
+	return true;
+}
+
+static const Value *
+named(const Node *n, const char *name)
+{
+	const Value *v = node_arg(n, name);
+
+	return v && !value_is_none(v) ? v : NULL;
+}
+
+/* A tensor as rows: the last dim is contiguous, and the others merge into one, of m rows, lda apart; false: they do
+ * not. */
+static bool
+as_rows(const RtTensor *t, int64_t *m, int64_t *lda)
+{
+	*m = 1;
+	*lda = t->ndim ? t->dims[t->ndim - 1] : 1;
+	if (t->ndim < 1 || (t->strides[t->ndim - 1] != 1 && t->dims[t->ndim - 1] != 1))
+		return false;
+	for (int i = t->ndim - 2; i >= 0; i--) {
+		if (t->dims[i] == 1)
+			continue;
+		if (*m == 1)
+			*lda = t->strides[i];
+		else if (t->strides[i] != *m * *lda)
+			return false;
+		*m *= t->dims[i];
+	}
+	return true;
+}
+
+static bool
+take_bias(Plan *p, const Value *v, int64_t n, Dense *d)
+{
+	if (!v)
+		return true;
+	d->bias = dense_constant(p, v);
+	return d->bias && d->bias->ndim == 1 && d->bias->dims[0] == n;
+}
+
+static bool
+recognise_product(Plan *p, const Node *n, Dense *d)
+{
+	const Lowering what = n->op->lowering;
+	const bool linear = what == LOWER_LINEAR, addmm = what == LOWER_ADDMM;
+	const Value *x = named(n, linear ? "input" : addmm ? "mat1" : "self");
+	const Value *w = named(n, linear ? "weight" : node_arg(n, "other") ? "other" : "mat2");
+	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
+	int64_t ldy, m, one;
+
+	if (!linear && !addmm && what != LOWER_MATMUL)
+		return false;
+	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 ||
+	    d->w->ndim != 2)
+		return false;
+	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 ||
+		      !known_int(p->known, named(n, "alpha"), &one) || one != 1))
+		return false;
+	d->x = x;
+	d->weight = w;
+	d->y = n->out[0];
+	d->transposed = linear;
+	d->n = d->w->dims[linear ? 0 : 1];
+	d->k = d->w->dims[linear ? 1 : 0];
+	d->groups = 1;
+	d->form = BY_PRODUCT;
+	if (!as_rows(tx, &d->m, &d->lda) || !as_rows(ty, &m, &ldy) || m != d->m || tx->dims[tx->ndim - 1] != d->k ||
+	    !d->m || !d->k)
+		return false;
+	d->ldc = ldy;
+	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d);
+}
+
+/* Is t channels last with one distance between pixels? `far` is that distance, which may be more than the number of
+ * channels. */
+static bool
+as_pixels(const RtTensor *t, int64_t *far)
+{
+	int64_t step = 0, pixels = 1;
+
+	if ((t->ndim != 4 && t->ndim != 5) || (t->dims[1] != 1 && t->strides[1] != 1))
+		return false;
+	*far = t->dims[1];
+	for (int k = t->ndim - 1; k >= 0; k--) {
+		if (k == 1 || t->dims[k] == 1)
+			continue;
+		if (!step)
+			*far = step = t->strides[k];
+		if (t->strides[k] != pixels * step)
+			return false;
+		pixels *= t->dims[k];
+	}
+	return *far >= t->dims[1];
+}
+
+bool
+dense_nhwc(const RtTensor *t)
+{
+	int64_t far;
+
+	return t->ndim == 4 && as_pixels(t, &far) && far == t->dims[1];
+}
+
+/* Do taps of weights over three dims follow each other at one distance, row after row? */
+static bool
+rows_follow(const RtTensor *w)
+{
+	return w->ndim < 5 || w->dims[2] == 1 || w->dims[3] == 1 || w->strides[2] == w->dims[3] * w->strides[3];
+}
+
+/* The form of a convolution that needs no choice. */
+static void
+plain_form(Dense *d)
+{
+	const int64_t *g = d->geometry;
+	const bool still = !d->volume || (g[FRAME_TAPS] == 1 && g[FRAME_STEP] == 1 && !g[FRAME_PADDING]);
+
+	if (d->groups > 1 && d->k == 1 && d->n == 1) {
+		d->form = BY_TAPS;
+		d->n = d->groups;
+		d->groups = 1;
+	} else if (still && g[7] == 1 && g[8] == 1 && g[9] == 1 && g[10] == 1 && !g[11] && !g[12]) {
+		d->form = BY_PRODUCT;
+	}
+}
+
+static bool
+recognise_convolution(Plan *p, const Node *n, Dense *d)
+{
+	const Value *x = named(n, "input"), *w = named(n, "weight"), *transposed = named(n, "transposed");
+	int64_t step[3] = { 1, 1, 1 }, padding[3] = { 0 }, dilation[3] = { 1, 1, 1 }, t, xs, ys;
+	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
+	int at;                  /* of height, in these: images have no frames */
+
+	if (n->op->lowering != LOWER_CONVOLUTION)
+		return false;
+	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || !ty ||
+	    !as_pixels(tx, &xs) || !as_pixels(ty, &ys) || !rt_numel(ty) || !rt_numel(tx) || !rt_numel(d->w) ||
+	    !rows_follow(d->w))
+		return false;
+	if (transposed && (!known_int(p->known, transposed, &t) || t))
+		return false;
+	at = 5 - tx->ndim;
+	if (!constant_ints(p, named(n, "stride"), step + at, 3 - at) ||
+	    !constant_ints(p, named(n, "padding"), padding + at, 3 - at) ||
+	    !constant_ints(p, named(n, "dilation"), dilation + at, 3 - at) ||
+	    !known_int(p->known, named(n, "groups"), &d->groups))
+		return false;
+	d->x = x;
+	d->weight = w;
+	d->y = n->out[0];
+	d->conv = true;
+	d->volume = !at;
+	d->n = d->w->dims[0] / d->groups;
+	d->k = d->w->dims[1];
+	d->m = rt_numel(ty) / ty->dims[1];
+	d->lda = xs;
+	d->ldc = ys;
+	const int64_t *in = tx->dims + 3 - at, *out = ty->dims + 3 - at, *taps = d->w->dims + 3 - at;
+	const int64_t g[22] = { tx->dims[0], in[0], in[1], d->k, out[0], out[1], d->n, taps[0], taps[1], step[1],
+				step[2], padding[1], padding[2], dilation[1], dilation[2], xs, at ? 1 : tx->dims[2],
+				at ? 1 : ty->dims[2], at ? 1 : d->w->dims[2], step[0], padding[0], dilation[0] };
+
+	memcpy(d->geometry, g, sizeof g);
+	d->transformable = d->groups == 1 && at && g[7] == 3 && g[8] == 3 && g[9] == 1 && g[10] == 1 && g[13] == 1 &&
+			   g[14] == 1 && d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 &&
+			   d->n % 16 == 0;
+	plain_form(d);
+	d->geometry[6] = d->n;
+	return d->k <= 8192 && take_bias(p, named(n, "bias"), d->w->dims[0], d);
+}
+
+bool
+dense_take(Plan *p, const Node *n, Dense *d)
+{
+	memset(d, 0, sizeof *d);
+	return n->op && n->nout == 1 && plan_tensor(p, n->out[0]) && plan_tensor(p, n->out[0])->dtype == RT_f32 &&
+	       (recognise_product(p, n, d) || recognise_convolution(p, n, d));
+}
+
+bool
+node_is_dense(Plan *p, const Node *n)
+{
+	Dense d;
+
+	return dense_take(p, n, &d);
+}
+
+int64_t
+dense_columns(Plan *p, const Node *n)
+{
+	Dense d;
+
+	return dense_take(p, n, &d) ? d.n * d.groups : 0;
+}

@@ -1,0 +1,46 @@
+/*
+ * Products and convolutions with constant weights, as dense.c finds them and kern_conv.c computes them.
+ */
+#ifndef CODEGEN_DENSE_H
+#define CODEGEN_DENSE_H
+
+#include "lower.h"
+
+enum {
+	BOXES = 16,              /* parts of a convolution with zeros among its taps, at most */
+};
+
+/* How it is computed. */
+typedef enum Form { IN_PANELS, BY_PRODUCT, WINOGRAD, BY_TAPS, IN_LANES, IN_GROUPS, IN_ROWS, IN_BOXES } Form;
+
+enum { BOX_CHANNELS, BOX_ROWS, BOX_COLUMNS, BOX_SIDES };
+/* Columns [first, first + n) of the result, whose weights are zeros but for these inputs, rows and columns of taps. */
+typedef struct Box {
+	int64_t first, n, from[BOX_SIDES], to[BOX_SIDES];
+} Box;
+
+/* Places in Dense.geometry. */
+enum { FRAMES = 16, OUT_FRAMES, FRAME_TAPS, FRAME_STEP, FRAME_PADDING, FRAME_DILATION };
+
+typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for each group */
+	const Value *x, *y, *weight;
+	const RtTensor *w, *bias;        /* weights as the model has them; bias (n) or null */
+	bool    transposed;              /* product: w is (n, k) and not (k, n) */
+	bool    conv;
+	bool    transformable;           /* Winograd's form can compute it */
+	Form    form;
+	int     tile;                    /* Winograd: of tile x tile outputs, 4 or 2 */
+	int64_t m, n, k, lda, ldc;       /* n, k: of a group; depthwise: n counts all channels, and k is 1 */
+	int64_t geometry[22];            /* convolution: the members of VcConv, but for groups */
+	bool    volume;                  /* over three dims */
+	Box     box[BOXES];              /* IN_BOXES */
+	int     nbox;
+	int64_t groups;                  /* depthwise: 1 */
+	int     chunk, tiles;            /* CHUNK and TILES, */
+	bool    turned;                  /* and what step_of says, or others that are faster */
+} Dense;
+
+/* Is the node one, by what the model says?  Fills all members but those that a choice of forms sets. */
+bool dense_take(Plan *, const Node *, Dense *);
+
+#endif
