@@ -124,7 +124,7 @@ static const Option options[] = {
 	 "                               several, the least first: kernels for each, the best that runs is taken;\n"
 	 "                               portable (x86-64, aarch64): x86-64-v2,x86-64-v3,x86-64-v4, and with kernels\n"
 	 "                               of 8 bits icelake-server; generic,neoverse-n1: of programs and libraries,\n"
-	 "                               but --no-generic, --tune and --cc tcc, the default"},
+	 "                               but --no-generic, --tune, --tuning and --cc tcc, the default"},
 	{"march", 0, "NAME", OPTION_TEXT, PLACE(march), " bench build show ",
 	 "the compiler's -march, whatever --cpu says"},
 	{"mcpu", 0, "NAME", OPTION_TEXT, PLACE(mcpu), " bench build show ", "its -mcpu (x86: -mtune), likewise"},

@@ -160,7 +160,7 @@ ratio_of(const double *other, const double *usual, int rounds)
 static double
 choice_ratio(const Variant *other, const Variant *usual, int choice, int rounds)
 {
-	double ms[2][ROUNDS];
+	double ms[2][ROUNDS] = { { 0 } };
 
 	for (int r = 0; r < rounds; r++) {
 		ms[0][r] = other->ms[r][choice];
