@@ -123,8 +123,8 @@ static const Option options[] = {
 	 "native, x86-64-v3, cortex-a53 ...: the least processor that it runs on;\n"
 	 "                               several, the least first: kernels for each, the best that runs is taken;\n"
 	 "                               portable (x86-64, aarch64): x86-64-v2,x86-64-v3,x86-64-v4, and with kernels\n"
-	 "                               of 8 bits icelake-server; generic,neoverse-n1: of programs and libraries,\n"
-	 "                               but --no-generic, --tune, --tuning and --cc tcc, the default"},
+	 "                               of 8 bits icelake-server; generic,neoverse-n1: the default, but for what is\n"
+	 "                               tuned, for tcc and plain functions, which is native"},
 	{"march", 0, "NAME", OPTION_TEXT, PLACE(march), " bench build show ",
 	 "the compiler's -march, whatever --cpu says"},
 	{"mcpu", 0, "NAME", OPTION_TEXT, PLACE(mcpu), " bench build show ", "its -mcpu (x86: -mtune), likewise"},

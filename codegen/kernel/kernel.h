@@ -110,6 +110,7 @@ typedef struct Emit {            /* one program */
 	Map      geometry_names, constant_index;
 	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
 	Texts    launched;       /* names of those that specializations launch */
+	Texts    methods;        /* names of the methods, in C: no kernel's begins so, since specializations' do */
 	const Texts *levels;     /* of several processors, the least first, that kernels are compiled for; or null */
 	bool     ops_by_level;   /* ... and operators: specializations call those of the level that runs, */
 	Texts    called;         /* by these names */

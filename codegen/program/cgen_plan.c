@@ -57,7 +57,7 @@ write_live(Writer *w, const Node *n)
 	Buf b = { 0 };
 
 	for (int i = 0; i < count; i++)
-		out_line(&w->out, "const IValue copy_%d = rt_box_copy(cx, RT_u8, 0, 0, %s, %s);", i, w->p->gpu ?
+		out_line(&w->out, "const IValue boxed_%d = rt_box_copy(cx, RT_u8, 0, 0, %s, %s);", i, w->p->gpu ?
 			 arena_printf(w->a, "rt_cuda_home(cx, &m[%d])", shared[i]->index) :
 			 c_spot(w, shared[i], 0), c_number(w, shared[i]->bytes));
 	for (int i = 1; i < n->nin; i++) {
@@ -65,12 +65,12 @@ write_live(Writer *w, const Node *n)
 		const int at = shared_at(w, shared, count, n->in[i]);
 
 		buf_printf(&b, "%s%s", i > 1 ? ", " : "", at < 0 ? c_box(w, n->in[i], true) :
-			   arena_printf(w->a, "rt_box_view(cx, copy_%d, RT_%s, %d, %s, %s)", at,
+			   arena_printf(w->a, "rt_box_view(cx, boxed_%d, RT_%s, %d, %s, %s)", at,
 					rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t), c_number(w, t->offset)));
 	}
 	out_line(&w->out, "const IValue live[%d] = { %s };", n->nin > 1 ? n->nin - 1 : 1, b.at ? b.at : "rt_none()");
 	for (int i = 0; i < count; i++)
-		out_line(&w->out, "rt_release(copy_%d);", i);
+		out_line(&w->out, "rt_release(boxed_%d);", i);
 	buf_free(&b);
 }
 

@@ -172,6 +172,7 @@ void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions 
 /* Registers of the arguments that the graph writes to, with commas; how many, and a bit for each. */
 const char *emit_written(Emit *, const Specialization *, Plan *, int *n, uint64_t *bits);
 Emit *emit_new(Cx *, const Module *, const BuildOptions *);
+void emit_methods(Emit *, const EmitMethod *, int n);  /* tells it their names, before all else */
 /* Of the processor, or the processors with commas, that a program is built for. */
 const char *processor_name(Arena *, const BuildOptions *, const Texts *levels);
 RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */

@@ -80,7 +80,7 @@ class Streams(Test):
         """What stands beside an option is no argument of it, and what is an example works."""
         for command in re.findall(r"kiln (\w+) ", self.run_(KILN, "--help")[1].decode()):
             for line in self.run_(KILN, command, "--help")[1].decode().split("\n"):
-                self.assertRegex(line, r"^(?!  .*--)|^  (-.|  )[, ] --[\w-]+( \S+)?( {1,}|$)", line)
+                self.assertRegex(line, r"^(?!  .*--)|^  (-.|  )[, ] --[\w-]+(\[=\w+\])?( \S+)?( {1,}|$)", line)
                 self.assertNotRegex(line, r"--\w+ \S+ [A-Z]+=", line)
         example = re.search(r"such as (\S+);", self.run_(KILN, "profile", "--help")[1].decode()).group(1)
         status, _, err = self.run_(KILN, "profile", "m.pt", "--input", example, "-o", "F.prof")

@@ -77,3 +77,11 @@ with tempfile.TemporaryDirectory() as d:
                 f.write(data)
         built += build(d, i)
 assert built >= rounds // 3, "only %d of %d were accepted" % (built, rounds)
+
+# methods that are named as kernels are
+with tempfile.TemporaryDirectory() as d:
+    for name in "map", "copy", "map_":
+        with open(os.path.join(d, "k.py"), "w") as f:
+            f.write("def %s(x: Tensor) -> Tensor:\n    return torch.exp(x).t().contiguous()\n" % name)
+        p = subprocess.run([kiln, "build", os.path.join(d, "k.py"), "--method", name, "--input", "x=float32[5x7]", "-o", os.path.join(d, "p")], capture_output=True)
+        assert p.returncode == 0, (name, p.stderr[-2000:])
