@@ -264,36 +264,47 @@ carry_levels(Build *b, Argv *parts)
 			}
 }
 
-/* The kernels for each processor, and the rest for the least one (cgen.c: put_kernel_tables); all at once. */
+static void
+start_level(Build *b, const char *c, int i, Process *p, Argv *objects)
+{
+	const char *object = arena_printf(b->cx->arena, "%s/level%d.o", b->dir, i);
+	Argv a = { .cx = b->cx };
+
+	b->cpu = b->o->levels.at[i];
+	args_emitted(b, &a, c, object);
+	arg(&a, arena_printf(b->cx->arena, "-DKILN_LEVEL=%d", i));
+	arg(&a, arena_printf(b->cx->arena, "-DVC_FLOATS=%d", b->o->level_floats[i]));
+	arg(&a, by_name(b, i) ? arena_printf(b->cx->arena, "-DKILN_OPS=_v%d", b->o->level_ops[i]) : "-DKILN_OPS=");
+	if (target_in_order(b->o->target, b->cpu))
+		arg(&a, "-DVC_IN_ORDER=1");
+	if (!i)
+		arg(&a, "-DKILN_ALL");
+	if (!start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i), p))
+		not_started(b, p);
+	arg(objects, object);
+}
+
+/* The kernels for each processor, and the rest for the least one (cgen.c: put_kernel_tables); side by side. */
 static void
 compile_levels(Build *b, const char *c, Argv *objects)
 {
-	Process process[RT_LIMIT_CHILDREN] = { { 0 } }, bad = { 0 };
+	Process process[sizeof b->o->level_floats / sizeof *b->o->level_floats] = { { 0 } };
 	const int n = b->o->levels.n;
+	int bad = n;
 
-	for (int i = 0; i < n; i++) {
-		const char *object = arena_printf(b->cx->arena, "%s/level%d.o", b->dir, i);
-		Argv a = { .cx = b->cx };
-
-		b->cpu = b->o->levels.at[i];
-		args_emitted(b, &a, c, object);
-		arg(&a, arena_printf(b->cx->arena, "-DKILN_LEVEL=%d", i));
-		arg(&a, arena_printf(b->cx->arena, "-DVC_FLOATS=%d", b->o->level_floats[i]));
-		arg(&a, by_name(b, i) ? arena_printf(b->cx->arena, "-DKILN_OPS=_v%d", b->o->level_ops[i]) : "-DKILN_OPS=");
-		if (target_in_order(b->o->target, b->cpu))
-			arg(&a, "-DVC_IN_ORDER=1");
-		if (!i)
-			arg(&a, "-DKILN_ALL");
-		if (!start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i), &process[i]))
-			not_started(b, &process[i]);
-		arg(objects, object);
+	for (int i = 0, ended = 0; ended < n;) {
+		if (i < n && i - ended < RT_LIMIT_CHILDREN) {
+			start_level(b, c, i, &process[i], objects);
+			i++;
+		} else {
+			if (process_end(&process[ended]) && bad == n)
+				bad = ended;
+			ended++;
+		}
 	}
-	for (int i = 0; i < n; i++)
-		if (process_end(&process[i]) && !bad.name)
-			bad = process[i];
 	b->cpu = b->o->levels.at[0];
-	if (bad.name)
-		process_failed(b, &bad, on_emitted);
+	if (bad < n)
+		process_failed(b, &process[bad], on_emitted);
 }
 
 /* The user's operators (--op): their C is the user's, and so are its errors. */
