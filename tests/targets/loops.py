@@ -34,8 +34,8 @@ def multiplications(loop):
 
 
 def hottest(path, *objdump):
-    """{function: the loop of it that has most of these}"""
-    found = {name: max(loops(code), key=multiplications, default=[]) for name, code in functions(path, *objdump)}
+    """{function: the loop of it that has most of these, and of such loops the shortest: not that for edges}"""
+    found = {name: max(loops(code), key=lambda loop: (multiplications(loop), -len(loop)), default=[]) for name, code in functions(path, *objdump)}
     return {name: loop for name, loop in found.items() if multiplications(loop)}
 
 
