@@ -102,7 +102,8 @@ bytes_of(Cli *cli, const char *option, const char *text)
 static void
 levels_of(Cli *cli, BuildOptions *o)
 {
-	const bool portable = cli->cpu ? !strcmp(cli->cpu, "portable") : !cli->tune && !cli->tuning && target_wants_levels(o);
+	const bool tuned = cli->tune || cli->tuning;     /* for this processor */
+	const bool portable = cli->cpu ? !strcmp(cli->cpu, "portable") : !tuned && target_wants_levels(o);
 	const char *list = portable ? target_levels(o->target, &o->int8_level) : cli->cpu;
 	char *copy, *state = NULL;
 

@@ -170,7 +170,6 @@ void    tuning_note(Cx *, Tuning *, const char *kernel, const char *way, double 
 Tuning *tuning_read(Cx *, const char *path, const char *text);   /* fails when it is none */
 void    tuning_put(const Tuning *, Buf *);               /* a JSON array of what was chosen */
 
-
 /* ---- planned.c: where the values of a specialized graph live ------------------------------------------------- */
 
 typedef enum Home {

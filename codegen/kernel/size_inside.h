@@ -1,7 +1,8 @@
 /* codegen/kernel/size_inside.h - what sizes are made of; private to size*.c and the tests' reader
  *
- * A size is a polynomial with int64 coefficients over atoms: symbols, and floors that no rule makes simpler.  Terms are in order (more factors first, then by their atoms) and coefficients are not 0, so
- * that equal polynomials have equal terms.  Atoms are found by their texts, sizes by their terms.
+ * A size is a polynomial with int64 coefficients over atoms: symbols, and floors that no rule makes simpler.  Terms are
+ * in order (more factors first, then by their atoms) and coefficients are not 0, so that equal polynomials have equal
+ * terms.  Atoms are found by their texts, sizes by their terms.
  *
  * A size is lost when a coefficient leaves int64 or the expression exceeds the limits below.  There is one lost size:
  * nothing can be proved of it, it has no value, and sizes computed from it are lost, too.  The limits also bound

@@ -727,7 +727,8 @@ make_of_type(Machine *m, const IValue *arg, int n)
 
 	if (g && g->call == make_of_parts && m->host->calls && arg[3].tag == RT_DICT)
 		return tensors_of(m, arg[3]);
-	if (!g || g->call == make_of_type || g->call == make_of_parts || !global_of(arg[1], GLOBAL_TENSOR_TYPE) || arg[2].tag != RT_TUPLE)
+	if (!g || g->call == make_of_type || g->call == make_of_parts || !global_of(arg[1], GLOBAL_TENSOR_TYPE) ||
+	    arg[2].tag != RT_TUPLE)
 		pickle_bad(&m->at, "a tensor of a type that is not known");
 	return call(m, g, arg[2]);
 }

@@ -44,8 +44,8 @@
 #define VC_IN_ORDER 0
 #endif
 /* Between these, gcc keeps a register block in the order of its text.  Scheduled before registers are allocated, it
- * does not fit them: of 90 instructions of a loop on aarch64 10 to 30 were moves.  Depthwise for processors that execute
- * in order wants another order: as scheduled usually, all loads come first, and selectively, products between them. */
+ * does not fit them: of 90 instructions of a loop on aarch64 10 to 30 were moves.  Depthwise loops for processors that
+ * execute in order are scheduled selectively, which puts products between loads; the usual way loads all first. */
 #if defined __aarch64__ && defined __GNUC__ && !defined __clang__
 #define VC_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-schedule-insns\")")
 #define VC_END _Pragma("GCC pop_options")
