@@ -27,7 +27,8 @@ put_value_condition(Buf *b, IValue v, const char *place)
 		out_string(b, v.u.str->s, v.u.str->n);
 		buf_printf(b, ", %lld)", (long long)v.u.str->n);
 	} else {
-		buf_printf(b, " &&\n\t    %s.tag == %d && %s.u.i == %lldLL", place, (int)v.tag, place, (long long)v.u.i);
+		buf_printf(b, " &&\n\t    %s.tag == %d && %s.u.i == %lldLL", place, (int)v.tag, place,
+			   (long long)v.u.i);
 	}
 }
 

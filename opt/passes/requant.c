@@ -117,7 +117,8 @@ put_units(Pass *p, Graph *g, const Chain *c, Value *put[2])
 static int64_t
 integer_of(const Chain *c, double value)
 {
-	const double low = c->is_signed ? -128 : 0, q = rint((double)((float)value * (float)c->inverse)) + (double)c->zero;
+	const double low = c->is_signed ? -128 : 0;
+	const double q = rint((double)((float)value * (float)c->inverse)) + (double)c->zero;
 
 	return (int64_t)fmin(fmax(q, low), low + 255);
 }

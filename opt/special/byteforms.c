@@ -173,7 +173,8 @@ spec_rows_of_bytes(Spec *s, Scope *c, const Node *m)
 		if (by[i]->type->kind != TYPE_NONE)
 			by[i] = spec_put_op(s, c, "aten::reshape",
 					    (Value *const[]){ by[i], spec_put_list(s, parts, 3, m->at) }, 2, m->at);
-	x = by[0]->type->kind == TYPE_NONE ? spec_put_op(s, c, "aten::mul.Tensor", (Value *const[]){ x, by[1] }, 2, m->at) :
+	x = by[0]->type->kind == TYPE_NONE ?
+	    spec_put_op(s, c, "aten::mul.Tensor", (Value *const[]){ x, by[1] }, 2, m->at) :
 	    spec_put_op(s, c, "prim::dequantize_by", (Value *const[]){ x, by[1], by[0] }, 3, m->at);
 	return spec_put_op(s, c, "aten::reshape",
 			   (Value *const[]){ x, spec_put_list(s, w->dims, w->ndim, m->at) }, 2, m->at);
