@@ -28,7 +28,7 @@ typedef struct RtCuda {
 	void    *library, *context, *stream, *module;
 	int      device, capability;     /* 90 */
 	void   **function;               /* by kernel */
-	uint64_t weights;
+	uint64_t weights, wrong;         /* wrong: an int that launches set */
 	Block   *block;
 	int      nblock;
 } RtCuda;
@@ -120,6 +120,7 @@ load_module(RtCx *cx, RtCuda *c, const RtProgram *p)
 		TRY(cuModuleGetFunction(&c->function[i], c->module, p->cuda->kernel[i]));
 	TRY(cuMemAlloc_v2(&c->weights, (size_t)p->weights_bytes + 1));
 	TRY(cuMemcpyHtoDAsync_v2(c->weights, p->weights, (size_t)p->weights_bytes, c->stream));
+	TRY(cuMemAlloc_v2(&c->wrong, sizeof(int)));
 	TRY(cuStreamSynchronize(c->stream));
 	return RT_OK;
 }
@@ -151,6 +152,8 @@ rt_cuda_stop(RtCx *cx)
 		c->cuMemFree_v2(c->block[i].at);
 	if (c->weights)
 		c->cuMemFree_v2(c->weights);
+	if (c->wrong)
+		c->cuMemFree_v2(c->wrong);
 	if (c->module)
 		c->cuModuleUnload(c->module);
 	if (c->stream)
@@ -336,12 +339,12 @@ prepare(RtCx *cx, const RtCudaArg *a, uint64_t *address)
 }
 
 int
-rt_cuda_launch(RtCx *cx, int kernel, RtCudaGrid grid, const RtCudaArg *args, int n)
+rt_cuda_launch(RtCx *cx, int kernel, RtCudaGrid grid, const RtCudaArg *args, int n, int *wrong)
 {
 	RtCuda *c = cx->cuda;
 	uint64_t address[MOST_ARGS];
 	double number[MOST_ARGS];
-	void *list[MOST_ARGS];
+	void *list[MOST_ARGS + 1];
 
 	if (cx->status)
 		return cx->status;
@@ -353,6 +356,9 @@ rt_cuda_launch(RtCx *cx, int kernel, RtCudaGrid grid, const RtCudaArg *args, int
 		if (args[i].m && prepare(cx, &args[i], &address[i]))
 			return RT_ERROR;
 	}
+	list[n] = &c->wrong;
+	if (wrong)
+		TRY(cuMemcpyHtoDAsync_v2(c->wrong, wrong, sizeof *wrong, c->stream));
 	if (grid.x && grid.y && grid.z)
 		TRY(cuLaunchKernel(c->function[kernel], (unsigned)grid.x, (unsigned)grid.y, (unsigned)grid.z, BLOCK,
 				   1, 1, 0, c->stream, list, NULL));
@@ -363,6 +369,10 @@ rt_cuda_launch(RtCx *cx, int kernel, RtCudaGrid grid, const RtCudaArg *args, int
 		args[i].m->here = false;
 		if (!args[i].m->in_arena && fetch(cx, args[i].m))
 			return RT_ERROR;
+	}
+	if (wrong) {
+		TRY(cuMemcpyDtoHAsync_v2(wrong, c->wrong, sizeof *wrong, c->stream));
+		TRY(cuStreamSynchronize(c->stream));
 	}
 	return RT_OK;
 }

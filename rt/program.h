@@ -385,7 +385,8 @@ int   rt_cuda_start(RtCx *, const RtProgram *);           /* driver, device, mod
 void  rt_cuda_stop(RtCx *);
 int   rt_cuda_begin(RtCx *, RtMirror *, const RtCudaPlace *, int n, char *arena, int64_t bytes);   /* n + 1 mirrors */
 void  rt_cuda_end(RtCx *, RtMirror *, int n);
-int   rt_cuda_launch(RtCx *, int kernel, RtCudaGrid, const RtCudaArg *, int n);
+/* wrong: of a kernel that checks indices, which sets it; or null */
+int   rt_cuda_launch(RtCx *, int kernel, RtCudaGrid, const RtCudaArg *, int n, int *wrong);
 char *rt_cuda_home(RtCx *, RtMirror *);                   /* of the arena: the host's copy, up to date; errors in cx */
 void  rt_cuda_stale(RtMirror *, int n);                   /* the host may have written to these */
 int   rt_cuda_move(RtCx *, RtCudaPart to, RtCudaPart from, int64_t bytes);

@@ -71,7 +71,7 @@ take_bias(Plan *p, const Value *v, int64_t n, Dense *d)
 }
 
 static bool
-recognise_product(Plan *p, const Node *n, Dense *d)
+describe_product(Plan *p, const Node *n, Dense *d)
 {
 	const Lowering what = n->op->lowering;
 	const bool linear = what == LOWER_LINEAR, addmm = what == LOWER_ADDMM;
@@ -157,7 +157,7 @@ plain_form(Dense *d)
 }
 
 static bool
-recognise_convolution(Plan *p, const Node *n, Dense *d)
+describe_convolution(Plan *p, const Node *n, Dense *d)
 {
 	const Value *x = named(n, "input"), *w = named(n, "weight"), *transposed = named(n, "transposed");
 	int64_t step[3] = { 1, 1, 1 }, padding[3] = { 0 }, dilation[3] = { 1, 1, 1 }, t, xs, ys;
@@ -207,7 +207,7 @@ dense_take(Plan *p, const Node *n, Dense *d)
 {
 	memset(d, 0, sizeof *d);
 	return n->op && n->nout == 1 && plan_tensor(p, n->out[0]) && plan_tensor(p, n->out[0])->dtype == RT_f32 &&
-	       (recognise_product(p, n, d) || recognise_convolution(p, n, d));
+	       (describe_product(p, n, d) || describe_convolution(p, n, d));
 }
 
 bool

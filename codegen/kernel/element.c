@@ -166,7 +166,7 @@ kernel_index_name(Arena *a, const Operand *o, int gather)
 	return gather ? arena_printf(a, "%s_at%d", o->name, gather) : arena_printf(a, "%s_at", o->name);
 }
 
-/* "x1[i0 * 56 + i1]"; of an index only the text in the brackets. */
+/* "x1[i0 * 56 + i1]", in its bounds; of an index only the text in the brackets. */
 static const char *
 place_text(Element *e, int operand)
 {
@@ -181,9 +181,8 @@ place_text(Element *e, int operand)
 	}
 	put_offset(e->k, o->offset, &b);
 	at = arena_text(e->a, &b);
-	if (o->access == ACCESS_INDEX || o->access == ACCESS_BITS)
-		return at;
-	at = arena_printf(e->a, "%s[%s]", o->name, at);
+	if (o->access != ACCESS_INDEX && o->access != ACCESS_BITS)
+		at = arena_printf(e->a, "%s[%s]", o->name, at);
 	return o->bound.n ? arena_printf(e->a, "(%s ? %s : 0)", bounds_text(e, o), at) : at;
 }
 

@@ -156,8 +156,8 @@ emit_lowered(Emit *e, Plan *p, const Lowered *l, KernelCall *call)
 {
 	*call = (KernelCall){ .kernel = l->kernel };
 	for (int i = 0; i < l->value.n; i++)
-		vec_push(e->cx->arena, &call->args, ((KernelArg){ .value = l->value.at[i] }));
-	if (!p->dynamic)
+		vec_push(p->cx->arena, &call->args, ((KernelArg){ .value = l->value.at[i] }));
+	if (e && !p->dynamic)
 		emit_scheduled(e, l->kernel, call);
 }
 

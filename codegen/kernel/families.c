@@ -9,6 +9,7 @@
 
 typedef struct Family {
 	RowForm *form;
+	RowForm *data;           /* the same as kernels that are data, where the form prints its own at once; or null */
 	bool     reduces;        /* a reduction or normalisation in one launch */
 	bool     parts;          /* it writes by the result's strides, so the result may be a part of a larger tensor */
 } Family;
@@ -62,12 +63,12 @@ static const Family families[NLOWERING] = {
 	[LOWER_LINEAR] = { row_linear },
 	[LOWER_ADDMM] = { row_addmm },
 	[LOWER_CONTRACT] = { row_contract },
-	[LOWER_CONVOLUTION] = { row_convolution },
+	[LOWER_CONVOLUTION] = { row_convolution, .data = row_convolution_data },
 	[LOWER_CONVOLUTION_BACKWARD] = { row_convolution_backward },
-	[LOWER_MAX_POOL] = { row_max_pool, .parts = true },
-	[LOWER_AVG_POOL] = { row_avg_pool, .parts = true },
-	[LOWER_ADAPTIVE_AVG_POOL] = { row_adaptive_pool },
-	[LOWER_ADAPTIVE_MAX_POOL] = { row_adaptive_pool },
+	[LOWER_MAX_POOL] = { row_max_pool, .data = row_max_pool_data, .parts = true },
+	[LOWER_AVG_POOL] = { row_avg_pool, .data = row_avg_pool_data, .parts = true },
+	[LOWER_ADAPTIVE_AVG_POOL] = { row_adaptive_pool, .data = row_adaptive_pool_data },
+	[LOWER_ADAPTIVE_MAX_POOL] = { row_adaptive_pool, .data = row_adaptive_pool_data },
 	[LOWER_MAX_POOL_PLACES] = { row_max_pool_places },
 	[LOWER_MAX_POOL_BACKWARD] = { row_max_pool_back },
 	[LOWER_INDEX_ADD] = { row_index_slices },
@@ -130,21 +131,47 @@ family_of(const Op *op)
 }
 
 static bool
-form_of(Row *r)
+form_of(Row *r, bool data)
 {
 	const Family *f = family_of(r->n->op);
 
-	return f && (node_writes(r->n) || results_are_new(r, f->parts)) && f->form(r);
+	if (!f || (!node_writes(r->n) && !results_are_new(r, f->parts)))
+		return false;
+	return data && f->data ? f->data(r) : f->form(r);
 }
 
 bool
 lower_reduction(Plan *p, const Node *n, Lowered *out)
 {
 	KernelCall calls[MAX_KERNEL_CALLS];
-	Row r = { .p = p, .n = n, .calls = calls, .lowered = out };
 	const Family *f = family_of(n->op);
 
-	return f && f->reduces && form_of(&r) && r.ncall == 1;
+	if (!f || !f->reduces || lower_launches(p, n, calls) != 1)
+		return false;
+	*out = (Lowered){ .kernel = kernel_copy(calls[0].kernel) };
+	for (int i = 0; i < calls[0].args.n; i++)
+		vec_push(p->cx->arena, &out->value, calls[0].args.at[i].value);
+	return true;
+}
+
+int
+lower_launches(Plan *p, const Node *n, KernelCall *calls)
+{
+	Row r = { .p = p, .n = n, .calls = calls };
+	Lowered l;
+
+	if (node_is_map(n)) {
+		if (!lower_map(p, n, &l))
+			return 0;
+		emit_lowered(NULL, p, &l, calls);
+		return 1;
+	}
+	if (!form_of(&r, true))
+		return 0;
+	for (int i = 0; i < r.ncall; i++)
+		if (!calls[i].kernel || calls[i].repeat)
+			return 0;
+	return r.ncall;
 }
 
 bool
@@ -159,14 +186,14 @@ node_is_row(Plan *p, const Node *n)
 	KernelCall calls[MAX_KERNEL_CALLS];
 	Row r = { .p = p, .n = n, .calls = calls };
 
-	return form_of(&r);
+	return form_of(&r, false);
 }
 
 bool
 emit_row(Emit *e, Plan *p, const Node *n, KernelCall *calls, int *ncall)
 {
 	Row r = { .e = e, .p = p, .n = n, .calls = calls };
-	const bool is = form_of(&r);
+	const bool is = form_of(&r, false);
 
 	*ncall = r.ncall;
 	return is;

@@ -199,6 +199,13 @@ swap_axes(Kernel *k, int a, int b)
 	k->serial = k->serial == a ? b : k->serial == b ? a : k->serial;
 }
 
+void
+kernel_move_axis(Kernel *k, int from, int to)
+{
+	for (int i = from; i > to; i--)
+		swap_axes(k, i, i - 1);
+}
+
 static void
 remove_stride(Kernel *k, const Size **stride, int axis)
 {

@@ -168,6 +168,7 @@ Ref     ref_number(IValue);
  * allow it, except the innermost `keep` axes.  Reduced axes are separate, in the order of the first input's. */
 void    kernel_simplify(Kernel *, int keep);
 void    kernel_drop_ones(Kernel *);                      /* only drops axes of 1 */
+void    kernel_move_axis(Kernel *, int from, int to);    /* outwards, or to the same place */
 /* Are the operand's elements one after the other along this axis? */
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
 bool    kernel_has_rows(const Kernel *);                 /* does it reduce, or go through stages? */
@@ -251,9 +252,10 @@ char *kernel_print_c(const Kernel *, const Schedule *, int symbols);
  * with braces: rows and columns of a block that has just been made.  The kernel has two axes at most; place:
  * p[place[k]] is operand k's address. */
 char *kernel_print_block(const Kernel *, const int *place, int symbols);
-/* Parameters of a CUDA kernel, behind those that are there: "float *y0, const float *x1, double s2". */
+/* Parameters of a CUDA kernel, behind those that are there: "float *y0, const float *x1, double s2"; of one with
+ * gathers "int *wrong", too, which it sets. */
 void  kernel_cuda_params(const Kernel *, Buf *);
-/* Has it a form in CUDA?  Gathers, addresses along an axis and serial axes have none yet. */
+/* Has it a form in CUDA?  Addresses along an axis, and rows that are reduced over gathers, have none. */
 bool  kernel_has_cuda(const Kernel *);
 /* Parameters and body of a CUDA kernel, "(float *y0, ...)\n{\n...}\n", for blocks of CUDA_BLOCK threads: each a point;
  * of rows that are reduced each a row where these are side by side, else a block for each row. */

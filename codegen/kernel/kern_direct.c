@@ -9,126 +9,96 @@
 
 enum { MOST_PRODUCTS = 4 << 20 };
 
-typedef struct Direct {
-	const RtTensor *x, *w, *y;
-	int64_t step[2], pad[2], dilation[2], groups;
-	int     places;
-} Direct;
-
-enum { W, H, C, N };             /* dims from the last; a convolution over one dim has no H */
-
+/* The last dim is the width; a convolution over one dim has a height of 1, and no stride along it. */
 static int64_t
-at_dim(const RtTensor *t, int places, int which, bool stride)
+along(const Convolution *c, const int64_t *of, bool height, int64_t none)
 {
-	const int i = t->ndim - 1 - (which == W || places == 2 ? which : which - 1);
-
-	if (i < 0 || (which == H && places == 1))
-		return stride ? 0 : 1;
-	return stride ? t->strides[i] : t->dims[i];
-}
-
-static bool
-take(Row *r, Direct *d)
-{
-	int64_t flag;
-
-	d->x = row_tensor(r, "input");
-	d->w = row_tensor(r, "weight");
-	d->y = row_result(r, 0);
-	if (!d->x || !d->w || d->x->dtype != RT_f32 || d->w->dtype != RT_f32 || d->y->dtype != RT_f32 ||
-	    !rt_numel(d->y) || !rt_numel(d->w))
-		return false;
-	d->places = d->w->ndim - 2;
-	if (d->places < 1 || d->places > 2 || d->x->ndim != d->w->ndim || d->y->ndim != d->w->ndim ||
-	    !row_int(r, "groups", &d->groups))
-		return false;
-	if (node_arg(r->n, "transposed") && (!row_int(r, "transposed", &flag) || flag))
-		return false;
-	for (int i = 0; i < 2; i++) {
-		d->step[i] = d->dilation[i] = 1;
-		d->pad[i] = 0;
-	}
-	return row_ints(r, "stride", d->step + 2 - d->places, d->places) &&
-	       row_ints(r, "padding", d->pad + 2 - d->places, d->places) &&
-	       row_ints(r, "dilation", d->dilation + 2 - d->places, d->places) && d->groups > 0 &&
-	       d->w->dims[0] % d->groups == 0 && d->w->dims[1] * d->groups == d->x->dims[1] &&
-	       plan_worth(r->p, r->n, rt_numel(d->y) <= MOST_PRODUCTS / rt_numel(d->w) * d->w->dims[0]);
+	return !height ? of[c->v.places - 1] : c->v.places == 2 ? of[0] : none;
 }
 
 static void
-put_geometry(Body *b, const Direct *d)
+put_geometry(Body *b, const Convolution *c)
 {
-	const int p = d->places;
-	const RtTensor *x = d->x, *y = d->y, *w = d->w;
+	const Windows *v = &c->v;
+	const RtTensor *x = c->x, *y = c->y, *w = c->w;
 	const Member member[] = {
-		{ "n", x->dims[0] }, { "ic", x->dims[1] }, { "oc", w->dims[0] }, { "h", at_dim(x, p, H, false) },
-		{ "w", at_dim(x, p, W, false) }, { "oh", at_dim(y, p, H, false) }, { "ow", at_dim(y, p, W, false) },
-		{ "groups", d->groups }, { "xn", at_dim(x, p, N, true) }, { "xc", at_dim(x, p, C, true) },
-		{ "xh", at_dim(x, p, H, true) }, { "xw", at_dim(x, p, W, true) }, { "yn", at_dim(y, p, N, true) },
-		{ "yc", at_dim(y, p, C, true) }, { "yh", at_dim(y, p, H, true) }, { "yw", at_dim(y, p, W, true) },
-		{ "kh", at_dim(w, p, H, false) }, { "kw", at_dim(w, p, W, false) }, { "sh", d->step[0] },
-		{ "sw", d->step[1] }, { "ph", d->pad[0] }, { "pw", d->pad[1] }, { "dh", d->dilation[0] },
-		{ "dw", d->dilation[1] }, { "wo", at_dim(w, p, N, true) }, { "wi", at_dim(w, p, C, true) },
-		{ "wh", at_dim(w, p, H, true) }, { "ww", at_dim(w, p, W, true) },
+		{ "n", x->dims[0] }, { "ic", x->dims[1] }, { "oc", w->dims[0] }, { "h", along(c, v->in, true, 1) },
+		{ "w", along(c, v->in, false, 1) }, { "oh", along(c, v->out, true, 1) },
+		{ "ow", along(c, v->out, false, 1) }, { "groups", c->groups }, { "xn", x->strides[0] },
+		{ "xc", x->strides[1] }, { "xh", along(c, v->x, true, 0) }, { "xw", along(c, v->x, false, 0) },
+		{ "yn", y->strides[0] }, { "yc", y->strides[1] }, { "yh", along(c, v->y, true, 0) },
+		{ "yw", along(c, v->y, false, 0) }, { "kh", along(c, v->taps, true, 1) },
+		{ "kw", along(c, v->taps, false, 1) }, { "sh", along(c, v->step, true, 1) },
+		{ "sw", along(c, v->step, false, 1) }, { "ph", along(c, v->pad, true, 0) },
+		{ "pw", along(c, v->pad, false, 0) }, { "dh", along(c, v->wide, true, 1) },
+		{ "dw", along(c, v->wide, false, 1) }, { "wo", w->strides[0] }, { "wi", w->strides[1] },
+		{ "wh", along(c, v->w, true, 0) }, { "ww", along(c, v->w, false, 0) },
 	};
 
 	body_struct(b, "static const VdConv v", member, sizeof member / sizeof *member, "");
 }
 
+static void
+pass(Row *r, KernelCall *call, const Convolution *c)
+{
+	row_pass(r, call, r->n->out[0], 0);
+	row_pass(r, call, row_arg(r, "input"), 0);
+	row_pass(r, call, row_arg(r, "weight"), 0);
+	if (c->bias)
+		row_pass(r, call, c->bias, 0);
+}
+
 /* Describes the launch as a sum of products. */
 static void
-put_contract(Row *r, KernelCall *call, const Direct *d, bool bias)
+put_contract(Row *r, KernelCall *call, const Convolution *c)
 {
-	const int64_t *xs = d->x->strides, *ws = d->w->strides, *ys = d->y->strides;
-	const int64_t group = d->w->dims[0] / d->groups, ic = d->w->dims[1];
-	Windows v = { .places = d->places };
-	Contract c;
+	Contract k;
 
-	for (int i = 0; i < d->places; i++) {
-		const int k = 2 - d->places + i;
+	contract_begin(&k, r->p, r->n, RT_f32, c->bias != NULL);
+	contract_convolution(&k, c);
+	contract_call(call, &k, NULL, 1 + c->v.places, "vd_conv");
+}
 
-		v.in[i] = d->x->dims[2 + i], v.out[i] = d->y->dims[2 + i], v.taps[i] = d->w->dims[2 + i];
-		v.step[i] = d->step[k], v.pad[i] = d->pad[k], v.wide[i] = d->dilation[k];
-		v.x[i] = xs[2 + i], v.y[i] = ys[2 + i], v.w[i] = ws[2 + i];
-	}
-	contract_begin(&c, r->p, r->n, RT_f32, bias);
-	contract_axis(&c, d->x->dims[0], false, (int64_t[4]){ ys[0], xs[0] });
-	contract_axis(&c, d->groups, false, (int64_t[4]){ group * ys[1], ic * xs[1], group * ws[0], group });
-	contract_axis(&c, group, false, (int64_t[4]){ ys[1], 0, ws[0], 1 });
-	contract_windows(&c, &v, false);
-	contract_axis(&c, ic, true, (int64_t[4]){ 0, xs[1], ws[1] });
-	contract_windows(&c, &v, true);
-	contract_call(call, &c, NULL, 0, "vd_conv");
+bool
+row_convolution_data(Row *r)
+{
+	KernelCall *call = &r->calls[r->ncall];
+	Convolution c;
+
+	if (!convolution_take(r->p, r->n, &c))
+		return false;
+	r->ncall++;
+	*call = (KernelCall){ 0 };
+	pass(r, call, &c);
+	put_contract(r, call, &c);
+	return true;
 }
 
 bool
 row_convolution(Row *r)
 {
-	const Value *bias = row_arg(r, "bias");
-	const RtTensor *b = row_tensor(r, "bias");
-	Direct d;
+	Convolution c;
 	Body body = body_begin(r->p);
-	KernelCall *c;
-	int64_t rows;
+	KernelCall *call;
+	int64_t rows, each;
 
 	if (row_convolution_computed(r))
 		return true;
-	if (!take(r, &d) || (bias && (!b || b->dtype != RT_f32 || !rt_is_contiguous(b) || rt_numel(b) != d.w->dims[0])))
+	if (!convolution_take(r->p, r->n, &c) || c.v.places > 2)
 		return false;
-	put_geometry(&body, &d);
+	each = rt_numel(c.w) / c.w->dims[0];
+	if (!plan_worth(r->p, r->n, rt_numel(c.y) <= MOST_PRODUCTS / each))
+		return false;
+	put_geometry(&body, &c);
 	out_blank(&body.out);
-	out_line(&body.out, "vd_conv(begin, end, &v, p[1], p[2], %s, p[0]);", bias ? "p[3]" : "0");
-	rows = d.y->dims[0] * d.y->dims[1] * at_dim(d.y, d.places, H, false);
-	c = row_call(r, "direct",
-		     arena_printf(r->p->cx->arena, "convolution of %lld channels to %lld where they lie",
-				  (long long)d.x->dims[1], (long long)d.w->dims[0]),
-		     &body, rows, row_grain(rt_numel(d.y) / rows * (rt_numel(d.w) / d.w->dims[0])));
-	c->work.flops = 2 * (double)rt_numel(d.y) * (double)(rt_numel(d.w) / d.w->dims[0]);
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, row_arg(r, "input"), 0);
-	row_pass(r, c, row_arg(r, "weight"), 0);
-	if (bias)
-		row_pass(r, c, bias, 0);
-	put_contract(r, c, &d, bias != NULL);
+	out_line(&body.out, "vd_conv(begin, end, &v, p[1], p[2], %s, p[0]);", c.bias ? "p[3]" : "0");
+	rows = c.y->dims[0] * c.y->dims[1] * along(&c, c.v.out, true, 1);
+	call = row_call(r, "direct",
+			arena_printf(r->p->cx->arena, "convolution of %lld channels to %lld where they lie",
+				     (long long)c.x->dims[1], (long long)c.w->dims[0]),
+			&body, rows, row_grain(rt_numel(c.y) / rows * each));
+	call->work.flops = 2 * (double)rt_numel(c.y) * (double)each;
+	pass(r, call, &c);
+	put_contract(r, call, &c);
 	return true;
 }

@@ -123,7 +123,7 @@ put_contract(Row *r, KernelCall *call, const Product *d)
 	contract_axis(&c, d->m, false, (int64_t[4]){ d->ldc, d->lda });
 	contract_axis(&c, d->n, false, (int64_t[4]){ 1, 0, d->bn, 1 });
 	contract_axis(&c, d->k, true, (int64_t[4]){ 0, d->ak, d->bk });
-	contract_call(call, &c, NULL, 0, d->dtype == RT_f32 ? "vm_product" : "vm_product_double");
+	contract_call(call, &c, NULL, d->batch.ndim + 1, d->dtype == RT_f32 ? "vm_product" : "vm_product_double");
 }
 
 static bool

@@ -1,6 +1,7 @@
 /*
  * Pooling over one or two dims: the result's sizes are given by the plan, so ceil_mode needs no code here.
  */
+#include "lower.h"
 #include "row.h"
 
 #include <string.h>
@@ -120,6 +121,102 @@ emit_pool(Row *r, const Pool *d)
 	return true;
 }
 
+/* ---- as data ----------------------------------------------------------------------------------------------------- */
+
+static Windows
+windows_of(const Pool *d)
+{
+	Windows v = { .places = d->places };
+
+	for (int i = 0; i < v.places; i++) {
+		const int k = 2 - v.places + i, which = k ? W : H;
+
+		v.in[i] = size_at(d->x, d, which), v.out[i] = size_at(d->y, d, which);
+		v.taps[i] = d->kernel[k], v.step[i] = d->step[k], v.pad[i] = d->pad[k], v.wide[i] = d->dilation[k];
+		v.x[i] = stride_at(d->x, d, which), v.y[i] = stride_at(d->y, d, which);
+	}
+	return v;
+}
+
+/* Is the input there, at a point? As an operand of the kernel, with its bounds; where padding counts it is there, too. */
+static Ref
+put_inside(Kernel *k, const Windows *v, bool padding)
+{
+	SizeTable *z = k->sizes;
+	const int at = kernel_operand(k, (Operand){ .dtype = RT_i64, .access = ACCESS_INDEX, .along = -1,
+						    .offset = size_number(z, 1) });
+	const Bound *next = k->operand.at[CONTRACT_X].bound.at;
+
+	for (int i = 0; i < v->places; i++) {
+		const int64_t pad = padding ? v->pad[i] : 0;
+		Bound b;
+
+		if (!windows_leave(v, i))
+			continue;
+		b = *next++;
+		b.offset = size_plus(z, b.offset, size_number(z, pad));
+		b.limit = size_plus(z, b.limit, size_number(z, 2 * pad));
+		kernel_bound(k, at, b);
+	}
+	return ref_operand(at);
+}
+
+/* The greatest of what is there. */
+static Ref
+put_most(const Contract *c, const Windows *v)
+{
+	Kernel *k = c->k;
+	Folded most = { .fold = fold_find("max"), .x = ref_operand(CONTRACT_X), .part = RT_f32, .total = RT_f32 };
+
+	if (k->operand.at[CONTRACT_X].bound.n) {
+		const Ref inside = put_inside(k, v, false);
+
+		most.x = kernel_let(k, lower_let(c->p, ROW_where_self, RT_f32,
+						 (Ref[]){ inside, most.x, ref_number(rt_double(-1e300 * 1e300)) }));
+	}
+	return kernel_state(k, most);
+}
+
+static Ref
+put_mean(const Contract *c, const Windows *v, const Pool *d)
+{
+	Kernel *k = c->k;
+	Folded sum = { .fold = fold_find("sum"), .x = ref_operand(CONTRACT_X), .part = RT_f32, .total = RT_f32 };
+	Ref of[2] = { kernel_state(k, sum),
+		      ref_number(rt_double((double)(d->divisor ? d->divisor : d->kernel[0] * d->kernel[1]))) };
+
+	if (k->operand.at[CONTRACT_X].bound.n && !d->divisor) {
+		sum.x = put_inside(k, v, d->padding_counts);
+		of[1] = kernel_state(k, sum);
+	}
+	kernel_stage(k, false);
+	return kernel_let(k, lower_let(c->p, ROW_div_Tensor, RT_f32, of));
+}
+
+static bool
+lower_pool(Row *r, const Pool *d)
+{
+	Contract c = { .p = r->p, .n = r->n, .k = lower_over(r->p, r->n, "pool", 0, NULL) };
+	const Value *const value[] = { r->n->out[0], row_arg(r, "self") };
+	const Windows v = windows_of(d);
+	Ref made;
+
+	for (int i = CONTRACT_Y; i <= CONTRACT_X; i++)
+		kernel_strided(c.k, i == CONTRACT_Y ? ACCESS_WRITE : ACCESS_READ, RT_f32, NULL);
+	for (int dim = N; dim >= C; dim--)
+		contract_axis(&c, size_at(d->y, d, dim), false,
+			      (int64_t[4]){ stride_at(d->y, d, dim), stride_at(d->x, d, dim) });
+	contract_windows(&c, &v, false);
+	contract_windows(&c, &v, true);
+	made = d->max ? put_most(&c, &v) : put_mean(&c, &v, d);
+	if (d->max)
+		kernel_stage(c.k, false);
+	kernel_store(c.k, CONTRACT_Y, made);
+	return row_kernel(r, c.k, value, 2);
+}
+
+/* ---- by the schema ----------------------------------------------------------------------------------------------- */
+
 /* How many dims are pooled, by the schema: int[1] or int[2]. */
 static int
 places(const Row *r)
@@ -130,26 +227,55 @@ places(const Row *r)
 	return s->args[window < 0 ? schema_find(s, "output_size") : window].size_hint;
 }
 
+static bool
+take_max(Row *r, Pool *d)
+{
+	*d = (Pool){ .places = places(r), .max = true };
+	return take(r, d) && take_window(r, d);
+}
+
+static bool
+take_avg(Row *r, Pool *d)
+{
+	int64_t counts;
+
+	*d = (Pool){ .places = places(r) };
+	if (!take(r, d) || !take_window(r, d) || !row_int(r, "count_include_pad", &counts))
+		return false;
+	d->padding_counts = counts;
+	return !row_arg(r, "divisor_override") || (row_int(r, "divisor_override", &d->divisor) && d->divisor);
+}
+
 bool
 row_max_pool(Row *r)
 {
-	Pool d = { .places = places(r), .max = true };
+	Pool d;
 
-	return take(r, &d) && take_window(r, &d) && emit_pool(r, &d);
+	return take_max(r, &d) && emit_pool(r, &d);
+}
+
+bool
+row_max_pool_data(Row *r)
+{
+	Pool d;
+
+	return take_max(r, &d) && lower_pool(r, &d);
 }
 
 bool
 row_avg_pool(Row *r)
 {
-	Pool d = { .places = places(r) };
-	int64_t counts;
+	Pool d;
 
-	if (!take(r, &d) || !take_window(r, &d) || !row_int(r, "count_include_pad", &counts))
-		return false;
-	d.padding_counts = counts;
-	if (row_arg(r, "divisor_override") && (!row_int(r, "divisor_override", &d.divisor) || !d.divisor))
-		return false;
-	return emit_pool(r, &d);
+	return take_avg(r, &d) && emit_pool(r, &d);
+}
+
+bool
+row_avg_pool_data(Row *r)
+{
+	Pool d;
+
+	return take_avg(r, &d) && lower_pool(r, &d);
 }
 
 /* A maximum whose places are not used. */
@@ -160,6 +286,24 @@ row_adaptive_pool(Row *r)
 		   .step = { 1, 1 }, .dilation = { 1, 1 } };
 
 	return (!d.max || !r->n->out[1]->uses.n) && take(r, &d) && emit_pool(r, &d);
+}
+
+/* Windows of one size, if the input's sizes are multiples of the result's. */
+bool
+row_adaptive_pool_data(Row *r)
+{
+	Pool d = { .places = places(r), .max = r->n->nout == 2, .dilation = { 1, 1 } };
+
+	if ((d.max && r->n->out[1]->uses.n) || !take(r, &d))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		const int64_t in = size_at(d.x, &d, i ? W : H), out = size_at(d.y, &d, i ? W : H);
+
+		if (in % out)
+			return false;
+		d.kernel[i] = d.step[i] = in / out;
+	}
+	return lower_pool(r, &d);
 }
 
 /* The maximum and its places, over channels last. */

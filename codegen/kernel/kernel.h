@@ -323,7 +323,8 @@ typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
 	int     kernel;          /* index in Emit.cuda_kernels */
 	int64_t grid[3];         /* blocks; of 256 threads each */
 	int     nout;            /* so many of args are written, the first ones */
-	ValueVec args;
+	Vec(KernelArg) args;     /* values */
+	bool    checked;         /* as KernelCall.checked */
 } CudaCall;
 
 /* ---- body.c: kernels that forms print at once -------------------------------------------------------------- */
@@ -352,11 +353,12 @@ void  emit_body(Emit *, const char *prefix, const char *comment, Body *, KernelC
 const char *emit_kernel(Emit *, const char *prefix, const char *comment, const char *text, bool epilogue);
 void emit_tall(Emit *, const Plan *, int64_t rows);      /* a product by panels has so many; null Emit: nothing */
 
-/* ---- kern_cuda.c: the same and more as CUDA ---------------------------------------------------------------------- */
+/* ---- kern_cuda.c: the same as CUDA ------------------------------------------------------------------------------- */
 
-/* Can this node, which is no pointwise group, be a kernel of the GPU? */
-bool node_is_cuda(Plan *, const Node *);
-bool emit_cuda(Emit *, Plan *, const Node *, const Node *epilogue, CudaCall *);
+enum { MAX_KERNEL_CALLS = 64 };
+bool node_is_cuda(Plan *, const Node *);                 /* is all that the node launches data, with a form in CUDA? */
+/* Emits the node's launches on the GPU, with its epilogue; how many there are, 0: it has no kernels there. */
+int emit_cuda(Emit *, Plan *, const Node *, CudaCall *);          /* room for MAX_KERNEL_CALLS */
 
 /* ---- pack.c: weights as kernels read them; C expressions --------------------------------------------------------- */
 
@@ -378,7 +380,6 @@ int64_t pack_finish(Emit *);
 
 /* ---- kern_conv.c: products and convolutions with constant weights ------------------------------------------------ */
 
-enum { MAX_KERNEL_CALLS = 64 };
 bool dense_nhwc(const RtTensor *);                       /* channels last, with nothing between */
 bool constant_ints(Plan *, const Value *, int64_t *out, int n);     /* of a list of n ints, or of one, repeated */
 bool node_is_dense(Plan *, const Node *);

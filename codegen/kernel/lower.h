@@ -44,6 +44,9 @@ bool lower_pair(Plan *, Kernel *, const Let *, const Pair *arg, Pair *);
 
 /* False: not a reduction, or one without a kernel. */
 bool lower_reduction(Plan *, const Node *, Lowered *);
+/* All launches of a node as kernels that are data, in calls[0 .. return), of which nothing is emitted; 0: it has none, or
+ * its form prints some at once. */
+int lower_launches(Plan *, const Node *, KernelCall *calls);
 
 /* ---- lower_index.c ----------------------------------------------------------------------------------------------- */
 
@@ -56,6 +59,7 @@ RtDtype lower_carrier(int dtype);
 
 typedef struct Contract {        /* y = sum of x * w, + bias */
 	Plan   *p;
+	const Node *n;
 	Kernel *k;
 	bool    bias;
 } Contract;
@@ -71,10 +75,21 @@ typedef struct Windows {
 	int64_t x[3], y[3], w[3];        /* strides along them */
 } Windows;
 void contract_windows(Contract *, const Windows *, bool summed);         /* of places; summed: of taps */
+bool windows_leave(const Windows *, int place);         /* do they reach into padding, or beyond the end of x? */
+/* A convolution over one to three dims, in whatever layout, by any weights. */
+typedef struct Convolution {
+	const RtTensor *x, *w, *y;
+	const Value *bias;       /* of consecutive floats; or null */
+	int64_t groups;
+	Windows v;
+} Convolution;
+bool convolution_take(Plan *, const Node *, Convolution *);              /* false: not of known floats, or transposed */
+void contract_convolution(Contract *, const Convolution *);              /* its axes; the first 1 + places are rows */
 void contract_from(Contract *, int64_t y, int64_t w);                     /* the first elements of these */
 /* Completes it; after: what follows over its result, of which the first `rows` axes are the rows; or null. */
 Kernel *contract_end(Contract *, const Lowered *after, int rows);
-/* It is the call's kernel, of which this microkernel computes the units. */
+/* It is the call's kernel, of which this microkernel computes the units.  On the GPU what follows is the node's epilogue,
+ * whose operands are passed behind those that are there. */
 void contract_call(KernelCall *, Contract *, const Lowered *after, int rows, const char *micro);
 
 /* ---- lower_rows.c: what kernels that reduce are made of -------------------------------------------------------- */
@@ -110,7 +125,8 @@ Ref  rows_let2(Rows *, OpRow, RtDtype, Ref a, Ref b);       /* add, sub: with al
 
 /* ---- emit.c: kernels in programs ------------------------------------------------------------------------------- */
 
-/* Emits the kernel and what calls it; on a sample of a dynamic specialization the call has the kernel as it is. */
+/* Emits the kernel and what calls it; with a null Emit, and on a sample of a dynamic specialization, the call has the
+ * kernel as it is. */
 void emit_lowered(Emit *, Plan *, const Lowered *, KernelCall *);
 /* Simplifies and schedules the kernel, and emits it for the call, behind whose arguments are symbols, if it has any. */
 void emit_scheduled(Emit *, Kernel *, KernelCall *);

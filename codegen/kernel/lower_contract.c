@@ -14,6 +14,7 @@ void
 contract_begin(Contract *c, Plan *p, const Node *n, RtDtype dtype, bool bias)
 {
 	c->p = p;
+	c->n = n;
 	c->k = lower_over(p, n, "contract", 0, NULL);
 	c->bias = bias;
 	for (int i = 0; i <= CONTRACT_W + bias; i++)
@@ -33,9 +34,8 @@ contract_axis(Contract *c, int64_t extent, bool summed, const int64_t stride[4])
 	k->nreduce += summed;
 }
 
-/* Does a window reach into padding, or beyond the end of x? */
-static bool
-leaves(const Windows *v, int i)
+bool
+windows_leave(const Windows *v, int i)
 {
 	return v->pad[i] || (v->out[i] - 1) * v->step[i] + (v->taps[i] - 1) * v->wide[i] >= v->in[i];
 }
@@ -54,7 +54,7 @@ contract_windows(Contract *c, const Windows *v, bool summed)
 		contract_axis(c, summed ? v->taps[i] : v->out[i], summed, stride);
 		if (!summed)
 			x->offset = size_plus(z, x->offset, size_number(z, -v->pad[i] * v->x[i]));
-		if (!leaves(v, i))
+		if (!windows_leave(v, i))
 			continue;
 		if (!summed)
 			kernel_bound(c->k, CONTRACT_X, (Bound){ .offset = size_number(z, -v->pad[i]),
@@ -62,6 +62,75 @@ contract_windows(Contract *c, const Windows *v, bool summed)
 		x->bound.at[bound++].stride[c->k->naxis - 1] = size_number(z, far);
 	}
 }
+
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
+
+static const Value *
+given(const Node *n, const char *name)
+{
+	const Value *v = node_arg(n, name);
+
+	return v && !value_is_none(v) ? v : NULL;
+}
+
+static const RtTensor *
+floats(Plan *p, const Value *v)
+{
+	const RtTensor *t = v ? plan_tensor(p, v) : NULL;
+
+	return t && t->dtype == RT_f32 && rt_numel(t) ? t : NULL;
+}
+
+static void
+set_windows(Convolution *c)
+{
+	Windows *v = &c->v;
+
+	for (int i = 0; i < v->places; i++) {
+		v->in[i] = c->x->dims[2 + i], v->out[i] = c->y->dims[2 + i], v->taps[i] = c->w->dims[2 + i];
+		v->x[i] = c->x->strides[2 + i], v->y[i] = c->y->strides[2 + i], v->w[i] = c->w->strides[2 + i];
+	}
+}
+
+bool
+convolution_take(Plan *p, const Node *n, Convolution *c)
+{
+	const Value *transposed = given(n, "transposed");
+	const RtTensor *bias;
+	int64_t flag;
+
+	*c = (Convolution){ .x = floats(p, given(n, "input")), .w = floats(p, given(n, "weight")),
+			    .y = floats(p, n->out[0]), .bias = given(n, "bias") };
+	if (!c->x || !c->w || !c->y || (transposed && (!known_int(p->known, transposed, &flag) || flag)))
+		return false;
+	c->v.places = c->w->ndim - 2;
+	if (c->v.places < 1 || c->v.places > 3 || c->x->ndim != c->w->ndim || c->y->ndim != c->w->ndim ||
+	    !constant_ints(p, given(n, "stride"), c->v.step, c->v.places) ||
+	    !constant_ints(p, given(n, "padding"), c->v.pad, c->v.places) ||
+	    !constant_ints(p, given(n, "dilation"), c->v.wide, c->v.places) ||
+	    !known_int(p->known, given(n, "groups"), &c->groups) || c->groups < 1 || c->w->dims[0] % c->groups ||
+	    c->w->dims[1] * c->groups != c->x->dims[1])
+		return false;
+	set_windows(c);
+	bias = floats(p, c->bias);
+	return !c->bias || (bias && rt_is_contiguous(bias) && rt_numel(bias) == c->w->dims[0]);
+}
+
+void
+contract_convolution(Contract *k, const Convolution *c)
+{
+	const int64_t *x = c->x->strides, *y = c->y->strides, *w = c->w->strides;
+	const int64_t in = c->w->dims[1], out = c->w->dims[0] / c->groups;
+
+	contract_axis(k, c->y->dims[0], false, (int64_t[4]){ y[0], x[0] });
+	contract_windows(k, &c->v, false);
+	contract_axis(k, c->groups, false, (int64_t[4]){ out * y[1], in * x[1], out * w[0], out });
+	contract_axis(k, out, false, (int64_t[4]){ y[1], 0, w[0], 1 });
+	contract_axis(k, in, true, (int64_t[4]){ 0, x[1], w[1] });
+	contract_windows(k, &c->v, true);
+}
+
+/* ---- sums of products -------------------------------------------------------------------------------------------- */
 
 void
 contract_from(Contract *c, int64_t y, int64_t w)
@@ -163,11 +232,29 @@ contract_end(Contract *c, const Lowered *after, int rows)
 	return c->k;
 }
 
+/* The node's epilogue, with its result and what it reads as arguments of the call. */
+static void
+pass_epilogue(KernelCall *call, const Contract *c, const Node *group, const Lowered *after)
+{
+	call->args.at[CONTRACT_Y].value = group->out[0];
+	for (int i = 0; i < after->value.n; i++)
+		if (after->kernel->operand.at[i].access == ACCESS_READ ||
+		    after->kernel->operand.at[i].access == ACCESS_NUMBER)
+			vec_push(c->p->cx->arena, &call->args, ((KernelArg){ .value = after->value.at[i] }));
+}
+
 void
 contract_call(KernelCall *call, Contract *c, const Lowered *after, int rows, const char *micro)
 {
+	const Node *group = c->p->gpu ? c->p->epilogue[c->n->id] : NULL;
 	Schedule *s = new(c->p->cx->arena, Schedule, 1);
+	Lowered own;
 
+	if (group) {
+		if (!lower_epilogue(c->p, group, c->n->out[0], true, &own))
+			return;                          /* the CPU's kernel has it */
+		pass_epilogue(call, c, group, after = &own);
+	}
 	*s = (Schedule){ .inner = -1, .tile = -1, .units = size_number(c->k->sizes, call->n), .grain = call->grain,
 			 .micro = micro };
 	call->kernel = contract_end(c, after, rows);

@@ -595,8 +595,8 @@ copy_alike(Row *r, const Node *list, const int64_t *to, int64_t step)
 	kernel_strided(k, ACCESS_WRITE, lower_carrier(first->dtype), g.to);
 	kernel_strided(k, ACCESS_READ, lower_carrier(first->dtype), g.from);
 	kernel_store(k, 0, ref_operand(1));
-	if (plan_choice(r->p, kernel_schedule(k, TILE_IF_LONG, kernel_inner(k)).tile >= 0))
-		return false;
+	if (r->p->gpu || plan_choice(r->p, kernel_schedule(k, TILE_IF_LONG, kernel_inner(k)).tile >= 0))
+		return false;                            /* one by one; on the GPU a launch has no table of addresses */
 	k->operand.at[1].along = 0;
 	value[0] = r->n->out[0];
 	memcpy(value + 1, list->in, (size_t)list->nin * sizeof *value);

@@ -20,6 +20,9 @@ void open_loop(Printer *, const char *head);
 void close_loop(Printer *);
 const char *loop_head(Printer *, int axis);              /* over all of the axis */
 const char *c_size(Printer *, const Size *);
+/* Declares what an index of the operand holds, "int64_t x1_at = x2[i0];"; out of range, `wrong` is set, and the point
+ * left by a statement. */
+void put_gather(Printer *, const Operand *, int gather, const char *wrong, const char *leave);
 
 /* Loops of a stage, which print() prints; head: of the outermost, or null.  Where functions are fast for near
  * arguments: as a trial, then for these or for all. */

@@ -47,35 +47,12 @@ put_pointers(Printer *p, bool along, const int *place)
 	}
 }
 
-/* Declares what an index holds: "int64_t x1_at = x2[i0];" */
-static void
-put_gather(Printer *p, const Operand *o, int gather)
-{
-	const Gather *g = &o->gather[gather];
-	const Operand *by = &p->k->operand.at[g->by];
-	const char *name = kernel_index_name(p->k->arena, o, gather);
-	Buf b = { 0 };
-
-	for (int d = 0; d < p->k->naxis; d++)
-		if (!size_is(by->stride[d], 0))
-			buf_printf(&b, "%si%d%s%s", b.n ? " + " : "", d, size_is(by->stride[d], 1) ? "" : " * ",
-				   size_is(by->stride[d], 1) ? "" : c_size(p, by->stride[d]));
-	if (!size_is(by->offset, 0) || !b.n)
-		buf_printf(&b, "%s%s", b.n ? " + " : "", c_size(p, by->offset));
-	put_line(p, "%sint64_t %s = %s[%s];", g->wraps ? "" : "const ", name, by->name, b.at);
-	if (g->wraps)
-		put_line(p, "%s += %s < 0 ? %s : 0;", name, name, c_size(p, g->limit));
-	put_line(p, "if ((uint64_t)%s >= (uint64_t)%s) {", name, c_size(p, g->limit));
-	put_line(p, "\t*(int *)p[%d] = 1;", kernel_addresses(p->k));
-	put_line(p, "\tcontinue;");
-	put_line(p, "}");
-	buf_free(&b);
-}
-
 /* Either those that are the same for a whole row or the others. */
 static void
 put_gathers(Printer *p, bool of_rows)
 {
+	const char *wrong = arena_printf(p->k->arena, "*(int *)p[%d]", kernel_addresses(p->k));
+
 	for (int i = 0; i < p->k->operand.n; i++) {
 		const Operand *o = &p->k->operand.at[i];
 
@@ -83,7 +60,7 @@ put_gathers(Printer *p, bool of_rows)
 			const Operand *by = &p->k->operand.at[o->gather[g].by];
 
 			if ((p->s->rows && (p->s->inner < 0 || size_is(by->stride[p->s->inner], 0))) == of_rows)
-				put_gather(p, o, g);
+				put_gather(p, o, g, wrong, "continue");
 		}
 	}
 }

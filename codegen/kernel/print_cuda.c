@@ -23,6 +23,8 @@ kernel_cuda_params(const Kernel *k, Buf *b)
 			buf_printf(b, "%s%s *%s", o->access == ACCESS_READ ? "const " : "",
 				   element_type(o->dtype), o->name);
 	}
+	if (kernel_has_gathers(k))
+		buf_printf(b, "%sint *wrong", b->n ? ", " : "");
 }
 
 static const Size *
@@ -61,9 +63,9 @@ bool
 kernel_has_cuda(const Kernel *k)
 {
 	for (int i = 0; i < k->operand.n; i++)
-		if (k->operand.at[i].ngather || k->operand.at[i].along >= 0)
+		if (k->operand.at[i].along >= 0)
 			return false;
-	return k->serial < 0;
+	return !kernel_has_gathers(k) || !kernel_has_rows(k);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
@@ -71,7 +73,7 @@ kernel_has_cuda(const Kernel *k)
 static int
 outer_axes(const Kernel *k)
 {
-	return kernel_has_rows(k) ? k->naxis - k->nreduce : k->naxis;
+	return k->serial >= 0 ? k->serial : k->naxis - k->nreduce;
 }
 
 /* Is a row reduced by a block, and not by a thread? */
@@ -299,15 +301,29 @@ put_head(Printer *p)
 	put_indices(p, 0, outer, "at");
 }
 
+/* A thread's element; of a serial axis all of them, in order. */
+static void
+put_thread(Printer *p)
+{
+	if (p->k->serial >= 0)
+		open_loop(p, loop_head(p, p->k->serial));
+	for (int i = 0; i < p->k->operand.n; i++)
+		for (int g = 0; g < p->k->operand.at[i].ngather; g++)
+			put_gather(p, &p->k->operand.at[i], g, "*wrong", "return");
+	put_lines(p, kernel_element(p->k, NULL, false));
+	if (p->k->serial >= 0)
+		close_loop(p);
+}
+
 char *
 kernel_print_cuda(const Kernel *k, const Schedule *s)
 {
 	Printer p = { .k = k, .s = s, .indent = 1 };
 
-	RT_ASSERT(kernel_has_cuda(k));           /* lowering for the GPU makes no others yet */
+	RT_ASSERT(kernel_has_cuda(k));
 	put_head(&p);
 	if (!kernel_has_rows(k)) {
-		put_lines(&p, kernel_element(k, NULL, false));
+		put_thread(&p);
 	} else {
 		declare(&p);
 		for (int i = 0; i < k->stage.n; i++)

@@ -1,5 +1,5 @@
 /*
- * Lines, loops and sizes of printed C.
+ * Lines, loops, sizes and indices of printed C.
  */
 #include "print.h"
 
@@ -55,6 +55,30 @@ loop_head(Printer *p, int axis)
 {
 	return arena_printf(p->k->arena, "for (int64_t i%d = 0; i%d < %s; i%d++)", axis, axis,
 			    c_size(p, p->k->extent[axis]), axis);
+}
+
+void
+put_gather(Printer *p, const Operand *o, int gather, const char *wrong, const char *leave)
+{
+	const Gather *g = &o->gather[gather];
+	const Operand *by = &p->k->operand.at[g->by];
+	const char *name = kernel_index_name(p->k->arena, o, gather);
+	Buf b = { 0 };
+
+	for (int d = 0; d < p->k->naxis; d++)
+		if (!size_is(by->stride[d], 0))
+			buf_printf(&b, "%si%d%s%s", b.n ? " + " : "", d, size_is(by->stride[d], 1) ? "" : " * ",
+				   size_is(by->stride[d], 1) ? "" : c_size(p, by->stride[d]));
+	if (!size_is(by->offset, 0) || !b.n)
+		buf_printf(&b, "%s%s", b.n ? " + " : "", c_size(p, by->offset));
+	put_line(p, "%sint64_t %s = %s[%s];", g->wraps ? "" : "const ", name, by->name, b.at);
+	if (g->wraps)
+		put_line(p, "%s += %s < 0 ? %s : 0;", name, name, c_size(p, g->limit));
+	put_line(p, "if ((uint64_t)%s >= (uint64_t)%s) {", name, c_size(p, g->limit));
+	put_line(p, "\t%s = 1;", wrong);
+	put_line(p, "\t%s;", leave);
+	put_line(p, "}");
+	buf_free(&b);
 }
 
 void

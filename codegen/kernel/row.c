@@ -231,19 +231,13 @@ bool
 row_kernel(Row *r, Kernel *k, const Value *const *value, int n)
 {
 	Lowered l = { .kernel = k };
-	KernelCall *c;
 
 	if (r->ncall == MAX_KERNEL_CALLS)
 		return false;
 	kernel_check(k);
 	for (int i = 0; i < n; i++)
 		vec_push(r->p->cx->arena, &l.value, value[i]);
-	if (r->lowered)
-		*r->lowered = l;
-	c = &r->calls[r->ncall++];
-	*c = (KernelCall){ 0 };
-	if (r->e)
-		emit_lowered(r->e, r->p, &l, c);
+	emit_lowered(r->e, r->p, &l, &r->calls[r->ncall++]);
 	return true;
 }
 

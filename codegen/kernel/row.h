@@ -29,10 +29,8 @@ typedef struct RowNest {         /* loops; outermost first */
 	int64_t stride[ROW_OPERANDS][RT_MAX_RANK];
 } RowNest;
 
-struct Lowered;
 typedef struct Row {
 	Emit *e;                 /* null: only asked whether there is a form */
-	struct Lowered *lowered; /* gets the kernel of the last launch; or null */
 	Plan *p;
 	const Node *n;
 	KernelCall *calls;       /* room for MAX_KERNEL_CALLS */
@@ -87,6 +85,7 @@ RowForm row_softmax, row_layer_norm, row_group_norm, row_batch_norm;
 RowForm row_sum, row_count, row_logic, row_extreme, row_arg_extreme, row_norm, row_variance, row_logsumexp;
 RowForm row_scatter, row_index_slices, row_index_put;
 RowForm row_max_pool, row_max_pool_places, row_max_pool_back, row_avg_pool, row_adaptive_pool;
+RowForm row_max_pool_data, row_avg_pool_data, row_adaptive_pool_data;
 RowForm row_matmul, row_linear, row_addmm, row_contract;
 RowForm row_bilinear, row_nearest;
 RowForm row_arange, row_triu, row_tril;
@@ -101,6 +100,6 @@ void row_pack_int8(Row *, const RtTensor *w, const struct ViConv *, const char *
 RowForm row_embedding_bag, row_scan, row_topk;
 RowForm row_attention, row_sdpa;
 RowForm row_conv_int8, row_linear_int8, row_linear_sums, row_conv_sums;
-RowForm row_convolution, row_convolution_computed, row_convolution_backward;
+RowForm row_convolution, row_convolution_data, row_convolution_computed, row_convolution_backward;
 
 #endif

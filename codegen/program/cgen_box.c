@@ -112,14 +112,14 @@ c_address(Writer *w, const Value *v, int64_t more)
 }
 
 const char *
-c_home(Writer *w, const Value *v)
+c_home(Writer *w, const Value *v, int64_t more)
 {
 	const Buffer *b = plan_buffer(w->p, v);
 
 	if (!w->p->gpu || b->home != HOME_ARENA)
-		return c_address(w, v, 0);
+		return c_address(w, v, more);
 	return arena_printf(w->a, "rt_cuda_home(cx, &m[%d]) + %lld", b->index,
-			    (long long)tensor_offset(plan_tensor(w->p, v)));
+			    (long long)(tensor_offset(plan_tensor(w->p, v)) + more));
 }
 
 const char *
@@ -242,7 +242,7 @@ c_box(Writer *w, const Value *v, bool keep)
 	if (b->home == HOME_ARENA)
 		return arena_printf(w->a, keep ? "rt_box_copy(cx, RT_%s, %d, %s, %s, %s)" :
 				    "rt_box_borrow(cx, RT_%s, %d, %s, %s)", rt_dtypes[t->dtype].name, t->ndim,
-				    c_geometry(w, t), c_home(w, v), c_number(w, b->bytes - tensor_offset(t)));
+				    c_geometry(w, t), c_home(w, v, 0), c_number(w, b->bytes - tensor_offset(t)));
 	if (is_base(w, v, b))
 		return arena_printf(w->a, "rt_retain(%s)", c_base_box(w, b));
 	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %s)", c_base_box(w, b),

@@ -56,7 +56,7 @@ argument_address(Writer *w, const KernelArg *arg)
 	const char *text;
 
 	if (!w->p->dynamic || !arg->part)
-		return c_address(w, arg->value, arg->offset);
+		return c_home(w, arg->value, arg->offset);
 	text = c_address(w, arg->value, 0);
 	for (int i = 0; i < arg->npart; i++) {
 		const char *at = c_number(w, arg->part[i].at);
@@ -218,24 +218,28 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 {
 	out_line(&w->out, "{");
 	w->out.indent++;
+	if (call->checked)
+		out_line(&w->out, "int wrong = 0;");
 	out_line(&w->out, "const RtCudaArg p[%d] = {", call->args.n);
 	for (int i = 0; i < call->args.n; i++) {
-		const Value *v = call->args.at[i];
+		const Value *v = call->args.at[i].value;
 		const Buffer *b = plan_buffer(w->p, v);
 		const char *use = i >= call->nout ? "RT_CUDA_READ" : b->first >= w->p->step[n->id] ? "RT_CUDA_FILL" :
 			"RT_CUDA_WRITE";
 
 		if (b)
 			out_line(&w->out, "\t{ &m[%d], %s, %lld, 0, %s },", b->index, c_buffer(w, v),
-				 (long long)tensor_offset(plan_tensor(w->p, v)), use);
+				 (long long)(tensor_offset(plan_tensor(w->p, v)) + call->args.at[i].offset), use);
 		else
 			out_line(&w->out, "\t{ 0, 0, 0, rt_number(%s), RT_CUDA_READ },", c_slot(w, v));
 	}
 	out_line(&w->out, "};");
-	out_line(&w->out, "if (rt_cuda_launch(cx, %d, (RtCudaGrid){ %lld, %lld, %lld }, p, %d))\t/* %s */",
+	out_line(&w->out, "if (rt_cuda_launch(cx, %d, (RtCudaGrid){ %lld, %lld, %lld }, p, %d, %s))\t/* %s */",
 		 call->kernel, (long long)call->grid[0], (long long)call->grid[1], (long long)call->grid[2],
-		 call->args.n, w->e->cuda_kernels.at[call->kernel]);
+		 call->args.n, call->checked ? "&wrong" : "0", w->e->cuda_kernels.at[call->kernel]);
 	out_line(&w->out, "\tgoto failed;");
+	if (call->checked)
+		write_check(w, n);
 	w->out.indent--;
 	out_line(&w->out, "}");
 	w->p->kernels++;
@@ -255,21 +259,35 @@ write_unshare(Writer *w, const Node *n)
 	}
 }
 
+/* False: the node has no kernel there, and the CPU's runs. */
 static bool
-write_cuda_kernel(Writer *w, const Node *n)
+write_cuda_kernels(Writer *w, const Node *n)
 {
 	const Node *group = w->p->epilogue[n->id];
-	CudaCall call;
+	CudaCall *calls = new(w->a, CudaCall, MAX_KERNEL_CALLS);
+	const int ncall = emit_cuda(w->e, w->p, n, calls);
 
-	if (!emit_cuda(w->e, w->p, n, group, &call)) {
-		if (group || plan_buffer(w->p, n->out[0])->home == HOME_ARENA)
-			fail_lacks(w->e->cx, n->at, "a CUDA kernel of %s", n->kind->name);
+	if (!ncall)
 		return false;
-	}
 	write_boxes(w, group ? group : n, w->p->step[n->id]);
 	write_unshare(w, n);
-	write_cuda_launch(w, n, &call);
+	for (int i = 0; i < ncall; i++)
+		write_cuda_launch(w, n, &calls[i]);
 	return true;
+}
+
+/* What a kernel of the CPU has written is newer there than on the GPU. */
+static void
+write_stale_results(Writer *w, const Node *n)
+{
+	const Node *last = w->p->epilogue[n->id] ? w->p->epilogue[n->id] : n;
+
+	for (int i = 0; i < last->nout; i++)
+		if (plan_buffer(w->p, last->out[i]))
+			write_stale(w, plan_buffer(w->p, last->out[i]));
+	for (int i = 0; i < n->nin; i++)
+		if (node_writes_input(n, i) && plan_buffer(w->p, n->in[i]))
+			write_stale(w, plan_buffer(w->p, n->in[i]));
 }
 
 bool
@@ -300,8 +318,8 @@ write_kernel(Writer *w, const Node *n)
 	KernelCall *calls;
 	int ncall = 1;
 
-	if (w->p->gpu)
-		return write_cuda_kernel(w, n);
+	if (w->p->gpu && write_cuda_kernels(w, n))
+		return true;
 	if (w->p->dynamic) {
 		calls = w->p->dynamic->calls[n->id];
 		ncall = w->p->dynamic->ncall[n->id];
@@ -319,5 +337,6 @@ write_kernel(Writer *w, const Node *n)
 			i = write_turns(w, n, calls, i, ncall);
 		else
 			write_launch(w, n, &calls[i], ncall == 1);
+	write_stale_results(w, n);
 	return true;
 }

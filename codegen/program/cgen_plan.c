@@ -214,7 +214,7 @@ put_aside(Writer *w, const Moves *m, int i)
 
 	m->kept[i] = arena_printf(w->a, "kept_%d", w->nkept++);
 	out_line(&w->out, "const IValue %s = rt_box_copy(cx, RT_u8, 0, 0, %s, %s);", m->kept[i],
-		 c_home(w, m->from[i]), c_number(w, plan_buffer(w->p, m->to[i])->bytes - tensor_offset(t)));
+		 c_home(w, m->from[i], 0), c_number(w, plan_buffer(w->p, m->to[i])->bytes - tensor_offset(t)));
 	write_unless(w, "cx->status");
 }
 

@@ -113,7 +113,7 @@ plan_is_kernel(Plan *p, const Node *n)
 	if ((p->dynamic && p->dynamic->refused[n->id]) || (p->beyond && !node_is_before(n, p->beyond)))
 		return false;
 	if (!node_is_map(n))
-		return p->gpu ? node_is_cuda(p, n) : node_is_dense(p, n) || node_is_row(p, n);
+		return node_is_dense(p, n) || node_is_row(p, n) || (p->gpu && node_is_cuda(p, n));
 	if (node_may_divide_by_zero(n) || node_may_overflow(n))                  /* generated kernels do not raise */
 		return false;
 	for (int i = 0; i < n->nin; i++) {
@@ -134,7 +134,7 @@ plan_is_kernel(Plan *p, const Node *n)
 		if (!t || !has_kernels(t, &complex) || (!rt_is_dense(t) && !plan_is_part(p, n->out[i])))
 			return false;
 	}
-	return n->nout > 0 && (!complex || (!p->gpu && lower_map(p, n, &l)));
+	return n->nout > 0 && (!complex || lower_map(p, n, &l));
 }
 
 /* ---- buffers ----------------------------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ const char *c_spot(Writer *, const Buffer *, int64_t at);
 /* of a planned tensor's first element, and `more` bytes on */
 const char *c_address(Writer *, const Value *, int64_t more);
 /* the same, on the host, where a GPU may have it newer */
-const char *c_home(Writer *, const Value *);
+const char *c_home(Writer *, const Value *, int64_t more);
 const char *c_base_box(Writer *, const Buffer *);                /* the IValue that a buffer's tensors are views of */
 const char *c_buffer(Writer *, const Value *);                   /* of the first byte of its buffer, on the host */
 const char *c_slot(Writer *, const Value *);                     /* of what is no planned tensor: its place */

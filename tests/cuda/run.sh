@@ -55,7 +55,16 @@ check tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels 42
 check samples/digits/model.pt samples/digits/in.npz digits 3
 check tests/cuda/carried.py samples/digits/in.npz carried 5          # a list keeps what a loop carries
 check tests/cuda/sums.py samples/digits/in.npz sums 6                # convolutions over any dims, products with extents of 1
+check tests/cuda/moves.py samples/digits/in.npz moves 50             # what moves elements, by index, too; what the CPU computes in between
+assemble tests/cuda/moves.py samples/digits/in.npz moves
 assemble tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels
+
+# An index out of range raises there as on the CPU.
+CUDA_HOME=$out/toolkit "$kiln" build tests/cuda/wrong.py -i samples/digits/in.npz --gpu sm_80,ptx -o "$out/wrong" >"$out/log" 2>&1
+for device in cuda cpu; do
+	LD_LIBRARY_PATH=$out/toolkit KILN_GRID_SM=86 "$out/wrong" -i samples/digits/in.npz --device $device >"$out/log" 2>&1
+	[ $? = 1 ] && grep -q "index out of range in self" "$out/log" || complain "wrong on $device: $(cat "$out/log")"
+done
 
 # A device of a generation without code, no device at all, what is no architecture.
 LD_LIBRARY_PATH=$out/toolkit KILN_GRID_SM=75 "$out/digits" -i samples/digits/in.npz --device cuda >"$out/log" 2>&1
