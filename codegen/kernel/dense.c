@@ -156,50 +156,58 @@ plain_form(Dense *d)
 	}
 }
 
+static void
+set_geometry(Dense *d, int64_t images)
+{
+	const Windows *v = &d->v;
+	const int h = d->volume, w = h + 1;      /* places of height and width */
+	const int64_t g[22] = {
+		images, v->in[h], v->in[w], d->k, v->out[h], v->out[w], d->n, v->taps[h], v->taps[w], v->step[h],
+		v->step[w], v->pad[h], v->pad[w], v->wide[h], v->wide[w], d->lda,
+		[FRAMES] = h ? v->in[0] : 1, [OUT_FRAMES] = h ? v->out[0] : 1, [FRAME_TAPS] = h ? v->taps[0] : 1,
+		[FRAME_STEP] = h ? v->step[0] : 1, [FRAME_PADDING] = h ? v->pad[0] : 0,
+		[FRAME_DILATION] = h ? v->wide[0] : 1,
+	};
+
+	memcpy(d->geometry, g, sizeof g);
+}
+
+/* Windows of 3 x 3 without steps or dilation */
+static bool
+is_plain_square(const Windows *v)
+{
+	return v->taps[0] == 3 && v->taps[1] == 3 && v->step[0] == 1 && v->step[1] == 1 && v->wide[0] == 1 &&
+	       v->wide[1] == 1;
+}
+
 static bool
 describe_convolution(Plan *p, const Node *n, Dense *d)
 {
-	const Value *x = named(n, "input"), *w = named(n, "weight"), *transposed = named(n, "transposed");
-	int64_t step[3] = { 1, 1, 1 }, padding[3] = { 0 }, dilation[3] = { 1, 1, 1 }, t, xs, ys;
-	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
-	int at;                  /* of height, in these: images have no frames */
+	Convolution c;
+	int64_t xs, ys;
 
-	if (n->op->lowering != LOWER_CONVOLUTION)
-		return false;
-	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || !ty ||
-	    !as_pixels(tx, &xs) || !as_pixels(ty, &ys) || !rt_numel(ty) || !rt_numel(tx) || !rt_numel(d->w) ||
+	if (n->op->lowering != LOWER_CONVOLUTION || !convolution_take(p, n, &c) ||
+	    !(d->w = dense_constant(p, named(n, "weight"))) || !as_pixels(c.x, &xs) || !as_pixels(c.y, &ys) ||
 	    !rows_follow(d->w))
 		return false;
-	if (transposed && (!known_int(p->known, transposed, &t) || t))
-		return false;
-	at = 5 - tx->ndim;
-	if (!constant_ints(p, named(n, "stride"), step + at, 3 - at) ||
-	    !constant_ints(p, named(n, "padding"), padding + at, 3 - at) ||
-	    !constant_ints(p, named(n, "dilation"), dilation + at, 3 - at) ||
-	    !known_int(p->known, named(n, "groups"), &d->groups))
-		return false;
-	d->x = x;
-	d->weight = w;
+	d->x = named(n, "input");
+	d->weight = named(n, "weight");
 	d->y = n->out[0];
 	d->conv = true;
-	d->volume = !at;
+	d->v = c.v;
+	d->volume = c.v.places == 3;
+	d->groups = c.groups;
 	d->n = d->w->dims[0] / d->groups;
 	d->k = d->w->dims[1];
-	d->m = rt_numel(ty) / ty->dims[1];
+	d->m = rt_numel(c.y) / c.y->dims[1];
 	d->lda = xs;
 	d->ldc = ys;
-	const int64_t *in = tx->dims + 3 - at, *out = ty->dims + 3 - at, *taps = d->w->dims + 3 - at;
-	const int64_t g[22] = { tx->dims[0], in[0], in[1], d->k, out[0], out[1], d->n, taps[0], taps[1], step[1],
-				step[2], padding[1], padding[2], dilation[1], dilation[2], xs, at ? 1 : tx->dims[2],
-				at ? 1 : ty->dims[2], at ? 1 : d->w->dims[2], step[0], padding[0], dilation[0] };
-
-	memcpy(d->geometry, g, sizeof g);
-	d->transformable = d->groups == 1 && at && g[7] == 3 && g[8] == 3 && g[9] == 1 && g[10] == 1 && g[13] == 1 &&
-			   g[14] == 1 && d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 &&
-			   d->n % 16 == 0;
+	set_geometry(d, c.x->dims[0]);
+	d->transformable = d->groups == 1 && !d->volume && is_plain_square(&d->v) && d->k >= WINOGRAD_CHANNELS &&
+			   d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 && d->n % 16 == 0;
 	plain_form(d);
 	d->geometry[6] = d->n;
-	return d->k <= 8192 && take_bias(p, named(n, "bias"), d->w->dims[0], d);
+	return d->k <= 8192 && take_bias(p, c.bias, d->w->dims[0], d);
 }
 
 bool

@@ -31,7 +31,8 @@ typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for e
 	Form    form;
 	int     tile;                    /* Winograd: of tile x tile outputs, 4 or 2 */
 	int64_t m, n, k, lda, ldc;       /* n, k: of a group; depthwise: n counts all channels, and k is 1 */
-	int64_t geometry[22];            /* convolution: the members of VcConv, but for groups */
+	Windows v;                       /* convolution */
+	int64_t geometry[22];            /* the same: the members of VcConv, but for groups */
 	bool    volume;                  /* over three dims */
 	Box     box[BOXES];              /* IN_BOXES */
 	int     nbox;

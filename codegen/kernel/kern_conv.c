@@ -674,29 +674,11 @@ is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
 	return range[0] != NULL;
 }
 
-static Windows
-windows_of(const Dense *d)
-{
-	const int64_t *g = d->geometry, *s = d->w->strides + d->w->ndim - 2;
-	Windows v = { .places = 2, .in = { g[1], g[2] }, .out = { g[4], g[5] }, .taps = { g[7], g[8] },
-		      .step = { g[9], g[10] }, .pad = { g[11], g[12] }, .wide = { g[13], g[14] },
-		      .x = { g[2] * d->lda, d->lda }, .y = { g[5] * d->ldc, d->ldc }, .w = { s[0], s[1] } };
-
-	if (d->volume)
-		v = (Windows){ .places = 3, .in = { g[FRAMES], g[1], g[2] }, .out = { g[OUT_FRAMES], g[4], g[5] },
-			       .taps = { g[FRAME_TAPS], g[7], g[8] }, .step = { g[FRAME_STEP], g[9], g[10] },
-			       .pad = { g[FRAME_PADDING], g[11], g[12] }, .wide = { g[FRAME_DILATION], g[13], g[14] },
-			       .x = { g[1] * g[2] * d->lda, v.x[0], v.x[1] },
-			       .y = { g[4] * g[5] * d->ldc, v.y[0], v.y[1] }, .w = { s[-1], s[0], s[1] } };
-	return v;
-}
-
 /* Describes the launch as a sum of products, with its epilogue: the group, or null. */
 static void
 describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dense *d)
 {
 	const int64_t *g = d->geometry, *s = d->w->strides, row = d->conv || d->transposed ? 0 : 1;
-	const Windows v = d->conv ? windows_of(d) : (Windows){ .places = 0 };
 	Lowered after;
 	const int64_t channel = d->form == BY_TAPS, bias = d->bias ? d->bias->strides[0] : 0;
 	const bool follows = group && lower_epilogue(p, group, n->out[0], true, &after);
@@ -708,13 +690,13 @@ describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dens
 	else
 		contract_axis(&c, d->m, false, (int64_t[4]){ d->ldc, d->lda });
 	if (d->conv)
-		contract_windows(&c, &v, false);
+		contract_windows(&c, &d->v, false);
 	contract_axis(&c, d->groups, false, (int64_t[4]){ d->n, d->k, d->n * s[row], d->n * bias });
 	contract_axis(&c, d->n, false, (int64_t[4]){ 1, channel, s[row], bias });
 	contract_axis(&c, d->k, true, (int64_t[4]){ 0, 1, s[!row] });
 	if (d->conv)
-		contract_windows(&c, &v, true);
-	contract_call(call, &c, follows ? &after : NULL, 1 + v.places, forms[d->form].micro);
+		contract_windows(&c, &d->v, true);
+	contract_call(call, &c, follows ? &after : NULL, 1 + d->v.places, forms[d->form].micro);
 }
 
 static void
