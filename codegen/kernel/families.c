@@ -9,7 +9,7 @@
 
 typedef struct Family {
 	RowForm *form;
-	RowForm *data;           /* the same as kernels that are data, where the form prints its own at once; or null */
+	RowForm *gpu;            /* the same for the GPU, where the form prints C at once; or null */
 	bool     reduces;        /* a reduction or normalisation in one launch */
 	bool     parts;          /* it writes by the result's strides, so the result may be a part of a larger tensor */
 } Family;
@@ -63,12 +63,12 @@ static const Family families[NLOWERING] = {
 	[LOWER_LINEAR] = { row_linear },
 	[LOWER_ADDMM] = { row_addmm },
 	[LOWER_CONTRACT] = { row_contract },
-	[LOWER_CONVOLUTION] = { row_convolution, .data = row_convolution_data },
+	[LOWER_CONVOLUTION] = { row_convolution, .gpu = row_convolution_data },
 	[LOWER_CONVOLUTION_BACKWARD] = { row_convolution_backward },
-	[LOWER_MAX_POOL] = { row_max_pool, .data = row_max_pool_data, .parts = true },
-	[LOWER_AVG_POOL] = { row_avg_pool, .data = row_avg_pool_data, .parts = true },
-	[LOWER_ADAPTIVE_AVG_POOL] = { row_adaptive_pool, .data = row_adaptive_pool_data },
-	[LOWER_ADAPTIVE_MAX_POOL] = { row_adaptive_pool, .data = row_adaptive_pool_data },
+	[LOWER_MAX_POOL] = { row_max_pool, .gpu = row_max_pool_data, .parts = true },
+	[LOWER_AVG_POOL] = { row_avg_pool, .gpu = row_avg_pool_data, .parts = true },
+	[LOWER_ADAPTIVE_AVG_POOL] = { row_adaptive_pool, .gpu = row_adaptive_pool_data },
+	[LOWER_ADAPTIVE_MAX_POOL] = { row_adaptive_pool, .gpu = row_adaptive_pool_data },
 	[LOWER_MAX_POOL_PLACES] = { row_max_pool_places },
 	[LOWER_MAX_POOL_BACKWARD] = { row_max_pool_back },
 	[LOWER_INDEX_ADD] = { row_index_slices },
@@ -92,8 +92,8 @@ static const Family families[NLOWERING] = {
 	[LOWER_TOPK] = { row_topk },
 	[LOWER_EMBEDDING_BAG] = { row_embedding_bag },
 	[LOWER_EMBEDDING_BAG_RAW] = { row_embedding_bag },
-	[LOWER_ATTENTION] = { row_attention },
-	[LOWER_SDPA] = { row_sdpa },
+	[LOWER_ATTENTION] = { row_attention, .gpu = row_attention_cuda },
+	[LOWER_SDPA] = { row_sdpa, .gpu = row_sdpa_cuda },
 	[LOWER_COPY_INTO] = { row_copy_into },
 	[LOWER_CONV_INT8] = { row_conv_int8 },
 	[LOWER_LINEAR_INT8] = { row_linear_int8 },
@@ -131,13 +131,13 @@ family_of(const Op *op)
 }
 
 static bool
-form_of(Row *r, bool data)
+form_of(Row *r, bool gpu)
 {
 	const Family *f = family_of(r->n->op);
 
 	if (!f || (!node_writes(r->n) && !results_are_new(r, f->parts)))
 		return false;
-	return data && f->data ? f->data(r) : f->form(r);
+	return gpu && f->gpu ? f->gpu(r) : f->form(r);
 }
 
 bool
@@ -146,7 +146,9 @@ lower_reduction(Plan *p, const Node *n, Lowered *out)
 	KernelCall calls[MAX_KERNEL_CALLS];
 	const Family *f = family_of(n->op);
 
-	if (!f || !f->reduces || lower_launches(p, n, calls) != 1)
+	Row r = { .p = p, .n = n, .calls = calls };
+
+	if (!f || !f->reduces || !form_of(&r, false) || r.ncall != 1)
 		return false;
 	*out = (Lowered){ .kernel = kernel_copy(calls[0].kernel) };
 	for (int i = 0; i < calls[0].args.n; i++)
@@ -155,7 +157,7 @@ lower_reduction(Plan *p, const Node *n, Lowered *out)
 }
 
 int
-lower_launches(Plan *p, const Node *n, KernelCall *calls)
+lower_gpu(Plan *p, const Node *n, KernelCall *calls)
 {
 	Row r = { .p = p, .n = n, .calls = calls };
 	Lowered l;
@@ -169,7 +171,7 @@ lower_launches(Plan *p, const Node *n, KernelCall *calls)
 	if (!form_of(&r, true))
 		return 0;
 	for (int i = 0; i < r.ncall; i++)
-		if (!calls[i].kernel || calls[i].repeat)
+		if ((!calls[i].kernel && !calls[i].cuda) || calls[i].repeat)
 			return 0;
 	return r.ncall;
 }

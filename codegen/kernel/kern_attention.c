@@ -145,6 +145,17 @@ put_chunk(Body *b, Arena *a, const RowNest *nest, const Attention *d, int64_t ch
 		 nest_at(b, nest, 0));
 }
 
+static void
+pass(Row *r, KernelCall *c, const Attention *d)
+{
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, row_arg(r, "query"), 0);
+	row_pass(r, c, row_arg(r, "key"), 0);
+	row_pass(r, c, row_arg(r, "value"), 0);
+	if (d->mask)
+		row_pass(r, c, d->mask_value, 0);
+}
+
 static bool
 emit(Row *r, Attention *d)
 {
@@ -171,38 +182,133 @@ emit(Row *r, Attention *d)
 	if (r->e)
 		c->scratch = vs_attention(r->e->vf, r->e->nr, chunk, n, inner, width);
 	c->work.flops = 2 * (double)rt_numel(d->y) / (double)width * (double)n * (double)(inner + width);
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, row_arg(r, "query"), 0);
-	row_pass(r, c, row_arg(r, "key"), 0);
-	row_pass(r, c, row_arg(r, "value"), 0);
-	if (d->mask)
-		row_pass(r, c, d->mask_value, 0);
+	pass(r, c, d);
 	return true;
 }
 
-/* prim::attention */
-bool
-row_attention(Row *r)
-{
-	Attention d = { 0 };
+/* ---- CUDA -------------------------------------------------------------------------------------------------------- */
 
-	return row_double(r, "scale", &d.scale) && take(r, &d) && emit(r, &d);
+/* "const int64_t i0 = blockIdx.y / 12u % 4u;": the batch of the block. */
+static void
+put_batch_indices(Body *b, const RowNest *nest)
+{
+	int64_t inside = 1;
+
+	for (int i = nest->ndim - 1; i >= 0; i--) {
+		out_line(&b->out, "const int64_t i%d = blockIdx.y / %lldu %% %lldu;", i, (long long)inside,
+			 (long long)nest->dims[i]);
+		inside *= nest->dims[i];
+	}
+}
+
+/* "[=](int64_t row, int64_t d) { return x1[row * 64 + d]; },": an operand of the block's batch. */
+static void
+put_read(Body *b, const RowNest *nest, int operand, const RtTensor *t)
+{
+	out_line(&b->out, "\t[=](int64_t row, int64_t column) { return x%d[%s + row * %lld + column * %lld]; },", operand,
+		 nest_at(b, nest, operand), (long long)stride_of(t, 1), (long long)stride_of(t, 0));
+}
+
+static const char *
+cuda_text(Row *r, const Attention *d, const RowNest *nest)
+{
+	const int64_t width = d->v->dims[d->v->ndim - 1];
+	Arena *a = r->p->cx->arena;
+	Body b = body_begin(r->p);
+
+	out_line(&b.out, "const CuAttention g = { %lld, %lld, %lld, %lld, %s, %s };",
+		 (long long)d->y->dims[d->y->ndim - 2], (long long)d->k->dims[d->k->ndim - 2],
+		 (long long)d->q->dims[d->q->ndim - 1], (long long)width, d->zeros ? "0" : "(float)KILN_NAN",
+		 d->causal ? "true" : "false");
+	put_batch_indices(&b, nest);
+	out_line(&b.out, "cu_attention<%lld>(g,", (long long)(width + 15) / 16);
+	put_read(&b, nest, 1, d->q);
+	put_read(&b, nest, 2, d->k);
+	put_read(&b, nest, 3, d->v);
+	out_line(&b.out, "\t[=](int64_t row, int64_t key, float x) { return x * (float)%.17g%s; },", d->scale, !d->mask ?
+		 "" : arena_printf(a, " + x4[%s + row * %lld + key * %lld]", nest_at(&b, nest, 4),
+				   (long long)stride_of(d->mask, 1), (long long)stride_of(d->mask, 0)));
+	out_line(&b.out, "\t[=](int64_t row, int64_t column, float x) { y0[%s + row * %lld + column] = x; });",
+		 nest_at(&b, nest, 0), (long long)stride_of(d->y, 1));
+	return arena_printf(a, "(float *y0, const float *x1, const float *x2, const float *x3%s)\n{\n%s}\n",
+			    d->mask ? ", const float *x4" : "", b.out.text.at);
+}
+
+static bool
+emit_cuda_text(Row *r, Attention *d)
+{
+	enum { TILE = 64, WIDEST = 256, MOST_BATCHES = 65535 };
+	const int64_t rows = d->y->dims[d->y->ndim - 2];
+	CudaText *t = new(r->p->cx->arena, CudaText, 1);
+	RowNest nest;
+
+	if (d->v->dims[d->v->ndim - 1] > WIDEST || !take_nest(r, d, rows, &nest) || nest_count(&nest) > MOST_BATCHES)
+		return false;
+	nest_drop(&nest, nest.ndim - 1);         /* chunks of queries are blocks */
+	*t = (CudaText){ "attention", arena_printf(r->p->cx->arena, "attention of %lld rows to %lld", (long long)rows,
+						   (long long)d->k->dims[d->k->ndim - 2]),
+			 cuda_text(r, d, &nest), { (rows + TILE - 1) / TILE, nest_count(&nest), 1 } };
+	r->calls[r->ncall] = (KernelCall){ .cuda = t };
+	pass(r, &r->calls[r->ncall++], d);
+	return true;
+}
+
+/* ---- the operators ----------------------------------------------------------------------------------------------- */
+
+/* prim::attention */
+static bool
+take_attention(Row *r, Attention *d)
+{
+	*d = (Attention){ 0 };
+	return row_double(r, "scale", &d->scale) && take(r, d);
 }
 
 /* aten::scaled_dot_product_attention, without dropout */
-bool
-row_sdpa(Row *r)
+static bool
+take_sdpa(Row *r, Attention *d)
 {
-	Attention d = { .zeros = true };
 	double dropout;
 	int64_t grouped;
 
+	*d = (Attention){ .zeros = true };
 	if (!row_double(r, "dropout_p", &dropout) || dropout > 0 || !row_int(r, "enable_gqa", &grouped) || grouped ||
-	    !row_int(r, "is_causal", &d.causal) || !take(r, &d) || (d.causal && d.mask))
+	    !row_int(r, "is_causal", &d->causal) || !take(r, d) || (d->causal && d->mask))
 		return false;
-	if (row_arg(r, "scale") && !row_double(r, "scale", &d.scale))
+	if (row_arg(r, "scale") && !row_double(r, "scale", &d->scale))
 		return false;
-	if (!d.scale && d.q->dims[d.q->ndim - 1])
-		d.scale = 1 / sqrt((double)d.q->dims[d.q->ndim - 1]);
-	return d.scale != 0 && emit(r, &d);
+	if (!d->scale && d->q->dims[d->q->ndim - 1])
+		d->scale = 1 / sqrt((double)d->q->dims[d->q->ndim - 1]);
+	return d->scale != 0;
+}
+
+bool
+row_attention(Row *r)
+{
+	Attention d;
+
+	return take_attention(r, &d) && emit(r, &d);
+}
+
+bool
+row_attention_cuda(Row *r)
+{
+	Attention d;
+
+	return take_attention(r, &d) && emit_cuda_text(r, &d);
+}
+
+bool
+row_sdpa(Row *r)
+{
+	Attention d;
+
+	return take_sdpa(r, &d) && emit(r, &d);
+}
+
+bool
+row_sdpa_cuda(Row *r)
+{
+	Attention d;
+
+	return take_sdpa(r, &d) && emit_cuda_text(r, &d);
 }

@@ -15,18 +15,18 @@ enum {
 
 /* Adds a kernel, "(params)\n{\nbody}\n", under a name of its own; equal texts share one. */
 static int
-add_kernel(Emit *e, const Kernel *k, const char *text)
+add_kernel(Emit *e, const char *prefix, const char *comment, const char *text)
 {
 	intptr_t known = (intptr_t)map_get(&e->cuda_texts, text);
 	const char *name;
 
 	if (!known) {
 		known = e->cuda_kernels.n + 1;
-		name = arena_printf(e->cx->arena, "%s_%d", k->name, e->cuda_kernels.n);
+		name = arena_printf(e->cx->arena, "%s_%d", prefix, e->cuda_kernels.n);
 		map_put(&e->cuda_texts, text, (void *)known);
 		vec_push(e->cx->arena, &e->cuda_kernels, name);
 		out_line(&e->cuda, "\n/* %s */\nextern \"C\" __global__ void __launch_bounds__(%d)\n%s%s",
-			 kernel_comment(k), CUDA_BLOCK, name, text);
+			 comment, CUDA_BLOCK, name, text);
 	}
 	return (int)known - 1;
 }
@@ -90,6 +90,15 @@ schedule_threads(Kernel *k)
 }
 
 static void
+emit_printed(Emit *e, const KernelCall *from, CudaCall *to)
+{
+	*to = (CudaCall){ .nout = 1, .kernel = add_kernel(e, from->cuda->name, from->cuda->comment, from->cuda->text) };
+	memcpy(to->grid, from->cuda->grid, sizeof to->grid);
+	for (int i = 0; i < from->args.n; i++)
+		vec_push(e->cx->arena, &to->args, from->args.at[i]);
+}
+
+static void
 emit_launch(Emit *e, const KernelCall *from, CudaCall *to)
 {
 	Kernel *k = kernel_copy(from->kernel);
@@ -105,24 +114,25 @@ emit_launch(Emit *e, const KernelCall *from, CudaCall *to)
 	if (contract)
 		order_axes(k);
 	if (contract && in_tiles(k, to->grid)) {
-		to->kernel = add_kernel(e, k, kernel_print_cuda_tiles(k));
+		to->kernel = add_kernel(e, k->name, kernel_comment(k), kernel_print_cuda_tiles(k));
 		return;
 	}
 	to->grid[1] = to->grid[2] = 1;
 	s = contract ? kernel_schedule_rows(k, true, 0) : schedule_threads(k);
 	to->grid[0] = blocks(k, kernel_cuda_blocks(k, &s));
-	to->kernel = add_kernel(e, k, kernel_print_cuda(k, &s));
+	to->kernel = add_kernel(e, k->name, kernel_comment(k), kernel_print_cuda(k, &s));
 }
 
 /* The node's launches; 0: not all of them can be on the GPU. */
 static int
 launches(Plan *p, const Node *n, KernelCall *calls)
 {
-	const int count = lower_launches(p, n, calls);
+	const int count = lower_gpu(p, n, calls);
 
 	for (int i = 0; i < count; i++)
-		if (!kernel_has_cuda(calls[i].kernel) ||
-		    !size_at_most(calls[i].kernel->sizes, kernel_points(calls[i].kernel), INT32_MAX))
+		if (calls[i].kernel && (!kernel_has_cuda(calls[i].kernel) ||
+					!size_at_most(calls[i].kernel->sizes, kernel_points(calls[i].kernel),
+						      INT32_MAX)))
 			return 0;
 	return count;
 }
@@ -142,6 +152,9 @@ emit_cuda(Emit *e, Plan *p, const Node *n, CudaCall *to)
 	const int count = launches(p, n, from);
 
 	for (int i = 0; i < count; i++)
-		emit_launch(e, &from[i], &to[i]);
+		if (from[i].cuda)
+			emit_printed(e, &from[i], &to[i]);
+		else
+			emit_launch(e, &from[i], &to[i]);
 	return count;
 }

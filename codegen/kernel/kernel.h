@@ -300,6 +300,10 @@ typedef struct Printed {         /* a kernel that its form printed at once */
 	Vec(Param)  param;
 	const Epilogue *epilogue;        /* on a sample of dynamic sizes; or null */
 } Printed;
+typedef struct CudaText {        /* a kernel that its form printed as CUDA at once */
+	const char *name, *comment, *text;       /* a prefix; "(params)\n{\nbody}\n" */
+	int64_t     grid[3];
+} CudaText;
 struct KernelCall {      /* one use of an emitted kernel */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
 	const char *n_text;      /* n as C, where it depends on dynamic sizes; or null */
@@ -315,6 +319,7 @@ struct KernelCall {      /* one use of an emitted kernel */
 	const struct Kernel *kernel;
 	const struct Schedule *schedule;
 	const Printed *printed;
+	const CudaText *cuda;    /* of a form for the GPU, where `kernel` is null */
 	int64_t     scratch;     /* bytes of a thread's scratch memory that it asks for */
 	/* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
 	bool        checked;

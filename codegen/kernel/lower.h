@@ -44,9 +44,9 @@ bool lower_pair(Plan *, Kernel *, const Let *, const Pair *arg, Pair *);
 
 /* False: not a reduction, or one without a kernel. */
 bool lower_reduction(Plan *, const Node *, Lowered *);
-/* All launches of a node as kernels that are data, in calls[0 .. return), of which nothing is emitted; 0: it has none, or
- * its form prints some at once. */
-int lower_launches(Plan *, const Node *, KernelCall *calls);
+/* All launches of a node, for the GPU: kernels that are data, or CUDA; nothing is emitted.  calls: 0 up to the result, in
+ * room for MAX_KERNEL_CALLS; 0: it has none there. */
+int lower_gpu(Plan *, const Node *, KernelCall *calls);
 
 /* ---- lower_index.c ----------------------------------------------------------------------------------------------- */
 

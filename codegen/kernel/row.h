@@ -98,7 +98,7 @@ const RtTensor *row_constant(const Row *, const char *name, RtDtype);
 struct ViConv;
 void row_pack_int8(Row *, const RtTensor *w, const struct ViConv *, const char *packed[2]);
 RowForm row_embedding_bag, row_scan, row_topk;
-RowForm row_attention, row_sdpa;
+RowForm row_attention, row_attention_cuda, row_sdpa, row_sdpa_cuda;
 RowForm row_conv_int8, row_linear_int8, row_linear_sums, row_conv_sums;
 RowForm row_convolution, row_convolution_data, row_convolution_computed, row_convolution_backward;
 

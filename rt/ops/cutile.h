@@ -1,11 +1,11 @@
-/* rt/ops/cutile.h - the support code of generated CUDA kernels: number formats, tiled products, convolutions
+/* rt/ops/cutile.h - the support code of generated CUDA kernels: number formats, tiled products, attention
  *
  * Compiled by NVRTC (or a C++ compiler with an emulated grid) and included by nothing else.  Extents and strides reach
  * the kernels as constants of lambdas that are inlined, so that the index arithmetic folds.
  *
  * A product is computed by blocks of 256 threads in tiles of 64 x 64, 16 deep, that lie in shared memory; each thread
  * keeps 4 x 4 sums in registers.  A convolution is the same product whose left side is read through its window
- * ("implicit gemm").
+ * ("implicit gemm").  Attention is two such products, tile by tile of keys.
  */
 #ifndef RT_OPS_CUTILE_H
 #define RT_OPS_CUTILE_H
@@ -134,6 +134,153 @@ cu_product(int64_t m, int64_t n, int64_t k, A a, B b, Store store)
 		for (int j = 0; j < CU_EACH; j++)
 			if (row0 + r0 + i < m && col0 + c0 + j < n)
 				store(row0 + r0 + i, col0 + c0 + j, sum[i][j]);
+}
+
+/* ---- attention --------------------------------------------------------------------------------------------------- */
+
+/* The greatest value, or the sum, of the 16 threads that share rows; each gets it. */
+CU_INLINE float
+cu_most(float x)
+{
+	for (int way = 8; way; way /= 2) {
+		const float other = __shfl_xor_sync(0xffffffffu, x, way);
+
+		x = other > x ? other : x;
+	}
+	return x;
+}
+
+CU_INLINE float
+cu_sum(float x)
+{
+	for (int way = 8; way; way /= 2)
+		x += __shfl_xor_sync(0xffffffffu, x, way);
+	return x;
+}
+
+struct CuAttention {
+	int64_t rows, keys, inner, width;
+	float   empty;           /* the result of rows that no key is for */
+	bool    causal;
+};
+
+/* Rows of the block's tile: what has been read of the keys, with weights exp(score - most). */
+template <int Columns>
+struct CuRows {
+	float most[CU_EACH], weights[CU_EACH], sum[CU_EACH][Columns];
+};
+
+/* as, bs: tiles of q and k.  Scores of 64 rows and 64 keys, 4 x 4 of each thread. */
+template <class Q, class K>
+CU_INLINE void
+cu_scores(const CuAttention &g, int64_t row0, int64_t key0, Q q, K k, float s[CU_EACH][CU_EACH])
+{
+	__shared__ float as[CU_DEEP][CU_TILE + 4], bs[CU_DEEP][CU_TILE + 4];
+	const int t = (int)threadIdx.x, r0 = t / 16 * CU_EACH, c0 = t % 16 * CU_EACH;
+
+	for (int64_t d0 = 0; d0 < g.inner; d0 += CU_DEEP) {
+		for (int i = t; i < CU_TILE * CU_DEEP; i += CU_BLOCK) {
+			const int r = i / CU_DEEP, d = i % CU_DEEP;
+
+			as[d][r] = row0 + r < g.rows && d0 + d < g.inner ? q(row0 + r, d0 + d) : 0.0f;
+			bs[d][r] = key0 + r < g.keys && d0 + d < g.inner ? k(key0 + r, d0 + d) : 0.0f;
+		}
+		__syncthreads();
+#pragma unroll
+		for (int d = 0; d < CU_DEEP; d++)
+#pragma unroll
+			for (int i = 0; i < CU_EACH; i++)
+#pragma unroll
+				for (int j = 0; j < CU_EACH; j++)
+					s[i][j] += as[d][r0 + i] * bs[d][c0 + j];
+		__syncthreads();
+	}
+}
+
+/* Makes weights of the scores of one more tile of keys; what there was is weighed anew. */
+template <int Columns>
+CU_INLINE void
+cu_weigh(CuRows<Columns> &rows, float s[CU_EACH][CU_EACH])
+{
+	for (int i = 0; i < CU_EACH; i++) {
+		float most = rows.most[i], sum = 0, before;
+
+		for (int j = 0; j < CU_EACH; j++)
+			most = s[i][j] > most ? s[i][j] : most;
+		most = cu_most(most);
+		before = rows.most[i] > -(float)KILN_INF ? expf(rows.most[i] - most) : 0.0f;
+		for (int j = 0; j < CU_EACH; j++) {
+			s[i][j] = s[i][j] > -(float)KILN_INF || s[i][j] != s[i][j] ? expf(s[i][j] - most) : 0.0f;
+			sum += s[i][j];
+		}
+		rows.most[i] = most;
+		rows.weights[i] = rows.weights[i] * before + cu_sum(sum);
+		for (int c = 0; c < Columns; c++)
+			rows.sum[i][c] *= before;
+	}
+}
+
+/* Adds the weighted values of a tile of keys. */
+template <int Columns, class V>
+CU_INLINE void
+cu_add_values(CuRows<Columns> &rows, const CuAttention &g, int64_t key0, const float s[CU_EACH][CU_EACH], V v)
+{
+	__shared__ float weights[CU_TILE][CU_TILE + 4], values[CU_DEEP][16 * Columns];
+	const int t = (int)threadIdx.x, r0 = t / 16 * CU_EACH, c0 = t % 16;
+
+	for (int i = 0; i < CU_EACH; i++)
+		for (int j = 0; j < CU_EACH; j++)
+			weights[r0 + i][c0 * CU_EACH + j] = s[i][j];
+	for (int j0 = 0; j0 < CU_TILE; j0 += CU_DEEP) {
+		for (int i = t; i < CU_DEEP * 16 * Columns; i += CU_BLOCK) {
+			const int j = i / (16 * Columns), c = i % (16 * Columns);
+			const bool there = key0 + j0 + j < g.keys && c < g.width;
+
+			values[j][c] = there ? v(key0 + j0 + j, c) : 0.0f;
+		}
+		__syncthreads();
+		for (int j = 0; j < CU_DEEP; j++)
+#pragma unroll
+			for (int i = 0; i < CU_EACH; i++)
+#pragma unroll
+				for (int c = 0; c < Columns; c++)
+					rows.sum[i][c] += weights[r0 + i][j0 + j] * values[j][c * 16 + c0];
+		__syncthreads();
+	}
+}
+
+/* store(row, column, sum of softmax(score(row, key, q k')) v) for 64 rows, keys in tiles of 64 with a running maximum
+ * (Dao et al., FlashAttention, 2022).  A thread has four rows and columns c0, c0 + 16, ... of `width`, at most 16 Columns.
+ */
+template <int Columns, class Q, class K, class V, class Score, class Store>
+CU_INLINE void
+cu_attention(CuAttention g, Q q, K k, V v, Score score, Store store)
+{
+	const int64_t row0 = (int64_t)blockIdx.x * CU_TILE, end = row0 + CU_TILE;
+	const int t = (int)threadIdx.x, r0 = t / 16 * CU_EACH, c0 = t % 16;
+	CuRows<Columns> rows = {};
+
+	for (int i = 0; i < CU_EACH; i++)
+		rows.most[i] = -(float)KILN_INF;
+	for (int64_t key0 = 0; key0 < g.keys && (!g.causal || key0 < end); key0 += CU_TILE) {
+		float s[CU_EACH][CU_EACH] = {};
+
+		cu_scores(g, row0, key0, q, k, s);
+		for (int i = 0; i < CU_EACH; i++)
+			for (int j = 0; j < CU_EACH; j++) {
+				const int64_t row = row0 + r0 + i, key = key0 + c0 * CU_EACH + j;
+				const bool there = row < g.rows && key < g.keys && (!g.causal || key <= row);
+
+				s[i][j] = there ? score(row, key, s[i][j]) : -(float)KILN_INF;
+			}
+		cu_weigh(rows, s);
+		cu_add_values(rows, g, key0, s, v);
+	}
+	for (int i = 0; i < CU_EACH; i++)
+		for (int c = 0; c < Columns; c++)
+			if (row0 + r0 + i < g.rows && c * 16 + c0 < g.width)
+				store(row0 + r0 + i, c * 16 + c0, rows.weights[i] == 0 ? g.empty :
+				      rows.sum[i][c] / rows.weights[i]);
 }
 
 #endif

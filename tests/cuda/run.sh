@@ -56,6 +56,8 @@ check samples/digits/model.pt samples/digits/in.npz digits 3
 check tests/cuda/carried.py samples/digits/in.npz carried 5          # a list keeps what a loop carries
 check tests/cuda/sums.py samples/digits/in.npz sums 6                # convolutions over any dims, products with extents of 1
 check tests/cuda/moves.py samples/digits/in.npz moves 50             # what moves elements, by index, too; what the CPU computes in between
+check tests/cuda/attention.py samples/digits/in.npz attention 16     # in several tiles of rows and keys, masked, causal
+assemble tests/cuda/attention.py samples/digits/in.npz attention
 assemble tests/cuda/moves.py samples/digits/in.npz moves
 assemble tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels
 
