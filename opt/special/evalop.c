@@ -231,6 +231,58 @@ refuse_resized(Spec *s, const Node *m, const IntVec *before)
 				   m->kind->name);
 }
 
+static int64_t
+count_of(Spec *s, const Value *v)
+{
+	const RtTensor *t = known_tensor(s->k, v);
+
+	return t ? rt_numel(t) : -1;
+}
+
+static bool
+adds_zero(Spec *s, const Node *n)
+{
+	const RtTensor *t = node_is(n, aten_add) ? known_tensor(s->k, n->in[1]) : NULL;
+
+	return t && t->storage->kind != RT_META && t->dtype == RT_i64 && rt_numel(t) == 1 &&
+	       *(const int64_t *)(const void *)rt_data(t) == 0;
+}
+
+/* The length of an arange, from 0 in steps of 1, all of whose elements v has; -1: it is none. */
+static int64_t
+arange_in(Spec *s, const Value *v)
+{
+	const Node *n = v->node;
+	int64_t from = 0, step = 1;
+
+	while (n->nin && ((node_makes_view(n) && count_of(s, n->out[0]) >= count_of(s, n->in[0]) &&
+			   !node_is(n, aten_as_strided)) || adds_zero(s, n)))
+		n = n->in[0]->node;
+	if (!n->op || n->op->lowering != LOWER_ARANGE || (node_arg(n, "start") && !known_int(s->k, node_arg(n, "start"), &from)) ||
+	    (node_arg(n, "step") && !known_int(s->k, node_arg(n, "step"), &step)) || from || step != 1)
+		return -1;
+	return count_of(s, n->out[0]);
+}
+
+/* Does an indexing certainly raise? A mask of another batch is x[arange(batch), ...], whose values no kernel looks at
+ * before it runs. */
+static bool
+exceeds(Spec *s, const Node *m)
+{
+	const Node *list = node_is(m, aten_index) ? m->in[1]->node : NULL;
+	const RtTensor *x = list ? known_tensor(s->k, m->in[0]) : NULL;
+
+	for (int i = 0; x && node_is(list, prim_ListConstruct) && i < list->nin && i < x->ndim; i++) {
+		const RtTensor *t = known_tensor(s->k, list->in[i]);
+
+		if (t && t->dtype != RT_i64)             /* a mask is of several dims */
+			return false;
+		if (t && arange_in(s, list->in[i]) > x->dims[i])
+			return true;
+	}
+	return false;
+}
+
 /* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
 void
 spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
@@ -251,7 +303,7 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	if (can && n->nout && !pass_may(&s->known))
 		can = false;
 	was = list_write && can ? known_at(s->k, m->in[0])->v.u.list->n : 0;
-	if (!can || n->nout > 64 || !run(s, c, n, &args, out, &now)) {
+	if (!can || n->nout > 64 || (s->shapes && exceeds(s, m)) || !run(s, c, n, &args, out, &now)) {
 		if (can)
 			shapes_fail(s->shapes, n);
 		if (list_write || dict_write) {

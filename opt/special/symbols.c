@@ -222,6 +222,28 @@ try_together(Search *q, int i)
 		try_group(q, &g);
 }
 
+/* Sizes that can only shrink alone, as a batch whose mask has rows enough, change together with one that can grow. */
+static void
+try_join(Search *q, int i)
+{
+	for (int k = 0; k < q->ndim && !q->dim[i].is_settled; k++) {
+		int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];
+
+		if (!q->dim[k].is_symbol || q->dim[k].size != q->dim[i].size || q->dim[k].axis != q->dim[i].axis)
+			continue;
+		memcpy(base, q->base, sizeof base);
+		memcpy(varied, q->varied, sizeof varied);
+		base[i] = base[k];
+		varied[i] = varied[k];
+		if (samples_may_try(&q->s) && samples_begin(&q->s, base, varied) &&
+		    shapes_fail_alike(q->profiled, q->s.shapes[0])) {
+			memcpy(q->base, base, sizeof base);
+			memcpy(q->varied, varied, sizeof varied);
+			q->dim[i].is_settled = q->dim[i].is_symbol = true;
+		}
+	}
+}
+
 /* The batch of 1: axis 0, first together with that of sequences, as a cell's states and its steps have it. */
 static void
 try_batch(Search *q)
@@ -247,6 +269,8 @@ search(Search *q)
 		try_alone(q, i);
 	for (int i = 0; i < q->ndim; i++)
 		try_together(q, i);
+	for (int i = 0; i < q->ndim; i++)
+		try_join(q, i);
 }
 
 Pattern *

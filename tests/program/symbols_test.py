@@ -173,6 +173,17 @@ class Symbols(Test):
                     "x=3x3x3 a=3 b=3", ["x: Float(3, s0, 3), a: Float(s1), b: Float(s2)"], ("x=3x3x3 a=3 b=3", "exact"),
                     ("x=3x5x3 a=13 b=17", "dynamic"), ("x=3x5x3 a=3 b=3", "generic")))
 
+    def test_mask_by_index(self):
+        """A mask whose rows an arange of the batch names has that batch: it is not a symbol of its own, which may be larger."""
+        text = ("(%s) -> Tensor:\n    rows = torch.unsqueeze(torch.arange(x.size(0)), 1) + torch.tensor(0)\n"
+                "    hidden = torch.to(m, torch.bool)[rows, torch.unsqueeze(torch.arange(x.size(1)), 0)]\n"
+                "    return torch.relu(x).masked_fill(hidden, -1.)")
+        for args in "x: Tensor, m: Tensor", "m: Tensor, x: Tensor":
+            signature = ", ".join("%s: Float(s0, s1)" % arg[0] for arg in args.split(", "))
+            self.assertEqual(self.build(text % args, "x=4x6 m=4x6"), [signature])
+            for sizes, ran in ("x=3x6 m=3x6", "dynamic"), ("x=9x3 m=9x3", "dynamic"), ("x=3x6 m=5x6", "generic"):
+                self.same(sizes, ran)
+
     def test_many_caches(self):
         """Many arguments that change together are found together."""
         args = ", ".join("k%d: Tensor" % i for i in range(24))
