@@ -134,8 +134,8 @@ try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
 	return true;
 }
 
-/* Does a much larger or smaller size work for a group? If not, as for the sides of an image that is cut into a fixed
- * number of patches, a symbol would have a range of a few sizes only. */
+/* Does a much larger or smaller size work for a group, with others as they were? If not, as for the sides of an image
+ * that is cut into a fixed number of patches, a symbol would have a range of a few sizes only. */
 static bool
 may_be_far(Search *q, const Group *g, int64_t size)
 {
@@ -144,7 +144,7 @@ may_be_far(Search *q, const Group *g, int64_t size)
 	for (int half = 0; half < 2; half++) {
 		const int64_t to = half ? size / 2 : 2 * size;
 
-		memcpy(far, q->varied, sizeof far);
+		memcpy(far, q->base, sizeof far);
 		for (int i = 0; i < g->n; i++)
 			far[g->at[i]] = to;
 		if (to > 1 && samples_may_try(&q->s) && samples_begin(&q->s, q->base, far))
@@ -222,26 +222,42 @@ try_together(Search *q, int i)
 		try_group(q, &g);
 }
 
+/* Does the group work with the sizes of a symbol, that of dim `as`, others being as they were? Then it has that, too. */
+static bool
+join(Search *q, const Group *g, int as)
+{
+	int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];
+
+	memcpy(base, q->base, sizeof base);
+	for (int i = 0; i < g->n; i++)
+		base[g->at[i]] = base[as];
+	memcpy(varied, base, sizeof varied);
+	for (int i = 0; i < q->ndim; i++)                /* no two symbols change to the same size */
+		if (q->varied[i] == q->varied[as] && q->dim[i].is_symbol)
+			varied[i] = q->varied[as];
+	for (int i = 0; i < g->n; i++)
+		varied[g->at[i]] = q->varied[as];
+	if (!samples_may_try(&q->s) || !samples_begin(&q->s, base, varied) ||
+	    !shapes_fail_alike(q->profiled, q->s.shapes[0]))
+		return false;
+	for (int i = 0; i < g->n; i++) {
+		q->dim[g->at[i]].is_settled = q->dim[g->at[i]].is_symbol = true;
+		q->base[g->at[i]] = q->base[as];
+		q->varied[g->at[i]] = q->varied[as];
+	}
+	return true;
+}
+
 /* Sizes that can only shrink alone, as a batch whose mask has rows enough, change together with one that can grow. */
 static void
 try_join(Search *q, int i)
 {
-	for (int k = 0; k < q->ndim && !q->dim[i].is_settled; k++) {
-		int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];
+	const Group alike = group_of(q, q->dim[i].size, q->dim[i].axis);
 
-		if (!q->dim[k].is_symbol || q->dim[k].size != q->dim[i].size || q->dim[k].axis != q->dim[i].axis)
-			continue;
-		memcpy(base, q->base, sizeof base);
-		memcpy(varied, q->varied, sizeof varied);
-		base[i] = base[k];
-		varied[i] = varied[k];
-		if (samples_may_try(&q->s) && samples_begin(&q->s, base, varied) &&
-		    shapes_fail_alike(q->profiled, q->s.shapes[0])) {
-			memcpy(q->base, base, sizeof base);
-			memcpy(q->varied, varied, sizeof varied);
-			q->dim[i].is_settled = q->dim[i].is_symbol = true;
-		}
-	}
+	for (int k = 0; k < q->ndim && !q->dim[i].is_settled; k++)
+		if (q->dim[k].is_symbol && q->dim[k].size == q->dim[i].size && q->dim[k].axis == q->dim[i].axis &&
+		    !join(q, &(Group){ { i }, 1 }, k) && alike.n > 1)
+			join(q, &alike, k);
 }
 
 /* The batch of 1: axis 0, first together with that of sequences, as a cell's states and its steps have it. */

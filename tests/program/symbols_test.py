@@ -183,6 +183,10 @@ class Symbols(Test):
             self.assertEqual(self.build(text % args, "x=4x6 m=4x6"), [signature])
             for sizes, ran in ("x=3x6 m=3x6", "dynamic"), ("x=9x3 m=9x3", "dynamic"), ("x=3x6 m=5x6", "generic"):
                 self.same(sizes, ran)
+        text = text.replace("return ", "y = ") + "\n    return torch.matmul(y, torch.t(p))"
+        self.assertEqual(self.build(text % "x: Tensor, p: Tensor, m: Tensor", "x=4x6 p=4x6 m=4x6"),
+                         ["x: Float(s0, s1), p: Float(s2, s1), m: Float(s0, s1)"])
+        self.same("x=5x7 p=9x7 m=5x7", "dynamic")
 
     def test_many_caches(self):
         """Many arguments that change together are found together."""
