@@ -188,6 +188,13 @@ class Symbols(Test):
                          ["x: Float(s0, s1), p: Float(s2, s1), m: Float(s0, s1)"])
         self.same("x=5x7 p=9x7 m=5x7", "dynamic")
 
+    def test_repeated(self):
+        """Elements that are repeated are moved by a kernel, at any size."""
+        self.assertEqual(self.build("(x: Tensor) -> Tensor:\n    return torch.repeat_interleave(x, 2, -1) + torch.repeat_interleave(x, torch.tensor(2), 1)",
+                                    "x=3x4"), ["x: Float(s0, s1)"])
+        self.assertEqual(self.calls, [0])
+        self.same("x=5x9", "dynamic")
+
     def test_many_caches(self):
         """Many arguments that change together are found together."""
         args = ", ".join("k%d: Tensor" % i for i in range(24))
