@@ -38,7 +38,7 @@
 #define VC_PACKED VC_FLOATS
 #endif
 #ifndef VC_TALL
-#define VC_TALL VC_MOST
+#define VC_TALL (1 << 30)
 #endif
 #ifndef VC_IN_ORDER
 #define VC_IN_ORDER 0
@@ -305,11 +305,24 @@ vc_place(ptrdiff_t wide, ptrdiff_t left, float *c, ptrdiff_t ldc, float *part)
 	return left >= wide ? (VcPlace){ c, ldc } : (VcPlace){ part, VC_NR };
 }
 
+/* Between the loop and the stores of many rows: their addresses are computed here, one from another.  Else the compiler
+ * keeps all of them over the loop, in registers of vectors. */
+VC_INLINE void
+vc_rows_near(int mr, ptrdiff_t *step)
+{
+#if defined __GNUC__ && !defined __TINYC__
+	if (mr > 4)
+		__asm__ volatile ("" : "+r"(*step));
+#endif
+	(void)mr, (void)step;
+}
+
 /* Stores a block.  more: adds to the sum of earlier runs, which is stored there.  range: this run is the last one;
  * clamps. */
 VC_INLINE void
 vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *range, VcRows *from)
 {
+	vc_rows_near(mr, &at.step);
 	if (more) {
 		const float *sum = at.to;
 
@@ -332,6 +345,7 @@ vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *ran
 			from->half[i] = VC_LOW(vc_clamp(VC_TWICE(from->half[i]), range));
 #endif
 	}
+	vc_rows_near(mr, &at.step);
 	VC_UNROLL
 	for (int i = 0; i < mr; i++, at.to += at.step) {
 		VC_UNROLL
@@ -523,7 +537,29 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
  * rows so many lines of a block are copied side by side first (measured, ResNet-18: 0.85 of the time). */
 enum { VC_NEAR = 512, VC_NEAR_ROWS = 4 * VC_MR, VC_ROW = 8 };    /* VC_ROW: vectors of a block of one row */
 
-VC_INLINE void
+/* What panels of all widths are made of, each there once: blocks, a last one of one vector, long ones of a row. */
+VC_SHARED void
+vc_product_block(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
+		 bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+{
+	vc_product_panel(VC_NB, false, m, k, a, lda, b, wide, bias, more, c, ldc, left, range);
+}
+
+VC_SHARED void
+vc_product_last(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
+		float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+{
+	vc_product_panel(1, false, m, k, a, lda, b, wide, bias, false, c, ldc, left, range);
+}
+
+VC_SHARED void
+vc_product_row(ptrdiff_t k, const float *a, const float *b, int wide, const float *bias, float *c, ptrdiff_t left,
+	       const float *range)
+{
+	vc_product_rows(1, VC_ROW, false, k, a, 0, b, wide, bias, false, c, 0, left, range);
+}
+
+VC_SHARED void
 vc_product_near(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
 		float *c, ptrdiff_t ldc, const float *range)
 {
@@ -534,8 +570,8 @@ vc_product_near(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const f
 		for (ptrdiff_t i = 0; i < some; i++)
 			for (int j = 0; j < VC_NB; j++)
 				lines[i * VC_NB + j] = *(const VcV *)(b + (from + i) * wide + j * VF);
-		vc_product_panel(VC_NB, false, m, some, a + from, lda, (const float *)lines, VC_BLOCK, bias, from > 0,
-				 c, ldc, VC_BLOCK, from + some < k ? 0 : range);
+		vc_product_block(m, some, a + from, lda, (const float *)lines, VC_BLOCK, bias, from > 0, c, ldc,
+				 VC_BLOCK, from + some < k ? 0 : range);
 	}
 }
 
@@ -547,17 +583,15 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
 	ptrdiff_t at = 0;
 
 	for (; m == 1 && at + VC_ROW * VF <= wide && at < left; at += VC_ROW * VF)
-		vc_product_rows(1, VC_ROW, false, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at, ldc,
-				left - at, range);
+		vc_product_row(k, a, b + at, wide, bias ? bias + at : 0, c + at, left - at, range);
 	for (; at + VC_BLOCK <= wide && at < left; at += VC_BLOCK)
-		if (m >= VC_NEAR_ROWS && left - at >= VC_BLOCK)
+		if (VC_TALL >= VC_NEAR_ROWS && m >= VC_NEAR_ROWS && left - at >= VC_BLOCK)
 			vc_product_near(m, k, a, lda, b + at, wide, bias ? bias + at : 0, c + at, ldc, range);
 		else
-			vc_product_panel(VC_NB, false, m, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at,
-					 ldc, left - at, range);
+			vc_product_block(m, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at, ldc,
+					 left - at, range);
 	if (wide % VC_BLOCK && at < left)
-		vc_product_panel(1, false, m, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at, ldc,
-				 left - at, range);
+		vc_product_last(m, k, a, lda, b + at, wide, bias ? bias + at : 0, c + at, ldc, left - at, range);
 }
 
 #endif
