@@ -31,9 +31,13 @@ vc_wino_some(const int m, const float *w, ptrdiff_t far, ptrdiff_t n, float (*t)
 		for (int k = 0; k < 9; k++)
 			g[k] = __builtin_convertvector(*(const VcHalf *)(w + k * far + i), WinoWide);
 		wino_filter(m, g, u);
-		VC_UNROLL
-		for (int k = 0; k < (m + 2) * (m + 2); k++)
-			*(VcHalf *)(t[k] + i) = __builtin_convertvector(u[k], VcHalf);
+		if (m == 2) {
+			VC_UNROLL
+			for (int k = 0; k < 16; k++)
+				*(VcHalf *)(t[k] + i) = __builtin_convertvector(u[k], VcHalf);
+		} else
+			for (int k = 0; k < 36; k++)
+				*(VcHalf *)(t[k] + i) = __builtin_convertvector(u[k], VcHalf);
 	}
 }
 
