@@ -158,7 +158,8 @@ unknown_use(Writer *w, const Node *n, int first)
 	return use;
 }
 
-/* A kernel that a specialization calls, of the level that runs. */
+/* A kernel that a specialization calls, of the level that runs.  One whose results are no tensors is the same for all:
+ * it has no loops, and would bring what prints and converts values once more. */
 static const char *
 called_symbol(Emit *e, const Op *op)
 {
@@ -167,7 +168,7 @@ called_symbol(Emit *e, const Op *op)
 	for (int i = 0; i < e->called.n; i++)
 		if (!strcmp(e->called.at[i], symbol))
 			return symbol;
-	if (e->ops_by_level && op->form != OP_USER)
+	if (e->ops_by_level && op->form != OP_USER && strcmp(op->rule, "value"))
 		vec_push(e->cx->arena, &e->called, symbol);
 	return symbol;
 }
