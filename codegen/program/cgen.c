@@ -350,24 +350,29 @@ put_chosen(Out *o, const Texts *names)
 
 /* A program with several levels: its text is compiled once for each, with KILN_LEVEL and the suffix of that level's
  * operators, KILN_OPS; the rest of the program, and all that names no kernel, for the least one, with KILN_ALL, too.
- * There a kernel's name, and an operator's that a specialization calls, means the chosen level's. */
+ * There a kernel's name, and an operator's that a specialization calls, means the chosen level's.  A kernel that does
+ * little is the least one's alone: a net of a few hundred parameters would be three times a register block's code. */
 static void
 put_kernel_tables(Emit *e)
 {
+	Texts launched = { 0 };
 	Out *o = &e->kernels;
 
+	for (int i = 0; i < e->launched.n; i++)
+		if (map_get(&e->busy, e->launched.at[i]))
+			vec_push(e->cx->arena, &launched, e->launched.at[i]);
 	out_line(o, "#define KILN_JOIN_(a, b) a##b\n#define KILN_JOIN(a, b) KILN_JOIN_(a, b)\n");
 	out_line(o, "struct Kernels {");
-	for (int i = 0; i < e->launched.n; i++)
-		out_line(o, "\tvoid (*%s)(void *, int64_t, int64_t);", e->launched.at[i]);
+	for (int i = 0; i < launched.n; i++)
+		out_line(o, "\tvoid (*%s)(void *, int64_t, int64_t);", launched.at[i]);
 	for (int i = 0; i < e->called.n; i++)
 		out_line(o, "\tRtKernel *%s;", e->called.at[i]);
 	out_line(o, "\tint none;\n};");
 	for (int i = 0; i < e->called.n; i++)
 		out_line(o, "RtKernel KILN_JOIN(%s, KILN_OPS);", e->called.at[i]);
 	out_line(o, "static const struct Kernels kernels = {");
-	for (int i = 0; i < e->launched.n; i++)
-		out_line(o, "\t%s,", e->launched.at[i]);
+	for (int i = 0; i < launched.n; i++)
+		out_line(o, "\t%s,", launched.at[i]);
 	for (int i = 0; i < e->called.n; i++)
 		out_line(o, "\tKILN_JOIN(%s, KILN_OPS),", e->called.at[i]);
 	out_line(o, "\t0\n};");
@@ -376,7 +381,7 @@ put_kernel_tables(Emit *e)
 			 out_literal(e->cx->arena, e->levels->at[i]), i);
 	out_line(o, "const RtLevel KILN_JOIN(kiln_level_, KILN_LEVEL) = { KILN_JOIN(KILN_NAME_, KILN_LEVEL),\n"
 		 "#include \"rt/needs.h\"\n\t, &kernels, %s\n};", maker(e));
-	put_chosen(o, &e->launched);
+	put_chosen(o, &launched);
 	put_chosen(o, &e->called);
 }
 
@@ -477,7 +482,8 @@ calls_runtime(const Emit *e)
 
 /* The runtime's tiles of products.  A program for wide vectors runs only on machines that have them; one for narrow
  * vectors, and an emitted text, may run on any.  tcc links objects that gcc has compiled, but not in an emitted text.
- * Doubles go without where the program was shown none: the answer is the same. */
+ * Doubles go without where the program was shown none: the answer is the same.  Where all that it was shown takes no
+ * time, products in generic code have the tile of all machines alone. */
 static void
 put_tiles(Emit *e, bool text)
 {
@@ -488,7 +494,8 @@ put_tiles(Emit *e, bool text)
 		out_line(&e->tail, "#ifdef __TINYC__\nconst RtTiles *const rt_tiles[] = { 0 };\n"
 			 "#elif defined __x86_64__");
 	else
-		out_line(&e->tail, "#ifdef __x86_64__");
+		out_line(&e->tail, "#if defined __x86_64__ && %d", !e->levels || e->busy.n ||
+			 !e->specializations.n || calls_runtime(e));
 	if (any)
 		out_line(&e->tail, "const RtTiles *const rt_tiles[] = "
 			 "{ &rt_tiles_64%s, &rt_tiles_32%s, &rt_tiles_16%s, 0 };", which, which, which);
@@ -582,6 +589,16 @@ emit_panels(const Emit *e, Buf *b)
 		buf_printf(b, "#define VC_TALL %lld\n", (long long)e->tall);
 }
 
+/* Kernels that other levels than the least do not use. */
+static void
+put_brief(const Emit *e, Buf *b)
+{
+	for (int i = 0; i < e->launched.n; i++)
+		if (!map_get(&e->busy, e->launched.at[i]))
+			buf_printf(b, "static __attribute__((unused)) void %s(void *, int64_t, int64_t);\n",
+				   e->launched.at[i]);
+}
+
 /* All parts, in the order of the C file. */
 static Buf
 whole_text(Emit *e, const char *path, const BuildOptions *o)
@@ -604,8 +621,10 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	buf_puts(&b, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	if (e->zeros)
 		buf_printf(&b, "static float kiln_zeros[%lld];\n", (long long)e->zeros);
-	if (e->levels)
+	if (e->levels) {
+		put_brief(e, &b);
 		buf_puts(&b, "\n#ifdef KILN_ALL\n");
+	}
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
 	buf_puts(&b, "\nRT_STEPS\n");

@@ -146,6 +146,19 @@ launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	return arena_printf(w->a, "%s#%d", call->name, w->e->nlaunch++);
 }
 
+/* Takes a launch less than about a microsecond on every processor, and few at the largest of dynamic sizes? */
+static bool
+is_brief(const Writer *w, const KernelCall *call)
+{
+	enum { FLOPS = 1 << 12, BYTES = 1 << 14, MORE = 16 };
+	const Counts *work = &call->work;
+	const bool product = call->schedule && call->schedule->micro;
+	const double flops = (product ? 1 : 16) * work->flops,          /* loops may call functions */
+		     more = w->p->dynamic && !w->p->dynamic->is_first ? MORE : 1;
+
+	return work->form && flops >= 0 && work->bytes >= 0 && flops <= more * FLOPS && work->bytes <= more * BYTES;
+}
+
 /* Without a runtime what a kernel needs of scratch memory is p[-1]. */
 static void
 write_bare_launch(Writer *w, const KernelCall *call)
@@ -195,6 +208,8 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 		write_check(w, n);
 	w->out.indent--;
 	out_line(&w->out, "}");
+	if (!is_brief(w, call))
+		map_put(&w->e->busy, call->name, "yes");
 	w->p->kernels++;
 	if (call->scratch > w->e->scratch)
 		w->e->scratch = call->scratch;
