@@ -151,74 +151,95 @@ vc_wino_out(const int m, const VcV *t, VcV *o)
 		vc_wino_out_2(t, o);
 }
 
-/* Input tile at (y0, x0) of one image -> t[(m + 2)^2] at distance `far` floats; channels c .. c + VF. */
+/* Input tile at (y0, x0) of one image -> t[(m + 2)^2] at distance `far` floats; all channels. */
 VC_INLINE void
-vc_wino_tile_in(const int m, const VcConv *v, const float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c, float *t,
-		ptrdiff_t far)
+vc_wino_tile_in(const int m, const VcConv *v, const float *image, ptrdiff_t y0, ptrdiff_t x0, float *t, ptrdiff_t far)
 {
-	VcV columns[WINO_MOST][WINO_MOST];
+	for (ptrdiff_t c = 0; c < v->ic; c += VF, image += VF, t += VF) {
+		VcV columns[WINO_MOST][WINO_MOST];
 
-	for (int s = 0; s < m + 2; s++) {
-		VcV d[WINO_MOST];
+		for (int s = 0; s < m + 2; s++) {
+			VcV d[WINO_MOST];
 
-		VC_UNROLL
+			VC_UNROLL
+			for (int r = 0; r < m + 2; r++) {
+				const ptrdiff_t y = y0 + r, x = x0 + s;
+				const bool in = (size_t)y < (size_t)v->h && (size_t)x < (size_t)v->w;
+
+				d[r] = in ? *(const VcV *)(image + (y * v->w + x) * v->xs) : VC_ZERO;
+			}
+			vc_wino_in(m, d, columns[s]);
+		}
 		for (int r = 0; r < m + 2; r++) {
-			const ptrdiff_t y = y0 + r, x = x0 + s;
-			const bool in = (size_t)y < (size_t)v->h && (size_t)x < (size_t)v->w;
+			VcV d[WINO_MOST], o[WINO_MOST];
 
-			d[r] = in ? *(const VcV *)(image + (y * v->w + x) * v->xs + c) : VC_ZERO;
+			VC_UNROLL
+			for (int s = 0; s < m + 2; s++)
+				d[s] = columns[s][r];
+			vc_wino_in(m, d, o);
+			VC_UNROLL
+			for (int s = 0; s < m + 2; s++)
+				*(VcV *)(t + ((m + 2) * r + s) * far) = o[s];
 		}
-		vc_wino_in(m, d, columns[s]);
-	}
-	for (int r = 0; r < m + 2; r++) {
-		VcV d[WINO_MOST], o[WINO_MOST];
-
-		VC_UNROLL
-		for (int s = 0; s < m + 2; s++)
-			d[s] = columns[s][r];
-		vc_wino_in(m, d, o);
-		VC_UNROLL
-		for (int s = 0; s < m + 2; s++)
-			*(VcV *)(t + ((m + 2) * r + s) * far) = o[s];
 	}
 }
 
+/* The output tile at (y0, x0), channels c to c1, of t, likewise; both begin at channel 0. */
 VC_INLINE void
-vc_wino_tile_out(const int m, const VcConv *v, float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c, const float *t,
-		 ptrdiff_t far, const float *bias)
+vc_wino_tile_out(const int m, const VcConv *v, float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c, ptrdiff_t c1,
+		 const float *t, ptrdiff_t far, const float *bias)
 {
-	VcV columns[WINO_MOST][4];
-	const VcV start = bias ? *(const VcV *)(bias + c) : VC_ZERO;
+	for (; c < c1; c += VF) {
+		VcV columns[WINO_MOST][4];
+		const VcV start = bias ? *(const VcV *)(bias + c) : VC_ZERO;
 
-	for (int s = 0; s < m + 2; s++) {
-		VcV d[WINO_MOST];
+		for (int s = 0; s < m + 2; s++) {
+			VcV d[WINO_MOST];
 
-		VC_UNROLL
-		for (int r = 0; r < m + 2; r++)
-			d[r] = *(const VcV *)(t + ((m + 2) * r + s) * far);
-		vc_wino_out(m, d, columns[s]);
-	}
-	for (int r = 0; r < m && y0 + r < v->oh; r++) {
-		VcV d[WINO_MOST], o[4];
+			VC_UNROLL
+			for (int r = 0; r < m + 2; r++)
+				d[r] = *(const VcV *)(t + ((m + 2) * r + s) * far + c);
+			vc_wino_out(m, d, columns[s]);
+		}
+		for (int r = 0; r < m && y0 + r < v->oh; r++) {
+			VcV d[WINO_MOST], o[4];
 
-		VC_UNROLL
-		for (int s = 0; s < m + 2; s++)
-			d[s] = columns[s][r];
-		vc_wino_out(m, d, o);
-		VC_UNROLL
-		for (int s = 0; s < m; s++) {
-			o[s] += start;
-			if (VC_CLAMPS && v->range)
-				o[s] = vc_clamp(o[s], v->range);
-			if (x0 + s < v->ow)
-				*(VcV *)(image + ((y0 + r) * v->ow + x0 + s) * v->ys + c) = o[s];
+			VC_UNROLL
+			for (int s = 0; s < m + 2; s++)
+				d[s] = columns[s][r];
+			vc_wino_out(m, d, o);
+			VC_UNROLL
+			for (int s = 0; s < m; s++) {
+				o[s] += start;
+				if (VC_CLAMPS && v->range)
+					o[s] = vc_clamp(o[s], v->range);
+				if (x0 + s < v->ow)
+					*(VcV *)(image + ((y0 + r) * v->ow + x0 + s) * v->ys + c) = o[s];
+			}
 		}
 	}
 }
+
+/* The same as functions, of which a program has those of the tiles that it uses. */
+#define VC_WINO(m) \
+	VC_SHARED void \
+	vc_wino_in_tile_##m(const VcConv *v, const float *image, ptrdiff_t y0, ptrdiff_t x0, float *t, ptrdiff_t far) \
+	{ \
+		vc_wino_tile_in(m, v, image, y0, x0, t, far); \
+	} \
+	VC_SHARED void \
+	vc_wino_out_tile_##m(const VcConv *v, float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c, ptrdiff_t c1, \
+			     const float *t, ptrdiff_t far, const float *bias) \
+	{ \
+		vc_wino_tile_out(m, v, image, y0, x0, c, c1, t, far, bias); \
+	}
+VC_WINO(2)
+VC_WINO(4)
+#undef VC_WINO
 
 /* Threads divide panels or, with a step, tiles (VcShare).  Those that divide panels transform all inputs each: where
  * tiles are few, that is little.  Blocks have `block` tiles; scratch: (m + 2)^2 * block * (ic + oc) floats. */
-VC_INLINE void
+VC_SHARED void
 vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block,
 		 const float *x, const float *w, const float *bias, float *y, float *scratch, VcPanel *last,
 		 VcEpilogue *epilogue, void *const *p)
@@ -236,10 +257,12 @@ vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, co
 		for (ptrdiff_t t = 0; t < n; t++) {
 			const ptrdiff_t tile = first + t, image = tile / (across * down), ty = tile / across % down,
 				      tx = tile % across;
+			const float *from = x + image * v->h * v->w * v->xs;
 
-			for (ptrdiff_t c = 0; c < v->ic; c += VF)
-				vc_wino_tile_in(m, v, x + image * v->h * v->w * v->xs, ty * m - v->ph, tx * m - v->pw,
-						c, in + t * v->ic + c, block * v->ic);
+			if (m == 4)
+				vc_wino_in_tile_4(v, from, ty * 4 - v->ph, tx * 4 - v->pw, in + t * v->ic, block * v->ic);
+			else
+				vc_wino_in_tile_2(v, from, ty * 2 - v->ph, tx * 2 - v->pw, in + t * v->ic, block * v->ic);
 		}
 		for (ptrdiff_t k = 0; k < points; k++)
 			vc_product_part(s.begin, s.end, 0, n, 1, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
@@ -250,8 +273,10 @@ vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, co
 			const ptrdiff_t wide = v->ow - tx < m ? v->ow - tx : m;
 			float *to = y + image * v->oh * v->ow * v->ys;
 
-			for (ptrdiff_t c = c0; c < c1; c += VF)
-				vc_wino_tile_out(m, v, to, ty, tx, c, out + t * v->oc + c, block * v->oc, bias);
+			if (m == 4)
+				vc_wino_out_tile_4(v, to, ty, tx, c0, c1, out + t * v->oc, block * v->oc, bias);
+			else
+				vc_wino_out_tile_2(v, to, ty, tx, c0, c1, out + t * v->oc, block * v->oc, bias);
 			for (ptrdiff_t r = ty; epilogue && r < ty + m && r < v->oh; r++) {
 				const ptrdiff_t pixel = (image * v->oh + r) * v->ow + tx;
 
@@ -261,33 +286,13 @@ vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, co
 	}
 }
 
-VC_SHARED void
-vc_winograd_part_4(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block, const float *x,
-		   const float *w, const float *bias, float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue,
-		   void *const *p)
-{
-	vc_winograd_part(4, begin, end, step, v, block, x, w, bias, y, scratch, last, epilogue, p);
-}
-
-VC_SHARED void
-vc_winograd_part_2(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block, const float *x,
-		   const float *w, const float *bias, float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue,
-		   void *const *p)
-{
-	vc_winograd_part(2, begin, end, step, v, block, x, w, bias, y, scratch, last, epilogue, p);
-}
-
 VC_INLINE void
 vc_winograd(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block,
 	    const float *x, const float *w, const float *bias, float *y, float *scratch, VcEpilogue *epilogue,
 	    void *const *p)
 {
-	if (m == 4)
-		vc_winograd_part_4(begin, end, step, v, block, x, w, bias, y, scratch, VC_REST(vc_panel, v->oc),
-				   epilogue, p);
-	else
-		vc_winograd_part_2(begin, end, step, v, block, x, w, bias, y, scratch, VC_REST(vc_panel, v->oc),
-				   epilogue, p);
+	vc_winograd_part(m, begin, end, step, v, block, x, w, bias, y, scratch,
+			 VC_REST(vc_panel, v->oc), epilogue, p);
 }
 
 #endif
