@@ -130,19 +130,54 @@ vt_blocks(int nv, bool half, int sw, const VtRow *row, VtPlace at, int wide)
 		vt_block(1, nv, half, sw, true, row, at, ow, wide);
 }
 
+/* All pixels of a row by a register block of a panel, and by the last one, which may be narrower.  Where panels are
+ * several blocks, all widths of them share these. */
+#if VC_FLOATS == VC_PACKED
+enum { VT_BLOCK = VC_NR };
+#define VT_SHARED VC_INLINE
+#define VT_LAST(wide) ((wide) % VT_BLOCK / VF)
+#else
+enum { VT_BLOCK = VC_BLOCK };
+#define VT_SHARED VC_SHARED
+#define VT_LAST(wide) 1
+#endif
+#define VT_BLOCKS(sw) \
+	VT_SHARED void \
+	vt_block_by_##sw(const VtRow *row, VtPlace at, int wide) \
+	{ \
+		vt_blocks(VC_NB, false, sw, row, at, wide); \
+	} \
+	VT_SHARED void \
+	vt_last_by_##sw(const VtRow *row, VtPlace at, int wide) \
+	{ \
+		vt_blocks(VT_LAST(wide), VC_HALVED(wide), sw, row, at, wide); \
+	}
+VT_BLOCKS(1)
+VT_BLOCKS(2)
+#undef VT_BLOCKS
+#undef VT_SHARED
+#undef VT_LAST
+
 /* A row by a panel: its register blocks one after the other. */
 VC_INLINE void
 vt_panel(int wide, int sw, VtRow row, VtPlace at)
 {
-	enum { BLOCK = VC_FLOATS == VC_PACKED ? VC_NR : VC_BLOCK };
 	int c = 0;
 
-	for (; c + BLOCK <= wide && row.left > 0; c += BLOCK) {
-		vt_blocks(VC_NB, false, sw, &row, at, wide);
-		row = (VtRow){ row.v, row.w + BLOCK, row.bias ? row.bias + BLOCK : 0, row.y + BLOCK, row.left - BLOCK };
+	for (; c + VT_BLOCK <= wide && row.left > 0; c += VT_BLOCK) {
+		if (sw == 1)
+			vt_block_by_1(&row, at, wide);
+		else
+			vt_block_by_2(&row, at, wide);
+		row = (VtRow){ row.v, row.w + VT_BLOCK, row.bias ? row.bias + VT_BLOCK : 0, row.y + VT_BLOCK,
+			       row.left - VT_BLOCK };
 	}
-	if (wide % BLOCK && row.left > 0)
-		vt_blocks(wide % BLOCK / VF, VC_HALVED(wide), sw, &row, at, wide);
+	if (wide % VT_BLOCK == 0 || row.left <= 0)
+		return;
+	if (sw == 1)
+		vt_last_by_1(&row, at, wide);
+	else
+		vt_last_by_2(&row, at, wide);
 }
 
 typedef void VtPanel(VtRow row, VtPlace at);
