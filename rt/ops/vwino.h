@@ -237,8 +237,26 @@ VC_WINO(2)
 VC_WINO(4)
 #undef VC_WINO
 
+/* Floats of a plane of `block` tiles: an odd number of 16s, as channels are a number of 16s.  At even ones the points of
+ * a tile would share a few sets of a cache. */
+VC_INLINE ptrdiff_t
+vc_wino_plane(ptrdiff_t block, ptrdiff_t channels)
+{
+	return block * channels | 16;
+}
+
+/* Tiles of a block where there are `tiles`: as many in each, and no more than `block`. */
+VC_INLINE ptrdiff_t
+vc_wino_even(ptrdiff_t tiles, ptrdiff_t block)
+{
+	const ptrdiff_t blocks = (tiles + block - 1) / block, even = (tiles + blocks - 1) / blocks;
+	const ptrdiff_t whole = (even + VC_MR - 1) / VC_MR * VC_MR;
+
+	return whole < block ? whole : block;
+}
+
 /* Threads divide panels or, with a step, tiles (VcShare).  Those that divide panels transform all inputs each: where
- * tiles are few, that is little.  Blocks have `block` tiles; scratch: (m + 2)^2 * block * (ic + oc) floats. */
+ * tiles are few, that is little.  Blocks have at most `block` tiles; scratch: (m + 2)^2 planes of ic and of oc. */
 VC_SHARED void
 vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block,
 		 const float *x, const float *w, const float *bias, float *y, float *scratch, VcPanel *last,
@@ -249,34 +267,36 @@ vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, co
 	const ptrdiff_t plane = (v->oc + width - 1) / width * width * v->ic;
 	const VcShare s = vc_share(begin, end, step, v->n * across * down, 1, v->oc, v->n * across * down);
 	const ptrdiff_t c0 = s.begin * VC_NR, c1 = s.end * VC_NR < v->oc ? s.end * VC_NR : v->oc;
+	const ptrdiff_t from = vc_wino_plane(block, v->ic), to = vc_wino_plane(block, v->oc);
+	const ptrdiff_t even = s.first < s.rows ? vc_wino_even(s.rows - s.first, block) : 1;
+	float *const in = scratch, *const out = scratch + points * from;
 
-	for (ptrdiff_t first = s.first; first < s.rows; first += block) {
-		const ptrdiff_t n = s.rows - first < block ? s.rows - first : block;
-		float *in = scratch, *out = scratch + points * block * v->ic;
+	for (ptrdiff_t first = s.first; first < s.rows; first += even) {
+		const ptrdiff_t n = s.rows - first < even ? s.rows - first : even;
 
 		for (ptrdiff_t t = 0; t < n; t++) {
 			const ptrdiff_t tile = first + t, image = tile / (across * down), ty = tile / across % down,
 				      tx = tile % across;
-			const float *from = x + image * v->h * v->w * v->xs;
+			const float *image_at = x + image * v->h * v->w * v->xs;
 
 			if (m == 4)
-				vc_wino_in_tile_4(v, from, ty * 4 - v->ph, tx * 4 - v->pw, in + t * v->ic, block * v->ic);
+				vc_wino_in_tile_4(v, image_at, ty * 4 - v->ph, tx * 4 - v->pw, in + t * v->ic, from);
 			else
-				vc_wino_in_tile_2(v, from, ty * 2 - v->ph, tx * 2 - v->pw, in + t * v->ic, block * v->ic);
+				vc_wino_in_tile_2(v, image_at, ty * 2 - v->ph, tx * 2 - v->pw, in + t * v->ic, from);
 		}
 		for (ptrdiff_t k = 0; k < points; k++)
-			vc_product_part(s.begin, s.end, 0, n, 1, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
-					w + k * plane, 0, out + k * block * v->oc, v->oc, last, 0, 0, 0);
+			vc_product_part(s.begin, s.end, 0, n, 1, v->oc, v->ic, n, in + k * from, v->ic, w + k * plane,
+					0, out + k * to, v->oc, last, 0, 0, 0);
 		for (ptrdiff_t t = 0; t < n; t++) {
 			const ptrdiff_t tile = first + t, image = tile / (across * down), ty = tile / across % down * m,
 				      tx = tile % across * m;
 			const ptrdiff_t wide = v->ow - tx < m ? v->ow - tx : m;
-			float *to = y + image * v->oh * v->ow * v->ys;
+			float *const at = y + image * v->oh * v->ow * v->ys;
 
 			if (m == 4)
-				vc_wino_out_tile_4(v, to, ty, tx, c0, c1, out + t * v->oc, block * v->oc, bias);
+				vc_wino_out_tile_4(v, at, ty, tx, c0, c1, out + t * v->oc, to, bias);
 			else
-				vc_wino_out_tile_2(v, to, ty, tx, c0, c1, out + t * v->oc, block * v->oc, bias);
+				vc_wino_out_tile_2(v, at, ty, tx, c0, c1, out + t * v->oc, to, bias);
 			for (ptrdiff_t r = ty; epilogue && r < ty + m && r < v->oh; r++) {
 				const ptrdiff_t pixel = (image * v->oh + r) * v->ow + tx;
 
