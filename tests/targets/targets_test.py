@@ -118,7 +118,8 @@ class Host(Way):
         for options, has, lacks in ((["--cpu", "x86-64-v2"], ["-march=x86-64-v2 "], ["-mtune", "native"]),
                                     (["--cpu", "x86-64-v3", "--march", "x86-64-v2"], ["-march=x86-64-v2 "], ["x86-64-v3"]),
                                     (["--cpu", "x86-64-v2", "--mcpu", "skylake"], ["-march=x86-64-v2 ", "-mtune=skylake "], []),
-                                    (["--cpu", "native"], ["-march=native "], []),
+                                    (["--cpu", "native"], ["-march=native ", "-mtune=generic "], []),
+                                    (["--cpu", "native", "--mcpu", "znver3"], ["-march=native ", "-mtune=znver3 "], ["generic"]),
                                     ([], ["-march=x86-64-v2 ", "-march=x86-64-v3 ", "-march=x86-64-v4 "], ["native", "icelake"]),
                                     (["--march", "x86-64-v3"], ["-march=x86-64-v3 "], ["x86-64-v2", "native"])):
             err = self.ends(DONE, *build, *options, says=has)[1]
