@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	WINOGRAD_CHANNELS = 32,  /* with fewer channels the transforms cost what they save (kernel notes, 2) */
+	WINOGRAD_LANES = 16,     /* channels are whole vectors, of the widest, in its transforms */
 };
 
 const RtTensor *
@@ -203,8 +203,8 @@ describe_convolution(Plan *p, const Node *n, Dense *d)
 	d->lda = xs;
 	d->ldc = ys;
 	set_geometry(d, c.x->dims[0]);
-	d->transformable = d->groups == 1 && !d->volume && is_plain_square(&d->v) && d->k >= WINOGRAD_CHANNELS &&
-			   d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 && d->n % 16 == 0;
+	d->transformable = d->groups == 1 && !d->volume && is_plain_square(&d->v) && d->k % WINOGRAD_LANES == 0 &&
+			   d->n % WINOGRAD_LANES == 0;
 	plain_form(d);
 	d->geometry[6] = d->n;
 	return d->k <= 8192 && take_bias(p, c.bias, d->w->dims[0], d);

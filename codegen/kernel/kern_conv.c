@@ -23,6 +23,8 @@ enum {
 	NEAR_BYTES = 1 << 20,    /* weights that stay in a cache between blocks: */
 	NEAR_FLOPS = 2,          /* flops for each byte from there */
 	CACHE_FLOPS = 4,         /* flops for each byte that the transforms read or write */
+	CALL_FLOPS = 2000,       /* of a product's begin and end */
+	CALL_COLUMNS = 64,
 	ROW_INPUTS = 64, WIDE_INPUTS = 192,     /* most input channels of rows; with vectors of 16 floats */
 	ROW_PIXELS = 4,          /* fewest pixels of a row */
 	FEW_INPUTS = 8,          /* with no more, stride 2 and vectors of 16, panels take 0.89 to 0.94 */
@@ -94,7 +96,8 @@ winograd_tiles(const Dense *d, int tile)
  * Of two costs at the same time the smaller one is hidden but for a quarter (kernel notes, 2), all of it in the direct
  * form.  Measured, Winograd's time over the direct form's, and by this measure, 7 x 7 pixels: tiles of 2 x 2, 512
  * channels 0.70 (0.71), 128 0.72 (0.71), 64 0.78 (0.80); tiles of 4 x 4, whose filters of 512 channels had left the
- * caches, 1.02 (1.08), 64 channels 0.44 (0.53), and 512 of 14 x 14 0.41 (0.40). */
+ * caches, 1.02 (1.08), 64 channels 0.44 (0.53), and 512 of 14 x 14 0.41 (0.40).  Where channels are few, a product's
+ * begin and end count, too: 32 of 7 x 7 0.72 (0.72), 16 of 14 x 14 0.60 (0.90) and of 56 x 56 0.45 (0.76). */
 static double
 direct_cost(const Dense *d)
 {
@@ -113,8 +116,9 @@ winograd_cost(const Dense *d, int tile)
 	const double products = 2 * winograd_elements(tile) * tiles * area, weights = bytes * rate;
 	const double moved = 4 * (winograd_elements(tile) + tile * tile) * tiles * (double)(d->k + d->n),
 		     transforms = moved * CACHE_FLOPS;
+	const double calls = winograd_elements(tile) * (double)((d->n + CALL_COLUMNS - 1) / CALL_COLUMNS) * CALL_FLOPS;
 
-	return (products > weights ? products + weights / 4 : weights + products / 4) + transforms;
+	return (products > weights ? products + weights / 4 : weights + products / 4) + transforms + calls;
 }
 
 /* The tile with which Winograd's form pays most; 0: it does not pay. */
