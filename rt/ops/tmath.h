@@ -28,6 +28,9 @@
 #define TMATH static inline
 #if defined __GNUC__ && !defined __TINYC__
 #define TM_INLINE static inline __attribute__((always_inline))   /* a call that is left makes a loop one of scalars */
+#ifndef __clang__
+#define T_UNROLL _Pragma("GCC unroll 32")
+#endif
 #endif
 
 #define TM_FUNCTIONS1(X) \
@@ -97,6 +100,9 @@ double _Complex cpow(double _Complex, double _Complex);
 #define nextafter(x, y) TM_F2(nextafter, x, y)
 #endif
 
+#ifndef T_UNROLL
+#define T_UNROLL
+#endif
 #ifndef TM_INLINE
 #define TM_INLINE TMATH
 #endif

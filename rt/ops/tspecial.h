@@ -1,4 +1,16 @@
 /* rt/ops/tspecial.h - special functions of tmath.h, which includes it: in double for both floats */
+
+/* A polynomial, its leading coefficient first; unrolled, loops of it have vectors. */
+TM_INLINE double t_polynomial(const double *c, int n, double x)
+{
+	double v = 0;
+
+	T_UNROLL
+	for (int i = 0; i < n; i++)
+		v = v * x + c[i];
+	return v;
+}
+
 /* psi: recurrence up to 10, then the asymptotic series; reflected below 0. */
 TMATH double t_psi(double x)
 {
@@ -71,15 +83,31 @@ TMATH double t_zeta_real(double x, double q)
 	return (fmod(x, 2) != 0 ? -below : below) + t_zeta_positive(x, q + m);
 }
 
+/* The derivative of psi for x > 0, likewise: recurrence up to 10 in pairs, then the asymptotic series. */
+TMATH double t_trigamma_positive(double x)
+{
+	double s = 0, y;
+
+	for (; x < 10; x += 2) {
+		const double p = x * x, q = (x + 1) * (x + 1);
+
+		s += (p + q) / (p * q);
+	}
+	y = 1 / (x * x);
+	return s + 1 / x + y / 2 +
+	       y / x * (1.0 / 6 - y * (1.0 / 30 - y * (1.0 / 42 - y * (1.0 / 30 - y * (5.0 / 66 - y *
+			(691.0 / 2730 - y * (7.0 / 6)))))));
+}
+
 /* single: pi x as the product of two floats, on which all depends beside a pole */
 TMATH double t_trigamma_real(double x, bool single)
 {
 	double s;
 
 	if (x >= 0.5)
-		return isinf(x) ? 0 : t_zeta_positive(2, x);
+		return t_trigamma_positive(x);
 	s = sin(single ? (double)((float)T_PI * (float)x) : T_PI * x);
-	return T_PI * T_PI / (s * s) - t_zeta_positive(2, 1 - x);
+	return T_PI * T_PI / (s * s) - t_trigamma_positive(1 - x);
 }
 
 TMATH double t_polygamma_real(double n, double x, bool single)
@@ -97,15 +125,9 @@ TMATH double t_polygamma_real(double n, double x, bool single)
 /* Bessel functions of the first kind J_n and the second Y_n, n = 0 or 1, for x > 0: Cephes' rational forms, up to 5
  * around the first two zeros of J, beyond as amplitude and phase.  Three denominators lack their leading term z^7 or
  * z^8, as in PyTorch: its results are 1e-7 beside the true ones near 5, and so are these. */
-TMATH double t_ratio(const double *p, int np, const double *q, int nq, double z)
+TM_INLINE double t_ratio(const double *p, int np, const double *q, int nq, double z)
 {
-	double a = 0, b = 0;
-
-	for (int i = 0; i < np; i++)
-		a = a * z + p[i];
-	for (int i = 0; i < nq; i++)
-		b = b * z + q[i];
-	return a / b;
+	return t_polynomial(p, np, z) / t_polynomial(q, nq, z);
 }
 
 TMATH double t_bessel_low(int n, int second, double x)
@@ -191,60 +213,94 @@ TMATH double t_bessel(int n, int second, double x)
 	return n && x < 0 ? -v : v;
 }
 
-/* Modified Bessel functions: exp(-|x|) I_n(x), n = 0 or 1: power series, then the asymptotic one. */
-TMATH double t_bessel_ie(int n, double x)
+/* Modified Bessel functions by interpolation at Chebyshev's points: exp(-|x|) I_n(x), n = 0 or 1, over x^n up to 8,
+ * times sqrt(x) beyond. */
+TM_INLINE double t_bessel_ie(int n, double x)
 {
-	double ax = fabs(x), s = 1, term = 1;
+	const double near0[27] = {
+		5.6441351062674362e-08, -1.95973276585481e-07, 2.7705157327223194e-07, -8.1210814216383694e-07,
+		3.38842020161641e-06, -9.7629652992777455e-06, 2.5020725040560448e-05, -6.4907560373039563e-05,
+		0.00016254663066074697, -0.00038337816848566452, 0.00085623901991521657, -0.0018116265388497972,
+		0.003617155072057795, -0.0067924983663766782, 0.011960070551762212, -0.0196826292502329,
+		0.030177913274623963, -0.042985953794527236, 0.056777031886837886, -0.069541195156066077,
+		0.07927522591516388, -0.084963380943740952, 0.087343416175297187, -0.089043441359992398,
+		0.094515628539952989, -0.11300432688621181, 0.2070019212239867
+	}, near1[27] = {
+		5.1199124576901401e-09, -1.8542897012859326e-08, 3.0479362742764489e-08, -9.55914599335286e-08,
+		3.8920407095890849e-07, -1.1830177244289856e-06, 3.2787538010885461e-06, -9.0791701259262121e-06,
+		2.4245529424042108e-05, -6.146815919535479e-05, 0.0001484148842768501, -0.00034115200574665045,
+		0.0007445147312880214, -0.0015388835611817159, 0.0030057618065167982, -0.0055345655412833324,
+		0.0095839622550715139, -0.015571309634964833, 0.023686016946639115, -0.033671355479747977,
+		0.044674572621921031, -0.055280039229453681, 0.063767403713388418, -0.068482606205758648,
+		0.068057599909511768, -0.061124338029666846, 0.044687709875608835
+	}, far0[23] = {
+		1.0881994785468934e-10, 3.5253210197007958e-11, -7.4738446218875916e-10, -2.748111637276033e-10,
+		2.3981927228949238e-09, 1.0924527246468664e-09, -4.8482509221176966e-09, -3.1185145612122401e-09,
+		6.7897904038957362e-09, 7.3233107351228931e-09, -5.1625178809390131e-09, -1.331979859201994e-08,
+		-6.8059800751296776e-09, 7.5323864175551234e-09, 2.1556811109898741e-08, 3.9329265710912519e-08,
+		8.872154618944625e-08, 2.9735956581528157e-07, 1.4838475863096976e-06, 1.1143033802583682e-05,
+		0.00013621607439187193, 0.0033605519836677235, 0.4021765094450081
+	}, far1[23] = {
+		-1.13288885034257e-10, -3.2677656089803323e-11, 7.7906721790805899e-10, 2.5821694431523859e-10,
+		-2.5062162405593894e-09, -1.0476127785270019e-09, 5.0940163015743383e-09, 3.0717395650769477e-09,
+		-7.2225241789539759e-09, -7.4325353356237923e-09, 5.7226775274541559e-09, 1.3952625102162603e-08,
+		6.7950734901873856e-09, -8.4073268395778167e-09, -2.3382691353601083e-08, -4.3132315623745801e-08,
+		-1.0001220638799958e-07, -3.4838530713710778e-07, -1.8349101539664522e-06, -1.5038547211274231e-05,
+		-0.000219235763833829, -0.0097495771932356087, 0.38939845902587233
+	};
+	double ax = fabs(x), near = t_polynomial(n ? near1 : near0, 27, ax / 4 - 1) * (n ? x : 1),
+	       far = t_polynomial(n ? far1 : far0, 23, 16 / ax - 1) / sqrt(ax);
 
-	if (isnan(x))
-		return x;
-	if (ax <= 22) {
-		double q = ax * ax / 4;
-		for (int k = 1; k < 100 && term > s * 1e-18; k++) {
-			term *= q / ((double)k * (k + n));
-			s += term;
-		}
-		s *= exp(-ax);
-		return !n ? s : x < 0 ? s * x / 2 : s * ax / 2;
-	}
-	for (int k = 1; k < 40; k++) {
-		double f = (4.0 * n * n - (2.0 * k - 1) * (2.0 * k - 1)) / (k * 8 * ax), next = -term * f;
-		if (fabs(next) > fabs(term) || fabs(next) < 1e-18)
-			break;
-		term = next;
-		s += term;
-	}
-	s /= sqrt(2 * T_PI) * sqrt(ax);
-	return n && x < 0 ? -s : s;
+	return ax <= 8 ? near : n ? copysign(far, x) : far;
 }
 
-/* exp(x) K_v(x): the asymptotic series for large x; else the trapezoidal rule on the integral of
- * exp(x - x cosh(t)) cosh(v t), which converges like exp(-1/h). */
-TMATH double t_bessel_ke(double v, double x)
+/* exp(x) K_n(x), n = 0 or 1, for 0 < x <= 2: the logarithm times I_n and the series of digammas, both in `s`. */
+TMATH double t_bessel_ke_near(int n, double x)
 {
-	double s = 0.5, h = 0.15625, term = 1;
+	double q = x * x / 4, l = log(x / 2) + 0.57721566490153286061, term = 1, h = 0, s;
+
+	s = n ? l - 0.5 : l;
+	for (int k = 1; k < 14; k++) {
+		term *= q / (k * (k + n));
+		h += 1.0 / k;
+		s += term * (l - h - n * 0.5 / (k + 1));
+	}
+	return exp(x) * (n ? 1 / x + x / 2 * s : -s);
+}
+
+/* exp(x) K_n(x), n = 0 or 1; for `third` of order 1/3 instead, and x > 2. */
+TMATH double t_bessel_ke(int n, int third, double x)
+{
+	const double k0[22] = {
+		-1.5869915340278063e-10, 2.8621152776054687e-10, 3.4902723333410547e-10, -6.0012656827154593e-10,
+		-1.0347633956849988e-09, 1.9340231434874872e-09, -9.171077661103289e-10, 2.2461449296532357e-09,
+		-7.8314277577254986e-09, 1.7877994022076155e-08, -4.1150478575953183e-08, 1.0267107342235164e-07,
+		-2.6894759304957571e-07, 7.4284028339658858e-07, -2.1911725471550125e-06, 7.0022382012552682e-06,
+		-2.473520491312846e-05, 9.9560547891997182e-05, -0.00047976905675642769, 0.0030328918102636862,
+		-0.031071461824889582, 1.2185953385133905
+	}, k1[22] = {
+		1.7392609215952031e-10, -3.145455278920714e-10, -3.7917045211910943e-10, 6.5270510085190918e-10,
+		1.1416939018706851e-09, -2.1434292269089625e-09, 1.0718338984465426e-09, -2.6258464211322028e-09,
+		9.0028646285856376e-09, -2.0724529834790288e-08, 4.8256435905881092e-08, -1.2172251669359815e-07,
+		3.2302579610742373e-07, -9.0677447065805204e-07, 2.7300357281699128e-06, -8.9611992563979426e-06,
+		3.2843865941011127e-05, -0.00013959022007797642, 0.00073572415489748405, -0.0055667298800618787,
+		0.1033497377538653, 1.363151890371342
+	}, k3[22] = {
+		-8.0161304366184056e-11, 1.4461426288555203e-10, 1.7612822796961505e-10, -3.0287885618555269e-10,
+		-5.2305996152047406e-10, 9.7810707612389789e-10, -4.6660928760104227e-10, 1.1428110781806673e-09,
+		-3.976798288636096e-09, 9.0868583715537072e-09, -2.0942515489568029e-08, 5.2315143117847944e-08,
+		-1.3723715649655346e-07, 3.7973207016815077e-07, -1.1226374322990097e-06, 3.5981657777465833e-06,
+		-1.2761898136530175e-05, 5.1672451395361664e-05, -0.00025140677566288117, 0.0016190250945334228,
+		-0.017461478157630425, 1.2339124659880336
+	};
 
 	if (isnan(x) || x < 0)
 		return T_NAN;
 	if (x == 0)
 		return T_INF;
-	if (v == 1 && x < 1e-100)              /* sums of squares would overflow */
-		return 1 / x;
-	if (x > 20) {
-		s = 1;
-		for (int k = 1; k < 40 && fabs(term) > 1e-18; k++) {
-			term *= (4 * v * v - (2.0 * k - 1) * (2.0 * k - 1)) / (k * 8 * x);
-			s += term;
-		}
-		return s * sqrt(T_PI / (2 * x));
-	}
-	for (int k = 1; k < 8000; k++) {
-		double t = k * h, half = sinh(t / 2), e = exp(-2 * x * half * half + v * t);
-		s += e * (1 + exp(-2 * v * t)) / 2;
-		if (e < s * 1e-19)
-			break;
-	}
-	return s * h;
+	if (x > 2)
+		return t_polynomial(third ? k3 : n ? k1 : k0, 22, 4 / x - 1) / sqrt(x);
+	return t_bessel_ke_near(n, x);
 }
 
 /* exp(x * x) erfc(x): a continued fraction for large x. */
@@ -273,31 +329,35 @@ TMATH double t_log_ndtr_real(double x)
 		: log1p(-erfc(x * 0.70710678118654752440) / 2);
 }
 
-/* x with log(ndtr(x)) = lp, for lp <= log(1/2): Newton's steps on the logarithm, which is nearly a parabola. */
-TMATH double t_ndtri_log(double lp)
+/* x with ndtr(x) = p, p <= 1/2: Acklam's quotients, within 1.2e-9, and one of Halley's steps; not in float. */
+TMATH double t_ndtri_half(double p, bool single)
 {
-	double x = lp > -0.7 ? (exp(lp) - 0.5) * 2.5066282746310002 : -sqrt(-2 * lp - log(-2 * lp + 1) * 0.9) + 0.3;
+	const double a[6] = { -39.69683028665376, 220.9460984245205, -275.9285104469687, 138.3577518672690,
+			      -30.66479806614716, 2.506628277459239 };
+	const double b[6] = { -54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972,
+			      -13.28068155288572, 1 };
+	const double c[6] = { -0.007784894002430293, -0.3223964580411365, -2.400758277161838, -2.549732539343734,
+			      4.374664141464968, 2.938163982698783 };
+	const double d[5] = { 0.007784695709041462, 0.3224671290700398, 2.445134137142996, 3.754408661907416, 1 };
+	double q = p - 0.5, x, u;
 
-	for (int i = 0; i < 12; i++) {
-		double f = t_log_ndtr_real(x) - lp;
-		/* d/dx log ndtr = phi / ndtr */
-		double r = x < -1 ? 0.79788456080286535588 / t_erfcx_real(-x * 0.70710678118654752440)
-			: exp(-x * x / 2) * 0.39894228040143267794 / (1 - erfc(x * 0.70710678118654752440) / 2);
-		double step = f / (r - f * (-x - r) / 2);
-		x -= step;
-		if (fabs(step) <= 1e-16 * (1 + fabs(x)))
-			break;
-	}
-	return x;
+	if (p < 0.02425)
+		x = t_ratio(c, 6, d, 5, sqrt(-2 * log(p)));
+	else
+		x = q * t_ratio(a, 6, b, 6, q * q);
+	if (single)
+		return x;
+	u = (erfc(-x * 0.70710678118654752440) / 2 / p - 1) * exp(log(p) + x * x / 2 + 0.91893853320467274178);
+	return x - u / (1 + x * u / 2);
 }
 
-TMATH double t_ndtri_real(double p)
+TMATH double t_ndtri_real(double p, bool single)
 {
 	if (!(p >= 0 && p <= 1))
 		return T_NAN;
 	if (p == 0 || p == 1)
 		return p == 0 ? -T_INF : T_INF;
-	return p <= 0.5 ? t_ndtri_log(log(p)) : -t_ndtri_log(log1p(-p));
+	return p <= 0.5 ? t_ndtri_half(p, single) : -t_ndtri_half(1 - p, single);
 }
 
 /* A start within a few percent, then Halley's steps; the tail works on erfc. */
@@ -391,15 +451,16 @@ TMATH double t_igamma_real(double a, double x, int upper)
 	return upper ? lower : 1 - lower;
 }
 
-/* Ai: for x > 0 by K of order 1/3; near 0 and down to -7.5 by its series; below by the oscillating asymptotic one. */
+/* Ai: by K of order 1/3 where its argument is more than 2; down to -7.5 by its series; below by the oscillating
+ * asymptotic one. */
 TMATH double t_airy_ai_real(double x)
 {
 	double z = 2.0 / 3 * fabs(x) * sqrt(fabs(x)), f = 1, g = x, tf = 1, tg = x;
 
 	if (isinf(x))
 		return T_NAN;
-	if (x > 1)
-		return sqrt(x / 3) / T_PI * t_bessel_ke(1.0 / 3, z) * exp(-z);
+	if (x > 0 && z > 2)
+		return sqrt(x / 3) / T_PI * t_bessel_ke(0, true, z) * exp(-z);
 	if (x < -7.5) {
 		double u = 1, p = 1, q = 0, phase = z + T_PI / 4;
 		for (int k = 1; k < 30; k++) {
@@ -416,7 +477,7 @@ TMATH double t_airy_ai_real(double x)
 		}
 		return (sin(phase) * p - cos(phase) * q) / (sqrt(T_PI) * sqrt(sqrt(-x)));
 	}
-	for (int k = 1; k < 80; k++) {
+	for (int k = 1; k < 80 && fabs(tf) + fabs(tg) > 1e-20; k++) {
 		tf *= x * x * x / ((3.0 * k - 1) * (3.0 * k));
 		tg *= x * x * x / ((3.0 * k) * (3.0 * k + 1));
 		f += tf, g += tg;
@@ -508,13 +569,13 @@ TMATH double t_recurrence(int kind, double x, double n)
 #define t_i0e(x)           ((T)t_bessel_ie(0, (double)(x)))
 #define t_i1(x)            ((T)t_bessel_ie(1, (double)(x)) * exp(fabs(x)))
 #define t_i1e(x)           ((T)t_bessel_ie(1, (double)(x)))
-#define t_k0(x)            ((T)(t_bessel_ke(0, (double)(x)) * exp(-(double)(x))))
-#define t_k0e(x)           ((T)t_bessel_ke(0, (double)(x)))
-#define t_k1(x)            ((T)(t_bessel_ke(1, (double)(x)) * exp(-(double)(x))))
-#define t_k1e(x)           ((T)t_bessel_ke(1, (double)(x)))
+#define t_k0(x)            ((T)(t_bessel_ke(0, false, (double)(x)) * exp(-(double)(x))))
+#define t_k0e(x)           ((T)t_bessel_ke(0, false, (double)(x)))
+#define t_k1(x)            ((T)(t_bessel_ke(1, false, (double)(x)) * exp(-(double)(x))))
+#define t_k1e(x)           ((T)t_bessel_ke(1, false, (double)(x)))
 #define t_erfcx(x)         ((T)t_erfcx_real((double)(x)))
 #define t_erfinv(x)        ((T)t_erfinv_real((double)(x)))
-#define t_ndtri(x)         ((T)t_ndtri_real((double)(x)))
+#define t_ndtri(x)         ((T)t_ndtri_real((double)(x), sizeof(T) == 4))
 #define t_log_ndtr(x)      ((T)t_log_ndtr_real((double)(x)))
 #define t_airy_ai(x)       ((T)t_airy_ai_real((double)(x)))
 #define t_gammainc(a, x)   ((T)t_igamma_real((double)(a), (double)(x), 0))

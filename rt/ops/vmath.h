@@ -678,6 +678,36 @@ v_erff(float a)
 	return t > 0.927734375f ? v_signed(r, a) : p;
 }
 
+/* erfc(a) exp(a * a) (1 + 2 a) is a polynomial of (a - 2) / (a + 2); a * a is corrected by what its rounding lost. */
+V_INLINE float
+v_erfcf(float x)
+{
+	const float a = v_abs(v_at_most(x, 0x41300000)), s = a * a, q = (a - 2.0f) / (a + 2.0f);         /* 11 */
+	float p = 2.16677893e-5f;
+
+	p = p * q - 3.73059068e-4f;
+	p = p * q - 1.25137481e-3f;
+	p = p * q + 1.28244250e-3f;
+	p = p * q + 8.63949147e-3f;
+	p = p * q - 8.04796596e-3f;
+	p = p * q - 5.42057217e-2f;
+	p = p * q + 1.64053647e-1f;
+	p = p * q - 1.66031298e-1f;
+	p = p * q - 9.27639169e-2f;
+	p = p * q + 1.27697839f;
+	p = p / (2.0f * a + 1.0f) * v_expf(-s);
+	p = p + p * v_less(s, a, a);
+	return v_unless_nan(v_pick(v_int(x) >> 31, 2.0f - p, p), x);
+}
+
+V_INLINE float
+v_atanhf(float x)
+{
+	const float a = v_abs(x);
+
+	return v_signed(0.5f * v_log1pf(2.0f * a / (1.0f - a)), x);
+}
+
 /* By the logarithm of 1 - a * a, which is -infinity for 1 and -1. */
 V_INLINE float
 v_erfinvf(float a)
@@ -757,8 +787,10 @@ TM_POWER(float, _v, v_powf)
 #undef acos
 #undef asin
 #undef atan
+#undef atanh
 #undef atan2
 #undef erf
+#undef erfc
 #undef exp
 #undef exp2
 #undef expm1
@@ -784,7 +816,9 @@ TM_POWER(float, _v, v_powf)
 #define asin(x)  V_FC(asin, x)
 #define atan(x)  V_FC(atan, x)
 #define atan2(x, y) _Generic((x), float: v_atan2f, default: (atan2))((x), (y))
+#define atanh(x) V_FC(atanh, x)
 #define erf(x)   V_FD(erf, x)
+#define erfc(x)  V_F(erfc, x)
 #define exp(x)   V_FDC(exp, x)
 #define exp2(x)  V_F(exp2, x)
 #define expm1(x) V_F(expm1, x)

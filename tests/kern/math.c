@@ -18,7 +18,7 @@ typedef struct Function {
 
 #define OURS(fn) static float ours_##fn(float x) { return v_##fn##f(x); }
 OURS(exp) OURS(exp2) OURS(expm1) OURS(log) OURS(log2) OURS(log10) OURS(log1p) OURS(tanh) OURS(erf)
-OURS(atan) OURS(asin) OURS(acos) OURS(erfinv)
+OURS(atan) OURS(asin) OURS(acos) OURS(erfinv) OURS(erfc) OURS(atanh)
 
 /* Of functions that are fast for near arguments: in a loop for these and in any the same bits. */
 static void
@@ -70,7 +70,7 @@ static const Function functions[] = {
 	{ "log1p", ours_log1p, log1p, 2 }, { "tanh", ours_tanh, tanh, 2 }, { "erf", ours_erf, erf, 1.5 },
 	{ "atan", ours_atan, atan, 3 }, { "asin", ours_asin, asin, 2.5 }, { "acos", ours_acos, acos, 2 },
 	{ "sin", ours_sin, sin, 1.5 }, { "cos", ours_cos, cos, 1.5 }, { "tan", ours_tan, tan, 3.5 },
-	{ "erfinv", ours_erfinv, erfinv, 4 },
+	{ "erfinv", ours_erfinv, erfinv, 4 }, { "erfc", ours_erfc, erfc, 5 }, { "atanh", ours_atanh, atanh, 3 },
 	{ "exp_normal", ours_exp_normal, exp_normal, 1.5 },
 };
 
