@@ -398,7 +398,7 @@ typedef struct NormChannel { double weight, bias, mean, var; } NormChannel;
 /* A channel of y = batch_norm(x) = x * scale + shift. */
 void norm_line(const NormChannel *, double eps, double *scale, double *shift);
 
-/* ---- reweigh.c: folds a scale and a shift of output channels into weights: convbn.c, affine.c -------------------- */
+/* ---- reweigh.c: folds a scale and a shift of output channels into weights: convbn.c, affine.c, parallel.c -------- */
 
 typedef struct Reweigh {           /* one run over a graph */
 	Pass    *p;
@@ -421,6 +421,7 @@ bool   reweigh_outputs(const Reweigh *, Node *, Outputs *);
 bool   reweigh_only_reader(const Value *, const Node *by);         /* is `by` its only reader, in the same block? */
 const RtTensor *reweigh_constant(const Reweigh *, const Value *);  /* null: not a constant, or it may be written to */
 double reweigh_element(const RtTensor *vector, int64_t i, double absent);      /* vector null: absent */
+bool   reweigh_store(RtTensor *, int64_t i, double x);     /* rounds x; is it a number then? */
 /* Puts scale and shift, of the n channels, into the node's weights; the node's result takes the place of by's. */
 bool   reweigh(Reweigh *, const Outputs *, Node *by, const double *scale, const double *shift);
 

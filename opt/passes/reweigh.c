@@ -116,9 +116,8 @@ reweigh_only_reader(const Value *x, const Node *by)
 	return x->node->block == by->block;
 }
 
-/* Rounds x into t; is it a number then? */
-static bool
-store(RtTensor *t, int64_t i, double x)
+bool
+reweigh_store(RtTensor *t, int64_t i, double x)
 {
 	const float f = (float)x;
 
@@ -143,8 +142,8 @@ scaled_weight(RtCx *rt, const Outputs *o, const double *scale)
 	for (int64_t i = 0; i < total; i++) {
 		const int64_t c = i / each % channels, group = i / each / channels * o->groups / before;
 
-		finite &= store(out, i,
-				rt_load_f64(plain->dtype, rt_data(plain) + i * bytes) * scale[group * channels + c]);
+		finite &= reweigh_store(out, i, rt_load_f64(plain->dtype, rt_data(plain) + i * bytes) *
+						scale[group * channels + c]);
 	}
 	rt_tensor_release(plain);
 	return finite ? out : NULL;
@@ -157,7 +156,7 @@ moved_bias(RtCx *rt, const Outputs *o, const double *scale, const double *shift)
 	bool finite = true;
 
 	for (int64_t i = 0; i < o->n; i++)
-		finite &= store(out, i, reweigh_element(o->b, i, 0) * (scale ? scale[i] : 1) + (shift ? shift[i] : 0));
+		finite &= reweigh_store(out, i, reweigh_element(o->b, i, 0) * (scale ? scale[i] : 1) + (shift ? shift[i] : 0));
 	return finite ? out : NULL;
 }
 
