@@ -54,7 +54,7 @@ typedef struct RtLeaf {                  /* a place for a tensor in the argument
 typedef struct RtDoorMethod { const RtLeaf *in, *out; int nin, nout; } RtDoorMethod;
 
 /* A function of C types for an exact specialization. */
-typedef struct RtTypedTensor { uint8_t dtype; bool written; int ndim; const int64_t *dims; } RtTypedTensor;
+typedef struct RtTypedTensor { uint8_t dtype; bool written; int ndim; const int64_t *dims, bytes; } RtTypedTensor;
 /* A value in which tensors are: the next one (RT_TENSOR), a tuple or list of n that follow, or the value itself. */
 typedef struct RtTypedNode { IValue v; int n; const RtType *type; } RtTypedNode;
 typedef struct RtTyped {
@@ -63,6 +63,8 @@ typedef struct RtTyped {
 	const RtTypedNode *arg, *result; /* each of the method's parameters; its result */
 	int nin, nout;
 	bool plain;                      /* kernels in a row, and nothing else: it can be tried when it is opened */
+	/* The kernels alone, on memory that does not overlap, on the CPU; or null. */
+	int (*direct)(RtCx *, const void *const *in, void *const *out);
 } RtTyped;
 
 typedef struct RtDoorProgram {

@@ -43,6 +43,7 @@ typedef struct RtMem {
 	void   *spare[SPARES];           /* of an instance: for texts when there is no memory */
 	bool  (*cut)(struct RtMem *, Buf *);     /* spends them; null: a program's, which has none */
 	bool    lost;                    /* a text was cut, or came to a spare block */
+	bool    full;                    /* no spare block is missing */
 } Lists;
 
 void (*rt_mem_none)(void);
@@ -313,6 +314,7 @@ static bool
 cut(Lists *l, Buf *b)
 {
 	l->lost = true;
+	l->full = false;
 	for (int i = 0; i < SPARES && b && !b->at; i++) {
 		b->at = l->spare[i];
 		b->cap = b->at ? SPARE : 0;
@@ -325,13 +327,14 @@ bool
 rt_mem_spares(void)
 {
 	Lists *l = lists(true);
-	bool all = l != NULL;
 
-	for (int i = 0; l && i < SPARES; i++)
-		all &= l->spare[i] || (l->spare[i] = rt_mem(SPARE));
-	if (l)
-		l->cut = cut;
-	return all;
+	if (!l || l->full)
+		return l;
+	l->full = true;
+	for (int i = 0; i < SPARES; i++)
+		l->full &= l->spare[i] || (l->spare[i] = rt_mem(SPARE));
+	l->cut = cut;
+	return l->full;
 }
 
 bool

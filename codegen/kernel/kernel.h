@@ -105,6 +105,7 @@ typedef struct Emit {            /* one program */
 	Vec(bool) reads;         /* by number of a slot: some code reads or writes that slot of some object */
 	bool     lazy;           /* the value being emitted is a constant of a Code, unpacked when it is read */
 	bool     source;         /* print the model's own lines */
+	bool     library;        /* it has functions of C types */
 	bool     verbose;        /* say what dynamic sizes leave to the runtime */
 	Forms    forms;
 	Map      geometry_names, constant_index;
@@ -194,7 +195,7 @@ typedef struct Buffer {          /* a storage of the specialized graph */
 	bool    escapes;         /* outlives the call, or is visible to code that might keep it */
 	int     first, last;     /* steps between which it is alive */
 	const Value *owner;      /* BOX: the value that the box itself is */
-	int     spot;            /* ARENA: its number among those in the arena */
+	int     spot;            /* its number: ARENA: in the arena; INPUT, BOX of a direct plan: in in[], out[] */
 	struct Buffer *over;     /* ARENA: the one in whose place it lies, and whose life has its own in it; or null */
 } Buffer;
 
@@ -224,6 +225,7 @@ typedef struct Plan {
 	bool        gpu;         /* of the program's GPU: more nodes are kernels */
 	bool        bare;        /* of a function without a runtime: results lie in the caller's arrays or the arena */
 	struct DynamicPlan *dynamic;     /* of a sample of a dynamic specialization: dynamic.c; or null */
+	const char *direct;      /* the C function of its kernels alone, on the caller's memory; or null: direct.c */
 	int         nspot;       /* buffers in the arena */
 } Plan;
 

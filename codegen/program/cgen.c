@@ -556,6 +556,7 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	e->cx = cx;
 	e->weights.cx = cx;
 	e->source = o->source;
+	e->library = o->name != NULL;
 	e->verbose = o->verbose;
 	e->forms = o->forms;
 	e->bench_code = o->bench_code;

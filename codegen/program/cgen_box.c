@@ -86,6 +86,17 @@ bare_constant(Writer *w, const RtTensor *t, int64_t at)
 	return arena_printf(w->a, "(char *)kiln_weights + %lld", (long long)(offset + at));
 }
 
+/* Where an argument or a result is. */
+static const char *
+outside(Writer *w, const Buffer *b)
+{
+	if (w->direct)
+		return arena_printf(w->a, "(char *)%s[%d]", b->home == HOME_INPUT ? "in" : "out", b->spot);
+	if (w->p->bare)
+		return arena_printf(w->a, "(char *)%s", b->place);
+	return arena_printf(w->a, "rt_data(%s.u.t)", c_base_box(w, b));
+}
+
 const char *
 c_address(Writer *w, const Value *v, int64_t more)
 {
@@ -103,11 +114,8 @@ c_address(Writer *w, const Value *v, int64_t more)
 			    at - b->base);
 	case HOME_STATIC:
 		return plus(w, b->place, at - b->base);
-	case HOME_INPUT:
-		return plus(w, arena_printf(w->a, w->p->bare ? "(char *)%s" : "rt_data(%s.u.t)", b->place),
-			    at - b->base);
 	default:
-		return plus(w, arena_printf(w->a, "rt_data(v[%d].u.t)", b->slot), at - b->base);
+		return plus(w, outside(w, b), at - b->base);
 	}
 }
 

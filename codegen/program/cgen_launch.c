@@ -343,7 +343,7 @@ write_kernel(Writer *w, const Node *n)
 		if (!emit_kernel_calls(w->e, w->p, n, calls, &ncall))
 			return false;
 	}
-	if (!w->p->bare) {
+	if (!w->p->bare && !w->direct) {
 		write_boxes(w, group ? group : n, w->p->step[n->id]);
 		write_unshare(w, n);
 	}

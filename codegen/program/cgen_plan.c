@@ -440,7 +440,8 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
 	Out *o = &e->plans;
 
-	write_block(&w, p->graph->top);
+	if (!e->library || !write_direct(&w, name))
+		write_block(&w, p->graph->top);
 	e->streamed = p->streamed > e->streamed ? p->streamed : e->streamed;
 	out_line(o, "\n/* Specialization %d of %s%s: %d kernels, %d runtime calls, %d guards inside, arena %lld "
 		 "bytes. */", index, out_name(e->cx->arena, "", p->fn->name), p->gpu ? " on the GPU" : "", p->kernels,

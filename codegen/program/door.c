@@ -393,6 +393,7 @@ add_typed(Emit *e, Door *door, const DoorSpec *s)
 {
 	const Schema *schema = s->fn->schema;
 	DoorTyped t = { .spec = s, .plain = is_plain(s->plan) };
+	int placed = 0;
 	const int first = function_first(s->fn);
 	bool good = !s->spec->dynamic && !s->spec->again && schema->nargs - first <= TYPED_MOST;
 
@@ -406,6 +407,9 @@ add_typed(Emit *e, Door *door, const DoorSpec *s)
 		door->why = t.why ? t.why : arena_printf(e->cx->arena, "there are more than %d of them", TYPED_MOST);
 		return;
 	}
+	for (int i = 0; i < s->plan->buffers.n; i++)
+		placed += s->plan->buffers.at[i]->home == HOME_INPUT;
+	t.direct = placed == t.in.n ? s->plan->direct : NULL;
 	while (t.method < door->method.n && strcmp(door->method.at[t.method].name, s->method))
 		t.method++;
 	t.name = function_name(e->cx->arena, door, s->method);
@@ -493,13 +497,23 @@ put_nodes(Emit *e, const char *what, int i, const DoorNode *node, int n)
 	buf_free(&b);
 }
 
+static int64_t
+bytes_of(const DoorTensor *t)
+{
+	int64_t n = rt_dtypes[t->dtype].bytes;
+
+	for (int i = 0; i < t->ndim; i++)
+		n *= t->dims[i];
+	return n;
+}
+
 static void
 put_tensors(Emit *e, const char *what, int i, const DoorTensor *t, int n)
 {
 	out_line(&e->tail, "static const RtTypedTensor typed_%s_%d[] = {", what, i);
 	for (int k = 0; k < n; k++)
-		out_line(&e->tail, "\t{ RT_%s, %d, %d, %s },", rt_dtypes[t[k].dtype].name, t[k].written, t[k].ndim,
-			 sizes(e, t[k].ndim, t[k].dims));
+		out_line(&e->tail, "\t{ RT_%s, %d, %d, %s, %lldLL },", rt_dtypes[t[k].dtype].name, t[k].written, t[k].ndim,
+			 sizes(e, t[k].ndim, t[k].dims), (long long)bytes_of(&t[k]));
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
@@ -518,8 +532,8 @@ put_typed_tables(Emit *e, const Door *door)
 	for (int i = 0; i < door->typed.n; i++) {
 		const DoorTyped *t = &door->typed.at[i];
 
-		out_line(&e->tail, "\t{ %d, typed_in_%d, typed_out_%d, typed_arg_%d, typed_result_%d, %d, %d, %d },",
-			 t->method, i, i, i, i, t->in.n, t->out.n, t->plain);
+		out_line(&e->tail, "\t{ %d, typed_in_%d, typed_out_%d, typed_arg_%d, typed_result_%d, %d, %d, %d, %s },",
+			 t->method, i, i, i, i, t->in.n, t->out.n, t->plain, t->direct ? t->direct : "0");
 	}
 	out_line(&e->tail, "\t{ 0 }\n};");
 }

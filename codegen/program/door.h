@@ -41,6 +41,7 @@ typedef struct DoorTyped {
 	const DoorSpec *spec;
 	const char *why;                 /* why there is no such function: the part without a C type; or null */
 	bool  plain;
+	const char *direct;              /* as Plan's */
 } DoorTyped;
 
 typedef struct DoorMethod { const char *name; const Schema *schema; int first; DoorLeaves in, out; } DoorMethod;

@@ -1,9 +1,10 @@
-/* codegen/program/writer.h - the text of a specialized function while it is written; private to its four files
+/* codegen/program/writer.h - the text of a specialized function while it is written; private to its five files
  *
  *   cgen_plan.c    the function: guards, control flow, beginning and end
  *   cgen_launch.c  steps that run a kernel
  *   cgen_call.c    steps that call the runtime
  *   cgen_box.c     expressions in steps: addresses, boxes, lines of the model
+ *   direct.c       kernels in a row, which a function of C types calls past frame and boxes
  */
 #ifndef CODEGEN_WRITER_H
 #define CODEGEN_WRITER_H
@@ -20,6 +21,7 @@ typedef struct Writer {
 	int   nhead;
 	uint32_t line;           /* of the node being written, in code->place */
 	int   nloop, nkept;
+	bool  direct;            /* of kernels alone, on in[] and out[]: direct.c */
 } Writer;
 
 /* ---- cgen_box.c: c_* give a C expression ------------------------------------------------------------------- */
@@ -54,5 +56,9 @@ void write_stale(Writer *, const Buffer *);            /* the host has written i
 void write_op(Writer *, const Node *);
 void write_prim(Writer *, const Node *);
 bool write_kernel(Writer *, const Node *);             /* false: not a form that is generated */
+
+/* ---- direct.c ------------------------------------------------------------------------------------------------ */
+
+bool write_direct(Writer *, const char *name);         /* and calls it; false: there is no such function */
 
 #endif

@@ -2,7 +2,7 @@
 
 usage: door_test.py KILN
 """
-import ctypes, os, platform, shutil, subprocess, sys, unittest
+import ctypes, os, platform, re, shutil, subprocess, sys, unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
 import npz
 import program_test as programs
@@ -185,6 +185,67 @@ for i in range(3):
             self.assertEqual(lib.parts_forward(m, a, b, (ctypes.c_float * 1)(5), *out), 0)
             self.assertEqual([*out[0], out[1][0], *out[2]], [4, 6, 15, 3, 4])
         lib.parts_close(m)
+
+    def is_direct(self, lines, *given):
+        """Does the function of C types call kernels past the frame?"""
+        with open(self.at("d.py"), "w") as f:
+            f.write(lines)
+        self.ends(DONE, KILN, "build", self.at("d.py"), *[w for g in given for w in ("--input", g)], "--emit", "c", "--name", "d", "-o", self.at("d"))
+        with open(self.at("d/d.c")) as f:
+            table, = re.findall(r"static const RtTyped typed\[\] = \{\n(.*)\n", f.read())
+        return "forward_0_run }" in table
+
+    def test_direct(self):
+        """A function of kernels alone goes past frame, guards and boxes; one in which something can fail or be changed does not."""
+        turned = "def forward(x: Tensor) -> Tuple[Tensor, List[Tensor]]:\n    return x.flip([0]) * 2, [torch.relu(x), x.t().contiguous()]\n"
+        for lines, direct in ((turned, True), ("def forward(x: Tensor):\n    return torch.cat([x, x + 1]), torch.softmax(x, 1).sum()\n", True),
+                              ("def forward(x: Tensor):\n    return x\n", False), ("def forward(x: Tensor):\n    return torch.relu(x).t()\n", False),
+                              ("def forward(x: Tensor):\n    y = torch.relu(x)\n    return y, y\n", False),
+                              ("def forward(x: Tensor):\n    y = torch.relu(x)\n    return y, y[0]\n", False),
+                              ("def forward(x: Tensor):\n    return x.add_(1) * 2\n", False), ("def forward(x: Tensor):\n    return torch.sort(x)[0]\n", False),
+                              ("def forward(x: Tensor):\n    if bool(x.sum() > 0):\n        return x * 2\n    return x * 3\n", False),
+                              ("def forward(x: Tensor):\n    return x[torch.clamp(x[0], 0, 1).long()]\n", False)):
+            with self.subTest(lines):
+                self.assertEqual(self.is_direct(lines, "x=float32[2x3]"), direct)
+
+    @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
+    def test_overlaps(self):
+        """Results over arguments, over each other, and at any address of a float."""
+        with open(self.at("turn.py"), "w") as f:
+            f.write("def forward(x: Tensor) -> Tuple[Tensor, Tensor]:\n    return x.flip([0]) * 2, x.flip([0]) + 1\n")
+        lib = ctypes.CDLL(self.build("libturn.so", self.at("turn.py"), "--input", "x=float32[64]", "--emit", "shared", *CPU))
+        lib.turn_open.restype = lib.turn_error.restype = ctypes.c_void_p
+        m = ctypes.c_void_p(lib.turn_open(None, None, 0))
+        room = (ctypes.c_float * 256)()
+        at = lambda i: ctypes.byref(room, 4 * i)
+        for x, a, b in (1, 65, 129), (0, 70, 140), (0, 0, 64), (3, 100, 3), (0, 63, 130), (64, 1, 65), (7, 71, 72):
+            with self.subTest((x, a, b)):
+                for i in range(64):
+                    room[x + i] = i
+                self.assertEqual(lib.turn_forward(m, at(x), at(a), at(b)), 0)
+                self.assertEqual(room[b:b + 64], [64.0 - i for i in range(64)])
+                if abs(a - b) >= 64:
+                    self.assertEqual(room[a:a + 64], [126.0 - 2 * i for i in range(64)])
+        self.assertNotEqual(lib.turn_forward(m, at(0), None, at(64)), 0)
+        self.assertIn(b"null", ctypes.string_at(lib.turn_error(m)))
+        self.assertEqual(lib.turn_forward(m, at(0), at(64), at(128)), 0)
+        self.assertEqual(ctypes.string_at(lib.turn_error(m)), b"")
+        lib.turn_close(m)
+
+    @unittest.skipIf(SANITIZED or not shutil.which("valgrind") or platform.machine() != "x86_64", "no valgrind")
+    def test_instructions(self):
+        """What a call of a small net costs, kernels and all (some 700): no frame, no boxes."""
+        library = self.libraries("shared")[1]
+        with open(self.at("many_calls.c"), "w") as f:
+            f.write('#include "net.h"\n#include <stdlib.h>\nint main(int n, char **a) {\n  const float x[1][4] = { { 1, 2, 3, 4 } }; float y[1][3];\n'
+                    '  net *m = net_open(0, 0, 0);\n  for (int i = 0; n > 1 && i < atoi(a[1]); i++)\n    net_forward(m, x, y);\n'
+                    '  net_close(m);\n  return 0;\n}\n')
+        self.ends(DONE, CC, "-O2", "-o", self.at("many_calls"), self.at("many_calls.c"), library, "-Wl,-rpath," + self.folder.name)
+        counts = []
+        for n in 1000, 3000:
+            err = self.ends(DONE, "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", self.at("many_calls"), n)[1]
+            counts.append(int(re.search(r"Collected : (\d+)", err)[1]))
+        self.assertLess((counts[1] - counts[0]) / 2000, 1800)
 
     @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
     def test_weights(self):

@@ -1,0 +1,125 @@
+/*
+ * A specialization of kernels alone as a function of addresses, beside the one of values:
+ *
+ *    static int forward_0_run(RtCx *cx, const void *const *in, void *const *out)
+ *
+ * A library's function of C types calls it past the frame, the choice at entry and boxes: the types of its parameters
+ * say all that these would find out, and nothing in it can fail on its data, write to an argument or look at attributes.
+ * The function of values makes boxes for its results and calls it, too.
+ */
+#include "writer.h"
+
+#include <string.h>
+
+/* Is it a tensor with a place, or one that an epilogue reads where it is made, or a constant, or a list of such? */
+static bool
+is_settled(Plan *p, const Value *v)
+{
+	bool all = node_makes_parts(v->node);
+
+	for (int i = 0; all && i < v->node->nin; i++)
+		all = is_settled(p, v->node->in[i]);
+	return all || node_is(v->node, prim_Constant) || plan_is_planned(p, v) || p->epilogue[v->node->id];
+}
+
+/* Is it a kernel that always succeeds and writes to its results alone, or no step at all? */
+static bool
+is_sure(Plan *p, const Node *n)
+{
+	const bool step = plan_needs_step(p, n);
+
+	if (node_makes_parts(n) || (!step && !p->absorbed[n->id]))
+		return true;
+	for (int i = 0; i < n->nin; i++)
+		if (!is_settled(p, n->in[i]))
+			return false;
+	return !step || (plan_is_kernel(p, n) && !node_writes(n) && !node_may_refuse_data(n));
+}
+
+/* Numbers the places of arguments and results; false: a result is not just what a kernel makes. */
+static bool
+number_places(Plan *p, const ValueVec *results)
+{
+	int nin = 0, nout = 0;
+
+	for (int i = 0; i < p->buffers.n; i++) {
+		Buffer *b = p->buffers.at[i];
+
+		b->spot = b->home == HOME_INPUT ? nin++ : b->home == HOME_BOX ? -1 : b->spot;
+		nout += b->home == HOME_BOX;
+	}
+	for (int i = 0; i < results->n; i++) {
+		const RtTensor *t = plan_tensor(p, results->at[i]);
+		Buffer *b = plan_buffer(p, results->at[i]);
+
+		if (!b || b->home != HOME_BOX || b->spot >= 0 || t->offset || t->flags & RT_BITS ||
+		    !rt_is_contiguous(t) || rt_numel(t) * rt_dtypes[t->dtype].bytes != b->bytes)
+			return false;
+		b->spot = i;
+		b->owner = results->at[i];
+	}
+	return nout == results->n;
+}
+
+static bool
+is_direct(Plan *p, ValueVec *results)
+{
+	if (p->gpu || p->spec->dynamic || (p->spec->found && state_of(p->fn->prepared, true)->at.n) ||
+	    !plan_results(p->graph, results, p->cx->arena))
+		return false;
+	for NODES(n, p->graph->top)
+		if (!is_sure(p, n))
+			return false;
+	return number_places(p, results);
+}
+
+/* The function of addresses. */
+static void
+write_function(Writer *of, const char *name)
+{
+	Writer w = { .e = of->e, .p = of->p, .a = of->a, .code = of->code, .out = { .indent = 1 }, .direct = true };
+	Out *o = &w.e->plans;
+
+	for NODES(n, w.p->graph->top) {
+		if (!plan_needs_step(w.p, n) || node_makes_parts(n))
+			continue;
+		write_comment(&w, n);
+		if (!write_kernel(&w, n))
+			fail_lacks(w.e->cx, n->at, "a kernel for %s of this form", n->kind->name);
+	}
+	out_line(o, "\n/* The kernels of %s, on memory of the caller's. */", name);
+	out_line(o, "static int\n%s_run(RtCx *cx, const void *const *in, void *const *out)\n{", name);
+	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n\n\t(void)in, (void)out;\n\tif (!arena)\n\t\treturn RT_ERROR;\n%s"
+		 "\treturn cx->status;\n}", (long long)w.p->arena, w.out.text.at ? w.out.text.at : "");
+	buf_free(&w.out.text);
+}
+
+bool
+write_direct(Writer *w, const char *name)
+{
+	ValueVec results = { 0 };
+
+	if (!is_direct(w->p, &results))
+		return false;
+	write_function(w, name);
+	for (int i = 0; i < results.n; i++)
+		write_new_box(w, plan_buffer(w->p, results.at[i]), plan_tensor(w->p, results.at[i]));
+	out_line(&w->out, "const void *const in[] = {");
+	for (int i = 0; i < w->p->buffers.n; i++)
+		if (w->p->buffers.at[i]->home == HOME_INPUT)
+			out_line(&w->out, "\trt_data(%s.u.t),", w->p->buffers.at[i]->place);
+	out_line(&w->out, "\t0");
+	out_line(&w->out, "};");
+	out_line(&w->out, "void *const out[] = {");
+	for (int i = 0; i < results.n; i++)
+		out_line(&w->out, "\trt_data(v[%d].u.t),", plan_buffer(w->p, results.at[i])->slot);
+	out_line(&w->out, "\t0");
+	out_line(&w->out, "};");
+	out_blank(&w->out);
+	write_unless(w, arena_printf(w->a, "%s_run(cx, in, out)", name));
+	for NODES(n, w->p->graph->top)
+		if (plan_needs_step(w->p, n) && node_makes_parts(n))
+			write_prim(w, n);
+	w->p->direct = arena_printf(w->a, "%s_run", name);
+	return true;
+}
