@@ -147,13 +147,13 @@ put_tree(Printer *p, int stage, int64_t rest)
 	put_joins(p, stage, "r", "a[0]");
 }
 
-/* How many are left behind whole vectors: of a length that is known the bits of its rest, else any. */
+/* How many are left behind all lanes: of a length that is known the bits of its rest, else any. */
 static int64_t
 rest_of(const Printer *p)
 {
 	int64_t n;
 
-	return size_const(p->k->extent[p->s->inner], &n) ? n % KERNEL_LANES : KERNEL_LANES - 1;
+	return size_const(p->k->extent[p->s->inner], &n) ? n % p->s->lanes : p->s->lanes - 1;
 }
 
 /* From `at` to `to`, by all lanes, by one vector, by half and a quarter of one, and one by one. */
@@ -173,10 +173,12 @@ put_part(Printer *p, int stage)
 		put_lanes(p, stage, "for (int j = v; j < v + 16; j++)");
 		p->indent -= 2;
 	}
-	put_line(p, "for (; at + 16 <= to; at += 16)");
-	p->indent++;
-	put_lanes(p, stage, "for (int j = 0; j < 16; j++)");
-	p->indent--;
+	if (p->s->lanes <= KERNEL_LANES || rest >= KERNEL_LANES) {
+		put_line(p, "for (; at + 16 <= to; at += 16)");
+		p->indent++;
+		put_lanes(p, stage, "for (int j = 0; j < 16; j++)");
+		p->indent--;
+	}
 	put_tree(p, stage, rest);
 	if (rest % LEAST_VECTOR == 0)
 		return;
