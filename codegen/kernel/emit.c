@@ -295,6 +295,9 @@ emit_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int first,
 		place[i] = first + out->more.n;
 		vec_push(e->cx->arena, &out->more, l.value.at[i]);
 	}
+	for (int i = 0; i < l.value.n && out->apart; i++)
+		if (l.kernel->operand.at[i].access == ACCESS_READ && l.value.at[i] == made)
+			place[i] = first + out->more.n;
 	out->kernel = l.whole;
 	out->name = p->dynamic ? plan_epilogue(p) : emit_block(e, l.kernel, place, -1);
 	return true;

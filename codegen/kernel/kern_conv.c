@@ -31,6 +31,7 @@ enum {
 	LANES_MOST = 12,         /* channels of a result computed in lanes of the input's */
 	LANES_SUM = 20,          /* and what it takes to sum up lanes, in products of vectors */
 	PIECE = 56,              /* pixels of a unit of work where rows are few */
+	APART_BYTES = 2048,      /* of sums whose place is not that of the result */
 };
 
 static const struct { const char *micro, *name, *packed; } forms[] = {
@@ -511,6 +512,21 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after)
 		       .bytes = 4 * (moved + weights) + others };
 }
 
+/* Rows of sums that lie apart at a time. */
+static int
+apart_rows(const Dense *d)
+{
+	const int64_t rows = APART_BYTES / (4 * d->n * d->groups) / STEP * STEP;
+
+	return rows < STEP ? STEP : rows > CHUNK ? CHUNK : (int)rows;
+}
+
+static int64_t
+apart_scratch(const Dense *d)
+{
+	return apart_rows(d) * d->n * d->groups * 4;
+}
+
 /* As vc_winograd divides it: planes of an odd number of 16 floats. */
 static int64_t
 winograd_scratch(Plan *p, const Dense *d)
@@ -587,12 +603,45 @@ put_boxes(Body *b, const Dense *d, int step, const After *after)
 	}
 }
 
+/* The result lies over what the epilogue reads: a block's sums are elsewhere, as if they were all sums. */
+static void
+put_apart(Body *b, const Dense *d, const After *after)
+{
+	const long long columns = d->n * d->groups;
+	const int units = d->chunk / STEP;
+	const char *more = "";
+
+	for (int i = 0; i < after->epilogue.more.n; i++)
+		more = arena_printf(b->p->cx->arena, "%s p[%d],", more, 5 + i);
+	if (d->form != BY_PRODUCT)
+		put_geometry(b, d, "v", after);
+	out_line(&b->out, "float *const sums = rt_thread_scratch(%lld);", (long long)apart_scratch(d));
+	out_blank(&b->out);
+	out_open(&b->out, "for (int64_t at = begin; sums && at < end; at += %d)", units);
+	out_line(&b->out, "const int64_t to = at + %d < end ? at + %d : end;", units, units);
+	out_line(&b->out, "float *const all = sums - at * %lld;", STEP * columns);
+	out_line(&b->out, "void *const q[] = { p[0], p[1], p[2], p[3], p[4],%s all };", more);
+	out_blank(&b->out);
+	if (d->form == BY_PRODUCT)
+		out_line(&b->out, "vc_product(at, to, %d, %lld, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], all, %lld, 0, "
+			 "%s, q);", STEP, (long long)d->m, (long long)d->groups, (long long)d->n, (long long)d->k, d->chunk,
+			 (long long)d->lda, columns, after->epilogue.name);
+	else
+		out_line(&b->out, "vc_conv(at, to, %d, &v, %d, p[1], p[2], p[3], all, p[4], %s, q);", STEP, d->chunk,
+			 after->epilogue.name);
+	out_close(&b->out, "");
+}
+
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
 static void
 put_kernel(Body *b, Plan *p, const Dense *d, int step, const After *after)
 {
 	const char *epilogue = after->epilogue.name, *across = step ? arena_printf(p->cx->arena, "%d", step) : "v.ow";
 
+	if (after->epilogue.apart) {
+		put_apart(b, d, after);
+		return;
+	}
 	if (after->range[0])
 		out_line(&b->out, "static const float range[] = { %s, %s };", after->range[0], after->range[1]);
 	if (d->form == BY_PRODUCT || d->form == IN_BOXES) {
@@ -742,7 +791,10 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 	if (!dense_take(p, n, &d))
 		return false;
 	after->epilogue.name = "0";
-	tuned = choose_form(e, p, &d);
+	after->epilogue.apart = group && plan_buffer(p, result)->over;
+	tuned = after->epilogue.apart ? NULL : choose_form(e, p, &d);
+	if (after->epilogue.apart)
+		d.chunk = apart_rows(&d);
 	if (group && !is_clamp(p, group, n->out[0], after->range) &&
 	    !emit_epilogue(e, p, group, n->out[0], 5 + (d.form == IN_BOXES ? d.nbox - 1 : 0), &after->epilogue))
 		return false;
@@ -751,9 +803,10 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 	if (d.form == BY_PRODUCT || d.form == WINOGRAD)
 		emit_tall(e, p, d.form == WINOGRAD ? INT64_MAX : d.m);
 	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
-	step = step_of(e, p, &d);
+	step = after->epilogue.apart ? STEP : step_of(e, p, &d);
 	*call = (KernelCall){ .n = units(e, p, &d, step), .grain = 1, .work = work_of(e, p, &d, after), .tuned = tuned,
-			      .scratch = d.form == WINOGRAD ? winograd_scratch(p, &d) : 0 };
+			      .scratch = d.form == WINOGRAD ? winograd_scratch(p, &d) :
+					 after->epilogue.apart ? apart_scratch(&d) : 0 };
 	body = body_begin(p);
 	body.made.epilogue = after->epilogue.kernel ? &after->epilogue : NULL;
 	put_kernel(&body, p, &d, step, after);

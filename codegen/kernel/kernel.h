@@ -224,6 +224,7 @@ typedef struct Plan {
 	int64_t     streamed;    /* bytes of weights that products of few rows read */
 	bool        gpu;         /* of the program's GPU: more nodes are kernels */
 	bool        bare;        /* of a function without a runtime: results lie in the caller's arrays or the arena */
+	bool        small;       /* ... and its arena is small before it is fast */
 	struct DynamicPlan *dynamic;     /* of a sample of a dynamic specialization: dynamic.c; or null */
 	const char *direct;      /* the C function of its kernels alone, on the caller's memory; or null: direct.c */
 	int         nspot;       /* buffers in the arena */
@@ -297,6 +298,7 @@ typedef struct Epilogue {        /* what runs over a block that has just been st
 	const struct Kernel *kernel;     /* on a sample of dynamic sizes: before it is simplified */
 	const int *place;        /* by its operand: which argument of the launch */
 	ValueVec    more;        /* what it reads: arguments behind the others */
+	bool        apart;       /* the product's sums are not where its result goes: an argument behind these */
 } Epilogue;
 typedef struct Printed {         /* a kernel that its form printed at once */
 	const char *prefix, *comment, *lines;    /* the lines in the function's braces, behind what sizes decide */

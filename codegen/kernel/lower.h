@@ -134,8 +134,8 @@ void emit_scheduled(Emit *, Kernel *, KernelCall *);
 void launch_print(Plan *, const Node *, const KernelCall *, Buf *);
 /* Can the group be the end of the kernel that makes `made`, of so many columns, in the same place? */
 bool epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
-/* Emits it as a function over a block just stored in p[0]; its other inputs are p[first ..].  False: it does not
- * fit. */
+/* Emits it as a function over a block just stored in p[0] or, apart, behind its other inputs, which are p[first ..].
+ * False: it does not fit. */
 bool emit_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, Epilogue *);
 /* The same of a kernel whose operands are at p[place[..]], its symbols at p[symbols]. */
 const char *emit_block(Emit *, const Kernel *, const int *place, int symbols);

@@ -52,7 +52,7 @@ add_plan(Bare *b, const EmitMethod *m, const Specialization *s)
 	Plan *p;
 	int n;
 
-	p = plan_make(b->e->cx, m->fn, s, PLAN_BARE, NULL);
+	p = plan_make(b->e->cx, m->fn, s, target_is_bare(b->o->target) || b->o->max_ram ? PLAN_SMALL : PLAN_BARE, NULL);
 	bare_state_place(b->state, p);
 	emit_written(b->e, s, p, &n, &written);
 	name_arguments(p);

@@ -37,9 +37,8 @@ alive_bytes(const Plan *p, int step)
 	return bytes;
 }
 
-/* The node at which most bytes are alive. */
-static const Node *
-peak_of(const Plan *p)
+const Node *
+plan_peak(const Plan *p)
 {
 	const Node *peak = p->graph->top->ret;
 
@@ -86,7 +85,7 @@ put_tensor(Buf *b, Plan *p, const Buffer *buffer)
 void
 fit_put_peak(Buf *b, Plan *p)
 {
-	const Node *peak = peak_of(p);
+	const Node *peak = plan_peak(p);
 	Buffer **alive = new(p->cx->arena, Buffer *, p->buffers.n + 1);
 	int n = 0;
 

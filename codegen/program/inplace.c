@@ -7,9 +7,12 @@
  * depend on each other (kernel/form.h).  So a result may lie over an operand whose elements are at its own places for
  * all points, if no stage reads these once the result is stored.  Dynamic plans keep buffers apart: what coincides on
  * one sample need not on the next.
+ *
+ * A product's sums are not there before its epilogue runs.  Where memory is short, and most is in use, the epilogue may
+ * write over what it reads, too: the sums of a few rows at a time lie elsewhere (put_apart in kernel/kern_conv.c).
  */
 #include "program.h"
-#include "../kernel/lower.h"
+#include "../kernel/dense.h"
 
 #include <string.h>
 
@@ -67,13 +70,14 @@ may_replace(const Kernel *k, int x, int y)
 	return !later && same_places(&k->operand.at[x], &k->operand.at[y]);
 }
 
-/* May result y of node n lie over buffer a, or over what of it n reads, and does nothing read that afterwards? */
+/* May result y lie over buffer a, or over what of it is read, and does nothing read that after `last`, the node at hand
+ * or its epilogue? */
 static bool
-is_free(Plan *p, const Node *n, const Lowered *l, const Buffer *a, int y)
+is_free(Plan *p, const Node *last, const Lowered *l, const Buffer *a, int y)
 {
 	const Value *const *value = l->value.at;
 
-	if (!a || a->home != HOME_ARENA || a->last != p->step[n->id] || a->bytes != plan_buffer(p, value[y])->bytes)
+	if (!a || a->home != HOME_ARENA || a->last != p->step[last->id] || a->bytes != plan_buffer(p, value[y])->bytes)
 		return false;
 	for (int i = 0; i < l->value.n; i++)
 		if (l->kernel->operand.at[i].access == ACCESS_READ && plan_buffer(p, value[i]) == a &&
@@ -112,6 +116,55 @@ place_result(Plan *p, const Node *n, const Lowered *l, int y)
 	}
 }
 
+/* Does the value lie in buffer a, or a part of it, when it is a list or tuple? */
+static bool
+lies_in(Plan *p, const Value *v, const Buffer *a)
+{
+	bool does = plan_buffer(p, v) == a;
+
+	for (int i = 0; node_makes_parts(v->node) && i < v->node->nin; i++)
+		does |= lies_in(p, v->node->in[i], a);
+	return does;
+}
+
+/* Is buffer a read by n, or by what runs between it and its epilogue? */
+static bool
+is_read_before(Plan *p, const Node *n, const Node *epilogue, const Buffer *a)
+{
+	for ALL_NODES(m, p->graph->top)
+		for (int i = 0; m != epilogue && p->step[m->id] >= p->step[n->id] && i < m->nin; i++)
+			if (lies_in(p, m->in[i], a))
+				return true;
+	return false;
+}
+
+/* The result of a product and its epilogue lies over a tensor that the epilogue reads; false: there is none. */
+static bool
+place_epilogue(Plan *p, const Node *n)
+{
+	const Node *group = p->epilogue[n->id];
+	Buffer *b = group ? plan_buffer(p, group->out[0]) : NULL;
+	int y = 0;
+	Lowered l;
+	Dense d;
+
+	if (!b || b->home != HOME_ARENA || b->over || b->first != p->step[n->id] || !dense_take(p, n, &d) ||
+	    (d.form != IN_PANELS && d.form != BY_PRODUCT) || d.ldc != d.n * d.groups ||
+	    !lower_epilogue(p, group, n->out[0], false, &l))
+		return false;
+	while (l.kernel->operand.at[y].access != ACCESS_WRITE)
+		y++;
+	for (int i = 0; i < l.value.n && !b->over; i++) {
+		Buffer *a = l.kernel->operand.at[i].access == ACCESS_READ ? plan_buffer(p, l.value.at[i]) : NULL;
+
+		if (!is_free(p, group, &l, a, y) || is_read_before(p, n, group, a))
+			continue;
+		b->over = a->over ? a->over : a;
+		a->last = b->over->last = b->last;
+	}
+	return b->over;
+}
+
 void
 plan_in_place(Plan *p)
 {
@@ -126,4 +179,6 @@ plan_in_place(Plan *p)
 			if (l.kernel->operand.at[i].access == ACCESS_WRITE)
 				place_result(p, n, &l, i);
 	}
+	while (p->small && place_epilogue(p, plan_peak(p)))
+		;
 }

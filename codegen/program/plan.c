@@ -560,7 +560,8 @@ begin_plan(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, Dyna
 	p->spec = spec;
 	p->graph = spec->graph;
 	p->gpu = kind == PLAN_GPU;
-	p->bare = kind == PLAN_BARE;
+	p->bare = kind >= PLAN_BARE;
+	p->small = kind == PLAN_SMALL;
 	p->dynamic = dynamic;
 	p->sizes = size_table(cx->arena);
 	p->known = known_graph(cx, fn, spec->graph, spec->pattern);

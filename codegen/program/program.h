@@ -63,7 +63,7 @@ const PlaceList *emit_line(Emit *, const CodePlaces *, int line, int caller);  /
 
 /* ---- plan.c: makes a plan ------------------------------------------------------------------------------------ */
 
-typedef enum PlanKind { PLAN_CPU, PLAN_GPU, PLAN_BARE } PlanKind;
+typedef enum PlanKind { PLAN_CPU, PLAN_GPU, PLAN_BARE, PLAN_SMALL } PlanKind;   /* small: bare, in little memory */
 Plan   *plan_make(Cx *, Function *, const Specialization *, PlanKind, struct DynamicPlan *);
 /* Only makes groups that get no kernel their nodes again: what has been numbered then stays as it is. */
 void    plan_dissolve(Cx *, Function *, const Specialization *, PlanKind);
@@ -80,6 +80,7 @@ void    plan_joins(Plan *);
 /* ---- inplace.c: results in the memory of operands that nothing reads afterwards --------------------------------- */
 
 void    plan_in_place(Plan *);
+const Node *plan_peak(const Plan *);                    /* the node at which most bytes are alive (fit.c) */
 
 /* ---- offsets.c: places in the arena ------------------------------------------------------------------------------ */
 
