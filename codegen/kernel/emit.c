@@ -5,15 +5,6 @@
 
 #include <string.h>
 
-static bool
-is_method(const Emit *e, const char *name)
-{
-	for (int i = 0; i < e->methods.n; i++)
-		if (!strcmp(e->methods.at[i], name))
-			return true;
-	return false;
-}
-
 const char *
 emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, bool epilogue)
 {
@@ -21,8 +12,6 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 
 	if (name)
 		return name;
-	while (is_method(e, prefix))
-		prefix = arena_printf(e->cx->arena, "%s_", prefix);
 	name = arena_printf(e->cx->arena, "%s_%d", prefix, e->kernel_texts.n);
 	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
 	if (!epilogue)

@@ -517,7 +517,6 @@ emit_bare(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOption
 	Bare b = { .e = emit_new(cx, m, o), .o = o, .folder = !strcmp(o->emit, "c"), .program = !o->name,
 		   .state = o->state };
 
-	emit_methods(b.e, methods, n);
 	b.e->pool = !target_is_bare(o->target);
 	if (b.e->forms == FORMS_MADE)
 		b.e->forms = FORMS_SMALL;

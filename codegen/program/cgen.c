@@ -573,13 +573,6 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	return e;
 }
 
-void
-emit_methods(Emit *e, const EmitMethod *methods, int n)
-{
-	for (int i = 0; i < n; i++)
-		vec_push(e->cx->arena, &e->methods, out_name(e->cx->arena, "", methods[i].fn->name));
-}
-
 /* Sizes that vblock.h's products use in this program. */
 void
 emit_panels(const Emit *e, Buf *b)
@@ -649,7 +642,6 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	bool instance = false;
 	Buf whole;
 
-	emit_methods(e, methods, n);
 	for (int i = 0; i < n; i++) {
 		instance |= methods[i].fn->self != NULL;
 		emit_entry(e, methods[i].name, methods[i].fn, methods[i].spec, methods[i].nspec);

@@ -1,7 +1,7 @@
 /*
  * A specialized graph as a C function.
  *
- *    static int forward_0(RtCx *cx, IValue *reg)
+ *    static int spec_0_forward(RtCx *cx, IValue *reg)
  *
  * Steps are in the order of the graph, each below a comment with the line of the model that it comes from.  Planned
  * tensors are addresses (arena + offset, weights, an argument's data); all other values are IValues in v[].  A kernel
@@ -433,10 +433,15 @@ write_needs(Out *o)
 }
 
 const char *
+emit_name(const Emit *e, const Function *fn, int index, const char *what)
+{
+	return out_name(e->cx->arena, arena_printf(e->cx->arena, "%s_%d_", what, index), fn->name);
+}
+
+const char *
 emit_plan(Emit *e, Plan *p, int index, const char *code)
 {
-	const char *name = arena_printf(e->cx->arena, "%s_%d%s", out_name(e->cx->arena, "", p->fn->name), index,
-					p->gpu ? "_cuda" : "");
+	const char *name = emit_name(e, p->fn, index, p->gpu ? "cuda" : "spec");
 	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
 	Out *o = &e->plans;
 

@@ -506,8 +506,8 @@ emit_one(Cx *cx, void *arg)
 		fail_lacks(cx, (Range){ 0 }, "it is optimized differently for different sizes%s", d->why ? d->why : "");
 	begin_shared(d);
 	settle_all(d);
-	*o->names = (DynamicNames){ arena_printf(cx->arena, "%s_%d", name, o->index),
-				    arena_printf(cx->arena, "%s_%d_sizes", name, o->index), d->plan[0], d->z, 0 };
+	*o->names = (DynamicNames){ emit_name(d->e, d->fn, o->index, "spec"),
+				    emit_name(d->e, d->fn, o->index, "sizes"), d->plan[0], d->z, 0 };
 	for (int k = 1; k < (d->d->bounded ? d->n : d->d->nprofiled); k++)
 		if (d->plan[k]->arena > o->names->plan->arena) {
 			o->names->plan = d->plan[k];

@@ -91,6 +91,8 @@ int64_t plan_least_arena(Cx *, Buffer *const *, int n); /* bytes: the largest su
 
 /* Emits a specialized function; its C name.  code: C expression of the generic code's address. */
 const char *emit_plan(Emit *, Plan *, int index, const char *code);
+/* Of what belongs to a specialization; no name of ours begins as these do, whatever the function is called. */
+const char *emit_name(const Emit *, const Function *, int index, const char *what);
 /* The kernel, or kernels, of a node, with its epilogue; false: not a form that is generated. */
 bool emit_kernel_calls(Emit *, Plan *, const Node *, KernelCall *calls, int *ncall);
 /* The text of the same for a sample: without name and braces. */
@@ -173,7 +175,6 @@ void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions 
 /* Registers of the arguments that the graph writes to, with commas; how many, and a bit for each. */
 const char *emit_written(Emit *, const Specialization *, Plan *, int *n, uint64_t *bits);
 Emit *emit_new(Cx *, const Module *, const BuildOptions *);
-void emit_methods(Emit *, const EmitMethod *, int n);  /* tells it their names, before all else */
 /* Of the processor, or the processors with commas, that a program is built for. */
 const char *processor_name(Arena *, const BuildOptions *, const Texts *levels);
 RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */
