@@ -40,8 +40,8 @@ name_of(Cli *cli, const char *emit)
 		base += 3;
 	name = cli->name ? cli->name : arena_strndup(cli->cx->arena, base, (int64_t)strcspn(base, "."));
 	if (!name[0] || name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ||
-	    (name[0] >= '0' && name[0] <= '9') || is_c_word(name))
-		usage_error(cli, "'%s' is no name for functions in C: --name says another", name);
+	    (name[0] >= '0' && name[0] <= '9') || is_c_word(name) || !strcmp(name, "rt"))
+		usage_error(cli, "'%s' is no name for functions in C, or the runtime's own: --name says another", name);
 	return name;
 }
 

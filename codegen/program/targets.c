@@ -386,6 +386,9 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 		b->cpu = o->levels.at[i];
 		macros = macros_of(b);
 		o->level_floats[i] = target_floats(o->target, macros);
+		if (i + 1 < o->levels.n && o->level_floats[i] > o->level_floats[i + 1])
+			fail_status(cx, EXIT_USAGE, NOWHERE, "--cpu wants the least processor first, and %s has wider "
+				    "vectors than %s", o->levels.at[i], o->levels.at[i + 1]);
 		o->level_ops[i] = b->cross ? 0 : ops_level(macros);
 	}
 	macros = macros_of(b);

@@ -298,7 +298,7 @@ for i in range(3):
                 self.assertIn("a 1, by 0.985", self.ends(DONE, python, os.path.join(samples, "digits.py"), library, picture)[0])
 
     def test_names(self):
-        for out, options in ("lib.so", []), ("0.so", []), ("a-b.so", []), ("int.so", []), ("x.so", ["--name", "a b"]), ("p", ["--emit", "exe", "--name", "p"]):
+        for out, options in ("lib.so", []), ("0.so", []), ("a-b.so", []), ("int.so", []), ("librt.a", []), ("x.so", ["--name", "a b"]), ("p", ["--emit", "exe", "--name", "p"]):
             self.ends(USAGE, KILN, "build", file("net.py"), "--emit", "shared", *options, "-o", self.at(out), says=["name"])
         self.ends(USAGE, KILN, "build", file("net.py"), "--emit", "shared", "--static", "-o", self.at("x.so"), says=["--static"])
 

@@ -250,7 +250,7 @@ class Levels(Way):
     def test_other_lists(self):
         self.holds(["--cpu", "x86-64,x86-64-v3"])
         for wrong in ["--cpu", "portable", "--cc", "tcc"], ["--cpu", "x86-64,x86-64-v3", "--march", "x86-64"], \
-                     ["--cpu", ",", ], ["--cpu", "portable", "--target", "riscv64-linux-gnu"], ["--cpu", "portable", "--no-generic", "--emit", "c"]:
+                     ["--cpu", ","], ["--cpu", "x86-64-v3,x86-64-v2"], ["--cpu", "portable", "--target", "riscv64-linux-gnu"], ["--cpu", "portable", "--no-generic", "--emit", "c"]:
             self.ends(USAGE, KILN, "build", sample("halting", "model.pt"), "-o", self.at("none"), *wrong, says=["--cpu"])
         self.ends(WRONG, KILN, "build", sample("halting", "model.pt"), "-o", self.at("none"), "--cpu", "x86-64,i4004", says=["i4004"])
 
