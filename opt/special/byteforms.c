@@ -10,6 +10,7 @@
  */
 #include "specialize.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MOST_PRODUCTS = 1 << 16 };                /* of a sum in int32: VI_MOST of rt/ops/vint8.h */
@@ -32,25 +33,6 @@ put_float(Spec *s, double number, Range at)
 	return spec_put_constant(s, rt_of(t), at);
 }
 
-/* A copy to another layout is not looked at: the layer makes its own. */
-static bool
-take_bytes(Spec *s, const Value *v, Bytes *b, Range at)
-{
-	const Node *n = node_is(v->node, aten_contiguous) ? v->node->in[0]->node : v->node;
-	const bool by = node_is(n, prim_dequantize_by);
-	const RtTensor *raw = by || node_is(n, prim_dequantize) ? known_tensor(s->k, n->in[0]) : NULL;
-	double scale;
-	int64_t zero;
-
-	if (!raw || (raw->dtype != RT_u8 && raw->dtype != RT_i8) || !rt_numel(raw) ||
-	    (!by && (!known_double(s->k, n->in[1], &scale) || !known_int(s->k, n->in[2], &zero))))
-		return false;
-	b->raw = n->in[0];
-	b->scale = by ? n->in[1] : put_float(s, scale, at);
-	b->zero = by ? n->in[2] : put_float(s, (double)zero, at);
-	return true;
-}
-
 static const RtTensor *
 constant_tensor(const Value *v)
 {
@@ -64,6 +46,66 @@ static double
 element(const RtTensor *t, int64_t i)
 {
 	return rt_load_f64((RtDtype)t->dtype, rt_data(t) + i * rt_dtypes[t->dtype].bytes);
+}
+
+static bool
+is_byte(double number, bool is_signed)
+{
+	const double low = is_signed ? -128 : 0;
+
+	return number >= low && number <= low + 255 && number == floor(number);
+}
+
+/* Are all numbers that a clamp leaves bytes?  whole: they are integers */
+static bool
+clamps_to_bytes(const Node *n, bool is_signed, bool whole)
+{
+	IValue low, high;
+
+	return whole && node_is(n, aten_clamp) && value_constant(n->in[1], &low) && value_constant(n->in[2], &high) &&
+	       low.tag == RT_INT && high.tag == RT_INT && is_byte((double)low.u.i, is_signed) &&
+	       is_byte((double)high.u.i, is_signed);
+}
+
+/* Is a zero point a byte, as what stands for padding is?  It is known, or was clamped when it was chosen. */
+static bool
+is_byte_always(Spec *s, const Value *zero, bool is_signed)
+{
+	bool whole = false;
+
+	for (;; zero = zero->node->in[0]) {
+		const RtTensor *t = known_tensor(s->k, zero), *constant = constant_tensor(zero);
+
+		if (!t || rt_dtypes[t->dtype].bytes < 2)
+			return false;
+		if (constant)
+			return rt_numel(constant) == 1 && is_byte(element(constant, 0), is_signed);
+		whole |= rt_dtypes[t->dtype].category == 'I';
+		if (!node_is(zero->node, aten_to) && !node_is(zero->node, prim_cast) &&
+		    !node_is(zero->node, aten_reshape))
+			return clamps_to_bytes(zero->node, is_signed, whole);
+	}
+}
+
+/* A copy to another layout is not looked at: the layer makes its own. */
+static bool
+take_bytes(Spec *s, const Value *v, Bytes *b, Range at)
+{
+	const Node *n = node_is(v->node, aten_contiguous) ? v->node->in[0]->node : v->node;
+	const bool by = node_is(n, prim_dequantize_by);
+	const RtTensor *raw = by || node_is(n, prim_dequantize) ? known_tensor(s->k, n->in[0]) : NULL;
+	double scale;
+	int64_t zero;
+
+	if (!raw || (raw->dtype != RT_u8 && raw->dtype != RT_i8) || !rt_numel(raw) ||
+	    (by ? !is_byte_always(s, n->in[2], raw->dtype == RT_i8) :
+	     !known_double(s->k, n->in[1], &scale) || !known_int(s->k, n->in[2], &zero) ||
+	     !is_byte((double)zero, raw->dtype == RT_i8)))
+		return false;
+	b->raw = n->in[0];
+	b->scale = by ? n->in[1] : put_float(s, scale, at);
+	b->zero = by ? n->in[2] : put_float(s, (double)zero, at);
+	return true;
 }
 
 static bool

@@ -55,6 +55,18 @@ class Special(Same):
             self.same([part, "for i in range(int(torch.max(x))):", "  if bool(torch.gt(torch.sum(x), i)):", "    _0 = " + write, "    c = 1",
                        "  else:", "    c = 0", "return torch.mul(a, 2.)"], "d.npz", ["c.npz", "e.npz"])
 
+    # ---- bytes ----
+
+    def test_zero_points(self):
+        """What stands for padding in a product of bytes is a byte: not a zero point that is none, known or not."""
+        of = "ops.quantized_decomposed.dequantize_per_tensor(%s, %s, %s, -128, 127, 1)"
+        i8 = "torch.to(torch.reshape(torch.arange(-36, 36), [%s]), 1)"
+        self.array("e.npz", 300)
+        for zero in ("300", "-129", "torch.tensor(300)", "torch.tensor(2.5)", "torch.sum(x)", "torch.clamp(torch.sum(x), -128, 127)",
+                     "torch.clamp(torch.to(torch.sum(x), 3), -128, 128)", "torch.clamp(torch.to(torch.sum(x), 3), -128, 127)"):
+            self.same(["y = " + of % (i8 % "1, 2, 6, 6", "torch.tensor(0.1)" if "torch" in zero else "0.1", zero),
+                       "w = " + of % (i8 % "4, 2, 3, 3", "0.1", "0"), "return torch.conv2d(y, w, None, [1, 1], [1, 1])"], "e.npz")
+
     # ---- lists ----
 
     def test_lists_written(self):
