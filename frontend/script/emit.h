@@ -197,6 +197,7 @@ Value   *emit_convert(Emit *, Range, Value *, const Type *, bool implicit);   /*
 Value   *emit_cast(Emit *, Range, Value *, const Type *);     /* unchecked_cast */
 Value   *emit_result(Emit *, Range, unsigned ways);           /* of a function whose body ended in these ways */
 Value   *emit_inplace(Emit *, Range, TreeKind op, Value *, Value *by);        /* x op= by */
+Value   *emit_updated(Emit *, Range, TreeKind op, Value *, Value *by);        /* d[key] op= by: a new value */
 void     emit_raise(Emit *, Range, Value *message, const char *cls);
 bool     form_known(const char *name);
 const char *builtin_function(const char *name);               /* len -> aten::len; null: none */

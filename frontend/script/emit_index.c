@@ -349,7 +349,7 @@ emit_set_subscript(Emit *e, const Tree *t, Sugar *s, Range at)
 {
 	const Tree *target = s ? t : t->kid[0], *index = target->kid[1];
 	Sugar *into = emit_sugar(e, target->kid[0], 0);
-	Value *v = sugar_as_value(e, target->at, into), *old;
+	Value *v = sugar_as_value(e, target->at, into), *old, *by;
 	NamedValue args[2];
 
 	if (v->type->kind == TYPE_TENSOR) {
@@ -371,7 +371,8 @@ emit_set_subscript(Emit *e, const Tree *t, Sugar *s, Range at)
 	args[0] = (NamedValue){0, emit_expression(e, index->kid[0], 0), index->at};
 	if (!s) {
 		old = sugar_as_value(e, at, emit_subscript(e, target, 0));
-		old = emit_inplace(e, at, t->op, old, emit_expression(e, t->kid[1], old->type));
+		by = emit_expression(e, t->kid[1], old->type);
+		old = (v->type->kind == TYPE_DICT ? emit_updated : emit_inplace)(e, at, t->op, old, by);
 		args[1] = (NamedValue){0, old, at};
 	} else {
 		args[1] = (NamedValue){0, sugar_as_value(e, at, s), at};

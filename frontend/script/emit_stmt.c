@@ -137,6 +137,16 @@ assignment(Emit *e, const Tree *t)
 /* ---- augmented assignment -------------------------------------------------------------------------------- */
 
 Value *
+emit_updated(Emit *e, Range at, TreeKind op, Value *v, Value *by)
+{
+	const char *magic, *kind = operator_kind(op, &magic);
+
+	if (op == TREE_MOD)              /* a %= b is C's remainder */
+		kind = v->type == &rt_type_str ? "aten::percentFormat" : "aten::fmod";
+	return emit_op(e, at, kind, 2, v, by);
+}
+
+Value *
 emit_inplace(Emit *e, Range at, TreeKind op, Value *v, Value *by)
 {
 	static const struct { TreeKind op; const char *tensor, *list, *magic; } forms[] = {
@@ -147,10 +157,11 @@ emit_inplace(Emit *e, Range at, TreeKind op, Value *v, Value *by)
 		{TREE_BIT_XOR, "aten::bitwise_xor", 0, "__ixor__"}, {TREE_SHL, 0, 0, "__ilshift__"},
 		{TREE_POW, 0, 0, "__ipow__"},
 	};
-	const char *magic, *kind = operator_kind(op, &magic);
+	const char *magic, *kind = NULL;
 	NamedValue arg = {0, by, at};
 	Sugar *f;
 
+	operator_kind(op, &magic);
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 		if (forms[i].op != op)
 			continue;
@@ -163,9 +174,7 @@ emit_inplace(Emit *e, Range at, TreeKind op, Value *v, Value *by)
 		             || (f = sugar_attr_try(e, at, sugar_value(e, v), magic))))
 			return sugar_as_value(e, at, emit_apply(e, at, f, &arg, 1));
 	}
-	if (op == TREE_MOD && v->type->kind != TYPE_TENSOR)       /* a %= b of numbers is C's remainder */
-		kind = v->type == &rt_type_str ? "aten::percentFormat" : "aten::fmod";
-	return emit_op(e, at, kind, 2, v, by);
+	return kind ? emit_op(e, at, kind, 2, v, by) : emit_updated(e, at, op, v, by);
 }
 
 static void

@@ -22,9 +22,19 @@ def forward():
     d["c"] = n
     for k, v in d.items():
         print(k, v)
+    m = {"a": torch.tensor([-3., 2.])}
+    held = m["a"]
+    m["a"] += 0.5
+    m["a"] %= 2
+    print(m["a"], held)
     return l
 # ---
 # [(a, 1), (b, 2), (z, 1)] items items ints ints 2
 # items items True
 # c 1
+# -0.5000
+#  0.5000
+# [ CPUFloatType{2} ] -3
+#  2
+# [ CPUFloatType{2} ]
 # [(a, 1), (b, 2), (z, 1)]
