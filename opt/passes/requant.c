@@ -44,7 +44,7 @@ bound(const Value *v, double absent, double *to)
 	return !isnan(*to);
 }
 
-/* Is n a clamp?  Its bounds are taken in front of those that follow it. */
+/* Is n a clamp?  Those that follow it clamp its bounds. */
 static bool
 take_clamp(Chain *c, const Node *n)
 {
@@ -58,8 +58,10 @@ take_clamp(Chain *c, const Node *n)
 	} else if (!node_is(n, aten_relu)) {
 		return false;
 	}
-	c->low = fmin(fmax(c->low, low), high);
-	c->high = fmin(fmax(c->high, low), high);
+	low = fmin(low, high);           /* where they are crossed, the upper one holds */
+	low = fmin(fmax(low, c->low), c->high);
+	c->high = fmin(fmax(high, c->low), c->high);
+	c->low = low;
 	return true;
 }
 
