@@ -74,6 +74,32 @@ unpack(RtCx *cx, const RtPacking *p, float *to)
 	}
 }
 
+static void
+unpack_coarse(RtCx *cx, const RtPacking *p, char *to)
+{
+	const uint32_t *word = (const uint32_t *)(cx->program->weights + p->at);
+	const float *const scales = (const float *)(cx->program->weights + p->scales);
+	const int64_t words = (p->k + p->quad - 1) / p->quad, groups = p->k / p->group,
+		      all = (p->n + p->width - 1) / p->width * groups * p->width;
+	const int bits = 32 / p->quad, half = 1 << (bits - 1);
+
+	for (int64_t col = 0; col < p->n; col++)
+		for (int64_t k = 0; k < p->k; k++) {
+			const int64_t panel = col / p->width, lane = col % p->width, i = k % p->quad,
+				      at = (panel * groups + k / p->group) * p->width + lane,
+				      place = p->to + col * p->sn + k * p->sk;
+			/* the last one has its sign */
+			const uint32_t q = (word[(panel * words + k / p->quad) * p->width + lane] >> bits * i) +
+					   (uint32_t)(i < p->quad - 1 ? 0 : half);
+			const int x = (int)(q & (2 * (uint32_t)half - 1)) - half;
+
+			if (!p->scales)
+				to[place] = (char)(x + p->centred);
+			else
+				((float *)to)[place] = ((float)x + (p->centred ? scales[all + at] : 0)) * scales[at];
+		}
+}
+
 void
 rt_unpack(RtCx *cx, RtStorage *s)
 {
@@ -82,7 +108,9 @@ rt_unpack(RtCx *cx, RtStorage *s)
 	pthread_mutex_lock(&one);
 	if (s->kind == RT_PACKED) {
 		for (int64_t i = 0; i < s->packed->offset; i++)
-			if (s->packed->packing[i].quad)
+			if (s->packed->packing[i].group)
+				unpack_coarse(cx, &s->packed->packing[i], s->data);
+			else if (s->packed->packing[i].quad)
 				unpack_bytes(cx, &s->packed->packing[i], s->data);
 			else
 				unpack(cx, &s->packed->packing[i], (float *)s->data);

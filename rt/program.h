@@ -29,7 +29,10 @@ typedef struct RtPacking {
 	int64_t at, to;
 	int32_t n, k, taps, kw, width, last;
 	int32_t sn, sk, sr, ss;
-	int32_t quad;                    /* elements of k side by side, of a byte each: vint8.h; or 0: floats */
+	int32_t quad;                    /* elements of k side by side: bytes, vint8.h; or 0: floats */
+	/* not 0: of words with quad integers, vcoarse.h: floats, or without scales bytes that are `centred` more */
+	int32_t group, centred;
+	int64_t scales;
 } RtPacking;
 typedef struct RtSpan {                  /* a storage in the weights */
 	int64_t offset, bytes;           /* packed: how many parts, and not its offset */

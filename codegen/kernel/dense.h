@@ -11,7 +11,20 @@ enum {
 };
 
 /* How it is computed. */
-typedef enum Form { IN_PANELS, BY_PRODUCT, WINOGRAD, BY_TAPS, IN_LANES, IN_GROUPS, IN_ROWS, IN_BOXES } Form;
+typedef enum Form {
+	IN_PANELS, BY_PRODUCT, WINOGRAD, BY_TAPS, IN_LANES, IN_GROUPS, IN_ROWS, IN_BOXES, COARSE
+} Form;
+
+/* Weights of few bits (coarse.c): integers from least to most, times a step, of each group of so many inputs. */
+typedef struct Step { float by; int least, most; } Step;
+typedef struct Coarse {
+	int     bits;                    /* 8 or 4 */
+	int64_t group;
+	Step   *step;                    /* of all groups of a column, column after column */
+	bool    packed, centred;         /* centred: all have a centre, which is added to what is stored */
+	int64_t words, scales;           /* where in the weights these are, packed */
+	RtPacking lies;                  /* of what, when that is all of a storage; or zeros */
+} Coarse;
 
 enum { BOX_CHANNELS, BOX_ROWS, BOX_COLUMNS, BOX_SIDES };
 /* Columns [first, first + n) of the result, whose weights are zeros but for these inputs, rows and columns of taps. */
@@ -37,11 +50,16 @@ typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for e
 	Box     box[BOXES];              /* IN_BOXES */
 	int     nbox;
 	int64_t groups;                  /* depthwise: 1 */
+	Coarse *coarse;                  /* COARSE */
 	int     chunk, tiles;            /* CHUNK and TILES, */
 	bool    turned;                  /* and what step_of says, or others that are faster */
 } Dense;
 
 /* Is the node one, by what the model says?  Fills all members but those that a choice of forms sets. */
 bool dense_take(Plan *, const Node *, Dense *);
+
+/* What a column's weights lie on, found once, or null; the packing says how they lie in the model. */
+Coarse *coarse_of(Emit *, const RtTensor *, const RtPacking *);
+void    coarse_pack(Emit *, const RtTensor *, RtPacking, Coarse *);
 
 #endif

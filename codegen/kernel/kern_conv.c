@@ -43,6 +43,7 @@ static const struct { const char *micro, *name, *packed; } forms[] = {
 	[IN_GROUPS] = { "vc_groups", "in groups", "in panels of groups" },
 	[IN_ROWS] = { "vc_three", "in rows", "in panels" },
 	[IN_BOXES] = { "vc_conv", "in boxes", "in panels" },
+	[COARSE] = { "vk_product", "of few bits", "of few bits" },
 };
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
@@ -82,7 +83,8 @@ packed(Emit *e, const Dense *d)
 {
 	const RtPacking p = packing(e, d);
 
-	return d->form == WINOGRAD ? pack_winograd(e, d->tile, d->w, p) :
+	return d->form == COARSE ? arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)d->coarse->words) :
+	       d->form == WINOGRAD ? pack_winograd(e, d->tile, d->w, p) :
 	       pack_panels(e, d->form == BY_TAPS ? WEIGHT_TAPS : WEIGHT_PANELS, d->w, p, d->groups,
 			   d->form == IN_GROUPS ? e->vf / d->n : 1);
 }
@@ -316,6 +318,10 @@ takes_lanes(const Emit *e, Plan *p, const Dense *d)
 static Form
 usual_form(Emit *e, Plan *p, Dense *d)
 {
+	const RtPacking lies = packing(e, d);
+
+	if (d->form == BY_PRODUCT && !d->conv && (d->coarse = coarse_of(e, d->w, &lies)))
+		return COARSE;
 	if (d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && (d->tile = choose_tile(e, p, d)))
 		return WINOGRAD;
 	return takes_boxes(e, d) ? IN_BOXES : takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, p, d) ? IN_LANES :
@@ -363,6 +369,8 @@ step_of(const Emit *e, Plan *p, const Dense *d)
 		return plan_choice(p, winograd_tiles(d, d->tile) > most_tiles(d)) != d->turned ? STEP : 0;
 	if (d->form == IN_LANES || d->form == IN_BOXES)
 		return STEP;
+	if (d->form == COARSE)
+		return 0;                /* weights become floats once */
 	return plan_choice(p, (few || in + out > taps * columns * d->n) && d->m >= FEW_STEPS * STEP) != d->turned ?
 	       STEP : 0;
 }
@@ -424,6 +432,8 @@ add_way(Emit *e, Ways *w, const Dense *from, Form form, int tile)
 			return;
 	d.form = form;
 	d.tile = tile;
+	if (from->form == COARSE && form != COARSE)
+		d.chunk = CHUNK;
 	vec_push(e->cx->arena, &w->at, d);
 	if (d.chunk != CHUNK || d.tiles != TILES)
 		blocks = arena_printf(e->cx->arena, ", %d %s a block", form == WINOGRAD ? (int)most_tiles(&d) : d.chunk,
@@ -452,7 +462,7 @@ ways_of(Emit *e, const Dense *plain, const Dense *usual)
 	if (may_lanes(e, plain) && usual->form != IN_LANES)
 		add_way(e, &w, usual, IN_LANES, 0);
 	d.turned = true;
-	if (d.form != IN_LANES && d.form != IN_BOXES)
+	if (d.form != IN_LANES && d.form != IN_BOXES && d.form != COARSE)
 		add_way(e, &w, &d, d.form, d.tile);
 	if (of_rows(&d))
 		return w;
@@ -460,7 +470,7 @@ ways_of(Emit *e, const Dense *plain, const Dense *usual)
 		static const int halves[] = { 1, 4, 8, 3 };
 
 		d = *usual;
-		d.chunk = CHUNK * halves[i] / 2;
+		d.chunk = usual->chunk * halves[i] / 2;
 		d.tiles = TILES * halves[i] / 2;
 		add_way(e, &w, &d, d.form, d.tile);
 	}
@@ -479,9 +489,9 @@ choose_form(Emit *e, Plan *p, Dense *d)
 	Ways w;
 	int taken;
 
-	d->chunk = CHUNK;
 	d->tiles = TILES;
 	d->form = usual_form(e, p, d);
+	d->chunk = d->form == COARSE ? 4 * CHUNK : CHUNK;
 	if (!e->tuning)
 		return NULL;
 	w = ways_of(e, &plain, d);
@@ -502,6 +512,7 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after)
 			       winograd_elements(d->tile) * (double)winograd_tiles(d, d->tile);
 	const double columns = (double)(out * d->k),
 		     weights = (double)(d->form == WINOGRAD ? winograd_elements(d->tile) : taps) * columns;
+	const int bits = d->form == COARSE ? d->coarse->bits : 32;
 	const double moved = (double)(pixels_of(d) * in + d->m * out);
 	const ValueVec *more = &after->epilogue.more;
 	double others = 0;
@@ -509,7 +520,7 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after)
 	for (int i = 0; i < more->n; i++)       /* tensors and numbers */
 		others += plan_tensor(p, more->at[i]) ? 4 * (double)rt_numel(plan_tensor(p, more->at[i])) : 0;
 	return (Counts){ .form = forms[d->form].name, .what = comment_of(e, d, after), .flops = 2 * products * columns,
-		       .bytes = 4 * (moved + weights) + others };
+		       .bytes = 4 * moved + bits / 8. * weights + others };
 }
 
 /* Rows of sums that lie apart at a time. */
@@ -632,7 +643,23 @@ put_apart(Body *b, const Dense *d, const After *after)
 	out_close(&b->out, "");
 }
 
-/* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
+static void
+put_coarse(Body *b, const Dense *d, const After *after)
+{
+	const Member member[] = {
+		{ "m", d->m }, { "n", d->n }, { "k", d->k }, { "lda", d->lda }, { "ldc", d->ldc },
+		{ "group", d->coarse->group }, { "centred", d->coarse->centred }, { "chunk", d->chunk },
+	};
+
+	body_struct(b, "static const VkProduct v", member, sizeof member / sizeof *member,
+		    after->range[0] ? ".range = range" : "");
+	out_line(&b->out, "const VkWeights w = { p[2], p[4] };");
+	out_blank(&b->out);
+	out_line(&b->out, "vk_product_%d(begin, end, &v, p[1], &w, p[3], p[0], %s, p);", d->coarse->bits,
+		 after->epilogue.name);
+}
+
+/* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, or scales, p[5..] what the epilogue reads. */
 static void
 put_kernel(Body *b, Plan *p, const Dense *d, int step, const After *after)
 {
@@ -644,6 +671,10 @@ put_kernel(Body *b, Plan *p, const Dense *d, int step, const After *after)
 	}
 	if (after->range[0])
 		out_line(&b->out, "static const float range[] = { %s, %s };", after->range[0], after->range[1]);
+	if (d->form == COARSE) {
+		put_coarse(b, d, after);
+		return;
+	}
 	if (d->form == BY_PRODUCT || d->form == IN_BOXES) {
 		(d->form == BY_PRODUCT ? put_product : put_boxes)(b, d, step, after);
 		return;
@@ -691,6 +722,9 @@ zeros_of(Emit *e, const Dense *d)
 {
 	const int64_t all = d->k * d->groups, n = d->form != IN_GROUPS ? d->k : all > e->vf ? all : e->vf;
 
+	if (d->form == COARSE)
+		return (KernelArg){ .text = arena_printf(e->cx->arena, "(kiln_weights + %lld)",
+				    (long long)d->coarse->scales), .what = "scales" };
 	if (d->form == BY_PRODUCT || d->form == WINOGRAD || d->form == BY_TAPS)
 		return (KernelArg){ .text = "0", .what = "no padding" };
 	if (e->zeros < n)
@@ -800,9 +834,11 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 		return false;
 	e->clamps |= after->range[0] != NULL;
 	e->volumes |= d.volume;
-	if (d.form == BY_PRODUCT || d.form == WINOGRAD)
+	if (d.form == COARSE)
+		coarse_pack(e, d.w, packing(e, &d), d.coarse);
+	if (d.form == BY_PRODUCT || d.form == COARSE || d.form == WINOGRAD)
 		emit_tall(e, p, d.form == WINOGRAD ? INT64_MAX : d.m);
-	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
+	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (d.form == COARSE ? d.coarse->bits : 32) / 8 : 0;
 	step = after->epilogue.apart ? STEP : step_of(e, p, &d);
 	*call = (KernelCall){ .n = units(e, p, &d, step), .grain = 1, .work = work_of(e, p, &d, after), .tuned = tuned,
 			      .scratch = d.form == WINOGRAD ? winograd_scratch(p, &d) :

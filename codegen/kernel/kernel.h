@@ -125,6 +125,7 @@ typedef struct Emit {            /* one program */
 	bool     pool;           /* without a runtime: kernels may run in threads of the caller's */
 	int      most_args;      /* addresses that one of those takes at most */
 	bool     int8;           /* some kernel multiplies 8-bit integers (rt/ops/vint8.h) */
+	Vec(struct Coarse *) coarse;     /* weights of few bits that kernels read (rt/ops/vcoarse.h) */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vblock.h) */
 	bool     volumes;        /* some kernel is a convolution over three dims (rt/ops/vconv.h) */
 	int64_t  tall;           /* the most rows that a product by panels has (VC_TALL of rt/ops/vblock.h) */
@@ -386,6 +387,11 @@ const char *pack_bytes(Emit *, const RtTensor *, const void *packed, const struc
 const char *pack_vector(Emit *, const RtTensor *, int64_t n, int64_t past);
 /* says of all that is made whether kernels read its weights, too; bytes that none does */
 int64_t pack_finish(Emit *);
+
+/* ---- coarse.c: weights of few bits ------------------------------------------------------------------------------- */
+
+/* Bytes of the model that kernels have packed as such weights are not stored as well. */
+void coarse_finish(Emit *);
 
 /* ---- kern_conv.c: products and convolutions with constant weights ------------------------------------------------ */
 

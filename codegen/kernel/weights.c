@@ -95,7 +95,7 @@ weights_note(Weights *w, RtStorage *s, RtPacking p)
 			return;
 	}
 	vec_push(w->cx->arena, &o->parts, p);
-	o->covered += n * (p.quad ? 1 : (int64_t)sizeof(float));
+	o->covered += n * (p.quad && !p.scales ? 1 : (int64_t)sizeof(float));
 }
 
 bool

@@ -198,7 +198,7 @@ put_instances(Bare *b)
 /* Headers of loops, and the prefixes of names by which a kernel's text uses them. */
 static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "tmath.h", { "" } }, { "vmath.h", { "" } },
-	{ "vblock.h", { "vc_", "Vc", "VC_" } }, { "vconv.h", { "vc_conv(", "VcConv" } },
+	{ "vblock.h", { "vc_", "Vc", "VC_" } }, { "vcoarse.h", { "Vk" } }, { "vconv.h", { "vc_conv(", "VcConv" } },
 	{ "vwino.h", { "vc_winograd(" } }, { "vdepth.h", { "vc_depthwise(" } }, { "vlanes.h", { "vc_conv_lanes(" } },
 	{ "vgroups.h", { "vc_groups(" } }, { "vthree.h", { "vc_three(" } },
 	{ "vrow.h", { "vr_", "Vr", "VR_" } }, { "vmul.h", { "vm_" } }, { "vpool.h", { "vp_", "Vp" } },

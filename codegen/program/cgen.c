@@ -182,9 +182,9 @@ put_packings(Emit *e)
 		for (int k = 0; k < o->parts.n; k++) {
 			const RtPacking *p = &o->parts.at[k];
 
-			out_line(&e->tail, "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d },",
+			out_line(&e->tail, "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %lld },",
 				 (long long)p->at, (long long)p->to, p->n, p->k, p->taps, p->kw, p->width, p->last,
-				 p->sn, p->sk, p->sr, p->ss, p->quad);
+				 p->sn, p->sk, p->sr, p->ss, p->quad, p->group, p->centred, (long long)p->scales);
 		}
 		out_line(&e->tail, "};");
 	}
@@ -610,6 +610,7 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	buf_puts(&b, head);
 	if (e->int8)
 		buf_puts(&b, "#include \"rt/ops/vint8.h\"\n#include \"rt/ops/vint8_rnn.h\"\n");
+	buf_puts(&b, e->coarse.n ? "#include \"rt/ops/vcoarse.h\"\n" : "");
 	if (!strcmp(o->emit, "c") && !o->weights_file)
 		buf_printf(&b, "#define kiln_weights %s_weights\n", o->name);
 	buf_puts(&b, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
@@ -661,6 +662,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 		put_cuda(e, m->path, o, text);
 	e->packed_bytes = e->weights.bytes.n;
 	e->alone_bytes = pack_finish(e);
+	coarse_finish(e);
 	weights_finish(&e->weights);
 	put_parts(e, methods, n, o, instance);
 	put_program(e, m, n, o, instance);

@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum {
-	FOLD_BYTES = 16 << 20,       /* results of one node */
-	FOLD_MEMORY = 64 << 20,      /* and what it takes to make them */
+	FOLD_BYTES = 16 << 20,       /* results of one node, */
+	FOLD_TIMES = 8,              /* or so many times its arguments: integers become floats */
+	FOLD_MEMORY = 64 << 20,      /* and what it takes more to make them */
 	FOLD_STEPS = 100000,         /* instructions of a body */
 	FOLD_NS = 1000000000,
 	FOLD_ARGS = 64,
@@ -73,9 +74,23 @@ release(IValue *v, int n)
 		rt_release(v[i]);
 }
 
+/* What results may have: in proportion to the tensors that they are made of, of which a view may show more than there
+ * is. */
+static int64_t
+room_for(const IValue *args, int n)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		if (args[i].tag == RT_TENSOR && args[i].u.t->storage)
+			sum += bytes_of(args[i]) < args[i].u.t->storage->bytes ? bytes_of(args[i]) :
+			       args[i].u.t->storage->bytes;
+	return FOLD_TIMES * sum > FOLD_BYTES ? FOLD_TIMES * sum : FOLD_BYTES;
+}
+
 /* Are the results small?  A kernel that cannot say without data has only the limit of memory. */
 static bool
-is_small(RtCx *rt, RtKernel *kernel, const IValue *args, int nout)
+is_small(RtCx *rt, RtKernel *kernel, const IValue *args, int nout, int64_t room)
 {
 	IValue *out = rt_scratch(rt, (int64_t)sizeof *out * (nout + 1));
 	int64_t bytes = 0;
@@ -93,7 +108,7 @@ is_small(RtCx *rt, RtKernel *kernel, const IValue *args, int nout)
 	for (int i = 0; i < nout; i++)
 		bytes += bytes_of(out[i]);
 	release(out, nout);
-	return bytes <= FOLD_BYTES;
+	return bytes <= room;
 }
 
 static int
@@ -101,7 +116,6 @@ run_limited(RtCx *rt, RtKernel *kernel, const RtCode *code, const IValue *args, 
 {
 	int status;
 
-	rt->memory_limit = (rt->account ? rt->account->bytes : 0) + FOLD_MEMORY;
 	rt->steps = FOLD_STEPS;
 	rt->deadline = rt_now() + FOLD_NS;
 	status = kernel ? rt_call_kernel(rt, kernel, args, out, nout) : rt_run(rt, code, args, out);
@@ -137,16 +151,20 @@ fold_op(Cx *cx, const Node *n, const IValue *in, IValue *out)
 	RtCx *rt = cx_rt(cx);
 	RtMark mark = rt_scratch_mark(rt);
 	IValue args[FOLD_ARGS];
+	int64_t room;
+	int nargs;
 	bool done;
 
 	if (body && (body != n->op || !body->function))
 		return false;
-	if ((!body && !n->op->kernel) || gather(cx, n, s, in, args) < 0)
+	if ((!body && !n->op->kernel) || (nargs = gather(cx, n, s, in, args)) < 0)
 		return false;
-	if (!body && strcmp(n->op->rule, "value") && !is_small(rt, n->op->kernel, args, n->nout)) {
+	room = room_for(args, nargs);
+	if (!body && strcmp(n->op->rule, "value") && !is_small(rt, n->op->kernel, args, n->nout, room)) {
 		rt_scratch_reset(rt, mark);
 		return false;
 	}
+	rt->memory_limit = (rt->account ? rt->account->bytes : 0) + FOLD_MEMORY + room;
 	done = !run_limited(rt, body ? NULL : n->op->kernel, body ? code_lower(cx, body->function, NULL) : NULL, args,
 			    out, n->nout);
 	rt_scratch_reset(rt, mark);

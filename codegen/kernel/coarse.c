@@ -1,0 +1,290 @@
+/*
+ * Weights of floats that lie on a grid of 8 or 4 bits, as what was quantized does, however the model says so: all of a
+ * row, or of each group in it, are integers times one step.  Kernels read the integers (rt/ops/vcoarse.h), and the
+ * program has nothing else of them: a float is its integer times the step, rounded once.
+ */
+#include "dense.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	COARSE_LEAST = 1 << 14,  /* elements of weights for which it is worth while */
+	GROUP_LEAST = 16,        /* elements of a group: fewer may lie on a grid by chance, and steps would take more */
+	SPAN = 255, SPAN_NIBBLE = 15,
+	COARSE_WIDE = 16,        /* columns of a panel, at most: VK_WIDE */
+};
+
+typedef struct Line {            /* of n elements, some apart: a group of a row */
+	const float *at;
+	int64_t n, apart;
+} Line;
+
+static const double NEAR = 2e-4; /* of an integer, for elements that float arithmetic rounded */
+
+static bool
+is_exact(const Line *l, float by)
+{
+	for (int64_t i = 0; i < l->n; i++) {
+		const float x = l->at[i * l->apart];
+
+		if ((float)rint((double)x / (double)by) * by != x)
+			return false;
+	}
+	return true;
+}
+
+/* Are all near integers times `by`, which are at most SPAN apart? */
+static bool
+is_near(const Line *l, double by, Step *s)
+{
+	double least = 0, most = 0;
+
+	for (int64_t i = 0; i < l->n; i++) {
+		const double q = l->at[i * l->apart] / by, r = rint(q);
+
+		least = i && least < r ? least : r;
+		most = i && most > r ? most : r;
+		if (fabs(q - r) > NEAR || most - least > SPAN)
+			return false;
+	}
+	s->least = (int)least;
+	s->most = (int)most;
+	return true;
+}
+
+/* The float that gives all elements, which may be one of those beside that of the greatest. */
+static bool
+take_exact(const Line *l, float near, Step *s)
+{
+	float below = near, above = near;
+
+	for (int i = 0; i < 3; i++) {
+		s->by = is_exact(l, below) ? below : above;
+		if (is_exact(l, s->by))
+			return true;
+		below = nextafterf(below, 0);
+		above = nextafterf(above, FLT_MAX);
+	}
+	return false;
+}
+
+static bool
+find_step(const Line *l, Step *s)
+{
+	float most = 0;
+
+	for (int64_t i = 0; i < l->n; i++) {
+		const float x = fabsf(l->at[i * l->apart]);
+
+		if (!(x <= FLT_MAX))
+			return false;
+		most = x > most ? x : most;
+	}
+	*s = (Step){ .by = 1 };
+	if (most == 0)
+		return true;
+	for (int i = 1; i <= SPAN; i++)
+		if (is_near(l, (double)most / i, s) && take_exact(l, (float)((double)most / i), s))
+			return true;
+	return false;
+}
+
+static Line
+line_of(const RtPacking *p, const float *data, int64_t group, int64_t row, int64_t at)
+{
+	return (Line){ data + p->to + row * p->sn + at * group * p->sk, group, p->sk };
+}
+
+/* The steps of all groups of so many elements; false: some have none. */
+static bool
+find_steps(const RtPacking *p, const float *data, int64_t group, Step *to)
+{
+	for (int64_t row = 0; row < p->n; row++)
+		for (int64_t g = 0; g < p->k / group; g++) {
+			const Line l = line_of(p, data, group, row, g);
+
+			if (!find_step(&l, to++))
+				return false;
+		}
+	return true;
+}
+
+/* Its centre: what an integer is more than what is stored.  That has the range of all, in the middle: so it most often
+ * differs by one number from what a model with zero points has, which the program then needs not store (coarse_finish).
+ */
+static int
+centre_of(const Coarse *c, const Step *s)
+{
+	return c->centred ? s->least + (1 << (c->bits - 1)) : 0;
+}
+
+/* ---- packed ------------------------------------------------------------------------------------------------------ */
+
+static void
+set_bits(uint32_t *word, int bits, int64_t i, int q)
+{
+	const int each = 32 / bits, more = i % each < each - 1 ? 1 << (bits - 1) : 0;
+
+	word[0] |= ((uint32_t)(q + more) & ((1u << bits) - 1)) << bits * (i % each);
+}
+
+static void
+put_scales(Emit *e, const RtPacking *p, Coarse *c)
+{
+	const int64_t groups = p->k / c->group, n = (p->n + p->width - 1) / p->width * groups * p->width;
+	float *to = calloc((size_t)(2 * n), sizeof *to);
+
+	if (!to)
+		out_of_memory();
+	for (int64_t i = 0; i < p->n * groups; i++) {
+		const int64_t row = i / groups, at = (row / p->width * groups + i % groups) * p->width + row % p->width;
+
+		to[at] = c->step[i].by;
+		to[n + at] = (float)centre_of(c, &c->step[i]);
+	}
+	c->scales = weights_add(&e->weights, WEIGHT_BIAS, to, (c->centred ? 2 : 1) * n * (int64_t)sizeof *to);
+	free(to);
+}
+
+static void
+put_words(Emit *e, const RtPacking *p, const float *data, Coarse *c)
+{
+	const int64_t words = (p->k * c->bits + 31) / 32, n = (p->n + p->width - 1) / p->width * words * p->width;
+	uint32_t *to = calloc((size_t)n, sizeof *to);
+	const int each = 32 / c->bits;
+
+	if (!to)
+		out_of_memory();
+	for (int64_t row = 0; row < p->n; row++)
+		for (int64_t k = 0; k < p->k; k++) {
+			const Step *s = &c->step[row * (p->k / c->group) + k / c->group];
+			const double q = rint((double)data[p->to + row * p->sn + k * p->sk] / (double)s->by);
+
+			set_bits(to + (row / p->width * words + k / each) * p->width + row % p->width, c->bits, k,
+				 (int)q - centre_of(c, s));
+		}
+	c->words = weights_add(&e->weights, WEIGHT_PANELS, to, n * (int64_t)sizeof *to);
+	free(to);
+}
+
+/* ---- found and packed once --------------------------------------------------------------------------------------- */
+
+static void
+find(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
+{
+	static const int groups[] = { 256, 128, 64, 32, GROUP_LEAST };
+	const float *data = (const float *)w->storage->data;
+	const int64_t most = p->n * (p->k / GROUP_LEAST + 1);
+	Step *step = malloc((size_t)most * sizeof *step);
+	bool found;
+
+	if (!step)
+		out_of_memory();
+	c->group = p->k;
+	found = find_steps(p, data, c->group, step);
+	for (size_t i = 0; i < sizeof groups / sizeof *groups && !found; i++)
+		if (groups[i] < p->k && p->k % groups[i] == 0)
+			found = find_steps(p, data, c->group = groups[i], step);
+	if (found) {
+		const int64_t n = p->n * (p->k / c->group);
+
+		c->bits = 4;
+		c->step = new(e->cx->arena, Step, n);
+		memcpy(c->step, step, (size_t)n * sizeof *step);
+		for (int64_t i = 0; i < n; i++)
+			c->bits = step[i].most - step[i].least > SPAN_NIBBLE ? 8 : c->bits;
+		for (int64_t i = 0; i < n; i++)
+			c->centred |= step[i].least < -(1 << (c->bits - 1)) || step[i].most >= 1 << (c->bits - 1);
+	}
+	free(step);
+}
+
+Coarse *
+coarse_of(Emit *e, const RtTensor *w, const RtPacking *p)
+{
+	const char *key = arena_printf(e->cx->arena, "coarse %p %lld %d %d %d", (const void *)w->storage,
+				       (long long)p->to, p->n, p->k, p->sn);
+	Coarse *c = map_get(&e->kernel_names, key);
+
+	if (!c) {
+		c = new(e->cx->arena, Coarse, 1);
+		if (p->taps == 1 && p->k >= GROUP_LEAST && (int64_t)p->n * p->k >= COARSE_LEAST)
+			find(e, w, p, c);
+		map_put(&e->kernel_names, key, c);
+	}
+	return c->bits ? c : NULL;
+}
+
+void
+coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
+{
+	if (c->packed)
+		return;
+	c->packed = true;
+	p.width = p.last = e->nr < COARSE_WIDE ? e->nr : COARSE_WIDE;
+	put_words(e, &p, (const float *)w->storage->data, c);
+	put_scales(e, &p, c);
+	p.at = c->words;
+	p.quad = 32 / c->bits;
+	p.group = (int32_t)c->group;
+	p.scales = c->scales;
+	p.centred = c->centred;
+	if ((int64_t)p.k * p.n == rt_numel(w) && rt_is_dense(w)) {
+		weights_note(&e->weights, w->storage, p);
+		c->lies = p;
+	}
+	vec_push(e->cx->arena, &e->coarse, c);
+}
+
+/* ---- the integers that the model has ----------------------------------------------------------------------------- */
+
+/* The integer in column n at k, as it is stored */
+static int
+stored(const uint32_t *words, const RtPacking *p, int64_t n, int64_t k)
+{
+	const int64_t all = (p->k + p->quad - 1) / p->quad;
+	const int bits = 32 / p->quad, at = (int)(k % p->quad), half = 1 << (bits - 1);
+	const uint32_t q = words[(n / p->width * all + k / p->quad) * p->width + n % p->width] >> bits * at;
+
+	return (int)((at < p->quad - 1 ? q : q + (uint32_t)half) & ((1u << bits) - 1)) - half;
+}
+
+/* Are the bytes those integers, but for a number? */
+static bool
+are_stored(const Original *o, const uint32_t *words, RtPacking *p)
+{
+	const uint8_t *of = o->data;
+
+	for (int64_t n = 0; n < p->n; n++)
+		for (int64_t k = 0; k < p->k; k++) {
+			const uint8_t more = (uint8_t)(of[n * p->sn + k * p->sk] - stored(words, p, n, k));
+
+			if (!n && !k)
+				p->centred = more;
+			if (more != p->centred)
+				return false;
+		}
+	return true;
+}
+
+void
+coarse_finish(Emit *e)
+{
+	for (int i = 0; i < e->coarse.n; i++) {
+		RtPacking p = e->coarse.at[i]->lies;
+		const uint32_t *words = (const uint32_t *)(const void *)(e->weights.bytes.at + p.at);
+
+		p.to = p.scales = 0;
+		for (int k = 0; k < e->weights.originals.n && p.quad; k++) {
+			Original *o = &e->weights.originals.at[k];
+
+			if (o->bytes == (int64_t)p.n * p.k && !o->parts.n && are_stored(o, words, &p)) {
+				vec_push(e->cx->arena, &o->parts, p);
+				o->covered = o->bytes;
+			}
+		}
+	}
+}

@@ -1,0 +1,307 @@
+/* rt/ops/vcoarse.h - products of generated kernels by weights of few bits, in blocks of vblock.h
+ *
+ *    w[k][n] = (q[k][n] + centre[g][n]) * scale[g][n]        g = k / group; q of 8 or 4 bits, with a sign
+ *
+ * Weights: panels of VK_WIDE output channels, [panel][word][VK_WIDE], of words of 32 bits that have 4 or 8 elements of
+ * k, the first one lowest; scales, and behind all of them centres: [panel][group][VK_WIDE].
+ *
+ * Few rows: a word's elements are masked, not moved, so the i-th one is 2^(bits * i) times too large, and inputs are so
+ * much less; the last one has its sign, the others are half their range more, which the sum of inputs takes away again.
+ * Scales multiply sums.  Many rows: VC_RUN elements of k become floats in the nearest cache, those of the model, for
+ * register blocks.
+ */
+#ifndef RT_OPS_VCOARSE_H
+#define RT_OPS_VCOARSE_H
+
+#include "vblock.h"
+
+typedef struct VkProduct {           /* c (m, n) = a (m, k) * w + bias, rows lda and ldc apart */
+	ptrdiff_t m, n, k, lda, ldc;
+	ptrdiff_t group;                 /* elements of k with one scale: all, or a multiple of 16 */
+	ptrdiff_t centred;               /* are there centres? */
+	ptrdiff_t chunk;                 /* rows of a unit of work, at most */
+	const float *range;              /* as in VcConv */
+} VkProduct;
+
+typedef struct VkWeights {
+	const int32_t *words;
+	const float   *scale;
+} VkWeights;
+
+enum {
+	VK_WIDE = VC_NR < 16 ? VC_NR : 16,
+	VK_V = VK_WIDE / VF,             /* vectors in a panel */
+	VK_PANELS = VC_NR / VK_WIDE,     /* panels of a unit of work */
+	VK_FEW = VF > 4 ? 4 : 2,         /* rows that registers take beside what weights become */
+	VK_SUMS = VF > 8 ? 16 : 8,       /* vectors of sums, which wait for each other else */
+	VK_RUN = 256,                    /* elements of k of a sum, at most */
+};
+
+#if VC_FLOATS > 1
+typedef int32_t VkI __attribute__((vector_size(VF * 4), aligned(4), may_alias));
+#define VK_FLOATS(x) ((VcV)__builtin_convertvector(x, VcV))
+#else
+typedef int32_t VkI;
+#define VK_FLOATS(x) ((float)(x))
+#endif
+
+/* The bits of a word's element i, and what it is too large by. */
+VC_INLINE int32_t
+vk_mask(int bits, int i)
+{
+	return (int32_t)((((uint32_t)1 << bits) - 1) << bits * i);
+}
+
+VC_INLINE float
+vk_unit(int bits, int i)
+{
+	return 1 / (float)((uint32_t)1 << bits * i);
+}
+
+/* Elements from `at` on that are summed at once. */
+VC_INLINE ptrdiff_t
+vk_run(const VkProduct *v, ptrdiff_t at, ptrdiff_t most)
+{
+	const ptrdiff_t left = v->k - at, some = v->group < most ? v->group : most;
+
+	return left < some ? left : some;
+}
+
+VC_INLINE ptrdiff_t
+vk_words(int bits, ptrdiff_t k)
+{
+	return (k * bits + 31) / 32;
+}
+
+/* Scales of a panel's group at element `at`; centres lie as far behind these as all scales take. */
+VC_INLINE ptrdiff_t
+vk_scales(const VkProduct *v, ptrdiff_t panel, ptrdiff_t at)
+{
+	return (panel * ((v->k + v->group - 1) / v->group) + at / v->group) * VK_WIDE;
+}
+
+VC_INLINE ptrdiff_t
+vk_centres(const VkProduct *v)
+{
+	return vk_scales(v, (v->n + VK_WIDE - 1) / VK_WIDE, 0);
+}
+
+/* ---- few rows ---------------------------------------------------------------------------------------------------- */
+
+/* A run of inputs in units of what words have, in whole words; all: their sum, more: that of those whose weights are
+ * half their range more, times that. */
+VC_INLINE void
+vk_inputs(int bits, ptrdiff_t run, const float *restrict a, float *restrict to, float *all, float *more)
+{
+	const int each = 32 / bits;
+	float sum[8] = { 0 };
+
+	for (ptrdiff_t k = 0; k < run; k += each)
+		for (int i = 0; i < each; i++) {
+			const float x = k + each <= run || k + i < run ? a[k + i] : 0;
+
+			sum[i] += x;
+			to[k + i] = x * vk_unit(bits, i);
+		}
+	*more = 0;
+	for (int i = 0; i < each - 1; i++)
+		*more += sum[i];
+	*all = *more + sum[each - 1];
+	*more *= (float)(1 << (bits - 1));
+}
+
+/* Sums of mr rows of inputs, VK_RUN apart, by a panel's words: VK_V vectors of each. */
+VC_INLINE void
+vk_sums(int bits, int mr, ptrdiff_t words, const float *x, const int32_t *w, VcV *to)
+{
+	const int each = 32 / bits, all = mr * VK_V, some = VK_SUMS / all, chains = some > 4 ? 4 : some > 1 ? some : 1;
+	VcV sum[VK_SUMS > VK_FEW * VK_V ? VK_SUMS : VK_FEW * VK_V];
+
+	VC_UNROLL
+	for (int i = 0; i < all * chains; i++)
+		sum[i] = VC_ZERO;
+	for (ptrdiff_t t = 0; t < words; t++, x += each, w += VK_WIDE) {
+		VC_UNROLL
+		for (int i = 0; i < each; i++) {
+			VC_UNROLL
+			for (int j = 0; j < VK_V; j++) {
+				const VcV by = VK_FLOATS(*(const VkI *)(w + j * VF) & vk_mask(bits, i));
+
+				VC_UNROLL
+				for (int r = 0; r < mr; r++) {
+					VcV *const s = sum + i % chains * all + r * VK_V + j;
+
+					*s = vc_add_product(*s, VC_SET(x[r * VK_RUN + i]), by);
+				}
+			}
+		}
+	}
+	VC_UNROLL
+	for (int i = 0; i < all; i++) {
+		to[i] = sum[i];
+		VC_UNROLL
+		for (int c = 1; c < chains; c++)
+			to[i] += sum[c * all + i];
+	}
+}
+
+/* mr rows by the panels from column col on, `left` columns of which are there.  False: inputs are too large for sums of
+ * words, or not finite. */
+VC_INLINE bool
+vk_few(int bits, int mr, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
+       const float *bias, float *c)
+{
+	const ptrdiff_t panels = (left + VK_WIDE - 1) / VK_WIDE, far = v->centred ? vk_centres(v) : 0;
+	float part[VK_FEW * VC_NR] = { 0 }, x[VK_FEW * VK_RUN], all[VK_FEW], more[VK_FEW];
+
+	for (ptrdiff_t at = 0, run; at < v->k; at += run) {
+		run = vk_run(v, at, VK_RUN);
+		for (int r = 0; r < mr; r++) {
+			vk_inputs(bits, run, a + r * v->lda + at, x + r * VK_RUN, all + r, more + r);
+			if (more[r] - more[r] != 0 || all[r] - all[r] != 0)
+				return false;
+		}
+		for (ptrdiff_t p = 0; p < panels; p++) {
+			const ptrdiff_t panel = col / VK_WIDE + p;
+			const float *const scale = w->scale + vk_scales(v, panel, at);
+			VcV sum[VK_FEW * VK_V];
+
+			vk_sums(bits, mr, vk_words(bits, run), x,
+				w->words + (panel * vk_words(bits, v->k) + vk_words(bits, at)) * VK_WIDE, sum);
+			for (int i = 0; i < mr * VK_V; i++) {
+				const ptrdiff_t j = i % VK_V * VF;
+				float *const to = part + i / VK_V * VC_NR + p * VK_WIDE + j;
+				VcV less = VC_SET(more[i / VK_V]);
+
+				if (far)
+					less -= *(const VcV *)(scale + far + j) * VC_SET(all[i / VK_V]);
+				*(VcV *)to += (sum[i] - less) * *(const VcV *)(scale + j);
+			}
+		}
+	}
+	for (int r = 0; r < mr; r++)
+		for (ptrdiff_t j = 0; j < panels * VK_WIDE; j += VF) {
+			VcV *const to = (VcV *)(part + r * VC_NR + j);
+
+			*to += bias ? *(const VcV *)(bias + j) : VC_ZERO;
+			if (VC_CLAMPS && v->range)
+				*to = vc_clamp(*to, v->range);
+		}
+	vc_store_part(mr, left, c, v->ldc, part);
+	return true;
+}
+
+VC_INLINE bool
+vk_few_rows(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col,
+	    ptrdiff_t left, const float *bias, float *c)
+{
+	ptrdiff_t i = 0;
+
+	for (; VK_FEW > 2 && i + 4 <= m; i += 4)
+		if (!vk_few(bits, VK_FEW, v, a + i * v->lda, w, col, left, bias, c + i * v->ldc))
+			return false;
+	for (; i + 2 <= m; i += 2)
+		if (!vk_few(bits, 2, v, a + i * v->lda, w, col, left, bias, c + i * v->ldc))
+			return false;
+	return i == m || vk_few(bits, 1, v, a + i * v->lda, w, col, left, bias, c + i * v->ldc);
+}
+
+/* ---- many rows --------------------------------------------------------------------------------------------------- */
+
+/* A vector of columns from `col` on, elements [at, at + run) of k, as floats VC_BLOCK apart, in whole words. */
+VC_INLINE void
+vk_floats(int bits, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrdiff_t at, ptrdiff_t run, float *to)
+{
+	const ptrdiff_t panel = col / VK_WIDE, from = col % VK_WIDE;
+	const int32_t *word = w->words + (panel * vk_words(bits, v->k) + vk_words(bits, at)) * VK_WIDE + from;
+	const float *const scale = w->scale + vk_scales(v, panel, at) + from;
+	const VcV by = *(const VcV *)scale, centre = v->centred ? *(const VcV *)(scale + vk_centres(v)) : VC_ZERO;
+	const float half = (float)(1 << (bits - 1));
+	const int each = 32 / bits;
+
+	for (ptrdiff_t t = 0; t < vk_words(bits, run); t++, word += VK_WIDE, to += each * VC_BLOCK) {
+		const VkI all = *(const VkI *)word;
+
+		VC_UNROLL
+		for (int i = 0; i < each; i++) {
+			const VcV x = VK_FLOATS(all & vk_mask(bits, i)) * VC_SET(vk_unit(bits, i));
+			const VcV more = centre - VC_SET(i < each - 1 ? half : 0);
+
+			*(VcV *)(to + i * VC_BLOCK) = (x + more) * by;
+		}
+	}
+}
+
+/* Columns of a register block, `left` of which are there: all of them are stored, VC_BLOCK apart at least. */
+VC_INLINE void
+vk_many(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
+	const float *bias, float *c, ptrdiff_t ldc)
+{
+	float lines[VC_RUN * VC_BLOCK];
+
+	for (int i = 0; left < VC_BLOCK && i < VC_RUN * VC_BLOCK; i++)
+		lines[i] = 0;
+	for (ptrdiff_t at = 0, run; at < v->k; at += run) {
+		run = v->k - at < VC_RUN ? v->k - at : VC_RUN;
+		for (ptrdiff_t j = 0; j < VC_BLOCK && j < left; j += VF)
+			for (ptrdiff_t i = 0, some; i < run; i += some) {
+				some = vk_run(v, at + i, run - i);
+				vk_floats(bits, v, w, col + j, at + i, some, lines + i * VC_BLOCK + j);
+			}
+		vc_product_panel(VC_NB, false, m, run, a + at, v->lda, lines, VC_BLOCK, bias, at > 0, c, ldc, VC_BLOCK,
+				 at + run < v->k ? 0 : v->range);
+	}
+}
+
+/* The last columns go by way of a part that has room for all of a block. */
+VC_INLINE void
+vk_many_rows(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col,
+	     ptrdiff_t left, const float *bias, float *c)
+{
+	const ptrdiff_t some = left < VC_BLOCK ? VC_MOST : m;
+
+	for (ptrdiff_t i = 0; i < m; i += some) {
+		const ptrdiff_t rows = m - i < some ? m - i : some;
+		float part[VC_MOST * VC_NR], *const to = left < VC_BLOCK ? part : c + i * v->ldc;
+
+		vk_many(bits, rows, v, a + i * v->lda, w, col, left, bias, to, to == part ? VC_NR : v->ldc);
+		if (to == part)
+			vc_store_part((int)rows, left, c + i * v->ldc, v->ldc, part);
+	}
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+/* [begin, end) of panels of VC_NR columns times chunks of rows. */
+VC_INLINE void
+vk_product(int bits, ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, const float *a, const VkWeights *w,
+	   const float *bias, float *c, VcEpilogue *epilogue, void *const *p)
+{
+	const VcShare s = vc_share(begin, end, 0, v->m, 1, v->n, v->chunk);
+
+	for (ptrdiff_t at = s.begin; at < s.end; at++) {
+		const VcBlock o = vc_share_block(&s, 0, at, v->chunk, v->n);
+		const ptrdiff_t m = o.to - o.from;
+		const float *const from = a + o.from * v->lda, *const b = bias ? bias + o.col : 0;
+		float *const to = c + o.from * v->ldc + o.col;
+		const bool done = m <= VK_FEW && vk_few_rows(bits, m, v, from, w, o.col, o.left, b, to);
+
+		for (ptrdiff_t j = 0; j < o.left && !done; j += VC_BLOCK)
+			vk_many_rows(bits, m, v, from, w, o.col + j, o.left - j, b ? b + j : 0, to + j);
+		if (epilogue)
+			vc_share_follow(&s, 0, &o, v->n, epilogue, p);
+	}
+}
+
+#define VK_PRODUCT(name, bits) \
+	VC_SHARED void \
+	name(ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, const float *a, const VkWeights *w, \
+	     const float *bias, float *c, VcEpilogue *epilogue, void *const *p) \
+	{ \
+		vk_product(bits, begin, end, v, a, w, bias, c, epilogue, p); \
+	}
+VK_PRODUCT(vk_product_8, 8)
+VK_PRODUCT(vk_product_4, 4)
+#undef VK_PRODUCT
+
+#endif

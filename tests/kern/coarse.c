@@ -1,0 +1,132 @@
+/*
+ * Products by weights of few bits (vcoarse.h) against plain C: random sizes, groups, centres, in any number of units,
+ * and inputs that are not finite.  Compiled for vectors of several widths here, and by tests/targets for other
+ * processors: so it is a program by itself.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef VC_FLOATS
+#define VC_FLOATS 4
+#endif
+#define VC_CLAMPS 1
+#include "../../rt/ops/vcoarse.h"
+
+enum { MOST = 1 << 16, FAR = 64 };               /* behind the result nothing is to be written */
+
+static float x[MOST], scale[4 * MOST], w[MOST], bias[MOST], y[MOST + FAR];
+static uint32_t words[2 * MOST];
+static const float range[] = { -0.5f, 1.5f };
+
+/* [0, n) */
+static int64_t
+any(int64_t n)
+{
+	static uint64_t state = 1;
+
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (int64_t)(state >> 33) % n;
+}
+
+/* As the head of vcoarse.h has them: the last element of a word has its sign, others are half their range more. */
+static void
+make_weights(const VkProduct *v, int bits)
+{
+	const ptrdiff_t each = 32 / bits, all = (v->k + each - 1) / each, groups = (v->k + v->group - 1) / v->group,
+			panels = (v->n + VK_WIDE - 1) / VK_WIDE, far = panels * groups * VK_WIDE;
+
+	memset(words, 0, sizeof words);
+	memset(scale, 0, sizeof scale);
+	for (ptrdiff_t n = 0; n < v->n; n++)
+		for (ptrdiff_t k = 0; k < v->k; k++) {
+			const ptrdiff_t panel = n / VK_WIDE, lane = n % VK_WIDE,
+					at = (panel * groups + k / v->group) * VK_WIDE + lane;
+			const int q = (int)any(1 << bits) - (1 << (bits - 1));
+			const uint32_t put = (uint32_t)(k % each < each - 1 ? q + (1 << (bits - 1)) : q);
+
+			if (k % v->group == 0) {
+				scale[at] = (float)(1 + any(1000)) / 50000;
+				scale[far + at] = (float)(any(3) - 1) * 7;
+			}
+			words[(panel * all + k / each) * VK_WIDE + lane] |=
+				(put & ((1u << bits) - 1)) << bits * (k % each);
+			w[k * v->n + n] = ((float)q + (v->centred ? scale[far + at] : 0)) * scale[at];
+		}
+}
+
+static bool
+is_right(const VkProduct *v, bool biased, const float *result)
+{
+	double most = 1;
+	bool right = true;
+
+	for (ptrdiff_t i = 0; i < v->m * v->lda; i++)
+		most = fabs((double)x[i]) > most && isfinite(x[i]) ? fabs((double)x[i]) : most;
+	for (ptrdiff_t i = 0; i < v->m; i++)
+		for (ptrdiff_t n = 0; n < v->n; n++) {
+			const double got = (double)result[i * v->ldc + n];
+			double want = biased ? (double)bias[n] : 0;
+
+			for (ptrdiff_t k = 0; k < v->k; k++)
+				want += (double)x[i * v->lda + k] * (double)w[k * v->n + n];
+			if (v->range)
+				want = want < -0.5 ? -0.5 : want > 1.5 ? 1.5 : want;
+			right &= isfinite(want) ? fabs(got - want) < 1e-5 * most * sqrt((double)v->k + 9) :
+				 isnan(want) ? isnan(got) : got == want;
+		}
+	return right;
+}
+
+static bool
+try_one(void)
+{
+	static const ptrdiff_t groups[] = { 16, 32, 64, 128 };
+	const int bits = any(2) ? 8 : 4;
+	const bool biased = any(2);
+	VkProduct v = { .m = 1 + any(any(4) ? 6 : 40), .n = 1 + any(any(3) ? 20 : 100), .k = 1 + any(300),
+			.centred = any(2), .chunk = 1 + any(30), .range = any(3) ? 0 : range };
+	const VkWeights weights = { (const int32_t *)words, scale };
+	ptrdiff_t units, first;
+
+	v.group = v.k;
+	if (any(2)) {
+		v.group = groups[any(4)];
+		v.k = v.group * (1 + any(3));
+	}
+	v.lda = v.k + any(2) * any(9);
+	v.ldc = v.n + any(2) * any(9);
+	make_weights(&v, bits);
+	for (ptrdiff_t i = 0; i < v.m * v.lda; i++)
+		x[i] = (float)any(2001) / 1000 - 1;
+	for (int i = 0; i < v.n + VC_NR; i++)
+		bias[i] = (float)any(2001) / 1000 - 1;
+	if (!any(9))
+		x[any(v.m * v.lda)] = any(2) ? INFINITY : NAN;
+	for (ptrdiff_t i = 0; i < v.m * v.ldc + FAR; i++)
+		y[i] = 7;
+	units = (v.n + VC_NR - 1) / VC_NR * ((v.m + v.chunk - 1) / v.chunk);
+	first = any(units + 1);
+	for (int part = 0; part < 2; part++)
+		(bits == 8 ? vk_product_8 : vk_product_4)(part ? first : 0, part ? units : first, &v, x, &weights,
+							   biased ? bias : 0, y, 0, 0);
+	for (ptrdiff_t i = 0; i < v.m * v.ldc + FAR; i++)
+		if (y[i] != 7 && (i >= v.m * v.ldc || i % v.ldc >= v.n))
+			return false;
+	return is_right(&v, biased, y);
+}
+
+int
+main(void)
+{
+	for (int i = 0; i < 3000; i++)
+		if (!try_one()) {
+			printf("product %d is wrong\n", i);
+			return 1;
+		}
+	return 0;
+}
