@@ -73,7 +73,8 @@ take_chain(Node *n, Chain *c)
 
 	*c = (Chain){ .round = n, .low = -INFINITY, .high = INFINITY, .is_signed = node_is(n, prim_quantize_i8) };
 	if ((!c->is_signed && !node_is(n, prim_quantize_u8)) || !value_constant(n->in[1], &inverse) ||
-	    inverse.tag != RT_DOUBLE || !value_int(n->in[2], &c->zero))
+	    inverse.tag != RT_DOUBLE || !(inverse.u.f > 0 && (float)inverse.u.f < INFINITY) ||
+	    !value_int(n->in[2], &c->zero))
 		return false;
 	c->inverse = inverse.u.f;
 	while (of->nout == 1 && of->out[0]->uses.n == 1 && take_clamp(c, of))
