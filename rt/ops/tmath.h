@@ -30,7 +30,7 @@
 #define T_TABLE static const             /* in a section of its own, which a program without its reader leaves out */
 #if defined __GNUC__ && !defined __TINYC__
 #define TM_INLINE static inline __attribute__((always_inline))   /* a call that is left makes a loop one of scalars */
-#if !defined __clang__ && !defined V_EAGER       /* constants in code are kept with all of a file */
+#ifndef __clang__
 #define T_UNROLL _Pragma("GCC unroll 32")
 #endif
 #endif
