@@ -111,7 +111,7 @@ typedef struct Emit {            /* one program */
 	Map      geometry_names, constant_index;
 	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
 	Texts    launched;       /* names of those that specializations launch, */
-	Map      busy;           /* and of those which do so much that it matters for which processor they are */
+	bool     busy;           /* one of which does so much that it matters for which processor it is */
 	const Texts *levels;     /* of several processors, the least first, that kernels are compiled for; or null */
 	bool     ops_by_level;   /* ... and operators: specializations call those of the level that runs, */
 	Texts    called;         /* by these names */

@@ -348,31 +348,37 @@ put_chosen(Out *o, const Texts *names)
 		out_line(o, "#define %s (((const struct Kernels *)cx->kernels)->%s)", names->at[i], names->at[i]);
 }
 
+/* Does the program launch few kernels, and none for long? Then they are the least level's alone: in a net of a few hundred
+ * parameters a register block for each level would be three times its code. */
+static bool
+is_brief(const Emit *e)
+{
+	enum { FEW = 8 };
+
+	return !e->busy && e->launched.n <= FEW;
+}
+
 /* A program with several levels: its text is compiled once for each, with KILN_LEVEL and the suffix of that level's
  * operators, KILN_OPS; the rest of the program, and all that names no kernel, for the least one, with KILN_ALL, too.
- * There a kernel's name, and an operator's that a specialization calls, means the chosen level's.  A kernel that does
- * little is the least one's alone: a net of a few hundred parameters would be three times a register block's code. */
+ * There a kernel's name, and an operator's that a specialization calls, means the chosen level's. */
 static void
 put_kernel_tables(Emit *e)
 {
-	Texts launched = { 0 };
+	const Texts none = { 0 }, *launched = is_brief(e) ? &none : &e->launched;
 	Out *o = &e->kernels;
 
-	for (int i = 0; i < e->launched.n; i++)
-		if (map_get(&e->busy, e->launched.at[i]))
-			vec_push(e->cx->arena, &launched, e->launched.at[i]);
 	out_line(o, "#define KILN_JOIN_(a, b) a##b\n#define KILN_JOIN(a, b) KILN_JOIN_(a, b)\n");
 	out_line(o, "struct Kernels {");
-	for (int i = 0; i < launched.n; i++)
-		out_line(o, "\tvoid (*%s)(void *, int64_t, int64_t);", launched.at[i]);
+	for (int i = 0; i < launched->n; i++)
+		out_line(o, "\tvoid (*%s)(void *, int64_t, int64_t);", launched->at[i]);
 	for (int i = 0; i < e->called.n; i++)
 		out_line(o, "\tRtKernel *%s;", e->called.at[i]);
 	out_line(o, "\tint none;\n};");
 	for (int i = 0; i < e->called.n; i++)
 		out_line(o, "RtKernel KILN_JOIN(%s, KILN_OPS);", e->called.at[i]);
 	out_line(o, "static const struct Kernels kernels = {");
-	for (int i = 0; i < launched.n; i++)
-		out_line(o, "\t%s,", launched.at[i]);
+	for (int i = 0; i < launched->n; i++)
+		out_line(o, "\t%s,", launched->at[i]);
 	for (int i = 0; i < e->called.n; i++)
 		out_line(o, "\tKILN_JOIN(%s, KILN_OPS),", e->called.at[i]);
 	out_line(o, "\t0\n};");
@@ -381,7 +387,7 @@ put_kernel_tables(Emit *e)
 			 out_literal(e->cx->arena, e->levels->at[i]), i);
 	out_line(o, "const RtLevel KILN_JOIN(kiln_level_, KILN_LEVEL) = { KILN_JOIN(KILN_NAME_, KILN_LEVEL),\n"
 		 "#include \"rt/needs.h\"\n\t, &kernels, %s\n};", maker(e));
-	put_chosen(o, &launched);
+	put_chosen(o, launched);
 	put_chosen(o, &e->called);
 }
 
@@ -494,7 +500,7 @@ put_tiles(Emit *e, bool text)
 		out_line(&e->tail, "#ifdef __TINYC__\nconst RtTiles *const rt_tiles[] = { 0 };\n"
 			 "#elif defined __x86_64__");
 	else
-		out_line(&e->tail, "#if defined __x86_64__ && %d", !e->levels || e->busy.n ||
+		out_line(&e->tail, "#if defined __x86_64__ && %d", !e->levels || !is_brief(e) ||
 			 !e->specializations.n || calls_runtime(e));
 	if (any)
 		out_line(&e->tail, "const RtTiles *const rt_tiles[] = "
@@ -587,10 +593,9 @@ emit_panels(const Emit *e, Buf *b)
 static void
 put_brief(const Emit *e, Buf *b)
 {
-	for (int i = 0; i < e->launched.n; i++)
-		if (!map_get(&e->busy, e->launched.at[i]))
-			buf_printf(b, "static __attribute__((unused)) void %s(void *, int64_t, int64_t);\n",
-				   e->launched.at[i]);
+	for (int i = 0; i < e->launched.n && is_brief(e); i++)
+		buf_printf(b, "static __attribute__((unused)) void %s(void *, int64_t, int64_t);\n",
+			   e->launched.at[i]);
 }
 
 /* All parts, in the order of the C file. */

@@ -208,8 +208,7 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 		write_check(w, n);
 	w->out.indent--;
 	out_line(&w->out, "}");
-	if (!is_brief(w, call))
-		map_put(&w->e->busy, call->name, "yes");
+	w->e->busy |= !is_brief(w, call);
 	w->p->kernels++;
 	if (call->scratch > w->e->scratch)
 		w->e->scratch = call->scratch;
