@@ -619,12 +619,12 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	if (!strcmp(o->emit, "c") && !o->weights_file)
 		buf_printf(&b, "#define kiln_weights %s_weights\n", o->name);
 	buf_puts(&b, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
-	if (e->zeros)
-		buf_printf(&b, "static float kiln_zeros[%lld];\n", (long long)e->zeros);
 	if (e->levels) {
 		put_brief(e, &b);
 		buf_puts(&b, "\n#ifdef KILN_ALL\n");
 	}
+	if (e->zeros)
+		buf_printf(&b, "static float kiln_zeros[%lld];\n", (long long)e->zeros);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
 	buf_puts(&b, "\nRT_STEPS\n");
