@@ -205,8 +205,8 @@ put_batch_indices(Body *b, const RowNest *nest)
 static void
 put_read(Body *b, const RowNest *nest, int operand, const RtTensor *t)
 {
-	out_line(&b->out, "\t[=](int64_t row, int64_t column) { return x%d[%s + row * %lld + column * %lld]; },", operand,
-		 nest_at(b, nest, operand), (long long)stride_of(t, 1), (long long)stride_of(t, 0));
+	out_line(&b->out, "\t[=](int64_t row, int64_t column) { return x%d[%s + row * %lld + column * %lld]; },",
+		 operand, nest_at(b, nest, operand), (long long)stride_of(t, 1), (long long)stride_of(t, 0));
 }
 
 static const char *
@@ -225,8 +225,8 @@ cuda_text(Row *r, const Attention *d, const RowNest *nest)
 	put_read(&b, nest, 1, d->q);
 	put_read(&b, nest, 2, d->k);
 	put_read(&b, nest, 3, d->v);
-	out_line(&b.out, "\t[=](int64_t row, int64_t key, float x) { return x * (float)%.17g%s; },", d->scale, !d->mask ?
-		 "" : arena_printf(a, " + x4[%s + row * %lld + key * %lld]", nest_at(&b, nest, 4),
+	out_line(&b.out, "\t[=](int64_t row, int64_t key, float x) { return x * (float)%.17g%s; },", d->scale,
+		 !d->mask ? "" : arena_printf(a, " + x4[%s + row * %lld + key * %lld]", nest_at(&b, nest, 4),
 				   (long long)stride_of(d->mask, 1), (long long)stride_of(d->mask, 0)));
 	out_line(&b.out, "\t[=](int64_t row, int64_t column, float x) { y0[%s + row * %lld + column] = x; });",
 		 nest_at(&b, nest, 0), (long long)stride_of(d->y, 1));

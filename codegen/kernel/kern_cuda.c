@@ -76,7 +76,8 @@ in_tiles(const Kernel *k, int64_t grid[3])
 	return grid[2] == 1 || !size_at_most(k->sizes, k->extent[k->naxis - k->nreduce - 1], FEW_COLUMNS - 1);
 }
 
-/* A thread for each point; of rows that are reduced, for each row where these are short, or side by side, else a block. */
+/* A thread for each point; of rows that are reduced, for each row where these are short, or side by side, else a
+ * block. */
 static Schedule
 schedule_threads(Kernel *k)
 {

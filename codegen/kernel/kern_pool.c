@@ -138,7 +138,7 @@ windows_of(const Pool *d)
 	return v;
 }
 
-/* Is the input there, at a point? As an operand of the kernel, with its bounds; where padding counts it is there, too. */
+/* Is the input there, at a point? An operand of the kernel, with the input's bounds; where padding counts, with its own. */
 static Ref
 put_inside(Kernel *k, const Windows *v, bool padding)
 {

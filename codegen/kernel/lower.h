@@ -44,8 +44,8 @@ bool lower_pair(Plan *, Kernel *, const Let *, const Pair *arg, Pair *);
 
 /* False: not a reduction, or one without a kernel. */
 bool lower_reduction(Plan *, const Node *, Lowered *);
-/* All launches of a node, for the GPU: kernels that are data, or CUDA; nothing is emitted.  calls: 0 up to the result, in
- * room for MAX_KERNEL_CALLS; 0: it has none there. */
+/* All launches of a node, for the GPU: kernels that are data, or CUDA; nothing is emitted.  calls has room for
+ * MAX_KERNEL_CALLS and gets as many as the result says; 0: the node has none there. */
 int lower_gpu(Plan *, const Node *, KernelCall *calls);
 
 /* ---- lower_index.c ----------------------------------------------------------------------------------------------- */
@@ -88,8 +88,8 @@ void contract_convolution(Contract *, const Convolution *);              /* its 
 void contract_from(Contract *, int64_t y, int64_t w);                     /* the first elements of these */
 /* Completes it; after: what follows over its result, of which the first `rows` axes are the rows; or null. */
 Kernel *contract_end(Contract *, const Lowered *after, int rows);
-/* It is the call's kernel, of which this microkernel computes the units.  On the GPU what follows is the node's epilogue,
- * whose operands are passed behind those that are there. */
+/* It is the call's kernel, of which this microkernel computes the units.  On the GPU what follows is the node's
+ * epilogue, whose operands are passed behind those that are there. */
 void contract_call(KernelCall *, Contract *, const Lowered *after, int rows, const char *micro);
 
 /* ---- lower_rows.c: what kernels that reduce are made of -------------------------------------------------------- */

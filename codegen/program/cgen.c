@@ -182,7 +182,8 @@ put_packings(Emit *e)
 		for (int k = 0; k < o->parts.n; k++) {
 			const RtPacking *p = &o->parts.at[k];
 
-			out_line(&e->tail, "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %lld },",
+			out_line(&e->tail,
+				 "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %lld },",
 				 (long long)p->at, (long long)p->to, p->n, p->k, p->taps, p->kw, p->width, p->last,
 				 p->sn, p->sk, p->sr, p->ss, p->quad, p->group, p->centred, (long long)p->scales);
 		}
@@ -348,8 +349,8 @@ put_chosen(Out *o, const Texts *names)
 		out_line(o, "#define %s (((const struct Kernels *)cx->kernels)->%s)", names->at[i], names->at[i]);
 }
 
-/* Does the program launch few kernels, and none for long? Then they are the least level's alone: in a net of a few hundred
- * parameters a register block for each level would be three times its code. */
+/* Does the program launch few kernels, and none for long? Then they are the least level's alone: in a net of a few
+ * hundred parameters a register block for each level would be three times its code. */
 static bool
 is_brief(const Emit *e)
 {

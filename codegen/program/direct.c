@@ -1,11 +1,11 @@
 /*
  * A specialization of kernels alone as a function of addresses, beside the one of values:
  *
- *    static int forward_0_run(RtCx *cx, const void *const *in, void *const *out)
+ *    static int spec_0_forward_run(RtCx *cx, const void *const *in, void *const *out)
  *
  * A library's function of C types calls it past the frame, the choice at entry and boxes: the types of its parameters
- * say all that these would find out, and nothing in it can fail on its data, write to an argument or look at attributes.
- * The function of values makes boxes for its results and calls it, too.
+ * say all that these would find out, and nothing in it can fail on its data, write to an argument or look at
+ * attributes. The function of values makes boxes for its results and calls it, too.
  */
 #include "writer.h"
 
@@ -89,8 +89,8 @@ write_function(Writer *of, const char *name)
 	}
 	out_line(o, "\n/* The kernels of %s, on memory of the caller's. */", name);
 	out_line(o, "static int\n%s_run(RtCx *cx, const void *const *in, void *const *out)\n{", name);
-	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n\n\t(void)in, (void)out;\n\tif (!arena)\n\t\treturn RT_ERROR;\n%s"
-		 "\treturn cx->status;\n}", (long long)w.p->arena, w.out.text.at ? w.out.text.at : "");
+	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n\n\t(void)in, (void)out;\n"
+		 "\tif (!arena)\n\t\treturn RT_ERROR;\n%s\treturn cx->status;\n}", (long long)w.p->arena, w.out.text.at ? w.out.text.at : "");
 	buf_free(&w.out.text);
 }
 

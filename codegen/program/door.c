@@ -512,8 +512,8 @@ put_tensors(Emit *e, const char *what, int i, const DoorTensor *t, int n)
 {
 	out_line(&e->tail, "static const RtTypedTensor typed_%s_%d[] = {", what, i);
 	for (int k = 0; k < n; k++)
-		out_line(&e->tail, "\t{ RT_%s, %d, %d, %s, %lldLL },", rt_dtypes[t[k].dtype].name, t[k].written, t[k].ndim,
-			 sizes(e, t[k].ndim, t[k].dims), (long long)bytes_of(&t[k]));
+		out_line(&e->tail, "\t{ RT_%s, %d, %d, %s, %lldLL },", rt_dtypes[t[k].dtype].name, t[k].written,
+			 t[k].ndim, sizes(e, t[k].ndim, t[k].dims), (long long)bytes_of(&t[k]));
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
@@ -532,8 +532,8 @@ put_typed_tables(Emit *e, const Door *door)
 	for (int i = 0; i < door->typed.n; i++) {
 		const DoorTyped *t = &door->typed.at[i];
 
-		out_line(&e->tail, "\t{ %d, typed_in_%d, typed_out_%d, typed_arg_%d, typed_result_%d, %d, %d, %d, %s },",
-			 t->method, i, i, i, i, t->in.n, t->out.n, t->plain, t->direct ? t->direct : "0");
+		out_line(&e->tail,
+			 "\t{ %d, typed_in_%d, typed_out_%d, typed_arg_%d, typed_result_%d, %d, %d, %d, %s },", t->method, i, i, i, i, t->in.n, t->out.n, t->plain, t->direct ? t->direct : "0");
 	}
 	out_line(&e->tail, "\t{ 0 }\n};");
 }

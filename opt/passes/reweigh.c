@@ -156,7 +156,8 @@ moved_bias(RtCx *rt, const Outputs *o, const double *scale, const double *shift)
 	bool finite = true;
 
 	for (int64_t i = 0; i < o->n; i++)
-		finite &= reweigh_store(out, i, reweigh_element(o->b, i, 0) * (scale ? scale[i] : 1) + (shift ? shift[i] : 0));
+		finite &= reweigh_store(out, i, reweigh_element(o->b, i, 0) * (scale ? scale[i] : 1) +
+						(shift ? shift[i] : 0));
 	return finite ? out : NULL;
 }
 

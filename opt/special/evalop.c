@@ -258,7 +258,8 @@ arange_in(Spec *s, const Value *v)
 	while (n->nin && ((node_makes_view(n) && count_of(s, n->out[0]) >= count_of(s, n->in[0]) &&
 			   !node_is(n, aten_as_strided)) || adds_zero(s, n)))
 		n = n->in[0]->node;
-	if (!n->op || n->op->lowering != LOWER_ARANGE || (node_arg(n, "start") && !known_int(s->k, node_arg(n, "start"), &from)) ||
+	if (!n->op || n->op->lowering != LOWER_ARANGE ||
+	    (node_arg(n, "start") && !known_int(s->k, node_arg(n, "start"), &from)) ||
 	    (node_arg(n, "step") && !known_int(s->k, node_arg(n, "step"), &step)) || from || step != 1)
 		return -1;
 	return count_of(s, n->out[0]);

@@ -222,7 +222,7 @@ try_together(Search *q, int i)
 		try_group(q, &g);
 }
 
-/* Does the group work with the sizes of a symbol, that of dim `as`, others being as they were? Then it has that, too. */
+/* Does the group work with the sizes of a symbol, that of dim `as`, others being as they were? Then it has that. */
 static bool
 join(Search *q, const Group *g, int as)
 {

@@ -250,8 +250,8 @@ cu_add_values(CuRows<Columns> &rows, const CuAttention &g, int64_t key0, const f
 }
 
 /* store(row, column, sum of softmax(score(row, key, q k')) v) for 64 rows, keys in tiles of 64 with a running maximum
- * (Dao et al., FlashAttention, 2022).  A thread has four rows and columns c0, c0 + 16, ... of `width`, at most 16 Columns.
- */
+ * (Dao et al., FlashAttention, 2022).  A thread has four rows and columns c0, c0 + 16, ... of `width`, which is at most
+ * 16 Columns. */
 template <int Columns, class Q, class K, class V, class Score, class Store>
 CU_INLINE void
 cu_attention(CuAttention g, Q q, K k, V v, Score score, Store store)

@@ -237,8 +237,8 @@ VC_WINO(2)
 VC_WINO(4)
 #undef VC_WINO
 
-/* Floats of a plane of `block` tiles: an odd number of 16s, as channels are a number of 16s.  At even ones the points of
- * a tile would share a few sets of a cache. */
+/* Floats of a plane of `block` tiles: an odd number of 16s, as channels are a number of 16s.  At even ones the points
+ * of a tile would share a few sets of a cache. */
 VC_INLINE ptrdiff_t
 vc_wino_plane(ptrdiff_t block, ptrdiff_t channels)
 {
