@@ -248,10 +248,11 @@ TM_INLINE double t_bessel_ie(int n, double x)
 		-1.0001220638799958e-07, -3.4838530713710778e-07, -1.8349101539664522e-06, -1.5038547211274231e-05,
 		-0.000219235763833829, -0.0097495771932356087, 0.38939845902587233
 	};
-	double ax = fabs(x), near = t_polynomial(n ? near1 : near0, 27, ax / 4 - 1) * (n ? x : 1),
+	double ax = fabs(x), near = t_polynomial(n ? near1 : near0, 27, ax / 4 - 1) * (n ? ax : 1),
 	       far = t_polynomial(n ? far1 : far0, 23, 16 / ax - 1) / sqrt(ax);
 
-	return ax <= 8 ? near : n ? copysign(far, x) : far;
+	near = ax <= 8 ? near : far;
+	return n && x < 0 ? -near : near;        /* that of -0 is 0, as PyTorch's */
 }
 
 /* exp(x) K_n(x), n = 0 or 1, for 0 < x <= 2: the logarithm times I_n and the series of digammas, both in `s`. */
