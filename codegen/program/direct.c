@@ -90,7 +90,8 @@ write_function(Writer *of, const char *name)
 	out_line(o, "\n/* The kernels of %s, on memory of the caller's. */", name);
 	out_line(o, "static int\n%s_run(RtCx *cx, const void *const *in, void *const *out)\n{", name);
 	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n\n\t(void)in, (void)out;\n"
-		 "\tif (!arena)\n\t\treturn RT_ERROR;\n%s\treturn cx->status;\n}", (long long)w.p->arena, w.out.text.at ? w.out.text.at : "");
+		 "\tif (!arena)\n\t\treturn RT_ERROR;\n%s\treturn cx->status;\n}", (long long)w.p->arena,
+		 w.out.text.at ? w.out.text.at : "");
 	buf_free(&w.out.text);
 }
 
