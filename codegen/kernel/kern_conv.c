@@ -634,9 +634,9 @@ put_apart(Body *b, const Dense *d, const After *after)
 	out_line(&b->out, "void *const q[] = { p[0], p[1], p[2], p[3], p[4],%s all };", more);
 	out_blank(&b->out);
 	if (d->form == BY_PRODUCT)
-		out_line(&b->out, "vc_product(at, to, %d, %lld, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], all, %lld, "
-			 "0, %s, q);", STEP, (long long)d->m, (long long)d->groups, (long long)d->n, (long long)d->k,
-			 d->chunk, (long long)d->lda, columns, after->epilogue.name);
+		out_line(&b->out, "vc_product(at, to, %d, %lld, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], all, "
+			 "%lld, 0, %s, q);", STEP, (long long)d->m, (long long)d->groups, (long long)d->n,
+			 (long long)d->k, d->chunk, (long long)d->lda, columns, after->epilogue.name);
 	else
 		out_line(&b->out, "vc_conv(at, to, %d, &v, %d, p[1], p[2], p[3], all, p[4], %s, q);", STEP, d->chunk,
 			 after->epilogue.name);

@@ -138,7 +138,8 @@ windows_of(const Pool *d)
 	return v;
 }
 
-/* Is the input there, at a point? An operand of the kernel, with the input's bounds; where padding counts, with its own. */
+/* Is the input there, at a point? An operand of the kernel, with the input's bounds, or those of the padding if that
+ * counts. */
 static Ref
 put_inside(Kernel *k, const Windows *v, bool padding)
 {

@@ -16,7 +16,7 @@ struct Target {
 	const char *libc, *libc_package; /* a file that programs are linked with: is that package here?  Or null */
 	const char *musl;                /* Debian's name of musl's folders; null: the compiler knows its C library */
 	const char *cpu_as, *mcpu_as;    /* the options that --cpu and --mcpu become */
-	const char *tuned_for;           /* which one code for one processor is scheduled for, without --mcpu; null: it */
+	const char *tuned_for;           /* what code for one processor is scheduled for, without --mcpu; null: that */
 	const char *portable;            /* what --cpu portable means: with commas, the least first; null: nothing */
 	bool int8_level;                 /* ... the last is for kernels of 8 bits */
 	const char *in_order;            /* its processors that execute in order, with spaces (VC_IN_ORDER); or null */

@@ -533,7 +533,8 @@ put_typed_tables(Emit *e, const Door *door)
 		const DoorTyped *t = &door->typed.at[i];
 
 		out_line(&e->tail,
-			 "\t{ %d, typed_in_%d, typed_out_%d, typed_arg_%d, typed_result_%d, %d, %d, %d, %s },", t->method, i, i, i, i, t->in.n, t->out.n, t->plain, t->direct ? t->direct : "0");
+			 "\t{ %d, typed_in_%d, typed_out_%d, typed_arg_%d, typed_result_%d, %d, %d, %d, %s },",
+			 t->method, i, i, i, i, t->in.n, t->out.n, t->plain, t->direct ? t->direct : "0");
 	}
 	out_line(&e->tail, "\t{ 0 }\n};");
 }

@@ -625,7 +625,8 @@ rt_prim_dequantized_rows(RtCx *cx, const IValue *in, IValue *out)
 	for (int64_t i = 0; i < n; i++) {
 		const int64_t at = i / (n / parts);
 
-		((float *)rt_data(to))[i] = (((const float *)rt_data(w))[i] - (z ? ((const float *)rt_data(z))[at] : 0)) *
+		((float *)rt_data(to))[i] = (((const float *)rt_data(w))[i] -
+					     (z ? ((const float *)rt_data(z))[at] : 0)) *
 					    ((const float *)rt_data(s))[at];
 	}
 	return dense_done(cx, r, to);
