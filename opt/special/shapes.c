@@ -227,6 +227,9 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 	for (int i = 0; i < m->nout; i++)
 		node_add_output(n, type_unshaped(s->cx, m->out[i]->type));
 	graph_insert(s->graph, n);
+	for (int i = 0; i < m->nin && varies; i++)
+		if (node_writes_input(m, i))             /* what is read from it is as it was at these sizes only */
+			set_varies(s, in[i], true);
 	for (int i = 0; i < m->nout; i++)
 		observe(s, k, m->out[i], n->out[i], varies);
 }

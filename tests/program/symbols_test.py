@@ -188,6 +188,15 @@ class Symbols(Test):
                          ["x: Float(s0, s1), p: Float(s2, s1), m: Float(s0, s1)"])
         self.same("x=5x7 p=9x7 m=5x7", "dynamic")
 
+    def test_einsum(self):
+        """Of labels that operands share the body keeps sizes in a list, which it compares: they are those of the call."""
+        for text, sizes, other in (("bhlk,bhtk->bhlt", "x=2x3x4x5 y=2x3x7x5", "x=4x9x6x11 y=4x9x15x11"),
+                                   ("bl,bl->bl", "x=4x6 y=4x6", "x=5x7 y=5x7"), ("bl,lk->bk", "x=4x6 y=6x5", "x=3x7 y=7x19")):
+            self.build("(x: Tensor, y: Tensor) -> Tensor:\n    return torch.einsum('%s', [x, y])" % text, sizes)
+            self.assertEqual(self.calls, [0])
+            self.same(sizes, "exact")
+            self.same(other, "dynamic")
+
     def test_repeated(self):
         """Elements that are repeated are moved by a kernel, at any size."""
         self.assertEqual(self.build("(x: Tensor) -> Tensor:\n    return torch.repeat_interleave(x, 2, -1) + torch.repeat_interleave(x, torch.tensor(2), 1)",
