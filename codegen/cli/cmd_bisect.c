@@ -107,6 +107,8 @@ command(Bisect *b, const char *name, const char *const *options, int input)
 		add(b, &a, "--no-dynamic");
 	if (b->program && cli->cc)
 		add(b, &a, "--cc=%s", cli->cc);
+	if (b->program)                                  /* trials run here, and there are many */
+		add(b, &a, "--cpu=native");
 	return a;
 }
 
