@@ -19,19 +19,6 @@ dense_constant(Plan *p, const Value *v)
 	       !t->storage->written ? t : NULL;
 }
 
-/* A list of n ints (or one, repeated). */
-bool
-constant_ints(Plan *p, const Value *v, int64_t *out, int n)
-{
-	const Known *k = known_at(p->known, v);
-
-	if (!k->is || k->v.tag != RT_LIST || (k->v.u.list->n != n && k->v.u.list->n != 1))
-		return false;
-	for (int i = 0; i < n; i++)
-		out[i] = k->v.u.list->v[k->v.u.list->n == 1 ? 0 : i].u.i;
-	return true;
-}
-
 static const Value *
 named(const Node *n, const char *name)
 {

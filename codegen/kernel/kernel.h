@@ -239,6 +239,7 @@ const RtTensor *plan_tensor(Plan *, const Value *);     /* its sizes and strides
 bool    plan_is_part(const Plan *, const Value *);      /* is it made in its place in a larger tensor? */
 bool    plan_list_is_read(const Value *list);           /* no user keeps it, changes it, or takes it apart */
 bool    node_is_map(const Node *);                      /* a pointwise row, or a group of them */
+bool    constant_ints(Plan *, const Value *, int64_t *out, int n);     /* of a list of n ints, or of one, repeated */
 
 typedef struct KernelCall KernelCall;
 
@@ -396,7 +397,6 @@ void coarse_finish(Emit *);
 /* ---- kern_conv.c: products and convolutions with constant weights ------------------------------------------------ */
 
 bool dense_nhwc(const RtTensor *);                       /* channels last, with nothing between */
-bool constant_ints(Plan *, const Value *, int64_t *out, int n);     /* of a list of n ints, or of one, repeated */
 bool node_is_dense(Plan *, const Node *);
 const RtTensor *dense_constant(Plan *, const Value *);   /* constant floats, or null */
 int64_t dense_columns(Plan *, const Node *);             /* of its result's rows; 0: its kernel takes no epilogue */

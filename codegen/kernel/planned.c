@@ -58,6 +58,18 @@ plan_list_is_read(const Value *list)
 	return list->node->block->graph && list->uses.n > 0;
 }
 
+bool
+constant_ints(Plan *p, const Value *v, int64_t *out, int n)
+{
+	const Known *k = known_at(p->known, v);
+
+	if (!k->is || k->v.tag != RT_LIST || (k->v.u.list->n != n && k->v.u.list->n != 1))
+		return false;
+	for (int i = 0; i < n; i++)
+		out[i] = k->v.u.list->v[k->v.u.list->n == 1 ? 0 : i].u.i;
+	return true;
+}
+
 /* ---- what samples agree on ----------------------------------------------------------------------------------- */
 
 int64_t

@@ -193,7 +193,7 @@ for i in range(3):
         self.ends(DONE, KILN, "build", self.at("d.py"), *[w for g in given for w in ("--input", g)], "--emit", "c", "--name", "d", "-o", self.at("d"))
         with open(self.at("d/d.c")) as f:
             table, = re.findall(r"static const RtTyped typed\[\] = \{\n(.*)\n", f.read())
-        return "forward_0_run }" in table
+        return "spec_0_forward_run }" in table
 
     def test_direct(self):
         """A function of kernels alone goes past frame, guards and boxes; one in which something can fail or be changed does not."""
