@@ -95,7 +95,7 @@ class Forks(Test):
 
     def each(self, code, given, check):
         self.put("m.pt", model(LEAF + NODE + code))
-        rc, _, err = call([KILN, "build", "m.pt", "-i", "x.npz", "-o", "p"], self.dir)
+        rc, _, err = call([KILN, "build", "m.pt", "-i", "x.npz", "--cpu", "native", "-o", "p"], self.dir)
         self.assertEqual(rc, 0, err)
         for argv in ([KILN, "run", "m.pt"], ["./p"]):
             for threads in "1", "2", "4":

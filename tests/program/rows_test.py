@@ -131,7 +131,7 @@ class Rows(Form):
         both += ["torch.layer_norm(x, [20], None, None, 1.0e-05)", "torch.group_norm(x, 4, None, None, 1.0e-05)"]
         both += ["(torch.native_layer_norm(x, [20], None, None, 1.0e-05))[2]"]
         self.numbers(rows)
-        for cc in ["--cc", "tcc"], ["--cc", os.environ.get("CC", "cc")]:
+        for cc in ["--cc", "tcc"], ["--cc", os.environ.get("CC", "cc"), "--cpu", "native"]:
             self.several(both, ["x.npz"], cc)
 
     def test_empty(self):
