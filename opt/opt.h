@@ -59,8 +59,13 @@ bool     patterns_equal(const Pattern *, const Pattern *, int n);
 Pattern *pattern_merge(Cx *, const Pattern *const *signature, int nsignature, int n);
 /* The merged pattern with 1 for the symbols that are 1 in this signature; null: no symbol is, or all are. */
 Pattern *pattern_with_ones(Cx *, const Pattern *merged, const Pattern *one, int n);
+/* The merged pattern with 1 for the symbol that is the first size of a tensor, of the first one that has such: the
+ * batch; null: there is none. */
+Pattern *pattern_with_batch_of_one(Cx *, const Pattern *merged, int n);
 bool     pattern_is_open(const Pattern *, int n);           /* do any arguments match? */
 int      pattern_nsymbol(const Pattern *, int n);
+/* n patterns with these values (nsymbol) for their symbols; tensors with symbols are contiguous. */
+Pattern *pattern_at(Cx *, const Pattern *, int n, const int64_t *value);
 
 /* ---- state.c: attributes of the instance that a call reads ------------------------------------------------------- */
 

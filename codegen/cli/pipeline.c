@@ -363,10 +363,34 @@ make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Speciali
 			m->fn->name);
 }
 
-/* A dynamic specialization for sizes of 1, after the most frequent signature that has such beside sizes that vary; or
- * null. */
+/* Are these the sizes of a signature? */
+static bool
+is_profiled(const Signatures *s, const Pattern *p, int n)
+{
+	for (int i = 0; i < s->at.n; i++)
+		if (patterns_equal(s->at.at[i]->pattern, p, n))
+			return true;
+	return false;
+}
+
+/* Makes d, whose pattern has no symbol but ones, exact; null: no profile is needed for it, or it cannot be made. */
 static Specialization *
-dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Specialization *dynamic)
+exact_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specialization *d)
+{
+	const int n = graph_ninputs(m->fn->prepared) - function_first(m->fn);
+	OneSpecialization one = { cli, m, profile, d, false };
+
+	*d = (Specialization){ .fn = m->fn, .pattern = pattern_at(cli->cx, d->pattern, n, NULL),
+			       .seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1),
+			       .found = d->found, .again = d->again };
+	return !is_profiled(s, d->pattern, n) && cx_try(cli->cx, specialize_one, &one) ? d : NULL;
+}
+
+/* A specialization for sizes of 1, for which no symbol stands: of the most frequent signature that has such beside
+ * sizes that vary; where none has, of a batch of 1, which programs are called with that were profiled with larger ones.
+ * Null: there is none. */
+static Specialization *
+with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Specialization *dynamic)
 {
 	const int n = graph_ninputs(m->fn->prepared) - function_first(m->fn);
 	Specialization *d = new(cli->cx->arena, Specialization, 1);
@@ -376,8 +400,10 @@ dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Sp
 	d->instead = NULL;
 	for (int i = 0; i < s->at.n && !d->pattern; i++)
 		d->pattern = pattern_with_ones(cli->cx, dynamic->pattern, s->at.at[i]->pattern, n);
-	if (!d->pattern)
+	if (!d->pattern && !(d->pattern = pattern_with_batch_of_one(cli->cx, dynamic->pattern, n)))
 		return NULL;
+	if (!pattern_nsymbol(d->pattern, n))
+		return exact_ones(cli, m, profile, s, d);
 	make_samples(cli, m, profile, s, d);
 	return d->sample ? d : NULL;
 }
@@ -465,7 +491,7 @@ choose(Cli *cli, Model *m, Choice *c, Signatures s)
 		return;
 	if (d->sample || !one)
 		vec_push(cli->cx->arena, &c->dynamic.at, d);
-	if (c->optimize && (ones = dynamic_ones(cli, m, c->profile, &s, d)))
+	if (c->optimize && (ones = with_ones(cli, m, c->profile, &s, d)))
 		vec_push(cli->cx->arena, &c->dynamic.at, ones);
 }
 

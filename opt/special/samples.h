@@ -23,8 +23,6 @@ typedef struct Samples {
 	int nmore;
 } Samples;
 
-/* n patterns with these values (nsymbol) for their symbols; tensors with symbols are contiguous. */
-Pattern *pattern_at(Cx *, const Pattern *, int n, const int64_t *value);
 enum { TRIAL_NODES = 300000 };   /* the initial budget */
 bool samples_may_try(Samples *);         /* is there room for one more? */
 /* Makes a and b the first two samples if the function takes the same path on both.  Loops with different trip counts on

@@ -216,20 +216,56 @@ put_ones(Ones *o, const Pattern *merged, int n)
 	return r;
 }
 
+/* The merged pattern with these ones; the other symbols are numbered anew. */
+static Pattern *
+with_ones(Ones *o, const Pattern *merged, int n, int nsymbol)
+{
+	int left = 0;
+
+	for (int i = 0; i < nsymbol; i++)
+		if (!o->dim[i])
+			o->dim[i] = DIM_SYMBOL(left++);
+	return left < nsymbol ? put_ones(o, merged, n) : NULL;
+}
+
 Pattern *
 pattern_with_ones(Cx *cx, const Pattern *merged, const Pattern *one, int n)
 {
 	const int nsymbol = pattern_nsymbol(merged, n);
 	Ones o = { .cx = cx };
-	int left = 0;
+	Pattern *p = NULL;
 
-	if (nsymbol > (int)(sizeof o.dim / sizeof *o.dim))
+	if (nsymbol <= (int)(sizeof o.dim / sizeof *o.dim)) {
+		find_ones(&o, merged, one, n);
+		p = with_ones(&o, merged, n, nsymbol);
+	}
+	return p && pattern_nsymbol(p, n) ? p : NULL;
+}
+
+/* The first symbol that is a tensor's first size; -1: none is. */
+static int
+batch_symbol(const Pattern *p, int n)
+{
+	int found = -1;
+
+	for (int i = 0; i < n && found < 0; i++) {
+		const TensorInfo *t = p[i].form == PATTERN_TENSOR ? p[i].type->tensor : NULL;
+
+		found = t && t->rank && DIM_IS_SYMBOL(t->dims[0]) ? (int)DIM_INDEX(t->dims[0]) : batch_symbol(p[i].part, p[i].n);
+	}
+	return found;
+}
+
+Pattern *
+pattern_with_batch_of_one(Cx *cx, const Pattern *merged, int n)
+{
+	const int nsymbol = pattern_nsymbol(merged, n), batch = batch_symbol(merged, n);
+	Ones o = { .cx = cx };
+
+	if (batch < 0 || nsymbol > (int)(sizeof o.dim / sizeof *o.dim))
 		return NULL;
-	find_ones(&o, merged, one, n);
-	for (int i = 0; i < nsymbol; i++)
-		if (!o.dim[i])
-			o.dim[i] = DIM_SYMBOL(left++);
-	return left && left < nsymbol ? put_ones(&o, merged, n) : NULL;
+	o.dim[batch] = 1;
+	return with_ones(&o, merged, n, nsymbol);
 }
 
 bool

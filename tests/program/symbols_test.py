@@ -21,13 +21,18 @@ class Symbols(Test):
         return text.replace(" ", ",") + ".npz"
 
     def build(self, text, sizes, *options):
-        """The signature of each dynamic specialization, and what build says."""
+        """The signature of each dynamic specialization but that for a batch of 1 after larger ones, which is in self.ones, and
+        runtime calls of all."""
         self.put("m.py", ("def forward%s\n" % text).encode())
         code, out, err = call([KILN, "build", "m.py", "-i", self.sized(sizes), "--cc", "tcc", "-v", "-o", "program",
                                *options], self.dir)
         self.assertEqual(code, 0, err.decode())
         self.calls = [int(n) for n in re.findall(r"dynamic, .*: \d+ kernels, (\d+) runtime calls", (out + err).decode())]
-        return re.findall(r"dynamic, \w+\((.*)\): \d+ kernels", re.sub(r", device=cpu", "", (out + err).decode()))
+        found = re.findall(r"dynamic, \w+\((.*)\): \d+ kernels", re.sub(r", device=cpu", "", (out + err).decode()))
+        at = len(found) if re.search(r"=1\b|=1x", sizes) else 1
+        self.ones = found[at:]
+        self.calls = self.calls[:at]
+        return found[:at]
 
     def same(self, sizes, ran):
         """At these sizes the program, in code of this kind, answers as the interpreter of the graph as it was read."""
@@ -52,6 +57,22 @@ class Symbols(Test):
             self.same("x=%dx4" % n, "dynamic")
         self.same("x=0x4", "generic")
         self.same("x=5000x4", "generic")
+
+    def test_batch_after_larger_ones(self):
+        """A batch of 1 has a specialization: dynamic where other sizes vary, exact where none does, none where it cannot be."""
+        self.assertEqual(self.build(self.LINEAR, "x=8x4"), ["x: Float(s0, 4)"])
+        self.assertEqual(self.ones, [])
+        self.same("x=1x4", "exact")
+        self.same("x=2x4", "dynamic")
+        mean = "(x: Tensor, m: Tensor) -> Tensor:\n    return torch.mean(x * m.unsqueeze(2), 1) + x[:, 0].squeeze()"
+        self.assertEqual(self.build(mean, "x=4x6x5 m=4x6"), ["x: Float(s0, s1, s2), m: Float(s0, s1)"])
+        self.assertEqual(self.ones, ["x: Float(1, s0, s1), m: Float(1, s0)"])
+        for sizes in "x=1x6x5 m=1x6", "x=1x9x4 m=1x9":
+            self.same(sizes, "dynamic")
+        self.build(self.LINEAR + " * 2 if x.size(0) == 1 else torch.linear(x, w)", "x=8x4")
+        self.same("x=1x4", "exact")
+        self.build("(x: Tensor) -> Tensor:\n    assert x.size(0) > 1, 'too few'\n    return x * 2", "x=4x3")
+        self.assertIn(b"too few", call(["./program", "-i", self.sized("x=1x3"), "-o", "o.npz"], self.dir)[2])
 
     def test_sizes_in_values(self):
         """Sizes that are computed with, as ints and as numbers, and in divisions of axes: all are kernels."""
