@@ -400,7 +400,9 @@ with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Speci
 	d->instead = NULL;
 	for (int i = 0; i < s->at.n && !d->pattern; i++)
 		d->pattern = pattern_with_ones(cli->cx, dynamic->pattern, s->at.at[i]->pattern, n);
-	if (!d->pattern && !(d->pattern = pattern_with_batch_of_one(cli->cx, dynamic->pattern, n)))
+	if (!d->pattern && !dynamic->bounded)
+		d->pattern = pattern_with_batch_of_one(cli->cx, dynamic->pattern, n);
+	if (!d->pattern)
 		return NULL;
 	if (!pattern_nsymbol(d->pattern, n))
 		return exact_ones(cli, m, profile, s, d);

@@ -206,27 +206,58 @@ is_taken(const int64_t *value, int n, int symbol, int64_t x)
 	return false;
 }
 
+/* The first of n values that works and is not the end of an earlier symbol's range; 0: none. */
+static int64_t
+first_end(Samples *s, int symbol, const int64_t *ends, const int64_t *to, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!is_taken(ends, symbol, -1, to[i]) && goes(s, symbol, to[i]))
+			return to[i];
+	return 0;
+}
+
+/* The largest value that works: 16 times the profiled one, or what small ones are called with, too, and models often
+ * have as their limit; else less. */
+static int64_t
+largest(Samples *s, int symbol, const int64_t *ends)
+{
+	const int64_t own = s->most[symbol];
+	const int64_t common[] = { prime_from(1024 + 16 * symbol), 1024, 512, 256 };
+	const int64_t far[] = { prime_from(16 * own + 16 * symbol), prime_from(8 * own + 16 * symbol),
+				prime_from(4 * own + 16 * symbol), 4 * own, prime_from(2 * own + 8 * symbol), 2 * own,
+				prime_from(own + own / 2 + symbol), own + own / 2, own + 1 };
+	int64_t found = 0;
+
+	for (int i = 0; i < (int)(sizeof common / sizeof *common) && !found && common[i] > far[0]; i++)
+		found = first_end(s, symbol, ends, &common[i], 1);
+	return found ? found : first_end(s, symbol, ends, far, (int)(sizeof far / sizeof *far));
+}
+
+static int64_t
+least(Samples *s, int symbol, const int64_t *ends)
+{
+	const int64_t own = s->least[symbol];
+	const int64_t near[] = { 2, 3, prime_from(3 + 2 * symbol), prime_from(own / 8 + symbol), own / 4,
+				 prime_from(own / 4 + symbol), own / 2, prime_from(own / 2 + symbol), own - own / 4,
+				 own - 1 };
+
+	for (int i = 0; i < (int)(sizeof near / sizeof *near); i++)
+		if (near[i] > 1 && near[i] < own && first_end(s, symbol, ends, &near[i], 1))
+			return near[i];
+	return 0;
+}
+
 /* The largest, or least, value that works and is not the end of an earlier symbol's range; else the profiled one. */
 static int64_t
 extreme(Samples *s, int symbol, const int64_t *ends, bool large)
 {
 	const int64_t own = large ? s->most[symbol] : s->least[symbol];
-	const int64_t far[] = { prime_from(16 * own + 16 * symbol), prime_from(8 * own + 16 * symbol),
-				prime_from(4 * own + 16 * symbol), 4 * own, prime_from(2 * own + 8 * symbol), 2 * own,
-				prime_from(own + own / 2 + symbol), own + own / 2, own + 1 };
-	const int64_t near[] = { 2, 3, prime_from(3 + 2 * symbol), prime_from(own / 8 + symbol), own / 4,
-				 prime_from(own / 4 + symbol), own / 2, prime_from(own / 2 + symbol), own - own / 4,
-				 own - 1 };
+	int64_t to;
 
 	if (large && s->d->bounded)
 		return own;
-	for (size_t i = 0; i < (large ? sizeof far / sizeof *far : sizeof near / sizeof *near); i++) {
-		const int64_t to = large ? far[i] : near[i];
-
-		if ((large ? to > own : to < own && to > 1) && !is_taken(ends, symbol, -1, to) && goes(s, symbol, to))
-			return to;
-	}
-	return is_taken(ends, symbol, -1, own) ? s->value[0][symbol] : own;
+	to = large ? largest(s, symbol, ends) : least(s, symbol, ends);
+	return to ? to : is_taken(ends, symbol, -1, own) ? s->value[0][symbol] : own;
 }
 
 /* At least three different values, so that a line through them says something. */

@@ -148,7 +148,7 @@ class Answers(Test):
         self.ends(DONE, self.program, "--info", "--json", self.at("info.json"))
         with open(self.at("info.json")) as f:
             info = json.load(f)
-        self.assertEqual([s["kind"] for s in info["specializations"]], ["exact", "dynamic"])
+        self.assertEqual([s["kind"] for s in info["specializations"]], ["exact", "dynamic", "exact"], "the profiled sizes, others, a batch of 1")
         for key in ("kernels", "runtime_calls", "guards", "arena_bytes"):
             self.assertGreaterEqual(info["specializations"][0][key], 0)
         self.assertLessEqual({"code_bytes", "weights_bytes"}, set(info))
