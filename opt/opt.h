@@ -233,6 +233,7 @@ bool op_is_formed(const Op *);           /* can specialize replace it by operato
 bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n);
 /* Makes it again without the sample of the least sizes, where derived sizes may be 0 or 1; false: too few are left. */
 bool samples_narrow(Cx *, Specialization *d);
+const Shapes *samples_shapes(const Specialization *d);     /* of its first sample; null: it has none */
 
 /* ---- symbols.c: which sizes may differ when all calls had the same ones ------------------------------------------ */
 

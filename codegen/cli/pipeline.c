@@ -247,6 +247,7 @@ typedef struct OneSpecialization {
 	Profile *profile;
 	Specialization *s;
 	bool optimize;
+	Shapes *shapes;          /* null: they are not asked for */
 } OneSpecialization;
 
 static void
@@ -255,7 +256,7 @@ specialize_one(Cx *cx, void *arg)
 	OneSpecialization *o = arg;
 	const Profile seen = profile_of(o->profile, o->s);
 
-	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, NULL);
+	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, o->shapes);
 	if (o->cli->state)
 		bare_bind(cx, o->cli->state, o->s->graph, o->m->fn->self ? o->m->module->self : rt_none());
 	if (o->optimize)
@@ -269,7 +270,7 @@ specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, 
 	int made = 0;
 
 	for (int i = 0; i < n; i++) {
-		OneSpecialization one = { cli, m, profile, s[i], optimize };
+		OneSpecialization one = { cli, m, profile, s[i], optimize, NULL };
 
 		/* One of varied sizes has only its samples. */
 		if (s[i]->varied || cx_try(cli->cx, specialize_one, &one))
@@ -373,17 +374,20 @@ is_profiled(const Signatures *s, const Pattern *p, int n)
 	return false;
 }
 
-/* Makes d, whose pattern has no symbol but ones, exact; null: no profile is needed for it, or it cannot be made. */
+/* Makes d, whose pattern has no symbol left, exact; null: it was profiled, or the model raises where it did not. */
 static Specialization *
 exact_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specialization *d)
 {
 	const int n = graph_ninputs(m->fn->prepared) - function_first(m->fn);
-	OneSpecialization one = { cli, m, profile, d, false };
+	RolledLoops *none = new(cli->cx->arena, RolledLoops, 1);
+	OneSpecialization one = { cli, m, profile, d, false, shapes_new(cli->cx, m->fn->name, none) };
+	const Shapes *others = samples_shapes(d);
 
 	*d = (Specialization){ .fn = m->fn, .pattern = pattern_at(cli->cx, d->pattern, n, NULL),
 			       .seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1),
 			       .found = d->found, .again = d->again };
-	return !is_profiled(s, d->pattern, n) && cx_try(cli->cx, specialize_one, &one) ? d : NULL;
+	return !is_profiled(s, d->pattern, n) && cx_try(cli->cx, specialize_one, &one) &&
+	       (!others || shapes_fail_alike(others, one.shapes)) ? d : NULL;
 }
 
 /* A specialization for sizes of 1, for which no symbol stands: of the most frequent signature that has such beside
@@ -394,20 +398,23 @@ with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Speci
 {
 	const int n = graph_ninputs(m->fn->prepared) - function_first(m->fn);
 	Specialization *d = new(cli->cx->arena, Specialization, 1);
+	bool profiled;
 
 	*d = *dynamic;
 	d->pattern = NULL;
 	d->instead = NULL;
 	for (int i = 0; i < s->at.n && !d->pattern; i++)
 		d->pattern = pattern_with_ones(cli->cx, dynamic->pattern, s->at.at[i]->pattern, n);
-	if (!d->pattern && !dynamic->bounded)
+	profiled = d->pattern != NULL;
+	if (!profiled && !dynamic->bounded)
 		d->pattern = pattern_with_batch_of_one(cli->cx, dynamic->pattern, n);
 	if (!d->pattern)
 		return NULL;
 	if (!pattern_nsymbol(d->pattern, n))
 		return exact_ones(cli, m, profile, s, d);
 	make_samples(cli, m, profile, s, d);
-	return d->sample ? d : NULL;
+	return d->sample && (profiled || !samples_shapes(dynamic) ||
+			     shapes_fail_alike(samples_shapes(dynamic), samples_shapes(d))) ? d : NULL;
 }
 
 typedef struct OneSize { Cli *cli; Model *m; Profile *profile; Signatures s; int tried; } OneSize;

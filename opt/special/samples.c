@@ -662,6 +662,12 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	return true;
 }
 
+const Shapes *
+samples_shapes(const Specialization *d)
+{
+	return d->samples ? d->samples->shapes[0] : NULL;
+}
+
 /* The chosen sample with the smallest symbols, by their product; 0: there is none. */
 static int
 least_sample(const Samples *s)

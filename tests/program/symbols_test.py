@@ -75,6 +75,7 @@ class Symbols(Test):
         said = call([KILN, "build", "m.py", "-i", "x=float32[2..8x4]", "--cc", "tcc", "-o", "program"], self.dir)[1].decode()
         self.assertNotIn("Float(1,", said, "1 is not among the sizes that were declared")
         self.build("(x: Tensor) -> Tensor:\n    assert x.size(0) > 1, 'too few'\n    return x * 2", "x=4x3")
+        self.assertEqual(self.ones, [])
         self.assertIn(b"too few", call(["./program", "-i", self.sized("x=1x3"), "-o", "o.npz"], self.dir)[2])
 
     def test_sizes_in_values(self):
