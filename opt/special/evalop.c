@@ -364,7 +364,7 @@ fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 			return false;
 		spec_bind_constant(s, c, n->out[i], out[i], n->at);
 		shapes_same(s->shapes, spec_value(c, n->out[i]), m->out[i]);
-		if (shapes_varies(s->shapes, m->out[i]))
+		if (shapes_varies(s->shapes, m->out[i]) && !rt_is_none(out[i]))      /* there is one None only */
 			node_set_int(spec_value(c, n->out[i])->node, "varies", 1);
 	}
 	return true;

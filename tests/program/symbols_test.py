@@ -78,6 +78,12 @@ class Symbols(Test):
         self.assertEqual(self.ones, [])
         self.assertIn(b"too few", call(["./program", "-i", self.sized("x=1x3"), "-o", "o.npz"], self.dir)[2])
 
+    def test_none_of_a_tuple(self):
+        """What is taken from an argument that has sizes, and is None whatever they are."""
+        self.assertEqual(self.build("(t: Tuple[Tensor, Optional[Tensor]]) -> Tuple[Optional[Tensor], Tensor]:\n    return t[1], torch.relu(t[0])",
+                                    "t.0=3x4"), ["t: (Float(s0, s1), None)"])
+        self.same("t.0=5x7", "dynamic")
+
     def test_sizes_in_values(self):
         """Sizes that are computed with, as ints and as numbers, and in divisions of axes: all are kernels."""
         self.assertEqual(self.build("(x: Tensor) -> Tensor:\n    y = x * x.size(0) + torch.relu(x) / math.sqrt(float(x.size(1)))\n"
