@@ -267,6 +267,16 @@ store_complex(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
 
 RT_FAST
 
+/* Every other one of n (a part of complex numbers, a stride of two), of 4 or 8 bytes. */
+static void
+copy_half(int bytes, char *d, const char *s, int64_t n)
+{
+	for (int64_t k = 0; k < n && bytes == 4; k++)
+		((uint32_t *)d)[k] = ((const uint32_t *)s)[2 * k];
+	for (int64_t k = 0; k < n && bytes == 8; k++)
+		((uint64_t *)d)[k] = ((const uint64_t *)s)[2 * k];
+}
+
 #define FILL(T) \
 	for (int64_t k = 0; k < n; k++) \
 		((T *)d)[k] = *(const T *)s; \
@@ -296,6 +306,10 @@ copy_same(int bytes, char *d, int64_t dstride, const char *s, int64_t sstride, i
 	}
 	if (dstride == bytes && !sstride) {
 		fill_same(bytes, d, s, n);
+		return;
+	}
+	if (dstride == bytes && sstride == 2 * bytes && (bytes == 4 || bytes == 8)) {
+		copy_half(bytes, d, s, n);
 		return;
 	}
 	switch (bytes) {

@@ -3,11 +3,13 @@
  * Dims are sorted by the strides of the first operand and coalesced; the elements are numbered in that order.  A part
  * (a range of numbers) is walked in blocks of at most RT_BLOCK: each input's block is gathered and cast into a
  * buffer, the block function runs on plain arrays, each output's buffer is cast and scattered.  An operand that
- * is contiguous and has its compute type already is used in place; one that never moves is filled in once.
+ * is contiguous and has its compute type already is used in place; one that never moves is filled in once.  Where rows
+ * (of the innermost dim) are long and some operand is to be gathered, blocks end where rows do: then an operand whose
+ * rows are contiguous is used in place, too.
  */
 #include "kernel.h"
 
-enum { GRAIN = 32768, ELEM_MAX = 16 };
+enum { GRAIN = 32768, ELEM_MAX = 16, ROW = RT_BLOCK / 8 };
 
 /* Innermost first: smaller strides of the first operand that differ; the given order (last dim first) breaks ties. */
 static bool
@@ -191,6 +193,83 @@ operand_kind(const RtIter *it, const RtOperand *o, bool input)
 	return o->dtype == o->as && (!input || o->via == o->as) && lies_in_order(it, o) ? IN_PLACE : MOVED;
 }
 
+RT_SMALL
+
+/* An operand in the walk along rows: where it is now, and its buffer, which holds `filled` elements that are all what
+ * lies at `same`. */
+typedef struct RowOperand {
+	const RtOperand *o;
+	char       *p, *buffer, *same;
+	int64_t     filled;
+	bool        there;       /* rows are arrays of what is computed with */
+} RowOperand;
+
+static void
+load_row(RowOperand *r, int64_t n)
+{
+	const RtOperand *o = r->o;
+	const RtRun from = { o->dtype, o->stride[0] };
+	const RtDtype to = o->via == o->dtype ? o->as : o->via;
+	_Alignas(16) char first[RT_BLOCK * ELEM_MAX];
+
+	if (!from.step && r->same == r->p && n <= r->filled)
+		return;
+	r->same = from.step ? NULL : r->p;
+	r->filled = n;
+	rt_cast_strided(to == o->as ? r->buffer : first, (RtRun){ to, rt_dtypes[to].bytes }, r->p, from, n);
+	if (to != o->as)
+		rt_cast(o->as, r->buffer, to, first, n);
+}
+
+/* As run_part, in blocks of rows. */
+static void
+run_rows(const Run *run, int64_t begin, int64_t end)
+{
+	_Alignas(64) char buffer[RT_ITER_MAX][RT_BLOCK * ELEM_MAX];
+	const RtIter *it = run->it;
+	int64_t index[RT_MAX_RANK], n;
+	RowOperand row[RT_ITER_MAX];
+	void *x[RT_ITER_MAX];
+
+	for (int k = 0; k < it->n; k++) {
+		const RtOperand *o = &it->op[k];
+		int64_t left = begin;
+
+		row[k] = (RowOperand){ .o = o, .p = o->data, .buffer = buffer[k], .there = o->dtype == o->as &&
+			(k < it->nout || o->via == o->as) && o->stride[0] == rt_dtypes[o->as].bytes };
+		for (int d = 0; d < it->ndim; left /= it->dims[d++]) {
+			index[d] = left % it->dims[d];
+			row[k].p += index[d] * o->stride[d];
+		}
+	}
+	for (int64_t at = begin; at < end; at += n) {
+		n = it->dims[0] - index[0] < end - at ? it->dims[0] - index[0] : end - at;
+		n = n < RT_BLOCK ? n : RT_BLOCK;
+		for (int k = 0; k < it->n; k++) {
+			if (!row[k].there && k >= it->nout)
+				load_row(&row[k], n);
+			x[k] = row[k].there ? row[k].p : row[k].buffer;
+		}
+		run->fn(run->arg, n, x);
+		for (int k = 0; k < it->n; k++) {
+			const RtOperand *o = row[k].o;
+
+			if (!row[k].there && k < it->nout)
+				rt_cast_strided(row[k].p, (RtRun){ o->dtype, o->stride[0] }, row[k].buffer,
+					(RtRun){ o->as, rt_dtypes[o->as].bytes }, n);
+			row[k].p += n * o->stride[0];
+		}
+		index[0] += n;
+		for (int d = 0; d + 1 < it->ndim && index[d] == it->dims[d]; index[d++] = 0) {
+			for (int k = 0; k < it->n; k++)
+				row[k].p += row[k].o->stride[d + 1] - it->dims[d] * row[k].o->stride[d];
+			index[d + 1]++;
+		}
+	}
+}
+
+RT_FAST
+
 static void
 run_part(void *arg, int64_t begin, int64_t end)
 {
@@ -199,9 +278,17 @@ run_part(void *arg, int64_t begin, int64_t end)
 	const RtIter *it = run->it;
 	int kind[RT_ITER_MAX];
 	void *x[RT_ITER_MAX] = { 0 };
+	bool moved = false;
 
 	for (int k = 0; k < it->n; k++) {
 		kind[k] = operand_kind(it, &it->op[k], k >= it->nout);
+		moved |= kind[k] == MOVED;
+	}
+	if (moved && it->ndim > 1 && it->dims[0] >= ROW) {
+		run_rows(run, begin, end);
+		return;
+	}
+	for (int k = 0; k < it->n; k++) {
 		x[k] = buffer[k];
 		if (kind[k] == CONSTANT)
 			load_block(it, &it->op[k], buffer[k], begin, end - begin < RT_BLOCK ? end - begin : RT_BLOCK);

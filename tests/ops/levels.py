@@ -214,6 +214,39 @@ def rows() -> Tensor:
         assert bool(torch.logsumexp(x, 1)[0].isnan()) and float(torch.logsumexp(x, 1)[1]) == -float("inf")
     return torch.cat(out)
 
+def pads():
+    """By what they take: windows of the result are the input, all else one number, or elements found by index."""
+    for dtype in [torch.uint8, torch.float16, torch.float32, torch.complex128]:
+        for width in [1, 3, 7, 40, 300]:
+            x = torch.arange(2 * 3 * 4 * width).reshape([2, 3, 4, width])
+            places = torch.constant_pad_nd(x + 1, [2, 1, 0, 3, 1, 0], 0)
+            assert torch.equal(places[:, 1:, :4, 2:-1], x + 1) and int((places > 0).sum()) == x.numel()
+            for last in [False, True]:
+                y = x.to(dtype).contiguous(memory_format=torch.channels_last) if last else x.to(dtype)
+                z = torch.constant_pad_nd(y, [2, 1, 0, 3, 1, 0], 7)
+                assert z.is_contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
+                assert torch.equal(z, torch.where(places > 0, y.flatten()[(places - 1).clamp(min=0)], torch.full([1], 7).to(dtype)))
+                assert torch.equal(torch.constant_pad_nd(y, [0, 0, 0, -2]), y[:, :, :2])
+                if width > 2:
+                    at = torch.cat([torch.arange(2, 0, -1), torch.arange(width), torch.arange(width - 2, width - 3, -1)])
+                    assert torch.equal(torch.reflection_pad2d(y.to(torch.float64), [2, 1, 0, 0]), y.to(torch.float64)[:, :, :, at])
+
+def broadcasts() -> Tensor:
+    """Rows that lie somewhere, of any type, some of one element: as with all of them made contiguous."""
+    out: List[Tensor] = []
+    for width in [63, 64, 100, 512, 1100]:
+        a = torch.randn([5, 7, width])
+        for b in [torch.randn([7, 1]), torch.randn([width]), torch.randn([5, 1, 1]), torch.randn([5, 1, width]), torch.randn([5, 7, 2 * width])[..., ::2],
+                  torch.randn([5, 7, width + 3])[:, :, 1:-2], torch.arange(7).unsqueeze(1), torch.randn([5, 1, width]).to(torch.float16)]:
+            y = a * b + b
+            whole = b.to(torch.float32).expand([5, 7, width]).contiguous()
+            assert torch.equal(y, a * whole + whole)
+            z = torch.zeros([5, 7, width + 5])
+            z[:, :, 2:-3].add_(b)
+            assert torch.equal(z[:, :, 2:-3], whole) and int((z[:, :, :2] != 0).sum()) + int((z[:, :, -3:] != 0).sum()) == 0
+            out.append(y.flatten())
+    return torch.cat(out)
+
 def draws() -> Tensor:
     out: List[Tensor] = []
     for n in [5, 16, 17, 31, 700, 5000]:
@@ -297,4 +330,5 @@ def deformed() -> Tensor:
 def forward():
     torch.manual_seed(1)
     neighbours()
-    return convolutions(), pools(), transforms(), copies(), values(), rows(), draws(), matrices(), deformed()
+    pads()
+    return convolutions(), pools(), broadcasts(), transforms(), copies(), values(), rows(), draws(), matrices(), deformed()
