@@ -572,8 +572,10 @@ typedef enum PadMode { CONSTANT, REFLECT, REPLICATE, CIRCULAR } PadMode;
 typedef struct Pad {
 	RtTensor *self;
 	int64_t   before[RT_MAX_RANK], dims[RT_MAX_RANK];   /* per dim of self; dims: of the result */
+	int64_t   step[RT_MAX_RANK];        /* of self, in bytes; this, dims, from: in the result's order, last within */
 	int64_t  *from[RT_MAX_RANK];        /* (dims[i]) the input under each output; -1: fill */
-	int64_t  *run;                      /* (dims of the last) places from here on that are copied at once */
+	struct PadRun { int64_t from, bytes; } *run;    /* of a line: from where in the input's, or -1: fill */
+	int64_t   nrun;
 	char     *fill;                     /* a line of what is outside */
 	PadMode   mode;
 } Pad;
@@ -645,72 +647,95 @@ static void
 find_runs(Pad *g)
 {
 	const int last = g->self->ndim - 1;
-	const int64_t *from = g->from[last], n = g->dims[last], step = g->self->strides[last] == 1;
+	const int64_t *from = g->from[last], es = rt_dtypes[g->self->dtype].bytes, step = g->step[last];
+	struct PadRun *run = g->run - 1;
 
-	for (int64_t o = n; o-- > 0;) {
-		const bool joins = o + 1 < n && (from[o] < 0 ? from[o + 1] < 0 : step && from[o + 1] == from[o] + 1);
+	for (int64_t o = 0; o < g->dims[last]; o++) {
+		const bool follows = o && from[o] > 0 && step == es && from[o - 1] == from[o] - 1;
 
-		g->run[o] = joins ? g->run[o + 1] + 1 : 1;
+		if (!follows && !(o && from[o] < 0 && from[o - 1] < 0))
+			*++run = (struct PadRun){ from[o] < 0 ? -1 : from[o] * step, 0 };
+		run->bytes += es;
 	}
+	g->nrun = run + 1 - g->run;
 }
 
-/* A line of the last dim, elements of es bytes, through its table. */
-static void
-pad_line(const Pad *g, const char *x, char *y, int64_t es)
+/* Most runs are too short for a call: in pieces, the last of which may copy some bytes again. */
+static inline void
+copy_run(char *restrict to, const char *restrict from, int64_t n)
 {
-	const int last = g->self->ndim - 1;
-	const int64_t step = g->self->strides[last] * es, *from = g->from[last];
-
-	for (int64_t o = 0, n; o < g->dims[last]; o += n, y += n * es) {
-		const char *s = from[o] < 0 ? g->fill : x + from[o] * step;
-
-		n = g->run[o];
-		switch (n * es) {                        /* edges are short */
-		case 4:  memcpy(y, s, 4); break;
-		case 8:  memcpy(y, s, 8); break;
-		default: rt_copy_bytes(y, s, (size_t)(n * es));
-		}
+	if (n > 512) {
+		rt_copy_bytes(to, from, (size_t)n);
+	} else if (n >= 16) {
+		for (int64_t i = 0; i < n - 16; i += 16)
+			memcpy(to + i, from + i, 16);
+		memcpy(to + n - 16, from + n - 16, 16);
+	} else if (n >= 8) {
+		memcpy(to, from, 8);
+		memcpy(to + n - 8, from + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(to, from, 4);
+		memcpy(to + n - 4, from + n - 4, 4);
+	} else {
+		for (int64_t i = 0; i < n; i++)
+			to[i] = from[i];
 	}
 }
 
+/* n lines one after the other, of those of x that `from` says (null: of its only one); returns the place after them.
+ * x is null: all is filled. */
+static char *
+pad_lines(const Pad *g, const char *x, char *restrict y, const int64_t *from, int64_t n)
+{
+	const int ndim = g->self->ndim;
+	const int64_t line = g->dims[ndim - 1] * rt_dtypes[g->self->dtype].bytes;
+	const int64_t step = ndim > 1 ? g->step[ndim - 2] : 0;
+
+	for (int64_t l = 0; l < n; l++) {
+		const char *s = x + (from ? from[l] * step : 0);
+
+		if (!x || (from && from[l] < 0)) {
+			copy_run(y, g->fill, line);
+			y += line;
+			continue;
+		}
+		for (const struct PadRun *run = g->run, *end = run + g->nrun; run < end; y += run++->bytes)
+			copy_run(y, run->from < 0 ? g->fill : s + run->from, run->bytes);
+	}
+	return y;
+}
+
 static void
-pad_lines(const Pad *g, char *y)
+pad_planes(const Pad *g, char *y)
 {
 	const RtTensor *x = g->self;
-	const int64_t es = rt_dtypes[x->dtype].bytes;
-	const int last = x->ndim - 1;
-	int64_t at[RT_MAX_RANK] = { 0 }, lines = 1;
+	const int outer = x->ndim > 2 ? x->ndim - 2 : 0;
+	const bool lines = x->ndim > 1;
+	int64_t at[RT_MAX_RANK] = { 0 }, planes = product(g->dims, 0, outer);
 
-	for (int i = 0; i < last; i++)
-		lines *= g->dims[i];
-	for (int64_t l = 0; l < lines; l++, y += g->dims[last] * es) {
+	for (int64_t p = 0; p < planes; p++) {
 		int64_t o = 0;
 		bool outside = false;
 
-		for (int i = 0; i < last; i++) {
+		for (int i = 0; i < outer; i++) {
 			outside = outside || g->from[i][at[i]] < 0;
-			o += g->from[i][at[i]] * x->strides[i];
+			o += g->from[i][at[i]] * g->step[i];
 		}
-		if (outside)
-			rt_copy_bytes(y, g->fill, (size_t)(g->dims[last] * es));
-		else
-			pad_line(g, rt_data(x) + o * es, y, es);
-		for (int i = last - 1; i >= 0 && ++at[i] == g->dims[i]; i--)
+		y = pad_lines(g, outside ? NULL : rt_data(x) + o, y, lines ? g->from[outer] : NULL,
+			lines ? g->dims[outer] : 1);
+		for (int i = outer - 1; i >= 0 && ++at[i] == g->dims[i]; i--)
 			at[i] = 0;
 	}
 }
 
 RT_SMALL
 
+/* The tables of r's dims, in the order in which they lie: channels may be last. */
 static int
-pad_result(RtCx *cx, Pad *g, IValue value, IValue *out)
+pad_tables(RtCx *cx, Pad *g, bool channels_last)
 {
-	RtTensor *x = g->self, *r, *y, *fill;
-	int64_t strides[RT_MAX_RANK], width, bytes = rt_dtypes[x->dtype].bytes;
+	RtTensor *x = g->self;
 
-	r = rt_result(cx, 0, x->dtype, x->ndim, g->dims,
-		      g->mode == CONSTANT ? dense_format(x, x->ndim, g->dims, strides) : 0);
-	RT_RESULT(cx, r, out[0]);
 	for (int i = 0; i < x->ndim; i++) {
 		g->from[i] = rt_scratch(cx, g->dims[i] * 8 + 8);
 		if (!g->from[i])
@@ -718,24 +743,46 @@ pad_result(RtCx *cx, Pad *g, IValue value, IValue *out)
 		for (int64_t o = 0; o < g->dims[i]; o++)
 			g->from[i][o] = source_of(g->mode, o - g->before[i], x->dims[i], g->before[i],
 				g->dims[i] - x->dims[i] - g->before[i]);
+		g->step[i] = x->strides[i] * rt_dtypes[x->dtype].bytes;
 	}
-	y = dense_out(cx, r, r->dtype);
+	for (int i = 1; channels_last && i + 1 < x->ndim; i++) {
+		int64_t *from = g->from[i], dim = g->dims[i], step = g->step[i];
+
+		g->from[i] = g->from[i + 1], g->from[i + 1] = from;
+		g->dims[i] = g->dims[i + 1], g->dims[i + 1] = dim;
+		g->step[i] = g->step[i + 1], g->step[i + 1] = step;
+	}
+	return RT_OK;
+}
+
+static int
+pad_result(RtCx *cx, Pad *g, IValue value, IValue *out)
+{
+	RtTensor *x = g->self, *r, *y, *fill;
+	int64_t strides[RT_MAX_RANK], width, bytes = rt_dtypes[x->dtype].bytes;
+	bool channels_last;
+
+	r = rt_result(cx, 0, x->dtype, x->ndim, g->dims,
+		      g->mode == CONSTANT ? dense_format(x, x->ndim, g->dims, strides) : 0);
+	RT_RESULT(cx, r, out[0]);
+	channels_last = !rt_is_contiguous(r) && rt_is_channels_last(r);
+	y = channels_last ? r : dense_out(cx, r, r->dtype);
 	fill = rt_temp(cx, rt_scalar_tensor(cx, x->dtype, rt_is_none(value) ? rt_int(0) : value));
-	if (!y || !fill)
+	if (!y || !fill || pad_tables(cx, g, channels_last))
 		return RT_ERROR;
 	if (!x->ndim)
 		memcpy(rt_data(y), rt_data(x), (size_t)bytes);
 	if (!x->ndim || !rt_numel(r))
 		return dense_done(cx, r, y);
 	width = g->dims[x->ndim - 1];
-	g->run = rt_scratch(cx, width * 8);
+	g->run = rt_scratch(cx, width * (int64_t)sizeof *g->run);
 	g->fill = rt_scratch(cx, width * bytes);
 	if (!g->run || !g->fill)
 		return RT_ERROR;
 	for (int64_t o = 0; o < width; o++)
 		memcpy(g->fill + o * bytes, rt_data(fill), (size_t)bytes);
 	find_runs(g);
-	pad_lines(g, rt_data(y));
+	pad_planes(g, rt_data(y));
 	return dense_done(cx, r, y);
 }
 
