@@ -30,21 +30,58 @@ cholesky(Z *a, int64_t n)
 	return 0;
 }
 
-static double
-dot(const double *x, const double *y, int64_t n)
-{
-	double part[8] = { 0 }, sum = 0;
-	int64_t k = 0;
+enum { PANEL = 4, CHUNK = 8 };
 
-	for (; k + 8 <= n; k += 8)
+/* d, rows of n, at (j, c): rows j and below, less what the rows over j give them, `rows` by `width` in registers. */
+static inline __attribute__((always_inline)) void
+minus_above(double *d, int64_t n, int64_t j, int64_t c, int rows, int width)
+{
+	double acc[PANEL][CHUNK];
+
+	RT_UNROLL
+	for (int r = 0; r < rows; r++)
 		RT_UNROLL
-		for (int l = 0; l < 8; l++)
-			part[l] += x[k + l] * y[k + l];
-	for (; k < n; k++)
-		sum += x[k] * y[k];
-	for (int l = 0; l < 8; l++)
-		sum += part[l];
-	return sum;
+		for (int l = 0; l < width; l++)
+			acc[r][l] = d[(j + r) * n + c + l];
+	for (int64_t k = 0; k < j; k++)
+		RT_UNROLL
+		for (int r = 0; r < rows; r++)
+			RT_UNROLL
+			for (int l = 0; l < width; l++)
+				acc[r][l] -= d[k * n + j + r] * d[k * n + c + l];
+	RT_UNROLL
+	for (int r = 0; r < rows; r++)
+		RT_UNROLL
+		for (int l = 0; l < width; l++)
+			d[(j + r) * n + c + l] = acc[r][l];
+}
+
+/* The upper factor of d, of which nothing below the diagonal is read: whole rows go in vectors.  Returns as cholesky
+ * does. */
+static int64_t
+upper_factor(double *d, int64_t n)
+{
+	for (int64_t j = 0, rows; j < n; j += rows) {
+		rows = n - j < PANEL ? n - j : PANEL;
+		for (int64_t c = j; c < n; c += CHUNK)
+			if (rows == PANEL && n - c >= CHUNK)
+				minus_above(d, n, j, c, PANEL, CHUNK);
+			else
+				minus_above(d, n, j, c, (int)rows, (int)(n - c < CHUNK ? n - c : CHUNK));
+		for (int64_t r = j; r < j + rows; r++) {
+			double *restrict row = d + r * n, root;
+
+			for (int64_t q = j; q < r; q++)
+				for (int64_t c = r; c < n; c++)
+					row[c] -= d[q * n + r] * d[q * n + c];
+			if (!(row[r] > 0))
+				return r + 1;
+			row[r] = root = sqrt(row[r]);
+			for (int64_t c = r + 1; c < n; c++)
+				row[c] /= root;
+		}
+	}
+	return 0;
 }
 
 /* The Cholesky factor of a matrix whose elements are real. */
@@ -52,19 +89,20 @@ static int64_t
 cholesky_real(Z *a, int64_t n)
 {
 	double *d = (double *)a;
-	int64_t bad = 0;
+	int64_t bad;
 
 	for (int64_t k = 0; k < n * n; k++)
 		d[k] = creal(a[k]);
-	for (int64_t i = 0; i < n && !bad; i++) {
+	for (int64_t i = 0; i < n; i++)
 		for (int64_t j = 0; j < i; j++)
-			d[i * n + j] = (d[i * n + j] - dot(d + i * n, d + j * n, j)) / d[j * n + j];
-		d[i * n + i] -= dot(d + i * n, d + i * n, i);
-		bad = d[i * n + i] > 0 ? 0 : i + 1;
-		d[i * n + i] = bad ? d[i * n + i] : sqrt(d[i * n + i]);
-	}
-	for (int64_t k = n * n; k-- > 0;)
-		a[k] = bad || k % n <= k / n ? d[k] : 0;
+			d[j * n + i] = d[i * n + j];
+	bad = upper_factor(d, n);
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j < i; j++)
+			d[i * n + j] = d[j * n + i];
+	for (int64_t i = n; i-- > 0;)
+		for (int64_t j = n; j-- > 0;)
+			a[i * n + j] = j <= i ? d[i * n + j] : 0;
 	return bad;
 }
 
