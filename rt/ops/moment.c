@@ -33,22 +33,51 @@ magnitude(const Norm *norm, const double *x, int64_t i)
 	return norm->complex ? rounded(norm, hypot(x[2 * i], x[2 * i + 1])) : fabs(x[i]);
 }
 
+/* The sum of squares of n neighbours, each rounded to their type. */
+#define SQUARES(name, T) \
+	static double \
+	name(const T *p, int64_t n) \
+	{ \
+		double sum[16] = { 0 }, r = 0; \
+		int64_t i = 0; \
+		\
+		for (; i + 16 <= n; i += 16) \
+			RT_UNROLL \
+			for (int k = 0; k < 16; k++) \
+				sum[k] += (double)(T)(p[i + k] * p[i + k]); \
+		for (int k = 0; k < 16; k++) \
+			r += sum[k]; \
+		for (; i < n; i++) \
+			r += (double)(T)(p[i] * p[i]); \
+		return r; \
+	}
+SQUARES(squares_f32, float)
+SQUARES(squares_f64, double)
+
+static void
+norm_fold_f32(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	const float *p = x;
+	float near[FOLD_BLOCK];
+
+	(void)arg, (void)at;
+	for (int64_t i = 0; i < n && stride != 1; i++)
+		near[i] = p[i * stride];
+	s->f[0] += squares_f32(stride == 1 ? p : near, n);
+}
+
 static void
 norm_fold(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
 {
 	const Norm *norm = arg;
-	double r = s->f[0], v, square[8] = { 0 };
-	const double *p = x;
-	int64_t i = 0;
+	double r = s->f[0], v;
 
 	(void)at;
-	for (; norm->kind == NORM_SQUARE && !norm->complex && stride == 1 && i + 8 <= n; i += 8)
-		RT_UNROLL
-		for (int k = 0; k < 8; k++)
-			square[k] += rounded(norm, p[i + k] * p[i + k]);
-	for (int k = 0; k < 8; k++)
-		r += square[k];
-	for (; i < n; i++) {
+	if (norm->kind == NORM_SQUARE && !norm->complex && norm->wide && stride == 1) {
+		s->f[0] += squares_f64(x, n);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++) {
 		v = magnitude(norm, x, i * stride);
 		switch (norm->kind) {
 		case NORM_COUNT:  r += v != 0; break;
@@ -102,6 +131,10 @@ norm(RtCx *cx, IValue self, IValue p, const IValue *over, IValue dtype, IValue *
 	nm = norm_of(rt_number_or(p, 2), (RtDtype)t->dtype);
 	r.in = t;
 	r.as = nm.complex ? RT_c128 : RT_f64;
+	if (nm.kind == NORM_SQUARE && !nm.complex && !nm.wide) {
+		r.as = RT_f32;
+		r.fold = norm_fold_f32;
+	}
 	r.as_out[0] = r.as_out[1] = RT_f64;
 	r.start.f[0] = nm.kind == NORM_MIN ? 1.0 / 0.0 : 0;
 	r.out[0] = reduce_result(cx, 0, t, r.mask, over_keepdim(over), rt_real_type((RtDtype)t->dtype));

@@ -259,15 +259,15 @@ sum_i64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride,
 	name(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at) \
 	{ \
 		const T *p = x; \
-		double part[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }; \
+		double part[16] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }; \
 		int64_t i = 0; \
 		\
 		(void)arg, (void)at; \
-		for (; stride == 1 && i + 8 <= n; i += 8) \
+		for (; stride == 1 && i + 16 <= n; i += 16) \
 			RT_UNROLL \
-			for (int k = 0; k < 8; k++) \
+			for (int k = 0; k < 16; k++) \
 				part[k] *= (double)p[i + k]; \
-		for (int k = 0; k < 8 && i; k++) \
+		for (int k = 0; k < 16 && i; k++) \
 			s->f[0] *= part[k]; \
 		for (; i < n; i++) \
 			s->f[0] *= (double)p[i * stride]; \
