@@ -516,10 +516,40 @@ vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t ld
 
 /* ---- product: c (m, n) = a (m, k) * b (k, n) packed + bias ------------------------------------------------------ */
 
-/* A register block of mr rows.  more: c has sums of earlier columns of a, these are added to. */
+/* Weights that are wanted next: `lines` of memory, so many bytes apart.  They are fetched while the ones at hand are
+ * computed with, some after each run of products: the first rows would wait for memory, and the others not use it. */
+typedef struct VcAhead {
+	const char *at;
+	ptrdiff_t   step, lines;
+} VcAhead;
+
+/* Those of k rows of nv vectors at b, of a panel that is `wide`. */
+VC_INLINE VcAhead
+vc_ahead(int nv, ptrdiff_t k, const float *b, int wide)
+{
+	const ptrdiff_t line = 64, row = nv * VF * (ptrdiff_t)sizeof *b, step = wide * (ptrdiff_t)sizeof *b;
+
+	if (row > line)
+		return (VcAhead){ (const char *)b, line, k * (row / line) };
+	return (VcAhead){ (const char *)b, step, k };
+}
+
+VC_INLINE void
+vc_fetch(VcAhead *ahead)
+{
+	for (ptrdiff_t i = 0; i < ahead->lines; i++, ahead->at += ahead->step) {
+#if defined __GNUC__ && !defined __TINYC__
+		__builtin_prefetch(ahead->at, 0, 2);
+#endif
+	}
+}
+
+/* A register block of mr rows.  more: c has sums of earlier columns of a, these are added to.  ahead: fetched after
+ * each run. */
 VC_INLINE void
 vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide,
-		const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+		const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range,
+		VcAhead *ahead)
 {
 	float part[VC_MOST * VC_NR];
 	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, c, ldc, part);
@@ -531,6 +561,8 @@ vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_
 
 		vc_rows_start(mr, nv, half, at || more ? 0 : bias, &rows);
 		vc_rows_add(mr, nv, half, run, a + at, lda, b + at * wide, wide, &rows);
+		if (ahead)
+			vc_fetch(ahead);
 		vc_rows_store(mr, nv, half, to, at > 0 || more, at + run < k ? 0 : range, &rows);
 		at += run;
 	} while (at < k);
@@ -545,19 +577,25 @@ typedef void VcPanel(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, co
 /* nv vectors of a panel that is `wide`. */
 VC_INLINE void
 vc_product_panel(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide,
-		 const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+		 const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range,
+		 VcAhead ahead)
 {
+	const ptrdiff_t tall = VC_ROWS(nv + half), runs = m / tall * ((k + VC_RUN - 1) / VC_RUN);
 	ptrdiff_t i = 0;
 
+	ahead.lines = VC_FLOATS == 1 || m < 2 * tall || !runs ? 0 : (ahead.lines + runs - 1) / runs;
 	for (; VC_TALL >= VC_ROWS(nv + half) && i + VC_ROWS(nv + half) <= m; i += VC_ROWS(nv + half))
 		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc,
-				ldc, left, range);
+				ldc, left, range, VC_FLOATS > 1 ? &ahead : 0);
 	for (; VC_TALL >= 4 && i + 4 <= m && VC_ROWS(nv + half) > 4; i += 4)
-		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range);
+		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range,
+				0);
 	for (; VC_TALL >= 2 && i + 2 <= m; i += 2)
-		vc_product_rows(2, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range);
+		vc_product_rows(2, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range,
+				0);
 	for (; i < m; i++)
-		vc_product_rows(1, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range);
+		vc_product_rows(1, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range,
+				0);
 }
 
 #if VC_FLOATS == VC_PACKED
@@ -567,7 +605,8 @@ VC_INLINE void
 vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
 		  float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
 {
-	vc_product_panel(wide / VF, wide % VF != 0, m, k, a, lda, b, wide, bias, false, c, ldc, left, range);
+	vc_product_panel(wide / VF, wide % VF != 0, m, k, a, lda, b, wide, bias, false, c, ldc, left, range,
+			 vc_ahead(wide / VF, k, b + k * wide, wide));
 }
 
 #else
@@ -579,28 +618,29 @@ enum { VC_NEAR = 512, VC_NEAR_ROWS = 4 * VC_MR, VC_ROW = 8 };    /* VC_ROW: vect
 /* What panels of all widths are made of, each there once: blocks, a last one of one vector, long ones of a row. */
 VC_SHARED void
 vc_product_block(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
-		 bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+		 bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range, VcAhead ahead)
 {
-	vc_product_panel(VC_NB, false, m, k, a, lda, b, wide, bias, more, c, ldc, left, range);
+	vc_product_panel(VC_NB, false, m, k, a, lda, b, wide, bias, more, c, ldc, left, range, ahead);
 }
 
 VC_SHARED void
 vc_product_last(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
 		float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
 {
-	vc_product_panel(1, false, m, k, a, lda, b, wide, bias, false, c, ldc, left, range);
+	vc_product_panel(1, false, m, k, a, lda, b, wide, bias, false, c, ldc, left, range,
+			 vc_ahead(1, k, b + k * wide, wide));
 }
 
 VC_SHARED void
 vc_product_row(ptrdiff_t k, const float *a, const float *b, int wide, const float *bias, float *c, ptrdiff_t left,
 	       const float *range)
 {
-	vc_product_rows(1, VC_ROW, false, k, a, 0, b, wide, bias, false, c, 0, left, range);
+	vc_product_rows(1, VC_ROW, false, k, a, 0, b, wide, bias, false, c, 0, left, range, 0);
 }
 
 VC_SHARED void
 vc_product_near(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
-		float *c, ptrdiff_t ldc, const float *range)
+		float *c, ptrdiff_t ldc, const float *range, const float *next)
 {
 	VcV lines[VC_NEAR * VC_NB];
 
@@ -610,7 +650,8 @@ vc_product_near(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const f
 			for (int j = 0; j < VC_NB; j++)
 				lines[i * VC_NB + j] = *(const VcV *)(b + (from + i) * wide + j * VF);
 		vc_product_block(m, some, a + from, lda, (const float *)lines, VC_BLOCK, bias, from > 0, c, ldc,
-				 VC_BLOCK, from + some < k ? 0 : range);
+				 VC_BLOCK, from + some < k ? 0 : range,
+				 vc_ahead(VC_NB, some, from + some < k ? b + (from + some) * wide : next, wide));
 	}
 }
 
@@ -623,12 +664,15 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
 
 	for (; m == 1 && at + VC_ROW * VF <= wide && at < left; at += VC_ROW * VF)
 		vc_product_row(k, a, b + at, wide, bias ? bias + at : 0, c + at, left - at, range);
-	for (; at + VC_BLOCK <= wide && at < left; at += VC_BLOCK)
+	for (; at + VC_BLOCK <= wide && at < left; at += VC_BLOCK) {
+		const float *next = at + 2 * VC_BLOCK <= wide ? b + at + VC_BLOCK : b + k * wide;
+
 		if (VC_TALL >= VC_NEAR_ROWS && m >= VC_NEAR_ROWS && left - at >= VC_BLOCK)
-			vc_product_near(m, k, a, lda, b + at, wide, bias ? bias + at : 0, c + at, ldc, range);
+			vc_product_near(m, k, a, lda, b + at, wide, bias ? bias + at : 0, c + at, ldc, range, next);
 		else
 			vc_product_block(m, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at, ldc,
-					 left - at, range);
+					 left - at, range, vc_ahead(VC_NB, k, next, wide));
+	}
 	if (wide % VC_BLOCK && at < left)
 		vc_product_last(m, k, a, lda, b + at, wide, bias ? bias + at : 0, c + at, ldc, left - at, range);
 }

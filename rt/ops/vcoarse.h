@@ -249,7 +249,7 @@ vk_many(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeigh
 				vk_floats(bits, v, w, col + j, at + i, some, lines + i * VC_BLOCK + j);
 			}
 		vc_product_panel(VC_NB, false, m, run, a + at, v->lda, lines, VC_BLOCK, bias, at > 0, c, ldc, VC_BLOCK,
-				 at + run < v->k ? 0 : v->range);
+				 at + run < v->k ? 0 : v->range, (VcAhead){ 0 });
 	}
 }
 
