@@ -160,6 +160,7 @@ void    shapes_node(Shapes *, KnownTable *, const Node *, bool now);    /* now: 
 void    shapes_same(Shapes *, const Value *to, const Value *as);
 void    shapes_like(Shapes *, KnownTable *, const Value *to, const Value *as);
 void    shapes_type(Shapes *, KnownTable *, const Value *to, const Type *);
+void    shapes_element(Shapes *, KnownTable *, const Value *to, const Node *select);
 bool    shapes_has(Shapes *, const Value *to);
 bool    shapes_varies(Shapes *, const Value *to);         /* does it depend on the arguments? */
 void    shapes_fail(Shapes *, const Node *);              /* the node raises, or its kernel cannot say result types */

@@ -104,6 +104,37 @@ guard_type(Spec *s, Scope *c, const Node *n, const Value *from)
 	spec_bind(s, c, from, exit->out[0]);
 }
 
+/* The type of m where it is an element of a tensor at an index that is not known: what the element at 0 has; null: m is
+ * something else.  The value itself stays unknown: the table would take it for the element at 0. */
+static const Type *
+type_at_any_index(Spec *s, const Node *m)
+{
+	const RtTensor *x = node_is(m, aten_select) ? known_tensor(s->k, m->in[0]) : NULL;
+	IValue out, args[] = { rt_none(), rt_none(), rt_int(0) };
+
+	if (!x || !known_is(s->k, m->in[1]) || !shapes_has(s->shapes, m->in[0]) || !shapes_has(s->shapes, m->in[1]))
+		return NULL;
+	for (int i = 0; i < 2; i++)
+		args[i] = known_at(s->k, m->in[i])->v;
+	return known_run(s->k, m->op, args, &out, 1, true) ? type_of_tensor(s->cx, out.u.t) : NULL;
+}
+
+/* Guards that m's result is what it is at index 0; no call fails this, as long as the index is one. */
+static bool
+guard_element(Spec *s, Scope *c, const Node *n, const Node *m)
+{
+	const Type *type = type_at_any_index(s, m);
+	Node *exit = type ? way_out(s, c, n, m->out[0], 1) : NULL;
+
+	if (!exit)
+		return false;
+	exit->out[0]->name = m->out[0]->name;
+	known_set(s->k, exit->out[0], known_meta(s->k, type));
+	shapes_element(s->shapes, s->k, exit->out[0], m);
+	spec_bind(s, c, n->out[0], exit->out[0]);
+	return true;
+}
+
 /* Do m's sizes depend on data? Then its kernel could not tell them although all arguments are known. */
 static bool
 depends_on_data(Spec *s, const Node *m)
@@ -244,6 +275,8 @@ spec_guard_outputs(Spec *s, Scope *c, const Node *n, const Node *m)
 		if (known_is(s->k, out))
 			continue;
 		known_at(s->k, out)->by_data = depends_on_data(s, m);
+		if (guard_element(s, c, n, m))
+			continue;
 		if (is_whole(n->out[i]->type))
 			guard_value(s, c, n, n->out[i]);
 		else if (!known_at(s->k, out)->by_data || !is_fleeting(s, n->out[i]))

@@ -295,6 +295,30 @@ shapes_type(Shapes *s, KnownTable *k, const Value *to, const Type *t)
 	}
 }
 
+/* to: a tensor like what m, an aten::select, gives at any index. */
+void
+shapes_element(Shapes *s, KnownTable *k, const Value *to, const Node *m)
+{
+	const IValue defaults[] = { rt_int(known_tensor(k, to)->dtype), rt_none(), rt_none(), rt_none() };
+	Node *at, *like;
+
+	if (!s)
+		return;
+	at = node_new(s->graph, m->kind, m->at, 1);
+	at->op = m->op;
+	node_add_input(at, value_here(s, m->in[0]));
+	node_add_input(at, value_here(s, m->in[1]));
+	node_add_input(at, graph_constant(s->graph, rt_int(0), m->at));
+	set_value(s, to, graph_insert(s->graph, at)->out[0]);
+	like = node_new(s->graph, sym(s->cx, "aten::empty_strided"), m->at, 1);
+	like->op = op_find(s->cx, "aten::empty_strided", "");
+	node_add_input(like, call(s, "aten::size", to, NULL, 0)->out[0]);
+	node_add_input(like, call(s, "aten::stride", to, NULL, 0)->out[0]);
+	for (int i = 0; i < 4; i++)
+		node_add_input(like, graph_constant(s->graph, defaults[i], m->at));
+	observe(s, k, to, graph_insert(s->graph, like)->out[0], value_varies(s, at->in[0]));
+}
+
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 ShapesMark
