@@ -164,7 +164,7 @@ void    shapes_element(Shapes *, KnownTable *, const Value *to, const Node *sele
 bool    shapes_has(Shapes *, const Value *to);
 bool    shapes_varies(Shapes *, const Value *to);         /* does it depend on the arguments? */
 void    shapes_fail(Shapes *, const Node *);              /* the node raises, or its kernel cannot say result types */
-bool    shapes_fail_alike(const Shapes *, const Shapes *);        /* have the same nodes failed, in order? */
+bool    shapes_fail_within(const Shapes *, const Shapes *);      /* the second fails only where the first does? */
 ShapesMark shapes_mark(const Shapes *);
 void    shapes_back(Shapes *, ShapesMark);                /* removes what was recorded since the mark */
 bool    shapes_may_unroll(Shapes *, const Node *loop, int64_t trips);

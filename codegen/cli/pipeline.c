@@ -387,7 +387,7 @@ exact_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specializa
 			       .seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1),
 			       .found = d->found, .again = d->again };
 	return !is_profiled(s, d->pattern, n) && cx_try(cli->cx, specialize_one, &one) &&
-	       (!others || shapes_fail_alike(others, one.shapes)) ? d : NULL;
+	       (!others || shapes_fail_within(others, one.shapes)) ? d : NULL;
 }
 
 /* A specialization for sizes of 1, for which no symbol stands: of the most frequent signature that has such beside
@@ -414,7 +414,7 @@ with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Speci
 		return exact_ones(cli, m, profile, s, d);
 	make_samples(cli, m, profile, s, d);
 	return d->sample && (profiled || !samples_shapes(dynamic) ||
-			     shapes_fail_alike(samples_shapes(dynamic), samples_shapes(d))) ? d : NULL;
+			     shapes_fail_within(samples_shapes(dynamic), samples_shapes(d))) ? d : NULL;
 }
 
 typedef struct OneSize { Cli *cli; Model *m; Profile *profile; Signatures s; int tried; } OneSize;

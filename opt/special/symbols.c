@@ -119,7 +119,7 @@ try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
 		varied[g->at[i]] = to;
 	}
 	if (!samples_may_try(&q->s) || !samples_begin(&q->s, base, varied) ||
-	    !shapes_fail_alike(q->profiled, q->s.shapes[0]))
+	    !shapes_fail_within(q->profiled, q->s.shapes[0]))
 		return false;
 	for (int i = 0; i < g->n; i++)
 		q->dim[g->at[i]].is_settled = true;
@@ -238,7 +238,7 @@ join(Search *q, const Group *g, int as)
 	for (int i = 0; i < g->n; i++)
 		varied[g->at[i]] = q->varied[as];
 	if (!samples_may_try(&q->s) || !samples_begin(&q->s, base, varied) ||
-	    !shapes_fail_alike(q->profiled, q->s.shapes[0]))
+	    !shapes_fail_within(q->profiled, q->s.shapes[0]))
 		return false;
 	for (int i = 0; i < g->n; i++) {
 		q->dim[g->at[i]].is_settled = q->dim[g->at[i]].is_symbol = true;

@@ -117,6 +117,15 @@ class Symbols(Test):
             for sizes, ran in ("x=5x3x4", "exact"), ("x=8x4x4", "dynamic"), ("x=6x9x4", "dynamic"), ("x=5000x1x4", "generic"):
                 self.same(sizes, ran)
 
+    def test_loop_by_data(self):
+        """Elements at indices that the data say, in a loop whose trips do not raise at one length only."""
+        self.assertEqual(self.build("(x: Tensor, i: Tensor) -> Tensor:\n    s = torch.zeros([x.size(1)])\n"
+                                    "    for t in range(i.size(0)):\n        s = torch.tanh(s + x[int(i[t] * 2.5)])\n    return s",
+                                    "x=4x3 i=6"), ["x: Float(s0, s1), i: Float(s2)"])
+        self.assertEqual(self.calls, [3])
+        for sizes, ran in ("x=4x3 i=6", "exact"), ("x=5x7 i=9", "dynamic"):
+            self.same(sizes, ran)
+
     def test_left_out(self):
         self.assertEqual(self.build(self.LINEAR, "x=1x4", "--no-dynamic"), [])
         self.same("x=2x4", "generic")
