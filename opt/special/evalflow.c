@@ -230,13 +230,38 @@ spec_if(Spec *s, Scope *c, Node *n)
 	spec_guard_joined(s, c, n);
 }
 
-/* Is it a counted loop that is short enough to unroll? */
+/* Takes what the first trip of a loop made back, behind `last`, if all trips were too much: loops in it were unrolled. */
+static bool
+was_too_much(Spec *s, Node *last, int64_t trips, ShapesMark mark, int guards)
+{
+	int64_t made = 0;
+
+	for (const Node *n = last->next; n != s->to->at_node; n = n->next) {
+		made++;
+		for (int i = 0; i < n->nsub; i++)
+			made += block_size(n->sub[i]);
+	}
+	if (made * trips <= UNROLL_NODES)
+		return false;
+	while (s->to->at_node->prev != last)
+		node_destroy(s->to->at_node->prev);
+	shapes_back(s->shapes, mark);
+	s->nguard = guards;
+	return true;
+}
+
+/* Is it a counted loop that is short enough to unroll?  Lists that a first trip taken back has written to are forgotten
+ * by who evaluates the loop. */
 static bool
 unroll(Spec *s, Scope *c, Node *n)
 {
 	Block *body = n->sub[0];
+	const size_t registers = (size_t)s->fn->code->nreg * sizeof *s->in_register;
 	int64_t trips, go, on;
-	Value **carried;
+	Value **carried, **before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);
+	Node *last = s->to->at_node->prev;
+	const int guards = s->nguard;
+	ShapesMark mark;
 
 	if (!known_int(s->k, spec_value(c, n->in[0]), &trips) || !known_int(s->k, spec_value(c, n->in[1]), &go))
 		return false;
@@ -248,6 +273,8 @@ unroll(Spec *s, Scope *c, Node *n)
 			  trips * block_size(body) > UNROLL_NODES ||
 			  (trips > UNROLL_PRINTS && block_has(body, prim_Print))))
 		return false;
+	mark = shapes_mark(s->shapes);
+	memcpy(before, s->in_register, registers);
 	carried = new(s->cx->arena, Value *, n->nout + 1);
 	for (int i = 0; i < n->nout; i++)
 		carried[i] = spec_value(c, n->in[i + 2]);
@@ -258,6 +285,10 @@ unroll(Spec *s, Scope *c, Node *n)
 		spec_block(s, c, body);
 		for (int i = 0; i < n->nout; i++)
 			carried[i] = spec_value(c, body->ret->in[i + 1]);
+		if (!t && was_too_much(s, last, trips, mark, guards)) {
+			memcpy(s->in_register, before, registers);
+			return false;
+		}
 	}
 	for (int i = 0; i < n->nout; i++)
 		spec_bind(s, c, n->out[i], carried[i]);
