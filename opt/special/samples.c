@@ -465,6 +465,35 @@ take_more(Samples *s)
 }
 
 static bool
+is_in_range(const Samples *s, int symbol, int64_t x)
+{
+	bool below = false, above = false;
+
+	for (int k = 0; k < s->n; k++) {
+		below |= s->value[k][symbol] <= x;
+		above |= s->value[k][symbol] >= x;
+	}
+	return below && above;
+}
+
+/* Adds a sample of profiled sizes that are out of their ranges, since others were equal to them and no sample has equal
+ * ones; others are at the ends of their ranges in it.  False: there are none. */
+static bool
+add_profiled(Samples *s, const int64_t *high)
+{
+	int64_t value[SIZE_ATOMS];
+	bool any = false;
+
+	memcpy(value, high, sizeof value);
+	for (int i = 0; i < s->nsymbol; i++)
+		if (!is_in_range(s, i, s->least[i]) && !is_taken(value, s->nsymbol, i, s->least[i])) {
+			value[i] = s->least[i];
+			any = true;
+		}
+	return any && add_sample(s, value);
+}
+
+static bool
 choose(Samples *s)
 {
 	int64_t low[SIZE_ATOMS] = { 0 }, high[SIZE_ATOMS] = { 0 };
@@ -475,6 +504,8 @@ choose(Samples *s)
 	}
 	add_end(s, low, s->least);
 	add_end(s, high, s->most);
+	while (s->n < SIZE_SAMPLES - 2 && add_profiled(s, high))
+		;
 	find_more(s, high);
 	return take_more(s);
 }
