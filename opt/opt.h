@@ -442,6 +442,8 @@ Graph *graph_torch_form(Graph *, bool loops);
 
 /* Does it change the sizes or strides of a tensor that was seen with others? */
 bool reshapes_input(const Node *);
+bool node_gives_written(const Node *);        /* is its result the tensor that it writes to? */
+bool node_keeps_sizes(const Node *);          /* does it change no sizes of what it writes to? */
 bool node_makes_view(const Node *);           /* a new tensor object, whatever the sizes: no code */
 
 /* ---- functional.c ------------------------------------------------------------------------------------------- */

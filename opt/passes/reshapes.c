@@ -20,6 +20,8 @@ static const Symbol writes[] = {
 	aten_squeeze_, aten_unsqueeze_, aten_t_, aten_transpose_, aten_swapaxes_, aten_swapdims_,
 };
 
+static const Symbol sets[] = { aten_as_strided_, aten_resize_, aten_resize_as_, aten_set_ };
+
 /* Views whose result is a new object for all sizes: they never return their argument. */
 static const Symbol new_views[] = {
 	aten_squeeze, aten_unsqueeze, aten_t, aten_transpose, aten_swapaxes, aten_swapdims, aten_permute, aten_movedim,
@@ -42,9 +44,13 @@ is_read_after(const Value *v, const Node *n)
 bool
 reshapes_input(const Node *n)
 {
-	static const Symbol sets[] = { aten_as_strided_, aten_resize_, aten_resize_as_, aten_set_ };
-
 	return n->op && (LISTED(n, writes) || (LISTED(n, sets) && !is_read_after(n->in[0], n)));
+}
+
+bool
+node_keeps_sizes(const Node *n)
+{
+	return !LISTED(n, writes) && !LISTED(n, sets);
 }
 
 bool
@@ -110,22 +116,26 @@ make_view(Pass *p, Graph *g, Node *n)
 	return true;
 }
 
+bool
+node_gives_written(const Node *n)
+{
+	const Schema *s = node_schema(n);
+
+	return n->op && s && n->nout == 1 && n->nin && node_writes_input(n, 0) && s->rets[0].alias &&
+	       s->rets[0].alias->write && s->rets[0].type->kind == TYPE_TENSOR && s->args[0].type->kind == TYPE_TENSOR;
+}
+
 /* Results of writes are the tensor that was written to. */
 static bool
 name_writes(Block *b)
 {
 	bool changed = false;
 
-	for INNER_FIRST(n, b) {
-		const Schema *s = node_schema(n);
-
-		if (n->op && s && n->nout == 1 && n->out[0]->uses.n && n->nin && node_writes_input(n, 0) &&
-		    s->rets[0].alias && s->rets[0].alias->write && s->rets[0].type->kind == TYPE_TENSOR &&
-		    s->args[0].type->kind == TYPE_TENSOR) {
+	for INNER_FIRST(n, b)
+		if (node_gives_written(n) && n->out[0]->uses.n) {
 			value_replace_uses(n->out[0], n->in[0]);
 			changed = true;
 		}
-	}
 	return changed;
 }
 

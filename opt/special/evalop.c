@@ -314,6 +314,8 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 				known_forget_mutable(s->k, type_unshaped(s->cx, m->in[0]->type));
 			known_at(s->k, m->in[0])->by_data |= spec_reads_by_data(s, m);
 		}
+		if (node_gives_written(n) && node_keeps_sizes(n) && known_tensor(s->k, m->in[0]) && !s->fn->gradient)
+			spec_bind(s, c, n->out[0], m->in[0]);
 		return;
 	}
 	refuse_resized(s, m, &written);

@@ -149,6 +149,16 @@ class Symbols(Test):
         for sizes in ("x=3x4 y=3x3 z=3", "x=3x4 y=2x3 z=9", "x=4x5 y=4x3 z=2", "x=2x5 y=2x4 z=2"):
             self.same(sizes, "dynamic")
 
+    def test_result_of_a_write(self):
+        """Where the data say which elements are written, the result of the write is the tensor that it writes to, of known sizes."""
+        self.assertEqual(self.build("(x: Tensor, m: Tensor, v: Tensor) -> Tuple[Tensor, Tensor]:\n    y = torch.relu(x)\n"
+                                    "    z = torch.index_put_(y, [m > 0.5], v)\n    z2 = z.masked_scatter_(z > 0.7, torch.tanh(x))\n"
+                                    "    return torch.tanh(z2) * z.size(0), y * 2", "x=5x3x4 m=5x3 v=4"),
+                         ["x: Float(s0, s1, s2), m: Float(s3, s4), v: Float(s5)"])
+        self.assertLessEqual(self.calls[0], 2)
+        for sizes in ("x=7x3x4 m=7x3 v=4", "x=8x9x5 m=8x9 v=5"):
+            self.same(sizes, "dynamic")
+
     def test_left_out(self):
         self.assertEqual(self.build(self.LINEAR, "x=1x4", "--no-dynamic"), [])
         self.same("x=2x4", "generic")
