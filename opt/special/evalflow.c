@@ -230,7 +230,8 @@ spec_if(Spec *s, Scope *c, Node *n)
 	spec_guard_joined(s, c, n);
 }
 
-/* Takes what the first trip of a loop made back, behind `last`, if all trips were too much: loops in it were unrolled. */
+/* Takes back what the first trip of a loop made, behind `last`, if all trips were too much: loops in it were unrolled,
+ * too. */
 static bool
 was_too_much(Spec *s, Node *last, int64_t trips, ShapesMark mark, int guards)
 {
