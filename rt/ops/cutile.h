@@ -101,24 +101,27 @@ float_to_bf16(float f)
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* store(row, column, sum over k of a(row, k) * b(k, column)) for the block's tile of (m, n).  AlongK: neighbours in b
+/* A block's tile of a product (m, n) of k terms each: where it begins. */
+struct CuTile {
+	int64_t row, column, m, n, k;
+};
+
+/* sum[i][j] += the sum over k of a(row, k) * b(k, column): 4 x 4 of the tile for each thread.  AlongK: neighbours in b
  * are neighbours in k. */
-template <bool AlongK, class A, class B, class Store>
+template <bool AlongK, class A, class B>
 CU_INLINE void
-cu_product(int64_t m, int64_t n, int64_t k, A a, B b, Store store)
+cu_multiply(const CuTile &at, A a, B b, float sum[CU_EACH][CU_EACH])
 {
 	__shared__ float as[CU_DEEP][CU_TILE + 4], bs[CU_DEEP][CU_TILE + 4];
-	const int64_t row0 = (int64_t)blockIdx.x * CU_TILE, col0 = (int64_t)blockIdx.y * CU_TILE;
 	const int t = (int)threadIdx.x, r0 = t / 16 * CU_EACH, c0 = t % 16 * CU_EACH;
-	float sum[CU_EACH][CU_EACH] = {};
 
-	for (int64_t k0 = 0; k0 < k; k0 += CU_DEEP) {
+	for (int64_t k0 = 0; k0 < at.k; k0 += CU_DEEP) {
 		for (int i = t; i < CU_TILE * CU_DEEP; i += CU_BLOCK) {
 			const int r = i / CU_DEEP, d = i % CU_DEEP;
 			const int c = AlongK ? r : i % CU_TILE, e = AlongK ? d : i / CU_TILE;
 
-			as[d][r] = row0 + r < m && k0 + d < k ? a(row0 + r, k0 + d) : 0.0f;
-			bs[e][c] = col0 + c < n && k0 + e < k ? b(k0 + e, col0 + c) : 0.0f;
+			as[d][r] = at.row + r < at.m && k0 + d < at.k ? a(at.row + r, k0 + d) : 0.0f;
+			bs[e][c] = at.column + c < at.n && k0 + e < at.k ? b(k0 + e, at.column + c) : 0.0f;
 		}
 		__syncthreads();
 #pragma unroll
@@ -130,10 +133,23 @@ cu_product(int64_t m, int64_t n, int64_t k, A a, B b, Store store)
 					sum[i][j] += as[d][r0 + i] * bs[d][c0 + j];
 		__syncthreads();
 	}
+}
+
+/* store(row, column, sum over k of a(row, k) * b(k, column)) for the block's tile of (m, n); AlongK as above. */
+template <bool AlongK, class A, class B, class Store>
+CU_INLINE void
+cu_product(int64_t m, int64_t n, int64_t k, A a, B b, Store store)
+{
+	const CuTile at = { (int64_t)blockIdx.x * CU_TILE, (int64_t)blockIdx.y * CU_TILE, m, n, k };
+	const int t = (int)threadIdx.x;
+	const int64_t row = at.row + t / 16 * CU_EACH, column = at.column + t % 16 * CU_EACH;
+	float sum[CU_EACH][CU_EACH] = {};
+
+	cu_multiply<AlongK>(at, a, b, sum);
 	for (int i = 0; i < CU_EACH; i++)
 		for (int j = 0; j < CU_EACH; j++)
-			if (row0 + r0 + i < m && col0 + c0 + j < n)
-				store(row0 + r0 + i, col0 + c0 + j, sum[i][j]);
+			if (row + i < m && column + j < n)
+				store(row + i, column + j, sum[i][j]);
 }
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
@@ -169,33 +185,6 @@ template <int Columns>
 struct CuRows {
 	float most[CU_EACH], weights[CU_EACH], sum[CU_EACH][Columns];
 };
-
-/* as, bs: tiles of q and k.  Scores of 64 rows and 64 keys, 4 x 4 of each thread. */
-template <class Q, class K>
-CU_INLINE void
-cu_scores(const CuAttention &g, int64_t row0, int64_t key0, Q q, K k, float s[CU_EACH][CU_EACH])
-{
-	__shared__ float as[CU_DEEP][CU_TILE + 4], bs[CU_DEEP][CU_TILE + 4];
-	const int t = (int)threadIdx.x, r0 = t / 16 * CU_EACH, c0 = t % 16 * CU_EACH;
-
-	for (int64_t d0 = 0; d0 < g.inner; d0 += CU_DEEP) {
-		for (int i = t; i < CU_TILE * CU_DEEP; i += CU_BLOCK) {
-			const int r = i / CU_DEEP, d = i % CU_DEEP;
-
-			as[d][r] = row0 + r < g.rows && d0 + d < g.inner ? q(row0 + r, d0 + d) : 0.0f;
-			bs[d][r] = key0 + r < g.keys && d0 + d < g.inner ? k(key0 + r, d0 + d) : 0.0f;
-		}
-		__syncthreads();
-#pragma unroll
-		for (int d = 0; d < CU_DEEP; d++)
-#pragma unroll
-			for (int i = 0; i < CU_EACH; i++)
-#pragma unroll
-				for (int j = 0; j < CU_EACH; j++)
-					s[i][j] += as[d][r0 + i] * bs[d][c0 + j];
-		__syncthreads();
-	}
-}
 
 /* Makes weights of the scores of one more tile of keys; what there was is weighed anew. */
 template <int Columns>
@@ -263,9 +252,10 @@ cu_attention(CuAttention g, Q q, K k, V v, Score score, Store store)
 	for (int i = 0; i < CU_EACH; i++)
 		rows.most[i] = -(float)KILN_INF;
 	for (int64_t key0 = 0; key0 < g.keys && (!g.causal || key0 < end); key0 += CU_TILE) {
+		const CuTile at = { row0, key0, g.rows, g.keys, g.inner };
 		float s[CU_EACH][CU_EACH] = {};
 
-		cu_scores(g, row0, key0, q, k, s);
+		cu_multiply<true>(at, q, [&](int64_t d, int64_t key) { return k(key, d); }, s);
 		for (int i = 0; i < CU_EACH; i++)
 			for (int j = 0; j < CU_EACH; j++) {
 				const int64_t row = row0 + r0 + i, key = key0 + c0 * CU_EACH + j;
