@@ -159,6 +159,9 @@ cpu_of(const Folder *f, const char *cpu)
 static const char flags[] = "-std=c11 -D_GNU_SOURCE -fno-strict-aliasing";
 static const char fast[] = "-fno-math-errno -fno-trapping-math -ffp-contract=fast";
 
+/* For ninja, whose `cc` may be another compiler: what GCC alone knows. */
+static const char if_gcc[] = "$$(! $cc --version | grep -q 'Free Software' || echo %s)";
+
 static const char *
 level_of(const Folder *f)
 {
@@ -175,7 +178,7 @@ put_rules(Folder *f, Buf *b)
 	buf_printf(b, "cflags = %s -Wall -Wextra -Wpedantic $\n  -ffunction-sections -fdata-sections "
 		   "-fno-asynchronous-unwind-tables%s\n"
 		   "fast = %s %s %s\n\n", flags, f->o->target->is_bare ? "" : " -fPIC", level_of(f), fast,
-		   fma_option(compiler_of(f)));
+		   arena_printf(f->cx->arena, if_gcc, fma_option("gcc")));
 	buf_puts(b, "rule cc\n  command = $cc $cflags $fast $cpu $define -c $in -o $out\n  description = CC $in\n");
 	if (!f->t->bare)
 		buf_puts(b, "rule rt\n  command = $cc $cflags -Os -fwrapv $cpu -c $in -o $out\n"

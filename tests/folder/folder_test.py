@@ -99,8 +99,19 @@ class Folder(programs.Test):
                     folder = self.sample(name, cc)
                     files = {f for _, _, names in os.walk(folder + "/rt") for f in names}
                     self.assertIn("door.c", files)
-                    with open(folder + "/build.ninja") as f: self.assertEqual("avoid-fma-max-bits=0" in f.read(), cc == "gcc")
                     self.assertFalse(files & {"train.c", "start.c", "fft.c", "cuda.c", "compare.c", "parts.c"}, files)
+
+    @unittest.skipUnless(shutil.which("clang"), "no clang")
+    def test_another_compiler(self):
+        """What was made for gcc has none of its options where ninja has clang."""
+        path = os.path.join(SAMPLES, "digits")
+        folder = self.made("digits", path + "/model.pt", ["-i", path + "/in.npz"], "--cc", "gcc", "--no-dynamic")
+        os.mkdir(folder + "/build")
+        for cc in "gcc", "clang":
+            self.shell(folder, "sed", "-i", f"s/^cc = .*/cc = {cc}/", "build.ninja")
+            command = self.shell(folder, "sh", "-xc", self.shell(folder, "ninja", "-t", "commands", "build/digits.o").splitlines()[-1])
+            self.assertNotRegex(command, "warning|error")
+            self.assertEqual("-c digits.c" in command and "avoid-fma-max-bits=0 " in command.split("\n+ " + cc)[-1], cc == "gcc")
 
     @unittest.skipUnless(TCC, "no tcc")
     def test_only_its_names(self):
