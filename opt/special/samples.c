@@ -182,6 +182,33 @@ samples_may_try(Samples *s)
 	return s->left >= 0;
 }
 
+/* The elements of the largest tensor among the arguments. */
+static double
+most_elements(const Pattern *p, int n, const int64_t *value)
+{
+	double most = 0;
+
+	for (int i = 0; i < n; i++) {
+		const TensorInfo *t = p[i].form == PATTERN_TENSOR ? p[i].type->tensor : NULL;
+		double all = most_elements(p[i].part, p[i].n, value);
+
+		if (t && !t->strides && t->rank) {
+			all = 1;
+			for (int k = 0; k < t->rank; k++)
+				all *= (double)(DIM_IS_SYMBOL(t->dims[k]) ? value[DIM_INDEX(t->dims[k])] : t->dims[k]);
+		}
+		most = all > most ? all : most;
+	}
+	return most;
+}
+
+/* No call has as many: what an operator without data still does with its sizes takes no memory or time that matters. */
+static bool
+is_callable(const Samples *s, const int64_t *value)
+{
+	return most_elements(s->d->pattern, s->narg, value) <= 0x1p31;
+}
+
 static bool
 goes(Samples *s, int symbol, int64_t to)
 {
@@ -193,7 +220,7 @@ goes(Samples *s, int symbol, int64_t to)
 	if (value[symbol] == to)
 		return true;
 	value[symbol] = to;
-	return samples_may_try(s) && (shapes = try_values(s, value, &unused)) && shapes_agree(s->shapes[0], shapes);
+	return is_callable(s, value) && samples_may_try(s) && (shapes = try_values(s, value, &unused)) && shapes_agree(s->shapes[0], shapes);
 }
 
 /* Is x the value of another symbol? Then passes would find sizes equal that are equal in this sample only. */
@@ -298,8 +325,9 @@ farthest(const Samples *s, const int64_t *end, const int64_t *own)
 static void
 add_end(Samples *s, int64_t *end, const int64_t *own)
 {
-	for (int tries = 0; tries < 4 * s->nsymbol && !is_sampled(s, end) && !add_sample(s, end); tries++) {
-		const int i = farthest(s, end, own);
+	for (int tries = 0; tries < 4 * s->nsymbol; tries++) {
+		const bool is_end = is_callable(s, end) && (is_sampled(s, end) || add_sample(s, end));
+		const int i = is_end ? -1 : farthest(s, end, own);
 		int64_t nearer;
 
 		if (i < 0)

@@ -79,6 +79,16 @@ class Symbols(Test):
         self.assertEqual(self.ones, [])
         self.assertIn(b"too few", call(["./program", "-i", self.sized("x=1x3"), "-o", "o.npz"], self.dir)[2])
 
+    def test_ends(self):
+        """A range ends where a batch of small ones does, and all ranges together where no tensor is too large for a machine."""
+        self.build(self.LINEAR, "x=2x4")
+        self.assertIn("s0 from 2 to 1031", call(["./program", "--info"], self.dir)[1].decode())
+        self.build("(x: Tensor) -> Tensor:\n    return torch.linalg_det(torch.relu(x) + 1)", "x=2x5x3x3")
+        ends = [int(e) for e in re.findall(r"s\d from \d+ to (\d+)", call(["./program", "--info"], self.dir)[1].decode())]
+        self.assertEqual(len(ends), 5)                           # s0, s1, s2; and s0, s1 for a batch of 1
+        self.assertLessEqual(ends[0] * ends[1] * ends[2] ** 2, 2 ** 31)
+        self.same("x=3x6x4x4", "dynamic")
+
     def test_none_of_a_tuple(self):
         """What is taken from an argument that has sizes, and is None whatever they are."""
         self.assertEqual(self.build("(t: Tuple[Tensor, Optional[Tensor]]) -> Tuple[Optional[Tensor], Tensor]:\n    return t[1], torch.relu(t[0])",
