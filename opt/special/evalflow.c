@@ -251,8 +251,8 @@ was_too_much(Spec *s, Node *last, int64_t trips, ShapesMark mark, int guards)
 	return true;
 }
 
-/* Is it a counted loop that is short enough to unroll?  Lists that a first trip taken back has written to are forgotten
- * by who evaluates the loop. */
+/* Is it a counted loop that is short enough to unroll?  If not, the caller forgets the lists that its first trip has
+ * written to. */
 static bool
 unroll(Spec *s, Scope *c, Node *n)
 {

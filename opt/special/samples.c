@@ -220,7 +220,8 @@ goes(Samples *s, int symbol, int64_t to)
 	if (value[symbol] == to)
 		return true;
 	value[symbol] = to;
-	return is_callable(s, value) && samples_may_try(s) && (shapes = try_values(s, value, &unused)) && shapes_agree(s->shapes[0], shapes);
+	return is_callable(s, value) && samples_may_try(s) && (shapes = try_values(s, value, &unused)) &&
+	       shapes_agree(s->shapes[0], shapes);
 }
 
 /* Is x the value of another symbol? Then passes would find sizes equal that are equal in this sample only. */

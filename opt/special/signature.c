@@ -251,7 +251,8 @@ batch_symbol(const Pattern *p, int n)
 	for (int i = 0; i < n && found < 0; i++) {
 		const TensorInfo *t = p[i].form == PATTERN_TENSOR ? p[i].type->tensor : NULL;
 
-		found = t && t->rank && DIM_IS_SYMBOL(t->dims[0]) ? (int)DIM_INDEX(t->dims[0]) : batch_symbol(p[i].part, p[i].n);
+		found = t && t->rank && DIM_IS_SYMBOL(t->dims[0]) ? (int)DIM_INDEX(t->dims[0])
+								  : batch_symbol(p[i].part, p[i].n);
 	}
 	return found;
 }

@@ -572,7 +572,7 @@ typedef enum PadMode { CONSTANT, REFLECT, REPLICATE, CIRCULAR } PadMode;
 typedef struct Pad {
 	RtTensor *self;
 	int64_t   before[RT_MAX_RANK], dims[RT_MAX_RANK];   /* per dim of self; dims: of the result */
-	int64_t   step[RT_MAX_RANK];        /* of self, in bytes; this, dims, from: in the result's order, last within */
+	int64_t   step[RT_MAX_RANK];        /* of self, in bytes; it, dims, from: in the result's order, last within */
 	int64_t  *from[RT_MAX_RANK];        /* (dims[i]) the input under each output; -1: fill */
 	struct PadRun { int64_t from, bytes; } *run;    /* of a line: from where in the input's, or -1: fill */
 	int64_t   nrun;
