@@ -11,8 +11,9 @@
  *
  * Weights: panels of COLUMNS output channels, [panel][quad][COLUMNS][QUAD], for each group.  `start` is minus the sum
  * of a column's weights: times x_zero, it makes zero points cost nothing.  One instruction of AVX512-VNNI, or of ARM's
- * dot product, multiplies a quad of each column; without it two multiply pairs of 16 bits, or NEON bytes.  NEON's
- * bytes are signed, so activations are 128 less in registers.
+ * dot product, multiplies a quad of each column; without it pmaddubsw and pmaddwd do where activations are below
+ * 128, else two that multiply pairs of 16 bits, or NEON bytes.  NEON's bytes are signed, so activations are 128 less
+ * in registers.
  *
  * Depthwise: weights [tap][channel]; lanes are channels.  Behind these are, for AVX512-VNNI, [quad of
  * taps][channel][QUAD], padded by zeros to quads of taps and to 16 channels.
@@ -81,10 +82,11 @@ typedef __m512i ViV;
 #define VI_LOW_SIGNED(a) _mm512_srai_epi16(_mm512_slli_epi16(a, 8), 8)
 #define VI_HIGH_SIGNED(a) _mm512_srai_epi16(a, 8)
 #ifdef __AVX512VNNI__
-#define VI_QUADS(sum, a, b) _mm512_dpbusd_epi32(sum, a, b)
+#define VI_DOTS(sum, a, b) _mm512_dpbusd_epi32(sum, a, b)
 #endif
+#define VI_BYTES(a, b) _mm512_maddubs_epi16(a, b)
 #elif defined __AVX2__ && !defined __TINYC__
-enum { VI_ROWS = 4, VI_PANELS = 1, VI_VECTORS = 2 };
+enum { VI_ROWS = 6, VI_PANELS = 1, VI_VECTORS = 2 };
 typedef __m256i ViV;
 #define VI_LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
 #define VI_EACH(x) _mm256_set1_epi32(x)
@@ -95,8 +97,9 @@ typedef __m256i ViV;
 #define VI_LOW_SIGNED(a) _mm256_srai_epi16(_mm256_slli_epi16(a, 8), 8)
 #define VI_HIGH_SIGNED(a) _mm256_srai_epi16(a, 8)
 #ifdef __AVXVNNI__
-#define VI_QUADS(sum, a, b) _mm256_dpbusd_avx_epi32(sum, a, b)
+#define VI_DOTS(sum, a, b) _mm256_dpbusd_avx_epi32(sum, a, b)
 #endif
+#define VI_BYTES(a, b) _mm256_maddubs_epi16(a, b)
 #elif defined __SSE2__ && !defined __TINYC__
 enum { VI_ROWS = 2, VI_PANELS = 1, VI_VECTORS = 4 };
 typedef __m128i ViV;
@@ -108,6 +111,9 @@ typedef __m128i ViV;
 #define VI_HIGH_BYTES(a) _mm_srli_epi16(a, 8)
 #define VI_LOW_SIGNED(a) _mm_srai_epi16(_mm_slli_epi16(a, 8), 8)
 #define VI_HIGH_SIGNED(a) _mm_srai_epi16(a, 8)
+#ifdef __SSSE3__
+#define VI_BYTES(a, b) _mm_maddubs_epi16(a, b)
+#endif
 #elif defined __ARM_FEATURE_DOTPROD && !defined __TINYC__
 enum { VI_ROWS = 4, VI_PANELS = 1, VI_VECTORS = 4, VI_PARTS = 1 };
 #elif defined __ARM_NEON && !defined __TINYC__
@@ -153,18 +159,19 @@ vi_quad(const uint8_t *a)
 /* Adds the products of pairs of 16 bits. */
 #define VI_ADD_PAIRS(sum, a, b) VI_ADD(sum, VI_PAIRS(a, b))
 
-/* sum[row][panel] of `quads` quads, in registers; written to `to`, rows VI_PANELS panels apart. */
-VI_INLINE void
-vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, int32_t *to)
-{
-	ViV sum[VI_ROWS * VI_PANELS * VI_VECTORS];
-	const int vectors = panels * VI_VECTORS;
+/* Adds the products of quads: by one instruction, or by two, of which the first has room in 16 bits for bytes of x
+ * below 128. */
+#ifdef VI_DOTS
+#define VI_QUADS(sum, a, b) VI_DOTS(sum, a, b)
+#elif defined VI_BYTES
+#define VI_QUADS(sum, a, b) VI_ADD_PAIRS(sum, VI_BYTES(a, b), VI_EACH(0x10001))
+#endif
 
-	VI_UNROLL
-	for (int i = 0; i < rows * vectors; i++)
-		sum[i] = VI_EACH(0);
-	for (ptrdiff_t k = 0; k < quads; k++) {
 #ifdef VI_QUADS
+VI_INLINE void
+vi_add_quads(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, ViV *sum)
+{
+	for (ptrdiff_t k = 0; k < quads; k++) {
 		ViV w[VI_PANELS * VI_VECTORS];
 
 		VI_UNROLL
@@ -181,7 +188,15 @@ vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b,
 			for (int j = 0; j < vectors; j++)
 				sum[i * vectors + j] = VI_QUADS(sum[i * vectors + j], x, w[j]);
 		}
-#else
+	}
+}
+#endif
+
+#ifndef VI_DOTS
+VI_INLINE void
+vi_add_pairs(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, ViV *sum)
+{
+	for (ptrdiff_t k = 0; k < quads; k++) {
 		VI_UNROLL
 		for (int j = 0; j < vectors; j++) {
 			const ViV w = VI_LOAD(b + j / VI_VECTORS * quads * VI_PANEL + k * VI_PANEL +
@@ -196,8 +211,50 @@ vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b,
 				sum[i * vectors + j] = VI_ADD_PAIRS(sum[i * vectors + j], VI_HIGH_BYTES(x), high);
 			}
 		}
-#endif
 	}
+}
+
+/* Has a row of x, of n bytes, one of 128 or more?  They are rare where the observer kept a bit free (reduce_range). */
+VI_INLINE bool
+vi_is_wide(const uint8_t *x, ptrdiff_t n)
+{
+	__m128i any = _mm_setzero_si128();
+	int32_t rest = 0;
+	ptrdiff_t i = 0;
+
+	for (; i + 16 <= n; i += 16)
+		any = _mm_or_si128(any, _mm_loadu_si128((const __m128i *)(const void *)(x + i)));
+	for (; i < n; i += VI_QUAD)
+		rest |= vi_quad(x + i);
+	return _mm_movemask_epi8(any) || (rest & INT32_C(~0x7f7f7f7f));
+}
+#endif
+
+/* sum[row][panel] of `quads` quads, in registers; written to `to`, rows VI_PANELS panels apart. */
+VI_INLINE void
+vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, int32_t *to)
+{
+	ViV sum[VI_ROWS * VI_PANELS * VI_VECTORS];
+	const int vectors = panels * VI_VECTORS;
+
+	VI_UNROLL
+	for (int i = 0; i < rows * vectors; i++)
+		sum[i] = VI_EACH(0);
+#ifdef VI_DOTS
+	vi_add_quads(rows, vectors, a, lda, b, quads, sum);
+#else
+	bool wide = true;
+
+#ifdef VI_QUADS
+	wide = false;
+	for (int i = 0; i < rows; i++)
+		wide |= vi_is_wide(a + i * lda, quads * VI_QUAD);
+	if (!wide)
+		vi_add_quads(rows, vectors, a, lda, b, quads, sum);
+#endif
+	if (wide)
+		vi_add_pairs(rows, vectors, a, lda, b, quads, sum);
+#endif
 	VI_UNROLL
 	for (int i = 0; i < rows; i++)
 		VI_UNROLL
@@ -370,6 +427,18 @@ vi_byte(float f, float low, float high, int32_t zero)
 	return (uint8_t)(bits + zero);
 }
 
+#if defined __AVX2__ && !defined __AVX512BW__ && !defined __TINYC__
+/* Eight sums, scaled, between low and high, rounded: as VI_BITS and more */
+VI_INLINE __m256i
+vi_rounded(__m256i sum, const float *scale, const float *bias, __m256 low, __m256 high)
+{
+	__m256 f = _mm256_add_ps(_mm256_cvtepi32_ps(sum), _mm256_loadu_ps(bias));
+
+	f = _mm256_max_ps(_mm256_mul_ps(f, _mm256_loadu_ps(scale)), low);
+	return _mm256_castps_si256(_mm256_add_ps(_mm256_min_ps(f, high), _mm256_set1_ps(VI_ROUND)));
+}
+#endif
+
 /* n sums to bytes */
 VI_INLINE void
 vi_finish(const ViConv *v, const int32_t *restrict sum, const int32_t *restrict start, const float *restrict scale,
@@ -388,6 +457,20 @@ vi_finish(const ViConv *v, const int32_t *restrict sum, const int32_t *restrict 
 		f = _mm512_add_ps(_mm512_min_ps(f, _mm512_set1_ps(high)), _mm512_set1_ps(VI_ROUND));
 		_mm_storeu_si128((__m128i *)(y + j), _mm512_cvtepi32_epi8(_mm512_add_epi32(_mm512_castps_si512(f),
 				 VI_EACH(zero))));
+	}
+#elif defined __AVX2__ && !defined __TINYC__
+	for (; j + VI_COLUMNS <= n; j += VI_COLUMNS) {
+		__m256i r[2];
+
+		VI_UNROLL
+		for (int i = 0; i < 2; i++)
+			r[i] = VI_ADD(vi_rounded(VI_ADD(VI_LOAD(sum + j + 8 * i), VI_LOAD(start + j + 8 * i)),
+						 scale + j + 8 * i, bias + j + 8 * i, _mm256_set1_ps(low),
+						 _mm256_set1_ps(high)), VI_EACH(zero));
+		r[0] = _mm256_and_si256(_mm256_packs_epi32(r[0], r[1]), _mm256_set1_epi16(255));
+		r[0] = _mm256_permute4x64_epi64(r[0], 0xd8);
+		_mm_storeu_si128((__m128i *)(void *)(y + j), _mm_packus_epi16(_mm256_castsi256_si128(r[0]),
+				 _mm256_extracti128_si256(r[0], 1)));
 	}
 #endif
 	for (; j < n; j++)
@@ -735,6 +818,12 @@ vi_tap_quads(const ViConv *v)
 }
 
 #if defined __AVX512VNNI__ && defined __AVX512BW__ && defined __AVX512VL__ && !defined __TINYC__
+#define VI_TAPS_BY_QUADS
+#elif defined __AVX2__ && !defined __TINYC__
+#define VI_TAPS_BY_PAIRS
+#endif
+
+#if defined VI_TAPS_BY_QUADS || defined VI_TAPS_BY_PAIRS
 
 #define VI_ADDRESSES
 enum { VI_TAPS = 128 };          /* the most of a window whose addresses are kept */
@@ -759,6 +848,10 @@ vi_addresses(const ViConv *v, int64_t row, ptrdiff_t ox, const uint8_t *x, const
 		*tap++ = NULL;
 }
 
+#endif
+
+#ifdef VI_TAPS_BY_QUADS
+
 /* Sums of 16 channels, of which those in mask are there. */
 VI_INLINE __m512i
 vi_quad_taps(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, __mmask16 mask, const int8_t *w, __m512i sum)
@@ -780,7 +873,7 @@ vi_quad_taps(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, __mmask16 
 		all = _mm512_inserti32x4(_mm512_castsi128_si512(x[0]), x[1], 1);
 		all = _mm512_inserti32x4(_mm512_inserti32x4(all, x[2], 2), x[3], 3);
 		all = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(lanes, all), bytes);
-		sum = VI_QUADS(sum, _mm512_xor_si512(all, flip), VI_LOAD(w + q * step + c * VI_QUAD));
+		sum = VI_DOTS(sum, _mm512_xor_si512(all, flip), VI_LOAD(w + q * step + c * VI_QUAD));
 	}
 	return sum;
 }
@@ -797,6 +890,73 @@ vi_channels(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, ptrdiff_t n
 
 		_mm512_storeu_si512(sum + i, vi_quad_taps(v, tap, c + i, mask, quads,
 			_mm512_mullo_epi32(start, _mm512_set1_epi32(v->x_zero))));
+	}
+}
+
+#elif defined VI_TAPS_BY_PAIRS
+
+/* Tap i of 16 channels from c on, without a sign */
+VI_INLINE __m256i
+vi_tap_lanes(const ViConv *v, const uint8_t *const *tap, ptrdiff_t i, ptrdiff_t c)
+{
+	const __m128i x = tap[i] ? _mm_loadu_si128((const __m128i *)(const void *)(tap[i] + c)) :
+				   _mm_set1_epi8((char)(v->flip ? v->x_zero ^ 128 : v->x_zero));
+
+	return _mm256_cvtepu8_epi16(_mm_xor_si128(x, _mm_set1_epi8(v->flip ? -128 : 0)));
+}
+
+VI_INLINE __m256i
+vi_tap_weights(const int8_t *w)
+{
+	return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)w));
+}
+
+/* Eight sums and what zero points make of them */
+VI_INLINE void
+vi_put_lanes(__m256i taps, const int32_t *start, int32_t x_zero, int32_t *sum)
+{
+	const __m256i from = _mm256_loadu_si256((const __m256i *)(const void *)start);
+
+	_mm256_storeu_si256((__m256i *)(void *)sum,
+			    _mm256_add_epi32(taps, _mm256_mullo_epi32(from, _mm256_set1_epi32(x_zero))));
+}
+
+/* The sums of 16 channels from c on, by two taps at a time. */
+VI_INLINE void
+vi_pair_taps(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, const ViWeights *w, int32_t *sum)
+{
+	const int8_t *by = w->panels + c;
+	const __m256i none = _mm256_setzero_si256();
+	__m256i low = none, high = none;
+
+	for (ptrdiff_t i = 0, taps = vi_window(v); i < taps; i += 2, by += 2 * v->groups) {
+		const bool two = i + 1 < taps;
+		const __m256i x = vi_tap_lanes(v, tap, i, c), x2 = two ? vi_tap_lanes(v, tap, i + 1, c) : none,
+			      f = vi_tap_weights(by), f2 = two ? vi_tap_weights(by + v->groups) : none;
+
+		low = _mm256_add_epi32(low, _mm256_madd_epi16(_mm256_unpacklo_epi16(x, x2),
+							      _mm256_unpacklo_epi16(f, f2)));
+		high = _mm256_add_epi32(high, _mm256_madd_epi16(_mm256_unpackhi_epi16(x, x2),
+								_mm256_unpackhi_epi16(f, f2)));
+	}
+	vi_put_lanes(_mm256_permute2x128_si256(low, high, 0x20), w->start + c, v->x_zero, sum);
+	vi_put_lanes(_mm256_permute2x128_si256(low, high, 0x31), w->start + c + 8, v->x_zero, sum + 8);
+}
+
+/* The sums of n channels from c on, at most VI_LANES. */
+VI_INLINE void
+vi_channels(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, ptrdiff_t n, const ViWeights *w, int32_t *sum)
+{
+	ptrdiff_t i = 0;
+
+	for (; i + VI_COLUMNS <= n; i += VI_COLUMNS)
+		vi_pair_taps(v, tap, c + i, w, sum + i);
+	for (; i < n; i++) {
+		const int8_t *by = w->panels + c + i;
+
+		sum[i] = w->start[c + i] * v->x_zero;
+		for (ptrdiff_t t = 0, taps = vi_window(v); t < taps; t++, by += v->groups)
+			sum[i] += (tap[t] ? tap[t][c + i] ^ (v->flip ? 128 : 0) : v->x_zero) * *by;
 	}
 }
 

@@ -60,6 +60,16 @@ any_geometry(void)
 	return v;
 }
 
+/* Bytes of all values, or with a sign's bit in one of so many. */
+static void
+fill(const ViConv *v)
+{
+	const int64_t rare = any(2) ? 1 : 1 + any(MOST);
+
+	for (int i = 0; i < MOST; i++)
+		x[i] = (uint8_t)((any(128) | (any(rare) ? 0 : any(2) << 7)) ^ (v->flip ? 128 : 0));
+}
+
 static bool
 fits(const ViConv *v)
 {
@@ -162,10 +172,8 @@ main(void)
 {
 	int wrong = 0, done = 0;
 
-	for (int i = 0; i < MOST; i++) {
-		x[i] = (uint8_t)any(256);
+	for (int i = 0; i < MOST; i++)
 		w[i] = (int8_t)(any(256) - 128);
-	}
 	for (int i = 0; i < CHANNELS; i++) {
 		scale[i] = (float)(1 + any(1000)) * 1e-5f;
 		bias[i] = (float)(any(20001) - 10000) / 3;
@@ -177,6 +185,7 @@ main(void)
 		if (!fits(&v))
 			continue;
 		done++;
+		fill(&v);
 		run(&v);
 		if ((some = v.sums ? count_wrong_sums(&v) : count_wrong(&v)))
 			printf("%td x %td x %td x %td x %td by %td x %td x %td, %td to %td in %td groups, "
