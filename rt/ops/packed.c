@@ -375,27 +375,43 @@ dynamic_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 KERNEL(quantized_linear_dynamic, dynamic_linear(cx, in, false, out))
 KERNEL(quantized_linear_relu_dynamic, dynamic_linear(cx, in, true, out))
 
-/* X, packed: the weight is in float16's precision */
+/* The weight in float16's precision and range, a temporary */
+static RtTensor *
+half_weight(RtCx *cx, RtTensor *w)
+{
+	IValue v;
+
+	if (CALL(cx, clamp, &v, rt_of(w), rt_double(-65504), rt_double(65504)))
+		return NULL;
+	w = rt_temp(cx, rt_to_dtype(cx, v.u.t, RT_f16));
+	return w ? rt_temp(cx, rt_to_dtype(cx, w, RT_f32)) : NULL;
+}
+
+/* X, packed */
 static int
 half_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 {
 	IValue *slot = slots_of(cx, in[1], 2), v;
-	RtTensor *w;
+	RtTensor *w = slot ? half_weight(cx, slot[WEIGHT].u.t) : NULL;
 
-	if (!slot)
-		return RT_ERROR;
-	w = rt_temp(cx, rt_to_dtype(cx, slot[WEIGHT].u.t, RT_f16));
-	w = w ? rt_temp(cx, rt_to_dtype(cx, w, RT_f32)) : 0;
 	if (!w || CALL(cx, linear, &v, in[0], rt_of(w), slot[BIAS]) || (relu && CALL(cx, relu, &v, v)))
 		return RT_ERROR;
 	out[0] = rt_retain(v);
 	return RT_OK;
 }
 
+static int
+half_prepack(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *w = half_weight(cx, rt_tensor(in[0]));
+
+	return w ? new_packed(cx, &linear_class, (IValue[2]){ rt_of(w), in[1] }, 2, out) : RT_ERROR;
+}
+
 KERNEL(quantized_linear_dynamic_fp16, half_linear(cx, in, false, out))
 KERNEL(quantized_linear_relu_dynamic_fp16, half_linear(cx, in, true, out))
 KERNEL(quantized_linear_prepack, new_packed(cx, &linear_class, in, 2, out))
-KERNEL(quantized_linear_prepack_fp16, new_packed(cx, &linear_class, in, 2, out))
+KERNEL(quantized_linear_prepack_fp16, half_prepack(cx, in, out))
 KERNEL(prepacked_linear_clamp_prepack, new_packed(cx, &clamp_linear_class, in, 4, out))
 KERNEL(prepacked_conv2d_clamp_prepack, new_packed(cx, &clamp_conv_class, in, 8, out))
 KERNEL(prepacked_conv2d_transpose_clamp_prepack, new_packed(cx, &clamp_transpose_class, in, 9, out))

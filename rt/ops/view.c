@@ -241,6 +241,8 @@ rt_view_dtype(RtCx *cx, const IValue *in, IValue *out)
 	return give_with_bits(cx, geom_over(cx, t, to, &g), t->flags, out);
 }
 
+KERNEL(prim_view_as_dtype, rt_view_dtype(cx, in, out))
+
 /* ---- sizes of one --------------------------------------------------------------------------------------- */
 
 static Geom
