@@ -6,9 +6,10 @@
  * k, the first one lowest; scales, and behind all of them centres: [panel][group][VK_WIDE].
  *
  * Few rows: a word's elements are masked, not moved, so the i-th one is 2^(bits * i) times too large, and inputs are so
- * much less; the last one has its sign, the others are half their range more, which the sum of inputs takes away again.
- * Scales multiply sums.  Many rows: VC_RUN elements of k become floats in the nearest cache, those of the model, for
- * register blocks.
+ * much less; the last one has its sign, the others are half their range more, which is taken away before they are
+ * floats: of sums, in which it may be most, as of small weights beside one that is large, little would be left that is
+ * right.  Scales multiply sums.  Many rows: VC_RUN elements of k become floats in the nearest cache, those of the
+ * model, for register blocks.
  */
 #ifndef RT_OPS_VCOARSE_H
 #define RT_OPS_VCOARSE_H
@@ -35,6 +36,7 @@ enum {
 	VK_FEW = VF > 4 ? 4 : 2,         /* rows that registers take beside what weights become */
 	VK_SUMS = VF > 8 ? 16 : 8,       /* vectors of sums, which wait for each other else */
 	VK_RUN = 256,                    /* elements of k of a sum, at most */
+	VK_MOST = 512,                   /* integers and centres are less */
 };
 
 #if VC_FLOATS > 1
@@ -50,6 +52,13 @@ VC_INLINE int32_t
 vk_mask(int bits, int i)
 {
 	return (int32_t)((((uint32_t)1 << bits) - 1) << bits * i);
+}
+
+/* What element i is more than itself, in a word. */
+VC_INLINE int32_t
+vk_more(int bits, int i)
+{
+	return i < 32 / bits - 1 ? (int32_t)1 << (bits * (i + 1) - 1) : 0;
 }
 
 VC_INLINE float
@@ -88,26 +97,27 @@ vk_centres(const VkProduct *v)
 
 /* ---- few rows ---------------------------------------------------------------------------------------------------- */
 
-/* A run of inputs in units of what words have, in whole words; all: their sum, more: that of those whose weights are
- * half their range more, times that. */
+/* A run of inputs in units of what words have, in whole words; all: their sum, most: the largest that sums may be. */
 VC_INLINE void
-vk_inputs(int bits, ptrdiff_t run, const float *restrict a, float *restrict to, float *all, float *more)
+vk_inputs(int bits, ptrdiff_t run, const float *restrict a, float *restrict to, float *all, float *most)
 {
 	const int each = 32 / bits;
-	float sum[8] = { 0 };
+	float sum[8] = { 0 }, size[8] = { 0 };
 
 	for (ptrdiff_t k = 0; k < run; k += each)
 		for (int i = 0; i < each; i++) {
 			const float x = k + each <= run || k + i < run ? a[k + i] : 0;
 
 			sum[i] += x;
+			size[i] += x < 0 ? -x : x;
 			to[k + i] = x * vk_unit(bits, i);
 		}
-	*more = 0;
-	for (int i = 0; i < each - 1; i++)
-		*more += sum[i];
-	*all = *more + sum[each - 1];
-	*more *= (float)(1 << (bits - 1));
+	*all = *most = 0;
+	for (int i = 0; i < each; i++) {
+		*all += sum[i];
+		*most += size[i];
+	}
+	*most *= VK_MOST;
 }
 
 /* Sums of mr rows of inputs, VK_RUN apart, by a panel's words: VK_V vectors of each. */
@@ -125,7 +135,8 @@ vk_sums(int bits, int mr, ptrdiff_t words, const float *x, const int32_t *w, VcV
 		for (int i = 0; i < each; i++) {
 			VC_UNROLL
 			for (int j = 0; j < VK_V; j++) {
-				const VcV by = VK_FLOATS(*(const VkI *)(w + j * VF) & vk_mask(bits, i));
+				const VkI q = (*(const VkI *)(w + j * VF) & vk_mask(bits, i)) - vk_more(bits, i);
+				const VcV by = VK_FLOATS(q);
 
 				VC_UNROLL
 				for (int r = 0; r < mr; r++) {
@@ -146,19 +157,19 @@ vk_sums(int bits, int mr, ptrdiff_t words, const float *x, const int32_t *w, VcV
 }
 
 /* mr rows by the panels from column col on, `left` columns of which are there.  False: inputs are too large for sums of
- * words, or not finite. */
+ * integers, or not finite. */
 VC_INLINE bool
 vk_few(int bits, int mr, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
        const float *bias, float *c)
 {
 	const ptrdiff_t panels = (left + VK_WIDE - 1) / VK_WIDE, far = v->centred ? vk_centres(v) : 0;
-	float part[VK_FEW * VC_NR] = { 0 }, x[VK_FEW * VK_RUN], all[VK_FEW], more[VK_FEW];
+	float part[VK_FEW * VC_NR] = { 0 }, x[VK_FEW * VK_RUN], all[VK_FEW], most[VK_FEW];
 
 	for (ptrdiff_t at = 0, run; at < v->k; at += run) {
 		run = vk_run(v, at, VK_RUN);
 		for (int r = 0; r < mr; r++) {
-			vk_inputs(bits, run, a + r * v->lda + at, x + r * VK_RUN, all + r, more + r);
-			if (more[r] - more[r] != 0 || all[r] - all[r] != 0)
+			vk_inputs(bits, run, a + r * v->lda + at, x + r * VK_RUN, all + r, most + r);
+			if (most[r] - most[r] != 0)
 				return false;
 		}
 		for (ptrdiff_t p = 0; p < panels; p++) {
@@ -171,11 +182,10 @@ vk_few(int bits, int mr, const VkProduct *v, const float *a, const VkWeights *w,
 			for (int i = 0; i < mr * VK_V; i++) {
 				const ptrdiff_t j = i % VK_V * VF;
 				float *const to = part + i / VK_V * VC_NR + p * VK_WIDE + j;
-				VcV less = VC_SET(more[i / VK_V]);
 
 				if (far)
-					less -= *(const VcV *)(scale + far + j) * VC_SET(all[i / VK_V]);
-				*(VcV *)to += (sum[i] - less) * *(const VcV *)(scale + j);
+					sum[i] += *(const VcV *)(scale + far + j) * VC_SET(all[i / VK_V]);
+				*(VcV *)to += sum[i] * *(const VcV *)(scale + j);
 			}
 		}
 	}

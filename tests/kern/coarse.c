@@ -33,9 +33,10 @@ any(int64_t n)
 	return (int64_t)(state >> 33) % n;
 }
 
-/* As the head of vcoarse.h has them: the last element of a word has its sign, others are half their range more. */
+/* As the head of vcoarse.h has them: the last element of a word has its sign, others are half their range more. They are
+ * from -most on and below most. */
 static void
-make_weights(const VkProduct *v, int bits)
+make_weights(const VkProduct *v, int bits, int most)
 {
 	const ptrdiff_t each = 32 / bits, all = (v->k + each - 1) / each, groups = (v->k + v->group - 1) / v->group,
 			panels = (v->n + VK_WIDE - 1) / VK_WIDE, far = panels * groups * VK_WIDE;
@@ -46,7 +47,7 @@ make_weights(const VkProduct *v, int bits)
 		for (ptrdiff_t k = 0; k < v->k; k++) {
 			const ptrdiff_t panel = n / VK_WIDE, lane = n % VK_WIDE,
 					at = (panel * groups + k / v->group) * VK_WIDE + lane;
-			const int q = (int)any(1 << bits) - (1 << (bits - 1));
+			const int q = (int)any(2 * most) - most;
 			const uint32_t put = (uint32_t)(k % each < each - 1 ? q + (1 << (bits - 1)) : q);
 
 			if (k % v->group == 0) {
@@ -100,7 +101,7 @@ try_one(void)
 	}
 	v.lda = v.k + any(2) * any(9);
 	v.ldc = v.n + any(2) * any(9);
-	make_weights(&v, bits);
+	make_weights(&v, bits, 1 << (bits - 1));
 	for (ptrdiff_t i = 0; i < v.m * v.lda; i++)
 		x[i] = (float)any(2001) / 1000 - 1;
 	for (int i = 0; i < v.n + VC_NR; i++)
@@ -120,12 +121,47 @@ try_one(void)
 	return is_right(&v, biased, y);
 }
 
+/* Small weights of a wide range and large inputs of one sign, all integers: sums are exact, if nothing larger is added
+ * to them and taken away again. */
+static bool
+try_exact(void)
+{
+	const VkProduct v = { .m = 1 + any(4), .n = 1 + any(100), .k = 300, .group = 300, .lda = 300, .ldc = 100,
+			      .chunk = 4 };
+	const VkWeights weights = { (const int32_t *)words, scale };
+	bool exact = true;
+
+	make_weights(&v, 8, 2);
+	for (ptrdiff_t n = 0; n < v.n; n++)
+		for (ptrdiff_t k = 0; k < v.k; k++)
+			w[k * v.n + n] = roundf(w[k * v.n + n] / scale[n / VK_WIDE * VK_WIDE + n % VK_WIDE]);
+	for (ptrdiff_t n = 0; n < v.n + VK_WIDE; n++)
+		scale[n] = 1;
+	for (ptrdiff_t i = 0; i < v.m * v.lda; i++)
+		x[i] = (float)(900 + any(100));
+	vk_product_8(0, (v.n + VC_NR - 1) / VC_NR, &v, x, &weights, 0, y, 0, 0);
+	for (ptrdiff_t i = 0; i < v.m; i++)
+		for (ptrdiff_t n = 0; n < v.n; n++) {
+			double want = 0;
+
+			for (ptrdiff_t k = 0; k < v.k; k++)
+				want += (double)x[i * v.lda + k] * (double)w[k * v.n + n];
+			exact &= (double)y[i * v.ldc + n] == want;
+		}
+	return exact;
+}
+
 int
 main(void)
 {
 	for (int i = 0; i < 3000; i++)
 		if (!try_one()) {
 			printf("product %d is wrong\n", i);
+			return 1;
+		}
+	for (int i = 0; i < 50; i++)
+		if (!try_exact()) {
+			printf("exact product %d is not\n", i);
 			return 1;
 		}
 	return 0;
