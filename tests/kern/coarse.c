@@ -33,8 +33,8 @@ any(int64_t n)
 	return (int64_t)(state >> 33) % n;
 }
 
-/* As the head of vcoarse.h has them: the last element of a word has its sign, others are half their range more. They are
- * from -most on and below most. */
+/* Random integers in [-most, most), as the head of vcoarse.h has them: the last element of a word has its sign, others
+ * are half their range more. */
 static void
 make_weights(const VkProduct *v, int bits, int most)
 {
@@ -121,8 +121,8 @@ try_one(void)
 	return is_right(&v, biased, y);
 }
 
-/* Small weights of a wide range and large inputs of one sign, all integers: sums are exact, if nothing larger is added
- * to them and taken away again. */
+/* Small integers as weights and large ones of one sign as inputs: float32 holds their sums exactly, unless something
+ * larger is added to them and taken away again. */
 static bool
 try_exact(void)
 {
@@ -134,7 +134,7 @@ try_exact(void)
 	make_weights(&v, 8, 2);
 	for (ptrdiff_t n = 0; n < v.n; n++)
 		for (ptrdiff_t k = 0; k < v.k; k++)
-			w[k * v.n + n] = roundf(w[k * v.n + n] / scale[n / VK_WIDE * VK_WIDE + n % VK_WIDE]);
+			w[k * v.n + n] = roundf(w[k * v.n + n] / scale[n]);
 	for (ptrdiff_t n = 0; n < v.n + VK_WIDE; n++)
 		scale[n] = 1;
 	for (ptrdiff_t i = 0; i < v.m * v.lda; i++)
