@@ -692,13 +692,14 @@ pad_lines(const Pad *g, const char *x, char *restrict y, const int64_t *from, in
 	const int64_t step = ndim > 1 ? g->step[ndim - 2] : 0;
 
 	for (int64_t l = 0; l < n; l++) {
-		const char *s = x + (from ? from[l] * step : 0);
-
 		if (!x || (from && from[l] < 0)) {
 			copy_run(y, g->fill, line);
 			y += line;
 			continue;
 		}
+
+		const char *s = x + (from ? from[l] * step : 0);
+
 		for (const struct PadRun *run = g->run, *end = run + g->nrun; run < end; y += run++->bytes)
 			copy_run(y, run->from < 0 ? g->fill : s + run->from, run->bytes);
 	}
