@@ -615,7 +615,7 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	emit_panels(e, &b);
 	buf_puts(&b, head);
 	if (e->int8)
-		buf_puts(&b, "#include \"rt/ops/vint8.h\"\n#include \"rt/ops/vint8_rnn.h\"\n");
+		buf_puts(&b, "#include \"rt/ops/vint8_depth.h\"\n#include \"rt/ops/vint8_rnn.h\"\n");
 	buf_puts(&b, e->coarse.n ? "#include \"rt/ops/vcoarse.h\"\n" : "");
 	if (!strcmp(o->emit, "c") && !o->weights_file)
 		buf_printf(&b, "#define kiln_weights %s_weights\n", o->name);

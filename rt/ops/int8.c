@@ -10,7 +10,7 @@
 #include <string.h>
 
 RT_FAST
-#include "vint8.h"
+#include "vint8_depth.h"
 RT_SMALL
 
 typedef struct Launch {

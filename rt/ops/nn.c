@@ -6,6 +6,7 @@
  */
 #include "block.h"
 #include "dense.h"
+#include "short.h"
 #define V_EAGER
 #include "vmath.h"
 #include "wide.h"
@@ -660,26 +661,13 @@ find_runs(Pad *g)
 	g->nrun = run + 1 - g->run;
 }
 
-/* Most runs are too short for a call: in pieces, the last of which may copy some bytes again. */
 static inline void
 copy_run(char *restrict to, const char *restrict from, int64_t n)
 {
-	if (n > 512) {
+	if (n > SHORT_MOST)
 		rt_copy_bytes(to, from, (size_t)n);
-	} else if (n >= 16) {
-		for (int64_t i = 0; i < n - 16; i += 16)
-			memcpy(to + i, from + i, 16);
-		memcpy(to + n - 16, from + n - 16, 16);
-	} else if (n >= 8) {
-		memcpy(to, from, 8);
-		memcpy(to + n - 8, from + n - 8, 8);
-	} else if (n >= 4) {
-		memcpy(to, from, 4);
-		memcpy(to + n - 4, from + n - 4, 4);
-	} else {
-		for (int64_t i = 0; i < n; i++)
-			to[i] = from[i];
-	}
+	else
+		copy_short(to, from, n);
 }
 
 /* n lines one after the other, of those of x that `from` says (null: of its only one); returns the place after them.

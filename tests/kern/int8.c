@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../rt/ops/vint8.h"
+#include "../../rt/ops/vint8_depth.h"
 
 enum { MOST = 1 << 16, CHANNELS = 1 << 10 };     /* bytes of an operand */
 enum { FAR = 64 };                               /* behind the result nothing is to be written */
