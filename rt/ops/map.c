@@ -132,7 +132,7 @@ rt_map_types(const RtMapArg *a, int n, RtMapResult result, const IValue *in, RtM
 
 /* ---- the kernel of a row ------------------------------------------------------------------------------ */
 
-enum { AS_b8, AS_i64, AS_f32, AS_f64, AS_c64, AS_c128, NAS };
+enum { AS_b8, AS_i32, AS_i64, AS_f32, AS_f64, AS_c64, AS_c128, NAS };
 
 /* What ATen refuses of this operator before it checks the tensor that is written to (into, or null). */
 typedef struct MapRow MapRow;
@@ -156,6 +156,7 @@ loop_index(RtDtype d)
 {
 	switch (d) {
 	case RT_b8:  return AS_b8;
+	case RT_i32: return AS_i32;
 	case RT_i64: return AS_i64;
 	case RT_f32: return AS_f32;
 	case RT_f64: return AS_f64;
@@ -511,7 +512,10 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	    check_shapes(cx, into, t.result, n, x + 1) || check_types(cx, row, in, &t))
 		return RT_ERROR;
 	state.dtype = t.common;
-	as[0] = row->result == RT_MAP_asked ? t.compute : (RtDtype)rt_dtypes[t.result].compute;
+	if (t.common == RT_i32 && row->loop[AS_i32])
+		t.compute = as[0] = RT_i32;
+	else
+		as[0] = row->result == RT_MAP_asked ? t.compute : (RtDtype)rt_dtypes[t.result].compute;
 	via[0] = as[0];
 	for (int i = 0; i < n; i++) {
 		as[i + 1] = t.compute;
@@ -625,6 +629,7 @@ POWERS(double, f64)
 /* ---- the loops of the rows -------------------------------------------------------------------------------- */
 
 #define TYPE_b8   bool
+#define TYPE_i32  int32_t
 #define TYPE_i64  int64_t
 #define TYPE_f32  float
 #define TYPE_f64  double
@@ -705,6 +710,7 @@ POWERS(double, f64)
 
 #define LOOPS_F(id, result, value) LOOP(id, f32, result, value, ) LOOP(id, f64, result, value, )
 #define LOOPS_I(id, result, value) LOOP(id, i64, result, value, )
+#define LOOPS_N(id, result, value) LOOPS_I(id, result, value) LOOP(id, i32, result, value, )
 #define LOOPS_B(id, result, value) LOOP(id, b8, result, value, )
 #ifdef __TINYC__                         /* has no complex numbers */
 #define LOOPS_C(id, result, value)
@@ -716,6 +722,7 @@ POWERS(double, f64)
 #define LOOPS_Z(id, result, value) LOOP(id, i64, result, value, state->zero |= b == 0;)
 #define FNS_F(id) [AS_f32] = id##_f32, [AS_f64] = id##_f64,
 #define FNS_I(id) [AS_i64] = id##_i64,
+#define FNS_N(id) FNS_I(id) [AS_i32] = id##_i32,
 #define FNS_B(id) [AS_b8] = id##_b8,
 #define FNS_Z(id) FNS_I(id)
 
@@ -728,6 +735,10 @@ POWERS(double, f64)
 #define LOOPS_FC(id, r, v)   LOOPS_F(id, r, v) LOOPS_C(id, r, v)
 #define LOOPS_FEC(id, r, v)  LOOP(id, f32, r, v, ) LOOP_EXP(id) LOOPS_C(id, r, v)
 #define LOOPS_IB(id, r, v)   LOOPS_I(id, r, v) LOOPS_B(id, r, v)
+#define LOOPS_NB(id, r, v)   LOOPS_N(id, r, v) LOOPS_B(id, r, v)
+#define LOOPS_FNB(id, r, v)  LOOPS_F(id, r, v) LOOPS_NB(id, r, v)
+#define LOOPS_FNC(id, r, v)  LOOPS_F(id, r, v) LOOPS_N(id, r, v) LOOPS_C(id, r, v)
+#define LOOPS_FNBC(id, r, v) LOOPS_FNB(id, r, v) LOOPS_C(id, r, v)
 #define LOOPS_FIB(id, r, v)  LOOPS_FI(id, r, v) LOOPS_B(id, r, v)
 #define LOOPS_FIC(id, r, v)  LOOPS_FI(id, r, v) LOOPS_C(id, r, v)
 #define LOOPS_FPC(id, r, v)  LOOP_POWER(id, f32, r, v) LOOP_POWER(id, f64, r, v) LOOPS_I(id, r, v) LOOPS_C(id, r, v)
@@ -739,6 +750,10 @@ POWERS(double, f64)
 #define FNS_FMC(id)  FNS_FC(id)
 #define FNS_FEC(id)  FNS_FC(id)
 #define FNS_IB(id)   FNS_I(id) FNS_B(id)
+#define FNS_NB(id)   FNS_N(id) FNS_B(id)
+#define FNS_FNB(id)  FNS_F(id) FNS_NB(id)
+#define FNS_FNC(id)  FNS_F(id) FNS_N(id) FNS_C(id)
+#define FNS_FNBC(id) FNS_FNB(id) FNS_C(id)
 #define FNS_FIB(id)  FNS_FI(id) FNS_B(id)
 #define FNS_FIC(id)  FNS_FI(id) FNS_C(id)
 #define FNS_FPC(id)  FNS_FI(id) FNS_C(id)

@@ -124,6 +124,7 @@ OPERATORS.update({
     "add_slice": ("x[:, ::2] + y[:, ::2]", dict(x=T(512, 512), y=T(512, 512))),
     "add_bf16": ("x + y", dict(x=T(256, 256).bfloat16(), y=T(256, 256).bfloat16())),
     "mul_i32": ("x * y", dict(x=I(9, 256, 256).int(), y=I(9, 256, 256).int())),
+    "add_i32": ("x + y", dict(x=I(9, 256, 256).int(), y=I(9, 256, 256).int())),
     "mul_u8": ("x * y", dict(x=I(9, 256, 256).byte(), y=I(9, 256, 256).byte())),
     "add_mixed": ("x + y", dict(x=T(256, 256), y=I(9, 256, 256))),
     "and_bool": ("x & y", dict(x=I(2, 256, 256).bool(), y=I(2, 256, 256).bool())),
