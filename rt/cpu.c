@@ -139,7 +139,6 @@ rt_cpu_choose(RtProgram *own, char *text, size_t n)
 		if (!rt_cpu_runs(least->needs, lacks, sizeof lacks))
 			continue;
 		own->level = least;
-		own->make = least->make ? least->make : own->make;
 		return NULL;
 	}
 	if (!least)

@@ -120,7 +120,6 @@ typedef struct RtShared {
 typedef struct RtLevel {
 	const char *name, *needs;        /* name: what --cpu said */
 	const void *kernels;             /* of a program with several levels: its struct Kernels; or null */
-	RtMake *make;                    /* likewise RtProgram.make */
 } RtLevel;
 
 struct RtWeightsFrom;

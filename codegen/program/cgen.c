@@ -262,7 +262,8 @@ put_making(Emit *e)
 	out_line(&e->tail, "};");
 }
 
-/* The RtMake of the filters: the one for both tile sizes only where both occur. */
+/* The RtMake of the filters: the one for both tile sizes only where both occur.  It runs once, so that of the least
+ * level does for all. */
 static const char *
 maker(const Emit *e)
 {
@@ -330,7 +331,7 @@ static void
 put_levels(Emit *e, const BuildOptions *o)
 {
 	if (!e->levels) {
-		out_line(&e->tail, "static const RtLevel level = { %s,\n#include \"rt/needs.h\"\n\t, 0, 0\n};",
+		out_line(&e->tail, "static const RtLevel level = { %s,\n#include \"rt/needs.h\"\n\t, 0\n};",
 			 out_literal(e->cx->arena, processor_name(e->cx->arena, o, NULL)));
 		out_line(&e->tail, "static const RtLevel *const levels[] = { &level, 0 };");
 		return;
@@ -387,7 +388,7 @@ put_kernel_tables(Emit *e)
 		out_line(o, "#define KILN_NAME_%d %s\nextern const RtLevel kiln_level_%d;", i,
 			 out_literal(e->cx->arena, e->levels->at[i]), i);
 	out_line(o, "const RtLevel KILN_JOIN(kiln_level_, KILN_LEVEL) = { KILN_JOIN(KILN_NAME_, KILN_LEVEL),\n"
-		 "#include \"rt/needs.h\"\n\t, &kernels, %s\n};", maker(e));
+		 "#include \"rt/needs.h\"\n\t, &kernels\n};");
 	put_chosen(o, launched);
 	put_chosen(o, &e->called);
 }
