@@ -191,11 +191,16 @@ sum_tile_bf16(FoldState *s, int64_t width, int64_t n, const void *x, int64_t row
 	typedef uint16_t WideH __attribute__((vector_size(2 * WIDE), aligned(2), may_alias));
 	typedef uint32_t WideU __attribute__((vector_size(4 * WIDE)));
 
-	for (; done + WIDE <= width; done += WIDE) {
-		WideF a = { 0 };
+	for (; done + 2 * WIDE <= width; done += 2 * WIDE) {
+		WideF a = { 0 }, b = a;
 
-		for (int64_t i = 0; i < n; i++)
-			a += (WideF)(__builtin_convertvector(*(const WideH *)(p + i * row + done), WideU) << 16);
+		for (int64_t i = 0; i < n; i++) {
+			const WideH *const h = (const WideH *)(p + i * row + done);
+
+			a += (WideF)(__builtin_convertvector(h[0], WideU) << 16);
+			b += (WideF)(__builtin_convertvector(h[1], WideU) << 16);
+		}
+		*(WideF *)(sum + done + WIDE) = b;
 		*(WideF *)(sum + done) = a;
 	}
 #endif
