@@ -1,5 +1,6 @@
-/* rt/ops/short.h - copies of few bytes, in eager and generated kernels: most runs of an image's rows are too short for a
- * call
+/* rt/ops/short.h - copies of few bytes, in eager and generated kernels
+ *
+ * Most runs of an image's rows are too short for a call.
  */
 #ifndef RT_OPS_SHORT_H
 #define RT_OPS_SHORT_H

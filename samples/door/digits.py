@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The same from Python: digits.py ./libdigits.so IN.npz      needs NumPy; nothing here is about this model but its name."""
+"""The same from Python: digits.py ./libdigits.so IN.npz      needs NumPy; only the name is this model's."""
 import ctypes as c, sys
 import numpy as np
 
 
 class Tensor(c.Structure):                     # DLPack's DLTensor; device 1: CPU
-    _fields_ = [("data", c.c_void_p), ("device", c.c_int32 * 2), ("ndim", c.c_int32), ("code", c.c_uint8), ("bits", c.c_uint8),
-                ("lanes", c.c_uint16), ("shape", c.POINTER(c.c_int64)), ("strides", c.POINTER(c.c_int64)), ("offset", c.c_uint64)]
+    _fields_ = [("data", c.c_void_p), ("device", c.c_int32 * 2), ("ndim", c.c_int32), ("code", c.c_uint8),
+                ("bits", c.c_uint8), ("lanes", c.c_uint16), ("shape", c.POINTER(c.c_int64)),
+                ("strides", c.POINTER(c.c_int64)), ("offset", c.c_uint64)]
 
 
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
@@ -28,7 +29,8 @@ class Model:
     def __call__(self, method="forward", **arrays):
         kept = {k: np.ascontiguousarray(a) for k, a in arrays.items()}
         for key, a in kept.items():
-            t = Tensor(a.ctypes.data, (1, 0), a.ndim, CODES[a.dtype.kind], 8 * a.itemsize, 1, a.ctypes.shape_as(c.c_int64))
+            code, shape = CODES[a.dtype.kind], a.ctypes.shape_as(c.c_int64)
+            t = Tensor(a.ctypes.data, (1, 0), a.ndim, code, 8 * a.itemsize, 1, shape)
             self.check(self.set(self.m, key.encode(), c.byref(t)))
         self.check(self.call(self.m, method.encode(), None, 0, None, 0))
         key, t, out = c.c_char_p(), Tensor(), {}
@@ -37,7 +39,8 @@ class Model:
             dtype, shape = np.dtype("%s%d" % (KINDS[t.code], t.bits // 8)), t.shape[:t.ndim]
             last = sum((n - 1) * t.strides[k] for k, n in enumerate(shape)) + 1 if 0 not in shape else 0
             flat = np.frombuffer((c.c_char * (last * dtype.itemsize)).from_address(t.data), dtype)
-            out[key.value.decode()] = np.lib.stride_tricks.as_strided(flat, shape, [s * dtype.itemsize for s in t.strides[:t.ndim]]).copy()
+            strides = [s * dtype.itemsize for s in t.strides[:t.ndim]]
+            out[key.value.decode()] = np.lib.stride_tricks.as_strided(flat, shape, strides).copy()
         return out
 
     def check(self, status):

@@ -118,9 +118,11 @@ def _part_names(spec):
     n, names = len(_children(spec)), spec.context
     if not isinstance(names, (list, tuple)):
         return range(n)
-    if len(names) == 2 and isinstance(names[0], (list, tuple)) and names[0]:         # a dataclass: fields, and those that were None
+    # a dataclass: fields, and those that were None
+    if len(names) == 2 and isinstance(names[0], (list, tuple)) and names[0]:
         names = names[0]
-    kinds = (str, int) if spec.type.__module__ in ("builtins", "collections", "torch.fx.immutable_collections") else (str,)
+    plain = ("builtins", "collections", "torch.fx.immutable_collections")
+    kinds = (str, int) if spec.type.__module__ in plain else (str,)
     return names if len(names) == n and any(all(isinstance(k, kind) for k in names) for kind in kinds) else range(n)
 
 
@@ -294,7 +296,7 @@ def exported(model, call, calls, dynamic):
 
 
 class _Flat(torch.nn.Module):
-    """A module with leaves as arguments and results: of structures that have no name in a file, or that only Python has."""
+    """A module with leaves as arguments and results: of structures without a name in a file, or that only Python has."""
 
     def __init__(self, module, trees, places):
         """places: of the leaves, which are forward's arguments by names like these."""

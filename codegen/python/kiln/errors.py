@@ -9,7 +9,7 @@ _said = set()
 
 
 def warn(text, once=False):
-    """A warning where the caller's line is, outside of this package and of PyTorch's compiler.  once: in this process."""
+    """A warning at the caller's line, outside of this package and of PyTorch's compiler.  once: in this process."""
     if once and text in _said:
         return
     _said.add(text)

@@ -1,4 +1,4 @@
-"""Objects of Python that hold tensors in their attributes, and that PyTorch's pytree takes for leaves: a decoder's caches.
+"""Objects of Python with tensors in their attributes that PyTorch's pytree takes for leaves: a decoder's caches.
 
 A value has a simple form, in which each of them is a dict of what it holds, and a skeleton, in which they stand without
 that; both together are the value again."""
