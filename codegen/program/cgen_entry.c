@@ -106,17 +106,37 @@ values_text(Arena *a, const Sizes *z, int sample)
 	return text;
 }
 
-/* Steps without a generated kernel. */
+/* A step without a generated kernel: its operator and the types of its arguments. */
+static const char *
+call_text(Emit *e, const Node *n)
+{
+	const char *text = arena_printf(e->cx->arena, "%s(", n->kind->name);
+
+	for (int k = 0; k < n->nin; k++)
+		text = arena_printf(e->cx->arena, "%s%s%s", text, k ? ", " : "", type_print(e->cx, n->in[k]->type));
+	return arena_printf(e->cx->arena, "%s)", text);
+}
+
+/* Each of them once; a loop that was unrolled has hundreds. */
 static void
 say_calls(Emit *e, const char *method, int index, const Plan *p)
 {
-	for (int i = 0; i < p->calls.n; i++) {
-		const Node *n = p->calls.at[i];
+	Arena *a = e->cx->arena;
+	Map times = { .arena = a };
 
-		fprintf(stderr, "kiln: %s: specialization %d calls the runtime: %s(", method, index, n->kind->name);
-		for (int k = 0; k < n->nin; k++)
-			fprintf(stderr, "%s%s", k ? ", " : "", type_print(e->cx, n->in[k]->type));
-		fprintf(stderr, ")\n");
+	for (int i = 0; i < p->calls.n; i++) {
+		const char *text = call_text(e, p->calls.at[i]);
+		int *n = map_get(&times, text);
+
+		if (!n)
+			map_put(&times, text, n = new(a, int, 1));
+		++*n;
+	}
+	for (int i = 0; i < times.n; i++) {
+		const int n = *(int *)times.at[i].value;
+
+		fprintf(stderr, "kiln: %s: specialization %d calls the runtime%s: %s\n", method, index,
+			n == 1 ? "" : arena_printf(a, ", %d times", n), times.at[i].key);
 	}
 }
 

@@ -113,6 +113,14 @@ class Options(Test):
         self.assertNotIn("spoken", self.kiln("show", "m.pt", "-i", "x.npz", "--stage", "specialized")[0].replace('"spoken"', ""))
         self.assertEqual(self.run_in("./p", "-i", "x.npz", "-o", "o.npz")[0], "spoken 2\n")
 
+    def test_verbose_calls(self):
+        """What an unrolled loop calls of the runtime is said once, with how often."""
+        self.put("m.py", b"def forward(x: Tensor):\n    n = 0\n    for i in range(4):\n        if float(x[i]) > 0.0:\n            n += 1\n"
+                         b"    return x + n\n")
+        err = self.kiln("build", "-v", "m.py", "--input", "x=float32[4]", *NATIVE, "-o", "p")[1]
+        said = [line.split(" calls the runtime")[1] for line in err.splitlines() if " calls the runtime" in line and "aten::gt" in line]
+        self.assertEqual(said, [", 4 times: aten::gt(float, float)"])
+
     def test_method(self):
         self.put("m.pt", model(METHODS))
         self.kiln("run", "m.pt", "--method", "times", "-i", "x.npz", "-o", "o.npz")
