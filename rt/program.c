@@ -107,6 +107,7 @@ rt_unpack(RtCx *cx, RtStorage *s)
 
 	pthread_mutex_lock(&one);
 	if (s->kind == RT_PACKED) {
+		memset(s->data, 0, (size_t)s->packed->bytes);      /* what no part has */
 		for (int64_t i = 0; i < s->packed->offset; i++)
 			if (s->packed->packing[i].group)
 				unpack_coarse(cx, &s->packed->packing[i], s->data);

@@ -24,7 +24,7 @@ enum { RT_AGAIN = 255 };
 
 /* A part of weights that a program has only in its kernels' form, [panel][tap][k][column] at `at`: n columns, in panels
  * of `width`, the last one of `last`; element (column, k, tap) of the original is to + column * sn + k * sk + tap / kw
- * * sr + tap % kw * ss. */
+ * * sr + tap % kw * ss.  What no part has is zero. */
 typedef struct RtPacking {
 	int64_t at, to;
 	int32_t n, k, taps, kw, width, last;

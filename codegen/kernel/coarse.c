@@ -233,7 +233,7 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 	p.scales = c->scales;
 	p.centred = c->centred;
 	if ((int64_t)p.k * p.n == rt_numel(w) && rt_is_dense(w)) {
-		weights_note(&e->weights, w->storage, p);
+		weights_note(&e->weights, w->storage, p, 0);
 		c->lies = p;
 	}
 	vec_push(e->cx->arena, &e->coarse, c);

@@ -241,6 +241,20 @@ takes_boxes(const Emit *e, Dense *d)
 	return d->nbox > 1 && cost * 8 < box_cost(e, &all) * 7;
 }
 
+/* Are more than half of the weights of boxes zeros? Then Winograd's form, which needs all of them, is too large. */
+static bool
+is_sparse(const Dense *d)
+{
+	int64_t weights = 0;
+
+	for (int i = 0; i < d->nbox; i++) {
+		const Box *b = &d->box[i];
+
+		weights += b->n * (b->to[0] - b->from[0]) * (b->to[1] - b->from[1]) * (b->to[2] - b->from[2]);
+	}
+	return 2 * weights < d->n * d->k * taps_of(d);
+}
+
 /* The convolution of one box. */
 static Dense
 box_dense(const Dense *d, const Box *b)
@@ -266,7 +280,7 @@ packed_box(Emit *e, const Dense *d, const Box *b)
 	RtPacking p = packing(e, &one);
 
 	p.to += b->first * s[0] + b->from[0] * s[1] + b->from[1] * s[2] + b->from[2] * s[3];
-	return pack_panels(e, WEIGHT_PANELS, d->w, p, 1, 1);
+	return pack_sparse(e, d->w, p, b->n);
 }
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
@@ -322,6 +336,8 @@ usual_form(Emit *e, Plan *p, Dense *d)
 
 	if (d->form == BY_PRODUCT && !d->conv && (d->coarse = coarse_of(e, d->w, &lies)))
 		return COARSE;
+	if (takes_boxes(e, d) && is_sparse(d))
+		return IN_BOXES;
 	if (d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && (d->tile = choose_tile(e, p, d)))
 		return WINOGRAD;
 	return takes_boxes(e, d) ? IN_BOXES : takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, p, d) ? IN_LANES :

@@ -71,8 +71,8 @@ typedef struct Stored {
 int weights_storage(Weights *, RtStorage *);
 /* Its content, which is stored by weights_finish, unless it is there packed and that is enough. */
 Original *weights_original(Weights *, RtStorage *);
-/* A part of it is there packed, its elements side by side in the original. */
-void weights_note(Weights *, RtStorage *, RtPacking);
+/* A part of it is there packed, its elements side by side in the original, or with so many zeros among them. */
+void weights_note(Weights *, RtStorage *, RtPacking, int64_t zeros);
 bool original_is_packed(const Original *);       /* ... and only its parts are needed */
 void weights_finish(Weights *);
 int64_t weights_add(Weights *, WeightForm, const void *data, int64_t bytes);   /* offset; equal bytes are stored once */
@@ -377,6 +377,8 @@ int emit_cuda(Emit *, Plan *, const Node *, CudaCall *);          /* room for MA
 int64_t panel_last(const Emit *, int64_t n, int vector);
 /* of so many groups of columns, each as the packing has the first; `together`: so many share a panel, or 1 */
 const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking, int64_t groups, int64_t together);
+/* of what so many rows of a tensor have; their other elements are zeros */
+const char *pack_sparse(Emit *, const RtTensor *, RtPacking, int64_t rows);
 /* filters of 3 x 3 transformed for tiles of tile x tile outputs, 4 or 2: [element][panel][k][column] */
 const char *pack_winograd(Emit *, int tile, const RtTensor *, RtPacking);
 /* of a transformed tile of one channel, and of a transformed filter */

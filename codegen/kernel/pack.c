@@ -117,7 +117,7 @@ panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t grou
 	p.to = first;
 	for (int64_t i = 0; i < groups && is_whole(&p); i++, p.to += p.n * (int64_t)p.sn) {
 		p.at = offset_of(text) + group_at(&p, together, i) * (int64_t)sizeof(float);
-		weights_note(&e->weights, w->storage, p);
+		weights_note(&e->weights, w->storage, p, 0);
 	}
 	return text;
 }
@@ -128,6 +128,18 @@ pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t gr
 	const char *text = panels_of(e, form, w, p, groups, together);
 
 	map_put(&e->panels_read, text, e);
+	return text;
+}
+
+const char *
+pack_sparse(Emit *e, const RtTensor *w, RtPacking p, int64_t rows)
+{
+	const int64_t row = rt_numel(w) / w->dims[0];
+	const char *text = pack_panels(e, WEIGHT_PANELS, w, p, 1, 1);
+
+	p.at = offset_of(text);
+	if (rt_is_dense(w) && w->strides[0] == row)
+		weights_note(&e->weights, w->storage, p, rows * row - (int64_t)p.n * p.k * p.taps);
 	return text;
 }
 
@@ -236,7 +248,7 @@ note_bytes(Emit *e, const RtTensor *w, int64_t at, const ViConv *v)
 			.ss = windows ? (int32_t)s[rows + 1] : 0, .quad = VI_QUAD };
 
 	for (int64_t g = 0; g < v->groups && follow && v->ic % VI_QUAD == 0 && is_whole(&p); g++) {
-		weights_note(&e->weights, w->storage, p);
+		weights_note(&e->weights, w->storage, p, 0);
 		p.to += v->oc * s[0];
 		p.at += vi_columns(v) * v->ic * vi_window(v);
 	}

@@ -83,7 +83,7 @@ elements_in(const RtPacking *p)
 }
 
 void
-weights_note(Weights *w, RtStorage *s, RtPacking p)
+weights_note(Weights *w, RtStorage *s, RtPacking p, int64_t zeros)
 {
 	Original *o = weights_original(w, s);
 	const int64_t n = elements_in(&p);
@@ -95,7 +95,7 @@ weights_note(Weights *w, RtStorage *s, RtPacking p)
 			return;
 	}
 	vec_push(w->cx->arena, &o->parts, p);
-	o->covered += n * (p.quad && !p.scales ? 1 : (int64_t)sizeof(float));
+	o->covered += (n + zeros) * (p.quad && !p.scales ? 1 : (int64_t)sizeof(float));
 }
 
 bool

@@ -11,12 +11,18 @@
  *    z = conv2d(x, w', b', 1, T - 1, 1, g)                                       (N, g r_h r_w c, A_h, A_w)
  *    y = z as (N, A_h, A_w, g, r_h, r_w, c) -> (N, A_h, r_h, A_w, r_w, g, c) -> (N, s A_h, s A_w, g c), cut, permuted
  *
+ * What is cut off was computed: of 4 x 4 inputs by 4 taps of stride 2 and padding 1, a third.  With many channels
+ * (`close`) phases are counted from the result's begin instead, p = s b + q, so that nothing is cut.  Then they reach to
+ * either side of b, and the window has a tap more, zero in each phase; kernels leave such taps out (kern_conv.c).
+ *
  * Over three dims likewise, by conv3d (volumes.c); of integers by prim::conv_int8 (quantforms.c).  After Shi et al.,
  * "Is the deconvolution layer the same as a convolutional layer?", 2016.
  */
 #include "specialize.h"
 
 #include <string.h>
+
+enum { CLOSE_CHANNELS = 16, CLOSE_PHASES = 16 };
 
 static bool
 constant_f32(const Value *v, const RtTensor **out)
@@ -31,6 +37,28 @@ constant_f32(const Value *v, const RtTensor **out)
 	return *out || c.tag == RT_NONE;
 }
 
+/* The window of dim d over n places of x for `close`: as far before a place as behind the last one, so that there are
+ * as many places as the result has. */
+static void
+close_window(Transposed *v, int d, int64_t n)
+{
+	const int64_t s = v->s[d], places = (v->out[d] + s - 1) / s;
+	int64_t side = 0;
+
+	for (int64_t q = 0; q < s; q++) {
+		const int64_t place = (q + v->pad[d]) / s, tap = (q + v->pad[d]) % s;
+		const int64_t before = tap < v->k[d] ? (v->k[d] - 1 - tap) / s - place : 0,
+			      behind = tap < v->k[d] ? place + places - n : 0;
+
+		side = before > side ? before : side;
+		side = behind > side ? behind : side;
+	}
+	v->a[d] = places;
+	v->side[d] = side;
+	v->t[d] = 2 * side + n - places + 1;
+	v->shift[d] = v->pad[d];
+}
+
 bool
 spec_phases(Transposed *v, const int64_t *x, const int64_t *y)
 {
@@ -40,16 +68,34 @@ spec_phases(Transposed *v, const int64_t *x, const int64_t *y)
 		const int at = d + v->nd - 1;                     /* in x, y and w */
 
 		v->t[d] = v->a[d] = v->out[d] = 1;
+		v->side[d] = v->shift[d] = 0;
 		if (at < 2)
 			continue;
 		v->k[d] = v->w->dims[at];
 		v->out[d] = y[at];
 		v->t[d] = (v->k[d] + v->s[d] - 1) / v->s[d];
-		v->a[d] = x[at] + v->t[d] - 1;
+		v->side[d] = v->t[d] - 1;
+		v->a[d] = x[at] + v->side[d];
 		if ((v->out[d] - 1 + v->pad[d]) / v->s[d] >= v->a[d])
 			return false;
+		if (v->close)
+			close_window(v, d, x[at]);
 	}
 	return true;
+}
+
+static int64_t
+phases(const Transposed *v)
+{
+	return v->s[0] * v->s[1] * v->s[2];
+}
+
+/* Does it pay to leave no place out, with zeros among the taps?  A phase's channels have to fill vectors. */
+static bool
+is_close(const Transposed *v)
+{
+	return v->n == 2 && v->groups == 1 && (v->pad[1] || v->pad[2]) && v->w->dims[1] % CLOSE_CHANNELS == 0 &&
+	       phases(v) <= CLOSE_PHASES;
 }
 
 static bool
@@ -79,6 +125,7 @@ recognise(Spec *s, const Node *m, Transposed *v)
 	    !spec_known_ints(s, m, "dilation", v->nd, dilation + 3 - v->nd) ||
 	    dilation[0] != 1 || dilation[1] != 1 || dilation[2] != 1)
 		return false;
+	v->close = is_close(v);
 	return spec_phases(v, x->dims, y->dims);
 }
 
@@ -90,10 +137,11 @@ source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 	int64_t phase = o / v->c, from = o % v->c * v->w->strides[1];
 
 	for (int d = 2; d >= 0; d--) {
-		const int64_t k = phase % v->s[d] + v->s[d] * (v->t[d] - 1 - tap % v->t[d]);
+		const int64_t p = phase % v->s[d] + v->shift[d];
+		const int64_t t = p / v->s[d] + v->side[d] - tap % v->t[d], k = p % v->s[d] + v->s[d] * t;
 		const int at = d + v->nd - 1;
 
-		if (k >= v->k[d])
+		if (t < 0 || k >= v->k[d])
 			return NULL;
 		from += at >= 2 ? k * v->w->strides[at] : 0;
 		phase /= v->s[d];
@@ -101,12 +149,6 @@ source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 	}
 	from += (phase * v->in + i) * v->w->strides[0];          /* phase is the group now */
 	return rt_data(v->w) + from * rt_dtypes[v->w->dtype].bytes;
-}
-
-static int64_t
-phases(const Transposed *v)
-{
-	return v->s[0] * v->s[1] * v->s[2];
 }
 
 Value *
@@ -182,9 +224,9 @@ spec_phases_joined(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
 		y = spec_put_merge(s, c, y, dim, at);
 	for (int d = 0; d < n; d++) {
 		const int k = 3 - n + d;
-		const int64_t end = v->pad[k] + v->out[k] - v->a[k] * v->s[k];           /* from the end */
+		const int64_t begin = v->pad[k] - v->shift[k], end = begin + v->out[k] - v->a[k] * v->s[k];
 
-		y = spec_put_slice(s, c, y, 1 + d, (Slice){ v->pad[k], end, 1 }, at);
+		y = spec_put_slice(s, c, y, 1 + d, (Slice){ begin, end, 1 }, at);        /* end: from the end */
 	}
 	return spec_put_permute(s, c, y, first, 2 + n, at);
 }
@@ -194,11 +236,10 @@ static Value *
 all_phases(Spec *s, Scope *c, const Transposed *v, Value *x, Range at)
 {
 	static const int64_t ones[] = { 1, 1, 1 };
-	const int64_t pad[] = { v->t[0] - 1, v->t[1] - 1, v->t[2] - 1 };
 	Value *const one = spec_put_list(s, ones, v->n, at);
 	Value *const bias = v->bias ? spec_phase_channels(s, v, v->bias, at) : spec_put_constant(s, rt_none(), at);
 	Value *const conv[] = { spec_channels_last(s, c, x, true, at), spec_phase_weights(s, v, at), bias, one,
-				spec_put_list(s, pad + 3 - v->n, v->n, at), one, spec_put_int(s, v->groups, at) };
+				spec_put_list(s, v->side + 3 - v->n, v->n, at), one, spec_put_int(s, v->groups, at) };
 	Value *y = spec_put_op(s, c, v->n == 3 ? "aten::conv3d" : "aten::conv2d", conv, 7, at), *volume;
 
 	return (volume = spec_convolution_volume(s, c, y->node)) ? volume : y;

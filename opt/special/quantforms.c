@@ -484,7 +484,7 @@ put_transposed(Spec *s, Scope *c, const Layer *l, Value *x, const int64_t *y, Ra
 	const int nd = l->w->ndim - 2;
 	const RtGeometry lies = { l->w->ndim, l->w->dims, l->w->strides, l->w->offset };
 	Transposed v = { .k = { 1, 1, 1 }, .s = { 1, 1, 1 }, .groups = l->slot[GROUPS].u.i, .nd = nd, .n = nd };
-	int64_t dilation[3] = { 1, 1, 1 }, pad[3];
+	int64_t dilation[3] = { 1, 1, 1 };
 	Value *in[12];
 	RtTensor *of[2];
 
@@ -497,10 +497,8 @@ put_transposed(Spec *s, Scope *c, const Layer *l, Value *x, const int64_t *y, Ra
 	in[1] = spec_phase_weights(s, &v, at);
 	for (int i = 0; i < 2; i++)
 		in[2 + i] = spec_phase_channels(s, &v, rt_temp(&s->k->rt, of[i]), at);
-	for (int i = 0; i < nd; i++)
-		pad[i] = v.t[3 - nd + i] - 1;
 	in[5] = in[7] = spec_put_list(s, ones, nd, at);
-	in[6] = spec_put_list(s, pad, nd, at);
+	in[6] = spec_put_list(s, v.side + 3 - nd, nd, at);
 	return put_last(s, c, spec_phases_joined(s, c, &v, put_conv(s, c, l, x, in, at), at), at);
 }
 

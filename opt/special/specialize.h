@@ -157,7 +157,10 @@ typedef struct Transposed {
 	int64_t groups, in, c;           /* channels of a group */
 	/* depth, height and width; missing dims have 1 */
 	int64_t k[3], s[3], pad[3], out[3];
-	int64_t t[3], a[3];              /* taps and output places of a phase */
+	int64_t t[3], a[3];              /* taps of the convolution's window, and its output places */
+	int64_t side[3];                 /* how far the window reaches before its place: the convolution's padding */
+	int64_t shift[3];                /* of the first phase from the result's begin, before it is cut */
+	bool close;                      /* asked for: phases begin where the result does, nothing is cut */
 	int nd;                          /* spatial dims of the model */
 	int n;                           /* spatial dims of the convolution: 2 or 3 */
 } Transposed;

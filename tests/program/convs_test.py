@@ -2,7 +2,7 @@
 
 usage: convs_test.py KILN
 """
-import math, os, re, struct, sys, unittest
+import json, math, os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Form, sin
@@ -249,7 +249,8 @@ class Convolutions(Form):
 
     def test_phases_of_unequal_taps(self):
         """Where the stride does not divide the window, phases of equal taps are computed apart, and taps that are zeros not at all."""
-        for w, s, p, o, boxes in ("16, 24, 3, 3", "2, 2", "1, 1", "1, 1", 4), ("9, 40, 5, 2", "3, 1", "0, 0", "0, 0", 2), ("16, 8, 4, 4", "2, 2", "1, 1", "0, 0", 1):
+        for w, s, p, o, boxes in ("16, 24, 3, 3", "2, 2", "1, 1", "1, 1", 4), ("9, 40, 5, 2", "3, 1", "0, 0", "0, 0", 2), ("16, 8, 4, 4", "2, 2", "1, 1", "0, 0", 1), \
+                ("16, 32, 4, 5", "2, 3", "1, 0", "0, 0", 4), ("8, 48, 4, 4", "2, 2", "1, 1", "0, 0", 4):
             n = [int(i) for i in w.split(", ")]
             up = "torch.conv_transpose2d(%%s, %s, %s, [%s], [%s], [%s])" % (sin(*n), sin(n[1]), s, p, o)
             lines = ["a = torch.relu(torch.conv2d(x, %s))" % sin(n[0], 3, 1, 1), "return torch.silu(%s), torch.relu(%s)" % (up % "a", up % "torch.neg(a)")]
@@ -257,6 +258,8 @@ class Convolutions(Form):
             text = call([KILN, "show", "m.pt", "--stage", "kernels", "-i", "x=float32[2x3x9x8]"], self.dir)[1].decode()
             self.assertEqual([k.count("in panels") for k in text.split("\nkernel ")].count(boxes), 3 if boxes == 1 else 2, text)
             self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x9x8]", "-o", "program"], 0)
+            code, out, err = call(["./program", "--info", "--json", "-"], self.dir)
+            self.assertLess(json.loads(out)["weights_bytes"], 2.4 * 4 * math.prod(n) + 8192)         # as they are, and in panels: no zeros
             for x in "2x3x9x8", "3x3x5x13":
                 self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[%s]" % x, "--threads", "3"], 0)
         os.remove(os.path.join(self.dir, "program"))
