@@ -114,11 +114,17 @@ find_steps(const RtPacking *p, const float *data, int64_t group, Step *to)
 
 /* Its centre: what an integer is more than what is stored.  That has the range of all, in the middle: so it most often
  * differs by one number from what a model with zero points has, which the program then needs not store (coarse_finish).
+ * What spans less than half of the range is stored as near to itself as can be: it may be much less than the centre,
+ * of which sums would keep little that is right.
  */
 static int
 centre_of(const Coarse *c, const Step *s)
 {
-	return c->centred ? s->least + (1 << (c->bits - 1)) : 0;
+	const int half = 1 << (c->bits - 1), least = s->least + half, most = s->most - half + 1;
+
+	if (!c->centred)
+		return 0;
+	return s->most - s->least >= half || least < 0 ? least : most > 0 ? most : 0;
 }
 
 /* ---- packed ------------------------------------------------------------------------------------------------------ */
@@ -205,8 +211,8 @@ find(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
 Coarse *
 coarse_of(Emit *e, const RtTensor *w, const RtPacking *p)
 {
-	const char *key = arena_printf(e->cx->arena, "coarse %p %lld %d %d %d", (const void *)w->storage,
-				       (long long)p->to, p->n, p->k, p->sn);
+	const char *key = arena_printf(e->cx->arena, "coarse %p %lld %d %d %d %d %d", (const void *)w->storage,
+				       (long long)p->to, p->n, p->k, p->sn, p->sk, p->taps);
 	Coarse *c = map_get(&e->kernel_names, key);
 
 	if (!c) {
