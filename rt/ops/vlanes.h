@@ -75,6 +75,7 @@ vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, co
 	for (int i = 0; i < mr * oc; i++)
 		sum[i] = VC_ZERO;
 	vc_windows_start(mr, v, at, &p);
+	p.inside &= v->ic % VF == 0;     /* else a pixel's sums would follow from where the block's others lie */
 	while (p.q < VC_FRAME(v, kd, 1)) {
 		const ptrdiff_t n = vc_windows_next(mr, v, zeros, &p, &any);
 

@@ -87,9 +87,12 @@ class Convolutions(Form):
         self.assertEqual(len(results), 1)
 
     def test_few_results(self):
-        """Lanes are channels of the input where results are few: runs that fill vectors and do not, over edges, clamped, in groups."""
+        """Lanes are channels of the input where results are few: runs that fill vectors and do not, over edges, clamped, in groups;
+        the same bits on any number of threads."""
         windows = (((3, 3), (1, 1), (1, 1), (1, 1)), ((7, 7), (1, 1), (3, 3), (1, 1)), ((3, 2), (2, 1), (0, 1), (1, 1)),
                    ((1, 5), (1, 1), (0, 2), (1, 1)), ((3, 3), (1, 2), (2, 2), (2, 3)))
+        n = 2 * 3 * 13 * 11
+        self.put("x.npz", npz(x=npy([2, 3, 13, 11], data=struct.pack("<%df" % n, *(i % 37 / 19 - 1 for i in range(n))))))
         for at, ins in enumerate((16, 17, 24, 31, 40)):
             k, s, p, d = windows[at]
             def conv(n, groups=1):
@@ -101,6 +104,7 @@ class Convolutions(Form):
                 self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x13x11]", "--cpu", cpu, "-o", "program"], 0)
                 for options in ["-i", "x=float32[2x3x13x11]"], ["-i", "x=float32[2x3x13x11]", "--threads", "3"], ["-i", "x=float32[3x3x13x11]"]:
                     self.check([KILN, "check", "m.pt", "program", *options], 0)
+                self.same_on_threads()
         os.remove(os.path.join(self.dir, "program"))
 
     def test_several_of_a_channel(self):
