@@ -157,6 +157,7 @@ typedef struct BuildOptions {
 	int  opt, threads, max_specializations;
 	int  ops_level;          /* of x86-64, of which the program's operators are: 3, 4; 0: any; by target_ask */
 	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc); by target_ask, */
+	bool oz;                 /* the compiler knows -Oz, by target_ask: clang, GCC from 12 on */
 	uint64_t macros;         /* as this: a hash of what the compiler defines; 0: none was asked */
 	const char *weights_file;        /* beside the program; null: in it */
 	bool source, verbose, bench_code;

@@ -100,8 +100,9 @@ args_compile(Build *b, Argv *a, const char *from, const char *to)
 {
 	args_compiler(b, a);
 	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
-	/* as build.ninja's for_size, but for -Oz, which GCC has from 12 on */
-	args_of(a, "-Os -fno-tree-ch -fno-tree-loop-im -fno-move-loop-invariants -fno-caller-saves");
+	/* as build.ninja's for_size */
+	arg(a, b->o->oz ? "-Oz" : "-Os");
+	args_of(a, "-fno-tree-ch -fno-tree-loop-im -fno-move-loop-invariants -fno-caller-saves");
 	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables");
 	arg(a, "-fno-jump-tables"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
 	if (!strstr(b->cc, "clang"))

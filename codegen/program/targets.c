@@ -372,7 +372,7 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 	Ask *ask = arg_;
 	Build *b = ask->b;
 	BuildOptions *o = ask->o;
-	const char *lacks, *macros;
+	const char *lacks, *macros, *gcc;
 
 	b->dir = dir;
 	o->vector_floats = target_floats(o->target, NULL);
@@ -394,6 +394,7 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 	macros = macros_of(b);
 	o->vector_floats = target_floats(o->target, macros);
 	o->ops_level = ops_level(macros);
+	o->oz = is_macro(macros, "__clang__") || ((gcc = strstr(macros, " __GNUC__ ")) && atoi(gcc + 10) >= 12);
 	o->macros = hash_bytes(macros, (int64_t)strlen(macros));
 	for (int i = 0; i < o->levels.n; i++)
 		if (o->level_floats[i] > o->vector_floats)
