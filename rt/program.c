@@ -441,7 +441,7 @@ rt_program_call(RtCx *cx, const RtMethod *m, const IValue *args, IValue *results
 	if (m->nparam >= 255)
 		return rt_raise(cx, "%s has too many parameters", m->name);
 	if (m->takes_self)
-		full[0] = rt_ref(RT_OBJECT, cx->instance);
+		full[0] = cx->instance ? rt_ref(RT_OBJECT, cx->instance) : rt_none();
 	memcpy(full + m->takes_self, args, (size_t)m->nparam * sizeof *args);
 	return rt_run(cx, m->code, full, results);
 }

@@ -641,6 +641,22 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	return b;
 }
 
+/* Does the method need its module?  Code that drops it first reads nothing of it: attributes that no code writes are
+ * constants. */
+static bool
+needs_self(const EmitMethod *m)
+{
+	const RtCode *c = m->fn->code;
+	const RtInsn *first = c->insn;
+
+	if (!m->fn->self)
+		return false;
+	for (int i = 0; i < first->nin && first->op == RT_DO_CLEAR; i++)
+		if (!RT_REG(c->operand[first->in + (uint32_t)i]))
+			return m->fn->gradient || m->reference;
+	return true;
+}
+
 void
 emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
 {
@@ -651,7 +667,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	Buf whole;
 
 	for (int i = 0; i < n; i++) {
-		instance |= methods[i].fn->self != NULL;
+		instance |= needs_self(&methods[i]);
 		emit_entry(e, methods[i].name, methods[i].fn, methods[i].spec, methods[i].nspec);
 	}
 	if (o->int8_level && e->levels && !e->int8) {
