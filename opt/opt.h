@@ -55,6 +55,7 @@ struct Pattern {
 Pattern *pattern_of(Cx *, const IValue *args, int n);       /* n patterns, of these arguments */
 bool     pattern_equal(const Pattern *, const Pattern *);
 bool     patterns_equal(const Pattern *, const Pattern *, int n);
+bool     patterns_are_alike(const Pattern *, const Pattern *, int n);      /* but for strides and requires_grad */
 /* What the signatures, of n arguments each, have in common; sizes that differ become symbols. */
 Pattern *pattern_merge(Cx *, const Pattern *const *signature, int nsignature, int n);
 /* The merged pattern with 1 for the symbols that are 1 in this signature; null: no symbol is, or all are. */

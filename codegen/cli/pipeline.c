@@ -369,7 +369,7 @@ static bool
 is_profiled(const Signatures *s, const Pattern *p, int n)
 {
 	for (int i = 0; i < s->at.n; i++)
-		if (patterns_equal(s->at.at[i]->pattern, p, n))
+		if (patterns_are_alike(s->at.at[i]->pattern, p, n))
 			return true;
 	return false;
 }

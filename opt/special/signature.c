@@ -76,6 +76,33 @@ patterns_equal(const Pattern *a, const Pattern *b, int n)
 	return true;
 }
 
+/* Dtype and sizes alone */
+static bool
+tensors_are_alike(const TensorInfo *a, const TensorInfo *b)
+{
+	return a->dtype == b->dtype && a->rank == b->rank && a->dims && b->dims &&
+	       !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
+}
+
+static bool
+pattern_is_like(const Pattern *a, const Pattern *b)
+{
+	if (a->form == PATTERN_TENSOR && b->form == PATTERN_TENSOR)
+		return tensors_are_alike(a->type->tensor, b->type->tensor);
+	if (a->n && a->form == b->form && a->n == b->n)
+		return patterns_are_alike(a->part, b->part, a->n);
+	return pattern_equal(a, b);
+}
+
+bool
+patterns_are_alike(const Pattern *a, const Pattern *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!pattern_is_like(&a[i], &b[i]))
+			return false;
+	return true;
+}
+
 /* ---- merging --------------------------------------------------------------------------------------- */
 
 typedef struct Merge {

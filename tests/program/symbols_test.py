@@ -53,6 +53,7 @@ class Symbols(Test):
 
     def test_batch_of_one(self):
         self.assertEqual(self.build(self.LINEAR, "x=1x4"), ["x: Float(s0, 4)"])
+        self.assertEqual(len(self.kernels), 1, "one specialization for the batch that was profiled")
         self.same("x=1x4", "exact")
         for n in (2, 3, 64, 100):
             self.same("x=%dx4" % n, "dynamic")
