@@ -5,9 +5,7 @@
 
 #include <string.h>
 
-enum {
-	WINOGRAD_LANES = 16,     /* channels are whole vectors, of the widest, in its transforms */
-};
+enum { WINOGRAD_LEAST = 16 };            /* channels: with fewer its transforms cost what products save */
 
 const RtTensor *
 dense_constant(Plan *p, const Value *v)
@@ -190,8 +188,8 @@ describe_convolution(Plan *p, const Node *n, Dense *d)
 	d->lda = xs;
 	d->ldc = ys;
 	set_geometry(d, c.x->dims[0]);
-	d->transformable = d->groups == 1 && !d->volume && is_plain_square(&d->v) && d->k % WINOGRAD_LANES == 0 &&
-			   d->n % WINOGRAD_LANES == 0;
+	d->transformable = d->groups == 1 && !d->volume && is_plain_square(&d->v) && d->k >= WINOGRAD_LEAST &&
+			   d->n >= WINOGRAD_LEAST;
 	plain_form(d);
 	d->geometry[6] = d->n;
 	return d->k <= 8192 && take_bias(p, c.bias, d->w->dims[0], d);

@@ -328,6 +328,15 @@ takes_lanes(const Emit *e, Plan *p, const Dense *d)
 	return may_lanes(e, d) && 6 * sums < (e->vf < 16 ? 5 : takes_rows(e, p, d) ? 6 : 8) * vectors;
 }
 
+/* Its transforms take channels in whole vectors, in eight lanes at least. */
+static bool
+may_winograd(const Emit *e, const Dense *d)
+{
+	const int lanes = e->vf > 8 ? e->vf : 8;
+
+	return d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && d->k % lanes == 0 && d->n % lanes == 0;
+}
+
 /* Chooses among the forms that can compute it. */
 static Form
 usual_form(Emit *e, Plan *p, Dense *d)
@@ -338,7 +347,7 @@ usual_form(Emit *e, Plan *p, Dense *d)
 		return COARSE;
 	if (takes_boxes(e, d) && is_sparse(d))
 		return IN_BOXES;
-	if (d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && (d->tile = choose_tile(e, p, d)))
+	if (may_winograd(e, d) && (d->tile = choose_tile(e, p, d)))
 		return WINOGRAD;
 	return takes_boxes(e, d) ? IN_BOXES : takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, p, d) ? IN_LANES :
 	       takes_rows(e, p, d) ? IN_ROWS : d->form;
@@ -470,7 +479,7 @@ ways_of(Emit *e, const Dense *plain, const Dense *usual)
 	add_way(e, &w, usual, usual->form, usual->tile);
 	if (usual->form != plain->form)
 		add_way(e, &w, usual, plain->form, 0);
-	for (int tile = 4; tile > 0 && plain->transformable && e->vf > 1 && e->forms != FORMS_SMALL; tile -= 2)
+	for (int tile = 4; tile > 0 && may_winograd(e, plain); tile -= 2)
 		if (usual->form != WINOGRAD || usual->tile != tile)
 			add_way(e, &w, usual, WINOGRAD, tile);
 	if (may_rows(e, plain) && usual->form != IN_ROWS)
