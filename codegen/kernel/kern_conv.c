@@ -328,13 +328,12 @@ takes_lanes(const Emit *e, Plan *p, const Dense *d)
 	return may_lanes(e, d) && 6 * sums < (e->vf < 16 ? 5 : takes_rows(e, p, d) ? 6 : 8) * vectors;
 }
 
-/* Its transforms take channels in whole vectors, in eight lanes at least. */
+/* Its transforms take eight channels or more at once; no panel of outputs may have fewer than a vector. */
 static bool
 may_winograd(const Emit *e, const Dense *d)
 {
-	const int lanes = e->vf > 8 ? e->vf : 8;
-
-	return d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && d->k % lanes == 0 && d->n % lanes == 0;
+	return d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && d->k % 8 == 0 && d->n % 8 == 0 &&
+	       (d->n % e->nr == 0 || d->n % e->nr >= e->vf);
 }
 
 /* Chooses among the forms that can compute it. */

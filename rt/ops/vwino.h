@@ -151,11 +151,19 @@ vc_wino_out(const int m, const VcV *t, VcV *o)
 		vc_wino_out_2(t, o);
 }
 
+/* Where the vector of channels from i on begins: the last one has some of the one before, too. */
+VC_INLINE ptrdiff_t
+vc_wino_lanes(ptrdiff_t i, ptrdiff_t end)
+{
+	return i + VF <= end ? i : end - VF;
+}
+
 /* Input tile at (y0, x0) of one image -> t[(m + 2)^2] at distance `far` floats; all channels. */
 VC_INLINE void
 vc_wino_tile_in(const int m, const VcConv *v, const float *image, ptrdiff_t y0, ptrdiff_t x0, float *t, ptrdiff_t far)
 {
-	for (ptrdiff_t c = 0; c < v->ic; c += VF, image += VF, t += VF) {
+	for (ptrdiff_t i = 0; i < v->ic; i += VF) {
+		const ptrdiff_t c = vc_wino_lanes(i, v->ic);
 		VcV columns[WINO_MOST][WINO_MOST];
 
 		for (int s = 0; s < m + 2; s++) {
@@ -166,7 +174,7 @@ vc_wino_tile_in(const int m, const VcConv *v, const float *image, ptrdiff_t y0, 
 				const ptrdiff_t y = y0 + r, x = x0 + s;
 				const bool in = (size_t)y < (size_t)v->h && (size_t)x < (size_t)v->w;
 
-				d[r] = in ? *(const VcV *)(image + (y * v->w + x) * v->xs) : VC_ZERO;
+				d[r] = in ? *(const VcV *)(image + (y * v->w + x) * v->xs + c) : VC_ZERO;
 			}
 			vc_wino_in(m, d, columns[s]);
 		}
@@ -179,17 +187,18 @@ vc_wino_tile_in(const int m, const VcConv *v, const float *image, ptrdiff_t y0, 
 			vc_wino_in(m, d, o);
 			VC_UNROLL
 			for (int s = 0; s < m + 2; s++)
-				*(VcV *)(t + ((m + 2) * r + s) * far) = o[s];
+				*(VcV *)(t + ((m + 2) * r + s) * far + c) = o[s];
 		}
 	}
 }
 
-/* The output tile at (y0, x0), channels c to c1, of t, likewise; both begin at channel 0. */
+/* The output tile at (y0, x0), channels c0 to c1, of t, likewise; both begin at channel 0. */
 VC_INLINE void
-vc_wino_tile_out(const int m, const VcConv *v, float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c, ptrdiff_t c1,
+vc_wino_tile_out(const int m, const VcConv *v, float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c0, ptrdiff_t c1,
 		 const float *t, ptrdiff_t far, const float *bias)
 {
-	for (; c < c1; c += VF) {
+	for (ptrdiff_t i = c0; i < c1; i += VF) {
+		const ptrdiff_t c = vc_wino_lanes(i, c1);
 		VcV columns[WINO_MOST][4];
 		const VcV start = bias ? *(const VcV *)(bias + c) : VC_ZERO;
 
@@ -237,8 +246,8 @@ VC_WINO(2)
 VC_WINO(4)
 #undef VC_WINO
 
-/* Floats of a plane of `block` tiles: an odd number of 16s, as channels are a number of 16s.  At even ones the points
- * of a tile would share a few sets of a cache. */
+/* Floats of a plane of `block` tiles: of channels that are a number of 16s, an odd number of 16s.  At even ones the
+ * points of a tile would share a few sets of a cache. */
 VC_INLINE ptrdiff_t
 vc_wino_plane(ptrdiff_t block, ptrdiff_t channels)
 {

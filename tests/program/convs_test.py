@@ -172,6 +172,20 @@ class Convolutions(Form):
                     self.check([KILN, "check", "m.pt", "program", "-i", *options], 0)
         os.remove(os.path.join(self.dir, "program"))
 
+    def test_winograd_channels(self):
+        """Channels that are a number of 8s fill vectors of AVX2; of AVX-512 the last one has some of the one before."""
+        widths, x = (16, 24, 40, 88, 24), "x=float32[2x16x19x14]"
+        lines = ["y%d = torch.relu(torch.conv2d(%s, %s, %s, [1, 1], [1, 1]))" % (i, "y%d" % (i - 1) if i else "x", sin(m, n, 3, 3), sin(m))
+                 for i, (n, m) in enumerate(zip(widths, widths[1:]))]
+        self.put("m.pt", model(body(lines + ["return y%d" % (len(widths) - 2)], "x: Tensor", "Tensor")))
+        for cpu in (["--cpu", "x86-64-v3"], []) if os.uname().machine == "x86_64" else ([],):
+            self.check([KILN, "build", "m.pt", "-i", x, *cpu, "-o", "program"], 0)
+            code, out, err = call(["./program", "--info", "--json", "-"], self.dir)
+            self.assertGreaterEqual(json.loads(out)["made_bytes"], 4 * 16 * sum(n * m for n, m in zip(widths, widths[1:])))
+            for options in [], ["--threads", "3"]:
+                self.check([KILN, "check", "m.pt", "program", "-i", x, *options], 0)
+        os.remove(os.path.join(self.dir, "program"))
+
     def test_threads(self):
         """Threads divide rows where there are many, tiles or panels of Winograd's, and panels: to the same bits."""
         lines = ["a = torch.relu(torch.conv2d(x, %s, %s, [2, 2], [3, 3]))" % (sin(32, 3, 7, 7), sin(32)),
