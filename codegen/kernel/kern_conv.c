@@ -344,11 +344,13 @@ usual_form(Emit *e, Plan *p, Dense *d)
 
 	if (d->form == BY_PRODUCT && !d->conv && (d->coarse = coarse_of(e, d->w, &lies)))
 		return COARSE;
-	if (takes_boxes(e, d) && is_sparse(d))
+	const bool boxes = takes_boxes(e, d);
+
+	if (boxes && is_sparse(d))
 		return IN_BOXES;
 	if (may_winograd(e, d) && (d->tile = choose_tile(e, p, d)))
 		return WINOGRAD;
-	return takes_boxes(e, d) ? IN_BOXES : takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, p, d) ? IN_LANES :
+	return boxes ? IN_BOXES : takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, p, d) ? IN_LANES :
 	       takes_rows(e, p, d) ? IN_ROWS : d->form;
 }
 

@@ -11,9 +11,10 @@
  *    z = conv2d(x, w', b', 1, T - 1, 1, g)                                       (N, g r_h r_w c, A_h, A_w)
  *    y = z as (N, A_h, A_w, g, r_h, r_w, c) -> (N, A_h, r_h, A_w, r_w, g, c) -> (N, s A_h, s A_w, g c), cut, permuted
  *
- * What is cut off was computed: of 4 x 4 inputs by 4 taps of stride 2 and padding 1, a third.  With many channels
- * (`close`) phases are counted from the result's begin instead, p = s b + q, so that nothing is cut.  Then they reach to
- * either side of b, and the window has a tap more, zero in each phase; kernels leave such taps out (kern_conv.c).
+ * Places in the padding are computed and then cut off: a third of all for 4 x 4 inputs, 4 taps, stride 2, padding 1.
+ * With enough channels (`close`) phases are counted from the first place of the result instead, p = s b + q, so that
+ * nothing is cut.  A phase then reaches to either side of b: the window has one tap more, which is zero in each phase,
+ * and kernels leave zero taps out (kern_conv.c).
  *
  * Over three dims likewise, by conv3d (volumes.c); of integers by prim::conv_int8 (quantforms.c).  After Shi et al.,
  * "Is the deconvolution layer the same as a convolutional layer?", 2016.
