@@ -115,3 +115,18 @@ object_noted(const Cx *cx, int64_t number)
 {
 	return number >= 0 && number < cx->objects.n ? cx->objects.at[number] : NULL;
 }
+
+void
+storage_moved(Cx *cx, const RtStorage *s, RtStorage *of, const int64_t *from)
+{
+	Moved *m = new(cx->arena, Moved, 1);
+
+	*m = (Moved){ of, from };
+	*ptrmap_at(cx->arena, &cx->moved, s) = (int64_t)(intptr_t)m;
+}
+
+const Moved *
+storage_source(const Cx *cx, const RtStorage *s)
+{
+	return (const Moved *)(intptr_t)ptrmap_get(&cx->moved, s);
+}

@@ -142,6 +142,7 @@ typedef struct Cx {
 	struct Units   *units;         /* frontend/script/script.c */
 	Map            *tensors;       /* ir/const.c: tensors that were printed by hash */
 	Vec(struct RtObject *) objects;   /* ir/const.c: objects that were printed, by their numbers */
+	PtrMap          moved;         /* ir/const.c: storages whose elements were another's, Moved */
 	/* frontend/script/overload.c: collects operators that Kiln lacks; null: the first of them is an error */
 	struct LackingVec *lacking;
 	struct Builtins *builtins;     /* frontend/script/builtin.c */

@@ -43,42 +43,54 @@ storage_of(Loader *l, const RtSpan *span)
 	return s;
 }
 
-static void
-unpack_bytes(RtCx *cx, const RtPacking *p, char *to)
+/* Zeros are not written: they may stand for elements that the original does not have. */
+static bool
+unpack_bytes(const char *from, const RtPacking *p, char *to)
 {
-	const char *from = cx->program->weights + p->at;
+	bool lacked = false;
 
-	to += p->to;
-	for (int64_t col = 0; col < p->n; col += p->width)
+	for (int64_t col = -p->skip; col < p->n; col += p->width)
 		for (int64_t t = 0; t < p->taps; t++, from += p->k * p->width)
 			for (int64_t k = 0; k < p->k; k++)
-				for (int64_t j = 0; j < p->width && col + j < p->n; j++)
-					to[(col + j) * p->sn + k * p->sk + t / p->kw * p->sr + t % p->kw * p->ss] =
-						from[(k / p->quad * p->width + j) * p->quad + k % p->quad];
+				for (int64_t j = 0; j < p->width && col + j < p->n; j++) {
+					const char q = from[(k / p->quad * p->width + j) * p->quad + k % p->quad];
+					const int64_t place = rt_packing_place(p, col + j, k, t);
+
+					if (q && col + j >= 0 && to[place] != q) {
+						to[place] = q;
+						lacked = true;
+					}
+				}
+	return lacked;
 }
 
-static void
-unpack(RtCx *cx, const RtPacking *p, float *to)
+static bool
+unpack(const uint32_t *from, const RtPacking *p, uint32_t *to)
 {
-	const float *from = (const float *)(cx->program->weights + p->at);
+	bool lacked = false;
 
-	to += p->to;
-	for (int64_t col = 0; col < p->n; col += p->width) {
+	for (int64_t col = -p->skip; col < p->n; col += p->width) {
 		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last;
 
 		for (int64_t t = 0; t < p->taps; t++)
 			for (int64_t k = 0; k < p->k; k++, from += width)
-				for (int64_t j = 0; j < width && j < left; j++)
-					to[(col + j) * p->sn + k * p->sk + t / p->kw * p->sr + t % p->kw * p->ss] =
-						from[j];
+				for (int64_t j = 0; j < width && j < left; j++) {
+					const int64_t place = rt_packing_place(p, col + j, k, t);
+
+					if (from[j] && col + j >= 0 && to[place] != from[j]) {
+						to[place] = from[j];
+						lacked = true;
+					}
+				}
 	}
+	return lacked;
 }
 
-static void
-unpack_coarse(RtCx *cx, const RtPacking *p, char *to)
+static bool
+unpack_coarse(const char *weights, const RtPacking *p, char *to)
 {
-	const uint32_t *word = (const uint32_t *)(cx->program->weights + p->at);
-	const float *const scales = (const float *)(cx->program->weights + p->scales);
+	const uint32_t *word = (const uint32_t *)(const void *)(weights + p->at);
+	const float *const scales = (const float *)(const void *)(weights + p->scales);
 	const int64_t words = (p->k + p->quad - 1) / p->quad, groups = p->k / p->group,
 		      all = (p->n + p->width - 1) / p->width * groups * p->width;
 	const int bits = 32 / p->quad, half = 1 << (bits - 1);
@@ -98,6 +110,17 @@ unpack_coarse(RtCx *cx, const RtPacking *p, char *to)
 			else
 				((float *)to)[place] = ((float)x + (p->centred ? scales[all + at] : 0)) * scales[at];
 		}
+	return true;
+}
+
+bool
+rt_unpack_part(const char *weights, const RtPacking *p, void *to)
+{
+	if (p->group)
+		return unpack_coarse(weights, p, to);
+	if (p->quad)
+		return unpack_bytes(weights + p->at, p, to);
+	return unpack((const uint32_t *)(const void *)(weights + p->at), p, to);
 }
 
 void
@@ -109,12 +132,7 @@ rt_unpack(RtCx *cx, RtStorage *s)
 	if (s->kind == RT_PACKED) {
 		memset(s->data, 0, (size_t)s->packed->bytes);      /* what no part has */
 		for (int64_t i = 0; i < s->packed->offset; i++)
-			if (s->packed->packing[i].group)
-				unpack_coarse(cx, &s->packed->packing[i], s->data);
-			else if (s->packed->packing[i].quad)
-				unpack_bytes(cx, &s->packed->packing[i], s->data);
-			else
-				unpack(cx, &s->packed->packing[i], (float *)s->data);
+			rt_unpack_part(cx->program->weights, &s->packed->packing[i], s->data);
 		s->kind = RT_HEAP;              /* readers that see this see the data */
 	}
 	pthread_mutex_unlock(&one);

@@ -23,17 +23,33 @@ typedef struct RtConst {
 enum { RT_AGAIN = 255 };
 
 /* A part of weights that a program has only in its kernels' form, [panel][tap][k][column] at `at`: n columns, in panels
- * of `width`, the last one of `last`; element (column, k, tap) of the original is to + column * sn + k * sk + tap / kw
- * * sr + tap % kw * ss.  What no part has is zero. */
+ * of `width`, the last one of `last`; rt_packing_place says where an element is in the original.  What no part has is
+ * zero. */
 typedef struct RtPacking {
 	int64_t at, to;
 	int32_t n, k, taps, kw, width, last;
 	int32_t sn, sk, sr, ss;
+	int32_t kh, sd;                  /* not 0: so many rows of taps in a plane, and from plane to plane */
 	int32_t quad;                    /* elements of k side by side: bytes, vint8.h; or 0: floats */
 	/* not 0: of words with quad integers, vcoarse.h: floats, or without scales bytes that are `centred` more */
 	int32_t group, centred;
+	int32_t skip;                    /* columns of the first panel before the part's */
+	int32_t inner, so;               /* not 0: k goes over so many by sk, and from these to the next ones by so */
 	int64_t scales;
 } RtPacking;
+
+static inline int64_t
+rt_packing_place(const RtPacking *p, int64_t column, int64_t k, int64_t tap)
+{
+	const int64_t row = p->inner ? k / p->inner * p->so + k % p->inner * p->sk : k * p->sk;
+
+	const int64_t y = tap / p->kw, down = p->kh ? y / p->kh * p->sd + y % p->kh * p->sr : y * p->sr;
+
+	return p->to + column * p->sn + row + down + tap % p->kw * p->ss;
+}
+
+/* Writes the part's elements where they are in the original, which was cleared: was any lacking? */
+bool rt_unpack_part(const char *weights, const RtPacking *, void *to);
 typedef struct RtSpan {                  /* a storage in the weights */
 	int64_t offset, bytes;           /* packed: how many parts, and not its offset */
 	const RtPacking *packing;        /* null: as it is */

@@ -239,7 +239,7 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 	p.scales = c->scales;
 	p.centred = c->centred;
 	if ((int64_t)p.k * p.n == rt_numel(w) && rt_is_dense(w)) {
-		weights_note(&e->weights, w->storage, p, 0);
+		weights_note(&e->weights, w->storage, p);
 		c->lies = p;
 	}
 	vec_push(e->cx->arena, &e->coarse, c);
@@ -287,10 +287,8 @@ coarse_finish(Emit *e)
 		for (int k = 0; k < e->weights.originals.n && p.quad; k++) {
 			Original *o = &e->weights.originals.at[k];
 
-			if (o->bytes == (int64_t)p.n * p.k && !o->parts.n && are_stored(o, words, &p)) {
+			if (o->bytes == (int64_t)p.n * p.k && !o->parts.n && are_stored(o, words, &p))
 				vec_push(e->cx->arena, &o->parts, p);
-				o->covered = o->bytes;
-			}
 		}
 	}
 }

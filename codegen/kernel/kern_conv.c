@@ -75,7 +75,8 @@ packing(const Emit *e, const Dense *d)
 	return (RtPacking){ .to = d->w->offset, .n = d->n, .k = d->k, .taps = taps_of(d),
 			    .kw = kw, .width = wide ? wide : e->nr, .last = wide ? wide : panel_last(e, d->n, vector),
 			    .sn = s[row], .sk = s[!row], .sr = d->conv ? s[down] : 0,
-			    .ss = d->conv ? s[d->w->ndim - 1] : 0 };
+			    .ss = d->conv ? s[d->w->ndim - 1] : 0, .kh = d->volume ? g[7] : 0,
+			    .sd = d->volume ? s[2] : 0 };
 }
 
 static const char *
@@ -280,7 +281,7 @@ packed_box(Emit *e, const Dense *d, const Box *b)
 	RtPacking p = packing(e, &one);
 
 	p.to += b->first * s[0] + b->from[0] * s[1] + b->from[1] * s[2] + b->from[2] * s[3];
-	return pack_sparse(e, d->w, p, b->n);
+	return pack_panels(e, WEIGHT_PANELS, d->w, p, 1, 1);
 }
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */

@@ -57,8 +57,8 @@ typedef struct Original {
 	const void *data;
 	int64_t bytes, offset;   /* offset: in the weights, set by weights_finish */
 	bool    needed;          /* as it is: somebody reads it without asking for it */
-	Vec(RtPacking) parts;    /* of it that are there packed; they do not overlap */
-	int64_t covered;         /* bytes in them */
+	bool    packed;          /* its parts alone are stored; set by weights_finish */
+	Vec(RtPacking) parts;    /* of it that are there packed */
 } Original;
 
 typedef struct Stored {
@@ -71,9 +71,9 @@ typedef struct Stored {
 int weights_storage(Weights *, RtStorage *);
 /* Its content, which is stored by weights_finish, unless it is there packed and that is enough. */
 Original *weights_original(Weights *, RtStorage *);
-/* A part of it is there packed, its elements side by side in the original, or with so many zeros among them. */
-void weights_note(Weights *, RtStorage *, RtPacking, int64_t zeros);
-bool original_is_packed(const Original *);       /* ... and only its parts are needed */
+/* A part of it is there packed, and so are the elements of the storage that they were moved from (storage_moved). */
+void weights_note(Weights *, RtStorage *, RtPacking);
+/* Stores originals as they are, but for those that the program can make of their parts when it needs them. */
 void weights_finish(Weights *);
 int64_t weights_add(Weights *, WeightForm, const void *data, int64_t bytes);   /* offset; equal bytes are stored once */
 
@@ -377,8 +377,6 @@ int emit_cuda(Emit *, Plan *, const Node *, CudaCall *);          /* room for MA
 int64_t panel_last(const Emit *, int64_t n, int vector);
 /* of so many groups of columns, each as the packing has the first; `together`: so many share a panel, or 1 */
 const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking, int64_t groups, int64_t together);
-/* of what so many rows of a tensor have; their other elements are zeros */
-const char *pack_sparse(Emit *, const RtTensor *, RtPacking, int64_t rows);
 /* filters of 3 x 3 transformed for tiles of tile x tile outputs, 4 or 2: [element][panel][k][column] */
 const char *pack_winograd(Emit *, int tile, const RtTensor *, RtPacking);
 /* of a transformed tile of one channel, and of a transformed filter */

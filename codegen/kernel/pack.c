@@ -68,27 +68,19 @@ data_of(const RtTensor *t)
 static void
 fill_panels(const RtPacking *p, const float *from, float *to)
 {
-	from += p->to;
 	for (int64_t col = 0; col < p->n; col += p->width) {
 		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last,
 			      some = left < width ? left : width;
 
 		for (int64_t t = 0; t < p->taps; t++, to += p->k * width)
 			for (int64_t k = 0; k < p->k; k += BLOCK)
-				for (int64_t j = 0; j < some; j++)
+				for (int64_t j = 0; j < some; j++) {
+					const float *at = from + rt_packing_place(p, col + j, 0, t);
+
 					for (int64_t i = k; i < k + BLOCK && i < p->k; i++)
-						to[i * width + j] = from[(col + j) * p->sn + i * p->sk +
-									 t / p->kw * p->sr + t % p->kw * p->ss];
+						to[i * width + j] = at[i * p->sk];
+				}
 	}
-}
-
-/* Is the part contiguous in the original? */
-static bool
-is_whole(const RtPacking *p)
-{
-	int64_t dims[4] = { p->n, p->k, p->taps / p->kw, p->kw }, strides[4] = { p->sn, p->sk, p->sr, p->ss };
-
-	return rt_is_dense(&(RtTensor){ .ndim = 4, .dims = dims, .strides = strides });
 }
 
 /* The offset of group i, in floats, when so many groups share a panel; 1: each has panels of its own. */
@@ -101,8 +93,8 @@ group_at(const RtPacking *p, int64_t together, int64_t i)
 static const char *
 panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t groups, int64_t together)
 {
-	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d %lld", (const void *)w,
-				       (long long)p.to, p.n, p.width, p.last, p.sn, (long long)together);
+	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d %d %d %lld", (const void *)w,
+				       (long long)p.to, p.n, p.k, p.taps, p.width, p.last, p.sn, (long long)together);
 	const char *text = map_get(&e->kernel_names, key);
 	const int64_t n = group_at(&p, together, (groups + together - 1) / together * together), first = p.to;
 	float *at;
@@ -115,9 +107,9 @@ panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t grou
 	text = add_weights(e, form, at, n);
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	p.to = first;
-	for (int64_t i = 0; i < groups && is_whole(&p); i++, p.to += p.n * (int64_t)p.sn) {
+	for (int64_t i = 0; i < groups; i++, p.to += p.n * (int64_t)p.sn) {
 		p.at = offset_of(text) + group_at(&p, together, i) * (int64_t)sizeof(float);
-		weights_note(&e->weights, w->storage, p, 0);
+		weights_note(&e->weights, w->storage, p);
 	}
 	return text;
 }
@@ -128,18 +120,6 @@ pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t gr
 	const char *text = panels_of(e, form, w, p, groups, together);
 
 	map_put(&e->panels_read, text, e);
-	return text;
-}
-
-const char *
-pack_sparse(Emit *e, const RtTensor *w, RtPacking p, int64_t rows)
-{
-	const int64_t row = rt_numel(w) / w->dims[0];
-	const char *text = pack_panels(e, WEIGHT_PANELS, w, p, 1, 1);
-
-	p.at = offset_of(text);
-	if (rt_is_dense(w) && w->strides[0] == row)
-		weights_note(&e->weights, w->storage, p, rows * row - (int64_t)p.n * p.k * p.taps);
 	return text;
 }
 
@@ -247,8 +227,8 @@ note_bytes(Emit *e, const RtTensor *w, int64_t at, const ViConv *v)
 			.sn = (int32_t)s[0], .sk = (int32_t)s[1], .sr = windows ? (int32_t)s[rows] : 0,
 			.ss = windows ? (int32_t)s[rows + 1] : 0, .quad = VI_QUAD };
 
-	for (int64_t g = 0; g < v->groups && follow && v->ic % VI_QUAD == 0 && is_whole(&p); g++) {
-		weights_note(&e->weights, w->storage, p, 0);
+	for (int64_t g = 0; g < v->groups && follow && v->ic % VI_QUAD == 0; g++) {
+		weights_note(&e->weights, w->storage, p);
 		p.to += v->oc * s[0];
 		p.at += vi_columns(v) * v->ic * vi_window(v);
 	}

@@ -1,6 +1,7 @@
 /* codegen/kernel/weights.c - the weights of a program: one blob; elf.c brings it into the executable */
 #include "kernel.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const weight_forms[] = { "plain", "panels", "winograd", "taps", "bias", "gpu" };
@@ -75,33 +76,135 @@ weights_original(Weights *w, RtStorage *s)
 	return &w->originals.at[w->storages.at[at].original];
 }
 
-/* Floats, or bytes. */
+/* ---- elements that were moved ------------------------------------------------------------------------------------ */
+
+/* The element of the source that is in column `col` of p at (k, tap); negative: none, it is zero. */
 static int64_t
-elements_in(const RtPacking *p)
+source_of(const Moved *m, const RtPacking *p, int64_t col, int64_t k, int64_t tap)
 {
-	return (int64_t)p->n * p->k * p->taps;
+	return m->from[rt_packing_place(p, col, k, tap)];
+}
+
+/* The first element of a column that has one. */
+static bool
+first_of(const Moved *m, const RtPacking *p, int64_t col, int64_t *k, int64_t *tap)
+{
+	for (*k = 0; *k < p->k; ++*k)
+		for (*tap = 0; *tap < p->taps; ++*tap)
+			if (source_of(m, p, col, *k, *tap) >= 0)
+				return true;
+	return false;
+}
+
+/* Sets how rows of column `col` follow each other in the source from (k, tap) on. */
+static void
+find_rows(const Moved *m, const RtPacking *p, RtPacking *q, int64_t col, int64_t k, int64_t tap)
+{
+	const int64_t first = source_of(m, p, col, k, tap), next = k + 1 < p->k ? source_of(m, p, col, k + 1, tap) : -1;
+	int64_t end = k + 1, far;
+
+	q->sk = next >= 0 ? (int32_t)(next - first) : 0;
+	while (end < p->k && source_of(m, p, col, end, tap) == first + (end - k) * q->sk)
+		end++;
+	q->inner = q->so = 0;
+	for (far = end; far < p->k && source_of(m, p, col, far, tap) < 0; far++)
+		;
+	if (far == p->k)
+		return;
+	q->inner = (int32_t)(end - k);
+	q->so = (int32_t)((source_of(m, p, col, far, tap) - first) / ((far - k) / q->inner));
+}
+
+/* How far apart in the source are taps `more` apart that are in one of the runs of `span`? 0: there are no two. */
+static int32_t
+tap_stride(const Moved *m, const RtPacking *p, const int64_t at[2], int64_t more, int64_t span)
+{
+	for (int64_t tap = 0; tap + more < p->taps; tap++) {
+		const int64_t one = source_of(m, p, at[0], at[1], tap), next = source_of(m, p, at[0], at[1], tap + more);
+
+		if (one >= 0 && next >= 0 && tap % span + more < span)
+			return (int32_t)(next - one);
+	}
+	return 0;
+}
+
+/* Are the elements of column `col` where q, which begins with column `first` of p, has them, or zeros? */
+static bool
+follows(const Moved *m, const RtPacking *p, const RtPacking *q, int64_t first, int64_t col)
+{
+	for (int64_t tap = 0; tap < p->taps; tap++)
+		for (int64_t k = 0; k < p->k; k++) {
+			const int64_t from = source_of(m, p, col, k, tap);
+
+			if (from >= 0 && from != rt_packing_place(q, col - first, k, tap))
+				return false;
+		}
+	return true;
+}
+
+/* The part of the source that columns of p have from `col` on: as many as lie evenly there; n is 0: all are zeros. */
+static RtPacking
+source_part(const Moved *m, const RtPacking *p, int64_t col)
+{
+	const int64_t panel = col / p->width, bytes = p->quad ? 1 : (int64_t)sizeof(float),
+		      plane = p->kh ? p->kh * p->kw : p->taps;
+	RtPacking q = *p;
+	int64_t k, tap, first;
+
+	q.n = 0;
+	if (!first_of(m, p, col, &k, &tap))
+		return q;
+	first = source_of(m, p, col, k, tap);
+	q.at += panel * p->width * p->k * p->taps * bytes;
+	q.skip = (int32_t)(col % p->width);
+	q.sn = col + 1 < p->n ? (int32_t)(source_of(m, p, col + 1, k, tap) - first) : 0;
+	find_rows(m, p, &q, col, k, tap);
+	q.ss = tap_stride(m, p, (int64_t[2]){ col, k }, 1, p->kw);
+	q.sr = tap_stride(m, p, (int64_t[2]){ col, k }, p->kw, plane);
+	q.sd = tap_stride(m, p, (int64_t[2]){ col, k }, plane, p->taps);
+	q.to = 0;
+	q.to = first - rt_packing_place(&q, 0, k, tap);
+	while (col + q.n < p->n && follows(m, p, &q, col, col + q.n))
+		q.n++;
+	if ((col + q.n - 1) / p->width < (p->n - 1) / p->width)
+		q.last = p->width;
+	return q;
 }
 
 void
-weights_note(Weights *w, RtStorage *s, RtPacking p, int64_t zeros)
+weights_note(Weights *w, RtStorage *s, RtPacking p)
 {
-	Original *o = weights_original(w, s);
-	const int64_t n = elements_in(&p);
+	const Moved *m = storage_source(w->cx, s);
 
-	for (int i = 0; i < o->parts.n; i++) {
-		const RtPacking *q = &o->parts.at[i];
+	vec_push(w->cx->arena, &weights_original(w, s)->parts, p);
+	for (int64_t col = 0; m && !p.group && col < p.n;) {
+		const RtPacking q = source_part(m, &p, col);
 
-		if (p.to < q->to + elements_in(q) && q->to < p.to + n)
-			return;
+		if (q.n)
+			vec_push(w->cx->arena, &weights_original(w, m->of)->parts, q);
+		col += q.n ? q.n : 1;
 	}
-	vec_push(w->cx->arena, &o->parts, p);
-	o->covered += (n + zeros) * (p.quad && !p.scales ? 1 : (int64_t)sizeof(float));
 }
 
-bool
-original_is_packed(const Original *o)
+/* ---- what is stored as it is ------------------------------------------------------------------------------------- */
+
+/* Can the program make the original of its parts?  Those without which it can are dropped. */
+static bool
+is_packed(Weights *w, Original *o)
 {
-	return o->parts.n && !o->needed && o->covered == o->bytes;
+	char *made;
+	bool same;
+	int n = 0;
+
+	if (o->needed || !o->parts.n || !(made = calloc((size_t)o->bytes, 1)))
+		return false;
+	for (int i = 0; i < o->parts.n; i++)
+		if (rt_unpack_part(w->bytes.at, &o->parts.at[i], made))
+			o->parts.at[n++] = o->parts.at[i];
+	o->parts.n = n;
+	same = !memcmp(made, o->data, (size_t)o->bytes);
+	free(made);
+	return same && n * (int64_t)sizeof(RtPacking) < o->bytes;
 }
 
 void
@@ -110,7 +213,8 @@ weights_finish(Weights *w)
 	for (int i = 0; i < w->originals.n; i++) {
 		Original *o = &w->originals.at[i];
 
-		if (!original_is_packed(o))
+		o->packed = is_packed(w, o);
+		if (!o->packed)
 			o->offset = weights_add(w, WEIGHT_PLAIN, o->data, o->bytes);
 	}
 }

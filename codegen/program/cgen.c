@@ -176,16 +176,18 @@ put_packings(Emit *e)
 	for (int i = 0; i < e->weights.originals.n; i++) {
 		const Original *o = &e->weights.originals.at[i];
 
-		if (!original_is_packed(o))
+		if (!o->packed)
 			continue;
 		out_line(&e->tail, "static const RtPacking packing_%d[] = {", i);
 		for (int k = 0; k < o->parts.n; k++) {
 			const RtPacking *p = &o->parts.at[k];
 
 			out_line(&e->tail,
-				 "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %lld },",
+				 "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
+				 "%lld },",
 				 (long long)p->at, (long long)p->to, p->n, p->k, p->taps, p->kw, p->width, p->last,
-				 p->sn, p->sk, p->sr, p->ss, p->quad, p->group, p->centred, (long long)p->scales);
+				 p->sn, p->sk, p->sr, p->ss, p->kh, p->sd, p->quad, p->group, p->centred, p->skip,
+				 p->inner, p->so, (long long)p->scales);
 		}
 		out_line(&e->tail, "};");
 	}
@@ -200,10 +202,9 @@ put_storages(Emit *e)
 	for (int i = 0; i < e->weights.storages.n; i++) {
 		const int at = e->weights.storages.at[i].original;
 		const Original *o = &e->weights.originals.at[at];
-		const bool packed = original_is_packed(o);
 
-		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)(packed ? o->parts.n : o->offset),
-			 (long long)o->bytes, packed ? arena_printf(e->cx->arena, "packing_%d", at) : "0");
+		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)(o->packed ? o->parts.n : o->offset),
+			 (long long)o->bytes, o->packed ? arena_printf(e->cx->arena, "packing_%d", at) : "0");
 	}
 	out_line(&e->tail, "\t{ 0 }\n};");
 }

@@ -130,12 +130,12 @@ recognise(Spec *s, const Node *m, Transposed *v)
 	return spec_phases(v, x->dims, y->dims);
 }
 
-/* The element of the new weights in row o, for channel i of its group, at tap `tap`; null: zero, since the tap lies
- * beyond the kernel's end. */
-static const char *
+/* The place in the storage of w of the element of the new weights in row o, for channel i of its group, at tap `tap`;
+ * -1: zero, since the tap lies beyond the kernel's end. */
+static int64_t
 source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 {
-	int64_t phase = o / v->c, from = o % v->c * v->w->strides[1];
+	int64_t phase = o / v->c, from = v->w->offset + o % v->c * v->w->strides[1];
 
 	for (int d = 2; d >= 0; d--) {
 		const int64_t p = phase % v->s[d] + v->shift[d];
@@ -143,38 +143,25 @@ source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 		const int at = d + v->nd - 1;
 
 		if (t < 0 || k >= v->k[d])
-			return NULL;
+			return -1;
 		from += at >= 2 ? k * v->w->strides[at] : 0;
 		phase /= v->s[d];
 		tap /= v->t[d];
 	}
-	from += (phase * v->in + i) * v->w->strides[0];          /* phase is the group now */
-	return rt_data(v->w) + from * rt_dtypes[v->w->dtype].bytes;
+	return from + (phase * v->in + i) * v->w->strides[0];    /* phase is the group now */
 }
 
 Value *
 spec_phase_weights(Spec *s, const Transposed *v, Range at)
 {
 	const int64_t rows = v->groups * phases(v) * v->c, taps = v->t[0] * v->t[1] * v->t[2],
-		      bytes = rt_dtypes[v->w->dtype].bytes;
-	int64_t dims[5] = { rows, v->in };
-	IValue value = { .tag = RT_TENSOR };
-	char *to;
+		      n = rows * v->in * taps;
+	int64_t dims[5] = { rows, v->in }, *from = new(s->cx->arena, int64_t, n + 1);
 
 	memcpy(dims + 2, v->t + 3 - v->n, sizeof *dims * (size_t)v->n);
-	value.u.t = rt_tensor_new(&s->k->rt, (RtDtype)v->w->dtype, 2 + v->n, dims);
-	if (!value.u.t)
-		fail(s->cx, at, "out of memory");
-	to = rt_data(value.u.t);
-	for (int64_t e = 0; e < rows * v->in * taps; e++, to += bytes) {
-		const char *from = source(v, e / taps / v->in, e / taps % v->in, e % taps);
-
-		if (from)
-			memcpy(to, from, (size_t)bytes);
-		else
-			memset(to, 0, (size_t)bytes);
-	}
-	return spec_put_constant(s, value, at);
+	for (int64_t e = 0; e < n; e++)
+		from[e] = source(v, e / taps / v->in, e / taps % v->in, e % taps);
+	return spec_put_moved(s, v->w, &(RtGeometry){ .ndim = 2 + v->n, .dims = dims }, from, at);
 }
 
 Value *

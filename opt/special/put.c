@@ -4,6 +4,8 @@
  */
 #include "specialize.h"
 
+#include <string.h>
+
 Value *
 spec_put_constant(Spec *s, IValue v, Range at)
 {
@@ -11,6 +13,29 @@ spec_put_constant(Spec *s, IValue v, Range at)
 
 	known_set(s->k, k, rt_retain(v));
 	return k;
+}
+
+Value *
+spec_put_moved(Spec *s, const RtTensor *w, const RtGeometry *lies, int64_t *from, Range at)
+{
+	IValue v = { .tag = RT_TENSOR, .u.t = rt_tensor_new(&s->k->rt, (RtDtype)w->dtype, lies->ndim, lies->dims) };
+	const int64_t bytes = rt_dtypes[w->dtype].bytes;
+	const Moved *before = storage_source(s->cx, w->storage);
+	char *to;
+
+	if (!v.u.t)
+		fail(s->cx, at, "out of memory");
+	to = rt_data(v.u.t);
+	for (int64_t e = 0, n = rt_numel(v.u.t); e < n; e++, to += bytes) {
+		if (from[e] >= 0)
+			memcpy(to, (const char *)w->storage->data + from[e] * bytes, (size_t)bytes);
+		else
+			memset(to, 0, (size_t)bytes);
+		if (before && from[e] >= 0)
+			from[e] = before->from[from[e]];
+	}
+	storage_moved(s->cx, v.u.t->storage, before ? before->of : w->storage, from);
+	return spec_put_constant(s, v, at);
 }
 
 Value *

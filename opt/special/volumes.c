@@ -97,20 +97,15 @@ put_weights(Spec *s, const Conv *v, int64_t first, int64_t taps)
 {
 	const RtTensor *w = v->w;
 	const int64_t dims[4] = { w->dims[0], taps * w->dims[1], w->dims[3], w->dims[4] }, *st = w->strides;
-	IValue value = { .tag = RT_TENSOR, .u.t = rt_tensor_new(&s->k->rt, RT_f32, 4, dims) };
-	float *to;
+	int64_t *const from = new(s->cx->arena, int64_t, dims[0] * dims[1] * dims[2] * dims[3] + 1), *at = from;
 
-	if (!value.u.t)
-		fail(s->cx, v->at, "out of memory");
-	to = (float *)rt_data(value.u.t);
 	for (int64_t o = 0; o < dims[0]; o++)
 		for (int64_t i = 0; i < dims[1]; i++)
 			for (int64_t y = 0; y < dims[2]; y++)
 				for (int64_t x = 0; x < dims[3]; x++)
-					*to++ = ((const float *)rt_data(w))[o * st[0] + i % w->dims[1] * st[1] +
-									    (first + i / w->dims[1]) * st[2] +
-									    y * st[3] + x * st[4]];
-	return spec_put_constant(s, value, v->at);
+					*at++ = w->offset + o * st[0] + i % w->dims[1] * st[1] +
+						(first + i / w->dims[1]) * st[2] + y * st[3] + x * st[4];
+	return spec_put_moved(s, w, &(RtGeometry){ .ndim = 4, .dims = dims }, from, v->at);
 }
 
 /* conv2d of x, frames or lines; of lines: over D, and 1 over H W. */

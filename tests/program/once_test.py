@@ -30,10 +30,10 @@ class Once(Test):
         with open(os.path.join(self.dir, "build.json")) as f:
             return json.load(f)["weight_forms"]["plain"]
 
-    def net(self, weight, lines, dims):
+    def net(self, weight, lines, dims, data=None):
         strides = [elements(weight[i + 1:]) for i in range(len(weight))]
         state = attrs(training=b"\x89", w=tensor(elements(weight), weight, strides))
-        self.put("m.pt", model(body(lines), state, **{"data/0": floats(elements(weight), 17)}))
+        self.put("m.pt", model(body(lines), state, **{"data/0": data or floats(elements(weight), 17)}))
         self.put("x.npz", npz(x=npy(dims, data=floats(elements(dims), 13))))
         return self.plain("m.pt", "x.npz")
 
@@ -47,8 +47,34 @@ class Once(Test):
         self.assertEqual(self.net([34, 20], lines, [4, 20]), 34 * 20 * 4)              # a row that no kernel has
 
     def test_groups(self):
-        self.assertEqual(self.net([6, 2, 3, 2], ["return torch.conv2d(x, self.w, None, [1, 1], [1, 1], [1, 1], 3)"], [1, 6, 5, 5]), 0)
-        self.assertEqual(self.net([6, 1, 3, 2], ["return torch.conv2d(x, self.w, None, [1, 1], [1, 1], [1, 1], 6)"], [1, 6, 5, 5]), 0)
+        self.assertEqual(self.net([24, 8, 3, 2], ["return torch.conv2d(x, self.w, None, [1, 1], [1, 1], [1, 1], 3)"], [1, 24, 5, 5]), 0)
+        self.assertEqual(self.net([48, 1, 3, 2], ["return torch.conv2d(x, self.w, None, [1, 1], [1, 1], [1, 1], 48)"], [1, 48, 5, 5]), 0)
+
+    def test_transposed(self):
+        """Each phase of the stride has its taps in panels; where the stride does not divide the taps, some are zeros."""
+        call = "return torch.conv_transpose2d(x, self.w, None, [2, 2], [%d, %d], [0, 0], 1)"
+        for taps, padding in (2, 0), (4, 1), (3, 0), (3, 1), (5, 2):
+            with self.subTest(taps=taps, padding=padding):
+                for channels in 20, 32:
+                    self.assertEqual(self.net([24, channels, taps, taps], [call % (padding, padding)], [1, 24, 5, 5]), 0)
+
+    def test_volumes(self):
+        call = "return torch.conv3d(x, self.w, None, %s, [1, 1, 1], [1, 1, 1], 1)"
+        self.assertEqual(self.net([32, 16, 3, 3, 3], [call % [1, 1, 1]], [1, 16, 6, 6, 6]), 0)
+        self.assertEqual(self.net([32, 16, 3, 3, 3], [call % [2, 2, 2]], [2, 16, 6, 6, 6]), 0)
+        call = "return torch.conv_transpose3d(x, self.w, None, [2, 2, 2], [0, 0, 0], [0, 0, 0], 1)"
+        self.assertEqual(self.net([16, 32, 2, 2, 2], [call], [1, 16, 4, 4, 4]), 0)
+
+    def test_zeros(self):
+        """Taps that are zero are in no panel: of rows 0 to 7 the last ones, of 8 to 15 the first ones."""
+        taps = [not (o < 8 and 2 in (t // 3, t % 3) or 8 <= o < 16 and 0 in (t // 3, t % 3)) for o in range(32)
+                for c in range(16) for t in range(9)]
+        w = struct.pack("<4608f", *(on and i % 17 + 1 for i, on in enumerate(taps)))
+        lines = ["w = self.w", "y = torch.conv2d(x, torch.slice(w, 0, 0, 16), None, [1, 1], [1, 1])",
+                 "z = torch.conv2d(x, torch.slice(w, 0, 16, 32), None, [1, 1], [1, 1])", "return torch.cat([y, z], 1)"]
+        self.assertEqual(self.net([32, 16, 3, 3], lines, [1, 16, 5, 5], w), 0)
+        lines[2] = "z = torch.conv2d(x, torch.slice(w, 0, 12, 28), None, [1, 1], [1, 1])"
+        self.assertEqual(self.net([32, 16, 3, 3], lines, [1, 16, 5, 5], w), 32 * 16 * 9 * 4)   # rows that no kernel has
 
     def test_needed(self):
         """As a table of rows, too."""

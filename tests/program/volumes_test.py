@@ -48,6 +48,9 @@ class Volumes(Form):
         for x in "x=float32[1x3x6x20x24]", "x=float32[2x3x6x20x24]", "x=float32[1..6x3x4..9x16..30x24]":
             self.form(lines, [x], result="Tuple[Tensor, Tensor, Tensor]")
         self.form(lines[:3] + ["return c"], ["x=float32[1x3x6x20x24]"])
+        gate = ["a = " + conv("x", 8, 3, (1, 3, 3)), "return torch.mul(a, torch.sigmoid(torch.mean(a, [2, 3, 4], True)))"]
+        for x in "x=float32[1x3x6x9x8]", "x=float32[2x3x6x9x8]":                  # of each batch, not of each frame
+            self.form(gate, [x])
         graph = call([KILN, "show", "m.pt", "--stage", "optimized", "-i", "x=float32[1x3x6x20x24]"], self.dir)[1].decode()
         self.assertEqual(graph.count("aten::contiguous"), 2, graph)        # gathered, and back in the model's layout
 
