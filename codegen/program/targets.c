@@ -244,11 +244,21 @@ musl_folder(Build *b, const char *what)
 	return !b->o->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/%s", root, what);
 }
 
+/* Of the user's compilers, those for musl have it in their names, as musl-gcc, and find it themselves; a GCC that has not
+ * is told by specs where it is. */
+static bool
+takes_specs(const Build *b)
+{
+	const char *slash = b->o->cc ? strrchr(b->o->cc, '/') : NULL, *name = slash ? slash + 1 : b->o->cc;
+
+	return !name || (strstr(name, "cc") && !strstr(name, "musl"));
+}
+
 /* The folder of musl's libraries; null: the compiler, or the target, finds them itself. */
 static const char *
 target_musl(Build *b)
 {
-	return b->o->target->musl && !b->o->cc ? musl_folder(b, "lib") : NULL;
+	return b->o->target->musl && takes_specs(b) ? musl_folder(b, "lib") : NULL;
 }
 
 const char *
@@ -359,6 +369,8 @@ macros_of(Build *b)
 	args_compiler(b, &a);
 	args_cpu(b, &a);
 	args_of(&a, getenv("CFLAGS"));
+	if (b->o->target->musl)
+		arg(&a, "-include"), arg(&a, "features.h");      /* of the C library, which it names if it is GNU's */
 	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
 	if (process_run(b->cx, argv_of(&a), NULL, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
 		process_fail(b->cx, b->cc, EXIT_INPUT, "does not take these options", p.log);
@@ -392,6 +404,9 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 		o->level_ops[i] = b->cross ? 0 : ops_level(macros);
 	}
 	macros = macros_of(b);
+	if (o->target->musl && is_macro(macros, "__GLIBC__"))
+		fail_status(cx, EXIT_USAGE, NOWHERE, "%s compiles for the GNU C library, and %s has musl: musl-gcc "
+			    "compiles for that, and so does any gcc", b->cc, o->target->triple);
 	o->vector_floats = target_floats(o->target, macros);
 	o->ops_level = ops_level(macros);
 	o->oz = is_macro(macros, "__clang__") || ((gcc = strstr(macros, " __GNUC__ ")) && atoi(gcc + 10) >= 12);

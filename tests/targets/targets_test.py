@@ -280,6 +280,13 @@ class Cross(Way):
         self.all_samples(triple, runner)
         self.assertIn("not a dynamic", self.libraries(self.holds(["--target", triple], samples=())))
         self.libraries_of(("static", "obj"), "musl-gcc", [], triple)
+        for compiler in "gcc", "musl-gcc":
+            program = self.holds(["--target", triple, "--cc", compiler], samples=("halting",))
+            with open(program, "rb") as f:
+                self.assertNotIn(b"GNU C Library", f.read())
+        if shutil.which("clang"):
+            self.ends(USAGE, KILN, "build", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "-o", self.at("none"),
+                      "--target", triple, "--cc", "clang", says=["clang compiles for the GNU C library", "musl-gcc"])
         for folder in "lib", "include":                 # as musl's own systems have it
             os.makedirs(self.at("root/usr"), exist_ok=True)
             os.symlink(f"/usr/{folder}/{triple}", self.at("root/usr/" + folder))
@@ -304,7 +311,7 @@ class Cross(Way):
         self.all_samples(triple, runner)
         self.holds(["--target", triple, "--static", "--cpu", "cortex-a53"], runner, samples=())
         self.libraries_of(("shared", "static", "obj"), cc, runner, triple)
-        program = self.build("a76", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "--target", triple,
+        program = self.build("a76", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "-o", self.at("none"),
                              "--cpu", "cortex-a76")
         self.ends(programs.NO_DEVICE, runner[0], "-cpu", "cortex-a53", *runner[1:], program, says=["lacks atomics", "asimddp", "cortex-a76"])
         self.ends(DONE, *runner, program, "-i", sample("digits", "in.npz"))
@@ -317,7 +324,7 @@ class Cross(Way):
     def test_cache(self, triple, runner, cc):
         """The files of the runtime that a program needs are compiled once for a processor, others when they are needed."""
         def build(*options):
-            self.ends(DONE, KILN, "build", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "--target", triple,
+            self.ends(DONE, KILN, "build", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "-o", self.at("none"),
                       *options, "-o", self.at("net"), XDG_CACHE_HOME=self.at("cache"))
             return {f: sorted(os.listdir(self.at("cache/kiln/" + f))) for f in os.listdir(self.at("cache/kiln"))}
         os.mkdir(self.at("cache"))
