@@ -146,7 +146,7 @@ follows(const Moved *m, const RtPacking *p, const RtPacking *q, int64_t first, i
 static RtPacking
 source_part(const Moved *m, const RtPacking *p, int64_t col)
 {
-	const int64_t panel = col / p->width, bytes = p->quad ? 1 : (int64_t)sizeof(float),
+	const int64_t at = p->skip + col, panel = at / p->width, bytes = p->quad ? 1 : (int64_t)sizeof(float),
 		      plane = p->kh ? p->kh * p->kw : p->taps;
 	RtPacking q = *p;
 	int64_t k, tap, first;
@@ -156,7 +156,7 @@ source_part(const Moved *m, const RtPacking *p, int64_t col)
 		return q;
 	first = source_of(m, p, col, k, tap);
 	q.at += panel * p->width * p->k * p->taps * bytes;
-	q.skip = (int32_t)(col % p->width);
+	q.skip = (int32_t)(at % p->width);
 	q.sn = col + 1 < p->n ? (int32_t)(source_of(m, p, col + 1, k, tap) - first) : 0;
 	find_rows(m, p, &q, col, k, tap);
 	q.ss = tap_stride(m, p, (int64_t[2]){ col, k }, 1, p->kw);
@@ -166,7 +166,7 @@ source_part(const Moved *m, const RtPacking *p, int64_t col)
 	q.to = first - rt_packing_place(&q, 0, k, tap);
 	while (col + q.n < p->n && follows(m, p, &q, col, col + q.n))
 		q.n++;
-	if ((col + q.n - 1) / p->width < (p->n - 1) / p->width)
+	if ((at + q.n - 1) / p->width < (p->skip + p->n - 1) / p->width)
 		q.last = p->width;
 	return q;
 }
@@ -181,7 +181,7 @@ weights_note(Weights *w, RtStorage *s, RtPacking p)
 		const RtPacking q = source_part(m, &p, col);
 
 		if (q.n)
-			vec_push(w->cx->arena, &weights_original(w, m->of)->parts, q);
+			weights_note(w, m->of, q);
 		col += q.n ? q.n : 1;
 	}
 }

@@ -16,11 +16,10 @@ spec_put_constant(Spec *s, IValue v, Range at)
 }
 
 Value *
-spec_put_moved(Spec *s, const RtTensor *w, const RtGeometry *lies, int64_t *from, Range at)
+spec_put_moved(Spec *s, const RtTensor *w, const RtGeometry *lies, const int64_t *from, Range at)
 {
 	IValue v = { .tag = RT_TENSOR, .u.t = rt_tensor_new(&s->k->rt, (RtDtype)w->dtype, lies->ndim, lies->dims) };
 	const int64_t bytes = rt_dtypes[w->dtype].bytes;
-	const Moved *before = storage_source(s->cx, w->storage);
 	char *to;
 
 	if (!v.u.t)
@@ -31,10 +30,8 @@ spec_put_moved(Spec *s, const RtTensor *w, const RtGeometry *lies, int64_t *from
 			memcpy(to, (const char *)w->storage->data + from[e] * bytes, (size_t)bytes);
 		else
 			memset(to, 0, (size_t)bytes);
-		if (before && from[e] >= 0)
-			from[e] = before->from[from[e]];
 	}
-	storage_moved(s->cx, v.u.t->storage, before ? before->of : w->storage, from);
+	storage_moved(s->cx, v.u.t->storage, w->storage, from);
 	return spec_put_constant(s, v, at);
 }
 

@@ -104,7 +104,7 @@ bool    spec_parts(Spec *, Scope *, const Node *);
 Value  *spec_put_constant(Spec *, IValue, Range at);     /* takes it */
 /* Contiguous: element e is element from[e] of the storage of w, or zero where that is negative (storage_moved); keeps
  * from. */
-Value  *spec_put_moved(Spec *, const RtTensor *w, const RtGeometry *, int64_t *from, Range at);
+Value  *spec_put_moved(Spec *, const RtTensor *w, const RtGeometry *, const int64_t *from, Range at);
 Value  *spec_put_int(Spec *, int64_t, Range at);
 enum { PUT_MOST = 10 };          /* numbers of a list */
 

@@ -64,6 +64,7 @@ class Once(Test):
         self.assertEqual(self.net([32, 16, 3, 3, 3], [call % [2, 2, 2]], [2, 16, 6, 6, 6]), 0)
         call = "return torch.conv_transpose3d(x, self.w, None, [2, 2, 2], [0, 0, 0], [0, 0, 0], 1)"
         self.assertEqual(self.net([16, 32, 2, 2, 2], [call], [1, 16, 4, 4, 4]), 0)
+        self.assertEqual(self.net([16, 32, 3, 1, 2], [call], [1, 16, 4, 4, 4]), 0)     # phases, then gathered
 
     def test_zeros(self):
         """Taps that are zero are in no panel: of rows 0 to 7 the last ones, of 8 to 15 the first ones."""
