@@ -613,7 +613,8 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
 
 /* A panel is several blocks of registers, whose lines lie apart: too few sets of the nearest cache hold them.  For many
  * rows so many lines of a block are copied side by side first (measured, ResNet-18: 0.85 of the time). */
-enum { VC_NEAR = 512, VC_NEAR_ROWS = 4 * VC_MR, VC_ROW = 8 };    /* VC_ROW: vectors of a block of one row */
+enum { VC_NEAR = 512, VC_NEAR_ROWS = 4 * VC_MR, VC_PAIRED = 8, VC_ROW = 8, VC_PAIR = 4 };
+/* VC_ROW, VC_PAIR: vectors of a block of one row, of two; VC_PAIRED: rows that are taken two by two at most */
 
 /* What panels of all widths are made of, each there once: blocks, a last one of one vector, long ones of a row. */
 VC_SHARED void
@@ -655,6 +656,33 @@ vc_product_near(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const f
 	}
 }
 
+/* Few rows, two by two: blocks of more columns than many rows have, run after run, so that lines are near when the next
+ * two want them.  Returns the columns that are done. */
+VC_SHARED ptrdiff_t
+vc_product_few(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
+	       float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+{
+	const ptrdiff_t block = VC_PAIR * VF, columns = (left < wide ? left : wide) / block * block;
+
+	for (ptrdiff_t from = 0; from < k && columns; from += VC_RUN) {
+		const ptrdiff_t run = k - from < VC_RUN ? k - from : VC_RUN;
+		const float *const clamp = from + run < k ? 0 : range;
+
+		for (ptrdiff_t at = 0; at < columns; at += block) {
+			const float *const line = b + from * wide + at, *const first = bias ? bias + at : 0;
+			ptrdiff_t i = 0;
+
+			for (; i + 2 <= m; i += 2)
+				vc_product_rows(2, VC_PAIR, false, run, a + i * lda + from, lda, line, wide, first,
+						from > 0, c + i * ldc + at, ldc, block, clamp, 0);
+			if (i < m)
+				vc_product_rows(1, VC_PAIR, false, run, a + i * lda + from, lda, line, wide, first,
+						from > 0, c + i * ldc + at, ldc, block, clamp, 0);
+		}
+	}
+	return columns;
+}
+
 /* Block after block; the last may be one vector.  One row reads lines as they lie, as many as registers take. */
 VC_INLINE void
 vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
@@ -664,6 +692,8 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
 
 	for (; m == 1 && at + VC_ROW * VF <= wide && at < left; at += VC_ROW * VF)
 		vc_product_row(k, a, b + at, wide, bias ? bias + at : 0, c + at, left - at, range);
+	if (m > 1 && m <= VC_PAIRED)
+		at = vc_product_few(m, k, a, lda, b, wide, bias, c, ldc, left, range);
 	for (; at + VC_BLOCK <= wide && at < left; at += VC_BLOCK) {
 		const float *next = at + 2 * VC_BLOCK <= wide ? b + at + VC_BLOCK : b + k * wide;
 
