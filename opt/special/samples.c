@@ -463,6 +463,17 @@ told_apart(const Samples *s, const int *at, int n, int v)
 	return count;
 }
 
+/* Makes the v-th of the further values a sample. */
+static void
+take(Samples *s, int v)
+{
+	memcpy(s->value[s->n], s->more[v], sizeof s->value[0]);
+	s->shapes[s->n++] = s->more_shapes[v];
+	s->nmore--;
+	memcpy(s->more[v], s->more[s->nmore], sizeof s->more[0]);
+	s->more_shapes[v] = s->more_shapes[s->nmore];
+}
+
 /* Adds the further values that tell apart most numbers that are linear functions of each other in all samples: with
  * ceil(h / 4) = 2 ceil(h / 8) in each of them a formula would confuse the two.  False: some are still not told
  * apart. */
@@ -485,11 +496,58 @@ take_more(Samples *s)
 		}
 		if (best < 0 || s->n == SIZE_SAMPLES)
 			return !most;
-		memcpy(s->value[s->n], s->more[best], sizeof s->value[0]);
-		s->shapes[s->n++] = s->more_shapes[best];
-		s->nmore--;
-		memcpy(s->more[best], s->more[s->nmore], sizeof s->more[0]);
-		s->more_shapes[best] = s->more_shapes[s->nmore];
+		take(s, best);
+	}
+}
+
+/* The product of ceil(size / side) of some symbols in sample k, or a further value: what a convolution has in tiles. */
+static int64_t
+tiles(const Samples *s, unsigned set, int64_t side, int k)
+{
+	int64_t n = 1;
+
+	for (int i = 0; set >> i; i++)
+		if (set >> i & 1)
+			n *= (number_of(s, ~i, k) - 1) / side + 1;
+	return n;
+}
+
+/* How many such products have the same remainder in all samples, but not at value v of the further ones? */
+static int
+broken_tiles(const Samples *s, int v)
+{
+	const int nsymbol = s->nsymbol < 4 ? s->nsymbol : 4;
+	int broken = 0;
+
+	for (unsigned set = 3; set < 1u << nsymbol; set++)
+		for (int64_t side = 1; side <= 4 && set & (set - 1); side *= 2) {
+			const int64_t first = tiles(s, set, side, 0);
+			int64_t divisor = 0;
+
+			for (int k = 1; k < s->n; k++)
+				divisor = sizes_gcd(divisor, tiles(s, set, side, k) - first);
+			broken += divisor && (tiles(s, set, side, s->n + v) - first) % divisor;
+		}
+	return broken;
+}
+
+/* Kernels count tiles in blocks: where no sample's number of them has a rest, none computes one, and such sizes only
+ * would be let in. */
+static void
+take_rests(Samples *s)
+{
+	for (;;) {
+		int best = -1, most = 0;
+
+		for (int v = 0; v < s->nmore; v++) {
+			const int count = broken_tiles(s, v);
+
+			best = count > most ? v : best;
+			most = count > most ? count : most;
+		}
+		if (best < 0 || s->n == SIZE_SAMPLES)
+			return;
+		take(s, best);
 	}
 }
 
@@ -526,6 +584,7 @@ static bool
 choose(Samples *s)
 {
 	int64_t low[SIZE_ATOMS] = { 0 }, high[SIZE_ATOMS] = { 0 };
+	bool apart;
 
 	for (int i = 0; i < s->nsymbol; i++) {
 		low[i] = extreme(s, i, low, false);
@@ -536,7 +595,9 @@ choose(Samples *s)
 	while (s->n < SIZE_SAMPLES - 2 && add_profiled(s, high))
 		;
 	find_more(s, high);
-	return take_more(s);
+	apart = take_more(s);
+	take_rests(s);
+	return apart;
 }
 
 /* Formulas with up to three factors, a coefficient and a summand are fitted to samples: fewer than five do not suffice,

@@ -90,6 +90,18 @@ class Symbols(Test):
         self.assertLessEqual(ends[0] * ends[1] * ends[2] ** 2, 2 ** 31)
         self.same("x=3x6x4x4", "dynamic")
 
+    def test_tiles_with_a_rest(self):
+        """Blocks of a convolution's tiles are not all full in the samples: sizes with a rest have dynamic code, too."""
+        text = ("(x: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(9216)).reshape([32, 32, 3, 3]) * 0.05\n"
+                "    h = torch.zeros([x.size(0), 32, x.size(3), x.size(4)])\n    for t in range(x.size(1)):\n"
+                "        h = torch.conv2d(h + x[:, t], w, None, [1, 1], [1, 1])\n    return h")
+        self.put("m.py", ("def forward%s\n" % text).encode())
+        err = call([KILN, "build", "m.py", "-i", self.sized("x=1x6x1x32x32"), "--emit", "c", "--cpu", "x86-64-v3", "-o", "rest"], self.dir)[2]
+        with open(os.path.join(self.dir, "rest", "rest.c")) as f:
+            code = f.read()
+        self.assertRegex(code, r"\{ 1LL, 0LL, 3, \{ 0, \d+, \d+, 0 } }, \d+LL }", err)
+        self.assertNotRegex(code, r"RT_TIE_REST, \{ 1LL, 0LL, 3")
+
     def test_none_of_a_tuple(self):
         """What is taken from an argument that has sizes, and is None whatever they are."""
         self.assertEqual(self.build("(t: Tuple[Tensor, Optional[Tensor]]) -> Tuple[Optional[Tensor], Tensor]:\n    return t[1], torch.relu(t[0])",
