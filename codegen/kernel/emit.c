@@ -27,10 +27,12 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 }
 
 void
-emit_tall(Emit *e, const Plan *p, int64_t rows)
+emit_tall(Emit *e, const Plan *p, int64_t rows, int64_t depth)
 {
 	if (e && (p->dynamic || rows > e->tall))
 		e->tall = p->dynamic ? INT64_MAX : rows;
+	if (e && depth > e->deep)
+		e->deep = depth;
 }
 
 /* -1: it is not a constant. */

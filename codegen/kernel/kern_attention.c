@@ -178,7 +178,7 @@ emit(Row *r, Attention *d)
 	out_close(&b.out, "");
 	c = row_call(r, "attention", arena_printf(a, "attention of %lld rows to %lld", (long long)rows, (long long)n),
 		     &b, nest_count(&nest), row_grain(chunk * n * (inner / 4 + 1)));
-	emit_tall(r->e, r->p, rows < chunk ? rows : chunk);
+	emit_tall(r->e, r->p, rows < chunk ? rows : chunk, INT64_MAX);
 	if (r->e)
 		c->scratch = vs_attention(r->e->vf, r->e->nr, chunk, n, inner, width);
 	c->work.flops = 2 * (double)rt_numel(d->y) / (double)width * (double)n * (double)(inner + width);

@@ -864,7 +864,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 	if (d.form == COARSE)
 		coarse_pack(e, d.w, packing(e, &d), d.coarse);
 	if (d.form == BY_PRODUCT || d.form == COARSE || d.form == WINOGRAD)
-		emit_tall(e, p, d.form == WINOGRAD ? INT64_MAX : d.m);
+		emit_tall(e, p, d.form == WINOGRAD ? INT64_MAX : d.m, d.form == COARSE ? INT64_MAX : d.k);
 	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (d.form == COARSE ? d.coarse->bits : 32) / 8 : 0;
 	step = after->epilogue.apart ? STEP : step_of(e, p, &d);
 	*call = (KernelCall){ .n = units(e, p, &d, step), .grain = 1, .work = work_of(e, p, &d, after), .tuned = tuned,

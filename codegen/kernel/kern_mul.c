@@ -162,7 +162,7 @@ emit_product(Row *r, Product *d)
 				  (long long)d->n),
 		     &body, nest_count(&nest), row_grain(m * n * (d->k / 8 + 1)));
 	if (d->dtype == RT_f32)
-		emit_tall(r->e, r->p, m);
+		emit_tall(r->e, r->p, m, INT64_MAX);
 	if (r->e)
 		c->scratch = vs_product(r->e->nr, packed, d->k);
 	c->work.flops = 2.0 * (double)nest_count(&d->batch) * (double)(d->m * d->n) * (double)d->k;

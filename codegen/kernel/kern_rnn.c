@@ -129,7 +129,7 @@ put_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gate
 
 	out_line(&l->fields, ".hidden = %s, .k = %s,", columns, body_number(&l->body, "k", k));
 	if (constant) {
-		emit_tall(r->e, r->p, l->d->rows);
+		emit_tall(r->e, r->p, l->d->rows, k);
 		out_line(&l->fields, ".panel = p + %d, .rest = VC_REST(vc_panel, %s),", l->narg, columns);
 		for (int64_t g = 0; g < gates; g++)
 			l->arg[l->narg++].text = panels(r, constant, g * n, n);

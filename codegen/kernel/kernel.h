@@ -129,6 +129,7 @@ typedef struct Emit {            /* one program */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vblock.h) */
 	bool     volumes;        /* some kernel is a convolution over three dims (rt/ops/vconv.h) */
 	int64_t  tall;           /* the most rows that a product by panels has (VC_TALL of rt/ops/vblock.h) */
+	int64_t  deep;           /* the most products that one of its sums has (VC_DEEP) */
 	bool     quantized;      /* the program may meet quantized tensors */
 	bool     prints;         /* the model may print */
 	bool     doubles;        /* some argument, constant or operand of a call is of doubles */
@@ -362,7 +363,8 @@ void  emit_body(Emit *, const char *prefix, const char *comment, Body *, KernelC
 /* A kernel in braces under a new name, or the name that this text has.  epilogue: of a part of a row, see
  * emit_epilogue; else it takes (void *arg, int64_t begin, int64_t end). */
 const char *emit_kernel(Emit *, const char *prefix, const char *comment, const char *text, bool epilogue);
-void emit_tall(Emit *, const Plan *, int64_t rows);      /* a product by panels has so many; null Emit: nothing */
+/* A product by panels has so many rows, and sums of so many products; null Emit: nothing. */
+void emit_tall(Emit *, const Plan *, int64_t rows, int64_t depth);
 
 /* ---- kern_cuda.c: the same as CUDA ------------------------------------------------------------------------------- */
 

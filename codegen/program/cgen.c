@@ -239,7 +239,7 @@ put_about(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
-enum { VERY_TALL = 12 };                 /* rows: no block has more (VC_MOST of vblock.h) */
+enum { VERY_TALL = 12, VERY_DEEP = 64 }; /* blocks have no more rows, runs no more products: VC_MOST, VC_RUN */
 enum { STREAMED = 32 << 20 };            /* fewer bytes stay in caches, and are not worth moving */
 
 /* Are weights so large that small pages cost time? */
@@ -590,6 +590,8 @@ emit_panels(const Emit *e, Buf *b)
 	buf_printf(b, "#define VC_FRAMES %d\n", e->volumes);
 	if (e->tall < VERY_TALL)
 		buf_printf(b, "#define VC_TALL %lld\n", (long long)e->tall);
+	if (e->deep <= VERY_DEEP)
+		buf_printf(b, "#define VC_DEEP %lld\n", (long long)e->deep);
 }
 
 /* Kernels that other levels than the least do not use. */

@@ -16,6 +16,7 @@
  * vectors of VC_PACKED floats, as many or more: code for narrower ones takes a panel in several passes, a register
  * block wide, and so all levels of a program read one packing.  VC_CLAMPS: some product is clamped.
  * VC_TALL: how many rows products have at most; not defined: any number.  Taller blocks are left out.
+ * VC_DEEP: of how many products their sums are at most, likewise: what is one run needs no code for others.
  * VC_IN_ORDER: 1 where the processor executes instructions in order; not defined: 0.
  */
 #ifndef RT_OPS_VBLOCK_H
@@ -39,6 +40,9 @@
 #endif
 #ifndef VC_TALL
 #define VC_TALL (1 << 30)
+#endif
+#ifndef VC_DEEP
+#define VC_DEEP (1 << 30)
 #endif
 #ifndef VC_IN_ORDER
 #define VC_IN_ORDER 0
@@ -122,6 +126,7 @@ enum {
 	/* Products of one sum; longer ones are sums of such: their rounding errors grow less (measured: of Winograd's
 	 * products 0.6 of those of 256, in ResNet-50 in 1.01 times the time). */
 	VC_RUN = 64,
+	VC_ONE_RUN = VC_DEEP <= VC_RUN,
 };
 
 /* sum + x * by.  On 32-bit ARM, gcc computes sums and products of vectors element by element, since NEON flushes
@@ -556,16 +561,16 @@ vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_
 	ptrdiff_t at = 0;
 
 	do {
-		const ptrdiff_t run = k - at < VC_RUN ? k - at : VC_RUN;
+		const ptrdiff_t run = VC_ONE_RUN || k - at < VC_RUN ? k - at : VC_RUN;
 		VcRows rows;
 
 		vc_rows_start(mr, nv, half, at || more ? 0 : bias, &rows);
 		vc_rows_add(mr, nv, half, run, a + at, lda, b + at * wide, wide, &rows);
 		if (ahead)
 			vc_fetch(ahead);
-		vc_rows_store(mr, nv, half, to, at > 0 || more, at + run < k ? 0 : range, &rows);
+		vc_rows_store(mr, nv, half, to, !VC_ONE_RUN && (at > 0 || more), at + run < k ? 0 : range, &rows);
 		at += run;
-	} while (at < k);
+	} while (!VC_ONE_RUN && at < k);
 	if (to.to == part)
 		vc_store_part(mr, left, c, ldc, part);
 }
@@ -574,23 +579,28 @@ vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_
 typedef void VcPanel(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
 		     float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range);
 
+/* The tallest block of a product.  Where sums are so short, loads and stores take as long, and 8 accumulators give
+ * enough work at once. */
+#define VC_TALLEST(nv) \
+	(VC_FLOATS > 1 && VC_DEEP <= 16 && VC_ROWS(nv) > 8 / (nv) ? 8 / (nv) : VC_ROWS(nv))
+
 /* nv vectors of a panel that is `wide`. */
 VC_INLINE void
 vc_product_panel(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide,
 		 const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range,
 		 VcAhead ahead)
 {
-	const ptrdiff_t tall = VC_ROWS(nv + half), runs = m / tall * ((k + VC_RUN - 1) / VC_RUN);
+	const ptrdiff_t tall = VC_TALLEST(nv + half), runs = m / tall * ((k + VC_RUN - 1) / VC_RUN);
 	ptrdiff_t i = 0;
 
 	ahead.lines = VC_FLOATS == 1 || m < 2 * tall || !runs ? 0 : (ahead.lines + runs - 1) / runs;
-	for (; VC_TALL >= VC_ROWS(nv + half) && i + VC_ROWS(nv + half) <= m; i += VC_ROWS(nv + half))
-		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc,
+	for (; VC_TALL >= VC_TALLEST(nv + half) && i + VC_TALLEST(nv + half) <= m; i += VC_TALLEST(nv + half))
+		vc_product_rows(VC_TALLEST(nv + half), nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc,
 				ldc, left, range, VC_FLOATS > 1 ? &ahead : 0);
-	for (; VC_TALL >= 4 && i + 4 <= m && VC_ROWS(nv + half) > 4; i += 4)
+	for (; VC_TALL >= 4 && i + 4 <= m && VC_TALLEST(nv + half) > 4; i += 4)
 		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range,
 				0);
-	for (; VC_TALL >= 2 && i + 2 <= m; i += 2)
+	for (; VC_TALL >= 2 && i + 2 <= m && VC_TALLEST(nv + half) > 2; i += 2)
 		vc_product_rows(2, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range,
 				0);
 	for (; i < m; i++)
@@ -612,7 +622,8 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
 #else
 
 /* A panel is several blocks of registers, whose lines lie apart: too few sets of the nearest cache hold them.  For many
- * rows so many lines of a block are copied side by side first (measured, ResNet-18: 0.85 of the time). */
+ * rows so many lines of a block are copied side by side first (measured, ResNet-18: 0.85 of the time); those of one
+ * run are few enough. */
 enum { VC_NEAR = 512, VC_NEAR_ROWS = 4 * VC_MR, VC_PAIRED = 8, VC_ROW = 8, VC_PAIR = 4 };
 /* VC_ROW, VC_PAIR: vectors of a block of one row, of two; VC_PAIRED: rows that are taken two by two at most */
 
@@ -692,12 +703,12 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
 
 	for (; m == 1 && at + VC_ROW * VF <= wide && at < left; at += VC_ROW * VF)
 		vc_product_row(k, a, b + at, wide, bias ? bias + at : 0, c + at, left - at, range);
-	if (m > 1 && m <= VC_PAIRED)
+	if (!VC_ONE_RUN && m > 1 && m <= VC_PAIRED)
 		at = vc_product_few(m, k, a, lda, b, wide, bias, c, ldc, left, range);
 	for (; at + VC_BLOCK <= wide && at < left; at += VC_BLOCK) {
 		const float *next = at + 2 * VC_BLOCK <= wide ? b + at + VC_BLOCK : b + k * wide;
 
-		if (VC_TALL >= VC_NEAR_ROWS && m >= VC_NEAR_ROWS && left - at >= VC_BLOCK)
+		if (!VC_ONE_RUN && VC_TALL >= VC_NEAR_ROWS && m >= VC_NEAR_ROWS && left - at >= VC_BLOCK)
 			vc_product_near(m, k, a, lda, b + at, wide, bias ? bias + at : 0, c + at, ldc, range, next);
 		else
 			vc_product_block(m, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at, ldc,
