@@ -288,15 +288,16 @@ vc_store_part(int mr, ptrdiff_t left, float *c, ptrdiff_t ldc, const float *part
 #if VC_FLOATS > 1
 		for (; j + VF <= left; j += VF)
 			*(VcV *)(c + j) = *(const VcV *)(part + j);
-#if VC_FLOATS > 8
-		if (j + VF / 2 <= left) {
-			*(VcHalf *)(c + j) = *(const VcHalf *)(part + j);
-			j += VF / 2;
-		}
-#endif
-#endif
+		VC_UNROLL
+		for (int some = VF / 2; some; some /= 2)
+			if (left & some) {
+				__builtin_memcpy(c + j, part + j, some * sizeof *c);
+				j += some;
+			}
+#else
 		for (; j < left; j++)
 			c[j] = part[j];
+#endif
 	}
 }
 
