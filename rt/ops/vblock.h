@@ -625,8 +625,8 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
 /* A panel is several blocks of registers, whose lines lie apart: too few sets of the nearest cache hold them.  For many
  * rows so many lines of a block are copied side by side first (measured, ResNet-18: 0.85 of the time); those of one
  * run are few enough. */
-enum { VC_NEAR = 512, VC_NEAR_ROWS = 4 * VC_MR, VC_PAIRED = 8, VC_ROW = 8, VC_PAIR = 4 };
-/* VC_ROW, VC_PAIR: vectors of a block of one row, of two; VC_PAIRED: rows that are taken two by two at most */
+enum { VC_NEAR = 512, VC_NEAR_ROWS = 4 * VC_MR, VC_ROW = 8, VC_PAIR = 4, VC_PAIRED = VF == 8 ? 8 : 0 };
+/* VC_ROW, VC_PAIR: vectors of a block of one row, of two; VC_PAIRED: rows that are taken by two at most (measured) */
 
 /* What panels of all widths are made of, each there once: blocks, a last one of one vector, long ones of a row. */
 VC_SHARED void
