@@ -203,7 +203,8 @@ write_own(Spec *s, Scope *c, Node *n)
 			make_clone(s, c, n->in[0]->node);
 		return false;
 	}
-	if (spec_fold_written(s, c, n, result->node))
+	if (same_type(known_tensor(s->k, self), known_tensor(s->k, result)) &&
+	    spec_fold_written(s, c, n, result->node))
 		return true;
 	result = as_self(s, c, self, result, n->at);
 	if (!result->name)

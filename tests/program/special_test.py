@@ -371,6 +371,12 @@ class Special(Same):
                     self.same(["s = %s" % src, "y = torch.copy(torch.zeros([%s]), s)" % sizes, "_0 = torch.add_(%s, 1.)" % what, "return (%s, x)" % result],
                               "a.npz", (), "Tuple[Tensor, Tensor]")
 
+    def test_dtype_kept(self):
+        """A write to what is known keeps its dtype, whatever the operator gives."""
+        for make in "torch.tensor([3, -4])", "torch.to(torch.tensor([3, -4]), 3)", "torch.clone(self.w)", "torch.max(torch.tensor([3, -4]))":
+            for write in "torch.gt_(a, 0)", "torch.logical_not_(a)", "torch.mul_(a, torch.tensor(True))", "torch.eq_(a, torch.tensor(3))":
+                self.same(["a = " + make, "_0 = " + write, "return (torch.minimum(a, a), torch.add(x, a))"], "a.npz", (), "Tuple[Tensor, Tensor]")
+
 
 class Sizes(Form):
     def test_written(self):
