@@ -474,6 +474,41 @@ vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 	return d;
 }
 
+/* For sizes of 1, the next to be tried where the last one has no code: of the next of varied sizes that has one. */
+static const Specialization *
+ones_again(void *arg)
+{
+	OneSize *o = arg;
+	Specialization *d = vary_next(o), *ones = NULL;
+
+	while (d && !(ones = with_ones(o->cli, o->m, o->profile, &o->s, d)))
+		d = vary_next(o);
+	if (!ones)
+		return NULL;
+	if (!ones->sample) {
+		OneSpecialization one = { o->cli, o->m, o->profile, ones, true, NULL };
+
+		return cx_try(o->cli->cx, specialize_one, &one) ? ones : NULL;
+	}
+	ones->instead = ones_again;
+	ones->instead_of = o;
+	return ones;
+}
+
+/* Gives that for sizes of 1 what is tried instead, as d has, whose turns are taken anew. */
+static void
+add_instead(Cli *cli, Specialization *ones, const Specialization *d)
+{
+	OneSize *o;
+
+	if (!ones->sample || !d->instead)
+		return;
+	o = new(cli->cx->arena, OneSize, 1);
+	*o = *(const OneSize *)d->instead_of;
+	ones->instead = ones_again;
+	ones->instead_of = o;
+}
+
 typedef struct Choice {          /* of the signatures that get a specialization */
 	Profile   *profile;
 	int        most;         /* exact ones of each kind of calls */
@@ -500,8 +535,10 @@ choose(Cli *cli, Model *m, Choice *c, Signatures s)
 		return;
 	if (d->sample || !one)
 		vec_push(cli->cx->arena, &c->dynamic.at, d);
-	if (c->optimize && (ones = with_ones(cli, m, c->profile, &s, d)))
-		vec_push(cli->cx->arena, &c->dynamic.at, ones);
+	if (!c->optimize || !(ones = with_ones(cli, m, c->profile, &s, d)))
+		return;
+	add_instead(cli, ones, d);
+	vec_push(cli->cx->arena, &c->dynamic.at, ones);
 }
 
 int

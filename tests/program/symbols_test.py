@@ -80,6 +80,17 @@ class Symbols(Test):
         self.assertEqual(self.ones, [])
         self.assertIn(b"too few", call(["./program", "-i", self.sized("x=1x3"), "-o", "o.npz"], self.dir)[2])
 
+    def test_batch_of_one_instead(self):
+        """Lengths that are padded and those that are not have no code in common: what a batch has instead, a batch of 1 has."""
+        text = ("(x: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(9)).reshape([1, 1, 3, 3])\n    t = x.size(1)\n    r = x\n"
+                "    for k in [24, 7]:\n        n = (t + k - 1) // k\n"
+                "        y = torch.constant_pad_nd(x, [0, 0, 0, n * k - t]).reshape([x.size(0), n, k, 1]).permute([0, 3, 1, 2])\n"
+                "        y = torch.relu(torch.conv2d(y, w, None, [1, 1], [1, 1])).permute([0, 2, 3, 1])\n"
+                "        r = torch.stack([r, y.reshape([x.size(0), -1, 1])[:, :t]], -1).sum(-1)\n    return r")
+        self.assertEqual(self.build(text, "x=2x96x1"), ["x: Float(s0, 96, 1)"])
+        self.same("x=1x96x1", "exact")
+        self.same("x=5x96x1", "dynamic")
+
     def test_ends(self):
         """A range ends where a batch of small ones does, and all ranges together where no tensor is too large for a machine."""
         self.build(self.LINEAR, "x=2x4")
