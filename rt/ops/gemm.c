@@ -10,6 +10,7 @@
   * Invariant: every element of C is written, also when k is 0, or as it was where sums are added to it.
  */
 #include "gemm.h"
+#include "vturn.h"
 
 #include <string.h>
 
@@ -131,6 +132,20 @@ typedef struct Tiled {
 	char *packed;
 } Tiled;
 
+/* Columns of floats that lie in memory become rows of a panel: squares of both are turned in registers. */
+static void
+turn_panel(const Product *p, int64_t width, char *to, const char *from)
+{
+	const int64_t whole = p->k / VQ_LANES * VQ_LANES;
+
+	for (int64_t k = 0; k < whole; k += VQ_LANES)
+		for (int64_t j = 0; j < width; j += VQ_LANES)
+			vq_part(to + (k * width + j) * 4, width, from + (j * p->b_col + k) * 4, p->b_col);
+	for (int64_t j = 0; j < width; j++)
+		for (int64_t k = whole; k < p->k; k++)
+			memcpy(to + (k * width + j) * 4, from + (j * p->b_col + k) * 4, 4);
+}
+
 static void
 pack_panels(void *arg, int64_t begin, int64_t end)
 {
@@ -151,7 +166,10 @@ pack_panels(void *arg, int64_t begin, int64_t end)
 		if (n < width)
 			memset(to, 0, p->k * width * bytes);
 		dims[!k] = n;
-		move_block(bytes, &(BlockPair){ 2, dims, ds, ss }, to, from);
+		if (p->b_row == 1 && bytes == 4 && n == width)
+			turn_panel(p, width, to, from);
+		else
+			move_block(bytes, &(BlockPair){ 2, dims, ds, ss }, to, from);
 	}
 }
 
