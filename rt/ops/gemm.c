@@ -125,7 +125,7 @@ best_tiles(RtCx *cx)
 
 typedef struct Tiled {
 	const Product *p;
-	Tile *tile;
+	Tile *tile, *row;            /* row: null, or of some panels together, which lie side by side in B */
 	int rows, width;             /* width: of a panel, in elements */
 	int64_t run;                 /* products of one sum */
 	int64_t bytes, panels, groups, step;     /* step: bytes between panels */
@@ -185,6 +185,9 @@ tile_tasks(void *arg, int64_t begin, int64_t end)
 		int64_t first = task / t->groups * BLOCK_ROWS,
 			last = first + BLOCK_ROWS < p->m ? first + BLOCK_ROWS : p->m;
 		int64_t panel = task % t->groups * GROUP, stop = panel + GROUP < t->panels ? panel + GROUP : t->panels;
+		for (; t->row && stop - panel >= ROW_VECTORS / 2; panel += ROW_VECTORS / 2)
+			t->row(p, t->run, 0, 1, t->packed + panel * t->step, (char *)p->c + panel * t->step,
+			       ROW_VECTORS / 2 * t->width);
 		for (; panel < stop; panel++) {
 			int64_t j = panel * width, columns = p->n - j < width ? p->n - j : width;
 			for (int64_t i = first; i < last; i += t->rows) {
@@ -228,6 +231,7 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 	if (p->m <= t.rows && p->b_col == 1 && p->n % t.width == 0) {
 		t.step = t.width * t.bytes;
 		t.packed = (char *)p->b;
+		t.row = p->m == 1 && dtype == RT_f32 ? tiles->row : NULL;
 	} else {
 		t.step = work * t.bytes;
 		t.packed = rt_scratch(cx, t.panels * t.step);

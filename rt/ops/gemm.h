@@ -23,10 +23,12 @@ int gemm_vector_bytes(RtCx *);                 /* of the widest vectors that the
  * are there; `run` products are summed in registers before they join the rest. */
 typedef void Tile(const Product *, int64_t run, int64_t i, int rows, const void *b, void *c, int columns);
 
-enum { DOT_LANES = 16 };         /* of a dot product; they are summed in pairs */
+enum { DOT_LANES = 16,           /* of a dot product; they are summed in pairs */
+       ROW_VECTORS = 8 };        /* of B that one row is multiplied by at a time */
 
 struct RtTiles {
 	Tile *f32, *f64;         /* null: not here */
+	Tile *row;               /* of floats: one row by a panel of ROW_VECTORS */
 	ProductBody *dots;       /* of floats */
 	int   bytes, f32_rows, f64_rows;
 };

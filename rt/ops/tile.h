@@ -1,4 +1,4 @@
-/* rt/ops/tile.h - a tile of C in registers: rows of A by a panel of B that is two vectors wide
+/* rt/ops/tile.h - a tile of C in registers: R rows of A by a panel of B that is N vectors wide, two or for one row eight
  *
  * tile16.c, tile32.c and tile64.c are this for vectors of so many bytes; which of them a program has: rt/ops/parts.c.
  */
@@ -17,7 +17,7 @@
 #define TILE_UNROLL _Pragma("GCC unroll 16")
 #define TILE_FUSED _Pragma("GCC optimize(\"fp-contract=fast\")")
 #endif
-#define TILE(attribute, name, T, BYTES, R) \
+#define TILE(attribute, name, T, BYTES, R, N) \
 	attribute static void \
 	name(const Product *q, int64_t run, int64_t row, int rows, const void *b_, void *c_, int columns) \
 	{ \
@@ -25,29 +25,32 @@
 		enum { W = BYTES / sizeof(T) }; \
 		const T *a[R], *b = b_; \
 		T *c = c_; \
-		V sum[R][2], all[R][2]; \
+		V sum[R][N], all[R][N]; \
 		memset(all, 0, sizeof all); \
 		for (int i = 0; i < rows && q->added; i++) \
 			memcpy(all[i], c + i * q->ldc, sizeof(T) * columns); \
 		TILE_UNROLL for (int i = 0; i < R; i++) { \
-			sum[i][0] = sum[i][1] = (V){ 0 }; \
+			TILE_UNROLL for (int v = 0; v < N; v++) \
+				sum[i][v] = (V){ 0 }; \
 			a[i] = (const T *)q->a + (row + (i < rows ? i : 0)) * q->a_row; \
 		} \
 		for (int64_t p = 0; p < q->k;) { \
 			const int64_t stop = q->k - p < run ? q->k : p + run; \
 			for (; p < stop; p++, b += q->b_row) { \
-				V b0 = *(const V *)b, b1 = *(const V *)(b + W); \
+				V of[N]; \
+				TILE_UNROLL for (int v = 0; v < N; v++) \
+					of[v] = *(const V *)(b + v * W); \
 				TILE_UNROLL for (int i = 0; i < R; i++) { \
-					V v = a[i][p] - (V){ 0 }; \
-					sum[i][0] += v * b0; \
-					sum[i][1] += v * b1; \
+					V by = a[i][p] - (V){ 0 }; \
+					TILE_UNROLL for (int v = 0; v < N; v++) \
+						sum[i][v] += by * of[v]; \
 				} \
 			} \
-			TILE_UNROLL for (int i = 0; i < R; i++) { \
-				all[i][0] += sum[i][0]; \
-				all[i][1] += sum[i][1]; \
-				sum[i][0] = sum[i][1] = (V){ 0 }; \
-			} \
+			TILE_UNROLL for (int i = 0; i < R; i++) \
+				TILE_UNROLL for (int v = 0; v < N; v++) { \
+					all[i][v] += sum[i][v]; \
+					sum[i][v] = (V){ 0 }; \
+				} \
 		} \
 		for (int i = 0; i < rows; i++, c += q->ldc) \
 			memcpy(c, all[i], sizeof(T) * columns); \
