@@ -186,8 +186,10 @@ tile_tasks(void *arg, int64_t begin, int64_t end)
 			last = first + BLOCK_ROWS < p->m ? first + BLOCK_ROWS : p->m;
 		int64_t panel = task % t->groups * GROUP, stop = panel + GROUP < t->panels ? panel + GROUP : t->panels;
 		for (; t->row && stop - panel >= ROW_VECTORS / 2; panel += ROW_VECTORS / 2)
-			t->row(p, t->run, 0, 1, t->packed + panel * t->step, (char *)p->c + panel * t->step,
-			       ROW_VECTORS / 2 * t->width);
+			for (int64_t i = first; i < last; i++)
+				t->row(p, t->run, i, 1, t->packed + panel * t->step,
+				       (char *)p->c + i * p->ldc * t->bytes + panel * t->step,
+				       ROW_VECTORS / 2 * t->width);
 		for (; panel < stop; panel++) {
 			int64_t j = panel * width, columns = p->n - j < width ? p->n - j : width;
 			for (int64_t i = first; i < last; i += t->rows) {
@@ -231,7 +233,7 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 	if (p->m <= t.rows && p->b_col == 1 && p->n % t.width == 0) {
 		t.step = t.width * t.bytes;
 		t.packed = (char *)p->b;
-		t.row = p->m == 1 && dtype == RT_f32 ? tiles->row : NULL;
+		t.row = 2 * p->m <= t.rows && dtype == RT_f32 ? tiles->row : NULL;
 	} else {
 		t.step = work * t.bytes;
 		t.packed = rt_scratch(cx, t.panels * t.step);

@@ -1,4 +1,4 @@
-/* rt/ops/tile.h - a tile of C in registers: R rows of A by a panel of B that is N vectors wide, two or for one row eight
+/* rt/ops/tile.h - a tile of C in registers: R rows of A by a panel of B that is N vectors wide, two or, of one row, 8
  *
  * tile16.c, tile32.c and tile64.c are this for vectors of so many bytes; which of them a program has: rt/ops/parts.c.
  */
