@@ -120,7 +120,8 @@ static int32_t
 tap_stride(const Moved *m, const RtPacking *p, const int64_t at[2], int64_t more, int64_t span)
 {
 	for (int64_t tap = 0; tap + more < p->taps; tap++) {
-		const int64_t one = source_of(m, p, at[0], at[1], tap), next = source_of(m, p, at[0], at[1], tap + more);
+		const int64_t one = source_of(m, p, at[0], at[1], tap),
+			      next = source_of(m, p, at[0], at[1], tap + more);
 
 		if (one >= 0 && next >= 0 && tap % span + more < span)
 			return (int32_t)(next - one);

@@ -183,8 +183,8 @@ put_packings(Emit *e)
 			const RtPacking *p = &o->parts.at[k];
 
 			out_line(&e->tail,
-				 "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
-				 "%lld },",
+				 "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
+				 "%d, %d, %lld },",
 				 (long long)p->at, (long long)p->to, p->n, p->k, p->taps, p->kw, p->width, p->last,
 				 p->sn, p->sk, p->sr, p->ss, p->kh, p->sd, p->quad, p->group, p->centred, p->skip,
 				 p->inner, p->so, (long long)p->scales);

@@ -244,8 +244,8 @@ musl_folder(Build *b, const char *what)
 	return !b->o->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/%s", root, what);
 }
 
-/* Of the user's compilers, those for musl have it in their names, as musl-gcc, and find it themselves; a GCC that has not
- * is told by specs where it is. */
+/* Of the user's compilers, those for musl have it in their names, as musl-gcc, and find it themselves; a GCC that has
+ * not is told by specs where it is. */
 static bool
 takes_specs(const Build *b)
 {

@@ -311,7 +311,7 @@ class Cross(Way):
         self.all_samples(triple, runner)
         self.holds(["--target", triple, "--static", "--cpu", "cortex-a53"], runner, samples=())
         self.libraries_of(("shared", "static", "obj"), cc, runner, triple)
-        program = self.build("a76", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "-o", self.at("none"),
+        program = self.build("a76", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "--target", triple,
                              "--cpu", "cortex-a76")
         self.ends(programs.NO_DEVICE, runner[0], "-cpu", "cortex-a53", *runner[1:], program, says=["lacks atomics", "asimddp", "cortex-a76"])
         self.ends(DONE, *runner, program, "-i", sample("digits", "in.npz"))
@@ -324,7 +324,7 @@ class Cross(Way):
     def test_cache(self, triple, runner, cc):
         """The files of the runtime that a program needs are compiled once for a processor, others when they are needed."""
         def build(*options):
-            self.ends(DONE, KILN, "build", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "-o", self.at("none"),
+            self.ends(DONE, KILN, "build", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "--target", triple,
                       *options, "-o", self.at("net"), XDG_CACHE_HOME=self.at("cache"))
             return {f: sorted(os.listdir(self.at("cache/kiln/" + f))) for f in os.listdir(self.at("cache/kiln"))}
         os.mkdir(self.at("cache"))
