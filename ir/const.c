@@ -117,10 +117,12 @@ object_noted(const Cx *cx, int64_t number)
 }
 
 void
-storage_moved(Cx *cx, const RtStorage *s, RtStorage *of, const int64_t *from)
+storage_moved(Cx *cx, RtStorage *s, RtStorage *of, const int64_t *from)
 {
 	Moved *m = new(cx->arena, Moved, 1);
 
+	rt_count_up(&s->h);              /* no other storage gets their addresses */
+	rt_count_up(&of->h);
 	*m = (Moved){ of, from };
 	*ptrmap_at(cx->arena, &cx->moved, s) = (int64_t)(intptr_t)m;
 }

@@ -104,10 +104,10 @@ RtTensor *tensor_noted(Cx *, const char *hash);       /* 16 hexadecimal digits; 
 int    object_note(Cx *, RtObject *);                 /* the same by a number: which of the objects that were printed */
 RtObject *object_noted(const Cx *, int64_t number);   /* null: not known */
 /* A storage whose elements are another's, in other places: element e has the bits of element from[e] of `of`, or is
- * zero where from[e] < 0.  Both are constants of the compile; from, an entry for each element, is kept by reference. */
+ * zero where from[e] < 0.  Both are retained; from, an entry for each element, is kept by reference. */
 typedef struct Moved { RtStorage *of; const int64_t *from; } Moved;
-void         storage_moved(Cx *, const RtStorage *, RtStorage *of, const int64_t *from);
-const Moved *storage_source(const Cx *, const RtStorage *);     /* null: it is no such */
+void         storage_moved(Cx *, RtStorage *, RtStorage *of, const int64_t *from);
+const Moved *storage_source(const Cx *, const RtStorage *);     /* null: its elements are its own */
 
 /* ---- class.c ---------------------------------------------------------------------------------------- */
 
