@@ -14,7 +14,6 @@ enum {
 	COARSE_LEAST = 1 << 14,  /* elements of weights for which it is worth while */
 	GROUP_LEAST = 16,        /* elements of a group: fewer may lie on a grid by chance, and steps would take more */
 	SPAN = 255, SPAN_NIBBLE = 15,
-	COARSE_WIDE = 16,        /* columns of a panel, at most: VK_WIDE */
 };
 
 typedef struct Line {            /* of n elements, some apart: a group of a row */
@@ -230,7 +229,7 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 	if (c->packed)
 		return;
 	c->packed = true;
-	p.width = p.last = e->nr < COARSE_WIDE ? e->nr : COARSE_WIDE;
+	p.width = p.last = e->panel;
 	put_words(e, &p, (const float *)w->storage->data, c);
 	put_scales(e, &p, c);
 	p.at = c->words;

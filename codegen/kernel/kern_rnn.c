@@ -115,7 +115,7 @@ panels(Row *r, const RtTensor *w, int64_t first, int64_t n)
 	if (!r->e)
 		return "0";
 	return pack_panels(r->e, WEIGHT_PANELS, w, (RtPacking){ .to = w->offset + first * s[0], .n = n, .k = w->dims[1],
-		.taps = 1, .kw = 1, .width = r->e->nr, .last = panel_last(r->e, n, r->e->vf), .sn = s[0],
+		.taps = 1, .kw = 1, .width = r->e->panel, .last = panel_last(r->e, n, r->e->vf), .sn = s[0],
 		.sk = s[1] }, 1, 1);
 }
 

@@ -16,18 +16,28 @@ typedef double WinoWide;
 
 enum { BLOCK = 16 };             /* of k: a cache line of each column is read at once */
 
-/* The width of the last panel: VC_REST and, for products, VC_REST_HALF of vblock.h. */
+/* Are n columns so many that their last unit of work is a whole one?  VC_IS_WHOLE of vblock.h. */
+static bool
+is_whole(const Emit *e, int64_t n)
+{
+	return n > 0 && (e->nr - 1 - (n - 1) % e->nr) * 16 < n;
+}
+
+/* The width of the last panel: VC_UNIT_COLUMNS and, for products, VC_COLUMNS of vblock.h. */
 int64_t
 panel_last(const Emit *e, int64_t n, int vector)
 {
-	const int64_t left = n ? (n - 1) % e->nr + 1 : 0;
+	const int64_t left = n ? (n - 1) % e->panel + 1 : 0;
 
-	return (e->nr - left) * 16 < n ? e->nr : (left + vector - 1) / vector * vector;
+	return is_whole(e, n) ? e->panel : (left + vector - 1) / vector * vector;
 }
 
+/* Of all panels, empty ones that make a unit of work whole among them. */
 static int64_t
-columns_of(const RtPacking *p)
+columns_of(const Emit *e, const RtPacking *p)
 {
+	if (p->width == e->panel && is_whole(e, p->n))
+		return (p->n + e->nr - 1) / e->nr * e->nr;
 	return p->n ? (p->n - 1) / p->width * p->width + p->last : 0;
 }
 
@@ -85,9 +95,9 @@ fill_panels(const RtPacking *p, const float *from, float *to)
 
 /* The offset of group i, in floats, when so many groups share a panel; 1: each has panels of its own. */
 static int64_t
-group_at(const RtPacking *p, int64_t together, int64_t i)
+group_at(const Emit *e, const RtPacking *p, int64_t together, int64_t i)
 {
-	return i / together * columns_of(p) * p->k * p->taps + i % together * p->n;
+	return i / together * columns_of(e, p) * p->k * p->taps + i % together * p->n;
 }
 
 static const char *
@@ -96,19 +106,19 @@ panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t grou
 	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d %d %d %lld", (const void *)w,
 				       (long long)p.to, p.n, p.k, p.taps, p.width, p.last, p.sn, (long long)together);
 	const char *text = map_get(&e->kernel_names, key);
-	const int64_t n = group_at(&p, together, (groups + together - 1) / together * together), first = p.to;
+	const int64_t n = group_at(e, &p, together, (groups + together - 1) / together * together), first = p.to;
 	float *at;
 
 	if (text)
 		return text;
 	at = zeros(n);
 	for (int64_t i = 0; i < groups; i++, p.to += p.n * (int64_t)p.sn)
-		fill_panels(&p, data_of(w), at + group_at(&p, together, i));
+		fill_panels(&p, data_of(w), at + group_at(e, &p, together, i));
 	text = add_weights(e, form, at, n);
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	p.to = first;
 	for (int64_t i = 0; i < groups; i++, p.to += p.n * (int64_t)p.sn) {
-		p.at = offset_of(text) + group_at(&p, together, i) * (int64_t)sizeof(float);
+		p.at = offset_of(text) + group_at(e, &p, together, i) * (int64_t)sizeof(float);
 		weights_note(&e->weights, w->storage, p);
 	}
 	return text;
@@ -147,7 +157,7 @@ WINO_END
 static const char *
 store_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 {
-	const int64_t plane = columns_of(p) * p->k, elements = winograd_elements(tile);
+	const int64_t plane = columns_of(e, p) * p->k, elements = winograd_elements(tile);
 	float *const u = zeros(elements * plane), *at = u;
 
 	for (int64_t col = 0; col < p->n; col += p->width) {
@@ -173,7 +183,7 @@ make_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 	const char *key = arena_printf(e->cx->arena, "made %d %s %d", tile, panels, p->n),
 		   *text = map_get(&e->kernel_names, key);
 	const RtMaking row = { .from = offset_of(panels), .to = e->made_bytes, .n = p->n, .k = p->k,
-			       .panels = (p->n + p->width - 1) / p->width, .tile = tile };
+			       .panels = (columns_of(e, p) + p->width - 1) / p->width, .tile = tile };
 
 	if (text)
 		return text;
@@ -181,7 +191,7 @@ make_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	vec_push(e->cx->arena, &e->making, row);
 	vec_push(e->cx->arena, &e->made_of, panels);
-	e->made_bytes += winograd_elements(tile) * columns_of(p) * p->k * (int64_t)sizeof(float);
+	e->made_bytes += winograd_elements(tile) * columns_of(e, p) * p->k * (int64_t)sizeof(float);
 	return text;
 }
 

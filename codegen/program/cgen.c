@@ -577,6 +577,7 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	e->vf = o->vector_floats;
 	e->in_order = target_in_order(o->target, o->mcpu ? o->mcpu : o->cpu);
 	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;
+	e->panel = e->nr < 16 ? e->nr : 16;
 	buf_printf(&e->provenance, "model: %016llx\ncompiler: kiln\noptimization: -O%d\n", (unsigned long long)m->hash,
 		   o->opt);
 	return e;

@@ -28,10 +28,11 @@ typedef struct VbConv {
 	int64_t start, yn, yh, yw;               /* the first one, and distances of images, rows, columns */
 } VbConv;
 
+/* Columns of a unit of work, `left` of the n that there are: its panels are as wide. */
 VC_INLINE int64_t
 vb_width(int64_t left, int64_t n)
 {
-	return left == VC_NR || VC_IS_WHOLE(n) ? VC_NR : (left + VC_UNIT - 1) / VC_UNIT * VC_UNIT;
+	return VC_IS_WHOLE(n) ? VC_NR : VC_UP(left, VC_UNIT);
 }
 
 static inline int64_t
@@ -40,9 +41,9 @@ vb_conv_scratch(const VbConv *v)
 	return vs_convolution(VC_NR, v->chunk, v->c.kh * v->c.kw, v->c.ic);
 }
 
-/* [tap][ic][width] */
+/* [tap][ic][width], which is a panel, `left` of whose columns are there, or none */
 VC_SHARED void
-vb_pack(const VbConv *v, int64_t left, int64_t width, const float *w, float *to)
+vb_pack_panel(const VbConv *v, int64_t left, int64_t width, const float *w, float *to)
 {
 	for (int64_t k = 0; k < v->c.ic; k++)
 		for (int64_t r = 0; r < v->c.kh; r++)
@@ -53,9 +54,19 @@ vb_pack(const VbConv *v, int64_t left, int64_t width, const float *w, float *to)
 				IVDEP
 				for (int64_t j = 0; j < left; j++)
 					row[j] = from[j * v->so];
-				for (int64_t j = left; j < width; j++)
+				for (int64_t j = left > 0 ? left : 0; j < width; j++)
 					row[j] = 0;
 			}
+}
+
+/* [panel][tap][ic][column] of `width` columns */
+VC_SHARED void
+vb_pack(const VbConv *v, int64_t left, int64_t width, const float *w, float *to)
+{
+	for (int64_t col = 0; col < width; col += VC_PANEL)
+		vb_pack_panel(v, left - col < VC_PANEL ? left - col : VC_PANEL,
+			      width - col < VC_PANEL ? width - col : VC_PANEL, w + col * v->so,
+			      to + col * v->c.kh * v->c.kw * v->c.ic);
 }
 
 /* Pixels [from, to) of a panel, which lie side by side in `tile`. */

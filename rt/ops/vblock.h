@@ -5,16 +5,17 @@
  * A program has one function for panels, which all kernels call with their own arguments.  Of the functions for panels
  * narrower than NR, the last of a result, a program has only those that some kernel uses.
  *
- * Weights: panels of NR output channels, [panel][tap][ic][NR], the last panel as wide as VC_REST_HALF says; those of
- * groups one after the other.
+ * Weights: panels of VC_PANEL output channels, [panel][tap][ic][VC_PANEL], the last one as wide as VC_COLUMNS says;
+ * those of groups one after the other.  A unit of work is VC_NR of them: where weights are packed for 512-bit vectors,
+ * four panels, whose lines such vectors read side by side; else one.
  * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90;
  * on aarch64, where lanes multiply vectors, 100 of a Neoverse N1's by llvm-mca; 4 x 8 on 32-bit ARM, 72 of a
  * Cortex-A72's.
  * The k loop must stay rolled: unrolled whole, gcc hoists loads and spills.
  *
  * The program says how wide vectors are: VC_FLOATS is 16, 8, 4, or 1 for none (tcc).  Its weights are packed for
- * vectors of VC_PACKED floats, as many or more: code for narrower ones takes a panel in several passes, a register
- * block wide, and so all levels of a program read one packing.  VC_CLAMPS: some product is clamped.
+ * vectors of VC_PACKED floats, as many or more: code for narrower ones takes a unit of work in several register
+ * blocks, and so all levels of a program read one packing.  VC_CLAMPS: some product is clamped.
  * VC_TALL: how many rows products have at most; not defined: any number.  Taller blocks are left out.
  * VC_DEEP: of how many products their sums are at most, likewise: what is one run needs no code for others.
  * VC_IN_ORDER: 1 where the processor executes instructions in order; not defined: 0.
@@ -117,16 +118,18 @@ typedef float VcV;
 #endif
 
 enum {
-	VC_UNIT = VC_PACKED,             /* panels are as wide as some of these, */
+	VC_UNIT = VC_PACKED,             /* units of work are as wide as some of these, */
 	VC_UNITS = VC_UNIT == 16 || VC_UNIT == 1 ? 4 : 2,
 	VC_NR = VC_UNIT * VC_UNITS,      /* whole ones as these */
+	VC_PANEL = VC_UNIT == 16 ? VC_UNIT : VC_NR,
 	VC_STEP = VC_UNIT == 16 ? 8 : VC_UNIT,
-	VC_NV = VC_NR / VF,              /* vectors in a panel; VC_NB: in a register block */
+	VC_NV = VC_NR / VF,              /* vectors in a unit of work; VC_NB: in a register block */
 	VC_BLOCK = VC_NB * VF,
 	/* Products of one sum; longer ones are sums of such: their rounding errors grow less (measured: of Winograd's
 	 * products 0.6 of those of 256, in ResNet-50 in 1.01 times the time). */
 	VC_RUN = 64,
 	VC_ONE_RUN = VC_DEEP <= VC_RUN,
+	VC_LINE = 64,                    /* bytes of a line of memory in a cache */
 };
 
 /* sum + x * by.  On 32-bit ARM, gcc computes sums and products of vectors element by element, since NEON flushes
@@ -220,8 +223,8 @@ vc_sum(VcV x)
  * whose rows have n. */
 typedef void VcEpilogue(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1, ptrdiff_t n);
 
-/* Of the functions that are there for each width of a panel, the one for the columns that n leaves over; null: none.
- * The last panel is as wide as it has vectors; a whole one where that adds less than a sixteenth. */
+/* Of the functions that are there for each width of a unit of work, the one for the columns that n leaves over; null:
+ * none.  The last unit is as wide as it has vectors; a whole one where that adds less than a sixteenth. */
 #define VC_REST(name, n) \
 	((n) % VC_NR == 0 ? 0 : VC_IS_WHOLE(n) ? VC_WHOLE(name) : \
 	 (n) % VC_NR > 3 * VC_UNIT && VC_UNITS > 3 ? name##_4 : (n) % VC_NR > 2 * VC_UNIT && VC_UNITS > 2 ? name##_3 : \
@@ -235,12 +238,13 @@ typedef void VcEpilogue(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t 
 #else
 #define VC_REST_HALF(name, n) VC_REST(name, n)
 #endif
-/* Columns of all panels of n. */
-#define VC_COLUMNS(n) \
-	(VC_IS_WHOLE(n) ? ((n) + VC_NR - 1) / VC_NR * VC_NR : ((n) + VC_STEP - 1) / VC_STEP * VC_STEP)
+/* Columns of all panels of n; where there are no half vectors. */
+#define VC_COLUMNS(n) VC_UP(n, VC_IS_WHOLE(n) ? VC_NR : VC_STEP)
+#define VC_UNIT_COLUMNS(n) VC_UP(n, VC_IS_WHOLE(n) ? VC_NR : VC_UNIT)
+#define VC_UP(n, step) (((n) + (step) - 1) / (step) * (step))
 #define VC_IS_WHOLE(n) ((n) % VC_NR == 0 || (VC_NR - (n) % VC_NR) * 16 < (n))
 #define VC_WHOLE(name) (VC_UNITS > 2 ? name##_4 : name##_2)
-/* Floats of a panel of so many units, and half a one. */
+/* Columns of so many units, and half a one. */
 #define VC_WIDE(units, half) (((units) < VC_UNITS ? (units) : VC_UNITS) * VC_UNIT + (half) * VC_UNIT / 2)
 
 /* Rows of a block by its vectors: as many as give VC_MR * VC_NB accumulators, at most what the narrowest can feed. */
@@ -258,6 +262,41 @@ typedef float VcHalf;
 #else
 #define VC_LOW(x) (VcHalf){ 0 }          /* no panels with halves */
 #endif
+
+/* Lines of weights, as a register block reads them: of `wide` floats, in panels that are `far` apart; rest: half a
+ * vector, in a panel of its own. */
+typedef struct VcLines {
+	const float *at, *rest;
+	ptrdiff_t far;
+	int wide;
+} VcLines;
+
+/* Those of a block of nv vectors that begins in column `at` of a unit of work, which has `columns`; its panels have
+ * `lines` lines. */
+VC_INLINE VcLines
+vc_lines(int nv, ptrdiff_t columns, ptrdiff_t at, ptrdiff_t lines, const float *b)
+{
+	const ptrdiff_t panel = at / VC_PANEL * VC_PANEL, left = columns - panel;
+	const float *const from = b + panel * lines + at % VC_PANEL;
+
+	return (VcLines){ from, from + nv * VF * lines, VC_PANEL * lines, left < VC_PANEL ? (int)left : VC_PANEL };
+}
+
+/* n lines on. */
+VC_INLINE VcLines
+vc_lines_after(VcLines b, ptrdiff_t n)
+{
+	b.at += n * b.wide;
+	b.rest += n * (VF / 2);
+	return b;
+}
+
+/* Vector j of the line at hand. */
+VC_INLINE VcV
+vc_line(const VcLines *b, int j)
+{
+	return *(const VcV *)(b->at + j * VF / VC_PANEL * b->far + j * VF % VC_PANEL);
+}
 
 /* A block of rows: nv vectors of each, one after the other, and in panels with halves half a one. */
 typedef struct VcRows {
@@ -370,7 +409,7 @@ vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *ran
  * once and multiplied lane by lane.  Everything is read a step before it is used, since processors that execute in
  * order would wait for it; the last step reads again what it has. */
 VC_INLINE ptrdiff_t
-vc_rows_add_lanes(int mr, int nv, ptrdiff_t run, const float *const *a, const float *b, int wide, VcRows *to)
+vc_rows_add_lanes(int mr, int nv, ptrdiff_t run, const float *const *a, VcLines b, VcRows *to)
 {
 	const ptrdiff_t last = run / VF * VF - VF;
 	VcV x[VC_MOST], line[2][VC_NB];
@@ -382,16 +421,16 @@ vc_rows_add_lanes(int mr, int nv, ptrdiff_t run, const float *const *a, const fl
 		x[i] = *(const VcV *)a[i];
 	VC_UNROLL
 	for (int j = 0; j < nv; j++)
-		line[0][j] = *(const VcV *)(b + j * VF);
+		line[0][j] = vc_line(&b, j);
 	for (ptrdiff_t k = 0; k <= last; k += VF) {
 		const ptrdiff_t more = k < last, next = k + more * VF;
 
 		VC_UNROLL
 		for (int l = 0; l < VF; l++) {
-			b += l < VF - 1 ? wide : more * wide;
+			b.at += l < VF - 1 ? b.wide : more * b.wide;
 			VC_UNROLL
 			for (int j = 0; j < nv; j++)
-				line[~l & 1][j] = *(const VcV *)(b + j * VF);
+				line[~l & 1][j] = vc_line(&b, j);
 			VC_UNROLL
 			for (int i = 0; i < mr; i++) {
 				VC_UNROLL
@@ -411,19 +450,19 @@ vc_rows_add_lanes(int mr, int nv, ptrdiff_t run, const float *const *a, const fl
 /* The same where there are no vectors: gcc would keep those of a block on the stack (measured, RISC-V: 4.4 instructions
  * for each product, and so 2). */
 VC_INLINE void
-vc_rows_add_scalars(int mr, int nv, ptrdiff_t run, const float *const *a, const float *b, int wide, VcRows *to)
+vc_rows_add_scalars(int mr, int nv, ptrdiff_t run, const float *const *a, VcLines b, VcRows *to)
 {
 	float acc[VC_MOST * VC_NB * VF];
 
 	VC_UNROLL
 	for (int i = 0; i < mr * nv * VF; i++)
 		acc[i] = to->acc[i / VF][i % VF];
-	for (ptrdiff_t k = 0; k < run; k++, b += wide) {
+	for (ptrdiff_t k = 0; k < run; k++, b.at += b.wide) {
 		float row[VC_NB * VF];
 
 		VC_UNROLL
 		for (int j = 0; j < nv * VF; j++)
-			row[j] = b[j];
+			row[j] = b.at[j];
 		VC_UNROLL
 		for (int i = 0; i < mr; i++) {
 			const float x = a[i][k];
@@ -439,19 +478,19 @@ vc_rows_add_scalars(int mr, int nv, ptrdiff_t run, const float *const *a, const 
 }
 #endif
 
-/* rows += mr rows of run floats each, wherever they lie, times run rows of a panel, which is `wide`. */
+/* rows += mr rows of run floats each, wherever they lie, times run lines. */
 VC_INLINE void
-vc_rows_add_at(int mr, int nv, bool half, ptrdiff_t run, const float *const *a, const float *b, int wide, VcRows *to)
+vc_rows_add_at(int mr, int nv, bool half, ptrdiff_t run, const float *const *a, VcLines b, VcRows *to)
 {
 	ptrdiff_t k = 0;
 
 #ifdef VC_SCALARS
-	vc_rows_add_scalars(mr, nv, run, a, b, wide, to);
+	vc_rows_add_scalars(mr, nv, run, a, b, to);
 	k = run;
 #endif
 #ifdef VC_BY_LANE
-	k = vc_rows_add_lanes(mr, nv, run, a, b, wide, to);
-	b += k * wide;
+	k = vc_rows_add_lanes(mr, nv, run, a, b, to);
+	b = vc_lines_after(b, k);
 #endif
 	for (; k < run; k++) {
 		VcV row[VC_NB];
@@ -459,10 +498,10 @@ vc_rows_add_at(int mr, int nv, bool half, ptrdiff_t run, const float *const *a, 
 
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
-			row[j] = *(const VcV *)(b + j * VF);
+			row[j] = vc_line(&b, j);
 		if (half)
-			rest = *(const VcHalf *)(b + nv * VF);
-		b += wide;
+			rest = *(const VcHalf *)b.rest;
+		b = vc_lines_after(b, 1);
 		VC_UNROLL
 		for (int i = 0; i < mr; i++) {
 			const VcV x = VC_SET(a[i][k]);
@@ -476,9 +515,9 @@ vc_rows_add_at(int mr, int nv, bool half, ptrdiff_t run, const float *const *a, 
 	}
 }
 
-/* acc += mr rows of k floats, lda apart, times k rows of a panel. */
+/* acc += mr rows of k floats, lda apart, times k lines. */
 VC_INLINE void
-vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, VcRows *to)
+vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, VcLines b, VcRows *to)
 {
 #if defined VC_BY_LANE || defined VC_SCALARS
 	const float *rows[VC_MOST];
@@ -486,7 +525,7 @@ vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t ld
 	VC_UNROLL
 	for (int i = 0; i < mr; i++)
 		rows[i] = a + i * lda;
-	vc_rows_add_at(mr, nv, half, k, rows, b, wide, to);
+	vc_rows_add_at(mr, nv, half, k, rows, b, to);
 #else
 	const float *third[(VC_MOST + 2) / 3] = { 0 };   /* every third row; those between lie near it */
 
@@ -499,10 +538,10 @@ vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t ld
 
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
-			row[j] = *(const VcV *)(b + j * VF);
+			row[j] = vc_line(&b, j);
 		if (half)
-			rest = *(const VcHalf *)(b + nv * VF);
-		b += wide;
+			rest = *(const VcHalf *)b.rest;
+		b = vc_lines_after(b, 1);
 		VC_UNROLL
 		for (int i = 0; i < mr; i++) {
 			const VcV x = VC_SET(third[i / 3][i % 3 * lda]);
@@ -522,28 +561,24 @@ vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t ld
 
 /* ---- product: c (m, n) = a (m, k) * b (k, n) packed + bias ------------------------------------------------------ */
 
-/* Weights that are wanted next: `lines` of memory, so many bytes apart.  They are fetched while the ones at hand are
- * computed with, some after each run of products: the first rows would wait for memory, and the others not use it. */
+/* Weights that are wanted next: so many lines of memory.  They are fetched while the ones at hand are computed with,
+ * some after each run of products: the first rows would wait for memory, and the others not use it. */
 typedef struct VcAhead {
 	const char *at;
-	ptrdiff_t   step, lines;
+	ptrdiff_t   lines;
 } VcAhead;
 
-/* Those of k rows of nv vectors at b, of a panel that is `wide`. */
+/* n floats at b. */
 VC_INLINE VcAhead
-vc_ahead(int nv, ptrdiff_t k, const float *b, int wide)
+vc_ahead(const float *b, ptrdiff_t n)
 {
-	const ptrdiff_t line = 64, row = nv * VF * (ptrdiff_t)sizeof *b, step = wide * (ptrdiff_t)sizeof *b;
-
-	if (row > line)
-		return (VcAhead){ (const char *)b, line, k * (row / line) };
-	return (VcAhead){ (const char *)b, step, k };
+	return (VcAhead){ (const char *)b, n / (VC_LINE / (ptrdiff_t)sizeof *b) };
 }
 
 VC_INLINE void
 vc_fetch(VcAhead *ahead)
 {
-	for (ptrdiff_t i = 0; i < ahead->lines; i++, ahead->at += ahead->step) {
+	for (ptrdiff_t i = 0; i < ahead->lines; i++, ahead->at += VC_LINE) {
 #if defined __GNUC__ && !defined __TINYC__
 		__builtin_prefetch(ahead->at, 0, 2);
 #endif
@@ -553,9 +588,8 @@ vc_fetch(VcAhead *ahead)
 /* A register block of mr rows.  more: c has sums of earlier columns of a, these are added to.  ahead: fetched after
  * each run. */
 VC_INLINE void
-vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide,
-		const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range,
-		VcAhead *ahead)
+vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, VcLines b, const float *bias,
+		bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range, VcAhead *ahead)
 {
 	float part[VC_MOST * VC_NR];
 	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, c, ldc, part);
@@ -566,7 +600,7 @@ vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_
 		VcRows rows;
 
 		vc_rows_start(mr, nv, half, at || more ? 0 : bias, &rows);
-		vc_rows_add(mr, nv, half, run, a + at, lda, b + at * wide, wide, &rows);
+		vc_rows_add(mr, nv, half, run, a + at, lda, vc_lines_after(b, at), &rows);
 		if (ahead)
 			vc_fetch(ahead);
 		vc_rows_store(mr, nv, half, to, !VC_ONE_RUN && (at > 0 || more), at + run < k ? 0 : range, &rows);
@@ -576,18 +610,18 @@ vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_
 		vc_store_part(mr, left, c, ldc, part);
 }
 
-/* Rows of c by the columns of one panel, `left` of which are there. */
-typedef void VcPanel(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
-		     float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range);
+/* Rows of c by the columns of a unit of work, `left` of which are there.  lines: of its panels, of which k are used. */
+typedef void VcPanel(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t lines,
+		     const float *bias, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range);
 
 /* The tallest block of a product.  Where sums are so short, loads and stores take as long, and 8 accumulators give
  * enough work at once. */
 #define VC_TALLEST(nv) \
 	(VC_FLOATS > 1 && VC_DEEP <= 16 && VC_ROWS(nv) > 8 / (nv) ? 8 / (nv) : VC_ROWS(nv))
 
-/* nv vectors of a panel that is `wide`. */
+/* All rows by a register block. */
 VC_INLINE void
-vc_product_panel(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide,
+vc_product_panel(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, VcLines b,
 		 const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range,
 		 VcAhead ahead)
 {
@@ -596,132 +630,59 @@ vc_product_panel(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, pt
 
 	ahead.lines = VC_FLOATS == 1 || m < 2 * tall || !runs ? 0 : (ahead.lines + runs - 1) / runs;
 	for (; VC_TALL >= VC_TALLEST(nv + half) && i + VC_TALLEST(nv + half) <= m; i += VC_TALLEST(nv + half))
-		vc_product_rows(VC_TALLEST(nv + half), nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc,
-				ldc, left, range, VC_FLOATS > 1 ? &ahead : 0);
+		vc_product_rows(VC_TALLEST(nv + half), nv, half, k, a + i * lda, lda, b, bias, more, c + i * ldc, ldc,
+				left, range, VC_FLOATS > 1 ? &ahead : 0);
 	for (; VC_TALL >= 4 && i + 4 <= m && VC_TALLEST(nv + half) > 4; i += 4)
-		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range,
-				0);
+		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, bias, more, c + i * ldc, ldc, left, range, 0);
 	for (; VC_TALL >= 2 && i + 2 <= m && VC_TALLEST(nv + half) > 2; i += 2)
-		vc_product_rows(2, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range,
-				0);
+		vc_product_rows(2, nv, half, k, a + i * lda, lda, b, bias, more, c + i * ldc, ldc, left, range, 0);
 	for (; i < m; i++)
-		vc_product_rows(1, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range,
-				0);
+		vc_product_rows(1, nv, half, k, a + i * lda, lda, b, bias, more, c + i * ldc, ldc, left, range, 0);
 }
 
+/* What units of work of all widths are made of: each is there once where they are several register blocks, the last of
+ * which may be one vector. */
 #if VC_FLOATS == VC_PACKED
-
-/* A panel is one block of registers. */
-VC_INLINE void
-vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
-		  float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
-{
-	vc_product_panel(wide / VF, wide % VF != 0, m, k, a, lda, b, wide, bias, false, c, ldc, left, range,
-			 vc_ahead(wide / VF, k, b + k * wide, wide));
-}
-
+#define VC_BLOCK_SHARED VC_INLINE
+#define VC_LAST(nv) (nv)
 #else
-
-/* A panel is several blocks of registers, whose lines lie apart: too few sets of the nearest cache hold them.  For many
- * rows so many lines of a block are copied side by side first (measured, ResNet-18: 0.85 of the time); those of one
- * run are few enough. */
-enum { VC_NEAR = 512, VC_NEAR_ROWS = 4 * VC_MR, VC_ROW = 8, VC_PAIR = 4, VC_PAIRED = VF == 8 ? 8 : 0 };
-/* VC_ROW, VC_PAIR: vectors of a block of one row, of two; VC_PAIRED: rows that are taken by two at most (measured) */
-
-/* What panels of all widths are made of, each there once: blocks, a last one of one vector, long ones of a row. */
-VC_SHARED void
-vc_product_block(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
-		 bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range, VcAhead ahead)
+#define VC_BLOCK_SHARED VC_SHARED
+#define VC_LAST(nv) 1
+#endif
+VC_BLOCK_SHARED void
+vc_product_block(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, VcLines b, const float *bias, float *c,
+		 ptrdiff_t ldc, ptrdiff_t left, const float *range, VcAhead ahead)
 {
-	vc_product_panel(VC_NB, false, m, k, a, lda, b, wide, bias, more, c, ldc, left, range, ahead);
+	vc_product_panel(VC_NB, false, m, k, a, lda, b, bias, false, c, ldc, left, range, ahead);
 }
 
-VC_SHARED void
-vc_product_last(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
-		float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+VC_BLOCK_SHARED void
+vc_product_last(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, VcLines b,
+		const float *bias, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range, VcAhead ahead)
 {
-	vc_product_panel(1, false, m, k, a, lda, b, wide, bias, false, c, ldc, left, range,
-			 vc_ahead(1, k, b + k * wide, wide));
+	(void)nv;
+	vc_product_panel(VC_LAST(nv), VC_FLOATS == VC_PACKED && half, m, k, a, lda, b, bias, false, c, ldc, left, range,
+			 ahead);
 }
 
-VC_SHARED void
-vc_product_row(ptrdiff_t k, const float *a, const float *b, int wide, const float *bias, float *c, ptrdiff_t left,
-	       const float *range)
-{
-	vc_product_rows(1, VC_ROW, false, k, a, 0, b, wide, bias, false, c, 0, left, range, 0);
-}
-
-VC_SHARED void
-vc_product_near(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
-		float *c, ptrdiff_t ldc, const float *range, const float *next)
-{
-	VcV lines[VC_NEAR * VC_NB];
-
-	for (ptrdiff_t from = 0, some; from < k; from += some) {
-		some = k - from < VC_NEAR ? k - from : VC_NEAR;
-		for (ptrdiff_t i = 0; i < some; i++)
-			for (int j = 0; j < VC_NB; j++)
-				lines[i * VC_NB + j] = *(const VcV *)(b + (from + i) * wide + j * VF);
-		vc_product_block(m, some, a + from, lda, (const float *)lines, VC_BLOCK, bias, from > 0, c, ldc,
-				 VC_BLOCK, from + some < k ? 0 : range,
-				 vc_ahead(VC_NB, some, from + some < k ? b + (from + some) * wide : next, wide));
-	}
-}
-
-/* Few rows, two by two: blocks of more columns than many rows have, run after run, so that lines are near when the next
- * two want them.  Returns the columns that are done. */
-VC_SHARED ptrdiff_t
-vc_product_few(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, int wide, const float *bias,
-	       float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
-{
-	const ptrdiff_t block = VC_PAIR * VF, columns = (left < wide ? left : wide) / block * block;
-
-	for (ptrdiff_t from = 0; from < k && columns; from += VC_RUN) {
-		const ptrdiff_t run = k - from < VC_RUN ? k - from : VC_RUN;
-		const float *const clamp = from + run < k ? 0 : range;
-
-		for (ptrdiff_t at = 0; at < columns; at += block) {
-			const float *const line = b + from * wide + at, *const first = bias ? bias + at : 0;
-			ptrdiff_t i = 0;
-
-			for (; i + 2 <= m; i += 2)
-				vc_product_rows(2, VC_PAIR, false, run, a + i * lda + from, lda, line, wide, first,
-						from > 0, c + i * ldc + at, ldc, block, clamp, 0);
-			if (i < m)
-				vc_product_rows(1, VC_PAIR, false, run, a + i * lda + from, lda, line, wide, first,
-						from > 0, c + i * ldc + at, ldc, block, clamp, 0);
-		}
-	}
-	return columns;
-}
-
-/* Block after block; the last may be one vector.  One row reads lines as they lie, as many as registers take. */
+/* Block after block. */
 VC_INLINE void
-vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias,
-		  float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
+vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t lines,
+		  const float *bias, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
 {
+	const int nv = wide % VC_BLOCK / VF, half = wide % VF != 0;
 	ptrdiff_t at = 0;
 
-	for (; m == 1 && at + VC_ROW * VF <= wide && at < left; at += VC_ROW * VF)
-		vc_product_row(k, a, b + at, wide, bias ? bias + at : 0, c + at, left - at, range);
-	if (!VC_ONE_RUN && m > 1 && m <= VC_PAIRED)
-		at = vc_product_few(m, k, a, lda, b, wide, bias, c, ldc, left, range);
-	for (; at + VC_BLOCK <= wide && at < left; at += VC_BLOCK) {
-		const float *next = at + 2 * VC_BLOCK <= wide ? b + at + VC_BLOCK : b + k * wide;
-
-		if (!VC_ONE_RUN && VC_TALL >= VC_NEAR_ROWS && m >= VC_NEAR_ROWS && left - at >= VC_BLOCK)
-			vc_product_near(m, k, a, lda, b + at, wide, bias ? bias + at : 0, c + at, ldc, range, next);
-		else
-			vc_product_block(m, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at, ldc,
-					 left - at, range, vc_ahead(VC_NB, k, next, wide));
-	}
+	for (; at + VC_BLOCK <= wide && at < left; at += VC_BLOCK)
+		vc_product_block(m, k, a, lda, vc_lines(VC_NB, wide, at, lines, b), bias ? bias + at : 0, c + at, ldc,
+				 left - at, range,
+				 vc_ahead(vc_lines(VC_NB, wide, at + VC_BLOCK, lines, b).at, k * VC_BLOCK));
 	if (wide % VC_BLOCK && at < left)
-		vc_product_last(m, k, a, lda, b + at, wide, bias ? bias + at : 0, c + at, ldc, left - at, range);
+		vc_product_last(nv, half, m, k, a, lda, vc_lines(nv, wide, at, lines, b), bias ? bias + at : 0, c + at,
+				ldc, left - at, range, vc_ahead(b + wide * lines, k * (wide % VC_BLOCK)));
 }
 
-#endif
-
-/* X(name, units, half) for each width of a panel */
+/* X(name, units, half) for each width of a unit of work */
 #if VC_PACKED == 16
 #define VC_EACH_WIDTH(X) X(1, 1, false) X(2, 2, false) X(3, 3, false) X(4, 4, false) \
 	X(half, 0, true) X(1_half, 1, true) X(2_half, 2, true) X(3_half, 3, true)
@@ -729,15 +690,15 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
 #define VC_EACH_WIDTH(X) X(1, 1, false) X(2, 2, false) X(3, 3, false) X(4, 4, false)
 #endif
 
-#define VC_PANEL(name, units, half) \
+#define VC_COLUMNS_OF(name, units, half) \
 	VC_SHARED void \
-	vc_panel_##name(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, const float *bias, \
-			float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range) \
+	vc_panel_##name(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t lines, \
+			const float *bias, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range) \
 	{ \
-		vc_product_blocks(VC_WIDE(units, half), m, k, a, lda, b, bias, c, ldc, left, range); \
+		vc_product_blocks(VC_WIDE(units, half), m, k, a, lda, b, lines, bias, c, ldc, left, range); \
 	}
-VC_EACH_WIDTH(VC_PANEL)
-#undef VC_PANEL
+VC_EACH_WIDTH(VC_COLUMNS_OF)
+#undef VC_COLUMNS_OF
 
 /* How work is divided among threads.  By panels of n columns, those of each group, a thread reads its own weights once;
  * [begin, end) of panels * chunks, chunks of `chunk` rows.  By rows, a thread works on the same rows, kernel after
@@ -810,10 +771,8 @@ vc_product_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptr
 
 	for (ptrdiff_t at = s.begin; at < s.end; at++) {
 		const VcBlock o = vc_share_block(&s, step, at, chunk, n);
-		VcPanel *const run = o.whole ? VC_WHOLE(vc_panel) : last;
-
-		run(o.to - o.from, k, a + o.from * lda + o.group * k, lda, b + o.weights * k, bias ? bias + o.col : 0,
-		    c + o.from * ldc + o.col, ldc, o.left, range);
+		(o.whole ? VC_WHOLE(vc_panel) : last)(o.to - o.from, k, a + o.from * lda + o.group * k, lda, b + o.weights * k, k,
+		    bias ? bias + o.col : 0, c + o.from * ldc + o.col, ldc, o.left, range);
 		if (epilogue)
 			vc_share_follow(&s, step, &o, n, epilogue, p);
 	}

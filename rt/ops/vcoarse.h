@@ -2,8 +2,8 @@
  *
  *    w[k][n] = (q[k][n] + centre[g][n]) * scale[g][n]        g = k / group; q of 8 or 4 bits, with a sign
  *
- * Weights: panels of VK_WIDE output channels, [panel][word][VK_WIDE], of words of 32 bits that have 4 or 8 elements of
- * k, the first one lowest; scales, and behind all of them centres: [panel][group][VK_WIDE].
+ * Weights: panels of VC_PANEL output channels, [panel][word][VC_PANEL], of words of 32 bits that have 4 or 8 elements
+ * of k, the first one lowest; scales, and behind all of them centres: [panel][group][VC_PANEL].
  *
  * Few rows: a word's elements are masked, not moved, so the i-th one is 2^(bits * i) times too large, and inputs are so
  * much less; the last one has its sign, the others are half their range more, which is taken away before they are
@@ -30,9 +30,9 @@ typedef struct VkWeights {
 } VkWeights;
 
 enum {
-	VK_WIDE = VC_NR < 16 ? VC_NR : 16,
-	VK_V = VK_WIDE / VF,             /* vectors in a panel */
-	VK_PANELS = VC_NR / VK_WIDE,     /* panels of a unit of work */
+	VK_V = VC_PANEL / VF,             /* vectors in a panel */
+	VK_PANELS = VC_NR / VC_PANEL,     /* panels of a unit of work */
+	VK_LINE = VC_BLOCK < VC_PANEL ? VC_BLOCK : VC_PANEL,       /* floats of a line that a register block reads */
 	VK_FEW = VF > 4 ? 4 : 2,         /* rows that registers take beside what weights become */
 	VK_SUMS = VF > 8 ? 16 : 8,       /* vectors of sums, which wait for each other else */
 	VK_RUN = 256,                    /* elements of k of a sum, at most */
@@ -86,13 +86,13 @@ vk_words(int bits, ptrdiff_t k)
 VC_INLINE ptrdiff_t
 vk_scales(const VkProduct *v, ptrdiff_t panel, ptrdiff_t at)
 {
-	return (panel * ((v->k + v->group - 1) / v->group) + at / v->group) * VK_WIDE;
+	return (panel * ((v->k + v->group - 1) / v->group) + at / v->group) * VC_PANEL;
 }
 
 VC_INLINE ptrdiff_t
 vk_centres(const VkProduct *v)
 {
-	return vk_scales(v, (v->n + VK_WIDE - 1) / VK_WIDE, 0);
+	return vk_scales(v, (v->n + VC_PANEL - 1) / VC_PANEL, 0);
 }
 
 /* ---- few rows ---------------------------------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ vk_sums(int bits, int mr, ptrdiff_t words, const float *x, const int32_t *w, VcV
 	VC_UNROLL
 	for (int i = 0; i < all * chains; i++)
 		sum[i] = VC_ZERO;
-	for (ptrdiff_t t = 0; t < words; t++, x += each, w += VK_WIDE) {
+	for (ptrdiff_t t = 0; t < words; t++, x += each, w += VC_PANEL) {
 		VC_UNROLL
 		for (int i = 0; i < each; i++) {
 			VC_UNROLL
@@ -162,7 +162,7 @@ VC_INLINE bool
 vk_few(int bits, int mr, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
        const float *bias, float *c)
 {
-	const ptrdiff_t panels = (left + VK_WIDE - 1) / VK_WIDE, far = v->centred ? vk_centres(v) : 0;
+	const ptrdiff_t panels = (left + VC_PANEL - 1) / VC_PANEL, far = v->centred ? vk_centres(v) : 0;
 	float part[VK_FEW * VC_NR] = { 0 }, x[VK_FEW * VK_RUN], all[VK_FEW], most[VK_FEW];
 
 	for (ptrdiff_t at = 0, run; at < v->k; at += run) {
@@ -173,15 +173,15 @@ vk_few(int bits, int mr, const VkProduct *v, const float *a, const VkWeights *w,
 				return false;
 		}
 		for (ptrdiff_t p = 0; p < panels; p++) {
-			const ptrdiff_t panel = col / VK_WIDE + p;
+			const ptrdiff_t panel = col / VC_PANEL + p;
 			const float *const scale = w->scale + vk_scales(v, panel, at);
 			VcV sum[VK_FEW * VK_V];
 
 			vk_sums(bits, mr, vk_words(bits, run), x,
-				w->words + (panel * vk_words(bits, v->k) + vk_words(bits, at)) * VK_WIDE, sum);
+				w->words + (panel * vk_words(bits, v->k) + vk_words(bits, at)) * VC_PANEL, sum);
 			for (int i = 0; i < mr * VK_V; i++) {
 				const ptrdiff_t j = i % VK_V * VF;
-				float *const to = part + i / VK_V * VC_NR + p * VK_WIDE + j;
+				float *const to = part + i / VK_V * VC_NR + p * VC_PANEL + j;
 
 				if (far)
 					sum[i] += *(const VcV *)(scale + far + j) * VC_SET(all[i / VK_V]);
@@ -190,7 +190,7 @@ vk_few(int bits, int mr, const VkProduct *v, const float *a, const VkWeights *w,
 		}
 	}
 	for (int r = 0; r < mr; r++)
-		for (ptrdiff_t j = 0; j < panels * VK_WIDE; j += VF) {
+		for (ptrdiff_t j = 0; j < panels * VC_PANEL; j += VF) {
 			VcV *const to = (VcV *)(part + r * VC_NR + j);
 
 			*to += bias ? *(const VcV *)(bias + j) : VC_ZERO;
@@ -218,18 +218,18 @@ vk_few_rows(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const VkW
 
 /* ---- many rows --------------------------------------------------------------------------------------------------- */
 
-/* A vector of columns from `col` on, elements [at, at + run) of k, as floats VC_BLOCK apart, in whole words. */
+/* A vector of columns from `col` on, elements [at, at + run) of k, as floats VK_LINE apart, in whole words. */
 VC_INLINE void
 vk_floats(int bits, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrdiff_t at, ptrdiff_t run, float *to)
 {
-	const ptrdiff_t panel = col / VK_WIDE, from = col % VK_WIDE;
-	const int32_t *word = w->words + (panel * vk_words(bits, v->k) + vk_words(bits, at)) * VK_WIDE + from;
+	const ptrdiff_t panel = col / VC_PANEL, from = col % VC_PANEL;
+	const int32_t *word = w->words + (panel * vk_words(bits, v->k) + vk_words(bits, at)) * VC_PANEL + from;
 	const float *const scale = w->scale + vk_scales(v, panel, at) + from;
 	const VcV by = *(const VcV *)scale, centre = v->centred ? *(const VcV *)(scale + vk_centres(v)) : VC_ZERO;
 	const float half = (float)(1 << (bits - 1));
 	const int each = 32 / bits;
 
-	for (ptrdiff_t t = 0; t < vk_words(bits, run); t++, word += VK_WIDE, to += each * VC_BLOCK) {
+	for (ptrdiff_t t = 0; t < vk_words(bits, run); t++, word += VC_PANEL, to += each * VK_LINE) {
 		const VkI all = *(const VkI *)word;
 
 		VC_UNROLL
@@ -237,7 +237,7 @@ vk_floats(int bits, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrdi
 			const VcV x = VK_FLOATS(all & vk_mask(bits, i)) * VC_SET(vk_unit(bits, i));
 			const VcV more = centre - VC_SET(i < each - 1 ? half : 0);
 
-			*(VcV *)(to + i * VC_BLOCK) = (x + more) * by;
+			*(VcV *)(to + i * VK_LINE) = (x + more) * by;
 		}
 	}
 }
@@ -248,6 +248,7 @@ vk_many(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeigh
 	const float *bias, float *c, ptrdiff_t ldc)
 {
 	float lines[VC_RUN * VC_BLOCK];
+	const VcLines block = { .at = lines, .rest = lines, .far = VC_RUN * VK_LINE, .wide = VK_LINE };
 
 	for (int i = 0; left < VC_BLOCK && i < VC_RUN * VC_BLOCK; i++)
 		lines[i] = 0;
@@ -256,9 +257,10 @@ vk_many(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeigh
 		for (ptrdiff_t j = 0; j < VC_BLOCK && j < left; j += VF)
 			for (ptrdiff_t i = 0, some; i < run; i += some) {
 				some = vk_run(v, at + i, run - i);
-				vk_floats(bits, v, w, col + j, at + i, some, lines + i * VC_BLOCK + j);
+				vk_floats(bits, v, w, col + j, at + i, some,
+					  lines + j / VK_LINE * VC_RUN * VK_LINE + i * VK_LINE + j % VK_LINE);
 			}
-		vc_product_panel(VC_NB, false, m, run, a + at, v->lda, lines, VC_BLOCK, bias, at > 0, c, ldc, VC_BLOCK,
+		vc_product_panel(VC_NB, false, m, run, a + at, v->lda, block, bias, at > 0, c, ldc, VC_BLOCK,
 				 at + run < v->k ? 0 : v->range, (VcAhead){ 0 });
 	}
 }

@@ -115,8 +115,8 @@ vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool 
 /* mr pixels from *at on, which moves behind them; sums of VC_RUN products join in the result.  Those that are left out
  * count: where a sum ends does not depend on the pixels of a block. */
 VC_INLINE void
-vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, const float *w, int wide, const float *bias,
-	       float *y, const float *zeros, ptrdiff_t left)
+vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, VcLines w, const float *bias, float *y,
+	       const float *zeros, ptrdiff_t left)
 {
 	float part[VC_MR * VC_NR];
 	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, y, v->ys, part);
@@ -134,10 +134,10 @@ vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, const fl
 				have = vc_windows_next(mr, v, zeros, &p, &any);
 			n = have < room ? have : room;
 			if (any)
-				vc_rows_add_at(mr, nv, half, n, p.rows, w, wide, &sum);
+				vc_rows_add_at(mr, nv, half, n, p.rows, w, &sum);
 			for (int i = 0; i < mr; i++)
 				p.rows[i] += n;
-			w += n * wide;
+			w = vc_lines_after(w, n);
 			have -= n;
 		}
 		vc_rows_store(mr, nv, half, to, more, have || p.q < VC_FRAME(v, kd, 1) ? 0 : v->range, &sum);
@@ -285,8 +285,8 @@ vc_strip_copy(const VcConv *v, ptrdiff_t x0, ptrdiff_t columns, VcStrip *strip, 
 
 /* mr pixels of a strip, of which the first n are stored. */
 VC_INLINE void
-vc_conv_strip(int mr, ptrdiff_t n, int nv, bool half, const VcConv *v, const VcStrip *at, const float *w, int wide,
-	      const float *bias, float *y, ptrdiff_t left)
+vc_conv_strip(int mr, ptrdiff_t n, int nv, bool half, const VcConv *v, const VcStrip *at, VcLines w, const float *bias,
+	      float *y, ptrdiff_t left)
 {
 	const ptrdiff_t run = v->kw * v->ic, columns = nv * VF + half * VF / 2;
 	float part[VC_MOST * VC_NR];
@@ -295,7 +295,7 @@ vc_conv_strip(int mr, ptrdiff_t n, int nv, bool half, const VcConv *v, const VcS
 
 	vc_rows_start(mr, nv, half, bias, &rows);
 	for (ptrdiff_t r = at->r0; r < at->r1; r++)
-		vc_rows_add(mr, nv, half, run, at->x + r * at->far, v->sw * v->ic, w + r * run * wide, wide, &rows);
+		vc_rows_add(mr, nv, half, run, at->x + r * at->far, v->sw * v->ic, vc_lines_after(w, r * run), &rows);
 	vc_rows_store(mr, nv, half, to, false, v->range, &rows);
 	if (to.to == part)
 		vc_store_part((int)n, left < columns ? left : columns, y, v->ys, part);
@@ -314,27 +314,35 @@ typedef struct VcTaps {
 	int rows, few;
 } VcTaps;
 
-/* Vectors of a register block of a panel that is `wide`, and whether half a one follows. */
+/* Vectors of a register block of a unit of work that is `wide`, and whether half a one follows. */
 #define VC_VECTORS(wide) ((wide) < VC_BLOCK ? (wide) / VF : VC_NB)
 #define VC_HALVED(wide) (VC_FLOATS == VC_PACKED && (wide) % VF != 0)
 
-/* A panel, block after block: each begins with the same pixels.  The last may be one vector. */
+/* Of a block of nv vectors at column c of a unit of work. */
+VC_INLINE VcLines
+vc_conv_lines(int nv, ptrdiff_t wide, ptrdiff_t c, const VcConv *v, const float *w)
+{
+	return vc_lines(nv, wide, c, VC_FRAME(v, kd, 1) * v->kh * v->kw * v->ic, w);
+}
+
+/* Block after block: each begins with the same pixels.  The last may be one vector. */
 VC_INLINE void
 vc_conv_blocks(int mr, int wide, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
 	       const float *zeros, ptrdiff_t left)
 {
-	enum { BLOCK = VC_FLOATS == VC_PACKED ? VC_NR : VC_BLOCK };
+	const int nv = wide % VC_BLOCK / VF;
 	const VcPixel first = *at;
 	ptrdiff_t c = 0;
 
-	for (; c + BLOCK <= wide && c < left; c += BLOCK) {
+	for (; c + VC_BLOCK <= wide && c < left; c += VC_BLOCK) {
 		*at = first;
-		vc_conv_pixels(mr, VC_NB, false, v, at, w + c, wide, bias ? bias + c : 0, y + c, zeros, left - c);
-	}
-	if (wide % BLOCK && c < left) {
-		*at = first;
-		vc_conv_pixels(mr, wide % BLOCK / VF, VC_HALVED(wide), v, at, w + c, wide, bias ? bias + c : 0, y + c,
+		vc_conv_pixels(mr, VC_NB, false, v, at, vc_conv_lines(VC_NB, wide, c, v, w), bias ? bias + c : 0, y + c,
 			       zeros, left - c);
+	}
+	if (wide % VC_BLOCK && c < left) {
+		*at = first;
+		vc_conv_pixels(mr, nv, VC_HALVED(wide), v, at, vc_conv_lines(nv, wide, c, v, w), bias ? bias + c : 0,
+			       y + c, zeros, left - c);
 	}
 }
 
@@ -342,14 +350,15 @@ VC_INLINE void
 vc_strip_blocks(int mr, ptrdiff_t n, int wide, const VcConv *v, const VcStrip *at, const float *w, const float *bias,
 		float *y, ptrdiff_t left)
 {
-	enum { BLOCK = VC_FLOATS == VC_PACKED ? VC_NR : VC_BLOCK };
+	const int nv = wide % VC_BLOCK / VF;
 	ptrdiff_t c = 0;
 
-	for (; c + BLOCK <= wide && c < left; c += BLOCK)
-		vc_conv_strip(mr, n, VC_NB, false, v, at, w + c, wide, bias ? bias + c : 0, y + c, left - c);
-	if (wide % BLOCK && c < left)
-		vc_conv_strip(mr, n, wide % BLOCK / VF, VC_HALVED(wide), v, at, w + c, wide, bias ? bias + c : 0, y + c,
-			      left - c);
+	for (; c + VC_BLOCK <= wide && c < left; c += VC_BLOCK)
+		vc_conv_strip(mr, n, VC_NB, false, v, at, vc_conv_lines(VC_NB, wide, c, v, w), bias ? bias + c : 0,
+			      y + c, left - c);
+	if (wide % VC_BLOCK && c < left)
+		vc_conv_strip(mr, n, nv, VC_HALVED(wide), v, at, vc_conv_lines(nv, wide, c, v, w), bias ? bias + c : 0,
+			      y + c, left - c);
 }
 
 /* With halves. */

@@ -223,11 +223,32 @@ vm_pack_rows(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, ptrdiff_t 
 			rows[i * k + j] = a[i * lda + j * ak];
 }
 
-/* How wide a panel of so many columns is. */
+/* How wide the panels of so many columns are. */
 static inline ptrdiff_t
-vm_panel(ptrdiff_t left)
+vm_panel(ptrdiff_t n)
 {
-	return (left + VC_UNIT - 1) / VC_UNIT * VC_UNIT;
+	return VC_UP(n, VC_UNIT);
+}
+
+/* All panels of b (k, n), as blocks read them: k * vm_panel(n) floats. */
+static inline void
+vm_pack_all(ptrdiff_t n, ptrdiff_t k, const float *b, ptrdiff_t bk, ptrdiff_t bn, float *to)
+{
+	for (ptrdiff_t col = 0; col < n; col += VC_PANEL) {
+		const ptrdiff_t left = n - col < VC_PANEL ? n - col : VC_PANEL;
+
+		vm_pack(vm_panel(left), left, k, b + col * bn, bk, bn, to + col * k);
+	}
+}
+
+/* c (m, left) = a (m, k) * the first k of all `lines` of the panels at b, which are one unit of work. */
+static inline void
+vm_product_columns(ptrdiff_t m, ptrdiff_t left, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b,
+		   ptrdiff_t lines, const float *bias, float *c, ptrdiff_t ldc)
+{
+	VcPanel *const run = left == VC_NR ? VC_WHOLE(vc_panel) : VC_REST(vc_panel, left);
+
+	run(m, k, a, lda, b, lines, bias, c, ldc, left, 0);
 }
 
 /* scratch: vm_scratch(m, k) bytes, or vm_scratch(0, k) where ak is 1 */
@@ -255,11 +276,10 @@ vm_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t lda,
 	for (ptrdiff_t col = 0; col < n; col += VC_NR) {
 		const ptrdiff_t left = n - col < VC_NR ? n - col : VC_NR;
 
-		vm_pack(vm_panel(left), left, k, b + col * bn, bk, bn, panel);
+		vm_pack_all(left, k, b + col * bn, bk, bn, panel);
 		for (ptrdiff_t j = 0; bias && j < VC_NR; j++)
 			start[j] = j < left ? bias[col + j] : 0;
-		vc_product_part(0, 1, 0, m, 1, left, k, m, a, lda, panel, bias ? start : 0, c + col, ldc,
-				VC_REST(vc_panel, left), 0, 0, 0);
+		vm_product_columns(m, left, k, a, lda, panel, k, bias ? start : 0, c + col, ldc);
 	}
 }
 
@@ -268,17 +288,6 @@ static inline ptrdiff_t
 vm_whole(ptrdiff_t n)
 {
 	return (n + VF - 1) / VF * VF;
-}
-
-/* All panels of b (k, n), as vm_product_packed reads them: k * vm_panel(n) floats. */
-static inline void
-vm_pack_all(ptrdiff_t n, ptrdiff_t k, const float *b, ptrdiff_t bk, ptrdiff_t bn, float *to)
-{
-	for (ptrdiff_t col = 0; col < n; col += VC_NR) {
-		const ptrdiff_t left = n - col < VC_NR ? n - col : VC_NR;
-
-		vm_pack(vm_panel(left), left, k, b + col * bn, bk, bn, to + col * k);
-	}
 }
 
 /* c (m, n) = a (m, k) * the first k rows and n columns of b, which is packed; a's rows are runs.  all: b's rows.
@@ -290,8 +299,7 @@ vm_product_packed(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff
 	for (ptrdiff_t col = 0; col < n; col += VC_NR) {
 		const ptrdiff_t left = n - col < VC_NR ? n - col : VC_NR;
 
-		vc_product_part(0, 1, 0, m, 1, left, k, m, a, lda, panels + col * all, 0, c + col, ldc,
-				VC_REST(vc_panel, left), 0, 0, 0);
+		vm_product_columns(m, left, k, a, lda, panels + col * all, all, 0, c + col, ldc);
 	}
 }
 

@@ -25,13 +25,13 @@ typedef struct VtPlace {
 	ptrdiff_t x0;
 } VtPlace;
 
-/* A row of taps for rw pixels, sw apart in the input, by nv vectors (and half a one) of a panel that is `wide`.
- * x: where the first of them reads.  edge: columns may lie outside. */
+/* A row of taps for rw pixels, sw apart in the input, by nv vectors (and half a one) of a unit of work.  x: where the
+ * first of them reads.  edge: columns may lie outside. */
 VC_INLINE void
-vt_run(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, const float *x,
-       const float *tap, int wide, VcRows *to)
+vt_run(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, const float *x, VcLines tap,
+       VcRows *to)
 {
-	const ptrdiff_t xs = v->xs, far = v->ic * wide;
+	const ptrdiff_t xs = v->xs;
 	const float *column[VT_READ];
 
 	if (edge) {
@@ -39,17 +39,19 @@ vt_run(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPl
 		for (int j = 0; j < (rw - 1) * sw + 3; j++)
 			column[j] = (size_t)(at->x0 + j) < (size_t)v->w ? x + j * xs : at->zeros;
 	}
-	for (ptrdiff_t k = 0; k < v->ic; k++, tap += wide) {
+	for (ptrdiff_t k = 0; k < v->ic; k++, tap = vc_lines_after(tap, 1)) {
 		VcV row[3 * VC_NB];
 		VcHalf rest[3];
 
 		VC_UNROLL
 		for (int s = 0; s < 3; s++) {
+			const VcLines line = vc_lines_after(tap, s * v->ic);
+
 			VC_UNROLL
 			for (int q = 0; q < nv; q++)
-				row[s * nv + q] = *(const VcV *)(tap + s * far + q * VF);
+				row[s * nv + q] = vc_line(&line, q);
 			if (half)
-				rest[s] = *(const VcHalf *)(tap + s * far + nv * VF);
+				rest[s] = *(const VcHalf *)line.rest;
 		}
 		VC_UNROLL
 		for (int j = 0; j < (rw - 1) * sw + 3; j++) {
@@ -71,8 +73,7 @@ vt_run(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPl
 
 /* All rows of taps. */
 VC_INLINE void
-vt_taps(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, const float *w, int wide,
-	VcRows *to)
+vt_taps(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, VcLines w, VcRows *to)
 {
 	const VcReach *const reach = at->at;
 
@@ -80,20 +81,21 @@ vt_taps(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtP
 		for (ptrdiff_t r = reach->r0; r < reach->r1; r++)
 			vt_run(rw, nv, half, sw, edge, v, at,
 			       reach->x + q * reach->behind + r * reach->below + at->x0 * v->xs,
-			       w + (q * v->kh + r) * 3 * v->ic * wide, wide, to);
+			       vc_lines_after(w, (q * v->kh + r) * 3 * v->ic), to);
 }
 
-/* What a row is computed with: vectors of a panel, and where. */
+/* What a row is computed with: vectors of a unit of work, and where. */
 typedef struct VtRow {
 	const VcConv *v;
-	const float *w, *bias;
+	VcLines w;
+	const float *bias;
 	float *y;
 	ptrdiff_t left;          /* columns */
 } VtRow;
 
 /* Pixels [ow, ow + rw).  any: they are seldom so many that those inside have code of their own. */
 VC_INLINE void
-vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace at, ptrdiff_t ow, int wide)
+vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace at, ptrdiff_t ow)
 {
 	const VcConv *const v = row->v;
 	float part[VT_LONG * VC_NR], *const y = row->y + ow * v->ys;
@@ -103,9 +105,9 @@ vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace 
 	at.x0 = ow * sw - v->pw;
 	vc_rows_start(rw, nv, half, row->bias, &rows);
 	if (!any && at.x0 >= 0 && at.x0 + (rw - 1) * sw + 3 <= v->w)
-		vt_taps(rw, nv, half, sw, false, v, &at, row->w, wide, &rows);
+		vt_taps(rw, nv, half, sw, false, v, &at, row->w, &rows);
 	else
-		vt_taps(rw, nv, half, sw, true, v, &at, row->w, wide, &rows);
+		vt_taps(rw, nv, half, sw, true, v, &at, row->w, &rows);
 	vc_rows_store(rw, nv, half, to, false, v->range, &rows);
 	if (to.to == part)
 		vc_store_part(rw, row->left, y, v->ys, part);
@@ -114,77 +116,78 @@ vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace 
 /* All pixels of a row.  The last block overlaps the one before it and computes the same again, where a smaller one
  * would leave some. */
 VC_INLINE void
-vt_blocks(int nv, bool half, int sw, const VtRow *row, VtPlace at, int wide)
+vt_blocks(int nv, bool half, int sw, const VtRow *row, VtPlace at)
 {
 	const bool single = nv + half == 1 && sw == 1;
 	const ptrdiff_t n = row->v->ow;
 	ptrdiff_t ow = 0;
 
 	for (; single && n >= VT_LONG && n - ow > VT_SHORT; ow += VT_LONG)
-		vt_block(VT_LONG, nv, half, sw, false, row, at, ow + VT_LONG < n ? ow : n - VT_LONG, wide);
+		vt_block(VT_LONG, nv, half, sw, false, row, at, ow + VT_LONG < n ? ow : n - VT_LONG);
 	for (; n >= VT_SHORT && n - ow > VT_REST; ow += VT_SHORT)
-		vt_block(VT_SHORT, nv, half, sw, single, row, at, ow + VT_SHORT < n ? ow : n - VT_SHORT, wide);
+		vt_block(VT_SHORT, nv, half, sw, single, row, at, ow + VT_SHORT < n ? ow : n - VT_SHORT);
 	for (; ow < n && n >= VT_REST; ow += VT_REST)
-		vt_block(VT_REST, nv, half, sw, true, row, at, ow + VT_REST < n ? ow : n - VT_REST, wide);
+		vt_block(VT_REST, nv, half, sw, true, row, at, ow + VT_REST < n ? ow : n - VT_REST);
 	for (; ow < n; ow++)
-		vt_block(1, nv, half, sw, true, row, at, ow, wide);
+		vt_block(1, nv, half, sw, true, row, at, ow);
 }
 
-/* All pixels of a row by a register block of a panel, and by the last one, which may be narrower.  Where panels are
- * several blocks, all widths of them share these. */
-#if VC_FLOATS == VC_PACKED
-enum { VT_BLOCK = VC_NR };
-#define VT_SHARED VC_INLINE
-#define VT_LAST(wide) ((wide) % VT_BLOCK / VF)
-#else
-enum { VT_BLOCK = VC_BLOCK };
-#define VT_SHARED VC_SHARED
-#define VT_LAST(wide) 1
-#endif
+/* All pixels of a row by a register block, and by the last one, which may be narrower.  Where units of work are several
+ * blocks, all widths of them share these. */
+#define VT_LAST(wide) VC_LAST((wide) % VC_BLOCK / VF)
 #define VT_BLOCKS(sw) \
-	VT_SHARED void \
-	vt_block_by_##sw(const VtRow *row, VtPlace at, int wide) \
+	VC_BLOCK_SHARED void \
+	vt_block_by_##sw(const VtRow *row, VtPlace at) \
 	{ \
-		vt_blocks(VC_NB, false, sw, row, at, wide); \
+		vt_blocks(VC_NB, false, sw, row, at); \
 	} \
-	VT_SHARED void \
+	VC_BLOCK_SHARED void \
 	vt_last_by_##sw(const VtRow *row, VtPlace at, int wide) \
 	{ \
-		vt_blocks(VT_LAST(wide), VC_HALVED(wide), sw, row, at, wide); \
+		vt_blocks(VT_LAST(wide), VC_HALVED(wide), sw, row, at); \
 	}
 VT_BLOCKS(1)
 VT_BLOCKS(2)
 #undef VT_BLOCKS
-#undef VT_SHARED
-#undef VT_LAST
 
-/* A row by a panel: its register blocks one after the other. */
+/* A row by a unit of work at w: its register blocks one after the other. */
 VC_INLINE void
-vt_panel(int wide, int sw, VtRow row, VtPlace at)
+vt_panel(int wide, int sw, VtRow row, const float *w, VtPlace at)
 {
 	int c = 0;
 
-	for (; c + VT_BLOCK <= wide && row.left > 0; c += VT_BLOCK) {
+	for (; c + VC_BLOCK <= wide && row.left > 0; c += VC_BLOCK) {
+		row.w = vc_conv_lines(VC_NB, wide, c, row.v, w);
 		if (sw == 1)
-			vt_block_by_1(&row, at, wide);
+			vt_block_by_1(&row, at);
 		else
-			vt_block_by_2(&row, at, wide);
-		row = (VtRow){ row.v, row.w + VT_BLOCK, row.bias ? row.bias + VT_BLOCK : 0, row.y + VT_BLOCK,
-			       row.left - VT_BLOCK };
+			vt_block_by_2(&row, at);
+		row.bias += row.bias ? VC_BLOCK : 0;
+		row.y += VC_BLOCK;
+		row.left -= VC_BLOCK;
 	}
-	if (wide % VT_BLOCK == 0 || row.left <= 0)
+	if (wide % VC_BLOCK == 0 || row.left <= 0)
 		return;
+	row.w = vc_conv_lines(VT_LAST(wide), wide, c, row.v, w);
 	if (sw == 1)
 		vt_last_by_1(&row, at, wide);
 	else
 		vt_last_by_2(&row, at, wide);
 }
 
-typedef void VtPanel(VtRow row, VtPlace at);
+typedef void VtPanel(VtRow row, const float *w, VtPlace at);
 
 #define VT_PANEL(name, wide) \
-	VC_SHARED void vt_##name##_by_1(VtRow row, VtPlace at) { vt_panel(wide, 1, row, at); } \
-	VC_SHARED void vt_##name##_by_2(VtRow row, VtPlace at) { vt_panel(wide, 2, row, at); }
+	VC_SHARED void \
+	vt_##name##_by_1(VtRow row, const float *w, VtPlace at) \
+	{ \
+		vt_panel(wide, 1, row, w, at); \
+	} \
+	VC_SHARED void \
+	vt_##name##_by_2(VtRow row, const float *w, VtPlace at) \
+	{ \
+		vt_panel(wide, 2, row, w, at); \
+	}
 VT_PANEL(1, VC_WIDE(1, 0))
 VT_PANEL(2, VC_WIDE(2, 0))
 #if VC_PACKED == 16
@@ -194,6 +197,7 @@ VT_PANEL(2_half, VC_WIDE(2, 1))
 VT_PANEL(3, VC_WIDE(3, 0))
 #endif
 #undef VT_PANEL
+#undef VT_LAST
 
 /* All channels of pixels of a row.  y: its first pixel. */
 VC_INLINE void
@@ -206,7 +210,7 @@ vt_part(const VcPart *part, VtPanel *run, const float *w, const float *bias, flo
 	for (ptrdiff_t g = 0; g < v->groups; g++, reach.x += v->ic) {
 		const ptrdiff_t c = g * v->oc;
 
-		run((VtRow){ v, w + g * far, bias ? bias + c : 0, y + part->y + c, v->oc },
+		run((VtRow){ .v = v, .bias = bias ? bias + c : 0, .y = y + part->y + c, .left = v->oc }, w + g * far,
 		    (VtPlace){ .at = &reach, .zeros = zeros });
 	}
 }

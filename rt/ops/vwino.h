@@ -42,15 +42,14 @@ vc_wino_some(const int m, const float *w, ptrdiff_t far, ptrdiff_t n, float (*t)
 }
 
 #ifndef RT_BARE
-/* Panels [begin, end) of a product's weights, [panel][tap][ic][NR] -> [(m + 2)^2][panel][ic][NR]; an RtMake. */
+/* Panels [begin, end) of a product's weights, [panel][tap][ic][column] -> [(m + 2)^2][panel][ic][column]; an RtMake. */
 VC_INLINE void
 vc_wino_some_panels(const int m, const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
 {
-	const ptrdiff_t width = VC_IS_WHOLE(f->n) ? VC_NR : VC_UNIT, columns = (f->n + width - 1) / width * width,
-		      plane = columns * f->k;
+	const ptrdiff_t columns = VC_UNIT_COLUMNS(f->n), plane = columns * f->k;
 
-	for (ptrdiff_t col = begin * VC_NR; col < end * VC_NR && col < columns; col += VC_NR) {
-		const ptrdiff_t size = (columns - col < VC_NR ? columns - col : VC_NR) * f->k;
+	for (ptrdiff_t col = begin * VC_PANEL; col < end * VC_PANEL && col < columns; col += VC_PANEL) {
+		const ptrdiff_t size = (columns - col < VC_PANEL ? columns - col : VC_PANEL) * f->k;
 
 		for (ptrdiff_t i = 0; i < size; i += VC_FILTERS) {
 			const ptrdiff_t n = size - i < VC_FILTERS ? size - i : VC_FILTERS;
@@ -272,8 +271,7 @@ vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, co
 		 VcEpilogue *epilogue, void *const *p)
 {
 	const ptrdiff_t points = (m + 2) * (m + 2), across = (v->ow + m - 1) / m, down = (v->oh + m - 1) / m;
-	const ptrdiff_t width = VC_IS_WHOLE(v->oc) ? VC_NR : VC_UNIT;
-	const ptrdiff_t plane = (v->oc + width - 1) / width * width * v->ic;
+	const ptrdiff_t plane = VC_UNIT_COLUMNS(v->oc) * v->ic;
 	const VcShare s = vc_share(begin, end, step, v->n * across * down, 1, v->oc, v->n * across * down);
 	const ptrdiff_t c0 = s.begin * VC_NR, c1 = s.end * VC_NR < v->oc ? s.end * VC_NR : v->oc;
 	const ptrdiff_t from = vc_wino_plane(block, v->ic), to = vc_wino_plane(block, v->oc);

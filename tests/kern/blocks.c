@@ -83,9 +83,8 @@ pack(const float *from, int64_t rows, int64_t n, float *to)
 {
 	const int64_t unit = VC_PACKED == 16 ? VC_UNIT / 2 : VC_UNIT;
 
-	for (int64_t col = 0; col < n; col += VC_NR) {
-		const int64_t left = n - col,
-			      some = left >= VC_NR || VC_IS_WHOLE(n) ? VC_NR : (left + unit - 1) / unit * unit;
+	for (int64_t col = 0; col < VC_COLUMNS(n); col += VC_PANEL) {
+		const int64_t left = n - col, some = left >= VC_PANEL || VC_IS_WHOLE(n) ? VC_PANEL : VC_UP(left, unit);
 
 		for (int64_t r = 0; r < rows; r++)
 			for (int64_t j = 0; j < some; j++)
@@ -405,8 +404,9 @@ main(int argc, char **argv)
 		for (int64_t n = 1; n <= most; n++)
 			for (int64_t k = 1; k <= most; k++)
 				product(m, n, k, (m + n + k) % 2, k % 3 == 0);
-	for (int64_t k = 1; k < 300; k += 13)
+	for (int64_t k = 1; k < 300; k += 13) {
 		product(13, 65 + k % 70, k, true, k % 2);
+	}
 	not_numbers();
 	pointwise();
 	for (int i = 0; i < 25 * most; i++)

@@ -39,14 +39,14 @@ static void
 make_weights(const VkProduct *v, int bits, int most)
 {
 	const ptrdiff_t each = 32 / bits, all = (v->k + each - 1) / each, groups = (v->k + v->group - 1) / v->group,
-			panels = (v->n + VK_WIDE - 1) / VK_WIDE, far = panels * groups * VK_WIDE;
+			panels = (v->n + VC_PANEL - 1) / VC_PANEL, far = panels * groups * VC_PANEL;
 
 	memset(words, 0, sizeof words);
 	memset(scale, 0, sizeof scale);
 	for (ptrdiff_t n = 0; n < v->n; n++)
 		for (ptrdiff_t k = 0; k < v->k; k++) {
-			const ptrdiff_t panel = n / VK_WIDE, lane = n % VK_WIDE,
-					at = (panel * groups + k / v->group) * VK_WIDE + lane;
+			const ptrdiff_t panel = n / VC_PANEL, lane = n % VC_PANEL,
+					at = (panel * groups + k / v->group) * VC_PANEL + lane;
 			const int q = (int)any(2 * most) - most;
 			const uint32_t put = (uint32_t)(k % each < each - 1 ? q + (1 << (bits - 1)) : q);
 
@@ -54,7 +54,7 @@ make_weights(const VkProduct *v, int bits, int most)
 				scale[at] = (float)(1 + any(1000)) / 50000;
 				scale[far + at] = (float)(any(3) - 1) * 7;
 			}
-			words[(panel * all + k / each) * VK_WIDE + lane] |=
+			words[(panel * all + k / each) * VC_PANEL + lane] |=
 				(put & ((1u << bits) - 1)) << bits * (k % each);
 			w[k * v->n + n] = ((float)q + (v->centred ? scale[far + at] : 0)) * scale[at];
 		}
@@ -135,7 +135,7 @@ try_exact(void)
 	for (ptrdiff_t n = 0; n < v.n; n++)
 		for (ptrdiff_t k = 0; k < v.k; k++)
 			w[k * v.n + n] = roundf(w[k * v.n + n] / scale[n]);
-	for (ptrdiff_t n = 0; n < v.n + VK_WIDE; n++)
+	for (ptrdiff_t n = 0; n < v.n + VC_PANEL; n++)
 		scale[n] = 1;
 	for (ptrdiff_t i = 0; i < v.m * v.lda; i++)
 		x[i] = (float)(900 + any(100));
