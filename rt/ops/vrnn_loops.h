@@ -21,7 +21,7 @@ N(vn_part)(const VnStep *s, int g, int64_t at, int64_t row, int64_t some, T *par
 	const T *h = (const T *)s->h + row * s->ldh, *bias = (const T *)s->bias + g * s->hidden + col;
 
 	if (sizeof(T) == sizeof(float) && s->panel)
-		(left < VC_NR && s->rest ? s->rest : VC_WHOLE(vc_panel))(some, s->k, (const float *)h, s->ldh,
+		(left < VC_NR && s->rest ? s->rest : VC_WHOLE_OF(s->rows))(some, s->k, (const float *)h, s->ldh,
 			(const float *)s->panel[g] + at * s->k * VC_NR, s->k, 0, (float *)part, VC_NR, left, 0);
 	else
 		for (int64_t i = 0; i < some; i++)

@@ -293,7 +293,7 @@ vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, co
 		}
 		for (ptrdiff_t k = 0; k < points; k++)
 			vc_product_part(s.begin, s.end, 0, n, 1, v->oc, v->ic, n, in + k * from, v->ic, w + k * plane,
-					0, out + k * to, v->oc, last, 0, 0, 0);
+					0, out + k * to, v->oc, VC_WHOLE(vc_panel), last, 0, 0, 0);
 		for (ptrdiff_t t = 0; t < n; t++) {
 			const ptrdiff_t tile = first + t, image = tile / (across * down), ty = tile / across % down * m,
 				      tx = tile % across * m;

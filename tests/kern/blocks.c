@@ -406,6 +406,7 @@ main(int argc, char **argv)
 				product(m, n, k, (m + n + k) % 2, k % 3 == 0);
 	for (int64_t k = 1; k < 300; k += 13) {
 		product(13, 65 + k % 70, k, true, k % 2);
+		product(1, 65 + k % 70, 2 * k, k % 3, k % 2);
 	}
 	not_numbers();
 	pointwise();
