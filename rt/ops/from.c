@@ -35,11 +35,12 @@ store(RtDtype d, char *p, IValue v)
 	}
 }
 
-/* options: dtype, device, requires_grad (when there is one) */
+/* options: dtype, device, requires_grad (when there is one).  Whatever the dtype, the number fits its own type first. */
 static int
 from_number(RtCx *cx, IValue v, IValue dtype, bool requires_grad, IValue *out)
 {
-	RtTensor *r = rt_result(cx, 0, rt_dtype_or(dtype, type_of_number(v)), 0, 0, 0);
+	const RtDtype own = type_of_number(v);
+	RtTensor *r = rt_check_number(cx, v, own) ? 0 : rt_result(cx, 0, rt_dtype_or(dtype, own), 0, 0, 0);
 
 	RT_RESULT(cx, r, out[0]);
 	if (requires_grad)

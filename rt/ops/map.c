@@ -446,6 +446,15 @@ takes_any_number(const RtCx *cx, const MapRow *row, RtDtype common)
 		 is_named(row, "hardtanh"));
 }
 
+/* sub and rsub are sums with -alpha: that is what has to fit. */
+static int
+check_fits(RtCx *cx, const MapRow *row, IValue number, RtDtype common)
+{
+	if (number.tag == RT_INT && number.u.i > INT64_MIN && (is_named(row, "sub") || is_named(row, "rsub")))
+		number.u.i = -number.u.i;
+	return rt_is_none(number) ? RT_OK : rt_check_number(cx, number, common);
+}
+
 static int
 check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 {
@@ -459,7 +468,7 @@ check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 	if (takes_any_number(cx, row, t->common))
 		return RT_OK;
 	for (int i = 0, n = rt_map_args(row->schema, arg); i < n; i++)
-		if (arg[i].fits && !rt_is_none(in[arg[i].arg]) && rt_check_number(cx, in[arg[i].arg], t->common))
+		if (arg[i].fits && check_fits(cx, row, in[arg[i].arg], t->common))
 			return RT_ERROR;
 	return RT_OK;
 }

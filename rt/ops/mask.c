@@ -208,19 +208,23 @@ triangle(RtCx *cx, const IValue *in, bool upper, IValue *out)
 	int64_t k = in[1].u.i, rows, columns, bytes = rt_dtypes[t->dtype].bytes;
 	char *row;
 
+	if (t->ndim < 2 && cx->torch == RT_TORCH_2)
+		return rt_raise(cx, "%s: input tensor must have at least 2 dimensions", upper ? "triu" : "tril");
 	if (!t->ndim)
 		return rt_raise(cx, "Dimension specified as -2 but tensor has no dimensions");
-	if (t->ndim < 2)
+	if (t->ndim < 2 && rt_numel(t))
 		return rt_raise(cx, "Dimension out of range (expected to be in range of [-1, 0], but got -2)");
 	r = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
 	if (rt_copy_into(cx, r, t))
 		return RT_ERROR;
+	if (!rt_numel(r))
+		return RT_OK;
 	rows = t->dims[t->ndim - 2];
 	columns = t->dims[t->ndim - 1];
 	k = k < -rows - 1 ? -rows - 1 : k > columns + 1 ? columns + 1 : k;
 	row = rt_data(r);
-	for (int64_t i = 0, n = columns ? rt_numel(r) / columns : 0; i < n; i++, row += columns * bytes) {
+	for (int64_t i = 0, n = rt_numel(r) / columns; i < n; i++, row += columns * bytes) {
 		/* Columns from `split` on are above the diagonal, or on it for upper. */
 		int64_t split = i % rows + k + !upper;
 		split = split < 0 ? 0 : split > columns ? columns : split;

@@ -384,6 +384,8 @@ list_bags(const Bags *g, const RtTensor *table, int64_t *bag, int64_t *size, int
 			bag[i] = b;
 			size[b] += bag_number(g->index, g->wide_index, i) != g->padding;
 		}
+		if (g->mode == BAG_MEAN)
+			size[b] = bag_divisor(g, b, from, size[b]);
 		if (!top)
 			continue;
 		if (table->dtype == RT_f32)
@@ -486,7 +488,8 @@ list_results(RtCx *cx, const Bag *g, const Bags *b, const RtTensor *table, RtTen
 			return RT_ERROR;
 	if (!bag || !row)
 		return RT_ERROR;
-	memset(bag, 0, (size_t)g->n * 8);
+	for (int64_t i = 0; i < g->n; i++)
+		bag[i] = g->last ? g->bags : 0;            /* of no bag: the last one may end before */
 	list_bags(b, table, bag, (int64_t *)rt_data(work[2]), g->mode == BAG_MAX ? (int64_t *)rt_data(work[3]) : 0,
 		  row);
 	if (g->mode == BAG_SUM)

@@ -46,6 +46,14 @@ bag_of(const Bags *g, int64_t bag, int64_t *from, int64_t *to)
 	return true;
 }
 
+/* What a bag's sum is divided by, of whose indices `count` count: ATen takes all that follow for the last bag's, where
+ * `last` ends it before them. */
+static inline int64_t
+bag_divisor(const Bags *g, int64_t bag, int64_t from, int64_t count)
+{
+	return g->last && bag + 1 == g->bags && g->padding < 0 ? g->n - from : count;
+}
+
 #endif
 
 #ifdef BAG_BYTES
@@ -131,7 +139,7 @@ N(bags)(int64_t begin, int64_t end, const Bags *g, const T *table, const T *scal
 			N(bag_max)(g, from, to, table, row, 0);
 			continue;
 		}
-		count = N(bag_sum)(g, from, to, table, scale, row);
+		count = bag_divisor(g, b, from, N(bag_sum)(g, from, to, table, scale, row));
 		for (int64_t j = 0; g->mode == BAG_MEAN && count && j < g->width; j++)
 			row[j] /= (T)count;
 	}
