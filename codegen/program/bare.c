@@ -365,6 +365,15 @@ put_whole(Bare *b, ProgramText *text)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+static bool
+has_function(const Door *d, int method)
+{
+	for (int i = 0; i < d->typed.n; i++)
+		if (d->typed.at[i].method == method)
+			return true;
+	return false;
+}
+
 static void
 check_lacks(Bare *b, const char *model)
 {
@@ -377,6 +386,11 @@ check_lacks(Bare *b, const char *model)
 			   "that have elements, one after the other, and gives such, tuples and lists of them; %s",
 			   model,
 			   b->door->why ? b->door->why : "give it inputs (-i)");
+	for (int i = 0; i < b->door->method.n; i++)
+		if (!has_function(b->door, i))
+			fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there is code for "
+				   "inputs that were profiled only, which are the first method's: leave %s out of --method",
+				   model, b->door->method.at[i].name);
 }
 
 /* ---- a program --------------------------------------------------------------------------------------------------- */

@@ -287,6 +287,10 @@ class Bare(programs.Test):
         with open(self.at("e.py"), "w") as f: f.write(forward("return x + 1"))
         self.assertIn("argument 'x' of type Float(0, 3", self.refused(LACKS, "build", self.at("e.py"), "--input", "x=float32[0x3]", "--no-generic", "--emit", "obj",
                                                     "-o", self.at("e.o")))
+        with open(self.at("t.py"), "w") as f:
+            f.write(forward("return x + 1") + "\ndef double(y: Tensor) -> Tensor:\n    return y * 2\n")
+        self.assertIn("leave double out of --method", self.refused(LACKS, "build", self.at("t.py"), "--method", "forward,double", "--input",
+                                                                   "x=float32[3]", "--no-generic", "--emit", "c", "-o", self.at("t")))
         for more in ["--emit", "ptx"], ["--emit", "exe", "--target", "arm-none-eabi"], ["--emit", "obj", "--weights", "file"]:
             self.refused(USAGE, "build", self.at("l.py"), "--input", "x=float32[3]", "--no-generic", *more, "-o", self.at("l"))
 
