@@ -50,13 +50,17 @@ read(int fd, void *to, size_t n)
 
 /* ---- what a development package would bring ---------------------------------------------------------------------- */
 
-/* The first is the C library's, which the machine may have; the others would be the compiler's. */
+/* The first two are the C library's, which the machine may have; the others would be the compiler's. */
 static const struct { const char *name, *text;
 } headers[] = {
 	{ "stdint.h",
 	  "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"
 	  "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t;\n"
 	  "typedef unsigned long long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;\n" },
+	{ "string.h",                        /* what rt/bare.h and texts of plain functions call */
+	  "#include <stddef.h>\n"
+	  "void *memset(void *, int, size_t); void *memcpy(void *, const void *, size_t);\n"
+	  "void *memmove(void *, const void *, size_t); int memcmp(const void *, const void *, size_t);\n" },
 	{ "stddef.h",
 	  "typedef unsigned long size_t; typedef long ptrdiff_t; typedef int wchar_t;\n#define NULL ((void *)0)\n"
 	  "#define offsetof(t, m) ((size_t)&((t *)0)->m)\n" },
@@ -377,7 +381,7 @@ compile_operators(Cx *cx, Job *j, const Texts *files, Objects *objects)
 {
 	if (!access("/usr/include/stdint.h", R_OK)) {
 		j->user = arena_printf(cx->arena, "%s/user", j->dir);
-		put_headers(cx, j->user, 1);
+		put_headers(cx, j->user, 2);
 	}
 	for (int i = 0; i < files->n; i++) {
 		j->c = files->at[i];

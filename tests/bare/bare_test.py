@@ -130,10 +130,11 @@ class Bare(programs.Test):
             with self.subTest(name):
                 path, given, arrays, options = self.model(name)
                 want = self.wanted(path, given)
-                library = self.build("lib%s.so" % name, path, "-i", given, "--no-generic", "--emit", "shared", "--name", name, *options)
-                status, results = self.called(library, self.at(name + ".h"), arrays)
-                self.assertEqual(status, 0)
-                self.compare(want, results)
+                for cc in [], ["--cc", "tcc"]:
+                    library = self.build("lib%s%d.so" % (name, len(cc)), path, "-i", given, "--no-generic", "--emit", "shared", "--name", name, *options, *cc)
+                    status, results = self.called(library, self.at(name + ".h"), arrays)
+                    self.assertEqual(status, 0)
+                    self.compare(want, results)
 
     def test_residuals(self):
         """Where memory is short, a product's epilogue writes over what it adds."""
@@ -203,6 +204,8 @@ class Bare(programs.Test):
                     arrays.update(n=("<i8", (), [5]), l=("<i8", (2,), [7, 8]))
                     npz.write(given, arrays)
                 program = self.build(name, path, "-i", given, "--no-generic", *([] if "--max-ram" in options else options))
+                self.build(name + "_tcc", path, "-i", given, "--no-generic", "--cc", "tcc")
+                self.ends(DONE, KILN, "check", path, self.at(name + "_tcc"), "-i", given)
                 printed = self.ends(DONE, KILN, "run", path, "-i", given)[0]
                 if name in ("kinds", "constant", "twice", "halves", "number", "part", "lists", "numbers", "best", "listed", "indexed", "empty"): self.assertEqual(self.ends(DONE, program, "-i", given)[0], printed)
                 self.ends(DONE, KILN, "run", path, "-i", given, "-o", self.at("want.npz"))
