@@ -227,13 +227,11 @@ constant_mask(Graph *g, const RtTensor *condition, bool hides, Range at)
 	return graph_constant(g, rt_of(out), at);
 }
 
-/* where(condition, 0, -inf), or the other way round */
-static Value *
-computed_mask(Graph *g, const Match *m, Range at)
+/* The type of a contiguous tensor of floats, of the sizes of v. */
+static const Type *
+contiguous_type(Graph *g, const Value *v)
 {
-	Value *in[] = { m->condition, graph_constant(g, rt_double(m->hides ? (double)-INFINITY : 0), at),
-			graph_constant(g, rt_double(m->hides ? 0 : (double)-INFINITY), at) };
-	TensorInfo info = *m->condition->type->tensor;
+	TensorInfo info = *v->type->tensor;
 	int64_t strides[RT_MAX_RANK], step = 1;
 
 	for (int i = info.rank - 1; i >= 0; i--) {
@@ -242,14 +240,48 @@ computed_mask(Graph *g, const Match *m, Range at)
 	}
 	info.strides = strides;
 	info.dtype = RT_f32;
-	return graph_emit_op(g, "aten::where.Scalar", at, 3, in, type_tensor(g->cx, &info));
+	return type_tensor(g->cx, &info);
+}
+
+/* where(condition, 0, -inf), or the other way round */
+static Value *
+computed_mask(Graph *g, const Match *m, Range at)
+{
+	Value *in[] = { m->condition, graph_constant(g, rt_double(m->hides ? (double)-INFINITY : 0), at),
+			graph_constant(g, rt_double(m->hides ? 0 : (double)-INFINITY), at) };
+
+	return graph_emit_op(g, "aten::where.Scalar", at, 3, in, contiguous_type(g, m->condition));
+}
+
+static int64_t
+elements(const TensorInfo *t)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < t->rank; i++)
+		n *= t->dims[i];
+	return n;
+}
+
+/* Do its rows, which several heads or batches read, lie apart?  Biases of heads that a product made do. */
+static bool
+is_scattered(const TensorInfo *mask, const TensorInfo *scores)
+{
+	const int last = mask->rank - 1;
+
+	return last >= 0 && mask->dims[last] > 1 && mask->strides[last] > 1 && 2 * elements(mask) <= elements(scores);
 }
 
 static Value *
-mask_of(Graph *g, const Match *m, Range at)
+mask_of(Graph *g, const Match *m, const TensorInfo *scores, Range at)
 {
 	IValue c;
 
+	if (m->mask && is_scattered(m->mask->type->tensor, scores)) {
+		Value *in[] = { m->mask, graph_constant(g, rt_int(0), at) };
+
+		return graph_emit_op(g, "aten::contiguous", at, 2, in, contiguous_type(g, m->mask));
+	}
 	if (!m->condition)
 		return m->mask ? m->mask : graph_constant(g, rt_none(), at);
 	return value_constant(m->condition, &c) ? constant_mask(g, c.u.t, m->hides, at) : computed_mask(g, m, at);
@@ -283,14 +315,14 @@ rewrite(Pass *p, Graph *g, Node *n, const Match *m)
 
 	graph_set_insert_before(g, n);
 	in[1] = key_of(g, m, n->at);
-	in[3] = mask_of(g, m, n->at);
+	in[3] = mask_of(g, m, n->in[0]->type->tensor, n->at);
 	in[4] = graph_constant(g, rt_double(m->scale), n->at);
 	a = graph_emit_op(g, "prim::attention", n->at, 5, in, &rt_type_tensor)->node;
 	a->inlined = n->inlined;
 	if (!known_gives(p->cx, a, n->out[0]->type) || !pass_may(p)) {
 		node_destroy(a);
 		node_destroy(in[1]->node);
-		if (m->condition && !node_is(in[3]->node, prim_Constant))
+		if (in[3] != m->mask && !node_is(in[3]->node, prim_Constant))
 			node_destroy(in[3]->node);
 		return false;
 	}
