@@ -517,7 +517,7 @@ analyze_loop(AliasDb *db, const Node *n)
 static const Symbol list_readers[] = {
 	aten_cat, aten_concat, aten_concatenate, aten_stack, aten_vstack, aten_hstack, aten_dstack,
 	aten_column_stack, aten_row_stack, aten_block_diag, aten_index, aten_index_put,
-	aten_index_put_, aten_len,
+	aten_index_put_, aten_len, aten_lstm, aten_gru, aten_rnn_tanh, aten_rnn_relu, aten_lstm_cell,
 };
 
 static bool

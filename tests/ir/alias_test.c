@@ -106,9 +106,15 @@ test_containers(void **state)
 		 "  %read : Tensor[] = prim::ListConstruct(%b)\n"
 		 "  %cat : Tensor = aten::cat(%read, %i)\n"
 		 "  %t : (Tensor, int) = prim::TupleConstruct(%c, %i)\n"
-		 "  return (%kept, %taken, %cat, %t)\n");
+		 "  %d : Tensor = aten::clone(%x, %none)\n"
+		 "  %weights : Tensor[] = prim::ListConstruct(%d)\n"
+		 "  %yes : bool = prim::Constant[value=1]()\n"
+		 "  %zero : float = prim::Constant[value=0.]()\n"
+		 "  %y : Tensor, %h : Tensor = aten::gru(%x, %c, %weights, %yes, %i, %zero, %yes, %yes, %yes)\n"
+		 "  return (%kept, %taken, %cat, %t, %y, %h)\n");
 	assert_true(may(f, "taken", "a"));
 	assert_false(may(f, "taken", "b"));        /* cat only reads its list */
+	assert_false(may(f, "taken", "d"));        /* and so does a recurrent layer */
 	assert_false(may(f, "cat", "b"));
 	assert_true(alias_may_contain(f->db, find(f, "t"), find(f, "c")));
 	assert_true(alias_may_contain(f->db, find(f, "kept"), find(f, "a")));
