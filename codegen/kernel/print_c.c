@@ -414,6 +414,33 @@ put_block_loops(Printer *p, int stage, const char *head)
 	close_loop(p);
 }
 
+/* Are the rows of a block one run in all operands? */
+static bool
+is_run(const Kernel *k)
+{
+	for (int i = 0; i < k->operand.n; i++) {
+		const Operand *o = &k->operand.at[i];
+
+		if (o->access != ACCESS_NUMBER &&
+		    ((o->access != ACCESS_READ && o->access != ACCESS_WRITE) || o->along >= 0 || o->ngather ||
+		     o->bound.n || !size_is(o->offset, 0) || o->stride[0] != k->extent[1] || !size_is(o->stride[1], 1)))
+			return false;
+	}
+	return k->naxis == 2;
+}
+
+/* Whole rows are one: of few columns there would be no vectors. */
+static void
+put_run(Printer *p)
+{
+	if (!is_run(p->k))
+		return;
+	open_loop(p, "if (c0 == 0 && c1 == n)");
+	put_line(p, "c0 = row * n, c1 = end * n;");
+	put_line(p, "row = 0, end = 1;");
+	close_loop(p);
+}
+
 char *
 kernel_print_block(const Kernel *k, const int *place, int symbols)
 {
@@ -421,6 +448,7 @@ kernel_print_block(const Kernel *k, const int *place, int symbols)
 	Printer p = begin(k, &s, symbols);
 
 	RT_ASSERT(k->naxis == 1 || k->naxis == 2);
+	put_run(&p);
 	put_tried(&p, 0, k->naxis == 2 ? "for (int64_t i0 = row; i0 < end; i0++)" :
 		  "for (int64_t at = row; at < end; at++)", put_block_loops);
 	return finish(&p, place, symbols);
