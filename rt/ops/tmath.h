@@ -217,6 +217,12 @@ TMATH int64_t t_irem(int64_t x, int64_t y)   { return t_irem_of(t_imod(x, y), y)
 	} \
 	TMATH F t_divfloor##suffix(F x, F y) { return t_divfloor_of##suffix(x, y, y == 0 ? 0 : fmod(x, y)); } \
 	TMATH F t_log_sigmoid##suffix(F x) { return (x < 0 ? x : 0) - log1p(exp(-fabs(x))); } \
+	TMATH F t_softplus##suffix(F x) { return (x > 0 ? x : 0) + log1p(exp(-fabs(x))); } \
+	TMATH F t_mish##suffix(F x) \
+	{ \
+		const F e = exp(-fabs(x)), n = x < 0 ? e * (e + 2) : 1 + 2 * e; \
+		return x * (n / (n + (x < 0 ? 2 : 2 * e * e))); \
+	} \
 	TMATH F t_logaddexp##suffix(F x, F y) \
 	{ \
 		F m = t_max(x, y); \
@@ -328,6 +334,8 @@ TMATH double  t_truncdiv(double x, double y)  { return trunc(x / y); }
 	TMATH double name(double x, double y) { return d(x, y); } \
 	TMATH int64_t name(int64_t x, int64_t y) { return i(x, y); }
 TM_OVERLOAD1(t_log_sigmoid, t_log_sigmoidf, t_log_sigmoidd)
+TM_OVERLOAD1(t_mish, t_mishf, t_mishd)
+TM_OVERLOAD1(t_softplus, t_softplusf, t_softplusd)
 TM_OVERLOAD1(t_sinc, t_sincf, t_sincd)
 TM_OVERLOAD1(t_logit, t_logitf, t_logitd)
 TM_OVERLOAD2(t_remainder, t_remf, t_remd, t_irem)
@@ -349,6 +357,8 @@ TMATH bool    t_not(bool x)    { return !x; }
 #define t_logaddexp(x, y)  _Generic((x), float: t_logaddexpf, default: t_logaddexpd)((x), (y))
 #define t_logaddexp2(x, y) _Generic((x), float: t_logaddexp2f, default: t_logaddexp2d)((x), (y))
 #define t_log_sigmoid(x)   _Generic((x), float: t_log_sigmoidf, default: t_log_sigmoidd)(x)
+#define t_mish(x)          _Generic((x), float: t_mishf, default: t_mishd)(x)
+#define t_softplus(x)      _Generic((x), float: t_softplusf, default: t_softplusd)(x)
 #define t_logit(x)         _Generic((x), float: t_logitf, default: t_logitd)(x)
 #define t_remainder(x, y)  _Generic((x), float: t_remf, int64_t: t_irem, default: t_remd)((x), (y))
 #define t_fmod(x, y)       _Generic((x), float: fmodf, int64_t: t_imod, default: (fmod))((x), (y))

@@ -289,19 +289,16 @@ v_exp_near(float x)
 	return v_bits(((v_int(p) + (int32_t)((uint32_t)v_int(k) << 23)) & ~large) | (large & 0x7f800000));
 }
 
+/* -m / (m + 2) with m = exp(-2 |x|) - 1, which is near as exact as its parts for small x, too */
 V_INLINE float
 v_tanhf(float x)
 {
-	const float a = v_abs(x), s = a * a;
-	const float e = v_exp_near(-2 * a), far = (1 - e) / (1 + e);
-	float p = -5.70498872745e-3f;
+	const float a = v_abs(v_at_most(x, 0x41280000));                       /* 10.5: tanh is 1 from 9.02 on */
+	float k;
+	const float r = v_exp_reduced(-2 * a, &k), power = v_bits((int32_t)((uint32_t)v_int(k) << 23) + 0x3f800000);
+	const float m = (v_exp_rest(r) + r) * power + (power - 1.0f);
 
-	p = p * s + 2.06390887954e-2f;
-	p = p * s - 5.37397155531e-2f;
-	p = p * s + 1.33314422036e-1f;
-	p = p * s - 3.33332819422e-1f;
-	p = p * s * x + x;
-	return v_signed(a >= 0.625f ? far : p, x);               /* p: of a NaN, too */
+	return v_unless_nan(v_signed(v_abs(m / (m + 2.0f)), x), x);
 }
 
 /* The logarithm of x = m 2^e: log(m) by, which is 1 / log(base), and e times that of 2, of which high has few bits. */
@@ -349,10 +346,39 @@ v_log1pf(float x)
 	return x == 0 ? x : r;                                   /* -0 */
 }
 
+/* log(1 + e) for e in [0, 1], or NaN: 2 atanh(e / (2 + e)), a polynomial fitted to 4e-9 */
+V_INLINE float
+v_log1p_unit(float e)
+{
+	const float s = e / (2.0f + e), z = s * s;
+	float p = 2.8178166e-1f;
+
+	p = p * z + 2.7960645e-1f;
+	p = p * z + 4.0024907e-1f;
+	p = p * z + 6.6666315e-1f;
+	p = p * z + 2.0f;
+	return p * s;
+}
+
 V_INLINE float
 v_log_sigmoidf(float x)
 {
-	return (x < 0 ? x : 0) - v_log1pf(v_expf(-v_abs(x)));
+	return (x < 0 ? x : 0) - v_log1p_unit(v_expf(-v_abs(x)));
+}
+
+V_INLINE float
+v_softplusf(float x)
+{
+	return (x > 0 ? x : 0) + v_log1p_unit(v_expf(-v_abs(x)));
+}
+
+/* x tanh(log(1 + exp(x))), in exp(-|x|), which is never too large */
+V_INLINE float
+v_mishf(float x)
+{
+	const float e = v_expf(-v_abs(x)), n = x < 0 ? e * (e + 2.0f) : 1.0f + 2.0f * e;
+
+	return x * (n / (n + (x < 0 ? 2.0f : 2.0f * e * e)));
 }
 
 V_INLINE float
@@ -367,7 +393,7 @@ v_logaddexpf(float x, float y)
 {
 	const float most = x > y || x != x ? x : y;
 
-	return x == y && most - most != 0 ? x : most + v_log1pf(v_expf(-v_abs(x - y)));
+	return x == y && most - most != 0 ? x : most + v_log1p_unit(v_expf(-v_abs(x - y)));
 }
 
 /* of |z|, which is at most tan(pi/8) */
@@ -812,6 +838,8 @@ TM_POWER(float, _v, v_powf)
 #undef t_logaddexp
 #undef t_log_sigmoid
 #undef t_logit
+#undef t_mish
+#undef t_softplus
 #define acos(x)  V_FC(acos, x)
 #define asin(x)  V_FC(asin, x)
 #define atan(x)  V_FC(atan, x)
@@ -841,6 +869,8 @@ TM_POWER(float, _v, v_powf)
 #define t_logaddexp(x, y) _Generic((x), float: v_logaddexpf, default: t_logaddexpd)((x), (y))
 #define t_logit(x) _Generic((x), float: v_logitf, default: t_logitd)(x)
 #define t_log_sigmoid(x)  _Generic((x), float: v_log_sigmoidf, default: t_log_sigmoidd)(x)
+#define t_mish(x) _Generic((x), float: v_mishf, default: t_mishd)(x)
+#define t_softplus(x) _Generic((x), float: v_softplusf, default: t_softplusd)(x)
 #ifdef V_CLAMPS
 #undef t_clamp
 #undef t_relu

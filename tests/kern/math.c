@@ -18,7 +18,7 @@ typedef struct Function {
 
 #define OURS(fn) static float ours_##fn(float x) { return v_##fn##f(x); }
 OURS(exp) OURS(exp2) OURS(expm1) OURS(log) OURS(log2) OURS(log10) OURS(log1p) OURS(tanh) OURS(erf)
-OURS(atan) OURS(asin) OURS(acos) OURS(erfinv) OURS(erfc) OURS(atanh)
+OURS(atan) OURS(asin) OURS(acos) OURS(erfinv) OURS(erfc) OURS(atanh) OURS(softplus) OURS(log_sigmoid)
 
 /* Of functions that are fast for near arguments: in a loop for these and in any the same bits. */
 static void
@@ -52,6 +52,31 @@ exp_normal(double x)
 	return fabs(x) > 87 ? 0 : exp(-fabs(x));
 }
 
+static double
+softplus(double x)
+{
+	return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
+/* As far as exp(x) is a normal number: the rounding of others is multiplied by x. */
+static float
+ours_mish(float x)
+{
+	return x < -87 ? 0 : v_mishf(x);
+}
+
+static double
+mish(double x)
+{
+	return x < -87 ? 0 : x * tanh(softplus(x));
+}
+
+static double
+log_sigmoid(double x)
+{
+	return -softplus(-x);
+}
+
 /* By Newton's steps from ours. */
 static double
 erfinv(double y)
@@ -67,11 +92,12 @@ erfinv(double y)
 static const Function functions[] = {
 	{ "exp", ours_exp, exp, 1.5 }, { "exp2", ours_exp2, exp2, 1.5 }, { "expm1", ours_expm1, expm1, 2 },
 	{ "log", ours_log, log, 1 }, { "log2", ours_log2, log2, 2 }, { "log10", ours_log10, log10, 2 },
-	{ "log1p", ours_log1p, log1p, 2 }, { "tanh", ours_tanh, tanh, 2 }, { "erf", ours_erf, erf, 1.5 },
+	{ "log1p", ours_log1p, log1p, 2 }, { "tanh", ours_tanh, tanh, 2.5 }, { "erf", ours_erf, erf, 1.5 },
 	{ "atan", ours_atan, atan, 3 }, { "asin", ours_asin, asin, 2.5 }, { "acos", ours_acos, acos, 2 },
 	{ "sin", ours_sin, sin, 1.5 }, { "cos", ours_cos, cos, 1.5 }, { "tan", ours_tan, tan, 3.5 },
 	{ "erfinv", ours_erfinv, erfinv, 4 }, { "erfc", ours_erfc, erfc, 5 }, { "atanh", ours_atanh, atanh, 3 },
-	{ "exp_normal", ours_exp_normal, exp_normal, 1.5 },
+	{ "exp_normal", ours_exp_normal, exp_normal, 1.5 }, { "mish", ours_mish, mish, 5 },
+	{ "softplus", ours_softplus, softplus, 3.5 }, { "log_sigmoid", ours_log_sigmoid, log_sigmoid, 3.5 },
 };
 
 static uint32_t
