@@ -1,9 +1,9 @@
 /* rt/ops/vpool.h - pooling in generated kernels: windows over planes, any strides
  *
- * One dim of the result is the lane: channels when they are consecutive (channels last), else the width, as far as
- * windows are whole along it; others are clipped to the image first, so that their elements need no checks.  NaN
- * propagates through the maximum.  Averages sum each row of a window first, then the rows' sums: a single sum over a
- * whole image would lose accuracy.
+ * One dim of the result is the lane: channels when they are consecutive (channels last), else the width: of windows
+ * that are narrow all rows become one line first.  Others are clipped to the image, so that their elements need no
+ * checks.  NaN propagates through the maximum.  Averages sum in parts, rows or columns of a window: a single sum over
+ * a whole image would lose accuracy.
  */
 #ifndef RT_OPS_VPOOL_H
 #define RT_OPS_VPOOL_H
@@ -237,52 +237,92 @@ vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
 	return v->max ? top : (float)(sum / (double)(v->divisor ? v->divisor : a.size * b.size));
 }
 
-/* VP_RUN windows side by side, from the one at ow on, all of which are whole along the width. */
-VC_INLINE void
-vp_run(const VpPool *v, VpWindow a, ptrdiff_t ow, const float *x, float *y)
+/* ---- rows of windows that are narrow: first all rows of theirs as one line, then along it ------------------------ */
+
+enum { VP_LINE = VC_FLOATS > 1 ? 1024 : 256 };   /* floats of a line */
+
+VC_INLINE float
+vp_joined(const VpPool *v, float e, float so_far)
 {
-	const float divisor = (float)(v->divisor ? v->divisor : a.size * v->kw);
-	float lane[VP_RUN], part[VP_RUN];
-
-	for (int i = 0; i < VP_RUN; i++)
-		lane[i] = v->max ? -(1.0f / 0.0f) : 0.0f;
-	for (ptrdiff_t r = a.from; r < a.to; r += v->dh) {
-		for (int i = 0; i < VP_RUN; i++)
-			part[i] = 0;
-		for (ptrdiff_t s = 0; s < v->kw; s++) {
-			const float *at = x + r * v->xh + ow * v->sw - v->pw + s * v->dw;
-
-			IVDEP
-			for (int i = 0; i < VP_RUN; i++) {
-				const float e = at[i * v->sw], top = e > lane[i] || e != e ? e : lane[i];
-
-				lane[i] = v->max ? top : lane[i];
-				part[i] += v->max ? 0 : e;
-			}
-		}
-		for (int i = 0; i < VP_RUN && !v->max; i++)
-			lane[i] += part[i];
-	}
-	for (int i = 0; i < VP_RUN; i++)
-		y[i * v->yw] = v->max ? lane[i] : lane[i] / divisor;
+	return v->max ? (e > so_far || e != e ? e : so_far) : so_far + e;
 }
 
-/* A row of windows, those within the plane by runs, the last of which overlaps the one before it. */
+/* line[j]: column from + j of the rows of a; what is outside is there, too, and adds nothing. */
+VC_INLINE void
+vp_line(const VpPool *v, VpWindow a, ptrdiff_t from, ptrdiff_t n, const float *restrict x, float *restrict line)
+{
+	const ptrdiff_t lo = from < 0 ? -from : 0, hi = v->w - from < n ? v->w - from : n;
+
+	for (ptrdiff_t j = 0; j < n; j++)
+		line[j] = v->max ? -(1.0f / 0.0f) : 0;
+	for (ptrdiff_t j = lo; j < hi && a.from < a.to; j++)
+		line[j] = x[a.from * v->xh + (from + j) * v->xw];
+	for (ptrdiff_t r = a.from + v->dh; r < a.to; r += v->dh) {
+		IVDEP
+		for (ptrdiff_t j = lo; j < hi; j++)
+			line[j] = vp_joined(v, x[r * v->xh + (from + j) * v->xw], line[j]);
+	}
+}
+
+/* Columns that n windows side by side read. */
+VC_INLINE ptrdiff_t
+vp_read_columns(const VpPool *v, ptrdiff_t n)
+{
+	return (n - 1) * v->sw + (v->kw - 1) * v->dw + 1;
+}
+
+/* Averages of windows [i, end) from ow on that may reach outside. */
+VC_INLINE void
+vp_edge(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t i, ptrdiff_t end, const float *sum, float *y)
+{
+	for (; i < end; i++) {
+		const VpWindow b = vp_window(v, ow + i, v->w, v->ow, v->kw, v->sw, v->pw, v->dw);
+
+		y[i * v->yw] = sum[i] / (float)(a.size * b.size);
+	}
+}
+
+/* Windows [ow, ow + n) of a row, of which [lo, hi) have one size. */
+VC_INLINE void
+vp_windows(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t n, const float *x, float *restrict y)
+{
+	const ptrdiff_t from = ow * v->sw - v->pw, room = v->w - from - vp_read_columns(v, 1);
+	const bool same = v->max || v->divisor ||
+			  (v->padding_counts && vp_read_columns(v, v->ow) <= v->w + 2 * v->pw);
+	const ptrdiff_t left = same || from >= 0 ? 0 : (v->sw - 1 - from) / v->sw, lo = left < n ? left : n;
+	const ptrdiff_t end = same ? n : room < 0 ? 0 : room / v->sw + 1, hi = end < lo ? lo : end < n ? end : n;
+	const float size = (float)(v->divisor ? v->divisor : a.size * v->kw);
+	float line[VP_LINE], to[VP_LINE];
+
+	vp_line(v, a, from, vp_read_columns(v, n), x, line);
+	for (ptrdiff_t i = 0; i < n; i++)
+		to[i] = line[i * v->sw];
+	for (ptrdiff_t s = 1; s < v->kw; s++) {
+		IVDEP
+		for (ptrdiff_t i = 0; i < n; i++)
+			to[i] = vp_joined(v, line[i * v->sw + s * v->dw], to[i]);
+	}
+	vp_edge(v, a, ow, 0, lo, to, y);
+	IVDEP
+	for (ptrdiff_t i = lo; i < hi; i++)
+		y[i * v->yw] = v->max ? to[i] : to[i] / size;
+	vp_edge(v, a, ow, hi, n, to, y);
+}
+
+/* A row of windows. */
 VC_INLINE void
 vp_row(const VpPool *v, VpWindow a, const float *x, float *y)
 {
-	const ptrdiff_t reach = v->w + v->pw - (v->kw - 1) * v->dw - 1, fit = reach < 0 ? 0 : reach / v->sw + 1,
-			first = (v->pw + v->sw - 1) / v->sw, end = fit < v->ow ? fit : v->ow;
-	const bool runs = !v->adaptive && v->xw == 1 && end - first >= VP_RUN;
+	const ptrdiff_t most = (VP_LINE - vp_read_columns(v, 1)) / v->sw + 1;
 
-	for (ptrdiff_t ow = 0; ow < v->ow; ow++) {
-		if (runs && ow >= first && ow < end) {
-			ow = ow < end - VP_RUN ? ow : end - VP_RUN;
-			vp_run(v, a, ow, x, y + ow * v->yw);
-			ow += VP_RUN - 1;
-			continue;
-		}
-		y[ow * v->yw] = vp_place(v, a, vp_window(v, ow, v->w, v->ow, v->kw, v->sw, v->pw, v->dw), x);
+	if (v->adaptive || v->kw >= VP_RUN || most < VP_RUN) {
+		for (ptrdiff_t ow = 0; ow < v->ow; ow++)
+			y[ow * v->yw] = vp_place(v, a, vp_window(v, ow, v->w, v->ow, v->kw, v->sw, v->pw, v->dw), x);
+		return;
+	}
+	for (ptrdiff_t ow = 0, n; ow < v->ow; ow += n) {
+		n = v->ow - ow < most ? v->ow - ow : most;
+		vp_windows(v, a, ow, n, x, y + ow * v->yw);
 	}
 }
 
