@@ -223,6 +223,17 @@ vm_pack_rows(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, ptrdiff_t 
 			rows[i * k + j] = a[i * lda + j * ak];
 }
 
+/* One column: a panel of it would be zeros but for a lane.  scratch: k floats. */
+static inline void
+vm_column(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t bk, const float *bias,
+	  float *c, ptrdiff_t ldc, float *scratch)
+{
+	for (ptrdiff_t i = 0; i < k && bk != 1; i++)
+		scratch[i] = b[i * bk];
+	for (ptrdiff_t i = 0; i < m; i++)
+		c[i * ldc] = vm_dot_float(k, a + i * lda, bk == 1 ? b : scratch) + (bias ? *bias : 0);
+}
+
 /* How wide the panels of so many columns are. */
 static inline ptrdiff_t
 vm_panel(ptrdiff_t n)
@@ -258,6 +269,10 @@ vm_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t lda,
 {
 	float *panel = scratch, *start = scratch + k * VC_NR, *rows = start + VC_NR;
 
+	if (n == 1 && ak == 1) {
+		vm_column(m, k, a, lda, b, bk, bias, c, ldc, scratch);
+		return;
+	}
 	if (m < VM_FEW && (bn == 1 || (bk == 1 && ak == 1))) {
 		for (ptrdiff_t i = 0; i < m; i++)
 			if (bn == 1)
