@@ -335,14 +335,21 @@ shapes_mark(const Shapes *s)
 void
 shapes_back(Shapes *s, ShapesMark m)
 {
+	const Block *top;
+
 	if (!s)
 		return;
-	for (int i = 0; i < s->of.n; i++)
-		if (s->of.at[i] && s->of.at[i]->node->block == s->graph->top && m.last != s->of.at[i]->node &&
-		    s->of.at[i]->node != s->graph->top->param && node_is_before(m.last, s->of.at[i]->node))
+	top = s->graph->top;
+	for (int i = 0; i < s->of.n; i++) {
+		const Node *n = s->of.at[i] ? s->of.at[i]->node : NULL;
+
+		/* Where nothing had been recorded, the last node is the block's end. */
+		if (n && n->block == top && n != m.last && n != top->param &&
+		    (m.last == top->ret || node_is_before(m.last, n)))
 			s->of.at[i] = NULL;
-	while (s->graph->top->ret->prev != m.last)
-		node_destroy(s->graph->top->ret->prev);
+	}
+	while (top->ret->prev != m.last)
+		node_destroy(top->ret->prev);
 	rt_seen_back(&s->seen, m.nstorage);
 	s->number.n = m.nnumber;
 	s->trips.n = m.ntrips;

@@ -174,6 +174,8 @@ class Symbols(Test):
         self.build(text, "x=9x9", "--no-dynamic")
         self.assertGreaterEqual(self.kernels[0], 81)
         self.same("x=9x9", "exact")
+        self.build("(x: Tensor) -> Tensor:\n    for i in range(128):\n        for j in range(128):\n            x = x + 1\n    return x", "x=2x2")
+        self.same("x=3x2", "dynamic")
 
     def test_small_sizes_alike(self):
         """Symbols that were 2 in the call go on from 2, each of them."""
