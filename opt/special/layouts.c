@@ -274,6 +274,18 @@ any_layout_will_do(const Node *n, int i, bool plain)
 	return schema && n->op && i < schema->nargs && !schema->args[i].alias;
 }
 
+/* Is it a copy in another dtype, which lies as its input does? */
+static bool
+is_cast(Spec *s, Scope *c, const Node *n, int i, const Value *v)
+{
+	const Value *to = i == 0 && node_is(n, aten_to) ? node_arg(n, "dtype") : NULL;
+	const Value *format = to ? node_arg(n, "memory_format") : NULL;
+	int64_t dtype;
+
+	return to && known_int(s->k, spec_value(c, to), &dtype) && dtype != known_at(s->k, v)->v.u.t->dtype &&
+	       format && value_is_none(spec_value(c, format)) && !known_at(s->k, v)->model;
+}
+
 /* Is v contiguous in the model, or, in a list, of no layout that a cat would keep? */
 static bool
 is_plain(Spec *s, const Node *n, const Value *v)
@@ -438,7 +450,7 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 	if ((converted = converted_already(s, c, n, i, v)))
 		v = converted;
 	if (leaves_enlarged(s, c, n, i, v) ||
-	    (known_at(s->k, v)->altered && !any_layout_will_do(n, i, is_plain(s, n, v)) &&
+	    (known_at(s->k, v)->altered && !any_layout_will_do(n, i, is_plain(s, n, v)) && !is_cast(s, c, n, i, v) &&
 	     !(i == 0 && can_view(s, c, n, v))))
 		return spec_as_in_model(s, c, v, n->at);
 	return v;

@@ -39,6 +39,7 @@ class Layouts(Form):
                        "return torch.exp(torch.reshape(torch.permute(torch.view(y, [n, 2, 3, h, w]), [0, 3, 4, 1, 2]), [n, -1, 3]))"], sizes, 1)
             self.form([CONV, "return torch.softmax(torch.transpose(torch.flatten(y, 2), 1, 2), -1)"], sizes, 1)
             self.form([CONV, "return torch.sigmoid(torch.contiguous(torch.permute(y, [0, 2, 3, 1])))"], sizes, 1)
+            self.form([CONV, "return torch.mean(torch.to(torch.gt(y, 0.1), 6), [2, 3])"], sizes, 1)
         for size in "2x3x9", "2..4x3x5..9":
             self.form(["y = torch.conv1d(x, %s, None, [1], [2])" % sin(4, 3, 3), "y = torch.relu(torch.contiguous(torch.slice(y, 2, None, -2)))",
                        "y = torch.conv1d(y, %s, None, [1], [2])" % sin(4, 4, 3),
