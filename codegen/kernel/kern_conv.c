@@ -27,9 +27,12 @@ enum {
 	CALL_COLUMNS = 64,
 	ROW_INPUTS = 64, WIDE_INPUTS = 192,     /* most input channels of rows; with vectors of 16 floats */
 	ROW_PIXELS = 4,          /* fewest pixels of a row */
-	FEW_INPUTS = 8,          /* with no more, stride 2 and vectors of 16, panels take 0.89 to 0.94 */
+	FEW_INPUTS = 8,          /* with no more and stride 2 panels take 0.89 to 0.94 with vectors of 16, */
+				 /* of 8 0.70 to 0.84 where there is one vector of channels, of one input 0.79 with two */
 	LANES_MOST = 12,         /* channels of a result computed in lanes of the input's */
 	LANES_SUM = 20,          /* and what it takes to sum up lanes, in products of vectors */
+	STRIP_INPUTS = 16,       /* fewer channels are computed in strips of rows */
+	DILATED = 8,             /* by so much at most */
 	PIECE = 56,              /* pixels of a unit of work where rows are few */
 	APART_BYTES = 2048,      /* of sums whose place is not that of the result */
 };
@@ -306,7 +309,8 @@ may_rows(const Emit *e, const Dense *d)
 static bool
 takes_rows(const Emit *e, Plan *p, const Dense *d)
 {
-	const bool apart = d->geometry[10] == 2 && d->k <= FEW_INPUTS && e->vf == 16;
+	const bool apart = d->geometry[10] == 2 && d->k <= FEW_INPUTS &&
+			   (e->vf == 16 || d->n <= e->vf || d->k == 1);
 
 	return may_rows(e, d) && !apart && plan_choice(p, d->geometry[5] >= ROW_PIXELS);
 }
@@ -506,6 +510,21 @@ ways_of(Emit *e, const Dense *plain, const Dense *usual)
 
 static const char *comment_of(const Emit *, const Dense *, const After *);
 
+/* Pixels of a block.  Of few channels, rows of the image are computed in strips (vconv.h): whole rows, or equal parts,
+ * leave few short ones; of a dilated row every strip has pixels that are so far apart. */
+static int
+block_rows(Plan *p, const Dense *d)
+{
+	const int64_t *g = d->geometry, ow = g[5];
+	const int64_t most = CHUNK * (g[10] == 1 && g[14] <= DILATED ? g[14] : 1), parts = (ow + most - 1) / most;
+
+	if (d->form == COARSE)
+		return 4 * CHUNK;
+	if (d->form != IN_PANELS || d->volume || d->k >= STRIP_INPUTS)
+		return CHUNK;
+	return (int)(p->dynamic ? most : ow <= most ? most / ow * ow : (ow + parts - 1) / parts);
+}
+
 /* How it is computed: the usual way, or that which was measured or recorded. */
 static const char *
 choose_form(Emit *e, Plan *p, Dense *d)
@@ -518,7 +537,7 @@ choose_form(Emit *e, Plan *p, Dense *d)
 
 	d->tiles = TILES;
 	d->form = usual_form(e, p, d);
-	d->chunk = d->form == COARSE ? 4 * CHUNK : CHUNK;
+	d->chunk = block_rows(p, d);
 	if (!e->tuning)
 		return NULL;
 	w = ways_of(e, &plain, d);
@@ -861,6 +880,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 		return false;
 	e->clamps |= after->range[0] != NULL;
 	e->volumes |= d.volume;
+	e->dilated |= d.form == IN_PANELS && d.k < STRIP_INPUTS && d.geometry[14] > 1;
 	if (d.form == COARSE)
 		coarse_pack(e, d.w, packing(e, &d), d.coarse);
 	if (d.form == BY_PRODUCT || d.form == COARSE || d.form == WINOGRAD)

@@ -21,6 +21,11 @@
 #define VC_FRAME(v, member, image) (image)
 #endif
 
+/* Has it convolutions of few channels by windows whose columns lie apart? */
+#ifndef VC_DILATED
+#define VC_DILATED 1
+#endif
+
 typedef struct VcConv {
 	ptrdiff_t n, h, w, ic;           /* input (n, h, w, groups * ic); a pixel is xs floats after the one before */
 	ptrdiff_t oh, ow, oc;
@@ -260,12 +265,23 @@ vc_copy(ptrdiff_t n, const float *restrict from, float *restrict to)
 		to[i] = from[i];
 }
 
+/* n floats; more: what fills the last vector may be read, and written, too. */
+VC_INLINE void
+vc_copy_pixel(ptrdiff_t n, bool more, const float *from, float *to)
+{
+	if (!more)
+		vc_copy(n, from, to);
+	for (ptrdiff_t i = 0; more && i < n; i += VF)
+		*(VcV *)(to + i) = *(const VcV *)(from + i);
+}
+
 /* Copies the strip's rows of so many columns from x0 on, with zeros where these lie outside, to side by side. */
 VC_SHARED void
 vc_strip_copy(const VcConv *v, ptrdiff_t x0, ptrdiff_t columns, VcStrip *strip, float *to)
 {
 	const ptrdiff_t left = x0 < 0 ? -x0 : 0, lo = left < columns ? left : columns, ic = v->ic;
 	const ptrdiff_t have = v->w - x0 < columns ? v->w - x0 : columns, hi = have > lo ? have : lo;
+	const ptrdiff_t whole = (ic + VF - 1) / VF * VF;
 
 	for (ptrdiff_t r = strip->r0; r < strip->r1; r++) {
 		const float *x = strip->x + r * strip->far;
@@ -276,7 +292,8 @@ vc_strip_copy(const VcConv *v, ptrdiff_t x0, ptrdiff_t columns, VcStrip *strip, 
 			vc_copy((hi - lo) * ic, x + lo * ic, row + lo * ic);
 		else
 			for (ptrdiff_t j = lo; j < hi; j++)
-				vc_copy(ic, x + j * v->xs, row + j * ic);
+				vc_copy_pixel(ic, VC_DILATED && j * v->xs + whole <= (hi - 1) * v->xs + ic &&
+					      j * ic + whole <= columns * ic, x + j * v->xs, row + j * ic);
 		vc_copy((columns - hi) * ic, 0, row + hi * ic);
 	}
 	strip->x = to;
@@ -403,8 +420,8 @@ VC_EACH_WIDTH(VC_TAPS)
 VC_INLINE bool
 vc_by_strips(const VcTaps *t, const VcConv *v)
 {
-	return v->ic < 16 && v->dw == 1 && VC_FRAME(v, d, 1) == 1 && VC_FRAME(v, kd, 1) == 1 &&
-	       VC_FRAME(v, od, 1) == 1 && 2 * v->ow >= t->rows &&
+	return v->ic < 16 && (v->dw == 1 || (VC_DILATED && v->sw == 1)) && VC_FRAME(v, d, 1) == 1 && VC_FRAME(v, kd, 1) == 1 &&
+	       VC_FRAME(v, od, 1) == 1 && 2 * v->ow >= t->rows * v->dw &&
 	       v->kh * vc_strip_columns(t->rows, v) * v->ic <= VC_COPIED;
 }
 
@@ -425,26 +442,75 @@ vc_strip_run(VcStripOf *run, ptrdiff_t rows, ptrdiff_t n, const VcConv *v, const
 	run(n, v, &strip, w, bias, y, left);
 }
 
+/* Of m pixels so many at once, from *i on.  The last few are done with those before them: again, and to the same. */
+VC_INLINE ptrdiff_t
+vc_strip_next(const VcTaps *t, ptrdiff_t m, ptrdiff_t *i, bool *brief)
+{
+	*brief = (m - *i + t->few - 1) / t->few * t->few * 2 <= t->rows;
+
+	const ptrdiff_t rows = *brief ? t->few : t->rows;
+
+	*i = m - *i < rows && m >= rows ? m - rows : *i;
+	return m - *i < rows ? m - *i : rows;
+}
+
+/* A row of pixels whose windows are not dilated but read columns that lie apart: they are copied side by side. */
+VC_SHARED void
+vc_conv_apart(const VcTaps *t, const VcPart *p, const float *w, const float *bias, float *y, ptrdiff_t left)
+{
+	const VcConv *v = &p->v;
+	const ptrdiff_t most = VC_COPIED / (v->kh * v->ic) - v->kw + 1;
+	float copied[VC_COPIED];
+	bool brief;
+
+	for (ptrdiff_t from = 0, m; from < v->ow; from += m) {
+		VcStrip strip = { p->at.x + (from - v->pw) * v->xs, p->at.below, p->at.r0, p->at.r1 };
+
+		m = v->ow - from < most ? v->ow - from : most;
+		vc_strip_copy(v, from - v->pw, vc_strip_columns(m < t->rows ? t->rows : m, v), &strip, copied);
+		for (ptrdiff_t i = 0, n; i < m; i += n) {
+			n = vc_strip_next(t, m, &i, &brief);
+
+			const VcStrip at = { strip.x + i * v->ic, strip.far, strip.r0, strip.r1 };
+
+			(brief ? t->brief : t->strip)(n, v, &at, w, bias, y + (from + i) * v->ys, left);
+		}
+	}
+}
+
+/* Pixels [begin, end), of a row, whose windows are dilated: those that are so far apart, one after the other. */
+VC_SHARED void
+vc_conv_phases(const VcTaps *t, const VcConv *v, ptrdiff_t begin, ptrdiff_t end, const float *x, const float *w,
+	       const float *bias, float *y, ptrdiff_t left)
+{
+	const VcReach reach = vc_reach(v, begin / v->ow, x);
+	VcPart row = { .v = *v }, part;
+
+	vc_piece(v, &reach, begin % v->ow, begin % v->ow + end - begin, &row);
+	for (ptrdiff_t phase = 0; phase < v->dw; phase++) {
+		vc_undilated(&row, phase, &part);
+		vc_conv_apart(t, &part, w, bias, y + begin * v->ys + part.y - row.y, left);
+	}
+}
+
 /* Pixels [first, last) by the channels of one panel, `left` of which are there, by strips. */
 VC_SHARED void
 vc_conv_strips(const VcTaps *t, const VcConv *v, ptrdiff_t first, ptrdiff_t last, const float *x, const float *w,
 	       const float *bias, float *y, ptrdiff_t left)
 {
+	bool brief;
 	ptrdiff_t end;
 
 	for (ptrdiff_t begin = first; begin < last; begin = end) {
 		const VcPixel at = vc_pixel(v, begin, x);
 
 		end = begin + v->ow - at.ow < last ? begin + v->ow - at.ow : last;
-		for (ptrdiff_t i = begin, n; i < end; i += n) {
-			const bool brief = (end - i + t->few - 1) / t->few * t->few * 5 < t->rows * 4;
-			const ptrdiff_t rows = brief ? t->few : t->rows;
-
-			/* The last few are done with those before them: again, and to the same. */
-			i = end - i < rows && end - begin >= rows ? end - rows : i;
-			n = end - i < rows ? end - i : rows;
-			vc_strip_run(brief ? t->brief : t->strip, rows, n, v, at.image, at.oh * v->sh - v->ph,
-				     at.ow + i - begin, w, bias, y + i * v->ys, left);
+		if (VC_DILATED && v->dw > 1)
+			vc_conv_phases(t, v, begin, end, x, w, bias, y, left);
+		for (ptrdiff_t i = 0, n; (!VC_DILATED || v->dw == 1) && i < end - begin; i += n) {
+			n = vc_strip_next(t, end - begin, &i, &brief);
+			vc_strip_run(brief ? t->brief : t->strip, brief ? t->few : t->rows, n, v, at.image,
+				     at.oh * v->sh - v->ph, at.ow + i, w, bias, y + (begin + i) * v->ys, left);
 		}
 	}
 }
