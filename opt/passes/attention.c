@@ -3,6 +3,7 @@
  *
  *    s = matmul(q, k'); s = div(s, 8.); s = add(s, mask); p = softmax(s, -1); y = matmul(p, v)
  *       ->   y = prim::attention(q, k, v, mask, 0.125)
+ *    y = matmul(v, p')   ->   y = prim::attention(q, k, v', ..)'
  *
  * Scale and mask may be missing; where(condition, s, -inf) has a mask, too.  Nothing else may see what is between, nor
  * write to what goes in: it is read later than it was.  Only floats of known sizes; the result has to have the type
@@ -17,7 +18,9 @@ typedef struct Match {
 	Value *q, *kt, *v, *mask;        /* kt: as the product has it, (.., inner, n) */
 	Value *condition;                /* of bool: the mask is -infinity where it is `hides`, else 0; or null */
 	bool   hides;
+	const TensorInfo *scores;
 	double scale;
+	bool   turned;                   /* y = matmul(v, p'): attention to v' gives y' */
 } Match;
 
 static bool
@@ -188,24 +191,60 @@ take_scale(AliasDb *alias, Value *s, const Node *end, Match *m)
 	return n->in[0];
 }
 
+/* What v is a view of with its last two dims exchanged; null: it is none. */
+static Value *
+turned_of(const Value *v)
+{
+	const Node *n = v->node;
+	const TensorInfo *y = v->type->tensor, *x;
+	const int a = y->rank - 2, b = y->rank - 1;
+
+	if ((!node_is(n, aten_transpose) && !node_is(n, aten_permute) && !node_is(n, aten_swapaxes)) ||
+	    !is_matrix(n->in[0]))
+		return NULL;
+	x = n->in[0]->type->tensor;
+	return x->rank == y->rank && !memcmp(x->dims, y->dims, (size_t)a * sizeof *x->dims) &&
+	       !memcmp(x->strides, y->strides, (size_t)a * sizeof *x->strides) && x->dims[a] == y->dims[b] &&
+	       x->dims[b] == y->dims[a] && x->strides[a] == y->strides[b] && x->strides[b] == y->strides[a] ?
+	       n->in[0] : NULL;
+}
+
+/* The weights of the second product: matmul(p, v), or matmul(v, p'). */
+static Value *
+weights_of(AliasDb *alias, const Node *n, Match *m)
+{
+	Value *turned;
+
+	if (is_between(alias, n->in[0], n) && softmax_of(n->in[0])) {
+		m->v = n->in[1];
+		return n->in[0];
+	}
+	turned = is_matrix(n->in[1]) && live_users(n->in[1]) == 1 ? turned_of(n->in[1]) : NULL;
+	if (!turned || !is_between(alias, turned, n) || !softmax_of(turned))
+		return NULL;
+	m->v = n->in[0];
+	m->turned = true;
+	return turned;
+}
+
 static bool
 match(AliasDb *alias, const Node *n, Match *m)
 {
-	Value *s;
+	Value *s, *weights;
 
 	*m = (Match){ .scale = 1 };
-	if (!is_product(n) || !is_matrix(n->out[0]) || !is_matrix(n->in[1]) || !is_between(alias, n->in[0], n) ||
-	    !(s = softmax_of(n->in[0])) || !is_between(alias, s, n))
+	if (!is_product(n) || !is_matrix(n->out[0]) || !is_matrix(n->in[0]) || !is_matrix(n->in[1]) ||
+	    !(weights = weights_of(alias, n, m)) || !is_between(alias, s = softmax_of(weights), n))
 		return false;
+	m->scores = weights->type->tensor;
 	s = take_condition(alias, take_mask(alias, s, n, m), n, m);
 	if (m->mask && m->condition)
 		return false;
 	s = take_scale(alias, s, n, m);
-	if (!is_product(s->node) || !is_between(alias, s, n) || !same_sizes(s, n->in[0]))
+	if (!is_product(s->node) || !is_between(alias, s, n) || !same_sizes(s, weights))
 		return false;
 	m->q = s->node->in[0];
 	m->kt = s->node->in[1];
-	m->v = n->in[1];
 	if (!is_matrix(m->q) || !is_matrix(m->kt) || m->q->type->tensor->rank != m->kt->type->tensor->rank)
 		return false;
 	return !alias_has_writers(alias, m->q) && !alias_has_writers(alias, m->kt) && !alias_has_writers(alias, m->v) &&
@@ -227,11 +266,11 @@ constant_mask(Graph *g, const RtTensor *condition, bool hides, Range at)
 	return graph_constant(g, rt_of(out), at);
 }
 
-/* The type of a contiguous tensor of floats, of the sizes of v. */
+/* The type of a contiguous tensor of floats, of these sizes. */
 static const Type *
-contiguous_type(Graph *g, const Value *v)
+contiguous_type(Graph *g, const Type *sizes)
 {
-	TensorInfo info = *v->type->tensor;
+	TensorInfo info = *sizes->tensor;
 	int64_t strides[RT_MAX_RANK], step = 1;
 
 	for (int i = info.rank - 1; i >= 0; i--) {
@@ -250,7 +289,7 @@ computed_mask(Graph *g, const Match *m, Range at)
 	Value *in[] = { m->condition, graph_constant(g, rt_double(m->hides ? (double)-INFINITY : 0), at),
 			graph_constant(g, rt_double(m->hides ? 0 : (double)-INFINITY), at) };
 
-	return graph_emit_op(g, "aten::where.Scalar", at, 3, in, contiguous_type(g, m->condition));
+	return graph_emit_op(g, "aten::where.Scalar", at, 3, in, contiguous_type(g, m->condition->type));
 }
 
 static int64_t
@@ -273,26 +312,25 @@ is_scattered(const TensorInfo *mask, const TensorInfo *scores)
 }
 
 static Value *
-mask_of(Graph *g, const Match *m, const TensorInfo *scores, Range at)
+mask_of(Graph *g, const Match *m, Range at)
 {
 	IValue c;
 
-	if (m->mask && is_scattered(m->mask->type->tensor, scores)) {
+	if (m->mask && is_scattered(m->mask->type->tensor, m->scores)) {
 		Value *in[] = { m->mask, graph_constant(g, rt_int(0), at) };
 
-		return graph_emit_op(g, "aten::contiguous", at, 2, in, contiguous_type(g, m->mask));
+		return graph_emit_op(g, "aten::contiguous", at, 2, in, contiguous_type(g, m->mask->type));
 	}
 	if (!m->condition)
 		return m->mask ? m->mask : graph_constant(g, rt_none(), at);
 	return value_constant(m->condition, &c) ? constant_mask(g, c.u.t, m->hides, at) : computed_mask(g, m, at);
 }
 
-/* kt with its last dims exchanged */
-static Value *
-key_of(Graph *g, const Match *m, Range at)
+/* With its last dims exchanged. */
+static const Type *
+exchanged_type(Graph *g, const Type *type)
 {
-	Value *in[3] = { m->kt, graph_constant(g, rt_int(-2), at), graph_constant(g, rt_int(-1), at) };
-	TensorInfo info = *m->kt->type->tensor;
+	TensorInfo info = *type->tensor;
 	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
 	const int a = info.rank - 2, b = info.rank - 1;
 
@@ -304,32 +342,63 @@ key_of(Graph *g, const Match *m, Range at)
 	strides[b] = info.strides[a];
 	info.dims = dims;
 	info.strides = strides;
-	return graph_emit_op(g, "aten::transpose.int", at, 3, in, type_tensor(g->cx, &info));
+	return type_tensor(g->cx, &info);
+}
+
+static Value *
+exchanged(Graph *g, Value *v, Range at)
+{
+	Value *in[3] = { v, graph_constant(g, rt_int(-2), at), graph_constant(g, rt_int(-1), at) };
+
+	return graph_emit_op(g, "aten::transpose.int", at, 3, in, exchanged_type(g, v->type));
+}
+
+static void
+drop(Value *made, const Value *given)
+{
+	if (made != given && !node_is(made->node, prim_Constant))
+		node_destroy(made->node);
+}
+
+/* y of the attention's result y', contiguous as the product's was. */
+static Value *
+turned_back(Graph *g, Value *y, Range at)
+{
+	Value *in[] = { exchanged(g, y, at), graph_constant(g, rt_int(0), at) };
+
+	return graph_emit_op(g, "aten::contiguous", at, 2, in, contiguous_type(g, in[0]->type));
 }
 
 static bool
 rewrite(Pass *p, Graph *g, Node *n, const Match *m)
 {
-	Value *in[5] = { m->q, NULL, m->v, NULL, NULL };
+	Value *in[5] = { m->q, NULL, m->v, NULL, NULL }, *y;
+	const Type *type = n->out[0]->type;
 	Node *a;
 
 	graph_set_insert_before(g, n);
-	in[1] = key_of(g, m, n->at);
-	in[3] = mask_of(g, m, n->in[0]->type->tensor, n->at);
+	in[1] = exchanged(g, m->kt, n->at);
+	if (m->turned) {
+		in[2] = exchanged(g, m->v, n->at);
+		type = contiguous_type(g, exchanged_type(g, type));
+	}
+	in[3] = mask_of(g, m, n->at);
 	in[4] = graph_constant(g, rt_double(m->scale), n->at);
 	a = graph_emit_op(g, "prim::attention", n->at, 5, in, &rt_type_tensor)->node;
 	a->inlined = n->inlined;
-	if (!known_gives(p->cx, a, n->out[0]->type) || !pass_may(p)) {
+	if (!known_gives(p->cx, a, type) || !pass_may(p)) {
 		node_destroy(a);
 		node_destroy(in[1]->node);
-		if (in[3] != m->mask && !node_is(in[3]->node, prim_Constant))
-			node_destroy(in[3]->node);
+		drop(in[2], m->v);
+		drop(in[3], m->mask);
 		return false;
 	}
 	pass_note(p, n, "a softmax between two products");
-	a->out[0]->type = n->out[0]->type;
-	a->out[0]->name = n->out[0]->name;
-	value_replace_uses(n->out[0], a->out[0]);
+	a->out[0]->type = type;
+	y = m->turned ? turned_back(g, a->out[0], n->at) : a->out[0];
+	y->type = n->out[0]->type;
+	y->name = n->out[0]->name;
+	value_replace_uses(n->out[0], y);
 	node_destroy(n);
 	return true;
 }
