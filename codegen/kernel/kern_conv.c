@@ -32,7 +32,7 @@ enum {
 	LANES_MOST = 12,         /* channels of a result computed in lanes of the input's */
 	LANES_SUM = 20,          /* and what it takes to sum up lanes, in products of vectors */
 	STRIP_INPUTS = 16,       /* fewer channels are computed in strips of rows */
-	DILATED = 8,             /* by so much at most */
+	DILATED = 64,            /* by so much at most */
 	PIECE = 56,              /* pixels of a unit of work where rows are few */
 	APART_BYTES = 2048,      /* of sums whose place is not that of the result */
 };
