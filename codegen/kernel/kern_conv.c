@@ -27,8 +27,7 @@ enum {
 	CALL_COLUMNS = 64,
 	ROW_INPUTS = 64, WIDE_INPUTS = 192,     /* most input channels of rows; with vectors of 16 floats */
 	ROW_PIXELS = 4,          /* fewest pixels of a row */
-	FEW_INPUTS = 8,          /* with no more and stride 2 panels take 0.89 to 0.94 with vectors of 16, */
-				 /* of 8 0.70 to 0.84 where there is one vector of channels, of one input 0.79 with two */
+	FEW_INPUTS = 8,          /* with no more and stride 2 panels take 0.89 to 0.94, of a vector of 8 0.70 to 0.84 */
 	LANES_MOST = 12,         /* channels of a result computed in lanes of the input's */
 	LANES_SUM = 20,          /* and what it takes to sum up lanes, in products of vectors */
 	STRIP_INPUTS = 16,       /* fewer channels are computed in strips of rows */
@@ -507,8 +506,6 @@ ways_of(Emit *e, const Dense *plain, const Dense *usual)
 	}
 	return w;
 }
-
-static const char *comment_of(const Emit *, const Dense *, const After *);
 
 /* Pixels of a block.  Of few channels, rows of the image are computed in strips (vconv.h): whole rows, or equal parts,
  * leave few short ones; of a dilated row every strip has pixels that are so far apart. */

@@ -445,6 +445,7 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "max_pool1d", spec_pool_line }, { "avg_pool1d", spec_pool_line }, { "adaptive_avg_pool1d", spec_pool_line },
 	{ "grid_sampler", spec_grid_sampler }, { "grid_sampler_2d", spec_grid_sampler },
 	{ "linear", spec_linear_of_bytes }, { "prim_dequantized_rows", spec_rows_of_bytes }, { "matmul", spec_rows },
+	{ "prim_contract", spec_contract },
 	{ "quantize_per_tensor", spec_quantize }, { "prim_as_quantized", spec_quantize },
 	{ "dequantize_self", spec_dequantize }, { "prim_fused_values", spec_dequantize },
 	{ "prim_units", spec_dequantize }, { "dequantize_tensor", spec_dequantize },

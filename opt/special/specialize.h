@@ -191,6 +191,7 @@ Value  *spec_distances(Spec *, Scope *, const Node *m);          /* what stands 
 /* ---- rowforms.c -------------------------------------------------------------------------------------------------- */
 
 Value  *spec_rows(Spec *, Scope *, const Node *m);       /* what stands for a product's result; null: it stays */
+Value  *spec_contract(Spec *, Scope *, const Node *m);   /* likewise */
 
 /* ---- sdpa.c ------------------------------------------------------------------------------------------------------ */
 

@@ -420,8 +420,8 @@ VC_EACH_WIDTH(VC_TAPS)
 VC_INLINE bool
 vc_by_strips(const VcTaps *t, const VcConv *v)
 {
-	return v->ic < 16 && (v->dw == 1 || (VC_DILATED && v->sw == 1)) && VC_FRAME(v, d, 1) == 1 && VC_FRAME(v, kd, 1) == 1 &&
-	       VC_FRAME(v, od, 1) == 1 && 2 * v->ow >= t->rows * v->dw &&
+	return v->ic < 16 && (v->dw == 1 || (VC_DILATED && v->sw == 1)) && VC_FRAME(v, d, 1) == 1 &&
+	       VC_FRAME(v, kd, 1) == 1 && VC_FRAME(v, od, 1) == 1 && 2 * v->ow >= t->rows * v->dw &&
 	       v->kh * vc_strip_columns(t->rows, v) * v->ic <= VC_COPIED;
 }
 

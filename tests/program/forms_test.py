@@ -222,7 +222,8 @@ class Forms(Form):
     def test_einsum(self):
         for equation, a, b in (("bhid,bhjd->bhij", "2x3x5x4", "2x3x7x4"), ("bhij,bhjd->bhid", "2x3x5x7", "2x3x7x4"),
                                ("ij,jk->ki", "3x4", "4x5"), ("i,j->ij", "3", "4"), ("abc,cd->abd", "2x3x4", "4x5"),
-                               ("abc,bcd->ad", "2x3x4", "3x4x5"), ("ab,ab->", "3x4", "3x4"), ("ijb,bk->bikj", "2x3x4", "4x5")):
+                               ("abc,bcd->ad", "2x3x4", "3x4x5"), ("ab,ab->", "3x4", "3x4"), ("ijb,bk->bikj", "2x3x4", "4x5"),
+                               ("bkctv,kvw->bctw", "2x3x4x2x5", "3x5x6"), ("kcv,vkw->cw", "3x4x5", "5x3x2")):
             self.form(['return torch.einsum("%s", [x, y])' % equation], ["x=float32[%s]" % a, "y=float32[%s]" % b])
         self.form(['return torch.einsum("bij,bjk->bik", [x, x])'], ["x=float64[1..5x4x4]"])
         for equation in ("ii,ij->ij", "ij,jk->k", "ij,kl->il", "...j,j...->...", "i j , kj", "ii,jj", "ij,ij->ji", "...,ij->i..."):
