@@ -61,16 +61,17 @@ class Convolutions(Form):
 
     def test_wide_windows_of_few_channels(self):
         """Strips of rows: over edges, wider than the image, rows shorter than a strip and rests of them, channels of groups, windows
-        that are too large to be copied; the same bits on any number of threads."""
+        that are too large to be copied, dilated ones; the same bits on any number of threads."""
         windows = ((1, (7, 7), (1, 1), (3, 3), 19, 1), (3, (7, 7), (2, 2), (3, 3), 23, 1), (2, (1, 21), (1, 1), (0, 20), 16, 1),
-                   (4, (5, 9), (1, 3), (4, 5), 14, 1), (5, (9, 4), (2, 1), (0, 1), 11, 2), (15, (11, 11), (1, 4), (5, 7), 31, 1))
+                   (4, (5, 9), (1, 3), (4, 5), 14, 1), (5, (9, 4), (2, 1), (0, 1), 11, 2), (15, (11, 11), (1, 4), (5, 7), 31, 1),
+                   (3, (1, 7), (1, 1), (0, 9), 61, 1), (2, (5, 5), (1, 1), (4, 4), 40, 2))
         for at, (ins, k, s, p, width, groups) in enumerate(windows):
-            out = (64, 40, 8, 16, 40, 72)[at]
+            out, apart = (64, 40, 8, 16, 40, 72, 20, 24)[at], (1, 1, 1, 1, 1, 1, 3, 2)[at]
             dims = [2, groups * ins, 12, width]
             with open(os.path.join(self.dir, "x.npz"), "wb") as f:
                 n = math.prod(dims)
                 f.write(npz(x=npy(dims, data=struct.pack("<%df" % n, *(i % 37 / 19 - 1 for i in range(n))))))
-            lines = ["return torch.conv2d(x, %s, %s, [%d, %d], [%d, %d], [1, 1], %d)" % (sin(out, ins, *k), sin(out), *s, *p, groups)]
+            lines = ["return torch.conv2d(x, %s, %s, [%d, %d], [%d, %d], [%d, %d], %d)" % (sin(out, ins, *k), sin(out), *s, *p, apart, apart, groups)]
             self.put("m.pt", model(body(lines, "x: Tensor", "Tensor")))
             for cpu in ("native", "x86-64-v3", "x86-64-v2") if os.uname().machine == "x86_64" else ("native",):
                 self.check([KILN, "build", "m.pt", "-i", "x.npz", "--cpu", cpu, "-o", "program"], 0)
