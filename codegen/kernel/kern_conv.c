@@ -75,7 +75,8 @@ packing(const Emit *e, const Dense *d)
 	const int64_t wide = d->form == BY_TAPS ? d->n : d->form == IN_LANES ? 1 : d->form == IN_GROUPS ? e->vf : 0;
 
 	return (RtPacking){ .to = d->w->offset, .n = d->n, .k = d->k, .taps = taps_of(d),
-			    .kw = kw, .width = wide ? wide : e->panel, .last = wide ? wide : panel_last(e, d->n, vector),
+			    .kw = kw, .width = wide ? wide : e->panel,
+			    .last = wide ? wide : panel_last(e, d->n, vector),
 			    .sn = s[row], .sk = s[!row], .sr = d->conv ? s[down] : 0,
 			    .ss = d->conv ? s[d->w->ndim - 1] : 0, .kh = d->volume ? g[7] : 0,
 			    .sd = d->volume ? s[2] : 0 };

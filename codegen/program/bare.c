@@ -389,8 +389,8 @@ check_lacks(Bare *b, const char *model)
 	for (int i = 0; i < b->door->method.n; i++)
 		if (!has_function(b->door, i))
 			fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there is code for "
-				   "inputs that were profiled only, which are the first method's: leave %s out of --method",
-				   model, b->door->method.at[i].name);
+				   "inputs that were profiled only, which are the first method's: leave %s out of "
+				   "--method", model, b->door->method.at[i].name);
 }
 
 /* ---- a program --------------------------------------------------------------------------------------------------- */

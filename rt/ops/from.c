@@ -35,7 +35,7 @@ store(RtDtype d, char *p, IValue v)
 	}
 }
 
-/* options: dtype, device, requires_grad (when there is one).  Whatever the dtype, the number fits its own type first. */
+/* options: dtype, device, requires_grad (when there is one).  Whatever the dtype, the number fits its own type. */
 static int
 from_number(RtCx *cx, IValue v, IValue dtype, bool requires_grad, IValue *out)
 {

@@ -351,13 +351,9 @@ V_INLINE float
 v_log1p_unit(float e)
 {
 	const float s = e / (2.0f + e), z = s * s;
-	float p = 2.8178166e-1f;
+	const float p = (2.8178166e-1f * z + 2.7960645e-1f) * z + 4.0024907e-1f;
 
-	p = p * z + 2.7960645e-1f;
-	p = p * z + 4.0024907e-1f;
-	p = p * z + 6.6666315e-1f;
-	p = p * z + 2.0f;
-	return p * s;
+	return ((p * z + 6.6666315e-1f) * z + 2.0f) * s;
 }
 
 V_INLINE float
@@ -694,13 +690,8 @@ v_erff(float a)
 	r = r * t - 1.28717512e-1f;
 	r = r * t - t;
 	r = 1.0f - v_exp_near(r);
-	p = -5.96761703e-4f;
-	p = p * s + 4.99119423e-3f;
-	p = p * s - 2.67681349e-2f;
-	p = p * s + 1.12819925e-1f;
-	p = p * s - 3.76125336e-1f;
-	p = p * s + 1.28379166e-1f;
-	p = p * a + a;
+	p = ((-5.96761703e-4f * s + 4.99119423e-3f) * s - 2.67681349e-2f) * s + 1.12819925e-1f;
+	p = ((p * s - 3.76125336e-1f) * s + 1.28379166e-1f) * a + a;
 	return t > 0.927734375f ? v_signed(r, a) : p;
 }
 
@@ -709,14 +700,9 @@ V_INLINE float
 v_erfcf(float x)
 {
 	const float a = v_abs(v_at_most(x, 0x41300000)), s = a * a, q = (a - 2.0f) / (a + 2.0f);         /* 11 */
-	float p = 2.16677893e-5f;
+	float p = (2.16677893e-5f * q - 3.73059068e-4f) * q - 1.25137481e-3f;
 
-	p = p * q - 3.73059068e-4f;
-	p = p * q - 1.25137481e-3f;
-	p = p * q + 1.28244250e-3f;
-	p = p * q + 8.63949147e-3f;
-	p = p * q - 8.04796596e-3f;
-	p = p * q - 5.42057217e-2f;
+	p = (((p * q + 1.28244250e-3f) * q + 8.63949147e-3f) * q - 8.04796596e-3f) * q - 5.42057217e-2f;
 	p = p * q + 1.64053647e-1f;
 	p = p * q - 1.66031298e-1f;
 	p = p * q - 9.27639169e-2f;
