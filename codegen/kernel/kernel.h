@@ -118,7 +118,7 @@ typedef struct Emit {            /* one program */
 	Buf      provenance;     /* lines of key: value */
 	Vec(RtSpecialization) specializations;
 	Vec(struct DoorSpec) door_specs;
-	int      vf, nr, panel;  /* floats of the target's vectors, of a unit of work, of a panel of weights (vblock.h) */
+	int      vf, nr, panel;  /* floats of a vector, of a unit of work, of a panel of weights (vblock.h) */
 	bool     in_order;       /* the processor executes instructions in order; with several levels false */
 	int64_t  zeros;          /* floats of kiln_zeros */
 	int64_t  scratch;        /* bytes: what one of its kernels asks for at most */
