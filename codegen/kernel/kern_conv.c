@@ -27,11 +27,11 @@ enum {
 	CALL_COLUMNS = 64,
 	ROW_INPUTS = 64, WIDE_INPUTS = 192,     /* most input channels of rows; with vectors of 16 floats */
 	ROW_PIXELS = 4,          /* fewest pixels of a row */
-	FEW_INPUTS = 8,          /* with no more and stride 2 panels take 0.89 to 0.94, of a vector of 8 0.70 to 0.84 */
+	FEW_INPUTS = 8,          /* at stride 2 panels take 0.89 to 0.94 of the time; 0.70 to 0.84 for a vector of 8 */
 	LANES_MOST = 12,         /* channels of a result computed in lanes of the input's */
 	LANES_SUM = 20,          /* and what it takes to sum up lanes, in products of vectors */
 	STRIP_INPUTS = 16,       /* fewer channels are computed in strips of rows */
-	DILATED = 64,            /* by so much at most */
+	DILATED = 64,            /* up to this dilation blocks of strips grow with it */
 	PIECE = 56,              /* pixels of a unit of work where rows are few */
 	APART_BYTES = 2048,      /* of sums whose place is not that of the result */
 };
@@ -508,8 +508,8 @@ ways_of(Emit *e, const Dense *plain, const Dense *usual)
 	return w;
 }
 
-/* Pixels of a block.  Of few channels, rows of the image are computed in strips (vconv.h): whole rows, or equal parts,
- * leave few short ones; of a dilated row every strip has pixels that are so far apart. */
+/* Pixels of a block.  Images of few channels are computed in strips of a row (vconv.h), few of which are short where a
+ * block is whole rows, or an equal part of one; pixels of a strip lie as far apart as the dilation says. */
 static int
 block_rows(Plan *p, const Dense *d)
 {

@@ -16,7 +16,7 @@ typedef double WinoWide;
 
 enum { BLOCK = 16 };             /* of k: a cache line of each column is read at once */
 
-/* Are n columns so many that their last unit of work is a whole one?  VC_IS_WHOLE of vblock.h. */
+/* Is the last unit of work of n columns filled up with empty ones?  VC_IS_WHOLE of vblock.h. */
 static bool
 is_whole(const Emit *e, int64_t n)
 {
@@ -32,7 +32,7 @@ panel_last(const Emit *e, int64_t n, int vector)
 	return is_whole(e, n) ? e->panel : (left + vector - 1) / vector * vector;
 }
 
-/* Of all panels, empty ones that make a unit of work whole among them. */
+/* Columns of all panels, with those that fill up the last unit of work. */
 static int64_t
 columns_of(const Emit *e, const RtPacking *p)
 {

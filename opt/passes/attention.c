@@ -191,7 +191,7 @@ take_scale(AliasDb *alias, Value *s, const Node *end, Match *m)
 	return n->in[0];
 }
 
-/* What v is a view of with its last two dims exchanged; null: it is none. */
+/* The tensor that v is a view of with the last two dims exchanged; null where v is no such view. */
 static Value *
 turned_of(const Value *v)
 {
@@ -360,7 +360,7 @@ drop(Value *made, const Value *given)
 		node_destroy(made->node);
 }
 
-/* y of the attention's result y', contiguous as the product's was. */
+/* y of the attention's result y', contiguous like the product's result. */
 static Value *
 turned_back(Graph *g, Value *y, Range at)
 {

@@ -7,7 +7,7 @@
  * Measured: 0.28 to 0.98 of the time of a product that reads rows in place and packs weights in each call, from 1 to
  * 2048 columns.
  *
- * Sums over several dims (einsum) that are no run of one stride in an operand: likewise.
+ * Sums over several dims (einsum) that an operand does not have side by side: it is made contiguous.
  *
  *    y = contract(a, b, [4, 5])            ->   y = contract(a.contiguous(), b, [4, 5])
  */
@@ -69,7 +69,7 @@ spec_rows(Spec *s, Scope *c, const Node *m)
 	return y->out[0];
 }
 
-/* Do the dims of x that are summed over follow each other? spread: yet they do not have one stride. */
+/* Are the dims of x that are summed over its last ones?  spread: they are not contiguous in memory. */
 static bool
 follow(const RtTensor *x, const RtTensor *other, const RtTensor *y, bool *spread)
 {

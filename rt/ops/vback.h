@@ -28,7 +28,7 @@ typedef struct VbConv {
 	int64_t start, yn, yh, yw;               /* the first one, and distances of images, rows, columns */
 } VbConv;
 
-/* Columns of a unit of work, `left` of the n that there are: its panels are as wide. */
+/* Columns of a unit of work that has `left` of n output channels, with those that fill its last vector. */
 VC_INLINE int64_t
 vb_width(int64_t left, int64_t n)
 {
@@ -41,7 +41,7 @@ vb_conv_scratch(const VbConv *v)
 	return vs_convolution(VC_NR, v->chunk, v->c.kh * v->c.kw, v->c.ic);
 }
 
-/* [tap][ic][width], which is a panel, `left` of whose columns are there, or none */
+/* A panel, [tap][ic][width]; `left` columns, or none where that is below 0, are of w, the others 0. */
 VC_SHARED void
 vb_pack_panel(const VbConv *v, int64_t left, int64_t width, const float *w, float *to)
 {

@@ -6,8 +6,8 @@
  * narrower than NR, the last of a result, a program has only those that some kernel uses.
  *
  * Weights: panels of VC_PANEL output channels, [panel][tap][ic][VC_PANEL], the last one as wide as VC_COLUMNS says;
- * those of groups one after the other.  A unit of work is VC_NR of them: where weights are packed for 512-bit vectors,
- * four panels, whose lines such vectors read side by side; else one.
+ * those of groups one after the other.  A unit of work is VC_NR output channels: four panels where weights are packed
+ * for 512-bit vectors, which read the lines of all four side by side; else one panel.
  * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90;
  * on aarch64, where lanes multiply vectors, 100 of a Neoverse N1's by llvm-mca; 4 x 8 on 32-bit ARM, 72 of a
  * Cortex-A72's.
@@ -121,7 +121,7 @@ enum {
 	VC_UNIT = VC_PACKED,             /* units of work are as wide as some of these, */
 	VC_UNITS = VC_UNIT == 16 || VC_UNIT == 1 ? 4 : 2,
 	VC_NR = VC_UNIT * VC_UNITS,      /* whole ones as these */
-	VC_PANEL = VC_UNIT == 16 ? VC_UNIT : VC_NR,
+	VC_PANEL = VC_UNIT == 16 ? VC_UNIT : VC_NR,      /* columns of a panel of weights */
 	VC_STEP = VC_UNIT == 16 ? 8 : VC_UNIT,
 	VC_NV = VC_NR / VF,              /* vectors in a unit of work; VC_NB: in a register block */
 	VC_BLOCK = VC_NB * VF,
@@ -238,7 +238,7 @@ typedef void VcEpilogue(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t 
 #else
 #define VC_REST_HALF(name, n) VC_REST(name, n)
 #endif
-/* Columns of all panels of n; where there are no half vectors. */
+/* Columns of all panels of n, whose last one may have half a vector; and where it has whole ones only. */
 #define VC_COLUMNS(n) VC_UP(n, VC_IS_WHOLE(n) ? VC_NR : VC_STEP)
 #define VC_UNIT_COLUMNS(n) VC_UP(n, VC_IS_WHOLE(n) ? VC_NR : VC_UNIT)
 #define VC_UP(n, step) (((n) + (step) - 1) / (step) * (step))
@@ -263,16 +263,16 @@ typedef float VcHalf;
 #define VC_LOW(x) (VcHalf){ 0 }          /* no panels with halves */
 #endif
 
-/* Lines of weights, as a register block reads them: of `wide` floats, in panels that are `far` apart; rest: half a
- * vector, in a panel of its own. */
+/* Where a register block reads weights: lines of `wide` floats, in panels whose beginnings are `far` floats apart.
+ * rest: the lines of a last panel of half a vector. */
 typedef struct VcLines {
 	const float *at, *rest;
 	ptrdiff_t far;
 	int wide;
 } VcLines;
 
-/* Those of a block of nv vectors that begins in column `at` of a unit of work, which has `columns`; its panels have
- * `lines` lines. */
+/* The lines of a block of nv vectors that begins at column `at` of a unit of work, which has so many columns, and
+ * panels of so many lines. */
 VC_INLINE VcLines
 vc_lines(int nv, ptrdiff_t columns, ptrdiff_t at, ptrdiff_t lines, const float *b)
 {
@@ -282,7 +282,7 @@ vc_lines(int nv, ptrdiff_t columns, ptrdiff_t at, ptrdiff_t lines, const float *
 	return (VcLines){ from, from + nv * VF * lines, VC_PANEL * lines, left < VC_PANEL ? (int)left : VC_PANEL };
 }
 
-/* n lines on. */
+/* The lines that follow the first n. */
 VC_INLINE VcLines
 vc_lines_after(VcLines b, ptrdiff_t n)
 {
@@ -291,7 +291,7 @@ vc_lines_after(VcLines b, ptrdiff_t n)
 	return b;
 }
 
-/* Vector j of the line at hand. */
+/* Vector j of the first line. */
 VC_INLINE VcV
 vc_line(const VcLines *b, int j)
 {
@@ -640,8 +640,8 @@ vc_product_panel(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, pt
 		vc_product_rows(1, nv, half, k, a + i * lda, lda, b, bias, more, c + i * ldc, ldc, left, range, 0);
 }
 
-/* What units of work of all widths are made of: each is there once where they are several register blocks, the last of
- * which may be one vector. */
+/* Register blocks of units of work of all widths.  Where a unit is several blocks, a program has each function once,
+ * and the last block may be one vector. */
 #if VC_FLOATS == VC_PACKED
 #define VC_BLOCK_SHARED VC_INLINE
 #define VC_LAST(nv) (nv)
@@ -703,11 +703,10 @@ VC_EACH_WIDTH(VC_COLUMNS_OF)
 /* ---- a product of one row ---------------------------------------------------------------------------------------- */
 
 #if (VC_FLOATS == 8 || (VC_FLOATS == 4 && VC_PACKED == 4)) && !defined VC_SCALARS && VC_DEEP > 16
-#define VC_ALONE
 enum { VC_ACROSS = VC_PANEL / VF };      /* vectors of a line */
 
-/* Four floats, in each quarter of a vector, and one of them in all lanes: they are loaded once, since loads are what a
- * product of one row is bound by. */
+/* VC_FOUR: four floats, repeated to fill a vector; VC_OF_FOUR: one of them in all lanes.  A product of one row is bound
+ * by loads, so inputs are loaded four at a time. */
 #if VC_FLOATS == 8
 typedef float VcFour __attribute__((vector_size(16), aligned(4), may_alias));
 #define VC_FOUR(at) __builtin_shufflevector(*(const VcFour *)(at), *(const VcFour *)(at), 0, 1, 2, 3, 0, 1, 2, 3)
@@ -725,8 +724,8 @@ vc_alone_line(VcV x, const float *b, VcV sum[VC_ACROSS])
 		sum[j] = vc_add_product(sum[j], x, *(const VcV *)(b + j * VF));
 }
 
-/* sum += k products by lines one after the other.  Each of four lines has sums of its own: fewer would wait for each
- * other. */
+/* sum += a[i] * line i of b, for i < k.  Each of four lines has sums of its own: with fewer sums, each product would
+ * wait for the one before. */
 VC_INLINE void
 vc_alone_run(ptrdiff_t k, const float *a, const float *b, VcV sum[VC_ACROSS])
 {
@@ -751,8 +750,8 @@ vc_alone_run(ptrdiff_t k, const float *a, const float *b, VcV sum[VC_ACROSS])
 		sum[j] += (acc[0][j] + acc[1][j]) + (acc[2][j] + acc[3][j]);
 }
 
-/* The only row of a product by a whole unit of work (measured, 1 x 1024 x 1024 of AVX2: 0.86 of the time of a block).
- * A VcPanel. */
+/* A product's only row, by a whole unit of work; a VcPanel (measured, 1 x 1024 x 1024 with AVX2: 0.86 of the time of a
+ * register block). */
 VC_SHARED void
 vc_panel_alone(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t lines,
 	       const float *bias, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)

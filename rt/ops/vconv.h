@@ -265,13 +265,15 @@ vc_copy(ptrdiff_t n, const float *restrict from, float *restrict to)
 		to[i] = from[i];
 }
 
-/* n floats; more: what fills the last vector may be read, and written, too. */
+/* n floats; whole: the rest of the last vector may be read and written, too. */
 VC_INLINE void
-vc_copy_pixel(ptrdiff_t n, bool more, const float *from, float *to)
+vc_copy_pixel(ptrdiff_t n, bool whole, const float *from, float *to)
 {
-	if (!more)
+	if (!whole) {
 		vc_copy(n, from, to);
-	for (ptrdiff_t i = 0; more && i < n; i += VF)
+		return;
+	}
+	for (ptrdiff_t i = 0; i < n; i += VF)
 		*(VcV *)(to + i) = *(const VcV *)(from + i);
 }
 
@@ -335,7 +337,7 @@ typedef struct VcTaps {
 #define VC_VECTORS(wide) ((wide) < VC_BLOCK ? (wide) / VF : VC_NB)
 #define VC_HALVED(wide) (VC_FLOATS == VC_PACKED && (wide) % VF != 0)
 
-/* Of a block of nv vectors at column c of a unit of work. */
+/* The weights of a block of nv vectors at column c of a unit of work. */
 VC_INLINE VcLines
 vc_conv_lines(int nv, ptrdiff_t wide, ptrdiff_t c, const VcConv *v, const float *w)
 {

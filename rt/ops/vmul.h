@@ -223,7 +223,7 @@ vm_pack_rows(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, ptrdiff_t 
 			rows[i * k + j] = a[i * lda + j * ak];
 }
 
-/* One column: a panel of it would be zeros but for a lane.  scratch: k floats. */
+/* b is one column: dot products, since a panel would be zeros in all other columns.  scratch: k floats. */
 static inline void
 vm_column(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t bk, const float *bias,
 	  float *c, ptrdiff_t ldc, float *scratch)
@@ -252,7 +252,7 @@ vm_pack_all(ptrdiff_t n, ptrdiff_t k, const float *b, ptrdiff_t bk, ptrdiff_t bn
 	}
 }
 
-/* c (m, left) = a (m, k) * the first k of all `lines` of the panels at b, which are one unit of work. */
+/* c (m, left) = a (m, k) * b: the panels of a unit of work, of whose `lines` the first k are used. */
 static inline void
 vm_product_columns(ptrdiff_t m, ptrdiff_t left, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b,
 		   ptrdiff_t lines, const float *bias, float *c, ptrdiff_t ldc)

@@ -1,9 +1,9 @@
 /* rt/ops/vpool.h - pooling in generated kernels: windows over planes, any strides
  *
- * One dim of the result is the lane: channels when they are consecutive (channels last), else the width: of windows
- * that are narrow all rows become one line first.  Others are clipped to the image, so that their elements need no
- * checks.  NaN propagates through the maximum.  Averages sum in parts, rows or columns of a window: a single sum over
- * a whole image would lose accuracy.
+ * One dim of the result is the lane: channels when they are consecutive (channels last), else the width.  In the latter
+ * case the rows of narrow windows are combined into one padded line, and windows along it; wide windows are clipped to
+ * the image and computed one by one.  NaN propagates through the maximum.  Averages sum rows or columns of a window
+ * first, then these sums: a single sum over a whole image would lose accuracy.
  */
 #ifndef RT_OPS_VPOOL_H
 #define RT_OPS_VPOOL_H
@@ -237,7 +237,7 @@ vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
 	return v->max ? top : (float)(sum / (double)(v->divisor ? v->divisor : a.size * b.size));
 }
 
-/* ---- rows of windows that are narrow: first all rows of theirs as one line, then along it ------------------------ */
+/* ---- narrow windows: first rows are combined column by column, then neighbouring columns ------------------------- */
 
 enum { VP_LINE = VC_FLOATS > 1 ? 1024 : 256 };   /* floats of a line */
 
@@ -247,7 +247,7 @@ vp_joined(const VpPool *v, float e, float so_far)
 	return v->max ? (e > so_far || e != e ? e : so_far) : so_far + e;
 }
 
-/* line[j]: column from + j of the rows of a; what is outside is there, too, and adds nothing. */
+/* line[j] = the maximum, or sum, of column from + j over the rows of a; -infinity, or 0, outside of the image. */
 VC_INLINE void
 vp_line(const VpPool *v, VpWindow a, ptrdiff_t from, ptrdiff_t n, const float *restrict x, float *restrict line)
 {
@@ -264,7 +264,7 @@ vp_line(const VpPool *v, VpWindow a, ptrdiff_t from, ptrdiff_t n, const float *r
 	}
 }
 
-/* Columns that n windows side by side read. */
+/* How many columns n neighbouring windows read. */
 VC_INLINE ptrdiff_t
 vp_read_columns(const VpPool *v, ptrdiff_t n)
 {

@@ -153,19 +153,22 @@ pool_of(VpPool v, int64_t gap, bool nans)
 	vp_pool_planes(0, v.c * v.oh, &planes, x, z);
 	for (int64_t o = 0; o < v.oh * v.ow; o++)
 		for (int64_t c = 0; c < far; c++) {
-			double acc = v.max ? -INFINITY : 0;
+			double acc = v.max ? -INFINITY : 0, count = 0;
 
 			for (int64_t t = 0; t < v.kh * v.kw && c < v.c; t++) {
 				const int64_t iy = o / v.ow * v.sh - v.ph + t / v.kw * v.dh,
 					      ix = o % v.ow * v.sw - v.pw + t % v.kw * v.dw;
 				double e;
 
+				count += v.padding_counts && iy < v.h + v.ph && ix < v.w + v.pw;
 				if (iy < 0 || ix < 0 || iy >= v.h || ix >= v.w)
 					continue;
+				count += !v.padding_counts;
 				e = x[(iy * v.w + ix) * v.c + c];
 				acc = !v.max ? acc + e : isnan(acc) || e <= acc ? acc : e;
 			}
-			ok &= c < v.c ? near(y[o * far + c], v.max ? acc : acc / (double)v.divisor) &&
+			acc /= v.max ? 1 : v.divisor ? (double)v.divisor : count;
+			ok &= c < v.c ? near(y[o * far + c], acc) &&
 				near(y[o * far + c], z[o * far + c]) : y[o * far + c] == -9;
 		}
 	free(x);
@@ -266,6 +269,16 @@ test_pools(void **state)
 		pool_of((VpPool){ .n = 1, .c = 1, .h = 3, .w = w, .oh = 2, .ow = w2 / step + 1, .kh = 2, .kw = k,
 				  .sh = 2, .sw = step, .ph = 1, .pw = pad, .dh = 1, .dw = wide, .divisor = 6,
 				  .max = i / 120 & 1 }, 0, i / 240 & 1);
+	}
+	/* Averages of windows of several sizes, and a row that is longer than what is summed at a time; the last window
+	 * of a row reaches outside. */
+	for (int i = 0; i < 5 * 3 * 2 * 2 * 2; i++) {
+		const int64_t k = 1 + i % 5, step = 1 + i / 5 % 3, w = i / 15 % 2 ? 2200 : 19,
+			      steps = (w + k / 2 * 2 - k + step - 1) / step, ow = steps + (steps * step < w + k / 2);
+
+		pool_of((VpPool){ .n = 1, .c = 1, .h = 3, .w = w, .oh = 2, .ow = ow, .kh = 2, .kw = k,
+				  .sh = 1, .sw = step, .ph = 1, .pw = k / 2, .dh = 1, .dw = 1, .max = i / 30 % 2,
+				  .padding_counts = i / 60 }, 0, false);
 	}
 }
 
