@@ -488,10 +488,12 @@ list_results(RtCx *cx, const Bag *g, const Bags *b, const RtTensor *table, RtTen
 			return RT_ERROR;
 	if (!bag || !row)
 		return RT_ERROR;
-	for (int64_t i = 0; i < g->n; i++)
-		bag[i] = g->last ? g->bags : 0;            /* of no bag: the last one may end before */
-	list_bags(b, table, bag, (int64_t *)rt_data(work[2]), g->mode == BAG_MAX ? (int64_t *)rt_data(work[3]) : 0,
-		  row);
+	if (g->mode != BAG_SUM || rt_numel(work[1])) {
+		for (int64_t i = 0; i < g->n; i++)
+			bag[i] = g->last ? g->bags : 0;    /* of no bag: the last one may end before */
+		list_bags(b, table, bag, (int64_t *)rt_data(work[2]),
+			  g->mode == BAG_MAX ? (int64_t *)rt_data(work[3]) : 0, row);
+	}
 	if (g->mode == BAG_SUM)
 		memset(rt_data(work[2]), 0, (size_t)rt_numel(work[2]) * 8);
 	if (g->mode != BAG_MAX)
