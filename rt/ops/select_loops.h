@@ -197,31 +197,43 @@ sort_unstably(const int64_t *key, int64_t n, int64_t *at)
 	sort(&r, n);
 }
 
+/* Puts `value` of position i in its place among best[0 .. last), ascending, and its position in at. */
+static void
+insert_best(int64_t *best, int64_t *at, int64_t last, int64_t value, int64_t i)
+{
+	int64_t j = last;
+
+	for (; j > 0 && value < best[j - 1]; j--) {
+		best[j] = best[j - 1];
+		at[j] = at[j - 1];
+	}
+	best[j] = value;
+	at[j] = i;
+}
+
 /* The k least, ascending, where all keys among them differ, and none of the others is the last of them: then there is
  * only one order.  False: some are equal; `at` is unspecified. */
 static bool
 select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
 {
-	int64_t best[FEW], last, equal = 0;
+	int64_t best[FEW] = { key[0] }, last;
+	bool equal = false;              /* another key is the last of the best */
 
-	for (int64_t i = 0; i < n; i++) {
-		int64_t j = i < k ? i : k - 1;
-
-		if (i >= k && key[i] >= best[k - 1])
-			continue;
-		for (; j > 0 && key[i] < best[j - 1]; j--) {
-			best[j] = best[j - 1];
-			at[j] = at[j - 1];
-		}
-		best[j] = key[i];
-		at[j] = i;
-	}
-	last = best[k - 1];
-	for (int64_t i = 0; i < n; i++)
-		equal += key[i] == last;
+	at[0] = 0;
 	for (int64_t i = 1; i < k; i++)
-		equal += best[i] == best[i - 1];
-	return equal == 1;
+		insert_best(best, at, i, key[i], i);
+	last = best[k - 1];
+	for (int64_t i = k; i < n; i++) {
+		if (key[i] > last)
+			continue;
+		if (key[i] < last)
+			insert_best(best, at, k - 1, key[i], i);
+		equal = best[k - 1] == last;            /* to key[i], or to the one that made room for it */
+		last = best[k - 1];
+	}
+	for (int64_t i = 1; i < k; i++)
+		equal = equal || best[i] == best[i - 1];
+	return !equal;
 }
 
 SELECT_API void
