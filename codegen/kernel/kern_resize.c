@@ -158,6 +158,24 @@ put_repeated(Body *b, const Resize *d, const char *width, const char *places)
 	out_close(o, "");
 }
 
+/* A row twice as wide as that of the input, without reading the table: consecutive loads and stores. */
+static void
+put_doubled(Body *b, const Resize *d)
+{
+	Out *o = &b->out;
+
+	if (d->lanes || d->x->strides[3] != 1 || d->y->strides[3] != 1)
+		return;
+	out_open(o, "if (doubles)");
+	out_line(o, "IVDEP");
+	out_open(o, "for (int64_t j = 0; j < %s; j++)", body_number(b, "w", d->x->dims[3]));
+	out_line(o, "y[2 * j] = x[j];");
+	out_line(o, "y[2 * j + 1] = x[j];");
+	out_close(o, "");
+	out_line(o, "continue;");
+	out_close(o, "");
+}
+
 /* Places one by one; addresses before their loops, as a store might change the table for all the compiler knows. */
 static void
 put_places(Body *b, const Resize *d, const char *width, const char *places)
@@ -188,14 +206,16 @@ row_nearest(Row *r)
 	if (!take(r, &d))
 		return false;
 	put_tables(&b, &d, "int64_t", "vz_nearest", d.exact, "");
+	width = body_number(&b, "ow", d.y->dims[3]);
+	out_line(&b.out, "const int doubles = vz_doubles(columns, %s, %s);", width, body_number(&b, "w", d.x->dims[3]));
 	nest_open(&b, &d.nest);
 	out_line(&b.out, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %s;", d.type, d.type,
 		 nest_at(&b, &d.nest, 1), d.nest.ndim - 1, body_number(&b, "xh", d.x->strides[2]));
 	out_line(&b.out, "%s *y = (%s *)p[0] + %s;", d.type, d.type, nest_at(&b, &d.nest, 0));
 	out_blank(&b.out);
-	width = body_number(&b, "ow", d.y->dims[3]);
 	places = body_number(&b, "channels", place_numbers(&d));
 	put_repeated(&b, &d, width, places);
+	put_doubled(&b, &d);
 	put_places(&b, &d, width, places);
 	out_close(&b.out, "");
 	launch(r, &d, &b, (d.y->dims[2] + d.y->dims[3]) * 8);

@@ -45,6 +45,17 @@ vz_nearest(int64_t out, int64_t in, int exact, double given, int64_t *at)
 	}
 }
 
+/* Whether every place of `in` is read by two places of the result that follow each other, and by no other. */
+static inline int
+vz_doubles(const int64_t *at, int64_t out, int64_t in)
+{
+	int64_t j = 0;
+
+	while (j < out && at[j] == j / 2)
+		j++;
+	return j == out && out == 2 * in;
+}
+
 /* Bilinear rows: rows of the input are made as wide as the result's first, each once as long as the result's rows that
  * lie between the same two follow each other, and then weighed.  A place has `channels` numbers side by side. */
 typedef struct VzShape { int64_t width, channels, xstep, ystep; } VzShape;     /* of the result; from place to place */

@@ -448,7 +448,9 @@ class Forms(Form):
     def test_resize(self):
         for what in ("upsample_bilinear2d(%s, [5, 9], False)", "upsample_bilinear2d(%s, [7, 3], True)",
                      "upsample_bilinear2d(%s, None, False, [1.5, 2.5])", "upsample_nearest2d(%s, [5, 9])",
-                     "upsample_nearest2d(%s, None, [2.0, 0.7])", "_upsample_nearest_exact2d(%s, [3, 9])"):
+                     "upsample_nearest2d(%s, None, [2.0, 0.7])", "_upsample_nearest_exact2d(%s, [3, 9])",
+                     "upsample_nearest2d(%s, [8, 10])", "_upsample_nearest_exact2d(%s, None, [2.0, 2.0])",
+                     "upsample_nearest2d(%s, None, [1.0, 2.1])"):
             for x in "x", "torch.permute(x, [0, 3, 1, 2])":
                 self.form(["return torch.%s" % what % x], ["x=float32[2x3x4x5]"])
         self.form(["return torch.upsample_nearest2d(x, [6, 6])"], ["x=uint8[1x2x3x4]"])
