@@ -257,6 +257,16 @@ share(const CallTimes *t, double ms)
 	return t->median > 0 ? 100 * ms / t->median : 0;
 }
 
+/* Whether the program says what its kernels compute. */
+static bool
+is_explained(const CallTimes *t)
+{
+	for (int i = 0; i < t->n; i++)
+		if (*t->at[i].what)
+			return true;
+	return t->n == 0;
+}
+
 void
 bench_kernels_print(FILE *f, const CallTimes *t, const Machine *m)
 {
@@ -277,6 +287,9 @@ bench_kernels_print(FILE *f, const CallTimes *t, const Machine *m)
 		"", share(t, t->rest), t->launches, t->guards, m->launch_ns / 1e3);
 	fprintf(f, "of %d calls with a trace; of max: of what this machine can do at as many operations a byte, by the "
 		"least time\n", t->calls);
+	if (!is_explained(t))
+		fprintf(f, "what kernels compute, and where in the model, is known to `kiln bench MODEL`, and of a program "
+			"that was built with --bench-code\n");
 }
 
 static void

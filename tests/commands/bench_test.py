@@ -86,6 +86,10 @@ class Bench(Test):
         rows = self.bench("q", "-i", "x.npz")["kernels"]
         self.assertTrue(rows)
         self.assertTrue(all(r["what"] == "" and r["flops"] is None and "#" not in r["kernel"] for r in rows))
+        hint = "is known to `kiln bench MODEL`, and of a program that was built with --bench-code"
+        self.assertIn(hint, self.said)
+        self.bench("p", "-i", "x.npz")
+        self.assertNotIn(hint, self.said)
 
     def test_number(self):
         """What follows a product may read a number, which is no tensor."""
