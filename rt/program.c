@@ -113,9 +113,31 @@ unpack_coarse(const char *weights, const RtPacking *p, char *to)
 	return true;
 }
 
+static bool
+unpack_halves(const char *weights, const RtPacking *p, char *to)
+{
+	const uint16_t *half = (const uint16_t *)(const void *)(weights + p->at);
+	const int64_t words = (p->k + 1) / 2;
+
+	for (int64_t col = 0; col < p->n; col++)
+		for (int64_t k = 0; k < p->k; k++) {
+			const int64_t word = (col / p->width * words + k / 2) * p->width + col % p->width,
+				      place = p->to + col * p->sn + k * p->sk;
+			const uint16_t x = half[2 * word + k % 2];
+
+			if (p->scales)
+				((float *)to)[place] = (float)rt_load_f64((RtDtype)p->centred, &x);
+			else
+				((uint16_t *)to)[place] = x;
+		}
+	return true;
+}
+
 bool
 rt_unpack_part(const char *weights, const RtPacking *p, void *to)
 {
+	if (p->group && p->quad == 2)
+		return unpack_halves(weights, p, to);
 	if (p->group)
 		return unpack_coarse(weights, p, to);
 	if (p->quad)

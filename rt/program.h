@@ -31,7 +31,8 @@ typedef struct RtPacking {
 	int32_t sn, sk, sr, ss;
 	int32_t kh, sd;                  /* not 0: so many rows of taps in a plane, and from plane to plane */
 	int32_t quad;                    /* elements of k side by side: bytes, vint8.h; or 0: floats */
-	/* not 0: of words with quad integers, vcoarse.h: floats, or without scales bytes that are `centred` more */
+	/* not 0: of words with quad elements, vcoarse.h.  Integers: floats, or without scales bytes that are `centred`
+	 * more.  Two halves of dtype `centred`: as they are, or with `scales` as floats. */
 	int32_t group, centred;
 	int32_t skip;                    /* columns of the first panel before the part's */
 	int32_t inner, so;               /* not 0: k goes over so many by sk, and from these to the next ones by so */

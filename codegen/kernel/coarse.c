@@ -1,7 +1,10 @@
 /*
- * Weights of floats that lie on a grid of 8 or 4 bits, as what was quantized does, however the model says so: all of a
- * row, or of each group in it, are integers times one step.  Kernels read the integers (rt/ops/vcoarse.h), and the
- * program has nothing else of them: a float is its integer times the step, rounded once.
+ * Weights of floats that have few bits, however the model says so.  Kernels read these (rt/ops/vcoarse.h), and the
+ * program has nothing else of them.
+ *
+ * What was quantized lies on a grid of 8 or 4 bits: all of a row, or of each group in it, are integers times one step,
+ * and a float is its integer times the step, rounded once.  Numbers of bfloat16 and float16, as models of these types
+ * have them, and models of floats that were such, have 16.
  */
 #include "dense.h"
 
@@ -126,6 +129,44 @@ centre_of(const Coarse *c, const Step *s)
 	return s->most - s->least >= half || least < 0 ? least : most > 0 ? most : 0;
 }
 
+/* ---- halves ------------------------------------------------------------------------------------------------------ */
+
+/* The bits of x as a number of that type, if it is one and finite. */
+static bool
+half_of(float x, RtDtype type, uint16_t *to)
+{
+	*to = type == RT_bf16 ? rt_float_to_bf16(x) : rt_float_to_half(x);
+	return x - x == 0 && (type == RT_bf16 ? rt_bf16_to_float(*to) : rt_half_to_float(*to)) == x;
+}
+
+static bool
+are_halves(const RtPacking *p, const float *data, RtDtype type)
+{
+	uint16_t unused;
+
+	for (int64_t row = 0; row < p->n; row++)
+		for (int64_t k = 0; k < p->k; k++)
+			if (!half_of(data[p->to + row * p->sn + k * p->sk], type, &unused))
+				return false;
+	return true;
+}
+
+static void
+put_halves(Emit *e, const RtPacking *p, const float *data, Coarse *c)
+{
+	const int64_t words = (p->k + 1) / 2, n = (p->n + p->width - 1) / p->width * words * p->width;
+	uint16_t *to = calloc((size_t)n, 2 * sizeof *to);
+
+	if (!to)
+		out_of_memory();
+	for (int64_t row = 0; row < p->n; row++)
+		for (int64_t k = 0; k < p->k; k++)
+			half_of(data[p->to + row * p->sn + k * p->sk], c->half,
+				to + 2 * ((row / p->width * words + k / 2) * p->width + row % p->width) + k % 2);
+	c->words = weights_add(&e->weights, WEIGHT_PANELS, to, n * 2 * (int64_t)sizeof *to);
+	free(to);
+}
+
 /* ---- packed ------------------------------------------------------------------------------------------------------ */
 
 static void
@@ -205,6 +246,11 @@ find(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
 			c->centred |= step[i].least < -(1 << (c->bits - 1)) || step[i].most >= 1 << (c->bits - 1);
 	}
 	free(step);
+	for (int i = 0; i < 2 && !c->bits; i++) {
+		c->half = i ? RT_f16 : RT_bf16;
+		c->bits = are_halves(p, data, c->half) ? 16 : 0;
+		c->group = p->k;
+	}
 }
 
 Coarse *
@@ -230,13 +276,19 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 		return;
 	c->packed = true;
 	p.width = p.last = e->panel;
-	put_words(e, &p, (const float *)w->storage->data, c);
-	put_scales(e, &p, c);
+	if (c->bits == 16) {
+		put_halves(e, &p, (const float *)w->storage->data, c);
+		p.centred = c->half;
+		p.scales = 1;
+	} else {
+		put_words(e, &p, (const float *)w->storage->data, c);
+		put_scales(e, &p, c);
+		p.centred = c->centred;
+		p.scales = c->scales;
+	}
 	p.at = c->words;
 	p.quad = 32 / c->bits;
 	p.group = (int32_t)c->group;
-	p.scales = c->scales;
-	p.centred = c->centred;
 	if ((int64_t)p.k * p.n == rt_numel(w) && rt_is_dense(w)) {
 		weights_note(&e->weights, w->storage, p);
 		c->lies = p;
@@ -244,7 +296,7 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 	vec_push(e->cx->arena, &e->coarse, c);
 }
 
-/* ---- the integers that the model has ----------------------------------------------------------------------------- */
+/* ---- what the model has of them ---------------------------------------------------------------------------------- */
 
 /* The integer in column n at k, as it is stored */
 static int
@@ -275,18 +327,43 @@ are_stored(const Original *o, const uint32_t *words, RtPacking *p)
 	return true;
 }
 
+/* Are the halves, which lie as those of floats do, these? */
+static bool
+are_same(const Original *o, const Weights *w, RtPacking p)
+{
+	char *made = calloc((size_t)o->bytes, 1);
+	bool same;
+
+	if (!made)
+		out_of_memory();
+	rt_unpack_part(w->bytes.at, &p, made);
+	same = !memcmp(made, o->data, (size_t)o->bytes);
+	free(made);
+	return same;
+}
+
+/* Can the original be made of them?  Then p says how. */
+static bool
+is_made_of(const Original *o, const Weights *w, RtPacking *p)
+{
+	const int64_t n = (int64_t)p->n * p->k;
+
+	if (p->quad == 2)
+		return o->bytes == 2 * n && are_same(o, w, *p);
+	return o->bytes == n && are_stored(o, (const uint32_t *)(const void *)(w->bytes.at + p->at), p);
+}
+
 void
 coarse_finish(Emit *e)
 {
 	for (int i = 0; i < e->coarse.n; i++) {
 		RtPacking p = e->coarse.at[i]->lies;
-		const uint32_t *words = (const uint32_t *)(const void *)(e->weights.bytes.at + p.at);
 
 		p.to = p.scales = 0;
 		for (int k = 0; k < e->weights.originals.n && p.quad; k++) {
 			Original *o = &e->weights.originals.at[k];
 
-			if (o->bytes == (int64_t)p.n * p.k && !o->parts.n && are_stored(o, words, &p))
+			if (!o->parts.n && is_made_of(o, &e->weights, &p))
 				vec_push(e->cx->arena, &o->parts, p);
 		}
 	}

@@ -15,10 +15,12 @@ typedef enum Form {
 	IN_PANELS, BY_PRODUCT, WINOGRAD, BY_TAPS, IN_LANES, IN_GROUPS, IN_ROWS, IN_BOXES, COARSE
 } Form;
 
-/* Weights of few bits (coarse.c): integers from least to most, times a step, of each group of so many inputs. */
+/* Weights of few bits (coarse.c): numbers of bfloat16 or float16, or integers from least to most, times a step, of each
+ * group of so many inputs. */
 typedef struct Step { float by; int least, most; } Step;
 typedef struct Coarse {
-	int     bits;                    /* 8 or 4 */
+	int     bits;                    /* 16, 8 or 4; 0: it has more */
+	RtDtype half;                    /* 16 bits: of what type */
 	int64_t group;
 	Step   *step;                    /* of all groups of a column, column after column */
 	bool    packed, centred;         /* centred: all have a centre, which is added to what is stored */

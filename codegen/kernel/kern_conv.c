@@ -687,6 +687,13 @@ put_apart(Body *b, const Dense *d, const After *after)
 	out_close(&b->out, "");
 }
 
+/* What vcoarse.h calls it. */
+static const char *
+coarse_type(const Coarse *c)
+{
+	return c->bits == 16 ? c->half == RT_bf16 ? "bf16" : "f16" : c->bits == 8 ? "int8" : "int4";
+}
+
 static void
 put_coarse(Body *b, const Dense *d, const After *after)
 {
@@ -699,7 +706,7 @@ put_coarse(Body *b, const Dense *d, const After *after)
 		    after->range[0] ? ".range = range" : "");
 	out_line(&b->out, "const VkWeights w = { p[2], p[4] };");
 	out_blank(&b->out);
-	out_line(&b->out, "vk_product_%d(begin, end, &v, p[1], &w, p[3], p[0], %s, p);", d->coarse->bits,
+	out_line(&b->out, "vk_product_%s(begin, end, &v, p[1], &w, p[3], p[0], %s, p);", coarse_type(d->coarse),
 		 after->epilogue.name);
 }
 
@@ -766,6 +773,8 @@ zeros_of(Emit *e, const Dense *d)
 {
 	const int64_t all = d->k * d->groups, n = d->form != IN_GROUPS ? d->k : all > e->vf ? all : e->vf;
 
+	if (d->form == COARSE && d->coarse->bits == 16)
+		return (KernelArg){ .text = "0", .what = "no scales" };
 	if (d->form == COARSE)
 		return (KernelArg){ .text = arena_printf(e->cx->arena, "(kiln_weights + %lld)",
 				    (long long)d->coarse->scales), .what = "scales" };

@@ -2,13 +2,15 @@
  *
  *    w[k][n] = (q[k][n] + centre[g][n]) * scale[g][n]        g = k / group; q of 8 or 4 bits, with a sign
  *
- * Weights: panels of VC_PANEL output channels, [panel][word][VC_PANEL], of words of 32 bits that have 4 or 8 elements
- * of k, the first one lowest; scales, and behind all of them centres: [panel][group][VC_PANEL].
+ * or finite numbers of bfloat16 or float16.
  *
- * Few rows: a word's elements are masked, not moved, so the i-th one is 2^(bits * i) times too large, and inputs are so
- * much less; the last one has its sign, the others are half their range more, which is taken away before they are
- * floats: of sums, in which it may be most, as of small weights beside one that is large, little would be left that is
- * right.  Scales multiply sums.  Many rows: VC_RUN elements of k become floats in the nearest cache, those of the
+ * Weights: panels of VC_PANEL output channels, [panel][word][VC_PANEL], of words of 32 bits that have 2, 4 or 8 elements
+ * of k, the first one lowest; scales, and behind all of them centres: [panel][group][VC_PANEL], of integers.
+ *
+ * Few rows and integers: a word's elements are masked, not moved, so the i-th one is 2^(bits * i) times too large, and
+ * inputs are so much less; the last one has its sign, the others are half their range more, which is taken away before
+ * they are floats: of sums, in which it may be most, as of small weights beside one that is large, little would be left
+ * that is right.  Scales multiply sums.  Many rows: VC_RUN elements of k become floats in the nearest cache, those of the
  * model, for register blocks.
  */
 #ifndef RT_OPS_VCOARSE_H
@@ -18,7 +20,7 @@
 
 typedef struct VkProduct {           /* c (m, n) = a (m, k) * w + bias, rows lda and ldc apart */
 	ptrdiff_t m, n, k, lda, ldc;
-	ptrdiff_t group;                 /* elements of k with one scale: all, or a multiple of 16 */
+	ptrdiff_t group;                 /* elements of k with one scale: all, or a multiple of 16; all of halves */
 	ptrdiff_t centred;               /* are there centres? */
 	ptrdiff_t chunk;                 /* rows of a unit of work, at most */
 	const float *range;              /* as in VcConv */
@@ -26,14 +28,17 @@ typedef struct VkProduct {           /* c (m, n) = a (m, k) * w + bias, rows lda
 
 typedef struct VkWeights {
 	const int32_t *words;
-	const float   *scale;
+	const float   *scale;            /* of integers */
 } VkWeights;
+
+typedef enum VkType { VK_INT4, VK_INT8, VK_BF16, VK_F16 } VkType;
 
 enum {
 	VK_V = VC_PANEL / VF,             /* vectors in a panel */
 	VK_PANELS = VC_NR / VC_PANEL,     /* panels of a unit of work */
 	VK_LINE = VC_BLOCK < VC_PANEL ? VC_BLOCK : VC_PANEL,       /* floats of a line that a register block reads */
 	VK_FEW = VF > 4 ? 4 : 2,         /* rows that registers take beside what weights become */
+	VK_FEW_HALVES = 2 * VK_FEW,      /* rows for which halves are widened in registers */
 	VK_SUMS = VF > 8 ? 16 : 8,       /* vectors of sums, which wait for each other else */
 	VK_RUN = 256,                    /* elements of k of a sum, at most */
 	VK_MOST = 512,                   /* integers and centres are less */
@@ -42,10 +47,27 @@ enum {
 #if VC_FLOATS > 1
 typedef int32_t VkI __attribute__((vector_size(VF * 4), aligned(4), may_alias));
 #define VK_FLOATS(x) ((VcV)__builtin_convertvector(x, VcV))
+#define VK_BITS(x) ((VcV)(x))            /* the floats that have these bits */
+#define VK_HIGH(x) ((x) << 16)
 #else
 typedef int32_t VkI;
 #define VK_FLOATS(x) ((float)(x))
+#define VK_HIGH(x) ((int32_t)((uint32_t)(x) << 16))
+#define VK_BITS(x) (((union { int32_t i; float f; }){ .i = (x) }).f)
 #endif
+
+VC_INLINE bool
+vk_is_half(VkType type)
+{
+	return type == VK_BF16 || type == VK_F16;
+}
+
+/* Of an element. */
+VC_INLINE int
+vk_size(VkType type)
+{
+	return vk_is_half(type) ? 16 : type == VK_INT8 ? 8 : 4;
+}
 
 /* The bits of a word's element i, and what it is too large by. */
 VC_INLINE int32_t
@@ -76,10 +98,21 @@ vk_run(const VkProduct *v, ptrdiff_t at, ptrdiff_t most)
 	return left < some ? left : some;
 }
 
-VC_INLINE ptrdiff_t
-vk_words(int bits, ptrdiff_t k)
+/* Elements i of words of halves.  A float16's bits are moved to where a float has its own, which is 2^112 too small. */
+VC_INLINE VcV
+vk_half(VkType type, VkI word, int i)
 {
-	return (k * bits + 31) / 32;
+	const VkI high = i ? word : VK_HIGH(word);
+
+	if (type == VK_BF16)
+		return VK_BITS(high & (int32_t)0xffff0000);
+	return VK_BITS((high >> 3) & (int32_t)0x8fffe000) * VC_SET(0x1p112f);
+}
+
+VC_INLINE ptrdiff_t
+vk_words(VkType type, ptrdiff_t k)
+{
+	return (k * vk_size(type) + 31) / 32;
 }
 
 /* Scales of a panel's group at element `at`; centres lie as far behind these as all scales take. */
@@ -97,12 +130,21 @@ vk_centres(const VkProduct *v)
 
 /* ---- few rows ---------------------------------------------------------------------------------------------------- */
 
-/* A run of inputs in units of what words have, in whole words; all: their sum, most: the largest that sums may be. */
+/* A run of inputs in units of what words have, in whole words; all: their sum, most: the largest that sums of integers
+ * may be. */
 VC_INLINE void
-vk_inputs(int bits, ptrdiff_t run, const float *restrict a, float *restrict to, float *all, float *most)
+vk_inputs(VkType type, ptrdiff_t run, const float *restrict a, float *restrict to, float *all, float *most)
 {
-	const int each = 32 / bits;
+	const int bits = vk_size(type), each = 32 / bits;
 	float sum[8] = { 0 }, size[8] = { 0 };
+
+	*all = *most = 0;
+	if (vk_is_half(type)) {
+		memcpy(to, a, (size_t)run * sizeof *to);
+		if (run % 2)
+			to[run] = 0;
+		return;
+	}
 
 	for (ptrdiff_t k = 0; k < run; k += each)
 		for (int i = 0; i < each; i++) {
@@ -112,7 +154,6 @@ vk_inputs(int bits, ptrdiff_t run, const float *restrict a, float *restrict to, 
 			size[i] += x < 0 ? -x : x;
 			to[k + i] = x * vk_unit(bits, i);
 		}
-	*all = *most = 0;
 	for (int i = 0; i < each; i++) {
 		*all += sum[i];
 		*most += size[i];
@@ -122,9 +163,10 @@ vk_inputs(int bits, ptrdiff_t run, const float *restrict a, float *restrict to, 
 
 /* Sums of mr rows of inputs, VK_RUN apart, by a panel's words: VK_V vectors of each. */
 VC_INLINE void
-vk_sums(int bits, int mr, ptrdiff_t words, const float *x, const int32_t *w, VcV *to)
+vk_sums(VkType type, int mr, ptrdiff_t words, const float *x, const int32_t *w, VcV *to)
 {
-	const int each = 32 / bits, all = mr * VK_V, some = VK_SUMS / all, chains = some > 4 ? 4 : some > 1 ? some : 1;
+	const int bits = vk_size(type), each = 32 / bits, all = mr * VK_V;
+	const int some = VK_SUMS / all, most = each < 4 ? each : 4, chains = some > most ? most : some > 1 ? some : 1;
 	VcV sum[VK_SUMS > VK_FEW * VK_V ? VK_SUMS : VK_FEW * VK_V];
 
 	VC_UNROLL
@@ -135,8 +177,9 @@ vk_sums(int bits, int mr, ptrdiff_t words, const float *x, const int32_t *w, VcV
 		for (int i = 0; i < each; i++) {
 			VC_UNROLL
 			for (int j = 0; j < VK_V; j++) {
-				const VkI q = (*(const VkI *)(w + j * VF) & vk_mask(bits, i)) - vk_more(bits, i);
-				const VcV by = VK_FLOATS(q);
+				const VkI word = *(const VkI *)(w + j * VF);
+				const VcV by = vk_is_half(type) ? vk_half(type, word, i) :
+					       VK_FLOATS((word & vk_mask(bits, i)) - vk_more(bits, i));
 
 				VC_UNROLL
 				for (int r = 0; r < mr; r++) {
@@ -159,7 +202,7 @@ vk_sums(int bits, int mr, ptrdiff_t words, const float *x, const int32_t *w, VcV
 /* mr rows by the panels from column col on, `left` columns of which are there.  False: inputs are too large for sums of
  * integers, or not finite. */
 VC_INLINE bool
-vk_few(int bits, int mr, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
+vk_few(VkType type, int mr, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
        const float *bias, float *c)
 {
 	const ptrdiff_t panels = (left + VC_PANEL - 1) / VC_PANEL, far = v->centred ? vk_centres(v) : 0;
@@ -168,24 +211,26 @@ vk_few(int bits, int mr, const VkProduct *v, const float *a, const VkWeights *w,
 	for (ptrdiff_t at = 0, run; at < v->k; at += run) {
 		run = vk_run(v, at, VK_RUN);
 		for (int r = 0; r < mr; r++) {
-			vk_inputs(bits, run, a + r * v->lda + at, x + r * VK_RUN, all + r, most + r);
+			vk_inputs(type, run, a + r * v->lda + at, x + r * VK_RUN, all + r, most + r);
 			if (most[r] - most[r] != 0)
 				return false;
 		}
 		for (ptrdiff_t p = 0; p < panels; p++) {
 			const ptrdiff_t panel = col / VC_PANEL + p;
-			const float *const scale = w->scale + vk_scales(v, panel, at);
+			const float *const scale = vk_is_half(type) ? 0 : w->scale + vk_scales(v, panel, at);
 			VcV sum[VK_FEW * VK_V];
 
-			vk_sums(bits, mr, vk_words(bits, run), x,
-				w->words + (panel * vk_words(bits, v->k) + vk_words(bits, at)) * VC_PANEL, sum);
+			vk_sums(type, mr, vk_words(type, run), x,
+				w->words + (panel * vk_words(type, v->k) + vk_words(type, at)) * VC_PANEL, sum);
 			for (int i = 0; i < mr * VK_V; i++) {
 				const ptrdiff_t j = i % VK_V * VF;
 				float *const to = part + i / VK_V * VC_NR + p * VC_PANEL + j;
 
 				if (far)
 					sum[i] += *(const VcV *)(scale + far + j) * VC_SET(all[i / VK_V]);
-				*(VcV *)to += sum[i] * *(const VcV *)(scale + j);
+				if (scale)
+					sum[i] *= *(const VcV *)(scale + j);
+				*(VcV *)to += sum[i];
 			}
 		}
 	}
@@ -202,34 +247,43 @@ vk_few(int bits, int mr, const VkProduct *v, const float *a, const VkWeights *w,
 }
 
 VC_INLINE bool
-vk_few_rows(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col,
+vk_few_rows(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col,
 	    ptrdiff_t left, const float *bias, float *c)
 {
 	ptrdiff_t i = 0;
 
 	for (; VK_FEW > 2 && i + 4 <= m; i += 4)
-		if (!vk_few(bits, VK_FEW, v, a + i * v->lda, w, col, left, bias, c + i * v->ldc))
+		if (!vk_few(type, VK_FEW, v, a + i * v->lda, w, col, left, bias, c + i * v->ldc))
 			return false;
 	for (; i + 2 <= m; i += 2)
-		if (!vk_few(bits, 2, v, a + i * v->lda, w, col, left, bias, c + i * v->ldc))
+		if (!vk_few(type, 2, v, a + i * v->lda, w, col, left, bias, c + i * v->ldc))
 			return false;
-	return i == m || vk_few(bits, 1, v, a + i * v->lda, w, col, left, bias, c + i * v->ldc);
+	return i == m || vk_few(type, 1, v, a + i * v->lda, w, col, left, bias, c + i * v->ldc);
 }
 
 /* ---- many rows --------------------------------------------------------------------------------------------------- */
 
-/* A vector of columns from `col` on, elements [at, at + run) of k, as floats VK_LINE apart, in whole words. */
+/* A vector of columns, words of halves from `word` on, as floats VK_LINE apart. */
 VC_INLINE void
-vk_floats(int bits, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrdiff_t at, ptrdiff_t run, float *to)
+vk_widen(VkType type, const int32_t *word, ptrdiff_t words, float *to)
 {
-	const ptrdiff_t panel = col / VC_PANEL, from = col % VC_PANEL;
-	const int32_t *word = w->words + (panel * vk_words(bits, v->k) + vk_words(bits, at)) * VC_PANEL + from;
-	const float *const scale = w->scale + vk_scales(v, panel, at) + from;
-	const VcV by = *(const VcV *)scale, centre = v->centred ? *(const VcV *)(scale + vk_centres(v)) : VC_ZERO;
-	const float half = (float)(1 << (bits - 1));
-	const int each = 32 / bits;
+	for (ptrdiff_t t = 0; t < words; t++, word += VC_PANEL, to += 2 * VK_LINE) {
+		const VkI all = *(const VkI *)word;
 
-	for (ptrdiff_t t = 0; t < vk_words(bits, run); t++, word += VC_PANEL, to += each * VK_LINE) {
+		*(VcV *)to = vk_half(type, all, 0);
+		*(VcV *)(to + VK_LINE) = vk_half(type, all, 1);
+	}
+}
+
+/* A vector of columns, words of integers from `word` on, as floats VK_LINE apart. */
+VC_INLINE void
+vk_scale_words(VkType type, const VkProduct *v, const int32_t *word, const float *scale, ptrdiff_t words, float *to)
+{
+	const VcV by = *(const VcV *)scale, centre = v->centred ? *(const VcV *)(scale + vk_centres(v)) : VC_ZERO;
+	const int bits = vk_size(type), each = 32 / bits;
+	const float half = (float)(1 << (bits - 1));
+
+	for (ptrdiff_t t = 0; t < words; t++, word += VC_PANEL, to += each * VK_LINE) {
 		const VkI all = *(const VkI *)word;
 
 		VC_UNROLL
@@ -242,9 +296,30 @@ vk_floats(int bits, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrdi
 	}
 }
 
+/* A vector of columns from `col` on, elements [at, at + run) of k, as floats VK_LINE apart, in whole words. */
+VC_INLINE void
+vk_floats(VkType type, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrdiff_t at, ptrdiff_t run, float *to)
+{
+	const ptrdiff_t panel = col / VC_PANEL, from = col % VC_PANEL;
+	const int32_t *word = w->words + (panel * vk_words(type, v->k) + vk_words(type, at)) * VC_PANEL + from;
+
+	if (vk_is_half(type))
+		vk_widen(type, word, vk_words(type, run), to);
+	else
+		vk_scale_words(type, v, word, w->scale + vk_scales(v, panel, at) + from, vk_words(type, run), to);
+}
+/* The words of the elements from `at` on, as many as a register block takes. */
+VC_INLINE VcAhead
+vk_next(VkType type, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrdiff_t at)
+{
+	const int32_t *word = w->words + (col / VC_PANEL * vk_words(type, v->k) + vk_words(type, at)) * VC_PANEL;
+
+	return (VcAhead){ (const char *)word, vk_words(type, VC_RUN) * VC_PANEL * 4 / VC_LINE };
+}
+
 /* Columns of a register block, `left` of which are there: all of them are stored, VC_BLOCK apart at least. */
 VC_INLINE void
-vk_many(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
+vk_many(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
 	const float *bias, float *c, ptrdiff_t ldc)
 {
 	float lines[VC_RUN * VC_BLOCK];
@@ -257,17 +332,18 @@ vk_many(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeigh
 		for (ptrdiff_t j = 0; j < VC_BLOCK && j < left; j += VF)
 			for (ptrdiff_t i = 0, some; i < run; i += some) {
 				some = vk_run(v, at + i, run - i);
-				vk_floats(bits, v, w, col + j, at + i, some,
+				vk_floats(type, v, w, col + j, at + i, some,
 					  lines + j / VK_LINE * VC_RUN * VK_LINE + i * VK_LINE + j % VK_LINE);
 			}
 		vc_product_panel(VC_NB, false, m, run, a + at, v->lda, block, bias, at > 0, c, ldc, VC_BLOCK,
-				 at + run < v->k ? 0 : v->range, (VcAhead){ 0 });
+				 at + run < v->k ? 0 : v->range,
+				 vk_next(type, v, w, col, at + run < v->k ? at + run : at));
 	}
 }
 
 /* The last columns go by way of a part that has room for all of a block. */
 VC_INLINE void
-vk_many_rows(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col,
+vk_many_rows(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col,
 	     ptrdiff_t left, const float *bias, float *c)
 {
 	const ptrdiff_t some = left < VC_BLOCK ? VC_MOST : m;
@@ -276,7 +352,7 @@ vk_many_rows(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const Vk
 		const ptrdiff_t rows = m - i < some ? m - i : some;
 		float part[VC_MOST * VC_NR], *const to = left < VC_BLOCK ? part : c + i * v->ldc;
 
-		vk_many(bits, rows, v, a + i * v->lda, w, col, left, bias, to, to == part ? VC_NR : v->ldc);
+		vk_many(type, rows, v, a + i * v->lda, w, col, left, bias, to, to == part ? VC_NR : v->ldc);
 		if (to == part)
 			vc_store_part((int)rows, left, c + i * v->ldc, v->ldc, part);
 	}
@@ -286,7 +362,7 @@ vk_many_rows(int bits, ptrdiff_t m, const VkProduct *v, const float *a, const Vk
 
 /* [begin, end) of panels of VC_NR columns times chunks of rows. */
 VC_INLINE void
-vk_product(int bits, ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, const float *a, const VkWeights *w,
+vk_product(VkType type, ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, const float *a, const VkWeights *w,
 	   const float *bias, float *c, VcEpilogue *epilogue, void *const *p)
 {
 	const VcShare s = vc_share(begin, end, 0, v->m, 1, v->n, v->chunk);
@@ -296,24 +372,26 @@ vk_product(int bits, ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, const f
 		const ptrdiff_t m = o.to - o.from;
 		const float *const from = a + o.from * v->lda, *const b = bias ? bias + o.col : 0;
 		float *const to = c + o.from * v->ldc + o.col;
-		const bool done = m <= VK_FEW && vk_few_rows(bits, m, v, from, w, o.col, o.left, b, to);
+		const bool done = m <= (vk_is_half(type) ? VK_FEW_HALVES : VK_FEW) && vk_few_rows(type, m, v, from, w, o.col, o.left, b, to);
 
 		for (ptrdiff_t j = 0; j < o.left && !done; j += VC_BLOCK)
-			vk_many_rows(bits, m, v, from, w, o.col + j, o.left - j, b ? b + j : 0, to + j);
+			vk_many_rows(type, m, v, from, w, o.col + j, o.left - j, b ? b + j : 0, to + j);
 		if (epilogue)
 			vc_share_follow(&s, 0, &o, v->n, epilogue, p);
 	}
 }
 
-#define VK_PRODUCT(name, bits) \
+#define VK_PRODUCT(name, type) \
 	VC_SHARED void \
 	name(ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, const float *a, const VkWeights *w, \
 	     const float *bias, float *c, VcEpilogue *epilogue, void *const *p) \
 	{ \
-		vk_product(bits, begin, end, v, a, w, bias, c, epilogue, p); \
+		vk_product(type, begin, end, v, a, w, bias, c, epilogue, p); \
 	}
-VK_PRODUCT(vk_product_8, 8)
-VK_PRODUCT(vk_product_4, 4)
+VK_PRODUCT(vk_product_int4, VK_INT4)
+VK_PRODUCT(vk_product_int8, VK_INT8)
+VK_PRODUCT(vk_product_bf16, VK_BF16)
+VK_PRODUCT(vk_product_f16, VK_F16)
 #undef VK_PRODUCT
 
 #endif

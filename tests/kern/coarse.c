@@ -60,6 +60,48 @@ make_weights(const VkProduct *v, int bits, int most)
 		}
 }
 
+/* The number that a half's bits stand for. */
+static float
+half_value(VkType type, uint16_t bits)
+{
+	const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+	const union { uint32_t i; float f; } wide = { (uint32_t)bits << 16 };
+	float size;
+
+	if (type == VK_BF16)
+		return wide.f;
+	size = exponent ? ldexpf((float)(1024 + fraction), exponent - 25) : ldexpf((float)fraction, -24);
+	return bits >> 15 ? -size : size;
+}
+
+/* Random halves of at most 1, some of them denormal. */
+static void
+make_halves(const VkProduct *v, VkType type)
+{
+	const ptrdiff_t all = (v->k + 1) / 2;
+
+	memset(words, 0, sizeof words);
+	for (ptrdiff_t n = 0; n < v->n; n++)
+		for (ptrdiff_t k = 0; k < v->k; k++) {
+			const uint16_t least = type == VK_BF16 ? 0x3c00 : 0, most = type == VK_BF16 ? 0x3f80 : 0x3c00;
+			const uint16_t put = (uint16_t)((any(9) ? least + any(most - least) : any(2) * any(80)) |
+							any(2) << 15);
+
+			words[(n / VC_PANEL * all + k / 2) * VC_PANEL + n % VC_PANEL] |= (uint32_t)put << 16 * (k % 2);
+			w[k * v->n + n] = half_value(type, put);
+		}
+}
+
+/* Random integers of all of the range, or halves. */
+static void
+make_any(const VkProduct *v, VkType type)
+{
+	if (vk_is_half(type))
+		make_halves(v, type);
+	else
+		make_weights(v, vk_size(type), 1 << (vk_size(type) - 1));
+}
+
 static bool
 is_right(const VkProduct *v, bool biased, const float *result)
 {
@@ -87,21 +129,27 @@ static bool
 try_one(void)
 {
 	static const ptrdiff_t groups[] = { 16, 32, 64, 128 };
-	const int bits = any(2) ? 8 : 4;
+	static void (*const product[])(ptrdiff_t, ptrdiff_t, const VkProduct *, const float *, const VkWeights *,
+				       const float *, float *, VcEpilogue *, void *const *) = {
+		[VK_INT4] = vk_product_int4, [VK_INT8] = vk_product_int8, [VK_BF16] = vk_product_bf16,
+		[VK_F16] = vk_product_f16,
+	};
+	const VkType type = (VkType)any(4);
 	const bool biased = any(2);
 	VkProduct v = { .m = 1 + any(any(4) ? 6 : 40), .n = 1 + any(any(3) ? 20 : 100), .k = 1 + any(300),
 			.centred = any(2), .chunk = 1 + any(30), .range = any(3) ? 0 : range };
-	const VkWeights weights = { (const int32_t *)words, scale };
+	const VkWeights weights = { (const int32_t *)words, vk_is_half(type) ? 0 : scale };
 	ptrdiff_t units, first;
 
+	v.centred = v.centred && !vk_is_half(type);
 	v.group = v.k;
-	if (any(2)) {
+	if (any(2) && !vk_is_half(type)) {
 		v.group = groups[any(4)];
 		v.k = v.group * (1 + any(3));
 	}
 	v.lda = v.k + any(2) * any(9);
 	v.ldc = v.n + any(2) * any(9);
-	make_weights(&v, bits, 1 << (bits - 1));
+	make_any(&v, type);
 	for (ptrdiff_t i = 0; i < v.m * v.lda; i++)
 		x[i] = (float)any(2001) / 1000 - 1;
 	for (int i = 0; i < v.n + VC_NR; i++)
@@ -113,8 +161,7 @@ try_one(void)
 	units = (v.n + VC_NR - 1) / VC_NR * ((v.m + v.chunk - 1) / v.chunk);
 	first = any(units + 1);
 	for (int part = 0; part < 2; part++)
-		(bits == 8 ? vk_product_8 : vk_product_4)(part ? first : 0, part ? units : first, &v, x, &weights,
-							   biased ? bias : 0, y, 0, 0);
+		product[type](part ? first : 0, part ? units : first, &v, x, &weights, biased ? bias : 0, y, 0, 0);
 	for (ptrdiff_t i = 0; i < v.m * v.ldc + FAR; i++)
 		if (y[i] != 7 && (i >= v.m * v.ldc || i % v.ldc >= v.n))
 			return false;
@@ -139,7 +186,7 @@ try_exact(void)
 		scale[n] = 1;
 	for (ptrdiff_t i = 0; i < v.m * v.lda; i++)
 		x[i] = (float)(900 + any(100));
-	vk_product_8(0, (v.n + VC_NR - 1) / VC_NR, &v, x, &weights, 0, y, 0, 0);
+	vk_product_int8(0, (v.n + VC_NR - 1) / VC_NR, &v, x, &weights, 0, y, 0, 0);
 	for (ptrdiff_t i = 0; i < v.m; i++)
 		for (ptrdiff_t n = 0; n < v.n; n++) {
 			double want = 0;

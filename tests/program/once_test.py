@@ -22,17 +22,26 @@ def floats(n, period):
     return struct.pack("<%df" % n, *(i % period / period - 0.5 for i in range(n)))
 
 
+def halves(n, bits, form):
+    """Numbers whose significands have so many bits, of several powers of 2: as floats, or as the upper half of these, or float16."""
+    numbers = (((1 << bits - 1) + i * 37 % (1 << bits - 1)) * 2.0 ** (-bits - i % 5) * (-1) ** (i // 3) for i in range(n))
+    if form == "bfloat16":
+        return b"".join(struct.pack("<f", x)[2:] for x in numbers)
+    return struct.pack("<%d%s" % (n, form), *numbers)
+
+
 class Once(Test):
     def plain(self, model, given):
         """Bytes of weights that are stored as they are; its specialized and its generic code agree."""
         self.check([KILN, "build", model, "-i", given, "-o", "program", "--json", "build.json"], 0)
         self.check(["./program", "-i", given, "--selfcheck"], 0)
         with open(os.path.join(self.dir, "build.json")) as f:
-            return json.load(f)["weight_forms"]["plain"]
+            self.forms = json.load(f)["weight_forms"]
+        return self.forms["plain"]
 
-    def net(self, weight, lines, dims, data=None):
+    def net(self, weight, lines, dims, data=None, storage="FloatStorage"):
         strides = [elements(weight[i + 1:]) for i in range(len(weight))]
-        state = attrs(training=b"\x89", w=tensor(elements(weight), weight, strides))
+        state = attrs(training=b"\x89", w=tensor(elements(weight), weight, strides, storage))
         self.put("m.pt", model(body(lines), state, **{"data/0": data or floats(elements(weight), 17)}))
         self.put("x.npz", npz(x=npy(dims, data=floats(elements(dims), 13))))
         return self.plain("m.pt", "x.npz")
@@ -81,6 +90,18 @@ class Once(Test):
         """As a table of rows, too."""
         lines = ["y = torch.embedding(self.w, torch.argmax(x, 1))", "return torch.linear(y, self.w)"]
         self.assertEqual(self.net([33, 20], lines, [4, 20]), 33 * 20 * 4)
+
+    def test_halves(self):
+        """Numbers of 16 bits take no more, whether the model has them as such or as floats, and however they lie."""
+        for storage, dtype, data in ("FloatStorage", 6, halves(16510, 8, "f")), ("FloatStorage", 6, halves(16510, 11, "f")), \
+                ("BFloat16Storage", 15, halves(16510, 8, "bfloat16")), ("HalfStorage", 5, halves(16510, 11, "e")):
+            for rows, product, weight in (3, "linear", [130, 127]), (40, "matmul", [127, 130]):
+                with self.subTest(storage=storage, dtype=dtype, rows=rows):
+                    self.assertEqual(self.net(weight, ["return torch.%s(torch.to(x, %d), self.w)" % (product, dtype)], [rows, 127],
+                                              data, storage), 0)
+                    self.assertEqual(self.forms["panels"], 144 * 128 * 2)
+        self.net([130, 127], ["return torch.linear(x, self.w)"], [3, 127], halves(16509, 11, "f") + struct.pack("<f", 1 / 3))
+        self.assertEqual(self.forms["panels"], 136 * 127 * 4)                                    # one is no half
 
     def test_list(self):
         sample = os.path.join(SAMPLES, "lstm")
