@@ -138,12 +138,6 @@ rt_random32(RtGenerator *g)
 	LOCKED(uint32_t, draw32(g));
 }
 
-uint64_t
-rt_random64(RtGenerator *g)
-{
-	LOCKED(uint64_t, draw64(g));
-}
-
 double
 rt_uniform53(RtGenerator *g)
 {

@@ -556,7 +556,6 @@ int     rt_dim(RtCx *, int64_t dim, int ndim);
 RtGenerator *rt_generator_new(RtCx *, uint64_t seed);
 void     rt_generator_seed(RtGenerator *, uint64_t seed);
 uint32_t rt_random32(RtGenerator *);
-uint64_t rt_random64(RtGenerator *);       /* first << 32 | second */
 double   rt_uniform53(RtGenerator *);      /* [0, 1) */
 float    rt_uniform24(RtGenerator *);
 double   rt_normal(RtGenerator *);         /* one at a time, cached partner */

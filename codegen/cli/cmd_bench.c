@@ -162,15 +162,16 @@ measure_kernels(Bench *b, char **argv, int n, const char *dir)
 
 /* ---- --against --------------------------------------------------------------------------------------------------- */
 
+/* The median of the rounds that `pick` lists, which may list one again; of every round where it is null. */
 static double
-median_of(const double *from, const int *pick, int n)
+median_of(const double *from, const int *pick)
 {
 	double x[ROUNDS];
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < ROUNDS; i++)
 		x[i] = from[pick ? pick[i] : i];
-	qsort(x, (size_t)n, sizeof *x, by_value);
-	return x[n / 2];
+	qsort(x, ROUNDS, sizeof *x, by_value);
+	return x[ROUNDS / 2];
 }
 
 /* The percentile bootstrap of the ratio of medians: draws rounds with replacement, both programs' times of a round
@@ -190,7 +191,7 @@ resample(Against *r, double ms[2][ROUNDS])
 			state ^= state << 17;
 			pick[k] = (int)(state % ROUNDS);
 		}
-		ratio[i] = median_of(ms[0], pick, ROUNDS) / median_of(ms[1], pick, ROUNDS);
+		ratio[i] = median_of(ms[0], pick) / median_of(ms[1], pick);
 	}
 	qsort(ratio, RESAMPLES, sizeof *ratio, by_value);
 	r->low = ratio[RESAMPLES / 40];
@@ -214,7 +215,7 @@ measure_against(Bench *b, char **argv, int n, const char *dir)
 							    (const char *const[]){ bench, NULL }), "median_ms");
 		}
 	for (int k = 0; k < 2; k++)
-		b->against.ms[k] = median_of(ms[k], NULL, ROUNDS);
+		b->against.ms[k] = median_of(ms[k], NULL);
 	b->against.ratio = b->against.ms[0] / b->against.ms[1];
 	resample(&b->against, ms);
 }

@@ -148,12 +148,12 @@ put_chunk(Body *b, Arena *a, const RowNest *nest, const Attention *d, int64_t ch
 static void
 pass(Row *r, KernelCall *c, const Attention *d)
 {
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, row_arg(r, "query"), 0);
-	row_pass(r, c, row_arg(r, "key"), 0);
-	row_pass(r, c, row_arg(r, "value"), 0);
+	row_pass(r, c, r->n->out[0]);
+	row_pass(r, c, row_arg(r, "query"));
+	row_pass(r, c, row_arg(r, "key"));
+	row_pass(r, c, row_arg(r, "value"));
 	if (d->mask)
-		row_pass(r, c, d->mask_value, 0);
+		row_pass(r, c, d->mask_value);
 }
 
 static bool
@@ -175,7 +175,7 @@ emit(Row *r, Attention *d)
 	out_blank(&b.out);
 	nest_open(&b, &nest);
 	put_chunk(&b, a, &nest, d, chunk);
-	out_close(&b.out, "");
+	out_close(&b.out);
 	c = row_call(r, "attention", arena_printf(a, "attention of %lld rows to %lld", (long long)rows, (long long)n),
 		     &b, nest_count(&nest), row_grain(chunk * n * (inner / 4 + 1)));
 	emit_tall(r->e, r->p, rows < chunk ? rows : chunk, INT64_MAX);

@@ -128,14 +128,14 @@ emit_conv(Row *r, const Conv *c, const Operands *on)
 	call->scratch = c->depthwise ? c->kh * c->kw * c->oc * 4 : vs_convolution(nr, CHUNK, c->kh * c->kw, c->ic);
 	call->work.flops = 2.0 * (double)(c->n * c->oh * c->ow * c->oc) * (double)(c->kh * c->kw) *
 		(double)(c->groups * c->ic);
-	row_pass(r, call, on->y, 0);
-	row_pass(r, call, on->x, 0);
-	row_pass(r, call, on->w, 0);
+	row_pass(r, call, on->y);
+	row_pass(r, call, on->x);
+	row_pass(r, call, on->w);
 	row_pass_text(r, call, "kiln_zeros");
 	if (r->e && r->e->zeros < c->ic)
 		r->e->zeros = c->ic;
 	if (on->bias)
-		row_pass(r, call, on->bias, 0);
+		row_pass(r, call, on->bias);
 	put_contract(r, call, c, on->bias != NULL);
 }
 
@@ -275,9 +275,9 @@ emit_weight(Row *r, const Geometry *g)
 			g->depthwise ? (oc + 47) / 48 : g->groups * ((oc + nr - 1) / nr) * ((ic + 47) / 48), 1);
 	call->scratch = g->depthwise ? 0 : vs_gradient(nr, c.kh * c.kw, c.ow);
 	call->work.flops = 2.0 * (double)(c.n * c.oh * c.ow * oc) * (double)(c.kh * c.kw) * (double)(g->groups * ic);
-	row_pass(r, call, r->n->out[1], 0);
-	row_pass(r, call, row_arg(r, "input"), 0);
-	row_pass(r, call, row_arg(r, "grad_output"), 0);
+	row_pass(r, call, r->n->out[1]);
+	row_pass(r, call, row_arg(r, "input"));
+	row_pass(r, call, row_arg(r, "grad_output"));
 	put_weight_contract(r, call, &c, st);
 	return true;
 }

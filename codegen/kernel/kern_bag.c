@@ -82,12 +82,12 @@ row_embedding_bag(Row *r)
 	c = row_call(r, "bags", arena_printf(a, "%s: %lld bags of %lld indices", r->n->op->id, (long long)y->dims[0],
 					     (long long)rt_numel(d.index)), &b, y->dims[0],
 		     row_grain((rt_numel(d.index) / (y->dims[0] + 1) + 1) * d.table->dims[1]));
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, row_arg(r, "weight"), 0);
-	row_pass(r, c, row_arg(r, "indices"), 0);
-	row_pass(r, c, row_arg(r, "offsets"), 0);
+	row_pass(r, c, r->n->out[0]);
+	row_pass(r, c, row_arg(r, "weight"));
+	row_pass(r, c, row_arg(r, "indices"));
+	row_pass(r, c, row_arg(r, "offsets"));
 	if (d.scale)
-		row_pass(r, c, row_arg(r, "per_sample_weights"), 0);
+		row_pass(r, c, row_arg(r, "per_sample_weights"));
 	row_checks(r);
 	return true;
 }

@@ -684,7 +684,7 @@ put_apart(Body *b, const Dense *d, const After *after)
 	else
 		out_line(&b->out, "vc_conv(at, to, %d, &v, %d, p[1], p[2], p[3], all, p[4], %s, q);", STEP, d->chunk,
 			 after->epilogue.name);
-	out_close(&b->out, "");
+	out_close(&b->out);
 }
 
 /* What vcoarse.h calls it. */

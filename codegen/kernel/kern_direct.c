@@ -41,11 +41,11 @@ put_geometry(Body *b, const Convolution *c)
 static void
 pass(Row *r, KernelCall *call, const Convolution *c)
 {
-	row_pass(r, call, r->n->out[0], 0);
-	row_pass(r, call, row_arg(r, "input"), 0);
-	row_pass(r, call, row_arg(r, "weight"), 0);
+	row_pass(r, call, r->n->out[0]);
+	row_pass(r, call, row_arg(r, "input"));
+	row_pass(r, call, row_arg(r, "weight"));
 	if (c->bias)
-		row_pass(r, call, c->bias, 0);
+		row_pass(r, call, c->bias);
 }
 
 /* Describes the launch as a sum of products. */

@@ -116,15 +116,15 @@ emit_int8(Row *r, Integers *d, const char *comment)
 	c->work.flops = 2 * (double)products;
 	c->work.bytes = (double)(rt_numel(d->x) + rt_numel(d->y) + rt_numel(d->w));
 	c->scratch = depthwise ? 0 : vi_scratch(v) + 1;
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, row_arg(r, "x"), 0);
+	row_pass(r, c, r->n->out[0]);
+	row_pass(r, c, row_arg(r, "x"));
 	row_pass_text(r, c, packed[0]);
 	row_pass_text(r, c, packed[1]);
 	if (v->sums) {
-		row_pass(r, c, row_arg(r, "x_zero"), 0);
+		row_pass(r, c, row_arg(r, "x_zero"));
 	} else {
-		row_pass(r, c, row_arg(r, "scale"), 0);
-		row_pass(r, c, row_arg(r, "bias"), 0);
+		row_pass(r, c, row_arg(r, "scale"));
+		row_pass(r, c, row_arg(r, "bias"));
 	}
 	return true;
 }

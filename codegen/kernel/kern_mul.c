@@ -155,7 +155,7 @@ emit_product(Row *r, Product *d)
 	out_line(o, "\t%s, (%s *)p[0] + %s, %s, scratch);", !d->bias ? "0" :
 		 columns ? arena_printf(a, "(const %s *)p[3] + n0", type) : "p[3]",
 		 type, nest_at(&body, &nest, 0), body_number(&body, "ldc", d->ldc));
-	out_close(o, "");
+	out_close(o);
 	c = row_call(r, "multiply",
 		     arena_printf(a, "%s: %lld of (%lld, %lld) x (%lld, %lld)", r->n->op->id,
 				  (long long)nest_count(&d->batch), (long long)d->m, (long long)d->k, (long long)d->k,
@@ -166,11 +166,11 @@ emit_product(Row *r, Product *d)
 	if (r->e)
 		c->scratch = vs_product(r->e->nr, packed, d->k);
 	c->work.flops = 2.0 * (double)nest_count(&d->batch) * (double)(d->m * d->n) * (double)d->k;
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, d->a, 0);
-	row_pass(r, c, d->b, 0);
+	row_pass(r, c, r->n->out[0]);
+	row_pass(r, c, d->a);
+	row_pass(r, c, d->b);
 	if (d->bias)
-		row_pass(r, c, d->bias, 0);
+		row_pass(r, c, d->bias);
 	put_contract(r, c, d);
 	return true;
 }

@@ -116,8 +116,8 @@ emit_pool(Row *r, const Pool *d)
 			&b, last ? n * oh : n * c * oh,
 			row_grain(rt_numel(y) / (last ? n * oh : n * c * oh) *
 				  (d->adaptive ? (h / oh + 1) * (w / ow + 1) : d->kernel[0] * d->kernel[1])));
-	row_pass(r, call, r->n->out[0], 0);
-	row_pass(r, call, row_arg(r, "self"), 0);
+	row_pass(r, call, r->n->out[0]);
+	row_pass(r, call, row_arg(r, "self"));
 	return true;
 }
 
@@ -324,9 +324,9 @@ row_max_pool_places(Row *r)
 	c = row_call(r, "pool", arena_printf(r->p->cx->arena, "%s of %lld channels, with places", r->n->op->id,
 		     (long long)d.x->dims[1]), &b, d.y->dims[0] * d.y->dims[2],
 		     row_grain(d.y->dims[3] * d.x->dims[1] * d.kernel[0] * d.kernel[1]));
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, r->n->out[1], 0);
-	row_pass(r, c, row_arg(r, "self"), 0);
+	row_pass(r, c, r->n->out[0]);
+	row_pass(r, c, r->n->out[1]);
+	row_pass(r, c, row_arg(r, "self"));
 	return true;
 }
 
@@ -347,8 +347,8 @@ row_max_pool_back(Row *r)
 	c = row_call(r, "unpool",
 		     arena_printf(r->p->cx->arena, "%s of %lld channels", r->n->op->id, (long long)d.x->dims[1]), &b,
 		     d.x->dims[0] * plan_ceil(r->p, d.x->dims[1], 16), 1);
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, row_arg(r, "grad_output"), 0);
-	row_pass(r, c, row_arg(r, "indices"), 0);
+	row_pass(r, c, r->n->out[0]);
+	row_pass(r, c, row_arg(r, "grad_output"));
+	row_pass(r, c, row_arg(r, "indices"));
 	return true;
 }

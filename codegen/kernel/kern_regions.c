@@ -60,9 +60,9 @@ row_roi_align(Row *r)
 						(long long)d.y->dims[3], (long long)d.y->dims[1]), &b,
 		     d.y->dims[0], row_grain(rt_numel(d.y) / d.y->dims[0] * 8));
 	c->scratch = room;
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, row_arg(r, "input"), 0);
-	row_pass(r, c, row_arg(r, "rois"), 0);
+	row_pass(r, c, r->n->out[0]);
+	row_pass(r, c, row_arg(r, "input"));
+	row_pass(r, c, row_arg(r, "rois"));
 	row_checks(r);
 	return true;
 }

@@ -94,8 +94,8 @@ launch(Row *r, Resize *d, Body *b, int64_t scratch)
 				 row_grain(d->y->dims[3] * place_numbers(d)));
 
 	c->scratch = scratch;
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, input_of(r), 0);
+	row_pass(r, c, r->n->out[0]);
+	row_pass(r, c, input_of(r));
 }
 
 /* A row of the result: of two of the input, made as wide first, or, where there is only one, of that. */
@@ -120,7 +120,7 @@ put_bilinear(Body *b, const Resize *d)
 	else
 		out_line(o, "vz_row(&wide, &shape, h, columns, x + h->at[0] * %s, x + h->at[1] * %s, "
 			 "(float *)p[0] + %s);", xh, xh, y);
-	out_close(o, "");
+	out_close(o);
 }
 
 bool
@@ -155,7 +155,7 @@ put_repeated(Body *b, const Resize *d, const char *width, const char *places)
 	out_open(o, "if (row > begin && i%d > 0 && rows[i%d] == rows[i%d - 1])", last, last, last);
 	out_line(o, "memcpy(y, y - %s, %s * %s * sizeof *y);", body_number(b, "yh", d->y->strides[2]), width, places);
 	out_line(o, "continue;");
-	out_close(o, "");
+	out_close(o);
 }
 
 /* A row twice as wide as that of the input, without reading the table: consecutive loads and stores. */
@@ -171,9 +171,9 @@ put_doubled(Body *b, const Resize *d)
 	out_open(o, "for (int64_t j = 0; j < %s; j++)", body_number(b, "w", d->x->dims[3]));
 	out_line(o, "y[2 * j] = x[j];");
 	out_line(o, "y[2 * j + 1] = x[j];");
-	out_close(o, "");
+	out_close(o);
 	out_line(o, "continue;");
-	out_close(o, "");
+	out_close(o);
 }
 
 /* Places one by one; addresses before their loops, as a store might change the table for all the compiler knows. */
@@ -192,7 +192,7 @@ put_places(Body *b, const Resize *d, const char *width, const char *places)
 		out_line(o, "IVDEP");
 	out_line(o, "for (int64_t c = 0; c < %s; c++)", places);
 	out_line(o, "\tto[c] = from[c];");
-	out_close(o, "");
+	out_close(o);
 }
 
 bool
@@ -217,7 +217,7 @@ row_nearest(Row *r)
 	put_repeated(&b, &d, width, places);
 	put_doubled(&b, &d);
 	put_places(&b, &d, width, places);
-	out_close(&b.out, "");
+	out_close(&b.out);
 	launch(r, &d, &b, (d.y->dims[2] + d.y->dims[3]) * 8);
 	return true;
 }

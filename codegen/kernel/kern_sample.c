@@ -90,9 +90,9 @@ sample(Row *r, bool last)
 	c = row_call(r, "sample", arena_printf(r->p->cx->arena, "%s: %lld points of %lld channels", r->n->op->id,
 					       (long long)points, (long long)channels), &b,
 		     d.y->dims[0] * plan_ceil(r->p, points, POINTS), row_grain(POINTS * 4 * channels));
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, row_arg(r, "input"), 0);
-	row_pass(r, c, row_arg(r, "grid"), 0);
+	row_pass(r, c, r->n->out[0]);
+	row_pass(r, c, row_arg(r, "input"));
+	row_pass(r, c, row_arg(r, "grid"));
 	return true;
 }
 

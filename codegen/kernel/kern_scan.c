@@ -147,8 +147,8 @@ put_steps(Body *b, const Scan *d, const char *lanes, const char *type)
 		out_line(o, "s[c] = %s;", to != RT_f64 && d->step->single ? d->step->single : d->step->next);
 	}
 	out_line(o, "%s = %s;", place(b, d, "y", 0), element_stored(a, to, "s[c]"));
-	out_close(o, "");
-	out_close(o, "");
+	out_close(o);
+	out_close(o);
 }
 
 bool
@@ -179,18 +179,18 @@ row_scan(Row *r)
 			 body_number(&b, "lanes", d.lanes), d.nest.ndim - 1, LANES, LANES, LANES);
 		out_open(&b.out, "if (lanes == %d)", LANES);
 		put_steps(&b, &d, arena_printf(a, "%d", LANES), type);
-		out_close(&b.out, "");
+		out_close(&b.out);
 		out_open(&b.out, "else");
 		put_steps(&b, &d, "lanes", type);
-		out_close(&b.out, "");
+		out_close(&b.out);
 	} else {
 		put_steps(&b, &d, "1", type);
 	}
-	out_close(&b.out, "");
+	out_close(&b.out);
 	c = row_call(r, "scan", arena_printf(a, "%s: %lld steps", r->n->op->id, (long long)d.n), &b,
 		     nest_count(&d.nest), row_grain(d.n * (d.lanes < LANES ? d.lanes : LANES)));
 	for (int i = 0; i < r->n->nout; i++)
-		row_pass(r, c, r->n->out[i], 0);
-	row_pass(r, c, row_arg(r, "self"), 0);
+		row_pass(r, c, r->n->out[i]);
+	row_pass(r, c, row_arg(r, "self"));
 	return true;
 }

@@ -73,13 +73,13 @@ row_topk(Row *r)
 	out_open(o, "for (int64_t i = 0; i < %s; i++)", k);
 	out_line(o, "y[i * %s] = x[best[i] * %s];", body_number(&b, "y_step", d.stride[0]), step);
 	out_line(o, "at[i * %s] = best[i];", body_number(&b, "at_step", d.stride[1]));
-	out_close(o, "");
-	out_close(o, "");
+	out_close(o);
+	out_close(o);
 	c = row_call(r, "topk", arena_printf(a, "%s: %lld of %lld", r->n->op->id, (long long)d.k, (long long)d.n), &b,
 		     nest_count(&d.rows), row_grain(4 * d.n));
 	c->scratch = 2 * d.n * (int64_t)sizeof(int64_t);
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, r->n->out[1], 0);
-	row_pass(r, c, row_arg(r, "self"), 0);
+	row_pass(r, c, r->n->out[0]);
+	row_pass(r, c, r->n->out[1]);
+	row_pass(r, c, row_arg(r, "self"));
 	return true;
 }

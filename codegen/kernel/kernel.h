@@ -21,7 +21,7 @@ typedef struct Out {
 void out_line(Out *, const char *fmt, ...) RT_PRINTF(2, 3);
 void out_blank(Out *);
 void out_open(Out *, const char *fmt, ...) RT_PRINTF(2, 3);     /* ends the line with " {" and indents */
-void out_close(Out *, const char *after);
+void out_close(Out *);
 void out_comment(Buf *, const char *text, int64_t n);
 void out_string(Buf *, const char *text, int64_t n);
 void out_bytes(Buf *, const char *text, int64_t n);    /* numbers, and a final 0: what initializes an array */

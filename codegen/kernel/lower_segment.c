@@ -196,14 +196,14 @@ emit_segments(Row *r, const Segments *s)
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-/* self, index and dim; false: they are not tensors of known types, or self has no dims. */
+/* Reads self, index and dim; false: they are not tensors of known types, or self has no dims. */
 static bool
-begin_segments(const Row *r, const char *index, Segments *s)
+begin_segments(const Row *r, Segments *s)
 {
 	const RtTensor *self = row_tensor(r, "self");
 	int64_t dim;
 
-	*s = (Segments){ .index = row_arg(r, index), .factor = 1, .in_place = node_writes_input(r->n, 0) };
+	*s = (Segments){ .index = row_arg(r, "index"), .factor = 1, .in_place = node_writes_input(r->n, 0) };
 	if (!self || !self->ndim || !target(r, s) || !s->index || !plan_tensor(r->p, s->index) ||
 	    !row_int(r, "dim", &dim))
 		return false;
@@ -256,7 +256,7 @@ row_scatter(Row *r)
 	const RtTensor *index = row_tensor(r, "index"), *self = row_tensor(r, "self"), *x;
 	Segments s;
 
-	if (!begin_segments(r, "index", &s) || !take_source(r, node_arg(r->n, "src") ? "src" : "value", &s) ||
+	if (!begin_segments(r, &s) || !take_source(r, node_arg(r->n, "src") ? "src" : "value", &s) ||
 	    (node_arg(r->n, "reduce") && !take_joining(r, &s)) || index->ndim != self->ndim)
 		return false;
 	s.how = r->n->op->lowering == LOWER_SCATTER_ADD ? ADD : s.how;
@@ -283,7 +283,7 @@ row_index_slices(Row *r)
 	Segments s;
 
 	/* The result of a fill is not known when the dtype cannot hold the number. */
-	if ((fills && !row_result(r, 0)) || !begin_segments(r, "index", &s) || !take_source(r, source, &s) ||
+	if ((fills && !row_result(r, 0)) || !begin_segments(r, &s) || !take_source(r, source, &s) ||
 	    index->ndim != 1)
 		return false;
 	s.how = r->n->op->lowering == LOWER_INDEX_ADD ? ADD : PUT;

@@ -48,10 +48,10 @@ out_open(Out *o, const char *fmt, ...)
 }
 
 void
-out_close(Out *o, const char *after)
+out_close(Out *o)
 {
 	o->indent--;
-	out_line(o, "}%s", after);
+	out_line(o, "}");
 }
 
 /* Comment text: one line, printable ASCII, neither end nor begin of a comment, no backslash, no trigraph. */

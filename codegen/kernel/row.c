@@ -251,9 +251,9 @@ row_checks(Row *r)
 }
 
 void
-row_pass(Row *r, KernelCall *c, const Value *v, int64_t offset)
+row_pass(Row *r, KernelCall *c, const Value *v)
 {
-	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ .value = v, .offset = offset }));
+	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ .value = v }));
 }
 
 void

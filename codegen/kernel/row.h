@@ -66,7 +66,7 @@ void row_scratch(Body *, const char *type, const char *name, const char *bytes);
 struct Kernel;
 bool row_kernel(Row *, struct Kernel *, const Value *const *value, int n);
 void row_checks(Row *);                                 /* the last launch sets `wrong`, and the operator raises then */
-void row_pass(Row *, KernelCall *, const Value *, int64_t offset_bytes);
+void row_pass(Row *, KernelCall *, const Value *);
 void row_pass_text(Row *, KernelCall *, const char *expression);
 
 /* ---- the others -------------------------------------------------------------------------------------- */

@@ -111,7 +111,7 @@ write_result(Writer *w, int i, const Value *v)
 	}
 	out_line(&w->out, "*to++ = from[%s];", at);
 	for (int k = 0; k < t->ndim; k++)
-		out_close(&w->out, "");
+		out_close(&w->out);
 	w->out.indent--;
 	out_line(&w->out, "}");
 }

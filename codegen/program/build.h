@@ -99,9 +99,9 @@ const char *needs_member(const Needs *, const char *name, int64_t *n);   /* an o
 
 /* ---- cache.c: what builds leave for later ones ------------------------------------------------------ */
 
-/* The folder of this name, with the prefix of its kind, made if need be; this process has it until its end.  Null:
- * there is no cache. */
-const char *cache_kept(Cx *, const char *prefix, const char *name);
+/* The path of the folder rt-NAME in the cache, made if need be, and locked until this process ends.  Null: there is no
+ * cache. */
+const char *cache_kept(Cx *, const char *name);
 
 /* ---- sources.c: the runtime's files that go with a program's text ---------------------------------- */
 

@@ -1,8 +1,8 @@
 /*
- * Folders of ~/.cache/kiln (or of XDG_CACHE_HOME): what builds leave for later ones.
+ * Folders of ~/.cache/kiln (or of XDG_CACHE_HOME): runtimes that builds compiled, for later builds.
  *
  * A build holds a shared lock on the folder that it uses, until the process ends, and dates it.  The build that makes a
- * folder removes those that were not used for longest, beyond the last KEPT, if nobody holds them.  Where the file
+ * folder removes those that were not used for longest, beyond the last KEPT, if no process has locked them.  Where the file
  * system has no locks nothing is removed.
  */
 #include "build.h"
@@ -16,6 +16,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define PREFIX "rt-"                   /* of the folders' names */
 
 enum {
 	KEPT = 32,                       /* of 1 to 4 MB each */
@@ -76,9 +78,9 @@ remove_unused(const char *path)
 	close(fd);
 }
 
-/* Removes what was not used for longest of the folders whose names begin so. */
+/* Removes the compiled runtimes that were not used for longest. */
 static void
-remove_oldest(Cx *cx, const char *cache, const char *prefix)
+remove_oldest(Cx *cx, const char *cache)
 {
 	DIR *d = opendir(cache);
 	Vec(Kept) kept = { 0 };
@@ -87,7 +89,7 @@ remove_oldest(Cx *cx, const char *cache, const char *prefix)
 		const char *path = arena_printf(cx->arena, "%s/%s", cache, e->d_name);
 		struct stat s;
 
-		if (!strncmp(e->d_name, prefix, strlen(prefix)) && !lstat(path, &s) && S_ISDIR(s.st_mode))
+		if (!strncmp(e->d_name, PREFIX, strlen(PREFIX)) && !lstat(path, &s) && S_ISDIR(s.st_mode))
 			vec_push(cx->arena, &kept, ((Kept){ path, s.st_mtim }));
 	}
 	if (d)
@@ -99,10 +101,10 @@ remove_oldest(Cx *cx, const char *cache, const char *prefix)
 }
 
 const char *
-cache_kept(Cx *cx, const char *prefix, const char *name)
+cache_kept(Cx *cx, const char *name)
 {
 	const char *cache = cache_folder(cx);
-	const char *dir = cache ? arena_printf(cx->arena, "%s/%s%s", cache, prefix, name) : NULL;
+	const char *dir = cache ? arena_printf(cx->arena, "%s/" PREFIX "%s", cache, name) : NULL;
 	bool made = false;
 	int fd = -1;
 
@@ -115,6 +117,6 @@ cache_kept(Cx *cx, const char *prefix, const char *name)
 	if (fd >= 0)
 		futimens(fd, NULL);
 	if (made)
-		remove_oldest(cx, cache, prefix);
+		remove_oldest(cx, cache);
 	return dir;
 }

@@ -18,7 +18,7 @@ write_check(Writer *w, const Node *n)
 	out_open(&w->out, "if (wrong)");
 	write_op(w, n);
 	w->p->calls.n--;
-	out_close(&w->out, "");
+	out_close(&w->out);
 }
 
 /* A comment on an address: "h0 (3, 64)".  None in a dynamic plan, where the texts of samples must agree. */
@@ -222,7 +222,7 @@ write_turns(Writer *w, const Node *n, const KernelCall *calls, int i, int ncall)
 	do
 		write_launch(w, n, &calls[i], false);
 	while (++i < ncall && calls[i].repeat);
-	out_close(&w->out, "");
+	out_close(&w->out);
 	return i - 1;
 }
 

@@ -147,7 +147,7 @@ write_bailout(Writer *w, const Node *n)
 	out_line(&w->out, "static const RtGuard guard = { %s, %lld, %d, regs, %s, %u };", w->code,
 		 (long long)node_int(n, "pc", 0), n->nin - 1, out_literal(w->a, wanted), place_row(w));
 	out_line(&w->out, "return rt_bail(cx, &guard, reg, live, v, NV);");
-	out_close(&w->out, "");
+	out_close(&w->out);
 	w->p->guards++;
 	buf_free(&list);
 }
@@ -283,7 +283,7 @@ write_if(Writer *w, const Node *n)
 	out_open(&w->out, "} else");
 	write_block(w, n->sub[1]);
 	write_moves(w, n->out, n->sub[1]->ret->in, n->nout);
-	out_close(&w->out, "");
+	out_close(&w->out);
 }
 
 static const char *
@@ -316,7 +316,7 @@ write_loop(Writer *w, const Node *n)
 	write_block(w, body);
 	out_line(&w->out, "go_%d = %s;", id, c_truth(w, body->ret->in[0]));
 	write_moves(w, body->param->out + 1, body->ret->in + 1, n->nout);
-	out_close(&w->out, "");
+	out_close(&w->out);
 	write_moves(w, n->out, body->param->out + 1, n->nout);
 }
 

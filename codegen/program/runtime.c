@@ -140,7 +140,7 @@ command_hash(Build *b)
 static const char *
 kept_folder(Build *b)
 {
-	return cache_kept(b->cx, "rt-", arena_printf(b->cx->arena, "%s-%016llx-%016llx", b->o->target->triple,
+	return cache_kept(b->cx, arena_printf(b->cx->arena, "%s-%016llx-%016llx", b->o->target->triple,
 						     (unsigned long long)carry_hash(),
 						     (unsigned long long)command_hash(b)));
 }

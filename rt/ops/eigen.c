@@ -98,14 +98,14 @@ apply_rows(Schur *s, const Mirror *r, int64_t from, int64_t to)
 	}
 }
 
-/* Of rows from .. to of a (n, n). */
+/* Of rows 0 .. last of a (n, n). */
 static void
-apply_columns(double *a, int64_t n, const Mirror *r, int64_t from, int64_t to)
+apply_columns(double *a, int64_t n, const Mirror *r, int64_t last)
 {
 	const double *v = r->v, tau = r->tau;
 	const int m = r->m;
 
-	for (int64_t j = from; j <= to; j++) {
+	for (int64_t j = 0; j <= last; j++) {
 		double *row = a + j * n + r->at, sum = row[0];
 		for (int i = 1; i < m; i++)
 			sum += v[i] * row[i];
@@ -126,9 +126,9 @@ hessenberg(Schur *s, double *v)
 		for (int i = 0; i < m; i++)
 			v[i] = H(k + 1 + i, k);
 		r.tau = reflect(v, m);
-		apply_columns(s->h, s->n, &r, 0, s->n - 1);
+		apply_columns(s->h, s->n, &r, s->n - 1);
 		apply_rows(s, &r, k + 1, s->n - 1);
-		apply_columns(s->q, s->n, &r, 0, s->n - 1);
+		apply_columns(s->q, s->n, &r, s->n - 1);
 		H(k + 1, k) = v[0];
 		for (int i = 1; i < m; i++)
 			H(k + 1 + i, k) = 0;
@@ -293,8 +293,8 @@ francis_step(Schur *s, int64_t lo, int64_t hi, int its)
 			H(k, k - 1) *= 1 - r.tau;
 		}
 		apply_rows(s, &r, k, s->n - 1);
-		apply_columns(s->h, s->n, &r, 0, k + 3 < hi ? k + 3 : hi);
-		apply_columns(s->q, s->n, &r, 0, s->n - 1);
+		apply_columns(s->h, s->n, &r, k + 3 < hi ? k + 3 : hi);
+		apply_columns(s->q, s->n, &r, s->n - 1);
 	}
 }
 

@@ -208,12 +208,12 @@ product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, const Stacks *s, c
 /* ---- mm, bmm, addmm, baddbmm, addbmm ----------------------------------------------------------------------------- */
 
 static int
-check_mm(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *first, const char *second)
+check_mm(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *first)
 {
 	if (a->ndim != 2)
 		return rt_raise(cx, "%s must be a matrix", first);
 	if (b->ndim != 2)
-		return rt_raise(cx, "%s must be a matrix", second);
+		return rt_raise(cx, "mat2 must be a matrix");
 	if (a->dims[1] != b->dims[0])
 		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
 				(long long)a->dims[0], (long long)a->dims[1], (long long)b->dims[0],
@@ -227,7 +227,7 @@ rt_mm(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *a = in[0].u.t, *b = in[1].u.t, *r;
 	int64_t dims[2];
 
-	if (check_mm(cx, a, b, "self", "mat2"))
+	if (check_mm(cx, a, b, "self"))
 		return RT_ERROR;
 	dims[0] = a->dims[0];
 	dims[1] = b->dims[1];
@@ -284,7 +284,7 @@ rt_addmm(RtCx *cx, const IValue *in, IValue *out)
 	Sum sum = sum_of(self, in[3], in[4]);
 	int64_t dims[2];
 
-	if (check_sum_types(cx, self, a, b) || check_mm(cx, a, b, "mat1", "mat2"))
+	if (check_sum_types(cx, self, a, b) || check_mm(cx, a, b, "mat1"))
 		return RT_ERROR;
 	dims[0] = a->dims[0];
 	dims[1] = b->dims[1];

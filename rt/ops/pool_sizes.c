@@ -130,18 +130,17 @@ check_line(RtCx *cx, const Pool *g)
 		"checking arguments for %s)", ndim, g->op);
 }
 
-/* PyTorch asks for the size of a dim that is not there. */
+/* avg_pool2d of PyTorch reads the size of dim -3 before it checks how many dims there are: its error is this one. */
 static int
-check_dim(RtCx *cx, const Pool *g, int dim)
+check_third_dim(RtCx *cx, const Pool *g)
 {
 	const int ndim = g->self->ndim;
 
-	if (ndim >= -dim)
+	if (ndim >= 3)
 		return RT_OK;
 	if (!ndim)
-		return rt_raise(cx, "Dimension specified as %d but tensor has no dimensions", dim);
-	return rt_raise(cx, "Dimension out of range (expected to be in range of [%d, %d], but got %d)", -ndim, ndim - 1,
-		dim);
+		return rt_raise(cx, "Dimension specified as -3 but tensor has no dimensions");
+	return rt_raise(cx, "Dimension out of range (expected to be in range of [%d, %d], but got -3)", -ndim, ndim - 1);
 }
 
 static IValue
@@ -386,7 +385,7 @@ pool_average(RtCx *cx, Pool *g, const PoolCall *call)
 		return RT_ERROR;
 	if (g->nd == 3 && ndim != 4 && ndim != 5)
 		return rt_raise(cx, "non-empty 4D or 5D (batch mode) tensor expected for input");
-	if (read_divisor(cx, g, call->divisor) || (g->nd == 2 && check_dim(cx, g, -3)))
+	if (read_divisor(cx, g, call->divisor) || (g->nd == 2 && check_third_dim(cx, g)))
 		return RT_ERROR;
 	return set_out(cx, g, call->ceil_mode) || check_sizes(cx, g, "avg_pool3d") || check_larger(cx, g) ||
 		check_out(cx, g) ||

@@ -45,7 +45,7 @@ draws(RtCx *cx, const IValue *in, IValue *out)
 	uint64_t sum = 0;
 
 	for (int64_t i = 0; i < in[0].u.i; i++)
-		sum += rt_random64(cx->gen);
+		sum += rt_random32(cx->gen);
 	out[0] = rt_int((int64_t)sum);
 	return RT_OK;
 }
@@ -356,7 +356,7 @@ fork_draws(void **state)
 		rt_release(future[i]);
 	}
 	for (int i = 0; i < FORKS * EACH; i++)
-		sum += rt_random64(gen);
+		sum += rt_random32(gen);
 	assert_true(sum == 0);
 	rt_release(rt_ref(RT_GENERATOR, gen));
 	assert_int_equal(rt_threads(cx, 1), RT_OK);
