@@ -129,32 +129,31 @@ rows_follow(const RtTensor *w)
 static void
 plain_form(Dense *d)
 {
-	const int64_t *g = d->geometry;
-	const bool still = !d->volume || (g[FRAME_TAPS] == 1 && g[FRAME_STEP] == 1 && !g[FRAME_PADDING]);
+	const ConvSizes *g = &d->geometry;
+	const bool still = !d->volume || (g->kd == 1 && g->sd == 1 && !g->pd);
 
 	if (d->groups > 1 && d->k == 1 && d->n == 1) {
 		d->form = BY_TAPS;
 		d->n = d->groups;
 		d->groups = 1;
-	} else if (still && g[7] == 1 && g[8] == 1 && g[9] == 1 && g[10] == 1 && !g[11] && !g[12]) {
+	} else if (still && g->kh == 1 && g->kw == 1 && g->sh == 1 && g->sw == 1 && !g->ph && !g->pw) {
 		d->form = BY_PRODUCT;
 	}
 }
 
-static void
-set_geometry(Dense *d, int64_t images)
+static ConvSizes
+sizes_of(const Dense *d, int64_t images)
 {
 	const Windows *v = &d->v;
 	const int h = d->volume, w = h + 1;      /* places of height and width */
-	const int64_t g[22] = {
-		images, v->in[h], v->in[w], d->k, v->out[h], v->out[w], d->n, v->taps[h], v->taps[w], v->step[h],
-		v->step[w], v->pad[h], v->pad[w], v->wide[h], v->wide[w], d->lda,
-		[FRAMES] = h ? v->in[0] : 1, [OUT_FRAMES] = h ? v->out[0] : 1, [FRAME_TAPS] = h ? v->taps[0] : 1,
-		[FRAME_STEP] = h ? v->step[0] : 1, [FRAME_PADDING] = h ? v->pad[0] : 0,
-		[FRAME_DILATION] = h ? v->wide[0] : 1,
-	};
 
-	memcpy(d->geometry, g, sizeof g);
+	return (ConvSizes){
+		.n = images, .h = v->in[h], .w = v->in[w], .ic = d->k, .oh = v->out[h], .ow = v->out[w], .oc = d->n,
+		.kh = v->taps[h], .kw = v->taps[w], .sh = v->step[h], .sw = v->step[w], .ph = v->pad[h],
+		.pw = v->pad[w], .dh = v->wide[h], .dw = v->wide[w], .xs = d->lda,
+		.d = h ? v->in[0] : 1, .od = h ? v->out[0] : 1, .kd = h ? v->taps[0] : 1, .sd = h ? v->step[0] : 1,
+		.pd = h ? v->pad[0] : 0, .dd = h ? v->wide[0] : 1,
+	};
 }
 
 /* Windows of 3 x 3 without steps or dilation */
@@ -187,11 +186,11 @@ describe_convolution(Plan *p, const Node *n, Dense *d)
 	d->m = rt_numel(c.y) / c.y->dims[1];
 	d->lda = xs;
 	d->ldc = ys;
-	set_geometry(d, c.x->dims[0]);
+	d->geometry = sizes_of(d, c.x->dims[0]);
 	d->transformable = d->groups == 1 && !d->volume && is_plain_square(&d->v) && d->k >= WINOGRAD_LEAST &&
 			   d->n >= WINOGRAD_LEAST;
 	plain_form(d);
-	d->geometry[6] = d->n;
+	d->geometry.oc = d->n;
 	return d->k <= 8192 && take_bias(p, c.bias, d->w->dims[0], d);
 }
 
@@ -217,4 +216,37 @@ dense_columns(Plan *p, const Node *n)
 	Dense d;
 
 	return dense_take(p, n, &d) ? d.n * d.groups : 0;
+}
+
+/* ---- how its weights lie, in the model and packed ---------------------------------------------------------------- */
+
+int64_t
+dense_taps(const Dense *d)
+{
+	return d->conv ? d->geometry.kd * d->geometry.kh * d->geometry.kw : 1;
+}
+
+int64_t
+dense_pixels(const Dense *d)
+{
+	const ConvSizes *g = &d->geometry;
+
+	return d->conv ? g->n * g->d * g->h * g->w : d->m;
+}
+
+RtPacking
+dense_packing(const Emit *e, const Dense *d)
+{
+	const ConvSizes *g = &d->geometry;
+	const int64_t *s = d->w->strides;
+	const int down = d->volume && g->kh > 1 ? 3 : 2;          /* of w: the dim of rows of taps */
+	const int row = d->conv || d->transposed ? 0 : 1, vector = e->vf == 16 && d->form != WINOGRAD ? 8 : e->vf;
+	const int64_t wide = d->form == BY_TAPS ? d->n : d->form == IN_LANES ? 1 : d->form == IN_GROUPS ? e->vf : 0;
+
+	return (RtPacking){ .to = d->w->offset, .n = d->n, .k = d->k, .taps = dense_taps(d),
+			    .kw = d->conv ? g->kw : 1, .width = wide ? wide : e->panel,
+			    .last = wide ? wide : panel_last(e, d->n, vector),
+			    .sn = s[row], .sk = s[!row], .sr = d->conv ? s[down] : 0,
+			    .ss = d->conv ? s[d->w->ndim - 1] : 0, .kh = d->volume ? g->kh : 0,
+			    .sd = d->volume ? s[2] : 0 };
 }

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { CHUNK = 72 };             /* pixels of a block, as in kern_conv.c */
+enum { CHUNK = 72 };             /* pixels of a block, as in dense.h */
 
 typedef struct Geometry {        /* of the forward convolution */
 	const RtTensor *x, *w, *y;       /* y: result, or its gradient */

@@ -397,7 +397,7 @@ int64_t pack_finish(Emit *);
 /* Bytes of the model that kernels have packed as such weights are not stored as well. */
 void coarse_finish(Emit *);
 
-/* ---- kern_conv.c: products and convolutions with constant weights ------------------------------------------------ */
+/* ---- dense.c, kern_conv.c: products and convolutions with constant weights --------------------------------------- */
 
 bool dense_nhwc(const RtTensor *);                       /* channels last, with nothing between */
 bool node_is_dense(Plan *, const Node *);

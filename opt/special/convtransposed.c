@@ -14,7 +14,7 @@
  * Places in the padding are computed and then cut off: a third of all for 4 x 4 inputs, 4 taps, stride 2, padding 1.
  * With enough channels (`close`) phases are counted from the first place of the result instead, p = s b + q, so that
  * nothing is cut.  A phase then reaches to either side of b: the window has one tap more, which is zero in each phase,
- * and kernels leave zero taps out (kern_conv.c).
+ * and kernels leave zero taps out (dense_boxes.c).
  *
  * Over three dims likewise, by conv3d (volumes.c); of integers by prim::conv_int8 (quantforms.c).  After Shi et al.,
  * "Is the deconvolution layer the same as a convolutional layer?", 2016.

@@ -1,0 +1,146 @@
+/*
+ * Convolutions with zeros among their taps.
+ *
+ * Where a transposed convolution's stride does not divide its window, its phases have fewer taps than the convolution
+ * that computes all of them (convtransposed.c), at one end of the window.  Neighbouring columns whose weights are
+ * nonzero in the same inputs and taps are a box; each box is a convolution of its own, with those taps only.
+ */
+#include "dense.h"
+
+#include <string.h>
+
+static bool
+same_sides(const Box *a, const Box *b)
+{
+	return !memcmp(a->from, b->from, sizeof a->from) && !memcmp(a->to, b->to, sizeof a->to);
+}
+
+/* Are the weights of the column in the box all zeros? */
+static bool
+all_zeros(const RtTensor *w, int64_t column, const Box *b)
+{
+	const float *at = (const float *)w->storage->data + w->offset + column * w->strides[0];
+
+	for (int64_t k = b->from[0]; k < b->to[0]; k++)
+		for (int64_t r = b->from[1]; r < b->to[1]; r++)
+			for (int64_t s = b->from[2]; s < b->to[2]; s++)
+				if (at[k * w->strides[1] + r * w->strides[2] + s * w->strides[3]] != 0)
+					return false;
+	return true;
+}
+
+/* The least box round what a column has. */
+static Box
+box_of(const RtTensor *w, int64_t column)
+{
+	Box b = { .first = column, .n = 1, .to = { w->dims[1], w->dims[2], w->dims[3] } };
+
+	for (int side = 0; side < BOX_SIDES; side++) {
+		Box slice = b;
+
+		for (; b.to[side] - b.from[side] > 1; b.from[side]++) {
+			slice.from[side] = b.from[side];
+			slice.to[side] = b.from[side] + 1;
+			if (!all_zeros(w, column, &slice))
+				break;
+		}
+		for (; b.to[side] - b.from[side] > 1; b.to[side]--) {
+			slice.from[side] = b.to[side] - 1;
+			slice.to[side] = b.to[side];
+			if (!all_zeros(w, column, &slice))
+				break;
+		}
+	}
+	return b;
+}
+
+/* Lanes times products of a pixel. */
+static int64_t
+box_cost(const Emit *e, const Box *b)
+{
+	const int64_t some = e->vf == 16 ? 8 : e->vf, lanes = (b->n + some - 1) / some * some;
+
+	return lanes * (b->to[0] - b->from[0]) * (b->to[1] - b->from[1]) * (b->to[2] - b->from[2]);
+}
+
+/* Does it pay to compute columns with the same taps apart? */
+bool
+boxes_find(const Emit *e, Dense *d)
+{
+	const RtTensor *w = d->w;
+	Box all = { .n = d->n, .to = { d->k, d->geometry.kh, d->geometry.kw } };
+	int64_t cost = 0;
+
+	d->nbox = 0;
+	if (d->form != IN_PANELS || w->ndim != 4 || d->groups > 1 || (all.to[1] == 1 && all.to[2] == 1))
+		return false;
+	for (int64_t column = 0; column < d->n; column++) {
+		const Box b = box_of(w, column);
+
+		if (d->nbox && same_sides(&d->box[d->nbox - 1], &b))
+			d->box[d->nbox - 1].n++;
+		else if (d->nbox == BOXES)
+			return false;
+		else
+			d->box[d->nbox++] = b;
+	}
+	for (int i = 0; i < d->nbox; i++)
+		cost += box_cost(e, &d->box[i]);
+	return d->nbox > 1 && cost * 8 < box_cost(e, &all) * 7;
+}
+
+/* Are more than half of the weights of boxes zeros? Then Winograd's form, which needs all of them, is too large. */
+bool
+boxes_are_sparse(const Dense *d)
+{
+	int64_t weights = 0;
+
+	for (int i = 0; i < d->nbox; i++) {
+		const Box *b = &d->box[i];
+
+		weights += b->n * (b->to[0] - b->from[0]) * (b->to[1] - b->from[1]) * (b->to[2] - b->from[2]);
+	}
+	return 2 * weights < d->n * d->k * dense_taps(d);
+}
+
+/* The convolution of one box. */
+Dense
+boxes_one(const Dense *d, const Box *b)
+{
+	Dense one = *d;
+	ConvSizes *g = &one.geometry;
+
+	one.form = IN_PANELS;
+	one.n = g->oc = b->n;
+	one.k = g->ic = b->to[BOX_CHANNELS] - b->from[BOX_CHANNELS];
+	g->kh = b->to[BOX_ROWS] - b->from[BOX_ROWS];
+	g->kw = b->to[BOX_COLUMNS] - b->from[BOX_COLUMNS];
+	g->ph -= b->from[BOX_ROWS] * g->dh;
+	g->pw -= b->from[BOX_COLUMNS] * g->dw;
+	return one;
+}
+
+/* Over all boxes, so many as if all columns had them. */
+double
+boxes_products(const Dense *d)
+{
+	double sum = 0;
+
+	for (int i = 0; i < d->nbox; i++) {
+		const Dense one = boxes_one(d, &d->box[i]);
+
+		sum += (double)(one.n * one.k * one.geometry.kh * one.geometry.kw);
+	}
+	return sum * (double)d->m / (double)(d->n * d->k);
+}
+
+const char *
+boxes_pack(Emit *e, const Dense *d, const Box *b)
+{
+	const Dense one = boxes_one(d, b);
+	const int64_t *s = d->w->strides;
+	RtPacking p = dense_packing(e, &one);
+
+	p.to += b->first * s[0] + b->from[0] * s[1] + b->from[1] * s[2] + b->from[2] * s[3];
+	return pack_panels(e, WEIGHT_PANELS, d->w, p, 1, 1);
+}

@@ -1,0 +1,354 @@
+/*
+ * The form in which a product or convolution with constant weights is computed, and the blocks that its work is cut
+ * into.
+ *
+ * Several forms may compute one; which is fastest follows from sizes and the processor, by costs that were measured.
+ * --tune measures the others, too.  In a dynamic specialization all samples take the same form (plan_choice).
+ */
+#include "dense.h"
+
+#include <string.h>
+
+enum {
+	TILES = 72,              /* Winograd tiles of 4 x 4 of a block that stay in the second-level cache */
+	FEW_STEPS = 8,           /* fewer blocks of rows do not divide well among threads, */
+	FEW_PANELS = 4,          /* nor do fewer panels */
+	MEMORY_FLOPS = 6,        /* flops of a core for each byte from memory: 190 GFLOP/s, 31 GB/s */
+	NEAR_BYTES = 1 << 20,    /* weights that stay in a cache between blocks: */
+	NEAR_FLOPS = 2,          /* flops for each byte from there */
+	CACHE_FLOPS = 4,         /* flops for each byte that the transforms read or write */
+	CALL_FLOPS = 2000,       /* of a product's begin and end */
+	CALL_COLUMNS = 64,
+	ROW_INPUTS = 64, WIDE_INPUTS = 192,     /* most input channels of rows; with vectors of 16 floats */
+	ROW_PIXELS = 4,          /* fewest pixels of a row */
+	FEW_INPUTS = 8,          /* from so few, at stride 2, panels take 0.70 to 0.94 of the time of rows */
+	LANES_MOST = 12,         /* channels of a result computed in lanes of the input's */
+	LANES_SUM = 20,          /* and what it takes to sum up lanes, in products of vectors */
+	DILATED = 64,            /* up to this dilation blocks of strips grow with it */
+	PIECE = 56,              /* pixels of a unit of work where rows are few */
+};
+
+const FormText dense_forms[] = {
+	[IN_PANELS] = { "vc_conv", "in panels", "in panels" },
+	[BY_PRODUCT] = { "vc_product", "in panels", "in panels" },
+	[WINOGRAD] = { "vc_winograd", "winograd", "transformed and in panels" },
+	[BY_TAPS] = { "vc_depthwise", "by taps", "by taps" },
+	[IN_LANES] = { "vc_conv_lanes", "in lanes", "by channel" },
+	[IN_GROUPS] = { "vc_groups", "in groups", "in panels of groups" },
+	[IN_ROWS] = { "vc_three", "in rows", "in panels" },
+	[IN_BOXES] = { "vc_conv", "in boxes", "in panels" },
+	[COARSE] = { "vk_product", "of few bits", "of few bits" },
+};
+
+/* The n numbers with the text between them: "3 x 3". */
+static const char *
+joined(const Emit *e, const int64_t *at, int n, const char *between)
+{
+	Buf b = { 0 };
+	const char *text;
+
+	for (int i = 0; i < n; i++)
+		buf_printf(&b, "%s%lld", i ? between : "", (long long)at[i]);
+	text = arena_strdup(e->cx->arena, b.at);
+	buf_free(&b);
+	return text;
+}
+
+const char *
+dense_comment(const Emit *e, const Dense *d)
+{
+	const ConvSizes *g = &d->geometry;
+	const int64_t taps[] = { g->kd, g->kh, g->kw }, in[] = { g->d, g->h, g->w }, out[] = { g->od, g->oh, g->ow };
+	const int first = !d->volume, dims = 3 - first;
+	const int64_t to = d->n * d->groups, from = d->form == BY_TAPS ? to : d->k * d->groups;
+
+	if (!d->conv)
+		return arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)", (long long)d->m,
+				    (long long)d->k, (long long)d->k, (long long)d->n);
+	return arena_printf(e->cx->arena, "convolution %s, %lld -> %lld channels%s, (%lld, %s) -> (%s)",
+			    joined(e, taps + first, dims, " x "), (long long)from, (long long)to,
+			    d->groups > 1 ? arena_printf(e->cx->arena, " in %lld groups", (long long)d->groups) : "",
+			    (long long)g->n, joined(e, in + first, dims, ", "), joined(e, out + first, dims, ", "));
+}
+
+/* ---- Winograd's form --------------------------------------------------------------------------------------------- */
+
+int64_t
+winograd_tiles(const Dense *d, int tile)
+{
+	return d->geometry.n * ((d->geometry.oh + tile - 1) / tile) * ((d->geometry.ow + tile - 1) / tile);
+}
+
+/* What a convolution costs, in flops: products, and weights, which come from memory once a call unless they are few.
+ * Of two costs at the same time the smaller one is hidden but for a quarter (kernel notes, 2), all of it in the direct
+ * form.  Measured, Winograd's time over the direct form's, and by this measure, 7 x 7 pixels: tiles of 2 x 2, 512
+ * channels 0.70 (0.71), 128 0.72 (0.71), 64 0.78 (0.80); tiles of 4 x 4, whose filters of 512 channels had left the
+ * caches, 1.02 (1.08), 64 channels 0.44 (0.53), and 512 of 14 x 14 0.41 (0.40).  Where channels are few, a product's
+ * begin and end count, too: 32 of 7 x 7 0.72 (0.72), 16 of 14 x 14 0.60 (0.90) and of 56 x 56 0.45 (0.76). */
+static double
+direct_cost(const Dense *d)
+{
+	const double area = (double)d->k * (double)d->n, bytes = 4 * 9 * area, taps = 2 * 9 * (double)d->m * area;
+	const int rate = 4 * bytes > NEAR_BYTES ? MEMORY_FLOPS : NEAR_FLOPS;
+
+	return taps > bytes * rate ? taps : bytes * rate;
+}
+
+static double
+winograd_cost(const Dense *d, int tile)
+{
+	const double tiles = (double)winograd_tiles(d, tile), area = (double)d->k * (double)d->n,
+		     bytes = 4 * winograd_elements(tile) * area;
+	const int rate = bytes > NEAR_BYTES ? MEMORY_FLOPS : NEAR_FLOPS;
+	const double products = 2 * winograd_elements(tile) * tiles * area, weights = bytes * rate;
+	const double moved = 4 * (winograd_elements(tile) + tile * tile) * tiles * (double)(d->k + d->n),
+		     transforms = moved * CACHE_FLOPS;
+	const double calls = winograd_elements(tile) * (double)((d->n + CALL_COLUMNS - 1) / CALL_COLUMNS) * CALL_FLOPS;
+
+	return (products > weights ? products + weights / 4 : weights + products / 4) + transforms + calls;
+}
+
+/* The tile with which Winograd's form pays most; 0: it does not pay. */
+static int
+best_tile(const Dense *d)
+{
+	const double four = winograd_cost(d, 4), two = winograd_cost(d, 2), direct = direct_cost(d);
+
+	return four <= two ? (four < direct ? 4 : 0) : two < direct ? 2 : 0;
+}
+
+/* Filters that one call has made serve all for which they pay.  A dynamic specialization uses transformed filters only
+ * if an exact one has them: they are not made for it alone. */
+static int
+choose_tile(Emit *e, Plan *p, const Dense *d)
+{
+	const char *key = arena_printf(e->cx->arena, "%p %lld", (const void *)d->w->storage, (long long)d->w->offset);
+	const char *known = map_get(&e->winograd, key);
+	const int was = known ? *known - '0' : 0;
+	int tile = best_tile(d);
+
+	if (p->dynamic) {
+		tile = known ? was : tile;
+		return plan_choice(p, tile == 4) ? 4 : plan_choice(p, tile == 2) ? 2 : 0;
+	}
+	if (was && tile && winograd_cost(d, was) < direct_cost(d))
+		return was;
+	if (tile || !known)
+		map_put(&e->winograd, key, tile == 4 ? "4" : tile ? "2" : "0");
+	return tile;
+}
+
+/* ---- the other forms --------------------------------------------------------------------------------------------- */
+
+/* Groups with at most a vector of output channels and of input channels: one or several side by side (vgroups.h). */
+static bool
+takes_groups(const Emit *e, const Dense *d)
+{
+	return d->groups > 1 && 2 * d->n <= e->vf && e->vf / d->n * d->k <= e->vf;
+}
+
+/* Windows three columns wide with few input and output channels: a run of a row fits in registers (vthree.h). */
+static bool
+may_rows(const Emit *e, const Dense *d)
+{
+	const ConvSizes *g = &d->geometry;
+
+	return d->form == IN_PANELS && e->vf > 1 && g->kw == 3 && g->sw <= 2 && g->dw == 1 &&
+	       d->k <= (e->vf == 16 ? WIDE_INPUTS : ROW_INPUTS) && d->n <= (e->vf == 16 ? 3 : 2) * e->vf;
+}
+
+static bool
+takes_rows(const Emit *e, Plan *p, const Dense *d)
+{
+	const bool slower = d->geometry.sw == 2 && d->k <= FEW_INPUTS &&
+			    (e->vf == 16 || d->n <= e->vf || d->k == 1);
+
+	return may_rows(e, d) && !slower && plan_choice(p, d->geometry.ow >= ROW_PIXELS);
+}
+
+/* Convolutions of a vector of input channels or more that give so few channels that more lanes of a panel would be
+ * empty (vlanes.h).  A vector of a panel costs the same however many of its lanes are in use: a sixth less than one of
+ * these; of 16 floats a third more, but in rows as much. */
+static bool
+may_lanes(const Emit *e, const Dense *d)
+{
+	return d->form == IN_PANELS && d->n <= LANES_MOST && d->k >= e->vf;
+}
+
+static bool
+takes_lanes(const Emit *e, Plan *p, const Dense *d)
+{
+	const int64_t taps = dense_taps(d), vectors = taps * d->k * ((d->n + e->vf - 1) / e->vf);
+	const int64_t sums = d->n * (taps * ((d->k + e->vf - 1) / e->vf) + LANES_SUM);
+
+	return may_lanes(e, d) && 6 * sums < (e->vf < 16 ? 5 : takes_rows(e, p, d) ? 6 : 8) * vectors;
+}
+
+/* Its transforms take eight channels or more at once; no panel of outputs may have fewer than a vector. */
+static bool
+may_winograd(const Emit *e, const Dense *d)
+{
+	return d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && d->k % 8 == 0 && d->n % 8 == 0 &&
+	       (d->n % e->nr == 0 || d->n % e->nr >= e->vf);
+}
+
+/* Chooses among the forms that can compute it. */
+static Form
+usual_form(Emit *e, Plan *p, Dense *d)
+{
+	const RtPacking packing = dense_packing(e, d);
+
+	if (d->form == BY_PRODUCT && !d->conv && (d->coarse = coarse_of(e, d->w, &packing)))
+		return COARSE;
+	const bool boxes = boxes_find(e, d);
+
+	if (boxes && boxes_are_sparse(d))
+		return IN_BOXES;
+	if (may_winograd(e, d) && (d->tile = choose_tile(e, p, d)))
+		return WINOGRAD;
+	return boxes ? IN_BOXES : takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, p, d) ? IN_LANES :
+	       takes_rows(e, p, d) ? IN_ROWS : d->form;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+bool
+dense_by_rows(const Dense *d)
+{
+	return d->form == BY_TAPS || d->form == IN_GROUPS || d->form == IN_ROWS;
+}
+
+/* Winograd tiles of a block: of as many multiplications as d->tiles of 4 x 4. */
+static int64_t
+most_tiles(const Dense *d)
+{
+	return d->tiles * winograd_elements(4) / winograd_elements(d->tile);
+}
+
+int64_t
+dense_block_tiles(Plan *p, const Dense *d)
+{
+	const int64_t tiles = winograd_tiles(d, d->tile);
+
+	return tiles < most_tiles(d) && !p->dynamic ? tiles : most_tiles(d);
+}
+
+/* Threads divide the larger one of activations and weights: activations are then read by the thread that wrote them,
+ * weights once.  Few blocks of rows and few panels do not divide well. */
+int
+dense_step(const Emit *e, Plan *p, const Dense *d)
+{
+	const int64_t taps = dense_taps(d);
+	const int64_t columns = d->k * d->groups, panels = (d->n + e->nr - 1) / e->nr * d->groups;
+	const int64_t in = dense_pixels(d) * columns, out = d->m * d->n * d->groups;
+	const bool few = panels * ((d->m + d->chunk - 1) / d->chunk) < FEW_PANELS;
+
+	if (dense_by_rows(d))
+		return plan_choice(p, d->m / d->geometry.ow >= FEW_STEPS) != d->turned ? 0 :
+		       PIECE * (int)d->geometry.dw;
+	if (d->form == WINOGRAD)
+		return plan_choice(p, winograd_tiles(d, d->tile) > most_tiles(d)) != d->turned ? STEP : 0;
+	if (d->form == IN_LANES || d->form == IN_BOXES)
+		return STEP;
+	if (d->form == COARSE)
+		return 0;                /* weights become floats once */
+	return plan_choice(p, (few || in + out > taps * columns * d->n) && d->m >= FEW_STEPS * STEP) != d->turned ?
+	       STEP : 0;
+}
+
+/* Pixels of a block.  Images of few channels are computed in strips of a row (vconv.h), few of which are short where a
+ * block is whole rows, or an equal part of one; pixels of a strip lie as far apart as the dilation says. */
+static int
+block_rows(Plan *p, const Dense *d)
+{
+	const ConvSizes *g = &d->geometry;
+	const int64_t most = CHUNK * (g->sw == 1 && g->dw <= DILATED ? g->dw : 1);
+	const int64_t ow = g->ow, parts = (ow + most - 1) / most;
+
+	if (d->form == COARSE)
+		return 4 * CHUNK;
+	if (d->form != IN_PANELS || d->volume || d->k >= STRIP_INPUTS)
+		return CHUNK;
+	return (int)(p->dynamic ? most : ow <= most ? most / ow * ow : (ow + parts - 1) / parts);
+}
+
+/* ---- ways that are measured -------------------------------------------------------------------------------------- */
+
+typedef struct Ways { Vec(Dense) at; Texts names; } Ways;
+
+static void
+add_way(Emit *e, Ways *w, const Dense *from, Form form, int tile)
+{
+	const char *blocks = "";
+	Dense d = *from;
+
+	for (int i = 0; i < w->at.n && form != from->form; i++)
+		if (w->at.at[i].form == form && w->at.at[i].tile == tile)
+			return;
+	d.form = form;
+	d.tile = tile;
+	if (from->form == COARSE && form != COARSE)
+		d.chunk = CHUNK;
+	vec_push(e->cx->arena, &w->at, d);
+	if (d.chunk != CHUNK || d.tiles != TILES)
+		blocks = arena_printf(e->cx->arena, ", %d %s a block", form == WINOGRAD ? (int)most_tiles(&d) : d.chunk,
+				      form == WINOGRAD ? "tiles" : "rows");
+	vec_push(e->cx->arena, &w->names,
+		 arena_printf(e->cx->arena, "%s%s%s%s", dense_forms[form].name,
+			      form != WINOGRAD ? "" : tile == 4 ? " of 4 x 4" : " of 2 x 2", blocks,
+			      d.turned ? ", divided by the other side" : ""));
+}
+
+/* The usual way first, then other forms, and the usual form in other blocks. */
+static Ways
+ways_of(Emit *e, const Dense *plain, const Dense *usual)
+{
+	Dense d = *usual;
+	Ways w = { 0 };
+
+	add_way(e, &w, usual, usual->form, usual->tile);
+	if (usual->form != plain->form)
+		add_way(e, &w, usual, plain->form, 0);
+	for (int tile = 4; tile > 0 && may_winograd(e, plain); tile -= 2)
+		if (usual->form != WINOGRAD || usual->tile != tile)
+			add_way(e, &w, usual, WINOGRAD, tile);
+	if (may_rows(e, plain) && usual->form != IN_ROWS)
+		add_way(e, &w, usual, IN_ROWS, 0);
+	if (may_lanes(e, plain) && usual->form != IN_LANES)
+		add_way(e, &w, usual, IN_LANES, 0);
+	d.turned = true;
+	if (d.form != IN_LANES && d.form != IN_BOXES && d.form != COARSE)
+		add_way(e, &w, &d, d.form, d.tile);
+	if (dense_by_rows(&d))
+		return w;
+	for (int i = 0; i < 4; i++) {
+		static const int halves[] = { 1, 4, 8, 3 };
+
+		d = *usual;
+		d.chunk = usual->chunk * halves[i] / 2;
+		d.tiles = TILES * halves[i] / 2;
+		add_way(e, &w, &d, d.form, d.tile);
+	}
+	return w;
+}
+
+const char *
+dense_choose(Emit *e, Plan *p, Dense *d)
+{
+	const Dense plain = *d;
+	const char *name = dense_comment(e, d);
+	Ways w;
+	int taken;
+
+	d->tiles = TILES;
+	d->form = usual_form(e, p, d);
+	d->chunk = block_rows(p, d);
+	if (!e->tuning)
+		return NULL;
+	w = ways_of(e, &plain, d);
+	taken = tuned_way(e, name, &w.names);
+	for (int i = 1; i < w.at.n; i++)
+		if (plan_choice(p, i == taken))
+			*d = w.at.at[i];
+	return name;
+}
