@@ -687,12 +687,13 @@ spec_op(Spec *s, Scope *c, Node *n)
 	form = shares_quantized(s, c, n, m) ? NULL : form_for(n->op);
 	wide = spec_in_float(s, c, m);
 	better = form ? form->put(s, c, wide ? wide : m) : NULL;
-	if (wide)
-		better = spec_rounded(s, c, m, better ? better : wide->out[0]);
+	better = better || !wide ? better : wide->out[0];
 	if (better) {
-		spec_bind(s, c, n->out[0], better);
-		for (int i = 1; i < n->nout; i++)
-			spec_bind(s, c, n->out[i], better->node->out[i]);
+		for (int i = 0; i < n->nout; i++) {
+			Value *const y = i ? better->node->out[i] : better;
+
+			spec_bind(s, c, n->out[i], wide ? spec_rounded(s, c, m, y) : y);
+		}
 		node_destroy(m);
 	}
 	spec_keep_layout(s, c, n);

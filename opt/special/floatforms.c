@@ -5,8 +5,8 @@
  *
  *    y = x.to(torch.float32)   ->  y = prim::cast(x, 6)
  *
- * Products, convolutions and pools have kernels for float.  Those of bfloat16 and float16 are computed in float and
- * rounded once, as PyTorch's are; constant weights are cast now:
+ * Products, convolutions, pools and recurrent layers have kernels for float.  Those of bfloat16 and float16 are computed
+ * in float and rounded once, as PyTorch's are, which rounds each step of a layer; constant weights are cast now:
  *
  *    y = conv2d(x, w, b, ...)  ->  y = prim::cast(conv2d(prim::cast(x, 6), w.float(), b.float(), ...), 15)
  *
@@ -54,7 +54,7 @@ is_of_floats(const Op *op)
 	switch (op->lowering) {
 	case LOWER_MATMUL: case LOWER_LINEAR: case LOWER_ADDMM: case LOWER_CONVOLUTION: case LOWER_MAX_POOL:
 	case LOWER_AVG_POOL: case LOWER_ADAPTIVE_AVG_POOL: case LOWER_BILINEAR: case LOWER_NEAREST:
-	case LOWER_NEAREST_EXACT: case LOWER_SDPA: case LOWER_BATCH_NORM:
+	case LOWER_NEAREST_EXACT: case LOWER_SDPA: case LOWER_BATCH_NORM: case LOWER_RNN:
 		return true;
 	default:
 		return op_is_convolution_form(op);
@@ -101,7 +101,8 @@ in_float(Spec *s, Scope *c, const Node *m, int i)
 Node *
 spec_in_float(Spec *s, Scope *c, const Node *m)
 {
-	const RtTensor *y = m->nout == 1 && is_of_floats(m->op) ? known_tensor(s->k, m->out[0]) : NULL;
+	const bool can = is_of_floats(m->op) && (m->nout == 1 || m->op->lowering == LOWER_RNN);
+	const RtTensor *y = can ? known_tensor(s->k, m->out[0]) : NULL;
 	Node *wide;
 
 	if (!y || (y->dtype != RT_bf16 && y->dtype != RT_f16) || !rt_numel(y) || !spec_types_known(s, m) ||
@@ -110,7 +111,8 @@ spec_in_float(Spec *s, Scope *c, const Node *m)
 	wide = spec_copy_node(s, m);
 	for (int i = 0; i < m->nin; i++)
 		node_add_input(wide, in_float(s, c, m, i));
-	node_add_output(wide, type_unshaped(s->cx, m->out[0]->type));
+	for (int i = 0; i < m->nout; i++)
+		node_add_output(wide, type_unshaped(s->cx, m->out[i]->type));
 	graph_insert(s->to, wide);
 	spec_infer(s, c, wide, wide);
 	return wide;

@@ -48,6 +48,14 @@ class Narrow(Form):
                 "upsample_bilinear2d(x, [12, 20], False, None)":
             self.each("return torch." + pool, x=["1x6x9x8"])
 
+    def test_recurrent(self):
+        """Two directions with a projection, and a layer of a batch that varies: all results are of the narrow type."""
+        self.each("y, h, c = torch.lstm(x, [W(2,3,5), W(2,3,9)], [%s], True, 1, 0., False, True, False)"
+                  % ", ".join(["W(36,7), W(36,5), W(36), W(36), W(5,9)"] * 2), "return torch.cat([torch.flatten(y), torch.flatten(h), torch.flatten(c)])",
+                  x=["8x3x7"])
+        self.each("y, h = torch.gru(x, torch.slice(x, 0, 0, 1), [W(21,7), W(21,7), W(21), W(21)], True, 1, 0., False, False, False)",
+                  "return torch.cat([y, h])", x=["12x4..9x7"])
+
 
 class Casts(Form, Same):
     def test_types(self):
