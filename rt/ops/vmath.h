@@ -1,7 +1,9 @@
-/* rt/ops/vmath.h - functions of tmath.h for float in generated kernels: free of branches, so that loops of them
- * vectorise
+/* rt/ops/vmath.h - functions of tmath.h in generated kernels: free of branches, so that loops of them vectorise
  *
- * Included after tmath.h by emitted C and by map.c, which then call these; alone by other kernels.
+ * v_expf is of float, v_exp of double (vmath_double.h).  A file that includes tmath.h first, as emitted C and map.c do,
+ * calls these by the names there, exp(x) and t_gelu(x); V_EAGER leaves those of double to libm.  Without tmath.h there
+ * are only the v_ names.
+ *
  * Within 4 ulp of libm's in double (tests/kern/math.c), most within 2; the forms are Cephes's and Norbert Juffa's
  * minimax polynomials.  NaN, infinities and denormals come out right.
  */
@@ -23,6 +25,41 @@
 
 /* A call that is left makes a loop one of scalars. */
 #define V_INLINE static inline __attribute__((always_inline))
+
+/* ---- functions that are fast for near arguments ---------------------------------------------------------------
+ *
+ * Sines, tangents and remainders have a fast form for arguments that are not too large: near ones.  In a loop that
+ * declares V_NEAR(far) they compute that form only, and set `far` where an argument is not near; elsewhere v_far is
+ * null, and they call libm for such arguments.  So a loop of them runs once without stores, to set `far`, and then
+ * again in the one form or the other.  A near argument gives the same bits in both. */
+#define V_NEAR(far) \
+	_Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"") \
+	int32_t *const v_far = &(far); (void)v_far; \
+	_Pragma("GCC diagnostic pop")
+
+static int32_t *const v_far __attribute__((unused)) = 0;
+
+/* Notes in *far that an argument is far; without a place for that: is libm to be called? */
+V_INLINE bool
+v_is_far(int32_t is, int32_t *far)
+{
+	if (far)
+		*far |= is;
+	return !far && is;
+}
+
+/* V_FAR: every argument counts as far, since the processor lacks the instructions of the fast forms. */
+#if defined __FMA__ || defined __FP_FAST_FMAF
+enum { V_FMA = true, V_FAR = false };
+#elif defined __SSE2__ || defined __aarch64__
+enum { V_FMA = false, V_FAR = false };
+#else
+enum { V_FMA = false, V_FAR = true };
+#endif
+
+#include "vmath_double.h"
+
+/* ---- float ------------------------------------------------------------------------------------------------------- */
 
 V_INLINE float
 v_bits(int32_t i)
@@ -46,7 +83,7 @@ v_abs(float x)
 	return v_bits(v_int(x) & 0x7fffffff);
 }
 
-/* x where the mask is all ones, y where it is none */
+/* x where the mask is -1, y where it is 0 */
 V_INLINE float
 v_pick(int32_t mask, float x, float y)
 {
@@ -98,17 +135,17 @@ v_scaled(float p, float k)
 	return p * v_bits((half + 127) << 23) * v_bits((i - half + 127) << 23);
 }
 
-/* x, or where it is larger than least (the bits of a number) a number of this size */
+/* x, clamped to [-most, most], of which `most` has the bits */
 V_INLINE float
-v_at_most(float x, int32_t least)
+v_at_most(float x, int32_t most)
 {
 	const int32_t b = v_int(x), size = b & 0x7fffffff;
 
-	return v_bits((b & ~0x7fffffff) | (size < least ? size : least));
+	return v_bits((b & ~0x7fffffff) | (size < most ? size : most));
 }
 
-/* r, or NaN where x is one.  What is out of range and NaN are dealt with as integers: of comparisons of floats gcc
- * makes branches, and computes what follows in each. */
+/* r, or NaN where x is NaN.  NaN and numbers out of range are found by their bits: gcc makes branches of comparisons of
+ * floats, and repeats what follows in each branch. */
 V_INLINE float
 v_unless_nan(float r, float x)
 {
@@ -133,115 +170,8 @@ v_exp2f(float x)
 	return v_unless_nan(v_scaled(v_exp_rest(r) + (r + 1.0f), k), x);
 }
 
-/* Of double: within 1 step of the last bit. */
-V_INLINE double
-v_bits_d(int64_t i)
-{
-	union { int64_t i; double f; } u = { i };
-
-	return u.f;
-}
-
-V_INLINE int64_t
-v_int_d(double f)
-{
-	union { double f; int64_t i; } u = { f };
-
-	return u.i;
-}
-
-/* 2^n, n in the last bits of k */
-V_INLINE double
-v_two_to(double k)
-{
-	return v_bits_d((int64_t)(((uint64_t)v_int_d(k) + 1023) << 52));
-}
-
-V_INLINE double
-v_exp(double x)
-{
-	const double magic = 0x1.8p52, most = 750;
-	const int64_t size = v_int_d(x) & INT64_MAX;
-	const int64_t near = size < v_int_d(most) ? size : v_int_d(most);
-	const double c = v_bits_d(near | (v_int_d(x) & INT64_MIN)), n = (c * 1.4426950408889634 + magic) - magic;
-	const double half = n * 0.5 + magic, rest = (n - (half - magic)) + magic;
-	const double r = (c - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33, s = r * r, q = s * s;
-	const double p0 = 1.0 / 6 * r + 1.0 / 2, p1 = 1.0 / 120 * r + 1.0 / 24, p2 = 1.0 / 5040 * r + 1.0 / 720;
-	const double p3 = 1.0 / 362880 * r + 1.0 / 40320, p4 = 1.0 / 39916800 * r + 1.0 / 3628800;
-	const double p5 = 1.0 / 6227020800 * r + 1.0 / 479001600;
-	const double p = (((p5 * s + p4) * q + (p3 * s + p2)) * q + (p1 * s + p0)) * s + r + 1;
-	const double y = p * v_two_to(half) * v_two_to(rest);
-
-	return v_bits_d(v_int_d(y) | -(int64_t)(size > 0x7ff0000000000000));
-}
-
-/* Within 1.5 steps, by fdlibm's polynomial; x = m 2^e, e read from the bits of a number near 2^52. */
-V_INLINE double
-v_log(double x)
-{
-	const bool tiny = x < 0x1p-1022;
-	const double y = tiny ? x * 0x1p54 : x;
-	const int64_t least = 0x3fe6a09e667f3bcd, bits = v_int_d(y) - least + (1023LL << 52);
-	const double e = v_bits_d((int64_t)((uint64_t)bits >> 52) | 0x4330000000000000) -
-			 (0x1p52 + (tiny ? 1077 : 1023));
-	const double f = v_bits_d((bits & 0xfffffffffffff) + least) - 1, s = f / (2 + f), z = s * s, w = z * z;
-	const double t1 = w * (3.999999999940941908e-01 +
-			       w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-	const double t2 = w * (2.857142874366239149e-01 +
-			       w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01));
-	const double h = 0.5 * f * f, r = t1 + z * (6.666666666666735130e-01 + t2);
-	const double v = e * 6.93147180369123816490e-01 - ((h - (s * (h + r) + e * 1.90821492927058770002e-10)) - f);
-
-	return x > 0 ? (x - x == 0 ? v : x) : x == 0 ? -1.0 / 0.0 : 0.0 / 0.0;
-}
-
-V_INLINE double
-v_log1p(double x)
-{
-	const double u = 1 + x, lost = x < 1 ? x - (u - 1) : 1 - (u - x), v = v_log(u);
-
-	return x == 0 ? x : u > 0 && u - u == 0 ? v + lost / u : v;              /* -0 */
-}
-
-V_INLINE double
-v_signed_d(double size, double x)
-{
-	return v_bits_d((v_int_d(size) & INT64_MAX) | (v_int_d(x) & INT64_MIN));
-}
-
-V_INLINE double
-v_tanh(double x)
-{
-	const double a = v_bits_d(v_int_d(x) & INT64_MAX), s = x * x, far = 1 - 2 / (v_exp(2 * a) + 1);
-	const double p = (-9.64399179425052238628e-1 * s - 9.92877231001918586564e1) * s - 1.61468768441708447952e3;
-	const double q = ((s + 1.12811678491632931402e2) * s + 2.23548839060100448583e3) * s + 4.84406305325125486048e3;
-
-	return v_signed_d(a >= 0.625 ? far : a + a * s * (p / q), x);
-}
-
-/* Below 1 a quotient of polynomials, above 1 - exp(-x * x) times one, as Cephes has them. */
-V_INLINE double
-v_erf(double x)
-{
-	const double size = v_bits_d(v_int_d(x) & INT64_MAX), a = size > 7 ? 7 : size, s = a * a;
-	double t = 9.60497373987051638749e0, u = s + 3.35617141647503099647e1;
-	double p = 2.46196981473530512524e-10, q = a + 1.32281951154744992508e1;
-
-	t = (((t * s + 9.00260197203842689217e1) * s + 2.23200534594684319226e3) * s + 7.00332514112805075473e3) * s +
-	    5.55923013010394962768e4;
-	u = (((u * s + 5.21357949780152679795e2) * s + 4.59432382970980127987e3) * s + 2.26290000613890934246e4) * s +
-	    4.92673942608635921086e4;
-	p = (((p * a + 5.64189564831068821977e-1) * a + 7.46321056442269912687e0) * a + 4.86371970985681366614e1) * a;
-	p = (((p + 1.96520832956077098242e2) * a + 5.26445194995477358631e2) * a + 9.34528527171957607540e2) * a;
-	p = (p + 1.02755188689515710272e3) * a + 5.57535335369399327526e2;
-	q = (((q * a + 8.67072140885989742329e1) * a + 3.54937778887819891062e2) * a + 9.75708501743205489753e2) * a;
-	q = (((q + 1.82390916687909736289e3) * a + 2.24633760818710981792e3) * a + 1.65666309194161350182e3) * a +
-	    5.57535340817727675546e2;
-	return size == size ? v_signed_d(a < 1 ? a * (t / u) : 1 - v_exp(-s) * (p / q), x) : x;
-}
-
-/* Of float, by logarithm and exponential in double, which leaves only the last rounding.  What x is, is asked of its
- * bits: after a clamp gcc makes branches of comparisons. */
+/* By logarithm and exponential in double, which leaves only the last rounding.  Signs and infinities are found by bits:
+ * after a clamp gcc makes branches of comparisons of floats. */
 V_INLINE float
 v_powf(float x, float y)
 {
@@ -411,7 +341,7 @@ v_atanf(float x)
 	return v_signed(start + v_atan_part(over / under), x);
 }
 
-/* The angle of the smaller beside the larger, an octant; then what it is of x and y. */
+/* The angle in the first octant, by the quotient of the smaller and the larger size, mapped to the octant of x, y. */
 V_INLINE float
 v_atan2f(float y, float x)
 {
@@ -459,7 +389,8 @@ v_acosf(float x)
 	return v_unless_nan(r, p);
 }
 
-/* gcc knows fmax of aarch64 as C's, which prefers numbers to NaN; of comparisons it makes 16 instructions a clamp. */
+/* aarch64 has instructions for C's fmin and fmax, which prefer numbers to NaN; comparisons take 16 instructions a
+ * clamp. */
 #if defined __aarch64__ && !defined __clang__
 #define V_CLAMPS
 
@@ -480,51 +411,23 @@ v_reluf(float x)
 }
 #endif
 
-/* ---- functions that are fast for near arguments ---------------------------------------------------------------
- *
- * In a loop where v_far is the address of a number (V_NEAR) they are right for near arguments only, and set the number
- * where one is not; elsewhere, where v_far is null, they call libm for such.  So a loop of them is tried first, without
- * stores, and again as its arguments are.  What is near gives the same bits in both. */
-#define V_NEAR(far) \
-	_Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"") \
-	int32_t *const v_far = &(far); (void)v_far; \
-	_Pragma("GCC diagnostic pop")
+/* ---- float, fast for near arguments ------------------------------------------------------------------------------ */
 
-static int32_t *const v_far __attribute__((unused)) = 0;
-
-/* Is libm to be called, since the argument is far? */
-V_INLINE bool
-v_is_far(int32_t is, int32_t *far)
-{
-	if (far)
-		*far |= is;
-	return !far && is;
-}
-
-/* 1: all arguments are far, since the processor lacks what these are made of. */
-#if defined __FMA__ || defined __FP_FAST_FMAF
-enum { V_FMA = true, V_FAR = false };
-#elif defined __SSE2__ || defined __aarch64__
-enum { V_FMA = false, V_FAR = false };
-#else
-enum { V_FMA = false, V_FAR = true };
-#endif
-
-/* x - n * y, rounded once: the product of floats is exact in double. */
+/* x - n * y, the product exact: by FMA, or in double. */
 V_INLINE float
 v_less(float x, float n, float y)
 {
 	return V_FMA ? __builtin_fmaf(-n, y, x) : (float)((double)x - (double)n * (double)y);
 }
 
-/* Of finite numbers from 2^17 on; others, and NaN of infinite ones, come out of what is for near ones. */
+/* Is it finite, and of size 2^17 or more?  Of infinities the fast form makes NaN, which is right. */
 V_INLINE int32_t
 v_is_large(float x)
 {
 	return (uint32_t)((v_int(x) & 0x7fffffff) - 0x48000000) < 0x37800000u;
 }
 
-/* Sine and cosine of what is left of a quarter, of which pi/2 is in three parts; the quarter, in the last bits. */
+/* Sine and cosine of x - n pi/2 for the nearest n, pi/2 in three parts; n is in the last bits of the result. */
 V_INLINE int32_t
 v_quarter(float x, float *sine, float *cosine)
 {
@@ -576,74 +479,7 @@ v_tanf(float x, int32_t *far)
 	return x == 0 ? x : v_pick(odd, -c, s) / v_pick(odd, s, c);
 }
 
-/* Of double from 2^20 on; in four parts, products with the first three of which are exact. */
-V_INLINE int32_t
-v_is_large_d(double x)
-{
-	return (uint64_t)((v_int_d(x) & INT64_MAX) - 0x4130000000000000) < 0x3ec0000000000000u;
-}
-
-V_INLINE int64_t
-v_quarter_d(double x, double *sine, double *cosine)
-{
-	const double k = x * 0.63661977236758134308 + 0x1.8p52, n = k - 0x1.8p52;
-	const double near = x - n * 0x1.921fb544p0 - n * 0x1.0b4611a6p-34 - n * 0x1.3198a2ep-69;
-	const double r = near - n * 0x1.b839a252049c1p-104, z = r * r, h = 0.5 * z, w = 1 - h;
-	const double s = (1.58969099521155010221e-10 * z - 2.50507602534068634195e-08) * z + 2.75573137070700676789e-06;
-	const double c = (-1.13596475577881948265e-11 * z + 2.08757232129817482790e-09) * z -
-			 2.75573143513906633035e-07;
-
-	*sine = ((s * z - 1.98412698298579493134e-04) * z + 8.33333333332248946124e-03) * z;
-	*sine = (*sine - 1.66666666666666324348e-01) * z * r + r;
-	*cosine = ((c * z + 2.48015872894767294178e-05) * z - 1.38888888888741095749e-03) * z +
-		  4.16666666666666019037e-02;
-	*cosine = w + (((1 - w) - h) + *cosine * z * z);
-	return v_int_d(k);
-}
-
-V_INLINE double
-v_sine_d(double x, int64_t more)
-{
-	double s, c;
-	const int64_t q = v_quarter_d(x, &s, &c) + more, odd = -(q & 1);
-
-	return v_bits_d(((v_int_d(c) & odd) | (v_int_d(s) & ~odd)) ^ (int64_t)((uint64_t)(q & 2) << 62));
-}
-
-V_INLINE double
-v_sin(double x, int32_t *far)
-{
-	return v_is_far(v_is_large_d(x), far) ? __builtin_sin(x) : x == 0 ? x : v_sine_d(x, 0);
-}
-
-V_INLINE double
-v_cos(double x, int32_t *far)
-{
-	return v_is_far(v_is_large_d(x), far) ? __builtin_cos(x) : v_sine_d(x, 1);
-}
-
-V_INLINE double
-v_sinc(double x, int32_t *far)
-{
-	const double a = 3.14159265358979323846 * x;
-
-	return x == 0 ? 1 : v_sin(a, far) / a;
-}
-
-V_INLINE double
-v_tan(double x, int32_t *far)
-{
-	double s, c;
-	const int64_t odd = -(v_quarter_d(x, &s, &c) & 1);
-
-	if (v_is_far(v_is_large_d(x), far))
-		return __builtin_tan(x);
-	return x == 0 ? x : v_bits_d((v_int_d(-c) & odd) | (v_int_d(s) & ~odd)) /
-			    v_bits_d((v_int_d(s) & odd) | (v_int_d(c) & ~odd));
-}
-
-/* x modulo y, with the sign of x; the quotient may have been rounded up.  A far one is no whole number that is
- * exact. */
+/* x modulo y, with the sign of x; the quotient may have been rounded up.  From 2^23 on a quotient is not exact: far. */
 V_INLINE float
 v_fmodf(float x, float y, int32_t *far)
 {
@@ -652,18 +488,6 @@ v_fmodf(float x, float y, int32_t *far)
 	if (v_is_far(!(v_abs(by) < 0x1p23f) | !(y - y == 0), far))
 		return __builtin_fmodf(x, y);
 	return v_signed(v_abs((x < 0) != (r < 0) && r != 0 ? r + over : r), x);
-}
-
-/* Without one instruction for it an exact product of doubles would take too many. */
-V_INLINE double
-v_fmod(double x, double y, int32_t *far)
-{
-	const double by = x / y, q = __builtin_trunc(by), r = V_FMA ? __builtin_fma(-q, y, x) : x;
-	const double over = v_signed_d(y, x);
-
-	if (v_is_far(!V_FMA | !(v_bits_d(v_int_d(by) & INT64_MAX) < 0x1p52) | !(y - y == 0), far))
-		return __builtin_fmod(x, y);
-	return v_signed_d((x < 0) != (r < 0) && r != 0 ? r + over : r, x);
 }
 
 /* A double holds the squares exactly; an infinite part outweighs a NaN. */
