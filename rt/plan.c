@@ -470,7 +470,6 @@ rt_bail(RtCx *cx, const RtGuard *g, IValue *reg, const IValue *live, IValue *v, 
 		return cx->status;
 	if (cx->strict)
 		return rt_raise_as(cx, "GuardMiss", "a guard failed: %s", g->why);
-	cx->took = "generic";
 	return rt_resume(cx, g->code, g->pc, reg);
 }
 
@@ -495,7 +494,6 @@ rt_miss(RtCx *cx, const RtCode *code, IValue *reg)
 void
 rt_plan_taken(RtCx *cx, const RtCode *code, const char *kind, int index)
 {
-	cx->took = kind;
 	if (!cx->show_guards)
 		return;
 	if (index < 0)

@@ -22,47 +22,51 @@ typedef struct RtConst {
 } RtConst;
 enum { RT_AGAIN = 255 };
 
-/* A part of weights that a program has only in its kernels' form, [panel][tap][k][column] at `at`: n columns, in panels
- * of `width`, the last one of `last`; rt_packing_place says where an element is in the original.  What no part has is
- * zero. */
+/* Weights that a program has only in the form that its kernels read: a storage is made of parts, and elements that no
+ * part has are zero.  A part has n columns of k inputs times `taps`, stored as [panel][tap][k][column of the panel];
+ * rt_packing_place says where an element is in the storage.  Distances are in elements; 0 where a member does not
+ * apply. */
 typedef struct RtPacking {
-	int64_t at, to;
-	int32_t n, k, taps, kw, width, last;
-	int32_t sn, sk, sr, ss;
-	int32_t kh, sd;                  /* not 0: so many rows of taps in a plane, and from plane to plane */
-	int32_t quad;                    /* elements of k side by side: bytes, vint8.h; or 0: floats */
-	/* not 0: of words with quad elements, vcoarse.h.  Integers: floats, or without scales bytes that are `centred`
-	 * more.  Two halves of dtype `centred`: as they are, or with `scales` as floats. */
+	int64_t at;                      /* where the part is: bytes from the beginning of the program's weights */
+	int64_t to;                      /* its first element in the storage */
+	int32_t n, k, taps, kw;          /* kw: taps of a row */
+	int32_t width, last;             /* columns of a panel, and of the last one */
+	int32_t sn, sk, sr, ss;          /* distances in the storage: of columns, k, rows of taps, taps of a row */
+	int32_t kh, sd;                  /* taps over three dims: rows of a plane; from plane to plane */
+	int32_t quad;                    /* weights of 8 bits (vint8.h): so many of k are side by side */
+	/* weights of few bits (vcoarse.h), `quad` to a word, in groups of so many of k: floats, by `scales`, and by
+	 * centres if centred; without scales they are bytes, each the integer + centred.  Two to a word: numbers of the
+	 * dtype `centred`, as they are, or with `scales` as floats. */
 	int32_t group, centred;
-	int32_t skip;                    /* columns of the first panel before the part's */
-	int32_t inner, so;               /* not 0: k goes over so many by sk, and from these to the next ones by so */
-	int64_t scales;
+	int32_t skip;                    /* columns of the first panel before the part's own */
+	int32_t inner, so;               /* k by sk for `inner` of them, then by so from each such run to the next */
+	int64_t scales;                  /* bytes from the beginning of the program's weights */
 } RtPacking;
 
 static inline int64_t
 rt_packing_place(const RtPacking *p, int64_t column, int64_t k, int64_t tap)
 {
 	const int64_t row = p->inner ? k / p->inner * p->so + k % p->inner * p->sk : k * p->sk;
-
 	const int64_t y = tap / p->kw, down = p->kh ? y / p->kh * p->sd + y % p->kh * p->sr : y * p->sr;
 
 	return p->to + column * p->sn + row + down + tap % p->kw * p->ss;
 }
 
-/* Writes the part's elements where they are in the original, which was cleared: was any lacking? */
+/* Writes the part's elements to their places in the storage's bytes, which begin as zeros.  Was any of them not there
+ * already? */
 bool rt_unpack_part(const char *weights, const RtPacking *, void *to);
 typedef struct RtSpan {                  /* a storage in the weights */
 	int64_t offset, bytes;           /* packed: how many parts, and not its offset */
 	const RtPacking *packing;        /* null: as it is */
 } RtSpan;
 
-/* Weights in a form larger than a program should be: made when it is opened, from panels `from` to `to`, in bytes. */
+/* Weights in a form that would make a program too large: made of its panels when it is opened. */
 typedef struct RtMaking {
-	int64_t from, to;
-	int64_t alone;                   /* so many bytes at `from` are read for this alone; or 0 */
+	int64_t from, to;                /* bytes: of the panels in the weights, and of the result in what is made */
+	int64_t alone;                   /* bytes at `from` that nothing else reads; or 0 */
 	int32_t n, k, panels, tile;      /* columns, rows; Winograd's outputs, tile x tile: 4 or 2 */
 } RtMaking;
-/* panels [begin, end) */
+/* Makes panels [begin, end). */
 typedef void RtMake(const RtMaking *, const float *from, float *to, int64_t begin, int64_t end);
 
 typedef struct RtParam {                 /* an argument of the model */
@@ -127,9 +131,9 @@ typedef struct RtCudaProgram {
 	void (*stop)(RtCx *);
 } RtCudaProgram;
 
-/* What the contexts share that have loaded a program, under one lock: all of a program that is written. */
+/* What all contexts that have loaded a program share, under one lock: a program's only data that is written. */
 typedef struct RtShared {
-	int   loads;                     /* how many there are */
+	int   loads;                     /* contexts that have loaded it */
 	char *made, *moved;              /* weights made at the first load, and moved by rt_warm; or null */
 } RtShared;
 
@@ -160,14 +164,14 @@ typedef struct RtProgram {
 	void (*watch)(void);
 	bool weights_lent;               /* they are the caller's memory: no page of it is given back to the system */
 	uint64_t weights_hash, weights_sample;   /* of the file: hash_bytes of all, rt_weights_sample */
-	/* of the first so many bytes products of few rows read more than caches hold; or 0 */
+	/* of the first so many bytes of weights, products of few rows read more a call than caches hold; or 0 */
 	int64_t streamed;
-	/* makes what is made of them, when the first context loads the program; or null */
+	/* makes the weights in `making`, when the first context loads the program; or null */
 	int  (*open)(RtCx *);
-	int  (*warm)(RtCx *);            /* moves them, once; null: they stay as they are */
+	int  (*warm)(RtCx *);            /* moves weights that are streamed (rt_warm); null: they stay where they are */
 	void (*cool)(const struct RtProgram *);          /* gives that memory back */
 	const char *forms;               /* --forms: made, fast, small */
-	int64_t weights_bytes, made_bytes, alone_bytes;  /* alone: of the weights, read only to make others */
+	int64_t weights_bytes, made_bytes, alone_bytes;  /* alone_bytes: of the weights, read only to make others */
 	const RtMaking *making;          /* nmaking */
 	RtMake *make;
 	int nmaking;
@@ -185,13 +189,13 @@ typedef struct RtProgram {
 	int threads;                     /* unless --threads says otherwise; 0: one, -1: one per core */
 } RtProgram;
 
-/* cx->value and cx->instance; the first one makes weights, on its threads.  Any thread; after an error nothing is
- * loaded. */
+/* Sets cx->value and cx->instance.  The first context that loads a program makes its weights, on that context's
+ * threads.  May be called on any thread; after an error nothing is loaded. */
 int  rt_program_load(RtCx *, const RtProgram *);
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
 int  rt_instance_fresh(RtCx *);
-int  rt_program_again(RtCx *);                /* constants, too, which calls may have written to; or as it was */
-/* plan, or interpreter; args without self */
+int  rt_program_again(RtCx *);       /* the same of constants, too, which calls may write; on error nothing changes */
+/* Runs a method by its specialized code, or interprets it.  args: (nparam), without self, borrowed; results: new. */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);
 void rt_program_free(RtCx *);
 IValue rt_default(const RtCx *, const RtParam *);     /* borrowed */
@@ -264,7 +268,7 @@ void rt_cool(const RtProgram *);
 
 /* A specialization works on the frame's registers (arguments at first, results at the end), on values v of its own, and
  * on one arena.  Tensors that it planned are pointers; where a value is wanted they are boxed by these. */
-/* strides of dims of 1 do not count */
+/* dims: the sizes, then the strides, of which those of sizes of 1 do not count */
 bool   rt_is_tensor_of(IValue, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);
 /* dims[i] <= -2 is a symbol: size[-2 - dims[i]], bound to the first size met when it is 0; never to 0 or 1. */
 bool   rt_is_tensor_sized(IValue, RtDtype, int ndim, const int64_t *dims, int64_t *size);

@@ -213,7 +213,7 @@ static inline bool   rt_counted(IValue v) { return v.tag >= RT_TENSOR; }
 
 /* Counting; a target without threads (tcc) counts plainly. */
 #if defined __GNUC__ && !defined __TINYC__
-/* the count before */
+/* returns the count before */
 static inline int32_t rt_count_add(RtHead *h, int32_t n) { return __atomic_fetch_add(&h->refs, n, __ATOMIC_ACQ_REL); }
 static inline int32_t rt_refs(const RtHead *h) { return __atomic_load_n(&h->refs, __ATOMIC_RELAXED); }
 #else
@@ -496,11 +496,10 @@ struct RtCx {
 	struct RtKnownSizes *sizes;   /* of dynamic specializations, by symbols: sizes.c */
 	struct RtCuda *cuda;     /* the device that specializations run on, or null: cpu */
 	void    *instance;       /* state of the model: emitted programs */
-	bool     child;          /* of a forked task: the pool is another's */
+	bool     child;          /* of a forked task: the pool belongs to the context that forked it */
 	bool     show_guards, strict;     /* --guards: say which path runs; --strict: a miss is an error */
 	bool     dry;            /* kernels do one part of their work only: a run to learn what memory a call takes */
 	int64_t  calls;          /* of the program's methods */
-	const char *took;        /* the specialization that ran last, or "generic" */
 	bool     warned[64];     /* warn-once by call site, modulo 64 */
 };
 enum { RT_DEPTH = 2000 };

@@ -169,6 +169,26 @@ put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 		 "rt_cuda_stop };", archs.n, e->cuda_kernels.n);
 }
 
+/* A row of the table, by the names of the members that are not zero. */
+static void
+put_packing(Emit *e, const RtPacking *p)
+{
+	const Member member[] = {
+		{ "at", p->at }, { "to", p->to }, { "n", p->n }, { "k", p->k }, { "taps", p->taps }, { "kw", p->kw },
+		{ "width", p->width }, { "last", p->last }, { "sn", p->sn }, { "sk", p->sk }, { "sr", p->sr },
+		{ "ss", p->ss }, { "kh", p->kh }, { "sd", p->sd }, { "quad", p->quad }, { "group", p->group },
+		{ "centred", p->centred }, { "skip", p->skip }, { "inner", p->inner }, { "so", p->so },
+		{ "scales", p->scales },
+	};
+	Buf b = { 0 };
+
+	for (size_t i = 0; i < sizeof member / sizeof *member; i++)
+		if (member[i].value || !i)
+			buf_printf(&b, "%s.%s = %lld", i ? ", " : "", member[i].name, (long long)member[i].value);
+	out_line(&e->tail, "\t{ %s },", b.at);
+	buf_free(&b);
+}
+
 /* For each storage that exists only in packed form, a table of how it is packed. */
 static void
 put_packings(Emit *e)
@@ -179,16 +199,8 @@ put_packings(Emit *e)
 		if (!o->packed)
 			continue;
 		out_line(&e->tail, "static const RtPacking packing_%d[] = {", i);
-		for (int k = 0; k < o->parts.n; k++) {
-			const RtPacking *p = &o->parts.at[k];
-
-			out_line(&e->tail,
-				 "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
-				 "%d, %d, %lld },",
-				 (long long)p->at, (long long)p->to, p->n, p->k, p->taps, p->kw, p->width, p->last,
-				 p->sn, p->sk, p->sr, p->ss, p->kh, p->sd, p->quad, p->group, p->centred, p->skip,
-				 p->inner, p->so, (long long)p->scales);
-		}
+		for (int k = 0; k < o->parts.n; k++)
+			put_packing(e, &o->parts.at[k]);
 		out_line(&e->tail, "};");
 	}
 }
