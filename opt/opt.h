@@ -232,6 +232,9 @@ bool op_is_formed(const Op *);           /* can specialize replace it by operato
 /* ---- samples.c: a dynamic specialization from specializations of samples ----------------------------------------- */
 
 /* Fills sample, sizes and shapes of d; false: it cannot.  signature: the n profiled ones. */
+/* The sides of the square tiles in which kernels may compute a convolution (Winograd's form).  How many tiles there are
+ * must have remainders among the samples as it may have later. */
+enum { TILE_LARGE = 4, TILE_SMALL = 2 };
 bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n);
 /* Makes it again without the sample of the least sizes, where derived sizes may be 0 or 1; false: too few are left. */
 bool samples_narrow(Cx *, Specialization *d);

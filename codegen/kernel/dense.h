@@ -14,9 +14,16 @@ enum {
 	STRIP_INPUTS = 16,       /* IN_PANELS: fewer input channels are computed in strips of rows (vconv.h) */
 };
 
-/* How it is computed. */
-typedef enum Form {
-	IN_PANELS, BY_PRODUCT, WINOGRAD, BY_TAPS, IN_LANES, IN_GROUPS, IN_ROWS, IN_BOXES, COARSE
+typedef enum Form {              /* how it is computed */
+	IN_PANELS,               /* pixels by panels of weights, tap by tap: vconv.h */
+	BY_PRODUCT,              /* a product by panels of weights, so 1 x 1 windows, too: vblock.h */
+	WINOGRAD,                /* 3 x 3 windows by transformed tiles: vwino.h */
+	BY_TAPS,                 /* depthwise: vdepth.h */
+	IN_LANES,                /* to few channels: lanes are channels of the input: vlanes.h */
+	IN_GROUPS,               /* groups of few channels: vgroups.h */
+	IN_ROWS,                 /* windows of 3 columns and few channels: runs of a row in registers: vthree.h */
+	IN_BOXES,                /* zeros among the taps: box after box, each IN_PANELS: dense_boxes.c */
+	COARSE,                  /* a product by weights of few bits: vcoarse.h */
 } Form;
 
 /* Weights of few bits (coarse.c): numbers of bfloat16 or float16, or integers from least to most, times a step, of each
@@ -32,7 +39,7 @@ typedef struct Coarse {
 	RtPacking lies;                  /* of the weights in the model, when they are all of a storage; or zeros */
 } Coarse;
 
-enum { BOX_CHANNELS, BOX_ROWS, BOX_COLUMNS, BOX_SIDES };
+enum { BOX_CHANNELS, BOX_ROWS, BOX_COLUMNS, BOX_SIDES };         /* of the input; of taps, both */
 /* Columns [first, first + n) of the result, whose weights are zeros but for these inputs, rows and columns of taps. */
 typedef struct Box {
 	int64_t first, n, from[BOX_SIDES], to[BOX_SIDES];
@@ -52,7 +59,7 @@ typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for e
 	bool    conv;
 	bool    transformable;           /* Winograd's form can compute it */
 	Form    form;
-	int     tile;                    /* Winograd: of tile x tile outputs, 4 or 2 */
+	int     tile;                    /* Winograd: of tile x tile outputs, TILE_LARGE or TILE_SMALL */
 	int64_t m, n, k, lda, ldc;       /* n, k: of a group; depthwise: n counts all channels, and k is 1 */
 	Windows v;                       /* convolution */
 	ConvSizes geometry;              /* the same; of a product zeros */
@@ -61,8 +68,8 @@ typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for e
 	int     nbox;
 	int64_t groups;                  /* depthwise: 1 */
 	Coarse *coarse;                  /* COARSE */
-	int     chunk, tiles;            /* CHUNK and TILES, */
-	bool    turned;                  /* and what dense_step says, or others that are faster */
+	int     chunk, tiles;            /* rows and Winograd tiles of a block: the usual, or as --tune found */
+	bool    turned;                  /* threads divide the other side than usual: --tune found that faster */
 } Dense;
 
 /* Is the node one, by what the model says?  Fills all members but those that a choice of forms sets. */

@@ -112,9 +112,9 @@ winograd_cost(const Dense *d, int tile)
 static int
 best_tile(const Dense *d)
 {
-	const double four = winograd_cost(d, 4), two = winograd_cost(d, 2), direct = direct_cost(d);
+	const double large = winograd_cost(d, TILE_LARGE), small = winograd_cost(d, TILE_SMALL);
 
-	return four <= two ? (four < direct ? 4 : 0) : two < direct ? 2 : 0;
+	return (large <= small ? large : small) >= direct_cost(d) ? 0 : large <= small ? TILE_LARGE : TILE_SMALL;
 }
 
 /* Filters that one call has made serve all for which they pay.  A dynamic specialization uses transformed filters only
@@ -123,18 +123,18 @@ static int
 choose_tile(Emit *e, Plan *p, const Dense *d)
 {
 	const char *key = arena_printf(e->cx->arena, "%p %lld", (const void *)d->w->storage, (long long)d->w->offset);
-	const char *known = map_get(&e->winograd, key);
-	const int was = known ? *known - '0' : 0;
+	const int known = (int)(intptr_t)map_get(&e->winograd, key), was = known - 1;
 	int tile = best_tile(d);
 
 	if (p->dynamic) {
 		tile = known ? was : tile;
-		return plan_choice(p, tile == 4) ? 4 : plan_choice(p, tile == 2) ? 2 : 0;
+		return plan_choice(p, tile == TILE_LARGE) ? TILE_LARGE :
+		       plan_choice(p, tile == TILE_SMALL) ? TILE_SMALL : 0;
 	}
-	if (was && tile && winograd_cost(d, was) < direct_cost(d))
+	if (was > 0 && tile && winograd_cost(d, was) < direct_cost(d))
 		return was;
 	if (tile || !known)
-		map_put(&e->winograd, key, tile == 4 ? "4" : tile ? "2" : "0");
+		map_put(&e->winograd, key, (void *)(intptr_t)(1 + tile));
 	return tile;
 }
 
@@ -222,7 +222,7 @@ dense_by_rows(const Dense *d)
 static int64_t
 most_tiles(const Dense *d)
 {
-	return d->tiles * winograd_elements(4) / winograd_elements(d->tile);
+	return d->tiles * winograd_elements(TILE_LARGE) / winograd_elements(d->tile);
 }
 
 int64_t
@@ -295,7 +295,7 @@ add_way(Emit *e, Ways *w, const Dense *from, Form form, int tile)
 				      form == WINOGRAD ? "tiles" : "rows");
 	vec_push(e->cx->arena, &w->names,
 		 arena_printf(e->cx->arena, "%s%s%s%s", dense_forms[form].name,
-			      form != WINOGRAD ? "" : tile == 4 ? " of 4 x 4" : " of 2 x 2", blocks,
+			      form != WINOGRAD ? "" : tile == TILE_LARGE ? " of 4 x 4" : " of 2 x 2", blocks,
 			      d.turned ? ", divided by the other side" : ""));
 }
 
@@ -309,7 +309,7 @@ ways_of(Emit *e, const Dense *plain, const Dense *usual)
 	add_way(e, &w, usual, usual->form, usual->tile);
 	if (usual->form != plain->form)
 		add_way(e, &w, usual, plain->form, 0);
-	for (int tile = 4; tile > 0 && may_winograd(e, plain); tile -= 2)
+	for (int tile = TILE_LARGE; tile >= TILE_SMALL && may_winograd(e, plain); tile /= 2)
 		if (usual->form != WINOGRAD || usual->tile != tile)
 			add_way(e, &w, usual, WINOGRAD, tile);
 	if (may_rows(e, plain) && usual->form != IN_ROWS)

@@ -44,7 +44,7 @@ comment_of(const Emit *e, const Dense *d, const After *after)
 	const bool followed = after->range[0] || strcmp(after->epilogue.name, "0");
 
 	return arena_printf(e->cx->arena, "%s%s%s", dense_comment(e, d),
-			    d->form == WINOGRAD && d->tile == 2 ? ", in tiles of 2 x 2" : "",
+			    d->form == WINOGRAD && d->tile == TILE_SMALL ? ", in tiles of 2 x 2" : "",
 			    followed ? ", with what follows" : "");
 }
 
@@ -65,8 +65,9 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after)
 
 	for (int i = 0; i < more->n; i++)       /* tensors and numbers */
 		others += plan_tensor(p, more->at[i]) ? 4 * (double)rt_numel(plan_tensor(p, more->at[i])) : 0;
-	return (Counts){ .form = dense_forms[d->form].name, .what = comment_of(e, d, after), .flops = 2 * products * columns,
-		       .bytes = 4 * moved + bits / 8. * weights + others };
+	return (Counts){ .form = dense_forms[d->form].name, .what = comment_of(e, d, after),
+			 .flops = 2 * products * columns,
+			 .bytes = 4 * moved + bits / 8. * weights + others };
 }
 
 /* Rows of a block whose sums are in scratch memory (put_apart). */

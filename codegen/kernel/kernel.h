@@ -56,9 +56,9 @@ typedef struct Weights {
 typedef struct Original {
 	const void *data;
 	int64_t bytes, offset;   /* offset: in the weights, set by weights_finish */
-	bool    needed;          /* as it is: somebody reads it without asking for it */
-	bool    packed;          /* its parts alone are stored; set by weights_finish */
-	Vec(RtPacking) parts;    /* of it that are there packed */
+	bool    needed;          /* as it is: it is read where it cannot be unpacked first */
+	bool    packed;          /* only its parts are stored; set by weights_finish */
+	Vec(RtPacking) parts;    /* what of it is in the weights packed */
 } Original;
 
 typedef struct Stored {
@@ -83,13 +83,12 @@ typedef struct Emit {            /* one program */
 	Cx      *cx;
 	Out      types, kernels, data, code, plans, tail;   /* parts of the text, in this order */
 	Weights  weights;
-	Vec(RtMaking) making;    /* what the program makes of its weights, */
-	Vec(const char *) made_of;       /* of which (pack_panels), */
-	Map      panels_read;    /* these by kernels, too; */
-	/* weights -> "yes", "no": do kernels for sizes that were profiled read them transformed? */
-	Map      winograd;
-	int64_t  made_bytes;     /* and how large what is made is, */
-	int64_t  alone_bytes;    /* of what nothing else reads */
+	Vec(RtMaking) making;    /* what the program makes of its weights when it is opened, */
+	Vec(const char *) made_of;       /* and the panels that each is made of (pack_panels); */
+	Map      panels_read;    /* which of these kernels read themselves, too */
+	Map      winograd;       /* weights -> 1 + the tile for which kernels of profiled sizes transform them, or 1 */
+	int64_t  made_bytes;     /* of what is made, */
+	int64_t  alone_bytes;    /* and of panels that nothing else reads */
 	int64_t  packed_bytes;   /* of the weights in the forms that kernels read: they come first */
 	int64_t  streamed;       /* bytes of weights, the most that products of few rows read in a call */
 	Map      type_names;     /* a type's text -> its C name */

@@ -441,7 +441,7 @@ tells_apart(const Samples *s, int a, int b, int v)
 
 /* Has a the same remainder in all samples, but not at value v of the further ones? */
 static bool
-breaks_rest(const Samples *s, int a, int v)
+breaks_remainder(const Samples *s, int a, int v)
 {
 	int64_t divisor = 0;
 
@@ -456,7 +456,7 @@ told_apart(const Samples *s, const int *at, int n, int v)
 	int count = 0;
 
 	for (int i = 0; i < n; i++) {
-		count += breaks_rest(s, at[i], v);
+		count += breaks_remainder(s, at[i], v);
 		for (int k = 0; k < i; k++)
 			count += tells_apart(s, at[i], at[k], v);
 	}
@@ -500,7 +500,7 @@ take_more(Samples *s)
 	}
 }
 
-/* The product of ceil(size / side) of some symbols in sample k, or a further value: what a convolution has in tiles. */
+/* The product of ceil(size / side) of some symbols in sample k, or a further value: the tiles of a convolution. */
 static int64_t
 tiles(const Samples *s, unsigned set, int64_t side, int k)
 {
@@ -512,29 +512,32 @@ tiles(const Samples *s, unsigned set, int64_t side, int k)
 	return n;
 }
 
-/* How many such products have the same remainder in all samples, but not at value v of the further ones? */
+/* How many such products, of two symbols or more, have the same remainder in all samples, but not at value v of the
+ * further ones? */
 static int
 broken_tiles(const Samples *s, int v)
 {
+	static const int sides[] = { 1, TILE_SMALL, TILE_LARGE };
 	const int nsymbol = s->nsymbol < 4 ? s->nsymbol : 4;
 	int broken = 0;
 
 	for (unsigned set = 3; set < 1u << nsymbol; set++)
-		for (int64_t side = 1; side <= 4 && set & (set - 1); side *= 2) {
-			const int64_t first = tiles(s, set, side, 0);
+		for (int i = 0; i < (int)(sizeof sides / sizeof *sides) && set & (set - 1); i++) {
+			const int64_t first = tiles(s, set, sides[i], 0);
 			int64_t divisor = 0;
 
 			for (int k = 1; k < s->n; k++)
-				divisor = sizes_gcd(divisor, tiles(s, set, side, k) - first);
-			broken += divisor && (tiles(s, set, side, s->n + v) - first) % divisor;
+				divisor = sizes_gcd(divisor, tiles(s, set, sides[i], k) - first);
+			broken += divisor && (tiles(s, set, sides[i], s->n + v) - first) % divisor;
 		}
 	return broken;
 }
 
-/* Kernels count tiles in blocks: where no sample's number of them has a rest, none computes one, and such sizes only
- * would be let in. */
+/* Kernels compute tiles in blocks, and a formula for the number of blocks is fitted to the samples.  Were the remainder
+ * the same in all of them, the formula would hold for such numbers of tiles only, and calls of other sizes would be
+ * refused: takes further values with other remainders. */
 static void
-take_rests(Samples *s)
+take_remainders(Samples *s)
 {
 	for (;;) {
 		int best = -1, most = 0;
@@ -596,7 +599,7 @@ choose(Samples *s)
 		;
 	find_more(s, high);
 	apart = take_more(s);
-	take_rests(s);
+	take_remainders(s);
 	return apart;
 }
 
