@@ -10,10 +10,12 @@
 #include <string.h>
 
 static void
-indent(Out *o)
+indented(Out *o, const char *fmt, va_list ap, const char *end)
 {
 	for (int i = 0; i < o->indent; i++)
 		buf_puts(&o->text, "\t");
+	buf_vprintf(&o->text, fmt, ap);
+	buf_puts(&o->text, end);
 }
 
 void
@@ -21,11 +23,9 @@ out_line(Out *o, const char *fmt, ...)
 {
 	va_list ap;
 
-	indent(o);
 	va_start(ap, fmt);
-	buf_vprintf(&o->text, fmt, ap);
+	indented(o, fmt, ap, "\n");
 	va_end(ap);
-	buf_puts(&o->text, "\n");
 }
 
 void
@@ -39,11 +39,9 @@ out_open(Out *o, const char *fmt, ...)
 {
 	va_list ap;
 
-	indent(o);
 	va_start(ap, fmt);
-	buf_vprintf(&o->text, fmt, ap);
+	indented(o, fmt, ap, " {\n");
 	va_end(ap);
-	buf_puts(&o->text, " {\n");
 	o->indent++;
 }
 

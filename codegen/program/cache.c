@@ -2,8 +2,8 @@
  * Folders of ~/.cache/kiln (or of XDG_CACHE_HOME): runtimes that builds compiled, for later builds.
  *
  * A build holds a shared lock on the folder that it uses, until the process ends, and dates it.  The build that makes a
- * folder removes those that were not used for longest, beyond the last KEPT, if no process has locked them.  Where the file
- * system has no locks nothing is removed.
+ * folder removes those that were not used for longest, beyond the last KEPT, if no process has locked them.  Where the
+ * file system has no locks nothing is removed.
  */
 #include "build.h"
 

@@ -363,10 +363,10 @@ put_chosen(Out *o, const Texts *names)
 		out_line(o, "#define %s (((const struct Kernels *)cx->kernels)->%s)", names->at[i], names->at[i]);
 }
 
-/* Does the program launch few kernels, and none for long? Then they are the least level's alone: in a net of a few
+/* Does the program launch few kernels, and none for long? Then only the least level has kernels: in a net of a few
  * hundred parameters a register block for each level would be three times its code. */
 static bool
-is_brief(const Emit *e)
+is_short(const Emit *e)
 {
 	enum { FEW = 8 };
 
@@ -379,7 +379,7 @@ is_brief(const Emit *e)
 static void
 put_kernel_tables(Emit *e)
 {
-	const Texts none = { 0 }, *launched = is_brief(e) ? &none : &e->launched;
+	const Texts none = { 0 }, *launched = is_short(e) ? &none : &e->launched;
 	Out *o = &e->kernels;
 
 	out_line(o, "#define KILN_JOIN_(a, b) a##b\n#define KILN_JOIN(a, b) KILN_JOIN_(a, b)\n");
@@ -515,7 +515,7 @@ put_tiles(Emit *e, bool text)
 		out_line(&e->tail, "#ifdef __TINYC__\nconst RtTiles *const rt_tiles[] = { 0 };\n"
 			 "#elif defined __x86_64__");
 	else
-		out_line(&e->tail, "#if defined __x86_64__ && %d", !e->levels || !is_brief(e) ||
+		out_line(&e->tail, "#if defined __x86_64__ && %d", !e->levels || !is_short(e) ||
 			 !e->specializations.n || calls_runtime(e));
 	if (any)
 		out_line(&e->tail, "const RtTiles *const rt_tiles[] = "
@@ -610,9 +610,9 @@ emit_panels(const Emit *e, Buf *b)
 
 /* Kernels that other levels than the least do not use. */
 static void
-put_brief(const Emit *e, Buf *b)
+declare_kernels(const Emit *e, Buf *b)
 {
-	for (int i = 0; i < e->launched.n && is_brief(e); i++)
+	for (int i = 0; i < e->launched.n && is_short(e); i++)
 		buf_printf(b, "static __attribute__((unused)) void %s(void *, int64_t, int64_t);\n",
 			   e->launched.at[i]);
 }
@@ -639,7 +639,7 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 		buf_printf(&b, "#define kiln_weights %s_weights\n", o->name);
 	buf_puts(&b, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	if (e->levels) {
-		put_brief(e, &b);
+		declare_kernels(e, &b);
 		buf_puts(&b, "\n#ifdef KILN_ALL\n");
 	}
 	if (e->zeros)

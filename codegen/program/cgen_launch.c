@@ -148,7 +148,7 @@ launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 
 /* Takes a launch less than about a microsecond on every processor, and few at the largest of dynamic sizes? */
 static bool
-is_brief(const Writer *w, const KernelCall *call)
+is_short(const Writer *w, const KernelCall *call)
 {
 	enum { FLOPS = 1 << 12, BYTES = 1 << 14, MORE = 16 };
 	const Counts *work = &call->work;
@@ -208,7 +208,7 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 		write_check(w, n);
 	w->out.indent--;
 	out_line(&w->out, "}");
-	w->e->busy |= !is_brief(w, call);
+	w->e->busy |= !is_short(w, call);
 	w->p->kernels++;
 	if (call->scratch > w->e->scratch)
 		w->e->scratch = call->scratch;

@@ -91,24 +91,25 @@ int64_t plan_least_arena(Cx *, Buffer *const *, int n); /* bytes: the largest su
 
 /* Emits a specialized function; its C name.  code: C expression of the generic code's address. */
 const char *emit_plan(Emit *, Plan *, int index, const char *code);
-/* Of what belongs to a specialization; no name of ours begins as these do, whatever the function is called. */
+/* The C name of what belongs to a specialization; whatever the function is called, no other name begins so. */
 const char *emit_name(const Emit *, const Function *, int index, const char *what);
 /* The kernel, or kernels, of a node, with its epilogue; false: not a form that is generated. */
 bool emit_kernel_calls(Emit *, Plan *, const Node *, KernelCall *calls, int *ncall);
-/* The text of the same for a sample: without name and braces. */
+/* What emit_plan prints of a sample between the function's braces. */
 char *plan_text(Emit *, Plan *, const char *code);
 
 /* ---- dynamic.c: a dynamic specialization from the plans of its samples ------------------------------------------- */
 
 /* The index of a constant, which must be the same in all samples; `add` gives it to a new one. */
 int     plan_constant(Plan *, IValue, int (*add)(void *, IValue), void *arg);
-/* Emits the kernels, the function and what says whether sizes fit: two C names; false: it has no such form. */
 typedef struct DynamicNames {
-	const char *function, *sizes;
-	const Plan *plan;        /* of this sample of these sizes */
+	const char *function;    /* the C name of the specialized function, */
+	const char *sizes;       /* and of the one that says whether sizes fit */
+	const Plan *plan;        /* of sample `sample` of the sizes `of` */
 	const Sizes *of;
 	int sample;
 } DynamicNames;
+/* Emits the kernels and both functions; false: the samples' plans do not agree. */
 bool    emit_dynamic(Emit *, Function *, const Specialization *, int index, const char *code, DynamicNames *);
 
 /* ---- cgen_entry.c: the choice at entry --------------------------------------------------------------------------- */
@@ -180,9 +181,6 @@ Emit *emit_new(Cx *, const Module *, const BuildOptions *);
 const char *processor_name(Arena *, const BuildOptions *, const Texts *levels);
 RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */
 
-/* ---- folder.c: C for others to compile --------------------------------------------------------------------------- */
-
-
 /* ---- bare.c: plain C functions without a runtime ----------------------------------------------------------------- */
 
 void emit_bare(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
@@ -206,20 +204,20 @@ void bare_state_put(const BareState *, Emit *, Out *);  /* a function that makes
 
 /* ---- carry.c: the runtime that Kiln carries inside itself ------------------------------------------------- */
 
-/* The prebuilt library for the host; all sources of rt for another target. */
-/* The operators for a level of x86-64, 3 or 4, named: with _v3, _v4 behind their names; 0: the whole library, for the
- * least processor. */
+/* Writes the library that was built for the host: of level 0 all of it, for the least processor; of level 3 or 4 of
+ * x86-64 only the operators, `named` with _v3, _v4 behind their names. */
 void carry_library(Cx *, int level, bool named, const char *path);
-const char *carry_library_text(int64_t *n);
+const char *carry_library_text(int64_t *n);              /* of level 0 */
 const char *carry_support_text(int64_t *n);              /* an object: what the library calls of libgcc */
-void carry_sources(Cx *, const char *dir);
+void carry_sources(Cx *, const char *dir);               /* writes all of rt, for other targets */
 char *carry_text(Cx *, const char *name);               /* of one file: rt/ops/tmath.h */
 bool carry_has(Cx *, const char *name);
-/* A file and all that it includes, those that are not there yet; what a text in a folder includes; into a folder. */
+/* Adds a file of rt, and all that it includes, to a list that does not have them yet. */
 void carry_add(Cx *, const char *path, Texts *files);
+/* The same of what a text includes that would be a file of the folder `dir`. */
 void carry_add_included(Cx *, const char *text, const char *dir, Texts *files);
-void carry_files(Cx *, const Texts *files, const char *dir);
-void make_parents(const char *path, size_t from);       /* the folders on the way to it, below its first bytes */
+void carry_files(Cx *, const Texts *files, const char *dir);     /* writes them below dir */
+void make_parents(const char *path, size_t from);       /* the folders on the way to it, but for its first bytes */
 void operators_header(Cx *, const char *dir);            /* kiln.h, for the user's operators */
 uint64_t carry_hash(void);
 

@@ -140,7 +140,8 @@ check_third_dim(RtCx *cx, const Pool *g)
 		return RT_OK;
 	if (!ndim)
 		return rt_raise(cx, "Dimension specified as -3 but tensor has no dimensions");
-	return rt_raise(cx, "Dimension out of range (expected to be in range of [%d, %d], but got -3)", -ndim, ndim - 1);
+	return rt_raise(cx, "Dimension out of range (expected to be in range of [%d, %d], but got -3)", -ndim,
+		ndim - 1);
 }
 
 static IValue

@@ -323,13 +323,14 @@ vc_conv_strip(int mr, ptrdiff_t n, int nv, bool half, const VcConv *v, const VcS
 typedef void VcStripOf(ptrdiff_t n, const VcConv *, const VcStrip *at, const float *w, const float *bias, float *y,
 		       ptrdiff_t left);
 
-/* What computes a panel of channels: so many pixels, one, or n of at most `rows` or `few` of a row of the image. */
+/* What computes a panel of channels: of VC_MR pixels, of one, or of n pixels side by side in a row of the result, up to
+ * `rows` by `strip`, up to `few` by strip_few. */
 typedef struct VcTaps {
 	void (*pixels)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
 		       ptrdiff_t left);
 	void (*pixel)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
 		      ptrdiff_t left);
-	VcStripOf *strip, *brief;
+	VcStripOf *strip, *strip_few;
 	int rows, few;
 } VcTaps;
 
@@ -407,10 +408,10 @@ vc_strip_blocks(int mr, ptrdiff_t n, int wide, const VcConv *v, const VcStrip *a
 		vc_conv_blocks(1, VC_WIDE(units, half), v, at, w, bias, y, zeros, left); \
 	} \
 	VC_STRIP(strip_##name, VC_ROWS(VC_PANEL_VECTORS(VC_WIDE(units, half))), VC_WIDE(units, half)) \
-	VC_STRIP(brief_##name, VC_FEWER(VC_PANEL_VECTORS(VC_WIDE(units, half))), VC_WIDE(units, half)) \
+	VC_STRIP(strip_few_##name, VC_FEWER(VC_PANEL_VECTORS(VC_WIDE(units, half))), VC_WIDE(units, half)) \
 	static const VcTaps vc_taps_##name[] = { \
 		{ vc_pixels_##name, vc_pixel_##name, vc_strip_##name, \
-		  VC_FLOATS == 1 ? vc_strip_##name : vc_brief_##name, \
+		  VC_FLOATS == 1 ? vc_strip_##name : vc_strip_few_##name, \
 		  VC_ROWS(VC_PANEL_VECTORS(VC_WIDE(units, half))), VC_FEWER(VC_PANEL_VECTORS(VC_WIDE(units, half))) } \
 	};
 VC_EACH_WIDTH(VC_TAPS)
@@ -444,26 +445,28 @@ vc_strip_run(VcStripOf *run, ptrdiff_t rows, ptrdiff_t n, const VcConv *v, const
 	run(n, v, &strip, w, bias, y, left);
 }
 
-/* Of m pixels so many at once, from *i on.  The last few are done with those before them: again, and to the same. */
+/* How many of a row's m pixels are computed at once, from *i on; *few: by strip_few.  Where less than a strip is left,
+ * *i moves back: pixels before it are computed again, to the same values. */
 VC_INLINE ptrdiff_t
-vc_strip_next(const VcTaps *t, ptrdiff_t m, ptrdiff_t *i, bool *brief)
+vc_strip_next(const VcTaps *t, ptrdiff_t m, ptrdiff_t *i, bool *few)
 {
-	*brief = (m - *i + t->few - 1) / t->few * t->few * 2 <= t->rows;
+	*few = (m - *i + t->few - 1) / t->few * t->few * 2 <= t->rows;
 
-	const ptrdiff_t rows = *brief ? t->few : t->rows;
+	const ptrdiff_t rows = *few ? t->few : t->rows;
 
 	*i = m - *i < rows && m >= rows ? m - rows : *i;
 	return m - *i < rows ? m - *i : rows;
 }
 
-/* A row of pixels whose windows are not dilated but read columns that lie apart: they are copied side by side. */
+/* One phase of a dilated row: windows that are not dilated, over columns that are v.xs floats apart; what they read is
+ * copied side by side. */
 VC_SHARED void
-vc_conv_apart(const VcTaps *t, const VcPart *p, const float *w, const float *bias, float *y, ptrdiff_t left)
+vc_conv_phase(const VcTaps *t, const VcPart *p, const float *w, const float *bias, float *y, ptrdiff_t left)
 {
 	const VcConv *v = &p->v;
 	const ptrdiff_t most = VC_COPIED / (v->kh * v->ic) - v->kw + 1;
 	float copied[VC_COPIED];
-	bool brief;
+	bool few;
 
 	for (ptrdiff_t from = 0, m; from < v->ow; from += m) {
 		VcStrip strip = { p->at.x + (from - v->pw) * v->xs, p->at.below, p->at.r0, p->at.r1 };
@@ -471,16 +474,17 @@ vc_conv_apart(const VcTaps *t, const VcPart *p, const float *w, const float *bia
 		m = v->ow - from < most ? v->ow - from : most;
 		vc_strip_copy(v, from - v->pw, vc_strip_columns(m < t->rows ? t->rows : m, v), &strip, copied);
 		for (ptrdiff_t i = 0, n; i < m; i += n) {
-			n = vc_strip_next(t, m, &i, &brief);
+			n = vc_strip_next(t, m, &i, &few);
 
 			const VcStrip at = { strip.x + i * v->ic, strip.far, strip.r0, strip.r1 };
 
-			(brief ? t->brief : t->strip)(n, v, &at, w, bias, y + (from + i) * v->ys, left);
+			(few ? t->strip_few : t->strip)(n, v, &at, w, bias, y + (from + i) * v->ys, left);
 		}
 	}
 }
 
-/* Pixels [begin, end), of a row, whose windows are dilated: those that are so far apart, one after the other. */
+/* Pixels [begin, end), of a row, whose windows are dilated: phase after phase, each of pixels that are the dilation
+ * apart. */
 VC_SHARED void
 vc_conv_phases(const VcTaps *t, const VcConv *v, ptrdiff_t begin, ptrdiff_t end, const float *x, const float *w,
 	       const float *bias, float *y, ptrdiff_t left)
@@ -491,7 +495,7 @@ vc_conv_phases(const VcTaps *t, const VcConv *v, ptrdiff_t begin, ptrdiff_t end,
 	vc_piece(v, &reach, begin % v->ow, begin % v->ow + end - begin, &row);
 	for (ptrdiff_t phase = 0; phase < v->dw; phase++) {
 		vc_undilated(&row, phase, &part);
-		vc_conv_apart(t, &part, w, bias, y + begin * v->ys + part.y - row.y, left);
+		vc_conv_phase(t, &part, w, bias, y + begin * v->ys + part.y - row.y, left);
 	}
 }
 
@@ -500,7 +504,7 @@ VC_SHARED void
 vc_conv_strips(const VcTaps *t, const VcConv *v, ptrdiff_t first, ptrdiff_t last, const float *x, const float *w,
 	       const float *bias, float *y, ptrdiff_t left)
 {
-	bool brief;
+	bool few;
 	ptrdiff_t end;
 
 	for (ptrdiff_t begin = first; begin < last; begin = end) {
@@ -510,8 +514,8 @@ vc_conv_strips(const VcTaps *t, const VcConv *v, ptrdiff_t first, ptrdiff_t last
 		if (VC_DILATED && v->dw > 1)
 			vc_conv_phases(t, v, begin, end, x, w, bias, y, left);
 		for (ptrdiff_t i = 0, n; (!VC_DILATED || v->dw == 1) && i < end - begin; i += n) {
-			n = vc_strip_next(t, end - begin, &i, &brief);
-			vc_strip_run(brief ? t->brief : t->strip, brief ? t->few : t->rows, n, v, at.image,
+			n = vc_strip_next(t, end - begin, &i, &few);
+			vc_strip_run(few ? t->strip_few : t->strip, few ? t->few : t->rows, n, v, at.image,
 				     at.oh * v->sh - v->ph, at.ow + i, w, bias, y + (begin + i) * v->ys, left);
 		}
 	}
