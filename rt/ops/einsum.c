@@ -163,7 +163,7 @@ distance(const double *a, const double *b, int64_t n, double p, bool wide)
 			sum = d > sum || d != d ? d : sum;
 			continue;
 		}
-		d = p == 0 ? d != 0 : p == 1 ? d : p == 2 ? d * d : pow(d, p);
+		d = p == 0 ? (d != d ? d : d != 0) : p == 1 ? d : p == 2 ? d * d : pow(d, p);
 		sum += wide ? d : (double)(float)d;
 	}
 	sum = wide ? sum : (double)(float)sum;

@@ -461,7 +461,8 @@ bag_offsets(RtCx *cx, const Bag *g)
 static int
 bag_results(RtCx *cx, const Bag *g, bool listed, RtTensor **r, IValue *out)
 {
-	RtDtype index = (RtDtype)g->indices->dtype;
+	const bool narrow = g->indices->dtype == RT_i32 && g->offsets->dtype == RT_i32;
+	const RtDtype index = narrow ? RT_i32 : RT_i64;
 	int64_t dims[2] = { g->bags, g->width }, listing = listed ? g->n : 0;
 	int64_t sizes = g->mode == 0 ? g->offsets->dims[0] : g->bags;
 

@@ -722,6 +722,15 @@ extreme_dim(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 KERNEL(max_dim, extreme_dim(cx, "max", true, in, out))
 KERNEL(min_dim, extreme_dim(cx, "min", false, in, out))
 
+/* Has the dim one element, which ATen compares with nothing? */
+static bool
+is_alone(const RtTensor *t, IValue dim)
+{
+	const int64_t i = rt_is_none(dim) ? 0 : rt_integer(dim);
+
+	return t->ndim && !rt_is_none(dim) && t->dims[i < 0 ? i + t->ndim : i] == 1;
+}
+
 static int
 arg_extreme(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 {
@@ -731,10 +740,10 @@ arg_extreme(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 	r.as_out[0] = RT_i64;
 	if (reduce_not_empty(cx, max ? "argmax()" : "argmin()", r.in, in[1]))
 		return RT_ERROR;
-	if (r.in->dtype == RT_b8)
-		return rt_raise(cx, "\"%s_cpu\" not implemented for 'Bool'", name);
 	if (no_complex(cx, name, r.in) || reduce_mask(cx, in[1], r.in->ndim, r.mask))
 		return RT_ERROR;
+	if (r.in->dtype == RT_b8 && !is_alone(r.in, in[1]))
+		return rt_raise(cx, "\"%s_cpu\" not implemented for 'Bool'", name);
 	r.out[0] = reduce_result(cx, 0, r.in, r.mask, in[2].u.i, RT_i64);
 	RT_RESULT(cx, r.out[0], out[0]);
 	reduce_run(cx, &r);
