@@ -60,4 +60,23 @@ float_to_bf16(float f)
 	return (uint16_t)((u & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : number);
 }
 
+/* half_to_float(float_to_half(f)), and the same of bfloat16: in lanes of 32 bits alone. */
+HALF_INLINE float
+half_rounded(float f)
+{
+	const uint32_t bits = half_bits(f), sign = bits & 0x80000000, u = bits & 0x7fffffff;
+	const uint32_t small = half_bits(half_float(u) + 0.5f - 0.5f), number = (u + 0xfff + (u >> 13 & 1)) & 0xffffe000;
+	const uint32_t large = u > 0x7f800000 ? 0x7fc00000 : 0x7f800000;
+
+	return half_float(sign | (number < 0x47800000 ? u < 0x38800000 ? small : number : large));
+}
+
+HALF_INLINE float
+bf16_rounded(float f)
+{
+	const uint32_t u = half_bits(f), number = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000;
+
+	return half_float((u & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : number);
+}
+
 #endif

@@ -93,8 +93,8 @@ static const char *
 rounded(Arena *a, RtDtype dtype, const char *x)
 {
 	switch (dtype) {
-	case RT_f16:  return arena_printf(a, "half_to_float(float_to_half((float)(%s)))", x);
-	case RT_bf16: return arena_printf(a, "bf16_to_float(float_to_bf16((float)(%s)))", x);
+	case RT_f16:  return arena_printf(a, "half_rounded((float)(%s))", x);
+	case RT_bf16: return arena_printf(a, "bf16_rounded((float)(%s))", x);
 	case RT_b8:   return arena_printf(a, "((%s) != 0)", x);
 	case RT_f32: case RT_f64: case RT_i64:
 		return arena_printf(a, "(%s)(%s)", element_type(dtype), x);

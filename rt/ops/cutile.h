@@ -99,6 +99,18 @@ float_to_bf16(float f)
 	return f != f ? 0x7fc0 : (uint16_t)((b.u + 0x7fff + (b.u >> 16 & 1)) >> 16);
 }
 
+CU_INLINE float
+half_rounded(float f)
+{
+	return half_to_float(float_to_half(f));
+}
+
+CU_INLINE float
+bf16_rounded(float f)
+{
+	return bf16_to_float(float_to_bf16(f));
+}
+
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* A block's tile of a product (m, n) of k terms each: where it begins. */

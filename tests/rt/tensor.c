@@ -1,6 +1,7 @@
 /* tests/rt/tensor.c - geometry, copies, conversion and promotion, against values recorded from PyTorch 1.13
  */
 #include "test.h"
+#include "../../rt/half.h"
 
 /* operands=result|clone of the first|dense, contiguous, channels last; each dims/strides */
 static const char *const layouts[] = {
@@ -167,6 +168,32 @@ casts(void **state)
 		if ((h & 0x7f80) != 0x7f80 || !(h & 0x7f))
 			assert_int_equal(rt_float_to_bf16(rt_bf16_to_float((uint16_t)h)), h);
 	}
+}
+
+static void
+is_rounded(uint32_t u)
+{
+	const float f = half_float(u);
+
+	assert_int_equal(half_bits(half_rounded(f)), half_bits(half_to_float(float_to_half(f))));
+	assert_int_equal(half_bits(bf16_rounded(f)), half_bits(bf16_to_float(float_to_bf16(f))));
+}
+
+/* To a narrow type without going there: floats all over, and those beside and between two halves. */
+static void
+roundings(void **state)
+{
+	(void)state;
+	for (uint64_t u = 0; u < (uint64_t)1 << 32; u += 4093)
+		is_rounded((uint32_t)u);
+	for (uint32_t h = 0; h < 65536; h++)
+		for (uint32_t i = 0; i < 3; i++) {
+			is_rounded(half_bits(half_to_float((uint16_t)h)) + 0xfff + i);
+			is_rounded((h << 16) + 0x7fff + i);
+		}
+	for (uint32_t fraction = 0; fraction < 1 << 14; fraction++)      /* below the least half, and to infinity */
+		for (uint32_t exponent = 100; exponent < 256; exponent++)
+			is_rounded(exponent << 23 | fraction << 9);
 }
 
 static RtTensor *
@@ -407,6 +434,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strides), cmocka_unit_test(promotion), cmocka_unit_test(casts),
+		cmocka_unit_test(roundings),
 		cmocka_unit_test(copies),  cmocka_unit_test(overlap),	cmocka_unit_test(limits),
 		cmocka_unit_test(checked), cmocka_unit_test(marks),	cmocka_unit_test(readonly),
 		cmocka_unit_test(numbers),
