@@ -100,6 +100,9 @@ class Once(Test):
                     self.assertEqual(self.net(weight, ["return torch.%s(torch.to(x, %d), self.w)" % (product, dtype)], [rows, 127],
                                               data, storage), 0)
                     self.assertEqual(self.forms["panels"], 144 * 128 * 2)
+        self.assertEqual(self.net([130, 127, 1, 1], ["return torch.conv2d(torch.to(x, 15), self.w)"], [2, 127, 3, 5], data=halves(16510, 8, "bfloat16"),
+                                  storage="BFloat16Storage"), 0)
+        self.assertEqual(self.forms["panels"], 144 * 128 * 2)
         self.net([130, 127], ["return torch.linear(x, self.w)"], [3, 127], halves(16509, 11, "f") + struct.pack("<f", 1 / 3))
         self.assertEqual(self.forms["panels"], 136 * 127 * 4)                                    # one is no half
 
