@@ -195,6 +195,41 @@ put_instances(Bare *b)
 		   "\nconst char *\nNAME_error(const NAME *m)\n{\n\treturn bare_error((const Bare *)m);\n}\n", name);
 }
 
+/* Headers of loops, and the prefixes of names by which a kernel's text uses them. */
+static const struct { const char *name, *uses[3]; } headers[] = {
+	{ "tmath.h", { "" } }, { "vmath.h", { "" } },
+	{ "vblock.h", { "vc_", "Vc", "VC_" } }, { "vcoarse.h", { "Vk" } }, { "vconv.h", { "vc_conv(", "VcConv" } },
+	{ "vwino.h", { "vc_winograd(" } }, { "vdepth.h", { "vc_depthwise(" } }, { "vlanes.h", { "vc_conv_lanes(" } },
+	{ "vgroups.h", { "vc_groups(" } }, { "vthree.h", { "vc_three(" } },
+	{ "vrow.h", { "vr_", "Vr", "VR_" } }, { "vmul.h", { "vm_" } }, { "vpool.h", { "vp_", "Vp" } },
+	{ "vattend.h", { "va_" } }, { "vresize.h", { "vz_" } }, { "vturn.h", { "vq_" } },
+	{ "vtable.h", { "vl_" } },
+	{ "vgrid.h", { "vg_", "Vg" } }, { "vroi.h", { "roi_", "Roi" } }, { "vrnn.h", { "vn_", "Vn" } },
+	{ "vbag.h", { "bags_", "Bags" } }, { "vdirect.h", { "vd_" } }, { "vint8.h", { "vi_", "Vi" } },
+	{ "vint8_depth.h", { "vi_depthwise(" } }, { "vint8_rnn.h", { "ViStep" } }, { "vback.h", { "vb_" } },
+};
+
+static bool
+is_used(const char *kernels, const char *const uses[3])
+{
+	for (int i = 0; i < 3 && uses[i]; i++)
+		if (strstr(kernels, uses[i]))
+			return true;
+	return false;
+}
+
+static void
+put_includes(Bare *b, Buf *text)
+{
+	const char *kernels = b->e->kernels.text.at ? b->e->kernels.text.at : "";
+
+	buf_puts(text, b->program ? "#include \"rt/bare.h\"\n#include \"rt/plain.h\"\n" :
+		 "#include \"rt/bare.h\"\n");
+	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+		if (is_used(kernels, headers[i].uses))
+			buf_printf(text, "#include \"rt/ops/%s\"\n", headers[i].name);
+}
+
 /* Rounded up to cache lines, as rt/bare.h places them. */
 static int64_t
 lines(int64_t bytes)
@@ -316,8 +351,9 @@ put_whole(Bare *b, ProgramText *text)
 	if (!b->program)
 		buf_printf(&c, "#include \"%s.h\"\n", b->door->name);
 	put_sizes(b, &c);
-	buf_puts(&c, b->program ? "#include \"rt/bare.h\"\n#include \"rt/plain.h\"\n" : "#include \"rt/bare.h\"\n");
-	emit_prelude(e, &c);
+	put_includes(b, &c);
+	buf_puts(&c, "\n#define KILN_INF (1e300 * 1e300)\n#define KILN_MINUS_INF (-1e300 * 1e300)\n"
+		 "#define KILN_NAN (0.0 / 0.0)\n");
 	put_memory(b, &c);
 	buf_puts(&c, "\n/* ---- kernels ---- */\n\n");
 	buf_puts(&c, e->kernels.text.at ? e->kernels.text.at : "");

@@ -8,20 +8,36 @@
 
 #include <string.h>
 
-/* Headers of rt/ops in the order in which programs include them, each with the prefixes of names by which the text of
- * kernels uses it; "": always. */
-static const struct { const char *name, *uses[3]; } headers[] = {
-	{ "tmath.h", { "" } }, { "vmath.h", { "" } },
-	{ "vblock.h", { "vc_", "Vc", "VC_" } }, { "vcoarse.h", { "Vk" } }, { "vconv.h", { "vc_conv(", "VcConv" } },
-	{ "vwino.h", { "vc_winograd(" } }, { "vdepth.h", { "vc_depthwise(" } }, { "vlanes.h", { "vc_conv_lanes(" } },
-	{ "vgroups.h", { "vc_groups(" } }, { "vthree.h", { "vc_three(" } },
-	{ "vrow.h", { "vr_", "Vr", "VR_" } }, { "vmul.h", { "vm_" } }, { "vpool.h", { "vp_", "Vp" } },
-	{ "vattend.h", { "va_" } }, { "vresize.h", { "vz_" } }, { "vturn.h", { "vq_" } },
-	{ "vtable.h", { "vl_" } },
-	{ "vgrid.h", { "vg_", "Vg" } }, { "vroi.h", { "roi_", "Roi" } }, { "vrnn.h", { "vn_", "Vn" } },
-	{ "vbag.h", { "bags_", "Bags" } }, { "vdirect.h", { "vd_" } }, { "vint8.h", { "vi_", "Vi" } },
-	{ "vint8_depth.h", { "vi_depthwise(" } }, { "vint8_rnn.h", { "ViStep" } }, { "vback.h", { "vb_" } },
-};
+static const char head[] =
+	"#include \"rt/program.h\"\n"
+	"#include \"rt/half.h\"\n"
+	"#include \"rt/ops/tmath.h\"\n"
+	"#include \"rt/ops/vmath.h\"\n"
+	"#include \"rt/ops/vscratch.h\"\n"
+	"#include \"rt/ops/vconv.h\"\n"
+	"#include \"rt/ops/vwino.h\"\n"
+	"#include \"rt/ops/vdepth.h\"\n"
+	"#include \"rt/ops/vlanes.h\"\n"
+	"#include \"rt/ops/vgroups.h\"\n"
+	"#include \"rt/ops/vthree.h\"\n"
+	"#include \"rt/ops/vrow.h\"\n"
+	"#include \"rt/ops/vmul.h\"\n"
+	"#include \"rt/ops/vpool.h\"\n"
+	"#include \"rt/ops/vattend.h\"\n"
+	"#include \"rt/ops/vresize.h\"\n"
+	"#include \"rt/ops/vtable.h\"\n"
+	"#include \"rt/ops/vturn.h\"\n"
+	"#include \"rt/ops/vgrid.h\"\n"
+	"#include \"rt/ops/vroi.h\"\n"
+	"#include \"rt/ops/vrnn.h\"\n"
+	"#include \"rt/ops/vbag.h\"\n"
+	"#include \"rt/ops/vdirect.h\"\n"
+	"#include \"rt/ops/vback.h\"\n"
+	"\n"
+	"#define KILN_INF (1e300 * 1e300)\n"
+	"#define KILN_MINUS_INF (-1e300 * 1e300)\n"
+	"#define KILN_NAN (0.0 / 0.0)\n"
+	"#define LAST RT_LAST\n";
 
 /* Specialized code finds weights by their linked address; weights in a file, and streamed ones, which rt_warm moves,
  * through the context. */
@@ -579,27 +595,6 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	return e;
 }
 
-static bool
-is_used(const char *kernels, const char *const uses[3])
-{
-	for (int i = 0; i < 3 && uses[i]; i++)
-		if (strstr(kernels, uses[i]))
-			return true;
-	return false;
-}
-
-void
-emit_prelude(const Emit *e, Buf *b)
-{
-	const char *kernels = e->kernels.text.at ? e->kernels.text.at : "";
-
-	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-		if (is_used(kernels, headers[i].uses))
-			buf_printf(b, "#include \"rt/ops/%s\"\n", headers[i].name);
-	buf_puts(b, "\n#define KILN_INF (1e300 * 1e300)\n#define KILN_MINUS_INF (-1e300 * 1e300)\n"
-		 "#define KILN_NAN (0.0 / 0.0)\n");
-}
-
 /* Sizes that vblock.h's products use in this program. */
 void
 emit_panels(const Emit *e, Buf *b)
@@ -636,9 +631,10 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	buf_printf(&b, e->levels ? "#define VC_PACKED %d\n" : "#define VC_FLOATS %d\n", e->vf);
 	buf_puts(&b, e->in_order ? "#define VC_IN_ORDER 1\n" : "");
 	emit_panels(e, &b);
-	buf_puts(&b, "#include \"rt/program.h\"\n#include \"rt/half.h\"\n");
-	emit_prelude(e, &b);
-	buf_puts(&b, "#define LAST RT_LAST\n");
+	buf_puts(&b, head);
+	if (e->int8)
+		buf_puts(&b, "#include \"rt/ops/vint8_depth.h\"\n#include \"rt/ops/vint8_rnn.h\"\n");
+	buf_puts(&b, e->coarse.n ? "#include \"rt/ops/vcoarse.h\"\n" : "");
 	if (!strcmp(o->emit, "c") && !o->weights_file)
 		buf_printf(&b, "#define kiln_weights %s_weights\n", o->name);
 	buf_puts(&b, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);

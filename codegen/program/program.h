@@ -49,7 +49,6 @@ int         emit_value(Emit *, IValue);                /* adds a top-level const
 const char *emit_symbol(Emit *, const Op *);           /* C name of its kernel, which is declared */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
 void        emit_panels(const Emit *, Buf *);          /* macros of vblock.h */
-void        emit_prelude(const Emit *, Buf *);         /* what kernels use: headers of rt/ops, and KILN_INF, KILN_NAN */
 extern const char *const emit_own[];                   /* tables of the runtime that a program defines; then null */
 void        emit_instructions(Emit *);                 /* the table of those that the codes have; last of all */
 typedef struct PlaceList { int *at, n, cap; } PlaceList;
