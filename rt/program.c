@@ -100,12 +100,16 @@ unpack_coarse(const char *weights, const RtPacking *p, char *to)
 			const int64_t panel = col / p->width, lane = col % p->width, i = k % p->quad,
 				      at = (panel * groups + k / p->group) * p->width + lane,
 				      place = p->to + col * p->sn + k * p->sk;
-			/* the last one has its sign */
-			const uint32_t q = (word[(panel * words + k / p->quad) * p->width + lane] >> bits * i) +
-					   (uint32_t)(i < p->quad - 1 ? 0 : half);
+			const uint32_t number = word[(panel * words + k / p->quad) * p->width + lane] >> bits * i;
+			const uint32_t q = number + (uint32_t)(i < p->quad - 1 ? 0 : half);     /* the last has a sign */
 			const int x = (int)(q & (2 * (uint32_t)half - 1)) - half;
+			const RtDtype type = (RtDtype)p->centred;
 
-			if (!p->scales)
+			if (bits == 16 && p->scales)
+				((float *)to)[place] = (float)rt_load_f64(type, &(uint16_t){ (uint16_t)number });
+			else if (bits == 16)
+				((uint16_t *)to)[place] = (uint16_t)number;
+			else if (!p->scales)
 				to[place] = (char)(x + p->centred);
 			else
 				((float *)to)[place] = ((float)x + (p->centred ? scales[all + at] : 0)) * scales[at];
@@ -113,31 +117,9 @@ unpack_coarse(const char *weights, const RtPacking *p, char *to)
 	return true;
 }
 
-static bool
-unpack_halves(const char *weights, const RtPacking *p, char *to)
-{
-	const uint16_t *half = (const uint16_t *)(const void *)(weights + p->at);
-	const int64_t words = (p->k + 1) / 2;
-
-	for (int64_t col = 0; col < p->n; col++)
-		for (int64_t k = 0; k < p->k; k++) {
-			const int64_t word = (col / p->width * words + k / 2) * p->width + col % p->width,
-				      place = p->to + col * p->sn + k * p->sk;
-			const uint16_t x = half[2 * word + k % 2];
-
-			if (p->scales)
-				((float *)to)[place] = (float)rt_load_f64((RtDtype)p->centred, &x);
-			else
-				((uint16_t *)to)[place] = x;
-		}
-	return true;
-}
-
 bool
 rt_unpack_part(const char *weights, const RtPacking *p, void *to)
 {
-	if (p->group && p->quad == 2)
-		return unpack_halves(weights, p, to);
 	if (p->group)
 		return unpack_coarse(weights, p, to);
 	if (p->quad)
