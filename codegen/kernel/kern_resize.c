@@ -158,14 +158,12 @@ put_repeated(Body *b, const Resize *d, const char *width, const char *places)
 	out_close(o);
 }
 
-/* A row twice as wide as that of the input, without reading the table: consecutive loads and stores. */
+/* A row of a plane, twice as wide as the input's: consecutive loads and stores, without reading the table. */
 static void
 put_doubled(Body *b, const Resize *d)
 {
 	Out *o = &b->out;
 
-	if (d->lanes || d->x->strides[3] != 1 || d->y->strides[3] != 1)
-		return;
 	out_open(o, "if (doubles)");
 	out_line(o, "IVDEP");
 	out_open(o, "for (int64_t j = 0; j < %s; j++)", body_number(b, "w", d->x->dims[3]));
@@ -200,6 +198,7 @@ row_nearest(Row *r)
 {
 	Body b = body_begin(r->p);
 	const char *width, *places;
+	bool planes;
 	Resize d = { 0 };
 
 	d.exact = r->n->op->lowering == LOWER_NEAREST_EXACT;
@@ -207,7 +206,10 @@ row_nearest(Row *r)
 		return false;
 	put_tables(&b, &d, "int64_t", "vz_nearest", d.exact, "");
 	width = body_number(&b, "ow", d.y->dims[3]);
-	out_line(&b.out, "const int doubles = vz_doubles(columns, %s, %s);", width, body_number(&b, "w", d.x->dims[3]));
+	planes = !d.lanes && d.x->strides[3] == 1 && d.y->strides[3] == 1;
+	if (planes)
+		out_line(&b.out, "const int doubles = vz_doubles(columns, %s, %s);", width,
+			 body_number(&b, "w", d.x->dims[3]));
 	nest_open(&b, &d.nest);
 	out_line(&b.out, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %s;", d.type, d.type,
 		 nest_at(&b, &d.nest, 1), d.nest.ndim - 1, body_number(&b, "xh", d.x->strides[2]));
@@ -215,7 +217,8 @@ row_nearest(Row *r)
 	out_blank(&b.out);
 	places = body_number(&b, "channels", place_numbers(&d));
 	put_repeated(&b, &d, width, places);
-	put_doubled(&b, &d);
+	if (planes)
+		put_doubled(&b, &d);
 	put_places(&b, &d, width, places);
 	out_close(&b.out);
 	launch(r, &d, &b, (d.y->dims[2] + d.y->dims[3]) * 8);

@@ -5,8 +5,9 @@
  *
  *    y = x.to(torch.float32)   ->  y = prim::cast(x, 6)
  *
- * Products, convolutions, pools and recurrent layers have kernels for float.  Those of bfloat16 and float16 are computed
- * in float and rounded once, as PyTorch's are, which rounds each step of a layer; constant weights are cast now:
+ * Products, convolutions, pools and recurrent layers have kernels for float.  Those of bfloat16 and float16 are
+ * computed in float and rounded once, as PyTorch's are (it rounds each step of a recurrent layer); constant weights are
+ * cast now:
  *
  *    y = conv2d(x, w, b, ...)  ->  y = prim::cast(conv2d(prim::cast(x, 6), w.float(), b.float(), ...), 15)
  *

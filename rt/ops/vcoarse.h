@@ -4,14 +4,14 @@
  *
  * or finite numbers of bfloat16 or float16.
  *
- * Weights: panels of VC_PANEL output channels, [panel][word][VC_PANEL], of words of 32 bits that have 2, 4 or 8 elements
- * of k, the first one lowest; scales, and behind all of them centres: [panel][group][VC_PANEL], of integers.
+ * Weights: panels of VC_PANEL output channels, [panel][word][VC_PANEL], of words of 32 bits that have 2, 4 or 8
+ * elements of k, the first one lowest; of integers scales, and behind all of them centres: [panel][group][VC_PANEL].
  *
  * Few rows and integers: a word's elements are masked, not moved, so the i-th one is 2^(bits * i) times too large, and
  * inputs are so much less; the last one has its sign, the others are half their range more, which is taken away before
  * they are floats: of sums, in which it may be most, as of small weights beside one that is large, little would be left
- * that is right.  Scales multiply sums.  Many rows: VC_RUN elements of k become floats in the nearest cache, those of the
- * model, for register blocks.
+ * that is right.  Scales multiply sums.  Many rows: VC_RUN elements of k become floats in the nearest cache, those of
+ * the model, for register blocks.
  */
 #ifndef RT_OPS_VCOARSE_H
 #define RT_OPS_VCOARSE_H
@@ -366,13 +366,14 @@ vk_product(VkType type, ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, cons
 	   const float *bias, float *c, VcEpilogue *epilogue, void *const *p)
 {
 	const VcShare s = vc_share(begin, end, 0, v->m, 1, v->n, v->chunk);
+	const ptrdiff_t few = vk_is_half(type) ? VK_FEW_HALVES : VK_FEW;
 
 	for (ptrdiff_t at = s.begin; at < s.end; at++) {
 		const VcBlock o = vc_share_block(&s, 0, at, v->chunk, v->n);
 		const ptrdiff_t m = o.to - o.from;
 		const float *const from = a + o.from * v->lda, *const b = bias ? bias + o.col : 0;
 		float *const to = c + o.from * v->ldc + o.col;
-		const bool done = m <= (vk_is_half(type) ? VK_FEW_HALVES : VK_FEW) && vk_few_rows(type, m, v, from, w, o.col, o.left, b, to);
+		const bool done = m <= few && vk_few_rows(type, m, v, from, w, o.col, o.left, b, to);
 
 		for (ptrdiff_t j = 0; j < o.left && !done; j += VC_BLOCK)
 			vk_many_rows(type, m, v, from, w, o.col + j, o.left - j, b ? b + j : 0, to + j);

@@ -51,9 +51,9 @@ vz_doubles(const int64_t *at, int64_t out, int64_t in)
 {
 	int64_t j = 0;
 
-	while (j < out && at[j] == j / 2)
+	while (out == 2 * in && j < out && at[j] == j / 2)
 		j++;
-	return j == out && out == 2 * in;
+	return j == out;
 }
 
 /* Bilinear rows: rows of the input are made as wide as the result's first, each once as long as the result's rows that
