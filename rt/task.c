@@ -389,6 +389,7 @@ drain(struct RtPool *p)
 {
 	Task *t;
 
+	rt_pool_adopt(p);
 	pthread_mutex_lock(&p->lock);
 	while (p->first || p->nrunning) {
 		if ((t = choose(p, 0, 0))) {
@@ -418,6 +419,7 @@ rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	*out = rt_retain(rt_ref(RT_FUTURE, t->future));
 	t->closed = !any_has_future(args, n, &left);
 	cx->gen->shared = true;
+	rt_pool_adopt(p);
 	pthread_mutex_lock(&p->lock);
 	if (!p->drain) {
 		p->run_task = run_task;
@@ -459,6 +461,7 @@ rt_wait(RtCx *cx, RtFuture *f, IValue *out)
 	*out = rt_none();
 	if (!p)
 		return wait_alone(cx, f, out);
+	rt_pool_adopt(p);
 	pthread_mutex_lock(&p->lock);
 	while (f->state != DONE) {
 		if (f->state == LAZY) {

@@ -247,24 +247,34 @@ work(void *arg)
 	return 0;
 }
 
+void
+rt_pool_adopt(struct RtPool *p)
+{
+	if (p->process == getpid())
+		return;
+	p->process = getpid();
+	p->nworker = p->nrunning = 0;
+	p->nsleep = p->nwaiter = 0;
+	pthread_mutex_init(&p->lock, 0);
+	pthread_cond_init(&p->work, 0);
+	pthread_cond_init(&p->done, 0);
+}
+
 static void
 wake(struct RtPool *p)
 {
 	if (!p->nsleep)
 		return;
+	rt_pool_adopt(p);
 	pthread_mutex_lock(&p->lock);
 	pthread_cond_broadcast(&p->work);
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* A child of the process that made it has none of its threads: there is nothing to end. */
 static void
 pool_free(struct RtPool *p)
 {
-	if (p->process != getpid()) {
-		free(p);
-		return;
-	}
+	rt_pool_adopt(p);
 	pthread_mutex_lock(&p->lock);
 	p->stop = true;
 	pthread_cond_broadcast(&p->work);
@@ -286,10 +296,7 @@ pool_new(int nworker)
 
 	if (!p)
 		return 0;
-	p->process = getpid();
-	pthread_mutex_init(&p->lock, 0);
-	pthread_cond_init(&p->work, 0);
-	pthread_cond_init(&p->done, 0);
+	rt_pool_adopt(p);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, RT_STACK_BYTES);
 	sigfillset(&all);                           /* signals are for the threads of the process, not for the pool's */

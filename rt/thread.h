@@ -28,7 +28,7 @@ struct RtPool {
 	RT_ATOMIC int   nsleep, nwaiter;
 	RT_ATOMIC bool  stop;
 	int             nworker;     /* only its owner asks, */
-	pid_t           process;     /* as who made it */
+	pid_t           process;     /* whose threads these are */
 	Worker          worker[MAX_THREADS];
 
 	RT_ATOMIC uint64_t loop;               /* epoch << PARTS_BITS | parts */
@@ -47,6 +47,10 @@ struct RtPool {
 	RT_ATOMIC int nqueue;
 	int      nrunning;           /* under the lock */
 };
+
+/* Before the lock is taken by a process that may be a child of the one that made the pool: a child has none of its
+ * threads, one of which may have held the lock then, or waited; there it is a pool of the caller alone. */
+void rt_pool_adopt(struct RtPool *);
 #endif
 
 #endif

@@ -2,12 +2,15 @@
  */
 #include "../../rt/rt.h"
 #include "../../rt/base.h"
+#include "../../rt/thread.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 enum { TIMES = 2000, NTHREAD = 8 };
@@ -110,6 +113,41 @@ test_type_names(void **state)
 	}
 }
 
+/* ---- a child of the process ---- */
+
+static void
+count_up(void *arg, int64_t begin, int64_t end)
+{
+	__atomic_fetch_add((int64_t *)arg, end - begin, __ATOMIC_RELAXED);
+}
+
+/* Its threads are asleep, and one of them holds the pool's lock, when the process forks: the child has neither. */
+static void
+test_child(void **state)
+{
+	int64_t counted = 0;
+	int status;
+	RtCx cx;
+
+	(void)state;
+	rt_cx_init(&cx);
+	assert_int_equal(rt_threads(&cx, 3), RT_OK);
+	while (cx.pool->nsleep < 2)
+		usleep(100);
+	pthread_mutex_lock(&cx.pool->lock);
+	if (!fork()) {
+		alarm(30);
+		rt_parallel(&cx, 1000, 1, count_up, &counted);
+		rt_cx_free(&cx);
+		_exit(counted != 1000);
+	}
+	pthread_mutex_unlock(&cx.pool->lock);
+	assert_true(wait(&status) > 0 && !status);
+	rt_parallel(&cx, 1000, 1, count_up, &counted);
+	assert_int_equal(counted, 1000);
+	rt_cx_free(&cx);
+}
+
 int
 main(void)
 {
@@ -117,6 +155,7 @@ main(void)
 		cmocka_unit_test(test_lost_is_its_own),
 		cmocka_unit_test(test_lost_in_a_worker),
 		cmocka_unit_test(test_type_names),
+		cmocka_unit_test(test_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
