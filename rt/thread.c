@@ -321,7 +321,7 @@ rt_threads(RtCx *cx, int n)
 		n = 1;
 	if (n > MAX_THREADS)
 		n = MAX_THREADS;
-	if (cx->pool && cx->pool->nworker == n - 1)
+	if (cx->pool && n > 1 && cx->pool->nworker == n - 1)
 		return RT_OK;
 	if (cx->pool) {
 		rt_drain(cx);

@@ -15,6 +15,8 @@ WARN = ["-std=c11", "-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", "-Wpedantic", "-W
 WRAP = ["-Wl,--wrap=" + f for f in ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")]
 ENDS = {"shared": "so", "static": "a", "obj": "o"}
 SANITIZED = "-fsanitize" in os.environ.get("CFLAGS", "")
+# In turn: without that a thread that spins, or calls without a pause, keeps the others from running for minutes.
+VALGRIND = ["valgrind", "-q", "--fair-sched=yes", "--leak-check=full", "--error-exitcode=9"]
 CPU = ["--cpu", "x86-64-v3"] if platform.machine() == "x86_64" else []
 
 
@@ -77,7 +79,7 @@ class Door(programs.Test):
         program = self.compiles("lacking", self.libraries("static"), *WRAP)
         self.ends(DONE, program)
         if shutil.which("valgrind"):
-            self.ends(DONE, "valgrind", "-q", "--leak-check=full", "--error-exitcode=9", program, KILN_NO_RECYCLE="1")
+            self.ends(DONE, *VALGRIND, program, KILN_NO_RECYCLE="1")
 
     def without_heap(self, *how):
         """noheap.c, with libraries that have no heap."""
@@ -93,7 +95,7 @@ class Door(programs.Test):
         """NAME_open_in: no heap at all, several in one block, pools, state, all that is refused."""
         self.ends(DONE, self.without_heap(*WRAP))
         if shutil.which("valgrind"):
-            self.ends(DONE, "valgrind", "-q", "--error-exitcode=9", self.without_heap())
+            self.ends(DONE, *VALGRIND, self.without_heap())
 
     def test_memory_of_a_library_with_a_heap(self):
         lib = ctypes.CDLL(self.build("libheap.so", file("net.py"), "--input", "x=float32[1x4]", "--emit", "shared", "--name", "heap", *CPU))
@@ -107,7 +109,7 @@ class Door(programs.Test):
         for name, argument in ("values", ()), ("threads", (200,)):
             with self.subTest(name):
                 program = self.compiles(name, self.libraries("static"))
-                self.ends(DONE, "valgrind", "-q", "--leak-check=full", "--error-exitcode=9", program, *argument, KILN_NO_RECYCLE="1")
+                self.ends(DONE, *VALGRIND, program, *argument, KILN_NO_RECYCLE="1")
 
     def test_header(self):
         """It is C and C++ alone, with DLPack's header where that is."""
