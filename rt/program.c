@@ -43,45 +43,55 @@ storage_of(Loader *l, const RtSpan *span)
 	return s;
 }
 
-/* Zeros are not written: they may stand for elements that the original does not have. */
-static bool
-unpack_bytes(const char *from, const RtPacking *p, char *to)
+/* An element of so many bytes of a part, as the storage has it. */
+static uint32_t
+element(const RtPacking *p, const void *from, int size)
 {
-	bool lacked = false;
+	union { uint32_t word; float number; } x = { 0 };
 
-	for (int64_t col = -p->skip; col < p->n; col += p->width)
-		for (int64_t t = 0; t < p->taps; t++, from += p->k * p->width)
-			for (int64_t k = 0; k < p->k; k++)
-				for (int64_t j = 0; j < p->width && col + j < p->n; j++) {
-					const char q = from[(k / p->quad * p->width + j) * p->quad + k % p->quad];
-					const int64_t place = rt_packing_place(p, col + j, k, t);
-
-					if (q && col + j >= 0 && to[place] != q) {
-						to[place] = q;
-						lacked = true;
-					}
-				}
-	return lacked;
+	memcpy(&x, from, (size_t)size);
+	if (p->from == p->as)
+		return x.word;
+	if (p->from)
+		x.number = (float)rt_load_f64((RtDtype)p->from, from);
+	if (p->as)
+		return p->as == RT_bf16 ? rt_float_to_bf16(x.number) : rt_float_to_half(x.number);
+	return x.word;
 }
 
+/* Was that not there already? */
 static bool
-unpack(const uint32_t *from, const RtPacking *p, uint32_t *to)
+put_element(char *to, uint32_t x, int size)
 {
+	if (!memcmp(to, &x, (size_t)size))
+		return false;
+	memcpy(to, &x, (size_t)size);
+	return true;
+}
+
+/* Zeros are not written: they may stand for elements that the original does not have. */
+static bool
+unpack(const char *from, const RtPacking *p, char *to)
+{
+	const int whole = p->quad ? 1 : 4, in = p->from ? 2 : whole, out = p->as ? 2 : whole;
+	const int64_t quad = p->quad ? p->quad : 1;
 	bool lacked = false;
 
 	for (int64_t col = -p->skip; col < p->n; col += p->width) {
 		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last;
 
-		for (int64_t t = 0; t < p->taps; t++)
-			for (int64_t k = 0; k < p->k; k++, from += width)
-				for (int64_t j = 0; j < width && j < left; j++) {
-					const int64_t place = rt_packing_place(p, col + j, k, t);
+		for (int64_t t = 0; t < p->taps; t++, from += p->k * width * in)
+			for (int64_t k = 0; k < p->k; k++) {
+				const char *row = from + (k / quad * quad * width + k % quad) * in;
 
-					if (from[j] && col + j >= 0 && to[place] != from[j]) {
-						to[place] = from[j];
-						lacked = true;
-					}
+				for (int64_t j = 0; j < width && j < left; j++) {
+					const uint32_t x = element(p, row + j * quad * in, in);
+
+					if (x && col + j >= 0)
+						lacked |= put_element(to + rt_packing_place(p, col + j, k, t) * out, x,
+								      out);
 				}
+			}
 	}
 	return lacked;
 }
@@ -103,12 +113,9 @@ unpack_coarse(const char *weights, const RtPacking *p, char *to)
 			const uint32_t number = word[(panel * words + k / p->quad) * p->width + lane] >> bits * i;
 			const uint32_t q = number + (uint32_t)(i < p->quad - 1 ? 0 : half);     /* the last has a sign */
 			const int x = (int)(q & (2 * (uint32_t)half - 1)) - half;
-			const RtDtype type = (RtDtype)p->centred;
 
-			if (bits == 16 && p->scales)
-				((float *)to)[place] = (float)rt_load_f64(type, &(uint16_t){ (uint16_t)number });
-			else if (bits == 16)
-				((uint16_t *)to)[place] = (uint16_t)number;
+			if (p->from)
+				put_element(to + place * (p->as ? 2 : 4), element(p, &number, 2), p->as ? 2 : 4);
 			else if (!p->scales)
 				to[place] = (char)(x + p->centred);
 			else
@@ -122,9 +129,7 @@ rt_unpack_part(const char *weights, const RtPacking *p, void *to)
 {
 	if (p->group)
 		return unpack_coarse(weights, p, to);
-	if (p->quad)
-		return unpack_bytes(weights + p->at, p, to);
-	return unpack((const uint32_t *)(const void *)(weights + p->at), p, to);
+	return unpack(weights + p->at, p, to);
 }
 
 void

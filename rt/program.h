@@ -35,9 +35,10 @@ typedef struct RtPacking {
 	int32_t kh, sd;                  /* taps over three dims: rows of a plane; from plane to plane */
 	int32_t quad;                    /* weights of 8 bits (vint8.h): so many of k are side by side */
 	/* weights of few bits (vcoarse.h), `quad` to a word, in groups of so many of k: floats, by `scales`, and by
-	 * centres if centred; without scales they are bytes, each the integer + centred.  Two to a word: numbers of the
-	 * dtype `centred`, as they are, or with `scales` as floats. */
+	 * centres if centred; without scales they are bytes, each the integer + centred.  Two to a word: halves. */
 	int32_t group, centred;
+	int32_t from, as;                /* dtypes of 16 bits: of the part, of the storage; 0: 4 bytes, floats where the
+	                                  * other has one */
 	int32_t skip;                    /* columns of the first panel before the part's own */
 	int32_t inner, so;               /* k by sk for `inner` of them, then by so from each such run to the next */
 	int64_t scales;                  /* bytes from the beginning of the program's weights */
@@ -64,8 +65,12 @@ typedef struct RtSpan {                  /* a storage in the weights */
 typedef struct RtMaking {
 	int64_t from, to;                /* bytes: of the panels in the weights, and of the result in what is made */
 	int64_t alone;                   /* bytes at `from` that nothing else reads; or 0 */
-	int32_t n, k, panels, tile;      /* columns, rows; Winograd's outputs, tile x tile: 4 or 2 */
+	int64_t floats;                  /* elements of the panels, */
+	int32_t half;                    /* which are numbers of this dtype of 16 bits; 0: floats */
+	int32_t n, k, panels, tile;      /* columns, rows; Winograd's outputs, tile x tile: 4 or 2; 0: panels of floats */
 } RtMaking;
+/* n numbers of bfloat16 or float16 as floats */
+void rt_widen(RtDtype, const uint16_t *from, float *to, int64_t n);
 /* Makes panels [begin, end). */
 typedef void RtMake(const RtMaking *, const float *from, float *to, int64_t begin, int64_t end);
 
@@ -174,6 +179,7 @@ typedef struct RtProgram {
 	int64_t weights_bytes, made_bytes, alone_bytes;  /* alone_bytes: of the weights, read only to make others */
 	const RtMaking *making;          /* nmaking */
 	RtMake *make;
+	void  (*widen)(RtDtype, const uint16_t *from, float *to, int64_t n);     /* rt_widen, if any has halves */
 	int nmaking;
 	int nmethod, nconstant, nvalue, nstorage, nspecialization;
 	const char *launches;            /* of kiln build --bench-code: a JSON object for each, with commas; or null */

@@ -44,19 +44,55 @@ give_back(const char *at, int64_t bytes)
 
 /* ---- forms of weights ------------------------------------------------------------------------------------------ */
 
+enum { WIDENED = 1 << 14 };              /* elements of a part */
+
 typedef struct Making {
 	const RtProgram *program;
 	const RtMaking *row;
-	char *to;
+	const void *from;
+	float *to;
 } Making;
+
+/* Elements [begin, end) of 16 bits as floats. */
+static void
+widen(void *arg, int64_t begin, int64_t end)
+{
+	const Making *m = arg;
+
+	m->program->widen((RtDtype)m->row->half, (const uint16_t *)m->from + begin, m->to + begin, end - begin);
+}
 
 static void
 make_panels(void *arg, int64_t begin, int64_t end)
 {
 	const Making *m = arg;
 
-	m->program->make(m->row, (const float *)(m->program->weights + m->row->from), (float *)(m->to + m->row->to),
-			 begin, end);
+	m->program->make(m->row, m->from, m->to, begin, end);
+}
+
+/* Filters are transformed from panels of floats: those of 16 bits become such first.  False: there is no memory. */
+static bool
+make_row(RtCx *cx, Making m, char *to)
+{
+	float *panels = NULL;
+
+	m.from = m.program->weights + m.row->from;
+	m.to = (float *)(void *)(to + m.row->to);
+	if (m.row->half && m.row->tile) {
+		const Making first = { .program = m.program, .row = m.row, .from = m.from,
+				       .to = panels = rt_mem_line(m.row->floats * (int64_t)sizeof *panels) };
+
+		if (!panels)
+			return false;
+		rt_parallel(cx, m.row->floats, WIDENED, widen, (void *)&first);
+		m.from = panels;
+	}
+	if (m.row->tile)
+		rt_parallel(cx, m.row->panels, 1, make_panels, &m);
+	else
+		rt_parallel(cx, m.row->floats, WIDENED, widen, &m);
+	rt_mem_back(panels);
+	return true;
 }
 
 int
@@ -64,17 +100,20 @@ rt_make_weights(RtCx *cx)
 {
 	const RtProgram *p = cx->program;
 	const int64_t begin = cx->events ? rt_now() : 0;
-	Making m = { .program = p };
+	char *const to = large_pages(p->made_bytes);
+	bool made = to;
 
-	if (!(m.to = large_pages(p->made_bytes)))
+	for (const RtMaking *row = p->making; made && row < p->making + p->nmaking; row++) {
+		made = make_row(cx, (Making){ .program = p, .row = row }, to);
+		if (!p->weights_lent)
+			give_back(p->weights + row->from, row->alone);
+	}
+	if (!made) {
+		rt_mem_back(to);
 		return rt_raise(cx, "out of memory: %lld bytes are wanted for weights in the form that is fastest "
 				"(kiln build --forms small does without)", (long long)p->made_bytes);
-	for (m.row = p->making; m.row < p->making + p->nmaking; m.row++) {
-		rt_parallel(cx, m.row->panels, 1, make_panels, &m);
-		if (!p->weights_lent)
-			give_back(p->weights + m.row->from, m.row->alone);
 	}
-	p->shared->made = m.to;
+	p->shared->made = to;
 	if (cx->events)
 		rt_trace_add(cx, "weights transformed", begin, rt_now());
 	return RT_OK;

@@ -131,40 +131,47 @@ centre_of(const Coarse *c, const Step *s)
 
 /* ---- halves ------------------------------------------------------------------------------------------------------ */
 
-/* The bits of x as a number of that type, if it is one and finite. */
-static bool
-half_of(float x, RtDtype type, uint16_t *to)
+/* Rows of the weights, padded to whole words, [panel][word][column][2]; the numbers of panels that are not there are
+ * zeros. */
+static float *
+pairs_of(const RtPacking *p, const float *data, int64_t *n)
 {
-	*to = type == RT_bf16 ? rt_float_to_bf16(x) : rt_float_to_half(x);
-	return x - x == 0 && (type == RT_bf16 ? rt_bf16_to_float(*to) : rt_half_to_float(*to)) == x;
-}
+	const int64_t words = (p->k + 1) / 2;
+	float *to;
 
-static bool
-are_halves(const RtPacking *p, const float *data, RtDtype type)
-{
-	uint16_t unused;
-
+	*n = (p->n + p->width - 1) / p->width * words * p->width * 2;
+	if (!(to = calloc((size_t)*n, sizeof *to)))
+		out_of_memory();
 	for (int64_t row = 0; row < p->n; row++)
 		for (int64_t k = 0; k < p->k; k++)
-			if (!half_of(data[p->to + row * p->sn + k * p->sk], type, &unused))
-				return false;
-	return true;
+			to[2 * ((row / p->width * words + k / 2) * p->width + row % p->width) + k % 2] =
+				data[p->to + row * p->sn + k * p->sk];
+	return to;
+}
+
+static int
+find_halves(const RtPacking *p, const float *data)
+{
+	RtPacking panels = *p;
+	int64_t n;
+	int type;
+	float *all;
+
+	panels.width = panels.last = 1;
+	all = pairs_of(&panels, data, &n);
+	type = halves_type(all, n);
+	free(all);
+	return type;
 }
 
 static void
 put_halves(Emit *e, const RtPacking *p, const float *data, Coarse *c)
 {
-	const int64_t words = (p->k + 1) / 2, n = (p->n + p->width - 1) / p->width * words * p->width;
-	uint16_t *to = calloc((size_t)n, 2 * sizeof *to);
+	int64_t n;
+	float *all = pairs_of(p, data, &n);
 
-	if (!to)
-		out_of_memory();
-	for (int64_t row = 0; row < p->n; row++)
-		for (int64_t k = 0; k < p->k; k++)
-			half_of(data[p->to + row * p->sn + k * p->sk], c->half,
-				to + 2 * ((row / p->width * words + k / 2) * p->width + row % p->width) + k % 2);
-	c->words = weights_add(&e->weights, WEIGHT_PANELS, to, n * 2 * (int64_t)sizeof *to);
-	free(to);
+	c->words = halves_add(e, WEIGHT_PANELS, c->half, all, n);
+	free(all);
 }
 
 /* ---- packed ------------------------------------------------------------------------------------------------------ */
@@ -246,9 +253,8 @@ find(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
 			c->centred |= step[i].least < -(1 << (c->bits - 1)) || step[i].most >= 1 << (c->bits - 1);
 	}
 	free(step);
-	for (int i = 0; i < 2 && !c->bits; i++) {
-		c->half = i ? RT_f16 : RT_bf16;
-		c->bits = are_halves(p, data, c->half) ? 16 : 0;
+	if (!found && (c->half = find_halves(p, data))) {
+		c->bits = 16;
 		c->group = p->k;
 	}
 }
@@ -278,8 +284,7 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 	p.width = p.last = e->panel;
 	if (c->bits == 16) {
 		put_halves(e, &p, (const float *)w->storage->data, c);
-		p.centred = c->half;
-		p.scales = 1;
+		p.from = c->half;
 	} else {
 		put_words(e, &p, (const float *)w->storage->data, c);
 		put_scales(e, &p, c);
@@ -327,32 +332,6 @@ are_stored(const Original *o, const uint32_t *words, RtPacking *p)
 	return true;
 }
 
-/* Are the halves, which lie as those of floats do, these? */
-static bool
-are_same(const Original *o, const Weights *w, RtPacking p)
-{
-	char *made = calloc((size_t)o->bytes, 1);
-	bool same;
-
-	if (!made)
-		out_of_memory();
-	rt_unpack_part(w->bytes.at, &p, made);
-	same = !memcmp(made, o->data, (size_t)o->bytes);
-	free(made);
-	return same;
-}
-
-/* Can the original be made of them?  Then p says how. */
-static bool
-is_made_of(const Original *o, const Weights *w, RtPacking *p)
-{
-	const int64_t n = (int64_t)p->n * p->k;
-
-	if (p->quad == 2)
-		return o->bytes == 2 * n && are_same(o, w, *p);
-	return o->bytes == n && are_stored(o, (const uint32_t *)(const void *)(w->bytes.at + p->at), p);
-}
-
 void
 coarse_finish(Emit *e)
 {
@@ -360,10 +339,11 @@ coarse_finish(Emit *e)
 		RtPacking p = e->coarse.at[i]->lies;
 
 		p.to = p.scales = 0;
-		for (int k = 0; k < e->weights.originals.n && p.quad; k++) {
+		for (int k = 0; k < e->weights.originals.n && p.quad > 2; k++) {
 			Original *o = &e->weights.originals.at[k];
 
-			if (!o->parts.n && is_made_of(o, &e->weights, &p))
+			if (!o->parts.n && o->bytes == (int64_t)p.n * p.k &&
+			    are_stored(o, (const uint32_t *)(const void *)(e->weights.bytes.at + p.at), &p))
 				vec_push(e->cx->arena, &o->parts, p);
 		}
 	}

@@ -31,7 +31,7 @@ typedef enum Form {              /* how it is computed */
 typedef struct Step { float by; int least, most; } Step;
 typedef struct Coarse {
 	int     bits;                    /* 16, 8 or 4; 0: it has more */
-	RtDtype half;                    /* 16 bits: of what type */
+	int     half;                    /* 16 bits: of what dtype; else 0 */
 	int64_t group;
 	Step   *step;                    /* of all groups of a column, column after column */
 	bool    packed, centred;         /* centred: all have a centre, which is added to what is stored */

@@ -198,7 +198,8 @@ usual_form(Emit *e, Plan *p, Dense *d)
 {
 	const RtPacking packing = dense_packing(e, d);
 
-	if (d->form == BY_PRODUCT && (d->coarse = coarse_of(e, d->w, &packing)) && (!d->conv || d->coarse->bits == 16))
+	if (d->form == BY_PRODUCT && !d->conv && (d->coarse = coarse_of(e, d->w, &packing)) &&
+	    (d->coarse->bits < 16 || !storage_source(e->cx, d->w->storage)))     /* panels of halves say what was moved */
 		return COARSE;
 	const bool boxes = boxes_find(e, d);
 

@@ -84,8 +84,7 @@ typedef struct Emit {            /* one program */
 	Out      types, kernels, data, code, plans, tail;   /* parts of the text, in this order */
 	Weights  weights;
 	Vec(RtMaking) making;    /* what the program makes of its weights when it is opened, */
-	Vec(const char *) made_of;       /* and the panels that each is made of (pack_panels); */
-	Map      panels_read;    /* which of these kernels read themselves, too */
+	Vec(struct Panels *) made_of;    /* and the panels that each is made of (pack.c); */
 	Map      winograd;       /* weights -> 1 + the tile for which kernels of profiled sizes transform them, or 1 */
 	int64_t  made_bytes;     /* of what is made, */
 	int64_t  alone_bytes;    /* and of panels that nothing else reads */
@@ -390,6 +389,17 @@ const char *pack_bytes(Emit *, const RtTensor *, const void *packed, const struc
 const char *pack_vector(Emit *, const RtTensor *, int64_t n, int64_t past);
 /* says of all that is made whether kernels read its weights, too; bytes that none does */
 int64_t pack_finish(Emit *);
+
+/* ---- halves.c: weights that are numbers of 16 bits --------------------------------------------------------------- */
+
+/* bfloat16 or float16, if all of these are finite numbers of it; else 0 */
+int halves_type(const float *, int64_t n);
+/* Are so many stored as such numbers, of which the program makes floats when it is opened? */
+bool halves_are_made(const Emit *, int64_t n);
+/* Adds them to the weights as numbers of 16 bits of that type, which they are; their offset. */
+int64_t halves_add(Emit *, WeightForm, int type, const float *, int64_t n);
+/* What the model has in 16 bits is made of the parts of floats that are the same numbers. */
+void halves_finish(Weights *);
 
 /* ---- coarse.c: weights of few bits ------------------------------------------------------------------------------- */
 

@@ -51,12 +51,6 @@ add_weights(Emit *e, WeightForm form, float *at, int64_t n)
 	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)offset);
 }
 
-static int64_t
-offset_of(const char *text)
-{
-	return strtoll(strchr(text, '+') + 1, NULL, 10);
-}
-
 static float *
 zeros(int64_t n)
 {
@@ -100,37 +94,91 @@ group_at(const Emit *e, const RtPacking *p, int64_t together, int64_t i)
 	return i / together * columns_of(e, p) * p->k * p->taps + i % together * p->n;
 }
 
-static const char *
+/* Panels in the weights. */
+typedef struct Panels {
+	int64_t at, n;           /* bytes from the beginning of the weights; elements */
+	int     half;            /* numbers of that dtype of 16 bits; 0: floats */
+	bool    read;            /* by kernels, as they are */
+	const char *text;        /* of floats that kernels read */
+} Panels;
+
+/* Adds n floats to the weights; equal ones are the same panels. */
+static Panels *
+add_panels(Emit *e, WeightForm form, const float *all, int64_t n)
+{
+	const int half = halves_are_made(e, n) ? halves_type(all, n) : 0;
+	const int64_t at = half ? halves_add(e, form, half, all, n) :
+		weights_add(&e->weights, form, all, n * (int64_t)sizeof *all);
+	const char *key = arena_printf(e->cx->arena, "packed %lld %lld", (long long)at, (long long)n);
+	Panels *panels = map_get(&e->kernel_names, key);
+
+	if (!panels) {
+		panels = new(e->cx->arena, Panels, 1);
+		*panels = (Panels){ .at = at, .n = n, .half = half };
+		map_put(&e->kernel_names, key, panels);
+	}
+	return panels;
+}
+
+/* Where each group is. */
+static void
+note_panels(Emit *e, const Panels *panels, const RtTensor *w, RtPacking p, int64_t groups, int64_t together)
+{
+	const int size = panels->half ? 2 : 4;
+
+	p.from = panels->half;
+	for (int64_t i = 0; i < groups; i++, p.to += p.n * (int64_t)p.sn) {
+		p.at = panels->at + group_at(e, &p, together, i) * size;
+		weights_note(&e->weights, w->storage, p);
+	}
+}
+
+static Panels *
 panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t groups, int64_t together)
 {
 	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d %d %d %lld", (const void *)w,
 				       (long long)p.to, p.n, p.k, p.taps, p.width, p.last, p.sn, (long long)together);
-	const char *text = map_get(&e->kernel_names, key);
-	const int64_t n = group_at(e, &p, together, (groups + together - 1) / together * together), first = p.to;
-	float *at;
+	Panels *panels = map_get(&e->kernel_names, key);
+	const int64_t n = group_at(e, &p, together, (groups + together - 1) / together * together);
+	RtPacking group = p;
+	float *all;
 
-	if (text)
-		return text;
-	at = zeros(n);
-	for (int64_t i = 0; i < groups; i++, p.to += p.n * (int64_t)p.sn)
-		fill_panels(&p, data_of(w), at + group_at(e, &p, together, i));
-	text = add_weights(e, form, at, n);
-	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
-	p.to = first;
-	for (int64_t i = 0; i < groups; i++, p.to += p.n * (int64_t)p.sn) {
-		p.at = offset_of(text) + group_at(e, &p, together, i) * (int64_t)sizeof(float);
-		weights_note(&e->weights, w->storage, p);
-	}
-	return text;
+	if (panels)
+		return panels;
+	all = zeros(n);
+	for (int64_t i = 0; i < groups; i++, group.to += p.n * (int64_t)p.sn)
+		fill_panels(&group, data_of(w), all + group_at(e, &p, together, i));
+	panels = add_panels(e, form, all, n);
+	free(all);
+	map_put(&e->kernel_names, key, panels);
+	note_panels(e, panels, w, p, groups, together);
+	return panels;
+}
+
+/* Says that the program makes so many floats of the panels when it is opened; a C expression of where they are. */
+static const char *
+make(Emit *e, Panels *panels, RtMaking row, int64_t floats)
+{
+	row.from = panels->at;
+	row.to = e->made_bytes;
+	row.floats = panels->n;
+	row.half = panels->half;
+	vec_push(e->cx->arena, &e->making, row);
+	vec_push(e->cx->arena, &e->made_of, panels);
+	e->made_bytes += floats * (int64_t)sizeof(float);
+	return arena_printf(e->cx->arena, "(cx->made + %lld)", (long long)row.to);
 }
 
 const char *
 pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t groups, int64_t together)
 {
-	const char *text = panels_of(e, form, w, p, groups, together);
+	Panels *panels = panels_of(e, form, w, p, groups, together);
 
-	map_put(&e->panels_read, text, e);
-	return text;
+	if (!panels->text)
+		panels->text = panels->half ? make(e, panels, (RtMaking){ 0 }, panels->n) :
+			arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)panels->at);
+	panels->read |= !panels->half;
+	return panels->text;
 }
 
 /* ---- Winograd ---------------------------------------------------------------------------------------------------- */
@@ -179,19 +227,16 @@ store_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 static const char *
 make_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 {
-	const char *panels = panels_of(e, WEIGHT_PANELS, w, *p, 1, 1);
-	const char *key = arena_printf(e->cx->arena, "made %d %s %d", tile, panels, p->n),
+	Panels *panels = panels_of(e, WEIGHT_PANELS, w, *p, 1, 1);
+	const char *key = arena_printf(e->cx->arena, "made %d %lld %d", tile, (long long)panels->at, p->n),
 		   *text = map_get(&e->kernel_names, key);
-	const RtMaking row = { .from = offset_of(panels), .to = e->made_bytes, .n = p->n, .k = p->k,
-			       .panels = (columns_of(e, p) + p->width - 1) / p->width, .tile = tile };
+	const RtMaking row = { .n = p->n, .k = p->k, .panels = (columns_of(e, p) + p->width - 1) / p->width,
+			       .tile = tile };
 
-	if (text)
-		return text;
-	text = arena_printf(e->cx->arena, "(cx->made + %lld)", (long long)e->made_bytes);
-	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
-	vec_push(e->cx->arena, &e->making, row);
-	vec_push(e->cx->arena, &e->made_of, panels);
-	e->made_bytes += winograd_elements(tile) * columns_of(e, p) * p->k * (int64_t)sizeof(float);
+	if (!text) {
+		text = make(e, panels, row, winograd_elements(tile) * columns_of(e, p) * p->k);
+		map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
+	}
 	return text;
 }
 
@@ -201,11 +246,11 @@ pack_finish(Emit *e)
 	int64_t sum = 0;
 
 	for (int i = 0; i < e->making.n; i++) {
-		RtMaking *m = &e->making.at[i];
-		const int64_t made = (i + 1 < e->making.n ? e->making.at[i + 1].to : e->made_bytes) - m->to;
+		Panels *panels = e->made_of.at[i];
 
-		m->alone = map_get(&e->panels_read, e->made_of.at[i]) ? 0 : made * 9 / winograd_elements(m->tile);
-		sum += m->alone;
+		if (!panels->read)
+			sum += e->making.at[i].alone = panels->n * (panels->half ? 2 : 4);
+		panels->read = true;                    /* they are given back once */
 	}
 	return sum;
 }

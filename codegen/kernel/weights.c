@@ -147,7 +147,7 @@ follows(const Moved *m, const RtPacking *p, const RtPacking *q, int64_t first, i
 static RtPacking
 source_part(const Moved *m, const RtPacking *p, int64_t col)
 {
-	const int64_t at = p->skip + col, panel = at / p->width, bytes = p->quad ? 1 : (int64_t)sizeof(float),
+	const int64_t at = p->skip + col, panel = at / p->width, bytes = p->quad ? 1 : p->from ? 2 : 4,
 		      plane = p->kh ? p->kh * p->kw : p->taps;
 	RtPacking q = *p;
 	int64_t k, tap, first;

@@ -177,8 +177,8 @@ put_packing(Emit *e, const RtPacking *p)
 		{ "at", p->at }, { "to", p->to }, { "n", p->n }, { "k", p->k }, { "taps", p->taps }, { "kw", p->kw },
 		{ "width", p->width }, { "last", p->last }, { "sn", p->sn }, { "sk", p->sk }, { "sr", p->sr },
 		{ "ss", p->ss }, { "kh", p->kh }, { "sd", p->sd }, { "quad", p->quad }, { "group", p->group },
-		{ "centred", p->centred }, { "skip", p->skip }, { "inner", p->inner }, { "so", p->so },
-		{ "scales", p->scales },
+		{ "centred", p->centred }, { "from", p->from }, { "as", p->as }, { "skip", p->skip },
+		{ "inner", p->inner }, { "so", p->so }, { "scales", p->scales },
 	};
 	Buf b = { 0 };
 
@@ -269,8 +269,9 @@ put_making(Emit *e)
 	for (int i = 0; i < e->making.n; i++) {
 		const RtMaking *m = &e->making.at[i];
 
-		out_line(&e->tail, "\t{ %lld, %lld, %lld, %d, %d, %d, %d },", (long long)m->from, (long long)m->to,
-			 (long long)m->alone, m->n, m->k, m->panels, m->tile);
+		out_line(&e->tail, "\t{ .from = %lld, .to = %lld, .alone = %lld, .floats = %lld, .half = %d, .n = %d, "
+			 ".k = %d, .panels = %d, .tile = %d },", (long long)m->from, (long long)m->to,
+			 (long long)m->alone, (long long)m->floats, m->half, m->n, m->k, m->panels, m->tile);
 	}
 	out_line(&e->tail, "};");
 }
@@ -280,12 +281,25 @@ put_making(Emit *e)
 static const char *
 maker(const Emit *e)
 {
-	const int first = e->making.n ? e->making.at[0].tile : 0;
+	int first = 0;
 
-	for (int i = 1; i < e->making.n; i++)
-		if (e->making.at[i].tile != first)
+	for (int i = 0; i < e->making.n; i++) {
+		const int tile = e->making.at[i].tile;
+
+		if (first && tile && tile != first)
 			return "vc_wino_filters";
+		first = first ? first : tile;
+	}
 	return !first ? "0" : first == 4 ? "vc_wino_filters_4" : "vc_wino_filters_2";
+}
+
+static bool
+any_has_halves(const Emit *e)
+{
+	for (int i = 0; i < e->making.n; i++)
+		if (e->making.at[i].half)
+			return true;
+	return false;
 }
 
 static void
@@ -321,7 +335,7 @@ put_weights(Emit *e, const BuildOptions *o)
 		out_line(&e->tail, "\t.warm = rt_warm,");
 	if (e->making.n)
 		out_line(&e->tail, "\t.open = rt_make_weights, .making = making, .nmaking = %d, "
-			 ".make = %s,", e->making.n, maker(e));
+			 ".make = %s, .widen = %s,", e->making.n, maker(e), any_has_halves(e) ? "rt_widen" : "0");
 	if (streamed || e->making.n)
 		out_line(&e->tail, "\t.cool = rt_cool,");
 	out_line(&e->tail, "\t.forms = \"%s\", .made_bytes = %lldLL, .alone_bytes = %lldLL,", forms_names[e->forms],
@@ -703,6 +717,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	e->packed_bytes = e->weights.bytes.n;
 	e->alone_bytes = pack_finish(e);
 	coarse_finish(e);
+	halves_finish(&e->weights);
 	weights_finish(&e->weights);
 	put_parts(e, methods, n, o, instance);
 	put_program(e, m, n, o, instance);

@@ -100,11 +100,21 @@ class Once(Test):
                     self.assertEqual(self.net(weight, ["return torch.%s(torch.to(x, %d), self.w)" % (product, dtype)], [rows, 127],
                                               data, storage), 0)
                     self.assertEqual(self.forms["panels"], 144 * 128 * 2)
-        self.assertEqual(self.net([130, 127, 1, 1], ["return torch.conv2d(torch.to(x, 15), self.w)"], [2, 127, 3, 5], data=halves(16510, 8, "bfloat16"),
-                                  storage="BFloat16Storage"), 0)
-        self.assertEqual(self.forms["panels"], 144 * 128 * 2)
         self.net([130, 127], ["return torch.linear(x, self.w)"], [3, 127], halves(16509, 11, "f") + struct.pack("<f", 1 / 3))
         self.assertEqual(self.forms["panels"], 136 * 127 * 4)                                    # one is no half
+
+    def test_windows_of_halves(self):
+        """Of convolutions, too: floats, and what Winograd's form has of them, are made when the program is opened."""
+        calls = [("2d(%s, self.w)", [64, 32, 3, 3], [1, 32, 30, 30], 64 * 32 * 9), ("2d(%s, self.w)", [130, 127, 1, 1], [2, 127, 3, 5], 136 * 127),
+                 ("1d(%s, self.w, None, [1], [0], [1], 2)", [64, 32, 9], [1, 64, 20], 64 * 32 * 9),
+                 ("_transpose2d(%s, self.w, None, [2, 2])", [64, 64, 2, 2], [1, 64, 5, 5], 64 * 64 * 4)]
+        for storage, dtype, bits, form, some in ("FloatStorage", 6, 8, "f", 1), ("FloatStorage", 6, 11, "f", 4), \
+                ("BFloat16Storage", 15, 8, "bfloat16", 4), ("HalfStorage", 5, 11, "e", 1):
+            for call, weight, x, n in calls[:some]:
+                with self.subTest(storage=storage, bits=bits, weight=weight):
+                    data = halves(elements(weight), bits, form)
+                    self.assertEqual(self.net(weight, ["return torch.conv" + call % ("torch.to(x, %d)" % dtype)], x, data, storage), 0)
+                    self.assertEqual(self.forms["panels"], n * 2)
 
     def test_list(self):
         sample = os.path.join(SAMPLES, "lstm")

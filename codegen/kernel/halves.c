@@ -1,0 +1,93 @@
+/*
+ * Weights of floats that are numbers of 16 bits.  Models of bfloat16 and float16 have such, and models of floats that
+ * were of these types once.  The program has 16 bits of them; where kernels read panels of floats, it makes these when
+ * it is opened (RtMaking).
+ */
+#include "dense.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HALVES_LEAST = 1 << 14 };         /* floats of panels that are worth a making */
+
+static bool
+half_of(float x, int type, uint16_t *to)
+{
+	*to = type == RT_bf16 ? rt_float_to_bf16(x) : rt_float_to_half(x);
+	return x - x == 0 && (type == RT_bf16 ? rt_bf16_to_float(*to) : rt_half_to_float(*to)) == x;
+}
+
+static bool
+are_halves(const float *at, int64_t n, int type)
+{
+	uint16_t unused;
+
+	for (int64_t i = 0; i < n; i++)
+		if (!half_of(at[i], type, &unused))
+			return false;
+	return true;
+}
+
+int
+halves_type(const float *at, int64_t n)
+{
+	return are_halves(at, n, RT_bf16) ? RT_bf16 : are_halves(at, n, RT_f16) ? RT_f16 : 0;
+}
+
+bool
+halves_are_made(const Emit *e, int64_t n)
+{
+	return e->forms == FORMS_MADE && n >= HALVES_LEAST;
+}
+
+int64_t
+halves_add(Emit *e, WeightForm form, int type, const float *at, int64_t n)
+{
+	uint16_t *to = calloc((size_t)n, sizeof *to);
+	int64_t offset;
+
+	if (!to)
+		out_of_memory();
+	for (int64_t i = 0; i < n; i++)
+		half_of(at[i], type, to + i);
+	offset = weights_add(&e->weights, form, to, n * (int64_t)sizeof *to);
+	free(to);
+	return offset;
+}
+
+/* ---- the same numbers in the model ------------------------------------------------------------------------------- */
+
+static bool
+are_same(const uint16_t *halves, const float *floats, int64_t n, int type)
+{
+	uint16_t half;
+
+	for (int64_t i = 0; i < n; i++)
+		if (!half_of(floats[i], type, &half) || half != halves[i])
+			return false;
+	return true;
+}
+
+/* What floats are made of makes these halves, too, if they are the same numbers. */
+static void
+share_parts(Weights *w, const Original *floats, Original *halves)
+{
+	static const int types[] = { RT_bf16, RT_f16 };
+
+	if (floats->bytes != 2 * halves->bytes || !floats->parts.n || floats->parts.at[0].as)
+		return;
+	for (size_t i = 0; i < sizeof types / sizeof *types && !halves->parts.n; i++)
+		if (are_same(halves->data, floats->data, halves->bytes / 2, types[i]))
+			for (int k = 0; k < floats->parts.n; k++) {
+				vec_push(w->cx->arena, &halves->parts, floats->parts.at[k]);
+				vec_last(&halves->parts).as = types[i];
+			}
+}
+
+void
+halves_finish(Weights *w)
+{
+	for (int i = 0; i < w->originals.n; i++)
+		for (int k = 0; k < w->originals.n && !w->originals.at[i].parts.n; k++)
+			share_parts(w, &w->originals.at[k], &w->originals.at[i]);
+}
