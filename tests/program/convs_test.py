@@ -155,7 +155,7 @@ class Convolutions(Form):
                        for o in ("-i", a)]
             text = call([KILN, "show", "m.pt", "--stage", "kernels", *options], self.dir)[1].decode()
             self.assertEqual(len(re.findall("microkernel vb_conv", text)), 1, text)
-            self.check([KILN, "build", "m.pt", *options, "-o", "program"], 0)
+            self.check([KILN, "build", "m.pt", *options, "--cpu", "native", "-o", "program"], 0)
             self.check([KILN, "check", "m.pt", "program", *options, "--threads", "2"], 0)
         os.remove(os.path.join(self.dir, "program"))
 
@@ -179,7 +179,7 @@ class Convolutions(Form):
         lines = ["y%d = torch.relu(torch.conv2d(%s, %s, %s, [1, 1], [1, 1]))" % (i, "y%d" % (i - 1) if i else "x", sin(m, n, 3, 3), sin(m))
                  for i, (n, m) in enumerate(zip(widths, widths[1:]))]
         self.put("m.pt", model(body(lines + ["return y%d" % (len(widths) - 2)], "x: Tensor", "Tensor")))
-        for cpu in (["--cpu", "x86-64-v3"], []) if os.uname().machine == "x86_64" else ([],):
+        for cpu in (["--cpu", "x86-64-v3"], ["--cpu", "native"]) if os.uname().machine == "x86_64" else ([],):
             self.check([KILN, "build", "m.pt", "-i", x, *cpu, "-o", "program"], 0)
             code, out, err = call(["./program", "--info", "--json", "-"], self.dir)
             self.assertGreaterEqual(json.loads(out)["made_bytes"], 4 * 16 * sum(n * m for n, m in zip(widths, widths[1:])))
@@ -276,7 +276,7 @@ class Convolutions(Form):
             self.form(lines, ["x=float32[2x3x9x8]"], result="Tuple[Tensor, Tensor]")
             text = call([KILN, "show", "m.pt", "--stage", "kernels", "-i", "x=float32[2x3x9x8]"], self.dir)[1].decode()
             self.assertEqual([k.count("in panels") for k in text.split("\nkernel ")].count(boxes), 3 if boxes == 1 else 2, text)
-            self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x9x8]", "-o", "program"], 0)
+            self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x9x8]", "--cpu", "native", "-o", "program"], 0)
             code, out, err = call(["./program", "--info", "--json", "-"], self.dir)
             self.assertLess(json.loads(out)["weights_bytes"], 2.4 * 4 * math.prod(n) + 8192)         # as they are, and in panels: no zeros
             for x in "2x3x9x8", "3x3x5x13":

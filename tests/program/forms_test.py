@@ -21,7 +21,7 @@ class Forms(Form):
                                      "return torch.add(x, torch.sum(c))"]),
                                **{"constants.pkl": pickled(tup(tensor(6, [6], [1]))), "constants/0": bytes(24)}))
         self.put("x.npz", npz(x=npy([6])))
-        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "program"], 0)
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "--cpu", "native", "-o", "program"], 0)
         self.check(["./program", "-i", "x.npz", "--strict"], 0)
         self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)
 
@@ -87,7 +87,7 @@ class Forms(Form):
         self.form([at, index % "i, i"], ["x=complex128[5x6]", "j=int64[3]"], calls=1)
         self.form([at, index % "i, i, i, i, i"], ["x=float32[5x6x7x5x5]", "j=int64[3]"], calls=1)
         self.put("m.pt", model(body([index % "i, i"], "x: Tensor, i: Tensor")))
-        self.check([KILN, "build", "m.pt", "-i", "x=float32[3x2]", "-i", "i=int64[2]", "-o", "program"], 0)
+        self.check([KILN, "build", "m.pt", "-i", "x=float32[3x2]", "-i", "i=int64[2]", "--cpu", "native", "-o", "program"], 0)
         for numbers, status in ((1, 0), 0), ((2, 0), 1), ((-2, -1), 0), ((-3, -1), 1), ((0, 2), 1):
             self.put("x.npz", npz(x=npy([3, 2]), i=npy([2], "<i8", struct.pack("<2q", *numbers))))
             self.check(["./program", "-i", "x.npz"], status, *["index %d is out of bounds for dimension 1 with size 2" % n for n in numbers if n not in range(-2, 2)])
@@ -523,7 +523,7 @@ class Forms(Form):
         self.form(last, ["x=float32[1x3x8x6]", "b=float32[5x4]"])
         self.put("m.pt", model(body(["return ops.torchvision.roi_align(x, b, 1., 3, 4, 2, False)"], "x: Tensor, b: Tensor")))
         self.put("x.npz", npz(x=npy([1, 2, 3, 3]), b=npy([1, 5])))
-        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "program"], 0)
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "--cpu", "native", "-o", "program"], 0)
         self.put("y.npz", npz(x=npy([1, 2, 3, 3]), b=npy([1, 5], data=struct.pack("<5f", 1, 0, 0, 1, 1))))
         self.check(["./program", "-i", "x.npz", "--strict"], 0)
         self.check(["./program", "-i", "y.npz"], 1, "roi_align: the batch index of region 0 is out of range")

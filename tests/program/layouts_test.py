@@ -165,7 +165,7 @@ class Layouts(Form):
         self.form([*convs, "a = torch.cat([y, z], 1)", "return torch.mul(a, torch.stride(a)[0])"], ["x=float32[2x3x9]"], 2)
         self.put("m.pt", model(body([*convs, "return torch.cat([y, torch.conv1d(x, %s)], 2)" % sin(4, 3, 1)])))
         self.put("x.npz", npz(x=npy((2, 3, 9), "<f4", bytes(216))))
-        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "program"], 0)
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "--cpu", "native", "-o", "program"], 0)
         self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)
         self.check(["./program", "-i", "x.npz"], 1, "Sizes of tensors must match except in dimension 2")
 
@@ -176,7 +176,7 @@ class Layouts(Form):
         self.put("m.pt", model(body(lines)))
         for n, sign in enumerate((1., 2., -1.)):
             self.put("%d.npz" % n, npz(x=npy((2, 3, 7, 8), "<f4", struct.pack("<f", sign) * 336)))
-        self.check([KILN, "build", "m.pt", "-i", "0.npz", "-i", "1.npz", "-o", "program"], 0)
+        self.check([KILN, "build", "m.pt", "-i", "0.npz", "-i", "1.npz", "--cpu", "native", "-o", "program"], 0)
         _, _, said = call(["./program", "-i", "2.npz", "--guards"], self.dir)
         self.assertIn(b"guard", said)
         self.check([KILN, "check", "m.pt", "program", "-i", "0.npz", "-i", "2.npz"], 0)
@@ -188,7 +188,7 @@ class Layouts(Form):
         self.assertEqual(status, 1)
         self.assertIn(b"view size is not compatible", errors)
         self.put("x.npz", npz(x=npy((2, 3, 7, 8), "<f4", bytes(1344))))
-        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "program"], 0)
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "--cpu", "native", "-o", "program"], 0)
         status, _, errors = call(["./program", "-i", "x.npz"], self.dir)
         self.assertEqual(status, 1)
         self.assertIn(b"view size is not compatible", errors)

@@ -33,7 +33,7 @@ def halves(n, bits, form):
 class Once(Test):
     def plain(self, model, given):
         """Bytes of weights that are stored as they are; its specialized and its generic code agree."""
-        self.check([KILN, "build", model, "-i", given, "-o", "program", "--json", "build.json"], 0)
+        self.check([KILN, "build", model, "-i", given, "--cpu", "native", "-o", "program", "--json", "build.json"], 0)
         self.check(["./program", "-i", given, "--selfcheck"], 0)
         with open(os.path.join(self.dir, "build.json")) as f:
             self.forms = json.load(f)["weight_forms"]
