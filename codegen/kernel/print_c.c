@@ -47,12 +47,12 @@ put_pointers(Printer *p, bool along, const int *place)
 	}
 }
 
+typedef void PutIndex(Printer *, const Operand *, int gather);
+
 /* Either those that are the same for a whole row or the others. */
 static void
-put_gathers(Printer *p, bool of_rows)
+put_gathers(Printer *p, bool of_rows, PutIndex *put)
 {
-	const char *wrong = arena_printf(p->k->arena, "*(int *)p[%d]", kernel_addresses(p->k));
-
 	for (int i = 0; i < p->k->operand.n; i++) {
 		const Operand *o = &p->k->operand.at[i];
 
@@ -60,9 +60,57 @@ put_gathers(Printer *p, bool of_rows)
 			const Operand *by = &p->k->operand.at[o->gather[g].by];
 
 			if ((p->s->rows && (p->s->inner < 0 || size_is(by->stride[p->s->inner], 0))) == of_rows)
-				put_gather(p, o, g, wrong, "continue");
+				put(p, o, g);
 		}
 	}
+}
+
+static const char *
+wrong_index(Printer *p)
+{
+	return arena_printf(p->k->arena, "*(int *)p[%d]", kernel_addresses(p->k));
+}
+
+static void
+put_index(Printer *p, const Operand *o, int gather)
+{
+	put_gather(p, o, gather, wrong_index(p), "continue");
+}
+
+/* Those of a tile's points along the innermost axis are looked up before its loops, in which the same are read again
+ * and again; a wrong one ends it, since all is done anew where the error is raised. */
+static void
+put_tile_array(Printer *p, const Operand *o, int gather)
+{
+	put_line(p, "int64_t %s_tile[%d];", kernel_index_name(p->k->arena, o, gather), KERNEL_TILE);
+}
+
+static void
+put_tile_index(Printer *p, const Operand *o, int gather)
+{
+	const char *name = kernel_index_name(p->k->arena, o, gather);
+
+	put_gather(p, o, gather, wrong_index(p), "return");
+	put_line(p, "%s_tile[i%d - at] = %s;", name, p->k->naxis - 1, name);
+}
+
+static void
+put_tile_indices(Printer *p)
+{
+	const int last = p->k->naxis - 1;
+
+	put_gathers(p, false, put_tile_array);
+	open_loop(p, arena_printf(p->k->arena, "for (int64_t i%d = at; i%d < to; i%d++)", last, last, last));
+	put_gathers(p, false, put_tile_index);
+	close_loop(p);
+}
+
+static void
+put_index_of_tile(Printer *p, const Operand *o, int gather)
+{
+	const char *name = kernel_index_name(p->k->arena, o, gather);
+
+	put_line(p, "const int64_t %s = %s_tile[i%d - at];", name, name, p->k->naxis - 1);
 }
 
 /* ---- loops ----------------------------------------------------------------------------------------------------- */
@@ -107,7 +155,7 @@ put_innermost_loops(Printer *p, int stage, const char *head)
 	open_loop(p, head);
 	if (!p->s->rows)
 		put_pointers(p, true, NULL);
-	put_gathers(p, false);
+	put_gathers(p, false, put_index);
 	for (int i = p->s->inner + 1; i < p->k->naxis && p->k->serial < 0; i++) {
 		if (size_const(p->k->extent[i], &n))
 			put_line(p, "UNROLL");
@@ -245,6 +293,7 @@ put_part_loops(Printer *p, int stage, const char *m)
 	p->indent++;
 	put_line(p, "IVDEP");
 	open_loop(p, arena_printf(a, "for (int64_t i%d = at; i%d < to; i%d++)", last, last, last));
+	put_gathers(p, false, put_index_of_tile);
 	put_element(p, NULL);
 	close_loop(p);
 	p->indent--;
@@ -254,6 +303,8 @@ static void
 put_part_square(Printer *p, const char *m, const char *n)
 {
 	put_line(p, "const int64_t to = at + %d < %s ? at + %d : %s;", KERNEL_TILE, n, KERNEL_TILE, n);
+	if (kernel_has_gathers(p->k))
+		put_tile_indices(p);
 	put_tried(p, 0, m, put_part_loops);
 }
 
@@ -305,7 +356,7 @@ put_unit(Printer *p)
 	put_pointers(p, true, NULL);
 	if (p->k->serial >= 0)
 		open_loop(p, loop_head(p, p->k->serial));
-	put_gathers(p, true);
+	put_gathers(p, true, put_index);
 	if (kernel_has_rows(p->k))
 		put_row(p);
 	else if (p->s->tile >= 0)

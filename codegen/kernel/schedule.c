@@ -5,8 +5,9 @@
  * the innermost one; axes of a few points (3 channels, 2 x 2 pixels) are unrolled in the next one that is longer. Where
  * an input is consecutive along another axis than the result, or does not move along it, that axis and the innermost
  * are tiled, so that all of a cache line is used while it is near; whole tiles are computed from and into copies whose
- * elements are consecutive, since compilers make no vectors of those far apart.  A serial axis is a loop within the
- * unit, around the vectorised one.  The grain is about as much work as a launch costs.
+ * elements are consecutive, since compilers make no vectors of those far apart; what indices name is looked up once for
+ * a tile.  A serial axis is a loop within the unit, around the vectorised one.  The grain is about as much work as a
+ * launch costs.
  *
  * Reductions run along rows whose elements are consecutive, with several partial sums as the size allows; else, where
  * rows are side by side, over KERNEL_COLUMNS rows at a time.  The division of a row depends only on its size, so that
@@ -42,6 +43,27 @@ has_whole_tiles(const Kernel *k, int a, int b)
 	return 8 * in_whole_tiles(m) * in_whole_tiles(n) >= 5 * m * n;
 }
 
+/* Are there indices that move along the axis? */
+static bool
+looks_up_along(const Kernel *k, int operand, int axis)
+{
+	const Operand *o = &k->operand.at[operand];
+
+	for (int g = 0; g < o->ngather; g++)
+		if (!size_is(k->operand.at[o->gather[g].by].stride[axis], 0))
+			return true;
+	return false;
+}
+
+static bool
+any_looks_up_along(const Kernel *k, int axis)
+{
+	for (int i = 0; i < k->operand.n; i++)
+		if (looks_up_along(k, i, axis))
+			return true;
+	return false;
+}
+
 /* Does a step along the innermost axis go to another cache line, which a step along this one needs, too? */
 static bool
 shares_lines(const Kernel *k, int operand, int axis)
@@ -51,7 +73,8 @@ shares_lines(const Kernel *k, int operand, int axis)
 	if (!kernel_has_address(k, operand) || o->along >= 0)
 		return false;
 	return size_is(o->stride[axis], 0) ? kernel_is_long(k, o->stride[k->naxis - 1], KERNEL_TILE) :
-	       kernel_consecutive(k, operand, axis) && kernel_is_long(k, o->stride[k->naxis - 1], 2);
+	       kernel_consecutive(k, operand, axis) && (kernel_is_long(k, o->stride[k->naxis - 1], 2) ||
+							looks_up_along(k, operand, k->naxis - 1));
 }
 
 Copied
@@ -99,14 +122,15 @@ tiled_axis(const Kernel *k, Tiling tiling)
 {
 	const int last = k->naxis - 1;
 
-	if (tiling == TILE_NEVER || last < 1 || k->serial >= 0 || kernel_has_gathers(k))
+	if (tiling == TILE_NEVER || last < 1 || k->serial >= 0 || k->operand.at[0].ngather)
 		return -1;
 	for (int i = 0; i < last; i++)
 		if (turns_result(k, i))
 			return i;
 	for (int o = 1; o < k->operand.n && kernel_consecutive(k, 0, last); o++)
 		for (int i = 0; i < last; i++)
-			if (shares_lines(k, o, i) && (tiling == TILE_ALWAYS || has_whole_tiles(k, i, last)))
+			if (shares_lines(k, o, i) && !any_looks_up_along(k, i) &&
+			    (tiling == TILE_ALWAYS || has_whole_tiles(k, i, last)))
 				return i;
 	return -1;
 }

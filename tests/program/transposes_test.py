@@ -57,6 +57,22 @@ class Transposes(Form):
         self.form(["y = %s" % turned, "_0 = torch.mul_(x, 2.)", "z = torch.linear(y, %s)" % weight, "_1 = torch.zero_(y)",
                    "return torch.add(z, torch.sum(x))"], ["x=float32[3x2x6]"], 4, calls=2)
 
+    def test_looked_up(self):
+        """What indices name, consecutive along another axis than the result: in tiles, whole, partial, of dynamic sizes; a wrong
+        index, of a row and of a tile, is an error."""
+        for lines, inputs in (
+            (["return torch.index(torch.transpose(x, 0, 1), [None, i])"], ["x=float32[30x40]", "i=int64[20]"]),
+            (["return torch.index(torch.permute(x, [2, 0, 1]), [None, torch.unsqueeze(i, 1), torch.unsqueeze(i, 0)])"],
+             ["x=float64[20x25x37]", "i=int64[9]"]),
+            (["return torch.index(torch.permute(x, [2, 0, 1]), [None, i, torch.sub(0, i)])"], ["x=float32[8..20x8..25x16]", "i=int64[18..40]"])):
+            lines = ["i = torch.remainder(i, 8)"] + lines
+            super().form(lines, inputs)
+        for at in 0, 17:
+            super().form(["j = torch.mul(torch.eq(torch.arange(18), %d), 99)" % at,
+                         "i = torch.add(torch.remainder(i, 8), j)",
+                         "return torch.index(torch.permute(x, [2, 0, 1]), [None, torch.unsqueeze(i, 1), i])"],
+                      ["x=float32[8x9x16]", "i=int64[18]"])
+
     def test_maps(self):
         """What lies one way and what lies another in one kernel: in tiles, whole ones from and into turned copies."""
         mixed = ["return torch.sigmoid(torch.mul(torch.tanh(torch.transpose(y, 1, 2)), x))"]
