@@ -16,7 +16,7 @@ typedef int32_t VrI __attribute__((vector_size(VF * 4)));
 #endif
 
 /* log(exp(s) + exp(x)), of numbers held in double */
-static inline double
+VC_INLINE double
 vr_log_add(double s, double x)
 {
 	const double hi = s > x || s != s ? s : x, lo = s > x || s != s ? x : s;
@@ -25,7 +25,7 @@ vr_log_add(double s, double x)
 }
 
 /* The same where the result is a float's: what the smaller adds is computed as one. */
-static inline double
+VC_INLINE double
 vr_log_addf(double s, double x)
 {
 	const double hi = s > x || s != s ? s : x, lo = s > x || s != s ? x : s;

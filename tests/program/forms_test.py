@@ -387,6 +387,12 @@ class Forms(Form):
             with open(os.path.join(self.dir, "c/p.c")) as f:
                 self.assertEqual(len(re.findall(r"^(?:copy|join)_\d+\(void", f.read(), re.M)), copies, lines)
 
+    def test_running_inline(self):
+        """What a step calls is in each of several loops, or these have no vectors."""
+        self.put("m.pt", model(body(["return torch.logcumsumexp(x, 1), torch.logcumsumexp(x, 2)"], result="Tuple[Tensor, Tensor]")))
+        self.check([KILN, "build", "m.pt", "-i", "x=float32[2..3x20..30x32]", "--cc", "gcc", "-o", "program"], 0)
+        self.assertNotIn(b"vr_log_add", call(["nm", "program"], self.dir)[1])
+
     def test_attention(self):
         scores = "s = torch.div(torch.matmul(x, torch.transpose(x, -2, -1)), 3.)"
         self.form([scores, "return torch.matmul(torch.softmax(s, -1), x)"], ["x=float32[2x3x70x5]"])
