@@ -52,7 +52,10 @@ take(Row *r, Attention *d)
 	d->mask_value = row_arg(r, "attn_mask");
 	d->mask = row_tensor(r, "attn_mask");
 	if (!is_operand(d->q) || !is_operand(d->k) || !is_operand(d->v) || !d->y || !rt_numel(d->y) ||
-	    !d->k->dims[d->k->ndim - 2] || d->k->dims[d->k->ndim - 2] > MOST_KEYS || d->y->strides[d->y->ndim - 1] != 1)
+	    !d->k->dims[d->k->ndim - 2] || d->y->strides[d->y->ndim - 1] != 1)
+		return false;
+	/* Of many sizes the largest, which few calls have, does not decide. */
+	if (d->k->dims[d->k->ndim - 2] > MOST_KEYS && !r->p->dynamic)
 		return false;
 	if (d->mask_value && (!d->mask || d->mask->dtype != RT_f32 || d->mask->ndim > d->y->ndim))
 		return false;

@@ -403,6 +403,12 @@ class Forms(Form):
         call_ = "return torch.scaled_dot_product_attention(x, y, y, %s)"
         for rest in "None, 0., False", "None, 0., True", "None, 0., False, scale=0.7":
             self.form([call_ % rest], ["x=float32[2x3x50x8]", "y=float32[2x3x6x8]"])
+        # Places of an image: the largest of the sizes has more keys than there are kernels for when that is the only one.
+        self.put("m.pt", model(body(["y = torch.linear(torch.transpose(torch.flatten(x, 2), 1, 2), %s)" % sin(4, 4),
+                                      "return torch.scaled_dot_product_attention(y, y, y)"])))
+        _, said, _ = call([KILN, "build", "m.pt", "-i", "x=float32[1x4x32x32]", *TCC, "-o", "program"], self.dir)
+        self.assertEqual(re.findall(rb" (\d+) runtime calls", said), [b"0"] * said.count(b"specialization"))
+        self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[1x4x9x20]"], 0)
         self.form([call_ % "m"], ["x=float32[2x3x5x8]", "y=float32[3x6x8]", "m=float32[5x6]"])
         for sizes in (5, 6), (2, 1, 5, 6), (3, 1, 6), (2, 3, 5, 6):      # a row of the largest is masked out: zeros
             self.form([call_ % ("torch.gt(%s, 0.3)" % sin(*sizes))], ["x=float32[2x3x5x8]", "y=float32[2x3x6x8]"])
