@@ -231,6 +231,15 @@ refuse_resized(Spec *s, const Node *m, const IntVec *before)
 				   m->kind->name);
 }
 
+/* m, whose result is not known, may resize its `out`. */
+static void
+refuse_resizing(Spec *s, const Node *m)
+{
+	for (int i = 1; m->op && m->op->form == OP_ALSO && !node_writes_input(m, 0) && i < m->nin; i++)
+		if (node_writes_input(m, i) && known_tensor(s->k, m->in[i]))
+			fail_lacks(s->cx, m->at, "a specialization in which %s may resize a tensor", m->kind->name);
+}
+
 static int64_t
 count_of(Spec *s, const Value *v)
 {
@@ -307,6 +316,7 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	if (!can || n->nout > 64 || (s->shapes && exceeds(s, m)) || !run(s, c, n, &args, out, &now)) {
 		if (can)
 			shapes_fail(s->shapes, n);
+		refuse_resizing(s, m);
 		if (list_write || dict_write) {
 			if (known_is(s->k, m->in[0]))
 				known_forget(s->k, m->in[0]);

@@ -55,6 +55,14 @@ class Special(Same):
             self.same([part, "for i in range(int(torch.max(x))):", "  if bool(torch.gt(torch.sum(x), i)):", "    _0 = " + write, "    c = 1",
                        "  else:", "    c = 0", "return torch.mul(a, 2.)"], "d.npz", ["c.npz", "e.npz"])
 
+    def test_out_resized_by_data(self):
+        """The sizes that `out` gets depend on elements."""
+        self.array("e.npz", *range(8), rows=4, columns=2)
+        self.array("f.npz", 3, 4, 5, 6, 7, 8, 9, 9, rows=4, columns=2)
+        for pick in ("x[torch.gt(torch.sum(x, 1), 4)]", "torch.narrow(x, 0, 0, int(torch.min(x)))"):
+            self.same(["a = torch.relu(x)", "m = " + pick, "_0 = torch.add(m, 1, out=a)", "return (torch.mul(a, 2.), torch.size(a, 0), a)"],
+                      "d.npz", ["e.npz", "f.npz"], "Tuple[Tensor, int, Tensor]")
+
     # ---- bytes ----
 
     def test_zero_points(self):
