@@ -100,7 +100,7 @@ rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	if (!rt_numel(t))
 		return RT_OK;                              /* whatever its dtype */
-	if (t->dtype == RT_b8)
+	if (t->dtype == RT_b8 && seq->dtype == RT_b8)
 		return rt_raise(cx, "\"searchsorted_out_cpu\" not implemented for 'Bool'");
 	wide = in[2].u.i ? temp_new(cx, RT_i64, t->ndim, t->dims) : r;
 	if (!wide || comparable(cx, "searchsorted_out_cpu", seq, t, &key, &v))

@@ -128,12 +128,15 @@ typedef struct Memory {
 	bool exact;      /* the result is not cast */
 	bool typed;      /* nor in place, where the error is another one */
 	bool composed;   /* of out: the result is computed first, and then copied, whatever its dtype */
+	bool asked;      /* its dtype is what is computed in, where none is asked for */
 } Memory;
 
 /* Pointwise rows require PARTLY, others nothing, except these. */
 static const Memory memories[] = {
-	{ .name = "addr", .asks = ASKS_PARTLY }, { .name = "cumsum", .asks = ASKS_PARTLY },
-	{ .name = "cumprod", .asks = ASKS_PARTLY }, { .name = "logcumsumexp", .asks = ASKS_PARTLY },
+	{ .name = "addr", .asks = ASKS_PARTLY }, { .name = "logcumsumexp", .asks = ASKS_PARTLY },
+	{ .name = "cumsum", .asks = ASKS_PARTLY, .asked = true },
+	{ .name = "cumprod", .asks = ASKS_PARTLY, .asked = true },
+	{ .name = "sum", .asked = true }, { .name = "nansum", .asked = true }, { .name = "prod", .asked = true },
 	{ .name = "float_power", .asks = ASKS_PARTLY, .keeps = true }, { .name = "ldexp", .asks = ASKS_PARTLY },
 	{ .name = "cat", .asks = ASKS_APART }, { .name = "stack", .asks = ASKS_APART },
 	{ .name = "gather", .asks = ASKS_APART }, { .name = "index_select", .asks = ASKS_APART },
@@ -340,17 +343,20 @@ store(RtCx *cx, const Store *s, IValue to, IValue result)
 
 /* ---- the wrapper ------------------------------------------------------------------------------------------------ */
 
-/* The base's arguments among the row's. */
+/* The base's arguments among the row's.  out: where the result goes, if its dtype may matter. */
 static void
-map_args(const Texts *row, const Texts *base, const IValue *in, const IValue *out, IValue *args)
+map_args(const Texts *row, const Texts *base, const Store *s, const IValue *out, IValue *args)
 {
+	const IValue *in = s->in;
+
 	for (int i = 0; i < base->n; i++) {
 		const int at = find_arg(row, &base->at[i]);
 
-		if (at >= 0)
-			args[i] = in[at];
-		else if (out && out->tag == RT_TENSOR && name_is(&base->at[i], "dtype"))
+		if (out && out->tag == RT_TENSOR && name_is(&base->at[i], "dtype") &&
+		    (at < 0 || (s->memory.asked && rt_is_none(in[at]))))
 			args[i] = rt_int(out->u.t->dtype);
+		else if (at >= 0)
+			args[i] = in[at];
 		else if (is_option(&base->at[i]) || i >= row->n)
 			args[i] = rt_none();
 		else
@@ -445,7 +451,7 @@ variant(RtCx *cx, const Base *base, const char *schema, bool exact, const IValue
 	into = (RtInto){ .t = in[first].u.t, .sizes = row.at[0].written, .same_dtype = exact || s.memory.exact,
 		.at = first, .n = row.n, .in = in,
 		.memory = &s.memory, .check = check_into, .overlaps = check_overlaps };
-	map_args(&row, &of, in, row.at[0].written ? NULL : &in[first], args);
+	map_args(&row, &of, &s, row.at[0].written ? NULL : &in[first], args);
 	status = run_base(cx, base, &into, args, result, n);
 	if (status)
 		return status;
