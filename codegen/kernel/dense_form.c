@@ -198,8 +198,9 @@ usual_form(Emit *e, Plan *p, Dense *d)
 {
 	const RtPacking packing = dense_packing(e, d);
 
+	/* Of halves that were moved: panels say from where. */
 	if (d->form == BY_PRODUCT && !d->conv && (d->coarse = coarse_of(e, d->w, &packing)) &&
-	    (d->coarse->bits < 16 || !storage_source(e->cx, d->w->storage)))     /* panels of halves say what was moved */
+	    (d->coarse->bits < 16 || !storage_source(e->cx, d->w->storage)))
 		return COARSE;
 	const bool boxes = boxes_find(e, d);
 
