@@ -236,13 +236,12 @@ select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
 	return !equal;
 }
 
-SELECT_API void
-select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
+/* As the library does: k is 1 at least. */
+static void
+select_as_library(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
 {
 	Run r = { key, at };
 
-	if (k <= 0 || (k <= FEW && (sorted || k * 64 <= n) && select_apart(key, n, k, at)))
-		return;
 	for (int64_t i = 0; i < n; i++)
 		at[i] = i;
 	if (k * 64 <= n) {
@@ -252,6 +251,13 @@ select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t 
 	nth_element(&r, k - 1, n);
 	if (sorted)
 		sort(&r, k - 1);
+}
+
+SELECT_API void
+select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
+{
+	if (k > 0 && !(k <= FEW && (sorted || k * 64 <= n) && select_apart(key, n, k, at)))
+		select_as_library(key, n, k, sorted, at);
 }
 
 #endif

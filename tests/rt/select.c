@@ -7,29 +7,13 @@
 
 enum { N = 5, VALUES = 4, LONG = 130 };
 
-/* Selects as select_positions() does without its short way. */
-static void
-select_slowly(const int64_t *key, int64_t n, int64_t k, int64_t *at)
-{
-	Run r = { key, at };
-
-	for (int64_t i = 0; i < n; i++)
-		at[i] = i;
-	if (k * 64 <= n) {
-		partial_sort(&r, k, n);
-		return;
-	}
-	nth_element(&r, k - 1, n);
-	sort(&r, k - 1);
-}
-
 static void
 check_row(const int64_t *key, int64_t n, int64_t k)
 {
 	int64_t at[LONG], want[LONG];
 
 	select_positions(key, n, k, true, at);
-	select_slowly(key, n, k, want);
+	select_as_library(key, n, k, true, want);
 	assert_memory_equal(at, want, (size_t)k * sizeof *at);
 }
 
