@@ -231,7 +231,7 @@ refuse_resized(Spec *s, const Node *m, const IntVec *before)
 				   m->kind->name);
 }
 
-/* m, whose result is not known, may resize its `out`. */
+/* m, whose arguments are not known, may resize its `out`. */
 static void
 refuse_resizing(Spec *s, const Node *m)
 {
@@ -316,7 +316,8 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	if (!can || n->nout > 64 || (s->shapes && exceeds(s, m)) || !run(s, c, n, &args, out, &now)) {
 		if (can)
 			shapes_fail(s->shapes, n);
-		refuse_resizing(s, m);
+		else
+			refuse_resizing(s, m);
 		if (list_write || dict_write) {
 			if (known_is(s->k, m->in[0]))
 				known_forget(s->k, m->in[0]);
