@@ -131,8 +131,8 @@ centre_of(const Coarse *c, const Step *s)
 
 /* ---- halves ------------------------------------------------------------------------------------------------------ */
 
-/* Rows of the weights, padded to whole words, [panel][word][column][2]; the numbers of panels that are not there are
- * zeros. */
+/* The weights as [panel][word][column][2], which the caller frees; zeros fill the last word of an odd k and the columns
+ * that the last panel lacks. */
 static float *
 pairs_of(const RtPacking *p, const float *data, int64_t *n)
 {
