@@ -66,6 +66,8 @@ typedef struct Stored {
 	int        original;
 } Stored;
 
+enum { WEIGHTS_LINE = 64 };              /* of the cache: where a part may begin, and what is made of one */
+
 /* The index of a storage in the program's table.  Each has its own, since a write to one must not be seen in another;
  * the bytes, which are read-only there, may be the same. */
 int weights_storage(Weights *, RtStorage *);

@@ -159,6 +159,7 @@ panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t grou
 static const char *
 make(Emit *e, Panels *panels, RtMaking row, int64_t floats)
 {
+	e->made_bytes += -e->made_bytes & (WEIGHTS_LINE - 1);
 	row.from = panels->at;
 	row.to = e->made_bytes;
 	row.floats = panels->n;

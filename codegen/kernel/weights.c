@@ -8,8 +8,6 @@ const char *const weight_forms[] = { "plain", "panels", "winograd", "taps", "bia
 
 const char *const forms_names[] = { [FORMS_MADE] = "made", [FORMS_FAST] = "fast", [FORMS_SMALL] = "small", NULL };
 
-enum { LINE = 64 };                      /* of the cache: where a part may begin */
-
 static const char *
 content_key(Weights *w, const void *data, int64_t bytes)
 {
@@ -20,14 +18,14 @@ content_key(Weights *w, const void *data, int64_t bytes)
 int64_t
 weights_add(Weights *w, WeightForm form, const void *data, int64_t bytes)
 {
-	static const char zeros[LINE];
+	static const char zeros[WEIGHTS_LINE];
 	const char *key = content_key(w, data, bytes);
 	const intptr_t known = (intptr_t)map_get(&w->known, key);
 	int64_t at;
 
 	if (known && !memcmp(w->bytes.at + known - 1, data, (size_t)bytes))
 		return known - 1;
-	buf_add(&w->bytes, zeros, -w->bytes.n & (LINE - 1));
+	buf_add(&w->bytes, zeros, -w->bytes.n & (WEIGHTS_LINE - 1));
 	at = w->bytes.n;
 	w->form_bytes[form] += bytes;
 	if (bytes)
