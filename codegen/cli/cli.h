@@ -208,6 +208,7 @@ DoubleAnswer double_answer(Cli *, Model *, const RtCode *, const RtArrays *in, i
 
 uint32_t    op_dtypes(Cx *, Op *);                       /* the dtypes that its kernel takes: bits; 0: unknown */
 const char *op_specialized(Cx *, Op *);                  /* what the operator becomes in specialized code */
+bool        op_is_sparse(const Op *);                    /* of sparse tensors, which Kiln does not have: it raises */
 
 /* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
 

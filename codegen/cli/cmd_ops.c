@@ -37,7 +37,7 @@ form_of(const Op *op)
 					     [OP_BODY] = "decomposition", [OP_ALSO] = "form of another",
 					     [OP_USER] = "yours" };
 
-	return forms[op->form];
+	return op_is_sparse(op) ? "raises: sparse" : forms[op->form];
 }
 
 /* Where its gradient comes from: a decomposition's from its parts, a form's from its base; comparisons and roundings
@@ -47,7 +47,7 @@ gradient_of(const Op *op)
 {
 	if (op->form != OP_ALSO && op->gradient && op_is_flat(op))
 		return "zero";
-	return op->gradient && op->gradient[0] ? "formula" : op->form == OP_BODY ? "its parts" : "";
+	return op->gradient && op->gradient[0] ? "formula" : op->form == OP_BODY && !op_is_sparse(op) ? "its parts" : "";
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */

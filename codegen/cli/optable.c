@@ -170,9 +170,17 @@ is_view(const Schema *s)
 	return s->nrets == 1 && s->rets[0].alias && !s->rets[0].alias->write;
 }
 
+bool
+op_is_sparse(const Op *op)
+{
+	return !strcmp(op->family, "sparse");
+}
+
 const char *
 op_specialized(Cx *cx, Op *op)
 {
+	if (op_is_sparse(op))
+		return "";
 	if (op->form == OP_MAP || op_is_row(op))
 		return "kernel";
 	if (op->form == OP_BODY || op_is_expanded(op))

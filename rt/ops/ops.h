@@ -111,6 +111,7 @@
 #include "vision.def"
 #include "audio.def"
 #include "recent.def"
+#include "sparse.def"
 #include "scalar.def"
 #include "text.def"
 #include "seq.def"

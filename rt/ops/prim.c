@@ -278,6 +278,13 @@ ASK(_is_zerotensor, false)
 ASK(_has_compatible_shallow_copy_type, true)
 
 int
+rt_prim_no_sparse(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return rt_lacks(cx, "%s: Kiln has no sparse tensors", in[0].u.str->s);
+}
+
+int
 rt_len_Tensor(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[0].u.t->ndim == 0)

@@ -333,6 +333,15 @@ class Options(Test):
         self.run_in("./p", "--device", "cuda", "-i", "x.npz", status=6)
         self.kiln("run", "lacks.pt", "-i", "x.npz", status=7)
 
+    def test_sparse(self):
+        """Operators of sparse tensors compile, since models have branches with them, and say that Kiln lacks these."""
+        self.put("sparse.pt", model(body(["if torch.gt(torch.size(x, 0), 4):", "  x = torch.to_sparse(x)", "return x"])))
+        self.put("other.npz", npz(x=npy([5, 3])))
+        self.assertRegex(self.kiln("ops", "sparse.pt")[0], r"aten::to_sparse +raises: sparse +1 use")
+        self.kiln("build", "sparse.pt", "-i", "x.npz", *NATIVE, "-o", "p")
+        self.run_in("./p", "-i", "x.npz", "-o", "o.npz")
+        self.assertIn("to_sparse: Kiln has no sparse tensors", self.run_in("./p", "-i", "other.npz", status=7)[1])
+
     # ---- the environment ----------------------------------------------------------------------------------------------
 
     @unittest.skipIf(SANITIZED, "sanitizers name the temporary folder")

@@ -120,6 +120,16 @@ def asking():
     w = torch.stft(torch.arange(20.).sin(), 8, 4, 4, torch.ones([4]), False, "reflect", False, None, True, True)
     assert w.size() == [5, 5]
 
+def strided():
+    """Operators of sparse tensors that take others."""
+    x, y = torch.arange(6.).reshape([2, 3]), torch.ones([3, 2])
+    same(torch._sparse_mm(x, y), x.mm(y))
+    same(torch._sparse_addmm(torch.ones([2, 2]), x, y, beta=2, alpha=3), torch.addmm(torch.ones([2, 2]), x, y, beta=2, alpha=3))
+    assert x.sparse_dim() == 0 and x.dense_dim() == 2
+    if x.is_sparse:
+        x = torch.sparse_csr_tensor(x.coalesce().indices()[0], x.indices()[1], x.values(), [2, 3]).to_sparse()
+    same(x, x.to_dense())
+
 def filters():
     x = torch.arange(24.).sin().reshape([2, 2, 6])
     a = torch.tensor([[0.3, -0.5, 1.0], [0.1, 0.2, 1.0]])
@@ -185,5 +195,6 @@ def forward() -> int:
     resampling()
     boxes()
     asking()
+    strided()
     generators()
     return 0
