@@ -487,6 +487,8 @@ rt_prim_as_quantized(RtCx *cx, const IValue *in, IValue *out)
 			  rt_dtype_or(in[4], RT_NDTYPE), out);
 }
 
+enum { UNKNOWN_SCALE = 0 };              /* of a tensor without data, whose scale is in data, or follows from them */
+
 static int
 one_number(RtCx *cx, RtTensor *t, double *v)
 {
@@ -501,7 +503,7 @@ one_number(RtCx *cx, RtTensor *t, double *v)
 int
 rt_quantize_per_tensor_tensor_qparams(RtCx *cx, const IValue *in, IValue *out)
 {
-	double scale = 1, zero = 0;
+	double scale = UNKNOWN_SCALE, zero = 0;
 
 	if (!cx->meta && (one_number(cx, rt_tensor(in[1]), &scale) || one_number(cx, rt_tensor(in[2]), &zero)))
 		return RT_ERROR;
@@ -532,7 +534,7 @@ rt_quantize_per_tensor_dynamic(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]);
 	RtDtype dtype = rt_dtype_or(in[1], RT_NDTYPE);
-	double low = 0, high = 0, scale = 1;
+	double low = 0, high = 0, scale = UNKNOWN_SCALE;
 	int64_t zero = 0, qmin, qmax;
 
 	if (check_float(cx, t))
@@ -747,15 +749,24 @@ rt_int_repr(RtCx *cx, const IValue *in, IValue *out)
 	return rt_copy_into(cx, r, raw);
 }
 
+/* Has t one scale and zero point, and are they known? */
+static int
+check_one_scale(RtCx *cx, const RtTensor *t, const char *op)
+{
+	if (check_quantized(cx, t, op))
+		return RT_ERROR;
+	if (t->quant->scales)
+		return rt_raise(cx, "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.");
+	return cx->meta && t->quant->scale == UNKNOWN_SCALE ? rt_no_meta(cx) : RT_OK;
+}
+
 int
 rt_q_scale(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]);
 
-	if (check_quantized(cx, t, "q_scale"))
+	if (check_one_scale(cx, t, "q_scale"))
 		return RT_ERROR;
-	if (t->quant->scales)
-		return rt_raise(cx, "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.");
 	out[0] = rt_double(t->quant->scale);
 	return RT_OK;
 }
@@ -765,10 +776,8 @@ rt_q_zero_point(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]);
 
-	if (check_quantized(cx, t, "q_zero_point"))
+	if (check_one_scale(cx, t, "q_zero_point"))
 		return RT_ERROR;
-	if (t->quant->scales)
-		return rt_raise(cx, "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.");
 	out[0] = rt_int(t->quant->zero);
 	return RT_OK;
 }
