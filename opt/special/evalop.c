@@ -422,15 +422,27 @@ static const struct Expansion { const char *id, *as; } expansions[] = {
 	{ .id = "upsample_trilinear3d_vec", .as = "prim_trilinear3d_vec" },
 };
 
+/* Those of tensors quantized per tensor, as rows whose bodies have their integers or values */
+static const struct Expansion quantized[] = {
+	{ "clamp", "quantized_clamp" },
+	{ "max_pool1d", "prim_quantized_max_pool1d" }, { "max_pool3d", "prim_quantized_max_pool3d" },
+	{ "avg_pool1d", "prim_quantized_avg_pool1d" }, { "avg_pool3d", "prim_quantized_avg_pool3d" },
+	{ "upsample_nearest3d", "prim_quantized_nearest3d" },
+	{ "upsample_nearest3d_vec", "prim_quantized_nearest3d_vec" },
+};
+
 /* Are the tensor arguments floats, all of one dtype? */
 static bool
-can_expand(Spec *s, const Node *m)
+can_expand(Spec *s, const Node *m, bool integers)
 {
 	IValue *args, out[4];
 	int n;
 
 	if (!(args = known_gather(s->k, m, &n)) || args[0].tag != RT_TENSOR)
 		return false;
+	if (integers)
+		return args[0].u.t->quant && !args[0].u.t->quant->scales &&
+		       known_run(s->k, m->op, args, out, m->nout, true);
 	for (int i = 0; i < n; i++)
 		if (args[i].tag == RT_TENSOR && args[i].u.t->dtype != args[0].u.t->dtype)
 			return false;
@@ -457,7 +469,7 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "grid_sampler", spec_grid_sampler }, { "grid_sampler_2d", spec_grid_sampler },
 	{ "linear", spec_linear_of_bytes }, { "prim_dequantized_rows", spec_rows_of_bytes }, { "matmul", spec_rows },
 	{ "prim_contract", spec_contract },
-	{ "quantize_per_tensor", spec_quantize }, { "prim_as_quantized", spec_quantize },
+	{ "quantize_per_tensor", spec_quantize }, { "quantize_per_tensor_tensor_qparams", spec_quantize }, { "prim_as_quantized", spec_quantize },
 	{ "dequantize_self", spec_dequantize }, { "prim_fused_values", spec_dequantize },
 	{ "prim_units", spec_dequantize }, { "dequantize_tensor", spec_dequantize },
 	{ "quantized_linear", spec_quant_linear },
@@ -515,29 +527,45 @@ op_is_formed(const Op *op)
 }
 
 static const struct Expansion *
-expansion_for(const Op *op)
+expansion_in(const struct Expansion *all, size_t n, const Op *op)
 {
-	for (size_t i = 0; i < sizeof expansions / sizeof *expansions; i++)
-		if (!strcmp(op->id, expansions[i].id))
-			return &expansions[i];
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(op->id, all[i].id))
+			return &all[i];
 	return NULL;
+}
+
+static const struct Expansion *
+expansion_for(const Op *op, bool integers)
+{
+	return integers ? expansion_in(quantized, sizeof quantized / sizeof *quantized, op) :
+			  expansion_in(expansions, sizeof expansions / sizeof *expansions, op);
 }
 
 bool
 op_is_expanded(const Op *op)
 {
-	return expansion_for(op);
+	return expansion_for(op, false);
+}
+
+static bool
+is_quantized(const Spec *s, const Value *v)
+{
+	const RtTensor *t = known_tensor(s->k, v);
+
+	return t && rt_dtypes[t->dtype].category == 'Q';
 }
 
 Graph *
 spec_expansion(Spec *s, const Node *m)
 {
-	const struct Expansion *e = expansion_for(m->op);
+	const bool integers = m->nin && is_quantized(s, m->in[0]);
+	const struct Expansion *e = expansion_for(m->op, integers);
 	Function *f = m->op->form == OP_BODY ? m->op->function : NULL;
 
 	if (!e)
 		return f ? f->graph : NULL;
-	if (!can_expand(s, m))
+	if (!can_expand(s, m, integers))
 		return NULL;
 	f = op_expansion(s->cx, e->as ? op_by_id(s->cx, e->as) : m->op);
 	return f ? function_graph(s->cx, f) : NULL;
@@ -632,7 +660,8 @@ expand(Spec *s, Scope *c, Node *n)
 	Graph *g;
 	Node *m;
 
-	if ((n->op->form != OP_BODY && !expansion_for(n->op)) || node_schema(n)->vararg)
+	if ((n->op->form != OP_BODY && !expansion_for(n->op, false) && !expansion_for(n->op, true)) ||
+	    node_schema(n)->vararg)
 		return false;
 	m = spec_copy_node(s, n);
 	for (int i = 0; i < n->nin; i++)
@@ -644,14 +673,6 @@ expand(Spec *s, Scope *c, Node *n)
 	}
 	node_destroy(m);
 	return good;
-}
-
-static bool
-is_quantized(const Spec *s, const Value *v)
-{
-	const RtTensor *t = known_tensor(s->k, v);
-
-	return t && rt_dtypes[t->dtype].category == 'Q';
 }
 
 /* Does m, n's copy, read or make a quantized tensor whose memory is written to?  Its integers by themselves would
@@ -674,6 +695,7 @@ spec_op(Spec *s, Scope *c, Node *n)
 	const struct Form *form;
 	Value *better;
 	Node *m, *wide;
+	bool shares;
 
 	if (answer(s, c, n))
 		return;
@@ -695,7 +717,8 @@ spec_op(Spec *s, Scope *c, Node *n)
 		return;
 	}
 	keep_error(s, m);
-	form = shares_quantized(s, c, n, m) ? NULL : form_for(n->op);
+	shares = shares_quantized(s, c, n, m);
+	form = shares ? NULL : form_for(n->op);
 	wide = spec_in_float(s, c, m);
 	better = form ? form->put(s, c, wide ? wide : m) : NULL;
 	better = better || !wide ? better : wide->out[0];
@@ -708,6 +731,11 @@ spec_op(Spec *s, Scope *c, Node *n)
 		node_destroy(m);
 	}
 	spec_keep_layout(s, c, n);
-	if (!better)
-		spec_guard_outputs(s, c, n, m);
+	if (better)
+		return;
+	spec_guard_outputs(s, c, n, m);
+	if (!shares) {
+		spec_quant_arguments(m);
+		spec_quant_results(s, c, n, m);
+	}
 }

@@ -99,6 +99,32 @@ inverse_of(const Quant *q)
 	return (double)(1 / (float)q->scale);
 }
 
+/* Is v a constant of one element? */
+static bool
+constant_number(Spec *s, const Value *v, double *x)
+{
+	const RtTensor *t = known_tensor(s->k, v);
+
+	if (!t || !node_is(v->node, prim_Constant) || t->storage->kind == RT_META || rt_numel(t) != 1)
+		return false;
+	*x = rt_load_f64((RtDtype)t->dtype, rt_data(t));
+	return true;
+}
+
+/* Scale and zero point of m, its arguments `at` and the next: numbers, or tensors as graph mode of torch.fx stores them */
+static bool
+known_affine(Spec *s, const Node *m, int at, Quant *q)
+{
+	double zero;
+
+	if (known_double(s->k, m->in[at], &q->scale) && known_int(s->k, m->in[at + 1], &q->zero))
+		return true;
+	if (!constant_number(s, m->in[at], &q->scale) || !constant_number(s, m->in[at + 1], &zero))
+		return false;
+	q->zero = (int64_t)zero;
+	return true;
+}
+
 /* quantize_per_tensor, and prim::as_quantized, which has another inverse of the scale before it */
 Value *
 spec_quantize(Spec *s, Scope *c, const Node *m)
@@ -110,8 +136,7 @@ spec_quantize(Spec *s, Scope *c, const Node *m)
 	Quant q;
 
 	if (!x || !y || x->dtype != RT_f32 || (y->dtype != RT_qu8 && y->dtype != RT_qi8) ||
-	    !known_double(s->k, m->in[at], &q.scale) || !known_int(s->k, m->in[at + 1], &q.zero) ||
-	    (at == 2 && !known_double(s->k, m->in[1], &inverse)))
+	    !known_affine(s, m, at, &q) || (at == 2 && !known_double(s->k, m->in[1], &inverse)))
 		return NULL;
 	q.dtype = (RtDtype)y->dtype;
 	range_of(q.dtype, &low, &high);
@@ -128,6 +153,35 @@ spec_dequantize(Spec *s, Scope *c, const Node *m)
 		return NULL;
 	return node_is(m, prim_units) ? put_raw_units(s, c, q, m->at) :
 	       put_values(s, c, &q, node_is(m, prim_fused_values) ? "prim::values" : "prim::dequantize", m->at);
+}
+
+/* What a call gives, n's copy m, as integers: layers behind it may take these. */
+void
+spec_quant_results(Spec *s, Scope *c, const Node *n, const Node *m)
+{
+	for (int i = 0; i < m->nout; i++) {
+		const RtTensor *t = known_tensor(s->k, m->out[i]);
+		Quant q;
+
+		if (!t || !t->quant || t->quant->scales || t->quant->scale == 0 || open_quant(s, m->out[i], &q) ||
+		    (t->dtype != RT_qu8 && t->dtype != RT_qi8))
+			continue;
+		q = (Quant){ .scale = t->quant->scale, .zero = t->quant->zero, .dtype = (RtDtype)t->dtype };
+		q.raw = spec_put_op(s, c, "aten::int_repr", (Value *const[]){ m->out[i] }, 1, m->at);
+		spec_bind(s, c, n->out[i], close_quant(s, c, &q, m->at));
+	}
+}
+
+/* A call reads what the last one gave, rather than the integers of that made a tensor again. */
+void
+spec_quant_arguments(Node *m)
+{
+	for (int i = 0; i < m->nin; i++) {
+		const Node *made = m->in[i]->node;
+
+		if (node_is(made, prim_of_integers) && node_is(made->in[0]->node, aten_int_repr))
+			node_set_input(m, i, made->in[0]->node->in[0]);
+	}
 }
 
 /* ---- views and activations --------------------------------------------------------------------------------------- */

@@ -222,6 +222,8 @@ Value  *spec_rounded(Spec *, Scope *, const Node *m, Value *);
 Value  *spec_quantize(Spec *, Scope *, const Node *m);
 Value  *spec_dequantize(Spec *, Scope *, const Node *m);
 Value  *spec_int_repr(Spec *, Scope *, const Node *m);
+void    spec_quant_results(Spec *, Scope *, const Node *n, const Node *m);
+void    spec_quant_arguments(Node *m);
 Value  *spec_quant_view(Spec *, Scope *, const Node *m);
 Value  *spec_quant_map(Spec *, Scope *, const Node *m);
 Value  *spec_quant_parts(Spec *, Scope *, const Node *m);

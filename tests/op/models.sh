@@ -1,6 +1,7 @@
 #!/bin/sh
 # tests/op/models.sh KILN FOLDER... - models of operators that need objects: kiln run gives what PyTorch gave; so does a
-# program, whose specialization takes the input that it was profiled on; graphs with the objects as constants read back
+# program, whose specialization takes the input that it was profiled on; graphs with the objects as constants read back;
+# a program has as many calls of the runtime as the folder's `calls` says
 set -e
 kiln=$1
 got=$(dirname "$kiln")/tests/op
@@ -12,6 +13,7 @@ for dir; do
 		"$kiln" show --reread --stage $stage "$dir/model.pt" -i "$dir/in.npz" >"$got/graph.txt"
 	done
 	CFLAGS="${CFLAGS:--O0}" "$kiln" build "$dir/model.pt" -i "$dir/in.npz" -o "$got/program" >/dev/null
+	[ ! -f "$dir/calls" ] || "$got/program" --info | grep -q " $(cat "$dir/calls") runtime calls"
 	"$got/program" --strict -i "$dir/in.npz" -o "$got/got.npz"
 	python3 tests/program/npz.py "$dir/out.npz" "$got/got.npz"
 done
