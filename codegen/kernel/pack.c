@@ -102,14 +102,14 @@ typedef struct Panels {
 	const char *text;        /* of floats that kernels read */
 } Panels;
 
-/* Adds n floats to the weights; equal ones are the same panels. */
+/* Adds n floats to the weights; equal ones are the same panels.  The bytes of halves may be those of another dtype. */
 static Panels *
 add_panels(Emit *e, WeightForm form, const float *all, int64_t n)
 {
 	const int half = halves_are_made(e, n) ? halves_type(all, n) : 0;
 	const int64_t at = half ? halves_add(e, form, half, all, n) :
 		weights_add(&e->weights, form, all, n * (int64_t)sizeof *all);
-	const char *key = arena_printf(e->cx->arena, "packed %lld %lld", (long long)at, (long long)n);
+	const char *key = arena_printf(e->cx->arena, "packed %lld %lld %d", (long long)at, (long long)n, half);
 	Panels *panels = map_get(&e->kernel_names, key);
 
 	if (!panels) {
@@ -229,7 +229,7 @@ static const char *
 make_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 {
 	Panels *panels = panels_of(e, WEIGHT_PANELS, w, *p, 1, 1);
-	const char *key = arena_printf(e->cx->arena, "made %d %lld %d", tile, (long long)panels->at, p->n),
+	const char *key = arena_printf(e->cx->arena, "made %d %lld %d %d", tile, (long long)panels->at, p->n, panels->half),
 		   *text = map_get(&e->kernel_names, key);
 	const RtMaking row = { .n = p->n, .k = p->k, .panels = (columns_of(e, p) + p->width - 1) / p->width,
 			       .tile = tile };

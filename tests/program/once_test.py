@@ -30,6 +30,10 @@ def halves(n, bits, form):
     return struct.pack("<%d%s" % (n, form), *numbers)
 
 
+def floats_of_halves(bits):
+    return struct.pack("<%df" % len(bits), *struct.unpack("<%de" % len(bits), struct.pack("<%dH" % len(bits), *bits)))
+
+
 class Once(Test):
     def plain(self, model, given):
         """Bytes of weights that are stored as they are; its specialized and its generic code agree."""
@@ -115,6 +119,17 @@ class Once(Test):
                     data = halves(elements(weight), bits, form)
                     self.assertEqual(self.net(weight, ["return torch.conv" + call % ("torch.to(x, %d)" % dtype)], x, data, storage), 0)
                     self.assertEqual(self.forms["panels"], n * 2)
+
+    def test_bits_of_two_dtypes(self):
+        """Weights whose halves have the same bits, of bfloat16 and of float16: two numbers."""
+        bits = [0x3000 + i * 37 % 0x1000 for i in range(64 * 64 * 9)]
+        data = b"".join(struct.pack("<HH", 0, b) for b in bits) + floats_of_halves(bits)
+        for call in "conv2d(x, %s, None, [1, 1], [1, 1])", "conv2d(x, %s, None, [2, 2])":
+            with self.subTest(call=call):
+                lines = ["a, b = torch.slice(self.w, 0, 0, 64), torch.slice(self.w, 0, 64, 128)",
+                         "return torch.mul(torch.%s, torch.%s)" % (call % "a", call % "b")]
+                self.net([128, 64, 3, 3], lines, [1, 64, 30, 30], data)
+                self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)          # generic code reads the same panels
 
     def test_list(self):
         sample = os.path.join(SAMPLES, "lstm")
