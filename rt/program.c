@@ -103,7 +103,7 @@ unpack_coarse(const char *weights, const RtPacking *p, char *to)
 	const float *const scales = (const float *)(const void *)(weights + p->scales);
 	const int64_t words = (p->k + p->quad - 1) / p->quad, groups = p->k / p->group,
 		      all = (p->n + p->width - 1) / p->width * groups * p->width;
-	const int bits = 32 / p->quad, half = 1 << (bits - 1);
+	const int bits = 32 / p->quad, half = 1 << (bits - 1), out = p->as ? 2 : 4;
 
 	for (int64_t col = 0; col < p->n; col++)
 		for (int64_t k = 0; k < p->k; k++) {
@@ -113,13 +113,16 @@ unpack_coarse(const char *weights, const RtPacking *p, char *to)
 			const uint32_t number = word[(panel * words + k / p->quad) * p->width + lane] >> bits * i;
 			const uint32_t q = number + (uint32_t)(i < p->quad - 1 ? 0 : half);     /* the last has a sign */
 			const int x = (int)(q & (2 * (uint32_t)half - 1)) - half;
+			float y;
 
-			if (p->from)
-				put_element(to + place * (p->as ? 2 : 4), element(p, &number, 2), p->as ? 2 : 4);
-			else if (!p->scales)
+			if (p->from) {
+				put_element(to + place * out, element(p, &number, 2), out);
+			} else if (!p->scales) {
 				to[place] = (char)(x + p->centred);
-			else
-				((float *)to)[place] = ((float)x + (p->centred ? scales[all + at] : 0)) * scales[at];
+			} else {
+				y = ((float)x + (p->centred ? scales[all + at] : 0)) * scales[at];
+				put_element(to + place * out, element(p, &y, 4), out);
+			}
 		}
 	return true;
 }

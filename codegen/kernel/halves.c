@@ -68,13 +68,20 @@ are_same(const uint16_t *halves, const float *floats, int64_t n, int type)
 	return true;
 }
 
+static bool
+has_floats(const RtPacking *p)
+{
+	return !p->quad || p->from || p->scales;
+}
+
 /* What floats are made of makes these halves, too, if they are the same numbers. */
 static void
 share_parts(Weights *w, const Original *floats, Original *halves)
 {
 	static const int types[] = { RT_bf16, RT_f16 };
 
-	if (floats->bytes != 2 * halves->bytes || !floats->parts.n || floats->parts.at[0].as)
+	if (floats->bytes != 2 * halves->bytes || !floats->parts.n || floats->parts.at[0].as ||
+	    !has_floats(&floats->parts.at[0]))
 		return;
 	for (size_t i = 0; i < sizeof types / sizeof *types && !halves->parts.n; i++)
 		if (are_same(halves->data, floats->data, halves->bytes / 2, types[i]))

@@ -107,6 +107,18 @@ class Once(Test):
         self.net([130, 127], ["return torch.linear(x, self.w)"], [3, 127], halves(16509, 11, "f") + struct.pack("<f", 1 / 3))
         self.assertEqual(self.forms["panels"], 136 * 127 * 4)                                    # one is no half
 
+    def test_halves_on_a_grid(self):
+        """Halves that are small integers by a scale are packed as such, and made of these; so are zeros."""
+        n = 130 * 128
+        for storage, dtype, most, bits in ("BFloat16Storage", 15, 1, 4), ("BFloat16Storage", 15, 0, 4), ("HalfStorage", 5, 50, 8):
+            numbers = [(i * i % 8191 % (2 * most + 1) - most) * 0.25 for i in range(n)]
+            data = struct.pack("<%de" % n, *numbers) if dtype == 5 else b"".join(struct.pack("<f", x)[2:] for x in numbers)
+            with self.subTest(storage=storage, most=most):
+                lines = ["return torch.linear(torch.to(x, %d), self.w)" % dtype]
+                self.assertEqual(self.net([130, 128], lines, [3, 128], data, storage), 0)
+                self.assertLess(self.forms["panels"], 1.2 * n * bits / 8)
+                self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)
+
     def test_windows_of_halves(self):
         """Of convolutions, too: floats, and what Winograd's form has of them, are made when the program is opened."""
         calls = [("2d(%s, self.w)", [64, 32, 3, 3], [1, 32, 30, 30], 64 * 32 * 9), ("2d(%s, self.w)", [130, 127, 1, 1], [2, 127, 3, 5], 136 * 127),
