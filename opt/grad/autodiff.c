@@ -115,13 +115,23 @@ bind_inputs(Back *b, Node *n, const Schema *s, Graph *f, Map *values)
 			graph_set_cloned(values, graph_inputs(f)[at], back_capture_at(b, n->out[i], n, true));
 }
 
+/* Is there a number that may be complex? */
+static bool
+has_complex(const Node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (n->in[i]->type->kind == TYPE_COMPLEX || n->in[i]->type->kind == TYPE_NUMBER)
+			return true;
+	return false;
+}
+
 /* Of a pointwise row, arguments may have been broadcast and promoted. */
 static Value *
 fitted(Back *b, Node *n, int arg, Value *g, int tensors)
 {
 	Value *like;
 
-	if (n->op->form != OP_MAP || tensors < 2)
+	if (n->op->form != OP_MAP || (tensors < 2 && !has_complex(n)))
 		return g;
 	like = back_capture_at(b, n->in[arg], n, false);
 	back_at_end(b);
