@@ -30,7 +30,20 @@ has_calls(const Graph *g)
 	return block_has(g->top, aten_grad) || block_has(g->top, aten_backward);
 }
 
-/* What is read becomes one value for each parameter, that nothing folds: prim::leaf. */
+/* What an attribute is, read at the beginning of the graph. */
+static Value *
+read_first(Calls *c, Value *v)
+{
+	Map values = { .arena = c->p->cx->arena };
+
+	if (v->node == c->g->top->param)
+		return v;
+	graph_set_cloned(&values, v->node->in[0], read_first(c, v->node->in[0]));
+	return graph_insert(c->g, node_clone(c->g, v->node, &values))->out[0];
+}
+
+/* What is read becomes one value for each parameter, that nothing folds: prim::leaf.  It is no constant yet: it may be
+ * written to, which freeze knows. */
 static void
 keep_parameter(Calls *c, Node *n, Map *kept)
 {
@@ -46,8 +59,8 @@ keep_parameter(Calls *c, Node *n, Map *kept)
 	v = map_get(kept, key);
 	if (!v) {
 		graph_set_insert_before(c->g, c->g->top->ret->next);
-		v = back_emit_row(c->g, "prim_leaf", n->at, 1, (Value *[1]){ graph_constant(c->g, x, n->at) });
-		node_move_before(v->node->in[0]->node, v->node);
+		v = read_first(c, n->out[0]);
+		v = back_emit_row(c->g, "prim_leaf", n->at, 1, &v);
 		map_put(kept, key, v);
 	}
 	value_replace_uses(n->out[0], v);

@@ -4,7 +4,7 @@ usage: models.py [NAME...]     (in this folder, with torch)
 
 NAME.pt; NAME.npz: of calls on one instance, the methods' names in "calls", the third one's input "2.x", and "2.out.0", a part
 of its result.  Names that begin with "equal" have storages of equal bytes, names that begin with "shared" one storage (list,
-dict, module) by several ways.
+dict, module) by several ways, names that begin with "written" a parameter that gradients are asked of.
 """
 import os, sys
 from typing import Dict, List, Optional, Tuple
@@ -475,6 +475,41 @@ class shared_parameter(Buffers):
     def forward(self, x: Tensor):
         self.v *= 2
         return self.p + x
+
+
+@model("ffff", train=True)
+class written_asked(nn.Module):
+    """A parameter is asked whether it requires a gradient, and written to later, on a way of its own."""
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(ramp(4, 3))
+        self.register_buffer("calls", torch.zeros([], dtype=torch.long))
+
+    def forward(self, x: Tensor):
+        y = F.linear(x.unsqueeze(0), self.w)
+        if y.requires_grad:
+            y = y + 1
+        if int(self.calls) >= 1:
+            with torch.no_grad():
+                self.w.mul_(0.5)
+        self.calls += 1
+        return y.detach()
+
+
+@model("ffff", train=True)
+class written_trained(nn.Module):
+    """A parameter is trained by the model itself."""
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(ramp(4, 3))
+
+    def forward(self, x: Tensor):
+        loss = ((F.linear(x.unsqueeze(0), self.w) - 1) ** 2).sum()
+        g = torch.autograd.grad([loss], [self.w])[0]
+        assert g is not None
+        with torch.no_grad():
+            self.w.sub_(g * 0.25)
+        return loss.detach(), g
 
 
 @model()
