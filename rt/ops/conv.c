@@ -453,15 +453,35 @@ part_of(RtCx *cx, RtTensor *t, RtDtype ct, int part)
 	return r;
 }
 
+/* A complex product's parts as the result: y has real by real, real by imaginary, imaginary by imaginary, imaginary by
+ * real; null: zeros. */
 static int
-run_complex(RtCx *cx, const Args *a, RtTensor *result)
+put_product(RtCx *cx, RtTensor *const y[4], RtDtype ct, RtTensor *result)
 {
-	RtDtype ct = compute_type(result) == RT_c64 ? RT_f32 : RT_f64, complex = ct == RT_f32 ? RT_c64 : RT_c128;
-	RtTensor *x[2], *w[2], *y[4], *bias[2] = { 0, 0 }, *out = dense_out(cx, result, complex);
-	int64_t n = rt_numel(result), es = rt_dtypes[ct].bytes;
+	RtTensor *out = dense_out(cx, result, ct == RT_f32 ? RT_c64 : RT_c128);
+	const int64_t n = rt_numel(result), es = rt_dtypes[ct].bytes;
 
 	if (!out)
 		return RT_ERROR;
+	for (int64_t i = 0; i < n; i++) {
+		double v[4];
+
+		for (int j = 0; j < 4; j++)
+			v[j] = y[j] ? rt_load_f64(ct, rt_data(y[j]) + i * es) : 0;
+		if (ct == RT_f32)
+			((RtC64 *)rt_data(out))[i] = (RtC64){ (float)(v[0] - v[2]), (float)(v[1] + v[3]) };
+		else
+			((RtC128 *)rt_data(out))[i] = (RtC128){ v[0] - v[2], v[1] + v[3] };
+	}
+	return dense_done(cx, result, out);
+}
+
+static int
+run_complex(RtCx *cx, const Args *a, RtTensor *result)
+{
+	RtDtype ct = compute_type(result) == RT_c64 ? RT_f32 : RT_f64;
+	RtTensor *x[2], *w[2], *y[4], *bias[2] = { 0, 0 };
+
 	for (int i = 0; i < 2; i++) {
 		x[i] = part_of(cx, a->input, ct, i);
 		w[i] = part_of(cx, a->weight, ct, i);
@@ -473,20 +493,10 @@ run_complex(RtCx *cx, const Args *a, RtTensor *result)
 		RtTensor *b = i == 0 ? bias[0] : i == 1 ? bias[1] : 0;
 
 		y[i] = rt_temp(cx, rt_tensor_new(cx, ct, result->ndim, result->dims));
-		if (!y[i] || run_real(cx, a, x[i / 2], w[i == 1 || i == 2], b, y[i]))   /* rr, ri, ii, ir */
+		if (!y[i] || run_real(cx, a, x[i / 2], w[i == 1 || i == 2], b, y[i]))
 			return RT_ERROR;
 	}
-	for (int64_t i = 0; i < n; i++) {
-		double v[4];
-
-		for (int j = 0; j < 4; j++)
-			v[j] = rt_load_f64(ct, rt_data(y[j]) + i * es);
-		if (ct == RT_f32)
-			((RtC64 *)rt_data(out))[i] = (RtC64){ (float)(v[0] - v[2]), (float)(v[1] + v[3]) };
-		else
-			((RtC128 *)rt_data(out))[i] = (RtC128){ v[0] - v[2], v[1] + v[3] };
-	}
-	return dense_done(cx, result, out);
+	return put_product(cx, y, ct, result);
 }
 
 static int
@@ -602,31 +612,68 @@ KERNEL(_convolution_deprecated, traced(cx, in, out))
 
 /* ---- gradients ------------------------------------------------------------------------------------- */
 
-/* Gradient of the input, the weight or the bias: result i of aten::convolution_backward. */
+/* Result i of aten::convolution_backward, y, of dense tensors of its type; other: the weight for the input's gradient,
+ * the input for the weight's. */
 static int
-backward_part(RtCx *cx, const Args *a, RtTensor *grad, RtDtype ct, int i, RtTensor *r)
+backward_real(RtCx *cx, const Args *a, RtTensor *grad, RtTensor *other, int i, RtTensor *y)
 {
 	const Conv *g = &a->g;
-	RtTensor *gy = dense_in(cx, grad, ct), *y = dense_out(cx, r, ct), *x, *w;
-	int status = RT_OK;
+	const RtDtype ct = (RtDtype)y->dtype;
 
-	if (!gy || !y)
-		return RT_ERROR;
 	if (i == 2) {
-		sum_planes(ct, rt_data(gy), rt_data(y), g->n, a->transposed ? g->cin : g->cout,
+		sum_planes(ct, rt_data(grad), rt_data(y), g->n, a->transposed ? g->cin : g->cout,
 			a->transposed ? g->in_plane : g->out_plane);
-		return dense_done(cx, r, y);
+		return RT_OK;
 	}
-	x = dense_in(cx, a->input, ct);
-	w = dense_in(cx, a->weight, ct);
-	if (!x || !w)
-		return RT_ERROR;
 	memset(rt_data(y), 0, (size_t)(rt_numel(y) * rt_dtypes[ct].bytes));
 	if (i == 0)
-		status = a->transposed ? convolve(cx, g, FORWARD, gy, w, y) : convolve(cx, g, ADJOINT, y, w, gy);
-	else
-		status = a->transposed ? convolve(cx, g, WEIGHT, gy, y, x) : convolve(cx, g, WEIGHT, x, y, gy);
-	return status ? RT_ERROR : dense_done(cx, r, y);
+		return a->transposed ? convolve(cx, g, FORWARD, grad, other, y) :
+				       convolve(cx, g, ADJOINT, y, other, grad);
+	return a->transposed ? convolve(cx, g, WEIGHT, grad, y, other) : convolve(cx, g, WEIGHT, other, y, grad);
+}
+
+/* The one factor of result i beside the gradient; null: there is none. */
+static RtTensor *
+other_factor(const Args *a, int i)
+{
+	return i == 0 ? a->weight : i == 1 ? a->input : NULL;
+}
+
+static int
+backward_complex(RtCx *cx, const Args *a, RtTensor *grad, int i, RtTensor *r)
+{
+	const RtDtype ct = compute_type(r) == RT_c64 ? RT_f32 : RT_f64;
+	RtTensor *gy[2], *other[2] = { 0, 0 }, *y[4] = { 0 }, *const factor = other_factor(a, i);
+
+	for (int k = 0; k < 2; k++) {
+		gy[k] = part_of(cx, grad, ct, k);
+		other[k] = factor ? part_of(cx, factor, ct, k) : NULL;
+		if (!gy[k] || (factor && !other[k]))
+			return RT_ERROR;
+	}
+	for (int k = 0; k < (factor ? 4 : 2); k++) {
+		y[k] = rt_temp(cx, rt_tensor_new(cx, ct, r->ndim, r->dims));
+		if (!y[k] || backward_real(cx, a, gy[factor ? k / 2 : k], other[k == 1 || k == 2], i, y[k]))
+			return RT_ERROR;
+	}
+	return put_product(cx, y, ct, r);
+}
+
+static int
+backward_part(RtCx *cx, const Args *a, RtTensor *grad, int i, RtTensor *r)
+{
+	RtTensor *const factor = other_factor(a, i), *gy, *other, *y;
+	RtDtype ct;
+
+	if (rt_dtypes[a->input->dtype].category == 'C')
+		return backward_complex(cx, a, grad, i, r);
+	ct = compute_type(a->input);
+	gy = dense_in(cx, grad, ct);
+	other = factor ? dense_in(cx, factor, ct) : NULL;
+	y = dense_out(cx, r, ct);
+	if (!gy || !y || (factor && !other) || backward_real(cx, a, gy, other, i, y))
+		return RT_ERROR;
+	return dense_done(cx, r, y);
 }
 
 /* in: grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask */
@@ -663,7 +710,7 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 		RT_PUT(r[i], out[i]);
 	}
 	for (int i = 0; i < 3 && !cx->meta; i++)
-		if (i < mask->n && mask->v[i].u.i && backward_part(cx, &a, grad, compute_type(a.input), i, r[i]))
+		if (i < mask->n && mask->v[i].u.i && backward_part(cx, &a, grad, i, r[i]))
 			return RT_ERROR;
 	return RT_OK;
 }
