@@ -111,7 +111,7 @@ constant_number(Spec *s, const Value *v, double *x)
 	return true;
 }
 
-/* Scale and zero point of m, its arguments `at` and the next: numbers, or tensors as graph mode of torch.fx stores them */
+/* Scale and zero point of m, its arguments `at` and the next: numbers, or constant tensors, which torch.fx stores. */
 static bool
 known_affine(Spec *s, const Node *m, int at, Quant *q)
 {

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Makes this folder's model: scales and zero points that follow from data, and what reads them; and PyTorch's answers."""
 import os
-import zipfile
+import sys
 import numpy as np
 import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from saved import save
 
 
 class Net(torch.nn.Module):
@@ -22,12 +24,7 @@ class Net(torch.nn.Module):
 torch.manual_seed(0)
 torch.backends.quantized.engine = "fbgemm"
 model = torch.jit.script(Net().eval())
-model.save(os.path.join(HERE, "all.pt"))
-with zipfile.ZipFile(os.path.join(HERE, "all.pt")) as whole, zipfile.ZipFile(os.path.join(HERE, "model.pt"), "w") as archive:
-    for entry in whole.infolist():                   # without the paths of PyTorch's sources
-        if not entry.filename.endswith(".debug_pkl"):
-            archive.writestr(entry, whole.read(entry))
-os.remove(os.path.join(HERE, "all.pt"))
+save(model, os.path.join(HERE, "model.pt"))
 given = {"x": torch.randn(3, 5), "scale": torch.tensor(0.125), "zero": torch.tensor(7)}
 np.savez(os.path.join(HERE, "in.npz"), **{k: v.numpy() for k, v in given.items()})
 answer = enumerate(model(*given.values()))

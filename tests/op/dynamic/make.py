@@ -2,12 +2,14 @@
 """Makes this folder's model: layers whose inputs are quantized by their own range, and PyTorch's answers (2.15, with
 FBGEMM)."""
 import os
-import zipfile
+import sys
 import numpy as np
 import torch
 import torch.nn as nn
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from saved import save
 Q = torch.ao.quantization
 
 
@@ -38,12 +40,7 @@ usual, half = Q.default_dynamic_qconfig, Q.float16_dynamic_qconfig
 model = torch.jit.script(Q.quantize_dynamic(Net().eval(), {
     nn.Linear: usual, nn.LSTM: usual, nn.GRU: usual, nn.LSTMCell: usual, nn.GRUCell: usual, nn.RNNCell: usual,
     "channels": Q.per_channel_dynamic_qconfig, "low": half, "halves": half, "pair": half}))
-model.save(os.path.join(HERE, "all.pt"))
-with zipfile.ZipFile(os.path.join(HERE, "all.pt")) as whole, zipfile.ZipFile(os.path.join(HERE, "model.pt"), "w") as archive:
-    for entry in whole.infolist():                   # without the paths of PyTorch's sources
-        if not entry.filename.endswith(".debug_pkl"):
-            archive.writestr(entry, whole.read(entry))
-os.remove(os.path.join(HERE, "all.pt"))
+save(model, os.path.join(HERE, "model.pt"))
 x = torch.randn(3, 6, 24)
 np.savez(os.path.join(HERE, "in.npz"), x=x.numpy())
 with torch.no_grad():

@@ -2,7 +2,7 @@
 """Makes this folder's model: a quantized net of all that specialized code computes in integers, and PyTorch's answers (2.15: Debian's has
 QNNPACK alone, which rounds products otherwise)."""
 import os
-import zipfile
+import sys
 from typing import List
 import numpy as np
 import torch
@@ -10,6 +10,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from saved import save
 
 
 def steps(x: torch.Tensor) -> List[torch.Tensor]:
@@ -79,12 +81,7 @@ model = torch.ao.quantization.prepare(model)
 x = torch.randn(2, 3, 21, 18)
 with torch.no_grad(): model(x)
 model = torch.jit.script(torch.ao.quantization.convert(model))
-model.save(os.path.join(HERE, "all.pt"))
-with zipfile.ZipFile(os.path.join(HERE, "all.pt")) as whole, zipfile.ZipFile(os.path.join(HERE, "model.pt"), "w") as archive:
-    for entry in whole.infolist():                   # without the paths of PyTorch's sources
-        if not entry.filename.endswith(".debug_pkl"):
-            archive.writestr(entry, whole.read(entry))
-os.remove(os.path.join(HERE, "all.pt"))
+save(model, os.path.join(HERE, "model.pt"))
 np.savez(os.path.join(HERE, "in.npz"), x=x.numpy())
 with torch.no_grad(): *head, moved, more = model(x)
 np.savez(os.path.join(HERE, "out.npz"), **{f"out.{k}": v.numpy() for k, v in enumerate(head)}, **{f"out.2.{k}": v.numpy() for k, v in enumerate(moved)},

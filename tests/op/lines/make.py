@@ -2,12 +2,14 @@
 """Makes this folder's model: windows of lines and volumes of integers, bounds, a layer behind what stays a call, and a scale and zero point
 that are buffers, as torch.fx has them; and PyTorch's answers."""
 import os
-import zipfile
+import sys
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from saved import save
 
 
 def layer(cls, i, o, *kernel):
@@ -35,12 +37,7 @@ class Net(torch.nn.Module):
 torch.manual_seed(0)
 torch.backends.quantized.engine = "fbgemm"
 model = torch.jit.script(Net().eval())
-model.save(os.path.join(HERE, "all.pt"))
-with zipfile.ZipFile(os.path.join(HERE, "all.pt")) as whole, zipfile.ZipFile(os.path.join(HERE, "model.pt"), "w") as archive:
-    for entry in whole.infolist():                   # without the paths of PyTorch's sources
-        if not entry.filename.endswith(".debug_pkl"):
-            archive.writestr(entry, whole.read(entry))
-os.remove(os.path.join(HERE, "all.pt"))
+save(model, os.path.join(HERE, "model.pt"))
 x = torch.randn(2, 4, 5, 6)
 np.savez(os.path.join(HERE, "in.npz"), x=x.numpy())
 np.savez(os.path.join(HERE, "out.npz"), **{f"out.{k}": v.numpy() for k, v in enumerate(model(x))})
