@@ -9,11 +9,8 @@
  *
  * Or, as int32, the sums (`sums`).
  *
- * Weights: panels of COLUMNS output channels, [panel][quad][COLUMNS][QUAD], for each group.  `start` is minus the sum
- * of a column's weights: times x_zero, it makes zero points cost nothing.  One instruction of AVX512-VNNI, or of ARM's
- * dot product, multiplies a quad of each column; without it pmaddubsw and pmaddwd do where activations are below
- * 128, else two that multiply pairs of 16 bits, or NEON bytes.  NEON's bytes are signed, so activations are 128 less
- * in registers.
+ * Weights: the panels of vint8_block.h for each group, and the bits of all.  `start` is minus the sum of a column's
+ * weights: times x_zero, it makes zero points cost nothing.
  *
  * Depthwise: weights [tap][channel]; lanes are channels (vint8_depth.h).  Behind these are, for AVX512-VNNI, [quad of
  * taps][channel][QUAD], padded by zeros to quads of taps and to 16 channels.
@@ -21,101 +18,7 @@
 #ifndef RT_OPS_VINT8_H
 #define RT_OPS_VINT8_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include "short.h"
-
-#if defined __GNUC__ && !defined __TINYC__
-#define VI_INLINE static inline __attribute__((always_inline, unused))
-#define VI_SHARED static __attribute__((noinline, unused))
-#ifdef __clang__
-#define VI_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define VI_UNROLL _Pragma("GCC unroll 32")
-#endif
-#if defined __SSE2__
-#include <immintrin.h>
-#elif defined __ARM_NEON
-#include <arm_neon.h>
-#endif
-#else
-#define VI_INLINE static inline
-#define VI_SHARED static inline
-#define VI_UNROLL
-#endif
-
-/* Between these, gcc keeps a register block in the order of its text: scheduled, it does not fit the registers. */
-#if defined __ARM_FEATURE_DOTPROD && defined __GNUC__ && !defined __clang__
-#define VI_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-schedule-insns\")")
-#define VI_END _Pragma("GCC pop_options")
-#else
-#define VI_BEGIN
-#define VI_END
-#endif
-
-enum {
-	VI_COLUMNS = 16, VI_QUAD = 4, VI_PANEL = VI_COLUMNS * VI_QUAD,
-	VI_MOST = 1 << 16,       /* products of a sum */
-#if defined __ARM_NEON && !defined __TINYC__
-	VI_LESS = 128,           /* what activations are less by in sums */
-#else
-	VI_LESS = 0,
-#endif
-};
-
-/* A block in registers: ROWS of x by PANELS, each of VECTORS. */
-#if defined __AVX512BW__ && !defined __TINYC__
-enum { VI_ROWS = 6, VI_PANELS = 4, VI_VECTORS = 1 };
-typedef __m512i ViV;
-#define VI_LOAD(p) _mm512_loadu_si512(p)
-#define VI_EACH(x) _mm512_set1_epi32(x)
-#define VI_ADD(a, b) _mm512_add_epi32(a, b)
-#define VI_PAIRS(a, b) _mm512_madd_epi16(a, b)
-#define VI_LOW_BYTES(a) _mm512_and_si512(a, _mm512_set1_epi16(255))
-#define VI_HIGH_BYTES(a) _mm512_srli_epi16(a, 8)
-#define VI_LOW_SIGNED(a) _mm512_srai_epi16(_mm512_slli_epi16(a, 8), 8)
-#define VI_HIGH_SIGNED(a) _mm512_srai_epi16(a, 8)
-#ifdef __AVX512VNNI__
-#define VI_DOTS(sum, a, b) _mm512_dpbusd_epi32(sum, a, b)
-#endif
-#define VI_BYTES(a, b) _mm512_maddubs_epi16(a, b)
-#elif defined __AVX2__ && !defined __TINYC__
-enum { VI_ROWS = 6, VI_PANELS = 1, VI_VECTORS = 2 };
-typedef __m256i ViV;
-#define VI_LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
-#define VI_EACH(x) _mm256_set1_epi32(x)
-#define VI_ADD(a, b) _mm256_add_epi32(a, b)
-#define VI_PAIRS(a, b) _mm256_madd_epi16(a, b)
-#define VI_LOW_BYTES(a) _mm256_and_si256(a, _mm256_set1_epi16(255))
-#define VI_HIGH_BYTES(a) _mm256_srli_epi16(a, 8)
-#define VI_LOW_SIGNED(a) _mm256_srai_epi16(_mm256_slli_epi16(a, 8), 8)
-#define VI_HIGH_SIGNED(a) _mm256_srai_epi16(a, 8)
-#ifdef __AVXVNNI__
-#define VI_DOTS(sum, a, b) _mm256_dpbusd_avx_epi32(sum, a, b)
-#endif
-#define VI_BYTES(a, b) _mm256_maddubs_epi16(a, b)
-#elif defined __SSE2__ && !defined __TINYC__
-enum { VI_ROWS = 2, VI_PANELS = 1, VI_VECTORS = 4 };
-typedef __m128i ViV;
-#define VI_LOAD(p) _mm_loadu_si128((const __m128i *)(p))
-#define VI_EACH(x) _mm_set1_epi32(x)
-#define VI_ADD(a, b) _mm_add_epi32(a, b)
-#define VI_PAIRS(a, b) _mm_madd_epi16(a, b)
-#define VI_LOW_BYTES(a) _mm_and_si128(a, _mm_set1_epi16(255))
-#define VI_HIGH_BYTES(a) _mm_srli_epi16(a, 8)
-#define VI_LOW_SIGNED(a) _mm_srai_epi16(_mm_slli_epi16(a, 8), 8)
-#define VI_HIGH_SIGNED(a) _mm_srai_epi16(a, 8)
-#ifdef __SSSE3__
-#define VI_BYTES(a, b) _mm_maddubs_epi16(a, b)
-#endif
-#elif defined __ARM_FEATURE_DOTPROD && !defined __TINYC__
-enum { VI_ROWS = 4, VI_PANELS = 1, VI_VECTORS = 4, VI_PARTS = 1 };
-#elif defined __ARM_NEON && !defined __TINYC__
-enum { VI_ROWS = 2, VI_PANELS = 1, VI_VECTORS = 4, VI_PARTS = 2 };
-#else
-enum { VI_ROWS = 4, VI_PANELS = 1 };
-#endif
+#include "vint8_block.h"
 
 typedef struct ViConv {
 	ptrdiff_t n, d, h, w, ic, od, oh, ow, oc;        /* ic, oc: of a group; d: depth, 1 of an image */
@@ -138,271 +41,13 @@ typedef struct ViWeights {
 	const float   *scale, *bias;
 } ViWeights;
 
-/* ---- sums in registers ------------------------------------------------------------------------------------------- */
-
-VI_INLINE int32_t
-vi_quad(const uint8_t *a)
-{
-	int32_t v;
-
-	memcpy(&v, a, sizeof v);
-	return v;
-}
-
-#if defined __SSE2__ && !defined __TINYC__
-
-/* Adds the products of pairs of 16 bits. */
-#define VI_ADD_PAIRS(sum, a, b) VI_ADD(sum, VI_PAIRS(a, b))
-
-/* Adds the products of quads: by one instruction, or by two, of which the first has room in 16 bits for bytes of x
- * below 128. */
-#ifdef VI_DOTS
-#define VI_QUADS(sum, a, b) VI_DOTS(sum, a, b)
-#elif defined VI_BYTES
-#define VI_QUADS(sum, a, b) VI_ADD_PAIRS(sum, VI_BYTES(a, b), VI_EACH(0x10001))
-#endif
-
-#ifdef VI_QUADS
-VI_INLINE void
-vi_add_quads(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, ViV *sum)
-{
-	for (ptrdiff_t k = 0; k < quads; k++) {
-		ViV w[VI_PANELS * VI_VECTORS];
-
-		VI_UNROLL
-		for (int j = 0; j < vectors; j++) {
-			w[j] = VI_LOAD(b + j / VI_VECTORS * quads * VI_PANEL + k * VI_PANEL +
-				       j % VI_VECTORS * (ptrdiff_t)sizeof(ViV));
-			__asm__ ("" : "+v"(w[j]));       /* else gcc loads it again for each row */
-		}
-		VI_UNROLL
-		for (int i = 0; i < rows; i++) {
-			const ViV x = VI_EACH(vi_quad(a + i * lda + k * VI_QUAD));
-
-			VI_UNROLL
-			for (int j = 0; j < vectors; j++)
-				sum[i * vectors + j] = VI_QUADS(sum[i * vectors + j], x, w[j]);
-		}
-	}
-}
-#endif
-
-#ifndef VI_DOTS
-VI_INLINE void
-vi_add_pairs(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, ViV *sum)
-{
-	for (ptrdiff_t k = 0; k < quads; k++) {
-		VI_UNROLL
-		for (int j = 0; j < vectors; j++) {
-			const ViV w = VI_LOAD(b + j / VI_VECTORS * quads * VI_PANEL + k * VI_PANEL +
-					      j % VI_VECTORS * (ptrdiff_t)sizeof(ViV));
-			const ViV low = VI_LOW_SIGNED(w), high = VI_HIGH_SIGNED(w);
-
-			VI_UNROLL
-			for (int i = 0; i < rows; i++) {
-				const ViV x = VI_EACH(vi_quad(a + i * lda + k * VI_QUAD));
-
-				sum[i * vectors + j] = VI_ADD_PAIRS(sum[i * vectors + j], VI_LOW_BYTES(x), low);
-				sum[i * vectors + j] = VI_ADD_PAIRS(sum[i * vectors + j], VI_HIGH_BYTES(x), high);
-			}
-		}
-	}
-}
-
-/* Has a row of x, of n bytes, one of 128 or more?  They are rare where the observer kept a bit free (reduce_range). */
-VI_INLINE bool
-vi_is_wide(const uint8_t *x, ptrdiff_t n)
-{
-	__m128i any = _mm_setzero_si128();
-	int32_t rest = 0;
-	ptrdiff_t i = 0;
-
-	for (; i + 16 <= n; i += 16)
-		any = _mm_or_si128(any, _mm_loadu_si128((const __m128i *)(const void *)(x + i)));
-	for (; i < n; i += VI_QUAD)
-		rest |= vi_quad(x + i);
-	return _mm_movemask_epi8(any) || (rest & INT32_C(~0x7f7f7f7f));
-}
-#endif
-
-/* sum[row][panel] of `quads` quads, in registers; written to `to`, rows VI_PANELS panels apart. */
-VI_INLINE void
-vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, int32_t *to)
-{
-	ViV sum[VI_ROWS * VI_PANELS * VI_VECTORS];
-	const int vectors = panels * VI_VECTORS;
-
-	VI_UNROLL
-	for (int i = 0; i < rows * vectors; i++)
-		sum[i] = VI_EACH(0);
-#ifdef VI_DOTS
-	vi_add_quads(rows, vectors, a, lda, b, quads, sum);
-#else
-	bool wide = true;
-
-#ifdef VI_QUADS
-	wide = false;
-	for (int i = 0; i < rows; i++)
-		wide |= vi_is_wide(a + i * lda, quads * VI_QUAD);
-	if (!wide)
-		vi_add_quads(rows, vectors, a, lda, b, quads, sum);
-#endif
-	if (wide)
-		vi_add_pairs(rows, vectors, a, lda, b, quads, sum);
-#endif
-	VI_UNROLL
-	for (int i = 0; i < rows; i++)
-		VI_UNROLL
-		for (int j = 0; j < vectors; j++)
-			memcpy((char *)(to + i * VI_PANELS * VI_COLUMNS) + j * (ptrdiff_t)sizeof(ViV),
-			       &sum[i * vectors + j], sizeof(ViV));
-}
-
-#elif defined __ARM_NEON && !defined __TINYC__
-
-/* Bytes of x as signed ones. */
-VI_INLINE int8x16_t
-vi_signed(uint8x16_t x)
-{
-	return vreinterpretq_s8_u8(veorq_u8(x, vdupq_n_u8(VI_LESS)));
-}
-
-#ifdef __ARM_FEATURE_DOTPROD
-
-/* Adds the products of four quads of w by quad `lane` of x. */
-VI_INLINE int32x4_t
-vi_dots(int32x4_t sum, int8x16_t w, int8x16_t x, int lane)
-{
-	switch (lane) {
-	case 0: return vdotq_laneq_s32(sum, w, x, 0);
-	case 1: return vdotq_laneq_s32(sum, w, x, 1);
-	case 2: return vdotq_laneq_s32(sum, w, x, 2);
-	default: return vdotq_laneq_s32(sum, w, x, 3);
-	}
-}
-
-/* Quads [k, k + n), n at most 4. */
-VI_INLINE void
-vi_add_quads(int rows, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t k, int n, int32x4_t *sum)
-{
-	int8x16_t x[VI_ROWS], next = vld1q_s8(b + k * VI_PANEL);
-
-	VI_UNROLL
-	for (int i = 0; i < rows; i++)
-		x[i] = vi_signed(n == 4 ? vld1q_u8(a + i * lda + k * VI_QUAD) :
-				 vreinterpretq_u8_s32(vdupq_n_s32(vi_quad(a + i * lda + k * VI_QUAD))));
-	VI_UNROLL
-	for (int j = 0; j < n * VI_VECTORS; j++) {
-		const int8x16_t w = next;
-
-		if (j + 1 < n * VI_VECTORS)
-			next = vld1q_s8(b + k * VI_PANEL + (j + 1) * (ptrdiff_t)sizeof w);
-		VI_UNROLL
-		for (int i = 0; i < rows; i++)
-			sum[i * VI_VECTORS + j % VI_VECTORS] =
-				vi_dots(sum[i * VI_VECTORS + j % VI_VECTORS], w, x[i], j / VI_VECTORS);
-	}
-}
-
-VI_INLINE int32x4_t
-vi_columns_of(const int32x4_t *sum)
-{
-	return sum[0];
-}
-
-enum { VI_STEP = 4 };
-
-#else
-
-VI_INLINE void
-vi_add_quads(int rows, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t k, int n, int32x4_t *sum)
-{
-	(void)n;
-	VI_UNROLL
-	for (int j = 0; j < VI_VECTORS; j++) {
-		const int8x16_t w = vld1q_s8(b + k * VI_PANEL + j * (ptrdiff_t)sizeof w);
-
-		VI_UNROLL
-		for (int i = 0; i < rows; i++) {
-			const int8x8_t x = vget_low_s8(vi_signed(vreinterpretq_u8_s32(
-				vdupq_n_s32(vi_quad(a + i * lda + k * VI_QUAD)))));
-			int32x4_t *const to = sum + (i * VI_VECTORS + j) * VI_PARTS;
-
-			to[0] = vpadalq_s16(to[0], vmull_s8(vget_low_s8(w), x));
-			to[1] = vpadalq_s16(to[1], vmull_s8(vget_high_s8(w), x));
-		}
-	}
-}
-
-/* Four columns, of which each part has two, in halves. */
-VI_INLINE int32x4_t
-vi_columns_of(const int32x4_t *sum)
-{
-	return vcombine_s32(vpadd_s32(vget_low_s32(sum[0]), vget_high_s32(sum[0])),
-			    vpadd_s32(vget_low_s32(sum[1]), vget_high_s32(sum[1])));
-}
-
-enum { VI_STEP = 1 };
-
-#endif
-
-VI_INLINE void
-vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, int32_t *to)
-{
-	int32x4_t sum[VI_ROWS * VI_VECTORS * VI_PARTS];
-	ptrdiff_t k = 0;
-
-	(void)panels;                    /* one */
-	VI_UNROLL
-	for (int i = 0; i < rows * VI_VECTORS * VI_PARTS; i++)
-		sum[i] = vdupq_n_s32(0);
-	for (; k + VI_STEP <= quads; k += VI_STEP)
-		vi_add_quads(rows, a, lda, b, k, VI_STEP, sum);
-	for (; k < quads; k++)
-		vi_add_quads(rows, a, lda, b, k, 1, sum);
-	VI_UNROLL
-	for (int i = 0; i < rows * VI_VECTORS; i++)
-		vst1q_s32(to + i * 4, vi_columns_of(sum + i * VI_PARTS));
-}
-
-#else
-
-VI_INLINE void
-vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, int32_t *to)
-{
-	for (int i = 0; i < rows; i++)
-		for (int p = 0; p < panels; p++) {
-			const int8_t *w = b + p * quads * VI_PANEL;
-			int32_t *const sum = to + (i * VI_PANELS + p) * VI_COLUMNS;
-
-			for (int j = 0; j < VI_COLUMNS; j++)
-				sum[j] = 0;
-			for (ptrdiff_t k = 0; k < quads; k++, w += VI_PANEL)
-				for (int j = 0; j < VI_COLUMNS; j++)
-					for (int q = 0; q < VI_QUAD; q++)
-						sum[j] += a[i * lda + k * VI_QUAD + q] * w[j * VI_QUAD + q];
-		}
-}
-
-#endif
-
-VI_INLINE void
-vi_blocks(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, int32_t *to)
-{
-	switch (rows) {
-	case 6: vi_block(VI_ROWS >= 6 ? 6 : 1, panels, a, lda, b, quads, to); break;
-	case 4: vi_block(VI_ROWS >= 4 ? 4 : 1, panels, a, lda, b, quads, to); break;
-	case 2: vi_block(2, panels, a, lda, b, quads, to); break;
-	default: vi_block(1, panels, a, lda, b, quads, to);
-	}
-}
-
-/* The rows of the next block of so many that are left. */
-VI_INLINE int
-vi_rows(ptrdiff_t left)
-{
-	return VI_ROWS >= 6 && left >= 6 ? 6 : VI_ROWS >= 4 && left >= 4 ? 4 : left >= 2 ? 2 : 1;
-}
+/* Some columns of a group: n of them, their panels and the bits of these, and what follows a sum. */
+typedef struct ViPart {
+	ptrdiff_t      n;
+	const int8_t  *panels, *heavy;
+	const int32_t *start;
+	const float   *scale, *bias;
+} ViPart;
 
 /* ---- what follows a sum ------------------------------------------------------------------------------------------ */
 
@@ -493,30 +138,32 @@ vi_width(const ViConv *v)
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 VI_BEGIN
-/* Rows a, lda bytes apart and `quads` quads long, by columns [0, n) of the panels b: y, v->ys elements apart. */
+/* m <= 64 rows a, lda bytes apart and `quads` quads long, by some columns: y, v->ys elements apart. */
 VI_SHARED void
-vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdiff_t quads, const int8_t *b, ptrdiff_t n,
-	   const ViWeights *w, uint8_t *y)
+vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdiff_t quads, const ViPart *w, uint8_t *y)
 {
 	int32_t sum[VI_ROWS * VI_PANELS * VI_COLUMNS], start[VI_PANELS * VI_COLUMNS];
+	const uint64_t wide = vi_wide_rows(m, a, lda, quads * VI_QUAD);
 
-	for (ptrdiff_t col = 0; col < n;) {
-		const int panels = n - col > (VI_PANELS - 1) * VI_COLUMNS ? VI_PANELS :
-				   VI_PANELS > 2 && n - col > VI_COLUMNS ? 2 : 1;
-		const ptrdiff_t left = n - col, some = left < panels * VI_COLUMNS ? left : panels * VI_COLUMNS;
-		const int8_t *const from = b + col * VI_QUAD * quads;
+	for (ptrdiff_t col = 0; col < w->n;) {
+		const int panels = w->n - col > (VI_PANELS - 1) * VI_COLUMNS ? VI_PANELS :
+				   VI_PANELS > 2 && w->n - col > VI_COLUMNS ? 2 : 1;
+		const ptrdiff_t left = w->n - col, some = left < panels * VI_COLUMNS ? left : panels * VI_COLUMNS;
+		const int8_t *const from = w->panels + col * VI_QUAD * quads,
+			     *const bits = w->heavy + col / VI_COLUMNS * vi_bits(quads);
 
 		for (ptrdiff_t j = 0; j < some; j++)
 			start[j] = (v->x_zero - VI_LESS) * w->start[col + j];
 		for (ptrdiff_t i = 0; i < m;) {
 			const int rows = vi_rows(m - i);
+			const int8_t *const heavy = wide >> i & ((1U << rows) - 1) ? bits : NULL;
 
 			if (panels > 2)
-				vi_blocks(rows, VI_PANELS, a + i * lda, lda, from, quads, sum);
+				vi_blocks(rows, VI_PANELS, a + i * lda, lda, from, quads, heavy, sum);
 			else if (panels > 1)
-				vi_blocks(rows, 2, a + i * lda, lda, from, quads, sum);
+				vi_blocks(rows, 2, a + i * lda, lda, from, quads, heavy, sum);
 			else
-				vi_blocks(rows, 1, a + i * lda, lda, from, quads, sum);
+				vi_blocks(rows, 1, a + i * lda, lda, from, quads, heavy, sum);
 			for (int r = 0; r < rows; r++) {
 				const int32_t *const of = sum + r * VI_PANELS * VI_COLUMNS;
 				uint8_t *const to = y + ((i + r) * v->ys + col) * vi_width(v);
@@ -727,8 +374,15 @@ vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViW
 			      first = unit / parts / v->groups * VI_CHUNK, at = group * v->oc + col,
 			      rows = m - first < VI_CHUNK ? m - first : VI_CHUNK;
 		const uint8_t *from = x + group * v->ic;
-		const ViWeights some = { w->panels, w->start + at, v->sums ? NULL : w->scale + at,
-					 v->sums ? NULL : w->bias + at };
+		const ptrdiff_t column = group * vi_columns(v) + col;
+		const ViPart some = {
+			.n = v->oc - col < part ? v->oc - col : part,
+			.panels = w->panels + column * VI_QUAD * quads,
+			.heavy = vi_heavy(w->panels, v->groups * vi_columns(v), quads, column),
+			.start = w->start + at,
+			.scale = v->sums ? NULL : w->scale + at,
+			.bias = v->sums ? NULL : w->bias + at,
+		};
 		ptrdiff_t lda = v->xs;
 
 		if (vi_lies(v)) {
@@ -741,9 +395,7 @@ vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViW
 				vi_gather(v, p, from, scratch + i * lda);
 			from = scratch;
 		}
-		vi_product(v, rows, from, lda, quads, w->panels + (group * vi_columns(v) + col) * VI_QUAD * quads,
-			   v->oc - col < part ? v->oc - col : part, &some,
-			   y + (first * v->ys + at) * vi_width(v));
+		vi_product(v, rows, from, lda, quads, &some, y + (first * v->ys + at) * vi_width(v));
 	}
 }
 
@@ -761,7 +413,40 @@ VI_INLINE int64_t
 vi_packed(const ViConv *v)
 {
 	return vi_is_depthwise(v) ? vi_window(v) * v->groups + vi_tap_quads(v) * VI_QUAD * vi_padded(v) :
-	       v->groups * vi_columns(v) * vi_quads(v) * VI_QUAD;
+	       v->groups * vi_columns(v) * vi_quads(v) * VI_QUAD +
+	       v->groups * vi_columns(v) / VI_COLUMNS * vi_bits(vi_quads(v));
+}
+
+/* Does a quad of a panel's columns have a pair of weights whose products by bytes may exceed 16 bits? */
+VI_INLINE bool
+vi_is_heavy(const int8_t *quad)
+{
+	int heavy = 0;
+
+	for (int i = 0; i < VI_PANEL; i += 2) {
+		const int a = quad[i], b = quad[i + 1];
+
+		heavy |= (a > 0 ? a : 0) + (b > 0 ? b : 0) > 128;
+		heavy |= (a < 0 ? a : 0) + (b < 0 ? b : 0) < -128;
+	}
+	return heavy;
+}
+
+/* The bits of heavy quads, behind the panels, all zero before. */
+VI_INLINE void
+vi_mark_heavy(const ViConv *v, int8_t *panels)
+{
+	const ptrdiff_t quads = vi_quads(v), n = v->groups * vi_columns(v) / VI_COLUMNS;
+	int8_t *bits = panels + n * quads * VI_PANEL;
+
+	for (ptrdiff_t panel = 0; panel < n; panel++, bits += vi_bits(quads), panels += quads * VI_PANEL)
+		for (ptrdiff_t k = 0; k < quads; k += 64) {
+			uint64_t word = 0;
+
+			for (ptrdiff_t i = k; i < quads && i < k + 64; i++)
+				word |= (uint64_t)vi_is_heavy(panels + i * VI_PANEL) << (i - k);
+			memcpy(bits + k / 64 * VI_WORD, &word, sizeof word);
+		}
 }
 
 VI_INLINE void
@@ -824,6 +509,7 @@ vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[5], int8_t *pan
 			}
 		start[o] = -sum;
 	}
+	vi_mark_heavy(v, panels);
 }
 
 #endif

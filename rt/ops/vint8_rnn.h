@@ -69,17 +69,22 @@ vi_bytes(const ViStep *t, ptrdiff_t lda)
 	return by;
 }
 
-/* n columns of some rows of gate g: column col and row `row` are the first ones. */
+/* n columns of some rows, from column col of gate g on. */
 VI_INLINE void
-vi_gate(const ViStep *t, const ViConv *v, float x_scale, ptrdiff_t at, ptrdiff_t n, const uint8_t *x, ptrdiff_t some,
-	const int8_t *panels, float *part)
+vi_gate(const ViStep *t, const ViConv *v, float x_scale, int g, ptrdiff_t col, ptrdiff_t n, const uint8_t *x,
+	ptrdiff_t some, float *part)
 {
-	const ViWeights w = { NULL, t->w->start + at, NULL, NULL };
-	const ptrdiff_t quads = vi_quads(v);
+	const ptrdiff_t quads = vi_quads(v), at = g * v->oc + col, column = g * vi_columns(v) + col;
+	const ViPart w = {
+		.n = n,
+		.panels = t->w->panels + column * VI_QUAD * quads,
+		.heavy = vi_heavy(t->w->panels, v->groups * vi_columns(v), quads, column),
+		.start = t->w->start + at,
+	};
 	const float *const scale = t->w->scale + at, *const bias = (const float *)t->s->bias + at;
 	int32_t sum[VN_ROWS * VI_PART];
 
-	vi_product(v, some, x, quads * VI_QUAD, quads, panels, n, &w, (uint8_t *)sum);
+	vi_product(v, some, x, quads * VI_QUAD, quads, &w, (uint8_t *)sum);
 	for (ptrdiff_t i = 0; i < some; i++)
 		for (ptrdiff_t j = 0; j < n; j++)
 			part[i * VI_PART + j] = (float)sum[i * VI_PART + j] * (x_scale * scale[j]) +
@@ -97,6 +102,7 @@ vi_step(RnnKind kind, int64_t begin, int64_t end, const ViStep *t)
 	TAffine by;
 
 	v.sums = true;
+	v.groups = gates;
 	v.ic = s->k;
 	v.oc = s->hidden;
 	v.ys = VI_PART;
@@ -109,10 +115,8 @@ vi_step(RnnKind kind, int64_t begin, int64_t end, const ViStep *t)
 			const RnnCell cell = vn_cell_float(s, row, col, part, VI_PART);
 
 			for (int g = 0; g < gates; g++)
-				vi_gate(t, &v, (float)by.scale, g * s->hidden + col, n,
-					t->bytes + row * vi_quads(&v) * VI_QUAD, some,
-					t->w->panels + (g * vi_columns(&v) + col) * vi_quads(&v) * VI_QUAD,
-					part + g * VN_ROWS * VI_PART);
+				vi_gate(t, &v, (float)by.scale, g, col, n, t->bytes + row * vi_quads(&v) * VI_QUAD,
+					some, part + g * VN_ROWS * VI_PART);
 			rnn_cell_float(kind, some, n, &cell);
 		}
 }

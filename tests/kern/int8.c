@@ -60,14 +60,17 @@ any_geometry(void)
 	return v;
 }
 
-/* Bytes of all values, or with a sign's bit in one of so many. */
+/* Bytes of all values, or with a sign's bit in one of so many, or none but the largest; weights of all values, or one of
+ * so many among those of which two may add up to a little more than 128. */
 static void
 fill(const ViConv *v)
 {
-	const int64_t rare = any(2) ? 1 : 1 + any(MOST);
+	const int64_t rare = any(2) ? 1 : 1 + any(MOST), largest = !any(4), large = any(3) ? 1 + any(MOST) : 1;
 
 	for (int i = 0; i < MOST; i++)
-		x[i] = (uint8_t)((any(128) | (any(rare) ? 0 : any(2) << 7)) ^ (v->flip ? 128 : 0));
+		w[i] = (int8_t)(any(large) ? any(131) - 65 : any(256) - 128);
+	for (int i = 0; i < MOST; i++)
+		x[i] = (uint8_t)((largest ? 254 | any(2) : any(128) | (any(rare) ? 0 : any(2) << 7)) ^ (v->flip ? 128 : 0));
 }
 
 static bool
@@ -172,8 +175,10 @@ main(void)
 {
 	int wrong = 0, done = 0;
 
-	for (int i = 0; i < MOST; i++)
-		w[i] = (int8_t)(any(256) - 128);
+#if defined __AVX2__ && !defined __AVX512F__
+	if (!__builtin_cpu_supports("avx2"))
+		return 0;
+#endif
 	for (int i = 0; i < CHANNELS; i++) {
 		scale[i] = (float)(1 + any(1000)) * 1e-5f;
 		bias[i] = (float)(any(20001) - 10000) / 3;
