@@ -55,7 +55,7 @@ class Volumes(Form):
         self.assertEqual(graph.count("aten::contiguous"), 2, graph)        # gathered, and back in the model's layout
 
     def test_pools(self):
-        """Of contiguous tensors and behind convolutions, with windows over the edges."""
+        """Of contiguous tensors, strided ones and behind convolutions, with windows over the edges."""
         for before in "torch.relu(x)", conv("x", 6, 4, (1, 3, 3), p=(0, 1, 1)):
             for x in "x=float32[1x4x7x9x8]", "x=float32[2x4x7x9x8]":
                 for pool in ("max_pool3d(a, [2, 2, 2])", "max_pool3d(a, [3, 3, 2], [2, 1, 2], [1, 1, 1], [1, 2, 1], True)",
@@ -63,6 +63,10 @@ class Volumes(Form):
                              "avg_pool3d(a, [2, 3, 2], [2, 2, 2], [1, 1, 1], True, True)", "avg_pool3d(a, [3, 1, 2])",
                              "adaptive_avg_pool3d(a, [1, 1, 1])"):
                     self.form(["a = " + before, "return torch." + pool], [x])
+        for layout in "x.transpose(2, 4)", "x[:, :, ::2, 1:]", "x.contiguous(memory_format=3)":
+            for pool in "max_pool3d(a, [3, 2, 2], [2, 1, 2], [1, 1, 0], [1, 2, 1], True)", "avg_pool3d(a, [2, 3, 2], [2, 2, 1], [1, 1, 0])":
+                for of in "torch.relu(y)", "torch.as_strided(y, [y.numel()], [1])":
+                    self.form(["a = " + layout, "y = torch." + pool, "return " + of], ["x=float32[2x4x7x9x8]"])
         self.form(["return torch.avg_pool3d(x, [2, 2, 2], [2, 2, 2], [0, 0, 0], False, True, 3)"], ["x=float32[1x4x7x9x8]"], calls=1)
         self.form(["a = torch.relu(%s)" % conv("x", 6, 4, (1, 3, 3), p=(0, 1, 1)), "return torch.max_pool3d(a, [2, 2, 2])"],
                   ["x=float32[1x4x7x9x8]"])
