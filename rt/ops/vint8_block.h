@@ -143,8 +143,7 @@ vi_quad(const uint8_t *a)
 /* Adds the products of pairs of 16 bits. */
 #define VI_ADD_PAIRS(sum, a, b) VI_ADD(sum, VI_PAIRS(a, b))
 
-/* Adds the products of quads: by one instruction, or by two, of which the first has room in 16 bits for bytes of x
- * below 128. */
+/* Adds the products of quads: by one instruction, or by two, of which the first has 16 bits for a pair of products. */
 #ifdef VI_DOTS
 #define VI_QUADS(sum, a, b) VI_DOTS(sum, a, b)
 #elif defined VI_BYTES
