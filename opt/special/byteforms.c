@@ -178,15 +178,6 @@ put_bias(Spec *s, const Value *bias, int64_t n, int nd, Range at)
 	return put_channels(s, t, nd, at);
 }
 
-static Value *
-put_contiguous(Spec *s, Scope *c, Value *x, int format, Range at)
-{
-	const RtTensor *t = known_tensor(s->k, x);
-
-	return (format ? rt_is_channels_last(t) : rt_is_contiguous(t)) ? x :
-	       spec_put_op(s, c, "aten::contiguous", (Value *const[]){ x, spec_put_int(s, format, at) }, 2, at);
-}
-
 /* The layer's result of its sums; nd: how many dims follow that of its channels */
 static Value *
 put_scaled(Spec *s, Scope *c, Value *sums, Value *x_scale, Rows *r, Value *bias, int nd, Range at)
@@ -232,7 +223,7 @@ spec_linear_of_bytes(Spec *s, Scope *c, const Node *m)
 	if (!known_is(s->k, m->out[0]) || !take_bytes(s, m->in[0], &x, m->at) || !take_rows(s, m->in[1], &r) ||
 	    r.w->ndim != 2 || !(bias = put_bias(s, m->in[2], r.w->dims[0], 0, m->at)))
 		return spec_rows(s, c, m);
-	Value *const in[] = { put_contiguous(s, c, x.raw, 0, m->at), m->in[1]->node->in[0], x.zero };
+	Value *const in[] = { spec_put_contiguous(s, c, x.raw, 0, m->at), m->in[1]->node->in[0], x.zero };
 
 	return put_scaled(s, c, spec_put_op(s, c, "prim::linear_sums", in, 3, m->at), x.scale, &r, bias, 0, m->at);
 }
@@ -277,7 +268,7 @@ spec_convolution_of_bytes(Spec *s, Scope *c, const Node *m)
 	two = spec_put_int(s, 2, m->at);
 	if (nd == 1)
 		x.raw = spec_put_op(s, c, "aten::unsqueeze", (Value *const[]){ x.raw, two }, 2, m->at);
-	Value *const in[] = { put_contiguous(s, c, x.raw, nd == 3 ? 3 : 2, m->at),
+	Value *const in[] = { spec_put_contiguous(s, c, x.raw, nd == 3 ? 3 : 2, m->at),
 			      put_filters(s, m->in[1], w.w, m->at), x.zero, put_wide(s, by[0], nd, 1, m->at),
 			      put_wide(s, by[1], nd, 0, m->at), put_wide(s, by[2], nd, 1, m->at), m->in[6] };
 

@@ -91,6 +91,15 @@ spec_put_permute(Spec *s, Scope *c, Value *x, const int64_t *dims, int n, Range 
 }
 
 Value *
+spec_put_contiguous(Spec *s, Scope *c, Value *x, int format, Range at)
+{
+	const RtTensor *t = known_tensor(s->k, x);
+
+	return (format ? rt_is_channels_last(t) : rt_is_contiguous(t)) ? x :
+	       spec_put_op(s, c, "aten::contiguous", (Value *const[]){ x, spec_put_int(s, format, at) }, 2, at);
+}
+
+Value *
 spec_put_merge(Spec *s, Scope *c, Value *x, int dim, Range at)
 {
 	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, dim + 1, at) };

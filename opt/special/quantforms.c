@@ -476,14 +476,6 @@ put_range(Spec *s, const Layer *l, Value *put[3], Range at)
 	put[2] = spec_put_int(s, high, at);
 }
 
-/* Rows that lie as products read them */
-static Value *
-put_rows(Spec *s, Scope *c, Value *x, Range at)
-{
-	return rt_is_contiguous(known_tensor(s->k, x)) ? x :
-	       spec_put_op(s, c, "aten::contiguous", (Value *const[]){ x, spec_put_int(s, 0, at) }, 2, at);
-}
-
 Value *
 spec_quant_linear(Spec *s, Scope *c, const Node *m)
 {
@@ -492,7 +484,7 @@ spec_quant_linear(Spec *s, Scope *c, const Node *m)
 
 	if (!take_layer(s, m, 2, 2, &l) || l.w->ndim != 2)
 		return NULL;
-	in[0] = put_rows(s, c, l.x.raw, m->at);
+	in[0] = spec_put_contiguous(s, c, l.x.raw, 0, m->at);
 	in[1] = put_weights(s, l.w, m->at);
 	put_units(s, &l, in + 2, m->at);
 	in[4] = spec_put_int(s, l.x.zero, m->at);
@@ -505,10 +497,7 @@ spec_quant_linear(Spec *s, Scope *c, const Node *m)
 static Value *
 put_last(Spec *s, Scope *c, Value *x, Range at)
 {
-	const RtTensor *t = known_tensor(s->k, x);
-	Value *const last[] = { x, spec_put_int(s, t->ndim == 5 ? 3 : 2, at) };
-
-	return rt_is_channels_last(t) ? x : spec_put_op(s, c, "aten::contiguous", last, 2, at);
+	return spec_put_contiguous(s, c, x, known_tensor(s->k, x)->ndim == 5 ? 3 : 2, at);
 }
 
 /* The convolution of l by in[1], and what follows a sum in in[2] and in[3], with in[5 .. 8): its geometry */
@@ -646,7 +635,7 @@ put_by_range(Spec *s, Scope *c, Value *x, bool narrow, Value *put[3], Range at)
 	put[2] = spec_put_op(s, c, "prim::affine_zero", range, 4, at);
 	inverse = spec_put_op(s, c, "aten::reciprocal", put + 1, 1, at);
 	put[0] = spec_put_op(s, c, "prim::quantize_by", (Value *const[]){ x, inverse, put[2] }, 3, at);
-	put[0] = put_rows(s, c, put[0], at);
+	put[0] = spec_put_contiguous(s, c, put[0], 0, at);
 }
 
 Value *

@@ -118,6 +118,8 @@ Value  *spec_put_tensors(Spec *, Value *const *of, int n, const Value *like, Ran
 Value  *spec_put_op(Spec *, Scope *, const char *name, Value *const *in, int nin, Range at);
 Value  *spec_put_write(Spec *, Scope *, Value *to, Value *v, Range);     /* aten::copy_: `to` with v in it */
 Value  *spec_put_permute(Spec *, Scope *, Value *, const int64_t *dims, int n, Range);
+/* x in a memory format, 0: contiguous, 2 and 3: channels last of so many dims; x itself where it is. */
+Value  *spec_put_contiguous(Spec *, Scope *, Value *x, int format, Range);
 Value  *spec_put_merge(Spec *, Scope *, Value *, int dim, Range);        /* dims dim and dim + 1 as one */
 
 typedef struct Slice { int64_t from, to, step; } Slice;                  /* to: negative from the end; 0: the end */

@@ -274,15 +274,6 @@ pool_planes(Spec *s, Scope *c, const Pool *p, Value *x)
 	return shaped(s, c, z, back, (const int64_t[]){ 0, 1, 2, 3, 4 }, p->at);
 }
 
-/* Contiguous */
-static Value *
-dense(Spec *s, Scope *c, Value *x, Range at)
-{
-	Value *const in[] = { x, spec_put_int(s, 0, at) };       /* memory format: contiguous */
-
-	return rt_is_contiguous(known_at(s->k, x)->v.u.t) ? x : spec_put_op(s, c, "aten::contiguous", in, 2, at);
-}
-
 Value *
 spec_pool_volume(Spec *s, Scope *c, const Node *m)
 {
@@ -308,7 +299,7 @@ spec_pool_volume(Spec *s, Scope *c, const Node *m)
 	if (x->model)
 		return NULL;
 	if (!x->altered && !rt_is_channels_last(x->v.u.t))
-		return pool_planes(s, c, &p, dense(s, c, p.x, p.at));
+		return pool_planes(s, c, &p, spec_put_contiguous(s, c, p.x, 0, p.at));
 	y = channels_last(s, c, p.x, p.at);
 	y = from_frames(s, c, pool_two(s, c, &p, spec_channels_last(s, c, as_frames(s, c, y, p.at), false, p.at), 1, 2),
 			y, p.at);
