@@ -436,8 +436,8 @@ vi_rows(ptrdiff_t left)
 }
 
 #if defined VI_QUADS && !defined VI_DOTS
-/* Of m <= 64 rows of n bytes, a bit for each that has one of 128 or more.  They are rare where the observer kept a bit free
- * (reduce_range). */
+/* Of m <= 64 rows of n bytes, a bit for each that has one of 128 or more.  They are rare where the observer kept a bit
+ * free (reduce_range). */
 VI_INLINE uint64_t
 vi_wide_rows(ptrdiff_t m, const uint8_t *x, ptrdiff_t lda, ptrdiff_t n)
 {

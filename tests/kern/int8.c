@@ -60,17 +60,21 @@ any_geometry(void)
 	return v;
 }
 
-/* Bytes of all values, or with a sign's bit in one of so many, or none but the largest; weights of all values, or one of
- * so many among those of which two may add up to a little more than 128. */
+/* Activations: all values, or with the top bit in one of so many, or only 254 and 255.  Weights: all values, or those
+ * in one of so many, the others up to 65, of which two add up to at most 130. */
 static void
 fill(const ViConv *v)
 {
-	const int64_t rare = any(2) ? 1 : 1 + any(MOST), largest = !any(4), large = any(3) ? 1 + any(MOST) : 1;
+	const int64_t rare = any(2) ? 1 : 1 + any(MOST), large = any(3) ? 1 + any(MOST) : 1;
+	const bool largest = !any(4);
 
 	for (int i = 0; i < MOST; i++)
 		w[i] = (int8_t)(any(large) ? any(131) - 65 : any(256) - 128);
-	for (int i = 0; i < MOST; i++)
-		x[i] = (uint8_t)((largest ? 254 | any(2) : any(128) | (any(rare) ? 0 : any(2) << 7)) ^ (v->flip ? 128 : 0));
+	for (int i = 0; i < MOST; i++) {
+		const int64_t byte = largest ? 254 | any(2) : any(128) | (any(rare) ? 0 : any(2) << 7);
+
+		x[i] = (uint8_t)(byte ^ (v->flip ? 128 : 0));
+	}
 }
 
 static bool
