@@ -85,8 +85,23 @@ def blocks(path):
             block = []
 
 
+def scripts():
+    """The Python script of each stamp of build.ninja, its first input of that kind: {stamp: path, or "" when it has none}."""
+    build = open("build.ninja").read().replace("$\n", "")
+    return dict(re.findall(r"^build \$b/tests/(\S+)\.ok:(?:.*? (tests/\S+\.py))?", build, re.M))
+
+
+def is_test(name, known):
+    """Is it a stamp of build.ninja, or STAMP:CLASS.TEST of one whose script has both?"""
+    stamp, _, case = name.partition(":")
+    if not case:
+        return stamp in known
+    source = open(known[stamp]).read() if known.get(stamp) else ""
+    return all(re.search(rf"^ *(?:class|def) {part}\b", source, re.M) for part in case.split("."))
+
+
 def read_list():
-    mutants, names, wrong = [], set(), []
+    mutants, names, wrong, known = [], set(), [], scripts()
     for folder in FOLDERS:
         file, tests = None, []
         for line, block in blocks(f"tests/mutate/{folder}.txt"):
@@ -100,6 +115,9 @@ def read_list():
                 m.fail(f"{m.name} is there twice")
             names.add(m.name)
             m.apply(open(m.file).read())
+            for test in m.tests:
+                if not is_test(test, known):
+                    m.fail(f"no test of build.ninja: {test}")
         except ListError as error:
             wrong.append(str(error))
     if wrong:
