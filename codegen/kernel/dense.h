@@ -21,7 +21,7 @@ typedef enum Form {              /* how it is computed */
 	BY_TAPS,                 /* depthwise: vdepth.h */
 	IN_LANES,                /* to few channels: lanes are channels of the input: vlanes.h */
 	IN_GROUPS,               /* groups of few channels: vgroups.h */
-	IN_ROWS,                 /* windows of 3 columns and few channels: runs of a row in registers: vthree.h */
+	IN_ROWS,                 /* few channels: runs of a row in registers: vruns.h */
 	IN_BOXES,                /* zeros among the taps: box after box, each IN_PANELS: dense_boxes.c */
 	COARSE,                  /* a product by weights of few bits: vcoarse.h */
 } Form;
@@ -99,6 +99,7 @@ const char *dense_comment(const Emit *, const Dense *);
 /* Sets form, tile and blocks: the usual ones, or those that --tune measures or has recorded.  Returns its name there;
  * null: nothing is tuned. */
 const char *dense_choose(Emit *, Plan *, Dense *);
+int     dense_beside(const Dense *);     /* taps that it takes at a time in rows: bits of VC_TAPS_BESIDE (vruns.h) */
 bool    dense_by_rows(const Dense *);    /* are units of work rows of the result? */
 /* Rows, or Winograd tiles, of a unit of work; 0: threads divide panels of weights.  Of forms by rows of the result:
  * pixels of a unit; 0: it is a whole row. */

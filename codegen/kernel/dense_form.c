@@ -22,6 +22,7 @@ enum {
 	ROW_INPUTS = 64, WIDE_INPUTS = 192,     /* most input channels of rows; with vectors of 16 floats */
 	ROW_PIXELS = 4,          /* fewest pixels of a row */
 	FEW_INPUTS = 8,          /* from so few, at stride 2, panels take 0.70 to 0.94 of the time of rows */
+	BESIDE_INPUTS = 4,       /* from so few rows of other windows than three columns wide take up to 1.4 of it */
 	LANES_MOST = 12,         /* channels of a result computed in lanes of the input's */
 	LANES_SUM = 20,          /* and what it takes to sum up lanes, in products of vectors */
 	DILATED = 64,            /* up to this dilation blocks of strips grow with it */
@@ -35,7 +36,7 @@ const FormText dense_forms[] = {
 	[BY_TAPS] = { "vc_depthwise", "by taps", "by taps" },
 	[IN_LANES] = { "vc_conv_lanes", "in lanes", "by channel" },
 	[IN_GROUPS] = { "vc_groups", "in groups", "in panels of groups" },
-	[IN_ROWS] = { "vc_three", "in rows", "in panels" },
+	[IN_ROWS] = { "vc_runs", "in rows", "in panels" },
 	[IN_BOXES] = { "vc_conv", "in boxes", "in panels" },
 	[COARSE] = { "vk_product", "of few bits", "of few bits" },
 };
@@ -147,23 +148,41 @@ takes_groups(const Emit *e, const Dense *d)
 	return d->groups > 1 && 2 * d->n <= e->vf && e->vf / d->n * d->k <= e->vf;
 }
 
-/* Windows three columns wide with few input and output channels: a run of a row fits in registers (vthree.h). */
+/* Few input and output channels: a run of a row fits in registers (vruns.h). */
 static bool
 may_rows(const Emit *e, const Dense *d)
 {
 	const ConvSizes *g = &d->geometry;
 
-	return d->form == IN_PANELS && e->vf > 1 && g->kw == 3 && g->sw <= 2 && g->dw == 1 &&
-	       d->k <= (e->vf == 16 ? WIDE_INPUTS : ROW_INPUTS) && d->n <= (e->vf == 16 ? 3 : 2) * e->vf;
+	return d->form == IN_PANELS && e->vf > 1 && (g->kw == 3 || (e->vf == 16 && dense_taps(d) > 1)) && g->sw <= 2 &&
+	       g->dw == 1 && d->k <= (e->vf == 16 ? WIDE_INPUTS : ROW_INPUTS) && d->n <= (e->vf == 16 ? 3 : 2) * e->vf;
+}
+
+int
+dense_beside(const Dense *d)
+{
+	const int64_t kw = d->geometry.kw;
+
+	return kw == 1 ? 1 << 1 : (kw == 2 || kw == 4 ? 0 : 1 << 3) | (kw % 3 ? 1 << 2 : 0) | (kw > 3);
+}
+
+/* Is a row no slower than panels?  These have as many sums where strips of a row do (vconv.h), of more than a vector;
+ * with 16 to 192 inputs and one vector, of 16 floats, rows take 0.54 to 0.87 of their time, with more 0.85 to 1.04. */
+static bool
+rows_pay(const Emit *e, const Dense *d)
+{
+	const ConvSizes *g = &d->geometry;
+
+	if (g->kw == 3)
+		return g->sw == 1 || d->k > FEW_INPUTS || (e->vf < 16 && d->n > e->vf && d->k > 1);
+	return d->k < STRIP_INPUTS ? g->kw > 1 && d->k > BESIDE_INPUTS && d->n <= e->vf :
+	       d->n <= e->vf || g->kw != 2 || g->sw == 1;
 }
 
 static bool
 takes_rows(const Emit *e, Plan *p, const Dense *d)
 {
-	const bool slower = d->geometry.sw == 2 && d->k <= FEW_INPUTS &&
-			    (e->vf == 16 || d->n <= e->vf || d->k == 1);
-
-	return may_rows(e, d) && !slower && plan_choice(p, d->geometry.ow >= ROW_PIXELS);
+	return may_rows(e, d) && rows_pay(e, d) && plan_choice(p, d->geometry.ow >= ROW_PIXELS);
 }
 
 /* Convolutions of a vector of input channels or more that give so few channels that more lanes of a panel would be

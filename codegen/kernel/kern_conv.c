@@ -394,6 +394,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 	e->clamps |= after->range[0] != NULL;
 	e->volumes |= d.volume;
 	e->dilated |= d.form == IN_PANELS && d.k < STRIP_INPUTS && d.geometry.dw > 1;
+	e->beside |= d.form == IN_ROWS ? dense_beside(&d) : 0;
 	if (d.form == COARSE)
 		coarse_pack(e, d.w, dense_packing(e, &d), d.coarse);
 	if (d.form == BY_PRODUCT || d.form == COARSE || d.form == WINOGRAD)

@@ -200,7 +200,7 @@ static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "tmath.h", { "" } }, { "vmath.h", { "" } },
 	{ "vblock.h", { "vc_", "Vc", "VC_" } }, { "vcoarse.h", { "Vk" } }, { "vconv.h", { "vc_conv(", "VcConv" } },
 	{ "vwino.h", { "vc_winograd(" } }, { "vdepth.h", { "vc_depthwise(" } }, { "vlanes.h", { "vc_conv_lanes(" } },
-	{ "vgroups.h", { "vc_groups(" } }, { "vthree.h", { "vc_three(" } },
+	{ "vgroups.h", { "vc_groups(" } }, { "vruns.h", { "vc_runs(" } },
 	{ "vrow.h", { "vr_", "Vr", "VR_" } }, { "vmul.h", { "vm_" } }, { "vpool.h", { "vp_", "Vp" } },
 	{ "vattend.h", { "va_" } }, { "vresize.h", { "vz_" } }, { "vturn.h", { "vq_" } },
 	{ "vtable.h", { "vl_" } },

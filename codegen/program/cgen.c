@@ -19,7 +19,7 @@ static const char head[] =
 	"#include \"rt/ops/vdepth.h\"\n"
 	"#include \"rt/ops/vlanes.h\"\n"
 	"#include \"rt/ops/vgroups.h\"\n"
-	"#include \"rt/ops/vthree.h\"\n"
+	"#include \"rt/ops/vruns.h\"\n"
 	"#include \"rt/ops/vrow.h\"\n"
 	"#include \"rt/ops/vmul.h\"\n"
 	"#include \"rt/ops/vpool.h\"\n"
@@ -616,6 +616,8 @@ emit_panels(const Emit *e, Buf *b)
 	buf_printf(b, "#define VC_CLAMPS %d\n", e->clamps);
 	buf_printf(b, "#define VC_FRAMES %d\n", e->volumes);
 	buf_printf(b, "#define VC_DILATED %d\n", e->dilated);
+	if (e->beside)
+		buf_printf(b, "#define VC_TAPS_BESIDE %d\n", e->beside);
 	if (e->tall < VERY_TALL)
 		buf_printf(b, "#define VC_TALL %lld\n", (long long)e->tall);
 	if (e->deep <= VERY_DEEP)

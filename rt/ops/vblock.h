@@ -250,7 +250,7 @@ typedef void VcEpilogue(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t 
 /* Rows of a block by its vectors: as many as give VC_MR * VC_NB accumulators, at most what the narrowest can feed. */
 #define VC_ROWS(nv) (VC_MR * VC_NB / (nv) < VC_MOST ? VC_MR * VC_NB / (nv) : VC_MOST)
 #if VC_FLOATS > 1
-enum { VC_MOST = 12, VC_LONGEST = 14 };  /* a block of halves: vthree.h */
+enum { VC_MOST = 12, VC_LONGEST = 14 };  /* a block of halves: vruns.h */
 #else
 enum { VC_MOST = VC_MR, VC_LONGEST = VC_MR };
 typedef float VcHalf;

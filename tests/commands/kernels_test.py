@@ -123,7 +123,7 @@ class Kernels(Test):
 
     def test_groups(self):
         w = "    w = torch.sub(torch.div(torch.remainder(torch.mul(torch.arange(%d), 5), 17), 4.), 2.)\n"
-        for micro, groups, dims, padding in (("vc_groups", 2, [6, 3, 3, 2], 1), ("vc_three", 2, [36, 2, 2, 3], 1), ("vc_conv", 2, [40, 3, 1, 2], 1), ("vc_product", 2, [40, 2, 1, 1], 0),
+        for micro, groups, dims, padding in (("vc_groups", 2, [6, 3, 3, 2], 1), ("vc_runs", 2, [36, 2, 2, 3], 1), ("vc_conv", 2, [40, 3, 1, 2], 1), ("vc_product", 2, [40, 2, 1, 1], 0),
                                              ("vc_conv_lanes", 2, [4, 16, 2, 2], 1)):
             self.check("def forward(x: Tensor, b: Tensor):\n" + w % size(dims) + "    y = torch.conv2d(x, torch.reshape(w, %s), None, [1, 1], "
                        "[%d, 0], [1, 1], %d)\n    return torch.relu(torch.add(y, b))\n" % (dims, padding, groups), micro,

@@ -24,7 +24,7 @@
 #define ALL_FORMS
 #include "../../rt/ops/vgroups.h"
 #include "../../rt/ops/vlanes.h"
-#include "../../rt/ops/vthree.h"
+#include "../../rt/ops/vruns.h"
 #endif
 
 enum { MOST = 1 << 16, FAR = 64 };               /* floats of an operand; behind it nothing is to be written */
@@ -234,7 +234,7 @@ convolution(void)
 
 #ifdef ALL_FORMS
 
-/* Rows of windows three columns wide, most often; of groups whose channels are side by side in a vector. */
+/* Rows of windows of up to eleven columns; of groups whose channels are side by side in a vector. */
 static bool
 rows(VcConv *v)
 {
@@ -243,13 +243,13 @@ rows(VcConv *v)
 	if (!shape(v, 34) || (!any(3) && !volume(v)))
 		return false;
 	v->sw = v->dw > 1 ? 1 : 1 + any(2);
-	v->kw = 3;
-	v->ow = (v->w + 2 * v->pw - 2 * v->dw - 1) / v->sw + 1;
-	return v->w + 2 * v->pw > 2 * v->dw && fits(v);
+	v->kw = any(2) ? 3 : 1 + any(11);
+	v->ow = (v->w + 2 * v->pw - (v->kw - 1) * v->dw - 1) / v->sw + 1;
+	return v->w + 2 * v->pw > (v->kw - 1) * v->dw && fits(v);
 }
 
 static void
-three(void)
+runs(void)
 {
 	VcConv v = { .ic = 1 + any(9), .oc = 1 + any((VC_FLOATS == 16 ? 3 : 2) * VC_FLOATS), .groups = 1 + any(2) };
 	const bool biased = any(2);
@@ -259,15 +259,15 @@ three(void)
 	if (!rows(&v) || v.dw > 1)
 		return;
 	v.range = any(2) ? range : 0;
-	for (int64_t g = 0, size = v.kd * v.kh * 3 * v.ic; g < v.groups; g++)
+	for (int64_t g = 0, size = v.kd * v.kh * v.kw * v.ic; g < v.groups; g++)
 		to = pack(w + g * size * v.oc, size, v.oc, to);
 	windows(&v, false, biased);
 	clear(pixels(&v) * v.ys);
 	across = any(2) ? v.ow : 1 + any(v.ow);
 	units = v.n * v.od * v.oh * vc_pieces(&v, across);
 	some = any(units + 1);
-	vc_three(some, units, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
-	vc_three(0, some, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	vc_runs(some, units, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	vc_runs(0, some, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
 	say("rows", &v, v.range);
 }
 
@@ -416,7 +416,7 @@ main(int argc, char **argv)
 		depthwise();
 #ifdef ALL_FORMS
 	for (int i = 0; i < 25 * most; i++) {
-		three();
+		runs();
 		few_channels();
 		narrow_groups();
 	}

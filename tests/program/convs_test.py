@@ -173,6 +173,19 @@ class Convolutions(Form):
                     self.check([KILN, "check", "m.pt", "program", "-i", *options], 0)
         os.remove(os.path.join(self.dir, "program"))
 
+    def test_windows_of_other_widths(self):
+        """Few channels, by runs of a row whose taps are taken by threes, twos and one: windows of every rest, both strides."""
+        windows = ((5, 5, 1), (2, 7, 2), (7, 1, 1), (1, 4, 1), (3, 2, 1), (2, 11, 2), (4, 6, 1), (1, 8, 1))
+        lines = ["y%d = torch.relu(torch.conv2d(x, %s, %s, [%d, %d], [%d, %d]))" % (i, sin(n, 18, h, w), sin(n), s, s, h // 2, w // 2)
+                 for i, ((h, w, s), n) in enumerate(zip(windows, (16, 9, 16, 40, 24, 12, 48, 5)))]
+        self.put("m.pt", model(body(lines + ["return %s" % ", ".join("y%d" % i for i in range(8))], "x: Tensor",
+                                    "Tuple[%s]" % ", ".join(["Tensor"] * 8))))
+        for cpu in ("native", "x86-64-v3") if os.uname().machine == "x86_64" else ("native",):
+            self.check([KILN, "build", "m.pt", "-i", "x=float32[2x18x9x31]", "--cpu", cpu, "-o", "program"], 0)
+            for options in ["x=float32[2x18x9x31]"], ["x=float32[1x18x6x8]"], ["x=float32[3x18x7x61]", "--threads", "3"]:
+                self.check([KILN, "check", "m.pt", "program", "-i", *options], 0)
+        os.remove(os.path.join(self.dir, "program"))
+
     def test_winograd_channels(self):
         """Channels that are a number of 8s fill vectors of AVX2; of AVX-512 the last one has some of the one before."""
         widths, x = (16, 24, 40, 88, 24), "x=float32[2x16x19x14]"

@@ -1,13 +1,20 @@
-/* rt/ops/vthree.h - convolutions of generated kernels by windows three columns wide, that give few channels
+/* rt/ops/vruns.h - convolutions of generated kernels that give few channels, by windows several columns wide
  *
- * A panel of three vectors at most leaves registers for a run of pixels of a row: an element of the input is read once
- * a row of taps for all pixels that it is a part of, and those at the edges of the image cost no more than others.
- * Activations are NHWC, weights as in vblock.h.
+ * A panel of three vectors at most leaves registers for a run of pixels of a row and for the weights of three taps side
+ * by side: an element of the input is read once for all pixels of which these taps have it, and pixels at the edges of
+ * the image cost no more than others.  A row of a window is taken three taps at a time, and at its end two; one tap
+ * where a window is one column wide.  Activations are NHWC, weights as in vblock.h.
  */
-#ifndef RT_OPS_VTHREE_H
-#define RT_OPS_VTHREE_H
+#ifndef RT_OPS_VRUNS_H
+#define RT_OPS_VRUNS_H
 
 #include "vconv.h"
+
+/* How many taps side by side are taken at a time in some window of the program: 1 << 1, 1 << 2, 1 << 3; 1: in some window
+ * more than once. */
+#ifndef VC_TAPS_BESIDE
+#define VC_TAPS_BESIDE 15
+#endif
 
 #if VC_FLOATS > 1
 
@@ -25,50 +32,73 @@ typedef struct VtPlace {
 	ptrdiff_t x0;
 } VtPlace;
 
-/* A row of taps for rw pixels, sw apart in the input, by nv vectors (and half a one) of a unit of work.  x: where the
- * first of them reads.  edge: columns may lie outside. */
+/* `taps` taps side by side, from column s on, for rw pixels, sw apart in the input, by nv vectors (and half a one) of a
+ * unit of work.  x: where the first pixel's row begins.  edge: columns may lie outside. */
 VC_INLINE void
-vt_run(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, const float *x, VcLines tap,
-       VcRows *to)
+vt_run(int taps, int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, ptrdiff_t s,
+       const float *x, VcLines tap, VcRows *to)
 {
 	const ptrdiff_t xs = v->xs;
 	const float *column[VT_READ];
 
+	x += s * xs;
+	tap = vc_lines_after(tap, s * v->ic);
 	if (edge) {
 		VC_UNROLL
-		for (int j = 0; j < (rw - 1) * sw + 3; j++)
-			column[j] = (size_t)(at->x0 + j) < (size_t)v->w ? x + j * xs : at->zeros;
+		for (int j = 0; j < (rw - 1) * sw + taps; j++)
+			column[j] = (size_t)(at->x0 + s + j) < (size_t)v->w ? x + j * xs : at->zeros;
 	}
 	for (ptrdiff_t k = 0; k < v->ic; k++, tap = vc_lines_after(tap, 1)) {
 		VcV row[3 * VC_NB];
 		VcHalf rest[3];
 
 		VC_UNROLL
-		for (int s = 0; s < 3; s++) {
-			const VcLines line = vc_lines_after(tap, s * v->ic);
+		for (int t = 0; t < taps; t++) {
+			const VcLines line = vc_lines_after(tap, t * v->ic);
 
 			VC_UNROLL
 			for (int q = 0; q < nv; q++)
-				row[s * nv + q] = vc_line(&line, q);
+				row[t * nv + q] = vc_line(&line, q);
 			if (half)
-				rest[s] = *(const VcHalf *)line.rest;
+				rest[t] = *(const VcHalf *)line.rest;
 		}
 		VC_UNROLL
-		for (int j = 0; j < (rw - 1) * sw + 3; j++) {
+		for (int j = 0; j < (rw - 1) * sw + taps; j++) {
 			const VcV in = VC_SET((edge ? column[j] : x + j * xs)[k]);
 
 			VC_UNROLL
 			for (int i = 0; i < rw; i++) {
-				const int s = j - i * sw;
+				const int t = j - i * sw;
 
+				if (t < 0 || t >= taps)
+					continue;
 				VC_UNROLL
-				for (int q = 0; s >= 0 && s < 3 && q < nv; q++)
-					to->acc[i * nv + q] += in * row[s * nv + q];
-				if (half && s >= 0 && s < 3)
-					to->half[i] += VC_LOW(in) * rest[s];
+				for (int q = 0; q < nv; q++)
+					to->acc[i * nv + q] += in * row[t * nv + q];
+				if (half)
+					to->half[i] += VC_LOW(in) * rest[t];
 			}
 		}
 	}
+}
+
+/* A row of taps. */
+VC_INLINE void
+vt_row(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, const float *x, VcLines w,
+       VcRows *to)
+{
+	ptrdiff_t s = 0;
+
+	if (VC_TAPS_BESIDE == 1 << 3) {
+		vt_run(3, rw, nv, half, sw, edge, v, at, 0, x, w, to);
+		return;
+	}
+	for (; VC_TAPS_BESIDE & 8 && v->kw - s >= 3 && v->kw - s != 4; s += 3)
+		vt_run(3, rw, nv, half, sw, edge, v, at, s, x, w, to);
+	for (; VC_TAPS_BESIDE & 4 && v->kw - s >= 2; s += 2)
+		vt_run(2, rw, nv, half, sw, edge, v, at, s, x, w, to);
+	for (; VC_TAPS_BESIDE & 2 && s < v->kw; s++)
+		vt_run(1, rw, nv, half, sw, edge, v, at, s, x, w, to);
 }
 
 /* All rows of taps. */
@@ -79,9 +109,9 @@ vt_taps(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtP
 
 	for (ptrdiff_t q = reach->q0; q < reach->q1; q++)
 		for (ptrdiff_t r = reach->r0; r < reach->r1; r++)
-			vt_run(rw, nv, half, sw, edge, v, at,
+			vt_row(rw, nv, half, sw, edge, v, at,
 			       reach->x + q * reach->behind + r * reach->below + at->x0 * v->xs,
-			       vc_lines_after(w, (q * v->kh + r) * 3 * v->ic), to);
+			       vc_lines_after(w, (q * v->kh + r) * v->kw * v->ic), to);
 }
 
 /* What a row is computed with: vectors of a unit of work, and where. */
@@ -104,7 +134,7 @@ vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace 
 
 	at.x0 = ow * sw - v->pw;
 	vc_rows_start(rw, nv, half, row->bias, &rows);
-	if (!any && at.x0 >= 0 && at.x0 + (rw - 1) * sw + 3 <= v->w)
+	if (!any && at.x0 >= 0 && at.x0 + (rw - 1) * sw + v->kw <= v->w)
 		vt_taps(rw, nv, half, sw, false, v, &at, row->w, &rows);
 	else
 		vt_taps(rw, nv, half, sw, true, v, &at, row->w, &rows);
@@ -204,7 +234,7 @@ VC_INLINE void
 vt_part(const VcPart *part, VtPanel *run, const float *w, const float *bias, float *y, const float *zeros)
 {
 	const VcConv *const v = &part->v;
-	const ptrdiff_t far = VC_FRAME(v, kd, 1) * v->kh * 3 * v->ic * VC_COLUMNS(v->oc);
+	const ptrdiff_t far = VC_FRAME(v, kd, 1) * v->kh * v->kw * v->ic * VC_COLUMNS(v->oc);
 	VcReach reach = part->at;
 
 	for (ptrdiff_t g = 0; g < v->groups; g++, reach.x += v->ic) {
@@ -236,7 +266,7 @@ vt_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, VtPanel *run, const Vc
 
 /* [begin, end) of units (vc_pieces); zeros: ic of them. */
 VC_INLINE void
-vc_three(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
+vc_runs(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
 	 const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
 #define VT_OF(name) (v->sw == 2 ? vt_##name##_by_2 : vt_##name##_by_1)
