@@ -65,7 +65,8 @@ HALF_INLINE float
 half_rounded(float f)
 {
 	const uint32_t bits = half_bits(f), sign = bits & 0x80000000, u = bits & 0x7fffffff;
-	const uint32_t small = half_bits(half_float(u) + 0.5f - 0.5f), number = (u + 0xfff + (u >> 13 & 1)) & 0xffffe000;
+	const uint32_t small = half_bits(half_float(u) + 0.5f - 0.5f);
+	const uint32_t number = (u + 0xfff + (u >> 13 & 1)) & 0xffffe000;
 	const uint32_t large = u > 0x7f800000 ? 0x7fc00000 : 0x7f800000;
 
 	return half_float(sign | (number < 0x47800000 ? u < 0x38800000 ? small : number : large));

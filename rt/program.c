@@ -111,7 +111,7 @@ unpack_coarse(const char *weights, const RtPacking *p, char *to)
 				      at = (panel * groups + k / p->group) * p->width + lane,
 				      place = p->to + col * p->sn + k * p->sk;
 			const uint32_t number = word[(panel * words + k / p->quad) * p->width + lane] >> bits * i;
-			const uint32_t q = number + (uint32_t)(i < p->quad - 1 ? 0 : half);     /* the last has a sign */
+			const uint32_t q = number + (uint32_t)(i < p->quad - 1 ? 0 : half); /* the last has a sign */
 			const int x = (int)(q & (2 * (uint32_t)half - 1)) - half;
 			float y;
 

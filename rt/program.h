@@ -67,7 +67,7 @@ typedef struct RtMaking {
 	int64_t alone;                   /* bytes at `from` that nothing else reads; or 0 */
 	int64_t floats;                  /* elements of the panels, */
 	int32_t half;                    /* which are numbers of this dtype of 16 bits; 0: floats */
-	int32_t n, k, panels, tile;      /* columns, rows; Winograd's outputs, tile x tile: 4 or 2; 0: panels of floats */
+	int32_t n, k, panels, tile;      /* columns, rows; Winograd's outputs, tile x tile: 4, 2; 0: panels of floats */
 } RtMaking;
 /* n numbers of bfloat16 or float16 as floats */
 void rt_widen(RtDtype, const uint16_t *from, float *to, int64_t n);

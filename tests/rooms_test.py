@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Rooms that depend on each other one way: rooms_test.py BUILD/kiln, which names the folder with the object files.
+"""Rooms that depend on each other one way, and lines of C: rooms_test.py BUILD/kiln, which names the folder with the
+object files.
 
 Of codegen's folders, kernel uses neither program nor cli, program does not use cli; within kernel no two files use each
 other, not through others either.  Who uses whom is read from the symbols of the objects.
@@ -69,6 +70,13 @@ class Rooms(unittest.TestCase):
         for f in sources("kernel"):
             with open(f) as text: found = re.search(r'.*"(aten|quantized|torchvision)::\w.*|.*(str\w*cmp|strstr)\([^;]*op->id.*', text.read())
             self.assertIsNone(found, f"{f}: {found and found[0]}")
+
+    def test_columns(self):
+        """C is at most 120 columns wide; a tab goes to the next eighth."""
+        files = [f for e in "ch" for f in glob.glob(f"**/*.{e}", recursive=True) if not f.startswith("build")]
+        self.assertGreater(len(files), 400)
+        wide = [f"{f}:{n}" for f in files for n, line in enumerate(open(f).read().split("\n"), 1) if len(line.expandtabs(8)) > 120]
+        self.assertEqual([], wide)
 
     def test_circle_is_found(self):
         self.assertEqual(circle({"a": ["b"], "b": ["c"], "c": ["b"]}), ["b", "c", "b"])

@@ -288,8 +288,8 @@ bench_kernels_print(FILE *f, const CallTimes *t, const Machine *m)
 	fprintf(f, "of %d calls with a trace; of max: of what this machine can do at as many operations a byte, by the "
 		"least time\n", t->calls);
 	if (!is_explained(t))
-		fprintf(f, "what kernels compute, and where in the model, is known to `kiln bench MODEL`, and of a program "
-			"that was built with --bench-code\n");
+		fprintf(f, "what kernels compute, and where in the model, is known to `kiln bench MODEL`, and of a "
+			"program that was built with --bench-code\n");
 }
 
 static void

@@ -47,7 +47,8 @@ gradient_of(const Op *op)
 {
 	if (op->form != OP_ALSO && op->gradient && op_is_flat(op))
 		return "zero";
-	return op->gradient && op->gradient[0] ? "formula" : op->form == OP_BODY && !op_is_sparse(op) ? "its parts" : "";
+	return op->gradient && op->gradient[0] ? "formula" :
+	       op->form == OP_BODY && !op_is_sparse(op) ? "its parts" : "";
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */

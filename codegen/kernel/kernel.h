@@ -129,7 +129,7 @@ typedef struct Emit {            /* one program */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vblock.h) */
 	bool     volumes;        /* some kernel is a convolution over three dims (rt/ops/vconv.h) */
 	bool     dilated;        /* some is one of few channels by dilated rows, likewise */
-	int      beside;         /* taps side by side that convolutions in rows take at a time (VC_TAPS_BESIDE of vruns.h) */
+	int      beside;         /* taps that convolutions in rows take at a time (VC_TAPS_BESIDE of rt/ops/vruns.h) */
 	int64_t  tall;           /* the most rows that a product by panels has (VC_TALL of rt/ops/vblock.h) */
 	int64_t  deep;           /* the most products that one of its sums has (VC_DEEP) */
 	bool     quantized;      /* the program may meet quantized tensors */

@@ -229,7 +229,8 @@ static const char *
 make_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 {
 	Panels *panels = panels_of(e, WEIGHT_PANELS, w, *p, 1, 1);
-	const char *key = arena_printf(e->cx->arena, "made %d %lld %d %d", tile, (long long)panels->at, p->n, panels->half),
+	const char *key = arena_printf(e->cx->arena, "made %d %lld %d %d", tile, (long long)panels->at, p->n,
+				       panels->half),
 		   *text = map_get(&e->kernel_names, key);
 	const RtMaking row = { .n = p->n, .k = p->k, .panels = (columns_of(e, p) + p->width - 1) / p->width,
 			       .tile = tile };

@@ -10,8 +10,8 @@
 
 #include "vconv.h"
 
-/* How many taps side by side are taken at a time in some window of the program: 1 << 1, 1 << 2, 1 << 3; 1: in some window
- * more than once. */
+/* How many taps side by side are taken at a time in some window of the program: 1 << 1, 1 << 2, 1 << 3; 1: in some
+ * window more than once. */
 #ifndef VC_TAPS_BESIDE
 #define VC_TAPS_BESIDE 15
 #endif

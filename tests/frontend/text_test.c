@@ -101,7 +101,8 @@ trees(void **state)
 	       "(EXPR_STMT (CALL (VAR (IDENT f)) (LIST (STARRED (VAR (IDENT a)))) "
 	       "(LIST (KEYWORD (IDENT k) (TERNARY (VAR (IDENT b)) (INT 1) (INT 2))))))");
 	expect(print_tree, "def f(x, *, y: int=1):\n  # type: (float, int) -> int\n  pass\n",
-	       "(DEF (IDENT f) (LIST (PARAM (IDENT x) (VAR (IDENT float)) -) (PARAM * (IDENT y) (VAR (IDENT int)) (INT 1))) "
+	       "(DEF (IDENT f) (LIST (PARAM (IDENT x) (VAR (IDENT float)) -) "
+	       "(PARAM * (IDENT y) (VAR (IDENT int)) (INT 1))) "
 	       "(VAR (IDENT int)) (LIST (PASS)))");
 	expect(print_tree, "x = 0b11\n", "(ASSIGN (LIST (VAR (IDENT x))) (INT 3) -)");
 	expect(print_tree, "x = f'a{b[1]}}}' 'c'\n",

@@ -151,10 +151,13 @@ static const struct { const char *at; size_t n; } seeds[] = {
 	SEED("\x80\x02" "ctorch.jit._pickle\nrestore_type_tag\n}(X\1\0\0\0aK\1uX\x0e\0\0\0" "Dict[str, int]\x86R."),
 	SEED("\x80\x02" "ctorch.jit._pickle\nrestore_type_tag\n](N](K\1ee"
 	     "X\x19\0\0\0" "List[Optional[List[int]]]\x86R."),
-	SEED("\x80\x02" "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0" "0X\3\0\0\0cpuK\x0c" "tQ"
+	SEED("\x80\x02" "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"
+	     "0X\3\0\0\0cpuK\x0c" "tQ"
 	     "K\0(K\4K\3t(K\3K\1t\x88" "ccollections\nOrderedDict\n)RtR."),
-	SEED("\x80\x02" "ctorch._utils\n_rebuild_qtensor\n((X\7\0\0\0storagectorch\nQInt8Storage\nX\1\0\0\0" "0X\3\0\0\0cpuK\x0c" "tQ"
-	     "K\0(K\4K\3t(K\3K\1t(ctorch\nper_tensor_affine\nG?\xf0\0\0\0\0\0\0K\3t\x88" "ccollections\nOrderedDict\n)RtR."),
+	SEED("\x80\x02" "ctorch._utils\n_rebuild_qtensor\n((X\7\0\0\0storagectorch\nQInt8Storage\nX\1\0\0\0"
+	     "0X\3\0\0\0cpuK\x0c" "tQ"
+	     "K\0(K\4K\3t(K\3K\1t(ctorch\nper_tensor_affine\nG?\xf0\0\0\0\0\0\0K\3t\x88"
+	     "ccollections\nOrderedDict\n)RtR."),
 	SEED("\x80\x02" "c__torch__\nColor\nK\2R."),
 	SEED("\x80\x02" "ctorch\ndevice\nX\6\0\0\0cuda:0\x85R."),
 	SEED("\x80\x02" "cbuiltins\ncomplex\nG\0\0\0\0\0\0\0\0G\0\0\0\0\0\0\0\0\x86R."),

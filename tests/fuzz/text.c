@@ -71,11 +71,14 @@ static const char *const seeds[] = {
 	"\0def f(x: int, *, y=[1, {2: 'a\\065'}]) -> Tensor:\n  # type: (int, int) -> int\n  for i, in a[1:, ...]:\n"
 	"    x += -2 ** 3 if not b is not None else (c,)\n  return x\n",
 	"\0class A(Module):\n  x : Final[int] = 3\n  def f(self):\n    with a as b:\n      assert x, \"\"\"y\"\"\"\n",
-	"\1aten::f.o(Tensor(a!)[] self, int[2] b=1, *, Dict(str, (t, t2)[])(c -> *)? d=None, str s=\"\\n\") -> (Tensor(a!) x, ...)",
+	"\1aten::f.o(Tensor(a!)[] self, int[2] b=1, *, Dict(str, (t, t2)[])(c -> *)? d=None, "
+	"str s=\"\\n\") -> (Tensor(a!) x, ...)",
 	"\2Dict[str, Union[List[Tuple[int, 'Tensor']], BroadcastingList3[int], None]]",
-	"\3__torch__.P(x : Float(2, *, s0, strides=[3, 1, *], requires_grad=0, device=cuda:1), y : Union(int, Enum<a.B>)?[])",
+	"\3__torch__.P(x : Float(2, *, s0, strides=[3, 1, *], requires_grad=0, device=cuda:1), "
+	"y : Union(int, Enum<a.B>)?[])",
 	"\4graph(%x : Tensor, %n : int):\n  %c : (int, str) = prim::Constant[value=(1, \"a\\x01\")]() # f.py:3:4\n"
-	"  %t : Tensor = prim::Constant[value=Double{[[1., 2.], [3., nan]]}]()\n  %r : Tensor = prim::Loop(%n, %n, %x)\n"
+	"  %t : Tensor = prim::Constant[value=Double{[[1., 2.], [3., nan]]}]()\n"
+	"  %r : Tensor = prim::Loop(%n, %n, %x)\n"
 	"    block0(%i : int, %a : Tensor):\n      %f : Tensor = prim::fork_0(%a)\n      -> (%n, %a)\n  return (%r)\n"
 	"with prim::fork_0 = graph(%a : Tensor):\n  return (%a)\n",
 };

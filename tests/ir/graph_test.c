@@ -201,7 +201,8 @@ static void
 test_lint(void **state)
 {
 	void (*const breaks[])(Graph *) = { use_before_definition, use_of_what_a_branch_made,
-					     use_of_what_a_loop_carries, use_of_itself, condition_that_is_no_bool, unknown_use };
+					     use_of_what_a_loop_carries, use_of_itself,
+					     condition_that_is_no_bool, unknown_use };
 	Fixture *f = *state;
 
 	build_loop(f);

@@ -49,7 +49,8 @@ test_derived_schemas(void **state)
 	assert_string_equal(op_schema_text(&cx, op_by_id(&cx, "add__Tensor")),
 			    "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)");
 	assert_string_equal(op_schema_text(&cx, op_by_id(&cx, "add_out")),
-			    "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)");
+			    "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, "
+			    "Tensor(a!) out) -> Tensor(a!)");
 	assert_string_equal(op_schema_text(&cx, op_by_id(&cx, "mm_out")),
 			    "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)");
 }

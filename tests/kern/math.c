@@ -180,7 +180,9 @@ test_edges(void **state)
 {
 	static const float at[] = { 0, 1, -1, 2, 0.5f, -0.5f, 0.625f, 0.414213562f, 2.41421356f, 0.927734375f, 104,
 				    -104, 88.72284f, 89, -30, -87.33f, 128, -126, -149, 152, 1e10f, 1e20f, 3e38f,
-				    1e-38f, 1e-45f, INFINITY, NAN, 0.34657359f, 0.785398163f, 1.57079633f, 3.14159265f, 11, 1e5f,
+				    1e-38f, 1e-45f, INFINITY, NAN,
+				    0.34657359f, 0.785398163f, 1.57079633f, 3.14159265f, 11,
+				    1e5f,
 				    -1e5f, 0x1p31f, 0x1p53f };
 
 	(void)state;
@@ -268,7 +270,8 @@ test_pairs(void **state)
 static void
 test_remainders(void **state)
 {
-	static const float at[] = { 0, 1, 0.3f, 0.7f, 3, 7, 1e-45f, 3e-39f, 1e-20f, 16777215, 8388608, 8388607.5f, 7e20f,
+	static const float at[] = { 0, 1, 0.3f, 0.7f, 3, 7, 1e-45f, 3e-39f, 1e-20f, 16777215, 8388608, 8388607.5f,
+				    7e20f,
 				    3.4e38f, INFINITY, NAN };
 	enum { N = sizeof at / sizeof *at };
 
@@ -316,12 +319,15 @@ static void
 test_doubles(void **state)
 {
 	static const OfDouble of[] = { { "exp", ours_exp_double, exp, 1 }, { "log", ours_log_double, log, 1.5 },
-				       { "log1p", ours_log1p_double, log1p, 2.5 }, { "tanh", ours_tanh_double, tanh, 2.5 },
+				       { "log1p", ours_log1p_double, log1p, 2.5 },
+				       { "tanh", ours_tanh_double, tanh, 2.5 },
 				       { "erf", ours_erf_double, erf, 3 }, { "sin", ours_sin_double, sin, 1.5 },
 				       { "cos", ours_cos_double, cos, 1.5 }, { "tan", ours_tan_double, tan, 3 } };
 	static const double at[] = { 0, -0.0, 1, -1, 709.78, 709.79, 750, 1e300, -708.4, -745.13, -745.14, -1e300,
-				     INFINITY, -INFINITY, 1e-300, 4e-320, 0.34657359027997264, 0.625, 0.7071067811865476, 7,
-				     -7.5, 0x1p52, NAN, 3.141592653589793, -6.283185307179586, 0x1p20, 0x1.fffffffffffffp19,
+				     INFINITY, -INFINITY, 1e-300, 4e-320, 0.34657359027997264,
+				     0.625, 0.7071067811865476,
+				     7, -7.5, 0x1p52, NAN, 3.141592653589793, -6.283185307179586, 0x1p20,
+				     0x1.fffffffffffffp19,
 				     0x1.6ac5b262ca1ffp+849, 355, 411557987, 710 };
 	const int n = sizeof at / sizeof *at;
 

@@ -259,8 +259,8 @@ test_pools(void **state)
 	(void)state;
 	for (int i = 0; i < 64 * 8; i++)
 		pool_of((VpPool){ .n = 1, .c = channels[i / 64], .h = 8, .w = 7, .oh = 4, .ow = 3, .kh = 3, .kw = 2,
-				  .sh = 2, .sw = 2, .ph = 1, .pw = i >> 3 & 1, .dh = 1, .dw = i & 2 ? 2 : 1, .divisor = 6,
-				  .max = i & 4 }, i >> 4 & 1 ? 3 : 0, i >> 5 & 1);
+				  .sh = 2, .sw = 2, .ph = 1, .pw = i >> 3 & 1, .dh = 1, .dw = i & 2 ? 2 : 1,
+				  .divisor = 6, .max = i & 4 }, i >> 4 & 1 ? 3 : 0, i >> 5 & 1);
 	/* A plane's rows, by runs where they are long enough. */
 	for (int i = 0; i < 5 * 4 * 2 * 3 * 4; i++) {
 		const int64_t k = 1 + i % 5, step = 1 + i / 5 % 4, wide = 1 + i / 20 % 2, w = 18 + i / 40 % 3 * 15,

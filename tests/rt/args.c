@@ -101,7 +101,8 @@ nested(void **state)
 	put(cx, &a, "x.0.0", rt_int(1));
 	assert_int_equal(read_one(cx, &of_tuples, &a, &v), RT_ERROR);
 	assert_string_equal(cx->message,
-		"argument 'x': 'x.0.1' is missing; expected Tensor as a part of List[Tuple[int, Tensor]]; the keys are 'x.0.0'");
+		"argument 'x': 'x.0.1' is missing; expected Tensor as a part of List[Tuple[int, Tensor]]; the keys are "
+		"'x.0.0'");
 }
 
 static void
