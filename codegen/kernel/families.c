@@ -11,23 +11,24 @@ typedef struct Family {
 	RowForm *form;
 	RowForm *gpu;            /* the same for the GPU, where the form prints C at once; or null */
 	bool     reduces;        /* a reduction or normalisation in one launch */
+	bool     once;           /* ... that reads each element of `self` once: what makes this may be computed there */
 	bool     parts;          /* it writes by the result's strides, so the result may be a part of a larger tensor */
 } Family;
 
 static const Family families[NLOWERING] = {
-	[LOWER_SUM] = { row_sum, .reduces = true },
-	[LOWER_MEAN] = { row_sum, .reduces = true },
-	[LOWER_NANSUM] = { row_sum, .reduces = true },
-	[LOWER_PROD] = { row_sum, .reduces = true },
-	[LOWER_COUNT_NONZERO] = { row_count, .reduces = true },
-	[LOWER_MAX] = { row_extreme, .reduces = true },
-	[LOWER_MIN] = { row_extreme, .reduces = true },
-	[LOWER_MIN_MAX] = { row_extreme, .reduces = true },
-	[LOWER_ALL] = { row_logic, .reduces = true },
-	[LOWER_ANY] = { row_logic, .reduces = true },
-	[LOWER_ARGMAX] = { row_arg_extreme, .reduces = true },
-	[LOWER_ARGMIN] = { row_arg_extreme, .reduces = true },
-	[LOWER_VECTOR_NORM] = { row_norm, .reduces = true },
+	[LOWER_SUM] = { row_sum, .reduces = true, .once = true },
+	[LOWER_MEAN] = { row_sum, .reduces = true, .once = true },
+	[LOWER_NANSUM] = { row_sum, .reduces = true, .once = true },
+	[LOWER_PROD] = { row_sum, .reduces = true, .once = true },
+	[LOWER_COUNT_NONZERO] = { row_count, .reduces = true, .once = true },
+	[LOWER_MAX] = { row_extreme, .reduces = true, .once = true },
+	[LOWER_MIN] = { row_extreme, .reduces = true, .once = true },
+	[LOWER_MIN_MAX] = { row_extreme, .reduces = true, .once = true },
+	[LOWER_ALL] = { row_logic, .reduces = true, .once = true },
+	[LOWER_ANY] = { row_logic, .reduces = true, .once = true },
+	[LOWER_ARGMAX] = { row_arg_extreme, .reduces = true, .once = true },
+	[LOWER_ARGMIN] = { row_arg_extreme, .reduces = true, .once = true },
+	[LOWER_VECTOR_NORM] = { row_norm, .reduces = true, .once = true },
 	[LOWER_VAR] = { row_variance, .reduces = true },
 	[LOWER_STD] = { row_variance, .reduces = true },
 	[LOWER_LOGSUMEXP] = { row_logsumexp, .reduces = true },
@@ -138,6 +139,14 @@ form_of(Row *r, bool gpu)
 	if (!f || (!node_writes(r->n) && !results_are_new(r, f->parts)))
 		return false;
 	return gpu && f->gpu ? f->gpu(r) : f->form(r);
+}
+
+bool
+node_reads_once(const Node *n)
+{
+	const Family *f = family_of(n->op);
+
+	return f && f->once;
 }
 
 bool

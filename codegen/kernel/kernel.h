@@ -218,6 +218,7 @@ typedef struct Plan {
 	int64_t     arena;       /* bytes */
 	int64_t     least;       /* bytes: no plan for these tensors and lives could have less */
 	const Node **epilogue;   /* by node id: the group that a product's kernel computes, too */
+	const Node **prologue;   /* by node id: the group whose elements a reduction computes as it reads them */
 	bool       *absorbed;    /* by node id: it is such a group */
 	bool       *part;        /* by value id: it is made in its place in a larger tensor: joins.c */
 	Joined     *joined;      /* by node id: of a cat's operands */

@@ -22,6 +22,9 @@ bool lower_map(Plan *, const Node *, Lowered *);
 /* The same as the end of a kernel that makes `made`, one of the group's inputs, row by row: two axes at most, the
  * innermost `made`'s columns, consecutive in the result.  in_registers: `made` is no operand in memory. */
 bool lower_epilogue(Plan *, const Node *group, const Value *made, bool in_registers, Lowered *);
+/* The same as the beginning of a kernel over the dims of the group's result, of which dim i is the kernel's axis
+ * axis[i]: adds what the group reads to the kernel's operands and to l->value, and its rows; *made: an element. */
+bool lower_prologue(Plan *, const Node *group, const int *axis, Lowered *l, Ref *made);
 
 /* ---- lower_pair.c: rows as lets, those of complex numbers as pairs of such --------------------------------------- */
 
@@ -42,6 +45,8 @@ bool lower_pair(Plan *, Kernel *, const Let *, const Pair *arg, Pair *);
 
 /* ---- families.c: reductions, softmax, normalisation -------------------------------------------------------------- */
 
+/* Does it reduce its first argument, reading each element once? */
+bool node_reads_once(const Node *);
 /* False: not a reduction, or one without a kernel. */
 bool lower_reduction(Plan *, const Node *, Lowered *);
 /* All launches of a node, for the GPU: kernels that are data, or CUDA; nothing is emitted.  calls has room for
@@ -102,7 +107,7 @@ typedef struct Rows {
 	int     ndim;
 	int64_t dims[KERNEL_AXES];
 	bool    gone[KERNEL_AXES];       /* reduced */
-	int     x;               /* operand: what is reduced */
+	Ref     x;               /* an element of what is reduced */
 	ValueVec value;          /* of operands */
 } Rows;
 
@@ -111,6 +116,7 @@ typedef struct Rows {
 void rows_begin(Rows *, const char *name);
 /* An operand with these strides along the dims; its index. */
 int  rows_operand(Rows *, Access, RtDtype, const int64_t *stride, const Value *);
+bool rows_prologue(Rows *, const Node *group);          /* x: what the group makes */
 Ref  rows_place(Rows *);                                /* of an element among those of its row, in the order of dims */
 Ref  rows_number(Rows *, int64_t);                      /* one that depends on sizes */
 int64_t rows_count(const Rows *);                       /* elements of a row */

@@ -17,6 +17,7 @@ typedef struct MapLowering {
 	KnownTable *known;       /* of the values inside */
 	Kernel *k;
 	Lowered *out;
+	int     axis[KERNEL_AXES];       /* the kernel's, by dim of the result */
 	Map     refs;            /* value id inside -> Pair */
 } MapLowering;
 
@@ -157,7 +158,7 @@ broadcast(MapLowering *m, const RtTensor *t, const RtTensor *result, Access acce
 		const int k = i - (result->ndim - t->ndim);
 		const bool stays = k < 0 || (t->dims[k] == 1 && result->dims[i] != 1) || result->dims[i] == 1;
 
-		o.stride[i] = size_number(m->k->sizes, stays ? 0 : t->strides[k] * (is_complex(t) ? 2 : 1));
+		o.stride[m->axis[i]] = size_number(m->k->sizes, stays ? 0 : t->strides[k] * (is_complex(t) ? 2 : 1));
 	}
 	return o;
 }
@@ -255,15 +256,16 @@ add_arguments(MapLowering *m, const Value *made)
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 
 static MapLowering
-begin(Plan *p, const Node *n, Lowered *out)
+begin_in(Plan *p, const Node *n, Lowered *out)
 {
 	const Attr *sub = node_attr(n, "Subgraph");
 	MapLowering m = {
 		.p = p, .node = n, .sub = sub ? sub->g : NULL, .known = p->known, .out = out,
-		.refs = { .arena = p->cx->arena },
+		.k = out->kernel, .refs = { .arena = p->cx->arena },
 	};
 
-	*out = (Lowered){ 0 };
+	for (int i = 0; i < KERNEL_AXES; i++)
+		m.axis[i] = i;
 	if (m.sub) {
 		IValue *in = new(p->cx->arena, IValue, n->nin + 1);
 		bool *is = new(p->cx->arena, bool, n->nin + 1);
@@ -274,6 +276,17 @@ begin(Plan *p, const Node *n, Lowered *out)
 		}
 		m.known = known_subgraph(p->cx, m.sub, in, is);
 	}
+	return m;
+}
+
+/* With a kernel of its own. */
+static MapLowering
+begin(Plan *p, const Node *n, Lowered *out)
+{
+	MapLowering m;
+
+	*out = (Lowered){ 0 };
+	m = begin_in(p, n, out);
 	out->kernel = m.k = kernel_new(p->sizes, p->cx->arena, "map", describe(&m));
 	return m;
 }
@@ -340,4 +353,19 @@ lower_epilogue(Plan *p, const Node *group, const Value *made, bool in_registers,
 		return false;
 	out->whole = p->dynamic ? kernel_copy(m.k) : NULL;
 	return kernel_ends_rows(m.k);
+}
+
+bool
+lower_prologue(Plan *p, const Node *group, const int *axis, Lowered *l, Ref *made)
+{
+	MapLowering m = begin_in(p, group, l);
+	Pair x;
+
+	memcpy(m.axis, axis, (size_t)plan_tensor(p, group->out[0])->ndim * sizeof *axis);
+	if (!add_arguments(&m, NULL) || !lower_rows(&m) ||
+	    !ref_of(&m, m.sub ? m.sub->top->ret->in[0] : group->out[0], &x) || pair_is_complex(x))
+		return false;
+	l->kernel->comment = arena_printf(p->cx->arena, "%s, %s", describe(&m), l->kernel->comment);
+	*made = x.re;
+	return true;
 }

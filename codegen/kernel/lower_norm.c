@@ -38,7 +38,7 @@ find_dim(const Row *r, int ndim, int64_t *dim)
 static Ref
 exponential(Rows *g, RtDtype c, Ref most)
 {
-	return rows_let1(g, ROW_prim_exp_normal, c, rows_let2(g, ROW_sub_Tensor, c, ref_operand(g->x), most));
+	return rows_let1(g, ROW_prim_exp_normal, c, rows_let2(g, ROW_sub_Tensor, c, g->x, most));
 }
 
 static void
@@ -66,7 +66,7 @@ put_log_softmax(Rows *g, RtDtype c, Ref most)
 	kernel_stage(g->k, false);
 	x = rows_let(g, ROW_log, rows_types(RT_f64, c), x, x, x);
 	kernel_stage(g->k, true);
-	x = rows_let2(g, ROW_sub_Tensor, c, rows_let2(g, ROW_sub_Tensor, c, ref_operand(g->x), most), x);
+	x = rows_let2(g, ROW_sub_Tensor, c, rows_let2(g, ROW_sub_Tensor, c, g->x, most), x);
 	kernel_store(g->k, 0, x);
 }
 
@@ -107,8 +107,8 @@ row_softmax(Row *r)
 	g.gone[dim] = true;
 	rows_begin(&g, "softmax");
 	rows_operand(&g, ACCESS_WRITE, (RtDtype)y->dtype, y->strides, r->n->out[0]);
-	g.x = rows_operand(&g, ACCESS_READ, (RtDtype)x->dtype, x->strides, from);
-	most = rows_join(&g, "max", c, c, ref_operand(g.x));
+	g.x = ref_operand(rows_operand(&g, ACCESS_READ, (RtDtype)x->dtype, x->strides, from));
+	most = rows_join(&g, "max", c, c, g.x);
 	kernel_stage(g.k, true);
 	if (r->n->op->lowering == LOWER_LOG_SOFTMAX)
 		put_log_softmax(&g, c, most);
@@ -175,7 +175,7 @@ begin(Norm *m, const char *name, const int64_t *xs, const int64_t *ys)
 	rows_operand(&m->g, ACCESS_WRITE, (RtDtype)m->y->dtype, ys, m->g.r->n->out[0]);
 	if (!add_saved(m))
 		return false;
-	m->g.x = rows_operand(&m->g, ACCESS_READ, (RtDtype)m->x->dtype, xs, row_arg(m->g.r, "input"));
+	m->g.x = ref_operand(rows_operand(&m->g, ACCESS_READ, (RtDtype)m->x->dtype, xs, row_arg(m->g.r, "input")));
 	m->c = computed_in(m->x);
 	return add_weight(m, "weight", &m->w) && add_weight(m, "bias", &m->b);
 }
@@ -234,7 +234,7 @@ as_welford(Norm *m, Ref squares, Ref mean)
 static bool
 finish(Norm *m)
 {
-	const Ref n = rows_number(&m->g, rows_count(&m->g)), x = ref_operand(m->g.x);
+	const Ref n = rows_number(&m->g, rows_count(&m->g)), x = m->g.x;
 	Kernel *k = m->g.k;
 	Ref mean, scale;
 
@@ -258,7 +258,7 @@ finish(Norm *m)
 static bool
 finish_uncentered(Norm *m)
 {
-	const Ref n = rows_number(&m->g, rows_count(&m->g)), x = ref_operand(m->g.x);
+	const Ref n = rows_number(&m->g, rows_count(&m->g)), x = m->g.x;
 	Ref scale = square(m, x);
 
 	kernel_stage(m->g.k, false);
@@ -358,7 +358,7 @@ row_batch_norm(Row *r)
 	mean = rows_let2(&m.g, ROW_mul_Tensor, m.c, mean, scale);
 	mean = m.b.kind == REF_NONE ? rows_let1(&m.g, ROW_neg, m.c, mean)
 		: rows_let2(&m.g, ROW_sub_Tensor, m.c, m.b, mean);
-	scale = rows_let2(&m.g, ROW_mul_Tensor, m.c, ref_operand(m.g.x), scale);
+	scale = rows_let2(&m.g, ROW_mul_Tensor, m.c, m.g.x, scale);
 	kernel_store(m.g.k, 0, rows_let2(&m.g, ROW_add_Tensor, m.c, scale, mean));
 	return rows_finish(&m.g);
 }

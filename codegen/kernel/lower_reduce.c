@@ -73,6 +73,18 @@ add_results(Rows *g)
 	return true;
 }
 
+/* What is reduced: an operand, or what a group makes of other operands. */
+static bool
+add_self(Rows *g, const RtTensor *x)
+{
+	const Node **prologue = g->r->p->prologue;
+
+	if (prologue && prologue[g->r->n->id])
+		return rows_prologue(g, prologue[g->r->n->id]);
+	g->x = ref_operand(rows_operand(g, ACCESS_READ, (RtDtype)x->dtype, x->strides, row_arg(g->r, "self")));
+	return true;
+}
+
 /* A kernel with its axes, results and self. */
 static bool
 begin(Rows *g, Row *r, const char *name)
@@ -83,16 +95,7 @@ begin(Rows *g, Row *r, const char *name)
 	if (!is_kind(x, "FIB") || !find_dims(g, x))
 		return false;
 	rows_begin(g, name);
-	if (!add_results(g))
-		return false;
-	g->x = rows_operand(g, ACCESS_READ, (RtDtype)x->dtype, x->strides, row_arg(r, "self"));
-	return true;
-}
-
-static Ref
-element_of(const Rows *g)
-{
-	return ref_operand(g->x);
+	return add_results(g) && add_self(g, x);
 }
 
 /* x != 0 */
@@ -142,14 +145,14 @@ row_sum(Row *r)
 
 	if (!begin(&g, r, product ? "prod" : mean ? "mean" : "sum") || (part = summed_as(self_of(&g), y)) == RT_NDTYPE)
 		return false;
-	if (self_of(&g)->dtype == RT_b8)
-		g.k->operand.at[g.x].dtype = RT_u8;           /* 0 or 1 */
+	if (self_of(&g)->dtype == RT_b8 && g.x.kind == REF_OPERAND)
+		g.k->operand.at[g.x.at].dtype = RT_u8;        /* 0 or 1 */
 	total = part == RT_i32 ? RT_i64 : part;
 	if (part == RT_f32)
 		total = RT_f64;
 	if (part == RT_f32 && plan_choice(r->p, rows_count(&g) <= FEW))
 		part = RT_f64;
-	x = element_of(&g);
+	x = g.x;
 	if (what == LOWER_NANSUM && rt_dtypes[part].category == 'F')
 		x = without_nan(&g, part, x);
 	x = rows_join(&g, product ? "prod" : "sum", total, product ? total : part, x);
@@ -170,7 +173,7 @@ row_count(Row *r)
 
 	if (!begin(&g, r, "count"))
 		return false;
-	x = rows_join(&g, "sum", RT_i64, RT_i32, is_some(&g, element_of(&g)));
+	x = rows_join(&g, "sum", RT_i64, RT_i32, is_some(&g, g.x));
 	kernel_stage(g.k, false);
 	kernel_store(g.k, 0, x);
 	return rows_finish(&g);
@@ -189,7 +192,7 @@ row_logic(Row *r)
 	/* With an empty list of dims each element is a row of its own. */
 	if (!begin(&g, r, "logic") || (dim && (!row_list(r, "dim", dims, &n) || !n)))
 		return false;
-	x = element_of(&g);
+	x = g.x;
 	if (self_of(&g)->dtype != RT_b8)
 		x = is_some(&g, x);
 	x = rows_join(&g, r->n->op->lowering == LOWER_ANY ? "any" : "all", RT_b8, RT_b8, x);
@@ -220,9 +223,9 @@ row_extreme(Row *r)
 	if (!begin(&g, r, "extreme") || !rows_count(&g))
 		return false;
 	type = compared_as(self_of(&g));
-	x = rows_join(&g, r->n->op->lowering != LOWER_MAX ? "min" : "max", type, type, element_of(&g));
+	x = rows_join(&g, r->n->op->lowering != LOWER_MAX ? "min" : "max", type, type, g.x);
 	if (both)
-		rows_join(&g, "max", type, type, element_of(&g));
+		rows_join(&g, "max", type, type, g.x);
 	kernel_stage(g.k, false);
 	kernel_store(g.k, 0, x);
 	if (both)
@@ -243,7 +246,7 @@ row_arg_extreme(Row *r)
 	s.fold = fold_find(r->n->op->lowering == LOWER_ARGMIN ? "argmin" : "argmax");
 	s.part = s.total = compared_as(self_of(&g));
 	s.place = !r->p->dynamic && rows_count(&g) < INT32_MAX ? RT_i32 : RT_i64;
-	s.x = element_of(&g);
+	s.x = g.x;
 	s.y = rows_place(&g);
 	x = kernel_state(g.k, s);
 	kernel_stage(g.k, false);
@@ -278,7 +281,7 @@ row_norm(Row *r)
 	    (y->dtype != self_of(&g)->dtype && y->dtype != RT_f64) || (row_arg(r, name) && !row_double(r, name, &p)) ||
 	    p != p || (!rows_count(&g) && (p < 0 || p == inf)))
 		return false;
-	x = element_of(&g);
+	x = g.x;
 	if (p == 0) {
 		x = rows_join(&g, "sum", RT_i64, RT_i32, is_some(&g, x));
 	} else {
@@ -330,11 +333,11 @@ row_variance(Row *r)
 	if (!begin(&g, r, "var") || !is_kind(self_of(&g), "F") || !find_correction(r, &correction))
 		return false;
 	n = rows_count(&g);
-	mean = rows_join(&g, "sum", RT_f64, RT_f64, element_of(&g));
+	mean = rows_join(&g, "sum", RT_f64, RT_f64, g.x);
 	kernel_stage(g.k, false);
 	mean = rows_let2(&g, ROW_div_Tensor, RT_f64, mean, rows_number(&g, n));
 	kernel_stage(g.k, true);
-	x = rows_let2(&g, ROW_sub_Tensor, RT_f64, element_of(&g), mean);
+	x = rows_let2(&g, ROW_sub_Tensor, RT_f64, g.x, mean);
 	square = rows_join(&g, "sum", RT_f64, RT_f64, rows_let2(&g, ROW_mul_Tensor, RT_f64, x, x));
 	kernel_stage(g.k, false);
 	if (r->n->nout == 2)
@@ -358,12 +361,12 @@ row_logsumexp(Row *r)
 	if (!begin(&g, r, "logsumexp") || !is_kind(self_of(&g), "F"))
 		return false;
 	c = compared_as(self_of(&g));
-	most = rows_join(&g, "max", c, c, element_of(&g));
+	most = rows_join(&g, "max", c, c, g.x);
 	kernel_stage(g.k, false);
 	x = rows_let(&g, ROW_isinf, rows_types(c, RT_b8), most, most, most);
 	most = rows_let(&g, ROW_where_self, rows_types(c, c), x, zero, most);
 	kernel_stage(g.k, true);
-	x = rows_let1(&g, ROW_exp, c, rows_let2(&g, ROW_sub_Tensor, c, element_of(&g), most));
+	x = rows_let1(&g, ROW_exp, c, rows_let2(&g, ROW_sub_Tensor, c, g.x, most));
 	x = rows_join(&g, "sum", RT_f64, c, x);
 	kernel_stage(g.k, false);
 	x = rows_let2(&g, ROW_add_Tensor, RT_f64, rows_let1(&g, ROW_log, RT_f64, x), most);

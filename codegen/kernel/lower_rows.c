@@ -41,6 +41,20 @@ rows_operand(Rows *g, Access access, RtDtype dtype, const int64_t *stride, const
 	return kernel_operand(g->k, o);
 }
 
+bool
+rows_prologue(Rows *g, const Node *group)
+{
+	Lowered l = { .kernel = g->k, .value = g->value };
+	int axis[KERNEL_AXES];
+
+	for (int i = 0; i < g->ndim; i++)
+		axis[i] = axis_of(g, i);
+	if (!lower_prologue(g->r->p, group, axis, &l, &g->x))
+		return false;
+	g->value = l.value;
+	return true;
+}
+
 Ref
 rows_place(Rows *g)
 {

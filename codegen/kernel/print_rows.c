@@ -26,13 +26,20 @@ is_beside(const Printer *p)
 	return p->s->inner >= 0 && p->s->inner < p->k->naxis - p->k->nreduce;
 }
 
-static void
-put_element(Printer *p, int stage, const Into *to)
+/* What the stage computes for an element, as lines; in a trial nothing is joined or stored. */
+static char *
+element_of(const Printer *p, int stage, const Into *to)
 {
 	Into into = *to;
 
 	into.trial = p->trial;
-	put_lines(p, kernel_stage_element(p->k, stage, &into));
+	return kernel_stage_element(p->k, stage, &into);
+}
+
+static void
+put_element(Printer *p, int stage, const Into *to)
+{
+	put_lines(p, element_of(p, stage, to));
 }
 
 /* ---- what a row has once --------------------------------------------------------------------------------------- */
@@ -220,7 +227,7 @@ static void
 put_beside(Printer *p, int stage, const Into *to)
 {
 	const char *name = arena_printf(p->k->arena, "i%d", p->s->inner);
-	char *lines = kernel_stage_element(p->k, stage, to);
+	char *lines = element_of(p, stage, to);
 
 	put_line(p, "IVDEP");
 	open_loop(p, "for (int j = 0; j < some; j++)");

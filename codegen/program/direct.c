@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-/* Is it a tensor with a place, or one that an epilogue reads where it is made, or a constant, or a list of such? */
+/* Is it a tensor with a place, or one that an epilogue or a reduction reads where it is made, or a constant, or a list of
+ * such? */
 static bool
 is_settled(Plan *p, const Value *v)
 {
@@ -19,7 +20,8 @@ is_settled(Plan *p, const Value *v)
 
 	for (int i = 0; all && i < v->node->nin; i++)
 		all = is_settled(p, v->node->in[i]);
-	return all || node_is(v->node, prim_Constant) || plan_is_planned(p, v) || p->epilogue[v->node->id];
+	return all || node_is(v->node, prim_Constant) || plan_is_planned(p, v) || p->epilogue[v->node->id] ||
+	       p->absorbed[v->node->id];
 }
 
 /* Is it a kernel that always succeeds and writes to its results alone, or no step at all? */

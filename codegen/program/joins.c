@@ -56,14 +56,14 @@ agreed(Joins *j, bool mine)
 
 /* ---- producers and readers --------------------------------------------------------------------------------------- */
 
-/* The product whose kernel has the group as its epilogue. */
+/* The product whose kernel has the group as its epilogue, or the reduction that begins with it. */
 static const Node *
 carrier_of(Plan *p, const Node *group)
 {
 	for (int i = 0; i < group->nin; i++)
 		if (p->epilogue[group->in[i]->node->id] == group)
 			return group->in[i]->node;
-	return NULL;
+	return group->out[0]->uses.at[0].node;
 }
 
 /* Is the node still a kernel with the present layouts, as it was planned? */
@@ -72,10 +72,10 @@ still_fits(Plan *p, const Node *n)
 {
 	const Node *product = p->absorbed[n->id] ? carrier_of(p, n) : p->epilogue[n->id] ? n : NULL;
 
-	if (product)
+	if (product && p->epilogue[product->id])
 		return node_is_dense(p, product) &&
 		       epilogue_fits(p, p->epilogue[product->id], product->out[0], dense_columns(p, product));
-	return plan_is_kernel(p, n);
+	return plan_is_kernel(p, n) && (!product || plan_is_kernel(p, product));
 }
 
 static bool

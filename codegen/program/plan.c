@@ -308,6 +308,58 @@ find_epilogues(Plan *p, Block *b)
 	}
 }
 
+/* ---- prologues --------------------------------------------------------------------------------------------------- */
+
+enum { MANY_ROWS = 16, ONE_TURN = 1 << 16 };
+
+/* Threads divide a reduction's rows.  Of few rows and many elements the group is better off by itself. */
+static bool
+divides(Plan *p, const Node *group, const Node *n)
+{
+	const RtTensor *x = plan_tensor(p, group->out[0]), *y = plan_tensor(p, n->out[0]);
+
+	return p->dynamic ? y->ndim > 0 : rt_numel(y) >= MANY_ROWS || rt_numel(x) <= ONE_TURN;
+}
+
+/* Does nothing between the nodes write to memory? Then what the first reads is as it was when the other runs. */
+static bool
+all_stays(const Node *from, const Node *to)
+{
+	for (const Node *n = from; n != to; n = n->next)
+		if (n->nsub || node_writes(n) || node_has_effect(n))
+			return false;
+	return true;
+}
+
+/* The reduction that can compute the group as it reads the result of this, which nothing else does. */
+static const Node *
+reader(Plan *p, const Node *group)
+{
+	const Value *v = group->out[0];
+	const Node *n = group->nout == 1 && v->uses.n == 1 ? v->uses.at[0].node : NULL;
+
+	return n && n->block == group->block && node_reads_once(n) && node_arg(n, "self") == v && plan_is_kernel(p, n) &&
+	       divides(p, group, n) && all_stays(group, n) ? n : NULL;
+}
+
+/* What a group reads lives until its reduction runs: it is a node of that step. */
+static void
+find_prologues(Plan *p, Block *b)
+{
+	for INNER_FIRST(n, b) {
+		const Node *reduction;
+
+		if (!node_is_map(n) || p->absorbed[n->id] || !plan_is_kernel(p, n) || !(reduction = reader(p, n)))
+			continue;
+		p->prologue[reduction->id] = n;
+		p->absorbed[n->id] = plan_is_kernel(p, reduction);
+		if (p->absorbed[n->id])
+			p->step[n->id] = p->step[reduction->id];
+		else
+			p->prologue[reduction->id] = NULL;
+	}
+}
+
 static void
 place_block(Plan *p, Block *b)
 {
@@ -543,6 +595,7 @@ make_room(Plan *p)
 	p->slot = new(a, int, g->nvalue + 1);
 	p->step = new(a, int, g->nnode + 1);
 	p->epilogue = new(a, const Node *, g->nnode + 1);
+	p->prologue = new(a, const Node *, g->nnode + 1);
 	p->absorbed = new(a, bool, g->nnode + 1);
 	p->joined = new(a, Joined, g->nnode + 1);
 	p->part = new(a, bool, g->nvalue + 1);
@@ -598,6 +651,7 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, Dynam
 		if (node_is(n, prim_Constant))
 			add_constant(p, n->out[0]);
 	find_epilogues(p, g->top);
+	find_prologues(p, g->top);
 	place_block(p, g->top);
 	lifetimes(p, g->top);
 	plan_joins(p);

@@ -94,6 +94,40 @@ class Rows(Form):
                 with self.subTest(dtype=dtype, layout=layout):
                     self.several(all_of, ["x=%s[4x6x5x17]" % dtype], before=["x = %s" % layout] if layout != "x" else [])
 
+    def test_of_what_is_computed(self):
+        """What one reduction alone reads is computed as it is read, whatever is broadcast or turned."""
+        makes = ["torch.sub(torch.mul(x, x), 1)", "torch.sin(torch.mul(x, 3))", "torch.mul(x, torch.select(x, 0, 0))", "torch.sub(torch.permute(x, [0, 1, 2, 3]), torch.slice(x, 2, 0, 1))"]
+        for dtype in "float32", "float64", "bfloat16", "int64":
+            for dims in [3], [1], [0, 2]:
+                all_of = [e.replace("(x", "(" + m, 1) for m in makes[dtype == "int64":] if dtype != "int64" or "sin" not in m
+                          for e in reductions(dims, dtype != "int64", False, dtype != "bfloat16") if "dtype=7" not in e]
+                with self.subTest(dtype=dtype, dims=dims):
+                    self.several(all_of, ["x=%s[4x6x5x17]" % dtype])
+        some = [e.replace("(x", "(torch.gt(torch.abs(x), 1)", 1) for dims in ([3], [1], [0, 2]) for e in reductions(dims, False, True)]
+        self.several(some, ["x=float32[4x6x5x17]"])
+        self.several(some + [e.replace("(x", "(torch.sin(torch.neg(x))", 1) for e in reductions([1], True, False)], ["x=float32[4x3..90x5x17]"])
+
+    def kernels(self, *lines, args="x: Tensor", inputs=("x=float32[40x30]",)):
+        """What a program launches, after that it answers as the interpreter."""
+        self.put("m.pt", model(body(lines, args, "Tensor")))
+        options = [o for i in inputs for o in ("-i", i)]
+        self.check([KILN, "build", "m.pt", *options, "--cc", "tcc", "-o", "program"], 0)
+        self.check([KILN, "check", "m.pt", "program", *options], 0)
+        status, said, errors = call([KILN, "show", "m.pt", *options, "--stage", "kernels"], self.dir)
+        self.assertEqual(status, 0, errors)
+        return [line.split("# ")[1] for line in said.decode().split("\n") if line.startswith("kernel ")]
+
+    def test_computed_there(self):
+        squares = "y = torch.mul(x, x)"
+        self.assertEqual(self.kernels(squares, "return torch.mean(y, [1])"), ["mul, mean_dim"])
+        self.assertEqual(self.kernels(squares, "z = torch.add(y, 1)", "return torch.sum(torch.sigmoid(z), [0])"), ["mul, add, sigmoid, sum_dim_IntList"])
+        self.assertEqual(self.kernels("return torch.amax(torch.mul(x, torch.select(x, 0, 1)), [0])"), ["mul, amax"])
+        # of two readers, of one that reads twice, of few rows of many elements; where something is written before
+        self.assertEqual(self.kernels(squares, "return torch.add(torch.sum(y, [1]), torch.amax(y, [1]))"), ["mul", "sum_dim_IntList", "amax", "add"])
+        self.assertEqual(self.kernels(squares, "return torch.var(y, [1], True, False)"), ["mul", "var_dim"])
+        self.assertEqual(self.kernels(squares, "return torch.sum(y, [0])", inputs=("x=float32[9000x8]",)), ["mul", "sum_dim_IntList"])
+        self.assertEqual(self.kernels(squares, "torch.fill_(x, 2)", "return torch.sum(y, [1])")[0], "aten::mul")
+
     def test_normalised(self):
         for dtype in "float32", "float64", "float16":
             with self.subTest(dtype=dtype):
