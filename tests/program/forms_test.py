@@ -250,6 +250,7 @@ class Forms(Form):
             self.form(["y, m, s = torch.%s" % norm % "x", "return torch.relu(y)"], ["x=float32[2..4x6x5x7]"])
         train = "native_batch_norm(x, %s, True, 0.1, 1.e-5)" % more
         self.form(["y, m, s = torch.%s" % train, "return torch.add(y, torch.sum(m))"], ["x=float32[2x6x5x7]"], calls=1)
+        self.form(["y, m, s = torch.%s" % train, "return torch.relu(y)"], ["x=float32[2x6x5x7]"], calls=1)
 
     def recurrent(self, kind, x, hidden, dirs=1, biases=True, first=False, proj=0, layers=2, dtype="float32"):
         """A layer with weights of its own, from a state that is given."""

@@ -28,9 +28,9 @@ def num(n): return b"\x8a\x08" + struct.pack("<q", n)
 def tup(*parts): return b"(" + b"".join(parts) + b"t"
 def pickled(body): return b"\x80\x02" + body + b"."
 def attrs(**kw): return b"}(" + b"".join(text(k) + v for k, v in kw.items()) + b"u"
-def tensor(n, dims, strides, storage="FloatStorage"):
+def tensor(n, dims, strides, storage="FloatStorage", offset=0):
     return glob("torch._utils", "_rebuild_tensor_v2") + tup(
-        tup(text("storage"), glob("torch", storage), text("0"), text("cpu"), num(n)) + b"Q", num(0),
+        tup(text("storage"), glob("torch", storage), text("0"), text("cpu"), num(n)) + b"Q", num(offset),
         tup(*map(num, dims)), tup(*map(num, strides)), b"\x89", glob("collections", "OrderedDict") + b")R") + b"R"
 
 

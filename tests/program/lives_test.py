@@ -134,6 +134,13 @@ class Lives(Same):
         self.same(["return torch.as_strided(self.w, [%d], [1], %d)" % (n, n)], state=attrs(training=b"\x89", w=tensor(2 * n, [n], [1])),
                   **{"data/0": struct.pack("<%df" % (2 * n), *range(2 * n))})
 
+    def test_parts_of_one_storage(self):
+        """Constants of the same sizes that lie side by side in one storage are not each other's boxes."""
+        n = 70000
+        self.same(["return (self.w, self.v, torch.add(self.v, torch.sum(self.w)))"], result="Tuple[Tensor, Tensor, Tensor]", before="  v : Tensor\n",
+                  state=attrs(training=b"\x89", w=tensor(2 * n, [n], [1]), v=tensor(2 * n, [n], [1], offset=n)),
+                  **{"data/0": struct.pack("<%df" % (2 * n), *(i % 97 for i in range(2 * n)))})
+
     def test_joins(self):
         """What a cat joins is written where the cat has it, as long as nobody can tell."""
         image = "x=float32[1x4x8x8]"

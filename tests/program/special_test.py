@@ -55,6 +55,9 @@ class Special(Same):
             self.same([part, "for i in range(int(torch.max(x))):", "  if bool(torch.gt(torch.sum(x), i)):", "    _0 = " + write, "    c = 1",
                        "  else:", "    c = 0", "return torch.mul(a, 2.)"], "d.npz", ["c.npz", "e.npz"])
 
+        self.same(["a = torch.zeros([2])", "for i in range(int(torch.max(x)) - 9):", "  _0 = torch.mul(x, 2, out=a)", "return (torch.mul(a, 2.), torch.size(a, 0))"],
+                  "d.npz", ["e.npz"], "Tuple[Tensor, int]")
+
     def test_out_resized_by_data(self):
         """The sizes that `out` gets depend on elements."""
         self.array("e.npz", *range(8), rows=4, columns=2)
@@ -76,6 +79,12 @@ class Special(Same):
                        "w = " + of % (i8 % "4, 2, 3, 3", "0.1", "0"), "return torch.conv2d(y, w, None, [1, 1], [1, 1])"], "e.npz")
 
     # ---- lists ----
+
+    def test_lists_of_unknown(self):
+        """A list whose elements nothing is known of is written to before it is read."""
+        self.array("e.npz", *range(6), rows=2)
+        self.same(["n = int(torch.sum(x))", "l = [n, 2]", "_0 = torch._set_item(l, 0, 7)", "a, b = l", "return (l[0], a, b, l[1])"], "d.npz", ["e.npz"],
+                  "Tuple[int, int, int, int]")
 
     def test_lists_written(self):
         """Elements that are put, added, taken and moved, at all ends."""
