@@ -166,8 +166,9 @@ dense_beside(const Dense *d)
 	return kw == 1 ? 1 << 1 : (kw == 2 || kw == 4 ? 0 : 1 << 3) | (kw % 3 ? 1 << 2 : 0) | (kw > 3);
 }
 
-/* Is a row no slower than panels?  These have as many sums where strips of a row do (vconv.h), of more than a vector;
- * with 16 to 192 inputs and one vector, of 16 floats, rows take 0.54 to 0.87 of their time, with more 0.85 to 1.04. */
+/* Are rows faster than panels?  Their time over that of panels, measured with vectors of 16 floats and windows of other
+ * than three columns: from 16 inputs on, 0.50 to 0.91 with results of one vector, 0.60 to 1.08 of two and three; with
+ * fewer inputs, which panels take in strips (vconv.h), 0.87 to 1.05 of one vector, 1.00 to 1.13 of more. */
 static bool
 rows_pay(const Emit *e, const Dense *d)
 {

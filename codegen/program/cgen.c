@@ -616,8 +616,7 @@ emit_panels(const Emit *e, Buf *b)
 	buf_printf(b, "#define VC_CLAMPS %d\n", e->clamps);
 	buf_printf(b, "#define VC_FRAMES %d\n", e->volumes);
 	buf_printf(b, "#define VC_DILATED %d\n", e->dilated);
-	if (e->beside)
-		buf_printf(b, "#define VC_TAPS_BESIDE %d\n", e->beside);
+	buf_printf(b, "#define VC_TAPS_BESIDE %d\n", e->beside);
 	if (e->tall < VERY_TALL)
 		buf_printf(b, "#define VC_TALL %lld\n", (long long)e->tall);
 	if (e->deep <= VERY_DEEP)
