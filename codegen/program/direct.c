@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* Is it a tensor with a place, or one that an epilogue or a reduction reads where it is made, or a constant, or a list of
- * such? */
+/* Is it a tensor with a place, or one that an epilogue or a reduction reads where it is made, or a constant, or a list
+ * of such? */
 static bool
 is_settled(Plan *p, const Value *v)
 {

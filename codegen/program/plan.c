@@ -338,8 +338,8 @@ reader(Plan *p, const Node *group)
 	const Value *v = group->out[0];
 	const Node *n = group->nout == 1 && v->uses.n == 1 ? v->uses.at[0].node : NULL;
 
-	return n && n->block == group->block && node_reads_once(n) && node_arg(n, "self") == v && plan_is_kernel(p, n) &&
-	       divides(p, group, n) && all_stays(group, n) ? n : NULL;
+	return n && n->block == group->block && node_reads_once(n) && node_arg(n, "self") == v &&
+	       plan_is_kernel(p, n) && divides(p, group, n) && all_stays(group, n) ? n : NULL;
 }
 
 /* What a group reads lives until its reduction runs: it is a node of that step. */

@@ -561,9 +561,9 @@ vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t ld
 
 /* ---- product: c (m, n) = a (m, k) * b (k, n) packed + bias ------------------------------------------------------ */
 
-/* Blocks of rows from which on the next weights are fetched.  Fewer are bound by memory, and what is fetched is in the way
- * of what they wait for (measured, 12 and 20 rows: with vectors of 16 floats 1.2 and 1.1 times the time, of 8 1.07 and
- * 0.95; from 49 rows on 0.97 to 0.91 and less). */
+/* Blocks of rows from which on the next weights are fetched.  Fewer are bound by memory, and what is fetched is in the
+ * way of what they wait for (measured, 12 and 20 rows: with vectors of 16 floats 1.2 and 1.1 times the time, of 8 1.07
+ * and 0.95; from 49 rows on 0.97 to 0.91 and less). */
 enum { VC_FETCHED = VC_FLOATS == 16 ? 6 : 3 };
 
 /* Weights that are wanted next: so many lines of memory.  They are fetched while the ones at hand are computed with,
