@@ -107,6 +107,9 @@ class Rows(Form):
         self.several(some, ["x=float32[4x6x5x17]"])
         self.several(some + [e.replace("(x", "(torch.sin(torch.neg(x))", 1) for e in reductions([1], True, False)], ["x=float32[4x3..90x5x17]"])
 
+        near = [e.replace("(x", "(torch.sin(torch.neg(x))", 1) for e in reductions([1], True, False) if "dtype=7" not in e]
+        self.several(near, ["x=float32[3x40x70]"], ["--cc", os.environ.get("CC", "cc")])
+
     def kernels(self, *lines, args="x: Tensor", inputs=("x=float32[40x30]",)):
         """What a program launches, after that it answers as the interpreter."""
         self.put("m.pt", model(body(lines, args, "Tensor")))
