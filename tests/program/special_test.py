@@ -55,6 +55,9 @@ class Special(Same):
             self.same([part, "for i in range(int(torch.max(x))):", "  if bool(torch.gt(torch.sum(x), i)):", "    _0 = " + write, "    c = 1",
                        "  else:", "    c = 0", "return torch.mul(a, 2.)"], "d.npz", ["c.npz", "e.npz"])
 
+        for made, view in product(("torch.relu(x)", "torch.zeros([3, 4])"), ("torch.select(a, 0, -1)", "torch.slice(torch.t(a), 0, 1)", "torch.detach(a)")):
+            self.same(["a = " + made, "v = " + view, "_0 = torch.sum(x, [0], out=a)", "return (torch.mul(a, 2.), torch.add(v, 1.), a)"],
+                      "d.npz", ["e.npz"], "Tuple[Tensor, Tensor, Tensor]")
         self.same(["a = torch.zeros([2])", "for i in range(int(torch.max(x)) - 9):", "  _0 = torch.mul(x, 2, out=a)", "return (torch.mul(a, 2.), torch.size(a, 0))"],
                   "d.npz", ["e.npz"], "Tuple[Tensor, int]")
 
