@@ -170,62 +170,97 @@ vp_pool_lanes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, f
 }
 
 enum { VP_RUN = 16 };                    /* elements side by side from which on a window's row is done in lanes */
+enum { VP_SIDE = VC_FLOATS > 1 ? 4 : 1, VP_DEEP = 8 };   /* vectors side by side, and what each sums in float */
+
+/* The greatest lane; NaN where one is. */
+VC_INLINE float
+vp_greatest_lane(VcV x)
+{
+#if VC_FLOATS > 1
+#define VP_ROUND(...) x = vp_greater(x, (VcV)__builtin_shufflevector(x, x, __VA_ARGS__));
+	VC_ROUNDS(VP_ROUND)
+#undef VP_ROUND
+	return x[0];
+#else
+	return x;
+#endif
+}
 
 /* The greatest of n floats side by side and of top; NaN where one is. */
 VC_INLINE float
 vp_run_greatest(const float *x, ptrdiff_t n, float top)
 {
-	float lane[VP_RUN];
+	VcV acc[VP_SIDE];
 	ptrdiff_t k = 0;
 
-	for (int i = 0; i < VP_RUN; i++)
-		lane[i] = top;
-	for (; k + VP_RUN <= n; k += VP_RUN) {
-		IVDEP
-		for (int i = 0; i < VP_RUN; i++)
-			lane[i] = x[k + i] > lane[i] || x[k + i] != x[k + i] ? x[k + i] : lane[i];
+	VC_UNROLL
+	for (int i = 0; i < VP_SIDE; i++)
+		acc[i] = VC_SET(top);
+	for (; k + VP_SIDE * VF <= n; k += VP_SIDE * VF) {
+		VC_UNROLL
+		for (int i = 0; i < VP_SIDE; i++)
+			acc[i] = vp_greater(*(const VcV *)(x + k + i * VF), acc[i]);
 	}
+	for (; k + VF <= n; k += VF)
+		acc[0] = vp_greater(*(const VcV *)(x + k), acc[0]);
+	VC_UNROLL
+	for (int i = 1; i < VP_SIDE; i++)
+		acc[0] = vp_greater(acc[i], acc[0]);
+	top = vp_greatest_lane(acc[0]);
 	for (; k < n; k++)
 		top = x[k] > top || x[k] != x[k] ? x[k] : top;
-	for (int i = 0; i < VP_RUN; i++)
-		top = lane[i] > top || lane[i] != lane[i] ? lane[i] : top;
 	return top;
 }
 
+/* The sum of n floats side by side: VP_DEEP of a lane are summed in float, these sums in double. */
 VC_INLINE double
 vp_run_sum(const float *x, ptrdiff_t n)
 {
-	double lane[VP_RUN] = { 0 }, sum = 0;
+	double sum = 0;
 	ptrdiff_t k = 0;
 
-	for (; k + VP_RUN <= n; k += VP_RUN) {
-		IVDEP
-		for (int i = 0; i < VP_RUN; i++)
-			lane[i] += x[k + i];
+	while (k + VF <= n) {
+		VcV acc[VP_SIDE];
+		const ptrdiff_t stop = k + VP_DEEP * VP_SIDE * VF < n ? k + VP_DEEP * VP_SIDE * VF : n;
+
+		VC_UNROLL
+		for (int i = 0; i < VP_SIDE; i++)
+			acc[i] = VC_ZERO;
+		for (; k + VP_SIDE * VF <= stop; k += VP_SIDE * VF) {
+			VC_UNROLL
+			for (int i = 0; i < VP_SIDE; i++)
+				acc[i] += *(const VcV *)(x + k + i * VF);
+		}
+		for (; k + VF <= stop; k += VF)
+			acc[0] += *(const VcV *)(x + k);
+		VC_UNROLL
+		for (int i = 1; i < VP_SIDE; i++)
+			acc[0] += acc[i];
+		sum += vc_sum(acc[0]);
 	}
 	for (; k < n; k++)
 		sum += x[k];
-	for (int i = 0; i < VP_RUN; i++)
-		sum += lane[i];
 	return sum;
 }
 
-/* One window of a plane. */
+/* One window of a plane.  Rows that lie side by side and are all in it are one. */
 VC_INLINE float
 vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
 {
-	const bool runs = v->xw == 1 && v->dw == 1 && b.to - b.from >= VP_RUN;
+	const bool whole = v->xw == 1 && v->xh == v->w && v->dh == 1 && v->dw == 1 && b.from == 0 && b.to == v->w;
+	const ptrdiff_t rows = whole ? a.to - a.from : 1, n = rows * (b.to - b.from);
+	const bool runs = v->xw == 1 && v->dw == 1 && n >= VP_RUN;
 	float top = -(1.0f / 0.0f);
 	double sum = 0;
 
-	for (ptrdiff_t r = a.from; r < a.to; r += v->dh) {
+	for (ptrdiff_t r = a.from; r < a.to; r += whole ? rows : v->dh) {
 		const float *row = x + r * v->xh;
 
 		if (runs && v->max)
-			top = vp_run_greatest(row + b.from, b.to - b.from, top);
+			top = vp_run_greatest(row + b.from, n, top);
 		else if (runs)
-			sum += vp_run_sum(row + b.from, b.to - b.from);
-		for (ptrdiff_t s = b.from; s < b.to && !runs; s += v->dw) {
+			sum += vp_run_sum(row + b.from, n);
+		for (ptrdiff_t s = b.from; s < b.from + n && !runs; s += v->dw) {
 			const float e = row[s * v->xw];
 
 			if (v->max)
@@ -241,27 +276,65 @@ vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
 
 enum { VP_LINE = VC_FLOATS > 1 ? 1024 : 256 };   /* floats of a line */
 
-VC_INLINE float
-vp_joined(const VpPool *v, float e, float so_far)
+#if VC_FLOATS == 16
+#define VP_EVEN(a, b) \
+	__builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31)
+#elif VC_FLOATS == 8
+#define VP_EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 9, 11, 13, 15)
+#elif VC_FLOATS == 4
+#define VP_EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 5, 7)
+#endif
+
+/* A vector of every step-th float from x on; last, n: as vp_read has them. */
+VC_INLINE VcV
+vp_gather(const float *x, ptrdiff_t step, const float *last, ptrdiff_t n)
 {
-	return v->max ? (e > so_far || e != e ? e : so_far) : so_far + e;
+#if VC_FLOATS > 1
+	float part[VF] = { 0 };
+
+	if (step == 1)
+		return vp_read(x, last, n);
+	if (step == 2 && n >= VF)
+		return VP_EVEN(*(const VcV *)x, *(const VcV *)(x + VF - 1));
+	for (ptrdiff_t i = 0; i < VF && i < n; i++)
+		part[i] = x[i * step];
+	return *(const VcV *)part;
+#else
+	(void)step;
+	return vp_read(x, last, n);
+#endif
 }
 
-/* line[j] = the maximum, or sum, of column from + j over the rows of a; -infinity, or 0, outside of the image. */
-VC_INLINE void
-vp_line(const VpPool *v, VpWindow a, ptrdiff_t from, ptrdiff_t n, const float *restrict x, float *restrict line)
+VC_INLINE VcV
+vp_joined(const VpPool *v, VcV x, VcV so_far)
 {
-	const ptrdiff_t lo = from < 0 ? -from : 0, hi = v->w - from < n ? v->w - from : n;
+	if (v->max)
+		return vp_greater(x, so_far);
+	return so_far + x;
+}
 
-	for (ptrdiff_t j = 0; j < n; j++)
-		line[j] = v->max ? -(1.0f / 0.0f) : 0;
-	for (ptrdiff_t j = lo; j < hi && a.from < a.to; j++)
-		line[j] = x[a.from * v->xh + (from + j) * v->xw];
-	for (ptrdiff_t r = a.from + v->dh; r < a.to; r += v->dh) {
-		IVDEP
-		for (ptrdiff_t j = lo; j < hi; j++)
-			line[j] = vp_joined(v, x[r * v->xh + (from + j) * v->xw], line[j]);
+/* line[j] = the maximum, or sum, of column from + j over the rows of a; -infinity, or 0, outside of the image.
+ * last: as vp_read has it. */
+VC_INLINE void
+vp_line(const VpPool *v, VpWindow a, ptrdiff_t from, ptrdiff_t n, const float *x, const float *last,
+	float *restrict line)
+{
+	const float outside = v->max ? -(1.0f / 0.0f) : 0;
+	const ptrdiff_t end = a.from >= a.to ? 0 : v->w - from < n ? v->w - from : n;
+	const ptrdiff_t lo = from < 0 ? -from < end ? -from : end : 0, hi = end < lo ? lo : end;
+
+	for (ptrdiff_t j = lo; j < hi; j += VF) {
+		const ptrdiff_t at = hi - j < VF && hi - lo >= VF ? hi - VF : j;
+		VcV acc = VC_SET(outside);
+
+		for (ptrdiff_t r = a.from; r < a.to; r += v->dh)
+			acc = vp_joined(v, vp_gather(x + r * v->xh + (from + at) * v->xw, v->xw, last, hi - at), acc);
+		*(VcV *)(line + at) = acc;
 	}
+	for (ptrdiff_t j = 0; j < lo; j++)
+		line[j] = outside;
+	for (ptrdiff_t j = hi; j < n; j++)
+		line[j] = outside;
 }
 
 /* How many columns n neighbouring windows read. */
@@ -282,9 +355,24 @@ vp_edge(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t i, ptrdiff_t end, c
 	}
 }
 
+/* The first n, at most VF, of x, to every step-th float from y on. */
+VC_INLINE void
+vp_put(VcV x, ptrdiff_t step, ptrdiff_t n, float *y)
+{
+	float part[VF];
+
+	if (step == 1 && n >= VF) {
+		*(VcV *)y = x;
+		return;
+	}
+	*(VcV *)part = x;
+	for (ptrdiff_t i = 0; i < VF && i < n; i++)
+		y[i * step] = part[i];
+}
+
 /* Windows [ow, ow + n) of a row, of which [lo, hi) have one size. */
 VC_INLINE void
-vp_windows(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t n, const float *x, float *restrict y)
+vp_windows(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t n, const float *x, const float *last, float *y)
 {
 	const ptrdiff_t from = ow * v->sw - v->pw, room = v->w - from - vp_read_columns(v, 1);
 	const bool same = v->max || v->divisor ||
@@ -292,28 +380,29 @@ vp_windows(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t n, const float *
 	const ptrdiff_t left = same || from >= 0 ? 0 : (v->sw - 1 - from) / v->sw, lo = left < n ? left : n;
 	const ptrdiff_t end = same ? n : room < 0 ? 0 : room / v->sw + 1, hi = end < lo ? lo : end < n ? end : n;
 	const float size = (float)(v->divisor ? v->divisor : a.size * v->kw);
-	float line[VP_LINE], to[VP_LINE];
+	float line[VP_LINE], sum[VP_LINE];
 
-	vp_line(v, a, from, vp_read_columns(v, n), x, line);
-	for (ptrdiff_t i = 0; i < n; i++)
-		to[i] = line[i * v->sw];
-	for (ptrdiff_t s = 1; s < v->kw; s++) {
-		IVDEP
-		for (ptrdiff_t i = 0; i < n; i++)
-			to[i] = vp_joined(v, line[i * v->sw + s * v->dw], to[i]);
+	vp_line(v, a, from, vp_read_columns(v, (n + VF - 1) / VF * VF), x, last, line);
+	for (ptrdiff_t i = 0; i < n; i += VF) {
+		VcV acc = vp_gather(line + i * v->sw, v->sw, line, VF);
+
+		for (ptrdiff_t s = 1; s < v->kw; s++)
+			acc = vp_joined(v, vp_gather(line + i * v->sw + s * v->dw, v->sw, line, VF), acc);
+		if (!v->max) {
+			*(VcV *)(sum + i) = acc;
+			acc /= VC_SET(size);
+		}
+		vp_put(acc, v->yw, n - i, y + i * v->yw);
 	}
-	vp_edge(v, a, ow, 0, lo, to, y);
-	IVDEP
-	for (ptrdiff_t i = lo; i < hi; i++)
-		y[i * v->yw] = v->max ? to[i] : to[i] / size;
-	vp_edge(v, a, ow, hi, n, to, y);
+	vp_edge(v, a, ow, 0, lo, sum, y);
+	vp_edge(v, a, ow, hi, n, sum, y);
 }
 
 /* A row of windows. */
 VC_INLINE void
-vp_row(const VpPool *v, VpWindow a, const float *x, float *y)
+vp_row(const VpPool *v, VpWindow a, const float *x, const float *last, float *y)
 {
-	const ptrdiff_t most = (VP_LINE - vp_read_columns(v, 1)) / v->sw + 1;
+	const ptrdiff_t most = ((VP_LINE - vp_read_columns(v, 1)) / v->sw + 1) / VF * VF;
 
 	if (v->adaptive || v->kw >= VP_RUN || most < VP_RUN) {
 		for (ptrdiff_t ow = 0; ow < v->ow; ow++)
@@ -322,7 +411,7 @@ vp_row(const VpPool *v, VpWindow a, const float *x, float *y)
 	}
 	for (ptrdiff_t ow = 0, n; ow < v->ow; ow += n) {
 		n = v->ow - ow < most ? v->ow - ow : most;
-		vp_windows(v, a, ow, n, x, y + ow * v->yw);
+		vp_windows(v, a, ow, n, x, last, y + ow * v->yw);
 	}
 }
 
@@ -330,11 +419,14 @@ vp_row(const VpPool *v, VpWindow a, const float *x, float *y)
 VC_INLINE void
 vp_pool_planes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, float *y)
 {
+	const float *const last =
+		x + (v->n - 1) * v->xn + (v->c - 1) * v->xc + (v->h - 1) * v->xh + (v->w - 1) * v->xw + 1 - VF;
+
 	for (ptrdiff_t row = begin; row < end; row++) {
 		const ptrdiff_t oh = row % v->oh, c = row / v->oh % v->c, in = row / v->oh / v->c;
 		const VpWindow a = vp_window(v, oh, v->h, v->oh, v->kh, v->sh, v->ph, v->dh);
 
-		vp_row(v, a, x + in * v->xn + c * v->xc, y + in * v->yn + c * v->yc + oh * v->yh);
+		vp_row(v, a, x + in * v->xn + c * v->xc, last, y + in * v->yn + c * v->yc + oh * v->yh);
 	}
 }
 

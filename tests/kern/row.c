@@ -127,20 +127,26 @@ double_product_of(int64_t m, int64_t n, int64_t k, bool at, bool bt)
 	free(b);
 }
 
-/* Channels last and planes give the same, and what every element of the windows gives one by one.  Pixels of the result
- * lie `gap` farther apart than they have channels. */
+/* Channels last and planes, with gaps between a plane's elements and without, give the same, and what every element of
+ * the windows gives one by one.  Pixels of the result lie `gap` farther apart than they have channels. */
 static void
 pool_of(VpPool v, int64_t gap, bool nans)
 {
-	static float y[MOST], z[MOST];
-	const int64_t size = v.c * v.h * v.w, far = v.c + gap;
+	static float y[MOST], z[MOST], dense[MOST];
+	const int64_t size = v.c * v.h * v.w, far = v.c + gap, row = v.w + gap, planar = (v.c * v.h - 1) * row + v.w;
 	float *const x = malloc((size_t)size * sizeof *x);       /* nothing is read behind its end */
+	float *const plane = malloc((size_t)planar * sizeof *x);
 	VpPool planes;
 	bool ok = true;
 
 	assert_non_null(x);
-	for (int64_t i = 0; i < size; i++)
+	assert_non_null(plane);
+	for (int64_t i = 0; i < planar; i++)
+		plane[i] = 99;
+	for (int64_t i = 0; i < size; i++) {
 		x[i] = nans && i % 37 == 5 ? NAN : noise(i);
+		plane[(i % v.c * v.h + i / v.c / v.w) * row + i / v.c % v.w] = x[i];
+	}
 	for (int64_t i = 0; i < MOST; i++)
 		y[i] = -9;
 	v.xc = v.yc = 1;
@@ -151,6 +157,12 @@ pool_of(VpPool v, int64_t gap, bool nans)
 	vp_pool_lanes(0, v.oh, &v, x, y);
 	planes = v;
 	vp_pool_planes(0, v.c * v.oh, &planes, x, z);
+	planes.xw = planes.yw = 1;
+	planes.xh = row;
+	planes.xc = v.h * row;
+	planes.yh = v.ow;
+	planes.yc = v.oh * v.ow;
+	vp_pool_planes(0, v.c * v.oh, &planes, plane, dense);
 	for (int64_t o = 0; o < v.oh * v.ow; o++)
 		for (int64_t c = 0; c < far; c++) {
 			double acc = v.max ? -INFINITY : 0, count = 0;
@@ -169,8 +181,10 @@ pool_of(VpPool v, int64_t gap, bool nans)
 			}
 			acc /= v.max ? 1 : v.divisor ? (double)v.divisor : count;
 			ok &= c < v.c ? near(y[o * far + c], acc) &&
-				near(y[o * far + c], z[o * far + c]) : y[o * far + c] == -9;
+				near(y[o * far + c], z[o * far + c]) &&
+				near(y[o * far + c], dense[c * v.oh * v.ow + o]) : y[o * far + c] == -9;
 		}
+	free(plane);
 	free(x);
 	assert_true(ok);
 }
@@ -269,6 +283,15 @@ test_pools(void **state)
 		pool_of((VpPool){ .n = 1, .c = 1, .h = 3, .w = w, .oh = 2, .ow = w2 / step + 1, .kh = 2, .kw = k,
 				  .sh = 2, .sw = step, .ph = 1, .pw = pad, .dh = 1, .dw = wide, .divisor = 6,
 				  .max = i / 120 & 1 }, 0, i / 240 & 1);
+	}
+	/* Windows as wide as the plane: its rows are one run, but where they lie apart. */
+	for (int i = 0; i < 5 * 4 * 16; i++) {
+		static const int64_t widths[] = { 1, 7, 16, 17, 83 }, heights[] = { 1, 3, 8, 29 };
+		const int64_t w = widths[i % 5], h = heights[i / 5 % 4], pad = i / 80 & 1;
+
+		pool_of((VpPool){ .n = 1, .c = 2, .h = h, .w = w, .oh = 1, .ow = 1, .kh = h + 2 * pad,
+				  .kw = w + 2 * pad, .sh = 1, .sw = 1, .ph = pad, .pw = pad, .dh = 1, .dw = 1,
+				  .max = i / 20 & 1 }, i / 160, i / 40 & 1);
 	}
 	/* Averages of windows of several sizes, and a row that is longer than what is summed at a time; the last window
 	 * of a row reaches outside. */
