@@ -132,11 +132,11 @@ compiler(const char *options, int output, const char *dir, const char *own)
  * the rpath is there for pin to write over. */
 static const char LIBRARY[] = "-nostdlib -nostdinc -w -Wl,-Bsymbolic -Wl,-rpath=- -Wl,--enable-new-dtags";
 
-/* Sets the visibility of the symbols that an object defines, except NAME_*. (name null: of all.) */
+/* Hides the symbols that a library defines, except NAME_*. */
 static void
-set_visibility(char *object, const Elf64_Shdr *table, const char *name, unsigned char visibility)
+hide_symbols(char *object, const Elf64_Shdr *table, const char *name)
 {
-	const size_t n = name ? strlen(name) : 0;
+	const size_t n = strlen(name);
 	Elf64_Ehdr h;
 	Elf64_Shdr texts;
 	Elf64_Sym s;
@@ -148,9 +148,9 @@ set_visibility(char *object, const Elf64_Shdr *table, const char *name, unsigned
 
 		memcpy(&s, object + table->sh_offset + i, sizeof s);
 		text = object + texts.sh_offset + s.st_name;
-		if (!s.st_shndx || (name && !strncmp(text, name, n) && text[n] == '_'))
+		if (!s.st_shndx || (!strncmp(text, name, n) && text[n] == '_'))
 			continue;
-		s.st_other = visibility;
+		s.st_other = STV_HIDDEN;
 		memcpy(object + table->sh_offset + i, &s, sizeof s);
 	}
 }
@@ -170,8 +170,6 @@ pin(char *object, const Elf64_Shdr *dynamic)
 	}
 }
 
-/* name null: an object to link, all of whose names are seen.  libtcc gives calls of hidden ones to the loader, who
- * would have to patch code. */
 static void
 finish_symbols(char *object, const char *name)
 {
@@ -183,12 +181,12 @@ finish_symbols(char *object, const char *name)
 	for (int i = 0; i < h.e_shnum; i++) {
 		at = object + h.e_shoff + i * sizeof section;
 		memcpy(&section, at, sizeof section);
-		if (name && section.sh_type == SHT_DYNAMIC)
+		if (section.sh_type == SHT_DYNAMIC)
 			pin(object, &section);
-		else if (section.sh_type == (name ? SHT_DYNSYM : SHT_SYMTAB))
-			set_visibility(object, &section, name, name ? STV_HIDDEN : STV_DEFAULT);
-		if (section.sh_type == SHT_DYNSYM)
+		if (section.sh_type == SHT_DYNSYM) {
+			hide_symbols(object, &section, name);
 			section.sh_info = 1;            /* the first that is not local; ld complains of 0 */
+		}
 		memcpy(at, &section, sizeof section);
 	}
 }
@@ -353,10 +351,8 @@ static void
 put_support(Cx *cx, const char *path)
 {
 	int64_t n;
-	const char *carried = carry_support_text(&n);
-	char *text = arena_strndup(cx->arena, carried, n);
+	const char *text = carry_support_text(&n);
 
-	finish_symbols(text, NULL);
 	write_text(cx, path, text, n);
 }
 
