@@ -80,7 +80,7 @@ class Forms(Form):
             self.form([at, index % dims], ["x=float32[5..7x5x3]", "j=int64[3x4]"])
         self.form([at, index % "torch.neg(i)"], ["x=float32[5x6]", "j=int64[3]"])              # from the end
         for dims in ("i, i", "None, i, torch.unsqueeze(i, 1)", "i, None, torch.neg(i)", "i, i, torch.select(i, 0, 0), torch.unsqueeze(i, 1)",
-                     "torch.slice(i, 0, 0, 1), None, None, i"):
+                     "torch.slice(i, 0, 0, 1), None, None, i", "None, i, None, torch.neg(i)"):
             self.form([at, index % dims], ["x=float32[5x6x5x7]", "j=int64[3]"])
             self.form([at, index % dims], ["x=int16[5x6x5..9x7]", "j=int64[3..8]"])
             self.form([at, index % dims], ["x=complex64[5x6x5x7]", "j=int64[3]"])
