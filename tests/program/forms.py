@@ -49,6 +49,11 @@ def static(inputs):
     return [] if ".." in " ".join(inputs) else ["--no-dynamic"]
 
 
+def between(inputs):
+    """Sizes in the middle of the ranges: those that no exact specialization is for."""
+    return [re.sub(r"(\d+)\.\.(\d+)", lambda m: str((int(m[1]) + int(m[2])) // 2), i) for i in inputs]
+
+
 class Form(Test):
     def form(self, lines, inputs, calls=0, result="Tensor", **types):
         args = ", ".join("%s: %s" % (n, types.get(n, "Tensor")) for n in (i.split("=")[0] for i in inputs))
@@ -59,4 +64,6 @@ class Form(Test):
         self.said = said.decode()
         self.assertEqual(set(re.findall(r" (\d+) runtime calls", self.said)), {str(calls)}, lines)
         self.check([KILN, "check", "m.pt", "program", *options], 0)
+        if between(inputs) != inputs:
+            self.check([KILN, "check", "m.pt", "program", *(o for i in between(inputs) for o in ("-i", i))], 0)
         os.remove(os.path.join(self.dir, "program"))
