@@ -316,6 +316,9 @@ class Bare(programs.Test):
         text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--emit", "c", "--cc", "tcc", "-o", self.at("no_c"), "--max-ram", "1K", "-p", "fuse")
         self.assertRegex(text, r"more than --max-ram 1024: tensors \d+, scratch memory of kernels \d+, state 0, the instance 64\n"
                                r"most tensors are alive at \w+::\w+ \(attention.py:4\):\n +2376  \(2, 3, 9, 11\) float32 of aten::matmul \(attention.py:4\)\n")
+        path, given, *_ = self.model("convolutions")
+        text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--emit", "obj", "-o", self.at("no.o"), "--max-ram", "1K")
+        self.assertEqual(sum(map(int, re.findall(r"\n +(\d+)  \(", text))), int(re.search(r"tensors (\d+)", text)[1]))      # operands, too
         path, given, *_ = self.model("not_over")
         text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--emit", "obj", "-o", self.at("no.o"), "--max-ram", "1K")
         self.assertRegex(text, r"\n +1600  \(20, 20\) float32 of \w+::\w+ \(not_over.py:\d\)\n +1600  \(20, 20\) float32")

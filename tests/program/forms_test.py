@@ -445,7 +445,7 @@ class Forms(Form):
         """Scores that a constant condition replaces: by the places of keys, by others, and of a whole row, which by a number that is
         not infinite is no longer hidden."""
         lower, some, row = "torch.tril(torch.ones([70, 70]))", "torch.gt(%s, -0.5)" % sin(70, 70), "torch.tril(torch.ones([70, 70]), -1)"
-        for sees, fill, kernels in (lower, "-inf", 1), (lower, "-1e9", 1), (some, "-inf", 1), (row, "-1e9", 4):
+        for sees, fill, kernels in (lower, "-inf", 1), (lower, "-1e9", 1), (some, "-inf", 1), (row, "-1e9", 4), (row, "-inf", 1):
             self.form(["s = torch.div(torch.matmul(x, torch.transpose(x, 1, 2)), 2.)", "m = torch.eq(%s, 0)" % sees,
                        "return torch.matmul(torch.softmax(torch.masked_fill(s, m, %s), -1), x)" % fill], ["x=float32[2x70x8]"])
             self.assertIn(" %d kernels" % kernels, self.said)
