@@ -129,6 +129,23 @@ test_far(void **state)
 	free(out);
 }
 
+/* A length that is none, whatever it may be read as. */
+static void
+test_long(void **state)
+{
+	enum { MOST = 1 << 16 };
+	char *out = malloc(MOST);
+
+	(void)state;
+	for (int symbol = 286; symbol < 288; symbol++) {
+		const Stream s = fixed((const int[]){ 'a', symbol, 0, 256, -1 });
+
+		for (int n = 1; n <= MOST; n++)
+			assert_false(rt_inflate(s.at, (s.bits + 7) / 8, out, n));
+	}
+	free(out);
+}
+
 static void
 test_stored(void **state)
 {
@@ -260,7 +277,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fixed), cmocka_unit_test(test_far), cmocka_unit_test(test_stored),
+		cmocka_unit_test(test_fixed), cmocka_unit_test(test_far), cmocka_unit_test(test_long),
+		cmocka_unit_test(test_stored),
 		cmocka_unit_test(test_dynamic), cmocka_unit_test(test_zlib),
 	};
 
