@@ -75,7 +75,9 @@ class Rooms(unittest.TestCase):
         """C is at most 120 columns wide; a tab goes to the next eighth."""
         files = [f for e in "ch" for f in glob.glob(f"**/*.{e}", recursive=True) if not f.startswith("build")]
         self.assertGreater(len(files), 400)
-        wide = [f"{f}:{n}" for f in files for n, line in enumerate(open(f).read().split("\n"), 1) if len(line.expandtabs(8)) > 120]
+        wide = []
+        for f in files:
+            with open(f) as text: wide += [f"{f}:{n}" for n, line in enumerate(text, 1) if len(line.rstrip("\n").expandtabs(8)) > 120]
         self.assertEqual([], wide)
 
     def test_circle_is_found(self):

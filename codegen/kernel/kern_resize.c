@@ -1,9 +1,9 @@
 /*
- * Interpolation of images: bilinear and nearest, over the last two dims.
+ * Interpolation of images over the last two dims: nearest, bilinear, bicubic, antialiased.
  *
  * A kernel computes tables of the inputs that each row and column reads, once for its part, then runs over rows of the
- * result: along the width, or, where channels are consecutive in both tensors, along the channels of each place.  A
- * bilinear one makes rows of the input as wide as the result, and keeps two of them (vresize.h).
+ * result: along the width, or, where channels are consecutive in both tensors, along the channels of each place.  Those
+ * that weigh make rows of the input as wide as the result, and keep those of one row of the result (vresize.h).
  */
 #include "row.h"
 
@@ -69,21 +69,6 @@ place_numbers(const Resize *d)
 	return d->lanes ? d->y->dims[1] : 1;
 }
 
-/* Tables of what each row and column of the result reads, filled by a function of vresize.h; then opens the rows.
- * more: an expression of further bytes behind the tables. */
-static void
-put_tables(Body *b, const Resize *d, const char *type, const char *fill, bool how, const char *more)
-{
-	const char *h = body_number(b, "oh", d->y->dims[2]), *w = body_number(b, "ow", d->y->dims[3]);
-
-	row_scratch(b, type, "rows", arena_printf(b->p->cx->arena, "(%s + %s) * (int64_t)sizeof *rows%s", h, w, more));
-	out_line(&b->out, "%s *columns = rows + %s;", type, h);
-	out_line(&b->out, "%s(%s, %s, %d, %s, rows);", fill, h, body_number(b, "h", d->x->dims[2]), how,
-		 body_real(b, "scale_h", d->given[0]));
-	out_line(&b->out, "%s(%s, %s, %d, %s, columns);", fill, w, body_number(b, "w", d->x->dims[3]), how,
-		 body_real(b, "scale_w", d->given[1]));
-}
-
 static void
 launch(Row *r, Resize *d, Body *b, int64_t scratch)
 {
@@ -98,49 +83,96 @@ launch(Row *r, Resize *d, Body *b, int64_t scratch)
 	row_pass(r, c, input_of(r));
 }
 
-/* A row of the result: of two of the input, made as wide first, or, where there is only one, of that. */
-static void
-put_bilinear(Body *b, const Resize *d)
+/* ---- weighed rows ------------------------------------------------------------------------------------------------ */
+
+static VzKind
+kind_of(const Row *r)
 {
-	const bool line = d->x->dims[2] == 1 && d->y->dims[2] == 1;
+	switch (r->n->op->lowering) {
+	case LOWER_BICUBIC:          return VZ_CUBIC;
+	case LOWER_BILINEAR_SMOOTH:  return VZ_SMOOTH_LINEAR;
+	case LOWER_BICUBIC_SMOOTH:   return VZ_SMOOTH_CUBIC;
+	case LOWER_LANCZOS_SMOOTH:   return VZ_SMOOTH_LANCZOS;
+	default:                     return VZ_LINEAR;
+	}
+}
+
+static VzDim
+dim_of(const Resize *d, int i)
+{
+	return (VzDim){ d->x->dims[2 + i], d->y->dims[2 + i], d->align, d->given[i] };
+}
+
+static void
+put_dim(Body *b, const Resize *d, int i)
+{
+	out_line(&b->out, "const VzDim %s = { %s, %s, %d, %s };", i ? "across" : "down",
+		 body_number(b, i ? "w" : "h", d->x->dims[2 + i]), body_number(b, i ? "ow" : "oh", d->y->dims[2 + i]),
+		 (int)d->align, body_real(b, i ? "scale_w" : "scale_h", d->given[i]));
+}
+
+/* Of an image that is one row, and stays it, the row is the result's. */
+static void
+put_weighed(Body *b, const Resize *d, VzKind kind)
+{
+	const bool line = kind == VZ_LINEAR && d->x->dims[2] == 1 && d->y->dims[2] == 1;
 	const char *x = nest_at(b, &d->nest, 1), *y = nest_at(b, &d->nest, 0);
-	const char *xh = body_number(b, "xh", d->x->strides[2]);
 	Out *o = &b->out;
 
+	put_dim(b, d, 0);
+	put_dim(b, d, 1);
+	row_scratch(b, "char", "room", "vs_resize(shape.kind, &down, &across, shape.channels)");
+	out_line(o, "VzTable of[2];");
+	out_blank(o);
+	out_line(o, "of[0] = vz_table(shape.kind, &down, &room);");
+	out_line(o, "of[1] = vz_table(shape.kind, &across, &room);");
 	if (!line)
-		out_line(o, "VzWide wide = { .row = { (float *)(columns + shape.width), "
-			 "(float *)(columns + shape.width) + shape.width * shape.channels } };");
+		out_line(o, "VzWide wide = vz_slots(of[0].taps, room);");
 	nest_open(b, &d->nest);
-	if (!line)
-		out_line(o, "const VzTap *h = &rows[i%d];", d->nest.ndim - 1);
 	out_line(o, "const float *x = (const float *)p[1] + %s;", x);
+	out_line(o, "float *y = (float *)p[0] + %s;", y);
 	out_blank(o);
 	if (line)
-		out_line(o, "vz_widen(&shape, columns, x, shape.ystep, (float *)p[0] + %s);", y);
+		out_line(o, "vz_widen(&shape, &of[1], x, shape.ystep, y);");
 	else
-		out_line(o, "vz_row(&wide, &shape, h, columns, x + h->at[0] * %s, x + h->at[1] * %s, "
-			 "(float *)p[0] + %s);", xh, xh, y);
+		out_line(o, "vz_row(&wide, &shape, of, i%d, x, y);", d->nest.ndim - 1);
 	out_close(o);
 }
 
 bool
-row_bilinear(Row *r)
+row_weighed_resize(Row *r)
 {
+	const VzKind kind = kind_of(r);
 	Body b = body_begin(r->p);
 	Resize d = { 0 };
-	int64_t width, channels;
+	VzDim h, w;
 
 	if (!row_int(r, "align_corners", &d.align) || !take(r, &d) || d.y->dtype != RT_f32)
 		return false;
-	width = d.y->dims[3];
-	channels = place_numbers(&d);
-	body_struct(&b, "static const VzShape shape", (Member[]){ { "width", width }, { "channels", channels },
-		    { "xstep", d.x->strides[3] }, { "ystep", d.y->strides[3] } }, 4, "");
-	put_tables(&b, &d, "VzTap", "vz_linear", d.align,
-		   " + 2 * shape.width * shape.channels * (int64_t)sizeof(float)");
-	put_bilinear(&b, &d);
-	launch(r, &d, &b, (d.y->dims[2] + width) * (int64_t)sizeof(VzTap) + 2 * width * channels * 4);
+	h = dim_of(&d, 0);
+	w = dim_of(&d, 1);
+	body_struct(&b, "static const VzShape shape", (Member[]){ { "kind", kind }, { "width", w.out },
+		    { "channels", place_numbers(&d) }, { "xrow", d.x->strides[2] }, { "xstep", d.x->strides[3] },
+		    { "ystep", d.y->strides[3] } }, 6, "");
+	put_weighed(&b, &d, kind);
+	launch(r, &d, &b, vs_resize(kind, &h, &w, place_numbers(&d)));
 	return true;
+}
+
+/* ---- nearest ----------------------------------------------------------------------------------------------------- */
+
+/* Tables of the row and column that each row and column of the result reads. */
+static void
+put_tables(Body *b, const Resize *d)
+{
+	const char *h = body_number(b, "oh", d->y->dims[2]), *w = body_number(b, "ow", d->y->dims[3]);
+
+	row_scratch(b, "int64_t", "rows", arena_printf(b->p->cx->arena, "(%s + %s) * (int64_t)sizeof *rows", h, w));
+	out_line(&b->out, "int64_t *columns = rows + %s;", h);
+	out_line(&b->out, "vz_nearest(%s, %s, %d, %s, rows);", h, body_number(b, "h", d->x->dims[2]), d->exact,
+		 body_real(b, "scale_h", d->given[0]));
+	out_line(&b->out, "vz_nearest(%s, %s, %d, %s, columns);", w, body_number(b, "w", d->x->dims[3]), d->exact,
+		 body_real(b, "scale_w", d->given[1]));
 }
 
 /* A row that has the same source as the one before it, made by this thread, is its copy. */
@@ -204,7 +236,7 @@ row_nearest(Row *r)
 	d.exact = r->n->op->lowering == LOWER_NEAREST_EXACT;
 	if (!take(r, &d))
 		return false;
-	put_tables(&b, &d, "int64_t", "vz_nearest", d.exact, "");
+	put_tables(&b, &d);
 	width = body_number(&b, "ow", d.y->dims[3]);
 	planes = !d.lanes && d.x->strides[3] == 1 && d.y->strides[3] == 1;
 	if (planes)

@@ -87,7 +87,7 @@ RowForm row_scatter, row_index_slices, row_index_put;
 RowForm row_max_pool, row_max_pool_places, row_max_pool_back, row_avg_pool, row_adaptive_pool;
 RowForm row_max_pool_data, row_avg_pool_data, row_adaptive_pool_data;
 RowForm row_matmul, row_linear, row_addmm, row_contract;
-RowForm row_bilinear, row_nearest;
+RowForm row_weighed_resize, row_nearest;
 RowForm row_arange, row_triu, row_tril;
 RowForm row_grid_sample, row_grid_sample_last;
 RowForm row_roi_align;

@@ -514,6 +514,12 @@ form_for(const Op *op)
 }
 
 bool
+op_is_resize(const Op *op)
+{
+	return op->lowering >= LOWER_BILINEAR && op->lowering <= LOWER_NEAREST_EXACT;
+}
+
+bool
 op_is_convolution_form(const Op *op)
 {
 	const struct Form *f = form_for(op);

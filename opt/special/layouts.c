@@ -376,12 +376,11 @@ converted_already(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 static bool
 enlarges(Spec *s, Scope *c, const Node *n, const Value *v)
 {
-	const Lowering form = n->op ? n->op->lowering : LOWER_NONE;
 	const Value *size = node_arg(n, "output_size"), *factors = node_arg(n, "scale_factors");
 	const Known *to = size ? known_at(s->k, spec_value(c, size)) : NULL;
 	const int64_t *dims = known_at(s->k, v)->v.u.t->dims;
 
-	if (form != LOWER_BILINEAR && form != LOWER_NEAREST && form != LOWER_NEAREST_EXACT)
+	if (!n->op || !op_is_resize(n->op))
 		return false;
 	if (to && to->is && to->v.tag == RT_LIST && to->v.u.list->n == 2)
 		return to->v.u.list->v[0].u.i * to->v.u.list->v[1].u.i > dims[2] * dims[3];
@@ -424,8 +423,8 @@ keeps_tokens(Spec *s, const Node *n, int i, const Value *v)
 	int left = LOOKED_AT_MOST;
 
 	switch (i == 0 && n->op ? n->op->lowering : LOWER_NONE) {
-	case LOWER_BILINEAR: case LOWER_NEAREST: case LOWER_NEAREST_EXACT: case LOWER_MAX_POOL: case LOWER_AVG_POOL:
-	case LOWER_ADAPTIVE_AVG_POOL:
+	case LOWER_BILINEAR: case LOWER_BICUBIC: case LOWER_NEAREST: case LOWER_NEAREST_EXACT: case LOWER_MAX_POOL:
+	case LOWER_AVG_POOL: case LOWER_ADAPTIVE_AVG_POOL:
 		return t && t->ndim == 4 && t->dims[0] == 1 && !rt_is_contiguous(t) && is_ambiguous(t) &&
 		       !known_at(s->k, v)->altered && feeds_convolution(n->out[0], &left);
 	default:

@@ -69,6 +69,7 @@ bool    spec_fold(Spec *, Scope *, const Node *n, const Node *m);
 /* likewise, where n writes to what is its own and m computes what it leaves there */
 bool    spec_fold_written(Spec *, Scope *, const Node *n, const Node *m);
 bool    spec_types_known(Spec *, const Node *m);                 /* of all tensors that m is given */
+bool    op_is_resize(const Op *);                         /* of images over two dims */
 bool    op_is_convolution_form(const Op *);              /* a convolution, however its arguments say it */
 /* The graph that m, the copy of an operator's node, becomes; null: it stays. */
 Graph  *spec_expansion(Spec *, const Node *m);

@@ -1,34 +1,125 @@
-/* rt/ops/vresize.h - interpolation in generated kernels: the inputs of each output along one dim, bilinear rows
+/* rt/ops/vresize.h - interpolation in generated kernels: the inputs of each output along one dim, rows of them
  *
- * Scales are floats; linear coordinates are computed in double, nearest ones in float, as in the eager kernels
- * (resample.c) and ATen 1.13, so that floors are the same.  given: the scale factor of the call; 0: the ratio of the
- * sizes.
+ * Scales are floats; coordinates are computed in double, nearest ones and those of antialiasing in float, as in the
+ * eager kernels (resample.c) and ATen 1.13, so that floors are the same.
  */
 #ifndef RT_OPS_VRESIZE_H
 #define RT_OPS_VRESIZE_H
 
 #include "vscratch.h"
 
-/* tap (out) */
+#define VZ_INLINE static inline __attribute__((always_inline))    /* else shapes are not constants in the loops */
+
+/* What each output reads along one dim: n (out) inputs, at (out, taps), weight (out, taps). */
+typedef struct VzTable { int64_t taps, *n, *at; float *weight; } VzTable;
+
 static inline void
-vz_linear(int64_t out, int64_t in, int align, double given, VzTap *tap)
+vz_linear(const VzDim *d, const VzTable *t)
 {
-	const float scale = align ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0) :
-		given > 0 ? (float)(1.0 / given) : (float)in / (float)out;
+	const float scale = vz_scale(d);
 
-	for (int64_t o = 0; o < out; o++) {
-		double middle = align ? (double)scale * (double)o : (double)scale * ((double)o + 0.5) - 0.5, rest;
-		VzTap *t = &tap[o];
+	for (int64_t o = 0; o < d->out; o++) {
+		double middle = d->align ? (double)scale * (double)o : (double)scale * ((double)o + 0.5) - 0.5, rest;
+		int64_t *at = t->at + 2 * o;
+		float *weight = t->weight + 2 * o;
 
-		if (in == out)
+		if (d->in == d->out)
 			middle = (double)o;
 		middle = middle < 0 ? 0 : middle;
-		t->at[0] = in == out ? o : (int64_t)middle < in - 1 ? (int64_t)middle : in - 1;
-		t->at[1] = t->at[0] + (t->at[0] < in - 1);
-		rest = in == out ? 0 : middle - (double)t->at[0];
-		t->weight[1] = rest < 1 ? (float)rest : 1;
-		t->weight[0] = 1 - t->weight[1];
+		at[0] = d->in == d->out ? o : (int64_t)middle < d->in - 1 ? (int64_t)middle : d->in - 1;
+		at[1] = at[0] + (at[0] < d->in - 1);
+		rest = d->in == d->out ? 0 : middle - (double)at[0];
+		weight[1] = rest < 1 ? (float)rest : 1;
+		weight[0] = 1 - weight[1];
+		t->n[o] = 2;
 	}
+}
+
+/* Keys' kernel, of a = -0.75 and, antialiased, -0.5 */
+static inline double
+vz_keys(double x, double a)
+{
+	x = fabs(x);
+	if (x <= 1)
+		return ((a + 2) * x - (a + 3)) * x * x + 1;
+	return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+static inline void
+vz_cubic(const VzDim *d, const VzTable *t)
+{
+	const double scale = (double)vz_scale(d), half = d->align ? 0 : 0.5;
+
+	for (int64_t o = 0; o < d->out; o++) {
+		const double middle = scale * ((double)o + half) - half, first = floor(middle);
+		const float rest = (float)(middle - first);
+
+		for (int k = 0; k < 4; k++) {
+			const int64_t i = (int64_t)first - 1 + k;
+
+			t->at[4 * o + k] = i < 0 ? 0 : i < d->in ? i : d->in - 1;
+			t->weight[4 * o + k] = (float)vz_keys((double)rest + 1 - k, -0.75);
+		}
+		t->n[o] = 4;
+	}
+}
+
+static inline double
+vz_sinc(double x)
+{
+	return x == 0 ? 1 : sin(3.14159265358979323846 * x) / (3.14159265358979323846 * x);
+}
+
+/* The filter of antialiasing at distance x from the centre. */
+static inline double
+vz_filter(VzKind kind, double x)
+{
+	switch (kind) {
+	case VZ_SMOOTH_CUBIC:   return vz_keys(x, -0.5);
+	case VZ_SMOOTH_LANCZOS: return fabs(x) < 3 ? vz_sinc(x) * vz_sinc(x / 3) : 0;
+	default:              return fabs(x) < 1 ? 1 - fabs(x) : 0;
+	}
+}
+
+static inline void
+vz_smooth(VzKind kind, const VzDim *d, const VzTable *t)
+{
+	const float scale = vz_scale(d), wide = scale > 1 ? scale : 1, inverse = scale > 1 ? 1 / scale : 1;
+	const float support = wide * (float)vz_reach(kind);
+
+	for (int64_t o = 0; o < d->out; o++) {
+		const float centre = scale * ((float)o + 0.5f);
+		const int64_t lo = (int64_t)(centre - support + 0.5f), hi = (int64_t)(centre + support + 0.5f);
+		const int64_t from = lo < 0 ? 0 : lo, n = (hi < d->in ? hi : d->in) - from;
+		float *weight = t->weight + o * t->taps, total = 0;
+
+		t->n[o] = n < 0 ? 0 : n < t->taps ? n : t->taps;
+		for (int64_t k = 0; k < t->n[o]; k++) {
+			t->at[o * t->taps + k] = from + k;
+			weight[k] = (float)vz_filter(kind, (double)(((float)(k + from) - centre + 0.5f) * inverse));
+			total += weight[k];
+		}
+		for (int64_t k = 0; k < t->n[o] && total != 0; k++)
+			weight[k] /= total;
+	}
+}
+
+/* In the next bytes of *room. */
+static inline VzTable
+vz_table(VzKind kind, const VzDim *d, char **room)
+{
+	VzTable t = { vz_taps(kind, d), (int64_t *)(void *)*room, 0, 0 };
+
+	t.at = t.n + d->out;
+	t.weight = (float *)(void *)(t.at + d->out * t.taps);
+	*room += vs_table(t.taps, d->out);
+	if (kind == VZ_LINEAR)
+		vz_linear(d, &t);
+	else if (kind == VZ_CUBIC)
+		vz_cubic(d, &t);
+	else
+		vz_smooth(kind, d, &t);
+	return t;
 }
 
 /* at (out) */
@@ -56,55 +147,107 @@ vz_doubles(const int64_t *at, int64_t out, int64_t in)
 	return j == out;
 }
 
-/* Bilinear rows: rows of the input are made as wide as the result's first, each once as long as the result's rows that
- * lie between the same two follow each other, and then weighed.  A place has `channels` numbers side by side. */
-typedef struct VzShape { int64_t width, channels, xstep, ystep; } VzShape;     /* of the result; from place to place */
-typedef struct VzWide { float *row[2]; const float *of[2]; } VzWide;           /* (width * channels); made of these */
+/* Rows of the input are made as wide as the result's first, each once as long as rows of the result that read it follow
+ * each other, and then weighed.  A place has `channels` numbers side by side; in x rows are xrow apart, places xstep.
+ */
+typedef struct VzShape { VzKind kind; int64_t width, channels, xrow, xstep, ystep; } VzShape;
+/* (slots, width * channels), made of the rows `of` (slots); slot (slots): room for those of one row of the result */
+typedef struct VzWide { int64_t slots, *slot; const float **of; float *row; } VzWide;
 
-/* A row, whose places are `step` apart. */
-static inline void
-vz_widen(const VzShape *s, const VzTap *columns, const float *x, int64_t step, float *to)
+static inline VzWide
+vz_slots(int64_t slots, char *room)
 {
-	for (int64_t j = 0; j < s->width; j++) {
-		const VzTap *w = &columns[j];
-		const float *a = x + w->at[0] * s->xstep, *b = x + w->at[1] * s->xstep;
-		const float l = w->weight[0], r = w->weight[1];
-		float *at = to + j * step;
+	VzWide v = { slots, (int64_t *)(void *)room, (const float **)(void *)(room + slots * 8),
+		     (float *)(void *)(room + slots * 16) };
 
-		IVDEP
-		for (int64_t c = 0; c < s->channels; c++)
-			at[c] = l * a[c] + r * b[c];
-	}
+	for (int64_t i = 0; i < slots; i++)
+		v.of[i] = 0;
+	return v;
 }
 
-/* The slot of the row x; where it has to be made, not that of `other`. */
-static inline int
-vz_slot(VzWide *v, const VzShape *s, const VzTap *columns, const float *x, const float *other)
-{
-	int slot = v->of[0] == x ? 0 : 1;
+typedef struct VzTaps { int64_t n; const int64_t *at; const float *weight; } VzTaps;
 
-	if (v->of[slot] == x)
-		return slot;
-	slot = v->of[0] == other;
-	vz_widen(s, columns, x, s->channels, v->row[slot]);
-	v->of[slot] = x;
-	return slot;
+/* A constant, but for antialiased images. */
+VZ_INLINE int64_t
+vz_taps_known(const VzShape *s, int64_t taps)
+{
+	return s->kind == VZ_LINEAR ? 2 : s->kind == VZ_CUBIC ? 4 : taps;
 }
 
-static inline void
-vz_row(VzWide *v, const VzShape *s, const VzTap *h, const VzTap *columns, const float *x0, const float *x1, float *y)
+/* Those of output o */
+VZ_INLINE VzTaps
+vz_taps_of(const VzShape *s, const VzTable *t, int64_t o)
 {
-	const float *a = v->row[vz_slot(v, s, columns, x0, x1)], *b = v->row[vz_slot(v, s, columns, x1, x0)];
-	const int64_t run = s->ystep == s->channels ? s->width * s->channels : s->channels;
-	const float l = h->weight[0], r = h->weight[1];
+	const int64_t taps = vz_taps_known(s, t->taps);
 
-	for (int64_t at = 0; at < s->width * s->channels; at += run) {
-		float *to = y + at / s->channels * s->ystep;
+	return (VzTaps){ s->kind < VZ_SMOOTH ? taps : t->n[o], t->at + o * taps, t->weight + o * taps };
+}
+
+/* to[c], of run: the sum of the numbers x[at[k] * step + c], weighed. */
+VZ_INLINE void
+vz_weigh_any(VzTaps t, const float *x, int64_t step, int64_t run, float *to)
+{
+	IVDEP
+	for (int64_t c = 0; c < run; c++)
+		to[c] = t.n ? t.weight[0] * x[t.at[0] * step + c] : 0;
+	for (int64_t k = 1; k < t.n; k++) {
+		const float *more = x + t.at[k] * step, w = t.weight[k];
 
 		IVDEP
 		for (int64_t c = 0; c < run; c++)
-			to[c] = l * a[at + c] + r * b[at + c];
+			to[c] += w * more[c];
 	}
+}
+
+VZ_INLINE void
+vz_weigh(VzTaps t, const float *x, int64_t step, int64_t run, float *to)
+{
+	if (t.n == 4) {
+		const float w0 = t.weight[0], w1 = t.weight[1], w2 = t.weight[2], w3 = t.weight[3];
+		const float *x0 = x + t.at[0] * step, *x1 = x + t.at[1] * step;
+		const float *x2 = x + t.at[2] * step, *x3 = x + t.at[3] * step;
+
+		IVDEP
+		for (int64_t c = 0; c < run; c++)
+			to[c] = w0 * x0[c] + w1 * x1[c] + w2 * x2[c] + w3 * x3[c];
+	} else if (t.n == 2) {
+		const float w0 = t.weight[0], w1 = t.weight[1];
+		const float *x0 = x + t.at[0] * step, *x1 = x + t.at[1] * step;
+
+		IVDEP
+		for (int64_t c = 0; c < run; c++)
+			to[c] = w0 * x0[c] + w1 * x1[c];
+	} else {
+		vz_weigh_any(t, x, step, run, to);
+	}
+}
+
+/* A row, whose places are `step` apart. */
+VZ_INLINE void
+vz_widen(const VzShape *s, const VzTable *columns, const float *x, int64_t step, float *to)
+{
+	for (int64_t j = 0; j < s->width; j++)
+		vz_weigh(vz_taps_of(s, columns, j), x, s->xstep, s->channels, to + j * step);
+}
+
+/* Row o of the result; of: its rows and columns. */
+VZ_INLINE void
+vz_row(VzWide *v, const VzShape *s, const VzTable *of, int64_t o, const float *x, float *y)
+{
+	const VzTaps t = vz_taps_of(s, &of[0], o), slots = { t.n, v->slot, t.weight };
+	const int64_t all = s->width * s->channels, run = s->ystep == s->channels ? all : s->channels;
+
+	for (int64_t k = 0; k < t.n; k++) {
+		const int64_t slot = t.at[k] % vz_taps_known(s, v->slots);
+		const float *from = x + t.at[k] * s->xrow;
+
+		if (v->of[slot] != from)
+			vz_widen(s, &of[1], from, s->channels, v->row + slot * all);
+		v->of[slot] = from;
+		v->slot[k] = slot;
+	}
+	for (int64_t c = 0; c < all; c += run)
+		vz_weigh(slots, v->row + c, all, run, y + c / s->channels * s->ystep);
 }
 
 #endif

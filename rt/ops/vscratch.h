@@ -11,12 +11,62 @@ enum {
 	VB_BLOCK = 48, VB_PIXELS = 64,   /* input channels of a part; pixels of a run of rows: vback.h */
 };
 
-typedef struct VzTap { int64_t at[2]; float weight[2]; } VzTap;         /* of a row or column: vresize.h */
-
 static inline int64_t
 vs_larger(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
+}
+
+/* One dim of an interpolation: given: the scale factor of the call; 0: the ratio of the sizes.  The antialiased ones,
+ * which are VZ_SMOOTH and more, have filters that are wider where the result is smaller. */
+typedef enum VzKind {
+	VZ_LINEAR, VZ_CUBIC,
+	VZ_SMOOTH, VZ_SMOOTH_LINEAR = VZ_SMOOTH, VZ_SMOOTH_CUBIC, VZ_SMOOTH_LANCZOS,
+} VzKind;
+typedef struct VzDim { int64_t in, out; int64_t align; double given; } VzDim;
+
+/* Inputs per output. */
+static inline float
+vz_scale(const VzDim *d)
+{
+	if (d->align)
+		return d->out > 1 ? (float)(d->in - 1) / (float)(d->out - 1) : 0;
+	return d->given > 0 ? (float)(1.0 / d->given) : (float)d->in / (float)d->out;
+}
+
+/* Of a filter of antialiasing, on either side: in inputs, or, where these are closer, in outputs. */
+static inline int64_t
+vz_reach(VzKind kind)
+{
+	return kind - VZ_SMOOTH + 1;
+}
+
+/* Inputs that a place of the result reads, at most. */
+static inline int64_t
+vz_taps(VzKind kind, const VzDim *d)
+{
+	const float scale = vz_scale(d);
+	double most;
+
+	if (kind < VZ_SMOOTH)
+		return kind == VZ_CUBIC ? 4 : 2;
+	most = 2 * (double)vz_reach(kind) * (scale > 1 ? (double)scale : 1) + 3;
+	return most < (double)d->in ? (int64_t)most : d->in;
+}
+
+static inline int64_t
+vs_table(int64_t taps, int64_t out)
+{
+	return out * 8 * (1 + taps) + (out * taps + 1) / 2 * 8;
+}
+
+/* An interpolation over height and width, of `channels` numbers side by side. */
+static inline int64_t
+vs_resize(VzKind kind, const VzDim *h, const VzDim *w, int64_t channels)
+{
+	const int64_t taps = vz_taps(kind, h);
+
+	return vs_table(taps, h->out) + vs_table(vz_taps(kind, w), w->out) + taps * (16 + w->out * channels * 4);
 }
 
 /* A product (m, k) x (k, n) of rows whose elements are not side by side; m is 0 where they are. */
