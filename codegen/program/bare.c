@@ -202,7 +202,7 @@ static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "vwino.h", { "vc_winograd(" } }, { "vdepth.h", { "vc_depthwise(" } }, { "vlanes.h", { "vc_conv_lanes(" } },
 	{ "vgroups.h", { "vc_groups(" } }, { "vruns.h", { "vc_runs(" } },
 	{ "vrow.h", { "vr_", "Vr", "VR_" } }, { "vmul.h", { "vm_" } }, { "vpool.h", { "vp_", "Vp" } },
-	{ "vattend.h", { "va_" } }, { "vresize.h", { "vz_" } }, { "vturn.h", { "vq_" } },
+	{ "vattend.h", { "va_" } }, { "vtaps.h", { "vz_" } }, { "vresize.h", { "vz_" } }, { "vturn.h", { "vq_" } },
 	{ "vtable.h", { "vl_" } },
 	{ "vgrid.h", { "vg_", "Vg" } }, { "vroi.h", { "roi_", "Roi" } }, { "vrnn.h", { "vn_", "Vn" } },
 	{ "vbag.h", { "bags_", "Bags" } }, { "vdirect.h", { "vd_" } }, { "vint8.h", { "vi_", "Vi" } },

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vtaps.h"
+
 typedef enum Kind { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS } Kind;     /* LANCZOS: antialiased only */
 
 typedef struct Rule {                    /* of one dim */
@@ -33,37 +35,11 @@ typedef struct Pass {
 	void *x, *y;
 } Pass;
 
-/* Keys' kernel. */
-static double
-cubic(double t, double a)
+/* The filter of antialiasing. */
+static VzKind
+smooth(Kind kind)
 {
-	t = fabs(t);
-	if (t <= 1)
-		return ((a + 2) * t - (a + 3)) * t * t + 1;
-	return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
-}
-
-static double
-sinc(double t)
-{
-	return t == 0 ? 1 : sin(M_PI * t) / (M_PI * t);
-}
-
-/* The filter of antialiasing at distance t from the centre, in steps of the coarser side, and how far it reaches. */
-static double
-wide_filter(Kind kind, double t)
-{
-	switch (kind) {
-	case CUBIC:   return cubic(t, -0.5);
-	case LANCZOS: return fabs(t) < 3 ? sinc(t) * sinc(t / 3) : 0;
-	default:      return fabs(t) < 1 ? 1 - fabs(t) : 0;
-	}
-}
-
-static int
-reach(Kind kind)
-{
-	return kind == CUBIC ? 2 : kind == LANCZOS ? 3 : 1;
+	return kind == CUBIC ? VZ_SMOOTH_CUBIC : kind == LANCZOS ? VZ_SMOOTH_LANCZOS : VZ_SMOOTH_LINEAR;
 }
 
 static float
@@ -96,13 +72,13 @@ RT_FAST
 #define T float
 #define N(name) name##_f32
 #define R(x) (x)
-#define CUBIC_TAP(t, k) (T)cubic((double)(t) + 1 - (double)(k), -0.75)
+#define CUBIC_TAP(t, k) (T)vz_keys((double)(t) + 1 - (double)(k), -0.75)
 #define SUM(w, x, y) ((w) * (x) + (y))
 #include "taps_loops.h"
 #define T double
 #define N(name) name##_f64
 #define R(x) (x)
-#define CUBIC_TAP(t, k) cubic((t) + 1 - (double)(k), -0.75)
+#define CUBIC_TAP(t, k) vz_keys((t) + 1 - (double)(k), -0.75)
 #define SUM(w, x, y) ((w) * (x) + (y))
 #include "taps_loops.h"
 #define T float
@@ -127,22 +103,15 @@ RT_FAST
 #include "vgrid_loops.h"
 RT_SMALL
 
-/* Nearest takes its coordinates in float whatever the elements are. */
 static void
 nearest_taps(Taps *g, const Rule *rule, RtDtype ct)
 {
-	float scale = rule->scale > 0 ? (float)(1.0 / rule->scale) : (float)g->in / (float)g->out;
-
-	for (int64_t o = 0; o < g->out; o++) {
-		float s = floorf(rule->kind == NEAREST ? (float)o * scale : ((float)o + 0.5f) * scale);
-		int64_t i = g->in == g->out && rule->scale <= 0 ? o : (int64_t)s;
-
-		g->at[o] = i < g->in - 1 ? i : g->in - 1;
+	vz_nearest(g->out, g->in, rule->kind == NEAREST_EXACT, rule->scale, g->at);
+	for (int64_t o = 0; o < g->out; o++)
 		if (ct == RT_f32)
 			((float *)g->weight)[o] = 1;
 		else
 			((double *)g->weight)[o] = 1;
-	}
 }
 
 /* g: in and out are given. */
@@ -152,7 +121,7 @@ make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct, bool bf16)
 	const int64_t in = g->in, out = g->out;
 	double scale = rule->align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) :
 		rule->scale > 0 ? 1 / rule->scale : (double)in / (double)out;
-	double half = reach(rule->kind);
+	double half = (double)vz_reach(smooth(rule->kind));
 
 	g->width = rule->kind == CUBIC ? 4 : rule->kind == LINEAR ? 2 : 1;
 	if (rule->wide)

@@ -6,7 +6,8 @@ N(make_wide_taps)(Taps *g, const Rule *rule)
 {
 	T scale = rule->align ? (g->out > 1 ? (T)(g->in - 1) / (T)(g->out - 1) : 0) :
 		rule->scale > 0 ? (T)(1.0 / rule->scale) : (T)g->in / (T)g->out;
-	T half = (T)reach(rule->kind), support = scale >= 1 ? half * scale : half, inverse = scale >= 1 ? 1 / scale : 1;
+	const T half = (T)vz_reach(smooth(rule->kind)), support = scale >= 1 ? half * scale : half;
+	const T inverse = scale >= 1 ? 1 / scale : 1;
 
 	for (int64_t o = 0; o < g->out; o++) {
 		T centre = scale * ((T)o + (T)0.5), total = 0, *w = (T *)g->weight + o * g->width;
@@ -18,7 +19,7 @@ N(make_wide_taps)(Taps *g, const Rule *rule)
 			double t = (double)(((T)(k + lo) - centre + (T)0.5) * inverse);
 
 			g->at[o * g->width + k] = lo + k < g->in ? lo + k : g->in - 1;
-			w[k] = k >= hi - lo ? 0 : (T)wide_filter(rule->kind, t);
+			w[k] = k >= hi - lo ? 0 : (T)vz_filter(smooth(rule->kind), t);
 			total += w[k];
 		}
 		for (int64_t k = 0; k < g->width && total != 0; k++)
