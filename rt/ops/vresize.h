@@ -10,7 +10,7 @@
 
 #define VZ_INLINE static inline __attribute__((always_inline))    /* else shapes are not constants in the loops */
 
-/* What each output reads along one dim: n (out) inputs, at (out, taps), weight (out, taps). */
+/* What each output reads along one dim: at (out, taps), weight (out, taps); of antialiased images n (out) of these. */
 typedef struct VzTable { int64_t taps, *n, *at; float *weight; } VzTable;
 
 static inline void
@@ -31,7 +31,6 @@ vz_linear(const VzDim *d, const VzTable *t)
 		rest = d->in == d->out ? 0 : middle - (double)at[0];
 		weight[1] = rest < 1 ? (float)rest : 1;
 		weight[0] = 1 - weight[1];
-		t->n[o] = 2;
 	}
 }
 
@@ -50,7 +49,6 @@ vz_cubic(const VzDim *d, const VzTable *t)
 			t->at[4 * o + k] = i < 0 ? 0 : i < d->in ? i : d->in - 1;
 			t->weight[4 * o + k] = (float)vz_keys((double)rest + 1 - k, -0.75);
 		}
-		t->n[o] = 4;
 	}
 }
 
@@ -126,20 +124,13 @@ vz_slots(int64_t slots, char *room)
 
 typedef struct VzTaps { int64_t n; const int64_t *at; const float *weight; } VzTaps;
 
-/* A constant, but for antialiased images. */
-VZ_INLINE int64_t
-vz_taps_known(const VzShape *s, int64_t taps)
-{
-	return s->kind == VZ_LINEAR ? 2 : s->kind == VZ_CUBIC ? 4 : taps;
-}
-
-/* Those of output o */
+/* Those of output o; how many is a constant, but for antialiased images. */
 VZ_INLINE VzTaps
 vz_taps_of(const VzShape *s, const VzTable *t, int64_t o)
 {
-	const int64_t taps = vz_taps_known(s, t->taps);
+	const int64_t always = vz_taps_always(s->kind), taps = always ? always : t->taps;
 
-	return (VzTaps){ s->kind < VZ_SMOOTH ? taps : t->n[o], t->at + o * taps, t->weight + o * taps };
+	return (VzTaps){ always ? always : t->n[o], t->at + o * taps, t->weight + o * taps };
 }
 
 /* to[c], of run: the sum of the numbers x[at[k] * step + c], weighed. */
@@ -194,10 +185,11 @@ VZ_INLINE void
 vz_row(VzWide *v, const VzShape *s, const VzTable *of, int64_t o, const float *x, float *y)
 {
 	const VzTaps t = vz_taps_of(s, &of[0], o), slots = { t.n, v->slot, t.weight };
-	const int64_t all = s->width * s->channels, run = s->ystep == s->channels ? all : s->channels;
+	const int64_t always = vz_taps_always(s->kind), all = s->width * s->channels;
+	const int64_t run = s->ystep == s->channels ? all : s->channels;
 
 	for (int64_t k = 0; k < t.n; k++) {
-		const int64_t slot = t.at[k] % vz_taps_known(s, v->slots);
+		const int64_t slot = t.at[k] % (always ? always : v->slots);
 		const float *from = x + t.at[k] * s->xrow;
 
 		if (v->of[slot] != from)

@@ -41,15 +41,21 @@ vz_reach(VzKind kind)
 	return kind - VZ_SMOOTH + 1;
 }
 
-/* Inputs that a place of the result reads, at most. */
+/* Inputs that an output reads: always, 0 where that follows from sizes; at most. */
+static inline int64_t
+vz_taps_always(VzKind kind)
+{
+	return kind == VZ_LINEAR ? 2 : kind == VZ_CUBIC ? 4 : 0;
+}
+
 static inline int64_t
 vz_taps(VzKind kind, const VzDim *d)
 {
 	const float scale = vz_scale(d);
 	double most;
 
-	if (kind < VZ_SMOOTH)
-		return kind == VZ_CUBIC ? 4 : 2;
+	if (vz_taps_always(kind))
+		return vz_taps_always(kind);
 	most = 2 * (double)vz_reach(kind) * (scale > 1 ? (double)scale : 1) + 3;
 	return most < (double)d->in ? (int64_t)most : d->in;
 }
