@@ -186,7 +186,7 @@ class Tree:
     def script(self, stamp):
         """The command of a stamp that runs a Python script: its interpreter, its script, its arguments."""
         out = subprocess.run(["ninja", "-t", "commands", "-s", stamp], cwd=self.path, capture_output=True, text=True, check=True)
-        return re.search(r"python3 [^&>|]*", out.stdout.strip().split("\n")[-1]).group().split()
+        return ["python3", *re.search(r"stamp\.py (?:--plain)? *\S+ +(.*)", out.stdout.strip().split("\n")[-1]).group(1).split()]
 
     def build(self, stamp):
         return run(self.path, ["ninja", "-j1", *self.inputs(stamp)])
