@@ -144,6 +144,15 @@ bare_options(Cli *cli, BuildOptions *o)
 			    "tcc");
 }
 
+/* Refuses --tune where programs do not run here, whether or not their compiler is installed. */
+static void
+tune_options(Cli *cli, const BuildOptions *o)
+{
+	if (cli->tune && (o->target != target_host() || o->levels.n || o->bare))
+		usage_error(cli, "--tune measures programs for this machine: it goes with no --target, no list of "
+			    "processors and no --no-generic, which take what it found: --tuning");
+}
+
 BuildOptions
 build_options(Cli *cli)
 {
@@ -163,6 +172,7 @@ build_options(Cli *cli)
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
 	o.gpu = gpu_of(cli, o.emit);
 	levels_of(cli, &o);
+	tune_options(cli, &o);
 	target_ask(cli->cx, &o);
 	if (cli->seed) {
 		o.seed = (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX);

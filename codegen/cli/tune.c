@@ -267,9 +267,6 @@ tune(Cli *cli, Model *m, const EmitMethod *methods, int n, BuildOptions *o)
 	Vec(const Specialization *) exact = { 0 };
 	const int64_t seconds = *cli->tune ? cli_number(cli, "tune", cli->tune, 1, 86400) : SECONDS;
 
-	if (o->target != target_host() || o->levels.n || o->bare)
-		usage_error(cli, "--tune measures programs for this machine: it goes with no --target, no list of "
-			    "processors and no --no-generic, which take what it found: --tuning");
 	memcpy(t.methods, methods, (size_t)n * sizeof *methods);
 	for (int i = 0; i < methods[0].nspec; i++)
 		if (!methods[0].spec[i]->dynamic)
