@@ -6,6 +6,7 @@ import ctypes, json, math, os, re, shutil, struct, subprocess, sys, unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
 import npz
 import program_test as programs
+from needs import need, needs
 
 KILN, DONE, USAGE, LACKS = programs.KILN, programs.DONE, programs.USAGE, programs.LACKS
 TYPES = {"float": (ctypes.c_float, "<f4"), "double": (ctypes.c_double, "<f8"), "int64_t": (ctypes.c_int64, "<i8"), "int32_t": (ctypes.c_int32, "<i4"),
@@ -170,6 +171,8 @@ class Bare(programs.Test):
                     status, results = self.called(library, os.path.join(folder, name + ".h"), arrays)
                     self.assertEqual(status, 0)
                     self.compare(want, results)
+        with self.subTest("clang"):
+            need("clang")
 
     def test_state(self):
         """What a model writes to its own stays from call to call, and NAME_reset is the beginning."""
@@ -348,7 +351,7 @@ class Bare(programs.Test):
         for options in (["--max-flash", "1K"], ["--no-generic", "--max-flash", "1K", "--cc", "tcc"], ["--no-generic", "--max-ram", "much"], ["--no-generic", "--max-ram", "0"]):
             self.refused(USAGE, "build", path, "-i", given, "--emit", "c", "--name", "m", "-o", self.at("no_c"), *options)
 
-    @unittest.skipUnless(shutil.which("arm-none-eabi-gcc") and shutil.which("qemu-system-arm"), "needs gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm")
+    @needs("arm-none-eabi-gcc", "qemu-system-arm")
     def test_boards(self):
         """Cortex-M4 and M7: the same answers, and nothing but memcpy and libm is left to link."""
         for name in "convolutions", "products", "looked_up":

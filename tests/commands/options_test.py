@@ -56,7 +56,7 @@ class Options(Test):
         try:
             master, slave = pty.openpty()
         except OSError as e:
-            self.skipTest(str(e))
+            self.skipTest(f"a pseudoterminal is missing: {e}")
         p = subprocess.Popen(argv, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
         os.close(slave)
         text = b""

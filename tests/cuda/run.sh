@@ -6,8 +6,7 @@
 # Says nothing and ends with 0 when all is well, or "SKIP: REASON" where a program is missing.
 kiln=$1 driver=$2 nvrtc=$3 out=$4
 bad=0
-# the emulated toolkit compiles by it
-command -v c++ >/dev/null || { echo 'SKIP: no c++'; exit 0; }
+command -v c++ >/dev/null || { echo "SKIP: c++ is missing"; exit 0; }    # the emulated toolkit compiles by it
 export KILN_GRID=tests/cuda TMPDIR=${TMPDIR:-/tmp}
 
 complain() {
@@ -38,11 +37,11 @@ toolkit() {
 assemble() {
 	model=$1 in=$2 name=$3
 	"$kiln" build "$model" -i "$in" --emit ptx -o "$out/$name.ptx" >"$out/log" 2>&1 || {
-		[ $? = 6 ] && return
+		[ $? = 6 ] && { echo "SKIP: NVRTC is missing"; return; }
 		complain "$name: NVRTC: $(cat "$out/log")"
 		return
 	}
-	command -v "$ptxas" >"$out/log" || return
+	command -v "$ptxas" >"$out/log" || { echo "SKIP: ptxas is missing"; return; }
 	for sm in 75 80 86 89 90 100 120; do
 		"$ptxas" -arch=sm_$sm -O1 "$out/$name.ptx" -o "$out/$name.cubin" >"$out/log" 2>&1 ||
 			complain "$name: ptxas for sm_$sm: $(cat "$out/log")"

@@ -2,10 +2,11 @@
 
 usage: door_test.py KILN
 """
-import ctypes, os, platform, re, shutil, subprocess, sys, unittest
+import ctypes, os, platform, re, subprocess, sys, unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
 import npz
 import program_test as programs
+from needs import need, needs
 
 KILN, DONE, USAGE = programs.KILN, programs.DONE, programs.USAGE
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -78,8 +79,8 @@ class Door(programs.Test):
         """Each allocation fails in its turn."""
         program = self.compiles("lacking", self.libraries("static"), *WRAP)
         self.ends(DONE, program)
-        if shutil.which("valgrind"):
-            self.ends(DONE, *VALGRIND, program, KILN_NO_RECYCLE="1")
+        need("valgrind")
+        self.ends(DONE, *VALGRIND, program, KILN_NO_RECYCLE="1")
 
     def without_heap(self, *how):
         """noheap.c, with libraries that have no heap."""
@@ -94,8 +95,8 @@ class Door(programs.Test):
     def test_noheap(self):
         """NAME_open_in: no heap at all, several in one block, pools, state, all that is refused."""
         self.ends(DONE, self.without_heap(*WRAP))
-        if shutil.which("valgrind"):
-            self.ends(DONE, *VALGRIND, self.without_heap())
+        need("valgrind")
+        self.ends(DONE, *VALGRIND, self.without_heap())
 
     def test_memory_of_a_library_with_a_heap(self):
         lib = ctypes.CDLL(self.build("libheap.so", file("net.py"), "--input", "x=float32[1x4]", "--emit", "shared", "--name", "heap", *CPU))
@@ -104,7 +105,8 @@ class Door(programs.Test):
         self.assertIn(b"--no-generic", why.value)
         self.assertEqual(lib.heap_bytes(None), 0)
 
-    @unittest.skipIf(SANITIZED or not shutil.which("valgrind"), "no valgrind")
+    @unittest.skipIf(SANITIZED, "sanitizers are not for valgrind")
+    @needs("valgrind")
     def test_valgrind(self):
         for name, argument in ("values", ()), ("threads", (200,)):
             with self.subTest(name):
@@ -115,9 +117,8 @@ class Door(programs.Test):
         """It is C and C++ alone, with DLPack's header where that is."""
         self.libraries("shared")
         for cc, language, std in (CC, "c", "c11"), ("g++", "c++", "c++11"), ("g++", "c++", "c++20"):
-            if not shutil.which(cc):
-                continue
             with self.subTest(cc=cc, std=std), open(self.at("h." + language), "w") as f:
+                need(cc)
                 f.write('#include "many.h"\n#include "net.h"\nchar size[sizeof(DLTensor) == 48 ? 1 : -1];\n'
                         'int main(void) { return kDLBool - 6 + (int)sizeof(many_options); }\n')
                 f.flush()
@@ -127,7 +128,8 @@ class Door(programs.Test):
         self.assertIn("int net_forward(net *m, const float x[1][4], float out[1][3]);", text)
         self.assertIn("x: float32 [?, 4]", text)
 
-    @unittest.skipIf(SANITIZED or not shutil.which("pkg-config"), "no pkg-config")
+    @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
+    @needs("pkg-config")
     def test_pkg_config(self):
         for kind in "shared", "static":
             with self.subTest(kind):
@@ -234,7 +236,8 @@ for i in range(3):
         self.assertEqual(ctypes.string_at(lib.turn_error(m)), b"")
         lib.turn_close(m)
 
-    @unittest.skipIf(SANITIZED or not shutil.which("valgrind") or platform.machine() != "x86_64", "no valgrind")
+    @unittest.skipIf(SANITIZED or platform.machine() != "x86_64", "the instructions counted are x86-64's, without sanitizers")
+    @needs("valgrind")
     def test_instructions(self):
         """What a call of a small net costs, kernels and all (some 700): no frame, no boxes."""
         library = self.libraries("shared")[1]
@@ -291,12 +294,15 @@ for i in range(3):
         picture = os.path.join(programs.SAMPLES, "digits", "in.npz")
         library = self.build("libdigits.so", os.path.join(programs.SAMPLES, "digits", "model.pt"), "-i", picture, "--emit", "shared")
         for cc, name, std in (CC, "digits.c", "c11"), ("g++", "digits.cpp", "c++11"):
-            if shutil.which(cc):
+            with self.subTest(cc):
+                need(cc)
                 self.ends(DONE, cc, "-std=" + std, *WARN[1:-1], "-I", self.folder.name, os.path.join(samples, name), library, "-o", self.at("digits"),
                           "-Wl,-rpath," + self.folder.name)
                 self.assertIn("a 1, by 0.985", self.ends(DONE, self.at("digits"))[0])
-        for python in sys.executable, "/usr/bin/python3":
-            if programs.run(python, "-c", "import numpy")[0] == DONE:
+        for python in {os.path.realpath(python) for python in (sys.executable, "/usr/bin/python3")}:
+            with self.subTest(python):
+                if programs.run(python, "-c", "import numpy")[0] != DONE:
+                    self.skipTest("NumPy is missing")
                 self.assertIn("a 1, by 0.985", self.ends(DONE, python, os.path.join(samples, "digits.py"), library, picture)[0])
 
     def test_names(self):

@@ -255,6 +255,8 @@ def main():
             for kind in KINDS:
                 if command.count(kind):
                     sweep(command, kind, 200, 200, sample=3)
+    else:
+        print("SKIP: ptrace is missing")
     for command in (tcc, gcc, runs, made) if ALL else (tcc, gcc):
         signals(command, 50 if ALL else 3)
     shutil.rmtree(os.path.dirname(program))

@@ -7,10 +7,10 @@ import ctypes as c, math, os, re, shutil, struct, subprocess, sys, tempfile, uni
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
 import npz
 import program_test as programs
+from needs import need, needs
 
 DONE, USAGE, KILN, SAMPLES = programs.DONE, programs.USAGE, programs.KILN, programs.SAMPLES
 ROOT = os.path.abspath(os.path.join(SAMPLES, ".."))
-TCC = shutil.which("tcc")
 WIDE = """
 def forward(x: Tensor) -> Tensor:
     w = torch.sin(torch.reshape(torch.arange(600 * 500, dtype=torch.float), [600, 500]))
@@ -95,13 +95,13 @@ class Folder(programs.Test):
         """What tcc takes in a moment takes the others longer: each has one of them."""
         for cc, name in ("tcc", "digits"), ("tcc", "lstm"), ("tcc", "beam"), ("gcc", "beam"), ("clang", "digits"):
             with self.subTest(name, cc=cc):
-                if shutil.which(cc):
-                    folder = self.sample(name, cc)
-                    files = {f for _, _, names in os.walk(folder + "/rt") for f in names}
-                    self.assertIn("door.c", files)
-                    self.assertFalse(files & {"train.c", "start.c", "fft.c", "cuda.c", "compare.c", "parts.c"}, files)
+                need(cc)
+                folder = self.sample(name, cc)
+                files = {f for _, _, names in os.walk(folder + "/rt") for f in names}
+                self.assertIn("door.c", files)
+                self.assertFalse(files & {"train.c", "start.c", "fft.c", "cuda.c", "compare.c", "parts.c"}, files)
 
-    @unittest.skipUnless(shutil.which("clang"), "no clang")
+    @needs("clang")
     def test_another_compiler(self):
         """What was made for gcc has none of its options where ninja has clang."""
         path = os.path.join(SAMPLES, "digits")
@@ -113,7 +113,7 @@ class Folder(programs.Test):
             self.assertNotRegex(command, "warning|error")
             self.assertEqual("-c digits.c" in command and "avoid-fma-max-bits=0 " in command.split("\n+ " + cc)[-1], cc == "gcc")
 
-    @unittest.skipUnless(TCC, "no tcc")
+    @needs("tcc")
     def test_only_its_names(self):
         """Two of them go into one program, and nothing else of them is seen."""
         d, l = [self.sample(name, "tcc") for name in ("digits", "lstm")]
@@ -126,7 +126,7 @@ class Folder(programs.Test):
         self.ends(DONE, "tcc", "-I", d, "-I", l, self.at("two.c"), d + "/libdigits.a", l + "/liblstm.a", "-lm", "-lpthread", "-o", self.at("two"))
         self.ends(DONE, self.at("two"))
 
-    @unittest.skipUnless(TCC, "no tcc")
+    @needs("tcc")
     def test_by_hand(self):
         """The command of its README, with a program of one's own."""
         path = os.path.join(SAMPLES, "digits")
@@ -144,7 +144,7 @@ class Folder(programs.Test):
         self.ends(DONE, KILN, "run", self.at("wide.py"), "-i", self.at("wide.npz"), "-o", self.at("want.npz"))
         return ["-i", self.at("wide.npz")], arrays, npz.read(self.at("want.npz"))
 
-    @unittest.skipUnless(TCC, "no tcc")
+    @needs("tcc")
     def test_weights(self):
         """More than a megabyte is an object; --weights file, one that is opened."""
         given, arrays, want = self.wide()
@@ -161,13 +161,13 @@ class Folder(programs.Test):
         names = [self.shell(folder, "nm", "-g", "--defined-only", f"build/wide.{i}.o") for i in range(3)]
         self.assertEqual(["wide_open" in n for n in names], [True, False, False])
 
-    @unittest.skipUnless(shutil.which("aarch64-linux-gnu-gcc"), "no gcc-aarch64-linux-gnu")
+    @needs("aarch64-linux-gnu-gcc")
     def test_other_machine(self):
         path = os.path.join(SAMPLES, "digits")
         folder = self.made("digits", path + "/model.pt", ["-i", path + "/in.npz"], "--target", "aarch64-linux-gnu")
         self.assertNotIn("warning", self.shell(folder, "ninja", "build/digits.o", "build/rt/door.o", "build/rt/ops/gemm.o"))
 
-    @unittest.skipUnless(TCC, "no tcc")
+    @needs("tcc")
     def test_operators(self):
         """Operators of the user's own come along."""
         with open(self.at("scaled.py"), "w") as f: f.write(SCALED)

@@ -181,7 +181,7 @@ main(void)
 
 #if defined __AVX2__ && !defined __AVX512F__
 	if (!__builtin_cpu_supports("avx2"))
-		return 0;
+		return puts("SKIP: AVX2 is missing") < 0;
 #endif
 	for (int i = 0; i < CHANNELS; i++) {
 		scale[i] = (float)(1 + any(1000)) * 1e-5f;

@@ -373,7 +373,7 @@ class Full(Test):
 
     def test_output(self):
         if not os.path.exists("/dev/full"):
-            self.skipTest("no /dev/full")
+            self.skipTest("/dev/full is missing")
         for argv in ([KILN, "--help"], [KILN, "ops"], [KILN, "info", "m.pt"], [KILN, "show", "m.pt"], [KILN, "build", "--help"],
                      [KILN, "run", "m.pt", "-i", "x.npz"], ["./p", "-i", "x.npz"], ["./p", "--info"], ["./p", "--help"]):
             with open("/dev/full", "w") as full:

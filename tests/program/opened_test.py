@@ -3,11 +3,12 @@ for all that read them, of the same bits as --forms fast stores; nothing stale, 
 
 usage: opened_test.py KILN
 """
-import json, os, platform, shutil, struct, subprocess, sys, unittest
+import json, os, platform, struct, subprocess, sys, unittest
 
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from hostile import SANITIZED, Test, attrs, body, call, model, npy, npz, tensor
+from needs import need
 from npz import differs, read
 
 N = 64 * 64 * 9                           # floats of a filter, and four times as many transformed
@@ -18,14 +19,18 @@ def floats(n, seed=1):
     return struct.pack("<%df" % n, *(((i + seed) * 7919 % 2003) / 2003 - 0.5 for i in range(n)))
 
 
-def ways():
-    """Processors and compilers whose programs run here."""
-    if SANITIZED or platform.machine() != "x86_64":
-        return [[]]
+# Options of build for processors and compilers, each with what it needs: a flag of the processor, a program.
+WAYS = [([], None, None)] if SANITIZED or platform.machine() != "x86_64" else [
+    (["--cpu", "x86-64-v2"], None, None), (["--cpu", "x86-64-v3"], "avx2", None), (["--cpu", "x86-64-v4"], "avx512vl", None),
+    (["--cc", "clang"], None, "clang"), (["--static"], None, None)]
+
+
+def need_way(flag, program):
+    """Skips a subTest whose program does not run here, or is not compiled here."""
     with open("/proc/cpuinfo") as f:
-        flags = f.read().split()
-    cpus = ["x86-64-v2"] + ["x86-64-v3"] * ("avx2" in flags) + ["x86-64-v4"] * ("avx512vl" in flags)
-    return [["--cpu", c] for c in cpus] + [["--cc", "clang"]] * bool(shutil.which("clang")) + [["--static"]]
+        if flag and flag not in f.read().split():
+            raise unittest.SkipTest(f"{flag} is missing")
+    need(*[program] * bool(program))
 
 
 class Opened(Test):
@@ -63,8 +68,9 @@ class Opened(Test):
     def test_same_bits(self):
         """As what --forms fast stores: on every processor, by every compiler, on any number of threads, from a file; and as generic code
         within its rounding, which reads weights whose pages were given back."""
-        for way in ways():
+        for way, *needed in WAYS:
             with self.subTest(way):
+                need_way(*needed)
                 made = self.build(*way)
                 self.assertEqual((made["forms"], made["made_bytes"], made["weight_forms"]["winograd"]), ("made", 16 * N, 0))
                 fast = self.build("--forms", "fast", *way, out="q")
@@ -87,8 +93,9 @@ class Opened(Test):
             self.net(*lines, result="Tensor" if made == two else "Tuple[Tensor, Tensor]")
             for size in 7, 5, 8:
                 self.given(1, 128, size, size)
-                for way in ways():
+                for way, *needed in WAYS:
                     with self.subTest((made, size, way)):
+                        need_way(*needed)
                         told = self.build(*way)
                         if size == 7:
                             self.assertEqual((told["made_bytes"], told["given_back_bytes"]), (made, 4 * 9 * 128 * 128 * (1 + (made > two))))

@@ -9,7 +9,7 @@ import kiln
 try:
     import torch
 except ImportError:
-    raise unittest.SkipTest("no PyTorch is here")
+    raise unittest.SkipTest("PyTorch is missing")
 from torch import nn
 
 VERSION = tuple(map(int, torch.__version__.split("+")[0].split(".")[:2]))
@@ -67,7 +67,7 @@ class Mixed(nn.Module):
                 **({} if table is None else {k + ".b": v * 2 for k, v in table.items()})}
 
 
-@unittest.skipUnless(EXPORTS, "PyTorch %s: torch.export of 2.5 is wanted" % torch.__version__)
+@unittest.skipUnless(EXPORTS, "torch.export of PyTorch 2.5 is missing: this is %s" % torch.__version__)
 class Exported(Test):
     def test_net(self):
         torch.manual_seed(0)
@@ -316,7 +316,7 @@ class Scripted(Test):
         self.same(pickle.loads(pickle.dumps(model))(x), model(x))
 
 
-@unittest.skipUnless(EXPORTS, "PyTorch %s: torch.export of 2.5 is wanted" % torch.__version__)
+@unittest.skipUnless(EXPORTS, "torch.export of PyTorch 2.5 is missing: this is %s" % torch.__version__)
 class Jit(Test):
     def test_swaps_in(self):
         calls = []
@@ -448,7 +448,7 @@ class Jit(Test):
         self.same(quietly(double, torch.eye(2).to_sparse()).to_dense(), 2 * torch.eye(2))
 
 
-@unittest.skipUnless(EXPORTS, "PyTorch %s: torch.compile of 2.5 is wanted" % torch.__version__)
+@unittest.skipUnless(EXPORTS, "torch.compile of PyTorch 2.5 is missing: this is %s" % torch.__version__)
 class Backend(Test):
     def setUp(self):
         from kiln import dynamo

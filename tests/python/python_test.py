@@ -8,14 +8,13 @@ import os, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.join(HERE, "..", "..", "codegen", "python")
-STAMP = os.path.join(HERE, "..", "stamp.py")
 
 
 def python():
     for one in os.environ.get("KILN_PYTHON"), sys.executable, "/usr/bin/python3":
         if one and subprocess.run([one, "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode == 0:
             return one
-    sys.exit(print("SKIP: no Python with NumPy") or 0)
+    sys.exit(print("SKIP: a Python with NumPy is missing") or 0)
 
 
 def main(kiln, carried=None, *names):
@@ -23,7 +22,7 @@ def main(kiln, carried=None, *names):
     with tempfile.TemporaryDirectory() as folder:
         settings = dict(os.environ, KILN_PROGRAM=os.path.abspath(kiln), KILN_CACHE=os.path.join(folder, "cache"), TMPDIR=folder,
                         PYTHONPATH=os.path.abspath(PACKAGE), PYTHONDONTWRITEBYTECODE="1", WHEEL_KILN=os.path.abspath(carried or kiln))
-        status = subprocess.run([python(), "-W", "error", STAMP, "--modules", *names], cwd=HERE, env=settings).returncode
+        status = subprocess.run([python(), "-W", "error", "-m", "unittest", *names], cwd=HERE, env=settings).returncode
         left = [f for f in os.listdir(folder) if f.startswith("kiln-")]
     if left:
         print("temporary folders are left: %s" % left)

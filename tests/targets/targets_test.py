@@ -1,21 +1,17 @@
 """One model, many ways to a program: compilers, targets, processors, forms.  Each gives what PyTorch gave.
 
 usage: targets_test.py KILN [Host] [Options] [Refused] [Levels] [Cross] [Blocks]
-Ways whose compiler or emulator is not there are skipped.
+A test whose compiler or emulator is missing is skipped.
 """
-import fcntl, json, os, platform, shutil, sys, unittest
+import fcntl, json, os, platform, sys, unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
 import loops
 import npz
 import program_test as programs
+from needs import need, needs
 
 KILN, DONE, WRONG, USAGE = programs.KILN, programs.DONE, programs.WRONG, programs.USAGE
 SAMPLES = ("beam", "digits", "halting", "lstm")
-
-
-def needs(*names):
-    missing = [n for n in names if not shutil.which(n)]
-    return unittest.skipIf(missing, f"no {', '.join(missing)} here")
 
 
 def sample(name, file):
@@ -87,7 +83,7 @@ class Host(Way):
     def test_old_processor(self):
         self.holds(["--cpu", "x86-64"])
 
-    @unittest.skipUnless(has_flag("avx2"), "the processor has no AVX2")
+    @unittest.skipUnless(has_flag("avx2"), "AVX2 is missing")
     def test_avx2(self):
         self.holds(["--cpu", "x86-64-v3"])
 
@@ -142,8 +138,9 @@ def works(triple):
         def run(self):
             row = next(r for r in json.loads(self.ends(DONE, KILN, "targets", "--json")[0]) if r["triple"] == triple)
             runner = row["runner"].split()
-            if not row["works"] or (runner and not shutil.which(runner[0])):
-                self.skipTest(row["lacks"] or "no " + runner[0])
+            if not row["works"]:
+                self.skipTest(f"{row['lacks']} is missing")
+            need(*runner[:1])
             test(self, triple, runner, row["compiler"])
         return run
     return decide
@@ -167,7 +164,7 @@ class Levels(Way):
         here = self.level([], program)
         self.assertEqual(here, "x86-64-v4" if all(map(has_flag, ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"))) else here)
         yield here, out([])
-        for cpu, name in self.RUNS if shutil.which("qemu-x86_64") else ():
+        for cpu, name in self.RUNS:
             launch = ["qemu-x86_64", "-cpu", cpu]
             self.assertEqual(self.level(launch, program), name)
             yield name, out(launch)
@@ -284,7 +281,8 @@ class Cross(Way):
             program = self.holds(["--target", triple, "--cc", compiler], samples=("halting",))
             with open(program, "rb") as f:
                 self.assertNotIn(b"GNU C Library", f.read())
-        if shutil.which("clang"):
+        with self.subTest("clang"):
+            need("clang")
             self.ends(USAGE, KILN, "build", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "-o", self.at("none"),
                       "--target", triple, "--cc", "clang", says=["clang compiles for the GNU C library", "musl-gcc"])
         for folder in "lib", "include":                 # as musl's own systems have it
