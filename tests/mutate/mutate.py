@@ -1,5 +1,5 @@
-"""Mutation testing. Each mutant of tests/mutate/*.txt is one line of a source, changed into a bug. It is put into a copy of the
-tree, built, and the tests that it names are run until one fails: then it is killed. One that passes them all survives, unless
+"""Mutation testing. Each mutant of tests/mutate/*.txt is an expression of a function, changed into a bug. It is put into a copy of
+the tree, built, and the tests that it names are run until one fails: then it is killed. One that passes them all survives, unless
 the list says why it is equal in meaning. The status is 0 when every mutant is killed or equal.
 
 A list is made of blocks, with empty lines between them and comments that start with '#':
@@ -8,12 +8,13 @@ A list is made of blocks, with empty lines between them and comments that start 
     tests: STAMP...          of build.ninja: opt is build/tests/opt.ok; STAMP:NAME is one test of its Python script
 
     NAME FUNCTION            a mutant of that file, by those tests
-    - text in one line of the function, found there once
-    + what it is replaced by, if anything
+    - tokens of C, found once in the function whatever lines, spaces and comments lie between them there
+    + what they are replaced by, if anything
     tests: STAMP...          by these tests instead
     equal: why no test can see it
 
-A text that is not found once is an error of the list, and so is a mutant that does not build."""
+Tokens that are not found once are an error of the list, and so is a mutant that does not build. A list quotes no more than the
+operand that changes, so that it need not change with the lines around."""
 
 import argparse, collections, concurrent.futures, json, os, queue, re, resource, shutil, signal, subprocess, sys, \
     tempfile, time
@@ -21,6 +22,9 @@ import argparse, collections, concurrent.futures, json, os, queue, re, resource,
 WALL, CPU = 600, 40                     # seconds for a test, seconds of one process
 MEMORY, OUTPUT = 16 << 30, 1 << 28      # bytes of one process, bytes of one file that it writes
 FOLDERS = "ir", "opt", "codegen", "rt", "frontend"
+GAP = re.compile(r"(?:\s|\\\n|//[^\n]*|/\*.*?\*/)*", re.S)                    # between two tokens of C
+TOKEN = re.compile(r"""L?"(?:\\.|[^"\\])*"|L?'(?:\\.|[^'\\])*'|\.?\d(?:[eEpP][+-]|[\w.])*|\w+|\.\.\.|<<=|>>=|->|\+\+|--|<<|>>"""
+                   r"""|[<>=!]=|&&|\|\||[-+*/%&|^]=|\#\#|.""", re.S)
 
 
 class ListError(Exception):
@@ -56,10 +60,27 @@ class Mutant:
         start, end = body(source, self.function)
         if start is None:
             self.fail(f"{self.file} has no function {self.function}")
-        if source.count(self.old, start, end) != 1:
-            self.fail(f"{self.function} in {self.file} has {source.count(self.old, start, end)} times: {self.old}")
-        at = source.index(self.old, start, end)
-        return source[:at] + self.new + source[at + len(self.old):]
+        places = find(tokens(self.old), tokens(source, start, end))
+        if len(places) != 1:
+            self.fail(f"{self.function} in {self.file} has {len(places)} times: {self.old}")
+        (first, last), = places
+        return source[:first] + self.new + source[last:]
+
+
+def tokens(text, at=0, end=None):
+    """(token, where it starts, where it ends) of each token of C in text[at:end], without comments."""
+    found, end = [], len(text) if end is None else end
+    while (at := GAP.match(text, at, end).end()) < end:
+        token = TOKEN.match(text, at, end)
+        found.append((token.group(), at, token.end()))
+        at = token.end()
+    return found
+
+
+def find(quoted, among):
+    """Where these tokens stand in a row among others: [(start of the first, end of the last)]."""
+    words, n = [word for word, _, _ in quoted], len(quoted)
+    return [(among[i][1], among[i + n - 1][2]) for i in range(len(among) - n + 1) if [word for word, _, _ in among[i:i + n]] == words]
 
 
 def body(source, function):
