@@ -586,14 +586,15 @@ name_type(Element *e)
 static bool
 is_of_one_type(const Element *e, RtDtype *type)
 {
-	for (int i = e->from.let; i < e->end.let; i++) {
-		const RtDtype t = rt_dtypes[e->k->let.at[i].types.compute].compute;
+	const Let *let = e->k->let.at;
 
-		if (i > e->from.let && t != *type)
+	if (e->from.let >= e->end.let)
+		return false;
+	*type = rt_dtypes[let[e->from.let].types.compute].compute;
+	for (int i = e->from.let + 1; i < e->end.let; i++)
+		if (rt_dtypes[let[i].types.compute].compute != *type)
 			return false;
-		*type = t;
-	}
-	return e->end.let > e->from.let;
+	return true;
 }
 
 static char *
