@@ -62,7 +62,7 @@ typedef struct PickleHost {
 	bool   plain, calls;
 	bool   legacy;              /* written by PyTorch 1.0 to 1.2: BININT1 is signed, typed lists hold any numbers */
 } PickleHost;
-/* Fails on unknown globals, which the error names.  The result has no cycle, is at most CX_DEPTH deep, and all its
+/* Fails on unknown globals, which the error names.  The result has no cycle, is at most CX_NESTED deep, and all its
  * objects have their state. */
 IValue pickle_load(Cx *, const Source *bytes, const PickleHost *);
 int    pickle_qscheme(IValue);      /* the QScheme that a global among arguments names; -1: it names none */

@@ -150,11 +150,13 @@ typedef struct Cx {
 	struct Config  *config;        /* opt: flags of passes, logs, limits */
 	/* of tensors in printed graphs: 0 all; 1 Tensor alone; 2 dtype and sizes; 3 strides too */
 	int       type_detail;
-	int       depth;               /* recursion in progress; cx_enter fails past CX_DEPTH */
-	const char *stack_end;         /* likewise when call frames come below it: rt_stack_end(); null: unknown */
+	int       depth;               /* nesting inside the current function or class; cx_enter fails past CX_DEPTH */
+	int       nested;              /* functions, classes, values in progress, each inside another: CX_NESTED */
+	/* Address of the stack below which both fail: rt_stack_end(). Null if unknown. */
+	const char *stack_end;
 } Cx;
 
-enum { CX_DEPTH = 400 };
+enum { CX_DEPTH = 400, CX_NESTED = 2000 };
 
 /* Runs body(arg); returns false, with cx->err filled, when it failed.  May be nested. */
 bool cx_try(Cx *, void (*body)(Cx *, void *), void *arg);
@@ -166,8 +168,12 @@ RT_NORETURN void fail_again(Cx *);       /* after a cx_try that failed: raises i
 #define BUG(...) bug(__FILE__, __LINE__, __VA_ARGS__)
 void cx_push(Cx *, Frame *, const char *what, Range at);   /* frame lives on the caller's stack */
 void cx_pop(Cx *);
-void cx_enter(Cx *, Range);      /* counts recursion; fails with "nested too deep" */
+void cx_enter(Cx *, Range);      /* counts nesting; past CX_DEPTH or the stack fails with EXIT_LACKS */
 void cx_leave(Cx *);
+/* Enters a function, class or value that another one contains or calls, and counts nesting inside it from 0. Returns
+ * the argument of cx_leave_nested. Fails as cx_enter does, past CX_NESTED. */
+int  cx_enter_nested(Cx *, Range);
+void cx_leave_nested(Cx *, int depth);
 int  range_line(Range);          /* from 1 */
 int64_t range_line_start(Range); /* offset of the first byte of the line in which the range begins */
 int64_t range_line_end(Range);   /* and of that line's newline */

@@ -141,7 +141,7 @@ cx_try(Cx *cx, void (*body)(Cx *, void *), void *arg)
 {
 	jmp_buf *const outer = cx->catch, here;
 	Frame *const frames = cx->frames;
-	const int depth = cx->depth;
+	const int depth = cx->depth, nested = cx->nested;
 	volatile bool ok = false;
 
 	cx->catch = &here;
@@ -152,7 +152,28 @@ cx_try(Cx *cx, void (*body)(Cx *, void *), void *arg)
 	cx->catch = outer;
 	cx->frames = frames;
 	cx->depth = depth;
+	cx->nested = nested;
 	return ok;
+}
+
+/* Prints the frames as notes, innermost first. Of more than 2 * SHOWN, only the first and last SHOWN. */
+static void
+print_frames(const Cx *cx, Buf *out)
+{
+	enum { SHOWN = 20 };
+	int n = 0, i = 0;
+
+	for (const Frame *f = cx->frames; f; f = f->up)
+		n++;
+	for (const Frame *f = cx->frames; f; f = f->up, i++) {
+		if (i >= SHOWN && i < n - SHOWN) {
+			if (i == SHOWN)
+				buf_printf(out, "\nnote: (%d more)", n - 2 * SHOWN);
+			continue;
+		}
+		buf_puts(out, "\n");
+		range_print(out, f->at, "note", f->what);
+	}
 }
 
 RT_NORETURN static void
@@ -162,10 +183,7 @@ raise(Cx *cx, int status, Range at, const char *fmt, va_list ap)
 
 	buf_vprintf(&what, fmt, ap);
 	range_print(&raw, at, "error", what.at);
-	for (Frame *f = cx->frames; f; f = f->up) {
-		buf_puts(&raw, "\n");
-		range_print(&raw, f->at, "note", f->what);
-	}
+	print_frames(cx, &raw);
 	buf_clean(&text, raw.at, raw.n);
 	buf_free(&raw);
 	if (!cx->catch) {
@@ -251,15 +269,40 @@ cx_pop(Cx *cx)
 	cx->frames = cx->frames->up;
 }
 
+static void
+check_nesting(Cx *cx, int depth, int most, Range at)
+{
+	if (depth > most)
+		fail_lacks(cx, at, "nested too deep: Kiln takes %d levels", most);
+	if ((const char *)__builtin_frame_address(0) < cx->stack_end)
+		fail_lacks(cx, at, "nested too deep for the stack: see ulimit -s");
+}
+
 void
 cx_enter(Cx *cx, Range at)
 {
-	if (++cx->depth > CX_DEPTH || (const char *)__builtin_frame_address(0) < cx->stack_end)
-		fail(cx, at, "nested too deep");
+	check_nesting(cx, ++cx->depth, CX_DEPTH, at);
 }
 
 void
 cx_leave(Cx *cx)
 {
 	cx->depth--;
+}
+
+int
+cx_enter_nested(Cx *cx, Range at)
+{
+	const int depth = cx->depth;
+
+	check_nesting(cx, ++cx->nested, CX_NESTED, at);
+	cx->depth = 0;
+	return depth;
+}
+
+void
+cx_leave_nested(Cx *cx, int depth)
+{
+	cx->nested--;
+	cx->depth = depth;
 }

@@ -4,7 +4,7 @@
  *
  * Bounds.  Bytes are checked before they are read.  Work and memory are limited by a budget in proportion to the bytes
  * of the pickle, since the memo lets few bytes stand for much.  A value that is handed on (to a host, into a typed
- * container, to the caller) is sealed first: it has no cycle, is at most CX_DEPTH deep, holds no global and no object
+ * container, to the caller) is sealed first: it has no cycle, is at most CX_NESTED deep, holds no global and no object
  * without state, and no later instruction may change it.  So what walks values later needs no bounds of its own.
  *
  * Stack and memo own references; an instruction works on what lies on the stack and drops it afterwards, so that
@@ -162,9 +162,11 @@ is_global(IValue v)
 }
 
 /* What is known of a sealed value: how deep it is, and how many values it has when nothing is shared. */
-#define SEALED(height, size) ((int64_t)(height) | (int64_t)(size) << 10)
-#define HEIGHT(seal)         ((seal) & 1023)
-#define SIZE(seal)           ((seal) >> 10)
+#define SEALED(height, size) ((int64_t)(height) | (int64_t)(size) << 11)
+#define HEIGHT(seal)         ((seal) & 2047)
+#define SIZE(seal)           ((seal) >> 11)
+
+_Static_assert(CX_NESTED < 2047, "a height has 11 bits");
 
 static int64_t seal(Machine *, IValue, int level);
 
@@ -215,8 +217,8 @@ seal(Machine *m, IValue v, int level)
 		pickle_bad(&m->at, "a value contains itself");
 	if (v.tag == RT_OBJECT && *state == SEAL_NEW)
 		pickle_bad(&m->at, "an object of class %s is used before it has its state", v.u.obj->cls->name);
-	if (level + (*state > 0 ? HEIGHT(*state) : 0) > CX_DEPTH)
-		pickle_bad(&m->at, "values are nested too deep (more than %d)", CX_DEPTH);
+	if (level + (*state > 0 ? HEIGHT(*state) : 0) > CX_NESTED)
+		pickle_lacks(&m->at, "values are nested too deep (more than %d)", CX_NESTED);
 	if (*state > 0)
 		return *state;
 	if (*state == 0)

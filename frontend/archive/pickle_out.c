@@ -356,9 +356,10 @@ put_value(PickleOut *p, IValue v)
 void
 pickle_put(PickleOut *p, IValue v)
 {
-	cx_enter(p->cx, (Range){ 0 });
+	const int depth = cx_enter_nested(p->cx, (Range){ 0 });
+
 	put_value(p, v);
-	cx_leave(p->cx);
+	cx_leave_nested(p->cx, depth);
 }
 
 Buf

@@ -147,15 +147,16 @@ static void
 note_objects(Save *s, IValue v)
 {
 	const RtObject *o = v.tag == RT_OBJECT ? v.u.obj : NULL;
+	int depth;
 
 	if (!o || unit_is_builtin_class(o->cls->name))
 		return;
-	cx_enter(s->cx, (Range){ 0 });
+	depth = cx_enter_nested(s->cx, (Range){ 0 });
 	py_type(s->needs, o->cls->type);
 	for (int i = 0; i < o->cls->nslot; i++)
 		if (keeps_attribute(s, o->cls, o->cls->slot[i]))
 			note_objects(s, o->slot[i]);
-	cx_leave(s->cx);
+	cx_leave_nested(s->cx, depth);
 }
 
 static void

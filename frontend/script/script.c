@@ -486,8 +486,8 @@ declare(Unit *u, const char *name, const Tree *t)
 	const char *base = base_name(u->cx, t->kid[1]);
 	const Type *type;
 	Frame frame;
+	const int depth = cx_enter_nested(u->cx, t->at);
 
-	cx_enter(u->cx, t->at);
 	cx_push(u->cx, &frame, arena_printf(u->cx->arena, "while declaring class '%s'", name), t->kid[0]->at);
 	if (!strcmp(base, "NamedTuple"))
 		type = declare_named_tuple(u, name, t);
@@ -498,7 +498,7 @@ declare(Unit *u, const char *name, const Tree *t)
 	else
 		fail(u->cx, t->kid[1]->at, "Torchscript does not support class inheritance.");
 	cx_pop(u->cx);
-	cx_leave(u->cx);
+	cx_leave_nested(u->cx, depth);
 	return type;
 }
 
@@ -739,6 +739,8 @@ compile(Cx *cx, Function *f)
 Graph *
 function_graph(Cx *cx, Function *f)
 {
+	int depth;
+
 	if (f->state == 2)
 		return f->graph;
 	f->state = 1;
@@ -752,9 +754,9 @@ function_graph(Cx *cx, Function *f)
 		     f->name);
 	if (f->self && class_info(f->self)->interface)
 		fail(cx, ((const Tree *)f->tree)->at, "'%s' is a method of an interface: it has no body", f->name);
-	cx_enter(cx, ((const Tree *)f->tree)->at);
+	depth = cx_enter_nested(cx, ((const Tree *)f->tree)->at);
 	compile(cx, f);
-	cx_leave(cx);
+	cx_leave_nested(cx, depth);
 	f->state = 2;
 	return f->graph;
 }
@@ -905,11 +907,14 @@ static void
 need(Cx *cx, Function *f, Needs *needs)
 {
 	char *key = arena_printf(cx->arena, "%p", (void *)f);
+	int depth;
 
 	if (map_get(&needs->seen, key))
 		return;
 	map_put(&needs->seen, key, f);
+	depth = cx_enter_nested(cx, (Range){ 0 });
 	visit_nodes(cx, function_graph(cx, f)->top, visit_need, needs);
+	cx_leave_nested(cx, depth);
 }
 
 /* The method of every class that implements an interface through which it is called. */

@@ -32,7 +32,8 @@ joined(Cx *cx, const char *prefix, const char *name)
 static void
 each_parameter(Making *m, const RtObject *o, const char *prefix, void (*found)(Making *, const char *, RtTensor *))
 {
-	cx_enter(m->cx, (Range){ 0 });
+	const int depth = cx_enter_nested(m->cx, (Range){ 0 });
+
 	for (int i = 0; i < o->cls->nslot; i++) {
 		const IValue v = o->slot[i];
 		const char *name = joined(m->cx, prefix, o->cls->slot[i]);
@@ -45,7 +46,7 @@ each_parameter(Making *m, const RtObject *o, const char *prefix, void (*found)(M
 			found(m, name, v.u.t);
 		}
 	}
-	cx_leave(m->cx);
+	cx_leave_nested(m->cx, depth);
 }
 
 static void
@@ -259,13 +260,13 @@ holds_memory(IValue v, const RtTensor *parameter)
 static bool
 shares_memory(Cx *cx, const RtObject *o, const char *name, const RtTensor *parameter)
 {
+	const int depth = cx_enter_nested(cx, (Range){ 0 });
 	bool any = false;
 
-	cx_enter(cx, (Range){ 0 });
 	for (int i = 0; i < o->cls->nslot && !any; i++)
 		any = o->slot[i].tag == RT_OBJECT ? shares_memory(cx, o->slot[i].u.obj, name, parameter) :
 		      !strcmp(o->cls->slot[i], name) && holds_memory(o->slot[i], parameter);
-	cx_leave(cx);
+	cx_leave_nested(cx, depth);
 	return any;
 }
 

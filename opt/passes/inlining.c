@@ -118,6 +118,7 @@ inline_call(Inliner *in, Node *n, Inlining *around)
 	Node *before = n->prev, *after = n->next;
 	Inlining here = { fn, around };
 	Graph *callee;
+	int depth;
 
 	if (!fn || is_inside(around, fn) || in->g->nnode > MOST_NODES)
 		return;
@@ -125,10 +126,10 @@ inline_call(Inliner *in, Node *n, Inlining *around)
 	if (graph_ninputs(callee) != n->nin - first || callee->top->ret->nin != n->nout || !pass_may(in->p))
 		return;
 	pass_note(in->p, n, "inlined");
-	cx_enter(in->p->cx, n->at);
+	depth = cx_enter_nested(in->p->cx, n->at);
 	take_in(in, n, fn, callee, first);
 	walk(in, before->next, after, &here);
-	cx_leave(in->p->cx);
+	cx_leave_nested(in->p->cx, depth);
 }
 
 static void

@@ -158,14 +158,15 @@ walk_inlined(Walk *w, const Node *n, Function *fn, Value *const *args)
 {
 	Walk in = { .t = w->t, .to = w->to, .code = code_of(fn), .self = w->self, .values.arena = w->t->cx->arena };
 	const Graph *g = function_graph(w->t->cx, fn);
+	int depth;
 
 	for (int i = 0; i < graph_ninputs(g); i++)
 		graph_set_cloned(&in.values, graph_inputs(g)[i], args[i]);
 	if (w->at.src || is_own_text(g))
 		in.at = w->at.src ? w->at : n->at;
-	cx_enter(w->t->cx, n->at);
+	depth = cx_enter_nested(w->t->cx, n->at);
 	walk_block(&in, g->top);
-	cx_leave(w->t->cx);
+	cx_leave_nested(w->t->cx, depth);
 	for (int i = 0; i < n->nout; i++)
 		graph_set_cloned(&w->values, n->out[i], now(&in, g->top->ret->in[i]));
 }
@@ -351,15 +352,16 @@ trace_walk(Tracer *t, Function *fn)
 {
 	const Graph *g = function_graph(t->cx, fn);
 	Walk w = { .t = t, .to = graph_new(t->cx, fn->name), .code = code_of(fn), .values.arena = t->cx->arena };
+	int depth;
 
 	for (int i = 0; i < graph_ninputs(g); i++)
 		graph_set_cloned(&w.values, graph_inputs(g)[i],
 				 graph_add_input(w.to, graph_inputs(g)[i]->type, graph_inputs(g)[i]->name));
 	w.self = fn->self && !t->whole ? graph_inputs(w.to)[0] : NULL;
 	graph_set_insert_end(w.to, w.to->top);
-	cx_enter(t->cx, g->top->ret->at);
+	depth = cx_enter_nested(t->cx, g->top->ret->at);
 	walk_block(&w, g->top);
-	cx_leave(t->cx);
+	cx_leave_nested(t->cx, depth);
 	for (int i = 0; i < g->top->ret->nin; i++)
 		graph_add_output(w.to, now(&w, g->top->ret->in[i]));
 	return w.to;

@@ -154,7 +154,7 @@ deep_text(void **state)
 	(void)state;
 	memset(text, '-', 100000);
 	strcpy(text + 99990, "1\n");
-	expect(print_tree, text, "nested too deep");
+	expect(print_tree, text, "nested too deep: Kiln takes 400 levels");
 	memset(text, '(', 100000);
 	strcpy(text + 99990, "\n");
 	expect(print_tree, text, "'(' is never closed");

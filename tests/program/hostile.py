@@ -186,37 +186,62 @@ class Archives(Test):
             self.assertIn(rc, (0, 1, 7), (at, err))
 
 
+def nested_modules(n):
+    """A model of n modules, each the only submodule of the one before: every one adds 1."""
+    head = "class %s(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n"
+    inner = "  n : __torch__.%s\n"
+    forward = "  def forward(self: __torch__.%s, x: Tensor) -> Tensor:\n    return %s\n"
+    names = ["M"] + ["L%d" % i for i in range(1, n)]
+    code, state = head % names[-1] + forward % (names[-1], "torch.add(x, 1)"), attrs(training=b"\x89")
+    for outer, name in zip(names[-2::-1], names[:0:-1]):
+        code += head % outer + inner % name + forward % (outer, "(self.n).forward(torch.add(x, 1), )")
+        state = attrs(training=b"\x89", n=glob("__torch__", name) + b")\x81" + state + b"b")
+    return archive({"data.pkl": pickled(glob("__torch__", "M") + b")\x81" + state + b"b"), "code/__torch__.py": code,
+                    "constants.pkl": pickled(b")"), "version": b"3\n"})
+
+
 class Deep(Test):
+    def test_modules(self):
+        """1,000 modules inside one another are read, interpreted, saved and built."""
+        self.put("m.pt", nested_modules(1000))
+        self.put("x.npz", npz(x=npy([2])))
+        for argv in (["run", "m.pt", "-i", "x.npz", "-o", "out.npz"], ["save", "m.pt", "-o", "saved.pt"],
+                     ["build", "saved.pt", "-i", "x.npz", "-o", "net", "--cc", "tcc"]):
+            self.check([KILN, *argv], 0)
+        rc, out, err = call(["./net", "-i", "x.npz", "--strict"], self.dir)
+        self.assertEqual((rc, out.split()[:2]), (0, [b"1000", b"1000"]), err)
+        self.commands(nested_modules(5000), "nested too deep", status=7, given=npz(x=npy([2])))
+
     def test_blocks(self):
         lines = ["%sif bool(x):" % ("  " * i) for i in range(40)] + ["  " * 40 + "x = x + 1", "return x"]
         self.runs(model(body(lines)), given=npz(x=npy([2, 3])), status=1)
 
     def test_expression(self):
-        self.commands(model(body(["return " + "(" * 100000 + "x" + ")" * 100000])), "nested too deep")
-        self.commands(model(body(["return " + "-" * 100000 + "x"])), "nested too deep")
-        self.commands(model(body(["return " + "torch.neg(" * 5000 + "x" + ")" * 5000])), "nested too deep")
+        self.commands(model(body(["return " + "(" * 100000 + "x" + ")" * 100000])), "nested too deep", status=7)
+        self.commands(model(body(["return " + "-" * 100000 + "x"])), "nested too deep", status=7)
+        self.commands(model(body(["return " + "torch.neg(" * 5000 + "x" + ")" * 5000])), "nested too deep", status=7)
 
     def test_chains(self):
         """What the parser reads in a loop is no less deep."""
         for text_ in ("x" + " + x" * 100000, "x" + ".a" * 100000, "x" + "[0]" * 100000, "x" + "()" * 100000,
                       "x ** " * 100000 + "x", "x if x else " * 100000 + "x", "not " * 100000 + "x"):
-            self.commands(model(body(["return " + text_])), "error: ", body=True)
+            self.commands(model(body(["return " + text_])), "error: ", status=7, body=True)
 
     def test_elif(self):
         lines = ["if bool(x):", "  pass"] + ["elif bool(x):", "  pass"] * 30000 + ["return x"]
-        self.commands(model(body(lines)), "error: ")
+        self.commands(model(body(lines)), "error: ", status=7)
 
     def test_type(self):
-        for n in (300, 100000):
-            self.commands(model(body(["return x"], "x: " + "List[" * n + "int" + "]" * n)), "error: ", body=True)
+        for n, status in (300, 1), (100000, 7):
+            self.commands(model(body(["return x"], "x: " + "List[" * n + "int" + "]" * n)), "error: ", status=status, body=True)
 
     def test_pickle(self):
-        self.commands(model(**{"data.pkl": pickled(b"N" + b"\x85" * 100000)}), "nested too deep")
-        self.commands(model(**{"data.pkl": pickled(b"]" * 100000 + b"a" * 99999)}), "nested too deep")
+        self.commands(model(**{"data.pkl": pickled(b"N" + b"\x85" * 100000)}), "nested too deep", status=7)
+        self.commands(model(**{"data.pkl": pickled(b"]" * 100000 + b"a" * 99999)}), "nested too deep", status=7)
 
     def test_type_tag(self):
         tag = glob("torch.jit._pickle", "restore_type_tag") + tup(b"]", text("List[" * 100000 + "int" + "]" * 100000)) + b"R"
-        self.commands(model(state=attrs(training=b"\x89", w=tag)), "m.pt: ")
+        self.commands(model(state=attrs(training=b"\x89", w=tag)), "m.pt: ", status=7)
 
     def test_recursion(self):
         code = "  def f(self: __torch__.M, x: Tensor) -> Tensor:\n    return (self).g(x, )\n" \
