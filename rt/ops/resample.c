@@ -101,6 +101,7 @@ RT_FAST
 #define N(name) name##_f64
 #define F(name) name
 #include "vgrid_loops.h"
+#include "taps_bytes.h"
 RT_SMALL
 
 static void
@@ -297,6 +298,24 @@ nearest(RtCx *cx, const Resize *g, RtTensor *t, RtTensor *r, const int64_t *stri
 	return RT_OK;
 }
 
+/* Is there interpolation of this dtype? */
+static bool
+takes_dtype(const Resize *g, const RtTensor *t)
+{
+	return is_floating(t) || (t->dtype == RT_u8 && (g->kind <= NEAREST_EXACT || g->nd == 2));
+}
+
+/* y = x with taps; both are row-major tensors of the type of the loops, or of bytes. */
+static int
+interpolate(RtCx *cx, const Resize *g, RtDtype ct, Taps *taps, RtTensor *x, RtTensor *y)
+{
+	const int64_t n = y->dims[0] * y->dims[1];
+
+	if (x->dtype == RT_u8)
+		return resize_bytes(cx, n, g->nd, taps, (const uint8_t *)rt_data(x), (uint8_t *)rt_data(y));
+	return passes(cx, &(Planes){ ct, g->nd, n, taps }, false, rt_data(x), rt_data(y));
+}
+
 static int
 resize(RtCx *cx, Resize *g, RtTensor *t, IValue *out)
 {
@@ -309,22 +328,20 @@ resize(RtCx *cx, Resize *g, RtTensor *t, IValue *out)
 
 	if (check_sizes(cx, g, t->ndim, t->dims))
 		return RT_ERROR;
-	if (!is_floating(t) && (g->kind > NEAREST_EXACT || t->dtype != RT_u8))
+	if (!takes_dtype(g, t))
 		return rt_raise(cx, "\"%s\" not implemented for '%s'", g->op, rt_dtypes[t->dtype].brief);
 	dims[0] = t->dims[0];
 	dims[1] = t->dims[1];
 	memcpy(dims + 2, g->out, (size_t)g->nd * 8);
-	format = g->kind < CUBIC ? dense_format(t, t->ndim, dims, strides) : NULL;
+	format = g->kind < CUBIC || t->dtype == RT_u8 ? dense_format(t, t->ndim, dims, strides) : NULL;
 	lies_last = format != NULL;
 	r = rt_result(cx, 0, t->dtype, t->ndim, dims, format);
 	RT_RESULT(cx, r, out[0]);
 	if (g->kind <= NEAREST_EXACT)
 		return rt_numel(r) ? nearest(cx, g, t, r, format) : RT_OK;
-	x = dense_in(cx, t, ct);
-	y = dense_out(cx, r, ct);
-	if (!x || !y || set_taps(cx, g, t, !lies_last, t->dims + 2, taps))
-		return RT_ERROR;
-	if (passes(cx, &(Planes){ ct, g->nd, dims[0] * dims[1], taps }, false, rt_data(x), rt_data(y)))
+	x = dense_in(cx, t, t->dtype == RT_u8 ? RT_u8 : ct);
+	y = dense_out(cx, r, t->dtype == RT_u8 ? RT_u8 : ct);
+	if (!x || !y || set_taps(cx, g, t, !lies_last, t->dims + 2, taps) || interpolate(cx, g, ct, taps, x, y))
 		return RT_ERROR;
 	return dense_done(cx, r, y);
 }
