@@ -779,6 +779,13 @@ by_parts(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, RtTensor *self, 
 	return dense_done(cx, r, out);
 }
 
+static int
+check_window_dtype(RtCx *cx, const char *name, const RtTensor *t)
+{
+	return !rt_is_integral((RtDtype)t->dtype, false) ? RT_OK :
+		rt_raise(cx, "\"%s_out_cpu\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief);
+}
+
 int
 rt_im2col(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -792,7 +799,8 @@ rt_im2col(RtCx *cx, const IValue *in, IValue *out)
 	if ((self->ndim != 3 && self->ndim != 4) || self->dims[lead] * self->dims[lead + 1] * self->dims[lead + 2] == 0)
 		return rt_raise(cx, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
 			"non-zero dimensions for input, but got: %s", dense_text(self, &text));
-	if (window_geometry(cx, "im2col", in + 1, self->dims[lead + 1], self->dims[lead + 2], &g))
+	if (window_geometry(cx, "im2col", in + 1, self->dims[lead + 1], self->dims[lead + 2], &g) ||
+	    check_window_dtype(cx, "im2col", self))
 		return RT_ERROR;
 	n = lead ? self->dims[0] : 1;
 	channels = g.cin = self->dims[lead];
@@ -853,7 +861,8 @@ rt_col2im(RtCx *cx, const IValue *in, IValue *out)
 	    window_geometry(cx, "col2im", in + 2, size[0], size[1], &g))
 		return RT_ERROR;
 	n = lead ? self->dims[0] : 1;
-	if (check_blocks(cx, &g, size, self->dims[lead], self->dims[lead + 1]))
+	if (check_blocks(cx, &g, size, self->dims[lead], self->dims[lead + 1]) ||
+	    check_window_dtype(cx, "col2im", self))
 		return RT_ERROR;
 	channels = g.cin = self->dims[lead] / g.taps;
 	dims[0] = n;

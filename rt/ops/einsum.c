@@ -255,6 +255,19 @@ check_cdist(RtCx *cx, const RtTensor *a, const RtTensor *b, double p)
 	return p < 0 ? rt_raise(cx, "cdist only supports non-negative p values") : RT_OK;
 }
 
+/* PyTorch computes distances of 16-bit floats as products only: of many rows, or where compute_mode (none: 0) is 1. */
+static int
+check_short_floats(RtCx *cx, const RtTensor *a, const RtTensor *b, double p, IValue compute_mode)
+{
+	const int64_t mode = rt_is_none(compute_mode) ? 0 : compute_mode.u.i, rows = a->dims[a->ndim - 2],
+		      columns = b->dims[b->ndim - 2];
+	const bool products = p == 2 && (mode == 1 || (mode == 0 && (rows > 25 || columns > 25)));
+
+	if (rt_dtypes[a->dtype].bytes != 2 || products || !rt_numel(a) || !rt_numel(b))
+		return RT_OK;
+	return rt_raise(cx, "\"cdist\" not implemented for '%s'", rt_dtypes[a->dtype].brief);
+}
+
 int
 rt__cdist_forward(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -264,7 +277,7 @@ rt__cdist_forward(RtCx *cx, const IValue *in, IValue *out)
 	int rank = 0;
 	Geom ga, gb;
 
-	if (check_cdist(cx, a, b, p))
+	if (check_cdist(cx, a, b, p) || check_short_floats(cx, a, b, p, in[3]))
 		return RT_ERROR;
 	rows = a->dims[a->ndim - 2];
 	columns = b->dims[b->ndim - 2];

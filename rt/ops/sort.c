@@ -216,6 +216,8 @@ rt_topk(RtCx *cx, const IValue *in, IValue *out)
 		return quant_linear(cx, rt_topk, in, 5, 2, out);
 	if (dim < 0)
 		return RT_ERROR;
+	if (t->dtype == RT_b8 || rt_is_complex((RtDtype)t->dtype))
+		return rt_raise(cx, "topk does not support %s dtypes on CPU", t->dtype == RT_b8 ? "bool" : "complex");
 	if (k < 0 || k > (t->ndim ? t->dims[dim] : 1))
 		return rt_raise(cx, "selected index k out of range");
 	memcpy(dims, t->dims, sizeof *dims * t->ndim);
