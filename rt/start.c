@@ -159,6 +159,31 @@ read_options(Program *p, char **argv)
 	return EXIT_OK;
 }
 
+static void
+add_path(const char **paths, int *n, const char *path)
+{
+	if (path)
+		paths[(*n)++] = path;
+}
+
+/* An output that is also read would be lost as an input, for a later call, too.  The lists have room for these. */
+static int
+refuse_overwrite(Program *p)
+{
+	Options *o = &p->o;
+	const char *out, *read;
+	int nin = o->nin, nout = o->nout;
+
+	add_path(o->in, &nin, o->train.grad_in);
+	add_path(o->out, &nout, o->json);
+	add_path(o->out, &nout, o->trace);
+	add_path(o->out, &nout, o->train.grad_out);
+	if (!(out = rt_overwrites(o->out, nout, o->in, nin, &read)))
+		return EXIT_OK;
+	fprintf(stderr, "%s: error: " RT_OVERWRITES "\n", p->name, out, read);
+	return EXIT_USAGE;
+}
+
 static bool
 number(const char *s, int64_t *out)
 {
@@ -675,6 +700,8 @@ run(Program *p, char **argv)
 		put_usage(p, stdout);
 		return EXIT_OK;
 	}
+	if ((status = refuse_overwrite(p)))
+		return status;
 	status = set_up(p);
 	if (!status)
 		status = work(p);

@@ -19,6 +19,7 @@ struct Cli {
 	Cx         *cx;
 	const char *command;
 	Texts       args;          /* positional arguments: MODEL ... */
+	Texts       reads, writes; /* files among the arguments and options, as the tables say */
 	Texts       inputs;        /* -i */
 	Texts       profiles;      /* --profile */
 	const char *out;           /* -o */

@@ -160,7 +160,7 @@ build_options(Cli *cli)
 			   .target = cli->target ? target_find(cli->cx, cli->target) : target_host(),
 			   .march = cli->march, .mcpu = cli->mcpu, .sysroot = cli->sysroot,
 			   .weights_file = weights_file_of(cli), .source = !cli->no_source, .verbose = cli->verbose,
-			   .forms = forms_of(cli), .ops = cli->ops,
+			   .forms = forms_of(cli), .ops = cli->ops, .reads = cli->reads,
 			   .bench_code = cli->bench_code };
 
 	o.name = name_of(cli, o.emit);

@@ -9,29 +9,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Command { const char *name, *args, *help; int (*run)(Cli *); } Command;
+/* written: index of the positional argument that is written.  0: all are read. */
+typedef struct Command { const char *name, *args, *help; int (*run)(Cli *); int written; } Command;
 
 static const Command commands[] = {
-	{"build", "MODEL [-i IN.npz]... -o OUT", "compile a model to a program", cmd_build},
+	{"build", "MODEL [-i IN.npz]... -o OUT", "compile a model to a program", cmd_build, 0},
 	{"run", "MODEL [-i IN.npz [-o OUT.npz]]...",
-	 "interpret a model; several inputs: calls of one instance, in turn", cmd_run},
-	{"bench", "MODEL|PROGRAM [-i IN.npz]", "how fast it is, beside what the machine can do", cmd_bench},
+	 "interpret a model; several inputs: calls of one instance, in turn", cmd_run, 0},
+	{"bench", "MODEL|PROGRAM [-i IN.npz]", "how fast it is, beside what the machine can do", cmd_bench, 0},
 	{"check", "MODEL [PROGRAM] [-i IN.npz]...",
-	 "a program against the interpreter; how far both are off the same in double", cmd_check},
-	{"bisect", "MODEL [-i IN.npz]...", "which change of which pass makes an answer wrong", cmd_bisect},
-	{"profile", "MODEL -i IN.npz... -o F.prof", "only collect what build learns from runs", cmd_profile},
-	{"info", "MODEL", "methods, arguments and their npz keys, parameters, extra files", cmd_info},
-	{"ops", "[MODEL]", "operators that Kiln has; with MODEL: all that it needs", cmd_ops},
-	{"save", "MODEL -o OUT.pt", "as an archive again: changed parameters, optimized graphs", cmd_save},
+	 "a program against the interpreter; how far both are off the same in double", cmd_check, 0},
+	{"bisect", "MODEL [-i IN.npz]...", "which change of which pass makes an answer wrong", cmd_bisect, 0},
+	{"profile", "MODEL -i IN.npz... -o F.prof", "only collect what build learns from runs", cmd_profile, 0},
+	{"info", "MODEL", "methods, arguments and their npz keys, parameters, extra files", cmd_info, 0},
+	{"ops", "[MODEL]", "operators that Kiln has; with MODEL: all that it needs", cmd_ops, 0},
+	{"save", "MODEL -o OUT.pt", "as an archive again: changed parameters, optimized graphs", cmd_save, 0},
 	{"trace", "MODEL -i IN.npz -o OUT.pt", "what a run executes, without its branches and loops, as an archive",
-	 cmd_trace},
-	{"convert", "IN.pt OUT.npz", "what torch.save wrote, as inputs", cmd_convert},
-	{"show", "MODEL", "print the graph of a method", cmd_show},
-	{"targets", "", "what programs can be built for here, and what is missing for the rest", cmd_targets},
+	 cmd_trace, 0},
+	{"convert", "IN.pt OUT.npz", "what torch.save wrote, as inputs", cmd_convert, 1},
+	{"show", "MODEL", "print the graph of a method", cmd_show, 0},
+	{"targets", "", "what programs can be built for here, and what is missing for the rest", cmd_targets, 0},
 };
 
-/* MAYBE: a text behind =, or "" */
-typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_MAYBE } OptionKind;
+/* MAYBE: a text behind =, or "".  READ or WRITTEN is added where TEXT or TEXTS name files.  Both: the file is written
+ * with --tune, else read. */
+typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_MAYBE, OPTION_KIND = 3, READ, WRITTEN = 8 }
+	OptionKind;
 typedef struct Option {
 	const char *name;          /* --name */
 	char        letter;        /* -n; 0: none */
@@ -44,22 +47,23 @@ typedef struct Option {
 
 #define PLACE(member) offsetof(Cli, member)
 static const Option options[] = {
-	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile trace ",
+	{"input", 'i', "FILE.npz", OPTION_TEXTS | READ, PLACE(inputs), " bench run build show check profile trace ",
 	 "arrays whose names are the arguments'; or random ones:"},
-	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " bisect ", "arrays whose names are the arguments'"},
+	{"input", 'i', "FILE.npz", OPTION_TEXTS | READ, PLACE(inputs), " bisect ",
+	 "arrays whose names are the arguments'"},
 	{"input", 0, "NAME=DTYPE[SIZES]", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile trace ",
 	 "such as x=float32[1..8x3]; a range: two inputs, least and largest"},
-	{"profile", 0, "F.prof", OPTION_TEXTS, PLACE(profiles), " build bench show profile ",
+	{"profile", 0, "F.prof", OPTION_TEXTS | READ, PLACE(profiles), " build bench show profile ",
 	 "what kiln profile wrote; several are merged"},
 	{"profiled", 0, "N", OPTION_TEXT, PLACE(profiled), " bisect ",
 	 "inputs that programs are built for; on the others they only run (all)"},
-	{"output", 'o', "FILE.npz", OPTION_TEXTS, PLACE(outs), " run ",
+	{"output", 'o', "FILE.npz", OPTION_TEXTS | WRITTEN, PLACE(outs), " run ",
 	 "where results go, the first one of the first input; without: printed"},
-	{"output", 'o', "FILE", OPTION_TEXT, PLACE(out), " build profile save trace ", "where it goes"},
+	{"output", 'o', "FILE", OPTION_TEXT | WRITTEN, PLACE(out), " build profile save trace ", "where it goes"},
 	{"double", 0, 0, OPTION_FLAG, PLACE(in_double), " check ",
 	 "the errors of the results against an interpreter whose floats are all float64, over\n"
 	 "                               the largest element: at most 5e-6, or 3 times the interpreter's"},
-	{"reference", 0, "OUT.npz", OPTION_TEXTS, PLACE(references), " check ",
+	{"reference", 0, "OUT.npz", OPTION_TEXTS | READ, PLACE(references), " check ",
 	 "with --double: a recorded answer, one for each -i, in the interpreter's place"},
 	{"grad", 0, "params|NAME,...", OPTION_TEXT, PLACE(grad), " bench run build show check profile ",
 	 "gradients by all parameters, or by these and arguments"},
@@ -67,8 +71,9 @@ static const Option options[] = {
 	 "as under torch.no_grad(): is_grad_enabled() is False"},
 	{"loss", 0, "NAME", OPTION_TEXT, PLACE(loss), " bench run build show check profile ",
 	 "with --grad: of cross_entropy, nll, mse, l1, bce, bce_with_logits (result, target)"},
-	{"grad-out", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_out), " run ", "where the gradients go"},
-	{"grad-in", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_in), " run ", "gradients of the results; without: ones"},
+	{"grad-out", 0, "FILE.npz", OPTION_TEXT | WRITTEN, PLACE(grad_out), " run ", "where the gradients go"},
+	{"grad-in", 0, "FILE.npz", OPTION_TEXT | READ, PLACE(grad_in), " run ",
+	 "gradients of the results; without: ones"},
 	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ",
 	 "embed (in the program), file (beside it: OUT.weights)"},
 	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ",
@@ -76,9 +81,9 @@ static const Option options[] = {
 	 "                               is opened), fast (they are in the program), small (none)"},
 	{"keep", 0, "NAME", OPTION_TEXTS, PLACE(keep), " trace ",
 	 "calls of this function or method, or of a class's methods, stay as they are"},
-	{"check", 0, "IN2.npz", OPTION_TEXTS, PLACE(checks), " trace ",
+	{"check", 0, "IN2.npz", OPTION_TEXTS | READ, PLACE(checks), " trace ",
 	 "runs model and trace on this, too, and warns where the trace does not hold"},
-	{"params", 0, "NEW.npz", OPTION_TEXT, PLACE(params), " save ",
+	{"params", 0, "NEW.npz", OPTION_TEXT | READ, PLACE(params), " save ",
 	 "tensors that take the place of those of that name (kiln info)"},
 	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " save ", "these instead of forward (-O1 and more)"},
 	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " build ",
@@ -96,12 +101,15 @@ static const Option options[] = {
 	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bisect bench run build check profile trace ",
 	 "of each run of the interpreter"},
 	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops info check targets trace ", "as JSON"},
-	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " bench ", "the results as JSON; -: to standard output"},
-	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " build ", "what it would print as JSON; -: to standard output"},
+	{"json", 0, "FILE", OPTION_TEXT | WRITTEN, PLACE(json), " bench ",
+	 "the results as JSON; -: to standard output"},
+	{"json", 0, "FILE", OPTION_TEXT | WRITTEN, PLACE(json), " build ",
+	 "what it would print as JSON; -: to standard output"},
 	{"op-schema", 0, "SCHEMA", OPTION_TEXTS, PLACE(op_schemas),
 	 " bisect bench run build show check profile save info ops trace ",
 	 "an operator of yours: 'my::f(Tensor a, int c) -> Tensor'"},
-	{"op", 0, "FILE.c", OPTION_TEXTS, PLACE(ops), " bisect bench run build show check profile save info ops trace ",
+	{"op", 0, "FILE.c", OPTION_TEXTS | READ, PLACE(ops),
+	 " bisect bench run build show check profile save info ops trace ",
 	 "C with its function, here my_f; includes kiln.h"},
 	{"op-body", 0, "NAME=TEXT", OPTION_TEXTS, PLACE(op_bodies),
 	 " bisect bench run build show check profile save info ops trace ",
@@ -135,7 +143,7 @@ static const Option options[] = {
 	 "0: all as it was (the default); 1 to 3: optimized, constants inside"},
 	{"tune", 0, "[=SECONDS]", OPTION_MAYBE, PLACE(tune), " build ",
 	 "measures here, for so long (60), how else kernels may be computed, and takes what is faster"},
-	{"tuning", 0, "F.json", OPTION_TEXT, PLACE(tuning), " build show ",
+	{"tuning", 0, "F.json", OPTION_TEXT | READ | WRITTEN, PLACE(tuning), " build show ",
 	 "what --tune has found: with --tune written, else taken without measuring"},
 	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " bench build ",
 	 "most specialized graphs (4)"},
@@ -153,7 +161,7 @@ static const Option options[] = {
 	{"selfcheck-code", 0, 0, OPTION_FLAG, PLACE(selfcheck_code), " build ",
 	 "the graph as it was read, too, which no pass has changed: the program's --selfcheck\n"
 	 "                               compares with it (larger, and state is all of the model's)"},
-	{"against", 0, "PROGRAM", OPTION_TEXT, PLACE(against), " bench ",
+	{"against", 0, "PROGRAM", OPTION_TEXT | READ, PLACE(against), " bench ",
 	 "how it compares with another: runs of both in turn, and their ratio"},
 	{"runner", 0, "COMMAND", OPTION_TEXT, PLACE(runner), " bench check ",
 	 "what runs the program: 'qemu-aarch64 -L /usr/aarch64-linux-gnu' (kiln targets)"},
@@ -314,7 +322,7 @@ parse_option(Cli *cli, const char *text, const char *next)
 		value = next;
 		took = 1;
 	}
-	if (o->kind != OPTION_TEXTS)
+	if ((o->kind & OPTION_KIND) != OPTION_TEXTS)
 		*(const char **)place = value;
 	else
 		vec_push(cli->cx->arena, (Texts *)place, value);
@@ -365,6 +373,37 @@ parse(Cli *cli, int argc, char **argv)
 	return c;
 }
 
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+static void
+note_option(Cli *cli, const Option *o)
+{
+	const bool written = o->kind & WRITTEN && (!(o->kind & READ) || cli->tune);
+	Texts *to = written ? &cli->writes : &cli->reads;
+	const char *place = (const char *)cli + o->place;
+
+	if ((o->kind & OPTION_KIND) == OPTION_TEXTS) {
+		const Texts *texts = (const Texts *)place;
+
+		for (int i = 0; i < texts->n; i++)
+			vec_push(cli->cx->arena, to, texts->at[i]);
+	} else if (*(const char *const *)place) {
+		vec_push(cli->cx->arena, to, *(const char *const *)place);
+	}
+}
+
+/* Lists the files that the command reads and writes, and refuses to write one that it reads. */
+static void
+note_files(Cli *cli, const Command *c)
+{
+	for (int i = 0; i < cli->args.n; i++)
+		vec_push(cli->cx->arena, c->written && i == c->written ? &cli->writes : &cli->reads, cli->args.at[i]);
+	for (int i = 0; i < NOPTION; i++)
+		if (options[i].kind & (READ | WRITTEN) && takes(&options[i], cli->command))
+			note_option(cli, &options[i]);
+	refuse_overwrite(cli->cx, &cli->reads, &cli->writes);
+}
+
 typedef struct Job { const Command *command; Cli *cli; int status; } Job;
 
 /* Sets options of passes: first from the environment, since the command line overrides it. */
@@ -398,6 +437,7 @@ run(Cx *cx, void *arg)
 	Job *job = arg;
 
 	(void)cx;
+	note_files(job->cli, job->command);
 	configure(job->cli);
 	user_operators(job->cli);
 	job->status = job->command->run(job->cli);

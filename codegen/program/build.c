@@ -111,6 +111,15 @@ drop_part(const char *part, const char *to)
 	errno = why;
 }
 
+void
+refuse_overwrite(Cx *cx, const Texts *reads, const Texts *writes)
+{
+	const char *read, *to = rt_overwrites(writes->at, writes->n, reads->at, reads->n, &read);
+
+	if (to)
+		fail_status(cx, EXIT_USAGE, NOWHERE, RT_OVERWRITES, to, read);
+}
+
 /* Moves a finished file beside its place, by a copy across file systems, or into a device or pipe.  Returns its path;
  * null, and errno: it failed. */
 static const char *
@@ -481,27 +490,52 @@ target_of(Cx *cx, const char *path)
 	return target;
 }
 
+/* The path of a file in the result's folder. */
+static const char *
+beside(const Build *b, const char *name)
+{
+	const char *slash = strrchr(b->out, '/');
+
+	return arena_printf(b->cx->arena, "%.*s%s", slash ? (int)(slash + 1 - b->out) : 0, b->out, name);
+}
+
+/* End of the name of a library's header, or of its file for pkg-config. */
+static const char *const library_files[] = { "h", "pc" };
+
+/* Refuses to replace a file that is read by one that comes with the result: before anything is compiled. */
+static void
+refuse_beside(Build *b)
+{
+	Texts to = { 0 };
+
+	for (int i = 0; i < 2 && b->o->name; i++)
+		vec_push(b->cx->arena, &to, beside(b, arena_printf(b->cx->arena, "%s.%s", b->o->name,
+								   library_files[i])));
+	if (b->o->weights_file)
+		vec_push(b->cx->arena, &to, beside(b, b->o->weights_file));
+	refuse_overwrite(b->cx, &b->o->reads, &to);
+}
+
 /* The program, and the weights' file beside it if there is one.  Neither takes its place before both are written, so
  * that when a build fails an older program keeps its own weights. */
 static void
 put_result(Build *b, const char *from, const Weights *w)
 {
-	const char *to = b->out, *slash = strrchr(to, '/'), *beside, *part;
+	const char *to = b->out, *weights, *part;
 
 	if (!b->o->weights_file) {
 		put_in_place(b, from);
 		return;
 	}
-	beside = target_of(b->cx, arena_printf(b->cx->arena, "%.*s%s", slash ? (int)(slash + 1 - to) : 0, to,
-					       b->o->weights_file));
-	if (!(part = place_beside(b->cx, arena_printf(b->cx->arena, "%s/%s", b->dir, weights_beside(b, w)), beside)))
-		fail(b->cx, NOWHERE, "%s: %s", beside, strerror(errno));
+	weights = target_of(b->cx, beside(b, b->o->weights_file));
+	if (!(part = place_beside(b->cx, arena_printf(b->cx->arena, "%s/%s", b->dir, weights_beside(b, w)), weights)))
+		fail(b->cx, NOWHERE, "%s: %s", weights, strerror(errno));
 	from = place_beside(b->cx, from, to);
-	if (!from || !rename_part(part, beside)) {
-		const char *why = arena_printf(b->cx->arena, "%s: %s", from ? beside : to, strerror(errno));
+	if (!from || !rename_part(part, weights)) {
+		const char *why = arena_printf(b->cx->arena, "%s: %s", from ? weights : to, strerror(errno));
 
 		drop_part(from, to);
-		drop_part(part, beside);
+		drop_part(part, weights);
 		fail(b->cx, NOWHERE, "%s", why);
 	}
 	if (!rename_part(from, to))
@@ -513,17 +547,16 @@ static void
 put_header(Build *b, const ProgramText *t)
 {
 	const char *slash = strrchr(b->out, '/'), *file = slash ? slash + 1 : b->out, *name = b->o->name;
-	const char *dir = arena_printf(b->cx->arena, "%.*s", slash ? (int)(slash + 1 - b->out) : 0, b->out);
 	const char *from = arena_printf(b->cx->arena, "%s/header", b->dir), *pc = arena_printf(b->cx->arena,
 		"Name: %s\nDescription: a model compiled by Kiln\nVersion: 1\nCflags: -I${pcfiledir}\n"
 		"Libs: ${pcfiledir}/%s %s\n", name, file, strcmp(b->o->emit, "shared") ? b->o->target->libs :
 		"-Wl,-rpath,${pcfiledir}");
-	const char *texts[][2] = { { t->header, "h" }, { pc, "pc" } };
+	const char *texts[] = { t->header, pc };
 
 	for (int i = 0; i < 2; i++) {
-		const char *to = arena_printf(b->cx->arena, "%s%s.%s", dir, name, texts[i][1]);
+		const char *to = beside(b, arena_printf(b->cx->arena, "%s.%s", name, library_files[i]));
 
-		write_text(b->cx, from, texts[i][0], (int64_t)strlen(texts[i][0]));
+		write_text(b->cx, from, texts[i], (int64_t)strlen(texts[i]));
 		if (!build_move(b->cx, from, to))
 			fail(b->cx, NOWHERE, "%s: %s", to, strerror(errno));
 	}
@@ -646,6 +679,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 		build_text(b, p->text);
 		return;
 	}
+	refuse_beside(b);
 	build_machine_code(b, p->text, out);
 	p->text->code_bytes = elf_code_bytes(cx, out, b->tcc);
 	if (!strcmp(b->o->emit, "static")) {

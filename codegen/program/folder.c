@@ -318,11 +318,27 @@ put_readme(Folder *f)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+static const char *
+path_in(const Folder *f, const char *name)
+{
+	return arena_printf(f->cx->arena, "%s/%s", f->b->out, name);
+}
+
+/* Before any file takes its place: the folder may hold the model. */
+static void
+refuse_overwrites(const Folder *f)
+{
+	Texts to = { 0 };
+
+	for (int i = 0; i < f->made.n; i++)
+		vec_push(f->cx->arena, &to, path_in(f, f->made.at[i]));
+	refuse_overwrite(f->cx, &f->o->reads, &to);
+}
+
 static void
 place(Folder *f, const char *name)
 {
-	const char *from = arena_printf(f->cx->arena, "%s/%s", f->b->dir, name);
-	const char *to = arena_printf(f->cx->arena, "%s/%s", f->b->out, name);
+	const char *from = arena_printf(f->cx->arena, "%s/%s", f->b->dir, name), *to = path_in(f, name);
 
 	make_parents(to, strlen(f->b->out));
 	if (!build_move(f->cx, from, to))
@@ -340,6 +356,7 @@ folder_write(Build *b, const ProgramText *t)
 	put_weights(&f);
 	put_ninja(&f);
 	put_readme(&f);
+	refuse_overwrites(&f);
 	if (mkdir(b->out, 0777) && errno != EEXIST)
 		fail(b->cx, (Range){ 0 }, "%s: %s", b->out, strerror(errno));
 	for (int i = 0; i < f.made.n; i++)

@@ -167,6 +167,7 @@ typedef struct BuildOptions {
 	int64_t max_ram, max_flash;      /* bytes; 0: as many as it needs */
 	Forms forms;
 	Texts ops;               /* C files of the user's operators */
+	Texts reads;             /* files that the command reads, which no result may replace */
 	Tuning *tuning;          /* null: nothing is measured or recorded */
 	uint64_t seed;
 	bool seeded;
@@ -223,6 +224,8 @@ uint64_t carry_hash(void);
 
 /* ---- build.c ------------------------------------------------------------------------------------------------ */
 
+/* Fails with EXIT_USAGE if writing one of these files would replace one that the command reads, or Kiln itself. */
+void refuse_overwrite(Cx *, const Texts *reads, const Texts *writes);
 /* A finished file takes its place by a rename, from another file system by a copy beside it; false, and errno. */
 bool build_move(Cx *, const char *from, const char *to);
 void build_program(Cx *, ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
