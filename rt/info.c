@@ -43,6 +43,29 @@ peak_bytes(const RtProgram *r)
 	return r->weights_bytes - r->alone_bytes + r->made_bytes + largest_arena(r);
 }
 
+/* The methods that have no specialized code, as lines of text. */
+static void
+put_generic(FILE *f, const RtProgram *r)
+{
+	for (int i = 0; i < r->nmethod; i++)
+		if (r->method[i].generic)
+			fprintf(f, "%s: generic code only: %s\n", r->method[i].name, r->method[i].generic);
+}
+
+/* The same as a JSON array. */
+static void
+put_generic_json(FILE *f, const RtProgram *r)
+{
+	const char *before = "";
+
+	for (int i = 0; i < r->nmethod; i++)
+		if (r->method[i].generic) {
+			fprintf(f, "%s{\"method\":\"%s\",\"why\":\"%s\"}", before, r->method[i].name,
+				r->method[i].generic);
+			before = ",";
+		}
+}
+
 void
 rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 {
@@ -58,6 +81,7 @@ rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 		fprintf(f, "%lld bytes (least possible %lld)%s%s\n", (long long)s->arena_bytes,
 			(long long)s->arena_least, s->symbols ? "; " : "", s->symbols ? s->symbols : "");
 	}
+	put_generic(f, r);
 	if (code_bytes)
 		fprintf(f, "code %lld bytes, ", (long long)code_bytes);
 	fprintf(f, "weights %lld bytes", (long long)r->weights_bytes);
@@ -95,6 +119,8 @@ rt_info_json(FILE *f, const RtProgram *r, int64_t code_bytes, const char *more)
 			fprintf(f, ",\"arena_at\":\"%s\"", s->arena_at);
 		fprintf(f, "}");
 	}
+	fprintf(f, "],\"generic\":[");
+	put_generic_json(f, r);
 	fprintf(f, "],\"processor\":\"%s\",\"code_bytes\":%lld,\"weights_bytes\":%lld,\"forms\":\"%s\","
 		"\"made_bytes\":%lld,\"given_back_bytes\":%lld,\"peak_bytes\":%lld,\"weight_forms\":{",
 		r->level ? r->level->name : "", (long long)code_bytes, (long long)r->weights_bytes, r->forms,

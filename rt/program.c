@@ -9,6 +9,7 @@
 #include "program.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -461,6 +462,17 @@ rt_program_again(RtCx *cx)
 	return RT_ERROR;
 }
 
+/* A method without specializations: reports the reason under --guards, and raises under --strict. */
+static int
+note_generic(RtCx *cx, const RtMethod *m)
+{
+	const char *name = m->code->name;
+
+	if (cx->show_guards)
+		fprintf(stderr, "%s: generic code: %s\n", name, m->generic);
+	return cx->strict ? rt_raise_as(cx, "GuardMiss", "%s has generic code only: %s", name, m->generic) : RT_OK;
+}
+
 int
 rt_program_call(RtCx *cx, const RtMethod *m, const IValue *args, IValue *results)
 {
@@ -470,6 +482,8 @@ rt_program_call(RtCx *cx, const RtMethod *m, const IValue *args, IValue *results
 		return RT_ERROR;
 	if (m->nparam >= 255)
 		return rt_raise(cx, "%s has too many parameters", m->name);
+	if (m->generic && note_generic(cx, m))
+		return RT_ERROR;
 	if (m->takes_self)
 		full[0] = cx->instance ? rt_ref(RT_OBJECT, cx->instance) : rt_none();
 	memcpy(full + m->takes_self, args, (size_t)m->nparam * sizeof *args);

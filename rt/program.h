@@ -92,6 +92,7 @@ typedef struct RtMethod {
 	bool           takes_self;    /* argument 0 of the code is the instance */
 	const struct RtGradients *gradients;   /* made with --grad (gradient.c), or null */
 	const RtCode  *reference;              /* of the graph as it was read: --selfcheck-code; or null */
+	const char    *generic;  /* Reason why it has generic code only. Null if it has a specialization. */
 } RtMethod;
 
 /* An option of a program: where in a struct it goes, and as what. */

@@ -99,9 +99,16 @@ RT_NORETURN void fail_runtime(Cli *, RtCx *);         /* with another error in t
 void say_time(const Cli *, const char *what, int64_t start);        /* --time: prints the time since `start` */
 void model_prepare(Cli *, Model *);                   /* makes fn->prepared and fn->code */
 const char *model_profile(Cli *, Model *);            /* profiles on the inputs: JSON; null when there are none */
+/* Prints "kiln: warning: ..." to standard error. */
+void warning(const char *fmt, ...) RT_PRINTF(1, 2);
+typedef struct Specialized {
+	Specialization **at;     /* n */
+	int  n;
+	bool without_input;      /* There was nothing to profile: no -i, no --profile, no arguments in the archive. */
+} Specialized;
 /* Profiles on the inputs, then makes at most `most` exact specializations, of the most frequent signatures, and dynamic
- * ones; optimize: passes have run on their graphs.  Returns how many there are. */
-int  model_specialize(Cli *, Model *, int most, bool optimize, Specialization ***out);
+ * ones; optimize: passes have run on their graphs. */
+Specialized model_specialize(Cli *, Model *, int most, bool optimize);
 
 /* ---- dot.c: a graph as a picture ------------------------------------------------------------------------- */
 

@@ -186,24 +186,49 @@ build_options(Cli *cli)
 		o.tuning = tuning_read(cli->cx, cli->tuning, file_text(cli->cx, cli->tuning));
 	o.max_specializations = cli->specializations ?
 		(int)cli_number(cli, "max-specializations", cli->specializations, 0, 64) : 4;
+	if (!o.max_specializations && (o.bare || o.gpu))
+		usage_error(cli, "--max-specializations 0 leaves nothing of %s",
+			    o.bare ? "--no-generic" : "the GPU's code");
 	return o;
 }
 
 typedef Vec(EmitMethod) Methods;
 
-/* Prepares a method; the inputs are for the first one, which is specialized. */
+/* Specializes the first method.  Without an input it has generic code only, which is a warning, or an error where
+ * specialized code is what was asked for. */
+static void
+specialize_first(Cli *cli, Model *m, const BuildOptions *o, EmitMethod *e)
+{
+	const Specialized made = model_specialize(cli, m, o->max_specializations, true);
+
+	e->spec = (const Specialization *const *)made.at;
+	e->nspec = made.n;
+	if (!o->max_specializations)
+		e->generic = "built with --max-specializations 0";
+	if (!made.without_input)
+		return;
+	if (o->gpu || o->bare)
+		usage_error(cli, "%s%s wants an input, whose sizes the kernels are for: -i IN.npz",
+			    o->bare ? "--no-generic" : cli->gpu ? "--gpu" : "--emit ",
+			    o->bare || cli->gpu ? "" : o->emit);
+	e->generic = "built without an input (kiln build -i)";
+	warning("no input (-i IN.npz): %s gets generic code only, which interprets the model and is often 10 times "
+		"slower", m->fn->name);
+}
+
+/* Prepares a method; the inputs are for the first one. */
 static void
 add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods *methods)
 {
 	EmitMethod e = { .name = name, .fn = m->fn };
-	Specialization **spec = NULL;
 
 	if (cli->selfcheck_code)
 		e.reference = reference_code(cli->cx, m->fn, m->module->self);
 	model_prepare(cli, m);
 	if (!methods->n)
-		e.nspec = model_specialize(cli, m, o->max_specializations, true, &spec);
-	e.spec = (const Specialization *const *)spec;
+		specialize_first(cli, m, o, &e);
+	else
+		e.generic = "inputs are for the first method of --method only";
 	vec_push(cli->cx->arena, methods, e);
 }
 
@@ -236,7 +261,7 @@ load_methods(Cli *cli, const char *path, const BuildOptions *o, Methods *methods
 		usage_error(cli, "--method wants names");
 	m = model_load(cli, path);
 	if (m->module->training)
-		fprintf(stderr, "kiln: warning: %s was saved in training mode: --eval leaves it\n", path);
+		warning("%s was saved in training mode: --eval leaves it", path);
 	vec_push(cx->arena, &fn, m->fn);
 	vec_push(cx->arena, &method, cli->method);
 	if (is_graph_text(path) && *state)

@@ -12,13 +12,13 @@
 static Specialization *
 specialization(Cli *cli, Model *m, const char *stage, bool optimize)
 {
-	Specialization **spec = NULL;
+	const Specialized made = model_specialize(cli, m, 1, optimize);
 
-	if (!cli->inputs.n)
+	if (made.without_input)
 		usage_error(cli, "stage %s wants an input: -i IN.npz", stage);
-	if (!model_specialize(cli, m, 1, optimize, &spec))
+	if (!made.n)
 		fail_lacks(cli->cx, (Range){ 0 }, "a specialization of %s", m->fn->name);
-	return spec[0];
+	return made.at[0];
 }
 
 static Graph *

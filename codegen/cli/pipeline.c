@@ -21,8 +21,8 @@ say_time(const Cli *cli, const char *what, int64_t start)
 		fprintf(stderr, "%-18s %9.3f ms\n", what, (double)(rt_now() - start) / 1e6);
 }
 
-static void
-warn(const char *fmt, ...)
+void
+warning(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -130,8 +130,9 @@ say_nothing(RtCx *cx, const char *text, int64_t n)
 
 enum { CALLS = 3 };      /* on one instance, at most: the first, one on what it left, one to see what still changes */
 
-/* Input `EXPORTED`: the arguments that the archive has, of torch.export. */
-enum { EXPORTED = -1 };
+/* Inputs that the command line does not name: the arguments that an archive of torch.export has, the empty input of a
+ * method without parameters, or no input at all. */
+enum { EXPORTED = -1, EMPTY = -2, NO_INPUT = -3 };
 
 typedef struct Samples { Cli *cli; Model *m; RtCx *rt; RtArrays *in; bool are; } Samples;
 
@@ -160,9 +161,29 @@ has_samples(Cli *cli, Model *m)
 	Samples s = { cli, m, model_context(cli), &in, false };
 
 	if (!cx_try(cli->cx, read_samples, &s))
-		warn("the arguments of its export are left out: %s", cli->cx->err.what);
+		warning("the arguments of its export are left out: %s", cli->cx->err.what);
 	rt_arrays_free(&in);
 	return s.are;
+}
+
+/* The input to profile on when the command line has neither inputs nor profiles; else NO_INPUT. */
+static int
+own_input(Cli *cli, Model *m)
+{
+	if (input_count(cli) || cli->profiles.n)
+		return NO_INPUT;
+	if (has_samples(cli, m))
+		return EXPORTED;
+	return m->fn->schema->nargs == function_first(m->fn) ? EMPTY : NO_INPUT;
+}
+
+/* Reads input i of the command line, or one of own_input; a status. */
+static int
+read_input(Cli *cli, Model *m, RtCx *rt, int i, RtArrays *in)
+{
+	if (i == EMPTY)
+		return RT_OK;
+	return i == EXPORTED ? !exported_samples(m->module, m->fn, rt, in) : input_read(cli, rt, i, in);
 }
 
 /* One profiling run.  Reads its arguments anew, since the model may write to them. */
@@ -179,7 +200,7 @@ profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
 
 	params = model_params(cli, m, &n);
 	args = new(cli->cx->arena, IValue, n + 2);
-	if ((i == EXPORTED ? !exported_samples(m->module, m->fn, rt, in) : input_read(cli, rt, i, in)) ||
+	if (read_input(cli, m, rt, i, in) ||
 	    rt_args_from_arrays(rt, params, n, in, args + has_self))
 		fail_runtime(cli, rt);
 	if (has_self)
@@ -196,7 +217,8 @@ profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
 static void
 profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 {
-	const char *path = i == EXPORTED ? "the arguments of its export" : input_name(cli, i);
+	const char *path = i == EXPORTED ? "the arguments of its export" : i == EMPTY ? "no arguments" :
+			   input_name(cli, i);
 	const int nstate = profile->state->at.n;
 	const IValue self = m->fn->self ? module_fresh(cli->cx, m->module) : rt_none();
 	RtCx *rt = model_context(cli);
@@ -214,7 +236,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 		left = state_patterns(profile->state, self);
 	} while (!patterns_equal(call[n++].found, left, nstate) && n < CALLS && !rt->status);
 	if (rt->status && n == 1)
-		warn("%s: the model raised on this input: %s", path, rt->message ? rt->message : "?");
+		warning("%s: the model raised on this input: %s", path, rt->message ? rt->message : "?");
 	rt_clear_error(rt);
 	for (int k = 2; k < n; k++)
 		state_settle(call[1].found, call[k].found, nstate);
@@ -278,7 +300,7 @@ specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, 
 		else if (cli->cx->err.status != EXIT_LACKS)
 			fail_status(cli->cx, cli->cx->err.status, (Range){ 0 }, "%s", cli->cx->err.what);
 		else
-			warn("no specialization: %s", cli->cx->err.what);
+			warning("no specialization: %s", cli->cx->err.what);
 	}
 	return made;
 }
@@ -309,14 +331,14 @@ static Profile *
 profile_all(Cli *cli, Model *m, Signatures *s)
 {
 	const int64_t start = rt_now();
-	const bool exported = !input_count(cli) && !cli->profiles.n && has_samples(cli, m);
+	const int own = own_input(cli, m);
 	Profile *profile;
 
-	if (!input_count(cli) && !cli->profiles.n && !exported)
+	if (!input_count(cli) && !cli->profiles.n && own == NO_INPUT)
 		return NULL;
 	profile = profile_new(cli->cx, m->fn);
-	if (exported)
-		profile_input(cli, m, profile, s, EXPORTED);
+	if (own != NO_INPUT)
+		profile_input(cli, m, profile, s, own);
 	for (int i = 0; i < cli->profiles.n; i++)
 		add_profile(cli, profile, s, cli->profiles.at[i]);
 	for (int i = 0; i < input_count(cli); i++)
@@ -541,18 +563,20 @@ choose(Cli *cli, Model *m, Choice *c, Signatures s)
 	vec_push(cli->cx->arena, &c->dynamic.at, ones);
 }
 
-int
-model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***out)
+Specialized
+model_specialize(Cli *cli, Model *m, int most, bool optimize)
 {
 	Choice c = { .most = most, .optimize = optimize };
 	Signatures all = { 0 };
 
-	if (!most || !(c.profile = profile_all(cli, m, &all)))
-		return 0;
+	if (!most)
+		return (Specialized){ 0 };
+	if (!(c.profile = profile_all(cli, m, &all)))
+		return (Specialized){ .without_input = true };
 	for (int again = 0; again < 2; again++)
 		choose(cli, m, &c, signatures_of(cli, &all, again));
 	for (int i = 0; i < c.dynamic.at.n; i++)
 		vec_push(cli->cx->arena, &c.exact.at, c.dynamic.at.at[i]);
-	*out = c.exact.at.at;
-	return specialize_all(cli, m, c.profile, c.exact.at.at, c.exact.at.n, optimize);
+	return (Specialized){ c.exact.at.at, specialize_all(cli, m, c.profile, c.exact.at.at, c.exact.at.n, optimize),
+			      false };
 }

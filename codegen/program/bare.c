@@ -385,7 +385,7 @@ check_lacks(Bare *b, const char *model)
 		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) a function takes tensors "
 			   "that have elements, one after the other, and gives such, tuples and lists of them; %s",
 			   model,
-			   b->door->why ? b->door->why : "give it inputs (-i)");
+			   b->door->why ? b->door->why : "none of its inputs has a specialization");
 	for (int i = 0; i < b->door->method.n; i++)
 		if (!has_function(b->door, i))
 			fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there is code for "

@@ -101,6 +101,16 @@ put_gradients(Emit *e, int i, const Gradient *d)
 	return true;
 }
 
+/* Reason why a method has generic code only. Null if one of its specializations could be written. */
+static const char *
+why_generic(const Emit *e, const EmitMethod *m)
+{
+	for (int i = 0; i < e->specializations.n; i++)
+		if (!strcmp(e->specializations.at[i].method, m->name))
+			return NULL;
+	return m->generic ? m->generic : "no input has specialized code; the build said why";
+}
+
 static void
 put_methods(Emit *e, const EmitMethod *m, int n)
 {
@@ -120,6 +130,8 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 		buf_printf(&b, ", .gradients = %s", gradients ? arena_printf(e->cx->arena, "&grad_%d", i) : "0");
 		if (m[i].reference)
 			buf_printf(&b, ", .reference = %s", emit_code(e, m[i].reference));
+		if (why_generic(e, &m[i]))
+			buf_printf(&b, ", .generic = \"%s\"", why_generic(e, &m[i]));
 		buf_puts(&b, " },\n");
 	}
 	emit_classes(e);
@@ -568,6 +580,17 @@ join(Buf *text, const Out *part, const char *title)
 	buf_add(text, at, n);
 }
 
+/* Names of the methods, and why they have generic code only: what rt/info.c prints of them. */
+static const RtMethod *
+about_methods(const Emit *e, const EmitMethod *m, int n)
+{
+	RtMethod *about = new(e->cx->arena, RtMethod, n);
+
+	for (int i = 0; i < n; i++)
+		about[i] = (RtMethod){ .name = m[i].name, .generic = why_generic(e, &m[i]) };
+	return about;
+}
+
 /* What a program says of itself, for those who read the text and have no program yet. */
 RtProgram
 emit_about(Emit *e)
@@ -729,6 +752,8 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	text->weights = &e->weights;
 	level->name = processor_name(e->cx->arena, o, e->levels);
 	text->about = emit_about(e);
+	text->about.method = about_methods(e, methods, n);
+	text->about.nmethod = n;
 	text->about.level = level;
 	text->levels = levels;
 }

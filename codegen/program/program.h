@@ -36,6 +36,7 @@ typedef struct EmitMethod {
 	const RtCode *reference;   /* for --selfcheck; or null */
 	const Specialization *const *spec;   /* nspec, tried in this order */
 	int         nspec;
+	const char *generic;       /* Reason why nspec is 0. Null if it is not. */
 } EmitMethod;
 
 const char *emit_type(Emit *, const RtType *);         /* C expression: &type_3, &rt_type_int */

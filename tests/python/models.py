@@ -247,6 +247,11 @@ class Errors(Test):
         model = kiln.compile(MANY, X, strict=True, dynamic=False, no_dynamic=True)
         with self.assertRaises(kiln.GuardFailed):
             model(np.ones((5, 7), np.float32))
+        with self.assertWarnsRegex(UserWarning, "many.pt runs as generic code, which is slow: there are no example_inputs"):
+            model = kiln.compile(MANY, strict=True)
+        self.assertEqual(model.built["generic"][0]["method"], "forward")
+        with self.assertRaisesRegex(kiln.GuardFailed, "generic code only: built without an input"):
+            model(X)
 
     def test_compile(self):
         with open(os.path.join(self.folder.name, "not.pt"), "w") as f:

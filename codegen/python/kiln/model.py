@@ -307,7 +307,8 @@ class Job:
         with open(os.path.join(entry, "built.json")) as f:
             built = json.load(f)
         if not built["specializations"]:
-            errors.warn("%s was compiled for no example: it runs as generic code, which is slow" % self.source)
+            why = built["generic"][0]["why"] if self.calls else "there are no example_inputs"
+            errors.warn("%s runs as generic code, which is slow: %s" % (self.source, why))
         made = {"source": self.source, "torch": self.torch, "processor": processor, "built": built}
         return Model(os.path.join(entry, LIBRARY), made, signatures, self.options)
 
