@@ -102,7 +102,6 @@ IValue  storage_tensor(const PickleAt *, Storages *, RtDtype, const char *key, i
 IValue  tensor_rebuild(const PickleAt *, RtCx *, const IValue *arg, int n);
 IValue  tensor_rebuild_quantized(const PickleAt *, RtCx *, const IValue *arg, int n);
 IValue  tensor_rebuild_parameter(const PickleAt *, RtCx *, const IValue *arg, int n);
-IValue  tensor_lacks_sparse(const PickleAt *, RtCx *, const IValue *arg, int n);
 /* A tensor over part of a storage; fails if that does not lie inside. */
 RtTensor *tensor_over(const PickleAt *, RtCx *, RtStorage *, RtDtype, RtGeometry);
 

@@ -608,7 +608,6 @@ typedef IValue Reducer(Machine *, const IValue *arg, int n);
 TENSOR_REDUCER(tensor_rebuild)
 TENSOR_REDUCER(tensor_rebuild_quantized)
 TENSOR_REDUCER(tensor_rebuild_parameter)
-TENSOR_REDUCER(tensor_lacks_sparse)
 #define reduce_make_dict         make_dict
 #define reduce_make_int_list     make_int_list
 #define reduce_make_float_list   make_float_list
@@ -621,10 +620,12 @@ TENSOR_REDUCER(tensor_lacks_sparse)
 #define reduce_make_complex      make_complex
 #define reduce_make_of_type      make_of_type
 #define reduce_make_of_parts     make_of_parts
+#define reduce_make_of_dtype     make_of_dtype
+#define reduce_make_sparse       make_sparse
 
 typedef enum GlobalKind { GLOBAL_REDUCER, GLOBAL_ELEMENTS, GLOBAL_QSCHEME, GLOBAL_TENSOR_TYPE } GlobalKind;
 
-static Reducer make_of_type, make_of_parts;
+static Reducer make_of_type, make_of_parts, make_of_dtype, make_sparse;
 
 static const struct Global {
 	const char *module, *name;
@@ -634,11 +635,56 @@ static const struct Global {
 } globals[] = {
 #define REDUCER(module, name, function) { module, name, GLOBAL_REDUCER, 0, reduce_##function },
 #define ELEMENTS(storage, dtype)        { "torch", storage, GLOBAL_ELEMENTS, dtype, NULL },
+#define BYTES(module, name)             { module, name, GLOBAL_ELEMENTS, RT_u8, NULL },
 #define QSCHEME(name, code)             { "torch", name, GLOBAL_QSCHEME, code, NULL },
 #define TENSOR_TYPE(module, name)       { module, name, GLOBAL_TENSOR_TYPE, 0, NULL },
 #include "pickle.def"
 };
 enum { NGLOBAL = sizeof globals / sizeof *globals };
+
+/* Path of the attribute or key whose value is being made, as "'block.weight': "; "" if no dict is open.  Above the mark
+ * of an open dict the last text at an even place is a key without its value. */
+static const char *
+path_of_value(Machine *m)
+{
+	const char *path = "";
+
+	for (int i = 0; i < m->marks.n; i++) {
+		const int from = m->marks.at[i], to = i + 1 < m->marks.n ? m->marks.at[i + 1] : m->stack.n;
+		int at = (to - from - 1) & ~1;
+
+		if (!from || m->stack.at[from - 1].tag != RT_DICT)
+			continue;
+		while (at >= 0 && m->stack.at[from + at].tag != RT_STR)
+			at -= 2;
+		if (at >= 0)
+			path = arena_printf(m->cx->arena, "%s%s%s", path, *path ? "." : "",
+					    m->stack.at[from + at].u.str->s);
+	}
+	return *path ? arena_printf(m->cx->arena, "'%s': ", path) : "";
+}
+
+RT_NORETURN static void
+lacks_dtype(Machine *m, const char *dtype)
+{
+	pickle_lacks(&m->at, "%sKiln lacks tensors of the dtype %s", path_of_value(m), dtype);
+}
+
+/* Fails if a global of torch is a storage that has no row: Float8_e5m2Storage is one of float8_e5m2. */
+static void
+check_storage(Machine *m, const char *name)
+{
+	static const char end[] = "Storage";
+	const int64_t n = (int64_t)strlen(name) - (int64_t)strlen(end);
+	char *dtype;
+
+	if (n <= 0 || strcmp(name + n, end) != 0)
+		return;
+	dtype = arena_strndup(m->cx->arena, name, n);
+	for (char *c = dtype; *c; c++)
+		*c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+	lacks_dtype(m, dtype);
+}
 
 /* Text up to a newline, which is taken too. */
 static const char *
@@ -672,7 +718,11 @@ op_global(Machine *m, int64_t n)
 			push_global(m, &type_global, full, i);
 			return;
 		}
-	if (!m->host->plain && (!m->host->known || !m->host->known(m->host->arg, full)))
+	if (!strcmp(module, "torch"))
+		check_storage(m, name);
+	/* a name of torch in lower case may be a dtype, which is a value and not called */
+	if (!m->host->plain && (strcmp(module, "torch") != 0 || name[0] < 'a') &&
+	    (!m->host->known || !m->host->known(m->host->arg, full)))
 		pickle_bad(&m->at, "the pickle wants %s, which is neither a class of this archive nor needed for data; "
 			"nothing is ever called by name", full);
 	push_global(m, &type_class_global, full, -1);
@@ -742,6 +792,26 @@ make_of_parts(Machine *m, const IValue *arg, int n)
 	(void)arg;
 	(void)n;
 	pickle_bad(&m->at, "a tensor of parts without its type");
+}
+
+/* (storage, offset, sizes, strides, requires_grad, hooks, dtype, ...): PyTorch writes it for dtypes without a storage
+ * type, which Kiln lacks. */
+static IValue
+make_of_dtype(Machine *m, const IValue *arg, int n)
+{
+	const char *dtype = n > 6 && is_global(arg[6]) ? arg[6].u.en->name->s : NULL;
+
+	if (!dtype)
+		pickle_bad(&m->at, "a tensor is described in an unknown way");
+	lacks_dtype(m, strncmp(dtype, "torch.", 6) ? dtype : dtype + 6);
+}
+
+static IValue
+make_sparse(Machine *m, const IValue *arg, int n)
+{
+	(void)arg;
+	(void)n;
+	pickle_lacks(&m->at, "%sKiln lacks sparse tensors", path_of_value(m));
 }
 
 /* An object without a class: the tuple of its arguments, as a NamedTuple is one; without any a dict, which gets the
@@ -885,10 +955,8 @@ op_binpersid(Machine *m, int64_t n)
 	if (!v || id.u.tuple->n < 5 || v[0].tag != RT_STR || strcmp(v[0].u.str->s, "storage") || v[2].tag != RT_STR
 	    || v[3].tag != RT_STR || v[4].tag != RT_INT || !(g = global_of(v[1], GLOBAL_ELEMENTS)) || !m->host->storage)
 		pickle_bad(&m->at, "a storage is described in an unknown way");
-	if (g->value == RT_NDTYPE)
-		pickle_lacks(&m->at, "Kiln lacks tensors over a %s", g->name);
 	if (!strcmp(v[3].u.str->s, "meta"))
-		pickle_lacks(&m->at, "Kiln lacks tensors without data (device meta)");
+		pickle_lacks(&m->at, "%sKiln lacks tensors without data (device meta)", path_of_value(m));
 	if (v[2].u.str->n > KEY_MAX)
 		pickle_bad(&m->at, "the name of a storage is too long");
 	spend(m, v[2].u.str->n);

@@ -186,18 +186,31 @@ raw_tensor(Payloads *p, const Table *t, const Json *payload, const char *name)
 
 /* ---- by name ----------------------------------------------------------------------------------------------------- */
 
+typedef struct Pickled { Payloads *p; const char *member; IValue v; } Pickled;
+
+static void
+read_pickled(Cx *cx, void *arg)
+{
+	Pickled *o = arg;
+
+	(void)cx;
+	o->v = archive_parts(archive_nested(o->p->archive, o->member), o->p->rt);
+}
+
+/* A tensor, or a dict of the tensors that a class of Python is made of.  Errors end with the weight's name. */
 static IValue
 pickled_tensor(Payloads *p, const Table *t, const Json *payload, const char *name)
 {
 	const char *member = arena_printf(p->cx->arena, "%s/%s", t->folder, json_text(&t->doc, payload, "path_name"));
-	IValue v;
+	Pickled o = { p, member, { 0 } };
 
 	if (!json_get(payload, "tensor_meta"))
 		fail_lacks(p->cx, (Range){ 0 }, "%s: '%s': Kiln lacks custom objects", t->doc.name, name);
-	v = archive_parts(archive_nested(p->archive, member), p->rt);
-	if (v.tag != RT_TENSOR && v.tag != RT_DICT)
-		json_bad(&t->doc, "'%s': %s holds a %s instead of a tensor", name, member, rt_type_of(v));
-	return v;
+	if (!cx_try(p->cx, read_pickled, &o))
+		fail_status(p->cx, p->cx->err.status, (Range){ 0 }, "%s, in the weight '%s'", p->cx->err.what, name);
+	if (o.v.tag != RT_TENSOR && o.v.tag != RT_DICT)
+		json_bad(&t->doc, "'%s': %s holds a %s instead of a tensor", name, member, rt_type_of(o.v));
+	return o.v;
 }
 
 static IValue

@@ -254,13 +254,6 @@ tensor_rebuild_parameter(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
 	return rt_retain(arg[0]);
 }
 
-IValue
-tensor_lacks_sparse(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
-{
-	(void)rt, (void)arg, (void)n;
-	pickle_lacks(at, "Kiln lacks sparse tensors");
-}
-
 /* ---- quantized ----------------------------------------------------------------------------------------------- */
 
 static RtQuant *
