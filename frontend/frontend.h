@@ -281,6 +281,7 @@ Op    *op_of_inputs(Cx *, const char *name, Value *const *in, int n, int nout);
 
 int       builtin_next(const char *op, int row);              /* the operator's row after this one (-1: first), or -1 */
 Function *builtin_row(Cx *, int row);
+const char *builtin_refused(const char *op);                  /* why no archive can call it; null: it may */
 int       upgrader_find(const char *op, const char *overload, int version);     /* row for an older archive, or -1 */
 const Schema *upgrader_schema(Cx *, int row);
 Function *upgrader_function(Cx *, int row);

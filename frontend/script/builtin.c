@@ -13,6 +13,11 @@ static const struct { const char *name, *text; } builtins[] = {
 #include "functional.def"
 };
 
+static const struct { const char *name, *reason; } refused[] = {
+#define REFUSED(name, reason) { name, reason },
+#include "builtin.def"
+};
+
 static const struct Upgrader { const char *name, *overload; int version; const char *schema, *text; } upgraders[] = {
 #define UPGRADER(name, overload, version, schema, text) { name, overload, version, schema, text },
 #include "builtin.def"
@@ -51,6 +56,15 @@ builtin_row(Cx *cx, int row)
 	if (!*f)
 		*f = script_compile(cx, builtins[row].text, builtins[row].name);
 	return *f;
+}
+
+const char *
+builtin_refused(const char *op)
+{
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+		if (!strcmp(refused[i].name, op))
+			return refused[i].reason;
+	return NULL;
 }
 
 int

@@ -746,6 +746,8 @@ emit_builtin(Graph *g, const char *name, Range at, const NamedValue *args, int n
 	if (r)
 		return r;
 	find_candidates(g->cx, name, version, &v);
+	if (!v.n && (text = builtin_refused(name)))
+		fail(g->cx, at, "%s", text);
 	if (!v.n && version > 0 && (r = note_lacking(&site, name)))
 		return r;
 	if (!v.n)

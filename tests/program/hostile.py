@@ -132,6 +132,10 @@ class Test(unittest.TestCase):
 
 
 class Archives(Test):
+    def test_optimized_for_inference(self):
+        """The MKLDNN weights of torch.jit.optimize_for_inference are in no archive; PyTorch does not load it either."""
+        self.commands(model(body(["w = ops.prim.ConstantMKLDNNTensor()", "return torch.add(torch.to_dense(w), x)"])),
+                      "saved after torch.jit.optimize_for_inference", "Save the model before that call", body=True)
     def test_good(self):
         self.put("m.pt", model())
         self.put("x.npz", GOOD_IN)
