@@ -17,7 +17,7 @@ static Sizes sizes = {
 };
 
 /* A kernel with the samples' numbers in place of @; expected: as text, once it is simplified; null: it has no form. */
-static const struct { const char *text; int64_t number[8][SAMPLES]; const char *expected; } cases[] = {
+static const struct { const char *text; int64_t number[9][SAMPLES]; const char *expected; } cases[] = {
 	/* Axes that merge, and what follows from extents. */
 	{ "kernel map  # neg\noperands\n  y0 f32 write @*i0 + i1\n  x1 f32 read @*i0 + i1\naxes i0: @, i1: @\ndo\n"
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule rows of i1; units 1; grain 1\nend\n",
@@ -41,13 +41,43 @@ static const struct { const char *text; int64_t number[8][SAMPLES]; const char *
 	  { { 13, 3, 8 }, { 5, 7, 11 }, { 2, 4, 8 } },
 	  "  y0 f32 write i0\n  x1 f32 read i0\n  n2 index s0\n  s3 bits s2\naxes i0: s1\ndo\n"
 	  "  t0 = aten::mul.Scalar(x1, n2) f32\n  t1 = aten::mul.Scalar(t0, s3) f32\n" },
+	/* Products of a size with itself, of two sizes, of an inner stride and its extent. */
+	{ "kernel map  # neg\noperands\n  y0 f32 write @*i0 + @*i1 + i2\n  x1 f32 read @*i0 + @*i1 + i2\n"
+	  "axes i0: 9, i1: @, i2: @\ndo\n"
+	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule rows of i2; units 1; grain 1\nend\n",
+	  { { 143, 45, 184 }, { 11, 15, 23 }, { 66, 22, 89 }, { 36, 64, 144 }, { 13, 3, 8 }, { 6, 8, 12 } },
+	  "  y0 f32 write (2*s0*s1 + s1)*i0 + (2*s0 + 1)*i1 + i2\n"
+	  "  x1 f32 read (s3 + 1)*i0 + (s0*s0 + 2*s0 + 1)*i1 + i2\naxes i0: 9, i1: s1, i2: s0 + 1\n" },
+	/* Indices, and a place that is read within bounds only. */
+	{ "kernel take  # index\noperands\n  y0 f32 write @*i0 + i1\n  x1 f32 read @*[x2 < @] + i1\n"
+	  "  x2 i64 read i0 + @\n  x3 f32 read @*i0 + i1 where @*i0 + i1 + @ < @\naxes i0: 9, i1: @\ndo\n"
+	  "  t0 = aten::add.Tensor(x1, x3, 1) f32\n  y0 = t0\nschedule rows of i1; units 1; grain 1\nend\n",
+	  { { 13, 3, 8 }, { 26, 6, 16 }, { 5, 7, 11 }, { 10, 14, 22 }, { 13, 3, 8 }, { 39, 9, 24 }, { 15, 21, 33 },
+	    { 20, 28, 44 }, { 13, 3, 8 } },
+	  "  x1 f32 read i1 + 2*s1*[x2 < s0]\n  x2 i64 read i0 + 2*s0\n"
+	  "  x3 f32 read s1*i0 + i1 where 3*s1*i0 + i1 + 3*s0 < 4*s0\n" },
 	/* No formula. */
 	{ "kernel map  # neg\noperands\n  y0 f32 write i0\n  x1 f32 read i0\naxes i0: @\ndo\n"
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule points of i0; units 1; grain 1\nend\n",
 	  { { 1, 100, 3 } }, NULL },
+	/* A double that is a number of the program on the first sample only. */
+	{ "kernel map  # mul\noperands\n  y0 f32 write i0\n  x1 f32 read i0\naxes i0: 9\ndo\n"
+	  "  t0 = aten::mul.Scalar(x1, @.0) f32\n  y0 = t0\nschedule points of i0; units 1; grain 1\nend\n",
+	  { { 2, 4, 9 } }, NULL },
 };
 
-typedef struct Read { int at, sample; Kernel *k; } Read;
+/* Kernels that have some of everything: a row that is reduced in stages; elements by indices. */
+static const char rows[] =
+	"kernel rows  # sub, sum\noperands\n  y0 f32 write 49*i0 + i1\n  x1 f32 read 49*i0 + i1 where i1 < 40\n"
+	"axes i0: 20, i1: 49 reduce\neach\n  r0 = max(x1) f32 f32\neach\n  t0 = aten::sub.Tensor(x1, r0, 1) f32\n"
+	"  t1 = aten::mul.Tensor(t0, x1) f32\n  r1 = sum(t1) f64 f32\n  y0 = t1\n"
+	"once\n  t2 = aten::reciprocal(r1) f32 f64 f64\neach\n  t3 = aten::mul.Tensor(y0, t2) f32\n  y0 = t3\n"
+	"schedule rows of i1 by 16; units 20; grain 54\nend\n";
+static const char indexed[] =
+	"kernel take  # index\noperands\n  y0 f32 write 64*i0 + i1\n  x1 f32 read 7*[x2 < 20]\n  x2 i64 read i0\n"
+	"axes i0: 9, i1: 64\ndo\n  y0 = x1\nschedule rows of i1; units 9; grain 32\nend\n";
+
+typedef struct Read { const char *text; const int64_t (*number)[SAMPLES]; int sample; Kernel *k; } Read;
 
 static void
 read_sample(Cx *cx, void *arg)
@@ -59,9 +89,9 @@ read_sample(Cx *cx, void *arg)
 	Buf b = { 0 };
 	int n = 0;
 
-	for (const char *c = cases[r->at].text; *c; c++)
+	for (const char *c = r->text; *c; c++)
 		if (*c == '@')
-			buf_printf(&b, "%lld", (long long)cases[r->at].number[n++][r->sample]);
+			buf_printf(&b, "%lld", (long long)r->number[n++][r->sample]);
 		else
 			buf_add(&b, c, 1);
 	src.text = rest = arena_text(cx->arena, &b);
@@ -84,7 +114,7 @@ unified(void **state)
 		Buf b = { 0 };
 
 		for (int j = 0; j < SAMPLES; j++) {
-			Read r = { .at = (int)i, .sample = j };
+			Read r = { cases[i].text, cases[i].number, j, NULL };
 
 			assert_true(cx_try(&cx, read_sample, &r));
 			of[j] = r.k;
@@ -103,32 +133,134 @@ unified(void **state)
 	arena_free(&arena);
 }
 
-/* Kernels that differ in more than numbers. */
+/* Makes the i-th change to a kernel of `rows`. False: there are no more. */
+static bool
+change_row(Kernel *k, int i)
+{
+	Operand *o = k->operand.at;
+	Let *l = k->let.at;
+	Folded *f = k->state.at;
+
+	switch (i) {
+	case 0: k->name = "map"; break;
+	case 1: k->serial = 1; break;
+	case 2: k->nreduce = 0; break;
+	case 3: k->operand.n--; break;
+	case 4: k->let.n--; break;
+	case 5: k->state.n--; break;
+	case 6: k->store.n--; break;
+	case 7: k->stage.n--; break;
+	case 8: k->stage.at[1].each = false; break;
+	case 9: k->stage.at[1].let++; break;
+	case 10: k->stage.at[2].state--; break;
+	case 11: k->stage.at[3].store--; break;
+	case 12: o[1].dtype = RT_f64; break;
+	case 13: o[0].access = ACCESS_UPDATE; break;
+	case 14: o[1].along = 0; break;
+	case 15: o[1].bound.n = 0; break;
+	case 16: l[0].op = l[1].op; break;
+	case 17: l[0].narg--; break;
+	case 18: l[2].types.result = RT_f64; break;
+	case 19: l[3].arg[1].at = 1; break;
+	case 20: l[1].arg[1].kind = REF_LET; break;
+	case 21: l[0].arg[1].part = 1; break;
+	case 22: l[0].arg[2].number = rt_double(1); break;
+	case 23: l[0].arg[2].number.u.i = 100; break;
+	case 24: f[0].fold = f[1].fold; break;
+	case 25: f[1].part = RT_f16; break;
+	case 26: f[0].total = RT_f64; break;
+	case 27: f[0].place = RT_i32; break;
+	case 28: f[0].x.at = 0; break;
+	case 29: f[1].y.kind = REF_LET; break;
+	case 30: k->store.at[1].operand = 1; break;
+	case 31: k->store.at[0].value.at = 0; break;
+	default: return false;
+	}
+	return true;
+}
+
+/* The same for a kernel of `indexed`. */
+static bool
+change_index(Kernel *k, int i)
+{
+	Operand *x = &k->operand.at[1];
+
+	switch (i) {
+	case 0: x->ngather = 0; break;
+	case 1: x->gather[0].by = 0; break;
+	case 2: x->gather[0].wraps = true; break;
+	case 3: x->gather[0].limit = size_number(k->sizes, 100); break;
+	default: return false;
+	}
+	return true;
+}
+
+static Kernel *
+kernel_of(Cx *cx, const char *text)
+{
+	Read r = { .text = text };
+
+	assert_true(cx_try(cx, read_sample, &r));
+	return r.k;
+}
+
+/* Each change to one of three kernels with this text, the second or the third, leaves no kernel of all. */
+static void
+changed(const char *text, bool (*change)(Kernel *, int))
+{
+	Arena arena = { 0 };
+	Cx cx = { .arena = &arena };
+	bool more = true;
+
+	schema_parser = schema_parse;
+	for (int i = 0; more; i++) {
+		const Kernel *of[SAMPLES] = { kernel_of(&cx, text), kernel_of(&cx, text), kernel_of(&cx, text) };
+		Kernel *k = kernel_of(&cx, text);
+
+		more = change(k, i);
+		of[1 + i % 2] = k;
+		if (!kernel_unify(size_table(&arena), &sizes, of) != more)
+			fail_msg("change %d", i);
+	}
+	arena_free(&arena);
+}
+
 static void
 other(void **state)
+{
+	(void)state;
+	changed(rows, change_row);
+	changed(indexed, change_index);
+}
+
+/* A bool that differs is no number, even one that has the bits of a number of the program. */
+static void
+truths(void **state)
 {
 	Arena arena = { 0 };
 	Cx cx = { .arena = &arena };
 	const Kernel *of[SAMPLES];
+	Sizes bits = sizes;
 
 	(void)state;
 	schema_parser = schema_parse;
 	for (int j = 0; j < SAMPLES; j++) {
-		Read r = { .at = 0, .sample = 0 };
+		Kernel *k = kernel_of(&cx, rows);
 
-		assert_true(cx_try(&cx, read_sample, &r));
-		if (j == 2)
-			r.k->operand.at[1].dtype = RT_f64;
-		of[j] = r.k;
+		bits.atom[2][j] = j == 1;
+		k->let.at[0].arg[2].number = rt_bool(j == 1);
+		of[j] = k;
 	}
-	assert_null(kernel_unify(size_table(&arena), &sizes, of));
+	assert_null(kernel_unify(size_table(&arena), &bits, of));
 	arena_free(&arena);
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(unified), cmocka_unit_test(other) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unified), cmocka_unit_test(other), cmocka_unit_test(truths),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* tests/rt/sizes.c - which sizes a dynamic specialization takes: ranges, ties, counts, places in the arena
+/* tests/rt/sizes.c - which sizes a dynamic specialization takes: ranges, numbers, ties, counts, places in the arena
  */
 #include "test.h"
 
@@ -61,6 +61,109 @@ counted(void **state)
 	assert_int_equal(s[4 + 0], 64);
 	assert_int_equal(s[4 + 3], 64 + 52);
 	assert_ptr_equal(s, ask(*state, &of, 9, 7));
+	assert_int_equal(ask(*state, &of, 9, 8)[1], 8);
+}
+
+/* Do all buffers lie in the arena, at addresses of vectors, and apart where they are alive together? */
+static void
+placed(void **state)
+{
+	enum { MANY = 40 };
+	uint32_t random = 1;
+	RtSizeBuffer buffer[MANY];
+	const RtSizes of = { SIZES, .buffer = buffer, .nbuffer = MANY };
+
+	for (int i = 0; i < MANY; i++) {
+		random = random * 1664525 + 1013904223;
+		buffer[i] = (RtSizeBuffer){ { 1 + (random >> 28), i % 3, 1, { i & 1 } }, (random >> 24) % 16, 0 };
+		buffer[i].last = buffer[i].first + (int)(random >> 20) % 6;
+	}
+	for (int64_t a = 2; a < 100; a += 13) {
+		const int64_t *s = ask(*state, &of, a, 102 - a), *at = s + 2;
+
+		for (int i = 0; i < MANY; i++) {
+			const RtSizeBuffer *x = &buffer[i];
+			const int64_t bytes = x->bytes.c * s[i & 1] + x->bytes.d;
+
+			assert_true(at[i] >= 0 && at[i] % 64 == 0 && at[i] + bytes <= at[MANY]);
+			for (int k = 0; k < i; k++) {
+				const RtSizeBuffer *y = &buffer[k];
+				const int64_t others = y->bytes.c * s[k & 1] + y->bytes.d;
+
+				assert_true(x->first > y->last || y->first > x->last || at[i] >= at[k] + others ||
+					    at[k] >= at[i] + bytes);
+			}
+		}
+	}
+}
+
+/* A number that has no value, as it would be too large, is no count. */
+static void
+too_large(void **state)
+{
+	static const RtSizeCount count[] = { { { INT64_C(1) << 61, 0, 1, { 0 } }, 1 } };
+	static const RtSizeCount product[] = { { { INT64_C(1) << 40, 0, 4, { 0, 0, 1, 1 } }, 1 } };
+	static const RtSizeCount less[] = { { { -3, 20, 1, { 0 } }, 1 } };
+	static const RtSizes one = { SIZES, .count = count, .ncount = 1 };
+	static const RtSizes two = { SIZES, .count = product, .ncount = 1 };
+	static const RtSizes of = { SIZES, .count = less, .ncount = 1 };
+
+	assert_null(ask(*state, &one, 2, 2));
+	assert_null(ask(*state, &two, 100, 100));
+	assert_int_equal(ask(*state, &of, 6, 2)[2], 2);
+	assert_null(ask(*state, &of, 7, 2));
+}
+
+/* def f(x): return x, where x is compared: its type, its sizes, whose storage it has. */
+static const uint32_t compared_operand[] = { 0, 1, 1 };
+static const RtInsn compared_insn[] = { { RT_DO_PROFILE, 0, 1, 1, 0, 0 }, { RT_DO_RETURN, 0, 1, 0, 2, 0 } };
+static const RtCode compared = { .name = "f", .insn = compared_insn, .operand = compared_operand, .place = place,
+	.text = "", .ninsn = 2, .nreg = 2, .narg = 1, .nresult = 1 };
+static const uint16_t order[] = { 0, 1, 2, 3, 0, 1, 4, 3 };
+
+enum { MATRIX = RT_f32 | 2 << 8 };
+#define COMPARED(expressions, n, atoms) { .code = &compared, .expr = expressions, .number = order, .range = range, \
+	.nsymbol = 2, .natom = atoms, .nnumber = n }
+
+static void
+numbers_of_tensor(void **state)
+{
+	static const RtSizeExpr line[] = { { .d = MATRIX }, { 1, 0, 1, { 0 } }, { 1, 1, 1, { 0 } }, { 0 } };
+	static const RtSizeExpr falling[] = { { .d = MATRIX }, { 1, 0, 1, { 0 } }, { -1, 10, 1, { 0 } }, { 0 } };
+	static const RtSizeExpr atom[] = { { .d = MATRIX }, { .n = -1, .atom = { 2 } }, { .n = -1, .atom = { 2 } },
+					   { 0 } };
+	static const RtSizeExpr type[] = { { .d = MATRIX + 1 }, { 1, 0, 1, { 0 } }, { 1, 0, 1, { 1 } }, { 0 } };
+	static const RtSizes on = COMPARED(line, 4, 2), under = COMPARED(falling, 4, 2), twice = COMPARED(atom, 4, 3);
+	static const RtSizes other = COMPARED(type, 4, 2), few = COMPARED(line, 3, 2), many = COMPARED(line, 5, 2);
+	const int64_t *s;
+
+	assert_non_null(ask(*state, &on, 5, 6));
+	assert_null(ask(*state, &on, 5, 7));
+	assert_non_null(ask(*state, &under, 4, 6));
+	assert_null(ask(*state, &under, 4, 14));
+	assert_non_null(s = ask(*state, &twice, 6, 6));
+	assert_int_equal(s[2], 6);
+	assert_null(ask(*state, &twice, 6, 7));
+	assert_null(ask(*state, &other, 5, 6));
+	assert_null(ask(*state, &few, 5, 6));
+	assert_null(ask(*state, &many, 5, 6));
+}
+
+/* Two tensors in a tuple: sizes of both, neither of which has the storage of the other. */
+static void
+numbers_of_tuple(void **state)
+{
+	static const RtSizeExpr pair[] = { { .d = MATRIX }, { 1, 0, 1, { 0 } }, { 1, 0, 1, { 1 } }, { 0 },
+					   { 1, 0, 1, { 0 } } };
+	static const RtSizes of = COMPARED(pair, 8, 2);
+	const int64_t symbol[] = { 3, 4 }, other[] = { 3, 3 }, wrong[] = { 3, 5 };
+	IValue t = rt_ref(RT_TUPLE, rt_tuple_new(*state, NULL, 2));
+
+	t.u.tuple->v[0] = rt_of(rt_tensor_new(*state, RT_f32, 2, symbol));
+	t.u.tuple->v[1] = rt_of(rt_tensor_new(*state, RT_f32, 2, other));
+	assert_non_null(rt_sizes(*state, &of, &t, symbol));
+	assert_null(rt_sizes(*state, &of, &t, wrong));
+	rt_release(t);
 }
 
 /* s0 is 1 more than a multiple of 4. */
@@ -138,15 +241,81 @@ storages(void **state)
 		rt_release(x[i]);
 }
 
+/* What rt_see puts: numbers, and how many of each kind. */
+typedef struct Put { RtSeen seen; int64_t number[16]; int n, of[3]; } Put;
+
+static void
+keep_all(RtSeen *seen, int64_t number, RtSeenKind kind)
+{
+	Put *p = (Put *)(void *)seen;
+
+	p->number[p->n++] = number;
+	p->of[kind]++;
+}
+
+/* Sees a value, and compares how many numbers of each kind that puts. */
+static Put
+puts_of(IValue v, int ints, int sizes, int fixed)
+{
+	Put p = { .seen = { .put = keep_all } };
+
+	rt_see(&p.seen, v);
+	assert_int_equal(p.of[RT_SEEN_INT], ints);
+	assert_int_equal(p.of[RT_SEEN_DIM], sizes);
+	assert_int_equal(p.of[RT_SEEN_FIXED], fixed);
+	rt_seen_free(&p.seen);
+	rt_release(v);
+	return p;
+}
+
+/* Strides and offset are numbers where a tensor's elements lie neither in rows nor channels last. */
+static void
+forms(void **state)
+{
+	static const int64_t dims[] = { 2, 3, 5, 7 }, last[] = { 105, 1, 21, 3 }, turned[] = { 1, 2, 42, 6 };
+	RtCx *cx = *state;
+	RtTensor *moved = rt_tensor_new(cx, RT_f32, 2, dims);
+	RtTensor *moved_last = rt_tensor_strided(cx, RT_f32, 4, dims, last);
+	const Put rows = puts_of(rt_of(rt_tensor_new(cx, RT_f32, 4, dims)), 0, 4, 2);
+	const Put channels_last = puts_of(rt_of(rt_tensor_strided(cx, RT_f32, 4, dims, last)), 0, 4, 2);
+
+	assert_int_not_equal(rows.number[0], channels_last.number[0]);
+	puts_of(rt_of(rt_tensor_strided(cx, RT_f32, 4, dims, turned)), 5, 4, 2);
+	moved->offset = moved_last->offset = 1;
+	assert_int_equal(puts_of(rt_of(moved), 3, 2, 2).number[5], 1);
+	puts_of(rt_of(moved_last), 5, 4, 2);
+}
+
+static void
+values(void **state)
+{
+	IValue list = rt_ref(RT_LIST, rt_list_new(*state, &rt_type_int, 3)), t;
+
+	for (int i = 0; i < 3; i++)
+		rt_list_push(*state, list.u.list, rt_int(5 + i));
+	assert_int_equal(puts_of(list, 3, 0, 1).number[3], 7);
+	t = rt_ref(RT_TUPLE, rt_tuple_new(*state, NULL, 2));
+	t.u.tuple->v[0] = rt_bool(true);
+	t.u.tuple->v[1] = rt_double(2);
+	puts_of(t, 1, 0, 1);
+	puts_of(rt_none(), 0, 0, 1);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(ranges, cx_setup, cx_teardown),
 		cmocka_unit_test_setup_teardown(counted, cx_setup, cx_teardown),
+		cmocka_unit_test_setup_teardown(placed, cx_setup, cx_teardown),
+		cmocka_unit_test_setup_teardown(too_large, cx_setup, cx_teardown),
+		cmocka_unit_test_setup_teardown(numbers_of_tensor, cx_setup, cx_teardown),
+		cmocka_unit_test_setup_teardown(numbers_of_tuple, cx_setup, cx_teardown),
 		cmocka_unit_test_setup_teardown(same_rest, cx_setup, cx_teardown),
 		cmocka_unit_test_setup_teardown(related, cx_setup, cx_teardown),
 		cmocka_unit_test_setup_teardown(storages, cx_setup, cx_teardown),
+		cmocka_unit_test_setup_teardown(forms, cx_setup, cx_teardown),
+		cmocka_unit_test_setup_teardown(values, cx_setup, cx_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
