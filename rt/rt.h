@@ -450,6 +450,12 @@ typedef enum RtTorch {
 	RT_TORCH_2,              /* 2.1 and newer */
 } RtTorch;
 
+/* Addresses of a thread's own stack.  All null: not known. */
+typedef struct RtStack {
+	const char *low, *top;   /* a frame between these is on it */
+	const char *end;         /* where it can not grow further */
+} RtStack;
+
 struct RtCx {
 	int      status;         /* RT_ERROR: raised; RT_LACKS */
 	char    *message;        /* of the error, heap; "RuntimeError: ..." is not part of it */
@@ -462,8 +468,9 @@ struct RtCx {
 	bool     grad;           /* torch.is_grad_enabled() */
 	uint8_t  torch;          /* an RtTorch */
 	int      depth;          /* calls in progress; past RT_DEPTH is an error */
-	const char *stack_end;   /* call frames must stay above it: of the thread that makes the outermost call */
-	uintptr_t stack_thread;  /* that thread */
+	const char *stack_end;   /* call frames must stay above it; of the stack that the outermost call is on */
+	uintptr_t stack_thread;  /* the thread that made the outermost call */
+	RtStack  stack;          /* its own stack: stack.c */
 	int      nthread;
 	RtGenerator *gen;        /* the default generator */
 	RtPlace *place;          /* planned places of the results of the kernel that runs next, or null */
@@ -581,8 +588,8 @@ char **rt_mem_block(void);             /* where rt_thread_scratch keeps its bloc
 /* ---- stack.c --------------------------------------------------------------------------------- */
 
 enum { RT_STACK_BYTES = 8 << 20 };                          /* of a thread that the pool starts */
-void rt_stack_note(RtCx *);               /* the calling thread makes the outermost call: its stack is the limit */
-const char *rt_stack_end(void);           /* the lowest address for the calling thread's frames; null: unknown */
+void rt_stack_note(RtCx *);               /* sets stack_end for an outermost call by the caller */
+const char *rt_stack_end(void);           /* lowest address for frames of the caller's stack; null: unknown */
 
 /* ---- thread.c: the pool ---------------------------------------------------------------------------------- */
 

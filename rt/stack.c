@@ -1,4 +1,4 @@
-/* rt/stack.c - the end of a thread's stack: the interpreter's calls raise before their frames reach it
+/* rt/stack.c - the end of the stack that calls are on: the interpreter's calls raise before their frames reach it
  *
  * Single-threaded programs, and those that libtcc compiled, do not use this: RT_DEPTH alone bounds their calls.
  */
@@ -28,13 +28,15 @@ rt_stack_note(RtCx *cx)
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
 	STACK_SPARE = 64 << 10,  /* bytes kept for kernels and the C library */
 	GIVEN = 128 << 10,       /* Linux maps this much below the arguments */
 	FRAMES = 16 << 10,       /* more than the frame of the caller here */
+	LEAST = 256 << 10,       /* Linux's most for arguments where the limit is small, and GIVEN */
+	MOST = 128 << 20,        /* Linux maps nothing else this near below the top of the first thread's stack */
+	ELSEWHERE = 64 << 10,    /* bytes for calls on a stack whose end is not known */
 };
 
 /* Where address space is limited, the stack may be unable to grow to its own limit later, so it is grown now.  At least
@@ -63,43 +65,86 @@ claim_stack(const char *end, const char *given)
 	return given > end ? given : end;
 }
 
-/* The first thread's stack: its end is the limit's bytes below its top, where the program's name is stored. */
-static const char *
-first_stack_end(void)
+static bool
+is_on(const char *frame, const RtStack *s)
+{
+	return frame >= s->low && frame < s->top;
+}
+
+/* The first thread's stack: its top holds the program's name, and it grows down to the limit. */
+static RtStack
+first_stack(void)
 {
 	const uintptr_t page = 4096, top = (getauxval(AT_EXECFN) + page - 1) & ~(page - 1);
-	struct rlimit most;
+	struct rlimit limit;
+	uintptr_t bytes;
 
-	if (getrlimit(RLIMIT_STACK, &most) || most.rlim_cur == RLIM_INFINITY || most.rlim_cur > top)
-		return NULL;
-	return claim_stack((const char *)(top - most.rlim_cur), (const char *)(top - GIVEN));
+	if (top < MOST || getrlimit(RLIMIT_STACK, &limit))
+		return (RtStack){ 0 };
+	bytes = limit.rlim_cur < MOST ? limit.rlim_cur : MOST;
+	return (RtStack){ .low = (const char *)(top - (bytes > LEAST ? bytes : LEAST)),
+			  .end = (const char *)(top - bytes), .top = (const char *)top };
+}
+
+/* The calling thread's stack, as the C library describes it.  All null if it does not. */
+static RtStack
+thread_stack(void)
+{
+	RtStack s = { 0 };
+	pthread_attr_t attr;
+	size_t bytes;
+	void *low;
+
+	if (pthread_getattr_np(pthread_self(), &attr))
+		return s;
+	if (!pthread_attr_getstack(&attr, &low, &bytes))
+		s = (RtStack){ .low = low, .end = low, .top = (const char *)low + bytes };
+	pthread_attr_destroy(&attr);
+	return s;
+}
+
+/* The calling thread's own stack.  A process id does not tell which kind it is: in a child that was forked by another
+ * thread than the first, that thread is the only one. */
+static RtStack
+own_stack(const char *frame)
+{
+	RtStack s = first_stack();
+
+	if (!is_on(frame, &s))
+		return thread_stack();
+	s.end = claim_stack(s.end, s.top - GIVEN);
+	return s;
+}
+
+/* A frame outside the thread's own stack is on one that the program allocated, for a fiber or coroutine.  Nothing says
+ * where that ends, since the memory below it may be mapped, too; so calls get a fixed number of bytes. */
+static const char *
+end_for(const char *frame, const RtStack *own)
+{
+	return is_on(frame, own) ? own->end + STACK_SPARE : frame - ELSEWHERE;
 }
 
 const char *
 rt_stack_end(void)
 {
-	const char *end = NULL;
-	pthread_attr_t attr;
-	size_t bytes;
-	void *low;
+	const char *frame = __builtin_frame_address(0);
+	const RtStack own = own_stack(frame);
 
-	if (getpid() == (pid_t)syscall(SYS_gettid)) {
-		end = first_stack_end();
-	} else if (!pthread_getattr_np(pthread_self(), &attr)) {
-		if (!pthread_attr_getstack(&attr, &low, &bytes))
-			end = low;
-		pthread_attr_destroy(&attr);
-	}
-	return end ? end + STACK_SPARE : NULL;
+	return end_for(frame, &own);
 }
 
+/* A thread's own stack is found once.  Whether the frame is on it is asked at each outermost call: a thread may run
+ * several fibers. */
 void
 rt_stack_note(RtCx *cx)
 {
-	if (cx->stack_thread == (uintptr_t)pthread_self())
-		return;
-	cx->stack_thread = (uintptr_t)pthread_self();
-	cx->stack_end = rt_stack_end();
+	const char *frame = __builtin_frame_address(0);
+
+	if (cx->stack_thread != (uintptr_t)pthread_self()) {
+		cx->stack_thread = (uintptr_t)pthread_self();
+		cx->stack = own_stack(frame);
+	}
+	cx->stack_end = end_for(frame, &cx->stack);
 }
 
 #endif

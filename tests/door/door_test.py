@@ -68,7 +68,9 @@ class Door(programs.Test):
         self.ends(DONE, self.compiles("threads", libraries), 1000)
 
     def test_threads(self):
-        self.ends(DONE, self.compiles("threads", self.libraries("static")), 10000)
+        libraries = self.libraries("static")
+        self.ends(DONE, self.compiles("threads", libraries), 10000)
+        self.ends(DONE, self.compiles("stacks", libraries))
 
     @unittest.skipIf(SANITIZED, "sanitizers allocate themselves")
     def test_count(self):

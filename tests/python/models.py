@@ -1,5 +1,5 @@
 """Archives and sources by their paths, with NumPy's arrays."""
-import os, pickle, subprocess, sys, tarfile, tempfile, threading, unittest, warnings
+import multiprocessing, os, pickle, subprocess, sys, tarfile, tempfile, threading, unittest, warnings
 
 import numpy as np
 
@@ -19,6 +19,11 @@ def sample(name, part):
 
 def many(**options):
     return kiln.compile(MANY, X, method=METHODS, **options)
+
+
+def lstm_answer(args):
+    """For processes, which find it by its name."""
+    return without(kiln.compile, sample("lstm", "model.pt"))(*args)[0]
 
 
 def without(function, *args, **options):
@@ -170,6 +175,30 @@ class Calls(Test):
         if not child:                                              # the threads are the parent's: the child has its own
             os._exit(0 if np.array_equal(two(given["x"], (given["state.0"], given["state.1"]))[0], want) else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_processes(self):
+        """Models compiled, opened and called in children: forked by a thread that is not the first, and of multiprocessing."""
+        given = np.load(sample("lstm", "in.npz"))
+        args = given["x"], (given["state.0"], given["state.1"])
+        model = without(kiln.compile, sample("lstm", "model.pt"))
+        want, ended = model(*args)[0], []
+
+        def fork():
+            child, right = os.fork(), False
+            if not child:
+                try:
+                    right = all(np.array_equal(one(*args)[0], want) for one in (model, without(kiln.compile, sample("lstm", "model.pt"))))
+                finally:
+                    os._exit(0 if right else 1)
+            ended.append(os.waitpid(child, 0)[1])
+        thread = threading.Thread(target=fork)
+        thread.start()
+        thread.join()
+        self.assertEqual(ended, [0])
+        for how in "fork", "spawn":
+            with multiprocessing.get_context(how).Pool(2) as pool:
+                for got in pool.map(lstm_answer, [args] * 3):
+                    np.testing.assert_array_equal(got, want)
 
     def test_callback_calls(self):
         """What a model prints with may not call it."""
