@@ -219,6 +219,12 @@ fma_option(const char *cc)
 	return strstr(cc, "clang") || strstr(cc, "tcc") ? "" : "--param=avoid-fma-max-bits=0";
 }
 
+const char *
+pic_option(const Target *t)
+{
+	return t->is_bare ? "-fno-pic" : "-fPIC";
+}
+
 static void
 args_emitted(Build *b, Argv *a, const char *c, const char *object)
 {
@@ -230,7 +236,7 @@ args_emitted(Build *b, Argv *a, const char *c, const char *object)
 	arg(a, "-fno-trapping-math"), arg(a, "-ftree-vectorize"), arg(a, "-ffp-contract=fast"), arg(a, "-w");
 	arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-fno-align-functions"), arg(a, "-fno-align-jumps");
 	args_of(a, fma_option(b->cc));
-	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC");
+	arg(a, is_fixed(b) ? "-fno-pie" : pic_option(b->o->target));
 	args_cpu(b, a);
 	if (tells_stack(b))
 		arg(a, "-fcallgraph-info=su");
@@ -414,7 +420,7 @@ link_object(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	const char *whole = arena_printf(b->cx->arena, "%s/whole.o", b->dir);
 	Argv a = { .cx = b->cx }, copy = { .cx = b->cx };
 
-	arg(&a, "-r"), arg(&a, "-nostdlib");
+	arg(&a, "-r"), arg(&a, "-nostdlib"), arg(&a, "-Wl,-z,noexecstack");
 	for (int i = 0; i < t->exported.n; i++)
 		arg(&a, arena_printf(b->cx->arena, "-Wl,-u,%s", t->exported.at[i]));
 	link_with(b, parts, &a, whole);

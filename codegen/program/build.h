@@ -55,6 +55,9 @@ bool is_fixed(const Build *);
 /* Tuned for some of AMD's processors, gcc does not fuse products and additions of a block of one sum, but does so of
  * larger ones, which may compute the same element on another number of threads.  The option that ends this, or "". */
 const char *fma_option(const char *cc);
+/* The option for code of libraries.  Code for bare metal has no GOT: linker scripts do not expect one, and startup code
+ * copies no table to RAM that lies outside .data. */
+const char *pic_option(const Target *);
 bool start(Build *, char *const *argv, const char *log, Process *);
 RT_NORETURN void not_started(Build *, const Process *);
 RT_NORETURN void process_failed(Build *, const Process *, const char *what);

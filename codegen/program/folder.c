@@ -176,8 +176,8 @@ put_rules(Folder *f, Buf *b)
 	buf_printf(b, "cc = %s\nld = %sld\nar = %sar\nobjcopy = %sobjcopy\ncpu = %s\n", compiler_of(f), tools, tools,
 		   tools, cpu_of(f, NULL));
 	buf_printf(b, "cflags = %s -Wall -Wextra -Wpedantic $\n  -ffunction-sections -fdata-sections "
-		   "-fno-asynchronous-unwind-tables%s\n"
-		   "fast = %s %s %s\n\n", flags, f->o->target->is_bare ? "" : " -fPIC", level_of(f), fast,
+		   "-fno-asynchronous-unwind-tables %s\n"
+		   "fast = %s %s %s\n\n", flags, pic_option(f->o->target), level_of(f), fast,
 		   arena_printf(f->cx->arena, if_gcc, fma_option("gcc")));
 	buf_puts(b, "rule cc\n  command = $cc $cflags $fast $cpu $define -c $in -o $out\n  description = CC $in\n");
 	if (!f->t->bare)

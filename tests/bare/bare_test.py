@@ -351,33 +351,61 @@ class Bare(programs.Test):
         for options in (["--max-flash", "1K"], ["--no-generic", "--max-flash", "1K", "--cc", "tcc"], ["--no-generic", "--max-ram", "much"], ["--no-generic", "--max-ram", "0"]):
             self.refused(USAGE, "build", path, "-i", given, "--emit", "c", "--name", "m", "-o", self.at("no_c"), *options)
 
+    def board(self, name, folder, arrays, cpu, fpu):
+        """The compiler of a board's program: its options, with those that board.c is compiled with."""
+        dtype, _, values = next(iter(arrays.values()))
+        given = struct.pack("<%d%s" % (len(values), {"<f4": "f", "<i8": "q"}[dtype]), *values)
+        with open(os.path.join(folder, "input.h"), "w") as f: f.write(",".join(map(str, given)))
+        return ["arm-none-eabi-gcc", "-mcpu=" + cpu, "-mthumb", "-mfloat-abi=hard", "-mfpu=" + fpu, "-std=c11", "-O2", "-fno-strict-aliasing",
+                "-fno-math-errno", "-ffp-contract=fast", "-ffunction-sections", "-I", folder, f'-DHEADER="{name}.h"', f"-DCALL={name}_forward",
+                f"-DIN={len(given)}", "-nostartfiles", "-Wl,--gc-sections"]
+
+    def runs_on_board(self, machine, image, want):
+        """The right answer, and the bytes of stack that it took."""
+        (_, _, out), = want.values()
+        said = self.ends(DONE, "qemu-system-arm", "-M", machine, "-display", "none", "-semihosting-config", "enable=on,target=native",
+                         "-icount", "shift=0", "-kernel", image)
+        text = (said[0] + said[1]).splitlines()
+        self.assertEqual(text[:1], ["status 0"], text)
+        got = struct.unpack("<%df" % len(out), bytes(int(v) for line in text[3:] for v in line.split()))
+        for a, b in zip(got, out): self.assertLessEqual(abs(a - b), 2e-5 * max(1, abs(b)))
+        return int(text[2].split()[1])
+
     @needs("arm-none-eabi-gcc", "qemu-system-arm")
     def test_boards(self):
         """Cortex-M4 and M7: the same answers, and nothing but memcpy and libm is left to link."""
         for name in "convolutions", "products", "looked_up":
             folder, want, arrays = self.folder_of(name, "--target", "arm-none-eabi", "--json", self.at("j"))
             with open(self.at("j")) as f: stack = json.load(f)["stack_bytes"]
-            dtype, _, values = next(iter(arrays.values()))
-            given = struct.pack("<%d%s" % (len(values), {"<f4": "f", "<i8": "q"}[dtype]), *values)
-            with open(os.path.join(folder, "input.h"), "w") as f: f.write(",".join(map(str, given)))
             for cpu, fpu, machine in ("cortex-m4", "fpv4-sp-d16", "mps2-an386"), ("cortex-m7", "fpv5-d16", "mps2-an500"):
                 with self.subTest(name, cpu=cpu):
-                    arm = ["arm-none-eabi-gcc", "-mcpu=" + cpu, "-mthumb", "-mfloat-abi=hard", "-mfpu=" + fpu, "-std=c11", "-O2",
-                           "-fno-strict-aliasing", "-fno-math-errno", "-ffp-contract=fast", "-ffunction-sections", "-I", folder]
+                    arm = self.board(name, folder, arrays, cpu, fpu)
                     self.ends(DONE, *arm, *WARN, "-c", os.path.join(folder, name + ".c"), "-o", self.at("model.o"))
                     left = {l.split()[-1] for l in self.ends(DONE, "arm-none-eabi-nm", "-u", self.at("model.o"))[0].splitlines()}
                     self.assertLessEqual({n for n in left if not n.startswith("__aeabi")}, {"memcpy", "memset", "expf", name + "_weights"})
-                    (_, shape, out), = want.values()
-                    self.ends(DONE, *arm, f'-DHEADER="{name}.h"', f"-DCALL={name}_forward", f"-DIN={len(given)}", f"-DOUT={4 * len(out)}",
-                              "-nostartfiles", "-Wl,--gc-sections", "-T", os.path.join(HERE, "board.ld"), os.path.join(HERE, "board.c"), self.at("model.o"),
+                    (_, _, out), = want.values()
+                    self.ends(DONE, *arm, f"-DOUT={4 * len(out)}", "-T", os.path.join(HERE, "board.ld"), os.path.join(HERE, "board.c"), self.at("model.o"),
                               os.path.join(folder, name + "_weights.c"), "-o", self.at("board.elf"), "-lm", "-lc", "-lgcc")
-                    said = self.ends(DONE, "qemu-system-arm", "-M", machine, "-display", "none", "-semihosting-config", "enable=on,target=native",
-                                     "-icount", "shift=0", "-kernel", self.at("board.elf"))
-                    text = (said[0] + said[1]).splitlines()
-                    self.assertEqual(text[0], "status 0", text)
-                    self.assertLessEqual(int(text[2].split()[1]), stack + 200)       # libm's own, and a compiler with other options
-                    got = struct.unpack("<%df" % len(out), bytes(int(v) for line in text[3:] for v in line.split()))
-                    for a, b in zip(got, out): self.assertLessEqual(abs(a - b), 2e-5 * max(1, abs(b)))
+                    self.assertLessEqual(self.runs_on_board(machine, self.at("board.elf"), want), stack + 200)       # libm's own, and a compiler with other options
+
+    @needs("arm-none-eabi-gcc", "qemu-system-arm")
+    def test_objects(self):
+        """Objects and libraries as kiln compiles them, in an image that a vendor's linker script and startup code make: no GOT, which these
+        do not know of, and no executable stack."""
+        for name, kind, end in ("convolutions", "obj", "o"), ("products", "static", "a"), ("looked_up", "obj", "o"):
+            with self.subTest(name, kind=kind):
+                path, given, arrays, more = self.model(name)
+                want = self.wanted(path, given)
+                (_, _, out), = want.values()
+                library = self.build(f"lib{name}.{end}", path, "-i", given, "--no-generic", "--target", "arm-none-eabi", "--cpu", "cortex-m4", "--emit", kind,
+                                     "--name", name, *more)
+                arm = self.board(name, self.folder.name, arrays, "cortex-m4", "fpv4-sp-d16")
+                self.ends(DONE, *arm, f"-DOUT={4 * len(out)}", "-T", os.path.join(HERE, "vendor.ld"), os.path.join(HERE, "vendor.c"),
+                          os.path.join(HERE, "board.c"), library, "-o", self.at("vendor.elf"), "-lm", "-lc", "-lgcc")
+                self.ends(DONE, "arm-none-eabi-objcopy", "-O", "binary", self.at("vendor.elf"), self.at("vendor.bin"))
+                self.runs_on_board("mps2-an386", self.at("vendor.bin"), want)
+                read = self.ends(DONE, "arm-none-eabi-readelf", "-rSW", library)[0]
+                self.assertEqual(re.findall(r"R_ARM_\w*GOT\w*|R_ARM_BASE_PREL|\.got.*|\.note\.GNU-stack .* X .*", read), [])
 
 
 if __name__ == "__main__":
