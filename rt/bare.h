@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "half.h"
+#include "order.h"
 
 #define RT_BARE
 

@@ -19,6 +19,7 @@
 #include <sys/select.h>   /* sigset_t */
 
 #include "limits.h"
+#include "order.h"
 
 #if defined __GNUC__ && !defined __TINYC__
 #define RT_PRINTF(f, a) __attribute__((format(printf, f, a)))

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "limits.h"
+#include "order.h"
 
 #if defined __GNUC__ && !defined __TINYC__
 #define RT_FORMAT(f, a) __attribute__((format(printf, f, a)))

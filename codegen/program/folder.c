@@ -94,7 +94,7 @@ put_weights_text(Folder *f)
 	const char *name = f->o->name;
 	Buf b = { 0 };
 
-	buf_printf(&b, "/* %s_weights.c - the constants of %s.c, as the machine has them: little-endian */\n"
+	buf_printf(&b, "/* %s_weights.c - the constants of %s.c, as the machine has them */\n#include \"rt/order.h\"\n"
 		   "extern const unsigned char %s_weights[];\n"
 		   "const unsigned char %s_weights[] __attribute__((aligned(64))) = {", name, name, name, name);
 	for (int64_t i = 0; i < w->bytes.n; i++)

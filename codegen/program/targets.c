@@ -81,6 +81,17 @@ target_host(void)
 #endif
 }
 
+/* Beginnings of the triples of big-endian machines, for the reason why they are no targets. */
+static const char *const big_endian[] = { "s390", "powerpc-", "powerpc64-", "ppc-", "ppc64-", "mips-", "mips64-",
+					  "sparc", "m68k-", "hppa", "armeb", "aarch64_be" };
+
+static void
+refuse_big_endian(Cx *cx, const char *what)
+{
+	fail_lacks(cx, NOWHERE, "%s is big-endian: Kiln stores weights and constants in little-endian byte order and "
+		   "has no code that swaps them; kiln targets lists what it builds for", what);
+}
+
 const Target *
 target_find(Cx *cx, const char *triple)
 {
@@ -93,6 +104,9 @@ target_find(Cx *cx, const char *triple)
 		near_try(&near, targets[i].triple);
 		buf_printf(&all, "%s%s", i ? ", " : "", targets[i].triple);
 	}
+	for (size_t i = 0; i < sizeof big_endian / sizeof *big_endian; i++)
+		if (!strncmp(triple, big_endian[i], strlen(big_endian[i])))
+			refuse_big_endian(cx, triple);
 	fail_status(cx, EXIT_USAGE, NOWHERE, "there is no target '%s'%s\nthere are %s", triple, near_hint(cx, &near),
 		    arena_text(cx->arena, &all));
 }
@@ -377,6 +391,15 @@ macros_of(Build *b)
 	return file_text(b->cx, p.log);
 }
 
+/* A compiler given by --cc, or told so by CFLAGS. */
+static bool
+is_big_endian(const char *macros)
+{
+	const char *order = strstr(macros, " __BYTE_ORDER__ ");
+
+	return order && !strncmp(order + 16, "__ORDER_BIG_ENDIAN__", 20);
+}
+
 /* The vector width of code and weights is that of the compiler's target; of several processors, the widest. */
 static void
 ask_compiler(Cx *cx, const char *dir, void *arg_)
@@ -404,6 +427,8 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 		o->level_ops[i] = b->cross ? 0 : ops_level(macros);
 	}
 	macros = macros_of(b);
+	if (is_big_endian(macros))
+		refuse_big_endian(cx, b->cc);
 	if (o->target->musl && is_macro(macros, "__GLIBC__"))
 		fail_status(cx, EXIT_USAGE, NOWHERE, "%s compiles for the GNU C library, and %s has musl: musl-gcc "
 			    "compiles for that, and so does any gcc", b->cc, o->target->triple);

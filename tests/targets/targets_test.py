@@ -544,6 +544,37 @@ class Refused(programs.Test):
         self.ends(WRONG, KILN, "check", sample("digits", "model.pt"), self.at("other"), "-i", sample("digits", "in.npz"),
                   says=["Exec format error", "--runner"])
 
+    def test_big_endian(self):
+        """Weights and constants are little-endian: kiln says so of such a target, and of a compiler that is told to make such code."""
+        for triple in "s390x-linux-gnu", "powerpc64-linux-gnu", "mips-linux-gnu", "aarch64_be-none-elf":
+            self.refused(programs.LACKS, "--target", triple, says=[triple + " is big-endian"])
+        self.refused(USAGE, "--target", "powerpc64le-linux-gnu", says=["no target 'powerpc64le"])
+
+    @needs("arm-none-eabi-gcc")
+    def test_big_endian_options(self):
+        self.refused(programs.LACKS, "--no-generic", "--emit", "obj", "--name", "n", "--target", "arm-none-eabi", says=["is big-endian"],
+                     CFLAGS="-mbig-endian")
+
+    @needs("s390x-linux-gnu-gcc")
+    def test_big_endian_text(self):
+        """No file of a folder compiles there: neither the emitted ones nor the runtime's, nor the header of operators."""
+        seen = set()
+        op = self.at("op.c")
+        with open(op, "w") as f:
+            f.write('#include "kiln.h"\nint my_f(RtCx *cx, const IValue *in, IValue *out) { (void)cx; out[0] = rt_retain(in[0]); return RT_OK; }\n')
+        for name, options in (("all", ["--op", op, "--op-schema", "my::f(Tensor a) -> Tensor"]), ("plain", ["--no-generic"])):
+            with open(self.at("m.py"), "w") as f:
+                f.write("def forward(x: Tensor) -> Tensor:\n    return x @ torch.ones(3, 2)\n")
+            folder = self.build(name, self.at("m.py"), "--input", "x=float32[2x3]", "--emit", "c", "--name", "net", "--no-dynamic", *options)
+            for root, _, files in os.walk(folder):
+                for file in files:
+                    if file.endswith(".c"):
+                        rc, _, err = programs.run("s390x-linux-gnu-gcc", "-E", "-D_GNU_SOURCE", "-I", folder, "-o", "/dev/null", os.path.join(root, file))
+                        self.assertNotEqual(rc, 0, file)
+                        self.assertIn("is for little-endian processors", err, file)
+                        seen.add(file)
+        self.assertLessEqual({"net.c", "net_weights.c", "net_op0.c", "npz.c", "tensor.c"}, seen)
+
     def test_sysroot(self):
         self.refused(programs.LACKS, "--target", "x86_64-linux-musl", "--sysroot", self.folder.name, says=["musl-dev"])
 
