@@ -202,10 +202,10 @@ FILE *rt_whole_open(RtWhole *, const char *path);
 int   rt_whole_end(RtWhole *, bool good);
 bool  rt_replaces(const char *path);           /* may the name be replaced?  Not that of a device or a pipe */
 void  rt_whole_target(Buf *, const char *path);      /* adds the path of the file, behind symbolic links */
-/* The first output that would replace a file that is read, through links of any kind, too: one of the inputs, or the
- * running program.  *read gets that file's name.  Null: none would.  Null paths are skipped. */
+/* The input that is the same file as this output, through links of any kind, or a word for the running program.  Null:
+ * writing the output replaces nothing that is read; also if it is null. */
+const char *rt_overwrites(const char *out, const char *const *in, int nin);
 #define RT_OVERWRITES "cannot write to %s: the same file is read, as %s; name another output"
-const char *rt_overwrites(const char *const *out, int nout, const char *const *in, int nin, const char **read);
 bool  rt_is_stdout(const char *path);          /* is it "-", or what standard output is redirected to?  null: no */
 void  rt_parts_remove(void);                   /* removes unfinished files: the process is about to exit */
 void  rt_print_aside(struct RtCx *, const char *, int64_t n);      /* for RtCx.print: prints to standard error */

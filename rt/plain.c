@@ -277,7 +277,7 @@ read_options(Plain *p, int argc, char **argv)
 static int
 begin(Plain *p, int argc, char **argv)
 {
-	const char *out, *read;
+	const char *read;
 	int status;
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
@@ -286,10 +286,11 @@ begin(Plain *p, int argc, char **argv)
 	}
 	if ((status = read_options(p, argc, argv)))
 		return status;
-	if ((out = rt_overwrites(p->out, p->nout, p->in, p->nin, &read))) {
-		fprintf(stderr, "%s: error: " RT_OVERWRITES "\n", p->name, out, read);
-		return EXIT_USAGE;
-	}
+	for (int i = 0; i < p->nout; i++)
+		if ((read = rt_overwrites(p->out[i], p->in, p->nin))) {
+			fprintf(stderr, "%s: error: " RT_OVERWRITES "\n", p->name, p->out[i], read);
+			return EXIT_USAGE;
+		}
 	if (rt_cx_init(&p->cx))
 		return failed(p, EXIT_INPUT);
 	for (int i = 0; i < (p->nin ? p->nin : 1) && !status; i++)

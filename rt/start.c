@@ -159,26 +159,23 @@ read_options(Program *p, char **argv)
 	return EXIT_OK;
 }
 
-static void
-add_path(const char **paths, int *n, const char *path)
-{
-	if (path)
-		paths[(*n)++] = path;
-}
-
-/* An output that is also read would be lost as an input, for a later call, too.  The lists have room for these. */
+/* An output that is also read would be lost as an input, for a later call, too.  There is room behind the inputs. */
 static int
 refuse_overwrite(Program *p)
 {
 	Options *o = &p->o;
-	const char *out, *read;
-	int nin = o->nin, nout = o->nout;
+	const char *const more[] = { o->json, o->trace, o->train.grad_out };
+	const char *out = NULL, *read = NULL;
+	const int n = o->nout + (int)(sizeof more / sizeof *more);
+	int nin = o->nin;
 
-	add_path(o->in, &nin, o->train.grad_in);
-	add_path(o->out, &nout, o->json);
-	add_path(o->out, &nout, o->trace);
-	add_path(o->out, &nout, o->train.grad_out);
-	if (!(out = rt_overwrites(o->out, nout, o->in, nin, &read)))
+	if (o->train.grad_in)
+		o->in[nin++] = o->train.grad_in;
+	for (int i = 0; i < n && !read; i++) {
+		out = i < o->nout ? o->out[i] : more[i - o->nout];
+		read = rt_overwrites(out, o->in, nin);
+	}
+	if (!read)
 		return EXIT_OK;
 	fprintf(stderr, "%s: error: " RT_OVERWRITES "\n", p->name, out, read);
 	return EXIT_USAGE;

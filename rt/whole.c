@@ -54,49 +54,20 @@ rt_whole_target(Buf *b, const char *path)
 
 /* ---- files that are read must not be replaced ------------------------------------------------------------------- */
 
-/* known: false for what is no regular file */
-typedef struct FileId { dev_t dev; ino_t ino; bool known; } FileId;
-
-static FileId
-file_id(const char *path)
-{
-	struct stat st;
-
-	if (!path || (strcmp(path, "-") ? stat(path, &st) : fstat(1, &st)) || !S_ISREG(st.st_mode))
-		return (FileId){ 0 };
-	return (FileId){ st.st_dev, st.st_ino, true };
-}
-
-/* Its index; -1: it is not among them. */
-static int
-find_id(const FileId *ids, int n, FileId id)
-{
-	for (int i = 0; i < n && id.known; i++)
-		if (ids[i].known && ids[i].dev == id.dev && ids[i].ino == id.ino)
-			return i;
-	return -1;
-}
-
-/* The inputs' files are looked up once: a program may be given thousands of inputs and outputs. */
 const char *
-rt_overwrites(const char *const *out, int nout, const char *const *in, int nin, const char **read)
+rt_overwrites(const char *out, const char *const *in, int nin)
 {
-	FileId *ids = heap_grow(NULL, (int64_t)sizeof *ids * (nin + 1));
-	const char *found = NULL;
+	struct stat to, from;
 
-	for (int i = 0; i < nin; i++)
-		ids[i] = file_id(in[i]);
-	ids[nin] = file_id("/proc/self/exe");
-	for (int k = 0; k < nout && !found; k++) {
-		const int i = find_id(ids, nin + 1, file_id(out[k]));
+	if (!out || stat(out, &to) || !S_ISREG(to.st_mode))
+		return NULL;
+	for (int i = 0; i <= nin; i++) {
+		const char *path = i < nin ? in[i] : "/proc/self/exe";
 
-		if (i < 0)
-			continue;
-		found = out[k];
-		*read = i < nin ? in[i] : "the running program";
+		if (!stat(path, &from) && from.st_ino == to.st_ino && from.st_dev == to.st_dev)
+			return i < nin ? path : "the running program";
 	}
-	free(ids);
-	return found;
+	return NULL;
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------ */

@@ -114,10 +114,12 @@ drop_part(const char *part, const char *to)
 void
 refuse_overwrite(Cx *cx, const Texts *reads, const Texts *writes)
 {
-	const char *read, *to = rt_overwrites(writes->at, writes->n, reads->at, reads->n, &read);
+	for (int i = 0; i < writes->n; i++) {
+		const char *read = rt_overwrites(writes->at[i], reads->at, reads->n);
 
-	if (to)
-		fail_status(cx, EXIT_USAGE, NOWHERE, RT_OVERWRITES, to, read);
+		if (read)
+			fail_status(cx, EXIT_USAGE, NOWHERE, RT_OVERWRITES, writes->at[i], read);
+	}
 }
 
 /* Moves a finished file beside its place, by a copy across file systems, or into a device or pipe.  Returns its path;
