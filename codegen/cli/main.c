@@ -62,7 +62,8 @@ static const Option options[] = {
 	{"output", 'o', "FILE", OPTION_TEXT | WRITTEN, PLACE(out), " build profile save trace ", "where it goes"},
 	{"double", 0, 0, OPTION_FLAG, PLACE(in_double), " check ",
 	 "the errors of the results against an interpreter whose floats are all float64, over\n"
-	 "                               the largest element: at most 5e-6, or 3 times the interpreter's"},
+	 "                               the largest element: at most 5e-6, or 3 times the interpreter's;\n"
+	 "                               without it they decide where program and interpreter differ"},
 	{"reference", 0, "OUT.npz", OPTION_TEXTS | READ, PLACE(references), " check ",
 	 "with --double: a recorded answer, one for each -i, in the interpreter's place"},
 	{"grad", 0, "params|NAME,...", OPTION_TEXT, PLACE(grad), " bench run build show check profile ",

@@ -154,6 +154,28 @@ class Double(Test):
         self.assertEqual([r["key"] for r in self.check("e.py", "-i", "x.npz", "--reference", "e.npz")[0]["results"]], ["out.0", "out.1"])
         self.kiln("check", "--double", "m.py", "m", "-i", "x.npz", "--reference", "absent.npz", status=1)
 
+    def test_ill_conditioned(self):
+        """Without --double it decides where program and interpreter differ: rounding is no difference, a wrong answer is one."""
+        late = "y = x[:, 0] + (x[:, 1] + x[:, 2])"                     # 8 more than x[:, 0]; exactly 6.6
+        for name, sums, ints in (("m", "y = x[:, 0] + x[:, 1] + x[:, 2]", 0), ("off", late, 0), ("wrong", late + " + 40", 0), ("ints", late, 1)):
+            self.put(name + ".py", source("%s\nreturn y - x[:, 0], [x.int() + %d]" % (sums, ints)))
+        self.put("c.npz", npz(x=npy([2, 3], data=struct.pack("<6f", 1e8, 3.3, 3.3, 1e8, 3.3, 3.3))))
+        for name, status, wanted in ("m", 0, "same"), ("off", 0, "ill-conditioned"), ("wrong", 4, "differs"), ("ints", 4, "differs"):
+            self.kiln("build", name + ".py", "-i", "c.npz", "--no-dynamic", "--cc", "tcc", "-o", name)
+            answer, = json.loads(self.kiln("check", "m.py", name, "-i", "c.npz", "--json", status=status))
+            self.assertEqual(answer["answer"], wanted, answer)
+        said = self.kiln("check", "m.py", "off", "-i", "c.npz")
+        self.assertIn("c.npz: ill-conditioned: out.0[0] is 8, expected 0; interpreter and program are 1 and 0.21 off the result in double\n"
+                      "  out.0, program 0.21, interpreter 1, bound 3\n", said)
+        self.assertIn("differs: out.0[0] is 48, expected 0; interpreter and program are 1 and 6.3 off", self.kiln("check", "m.py", "wrong", "-i", "c.npz", status=4))
+
+    def test_decides_otherwise(self):
+        """Where a decision is another one in double, errors say nothing: a difference stays one, and the decision is named."""
+        self.put("m.py", source(DECISIONS["mask of an operator"][0]))
+        self.put("n.py", source("return x + 0"))
+        self.kiln("build", "n.py", "-i", "x.npz", "--no-dynamic", "--cc", "tcc", "-o", "n")
+        self.assertRegex(self.kiln("check", "m.py", "n", "-i", "x.npz", status=4), r"^x.npz: differs: .*; in double aten::g\S* decides otherwise, margin \S+ \(--double")
+
     def test_raises(self):
         self.put("m.py", source("y = torch.neg(x)\nif x.sum() > 1:\n    raise ValueError('no')\nreturn y"))
         self.kiln("build", "m.py", "-i", "x.npz", *NATIVE, "-o", "m")

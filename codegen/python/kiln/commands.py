@@ -30,7 +30,7 @@ def bench(model: Any, example_inputs: Any = None, *, dynamic: Any = False, cc: O
 
 def check(model: Any, example_inputs: Any = None, program_path: Optional[str] = None, *, dynamic: Any = False,
           cc: Optional[str] = None, no_grad: bool = True, **options: Any) -> List[Dict[str, Any]]:
-    """What `kiln check --json` says, for each input: {"input", "answer": "same" or what differs, "why"}.
+    """What `kiln check --json` says, for each input: {"input", "answer": "same", "ill-conditioned" or "differs", "why"}.
 
     Compares a program (program_path; None: one is made, with the options of `kiln build`) with the interpreter of the
     model as it was read.  model, example_inputs, dynamic: as compile() has them; without examples of a .pt2, its own.
