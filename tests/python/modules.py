@@ -228,6 +228,52 @@ class Exported(Test):
         with torch.autocast("cpu"), self.assertWarnsRegex(UserWarning, "autocast is on"):
             self.assertEqual(kiln.compile(nn.Linear(2, 2).eval(), torch.ones(2, 2))(torch.ones(2, 2)).dtype, torch.float32)
 
+    def test_refused(self):
+        """What neither export nor script takes is an error with both reasons and the lines; traced only when asked for."""
+        class Checked(nn.Module):
+            def forward(self, x):
+                n = int(x.sum())                                        # line of export
+                torch._check(n > 0, lambda: "the sum is positive")      # line of script
+                return torch.sqrt(x) * n
+        net, x = Checked().eval(), torch.ones(4)
+        for dynamic in False, True, {"x": {0: torch.export.Dim.AUTO}}:
+            with self.assertRaises(kiln.CompileError) as raised:
+                kiln.compile(net, x, dynamic=dynamic)
+            export, script, hint = str(raised.exception).splitlines()
+            self.assertRegex(export, r"^torch.export refuses it at .*modules.py:\d+ \(n = int\(x.sum\(\)\) .*\): "
+                                     r"GuardOnDataDependentSymNode: ")
+            self.assertRegex(script, r"^torch.jit.script refuses it at .*modules.py:\d+ \(torch._check\(.*: UnsupportedNodeError: Lambda")
+            self.assertIn("trace=True", hint)
+        for one in kiln.bench, kiln.check:
+            with self.assertRaisesRegex(kiln.CompileError, "trace=True"):
+                one(net, x)
+        model = quietly(kiln.compile, net, x, trace=True)
+        self.assertEqual(model.source, "torch.jit.trace")
+        self.agrees(model, net, x)
+        self.assertTrue(model(-x).isnan().all())                        # the trace has no check
+        self.assertEqual(quietly(kiln.check, net, x, trace=True)[0]["answer"], "same")
+        jitted = kiln.jit(net, calls=1)
+        with self.assertWarnsRegex(UserWarning, "runs without Kiln: torch.export refuses it at"):
+            self.agrees(jitted, net, x)
+        self.assertRaises(RuntimeError, jitted, -x)
+        for wrong, how in ((net, {"dynamic": True}), (quietly(torch.jit.script, Net().eval()), {}), ("m.pt", {}),
+                           (torch.export.export(nn.Linear(4, 2), (x,)), {})):
+            with self.assertRaisesRegex((kiln.BadOption, kiln.CompileError), "trace=True goes|trace=True wants|No such file"):
+                quietly(kiln.compile, wrong, x, trace=True, **how)
+
+    def test_checks(self):
+        """A module's own checks hold in its program: through export and through script."""
+        class Checked(nn.Module):
+            def forward(self, x):
+                n = x.sum().to(torch.int64).item()
+                torch._check(n > 0)
+                return torch.sqrt(x) * n
+        x = torch.ones(4)
+        for net in Checked().eval(), quietly(torch.jit.script, Checked().eval()):
+            model = quietly(kiln.compile, net, x)
+            self.agrees(model, net, 2 * x)
+            self.assertRaises(kiln.ModelRaised, model, -x)
+
     def test_dtypes(self):
         for dtype in torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.uint8, torch.bool, torch.complex64:
             x = torch.ones(3, 2).to(dtype)

@@ -1,13 +1,16 @@
 """A PyTorch module or function becomes an archive that Kiln compiles, and a signature: how calls become leaves.
 
-First torch.export; what it refuses is scripted by torch.jit.script, else traced by torch.jit.trace, and a warning says
-so.
+First torch.export; a model that it refuses goes through torch.jit.script, with a warning.  torch.jit.trace drops
+branches on data and the model's own checks, so it is used only when the caller asks for it.
 PyTorch must be imported before this module is."""
 import contextlib
 import copy
 import inspect
+import linecache
 import os
 import re
+import sys
+import traceback
 import warnings
 
 import torch
@@ -349,23 +352,53 @@ def _save_exported(module, call, calls, dynamic, folder):
     return _save(program, path), Exported(program, call, trees)
 
 
-def _scripted(model, calls):
-    """By script, else by trace, and how."""
-    if _is_scripted(model):
-        return model, None
-    made = model.kiln_function if isinstance(model, _Function) else model
+def _unwrapped(module):
+    return module.kiln_function if isinstance(module, _Function) else module
+
+
+@contextlib.contextmanager
+def _without_deprecations():
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*is deprecated")
-        try:
-            return torch.jit.script(made), "torch.jit.script"
-        except Exception as e:                         # of many classes
-            why = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
-        args, kwargs = calls[0]
-        try:
-            with torch.no_grad():
-                return torch.jit.trace(made, (*args, *kwargs.values())), "torch.jit.trace"
-        except Exception as e:
-            raise errors.CompileError("it cannot be scripted (%s) or traced (%s)" % (why, e)) from e
+        yield
+
+
+def _scripted(module):
+    with _without_deprecations():
+        return torch.jit.script(_unwrapped(module))
+
+
+def _traced(module, call):
+    args, kwargs = call
+    try:
+        with torch.no_grad(), _without_deprecations():
+            return torch.jit.trace(_unwrapped(module), (*args, *kwargs.values()))
+    except Exception as e:                             # of many classes
+        raise errors.CompileError(_refusal("torch.jit.trace", e)) from e
+
+
+def _is_users(file):
+    """Whether a frame's file is the user's, or a library's that the user calls: not of PyTorch, of what it computes
+    sizes with, of Python, or of this package."""
+    inside = [os.path.dirname(os.path.abspath(__file__))]
+    inside += [os.path.dirname(m.__file__) for m in map(sys.modules.get, ("torch", "sympy", "mpmath")) if m]
+    return os.path.exists(file) and not file.startswith(tuple(d + os.sep for d in inside)) and \
+        ("-packages" in file or not file.startswith(os.path.dirname(os.__file__) + os.sep))
+
+
+def _user_line(error):
+    """(file, line) of the user's code where PyTorch raised: from the traceback, else from the message.  None: neither
+    names one."""
+    frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__) if _is_users(f.filename)]
+    named = re.search(r'File "([^"]+)", line (\d+)', str(error))
+    return frames[-1] if frames else (named.group(1), int(named.group(2))) if named else None
+
+
+def _refusal(function, error):
+    """One line: which function of PyTorch refuses the model, at which line of the user's code, and why."""
+    lines, at = str(error).strip().splitlines(), _user_line(error)
+    place = " at %s:%d (%s)" % (*at, linecache.getline(*at).strip()) if at else ""
+    return "%s refuses it%s: %s: %s" % (function, place, type(error).__name__, lines[0] if lines else "no reason")
 
 
 class Archive:
@@ -383,39 +416,55 @@ def has_autocast():
         return torch.is_autocast_cpu_enabled()
 
 
-def capture(model, calls, dynamic, folder):
-    """An Archive in the folder.  calls: of examples, [(args, kwargs)].  dynamic: as compile() has it."""
-    if _is_exported(model):
-        call = Call(model.module())
-        return Archive(_save(model, os.path.join(folder, "model.pt2")), Exported(model, call), [], "torch.export")
-    module = _as_module(model)
+def _jit_archive(scripted, calls, how, folder):
+    path = os.path.join(folder, "model.pt")
+    scripted.save(path)
+    return Archive(path, None, calls, how)
+
+
+def _warn_of_modes(module):
     if isinstance(module, torch.nn.Module) and module.training:
         errors.warn("the module is in training mode: dropout draws, and batch norms learn, in each call; "
                     "call its eval() first")
     if has_autocast():
         errors.warn("autocast is on: PyTorch's export leaves it out; put it into the module")
-    why = "PyTorch %s has no torch.export" % torch.__version__
+
+
+def capture(model, calls, dynamic, folder, trace=False):
+    """An Archive in the folder.  calls: of examples, [(args, kwargs)].  dynamic, trace: as compile() has them."""
+    if trace and (_is_exported(model) or _is_scripted(model)):
+        raise errors.BadOption("trace=True wants a module or a function: a %s is a graph" % type(model).__name__)
+    if trace and dynamic:
+        raise errors.BadOption("trace=True goes without dynamic: a trace holds for the sizes that its example takes")
+    if _is_exported(model):
+        call = Call(model.module())
+        return Archive(_save(model, os.path.join(folder, "model.pt2")), Exported(model, call), [], "torch.export")
+    module = _as_module(model)
+    _warn_of_modes(module)
     call = Call(module)
     calls = [call.normal(*c) for c in calls]
-    if _export and not _is_scripted(module) and calls:
+    if _is_scripted(module):
+        return _jit_archive(module, calls, "torch.jit", folder)
+    if not calls:
+        raise errors.BadArgument("example_inputs are wanted for a module")
+    if trace:
+        return _jit_archive(_traced(module, calls[0]), calls, "torch.jit.trace", folder)
+    why = "PyTorch %s has no torch.export" % torch.__version__
+    if _export:
         try:
             return Archive(*_save_exported(module, call, calls, dynamic, folder), calls, "torch.export")
         except errors.KilnError:
             raise
         except Exception as e:                         # of many classes; the reason is shown
-            lines = str(e).strip().splitlines()
-            why = "torch.export refuses it (%s: %s)" % (type(e).__name__, lines[0] if lines else "no reason")
-    if not calls and not _is_scripted(module):
-        raise errors.BadArgument("example_inputs are wanted for a module")
+            why = _refusal("torch.export", e)
     try:
-        scripted, how = _scripted(module, calls)
-    except errors.CompileError as e:
-        raise errors.CompileError("%s, and %s" % (why, e)) from e.__cause__
-    if how:
-        errors.warn("%s: the model comes from %s" % (why, how))
-    path = os.path.join(folder, "model.pt")
-    scripted.save(path)
-    return Archive(path, None, calls, how or "torch.jit")
+        scripted = _scripted(module)
+    except Exception as e:
+        raise errors.CompileError(
+            "%s\n%s\ntrace=True compiles a trace of the first example, which takes its branches for all inputs and has "
+            "none of the model's checks" % (why, _refusal("torch.jit.script", e))) from e
+    errors.warn("%s: the model comes from torch.jit.script" % why)
+    return _jit_archive(scripted, calls, "torch.jit.script", folder)
 
 
 def _names(program, call):

@@ -8,8 +8,9 @@ from . import errors, model as models, program
 
 
 def _archive(model, example_inputs, dynamic, folder, options):
-    """The words for a command's MODEL and -i."""
-    path, signature, calls, _ = models.source_of(model, models.examples_of(example_inputs), dynamic, folder)
+    """The words for a command's MODEL and -i.  Takes trace out of the options."""
+    path, signature, calls, _ = models.source_of(model, models.examples_of(example_inputs), dynamic, folder,
+                                                 options.pop("trace", False))
     if calls and not signature:
         [signature] = models.signatures_of(path, [options.get("method") or "forward"], options).values()
     inputs, _ = models.inputs_of(folder, signature, calls)
@@ -20,8 +21,8 @@ def bench(model: Any, example_inputs: Any = None, *, dynamic: Any = False, cc: O
           no_grad: bool = True, **options: Any) -> Dict[str, Any]:
     """What `kiln bench --json` says: median_ms, min_ms, kernels (a row for each launch), machine ...
 
-    model, example_inputs, dynamic: as compile() has them; or the path of a program that Kiln made.  options: those of
-    `kiln bench`, as threads=2, against=PROGRAM.  Raises as compile() does."""
+    model, example_inputs, dynamic, trace: as compile() has them; or the path of a program that Kiln made.  options:
+    those of `kiln bench`, as threads=2, against=PROGRAM.  Raises as compile() does."""
     options = dict(options, no_grad=no_grad, cc=program.compiler(cc))
     with tempfile.TemporaryDirectory(prefix="kiln-") as folder:
         words = _archive(model, example_inputs, dynamic, folder, options)
@@ -30,11 +31,12 @@ def bench(model: Any, example_inputs: Any = None, *, dynamic: Any = False, cc: O
 
 def check(model: Any, example_inputs: Any = None, program_path: Optional[str] = None, *, dynamic: Any = False,
           cc: Optional[str] = None, no_grad: bool = True, **options: Any) -> List[Dict[str, Any]]:
-    """What `kiln check --json` says, for each input: {"input", "answer": "same", "ill-conditioned" or "differs", "why"}.
+    """What `kiln check --json` says, for each input: {"input", "answer": "same", "ill-conditioned" or "differs",
+    "why"}.
 
     Compares a program (program_path; None: one is made, with the options of `kiln build`) with the interpreter of the
-    model as it was read.  model, example_inputs, dynamic: as compile() has them; without examples of a .pt2, its own.
-    Raises as compile() does; a difference is no error, see "answer"."""
+    model as it was read.  model, example_inputs, dynamic, trace: as compile() has them; without examples of a .pt2,
+    its own.  Raises as compile() does; a difference is no error, see "answer"."""
     both = "method", "seed", "eval", "timeout", "op", "op_schema", "op_body"
     shared = program.words_of(dict({k: options[k] for k in both if k in options}, no_grad=no_grad))
     options = dict(options, no_grad=no_grad, cc=program.compiler(cc))

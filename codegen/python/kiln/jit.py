@@ -21,8 +21,8 @@ def jit(function: Optional[Callable] = None, *, calls: int = 2, **options: Any) 
 
     What is compiled is what torch.export finds: Python's numbers and globals as they were, no prints, random numbers of
     Kiln's own.  A module's weights and modes are watched: when they change, its code is made anew.  What cannot be
-    compiled runs as it is, with one warning: calls that need gradients, functions that torch.export refuses, that write
-    to a module's buffers, or whose results share memory with their arguments.
+    compiled runs as it is, with one warning: calls that need gradients, functions that torch.export and
+    torch.jit.script refuse, that write to a module's buffers, or whose results share memory with their arguments.
 
     options: as kiln.compile has them."""
     if function is None:
@@ -170,9 +170,6 @@ class Jitted:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 job = models.Job(self._function, models.Calls(structure.examples), **self._options)
-            if job.source == "torch.jit.trace":        # which takes one way through a branch for all
-                job.folder.cleanup()
-                raise errors.CompileError("neither torch.export nor torch.jit.script takes it")
             if getattr(job.signature, "writes_state", False):
                 job.folder.cleanup()
                 raise errors.CompileError("it writes to the tensors of its module")

@@ -235,12 +235,12 @@ def inputs_of(folder, signature, calls):
 
 def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, threads: Optional[int] = None,
             seed: Optional[int] = None, strict: bool = False, keep: bool = True, cc: Optional[str] = None,
-            no_grad: bool = True, method: Optional[str] = None, **options: Any) -> Model:
+            no_grad: bool = True, method: Optional[str] = None, trace: bool = False, **options: Any) -> Model:
     """Compiles a model for this machine's CPU.
 
     model: a torch.nn.Module, a function of tensors, a torch.export.ExportedProgram, what torch.jit gives, or the path
-        of an archive (.pt, .pt2), of TorchScript source (.py) or of a graph (.ir).  A module goes through torch.export;
-        what that refuses through torch.jit.script, else torch.jit.trace, with a warning.
+        of an archive (.pt, .pt2), of TorchScript source (.py) or of a graph (.ir).  A module goes through torch.export,
+        or, if that refuses it, through torch.jit.script, with a warning.
     example_inputs: of a call: a tuple of positional arguments, a dict of named ones, or the only argument.  A list of
         such tuples and dicts: several calls.  Sizes, dtypes and structure are learned from them.  An archive .pt2 may
         have its own; other archives may do without, and run slower.
@@ -253,6 +253,8 @@ def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, thr
         and kiln; False: it is made for this process.
     cc: a C compiler; without one, the one inside Kiln is taken, with one warning.
     no_grad: as under torch.no_grad().
+    trace: a module goes through torch.jit.trace.  The trace takes the branches of the first example for all inputs, and
+        has none of the model's own checks (torch._check, assert).
     method: names with commas, of an archive's; the first one is what a call of the model calls, the others are its
         attributes.
     options: all others of `kiln build`: optimize=3, cpu="x86-64-v3", forms="small", eval=True, max_specializations=8,
@@ -260,7 +262,7 @@ def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, thr
 
     Raises CompileError (BadOption), Unsupported (an operator that Kiln lacks), BadArgument (examples)."""
     return Job(model, example_inputs, dynamic=dynamic, threads=threads, seed=seed, strict=strict, keep=keep, cc=cc,
-               no_grad=no_grad, method=method, **options).finish()
+               no_grad=no_grad, method=method, trace=trace, **options).finish()
 
 
 class Job:
@@ -268,7 +270,7 @@ class Job:
     which may be another thread's.  Arguments as compile()'s."""
 
     def __init__(self, model, example_inputs, *, dynamic=False, threads=None, seed=None, strict=False, keep=True,
-                 cc=None, no_grad=True, method=None, **options):
+                 cc=None, no_grad=True, method=None, trace=False, **options):
         if isinstance(model, Model):
             raise TypeError("compile() wants a module or a path: the model is compiled")
         if not _is_path(model) and arrays.torch() is None:
@@ -282,7 +284,7 @@ class Job:
         self.folder = tempfile.TemporaryDirectory(prefix="kiln-")
         try:
             self.path, self.signature, self.calls, self.source = source_of(
-                model, examples_of(example_inputs), dynamic, self.folder.name)
+                model, examples_of(example_inputs), dynamic, self.folder.name, trace)
         except BaseException:
             self.folder.cleanup()
             raise
@@ -313,14 +315,16 @@ class Job:
         return Model(os.path.join(entry, LIBRARY), made, signatures, self.options)
 
 
-def source_of(model, examples, dynamic, folder):
+def source_of(model, examples, dynamic, folder, trace=False):
     """(path, signature or None, the examples' calls, what it was made from)."""
     if _is_path(model):
+        if trace:
+            raise errors.BadOption("trace=True wants a module or a function, not the path of an archive")
         if not os.path.exists(model):
             raise errors.CompileError("%s: No such file or directory" % os.fspath(model))
         return os.fspath(model), None, examples, os.fspath(model)
     from . import capture
     if not capture.is_model(model):
         raise TypeError("compile() wants a module, a function or a path, not a %s" % type(model).__name__)
-    archive = capture.capture(model, examples, dynamic, folder)
+    archive = capture.capture(model, examples, dynamic, folder, trace)
     return archive.path, archive.signature, archive.calls, archive.how
