@@ -95,6 +95,13 @@ class Symbols(Test):
         """A range ends where a batch of small ones does, and all ranges together where no tensor is too large for a machine."""
         self.build(self.LINEAR, "x=2x4")
         self.assertIn("s0 from 2 to 1031", call(["./program", "--info"], self.dir)[1].decode())
+        self.build(self.LINEAR, "x=40x4")
+        self.assertIn("s0 from 2 to 1031", call(["./program", "--info"], self.dir)[1].decode())
+        self.build("(x: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(300.))\n    return torch.relu(x) * w[:x.size(0)].unsqueeze(1)", "x=8x4")
+        self.assertIn("s0 from 2 to 256", call(["./program", "--info"], self.dir)[1].decode())
+        self.put("m.py", ("def forward%s\n" % self.LINEAR).encode())
+        call([KILN, "build", "m.py", "-i", "x=float32[2..8x4]", "--cc", "tcc", "-o", "program"], self.dir)
+        self.assertIn("s0 from 2 to 8", call(["./program", "--info"], self.dir)[1].decode())
         self.build("(x: Tensor) -> Tensor:\n    return torch.linalg_det(torch.relu(x) + 1)", "x=2x5x3x3")
         ends = [int(e) for e in re.findall(r"s\d from \d+ to (\d+)", call(["./program", "--info"], self.dir)[1].decode())]
         self.assertEqual(len(ends), 5)                           # s0, s1, s2; and s0, s1 for a batch of 1
@@ -151,6 +158,22 @@ class Symbols(Test):
             self.assertEqual(self.calls, [calls])            # elements, their indices, and writes to them
             for sizes, ran in ("x=5x3x4", "exact"), ("x=8x4x4", "dynamic"), ("x=6x9x4", "dynamic"), ("x=5000x1x4", "generic"):
                 self.same(sizes, ran)
+
+    def test_parts_in_loops(self):
+        """Sizes of parts of what a loop carries, and of an element at an index of the data, are no products of the symbols."""
+        self.cases(("(x: Tensor) -> Tensor:\n    h = torch.zeros([x.size(1)])\n    s = torch.zeros([])\n    for t in range(x.size(0)):\n"
+                    "        h = torch.tanh(h + x[t])\n        s = s + torch.relu(h[::2]).sum()\n    return s + h[::3].sum()", "x=5x7",
+                    ["x: Float(s0, s1)"], ("x=6x8", "dynamic"), ("x=3x13", "dynamic")))
+        carried = self.calls
+        self.cases(("(x: Tensor, i: Tensor) -> Tensor:\n    s = torch.zeros([])\n    for t in range(i.size(0)):\n"
+                    "        s = s + torch.tanh(x[int(i[t] * 2.5)][::2]).sum()\n    return s", "x=4x7 i=6",
+                    ["x: Float(s0, s1), i: Float(s2)"], ("x=5x8 i=9", "dynamic"), ("x=4x13 i=7", "dynamic")))
+        self.assertEqual((carried, self.calls), ([1], [3]))
+
+    def test_views_behind_loops(self):
+        """Whose storage a view has is counted in tensors, without those of a trip that was forgotten."""
+        self.cases(("(x: Tensor) -> Tensor:\n    z = torch.relu(x)\n    y = z\n    for i in range(128):\n        for j in range(128):\n"
+                    "            y = y + 1\n    return torch.tanh(z.t()).t() + y", "x=4x3", ["x: Float(s0, s1)"], ("x=5x7", "dynamic")))
 
     def test_loop_by_data(self):
         """Elements at indices that the data say, in a loop whose trips do not raise at one length only."""
@@ -248,10 +271,34 @@ class Symbols(Test):
              "x=5x3", ["x: Float(s0, 3)"], ("x=9x3", "dynamic"), ("x=2x3", "dynamic")),
             ("(x: Tensor) -> Tensor:\n    return torch.relu(x[x > 0.5]) * 2", "x=5x3", ["x: Float(s0, s1)"], ("x=9x4", "dynamic")))
 
+    def test_ways_together(self):
+        """Two sizes that steer a branch together: each goes as far as the other, and a call beyond them runs the generic code."""
+        self.cases(("(x: Tensor) -> Tensor:\n    if x.size(0) * x.size(1) > 400:\n        return torch.relu(x)\n    return torch.tanh(x)", "x=8x8",
+                    ["x: Float(s0, s1)"], ("x=9x7", "dynamic"), ("x=12x11", "dynamic"), ("x=22x13", "dynamic"), ("x=40x40", "generic"),
+                    ("x=2x300", "generic")),
+                   ("(x: Tensor) -> Tensor:\n    if x.size(0) * x.size(1) < 20:\n        return torch.relu(x)\n    return torch.tanh(x)", "x=8x8",
+                    ["x: Float(s0, s1)"], ("x=5x7", "dynamic"), ("x=60x41", "dynamic"), ("x=3x5", "generic")))
+
+    def test_zero_and_one(self):
+        """What is left of a size may be 1 or nothing: kernels are for none of these."""
+        self.cases(("(x: Tensor) -> Tensor:\n    y = torch.relu(x[2:])\n    return torch.cat([y * 2, x.sum(0, True) + y])", "x=8x3",
+                    ["x: Float(s0, s1)"], ("x=4x3", "dynamic"), ("x=9x5", "dynamic"), ("x=3x3", "generic"), ("x=2x3", "generic")))
+
+    def test_sizes_in_lists(self):
+        """What is read from a list that sizes were written to varies with them, and so do its quotients."""
+        self.cases(("(x: Tensor) -> Tensor:\n    n = [1, 1]\n    n[0] = x.size(1)\n    n.append(x.size(0))\n    n[1] = n[2] // 4\n"
+                    "    return torch.relu(x) * n[1] + torch.ones([n[0] // 3]).sum() * n[-1]", "x=9x7",
+                    ["x: Float(s0, s1)"], ("x=8x7", "dynamic"), ("x=13x8", "dynamic"), ("x=19x11", "dynamic")))
+        self.assertEqual(self.calls, [0])
+
     def test_two_symbols_alike(self):
         """Sizes that are equal in the input and of which each is a symbol: no pass may take one for the other."""
         self.cases(("(x: Tensor) -> Tensor:\n    return torch.ones([x.size(0)]).unsqueeze(1) * 2 + torch.ones([x.size(1)]) * x", "x=2x2",
-                    ["x: Float(s0, s1)"], ("x=2x5", "dynamic"), ("x=5x8", "dynamic"), ("x=7x7", "dynamic")))
+                    ["x: Float(s0, s1)"], ("x=2x5", "dynamic"), ("x=5x8", "dynamic"), ("x=7x7", "dynamic")),
+                   ("(x: Tensor) -> Tensor:\n    return torch.tanh(x) * (x.size(0) + 5) + torch.relu(x) * x.size(1)", "x=8x8",
+                    ["x: Float(s0, s1)"], ("x=9x7", "dynamic"), ("x=3x11", "dynamic"), ("x=40x40", "dynamic")),
+                   ("(x: Tensor) -> Tensor:\n    y = torch.relu(x)\n    return torch.cat([y, y.t().contiguous().reshape([x.size(0), x.size(1)])], 1)", "x=8x8",
+                    ["x: Float(s0, s1)"], ("x=9x7", "dynamic"), ("x=3x11", "dynamic")))
 
     def test_transposed_convolution(self):
         """Its phases are put side by side by the sizes of the call."""
