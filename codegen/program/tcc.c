@@ -191,18 +191,45 @@ finish_symbols(char *object, const char *name)
 	}
 }
 
-/* In the child; false: said on standard error. */
+/* Adds a program header to a library of n bytes, and returns the new length. It says that the stack is not executable:
+ * without it glibc 2.41 and later refuse the library. All headers move behind the last byte, as symbols follow them. */
+static size_t
+add_stack_header(char *object, size_t n)
+{
+	const Elf64_Phdr stack = { .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16 };
+	const size_t to = (n + 7) & ~(size_t)7;
+	Elf64_Ehdr h;
+	size_t old;
+
+	memcpy(&h, object, sizeof h);
+	old = h.e_phnum * sizeof stack;
+	memset(object + n, 0, to - n);
+	memcpy(object + to, object + h.e_phoff, old);
+	memcpy(object + to + old, &stack, sizeof stack);
+	h.e_phoff = to;
+	h.e_phnum++;
+	memcpy(object, &h, sizeof h);
+	return to + old + sizeof stack;
+}
+
+enum { MORE_HEADERS = 16 };              /* program headers for which a library's copy in memory has room */
+
+/* In the child. Completes what libtcc wrote, hiding all symbols but NAME_*. Null: hides none. False if it failed, which
+ * has been said on standard error. */
 static bool
 finish_library(const char *path, const char *name)
 {
 	FILE *f = fopen(path, "r+b");
 	struct stat st = { 0 };
-	char *at = f && !fstat(fileno(f), &st) ? malloc((size_t)st.st_size) : NULL;
-	bool ok = at && fread(at, 1, (size_t)st.st_size, f) == (size_t)st.st_size && !fseek(f, 0, SEEK_SET);
+	size_t n = f && !fstat(fileno(f), &st) ? (size_t)st.st_size : 0;
+	char *at = n ? malloc(n + MORE_HEADERS * sizeof(Elf64_Phdr)) : NULL;
+	bool ok = at && fread(at, 1, n, f) == n && !fseek(f, 0, SEEK_SET);
 
 	if (ok) {
-		finish_symbols(at, name);
-		ok = fwrite(at, 1, (size_t)st.st_size, f) == (size_t)st.st_size;
+		if (name)
+			finish_symbols(at, name);
+		n = add_stack_header(at, n);
+		ok = fwrite(at, 1, n, f) == n;
 	}
 	if (f && fclose(f))
 		ok = false;
@@ -280,7 +307,7 @@ link_shared(void *arg)
 
 	for (int i = 0; ok && i < j->objects->n; i++)
 		ok = tcc_add_file(s, j->objects->at[i]) >= 0;
-	if (!ok || tcc_output_file(s, j->out) < 0 || !is_whole(j->out))
+	if (!ok || tcc_output_file(s, j->out) < 0 || !is_whole(j->out) || !finish_library(j->out, NULL))
 		_exit(EXIT_INPUT);
 }
 

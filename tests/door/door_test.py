@@ -54,16 +54,18 @@ class Door(programs.Test):
 
     @unittest.skipIf(SANITIZED or platform.machine() != "x86_64", "tcc links for x86-64, and no sanitizer's calls")
     def test_tcc(self):
-        """By the compiler inside Kiln: the same answers and threads; NAME_* alone can be seen, and the loader patches no code."""
+        """By the compiler inside Kiln: the same answers and threads; NAME_* alone can be seen, the loader patches no code, and the
+        stack is not executable."""
         libraries = self.libraries("shared", "--cc", "tcc", cpu=[])
         for name, library in zip(("many", "net"), libraries):
-            out = self.ends(DONE, "readelf", "-W", "--dyn-syms", "-d", library)[0]
+            out = self.ends(DONE, "readelf", "-W", "--dyn-syms", "-d", "-l", library)[0]
             rows = [line.split() for line in out.splitlines()]
             shown = {r[7] for r in rows if len(r) > 7 and r[4:6] == ["GLOBAL", "DEFAULT"] and r[6] != "UND"}
             self.assertEqual({s for s in shown if not s.startswith(name + "_")}, set())
             self.assertLessEqual({name + "_open", name + "_call", name + "_forward"}, shown)
             self.assertIn("NODELETE", out)
             self.assertNotIn("TEXTREL", out)
+            self.assertRegex(out, r"GNU_STACK .* RW +0x10")         # glibc 2.41 loads no library without
         self.assertEqual(self.ends(DONE, self.compiles("values", libraries))[1], "")
         self.ends(DONE, self.compiles("threads", libraries), 1000)
 
