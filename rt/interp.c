@@ -96,6 +96,40 @@ room(Activation *a, int n, IValue *small)
 	return n <= SMALL ? small : rt_scratch(a->cx, (int64_t)sizeof *small * n);
 }
 
+/* Does v hold a tensor without data?  Unpacks weights that a kernel is about to read. */
+static bool
+lacks_data(RtCx *cx, IValue v)
+{
+	const RtList *l = v.tag == RT_LIST ? v.u.list : NULL;
+	const RtTuple *t = v.tag == RT_TUPLE ? v.u.tuple : NULL;
+	const RtDict *d = v.tag == RT_DICT ? v.u.dict : NULL;
+	bool lacks = v.tag == RT_TENSOR && v.u.t->storage->kind == RT_META;
+
+	if (v.tag == RT_TENSOR && v.u.t->storage->kind == RT_PACKED)
+		rt_unpack(cx, v.u.t->storage);
+	for (int64_t i = 0; l && i < l->n && !lacks; i++)
+		lacks = lacks_data(cx, l->v[i]);
+	for (int64_t i = 0; t && i < t->n && !lacks; i++)
+		lacks = lacks_data(cx, t->v[i]);
+	for (int64_t i = 0; d && i < d->used && !lacks; i++)
+		lacks = !d->at[i].dead && lacks_data(cx, d->at[i].value);
+	return lacks;
+}
+
+/* Calls the kernel; for types only, where tensors with and without data are mixed and one of args has none. */
+static int
+call_using(RtCx *cx, const RtCall *c, const IValue *args, IValue *res)
+{
+	const bool meta = cx->meta;
+	int status;
+
+	for (int i = 0; cx->partial && i < c->nin && !cx->meta; i++)
+		cx->meta = lacks_data(cx, args[i]);
+	status = rt_call_using(cx, c, args, res);
+	cx->meta = meta;
+	return status;
+}
+
 static int
 call_kernel(Activation *a, const RtInsn *n, const IValue *args, IValue *res)
 {
@@ -108,7 +142,7 @@ call_kernel(Activation *a, const RtInsn *n, const IValue *args, IValue *res)
 		return rt_lacks(a->cx, "operator %s has no kernel", name);
 	begin = a->cx->events ? rt_now() : 0;
 	status = a->cx->twin ? a->cx->twin->kernel(a->cx, a->code, n, args, res) :
-		rt_call_using(a->cx, &c, args, res);
+		call_using(a->cx, &c, args, res);
 	if (a->cx->events)
 		rt_trace_add(a->cx, name, begin, rt_now());
 	return status;

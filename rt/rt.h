@@ -318,7 +318,7 @@ struct RtTensor {
 static inline char *
 rt_data(const RtTensor *t)
 {
-	RT_ASSERT(rt_refs(&t->h) > 0 && rt_refs(&t->storage->h) > 0);
+	RT_ASSERT(rt_refs(&t->h) > 0 && rt_refs(&t->storage->h) > 0 && t->storage->kind != RT_META);
 	return t->storage->data + t->offset * rt_dtypes[t->dtype].bytes;
 }
 
@@ -466,6 +466,9 @@ struct RtCx {
 	RtVisit *visit;          /* (nvisit) places of the calls an error has left, innermost first */
 	int      nvisit;
 	bool     meta;           /* kernels only say dtype, sizes and strides of results; tensors have no data */
+	/* some tensors have data and others none: while meta is off, the interpreter calls a kernel whose arguments
+	 * lack data as if meta were on */
+	bool     partial;
 	bool     grad;           /* torch.is_grad_enabled() */
 	uint8_t  torch;          /* an RtTorch */
 	int      depth;          /* calls in progress; past RT_DEPTH is an error */

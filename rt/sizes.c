@@ -202,10 +202,10 @@ probe(RtCx *cx, const RtCode *code, int pc, int index, IValue v)
 {
 	Check *c = cx->probe_arg;
 
-	if (code != c->of->code || code->insn[pc].op != RT_DO_PROFILE || !c->fits)
+	if (code != c->of->code || code->insn[pc].op != RT_DO_PROFILE)
 		return;
 	cx->meta = index != RT_SIZES_RUN;
-	if (!cx->meta)
+	if (!cx->meta || !c->fits)
 		return;
 	rt_see(&c->seen, v);
 	if (!c->fits)
@@ -264,7 +264,7 @@ run_shapes(RtCx *cx, Check *c, const IValue *reg)
 
 	if (!args)
 		return false;
-	cx->meta = true;
+	cx->meta = cx->partial = true;
 	cx->probe = probe;
 	cx->probe_arg = c;
 	for (int i = 0; i < code->narg; i++)
@@ -277,6 +277,7 @@ run_shapes(RtCx *cx, Check *c, const IValue *reg)
 	rt_values_drop(args, code->narg);
 	rt_mem_back(args);
 	cx->meta = old_meta;
+	cx->partial = false;
 	cx->probe = old_probe;
 	cx->probe_arg = old_arg;
 	rt_seen_free(&c->seen);

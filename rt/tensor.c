@@ -119,13 +119,16 @@ rt_storage_take(RtStorage *s)
 	return data;
 }
 
-/* Gives the storage heap memory of its own of `bytes`, holding what it held. */
+/* Gives the storage heap memory of its own of `bytes`, holding what it held.  Without data it loses what it held. */
 static int
 storage_move(RtCx *cx, RtStorage *s, int64_t bytes)
 {
 	char *data;
 
 	if (s->kind == RT_META || cx->meta) {
+		drop_data(s);
+		s->kind = RT_META;
+		s->data = 0;
 		s->bytes = bytes;
 		return RT_OK;
 	}
@@ -145,7 +148,7 @@ storage_move(RtCx *cx, RtStorage *s, int64_t bytes)
 int
 rt_writable(RtCx *cx, RtTensor *t)
 {
-	return t->storage->readonly ? storage_move(cx, t->storage, t->storage->bytes) : RT_OK;
+	return t->storage->readonly && !cx->meta ? storage_move(cx, t->storage, t->storage->bytes) : RT_OK;
 }
 
 /* ---- geometry ------------------------------------------------------------------------------------------ */
@@ -407,12 +410,14 @@ extent(const RtTensor *t)
 bool
 rt_may_overlap(const RtTensor *a, const RtTensor *b)
 {
-	const char *pa = rt_data(a), *pb = rt_data(b);
+	const char *pa, *pb;
 
 	if (!rt_numel(a) || !rt_numel(b))
 		return false;
 	if (a->storage->kind == RT_META || b->storage->kind == RT_META)
 		return a->storage == b->storage;
+	pa = rt_data(a);
+	pb = rt_data(b);
 	return (uintptr_t)pa < (uintptr_t)pb + (uint64_t)(extent(b) + 1) * rt_dtypes[b->dtype].bytes &&
 		(uintptr_t)pb < (uintptr_t)pa + (uint64_t)(extent(a) + 1) * rt_dtypes[a->dtype].bytes;
 }

@@ -162,7 +162,7 @@ raise_info(RtCx *cx, const char *name, int64_t info, int64_t batch)
 int
 stack_check_info(RtCx *cx, const char *name, const Stack *s, const int64_t *info)
 {
-	for (int64_t i = 0; i < s->count; i++)
+	for (int64_t i = 0; !cx->meta && i < s->count; i++)
 		if (info[i])
 			return raise_info(cx, name, info[i], s->nbatch ? i : -1);
 	return RT_OK;

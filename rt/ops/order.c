@@ -523,7 +523,7 @@ grid_of(RtCx *cx, int d, const IValue *edges, Grid *g)
 		e = dense_as(cx, e, RT_f64);
 		if (!e)
 			return RT_ERROR;
-		g->edge[i] = (double *)(void *)rt_data(e);
+		g->edge[i] = cx->meta ? NULL : (double *)(void *)rt_data(e);
 	}
 	return RT_OK;
 }

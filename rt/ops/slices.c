@@ -251,11 +251,13 @@ static int
 index_copy(RtCx *cx, const IValue *in, RtTensor *dst)
 {
 	const int dim = rt_dim(cx, in[1].u.i, dst->ndim);
+	const int64_t *p;
 	RtTensor *at;
 
 	if (dim < 0 || check_copied(cx, in, dst, dim) || !(at = dense(cx, in[2].u.t)))
 		return RT_ERROR;
-	for (int64_t i = 0, n = cx->meta ? 0 : rt_numel(at), *p = (int64_t *)(void *)rt_data(at); i < n; i++)
+	p = cx->meta ? NULL : (int64_t *)(void *)rt_data(at);
+	for (int64_t i = 0, n = p ? rt_numel(at) : 0; i < n; i++)
 		if (p[i] < 0 || p[i] >= size_at(dst, dim))
 			return rt_raise(cx,
 					"index_copy_(): index %lld is out of bounds for dimension %d with size %lld",

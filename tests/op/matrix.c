@@ -4,13 +4,13 @@
  *
  * calls.pt has a method per line of calls.txt, calls.npz the values (record.py makes them).  Each call is run by the
  * interpreter four ways: on the recorded arguments, which must give the recorded answer, or raise where PyTorch raised;
- * on arguments without data, which must give the result's dtype, sizes and strides or say that they depend on data; and
- * in other layouts of the arguments, which must give the answer of contiguous ones.
+ * on arguments of which all, one, or all but one have no data, which must give the result's dtype, sizes and strides or
+ * say that they depend on data; and in other layouts of the arguments, which must give the answer of contiguous ones.
  *
  * With tests/faults/alloc.so preloaded another thing is tried: each allocation of a call fails in its turn; of every
  * 16th call, or of those with WORD (":" is in all).
  */
-#include "../../opt/opt.h"
+#include "bare.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -190,54 +190,45 @@ check_answer(Matrix *m, IValue result, const RtArrays *want)
 	rt_arrays_free(&got);
 }
 
-static bool
-same_type(IValue a, IValue b)
-{
-	if (a.tag != b.tag)
-		return false;
-	if (a.tag == RT_LIST || a.tag == RT_TUPLE) {
-		int64_t n = a.tag == RT_LIST ? a.u.list->n : a.u.tuple->n;
-		bool same = n == (a.tag == RT_LIST ? b.u.list->n : b.u.tuple->n);
-		for (int64_t i = 0; i < n && same; i++)
-			same = a.tag == RT_LIST ? same_type(a.u.list->v[i], b.u.list->v[i])
-						: same_type(a.u.tuple->v[i], b.u.tuple->v[i]);
-		return same;
-	}
-	if (a.tag != RT_TENSOR)
-		return true;
-	if (a.u.t->dtype != b.u.t->dtype || a.u.t->ndim != b.u.t->ndim)
-		return false;
-	for (int i = 0; i < a.u.t->ndim; i++)
-		if (a.u.t->dims[i] != b.u.t->dims[i] || (rt_numel(a.u.t) > 1 && a.u.t->dims[i] > 1
-				&& a.u.t->strides[i] != b.u.t->strides[i]))
-			return false;
-	return true;
-}
-
-/* Without data: the same type, or that it depends on data. */
+/* Where some tensors have no data: the same type, or that it depends on data.  meta: the caller asks for types only. */
 static void
-check_type(Matrix *m, const IValue *args, int n, IValue result)
+check_type(Matrix *m, const IValue *args, int n, IValue result, uint64_t bare, bool meta)
 {
-	IValue bare[MAX_ARGS], got;
-	int status;
+	IValue some[MAX_ARGS], got;
+	int status, at = 0;
 
-	m->rt.meta = true;
 	for (int i = 0; i < n; i++)
-		bare[i] = rt_without_data(&m->rt, args[i]);
-	status = run(m, bare, n, &got);
-	m->rt.meta = false;
+		some[i] = bare_some(&m->rt, args[i], bare, &at);
+	m->rt.meta = meta;
+	m->rt.partial = true;
+	status = run(m, some, n, &got);
+	m->rt.meta = m->rt.partial = false;
 	if (status == RT_OK) {
-		if (same_type(got, result))
+		if (bare_same(got, result))
 			m->types++;
 		else
-			failed(m, "type", "without data it is another");
+			failed(m, "type", arena_printf(m->cx->arena, "another without data of the tensors %llx%s",
+						       (unsigned long long)bare, meta ? ", for types" : ""));
 		rt_release(got);
 	} else if (status == RT_UNKNOWN_META)
 		m->unknown++;
 	else
 		failed(m, "type", m->rt.message ? m->rt.message : "no message");
 	rt_clear_error(&m->rt);
-	rt_values_drop(bare, n);
+	rt_values_drop(some, n);
+}
+
+static void
+check_types(Matrix *m, const IValue *args, int n, IValue result)
+{
+	uint64_t bare;
+	int count = 0;
+
+	for (int i = 0; i < n; i++)
+		count += bare_count(args[i]);
+	for (int i = 0; (bare = bare_trial(i, count)); i++)
+		for (int meta = 0; meta < 2; meta++)
+			check_type(m, args, n, result, bare, meta);
 }
 
 static void
@@ -376,7 +367,7 @@ check_call(Cx *cx, void *arg)
 	else {
 		read_arrays(m, outs, &want);
 		check_answer(m, result, &want);
-		check_type(m, args, n, result);
+		check_types(m, args, n, result);
 		for (; *how != ' '; how++)
 			if (*how != '-')
 				check_layout(m, *how, args, n);
