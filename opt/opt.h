@@ -139,7 +139,8 @@ typedef struct KnownArgs {        /* arguments for a kernel, borrowed */
 bool    known_gather_types(KnownTable *, const Node *, KnownArgs *);
 /* The stand-in for input i; false: it may have none. */
 bool    known_stand_in(KnownTable *, const Node *, int i, IValue *);
-/* Runs the operator's kernel; meta: only for the results' types.  False: it raised, or a result has RT_BITS. */
+/* Runs the operator's kernel; meta: only for the results' types.  False: it raised, a result has RT_BITS, or it would
+ * read data of a tensor that has none. */
 bool    known_run(KnownTable *, Op *, const IValue *args, IValue *out, int nout, bool meta);
 /* Has the only result of the node this complete type?  Its inputs have complete types, or are constants or numbers. */
 bool    known_gives(Cx *, const Node *, const Type *want);
@@ -187,6 +188,9 @@ typedef struct Sizes {
 	Vec(RtSizeTie) tie;                               /* further relations that hold on all samples */
 } Sizes;
 bool sizes_learn(Cx *, Sizes *, const Shapes *const *);   /* from nsample samples; false: no formulas fit them */
+/* Does a program accept all samples?  Runs the shapes as it does, on tensors without data.  pattern: of the narg
+ * arguments behind self. */
+bool sizes_hold(Cx *, const Sizes *, const Function *shapes, const Pattern *, int narg);
 /* Expresses v (nsample) as a product of atoms, with offset plus a constant; false: it is none. */
 bool sizes_express(const Sizes *, const int64_t *v, bool offset, RtSizeExpr *);
 int  sizes_add_atom(Sizes *, const int64_t *v);           /* its index; -1: no room */

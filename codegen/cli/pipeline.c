@@ -376,14 +376,16 @@ make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Speciali
 {
 	Profile *seen = new(cli->cx->arena, Profile, 1);
 	DynamicOne one = { m, seen, s, d };
+	bool tried;
 
 	*seen = profile_of(profile, d);
 	d->bounded = input_is_bounds(cli) && !cli->profiles.n;
-	if (!cx_try(cli->cx, samples_of, &one))
+	tried = cx_try(cli->cx, samples_of, &one);
+	if (!tried)
 		d->sample = NULL;
 	if (!d->sample && cli->verbose)
-		fprintf(stderr, "kiln: %s: no kernels for dynamic sizes: it goes different ways on different sizes\n",
-			m->fn->name);
+		fprintf(stderr, "kiln: %s: no kernels for dynamic sizes: %s\n", m->fn->name,
+			tried ? "it goes different ways on different sizes" : cli->cx->err.what);
 }
 
 /* Are these the sizes of a signature? */

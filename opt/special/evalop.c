@@ -123,7 +123,7 @@ run_now(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue 
 	if (!may_fold(c, n) || !reads_what_stays(c, n))
 		return false;
 	for (int i = 0; i < nargs; i++)
-		if (known_has_meta(args[i]) || !small(args[i]))
+		if (!small(args[i]))
 			return false;
 	return known_run(s->k, n->op, args, out, n->nout, false);
 }
@@ -341,6 +341,18 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 		follow_list_write(s, n, m, was);
 }
 
+static bool
+holds_tensor(IValue v)
+{
+	const int64_t n = v.tag == RT_LIST ? v.u.list->n : v.tag == RT_TUPLE ? v.u.tuple->n : 0;
+	const IValue *part = v.tag == RT_LIST ? v.u.list->v : v.tag == RT_TUPLE ? v.u.tuple->v : NULL;
+	bool holds = v.tag == RT_TENSOR;
+
+	for (int64_t i = 0; i < n && !holds; i++)
+		holds = holds_tensor(part[i]);
+	return holds;
+}
+
 /* Makes m's results constants, where they are small and known; m stands for n. */
 static bool
 fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
@@ -354,19 +366,15 @@ fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 
 		/* An element of a list needs no memory of its own. */
 		if (!k->is || (n->op && !small(k->v) && !node_is(n, aten___getitem__)) ||
-		    (k->v.tag == RT_TENSOR && shapes_varies(s->shapes, m->out[i])))
+		    (holds_tensor(k->v) && shapes_varies(s->shapes, m->out[i])))
 			return false;
 		concrete &= !known_has_meta(k->v);
 	}
 	if (!concrete && !n->op)
 		return false;
 	if (!concrete) {
-		if (!reads_what_stays(c, n) || !(args = known_gather(s->k, m, &nargs)))
-			return false;
-		for (int i = 0; i < nargs; i++)
-			if (known_has_meta(args[i]))
-				return false;
-		if (!known_run(s->k, m->op, args, out, n->nout, false))
+		if (!reads_what_stays(c, n) || !(args = known_gather(s->k, m, &nargs)) ||
+		    !known_run(s->k, m->op, args, out, n->nout, false))
 			return false;
 	} else {
 		for (int i = 0; i < n->nout; i++)
@@ -376,8 +384,11 @@ fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 		if ((out[i].tag == RT_OBJECT && !constant_may_be(out[i])) || out[i].tag == RT_FUTURE)
 			return false;
 		spec_bind_constant(s, c, n->out[i], out[i], n->at);
+		/* The same constant for all sizes has data, which the node that made it may not have in the shapes. */
+		if (!shapes_varies(s->shapes, m->out[i]))
+			continue;
 		shapes_same(s->shapes, spec_value(c, n->out[i]), m->out[i]);
-		if (shapes_varies(s->shapes, m->out[i]) && !rt_is_none(out[i]))      /* there is one None only */
+		if (!rt_is_none(out[i]))                                             /* there is one None only */
 			node_set_int(spec_value(c, n->out[i])->node, "varies", 1);
 	}
 	return true;

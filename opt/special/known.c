@@ -351,10 +351,14 @@ known_gather_types(KnownTable *k, const Node *m, KnownArgs *args)
 bool
 known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool meta)
 {
+	const int nargs = op_schema(k->cx, op)->nargs + op_schema(k->cx, op)->vararg;
 	int status;
 
 	if (op_body(k->cx, op))                      /* a kernel over a body only stores the body's results */
 		return false;
+	for (int i = 0; i < nargs && !meta; i++)
+		if (known_has_meta(args[i]))
+			return false;
 	k->rt.meta = meta;
 	status = rt_call(&k->rt, &(RtCall){ op->kernel, 0, op_schema(k->cx, op)->nargs, nout }, args, out);
 	k->rt.meta = false;

@@ -783,6 +783,8 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	d->samples = s;
 	d->shapes = shapes_function(cx, d, s->shapes[0]);
 	d->graph = d->sample[0].graph;
+	if (!sizes_hold(cx, z, d->shapes, d->pattern, s->narg))
+		fail_lacks(cx, (Range){ 0 }, "dynamic sizes here: tensors without data do not tell them");
 	return true;
 }
 

@@ -135,20 +135,20 @@ run_next(Shapes *s, Value *v)
 	return p->out[0];
 }
 
-/* v is the value for `to` from here on; it is observed if it varies. */
+/* v is the value for `to` from here on; it is observed if it varies, or was computed on data: that ends there. */
 static void
-observe(Shapes *s, KnownTable *k, const Value *to, Value *v, bool varies)
+observe(Shapes *s, KnownTable *k, const Value *to, Value *v, bool varies, bool now)
 {
 	Node *p;
 
 	set_varies(s, v, varies);
-	if (varies && known_is(k, to)) {
+	if ((varies || now) && known_is(k, to)) {
 		p = node_new(s->graph, sym(s->cx, "prim::profile"), v->node->at, 1);
 		node_set_int(p, "index", s->number.n);
 		node_add_input(p, v);
 		p->out[0]->type = v->type;
 		graph_insert(s->graph, p);
-		set_varies(s, p->out[0], true);
+		set_varies(s, p->out[0], varies);
 		rt_see(&s->seen, known_at(k, to)->v);
 		v = p->out[0];
 	}
@@ -231,7 +231,7 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 		if (node_writes_input(m, i))             /* what is read from it is as it was at these sizes only */
 			set_varies(s, in[i], true);
 	for (int i = 0; i < m->nout; i++)
-		observe(s, k, m->out[i], n->out[i], varies);
+		observe(s, k, m->out[i], n->out[i], varies, now);
 }
 
 void
@@ -273,7 +273,8 @@ shapes_like(Shapes *s, KnownTable *k, const Value *to, const Value *as)
 	const IValue format[] = { rt_int(1) };
 
 	if (s && value_here(s, as))
-		observe(s, k, to, call(s, "aten::clone", as, format, 1)->out[0], value_varies(s, value_here(s, as)));
+		observe(s, k, to, call(s, "aten::clone", as, format, 1)->out[0], value_varies(s, value_here(s, as)),
+			false);
 }
 
 /* A list of these ints. */
@@ -295,7 +296,7 @@ shapes_type(Shapes *s, KnownTable *k, const Value *to, const Type *t)
 		const IValue args[] = { list_of(&k->rt, i->dims, i->rank), list_of(&k->rt, i->strides, i->rank),
 					rt_int(i->dtype), rt_none(), rt_none(), rt_none() };
 
-		observe(s, k, to, call(s, "aten::empty_strided", NULL, args, 6)->out[0], false);
+		observe(s, k, to, call(s, "aten::empty_strided", NULL, args, 6)->out[0], false, false);
 	}
 }
 
@@ -320,7 +321,7 @@ shapes_element(Shapes *s, KnownTable *k, const Value *to, const Node *m)
 	node_add_input(like, call(s, "aten::stride", to, NULL, 0)->out[0]);
 	for (int i = 0; i < 4; i++)
 		node_add_input(like, graph_constant(s->graph, defaults[i], m->at));
-	observe(s, k, to, graph_insert(s->graph, like)->out[0], value_varies(s, at->in[0]));
+	observe(s, k, to, graph_insert(s->graph, like)->out[0], value_varies(s, at->in[0]), false);
 }
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */

@@ -255,3 +255,29 @@ sizes_learn(Cx *cx, Sizes *s, const Shapes *const *shapes)
 	tie_atoms(cx, s);
 	return true;
 }
+
+bool
+sizes_hold(Cx *cx, const Sizes *s, const Function *shapes, const Pattern *pattern, int narg)
+{
+	const RtSizes of = { .code = shapes->code, .expr = s->expr.at, .number = s->number.at, .tie = s->tie.at,
+			     .range = s->range, .nnumber = s->number.n, .nsymbol = s->nsymbol, .natom = s->natom,
+			     .ntie = s->tie.n };
+	const int first = graph_ninputs(shapes->graph) - narg;
+	KnownTable *k = known_table(cx);
+	IValue *args = new(cx->arena, IValue, first + narg + 1);
+	int64_t symbol[SIZE_ATOMS];
+	bool holds = true;
+
+	for (int at = 0; at < s->nsample && holds; at++) {
+		Pattern *p;
+
+		for (int i = 0; i < s->nsymbol; i++)
+			symbol[i] = s->atom[i][at];
+		p = pattern_at(cx, pattern, narg, symbol);
+		for (int i = 0; i < narg; i++)
+			known_of_pattern(k, &p[i], graph_inputs(shapes->graph)[first + i]->type, &args[first + i]);
+		holds = rt_sizes(&k->rt, &of, args, symbol) != NULL;
+	}
+	rt_sizes_free(&k->rt);
+	return holds;
+}

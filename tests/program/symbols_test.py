@@ -380,6 +380,31 @@ class Symbols(Test):
         self.build(text, "x=1x8 " + " ".join("k%d=1x5x8" % i for i in range(24)))
         self.same("x=3x8 " + " ".join("k%d=3x9x8" % i for i in range(24)), "dynamic")
 
+    # Sizes in tensors, as traces have them: what is made of them, and the sizes that have dynamic code beside (2, 3, 9, 5)
+    AS_TENSORS = {
+        "scaled": "w = torch.scalar_tensor(x.size(3))\n    one = torch.ones([])\n    zero = torch.zeros([])\n    is_one = torch.eq(w, 1)\n"
+                  "    a = torch.where(is_one, one, torch.reciprocal(w - 1.) * 2.)\n    b = torch.where(is_one, zero, torch.neg(one))\n"
+                  "    return torch.stack([a, zero, b]) + x.sum([2, 3])",
+        "pooled": "n = int(torch.ceil(torch.full([], x.size(3)) / 3).item())\n    return torch.constant_pad_nd(x, [0, n * 3 - x.size(3)]).reshape([x.size(0), x.size(1), x.size(2), n, 3]).mean(-1)",
+        "stacked": "l: List[Tensor] = []\n    for d in range(4):\n        l.append(torch.tensor(x.size(d)))\n    s = torch.stack(l)\n"
+                   "    return x.reshape([int(s[0] * s[1]), int(s[2] * s[3])]) + s.to(torch.float).mean()",
+        "viewed": "t = torch.tensor([x.size(2), x.size(3)])\n    hw = (t.select(0, 0) * t[1]).view([1]).expand([2]).sum()\n    return x.reshape([x.size(0), x.size(1), int(hw) // 2])",
+        "written": "t = torch.zeros([], dtype=torch.long)\n    t += x.size(2)\n    t.mul_(2)\n    return x.sum() * torch.ones([int(t)])",
+        "set": "t = torch.zeros([2], dtype=torch.long)\n    t[0] = x.size(2)\n    t[1] = x.size(3)\n    return x.narrow(3, 0, int(t[1])) * t[0]",
+        "out": "o = torch.zeros([], dtype=torch.long)\n    torch.add(torch.tensor(x.size(2)), torch.tensor(x.size(3)), out=o)\n    return x * o + torch.ones([int(o)]).sum()",
+        "compared": "a = torch.minimum(torch.tensor(x.size(2)), torch.tensor(x.size(3)))\n    return x[:, :, :int(a), :int(torch.clamp(a, max=5))].sum([2, 3]) + a",
+        "masked": "i = torch.arange(x.size(3))\n    return x[:, :, :, i[i % 2 == 0]] * 2",
+        "counted": "return x[:, :, :, :int((torch.arange(x.size(3)) < 4).sum())] + 1",
+    }
+
+    def test_sizes_as_tensors(self):
+        """Whatever is computed of sizes in tensors, calls of other sizes answer as the interpreter: by dynamic code or generic."""
+        for name, body in self.AS_TENSORS.items():
+            with self.subTest(name):
+                self.build("(x: Tensor) -> Tensor:\n    %s" % body, "x=2x3x8x6")
+                for sizes, ran in ("2x3x9x5", "dynamic"), ("1x3x8x6", "dynamic"), ("3x3x1x8", ""), ("2x3x4x1", ""), ("2x3x0x6", ""), ("5x3x40x33", "dynamic"):
+                    self.same("x=" + sizes, "" if name in ("compared", "stacked") else ran)
+
 
 if __name__ == "__main__":
     unittest.main()
