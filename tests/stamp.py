@@ -17,6 +17,8 @@ LIST has a line for each skip that is allowed: the stamp's name as the sum print
 fnmatch."""
 import collections, fnmatch, os, re, resource, runpy, subprocess, sys, time, unittest
 
+import daily
+
 SLOWEST = 12                            # number of stamps that the sum names
 
 
@@ -115,6 +117,7 @@ def sum_up(out, *stamps):
     skipped = collections.Counter((name[stamp], reason) for stamp in stamps for reason in held[stamp][3])
     lines = ["slowest: " + ", ".join("%s %.0f" % (name[stamp], held[stamp][1]) for stamp in slowest),
              "%d stamps, %.0f s, %.0f s of CPU" % (len(stamps), sum(h[0] for h in held.values()), sum(h[1] for h in held.values())),
+             "samples of today: KILN_DAY=%d" % daily.DAY,
              "%d passed, %d skipped" % (sum(h[2] for h in held.values()), sum(skipped.values())),
              *("skipped %d: %s: %s" % (n, where, reason) for (where, reason), n in sorted(skipped.items()))]
     with open(out, "w") as f:

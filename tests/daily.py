@@ -1,0 +1,11 @@
+"""The part of a test's cases that is tried today, so that all are within a few days.
+
+KILN_DAY is the number of the day, to repeat another day's sample. KILN_ALL=1 tries all cases (ninja check-all)."""
+import os, time
+
+DAY = int(os.environ.get("KILN_DAY") or time.time() // 86400)
+
+
+def sample(cases, days):
+    """Every case once in so many days."""
+    return list(cases) if os.environ.get("KILN_ALL") else [c for i, c in enumerate(cases) if (i + DAY) % days == 0]
