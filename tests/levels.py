@@ -5,7 +5,7 @@
 
 Interprets each case (model.pt, N.in.npz, N.out.npz, meta.json) at -O0 to -O3, and at -O3 without each pass in turn; with
 --build it also builds a program each time, profiled on the first input, and runs it on all. Where C and weights are those of a
-way before, which hold what is interpreted, too, nothing is run again. CFLAGS=-O0 or --build tcc is fast. --part K/N: every N-th.
+way before, which hold what is interpreted, too, nothing is run again. CFLAGS=-Og or --build tcc is fast. --part K/N: every N-th.
 """
 import argparse, hashlib, os, re, subprocess, sys, tempfile
 import numpy as np

@@ -12,7 +12,7 @@ for dir; do
 	for stage in prepared specialized optimized; do
 		"$kiln" show --reread --stage $stage "$dir/model.pt" -i "$dir/in.npz" >"$got/graph.txt"
 	done
-	CFLAGS="${CFLAGS:--O0}" "$kiln" build "$dir/model.pt" -i "$dir/in.npz" -o "$got/program" >/dev/null
+	CFLAGS="${CFLAGS:--Og}" "$kiln" build "$dir/model.pt" -i "$dir/in.npz" --cpu native -o "$got/program" >/dev/null
 	[ ! -f "$dir/calls" ] || "$got/program" --info | grep -q " $(cat "$dir/calls") runtime calls"
 	"$got/program" --strict -i "$dir/in.npz" -o "$got/got.npz"
 	python3 tests/program/npz.py "$dir/out.npz" "$got/got.npz"
