@@ -30,7 +30,7 @@ class Forms(Test):
             arrays[name] = npy(dims, data=struct.pack("<%df" % n, *(0.3 * r.gauss(0, 1) for _ in range(n))))
         self.put("in.npz", npz(**arrays))
         self.put("m.py", source.encode())
-        rc, out, err = call([KILN, "build", "m.py", "--no-dynamic", "-i", "in.npz", "--grad", names, "-v", "-o", "p"], self.dir)
+        rc, out, err = call([KILN, "build", "m.py", "--no-dynamic", "--cpu", "native", "-i", "in.npz", "--grad", names, "-v", "-o", "p"], self.dir)
         self.assertEqual(rc, 0, err[-2000:])
         left = re.findall(r"kernels, (\d+) runtime calls", out.decode() + err.decode())
         self.assertEqual(left, [str(calls)], source)

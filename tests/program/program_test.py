@@ -245,7 +245,13 @@ class Answers(Test):
         self.ends(WRONG, self.program, "-i", self.profiled, "-o", self.at("no/such/folder.npz"), says=["no/such/folder.npz"])
 
 
-class Lean(Test):
+class Here(Test):
+    """Its programs are for this processor alone: a third of the time of one for several."""
+    def build(self, name, *options):
+        return super().build(name, "--cpu", "native", *options)
+
+
+class Lean(Here):
     """A program leaves out what it met no operands for: texts, prints, fast loops for other types.  The answers stay."""
     SOURCE = """
 def forward(x: Tensor) -> Tensor:
@@ -270,7 +276,7 @@ def forward(x: Tensor) -> Tensor:
         self.ends(USAGE, program, "--grad-out", "g.npz", says=["this program has no gradients (kiln build --grad): --grad-out"])
 
 
-class Guards(Test):
+class Guards(Here):
     """Sizes that depend on the data are guarded: where they differ, the generic code goes on in the middle."""
     def test_bailout(self):
         m = model(self.at("m.pt"), """
@@ -404,7 +410,7 @@ def forward(self: __torch__.M, x: Tensor) -> Tensor:
         self.assertEqual(self.answer(program, "-i", hit), {"out": ("<f4", (2, 2, 2), [55, 63, 71, 79, 38, 42, 46, 50])})
 
 
-class Raises(Test):
+class Raises(Here):
     """What a model raises itself, or its operators do, is the program's answer."""
     def test_sizes_that_do_not_fit(self):
         program = self.build("lstm", os.path.join(SAMPLES, "lstm", "model.pt"), "-i", os.path.join(SAMPLES, "lstm", "in.npz"))
@@ -443,7 +449,7 @@ class Raises(Test):
         self.assertFalse(os.path.exists(self.at("lacks")))
 
 
-class Hostile(Test):
+class Hostile(Here):
     """Text of the model stands in the emitted C: as comments and strings, never as code."""
     LINES = ['*/ #error out of the comment /*', '*/ } __attribute__((constructor)) void own(void) { abort(); } /*',
              '// \\\\', '??/', '"); abort(); ("', '%s%n', '\\n#error x', '/* nested', '\u00e9\u4e2d']
