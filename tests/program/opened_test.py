@@ -3,10 +3,12 @@ for all that read them, of the same bits as --forms fast stores; nothing stale, 
 
 usage: opened_test.py KILN
 """
-import json, os, platform, struct, subprocess, sys, unittest
+import itertools, json, os, platform, struct, subprocess, sys, unittest
 
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import daily
 from hostile import SANITIZED, Test, attrs, body, call, model, npy, npz, tensor
 from needs import need
 from npz import differs, read
@@ -89,19 +91,18 @@ class Opened(Test):
         y = "torch.conv2d(x, w, None, [1, 1], [1, 1])"
         z = "torch.conv2d(torch.repeat(x, [1, 1, 4, 4]), torch.mul(w, 2), None, [1, 1], [1, 1])"
         two, four = 4 * 16 * 128 * 128, 4 * 36 * 128 * 128
-        for lines, made in ((w, "return " + y), two), ((w, "return torch.mean(torch.abs(%s)), %s" % (z, y)), two + four):
-            self.net(*lines, result="Tensor" if made == two else "Tuple[Tensor, Tensor]")
-            for size in 7, 5, 8:
+        nets = ((w, "return " + y), two), ((w, "return torch.mean(torch.abs(%s)), %s" % (z, y)), two + four)
+        for (way, *needed), (lines, made), size in daily.sample(itertools.product(WAYS, nets, (7, 5, 8)), 4):
+            with self.subTest((made, size, way, daily.DAY)):
+                self.net(*lines, result="Tensor" if made == two else "Tuple[Tensor, Tensor]")
                 self.given(1, 128, size, size)
-                for way, *needed in WAYS:
-                    with self.subTest((made, size, way)):
-                        need_way(*needed)
-                        told = self.build(*way)
-                        if size == 7:
-                            self.assertEqual((told["made_bytes"], told["given_back_bytes"]), (made, 4 * 9 * 128 * 128 * (1 + (made > two))))
-                        self.build("--forms", "fast", *way, out="q")
-                        self.assertTrue(self.result("q", "-i", "x.npz", "--strict") == self.result("p", "-i", "x.npz", "--threads", "3"))
-                        self.check(["./p", "-i", "x.npz", "--selfcheck"], 0)
+                need_way(*needed)
+                told = self.build(*way)
+                if size == 7:
+                    self.assertEqual((told["made_bytes"], told["given_back_bytes"]), (made, 4 * 9 * 128 * 128 * (1 + (made > two))))
+                self.build("--forms", "fast", *way, out="q")
+                self.assertTrue(self.result("q", "-i", "x.npz", "--strict") == self.result("p", "-i", "x.npz", "--threads", "3"))
+                self.check(["./p", "-i", "x.npz", "--selfcheck"], 0)
 
     def test_size(self):
         """Weights are in the program once: made ones are not, nor with --forms small, which is said everywhere."""
