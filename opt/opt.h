@@ -197,6 +197,7 @@ int  sizes_add_atom(Sizes *, const int64_t *v);           /* its index; -1: no r
 void sizes_tie(Cx *, Sizes *, RtSizeTie);                 /* adds it, unless it is there */
 int  sizes_count(Cx *, Sizes *, RtSizeCount);             /* the index in s of this count; -1: no room */
 int64_t sizes_gcd(int64_t, int64_t);                      /* greatest common divisor, >= 0 */
+int64_t sizes_step(const Sizes *, int symbol);            /* the symbol's sizes lie so far apart, at least */
 
 /* ---- specialize.c ------------------------------------------------------------------------------------------- */
 

@@ -85,14 +85,18 @@ typedef struct OnePlan {
 	Plan *plan;
 } OnePlan;
 
+/* The ranges of the symbols.  Where all samples have one remainder, sizes of others run the generic code. */
 static const char *
 ranges_text(Arena *a, const Sizes *z)
 {
 	const char *text = "";
 
-	for (int i = 0; i < z->nsymbol; i++)
+	for (int i = 0; i < z->nsymbol; i++) {
 		text = arena_printf(a, "%s%ss%d from %lld to %lld", text, i ? ", " : "", i, (long long)z->range[i][0],
 				    (long long)z->range[i][1]);
+		if (sizes_step(z, i) > 1)
+			text = arena_printf(a, "%s in steps of %lld", text, (long long)sizes_step(z, i));
+	}
 	return text;
 }
 

@@ -379,38 +379,15 @@ expr_text(Arena *a, const RtSizeExpr *e)
 			    e->atom[0], e->atom[1], e->atom[2], e->atom[3]);
 }
 
-/* The bytes of all buffers of the arena; false: some are no product of sizes. */
-static bool
-put_buffers(Dynamic *d, const char *name)
+/* The bytes of all buffers of the arena */
+static void
+put_buffers(Dynamic *d, const RtSizeBuffers *buffers, const char *name)
 {
-	Buf b = { 0 };
-
-	for (int i = 0; i < d->plan[0]->buffers.n; i++) {
-		const Buffer *first = d->plan[0]->buffers.at[i];
-		int64_t v[SIZE_SAMPLES];
-		RtSizeExpr e;
-
-		for (int k = 0; k < d->n; k++) {
-			const Buffer *other = d->plan[k]->buffers.at[i];
-
-			if (other->home != first->home || other->first != first->first || other->last != first->last ||
-			    other->spot != first->spot)
-				return false;
-			v[k] = other->bytes;
-		}
-		if (first->home != HOME_ARENA)
-			continue;
-		if (!sizes_express(d->z, v, true, &e)) {
-			d->why = arena_printf(d->cx->arena, ": the bytes of a buffer, %lld, %lld", (long long)v[0],
-					      (long long)v[1]);
-			return false;
-		}
-		buf_printf(&b, "\t{ %s, %d, %d },\n", expr_text(d->cx->arena, &e), first->first, first->last);
-	}
-	out_line(&d->e->plans, "static const RtSizeBuffer %s_buffers[] = {\n%s\t{ { 0 }, 0, 0 }\n};", name,
-		 b.at ? b.at : "");
-	buf_free(&b);
-	return true;
+	out_line(&d->e->plans, "static const RtSizeBuffer %s_buffers[] = {", name);
+	for (int i = 0; i < buffers->n; i++)
+		out_line(&d->e->plans, "\t{ %s, %d, %d },", expr_text(d->cx->arena, &buffers->at[i].bytes),
+			 buffers->at[i].first, buffers->at[i].last);
+	out_line(&d->e->plans, "\t{ { 0 }, 0, 0 }\n};");
 }
 
 static void
@@ -432,20 +409,18 @@ put_relations(Dynamic *d, const char *name)
 	out_line(o, "\t{ RT_TIE_CEIL, { 0, 0, 0, { 0 } }, 1, { 0, 0, 0, { 0 } } }\n};");
 }
 
-static bool
+static void
 put_sizes(Dynamic *d, const char *name)
 {
 	Arena *a = d->cx->arena;
 	Out *o = &d->e->plans;
 	const char *code = emit_code(d->e, d->d->shapes->code);
+	RtSizeBuffers buffers = { 0 };
 
-	for (int k = 1; k < d->n; k++)
-		if (d->plan[k]->buffers.n != d->plan[0]->buffers.n)
-			return false;
+	dynamic_buffers(d, &buffers);
 	out_line(o, "\n/* What the numbers in %s have to be: by order, which formula.  c * s[..] * .. + d; -1: "
 		 "s[..] is defined there. */", code);
-	if (!put_buffers(d, name))
-		return false;
+	put_buffers(d, &buffers, name);
 	out_line(o, "static const RtSizeExpr %s_exprs[] = {", name);
 	for (int i = 0; i < d->z->expr.n; i++)
 		out_line(o, "\t%s,", expr_text(a, &d->z->expr.at[i]));
@@ -465,8 +440,7 @@ put_sizes(Dynamic *d, const char *name)
 		out_line(o, "\t{ %lld, %lld },", (long long)d->z->range[i][0], (long long)d->z->range[i][1]);
 	out_line(o, "\t{ 0, 0 }\n};\nstatic const RtSizes %s = {\n\t%s, %s_exprs, %s_numbers, %s_buffers, %s_counts, "
 		 "%s_ties, %s_range, %d, %d, %d, %d, %d, %d\n};", name, code, name, name, name, name, name, name,
-		 d->z->number.n, d->z->nsymbol, d->z->natom, d->plan[0]->nspot, d->z->count.n, d->z->tie.n);
-	return true;
+		 d->z->number.n, d->z->nsymbol, d->z->natom, buffers.n, d->z->count.n, d->z->tie.n);
 }
 
 static void
@@ -498,7 +472,7 @@ emit_one(Cx *cx, void *arg)
 {
 	OneDynamic *o = arg;
 	Dynamic *d = o->d;
-	const char *name = out_name(cx->arena, "", d->fn->name);
+	const char *name = out_name(cx->arena, "", d->fn->name), *broken;
 
 	for (int k = 0; k < d->n; k++)
 		plan_dissolve(cx, d->fn, &d->d->sample[k], PLAN_CPU);
@@ -515,9 +489,11 @@ emit_one(Cx *cx, void *arg)
 		}
 	if (!function_text(d, o->names->function, o->code,
 			   arena_printf(cx->arena, "Specialization %d of %s, of dynamic sizes", o->index, name),
-			   o->names->plan->arena) ||
-	    !put_sizes(d, o->names->sizes))
+			   o->names->plan->arena) || !dynamic_buffers(d, &(RtSizeBuffers){ 0 }))
 		fail_lacks(cx, (Range){ 0 }, "some sizes are no products of others%s", d->why ? d->why : "");
+	if ((broken = promise_check(d)))
+		fail_lacks(cx, (Range){ 0 }, "%s", broken);
+	put_sizes(d, o->names->sizes);
 }
 
 static void

@@ -41,4 +41,14 @@ const char *formulas_replace(Formulas *, const char *const *text);
 /* The lines that define size0, size1 ... and real0 ... */
 char *formulas_locals(const Formulas *);
 
+/* ---- promise.c ---- */
+
+typedef struct RtSizeBuffers { RtSizeBuffer *at; int n, cap; } RtSizeBuffers;
+/* The buffers of the arena, which all samples' plans have alike; false: they do not, or their bytes are no products of
+ * sizes (d->why). */
+bool  dynamic_buffers(Dynamic *, RtSizeBuffers *);
+/* Cuts the symbols' ranges to what the program will take, once all relations of the sizes are known.  Returns why it
+ * takes too few sizes; null: it does not. */
+const char *promise_check(Dynamic *);
+
 #endif

@@ -187,30 +187,41 @@ put_scaled(Spec *s, Scope *c, Value *sums, Value *x_scale, Rows *r, Value *bias,
 	return spec_put_op(s, c, "prim::scaled_sums", in, 4, at);
 }
 
-/* Rows that are no constant, as pointwise operators on (n, parts, elements) */
+/* x with n sizes, as spec_put_sizes has them */
+static Value *
+put_reshaped(Spec *s, Scope *c, Value *x, Value *const *of, const int64_t *dims, int n, Range at)
+{
+	Value *const in[] = { x, spec_put_sizes(s, c, of, dims, n, at) };
+
+	return spec_put_op(s, c, "aten::reshape", in, 2, at);
+}
+
+/* Rows that are no constant, as pointwise operators on (n, parts, elements).  Sizes are read from the operands, since
+ * any of them may vary. */
 Value *
 spec_rows_of_bytes(Spec *s, Scope *c, const Node *m)
 {
 	const RtTensor *w = known_tensor(s->k, m->in[0]), *scales = known_tensor(s->k, m->in[1]);
-	int64_t dims[3], parts[3];
-	Value *x = m->in[0], *by[2] = { m->in[2], m->in[1] };
+	Value *const q = m->in[0];
+	Value *x, *by[2] = { m->in[2], m->in[1] }, *size[PUT_MOST];
+	int64_t dims[PUT_MOST];
 
-	if (constant_tensor(m->in[0]) || !w || !scales || !rt_numel(w) || !rt_is_contiguous(w))
+	if (!known_is(s->k, m->out[0]) || constant_tensor(q) || !w || !scales || !rt_numel(w) ||
+	    !rt_is_contiguous(w) || w->ndim > PUT_MOST)
 		return NULL;
-	parts[0] = dims[0] = w->dims[0];
-	parts[1] = dims[1] = rt_numel(scales) / dims[0];
-	dims[2] = rt_numel(w) / rt_numel(scales);
-	parts[2] = 1;
-	x = spec_put_op(s, c, "aten::reshape", (Value *const[]){ x, spec_put_list(s, dims, 3, m->at) }, 2, m->at);
+	for (int i = 0; i < w->ndim; i++) {
+		size[i] = q;
+		dims[i] = i;
+	}
 	for (int i = 0; i < 2; i++)
 		if (by[i]->type->kind != TYPE_NONE)
-			by[i] = spec_put_op(s, c, "aten::reshape",
-					    (Value *const[]){ by[i], spec_put_list(s, parts, 3, m->at) }, 2, m->at);
+			by[i] = put_reshaped(s, c, by[i], (Value *[]){ q, NULL, NULL }, (int64_t[]){ 0, -1, 1 }, 3,
+					     m->at);
+	x = put_reshaped(s, c, q, (Value *[]){ q, by[1], NULL }, (int64_t[]){ 0, 1, -1 }, 3, m->at);
 	x = by[0]->type->kind == TYPE_NONE ?
 	    spec_put_op(s, c, "aten::mul.Tensor", (Value *const[]){ x, by[1] }, 2, m->at) :
 	    spec_put_op(s, c, "prim::dequantize_by", (Value *const[]){ x, by[1], by[0] }, 3, m->at);
-	return spec_put_op(s, c, "aten::reshape",
-			   (Value *const[]){ x, spec_put_list(s, w->dims, w->ndim, m->at) }, 2, m->at);
+	return put_reshaped(s, c, x, size, dims, w->ndim, m->at);
 }
 
 Value *

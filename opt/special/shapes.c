@@ -422,6 +422,31 @@ may_both_be(const SizeNumber *a, const SizeNumber *b)
 	       (a->i == b->i || a->kind == RT_SEEN_INT || (a->kind == RT_SEEN_DIM && a->i > 1 && b->i > 1));
 }
 
+/* Constants are the same for all sizes: the graph of one sample is run for the others, too.  Of floats no size depends. */
+static bool
+same_constant(const Value *a, const Value *b)
+{
+	IValue x, y;
+	bool same;
+
+	if (!node_is(a->node, prim_Constant) || !value_constant(a, &x) || !value_constant(b, &y))
+		return true;
+	if (x.tag == RT_INT || x.tag == RT_BOOL || (x.tag == RT_LIST && x.u.list->elem->kind == TYPE_INT))
+		return x.tag == y.tag && !rt_equal(NULL, x, y, &same) && same;
+	return x.tag == y.tag;
+}
+
+static bool
+same_node(const Node *a, const Node *b)
+{
+	if (a->kind != b->kind || a->op != b->op || a->nin != b->nin || a->nout != b->nout)
+		return false;
+	for (int i = 0; i < a->nin; i++)
+		if (!same_constant(a->in[i], b->in[i]))
+			return false;
+	return true;
+}
+
 /* Do two samples take the same path? */
 bool
 shapes_agree(const Shapes *a, const Shapes *b)
@@ -434,7 +459,7 @@ shapes_agree(const Shapes *a, const Shapes *b)
 		if (!may_both_be(&a->number.at[i], &b->number.at[i]))
 			return false;
 	for NODES(n, a->graph->top) {
-		if (n->kind != m->kind || n->op != m->op || n->nin != m->nin || n->nout != m->nout)
+		if (m == b->graph->top->ret || !same_node(n, m))
 			return false;
 		m = m->next;
 	}

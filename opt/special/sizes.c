@@ -202,18 +202,25 @@ tie_line(Cx *cx, Sizes *s, int a, int b)
 	return true;
 }
 
+int64_t
+sizes_step(const Sizes *s, int symbol)
+{
+	int64_t step = 0;
+
+	for (int k = 1; k < s->nsample; k++)
+		step = sizes_gcd(step, s->atom[symbol][k] - s->atom[symbol][0]);
+	return step ? step : 1;
+}
+
 /* A symbol that has the same remainder in all samples: kernels for other remainders may look different. */
 static void
 tie_rest(Cx *cx, Sizes *s, int a)
 {
-	const int64_t *x = s->atom[a];
-	int64_t divisor = 0;
+	const int64_t step = sizes_step(s, a);
 
-	for (int k = 1; k < s->nsample; k++)
-		divisor = sizes_gcd(divisor, x[k] - x[0]);
-	if (divisor > 1)
-		sizes_tie(cx, s,
-			  (RtSizeTie){ RT_TIE_REST, { 1, 0, 1, { (int16_t)a } }, divisor, { .d = x[0] % divisor } });
+	if (step > 1)
+		sizes_tie(cx, s, (RtSizeTie){ RT_TIE_REST, { 1, 0, 1, { (int16_t)a } }, step,
+					      { .d = s->atom[a][0] % step } });
 }
 
 static void

@@ -1,4 +1,5 @@
 """Other sizes than the one input's: which sizes become symbols, and that answers at other sizes are the interpreter's.
+The ranges that --info names are taken: at their ends and in the middle.
 
 usage: symbols_test.py KILN
 """
@@ -42,6 +43,7 @@ class Symbols(Test):
         code, out, err = call(["./program", "-i", self.sized(sizes), "-o", "o.npz", "--guards"], self.dir)
         self.assertEqual(code, 0, err.decode())
         self.assertIn(ran, err.decode())
+        self.assertTrue(ran == "generic" or "generic" not in err.decode(), err.decode())
         right, o = (arrays.read(os.path.join(self.dir, f)) for f in ("right.npz", "o.npz"))
         self.assertEqual(sorted(right), sorted(o))
         for key in right:
@@ -217,6 +219,52 @@ class Symbols(Test):
         self.assertLessEqual(self.calls[0], 2)
         for sizes in ("x=7x3x4 m=7x3 v=4", "x=8x9x5 m=8x9 v=5"):
             self.same(sizes, "dynamic")
+
+    RANGE = r"(s\d+) from (\d+) to (\d+)(?: in steps of (\d+))?"
+
+    def promised(self):
+        """The signature of each dynamic specialization, its symbols at the sizes of the arena, and their ranges."""
+        about = re.sub(r", device=cpu", "", call(["./program", "--info"], self.dir)[1].decode())
+        for line in re.findall(r"^specialization \d+: dynamic, .*", about, re.M):
+            at = {s: int(n) for s, n in re.findall(r"(s\d+) = (\d+)", line)}
+            yield (re.search(r"\w+\((.*)\): \d+ kernels", line).group(1), at,
+                   [(s, int(low), int(high), int(step or 1)) for s, low, high, step in re.findall(self.RANGE, line)])
+
+    def taken(self, text, sizes, *options, names=None):
+        """Builds the model; every symbol in turn has the ends and the middle of its range, the others their own sizes."""
+        self.assertTrue(self.build(text, sizes, *options), "no dynamic code")
+        for signature, at, ranges in self.promised():
+            self.assertTrue(ranges)
+            for symbol, low, high, step in ranges:
+                for n in low, low + (high - low) // step // 2 * step, high:
+                    value = dict(at, **{symbol: n})
+                    if list(value.values()).count(n) > 1:        # sizes that samples tell apart are not equal
+                        continue
+                    args = re.findall(r"(\w+): \w+\((.*?)\)", signature)
+                    self.same(" ".join("%s=%s" % (name, "x".join(str(value.get(d, d)) for d in dims.split(", ")))
+                                       for name, dims in args), "specialization")
+
+    def test_ranges_of_products(self):
+        self.taken(self.LINEAR, "x=5x4")
+        self.taken("(x: Tensor, y: Tensor) -> Tensor:\n    return torch.softmax(torch.matmul(x, y), -1)", "x=3x7x4 y=3x4x6")
+
+    def test_ranges_of_bytes(self):
+        """Rows of bytes that are no constant: their sizes are read, and not those of a sample."""
+        rows = "(x: Tensor, s: Tensor) -> Tensor:\n    return ops.prim.dequantized_rows(torch.clamp(x * 9, -9, 9).to(torch.int8), s, %s)"
+        self.taken(rows % "None", "x=6x8 s=6")
+        self.taken(rows % "s", "x=6x8 s=6x2")
+
+    def test_ranges_in_steps(self):
+        """Sizes that have to be a multiple of something: the range says so."""
+        text = ("(x: Tensor) -> Tensor:\n    a = torch.avg_pool2d(x, [4, 4])\n    b = torch.upsample_nearest2d(a, None, [4., 4.])\n"
+                "    return torch.cat([torch.relu(x), b], 1)")
+        self.taken(text, "x=1x2x8x12")
+        self.assertTrue(any(step == 4 for _, _, ranges in self.promised() for *_, step in ranges))
+
+    def test_ranges_of_windows(self):
+        text = ("(x: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(54)).reshape([3, 2, 3, 3])\n"
+                "    y = torch.relu(torch.conv2d(x, w, None, [2, 2], [1, 1]))\n    return torch.mean(torch.max_pool2d(y, [2, 2]), [2, 3])")
+        self.taken(text, "x=2x2x17x23")
 
     def test_left_out(self):
         self.assertEqual(self.build(self.LINEAR, "x=1x4", "--no-dynamic"), [])
