@@ -147,6 +147,27 @@ bool    known_gives(Cx *, const Node *, const Type *want);
 /* A value that matches the pattern, without data; false: the pattern does not determine one. */
 bool    known_of_pattern(KnownTable *, const Pattern *, const Type *, IValue *out);
 
+/* ---- causes.c: why code is generic ------------------------------------------------------------------------------ */
+
+typedef struct Cause {
+	Range       at;            /* the line of the model that decides it; src null: none */
+	const char *what;          /* a further reason, or null */
+	bool        refused;       /* the model raises there */
+} Cause;
+typedef struct FixedSize {         /* of an argument, which is no symbol */
+	const char *arg;
+	int         axis, rank;
+	int64_t     size;
+	Cause       why;
+} FixedSize;
+typedef struct FixedSizes { FixedSize *at; int n, cap; } FixedSizes;
+Range       range_original(Range);         /* of the source that an archive was made from, where records say it */
+const char *range_says(Cx *, Range);       /* "net.py:12: x.view(4, -1)", of that source; null: no place */
+const char *cause_says(Cx *, const Cause *);
+bool        cause_is_same(const Cause *, const Cause *);
+/* Says, once for each cause, at which sizes the code is generic. */
+void        fixed_say(Cx *, const FixedSizes *, void (*say)(void *, const char *), void *arg);
+
 /* ---- shapes.c: the calls that a sample's sizes come from, recorded as a graph on tensors without data ------------ */
 
 typedef struct SizeNumber { int64_t i; RtSeenKind kind; } SizeNumber;
@@ -165,13 +186,15 @@ void    shapes_type(Shapes *, KnownTable *, const Value *to, const Type *);
 void    shapes_element(Shapes *, KnownTable *, const Value *to, const Node *select);
 bool    shapes_has(Shapes *, const Value *to);
 bool    shapes_varies(Shapes *, const Value *to);         /* does it depend on the arguments? */
-void    shapes_fail(Shapes *, const Node *);              /* the node raises, or its kernel cannot say result types */
+/* The node raises, or its kernel cannot say result types; at: its place in the model. */
+void    shapes_fail(Shapes *, const Node *, Range at);
 bool    shapes_fail_within(const Shapes *, const Shapes *);      /* the second fails only where the first does? */
 ShapesMark shapes_mark(const Shapes *);
 void    shapes_back(Shapes *, ShapesMark);                /* removes what was recorded since the mark */
 bool    shapes_may_unroll(Shapes *, const Node *loop, int64_t trips);
 bool    shapes_roll(const Shapes *, const Shapes *, RolledLoops *);
 bool    shapes_agree(const Shapes *, const Shapes *);
+Cause   shapes_differ(const Shapes *, const Shapes *);    /* why they do not agree, or fail in other places */
 const SizeNumber *shapes_numbers(const Shapes *, int *n);
 Graph  *shapes_graph(Shapes *);                           /* finished: call once */
 
@@ -236,11 +259,11 @@ bool op_is_formed(const Op *);           /* can specialize replace it by operato
 
 /* ---- samples.c: a dynamic specialization from specializations of samples ----------------------------------------- */
 
-/* Fills sample, sizes and shapes of d; false: it cannot.  signature: the n profiled ones. */
+/* Fills sample, sizes and shapes of d; false: it cannot, and why.  signature: the n profiled ones. */
 /* The sides of the square tiles in which kernels may compute a convolution (Winograd's form).  How many tiles there are
  * must have remainders among the samples as it may have later. */
 enum { TILE_LARGE = 4, TILE_SMALL = 2 };
-bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n);
+bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n, Cause *);
 /* Makes it again without the sample of the least sizes, where derived sizes may be 0 or 1; false: too few are left. */
 bool samples_narrow(Cx *, Specialization *d);
 const Shapes *samples_shapes(const Specialization *d);     /* of its first sample; null: it has none */
@@ -252,8 +275,8 @@ typedef struct Varied {
 	bool batch;              /* only first sizes change */
 } Varied;
 /* The signature with another size wherever the function takes the same path with others, found without running it;
- * null: nowhere.  Sizes that the function relates change together.  fixed, or null: gets the other sizes' names. */
-Pattern *signature_varied(Cx *, Function *, const Profile *, const Pattern *signature, Varied, Buf *fixed);
+ * null: nowhere.  Sizes that the function relates change together.  fixed gets the other sizes, and why they are. */
+Pattern *signature_varied(Cx *, Function *, const Profile *, const Pattern *signature, Varied, FixedSizes *fixed);
 
 /* ---- profile_json.c: profiles as files -------------------------------------------------------------------------- */
 

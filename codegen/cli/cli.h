@@ -43,6 +43,8 @@ struct Cli {
 	Texts       keep, checks;  /* trace */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
 	struct BareState *state;   /* of build --no-generic */
+	Texts       notes;         /* build: which calls run in generic code, and why */
+	Cause       undynamic;     /* why the last dynamic specialization has no samples */
 	bool        verbose, time, no_source, no_dynamic, no_generic, selfcheck_code, bench_code, reread, eval, no_grad,
 			    as_json, in_double;
 };

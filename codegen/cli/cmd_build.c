@@ -342,6 +342,23 @@ report_memory(const ProgramText *text)
 	printf("\n");
 }
 
+/* Says, once for each cause, which calls run in generic code. */
+static void
+report_notes(Cli *cli, const ProgramText *text, Buf *json)
+{
+	const Texts *const all[] = { &cli->notes, &text->notes };
+	int n = 0;
+
+	buf_puts(json, ",\"notes\":[");
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < all[k]->n; i++) {
+			fprintf(stderr, "kiln: note: %s\n", all[k]->at[i]);
+			buf_puts(json, n++ ? "," : "");
+			out_json(json, all[k]->at[i]);
+		}
+	buf_puts(json, "]");
+}
+
 /* Says what was built, as JSON to --json, or as text. */
 static void
 report(Cli *cli, const ProgramText *text)
@@ -356,10 +373,12 @@ report(Cli *cli, const ProgramText *text)
 		buf_puts(&more, ",\"tuned\":");
 		tuning_put(text->tuning, &more);
 	}
+	report_notes(cli, text, &more);
 	if (!cli->json) {
 		rt_info_sizes(stdout, &text->about, text->code_bytes);
 		if (text->header && text->bare)
 			report_memory(text);
+		buf_free(&more);
 		return;
 	}
 	if (!rt_whole_open(&w, cli->json))

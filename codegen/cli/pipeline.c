@@ -33,6 +33,28 @@ warning(const char *fmt, ...)
 	fprintf(stderr, "\n");
 }
 
+/* A note for the user, that calls of some kind run in generic code; each is said once. */
+static void
+note_generic(void *arg, const char *what)
+{
+	Cli *cli = arg;
+
+	for (int i = 0; i < cli->notes.n; i++)
+		if (!strcmp(cli->notes.at[i], what))
+			return;
+	vec_push(cli->cx->arena, &cli->notes, what);
+}
+
+/* Says so, and why, unless the model raises there or no sizes were tried. */
+static void
+note_undynamic(Cli *cli, const char *what)
+{
+	const Cause *c = &cli->undynamic;
+
+	if ((c->what || c->at.src) && !c->refused)
+		note_generic(cli, arena_printf(cli->cx->arena, "%s: %s", what, cause_says(cli->cx, c)));
+}
+
 /* Adds what runs of a signature saw. */
 static void
 note_signature(Cli *cli, Signatures *s, const Profile *p, const Specialization *new_one)
@@ -84,7 +106,7 @@ add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, Varied var
 {
 	const Profile seen = profile_of(profile, s->at.at[0]);
 	Specialization *other = new(cli->cx->arena, Specialization, 1);
-	Buf fixed = { 0 };
+	FixedSizes fixed = { 0 };
 
 	*other = *s->at.at[0];
 	other->seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1);
@@ -92,9 +114,12 @@ add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, Varied var
 	other->pattern = signature_varied(cli->cx, m->fn, &seen, s->at.at[0]->pattern, varied, &fixed);
 	if (other->pattern)
 		vec_push(cli->cx->arena, &s->at, other);
-	if (cli->verbose && fixed.n)
-		fprintf(stderr, "kiln: %s: fixed sizes: %s\n", m->fn->name, fixed.at);
-	buf_free(&fixed);
+	for (int i = 0; cli->verbose && i < fixed.n; i++)
+		fprintf(stderr, "%s%s.size(%d) = %lld%s", i ? ", " : arena_printf(cli->cx->arena,
+			"kiln: %s: fixed sizes: ", m->fn->name), fixed.at[i].arg, fixed.at[i].axis,
+			(long long)fixed.at[i].size, i == fixed.n - 1 ? "\n" : "");
+	if (varied.without < 0 && !varied.batch)
+		fixed_say(cli->cx, &fixed, note_generic, cli);
 }
 
 /* A specialization for what all signatures have in common; null: there is only one, or they have nothing in common. */
@@ -359,14 +384,14 @@ model_profile(Cli *cli, Model *m)
 	return profile ? profile_print(profile, (const Specialization *const *)s.at.at, s.at.n) : NULL;
 }
 
-typedef struct DynamicOne { Model *m; Profile *profile; const Signatures *s; Specialization *d; } DynamicOne;
+typedef struct DynamicOne { Model *m; Profile *profile; const Signatures *s; Specialization *d; Cause why; } DynamicOne;
 
 static void
 samples_of(Cx *cx, void *arg)
 {
-	const DynamicOne *o = arg;
+	DynamicOne *o = arg;
 
-	if (!samples_make(cx, o->d, o->profile, o->s->at.at, o->s->at.n))
+	if (!samples_make(cx, o->d, o->profile, o->s->at.at, o->s->at.n, &o->why))
 		o->d->sample = NULL;
 }
 
@@ -375,17 +400,18 @@ static void
 make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specialization *d)
 {
 	Profile *seen = new(cli->cx->arena, Profile, 1);
-	DynamicOne one = { m, seen, s, d };
-	bool tried;
+	DynamicOne one = { m, seen, s, d, { .what = NULL } };
 
 	*seen = profile_of(profile, d);
 	d->bounded = input_is_bounds(cli) && !cli->profiles.n;
-	tried = cx_try(cli->cx, samples_of, &one);
-	if (!tried)
+	if (!cx_try(cli->cx, samples_of, &one)) {
 		d->sample = NULL;
+		one.why = (Cause){ .at = cli->cx->err.at, .what = arena_strdup(cli->cx->arena, cli->cx->err.what) };
+	}
+	cli->undynamic = one.why;
 	if (!d->sample && cli->verbose)
 		fprintf(stderr, "kiln: %s: no kernels for dynamic sizes: %s\n", m->fn->name,
-			tried ? "it goes different ways on different sizes" : cli->cx->err.what);
+			cause_says(cli->cx, &one.why));
 }
 
 /* Are these the sizes of a signature? */
@@ -441,7 +467,14 @@ with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Speci
 			     shapes_fail_within(samples_shapes(dynamic), samples_shapes(d))) ? d : NULL;
 }
 
-typedef struct OneSize { Cli *cli; Model *m; Profile *profile; Signatures s; int tried; } OneSize;
+typedef struct OneSize {
+	Cli *cli;
+	Model *m;
+	Profile *profile;
+	Signatures s;
+	int tried;
+	Cause lost;              /* why the first, with most symbols, has no samples; none: it has */
+} OneSize;
 
 /* Where all calls had one signature: a specialization dynamic in sizes that may differ; null: there is none. */
 static Specialization *
@@ -468,7 +501,8 @@ vary_next(OneSize *o)
 	Specialization *d = NULL;
 
 	while (!d && o->tried < (int)(sizeof in_turn / sizeof *in_turn))
-		d = vary_sizes(o, in_turn[o->tried++]);
+		if (!(d = vary_sizes(o, in_turn[o->tried++])) && o->tried == 1)
+			o->lost = o->cli->undynamic;
 	if (d) {
 		d->instead = vary_again;
 		d->instead_of = o;
@@ -494,6 +528,10 @@ vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 	*o = (OneSize){ .cli = cli, .m = now, .profile = profile };
 	vec_push(cli->cx->arena, &o->s.at, s->at.at[0]);
 	d = vary_next(o);
+	if (d && (o->lost.what || o->lost.at.src) && !o->lost.refused)
+		note_generic(cli, arena_printf(cli->cx->arena, "calls without the sizes of %s run in generic code: %s",
+					       specialization_signature(cli->cx, d),
+					       cause_says(cli->cx, &o->lost)));
 	*s = o->s;
 	return d;
 }
@@ -533,6 +571,19 @@ add_instead(Cli *cli, Specialization *ones, const Specialization *d)
 	ones->instead_of = o;
 }
 
+/* Ints that every call has to give are part of a signature: the only one has these. */
+static void
+note_numbers(Cli *cli, const Function *fn, const Pattern *p)
+{
+	const int first = function_first(fn);
+
+	for (int i = first; i < graph_ninputs(fn->prepared); i++)
+		if (p[i - first].form == PATTERN_VALUE && p[i - first].value.tag == RT_INT &&
+		    !fn->schema->args[i].has_default)
+			note_generic(cli, arena_printf(cli->cx->arena, "%s = %lld, other values run in generic code",
+						       fn->schema->args[i].name, (long long)p[i - first].value.u.i));
+}
+
 typedef struct Choice {          /* of the signatures that get a specialization */
 	Profile   *profile;
 	int        most;         /* exact ones of each kind of calls */
@@ -551,16 +602,25 @@ choose(Cli *cli, Model *m, Choice *c, Signatures s)
 		vec_push(cli->cx->arena, &c->exact.at, s.at.at[i]);
 	if (cli->no_dynamic || cli->no_generic)
 		return;
+	cli->undynamic = (Cause){ .what = NULL };
+	if (one && c->optimize)
+		note_numbers(cli, m->fn, s.at.at[0]->pattern);
 	if (one && c->optimize)
 		d = vary(cli, m, c->profile, &s);
 	else if ((d = dynamic_one(cli, &s, m->fn, c->profile)) && c->optimize)
 		make_samples(cli, m, c->profile, &s, d);
+	if (c->optimize && !(d && d->sample))
+		note_undynamic(cli, one ? "sizes other than the input's run in generic code" :
+				   "sizes other than the inputs' run without kernels of their own");
 	if (!d)
 		return;
 	if (d->sample || !one)
 		vec_push(cli->cx->arena, &c->dynamic.at, d);
-	if (!c->optimize || !(ones = with_ones(cli, m, c->profile, &s, d)))
+	cli->undynamic = (Cause){ .what = NULL };
+	if (!c->optimize || !(ones = with_ones(cli, m, c->profile, &s, d))) {
+		note_undynamic(cli, "sizes of 1 run in generic code where others vary");
 		return;
+	}
 	add_instead(cli, ones, d);
 	vec_push(cli->cx->arena, &c->dynamic.at, ones);
 }

@@ -117,6 +117,7 @@ typedef struct Emit {            /* one program */
 	Texts    called;         /* by these names */
 	Buf      provenance;     /* lines of key: value */
 	Vec(RtSpecialization) specializations;
+	Texts    notes;          /* which calls run in generic code, and why */
 	Vec(struct DoorSpec) door_specs;
 	int      vf, nr, panel;  /* floats of a vector, of a unit of work, of a panel of weights (vblock.h) */
 	bool     in_order;       /* the processor executes instructions in order; with several levels false */

@@ -754,6 +754,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	text->about = emit_about(e);
 	text->about.method = about_methods(e, methods, n);
 	text->about.nmethod = n;
+	text->notes = e->notes;
 	text->about.level = level;
 	text->levels = levels;
 }

@@ -83,6 +83,7 @@ typedef struct OnePlan {
 	int index;
 	const char *code, *name, *cuda;
 	Plan *plan;
+	Cause why;               /* why a dynamic one was refused last; none: none was */
 } OnePlan;
 
 /* The ranges of the symbols.  Where all samples have one remainder, sizes of others run the generic code. */
@@ -250,6 +251,8 @@ plan_one(Cx *cx, void *arg)
 				o->name = o->dynamic.function;
 				o->plan = (Plan *)(uintptr_t)o->dynamic.plan;
 				return;
+			} else {
+				o->why = (Cause){ .at = cx->err.at, .what = arena_strdup(cx->arena, cx->err.what) };
 			}
 	}
 	o->dynamic.sizes = NULL;
@@ -297,16 +300,34 @@ warn_lacks(Emit *e, const Function *fn, const char *what)
 	fprintf(stderr, "kiln: warning: %s: %s: %s\n", fn->name, what, e->cx->err.what);
 }
 
+/* Notes what a dynamic specialization that was refused would have been for, where less was made instead. */
+static void
+note_refused(const OnePlan *one, const Specialization *first)
+{
+	Cx *cx = one->e->cx;
+	const char *instead;
+
+	if (!one->why.what || (one->plan && one->spec == first && one->dynamic.sizes))
+		return;
+	instead = one->plan && one->dynamic.sizes ? specialization_signature(cx, one->spec) : NULL;
+	vec_push(cx->arena, &one->e->notes,
+		 arena_printf(cx->arena, "%s: calls with %s%s%s run in generic code: %s", one->fn->name,
+			      specialization_signature(cx, first), instead ? " that are not " : "",
+			      instead ? instead : "", cause_says(cx, &one->why)));
+}
+
 /* False: it cannot be written, or it is for other sizes, was never called with them, and has no kernels. */
 static bool
 make_plan(OnePlan *one)
 {
 	Emit *e = one->e;
+	const Specialization *const first = one->spec;
 
 	if (!cx_try(e->cx, plan_one, one)) {
 		warn_lacks(e, one->fn, "no specialization");
 		return false;
 	}
+	note_refused(one, first);
 	if (one->plan && e->gpu && !one->dynamic.sizes && !cx_try(e->cx, plan_cuda, one))
 		warn_lacks(e, one->fn, "not on the GPU");
 	return one->plan;

@@ -142,6 +142,7 @@ typedef struct ProgramText {
 	int64_t flash, stack;    /* of all that is loaded, of the deepest call; 0: not known */
 	const char *over;        /* why that is more than max_ram; or null */
 	Texts levels;            /* those of BuildOptions that it has kernels for */
+	Texts notes;             /* which calls run in generic code, and why */
 } ProgramText;
 
 typedef struct Target Target;    /* build.h */

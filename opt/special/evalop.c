@@ -315,7 +315,7 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	was = list_write && can ? known_at(s->k, m->in[0])->v.u.list->n : 0;
 	if (!can || n->nout > 64 || (s->shapes && exceeds(s, m)) || !run(s, c, n, &args, out, &now)) {
 		if (can)
-			shapes_fail(s->shapes, n);
+			shapes_fail(s->shapes, n, m->at);
 		else
 			refuse_resizing(s, m);
 		if (list_write || dict_write) {

@@ -90,8 +90,20 @@ try_values(Samples *s, const int64_t *value, Specialization *spec)
 	Trial t = { .s = s, .value = value, .spec = spec };
 	const bool done = cx_try(s->cx, run_trial, &t);
 
+	if (!done)
+		s->why = (Cause){ .at = s->cx->err.at, .what = arena_strdup(s->cx->arena, s->cx->err.what) };
 	s->left -= done ? spec->graph->nnode : block_size(s->d->fn->prepared->top);
 	return done ? t.shapes : NULL;
+}
+
+/* Do the samples take the same path?  If not, notes why. */
+static bool
+agree(Samples *s, const Shapes *a, const Shapes *b)
+{
+	if (shapes_agree(a, b))
+		return true;
+	s->why = shapes_differ(a, b);
+	return false;
 }
 
 static bool
@@ -112,7 +124,7 @@ add_sample(Samples *s, const int64_t *value)
 
 	if (s->n == SIZE_SAMPLES || is_sampled(s, value))
 		return false;
-	if (!(shapes = try_values(s, value, &unused)) || (s->n && !shapes_agree(s->shapes[0], shapes)))
+	if (!(shapes = try_values(s, value, &unused)) || (s->n && !agree(s, s->shapes[0], shapes)))
 		return false;
 	memcpy(s->value[s->n], value, (size_t)s->nsymbol * sizeof *value);
 	s->shapes[s->n++] = shapes;
@@ -146,7 +158,7 @@ samples_begin(Samples *s, const int64_t *a, const int64_t *b)
 		if (!shapes_roll(s->shapes[0], s->shapes[1], &s->rolled)) {
 			memcpy(s->value[1], b, sizeof s->value[1]);
 			s->n = 2;
-			return shapes_agree(s->shapes[0], s->shapes[1]);
+			return agree(s, s->shapes[0], s->shapes[1]);
 		}
 	}
 	return false;
@@ -221,7 +233,7 @@ goes(Samples *s, int symbol, int64_t to)
 		return true;
 	value[symbol] = to;
 	return is_callable(s, value) && samples_may_try(s) && (shapes = try_values(s, value, &unused)) &&
-	       shapes_agree(s->shapes[0], shapes);
+	       agree(s, s->shapes[0], shapes);
 }
 
 /* Is x the value of another symbol? Then passes would find sizes equal that are equal in this sample only. */
@@ -751,8 +763,24 @@ tell_apart(Samples *s)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+/* Finds samples that tell the numbers of the function apart. */
+static bool
+are_samples(Samples *s, Specialization *const *signature, int n)
+{
+	if (!s->nsymbol || s->nsymbol > SYMBOLS_MOST) {
+		s->why = (Cause){ .what = "too many sizes differ" };
+		return false;
+	}
+	if (!take_profiled(s, signature, n) || !choose(s) || !are_enough(s))
+		return false;
+	for (int i = 0; i < s->nsymbol; i++)
+		if (!symbol_is_sampled(s, i))
+			return false;
+	return true;
+}
+
 bool
-samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *const *signature, int n)
+samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *const *signature, int n, Cause *why)
 {
 	const int first = function_first(d->fn);
 	Samples *s = new(cx->arena, Samples, 1);
@@ -761,13 +789,10 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	*s = (Samples){ .cx = cx, .d = d, .profile = seen_by_several(cx, profile, signature, n),
 			.narg = graph_ninputs(d->fn->prepared) - first, .begun = -1, .left = TRIAL_NODES };
 	s->nsymbol = z->nsymbol = z->natom = pattern_nsymbol(d->pattern, s->narg);
-	if (!s->nsymbol || s->nsymbol > SYMBOLS_MOST || !take_profiled(s, signature, n))
+	if (!are_samples(s, signature, n)) {
+		*why = s->why;
 		return false;
-	if (!choose(s) || !are_enough(s))
-		return false;
-	for (int i = 0; i < s->nsymbol; i++)
-		if (!symbol_is_sampled(s, i))
-			return false;
+	}
 	z->nsample = s->n;
 	set_ranges(s, z);
 	d->sample = new(cx->arena, Specialization, s->n);
@@ -777,8 +802,10 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	tell_apart(s);
 	for (int i = 0; i < s->n; i++)
 		passes_run(cx, STAGE_OPTIMIZE, d->fn, d->sample[i].graph, rt_none());
-	if (!sizes_learn(cx, z, (const Shapes *const *)s->shapes))
+	if (!sizes_learn(cx, z, (const Shapes *const *)s->shapes)) {
+		*why = (Cause){ .what = "some sizes are no products of others" };
 		return false;
+	}
 	d->sizes = z;
 	d->samples = s;
 	d->shapes = shapes_function(cx, d, s->shapes[0]);

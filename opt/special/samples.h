@@ -21,6 +21,7 @@ typedef struct Samples {
 	int64_t more[SIZE_POOL][SIZE_ATOMS];     /* other values that work, from which the last samples are taken */
 	Shapes *more_shapes[SIZE_POOL];
 	int nmore;
+	Cause why;                       /* why the last values did not work */
 } Samples;
 
 enum { TRIAL_NODES = 300000 };   /* the initial budget */

@@ -12,6 +12,8 @@
 
 typedef struct Trips { const Node *loop; int64_t n; } Trips;
 
+typedef struct Failed { const Node *node; Range at; } Failed;     /* at: its place in the model */
+
 struct Shapes {
 	RtSeen seen;             /* the first member: put() casts its address */
 	Cx    *cx;
@@ -20,7 +22,7 @@ struct Shapes {
 	Vec(bool) varies;        /* by id of the values here: depends on the arguments */
 	Vec(SizeNumber) number;
 	Vec(Trips) trips;        /* of loops, as they were met */
-	Vec(const Node *) failed;
+	Vec(Failed) failed;
 	const RolledLoops *rolled;
 };
 
@@ -235,10 +237,10 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 }
 
 void
-shapes_fail(Shapes *s, const Node *n)
+shapes_fail(Shapes *s, const Node *n, Range at)
 {
 	if (s)
-		vec_push(s->cx->arena, &s->failed, n);
+		vec_push(s->cx->arena, &s->failed, ((Failed){ n, at }));
 }
 
 /* Does b fail only where a does, and in that order? In a loop that is not unrolled a node fails once. */
@@ -248,7 +250,7 @@ shapes_fail_within(const Shapes *a, const Shapes *b)
 	int at = 0;
 
 	for (int i = 0; i < a->failed.n && at < b->failed.n; i++)
-		at += a->failed.at[i] == b->failed.at[at];
+		at += a->failed.at[i].node == b->failed.at[at].node;
 	return at == b->failed.n;
 }
 
@@ -422,7 +424,8 @@ may_both_be(const SizeNumber *a, const SizeNumber *b)
 	       (a->i == b->i || a->kind == RT_SEEN_INT || (a->kind == RT_SEEN_DIM && a->i > 1 && b->i > 1));
 }
 
-/* Constants are the same for all sizes: the graph of one sample is run for the others, too.  Of floats no size depends. */
+/* Constants are the same for all sizes: the graph of one sample is run for the others, too.  No size depends on
+ * floats. */
 static bool
 same_constant(const Value *a, const Value *b)
 {
@@ -464,4 +467,58 @@ shapes_agree(const Shapes *a, const Shapes *b)
 		m = m->next;
 	}
 	return m == b->graph->top->ret;
+}
+
+/* Where two samples meet the first number that may not differ, among those that a node of a and of b observes */
+static bool
+same_numbers(const Shapes *a, const Shapes *b, const Node *n)
+{
+	const int64_t begin = node_int(n, "index", 0);
+	int64_t end = a->number.n;
+
+	if (!node_is(n, prim_profile) || begin == RT_SIZES_RUN)
+		return true;
+	for (const Node *m = n->next; m != a->graph->top->ret; m = m->next)
+		if (node_is(m, prim_profile) && node_int(m, "index", 0) != RT_SIZES_RUN) {
+			end = node_int(m, "index", 0);
+			break;
+		}
+	for (int64_t i = begin; i < end; i++)
+		if (i >= b->number.n || !may_both_be(&a->number.at[i], &b->number.at[i]))
+			return false;
+	return true;
+}
+
+/* That a node fails.  What a guard of torch.export says is told instead of its line, which is of no source. */
+static Cause
+cause_of_failure(const Failed *f)
+{
+	Cause c = { .at = f->at, .refused = true };
+	IValue text;
+
+	if (node_is(f->node, prim_RaiseException) && value_constant(f->node->in[0], &text) && text.tag == RT_STR) {
+		c.what = text.u.str->s;
+		if (range_original(f->at).src == f->at.src)
+			c.at = (Range){ 0 };
+	}
+	return c;
+}
+
+Cause
+shapes_differ(const Shapes *a, const Shapes *b)
+{
+	const Node *m = b->graph->top->ret->next;
+
+	for (int i = 0, at = 0; i < b->failed.n; i++) {
+		while (at < a->failed.n && a->failed.at[at].node != b->failed.at[i].node)
+			at++;
+		if (at++ >= a->failed.n)
+			return cause_of_failure(&b->failed.at[i]);
+	}
+	for NODES(n, a->graph->top) {
+		if (m == b->graph->top->ret || !same_node(n, m) || !same_numbers(a, b, n))
+			return (Cause){ .at = n->at };
+		m = m->next;
+	}
+	return (Cause){ .at = m == b->graph->top->ret ? (Range){ 0 } : m->at };
 }

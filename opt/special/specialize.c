@@ -431,7 +431,7 @@ eval_node(Spec *s, Scope *c, Node *n)
 		Node *m = spec_emit_copy(s, c, n);
 
 		if (node_is(n, prim_RaiseException))
-			shapes_fail(s->shapes, n);
+			shapes_fail(s->shapes, n, m->at);
 		if (node_is_call(n))
 			known_forget_mutable(s->k, NULL);
 		spec_guard_outputs(s, c, n, m);

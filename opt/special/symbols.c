@@ -16,7 +16,8 @@ enum { PAIRS = 8, TOGETHER = 4, MOST_NODES = 10000 };    /* trials and samples o
 
 typedef struct Dim {
 	int64_t size;
-	int  axis;
+	int  axis, rank;
+	Cause why;                       /* why it is no symbol, of the last sizes tried */
 	bool is_second;                  /* of a sequence, (steps, batch, features) */
 	bool is_settled, is_symbol;
 	const char *name;
@@ -65,7 +66,7 @@ open_tensor(Search *q, const Type *type, const char *name)
 			continue;
 		dims[k] = DIM_SYMBOL(q->ndim);
 		q->base[q->ndim] = q->varied[q->ndim] = t.dims[k];
-		q->dim[q->ndim++] = (Dim){ .size = t.dims[k], .axis = k, .name = name,
+		q->dim[q->ndim++] = (Dim){ .size = t.dims[k], .axis = k, .rank = t.rank, .name = name,
 					   .is_second = k == 1 && t.rank == 3 && t.dims[0] > 1 };
 	}
 	t.dims = dims;
@@ -106,6 +107,29 @@ prime_above(int64_t n, int k)
 	}
 }
 
+/* Do these two assignments begin samples that raise no more than the profiled one? */
+static bool
+may_begin(Search *q, const int64_t *base, const int64_t *varied)
+{
+	if (!samples_may_try(&q->s)) {
+		q->s.why = (Cause){ .what = "the model is too large to try more sizes" };
+		return false;
+	}
+	if (!samples_begin(&q->s, base, varied))
+		return false;
+	if (shapes_fail_within(q->profiled, q->s.shapes[0]))
+		return true;
+	q->s.why = shapes_differ(q->profiled, q->s.shapes[0]);
+	return false;
+}
+
+static void
+note_cause(Search *q, const Group *g)
+{
+	for (int i = 0; i < g->n; i++)
+		q->dim[g->at[i]].why = q->s.why;
+}
+
 /* Tries other sizes for a group; dims of size 1 are tried from two larger sizes. */
 static bool
 try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
@@ -118,9 +142,10 @@ try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
 		base[g->at[i]] = from;
 		varied[g->at[i]] = to;
 	}
-	if (!samples_may_try(&q->s) || !samples_begin(&q->s, base, varied) ||
-	    !shapes_fail_within(q->profiled, q->s.shapes[0]))
+	if (!may_begin(q, base, varied)) {
+		note_cause(q, g);
 		return false;
+	}
 	for (int i = 0; i < g->n; i++)
 		q->dim[g->at[i]].is_settled = true;
 	if (q->nfound++ == q->without)
@@ -150,6 +175,7 @@ may_be_far(Search *q, const Group *g, int64_t size)
 		if (to > 1 && samples_may_try(&q->s) && samples_begin(&q->s, q->base, far))
 			return true;
 	}
+	note_cause(q, g);
 	return false;
 }
 
@@ -237,8 +263,7 @@ join(Search *q, const Group *g, int as)
 			varied[i] = q->varied[as];
 	for (int i = 0; i < g->n; i++)
 		varied[g->at[i]] = q->varied[as];
-	if (!samples_may_try(&q->s) || !samples_begin(&q->s, base, varied) ||
-	    !shapes_fail_within(q->profiled, q->s.shapes[0]))
+	if (!may_begin(q, base, varied))
 		return false;
 	for (int i = 0; i < g->n; i++) {
 		q->dim[g->at[i]].is_settled = q->dim[g->at[i]].is_symbol = true;
@@ -290,7 +315,8 @@ search(Search *q)
 }
 
 Pattern *
-signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *signature, Varied varied, Buf *fixed)
+signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *signature, Varied varied,
+		 FixedSizes *fixed)
 {
 	Search *q = new(cx->arena, Search, 1);
 	Specialization *d = new(cx->arena, Specialization, 1);
@@ -308,9 +334,12 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 			  .left = TRIAL_NODES };
 	*d = (Specialization){ .fn = fn, .pattern = open_patterns(q, signature, narg, fn->schema->args + first, NULL) };
 	search(q);
-	for (int i = 0; fixed && i < q->ndim; i++)
-		if (!q->dim[i].is_symbol)
-			buf_printf(fixed, "%s%s.size(%d) = %lld", fixed->n ? ", " : "", q->dim[i].name, q->dim[i].axis,
-				   (long long)q->dim[i].size);
+	for (int i = 0; i < q->ndim; i++) {
+		const Dim *dim = &q->dim[i];
+
+		if (!dim->is_symbol)
+			vec_push(cx->arena, fixed,
+				 ((FixedSize){ dim->name, dim->axis, dim->rank, dim->size, dim->why }));
+	}
 	return q->nsymbol && q->nfound > q->without ? pattern_at(cx, d->pattern, narg, q->varied) : NULL;
 }

@@ -3,7 +3,7 @@ The ranges that --info names are taken: at their ends and in the middle.
 
 usage: symbols_test.py KILN
 """
-import math, os, re, struct, sys, unittest
+import json, math, os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import npz as arrays
@@ -277,6 +277,32 @@ class Symbols(Test):
         self.assertRegex(about, r"arena by size, at s0 = 7: \d+ bytes .*; s0 from 2 to \d+\n")
         about = call(["./program", "--info", "--json", "-"], self.dir)[1].decode()
         self.assertRegex(about, r'"symbols":"s0 from 2 to \d+","arena_at":"s0 = 7"')
+
+    def notes(self, text, sizes, *options):
+        """What a build says of calls that run in generic code, which is in its report, too."""
+        self.put("m.py", ("def forward%s\n" % text).encode())
+        code, out, err = call([KILN, "build", "m.py", "-i", self.sized(sizes), "--cc", "tcc", "-o", "program", "--json", "p.json", *options],
+                              self.dir)
+        self.assertEqual(code, 0, err.decode())
+        said = re.findall(r"^kiln: note: (.*)$", err.decode(), re.M)
+        with open(os.path.join(self.dir, "p.json")) as f:
+            self.assertEqual(json.load(f)["notes"], said)
+        return said
+
+    def test_notes(self):
+        """Which sizes run in generic code is said once for each cause, with the model's line; nothing where all is covered."""
+        self.assertEqual(self.notes(self.LINEAR, "x=8x4"), [])
+        fixed, = self.notes("(x: Tensor) -> Tensor:\n    y = x.reshape([-1])\n    if y.size(0) == 20:\n        return y + 1\n"
+                            "    return torch.relu(x)", "x=5x4")
+        self.assertRegex(fixed, r"x.size\(0\), x.size\(1\) = 5, 4, other sizes run in generic code: m.py:\d: if y.size\(0\) == 20:")
+        raises, = self.notes("(x: Tensor) -> Tensor:\n    y = torch.arange(12).reshape([4, 3])\n    return x + y", "x=4x3")
+        self.put("n.npz", npz(x=npy([2, 3]), n=npy([], "<i8", struct.pack("<q", 3))))
+        self.put("m.py", b"def forward(x: Tensor, n: int) -> Tensor:\n    return torch.relu(x) * n\n")
+        err = call([KILN, "build", "m.py", "-i", "n.npz", "--cc", "tcc", "-o", "program"], self.dir)[2].decode()
+        self.assertEqual(re.findall("kiln: note: .*", err), ["kiln: note: n = 3, other values run in generic code"])
+        self.assertRegex(raises, r"x.size\(0\) = 4 only, the model raises at other sizes: m.py:3: return x \+ y")
+        self.assertEqual(self.notes("(x: Tensor) -> Tensor:\n    if x.size(0) == 5:\n        return x + 1\n    return x", "x=5x4", "--no-dynamic"),
+                         [])
 
     def test_fixed(self):
         self.put("m.py", ("def forward%s\n" % self.LINEAR).encode())
