@@ -117,7 +117,7 @@ joined(Row *r, const Segments *s, Kernel *k, int dtype, Ref from, Ref *to)
 	if (s->how == PUT)
 		return true;
 	if (dtype == RT_b8 || !element_type((RtDtype)dtype) ||
-	    !number_ref(s->factor, dtype == RT_f16 || dtype == RT_bf16 ? RT_f32 : dtype, &arg[2]))
+	    !number_ref(s->factor, dtype, &arg[2]))
 		return false;
 	*to = kernel_let(k, lower_let(r->p, rows[s->how], dtype, arg));
 	return true;
@@ -171,6 +171,13 @@ can_write_self(const Row *r, const Segments *s)
 	return !rt_overlaps_itself(self) && !self->storage->readonly;
 }
 
+/* Is each step rounded, where the operator rounds a sum or product of 16-bit numbers once? */
+static bool
+rounds_steps(const Segments *s, const RtTensor *y)
+{
+	return (s->how == ADD || s->how == MULTIPLY) && (y->dtype == RT_f16 || y->dtype == RT_bf16);
+}
+
 static bool
 emit_segments(Row *r, const Segments *s)
 {
@@ -181,7 +188,7 @@ emit_segments(Row *r, const Segments *s)
 
 	if (!y || self->dtype != y->dtype || (x && x->dtype != y->dtype) ||
 	    (index->dtype != RT_i64 && !(s->narrow && index->dtype == RT_i32)) || !rt_numel(self) ||
-	    !element_type((RtDtype)y->dtype))
+	    !element_type((RtDtype)y->dtype) || rounds_steps(s, y))
 		return false;
 	for (int i = 0; i < s->ndim; i++)
 		empty |= !s->dims[i];

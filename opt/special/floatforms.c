@@ -10,8 +10,6 @@
  * cast now:
  *
  *    y = conv2d(x, w, b, ...)  ->  y = prim::cast(conv2d(prim::cast(x, 6), w.float(), b.float(), ...), 15)
- *
- * The smallest products of bfloat16, of which PyTorch rounds every step (rt/ops/steps.c), stay calls.
  */
 #include "specialize.h"
 
@@ -62,18 +60,6 @@ is_of_floats(const Op *op)
 	}
 }
 
-/* Does PyTorch round every step of this product? */
-static bool
-rounds_steps(Spec *s, const Node *m)
-{
-	enum { MOST_STEPS = 16 * 16 * 16 };
-	const Lowering form = m->op->lowering;
-	const RtTensor *x = known_tensor(s->k, m->in[form == LOWER_ADDMM]), *y = known_tensor(s->k, m->out[0]);
-
-	return (form == LOWER_MATMUL || form == LOWER_LINEAR || form == LOWER_ADDMM) && y->dtype == RT_bf16 &&
-	       (!x->ndim || rt_numel(y) * x->dims[x->ndim - 1] <= MOST_STEPS);
-}
-
 /* The constant v in float; null when it is not a constant that can be cast at build. */
 static Value *
 float_constant(Spec *s, const Value *v, Range at)
@@ -106,8 +92,7 @@ spec_in_float(Spec *s, Scope *c, const Node *m)
 	const RtTensor *y = can ? known_tensor(s->k, m->out[0]) : NULL;
 	Node *wide;
 
-	if (!y || (y->dtype != RT_bf16 && y->dtype != RT_f16) || !rt_numel(y) || !spec_types_known(s, m) ||
-	    rounds_steps(s, m))
+	if (!y || (y->dtype != RT_bf16 && y->dtype != RT_f16) || !rt_numel(y) || !spec_types_known(s, m))
 		return NULL;
 	wide = spec_copy_node(s, m);
 	for (int i = 0; i < m->nin; i++)

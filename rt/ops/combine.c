@@ -59,13 +59,11 @@ FLOATING(f32, float)
 FLOATING(f64, double)
 #undef FLOATING
 
-#define SHORT(name, load, store) \
-	RUN(add_##name, uint16_t, *x = store(load(*x) + load(y))) \
-	RUN(mul_##name, uint16_t, *x = store(load(*x) * load(y))) \
+#define SHORT(name, load) \
 	RUN(min_##name, uint16_t, *x = load(y) < load(*x) || load(y) != load(y) ? y : *x) \
 	RUN(max_##name, uint16_t, *x = load(y) > load(*x) || load(y) != load(y) ? y : *x)
-SHORT(f16, rt_half_to_float, rt_float_to_half)
-SHORT(bf16, rt_bf16_to_float, rt_float_to_bf16)
+SHORT(f16, rt_half_to_float)
+SHORT(bf16, rt_bf16_to_float)
 #undef SHORT
 
 #define COMPLEX(name, T) \
@@ -105,7 +103,9 @@ combine_of(int op, int dtype)
 {
 #define ROW(name) [RT_##name] = { NULL, &add_##name, &mul_##name, &min_##name, &max_##name }
 	static const Combine *const table[RT_NDTYPE][5] = {
-		ROW(u8), ROW(i8), ROW(i16), ROW(i32), ROW(i64), ROW(f32), ROW(f64), ROW(f16), ROW(bf16),
+		ROW(u8), ROW(i8), ROW(i16), ROW(i32), ROW(i64), ROW(f32), ROW(f64),
+		[RT_f16] = { NULL, &add_f32, &mul_f32, &min_f16, &max_f16 },
+		[RT_bf16] = { NULL, &add_f32, &mul_f32, &min_bf16, &max_bf16 },
 		[RT_c64] = { NULL, &add_c64, &mul_c64, NULL, NULL },
 		[RT_c128] = { NULL, &add_c128, &mul_c128, NULL, NULL },
 		[RT_b8] = { NULL, &or_b8, &and_b8, &and_b8, &or_b8 },
@@ -118,6 +118,25 @@ const Combine *
 set_of(int64_t bytes)
 {
 	return bytes == 1 ? &set_1 : bytes == 2 ? &set_2 : bytes == 4 ? &set_4 : bytes == 8 ? &set_8 : &set_16;
+}
+
+int
+combined_begin(RtCx *cx, Combined *w, int op, RtTensor *dst, RtTensor *src)
+{
+	const bool wide = (op == SCATTER_ADD || op == SCATTER_MUL) && (dst->dtype == RT_f16 || dst->dtype == RT_bf16);
+
+	*w = (Combined){ dst, src, wide ? dst : NULL };
+	if (!wide || cx->meta)
+		return RT_OK;
+	w->dst = rt_temp(cx, rt_to_dtype(cx, dst, RT_f32));
+	w->src = rt_temp(cx, rt_to_dtype(cx, src, RT_f32));
+	return w->dst && w->src ? RT_OK : RT_ERROR;
+}
+
+int
+combined_end(RtCx *cx, const Combined *w)
+{
+	return w->rounded && !cx->meta ? rt_copy_into(cx, w->rounded, w->dst) : RT_OK;
 }
 
 Take *

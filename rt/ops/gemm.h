@@ -33,20 +33,4 @@ struct RtTiles {
 	int   bytes, f32_rows, f64_rows;
 };
 
-/* ---- steps.c: products of few elements of bfloat16; c and the operands are floats -------------------------------- */
-
-typedef enum StepKind {
-	STEPS_NONE,              /* the sum in float */
-	STEPS_ALL,               /* c = r(c + r(alpha * a * b)), r rounds to bfloat16; c begins as r(beta * self) */
-	STEPS_LEFT,              /* r(r(alpha * a) * b) */
-	STEPS_RIGHT,             /* r(a * r(alpha * b)) */
-	STEPS_DOT                /* c = r(c + r(a * b)) from 0, then r(r(beta * self) + r(alpha * c)) */
-} StepKind;
-
-/* Of `batch` products a @ b; of the Product only the extents count.  vector: b is one. */
-StepKind steps_of(const RtTensor *a, const RtTensor *b, int64_t batch, const Product *, bool vector);
-void steps_begin(StepKind, float *c, const float *self, int64_t n, float beta);      /* self may be null: 0 */
-void product_steps(const Product *, StepKind, float alpha);
-void steps_end(StepKind, float *c, const float *self, int64_t n, float alpha, float beta);
-
 #endif

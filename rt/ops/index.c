@@ -365,7 +365,7 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 	Geom result;
 	char a[SIZES_TEXT], b[SIZES_TEXT];
 	const Combine *add = accumulate ? combine_of(SCATTER_ADD, self->dtype) : NULL;
-	int status;
+	Combined w;
 
 	if (check_put(cx, in, self))
 		return RT_ERROR;
@@ -379,17 +379,18 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 			rt_dtypes[values->dtype].brief);
 	if (accumulate && !add)
 		return rt_lacks(cx, "index_put with accumulate on %s", rt_dtypes[self->dtype].torch);
-	status = indexing(cx, self, in[1].u.list, &x, &result);
-	if (status)
-		return status;
-	values = expanded(cx, values, result.n, result.dims);
+	if (combined_begin(cx, &w, accumulate ? SCATTER_ADD : SCATTER_SET, self, values))
+		return RT_ERROR;
+	if (indexing(cx, w.dst, in[1].u.list, &x, &result))
+		return RT_ERROR;
+	values = expanded(cx, w.src, result.n, result.dims);
 	if (!values)
 		return rt_raise(cx, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result "
 			"of shape %s", sizes_text(a, in[2].u.t->ndim, in[2].u.t->dims),
 			sizes_text(b, result.n, result.dims));
 	if (!cx->meta && rt_numel(values))
-		index_run(cx, &x, self, rt_data(values), true, add);
-	return RT_OK;
+		index_run(cx, &x, w.dst, rt_data(values), true, add);
+	return combined_end(cx, &w);
 }
 
 BOTH_FORMS(index_put, index_put_, true, put)

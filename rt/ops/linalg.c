@@ -59,11 +59,9 @@ typedef struct Stacks {
 	int64_t m, n, k;
 } Stacks;
 
-typedef struct Steps { StepKind kind; float alpha, beta; bool added; } Steps;   /* added: to what c holds */
-
-/* Their product into c, a dense array of the compute type, or added to it; in bfloat16 steps if so asked. */
+/* Their product into c, a dense array of the compute type.  added: to the elements that c holds. */
 static int
-multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, const Steps *steps)
+multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, bool added)
 {
 	RtDtype wide = product_type((RtDtype)ta->dtype);
 	int64_t bytes = rt_dtypes[wide].bytes, count = product(s->batch, 0, s->nbatch);
@@ -74,7 +72,7 @@ multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, const S
 	for (int64_t i = 0; i < count; i++) {
 		int64_t rest = i, oa = 0, ob = 0;
 		Product p = { s->m, s->n, s->k, NULL, NULL, a.row, a.col, b.row, b.col,
-			.c = (char *)c + i * s->m * s->n * bytes, .added = steps->added };
+			.c = (char *)c + i * s->m * s->n * bytes, .added = added };
 		for (int d = s->nbatch - 1; d >= 0; d--) {
 			int da = d - s->nbatch + a.t->ndim - 2, db = d - s->nbatch + b.t->ndim - 2;
 			int64_t at = rest % s->batch[d];
@@ -86,9 +84,7 @@ multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, const S
 		}
 		p.a = rt_data(a.t) + oa * bytes;
 		p.b = rt_data(b.t) + ob * bytes;
-		if (steps->kind)
-			product_steps(&p, steps->kind, steps->alpha);
-		else if (gemm(cx, wide, &p))
+		if (gemm(cx, wide, &p))
 			return RT_ERROR;
 	}
 	return RT_OK;
@@ -180,27 +176,20 @@ product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, const Stacks *s, c
 {
 	RtDtype wide = product_type((RtDtype)r->dtype);
 	RtTensor *c = r->dtype == wide && rt_is_contiguous(r) ? r : temp_new(cx, wide, r->ndim, r->dims);
-	const Product extents = { .m = s->m, .n = s->n, .k = s->k };
-	const StepKind kind = steps_of(a, b, product(s->batch, 0, s->nbatch), &extents, sum && sum->vector);
-	Steps steps = { kind, kind && sum ? factor(sum->alpha) : 1, kind && sum ? factor(sum->beta) : 1, false };
 	RtTensor *self = NULL;
+	bool added;
 
 	if (!c || (sum && sum->self && !(self = addend(cx, r, sum, wide))))
 		return RT_ERROR;
-	steps.added = sum && self && !kind && wide == RT_f32 && !sum->after && factor(sum->alpha) == 1 &&
+	added = sum && self && wide == RT_f32 && !sum->after && factor(sum->alpha) == 1 &&
 		factor(sum->beta) == 1;
-	if (steps.added && rt_copy_into(cx, c, self))
+	if (added && rt_copy_into(cx, c, self))
 		return RT_ERROR;
-	if (kind)
-		steps_begin(kind, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), steps.beta);
-	if (multiply(cx, a, b, s, rt_data(c), &steps))
+	if (multiply(cx, a, b, s, rt_data(c), added))
 		return RT_ERROR;
-	if (kind)
-		steps_end(kind, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), steps.alpha,
-			  steps.beta);
-	else if (sum && rt_is_complex(wide))
+	if (sum && rt_is_complex(wide))
 		scale_add_complex(wide, rt_numel(c), rt_data(c), sum->alpha, self ? rt_data(self) : NULL, sum->beta);
-	else if (sum && !steps.added)
+	else if (sum && !added)
 		scale_add(wide, rt_numel(c), rt_data(c), sum->alpha, self ? rt_data(self) : NULL, sum->beta);
 	return c == r ? RT_OK : rt_copy_into(cx, r, c);
 }

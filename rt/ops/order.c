@@ -342,7 +342,7 @@ rounded(RtDtype t, double v)
 		: rt_half_to_float(rt_float_to_half((float)v));
 }
 
-/* One more element in the bin that PyTorch computes in the dtype itself, where sums are rounded, too. */
+/* One more element in the bin, which PyTorch computes in the dtype itself. */
 static void
 count_in(RtDtype t, double x, double lo, double hi, double *to, int64_t bins)
 {
@@ -353,7 +353,7 @@ count_in(RtDtype t, double x, double lo, double hi, double *to, int64_t bins)
 		return;
 	b = (int64_t)rounded(t, part * rounded(t, (double)bins));
 	b = b >= bins ? bins - 1 : b;
-	to[b] = rounded(t, to[b] + 1);
+	to[b]++;
 }
 
 int

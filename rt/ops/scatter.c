@@ -155,7 +155,7 @@ rt_gather(RtCx *cx, const IValue *in, IValue *out)
 
 /* dst[.. index ..] op= src, for every position of index; src may be one element.  A run of the last dim at a time. */
 static int
-scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, const Combine *combine)
+scatter_all(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, const Combine *combine)
 {
 	const int64_t bytes = rt_dtypes[dst->dtype].bytes, size = size_at(dst, dim),
 		      step = dst->ndim ? dst->strides[dim] * bytes : 0;
@@ -166,9 +166,6 @@ scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, 
 	const int64_t *at;
 	Walk w;
 
-	if (cx->meta || rt_numel(index) == 0)
-		return RT_OK;
-	combine = combine ? combine : set_of(bytes);
 	at = (const int64_t *)(const void *)rt_data(index);
 	walk_begin(&w, last < 0 ? 0 : last, index->dims);
 	walk_follow(&w, dst, dim);
@@ -182,6 +179,18 @@ scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, 
 		at += run;
 	} while (walk_next(&w));
 	return RT_OK;
+}
+
+static int
+scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, RtTensor *src, int op)
+{
+	const Combine *combine = op == SCATTER_SET ? set_of(rt_dtypes[dst->dtype].bytes) : combine_of(op, dst->dtype);
+	Combined w;
+
+	if (cx->meta || rt_numel(index) == 0)
+		return RT_OK;
+	return combined_begin(cx, &w, op, dst, src) || scatter_all(cx, w.dst, dim, index, w.src, combine) ||
+	       combined_end(cx, &w) ? RT_ERROR : RT_OK;
 }
 
 /* Is index no larger than dst but in dim, and than src (or null)? */
@@ -228,16 +237,16 @@ check_scatter(RtCx *cx, const IValue *in, const RtTensor *dst, const RtTensor *s
 }
 
 static int
-scatter_op(RtCx *cx, const RtStr *name, int dtype, const Combine **combine)
+scatter_op(RtCx *cx, const RtStr *name, int dtype, int *op)
 {
 	if (strcmp(name->s, "add") && strcmp(name->s, "multiply"))
 		return rt_raise(cx, "reduce argument must be either add or multiply.");
-	*combine = combine_of(name->s[0] == 'a' ? SCATTER_ADD : SCATTER_MUL, dtype);
-	return *combine ? RT_OK : rt_lacks(cx, "scatter with a reduction on %s", rt_dtypes[dtype].torch);
+	*op = name->s[0] == 'a' ? SCATTER_ADD : SCATTER_MUL;
+	return combine_of(*op, dtype) ? RT_OK : rt_lacks(cx, "scatter with a reduction on %s", rt_dtypes[dtype].torch);
 }
 
 static int
-write_src(RtCx *cx, const IValue *in, RtTensor *dst, const Combine *combine)
+write_src(RtCx *cx, const IValue *in, RtTensor *dst, int op)
 {
 	int dim;
 	RtTensor *src = in[3].u.t, *index = check_scatter(cx, in, dst, src, &dim);
@@ -246,54 +255,52 @@ write_src(RtCx *cx, const IValue *in, RtTensor *dst, const Combine *combine)
 		return RT_ERROR;
 	if (rt_may_overlap(dst, src) && !(src = rt_temp(cx, rt_clone(cx, src))))
 		return RT_ERROR;
-	return scatter(cx, dst, dim, index, src, combine);
+	return scatter(cx, dst, dim, index, src, op);
 }
 
 static int
-write_value(RtCx *cx, const IValue *in, RtTensor *dst, const Combine *combine)
+write_value(RtCx *cx, const IValue *in, RtTensor *dst, int op)
 {
 	RtTensor *index, *value = rt_temp(cx, rt_scalar_tensor(cx, (RtDtype)dst->dtype, in[3]));
 	int dim;
 
 	if (!value || !(index = check_scatter(cx, in, dst, NULL, &dim)))
 		return RT_ERROR;
-	return scatter(cx, dst, dim, index, value, combine);
+	return scatter(cx, dst, dim, index, value, op);
 }
 
 static int
 scatter_src(RtCx *cx, const IValue *in, RtTensor *dst)
 {
-	return write_src(cx, in, dst, NULL);
+	return write_src(cx, in, dst, SCATTER_SET);
 }
 
 static int
 scatter_value(RtCx *cx, const IValue *in, RtTensor *dst)
 {
-	return write_value(cx, in, dst, NULL);
+	return write_value(cx, in, dst, SCATTER_SET);
 }
 
 static int
 scatter_src_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 {
-	const Combine *combine;
+	int op;
 
-	return scatter_op(cx, in[4].u.str, dst->dtype, &combine) ? cx->status : write_src(cx, in, dst, combine);
+	return scatter_op(cx, in[4].u.str, dst->dtype, &op) ? cx->status : write_src(cx, in, dst, op);
 }
 
 static int
 scatter_value_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 {
-	const Combine *combine;
+	int op;
 
-	return scatter_op(cx, in[4].u.str, dst->dtype, &combine) ? cx->status : write_value(cx, in, dst, combine);
+	return scatter_op(cx, in[4].u.str, dst->dtype, &op) ? cx->status : write_value(cx, in, dst, op);
 }
 
 static int
 scatter_add(RtCx *cx, const IValue *in, RtTensor *dst)
 {
-	const Combine *combine = combine_of(SCATTER_ADD, dst->dtype);
-
-	return combine ? write_src(cx, in, dst, combine)
+	return combine_of(SCATTER_ADD, dst->dtype) ? write_src(cx, in, dst, SCATTER_ADD)
 		       : rt_lacks(cx, "scatter_add on %s", rt_dtypes[dst->dtype].torch);
 }
 
@@ -349,21 +356,20 @@ divide_by_count(RtCx *cx, RtTensor *dst, RtTensor *count)
 int
 reduce_into(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, RtTensor *src, const Reduction *by)
 {
-	const Combine *combine = combine_of(by->op, dst->dtype);
 	RtTensor *count = NULL, *one, *start;
 
-	if (!combine)
+	if (!combine_of(by->op, dst->dtype))
 		return rt_lacks(cx, "a scattered reduction on %s", rt_dtypes[dst->dtype].torch);
 	if (cx->meta)
 		return RT_OK;
 	if (!by->include_self) {
 		start = rt_temp(cx, rt_scalar_tensor(cx, (RtDtype)dst->dtype, neutral(by->op, dst->dtype)));
-		if (!start || scatter(cx, dst, dim, index, start, NULL))
+		if (!start || scatter(cx, dst, dim, index, start, SCATTER_SET))
 			return RT_ERROR;
 	}
 	if (rt_may_overlap(dst, src) && !(src = rt_temp(cx, rt_clone(cx, src))))
 		return RT_ERROR;
-	if (scatter(cx, dst, dim, index, src, combine))
+	if (scatter(cx, dst, dim, index, src, by->op))
 		return RT_ERROR;
 	if (!by->mean)
 		return RT_OK;
@@ -371,7 +377,7 @@ reduce_into(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, RtTensor *src, co
 	one = rt_temp(cx, rt_scalar_tensor(cx, RT_i64, rt_int(1)));
 	if (!count || !one || rt_fill(cx, count, rt_int(by->include_self)))
 		return RT_ERROR;
-	if (scatter(cx, count, dim, index, one, combine_of(SCATTER_ADD, RT_i64)))
+	if (scatter(cx, count, dim, index, one, SCATTER_ADD))
 		return RT_ERROR;
 	return divide_by_count(cx, dst, count);
 }

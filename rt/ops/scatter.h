@@ -12,8 +12,14 @@ typedef struct Combine {
 	void (*run)(int64_t n, char *dst, int64_t ds, const char *src, int64_t ss);
 	void (*at)(int64_t n, char *dst, int64_t ds, const char *src, int64_t ss, const int64_t *at, int64_t step);
 } Combine;
-const Combine *combine_of(int op, int dtype);          /* null: SCATTER_SET, or not for this dtype */
+/* Null for SCATTER_SET, and if the dtype lacks the operation.  Sums and products of 16 bits take floats. */
+const Combine *combine_of(int op, int dtype);
 const Combine *set_of(int64_t bytes);                  /* SCATTER_SET, for elements of so many bytes */
+/* Tensors that a combination works on: dst and src themselves, or float copies for sums and products of 16 bits, so
+ * that these are rounded once.  rounded is the tensor that combined_end copies dst into, or null. */
+typedef struct Combined { RtTensor *dst, *src, *rounded; } Combined;
+int combined_begin(RtCx *, Combined *, int op, RtTensor *dst, RtTensor *src);
+int combined_end(RtCx *, const Combined *);
 void combine_block(const Combine *, const BlockPair *, char *dst, const char *src);
 /* n elements, each at[i] * step bytes further on in s */
 typedef void Take(int64_t n, char *d, int64_t ds, const char *s, int64_t ss, const int64_t *at, int64_t step);

@@ -194,21 +194,28 @@ write_slices(RtCx *cx, const Slices *g)
 	return RT_OK;
 }
 
-/* combine: null to set */
+/* op: SCATTER_SET or SCATTER_ADD */
 static int
-index_write(RtCx *cx, int dim, const IValue *in, RtTensor *dst, RtTensor *src, const Combine *combine)
+index_write(RtCx *cx, int dim, const IValue *in, RtTensor *dst, RtTensor *src, int op)
 {
-	Slices g = { .dim = dim, .index = dense_as(cx, in[2].u.t, RT_i64), .dst = dst,
-		.combine = combine ? combine : set_of(rt_dtypes[dst->dtype].bytes),
-		.message = combine ? "index out of range in self" : "index_copy_(): index %lld is out of bounds for "
+	Slices g = { .dim = dim, .index = dense_as(cx, in[2].u.t, RT_i64),
+		.combine = op ? combine_of(op, dst->dtype) : set_of(rt_dtypes[dst->dtype].bytes),
+		.message = op ? "index out of range in self" : "index_copy_(): index %lld is out of bounds for "
 		"dimension %d with size %lld" };
+
+	Combined w;
 
 	if (!g.index)
 		return RT_ERROR;
 	if (cx->meta)
 		return RT_OK;
-	g.src = rt_may_overlap(dst, src) ? rt_temp(cx, rt_clone(cx, src)) : src;
-	return g.src ? write_slices(cx, &g) : RT_ERROR;
+	if (rt_may_overlap(dst, src) && !(src = rt_temp(cx, rt_clone(cx, src))))
+		return RT_ERROR;
+	if (combined_begin(cx, &w, op, dst, src))
+		return RT_ERROR;
+	g.dst = w.dst;
+	g.src = w.src;
+	return write_slices(cx, &g) || combined_end(cx, &w) ? RT_ERROR : RT_OK;
 }
 
 /* t times a number, a temporary. */
@@ -232,19 +239,18 @@ scaled(RtCx *cx, RtTensor *t, IValue by)
 static int
 index_add(RtCx *cx, const IValue *in, RtTensor *dst)
 {
-	const Combine *combine = combine_of(SCATTER_ADD, dst->dtype);
 	const bool plain = in[4].tag != RT_COMPLEX && rt_number(in[4]) == 1;
 	const int dim = rt_dim(cx, in[1].u.i, dst->ndim);
 	RtTensor *src;
 
 	if (dim < 0 || check_added(cx, "index_add_", in, dst, dim))
 		return RT_ERROR;
-	if (!combine)
+	if (!combine_of(SCATTER_ADD, dst->dtype))
 		return rt_lacks(cx, "index_add on %s", rt_dtypes[dst->dtype].torch);
 	if (!rt_numel(in[2].u.t))
 		return RT_OK;
 	src = plain ? in[3].u.t : scaled(cx, in[3].u.t, in[4]);
-	return src ? index_write(cx, dim, in, dst, src, combine) : RT_ERROR;
+	return src ? index_write(cx, dim, in, dst, src, SCATTER_ADD) : RT_ERROR;
 }
 
 static int
@@ -262,7 +268,7 @@ index_copy(RtCx *cx, const IValue *in, RtTensor *dst)
 			return rt_raise(cx,
 					"index_copy_(): index %lld is out of bounds for dimension %d with size %lld",
 					(long long)p[i], dim, (long long)size_at(dst, dim));
-	return index_write(cx, dim, in, dst, in[3].u.t, NULL);
+	return index_write(cx, dim, in, dst, in[3].u.t, SCATTER_SET);
 }
 
 static int
@@ -435,8 +441,12 @@ static int
 put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
 {
 	RtTensor *index = in[1].u.t, *src = in[2].u.t;
-	const int64_t n = rt_numel(dst), bytes = rt_dtypes[dst->dtype].bytes, *at;
-	const Combine *combine = in[3].u.i ? combine_of(SCATTER_ADD, dst->dtype) : set_of(bytes);
+	const int64_t *at;
+	int64_t bytes;
+	const Combine *combine;
+	Combined w;
+	const int op = in[3].u.i ? SCATTER_ADD : SCATTER_SET;
+	const int64_t n = rt_numel(dst);
 
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "put_(): Expected a long tensor for index, but got %s",
@@ -456,8 +466,12 @@ put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
 		return RT_OK;
 	src = dense(cx, src);
 	at = src ? flat_positions(cx, index, n) : NULL;
-	for (int64_t i = 0, m = at ? rt_numel(index) : 0; i < m; i++)
-		combine->run(1, rt_data(dst) + byte_offset(dst, at[i]), 0, rt_data(src) + i * bytes, 0);
-	return at ? RT_OK : RT_ERROR;
+	if (!at || combined_begin(cx, &w, op, dst, src))
+		return RT_ERROR;
+	combine = op ? combine_of(op, dst->dtype) : set_of(rt_dtypes[dst->dtype].bytes);
+	bytes = rt_dtypes[w.dst->dtype].bytes;
+	for (int64_t i = 0, m = rt_numel(index); i < m; i++)
+		combine->run(1, rt_data(w.dst) + byte_offset(w.dst, at[i]), 0, rt_data(w.src) + i * bytes, 0);
+	return combined_end(cx, &w);
 }
 BOTH_FORMS(put, put_, true, put_flat)

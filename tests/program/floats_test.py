@@ -40,8 +40,7 @@ class Narrow(Form):
         self.each("y = torch.matmul(x, torch.transpose(x, 1, 2))", "y = torch.softmax(y, -1)", "return torch.bmm(y, x)", x=["2x20x24"])
         self.each("return torch.addmm(W(32), x, W(24,32), beta=1, alpha=1)", x=["20x24"])
         self.each("return torch.scaled_dot_product_attention(x, x, x)", x=["1x2x20x16"])
-        self.form(["return torch.matmul(x, torch.transpose(x, 0, 1))"], ["x=bfloat16[4x24]"], calls=1)    # rounded in steps
-        self.form(["return torch.matmul(x, torch.transpose(x, 0, 1))"], ["x=float16[4x24]"])
+        self.each("return torch.matmul(x, torch.transpose(x, 0, 1))", x=["4x24"])
 
     def test_pools(self):
         for pool in "max_pool2d(x, [3, 3], [2, 2], [1, 1])", "avg_pool2d(x, [2, 2])", "upsample_nearest2d(x, [12, 20], None)", \
