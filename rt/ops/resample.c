@@ -26,7 +26,6 @@ typedef struct Taps {
 	int64_t  in, out, width;
 	int64_t *at;                     /* (out, width) */
 	void    *weight;                 /* (out, width) of T */
-	bool     steps;                  /* sums are rounded to bfloat16 */
 } Taps;
 
 typedef struct Pass {
@@ -42,23 +41,6 @@ smooth(Kind kind)
 	return kind == CUBIC ? VZ_SMOOTH_CUBIC : kind == LANCZOS ? VZ_SMOOTH_LANCZOS : VZ_SMOOTH_LINEAR;
 }
 
-static float
-bf16_of(float v)
-{
-	return rt_bf16_to_float(rt_float_to_bf16(v));
-}
-
-/* Weight k of Keys' kernel at t, its polynomials in steps of bfloat16; all their constants are ones. */
-static float
-cubic_bf16(float t, int64_t k)
-{
-	float x = k == 0 ? bf16_of(t + 1) : k == 1 ? t : k == 2 ? bf16_of(1 - t) : bf16_of(bf16_of(1 - t) + 1);
-
-	if (k == 1 || k == 2)
-		return bf16_of(bf16_of(bf16_of(bf16_of(bf16_of(1.25f * x) - 2.25f) * x) * x) + 1);
-	return bf16_of(bf16_of(bf16_of(bf16_of(bf16_of(bf16_of(-0.75f * x) + 3.75f) * x) - 6) * x) + 3);
-}
-
 /* Where output o lies among the inputs. */
 static double
 middle_of(const Rule *rule, double scale, int64_t o)
@@ -71,21 +53,9 @@ middle_of(const Rule *rule, double scale, int64_t o)
 RT_FAST
 #define T float
 #define N(name) name##_f32
-#define R(x) (x)
-#define CUBIC_TAP(t, k) (T)vz_keys((double)(t) + 1 - (double)(k), -0.75)
-#define SUM(w, x, y) ((w) * (x) + (y))
 #include "taps_loops.h"
 #define T double
 #define N(name) name##_f64
-#define R(x) (x)
-#define CUBIC_TAP(t, k) vz_keys((t) + 1 - (double)(k), -0.75)
-#define SUM(w, x, y) ((w) * (x) + (y))
-#include "taps_loops.h"
-#define T float
-#define N(name) name##_bf16
-#define R(x) bf16_of(x)
-#define CUBIC_TAP(t, k) cubic_bf16(t, k)
-#define SUM(w, x, y) R((y) + R((w) * (x)))
 #include "taps_loops.h"
 #define T float
 #define N(name) name##_f32
@@ -117,7 +87,7 @@ nearest_taps(Taps *g, const Rule *rule, RtDtype ct)
 
 /* g: in and out are given. */
 static int
-make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct, bool bf16)
+make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct)
 {
 	const int64_t in = g->in, out = g->out;
 	double scale = rule->align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) :
@@ -133,8 +103,6 @@ make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct, bool bf16)
 		return RT_ERROR;
 	if (rule->kind <= NEAREST_EXACT)
 		nearest_taps(g, rule, ct);
-	else if (bf16 && !rule->wide)
-		make_taps_bf16(g, rule);
 	else if (ct == RT_f32)
 		(rule->wide ? make_wide_taps_f32 : make_taps_f32)(g, rule);
 	else
@@ -174,7 +142,7 @@ passes(RtCx *cx, const Planes *p, bool adjoint, void *from, void *to)
 			memset(next, 0, (size_t)(n * rt_dtypes[ct].bytes));
 		pass = (Pass){ &taps[d], inner, adjoint ? next : from, adjoint ? from : next };
 		rt_parallel(cx, outer, 1 + 8000 / (taps[d].out * taps[d].width * inner + 1), ct == RT_f32 ?
-			(adjoint ? taps_backward_f32 : taps[d].steps ? taps_forward_bf16 : taps_forward_f32) :
+			(adjoint ? taps_backward_f32 : taps_forward_f32) :
 			(adjoint ? taps_backward_f64 : taps_forward_f64), &pass);
 		from = next;
 	}
@@ -222,19 +190,15 @@ check_sizes(RtCx *cx, const Resize *g, int ndim, const int64_t *dims)
 		sizes_text(sizes, ndim, dims));
 }
 
-/* steps: sums of bfloat16 are rounded, as PyTorch's are unless it goes over channels that lie last. */
 static int
-set_taps(RtCx *cx, const Resize *g, const RtTensor *t, bool steps, const int64_t *in, Taps *taps)
+set_taps(RtCx *cx, const Resize *g, const RtTensor *t, const int64_t *in, Taps *taps)
 {
-	const bool bf16 = t->dtype == RT_bf16 && !g->wide;
-
 	for (int i = 0; i < g->nd; i++) {
 		Rule rule = { g->kind, g->align, g->wide, g->scale[i] };
 
 		taps[i] = (Taps){ .in = in[i], .out = g->out[i] };
-		if (make_taps(cx, &taps[i], &rule, loop_type(t), bf16))
+		if (make_taps(cx, &taps[i], &rule, loop_type(t)))
 			return RT_ERROR;
-		taps[i].steps = bf16 && steps && g->kind >= LINEAR;
 	}
 	return RT_OK;
 }
@@ -289,7 +253,7 @@ nearest(RtCx *cx, const Resize *g, RtTensor *t, RtTensor *r, const int64_t *stri
 			return RT_ERROR;
 	}
 	n.x = rt_data(x);
-	if (set_taps(cx, g, t, false, t->dims + 2, taps))
+	if (set_taps(cx, g, t, t->dims + 2, taps))
 		return RT_ERROR;
 	for (int i = 0; i < g->nd; i++)
 		n.taps[3 - g->nd + i] = &taps[i];
@@ -321,7 +285,6 @@ resize(RtCx *cx, Resize *g, RtTensor *t, IValue *out)
 {
 	int64_t dims[5], strides[5];
 	const int64_t *format;
-	bool lies_last;
 	RtDtype ct = loop_type(t);
 	RtTensor *r, *x, *y;
 	Taps taps[3];
@@ -334,14 +297,13 @@ resize(RtCx *cx, Resize *g, RtTensor *t, IValue *out)
 	dims[1] = t->dims[1];
 	memcpy(dims + 2, g->out, (size_t)g->nd * 8);
 	format = g->kind < CUBIC || t->dtype == RT_u8 ? dense_format(t, t->ndim, dims, strides) : NULL;
-	lies_last = format != NULL;
 	r = rt_result(cx, 0, t->dtype, t->ndim, dims, format);
 	RT_RESULT(cx, r, out[0]);
 	if (g->kind <= NEAREST_EXACT)
 		return rt_numel(r) ? nearest(cx, g, t, r, format) : RT_OK;
 	x = dense_in(cx, t, t->dtype == RT_u8 ? RT_u8 : ct);
 	y = dense_out(cx, r, t->dtype == RT_u8 ? RT_u8 : ct);
-	if (!x || !y || set_taps(cx, g, t, !lies_last, t->dims + 2, taps) || interpolate(cx, g, ct, taps, x, y))
+	if (!x || !y || set_taps(cx, g, t, t->dims + 2, taps) || interpolate(cx, g, ct, taps, x, y))
 		return RT_ERROR;
 	return dense_done(cx, r, y);
 }
@@ -421,7 +383,7 @@ backward(RtCx *cx, Resize g, const IValue *in, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	y = dense_in(cx, grad, ct);
 	x = dense_out(cx, r, ct);
-	if (!x || !y || set_taps(cx, &g, grad, false, dims + 2, taps) ||
+	if (!x || !y || set_taps(cx, &g, grad, dims + 2, taps) ||
 	    passes(cx, &(Planes){ ct, g.nd, dims[0] * dims[1], taps }, true, rt_data(y), rt_data(x)))
 		return RT_ERROR;
 	return dense_done(cx, r, x);

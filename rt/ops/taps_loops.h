@@ -1,16 +1,14 @@
 /* rt/ops/taps_loops.h - the tables of resample.c and the passes over them
  *
- * T: type of elements; N(name): the function's name for it; R(x): rounds a step, so that bfloat16 results are those of
- * PyTorch's loops, which keep coordinates, weights and sums in bfloat16; CUBIC_TAP(t, k): weight k at t; SUM(w, x, y):
- * y + w * x, rounded as there.
+ * T: type of elements; N(name): the function's name for it.
  */
 
 /* Tables of one dim: the taps of output o are entries [o * width, (o + 1) * width). */
 static void
 N(make_taps)(Taps *g, const Rule *rule)
 {
-	const T scale = rule->align ? (g->out > 1 ? R(R((T)(g->in - 1)) / R((T)(g->out - 1))) : 0) :
-		rule->scale > 0 ? R((T)(1.0 / rule->scale)) : R(R((T)g->in) / R((T)g->out));
+	const T scale = rule->align ? (g->out > 1 ? (T)(g->in - 1) / (T)(g->out - 1) : 0) :
+		rule->scale > 0 ? (T)(1.0 / rule->scale) : (T)g->in / (T)g->out;
 
 	for (int64_t o = 0; o < g->out; o++) {
 		int64_t *at = g->at + o * g->width;
@@ -19,13 +17,13 @@ N(make_taps)(Taps *g, const Rule *rule)
 
 		if (rule->kind == CUBIC) {
 			int64_t first = (int64_t)floor(middle);
-			T t = R((T)(middle - (double)first));
+			const T t = (T)(middle - (double)first);
 
 			for (int64_t k = 0; k < 4; k++) {
 				int64_t i = first - 1 + k;
 
 				at[k] = i < 0 ? 0 : i >= g->in ? g->in - 1 : i;
-				w[k] = CUBIC_TAP(t, k);
+				w[k] = (T)vz_keys((double)t + 1 - (double)k, -0.75);
 			}
 		} else if (g->in == g->out) {
 			at[0] = at[1] = o;
@@ -36,8 +34,8 @@ N(make_taps)(Taps *g, const Rule *rule)
 
 			at[0] = (int64_t)s < g->in - 1 ? (int64_t)s : g->in - 1;
 			at[1] = at[0] + (at[0] < g->in - 1);
-			w[1] = s - (double)at[0] < 1 ? R((T)(s - (double)at[0])) : 1;
-			w[0] = R(1 - w[1]);
+			w[1] = s - (double)at[0] < 1 ? (T)(s - (double)at[0]) : 1;
+			w[0] = 1 - w[1];
 		}
 	}
 }
@@ -50,10 +48,10 @@ N(taps_line)(const Taps *a, T *restrict y, const T *restrict x)
 	const int64_t *at = a->at;
 
 	for (int64_t o = 0; o < a->out; o++, at += a->width, w += a->width) {
-		T sum = SUM(w[0], x[at[0]], 0);
+		T sum = w[0] * x[at[0]];
 
 		for (int64_t k = 1; k < a->width; k++)
-			sum = SUM(w[k], x[at[k]], sum);
+			sum += w[k] * x[at[k]];
 		y[o] = sum;
 	}
 }
@@ -75,12 +73,9 @@ N(taps_forward)(void *arg, int64_t begin, int64_t end)
 
 			for (int64_t k = 0; k < a->width; k++)
 				for (int64_t j = 0; j < g->inner; j++)
-					y[j] = SUM(w[k], x[at[k] * g->inner + j], k ? y[j] : 0);
+					y[j] = (k ? y[j] : 0) + w[k] * x[at[k] * g->inner + j];
 		}
 }
 
 #undef T
 #undef N
-#undef R
-#undef CUBIC_TAP
-#undef SUM
