@@ -3,11 +3,15 @@
  *
  * Arithmetic is in float, for doubles in double; partial sums of floats are added in double, and values computed once
  * for a row are in double.  A softmax stores its exponentials in the result when they are not rounded there.
+ *
+ * Squares of large floats would overflow.  Normalisations around a mean scale elements by a power of two before they
+ * square them, as small a one as the eps that is added to the variance allows.
  */
 #include "row.h"
 #include "lower.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 static bool
@@ -119,9 +123,6 @@ row_softmax(Row *r)
 
 /* ---- normalisation --------------------------------------------------------------------------------------------- */
 
-/* PyTorch rounds each step of the moments of bfloat16 in shorter rows, and in instance_norm: these stay calls. */
-enum { BF16_VECTOR = 16 };
-
 typedef struct Norm {
 	Rows    g;
 	const RtTensor *x, *y;
@@ -129,8 +130,23 @@ typedef struct Norm {
 	int64_t channels;
 	RtDtype c;
 	double  eps;
+	double  small;           /* factor of elements before they are squared */
+	const int64_t *xs;       /* strides of x along the dims */
 	Ref     w, b;            /* none: 1, 0 */
 } Norm;
+
+/* The largest relative error of a variance and its eps that comes from squares too small for a normal float: 2^-22. */
+enum { LEAST_SQUARE = -128 };
+
+/* The power of two that elements are scaled by.  Squares below LEAST_SQUARE lose bits, which must not show beside
+ * eps * small^2.  1 for doubles and without an eps. */
+static double
+small_factor(RtDtype dtype, double eps)
+{
+	const double by = ldexp(1, LEAST_SQUARE / 2) / sqrt(eps);
+
+	return dtype == RT_f64 || !(by < 1) ? 1 : exp2(ceil(log2(by)));
+}
 
 /* An optional tensor of n consecutive floats; *ref: none when it is absent.  False: another tensor. */
 static bool
@@ -177,6 +193,8 @@ begin(Norm *m, const char *name, const int64_t *xs, const int64_t *ys)
 		return false;
 	m->g.x = ref_operand(rows_operand(&m->g, ACCESS_READ, (RtDtype)m->x->dtype, xs, row_arg(m->g.r, "input")));
 	m->c = computed_in(m->x);
+	m->small = small_factor(m->c, m->eps);
+	m->xs = xs;
 	return add_weight(m, "weight", &m->w) && add_weight(m, "bias", &m->b);
 }
 
@@ -203,14 +221,24 @@ scaled(Norm *m, Ref x, Ref scale)
 	return m->b.kind == REF_NONE ? x : rows_let2(&m->g, ROW_add_Tensor, m->c, x, m->b);
 }
 
-/* 1 / sqrt(squares / n + eps), once for a row; squares of floats may be infinite. */
+/* 1 / sqrt(squares / small^2 / n + eps), once for a row. */
 static Ref
 scale_of(Norm *m, Ref squares, Ref n)
 {
-	Ref x = rows_let2(&m->g, ROW_div_Tensor, m->c, squares, n);
+	const double small = m->small * m->small;
+	Ref x = rows_let2(&m->g, ROW_div_Tensor, RT_f64, squares, n);
 
+	if (small != 1)
+		x = rows_let2(&m->g, ROW_mul_Tensor, RT_f64, x, ref_number(rt_double(1 / small)));
 	x = rows_let2(&m->g, ROW_add_Tensor, RT_f64, x, ref_number(rt_double(m->eps)));
 	return rows_let(&m->g, ROW_rsqrt, rows_types(RT_f64, m->c), x, x, x);
+}
+
+/* x * small: as an operand of a difference, which compilers contract. */
+static Ref
+shrunk(Norm *m, Ref x)
+{
+	return m->small == 1 ? x : rows_let2(&m->g, ROW_mul_Tensor, m->c, x, ref_number(rt_double(m->small)));
 }
 
 static Ref
@@ -219,32 +247,35 @@ square(Norm *m, Ref x)
 	return rows_join(&m->g, "sum", RT_f64, m->c, rows_let2(&m->g, ROW_mul_Tensor, m->c, x, x));
 }
 
-/* squares; of layer and group norms NaN where the squared mean is infinite, as in Welford's sums, which begin at 0 */
+/* An operand: the first element of each row. */
 static Ref
-as_welford(Norm *m, Ref squares, Ref mean)
+first_of(Norm *m)
 {
-	if (m->g.r->n->op->lowering == LOWER_INSTANCE_NORM)
-		return squares;
-	mean = rows_let2(&m->g, ROW_mul_Tensor, m->c, mean, mean);
-	mean = rows_let2(&m->g, ROW_mul_Tensor, m->c, mean, ref_number(rt_double(0)));
-	return rows_let2(&m->g, ROW_add_Tensor, m->c, squares, mean);
+	int64_t stride[KERNEL_AXES];
+
+	for (int d = 0; d < m->g.ndim; d++)
+		stride[d] = m->g.gone[d] ? 0 : m->xs[d];
+	return ref_operand(rows_operand(&m->g, ACCESS_READ, (RtDtype)m->x->dtype, stride, row_arg(m->g.r, "input")));
 }
 
-/* The mean, then the mean of squares around it. */
+/* The mean, as the first element and the mean distance from it, so that equal elements have exactly their value; then
+ * the mean of squares around it. */
 static bool
 finish(Norm *m)
 {
-	const Ref n = rows_number(&m->g, rows_count(&m->g)), x = m->g.x;
+	const Ref n = rows_number(&m->g, rows_count(&m->g)), first = first_of(m), x = m->g.x;
 	Kernel *k = m->g.k;
-	Ref mean, scale;
+	Ref mean, small, scale;
 
-	mean = rows_join(&m->g, "sum", RT_f64, m->c, x);
+	mean = rows_join(&m->g, "sum", RT_f64, m->c, rows_let2(&m->g, ROW_sub_Tensor, m->c, x, first));
 	kernel_stage(k, false);
-	mean = rows_let(&m->g, ROW_div_Tensor, rows_types(RT_f64, m->c), mean, n, n);
+	mean = rows_let2(&m->g, ROW_div_Tensor, RT_f64, mean, n);
+	mean = rows_let(&m->g, ROW_add_Tensor, rows_types(RT_f64, m->c), mean, first, ref_number(rt_int(1)));
+	small = shrunk(m, mean);
 	kernel_stage(k, true);
-	scale = square(m, rows_let2(&m->g, ROW_sub_Tensor, m->c, x, mean));
+	scale = square(m, rows_let2(&m->g, ROW_sub_Tensor, m->c, shrunk(m, x), small));
 	kernel_stage(k, false);
-	scale = scale_of(m, as_welford(m, scale, mean), n);
+	scale = scale_of(m, scale, n);
 	if (m->g.r->n->nout == 3) {
 		kernel_store(k, 1, mean);
 		kernel_store(k, 2, scale);
@@ -254,13 +285,15 @@ finish(Norm *m)
 	return rows_finish(&m->g);
 }
 
-/* An rms norm: squares are taken around 0, and no mean comes off. */
+/* An rms norm: squares are taken around 0, and no mean comes off.  They are not scaled, which would cost a seventh of
+ * the time: above 1e19 they overflow, as PyTorch's do. */
 static bool
 finish_uncentered(Norm *m)
 {
 	const Ref n = rows_number(&m->g, rows_count(&m->g)), x = m->g.x;
 	Ref scale = square(m, x);
 
+	m->small = 1;
 	kernel_stage(m->g.k, false);
 	scale = scale_of(m, scale, n);
 	kernel_stage(m->g.k, true);
@@ -287,8 +320,6 @@ row_layer_norm(Row *r)
 		m.wstride[i] = m.g.gone[i] ? m.channels : 0;
 		m.channels *= m.g.gone[i] ? m.x->dims[i] : 1;
 	}
-	if (m.x->dtype == RT_bf16 && !uncentered && !plan_choice(r->p, m.channels >= BF16_VECTOR))
-		return false;
 	if (!begin(&m, uncentered ? "rms_norm" : "layer_norm", m.x->strides, m.y->strides))
 		return false;
 	return uncentered ? finish_uncentered(&m) : finish(&m);
@@ -313,7 +344,7 @@ row_group_norm(Row *r)
 	int64_t groups = 0, stats, each, xs[KERNEL_AXES], ys[KERNEL_AXES];
 	Norm m;
 
-	if (!take_arguments(&m, r) || m.x->ndim < 2 || (instance && m.x->dtype == RT_bf16))
+	if (!take_arguments(&m, r) || m.x->ndim < 2)
 		return false;
 	if (instance ? !row_int(r, "use_input_stats", &stats) || !stats || row_arg(r, "running_mean") :
 	    !row_int(r, row_arg(r, "group") ? "group" : "num_groups", &groups))

@@ -202,8 +202,8 @@ var_merge(double *f, int64_t count, int64_t n, const double *x, int64_t stride)
 	double sum = 0, mean, m2 = 0, delta;
 
 	for (int64_t i = 0; i < n; i++)
-		sum += x[i * stride];
-	mean = sum / (double)n;
+		sum += x[i * stride] - x[0];
+	mean = x[0] + sum / (double)n;                               /* exact for equal elements */
 	for (int64_t i = 0; i < n && !(sum - sum == 0); i++)         /* infinite or NaN as Welford's is */
 		mean = i ? mean + (x[i * stride] - mean) / (double)(i + 1) : x[0];
 	for (int64_t i = 0; i < n; i++)

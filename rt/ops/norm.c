@@ -3,10 +3,8 @@
  *
  * All of them subtract a mean and divide by a deviation taken over groups of elements, then scale and shift.  A group
  * is `pieces` runs of contiguous elements: of a batch norm's channel the planes of all images, of a layer norm one row.
- * Moments are summed in double, in two passes; what PyTorch has in float is infinite where a float is (N(ranged)), and
- * a row's variance is NaN where its squared mean is infinite, as in Welford's sums, which begin at 0.  For bfloat16, as
- * PyTorch, a batch's mean and inverse deviation are rounded to bfloat16 before they are used, and moments of rows
- * shorter than a vector are computed in bfloat16 steps.
+ * Moments are summed and applied in double for all dtypes.  Squares of floats cannot overflow there, and a constant row
+ * has the variance 0 at any offset.  PyTorch rounds some of these steps to bfloat16, which only loses accuracy.
  */
 #include "block.h"
 #include "dense.h"
@@ -23,7 +21,6 @@ typedef struct Norm {
 	bool    batch;                       /* batch or instance norm */
 	bool    given;                       /* the moments: batch norm in evaluation */
 	bool    fixed;                       /* gradient: the moments are constants */
-	bool    few;                         /* rows of few bfloat16 */
 	bool    lanes;                       /* groups are columns side by side: `pieces` rows of `groups` */
 	double  eps;
 	double *mean, *var;                  /* (groups) */
@@ -70,54 +67,6 @@ apply(RtCx *cx, Norm *g, RtDtype ct)
 	else
 		rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? apply_f32 : apply_f64,
 			    g);
-}
-
-static double
-rounded(double v)
-{
-	return (double)rt_bf16_to_float(rt_float_to_bf16((float)v));
-}
-
-/* Mean, sum of squares and inverse deviation as bfloat16. */
-static void
-round_moments(Norm *g)
-{
-	const double n = (double)(g->pieces * g->run);
-
-	for (int64_t i = 0; i < g->groups; i++) {
-		const bool large = isinf((float)(g->mean[i] * n));
-		const double rstd = large ? 0 : rounded(1 / sqrt(rounded(g->var[i] * n) / n + g->eps));
-
-		g->mean[i] = large ? g->mean[i] * INFINITY : rounded(g->mean[i]);
-		g->var[i] = 1 / (rstd * rstd) - g->eps;
-	}
-}
-
-enum { VECTOR = 16 };                        /* bfloat16 in 32 bytes */
-
-/* Welford's moments, each step rounded, and y = (x * rstd - mean * rstd) * weight + bias in float. */
-static void
-few_rows(Norm *g)
-{
-	const float *w = g->weight, *b = g->bias;
-
-	for (int64_t i = 0; i < g->groups; i++) {
-		const float *x = (const float *)g->x + i * g->run;
-		float *y = (float *)g->y + i * g->run, scale, shift;
-		double mean = 0, square = 0;
-
-		for (int64_t j = 0; j < g->run; j++) {
-			double delta = rounded((double)x[j] - mean);
-			mean = rounded(mean + rounded(delta / (double)(j + 1)));
-			square = rounded(square + rounded(delta * rounded((double)x[j] - mean)));
-		}
-		g->mean[i] = mean;
-		g->var[i] = rounded(square / (double)g->run) + 0 * rounded(mean * mean);
-		scale = (float)rounded(1 / rounded(sqrt(rounded(g->var[i] + rounded(g->eps)))));
-		shift = (float)rounded(-(double)scale * mean);
-		for (int64_t j = 0; j < g->run; j++)
-			y[j] = (x[j] * scale + shift) * (w ? w[j] : 1) + (b ? b[j] : 0);
-	}
 }
 
 static int
@@ -354,8 +303,6 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 	if (!y || prepare(cx, &g, t, a->weight, a->bias, ct) || batch_moments(cx, a, &g, ct))
 		return RT_ERROR;
 	g.y = rt_data(y);
-	if (a->training && saved == RT_bf16)
-		round_moments(&g);
 	apply(cx, &g, ct);
 	if (nout == 3 && a->training && store_moments(cx, &g, r[1], r[2]))
 		return RT_ERROR;
@@ -501,12 +448,8 @@ rows(RtCx *cx, Norm *g, const Operands *x, const Results *to, IValue *out)
 	if (!y || prepare(cx, g, t, weight, bias, ct))
 		return RT_ERROR;
 	g->y = rt_data(y);
-	if (g->few)
-		few_rows(g);
-	else {
-		moments(cx, g, ct);
-		apply(cx, g, ct);
-	}
+	moments(cx, g, ct);
+	apply(cx, g, ct);
 	if (to->n == 3 && store_moments(cx, g, r[1], r[2]))
 		return RT_ERROR;
 	return dense_done(cx, r[0], y);
@@ -525,7 +468,6 @@ layer(RtCx *cx, const IValue *in, int nout, IValue *out)
 	for (int i = 0; i < t->ndim; i++)
 		dims[i] = i < axis ? t->dims[i] : 1;
 	g.eps = rt_number(in[4]);
-	g.few = t->dtype == RT_bf16 && g.run < VECTOR && (!weight || weight->dtype == RT_bf16);
 	return rows(cx, &g, &(Operands){ t, weight, bias }, &(Results){ NULL, nout, t->ndim, dims }, out);
 }
 

@@ -22,13 +22,8 @@ N(run_sum)(const T *x, int64_t n, double mean, bool squares)
 	return sum;
 }
 
-/* v, but infinite or 0 where T has no such number. */
-static double
-N(ranged)(double v)
-{
-	return isnormal((T)v) ? v : (double)(T)v;
-}
-
+/* Sums are taken from the first element on, so that the mean of equal elements is their value. Squares of an rms norm
+ * overflow T, as PyTorch's do: above 1e19 its results are 0. */
 static void
 N(moments)(void *arg, int64_t begin, int64_t end)
 {
@@ -36,57 +31,50 @@ N(moments)(void *arg, int64_t begin, int64_t end)
 
 	for (int64_t i = begin; i < end; i++) {
 		const T *x = (const T *)g->x + i * g->run;
-		double sum = 0, square = 0, n = (double)(g->pieces * g->run), mean;
+		const double n = (double)(g->pieces * g->run), first = g->run && isfinite(x[0]) ? (double)x[0] : 0;
+		double sum = 0, square = 0, mean;
 
 		for (int64_t p = 0; p < g->pieces && !g->uncentered; p++)
-			sum += N(run_sum)(x + p * g->step, g->run, 0, false);
-		mean = g->uncentered ? 0 : sum / n;
+			sum += N(run_sum)(x + p * g->step, g->run, first, false);
+		mean = g->uncentered ? 0 : first + sum / n;
 		for (int64_t p = 0; p < g->pieces; p++)
 			square += N(run_sum)(x + p * g->step, g->run, mean, true);
 		g->mean[i] = mean;
-		g->var[i] = N(ranged)(square) / n + (g->batch ? 0 : 0 * N(ranged)(mean * mean));
+		g->var[i] = (g->uncentered ? (double)(T)square : square) / n;
 	}
 }
 
-/* y = x * scale + shift; an error of these is the same at every place of a channel, so they are doubles */
-static void
-N(line)(const Norm *g, int64_t i, T weight, T bias, double *scale, double *shift)
+/* y = (x - mean) * scale + bias */
+typedef struct N(Line) { double mean, scale, bias; } N(Line);
+
+static N(Line)
+N(line)(const Norm *g, int64_t i, T weight, T bias)
 {
-	*scale = N(ranged)((double)weight * inverse(g, i));
-	*shift = N(ranged)((double)bias - g->mean[i] * *scale);
+	return (N(Line)){ g->mean[i], (double)weight * inverse(g, i), (double)bias };
 }
 
 static void
-N(scaled)(T *restrict y, const T *restrict x, int64_t n, double scale, double shift)
+N(scaled)(T *restrict y, const T *restrict x, int64_t n, N(Line) a)
 {
 	for (int64_t j = 0; j < n; j++)
-		y[j] = (T)((double)x[j] * scale + shift);
+		y[j] = (T)(((double)x[j] - a.mean) * a.scale + a.bias);
 }
 
-/* A row, each of whose elements has a weight of its own */
+/* Normalises a row, each of whose elements has a weight of its own. */
 static void
-N(weighted)(const Norm *g, T *restrict y, const T *restrict x, double scale, double shift)
+N(weighted)(const Norm *g, T *restrict y, const T *restrict x, N(Line) a)
 {
 	const T *restrict w = g->weight, *restrict b = g->bias;
 	const int64_t n = g->run;
 
 	for (int64_t j = 0; j < n && w && b; j++)
-		y[j] = (T)(((double)x[j] * scale + shift) * (double)w[j] + (double)b[j]);
+		y[j] = (T)(((double)x[j] - a.mean) * a.scale * (double)w[j] + (double)b[j]);
 	for (int64_t j = 0; j < n && w && !b; j++)
-		y[j] = (T)(((double)x[j] * scale + shift) * (double)w[j]);
+		y[j] = (T)(((double)x[j] - a.mean) * a.scale * (double)w[j]);
 	for (int64_t j = 0; j < n && !w && b; j++)
-		y[j] = (T)((double)x[j] * scale + shift + (double)b[j]);
+		y[j] = (T)(((double)x[j] - a.mean) * a.scale + (double)b[j]);
 	if (!w && !b)
-		N(scaled)(y, x, n, scale, shift);
-}
-
-static void
-N(apply_row)(const Norm *g, int64_t i, const T *x, T *y)
-{
-	double scale, shift;
-
-	N(line)(g, i, 1, 0, &scale, &shift);
-	N(weighted)(g, y, x, scale, shift);
+		N(scaled)(y, x, n, a);
 }
 
 static void
@@ -101,13 +89,10 @@ N(apply)(void *arg, int64_t begin, int64_t end)
 		T *y = (T *)g->y + i * g->run + at % g->pieces * g->step;
 
 		if (!g->modulo)
-			N(apply_row)(g, i, x, y);
-		for (int64_t q = 0; q < g->run / g->per && g->modulo; q++) {
-			double scale, shift;
-
-			N(line)(g, i, w ? w[channel + q] : 1, b ? b[channel + q] : 0, &scale, &shift);
-			N(scaled)(y + q * g->per, x + q * g->per, g->per, scale, shift);
-		}
+			N(weighted)(g, y, x, N(line)(g, i, 1, 0));
+		for (int64_t q = 0; q < g->run / g->per && g->modulo; q++)
+			N(scaled)(y + q * g->per, x + q * g->per, g->per,
+				  N(line)(g, i, w ? w[channel + q] : 1, b ? b[channel + q] : 0));
 	}
 }
 
@@ -178,11 +163,10 @@ N(lane_moments)(void *arg, int64_t begin, int64_t end)
 				square[c] += v * v;
 			}
 		for (int64_t c = 0; c < some; c++) {
-			const double off = sum[c] / n, squares = N(ranged)(square[c] - sum[c] * off),
-				     mean = N(ranged)((double)x[c] * n + sum[c]) / n;
+			const double off = sum[c] / n, squares = square[c] - sum[c] * off;
 
-			g->mean[first + c] = g->pieces ? mean : 0 / n;
-			g->var[first + c] = isinf(mean) ? mean * mean : squares < 0 ? 0 : squares / n;
+			g->mean[first + c] = g->pieces ? (double)x[c] + off : 0 / n;
+			g->var[first + c] = squares < 0 ? 0 : squares / n;
 		}
 	}
 }
@@ -192,19 +176,24 @@ N(lane_apply)(void *arg, int64_t begin, int64_t end)
 {
 	const Norm *g = arg;
 	const T *w = g->weight, *b = g->bias;
-	double scale[LANES], shift[LANES];
+	double mean[LANES], scale[LANES], bias[LANES];
 
 	for (int64_t first = 0; first < g->groups; first += LANES) {
 		const int64_t some = g->groups - first < LANES ? g->groups - first : LANES;
 
-		for (int64_t c = 0; c < some; c++)
-			N(line)(g, first + c, w ? w[first + c] : 1, b ? b[first + c] : 0, &scale[c], &shift[c]);
+		for (int64_t c = 0; c < some; c++) {
+			const N(Line) a = N(line)(g, first + c, w ? w[first + c] : 1, b ? b[first + c] : 0);
+
+			mean[c] = a.mean;
+			scale[c] = a.scale;
+			bias[c] = a.bias;
+		}
 		for (int64_t p = begin; p < end; p++) {
 			const T *x = (const T *)g->x + p * g->step + first;
 			T *restrict y = (T *)g->y + p * g->step + first;
 
 			for (int64_t c = 0; c < some; c++)
-				y[c] = (T)((double)x[c] * scale[c] + shift[c]);
+				y[c] = (T)(((double)x[c] - mean[c]) * scale[c] + bias[c]);
 		}
 	}
 }

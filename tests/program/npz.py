@@ -43,8 +43,14 @@ def read(path):
     return arrays
 
 
-def write(path, arrays):
-    with zipfile.ZipFile(path, "w") as z:
+def unit(dtype, size):
+    """The largest error of rounding a number of this size once."""
+    bits, least = {"bfloat16": (8, -133), "float16": (11, -24), "float32": (24, -149)}[dtype]
+    return 2.0 ** max(math.frexp(size)[1] - 1 - bits, least - 1)
+
+
+def write(path, arrays, compressed=False):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED) as z:
         for name, (dtype, shape, values) in arrays.items():
             head = repr({"descr": dtype, "fortran_order": False, "shape": tuple(shape)}).encode()
             head += b" " * (-(len(head) + 11) % 64) + b"\n"

@@ -135,7 +135,7 @@ class Rows(Form):
         self.assertEqual(self.kernels(squares, "torch.fill_(x, 2)", "return torch.sum(y, [1])")[0], "aten::mul")
 
     def test_normalised(self):
-        for dtype in "float32", "float64", "float16":
+        for dtype in "float32", "float64", "float16", "bfloat16":
             with self.subTest(dtype=dtype):
                 self.several(list(normalised()), ["x=%s[3x4x5x17]" % dtype], calls=0)
 
