@@ -26,7 +26,7 @@ class Rounding(Test):
         x = array.array("f", (draw.gauss(0, 1) for _ in range(elements(dims))))
         self.put("m.pt", model(body(lines, result="float")))
         self.put("x.npz", npz(x=npy(dims, data=x.tobytes())))
-        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "program"], 0)
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "--cpu", "native", "--no-dynamic", "-o", "program"], 0)
         rc, out, err = call(["./program", "-i", "x.npz", "--strict"], self.dir)
         self.assertEqual(rc, 0, err)
         return float(out) * 2 ** 24
