@@ -330,15 +330,32 @@ slot_of(Lower *l, const Node *n)
 }
 
 static void
+lower_attr(Lower *l, Node *n, RtOpcode op)
+{
+	const SlotUse use = { l->code, l->insn.n, slot_of(l, n) };
+
+	vec_push(l->cx->arena, &class_info(n->in[0]->type)->slot_uses, use);
+	insn_node(l, n, op, (uint32_t)use.slot);
+}
+
+static void
 lower_get_attr(Lower *l, Node *n)
 {
-	insn_node(l, n, RT_DO_GET_ATTR, (uint32_t)slot_of(l, n));
+	lower_attr(l, n, RT_DO_GET_ATTR);
 }
 
 static void
 lower_set_attr(Lower *l, Node *n)
 {
-	insn_node(l, n, RT_DO_SET_ATTR, (uint32_t)slot_of(l, n));
+	lower_attr(l, n, RT_DO_SET_ATTR);
+}
+
+bool
+slot_use_holds(const SlotUse *u)
+{
+	const RtInsn *i = u->pc < u->code->ninsn ? &u->code->insn[u->pc] : NULL;
+
+	return i && (i->op == RT_DO_GET_ATTR || i->op == RT_DO_SET_ATTR) && i->arg == (uint32_t)u->slot;
 }
 
 static void

@@ -120,6 +120,10 @@ typedef struct Attribute {
 } Attribute;
 typedef struct EnumMember { const char *name; IValue value; } EnumMember;     /* value: of the member, no RT_ENUM */
 
+/* An instruction that reads or writes that slot of a class's objects; code that was lowered again has others. */
+typedef struct SlotUse { const RtCode *code; int pc, slot; } SlotUse;
+bool slot_use_holds(const SlotUse *);                /* does the code still have it? */
+
 struct ClassInfo {                 /* behind RtClass.info */
 	RtClass   *cls;            /* slots are the attributes that are no constants, in order */
 	const Type *type;
@@ -130,6 +134,7 @@ struct ClassInfo {                 /* behind RtClass.info */
 	Vec(Function *) methods;
 	Vec(const char *) pre_hooks, hooks;
 	Vec(EnumMember) members;   /* enums */
+	Vec(SlotUse) slot_uses;
 	const void *tree;          /* frontend's */
 };
 ClassInfo *class_info(const Type *);                 /* of class, interface or enum */

@@ -102,7 +102,6 @@ typedef struct Emit {            /* one program */
 	Buf      rows;           /* rows of RtConst */
 	int      nrow, nvalue;
 	Map      row_of;         /* identity of a counted value -> its row + 1 */
-	Vec(bool) reads;         /* by number of a slot: some code reads or writes that slot of some object */
 	bool     lazy;           /* the value being emitted is a constant of a Code, unpacked when it is read */
 	bool     source;         /* print the model's own lines */
 	bool     library;        /* it has functions of C types */

@@ -169,17 +169,6 @@ emit_places(Emit *e, const RtCode *c)
 	return p;
 }
 
-/* Notes the slot that an instruction reads or writes. */
-static void
-note_slot(Emit *e, const RtInsn *i)
-{
-	if (i->op != RT_DO_GET_ATTR && i->op != RT_DO_SET_ATTR)
-		return;
-	while (e->reads.n <= (int)i->arg)
-		vec_push(e->cx->arena, &e->reads, false);
-	e->reads.at[i->arg] = true;
-}
-
 static void
 put_insns(Emit *e, const char *name, const RtCode *c)
 {
@@ -198,7 +187,6 @@ put_insns(Emit *e, const char *name, const RtCode *c)
 			b.n = 0;
 			line = i->line;
 		}
-		note_slot(e, i);
 		e->opcodes |= UINT64_C(1) << i->op;
 		describe(&b, c, i);
 		out_line(&e->code, "/* %3d */ { RT_DO_%s, %u, %u, %u, %u, %u },\t/* %s */", pc,

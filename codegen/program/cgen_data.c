@@ -163,11 +163,19 @@ is_module(const RtClass *c)
 	return c->info && c->info->module;
 }
 
-/* Does some code read or write slot i of some object? */
+/* Does some code of the program read or write slot i of the class's objects? */
 static bool
-is_read(const Emit *e, int i)
+is_read(Emit *e, const RtClass *c, int i)
 {
-	return i < e->reads.n && e->reads.at[i];
+	const ClassInfo *info = c->info;
+
+	for (int k = 0; k < info->slot_uses.n; k++) {
+		const SlotUse *u = &info->slot_uses.at[k];
+
+		if (u->slot == i && map_get(&e->code_names, identity(e, u->code)) && slot_use_holds(u))
+			return true;
+	}
+	return false;
 }
 
 /* The slots of a module that no code reads have lost their values, and the classes of these are not needed. */
@@ -202,7 +210,7 @@ put_class(Emit *e, const char *name, const RtClass *c)
 		put_texts(&b, name, "slot", c->slot, c->nslot);
 		buf_printf(&b, "static const RtType *%s_slot_type[] = {", name);
 		for (int i = 0; i < c->nslot; i++)
-			buf_printf(&b, " %s,", is_module(c) && !is_read(e, i) ? "&rt_type_any" :
+			buf_printf(&b, " %s,", is_module(c) && !is_read(e, c, i) ? "&rt_type_any" :
 				   emit_type(e, type_unshaped(e->cx, c->slot_type[i])));
 		buf_puts(&b, " };\n");
 	}
@@ -371,7 +379,7 @@ put_object(Emit *e, const RtObject *o)
 {
 	put_head(e, "RT_OBJECT", o->cls->nslot, emit_type(e, o->cls->type));
 	for (int i = 0; i < o->cls->nslot; i++) {
-		if (is_module(o->cls) && !is_read(e, i))
+		if (is_module(o->cls) && !is_read(e, o->cls, i))
 			put_whole(e, "RT_NONE", 0);
 		else
 			put_value(e, o->slot[i]);

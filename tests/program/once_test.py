@@ -6,7 +6,7 @@ import json, os, struct, sys, unittest
 
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from hostile import Test, attrs, body, model, npy, npz, tensor
+from hostile import Test, archive, attrs, body, glob, model, npy, npz, pickled, tensor, text
 
 SAMPLES = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../samples"))
 
@@ -94,6 +94,34 @@ class Once(Test):
         """As a table of rows, too."""
         lines = ["y = torch.embedding(self.w, torch.argmax(x, 1))", "return torch.linear(y, self.w)"]
         self.assertEqual(self.net([33, 20], lines, [4, 20]), 33 * 20 * 4)
+
+    def test_slots(self):
+        """A layer's weight is not kept because the code reads an attribute of another class that has the same number."""
+        code = """class Layer(Module):
+  __parameters__ = ["weight", ]
+  __buffers__ = []
+  training : bool
+  weight : Tensor
+  def forward(self: __torch__.Layer, x: Tensor) -> Tensor:
+    return torch.linear(x, self.weight)
+class M(Module):
+  __parameters__ = []
+  __buffers__ = ["last", ]
+  training : bool
+  last : Tensor
+  layer : __torch__.Layer
+  def forward(self: __torch__.M, x: Tensor) -> Tensor:
+    y = torch.add((self.layer).forward(x, ), self.last)
+    self.last = torch.mul(y, 0.5)
+    return y
+"""
+        layer = glob("__torch__", "Layer") + b")\x81" + attrs(training=b"\x89", weight=tensor(33 * 20, [33, 20], [20, 1])) + b"b"
+        last = tensor(33, [33], [1]).replace(text("0"), text("1"))
+        self.put("m.pt", archive({"data/0": floats(33 * 20, 17), "data/1": floats(33, 5), "constants.pkl": pickled(b")"), "version": b"3\n",
+                                  "code/__torch__.py": code.encode(), "data.pkl": pickled(
+                                      glob("__torch__", "M") + b")\x81" + attrs(training=b"\x89", last=last, layer=layer) + b"b")}))
+        self.put("x.npz", npz(x=npy([4, 20], data=floats(80, 13))))
+        self.assertEqual(self.plain("m.pt", "x.npz"), 33 * 4)
 
     def test_halves(self):
         """Numbers of 16 bits take no more, whether the model has them as such or as floats, and however they lie."""
