@@ -40,8 +40,7 @@ bare() {
 tested() {
 	root=$(mktemp -d "$folder/kiln.$1.XXXXXX") || exit 2
 	chmod 755 "$root"
-	debootstrap --variant=minbase "$1" "$root" "$mirror" >"$root.log" 2>&1 || { tail -n 20 "$root.log"; rm "$root.log"; return 1; }
-	rm "$root.log"
+	unshare --mount debootstrap --variant=minbase "$1" "$root" "$mirror" >&2 || return 1
 	git clone -q --no-hardlinks . "$root/root/kiln" && bare "$(commands | sed -n 1p)" && bare "${second:-$(commands | sed -n 2p)}"
 }
 
