@@ -35,6 +35,9 @@ uint64_t archive_hash(Archive *);                                  /* of the mem
 /* Writes n members, stored at multiples of 64; their data must outlive the call. */
 void     archive_write(Cx *, const char *path, const char *root, const Record *, int n);
 /* Maps the file privately once more: weights that were written to are as in the file there. */
+/* Gives pages of an archive's file back to the system until they are read again; data that is not in such a file stays.
+ * Nothing may have written there. */
+void     archive_forget(const Cx *, const void *data, int64_t n);
 char    *archive_remap(Archive *);
 int64_t  archive_offset(Archive *, const char *);                  /* of an address in one of the maps; -1: in none */
 

@@ -60,19 +60,15 @@ same_row(void *arg, int64_t at, int64_t n)
 	return !memcmp(rt_data(r->a) + at, rt_data(r->b) + at, n);
 }
 
-static bool
-has_data(const RtTensor *t)
-{
-	return t->storage && t->storage->kind != RT_META;
-}
-
 static uint64_t
 hash_tensor(const RtTensor *t, bool (*row)(void *, int64_t at, int64_t n))
 {
 	Rows r = { t, NULL, hash_mix(t->dtype, t->ndim) };
 
 	r.h = hash_mix(r.h, hash_bytes(t->dims, t->ndim * (int64_t)sizeof *t->dims));
-	if (has_data(t) && rt_numel(t))
+	if (!tensor_has_data(t))
+		r.h = hash_mix(r.h, (uintptr_t)t->storage);
+	else if (rt_numel(t))
 		each_row(t, 0, 0, row, &r);
 	return r.h;
 }
@@ -107,8 +103,11 @@ same_tensor(const RtTensor *a, const RtTensor *b)
 		return true;
 	if (a->dtype != b->dtype || a->ndim != b->ndim || a->flags != b->flags || a->layout != b->layout ||
 	    !same_numbers(a->dims, b->dims, a->ndim) || !same_numbers(a->strides, b->strides, a->ndim) ||
-	    !same_quant(a->quant, b->quant) || !has_data(a) || !has_data(b))
+	    !same_quant(a->quant, b->quant))
 		return false;
+	if (!tensor_has_data(a) || !tensor_has_data(b))
+		return a->storage && a->storage->kind == RT_PACKED && a->storage == b->storage &&
+		       a->offset == b->offset;
 	if ((a->storage->written || b->storage->written) && rt_data(a) != rt_data(b))
 		return false;
 	return !rt_numel(a) || rt_data(a) == rt_data(b) || each_row(a, 0, 0, same_row, &r);

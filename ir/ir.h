@@ -109,6 +109,25 @@ typedef struct Moved { RtStorage *of; const int64_t *from; } Moved;
 void         storage_moved(Cx *, RtStorage *, RtStorage *of, const int64_t *from);
 const Moved *storage_source(const Cx *, const RtStorage *);     /* null: its elements are its own */
 
+/* ---- widen.c: floats of weights of 16 bits ------------------------------------------------------------------ */
+
+typedef struct Widened {           /* n floats, the numbers of `of` from element `from` on, which has that dtype */
+	RtStorage *storage, *of;
+	int64_t from, n;
+	RtDtype dtype;
+} Widened;
+
+/* t, of bfloat16 or float16, in float: one tensor for the whole compile, without data.  Null: t is small, or its
+ * elements are not side by side, or something may write to it. */
+RtTensor *widened(Cx *, const RtTensor *t);
+const Widened *storage_widened(const Cx *, const RtStorage *);  /* null: it is none of these */
+void widened_row(const Widened *, int64_t first, int64_t n, int64_t apart, float *to);  /* n elements, some apart */
+void widened_fill(Cx *, RtStorage *);       /* makes the data of such a storage, until the next widened_trim */
+void widened_fill_value(Cx *, IValue);      /* ... of a tensor, or of all in a list or tuple */
+void widened_trim(Cx *);                    /* frees all data that was made */
+bool tensor_has_data(const RtTensor *);     /* false: sizes alone are known, or its data would have to be made */
+bool value_lacks_data(IValue);              /* would it have to be made, of a tensor in it? */
+
 /* ---- class.c ---------------------------------------------------------------------------------------- */
 
 typedef struct Attribute {

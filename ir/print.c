@@ -110,7 +110,7 @@ print_elements(Buf *out, const RtTensor *t, int dim, const char *p)
 static bool
 prints_whole(const RtTensor *t)
 {
-	if (t->quant || !t->storage || t->storage->kind == RT_META || !rt_is_contiguous(t))
+	if (t->quant || !tensor_has_data(t) || !rt_is_contiguous(t))
 		return false;
 	return rt_numel(t) ? rt_numel(t) <= TENSOR_ELEMENTS : t->ndim == 1;
 }
@@ -119,8 +119,11 @@ static void
 print_tensor(Cx *cx, Buf *out, RtTensor *t)
 {
 	if (!prints_whole(t)) {
-		const uint64_t hash = contents_hash(t);
+		uint64_t hash;
 
+		widened_fill(cx, t->storage);
+		hash = contents_hash(t);
+		widened_trim(cx);
 		tensor_note(cx, hash, t);
 		buf_printf(out, "<Tensor #%016llx>", (unsigned long long)hash);
 		return;

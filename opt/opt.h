@@ -142,6 +142,9 @@ bool    known_stand_in(KnownTable *, const Node *, int i, IValue *);
 /* Runs the operator's kernel; meta: only for the results' types.  False: it raised, a result has RT_BITS, or it would
  * read data of a tensor that has none. */
 bool    known_run(KnownTable *, Op *, const IValue *args, IValue *out, int nout, bool meta);
+bool    known_lack_data(const IValue *, int n);             /* value_lacks_data of any */
+/* Has each result an argument's storage? */
+bool    known_are_views(const IValue *args, int n, const IValue *out, int nout);
 /* Has the only result of the node this complete type?  Its inputs have complete types, or are constants or numbers. */
 bool    known_gives(Cx *, const Node *, const Type *want);
 /* A value that matches the pattern, without data; false: the pattern does not determine one. */

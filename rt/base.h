@@ -87,6 +87,9 @@ int64_t  ptrmap_get(const PtrMap *, const void *key);       /* 0 when absent */
 uint64_t hash_mix(uint64_t h, uint64_t x);              /* a number into a hash */
 uint32_t hash_address(const void *);                    /* 31 bits; differs from run to run */
 uint64_t hash_bytes(const void *, int64_t n);           /* a word at a time; the same on all little-endian hosts */
+/* hash_bytes of n bytes in pieces: h is n at first, then what the piece before gave; a piece but the last is a multiple
+ * of 8. */
+uint64_t hash_more(uint64_t h, const void *, int64_t);
 
 /* ---- buf.c ----------------------------------------------------------------------------------- */
 
@@ -144,6 +147,8 @@ typedef struct Cx {
 	Map            *tensors;       /* ir/const.c: tensors that were printed by hash */
 	Vec(struct RtObject *) objects;   /* ir/const.c: objects that were printed, by their numbers */
 	PtrMap          moved;         /* ir/const.c: storages whose elements were another's, Moved */
+	struct FileMap *file_maps;     /* frontend/archive/zip.c: archives that are mapped */
+	struct Widening *widening;     /* ir/widen.c: floats of weights of 16 bits */
 	/* frontend/script/overload.c: collects operators that Kiln lacks; null: the first of them is an error */
 	struct LackingVec *lacking;
 	struct Builtins *builtins;     /* frontend/script/builtin.c */

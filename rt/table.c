@@ -12,8 +12,14 @@
 uint64_t
 hash_bytes(const void *p, int64_t n)
 {
+	return hash_more((uint64_t)n, p, n);
+}
+
+uint64_t
+hash_more(uint64_t h, const void *p, int64_t n)
+{
 	const char *at = p;
-	uint64_t word, h = (uint64_t)n;
+	uint64_t word;
 
 	for (; n > 0; at += sizeof word, n -= (int64_t)sizeof word) {
 		word = 0;

@@ -406,7 +406,7 @@ read_value(Pair *p, IValue v, bool inner)
 
 /* A widened copy of a tensor of the float run; null: an error. */
 static RtTensor *
-widened(RtCx *rt, RtTensor *t)
+in_double(RtCx *rt, RtTensor *t)
 {
 	RtTensor *r;
 
@@ -449,7 +449,7 @@ adopted(const Step *s, IValue theirs)
 	}
 	if (!t)
 		return rt_retain(theirs);
-	mine = widened(s->rt, t);
+	mine = in_double(s->rt, t);
 	return mine ? rt_of(mine) : rt_none();
 }
 

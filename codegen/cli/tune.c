@@ -59,7 +59,7 @@ add_variant(Tune *t, Tuning *tuning)
 	o.tuning = tuning;
 	emit_program(cx, t->m->module, t->methods, t->nmethod, &o, &text);
 	build_program(cx, &text, &o);
-	buf_free(&text.weights->bytes);
+	spill_free(&text.weights->bytes);
 	RT_ASSERT(!t->variant.n || t->variant.at[0].tuning->at.n == tuning->at.n);
 	vec_push(cx->arena, &t->variant, variant);
 }

@@ -94,23 +94,50 @@ find_step(const Line *l, Step *s)
 	return false;
 }
 
-static Line
-line_of(const RtPacking *p, const float *data, int64_t group, int64_t row, int64_t at)
+/* Weights of floats, or of 16-bit numbers that kernels take for floats. */
+typedef struct Elements {
+	const float *floats;
+	const Widened *halves;   /* null: floats */
+	float *row;              /* of halves: the floats of the row that was asked for last */
+	const RtPacking *p;      /* where they are: columns are the rows here, of k elements */
+} Elements;
+
+static Elements
+elements_of(Emit *e, const RtTensor *w, const RtPacking *p)
 {
-	return (Line){ data + p->to + row * p->sn + at * group * p->sk, group, p->sk };
+	Elements from = { .floats = (const float *)w->storage->data, .p = p,
+			  .halves = storage_widened(e->cx, w->storage) };
+
+	if (from.halves && !(from.row = malloc((size_t)p->k * sizeof *from.row)))
+		out_of_memory();
+	return from;
+}
+
+static Line
+row_of(const Elements *from, int64_t row)
+{
+	const RtPacking *p = from->p;
+
+	if (!from->halves)
+		return (Line){ from->floats + p->to + row * p->sn, p->k, p->sk };
+	widened_row(from->halves, p->to + row * p->sn, p->k, p->sk, from->row);
+	return (Line){ from->row, p->k, 1 };
 }
 
 /* The steps of all groups of so many elements; false: some have none. */
 static bool
-find_steps(const RtPacking *p, const float *data, int64_t group, Step *to)
+find_steps(const Elements *from, int64_t group, Step *to)
 {
-	for (int64_t row = 0; row < p->n; row++)
-		for (int64_t g = 0; g < p->k / group; g++) {
-			const Line l = line_of(p, data, group, row, g);
+	for (int64_t row = 0; row < from->p->n; row++) {
+		const Line all = row_of(from, row);
+
+		for (int64_t g = 0; g < all.n / group; g++) {
+			const Line l = { all.at + g * group * all.apart, group, all.apart };
 
 			if (!find_step(&l, to++))
 				return false;
 		}
+	}
 	return true;
 }
 
@@ -131,47 +158,48 @@ centre_of(const Coarse *c, const Step *s)
 
 /* ---- halves ------------------------------------------------------------------------------------------------------ */
 
-/* The weights as [panel][word][column][2], which the caller frees; zeros fill the last word of an odd k and the columns
- * that the last panel lacks. */
-static float *
-pairs_of(const RtPacking *p, const float *data, int64_t *n)
-{
-	const int64_t words = (p->k + 1) / 2;
-	float *to;
-
-	*n = (p->n + p->width - 1) / p->width * words * p->width * 2;
-	if (!(to = calloc((size_t)*n, sizeof *to)))
-		out_of_memory();
-	for (int64_t row = 0; row < p->n; row++)
-		for (int64_t k = 0; k < p->k; k++)
-			to[2 * ((row / p->width * words + k / 2) * p->width + row % p->width) + k % 2] =
-				data[p->to + row * p->sn + k * p->sk];
-	return to;
-}
-
+/* The dtype of 16 bits that has all of them; 0: none. */
 static int
-find_halves(const RtPacking *p, const float *data)
+find_halves(const Elements *from)
 {
-	RtPacking panels = *p;
-	int64_t n;
-	int type;
-	float *all;
+	static const int types[] = { RT_bf16, RT_f16 };
 
-	panels.width = panels.last = 1;
-	all = pairs_of(&panels, data, &n);
-	type = halves_type(all, n);
-	free(all);
-	return type;
+	if (from->halves)
+		return from->halves->dtype;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		bool all = true;
+
+		for (int64_t row = 0; row < from->p->n && all; row++) {
+			const Line l = row_of(from, row);
+
+			all = halves_are(l.at, l.n, l.apart, types[i]);
+		}
+		if (all)
+			return types[i];
+	}
+	return 0;
 }
 
+/* Stores them as [panel][word][column][2]; zeros fill the last word of an odd k and the columns that the last panel
+ * lacks. */
 static void
-put_halves(Emit *e, const RtPacking *p, const float *data, Coarse *c)
+put_halves(Emit *e, const Elements *from, Coarse *c)
 {
-	int64_t n;
-	float *all = pairs_of(p, data, &n);
+	const RtPacking *p = from->p;
+	const int64_t words = (p->k + 1) / 2, n = (p->n + p->width - 1) / p->width * words * p->width * 2;
+	uint16_t *to = calloc((size_t)n, sizeof *to);
 
-	c->words = halves_add(e, WEIGHT_PANELS, c->half, all, n);
-	free(all);
+	if (!to)
+		out_of_memory();
+	for (int64_t row = 0; row < p->n; row++) {
+		uint16_t *at = to + 2 * (row / p->width * words * p->width + row % p->width);
+		const Line l = row_of(from, row);
+
+		for (int64_t k = 0; k < l.n; k++)
+			at[k / 2 * p->width * 2 + k % 2] = halves_bits(l.at[k * l.apart], c->half);
+	}
+	c->words = weights_add(&e->weights, WEIGHT_PANELS, to, n * (int64_t)sizeof *to);
+	free(to);
 }
 
 /* ---- packed ------------------------------------------------------------------------------------------------------ */
@@ -203,22 +231,26 @@ put_scales(Emit *e, const RtPacking *p, Coarse *c)
 }
 
 static void
-put_words(Emit *e, const RtPacking *p, const float *data, Coarse *c)
+put_words(Emit *e, const Elements *from, Coarse *c)
 {
+	const RtPacking *p = from->p;
 	const int64_t words = (p->k * c->bits + 31) / 32, n = (p->n + p->width - 1) / p->width * words * p->width;
 	uint32_t *to = calloc((size_t)n, sizeof *to);
 	const int each = 32 / c->bits;
 
 	if (!to)
 		out_of_memory();
-	for (int64_t row = 0; row < p->n; row++)
+	for (int64_t row = 0; row < p->n; row++) {
+		const Line l = row_of(from, row);
+
 		for (int64_t k = 0; k < p->k; k++) {
 			const Step *s = &c->step[row * (p->k / c->group) + k / c->group];
-			const double q = rint((double)data[p->to + row * p->sn + k * p->sk] / (double)s->by);
+			const double q = rint((double)l.at[k * l.apart] / (double)s->by);
 
 			set_bits(to + (row / p->width * words + k / each) * p->width + row % p->width, c->bits, k,
 				 (int)q - centre_of(c, s));
 		}
+	}
 	c->words = weights_add(&e->weights, WEIGHT_PANELS, to, n * (int64_t)sizeof *to);
 	free(to);
 }
@@ -229,7 +261,7 @@ static void
 find(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
 {
 	static const int groups[] = { 256, 128, 64, 32, GROUP_LEAST };
-	const float *data = (const float *)w->storage->data;
+	Elements from = elements_of(e, w, p);
 	const int64_t most = p->n * (p->k / GROUP_LEAST + 1);
 	Step *step = malloc((size_t)most * sizeof *step);
 	bool found;
@@ -237,10 +269,10 @@ find(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
 	if (!step)
 		out_of_memory();
 	c->group = p->k;
-	found = find_steps(p, data, c->group, step);
+	found = find_steps(&from, c->group, step);
 	for (size_t i = 0; i < sizeof groups / sizeof *groups && !found; i++)
 		if (groups[i] < p->k && p->k % groups[i] == 0)
-			found = find_steps(p, data, c->group = groups[i], step);
+			found = find_steps(&from, c->group = groups[i], step);
 	if (found) {
 		const int64_t n = p->n * (p->k / c->group);
 
@@ -253,10 +285,12 @@ find(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
 			c->centred |= step[i].least < -(1 << (c->bits - 1)) || step[i].most >= 1 << (c->bits - 1);
 	}
 	free(step);
-	if (!found && (c->half = find_halves(p, data))) {
+	if (!found && (c->half = find_halves(&from))) {
 		c->bits = 16;
 		c->group = p->k;
 	}
+	free(from.row);
+	weights_read(e, w);
 }
 
 Coarse *
@@ -278,19 +312,24 @@ coarse_of(Emit *e, const RtTensor *w, const RtPacking *p)
 void
 coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 {
+	Elements from;
+
 	if (c->packed)
 		return;
 	c->packed = true;
 	p.width = p.last = e->panel;
+	from = elements_of(e, w, &p);
 	if (c->bits == 16) {
-		put_halves(e, &p, (const float *)w->storage->data, c);
+		put_halves(e, &from, c);
 		p.from = c->half;
 	} else {
-		put_words(e, &p, (const float *)w->storage->data, c);
+		put_words(e, &from, c);
 		put_scales(e, &p, c);
 		p.centred = c->centred;
 		p.scales = c->scales;
 	}
+	free(from.row);
+	weights_read(e, w);
 	p.at = c->words;
 	p.quad = 32 / c->bits;
 	p.group = (int32_t)c->group;
@@ -342,7 +381,7 @@ coarse_finish(Emit *e)
 		for (int k = 0; k < e->weights.originals.n && p.quad > 2; k++) {
 			Original *o = &e->weights.originals.at[k];
 
-			if (!o->parts.n && o->bytes == (int64_t)p.n * p.k &&
+			if (!o->parts.n && o->data && o->bytes == (int64_t)p.n * p.k &&
 			    are_stored(o, (const uint32_t *)(const void *)(e->weights.bytes.at + p.at), &p))
 				vec_push(e->cx->arena, &o->parts, p);
 		}

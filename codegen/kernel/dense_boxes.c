@@ -15,23 +15,36 @@ same_sides(const Box *a, const Box *b)
 	return !memcmp(a->from, b->from, sizeof a->from) && !memcmp(a->to, b->to, sizeof a->to);
 }
 
+static float
+weight_at(const Emit *e, const RtTensor *w, int64_t at)
+{
+	const Widened *halves = storage_widened(e->cx, w->storage);
+	float x;
+
+	if (!halves)
+		return ((const float *)w->storage->data)[at];
+	widened_row(halves, at, 1, 1, &x);
+	return x;
+}
+
 /* Are the weights of the column in the box all zeros? */
 static bool
-all_zeros(const RtTensor *w, int64_t column, const Box *b)
+all_zeros(const Emit *e, const RtTensor *w, int64_t column, const Box *b)
 {
-	const float *at = (const float *)w->storage->data + w->offset + column * w->strides[0];
+	const int64_t at = w->offset + column * w->strides[0];
 
 	for (int64_t k = b->from[0]; k < b->to[0]; k++)
 		for (int64_t r = b->from[1]; r < b->to[1]; r++)
 			for (int64_t s = b->from[2]; s < b->to[2]; s++)
-				if (at[k * w->strides[1] + r * w->strides[2] + s * w->strides[3]] != 0)
+				if (weight_at(e, w, at + k * w->strides[1] + r * w->strides[2] +
+					      s * w->strides[3]) != 0)
 					return false;
 	return true;
 }
 
 /* The least box round what a column has. */
 static Box
-box_of(const RtTensor *w, int64_t column)
+box_of(const Emit *e, const RtTensor *w, int64_t column)
 {
 	Box b = { .first = column, .n = 1, .to = { w->dims[1], w->dims[2], w->dims[3] } };
 
@@ -41,13 +54,13 @@ box_of(const RtTensor *w, int64_t column)
 		for (; b.to[side] - b.from[side] > 1; b.from[side]++) {
 			slice.from[side] = b.from[side];
 			slice.to[side] = b.from[side] + 1;
-			if (!all_zeros(w, column, &slice))
+			if (!all_zeros(e, w, column, &slice))
 				break;
 		}
 		for (; b.to[side] - b.from[side] > 1; b.to[side]--) {
 			slice.from[side] = b.to[side] - 1;
 			slice.to[side] = b.to[side];
-			if (!all_zeros(w, column, &slice))
+			if (!all_zeros(e, w, column, &slice))
 				break;
 		}
 	}
@@ -75,7 +88,7 @@ boxes_find(const Emit *e, Dense *d)
 	if (d->form != IN_PANELS || w->ndim != 4 || d->groups > 1 || (all.to[1] == 1 && all.to[2] == 1))
 		return false;
 	for (int64_t column = 0; column < d->n; column++) {
-		const Box b = box_of(w, column);
+		const Box b = box_of(e, w, column);
 
 		if (d->nbox && same_sides(&d->box[d->nbox - 1], &b))
 			d->box[d->nbox - 1].n++;

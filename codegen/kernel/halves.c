@@ -17,13 +17,22 @@ half_of(float x, int type, uint16_t *to)
 	return x - x == 0 && (type == RT_bf16 ? rt_bf16_to_float(*to) : rt_half_to_float(*to)) == x;
 }
 
-static bool
-are_halves(const float *at, int64_t n, int type)
+uint16_t
+halves_bits(float x, int type)
+{
+	uint16_t bits;
+
+	half_of(x, type, &bits);
+	return bits;
+}
+
+bool
+halves_are(const float *at, int64_t n, int64_t apart, int type)
 {
 	uint16_t unused;
 
 	for (int64_t i = 0; i < n; i++)
-		if (!half_of(at[i], type, &unused))
+		if (!half_of(at[i * apart], type, &unused))
 			return false;
 	return true;
 }
@@ -31,7 +40,7 @@ are_halves(const float *at, int64_t n, int type)
 int
 halves_type(const float *at, int64_t n)
 {
-	return are_halves(at, n, RT_bf16) ? RT_bf16 : are_halves(at, n, RT_f16) ? RT_f16 : 0;
+	return halves_are(at, n, 1, RT_bf16) ? RT_bf16 : halves_are(at, n, 1, RT_f16) ? RT_f16 : 0;
 }
 
 bool
@@ -80,7 +89,8 @@ share_parts(Weights *w, const Original *floats, Original *halves)
 {
 	static const int types[] = { RT_bf16, RT_f16 };
 
-	if (floats->bytes != 2 * halves->bytes || !floats->parts.n || floats->parts.at[0].as ||
+	if (floats->bytes != 2 * halves->bytes || floats->widened || halves->widened || !floats->parts.n ||
+	    floats->parts.at[0].as ||
 	    !has_floats(&floats->parts.at[0]))
 		return;
 	for (size_t i = 0; i < sizeof types / sizeof *types && !halves->parts.n; i++)

@@ -30,7 +30,7 @@ hides_what_follows(const Attention *d)
 	const RtTensor *m = d->mask;
 	const float *row;
 
-	if (!m || m->storage->kind == RT_META || m->storage->written || m->ndim < 2 || rt_numel(m) != rows * keys ||
+	if (!m || !tensor_has_data(m) || m->storage->written || m->ndim < 2 || rt_numel(m) != rows * keys ||
 	    m->dims[m->ndim - 2] != rows || m->dims[m->ndim - 1] != keys)
 		return false;
 	row = (const float *)rt_data(m);

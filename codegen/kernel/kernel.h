@@ -42,9 +42,21 @@ extern const char *const weight_forms[];
 typedef enum Forms { FORMS_MADE, FORMS_FAST, FORMS_SMALL } Forms;
 extern const char *const forms_names[];          /* as --forms has them; a null behind the last */
 
+typedef struct Spill {           /* spill.c */
+	char   *at;              /* the bytes; valid until the next are added */
+	int64_t n, room;         /* room: bytes that are mapped; 0: they are on the heap */
+	int     file;            /* its descriptor + 1; 0: none */
+} Spill;
+
+void     spill_add(Cx *, Spill *, const void *, int64_t n);
+void     spill_free(Spill *);
+void     spill_forget(const Spill *);             /* pages that were read take no memory */
+bool     spill_write(const Spill *, FILE *);      /* false: errno */
+uint64_t spill_hash(const Spill *);               /* hash_bytes */
+
 typedef struct Weights {
 	Cx   *cx;
-	Buf   bytes;             /* each part starts at a multiple of 64 */
+	Spill bytes;             /* each part starts at a multiple of 64 */
 	int64_t form_bytes[NWEIGHT_FORM];
 	Map   known;             /* content hash -> offset + 1 */
 	Vec(struct Original) originals;  /* contents of the model's storages */
@@ -54,8 +66,10 @@ typedef struct Weights {
 } Weights;
 
 typedef struct Original {
-	const void *data;
+	const void *data;        /* null: floats of weights of 16 bits, */
+	const Widened *widened;  /* which these are; or null */
 	int64_t bytes, offset;   /* offset: in the weights, set by weights_finish */
+	bool    used;            /* a constant of the program is in it */
 	bool    needed;          /* as it is: it is read where it cannot be unpacked first */
 	bool    packed;          /* only its parts are stored; set by weights_finish */
 	Vec(RtPacking) parts;    /* what of it is in the weights packed */
@@ -71,10 +85,14 @@ enum { WEIGHTS_LINE = 64 };              /* of the cache: where a part may begin
 /* The index of a storage in the program's table.  Each has its own, since a write to one must not be seen in another;
  * the bytes, which are read-only there, may be the same. */
 int weights_storage(Weights *, RtStorage *);
-/* Its content, which is stored by weights_finish, unless it is there packed and that is enough. */
-Original *weights_original(Weights *, RtStorage *);
+/* The program has a constant in the storage, whose content weights_finish stores, unless it is there packed and that is
+ * enough.  needed: the constant is read where it cannot be unpacked first. */
+void weights_use(Weights *, RtStorage *, bool needed);
 /* A part of it is there packed, and so are the elements of the storage that they were moved from (storage_moved). */
 void weights_note(Weights *, RtStorage *, RtPacking);
+/* Nothing reads a constant's data for now: it takes no memory if it can be made, or read from the archive, again. */
+struct Emit;
+void weights_read(struct Emit *, const RtTensor *);
 /* Stores originals as they are, but for those that the program can make of their parts when it needs them. */
 void weights_finish(Weights *);
 int64_t weights_add(Weights *, WeightForm, const void *data, int64_t bytes);   /* offset; equal bytes are stored once */
@@ -398,6 +416,8 @@ int64_t pack_finish(Emit *);
 
 /* bfloat16 or float16, if all of these are finite numbers of it; else 0 */
 int halves_type(const float *, int64_t n);
+bool halves_are(const float *, int64_t n, int64_t apart, int type);      /* are n floats, some apart, of that dtype? */
+uint16_t halves_bits(float, int type);
 /* Are so many stored as such numbers, of which the program makes floats when it is opened? */
 bool halves_are_made(const Emit *, int64_t n);
 /* Adds them to the weights as numbers of 16 bits of that type, which they are; their offset. */

@@ -61,9 +61,11 @@ zeros(int64_t n)
 	return at;
 }
 
+/* The floats of the tensor's storage; of 16-bit numbers until widened_trim. */
 static const float *
-data_of(const RtTensor *t)
+data_of(Emit *e, const RtTensor *t)
 {
+	widened_fill(e->cx, t->storage);
 	return (const float *)t->storage->data;
 }
 
@@ -136,8 +138,9 @@ note_panels(Emit *e, const Panels *panels, const RtTensor *w, RtPacking p, int64
 static Panels *
 panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t groups, int64_t together)
 {
-	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d %d %d %lld", (const void *)w,
-				       (long long)p.to, p.n, p.k, p.taps, p.width, p.last, p.sn, (long long)together);
+	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d %d %d %d %d %d %d %lld",
+				       (const void *)w->storage, (long long)p.to, p.n, p.k, p.taps, p.width, p.last,
+				       p.sn, p.sk, p.sr, p.ss, p.sd, (long long)together);
 	Panels *panels = map_get(&e->kernel_names, key);
 	const int64_t n = group_at(e, &p, together, (groups + together - 1) / together * together);
 	RtPacking group = p;
@@ -147,7 +150,8 @@ panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t grou
 		return panels;
 	all = zeros(n);
 	for (int64_t i = 0; i < groups; i++, group.to += p.n * (int64_t)p.sn)
-		fill_panels(&group, data_of(w), all + group_at(e, &p, together, i));
+		fill_panels(&group, data_of(e, w), all + group_at(e, &p, together, i));
+	weights_read(e, w);
 	panels = add_panels(e, form, all, n);
 	free(all);
 	map_put(&e->kernel_names, key, panels);
@@ -193,7 +197,7 @@ winograd_elements(int tile)
 static void
 transform(int tile, const RtTensor *w, int64_t n, int64_t k, double *u)
 {
-	const float *from = data_of(w) + w->offset + n * w->strides[0] + k * w->strides[1];
+	const float *from = (const float *)w->storage->data + w->offset + n * w->strides[0] + k * w->strides[1];
 	double g[9];
 
 	for (int i = 0; i < 9; i++)
@@ -209,6 +213,7 @@ store_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 	const int64_t plane = columns_of(e, p) * p->k, elements = winograd_elements(tile);
 	float *const u = zeros(elements * plane), *at = u;
 
+	data_of(e, w);
 	for (int64_t col = 0; col < p->n; col += p->width) {
 		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last;
 
@@ -221,6 +226,7 @@ store_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 					at[x * plane + j] = (float)filter[x];
 			}
 	}
+	weights_read(e, w);
 	return add_weights(e, WEIGHT_WINOGRAD, u, elements * plane);
 }
 
@@ -307,9 +313,11 @@ const char *
 pack_vector(Emit *e, const RtTensor *t, int64_t n, int64_t past)
 {
 	const int64_t padded = (n + past + e->nr - 1) / e->nr * e->nr;
+	const float *from = data_of(e, t);
 	float *at = zeros(padded);
 
 	for (int64_t i = 0; i < n; i++)
-		at[i] = data_of(t)[t->offset + i * t->strides[0]];
+		at[i] = from[t->offset + i * t->strides[0]];
+	widened_trim(e->cx);
 	return add_weights(e, WEIGHT_BIAS, at, padded);
 }

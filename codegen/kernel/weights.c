@@ -25,11 +25,10 @@ weights_add(Weights *w, WeightForm form, const void *data, int64_t bytes)
 
 	if (known && !memcmp(w->bytes.at + known - 1, data, (size_t)bytes))
 		return known - 1;
-	buf_add(&w->bytes, zeros, -w->bytes.n & (WEIGHTS_LINE - 1));
+	spill_add(w->cx, &w->bytes, zeros, -w->bytes.n & (WEIGHTS_LINE - 1));
 	at = w->bytes.n;
 	w->form_bytes[form] += bytes;
-	if (bytes)
-		buf_add(&w->bytes, data, bytes);
+	spill_add(w->cx, &w->bytes, data, bytes);
 	if (!known)
 		map_put(&w->known, key, (void *)(intptr_t)(at + 1));
 	return at;
@@ -44,9 +43,19 @@ original_of(Weights *w, const void *data, int64_t bytes)
 
 	if (known && !memcmp(w->originals.at[known - 1].data, data, (size_t)bytes))
 		return (int)known - 1;
+	archive_forget(w->cx, data, bytes);
 	vec_push(w->cx->arena, &w->originals, o);
 	if (!known)
 		map_put(&w->original_of, key, (void *)(intptr_t)w->originals.n);
+	return w->originals.n - 1;
+}
+
+static int
+widened_original(Weights *w, const Widened *floats)
+{
+	Original o = { .widened = floats, .bytes = floats->storage->bytes };
+
+	vec_push(w->cx->arena, &w->originals, o);
 	return w->originals.n - 1;
 }
 
@@ -55,23 +64,44 @@ weights_storage(Weights *w, RtStorage *s)
 {
 	const char *key = arena_printf(w->cx->arena, "%p", (const void *)s);
 	const intptr_t known = (intptr_t)map_get(&w->storage_of, key);
+	const Widened *floats = storage_widened(w->cx, s);
 	Stored stored = { .storage = s };
 
 	if (known)
 		return (int)known - 1;
 	rt_count_up(&s->h);
-	stored.original = original_of(w, s->data, s->bytes);
+	stored.original = floats ? widened_original(w, floats) : original_of(w, s->data, s->bytes);
 	vec_push(w->cx->arena, &w->storages, stored);
 	map_put(&w->storage_of, key, (void *)(intptr_t)w->storages.n);
 	return w->storages.n - 1;
 }
 
-Original *
-weights_original(Weights *w, RtStorage *s)
+static Original *
+original_at(Weights *w, RtStorage *s)
 {
 	const int at = weights_storage(w, s);
 
 	return &w->originals.at[w->storages.at[at].original];
+}
+
+void
+weights_use(Weights *w, RtStorage *s, bool needed)
+{
+	Original *o = original_at(w, s);
+
+	o->used = true;
+	o->needed |= needed;
+}
+
+void
+weights_read(Emit *e, const RtTensor *t)
+{
+	const Widened *floats = storage_widened(e->cx, t->storage);
+	const RtStorage *s = floats ? floats->of : t->storage;
+
+	widened_trim(e->cx);
+	if (!s->written)
+		archive_forget(e->cx, s->data, s->bytes);
 }
 
 /* ---- elements that were moved ------------------------------------------------------------------------------------ */
@@ -174,8 +204,14 @@ void
 weights_note(Weights *w, RtStorage *s, RtPacking p)
 {
 	const Moved *m = storage_source(w->cx, s);
+	const Widened *floats = storage_widened(w->cx, s);
 
-	vec_push(w->cx->arena, &weights_original(w, s)->parts, p);
+	vec_push(w->cx->arena, &original_at(w, s)->parts, p);
+	if (floats) {
+		p.as = floats->dtype;
+		p.to += floats->from;
+		weights_note(w, floats->of, p);
+	}
 	for (int64_t col = 0; m && !p.group && col < p.n;) {
 		const RtPacking q = source_part(m, &p, col);
 
@@ -187,23 +223,53 @@ weights_note(Weights *w, RtStorage *s, RtPacking p)
 
 /* ---- what is stored as it is ------------------------------------------------------------------------------------- */
 
-/* Can the program make the original of its parts?  Those without which it can are dropped. */
+/* Can the program make the original of its parts?  Those without which it can are dropped.  Floats of 16-bit numbers
+ * are compared as such. */
 static bool
 is_packed(Weights *w, Original *o)
 {
+	const Widened *floats = o->widened;
+	const int64_t bytes = floats ? o->bytes / 2 : o->bytes;
+	const char *data = floats ? floats->of->data + 2 * floats->from : o->data;
 	char *made;
 	bool same;
 	int n = 0;
 
-	if (o->needed || !o->parts.n || !(made = calloc((size_t)o->bytes, 1)))
+	if (o->needed || !o->parts.n || !(made = calloc((size_t)bytes, 1)))
 		return false;
-	for (int i = 0; i < o->parts.n; i++)
-		if (rt_unpack_part(w->bytes.at, &o->parts.at[i], made))
+	for (int i = 0; i < o->parts.n; i++) {
+		RtPacking p = o->parts.at[i];
+
+		p.as = floats ? (int32_t)floats->dtype : p.as;
+		if (rt_unpack_part(w->bytes.at, &p, made))
 			o->parts.at[n++] = o->parts.at[i];
+	}
 	o->parts.n = n;
-	same = !memcmp(made, o->data, (size_t)o->bytes);
+	same = !memcmp(made, data, (size_t)bytes);
 	free(made);
+	archive_forget(w->cx, data, bytes);
+	spill_forget(&w->bytes);
 	return same && n * (int64_t)sizeof(RtPacking) < o->bytes;
+}
+
+/* Stores floats of 16-bit numbers as these numbers, or, where they are needed as they are, as floats. */
+static void
+store_widened(Weights *w, Original *o)
+{
+	const Widened *floats = o->widened;
+	RtPacking p = { .n = 1, .k = (int32_t)floats->n, .taps = 1, .kw = 1, .width = 1, .last = 1, .sk = 1,
+			.from = floats->dtype };
+
+	o->packed = !o->needed && floats->n <= INT32_MAX;
+	if (o->packed) {
+		p.at = weights_add(w, WEIGHT_PLAIN, floats->of->data + 2 * floats->from, o->bytes / 2);
+		o->parts.n = 0;
+		vec_push(w->cx->arena, &o->parts, p);
+		return;
+	}
+	widened_fill(w->cx, floats->storage);
+	o->offset = weights_add(w, WEIGHT_PLAIN, floats->storage->data, o->bytes);
+	widened_trim(w->cx);
 }
 
 void
@@ -212,8 +278,12 @@ weights_finish(Weights *w)
 	for (int i = 0; i < w->originals.n; i++) {
 		Original *o = &w->originals.at[i];
 
-		o->packed = is_packed(w, o);
-		if (!o->packed)
+		o->packed = o->used && is_packed(w, o);
+		if (o->used && !o->packed && o->widened)
+			store_widened(w, o);
+		else if (o->used && !o->packed)
 			o->offset = weights_add(w, WEIGHT_PLAIN, o->data, o->bytes);
+		if (o->data)
+			archive_forget(w->cx, o->data, o->bytes);
 	}
 }

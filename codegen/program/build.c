@@ -444,21 +444,14 @@ archive(Build *b, const char *object, const char *out)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static void
-write_parts(Cx *cx, const char *path, const void *head, int64_t nhead, const void *text, int64_t n)
-{
-	FILE *f = fopen(path, "wb");
-	const bool ok = f && fwrite(head, 1, (size_t)nhead, f) == (size_t)nhead &&
-		fwrite(text, 1, (size_t)n, f) == (size_t)n;
-
-	if (!ok || fclose(f))
-		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
-}
-
 void
 write_text(Cx *cx, const char *path, const char *text, int64_t n)
 {
-	write_parts(cx, path, "", 0, text, n);
+	FILE *f = fopen(path, "wb");
+	const bool ok = f && fwrite(text, 1, (size_t)n, f) == (size_t)n;
+
+	if (!ok || fclose(f))
+		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
 }
 
 bool
@@ -480,9 +473,12 @@ const char *
 weights_beside(Build *b, const Weights *w)
 {
 	const char *path = arena_printf(b->cx->arena, "%s/%s", b->dir, b->o->weights_file);
-	const RtWeightsHead head = rt_weights_head(w->bytes.n, hash_bytes(w->bytes.at, w->bytes.n));
+	const RtWeightsHead head = rt_weights_head(w->bytes.n, spill_hash(&w->bytes));
+	FILE *f = fopen(path, "wb");
+	const bool ok = f && fwrite(&head, sizeof head, 1, f) == 1 && spill_write(&w->bytes, f);
 
-	write_parts(b->cx, path, &head, sizeof head, w->bytes.n ? w->bytes.at : "", w->bytes.n);
+	if (!ok || fclose(f))
+		fail(b->cx, NOWHERE, "%s: %s", path, strerror(errno));
 	return b->o->weights_file;
 }
 

@@ -335,7 +335,7 @@ put_weights(Emit *e, const BuildOptions *o)
 	if (file) {
 		put_text(e, "weights_file", file, (int64_t)strlen(file));
 		out_line(&e->tail, "\t.weights_hash = %lluULL, .weights_sample = %lluULL,",
-			 (unsigned long long)hash_bytes(e->weights.bytes.at, e->weights.bytes.n),
+			 (unsigned long long)spill_hash(&e->weights.bytes),
 			 (unsigned long long)rt_weights_sample(e->weights.bytes.at, e->weights.bytes.n));
 	}
 	out_line(&e->tail, "\t%s,", file ? ".beside = rt_beside, .unmap = rt_beside_end" : ".weights = kiln_weights");

@@ -81,8 +81,11 @@ c_spot(Writer *w, const Buffer *b, int64_t at)
 static const char *
 bare_constant(Writer *w, const RtTensor *t, int64_t at)
 {
-	const int64_t offset = weights_add(&w->e->weights, WEIGHT_PLAIN, t->storage->data, t->storage->bytes);
+	int64_t offset;
 
+	widened_fill(w->e->cx, t->storage);
+	offset = weights_add(&w->e->weights, WEIGHT_PLAIN, t->storage->data, t->storage->bytes);
+	widened_trim(w->e->cx);
 	return arena_printf(w->a, "(char *)kiln_weights + %lld", (long long)(offset + at));
 }
 

@@ -308,7 +308,7 @@ put_tensor(Emit *e, const RtTensor *t)
 	const RtQuant *q = t->quant;
 	const bool lazy = e->lazy;
 
-	weights_original(&e->weights, t->storage)->needed |= !e->lazy;
+	weights_use(&e->weights, t->storage, !e->lazy);
 	e->doubles |= t->dtype == RT_f64;
 	put_row(e, (Row){ "RT_TENSOR", t->dtype, t->ndim, t->flags, storage, t->offset,
 			  emit_geometry(e, t->ndim, t->dims, t->strides) });
@@ -404,7 +404,7 @@ static void
 need(Emit *e, IValue v)
 {
 	if (v.tag == RT_TENSOR)
-		weights_original(&e->weights, v.u.t->storage)->needed = true;
+		weights_use(&e->weights, v.u.t->storage, true);
 	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
 		need(e, v.u.list->v[i]);
 	for (int i = 0; rt_holds_weights(v) && i < v.u.obj->cls->nslot; i++)

@@ -140,7 +140,7 @@ weights_write_object(const Weights *w, const char *path, const ElfKind *k, const
 	put_zeros(&head, LINE);
 	for (int i = 0; i < NSEC; i++)
 		put_section(&rest, k, &s[i]);
-	ok = f && put(f, head.at, head.n) && put(f, w->bytes.at, w->bytes.n) &&
+	ok = f && put(f, head.at, head.n) && spill_write(&w->bytes, f) &&
 	     put(f, zeros, end - LINE - w->bytes.n) && put(f, rest.at, rest.n);
 	if (!ok)
 		*why = strerror(errno);

@@ -34,6 +34,7 @@ struct Archive {
 	Cx         *cx;
 	const char *path;
 	char       *map;        /* the file */
+	struct FileMap *file;   /* the map as the context knows it; null if nested */
 	bool        nested;     /* it is a member of another archive */
 	int64_t     n;          /* its bytes */
 	zip_t      *zip;
@@ -47,6 +48,14 @@ struct Archive {
 	zip_error_t error;      /* the source's */
 	Vec(char *) maps;       /* further maps of the file */
 };
+
+enum { CRC_PIECE = 8 << 20 };
+
+typedef struct FileMap {        /* the file of an archive, as long as it is mapped */
+	char   *at;
+	int64_t n;
+	struct FileMap *next;
+} FileMap;
 
 /* ---- what is it, when it is not a zip? ------------------------------------------------------------- */
 
@@ -319,7 +328,21 @@ archive_open(Cx *cx, const char *path)
 	a->cx = cx;
 	a->path = arena_strdup(cx->arena, path);
 	a->map = map_file(cx, a->path, &a->n);
+	a->file = new(cx->arena, FileMap, 1);
+	*a->file = (FileMap){ a->map, a->n, cx->file_maps };
+	cx->file_maps = a->file;
 	return open_map(a);
+}
+
+void
+archive_forget(const Cx *cx, const void *data, int64_t n)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)data + page - 1) & ~(page - 1),
+			end = ((uintptr_t)data + (uintptr_t)n) & ~(page - 1);
+
+	for (const FileMap *f = cx->file_maps; f && first < end; f = f->next)
+		if (first >= (uintptr_t)f->at && end <= (uintptr_t)f->at + (uintptr_t)f->n)
+			madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
 Archive *
@@ -341,8 +364,10 @@ archive_close(Archive *a)
 {
 	if (a->zip)
 		zip_discard(a->zip);
-	if (a->map && !a->nested)
+	if (a->map && !a->nested) {
 		munmap(a->map, (size_t)a->n);
+		a->file->n = 0;
+	}
 	for (int i = 0; i < a->maps.n; i++)
 		munmap(a->maps.at[i], (size_t)a->n);
 	a->zip = NULL;
@@ -597,7 +622,14 @@ inflate_member(Archive *a, const char *name, Member *m)
 static void
 check_crc(Archive *a, const char *name, const Member *m)
 {
-	uint32_t crc = (uint32_t)crc32_z(0, (const unsigned char *)m->record.data, (size_t)m->n);
+	uint32_t crc = 0;
+
+	for (int64_t at = 0; at < m->n; at += CRC_PIECE) {
+		const int64_t n = m->n - at < CRC_PIECE ? m->n - at : CRC_PIECE;
+
+		crc = (uint32_t)crc32_z(crc, (const unsigned char *)m->record.data + at, (size_t)n);
+		archive_forget(a->cx, m->record.data + at, n);
+	}
 
 	if (crc != m->crc && !(m->crc == 0 && m->method == ZIP_CM_STORE))
 		bad(a, name,

@@ -120,7 +120,8 @@ filler(const Value *v, double *x)
 
 	if (number(v, x))
 		return true;
-	if (!value_constant(v, &c) || c.tag != RT_TENSOR || c.u.t->dtype != RT_f32 || rt_numel(c.u.t) != 1)
+	if (!value_constant(v, &c) || c.tag != RT_TENSOR || c.u.t->dtype != RT_f32 || rt_numel(c.u.t) != 1 ||
+	    !tensor_has_data(c.u.t))
 		return false;
 	*x = *(const float *)rt_data(c.u.t);
 	return true;

@@ -128,6 +128,41 @@ run_limited(RtCx *rt, RtKernel *kernel, const RtCode *code, const IValue *args, 
 
 /* ---- operators ------------------------------------------------------------------------------------------ */
 
+/* Runs a kernel without data; true: its results are views of arguments. */
+static bool
+gives_views(RtCx *rt, RtKernel *kernel, const KnownArgs *args, IValue *out, int nout)
+{
+	int status;
+
+	rt->meta = true;
+	status = rt_call_kernel(rt, kernel, args->v, out, nout);
+	rt->meta = false;
+	if (status)
+		rt_clear_error(rt);
+	else if (!known_are_views(args->v, args->n, out, nout))
+		release(out, nout);
+	else
+		return true;
+	return false;
+}
+
+/* Runs the kernel, or else the code, on arguments whose data may have to be made first. */
+static int
+run_filled(Cx *cx, RtKernel *kernel, const RtCode *code, const KnownArgs *args, IValue *out, int nout)
+{
+	const bool lack = known_lack_data(args->v, args->n);
+	int status;
+
+	if (lack && kernel && gives_views(cx_rt(cx), kernel, args, out, nout))
+		return RT_OK;
+	for (int i = 0; i < args->n && lack; i++)
+		widened_fill_value(cx, args->v[i]);
+	status = run_limited(cx_rt(cx), kernel, code, args->v, out, nout);
+	if (lack)
+		widened_trim(cx);
+	return status;
+}
+
 /* The inputs as the kernel wants them: those past the schema's in a list. */
 static int
 gather(Cx *cx, const Node *n, const Schema *s, const IValue *in, IValue *args)
@@ -165,8 +200,8 @@ fold_op(Cx *cx, const Node *n, const IValue *in, IValue *out)
 		return false;
 	}
 	rt->memory_limit = (rt->account ? rt->account->bytes : 0) + FOLD_MEMORY + room;
-	done = !run_limited(rt, body ? NULL : n->op->kernel, body ? code_lower(cx, body->function, NULL) : NULL, args,
-			    out, n->nout);
+	done = !run_filled(cx, body ? NULL : n->op->kernel, body ? code_lower(cx, body->function, NULL) : NULL,
+			   &(KnownArgs){ .v = args, .n = nargs }, out, n->nout);
 	rt_scratch_reset(rt, mark);
 	for (int i = 0; i < n->nout && done; i++)
 		if (known_never(out[i])) {

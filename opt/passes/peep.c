@@ -303,7 +303,7 @@ holds(const Value *x, const Value *v, double number)
 	IValue c;
 
 	return info_of(x)->rank > 0 && value_constant(v, &c) && c.tag == RT_TENSOR && !c.u.t->ndim && !c.u.t->quant &&
-	       strchr("FIB", rt_dtypes[c.u.t->dtype].category) &&
+	       tensor_has_data(c.u.t) && strchr("FIB", rt_dtypes[c.u.t->dtype].category) &&
 	       rt_load_f64(c.u.t->dtype, rt_data(c.u.t)) == number;
 }
 

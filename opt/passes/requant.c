@@ -23,7 +23,7 @@ floats(const Value *v)
 	IValue c;
 
 	return value_constant(v, &c) && c.tag == RT_TENSOR && c.u.t->dtype == RT_f32 &&
-	       c.u.t->storage->kind != RT_META && rt_is_contiguous(c.u.t) ? c.u.t : NULL;
+	       tensor_has_data(c.u.t) && rt_is_contiguous(c.u.t) ? c.u.t : NULL;
 }
 
 static float

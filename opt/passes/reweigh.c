@@ -16,7 +16,7 @@ reweigh_constant(const Reweigh *r, const Value *v)
 {
 	IValue c;
 
-	if (!v || !value_constant(v, &c) || c.tag != RT_TENSOR || c.u.t->storage->kind == RT_META || c.u.t->quant)
+	if (!v || !value_constant(v, &c) || c.tag != RT_TENSOR || !tensor_has_data(c.u.t) || c.u.t->quant)
 		return NULL;
 	return v->id >= r->own || !alias_has_writers(r->alias, v) ? c.u.t : NULL;
 }

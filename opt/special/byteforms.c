@@ -38,7 +38,7 @@ constant_tensor(const Value *v)
 {
 	IValue c;
 
-	return value_constant(v, &c) && c.tag == RT_TENSOR && c.u.t->storage->kind != RT_META &&
+	return value_constant(v, &c) && c.tag == RT_TENSOR && tensor_has_data(c.u.t) &&
 	       !c.u.t->storage->written ? c.u.t : NULL;
 }
 

@@ -253,7 +253,7 @@ adds_zero(Spec *s, const Node *n)
 {
 	const RtTensor *t = node_is(n, aten_add) ? known_tensor(s->k, n->in[1]) : NULL;
 
-	return t && t->storage->kind != RT_META && t->dtype == RT_i64 && rt_numel(t) == 1 &&
+	return t && tensor_has_data(t) && t->dtype == RT_i64 && rt_numel(t) == 1 &&
 	       *(const int64_t *)(const void *)rt_data(t) == 0;
 }
 

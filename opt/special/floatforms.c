@@ -65,9 +65,14 @@ static Value *
 float_constant(Spec *s, const Value *v, Range at)
 {
 	IValue in[2] = { rt_none(), rt_int(RT_f32) }, out;
+	RtTensor *floats;
 
-	if (!value_constant(v, &in[0]) || in[0].tag != RT_TENSOR || in[0].u.t->storage->kind == RT_META ||
-	    in[0].u.t->storage->written || !known_run(s->k, op_at(s->cx, ROW_prim_cast), in, &out, 1, false))
+	if (!value_constant(v, &in[0]) || in[0].tag != RT_TENSOR || !tensor_has_data(in[0].u.t) ||
+	    in[0].u.t->storage->written)
+		return NULL;
+	if ((floats = widened(s->cx, in[0].u.t)))
+		return spec_put_constant(s, rt_retain(rt_of(floats)), at);
+	if (!known_run(s->k, op_at(s->cx, ROW_prim_cast), in, &out, 1, false))
 		return NULL;
 	return spec_put_constant(s, out, at);
 }

@@ -349,6 +349,44 @@ known_gather_types(KnownTable *k, const Node *m, KnownArgs *args)
 }
 
 bool
+known_lack_data(const IValue *v, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (value_lacks_data(v[i]))
+			return true;
+	return false;
+}
+
+bool
+known_are_views(const IValue *args, int n, const IValue *out, int nout)
+{
+	for (int i = 0; i < nout; i++) {
+		bool found = false;
+
+		for (int k = 0; k < n && out[i].tag == RT_TENSOR; k++)
+			found |= args[k].tag == RT_TENSOR && args[k].u.t->storage == out[i].u.t->storage;
+		if (!found)
+			return false;
+	}
+	return nout > 0;
+}
+
+/* Runs the kernel on weights whose data is not there: views need none, for others it is made. */
+static bool
+run_lacking(KnownTable *k, Op *op, const IValue *args, int n, IValue *out, int nout)
+{
+	bool done;
+
+	if (known_run(k, op, args, out, nout, true) && known_are_views(args, n, out, nout))
+		return true;
+	for (int i = 0; i < n; i++)
+		widened_fill_value(k->cx, args[i]);
+	done = known_run(k, op, args, out, nout, false);
+	widened_trim(k->cx);
+	return done;
+}
+
+bool
 known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool meta)
 {
 	const int nargs = op_schema(k->cx, op)->nargs + op_schema(k->cx, op)->vararg;
@@ -359,6 +397,8 @@ known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool
 	for (int i = 0; i < nargs && !meta; i++)
 		if (known_has_meta(args[i]))
 			return false;
+	if (!meta && known_lack_data(args, nargs))
+		return run_lacking(k, op, args, nargs, out, nout);
 	k->rt.meta = meta;
 	status = rt_call(&k->rt, &(RtCall){ op->kernel, 0, op_schema(k->cx, op)->nargs, nout }, args, out);
 	k->rt.meta = false;

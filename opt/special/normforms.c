@@ -26,7 +26,7 @@ take_vector(Spec *s, const Node *m, const char *name, int64_t n, bool optional, 
 	*out = NULL;
 	if (!v || value_is_none(v))
 		return optional && v;
-	if (!value_constant(v, &c) || c.tag != RT_TENSOR || c.u.t->dtype != RT_f32 || c.u.t->storage->kind == RT_META ||
+	if (!value_constant(v, &c) || c.tag != RT_TENSOR || c.u.t->dtype != RT_f32 || !tensor_has_data(c.u.t) ||
 	    c.u.t->ndim != 1 || c.u.t->dims[0] != n)
 		return false;
 	*out = c.u.t;

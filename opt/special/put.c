@@ -24,6 +24,7 @@ spec_put_moved(Spec *s, const RtTensor *w, const RtGeometry *lies, const int64_t
 
 	if (!v.u.t)
 		fail(s->cx, at, "out of memory");
+	widened_fill(s->cx, w->storage);
 	to = rt_data(v.u.t);
 	for (int64_t e = 0, n = rt_numel(v.u.t); e < n; e++, to += bytes) {
 		if (from[e] >= 0)
@@ -31,6 +32,7 @@ spec_put_moved(Spec *s, const RtTensor *w, const RtGeometry *lies, const int64_t
 		else
 			memset(to, 0, (size_t)bytes);
 	}
+	widened_trim(s->cx);
 	storage_moved(s->cx, v.u.t->storage, w->storage, from);
 	return spec_put_constant(s, v, at);
 }

@@ -105,7 +105,7 @@ constant_number(Spec *s, const Value *v, double *x)
 {
 	const RtTensor *t = known_tensor(s->k, v);
 
-	if (!t || !node_is(v->node, prim_Constant) || t->storage->kind == RT_META || rt_numel(t) != 1)
+	if (!t || !node_is(v->node, prim_Constant) || !tensor_has_data(t) || rt_numel(t) != 1)
 		return false;
 	*x = rt_load_f64((RtDtype)t->dtype, rt_data(t));
 	return true;
@@ -665,7 +665,7 @@ put_half_weights(Spec *s, const Layer *l, Range at)
 {
 	RtTensor *const w = l->slot[WEIGHT].u.t, *t;
 
-	if (w->quant || w->storage->kind == RT_META || rt_dtypes[w->dtype].category != 'F' ||
+	if (w->quant || !tensor_has_data(w) || rt_dtypes[w->dtype].category != 'F' ||
 	    !(t = rt_to_dtype(&s->k->rt, w, RT_f16)))
 		return NULL;
 	t = rt_temp(&s->k->rt, t);

@@ -32,7 +32,7 @@ does_nothing(Spec *s, const Node *m)
 	const bool hides = mask && mask->dtype == RT_b8;
 	IValue out;
 
-	if (!mask || (!hides && mask->dtype != RT_f32) || mask->storage->kind == RT_META || mask->storage->written)
+	if (!mask || (!hides && mask->dtype != RT_f32) || !tensor_has_data(mask) || mask->storage->written)
 		return false;
 	return known_run(s->k, op_find(s->cx, hides ? "aten::all" : "aten::any", ""),
 			 (IValue[]){ known_at(s->k, m->in[MASK])->v }, &out, 1, false) &&

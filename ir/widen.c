@@ -1,0 +1,168 @@
+/*
+ * Weights of 16 bits as floats, without a copy of their own.
+ *
+ * A specialization computes in float what the model has in bfloat16 or float16, and there are many of them: each
+ * trial of a dynamic size is one.  The floats of a large weight are therefore one tensor for the whole compile, and
+ * its storage has no data: it says of which storage it has the numbers.  Kinds of storages:
+ *
+ *    RT_PACKED   the data is not there (null); who needs it calls widened_fill
+ *    RT_HEAP     it is, until widened_trim
+ */
+#include "ir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDEN_LEAST = 1 << 14 };          /* elements: fewer are copied */
+
+typedef struct Widening {                /* all of a compile */
+	Map storage_of;                  /* source and range -> Widened */
+	Map tensor_of;                   /* the same with a geometry -> RtTensor */
+	PtrMap by_storage;               /* storage of floats -> Widened */
+	Vec(RtStorage *) filled;
+} Widening;
+
+static Widening *
+widening(Cx *cx)
+{
+	if (!cx->widening) {
+		cx->widening = new(cx->arena, Widening, 1);
+		cx->widening->storage_of.arena = cx->widening->tensor_of.arena = cx->arena;
+	}
+	return cx->widening;
+}
+
+static Widened *
+widened_range(Cx *cx, const RtTensor *t)
+{
+	Widening *all = widening(cx);
+	const int64_t n = rt_numel(t);
+	const char *key = arena_printf(cx->arena, "%p %lld %lld %d", (void *)t->storage, (long long)t->offset,
+				       (long long)n, t->dtype);
+	Widened *w = map_get(&all->storage_of, key);
+
+	if (w)
+		return w;
+	w = new(cx->arena, Widened, 1);
+	*w = (Widened){ .of = t->storage, .from = t->offset, .dtype = (RtDtype)t->dtype, .n = n,
+			.storage = rt_storage_over(cx_rt(cx), NULL, n * (int64_t)sizeof(float), false) };
+	if (!w->storage)
+		fail(cx, (Range){ 0 }, "out of memory");
+	w->storage->kind = RT_PACKED;
+	rt_count_up(&w->storage->h);             /* no other storage gets their addresses */
+	rt_count_up(&w->of->h);
+	map_put(&all->storage_of, key, w);
+	*ptrmap_at(cx->arena, &all->by_storage, w->storage) = (int64_t)(intptr_t)w;
+	return w;
+}
+
+static const char *
+geometry_key(Cx *cx, const Widened *w, const RtTensor *t)
+{
+	Buf b = { 0 };
+
+	buf_printf(&b, "%p", (const void *)w);
+	for (int i = 0; i < t->ndim; i++)
+		buf_printf(&b, " %lld/%lld", (long long)t->dims[i], (long long)t->strides[i]);
+	return arena_text(cx->arena, &b);
+}
+
+RtTensor *
+widened(Cx *cx, const RtTensor *t)
+{
+	const Widened *w;
+	const char *key;
+	RtTensor *floats;
+
+	if ((t->dtype != RT_bf16 && t->dtype != RT_f16) || rt_numel(t) < WIDEN_LEAST || t->ndim < 2 ||
+	    t->storage->written || !tensor_has_data(t) || !rt_is_dense(t))
+		return NULL;
+	w = widened_range(cx, t);
+	key = geometry_key(cx, w, t);
+	if ((floats = map_get(&widening(cx)->tensor_of, key)))
+		return floats;
+	floats = rt_tensor_over(cx_rt(cx), w->storage, RT_f32, &(RtGeometry){ t->ndim, t->dims, t->strides, 0 });
+	if (!floats)
+		fail(cx, (Range){ 0 }, "out of memory");
+	map_put(&widening(cx)->tensor_of, key, floats);
+	return floats;
+}
+
+const Widened *
+storage_widened(const Cx *cx, const RtStorage *s)
+{
+	return cx->widening ? (const Widened *)(intptr_t)ptrmap_get(&cx->widening->by_storage, s) : NULL;
+}
+
+void
+widened_row(const Widened *w, int64_t first, int64_t n, int64_t apart, float *to)
+{
+	const uint16_t *at = (const uint16_t *)(const void *)w->of->data + w->from + first;
+
+	if (w->dtype == RT_bf16)
+		for (int64_t i = 0; i < n; i++)
+			to[i] = rt_bf16_to_float(at[i * apart]);
+	else
+		for (int64_t i = 0; i < n; i++)
+			to[i] = rt_half_to_float(at[i * apart]);
+}
+
+void
+widened_fill(Cx *cx, RtStorage *s)
+{
+	const Widened *w = s->kind == RT_PACKED ? storage_widened(cx, s) : NULL;
+
+	if (!w)
+		return;
+	s->data = rt_mem_line(s->bytes);
+	if (!s->data)
+		fail(cx, (Range){ 0 }, "out of memory");
+	widened_row(w, 0, w->n, 1, (float *)(void *)s->data);
+	s->kind = RT_HEAP;
+	vec_push(cx->arena, &widening(cx)->filled, s);
+}
+
+void
+widened_fill_value(Cx *cx, IValue v)
+{
+	if (v.tag == RT_TENSOR)
+		widened_fill(cx, v.u.t->storage);
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		widened_fill_value(cx, v.u.list->v[i]);
+	for (int64_t i = 0; v.tag == RT_TUPLE && i < v.u.tuple->n; i++)
+		widened_fill_value(cx, v.u.tuple->v[i]);
+}
+
+void
+widened_trim(Cx *cx)
+{
+	Widening *all = cx->widening;
+
+	for (int i = 0; all && i < all->filled.n; i++) {
+		rt_mem_back(all->filled.at[i]->data);
+		all->filled.at[i]->data = NULL;
+		all->filled.at[i]->kind = RT_PACKED;
+	}
+	if (all)
+		all->filled.n = 0;
+}
+
+bool
+tensor_has_data(const RtTensor *t)
+{
+	return t->storage && t->storage->kind != RT_META && t->storage->kind != RT_PACKED;
+}
+
+bool
+value_lacks_data(IValue v)
+{
+	if (v.tag == RT_TENSOR)
+		return v.u.t->storage->kind == RT_PACKED;
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		if (value_lacks_data(v.u.list->v[i]))
+			return true;
+	for (int64_t i = 0; v.tag == RT_TUPLE && i < v.u.tuple->n; i++)
+		if (value_lacks_data(v.u.tuple->v[i]))
+			return true;
+	return false;
+}
