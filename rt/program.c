@@ -70,25 +70,28 @@ put_element(char *to, uint32_t x, int size)
 	return true;
 }
 
-/* Zeros are not written: they may stand for elements that the original does not have. */
+/* Columns [first, end) of a part.  Zeros are not written: they may stand for elements that the original does not
+ * have. */
 static bool
-unpack(const char *from, const RtPacking *p, char *to)
+unpack(const char *from, const RtPacking *p, int64_t first, int64_t end, char *to)
 {
 	const int whole = p->quad ? 1 : 4, in = p->from ? 2 : whole, out = p->as ? 2 : whole;
-	const int64_t quad = p->quad ? p->quad : 1;
+	const int64_t quad = p->quad ? p->quad : 1, skipped = (first + p->skip) / p->width * p->width;
 	bool lacked = false;
 
-	for (int64_t col = -p->skip; col < p->n; col += p->width) {
+	from += skipped * p->k * p->taps * in;
+	for (int64_t col = skipped - p->skip; col < end; col += p->width) {
 		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last;
+		const int64_t begin = col < first ? first - col : 0, most = end - col < width ? end - col : width;
 
 		for (int64_t t = 0; t < p->taps; t++, from += p->k * width * in)
 			for (int64_t k = 0; k < p->k; k++) {
 				const char *row = from + (k / quad * quad * width + k % quad) * in;
 
-				for (int64_t j = 0; j < width && j < left; j++) {
+				for (int64_t j = begin; j < most; j++) {
 					const uint32_t x = element(p, row + j * quad * in, in);
 
-					if (x && col + j >= 0)
+					if (x)
 						lacked |= put_element(to + rt_packing_place(p, col + j, k, t) * out, x,
 								      out);
 				}
@@ -98,7 +101,7 @@ unpack(const char *from, const RtPacking *p, char *to)
 }
 
 static bool
-unpack_coarse(const char *weights, const RtPacking *p, char *to)
+unpack_coarse(const char *weights, const RtPacking *p, int64_t first, int64_t end, char *to)
 {
 	const uint32_t *word = (const uint32_t *)(const void *)(weights + p->at);
 	const float *const scales = (const float *)(const void *)(weights + p->scales);
@@ -106,7 +109,7 @@ unpack_coarse(const char *weights, const RtPacking *p, char *to)
 		      all = (p->n + p->width - 1) / p->width * groups * p->width;
 	const int bits = 32 / p->quad, half = 1 << (bits - 1), out = p->as ? 2 : 4;
 
-	for (int64_t col = 0; col < p->n; col++)
+	for (int64_t col = first; col < end; col++)
 		for (int64_t k = 0; k < p->k; k++) {
 			const int64_t panel = col / p->width, lane = col % p->width, i = k % p->quad,
 				      at = (panel * groups + k / p->group) * p->width + lane,
@@ -128,12 +131,39 @@ unpack_coarse(const char *weights, const RtPacking *p, char *to)
 	return true;
 }
 
+static bool
+unpack_columns(const char *weights, const RtPacking *p, int64_t first, int64_t end, void *to)
+{
+	if (p->group)
+		return unpack_coarse(weights, p, first, end, to);
+	return unpack(weights + p->at, p, first, end, to);
+}
+
 bool
 rt_unpack_part(const char *weights, const RtPacking *p, void *to)
 {
-	if (p->group)
-		return unpack_coarse(weights, p, to);
-	return unpack(weights + p->at, p, to);
+	return unpack_columns(weights, p, 0, p->n, to);
+}
+
+bool
+rt_packed_row(RtCx *cx, const RtTensor *t, int64_t row, void *to)
+{
+	const RtSpan *span = t->storage->packed;
+	const int64_t width = t->dims[1], at = t->offset / (width ? width : 1) + row;
+
+	memset(to, 0, (size_t)(width * rt_dtypes[t->dtype].bytes));      /* what no part has */
+	for (int64_t i = 0; i < span->offset; i++) {
+		RtPacking p = span->packing[i];
+		const int64_t column = at - p.to / (width ? width : 1);
+
+		if (p.sn != width || p.k != width || p.sk != 1 || p.taps != 1 || p.inner || p.to % width ||
+		    t->offset % width)
+			return false;
+		p.to -= at * width;
+		if (column >= 0 && column < p.n)
+			unpack_columns(cx->program->weights, &p, column, column + 1, to);
+	}
+	return true;
 }
 
 void

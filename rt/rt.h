@@ -391,6 +391,9 @@ IValue    rt_item(RtCx *, const RtTensor *);        /* the value of a 1-element 
 bool rt_holds_weights(IValue);
 /* program.c: unpacks the data of an RT_PACKED storage, the first time that it is called for one */
 void rt_unpack(RtCx *, RtStorage *);
+/* Writes a row of a contiguous matrix over an RT_PACKED storage.  False: its parts are not rows of the matrix, and
+ * rt_unpack has to make all of it. */
+bool rt_packed_row(RtCx *, const RtTensor *, int64_t row, void *to);
 
 typedef int RtKernel(RtCx *, const IValue *in, IValue *out);     /* 0, or an error is in cx; out: all set or all None */
 

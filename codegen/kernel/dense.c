@@ -210,6 +210,37 @@ node_is_dense(Plan *p, const Node *n)
 	return dense_take(p, n, &d);
 }
 
+enum { TABLE_LEAST = 1 << 16 };          /* elements: a smaller table is stored twice, since a kernel is faster */
+
+static bool
+may_read_panels(Plan *p, const Node *n, const PtrMap *weights)
+{
+	const RtTensor *t = n->op && n->op->lowering == LOWER_EMBEDDING ? plan_tensor(p, n->in[0]) : NULL;
+	const Buffer *b = t ? plan_buffer(p, n->in[0]) : NULL;
+
+	return b && b->home == HOME_CONSTANT && !t->storage->written && rt_numel(t) >= TABLE_LEAST &&
+	       rt_is_contiguous(t) && ptrmap_get(weights, t->storage);
+}
+
+void
+dense_note_tables(Plan *p)
+{
+	PtrMap weights = { 0 };          /* storages of products' weights */
+	Dense d;
+
+	p->by_panels = new(p->cx->arena, bool, p->graph->nnode + 1);
+	if (p->gpu || p->bare)
+		return;
+	for ALL_NODES(n, p->graph->top)
+		if (dense_take(p, n, &d)) {
+			const Widened *floats = storage_widened(p->cx, d.w->storage);
+
+			*ptrmap_at(p->cx->arena, &weights, floats ? floats->of : d.w->storage) = 1;
+		}
+	for ALL_NODES(n, p->graph->top)
+		p->by_panels[n->id] = may_read_panels(p, n, &weights);
+}
+
 int64_t
 dense_columns(Plan *p, const Node *n)
 {

@@ -238,6 +238,7 @@ typedef struct Plan {
 	const Node **epilogue;   /* by node id: the group that a product's kernel computes, too */
 	const Node **prologue;   /* by node id: the group whose elements a reduction computes as it reads them */
 	bool       *absorbed;    /* by node id: it is such a group */
+	bool       *by_panels;   /* by node id: it is an embedding that reads panels: dense_note_tables; null before */
 	bool       *part;        /* by value id: it is made in its place in a larger tensor: joins.c */
 	Joined     *joined;      /* by node id: of a cat's operands */
 	const Node *beyond;      /* from here on no node gets a kernel: -L kernels=N; or null */
@@ -258,6 +259,9 @@ bool    plan_is_planned(Plan *, const Value *);         /* a tensor whose type a
 Buffer *plan_buffer_of(Plan *, const RtStorage *meta);
 Buffer *plan_buffer(Plan *, const Value *);             /* null when it is not planned */
 const RtTensor *plan_tensor(Plan *, const Value *);     /* its sizes and strides; offset in its buffer's storage */
+/* Notes which embeddings are calls that read rows of panels: their table is a product's weight, too, and is stored
+ * once. */
+void    dense_note_tables(Plan *);
 bool    plan_is_part(const Plan *, const Value *);      /* is it made in its place in a larger tensor? */
 bool    plan_list_is_read(const Value *list);           /* no user keeps it, changes it, or takes it apart */
 bool    node_is_map(const Node *);                      /* a pointwise row, or a group of them */

@@ -803,8 +803,9 @@ bool
 row_embedding(Row *r)
 {
 	const RtTensor *table = row_tensor(r, "weight");
+	const bool by_panels = r->p->by_panels && r->p->by_panels[r->n->id];
 
-	return table && table->ndim == 2 && take_by_one(r, "weight", "indices", 0);
+	return table && table->ndim == 2 && !by_panels && take_by_one(r, "weight", "indices", 0);
 }
 
 bool

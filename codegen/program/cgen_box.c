@@ -42,12 +42,17 @@ tensor_offset(const RtTensor *t)
 static int
 add_constant(void *arg, IValue v)
 {
-	return emit_value(((Writer *)arg)->e, v);
+	Writer *w = arg;
+	int index;
+
+	w->e->lazy = w->packed;
+	index = emit_value(w->e, v);
+	w->e->lazy = false;
+	return index;
 }
 
-/* The index of a constant's value in cx->value. */
 static int
-constant_index(Writer *w, IValue v)
+known_constant(Writer *w, IValue v)
 {
 	if (w->p->dynamic)
 		return plan_constant(w->p, v, add_constant, w);
@@ -58,9 +63,20 @@ constant_index(Writer *w, IValue v)
 
 	if (known)
 		return (int)known - 1;
-	index = emit_value(w->e, v);
+	index = add_constant(w, v);
 	if (key)
 		map_put(&w->e->constant_index, key, (void *)(intptr_t)(index + 1));
+	return index;
+}
+
+/* The index of a constant's value in cx->value. */
+static int
+constant_index(Writer *w, IValue v)
+{
+	const int index = known_constant(w, v);
+
+	if (!w->packed)
+		emit_need(w->e, v);
 	return index;
 }
 

@@ -69,8 +69,11 @@ write_inputs(Writer *w, const Node *n, bool keep)
 	int count;
 	Buf b = { 0 };
 
-	for (int i = 0; i < fixed; i++)
+	for (int i = 0; i < fixed; i++) {
+		w->packed = i == 0 && w->p->by_panels[n->id];
 		buf_printf(&b, "%s%s", i ? ", " : "", c_box(w, n->in[i], keep));
+		w->packed = false;
+	}
 	if (s && s->vararg) {
 		buf_printf(&b, "%srt_list_of(cx, &rt_type_any, (IValue[%d]){ ", fixed ? ", " : "", n->nin - fixed + 1);
 		for (int i = fixed; i < n->nin; i++)

@@ -399,16 +399,15 @@ emit_method_classes(Emit *e, IValue v)
 		emit_method_classes(e, o->slot[i]);
 }
 
-/* Tensors in a value that has rows already can be read without a request. */
-static void
-need(Emit *e, IValue v)
+void
+emit_need(Emit *e, IValue v)
 {
 	if (v.tag == RT_TENSOR)
 		weights_use(&e->weights, v.u.t->storage, true);
 	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
-		need(e, v.u.list->v[i]);
+		emit_need(e, v.u.list->v[i]);
 	for (int i = 0; rt_holds_weights(v) && i < v.u.obj->cls->nslot; i++)
-		need(e, v.u.obj->slot[i]);
+		emit_need(e, v.u.obj->slot[i]);
 }
 
 /* The rows of a value, parts included. */
@@ -421,7 +420,7 @@ put_value(Emit *e, IValue v)
 		const intptr_t row = (intptr_t)map_get(&e->row_of, key);
 
 		if (row && !e->lazy)
-			need(e, v);
+			emit_need(e, v);
 		if (row) {
 			put_whole(e, "RT_AGAIN", row - 1);
 			return;

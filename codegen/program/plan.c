@@ -650,6 +650,7 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, Dynam
 	for ALL_NODES(n, g->top)
 		if (node_is(n, prim_Constant))
 			add_constant(p, n->out[0]);
+	dense_note_tables(p);
 	find_epilogues(p, g->top);
 	find_prologues(p, g->top);
 	place_block(p, g->top);

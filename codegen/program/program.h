@@ -47,6 +47,7 @@ void        emit_method_classes(Emit *, IValue);
 /* C name of an array of both; 0: null */
 const char *emit_geometry(Emit *, int n, const int64_t *dims, const int64_t *strides);
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in cx->value */
+void        emit_need(Emit *, IValue);                 /* its tensors are read where they cannot be unpacked first */
 const char *emit_symbol(Emit *, const Op *);           /* C name of its kernel, which is declared */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
 void        emit_panels(const Emit *, Buf *);          /* macros of vblock.h */

@@ -21,6 +21,7 @@ typedef struct Writer {
 	int   nhead;
 	uint32_t line;           /* of the node being written, in code->place */
 	int   nloop, nkept;
+	bool  packed;            /* the constant that is named need not be there as it is: a call reads its parts */
 	bool  direct;            /* of kernels alone, on in[] and out[]: direct.c */
 } Writer;
 

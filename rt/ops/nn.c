@@ -223,6 +223,18 @@ check_index_type(RtCx *cx, const char *op, const RtTensor *t)
 		"Long, Int; but got %s instead (while checking arguments for %s)", rt_dtypes[t->dtype].brief, op);
 }
 
+/* Rows of a table that a program has as panels of a product. */
+static bool
+pick_packed(RtCx *cx, char *to, const RtTensor *table, int64_t n, const int64_t *at)
+{
+	const int64_t bytes = table->dims[1] * rt_dtypes[table->dtype].bytes;
+
+	for (int64_t i = 0; i < n; i++)
+		if (!rt_packed_row(cx, table, at[i], to + i * bytes))
+			return false;
+	return true;
+}
+
 int
 rt_embedding(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -240,9 +252,14 @@ rt_embedding(RtCx *cx, const IValue *in, IValue *out)
 	dims[indices->ndim] = weight->dims[1];
 	r = rt_result(cx, 0, weight->dtype, indices->ndim + 1, dims, 0);
 	RT_RESULT(cx, r, out[0]);
-	w = rt_temp(cx, rt_contiguous(cx, weight));
-	at = w ? row_indices(cx, indices, weight->dims[0]) : 0;
-	if (!at)
+	if (!(at = row_indices(cx, indices, weight->dims[0])))
+		return RT_ERROR;
+	if (weight->storage->kind == RT_PACKED) {
+		if (rt_is_contiguous(weight) && pick_packed(cx, rt_data(r), weight, n, at))
+			return RT_OK;
+		rt_unpack(cx, weight->storage);
+	}
+	if (!(w = rt_temp(cx, rt_contiguous(cx, weight))))
 		return RT_ERROR;
 	bytes = weight->dims[1] * rt_dtypes[weight->dtype].bytes;
 	pick_blocks(rt_data(r), rt_data(w), n, at, bytes);

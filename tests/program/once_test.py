@@ -95,6 +95,17 @@ class Once(Test):
         lines = ["y = torch.embedding(self.w, torch.argmax(x, 1))", "return torch.linear(y, self.w)"]
         self.assertEqual(self.net([33, 20], lines, [4, 20]), 33 * 20 * 4)
 
+    def test_tied(self):
+        """An embedding reads its rows from the panels of the product that has the same weight."""
+        for storage, dtype, data in ("FloatStorage", 6, None), ("FloatStorage", 6, halves(66000, 8, "f")), \
+                ("BFloat16Storage", 15, halves(66000, 8, "bfloat16")), ("HalfStorage", 5, halves(66000, 11, "e")):
+            for scale in "", " * 0.5":
+                with self.subTest(storage=storage, halves=data is not None, scale=scale):
+                    lines = ["y = torch.embedding(self.w, torch.argmax(x, 1))" + scale, "return torch.to(torch.linear(y, self.w), 6)"]
+                    self.assertEqual(self.net([1100, 60], lines, [4, 1100], data, storage), 0)
+                    self.put("more.npz", npz(x=npy([9, 1100], data=floats(9900, 1031))))
+                    self.check([KILN, "check", "m.pt", "program", "-i", "x.npz", "-i", "more.npz"], 0)
+
     def test_slots(self):
         """A layer's weight is not kept because the code reads an attribute of another class that has the same number."""
         code = """class Layer(Module):
