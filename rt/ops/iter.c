@@ -229,7 +229,7 @@ run_rows(const Run *run, int64_t begin, int64_t end)
 	const RtIter *it = run->it;
 	int64_t index[RT_MAX_RANK], n;
 	RowOperand row[RT_ITER_MAX];
-	void *x[RT_ITER_MAX];
+	void *x[RT_ITER_MAX] = { 0 };            /* map.c asks whether an operand is there */
 
 	for (int k = 0; k < it->n; k++) {
 		const RtOperand *o = &it->op[k];
