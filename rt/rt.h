@@ -31,8 +31,8 @@
 #endif
 
 /* rt is compiled for size.  Loops over elements are compiled for speed: they stand below RT_FAST, down to RT_SMALL or
- * the end of the file. */
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+ * the end of the file.  In `ninja tiny` they are not: that takes most of the time of its build. */
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__ && !defined KILN_TEST
 #define RT_FAST _Pragma("GCC optimize(\"O2\", \"tree-vectorize\", \"vect-cost-model=dynamic\", \"no-trapping-math\", \
 	\"no-math-errno\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\", \"tree-ch\", \
 	\"tree-loop-im\", \"move-loop-invariants\", \"caller-saves\")")

@@ -608,6 +608,12 @@ TM_INLINE float size_c64(TmC64 z) { return hypot(__real__ z, __imag__ z); }
 #define t_abs(x) TM_ALL(x, fabsf, (fabs), t_iabs, t_babs, size_c64, cabs)(x)
 #endif
 
+/* Without optimization gcc warns that it ignores annotations of loops with two conditions. */
+#ifndef __OPTIMIZE__
+#undef IVDEP
+#define IVDEP
+#endif
+
 /* Powers that are products, roots and quotients of them: y is one exponent for all.  Returns false for others. */
 #define POWERS(T, suffix) \
 	static bool \
