@@ -34,7 +34,7 @@ class Tune(Test):
     def tuned(self, kernels, **more):
         """Builds with this in the file: what --json says was chosen."""
         self.put("t.json", json.dumps({"kernels": kernels, **more}).encode())
-        self.build("--tuning", "t.json", "--json", "p.json")
+        self.build("--tuning", "t.json", "--cpu", "native", "--json", "p.json")
         with open(os.path.join(self.dir, "p.json")) as f:
             return json.load(f)["tuned"]
 
