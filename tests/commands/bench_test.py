@@ -97,7 +97,7 @@ class Bench(Test):
         """What follows a product may read a number, which is no tensor."""
         self.put("m.pt", model(body(["return torch.mul(torch.linear(x, %s), h)" % sin(8, 5)], args="x: Tensor, h: float")))
         self.put("x.npz", npz(x=npy([3, 5], data=struct.pack("<15f", *range(15))), h=npy([], "<f8", struct.pack("<d", 0.5))))
-        self.check([KILN, "build", "m.pt", "-i", "x.npz", "--bench-code", "-o", "p"], 0)
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "--bench-code", "--cpu", "native", "-o", "p"], 0)
         about = json.loads(call(["./p", "--info", "--json", "-"], self.dir)[1])
         self.assertIn(2 * 3 * 5 * 8, [r["flops"] for r in about["launches"] if "with what follows" in r["what"]])
         self.check([KILN, "check", "m.pt", "p", "-i", "x.npz"], 0)
@@ -108,22 +108,22 @@ class Bench(Test):
         self.put("m.pt", model(body(["z = torch.zeros([1, 3, 64], dtype=6)",
                                      "y, h, c = torch.lstm(x, [z, z], [%s], True, 1, 0., False, False, False)" % weights, "return y"])))
         self.put("x.npz", npz(x=npy([9, 3, 7])))
-        r, = (r for r in self.bench("m.pt", "-i", "x.npz")["kernels"] if r["form"] == "lstm")
+        r, = (r for r in self.bench("m.pt", "-i", "x.npz", "--cpu", "native")["kernels"] if r["form"] == "lstm")
         self.assertEqual((r["turns"], r["flops"], r["what"]), (9, 8 * 9 * 3 * 64 * 64, "9 steps, 3 rows of 64"))
         lines = ["for i in range(n):", "  x = torch.matmul(x, torch.cos(x))", "return x"]
         self.put("m.pt", model(body(lines, args="x: Tensor, n: int")))
         self.put("x.npz", npz(x=npy([16, 16]), n=npy([], "<i8", (5).to_bytes(8, "little"))))
-        rows = [r for r in self.bench("m.pt", "-i", "x.npz")["kernels"] if r["form"] == "multiply"]
+        rows = [r for r in self.bench("m.pt", "-i", "x.npz", "--cpu", "native")["kernels"] if r["form"] == "multiply"]
         self.assertEqual(sum(r["turns"] for r in rows), 5)
         self.assertEqual(sum(r["flops"] for r in rows), 5 * 2 * 16 ** 3)
 
     def test_against(self):
         """Rounds of both in turn: the ratio, and an interval with it inside, of one that does several times the work."""
         self.net()
-        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "p"], 0)
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "--cpu", "native", "-o", "p"], 0)
         self.put("slow.pt", model(body(["y = torch.flatten(x, 0, 2)", "z = torch.transpose(y, 0, 1)", "for i in range(4):",
                                         "  y = torch.sin(torch.matmul(torch.matmul(y, z), y))", "return y"])))
-        self.check([KILN, "build", "slow.pt", "-i", "x.npz", "-o", "q"], 0)
+        self.check([KILN, "build", "slow.pt", "-i", "x.npz", "--cpu", "native", "-o", "q"], 0)
         told = self.bench("p", "-i", "x.npz", "--against", "q")["against"]
         self.assertTrue(0 < told["low"] <= told["ratio"] <= told["high"] < 0.7, told)
         self.assertEqual((told["rounds"], told["interval"]), (15, "bootstrap of medians, 95 %"))
