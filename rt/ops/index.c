@@ -366,6 +366,7 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 	char a[SIZES_TEXT], b[SIZES_TEXT];
 	const Combine *add = accumulate ? combine_of(SCATTER_ADD, self->dtype) : NULL;
 	Combined w;
+	int status;
 
 	if (check_put(cx, in, self))
 		return RT_ERROR;
@@ -381,8 +382,8 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 		return rt_lacks(cx, "index_put with accumulate on %s", rt_dtypes[self->dtype].torch);
 	if (combined_begin(cx, &w, accumulate ? SCATTER_ADD : SCATTER_SET, self, values))
 		return RT_ERROR;
-	if (indexing(cx, w.dst, in[1].u.list, &x, &result))
-		return RT_ERROR;
+	if ((status = indexing(cx, w.dst, in[1].u.list, &x, &result)))
+		return status;
 	values = expanded(cx, w.src, result.n, result.dims);
 	if (!values)
 		return rt_raise(cx, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result "
