@@ -57,20 +57,24 @@ cause_is_same(const Cause *a, const Cause *b)
 	       (a->what == b->what || (a->what && b->what && !strcmp(a->what, b->what)));
 }
 
-/* "x.size(0)" of fixed sizes with one cause, and their values */
+enum { SIZES_NAMED = 4 };
+
+/* Puts "x.size(0) = 2" for each of the first SIZES_NAMED fixed sizes with one cause, and the number of the others. */
 static void
 put_sizes(Buf *b, const FixedSizes *f, int first, bool *said)
 {
-	Buf values = { 0 };
+	int n = 0;
 
-	for (int i = first; i < f->n; i++)
-		if (!said[i] && cause_is_same(&f->at[i].why, &f->at[first].why)) {
-			said[i] = true;
-			buf_printf(b, "%s%s.size(%d)", i > first ? ", " : "", f->at[i].arg, f->at[i].axis);
-			buf_printf(&values, "%s%lld", i > first ? ", " : "", (long long)f->at[i].size);
-		}
-	buf_printf(b, " = %s", values.at);
-	buf_free(&values);
+	for (int i = first; i < f->n; i++) {
+		if (said[i] || !cause_is_same(&f->at[i].why, &f->at[first].why))
+			continue;
+		said[i] = true;
+		if (n++ < SIZES_NAMED)
+			buf_printf(b, "%s%s.size(%d) = %lld", n > 1 ? ", " : "", f->at[i].arg, f->at[i].axis,
+				   (long long)f->at[i].size);
+	}
+	if (n > SIZES_NAMED)
+		buf_printf(b, " and %d more", n - SIZES_NAMED);
 }
 
 /* Sizes at which the model raises are its own affair, but for a batch, which a trace or a buffer may have fixed. */
