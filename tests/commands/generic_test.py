@@ -78,7 +78,7 @@ class Generic(Test):
         self.assertEqual(self.build("m.pt", "-i", "x.npz", "--max-specializations", "0", *TCC)[1], "")
         self.says_generic("built with --max-specializations 0", "-i", "x.npz")
         self.put("m.pt", model(METHODS))
-        self.assertEqual(self.build("m.pt", "--method", "times,forward", "-i", "x.npz", *TCC)[1], "")
+        self.assertNotIn("warning", self.build("m.pt", "--method", "times,forward", "-i", "x.npz", *TCC)[1])
         self.ends(DONE, "./p", "--method", "times", "--strict", "-i", "x.npz")
         self.says_generic("inputs are for the first method of --method only", "--method", "forward", "-i", "x.npz")
         self.put("m.pt", model(body(["raise AssertionError(\"no\")"])))

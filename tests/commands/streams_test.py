@@ -108,11 +108,11 @@ class Streams(Test):
             limit = lambda: resource.setrlimit(resource.RLIMIT_STACK, (kb << 10, kb << 10))
             for name in "m.pt", "deep.pt":
                 status, _, err = self.run_(KILN, "run", name, "-i", "x.npz", limit=limit)
-                self.assertIn(status, (0, 1), (kb, name, err))
+                self.assertIn(status, (0, 1, 7), (kb, name, err))
                 self.assertTrue(not status or "no memory for the stack" in err or "too deep" in err, err)
                 seen.add(status)
         self.assertEqual(status, 0, err)
-        self.assertEqual(seen, {0, 1})
+        self.assertEqual(seen, {0, 1, 7})
 
     @unittest.skipIf(SANITIZED, "sanitizers want more")
     def test_address_space(self):
