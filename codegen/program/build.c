@@ -231,7 +231,7 @@ static void
 args_emitted(Build *b, Argv *a, const char *c, const char *object)
 {
 	args_compiler(b, a);
-	/* The compiler's -O0 takes five times as long as -O1: it inlines every block of a kernel before it drops any. */
+	arg(a, "-std=gnu11"), arg(a, !b->o->opt ? "-O1" : b->small ? "-Os" : "-O2");
 	arg(a, "-std=gnu11"), arg(a, !b->o->opt ? "-O1" : b->small ? "-Os" : "-O2");
 	arg(a, "-Werror=implicit-function-declaration");
 	arg(a, "-fno-strict-aliasing"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"),

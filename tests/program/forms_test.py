@@ -99,7 +99,7 @@ class Forms(Form):
                       ["x=float32[%s]" % "x".join(str(9 if k == dim % 3 else n) for k, n in enumerate((7, 4, 6))), "j=int64[%d]" % size, "y=float32[7x4x6]"])
         self.form([at, "return torch.index_add(x, 0, i, y)"], ["x=float64[5x3]", "j=int64[2..9]", "y=float64[2..9x3]"])
         self.form([at, "return torch.index_add(x, 0, i, y)"], ["x=int64[5]", "j=int32[9]", "y=int64[9]"])
-        self.form([at, "return torch.index_add(x, 0, i, y, alpha=2)"], ["x=float16[5x3]", "j=int64[2]", "y=float16[2x3]"])
+        self.form([at, "return torch.index_add(x, 0, i, y, alpha=2)"], ["x=float16[5x3]", "j=int64[2]", "y=float16[2x3]"], calls=1)
         zeros = "z = torch.zeros([5, 3])"
         self.form([at, zeros, "_0 = torch.index_add_(z, 0, i, y)", "return torch.add(z, x)"], ["x=float32[5x3]", "j=int64[20]", "y=float32[20x3]"])
         self.form([at, zeros, "_0 = torch.scatter_add_(torch.transpose(z, 0, 1), 1, torch.reshape(i, [2, 10]), y)", "return torch.add(z, x)"],
@@ -572,7 +572,7 @@ class Forms(Form):
                 self.form([line], ["x=float32[2x3x%s]" % "x".join(["7"] * dims)])
                 self.form([line], ["x=float32[2..5x3x%s]" % "x".join(["7"] * dims)])
                 self.form([line], ["x=float32[2..4x3x%s]" % "x".join(["5..9", "6..11", "7..8"][:dims])])
-        for kind in "bool", "int64", "float16", "complex64":
+        for kind in "uint8", "int64", "float16", "complex64":
             self.form(["return torch.pad(x, [3, 2, 1, 1], \"reflect\"), torch.replication_pad2d(x, [1, 2, 0, 3])"], ["x=%s[2x4x6]" % kind],
                       result="Tuple[Tensor, Tensor]")
         self.form(["return torch.pad(x, [3, -1], \"replicate\")"], ["x=float32[2x3x7]"], calls=1)
