@@ -149,6 +149,8 @@ bool    known_are_views(const IValue *args, int n, const IValue *out, int nout);
 bool    known_gives(Cx *, const Node *, const Type *want);
 /* A value that matches the pattern, without data; false: the pattern does not determine one. */
 bool    known_of_pattern(KnownTable *, const Pattern *, const Type *, IValue *out);
+/* The same, or any number of the type, or None: for an argument on whose value no size depends. */
+IValue  known_argument(KnownTable *, const Pattern *, const Type *);
 
 /* ---- causes.c: why code is generic ------------------------------------------------------------------------------ */
 

@@ -55,8 +55,7 @@ arguments(Promise *p, KnownTable *k, const int64_t *value)
 	IValue *reg = new(cx->arena, IValue, first + p->narg + 1);
 
 	for (int i = 0; i < p->narg; i++)
-		if (!known_of_pattern(k, &at[i], type_unshaped(cx, graph_inputs(g)[first + i]->type), &reg[first + i]))
-			reg[first + i] = rt_none();
+		reg[first + i] = known_argument(k, &at[i], type_unshaped(cx, graph_inputs(g)[first + i]->type));
 	return reg;
 }
 

@@ -234,7 +234,7 @@ known_gather(KnownTable *k, const Node *m, int *n)
 /* Number arguments on which no type or size of a result depends: they fill, scale, or are added.  Only these rows
  * beside pointwise ones: elsewhere a number may be a size (arange, interpolate). */
 static bool
-only_counts_by_kind(const char *name)
+only_counts_by_kind(const Schema *s, const char *name)
 {
 	static const char *const names[] = { "fill_value", "value", "alpha", "beta", "eps", "exponent", "p", "ord", "s",
 					     "t", "a", "other" };
@@ -242,6 +242,10 @@ only_counts_by_kind(const char *name)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(name, names[i]))
 			return true;
+	/* linspace and logspace: the number of steps is the size, whatever the ends are */
+	for (int i = 0; i < s->nargs; i++)
+		if (!strcmp(s->args[i].name, "steps"))
+			return !strcmp(name, "start") || !strcmp(name, "end");
 	return false;
 }
 
@@ -283,12 +287,14 @@ known_stand_in(KnownTable *k, const Node *m, int i, IValue *v)
 
 	if (!row || !gives_tensors(s) || !takes_number(s, i))
 		return false;
-	if (row->form == OP_MAP ? refuses_some_ints(k, row, m, i) : !only_counts_by_kind(s->args[i].name))
+	if (row->form == OP_MAP ? refuses_some_ints(k, row, m, i) : !only_counts_by_kind(s, s->args[i].name))
 		return false;
 	switch (m->in[i]->type->kind) {
 	case TYPE_INT:     *v = rt_int(1); return true;
 	case TYPE_BOOL:    *v = rt_bool(true); return true;
 	case TYPE_FLOAT:   *v = rt_double(1); return true;
+	/* The dtype of an `out` is its own, and an integer can be cast to all dtypes. */
+	case TYPE_NUMBER:  *v = rt_int(1); return m->op->form == OP_ALSO && node_writes(m);
 	default:           return false;
 	}
 }
@@ -474,6 +480,21 @@ known_of_pattern(KnownTable *k, const Pattern *p, const Type *t, IValue *out)
 	}
 	default:
 		return false;
+	}
+}
+
+IValue
+known_argument(KnownTable *k, const Pattern *p, const Type *t)
+{
+	IValue v;
+
+	if (known_of_pattern(k, p, t, &v))
+		return v;
+	switch (t->kind) {
+	case TYPE_INT: case TYPE_NUMBER: return rt_int(1);
+	case TYPE_FLOAT:                 return rt_double(1);
+	case TYPE_BOOL:                  return rt_bool(true);
+	default:                         return rt_none();
 	}
 }
 

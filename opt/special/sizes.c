@@ -282,7 +282,7 @@ sizes_hold(Cx *cx, const Sizes *s, const Function *shapes, const Pattern *patter
 			symbol[i] = s->atom[i][at];
 		p = pattern_at(cx, pattern, narg, symbol);
 		for (int i = 0; i < narg; i++)
-			known_of_pattern(k, &p[i], graph_inputs(shapes->graph)[first + i]->type, &args[first + i]);
+			args[first + i] = known_argument(k, &p[i], graph_inputs(shapes->graph)[first + i]->type);
 		holds = rt_sizes(&k->rt, &of, args, symbol) != NULL;
 	}
 	rt_sizes_free(&k->rt);

@@ -7,7 +7,7 @@ import json, math, os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import npz as arrays
-from hostile import KILN, Test, call, npy, npz
+from hostile import KILN, Test, body, call, model, npy, npz
 
 
 class Symbols(Test):
@@ -453,6 +453,14 @@ class Symbols(Test):
         text = "(x: Tensor, %s) -> Tensor:\n%s    return x\n" % (args, "".join("    x = torch.relu(x + k%d.sum(1))\n" % i for i in range(24)))
         self.build(text, "x=1x8 " + " ".join("k%d=1x5x8" % i for i in range(24)))
         self.same("x=3x8 " + " ".join("k%d=3x9x8" % i for i in range(24)), "dynamic")
+
+    def test_numbers(self):
+        """A number on whose value no size depends is no hindrance: the ends of what is written into an `out`."""
+        self.put("m.pt", model(body(["y = torch.logspace(a, 6, 10, out=x)", "return torch.mul(z, 2), y"], "x: Tensor, a: number, z: Tensor",
+                                                    "Tuple[Tensor, Tensor]")))
+        self.put("x.npz", npz(x=npy([10]), a=npy([], "<f8", struct.pack("<d", 4)), z=npy([3, 4])))
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "--cc", "tcc", "-o", "program"], 0)
+        self.check(["./program", "-i", "x.npz", "--strict", "--selfcheck"], 0)
 
     # Sizes in tensors, as traces have them: what is made of them, and the sizes that have dynamic code beside (2, 3, 9, 5)
     AS_TENSORS = {
