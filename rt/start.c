@@ -39,7 +39,7 @@ static const char usage[] =
 	"  --seed N         seed of random numbers\n"
 	"  --device D       cpu or cuda\n"
 	"  --bench[=N]      time N calls\n"
-	"  --warm           first of all bring weights where they are read fastest; --bench does, too\n"
+	"  --warm           first of all bring weights where they are read fastest, as the 64th call does\n"
 	"  --json FILE      with --bench or --info: the same as JSON; -: standard output\n"
 	"  --info           what this program holds\n"
 	"  --guards         say which code runs and why a guard failed\n"
@@ -658,7 +658,7 @@ set_up(Program *p)
 		return EXIT_DEVICE;
 	}
 	rt_entry_seed(&p->cx, &p->own, &p->entry);
-	if ((p->o.warm || p->o.want_bench) && p->own.warm && p->own.warm(&p->cx))
+	if (p->o.warm && p->own.warm && p->own.warm(&p->cx))
 		return failed(p, 0);
 	if (writes_to_stdout(&p->o))
 		p->cx.print = rt_print_aside;

@@ -90,8 +90,8 @@ row_of(Table *r, const char *name)
 	const intptr_t known = (intptr_t)map_get(&r->row_of, name);
 	const char *mark = strrchr(name, '#');
 	const cJSON *l = mark ? cJSON_GetArrayItem(r->launches, atoi(mark + 1)) : NULL;
-	KernelTimes k = { .kernel = name, .line = "", .what = "", .form = "", .launch = -1, .flops = -1, .bytes = -1,
-			  .turns = 1, .ms = new(r->cx->arena, double, r->calls) };
+	KernelTimes k = { .kernel = name, .line = "", .source = "", .what = "", .form = "", .launch = -1, .flops = -1,
+			  .bytes = -1, .turns = 1, .ms = new(r->cx->arena, double, r->calls) };
 
 	if (known)
 		return (int)known - 1;
@@ -99,6 +99,7 @@ row_of(Table *r, const char *name)
 		k.launch = atoi(mark + 1);
 		k.kernel = text(r->cx, l, "kernel");
 		k.line = text(r->cx, l, "line");
+		k.source = text(r->cx, l, "source");
 		k.what = text(r->cx, l, "what");
 		k.form = text(r->cx, l, "form");
 		k.flops = number(l, "flops", -1);
@@ -208,31 +209,59 @@ bench_kernels(Cx *cx, const char *trace, const char *info, int calls)
 
 /* ---- beside the machine ------------------------------------------------------------------------------------------ */
 
-/* Percent of the roofline at this arithmetic intensity, by the least time; < 0: unknown.  Over 100 where a kernel reads
- * from a cache. */
+enum { STEADY = 90 };            /* percent: measurements that differ more say nothing of a kernel */
+
+/* The smallest level of the memory that holds what a launch reads and writes. */
+static const MachineLevel *
+level_of(const KernelTimes *k, const Machine *m)
+{
+	const double bytes = k->bytes / (k->count ? k->count : 1);
+	int i = 0;
+
+	while (i < m->nlevel - 1 && bytes > (double)m->level[i].size)
+		i++;
+	return &m->level[i];
+}
+
+/* ms that the machine needs for the kernel's bytes; 0: it was not measured where they are. */
+static double
+memory_ms(const KernelTimes *k, const MachineLevel *l)
+{
+	return k->bytes > 0 && l->bytes > 0 ? 1e3 * k->bytes / l->bytes : 0;
+}
+
+static double
+compute_ms(const KernelTimes *k, const Machine *m)
+{
+	return k->flops > 0 && m->flops > 0 ? 1e3 * k->flops / m->flops : 0;
+}
+
+/* Percent of the roofline at this arithmetic intensity, of the level that holds the kernel's bytes, by the least time;
+ * < 0: unknown, also where the machine was unsteady, or that level was not measured. */
 static double
 percent_of(const KernelTimes *k, const Machine *m)
 {
-	const double compute = k->flops > 0 && m->flops > 0 ? 1e3 * k->flops / m->flops : 0;
-	const double memory = k->bytes > 0 && m->bytes > 0 ? 1e3 * k->bytes / m->bytes : 0;
+	const MachineLevel *l = level_of(k, m);
+	const double compute = compute_ms(k, m), memory = memory_ms(k, l);
 
-	if (k->flops < 0 || k->bytes < 0 || k->least <= 0 || compute + memory <= 0)
+	if (k->flops < 0 || k->bytes < 0 || k->least <= 0 || compute + memory <= 0 || (k->bytes > 0 && !memory) ||
+	    (compute > memory ? m->flops_steady : l->steady) < STEADY)
 		return -1;
 	return 100 * (compute > memory ? compute : memory) / k->least;
 }
 
-/* What bounds a kernel: launching, when it takes no longer than a few empty launches; a cache, when its bytes come
- * faster than from memory. */
+/* What bounds a kernel: launching, when it takes no longer than a few empty launches; computing; else the level of the
+ * memory that holds its bytes. */
 static const char *
 bound_of(const KernelTimes *k, const Machine *m)
 {
+	const MachineLevel *l = level_of(k, m);
+
 	if (k->least <= 3 * k->count * m->launch_ns / 1e6)
 		return "launch";
 	if (k->flops < 0 || k->bytes < 0)
 		return "-";
-	if (k->flops * m->bytes > k->bytes * m->flops)
-		return "compute";
-	return percent_of(k, m) > 100 ? "cache" : "memory";
+	return compute_ms(k, m) > memory_ms(k, l) ? "compute" : l->name;
 }
 
 /* "-" for an unknown figure. */
@@ -277,16 +306,18 @@ bench_kernels_print(FILE *f, const CallTimes *t, const Machine *m)
 	for (int i = 0; i < t->n; i++) {
 		const KernelTimes *k = &t->at[i];
 
-		fprintf(f, "%8.4f %8.4f %8.4f %4.1f %% %5d %8s %7s %4s %% %-8s %s%s%s%s%s%s%s\n", k->least, k->median,
+		fprintf(f, "%8.4f %8.4f %8.4f %4.1f %% %5d %8s %7s %4s %% %-8s %s%s%s%s%s%s%s", k->least, k->median,
 			k->p90, share(t, k->median), k->count, figure(a, rate(k->flops, k->least)),
 			figure(b, rate(k->bytes, k->least)), figure(c, percent_of(k, m)), bound_of(k, m), k->kernel,
 			*k->what ? ": " : "", k->what, *k->form ? ", " : "", k->form, *k->line ? ", " : "", k->line);
+		fprintf(f, "%s%s\n", *k->source ? ", made from " : "", k->source);
 	}
 	fprintf(f, "%8s %8.4f %8s %4.1f %%       launches, guards and dispatch: %d launches, %d guards; an empty "
 		"launch takes %.3g us\n", "", t->rest,
 		"", share(t, t->rest), t->launches, t->guards, m->launch_ns / 1e3);
 	fprintf(f, "of %d calls with a trace; of max: of what this machine can do at as many operations a byte, by the "
-		"least time\n", t->calls);
+		"least time, from\nthe level of memory that holds a launch's bytes; -: not known, or it was unsteady\n",
+		t->calls);
 	if (!is_explained(t))
 		fprintf(f, "what kernels compute, and where in the model, is known to `kiln bench MODEL`, and of a "
 			"program that was built with --bench-code\n");
@@ -307,12 +338,12 @@ bench_kernels_json(Buf *b, const CallTimes *t, const Machine *m)
 	buf_puts(b, "\"kernels\":[");
 	for (int i = 0; i < t->n; i++) {
 		const KernelTimes *k = &t->at[i];
-		const char *const texts[][2] = { { "line", k->line }, { "what", k->what }, { "form", k->form },
-			{ "bound", bound_of(k, m) } };
+		const char *const texts[][2] = { { "line", k->line }, { "source", k->source }, { "what", k->what },
+			{ "form", k->form }, { "bound", bound_of(k, m) } };
 
 		buf_puts(b, i ? ",{\"kernel\":" : "{\"kernel\":");
 		out_json(b, k->kernel);
-		for (int j = 0; j < 4; j++) {
+		for (int j = 0; j < (int)(sizeof texts / sizeof *texts); j++) {
 			buf_printf(b, ",\"%s\":", texts[j][0]);
 			out_json(b, texts[j][1]);
 		}

@@ -118,10 +118,18 @@ void graph_dot(Graph *, Buf *);
 
 /* ---- probe.c: what the machine can do -------------------------------------------------------------------- */
 
+enum { MACHINE_LEVELS = 4 };
+typedef struct MachineLevel {    /* of the memory */
+	const char *name;        /* L1, L2, L3, memory */
+	int64_t size;            /* bytes that it holds, of all threads; memory: INT64_MAX */
+	double  bytes;           /* read a second, of a working set in it; 0: not measured */
+	double  steady;          /* the least of several measurements, in percent of the best */
+} MachineLevel;
 typedef struct Machine {
 	double flops, bytes;     /* a second, on `threads` threads: the best of several measurements */
-	int    threads;
+	int    threads, nlevel;
 	double flops_steady, bytes_steady;       /* the least of these, in percent of the best */
+	MachineLevel level[MACHINE_LEVELS];      /* the smallest first; the last is the memory, of `bytes` */
 	double launch_ns;        /* of an empty launch */
 } Machine;
 Machine machine_probe(RtCx *);
@@ -131,8 +139,9 @@ bool    machine_is_steady(const Machine *);         /* did the measurements agre
 /* ---- bench_kernels.c: a program's launches, from its trace ----------------------------------------------------- */
 
 typedef struct KernelTimes {     /* of one launch of a program, or all launches of one kernel */
-	/* line, what, form: "" in programs built without --bench-code */
-	const char *kernel, *line, *what, *form;
+	/* line, source, what, form: "" in programs built without --bench-code; source: that the archive was made
+	 * from */
+	const char *kernel, *line, *source, *what, *form;
 	int    launch;           /* its number in --info, or -1 */
 	int    count;            /* launches in a call */
 	double least, median, p90;       /* ms in a call */

@@ -229,7 +229,33 @@ print_machine(const Machine *m)
 	       m->bytes / 1e9);
 	if (!machine_is_steady(m))
 		printf("; unsteady: at another time %.0f %% and %.0f %% of that", m->flops_steady, m->bytes_steady);
+	printf("\n%-24s", "bytes come from");
+	for (int i = 0; i < m->nlevel; i++) {
+		const MachineLevel *l = &m->level[i];
+
+		if (!l->bytes)
+			printf("%s %s at a rate that was not measured", i ? "," : "", l->name);
+		else
+			printf("%s %s at %.4g GB/s", i ? "," : "", l->name, l->bytes / 1e9);
+	}
 	printf("\n");
+}
+
+/* The levels of the memory as JSON */
+static void
+put_levels(Buf *o, const Machine *m)
+{
+	buf_puts(o, ",\"levels\":[");
+	for (int i = 0; i < m->nlevel; i++) {
+		const MachineLevel *l = &m->level[i];
+
+		buf_printf(o, "%s{\"name\":\"%s\",\"bytes_per_second\":%.6g,\"steady\":%.4g", i ? "," : "", l->name,
+			   l->bytes, l->steady / 100);
+		if (i < m->nlevel - 1)
+			buf_printf(o, ",\"size\":%lld", (long long)l->size);
+		buf_puts(o, "}");
+	}
+	buf_puts(o, "]");
 }
 
 static void
@@ -263,9 +289,11 @@ report_json(const Bench *b, const Machine *m)
 		   b->median, b->least, b->p99, (long long)b->runs, (long long)b->threads, b->start_ms, b->start_min_ms,
 		   b->open, (long long)b->peak_bytes, b->build_ms);
 	buf_printf(&o, "\"machine\":{\"flops\":%.6g,\"bytes_per_second\":%.6g,\"threads\":%d,\"launch_ns\":%.4g,"
-		   "\"steady\":%s,\"flops_steady\":%.4g,\"bytes_steady\":%.4g},",
+		   "\"steady\":%s,\"flops_steady\":%.4g,\"bytes_steady\":%.4g",
 		   m->flops, m->bytes, m->threads, m->launch_ns,
 		   machine_is_steady(m) ? "true" : "false", m->flops_steady / 100, m->bytes_steady / 100);
+	put_levels(&o, m);
+	buf_puts(&o, "},");
 	if (b->cli->against)
 		buf_printf(&o, "\"against\":{\"ratio\":%.6g,\"low\":%.6g,\"high\":%.6g,\"interval\":\"bootstrap of "
 			   "medians, 95 %%\",\"rounds\":%d,\"median_ms\":[%.6g,%.6g]},", r->ratio, r->low, r->high,

@@ -1,19 +1,23 @@
 /* codegen/cli/probe.c - this machine's peak: multiplications per second, bytes per second, launches of kernels
  *
  * The peak of fused multiply-adds is measured with enough independent chains in registers to fill every unit; read
- * bandwidth, by sums over more memory than the caches hold.  Both use as many threads as the program that is measured.
- * The best of several short runs counts, since interruptions only make them slower.
+ * bandwidth, by sums over a working set in each cache, and over more memory than the caches hold.  Both use as many
+ * threads as the program that is measured.  The best of several short runs counts, since interruptions only make them
+ * slower.
  */
 #include "cli.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #if defined __x86_64__
 #include <immintrin.h>
 #endif
 
 enum { CHAINS = 12, ROUNDS = 200000, RUNS = 7 };
-static const int64_t probe_bytes = (int64_t)256 << 20;
+/* Bytes of the working set in memory: at least so many, and twice the last cache; no more than may be taken. */
+static const int64_t probe_bytes = (int64_t)256 << 20, probe_most = (int64_t)1 << 30;
 
 /* ---- floating point ------------------------------------------------------------------------------------------- */
 
@@ -72,18 +76,52 @@ run_peak(void *arg, int64_t begin, int64_t end)
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-typedef struct Stream { const uint64_t *at; volatile uint64_t sum; } Stream;
+typedef uint64_t Wide __attribute__((vector_size(64)));
+typedef uint64_t SumOf(const Wide *, int64_t);
+typedef struct Stream {          /* a working set for each thread, read so many times */
+	const Wide *at;
+	int64_t n, turns;        /* n: in a set, a multiple of 4 */
+	SumOf *read;
+	volatile uint64_t sum;
+} Stream;
+
+#define READ(name, attribute)                                              \
+	attribute static uint64_t name(const Wide *at, int64_t n)          \
+	{                                                                  \
+		Wide sum[4] = { { 0 } };                                   \
+		for (int64_t i = 0; i < n; i += 4)                         \
+			for (int k = 0; k < 4; k++)                        \
+				sum[k] += at[i + k];                       \
+		sum[0] += sum[1] + sum[2] + sum[3];                        \
+		return sum[0][0] + sum[0][1];                              \
+	}
+
+#if defined __x86_64__
+READ(read_512, __attribute__((target("avx512f"))))
+READ(read_256, __attribute__((target("avx2"))))
+#endif
+READ(read_128, )
+
+static SumOf *
+reader_here(void)
+{
+#if defined __x86_64__
+	if (__builtin_cpu_supports("avx512f"))
+		return read_512;
+	if (__builtin_cpu_supports("avx2"))
+		return read_256;
+#endif
+	return read_128;
+}
 
 static void
 run_stream(void *arg, int64_t begin, int64_t end)
 {
 	Stream *s = arg;
-	uint64_t sum[8] = { 0 };
 
-	for (int64_t i = begin; i + 8 <= end; i += 8)
-		for (int k = 0; k < 8; k++)
-			sum[k] += s->at[i + k];
-	s->sum = sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
+	for (int64_t i = begin; i < end; i++)
+		for (int64_t t = 0; t < s->turns; t++)
+			s->sum += s->read(s->at + i * s->n, s->n);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
@@ -108,23 +146,66 @@ run_nothing(void *arg, int64_t begin, int64_t end)
 	(void)arg, (void)begin, (void)end;
 }
 
+/* Bytes a second of reading sets of so many bytes in all. */
+static double
+rate_of(RtCx *rt, const Wide *at, int64_t bytes, int threads)
+{
+	enum { LEAST = 1 << 24 };                /* bytes that take long enough to be measured */
+	Stream s = { .at = at, .n = bytes / threads / (int64_t)sizeof(Wide) & ~(int64_t)3, .read = reader_here() };
+	const int64_t set = s.n * threads * (int64_t)sizeof(Wide);
+
+	if (!set)
+		return 0;
+	s.turns = set < LEAST ? LEAST / set + 1 : 1;
+	run_stream(&s, 0, threads);
+	return (double)set * (double)s.turns / ((double)best_time(rt, threads, 1, run_stream, &s) / 1e9);
+}
+
+static void
+add_level(Machine *m, const char *name, int64_t size)
+{
+	if (size > 0)
+		m->level[m->nlevel++] = (MachineLevel){ name, size, 0, 100 };
+}
+
+/* Working sets of half of what a cache holds; that of memory exceeds all caches, or the rate of memory is not known. */
+static void
+measure_levels(RtCx *rt, Machine *m)
+{
+	int64_t last = 0, all;
+	void *at = NULL;
+
+	add_level(m, "L1", m->threads * (int64_t)sysconf(_SC_LEVEL1_DCACHE_SIZE));
+	add_level(m, "L2", m->threads * (int64_t)sysconf(_SC_LEVEL2_CACHE_SIZE));
+	add_level(m, "L3", (int64_t)sysconf(_SC_LEVEL3_CACHE_SIZE));
+	last = m->nlevel ? m->level[m->nlevel - 1].size : 0;
+	add_level(m, "memory", INT64_MAX);
+	all = 2 * last > probe_bytes ? 2 * last : probe_bytes;
+	all = all > probe_most ? probe_most : all;
+	if (posix_memalign(&at, 64, (size_t)all))
+		return;
+	memset(at, 1, (size_t)all);
+	for (int i = 0; i < m->nlevel; i++) {
+		MachineLevel *l = &m->level[i];
+		const bool memory = i == m->nlevel - 1;
+
+		if (memory ? all > last : l->size / 2 <= all)
+			l->bytes = rate_of(rt, at, memory ? all : l->size / 2, m->threads);
+	}
+	free(at);
+	m->bytes = m->level[m->nlevel - 1].bytes;
+}
+
 Machine
 machine_probe(RtCx *rt)
 {
 	const int threads = rt->nthread > 0 ? rt->nthread : 1;
 	Peak peak = peak_here();
-	Stream s = { .at = calloc(1, (size_t)probe_bytes) };
 	Machine m = { .threads = threads, .flops_steady = 100, .bytes_steady = 100 };
 
 	m.flops = 2.0 * peak.floats * CHAINS * ROUNDS * threads /
 		  ((double)best_time(rt, threads, 1, run_peak, &peak) / 1e9);
-	if (s.at) {
-		for (int64_t i = 0; i < probe_bytes; i += 4096)
-			((volatile char *)s.at)[i] = 1;
-		m.bytes = (double)probe_bytes /
-			  ((double)best_time(rt, probe_bytes / 8, probe_bytes / 8 / threads, run_stream, &s) / 1e9);
-	}
-	free((void *)s.at);
+	measure_levels(rt, &m);
 	m.launch_ns = (double)best_time(rt, threads, 1, run_nothing, NULL);
 	return m;
 }
@@ -147,6 +228,8 @@ machine_again(RtCx *rt, Machine m)
 
 	m.flops = best_of(m.flops, now.flops, &m.flops_steady);
 	m.bytes = best_of(m.bytes, now.bytes, &m.bytes_steady);
+	for (int i = 0; i < m.nlevel; i++)
+		m.level[i].bytes = best_of(m.level[i].bytes, now.level[i].bytes, &m.level[i].steady);
 	m.launch_ns = now.launch_ns < m.launch_ns ? now.launch_ns : m.launch_ns;
 	return m;
 }

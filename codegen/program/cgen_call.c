@@ -139,8 +139,12 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 	w->out.indent++;
 	nin = write_inputs(w, n, keep);
 	out_line(&w->out, "IValue got[%d] = { { 0 } };", n->nout + 1);
+	if (w->e->bench_code)
+		out_line(&w->out, "const int64_t begin = cx->events ? rt_now() : 0;");
 	write_unless(w, arena_printf(w->a, "%s, in, got, (RtSite){ %s, %u, %d, %d })", how, w->code, place_row(w), nin,
 				     n->nout));
+	if (w->e->bench_code)
+		out_line(&w->out, "if (cx->events)\n\t\trt_trace_add(cx, \"%s\", begin, rt_now());", call_name(w, n));
 	write_outputs(w, n);
 	if (!changes_nothing(n))
 		write_all_stale(w);

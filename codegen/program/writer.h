@@ -45,6 +45,7 @@ const char *c_box(Writer *, const Value *, bool keep);
 
 int64_t  tensor_offset(const RtTensor *);              /* in bytes */
 uint32_t place_row(Writer *);                          /* of the node being written, in the program's table of places */
+const char *call_name(Writer *, const Node *);           /* of a call of the runtime in a trace: --bench-code */
 void     write_comment(Writer *, const Node *);        /* the line of the model that it comes from, once */
 
 /* ---- cgen_call.c, cgen_launch.c ------------------------------------------------------------------------------ */
