@@ -159,7 +159,7 @@ typedef struct Cause {
 	const char *what;          /* a further reason, or null */
 	bool        refused;       /* the model raises there */
 } Cause;
-typedef struct FixedSize {         /* of an argument, which is no symbol */
+typedef struct FixedSize {         /* size of an argument's dim that did not become a symbol */
 	const char *arg;
 	int         axis, rank;
 	int64_t     size;

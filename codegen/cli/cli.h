@@ -119,7 +119,7 @@ void graph_dot(Graph *, Buf *);
 /* ---- probe.c: what the machine can do -------------------------------------------------------------------- */
 
 enum { MACHINE_LEVELS = 4 };
-typedef struct MachineLevel {    /* of the memory */
+typedef struct MachineLevel {    /* level of the memory hierarchy */
 	const char *name;        /* L1, L2, L3, memory */
 	int64_t size;            /* bytes that it holds, of all threads; memory: INT64_MAX */
 	double  bytes;           /* read a second, of a working set in it; 0: not measured */

@@ -12,7 +12,7 @@ enum { ASKED = 8 };              /* sizes of each symbol, its ends aside */
 
 typedef struct Promise {
 	Dynamic *d;
-	RtSizes of;              /* what the program will ask */
+	RtSizes of;              /* size checks that the program will make at entry */
 	int narg;
 } Promise;
 

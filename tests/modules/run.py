@@ -5,7 +5,7 @@ import os, subprocess, sys, tarfile, tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import daily
 
-DAYS = 3                                # in which every case is tried once
+DAYS = 3                                # number of days in which every case is tried once
 
 
 def main(ways, cases, *options):

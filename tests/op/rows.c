@@ -23,7 +23,7 @@ typedef struct Rows {
 	Op      *op;
 	const Schema *schema;
 	uint64_t random;
-	int64_t  dims[MOST_RANK];        /* of the trial's tensors */
+	int64_t  dims[MOST_RANK];        /* sizes of the trial's tensors */
 	int      rank;
 	RtDtype  dtype;
 	int      answers, types, unknown, errors, failed, called, never;
