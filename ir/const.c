@@ -64,6 +64,20 @@ value_complex(Cx *cx, double re, double im)
 }
 
 bool
+value_any(IValue v, bool (*is)(IValue))
+{
+	if (is(v))
+		return true;
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		if (value_any(v.u.list->v[i], is))
+			return true;
+	for (int64_t i = 0; v.tag == RT_TUPLE && i < v.u.tuple->n; i++)
+		if (value_any(v.u.tuple->v[i], is))
+			return true;
+	return false;
+}
+
+bool
 value_enum(Cx *cx, const Type *t, const char *name, IValue *out)
 {
 	const ClassInfo *c = class_info(t);

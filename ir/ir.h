@@ -98,6 +98,7 @@ IValue value_str(Cx *, const char *, int64_t n);      /* n < 0: to the final 0 *
 IValue value_list(Cx *, const Type *elem, const IValue *, int n);
 IValue value_tuple(Cx *, const Type *named, const IValue *, int n);   /* named: NamedTuple or null */
 IValue value_complex(Cx *, double re, double im);
+bool   value_any(IValue, bool (*is)(IValue));         /* is it so of the value, or of one in a list or tuple in it? */
 bool   value_enum(Cx *, const Type *, const char *name, IValue *);    /* the member of that name, as an RT_ENUM */
 void   tensor_note(Cx *, uint64_t hash, RtTensor *);  /* printed by its hash: kept for who reads the text back */
 RtTensor *tensor_noted(Cx *, const char *hash);       /* 16 hexadecimal digits; null: not known */

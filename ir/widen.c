@@ -153,16 +153,14 @@ tensor_has_data(const RtTensor *t)
 	return t->storage && t->storage->kind != RT_META && t->storage->kind != RT_PACKED;
 }
 
+static bool
+is_packed(IValue v)
+{
+	return v.tag == RT_TENSOR && v.u.t->storage->kind == RT_PACKED;
+}
+
 bool
 value_lacks_data(IValue v)
 {
-	if (v.tag == RT_TENSOR)
-		return v.u.t->storage->kind == RT_PACKED;
-	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
-		if (value_lacks_data(v.u.list->v[i]))
-			return true;
-	for (int64_t i = 0; v.tag == RT_TUPLE && i < v.u.tuple->n; i++)
-		if (value_lacks_data(v.u.tuple->v[i]))
-			return true;
-	return false;
+	return value_any(v, is_packed);
 }

@@ -206,6 +206,7 @@ Graph  *shapes_graph(Shapes *);                           /* finished: call once
 /* ---- sizes.c: numbers of the samples -> formulas of the symbols -------------------------------------------------- */
 
 enum { SIZE_SAMPLES = 8, SIZE_ATOMS = 200, SYMBOLS_MOST = SIZE_ATOMS / 4 };
+struct Specialization;
 typedef struct Sizes {
 	int     nsample, nsymbol, natom;
 	int64_t atom[SIZE_ATOMS][SIZE_SAMPLES];           /* values on the samples; the symbols come first */
@@ -216,9 +217,11 @@ typedef struct Sizes {
 	Vec(RtSizeTie) tie;                               /* further relations that hold on all samples */
 } Sizes;
 bool sizes_learn(Cx *, Sizes *, const Shapes *const *);   /* from nsample samples; false: no formulas fit them */
-/* Does a program accept all samples?  Runs the shapes as it does, on tensors without data.  pattern: of the narg
- * arguments behind self. */
-bool sizes_hold(Cx *, const Sizes *, const Function *shapes, const Pattern *, int narg);
+/* What a program of d asks at entry: its checks, without places of buffers. */
+RtSizes sizes_at_entry(const struct Specialization *d);
+/* Would it take a call whose symbols have these values?  Runs the shapes as it does, on tensors without data. */
+bool sizes_are_taken(Cx *, const struct Specialization *d, const RtSizes *, const int64_t *symbol);
+int  sizes_refused(Cx *, const struct Specialization *d, const RtSizes *);   /* the first such sample; -1: none is */
 /* Expresses v (nsample) as a product of atoms, with offset plus a constant; false: it is none. */
 bool sizes_express(const Sizes *, const int64_t *v, bool offset, RtSizeExpr *);
 int  sizes_add_atom(Sizes *, const int64_t *v);           /* its index; -1: no room */

@@ -13,7 +13,6 @@ enum { ASKED = 8 };              /* sizes of each symbol, its ends aside */
 typedef struct Promise {
 	Dynamic *d;
 	RtSizes of;              /* size checks that the program will make at entry */
-	int narg;
 } Promise;
 
 bool
@@ -44,34 +43,6 @@ dynamic_buffers(Dynamic *d, RtSizeBuffers *out)
 	return true;
 }
 
-/* Arguments without data for these values of the symbols.  What is not known of them no size depends on. */
-static IValue *
-arguments(Promise *p, KnownTable *k, const int64_t *value)
-{
-	Cx *cx = p->d->cx;
-	Graph *g = p->d->fn->prepared;
-	const int first = function_first(p->d->fn);
-	const Pattern *at = pattern_at(cx, p->d->d->pattern, p->narg, value);
-	IValue *reg = new(cx->arena, IValue, first + p->narg + 1);
-
-	for (int i = 0; i < p->narg; i++)
-		reg[first + i] = known_argument(k, &at[i], type_unshaped(cx, graph_inputs(g)[first + i]->type));
-	return reg;
-}
-
-static bool
-is_taken(Promise *p, const int64_t *value)
-{
-	KnownTable *k = known_table(p->d->cx);
-	IValue *reg = arguments(p, k, value);
-	const bool is = rt_sizes(&k->rt, &p->of, reg, value);
-
-	for (int i = 0; i < p->narg + function_first(p->d->fn); i++)
-		rt_release(reg[i]);
-	rt_cx_free(&k->rt);
-	return is;
-}
-
 /* Is x the value of another symbol?  Samples have no equal ones, whose sizes would be confused. */
 static bool
 is_another(const Sizes *z, int symbol, const int64_t *value, int64_t x)
@@ -95,7 +66,7 @@ cut_range(Promise *p, int symbol, const int64_t *value)
 		const int64_t x = at[symbol] = low + count * i / ASKED * step;
 
 		if (x <= range[0] || x >= range[1] || x == own || is_another(p->d->z, symbol, value, x) ||
-		    is_taken(p, at))
+		    sizes_are_taken(p->d->cx, p->d->d, &p->of, at))
 			continue;
 		if (x < own)
 			range[0] = x + step;
@@ -117,24 +88,19 @@ are_ranges(const Sizes *z)
 const char *
 promise_check(Dynamic *d)
 {
-	const Function *shapes = d->d->shapes;
 	Sizes *z = d->z;
 	RtSizeBuffers buffers = { 0 };
-	Promise p = { .d = d, .narg = graph_ninputs(d->fn->prepared) - function_first(d->fn) };
+	Promise p = { .d = d, .of = sizes_at_entry(d->d) };
 	int64_t value[SIZE_ATOMS];
+	int refused;
 
 	if (!dynamic_buffers(d, &buffers))
 		return "buffers differ";
-	p.of = (RtSizes){ shapes->code, z->expr.at, z->number.at, buffers.at, z->count.at, z->tie.at,
-			  (const int64_t (*)[2])z->range, z->number.n, z->nsymbol, z->natom, buffers.n, z->count.n,
-			  z->tie.n };
-	for (int k = 0; k < z->nsample; k++) {
-		for (int i = 0; i < z->nsymbol; i++)
-			value[i] = z->atom[i][k];
-		if (!is_taken(&p, value))
-			return arena_printf(d->cx->arena, "its program would not take a size of %lld, which it was "
-					    "made for", (long long)value[0]);
-	}
+	p.of.buffer = buffers.at;
+	p.of.nbuffer = buffers.n;
+	if ((refused = sizes_refused(d->cx, d->d, &p.of)) >= 0)
+		return arena_printf(d->cx->arena, "its program would not take a size of %lld, which it was made for",
+				    (long long)z->atom[0][refused]);
 	for (int i = 0; i < z->nsymbol; i++)
 		value[i] = z->atom[i][0];
 	for (int i = 0; i < z->nsymbol; i++)

@@ -70,15 +70,7 @@ known_tensor(KnownTable *k, const Value *v)
 bool
 known_never(IValue v)
 {
-	if (rt_has_bits(v))
-		return true;
-	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
-		if (known_never(v.u.list->v[i]))
-			return true;
-	for (int64_t i = 0; v.tag == RT_TUPLE && i < v.u.tuple->n; i++)
-		if (known_never(v.u.tuple->v[i]))
-			return true;
-	return false;
+	return value_any(v, rt_has_bits);
 }
 
 void
@@ -156,27 +148,24 @@ known_forget_mutable(KnownTable *k, const Type *t)
 	}
 }
 
-bool
-known_has_meta(IValue v)
+/* May it hold a tensor whose sizes alone are known? */
+static bool
+may_be_meta(IValue v)
 {
 	switch (v.tag) {
 	case RT_TENSOR:
 		return v.u.t->storage->kind == RT_META;
-	case RT_LIST:
-		for (int64_t i = 0; i < v.u.list->n; i++)
-			if (known_has_meta(v.u.list->v[i]))
-				return true;
-		return false;
-	case RT_TUPLE:
-		for (int64_t i = 0; i < v.u.tuple->n; i++)
-			if (known_has_meta(v.u.tuple->v[i]))
-				return true;
-		return false;
 	case RT_DICT: case RT_OBJECT: case RT_FUTURE: case RT_FUNCTION:
 		return true;
 	default:
 		return false;
 	}
+}
+
+bool
+known_has_meta(IValue v)
+{
+	return value_any(v, may_be_meta);
 }
 
 bool

@@ -785,6 +785,7 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	const int first = function_first(d->fn);
 	Samples *s = new(cx->arena, Samples, 1);
 	Sizes *z = new(cx->arena, Sizes, 1);
+	RtSizes entry;
 
 	*s = (Samples){ .cx = cx, .d = d, .profile = seen_by_several(cx, profile, signature, n),
 			.narg = graph_ninputs(d->fn->prepared) - first, .begun = -1, .left = TRIAL_NODES };
@@ -810,7 +811,8 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	d->samples = s;
 	d->shapes = shapes_function(cx, d, s->shapes[0]);
 	d->graph = d->sample[0].graph;
-	if (!sizes_hold(cx, z, d->shapes, d->pattern, s->narg))
+	entry = sizes_at_entry(d);
+	if (sizes_refused(cx, d, &entry) >= 0)
 		fail_lacks(cx, (Range){ 0 }, "dynamic sizes here: tensors without data do not tell them");
 	return true;
 }

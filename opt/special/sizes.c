@@ -263,28 +263,49 @@ sizes_learn(Cx *cx, Sizes *s, const Shapes *const *shapes)
 	return true;
 }
 
-bool
-sizes_hold(Cx *cx, const Sizes *s, const Function *shapes, const Pattern *pattern, int narg)
+/* ---- what a program asks at entry -------------------------------------------------------------------------------- */
+
+RtSizes
+sizes_at_entry(const Specialization *d)
 {
-	const RtSizes of = { .code = shapes->code, .expr = s->expr.at, .number = s->number.at, .tie = s->tie.at,
-			     .range = s->range, .nnumber = s->number.n, .nsymbol = s->nsymbol, .natom = s->natom,
-			     .ntie = s->tie.n };
-	const int first = graph_ninputs(shapes->graph) - narg;
+	const Sizes *z = d->sizes;
+
+	return (RtSizes){ .code = d->shapes->code, .expr = z->expr.at, .number = z->number.at, .count = z->count.at,
+			  .tie = z->tie.at, .range = z->range, .nnumber = z->number.n, .nsymbol = z->nsymbol,
+			  .natom = z->natom, .ncount = z->count.n, .ntie = z->tie.n };
+}
+
+bool
+sizes_are_taken(Cx *cx, const Specialization *d, const RtSizes *of, const int64_t *symbol)
+{
+	const int first = function_first(d->fn), narg = graph_ninputs(d->shapes->graph) - first;
 	KnownTable *k = known_table(cx);
+	const Pattern *p = pattern_at(cx, d->pattern, narg, symbol);
 	IValue *args = new(cx->arena, IValue, first + narg + 1);
-	int64_t symbol[SIZE_ATOMS];
-	bool holds = true;
+	bool are;
 
-	for (int at = 0; at < s->nsample && holds; at++) {
-		Pattern *p;
+	for (int i = 0; i < narg; i++) {
+		const Type *type = graph_inputs(d->shapes->graph)[first + i]->type;
 
-		for (int i = 0; i < s->nsymbol; i++)
-			symbol[i] = s->atom[i][at];
-		p = pattern_at(cx, pattern, narg, symbol);
-		for (int i = 0; i < narg; i++)
-			args[first + i] = known_argument(k, &p[i], graph_inputs(shapes->graph)[first + i]->type);
-		holds = rt_sizes(&k->rt, &of, args, symbol) != NULL;
+		args[first + i] = known_argument(k, &p[i], type_unshaped(cx, type));
 	}
-	rt_sizes_free(&k->rt);
-	return holds;
+	are = rt_sizes(&k->rt, of, args, symbol) != NULL;
+	for (int i = 0; i < narg; i++)
+		rt_release(args[first + i]);
+	rt_cx_free(&k->rt);
+	return are;
+}
+
+int
+sizes_refused(Cx *cx, const Specialization *d, const RtSizes *of)
+{
+	int64_t symbol[SIZE_ATOMS];
+
+	for (int at = 0; at < d->sizes->nsample; at++) {
+		for (int i = 0; i < d->sizes->nsymbol; i++)
+			symbol[i] = d->sizes->atom[i][at];
+		if (!sizes_are_taken(cx, d, of, symbol))
+			return at;
+	}
+	return -1;
 }
