@@ -381,6 +381,28 @@ read_sizes(RtCx *cx, Args *a, int64_t *extra)
 	return RT_OK;
 }
 
+/* A batch or channels may be empty, but no other dim of the input.  PyTorch's message shows a batch and two dims. */
+static int
+check_empty(RtCx *cx, const Args *a)
+{
+	const RtTensor *x = a->input;
+	const int channel = x->ndim - a->g.nd - 1;
+	int64_t dims[5] = { 1 };
+	int n = 1;
+	DenseText text;
+
+	if (rt_numel(x) || !x->dims[channel] || !a->g.n)
+		return RT_OK;
+	dims[0] = a->g.n;
+	for (int i = channel; i < x->ndim; i++) {
+		if (i > channel && a->g.nd == 1)
+			dims[n++] = 1;
+		dims[n++] = x->dims[i];
+	}
+	return rt_raise(cx, "Only zero batch or zero channel inputs are supported, but got input shape: %s",
+		dense_dims_text(n, dims, &text));
+}
+
 /* The geometry of the forward convolution behind the arguments, and the dims of the result. */
 static int
 set_geometry(RtCx *cx, Args *a)
@@ -414,11 +436,13 @@ set_geometry(RtCx *cx, Args *a)
 	if (!fits)
 		return rt_raise(cx, "Given input size per channel: (%s). Calculated output size per channel: (%s). "
 			"Output size is too small", by_text(before, named, g->out), by_text(after, named, g->in));
+	if (check_empty(cx, a))
+		return RT_ERROR;
 	finish_geometry(g);
 	a->ndim = 0;
 	if (!a->unbatched)
 		a->dims[a->ndim++] = g->n;
-	a->dims[a->ndim++] = a->transposed ? g->cin : g->cout;
+	a->dims[a->ndim++] = !a->input->dims[!a->unbatched] ? 0 : a->transposed ? g->cin : g->cout;
 	for (int i = lead; i < 3; i++)
 		a->dims[a->ndim++] = a->transposed ? g->in[i] : g->out[i];
 	return RT_OK;
@@ -522,6 +546,8 @@ run(RtCx *cx, Args *a, IValue *place)
 	}
 	r = rt_result(cx, 0, a->input->dtype, a->ndim, a->dims, keep);
 	RT_RESULT(cx, r, *place);
+	if (!rt_numel(r))                    /* of no channels PyTorch makes none, whatever the weight says */
+		return RT_OK;
 	if (rt_dtypes[r->dtype].category == 'C')
 		return run_complex(cx, a, r);
 	ct = compute_type(r);

@@ -73,15 +73,20 @@ dense_format(const RtTensor *a, int ndim, const int64_t *dims, int64_t *buf)
 }
 
 const char *
-dense_text(const RtTensor *t, DenseText *text)
+dense_dims_text(int n, const int64_t *dims, DenseText *text)
 {
 	int at = snprintf(text->s, sizeof text->s, "[");
 
-	for (int i = 0; i < t->ndim && at < (int)sizeof text->s - 24; i++)
-		at += snprintf(text->s + at, sizeof text->s - (size_t)at, "%s%lld", i ? ", " : "",
-			       (long long)t->dims[i]);
+	for (int i = 0; i < n && at < (int)sizeof text->s - 24; i++)
+		at += snprintf(text->s + at, sizeof text->s - (size_t)at, "%s%lld", i ? ", " : "", (long long)dims[i]);
 	snprintf(text->s + at, sizeof text->s - (size_t)at, "]");
 	return text->s;
+}
+
+const char *
+dense_text(const RtTensor *t, DenseText *text)
+{
+	return dense_dims_text(t->ndim, t->dims, text);
 }
 
 void

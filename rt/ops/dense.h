@@ -39,5 +39,6 @@ void quant_choose(double low, double high, int64_t qmin, int64_t qmax, double *s
 /* The sizes as "[2, 3]" for messages, in one of a few turns of a caller's buffers. */
 typedef struct DenseText { char s[400]; } DenseText;
 const char *dense_text(const RtTensor *, DenseText *);
+const char *dense_dims_text(int n, const int64_t *dims, DenseText *);
 
 #endif

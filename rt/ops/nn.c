@@ -654,6 +654,8 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 		if ((g->mode == REFLECT || g->mode == REPLICATE) && (before || after) && g->dims[i] < 1)
 			return rt_raise(cx, "input (W: %lld) is too small. Calculated output W: %lld", (long long)size,
 				(long long)g->dims[i]);
+		if (g->mode == CONSTANT && size + (before < 0 ? before : 0) + (after < 0 ? after : 0) < 0)
+			return rt_raise(cx, "narrow(): length must be non-negative.");
 		if (g->dims[i] < 0 || (g->mode != CONSTANT && (before || after) && size == 0) ||
 		    (g->mode != CONSTANT && g->dims[i] > 0 && (before < 0 ? -before : 0) +
 		     (after < 0 ? -after : 0) >= size))
@@ -813,9 +815,12 @@ static int
 pad_edges(RtCx *cx, PadMode mode, int nd, const IValue *in, IValue *out)
 {
 	RtTensor *self = rt_tensor(in[0]);
+	bool empty = false;              /* in a dim that is no batch */
 	DenseText text;
 
-	if ((self->ndim != nd + 1 && self->ndim != nd + 2) || in[1].u.list->n != 2 * nd)
+	for (int i = self->ndim == nd + 2; i < self->ndim; i++)
+		empty |= !self->dims[i];
+	if ((self->ndim != nd + 1 && self->ndim != nd + 2) || in[1].u.list->n != 2 * nd || empty)
 		return rt_raise(cx, "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other "
 			"non-zero dimensions for input, but got: %s", nd + 1, nd + 2, dense_text(self, &text));
 	if (self->dtype == RT_b8)

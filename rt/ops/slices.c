@@ -194,6 +194,13 @@ write_slices(RtCx *cx, const Slices *g)
 	return RT_OK;
 }
 
+/* Is dst empty in other dims than this one?  Then PyTorch looks at no index. */
+static bool
+is_untouched(const RtTensor *dst, int dim)
+{
+	return !rt_numel(dst) && size_at(dst, dim);
+}
+
 /* op: SCATTER_SET or SCATTER_ADD */
 static int
 index_write(RtCx *cx, int dim, const IValue *in, RtTensor *dst, RtTensor *src, int op)
@@ -247,7 +254,7 @@ index_add(RtCx *cx, const IValue *in, RtTensor *dst)
 		return RT_ERROR;
 	if (!combine_of(SCATTER_ADD, dst->dtype))
 		return rt_lacks(cx, "index_add on %s", rt_dtypes[dst->dtype].torch);
-	if (!rt_numel(in[2].u.t))
+	if (!rt_numel(in[2].u.t) || is_untouched(dst, dim))
 		return RT_OK;
 	src = plain ? in[3].u.t : scaled(cx, in[3].u.t, in[4]);
 	return src ? index_write(cx, dim, in, dst, src, SCATTER_ADD) : RT_ERROR;
@@ -262,6 +269,8 @@ index_copy(RtCx *cx, const IValue *in, RtTensor *dst)
 
 	if (dim < 0 || check_copied(cx, in, dst, dim) || !(at = dense(cx, in[2].u.t)))
 		return RT_ERROR;
+	if (is_untouched(dst, dim))
+		return RT_OK;
 	p = cx->meta ? NULL : (int64_t *)(void *)rt_data(at);
 	for (int64_t i = 0, n = p ? rt_numel(at) : 0; i < n; i++)
 		if (p[i] < 0 || p[i] >= size_at(dst, dim))
@@ -312,7 +321,7 @@ index_fill(RtCx *cx, const IValue *in, RtTensor *dst)
 	at = value ? dense(cx, index) : NULL;
 	if (!at)
 		return RT_ERROR;
-	if (cx->meta)
+	if (cx->meta || is_untouched(dst, dim))
 		return RT_OK;
 	return write_slices(cx, &(Slices){ .dim = dim, .index = at, .dst = dst, .value = rt_data(value), .wraps = true,
 		.combine = set_of(rt_dtypes[dst->dtype].bytes), .message = "index %lld is out of bounds for dimension "

@@ -20,8 +20,8 @@ def said(call):
     end, out = os.pipe()
     if not os.fork():
         os.dup2(out, 1)
-        answer(call)
-        os._exit(0)
+        try: answer(call)
+        finally: os._exit(0)
     os.close(out)
     with open(end, errors="replace") as f: text = f.read()
     os.wait()
