@@ -127,7 +127,8 @@ member_read(Questions *q, const Value *v)
 	return at >= 0 && at < made->nin ? made->in[at] : NULL;
 }
 
-/* The value whose memory v is, or is a view of, as far as operators and containers say it. */
+/* Follows views from v to the tensor that owns the memory.  Stops where no gradient passes: what is written into the memory
+ * behind detach() does not count for its result. */
 static const Value *
 base_of(Questions *q, const Value *v)
 {
@@ -135,7 +136,7 @@ base_of(Questions *q, const Value *v)
 		const Node *n = v->node;
 		const Value *from = member_read(q, v);
 
-		if (!from && n->op && n->nin && !is_container(n) && !value_is_fresh(v))
+		if (!from && n->op && n->nin && !is_container(n) && !value_is_fresh(v) && active_passes(q->cx, n, 0))
 			from = n->in[0];
 		if (!from || gradient_rank(from->type) != 1)
 			return v;

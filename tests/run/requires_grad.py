@@ -23,6 +23,15 @@ def writes(w: Tensor, x: Tensor):
     v[0].copy_(w[0])
     print(v.requires_grad, (v + 1).requires_grad, v.is_leaf)
 
+def detached(w: Tensor, x: Tensor):
+    y = x * 2
+    y.requires_grad_(True)
+    print(y.requires_grad, y.detach().requires_grad, y.data.requires_grad, (y * y).sum().detach().requires_grad)
+    z = torch.zeros([2, 2])
+    d = z.detach()
+    d.mul_(w)
+    print(d.requires_grad, z.requires_grad)
+
 def ways(w: Tensor, x: Tensor, n: int):
     z = x
     if n > 1:
@@ -73,6 +82,7 @@ def forward():
     results(w, x)
     modes(w, x)
     writes(w, x)
+    detached(w, x)
     for n in range(5):
         ways(w, x, n)
         optional(w, x, n)
@@ -91,6 +101,8 @@ def forward():
 # False
 # True False
 # True True False
+# True False False False
+# True False
 # False True
 # False False True
 # False True
