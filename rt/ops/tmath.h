@@ -180,13 +180,13 @@ TMATH int64_t t_ipow(int64_t x, int64_t y)
 	return r;
 }
 
-/* Shifts by the width or more give what ATen's do on x86: by the count modulo 64, or 32 for what C computes as an int.
- * Of a float: by a power of two. */
-#define T_COUNT(n, dtype) ((int64_t)(n) & ((dtype) == TM_I64 ? 63 : 31))
-#define t_shl(x, n, dtype) ((T)((uint64_t)(x) << T_COUNT(n, dtype)))
-#define t_shr(x, n, dtype) ((T)((int64_t)(x) >> T_COUNT(n, dtype)))
-#define t_shl_any(x, n, dtype) (T_IS_INT ? t_shl(x, n, dtype) : (T)((x) * exp2(n)))
-#define t_shr_any(x, n, dtype) (T_IS_INT ? t_shr(x, n, dtype) : (T)((x) / exp2(n)))
+/* Shifts by a negative count, or by the width or more, leave zeros or copies of the sign, as in PyTorch 2; 1.13 shifted by
+ * the count modulo 32 or 64.  A float is multiplied by a power of two. */
+#define T_SHIFTS(n) ((uint64_t)(n) < 8 * sizeof(T))
+#define t_shl(x, n) ((T)(T_SHIFTS(n) ? (uint64_t)(x) << ((n) & 63) : 0))
+#define t_shr(x, n) ((T)((int64_t)(x) >> (T_SHIFTS(n) ? (n) & 63 : 63)))
+#define t_shl_any(x, n) (T_IS_INT ? t_shl((int64_t)(x), (int64_t)(n)) : (T)((x) * exp2(n)))
+#define t_shr_any(x, n) (T_IS_INT ? t_shr((int64_t)(x), (int64_t)(n)) : (T)((x) / exp2(n)))
 
 /* Division of integers that never traps; rounds down, or to zero. */
 TMATH int64_t t_idiv(int64_t x, int64_t y)   { return y == 0 ? 0 : y == -1 ? -x : x / y; }

@@ -25,11 +25,13 @@ LEAST = {torch.float16: 2.0 ** -24, torch.bfloat16: 2.0 ** -133, torch.float32: 
 MOST = 10             # operators of a case
 SECONDS = 2           # for an operator
 
-# Not judged, by operator: real (integers, too): its loops of four and more numbers overflow on the way, lose digits, or take the other zero of two;
+# Not judged, by operator: real (integers, too): its loops of four and more numbers overflow on the way, lose digits, or take the other zero of two; counts of
+# shifts that 1.13 takes modulo the width;
 # complex: C's infinities (inf + nan i) are not those of PyTorch's formulas, which give NaN, and its vectors subtract from +0 to negate.
 REAL = """log1p erfinv special_erfinv gelu floor_divide remainder fmod pow igamma igammac special_gammainc special_gammaincc fmax fmin addcmul
 lerp clamp_min clamp_max special_zeta special_airy_ai special_bessel_j1 special_bessel_y1 special_modified_bessel_k0 special_modified_bessel_k1
-special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 threshold""".split()
+special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 threshold
+bitwise_left_shift bitwise_right_shift __lshift__ __rshift__""".split()
 COMPLEX = """abs acos asin atan exp neg reciprocal rsqrt sgn sinc sigmoid silu sub rsub div pow ldexp addcdiv addcmul lerp mul""".split()
 
 NO_SIGNS = "tan", "polygamma", "special_ndtr"    # of zeros: denormal numbers become 0, here or in PyTorch
