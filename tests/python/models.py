@@ -81,6 +81,13 @@ class Calls(Test):
         self.assertEqual([v.item() for v in got[3]], [21, 21])
         self.assertEqual(model([1], {}, (1, X), [], False, 1.5)[3], [])
 
+    def test_none_in_containers(self):
+        """None has no key: a list may have it before other elements, but not at its end."""
+        model = self.compiled("def forward(l: List[Optional[Tensor]], d: Dict[str, Optional[Tensor]]):\n    return len(l), l[0] is None, len(d)\n")
+        self.assertEqual(model([None, X], {"a": X}), (2, True, 1))
+        with self.assertRaisesRegex(kiln.BadArgument, "'l': a list that ends with None"): model([X, None], {"a": X})
+        with self.assertRaisesRegex(kiln.BadArgument, "'d': a dict that holds None"): model([X], {"a": None})
+
     def test_layouts(self):
         """Arrays as they lie, and what has to be copied: negative strides, read-only, foreign order, scalars."""
         model = self.compiled("def forward(x: Tensor):\n    x += 1\n    return x * 2, x.t(), x.sum()\n", X.copy())

@@ -71,6 +71,8 @@ def flatten(key, value, declared, leaves):
         _flatten_list(key, value, declared, leaves)
     else:
         entries = _entries(key, value)
+        if declared and declared.name == "Dict" and any(one is None for _, one in entries):
+            raise errors.BadArgument("argument '%s': a dict that holds None cannot be passed, since None has no key" % key)
         for part, one in entries:
             flatten("%s.%s" % (key, part), one, declared.of[1] if name == "Dict" else None, leaves)
         if not entries:
@@ -81,6 +83,8 @@ def _flatten_list(key, value, declared, leaves):
     of = declared.of if declared else ()
     if not value:
         leaves.append((key, arrays.NUMPY.empty()))
+    elif declared and declared.name == "List" and value[-1] is None:
+        raise errors.BadArgument("argument '%s': a list that ends with None cannot be passed, since None has no key" % key)
     elif declared and declared.name == "List" and of[0].name in NUMBERS and all(map(_is_number, value)):
         leaves.append((key, arrays.NUMPY.numbers(value, NUMBERS[of[0].name])))
     else:
