@@ -173,7 +173,7 @@ def run(tree, command):
     """(status, what it printed); status None when it took too long."""
     with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as tmp:
         p = subprocess.Popen(command, cwd=tree, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                             env=dict(os.environ, TMPDIR=tmp), preexec_fn=limits)
+                             env=dict(os.environ, TMPDIR=tmp, KILN_ALL="1"), preexec_fn=limits)
         try:
             status = p.wait(WALL)
         except subprocess.TimeoutExpired:

@@ -1,10 +1,13 @@
 """Kernel forms of convolutions: channels that fill vectors and panels and do not, one dim, one channel, transposed.
+Half of the widths and windows each day (tests/daily.py).
 
 usage: convs_test.py KILN
 """
 import json, math, os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import daily
 from forms import KILN, TCC, Form, sin
 from hostile import body, call, model, npy, npz
 
@@ -45,7 +48,7 @@ class Convolutions(Form):
         """Each channel by itself, fewer than fill a vector: alone and as a part of what is joined, on several threads, over edges."""
         windows = (((3, 3), (1, 1), (1, 1), (1, 1)), ((3, 3), (2, 2), (1, 1), (1, 1)), ((5, 3), (1, 2), (0, 2), (1, 1)),
                    ((1, 9), (1, 1), (0, 4), (1, 1)), ((3, 3), (1, 1), (2, 2), (2, 2)), ((2, 2), (3, 1), (0, 0), (1, 1)))
-        for at, n in enumerate((2, 3, 4, 7, 8, 12, 15)):
+        for at, n in daily.sample(enumerate((2, 3, 4, 7, 8, 12, 15)), 2):
             k, s, p, d = windows[at % len(windows)]
             def each(x, k, s, p, d):
                 return "torch.conv2d(%s, %s, %s, [%d, %d], [%d, %d], [%d, %d], %d)" % (x, sin(n, 1, *k), sin(n), *s, *p, *d, n)
@@ -65,7 +68,7 @@ class Convolutions(Form):
         windows = ((1, (7, 7), (1, 1), (3, 3), 19, 1), (3, (7, 7), (2, 2), (3, 3), 23, 1), (2, (1, 21), (1, 1), (0, 20), 16, 1),
                    (4, (5, 9), (1, 3), (4, 5), 14, 1), (5, (9, 4), (2, 1), (0, 1), 11, 2), (15, (11, 11), (1, 4), (5, 7), 31, 1),
                    (3, (1, 7), (1, 1), (0, 9), 61, 1), (2, (5, 5), (1, 1), (4, 4), 40, 2))
-        for at, (ins, k, s, p, width, groups) in enumerate(windows):
+        for at, (ins, k, s, p, width, groups) in daily.sample(enumerate(windows), 2):
             out, apart = (64, 40, 8, 16, 40, 72, 20, 24)[at], (1, 1, 1, 1, 1, 1, 3, 2)[at]
             dims = [2, groups * ins, 12, width]
             with open(os.path.join(self.dir, "x.npz"), "wb") as f:
@@ -94,7 +97,7 @@ class Convolutions(Form):
                    ((1, 5), (1, 1), (0, 2), (1, 1)), ((3, 3), (1, 2), (2, 2), (2, 3)))
         n = 2 * 3 * 13 * 11
         self.put("x.npz", npz(x=npy([2, 3, 13, 11], data=struct.pack("<%df" % n, *(i % 37 / 19 - 1 for i in range(n))))))
-        for at, ins in enumerate((16, 17, 24, 31, 40)):
+        for at, ins in daily.sample(enumerate((16, 17, 24, 31, 40)), 2):
             k, s, p, d = windows[at]
             def conv(n, groups=1):
                 return "torch.conv2d(a, %s, %s, [%d, %d], [%d, %d], [%d, %d], %d)" % (sin(n, ins // groups, *k), sin(n), *s, *p, *d, groups)
@@ -132,7 +135,7 @@ class Convolutions(Form):
     def test_groups(self):
         """Narrow groups that share vectors, evenly and not, and wide ones in panels; of more inputs than a vector has; fewer channels
         than lanes; more groups than launches that a node may have: one launch each, with what follows."""
-        for g, ins, outs, k, s, p, d in self.GROUPS:
+        for g, ins, outs, k, s, p, d in daily.sample(self.GROUPS, 2):
             def conv(bias):
                 return "torch.conv2d(a, %s, %s, [%d, %d], [%d, %d], [%d, %d], %d)" % (sin(g * outs, ins, *k), bias, *s, *p, *d, g)
             lines = ["a = torch.relu(torch.conv2d(x, %s))" % sin(g * ins, 3, 1, 1), "y = torch.hardtanh(%s, -0.5, 2)" % conv(sin(g * outs)),
@@ -161,7 +164,7 @@ class Convolutions(Form):
 
     def test_windows_of_three_columns(self):
         """Few channels, by runs of a row: results of all widths that panels have, rows of every rest and shorter than a block, both strides."""
-        for at, n in enumerate((5, 8, 12, 16, 19, 24, 30, 32, 36, 40, 41, 48)):
+        for at, n in daily.sample(enumerate((5, 8, 12, 16, 19, 24, 30, 32, 36, 40, 41, 48)), 2):
             k, s, p = (((3, 3), (1, 1), (1, 1)), ((3, 3), (2, 2), (1, 1)), ((1, 3), (1, 1), (0, 2)), ((5, 3), (3, 1), (1, 0)), ((3, 3), (1, 2), (1, 0)))[at % 5]
             conv = "torch.conv2d(%s, %s, %s, [%d, %d], [%d, %d])"
             lines = ["a = torch.relu(%s)" % (conv % ("x", sin(n, 3, *k), sin(n), *s, *p)), "b = %s" % (conv % ("a", sin(9, n, 3, 3), "None", 1, 1, 1, 1)),

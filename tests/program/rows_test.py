@@ -1,11 +1,14 @@
 """Kernels that reduce: every operator, dtype and layout in programs by tcc and by the C compiler, of static and of dynamic
 sizes; NaN, infinities, equal elements, no elements.
+Half of the dtypes with layouts, and of the lengths, each day (tests/daily.py).
 
 usage: rows_test.py KILN
 """
-import math, os, struct, sys, unittest
+import itertools, math, os, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import daily
 from forms import KILN, Form
 from hostile import body, call, model, npy, npz
 
@@ -87,12 +90,12 @@ class Rows(Form):
         self.check([KILN, "check", "m.pt", "program", *options], 0)
 
     def test_types_and_layouts(self):
-        for dtype, floating, logical in (("float32", True, False), ("float64", True, False), ("bfloat16", True, False), ("float16", True, False),
-                                         ("int64", False, False), ("int32", False, False), ("uint8", False, False), ("bool", False, True)):
-            for layout in LAYOUTS.values():
-                all_of = [e for dims in ([3], [1], [0, 2]) for e in reductions(dims, floating, logical, dtype[-2:] != "16")]
-                with self.subTest(dtype=dtype, layout=layout):
-                    self.several(all_of, ["x=%s[4x6x5x17]" % dtype], before=["x = %s" % layout] if layout != "x" else [])
+        dtypes = (("float32", True, False), ("float64", True, False), ("bfloat16", True, False), ("float16", True, False),
+                  ("int64", False, False), ("int32", False, False), ("uint8", False, False), ("bool", False, True))
+        for (dtype, floating, logical), layout in daily.sample(itertools.product(dtypes, LAYOUTS.values()), 2):
+            all_of = [e for dims in ([3], [1], [0, 2]) for e in reductions(dims, floating, logical, dtype[-2:] != "16")]
+            with self.subTest(dtype=dtype, layout=layout):
+                self.several(all_of, ["x=%s[4x6x5x17]" % dtype], before=["x = %s" % layout] if layout != "x" else [])
 
     def computed(self, make, reductions):
         """Reductions of what `make` says with a number of their own, so that no two have what is computed in common."""
@@ -102,11 +105,10 @@ class Rows(Form):
         """What one reduction alone reads is computed as it is read, whatever is broadcast or turned."""
         near, some = "torch.sin(torch.mul(x, %d))", "torch.gt(torch.mul(x, %d), 3)"
         makes = ["torch.sub(torch.mul(x, x), %d)", "torch.mul(torch.sub(x, %d), torch.select(x, 0, 0))", "torch.sub(torch.permute(x, [0, 1, 2, 3]), torch.mul(torch.slice(x, 2, 0, 1), %d))"]
-        for dtype in "float32", "float64", "bfloat16", "int64":
-            for dims in [3], [1], [0, 2]:
-                of = list(reductions(dims, dtype != "int64", False, dtype != "bfloat16"))
-                with self.subTest(dtype=dtype, dims=dims):
-                    self.several([e for m in makes + [near] * (dtype != "int64") for e in self.computed(m, of)], ["x=%s[4x6x5x17]" % dtype])
+        for dtype, dims in daily.sample(itertools.product(("float32", "float64", "bfloat16", "int64"), ([3], [1], [0, 2])), 2):
+            of = list(reductions(dims, dtype != "int64", False, dtype != "bfloat16"))
+            with self.subTest(dtype=dtype, dims=dims):
+                self.several([e for m in makes + [near] * (dtype != "int64") for e in self.computed(m, of)], ["x=%s[4x6x5x17]" % dtype])
         for x in "x=float32[4x6x5x17]", "x=float32[4x3..90x5x17]":
             self.several([e for dims in ([3], [1], [0, 2]) for e in self.computed(some, reductions(dims, False, True))], [x])
             self.several(self.computed(near, reductions([1], True, False)), [x])
@@ -141,10 +143,9 @@ class Rows(Form):
 
     def test_few_side_by_side(self):
         """Rows of which a few lie side by side are made consecutive first."""
-        for f in "softmax", "log_softmax":
-            for x in "2x3x40x4", "2x40x3x1", "2..5x3x33..60x4", "2x3..20x40x4", "2x3x40x17":
-                for dtype in "float32", "bfloat16", "float64":
-                    self.form(["return torch.%s(torch.permute(x, [0, 3, 1, 2]), -1)" % f], ["x=%s[%s]" % (dtype, x)])
+        for f, x, dtype in daily.sample(itertools.product(("softmax", "log_softmax"), ("2x3x40x4", "2x40x3x1", "2..5x3x33..60x4", "2x3..20x40x4", "2x3x40x17"),
+                                                          ("float32", "bfloat16", "float64")), 2):
+            self.form(["return torch.%s(torch.permute(x, [0, 3, 1, 2]), -1)" % f], ["x=%s[%s]" % (dtype, x)])
 
     def test_dynamic(self):
         for shape in "2..9x6x5x17", "4x6x3..90x17", "3x4..8x5x2..70":
@@ -153,7 +154,7 @@ class Rows(Form):
 
     def test_compiled(self):
         """By the C compiler, whose vectors are others: lengths around those of lanes, of parts and of rows side by side."""
-        for n in 1, 7, 16, 31, 64, 65, 100, 2048, 2100, 5000:
+        for n in daily.sample((1, 7, 16, 31, 64, 65, 100, 2048, 2100, 5000), 2):
             both = [e for d in ([1], [0]) for e in reductions(d, True, False)]
             both += ["torch.softmax(x, 1)", "torch.softmax(x, 0)", "torch.log_softmax(x, 1)", "torch.layer_norm(x, [%d], None, None, 1.0e-05)" % n]
             with self.subTest(n=n):
