@@ -440,6 +440,7 @@ rt_program_load(RtCx *cx, const RtProgram *p)
 {
 	cx->program = p;
 	cx->torch = p->torch;
+	cx->engine = p->engine;
 	cx->grad = !p->no_grad;
 	cx->weights = p->weights;
 	cx->kernels = p->level ? p->level->kernels : NULL;

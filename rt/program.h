@@ -192,6 +192,7 @@ typedef struct RtProgram {
 	uint64_t seed;
 	bool seeded;
 	uint8_t torch;                   /* an RtTorch */
+	uint8_t engine;                  /* an RtEngine */
 	bool no_grad;                    /* torch.is_grad_enabled() is False when a call begins */
 	int threads;                     /* unless --threads says otherwise; 0: one, -1: one per core */
 } RtProgram;

@@ -325,7 +325,6 @@ rt_data(const RtTensor *t)
 int64_t   rt_numel(const RtTensor *);
 bool      rt_is_contiguous(const RtTensor *);
 bool      rt_is_channels_last(const RtTensor *);              /* rank 4 or 5 */
-bool      rt_folds_rows(const RtTensor *, IValue dims);       /* contiguous, and dims (a list; else all) the last */
 bool      rt_is_dense(const RtTensor *);                      /* non-overlapping and dense, in some order of dims */
 void      rt_contiguous_strides(int ndim, const int64_t *dims, int64_t *strides);
 void      rt_channels_last_strides(int ndim, const int64_t *dims, int64_t *strides);
@@ -454,6 +453,12 @@ typedef enum RtTorch {
 	RT_TORCH_2,              /* 2.1 and newer */
 } RtTorch;
 
+/* PyTorch's engine of quantized operators.  The process that runs the model chooses it; archives do not name it. */
+typedef enum RtEngine {
+	RT_X86,                  /* and fbgemm, onednn: their integers are the same */
+	RT_QNNPACK,
+} RtEngine;
+
 /* Addresses of a thread's own stack.  All null: not known. */
 typedef struct RtStack {
 	const char *low, *top;   /* a frame between these is on it */
@@ -474,6 +479,7 @@ struct RtCx {
 	bool     partial;
 	bool     grad;           /* torch.is_grad_enabled() */
 	uint8_t  torch;          /* an RtTorch */
+	uint8_t  engine;         /* an RtEngine */
 	int      depth;          /* calls in progress; past RT_DEPTH is an error */
 	const char *stack_end;   /* call frames must stay above it; of the stack that the outermost call is on */
 	uintptr_t stack_thread;  /* the thread that made the outermost call */
@@ -770,6 +776,24 @@ struct Buf;
 void rt_format_double(struct Buf *, double);             /* 1., 0.10000000000000001, 1e-10, inf: the TorchScript form */
 void rt_format_value(struct Buf *, IValue, int depth);   /* print(), str(), format(); depth 0 at the top */
 void rt_format_tensor(struct Buf *, const RtTensor *);   /* ATen's stream form, with [ CPUFloatType{2} ] */
+
+/* ---- engines.c ------------------------------------------------------------------------------------------------- */
+
+/* Operators whose results engines round differently */
+typedef enum RtQuantOp {
+	RT_Q_MEAN, RT_Q_AVG_POOL, RT_Q_AVG_POOL3D, RT_Q_ADAPTIVE3D, RT_Q_GRID_SAMPLER, RT_Q_HARDSWISH, RT_Q_ADD,
+	RT_Q_OTHER,
+} RtQuantOp;
+enum {
+	RT_ROUND_FIRST,          /* round(value / scale) + zero point, halves to even */
+	RT_ROUND_WITH_ZERO,      /* round(value / scale + zero point), halves to even */
+	RT_ROUND_FLOATS,         /* as RT_ROUND_FIRST, of values computed in float32 */
+	RT_ROUND_AWAY,           /* round(value / scale) + zero point, halves away from zero */
+};
+typedef struct RtRounding { uint8_t how; bool last; } RtRounding;        /* last: the result lies channels last */
+/* t: the argument.  dims: what a mean reduces, as its argument */
+RtRounding rt_rounding(const RtCx *, RtQuantOp, const RtTensor *t, IValue dims);
+bool       rt_reduces_range(const RtCx *, bool asked);   /* are dynamic activations of 7 bits?  asked: by the model */
 
 /* ---- ops/parts.c ----------------------------------------------------------------------------------------------- */
 

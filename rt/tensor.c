@@ -214,22 +214,6 @@ rt_is_channels_last(const RtTensor *t)
 	return true;
 }
 
-bool
-rt_folds_rows(const RtTensor *t, IValue dims)
-{
-	const int64_t n = dims.tag == RT_LIST ? dims.u.list->n : 0;
-	uint64_t set = 0;
-
-	for (int64_t i = 0; i < n; i++) {
-		const int64_t d = dims.u.list->v[i].u.i + (dims.u.list->v[i].u.i < 0 ? t->ndim : 0);
-
-		if (n > t->ndim || d < 0 || d >= t->ndim)
-			return false;
-		set |= (uint64_t)1 << d;
-	}
-	return rt_is_contiguous(t) && set >> (t->ndim - n) == ((uint64_t)1 << n) - 1;
-}
-
 /* Order of dims by stride, innermost first, as TensorIterator sorts them: an insertion sort with a comparison that
  * may be undecided (0).  The operands' strides stand in one row of ndim each; 0 in a broadcast dim. */
 static int

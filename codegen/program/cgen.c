@@ -462,9 +462,9 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	if (e->bench_code)
 		put_text(e, "launches", e->launches.at ? e->launches.at : "", e->launches.n);
 	out_line(&e->tail, "\t.fresh = %s, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, "
-		 ".no_grad = %d,\n};", instance ? "rt_instance_fresh" : "0", (unsigned long long)o->seed, o->seeded,
-		 o->threads,
-		 cx_rt(e->cx)->torch, !cx_rt(e->cx)->grad);
+		 ".engine = %d, .no_grad = %d,\n};",
+		 instance ? "rt_instance_fresh" : "0", (unsigned long long)o->seed, o->seeded, o->threads,
+		 cx_rt(e->cx)->torch, cx_rt(e->cx)->engine, !cx_rt(e->cx)->grad);
 }
 
 /* A program begins with main, a library has the functions of its header. */

@@ -507,7 +507,7 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "leaky_relu", spec_quant_map }, { "sigmoid", spec_quant_map }, { "hardsigmoid", spec_quant_map },
 	{ "tanh", spec_quant_map }, { "cat", spec_quant_cat },
 	{ "narrow", spec_quant_view }, { "flip", spec_quant_view }, { "index_select", spec_quant_view },
-	{ "adaptive_avg_pool2d", spec_quant_mean }, { "avg_pool2d", spec_quant_mean },
+	{ "adaptive_avg_pool2d", spec_quant_avg_pool }, { "avg_pool2d", spec_quant_avg_pool },
 	{ "mean_dim", spec_quant_mean_dim }, { "upsample_nearest2d", spec_quant_linear_op },
 	{ "upsample_bilinear2d", spec_quant_linear_op }, { "upsample_nearest2d_vec", spec_quant_linear_op },
 	{ "upsample_bilinear2d_vec", spec_quant_linear_op },

@@ -17,6 +17,7 @@ known_table(Cx *cx)
 	k->cx = cx;
 	rt_cx_init(&k->rt);
 	k->rt.torch = cx_rt(cx)->torch;
+	k->rt.engine = cx_rt(cx)->engine;
 	k->rt.grad = cx_rt(cx)->grad;
 	return k;
 }

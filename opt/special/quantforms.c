@@ -24,13 +24,15 @@ typedef struct Quant {           /* a quantized tensor: its integers, and what t
 	RtDtype dtype;           /* quantized */
 } Quant;
 
+enum { CHANNELS_LAST = 2 };      /* a memory format */
+
 /* ---- to integers and back ---------------------------------------------------------------------------------------- */
 
-/* Is v made of integers?  Nothing writes to it: spec_op asks for no form otherwise. */
+/* Is v made of integers, lying as these do?  Nothing writes to it: spec_op asks for no form otherwise. */
 static bool
 open_quant(Spec *s, const Value *v, Quant *q)
 {
-	const RtTensor *t = known_tensor(s->k, v);
+	const RtTensor *t = known_tensor(s->k, v), *raw;
 	const Node *n = v->node;
 
 	if (!t || !(node_is(n, prim_of_integers) || node_is(n, aten__make_per_tensor_quantized_tensor)) ||
@@ -39,7 +41,8 @@ open_quant(Spec *s, const Value *v, Quant *q)
 		return false;
 	q->raw = n->in[0];
 	q->dtype = (RtDtype)t->dtype;
-	return true;
+	raw = known_tensor(s->k, q->raw);
+	return raw && !memcmp(raw->strides, t->strides, (size_t)t->ndim * sizeof *t->strides);
 }
 
 static Value *
@@ -246,49 +249,54 @@ spec_quant_parts(Spec *s, Scope *c, const Node *m)
 	return list;
 }
 
-/* What is linear, or takes the greatest, is so of integers less their zero point, and their halves are exact.
- * with_zero: these are rounded with the zero point added. */
-static Value *
-put_linear(Spec *s, Scope *c, const Node *m, bool with_zero)
+/* Of an operator whose argument is quantized; the dims of a mean are known. */
+static RtRounding
+rounding_of(Spec *s, const Node *m, RtQuantOp op)
 {
+	return rt_rounding(&s->k->rt, op, known_tensor(s->k, m->in[0]),
+			   op == RT_Q_MEAN ? known_at(s->k, m->in[1])->v : rt_none());
+}
+
+/* What is linear, or takes the greatest, is so of integers less their zero point, and their halves are exact. */
+static Value *
+put_linear(Spec *s, Scope *c, const Node *m, RtQuantOp op)
+{
+	RtRounding by;
 	Value *y;
 	Quant q;
 
 	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
 		return NULL;
+	by = rounding_of(s, m, op);
+	if (by.how == RT_ROUND_FLOATS)           /* halves depend on the order of the sum, which is the runtime's */
+		return NULL;
 	y = put_on(s, c, m, put_raw_units(s, c, q, m->at));
-	if (with_zero && q.zero)
+	if (by.last && known_tensor(s->k, y)->ndim == 4)
+		y = spec_put_contiguous(s, c, y, CHANNELS_LAST, m->at);
+	if (by.how == RT_ROUND_WITH_ZERO && q.zero)
 		y = spec_put_op(s, c, "aten::add.Scalar", (Value *const[]){ y, spec_put_int(s, q.zero, m->at),
 				spec_put_int(s, 1, m->at) }, 3, m->at);
-	q.raw = put_integers(s, c, y, q.dtype, (Affine){ 1, with_zero ? 0 : q.zero }, m->at);
+	q.raw = put_integers(s, c, y, q.dtype, (Affine){ 1, by.how == RT_ROUND_WITH_ZERO ? 0 : q.zero },
+			     m->at);
 	return close_quant(s, c, &q, m->at);
 }
 
 Value *
 spec_quant_linear_op(Spec *s, Scope *c, const Node *m)
 {
-	return put_linear(s, c, m, false);
+	return put_linear(s, c, m, RT_Q_OTHER);
 }
 
-/* Of windows: as quant_mean of rt/ops/quant.h rounds */
 Value *
-spec_quant_mean(Spec *s, Scope *c, const Node *m)
+spec_quant_avg_pool(Spec *s, Scope *c, const Node *m)
 {
-	Quant q;
-
-	return open_quant(s, m->in[0], &q) ? put_linear(s, c, m, !rt_is_channels_last(known_tensor(s->k, q.raw)))
-					   : NULL;
+	return put_linear(s, c, m, RT_Q_AVG_POOL);
 }
 
 Value *
 spec_quant_mean_dim(Spec *s, Scope *c, const Node *m)
 {
-	const Known *dims = known_at(s->k, m->in[1]);
-	Quant q;
-
-	if (!open_quant(s, m->in[0], &q) || !dims->is)
-		return NULL;
-	return rt_folds_rows(known_tensor(s->k, q.raw), dims->v) ? put_linear(s, c, m, true) : spec_quant_map(s, c, m);
+	return known_is(s->k, m->in[1]) ? put_linear(s, c, m, RT_Q_MEAN) : NULL;
 }
 
 /* A list of them, joined: all get the parameters of the first. */
@@ -321,7 +329,7 @@ spec_quant_cat(Spec *s, Scope *c, const Node *m)
 static bool
 rounds_twice(const Node *m)
 {
-	return node_is(m, aten_sigmoid) || node_is(m, aten_mean);
+	return node_is(m, aten_sigmoid);
 }
 
 /* A pointwise operator, in values: the result has its argument's parameters, or those of its own range (map.c). */
@@ -628,7 +636,8 @@ put_by_range(Spec *s, Scope *c, Value *x, bool narrow, Value *put[3], Range at)
 	Value *const all[] = { x, dims, keep };
 	Value *const range[] = { spec_put_op(s, c, "aten::amin", all, 3, at),
 				 spec_put_op(s, c, "aten::amax", all, 3, at),
-				 spec_put_int(s, 0, at), spec_put_int(s, narrow ? 127 : 255, at) };
+				 spec_put_int(s, 0, at),
+				 spec_put_int(s, rt_reduces_range(&s->k->rt, narrow) ? 127 : 255, at) };
 	Value *inverse;
 
 	put[1] = spec_put_op(s, c, "prim::affine_scale", range, 4, at);
@@ -695,10 +704,12 @@ Value *
 spec_quant_walk(Spec *s, Scope *c, const Node *m)
 {
 	Value *const none = spec_put_constant(s, rt_none(), m->at);
-	Value *in[10] = { m->in[0], m->in[1], m->in[2], m->in[3], NULL, none, none, m->in[6], none, m->in[5] }, *y;
+	Value *in[10] = { m->in[0], m->in[1], m->in[2], m->in[3], NULL, none, none, m->in[6], none }, *y;
+	int64_t narrow;
 	Layer l;
 
-	if (!known_is(s->k, m->out[0]) || !take_slots(s, m, m->in[4], 2, &l) || l.w->ndim != 2)
+	if (!known_is(s->k, m->out[0]) || !known_int(s->k, m->in[5], &narrow) ||
+	    !take_slots(s, m, m->in[4], 2, &l) || l.w->ndim != 2)
 		return NULL;
 	if (l.w->quant && is_centred(l.w, l.channels)) {
 		in[4] = put_weights(s, l.w, m->at);
@@ -707,6 +718,7 @@ spec_quant_walk(Spec *s, Scope *c, const Node *m)
 		return NULL;
 	}
 	in[5] = spec_put_constant(s, rt_retain(l.slot[BIAS]), m->at);
+	in[9] = spec_put_constant(s, rt_bool(rt_reduces_range(&s->k->rt, narrow)), m->at);
 	y = graph_emit_op(s->to, "prim::rnn_walk", m->at, 10, in, &rt_type_tensor);
 	for (int i = 1; i < WALK_RESULTS; i++)
 		node_add_output(y->node, &rt_type_tensor);

@@ -344,7 +344,7 @@ static_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 KERNEL(quantized_linear, static_linear(cx, in, false, out))
 KERNEL(quantized_linear_relu, static_linear(cx, in, true, out))
 
-/* x as 8 bits over its own range. */
+/* x as 8 bits over its own range, or as 7 */
 static int
 quantize_dynamic(RtCx *cx, RtTensor *x, bool narrow, RtTensor **q)
 {
@@ -355,7 +355,7 @@ quantize_dynamic(RtCx *cx, RtTensor *x, bool narrow, RtTensor **q)
 	if (!cx->meta && quant_limits(cx, x, &low, &high))
 		return RT_ERROR;
 	if (!cx->meta)
-		quant_choose(low, high, 0, narrow ? 127 : 255, &scale, &zero);
+		quant_choose(low, high, 0, rt_reduces_range(cx, narrow) ? 127 : 255, &scale, &zero);
 	if (CALL(cx, quantize_per_tensor, &v, rt_of(x), rt_double(scale), rt_int(zero), rt_int(RT_qu8)))
 		return RT_ERROR;
 	*q = v.u.t;

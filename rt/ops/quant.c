@@ -134,18 +134,29 @@ channel_of(const Params *p, int64_t i)
 	return p->step ? i / p->inner % p->channels : 0;
 }
 
-/* The values of t, dense float32; fused: scale * integer - scale * zero, rounded once. */
+/* A new tensor of t's sizes, a temporary: in t's order of dims, but contiguous where channels have parameters. */
+static RtTensor *
+laid_as(RtCx *cx, RtDtype dtype, const RtTensor *t)
+{
+	int64_t strides[RT_MAX_RANK];
+
+	if (t->quant->scales)
+		return rt_temp(cx, rt_tensor_new(cx, dtype, t->ndim, t->dims));
+	rt_result_strides(t->ndim, t->dims, 1, (RtTensor *[]){ (RtTensor *)t }, strides);
+	return rt_temp(cx, rt_tensor_strided(cx, dtype, t->ndim, t->dims, strides));
+}
+
+/* The values of t in float32; fused: scale * integer - scale * zero, rounded once. */
 static RtTensor *
 values_as(RtCx *cx, const RtTensor *t, bool fused)
 {
-	RtTensor *raw = quant_raw(cx, t), *d = raw ? dense_in(cx, raw, RT_i64) : 0;
-	RtTensor *r = rt_temp(cx, rt_tensor_new(cx, RT_f32, t->ndim, t->dims));
+	RtTensor *raw = quant_raw(cx, t), *d = raw ? laid_as(cx, RT_i64, t) : 0, *r = laid_as(cx, RT_f32, t);
 	int64_t n = rt_numel(t);
 	Params p;
 
 	if (!r || cx->meta)
 		return r;
-	if (!d || params_of(cx, t, &p))
+	if (!d || rt_copy_into(cx, d, raw) || params_of(cx, t, &p))
 		return 0;
 	for (int64_t i = 0; i < n; i++) {
 		const int64_t c = channel_of(&p, i);
@@ -221,25 +232,46 @@ close_value(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IV
 	return quant_store(cx, r, t);
 }
 
-/* The integers of t less its zero point, dense float32: values in units of its scale. */
+/* The integers of t less its zero point, in float32: values in units of its scale. */
 static RtTensor *
 units_of(RtCx *cx, const RtTensor *t)
 {
-	RtTensor *raw = quant_raw(cx, t), *d = raw ? dense_in(cx, raw, RT_f32) : 0;
-	RtTensor *r = d ? rt_temp(cx, rt_tensor_new(cx, RT_f32, t->ndim, t->dims)) : 0;
+	RtTensor *raw = quant_raw(cx, t), *r = raw ? laid_as(cx, RT_f32, t) : 0;
 
-	for (int64_t i = 0, n = rt_numel(t); r && !cx->meta && i < n; i++)
-		((float *)rt_data(r))[i] = ((const float *)rt_data(d))[i] - (float)t->quant->zero;
+	if (!r || cx->meta)
+		return r;
+	if (rt_copy_into(cx, r, raw))
+		return 0;
+	for (int64_t i = 0, n = rt_numel(t); i < n; i++)
+		((float *)rt_data(r))[i] -= (float)t->quant->zero;
 	return r;
 }
 
-/* The result t, in units of like's scale, quantized as like is; with_zero: rounded with the zero point. */
+/* t as it is, or a copy that lies channels last; of other ranks than 4 and 5, t */
+static RtTensor *
+channels_last(RtCx *cx, RtTensor *t)
+{
+	int64_t strides[RT_MAX_RANK];
+	RtTensor *r;
+
+	if ((t->ndim != 4 && t->ndim != 5) || rt_is_channels_last(t))
+		return t;
+	rt_channels_last_strides(t->ndim, t->dims, strides);
+	r = rt_temp(cx, rt_tensor_strided(cx, (RtDtype)t->dtype, t->ndim, t->dims, strides));
+	return !r || cx->meta || !rt_copy_into(cx, r, t) ? r : NULL;
+}
+
+/* The result t, in units of like's scale, quantized as like is */
 static int
-close_units(RtCx *cx, RtTensor *t, const RtTensor *like, bool with_zero, IValue *out)
+close_units(RtCx *cx, RtTensor *t, const RtTensor *like, RtRounding by, IValue *out)
 {
 	const RtQuant *q = like->quant;
-	IValue sum = rt_of(t);
+	const bool with_zero = by.how == RT_ROUND_WITH_ZERO;
+	IValue sum;
 
+	if (by.last && !(t = channels_last(cx, t)))
+		return RT_ERROR;
+	sum = rt_of(t);
 	if (with_zero && !cx->meta && CALL(cx, add_Scalar, &sum, sum, rt_double((double)q->zero), rt_int(1)))
 		return RT_ERROR;
 	if (close_value(cx, sum.u.t, 1, with_zero ? 0 : q->zero, (RtDtype)like->dtype, out))
@@ -251,23 +283,23 @@ close_units(RtCx *cx, RtTensor *t, const RtTensor *like, bool with_zero, IValue 
 
 /* What is linear: on integers less their zero point, of which halves are exact. */
 static int
-linear_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, bool with_zero, IValue *out)
+linear_through(RtCx *cx, const RtCall *c, const IValue *in, RtRounding by, IValue *out)
 {
 	const RtTensor *first = rt_tensor(in[0]);
 	IValue v[16], result[4];
 	RtTensor *units;
 
-	if (nin > 16 || nout > 4 || first->quant->scales)
+	if (c->nin > 16 || c->nout > 4 || first->quant->scales)
 		return rt_lacks(cx, "this operator on tensors quantized per channel");
 	if (!(units = units_of(cx, first)))
 		return RT_ERROR;
-	memcpy(v, in, (size_t)nin * sizeof *in);
+	memcpy(v, in, (size_t)c->nin * sizeof *in);
 	v[0] = rt_of(units);
-	if (rt_call_temp(cx, kernel, result, nout, v))
+	if (rt_call_temp(cx, c->kernel, result, c->nout, v))
 		return RT_ERROR;
-	for (int i = 1; i < nout; i++)
+	for (int i = 1; i < c->nout; i++)
 		out[i] = rt_retain(result[i]);
-	return close_units(cx, result[0].u.t, first, with_zero, out);
+	return close_units(cx, result[0].u.t, first, by, out);
 }
 
 /* Any other: on values. */
@@ -486,6 +518,16 @@ rt_prim_as_quantized(RtCx *cx, const IValue *in, IValue *out)
 	return per_tensor(cx, rt_tensor(in[0]), (Affine){ rt_number(in[2]), in[3].u.i }, (float)rt_number(in[1]),
 			  rt_dtype_or(in[4], RT_NDTYPE), out);
 }
+
+static int
+rounding_of(const RtCx *cx, RtQuantOp op, const IValue *in, IValue *out)
+{
+	out[0] = rt_int(rt_rounding(cx, op, in[0].u.t, rt_none()).how);
+	return RT_OK;
+}
+
+KERNEL(prim_rounding_of_add, rounding_of(cx, RT_Q_ADD, in, out))
+KERNEL(prim_rounding_of_hardswish, rounding_of(cx, RT_Q_HARDSWISH, in, out))
 
 enum { UNKNOWN_SCALE = 0 };              /* of a tensor without data, whose scale is in data, or follows from them */
 

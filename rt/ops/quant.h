@@ -33,8 +33,7 @@ typedef struct Affine { double scale; int64_t zero; } Affine;            /* valu
 RtTensor *quant_result(RtCx *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, Affine);
 
 /* An operator without a kernel for quantized tensors: its arguments in values, its results quantized again.  linear:
- * one that is linear in its first argument, and so takes its integers (with_zero: results are rounded with the zero
- * point added); through: any; map: a pointwise row (map.c).
+ * one that is linear in its first argument, and so takes its integers; through: any; map: a pointwise row (map.c).
  * fused: values as the kernels of pointwise operators have them, rounded once: t_values of tmath.h. */
 struct MapRow;
 struct Int8Layer;
@@ -43,7 +42,7 @@ struct RtQuantized {
 	RtTensor *(*values)(RtCx *, const RtTensor *);
 	int (*open)(RtCx *, IValue v, bool fused, IValue *values, RtTensor **first);
 	int (*close)(RtCx *, RtTensor *values, double scale, int64_t zero, RtDtype, IValue *out);
-	int (*linear)(RtCx *, RtKernel *, const IValue *in, int nin, int nout, bool with_zero, IValue *out);
+	int (*linear)(RtCx *, const RtCall *, const IValue *in, RtRounding, IValue *out);
 	int (*through)(RtCx *, const RtCall *, const IValue *in, IValue *out);
 	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 	/* Of r, a view of t, quantized per channel: the parameters of the channels that it has.  part: null if all. */
@@ -81,18 +80,18 @@ quant_close(RtCx *cx, RtTensor *values, double scale, int64_t zero, RtDtype dtyp
 	return rt_quantized->close(cx, values, scale, zero, dtype, out);
 }
 
+/* A linear operator, rounded as `op` is */
+static inline int
+quant_rounded(RtCx *cx, const RtCall *c, RtQuantOp op, const IValue *in, IValue *out)
+{
+	return rt_quantized->linear(cx, c, in, rt_rounding(cx, op, rt_tensor(in[0]), rt_none()), out);
+}
+
 /* All of it, of what is linear, or takes the greatest: result 0 gets the parameters of the first argument. */
 static inline int
 quant_linear(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
 {
-	return rt_quantized->linear(cx, kernel, in, nin, nout, false, out);
-}
-
-/* The mean of windows: what lies channels last is rounded before the zero point is added. */
-static inline int
-quant_mean(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, IValue *out)
-{
-	return rt_quantized->linear(cx, kernel, in, nin, 1, !rt_is_channels_last(rt_tensor(in[0])), out);
+	return quant_rounded(cx, &(RtCall){ .kernel = kernel, .nin = nin, .nout = nout }, RT_Q_OTHER, in, out);
 }
 
 #endif

@@ -586,12 +586,13 @@ mean(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtype, IV
 	return fold_into(cx, f, self, over, dtype, out);
 }
 
-/* Sums of integers in rows; others are means of values. */
 static int
 mean_of_quantized(RtCx *cx, const RtCall *c, IValue dims, const IValue *in, IValue *out)
 {
-	return rt_folds_rows(in[0].u.t, dims) ? rt_quantized->linear(cx, c->kernel, in, c->nin, 1, true, out) :
-	       rt_quantized->through(cx, c, in, out);
+	const RtRounding by = rt_rounding(cx, RT_Q_MEAN, in[0].u.t, dims);
+
+	return by.how == RT_ROUND_FLOATS ? rt_quantized->through(cx, c, in, out) :
+	       rt_quantized->linear(cx, c, in, by, out);
 }
 
 int

@@ -524,7 +524,8 @@ grid_sampler(RtCx *cx, int nd, bool last, const IValue *in, IValue *out)
 	int64_t dims[5];
 
 	if (t->quant && nd == 2 && !last)
-		return rt_quantized->linear(cx, rt_grid_sampler_2d, in, 5, 1, true, out);
+		return quant_rounded(cx, &(RtCall){ .kernel = rt_grid_sampler_2d, .nin = 5, .nout = 1 },
+				     RT_Q_GRID_SAMPLER, in, out);
 	if (check_grid(cx, nd, t, points) || check_sampled(cx, &g, t, points, first))
 		return RT_ERROR;
 	dims[0] = t->dims[0];

@@ -330,7 +330,7 @@ packed_linear(RtCx *cx, IValue packed, bool narrow, Linear *l)
 	w = packed.u.obj->slot[0].u.t;
 	l->bias = rt_tensor(packed.u.obj->slot[1]);
 	l->dynamic = w->quant != 0;
-	l->narrow = narrow;
+	l->narrow = rt_reduces_range(cx, narrow);
 	if (w->quant && rt_quantized->bytes(cx, w, NULL, &l->bytes))
 		return RT_ERROR;
 	l->weight = l->bytes ? w : w->quant ? quant_values(cx, w) : rt_temp(cx, rt_to_dtype(cx, w, RT_f16));

@@ -1,0 +1,94 @@
+/*
+ * What PyTorch's engines of quantized operators do differently: how results are rounded, in which order of dims they
+ * are stored, and how many bits the range of activations has.
+ *
+ * One table for the kernels of rt/ops and for opt/special/quantforms.c, which makes pointwise operators of them.
+ * tests/program/ties.xz holds what PyTorch answered.
+ */
+#include "rt.h"
+
+enum {                           /* engines of a row: bits */
+	X86 = 1 << RT_X86,
+	QNNPACK = 1 << RT_QNNPACK,       /* its own kernels take quint8 only */
+	ANY = X86 | QNNPACK,
+};
+
+typedef enum Layout { ALL, LAST, ROWS, PLANES } Layout;    /* LAST: channels last; others: what a mean reduces */
+
+/* The first row that fits holds. */
+static const struct Row {
+	RtQuantOp  op;
+	uint8_t    engines;
+	Layout     layout;
+	RtRounding rounding;
+} rows[] = {
+	{ RT_Q_MEAN,           QNNPACK, PLANES, { RT_ROUND_FIRST, false } },
+	{ RT_Q_MEAN,           ANY,     ROWS,   { RT_ROUND_WITH_ZERO, false } },
+	{ RT_Q_MEAN,           ANY,     ALL,    { RT_ROUND_FLOATS, false } },
+	{ RT_Q_AVG_POOL,       QNNPACK, ALL,    { RT_ROUND_FIRST, false } },
+	{ RT_Q_AVG_POOL,       ANY,     LAST,   { RT_ROUND_FIRST, true } },
+	{ RT_Q_AVG_POOL,       ANY,     ALL,    { RT_ROUND_WITH_ZERO, false } },
+	{ RT_Q_AVG_POOL3D,     ANY,     ALL,    { RT_ROUND_FIRST, true } },
+	{ RT_Q_ADAPTIVE3D,     ANY,     LAST,   { RT_ROUND_FIRST, true } },
+	{ RT_Q_ADAPTIVE3D,     ANY,     ALL,    { RT_ROUND_WITH_ZERO, false } },
+	{ RT_Q_GRID_SAMPLER,   ANY,     ALL,    { RT_ROUND_WITH_ZERO, false } },
+	{ RT_Q_HARDSWISH,      QNNPACK, ALL,    { RT_ROUND_WITH_ZERO, false } },
+	{ RT_Q_ADD,            QNNPACK, ALL,    { RT_ROUND_AWAY, false } },
+	{ RT_Q_OTHER,          ANY,     ALL,    { RT_ROUND_FIRST, false } },
+};
+
+/* The dims of t that are in the list, as bits; all of them for an empty list or None. */
+static uint64_t
+dims_in(const RtTensor *t, IValue list)
+{
+	const int64_t n = list.tag == RT_LIST ? list.u.list->n : 0;
+	uint64_t set = 0;
+
+	if (!n)
+		return ((uint64_t)1 << t->ndim) - 1;
+	for (int64_t i = 0; i < n; i++) {
+		const int64_t d = list.u.list->v[i].u.i + (list.u.list->v[i].u.i < 0 ? t->ndim : 0);
+
+		if (d >= 0 && d < t->ndim)
+			set |= (uint64_t)1 << d;
+	}
+	return set;
+}
+
+/* Are these the last dims of a contiguous tensor? */
+static bool
+are_rows(const RtTensor *t, uint64_t dims)
+{
+	const uint64_t others = (((uint64_t)1 << t->ndim) - 1) ^ dims;
+
+	return rt_is_contiguous(t) && !(others & (others + 1));
+}
+
+static bool
+fits(Layout layout, const RtTensor *t, IValue dims)
+{
+	switch (layout) {
+	case LAST: return rt_is_channels_last(t);
+	case ROWS: return are_rows(t, dims_in(t, dims));
+	case PLANES: return t->ndim == 4 && dims_in(t, dims) == 0xc;
+	case ALL: break;
+	}
+	return true;
+}
+
+RtRounding
+rt_rounding(const RtCx *cx, RtQuantOp op, const RtTensor *t, IValue dims)
+{
+	const uint8_t engine = cx->engine == RT_QNNPACK && t->dtype == RT_qu8 ? QNNPACK : X86;
+	const struct Row *row = rows;
+
+	while ((row->op != op && row->op != RT_Q_OTHER) || !(row->engines & engine) || !fits(row->layout, t, dims))
+		row++;
+	return row->rounding;
+}
+
+bool
+rt_reduces_range(const RtCx *cx, bool asked)
+{
+	return asked && cx->engine != RT_QNNPACK;
+}
