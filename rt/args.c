@@ -15,6 +15,7 @@ typedef struct RtReader {
 	RtCx *cx;
 	const RtArrays *in;
 	bool *used;
+	bool no_input;             /* no file of arrays was given */
 	const RtParam *param;      /* that is read */
 } Reader;
 
@@ -78,7 +79,7 @@ mismatch(Reader *r, const char *key, const RtType *t, const RtArray *a)
 
 	buf_printf(&b, "argument '%s': '%s' ", r->param->name, key);
 	if (!a) {
-		buf_puts(&b, "is missing");
+		buf_puts(&b, r->no_input ? "is missing, and no input is given" : "is missing");
 	} else if (a->text) {
 		buf_puts(&b, "is text");
 	} else {
@@ -93,6 +94,8 @@ mismatch(Reader *r, const char *key, const RtType *t, const RtArray *a)
 	}
 	for (int i = 0; !a && i < r->in->n && i < 4; i++)
 		buf_printf(&b, "%s'%s'", i ? ", " : "; the keys are ", r->in->at[i].key);
+	if (r->no_input)
+		buf_puts(&b, ": -i IN.npz gives it");
 	rt_raise(r->cx, "%s", b.at);
 	buf_free(&b);
 	return RT_ERROR;
@@ -586,10 +589,11 @@ unknown_key(RtCx *cx, const RtParam *p, int n, const char *key)
 int
 rt_args_from_arrays(RtCx *cx, const RtParam *p, int n, const RtArrays *in, IValue *args)
 {
-	Reader r = { .cx = cx, .in = in };
+	const RtArrays none = { 0 };
+	Reader r = { .cx = cx, .in = in ? in : &none, .no_input = !in };
 	int status = RT_OK, done = 0;
 
-	if (!(r.used = rt_mem_zeroed(((int64_t)in->n + 1) * (int64_t)sizeof *r.used)))
+	if (!(r.used = rt_mem_zeroed(((int64_t)r.in->n + 1) * (int64_t)sizeof *r.used)))
 		return rt_raise(cx, "out of memory");
 	rt_clear_error(cx);
 	for (; done < n && !status; done++) {
@@ -600,7 +604,7 @@ rt_args_from_arrays(RtCx *cx, const RtParam *p, int n, const RtArrays *in, IValu
 		else
 			status = read_value(&r, p[done].type, p[done].name, &args[done], 0);
 	}
-	for (int i = 0; i < in->n && !status; i++)
+	for (int i = 0; i < r.in->n && !status; i++)
 		if (!r.used[i])
 			status = unknown_key(cx, p, n, in->at[i].key);
 	rt_mem_back(r.used);

@@ -207,13 +207,23 @@ FILE *rt_whole_open(RtWhole *, const char *path);
 int   rt_whole_end(RtWhole *, bool good);
 bool  rt_replaces(const char *path);           /* may the name be replaced?  Not that of a device or a pipe */
 void  rt_whole_target(Buf *, const char *path);      /* adds the path of the file, behind symbolic links */
-/* The input that is the same file as this output, through links of any kind, or a word for the running program.  Null:
- * writing the output replaces nothing that is read; also if it is null. */
+/* The earlier one of these outputs that is the same file as out[i], through links of any kind, even if none of them
+ * exists yet.  Null: there is none; also if out[i] is null.  Devices are no files. */
+const char *rt_written_twice(const char *const *out, int i);
+#define RT_WRITTEN_TWICE "cannot write to %s: the same file is another output, %s; name another one"
+/* The input that is the same file as this output, through links of any kind, or a word for the running program; "-" is
+ * standard input.  Null: writing the output replaces nothing that is read; also if it is null. */
 const char *rt_overwrites(const char *out, const char *const *in, int nin);
 #define RT_OVERWRITES "cannot write to %s: the same file is read, as %s; name another output"
 bool  rt_is_stdout(const char *path);          /* is it "-", or what standard output is redirected to?  null: no */
 void  rt_parts_remove(void);                   /* removes unfinished files: the process is about to exit */
 void  rt_print_aside(struct RtCx *, const char *, int64_t n);      /* for RtCx.print: prints to standard error */
+
+/* ---- near.c: "did you mean" ---------------------------------------------------------------------- */
+
+typedef struct RtNearest { const char *name; int distance; } RtNearest;        /* name null: none is near */
+/* Notes the name in *best if it is near to the n letters of the word, or begins with them, and nearer than best. */
+void rt_nearest(RtNearest *best, const char *word, int n, const char *name);
 
 /* ---- info.c: what a program is made of ------------------------------------------------------- */
 

@@ -7,6 +7,8 @@
 
 #include "program.h"
 
+#define RT_VERSION "0.1"            /* of Kiln; the Python package has the same: tests/python/wheel.py */
+
 /* ---- trace.c: what ran when; compare.c: are two results the same? ----------------------------------------- */
 
 int  rt_trace_start(RtCx *);
@@ -27,11 +29,15 @@ typedef struct RtArray {            /* one member */
 } RtArray;
 typedef struct RtArrays { RtArray *at; int n, cap; } RtArrays;   /* in order of the file */
 
-/* Stored and deflated members; allocates at most 1100 times the file's size. */
+/* Stored and deflated members; allocates at most 1100 times the file's size.  "-" is standard input, which may be read
+ * several times. */
 int  rt_npz_read(RtCx *, const char *path, RtArrays *);
 /* The same from memory; name: of the file, for messages. */
 int  rt_npz_parse(RtCx *, const char *name, const void *bytes, int64_t n, RtArrays *);
-int  rt_npz_write(RtCx *, const char *path, const RtArrays *);   /* by rename: whole or not at all */
+/* By rename: whole or not at all.  "-" is standard output. */
+int  rt_npz_write(RtCx *, const char *path, const RtArrays *);
+/* Makes standard input, if it is a pipe, a file in memory: this process and its children may read it several times. */
+int  rt_stdin_keep(void);
 void rt_arrays_free(RtArrays *);
 int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor or number or string; borrowed */
 /* Adds a tensor or a text; the other is null.  Takes the reference, also on failure. */
@@ -47,7 +53,9 @@ bool     rt_inflate(const void *in, int64_t n, void *out, int64_t nout);      /*
 uint32_t rt_crc32(const void *, int64_t n);
 
 /* args.c: keys name places (design.md, inputs and outputs) */
-int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValue *args);  /* unknown keys are errors */
+/* Unknown keys are errors.  in null: no input was given, and an argument without a default is an error that names -i.
+ */
+int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *in, IValue *args);
 bool rt_is_strides(const RtArrays *, const char *key);     /* x.strides, where x is there */
 int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
 

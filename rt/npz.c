@@ -8,8 +8,10 @@
 #include "base.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -411,32 +413,84 @@ in_file(RtCx *cx, const File *f, int status)
 	return status;
 }
 
-static int
-read_file(RtCx *cx, File *f)
+/* Writes all n bytes; false, and errno: it cannot. */
+static bool
+write_all(int fd, const char *at, ssize_t n)
 {
-	FILE *in = fopen(f->path, "rb");
-	int64_t cap = 1 << 16, got;
-	unsigned char *more;
+	ssize_t some = 0;
 
-	if (!in)
-		return rt_raise(cx, "%s: %s", f->path, strerror(errno));
-	do {
-		cap *= 2;
-		more = cap < INT64_MAX / 4 ? realloc(f->at, (size_t)cap) : 0;
-		if (!more) {
-			fclose(in);
-			return rt_raise(cx, "%s: out of memory", f->path);
+	for (; n > 0 && some >= 0; at += some, n -= some)
+		if ((some = write(fd, at, (size_t)n)) < 0 && errno == EINTR)
+			some = 0;
+	return some >= 0;
+}
+
+int
+rt_stdin_keep(void)
+{
+	char block[1 << 14];
+	ssize_t n;
+	int fd;
+	bool good = true;
+
+	if (lseek(0, 0, SEEK_CUR) >= 0)
+		return RT_OK;
+	if ((fd = memfd_create("input", MFD_CLOEXEC)) < 0)
+		return RT_ERROR;
+	while (good && ((n = read(0, block, sizeof block)) > 0 || (n < 0 && errno == EINTR)))
+		good = n < 0 || write_all(fd, block, n);
+	good = good && !n && !lseek(fd, 0, SEEK_SET) && dup2(fd, 0) == 0;
+	close(fd);
+	return good ? RT_OK : RT_ERROR;
+}
+
+/* The file's next bytes, at most `room`; standard input stays where it is, so that it can be read again. */
+static ssize_t
+read_more(const File *f, int fd, int64_t start, int64_t room)
+{
+	ssize_t n;
+
+	do
+		n = fd ? read(fd, f->at + f->n, (size_t)room) : pread(0, f->at + f->n, (size_t)room, start + f->n);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/* Reads until the end, or until what was read cannot be the beginning of an .npz: a device may not end. */
+static int
+read_all(RtCx *cx, File *f, int fd)
+{
+	const int64_t start = fd ? 0 : lseek(0, 0, SEEK_CUR);
+	int64_t cap = 0;
+	unsigned char *more;
+	ssize_t n = 1;
+
+	while (n > 0 && (f->n < 1 << 17 || !memcmp(f->at, "PK", 2) || !memcmp(f->at, "\x93NUMPY", 6))) {
+		if (f->n == cap) {
+			cap = cap ? cap * 2 : 1 << 17;
+			more = cap < INT64_MAX / 4 ? realloc(f->at, (size_t)cap) : NULL;
+			if (!more)
+				return rt_raise(cx, "%s: out of memory", f->path);
+			f->at = more;
 		}
-		f->at = more;
-		got = (int64_t)fread(f->at + f->n, 1, (size_t)(cap - f->n), in);
-		f->n += got;
-	} while (f->n == cap && (!memcmp(f->at, "PK", 2) || !memcmp(f->at, "\x93NUMPY", 6)));  /* others may not end */
-	if (ferror(in)) {
-		fclose(in);
-		return rt_raise(cx, "%s: cannot be read", f->path);
+		if ((n = read_more(f, fd, start, cap - f->n)) > 0)
+			f->n += n;
 	}
-	fclose(in);
-	return RT_OK;
+	return n < 0 ? rt_raise(cx, "%s: cannot be read: %s", f->path, strerror(errno)) : RT_OK;
+}
+
+static int
+read_file(RtCx *cx, File *f, const char *path)
+{
+	const bool is_stdin = !strcmp(path, "-");
+	int fd, status;
+
+	if (is_stdin ? rt_stdin_keep() : (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		return rt_raise(cx, "%s: %s", f->path, strerror(errno));
+	status = read_all(cx, f, is_stdin ? 0 : fd);
+	if (!is_stdin)
+		close(fd);
+	return status;
 }
 
 /* Where the central directory is, its end and its number of entries. */
@@ -616,11 +670,11 @@ rt_npz_parse(RtCx *cx, const char *name, const void *bytes, int64_t n, RtArrays 
 int
 rt_npz_read(RtCx *cx, const char *path, RtArrays *a)
 {
-	File f = { .path = path };
-	int status = read_file(cx, &f);
+	File f = { .path = strcmp(path, "-") ? path : "standard input" };
+	int status = read_file(cx, &f, path);
 
 	if (!status)
-		status = rt_npz_parse(cx, path, f.at, f.n, a);
+		status = rt_npz_parse(cx, f.path, f.at, f.n, a);
 	free(f.at);
 	return status;
 }

@@ -20,16 +20,25 @@ typedef struct Plain {
 } Plain;
 
 static const char usage[] =
-	"  -i IN.npz        an input; more than one: calls one after the other\n"
-	"  -o OUT.npz       where the result goes, one for each input; without it, it is printed\n"
+	"  -i IN.npz        an input; more than one: calls one after the other; -: standard input\n"
+	"  -o OUT.npz       where the result goes, one for each input; without it, it is printed; -: standard output\n"
 	"  --method NAME    the method to call\n"
+	"  --version        which Kiln built this program\n"
 	"It takes the sizes that it was built for, and no others (kiln build --no-generic).\n";
 
+/* Says what is wrong with an option, in one line, and which one may be meant. */
 static int
 usage_error(const Plain *p, const char *what, const char *which)
 {
-	fprintf(stderr, "%s: %s%s\nusage: %s [-i IN.npz]... [-o OUT.npz]... [--method NAME]\n%s", p->name, what, which,
-		p->name, usage);
+	static const char *const options[] = { "-i", "-o", "--method", "--version", "--help" };
+	RtNearest best = { 0 };
+
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		rt_nearest(&best, which, (int)strcspn(which, "="), options[i]);
+	fprintf(stderr, "%s: %s%s", p->name, what, which);
+	if (best.name && best.distance)
+		fprintf(stderr, "; did you mean %s?", best.name);
+	fprintf(stderr, " (%s --help lists the options)\n", p->name);
 	return EXIT_USAGE;
 }
 
@@ -60,7 +69,8 @@ check_tensor(RtCx *cx, const PlainTensor *want, const RtArray *a)
 	Buf b = { 0 };
 
 	if (!t) {
-		rt_raise(cx, a ? "argument '%s' is a text, and no tensor" : "argument '%s' is missing", want->key);
+		rt_raise(cx, a ? "argument '%s' is a text, and no tensor" :
+			 "argument '%s' is missing: -i IN.npz gives it", want->key);
 		return EXIT_INPUT;
 	}
 	if (t->dtype == want->dtype && t->ndim == want->ndim &&
@@ -85,7 +95,7 @@ check_number(RtCx *cx, const PlainNumber *want, const RtArray *a)
 	if (!a && (want->has_default || want->tag == RT_NONE))
 		return EXIT_OK;
 	if (!a) {
-		rt_raise(cx, "argument '%s' is missing", want->key);
+		rt_raise(cx, "argument '%s' is missing: -i IN.npz gives it", want->key);
 		return EXIT_INPUT;
 	}
 	if (want->tag != RT_NONE && t && t->dtype == dtype && t->ndim == !whole && (whole || t->dims[0] == want->n) &&
@@ -275,22 +285,36 @@ read_options(Plain *p, int argc, char **argv)
 }
 
 static int
+refuse_overwrite(const Plain *p)
+{
+	for (int i = 0; i < p->nout; i++) {
+		const char *read = rt_overwrites(p->out[i], p->in, p->nin), *twice = rt_written_twice(p->out, i);
+
+		if (read)
+			fprintf(stderr, "%s: error: " RT_OVERWRITES "\n", p->name, p->out[i], read);
+		else if (twice)
+			fprintf(stderr, "%s: error: " RT_WRITTEN_TWICE "\n", p->name, p->out[i], twice);
+		if (read || twice)
+			return EXIT_USAGE;
+	}
+	return EXIT_OK;
+}
+
+static int
 begin(Plain *p, int argc, char **argv)
 {
-	const char *read;
 	int status;
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		fprintf(stdout, "usage: %s [-i IN.npz]... [-o OUT.npz]... [--method NAME]\n%s", p->name, usage);
 		return EXIT_OK;
 	}
-	if ((status = read_options(p, argc, argv)))
+	if (argc == 2 && !strcmp(argv[1], "--version")) {
+		fprintf(stdout, "%s: compiled by Kiln " RT_VERSION "\n", p->name);
+		return EXIT_OK;
+	}
+	if ((status = read_options(p, argc, argv)) || (status = refuse_overwrite(p)))
 		return status;
-	for (int i = 0; i < p->nout; i++)
-		if ((read = rt_overwrites(p->out[i], p->in, p->nin))) {
-			fprintf(stderr, "%s: error: " RT_OVERWRITES "\n", p->name, p->out[i], read);
-			return EXIT_USAGE;
-		}
 	if (rt_cx_init(&p->cx))
 		return failed(p, EXIT_INPUT);
 	for (int i = 0; i < (p->nin ? p->nin : 1) && !status; i++)

@@ -17,7 +17,7 @@ typedef struct Options {
 	const char *json, *trace, *method, *device, *threads, *seed, *bench;
 	RtTrain train;               /* what programs with gradients have besides */
 	int   nin, nout;
-	bool  want_bench, warm, info, guards, strict, selfcheck, help;
+	bool  want_bench, warm, info, guards, strict, selfcheck, help, version;
 } Options;
 
 typedef struct Program {
@@ -32,8 +32,9 @@ typedef struct Program {
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static const char usage[] =
-	"  -i IN.npz        an input; more than one: calls one after the other, on one instance\n"
-	"  -o OUT.npz       where the result goes, one for each input; without it, it is printed\n"
+	"  -i IN.npz        an input; more than one: calls one after the other, on one instance; -: standard input\n"
+	"  -o OUT.npz       where the result goes, one for each input; without it, it is printed; -: standard output,\n"
+	"                   and what the model prints goes to standard error\n"
 	"  --method NAME    the method to call (forward); with commas: one for each input in turn\n"
 	"  --threads N      threads to use (0: one per core)\n"
 	"  --seed N         seed of random numbers\n"
@@ -48,7 +49,8 @@ static const char usage[] =
 	"                   --selfcheck-code): results, errors, prints, what is written to arguments and state;\n"
 	"                   float32 by 2e-4 of the number and 2e-5 of the largest (kiln check tells bugs from\n"
 	"                   ill-conditioned inputs)\n"
-	"  --trace F.json   what ran when, for chrome://tracing\n";
+	"  --trace F.json   what ran when, for chrome://tracing\n"
+	"  --version        which Kiln built this program\n";
 
 #define TEXT(name, member) { "--" name, offsetof(Options, member), RT_OPTION_TEXT }
 #define FLAG(name, member) { name, offsetof(Options, member), RT_OPTION_FLAG }
@@ -56,7 +58,12 @@ static const RtOption options[] = {
 	TEXT("json", json), TEXT("trace", trace), TEXT("method", method), TEXT("device", device),
 	TEXT("threads", threads), TEXT("seed", seed), FLAG("--info", info), FLAG("--guards", guards),
 	FLAG("--strict", strict), FLAG("--selfcheck", selfcheck), FLAG("--bench", want_bench), FLAG("--warm", warm),
-	FLAG("--help", help), FLAG("-h", help), { "--bench=", offsetof(Options, bench), RT_OPTION_REST }, { 0 },
+	FLAG("--help", help), FLAG("-h", help), FLAG("--version", version),
+	{ "--bench=", offsetof(Options, bench), RT_OPTION_REST }, { 0 },
+};
+/* The members are lists: read_option adds to them. */
+static const RtOption file_options[] = {
+	{ "-i", offsetof(Options, in), RT_OPTION_TEXT }, { "-o", offsetof(Options, out), RT_OPTION_TEXT }, { 0 },
 };
 #undef TEXT
 #undef FLAG
@@ -72,115 +79,151 @@ gradients_of(const Program *p)
 }
 
 static void
-put_usage(const Program *p, FILE *to)
+put_usage(const Program *p)
 {
 	const RtGradients *g = gradients_of(p);
 
-	fprintf(to, "usage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s%s", p->name, usage, g ? g->usage : "");
+	printf("usage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s%s", p->name, usage, g ? g->usage : "");
 }
 
-static int
-usage_error(const Program *p, const char *what, const char *which)
+/* One line. */
+static int RT_PRINTF(2, 3)
+usage_error(const Program *p, const char *fmt, ...)
 {
-	fprintf(stderr, "%s: %s%s\n", p->name, what, which);
-	put_usage(p, stderr);
+	va_list ap;
+
+	fprintf(stderr, "%s: ", p->name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, " (%s --help lists the options)\n", p->name);
 	return EXIT_USAGE;
 }
 
-/* The value of option `name` when argv[*i] is it: behind '=' or the next argument; null otherwise. */
-static const char *
-value_of(const char *name, char **argv, int *i)
-{
-	size_t n = strlen(name);
+/* Files, options of every program, options of programs with gradients: the last are null in others. */
+typedef struct Tables { const RtOption *at[3]; } Tables;
 
-	if (strncmp(argv[*i], name, n))
-		return 0;
-	if (argv[*i][n] == '=')
-		return argv[*i] + n + 1;
-	return !argv[*i][n] && argv[*i + 1] ? argv[++*i] : 0;
-}
-
-/* Stores argv[*i], and a value that follows it, if it is one of these options; false: it is not.  *known: it is one,
- * but its value is missing. */
-static bool
-read_from(const RtOption *o, void *to, char **argv, int *i, bool *known)
-{
-	for (; o->name; o++) {
-		char *place = (char *)to + o->place;
-		const size_t n = strlen(o->name);
-		const char *text;
-
-		if (o->as == RT_OPTION_FLAG) {
-			if (!strcmp(argv[*i], o->name))
-				return *(bool *)place = true;
-			continue;
-		}
-		*known |= !strcmp(argv[*i], o->name);
-		text = o->as == RT_OPTION_TEXT ? value_of(o->name, argv, i) :
-			strncmp(argv[*i], o->name, n) ? NULL : argv[*i] + n;
-		if (text)
-			return (*(const char **)(void *)place = text) != NULL;
-	}
-	return false;
-}
-
-static bool
-read_option(Program *p, char **argv, int *i, bool *known)
+static Tables
+tables_of(const Program *p)
 {
 	const RtGradients *g = gradients_of(p);
-	Options *o = &p->o;
-	const char *v;
 
-	if ((v = value_of("-i", argv, i)))
-		return (o->in[o->nin++] = v) != 0;
-	if ((v = value_of("-o", argv, i)))
-		return (o->out[o->nout++] = v) != 0;
-	*known = !strcmp(argv[*i], "-i") || !strcmp(argv[*i], "-o");
-	return read_from(options, o, argv, i, known) || (g && read_from(g->options, &o->train, argv, i, known));
+	return (Tables){ { file_options, options, g ? g->options : NULL } };
 }
 
-/* What to say of an option that this program does not have. */
-static const char *
-unknown(const Program *p, const char *option)
+/* Is the text option o, alone or with its value behind '='? */
+static bool
+is_option(const RtOption *o, const char *text)
 {
-	const bool of_gradients = !strncmp(option, "--grad-", 7) || !strncmp(option, "--train", 7);
+	const size_t n = strlen(o->name);
 
-	return of_gradients && !gradients_of(p) ? "this program has no gradients (kiln build --grad): " :
-	       "unknown option ";
+	return !strncmp(text, o->name, n) &&
+	       (!text[n] || o->as == RT_OPTION_REST || (text[n] == '=' && o->as == RT_OPTION_TEXT));
+}
+
+/* The option that the text is; *table: the index of its table.  Null: it is none. */
+static const RtOption *
+find_option(const Tables *t, const char *text, int *table)
+{
+	for (*table = 0; *table < 3; ++*table)
+		for (const RtOption *o = t->at[*table]; o && o->name; o++)
+			if (is_option(o, text))
+				return o;
+	return NULL;
+}
+
+/* Says that there is no such option, and which one may be meant. */
+static int
+unknown_option(const Program *p, const Tables *t, const char *text)
+{
+	const bool of_gradients = !strncmp(text, "--grad-", 7) || !strncmp(text, "--train", 7);
+	RtNearest best = { 0 };
+
+	if (of_gradients && !t->at[2])
+		return usage_error(p, "this program has no gradients (kiln build --grad): %s", text);
+	for (int i = 0; i < 3; i++)
+		for (const RtOption *o = t->at[i]; o && o->name; o++)
+			rt_nearest(&best, text, (int)strcspn(text, "="), o->name);
+	return best.name ? usage_error(p, "unknown option %s; did you mean %s?", text, best.name) :
+		usage_error(p, "unknown option %s", text);
+}
+
+/* The value of option o in argv[*i], or behind it; another option is none.  Null: it is missing, and this was said. */
+static const char *
+value_of(const Program *p, const Tables *t, const RtOption *o, char **argv, int *i)
+{
+	const char *rest = argv[*i] + strlen(o->name), *next = argv[*i + 1];
+	int table;
+
+	if (o->as == RT_OPTION_REST || *rest)
+		return rest + (o->as != RT_OPTION_REST);
+	if (next && !find_option(t, next, &table))
+		return argv[++*i];
+	if (next)
+		usage_error(p, "missing value of option %s: %s is another option", o->name, next);
+	else
+		usage_error(p, "missing value of option %s", o->name);
+	return NULL;
+}
+
+static int
+read_option(Program *p, const Tables *t, char **argv, int *i)
+{
+	int table;
+	const RtOption *o = find_option(t, argv[*i], &table);
+	char *place = o ? (table < 2 ? (char *)&p->o : (char *)&p->o.train) + o->place : NULL;
+	const char *value;
+
+	if (!o)
+		return unknown_option(p, t, argv[*i]);
+	if (o->as == RT_OPTION_FLAG) {
+		*(bool *)place = true;
+		return EXIT_OK;
+	}
+	if (!(value = value_of(p, t, o, argv, i)))
+		return EXIT_USAGE;
+	if (table)
+		*(const char **)(void *)place = value;
+	else if (o == file_options)
+		p->o.in[p->o.nin++] = value;
+	else
+		p->o.out[p->o.nout++] = value;
+	return EXIT_OK;
 }
 
 static int
 read_options(Program *p, char **argv)
 {
-	bool known;
+	const Tables t = tables_of(p);
+	int status = EXIT_OK;
 
-	for (int i = 1; argv[0] && argv[i]; i++)
-		if (!read_option(p, argv, &i, &known))
-			return usage_error(p, known ? "missing value of option " : unknown(p, argv[i]), argv[i]);
+	for (int i = 1; argv[0] && argv[i] && !status; i++)
+		status = read_option(p, &t, argv, &i);
 	p->o.want_bench |= p->o.bench != NULL;
-	return EXIT_OK;
+	return status;
 }
 
-/* An output that is also read would be lost as an input, for a later call, too.  There is room behind the inputs. */
+/* An output that is also read would be lost as an input, for a later call, too, and one that is written twice the first
+ * time.  There is room behind the inputs and the outputs. */
 static int
 refuse_overwrite(Program *p)
 {
 	Options *o = &p->o;
 	const char *const more[] = { o->json, o->trace, o->train.grad_out };
-	const char *out = NULL, *read = NULL;
-	const int n = o->nout + (int)(sizeof more / sizeof *more);
-	int nin = o->nin;
+	const int n = o->nout + (int)(sizeof more / sizeof *more), nin = o->nin + (o->train.grad_in != NULL);
+	const char *other;
 
-	if (o->train.grad_in)
-		o->in[nin++] = o->train.grad_in;
-	for (int i = 0; i < n && !read; i++) {
-		out = i < o->nout ? o->out[i] : more[i - o->nout];
-		read = rt_overwrites(out, o->in, nin);
+	memcpy(o->out + o->nout, more, sizeof more);
+	o->in[o->nin] = o->train.grad_in;
+	for (int i = 0; i < n; i++) {
+		if ((other = rt_overwrites(o->out[i], o->in, nin)))
+			fprintf(stderr, "%s: error: " RT_OVERWRITES "\n", p->name, o->out[i], other);
+		else if ((other = rt_written_twice(o->out, i)))
+			fprintf(stderr, "%s: error: " RT_WRITTEN_TWICE "\n", p->name, o->out[i], other);
+		if (other)
+			return EXIT_USAGE;
 	}
-	if (!read)
-		return EXIT_OK;
-	fprintf(stderr, "%s: error: " RT_OVERWRITES "\n", p->name, out, read);
-	return EXIT_USAGE;
+	return EXIT_OK;
 }
 
 static bool
@@ -233,7 +276,7 @@ call_read(Program *p, Call *c, const char *file)
 		return RT_ERROR;
 	if (p->o.train.grad_in && p->method->gradients->read(&p->cx, p->o.train.grad_in, &c->in))
 		return RT_ERROR;
-	return rt_invocation_bind(&p->cx, p->method, &c->in, &c->of);
+	return rt_invocation_bind(&p->cx, p->method, file || c->in.n ? &c->in : NULL, &c->of);
 }
 
 static int
@@ -350,10 +393,14 @@ report_times(Program *p, int64_t *t, int n)
 	p99 = (double)t[(n - 1) * 99 / 100] / 1e6;
 	if (p->o.json && !(f = rt_whole_open(&w, p->o.json)))
 		return not_written(p);
-	if (f != stdout)
+	if (f != stdout) {
 		fprintf(stdout, "%d runs on %d thread%s: median %.4g ms, least %.4g ms, 99 %% below %.4g ms\n"
-			"opened in %.4g ms, weights made then %lld bytes, most memory %lld bytes\n", n, p->cx.nthread,
-			p->cx.nthread == 1 ? "" : "s", median, best, p99, open, made, peak);
+			"opened in %.4g ms, weights made then %lld bytes", n, p->cx.nthread,
+			p->cx.nthread == 1 ? "" : "s", median, best, p99, open, made);
+		if (peak)
+			fprintf(stdout, ", most memory %lld bytes", peak);
+		fprintf(stdout, "\n");
+	}
 	if (!f)
 		return EXIT_OK;
 	fprintf(f, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%d,\"threads\":%d,\"open_ms\":%.6g,"
@@ -370,7 +417,7 @@ bench(Program *p)
 	Call c;
 
 	if (p->o.bench && (!number(p->o.bench, &runs) || runs < 1 || runs > 10000000))
-		return usage_error(p, "a number of runs is wanted: --bench=", p->o.bench);
+		return usage_error(p, "--bench wants a number of runs from 1 to 10000000, not '%s'", p->o.bench);
 	cap = runs ? (int)runs : RUNS * 50;
 	t = heap_grow(0, (int64_t)sizeof *t * cap);
 	if (call_read(p, &c, p->o.nin ? p->o.in[0] : 0))
@@ -604,7 +651,7 @@ train(Program *p)
 	t.out = o->nout ? o->out[0] : NULL;
 	t.json = o->json;
 	status = p->method->gradients->train(&p->cx, p->method, &t);
-	return t.wrong ? usage_error(p, t.wrong, t.which) : status ? failed(p, 0) : EXIT_OK;
+	return t.wrong ? usage_error(p, "%s%s", t.wrong, t.which) : status ? failed(p, 0) : EXIT_OK;
 }
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
@@ -643,9 +690,9 @@ set_up(Program *p)
 	int64_t threads = -1, seed = 0;
 
 	if ((p->o.threads && (!number(p->o.threads, &threads) || threads < 0 || threads > 4096)))
-		return usage_error(p, "a number of threads is wanted, not ", p->o.threads);
+		return usage_error(p, "--threads wants a number from 0 to 4096, not '%s'", p->o.threads);
 	if (p->o.seed && !number(p->o.seed, &seed))
-		return usage_error(p, "a number is wanted as seed, not ", p->o.seed);
+		return usage_error(p, "--seed wants a number, not '%s'", p->o.seed);
 	if (p->o.info)
 		p->own.open = NULL;
 	p->entry = (RtEntry){ .weights.all = p->o.selfcheck, .threads = (int)threads, .seeded = p->o.seed != NULL,
@@ -676,7 +723,7 @@ work(Program *p)
 	if (p->o.info)
 		return info(p);
 	if ((p->o.train.grad_out || p->o.train.grad_in || p->o.train.how) && !p->method->gradients)
-		return usage_error(p, "this method has no gradients: kiln build --grad", "");
+		return usage_error(p, "this method has no gradients: kiln build --grad");
 	if (p->o.train.how || p->o.want_bench)
 		status = p->o.train.how ? train(p) : bench(p);
 	for (int i = 0; i < n && !status; i++)
@@ -701,8 +748,8 @@ run(Program *p, char **argv)
 
 	if (status)
 		return status;
-	if (p->o.help) {
-		put_usage(p, stdout);
+	if (p->o.help || p->o.version) {
+		p->o.help ? put_usage(p) : (void)printf("%s: compiled by Kiln " RT_VERSION "\n", p->name);
 		return EXIT_OK;
 	}
 	if ((status = refuse_overwrite(p)))
@@ -732,9 +779,9 @@ rt_main(const RtProgram *program, int argc, char **argv)
 		fprintf(stderr, "%s: error: there is no memory for the stack (ulimit -s, -v)\n", p.name);
 		return EXIT_INPUT;
 	}
-	files = heap_grow(0, 2 * (int64_t)sizeof *files * (argc + 1));
+	files = heap_grow(0, 2 * (int64_t)sizeof *files * (argc + 4));
 	p.o.in = files;
-	p.o.out = files + argc + 1;
+	p.o.out = files + argc + 4;
 	signal(SIGXFSZ, SIG_IGN);                /* a file too large is an error of the write */
 	if (p.own.watch)
 		p.own.watch();

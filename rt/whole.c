@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -41,18 +42,50 @@ rt_print_aside(RtCx *cx, const char *text, int64_t n)
 	fwrite(text, 1, (size_t)n, stderr);
 }
 
-/* The file that a symbolic link leads to is replaced, and not the link. */
+/* Adds the path of a symbolic link's target, which need not exist.  False, and errno: it cannot be read. */
+static bool
+add_link(Buf *b, const char *link)
+{
+	char to[PATH_MAX];
+	const ssize_t n = readlink(link, to, sizeof to - 1);
+	const char *slash = strrchr(link, '/');
+
+	if (n < 0)
+		return false;
+	to[n] = 0;
+	if (*to != '/' && slash)
+		buf_add(b, link, slash + 1 - link);
+	buf_puts(b, to);
+	return true;
+}
+
+/* The file that symbolic links lead to is replaced, and no link. */
 void
 rt_whole_target(Buf *b, const char *path)
 {
-	struct stat st;
-	char *target = !lstat(path, &st) && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+	enum { LINKS = 40 };
+	Buf at = { 0 }, next = { 0 };
 
-	buf_puts(b, target ? target : path);
-	free(target);
+	buf_puts(&at, path);
+	for (int i = 0; i < LINKS && add_link(&next, at.at); i++) {
+		const Buf old = at;
+
+		at = next;
+		next = old;
+		next.n = 0;
+	}
+	buf_puts(b, at.at);
+	buf_free(&at);
+	buf_free(&next);
 }
 
-/* ---- files that are read must not be replaced ------------------------------------------------------------------- */
+/* ---- files that are read must not be replaced, and none is written twice ----------------------------------------- */
+
+static bool
+same_inode(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
 
 const char *
 rt_overwrites(const char *out, const char *const *in, int nin)
@@ -64,9 +97,67 @@ rt_overwrites(const char *out, const char *const *in, int nin)
 	for (int i = 0; i <= nin; i++) {
 		const char *path = i < nin ? in[i] : "/proc/self/exe";
 
-		if (!stat(path, &from) && from.st_ino == to.st_ino && from.st_dev == to.st_dev)
-			return i < nin ? path : "the running program";
+		if (!(strcmp(path, "-") ? stat(path, &from) : fstat(0, &from)) && same_inode(&from, &to))
+			return i == nin ? "the running program" : strcmp(path, "-") ? path : "standard input";
 	}
+	return NULL;
+}
+
+/* Adds the path of the folder; returns the name in it. */
+static const char *
+split_path(const char *path, Buf *folder)
+{
+	const char *slash = strrchr(path, '/');
+	const int64_t n = slash ? slash > path ? slash - path : 1 : 1;
+
+	buf_add(folder, slash ? path : ".", n);
+	return slash ? slash + 1 : path;
+}
+
+/* Are they one name in one folder, which need not exist? */
+static bool
+same_name(const char *a, const char *b)
+{
+	struct stat stat_a, stat_b;
+	Buf folder_a = { 0 }, folder_b = { 0 };
+	bool same = !strcmp(split_path(a, &folder_a), split_path(b, &folder_b));
+	const bool has_a = same && !stat(folder_a.at, &stat_a), has_b = same && !stat(folder_b.at, &stat_b);
+
+	if (has_a || has_b)
+		same = has_a && has_b && same_inode(&stat_a, &stat_b);
+	else
+		same = same && same_name(folder_a.at, folder_b.at);
+	buf_free(&folder_a);
+	buf_free(&folder_b);
+	return same;
+}
+
+static bool
+same_file(const char *a, const char *b)
+{
+	struct stat to_a, to_b;
+	const bool has_a = !stat(a, &to_a), has_b = !stat(b, &to_b);
+	Buf path_a = { 0 }, path_b = { 0 };
+	bool same;
+
+	if (rt_is_stdout(a) && rt_is_stdout(b))
+		return true;
+	if (has_a || has_b)
+		return has_a && has_b && S_ISREG(to_a.st_mode) && same_inode(&to_a, &to_b);
+	rt_whole_target(&path_a, a);
+	rt_whole_target(&path_b, b);
+	same = same_name(path_a.at, path_b.at);
+	buf_free(&path_a);
+	buf_free(&path_b);
+	return same;
+}
+
+const char *
+rt_written_twice(const char *const *out, int i)
+{
+	for (int k = 0; out[i] && k < i; k++)
+		if (out[k] && same_file(out[k], out[i]))
+			return out[k];
 	return NULL;
 }
 

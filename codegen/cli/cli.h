@@ -2,8 +2,6 @@
 #ifndef CODEGEN_CLI_H
 #define CODEGEN_CLI_H
 
-#define KILN_VERSION "0.1"         /* the Python package has the same: tests/python/wheel.py */
-
 #include "../program/program.h"
 
 typedef struct Cli Cli;
@@ -46,7 +44,7 @@ struct Cli {
 	Texts       notes;         /* build: which calls run in generic code, and why */
 	Cause       undynamic;     /* why the last dynamic specialization has no samples */
 	bool        verbose, time, no_source, no_dynamic, no_generic, selfcheck_code, bench_code, reread, eval, no_grad,
-			    as_json, in_double;
+			    as_json, in_double, debug;
 };
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* ends the command: EXIT_USAGE */
@@ -87,6 +85,8 @@ RtCx    *model_context(Cli *);                        /* has the options' seed, 
 RtParam *model_params(Cli *, Model *, int *n);        /* without self */
 /* Input i of the command line.  Without inputs: the arguments that the archive was exported with, if it has them. */
 int      model_input(Cli *, Model *, RtCx *, int i, RtArrays *in);
+/* What model_input read; null: the command line names no input, and the archive has none. */
+const RtArrays *model_given(Cli *, const RtArrays *in);
 /* The *n arguments, new references; a method's begin with a fresh instance. */
 IValue  *model_args(Cli *, Model *, RtCx *, const RtArrays *in, int *n);
 /* Runs the code once on a fresh instance; a status. */

@@ -269,7 +269,8 @@ print_report(const Bench *b, const Machine *m)
 	       b->median, b->least, b->p99, (long long)b->runs, (long long)b->threads, b->threads == 1 ? "" : "s");
 	printf("%-24s %10.4g ms   (least %.4g; opening is %.4g of it)\n", "start to first result", b->start_ms,
 	       b->start_min_ms, b->open);
-	printf("%-24s %10.4g MB\n", "peak memory", (double)b->peak_bytes / 1e6);
+	if (b->peak_bytes)
+		printf("%-24s %10.4g MB\n", "peak memory", (double)b->peak_bytes / 1e6);
 	print_machine(m);
 	if (b->cli->against)
 		printf("%-24s %10.4g    (95 %% of resampled: %.4g to %.4g) of the time of %s: %.4g ms and %.4g, "

@@ -160,11 +160,12 @@ build_options(Cli *cli)
 			   .target = cli->target ? target_find(cli->cx, cli->target) : target_host(),
 			   .march = cli->march, .mcpu = cli->mcpu, .sysroot = cli->sysroot,
 			   .weights_file = weights_file_of(cli), .source = !cli->no_source, .verbose = cli->verbose,
-			   .forms = forms_of(cli), .ops = cli->ops, .reads = cli->reads,
+			   .forms = forms_of(cli), .ops = cli->ops, .reads = cli->reads, .writes = cli->writes,
 			   .bench_code = cli->bench_code };
 
 	o.name = name_of(cli, o.emit);
 	o.fixed = cli->is_static;
+	o.debug = cli->debug;
 	o.bare = cli->no_generic;
 	bare_options(cli, &o);
 	if (o.fixed && strcmp(o.emit, "exe"))
@@ -397,6 +398,8 @@ cmd_build(Cli *cli)
 	if (cli->args.n != 1 || !cli->out)
 		usage_error(cli, "build wants one model and -o OUT");
 	model_build(cli, cli->args.at[0], &text);
+	if (text.by_tcc)
+		fprintf(stderr, "kiln: note: programs by tcc run 5 to 800 times slower than by gcc\n");
 	report(cli, &text);
 	return EXIT_OK;
 }

@@ -20,7 +20,7 @@ typedef struct Needs {
 	Map     index;           /* name -> Need */
 	PtrMap  seen;            /* functions */
 	Vec(Need *) all;
-	int     nlacking;
+	int     nlacking, nraising;      /* operators that Kiln lacks, and those that only raise */
 	const char *broken;      /* the first error that no missing operator explains */
 } Needs;
 
@@ -145,6 +145,7 @@ need(Needs *s, const Op *op, const char *name, const char *state, Range at)
 		map_put(&s->index, name, n);
 		vec_push(cx->arena, &s->all, n);
 		s->nlacking += !op;
+		s->nraising += op && op_is_sparse(op);
 	}
 	for (int i = 0; i < n->at.n; i++)
 		if (n->at.at[i].src == at.src && n->at.at[i].beg == at.beg)
@@ -313,5 +314,8 @@ cmd_ops(Cli *cli)
 	print_needs(&s);
 	if (s.broken && !s.nlacking)
 		fprintf(stderr, "%s\n", s.broken);
-	return s.nlacking ? EXIT_LACKS : s.broken ? EXIT_INPUT : EXIT_OK;
+	if (s.nraising)
+		fprintf(stderr, "kiln: %d operator%s of sparse tensors, which Kiln does not have: calls raise\n",
+			s.nraising, s.nraising == 1 ? "" : "s");
+	return s.nlacking || s.nraising ? EXIT_LACKS : s.broken ? EXIT_INPUT : EXIT_OK;
 }

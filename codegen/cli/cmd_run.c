@@ -55,7 +55,7 @@ run_once(Cli *cli, Model *m, RtCx *rt, int i)
 		fail_runtime(cli, rt);
 	if (cli->grad_in && rt_gradients_read(rt, cli->grad_in, in))
 		fail_runtime(cli, rt);
-	if (rt_args_from_arrays(rt, params, n, in, args))
+	if (rt_args_from_arrays(rt, params, n, model_given(cli, in), args))
 		fail_runtime(cli, rt);
 	if (model_run(cli, m, rt, args, n, &result))
 		fail_raised(cli, rt);

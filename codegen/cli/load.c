@@ -112,6 +112,12 @@ model_input(Cli *cli, Model *m, RtCx *rt, int i, RtArrays *in)
 	return RT_OK;
 }
 
+const RtArrays *
+model_given(Cli *cli, const RtArrays *in)
+{
+	return in->n || input_count(cli) ? in : NULL;
+}
+
 static int
 exit_of(const RtCx *rt)
 {
@@ -140,7 +146,7 @@ model_args(Cli *cli, Model *m, RtCx *rt, const RtArrays *in, int *n)
 	RtParam *params = model_params(cli, m, &nparam);
 	IValue *args = new(cli->cx->arena, IValue, nparam + 2);
 
-	if (rt_args_from_arrays(rt, params, nparam, in, args + self))
+	if (rt_args_from_arrays(rt, params, nparam, model_given(cli, in), args + self))
 		fail_runtime(cli, rt);
 	if (self)
 		args[0] = module_fresh(cli->cx, m->module);

@@ -32,7 +32,7 @@ static const Command commands[] = {
 };
 
 /* MAYBE: a text behind =, or "".  READ or WRITTEN is added where TEXT or TEXTS name files.  Both: the file is written
- * with --tune, else read. */
+ * with --tune, else read.  A row without a name is the title of the rows that follow. */
 typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_MAYBE, OPTION_KIND = 3, READ, WRITTEN = 8 }
 	OptionKind;
 typedef struct Option {
@@ -42,114 +42,83 @@ typedef struct Option {
 	OptionKind  kind;
 	size_t      place;         /* in Cli */
 	const char *commands;      /* " run show " */
-	const char *help;
+	const char *help;          /* or the title */
 } Option;
 
 #define PLACE(member) offsetof(Cli, member)
+#define GROUP(title) { .help = title }
 static const Option options[] = {
+	GROUP("Inputs and results"),
 	{"input", 'i', "FILE.npz", OPTION_TEXTS | READ, PLACE(inputs), " bench run build show check profile trace ",
-	 "arrays whose names are the arguments'; or random ones:"},
+	 "arrays whose names are the arguments'; -: standard input; or random ones:"},
 	{"input", 'i', "FILE.npz", OPTION_TEXTS | READ, PLACE(inputs), " bisect ",
-	 "arrays whose names are the arguments'"},
+	 "arrays whose names are the arguments'; -: standard input"},
 	{"input", 0, "NAME=DTYPE[SIZES]", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile trace ",
 	 "such as x=float32[1..8x3]; a range: two inputs, least and largest"},
 	{"profile", 0, "F.prof", OPTION_TEXTS | READ, PLACE(profiles), " build bench show profile ",
 	 "what kiln profile wrote; several are merged"},
-	{"profiled", 0, "N", OPTION_TEXT, PLACE(profiled), " bisect ",
-	 "inputs that programs are built for; on the others they only run (all)"},
 	{"output", 'o', "FILE.npz", OPTION_TEXTS | WRITTEN, PLACE(outs), " run ",
-	 "where results go, the first one of the first input; without: printed"},
+	 "where results go, the first one of the first input; without: printed; -: to standard\n"
+	 "                               output, and what the model prints goes to standard error"},
 	{"output", 'o', "FILE", OPTION_TEXT | WRITTEN, PLACE(out), " build profile save trace ", "where it goes"},
-	{"double", 0, 0, OPTION_FLAG, PLACE(in_double), " check ",
-	 "the errors of the results against an interpreter whose floats are all float64, over\n"
-	 "                               the largest element: at most 5e-6, or 3 times the interpreter's;\n"
-	 "                               without it they decide where program and interpreter differ"},
-	{"reference", 0, "OUT.npz", OPTION_TEXTS | READ, PLACE(references), " check ",
-	 "with --double: a recorded answer, one for each -i, in the interpreter's place"},
-	{"grad", 0, "params|NAME,...", OPTION_TEXT, PLACE(grad), " bench run build show check profile ",
-	 "gradients by all parameters, or by these and arguments"},
-	{"no-grad", 0, 0, OPTION_FLAG, PLACE(no_grad), " bisect bench run build show check profile trace ",
-	 "as under torch.no_grad(): is_grad_enabled() is False"},
-	{"loss", 0, "NAME", OPTION_TEXT, PLACE(loss), " bench run build show check profile ",
-	 "with --grad: of cross_entropy, nll, mse, l1, bce, bce_with_logits (result, target)"},
-	{"grad-out", 0, "FILE.npz", OPTION_TEXT | WRITTEN, PLACE(grad_out), " run ", "where the gradients go"},
-	{"grad-in", 0, "FILE.npz", OPTION_TEXT | READ, PLACE(grad_in), " run ",
-	 "gradients of the results; without: ones"},
-	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ",
-	 "embed (in the program), file (beside it: OUT.weights)"},
-	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ",
-	 "of weights that are larger, where they are faster (Winograd): made (when the program\n"
-	 "                               is opened), fast (they are in the program), small (none)"},
-	{"keep", 0, "NAME", OPTION_TEXTS, PLACE(keep), " trace ",
-	 "calls of this function or method, or of a class's methods, stay as they are"},
-	{"check", 0, "IN2.npz", OPTION_TEXTS | READ, PLACE(checks), " trace ",
-	 "runs model and trace on this, too, and warns where the trace does not hold"},
-	{"params", 0, "NEW.npz", OPTION_TEXT | READ, PLACE(params), " save ",
-	 "tensors that take the place of those of that name (kiln info)"},
-	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " save ", "these instead of forward (-O1 and more)"},
-	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " build ",
-	 "these instead of forward; inputs are the first one's"},
-	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " bisect bench run show check profile trace ",
-	 "instead of forward"},
-	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " bisect bench run build check profile trace ",
-	 "of the random numbers"},
-	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " bench run check profile trace ",
-	 "how many (1); 0: one per core"},
-	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " build ",
-	 "how many (1), when the program is not told; 0: one per core"},
-	{"eval", 0, 0, OPTION_FLAG, PLACE(eval), " bisect bench run build show check profile save trace ",
-	 "leave training mode"},
-	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bisect bench run build check profile trace ",
-	 "of each run of the interpreter"},
 	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops info check targets trace ", "as JSON"},
 	{"json", 0, "FILE", OPTION_TEXT | WRITTEN, PLACE(json), " bench ",
 	 "the results as JSON; -: to standard output"},
 	{"json", 0, "FILE", OPTION_TEXT | WRITTEN, PLACE(json), " build ",
 	 "what it would print as JSON; -: to standard output"},
-	{"op-schema", 0, "SCHEMA", OPTION_TEXTS, PLACE(op_schemas),
-	 " bisect bench run build show check profile save info ops trace ",
-	 "an operator of yours: 'my::f(Tensor a, int c) -> Tensor'"},
-	{"op", 0, "FILE.c", OPTION_TEXTS | READ, PLACE(ops),
-	 " bisect bench run build show check profile save info ops trace ",
-	 "C with its function, here my_f; includes kiln.h"},
-	{"op-body", 0, "NAME=TEXT", OPTION_TEXTS, PLACE(op_bodies),
-	 " bisect bench run build show check profile save info ops trace ",
-	 "or TorchScript instead of C: 'my::f=return a * c'"},
-	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ",
-	 "frontend, prepared, specialized, optimized, kernels, or a pass: after it"},
-	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, python, code, dot"},
-	{"reread", 0, 0, OPTION_FLAG, PLACE(reread), " show ",
-	 "read the text back and print it again: a difference is an error"},
+	{"grad-out", 0, "FILE.npz", OPTION_TEXT | WRITTEN, PLACE(grad_out), " run ", "where the gradients go"},
+	{"grad-in", 0, "FILE.npz", OPTION_TEXT | READ, PLACE(grad_in), " run ",
+	 "gradients of the results; without: ones"},
+	{"params", 0, "NEW.npz", OPTION_TEXT | READ, PLACE(params), " save ",
+	 "tensors that take the place of those of that name (kiln info)"},
+	{"reference", 0, "OUT.npz", OPTION_TEXTS | READ, PLACE(references), " check ",
+	 "with --double: a recorded answer, one for each -i, in the interpreter's place"},
+	{"check", 0, "IN2.npz", OPTION_TEXTS | READ, PLACE(checks), " trace ",
+	 "runs model and trace on this, too, and warns where the trace does not hold"},
+	{"keep", 0, "NAME", OPTION_TEXTS, PLACE(keep), " trace ",
+	 "calls of this function or method, or of a class's methods, stay as they are"},
+	{"double", 0, 0, OPTION_FLAG, PLACE(in_double), " check ",
+	 "the errors of the results against an interpreter whose floats are all float64, over\n"
+	 "                               the largest element: at most 5e-6, or 3 times the interpreter's;\n"
+	 "                               without it they decide where program and interpreter differ"},
+	{"profiled", 0, "N", OPTION_TEXT, PLACE(profiled), " bisect ",
+	 "inputs that programs are built for; on the others they only run (all)"},
+	GROUP("The model"),
+	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " save ", "these instead of forward (-O1 and more)"},
+	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " build ",
+	 "these instead of forward; inputs are the first one's"},
+	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " bisect bench run show check profile trace ",
+	 "instead of forward"},
+	{"eval", 0, 0, OPTION_FLAG, PLACE(eval), " bisect bench run build show check profile save trace ",
+	 "leave training mode"},
+	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " bisect bench run build check profile trace ",
+	 "of the random numbers"},
+	{"no-grad", 0, 0, OPTION_FLAG, PLACE(no_grad), " bisect bench run build show check profile trace ",
+	 "as under torch.no_grad(): is_grad_enabled() is False"},
+	{"grad", 0, "params|NAME,...", OPTION_TEXT, PLACE(grad), " bench run build show check profile ",
+	 "gradients by all parameters, or by these and arguments"},
+	{"loss", 0, "NAME", OPTION_TEXT, PLACE(loss), " bench run build show check profile ",
+	 "with --grad: of cross_entropy, nll, mse, l1, bce, bce_with_logits (result, target)"},
+	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bisect bench run build check profile trace ",
+	 "of each run of the interpreter"},
+	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " bench run check profile trace ",
+	 "how many (1); 0: one per core"},
+	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " build ",
+	 "how many (1), when the program is not told; 0: one per core"},
+	GROUP("What is built"),
 	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ",
 	 "exe, shared, static, obj (libraries, with NAME.h beside them), c (a folder), ptx, cuda"},
 	{"name", 0, "NAME", OPTION_TEXT, PLACE(name), " build ", "of a library's header and functions (OUT)"},
 	{"static", 0, 0, OPTION_FLAG, PLACE(is_static), " build ", "a program that needs no libraries"},
-	{"gpu", 0, "LIST", OPTION_TEXT, PLACE(gpu), " build ", "sm_80,sm_90,ptx: for these GPUs, too"},
-	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build show ", "another machine: kiln targets lists them"},
-	{"sysroot", 0, "FOLDER", OPTION_TEXT, PLACE(sysroot), " build ",
-	 "where the target's C library is, for the compiler"},
-	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " bench build show ",
-	 "native, x86-64-v3, cortex-a53 ...: the least processor that it runs on;\n"
-	 "                               several, the least first: kernels for each, the best that runs is taken;\n"
-	 "                               portable (x86-64, aarch64): x86-64-v2,x86-64-v3,x86-64-v4, and with kernels\n"
-	 "                               of 8 bits icelake-server; generic,neoverse-n1: the default, but for what is\n"
-	 "                               tuned, for tcc and plain functions, which is native"},
-	{"march", 0, "NAME", OPTION_TEXT, PLACE(march), " bench build show ",
-	 "the compiler's -march, whatever --cpu says"},
-	{"mcpu", 0, "NAME", OPTION_TEXT, PLACE(mcpu), " bench build show ", "its -mcpu (x86: -mtune), likewise"},
-	{"cc", 0, "COMPILER", OPTION_TEXT, PLACE(cc), " bisect bench build show ",
-	 "gcc, clang, tcc (inside Kiln), or a path"},
-	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " bisect bench run build show profile ", "0 to 3 (2)"},
-	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " save ",
-	 "0: all as it was (the default); 1 to 3: optimized, constants inside"},
-	{"tune", 0, "[=SECONDS]", OPTION_MAYBE, PLACE(tune), " build ",
-	 "measures here, for so long (60), how else kernels may be computed, and takes what is faster"},
-	{"tuning", 0, "F.json", OPTION_TEXT | READ | WRITTEN, PLACE(tuning), " build show ",
-	 "what --tune has found: with --tune written, else taken without measuring"},
-	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " bench build ",
-	 "most specialized graphs (4)"},
+	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ",
+	 "embed (in the program), file (beside it: OUT.weights)"},
+	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ",
+	 "of weights that are larger, where they are faster (Winograd): made (when the program\n"
+	 "                               is opened), fast (they are in the program), small (none)"},
 	{"no-dynamic", 0, 0, OPTION_FLAG, PLACE(no_dynamic), " bench build ",
 	 "nothing for other sizes than those of the inputs: they run the generic code"},
+	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " bench build ",
+	 "most specialized graphs (4)"},
 	{"no-generic", 0, 0, OPTION_FLAG, PLACE(no_generic), " build ",
 	 "plain C functions for the sizes of the inputs, and nothing else: no runtime, no heap;\n"
 	 "                               of emit exe: a program of them, which reads and writes .npz"},
@@ -162,13 +131,55 @@ static const Option options[] = {
 	{"selfcheck-code", 0, 0, OPTION_FLAG, PLACE(selfcheck_code), " build ",
 	 "the graph as it was read, too, which no pass has changed: the program's --selfcheck\n"
 	 "                               compares with it (larger, and state is all of the model's)"},
+	{"bench-code", 0, 0, OPTION_FLAG, PLACE(bench_code), " build ",
+	 "what each launch computes, and where in the model, too, for kiln bench (larger)"},
+	{"no-source", 0, 0, OPTION_FLAG, PLACE(no_source), " build ", "leave the model's text out of the program"},
+	{"debug", 0, 0, OPTION_FLAG, PLACE(debug), " build ",
+	 "keeps the names of functions, for debuggers and profilers: else they are stripped"},
+	GROUP("Machine and compiler"),
+	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " bench build show ",
+	 "native, x86-64-v3, cortex-a53 ...: the least processor that it runs on;\n"
+	 "                               several, the least first: kernels for each, the best that runs is taken;\n"
+	 "                               portable (x86-64, aarch64): x86-64-v2,x86-64-v3,x86-64-v4, and with kernels\n"
+	 "                               of 8 bits icelake-server; generic,neoverse-n1: the default, but for what is\n"
+	 "                               tuned, for tcc and plain functions, which is native"},
+	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build show ", "another machine: kiln targets lists them"},
+	{"sysroot", 0, "FOLDER", OPTION_TEXT, PLACE(sysroot), " build ",
+	 "where the target's C library is, for the compiler"},
+	{"march", 0, "NAME", OPTION_TEXT, PLACE(march), " bench build show ",
+	 "the compiler's -march, whatever --cpu says"},
+	{"mcpu", 0, "NAME", OPTION_TEXT, PLACE(mcpu), " bench build show ", "its -mcpu (x86: -mtune), likewise"},
+	{"cc", 0, "COMPILER", OPTION_TEXT, PLACE(cc), " bisect bench build show ",
+	 "gcc, clang, tcc (inside Kiln), or a path"},
+	{"gpu", 0, "LIST", OPTION_TEXT, PLACE(gpu), " build ", "sm_80,sm_90,ptx: for these GPUs, too"},
 	{"against", 0, "PROGRAM", OPTION_TEXT | READ, PLACE(against), " bench ",
 	 "how it compares with another: runs of both in turn, and their ratio"},
 	{"runner", 0, "COMMAND", OPTION_TEXT, PLACE(runner), " bench check ",
 	 "what runs the program: 'qemu-aarch64 -L /usr/aarch64-linux-gnu' (kiln targets)"},
-	{"bench-code", 0, 0, OPTION_FLAG, PLACE(bench_code), " build ",
-	 "what each launch computes, and where in the model, too, for kiln bench (larger)"},
-	{"no-source", 0, 0, OPTION_FLAG, PLACE(no_source), " build ", "leave the model's text out of the program"},
+	GROUP("Speed"),
+	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " bisect bench run build show profile ", "0 to 3 (2)"},
+	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " save ",
+	 "0: all as it was (the default); 1 to 3: optimized, constants inside"},
+	{"tune", 0, "[=SECONDS]", OPTION_MAYBE, PLACE(tune), " build ",
+	 "measures here, for so long (60), how else kernels may be computed, and takes what is faster"},
+	{"tuning", 0, "F.json", OPTION_TEXT | READ | WRITTEN, PLACE(tuning), " build show ",
+	 "what --tune has found: with --tune written, else taken without measuring"},
+	GROUP("Operators of yours"),
+	{"op-schema", 0, "SCHEMA", OPTION_TEXTS, PLACE(op_schemas),
+	 " bisect bench run build show check profile save info ops trace ",
+	 "an operator of yours: 'my::f(Tensor a, int c) -> Tensor'"},
+	{"op", 0, "FILE.c", OPTION_TEXTS | READ, PLACE(ops),
+	 " bisect bench run build show check profile save info ops trace ",
+	 "C with its function, here my_f; includes kiln.h"},
+	{"op-body", 0, "NAME=TEXT", OPTION_TEXTS, PLACE(op_bodies),
+	 " bisect bench run build show check profile save info ops trace ",
+	 "or TorchScript instead of C: 'my::f=return a * c'"},
+	GROUP("Graphs, passes and messages"),
+	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ",
+	 "frontend, prepared, specialized, optimized, kernels, or a pass: after it"},
+	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, python, code, dot"},
+	{"reread", 0, 0, OPTION_FLAG, PLACE(reread), " show ",
+	 "read the text back and print it again: a difference is an error"},
 	{"dump", 'd', "PASS[:2]", OPTION_TEXTS, PLACE(dumps), " run build show profile save ",
 	 "the graph after that pass; 2: each change, too; all"},
 	{"limit", 'L', "PASS=N", OPTION_TEXTS, PLACE(limits), " run build show profile save ",
@@ -181,6 +192,7 @@ static const Option options[] = {
 	{"verbose", 'v', 0, OPTION_FLAG, PLACE(verbose), " bench run show build profile ", "say what is done"},
 	{"time", 0, 0, OPTION_FLAG, PLACE(time), " run build show profile save ", "say how long each part took"},
 };
+#undef GROUP
 
 enum { NCOMMAND = sizeof commands / sizeof *commands, NOPTION = sizeof options / sizeof *options };
 
@@ -193,7 +205,7 @@ usage_error(Cli *cli, const char *fmt, ...)
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "\ntry: kiln %s%s--help\n", cli->command ? cli->command : "", cli->command ? " " : "");
+	fprintf(stderr, " (kiln%s%s --help)\n", cli->command ? " " : "", cli->command ? cli->command : "");
 	exit(EXIT_USAGE);
 }
 
@@ -219,23 +231,33 @@ takes(const Option *o, const char *command)
 	char word[32];
 
 	snprintf(word, sizeof word, " %s ", command);
-	return strstr(o->commands, word) != 0;
+	return o->name && strstr(o->commands, word) != 0;
+}
+
+static void
+help_option(const Option *o)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+		 o->letter ? ", " : "  ", o->name, o->arg && o->kind != OPTION_MAYBE ? " " : "", o->arg ? o->arg : "");
+	printf(strlen(name) > 28 ? "  %s\n%31s%s\n" : "  %-28s%s%s\n", name, strlen(name) > 28 ? "" : " ", o->help);
 }
 
 static void
 help_options(const char *command)
 {
-	char name[64];
+	const char *title = NULL;
 
 	for (int i = 0; i < NOPTION; i++) {
-		const Option *o = &options[i];
-		if (!takes(o, command))
+		if (!options[i].name)
+			title = options[i].help;
+		if (!takes(&options[i], command))
 			continue;
-		snprintf(name, sizeof name, "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-			o->letter ? ", " : "  ", o->name, o->arg && o->kind != OPTION_MAYBE ? " " : "",
-			o->arg ? o->arg : "");
-		printf(strlen(name) > 28 ? "  %s\n%31s%s\n" : "  %-28s%s%s\n", name, strlen(name) > 28 ? "" : " ",
-		       o->help);
+		if (title)
+			printf("\n%s\n", title);
+		title = NULL;
+		help_option(&options[i]);
 	}
 }
 
@@ -267,43 +289,85 @@ help(const char *command)
 			printf("  kiln %-8s %-32s %s\n", commands[i].name, commands[i].args, commands[i].help);
 	if (!command) {
 		printf("\nMODEL is an archive of torch.jit.save (.pt) or torch.export.save (.pt2), TorchScript source "
-		       "(model.py), or the text of a graph (graph.ir).  kiln COMMAND --help names the options of a "
-		       "command, kiln --version this version.\n");
+		       "(model.py), or the text of a graph (graph.ir).  kiln help COMMAND names the options of a "
+		       "command, kiln --version (-V) this version.\n");
 		return;
 	}
-	printf("\n");
 	help_options(command);
 	help_passes(command);
 }
 
 /* ---- parsing ------------------------------------------------------------------------------------------------ */
 
+/* The command's row of option -n or --name; another command's if it takes none.  Null: there is no such option. */
 static const Option *
-find_option(Cli *cli, const char *text, size_t n, bool is_long)
+find_option(const char *command, const char *text, size_t n, bool is_long)
 {
 	const Option *other = NULL;
 
 	for (int i = 0; i < NOPTION; i++) {
-		if (is_long ? strlen(options[i].name) != n || strncmp(options[i].name, text, n) != 0
-			    : options[i].letter != *text)
+		const Option *o = &options[i];
+
+		if (!o->name || (is_long ? strlen(o->name) != n || strncmp(o->name, text, n) : o->letter != *text))
 			continue;
-		if (takes(&options[i], cli->command))
-			return &options[i];
-		other = &options[i];
+		if (takes(o, command))
+			return o;
+		other = o;
 	}
-	if (other)
-		usage_error(cli, "%s takes no option --%s", cli->command, other->name);
-	usage_error(cli, "unknown option %s%.*s", is_long ? "--" : "-", (int)n, text);
+	return other;
+}
+
+/* Says that the command has no such option, and which one may be meant. */
+static RT_NORETURN void
+unknown_option(Cli *cli, const char *text)
+{
+	const int n = (int)strcspn(text, "=");
+	RtNearest best = { 0 };
+
+	for (int i = 0; i < NOPTION && text[0] == '-'; i++)
+		if (takes(&options[i], cli->command))
+			rt_nearest(&best, text + 1, n - 1, options[i].name);
+	if (best.name)
+		usage_error(cli, "unknown option -%.*s; did you mean --%s?", n, text, best.name);
+	usage_error(cli, "unknown option -%.*s", n, text);
+}
+
+/* Is this argument, "-n" or "--name=...", an option of the command? */
+static bool
+is_option(const char *command, const char *arg)
+{
+	const bool is_long = arg[0] == '-' && arg[1] == '-';
+	const char *name = arg + 1 + is_long;
+	const Option *o;
+
+	if (arg[0] != '-' || !*name || (!is_long && name[1]))
+		return false;
+	o = find_option(command, name, is_long ? strcspn(name, "=") : 1, is_long);
+	return o && takes(o, command);
+}
+
+/* The option that `text`, "-n...", names; it is a usage error if the command has no such option. */
+static const Option *
+known_option(Cli *cli, const char *text)
+{
+	const bool is_long = text[1] == '-';
+	const char *name = text + 1 + is_long;
+	const Option *o = find_option(cli->command, name, is_long ? strcspn(name, "=") : 1, is_long);
+
+	if (!o)
+		unknown_option(cli, text + 1);
+	if (!takes(o, cli->command))
+		usage_error(cli, "%s takes no option --%s", cli->command, o->name);
+	return o;
 }
 
 /* One option; returns how many more arguments it took. */
 static int
 parse_option(Cli *cli, const char *text, const char *next)
 {
-	bool is_long = text[1] == '-';
-	const char *name = text + 1 + is_long, *value = is_long ? strchr(name, '=') : name[1] ? name + 1 : 0;
-	const Option *o = find_option(cli, name, value && is_long ? (size_t)(value - name) : is_long ? strlen(name) : 1,
-				      is_long);
+	const bool is_long = text[1] == '-';
+	const Option *o = known_option(cli, text);
+	const char *value = is_long ? strchr(text, '=') : text[2] ? text + 2 : NULL;
 	char *place = (char *)cli + o->place;
 	int took = 0;
 
@@ -319,7 +383,10 @@ parse_option(Cli *cli, const char *text, const char *next)
 		value = "";
 	if (!value) {
 		if (!next)
-			usage_error(cli, "--%s wants %s", o->name, o->arg);
+			usage_error(cli, "--%s wants a value: --%s %s", o->name, o->name, o->arg);
+		if (is_option(cli->command, next))
+			usage_error(cli, "--%s wants a value, and %s is another option: --%s %s", o->name, next,
+				    o->name, o->arg);
 		value = next;
 		took = 1;
 	}
@@ -340,27 +407,51 @@ all_said(int status)
 }
 
 static const Command *
-parse(Cli *cli, int argc, char **argv)
+find_command(Cli *cli, const char *name)
 {
-	const Command *c = 0;
-	bool plain = false;
+	RtNearest best = { 0 };
 
-	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		help(0);
+	for (int i = 0; i < NCOMMAND; i++) {
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+		rt_nearest(&best, name, (int)strlen(name), commands[i].name);
+	}
+	if (best.name)
+		usage_error(cli, "unknown command '%s'; did you mean %s?", name, best.name);
+	usage_error(cli, "unknown command '%s'", name);
+}
+
+static bool
+is_help(const char *arg)
+{
+	return !strcmp(arg, "--help") || !strcmp(arg, "-h");
+}
+
+/* Does what needs no command, and ends. */
+static void
+parse_alone(Cli *cli, int argc, char **argv)
+{
+	if (argc < 2 || is_help(argv[1]) || !strcmp(argv[1], "help")) {
+		help(argc > 2 ? find_command(cli, argv[2])->name : NULL);
 		exit(all_said(argc < 2 ? EXIT_USAGE : EXIT_OK));
 	}
-	if (!strcmp(argv[1], "--version")) {
-		printf("kiln %s\n", KILN_VERSION);
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("kiln %s\n", RT_VERSION);
 		exit(all_said(EXIT_OK));
 	}
-	for (int i = 0; i < NCOMMAND && !c; i++)
-		if (!strcmp(commands[i].name, argv[1]))
-			c = &commands[i];
-	if (!c)
-		usage_error(cli, "unknown command '%s'", argv[1]);
+}
+
+static const Command *
+parse(Cli *cli, int argc, char **argv)
+{
+	const Command *c;
+	bool plain = false;
+
+	parse_alone(cli, argc, argv);
+	c = find_command(cli, argv[1]);
 	cli->command = c->name;
 	for (int i = 2; i < argc; i++) {
-		if (!plain && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
+		if (!plain && is_help(argv[i])) {
 			help(c->name);
 			exit(all_said(EXIT_OK));
 		}
@@ -403,6 +494,9 @@ note_files(Cli *cli, const Command *c)
 		if (options[i].kind & (READ | WRITTEN) && takes(&options[i], cli->command))
 			note_option(cli, &options[i]);
 	refuse_overwrite(cli->cx, &cli->reads, &cli->writes);
+	for (int i = 0; i < cli->inputs.n; i++)
+		if (!strcmp(cli->inputs.at[i], "-") && rt_stdin_keep())
+			fail(cli->cx, (Range){ 0 }, "standard input: %s", strerror(errno));
 }
 
 typedef struct Job { const Command *command; Cli *cli; int status; } Job;

@@ -119,6 +119,8 @@ refuse_overwrite(Cx *cx, const Texts *reads, const Texts *writes)
 
 		if (read)
 			fail_status(cx, EXIT_USAGE, NOWHERE, RT_OVERWRITES, writes->at[i], read);
+		if ((read = rt_written_twice(writes->at, i)))
+			fail_status(cx, EXIT_USAGE, NOWHERE, RT_WRITTEN_TWICE, writes->at[i], read);
 	}
 }
 
@@ -232,7 +234,6 @@ args_emitted(Build *b, Argv *a, const char *c, const char *object)
 {
 	args_compiler(b, a);
 	arg(a, "-std=gnu11"), arg(a, !b->o->opt ? "-O1" : b->small ? "-Os" : "-O2");
-	arg(a, "-std=gnu11"), arg(a, !b->o->opt ? "-O1" : b->small ? "-Os" : "-O2");
 	arg(a, "-Werror=implicit-function-declaration");
 	arg(a, "-fno-strict-aliasing"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"),
 		arg(a, "-fno-math-errno");
@@ -343,9 +344,9 @@ compile_operators(Build *b, Argv *objects)
 	}
 }
 
-/* A program, or with more options a part of one. */
+/* A program, or with more options a part of one; strip: without names. */
 static void
-link_with(Build *b, const Argv *parts, const Argv *options, const char *out)
+link_with(Build *b, const Argv *parts, const Argv *options, bool strip, const char *out)
 {
 	Argv a = { .cx = b->cx };
 
@@ -354,6 +355,8 @@ link_with(Build *b, const Argv *parts, const Argv *options, const char *out)
 	for (int i = 0; i < parts->v.n; i++)
 		arg(&a, parts->v.at[i]);
 	arg(&a, "-Wl,--gc-sections");
+	if (strip)
+		arg(&a, "-s");
 	for (int i = 0; i < options->v.n; i++)
 		arg(&a, options->v.at[i]);
 	run(b, argv_of(&a), "to link");
@@ -373,7 +376,7 @@ link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	arg(&a, "-Wl,-z,noexecstack,-z,noseparate-code,-z,norelro,-z,common-page-size=64,--build-id=none");
 	args_of(&a, getenv("LDFLAGS"));
 	args_of(&a, b->o->target->libs);
-	link_with(b, parts, &a, out);
+	link_with(b, parts, &a, !b->o->debug, out);
 }
 
 /* It exports NAME_* only.  It stays loaded: it frees memory of threads that made calls when they end. */
@@ -391,7 +394,7 @@ link_shared(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	arg(&a, arena_printf(b->cx->arena, "-Wl,-soname,%s", slash ? slash + 1 : b->out));
 	args_of(&a, getenv("LDFLAGS"));
 	args_of(&a, b->o->target->libs);
-	link_with(b, parts, &a, out);
+	link_with(b, parts, &a, !b->o->debug, out);
 }
 
 /* ar, objcopy: of the target's own tools, LLVM's with clang, or of this machine. */
@@ -426,8 +429,10 @@ link_object(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	arg(&a, "-r"), arg(&a, "-nostdlib"), arg(&a, "-Wl,-z,noexecstack");
 	for (int i = 0; i < t->exported.n; i++)
 		arg(&a, arena_printf(b->cx->arena, "-Wl,-u,%s", t->exported.at[i]));
-	link_with(b, parts, &a, whole);
-	arg(&copy, tool(b, "objcopy")), arg(&copy, "-w"), arg(&copy, "--strip-unneeded");
+	link_with(b, parts, &a, false, whole);
+	arg(&copy, tool(b, "objcopy")), arg(&copy, "-w");
+	if (!b->o->debug)
+		arg(&copy, "--strip-unneeded");
 	arg(&copy, arena_printf(b->cx->arena, "--keep-global-symbol=%s_*", b->o->name));
 	arg(&copy, whole), arg(&copy, out);
 	run_tool(b, &copy, "to hide names");
@@ -507,12 +512,15 @@ beside(const Build *b, const char *name)
 /* End of the name of a library's header, or of its file for pkg-config. */
 static const char *const library_files[] = { "h", "pc" };
 
-/* Refuses to replace a file that is read by one that comes with the result: before anything is compiled. */
+/* Refuses to replace a file that is read, or another result, by one that comes with the result: before anything is
+ * compiled. */
 static void
 refuse_beside(Build *b)
 {
 	Texts to = { 0 };
 
+	for (int i = 0; i < b->o->writes.n; i++)
+		vec_push(b->cx->arena, &to, b->o->writes.at[i]);
 	for (int i = 0; i < 2 && b->o->name; i++)
 		vec_push(b->cx->arena, &to, beside(b, arena_printf(b->cx->arena, "%s.%s", b->o->name,
 								   library_files[i])));
@@ -712,6 +720,9 @@ build_init(Build *b, Cx *cx, const BuildOptions *o)
 	if (b->tcc && is_made_of_code(o) && (b->cross || (strcmp(o->emit, "exe") && strcmp(o->emit, "shared"))))
 		fail_status(cx, EXIT_USAGE, NOWHERE, "--cc tcc makes programs and shared libraries for this machine: "
 			    "--emit exe, shared, or c");
+	if (b->tcc && o->debug)
+		fail_status(cx, EXIT_USAGE, NOWHERE, "--debug: the compiler inside Kiln writes no names of functions; "
+			    "--cc gcc does");
 	b->mask = umask(022);
 	umask(b->mask);
 }
@@ -723,5 +734,6 @@ build_program(Cx *cx, ProgramText *text, const BuildOptions *o)
 	struct { Build *b; ProgramText *text; } arg_ = { &b, text };
 
 	build_init(&b, cx, o);
+	text->by_tcc = b.tcc && is_made_of_code(o);
 	process_folder(cx, build_in_folder, &arg_);
 }

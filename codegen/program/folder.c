@@ -330,6 +330,8 @@ refuse_overwrites(const Folder *f)
 {
 	Texts to = { 0 };
 
+	for (int i = 0; i < f->o->writes.n; i++)
+		vec_push(f->cx->arena, &to, f->o->writes.at[i]);
 	for (int i = 0; i < f->made.n; i++)
 		vec_push(f->cx->arena, &to, path_in(f, f->made.at[i]));
 	refuse_overwrite(f->cx, &f->o->reads, &to);

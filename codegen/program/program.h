@@ -144,6 +144,7 @@ typedef struct ProgramText {
 	const char *over;        /* why that is more than max_ram; or null */
 	Texts levels;            /* those of BuildOptions that it has kernels for */
 	Texts notes;             /* which calls run in generic code, and why */
+	bool by_tcc;             /* set by build_program: machine code by the compiler inside Kiln */
 } ProgramText;
 
 typedef struct Target Target;    /* build.h */
@@ -165,12 +166,13 @@ typedef struct BuildOptions {
 	uint64_t macros;         /* as this: a hash of what the compiler defines; 0: none was asked */
 	const char *weights_file;        /* beside the program; null: in it */
 	bool source, verbose, bench_code;
+	bool debug;              /* the names of functions are kept */
 	bool bare;               /* no generic code: plain C functions, */
 	struct BareState *state; /* and what they keep */
 	int64_t max_ram, max_flash;      /* bytes; 0: as many as it needs */
 	Forms forms;
 	Texts ops;               /* C files of the user's operators */
-	Texts reads;             /* files that the command reads, which no result may replace */
+	Texts reads, writes;     /* files that the command reads and writes: no part of the result may replace them */
 	Tuning *tuning;          /* null: nothing is measured or recorded */
 	uint64_t seed;
 	bool seeded;
@@ -227,7 +229,8 @@ uint64_t carry_hash(void);
 
 /* ---- build.c ------------------------------------------------------------------------------------------------ */
 
-/* Fails with EXIT_USAGE if writing one of these files would replace one that the command reads, or Kiln itself. */
+/* Fails with EXIT_USAGE if writing one of these files would replace one that the command reads, Kiln itself, or another
+ * one of them. */
 void refuse_overwrite(Cx *, const Texts *reads, const Texts *writes);
 /* A finished file takes its place by a rename, from another file system by a copy beside it; false, and errno. */
 bool build_move(Cx *, const char *from, const char *to);

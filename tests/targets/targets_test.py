@@ -182,7 +182,7 @@ class Levels(Way):
         """On sizes profiled and not, by each level, against the interpreter."""
         folder = os.path.dirname(os.path.abspath(__file__))
         for name, known, other in networks:
-            program = self.build("net", os.path.join(folder, name + ".py"), "--input", f"x=float32[{known}]")
+            program = self.build("net", os.path.join(folder, name + ".py"), "--input", f"x=float32[{known}]", "--debug")
             for shape in sorted({known, other}):
                 for by in [], ["--runner", "qemu-x86_64 -cpu Nehalem"], ["--runner", "qemu-x86_64 -cpu Haswell"]:
                     self.assertIn("same", self.ends(DONE, KILN, "check", os.path.join(folder, name + ".py"), program, "--input",

@@ -1,0 +1,50 @@
+/* rt/near.c - the known name that is nearest to a word: "did you mean" of the command line and of programs
+ */
+#include "base.h"
+
+#include <string.h>
+
+enum { LONGEST = 31 };
+
+static int
+least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* Number of letters inserted, left out, replaced or swapped with their neighbour that makes b of the n letters of a. */
+static int
+distance(const char *a, int n, const char *b, int nb)
+{
+	int row[3][LONGEST + 1] = { { 0 } }, *before = row[0], *last = row[1], *now = row[2], *spare;
+
+	for (int j = 0; j <= nb; j++)
+		last[j] = j;
+	for (int i = 1; i <= n; i++) {
+		now[0] = i;
+		for (int j = 1; j <= nb; j++) {
+			now[j] = least(last[j - 1] + (a[i - 1] != b[j - 1]), least(last[j], now[j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				now[j] = least(now[j], before[j - 2] + 1);
+		}
+		spare = before;
+		before = last;
+		last = now;
+		now = spare;
+	}
+	return last[nb];
+}
+
+void
+rt_nearest(RtNearest *best, const char *word, int n, const char *name)
+{
+	const int nb = (int)strlen(name);
+	const bool begins = n > 2 && nb > n && !memcmp(word, name, (size_t)n);
+	int d;
+
+	if (n > LONGEST || nb > LONGEST)
+		return;
+	d = begins ? 1 : distance(word, n, name, nb);
+	if (d <= (n < 4 ? 1 : n < 8 ? 2 : 3) && d < nb && (!best->name || d < best->distance))
+		*best = (RtNearest){ name, d };
+}
