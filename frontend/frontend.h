@@ -28,6 +28,8 @@ void     archive_close(Archive *);
 bool     archive_has(Archive *, const char *name);                 /* names are without the root folder */
 /* Fails if there is no such member, or its CRC is wrong.  The data of stored members is in the mapped file. */
 Record   archive_record(Archive *, const char *name);
+/* The name that a record of this name was saved under beside the model (_extra_files).  Null: it is no such record. */
+const char *archive_extra(const char *record);
 int      archive_names(Archive *, const char *const **names);      /* sorted; their number */
 const char *archive_path(Archive *);
 Cx      *archive_cx(Archive *);

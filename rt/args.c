@@ -15,6 +15,7 @@ typedef struct RtReader {
 	RtCx *cx;
 	const RtArrays *in;
 	bool *used;
+	int next;                  /* index of the array behind the last one found: the next part of a list */
 	bool no_input;             /* no file of arrays was given */
 	const RtParam *param;      /* that is read */
 } Reader;
@@ -26,10 +27,13 @@ static int read_value(Reader *, const RtType *, const char *key, IValue *out, in
 static RtArray *
 find(Reader *r, const char *key)
 {
-	RtArray *a = rt_arrays_find(r->in, key);
+	RtArray *a = r->next < r->in->n && !strcmp(r->in->at[r->next].key, key) ? &r->in->at[r->next] :
+		rt_arrays_find(r->in, key);
 
-	if (a)
+	if (a) {
 		r->used[a - r->in->at] = true;
+		r->next = (int)(a - r->in->at) + 1;
+	}
 	return a;
 }
 
@@ -78,7 +82,9 @@ mismatch(Reader *r, const char *key, const RtType *t, const RtArray *a)
 	Buf b = { 0 };
 
 	buf_printf(&b, "argument '%s': '%s' ", r->param->name, key);
-	if (!a) {
+	if (!a && given(r, key)) {
+		buf_puts(&b, "is a list, tuple or dict");
+	} else if (!a) {
 		buf_puts(&b, r->no_input ? "is missing, and no input is given" : "is missing");
 	} else if (a->text) {
 		buf_puts(&b, "is text");
@@ -669,6 +675,8 @@ write_list(RtCx *cx, RtArrays *a, const char *key, const RtList *l, int depth)
 	RtKind kind = l->elem ? l->elem->kind : TYPE_ANY;
 	RtDtype d = kind == TYPE_INT ? RT_i64 : kind == TYPE_FLOAT ? RT_f64 : kind == TYPE_BOOL ? RT_b8 : RT_f32;
 
+	if (kind == TYPE_STR)
+		return rt_arrays_put_texts(cx, a, key, l->v, l->n);
 	return d != RT_f32 || !l->n ? write_numbers(cx, a, key, d, l->v, l->n)
 				    : write_parts(cx, a, key, l->v, l->n, depth);
 }

@@ -724,6 +724,20 @@ rt_door_state_get(RtDoor *d, const char *name, RtDlTensor *t)
 	return rt_door_leave(d, get_state(d, name, t));
 }
 
+const void *
+rt_door_extra(RtDoor *d, const char *name, size_t *bytes)
+{
+	for (int i = 0; d && name && i < d->own.nextra; i++) {
+		const RtExtra *x = &d->own.extra[i];
+
+		if (strcmp(x->name, name))
+			continue;
+		*bytes = (size_t)x->bytes;
+		return d->own.weights + x->offset;
+	}
+	return NULL;
+}
+
 /* In place when the sizes are the same, so that whatever shares the memory sees it; else a new tensor. */
 static int
 set_tensor(RtDoor *d, IValue *slot, RtTensor *from)

@@ -91,6 +91,7 @@ const char *rt_door_text(RtDoor *, int i);
 RtDlManaged *rt_door_take(RtDoor *, int i);
 int     rt_door_set(RtDoor *, const char *key, const RtDlTensor *);
 int     rt_door_set_text(RtDoor *, const char *key, const char *text);
+const void *rt_door_extra(RtDoor *, const char *name, size_t *bytes);
 int     rt_door_state_get(RtDoor *, const char *name, RtDlTensor *);
 int     rt_door_state_set(RtDoor *, const char *name, const RtDlTensor *);
 const char *rt_door_error(RtDoor *);

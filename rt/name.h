@@ -146,6 +146,12 @@ DLManagedTensor *NAME_result_take(NAME *m, int i);
 int NAME_state_get(NAME *m, const char *name, DLTensor *tensor);
 int NAME_state_set(NAME *m, const char *name, const DLTensor *tensor);
 
+/*
+ * The bytes of a file that was saved beside the model (_extra_files of torch.jit.save, extra_files of
+ * torch.export.save), until NAME_close; their number in *bytes.  Null: there is none of that name.
+ */
+const void *NAME_extra(NAME *m, const char *name, size_t *bytes);
+
 /* METHODS */
 
 #ifdef __cplusplus

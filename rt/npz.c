@@ -73,16 +73,13 @@ rt_arrays_find(const RtArrays *a, const char *key)
 	return 0;
 }
 
-int
-rt_arrays_put(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
+/* Adds a tensor or a text under a key that is not there.  Takes the reference, also on failure. */
+static int
+append(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
 {
 	RtArray *more = a->at;
 	char *own = 0;
 
-	if (rt_arrays_find(a, key)) {
-		rt_raise(cx, "'%s' is there twice", key);
-		goto bad;
-	}
 	if (a->n == a->cap) {
 		more = a->cap > INT32_MAX / 2 ? 0 : rt_mem_more(a->at,
 			(int64_t)sizeof *more * (a->cap ? a->cap * 2 : RT_LIMIT_ARRAYS));
@@ -91,18 +88,59 @@ rt_arrays_put(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
 			a->cap = a->cap ? a->cap * 2 : RT_LIMIT_ARRAYS;
 		}
 	}
-	if (!more || !(own = rt_mem((int64_t)strlen(key) + 1))) {
-		rt_raise(cx, "out of memory");
-		goto bad;
+	if (more && (own = rt_mem((int64_t)strlen(key) + 1))) {
+		strcpy(own, key);
+		a->at[a->n++] = (RtArray){ own, t ? (RtDtype)t->dtype : RT_NDTYPE, t, s, 0 };
+		return RT_OK;
 	}
-	strcpy(own, key);
-	a->at[a->n++] = (RtArray){ own, t ? (RtDtype)t->dtype : RT_NDTYPE, t, s };
-	return RT_OK;
-bad:
 	rt_tensor_release(t);
 	if (s)
 		rt_release(rt_ref(RT_STR, s));
-	return RT_ERROR;
+	return rt_raise(cx, "out of memory");
+}
+
+int
+rt_arrays_put(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
+{
+	if (!rt_arrays_find(a, key))
+		return append(cx, a, key, t, s);
+	rt_tensor_release(t);
+	if (s)
+		rt_release(rt_ref(RT_STR, s));
+	return rt_raise(cx, "'%s' is there twice", key);
+}
+
+/* Is there the key, or one of a part of it? */
+static bool
+has_key(const RtArrays *a, const char *key)
+{
+	const size_t n = strlen(key);
+
+	for (int i = 0; i < a->n; i++)
+		if (!strncmp(a->at[i].key, key, n) && (!a->at[i].key[n] || a->at[i].key[n] == '.'))
+			return true;
+	return false;
+}
+
+int
+rt_arrays_put_texts(RtCx *cx, RtArrays *a, const char *key, const IValue *texts, int64_t n)
+{
+	const int first = a->n;
+	Buf b = { 0 };
+	RtTensor *t;
+	int status = has_key(a, key) ? rt_raise(cx, "'%s' is there twice", key) : RT_OK;
+
+	for (int64_t i = 0; i < n && !status; i++) {
+		b.n = 0;
+		buf_printf(&b, "%s.%lld", key, (long long)i);
+		status = append(cx, a, b.at, NULL, rt_retain(texts[i]).u.str);
+	}
+	if (!n && !status)
+		status = (t = rt_tensor_new(cx, RT_f32, 1, &n)) ? append(cx, a, key, t, NULL) : RT_ERROR;
+	if (!status)
+		a->at[first].ntext = n ? (int)n : -1;
+	buf_free(&b);
+	return status;
 }
 
 int
@@ -373,12 +411,9 @@ add_npy(RtCx *cx, RtArrays *a, const char *key, const unsigned char *p, int64_t 
 		return rt_raise(cx, "'%s': the header of the .npy is damaged", key);
 	p += skip + head;
 	n -= skip + head;
-	if (h.descr[0] && h.descr[1] == 'U' && rt_texts) {
-		RtStr *text = h.ndim ? NULL : rt_texts->read(cx, key, h.descr, p, n);
-
-		return text ? rt_arrays_put(cx, a, key, 0, text) : cx->status ? RT_ERROR :
-			rt_raise(cx, "'%s': text is read from 0-d arrays only", key);
-	}
+	if (h.descr[0] && h.descr[1] == 'U' && rt_texts)
+		return h.ndim < 2 ? rt_texts->read(cx, a, key, h.descr, h.ndim ? h.dims : NULL, p, n) :
+			rt_raise(cx, "'%s': texts are read from arrays of no or one dimension, not %d", key, h.ndim);
 	h.dtype = dtype_of(h.descr, &h.swapped);
 	if (h.dtype == RT_NDTYPE)
 		return rt_raise(cx, "'%s': arrays of type %s are not known", key, h.descr);
@@ -722,18 +757,19 @@ npy_bytes(RtCx *cx, const RtArray *a, Buf *b)
 	RtTensor *t;
 
 	if (a->text) {
+		const int64_t n = a->ntext ? a->ntext : 1;
 		Buf elements = { 0 };
 		char descr[32];
 
-		rt_texts->write(a->text, descr, &elements);
-		put_header(b, descr, 0, 0);
+		rt_texts->write(a, (int)n, descr, &elements);
+		put_header(b, descr, a->ntext > 0, &n);
 		buf_add(b, elements.at, elements.n);
 		buf_free(&elements);
 		return RT_OK;
 	}
 	if (!(t = in_order(cx, a->tensor)))
 		return RT_ERROR;
-	put_header(b, rt_dtypes[t->dtype].numpy, t->ndim, t->dims);
+	put_header(b, a->ntext ? "<U1" : rt_dtypes[t->dtype].numpy, t->ndim, t->dims);
 	buf_add(b, rt_data(t), rt_numel(t) * rt_dtypes[t->dtype].bytes);
 	rt_tensor_release(t);
 	return RT_OK;
@@ -826,15 +862,23 @@ put_end(Buf *dir, int64_t at, int64_t size, int64_t count)
 	put(dir, 0, 2);
 }
 
+/* The array's key in a file: without the .0 of the first of several texts. */
+static void
+put_key(Buf *key, const RtArray *a)
+{
+	key->n = 0;
+	buf_add(key, a->key, (int64_t)strlen(a->key) - (a->ntext > 0 ? 2 : 0));
+}
+
 static int
 write_members(RtCx *cx, FILE *out, const RtArrays *a)
 {
-	Buf dir = { 0 }, head = { 0 }, data = { 0 };
-	int64_t at = 0;
+	Buf dir = { 0 }, head = { 0 }, data = { 0 }, key = { 0 };
+	int64_t at = 0, count = 0;
 	uint32_t crc;
 	int status = RT_OK;
 
-	for (int i = 0; i < a->n && !status; i++) {
+	for (int i = 0; i < a->n && !status; i += a->at[i].ntext > 0 ? a->at[i].ntext : 1) {
 		head.n = data.n = 0;
 		if (strlen(a->at[i].key) > 60000)
 			status = rt_raise(cx, "a key is too long to be written");
@@ -843,17 +887,20 @@ write_members(RtCx *cx, FILE *out, const RtArrays *a)
 		if (status)
 			break;
 		crc = rt_crc32(data.at, data.n);
-		put_entry(&dir, at, a->at[i].key, crc, data.n);
-		put_local(&head, at, a->at[i].key, crc, data.n);
+		put_key(&key, &a->at[i]);
+		put_entry(&dir, at, key.at, crc, data.n);
+		put_local(&head, at, key.at, crc, data.n);
+		count++;
 		fwrite(head.at, 1, (size_t)head.n, out);
 		fwrite(data.at, 1, (size_t)data.n, out);
 		at += head.n + data.n;
 	}
-	put_end(&dir, at, dir.n, a->n);
+	put_end(&dir, at, dir.n, count);
 	fwrite(dir.at, 1, (size_t)dir.n, out);
 	buf_free(&dir);
 	buf_free(&head);
 	buf_free(&data);
+	buf_free(&key);
 	return status;
 }
 

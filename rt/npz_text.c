@@ -1,4 +1,4 @@
-/* rt/npz_text.c - texts in .npz files: 0-d arrays of '<U5', each character a number of 32 bits
+/* rt/npz_text.c - texts in .npz files: arrays of '<U5', each character a number of 32 bits; lists of texts have one dim
  *
  * A program whose arguments and results are all tensors leaves this out (rt_texts).
  */
@@ -6,6 +6,8 @@
 #include "base.h"
 
 #include <string.h>
+
+enum { MOST_TEXTS = 1 << 20 };        /* of a list: as many parts as args.c reads */
 
 /* UTF-8 of n characters, but zeros at the end.  Null: raised, or, without an error, it is no text. */
 static RtStr *
@@ -39,21 +41,43 @@ from_utf32(RtCx *cx, const unsigned char *p, int64_t n, bool swap)
 	return s;
 }
 
-static RtStr *
-read_text(RtCx *cx, const char *key, const char *descr, const unsigned char *p, int64_t n)
+/* n texts of `chars` characters each. */
+static int
+read_texts(RtCx *cx, const char *key, bool swap, const unsigned char *p, int64_t chars, IValue *to, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		RtStr *s = from_utf32(cx, p + 4 * chars * i, chars, swap);
+
+		if (!s)
+			return cx->status ? RT_ERROR : rt_raise(cx, "'%s': is no text", key);
+		to[i] = rt_ref(RT_STR, s);
+	}
+	return RT_OK;
+}
+
+static int
+read_array(RtCx *cx, RtArrays *a, const char *key, const char *descr, const int64_t *count, const unsigned char *p,
+	   int64_t n)
 {
 	const char *digits = descr + 2;
-	int64_t chars;
-	RtStr *s;
+	const int64_t most = count ? *count : 1;
+	int64_t chars, bytes;
+	IValue *texts;
+	int status;
 
-	if (!rt_read_int(&digits, NULL, &chars) || *digits || n % 4 || n / 4 != chars) {
-		rt_raise(cx, "'%s': its type %s and its %lld bytes of data do not agree", key, descr, (long long)n);
-		return NULL;
-	}
-	s = from_utf32(cx, p, chars, descr[0] == '>');
-	if (!s && !cx->status)
-		rt_raise(cx, "'%s': is no text", key);
-	return s;
+	if (!rt_read_int(&digits, NULL, &chars) || *digits || !size_mul(most, chars, &bytes) || n % 4 || n / 4 != bytes)
+		return rt_raise(cx, "'%s': its type %s and its %lld bytes of data do not agree", key, descr,
+				(long long)n);
+	if (most > MOST_TEXTS || !(texts = rt_mem_zeroed((most + 1) * (int64_t)sizeof *texts)))
+		return rt_raise(cx, "'%s': a list of %lld texts is too long", key, (long long)most);
+	status = read_texts(cx, key, descr[0] == '>', p, chars, texts, most);
+	if (!status)
+		status = count ? rt_arrays_put_texts(cx, a, key, texts, most) :
+			rt_arrays_put(cx, a, key, NULL, rt_retain(texts[0]).u.str);
+	for (int64_t i = 0; i < most && texts[i].tag == RT_STR; i++)
+		rt_release(texts[i]);
+	rt_mem_back(texts);
+	return status;
 }
 
 static void
@@ -66,7 +90,7 @@ put(Buf *b, uint32_t c)
 
 /* UTF-8 to UTF-32; invalid UTF-8 becomes U+FFFD. */
 static void
-write_text(const RtStr *s, char descr[32], Buf *b)
+put_text(Buf *b, const RtStr *s)
 {
 	const unsigned char *p = (const unsigned char *)s->s, *end = p + s->n;
 	uint32_t c;
@@ -84,9 +108,27 @@ write_text(const RtStr *s, char descr[32], Buf *b)
 		}
 		put(b, more ? 0xfffd : c);
 	}
-	if (!b->n)
-		put(b, 0);
-	snprintf(descr, 32, "<U%lld", (long long)b->n / 4);
 }
 
-const RtTexts rt_texts_all = { read_text, write_text };
+/* Each text takes the room of the longest, at least one character. */
+static void
+write_texts(const RtArray *a, int n, char descr[32], Buf *b)
+{
+	int64_t longest = 4;
+
+	for (int i = 0; i < n; i++) {
+		const int64_t start = b->n;
+
+		put_text(b, a[i].text);
+		longest = b->n - start > longest ? b->n - start : longest;
+	}
+	b->n = 0;
+	for (int i = 0; i < n; i++) {
+		put_text(b, a[i].text);
+		while (b->n < longest * (i + 1))
+			put(b, 0);
+	}
+	snprintf(descr, 32, "<U%lld", (long long)longest / 4);
+}
+
+const RtTexts rt_texts_all = { read_array, write_texts };

@@ -149,6 +149,9 @@ typedef struct RtLevel {
 	const void *kernels;             /* of a program with several levels: its struct Kernels; or null */
 } RtLevel;
 
+/* A file that was saved beside the model (_extra_files): its bytes are among the weights. */
+typedef struct RtExtra { const char *name; int64_t offset, bytes; } RtExtra;
+
 struct RtWeightsFrom;
 typedef struct RtProgram {
 	const char *name, *provenance;   /* provenance: lines of key: value */
@@ -160,6 +163,7 @@ typedef struct RtProgram {
 	const RtSpan *storage;
 	RtShared *shared;
 	const RtSpecialization *specialization;
+	const RtExtra *extra;            /* nextra */
 	const RtWeightForm *form;        /* of which the weights' bytes are; the last has no name */
 	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
 	const char *weights_file;
@@ -181,7 +185,7 @@ typedef struct RtProgram {
 	const RtMaking *making;          /* nmaking */
 	RtMake *make;
 	void  (*widen)(RtDtype, const uint16_t *from, float *to, int64_t n);     /* rt_widen, if any has halves */
-	int nmaking;
+	int nmaking, nextra;
 	int nmethod, nconstant, nvalue, nstorage, nspecialization;
 	const char *launches;            /* of kiln build --bench-code: a JSON object for each, with commas; or null */
 	const RtCudaProgram *cuda;       /* null: for the cpu only */
@@ -223,11 +227,13 @@ extern RtWriteOther *const rt_write_other;            /* results, to an .npz */
 extern RtFormatOther *const rt_format_other;          /* results, as text (print.c) */
 extern RtCloseOther *const rt_close_other;            /* both, and the instance (compare.c) */
 extern RtBuildOther *const rt_build_other;            /* constants, but lists (program.c) */
+struct RtArray;
 /* Texts in an .npz (npz_text.c); null: only tensors are read and written. */
 typedef struct RtTexts {
-	/* Of a 0-d array of type descr, '<U5', n bytes: a new string; null: raised. */
-	struct RtStr *(*read)(RtCx *, const char *key, const char *descr, const unsigned char *bytes, int64_t n);
-	void (*write)(const struct RtStr *, char descr[32], struct Buf *bytes);
+	/* Adds an array of type descr, '<U5', n bytes in all: of no dimensions, or a list of `count` texts. */
+	int  (*read)(RtCx *, struct RtArrays *, const char *key, const char *descr, const int64_t *count,
+		     const unsigned char *bytes, int64_t n);
+	void (*write)(const struct RtArray *, int n, char descr[32], struct Buf *bytes);         /* n texts */
 } RtTexts;
 extern const RtTexts *const rt_texts, rt_texts_all;
 /* Is what was printed the same (compare.c)?  Blanks do not count, and floating numbers are compared as they are

@@ -14,10 +14,10 @@ enum { RUNS = 200, WARM = 3, BENCH_NS = 2000000000 };
 
 typedef struct Options {
 	const char **in, **out;      /* room for all arguments */
-	const char *json, *trace, *method, *device, *threads, *seed, *bench;
+	const char *json, *trace, *method, *device, *threads, *seed, *bench, *extra;
 	RtTrain train;               /* what programs with gradients have besides */
 	int   nin, nout;
-	bool  want_bench, warm, info, guards, strict, selfcheck, help, version;
+	bool  list_extra, want_bench, warm, info, guards, strict, selfcheck, help, version;
 } Options;
 
 typedef struct Program {
@@ -43,6 +43,8 @@ static const char usage[] =
 	"  --warm           first of all bring weights where they are read fastest, as the 64th call does\n"
 	"  --json FILE      with --bench or --info: the same as JSON; -: standard output\n"
 	"  --info           what this program holds\n"
+	"  --extra[=NAME]   list the files that were saved beside the model; with a name: write its bytes to\n"
+	"                   -o FILE, or to standard output\n"
 	"  --guards         say which code runs and why a guard failed\n"
 	"  --strict         a call that does not stay in specialized code is an error\n"
 	"  --selfcheck      compare specialized with generic code, and with the graph as it was read (kiln build\n"
@@ -59,6 +61,7 @@ static const RtOption options[] = {
 	TEXT("threads", threads), TEXT("seed", seed), FLAG("--info", info), FLAG("--guards", guards),
 	FLAG("--strict", strict), FLAG("--selfcheck", selfcheck), FLAG("--bench", want_bench), FLAG("--warm", warm),
 	FLAG("--help", help), FLAG("-h", help), FLAG("--version", version),
+	FLAG("--extra", list_extra), { "--extra=", offsetof(Options, extra), RT_OPTION_REST },
 	{ "--bench=", offsetof(Options, bench), RT_OPTION_REST }, { 0 },
 };
 /* The members are lists: read_option adds to them. */
@@ -637,6 +640,50 @@ info(Program *p)
 	return rt_whole_end(&w, true) ? not_written(p) : EXIT_OK;
 }
 
+/* ---- --extra ----------------------------------------------------------------------------------------------------- */
+
+static void
+list_extra(const RtProgram *r)
+{
+	for (int i = 0; i < r->nextra; i++) {
+		Buf b = { 0 };
+
+		buf_clean(&b, r->extra[i].name, (int64_t)strlen(r->extra[i].name));
+		printf("%-49s %lld bytes\n", b.at ? b.at : "", (long long)r->extra[i].bytes);
+		buf_free(&b);
+	}
+}
+
+static int
+extra(Program *p)
+{
+	const RtProgram *r = &p->own;
+	const char *to = p->o.nout ? p->o.out[0] : "-";
+	int i = 0;
+	RtWhole w;
+
+	if (!p->o.extra) {
+		list_extra(r);
+		return EXIT_OK;
+	}
+	while (i < r->nextra && strcmp(r->extra[i].name, p->o.extra))
+		i++;
+	if (i == r->nextra) {
+		rt_raise(&p->cx, "no file '%s' was saved beside the model: --extra lists them", p->o.extra);
+		return failed(p, 0);
+	}
+	if (!rt_whole_open(&w, to)) {
+		rt_raise(&p->cx, "%s: %s", to, strerror(errno));
+		return failed(p, 0);
+	}
+	fwrite(r->weights + r->extra[i].offset, 1, (size_t)r->extra[i].bytes, w.f);
+	if (rt_whole_end(&w, true)) {
+		rt_raise(&p->cx, "%s: cannot be written: %s", to, strerror(errno));
+		return failed(p, 0);
+	}
+	return EXIT_OK;
+}
+
 /* ---- --train ----------------------------------------------------------------------------------------------------- */
 
 static int
@@ -693,7 +740,7 @@ set_up(Program *p)
 		return usage_error(p, "--threads wants a number from 0 to 4096, not '%s'", p->o.threads);
 	if (p->o.seed && !number(p->o.seed, &seed))
 		return usage_error(p, "--seed wants a number, not '%s'", p->o.seed);
-	if (p->o.info)
+	if (p->o.info || p->o.list_extra || p->o.extra)
 		p->own.open = NULL;
 	p->entry = (RtEntry){ .weights.all = p->o.selfcheck, .threads = (int)threads, .seeded = p->o.seed != NULL,
 		.seed = (uint64_t)seed };
@@ -722,6 +769,8 @@ work(Program *p)
 
 	if (p->o.info)
 		return info(p);
+	if (p->o.list_extra || p->o.extra)
+		return extra(p);
 	if ((p->o.train.grad_out || p->o.train.grad_in || p->o.train.how) && !p->method->gradients)
 		return usage_error(p, "this method has no gradients: kiln build --grad");
 	if (p->o.train.how || p->o.want_bench)

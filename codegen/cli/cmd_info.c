@@ -45,35 +45,61 @@ put_json(const char *before, const char *text)
 	buf_free(&safe);
 }
 
-/* Adds keys of any number of elements: key.END for each end, then "...". */
+static void add_keys(Cx *, const Type *, const char *key, int depth, Texts *keys);
+
+/* Adds the keys of some parts of a value with any number of them: key.END, and what is below it, for each end; then
+ * "...", once. */
 static void
-add_open(Cx *cx, const char *key, const char *const *ends, Texts *keys)
+add_open(Cx *cx, const Type *part, const char *key, const char *const *ends, int depth, Texts *keys)
 {
 	for (; *ends; ends++)
-		vec_push(cx->arena, keys, arena_printf(cx->arena, "%s.%s", key, *ends));
-	vec_push(cx->arena, keys, "...");
+		add_keys(cx, part, arena_printf(cx->arena, "%s.%s", key, *ends), depth + 1, keys);
+	if (!keys->n || strcmp(keys->at[keys->n - 1], "..."))
+		vec_push(cx->arena, keys, "...");
 }
 
-/* Keys of the arrays that make up a value of this type, as kiln run and a program take them. */
+/* Is a list of these one array? */
+static bool
+in_one_array(const Type *elem)
+{
+	return elem->kind == TYPE_INT || elem->kind == TYPE_FLOAT || elem->kind == TYPE_BOOL ||
+	       elem->kind == TYPE_COMPLEX || elem->kind == TYPE_NUMBER || elem->kind == TYPE_STR;
+}
+
+/* Adds the keys of a class's attributes. */
+static void
+add_attributes(Cx *cx, const Type *t, const char *key, int depth, Texts *keys)
+{
+	for (int i = 0; t->cls && i < t->cls->nslot; i++)
+		add_keys(cx, t->cls->slot_type[i], arena_printf(cx->arena, "%s.%s", key, t->cls->slot[i]), depth + 1,
+			 keys);
+	if (!t->cls)
+		vec_push(cx->arena, keys, arena_printf(cx->arena, "%s.ATTRIBUTE", key));
+}
+
+/* Adds the keys of the arrays that make up a value of this type, as kiln run and a program take them: whole ones,
+ * d.KEY.0.  A type that contains itself ends in "...". */
 static void
 add_keys(Cx *cx, const Type *t, const char *key, int depth, Texts *keys)
 {
-	static const char *const numbers[] = { "0", "1", NULL }, *const entry[] = { "KEY", NULL },
-				 *const attribute[] = { "ATTRIBUTE", NULL };
+	enum { DEEP = 8 };
+	static const char *const numbers[] = { "0", "1", NULL }, *const entry[] = { "KEY", NULL };
 	const Type *elem = t->n ? t->of[0] : NULL;
 
-	if (t->kind == TYPE_OPTIONAL)
+	if (depth > DEEP)
+		vec_push(cx->arena, keys, arena_printf(cx->arena, "%s...", key));
+	else if (t->kind == TYPE_OPTIONAL)
 		add_keys(cx, elem, key, depth, keys);
-	else if (t->kind == TYPE_TUPLE && depth < 4)
+	else if (t->kind == TYPE_TUPLE)
 		for (int i = 0; i < t->n; i++)
 			add_keys(cx, t->of[i], t->field ? arena_printf(cx->arena, "%s.%s", key, t->field[i])
 				: arena_printf(cx->arena, "%s.%d", key, i), depth + 1, keys);
-	else if (t->kind == TYPE_LIST && elem->kind != TYPE_INT && elem->kind != TYPE_FLOAT && elem->kind != TYPE_BOOL)
-		add_open(cx, key, numbers, keys);
+	else if (t->kind == TYPE_LIST && !in_one_array(elem))
+		add_open(cx, elem, key, numbers, depth, keys);
 	else if (t->kind == TYPE_DICT)
-		add_open(cx, key, entry, keys);
+		add_open(cx, t->of[1], key, entry, depth, keys);
 	else if (t->kind == TYPE_CLASS)
-		add_open(cx, key, attribute, keys);
+		add_attributes(cx, t, key, depth, keys);
 	else
 		vec_push(cx->arena, keys, key);
 }
@@ -208,12 +234,14 @@ print_extra_files(const Info *o, Module *m)
 	bool title = false;
 
 	for (int i = 0; i < n; i++) {
-		if (strncmp(names[i], "extra/", 6))
+		const char *name = archive_extra(names[i]);
+
+		if (!name)
 			continue;
 		if (o->json)
-			put_json(title ? ",{\"name\":" : ",\"extra_files\":[{\"name\":", names[i] + 6);
+			put_json(title ? ",{\"name\":" : ",\"extra_files\":[{\"name\":", name);
 		else
-			printf("%s  %-49s", title ? "" : "extra files:\n", clean(o->cx, names[i] + 6));
+			printf("%s  %-49s", title ? "" : "extra files:\n", clean(o->cx, name));
 		title = true;
 		printf(o->json ? ",\"bytes\":%lld}" : " %lld bytes\n",
 		       (long long)archive_record(m->archive, names[i]).n);

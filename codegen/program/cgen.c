@@ -455,6 +455,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	if (e->prints && !o->name)
 		out_line(&e->tail, "\t.close_text = rt_close_text,");
 	put_weights(e, o);
+	out_line(&e->tail, "\t.extra = extra, .nextra = (int)(sizeof extra / sizeof *extra) - 1,");
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
 		 nmethod, e->nrow, e->nvalue - instance, e->weights.storages.n, e->specializations.n);
 	if (e->gpu)
@@ -712,6 +713,30 @@ needs_self(const EmitMethod *m)
 	return true;
 }
 
+/* The files that were saved beside the model: their bytes become weights, as large as they may be. */
+static void
+put_extra(Emit *e, const Module *m)
+{
+	const char *const *names;
+	const int n = m->archive ? archive_names(m->archive, &names) : 0;
+
+	out_line(&e->tail, "static const RtExtra extra[] = {");
+	for (int i = 0; i < n; i++) {
+		const char *name = archive_extra(names[i]);
+		Buf b = { 0 };
+		Record r;
+
+		if (!name)
+			continue;
+		r = archive_record(m->archive, names[i]);
+		out_string(&b, name, (int64_t)strlen(name));
+		out_line(&e->tail, "\t{ %s, %lldLL, %lldLL },", b.at, (long long)(r.n ? weights_add(&e->weights,
+			 WEIGHT_PLAIN, r.data, r.n) : 0), (long long)r.n);
+		buf_free(&b);
+	}
+	out_line(&e->tail, "\t{ 0 }\n};");
+}
+
 void
 emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
 {
@@ -743,6 +768,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	coarse_finish(e);
 	halves_finish(&e->weights);
 	weights_finish(&e->weights);
+	put_extra(e, m);
 	put_parts(e, methods, n, o, instance);
 	put_program(e, m, n, o, instance);
 	put_start(e, m, methods, n, o, text);

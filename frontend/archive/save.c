@@ -394,7 +394,7 @@ copy_extra(Save *s)
 	const int n = s->m->archive ? archive_names(s->m->archive, &names) : 0;
 
 	for (int i = 0; i < n; i++)
-		if (!strncmp(names[i], "extra/", 6)) {
+		if (archive_extra(names[i])) {
 			const Record r = archive_record(s->m->archive, names[i]);
 
 			add_member(s, names[i], r.data, r.n);

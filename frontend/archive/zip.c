@@ -668,6 +668,12 @@ archive_has(Archive *a, const char *name)
 	return map_get(&a->members, name) != NULL;
 }
 
+const char *
+archive_extra(const char *record)
+{
+	return strncmp(record, "extra/", 6) ? NULL : record + 6;
+}
+
 int
 archive_names(Archive *a, const char *const **names)
 {
