@@ -115,6 +115,21 @@ class Exported(Test):
         with self.assertRaisesRegex(kiln.BadArgument, "several structures"):
             kiln.compile(net, [(torch.randn(2, 3, 12, 12),), (torch.randn(3, 12, 12),)])
 
+    def test_defaults(self):
+        """A keyword may be left out, or be given as its default, whichever the examples do."""
+        class Scaled(nn.Module):
+            def forward(self, x, a=None, *, scale=2.0):
+                return x * scale if a is None else x * scale + a
+        net, x = Scaled().eval(), torch.randn(3)
+        for examples in x, {"x": x, "scale": 2.0}, {"x": x, "a": None}, [(x,), {"x": x, "scale": 2.0}]:
+            model = kiln.compile(net, examples)
+            for kwargs in {}, {"scale": 2.0}, {"a": None}, {"a": None, "scale": 2.0}:
+                self.agrees(model, net, x, **kwargs)
+        with self.assertRaisesRegex(kiln.BadArgument, "'scale' is 3.0: the model was compiled for 2.0"):
+            model(x, scale=3.0)
+        with self.assertRaisesRegex(kiln.BadArgument, r"'scale' is not its default, 2.0: the examples left it out"):
+            kiln.compile(net, x)(x, scale=3.0)
+
     def test_structures(self):
         x, ys = torch.randn(2, 3), [torch.ones(2), torch.zeros(1)]
         for args, kwargs in [((x, ys), {}), ((x, ys, 5), {}), ((x, ys), {"scale": torch.tensor(2.0)}),

@@ -75,10 +75,15 @@ def _as_module(model):
 # ---- calls: the same arguments always in the same places
 
 
+_PLAIN = (bool, int, float, complex, str, type(None))
+
+
 class Call:
-    """How arguments go to a signature: those that may be positional are, the others by name."""
+    """How arguments go to a signature: those that may be positional are, the others by name.  All calls give the same
+    ones: a default stands for an argument that only the examples give, and one that they do not give is its default."""
 
     def __init__(self, model):
+        self.given = None                              # names of parameters that the examples give, once they are known
         try:
             self.signature = None if _is_scripted(model) else inspect.signature(model.forward)
         except (TypeError, ValueError):
@@ -92,8 +97,36 @@ class Call:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as e:
             raise errors.BadArgument(str(e)) from None
+        if self.given is not None:
+            self._settle(bound)
         return bound.args, bound.kwargs
 
+    def _settle(self, bound):
+        for name, parameter in self.signature.parameters.items():
+            if parameter.default is parameter.empty or (name in self.given) == (name in bound.arguments):
+                continue
+            value = bound.arguments.pop(name, parameter.default)
+            if name in self.given:
+                bound.arguments[name] = value
+            elif value is not parameter.default and not (
+                    isinstance(value, _PLAIN) and tree.identical(value, parameter.default)):
+                raise errors.BadArgument("argument '%s' is not its default, %r: the examples left it out, and the model "
+                                         "was compiled for that" % (name, parameter.default))
+
+    def learn(self, calls):
+        """The examples as calls that give all arguments that any of them gives."""
+        if self.signature is not None and calls:
+            try:
+                self.given = set().union(*(self.signature.bind(*args, **kwargs).arguments for args, kwargs in calls))
+            except TypeError as e:
+                raise errors.BadArgument(str(e)) from None
+        return [self.normal(*one) for one in calls]
+
+    def learn_spec(self, spec):
+        """The arguments that an exported program was called with are those of its structure."""
+        if self.signature is not None and self.given is None:
+            args, kwargs = _children(spec)
+            self.given = set(list(self.signature.parameters)[:len(_children(args))]) | set(kwargs.context)
 
     def spelled(self, spec):
         """A call of such a structure: (x=_, state=[_, _])."""
@@ -174,6 +207,7 @@ class Exported:
         """trees: _Trees, when the program has leaves only."""
         self.call, self.trees = call, trees
         self.spec = trees.spec if trees else program.call_spec.in_spec
+        call.learn_spec(self.spec)
         self.out_spec = (trees or program.call_spec).out_spec
         self.keys, self.out_keys = _named_keys(program.call_spec.in_spec, _names(program, call)), []
         self.places = _named_keys(self.spec, list(call.signature.parameters)) if trees else self.keys
@@ -442,7 +476,7 @@ def capture(model, calls, dynamic, folder, trace=False):
     module = _as_module(model)
     _warn_of_modes(module)
     call = Call(module)
-    calls = [call.normal(*c) for c in calls]
+    calls = call.learn(calls)
     if _is_scripted(module):
         return _jit_archive(module, calls, "torch.jit", folder)
     if not calls:
