@@ -38,6 +38,7 @@ struct Cli {
 	const char *specializations, *weights, *forms, *max_ram, *max_flash;
 	const char *tune, *tuning; /* build */
 	const char *params;        /* save */
+	const char *engine;        /* PyTorch's, of quantized operators; null: the archive's */
 	Texts       keep, checks;  /* trace */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
 	struct BareState *state;   /* of build --no-generic */

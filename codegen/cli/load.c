@@ -30,6 +30,19 @@ module_eval(Cx *cx, Module *m)
 	m->training = false;
 }
 
+static RtEngine
+engine_named(Cli *cli)
+{
+	static const char *const x86[] = { "x86", "fbgemm", "onednn" };
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(cli->engine, x86[i]))
+			return RT_X86;
+	if (strcmp(cli->engine, "qnnpack"))
+		usage_error(cli, "--engine wants x86, fbgemm, onednn or qnnpack, not '%s'", cli->engine);
+	return RT_QNNPACK;
+}
+
 Model *
 model_load(Cli *cli, const char *path)
 {
@@ -50,6 +63,8 @@ model_load(Cli *cli, const char *path)
 			module_eval(cx, m->module);
 		m->fn = module_method(cx, m->module, cli->method ? cli->method : "forward");
 	}
+	if (cli->engine)
+		cx_rt(cx)->engine = engine_named(cli);
 	function_graph(cx, m->fn);
 	if (cli->no_grad && cli->grad)
 		usage_error(cli, "--no-grad goes without --grad");
@@ -69,6 +84,7 @@ model_context(Cli *cli)
 	if (rt_cx_init(rt))
 		fail(cli->cx, (Range){0}, "out of memory");
 	rt->torch = cx_rt(cli->cx)->torch;
+	rt->engine = cx_rt(cli->cx)->engine;
 	rt->grad = !cli->no_grad;
 	if (cli->seed)
 		rt_generator_seed(rt->gen, (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX));

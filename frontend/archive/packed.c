@@ -152,6 +152,19 @@ build_embedding(const PickleAt *at, RtObject *o, IValue state)
 	rt_assign(&o->slot[0], rt_retain(tensor_part(at, part(at, state, 1, "tensors"), 0, 2, "weight")));
 }
 
+/* qnnpack packs copies of biases; x86, fbgemm and onednn keep the cell's, which archives store once. */
+static void
+find_engine(const PickleAt *at, const RtObject *o)
+{
+	for (int i = 0; i < 2; i++) {
+		const IValue own = o->slot[2 + i], packed = o->slot[i].u.obj->slot[1];
+
+		if (packed.tag != RT_TENSOR || packed.u.t->storage == own.u.t->storage)
+			return;
+	}
+	cx_rt(at->cx)->engine = RT_QNNPACK;
+}
+
 /* (kind, [b_ih, b_hh], [scales], [reduce_range], [w_ih, w_hh]): dynamic ones, and of float16 without biases */
 static void
 build_cell(const PickleAt *at, RtObject *o, IValue state)
@@ -175,6 +188,8 @@ build_cell(const PickleAt *at, RtObject *o, IValue state)
 		if (!half)
 			rt_assign(&o->slot[2 + i], rt_retain(tensor_part(at, biases, i, 1, "bias")));
 	}
+	if (!half)
+		find_engine(at, o);
 	rt_assign(&o->slot[4], rt_bool(range.tag == RT_LIST && range.u.list->n && range.u.list->v[0].u.i));
 }
 

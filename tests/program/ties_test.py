@@ -13,6 +13,12 @@ from hostile import KILN, Test
 SOURCE = os.path.join(HERE, "ties.py")
 
 
+def is_lacking(key):
+    """Is it what Kiln computes as by x86?  qnnpack counts padding in any case, and multiplies sums by scale / (scale * elements) in
+    float32, which is not 1 / 6."""
+    return "avg_pool2d_inside" in key or key.startswith("0tenth.six.") and ("mean" in key or "avg_pool" in key)
+
+
 class Ties(Test):
     recorded = ties_file.read()
 
@@ -26,7 +32,8 @@ class Ties(Test):
         self.check([*command, "-i", "%d.npz" % count, "-o", "out.npz"], 0)
         got = {key[4:]: array for key, array in npz.read(os.path.join(self.dir, "out.npz")).items()}
         want = {k[4 * (not count):]: v for k, v in self.recorded[engine].items() if k.startswith("all.") == (not count)}
-        self.assertEqual(sorted(k for k in got if got[k] != want[k]), [], (command, engine))
+        wrong = sorted(k for k in got if got[k] != want[k] and not (engine == "qnnpack" and is_lacking(k)))
+        self.assertEqual(wrong, [], (command, engine))
         if count != 1:
             self.assertEqual(sorted(got), sorted(want))
 
@@ -36,6 +43,10 @@ class Ties(Test):
     def built(self, count, *options):
         self.check([KILN, "build", "--no-dynamic", *options, SOURCE, "-i", "%d.npz" % count, "-o", "program"], 0)
         self.same(["./program", "--strict"], count)
+
+    def test_qnnpack(self):
+        self.same([KILN, "run", "--engine", "qnnpack", SOURCE], 4, "qnnpack")
+        self.check([KILN, "run", "--engine", "cuda", SOURCE, "-i", "4.npz"], 2, "--engine wants x86, fbgemm, onednn or qnnpack, not 'cuda'")
 
     def test_built(self):
         self.built(4, "--cc", "tcc")
