@@ -105,6 +105,8 @@ Storages *storages_new(Cx *, RtCx *, Archive *, const char *folder);
 IValue  storage_tensor(const PickleAt *, Storages *, RtDtype, const char *key, int64_t numel);
 /* These build the results of REDUCE opcodes from n arguments; they fail on arguments of other forms. */
 IValue  tensor_rebuild(const PickleAt *, RtCx *, const IValue *arg, int n);
+/* The storage has bytes without a type; the arguments after the fifth are the caller's. */
+IValue  tensor_rebuild_typed(const PickleAt *, RtCx *, const IValue *arg, int n, RtDtype);
 IValue  tensor_rebuild_quantized(const PickleAt *, RtCx *, const IValue *arg, int n);
 IValue  tensor_rebuild_parameter(const PickleAt *, RtCx *, const IValue *arg, int n);
 /* A tensor over part of a storage; fails if that does not lie inside. */

@@ -528,7 +528,7 @@ constant_divisor(const Value *by)
 		return rt_none();
 	if (v.tag != RT_TENSOR)
 		return v;
-	return v.u.t->ndim || !tensor_has_data(v.u.t) || v.u.t->storage->written ? rt_none()
+	return v.u.t->ndim || v.u.t->dtype == RT_u64 || !tensor_has_data(v.u.t) || v.u.t->storage->written ? rt_none()
 		: rt_item(cx, v.u.t);
 }
 

@@ -72,7 +72,7 @@ print_element(Buf *out, const RtTensor *t, const char *p)
 {
 	double re, im;
 
-	switch (rt_dtypes[t->dtype].category) {
+	switch (rt_kind((RtDtype)t->dtype)) {
 	case 'F':
 		double_print(out, rt_load_f64(t->dtype, p));
 		break;

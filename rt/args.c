@@ -191,7 +191,7 @@ read_number(Reader *r, const RtType *t, const char *key, IValue *out)
 {
 	RtArray *a = find(r, key);
 
-	if (!a || a->text || a->tensor->ndim || !is_number(t->kind, rt_dtypes[a->dtype].category))
+	if (!a || a->text || a->tensor->ndim || !is_number(t->kind, rt_kind(a->dtype)))
 		return mismatch(r, key, t, a);
 	*out = number_at(r->cx, a->tensor, t->kind, 0);
 	return r->cx->status;
@@ -323,7 +323,7 @@ read_list(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	int status;
 
 	if (a ? !is_empty(a) && (a->text || a->tensor->ndim != 1 || !in_one_array(elem) ||
-	     !is_number(elem->kind, rt_dtypes[a->dtype].category)) : !given(r, key))
+	     !is_number(elem->kind, rt_kind(a->dtype))) : !given(r, key))
 		return mismatch(r, key, t, a);
 	if (!(l = rt_list_new(r->cx, elem, a ? a->tensor->dims[0] : 0)))
 		return RT_ERROR;

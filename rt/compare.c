@@ -25,6 +25,8 @@ rt_tolerance(RtDtype d, double *relative, double *absolute)
 	case RT_bf16:             *relative = 4e-2, *absolute = 1e-2; break;
 	case RT_f32: case RT_c64: *relative = 2e-4, *absolute = 2e-5; break;
 	case RT_f64: case RT_c128: *relative = 1e-6, *absolute = 1e-8; break;
+	case RT_f8_e4m3fn: case RT_f8_e4m3fnuz: *relative = 0.125, *absolute = 0x1p-9; break;      /* one unit */
+	case RT_f8_e5m2: case RT_f8_e5m2fnuz: *relative = 0.25, *absolute = 0x1p-16; break;
 	default:                  *relative = *absolute = 0; break;
 	}
 }

@@ -413,7 +413,20 @@ static const struct Limits { const char *type; double low, high; } limits[RT_NDT
 	[RT_f32]  = { "float", -FLT_MAX, FLT_MAX },
 	[RT_f64]  = { "double", -DBL_MAX, DBL_MAX },
 	[RT_c64]  = { "c10::complex<float>", -FLT_MAX, FLT_MAX },
+	[RT_u16]  = { "uint16_t", -65535, 65535 },
+	[RT_u32]  = { "uint32_t", -0x1p32 + 1, 0x1p32 - 1 },
+	[RT_u64]  = { "uint64_t", -0x1p63, 0x1p64 },
+	[RT_f8_e5m2]     = { "c10::Float8_e5m2", -57344, 57344 },
+	[RT_f8_e4m3fn]   = { "c10::Float8_e4m3fn", -448, 448 },
+	[RT_f8_e5m2fnuz] = { "c10::Float8_e5m2fnuz", -57344, 57344 },
+	[RT_f8_e4m3fnuz] = { "c10::Float8_e4m3fnuz", -240, 240 },
 };
+
+static bool
+has_infinity(RtDtype dtype)
+{
+	return rt_dtypes[dtype].category != 'E' || dtype == RT_f8_e5m2;
+}
 
 int
 rt_check_number(RtCx *cx, IValue v, RtDtype dtype)
@@ -425,10 +438,11 @@ rt_check_number(RtCx *cx, IValue v, RtDtype dtype)
 
 	if (!l->type)
 		return RT_OK;
-	if (rt_dtypes[dtype].category == 'I')            /* which have neither infinity nor NaN */
-		bad = !(re >= l->low && re <= l->high);
+	if (rt_kind(dtype) == 'I')                       /* which have neither infinity nor NaN */
+		bad = !(re >= l->low && re <= l->high) ||
+		      (rt_dtypes[dtype].category == 'U' && v.tag != RT_INT && re < 0);
 	else
-		bad = isfinite(re) && (re < l->low || re > l->high);
+		bad = (isfinite(re) || !has_infinity(dtype)) && (re < l->low || re > l->high);
 	if (dtype == RT_c64)
 		bad |= isfinite(im) && (im < l->low || im > l->high);
 	else
@@ -497,9 +511,14 @@ rt_item(RtCx *cx, const RtTensor *t)
 		return v;
 	}
 
-	switch (rt_dtypes[t->dtype].category) {
+	switch (rt_kind((RtDtype)t->dtype)) {
 	case 'B': return rt_bool(*p != 0);
-	case 'I': return rt_int(rt_load_i64((RtDtype)t->dtype, p));
+	case 'I':
+		if (t->dtype == RT_u64 && *(const uint64_t *)(const void *)p > INT64_MAX) {
+			rt_raise(cx, "value cannot be converted to type int64_t without overflow");
+			return rt_none();
+		}
+		return rt_int(rt_load_i64((RtDtype)t->dtype, p));
 	case 'F': return rt_double(rt_load_f64((RtDtype)t->dtype, p));
 	case 'C':
 		rt_cast(RT_c128, &c, (RtDtype)t->dtype, p, 1);

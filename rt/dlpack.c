@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-enum { DL_INT, DL_UINT, DL_FLOAT, DL_OPAQUE, DL_BFLOAT, DL_COMPLEX, DL_BOOL, DL_CPU = 1, DL_CUDA_HOST = 3 };
+enum { DL_INT, DL_UINT, DL_FLOAT, DL_OPAQUE, DL_BFLOAT, DL_COMPLEX, DL_BOOL, DL_F8_E4M3FN = 10, DL_F8_E4M3FNUZ,
+	DL_F8_E5M2, DL_F8_E5M2FNUZ };
+enum { DL_CPU = 1, DL_CUDA_HOST = 3 };
 
 /* The dtypes that DLPack has; bits is 0 for others. */
 static const RtDlType types[RT_NDTYPE] = {
@@ -12,7 +14,10 @@ static const RtDlType types[RT_NDTYPE] = {
 	[RT_i32] = { DL_INT, 32, 1 }, [RT_i64] = { DL_INT, 64, 1 }, [RT_f16] = { DL_FLOAT, 16, 1 },
 	[RT_f32] = { DL_FLOAT, 32, 1 }, [RT_f64] = { DL_FLOAT, 64, 1 }, [RT_c32] = { DL_COMPLEX, 32, 1 },
 	[RT_c64] = { DL_COMPLEX, 64, 1 }, [RT_c128] = { DL_COMPLEX, 128, 1 }, [RT_b8] = { DL_BOOL, 8, 1 },
-	[RT_bf16] = { DL_BFLOAT, 16, 1 },
+	[RT_bf16] = { DL_BFLOAT, 16, 1 }, [RT_f8_e5m2] = { DL_F8_E5M2, 8, 1 },
+	[RT_f8_e4m3fn] = { DL_F8_E4M3FN, 8, 1 }, [RT_f8_e5m2fnuz] = { DL_F8_E5M2FNUZ, 8, 1 },
+	[RT_f8_e4m3fnuz] = { DL_F8_E4M3FNUZ, 8, 1 }, [RT_u16] = { DL_UINT, 16, 1 }, [RT_u32] = { DL_UINT, 32, 1 },
+	[RT_u64] = { DL_UINT, 64, 1 },
 };
 
 bool

@@ -1,10 +1,11 @@
-/* rt/dtype.c - element types: table, half and bfloat16, conversion, promotion
+/* rt/dtype.c - element types: table, floats of 16 and 8 bits, conversion, promotion
  *
  * A conversion goes block by block through one of three wide types (int64 for integers and bool, double for floats,
- * pairs of double for complex), so that the code grows with the number of types and not with its square; half and
- * bfloat16 go through float.  Elements without gaps go to and from the wide types in vectors.  Rounding is ATen's: half
- * is rounded from float, int64 -> float directly.  Floats out of an integer's range give what x86 gives: the smallest
- * int32 (also for the narrower types, then cut) or int64.
+ * pairs of double for complex), so that the code grows with the number of types and not with its square; floats of 16
+ * and 8 bits go through float.  Elements without gaps go to and from the wide types in vectors.  Rounding is ATen's:
+ * half is rounded from float, int64 -> float directly.  Floats out of an integer's range give what x86 gives: the
+ * smallest int32 (also for the narrower types, then cut) or int64.  uint64 is int64 with the same bits, except where it
+ * becomes a float or was one.
  */
 #include "rt.h"
 #include "half.h"
@@ -17,6 +18,7 @@
 const RtDtypeInfo rt_dtypes[RT_NDTYPE + 1] = {
 #define DTYPE(name, c, bytes, torch, numpy, cat, compute, brief) \
 	{ #name, torch, numpy, brief, bytes, #cat[0], RT_##compute },
+#define NO_DTYPE(name, torch, brief) { #name, torch, "", brief, 1, '?', RT_u8 },
 #include "dtype.def"
 #undef DTYPE
 	{ "unknown", "unknown", "", "unknown", 1, '?', RT_u8 },
@@ -53,6 +55,28 @@ rt_float_to_bf16(float f)
 	return float_to_bf16(f);
 }
 
+float
+rt_f8_to_float(RtDtype d, uint8_t code)
+{
+	switch (d) {
+#define FLOAT8(name, ...) case RT_##name: return name##_to_float(code);
+	FLOAT8_FORMATS(FLOAT8)
+#undef FLOAT8
+	default: return 0;
+	}
+}
+
+uint8_t
+rt_float_to_f8(RtDtype d, float f)
+{
+	switch (d) {
+#define FLOAT8(name, ...) case RT_##name: return float_to_##name(f);
+	FLOAT8_FORMATS(FLOAT8)
+#undef FLOAT8
+	default: return 0;
+	}
+}
+
 /* ---- conversion ------------------------------------------------------------------------------------ */
 
 enum { BLOCK = RT_LIMIT_CAST_BLOCK };
@@ -63,7 +87,7 @@ typedef union Block { int64_t i[BLOCK]; double f[BLOCK]; RtC128 c[BLOCK]; } Bloc
 static Wide
 wide_of(RtDtype d)
 {
-	switch (rt_dtypes[d].category) {
+	switch (rt_kind(d)) {
 	case 'F': return WIDE_REAL;
 	case 'C': return WIDE_COMPLEX;
 	default:  return WIDE_INT;
@@ -156,6 +180,22 @@ truncate_reals(Block *w, int64_t n, bool small)
 
 RT_SMALL
 
+/* uint64 -> float or double, rounded once, as doubles in their place. */
+static void
+unsigned_to_reals(Block *w, int64_t n, bool single)
+{
+	for (int64_t k = 0; k < n; k++)
+		w->f[k] = single ? (double)(float)(uint64_t)w->i[k] : (double)(uint64_t)w->i[k];
+}
+
+/* The upper half of uint64 is reached from 2^63 on. */
+static void
+truncate_to_unsigned(Block *w, int64_t n)
+{
+	for (int64_t k = 0; k < n; k++)
+		w->i[k] = w->f[k] >= 0x1p63 ? real_to_i64(w->f[k] - 0x1p63) ^ INT64_MIN : real_to_i64(w->f[k]);
+}
+
 static bool
 cast_dense(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, int64_t n)
 {
@@ -179,7 +219,9 @@ load(RtDtype d, const char *s, int64_t stride, int64_t n, Block *w)
 	case RT_i8:  case RT_qi8: LOAD(int8_t, i, x);
 	case RT_i16:              LOAD(int16_t, i, x);
 	case RT_i32: case RT_qi32: LOAD(int32_t, i, x);
-	case RT_i64:              LOAD(int64_t, i, x);
+	case RT_u16:              LOAD(uint16_t, i, x);
+	case RT_u32:              LOAD(uint32_t, i, x);
+	case RT_i64: case RT_u64: LOAD(int64_t, i, x);
 	case RT_b8:               LOAD(uint8_t, i, x != 0);
 	case RT_f32:              LOAD(float, f, (double)x);
 	case RT_f64:              LOAD(double, f, x);
@@ -215,9 +257,9 @@ store_int(RtDtype to, char *d, int64_t stride, int64_t n, const Block *w)
 	switch (to) {
 	STORE_REALS
 	case RT_u8:  case RT_qu8: case RT_i8: case RT_qi8: STORE(uint8_t, (uint8_t)x);
-	case RT_i16:                                       STORE(uint16_t, (uint16_t)x);
-	case RT_i32: case RT_qi32:                         STORE(uint32_t, (uint32_t)x);
-	case RT_i64:                                       STORE(int64_t, x);
+	case RT_i16: case RT_u16:                          STORE(uint16_t, (uint16_t)x);
+	case RT_i32: case RT_qi32: case RT_u32:            STORE(uint32_t, (uint32_t)x);
+	case RT_i64: case RT_u64:                          STORE(int64_t, x);
 	default:                                           break;
 	}
 }
@@ -233,8 +275,12 @@ store_real(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
 		return;
 	switch (to) {
 	STORE_REALS
+	case RT_u64:
+		truncate_to_unsigned(w, n);
+		store_int(to, d, stride, n, w);
+		break;
 	default:
-		truncate_reals(w, n, to != RT_i64 && to != RT_u8 && to != RT_qu8);
+		truncate_reals(w, n, to != RT_i64 && to != RT_u8 && to != RT_qu8 && to != RT_u32);
 		store_int(to, d, stride, n, w);
 	}
 }
@@ -321,52 +367,83 @@ copy_same(int bytes, char *d, int64_t dstride, const char *s, int64_t sstride, i
 	}
 }
 
+/* Of 16 or 8 bits. */
 static bool
-is_half(RtDtype d)
+is_short_float(RtDtype d)
 {
-	return d == RT_f16 || d == RT_bf16;
+	return d == RT_f16 || d == RT_bf16 || rt_dtypes[d].category == 'E';
 }
 
-/* Contiguous elements of float16 or bfloat16. */
+/* Contiguous elements. */
 static void
-load_halves(RtDtype from, float *restrict d, const uint16_t *restrict s, int64_t n)
+load_short_floats(RtDtype from, float *restrict d, const char *restrict s, int64_t n)
 {
-	if (cast_dense(RT_f32, (char *)d, from, (const char *)s, n))
+	const uint16_t *const half = (const uint16_t *)(const void *)s;
+
+	if (cast_dense(RT_f32, (char *)d, from, s, n))
 		return;
 	for (int64_t k = 0; k < n; k++)
-		d[k] = from == RT_f16 ? rt_half_to_float(s[k]) : rt_bf16_to_float(s[k]);
+		d[k] = from == RT_f16 ? rt_half_to_float(half[k]) : from == RT_bf16 ? rt_bf16_to_float(half[k]) :
+		       rt_f8_to_float(from, (uint8_t)s[k]);
 }
 
 static void
-store_halves(RtDtype to, uint16_t *restrict d, const float *restrict s, int64_t n)
+store_short_floats(RtDtype to, char *restrict d, const float *restrict s, int64_t n)
 {
-	if (cast_dense(to, (char *)d, RT_f32, (const char *)s, n))
+	uint16_t *const half = (uint16_t *)(void *)d;
+
+	if (cast_dense(to, d, RT_f32, (const char *)s, n))
 		return;
 	for (int64_t k = 0; k < n; k++)
-		d[k] = to == RT_f16 ? rt_float_to_half(s[k]) : rt_float_to_bf16(s[k]);
+		if (to == RT_f16)
+			half[k] = rt_float_to_half(s[k]);
+		else if (to == RT_bf16)
+			half[k] = rt_float_to_bf16(s[k]);
+		else
+			d[k] = (char)rt_float_to_f8(to, s[k]);
 }
 
-/* Halves are floats on their way from or to any other type: of at most BLOCK elements. */
+/* Floats of 16 and 8 bits are floats on their way from or to any other type: of at most BLOCK elements. */
 ONCE static void
-cast_halves(char *d, RtRun to, const char *s, RtRun from, int64_t n)
+cast_short_floats(char *d, RtRun to, const char *s, RtRun from, int64_t n)
 {
+	const int from_bytes = rt_dtypes[from.dtype].bytes, to_bytes = rt_dtypes[to.dtype].bytes;
 	float wide[BLOCK], *floats = to.dtype == RT_f32 && to.step == 4 ? (float *)d : wide;
 	const float *given = from.dtype == RT_f32 && from.step == 4 ? (const float *)s : floats;
-	uint16_t half[BLOCK];
+	uint16_t dense[BLOCK];
 
-	if (is_half(from.dtype)) {
-		if (from.step != 2)
-			copy_same(2, (char *)half, 2, s, from.step, n);
-		load_halves(from.dtype, floats, from.step != 2 ? half : (const uint16_t *)s, n);
+	if (is_short_float(from.dtype)) {
+		if (from.step != from_bytes)
+			copy_same(from_bytes, (char *)dense, from_bytes, s, from.step, n);
+		load_short_floats(from.dtype, floats, from.step != from_bytes ? (const char *)dense : s, n);
 	} else if (given == floats) {
 		rt_cast_strided(floats, (RtRun){ RT_f32, 4 }, s, from, n);
 	}
-	if (is_half(to.dtype)) {
-		store_halves(to.dtype, to.step == 2 ? (uint16_t *)d : half, given, n);
-		if (to.step != 2)
-			copy_same(2, d, to.step, (const char *)half, 2, n);
+	if (is_short_float(to.dtype)) {
+		store_short_floats(to.dtype, to.step == to_bytes ? d : (char *)dense, given, n);
+		if (to.step != to_bytes)
+			copy_same(to_bytes, d, to.step, (const char *)dense, to_bytes, n);
 	} else if (floats == wide) {
 		rt_cast_strided(d, to, floats, (RtRun){ RT_f32, 4 }, n);
+	}
+}
+
+/* Of at most BLOCK elements. */
+static void
+cast_through_wide(char *d, RtRun to, const char *s, RtRun from, int64_t n)
+{
+	Block w;
+
+	load(from.dtype, s, from.step, n, &w);
+	if (from.dtype == RT_u64 && wide_of(to.dtype) != WIDE_INT) {
+		unsigned_to_reals(&w, n, to.dtype != RT_f64 && to.dtype != RT_c128);
+		store_real(to.dtype, d, to.step, n, &w);
+		return;
+	}
+	switch (wide_of(from.dtype)) {
+	case WIDE_INT:     store_int(to.dtype, d, to.step, n, &w); break;
+	case WIDE_REAL:    store_real(to.dtype, d, to.step, n, &w); break;
+	case WIDE_COMPLEX: store_complex(to.dtype, d, to.step, n, &w); break;
 	}
 }
 
@@ -375,7 +452,6 @@ rt_cast_strided(void *dst, RtRun to, const void *src, RtRun from, int64_t n)
 {
 	char *d = dst;
 	const char *s = src;
-	Block w;
 
 	if (to.dtype == from.dtype) {
 		copy_same(rt_dtypes[to.dtype].bytes, d, to.step, s, from.step, n);
@@ -386,16 +462,10 @@ rt_cast_strided(void *dst, RtRun to, const void *src, RtRun from, int64_t n)
 		return;
 	for (int64_t at = 0, m; at < n; at += m, d += m * to.step, s += m * from.step) {
 		m = n - at < BLOCK ? n - at : BLOCK;
-		if (is_half(from.dtype) || is_half(to.dtype)) {
-			cast_halves(d, to, s, from, m);
-			continue;
-		}
-		load(from.dtype, s, from.step, m, &w);
-		switch (wide_of(from.dtype)) {
-		case WIDE_INT:     store_int(to.dtype, d, to.step, m, &w); break;
-		case WIDE_REAL:    store_real(to.dtype, d, to.step, m, &w); break;
-		case WIDE_COMPLEX: store_complex(to.dtype, d, to.step, m, &w); break;
-		}
+		if (is_short_float(from.dtype) || is_short_float(to.dtype))
+			cast_short_floats(d, to, s, from, m);
+		else
+			cast_through_wide(d, to, s, from, m);
 	}
 }
 
@@ -417,6 +487,8 @@ int_at(RtDtype d, const void *p)
 	case RT_i8:  case RT_qi8:  return *(const int8_t *)p;
 	case RT_i16:               return *(const int16_t *)p;
 	case RT_i32: case RT_qi32: return *(const int32_t *)p;
+	case RT_u16:               return *(const uint16_t *)p;
+	case RT_u32:               return *(const uint32_t *)p;
 	case RT_b8:                return *(const uint8_t *)p != 0;
 	default:                   return *(const int64_t *)p;
 	}
@@ -429,13 +501,16 @@ real_at(RtDtype d, const void *p)
 	case RT_f16: case RT_c32: return (double)rt_half_to_float(*(const uint16_t *)p);
 	case RT_bf16:             return (double)rt_bf16_to_float(*(const uint16_t *)p);
 	case RT_f32: case RT_c64: return (double)*(const float *)p;
-	default:                  return *(const double *)p;
+	case RT_f64: case RT_c128: return *(const double *)p;
+	default:                  return (double)rt_f8_to_float(d, *(const uint8_t *)p);
 	}
 }
 
 double
 rt_load_f64(RtDtype d, const void *p)
 {
+	if (d == RT_u64)
+		return (double)*(const uint64_t *)p;
 	return wide_of(d) == WIDE_INT ? (double)int_at(d, p) : real_at(d, p);
 }
 
@@ -452,6 +527,9 @@ rt_largest(RtDtype d)
 	case RT_f16: case RT_c32: return 65504;
 	case RT_bf16:             return 3.38953138925153547590e38;
 	case RT_f32: case RT_c64: return 3.40282346638528859812e38;
+#define FLOAT8(name, mantissa, bias, largest, ...) case RT_##name: return (double)name##_to_float(largest);
+	FLOAT8_FORMATS(FLOAT8)
+#undef FLOAT8
 	default:                  return 1.79769313486231570815e308;
 	}
 }
@@ -511,8 +589,10 @@ rt_promote(RtDtype a, RtDtype b)
 {
 	if (a == b)
 		return a;
-	if (rt_dtypes[a].category == 'Q' || rt_dtypes[b].category == 'Q')
+	if (strchr("QE?", rt_dtypes[a].category) || strchr("QE?", rt_dtypes[b].category))
 		return RT_NDTYPE;
+	if (rt_dtypes[a].category == 'U' || rt_dtypes[b].category == 'U')
+		return rt_dtypes[a].category == 'F' ? a : rt_dtypes[b].category == 'F' ? b : RT_NDTYPE;
 	if (is_wide_kind(a) && is_wide_kind(b))
 		return promote_floats(a, b);
 	if (is_wide_kind(a))
@@ -523,7 +603,7 @@ rt_promote(RtDtype a, RtDtype b)
 bool
 rt_can_cast(RtDtype from, RtDtype to)
 {
-	char f = rt_dtypes[from].category, t = rt_dtypes[to].category;
+	char f = rt_kind(from), t = rt_kind(to);
 
 	if (f == 'C' && t != 'C')
 		return false;

@@ -1,4 +1,4 @@
-/* rt/half.h - float16 and bfloat16 as their bits, by integers alone: of the runtime and of generated code */
+/* rt/half.h - floats of 16 and 8 bits as their bits, by integers alone: of the runtime and of generated code */
 #ifndef RT_HALF_H
 #define RT_HALF_H
 
@@ -79,5 +79,51 @@ bf16_rounded(float f)
 
 	return half_float((u & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : number);
 }
+
+/* ---- 8 bits ------------------------------------------------------------------------------------------------ */
+
+/* FLOAT8(name, bits of the mantissa, bias of the exponent, largest finite code, code of larger numbers, code of NaN)
+ *
+ * A code of 0x80 is NaN where zero has no sign; else it is minus zero, and codes carry the sign in bit 7. */
+#define FLOAT8_FORMATS(FLOAT8) \
+	FLOAT8(f8_e5m2, 2, 15, 0x7b, 0x7c, 0x7f) \
+	FLOAT8(f8_e4m3fn, 3, 7, 0x7e, 0x7e, 0x7f) \
+	FLOAT8(f8_e5m2fnuz, 2, 16, 0x7f, 0x80, 0x80) \
+	FLOAT8(f8_e4m3fnuz, 3, 8, 0x7f, 0x80, 0x80)
+
+/* As half_to_float and float_to_half: the shift and the factor follow from the format.  Codes from `nan` on, and those
+ * past `largest` that are infinite, become NaN and infinity. */
+#define FLOAT8(name, mantissa, bias, largest, over, nan) \
+	HALF_INLINE float \
+	name##_to_float(uint8_t code) \
+	{ \
+		const uint32_t sign = (uint32_t)(code & 0x80) << 24, size = code & 0x7f; \
+		const uint32_t scale = (uint32_t)(254 - (bias)) << 23, moved = size << (23 - (mantissa)); \
+		const uint32_t bits = half_bits(half_float(moved) * half_float(scale)); \
+		const uint32_t past = (nan) == 0x80 ? code == 0x80 : size > (largest); \
+		const uint32_t special = (over) == 0x7c && size == 0x7c ? 0x7f800000 : 0x7fc00000; \
+		\
+		return half_float(past && (nan) == 0x80 ? special : sign | (past ? special : bits)); \
+	} \
+	HALF_INLINE uint8_t \
+	float_to_##name(float f) \
+	{ \
+		const uint32_t bits = half_bits(f), sign = bits >> 24 & 0x80, u = bits & 0x7fffffff; \
+		const uint32_t m = u - ((uint32_t)(127 - (bias)) << 23); \
+		const uint32_t add = (uint32_t)(151 - (bias) - (mantissa)) << 23; \
+		const uint32_t small = half_bits(half_float(u) + half_float(add)) - add, cut = 23 - (mantissa); \
+		const uint32_t normal = (m + (1u << (cut - 1)) - 1 + (m >> cut & 1)) >> cut; \
+		const uint32_t number = u < (uint32_t)(128 - (bias)) << 23 ? small : normal; \
+		const uint32_t code = u > 0x7f800000 ? (nan) : number > (largest) ? (over) : number; \
+		\
+		return (uint8_t)((nan) == 0x80 && !(code & 0x7f) ? code : sign | code); \
+	} \
+	HALF_INLINE float \
+	name##_rounded(float f) \
+	{ \
+		return name##_to_float(float_to_##name(f)); \
+	}
+FLOAT8_FORMATS(FLOAT8)
+#undef FLOAT8
 
 #endif

@@ -323,7 +323,7 @@ equal_tensors(RtCx *cx, RtTensor *a, RtTensor *b, bool *out)
 		rt_tensor_release(b);
 		return status;
 	}
-	if (rt_dtypes[a->dtype].category != 'F' && rt_dtypes[a->dtype].category != 'C' && a->dtype == b->dtype) {
+	if (rt_kind((RtDtype)a->dtype) != 'F' && rt_kind((RtDtype)a->dtype) != 'C' && a->dtype == b->dtype) {
 		*out = !memcmp(rt_data(a), rt_data(b), (size_t)rt_dtypes[a->dtype].bytes);
 		return RT_OK;
 	}

@@ -182,7 +182,7 @@ rt_read_int(const char **s, const char *end, int64_t *out)
 /* ---- the header of a .npy --------------------------------------------------------------------------------------- */
 
 typedef struct Header {
-	char    descr[32];
+	char    descr[48];
 	bool    fortran, has_descr, has_order, has_shape;
 	RtDtype dtype;          /* of descr; RT_NDTYPE: there is no such tensor */
 	bool    swapped;        /* its bytes are in the other order */
@@ -219,6 +219,24 @@ read_string(Text *t, char *out, int room)
 	}
 	out[n] = 0;
 	return skip_to(t, quote);
+}
+
+/* A descr: a string, or a list that describes a structured array, as its text with the brackets. */
+static bool
+read_descr(Text *t, char *out, int room)
+{
+	const char *from, *end;
+
+	if (!skip_to(t, '['))
+		return read_string(t, out, room < 32 ? room : 32);
+	from = t->p - 1;
+	end = memchr(from, ']', (size_t)(t->end - from));
+	if (!end || end + 1 - from >= room)
+		return false;
+	memcpy(out, from, (size_t)(end + 1 - from));
+	out[end + 1 - from] = 0;
+	t->p = end + 1;
+	return true;
 }
 
 static bool
@@ -269,7 +287,7 @@ read_header(Text t, Header *h)
 		if (!read_string(&t, key, sizeof key) || !skip_to(&t, ':'))
 			return false;
 		if (!strcmp(key, "descr") && !h->has_descr)
-			h->has_descr = read_string(&t, h->descr, sizeof h->descr);
+			h->has_descr = read_descr(&t, h->descr, sizeof h->descr);
 		else if (!strcmp(key, "fortran_order") && !h->has_order)
 			h->has_order = (h->fortran = read_word(&t, "True")) || read_word(&t, "False");
 		else if (!strcmp(key, "shape") && !h->has_shape)
@@ -294,7 +312,7 @@ dtype_of(const char *descr, bool *swap)
 
 	*swap = order == '>';
 	for (int d = 0; d < RT_NDTYPE; d++)
-		if (rt_dtypes[d].category != 'Q' && !strcmp(rt_dtypes[d].numpy + 1, descr + 1) &&
+		if (!strchr("Q?", rt_dtypes[d].category) && !strcmp(rt_dtypes[d].numpy + 1, descr + 1) &&
 		    (order == rt_dtypes[d].numpy[0] || order == '=' || (*swap && rt_dtypes[d].numpy[0] == '<') ||
 		     (order == '<' && rt_dtypes[d].bytes == 1)))
 			return (RtDtype)d;
@@ -415,6 +433,9 @@ add_npy(RtCx *cx, RtArrays *a, const char *key, const unsigned char *p, int64_t 
 		return h.ndim < 2 ? rt_texts->read(cx, a, key, h.descr, h.ndim ? h.dims : NULL, p, n) :
 			rt_raise(cx, "'%s': texts are read from arrays of no or one dimension, not %d", key, h.ndim);
 	h.dtype = dtype_of(h.descr, &h.swapped);
+	if (h.dtype == RT_NDTYPE && !strcmp(h.descr, "|V1"))
+		return rt_raise(cx, "'%s': the array has single bytes (|V1) without their format; 8-bit floats "
+				"are read from an array of type %s", key, rt_dtypes[RT_f8_e4m3fn].numpy);
 	if (h.dtype == RT_NDTYPE)
 		return rt_raise(cx, "'%s': arrays of type %s are not known", key, h.descr);
 	return add_tensor(cx, a, key, &h, p, n);
@@ -734,7 +755,8 @@ put_header(Buf *b, const char *descr, int ndim, const int64_t *dims)
 	Buf h = { 0 };
 	bool long_form;
 
-	buf_printf(&h, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+	buf_printf(&h, *descr == '[' ? "{'descr': %s" : "{'descr': '%s'", descr);
+	buf_puts(&h, ", 'fortran_order': False, 'shape': (");
 	for (int i = 0; i < ndim; i++)
 		buf_printf(&h, "%lld%s", (long long)dims[i], i + 1 < ndim ? ", " : ndim == 1 ? "," : "");
 	buf_puts(&h, "), }");

@@ -44,6 +44,17 @@ storage_of(Loader *l, const RtSpan *span)
 	return s;
 }
 
+/* A float as the storage has it. */
+static uint32_t
+element_of(const RtPacking *p, float number)
+{
+	union { float number; uint32_t word; } x = { number };
+
+	if (p->as)
+		return p->as == RT_bf16 ? rt_float_to_bf16(number) : rt_float_to_half(number);
+	return x.word;
+}
+
 /* An element of so many bytes of a part, as the storage has it. */
 static uint32_t
 element(const RtPacking *p, const void *from, int size)
@@ -53,11 +64,7 @@ element(const RtPacking *p, const void *from, int size)
 	memcpy(&x, from, (size_t)size);
 	if (p->from == p->as)
 		return x.word;
-	if (p->from)
-		x.number = (float)rt_load_f64((RtDtype)p->from, from);
-	if (p->as)
-		return p->as == RT_bf16 ? rt_float_to_bf16(x.number) : rt_float_to_half(x.number);
-	return x.word;
+	return element_of(p, p->from ? (float)rt_load_f64((RtDtype)p->from, from) : x.number);
 }
 
 /* Was that not there already? */
@@ -100,6 +107,13 @@ unpack(const char *from, const RtPacking *p, int64_t first, int64_t end, char *t
 	return lacked;
 }
 
+/* A float of 8 bits in panels, where 0x80 is minus zero. */
+static float
+float8_of(const RtPacking *p, uint8_t code)
+{
+	return code == 0x80 ? -0.0f : rt_f8_to_float((RtDtype)p->from, code);
+}
+
 static bool
 unpack_coarse(const char *weights, const RtPacking *p, int64_t first, int64_t end, char *to)
 {
@@ -117,16 +131,15 @@ unpack_coarse(const char *weights, const RtPacking *p, int64_t first, int64_t en
 			const uint32_t number = word[(panel * words + k / p->quad) * p->width + lane] >> bits * i;
 			const uint32_t q = number + (uint32_t)(i < p->quad - 1 ? 0 : half); /* the last has a sign */
 			const int x = (int)(q & (2 * (uint32_t)half - 1)) - half;
-			float y;
+			const float y = p->from && p->quad > 2 ? float8_of(p, (uint8_t)number) :
+				(float)x + (p->centred && p->scales ? scales[all + at] : 0);
 
-			if (p->from) {
+			if (p->quad == 2)
 				put_element(to + place * out, element(p, &number, 2), out);
-			} else if (!p->scales) {
-				to[place] = (char)(x + p->centred);
-			} else {
-				y = ((float)x + (p->centred ? scales[all + at] : 0)) * scales[at];
-				put_element(to + place * out, element(p, &y, 4), out);
-			}
+			else if (!p->scales)
+				to[place] = (char)((p->from ? (int)number : x) + p->centred);
+			else
+				put_element(to + place * out, element_of(p, y * scales[at]), out);
 		}
 	return true;
 }

@@ -35,7 +35,8 @@ typedef struct RtPacking {
 	int32_t kh, sd;                  /* taps over three dims: rows of a plane; from plane to plane */
 	int32_t quad;                    /* weights of 8 bits (vint8.h): so many of k are side by side */
 	/* weights of few bits (vcoarse.h), `quad` to a word, in groups of so many of k: floats, by `scales`, and by
-	 * centres if centred; without scales they are bytes, each the integer + centred.  Two to a word: halves. */
+	 * centres if centred; without scales they are bytes, each the integer + centred.  Two to a word: halves.
+	 * Four to a word: integers, or floats of 8 bits if `from` is their dtype. */
 	int32_t group, centred;
 	int32_t from, as;                /* dtypes of 16 bits: of the part, of the storage; 0: 4 bytes, floats where the
 	                                  * other has one */

@@ -70,6 +70,7 @@ typedef struct { double re, im; } RtC128;
 
 typedef enum RtDtype {                  /* ORDER dtype: the codes of ATen's ScalarType, as models hold them */
 #define DTYPE(name, c, bytes, torch, numpy, cat, compute, brief) RT_##name,
+#define NO_DTYPE(name, torch, brief) RT_##name,
 #include "dtype.def"
 #undef DTYPE
 	RT_NDTYPE,
@@ -78,15 +79,26 @@ typedef enum RtDtype {                  /* ORDER dtype: the codes of ATen's Scal
 typedef struct RtDtypeInfo {
 	const char *name, *torch, *numpy, *brief;   /* f32, float32, <f4, Float */
 	uint8_t bytes;
-	char    category;                           /* B I F C Q */
+	char    category;                           /* B I F C Q U E; ? of a NO_DTYPE row */
 	uint8_t compute;                            /* an RtDtype */
 } RtDtypeInfo;
 extern const RtDtypeInfo rt_dtypes[RT_NDTYPE + 1];    /* by RtDtype; the last row is for invalid codes */
+
+/* The category to which a dtype's numbers belong: U counts as I, E as F. */
+static inline char
+rt_kind(RtDtype d)
+{
+	const char category = rt_dtypes[d].category;
+
+	return category == 'U' ? 'I' : category == 'E' ? 'F' : category;
+}
 
 float    rt_half_to_float(uint16_t);
 uint16_t rt_float_to_half(float);               /* round to nearest even */
 float    rt_bf16_to_float(uint16_t);
 uint16_t rt_float_to_bf16(float);
+float    rt_f8_to_float(RtDtype, uint8_t);      /* the dtype is one of category E */
+uint8_t  rt_float_to_f8(RtDtype, float);        /* round to nearest even; what is too large: as PyTorch 2.15 */
 /* n contiguous elements, converted as ATen's copy does; complex -> real drops the imaginary part. */
 void     rt_cast(RtDtype to, void *dst, RtDtype from, const void *src, int64_t n);
 typedef struct RtRun { RtDtype dtype; int64_t step; } RtRun;     /* elements at equal distances; step in bytes */

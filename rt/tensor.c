@@ -498,6 +498,8 @@ measure(RtCx *cx, RtDtype dtype, const RtGeometry *g, int64_t *span)
 		return rt_raise(cx, "tensors have at most %d dimensions here, not %d", RT_MAX_RANK, g->ndim);
 	if (dtype == RT_NDTYPE)
 		return rt_raise(cx, "unknown dtype");
+	if (rt_dtypes[dtype].category == '?')
+		return rt_lacks(cx, "tensors of %s", rt_dtypes[dtype].torch);
 	for (int i = 0; i < g->ndim; i++) {
 		if (g->dims[i] < 0) {
 			snprintf(text, sizeof text, "Trying to create tensor with negative dimension %lld: ",

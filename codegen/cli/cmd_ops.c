@@ -85,12 +85,13 @@ put_json_op(Buf *b, Cx *cx, Op *op)
 	buf_puts(b, "}");
 }
 
-/* Dtypes as letters: B bool, I integers, F floating, C complex; in lower case for only some of the kind. */
+/* Dtypes as letters, the categories of rt/dtype.def: B bool, I integers, F floating, C complex, U unsigned integers of
+ * 16 bits and more, E floats of 8 bits; in lower case for only some of the kind. */
 static const char *
 dtype_letters(Cx *cx, uint32_t dtypes)
 {
-	static const char kinds[] = "BIFC";
-	char *letters = arena_strdup(cx->arena, "....");
+	static const char kinds[] = "BIFCUE";
+	char *letters = arena_strdup(cx->arena, "......");
 
 	for (int k = 0; kinds[k]; k++) {
 		int all = 0, has = 0;

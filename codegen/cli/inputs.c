@@ -25,7 +25,7 @@ dtype_named(Cli *cli, const char *spec, const char *at, int n)
 {
 	for (int d = 0; d < RT_NDTYPE; d++)
 		if ((int)strlen(rt_dtypes[d].torch) == n && !memcmp(rt_dtypes[d].torch, at, (size_t)n) &&
-		    rt_dtypes[d].category != 'Q')
+		    !strchr("Q?", rt_dtypes[d].category))
 			return (RtDtype)d;
 	usage_error(cli, "%s: no dtype '%.*s': float32, float16, bfloat16, int64, bool ...", spec, n, at);
 }
@@ -136,7 +136,7 @@ fill(RtTensor *t, uint64_t *state)
 
 	for (int64_t i = 0; i < n; i++, to += d->bytes / parts) {
 		const double x = (double)(draw(state) >> 11) * 0x1p-53;
-		const double v = d->category == 'F' || d->category == 'C' ? 2 * x - 1 : x < 0.5 ? 0 : 1;
+		const double v = rt_kind(real) == 'F' ? 2 * x - 1 : x < 0.5 ? 0 : 1;
 
 		rt_cast(real, to, RT_f64, &v, 1);
 	}

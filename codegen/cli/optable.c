@@ -130,7 +130,7 @@ taken(Trial *t, RtKernel *kernel)
 	uint32_t set = 0;
 
 	for (t->dtype = 0; t->dtype < RT_NDTYPE; t->dtype++)
-		if (rt_dtypes[t->dtype].category != 'Q' && takes(t, kernel, &scratch))
+		if (!strchr("Q?", rt_dtypes[t->dtype].category) && takes(t, kernel, &scratch))
 			set |= 1u << t->dtype;
 	arena_free(&scratch);
 	return set;

@@ -3,8 +3,8 @@
  * program has nothing else of them.
  *
  * What was quantized lies on a grid of 8 or 4 bits: all of a row, or of each group in it, are integers times one step,
- * and a float is its integer times the step, rounded once.  Numbers of bfloat16 and float16, as models of these types
- * have them, and models of floats that were such, have 16.
+ * and a float is its integer times the step, rounded once.  Floats of 8 bits times one step are found likewise.
+ * Numbers of bfloat16 and float16, as models of these types have them, and models of floats that were such, have 16.
  */
 #include "dense.h"
 
@@ -94,6 +94,63 @@ find_step(const Line *l, Step *s)
 	return false;
 }
 
+/* ---- floats of 8 bits ------------------------------------------------------------------------------------------- */
+
+/* Formats without infinities and NaN: code 0x80 of weights is minus zero.  They hold the finite numbers of the formats
+ * with as many bits of mantissa, with the same codes, by a step that is a power of two times larger. */
+static const int float8_types[] = { RT_f8_e4m3fnuz, RT_f8_e5m2fnuz };
+
+static uint8_t
+float8_code(int type, float x)
+{
+	return x == 0 && signbit(x) ? 0x80 : rt_float_to_f8((RtDtype)type, x);
+}
+
+static bool
+are_floats8(const Line *l, int type, float by)
+{
+	for (int64_t i = 0; i < l->n; i++) {
+		const float x = l->at[i * l->apart];
+
+		if (x != 0 && !(rt_f8_to_float((RtDtype)type, float8_code(type, x / by)) * by == x))
+			return false;
+	}
+	return true;
+}
+
+static float
+largest(const Line *l)
+{
+	float most = 0;
+
+	for (int64_t i = 0; i < l->n; i++) {
+		const float x = fabsf(l->at[i * l->apart]);
+
+		if (!(x <= FLT_MAX))
+			return x;
+		most = x > most ? x : most;
+	}
+	return most;
+}
+
+/* The step by which `most` is one of the eight or four largest numbers of the type and the line is of the type.  0 if
+ * there is none.  A float beside the quotient may be the step, too. */
+static float
+float8_step(const Line *l, int type, float most)
+{
+	if (most == 0 || !(most <= FLT_MAX))
+		return most == 0 ? 1 : 0;
+	for (int code = 0x7f; code >= (type == RT_f8_e4m3fnuz ? 0x78 : 0x7c); code--) {
+		const float by = most / rt_f8_to_float((RtDtype)type, (uint8_t)code);
+		const float near[] = { by, nextafterf(by, 0), nextafterf(by, FLT_MAX) };
+
+		for (size_t i = 0; i < sizeof near / sizeof *near; i++)
+			if (near[i] > 0 && are_floats8(l, type, near[i]))
+				return near[i];
+	}
+	return 0;
+}
+
 /* Weights of floats, or of 16-bit numbers that kernels take for floats. */
 typedef struct Elements {
 	const float *floats;
@@ -135,6 +192,49 @@ find_steps(const Elements *from, int64_t group, Step *to)
 			const Line l = { all.at + g * group * all.apart, group, all.apart };
 
 			if (!find_step(&l, to++))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* One step for all rows, as a model may have it; 0: there is none. */
+static float
+common_step(const Elements *from, int type)
+{
+	float most = -1, by;
+	int64_t at = 0;
+	Line l;
+
+	for (int64_t row = 0; row < from->p->n; row++) {
+		l = row_of(from, row);
+		by = largest(&l);
+		if (!(by <= most))
+			most = by, at = row;
+	}
+	l = row_of(from, at);
+	by = float8_step(&l, type, most);
+	for (int64_t row = 0; row < from->p->n && by > 0; row++) {
+		l = row_of(from, row);
+		by = are_floats8(&l, type, by) ? by : 0;
+	}
+	return by;
+}
+
+/* Sets the steps of all groups of so many elements; false: some have none. */
+static bool
+find_floats8(const Elements *from, int type, int64_t group, Step *to)
+{
+	const float common = group == from->p->k ? common_step(from, type) : 0;
+
+	for (int64_t row = 0; row < from->p->n; row++) {
+		const Line all = row_of(from, row);
+
+		for (int64_t g = 0; g < all.n / group; g++) {
+			const Line l = { all.at + g * group * all.apart, group, all.apart };
+
+			*to = (Step){ .by = common > 0 ? common : float8_step(&l, type, largest(&l)) };
+			if (!(to++->by > 0))
 				return false;
 		}
 	}
@@ -196,7 +296,7 @@ put_halves(Emit *e, const Elements *from, Coarse *c)
 		const Line l = row_of(from, row);
 
 		for (int64_t k = 0; k < l.n; k++)
-			at[k / 2 * p->width * 2 + k % 2] = halves_bits(l.at[k * l.apart], c->half);
+			at[k / 2 * p->width * 2 + k % 2] = halves_bits(l.at[k * l.apart], c->dtype);
 	}
 	c->words = weights_add(&e->weights, WEIGHT_PANELS, to, n * (int64_t)sizeof *to);
 	free(to);
@@ -246,9 +346,12 @@ put_words(Emit *e, const Elements *from, Coarse *c)
 		for (int64_t k = 0; k < p->k; k++) {
 			const Step *s = &c->step[row * (p->k / c->group) + k / c->group];
 			const double q = rint((double)l.at[k * l.apart] / (double)s->by);
+			uint32_t *const word = to + (row / p->width * words + k / each) * p->width + row % p->width;
 
-			set_bits(to + (row / p->width * words + k / each) * p->width + row % p->width, c->bits, k,
-				 (int)q - centre_of(c, s));
+			if (c->dtype)
+				*word |= (uint32_t)float8_code(c->dtype, l.at[k * l.apart] / s->by) << k % each * 8;
+			else
+				set_bits(word, c->bits, k, (int)q - centre_of(c, s));
 		}
 	}
 	c->words = weights_add(&e->weights, WEIGHT_PANELS, to, n * (int64_t)sizeof *to);
@@ -257,10 +360,30 @@ put_words(Emit *e, const Elements *from, Coarse *c)
 
 /* ---- found and packed once --------------------------------------------------------------------------------------- */
 
+/* The steps of floats of 8 bits if the type is one, else those of integers. */
+static bool
+find_of(const Elements *from, int type, int64_t group, Step *to)
+{
+	return type ? find_floats8(from, type, group, to) : find_steps(from, group, to);
+}
+
+/* Sets the largest groups that have steps; false: none have. */
+static bool
+find_groups(const Elements *from, int type, Coarse *c, Step *step)
+{
+	static const int groups[] = { 256, 128, 64, 32, GROUP_LEAST };
+	const int64_t k = from->p->k;
+	bool found = find_of(from, type, c->group = k, step);
+
+	for (size_t i = 0; i < sizeof groups / sizeof *groups && !found; i++)
+		if (groups[i] < k && k % groups[i] == 0)
+			found = find_of(from, type, c->group = groups[i], step);
+	return found;
+}
+
 static void
 find(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
 {
-	static const int groups[] = { 256, 128, 64, 32, GROUP_LEAST };
 	Elements from = elements_of(e, w, p);
 	const int64_t most = p->n * (p->k / GROUP_LEAST + 1);
 	Step *step = malloc((size_t)most * sizeof *step);
@@ -268,15 +391,14 @@ find(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
 
 	if (!step)
 		out_of_memory();
-	c->group = p->k;
-	found = find_steps(&from, c->group, step);
-	for (size_t i = 0; i < sizeof groups / sizeof *groups && !found; i++)
-		if (groups[i] < p->k && p->k % groups[i] == 0)
-			found = find_steps(&from, c->group = groups[i], step);
+	found = find_groups(&from, 0, c, step);
+	for (size_t i = 0; i < sizeof float8_types / sizeof *float8_types && !found; i++)
+		if ((found = find_groups(&from, float8_types[i], c, step)))
+			c->dtype = float8_types[i];
 	if (found) {
 		const int64_t n = p->n * (p->k / c->group);
 
-		c->bits = 4;
+		c->bits = c->dtype ? 8 : 4;
 		c->step = new(e->cx->arena, Step, n);
 		memcpy(c->step, step, (size_t)n * sizeof *step);
 		for (int64_t i = 0; i < n; i++)
@@ -285,7 +407,7 @@ find(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
 			c->centred |= step[i].least < -(1 << (c->bits - 1)) || step[i].most >= 1 << (c->bits - 1);
 	}
 	free(step);
-	if (!found && (c->half = find_halves(&from))) {
+	if (!found && (c->dtype = find_halves(&from))) {
 		c->bits = 16;
 		c->group = p->k;
 	}
@@ -321,7 +443,6 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 	from = elements_of(e, w, &p);
 	if (c->bits == 16) {
 		put_halves(e, &from, c);
-		p.from = c->half;
 	} else {
 		put_words(e, &from, c);
 		put_scales(e, &p, c);
@@ -330,6 +451,7 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 	}
 	free(from.row);
 	weights_read(e, w);
+	p.from = c->dtype;
 	p.at = c->words;
 	p.quad = 32 / c->bits;
 	p.group = (int32_t)c->group;
@@ -342,7 +464,7 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 
 /* ---- what the model has of them ---------------------------------------------------------------------------------- */
 
-/* The integer in column n at k, as it is stored */
+/* The integer or the code of a float in column n at k, as it is stored */
 static int
 stored(const uint32_t *words, const RtPacking *p, int64_t n, int64_t k)
 {
@@ -350,6 +472,8 @@ stored(const uint32_t *words, const RtPacking *p, int64_t n, int64_t k)
 	const int bits = 32 / p->quad, at = (int)(k % p->quad), half = 1 << (bits - 1);
 	const uint32_t q = words[(n / p->width * all + k / p->quad) * p->width + n % p->width] >> bits * at;
 
+	if (p->from)
+		return (int)(q & 0xff);
 	return (int)((at < p->quad - 1 ? q : q + (uint32_t)half) & ((1u << bits) - 1)) - half;
 }
 

@@ -26,12 +26,12 @@ typedef enum Form {              /* how it is computed */
 	COARSE,                  /* a product by weights of few bits: vcoarse.h */
 } Form;
 
-/* Weights of few bits (coarse.c): numbers of bfloat16 or float16, or integers from least to most, times a step, of each
- * group of so many inputs. */
+/* Weights of few bits (coarse.c): numbers of bfloat16 or float16, or integers from least to most or floats of 8 bits,
+ * times a step, of each group of so many inputs. */
 typedef struct Step { float by; int least, most; } Step;
 typedef struct Coarse {
 	int     bits;                    /* 16, 8 or 4; 0: it has more */
-	int     half;                    /* 16 bits: of what dtype; else 0 */
+	int     dtype;                   /* of floats of 16 or 8 bits; 0: integers */
 	int64_t group;
 	Step   *step;                    /* of all groups of a column, column after column */
 	bool    packed, centred;         /* centred: all have a centre, which is added to what is stored */

@@ -32,12 +32,12 @@ const char *
 element_type(RtDtype dtype)
 {
 	static const char *const names[RT_NDTYPE] = {
-		[RT_u8] = "uint8_t", [RT_i8] = "int8_t", [RT_i16] = "int16_t", [RT_i32] = "int32_t",
-		[RT_i64] = "int64_t", [RT_f16] = "uint16_t", [RT_f32] = "float", [RT_f64] = "double",
-		[RT_b8] = "uint8_t", [RT_bf16] = "uint16_t",
+#define DTYPE(name, c, bytes, torch, numpy, cat, compute, brief) [RT_##name] = #c,
+#include "../../rt/dtype.def"
+#undef DTYPE
 	};
 
-	return names[dtype];
+	return strchr("CQ", rt_dtypes[dtype].category) ? NULL : names[dtype];
 }
 
 const char *
@@ -47,6 +47,7 @@ compute_type(RtDtype dtype)
 	case RT_f32: return "float";
 	case RT_f64: return "double";
 	case RT_b8:  return "bool";
+	case RT_u64: return "uint64_t";
 	default:     return "int64_t";
 	}
 }
@@ -76,6 +77,8 @@ element_loaded(Arena *a, RtDtype dtype, const char *element)
 		return arena_printf(a, "half_to_float(%s)", element);
 	if (dtype == RT_bf16)
 		return arena_printf(a, "bf16_to_float(%s)", element);
+	if (rt_dtypes[dtype].category == 'E')
+		return arena_printf(a, "%s_to_float(%s)", rt_dtypes[dtype].name, element);
 	if (dtype == RT_b8)
 		return arena_printf(a, "(%s != 0)", element);
 	return element;
@@ -85,6 +88,8 @@ element_loaded(Arena *a, RtDtype dtype, const char *element)
 static const char *
 value_type(RtDtype dtype)
 {
+	if (dtype == RT_u16 || dtype == RT_u32)
+		return dtype == RT_u16 ? "int" : "uint32_t";
 	return rt_dtypes[dtype].category == 'I' && rt_dtypes[dtype].bytes <= 4 ? "int" : compute_type(dtype);
 }
 
@@ -96,8 +101,10 @@ rounded(Arena *a, RtDtype dtype, const char *x)
 	case RT_f16:  return arena_printf(a, "half_rounded((float)(%s))", x);
 	case RT_bf16: return arena_printf(a, "bf16_rounded((float)(%s))", x);
 	case RT_b8:   return arena_printf(a, "((%s) != 0)", x);
-	case RT_f32: case RT_f64: case RT_i64:
+	case RT_f32: case RT_f64: case RT_i64: case RT_u32: case RT_u64:
 		return arena_printf(a, "(%s)(%s)", element_type(dtype), x);
+	case RT_f8_e5m2: case RT_f8_e4m3fn: case RT_f8_e5m2fnuz: case RT_f8_e4m3fnuz:
+		return arena_printf(a, "%s_rounded((float)(%s))", rt_dtypes[dtype].name, x);
 	default:
 		return arena_printf(a, "(int)(%s)(%s)", element_type(dtype), x);
 	}
@@ -110,6 +117,8 @@ element_stored(Arena *a, RtDtype dtype, const char *x)
 		return arena_printf(a, "float_to_half((float)%s)", x);
 	if (dtype == RT_bf16)
 		return arena_printf(a, "float_to_bf16((float)%s)", x);
+	if (rt_dtypes[dtype].category == 'E')
+		return arena_printf(a, "float_to_%s((float)%s)", rt_dtypes[dtype].name, x);
 	return strcmp(element_type(dtype), compute_type(dtype)) ? arena_printf(a, "(%s)%s", element_type(dtype), x) : x;
 }
 

@@ -195,7 +195,13 @@ put_apart(Body *b, const Dense *d, const After *after)
 static const char *
 coarse_type(const Coarse *c)
 {
-	return c->bits == 16 ? c->half == RT_bf16 ? "bf16" : "f16" : c->bits == 8 ? "int8" : "int4";
+	switch (c->dtype) {
+	case RT_bf16:        return "bf16";
+	case RT_f16:         return "f16";
+	case RT_f8_e4m3fnuz: return "e4m3";
+	case RT_f8_e5m2fnuz: return "e5m2";
+	default:             return c->bits == 8 ? "int8" : "int4";
+	}
 }
 
 static void

@@ -49,7 +49,7 @@ step_of(const Row *r)
 static bool
 casts(const RtTensor *x, const RtTensor *y)
 {
-	return x->dtype == y->dtype || (rt_dtypes[x->dtype].category != 'F' &&
+	return x->dtype == y->dtype || (rt_kind((RtDtype)x->dtype) != 'F' &&
 					(y->dtype == RT_i64 || y->dtype == RT_f32 || y->dtype == RT_f64));
 }
 

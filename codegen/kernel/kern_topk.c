@@ -19,7 +19,7 @@ take(Row *r, Top *d)
 	int64_t dim;
 
 	d->y = all[0], d->at = all[1], d->x = x;
-	if (!x || !d->y || !d->at || !x->ndim || !rt_numel(d->y) || !element_type((RtDtype)x->dtype) ||
+	if (!x || !d->y || !d->at || !x->ndim || !rt_numel(d->y) || !strchr("BIF", rt_dtypes[x->dtype].category) ||
 	    !row_int(r, "dim", &dim) || !row_int(r, "largest", &d->largest) || !row_int(r, "sorted", &d->sorted))
 		return false;
 	dim += dim < 0 ? x->ndim : 0;

@@ -95,7 +95,7 @@ static bool
 can_cast(int to, int from)
 {
 	return to == from || (element_type((RtDtype)to) && element_type((RtDtype)from) &&
-			      !(rt_dtypes[from].category == 'F' && rt_dtypes[to].category == 'I' && to != RT_i64));
+			      !(rt_kind((RtDtype)from) == 'F' && rt_kind((RtDtype)to) == 'I' && to != RT_i64));
 }
 
 /* Sets where argument i of the last launch begins. */
@@ -321,8 +321,12 @@ holds(int dtype, double x)
 	case RT_f32:  return x - x != 0 || fabs(x) <= FLT_MAX;
 	case RT_bf16: return x - x != 0 || fabs(x) <= 0x1.fep127;
 	case RT_f16:  return x - x != 0 || fabs(x) <= 65504;
-	case RT_u8:   return x >= 0 && x <= UINT8_MAX;
+	case RT_u8: case RT_u16: case RT_u32:
+		return x >= 0 && x <= exp2(bits) - 1;
+	case RT_u64:  return x >= 0 && x < 9e15;
 	case RT_i64:  return fabs(x) < 9e15;
+	case RT_f8_e5m2: case RT_f8_e4m3fn: case RT_f8_e5m2fnuz: case RT_f8_e4m3fnuz:
+		return x != x || fabs(x) <= rt_largest((RtDtype)dtype);
 	default:      return x >= -exp2(bits - 1) && x <= exp2(bits - 1) - 1;
 	}
 }
@@ -332,7 +336,7 @@ static bool
 fill(Row *r, double x)
 {
 	const RtTensor *y = row_result(r, 0);
-	const bool floating = rt_dtypes[y->dtype].category == 'F';
+	const bool floating = rt_kind((RtDtype)y->dtype) == 'F';
 	const Region g = { .ndim = 1, .dims = { rt_numel(y) }, .to = { 1 } };
 	Kernel *k;
 

@@ -42,7 +42,7 @@ row_arange(Row *r)
 	double start, step;
 	bool whole;
 
-	if (!y || y->ndim != 1 || !element_type((RtDtype)y->dtype) || y->dtype == RT_b8 ||
+	if (!y || y->ndim != 1 || !strchr("IF", rt_dtypes[y->dtype].category) ||
 	    !number_or(r, "start", 0, &start) || !number_or(r, "step", 1, &step))
 		return false;
 	whole = is_whole(start) && is_whole(step);

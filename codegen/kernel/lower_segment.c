@@ -76,13 +76,13 @@ check_indices(Row *r, const Segments *s)
 static bool
 number_ref(double x, int dtype, Ref *to)
 {
-	const char c = rt_dtypes[dtype].category;
+	const char c = rt_kind((RtDtype)dtype);
 
 	if (c == 'F')
 		*to = ref_number(rt_double(x));
 	else if (dtype == RT_b8)
 		*to = ref_number(rt_int(x != 0));
-	else if (x < 9e15 && x > -9e15 && x == (double)(int64_t)x)
+	else if (x < 9e15 && x > (rt_dtypes[dtype].category == 'U' ? -1 : -9e15) && x == (double)(int64_t)x)
 		*to = ref_number(rt_int((int64_t)x));
 	else
 		return false;
@@ -116,7 +116,7 @@ joined(Row *r, const Segments *s, Kernel *k, int dtype, Ref from, Ref *to)
 	*to = from;
 	if (s->how == PUT)
 		return true;
-	if (dtype == RT_b8 || !element_type((RtDtype)dtype) ||
+	if (!strchr("IF", rt_dtypes[dtype].category) || !element_type((RtDtype)dtype) ||
 	    !number_ref(s->factor, dtype, &arg[2]))
 		return false;
 	*to = kernel_let(k, lower_let(r->p, rows[s->how], dtype, arg));

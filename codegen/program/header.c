@@ -3,6 +3,7 @@
  * functions rt/name_bare.h (bare.c).
  */
 #include "door.h"
+#include "../kernel/form.h"
 
 #include <string.h>
 
@@ -68,14 +69,7 @@ put_methods(Buf *b, const Door *door)
 static const char *
 c_type(RtDtype d)
 {
-	static const char *const names[RT_NDTYPE] = {
-		[RT_u8] = "uint8_t", [RT_i8] = "int8_t", [RT_i16] = "int16_t", [RT_i32] = "int32_t",
-		[RT_i64] = "int64_t", [RT_f16] = "uint16_t", [RT_f32] = "float", [RT_f64] = "double",
-		[RT_c32] = "uint16_t", [RT_c64] = "float", [RT_c128] = "double", [RT_b8] = "bool",
-		[RT_bf16] = "uint16_t",
-	};
-
-	return names[d];
+	return d == RT_b8 ? "bool" : element_type(rt_real_type(d));
 }
 
 const char *
@@ -123,7 +117,7 @@ put_typed(Cx *cx, Buf *b, const Door *door)
 	if (door->typed.n)
 		buf_puts(b, "\n/*\n"
 			 " * The same for the sizes that it was compiled for, in C's types: arrays one element\n"
-			 " * after the other, float16 and bfloat16 as their bits, complex numbers as pairs.  Results\n"
+			 " * after the other, floats of 16 and 8 bits as bits, complex numbers as pairs.  Results\n"
 			 " * go to the caller's arrays.  With one thread these take nothing from the system after\n"
 			 " * opening where nothing but kernels runs; else after the first call.\n"
 			 " */\n");

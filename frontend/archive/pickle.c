@@ -795,7 +795,7 @@ make_of_parts(Machine *m, const IValue *arg, int n)
 }
 
 /* (storage, offset, sizes, strides, requires_grad, hooks, dtype, ...): PyTorch writes it for dtypes without a storage
- * type, which Kiln lacks. */
+ * type; the storage is one of bytes. */
 static IValue
 make_of_dtype(Machine *m, const IValue *arg, int n)
 {
@@ -803,7 +803,11 @@ make_of_dtype(Machine *m, const IValue *arg, int n)
 
 	if (!dtype)
 		pickle_bad(&m->at, "a tensor is described in an unknown way");
-	lacks_dtype(m, strncmp(dtype, "torch.", 6) ? dtype : dtype + 6);
+	dtype += strncmp(dtype, "torch.", 6) ? 0 : 6;
+	for (int d = 0; d < RT_NDTYPE; d++)
+		if (!strcmp(rt_dtypes[d].torch, dtype) && !strchr("Q?", rt_dtypes[d].category))
+			return tensor_rebuild_typed(&m->at, &m->rt, arg, n, (RtDtype)d);
+	lacks_dtype(m, dtype);
 }
 
 static IValue

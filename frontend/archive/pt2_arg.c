@@ -17,9 +17,9 @@ static const DtypeRow dtypes[] = {
 	[5] = { RT_i64, "int64" }, [6] = { RT_f16, "float16" }, [7] = { RT_f32, "float32" },
 	[8] = { RT_f64, "float64" }, [9] = { RT_c32, "complex32" }, [10] = { RT_c64, "complex64" },
 	[11] = { RT_c128, "complex128" }, [12] = { RT_b8, "bool" }, [13] = { RT_bf16, "bfloat16" },
-	[28] = { -1, "uint16" }, [29] = { -1, "float8_e4m3fn" }, [30] = { -1, "float8_e5m2" },
-	[31] = { -1, "float8_e4m3fnuz" }, [32] = { -1, "float8_e5m2fnuz" }, [33] = { -1, "float8_e8m0fnu" },
-	[34] = { -1, "uint32" }, [35] = { -1, "uint64" },
+	[28] = { RT_u16, "uint16" }, [29] = { RT_f8_e4m3fn, "float8_e4m3fn" }, [30] = { RT_f8_e5m2, "float8_e5m2" },
+	[31] = { RT_f8_e4m3fnuz, "float8_e4m3fnuz" }, [32] = { RT_f8_e5m2fnuz, "float8_e5m2fnuz" },
+	[33] = { -1, "float8_e8m0fnu" }, [34] = { RT_u32, "uint32" }, [35] = { RT_u64, "uint64" },
 };
 
 const char *

@@ -168,9 +168,9 @@ ints(const PickleAt *at, IValue v, int64_t *to, const char *what)
 	return (int)n;
 }
 
-/* (storage, offset, sizes, strides, ...) */
+/* (storage, offset, sizes, strides, ...); the elements are of the storage's dtype, or of another one */
 static RtTensor *
-rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
+rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n, RtDtype dtype)
 {
 	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
 	int ndim;
@@ -180,7 +180,7 @@ rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
 	ndim = ints(at, arg[2], dims, "sizes");
 	if (ints(at, arg[3], strides, "strides") != ndim)
 		pickle_bad(at, "a tensor has %d sizes and another number of strides", ndim);
-	return tensor_over(at, rt, arg[0].u.t->storage, arg[0].u.t->dtype,
+	return tensor_over(at, rt, arg[0].u.t->storage, dtype == RT_NDTYPE ? (RtDtype)arg[0].u.t->dtype : dtype,
 			   (RtGeometry){ ndim, dims, strides, arg[1].u.i });
 }
 
@@ -228,10 +228,10 @@ apply_bits(const PickleAt *at, RtCx *rt, RtTensor *t, bool conj, bool neg)
 	return own;
 }
 
-IValue
-tensor_rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
+static IValue
+rebuild_with_bits(const PickleAt *at, RtCx *rt, const IValue *arg, int n, RtDtype dtype)
 {
-	RtTensor *t = rebuild(at, rt, arg, n);
+	RtTensor *t = rebuild(at, rt, arg, n, dtype);
 	bool conj = n > 6 && bit(arg[6], "conj", 0), neg = n > 6 && bit(arg[6], "neg", 1);
 
 	if (conj || neg)
@@ -239,6 +239,18 @@ tensor_rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
 	if (n > 4 && arg[4].tag == RT_BOOL && arg[4].u.i)
 		t->flags |= RT_REQUIRES_GRAD;
 	return rt_of(t);
+}
+
+IValue
+tensor_rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
+{
+	return rebuild_with_bits(at, rt, arg, n, RT_NDTYPE);
+}
+
+IValue
+tensor_rebuild_typed(const PickleAt *at, RtCx *rt, const IValue *arg, int n, RtDtype dtype)
+{
+	return rebuild_with_bits(at, rt, arg, n < 5 ? n : 5, dtype);
 }
 
 /* (tensor, requires_grad, hooks[, state]) */
@@ -303,7 +315,7 @@ per_channel(const PickleAt *at, int scheme, const IValue *p, int64_t n, const Rt
 IValue
 tensor_rebuild_quantized(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
 {
-	RtTensor *t = rebuild(at, rt, arg, n);
+	RtTensor *t = rebuild(at, rt, arg, n, RT_NDTYPE);
 	const RtTuple *q = n > 4 && arg[4].tag == RT_TUPLE ? arg[4].u.tuple : NULL;
 	int scheme = q && q->n ? pickle_qscheme(q->v[0]) : -1;
 

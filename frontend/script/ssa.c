@@ -489,7 +489,7 @@ tidy_scalar(Node *n)
 	IValue c;
 
 	if (!n->op || strcmp(n->op->overload, "Tensor") != 0 || n->nin < 2 || !value_constant(n->in[1], &c)
-	    || c.tag != RT_TENSOR || c.u.t->ndim || rt_dtypes[c.u.t->dtype].category == 'Q')
+	    || c.tag != RT_TENSOR || c.u.t->ndim || c.u.t->dtype == RT_u64 || rt_dtypes[c.u.t->dtype].category == 'Q')
 		return;
 	graph_set_insert_before(g, n);
 	node_set_input(n, 1, graph_constant(g, rt_item(cx_rt(g->cx), c.u.t), n->at));

@@ -27,7 +27,7 @@ element_type(const Node *n, const Type *t)
 {
 	const char c = rt_dtypes[t->tensor->dtype].category;
 
-	return c == 'F' || c == 'I' || c == 'B' || (c == 'C' && n->op->lowering);
+	return strchr("FIBUE", c) || (c == 'C' && n->op->lowering);
 }
 
 static bool

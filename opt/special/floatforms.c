@@ -36,8 +36,8 @@ spec_cast(Spec *s, Scope *c, const Node *m)
 	const RtTensor *x = known_tensor(s->k, m->in[0]), *y = known_tensor(s->k, m->out[0]), *made;
 	Value *v;
 
-	if (!x || !y || x->dtype == y->dtype || rt_dtypes[y->dtype].category != 'F' ||
-	    !strchr("FIB", rt_dtypes[x->dtype].category))
+	if (!x || !y || x->dtype == y->dtype || rt_kind((RtDtype)y->dtype) != 'F' ||
+	    !strchr("FIBUE", rt_dtypes[x->dtype].category))
 		return NULL;
 	v = put_cast(s, c, m->in[0], (RtDtype)y->dtype, m->at);
 	made = known_tensor(s->k, v);

@@ -108,6 +108,9 @@ combine_of(int op, int dtype)
 		[RT_bf16] = { NULL, &add_f32, &mul_f32, &min_bf16, &max_bf16 },
 		[RT_c64] = { NULL, &add_c64, &mul_c64, NULL, NULL },
 		[RT_c128] = { NULL, &add_c128, &mul_c128, NULL, NULL },
+		[RT_u16] = { NULL, &add_i16, &mul_i16, NULL, NULL },     /* the same bits */
+		[RT_u32] = { NULL, &add_i32, &mul_i32, NULL, NULL },
+		[RT_u64] = { NULL, &add_i64, &mul_i64, NULL, NULL },
 		[RT_b8] = { NULL, &or_b8, &and_b8, &and_b8, &or_b8 },
 	};
 #undef ROW

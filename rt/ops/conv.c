@@ -531,7 +531,7 @@ run(RtCx *cx, Args *a, IValue *place)
 	RtTensor *r, *x, *w, *b = 0, *y;
 	RtDtype ct;
 
-	if (rt_category((RtDtype)a->input->dtype) == 'B' || rt_category((RtDtype)a->input->dtype) == 'Q')
+	if (strchr("BQUE", rt_category((RtDtype)a->input->dtype)))
 		return rt_raise(cx, "\"%s\" not implemented for '%s'",
 				a->transposed ? "slow_conv_transpose2d_out_cpu" : "slow_conv2d_cpu",
 				rt_dtypes[a->input->dtype].brief);

@@ -368,7 +368,8 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 	Combined w;
 	int status;
 
-	if (check_put(cx, in, self))
+	if (check_put(cx, in, self) ||
+	    (rt_category((RtDtype)self->dtype) == 'U' && rt_not_stored_only(cx, "index_put", (RtDtype)self->dtype)))
 		return RT_ERROR;
 	if (self->quant && self->quant->scales)
 		return rt_lacks(cx, "index_put into tensors quantized per channel");

@@ -138,8 +138,9 @@ cat(RtCx *cx, const RtList *list, int64_t wanted, const int64_t *as, IValue *out
 	dims[dim] = 0;
 	for (int i = 0; i < list->n; i++) {
 		RtTensor *t = list->v[i].u.t;
-		if (t->dtype != dtype)
-			dtype = rt_promote(dtype, (RtDtype)t->dtype);
+		if (t->dtype != dtype && rt_promote(dtype, (RtDtype)t->dtype) == RT_NDTYPE)
+			return rt_no_promotion(cx, dtype, (RtDtype)t->dtype);
+		dtype = rt_promote(dtype, (RtDtype)t->dtype);
 		if (is_skipped(t))
 			continue;
 		if (check_cat_sizes(cx, like, t, dim, i))

@@ -145,6 +145,16 @@ rt_is_integral(RtDtype d, bool with_bool)
 	return rt_category(d) == 'I' || (with_bool && d == RT_b8);
 }
 
+/* Does PyTorch store, copy and cast this dtype, but seldom compute with it? */
+static inline bool
+rt_is_stored_only(RtDtype d)
+{
+	return rt_category(d) == 'U' || rt_category(d) == 'E';
+}
+
+/* Raises for such a dtype.  kernel: ATen's name of the kernel that lacks it. */
+int rt_not_stored_only(RtCx *, const char *kernel, RtDtype);                                        /* promote.c */
+
 /* ---- seq.c ------------------------------------------------------------------------------------------- */
 
 /* Python's slices of n elements: how many, from which one, by which step; -1: the step is 0. */
@@ -153,11 +163,20 @@ int64_t rt_slice_range(int64_t n, IValue start, IValue end, int64_t step, int64_
 /* ---- promote.c: result types and broadcasting -------------------------------------------------------- */
 
 /* ATen's result_type, fed one operand after the other: tensors with dims outweigh 0-d tensors, and these numbers. */
-typedef struct RtPromotion { RtDtype dims, zero, wrapped; } RtPromotion;
-static inline RtPromotion rt_promotion(void) { return (RtPromotion){ RT_NDTYPE, RT_NDTYPE, RT_NDTYPE }; }
+typedef struct RtPromotion {
+	RtDtype dims, zero, wrapped;
+	RtDtype failed[2];           /* the first pair without a common type, or RT_NDTYPE twice */
+} RtPromotion;
+static inline RtPromotion
+rt_promotion(void)
+{
+	return (RtPromotion){ RT_NDTYPE, RT_NDTYPE, RT_NDTYPE, { RT_NDTYPE, RT_NDTYPE } };
+}
 void    rt_promote_tensor(RtPromotion *, const RtTensor *);
 void    rt_promote_number(RtPromotion *, IValue);        /* int, float, bool or complex; None and others: ignored */
-RtDtype rt_promoted(const RtPromotion *);                /* RT_NDTYPE when nothing was fed or there is no common type */
+RtDtype rt_promoted(RtPromotion *);                      /* RT_NDTYPE when nothing was fed or there is no common type */
+int     rt_no_promotion(RtCx *, RtDtype, RtDtype);       /* raises: these two have no common type */
+int     rt_no_result_type(RtCx *, int n, const IValue *v);              /* likewise, the first two that have none */
 RtDtype rt_result_type(int n, const IValue *v);          /* of tensors and numbers; others are ignored */
 RtDtype rt_to_floating(RtDtype);                         /* integral and bool become float32, others stay */
 RtDtype rt_real_type(RtDtype);                           /* of complex: its parts' type; others stay */
@@ -204,6 +223,7 @@ typedef struct RtMapTypes {
 } RtMapTypes;
 int  rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX]);        /* letters a, b, ...: returns how many */
 bool rt_map_holds(const RtMapArg *, RtDtype common);                   /* any number, but for floats? */
+bool rt_map_takes(const char *domain, RtDtype common);                 /* of the dtypes that rows have to name: U, 8 */
 const char *rt_type_text(RtDtype);                                      /* as ATen calls it: "long int" */
 void rt_map_types(const RtMapArg *, int n, RtMapResult, const IValue *in, RtMapTypes *);
 

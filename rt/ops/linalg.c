@@ -3,6 +3,8 @@
  * Operands keep their strides and are cast to a compute type; gemm writes a dense array of it, on which alpha, beta and
  * bias are applied; then it is rounded once into the result's dtype.
  */
+#include <string.h>
+
 #include "gemm.h"
 #include "scatter.h"
 
@@ -40,7 +42,10 @@ check_types(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *kernel)
 	if (a->dtype != b->dtype)
 		return rt_raise(cx, "expected scalar type %s but found %s", rt_dtypes[a->dtype].brief,
 				rt_dtypes[b->dtype].brief);
-	return a->dtype == RT_b8 ? rt_raise(cx, "\"%s\" not implemented for 'Bool'", kernel) : RT_OK;
+	if (a->dtype == RT_b8 || rt_category((RtDtype)a->dtype) == 'U' ||
+	    (rt_category((RtDtype)a->dtype) == 'E' && strcmp(kernel, "addmm_impl_cpu_") != 0))
+		return rt_raise(cx, "\"%s\" not implemented for '%s'", kernel, rt_dtypes[a->dtype].brief);
+	return RT_OK;
 }
 
 /* The error of a product of matrices of different dtypes to which another tensor is added. */

@@ -300,6 +300,8 @@ arange(RtCx *cx, const Span *s, const IValue *options, IValue *out)
 	Count c = { .integer = rt_is_integral(d, true), .half = INT64_MAX, .base = 0.0 / 0.0 };
 	int64_t n = 0;
 
+	if (rt_not_stored_only(cx, "arange_cpu", d))
+		return RT_ERROR;
 	c.istart = rt_integer(start), c.istep = rt_integer(step);
 	c.start = rt_number(start), c.step = rt_number(step);
 	if (c.integer && d != RT_i64 && !ints) {  /* the size by the numbers as given, the elements by truncated ones */
@@ -336,6 +338,8 @@ spaced(RtCx *cx, const char *name, const IValue *in, double base, IValue dtype, 
 
 	if (n < 0)
 		return rt_raise(cx, "number of steps must be non-negative");
+	if (n > 1 && rt_not_stored_only(cx, base != base ? "linspace_cpu" : "logspace_cpu", d))
+		return RT_ERROR;
 	if (complex && !rt_is_complex(d))
 		return rt_raise(cx, "%s(): inferred dtype ComplexFloat can't be safely cast to passed dtype %s", name,
 				rt_dtypes[d].brief);

@@ -100,7 +100,15 @@ rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX])
 bool
 rt_map_holds(const RtMapArg *a, RtDtype common)
 {
-	return !a->fits || !rt_is_integral(common, false) || common == RT_i64;
+	return !a->fits || rt_kind(common) != 'I' || common == RT_i64;
+}
+
+bool
+rt_map_takes(const char *domain, RtDtype common)
+{
+	const char category = rt_category(common);
+
+	return category == 'U' ? strchr(domain, 'U') != NULL : category != 'E' || strchr(domain, '8');
 }
 
 void
@@ -132,7 +140,7 @@ rt_map_types(const RtMapArg *a, int n, RtMapResult result, const IValue *in, RtM
 
 /* ---- the kernel of a row ------------------------------------------------------------------------------ */
 
-enum { AS_b8, AS_i32, AS_i64, AS_f32, AS_f64, AS_c64, AS_c128, NAS };
+enum { AS_b8, AS_i32, AS_i64, AS_u64, AS_f32, AS_f64, AS_c64, AS_c128, NAS };
 
 /* What ATen refuses of this operator before it checks the tensor that is written to (into, or null). */
 typedef struct MapRow MapRow;
@@ -158,6 +166,7 @@ loop_index(RtDtype d)
 	case RT_b8:  return AS_b8;
 	case RT_i32: return AS_i32;
 	case RT_i64: return AS_i64;
+	case RT_u64: return AS_u64;
 	case RT_f32: return AS_f32;
 	case RT_f64: return AS_f64;
 	case RT_c64: return AS_c64;
@@ -428,7 +437,7 @@ first_pow(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 static int
 check_alpha(RtCx *cx, IValue alpha, RtDtype common)
 {
-	if (rt_is_integral(common, true) && alpha.tag == RT_DOUBLE)
+	if ((rt_kind(common) == 'I' || common == RT_b8) && alpha.tag == RT_DOUBLE)
 		return rt_raise(cx, "For integral input tensors, argument alpha must not be a floating point number.");
 	if (!rt_is_complex(common) && alpha.tag == RT_COMPLEX)
 		return rt_raise(cx, "For non-complex input tensors, argument alpha must not be a complex number.");
@@ -460,7 +469,8 @@ check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 {
 	RtMapArg arg[RT_MAP_MAX];
 
-	if (rt_category(t->common) == 'Q' || !row->loop[loop_index(t->compute)])
+	if (rt_category(t->common) == 'Q' || !rt_map_takes(row->domain, t->common) ||
+	    !row->loop[loop_index(t->compute)])
 		return not_for(cx, row, t->common);
 	if ((is_named(row, "add") || is_named(row, "sub") || is_named(row, "rsub")) &&
 	    check_alpha(cx, in[2], t->common))
@@ -497,6 +507,18 @@ joins_quantized(const RtMapArg *a, int n, const IValue *in)
 }
 
 static int
+no_common_type(RtCx *cx, const RtMapArg *a, int n, const IValue *in)
+{
+	IValue joined[RT_MAP_MAX];
+	int k = 0;
+
+	for (int i = 0; i < n; i++)
+		if (a[i].joins)
+			joined[k++] = in[a[i].arg];
+	return rt_no_result_type(cx, k, joined);
+}
+
+static int
 map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 {
 	const RtInto *into = cx->into;
@@ -516,7 +538,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 		x[i + 1] = rt_tensor(in[arg[i].arg]);
 	rt_map_types(arg, n, row->result, in, &t);
 	if (t.common == RT_NDTYPE)
-		return rt_raise(cx, "Promotion of these types is not supported");
+		return no_common_type(cx, arg, n, in);
 	if ((row->first && row->first(cx, in, &t, into)) || (into && into->overlaps(cx, into)) ||
 	    check_shapes(cx, into, t.result, n, x + 1) || check_types(cx, row, in, &t))
 		return RT_ERROR;
@@ -646,6 +668,7 @@ POWERS(double, f64)
 #define TYPE_b8   bool
 #define TYPE_i32  int32_t
 #define TYPE_i64  int64_t
+#define TYPE_u64  uint64_t
 #define TYPE_f32  float
 #define TYPE_f64  double
 #define TYPE_c64  float _Complex
@@ -661,6 +684,7 @@ POWERS(double, f64)
 #define TO_int8(as)     int64_t
 #define REAL_b8   bool
 #define REAL_i64  int64_t
+#define REAL_u64  uint64_t
 #define REAL_f32  float
 #define REAL_f64  double
 #define REAL_c64  float
@@ -726,6 +750,7 @@ POWERS(double, f64)
 #define LOOPS_F(id, result, value) LOOP(id, f32, result, value, ) LOOP(id, f64, result, value, )
 #define LOOPS_I(id, result, value) LOOP(id, i64, result, value, )
 #define LOOPS_N(id, result, value) LOOPS_I(id, result, value) LOOP(id, i32, result, value, )
+#define LOOPS_U(id, result, value) LOOP(id, u64, result, value, )
 #define LOOPS_B(id, result, value) LOOP(id, b8, result, value, )
 #ifdef __TINYC__                         /* has no complex numbers */
 #define LOOPS_C(id, result, value)
@@ -738,6 +763,7 @@ POWERS(double, f64)
 #define FNS_F(id) [AS_f32] = id##_f32, [AS_f64] = id##_f64,
 #define FNS_I(id) [AS_i64] = id##_i64,
 #define FNS_N(id) FNS_I(id) [AS_i32] = id##_i32,
+#define FNS_U(id) [AS_u64] = id##_u64,
 #define FNS_B(id) [AS_b8] = id##_b8,
 #define FNS_Z(id) FNS_I(id)
 
@@ -758,6 +784,17 @@ POWERS(double, f64)
 #define LOOPS_FIC(id, r, v)  LOOPS_FI(id, r, v) LOOPS_C(id, r, v)
 #define LOOPS_FPC(id, r, v)  LOOP_POWER(id, f32, r, v) LOOP_POWER(id, f64, r, v) LOOPS_I(id, r, v) LOOPS_C(id, r, v)
 #define LOOPS_FIBC(id, r, v) LOOPS_FIB(id, r, v) LOOPS_C(id, r, v)
+#define LOOPS_FIU(id, r, v)    LOOPS_FI(id, r, v) LOOPS_U(id, r, v)
+#define LOOPS_IBU(id, r, v)    LOOPS_IB(id, r, v) LOOPS_U(id, r, v)
+#define LOOPS_NBU(id, r, v)    LOOPS_NB(id, r, v) LOOPS_U(id, r, v)
+#define LOOPS_FIBU(id, r, v)   LOOPS_FIB(id, r, v) LOOPS_U(id, r, v)
+#define LOOPS_FNBU(id, r, v)   LOOPS_FNB(id, r, v) LOOPS_U(id, r, v)
+#define LOOPS_FNBCU(id, r, v)  LOOPS_FNBC(id, r, v) LOOPS_U(id, r, v)
+#define LOOPS_FIBCU(id, r, v)  LOOPS_FIBC(id, r, v) LOOPS_U(id, r, v)
+#define LOOPS_FIBC8(id, r, v)  LOOPS_FIBC(id, r, v)       /* floats of 8 bits are computed as float */
+#define LOOPS_FIBU8(id, r, v)  LOOPS_FIBU(id, r, v)
+#define LOOPS_FNBCU8(id, r, v) LOOPS_FNBCU(id, r, v)
+#define LOOPS_FIBCU8(id, r, v) LOOPS_FIBCU(id, r, v)
 #define FNS_FI(id)   FNS_F(id) FNS_I(id)
 #define FNS_FZ(id)   FNS_F(id) FNS_I(id)
 #define FNS_FMZ(id)  FNS_F(id) FNS_I(id)
@@ -773,6 +810,17 @@ POWERS(double, f64)
 #define FNS_FIC(id)  FNS_FI(id) FNS_C(id)
 #define FNS_FPC(id)  FNS_FI(id) FNS_C(id)
 #define FNS_FIBC(id) FNS_FIB(id) FNS_C(id)
+#define FNS_FIU(id)    FNS_FI(id) FNS_U(id)
+#define FNS_IBU(id)    FNS_IB(id) FNS_U(id)
+#define FNS_NBU(id)    FNS_NB(id) FNS_U(id)
+#define FNS_FIBU(id)   FNS_FIB(id) FNS_U(id)
+#define FNS_FNBU(id)   FNS_FNB(id) FNS_U(id)
+#define FNS_FNBCU(id)  FNS_FNBC(id) FNS_U(id)
+#define FNS_FIBCU(id)  FNS_FIBC(id) FNS_U(id)
+#define FNS_FIBC8(id)  FNS_FIBC(id)
+#define FNS_FIBU8(id)  FNS_FIBU(id)
+#define FNS_FNBCU8(id) FNS_FNBCU(id)
+#define FNS_FIBCU8(id) FNS_FIBCU(id)
 
 #define MAP(id, schema, domain, result, value, gradient) \
 	LOOPS_##domain(id, result, value) \

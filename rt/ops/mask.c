@@ -21,7 +21,7 @@ nonzero_rows(RtCx *cx, RtTensor *t, bool by_dim)
 	int64_t n = rt_numel(t), count = 0, dims[2], at[RT_MAX_RANK] = { 0 }, *to;
 	RtTensor *r;
 
-	if (!is)
+	if (!is || rt_not_stored_only(cx, "nonzero_count_cpu", (RtDtype)t->dtype))
 		return NULL;
 	for (int64_t i = 0; i < n; i++)
 		count += is[i] != 0;
@@ -117,7 +117,8 @@ rt_masked_select(RtCx *cx, const IValue *in, IValue *out)
 	int rank = 0;
 
 	if (check_select(cx, mask) || rt_broadcast(cx, &rank, dims, mask->ndim, mask->dims) ||
-	    rt_broadcast(cx, &rank, dims, self->ndim, self->dims))
+	    rt_broadcast(cx, &rank, dims, self->ndim, self->dims) ||
+	    (rt_category((RtDtype)self->dtype) == 'U' && rt_not_stored_only(cx, "masked_select", (RtDtype)self->dtype)))
 		return RT_ERROR;
 	if (cx->meta)
 		return rt_no_meta(cx);
@@ -150,6 +151,8 @@ scatter_masked(RtCx *cx, const IValue *in, RtTensor *dst)
 	const char *from;
 	IValue at;
 
+	if (rt_not_stored_only(cx, "masked_scatter", (RtDtype)dst->dtype))
+		return RT_ERROR;
 	if (dst->dtype != src->dtype)
 		return rt_raise(cx, "masked_scatter: expected self and source to have same dtypes but got%s and %s",
 			rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
@@ -208,6 +211,8 @@ triangle(RtCx *cx, const IValue *in, bool upper, IValue *out)
 	int64_t k = in[1].u.i, rows, columns, bytes = rt_dtypes[t->dtype].bytes;
 	char *row;
 
+	if (rt_not_stored_only(cx, upper ? "triu" : "tril", (RtDtype)t->dtype))
+		return RT_ERROR;
 	if (t->ndim < 2 && cx->torch == RT_TORCH_2)
 		return rt_raise(cx, "%s: input tensor must have at least 2 dimensions", upper ? "triu" : "tril");
 	if (!t->ndim)

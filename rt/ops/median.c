@@ -186,7 +186,8 @@ run(RtCx *cx, Pick p, RtTensor *t, Along along, int nout, IValue *out)
 	if (t->ndim && t->dims[dim] == 0)
 		return rt_raise(cx, "%s(): Expected reduction dim %d to have non-zero size.",
 			p.kind == NANMEDIAN ? "median" : name, dim);
-	if (rt_is_complex((RtDtype)t->dtype) || (p.kind != MODE && t->dtype == RT_b8))
+	if (rt_is_complex((RtDtype)t->dtype) || rt_is_stored_only((RtDtype)t->dtype) ||
+	    (p.kind != MODE && t->dtype == RT_b8))
 		return rt_raise(cx, "\"%s_%s\" not implemented for '%s'", name, p.kind == KTH ? "cpu" : "out",
 			rt_dtypes[t->dtype].brief);
 	if (p.kind == KTH && (p.k < 1 || p.k > (t->ndim ? t->dims[dim] : 1)))

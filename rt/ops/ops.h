@@ -9,10 +9,11 @@
  *     it (map.c), and its text goes into fused kernels.  It may call what rt/ops/tmath.h declares, and nothing else.
  *     It may also say T: the type that it is computed in.  A number is of type T there, like an element.  DTYPE: the
  *     common dtype (a TM_ of tmath.h), for functions that are not those of T rounded.
- *     domain: compute types it exists for: F float and double, I int64, B bool, C complex: FI, FIBC, ...
+ *     domain: types it exists for: F float and double, I int64, B bool, C complex: FI, FIBC, ...
  *             N is I that 32 bits are enough for where the common dtype is int32: eager kernels have a loop of them;
  *             Z is I where a zero in b raises ZeroDivisionError (the value then only must not trap);
  *             P is I where a negative Scalar b raises;
+ *             U uint16, uint32 and uint64, in uint64; 8 floats of 8 bits, as float: other rows raise for these dtypes
  *             M behind F: functions that are fast for near arguments (vmath.h); E: floats are exponentials
  *     result: promote  common dtype of the tensor arguments, by ATen's rules
  *             floating likewise, but integral and bool become the default dtype

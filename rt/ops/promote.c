@@ -20,13 +20,24 @@ rt_complex_type(RtDtype d)
 RtDtype
 rt_to_floating(RtDtype d)
 {
-	return rt_is_integral(d, true) ? RT_f32 : d;
+	return rt_kind(d) == 'I' || d == RT_b8 ? RT_f32 : d;
+}
+
+/* The common type of two; notes the first two that have none. */
+static RtDtype
+promoted(RtPromotion *p, RtDtype a, RtDtype b)
+{
+	const RtDtype d = rt_promote(a, b);
+
+	if (d == RT_NDTYPE && p->failed[0] == RT_NDTYPE)
+		p->failed[0] = a, p->failed[1] = b;
+	return d;
 }
 
 static void
-join(RtDtype *group, RtDtype d)
+join(RtPromotion *p, RtDtype *group, RtDtype d)
 {
-	*group = *group == RT_NDTYPE ? d : rt_promote(*group, d);
+	*group = *group == RT_NDTYPE ? d : promoted(p, *group, d);
 }
 
 /* A number's own type says no more than its category. */
@@ -40,44 +51,69 @@ void
 rt_promote_tensor(RtPromotion *p, const RtTensor *t)
 {
 	if (t->flags & RT_WRAPPED)
-		join(&p->wrapped, wrapped_type(t->dtype));
+		join(p, &p->wrapped, wrapped_type(t->dtype));
 	else
-		join(t->ndim ? &p->dims : &p->zero, t->dtype);
+		join(p, t->ndim ? &p->dims : &p->zero, t->dtype);
 }
 
 void
 rt_promote_number(RtPromotion *p, IValue v)
 {
 	switch (v.tag) {
-	case RT_INT:     join(&p->wrapped, RT_i64); break;
-	case RT_DOUBLE:  join(&p->wrapped, RT_f32); break;
-	case RT_BOOL:    join(&p->wrapped, RT_b8); break;
-	case RT_COMPLEX: join(&p->wrapped, RT_c64); break;
+	case RT_INT:     join(p, &p->wrapped, RT_i64); break;
+	case RT_DOUBLE:  join(p, &p->wrapped, RT_f32); break;
+	case RT_BOOL:    join(p, &p->wrapped, RT_b8); break;
+	case RT_COMPLEX: join(p, &p->wrapped, RT_c64); break;
 	}
 }
 
 static RtDtype
-combine(RtDtype higher, RtDtype lower)
+combine(RtPromotion *p, RtDtype higher, RtDtype lower)
 {
 	if (lower == RT_NDTYPE || higher == RT_NDTYPE)
 		return higher == RT_NDTYPE ? lower : higher;
 	if (rt_is_complex(higher))
 		return higher;
+	if (rt_kind(higher) == 'F' && !rt_is_complex(lower))
+		return higher;
 	if (rt_is_floating(higher))
-		return rt_is_complex(lower) ? rt_complex_type(higher) : higher;
-	if (higher == RT_b8 || rt_is_floating(lower) || rt_is_complex(lower))
-		return rt_promote(higher, lower);
+		return rt_complex_type(higher);
+	if (rt_category(higher) == 'U' && rt_is_complex(lower))
+		return lower;
+	if (higher == RT_b8 || rt_kind(lower) == 'F' || rt_is_complex(lower))
+		return promoted(p, higher, lower);
 	return higher;
 }
 
 RtDtype
-rt_promoted(const RtPromotion *p)
+rt_promoted(RtPromotion *p)
 {
-	return combine(p->dims, combine(p->zero, p->wrapped));
+	const RtDtype d = combine(p, p->dims, combine(p, p->zero, p->wrapped));
+
+	return p->failed[0] == RT_NDTYPE ? d : RT_NDTYPE;
 }
 
-RtDtype
-rt_result_type(int n, const IValue *v)
+int
+rt_not_stored_only(RtCx *cx, const char *kernel, RtDtype d)
+{
+	return rt_is_stored_only(d)
+		? rt_raise(cx, "\"%s\" not implemented for '%s'", kernel, rt_dtypes[d].brief) : RT_OK;
+}
+
+int
+rt_no_promotion(RtCx *cx, RtDtype a, RtDtype b)
+{
+	const char *of = rt_category(a) == 'E' || rt_category(b) == 'E' ? "Float8 Types is" :
+		rt_category(a) == 'U' || rt_category(b) == 'U' ? "uint16, uint32, uint64 types is" : NULL;
+
+	if (!of)
+		return rt_raise(cx, "Promotion of these types is not supported");
+	return rt_raise(cx, "Promotion for %s not supported, attempted to promote %s and %s", of, rt_dtypes[a].brief,
+			rt_dtypes[b].brief);
+}
+
+static RtPromotion
+promotion_of(int n, const IValue *v)
 {
 	RtPromotion p = rt_promotion();
 
@@ -86,7 +122,24 @@ rt_result_type(int n, const IValue *v)
 			rt_promote_tensor(&p, v[i].u.t);
 		else
 			rt_promote_number(&p, v[i]);
+	rt_promoted(&p);
+	return p;
+}
+
+RtDtype
+rt_result_type(int n, const IValue *v)
+{
+	RtPromotion p = promotion_of(n, v);
+
 	return rt_promoted(&p);
+}
+
+int
+rt_no_result_type(RtCx *cx, int n, const IValue *v)
+{
+	const RtPromotion p = promotion_of(n, v);
+
+	return rt_no_promotion(cx, p.failed[0], p.failed[1]);
 }
 
 int

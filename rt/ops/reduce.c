@@ -522,7 +522,7 @@ static int
 fold_into(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtype, IValue *out)
 {
 	RtTensor *t = rt_tensor(self);
-	RtDtype d = (RtDtype)t->dtype, result = rt_is_integral(d, true) ? RT_i64 : d;
+	RtDtype d = (RtDtype)t->dtype, result = rt_kind(d) == 'I' || d == RT_b8 ? RT_i64 : d;
 	Reduce r = { .nout = 1 };
 
 	if (!rt_is_none(dtype)) {
@@ -530,7 +530,8 @@ fold_into(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtyp
 		if (result != d && !(t = rt_temp(cx, rt_to_dtype(cx, t, result))))
 			return RT_ERROR;
 	}
-	if (reduce_mask(cx, over_dim(over), t->ndim, r.mask))
+	if ((rt_category(result) == 'E' && rt_not_stored_only(cx, f == &prods ? "prod_out_cpu" : "sum_cpu", result)) ||
+	    reduce_mask(cx, over_dim(over), t->ndim, r.mask))
 		return RT_ERROR;
 	r.in = t;
 	r.as = rt_is_complex(result) ? RT_c128 : rt_is_floating(result) ? RT_f64 : RT_i64;
@@ -576,7 +577,7 @@ mean(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtype, IV
 	const char *name = f == &means ? "mean" : "nanmean";
 	RtDtype d = rt_is_none(dtype) ? (RtDtype)self.u.t->dtype : rt_dtype_or(dtype, RT_NDTYPE);
 
-	if (rt_is_integral(d, true)) {
+	if (rt_kind(d) == 'I' || d == RT_b8) {
 		if (!rt_is_none(dtype))
 			return rt_raise(cx, "%s(): could not infer output dtype. Optional dtype must be either a "
 					"floating point or complex dtype. Got: %s", name, rt_dtypes[d].brief);
@@ -641,10 +642,11 @@ extreme(RtTensor *t, bool max)
 	return r;
 }
 
+/* Raises for dtypes of which no element is the largest, and those that PyTorch does not compare. */
 static int
-no_complex(RtCx *cx, const char *name, const RtTensor *t)
+only_ordered(RtCx *cx, const char *name, const RtTensor *t)
 {
-	return rt_is_complex((RtDtype)t->dtype)
+	return rt_is_complex((RtDtype)t->dtype) || rt_is_stored_only((RtDtype)t->dtype)
 		? rt_raise(cx, "\"%s_cpu\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief) : RT_OK;
 }
 
@@ -655,7 +657,7 @@ extreme_dims(RtCx *cx, Extreme e, IValue self, const IValue *over, IValue *out)
 {
 	Reduce r = extreme(rt_tensor(self), e.max);
 
-	if (no_complex(cx, e.name, r.in) || reduce_mask(cx, over_dim(over), r.in->ndim, r.mask))
+	if (only_ordered(cx, e.name, r.in) || reduce_mask(cx, over_dim(over), r.in->ndim, r.mask))
 		return RT_ERROR;
 	r.out[0] = reduce_result(cx, e.i, r.in, r.mask, over_keepdim(over), (RtDtype)r.in->dtype);
 	RT_RESULT(cx, r.out[0], out[e.i]);
@@ -741,7 +743,7 @@ arg_extreme(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 	r.as_out[0] = RT_i64;
 	if (reduce_not_empty(cx, max ? "argmax()" : "argmin()", r.in, in[1]))
 		return RT_ERROR;
-	if (no_complex(cx, name, r.in) || reduce_mask(cx, in[1], r.in->ndim, r.mask))
+	if (only_ordered(cx, name, r.in) || reduce_mask(cx, in[1], r.in->ndim, r.mask))
 		return RT_ERROR;
 	if (r.in->dtype == RT_b8 && !is_alone(r.in, in[1]))
 		return rt_raise(cx, "\"%s_cpu\" not implemented for 'Bool'", name);

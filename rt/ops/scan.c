@@ -79,7 +79,8 @@ scan(RtCx *cx, const Scans *f, RtTensor *t, RtDtype result, IValue dim, IValue *
 {
 	Lanes l = { .nout = 1, .dim = rt_dim(cx, rt_integer(dim), t->ndim) };
 
-	if (l.dim < 0)
+	if (l.dim < 0 || (rt_category(result) == 'E' &&
+			  rt_not_stored_only(cx, f->i64 == cumsum_i64 ? "cumsum_out_cpu" : "cumprod_out_cpu", result)))
 		return RT_ERROR;
 	if (result != t->dtype && !(t = rt_temp(cx, rt_to_dtype(cx, t, result))))
 		return RT_ERROR;
@@ -98,8 +99,8 @@ scan(RtCx *cx, const Scans *f, RtTensor *t, RtDtype result, IValue dim, IValue *
 static RtDtype
 sum_type(const RtTensor *t, IValue dtype)
 {
-	return !rt_is_none(dtype) ? rt_dtype_or(dtype, RT_NDTYPE) : rt_is_integral((RtDtype)t->dtype, true) ? RT_i64 :
-	       (RtDtype)t->dtype;
+	return !rt_is_none(dtype) ? rt_dtype_or(dtype, RT_NDTYPE) :
+	       rt_kind((RtDtype)t->dtype) == 'I' || t->dtype == RT_b8 ? RT_i64 : (RtDtype)t->dtype;
 }
 
 static const Scans sums = { cumsum_f64, cumsum_i64, cumsum_c128, cumsum_f64_row, cumsum_i64_row };
@@ -139,7 +140,7 @@ cumulate(RtCx *cx, const char *name, LaneFn *const fn[2], const IValue *in, IVal
 
 	if (l.dim < 0)
 		return RT_ERROR;
-	if (asked && rt_is_complex((RtDtype)t->dtype))
+	if (asked && (rt_is_complex((RtDtype)t->dtype) || rt_is_stored_only((RtDtype)t->dtype)))
 		return rt_raise(cx, "\"%s_cpu\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief);
 	l.as = l.as_out[0] = rt_is_floating((RtDtype)t->dtype) ? RT_f64 : RT_i64;
 	l.as_out[1] = RT_i64;

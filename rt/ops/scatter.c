@@ -118,13 +118,21 @@ first_outside(const int64_t *at, int64_t n, int64_t size)
 }
 
 /* A run of the last dim at a time. */
+/* Raises for floats of 8 bits, which ATen's kernels of one index an element lack. */
+static int
+not_of_8_bits(RtCx *cx, const RtTensor *t, const RtTensor *index)
+{
+	return rt_category((RtDtype)t->dtype) == 'E' && rt_numel(index)
+		? rt_not_stored_only(cx, "scatter_gather_tensor_cpu", (RtDtype)t->dtype) : RT_OK;
+}
+
 int
 rt_gather(RtCx *cx, const IValue *in, IValue *out)
 {
 	int dim;
 	RtTensor *self = in[0].u.t, *index = index_and_dim(cx, "gather", self, in, &dim), *r;
 
-	if (!index || check_gathered(cx, self, index, dim))
+	if (!index || check_gathered(cx, self, index, dim) || not_of_8_bits(cx, self, index))
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)self->dtype, index->ndim, index->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
@@ -231,7 +239,8 @@ check_scatter(RtCx *cx, const IValue *in, const RtTensor *dst, const RtTensor *s
 
 	if (index && src && dst->dtype != src->dtype)
 		rt_raise(cx, "scatter(): Expected self.dtype to be equal to src.dtype");
-	else if (index && !check_sizes(cx, dst, *dim, in[2].u.t, src) && !check_target(cx, in, dst, src ? 4 : 3))
+	else if (index && !not_of_8_bits(cx, dst, index) && !check_sizes(cx, dst, *dim, in[2].u.t, src) &&
+		 !check_target(cx, in, dst, src ? 4 : 3))
 		return index;
 	return NULL;
 }

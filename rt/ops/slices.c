@@ -307,6 +307,8 @@ index_fill(RtCx *cx, const IValue *in, RtTensor *dst)
 	if (in[3].tag == RT_TENSOR && in[3].u.t->ndim)
 		return rt_raise(cx, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d "
 			"dimension(s).", in[3].u.t->ndim);
+	if (rt_not_stored_only(cx, "index_fill_cpu", (RtDtype)dst->dtype))
+		return RT_ERROR;
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "index_fill_(): Expected dtype int64 for index.");
 	if (rt_dtypes[dst->dtype].category != 'C' &&
@@ -431,6 +433,8 @@ rt_take(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *self = in[0].u.t, *index = in[1].u.t, *r;
 	const int64_t n = rt_numel(self), *at;
 
+	if (rt_not_stored_only(cx, "take_cpu", (RtDtype)self->dtype))
+		return RT_ERROR;
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "take(): Expected a long tensor for index, but got %s",
 				rt_dtypes[index->dtype].brief);
@@ -457,6 +461,8 @@ put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
 	const int op = in[3].u.i ? SCATTER_ADD : SCATTER_SET;
 	const int64_t n = rt_numel(dst);
 
+	if (rt_not_stored_only(cx, "take_put_cpu", (RtDtype)dst->dtype))
+		return RT_ERROR;
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "put_(): Expected a long tensor for index, but got %s",
 				rt_dtypes[index->dtype].brief);

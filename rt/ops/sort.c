@@ -31,7 +31,7 @@ keys_of(RtCx *cx, const char *name, RtTensor *t)
 	RtTensor *d;
 	int64_t *key, n = rt_numel(t);
 
-	if (category == 'C' || category == 'Q') {
+	if (category == 'C' || category == 'Q' || category == 'E') {
 		rt_raise(cx, "\"%s\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief);
 		return NULL;
 	}
@@ -44,6 +44,8 @@ keys_of(RtCx *cx, const char *name, RtTensor *t)
 			key[i] = key_of_double(((const double *)(const void *)rt_data(d))[i]);
 	else
 		memcpy(key, rt_data(d), n * 8);
+	for (int64_t i = 0; i < n && t->dtype == RT_u64; i++)
+		key[i] ^= INT64_MIN;
 	return key;
 }
 
@@ -215,6 +217,8 @@ rt_topk(RtCx *cx, const IValue *in, IValue *out)
 	if (t->quant)
 		return quant_linear(cx, rt_topk, in, 5, 2, out);
 	if (dim < 0)
+		return RT_ERROR;
+	if (t->ndim && rt_not_stored_only(cx, "topk_cpu", (RtDtype)t->dtype))
 		return RT_ERROR;
 	if (t->dtype == RT_b8 || rt_is_complex((RtDtype)t->dtype))
 		return rt_raise(cx, "topk does not support %s dtypes on CPU", t->dtype == RT_b8 ? "bool" : "complex");

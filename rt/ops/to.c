@@ -211,19 +211,44 @@ rt_zero_(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-KERNEL(is_floating_point, put_bool(rt_is_floating((RtDtype)in[0].u.t->dtype), out))
+KERNEL(is_floating_point, put_bool(rt_kind((RtDtype)in[0].u.t->dtype) == 'F', out))
 KERNEL(tensor_is_complex, put_bool(rt_is_complex((RtDtype)in[0].u.t->dtype), out))
-KERNEL(is_signed, put_bool(in[0].u.t->dtype != RT_b8 && in[0].u.t->dtype != RT_u8 && in[0].u.t->dtype != RT_qu8, out))
+
+int
+rt_is_signed(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtDtype d = (RtDtype)in[0].u.t->dtype;
+
+	(void)cx;
+	return put_bool(d != RT_b8 && d != RT_u8 && d != RT_qu8 && rt_category(d) != 'U', out);
+}
+
 KERNEL(is_conj, put_bool(in[0].u.t->flags & RT_CONJ, out))
 KERNEL(is_neg, put_bool(in[0].u.t->flags & RT_NEG, out))
 KERNEL(is_inference, put_bool(false, out))
 KERNEL(is_pinned, put_bool(false, out))
-KERNEL(result_type_Tensor, put_int(rt_result_type(2, in), out))
-KERNEL(result_type_Scalar, put_int(rt_result_type(2, in), out))
-KERNEL(result_type_Scalar_Tensor, put_int(rt_result_type(2, in), out))
-KERNEL(result_type_Scalar_Scalar, put_int(rt_result_type(2, in), out))
+
+static int
+result_type(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtDtype d = rt_result_type(2, in);
+
+	return d == RT_NDTYPE ? rt_no_result_type(cx, 2, in) : put_int(d, out);
+}
+
+KERNEL(result_type_Tensor, result_type(cx, in, out))
+KERNEL(result_type_Scalar, result_type(cx, in, out))
+KERNEL(result_type_Scalar_Tensor, result_type(cx, in, out))
+KERNEL(result_type_Scalar_Scalar, result_type(cx, in, out))
 KERNEL(dtype_can_cast, put_bool(rt_can_cast(rt_dtype_or(in[0], RT_NDTYPE), rt_dtype_or(in[1], RT_NDTYPE)), out))
-KERNEL(promote_types, put_int(rt_promote(rt_dtype_or(in[0], RT_NDTYPE), rt_dtype_or(in[1], RT_NDTYPE)), out))
+
+int
+rt_promote_types(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtDtype a = rt_dtype_or(in[0], RT_NDTYPE), b = rt_dtype_or(in[1], RT_NDTYPE), d = rt_promote(a, b);
+
+	return d == RT_NDTYPE ? rt_no_promotion(cx, a, b) : put_int(d, out);
+}
 
 int
 rt__local_scalar_dense(RtCx *cx, const IValue *in, IValue *out)
@@ -239,7 +264,7 @@ rt_requires_grad_(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]);
 
-	if (in[1].u.i && !rt_is_floating((RtDtype)t->dtype) && !rt_is_complex((RtDtype)t->dtype))
+	if (in[1].u.i && rt_kind((RtDtype)t->dtype) != 'F' && !rt_is_complex((RtDtype)t->dtype))
 		return rt_raise(cx, "only Tensors of floating point dtype can require gradients");
 	t->flags = (uint8_t)(in[1].u.i ? t->flags | RT_REQUIRES_GRAD : t->flags & ~RT_REQUIRES_GRAD);
 	return same(in[0], out);

@@ -2,7 +2,7 @@
  *
  *    w[k][n] = (q[k][n] + centre[g][n]) * scale[g][n]        g = k / group; q of 8 or 4 bits, with a sign
  *
- * or finite numbers of bfloat16 or float16.
+ * or finite numbers of bfloat16 or float16, or of 8 bits times a scale (float8_e4m3fnuz, float8_e5m2fnuz without NaN).
  *
  * Weights: panels of VC_PANEL output channels, [panel][word][VC_PANEL], of words of 32 bits that have 2, 4 or 8
  * elements of k, the first one lowest; of integers scales, and behind all of them centres: [panel][group][VC_PANEL].
@@ -31,7 +31,7 @@ typedef struct VkWeights {
 	const float   *scale;            /* of integers */
 } VkWeights;
 
-typedef enum VkType { VK_INT4, VK_INT8, VK_BF16, VK_F16 } VkType;
+typedef enum VkType { VK_INT4, VK_INT8, VK_E4M3, VK_E5M2, VK_BF16, VK_F16 } VkType;
 
 enum {
 	VK_V = VC_PANEL / VF,             /* vectors in a panel */
@@ -41,18 +41,18 @@ enum {
 	VK_FEW_HALVES = 2 * VK_FEW,      /* rows for which halves are widened in registers */
 	VK_SUMS = VF > 8 ? 16 : 8,       /* vectors of sums, which wait for each other else */
 	VK_RUN = 256,                    /* elements of k of a sum, at most */
-	VK_MOST = 512,                   /* integers and centres are less */
+	VK_MOST = 512, VK_MOST_E5M2 = 1 << 16,    /* integers, centres and floats of 8 bits are less */
 };
 
 #if VC_FLOATS > 1
 typedef int32_t VkI __attribute__((vector_size(VF * 4), aligned(4), may_alias));
 #define VK_FLOATS(x) ((VcV)__builtin_convertvector(x, VcV))
 #define VK_BITS(x) ((VcV)(x))            /* the floats that have these bits */
-#define VK_HIGH(x) ((x) << 16)
+#define VK_HIGH(x, n) ((x) << (n))
 #else
 typedef int32_t VkI;
 #define VK_FLOATS(x) ((float)(x))
-#define VK_HIGH(x) ((int32_t)((uint32_t)(x) << 16))
+#define VK_HIGH(x, n) ((int32_t)((uint32_t)(x) << (n)))
 #define VK_BITS(x) (((union { int32_t i; float f; }){ .i = (x) }).f)
 #endif
 
@@ -66,7 +66,7 @@ vk_is_half(VkType type)
 VC_INLINE int
 vk_size(VkType type)
 {
-	return vk_is_half(type) ? 16 : type == VK_INT8 ? 8 : 4;
+	return vk_is_half(type) ? 16 : type == VK_INT4 ? 4 : 8;
 }
 
 /* The bits of a word's element i, and what it is too large by. */
@@ -102,11 +102,28 @@ vk_run(const VkProduct *v, ptrdiff_t at, ptrdiff_t most)
 VC_INLINE VcV
 vk_half(VkType type, VkI word, int i)
 {
-	const VkI high = i ? word : VK_HIGH(word);
+	const VkI high = i ? word : VK_HIGH(word, 16);
 
 	if (type == VK_BF16)
 		return VK_BITS(high & (int32_t)0xffff0000);
 	return VK_BITS((high >> 3) & (int32_t)0x8fffe000) * VC_SET(0x1p112f);
+}
+
+VC_INLINE bool
+vk_is_float8(VkType type)
+{
+	return type == VK_E4M3 || type == VK_E5M2;
+}
+
+/* Elements i of words of floats of 8 bits, likewise: their bits are 2^119 and 2^111 too small there. */
+VC_INLINE VcV
+vk_float8(VkType type, VkI word, int i)
+{
+	const VkI high = i < 3 ? VK_HIGH(word, 24 - 8 * i) : word;
+
+	if (type == VK_E4M3)
+		return VK_BITS((high >> 4) & (int32_t)0x87f00000) * VC_SET(0x1p119f);
+	return VK_BITS((high >> 3) & (int32_t)0x8fe00000) * VC_SET(0x1p111f);
 }
 
 VC_INLINE ptrdiff_t
@@ -130,8 +147,8 @@ vk_centres(const VkProduct *v)
 
 /* ---- few rows ---------------------------------------------------------------------------------------------------- */
 
-/* A run of inputs in units of what words have, in whole words; all: their sum, most: the largest that sums of integers
- * may be. */
+/* A run of inputs in units of what words have, in whole words; all: their sum, most: the largest that sums may be
+ * before scales multiply them. */
 VC_INLINE void
 vk_inputs(VkType type, ptrdiff_t run, const float *restrict a, float *restrict to, float *all, float *most)
 {
@@ -152,13 +169,13 @@ vk_inputs(VkType type, ptrdiff_t run, const float *restrict a, float *restrict t
 
 			sum[i] += x;
 			size[i] += x < 0 ? -x : x;
-			to[k + i] = x * vk_unit(bits, i);
+			to[k + i] = vk_is_float8(type) ? x : x * vk_unit(bits, i);
 		}
 	for (int i = 0; i < each; i++) {
 		*all += sum[i];
 		*most += size[i];
 	}
-	*most *= VK_MOST;
+	*most *= type == VK_E5M2 ? VK_MOST_E5M2 : VK_MOST;
 }
 
 /* Sums of mr rows of inputs, VK_RUN apart, by a panel's words: VK_V vectors of each. */
@@ -179,6 +196,7 @@ vk_sums(VkType type, int mr, ptrdiff_t words, const float *x, const int32_t *w, 
 			for (int j = 0; j < VK_V; j++) {
 				const VkI word = *(const VkI *)(w + j * VF);
 				const VcV by = vk_is_half(type) ? vk_half(type, word, i) :
+					       vk_is_float8(type) ? vk_float8(type, word, i) :
 					       VK_FLOATS((word & vk_mask(bits, i)) - vk_more(bits, i));
 
 				VC_UNROLL
@@ -275,7 +293,7 @@ vk_widen(VkType type, const int32_t *word, ptrdiff_t words, float *to)
 	}
 }
 
-/* A vector of columns, words of integers from `word` on, as floats VK_LINE apart. */
+/* A vector of columns, words of integers or floats of 8 bits from `word` on, as floats VK_LINE apart. */
 VC_INLINE void
 vk_scale_words(VkType type, const VkProduct *v, const int32_t *word, const float *scale, ptrdiff_t words, float *to)
 {
@@ -291,7 +309,9 @@ vk_scale_words(VkType type, const VkProduct *v, const int32_t *word, const float
 			const VcV x = VK_FLOATS(all & vk_mask(bits, i)) * VC_SET(vk_unit(bits, i));
 			const VcV more = centre - VC_SET(i < each - 1 ? half : 0);
 
-			*(VcV *)(to + i * VK_LINE) = (x + more) * by;
+			const VcV number = vk_is_float8(type) ? vk_float8(type, all, i) : (VcV)(x + more);
+
+			*(VcV *)(to + i * VK_LINE) = number * by;
 		}
 	}
 }
@@ -391,6 +411,8 @@ vk_product(VkType type, ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, cons
 	}
 VK_PRODUCT(vk_product_int4, VK_INT4)
 VK_PRODUCT(vk_product_int8, VK_INT8)
+VK_PRODUCT(vk_product_e4m3, VK_E4M3)
+VK_PRODUCT(vk_product_e5m2, VK_E5M2)
 VK_PRODUCT(vk_product_bf16, VK_BF16)
 VK_PRODUCT(vk_product_f16, VK_F16)
 #undef VK_PRODUCT

@@ -409,14 +409,14 @@ class Tensors(Test):
         self.says(checkpoint(glob("torch._utils", "_rebuild_sparse_tensor") + b")R"), "Kiln lacks sparse tensors", status=7)
     def test_lacks(self):
         """The tensor is named by its path, and the dtype as PyTorch names it, of storages that are newer than Kiln, too."""
-        for kind, dtype in (("Float8_e5m2", "float8_e5m2"), ("UInt16", "uint16"), ("QUInt2x4", "quint2x4"), ("Float4_e2m1fn_x2", "float4_e2m1fn_x2")):
+        for kind, dtype in (("Float8_e8m0fnu", "float8_e8m0fnu"), ("Bits8", "bits8"), ("QUInt2x4", "quint2x4"), ("Float4_e2m1fn_x2", "float4_e2m1fn_x2")):
             lacking = tensor(storage("0", 6, kind + "Storage"), 0, [6], [1])
             self.says(checkpoint(lacking), "data.pkl: Kiln lacks tensors of the dtype %s, at byte" % dtype, status=7)
             entries = text("block") + b"}(" + text("first") + tensor(storage("0", 6), 0, [6], [1]) + text("scale") + lacking + b"u"
             self.says(checkpoint(b"}(" + text("a") + num(1) + entries + b"u", {"0": FLOATS}),
                       "data.pkl: 'block.scale': Kiln lacks tensors of the dtype %s" % dtype, status=7)
         untyped = tup(text("storage"), glob("torch.storage", "UntypedStorage"), text("0"), text("cpu"), num(6)) + b"Q"
-        for dtype in "uint16", "float8_e4m3fn":
+        for dtype in "bits8", "float8_e8m0fnu":
             v3 = glob("torch._utils", "_rebuild_tensor_v3") + tup(untyped, num(0), tup(num(3)), tup(num(1)), b"\x89", b"N", glob("torch", dtype)) + b"R"
             self.says(checkpoint(b"}(" + text("w") + v3 + b"u", {"0": FLOATS}), "'w': Kiln lacks tensors of the dtype " + dtype, status=7)
         self.says(checkpoint(b"}(" + text("w") + storage("0", 6, where="meta") + b"u"), "'w': Kiln lacks tensors without data (device meta)", status=7)

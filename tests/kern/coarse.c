@@ -92,12 +92,39 @@ make_halves(const VkProduct *v, VkType type)
 		}
 }
 
-/* Random integers of all of the range, or halves. */
+/* Random codes of float8_e4m3fnuz or float8_e5m2fnuz times scales by which numbers are at most 1, some of them
+ * denormal; 0x80 is minus zero. */
+static void
+make_floats8(const VkProduct *v, VkType type)
+{
+	const int mantissa = type == VK_E4M3 ? 3 : 2, least = type == VK_E4M3 ? -7 : -15;
+	const ptrdiff_t all = (v->k + 3) / 4, groups = (v->k + v->group - 1) / v->group;
+
+	memset(words, 0, sizeof words);
+	for (ptrdiff_t n = 0; n < v->n; n++)
+		for (ptrdiff_t k = 0; k < v->k; k++) {
+			const ptrdiff_t panel = n / VC_PANEL, lane = n % VC_PANEL,
+					at = (panel * groups + k / v->group) * VC_PANEL + lane;
+			const int code = (int)any(256), exponent = (code & 127) >> mantissa,
+				  fraction = code & ((1 << mantissa) - 1);
+			const int whole = exponent ? fraction | 1 << mantissa : fraction;
+			const float size = ldexpf((float)whole, least - mantissa + (exponent ? exponent - 1 : 0));
+
+			if (k % v->group == 0)
+				scale[at] = (float)(1 + any(1000)) / 1000 / (type == VK_E4M3 ? 256 : 65536);
+			words[(panel * all + k / 4) * VC_PANEL + lane] |= (uint32_t)code << (8 * (k % 4));
+			w[k * v->n + n] = (code & 128 ? -size : size) * scale[at];
+		}
+}
+
+/* Random integers of all of the range, or floats of few bits. */
 static void
 make_any(const VkProduct *v, VkType type)
 {
 	if (vk_is_half(type))
 		make_halves(v, type);
+	else if (vk_is_float8(type))
+		make_floats8(v, type);
 	else
 		make_weights(v, vk_size(type), 1 << (vk_size(type) - 1));
 }
@@ -131,17 +158,17 @@ try_one(void)
 	static const ptrdiff_t groups[] = { 16, 32, 64, 128 };
 	static void (*const product[])(ptrdiff_t, ptrdiff_t, const VkProduct *, const float *, const VkWeights *,
 				       const float *, float *, VcEpilogue *, void *const *) = {
-		[VK_INT4] = vk_product_int4, [VK_INT8] = vk_product_int8, [VK_BF16] = vk_product_bf16,
-		[VK_F16] = vk_product_f16,
+		[VK_INT4] = vk_product_int4, [VK_INT8] = vk_product_int8, [VK_E4M3] = vk_product_e4m3,
+		[VK_E5M2] = vk_product_e5m2, [VK_BF16] = vk_product_bf16, [VK_F16] = vk_product_f16,
 	};
-	const VkType type = (VkType)any(4);
+	const VkType type = (VkType)any(VK_F16 + 1);
 	const bool biased = any(2);
 	VkProduct v = { .m = 1 + any(any(4) ? 6 : 40), .n = 1 + any(any(3) ? 20 : 100), .k = 1 + any(300),
 			.centred = any(2), .chunk = 1 + any(30), .range = any(3) ? 0 : range };
 	const VkWeights weights = { (const int32_t *)words, vk_is_half(type) ? 0 : scale };
 	ptrdiff_t units, first;
 
-	v.centred = v.centred && !vk_is_half(type);
+	v.centred = v.centred && !vk_is_half(type) && !vk_is_float8(type);
 	v.group = v.k;
 	if (any(2) && !vk_is_half(type)) {
 		v.group = groups[any(4)];

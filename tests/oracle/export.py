@@ -235,6 +235,36 @@ def without_places(program):
             for k in ("stack_trace",):
                 if n.meta.get(k): n.meta[k] = re.sub(r'"[^"\n]*/(torch/[^"\n]*|[^"/\n]*)"', r'"\1"', n.meta[k])
 
+@case(R(3, 160), dyn={"x": {0: D}}, more=[[R(1, 160)], [R(9, 160)]])
+class Float8Weights(nn.Module):
+    """Rows of float8_e4m3fn, each times a scale, and one of float8_e5m2 for all; both keep their 8 bits in a program."""
+    def __init__(self):
+        super().__init__()
+        def some(n, k): return torch.tan(torch.arange(n * k) * 7919 % 251 / 251. - 0.5).reshape(n, k)      # few numbers: a small archive
+        w, v = some(128, 160), some(128, 128)
+        self.register_buffer("scale", w.abs().amax(1, keepdim=True) / 448)
+        self.register_buffer("w", (w / self.scale).to(torch.float8_e4m3fn))
+        self.register_buffer("v", (v * 8).to(torch.float8_e5m2))
+    def forward(self, x): return (torch.relu(x @ (self.w.t().to(torch.float32) * self.scale.t()))) @ (self.v.to(torch.float32).t() * 0.01)
+
+FLOATS8 = torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz
+UNSIGNED = torch.uint16, torch.uint32, torch.uint64
+@case(R(2, 8) * 90, torch.randint(0, 60000, (2, 8)), more=[[R(2, 8) * 9, torch.randint(0, 9, (2, 8))]], dec=True)
+class Stored(nn.Module):
+    """Dtypes that PyTorch stores, copies and casts: constants, casts in both directions, views, joins, indices."""
+    def __init__(self):
+        super().__init__()
+        for d in FLOATS8 + UNSIGNED: self.register_buffer(str(d)[6:], (torch.arange(8) * 5).to(torch.float32).to(d))
+    def forward(self, x, n):
+        out = []
+        for d in FLOATS8:
+            y = torch.cat([x.to(d), getattr(self, str(d)[6:])[None]]).t().contiguous()
+            out += [y.to(torch.float32), y.view(torch.uint8)[1:], torch.where(x > 0, x, x.to(d).to(torch.float32)), y[:, 0] == y[:, 1]]
+        for d in UNSIGNED:
+            y = torch.stack([n.to(d), getattr(self, str(d)[6:]).expand(2, 8)], 1)
+            out += [y.to(torch.int64), y[0, 0] * 3, torch.maximum(y[:, 0], y[:, 1]), y.to(torch.float32).sqrt(), y[:, 0] & 7, y.sum(2)]
+        return out
+
 
 def record(top, name, program, calls, names, seq):
     where = os.path.join(top, name)

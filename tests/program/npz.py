@@ -5,8 +5,8 @@ An array is (dtype, shape, values): dtype as in NumPy's headers ('<f4'), shape a
 """
 import ast, io, math, struct, sys, zipfile
 
-CODES = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "b1": "?", "c8": "f", "c16": "d",
-         "V2": "H", "U1": "I"}                   # V2: bfloat16; U1: a character
+CODES = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H",
+         "u4": "I", "u8": "Q", "b1": "?", "c8": "f", "c16": "d", "V2": "H", "U1": "I"}                   # V2: bfloat16; U1: a character
 NEAR = {"<f2": 2e-3, "<f4": 2e-4, "<f8": 1e-6, "<c8": 2e-4, "<c16": 1e-6}
 
 

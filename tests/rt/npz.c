@@ -32,8 +32,6 @@ save(const File *f, long n)
 static void
 make(RtCx *cx, File *f)
 {
-	static const char *const key[RT_NDTYPE] = { "a", "b.0", "b.1", "c", "d", "e", "f", "g",
-						    "h", "i",	"j",   "k", "l", "m", "n", "o" };
 	RtArrays a = { 0 };
 	int64_t dims[] = { 2, 3 };
 	RtStr *s = rt_str_new(cx, "text \xe2\x98\x83", -1);
@@ -44,11 +42,15 @@ make(RtCx *cx, File *f)
 	assert_true(fd >= 0);
 	close(fd);
 	for (int d = 0; d < RT_NDTYPE; d++) {
-		RtTensor *t = rt_tensor_new(cx, (RtDtype)d, d % 3, dims);
+		RtTensor *t;
+
+		if (rt_dtypes[d].category == '?')
+			continue;
+		t = rt_tensor_new(cx, (RtDtype)d, d % 3, dims);
 
 		for (int64_t i = 0; i < rt_numel(t); i++)
 			rt_cast((RtDtype)d, rt_data(t) + i * rt_dtypes[d].bytes, RT_i64, &i, 1);
-		assert_int_equal(rt_arrays_add(cx, &a, key[d], rt_of(t)), RT_OK);
+		assert_int_equal(rt_arrays_add(cx, &a, rt_dtypes[d].torch, rt_of(t)), RT_OK);
 		rt_tensor_release(t);
 	}
 	assert_int_equal(rt_arrays_add(cx, &a, "text", rt_ref(RT_STR, s)), RT_OK);
@@ -75,9 +77,9 @@ whole(void **state)
 
 	make(cx, &f);
 	assert_int_equal(rt_npz_read(cx, f.path, &a), RT_OK);
-	assert_int_equal(a.n, RT_NDTYPE + 2);
-	assert_int_equal(rt_arrays_find(&a, "o")->dtype, RT_bf16);
-	assert_int_equal(rt_arrays_find(&a, "h")->dtype, RT_f64 + 1);
+	for (int d = 0; d < RT_NDTYPE; d++)              /* quantized tensors come back as their integers */
+		if (rt_dtypes[d].category != '?' && rt_dtypes[d].category != 'Q')
+			assert_int_equal(rt_arrays_find(&a, rt_dtypes[d].torch)->dtype, d);
 	assert_string_equal(rt_arrays_find(&a, "text")->text->s, "text \xe2\x98\x83");
 	assert_true(*(double *)(void *)rt_data(rt_arrays_find(&a, "number")->tensor) == 0.5);
 	rt_arrays_free(&a);
@@ -180,10 +182,18 @@ headers(void **state)
 		{ "{'descr': '<i2', 'descr': '<i2', 'fortran_order': False, 'shape': (6,)}",
 		  "'x': the header of the .npy is damaged" },
 		{ "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "'x': arrays of type |O are not known" },
-		{ "{'descr': '<u2', 'fortran_order': False, 'shape': (6,), }",
-		  "'x': arrays of type <u2 are not known" },
+		{ "{'descr': '<u3', 'fortran_order': False, 'shape': (6,), }",
+		  "'x': arrays of type <u3 are not known" },
+		{ "{'descr': [('float8_e5m2', '|u1')], 'fortran_order': False, 'shape': (12,), }", NULL },
+		{ "{'descr': [('float8_e5m2', '|u1'), ('b', '|u1')], 'fortran_order': False, 'shape': (6,), }",
+			"'x': arrays of type [('float8_e5m2', '|u1'), ('b', '|u1')] are not known" },
+		{ "{'descr': '|V1', 'fortran_order': False, 'shape': (12,), }",
+			"'x': the array has single bytes (|V1) without their format; 8-bit floats are read "
+			"from an array of type [('float8_e4m3fn', '|u1')]" },
 		{ "{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (6,), }",
-		  "'x': the header of the .npy is damaged" },
+			"'x': arrays of type [('a', '<i2')] are not known" },
+		{ "{'descr': [('a', '<i2'), 'fortran_order': False, 'shape': (6,), }",
+			"'x': the header of the .npy is damaged" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }",
 			"'x': its shape and its 12 bytes of data do not agree" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,), }",

@@ -106,8 +106,9 @@ strides(void **state)
 static void
 promotion(void **state)
 {
-	/* a row for each dtype, -1: none; torch.promote_types */
-	static const signed char want[RT_NDTYPE][RT_NDTYPE] = {
+	/* a row for each of the first dtypes, -1: none; torch.promote_types */
+	enum { FIRST = RT_bf16 + 1 };
+	static const signed char want[FIRST][FIRST] = {
 		{ 0, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, -1, -1, -1, 15 },
 		{ 2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, -1, -1, -1, 15 },
 		{ 2, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 2, -1, -1, -1, 15 },
@@ -129,12 +130,18 @@ promotion(void **state)
 	(void)state;
 	for (int a = 0; a < RT_NDTYPE; a++)
 		for (int b = 0; b < RT_NDTYPE; b++) {
+			const char x = rt_dtypes[a].category, y = rt_dtypes[b].category;
+			const int unsigned_with_float = x == 'U' && y == 'F' ? b : x == 'F' && y == 'U' ? a : -1;
 			RtDtype got = rt_promote((RtDtype)a, (RtDtype)b);
 
-			assert_int_equal(got == RT_NDTYPE ? -1 : (int)got, want[a][b]);
+			assert_int_equal(got == RT_NDTYPE ? -1 : (int)got, a < FIRST && b < FIRST ? want[a][b] :
+					 a == b ? a : unsigned_with_float);
 		}
 	assert_true(rt_can_cast(RT_i64, RT_f16) && rt_can_cast(RT_f64, RT_f16) && rt_can_cast(RT_b8, RT_u8));
 	assert_false(rt_can_cast(RT_f16, RT_i64) || rt_can_cast(RT_c64, RT_f64) || rt_can_cast(RT_u8, RT_b8));
+	assert_true(rt_can_cast(RT_u64, RT_i8) && rt_can_cast(RT_f64, RT_f8_e5m2) && rt_can_cast(RT_i64, RT_f8_e4m3fn));
+	assert_false(rt_can_cast(RT_f8_e4m3fn, RT_u64) || rt_can_cast(RT_u16, RT_b8) ||
+		     rt_can_cast(RT_c64, RT_f8_e5m2));
 }
 
 static void
@@ -403,12 +410,18 @@ numbers(void **state)
 		{ RT_i64, -0x1p63, 0x1p63, 0x1.8p63, "int64_t" }, { RT_f16, -65504, 65504, 65505, "at::Half" },
 		{ RT_bf16, -0x1.fep127, 0x1.fep127, 0x1.ffp127, "at::BFloat16" },
 		{ RT_f32, -0x1.fffffep127, 0x1.fffffep127, 0x1p128, "float" },
+		{ RT_u16, 0, 65535, 65536, "uint16_t" }, { RT_u32, 0, 0x1p32 - 1, 0x1p32, "uint32_t" },
+		{ RT_u64, 0, 0x1.8p63, 0x1.8p64, "uint64_t" }, { RT_f8_e5m2, -57344, 57344, 57345, "c10::Float8_e5m2" },
+		{ RT_f8_e4m3fn, -448, 448, 449, "c10::Float8_e4m3fn" },
+		{ RT_f8_e5m2fnuz, -57344, 57344, 57345, "c10::Float8_e5m2fnuz" },
+		{ RT_f8_e4m3fnuz, -240, 240, 241, "c10::Float8_e4m3fnuz" },
 	};
 	RtCx *cx = *state;
 	char want[80];
 
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		const double below = row[i].d == RT_u8 ? -256 : row[i].least * 1.01;
+		const double below = row[i].d == RT_u8 ? -256 : row[i].least < 0 ? row[i].least * 1.01 : -1;
+		const char category = rt_dtypes[row[i].d].category;
 
 		assert_int_equal(rt_check_number(cx, rt_double(row[i].least), row[i].d), RT_OK);
 		assert_int_equal(rt_check_number(cx, rt_double(row[i].most), row[i].d), RT_OK);
@@ -419,12 +432,13 @@ numbers(void **state)
 		assert_int_equal(rt_check_number(cx, rt_double(below), row[i].d), RT_ERROR);
 		rt_clear_error(cx);
 		assert_int_equal(rt_check_number(cx, rt_double(1.0 / 0.0), row[i].d),
-				 rt_dtypes[row[i].d].category == 'I' ? RT_ERROR : RT_OK);
+				 category == 'F' || row[i].d == RT_f8_e5m2 ? RT_OK : RT_ERROR);
 		rt_clear_error(cx);
 		assert_int_equal(rt_check_number(cx, rt_double(0.0 / 0.0), row[i].d),
-				 rt_dtypes[row[i].d].category == 'I' ? RT_ERROR : RT_OK);
+				 rt_kind(row[i].d) == 'I' ? RT_ERROR : RT_OK);
 		rt_clear_error(cx);
 	}
+	assert_int_equal(rt_check_number(cx, rt_int(-1), RT_u64), RT_OK);               /* as PyTorch: all ones */
 	assert_int_equal(rt_check_number(cx, rt_double(0x1.fffffffffffffp1023), RT_f64), RT_OK);
 	assert_int_equal(rt_check_number(cx, rt_double(1e300), RT_b8), RT_OK);
 }

@@ -13,8 +13,10 @@ from . import errors
 from .door import CPU, DLTensor
 
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-_NUMPY = {(0, 8): "i1", (0, 16): "i2", (0, 32): "i4", (0, 64): "i8", (1, 8): "u1", (2, 16): "f2", (2, 32): "f4",
+_NUMPY = {(0, 8): "i1", (0, 16): "i2", (0, 32): "i4", (0, 64): "i8", (1, 8): "u1", (1, 16): "u2", (1, 32): "u4", (1, 64): "u8", (2, 16): "f2", (2, 32): "f4",
           (2, 64): "f8", (5, 64): "c8", (5, 128): "c16", (6, 8): "?"}
+_FLOATS8 = {10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz"}    # by DLPack's codes
+_LACKING = {4: "bfloat16", **_FLOATS8}
 
 
 def torch():
@@ -87,7 +89,7 @@ class _Taken:
         self._taken = taken
         if not kind:
             raise errors.Unsupported("a result is %s: NumPy has no such arrays; call the model with PyTorch's tensors"
-                                     % ("bfloat16" if t.code == 4 else "complex32"))
+                                     % _LACKING.get(t.code, "complex32"))
         self.__array_interface__ = {"version": 3, "data": (t.data or 1, False), "shape": tuple(shape),
                                     "typestr": "%s%s" % ("<" if t.bits > 8 else "|", kind if kind != "?" else "b1"),
                                     "strides": tuple(s * t.bits // 8 for s in t.strides[:t.ndim])}
@@ -106,8 +108,9 @@ class Torch:
             Torch._codes = {t.uint8: (1, 8), t.int8: (0, 8), t.int16: (0, 16), t.int32: (0, 32), t.int64: (0, 64),
                             t.float16: (2, 16), t.float32: (2, 32), t.float64: (2, 64), t.bfloat16: (4, 16),
                             t.complex64: (5, 64), t.complex128: (5, 128), t.bool: (6, 8)}
-            if hasattr(t, "complex32"):
-                self._codes[t.complex32] = (5, 32)
+            later = {"complex32": (5, 32), "uint16": (1, 16), "uint32": (1, 32), "uint64": (1, 64),
+                     **{name: (code, 8) for code, name in _FLOATS8.items()}}
+            self._codes.update((getattr(t, name), code) for name, code in later.items() if hasattr(t, name))
         return self._codes
 
     def view(self, x, key):
@@ -165,6 +168,8 @@ def save(path, leaves):
                 value = value.detach().resolve_conj().resolve_neg().contiguous()
                 if value.dtype is torch().bfloat16:    # two bytes without a meaning, as Kiln has them
                     value = value.view(torch().int16).numpy().view("V2")
+                elif TORCH.dtype(value) in _FLOATS8.values():
+                    value = value.view(torch().uint8).numpy().view([(TORCH.dtype(value), "u1")])
                 else:
                     value = value.numpy()
             elif type(value) in (bool, int, float, complex):
