@@ -127,8 +127,8 @@ member_read(Questions *q, const Value *v)
 	return at >= 0 && at < made->nin ? made->in[at] : NULL;
 }
 
-/* Follows views from v to the tensor that owns the memory.  Stops where no gradient passes: what is written into the memory
- * behind detach() does not count for its result. */
+/* Follows views from v to the tensor that owns the memory.  Stops where no gradient passes: what is written into the
+ * memory behind detach() does not count for its result. */
 static const Value *
 base_of(Questions *q, const Value *v)
 {

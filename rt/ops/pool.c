@@ -474,38 +474,6 @@ average_windows(RtCx *cx, Pool *g, const IValue *in)
 	return pool_average(cx, g, &call);
 }
 
-/* Windows of lines and planes of a quantized tensor.  Lines are rounded as planes of one row. */
-static int
-quantized_windows(RtCx *cx, const RtCall *c, int nd, const IValue *in, IValue *out)
-{
-	IValue v = in[0];
-
-	if (nd == 1 && CALL(cx, unsqueeze, &v, v, rt_int(-2)))
-		return RT_ERROR;
-	return rt_quantized->linear(cx, c, in, rt_rounding(cx, RT_Q_AVG_POOL, v.u.t, rt_none()), out);
-}
-
-/* Means of volumes: PyTorch takes the mean of all elements where one of each channel is left. */
-static int
-quantized_volumes(RtCx *cx, const IValue *in, IValue *out)
-{
-	IValue mean[4] = { in[0], rt_none(), rt_bool(true), rt_none() };
-	int64_t size[3];
-	RtList *dims;
-
-	if (dense_sizes(cx, in[1], "adaptive_avg_pool3d", "output_size", 3, size))
-		return RT_ERROR;
-	if (size[0] != 1 || size[1] != 1 || size[2] != 1)
-		return quant_rounded(cx, &(RtCall){ .kernel = rt_adaptive_avg_pool3d, .nin = 2, .nout = 1 },
-				     RT_Q_ADAPTIVE3D, in, out);
-	dims = rt_list_new(cx, &rt_type_int, 3);
-	mean[1] = dims ? rt_temp_value(cx, rt_ref(RT_LIST, dims)) : rt_none();
-	for (int i = -3; dims && i < 0; i++)
-		if (rt_list_push(cx, dims, rt_int(i)))
-			return RT_ERROR;
-	return dims ? rt_mean_dim(cx, mean, out) : RT_ERROR;
-}
-
 static int
 avg_pool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 {
@@ -516,7 +484,7 @@ avg_pool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 		return quant_rounded(cx, &(RtCall){ .kernel = rt_avg_pool3d, .nin = 7, .nout = 1 }, RT_Q_AVG_POOL3D,
 				     in, out);
 	if (self->quant)
-		return quantized_windows(cx, &(RtCall){ .kernel = nd == 1 ? rt_avg_pool1d : rt_avg_pool2d,
+		return rt_quantized->windows(cx, &(RtCall){ .kernel = nd == 1 ? rt_avg_pool1d : rt_avg_pool2d,
 							.nin = nd == 1 ? 6 : 7, .nout = 1 }, nd, in, out);
 	if (average_windows(cx, &g, in + 1))
 		return RT_ERROR;
@@ -534,8 +502,8 @@ adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	Pool g = pool_input(op, self, nd);
 
 	if (self->quant)
-		return nd == 3 ? quantized_volumes(cx, in, out) :
-		       quantized_windows(cx, &(RtCall){ .kernel = nd == 1 ? rt_adaptive_avg_pool1d :
+		return nd == 3 ? rt_quantized->volumes(cx, in, out) :
+		       rt_quantized->windows(cx, &(RtCall){ .kernel = nd == 1 ? rt_adaptive_avg_pool1d :
 							rt_adaptive_avg_pool2d, .nin = 2, .nout = 1 }, nd, in, out);
 	if (pool_adaptive_average(cx, &g, in[1]))
 		return RT_ERROR;

@@ -282,8 +282,8 @@ close_units(RtCx *cx, RtTensor *t, const RtTensor *like, RtRounding by, IValue *
 }
 
 /* What is linear: on integers less their zero point, of which halves are exact. */
-static int
-linear_through(RtCx *cx, const RtCall *c, const IValue *in, RtRounding by, IValue *out)
+int
+quant_linear_by(RtCx *cx, const RtCall *c, const IValue *in, RtRounding by, IValue *out)
 {
 	const RtTensor *first = rt_tensor(in[0]);
 	IValue v[16], result[4];
@@ -469,9 +469,18 @@ with_one_scale(RtCx *cx, const RtList *list)
 	return l;
 }
 
+static int
+rounded(RtCx *cx, const RtCall *c, RtQuantOp op, IValue dims, const IValue *in, IValue *out)
+{
+	const RtRounding by = rt_rounding(cx, op, rt_tensor(in[0]), dims);
+
+	return by.how == RT_ROUND_FLOATS ? through(cx, c, in, out) : quant_linear_by(cx, c, in, by, out);
+}
+
 const RtQuantized rt_quantized_all = {
-	values_of, open_value, close_value, linear_through, through, rt_map_quantized, view_channels, values_like,
-	write_values, with_one_scale, quant_layer, quant_pack_layer, quant_project
+	values_of, open_value, close_value, rounded, through, rt_map_quantized, view_channels, values_like,
+	write_values, with_one_scale, quant_layer, quant_pack_layer, quant_project,
+	quant_windows, quant_volumes
 };
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */

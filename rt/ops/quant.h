@@ -42,7 +42,8 @@ struct RtQuantized {
 	RtTensor *(*values)(RtCx *, const RtTensor *);
 	int (*open)(RtCx *, IValue v, bool fused, IValue *values, RtTensor **first);
 	int (*close)(RtCx *, RtTensor *values, double scale, int64_t zero, RtDtype, IValue *out);
-	int (*linear)(RtCx *, const RtCall *, const IValue *in, RtRounding, IValue *out);
+	/* dims: what a mean reduces, or None */
+	int (*linear)(RtCx *, const RtCall *, RtQuantOp, IValue dims, const IValue *in, IValue *out);
 	int (*through)(RtCx *, const RtCall *, const IValue *in, IValue *out);
 	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
 	/* Of r, a view of t, quantized per channel: the parameters of the channels that it has.  part: null if all. */
@@ -56,7 +57,12 @@ struct RtQuantized {
 	int (*pack)(RtCx *, struct Int8Layer *);         /* before its first product */
 	/* y (rows, n) += x (rows, k) W', x as bytes by its own range, in 7 bits if narrow */
 	int (*project)(RtCx *, const struct Int8Layer *, int64_t rows, const float *x, bool narrow, float *y);
+	int (*windows)(RtCx *, const RtCall *, int nd, const IValue *in, IValue *out);   /* average pools of nd dims */
+	int (*volumes)(RtCx *, const IValue *in, IValue *out);                           /* adaptive_avg_pool3d */
 };
+int quant_windows(RtCx *, const RtCall *, int nd, const IValue *in, IValue *out);        /* quantpool.c */
+int quant_volumes(RtCx *, const IValue *in, IValue *out);
+int quant_linear_by(RtCx *, const RtCall *, const IValue *in, RtRounding, IValue *out);
 int quant_layer(RtCx *, RtTensor *w, RtTensor *scale, struct Int8Layer **);      /* bytes, pack and project: packed.c */
 int quant_pack_layer(RtCx *, struct Int8Layer *);
 int quant_project(RtCx *, const struct Int8Layer *, int64_t rows, const float *x, bool narrow, float *y);
@@ -84,7 +90,7 @@ quant_close(RtCx *cx, RtTensor *values, double scale, int64_t zero, RtDtype dtyp
 static inline int
 quant_rounded(RtCx *cx, const RtCall *c, RtQuantOp op, const IValue *in, IValue *out)
 {
-	return rt_quantized->linear(cx, c, in, rt_rounding(cx, op, rt_tensor(in[0]), rt_none()), out);
+	return rt_quantized->linear(cx, c, op, rt_none(), in, out);
 }
 
 /* All of it, of what is linear, or takes the greatest: result 0 gets the parameters of the first argument. */

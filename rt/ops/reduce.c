@@ -587,20 +587,12 @@ mean(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtype, IV
 	return fold_into(cx, f, self, over, dtype, out);
 }
 
-static int
-mean_of_quantized(RtCx *cx, const RtCall *c, IValue dims, const IValue *in, IValue *out)
-{
-	const RtRounding by = rt_rounding(cx, RT_Q_MEAN, in[0].u.t, dims);
-
-	return by.how == RT_ROUND_FLOATS ? rt_quantized->through(cx, c, in, out) :
-	       rt_quantized->linear(cx, c, in, by, out);
-}
-
 int
 rt_mean(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[0].u.t->quant)
-		return mean_of_quantized(cx, &(RtCall){ .kernel = rt_mean, .nin = 2, .nout = 1 }, rt_none(), in, out);
+		return rt_quantized->linear(cx, &(RtCall){ .kernel = rt_mean, .nin = 2, .nout = 1 }, RT_Q_MEAN,
+					    rt_none(), in, out);
 	return mean(cx, &means, in[0], NULL, in[1], out);
 }
 
@@ -608,7 +600,8 @@ int
 rt_mean_dim(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[0].u.t->quant)
-		return mean_of_quantized(cx, &(RtCall){ .kernel = rt_mean_dim, .nin = 4, .nout = 1 }, in[1], in, out);
+		return rt_quantized->linear(cx, &(RtCall){ .kernel = rt_mean_dim, .nin = 4, .nout = 1 }, RT_Q_MEAN,
+					    in[1], in, out);
 	return mean(cx, &means, in[0], in + 1, in[3], out);
 }
 

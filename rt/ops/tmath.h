@@ -180,8 +180,8 @@ TMATH int64_t t_ipow(int64_t x, int64_t y)
 	return r;
 }
 
-/* Shifts by a negative count, or by the width or more, leave zeros or copies of the sign, as in PyTorch 2; 1.13 shifted by
- * the count modulo 32 or 64.  A float is multiplied by a power of two. */
+/* Shifts by a negative count, or by the width or more, leave zeros or copies of the sign, as in PyTorch 2; 1.13 shifted
+ * by the count modulo 32 or 64.  A float is multiplied by a power of two. */
 #define T_SHIFTS(n) ((uint64_t)(n) < 8 * sizeof(T))
 #define t_shl(x, n) ((T)(T_SHIFTS(n) ? (uint64_t)(x) << ((n) & 63) : 0))
 #define t_shr(x, n) ((T)((int64_t)(x) >> (T_SHIFTS(n) ? (n) & 63 : 63)))

@@ -1,0 +1,39 @@
+/*
+ * Average pools of quantized tensors: linear operators on integers, rounded by the table of rt/engines.c.
+ *
+ * Only rt_quantized refers to them, so that programs without quantized tensors lack them.
+ */
+#include "dense.h"
+#include "quant.h"
+
+/* Windows of lines and planes of a quantized tensor.  Lines are rounded as planes of one row. */
+int
+quant_windows(RtCx *cx, const RtCall *c, int nd, const IValue *in, IValue *out)
+{
+	IValue v = in[0];
+
+	if (nd == 1 && CALL(cx, unsqueeze, &v, v, rt_int(-2)))
+		return RT_ERROR;
+	return quant_linear_by(cx, c, in, rt_rounding(cx, RT_Q_AVG_POOL, v.u.t, rt_none()), out);
+}
+
+/* Means of volumes: PyTorch takes the mean of all elements where one of each channel is left. */
+int
+quant_volumes(RtCx *cx, const IValue *in, IValue *out)
+{
+	IValue mean[4] = { in[0], rt_none(), rt_bool(true), rt_none() };
+	int64_t size[3];
+	RtList *dims;
+
+	if (dense_sizes(cx, in[1], "adaptive_avg_pool3d", "output_size", 3, size))
+		return RT_ERROR;
+	if (size[0] != 1 || size[1] != 1 || size[2] != 1)
+		return quant_rounded(cx, &(RtCall){ .kernel = rt_adaptive_avg_pool3d, .nin = 2, .nout = 1 },
+				     RT_Q_ADAPTIVE3D, in, out);
+	dims = rt_list_new(cx, &rt_type_int, 3);
+	mean[1] = dims ? rt_temp_value(cx, rt_ref(RT_LIST, dims)) : rt_none();
+	for (int i = -3; dims && i < 0; i++)
+		if (rt_list_push(cx, dims, rt_int(i)))
+			return RT_ERROR;
+	return dims ? rt_mean_dim(cx, mean, out) : RT_ERROR;
+}
