@@ -116,6 +116,21 @@ find_threads(RtDoor *d)
 	return RT_OK;
 }
 
+/* Learns what memory calls take, by calls that do a part of their work on zeros.  Other errors of these are dropped: they
+ * may read an index that no whole call would have. */
+static int
+try_plain(RtDoor *d)
+{
+	for (int i = 0; i < d->door->ntyped && !d->cx.cuda; i++) {
+		if (!d->door->typed[i].plain || !rt_door_try(d, i))
+			continue;
+		if (rt_mem_was_lost() || is_memory(&d->cx))
+			return RT_ERROR;
+		rt_clear_error(&d->cx);
+	}
+	return RT_OK;
+}
+
 static int
 set_up(RtDoor *d)
 {
@@ -139,10 +154,7 @@ set_up(RtDoor *d)
 	rt_stack_note(cx);
 	if (!(d->box = rt_mem_zeroed((int64_t)sizeof *d->box * TYPED_MOST * (d->door->ntyped + 1))))
 		return rt_raise(cx, "out of memory");
-	for (int i = 0; i < d->door->ntyped && !cx->cuda; i++)
-		if (d->door->typed[i].plain && rt_door_try(d, i))
-			return RT_ERROR;
-	return RT_OK;
+	return try_plain(d);
 }
 
 static void

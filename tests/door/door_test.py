@@ -217,6 +217,21 @@ for i in range(3):
                 self.assertEqual(self.is_direct(lines, "x=float32[2x3]"), direct)
 
     @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
+    def test_opened_on_zeros(self):
+        """When it is opened a library calls kernels on parts of zeros, which may read an index that is out of bounds."""
+        with open(self.at("picked.py"), "w") as f:
+            f.write("def forward(x: Tensor):\n    a = torch.constant_pad_nd(x, [1, 0], 0)\n    b = a[2:5]\n    t, _0 = torch.topk(x, 2, 0)\n"
+                    "    s = torch.scatter_add(torch.zeros_like(b), 0, torch.zeros_like(b).to(4), b)\n    return a, s, b, t\n")
+        for sizes in "5", "6":
+            lib = ctypes.CDLL(self.build("libpicked%s.so" % sizes, self.at("picked.py"), "--input", "x=float32[%s]" % sizes, "--cpu", "native",
+                                         "--no-dynamic", "--name", "net", "--emit", "shared"))
+            lib.net_open.restype, lib.net_close.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+            why = ctypes.create_string_buffer(300)
+            m = lib.net_open(None, why, 300)
+            self.assertTrue(m, why.value)
+            lib.net_close(m)
+
+    @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
     def test_overlaps(self):
         """Results over arguments, over each other, and at any address of a float."""
         with open(self.at("turn.py"), "w") as f:
