@@ -1,6 +1,6 @@
 /*
- * What specialized code stands on: checks of arguments, boxes around planned tensors, steps that call kernels, and the
- * way back into the generic code when a guard fails.
+ * What specialized code stands on: checks of arguments, boxes around planned tensors, launches of kernels, and the way
+ * back into the generic code when a guard fails.
  *
  * A box over planned memory borrows it: it is for the arguments of one step.  What outlives the call (results, parts of
  * containers, registers at a bailout) is boxed by a copy or lies in memory of its own from the start.
@@ -50,8 +50,8 @@ rt_is_text(IValue v, const char *text, int64_t n)
 	return v.tag == RT_STR && v.u.str->n == n && !memcmp(v.u.str->s, text, (size_t)n);
 }
 
-static const IValue *
-parts_of(IValue v, int64_t *n)
+const IValue *
+rt_parts(IValue v, int64_t *n)
 {
 	*n = v.tag == RT_LIST ? v.u.list->n : v.tag == RT_TUPLE ? v.u.tuple->n : 0;
 	return v.tag == RT_LIST ? v.u.list->v : v.tag == RT_TUPLE ? v.u.tuple->v : NULL;
@@ -62,7 +62,7 @@ static int
 count_over(const void *data, IValue v)
 {
 	int64_t n;
-	const IValue *part = parts_of(v, &n);
+	const IValue *part = rt_parts(v, &n);
 	int count = v.tag == RT_TENSOR && v.u.t->storage && v.u.t->storage->data == data;
 
 	for (int64_t i = 0; i < n; i++)
@@ -75,7 +75,7 @@ static bool
 is_alone(IValue written, const IValue *args, int narg)
 {
 	int64_t n;
-	const IValue *part = parts_of(written, &n);
+	const IValue *part = rt_parts(written, &n);
 	int count = 0;
 
 	if (written.tag == RT_TENSOR && written.u.t->storage && rt_numel(written.u.t)) {
@@ -180,70 +180,6 @@ rt_values_drop(IValue *v, int n)
 	}
 }
 
-int
-rt_step_failed(RtCx *cx, const RtCode *code, uint32_t line)
-{
-	rt_visit(cx, code, line);
-	return cx->status ? cx->status : RT_ERROR;
-}
-
-/* A box could not be made: its error is in cx already. */
-static bool
-complete(RtCx *cx)
-{
-	return cx->status == RT_OK;
-}
-
-static bool
-is_planned(const RtCx *cx, const RtStorage *s)
-{
-	const char *arena = cx->arena;
-
-	return s && s->kind == RT_BORROWED && arena && s->data >= arena && s->data < arena + cx->arena_bytes;
-}
-
-/* A result that unexpectedly is in planned memory gets a copy of its own; all that share the box's storage get it,
- * too. */
-static int
-own_memory(RtCx *cx, IValue v)
-{
-	int64_t n;
-	const IValue *part = parts_of(v, &n);
-	RtStorage *s = v.tag == RT_TENSOR ? v.u.t->storage : NULL;
-	char *data;
-
-	for (int64_t i = 0; i < n; i++)
-		if (own_memory(cx, part[i]))
-			return RT_ERROR;
-	if (!is_planned(cx, s))
-		return RT_OK;
-	if (!(data = rt_mem_line(s->bytes)))
-		return rt_raise(cx, "out of memory");
-	memcpy(data, s->data, (size_t)s->bytes);
-	s->data = data;
-	s->kind = RT_HEAP;
-	return RT_OK;
-}
-
-/* Is it one of the inputs, as the result of append is?  Its elements are checked where it is made. */
-static bool
-is_given(IValue v, const IValue *in, int nin)
-{
-	for (int i = 0; i < nin; i++)
-		if (v.tag == RT_LIST && in[i].tag == RT_LIST && in[i].u.list == v.u.list)
-			return true;
-	return false;
-}
-
-static int
-own_results(RtCx *cx, const IValue *in, int nin, const IValue *got, int nout)
-{
-	for (int i = 0; i < nout; i++)
-		if (!is_given(got[i], in, nin) && own_memory(cx, got[i]))
-			return RT_ERROR;
-	return RT_OK;
-}
-
 void
 rt_launch(RtCx *cx, const char *name, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg)
 {
@@ -255,114 +191,6 @@ rt_launch(RtCx *cx, const char *name, int64_t n, int64_t grain, void (*body)(voi
 		rt_parallel(cx, n, grain, body, arg);
 	if (cx->events)
 		rt_trace_add(cx, name, begin, rt_now());
-}
-
-static const char *
-name_of_kernel(const RtCode *code, RtKernel *kernel)
-{
-	for (int i = 0; i < code->nkernel; i++)
-		if (code->kernel[i] == kernel)
-			return code->kernel_name[i];
-	return "runtime call";
-}
-
-/* All steps end so: they have taken in[]. */
-static int
-step_end(RtCx *cx, int status, IValue *in, RtSite at)
-{
-	rt_values_drop(in, at.nin);
-	return status ? rt_step_failed(cx, at.code, at.line) : RT_OK;
-}
-
-int
-rt_step_using(RtCx *cx, uint32_t use, RtKernel *kernel, IValue *in, IValue *out, RtSite at)
-{
-	const int64_t begin = cx->events ? rt_now() : 0;
-	IValue got[64];
-	const RtCall call = { kernel, use, at.nin, at.nout };
-	int status = complete(cx) ? rt_call(cx, &call, in, got) : cx->status;
-
-	if (cx->events)
-		rt_trace_add(cx, name_of_kernel(at.code, kernel), begin, rt_now());
-	if (!status && own_results(cx, in, at.nin, got, at.nout)) {
-		rt_values_drop(got, at.nout);
-		status = RT_ERROR;
-	}
-	for (int i = 0; i < at.nout && !status; i++)
-		rt_assign(&out[i], got[i]);
-	return step_end(cx, status, in, at);
-}
-
-int
-rt_step(RtCx *cx, RtKernel *kernel, IValue *in, IValue *out, RtSite at)
-{
-	return rt_step_using(cx, 0, kernel, in, out, at);
-}
-
-int
-rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, IValue *out, RtSite at)
-{
-	void *arena = cx->arena;
-	const int64_t bytes = cx->arena_bytes;
-	IValue got[64];
-	int status;
-
-	/* The callee may have a plan, which must not use this call's arena. */
-	cx->arena = NULL;
-	cx->arena_bytes = 0;
-	status = complete(cx) ? rt_run(cx, callee, in, got) : cx->status;
-	rt_mem_back(cx->arena);
-	cx->arena = arena;
-	cx->arena_bytes = bytes;
-	for (int i = 0; i < at.nout && !status; i++)
-		rt_assign(&out[i], got[i]);
-	return step_end(cx, status, in, at);
-}
-
-/* The body runs on those inputs that it has, then the row's kernel stores what it gave. */
-int
-rt_step_store(RtCx *cx, const RtStored *s, IValue *in, IValue *out, RtSite at)
-{
-	IValue args[64], all[64] = { { 0 } };
-
-	for (int i = 0; i < s->nfrom; i++)
-		args[i] = s->from[i] < 0 ? rt_none() : rt_retain(in[s->from[i]]);
-	if (rt_step_call(cx, s->body, args, all,
-			 (RtSite){ at.code, at.line, (uint16_t)s->nfrom, (uint16_t)s->nresult })) {
-		rt_values_drop(in, at.nin);
-		return cx->status;
-	}
-	for (int i = 0; i < at.nin; i++)
-		all[s->nresult + i] = in[i];
-	at.nin += (uint16_t)s->nresult;
-	return rt_step_using(cx, s->use, s->kernel, all, out, at);
-}
-
-/* A method that the object's class decides. */
-int
-rt_step_method(RtCx *cx, const char *name, IValue *in, IValue *out, RtSite at)
-{
-	const RtCode *callee = rt_method(cx, in[0], name);
-
-	return callee ? rt_step_call(cx, callee, in, out, at) : step_end(cx, RT_ERROR, in, at);
-}
-
-/* A step that is an instruction in the interpreter. */
-int
-rt_step_body(RtCx *cx, RtBody *body, RtWhat what, IValue *in, IValue *out, RtSite at)
-{
-	return step_end(cx, complete(cx) ? body(cx, what, in, at.nin, out, at.nout) : cx->status, in, at);
-}
-
-int
-rt_step_exit(RtCx *cx, const RtWith *scope, const RtCode *code, uint32_t line)
-{
-	IValue in[4] = { rt_retain(scope->object) }, got[1] = { { 0 } };
-
-	if (rt_step_call(cx, scope->exit, in, got, (RtSite){ code, line, 4, 1 }))
-		return cx->status;
-	rt_release(got[0]);
-	return RT_OK;
 }
 
 void
@@ -449,28 +277,34 @@ say_guard(RtCx *cx, const RtCode *code, const char *why, uint32_t line)
 }
 
 int
-rt_bail(RtCx *cx, const RtGuard *g, IValue *reg, const IValue *live, IValue *v, int nv)
+rt_bail(const RtFrame *f, int guard)
 {
-	const int nreg = g->code->nreg;
-	IValue *frame = rt_mem_zeroed(((int64_t)nreg + 1) * (int64_t)sizeof *frame);
+	const RtGuard *g = &f->of->guard[guard];
+	const RtCode *code = f->of->code;
+	const uint32_t *live = f->of->operand + g->live;
+	IValue *frame = rt_mem_zeroed(((int64_t)code->nreg + 1) * (int64_t)sizeof *frame);
+	RtCx *cx = f->cx;
 
-	say_guard(cx, g->code, g->why, g->line);
-	for (int i = 0; i < g->n; i++)
+	say_guard(cx, code, g->why, g->line);
+	for (int i = 0; i < g->n; i++) {
+		const IValue v = rt_step_operand(f, &live);
+
 		if (frame)
-			frame[g->regs[i]] = live[i];
+			frame[f->of->operand[g->live + (uint32_t)(g->n + i)]] = v;
 		else
-			rt_release(live[i]);
-	rt_values_drop(v, nv);
-	rt_values_drop(reg, nreg);
+			rt_release(v);
+	}
+	rt_values_drop(f->v, f->of->nv);
+	rt_values_drop(f->reg, code->nreg);
 	if (!frame)
 		return rt_raise(cx, "out of memory");
-	memcpy(reg, frame, (size_t)nreg * sizeof *frame);
+	memcpy(f->reg, frame, (size_t)code->nreg * sizeof *frame);
 	rt_mem_back(frame);
 	if (cx->status)
 		return cx->status;
 	if (cx->strict)
 		return rt_raise_as(cx, "GuardMiss", "a guard failed: %s", g->why);
-	return rt_resume(cx, g->code, g->pc, reg);
+	return rt_resume(cx, code, g->pc, f->reg);
 }
 
 void

@@ -54,9 +54,10 @@ rt_packing_place(const RtPacking *p, int64_t column, int64_t k, int64_t tap)
 	return p->to + column * p->sn + row + down + tap % p->kw * p->ss;
 }
 
-/* Writes the part's elements to their places in the storage's bytes, which begin as zeros.  Was any of them not there
- * already? */
-bool rt_unpack_part(const char *weights, const RtPacking *, void *to);
+/* packed.c: writes columns [first, end) of the part to their places in the storage's bytes, which begin as zeros.
+ * Returns whether any element was not there already. */
+typedef bool RtUnpack(const char *weights, const RtPacking *, int64_t first, int64_t end, void *to);
+RtUnpack rt_unpack_columns;
 typedef struct RtSpan {                  /* a storage in the weights */
 	int64_t offset, bytes;           /* packed: how many parts, and not its offset */
 	const RtPacking *packing;        /* null: as it is */
@@ -162,6 +163,7 @@ typedef struct RtProgram {
 	/* all constants of all codes, nvalue at the top level, then the instance's image */
 	const RtConst *constant;
 	const RtSpan *storage;
+	RtUnpack *unpack;                /* rt_unpack_columns. Null if no storage is packed. */
 	RtShared *shared;
 	const RtSpecialization *specialization;
 	const RtExtra *extra;            /* nextra */
@@ -288,6 +290,7 @@ bool   rt_is_tensor_of(IValue, RtDtype, int ndim, const int64_t *dims, const int
 /* dims[i] <= -2 is a symbol: size[-2 - dims[i]], bound to the first size met when it is 0; never to 0 or 1. */
 bool   rt_is_tensor_sized(IValue, RtDtype, int ndim, const int64_t *dims, int64_t *size);
 bool   rt_is_text(IValue, const char *, int64_t n);
+const IValue *rt_parts(IValue, int64_t *n);             /* elements of a list or tuple; of any other value 0 */
 /* tensors of args, inside containers too */
 bool   rt_none_overlap(const IValue *written, int n, const IValue *args, int narg);
 char  *rt_arena(RtCx *, int64_t bytes);                 /* the thread's arena, at least so large; null: error */
@@ -300,50 +303,115 @@ IValue rt_box_new(RtCx *, RtDtype, int ndim, const int64_t *geometry);
 IValue rt_box_copy(RtCx *, RtDtype, int ndim, const int64_t *geometry, const void *data, int64_t span);
 /* A generated kernel, by rt_parallel; name: for --trace. */
 void   rt_launch(RtCx *, const char *name, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg);
-/* A call of the runtime in specialized code: it stands at this line of the generic code, takes nin values and gives
- * nout.  All of them release in[], put results in out[], and note the line of an error. */
-typedef struct RtSite {
-	const RtCode *code;
-	uint32_t line;
-	uint16_t nin, nout;
-} RtSite;
-typedef struct RtStored {                /* an in-place or out= row over a body */
-	const RtCode *body;
-	const int *from;                 /* (nfrom) which of in[] its arguments are; -1: None */
-	int nfrom, nresult;
-	uint32_t use;                    /* as of rt_step_using, of the kernel that stores the body's results */
-	RtKernel *kernel;
-} RtStored;
-int    rt_step(RtCx *, RtKernel *, IValue *in, IValue *out, RtSite);
-int    rt_step_using(RtCx *, uint32_t use, RtKernel *, IValue *in, IValue *out, RtSite);
-int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, IValue *out, RtSite);
-int    rt_step_method(RtCx *, const char *name, IValue *in, IValue *out, RtSite);
-int    rt_step_store(RtCx *, const RtStored *, IValue *in, IValue *out, RtSite);
-int    rt_step_body(RtCx *, RtBody *, RtWhat, IValue *in, IValue *out, RtSite);
 /* A with-scope that is open: the object's __exit__, and the object (borrowed). */
 typedef struct RtWith { const RtCode *exit; IValue object; } RtWith;
-int    rt_step_exit(RtCx *, const RtWith *, const RtCode *, uint32_t line);
 /* an error leaves n scopes, innermost first; one of an __exit__ takes its place */
 void   rt_exit_all(RtCx *, const RtWith *, int n);
 IValue rt_list_of(RtCx *, const RtType *elem, const IValue *v, int n);         /* takes the values; None: no memory */
 IValue rt_tuple_of(RtCx *, const RtType *named, const IValue *v, int n);
 void   rt_move(void *to, const void *from, int64_t bytes);
-/* adds the place to the error's trace; returns the status */
-int    rt_step_failed(RtCx *, const RtCode *, uint32_t line);
-typedef struct RtGuard {                 /* where the generic code goes on when it fails */
-	const RtCode *code;
-	int pc, n;
-	const int *regs;                 /* (n) of the values that are live there */
-	const char *why;
-	uint32_t line;
-} RtGuard;
-/* A guard failed: fills the registers with its live values (taken), drops v, and goes on in the generic code. */
-int    rt_bail(RtCx *, const RtGuard *, IValue *reg, const IValue *live, IValue *v, int nv);
 /* No specialization fits these arguments: the generic code from its start, or an error under --strict. */
 int    rt_miss(RtCx *, const RtCode *, IValue *reg);
 void   rt_plan_taken(RtCx *, const RtCode *, const char *kind, int index);       /* for --guards */
 void   rt_values_drop(IValue *v, int n);
 void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* results (taken) into the first registers */
+
+/* ---- steps.c: calls of the runtime in specialized code, as data ------------------------------------------------- */
+
+/* An operand of a step: its kind in the top four bits, an index or a number in the others. */
+enum {
+	RT_FROM_NONE,                    /* None */
+	RT_FROM_SLOT,                    /* v[] */
+	RT_FROM_REGISTER,                /* reg[] */
+	RT_FROM_VALUE,                   /* cx->value[] */
+	RT_FROM_INT, RT_FROM_BOOL,       /* the number itself */
+	RT_FROM_BOX,                     /* box[] of the steps */
+	RT_FROM_MADE,                    /* made[] of the frame, whose reference the step takes */
+	RT_FROM_NUMBER,                  /* number[] of the frame */
+	RT_FROM_LIST,                    /* a list of the next so many operands */
+	RT_FROM_NUMBERS,                 /* a list of so many ints, the top 8 bits, of number[] from the others on */
+};
+#define RT_FROM(kind, i) ((uint32_t)(kind) << 28 | ((uint32_t)(i) & 0xfffffffu))
+#define RT_IN_NONE RT_FROM(RT_FROM_NONE, 0)
+#define RT_IN_SLOT(i) RT_FROM(RT_FROM_SLOT, i)
+#define RT_IN_REGISTER(i) RT_FROM(RT_FROM_REGISTER, i)
+#define RT_IN_VALUE(i) RT_FROM(RT_FROM_VALUE, i)
+#define RT_IN_INT(i) RT_FROM(RT_FROM_INT, i)
+#define RT_IN_BOOL(i) RT_FROM(RT_FROM_BOOL, i)
+#define RT_IN_BOX(i) RT_FROM(RT_FROM_BOX, i)
+#define RT_IN_MADE(i) RT_FROM(RT_FROM_MADE, i)
+#define RT_IN_NUMBER(i) RT_FROM(RT_FROM_NUMBER, i)
+#define RT_IN_LIST(n) RT_FROM(RT_FROM_LIST, n)
+#define RT_IN_NUMBERS(i, n) RT_FROM(RT_FROM_NUMBERS, (uint32_t)(n) << 20 | (uint32_t)(i))
+enum { RT_INT_BITS = 28, RT_NUMBERS_BITS = 20, RT_NUMBERS_MOST = 255 };
+#define RT_DROP 0xffffffffu              /* Slot of a result that goes nowhere. */
+
+/* A tensor operand whose type is known: over the arena, or a view of another value's storage. */
+typedef enum RtBoxKind { RT_BOX_BORROW, RT_BOX_COPY, RT_BOX_VIEW } RtBoxKind;
+typedef struct RtBox {
+	const int64_t *geometry;         /* dims, then strides */
+	int64_t  at;                     /* Offset in the arena in bytes. Of a view: in its base in elements. */
+	int64_t  span;                   /* Number of bytes that a copy owns. */
+	uint32_t base;                   /* Operand that a view is of: a slot, a register, a value. */
+	uint8_t  kind, dtype;
+	int8_t   ndim;
+} RtBox;
+
+struct RtFrame;
+struct RtStep;
+typedef int RtStepRun(const struct RtFrame *, const struct RtStep *, IValue *in, IValue *got);
+typedef struct RtStored {                /* an in-place or out= row over a body */
+	const RtCode *body;
+	const int *from;                 /* (nfrom) Index in in[] of each argument of the body. -1: None. */
+	int nfrom, nresult;
+} RtStored;
+typedef struct RtStep {
+	RtStepRun *run;
+	union {
+		RtKernel   *kernel;
+		size_t      level;       /* Offset of the kernel in the program's struct Kernels, if by_level. */
+		RtBody     *body;
+		const char *method;
+	} by;
+	union { RtWhat what; const RtStored *stored; } with;
+	uint32_t use;                    /* as of RtCall, of the kernel */
+	uint32_t line : 31;              /* of the generic code, for errors */
+	uint32_t by_level : 1;           /* Whether the kernel is that of the level that runs. */
+	uint32_t in;                     /* Index of its operands, behind which the slots of its results follow. */
+	uint16_t nin, nout;
+} RtStep;
+RtStepRun rt_step_row, rt_step_call, rt_step_method, rt_step_store, rt_step_body, rt_step_list, rt_step_tuple;
+
+typedef struct RtGuard {                 /* where the generic code goes on when it fails */
+	const char *why;
+	int pc, n;
+	uint32_t live;                   /* Index of its n live operands, behind which their registers follow. */
+	uint32_t line;
+} RtGuard;
+
+typedef struct RtSteps {                 /* tables of one specialization */
+	const RtStep   *step;
+	const uint32_t *operand;
+	const RtBox    *box;
+	const RtGuard  *guard;
+	const RtCode   *code;            /* the generic code */
+	int             nv;              /* Number of slots. */
+} RtSteps;
+typedef struct RtFrame {                 /* a call of it */
+	const RtSteps *of;
+	RtCx   *cx;
+	IValue *reg, *v;
+	IValue *given, *got;             /* Room for the operands and results of one step. */
+	IValue *made;                    /* Operands of the next step that the function computes itself. */
+	const IValue *number;            /* Numbers that sizes decide. */
+	char   *arena;
+} RtFrame;
+/* Runs n steps from `first` on. Returns the status of the one that fails, whose line is in the error's trace then. */
+int    rt_steps(const RtFrame *, int first, int n);
+IValue rt_step_operand(const RtFrame *, const uint32_t **at);        /* a new reference; *at: the next operand */
+int    rt_step_exit(RtCx *, const RtWith *, const RtCode *, uint32_t line);
+/* A guard failed: fills the registers with its live values, drops the slots, and goes on in the generic code. */
+int    rt_bail(const RtFrame *, int guard);
 
 /* ---- sizes.c: dynamic specializations ---------------------------------------------------------------------------- */
 

@@ -241,7 +241,7 @@ is_packed(Weights *w, Original *o)
 		RtPacking p = o->parts.at[i];
 
 		p.as = floats ? (int32_t)floats->dtype : p.as;
-		if (rt_unpack_part(w->bytes.at, &p, made))
+		if (rt_unpack_columns(w->bytes.at, &p, 0, p.n, made))
 			o->parts.at[n++] = o->parts.at[i];
 	}
 	o->parts.n = n;

@@ -84,7 +84,8 @@ write_step(Bare *b, Writer *w, const Node *n)
 {
 	if (!plan_needs_step(w->p, n) || node_makes_parts(n) || node_is(n, prim_TupleUnpack))
 		return;                          /* a node that reads the list is a kernel, or is named itself */
-	write_comment(w, n);
+	note_line(w, n);
+	write_remark(w);
 	if (writes_state(w->p, n))
 		note_lack(b, n, ": it writes to a constant");
 	else if (!plan_is_kernel(w->p, n) || !write_kernel(w, n))

@@ -324,6 +324,15 @@ put_text(Emit *e, const char *member, const char *text, int64_t n)
 	buf_free(&b);
 }
 
+static bool
+any_is_packed(const Emit *e)
+{
+	for (int i = 0; i < e->weights.originals.n; i++)
+		if (e->weights.originals.at[i].packed)
+			return true;
+	return false;
+}
+
 /* Where weights are, and what happens to them at run time. */
 static void
 put_weights(Emit *e, const BuildOptions *o)
@@ -341,6 +350,8 @@ put_weights(Emit *e, const BuildOptions *o)
 	out_line(&e->tail, "\t%s,", file ? ".beside = rt_beside, .unmap = rt_beside_end" : ".weights = kiln_weights");
 	if (file && !o->name)
 		out_line(&e->tail, "\t.watch = rt_beside_watch,");
+	if (any_is_packed(e))
+		out_line(&e->tail, "\t.unpack = rt_unpack_columns,");
 	if (streamed)
 		out_line(&e->tail, "\t.streamed = %lldLL,", (long long)e->packed_bytes);
 	if (streamed)
@@ -401,7 +412,7 @@ is_short(const Emit *e)
 
 /* A program with several levels: its text is compiled once for each, with KILN_LEVEL and the suffix of that level's
  * operators, KILN_OPS; the rest of the program, and all that names no kernel, for the least one, with KILN_ALL, too.
- * There a kernel's name, and an operator's that a specialization calls, means the chosen level's. */
+ * There a kernel's name means the chosen level's; rows of steps have an operator's offset in struct Kernels. */
 static void
 put_kernel_tables(Emit *e)
 {
@@ -429,7 +440,6 @@ put_kernel_tables(Emit *e)
 	out_line(o, "const RtLevel KILN_JOIN(kiln_level_, KILN_LEVEL) = { KILN_JOIN(KILN_NAME_, KILN_LEVEL),\n"
 		 "#include \"rt/needs.h\"\n\t, &kernels\n};");
 	put_chosen(o, launched);
-	put_chosen(o, &e->called);
 }
 
 static void

@@ -69,9 +69,8 @@ known_constant(Writer *w, IValue v)
 	return index;
 }
 
-/* The index of a constant's value in cx->value. */
-static int
-constant_index(Writer *w, IValue v)
+int
+c_constant(Writer *w, IValue v)
 {
 	const int index = known_constant(w, v);
 
@@ -129,7 +128,7 @@ c_address(Writer *w, const Value *v, int64_t more)
 	case HOME_CONSTANT:
 		if (w->p->bare)
 			return bare_constant(w, b->constant.u.t, at);
-		return plus(w, arena_printf(w->a, "rt_data(cx->value[%d].u.t)", constant_index(w, b->constant)),
+		return plus(w, arena_printf(w->a, "rt_data(cx->value[%d].u.t)", c_constant(w, b->constant)),
 			    at - b->base);
 	case HOME_STATIC:
 		return plus(w, b->place, at - b->base);
@@ -160,7 +159,7 @@ const char *
 c_base_box(Writer *w, const Buffer *b)
 {
 	if (b->home == HOME_CONSTANT)
-		return arena_printf(w->a, "cx->value[%d]", constant_index(w, b->constant));
+		return arena_printf(w->a, "cx->value[%d]", c_constant(w, b->constant));
 	if (b->home == HOME_INPUT)
 		return b->place;
 	return arena_printf(w->a, "v[%d]", b->slot);
@@ -174,10 +173,10 @@ same_geometry(const RtTensor *a, const RtTensor *b)
 	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
 }
 
-/* Does the base box itself have this tensor's type? A view that overlaps itself must not be written to, while its base
+/* A view that overlaps itself must not be written to, while its base
  * may be: it has a box of its own. */
-static bool
-is_base(Writer *w, const Value *v, const Buffer *b)
+bool
+c_is_base(Writer *w, const Value *v, const Buffer *b)
 {
 	const RtTensor *t = plan_tensor(w->p, v);
 
@@ -207,14 +206,19 @@ list_of_ints(Writer *w, const RtList *l)
 	return arena_text(w->a, &b);
 }
 
+int
+slot_of(Writer *w, const Value *v)
+{
+	if (w->p->slot[v->id] < 0)
+		BUG("no place for a value of %s", v->node->kind->name);
+	return w->p->slot[v->id];
+}
+
 const char *
 c_slot(Writer *w, const Value *v)
 {
-	if (v->node == w->p->graph->top->param)
-		return arena_printf(w->a, "reg[%d]", v->index);
-	if (w->p->slot[v->id] < 0)
-		BUG("no place for a value of %s", v->node->kind->name);
-	return arena_printf(w->a, "v[%d]", w->p->slot[v->id]);
+	return v->node == w->p->graph->top->param ? arena_printf(w->a, "reg[%d]", v->index) :
+						    arena_printf(w->a, "v[%d]", slot_of(w, v));
 }
 
 const char *
@@ -223,7 +227,7 @@ c_peek(Writer *w, const Value *v)
 	IValue c;
 
 	if (node_is(v->node, prim_Constant) && value_constant(v, &c))
-		return arena_printf(w->a, "cx->value[%d]", constant_index(w, c));
+		return arena_printf(w->a, "cx->value[%d]", c_constant(w, c));
 	return c_slot(w, v);
 }
 
@@ -252,7 +256,7 @@ box_constant(Writer *w, const Value *v)
 		return list_of_ints(w, c.u.list);
 	if (c.tag == RT_BOOL)
 		return arena_printf(w->a, "rt_bool(%d)", c.u.i != 0);
-	return arena_printf(w->a, "rt_retain(cx->value[%d])", constant_index(w, c));
+	return arena_printf(w->a, "rt_retain(cx->value[%d])", c_constant(w, c));
 }
 
 const char *
@@ -270,7 +274,7 @@ c_box(Writer *w, const Value *v, bool keep)
 		return arena_printf(w->a, keep ? "rt_box_copy(cx, RT_%s, %d, %s, %s, %s)" :
 				    "rt_box_borrow(cx, RT_%s, %d, %s, %s)", rt_dtypes[t->dtype].name, t->ndim,
 				    c_geometry(w, t), c_home(w, v, 0), c_number(w, b->bytes - tensor_offset(t)));
-	if (is_base(w, v, b))
+	if (c_is_base(w, v, b))
 		return arena_printf(w->a, "rt_retain(%s)", c_base_box(w, b));
 	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %s)", c_base_box(w, b),
 			    rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t),
@@ -344,7 +348,7 @@ place_row(Writer *w)
 }
 
 void
-write_comment(Writer *w, const Node *n)
+note_line(Writer *w, const Node *n)
 {
 	const RtCode *c = w->p->fn->code;
 	const uint32_t line = place_of(w, n);
@@ -356,8 +360,16 @@ write_comment(Writer *w, const Node *n)
 		while (*text == ' ')
 			text++;
 		out_comment(&b, text, 110);
-		out_line(&w->out, "/* %s */", b.at ? b.at : "");
+		w->remark = arena_strdup(w->a, b.at ? b.at : "");
 	}
 	w->line = line;
 	buf_free(&b);
+}
+
+void
+write_remark(Writer *w)
+{
+	if (w->remark)
+		out_line(&w->out, "/* %s */", w->remark);
+	w->remark = NULL;
 }

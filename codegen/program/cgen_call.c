@@ -1,7 +1,7 @@
 /*
  * Steps that call the runtime: an operator's kernel or body, or the body of one of the interpreter's instructions.
  *
- * All have one form: in[] are new references that the call takes, got[] the results, which go to their slots in v[].
+ * All are rows of the specialization's table of steps (cgen_step.c).
  */
 #include "writer.h"
 
@@ -60,35 +60,6 @@ write_all_stale(Writer *w)
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
-/* IValue in[n] = { ... };  count of them.  (tcc cannot count the elements of an array of structs itself.) */
-static int
-write_inputs(Writer *w, const Node *n, bool keep)
-{
-	const Schema *s = n->op ? node_schema(n) : NULL;
-	const int fixed = s && s->vararg ? s->nargs : n->nin;
-	int count;
-	Buf b = { 0 };
-
-	for (int i = 0; i < fixed; i++) {
-		w->packed = i == 0 && w->p->by_panels[n->id];
-		buf_printf(&b, "%s%s", i ? ", " : "", c_box(w, n->in[i], keep));
-		w->packed = false;
-	}
-	if (s && s->vararg) {
-		buf_printf(&b, "%srt_list_of(cx, &rt_type_any, (IValue[%d]){ ", fixed ? ", " : "", n->nin - fixed + 1);
-		for (int i = fixed; i < n->nin; i++)
-			buf_printf(&b, "%s, ", c_box(w, n->in[i], true));
-		buf_printf(&b, "rt_none() }, %d)", n->nin - fixed);
-	}
-	count = fixed + (s && s->vararg);
-	if (b.n)
-		out_line(&w->out, "IValue in[%d] = { %s };", count, b.at);
-	else
-		out_line(&w->out, "IValue in[1];");
-	buf_free(&b);
-	return count;
-}
-
 /* Does a call of the runtime leave all existing values unchanged? */
 static bool
 changes_nothing(const Node *n)
@@ -96,60 +67,21 @@ changes_nothing(const Node *n)
 	return n->op && !node_writes(n) && n->op->form != OP_BODY && !node_has_effect(n);
 }
 
-/* A test build compares results with what was known of them at compile time. */
-static void
-write_known(Writer *w, const Node *n, int i)
-{
-	const RtTensor *t = RT_LIMIT(false, true) && !w->p->dynamic ? plan_tensor(w->p, n->out[i]) : NULL;
-
-	if (t)
-		out_line(&w->out, "RT_ASSERT(rt_is_tensor_of(got[%d], RT_%s, %d, %s, %s + %d));", i,
-			 rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t), c_geometry(w, t), t->ndim);
-}
-
-/* Results of a call go to got[], then to their slots; results that are views of something planned are dropped. */
-static void
-write_outputs(Writer *w, const Node *n)
-{
-	for (int i = 0; i < n->nout; i++) {
-		Buffer *b = plan_buffer(w->p, n->out[i]);
-
-		write_known(w, n, i);
-		if (node_is_loose(n))
-			out_line(&w->out, "rt_settle(got[%d], %s);", i,
-				 emit_type(w->e, type_unshaped(w->e->cx, n->out[i]->type)));
-		if (b && b->home == HOME_BOX && b->slot >= 0 && !b->owner) {
-			b->owner = n->out[i];
-			out_line(&w->out, "rt_assign(&v[%d], got[%d]);", b->slot, i);
-			write_stale(w, b);
-		} else if (!b) {
-			out_line(&w->out, "rt_assign(&v[%d], got[%d]);", w->p->slot[n->out[i]->id], i);
-		} else {
-			out_line(&w->out, "rt_release(got[%d]);", i);
-		}
-	}
-}
-
+/* keep: the operands outlive the step. */
 static void
 write_call(Writer *w, const Node *n, const char *how, bool keep)
 {
-	int nin;
+	bool *kept = new(w->a, bool, n->nin + 1);
 
-	out_line(&w->out, "{");
-	w->out.indent++;
-	nin = write_inputs(w, n, keep);
-	out_line(&w->out, "IValue got[%d] = { { 0 } };", n->nout + 1);
+	memset(kept, keep, (size_t)n->nin);
 	if (w->e->bench_code)
-		out_line(&w->out, "const int64_t begin = cx->events ? rt_now() : 0;");
-	write_unless(w, arena_printf(w->a, "%s, in, got, (RtSite){ %s, %u, %d, %d })", how, w->code, place_row(w), nin,
-				     n->nout));
+		out_line(&w->out, "{\n\t\tconst int64_t begin = cx->events ? rt_now() : 0;");
+	write_call_row(w, n, how, kept);
 	if (w->e->bench_code)
-		out_line(&w->out, "if (cx->events)\n\t\trt_trace_add(cx, \"%s\", begin, rt_now());", call_name(w, n));
-	write_outputs(w, n);
+		out_line(&w->out, "if (cx->events)\n\t\trt_trace_add(cx, \"%s\", begin, rt_now());\n\t}",
+			 call_name(w, n));
 	if (!changes_nothing(n))
 		write_all_stale(w);
-	w->out.indent--;
-	out_line(&w->out, "}");
 	vec_push(w->a, &w->p->calls, n);
 }
 
@@ -180,27 +112,40 @@ called_symbol(Emit *e, const Op *op)
 	return symbol;
 }
 
+/* The members of an RtStep that name a row's kernel. */
+static const char *
+by_kernel(Writer *w, const Op *op, uint32_t use)
+{
+	const char *symbol = called_symbol(w->e, op);
+	const char *text = arena_printf(w->a, ".by.kernel = %s", symbol);
+
+	for (int i = 0; i < w->e->called.n; i++)
+		if (!strcmp(w->e->called.at[i], symbol))
+			text = arena_printf(w->a, ".by.level = offsetof(struct Kernels, %s), .by_level = 1", symbol);
+	return use ? arena_printf(w->a, "%s, .use = 0x%x", text, use) : text;
+}
+
 /* An in-place or out= row over a body. */
 static void
 write_stored_body(Writer *w, const Node *n, Op *base)
 {
 	const Schema *row = node_schema(n), *of = op_schema(w->e->cx, base);
-	const char *from = "";
+	StepTables *r = &w->tables;
 
 	if (!base->function || !base->function->code || of->nargs + of->nrets > 32 || n->nin > 24)
 		fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
+	buf_printf(&r->stored, "\tstatic const int from_%d[] = { ", r->nstored);
 	for (int i = 0; i < of->nargs; i++) {
 		int at = row->nargs;
 
 		while (at-- > 0 && strcmp(row->args[at].name, of->args[i].name) != 0)
 			;
-		from = arena_printf(w->a, "%s%s%d", from, i ? ", " : "", at);
+		buf_printf(&r->stored, "%d, ", at);
 	}
-	write_call(w, n, arena_printf(w->a, "rt_step_store(cx, &(RtStored){ %s, (const int[%d]){ %s }, %d, %d, 0x%x, "
-				      "%s }",
-				      emit_code(w->e, base->function->code), of->nargs + !of->nargs, of->nargs ? from :
-				      "0", of->nargs, of->nrets, unknown_use(w, n, of->nrets),
-				      called_symbol(w->e, n->op)), false);
+	buf_printf(&r->stored, "0 };\n\tstatic const RtStored stored_%d = { %s, from_%d, %d, %d };\n", r->nstored,
+		   emit_code(w->e, base->function->code), r->nstored, of->nargs, of->nrets);
+	write_call(w, n, arena_printf(w->a, ".run = rt_step_store, %s, .with.stored = &stored_%d",
+				      by_kernel(w, n->op, unknown_use(w, n, of->nrets)), r->nstored++), false);
 }
 
 static bool
@@ -209,11 +154,12 @@ is_wait(const Node *n)
 	return node_is(n, aten_wait) || node_is(n, prim_awaitable_wait);
 }
 
-/* A step that has the body of an instruction (rt/bodies.c); what: a member of RtWhat, and its value. */
+/* A step that has the body of an instruction (rt/bodies.c).  what: a member of RtWhat and its value, ".n = 3". */
 static void
 write_body(Writer *w, const Node *n, const char *name, const char *what, bool keep)
 {
-	write_call(w, n, arena_printf(w->a, "rt_step_body(cx, rt_body_%s, (RtWhat){ %s }", name, what), keep);
+	write_call(w, n, arena_printf(w->a, ".run = rt_step_body, .by.body = rt_body_%s, .with.what%s", name, what),
+		   keep);
 }
 
 static const char *
@@ -225,7 +171,7 @@ what_type(Writer *w, const Type *t)
 static const char *
 what_number(Writer *w, int64_t n)
 {
-	return arena_printf(w->a, ".n = %s", c_number(w, n));
+	return arena_printf(w->a, ".n = %lld", (long long)n);
 }
 
 /* The value is checked, which a row's kernel does not do. */
@@ -238,13 +184,15 @@ write_wait(Writer *w, const Node *n)
 static void
 write_row(Writer *w, const Node *n)
 {
-	const uint32_t use = unknown_use(w, n, 0);
-	const char *kernel = called_symbol(w->e, n->op);
+	const char *kernel = by_kernel(w, n->op, unknown_use(w, n, 0));
 
-	if (use)
-		write_call(w, n, arena_printf(w->a, "rt_step_using(cx, 0x%x, %s", use, kernel), false);
-	else
-		write_call(w, n, arena_printf(w->a, "rt_step(cx, %s", kernel), false);
+	write_call(w, n, arena_printf(w->a, ".run = rt_step_row, %s", kernel), false);
+}
+
+static void
+write_code_call(Writer *w, const Node *n, const char *code)
+{
+	write_call(w, n, arena_printf(w->a, ".run = rt_step_call, .with.what.code = %s", code), true);
 }
 
 void
@@ -257,37 +205,29 @@ write_op(Writer *w, const Node *n)
 	else if (base && base != n->op)
 		write_stored_body(w, n, base);
 	else if (n->op->form == OP_BODY)
-		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, n->op->function->code)),
-			   true);
+		write_code_call(w, n, emit_code(w->e, n->op->function->code));
 	else
 		write_row(w, n);
 }
 
 /* ---- prim --------------------------------------------------------------------------------------------------- */
 
+/* A list or tuple.  A list that only a kernel reads is written at its use: then its boxes may borrow. */
 static void
 write_sequence(Writer *w, const Node *n)
 {
-	const bool list = node_is(n, prim_ListConstruct);
 	const Type *t = type_unshaped(w->e->cx, n->out[0]->type);
-	Buf b = { 0 };
+	const bool list = node_is(n, prim_ListConstruct);
+	const char *type = list ? emit_type(w->e, t->of[0]) : t->field ? emit_type(w->e, t) : "0";
+	bool *keep = new(w->a, bool, n->nin + 1);
 
-	/* A list that only a kernel reads is written at its use: then its boxes may borrow. */
 	for (int i = 0; i < n->nin; i++) {
 		const Buffer *in = plan_buffer(w->p, n->in[i]);
 
-		buf_printf(&b, "%s, ", c_box(w, n->in[i], in && in->escapes));
+		keep[i] = in && in->escapes;
 	}
-	if (list)
-		write_assign(w, n->out[0],
-			     arena_printf(w->a, "rt_list_of(cx, %s, (IValue[%d]){ %srt_none() }, %d)",
-					  emit_type(w->e, t->of[0]), n->nin + 1, b.at ? b.at : "", n->nin));
-	else
-		write_assign(w, n->out[0],
-			     arena_printf(w->a, "rt_tuple_of(cx, %s, (IValue[%d]){ %srt_none() }, %d)",
-					  t->field ? emit_type(w->e, t) : "0", n->nin + 1, b.at ? b.at : "", n->nin));
-	write_unless(w, "cx->status");
-	buf_free(&b);
+	write_call_row(w, n, arena_printf(w->a, ".run = rt_step_%s, .with.what.type = %s", list ? "list" : "tuple",
+					  type), keep);
 }
 
 static const char *
@@ -305,13 +245,15 @@ method_code(Writer *w, const Node *n, const char *name)
 static void
 write_enter(Writer *w, const Node *n)
 {
+	write_remark(w);
 	out_line(&w->out, "scope[nscope++] = (RtWith){ %s, %s };", method_code(w, n, "__exit__"), c_peek(w, n->in[0]));
-	write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", method_code(w, n, "__enter__")), true);
+	write_code_call(w, n, method_code(w, n, "__enter__"));
 }
 
 static void
 write_exit(Writer *w, const Node *n)
 {
+	write_remark(w);
 	write_unless(w, arena_printf(w->a, "rt_step_exit(cx, &scope[--nscope], %s, %u)", w->code, place_row(w)));
 	write_all_stale(w);
 	if (n->nout)
@@ -323,18 +265,16 @@ write_call_function(Writer *w, const Node *n)
 {
 	const Attr *f = node_attr(n, "function");
 	const char *name = f ? NULL : node_str(n, "name");
-	const char *how;
 
 	if (f && f->fn && f->fn->code)
-		how = arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, f->fn->code));
+		write_code_call(w, n, emit_code(w->e, f->fn->code));
 	else if (f || !node_is(n, prim_CallMethod))
 		fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
 	else if (n->in[0]->type->kind == TYPE_CLASS)
-		how = arena_printf(w->a, "rt_step_call(cx, %s", method_code(w, n, name));
+		write_code_call(w, n, method_code(w, n, name));
 	else
-		how = arena_printf(w->a, "rt_step_method(cx, %s",
-				   out_literal(w->a, method_key(w->a, n->in[0]->type, name)));
-	write_call(w, n, how, true);
+		write_call(w, n, arena_printf(w->a, ".run = rt_step_method, .by.method = %s",
+					      out_literal(w->a, method_key(w->a, n->in[0]->type, name))), true);
 }
 
 static void
@@ -402,7 +342,7 @@ write_prim(Writer *w, const Node *n)
 		write_assign(w, n->out[0], arena_printf(w->a, "rt_some(cx, %s)",
 			emit_type(w->e, type_unshaped(w->e->cx, n->out[0]->type))));
 	else if (node_is(n, prim_RaiseException))
-		write_body(w, n, "raise", "0", false);
+		write_body(w, n, "raise", ".n = 0", false);
 	else if (node_is(n, prim_Enter))
 		write_enter(w, n);
 	else if (node_is(n, prim_Exit))

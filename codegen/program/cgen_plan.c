@@ -48,13 +48,13 @@ find_shared(Writer *w, const Node *n, Buffer **shared)
 	return count;
 }
 
-/* Writes the live values; tensors that share a buffer of the arena share its copy. */
-static void
-write_live(Writer *w, const Node *n)
+/* Copies the buffers of the arena that several live tensors share, and notes in boxed[] how these are made of the
+ * copies.  Returns the number of copies. */
+static int
+write_shared(Writer *w, const Node *n, const char **boxed)
 {
 	Buffer **shared = new(w->a, Buffer *, n->nin + 1);
 	const int count = find_shared(w, n, shared);
-	Buf b = { 0 };
 
 	for (int i = 0; i < count; i++)
 		out_line(&w->out, "const IValue boxed_%d = rt_box_copy(cx, RT_u8, 0, 0, %s, %s);", i, w->p->gpu ?
@@ -64,14 +64,12 @@ write_live(Writer *w, const Node *n)
 		const RtTensor *t = plan_tensor(w->p, n->in[i]);
 		const int at = shared_at(w, shared, count, n->in[i]);
 
-		buf_printf(&b, "%s%s", i > 1 ? ", " : "", at < 0 ? c_box(w, n->in[i], true) :
-			   arena_printf(w->a, "rt_box_view(cx, boxed_%d, RT_%s, %d, %s, %s)", at,
-					rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t), c_number(w, t->offset)));
+		if (at >= 0)
+			boxed[i] = arena_printf(w->a, "rt_box_view(cx, boxed_%d, RT_%s, %d, %s, %s)", at,
+						rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t),
+						c_number(w, t->offset));
 	}
-	out_line(&w->out, "const IValue live[%d] = { %s };", n->nin > 1 ? n->nin - 1 : 1, b.at ? b.at : "rt_none()");
-	for (int i = 0; i < count; i++)
-		out_line(&w->out, "rt_release(boxed_%d);", i);
-	buf_free(&b);
+	return count;
 }
 
 /* The C expression of an int or bool. */
@@ -129,27 +127,23 @@ wanted_text(Writer *w, const Node *n, const Attr *value)
 static void
 write_bailout(Writer *w, const Node *n)
 {
-	const Attr *regs = node_attr(n, "regs"), *value = node_attr(n, "value");
-	Buf list = { 0 };
-	const char *wanted;
+	const Attr *value = node_attr(n, "value");
+	const char **boxed = new(w->a, const char *, n->nin + 1);
+	int guard, count;
 
-	for (int64_t i = 0; i < regs->v.u.list->n; i++)
-		buf_printf(&list, "%lld, ", (long long)regs->v.u.list->v[i].u.i);
 	if (value)
 		open_value_guard(w, n, value->v);
 	else
 		open_type_guard(w, n);
-	write_live(w, n);
-	wanted = wanted_text(w, n, value);
+	count = write_shared(w, n, boxed);
+	guard = add_guard(w, n, boxed, wanted_text(w, n, value));
+	for (int i = 0; i < count; i++)
+		out_line(&w->out, "rt_release(boxed_%d);", i);
 	if (w->p->gpu)
 		out_line(&w->out, "rt_cuda_end(cx, m, %d);", w->p->buffers.n);
-	out_line(&w->out, "static const int regs[] = { %s0 };", list.at ? list.at : "");
-	out_line(&w->out, "static const RtGuard guard = { %s, %lld, %d, regs, %s, %u };", w->code,
-		 (long long)node_int(n, "pc", 0), n->nin - 1, out_literal(w->a, wanted), place_row(w));
-	out_line(&w->out, "return rt_bail(cx, &guard, reg, live, v, NV);");
+	out_line(&w->out, "return rt_bail(&f, %d);", guard);
 	out_close(&w->out);
 	w->p->guards++;
-	buf_free(&list);
 }
 
 /* ---- control flow ------------------------------------------------------------------------------------------------ */
@@ -340,7 +334,9 @@ write_node(Writer *w, Node *n)
 {
 	if (!plan_needs_step(w->p, n))
 		return;
-	write_comment(w, n);
+	note_line(w, n);
+	if (n->nsub || node_is(n, prim_BailOut) || plan_is_kernel(w->p, n))
+		write_remark(w);
 	if (node_is(n, prim_If))
 		write_if(w, n);
 	else if (node_is(n, prim_Loop))
@@ -404,6 +400,7 @@ write_rest(Writer *w, Out *o)
 
 	for (int i = 0; i < ret->nin; i++)
 		buf_printf(&b, "%s, ", c_box(w, ret->in[i], true));
+	write_tables(w, o);
 	buf_puts(&o->text, w->out.text.at ? w->out.text.at : "");
 	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
 	out_line(o, "%s%s\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n"

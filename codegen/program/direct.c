@@ -85,7 +85,8 @@ write_function(Writer *of, const char *name)
 	for NODES(n, w.p->graph->top) {
 		if (!plan_needs_step(w.p, n) || node_makes_parts(n))
 			continue;
-		write_comment(&w, n);
+		note_line(&w, n);
+		write_remark(&w);
 		if (!write_kernel(&w, n))
 			fail_lacks(w.e->cx, n->at, "a kernel for %s of this form", n->kind->name);
 	}

@@ -1,8 +1,9 @@
-/* codegen/program/writer.h - the text of a specialized function while it is written; private to its five files
+/* codegen/program/writer.h - the text of a specialized function while it is written; private to its six files
  *
  *   cgen_plan.c    the function: guards, control flow, beginning and end
  *   cgen_launch.c  steps that run a kernel
  *   cgen_call.c    steps that call the runtime
+ *   cgen_step.c    tables of these calls and of guards
  *   cgen_box.c     expressions in steps: addresses, boxes, lines of the model
  *   direct.c       kernels in a row, which a function of C types calls past frame and boxes
  */
@@ -10,6 +11,17 @@
 #define CODEGEN_WRITER_H
 
 #include "program.h"
+
+/* The tables of steps and guards while they are written. */
+typedef struct StepTables {
+	Buf   step, operand, box, guard, stored, number;
+	int   nstep, noperand, nbox, nguard, nstored, nnumber;
+	Map   box_at;            /* text of a box -> 1 + its index */
+	int   given, got, made;  /* Most operands, results and made operands of one step. */
+	int   nmade_now;         /* Number of made operands of the row being written. */
+	int   first;             /* Index of the first step that the last call runs. */
+	int64_t begin, end;      /* Offsets in the text where that call begins and ends. */
+} StepTables;
 
 typedef struct Writer {
 	Emit *e;
@@ -19,7 +31,9 @@ typedef struct Writer {
 	const char *code;        /* C name of the generic code */
 	Buf   head;              /* of a dynamic function: arrays of sizes */
 	int   nhead;
+	StepTables tables;
 	uint32_t line;           /* of the node being written, in code->place */
+	const char *remark;      /* Text of that line, if it has not been written yet. Else null. */
 	int   nloop, nkept;
 	bool  packed;            /* the constant that is named need not be there as it is: a call reads its parts */
 	bool  direct;            /* of kernels alone, on in[] and out[]: direct.c */
@@ -35,6 +49,10 @@ const char *c_spot(Writer *, const Buffer *, int64_t at);
 const char *c_address(Writer *, const Value *, int64_t more);
 /* the same, on the host, where a GPU may have it newer */
 const char *c_home(Writer *, const Value *, int64_t more);
+int         c_constant(Writer *, IValue);                         /* Index of a constant in cx->value. */
+int         slot_of(Writer *, const Value *);                    /* Index in v[] of a value that has no buffer. */
+/* Whether the base box itself has this tensor's type. */
+bool        c_is_base(Writer *, const Value *, const Buffer *);
 const char *c_base_box(Writer *, const Buffer *);                /* the IValue that a buffer's tensors are views of */
 const char *c_buffer(Writer *, const Value *);                   /* of the first byte of its buffer, on the host */
 const char *c_slot(Writer *, const Value *);                     /* of what is no planned tensor: its place */
@@ -46,7 +64,8 @@ const char *c_box(Writer *, const Value *, bool keep);
 int64_t  tensor_offset(const RtTensor *);              /* in bytes */
 uint32_t place_row(Writer *);                          /* of the node being written, in the program's table of places */
 const char *call_name(Writer *, const Node *);           /* of a call of the runtime in a trace: --bench-code */
-void     write_comment(Writer *, const Node *);        /* the line of the model that it comes from, once */
+void     note_line(Writer *, const Node *);            /* Sets line, and remark if the line is a new one. */
+void     write_remark(Writer *);                       /* Writes the remark as a comment, once. */
 
 /* ---- cgen_call.c, cgen_launch.c ------------------------------------------------------------------------------ */
 
@@ -58,6 +77,15 @@ void write_stale(Writer *, const Buffer *);            /* the host has written i
 void write_op(Writer *, const Node *);
 void write_prim(Writer *, const Node *);
 bool write_kernel(Writer *, const Node *);             /* false: not a form that is generated */
+
+/* ---- cgen_step.c --------------------------------------------------------------------------------------------- */
+
+/* Writes a step that calls the runtime.  how: initializers of its RtStep.  keep: by input, whether the value may
+ * outlive the step. */
+void write_call_row(Writer *, const Node *, const char *how, const bool *keep);
+/* Adds a guard to the table and returns its index.  boxed: by input, a C expression for the live value, or null. */
+int  add_guard(Writer *, const Node *, const char *const *boxed, const char *why);
+void write_tables(Writer *, Out *);                    /* The tables, and the frame that rt_steps and rt_bail take. */
 
 /* ---- direct.c ------------------------------------------------------------------------------------------------ */
 

@@ -81,7 +81,7 @@ class UserOps(Test):
         self.assertIn("same", self.kiln("check", "m.pt", "p", *OPS, "-i", "x.npz", "-i", "y.npz"))
         self.kiln("build", "m.pt", "-i", "x.npz", *OPS, "--emit", "c", "--name", "p", "-o", "c")
         with open(os.path.join(self.dir, "c/p.c")) as f:
-            self.assertIn("rt_step(cx, my_scaled,", f.read())
+            self.assertIn(".by.kernel = my_scaled,", f.read())
 
     def test_save_and_bisect(self):
         for level in "-O0", "-O2":
