@@ -431,7 +431,7 @@ set_geometry(RtCx *cx, Args *a)
 			return rt_raise(cx, "output padding must be smaller than either stride or dilation, but got "
 				"output_padding: %lld, stride: %lld, dilation: %lld", (long long)extra[i],
 				(long long)g->s[i], (long long)g->d[i]);
-		fits &= g->in[i] > 0;
+		fits &= g->in[i] > 0 || (!g->n && !g->in[i]);
 	}
 	if (!fits)
 		return rt_raise(cx, "Given input size per channel: (%s). Calculated output size per channel: (%s). "
