@@ -116,8 +116,8 @@ find_threads(RtDoor *d)
 	return RT_OK;
 }
 
-/* Learns what memory calls take, by calls that do a part of their work on zeros.  Other errors of these are dropped: they
- * may read an index that no whole call would have. */
+/* Learns what memory calls take, by calls that do a part of their work on zeros.  Other errors of these are dropped:
+ * they may read an index that no whole call would have. */
 static int
 try_plain(RtDoor *d)
 {
