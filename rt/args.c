@@ -675,8 +675,6 @@ write_list(RtCx *cx, RtArrays *a, const char *key, const RtList *l, int depth)
 	RtKind kind = l->elem ? l->elem->kind : TYPE_ANY;
 	RtDtype d = kind == TYPE_INT ? RT_i64 : kind == TYPE_FLOAT ? RT_f64 : kind == TYPE_BOOL ? RT_b8 : RT_f32;
 
-	if (kind == TYPE_STR)
-		return rt_arrays_put_texts(cx, a, key, l->v, l->n);
 	return d != RT_f32 || !l->n ? write_numbers(cx, a, key, d, l->v, l->n)
 				    : write_parts(cx, a, key, l->v, l->n, depth);
 }

@@ -26,9 +26,6 @@ typedef struct RtArray {            /* one member */
 	RtDtype  dtype;             /* RT_NDTYPE: text, in `text` */
 	RtTensor *tensor;
 	RtStr   *text;              /* a 0-d unicode array, or an element of a 1-d one */
-	/* Number of texts from this one on that are one 1-d array in a file: key.0, key.1 ...  -1: a tensor that
-	 * stands for such an array without elements.  0: neither. */
-	int      ntext;
 } RtArray;
 typedef struct RtArrays { RtArray *at; int n, cap; } RtArrays;   /* in order of the file */
 
@@ -45,7 +42,7 @@ void rt_arrays_free(RtArrays *);
 int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor or number or string; borrowed */
 /* Adds a tensor or a text; the other is null.  Takes the reference, also on failure. */
 int  rt_arrays_put(RtCx *, RtArrays *, const char *key, RtTensor *, RtStr *);
-/* Adds n texts, key.0, key.1 ..., which are one array in a file. */
+/* Adds the n texts of a 1-d array, as key.0, key.1 ...; if there is none, an empty tensor as key. */
 int  rt_arrays_put_texts(RtCx *, RtArrays *, const char *key, const IValue *texts, int64_t n);
 RtArray *rt_arrays_find(const RtArrays *, const char *key);
 

@@ -90,7 +90,7 @@ append(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
 	}
 	if (more && (own = rt_mem((int64_t)strlen(key) + 1))) {
 		strcpy(own, key);
-		a->at[a->n++] = (RtArray){ own, t ? (RtDtype)t->dtype : RT_NDTYPE, t, s, 0 };
+		a->at[a->n++] = (RtArray){ own, t ? (RtDtype)t->dtype : RT_NDTYPE, t, s };
 		return RT_OK;
 	}
 	rt_tensor_release(t);
@@ -125,7 +125,6 @@ has_key(const RtArrays *a, const char *key)
 int
 rt_arrays_put_texts(RtCx *cx, RtArrays *a, const char *key, const IValue *texts, int64_t n)
 {
-	const int first = a->n;
 	Buf b = { 0 };
 	RtTensor *t;
 	int status = has_key(a, key) ? rt_raise(cx, "'%s' is there twice", key) : RT_OK;
@@ -137,8 +136,6 @@ rt_arrays_put_texts(RtCx *cx, RtArrays *a, const char *key, const IValue *texts,
 	}
 	if (!n && !status)
 		status = (t = rt_tensor_new(cx, RT_f32, 1, &n)) ? append(cx, a, key, t, NULL) : RT_ERROR;
-	if (!status)
-		a->at[first].ntext = n ? (int)n : -1;
 	buf_free(&b);
 	return status;
 }
@@ -779,19 +776,18 @@ npy_bytes(RtCx *cx, const RtArray *a, Buf *b)
 	RtTensor *t;
 
 	if (a->text) {
-		const int64_t n = a->ntext ? a->ntext : 1;
 		Buf elements = { 0 };
 		char descr[32];
 
-		rt_texts->write(a, (int)n, descr, &elements);
-		put_header(b, descr, a->ntext > 0, &n);
+		rt_texts->write(a->text, descr, &elements);
+		put_header(b, descr, 0, NULL);
 		buf_add(b, elements.at, elements.n);
 		buf_free(&elements);
 		return RT_OK;
 	}
 	if (!(t = in_order(cx, a->tensor)))
 		return RT_ERROR;
-	put_header(b, a->ntext ? "<U1" : rt_dtypes[t->dtype].numpy, t->ndim, t->dims);
+	put_header(b, rt_dtypes[t->dtype].numpy, t->ndim, t->dims);
 	buf_add(b, rt_data(t), rt_numel(t) * rt_dtypes[t->dtype].bytes);
 	rt_tensor_release(t);
 	return RT_OK;
@@ -884,23 +880,15 @@ put_end(Buf *dir, int64_t at, int64_t size, int64_t count)
 	put(dir, 0, 2);
 }
 
-/* The array's key in a file: without the .0 of the first of several texts. */
-static void
-put_key(Buf *key, const RtArray *a)
-{
-	key->n = 0;
-	buf_add(key, a->key, (int64_t)strlen(a->key) - (a->ntext > 0 ? 2 : 0));
-}
-
 static int
 write_members(RtCx *cx, FILE *out, const RtArrays *a)
 {
-	Buf dir = { 0 }, head = { 0 }, data = { 0 }, key = { 0 };
-	int64_t at = 0, count = 0;
+	Buf dir = { 0 }, head = { 0 }, data = { 0 };
+	int64_t at = 0;
 	uint32_t crc;
 	int status = RT_OK;
 
-	for (int i = 0; i < a->n && !status; i += a->at[i].ntext > 0 ? a->at[i].ntext : 1) {
+	for (int i = 0; i < a->n && !status; i++) {
 		head.n = data.n = 0;
 		if (strlen(a->at[i].key) > 60000)
 			status = rt_raise(cx, "a key is too long to be written");
@@ -909,20 +897,17 @@ write_members(RtCx *cx, FILE *out, const RtArrays *a)
 		if (status)
 			break;
 		crc = rt_crc32(data.at, data.n);
-		put_key(&key, &a->at[i]);
-		put_entry(&dir, at, key.at, crc, data.n);
-		put_local(&head, at, key.at, crc, data.n);
-		count++;
+		put_entry(&dir, at, a->at[i].key, crc, data.n);
+		put_local(&head, at, a->at[i].key, crc, data.n);
 		fwrite(head.at, 1, (size_t)head.n, out);
 		fwrite(data.at, 1, (size_t)data.n, out);
 		at += head.n + data.n;
 	}
-	put_end(&dir, at, dir.n, count);
+	put_end(&dir, at, dir.n, a->n);
 	fwrite(dir.at, 1, (size_t)dir.n, out);
 	buf_free(&dir);
 	buf_free(&head);
 	buf_free(&data);
-	buf_free(&key);
 	return status;
 }
 

@@ -1,4 +1,4 @@
-/* rt/npz_text.c - texts in .npz files: arrays of '<U5', each character a number of 32 bits; lists of texts have one dim
+/* rt/npz_text.c - texts in .npz files: 0-d arrays of '<U5', each character a number of 32 bits; lists are 1-d arrays
  *
  * A program whose arguments and results are all tensors leaves this out (rt_texts).
  */
@@ -110,25 +110,13 @@ put_text(Buf *b, const RtStr *s)
 	}
 }
 
-/* Each text takes the room of the longest, at least one character. */
 static void
-write_texts(const RtArray *a, int n, char descr[32], Buf *b)
+write_text(const RtStr *s, char descr[32], Buf *b)
 {
-	int64_t longest = 4;
-
-	for (int i = 0; i < n; i++) {
-		const int64_t start = b->n;
-
-		put_text(b, a[i].text);
-		longest = b->n - start > longest ? b->n - start : longest;
-	}
-	b->n = 0;
-	for (int i = 0; i < n; i++) {
-		put_text(b, a[i].text);
-		while (b->n < longest * (i + 1))
-			put(b, 0);
-	}
-	snprintf(descr, 32, "<U%lld", (long long)longest / 4);
+	put_text(b, s);
+	if (!b->n)
+		put(b, 0);
+	snprintf(descr, 32, "<U%lld", (long long)b->n / 4);
 }
 
-const RtTexts rt_texts_all = { read_array, write_texts };
+const RtTexts rt_texts_all = { read_array, write_text };

@@ -236,7 +236,7 @@ typedef struct RtTexts {
 	/* Adds an array of type descr, '<U5', n bytes in all: of no dimensions, or a list of `count` texts. */
 	int  (*read)(RtCx *, struct RtArrays *, const char *key, const char *descr, const int64_t *count,
 		     const unsigned char *bytes, int64_t n);
-	void (*write)(const struct RtArray *, int n, char descr[32], struct Buf *bytes);         /* n texts */
+	void (*write)(const RtStr *, char descr[32], struct Buf *bytes);
 } RtTexts;
 extern const RtTexts *const rt_texts, rt_texts_all;
 /* Is what was printed the same (compare.c)?  Blanks do not count, and floating numbers are compared as they are

@@ -318,7 +318,7 @@ pool_max_line(RtCx *cx, Pool *g, const PoolCall *call)
 	    check_line_padding(cx, g->p[2], g->k[2]) || check_line_positive(cx, "dilation", g->d[2]))
 		return RT_ERROR;
 	g->out[2] = windows_in(g, 2, call->ceil_mode);
-	if (g->out[2] < 1)
+	if (g->out[2] < 0)
 		return rt_raise(cx, "max_pool1d() Invalid computed output size: %lld", (long long)g->out[2]);
 	return check_dtype(cx, g, max_kinds(cx), "max_pool1d_impl") || fixed_tables(cx, g, false);
 }

@@ -1,7 +1,7 @@
 """Writes archives of torch.export (.pt2) by hand: programs as lists of nodes."""
 import io, json, struct, zipfile
 
-DTYPES = {"uint8": 1, "int8": 2, "int32": 4, "int64": 5, "float16": 6, "float32": 7, "float64": 8, "bool": 12, "bfloat16": 13, "uint16": 28}
+DTYPES = {"uint8": 1, "int8": 2, "int32": 4, "int64": 5, "float16": 6, "float32": 7, "float64": 8, "bool": 12, "bfloat16": 13, "float8_e8m0fnu": 33}
 
 
 def T(name): return {"as_tensor": {"name": name}}
