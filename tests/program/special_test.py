@@ -409,7 +409,7 @@ class Dtypes(Form):
     def test_no_code(self):
         """An integer that is no dtype's code: an error of the call, by every way of making a tensor, and never a read past a table."""
         self.put("x.npz", npz(x=npy([3], data=struct.pack("<3f", 1, 2, 3))))
-        for given in "torch.float*64", "16", "-1", "torch.size(x, 0)*4096":
+        for given in "torch.float*64", "99", "-1", "torch.size(x, 0)*4096":
             for makes in ("torch.zeros([2], dtype=%s)", "torch.to(x, %s)", "torch.sum(x, dtype=%s)", "torch.softmax(x, 0, %s)", "torch.arange(4, dtype=%s)",
                           "torch.cumsum(x, 0, dtype=%s)", "torch.hann_window(5, dtype=%s)", "torch.quantize_per_tensor(x, 0.1, 3, %s)",
                           "torch.norm(x, 2, [0], False, dtype=%s)", "torch.tensor([3, 4], dtype=%s)", "torch.rand([3], dtype=%s)",
