@@ -243,7 +243,7 @@ class Bare(programs.Test):
         self.ends(DONE, program, "-i", given, "--method=forward")
         self.ends(DONE, program, "--help")
         for words in ["--info"], ["-i"], ["x"]:
-            self.ends(USAGE, program, *words, says=["usage"])
+            self.ends(USAGE, program, *words, says=["--help lists the options"])
         calls = []
         for i in range(3):
             npz.write(self.at(f"{i}.npz"), {"x": ("<f4", (3, 4), [((k * 37 + 11 * i) % 64 - 20) / 16 for k in range(12)])})

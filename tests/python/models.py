@@ -269,7 +269,7 @@ class Errors(Test):
                 ("'y' is not known", (x,), {"y": 3}), ("'x' was given twice", (x, state), {"x": x}),
                 ("'state.1' is missing", (x, state[:1]), {}), ("is a object", (object(), state), {}),
                 ("expected Tensor", ("text", state), {}), ("array of object", (np.array([None]), state), {}),
-                ("array of <U1", (np.array(["a"]), state), {}), ("'x' is missing", ({"a": x}, state), {})]:
+                ("array of <U1", (np.array(["a"]), state), {}), ("'x' is a list, tuple or dict", ({"a": x}, state), {})]:
             with self.subTest(says), self.assertRaisesRegex(kiln.BadArgument, says):
                 model(*args, **kwargs)
         with self.assertRaises(kiln.ModelRaised):
