@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+RT_FAST
+
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
 /* The value of an operand that has a place of its own, borrowed. */
@@ -260,6 +262,18 @@ failed(RtCx *cx, const RtCode *code, uint32_t line)
 	return cx->status ? cx->status : RT_ERROR;
 }
 
+/* Most operands are slots. */
+static inline IValue
+operand(const RtFrame *f, const uint32_t **next)
+{
+	const uint32_t word = **next;
+
+	if (word >> 28 != RT_FROM_SLOT)
+		return rt_step_operand(f, next);
+	(*next)++;
+	return rt_retain(f->v[word & 0xfffffffu]);
+}
+
 static int
 run_step(const RtFrame *f, const RtStep *s)
 {
@@ -268,7 +282,7 @@ run_step(const RtFrame *f, const RtStep *s)
 	int status;
 
 	for (int i = 0; i < s->nin; i++)
-		f->given[i] = rt_step_operand(f, &at);
+		f->given[i] = operand(f, &at);
 	memset(f->got, 0, s->nout * sizeof *f->got);
 	/* A box that could not be made has raised its error already. */
 	status = cx->status ? cx->status : s->run(f, s, f->given, f->got);
