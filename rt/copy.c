@@ -438,7 +438,7 @@ rt_check_number(RtCx *cx, IValue v, RtDtype dtype)
 
 	if (!l->type)
 		return RT_OK;
-	if (rt_kind(dtype) == 'I')                       /* which have neither infinity nor NaN */
+	if (rt_kind(dtype) == 'I')                       /* integers have neither infinity nor NaN */
 		bad = !(re >= l->low && re <= l->high) ||
 		      (rt_dtypes[dtype].category == 'U' && v.tag != RT_INT && re < 0);
 	else

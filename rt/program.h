@@ -375,7 +375,7 @@ typedef struct RtStep {
 	} by;
 	union { RtWhat what; const RtStored *stored; } with;
 	uint32_t use;                    /* as of RtCall, of the kernel */
-	uint32_t line : 31;              /* of the generic code, for errors */
+	uint32_t line : 31;              /* line of the generic code, for tracebacks */
 	uint32_t by_level : 1;           /* Whether the kernel is that of the level that runs. */
 	uint32_t in;                     /* Index of its operands, behind which the slots of its results follow. */
 	uint16_t nin, nout;

@@ -42,7 +42,7 @@ typedef struct Option {
 	OptionKind  kind;
 	size_t      place;         /* in Cli */
 	const char *commands;      /* " run show " */
-	const char *help;          /* or the title */
+	const char *help;          /* text of the option, or title of the group that begins here */
 } Option;
 
 #define PLACE(member) offsetof(Cli, member)

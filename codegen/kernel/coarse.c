@@ -73,8 +73,8 @@ take_exact(const Line *l, float near, Step *s)
 	return false;
 }
 
-static bool
-find_step(const Line *l, Step *s)
+static float
+largest(const Line *l)
 {
 	float most = 0;
 
@@ -82,9 +82,19 @@ find_step(const Line *l, Step *s)
 		const float x = fabsf(l->at[i * l->apart]);
 
 		if (!(x <= FLT_MAX))
-			return false;
+			return x;
 		most = x > most ? x : most;
 	}
+	return most;
+}
+
+static bool
+find_step(const Line *l, Step *s)
+{
+	const float most = largest(l);
+
+	if (!(most <= FLT_MAX))
+		return false;
 	*s = (Step){ .by = 1 };
 	if (most == 0)
 		return true;
@@ -116,21 +126,6 @@ are_floats8(const Line *l, int type, float by)
 			return false;
 	}
 	return true;
-}
-
-static float
-largest(const Line *l)
-{
-	float most = 0;
-
-	for (int64_t i = 0; i < l->n; i++) {
-		const float x = fabsf(l->at[i * l->apart]);
-
-		if (!(x <= FLT_MAX))
-			return x;
-		most = x > most ? x : most;
-	}
-	return most;
 }
 
 /* The step by which `most` is one of the eight or four largest numbers of the type and the line is of the type.  0 if

@@ -546,7 +546,7 @@ run(RtCx *cx, Args *a, IValue *place)
 	}
 	r = rt_result(cx, 0, a->input->dtype, a->ndim, a->dims, keep);
 	RT_RESULT(cx, r, *place);
-	if (!rt_numel(r))                    /* of no channels PyTorch makes none, whatever the weight says */
+	if (!rt_numel(r))                    /* an input without channels gives a result without channels */
 		return RT_OK;
 	if (rt_dtypes[r->dtype].category == 'C')
 		return run_complex(cx, a, r);

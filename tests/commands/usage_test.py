@@ -130,7 +130,7 @@ class Usage(Test):
                 self.assertEqual(self.result(out), want, argv)
                 self.assertEqual(err, [] if argv == ["./plain"] else ["spoken 2"], argv)
             self.put("behind", b"a line\n" + X)
-            for name, start in ("x.npz", 0), ("behind", 7):          # of a file from where it is, and it stays there
+            for name, start in ("x.npz", 0), ("behind", 7):          # a file is read from its position, which stays
                 with open(self.at(name), "rb", buffering=0) as f:
                     f.seek(start)
                     self.assertEqual(self.result(self.ends(DONE, *argv, "-i", "-", "-o", "-", stdin=f)[0]), want, argv)
