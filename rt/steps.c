@@ -283,7 +283,8 @@ run_step(const RtFrame *f, const RtStep *s)
 
 	for (int i = 0; i < s->nin; i++)
 		f->given[i] = operand(f, &at);
-	memset(f->got, 0, s->nout * sizeof *f->got);
+	for (int i = 0; i < s->nout; i++)
+		f->got[i] = (IValue){ 0 };
 	/* A box that could not be made has raised its error already. */
 	status = cx->status ? cx->status : s->run(f, s, f->given, f->got);
 	rt_values_drop(f->given, s->nin);
