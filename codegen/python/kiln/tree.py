@@ -1,6 +1,6 @@
 """Values in structures, and the keys that name places in them.
 
-Arguments and results of a compiled model are leaves by key: x, state.0, d.key; out, out.1.name (README of the project).
+Arguments and results of a compiled model are leaves by key: x, state.0, d.key; out, out.1.name (codegen/cli/README.md).
 Here a value becomes leaves, and leaves become a value: by the declared types of an archive, which `kiln info` prints as
 Python has them, or by the structure that PyTorch's pytree found in a module's arguments and results."""
 import dataclasses
