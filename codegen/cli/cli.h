@@ -48,6 +48,8 @@ struct Cli {
 			    as_json, in_double, debug;
 };
 
+/* ---- usage.c: errors of the command line -------------------------------------------------------------------- */
+
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* ends the command: EXIT_USAGE */
 /* A number from least to most; anything else is a usage error that names the option. */
 int64_t cli_number(Cli *, const char *option, const char *text, int64_t least, int64_t most);
@@ -160,13 +162,19 @@ CallTimes bench_kernels(Cx *, const char *trace, const char *info, int calls);
 void      bench_kernels_print(FILE *, const CallTimes *, const Machine *);
 void      bench_kernels_json(Buf *, const CallTimes *, const Machine *);         /* an array, and "rest" */
 
-/* ---- cmd_bench.c: also for tune.c ------------------------------------------------------------------------------ */
+/* ---- launch.c: running a built program to measure it ----------------------------------------------------------- */
 
-/* Options behind argv[0], which stays: the input, written to dir, and what is handed on to a program; their end.  With
- * a model its own arguments where there is no input. */
-int       program_arguments(Cli *, Model *, int input, const char *dir, char **argv);
-/* What so many calls take; argv has room for 6 more. */
-CallTimes bench_launches(Cli *, const char *program, char **argv, int n, const char *dir, int calls);
+/* Writes input `input` into dir and sets argv[1] ... to the options that name it, the threads and the method. Returns
+ * the number of elements of argv. Without -i, a model that is not null gives the arguments it was exported with. */
+int         program_arguments(Cli *, Model *, int input, const char *dir, char **argv);
+/* Runs argv, by --runner if there is one, with both outputs in `log`. Fails with the end of the log if the status is
+ * not 0. */
+void        program_run(Cli *, char *const *argv, const char *log, Process *);
+/* Runs the program with the n arguments and the options, whose last is null, and returns what it wrote to --json. argv
+ * has room for the options and three more. */
+const char *program_json(Cli *, const char *program, char **argv, int n, const char *dir, const char *const *options);
+/* Times each launch in so many calls. argv has room for six more. */
+CallTimes   program_launches(Cli *, const char *program, char **argv, int n, const char *dir, int calls);
 
 /* ---- tune.c: --tune -------------------------------------------------------------------------------------------- */
 

@@ -48,17 +48,6 @@ is_program(Cx *cx, const char *path)
 	return n == 4 && !memcmp(head, "\177ELF", 4);
 }
 
-static void
-run_program(Cli *cli, char *const *argv, const char *log, Process *p)
-{
-	const int status = process_run(cli->cx, process_by_runner(cli->cx, cli->runner, argv), NULL, log, p);
-
-	if (status)
-		fail_status(cli->cx, process_crashed(status) ? EXIT_BUG : status > EXIT_LACKS ? EXIT_INPUT : status,
-			(Range){ 0 }, "%s ended with status %d:\n%s", argv[0], status,
-			process_log(cli->cx, log, 4000));
-}
-
 static int
 by_value(const void *a, const void *b)
 {
@@ -73,10 +62,10 @@ measure_starts(Bench *b, char *const *argv, const char *log)
 	double ms[STARTS];
 	Process p;
 
-	run_program(b->cli, argv, log, &p);
+	program_run(b->cli, argv, log, &p);
 	for (int i = 0; i < STARTS; i++) {
 		progress("start %d of %d", i + 1, STARTS);
-		run_program(b->cli, argv, log, &p);
+		program_run(b->cli, argv, log, &p);
 		ms[i] = (double)p.ns / 1e6;
 	}
 	qsort(ms, STARTS, sizeof *ms, by_value);
@@ -95,33 +84,13 @@ number_in(Bench *b, const char *json, const char *key)
 	return strtod(strchr(at, ':') + 1, NULL);
 }
 
-/* Runs the program with further options: what it writes to --json. */
-static const char *
-json_of(Cli *cli, const char *program, char **argv, int n, const char *dir, const char *const *options)
-{
-	const char *json = arena_printf(cli->cx->arena, "%s/bench.json", dir),
-		   *log = arena_printf(cli->cx->arena, "%s/log", dir);
-	char *const own = argv[0];
-	Process p;
-
-	argv[0] = (char *)(uintptr_t)program;
-	for (; *options; options++)
-		argv[n++] = (char *)(uintptr_t)*options;
-	argv[n++] = (char *)"--json";
-	argv[n++] = (char *)(uintptr_t)json;
-	argv[n] = NULL;
-	run_program(cli, argv, log, &p);
-	argv[0] = own;
-	return file_text(cli->cx, json);
-}
-
 static void
 measure_runs(Bench *b, char **argv, int n, const char *dir)
 {
 	const char *text;
 
 	progress("measuring");
-	text = json_of(b->cli, b->program, argv, n, dir, (const char *const[]){ "--bench", NULL });
+	text = program_json(b->cli, b->program, argv, n, dir, (const char *const[]){ "--bench", NULL });
 	b->median = number_in(b, text, "median_ms");
 	b->least = number_in(b, text, "min_ms");
 	b->p99 = number_in(b, text, "p99_ms");
@@ -139,24 +108,11 @@ times_in(double ms, double one, int least, int most)
 	return n < least ? least : n > most ? most : (int)n;
 }
 
-CallTimes
-bench_launches(Cli *cli, const char *program, char **argv, int n, const char *dir, int calls)
-{
-	Arena *a = cli->cx->arena;
-	const char *trace = arena_printf(a, "%s/trace.json", dir);
-	const char *info;
-
-	json_of(cli, program, argv, n, dir,
-		(const char *const[]){ arena_printf(a, "--bench=%d", calls), "--trace", trace, NULL });
-	info = json_of(cli, program, argv, n, dir, (const char *const[]){ "--info", NULL });
-	return bench_kernels(cli->cx, file_text(cli->cx, trace), info, calls);
-}
-
 static void
 measure_kernels(Bench *b, char **argv, int n, const char *dir)
 {
 	progress("measuring kernels");
-	b->calls = bench_launches(b->cli, b->program, argv, n, dir,
+	b->calls = program_launches(b->cli, b->program, argv, n, dir,
 				  times_in(TRACED_MS, b->median, TRACED_LEAST, TRACED_MOST));
 }
 
@@ -211,7 +167,7 @@ measure_against(Bench *b, char **argv, int n, const char *dir)
 			const int which = (i + k) % 2;
 
 			progress("round %d of %d", i + 1, ROUNDS);
-			ms[which][i] = number_in(b, json_of(b->cli, programs[which], argv, n, dir,
+			ms[which][i] = number_in(b, program_json(b->cli, programs[which], argv, n, dir,
 							    (const char *const[]){ bench, NULL }), "median_ms");
 		}
 	for (int k = 0; k < 2; k++)
@@ -318,32 +274,6 @@ report(Bench *b, const Machine *m)
 	fputs(report_json(b, m), w.f);
 	if (rt_whole_end(&w, true))
 		fail(b->cli->cx, (Range){ 0 }, "%s: %s", b->cli->json, strerror(errno));
-}
-
-int
-program_arguments(Cli *cli, Model *m, int input, const char *dir, char **argv)
-{
-	const char *in = arena_printf(cli->cx->arena, "%s/in%d.npz", dir, input);
-	RtArrays *arrays = new(cli->cx->arena, RtArrays, 1);
-	RtCx *rt = model_context(cli);
-	int n = 1;
-
-	if (m ? model_input(cli, m, rt, input, arrays)
-	      : input_count(cli) && input_read(cli, rt, input, arrays))
-		fail_runtime(cli, rt);
-	if (arrays->n) {
-		if (rt_npz_write(rt, in, arrays))
-			fail_runtime(cli, rt);
-		argv[n++] = (char *)"-i";
-		argv[n++] = (char *)(uintptr_t)in;
-	}
-	if (cli->threads)
-		argv[n++] = arena_printf(cli->cx->arena, "--threads=%s", cli->threads);
-	if (cli->method)
-		argv[n++] = arena_printf(cli->cx->arena, "--method=%s", cli->method);
-	rt_arrays_free(arrays);
-	rt_cx_free(rt);
-	return n;
 }
 
 static void

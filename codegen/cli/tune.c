@@ -73,7 +73,7 @@ measure_input(Tune *t, Variant *v, int round, Input *in)
 	CallTimes c;
 
 	cx->arena = &scratch;
-	c = bench_launches(t->cli, v->program, in->argv, in->n, t->dir, t->calls);
+	c = program_launches(t->cli, v->program, in->argv, in->n, t->dir, t->calls);
 	cx->arena = kept;
 	v->call[round] += c.rest;
 	for (int k = 0; k < c.n; k++) {

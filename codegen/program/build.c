@@ -14,31 +14,7 @@
 
 #define NOWHERE ((Range){ 0 })
 
-/* ---- processes and files ----------------------------------------------------------------------------------------- */
-
-bool
-start(Build *b, char *const *argv, const char *log, Process *p)
-{
-	if (b->o->verbose) {
-		for (int i = 0; argv[i]; i++)
-			fprintf(stderr, "%s%s", i ? " " : "", argv[i]);
-		fprintf(stderr, "\n");
-	}
-	return process_start(argv, NULL, log, p);
-}
-
-void
-not_started(Build *b, const Process *p)
-{
-	fail(b->cx, NOWHERE, "%s: %s (choose a compiler by --cc%s)", p->name, strerror(errno),
-	     b->cross ? "" : "; --cc tcc needs none");
-}
-
-void
-process_failed(Build *b, const Process *p, const char *what)
-{
-	process_fail(b->cx, p->name, EXIT_BUG, arena_printf(b->cx->arena, "failed %s", what), p->log);
-}
+/* ---- compilers and tools ----------------------------------------------------------------------------------------- */
 
 static void
 run(Build *b, char *const *argv, const char *what)
@@ -49,112 +25,6 @@ run(Build *b, char *const *argv, const char *what)
 		not_started(b, &p);
 	if (process_end(&p))
 		process_failed(b, &p, what);
-}
-
-void
-arg(Argv *a, const char *text)
-{
-	vec_push(a->cx->arena, &a->v, arena_strdup(a->cx->arena, text));
-}
-
-void
-args_of(Argv *a, const char *words)
-{
-	char *copy = arena_strdup(a->cx->arena, words ? words : ""), *state = NULL;
-
-	for (char *w = strtok_r(copy, " \t\n", &state); w; w = strtok_r(NULL, " \t\n", &state))
-		arg(a, w);
-}
-
-char *const *
-argv_of(Argv *a)
-{
-	vec_push(a->cx->arena, &a->v, NULL);
-	return a->v.at;
-}
-
-/* False, and errno: not all of it was written. */
-static bool
-copy_file(const char *from, const char *to)
-{
-	FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wb") : NULL;
-	char block[1 << 14];
-	struct stat st;
-	bool ok = out && !fstat(fileno(in), &st);
-	size_t n;
-	int why;
-
-	if (ok && rt_replaces(to))
-		fchmod(fileno(out), st.st_mode & 0777);
-	while (ok && (n = fread(block, 1, sizeof block, in)) > 0)
-		ok = fwrite(block, 1, n, out) == n;
-	ok &= in && !ferror(in);
-	why = errno;
-	if (out && fclose(out) && ok) {
-		ok = false;
-		why = errno;
-	}
-	if (in)
-		fclose(in);
-	errno = why;
-	return ok;
-}
-
-/* Removes a temporary file that was not renamed; null: nothing to do. */
-static void
-drop_part(const char *part, const char *to)
-{
-	const int why = errno;
-
-	if (part && part != to)
-		unlink(part);
-	errno = why;
-}
-
-void
-refuse_overwrite(Cx *cx, const Texts *reads, const Texts *writes)
-{
-	for (int i = 0; i < writes->n; i++) {
-		const char *read = rt_overwrites(writes->at[i], reads->at, reads->n);
-
-		if (read)
-			fail_status(cx, EXIT_USAGE, NOWHERE, RT_OVERWRITES, writes->at[i], read);
-		if ((read = rt_written_twice(writes->at, i)))
-			fail_status(cx, EXIT_USAGE, NOWHERE, RT_WRITTEN_TWICE, writes->at[i], read);
-	}
-}
-
-/* Moves a finished file beside its place, by a copy across file systems, or into a device or pipe.  Returns its path;
- * null, and errno: it failed. */
-static const char *
-place_beside(Cx *cx, const char *from, const char *to)
-{
-	const char *part = arena_printf(cx->arena, "%s.part%d", to, (int)getpid());
-
-	if (!rt_replaces(to))
-		return copy_file(from, to) ? to : NULL;
-	if (!rename(from, part) || (errno == EXDEV && copy_file(from, part)))
-		return part;
-	drop_part(part, to);
-	return NULL;
-}
-
-/* Renames it into its place; false, and errno: it failed, and the file is removed. */
-static bool
-rename_part(const char *part, const char *to)
-{
-	if (part == to || !rename(part, to))
-		return true;
-	drop_part(part, to);
-	return false;
-}
-
-bool
-build_move(Cx *cx, const char *from, const char *to)
-{
-	const char *part = place_beside(cx, from, to);
-
-	return part && rename_part(part, to);
 }
 
 /* ---- the user's operators ---------------------------------------------------------------------------------------- */
@@ -202,12 +72,6 @@ build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, con
 	return true;
 }
 
-bool
-is_fixed(const Build *b)
-{
-	return !b->o->name;
-}
-
 /* ---- by a C compiler --------------------------------------------------------------------------------------------- */
 
 /* Can its compiler report how much stack functions take? */
@@ -215,18 +79,6 @@ static bool
 tells_stack(const Build *b)
 {
 	return b->o->target->is_bare && strstr(b->cc, "gcc");
-}
-
-const char *
-fma_option(const char *cc)
-{
-	return strstr(cc, "clang") || strstr(cc, "tcc") ? "" : "--param=avoid-fma-max-bits=0";
-}
-
-const char *
-pic_option(const Target *t)
-{
-	return t->is_bare ? "-fno-pic" : "-fPIC";
 }
 
 static void
@@ -449,22 +301,6 @@ archive(Build *b, const char *object, const char *out)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-void
-write_text(Cx *cx, const char *path, const char *text, int64_t n)
-{
-	FILE *f = fopen(path, "wb");
-	const bool ok = f && fwrite(text, 1, (size_t)n, f) == (size_t)n;
-
-	if (!ok || fclose(f))
-		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
-}
-
-bool
-is_made_of_code(const BuildOptions *o)
-{
-	return strcmp(o->emit, "c") && strcmp(o->emit, "ptx") && strcmp(o->emit, "cuda");
-}
-
 static void
 put_in_place(Build *b, const char *from)
 {
@@ -472,32 +308,6 @@ put_in_place(Build *b, const char *from)
 
 	if (!part || !rename_part(part, b->out))
 		fail(b->cx, NOWHERE, "%s: %s", b->out, strerror(errno));
-}
-
-const char *
-weights_beside(Build *b, const Weights *w)
-{
-	const char *path = arena_printf(b->cx->arena, "%s/%s", b->dir, b->o->weights_file);
-	const RtWeightsHead head = rt_weights_head(w->bytes.n, spill_hash(&w->bytes));
-	FILE *f = fopen(path, "wb");
-	const bool ok = f && fwrite(&head, sizeof head, 1, f) == 1 && spill_write(&w->bytes, f);
-
-	if (!ok || fclose(f))
-		fail(b->cx, NOWHERE, "%s: %s", path, strerror(errno));
-	return b->o->weights_file;
-}
-
-/* The path behind symbolic links, where all results are written. */
-static const char *
-target_of(Cx *cx, const char *path)
-{
-	Buf b = { 0 };
-	const char *target;
-
-	rt_whole_target(&b, path);
-	target = arena_strdup(cx->arena, b.at);
-	buf_free(&b);
-	return target;
 }
 
 /* The path of a file in the result's folder. */
@@ -540,7 +350,7 @@ put_result(Build *b, const char *from, const Weights *w)
 		put_in_place(b, from);
 		return;
 	}
-	weights = target_of(b->cx, beside(b, b->o->weights_file));
+	weights = link_target(b->cx, beside(b, b->o->weights_file));
 	if (!(part = place_beside(b->cx, arena_printf(b->cx->arena, "%s/%s", b->dir, weights_beside(b, w)), weights)))
 		fail(b->cx, NOWHERE, "%s: %s", weights, strerror(errno));
 	from = place_beside(b->cx, from, to);
@@ -685,7 +495,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	const char *out = arena_printf(cx->arena, "%s/out", dir);
 
 	b->dir = dir;
-	b->out = target_of(cx, b->o->out);
+	b->out = link_target(cx, b->o->out);
 	if (!is_made_of_code(b->o)) {
 		if (p->text->bare && !b->tcc && (b->o->max_flash || b->o->target->is_bare))
 			build_machine_code(b, p->text, out);     /* to see what it takes */
@@ -708,23 +518,6 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	if (b->tcc && !b->o->weights_file)       /* tcc puts weights in the executable segment */
 		p->text->code_bytes -= p->text->weights->bytes.n;
 	put_result(b, out, p->text->weights);
-}
-
-void
-build_init(Build *b, Cx *cx, const BuildOptions *o)
-{
-	*b = (Build){ .cx = cx, .o = o, .cross = o->target != target_host(),
-		      .cpu = o->levels.n ? o->levels.at[0] : o->cpu };
-	b->cc = choose_compiler(o, b->cross);
-	b->tcc = !strcmp(b->cc, "tcc");
-	if (b->tcc && is_made_of_code(o) && (b->cross || (strcmp(o->emit, "exe") && strcmp(o->emit, "shared"))))
-		fail_status(cx, EXIT_USAGE, NOWHERE, "--cc tcc makes programs and shared libraries for this machine: "
-			    "--emit exe, shared, or c");
-	if (b->tcc && o->debug)
-		fail_status(cx, EXIT_USAGE, NOWHERE, "--debug: the compiler inside Kiln writes no names of functions; "
-			    "--cc gcc does");
-	b->mask = umask(022);
-	umask(b->mask);
 }
 
 void

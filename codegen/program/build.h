@@ -40,15 +40,15 @@ typedef struct Build {
 	mode_t mask;             /* of new files */
 } Build;
 
-void build_init(Build *, Cx *, const BuildOptions *);
-bool is_made_of_code(const BuildOptions *);      /* is the result machine code, and not text? */
 
-/* ---- build.c: command lines, processes, files ------------------------------------------------------ */
+/* ---- compiler.c: argument lists, processes, options ------------------------------------------------ */
 
 typedef struct Argv { Vec(char *) v; Cx *cx; } Argv;
 void arg(Argv *, const char *text);              /* a copy */
 void args_of(Argv *, const char *words);         /* words of a variable like CFLAGS; null: none */
 char *const *argv_of(Argv *);
+/* Is the result machine code, and not text? */
+bool is_made_of_code(const BuildOptions *);
 /* Is it a program with fixed addresses? Then its tables need no relocations, which are a fifth of a small program's
  * size and start time. */
 bool is_fixed(const Build *);
@@ -62,7 +62,16 @@ bool start(Build *, char *const *argv, const char *log, Process *);
 RT_NORETURN void not_started(Build *, const Process *);
 RT_NORETURN void process_failed(Build *, const Process *, const char *what);
 
-const char *weights_beside(Build *, const Weights *);    /* the file of --weights file, under this name */
+/* ---- outputs.c: files that take their places whole ------------------------------------------------- */
+
+/* Moves a finished file beside its place and returns its path there: by a rename, across file systems by a copy. Copies
+ * into a device or pipe. Returns null and sets errno if that fails. */
+const char *place_beside(Cx *, const char *from, const char *to);
+/* Renames a file that place_beside returned into its place. On failure removes it, returns false and sets errno. */
+bool rename_part(const char *part, const char *to);
+void drop_part(const char *part, const char *to);        /* removes such a file and keeps errno; part may be null */
+const char *link_target(Cx *, const char *path);         /* the path behind symbolic links, where results are written */
+const char *weights_beside(Build *, const Weights *);    /* writes the file of --weights file; its name */
 
 /* ---- fit.c: what plain functions take of a device's memory ------------------------------------------ */
 
@@ -76,6 +85,9 @@ void folder_write(Build *, const ProgramText *);
 
 /* ---- targets.c ------------------------------------------------------------------------------------- */
 
+/* Sets up a build for o's target: compiler, processor, umask. Fails if the compiler inside Kiln cannot make the
+ * result. */
+void build_init(Build *, Cx *, const BuildOptions *);
 const char *choose_compiler(const BuildOptions *, bool cross);
 void args_compiler(Build *, Argv *);             /* its name, and options for the target */
 void args_cpu(Build *, Argv *);

@@ -40,9 +40,8 @@ tensor_offset(const RtTensor *t)
 }
 
 static int
-add_constant(void *arg, IValue v)
+add_constant(Writer *w, IValue v)
 {
-	Writer *w = arg;
 	int index;
 
 	w->e->lazy = w->packed;
@@ -51,11 +50,36 @@ add_constant(void *arg, IValue v)
 	return index;
 }
 
+/* Index of a constant of a dynamic specialization. All samples ask for the same constants in the same order. */
+static int
+shared_constant(Writer *w, IValue v)
+{
+	Plan *p = w->p;
+	struct Lockstep *l = p->dynamic->constants;
+	const int at = p->dynamic->nconstant++;
+
+	if (at < l->at.n) {
+		const KnownConstant *k = &l->at.at[at];
+
+		if (k->v.tag != v.tag || (k->v.u.p != v.u.p && !value_identical(k->v, v)))
+			fail_lacks(p->cx, (Range){ 0 }, "a constant depends on dynamic sizes");
+		return k->index;
+	}
+	/* The same constant again has the same index. */
+	for (int i = 0; i < l->at.n; i++)
+		if (l->at.at[i].v.tag == v.tag && l->at.at[i].v.u.p == v.u.p && rt_counted(v)) {
+			vec_push(p->cx->arena, &l->at, l->at.at[i]);
+			return l->at.at[i].index;
+		}
+	vec_push(p->cx->arena, &l->at, ((KnownConstant){ v, add_constant(w, v) }));
+	return l->at.at[at].index;
+}
+
 static int
 known_constant(Writer *w, IValue v)
 {
 	if (w->p->dynamic)
-		return plan_constant(w->p, v, add_constant, w);
+		return shared_constant(w, v);
 
 	const char *key = rt_counted(v) ? arena_printf(w->a, "%p", v.u.p) : NULL;
 	const intptr_t known = key ? (intptr_t)map_get(&w->e->constant_index, key) : 0;
@@ -372,4 +396,71 @@ write_remark(Writer *w)
 	if (w->remark)
 		out_line(&w->out, "/* %s */", w->remark);
 	w->remark = NULL;
+}
+
+/* ---- rows of --info --------------------------------------------------------------------------------------------- */
+
+/* "code/__torch__/net.py:12": the node's line, without paths of this machine. */
+static const char *
+line_of(Writer *w, const Node *n)
+{
+	const char *name = n->at.src ? n->at.src->name : "", *member = strstr(name, ":code/"),
+		   *slash = strrchr(name, '/');
+
+	if (!n->at.src || !w->e->source)
+		return "";
+	return arena_printf(w->a, "%s:%d", member ? member + 1 : slash ? slash + 1 : name, range_line(n->at));
+}
+
+/* "net.py:7": the line of the source that the archive was made from; "": it does not say. */
+static const char *
+source_of(Writer *w, const Node *n)
+{
+	const Range from = range_original(n->at);
+	const char *name = from.src && from.src->name ? from.src->name : "", *slash = strrchr(name, '/');
+
+	if (from.src == n->at.src || !w->e->source)
+		return "";
+	return arena_printf(w->a, "%s:%d", slash ? slash + 1 : name, range_line(from));
+}
+
+void
+begin_launch_row(Writer *w, const Node *n, const char *kernel)
+{
+	Buf *b = &w->e->launches;
+
+	buf_puts(b, w->e->nlaunch ? ",{\"kernel\":" : "{\"kernel\":");
+	out_json(b, kernel);
+	buf_puts(b, ",\"line\":");
+	out_json(b, line_of(w, n));
+	buf_puts(b, ",\"source\":");
+	out_json(b, source_of(w, n));
+}
+
+const char *
+call_name(Writer *w, const Node *n)
+{
+	if (w->p->dynamic)
+		return n->kind->name;
+	begin_launch_row(w, n, n->kind->name);
+	buf_puts(&w->e->launches, ",\"what\":\"\",\"form\":\"\",\"flops\":null,\"bytes\":null,\"turns\":1}");
+	if (w->e->tuning)
+		vec_push(w->a, &w->e->tuning->launched, -1);
+	return arena_printf(w->a, "%s#%d", n->kind->name, w->e->nlaunch++);
+}
+
+/* ---- lines that many steps have ---------------------------------------------------------------------------------- */
+
+void
+write_unless(Writer *w, const char *failed)
+{
+	out_line(&w->out, "if (%s)", failed);
+	out_line(&w->out, "\tgoto failed;");
+}
+
+void
+write_stale(Writer *w, const Buffer *b)
+{
+	if (w->p->gpu)
+		out_line(&w->out, "rt_cuda_stale(&m[%d], 1);", b->index);
 }

@@ -10,13 +10,6 @@
 /* ---- lines that many steps have ------------------------------------------------------------------------------ */
 
 void
-write_unless(Writer *w, const char *failed)
-{
-	out_line(&w->out, "if (%s)", failed);
-	out_line(&w->out, "\tgoto failed;");
-}
-
-void
 write_assign(Writer *w, const Value *v, const char *expression)
 {
 	out_line(&w->out, "rt_assign(&v[%d], %s);", w->p->slot[v->id], expression);
@@ -42,13 +35,6 @@ write_boxes(Writer *w, const Node *n, int step)
 		b->owner = n->out[i];
 		write_new_box(w, b, t);
 	}
-}
-
-void
-write_stale(Writer *w, const Buffer *b)
-{
-	if (w->p->gpu)
-		out_line(&w->out, "rt_cuda_stale(&m[%d], 1);", b->index);
 }
 
 static void

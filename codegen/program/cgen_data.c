@@ -11,14 +11,14 @@
 #include <math.h>
 #include <string.h>
 
-static const char *
-identity(Emit *e, const void *p)
+const char *
+emit_key(Emit *e, const void *p)
 {
 	return arena_printf(e->cx->arena, "%p", p);
 }
 
-static void
-put_text(Buf *b, const char *text)
+void
+put_c_text(Buf *b, const char *text)
 {
 	if (text)
 		out_string(b, text, (int64_t)strlen(text));
@@ -26,8 +26,8 @@ put_text(Buf *b, const char *text)
 		buf_puts(b, "0");
 }
 
-static void
-put_double(Buf *b, double f)
+void
+put_c_double(Buf *b, double f)
 {
 	if (isnan(f))
 		buf_puts(b, "KILN_NAN");
@@ -37,8 +37,8 @@ put_double(Buf *b, double f)
 		buf_printf(b, "%a", f);
 }
 
-static void
-put_int(Buf *b, int64_t i)
+void
+put_c_int(Buf *b, int64_t i)
 {
 	if (i == INT64_MIN)
 		buf_puts(b, "(-0x7fffffffffffffffLL - 1)");
@@ -78,7 +78,7 @@ put_parts(Emit *e, Buf *b, const char *name, const RtType *t)
 		buf_printf(b, "static const char *const %s_field[] = {", name);
 		for (int i = 0; i < t->n; i++) {
 			buf_puts(b, " ");
-			put_text(b, t->field[i]);
+			put_c_text(b, t->field[i]);
 			buf_puts(b, ",");
 		}
 		buf_puts(b, " };\n");
@@ -95,7 +95,7 @@ emit_type(Emit *e, const RtType *t)
 		return "0";
 	if (basic_type(t))
 		return arena_printf(e->cx->arena, "&rt_type_%s", basic_type(t));
-	key = identity(e, t);
+	key = emit_key(e, t);
 	if ((known = map_get(&e->type_names, key)))
 		return arena_printf(e->cx->arena, "&%s", known);
 	name = arena_printf(e->cx->arena, "type_%d", e->type_names.n);
@@ -106,7 +106,7 @@ emit_type(Emit *e, const RtType *t)
 		cls = emit_class(e, t->cls);
 	buf_printf(&b, "static const RtType %s = { %d, %d, ", name, (int)t->kind, t->n);
 	buf_printf(&b, t->n ? "%s_of, " : "0, ", name);
-	put_text(&b, t->name);
+	put_c_text(&b, t->name);
 	buf_printf(&b, t->field ? ", %s_field, " : ", 0, ", name);
 	buf_printf(&b, "%s, 0 };", cls);
 	out_line(&e->data, "%s", b.at);
@@ -114,13 +114,13 @@ emit_type(Emit *e, const RtType *t)
 	return arena_printf(e->cx->arena, "&%s", name);
 }
 
-static void
-put_texts(Buf *b, const char *name, const char *what, const char *const *text, int n)
+void
+put_c_texts(Buf *b, const char *name, const char *what, const char *const *text, int n)
 {
 	buf_printf(b, "static const char *%s_%s[] = {", name, what);
 	for (int i = 0; i < n; i++) {
 		buf_puts(b, " ");
-		put_text(b, text[i]);
+		put_c_text(b, text[i]);
 		buf_puts(b, ",");
 	}
 	buf_puts(b, " };\n");
@@ -130,7 +130,7 @@ put_texts(Buf *b, const char *name, const char *what, const char *const *text, i
 const char *
 emit_class(Emit *e, const RtClass *c)
 {
-	const char *key = identity(e, c), *name = map_get(&e->class_names, key);
+	const char *key = emit_key(e, c), *name = map_get(&e->class_names, key);
 
 	if (!name) {
 		name = arena_printf(e->cx->arena, "class_%d", e->class_names.n);
@@ -141,22 +141,6 @@ emit_class(Emit *e, const RtClass *c)
 	return arena_printf(e->cx->arena, "&%s", name);
 }
 
-static void
-put_methods(Emit *e, const char *name, const RtClass *c)
-{
-	const char **codes = new(e->cx->arena, const char *, c->nmethod);
-	Buf b = { 0 };
-
-	for (int i = 0; i < c->nmethod; i++)
-		codes[i] = c->code[i] ? emit_code(e, c->code[i]) : "0";
-	put_texts(&b, name, "method", c->method, c->nmethod);
-	buf_printf(&b, "static const RtCode *%s_code[] = {", name);
-	for (int i = 0; i < c->nmethod; i++)
-		buf_printf(&b, " %s,", codes[i]);
-	out_line(&e->tail, "%s };", b.at);
-	buf_free(&b);
-}
-
 static bool
 is_module(const RtClass *c)
 {
@@ -165,76 +149,23 @@ is_module(const RtClass *c)
 
 /* Does some code of the program read or write slot i of the class's objects? */
 static bool
-is_read(Emit *e, const RtClass *c, int i)
+is_used(Emit *e, const RtClass *c, int i)
 {
 	const ClassInfo *info = c->info;
 
 	for (int k = 0; k < info->slot_uses.n; k++) {
 		const SlotUse *u = &info->slot_uses.at[k];
 
-		if (u->slot == i && map_get(&e->code_names, identity(e, u->code)) && slot_use_holds(u))
+		if (u->slot == i && map_get(&e->code_names, emit_key(e, u->code)) && slot_use_holds(u))
 			return true;
 	}
 	return false;
 }
 
-/* The slots of a module that no code reads have lost their values, and the classes of these are not needed. */
-static void
-put_members(Emit *e, const char *name, const RtClass *c)
+bool
+emit_is_unread(Emit *e, const RtClass *c, int i)
 {
-	Buf b = { 0 };
-
-	buf_printf(&b, "static const RtMember %s_member[] = {", name);
-	for (int i = 0; i < c->nmember; i++) {
-		buf_puts(&b, " { ");
-		put_text(&b, c->member[i].name);
-		buf_puts(&b, ", ");
-		put_int(&b, c->member[i].i);
-		buf_puts(&b, ", ");
-		put_double(&b, c->member[i].f);
-		buf_puts(&b, ", ");
-		put_text(&b, c->member[i].text);
-		buf_puts(&b, " },");
-	}
-	out_line(&e->tail, "%s };", b.at);
-	buf_free(&b);
-}
-
-static void
-put_class(Emit *e, const char *name, const RtClass *c)
-{
-	const char *type = emit_type(e, c->type);
-	Buf b = { 0 };
-
-	if (c->nslot) {
-		put_texts(&b, name, "slot", c->slot, c->nslot);
-		buf_printf(&b, "static const RtType *%s_slot_type[] = {", name);
-		for (int i = 0; i < c->nslot; i++)
-			buf_printf(&b, " %s,", is_module(c) && !is_read(e, c, i) ? "&rt_type_any" :
-				   emit_type(e, type_unshaped(e->cx, c->slot_type[i])));
-		buf_puts(&b, " };\n");
-	}
-	if (c->nmethod)
-		put_methods(e, name, c);
-	if (c->nmember)
-		put_members(e, name, c);
-	buf_printf(&b, "static RtClass %s = { ", name);
-	put_text(&b, c->name);
-	buf_printf(&b, ", %d, ", c->nslot);
-	buf_printf(&b, c->nslot ? "%s_slot, %s_slot_type, " : "0, 0, ", name, name);
-	buf_printf(&b, "%d, ", c->nmethod);
-	buf_printf(&b, c->nmethod ? "%s_method, %s_code, " : "0, 0, ", name, name);
-	buf_printf(&b, "%s, %d, ", type, c->nmember);
-	buf_printf(&b, c->nmember ? "%s_member" : "0", name);
-	out_line(&e->tail, "%s, 0 };", b.at);
-	buf_free(&b);
-}
-
-void
-emit_classes(Emit *e)
-{
-	for (; e->nclass < e->classes.n; e->nclass++)
-		put_class(e, map_get(&e->class_names, identity(e, e->classes.at[e->nclass])), e->classes.at[e->nclass]);
+	return is_module(c) && !is_used(e, c, i);
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
@@ -250,7 +181,7 @@ static void
 put_row(Emit *e, Row r)
 {
 	buf_printf(&e->rows, "\t{ %s, %d, %d, %d, %lld, { ", r.tag, r.dtype, r.rank, r.flags, (long long)r.n);
-	put_int(&e->rows, r.i);
+	put_c_int(&e->rows, r.i);
 	buf_printf(&e->rows, " }, %s },\n", r.p ? r.p : "0");
 	e->nrow++;
 }
@@ -265,7 +196,7 @@ static void
 put_float(Emit *e, const char *tag, double f)
 {
 	buf_printf(&e->rows, "\t{ %s, 0, 0, 0, 0, { .f = ", tag);
-	put_double(&e->rows, f);
+	put_c_double(&e->rows, f);
 	buf_puts(&e->rows, " }, 0 },\n");
 	e->nrow++;
 }
@@ -379,7 +310,7 @@ put_object(Emit *e, const RtObject *o)
 {
 	put_head(e, "RT_OBJECT", o->cls->nslot, emit_type(e, o->cls->type));
 	for (int i = 0; i < o->cls->nslot; i++) {
-		if (is_module(o->cls) && !is_read(e, o->cls, i))
+		if (emit_is_unread(e, o->cls, i))
 			put_whole(e, "RT_NONE", 0);
 		else
 			put_value(e, o->slot[i]);
@@ -416,7 +347,7 @@ put_value(Emit *e, IValue v)
 {
 	e->holders |= rt_counted(v) && v.tag != RT_TENSOR && v.tag != RT_LIST;
 	if (rt_counted(v)) {
-		const char *key = identity(e, v.u.p);
+		const char *key = emit_key(e, v.u.p);
 		const intptr_t row = (intptr_t)map_get(&e->row_of, key);
 
 		if (row && !e->lazy)

@@ -110,56 +110,6 @@ put_number(Buf *b, const char *key, double x)
 		buf_printf(b, ",\"%s\":%.0f", key, x);
 }
 
-/* "code/__torch__/net.py:12": the node's line, without paths of this machine. */
-static const char *
-line_of(Writer *w, const Node *n)
-{
-	const char *name = n->at.src ? n->at.src->name : "", *member = strstr(name, ":code/"),
-		   *slash = strrchr(name, '/');
-
-	if (!n->at.src || !w->e->source)
-		return "";
-	return arena_printf(w->a, "%s:%d", member ? member + 1 : slash ? slash + 1 : name, range_line(n->at));
-}
-
-/* "net.py:7": the line of the source that the archive was made from; "": it does not say. */
-static const char *
-source_of(Writer *w, const Node *n)
-{
-	const Range from = range_original(n->at);
-	const char *name = from.src && from.src->name ? from.src->name : "", *slash = strrchr(name, '/');
-
-	if (from.src == n->at.src || !w->e->source)
-		return "";
-	return arena_printf(w->a, "%s:%d", slash ? slash + 1 : name, range_line(from));
-}
-
-/* Begins the row of a launch or call in --info. */
-static void
-put_row(Writer *w, const Node *n, const char *kernel)
-{
-	Buf *b = &w->e->launches;
-
-	buf_puts(b, w->e->nlaunch ? ",{\"kernel\":" : "{\"kernel\":");
-	out_json(b, kernel);
-	buf_puts(b, ",\"line\":");
-	out_json(b, line_of(w, n));
-	buf_puts(b, ",\"source\":");
-	out_json(b, source_of(w, n));
-}
-
-const char *
-call_name(Writer *w, const Node *n)
-{
-	if (w->p->dynamic)
-		return n->kind->name;
-	put_row(w, n, n->kind->name);
-	buf_puts(&w->e->launches, ",\"what\":\"\",\"form\":\"\",\"flops\":null,\"bytes\":null,\"turns\":1}");
-	if (w->e->tuning)
-		vec_push(w->a, &w->e->tuning->launched, -1);
-	return arena_printf(w->a, "%s#%d", n->kind->name, w->e->nlaunch++);
-}
-
 /* The name of a launch in the program's trace; with --bench-code a number, under which --info says what it does. */
 static const char *
 launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
@@ -169,7 +119,7 @@ launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 
 	if (!w->e->bench_code || w->p->dynamic)
 		return call->name;
-	put_row(w, n, call->name);
+	begin_launch_row(w, n, call->name);
 	buf_puts(b, ",\"what\":");
 	out_json(b, work->what ? work->what : "");
 	buf_puts(b, ",\"form\":");

@@ -16,35 +16,6 @@
 #include "dynamic.h"
 #include "../kernel/lower.h"
 
-
-typedef struct KnownConstant { IValue v; int index; } KnownConstant;
-struct Lockstep { Vec(KnownConstant) at; };
-
-/* ---- what the samples' plans ask --------------------------------------------------------------------------------- */
-
-int
-plan_constant(Plan *p, IValue v, int (*add)(void *, IValue), void *arg)
-{
-	struct Lockstep *l = p->dynamic->constants;
-	const int at = p->dynamic->nconstant++;
-
-	if (at < l->at.n) {
-		const KnownConstant *k = &l->at.at[at];
-
-		if (k->v.tag != v.tag || (k->v.u.p != v.u.p && !value_identical(k->v, v)))
-			fail_lacks(p->cx, (Range){ 0 }, "a constant depends on dynamic sizes");
-		return k->index;
-	}
-	/* The same constant again has the same index. */
-	for (int i = 0; i < l->at.n; i++)
-		if (l->at.at[i].v.tag == v.tag && l->at.at[i].v.u.p == v.u.p && rt_counted(v)) {
-			vec_push(p->cx->arena, &l->at, l->at.at[i]);
-			return l->at.at[i].index;
-		}
-	vec_push(p->cx->arena, &l->at, ((KnownConstant){ v, add(arg, v) }));
-	return l->at.at[at].index;
-}
-
 /* ---- the same graph? --------------------------------------------------------------------------------------------- */
 
 typedef struct Alignment { Dynamic *d; int *ordinal[SIZE_SAMPLES], count; } Alignment;

@@ -41,7 +41,6 @@ typedef struct EmitMethod {
 
 const char *emit_type(Emit *, const RtType *);         /* C expression: &type_3, &rt_type_int */
 const char *emit_class(Emit *, const RtClass *);
-void        emit_classes(Emit *);                      /* defines those that were named; last of all */
 /* names the classes of modules in it whose methods are called by name */
 void        emit_method_classes(Emit *, IValue);
 /* C name of an array of both; 0: null */
@@ -51,6 +50,14 @@ void        emit_need(Emit *, IValue);                 /* its tensors are read w
 const char *emit_symbol(Emit *, const Op *);           /* C name of its kernel, which is declared */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
 void        emit_panels(const Emit *, Buf *);          /* macros of vblock.h */
+const char *emit_key(Emit *, const void *);             /* text of an address: a key of Emit's maps */
+/* Append a C literal: of a text that may be null, a double, an int64_t; a table NAME_WHAT of n texts. */
+void        put_c_text(Buf *, const char *text);
+void        put_c_double(Buf *, double);
+void        put_c_int(Buf *, int64_t);
+void        put_c_texts(Buf *, const char *name, const char *what, const char *const *text, int n);
+bool        emit_is_unread(Emit *, const RtClass *, int slot);   /* of a module: does no code of the program use it? */
+void        emit_classes(Emit *);                      /* defines the classes that were named; last of all */
 extern const char *const emit_own[];                   /* tables of the runtime that a program defines; then null */
 void        emit_instructions(Emit *);                 /* the table of those that the codes have; last of all */
 typedef struct PlaceList { int *at, n, cap; } PlaceList;
@@ -71,7 +78,11 @@ Plan   *plan_make(Cx *, Function *, const Specialization *, PlanKind, struct Dyn
 void    plan_dissolve(Cx *, Function *, const Specialization *, PlanKind);
 /* The tensors that a graph returns, those in tuples, too, in order; false: it returns something else. */
 bool    plan_results(const Graph *, ValueVec *, Arena *);
+
+/* ---- plan_step.c: questions about nodes ---------------------------------------------------------------------- */
+
 bool    node_makes_parts(const Node *);                 /* a tuple or a list of its inputs */
+bool    plan_was_there(Plan *, const Value *, int step);       /* do its tensors lie in buffers older than that step? */
 bool    plan_needs_step(Plan *, const Node *);          /* false: a view, or nothing to do */
 bool    plan_is_kernel(Plan *, const Node *);           /* generated code, not a call of the runtime */
 
@@ -102,8 +113,9 @@ char *plan_text(Emit *, Plan *, const char *code);
 
 /* ---- dynamic.c: a dynamic specialization from the plans of its samples ------------------------------------------- */
 
-/* The index of a constant, which must be the same in all samples; `add` gives it to a new one. */
-int     plan_constant(Plan *, IValue, int (*add)(void *, IValue), void *arg);
+/* Constants that the plans of a dynamic specialization's samples use, in the order of asking. */
+typedef struct KnownConstant { IValue v; int index; } KnownConstant;      /* index: in cx->value */
+struct Lockstep { Vec(KnownConstant) at; };
 typedef struct DynamicNames {
 	const char *function;    /* the C name of the specialized function, */
 	const char *sizes;       /* and of the one that says whether sizes fit */
@@ -227,17 +239,20 @@ void make_parents(const char *path, size_t from);       /* the folders on the wa
 void operators_header(Cx *, const char *dir);            /* kiln.h, for the user's operators */
 uint64_t carry_hash(void);
 
-/* ---- build.c ------------------------------------------------------------------------------------------------ */
+/* ---- outputs.c: files that take their places whole ------------------------------------------------------------- */
 
 /* Fails with EXIT_USAGE if writing one of these files would replace one that the command reads, Kiln itself, or another
  * one of them. */
 void refuse_overwrite(Cx *, const Texts *reads, const Texts *writes);
 /* A finished file takes its place by a rename, from another file system by a copy beside it; false, and errno. */
 bool build_move(Cx *, const char *from, const char *to);
+void write_text(Cx *, const char *path, const char *text, int64_t n);
+
+/* ---- build.c ------------------------------------------------------------------------------------------------ */
+
 void build_program(Cx *, ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
 /* The user's C as a shared object for this machine; the headers are in dir. False: there is no such compiler. */
 bool build_operators(Cx *, const char *dir, const char *cc, const Texts *files, const char *out);
-void write_text(Cx *, const char *path, const char *text, int64_t n);
 
 /* ---- targets.c: the machines that programs are built for --------------------------------------------------------- */
 

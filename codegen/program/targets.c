@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NOWHERE ((Range){ 0 })
@@ -359,6 +360,23 @@ choose_compiler(const BuildOptions *o, bool cross)
 	if (cc && cc[0])
 		return cc;
 	return cross ? o->target->cc : "cc";
+}
+
+void
+build_init(Build *b, Cx *cx, const BuildOptions *o)
+{
+	*b = (Build){ .cx = cx, .o = o, .cross = o->target != target_host(),
+		      .cpu = o->levels.n ? o->levels.at[0] : o->cpu };
+	b->cc = choose_compiler(o, b->cross);
+	b->tcc = !strcmp(b->cc, "tcc");
+	if (b->tcc && is_made_of_code(o) && (b->cross || (strcmp(o->emit, "exe") && strcmp(o->emit, "shared"))))
+		fail_status(cx, EXIT_USAGE, NOWHERE, "--cc tcc makes programs and shared libraries for this machine: "
+			    "--emit exe, shared, or c");
+	if (b->tcc && o->debug)
+		fail_status(cx, EXIT_USAGE, NOWHERE, "--debug: the compiler inside Kiln writes no names of functions; "
+			    "--cc gcc does");
+	b->mask = umask(022);
+	umask(b->mask);
 }
 
 /* C that users compile is for the machine where they do. */

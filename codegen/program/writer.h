@@ -64,16 +64,17 @@ const char *c_box(Writer *, const Value *, bool keep);
 int64_t  tensor_offset(const RtTensor *);              /* in bytes */
 uint32_t place_row(Writer *);                          /* of the node being written, in the program's table of places */
 const char *call_name(Writer *, const Node *);           /* of a call of the runtime in a trace: --bench-code */
+void     begin_launch_row(Writer *, const Node *, const char *kernel);     /* of a launch or call in --info */
+void write_unless(Writer *, const char *failed); /* ends the function with its error if the condition holds */
+void write_stale(Writer *, const Buffer *);            /* the host has written the buffer */
 void     note_line(Writer *, const Node *);            /* Sets line, and remark if the line is a new one. */
 void     write_remark(Writer *);                       /* Writes the remark as a comment, once. */
 
 /* ---- cgen_call.c, cgen_launch.c ------------------------------------------------------------------------------ */
 
-void write_unless(Writer *, const char *failed);                 /* else the function ends with the error */
 void write_assign(Writer *, const Value *, const char *expression);      /* to its slot */
 void write_new_box(Writer *, const Buffer *, const RtTensor *);          /* on the heap, into the buffer's slot */
 void write_boxes(Writer *, const Node *, int step);    /* those that heap buffers need before a kernel writes to them */
-void write_stale(Writer *, const Buffer *);            /* the host has written it */
 void write_op(Writer *, const Node *);
 void write_prim(Writer *, const Node *);
 bool write_kernel(Writer *, const Node *);             /* false: not a form that is generated */
