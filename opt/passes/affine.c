@@ -1,24 +1,24 @@
 /*
- * Sums and products with constants go into the convolution or product before them.
+ * Folds sums and products with constants into the convolution or product before them.
  *
  *    y = conv(x, w, b) * s + t      ->   y = conv(x, w * s, b * s + t)
  *    y = t - linear(x, w) / 2       ->   y = linear(x, w * -0.5, t)
  *
- * A constant is a number, or has one element for each output channel where the channels are: it must not make the
- * result larger, of whatever rank that is (a convolution may be without batch), nor give it another dtype.  Writes to
- * what the node gives are such sums, too.
+ * A constant is a number, or a tensor with one element for each output channel.  It must not give the result more
+ * elements, a higher rank (a convolution may have no batch dim) or another dtype.  Sums and products that write to the
+ * result in place are folded, too.
  */
 #include "../opt.h"
 
-typedef struct Affine { double *scale, *shift; } Affine;     /* by channel; null: 1, 0 */
+typedef struct Affine { double *scale, *shift; } Affine;     /* per channel; null: all 1, all 0 */
 
-/* May c stand beside the outputs: is it of one element, or one for each channel, and keeps it their dtype? */
+/* Can c be folded?  It has one element, or one for each channel, and does not change the outputs' dtype. */
 static bool
 fits(const Outputs *o, const RtTensor *c)
 {
 	const char category = rt_dtypes[c->dtype].category;
 
-	if ((category != 'F' && category != 'I') ||                   /* bools are not subtracted */
+	if ((category != 'F' && category != 'I') ||                   /* PyTorch subtracts no bools */
 	    (c->ndim && rt_promote((RtDtype)c->dtype, (RtDtype)o->w->dtype) != (RtDtype)o->w->dtype))
 		return false;
 	if (c->ndim > o->rank)
@@ -29,7 +29,7 @@ fits(const Outputs *o, const RtTensor *c)
 	return true;
 }
 
-/* Channel by channel what v holds, in the outputs' dtype; null: it is no such constant. */
+/* The values of v for each channel, in the outputs' dtype.  Null if v is no such constant. */
 static double *
 channels(const Reweigh *r, const Outputs *o, const Value *v)
 {
@@ -72,7 +72,7 @@ all_of(const Reweigh *r, int64_t n, double what)
 	return x;
 }
 
-/* y = self +- alpha * other, where the outputs are `self`, or `other` when turned. */
+/* Is n self +- alpha * other, one of them constant?  turned: the outputs are `other`, else they are `self`. */
 static bool
 is_sum(const Reweigh *r, const Outputs *o, const Node *n, bool turned, Affine *a)
 {

@@ -5,9 +5,9 @@
  *       ->   y = prim::attention(q, k, v, mask, 0.125)
  *    y = matmul(v, p')   ->   y = prim::attention(q, k, v', ..)'
  *
- * Scale and mask may be missing; where(condition, s, -inf) has a mask, too.  Nothing else may see what is between, nor
- * write to what goes in: it is read later than it was.  Only floats of known sizes; the result has to have the type
- * that the second product had.
+ * Scale and mask may be missing.  where(condition, s, -inf) gives a mask, too.  No other node may use the values in
+ * between.  No node may write to the inputs, since the new node reads them later.  All are float32 with known sizes.
+ * The result must have the type that the second product had.
  */
 #include "../opt.h"
 
@@ -15,12 +15,12 @@
 #include <string.h>
 
 typedef struct Match {
-	Value *q, *kt, *v, *mask;        /* kt: as the product has it, (.., inner, n) */
-	Value *condition;                /* of bool: the mask is -infinity where it is `hides`, else 0; or null */
+	Value *q, *kt, *v, *mask;        /* kt: keys as the product takes them, (.., inner, n) */
+	Value *condition;      /* bool tensor: the mask is -infinity where it equals `hides`, else 0; or null */
 	bool   hides;
 	const TensorInfo *scores;
 	double scale;
-	bool   turned;                   /* y = matmul(v, p'): attention to v' gives y' */
+	bool   turned;                   /* whether y = matmul(v, p'): attention to v' gives y' */
 } Match;
 
 static bool
@@ -35,7 +35,7 @@ is_matrix(const Value *v)
 	return type_is_complete(v->type) && v->type->tensor->dtype == RT_f32 && v->type->tensor->rank >= 2;
 }
 
-/* Users that the graph needs; those that passes have left behind are removed later. */
+/* Number of users that the graph needs.  The other ones are left over from passes, and removed later. */
 static int
 live_users(const Value *v)
 {
@@ -52,7 +52,7 @@ live_users(const Value *v)
 	return n;
 }
 
-/* Is it made here, for its one user, in memory of its own? */
+/* Is v computed in this block, in memory of its own, and used only once? */
 static bool
 is_between(AliasDb *alias, const Value *v, const Node *end)
 {
@@ -79,7 +79,7 @@ number(const Value *v, double *x)
 	return true;
 }
 
-/* softmax(x, last dim), without another dtype */
+/* softmax(x, last dim) -> x.  Null if p is something else, or has another dtype. */
 static Value *
 softmax_of(const Value *p)
 {
@@ -112,7 +112,7 @@ take_mask(AliasDb *alias, Value *s, const Node *end, Match *m)
 	return s;
 }
 
-/* A number, or a tensor of one. */
+/* Reads a number, or a tensor with one element. */
 static bool
 filler(const Value *v, double *x)
 {
@@ -127,7 +127,7 @@ filler(const Value *v, double *x)
 	return true;
 }
 
-/* Is the condition a constant that leaves a score in each row? */
+/* Is the condition a constant that leaves at least one score in each row? */
 static bool
 leaves_some(const Value *condition, bool hides)
 {
@@ -146,11 +146,11 @@ leaves_some(const Value *condition, bool hides)
 	return each;
 }
 
-/* Has a score that this value replaces no weight?  A large number does the same as -infinity beside other scores. */
+/* Does a score that v replaces get no weight?  A large negative number acts like -infinity beside other scores. */
 static bool
 hides_scores(const Value *v, const Value *condition, bool hides)
 {
-	const double large = -1e8;               /* what a score could not be */
+	const double large = -1e8;               /* lower than any real score */
 	double x;
 
 	return filler(v, &x) && (x == (double)-INFINITY || (x <= large && leaves_some(condition, hides)));
@@ -192,7 +192,7 @@ take_scale(AliasDb *alias, Value *s, const Node *end, Match *m)
 	return n->in[0];
 }
 
-/* The tensor that v is a view of with the last two dims exchanged; null where v is no such view. */
+/* The tensor that v is a view of with the last two dims exchanged.  Null if v is no such view. */
 static Value *
 turned_of(const Value *v)
 {
@@ -210,7 +210,7 @@ turned_of(const Value *v)
 	       n->in[0] : NULL;
 }
 
-/* The weights of the second product: matmul(p, v), or matmul(v, p'). */
+/* Finds the weights of the second product: matmul(p, v), or matmul(v, p').  Null if it is neither. */
 static Value *
 weights_of(AliasDb *alias, const Node *n, Match *m)
 {
@@ -253,7 +253,7 @@ match(AliasDb *alias, const Node *n, Match *m)
 	       !(m->condition && alias_has_writers(alias, m->condition));
 }
 
-/* The mask that a constant condition gives: -inf where scores are hidden, 0 elsewhere. */
+/* The mask for a constant condition: -inf where scores are hidden, 0 elsewhere. */
 static Value *
 constant_mask(Graph *g, const RtTensor *condition, bool hides, Range at)
 {
@@ -267,7 +267,7 @@ constant_mask(Graph *g, const RtTensor *condition, bool hides, Range at)
 	return graph_constant(g, rt_of(out), at);
 }
 
-/* The type of a contiguous tensor of floats, of these sizes. */
+/* The type of a contiguous float tensor with the sizes of this type. */
 static const Type *
 contiguous_type(Graph *g, const Type *sizes)
 {
@@ -283,7 +283,7 @@ contiguous_type(Graph *g, const Type *sizes)
 	return type_tensor(g->cx, &info);
 }
 
-/* where(condition, 0, -inf), or the other way round */
+/* Emits where(condition, 0, -inf), or where(condition, -inf, 0) if `hides`. */
 static Value *
 computed_mask(Graph *g, const Match *m, Range at)
 {
@@ -303,7 +303,8 @@ elements(const TensorInfo *t)
 	return n;
 }
 
-/* Do its rows, which several heads or batches read, lie apart?  Biases of heads that a product made do. */
+/* Do several heads or batches read the mask's rows, and are the elements of these not consecutive?  Examples are biases
+ * of heads that a product computed. */
 static bool
 is_scattered(const TensorInfo *mask, const TensorInfo *scores)
 {
@@ -327,7 +328,7 @@ mask_of(Graph *g, const Match *m, Range at)
 	return value_constant(m->condition, &c) ? constant_mask(g, c.u.t, m->hides, at) : computed_mask(g, m, at);
 }
 
-/* With its last dims exchanged. */
+/* The type with its last two dims exchanged. */
 static const Type *
 exchanged_type(Graph *g, const Type *type)
 {
@@ -361,7 +362,7 @@ drop(Value *made, const Value *given)
 		node_destroy(made->node);
 }
 
-/* y of the attention's result y', contiguous like the product's result. */
+/* Emits y from the attention's result y', contiguous like the product's result. */
 static Value *
 turned_back(Graph *g, Value *y, Range at)
 {

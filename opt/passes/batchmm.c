@@ -1,28 +1,27 @@
 /*
- * Products with one right side become one product.
+ * Joins products with the same right operand into one product.
  *
  *    y0 = mm(x0, w); y1 = mm(x1, w); ...   ->   y = mm(cat([x0, x1, ...], 0), w); y0, y1, ... = split(y, rows, 0)
  *
  * Unrolled loops leave such products: the steps of a recurrent net that read its input and not its state.  The weight
- * is then read once, and rows too few for a product's register blocks fill them.  When the left sides are all the parts
- * of one tensor, in order, there is nothing to put together: they are its rows.
+ * is then read once, and small numbers of rows add up to full register blocks.  If the left operands are all the parts
+ * of one tensor, in order, no cat is needed: they are its rows.
  *
- * A left side must be there where the first product is: it is a chain of views of what comes before.  Products of many
- * rows are not put together, because they gain nothing.  Results that something writes to or that leave the graph stay
- * apart.
+ * A left operand must be computed before the first product, or be a chain of views of a value that is.  Products of
+ * many rows stay, since joining them gains nothing.  So do products whose result is written to or leaves the graph.
  */
 #include "../opt.h"
 
 #include <string.h>
 
 enum {
-	MOST_ROWS = 32,          /* of one left side that is copied */
-	MOST_VIEWS = 8,          /* between a left side and the value that they are views of */
-	MOST_GROUPS = 1000,      /* in one block */
+	MOST_ROWS = 32,          /* rows of one left operand that is copied */
+	MOST_VIEWS = 8,          /* views in the chain that leads to a left operand */
+	MOST_GROUPS = 1000,      /* groups of one graph */
 };
 
 typedef struct Group {
-	int left;                /* which input the left side is */
+	int left;                /* index of the input that is the left operand */
 	Vec(Node *) product;
 } Group;
 
@@ -33,7 +32,7 @@ typedef struct Batch {
 	Vec(Group *) groups;
 } Batch;
 
-/* The input that is the left side, or -1: no product. */
+/* Index of the input that is the left operand.  -1 if n is no such product. */
 static int
 left_of(const Node *n)
 {
@@ -69,7 +68,7 @@ takes_part(Batch *b, const Node *n, int left)
 	return true;
 }
 
-/* Is the value there before node `at`, but for views? */
+/* Is v computed before node `at`, or a chain of views of a value that is? */
 static bool
 reaches(const Value *v, const Node *at)
 {
@@ -105,7 +104,8 @@ same_but_left(const Node *a, const Node *b, int left)
 	return true;
 }
 
-/* n belongs to a group when it can be brought before its first product; else it is the first of a new one. */
+/* Adds n to the group of its right operand, if n can be moved before the group's first product.  If there is no such
+ * group, n starts a new one. */
 static void
 join(Batch *b, Node *n, int left)
 {
@@ -140,7 +140,7 @@ find(Batch *b, Block *block)
 	}
 }
 
-/* ---- the one product --------------------------------------------------------------------------------------------- */
+/* ---- the joined product ------------------------------------------------------------------------------------------ */
 
 /* The type with another number of rows. */
 static const Type *
@@ -153,7 +153,7 @@ with_rows(Cx *cx, const Type *t, int64_t rows)
 	return type_tensor(cx, &info);
 }
 
-/* The i-th of the parts along dim 0 of the value that is returned; null: not that. */
+/* If v is part *i of a tensor along dim 0, returns that tensor, else null. */
 static Value *
 part_of(const Value *v, int64_t *i)
 {
@@ -179,7 +179,7 @@ is_contiguous(const TensorInfo *t)
 	return true;
 }
 
-/* The tensor whose parts the left sides are, all of them and in order; null: they are not. */
+/* The tensor whose parts, all of them and in order, the left operands are.  Null if there is none. */
 static Value *
 whole_of(const Group *g)
 {
@@ -215,7 +215,8 @@ rows_together(Batch *b, const Group *g, const Type *type, Range at)
 	return graph_emit_op(b->g, "aten::cat", at, 2, (Value *[]){ whole, zero }, type);
 }
 
-/* The other products stand right before the first one, so that all left sides are there. */
+/* Replaces the group by one product.  The other products stand right before the first one, so that all left operands
+ * are computed there. */
 static void
 rewrite(Batch *b, const Group *g)
 {
@@ -247,7 +248,8 @@ rewrite(Batch *b, const Group *g)
 		node_destroy(g->product.at[k]);
 }
 
-/* False when a product that was moved before took away what this one stands on. */
+/* Moves the other products before the first one.  False if one depends on a node that no longer allows it, since a
+ * product of another group was moved. */
 static bool
 bring_together(Batch *b, const Group *g)
 {

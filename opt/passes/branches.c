@@ -1,15 +1,15 @@
 /*
- * Facts that a condition decides, used in the branches of its If.
+ * Uses what an If's condition says about values in its branches and about its results.
  *
- *   In the first branch of an If its condition is True, in the second False; so is what it is the negation of.
+ *   In the first branch of an If its condition is True, in the second False.  A negation's operand is the opposite.
  *   %r = prim::If(%c): -> (True), -> (False)     ->   %c               the other way round: aten::__not__(%c)
  *   %r = prim::If(%c): -> (%v), -> (False)       ->   aten::__and__(%c, %v)
  *   %r = prim::If(%c): -> (True), -> (%v)        ->   aten::__or__(%c, %v)
  *
  *   prim::If(%c): A, else: A                     ->   A
  *
- * The two before the last, which `and` and `or` become, also where %v is computed in the branch from a few numbers in
- * ways that cannot fail: comparing them anyway is cheaper than to branch.  What is decided then is left to constprop.
+ * The rules for __and__ and __or__ also apply if the branch computes %v from a few numbers by operators that cannot
+ * fail: to compute them anyway is cheaper than to branch.  constprop folds what is constant afterwards.
  */
 #include "../opt.h"
 
@@ -20,14 +20,14 @@ enum { FEW_NODES = 4 };
 typedef struct Branches {
 	Pass   *p;
 	Graph  *g;
-	Value **twin;            /* by id of a value of the first branch: the second's that is the same */
+	Value **twin;            /* by id of a value of the first branch: the equal one of the second */
 	int     ntwin;
 	bool    changed;
 } Branches;
 
 /* ---- inside the branches ------------------------------------------------------------------------------- */
 
-/* All uses of v in the block become the constant. */
+/* Replaces all uses of v in the block by the constant. */
 static void
 decide(Branches *b, Node *n, Value *v, Block *in, bool is)
 {
@@ -88,7 +88,7 @@ node_is_cheap(const Node *n)
 	return known && n->nout == 1 && is_number(n->out[0]->type);
 }
 
-/* Does the block compute nothing but a few such numbers? */
+/* Does the block compute only a few cheap numbers? */
 static bool
 is_cheap_block(const Block *b)
 {
@@ -131,7 +131,7 @@ comes_before(const Value *v, const Block *from)
 
 typedef enum Says { SAYS_NOTHING, SAYS_SAME, SAYS_NOT, SAYS_AND, SAYS_OR } Says;
 
-/* How result i of the If follows from its condition. */
+/* How result i of the If depends on the condition. */
 static Says
 says(const Node *n, int i)
 {
@@ -149,7 +149,7 @@ says(const Node *n, int i)
 	return is_constant_bool(yes, true) && comes_before(no, if_else(n)) ? SAYS_OR : SAYS_NOTHING;
 }
 
-/* The value, its block's nodes before the If when it is one of them. */
+/* Returns v.  If the block computes v, its nodes move before the If. */
 static Value *
 brought_before(Node *n, Value *v, Block *from)
 {
@@ -204,7 +204,7 @@ is_same_value(const Value *x, const Value *y, Value *const *twin)
 		value_identical(a, b));
 }
 
-/* An error that the second would raise must name the place of the first. */
+/* Are the nodes equal?  If they can raise, they must come from the same line, which the error names. */
 static bool
 is_same_node(const Node *x, const Node *y, Value **twin)
 {
@@ -255,7 +255,7 @@ are_equal(const Block *a, const Block *b, Value **twin)
 	return x == a->ret && y == b->ret;
 }
 
-/* Whatever the condition is, the same is done. */
+/* Replaces an If by its first branch if both branches do the same. */
 static bool
 take_either(Branches *b, Node *n)
 {

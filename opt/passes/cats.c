@@ -1,12 +1,12 @@
 /*
- * Joined once: a cat of what another cat joins joins all at once; what is alone, or empty, is not joined.
+ * Flattens nested cats, and removes empty operands and cats of one tensor.
  *
- *    cat([a, cat([b, c], 1), d], 1)   ->   cat([a, b, c, d], 1)      where nothing else wants the inner one
+ *    cat([a, cat([b, c], 1), d], 1)   ->   cat([a, b, c, d], 1)      if nothing else uses the inner one
  *    cat([a, e], 1)                   ->   cat([a], 1)               e has no element
- *    cat([a], 1)                      ->   a                         where it may be the same memory
+ *    cat([a], 1)                      ->   a                         if both may share memory
  *
- * Only where types are known, of one dtype and one layout: then each element goes the same way as before, and the
- * result lies as before.
+ * All types must be known, with one dtype and one layout.  Then each element is copied as before, and the result has
+ * the same strides.
  */
 #include "../opt.h"
 
@@ -16,7 +16,7 @@ typedef struct Cats {
 	Pass    *p;
 	Graph   *g;
 	AliasDb *alias;
-	int      own;            /* values from this id on are lists made here, to which nothing writes */
+	int      own;            /* values from this id on are lists made here; nothing writes to them */
 	bool     changed;
 } Cats;
 
@@ -34,7 +34,7 @@ is_written(const Cats *c, const Value *v)
 	return v->id < c->own && alias_has_writers(c->alias, v);
 }
 
-/* Do both lie in rows, or both channels last? */
+/* Are both contiguous, or both channels last? */
 static bool
 same_layout(const TensorInfo *a, const TensorInfo *b)
 {
@@ -56,7 +56,7 @@ same_layout(const TensorInfo *a, const TensorInfo *b)
 	return rows[0] ? rows[1] : last[0] && last[1] && !rows[1];
 }
 
-/* The list of a cat along a known dim; null: it is not a cat that this pass takes. */
+/* The list of a cat along a known dim.  Null if the pass does not handle the cat. */
 static Node *
 list_of(const Cats *c, const Node *cat, int64_t *dim)
 {
@@ -85,7 +85,7 @@ is_empty(const TensorInfo *t)
 	return false;
 }
 
-/* What the list's operands come to; the result is empty: then all stay. */
+/* The operands of the flattened cat.  empty: the result has no element, so empty operands stay. */
 static Values
 operands(const Cats *c, const Node *list, int64_t dim, bool empty)
 {
@@ -105,7 +105,7 @@ operands(const Cats *c, const Node *list, int64_t dim, bool empty)
 	return to;
 }
 
-/* May cat's result be its one operand: of the same strides, and not both seen outside? */
+/* May the result be x itself?  Both have the same type, and not both leave the graph. */
 static bool
 is_operand(const Cats *c, const Node *cat, const Value *x)
 {

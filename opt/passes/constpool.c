@@ -1,12 +1,10 @@
-/*
- * Constant pooling: equal constants become one, all at the top of the graph in order of first use.  One that is written
- * to is equal to no other.
- */
+/* Constant pooling: merges equal constants, and moves all to the top of the graph in order of first use.
+ * A constant that something writes to equals no other. */
 #include "../opt.h"
 
 typedef struct Pool {
 	Pass *p;
-	Node *last;              /* constant put at the top, or the param node */
+	Node *last;              /* last constant moved to the top, or the param node */
 	Map   seen;              /* hash of node -> Entry */
 } Pool;
 
@@ -37,7 +35,7 @@ walk(Pool *pool, Block *b)
 	for INNER_FIRST(n, b) {
 		Node *same;
 
-		/* `is` tells enums of two places apart. */
+		/* Merged enum constants could change the result of `is`. */
 		if (!node_is(n, prim_Constant) || n->out[0]->type->kind == TYPE_ENUM)
 			continue;
 		same = find(pool, n);

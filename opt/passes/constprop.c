@@ -1,10 +1,11 @@
 /*
  * Constant propagation.
  *
- * A node whose inputs are constants is run and becomes constants, when it has no effect, draws no numbers, nothing
- * writes to what it reads or returns, and new memory that it returns stays inside of the graph (a view has none).  An
- * If with a constant condition becomes its branch; a Loop that never runs becomes its initial values; what all branches
- * return (one that leaves it open returns anything), or what a loop carries without change, goes around them.
+ * A node whose inputs are constants is run, and constants replace its results.  It must have no effect and draw no
+ * random numbers, and nothing may write to what it reads or returns.  New memory that it returns must stay inside the
+ * graph (a view has none).  An If with a constant condition becomes its branch.  A Loop that never runs becomes its
+ * initial values.  A result that all branches return, or that a loop carries unchanged, bypasses the If or Loop.  A
+ * branch that returns an uninitialized value counts as returning any value.
  */
 #include "../opt.h"
 
@@ -22,7 +23,7 @@ static const Symbol never[] = {
 	quantized_decomposed_dequantize_per_channel_group, torchao_dequantize_affine,
 };
 
-/* Does new memory leave the graph with a result? */
+/* Does the node return new memory that leaves the graph? */
 static bool
 gives_memory(Fold *f, const Node *n, const IValue *in, const IValue *out)
 {
@@ -58,7 +59,7 @@ holds_tensors(const Type *list)
 
 static bool constant_inputs(Fold *f, const Node *n, IValue *in);
 
-/* A constant, or a list that is made of such. */
+/* Finds the value of a constant, or of a list of constant tensors. */
 static bool
 constant_of(Fold *f, const Value *v, IValue *out)
 {
@@ -85,7 +86,7 @@ constant_inputs(Fold *f, const Node *n, IValue *in)
 	return true;
 }
 
-/* The constants stand before the node, which goes. */
+/* Puts the constants before the node and removes the node. */
 static void
 put_constants(Fold *f, Node *n, const IValue *v)
 {
@@ -118,7 +119,7 @@ fold(Fold *f, Node *n)
 {
 	IValue *in = new(f->p->scratch, IValue, n->nin + 1), *out = new(f->p->scratch, IValue, n->nout + 1);
 
-	/* A reader that is not folded has a kernel that takes tensors, but no constant list. */
+	/* If a reader is not folded, its kernel takes a list of tensors, but no constant list. */
 	if (node_is(n, prim_ListConstruct) && n->nin && holds_tensors(n->out[0]->type))
 		return;
 	if (!constant_inputs(f, n, in) || !may_fold(f, n) || !fold_node(f->p->cx, n, in, out))
@@ -133,7 +134,7 @@ fold(Fold *f, Node *n)
 
 static void walk(Fold *f, Block *b);
 
-/* Where a branch leaves a result open, it may as well be what the other one takes from outside. */
+/* If one branch returns an uninitialized value, makes it return the outer value that the other branch returns. */
 static void
 settle_open(Fold *f, Node *n, int i)
 {
@@ -149,7 +150,7 @@ settle_open(Fold *f, Node *n, int i)
 	}
 }
 
-/* Outputs for which both branches return the same value from outside, or the same constant. */
+/* Removes outputs for which both branches return the same value from outside, or the same constant. */
 static void
 hoist_common(Fold *f, Node *n)
 {
@@ -201,7 +202,7 @@ never_runs(const Node *n)
 	return (value_int(loop_max(n), &max) && max <= 0) || (value_int(loop_cond(n), &cond) && !cond);
 }
 
-/* Returns the node to go on with. */
+/* Returns the node to continue with. */
 static Node *
 walk_if(Fold *f, Node *n)
 {

@@ -1,13 +1,13 @@
 /*
- * Batch normalisation into the convolution or product before it.
+ * Folds batch normalisation into the convolution or product before it.
  *
  *    y = batch_norm(conv(x, w, b), weight, bias, mean, var, False, _, eps)
  *      ->   y = conv(x, w * s, (b - mean) * s + bias),   s = weight / sqrt(var + eps), one for each output channel
  *
- * Not in training mode, where the statistics are the batch's.  The norm's channels are dim 1.  A product's outputs are
- * that only where the result is a matrix, which is known of what was flattened before; a convolution's only where there
- * is a batch, which is known where the model raises for another rank, as BatchNorm2d does, and where its type says so,
- * as a program of torch.export does: elsewhere normforms.c has the norm.  The rest is reweigh.c's.
+ * Norms in training mode stay: their statistics are the batch's.  The norm's channels are dim 1.  That is the output
+ * dim of a product only if the result is a matrix, as after a flatten.  It is the channel dim of a convolution only if
+ * there is a batch dim.  There is one if the model raises for another rank, as BatchNorm2d does, or if the type says
+ * so, as in programs of torch.export.  normforms.c handles all other norms.  reweigh.c changes the constants.
  */
 #include "../../rt/ops/kernel.h"
 #include "../opt.h"
@@ -16,7 +16,7 @@
 
 typedef struct Norm { const RtTensor *weight, *bias, *mean, *var; double eps; } Norm;   /* weight, bias may be null */
 
-/* One of a batch norm's vectors: absent is fine when `optional`. */
+/* Reads one of a batch norm's vectors.  optional: it may be None. */
 static bool
 take_vector(const Reweigh *r, const Node *n, const char *name, bool optional, const RtTensor **out)
 {
@@ -45,7 +45,7 @@ is_norm(const Reweigh *r, const Node *n, Norm *out)
 	       take_vector(r, n, "running_var", false, &out->var);
 }
 
-/* Is it certainly a matrix? */
+/* Is v certainly a matrix? */
 static bool
 is_matrix(const Value *v)
 {
@@ -74,7 +74,7 @@ is_matrix(const Value *v)
 	return false;
 }
 
-/* Does an If on what it asks end the run for all numbers but `rank`, and certainly run before `then`? */
+/* Does an If on this comparison raise for all ranks but `rank`, and certainly run before `then`? */
 static bool
 ensures(const Node *ask, int64_t rank, const Node *then)
 {

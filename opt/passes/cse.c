@@ -1,25 +1,25 @@
 /*
- * Common subexpressions: of two equal nodes, the second becomes the first.
+ * Common subexpression elimination: replaces the second of two equal nodes by the first.
  *
- * A table of the nodes seen in this block and in those around it: what a block adds goes when it ends.  A node takes
- * part when it has no effect, draws no numbers, and nothing writes to what it reads or returns.  New memory that leaves
- * the graph stays apart: two results that the caller may write to must not become one.
+ * A table holds the nodes seen in this block and in the blocks around it.  At the end of a block its nodes are removed.
+ * A node takes part if it has no effect, draws no random numbers, and nothing writes to what it reads or returns.  New
+ * memory that leaves the graph is not merged: the caller may write to one of two results.
  */
 #include "../opt.h"
 
 typedef struct Seen Seen;
-struct Seen {                    /* a node that others may become */
+struct Seen {                    /* a node that may replace later ones */
 	Node    *n;
 	uint64_t hash;
-	Seen    *next;           /* in its slot */
+	Seen    *next;           /* next entry of the same slot */
 };
 
 typedef struct Cse {
 	Pass    *p;
 	AliasDb *alias;
 	Arena   *arena;
-	Vec(Seen *) seen;        /* in the order of the graph */
-	Seen   **slot;           /* (nslot), a power of two: by hash, the latest first */
+	Vec(Seen *) seen;        /* in graph order */
+	Seen   **slot;           /* hash table of nslot slots, a power of two; the latest entry first */
 	int      nslot;
 } Cse;
 
@@ -31,8 +31,7 @@ takes_part(Cse *c, const Node *n)
 	       !alias_node_has_writers(c->alias, n);
 }
 
-/* An attribute may be set between two reads of it, which has_writers of the object does not miss; so only results
- * count. */
+/* Only results are checked.  If an attribute is set between two reads of it, has_writers of the object says so. */
 static bool
 may_become(Cse *c, const Node *n, const Node *first)
 {

@@ -1,14 +1,13 @@
 /*
- * Dead code elimination.
+ * Dead code elimination, by an inverse mark and sweep.
  *
- * An inverse mark and sweep: a node is live if a live value is its output, if it has an effect of its own, or if it
- * writes to memory that a live value may reach or that is known outside.  What a nested block returns is live once the
- * output that it becomes is.  What is not marked at the end is removed; so are outputs of Ifs and values carried by
- * Loops that nothing uses.
+ * A node is live if one of its outputs is live, if it has an effect of its own, or if it writes to memory that a live
+ * value or code outside may reach.  A value that a nested block returns is live if the output that it becomes is live.
+ * The sweep removes nodes without a mark, outputs of Ifs and values carried by Loops that nothing uses.
  *
- * Drawing random numbers is no reason to stay: PyTorch removes an unused draw, too, and later draws must see the
- * generator as PyTorch's do.  Nor is the clock: archives read it, and do not use it (torchform.c).  Nor is an error,
- * but for what the specializer marks: it was needed until the profile showed that nothing uses the result
+ * An unused draw of random numbers is removed, as in PyTorch: later draws must see the same state of the generator.
+ * Reading the clock is no effect: archives read it and ignore the result (torchform.c).  A possible error keeps a node
+ * only if the specializer has marked it: such a node was needed until the profile showed that nothing uses its result
  * (keep_error).
  */
 #include "../opt.h"
@@ -17,7 +16,7 @@ typedef struct Dce {
 	Pass    *p;
 	AliasDb *alias;
 	bool    *live;           /* by value id */
-	bool    *effects;        /* by node id: it, or a node inside, has an effect of its own, or writes outside */
+	bool    *effects;        /* by node id: whether it, or a node inside, has an effect or writes outside */
 	int64_t  nmark;          /* nodes and values marked so far */
 } Dce;
 
@@ -38,7 +37,7 @@ has_own_effect(const Node *n)
 	       node_attr(n, "stays");
 }
 
-/* Asked while nothing is live: to memory that is known outside. */
+/* Does n write to memory that is known outside?  To be called while no value is marked live. */
 static bool
 writes_outside(Dce *d, const Node *n)
 {
@@ -70,7 +69,7 @@ is_live(Dce *d, const Node *n)
 
 static void mark_block(Dce *d, Block *b);
 
-/* The outputs of a block that something needs: a branch's, those of live outputs; a body's, those carried on, too. */
+/* Marks the block's results that become live outputs of n.  For a Loop, also those carried to a live parameter. */
 static void
 mark_results(Dce *d, const Node *n, const Block *b)
 {
@@ -93,7 +92,7 @@ mark_results(Dce *d, const Node *n, const Block *b)
 static void
 mark_inputs(Dce *d, const Node *n)
 {
-	const int first = node_is(n, prim_Loop) ? 2 : n->nin;     /* carried values: only when wanted */
+	const int first = node_is(n, prim_Loop) ? 2 : n->nin;     /* mark_results marks carried values */
 
 	for (int i = 0; i < first; i++)
 		mark_value(d, n->in[i]);
@@ -118,8 +117,8 @@ is_used_inside(const Value *param, const Node *ret)
 	return false;
 }
 
-/* What a Loop carries and its body uses is live though nothing reads it in the end, and so is a condition that the body
- * computes: PyTorch computes them, and their errors are seen. */
+/* Marks values that a Loop carries and its body uses, though nothing reads them at the end, and a condition that the
+ * body computes.  PyTorch computes them, so their errors can be seen. */
 static void
 mark_carried(Dce *d, const Node *n)
 {
@@ -145,10 +144,10 @@ marks_inside(Dce *d, const Node *n)
 	return inside;
 }
 
-/* A write that only earlier nodes could read is dead, as in PyTorch, if they have no effect and write to nothing that
- * is known outside; in a loop they come
- * again after it, so its body is walked while marks are added.  What a live construct returns is marked before its
- * blocks are walked, so that one walk is enough for chains of them. */
+/* A write is dead, as in PyTorch, if only earlier nodes could read it and these neither have an effect nor write to
+ * memory known outside.  In a loop the earlier nodes run again after it, so its body is walked while marks are added.
+ * Results of a live construct are marked before its blocks are walked, so that one walk is enough for chains of
+ * them. */
 static void
 mark_node(Dce *d, Node *n)
 {
@@ -176,7 +175,7 @@ mark_block(Dce *d, Block *b)
 		mark_node(d, n);
 }
 
-/* Does the construct still hand output i on? */
+/* Is output i of an If or Loop unused, also by the loop's body? */
 static bool
 is_dead_result(const Dce *d, const Node *n, int i)
 {
@@ -185,7 +184,7 @@ is_dead_result(const Dce *d, const Node *n, int i)
 	return node_is(n, prim_Loop) && !d->live[n->out[i]->id] && !d->live[loop_body(n)->param->out[1 + i]->id];
 }
 
-/* First half of removing them: takes their uses away, so that nodes used only there can go, too. */
+/* First half of removing dead results: removes their uses, so that nodes used only there can go, too. */
 static void
 cut_dead_results(Dce *d, Node *n)
 {
@@ -236,7 +235,7 @@ is_unused(const Node *n)
 	return true;
 }
 
-/* From the end, so that users go before what they use. */
+/* Walks from the end, so that users are removed before the nodes that they use. */
 static bool
 sweep(Dce *d, Block *b)
 {
@@ -276,7 +275,7 @@ dce(Pass *p, Graph *g)
 {
 	Dce d = { .p = p, .alias = pass_alias(p, g), .live = new(p->scratch, bool, g->nvalue + 1),
 		  .effects = new(p->scratch, bool, g->nnode + 1) };
-	const bool all = p->limit < 0;          /* under -L only whole nodes go: results would count for no change */
+	const bool all = p->limit < 0;          /* -L counts whole nodes, so it keeps dead results */
 	bool changed;
 
 	alias_live_clear(d.alias);

@@ -1,11 +1,11 @@
 /*
- * Dicts of constant keys: built at once, and taken apart again where nothing changes them.
+ * Dicts of constant keys: builds them at once, and replaces reads by the values if nothing changes the dict.
  *
  *   %d = aten::dict(); ...; aten::_set_item(%d, "a", %x)   ->   ...; %d = prim::DictConstruct("a", %x)
  *   %y = aten::__getitem__(%d, "a")                        ->   %x
  *
- * A write that is the first to look at the dict may as well be the dict's making.  Keys are different strings or ints:
- * a write to a key that is there takes its place.
+ * A write that is the first use of a dict becomes part of the node that makes it.  Keys are distinct strings or ints: a
+ * write to a key that is present replaces its value.
  */
 #include "../opt.h"
 
@@ -25,7 +25,7 @@ same_key(const Value *a, const Value *b)
 	return value_constant(a, &x) && value_constant(b, &y) && value_identical(x, y);
 }
 
-/* The input of a dict's making that has this key; -1: none. */
+/* Index of the input of `made` that is this key.  -1 if there is none. */
 static int
 key_at(const Node *made, const Value *key)
 {
@@ -46,7 +46,7 @@ makes_dict(const Node *n)
 	return true;
 }
 
-/* The node of its block that uses the dict first. */
+/* The first node of the dict's block that uses the dict, or contains a use of it. */
 static Node *
 first_use(const Node *dict)
 {
@@ -62,7 +62,7 @@ first_use(const Node *dict)
 	return first;
 }
 
-/* Returns what makes the dict now. */
+/* Folds the first write into the node that makes the dict.  Returns the node that makes it now. */
 static Node *
 fold_write(Pass *p, Graph *g, Node *dict)
 {

@@ -1,13 +1,14 @@
 /*
- * Graphs as PyTorch's executor leaves them (graph_for, last_executed_optimized_graph), which IR text may hold.
+ * Graphs that PyTorch's executor has rewritten (graph_for, last_executed_optimized_graph), which IR text may hold.
  *
  *    %y, %c : Tensor, bool = prim::RequiresGradCheck[types=[...]](%x)        %y = %x, %c = True
  *    %r : Tensor = prim::DifferentiableGraph_0(%y)               ->         the subgraph's nodes
  *
- * A piece that is differentiated or fused on its own is its subgraph: what is beyond the node's outputs was captured
- * for the piece's gradient, which the way back of the whole method does not want.  What was checked before a piece is
- * taken for granted, so the branch with the unknown fallback function goes: a specialization has guards of its own, and
- * in generic code nothing relies on it.  For the same reason what values were seen to be like is forgotten.
+ * A node whose subgraph is differentiated or fused on its own is replaced by the subgraph's nodes.  Outputs of the
+ * subgraph that the node does not have were captured for its gradient.  They are not needed here, since gradients are
+ * computed for the whole method.  Checks before such a node are assumed to hold, so the branch with the unknown
+ * fallback function is removed: a specialization has its own guards, and generic code relies on none.  For the same
+ * reason the profiled types of values are removed.
  */
 #include "../opt.h"
 
@@ -16,7 +17,7 @@
 typedef struct Executor {
 	Pass  *p;
 	Graph *g;
-	Vec(Value *) granted;    /* what checks say */
+	Vec(Value *) granted;    /* results of checks, assumed true */
 	bool   changed;
 } Executor;
 
@@ -34,7 +35,7 @@ integer(Executor *x, const Node *n, const char *attr)
 	return graph_constant(x->g, a && a->kind == ATTR_VALUE && a->v.tag == RT_INT ? a->v : rt_int(0), n->at);
 }
 
-/* (x, y, ...) -> the same, and whether they are as `types` says */
+/* (x, y, ...) -> x, y, ..., and True for "they match the attribute `types`" */
 static void
 take_check(Executor *x, Node *n)
 {
@@ -112,7 +113,7 @@ take_batch(Executor *x, Node *n)
 	}
 }
 
-enum { ONE, ANY, MORE, LESS };   /* results: as many as inputs and one more, or one less */
+enum { ONE, ANY, MORE, LESS };   /* number of results: 1, any, one more than inputs, one less */
 
 static const struct { Symbol kind; int least, results; void (*take)(Executor *, Node *); } forms[] = {
 	{ prim_RequiresGradCheck, 0, MORE, take_check }, { prim_TypeCheck, 0, MORE, take_check },
@@ -130,7 +131,7 @@ has_results(const Node *n, int results)
 
 static void take_block(Executor *, Block *);
 
-/* A graph of its own: one that runs where it stands becomes its nodes. */
+/* Rewrites the subgraph g of node n.  If it runs where n is, its nodes replace n. */
 static void
 take_piece(Executor *x, Node *n, Graph *g)
 {
@@ -177,7 +178,7 @@ take_node(Executor *x, Node *n)
 		}
 }
 
-/* Assertions of torch.export about its values hold for all calls: they are removed. */
+/* Removes profiled types.  Types of torch.export stay, since they hold for all calls. */
 static void
 forget_types(Executor *x, Node *n)
 {

@@ -1,18 +1,19 @@
 /*
- * Folding: a node's operator run on constants while compiling.
+ * Folding: runs a node's operator on constants while compiling.
  *
- * The kernel is asked first, without data, how large its results are; only then does it run, with limits of memory,
- * steps and time.  What fails stays in the graph: it is to fail when the program runs, and there may be an `if` before.
+ * The kernel first runs without data, which tells how large its results are.  Only then it runs with data, with limits
+ * of memory, steps and time.  A node that fails stays in the graph: it must raise when the program runs, and there may
+ * be an `if` before it.
  */
 #include "../opt.h"
 
 #include <string.h>
 
 enum {
-	FOLD_BYTES = 16 << 20,       /* results of one node, */
-	FOLD_TIMES = 8,              /* or so many times its arguments: integers become floats */
-	FOLD_MEMORY = 64 << 20,      /* and what it takes more to make them */
-	FOLD_STEPS = 100000,         /* instructions of a body */
+	FOLD_BYTES = 16 << 20,       /* size of one node's results, */
+	FOLD_TIMES = 8,              /* or this many times its arguments: integers become floats */
+	FOLD_MEMORY = 64 << 20,      /* further memory that the kernel uses */
+	FOLD_STEPS = 100000,         /* instructions of an operator's body */
 	FOLD_NS = 1000000000,
 	FOLD_ARGS = 64,
 };
@@ -74,8 +75,7 @@ release(IValue *v, int n)
 		rt_release(v[i]);
 }
 
-/* What results may have: in proportion to the tensors that they are made of, of which a view may show more than there
- * is. */
+/* Largest size of results in bytes, in proportion to the tensor arguments.  An expanded view counts as its storage. */
 static int64_t
 room_for(const IValue *args, int n)
 {
@@ -88,7 +88,7 @@ room_for(const IValue *args, int n)
 	return FOLD_TIMES * sum > FOLD_BYTES ? FOLD_TIMES * sum : FOLD_BYTES;
 }
 
-/* Are the results small?  A kernel that cannot say without data has only the limit of memory. */
+/* Are the results small?  True if the kernel cannot tell without data: then only the limit of memory holds. */
 static bool
 is_small(RtCx *rt, RtKernel *kernel, const IValue *args, int nout, int64_t room)
 {
@@ -128,7 +128,7 @@ run_limited(RtCx *rt, RtKernel *kernel, const RtCode *code, const IValue *args, 
 
 /* ---- operators ------------------------------------------------------------------------------------------ */
 
-/* Runs a kernel without data; true: its results are views of arguments. */
+/* Runs a kernel without data.  True if its results are views of arguments. */
 static bool
 gives_views(RtCx *rt, RtKernel *kernel, const KnownArgs *args, IValue *out, int nout)
 {
@@ -146,7 +146,7 @@ gives_views(RtCx *rt, RtKernel *kernel, const KnownArgs *args, IValue *out, int 
 	return false;
 }
 
-/* Runs the kernel, or else the code, on arguments whose data may have to be made first. */
+/* Runs the kernel, or the code if kernel is null, after creating data that arguments lack. */
 static int
 run_filled(Cx *cx, RtKernel *kernel, const RtCode *code, const KnownArgs *args, IValue *out, int nout)
 {
@@ -163,7 +163,8 @@ run_filled(Cx *cx, RtKernel *kernel, const RtCode *code, const KnownArgs *args, 
 	return status;
 }
 
-/* The inputs as the kernel wants them: those past the schema's in a list. */
+/* Copies the inputs to args as the kernel expects them: those past the schema's arguments form a list.  Returns the
+ * number of args, or -1 if there are too many. */
 static int
 gather(Cx *cx, const Node *n, const Schema *s, const IValue *in, IValue *args)
 {

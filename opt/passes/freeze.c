@@ -4,10 +4,10 @@
  *   %c = prim::GetAttr[name="conv"](%self)
  *   %w = prim::GetAttr[name="weight"](%c)      ->   %w : Float(64, 3, 7, 7) = prim::Constant[value=<Tensor #...>]()
  *
- * An attribute may stand in the graph when no prim::SetAttr with its name is in reach and no graph that runs on the
- * instance writes to its memory, by whatever name: places.c says so.  Tensors are not copied: the constant is the
- * attribute, read-only from here on.  Graphs that run on the side (fork) are frozen too.  A second run, when branches
- * that train have gone, freezes what only they wrote.
+ * An attribute becomes a constant if no reachable prim::SetAttr has its name, and no graph that runs on the instance
+ * writes to its memory under any name (places.c).  Tensors are not copied: the constant is the attribute, read-only
+ * from here on.  Graphs of forked tasks are frozen, too.  The second run comes after constprop, which may have removed
+ * branches that write to attributes.
  */
 #include "places.h"
 
@@ -78,7 +78,7 @@ freeze(Pass *p, Graph *g)
 	Places *q = places_of(p, g);
 	bool changed = false;
 
-	/* Subgraphs first, whose inputs the graph around them says. */
+	/* Subgraphs first: their inputs are found in the graph around them. */
 	for (int i = q && p->self.tag == RT_OBJECT ? q->scope.n : 0; i-- > 0;)
 		if (!q->scope.at[i]->peer)
 			changed |= freeze_scope(q->scope.at[i]);

@@ -4,16 +4,16 @@
  *    x = aten::batch_norm(...); y = aten::relu_(x)      ->   y = aten::relu(x)
  *    x = aten::conv2d(...);     y = aten::add_(x, z)    ->   x' = aten::clone(x); y = aten::add_(x', z)
  *
- * A value is fresh when its node's schema gives it memory of its own, or writes to a clone that nothing else reads; all
- * its aliases are then made by its uses.  The
- * write is seen nowhere else when no use before it makes an alias (a view, a container, a block's output), and is in
- * the block of the value itself: in a loop's body the next trip would see it.  Uses afterwards get the result.
+ * A value is fresh if its node's schema gives it memory of its own, or if its node writes to a clone that nothing else
+ * reads.  All its aliases are then made by its uses.  Nothing else sees a write to it under two conditions.  No use
+ * before the write makes an alias (a view, a container, a block's output).  The write is in the block of the value
+ * itself, since in a loop's body the next trip would see it.  Uses after the write get the result.
  *
- * A write keeps self's dtype and sizes, or raises.  An operator that could give others (add_ of a float to an int)
- * stays in place in a prepared graph, but on a clone of self: then self is not written to, and the specializer
- * (writes.c), which knows types, computes the value where the write does not raise, and needs no clone.  A method with
- * gradients has no writes but those under no_grad, which the gradient goes past: there prim::stored checks the value
- * and converts it.  In a specialized graph types decide.
+ * A write keeps self's dtype and sizes, or raises.  An operator whose result could have others (add_ of a float to an
+ * int) stays in place in a prepared graph, but on a clone of self, so that nothing writes to self.  The specializer
+ * (writes.c) knows the types.  It computes the value where the write does not raise, and removes the clone.  A method
+ * with gradients keeps only writes under no_grad, which differentiation ignores.  Its other writes become prim::stored,
+ * which checks the value and converts it.  In a specialized graph types decide.
  */
 #include "../opt.h"
 
@@ -92,7 +92,7 @@ functional_row(Cx *cx, const Node *n, int at[FUNCTIONAL_ARGS])
 	return base;
 }
 
-/* The functional node before n. */
+/* Inserts the functional node before n, and returns its result. */
 static Value *
 functional_value(Graph *g, Node *n, Op *base, const int *at)
 {
@@ -106,7 +106,7 @@ functional_value(Graph *g, Node *n, Op *base, const int *at)
 	return m->out[0];
 }
 
-/* The value of self after `result` is written into it; the write is checked like one in place. */
+/* The value of self after `result` is written to it.  It is checked as the write in place would be. */
 static Value *
 stored(Graph *g, Node *n, Value *result)
 {
@@ -161,8 +161,8 @@ is_written_once(const Value *v)
 	return true;
 }
 
-/* The value that n leaves in self, before n; null: only types, which are not known yet, can say it, or it would not be
- * the same. */
+/* Inserts the value that n leaves in self before n.  Null if that depends on types that are not known yet, or if it
+ * would have another type. */
 static Value *
 computed(Pass *p, Graph *g, Node *n, Op *base, const int *at)
 {
@@ -181,14 +181,14 @@ computed(Pass *p, Graph *g, Node *n, Op *base, const int *at)
 	return typed || keeps_type(base) ? result : stored(g, n, result);
 }
 
-/* Does it help that n writes to a clone: will the specializer find it? */
+/* Does it help that n writes to a clone?  It does if the specializer sees the clone. */
 static bool
 wants_clone(Pass *p, const Graph *g, const Node *n)
 {
 	return !type_is_complete(n->out[0]->type) && !(p->fn && p->fn->prepared != g) && !is_own_clone(n->in[0], n);
 }
 
-/* A write that nothing reads stays one: dce, which removes those that PyTorch removes, has to see it. */
+/* Is the written value read?  If not, the write stays, since dce has to see it to remove what PyTorch removes. */
 static bool
 is_read_after(const Value *self, const Node *write)
 {
@@ -231,7 +231,7 @@ bool
 functional(Pass *p, Graph *g)
 {
 	const bool before = p->fn && p->fn->gradient && g == p->fn->prepared;
-	/* Of a method that is to be differentiated. */
+	/* For a method that is still to be differentiated. */
 	const Active *active = before ? active_values(p->cx, g, p->fn->gradient, p->scratch) : NULL;
 	bool changed = false;
 

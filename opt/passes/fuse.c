@@ -1,10 +1,10 @@
 /*
  * Fusion of pointwise operators: chains of MAP rows over one iteration space become prim::FusionGroup nodes.
  *
- * Greedy, from the end of each block: a group takes in the producers of its inputs while that is one loop over the same
- * sizes: a producer of a smaller space would be computed again for every broadcast element, a larger one is no
- * pointwise producer at all.  A producer whose value others need, too, is taken when all of them come after the group;
- * its value becomes one more output.  Nothing that is written to anywhere takes part, so order between groups is free.
+ * The pass is greedy, and walks each block from its end.  A group absorbs the producers of its inputs while all have
+ * the same sizes.  A producer of a smaller space would be computed again for every broadcast element.  One of a larger
+ * space is not pointwise.  A producer whose value has other users is absorbed if all of them come after the group; its
+ * value becomes another output.  Nothing that is written to anywhere takes part, so order between groups is free.
  *
  *    t = aten::add(a, b); u = aten::relu(t)   ->   u = prim::FusionGroup[Subgraph=...](a, b)
  */
@@ -21,7 +21,7 @@ typedef struct Fuse {
 	int      made;
 } Fuse;
 
-/* Complex numbers: of rows that kernels have for them */
+/* May elements of this type be fused?  Complex numbers only in rows that have kernels for them. */
 static bool
 element_type(const Node *n, const Type *t)
 {
@@ -65,7 +65,7 @@ same_space(const Type *a, const Type *b)
 	       (x->rank == 0 || !memcmp(x->strides, y->strides, (size_t)x->rank * sizeof *x->strides));
 }
 
-/* The group's own value for an outer one; constants are copied in. */
+/* The value inside the group for an outer one: a copy of a constant, or an input of the group. */
 static Value *
 inner_value(Fuse *f, Node *group, Value *v)
 {
@@ -110,7 +110,7 @@ new_group(Fuse *f, Node *n)
 	return group;
 }
 
-/* Do all uses of v lie in the group or after it? */
+/* Is each user of v the group, or a node after it? */
 static bool
 used_later(const Node *group, const Value *v)
 {
@@ -123,7 +123,7 @@ used_later(const Node *group, const Value *v)
 	return true;
 }
 
-/* Takes the producer of input `at` into the group. */
+/* Moves the producer of input `at` into the group. */
 static void
 take(Fuse *f, Node *group, int at)
 {
@@ -137,7 +137,7 @@ take(Fuse *f, Node *group, int at)
 	for (int i = 0; i < p->nin; i++)
 		node_add_input(inner, inner_value(f, group, p->in[i]));
 	node_add_output(inner, v->type)->name = v->name;
-	/* After the constants that were put in front for it, before all that may use it. */
+	/* After the constants that were inserted for it, and before all its users. */
 	graph_insert(sub, inner);
 	value_replace_uses(inside, inner->out[0]);
 	for (int i = 0; i < v->uses.n; i++)

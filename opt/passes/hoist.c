@@ -3,13 +3,13 @@
  *
  *    Loop(n): ... w = aten::t(W); y = aten::mm(x, w) ...   ->   w = aten::t(W); Loop(n): ... y = aten::mm(x, w) ...
  *
- * Of the nodes of the body itself, not of branches in it; inner loops first.  The inputs must come from outside,
- * nothing in the loop may write to them, and the result must be one that all trips can have in common: a view, or
- * memory that nothing writes to or takes out of the graph.
+ * Only nodes of the body itself move, not those of branches in it; inner loops come first.  The inputs must come from
+ * outside, and nothing in the loop may write to them.  All trips must be able to share the result: it is a view, or
+ * memory that nothing writes to and that does not leave the graph.
  *
- * A loop may run no trip at all.  Only what cannot fail is moved then; what can fail may go only where the loop
- * certainly runs and nothing that stays in the body before it prints, or fails in another way.  Where sizes are known a
- * kernel has run on them without data: after that only those fail that look at the data.
+ * A loop may run no trip at all, so nodes that cannot fail may always move.  Other nodes move only if the loop
+ * certainly runs, and nothing that stays in the body before them has an effect or can fail.  If sizes are known, the
+ * kernel has run on them without data: after that only kernels that look at the data can fail.
  */
 #include "../opt.h"
 
@@ -19,7 +19,7 @@ typedef struct Hoist {
 	bool     changed;
 } Hoist;
 
-/* Kernels that cannot fail on tensors of known types: no number in the data is wrong for them. */
+/* Kernels that cannot fail on tensors of known types, whatever the data. */
 static const Symbol total[] = {
 	aten_t, aten_transpose, aten_permute, aten_view, aten_reshape, aten_expand, aten_unsqueeze,
 	aten_squeeze, aten_slice, aten_select, aten_narrow, aten_flatten, aten_contiguous,
@@ -55,7 +55,7 @@ all_known(const Node *n)
 	return known;
 }
 
-/* Pointwise, and no division of integers. */
+/* Is n pointwise on floats?  Such nodes divide no integers. */
 static bool
 is_float_map(const Node *n)
 {
@@ -86,7 +86,7 @@ is_new_container(const Node *n, int i, const AliasSet *a)
 	return false;
 }
 
-/* Is output i memory that was there before, or none that anybody could write to? */
+/* Is output i memory that existed before, or immutable? */
 static bool
 is_view(const Node *n, int i)
 {
@@ -125,7 +125,7 @@ surely_runs(const Node *loop)
 static void
 hoist_loop(Hoist *h, Node *loop)
 {
-	bool first = surely_runs(loop);          /* would n run, whatever else happens? */
+	bool first = surely_runs(loop);          /* whether n certainly runs */
 
 	for NODES(n, loop_body(loop)) {
 		const bool safe = cannot_fail(n);

@@ -1,10 +1,10 @@
 /*
- * Calls of known functions become their graphs.
+ * Replaces calls of known functions by their graphs.
  *
  *   %r = prim::CallMethod[name="forward"](%m, %x)   ->   the nodes of forward, with %m and %x for its inputs
  *
- * Every node that comes in remembers the function it is from and the call (Node.inlined), for messages and tracebacks.
- * Calls of a function that is being inlined already stay calls; so does what would make the graph too large.
+ * Every inlined node remembers its function and the call (Node.inlined), for messages and tracebacks.  A call of a
+ * function that is already being inlined stays a call.  So does every call once the graph is too large.
  */
 #include "../opt.h"
 
@@ -13,7 +13,7 @@
 enum { MOST_NODES = 400000 };
 
 typedef struct Inlining Inlining;
-struct Inlining {                /* the functions around a place */
+struct Inlining {                /* stack of the functions that are being inlined */
 	const Function *fn;
 	Inlining *up;
 };
@@ -66,7 +66,7 @@ note_frames(Inliner *in, Node *n, Frame *call)
 
 static void walk(Inliner *in, Node *from, const Node *to, Inlining *around);
 
-/* The callee's nodes before the call, which goes. */
+/* Inserts copies of the callee's nodes before the call, and removes the call.  first: the call's first argument. */
 static void
 take_in(Inliner *in, Node *call, Function *fn, Graph *callee, int first)
 {
@@ -87,7 +87,7 @@ take_in(Inliner *in, Node *call, Function *fn, Graph *callee, int first)
 	in->changed = true;
 }
 
-/* An interface's method, when the object is known: the class decides, and the callee wants to see it. */
+/* The method of an interface, if the object is known.  Casts the object to its class, which the callee expects. */
 static Function *
 resolve_interface(Inliner *in, Node *n)
 {

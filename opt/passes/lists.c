@@ -2,12 +2,12 @@
  * Lists of known length that nothing changes become their elements.
  *
  *   %l = prim::ListConstruct(%a, %b)
- *   %n = aten::len(%l)                ->  2              so is that of a dict that stays empty
+ *   %n = aten::len(%l)                ->  2              likewise of a dict that stays empty
  *   %x = aten::__getitem__(%l, %one)  ->  %b
  *   %x, %y = prim::ListUnpack(%l)     ->  %a, %b
  *   %m = aten::add(%l, %k)            ->  prim::ListConstruct(%a, %b, ...)
  *
- * And a list that is built by appending, before anybody looks at it, is made at once:
+ * A list whose first uses are appends is made at once:
  *   %l = prim::ListConstruct(%a); ...; aten::append(%l, %b)   ->   ...; %l = prim::ListConstruct(%a, %b)
  */
 #include "../opt.h"
@@ -21,7 +21,7 @@ typedef struct Lists {
 	bool     changed;
 } Lists;
 
-/* The elements, when the list is made in the graph and stays as it is. */
+/* The node that makes the list, if nothing writes to the list.  Else null. */
 static const Node *
 elements_of(Lists *l, const Value *v)
 {
@@ -37,7 +37,7 @@ replace(Lists *l, Node *n, Value *with)
 	l->changed = true;
 }
 
-/* A dict that is made empty, and stays so. */
+/* Is v a dict that is made empty, and stays so? */
 static bool
 is_empty_dict(Lists *l, const Value *v)
 {
@@ -100,7 +100,7 @@ fold_add(Lists *l, Node *n)
 	replace(l, n, made->out[0]);
 }
 
-/* The node of the block where the list is used first. */
+/* The first node of the block that uses the list, or contains a use of it. */
 static Node *
 first_use(const Value *v, const Block *b)
 {
@@ -115,7 +115,8 @@ first_use(const Value *v, const Block *b)
 	return first;
 }
 
-/* The list is not used before its first append, so it may as well be made there.  Returns what makes it now. */
+/* Moves the making of the list to its first append, as long as this is its first use.  Returns the node that makes it
+ * now. */
 static Node *
 fold_append(Lists *l, Node *list)
 {

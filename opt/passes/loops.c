@@ -1,12 +1,13 @@
 /*
- * Loops that are more than they need to be.
+ * Simplifies loops.
  *
  *   A loop that runs once becomes its body:     Loop(1, true, %a): body(%i, %x) -> (%c, f(%i, %x))     ->   f(0, %a)
- *   and so does one whose body says that it is not to go on.
- *   What is carried and set to what it was at first, on every trip, is that all the time.
- *   Of two values that begin and go on as the same, one is carried.
+ *   So does a loop whose body always returns False as its condition.
+ *   A carried value that every trip sets to its initial value is not carried.
+ *   Of two carried values that are equal at first and after every trip, one is carried.
  *
- * What a loop carries unused goes with dce; loops that never run, and what they do not change, with constprop.
+ * dce removes carried values that nothing uses.  constprop removes loops that never run, and values that no trip
+ * changes.
  */
 #include "../opt.h"
 
@@ -47,7 +48,7 @@ is_same(const Value *a, const Value *b)
 			  value_constant(b, &y) && value_identical(x, y));
 }
 
-/* Carried value i is `with` inside, `after` behind the loop. */
+/* Stops carrying value i.  Its uses become `with` in the body, and `after` behind the loop. */
 static void
 stop_carrying(Node *n, int i, Value *with, Value *after)
 {
@@ -56,7 +57,7 @@ stop_carrying(Node *n, int i, Value *with, Value *after)
 	loop_remove_carried(n, i);
 }
 
-/* The first carried value that always equals value i; i: there is none. */
+/* Index of the first carried value that always equals value i.  i if there is none. */
 static int
 twin_of(const Node *n, int i)
 {

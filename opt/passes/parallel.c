@@ -1,18 +1,18 @@
 /*
- * Sums of convolutions, or products, of one input become one.
+ * Replaces a sum of two convolutions, or products, of one input by one with the sum of their weights.
  *
  *    conv(x, v, b) + conv(x, w, c)   ->   conv(x, v + w, b + c)
  *
- * Networks that are trained with several branches side by side are saved so (RepVGG, MobileOne): half of the
- * multiplications, or less, are left.  A window inside of the other one, with as much less padding, is added to its
- * middle: 1 x 1 to 3 x 3.  A sum may be written to the first one, or to a copy of it (functional.c).  The weights are
- * added in double and rounded once; what is not finite then stays, as do results that something else reads.
+ * Networks that are trained with parallel branches are saved in this form (RepVGG, MobileOne).  At most half of the
+ * multiplications are left.  A smaller window with correspondingly less padding is added to the middle of the larger
+ * one: 1 x 1 to 3 x 3.  The sum may write to its first operand, or to a clone of it (functional.c).  Weights are added
+ * in double and rounded once.  Nothing is changed if one is then not finite, or if something else reads the results.
  */
 #include "../opt.h"
 
-enum { MOST_DIMS = 5, WINDOW = 2 };      /* of weights: outputs and inputs, then the window's */
+enum { MOST_DIMS = 5, WINDOW = 2 };      /* of weights: outputs and inputs, then the window from dim WINDOW on */
 
-/* All numbers of a list of ints that is constant, or of one that stands for n equal ones. */
+/* Reads a constant list of n ints.  A list of one int stands for n equal ones. */
 static bool
 constant_list(const Value *v, int n, int64_t *out)
 {
@@ -37,7 +37,7 @@ same_input(const Value *a, const Value *b)
 			  node_equal(a->node, b->node));
 }
 
-/* Do the nodes compute the same of the same, but for weights, biases and, of `other`, a smaller window? */
+/* Are the nodes equal, but for weights and biases?  Unless same_window, window and padding may differ, too. */
 static bool
 are_alike(const Outputs *o, const Outputs *other, bool same_window)
 {
@@ -56,7 +56,7 @@ are_alike(const Outputs *o, const Outputs *other, bool same_window)
 	return true;
 }
 
-/* Where other's window lies in that of o; false: it reaches beyond, or they do not move alike. */
+/* Finds the offset of other's window in that of o.  False if it reaches beyond, or if other arguments differ. */
 static bool
 lies_in(const Outputs *o, const Outputs *other, int64_t *at)
 {
@@ -82,7 +82,7 @@ lies_in(const Outputs *o, const Outputs *other, int64_t *at)
 	return true;
 }
 
-/* sum += by * t, in which t's first element is the one at `at` of dims */
+/* sum += by * t.  The sizes of sum are dims; the first element of t is added to the one at index `at`. */
 static void
 add(RtCx *rt, double *sum, const int64_t *dims, const RtTensor *t, const int64_t *at, double by)
 {
@@ -102,7 +102,7 @@ add(RtCx *rt, double *sum, const int64_t *dims, const RtTensor *t, const int64_t
 	rt_tensor_release(plain);
 }
 
-/* by[0] * a + by[1] * b, of a's sizes; null: it is not finite.  b may be null. */
+/* by[0] * a + by[1] * b, with a's sizes.  b may be null.  Null if an element is not finite. */
 static RtTensor *
 sum_of(Reweigh *r, const RtTensor *a, const RtTensor *b, const int64_t *at, const double *by)
 {
@@ -121,7 +121,7 @@ sum_of(Reweigh *r, const RtTensor *a, const RtTensor *b, const int64_t *at, cons
 	return finite ? out : NULL;
 }
 
-/* Gives o's node the sum of both, in place of n. */
+/* Gives o's node the sum of both weights, and replaces n by it. */
 static bool
 join(Reweigh *r, const Outputs *o, const Outputs *other, Node *n, const double *by)
 {
@@ -146,12 +146,12 @@ join(Reweigh *r, const Outputs *o, const Outputs *other, Node *n, const double *
 		node_set_input(o->node, o->bias_at, graph_constant(r->g, rt_of(b), n->at));
 	value_replace_uses(n->out[0], o->node->out[0]);
 	node_destroy(n);
-	if (node_is(copy, aten_clone) && !copy->out[0]->uses.n)       /* or it would read the next sum's side */
+	if (node_is(copy, aten_clone) && !copy->out[0]->uses.n)       /* else it would count as a reader */
 		node_destroy(copy);
 	return true;
 }
 
-/* How often each side of a sum is in it; false: it is none. */
+/* Factors of both sides of a sum.  False if n is no sum. */
 static bool
 is_sum(const Node *n, double *by)
 {
@@ -169,7 +169,7 @@ is_sum(const Node *n, double *by)
 	return true;
 }
 
-/* Side i of a sum; of what it writes to, which is a copy, what that is of.  False: something else reads it, too. */
+/* Finds side i of a sum.  If n writes to a clone, that is the clone's input.  False if something else reads it. */
 static bool
 side_of(const Reweigh *r, const Node *n, int i, Outputs *o)
 {

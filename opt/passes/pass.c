@@ -1,15 +1,16 @@
 /*
- * The pipeline: runs the rows of passes.def over a graph, and answers the options that look inside.
+ * The pipeline: runs the rows of passes.def over a graph, and handles the options that look inside it.
  *
  *   -d dce      the graph after dce         -d dce:2   each change and why       -d all    after every pass
  *   -L dce=12   no more than 12 changes     -p dce,cse these passes, in order    --stop cse:2  nothing after it
  *   --no-pass cse,fuse   all but these
- * KILN_LOG and KILN_OPT_LIMIT say the same as -d and -L, also in the form of PyTorch's variables: `:` between the
- * parts,
- * `>` before a name for more, and the names of its files.  KILN_TYPE_VERBOSITY is how much of a tensor's type is
- * printed. With KILN_LINT set, or in a build without NDEBUG, the graph is checked after every pass that changed it.
  *
- * The alias database lives from the pass that asks for it first to the one that changes what it describes.
+ * KILN_LOG and KILN_OPT_LIMIT have the same effect as -d and -L.  They also accept the form of PyTorch's variables: `:`
+ * between the parts, `>` before a name for more detail, and names of PyTorch's source files.  KILN_TYPE_VERBOSITY sets
+ * how much of a tensor's type is printed.  With KILN_LINT set, or in a build without NDEBUG, the graph is checked after
+ * every pass that changed it.
+ *
+ * The alias database is built when a pass first asks for it.  It is dropped when a pass changes what it describes.
  */
 #include "../opt.h"
 
@@ -33,14 +34,14 @@ static const Row rows[] = {
 
 enum { NROW = sizeof rows / sizeof *rows };
 
-typedef struct Option { const char *name; int n; } Option;      /* dce:2, dce=12 */
+typedef struct Option { const char *name; int n; } Option;      /* a pass and its number: dce:2, dce=12 */
 typedef Vec(Option) Options;
 
 struct Config {
 	Options dumps, limits, passes, without;
 	const char *stop, *until;
-	int     stop_at;                 /* 1: the first of its rows */
-	int     ndone[NROW];             /* changes of passes by the name of this row */
+	int     stop_at;                 /* which step named `stop` is the last to run, from 1 */
+	int     ndone[NROW];             /* changes so far, at the first row of the pass */
 	Stage   until_stage;
 	int     level;
 	int     detail;                  /* Cx.type_detail of dumps */
@@ -62,7 +63,7 @@ config(Cx *cx)
 	return cx->config;
 }
 
-/* Passes as PyTorch names them: its environment variables name source files. */
+/* Translates a name from PyTorch's environment variables, which name its source files, to the name of a pass. */
 static const char *
 pass_called(const char *name)
 {
@@ -90,14 +91,14 @@ is_pass(const char *name)
 	return !strcmp(name, "all");
 }
 
-/* Not passes, but limited node by node by -L as well: inference by the specializer, kernels by codegen. */
+/* Names that are no passes but that -L also limits node by node: inference by the specializer, kernels by codegen. */
 static bool
 is_outside(const char *name)
 {
 	return !strcmp(name, "known") || !strcmp(name, "kernels");
 }
 
-/* [>]name[SEPnumber], and more behind a comma or a colon */
+/* Parses [>]name[SEPnumber] entries, separated by commas or colons. */
 static void
 add_options(Cx *cx, Options *to, const char *text, char sep, int absent)
 {
@@ -154,7 +155,7 @@ config_without(Cx *cx, const char *text)
 	add_options(cx, &config(cx)->without, text, ':', 1);
 }
 
-/* How many steps of the pipeline have this name: its rows, once for each stage. */
+/* Number of steps of the pipeline with this name.  A row counts once for each of its stages. */
 static int
 count_steps(const char *name)
 {
@@ -214,11 +215,11 @@ config_environment(Cx *cx)
 
 /* ---- what a pass may ask ------------------------------------------------------------------------------ */
 
-typedef struct Run {             /* of several passes over one graph */
+typedef struct Run {             /* passes that run one after another over one graph */
 	Cx       *cx;
 	Function *fn;
 	IValue    self;
-	Arena     memory;        /* of alias */
+	Arena     memory;        /* holds the alias database */
 	AliasDb  *alias;
 } Run;
 
@@ -338,7 +339,7 @@ run_row(Run *r, const Row *row, Graph *g)
 	return changed;
 }
 
-/* A forked task is a graph of its own; inlining and freeze walk into it themselves. */
+/* A forked task has a graph of its own.  Inlining and freeze enter such graphs themselves. */
 static void
 run_forked(const Run *r, const Row *row, const Block *b)
 {
@@ -365,7 +366,7 @@ run_all(Run *r, const Row *row, Graph *g)
 	run_forked(r, row, g->top);
 }
 
-/* Of the stage that ends, and not again of the next one. */
+/* Prints the times of the stage that ends, and resets them for the next one. */
 static void
 print_times(struct Config *c, Stage stage, const Function *fn)
 {
@@ -388,7 +389,7 @@ pass_stages(const char *name)
 	return stages;
 }
 
-/* Row i is the first of its name. */
+/* Is row i the first with its name? */
 static bool
 is_first_row(int i)
 {
@@ -404,7 +405,7 @@ pass_name(int at)
 	return NULL;
 }
 
-/* The row after which a stage ends; NROW - 1 when it runs through. */
+/* Index of the last row that a stage runs: NROW - 1 unless config_until ends it earlier. */
 static int
 last_row(const struct Config *c, Stage stage)
 {
@@ -421,8 +422,9 @@ is_on(const struct Config *c, int row, Stage stage)
 	       !find_option(&c->without, rows[row].name);
 }
 
-/* Step i of the pipeline: all rows of the first stage, then of the second, whether they are on or not, so that a step
- * has the same name at every level.  Returns the row, or -1; nth: of its name. */
+/* Finds step i of the pipeline: all rows of the first stage, then of the second.  Rows that are off count too, so that
+ * a step has the same name at every level.  Returns the row, or -1.  *nth: its number among the steps of its name, from
+ * 1. */
 static int
 find_step(int i, Stage *stage, int *nth)
 {
@@ -446,7 +448,7 @@ pass_step(Cx *cx, int i)
 	return row < 0 ? NULL : nth == 1 ? rows[row].name : arena_printf(cx->arena, "%s:%d", rows[row].name, nth);
 }
 
-/* Does this row come behind the one that --stop names? */
+/* Does this row come after the step that --stop names? */
 static bool
 is_behind_stop(const struct Config *c, int row, Stage stage)
 {
@@ -517,10 +519,10 @@ prepare(Cx *cx, Function *fn, IValue self)
 {
 	if (fn->prepared)
 		return fn->prepared;
-	ops_compile_all(cx, fn);                 /* folding runs them */
+	ops_compile_all(cx, fn);                 /* folding runs the bodies */
 	fn->prepared = graph_clone(function_graph(cx, fn), NULL);
 	passes_run(cx, STAGE_PREPARE, fn, fn->prepared, self);
-	ops_compile_bodies(cx, fn->prepared);    /* of operators that passes put in */
+	ops_compile_bodies(cx, fn->prepared);    /* of operators that passes inserted */
 	return fn->prepared;
 }
 

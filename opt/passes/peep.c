@@ -1,9 +1,9 @@
 /*
- * Peephole rules: a row of the table and a function each.
+ * Peephole rules: each is a row of the table and a function.
  *
- * A rule looks at one node and the nodes that make its inputs, and may name a value that is equal to the node's output.
- * Only rules that hold for every input are here, NaN, empty and strided tensors included.  A rule that would make two
- * names of one memory where there were two memories asks alias analysis first.
+ * A rule looks at one node and the nodes that make its inputs.  It may return a value that equals the node's output.
+ * Every rule holds for all inputs, including NaN and empty or strided tensors.  A rule that would merge two memories
+ * into one asks alias analysis first.
  */
 #include "../opt.h"
 
@@ -17,7 +17,7 @@ typedef struct Peep {
 	bool     changed;
 } Peep;
 
-typedef Value *Rule(Peep *, Node *);     /* the value to be used instead, or null */
+typedef Value *Rule(Peep *, Node *);     /* returns the value to use instead, or null */
 
 static Value *
 constant_at(Peep *p, Node *n, IValue v)
@@ -32,7 +32,7 @@ info_of(const Value *v)
 	return v->type->kind == TYPE_TENSOR ? v->type->tensor : NULL;
 }
 
-/* May two memories become one?  Only when nothing writes, and not both can be told apart outside. */
+/* May the memories of a and b become one?  Only if nothing writes to either, and not both leave the graph. */
 static bool
 may_share(Peep *p, const Value *a, const Value *b)
 {
@@ -68,7 +68,7 @@ unwrap(Peep *p, Node *n)
 	return may_be_none(n->in[0]->type) ? NULL : n->in[0];
 }
 
-/* x is None, where x's type says it */
+/* x is None, if the type of x decides it */
 static Value *
 is_none(Peep *p, Node *n)
 {
@@ -81,7 +81,7 @@ is_none(Peep *p, Node *n)
 	return NULL;
 }
 
-/* detach_ of a copy of a constant, which torch.export makes of torch.tensor([1, 2]): it requires no gradient anyway. */
+/* detach_ of a copy of a constant, as torch.export emits for torch.tensor([1, 2]): the copy requires no gradient. */
 static Value *
 detached_already(Peep *p, Node *n)
 {
@@ -105,7 +105,7 @@ not_not(Peep *p, Node *n)
 	return node_is(inner, aten___not__) && inner->in[0]->type->kind == TYPE_BOOL ? inner->in[0] : NULL;
 }
 
-/* If(c) with True in one branch and False in the other, for the first output: c */
+/* If(c) that returns True from its first branch and False from its second -> c */
 static Value *
 same_as_condition(Peep *p, Node *n)
 {
@@ -116,7 +116,7 @@ same_as_condition(Peep *p, Node *n)
 		return NULL;
 	if (!value_int(if_then(n)->ret->in[0], &x) || !value_int(if_else(n)->ret->in[0], &y) || !x || y)
 		return NULL;
-	/* Nodes of its branches may do more than make these constants. */
+	/* The branches must hold nothing else. */
 	for (int b = 0; b < 2; b++)
 		for NODES(m, n->sub[b])
 			if (!node_is(m, prim_Constant))
@@ -126,7 +126,7 @@ same_as_condition(Peep *p, Node *n)
 
 /* ---- numbers --------------------------------------------------------------------------------------------- */
 
-/* Int(NumToTensor(i)) -> i, and so with Float and Bool */
+/* Int(NumToTensor(i)) -> i; likewise Float and Bool */
 static Value *
 number_and_back(Peep *p, Node *n)
 {
@@ -138,7 +138,7 @@ number_and_back(Peep *p, Node *n)
 	return inner->in[0];
 }
 
-/* int(i), float(f), bool(b) of what it is already */
+/* int(i), float(f), bool(b) of a value that has this type -> the value */
 static Value *
 same_number(Peep *p, Node *n)
 {
@@ -155,7 +155,7 @@ is_whole(const Value *v)
 	return v->type->kind == TYPE_INT || v->type->kind == TYPE_BOOL;
 }
 
-/* Is it this number?  -0.0 is not 0. */
+/* Is v this number?  -0.0 is not 0. */
 static bool
 is_number(const Value *v, double number)
 {
@@ -165,7 +165,8 @@ is_number(const Value *v, double number)
 	       !signbit(rt_number(c)) == !signbit(number);
 }
 
-/* i + 0, i - 0, i * 1, i // 1 -> i, of ints; 0 + i, 1 * i; of floats only f * 1, f / 1, f - 0: f + 0 makes 0 of -0 */
+/* For ints: i + 0, i - 0, i * 1, i // 1, 0 + i, 1 * i -> i.  For floats only f * 1, f / 1, f - 0 and f + -0.0 -> f,
+ * since f + 0 turns -0 into 0. */
 static Value *
 neutral(Peep *p, Node *n)
 {
@@ -185,7 +186,7 @@ neutral(Peep *p, Node *n)
 	return NULL;
 }
 
-/* i == i and the like, of ints and bools: a NaN is not equal to itself */
+/* i == i and the like, of ints and bools only: a NaN is not equal to itself */
 static Value *
 compared_to_itself(Peep *p, Node *n)
 {
@@ -194,7 +195,7 @@ compared_to_itself(Peep *p, Node *n)
 	return constant_at(p, n, rt_bool(node_is(n, aten_eq) || node_is(n, aten_le) || node_is(n, aten_ge)));
 }
 
-/* not a < b -> a >= b of ints, where the comparison is for nothing else; not a == b -> a != b, of floats, too */
+/* not a < b -> a >= b for ints, if nothing else uses the comparison.  not a == b -> a != b, also for floats. */
 static Value *
 not_compared(Peep *p, Node *n)
 {
@@ -224,7 +225,7 @@ not_compared(Peep *p, Node *n)
 
 /* ---- tensors ------------------------------------------------------------------------------------------------ */
 
-/* A batch norm by known statistics of which only the result is wanted is aten::batch_norm, which other passes know. */
+/* A batch norm with known statistics -> aten::batch_norm, which other passes know.  Only the first result is used. */
 static Value *
 inference_norm(Peep *p, Node *n)
 {
@@ -246,7 +247,7 @@ inference_norm(Peep *p, Node *n)
 	return made->out[0];
 }
 
-/* dropout that does not train, or drops nothing, is its input, and the kernel returns it as such */
+/* Dropout that does not train, or has probability 0 -> its input, which the kernel returns in this case, too. */
 static Value *
 dropout(Peep *p, Node *n)
 {
@@ -282,21 +283,21 @@ is_contiguous(const Type *t)
 	return true;
 }
 
-/* Would x have the layout of the node's result, which it replaces? A new result has no holes, which x may have. */
+/* Does x have the layout of the node's result, which it replaces?  A new result has no gaps, which x may have. */
 static bool
 keeps_layout(const Node *n, const Value *x)
 {
 	return is_contiguous(x->type) || (type_is_complete(x->type) && n->out[0]->type == x->type);
 }
 
-/* A number with which this dtype stays: an int for ints, any for floats. */
+/* Does x keep its dtype with this number?  Ints do with an int, floats with any number. */
 static bool
 keeps_dtype(const Value *x, const Value *number)
 {
 	return is_of_category(x, 'F') || (is_of_category(x, 'I') && number->type->kind == TYPE_INT);
 }
 
-/* Is v a real tensor without dims that holds this number?  With such a one floats that have dims keep their dtype. */
+/* Is v a constant real number in a tensor without dims, while x has dims?  Then a float x keeps its dtype. */
 static bool
 holds(const Value *x, const Value *v, double number)
 {
@@ -307,8 +308,8 @@ holds(const Value *x, const Value *v, double number)
 	       rt_load_f64(c.u.t->dtype, rt_data(c.u.t)) == number;
 }
 
-/* x.mul_(1), x.div_(1) of floats that cannot be an error, and where no gradient can tell: weights that are scaled for
- * the layers that need it */
+/* x.mul_(1), x.div_(1) of floats -> x, if they cannot raise and x is known to require no gradient.  Models scale
+ * weights in this way for the layers that need it. */
 static Value *
 scaled_by_one(Peep *p, Node *n)
 {
@@ -370,7 +371,7 @@ is_dim(int64_t *dim, int rank)
 	return *dim >= 0 && *dim < rank;
 }
 
-/* Which dim of its input each dim of the node's result is; false: not known. */
+/* For each dim of the node's result, the dim of its input that it is.  False if that is not known. */
 static bool
 permutation(const Node *n, int rank, int *from)
 {
@@ -420,8 +421,8 @@ permuted_back(Peep *p, Node *n)
 	return inner->in[0];
 }
 
-/* A view with the sizes and strides of all of what it is of.  Where elements lie at one place it may not be written to,
- * but what it is of may be copied onto itself. */
+/* A view with all sizes and strides of its input -> the input.  Not if elements share an address: a write to such a
+ * view raises, but copying the input onto itself does not. */
 static Value *
 same_view(Peep *p, Node *n)
 {
@@ -435,7 +436,7 @@ same_view(Peep *p, Node *n)
 	return n->in[0];
 }
 
-/* contiguous(x) of a contiguous x */
+/* contiguous(x) of a contiguous x -> x */
 static Value *
 contiguous(Peep *p, Node *n)
 {
@@ -443,7 +444,7 @@ contiguous(Peep *p, Node *n)
 	return is_number(n->in[1], 0) && is_contiguous(n->in[0]->type) ? n->in[0] : NULL;
 }
 
-/* expand to the sizes that it has */
+/* expand to the sizes that x has -> x */
 static Value *
 expand_same(Peep *p, Node *n)
 {
@@ -463,7 +464,7 @@ expand_same(Peep *p, Node *n)
 	return n->in[0];
 }
 
-/* x.type_as(y), both of one known dtype and device */
+/* x.type_as(y) -> x, if both have the same known dtype and device */
 static Value *
 type_as_same(Peep *p, Node *n)
 {
@@ -493,7 +494,7 @@ converts(const Node *n, int64_t *to)
 	return true;
 }
 
-/* to the dtype that x has */
+/* to the dtype that x has -> x */
 static Value *
 to_same(Peep *p, Node *n)
 {
@@ -504,7 +505,7 @@ to_same(Peep *p, Node *n)
 	return t && t->dtype >= 0 && converts(n, &to) && to == t->dtype ? n->in[0] : NULL;
 }
 
-/* to a floating dtype that has all numbers of x's, and back */
+/* to a float dtype that has all numbers of x's dtype, and back -> x */
 static Value *
 to_and_back(Peep *p, Node *n)
 {
@@ -521,7 +522,7 @@ to_and_back(Peep *p, Node *n)
 	return keeps_layout(n, x) && may_share(p, x, n->out[0]) ? x : NULL;
 }
 
-/* relu(relu(x)) */
+/* relu(relu(x)) -> relu(x), and the like */
 static Value *
 done_already(Peep *p, Node *n)
 {
@@ -562,7 +563,7 @@ is_complex(Peep *p, Node *n)
 	return t && t->dtype >= 0 ? constant_at(p, n, rt_bool(is_of_category(n->in[0], 'C'))) : NULL;
 }
 
-/* A conjugate that only pointwise kernels read: they compute it, and need no copy of a lazy view. */
+/* A conjugate that only pointwise kernels read is computed by them, so that no lazy view has to be copied. */
 static Value *
 conjugate(Peep *p, Node *n)
 {
@@ -580,7 +581,7 @@ conjugate(Peep *p, Node *n)
 	return graph_emit_op(p->g, "aten::conj_physical", n->at, 1, in, n->out[0]->type);
 }
 
-/* size(x, d); size(x) when all are known and nothing changes the list */
+/* size(x, d) -> a number; size(x) -> a list, if all sizes are known and nothing changes the list */
 static Value *
 size(Peep *p, Node *n)
 {
@@ -672,7 +673,7 @@ static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* ni
 	{ aten__conj, 1, conjugate },
 };
 
-/* A value of type None is a constant. */
+/* Replaces values of type None by a constant. */
 static void
 take_none(Peep *p, Node *n)
 {
@@ -715,7 +716,7 @@ apply(Peep *p, Node *n)
 			return;
 		pass_note(p->p, n, "replaced");
 		value_replace_uses(n->out[0], with);
-		if (node_writes(n))              /* the rule says that it writes nothing */
+		if (node_writes(n))              /* the rule holds only if it changes nothing */
 			node_destroy(n);
 		p->changed = true;
 		return;

@@ -1,15 +1,15 @@
 /*
- * Places: which attributes are the same memory, and which memory the graphs of an instance write to.
+ * Finds which attributes share memory, and which memory the graphs of an instance write to.
  *
- * The object that the graphs are about to run on is known, so a chain of prim::GetAttr from a graph's first input leads
- * to a value, and that value's storage (or list, or dict) is the attribute's place: two attributes may be one tensor,
- * or views of one storage.  The alias database is told these places.  That is sound only for memory that no graph gets
- * in another way.  Memory that one can is loose: it has no place of its own, and may be whatever the alias database
- * does not follow. Loose is
+ * The object that the graphs will run on is known, so a chain of prim::GetAttr from a graph's first input leads to a
+ * value.  The storage, list or dict of this value is the attribute's memory: two attributes may be one tensor, or views
+ * of one storage.  The alias database gets the addresses of this memory.  That is sound only for memory that no graph
+ * can reach in another way.  Memory that one can reach is called loose: it has no address in the database, and may
+ * alias every wildcard.  Loose memory is:
  *
- *   - what an attribute holds that some prim::SetAttr may replace: its reads have no place, but find this until then;
- *   - what containers hold, and what objects in these do;
- *   - what any of several graphs stores, or returns from a task: another graph, or the next call, gets it from there.
+ *   - the value of an attribute that some prim::SetAttr may replace: until then, reads of the attribute return it;
+ *   - elements of containers, and the attributes of objects in containers;
+ *   - what one of several graphs stores, or returns from a task: another graph, or the next call, may read it there.
  *
  * An argument is never the instance's own state.
  */
@@ -17,7 +17,7 @@
 
 enum { LOOSE = 1, WRITTEN = 2 };
 
-/* ---- what may be set ------------------------------------------------------------------------------- */
+/* ---- attributes that may be set -------------------------------------------------------------------- */
 
 static void find_sets(Places *q, const Block *b);
 
@@ -66,7 +66,7 @@ find_sets(Places *q, const Block *b)
 	cx_leave(q->p->cx);
 }
 
-/* ---- what an attribute is ---------------------------------------------------------------------------- */
+/* ---- values of attributes ---------------------------------------------------------------------------- */
 
 bool
 places_resolve(const Scope *s, const Value *v, IValue *out)
@@ -94,7 +94,7 @@ places_resolve(const Scope *s, const Value *v, IValue *out)
 	return true;
 }
 
-/* Values of objects go nowhere but into attribute reads, so that nothing else gets hold of their attributes. */
+/* Is the object v only used by nodes such as attribute reads, so that nothing else can reach its attributes? */
 static bool
 stays_home(const Value *v)
 {
@@ -113,7 +113,7 @@ stays_home(const Value *v)
 	return true;
 }
 
-/* Packed parameters go to operators, which do not write to them. */
+/* Is v an object that other code may get?  Packed parameters do not count: operators do not write to them. */
 static bool
 leaves_home(const Scope *s, const Value *v)
 {
@@ -146,7 +146,7 @@ memory_of(IValue x)
 	return x.tag == RT_TENSOR ? (const void *)x.u.t->storage : rt_counted(x) ? x.u.p : NULL;
 }
 
-/* Is it memory that may be loose or written?  Tuples and objects are followed by what they hold. */
+/* Is it memory that may be loose or written?  For tuples and objects, callers ask for their elements. */
 static bool
 is_memory(IValue x)
 {
@@ -159,7 +159,7 @@ marks_of(const Places *q, IValue x)
 	return ptrmap_at(q->p->scratch, (PtrMap *)&q->memory, memory_of(x));
 }
 
-/* Calls visit with all that is memory in x, x included, objects left out; true when one call was. */
+/* Calls visit for x and all memory inside it, except inside objects.  Returns whether any call returned true. */
 static bool
 any_memory(Places *q, IValue x, bool (*visit)(Places *, IValue))
 {
@@ -190,7 +190,7 @@ mark_written(Places *q, IValue x)
 	return false;
 }
 
-/* Was it not loose before? */
+/* Returns whether it was not loose before. */
 static bool
 mark_loose(Places *q, IValue x)
 {
@@ -207,7 +207,7 @@ places_written(const Places *q, IValue x)
 	return any_memory((Places *)q, x, is_written);
 }
 
-/* The memory that an attribute stands for, for the alias database. */
+/* The address of an attribute's memory, for the alias database.  Null if it is not known, or loose. */
 static const void *
 place_of(void *arg, const Value *v)
 {
@@ -217,8 +217,8 @@ place_of(void *arg, const Value *v)
 	return places_resolve(s, v, &x) && memory_of(x) && !(*marks_of(s->all, x) & LOOSE) ? memory_of(x) : NULL;
 }
 
-/* Marks what is loose in an object from the start: what containers and attributes that are set hold.  A container that
- * is an attribute and nothing else is not. */
+/* Marks memory in an object that is loose from the start: elements of containers, and values of attributes that are
+ * set.  A container that only an attribute holds is not loose. */
 static void
 find_loose(Places *q, IValue x, bool inside, PtrMap *seen)
 {
@@ -274,7 +274,7 @@ add_graph(Places *q, Graph *g, bool peer)
 	find_sets(q, g->top);
 }
 
-/* The place of an attribute that is read, or of a constant of the archive, if it has memory. */
+/* Finds the value of an attribute that n reads, or a constant of the archive.  False if it has no memory. */
 static bool
 memory_read(const Scope *s, const Node *n, IValue *x)
 {
@@ -283,7 +283,7 @@ memory_read(const Scope *s, const Node *n, IValue *x)
 	return node_is(n, prim_Constant) && value_constant(n->out[0], x) && x->tag == RT_TENSOR;
 }
 
-/* Does a graph store it, or give it back from a task? */
+/* May a graph store v, or return it from a task? */
 static bool
 is_handed_on(const Scope *s, const Value *v)
 {
@@ -295,7 +295,7 @@ is_handed_on(const Scope *s, const Value *v)
 	return alias_is_wild(s->db, v);
 }
 
-/* Such memory is loose for the others; true when some was not before. */
+/* Marks memory as loose that the graph hands on to others.  Returns whether any of it was not loose before. */
 static bool
 loosen(Scope *s)
 {
@@ -308,7 +308,7 @@ loosen(Scope *s)
 	return more;
 }
 
-/* A value that is loose in one graph has no place in any other, whose alias database is asked instead. */
+/* Builds all alias databases, again while a graph makes more memory loose: that has no address in any of them. */
 static void
 make_databases(Places *q)
 {
@@ -338,7 +338,7 @@ find_written(const Scope *s)
 
 typedef Vec(RtStorage *) Marked;
 
-/* Takes the mark that they may be written from those of a graph. */
+/* Clears `written` of the constants in a graph that have it set, and adds them to `all`. */
 static void
 unmark_constants(Places *q, const Graph *g, Marked *all)
 {
@@ -353,7 +353,8 @@ unmark_constants(Places *q, const Graph *g, Marked *all)
 	}
 }
 
-/* Not those of a method that is looked at for what it writes, before there are all: prepare_peers. */
+/* Are all graphs known that may write to constants?  Not while calls remain, nor when prepare_peers prepares a method
+ * without an instance. */
 static bool
 all_are_known(const Places *q)
 {
@@ -395,7 +396,7 @@ places_of(Pass *p, Graph *g)
 	return q;
 }
 
-/* ---- what others ask --------------------------------------------------------------------------------------------- */
+/* ---- questions of other passes ----------------------------------------------------------------------------------- */
 
 bool
 freeze_resolves(Pass *p, Graph *g, const Value *v, IValue *out)

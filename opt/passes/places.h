@@ -1,33 +1,34 @@
-/* opt/passes/places.h - the memory of attributes: what places.c finds for freeze.c; private to them */
+/* opt/passes/places.h - which attributes share memory: the interface between places.c and freeze.c */
 #ifndef OPT_PLACES_H
 #define OPT_PLACES_H
 
 #include "../opt.h"
 
-/* A graph that runs on the instance: of a method, or of a task that one forks. */
+/* A graph that runs on the instance: a method's, or that of a task that a method forks. */
 typedef struct Scope {
 	struct Places *all;
 	Graph   *g;
-	const Node *fork;        /* of a task: its node, in `outer` */
+	const Node *fork;        /* for a task: its node in `outer`, else null */
 	struct Scope *outer;
-	bool     peer;           /* of another method */
-	AliasDb *db;             /* attributes alias by their memory in the instance */
+	bool     peer;           /* whether it belongs to another method */
+	AliasDb *db;             /* alias database, in which attributes alias by their memory in the instance */
 } Scope;
 
 typedef struct Places {
 	Pass   *p;
-	Map     set;             /* names that a reachable SetAttr has */
+	Map     set;             /* names of attributes that a reachable SetAttr sets */
 	Map     visited;         /* functions that have been analysed */
-	PtrMap  memory;          /* by address, storages and containers: LOOSE, WRITTEN */
-	bool    loose_written[2];/* is LOOSE memory written to: of containers, of tensors */
+	PtrMap  memory;          /* address of a storage or container -> bits LOOSE, WRITTEN */
+	bool    loose_written[2];/* whether LOOSE memory is written to: [0] containers, [1] tensors */
 	bool    unknown;         /* some reachable code cannot be analysed */
-	bool    called;          /* some call is passed an object: it may write to anything mutable */
-	Vec(Scope *) scope;      /* the graph itself first, a subgraph behind its outer graph */
+	bool    called;          /* whether some call gets an object: it may write to anything mutable */
+	Vec(Scope *) scope;      /* the graph itself first; a subgraph comes after its outer graph */
 } Places;
 
-/* Analyses all graphs that run on p->self with g, and what they write.  Null: it cannot. */
+/* Analyses g and all other graphs that run on p->self, and what they write.  Null if that is not possible. */
 Places *places_of(Pass *, Graph *);
-bool    places_resolve(const Scope *, const Value *, IValue *);       /* borrowed; false: not known, or set somewhere */
-bool    places_written(const Places *, IValue);      /* is it, or anything in it, written by any of the graphs? */
+/* Finds the value of v, an attribute or object, borrowed.  False if it is not known, or set somewhere. */
+bool    places_resolve(const Scope *, const Value *, IValue *);
+bool    places_written(const Places *, IValue);      /* Does any of the graphs write to it or to anything in it? */
 
 #endif

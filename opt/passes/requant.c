@@ -1,18 +1,18 @@
 /*
- * Layers of integers whose results are rounded to bytes: that is a part of the product.
+ * Fuses rounding to bytes into the integer product before it.
  *
  *    y = prim::scaled_sums(prim::linear_sums(i, w, z), s, t, b)
  *    q = prim::quantize_u8(relu(y), 1 / u, v)      ->  q = prim::linear_int8(i, w, s t / u, b / s t, z, v, v, 255)
  *
- * Where nothing else reads what lies between.  Clamps are a range of the integers, since rounding is monotonic.
+ * No other node may read the values in between.  Clamps become bounds of the integers, since rounding is monotonic.
  */
 #include "../opt.h"
 
 #include <math.h>
 
-typedef struct Chain {           /* from the rounding back to the sums */
+typedef struct Chain {           /* nodes from the rounding back to the sums */
 	Node   *round, *scaled, *sums;
-	double  inverse, low, high;      /* of values, before they are rounded */
+	double  inverse, low, high;      /* scale and bounds of values before rounding */
 	int64_t zero;
 	bool    is_signed;
 } Chain;
@@ -32,7 +32,7 @@ at(const RtTensor *t, int64_t i)
 	return ((const float *)rt_data(t))[i];
 }
 
-/* A bound of a clamp; absent: None */
+/* Reads a bound of a clamp.  absent: the bound if v is None. */
 static bool
 bound(const Value *v, double absent, double *to)
 {
@@ -44,7 +44,7 @@ bound(const Value *v, double absent, double *to)
 	return !isnan(*to);
 }
 
-/* Is n a clamp?  Those that follow it clamp its bounds. */
+/* Is n a clamp?  If so, combines its bounds with those of the clamps after it, which are in *c. */
 static bool
 take_clamp(Chain *c, const Node *n)
 {
@@ -58,7 +58,7 @@ take_clamp(Chain *c, const Node *n)
 	} else if (!node_is(n, aten_relu)) {
 		return false;
 	}
-	low = fmin(low, high);           /* where they are crossed, the upper one holds */
+	low = fmin(low, high);           /* if low exceeds high, high wins */
 	low = fmin(fmax(low, c->low), c->high);
 	c->high = fmin(fmax(high, c->low), c->high);
 	c->low = low;
@@ -88,7 +88,7 @@ take_chain(Node *n, Chain *c)
 	       floats(of->in[3]) && rt_numel(floats(of->in[2])) == rt_numel(floats(of->in[3]));
 }
 
-/* Do the integers have the dtype that the result gets? */
+/* Do the layer's input and the rounded result have the same dtype? */
 static bool
 keeps_dtype(const Chain *c)
 {
@@ -97,7 +97,7 @@ keeps_dtype(const Chain *c)
 	return t->kind == TYPE_TENSOR && t->tensor && t->tensor->dtype == (c->is_signed ? RT_i8 : RT_u8);
 }
 
-/* What sums are multiplied by, and the bias in units of a sum: as quantforms.c has them */
+/* Makes the constants that quantforms.c also makes: the factor of the sums, and the bias in units of a sum. */
 static void
 put_units(Pass *p, Graph *g, const Chain *c, Value *put[2])
 {
@@ -116,7 +116,7 @@ put_units(Pass *p, Graph *g, const Chain *c, Value *put[2])
 	put[1] = graph_constant(g, rt_of(bias), c->round->at);
 }
 
-/* The integer of a bound */
+/* Quantizes a bound, within the range of the dtype. */
 static int64_t
 integer_of(const Chain *c, double value)
 {

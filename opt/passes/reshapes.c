@@ -5,11 +5,12 @@
  *
  * Afterwards a value has the same sizes from beginning to end, which specialization and plans rely on.
  *
- * Other references to the same tensor object see the change; views of it do not.  The pass therefore asks that nothing
- * else refers to the object: x is new, or an argument of the method that is called from outside, and before the write
- * it goes into no container, no output of a block and no operator that may return its argument.  The write is in x's
- * own block.  All other such writes stay, and specialization refuses them (spec_op), so that generic code runs.  So do
- * writes in a method with gradients: differentiation ignores a write under no_grad (unwrite.c), but not a view.
+ * Other references to the same tensor object see the change; views of it do not.  The pass therefore requires that
+ * nothing else refers to the object.  x must be new, or an argument of the method that is called from outside.  Before
+ * the write, no container may hold x, no block may return it, and no operator may get it that can return its argument.
+ * The write must be in x's own block.  All other such writes stay: specialization refuses them (spec_op), so that
+ * generic code runs.  Writes in a method with gradients stay, too: differentiation ignores a write under no_grad
+ * (unwrite.c), but not a view.
  */
 #include "../opt.h"
 #include "../../ir/alias.h"
@@ -81,7 +82,7 @@ holds_object(const Use *u)
 	return node_may_return_input(u->node) || (s->args[u->index].alias && !LISTED(u->node, new_views));
 }
 
-/* aten::t for aten::t_, aten::transpose.int for aten::transpose_ */
+/* The view operator of an in-place one: aten::t for aten::t_, aten::transpose.int for aten::transpose_. */
 static Op *
 view_of(Cx *cx, const Node *n)
 {
@@ -125,7 +126,7 @@ node_gives_written(const Node *n)
 	       s->rets[0].alias->write && s->rets[0].type->kind == TYPE_TENSOR && s->args[0].type->kind == TYPE_TENSOR;
 }
 
-/* Results of writes are the tensor that was written to. */
+/* Replaces the results of writes by the tensor that was written to. */
 static bool
 name_writes(Block *b)
 {

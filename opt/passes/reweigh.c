@@ -1,11 +1,11 @@
 /*
- * Convolutions and products whose outputs are scaled and moved, channel by channel: that goes into their constants.
+ * Folds a scale and a shift of each output channel into the constants of a convolution or product.
  *
  *    conv(x, w, b) * s + t   ->   conv(x, w * s, b * s + t)
  *
- * The constants may be others' too, and are copied.  They are computed in double and rounded once; what is not finite
- * then is left alone, as are constants that something writes to.  The node that scales must be the only reader of what
- * the node gives; asking for sizes is no reading.
+ * Other nodes may share the constants, so they are copied.  They are computed in double and rounded once.  Nothing is
+ * changed if an element is then not finite, or if something writes to a constant.  The node that scales must be the
+ * only reader of the result.  Queries for sizes, dtype and device do not count as readers.
  */
 #include "../opt.h"
 
@@ -53,7 +53,8 @@ is_convolution(const Node *n, bool *transposed)
 	return true;
 }
 
-/* The names of a node's weight and bias; which dim of the weight the outputs are. */
+/* Finds the names of the weight and the bias of a convolution or product, and the dim of the weight that is the output
+ * channels.  False if n is neither. */
 static bool
 form_of(const Node *n, Outputs *o, const char **weight, const char **bias)
 {
@@ -128,7 +129,8 @@ reweigh_store(RtTensor *t, int64_t i, double x)
 	return t->dtype == RT_f64 ? x - x == 0 : f - f == 0;
 }
 
-/* Dims: [before, axis, after]; of groups each has a part of `before`. */
+/* Multiplies the weight by the scale of each channel.  Its dims are [before, axis, after]; each group has a part of
+ * `before`.  Null if an element is not finite. */
 static RtTensor *
 scaled_weight(RtCx *rt, const Outputs *o, const double *scale)
 {

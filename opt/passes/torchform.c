@@ -1,19 +1,19 @@
 /*
- * A graph in a form that PyTorch reads and runs, before it is saved.  The meaning stays; PyTorch has two faults.
+ * Changes a graph so that PyTorch reads and runs it, before it is saved.  The meaning stays.  PyTorch has two faults.
  *
  * Its interpreter moves a value out of its register at the use that it emits last.  A loop with one result, whose only
- * use is an operand of the same block, is emitted at that use, after the operands before it: then the last use of
+ * use is an operand in the same block, is emitted at that use, after the operands before it.  Then the last use of y in
  *
  *     y = torch.mul(x, 2)
  *     for i in range(n):
  *       s = torch.add(s, y)
  *     return (y, s)               # inside a block
  *
- * is that in the loop, and y is gone in its second trip.  A node with an effect between loop and use prevents it:
- * prim::TimePoint, whose result is not used; no pass of PyTorch removes it, dead code elimination here does.
+ * is the one in the loop, and y is gone in its second trip.  A node with an effect between loop and use prevents this.
+ * It is a prim::TimePoint whose result is not used.  No pass of PyTorch removes it; dead code elimination here does.
  *
- * And its importer wants of a fork that its body uses some value of outside.  One that does not gets a list, and clears
- * it.
+ * The importer requires that the body of a fork uses some value of outside.  A body that uses none gets a list, and
+ * clears it.
  */
 #include "../opt.h"
 
@@ -52,7 +52,7 @@ keep_in_place(Graph *g, Node *loop)
 	emit_builtin(g, "prim::TimePoint", loop->at, NULL, 0, 10);
 }
 
-/* Constants are printed where they are used: in the body. */
+/* Does the fork's body use a value of outside?  Constants do not count, since they are printed in the body. */
 static bool
 captures(const Node *fork)
 {

@@ -1,11 +1,12 @@
 /*
- * Tuples that are taken apart again become their elements.
+ * Replaces reads of a tuple's elements by the values that the tuple was made of.
  *
  *   %t = prim::TupleConstruct(%a, %b)
  *   %x, %y = prim::TupleUnpack(%t)          ->   %a for %x, %b for %y
  *
- * An If whose branches both make a tuple, and a Loop that carries one, hand on the elements; the tuple is made after
- * them, for those who want it whole.  What a tuple's type says of its elements, and the elements do not, is kept.
+ * An If whose branches both make a tuple returns the elements instead.  A Loop that carries a tuple carries the
+ * elements.  The tuple is made again after them, for users that need it whole.  If the tuple's type says more of an
+ * element than the element's own type, that is kept.
  */
 #include "../opt.h"
 
@@ -84,7 +85,7 @@ forward(Tuples *t, Node *n)
 	t->changed = true;
 }
 
-/* The tuple of n's outputs first .. first + count, which replaces the uses of `whole`. */
+/* Makes a tuple of these parts, which replaces the uses of `whole`. */
 static void
 remake(Tuples *t, Value *whole, Value *const *part, int count, Node *before)
 {
@@ -98,7 +99,7 @@ remake(Tuples *t, Value *whole, Value *const *part, int count, Node *before)
 	value_replace_uses(whole, made->out[0]);
 }
 
-/* The element's type: the tuple's, which both sides agree on. */
+/* The element's type: that of the tuple's type, which both sides agree on. */
 static const Type *
 part_type(const Value *whole, int i)
 {
@@ -140,7 +141,8 @@ is_there(const Value *v)
 	       (n == n->block->param && !n->block->owner);
 }
 
-/* The elements of a tuple before a loop: as it was made of them, or taken apart there; of none, none. */
+/* The elements of a tuple before a loop: the values it was made of, results of a new TupleUnpack, or uninitialized ones
+ * if the tuple is uninitialized. */
 static Value *const *
 elements_before(Tuples *t, Node *loop, Value *whole)
 {

@@ -3,7 +3,7 @@
  *
  *   Loop(3, true, %a): body(%i, %x) -> (true, f(%i, %x))     ->     f(2, f(1, f(0, %a)))
  *
- * Other counted loops with a small body and no loop in it do eight trips at a time, and what is left after that one by
+ * Other counted loops with a small body and no inner loop do eight trips at a time.  The remaining trips run one by
  * one:
  *
  *   Loop(%n, true, %a): body(%i, %x) -> (true, f(%i, %x))    ->
@@ -15,9 +15,9 @@
 
 enum {
 	MOST_TRIPS = 64,
-	MOST_NODES = 2048,       /* of all bodies of one loop together */
+	MOST_NODES = 2048,       /* nodes in all copies of a loop's body together */
 	AT_A_TIME = 8,
-	SMALL_BODY = 32,         /* nodes; PyTorch's limit, too */
+	SMALL_BODY = 32,         /* nodes; PyTorch has the same limit */
 };
 
 static bool
@@ -27,7 +27,8 @@ is_short(const Node *n, int64_t *trips)
 	       *trips < MOST_TRIPS && (*trips <= 0 || block_size(loop_body(n)) <= MOST_NODES / *trips);
 }
 
-/* Puts the body at the end of a block, or before a node, once more; carried: in and out. */
+/* Inserts one more copy of the body at the insertion point.  carried: the values before this trip; set to those after
+ * it. */
 static void
 add_trip(Pass *p, Graph *g, Node *loop, Value *trip, Value **carried)
 {
@@ -81,10 +82,12 @@ emit_int(Pass *p, Graph *g, const char *kind, Value *x, Value *y, Range at)
 	return made->out[0];
 }
 
-/* The trips of the original loop that one trip of a new loop does: `count`, from count * index + offset on. */
+/* A new loop of `trips` trips, each of which does `count` trips of the original loop, from count * index + offset
+ * on. */
 typedef struct Stretch { Value *trips, *offset; int count; } Stretch;    /* offset null: 0 */
 
-/* A new loop before `loop`, which carries the same values: from `carried`, where its results are put. */
+/* Emits a new loop before `loop`, which carries the same values.  carried: initial values; set to the loop's
+ * results. */
 static void
 emit_loop(Pass *p, Graph *g, Node *loop, Stretch does, Value **carried)
 {
@@ -136,7 +139,7 @@ unroll_by_eight(Pass *p, Graph *g, Node *loop)
 	node_destroy(loop);
 }
 
-/* A graph that is still to be differentiated keeps its loops: the way back runs through them, too. */
+/* A graph that is still to be differentiated keeps its loops: the backward pass runs through them, too. */
 static bool
 by_eight(const Pass *p, const Graph *g, const Node *n)
 {
