@@ -1,9 +1,9 @@
 /*
- * Which values a gradient goes through: those that depend on what is differentiated by, and that the result depends on.
+ * Active values: they depend on an input of the differentiation, and the result depends on them.
  *
- * Two walks over the graph, each repeated until nothing is new, since loops and lists that are written to send things
- * back: from the inputs down through every argument that the operator's row has a gradient for, and from the results
- * up.  A row without a gradient passes everything on, so that it is met, and named, when a gradient arrives there.
+ * The graph is walked down from the inputs, through every argument that the operator's row has a gradient for.  It is
+ * walked up from the results.  Each walk is repeated until nothing is new, since loops and writes to lists lead back.
+ * A row without a gradient passes everything on.  So it is found, and named in a message, if a gradient arrives there.
  */
 #include "../opt.h"
 
@@ -14,8 +14,8 @@ typedef struct Walk {
 	Active *a;
 	bool   *useful;
 	bool    grew;
-	bool    off;             /* no_grad */
-	bool   *outside;         /* by the id of a scope's object: the mode around the scope */
+	bool    off;             /* whether gradients are disabled (no_grad) */
+	bool   *outside;         /* by the id of a scope's object: value of `off` before the scope */
 } Walk;
 
 /* ---- what nodes are ------------------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ holds_tensors(const Type *t)
 	return any;
 }
 
-/* torch.autograd.grad without create_graph */
+/* Is it torch.autograd.grad without create_graph? */
 static bool
 is_detached(const Node *n)
 {
@@ -60,7 +60,7 @@ active_passes(Cx *cx, const Node *n, int i)
 	return !value_is_none(f->graph->top->ret->in[at]);
 }
 
-/* Enter and Exit of with-scopes: 1 no gradients inside, 0 gradients, -1 something else. */
+/* Kind of a with-scope: 1 disables gradients, 0 enables them, -1 is something else. */
 static int
 scope_of(const Node *n)
 {
@@ -89,14 +89,14 @@ follow_mode(Walk *w, const Node *n)
 	}
 }
 
-/* Does the node give no gradient, as the mode is?  What is its argument itself has that one's. */
+/* Does the node give no gradient in the current mode?  prim::kept has its argument's gradient in any mode. */
 static bool
 is_silent(const Walk *w, const Node *n)
 {
 	return w->off && !node_is(n, prim_kept);
 }
 
-/* ---- down ------------------------------------------------------------------------------------------------- */
+/* ---- from inputs down --------------------------------------------------------------------------------------- */
 
 static void
 mark(Walk *w, bool *set, const Value *v)
@@ -116,7 +116,7 @@ mark_if(Walk *w, bool *set, const Value *from, const Value *to)
 
 static void down_block(Walk *, Block *);
 
-/* The blocks of a node, each in the mode before it; all must leave the same mode behind. */
+/* Walks the blocks of a node, each in the mode before the node.  All must end in the same mode. */
 static void
 down_blocks(Walk *w, Node *n)
 {
@@ -150,7 +150,7 @@ down_nested(Walk *w, Node *n)
 			mark_if(w, set, n->sub[k]->ret->in[loop + i], n->out[i]);
 }
 
-/* What the node writes to holds what it was given. */
+/* Marks the inputs that the node writes to. */
 static void
 down_writes(Walk *w, const Node *n)
 {
@@ -188,7 +188,7 @@ down_block(Walk *w, Block *b)
 	cx_leave(w->cx);
 }
 
-/* ---- up ------------------------------------------------------------------------------------------------------ */
+/* ---- from results up ----------------------------------------------------------------------------------------- */
 
 static void up_block(Walk *, Block *);
 
@@ -241,7 +241,7 @@ up_block(Walk *w, Block *b)
 	cx_leave(w->cx);
 }
 
-/* ---- from where to where ------------------------------------------------------------------------------------- */
+/* ---- the two walks ------------------------------------------------------------------------------------------- */
 
 static Active *
 active_new(Graph *g, Arena *memory)

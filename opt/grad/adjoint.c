@@ -1,6 +1,6 @@
 /*
- * Values on the way back: forward values as they are at hand there (handed out by an If, one for each trip by a Loop),
- * and the gradients that values have got so far.
+ * Values in the backward pass.  Forward values are made available there: by an If as an output, by a Loop as a list
+ * with an element for each trip.  The gradients that values have got so far are stored by value.
  */
 #include "autodiff.h"
 
@@ -105,7 +105,7 @@ back_emit_list(Graph *g, Value *const *v, int n, const Type *elem, Range at)
 	return list;
 }
 
-/* ---- forward values on the way back ---------------------------------------------------------------------- */
+/* ---- forward values in the backward pass ----------------------------------------------------------------- */
 
 bool
 back_is_tensor(const Value *v)
@@ -119,7 +119,7 @@ back_is_in(const Block *b, const Value *v)
 	return v->node->block == b;
 }
 
-/* One more output of the forward If: v from its branch, anything from the other. */
+/* Adds an output to the forward If: v from its branch, an uninitialized value from the other. */
 static Value *
 hand_out_if(Back *b, Value *v)
 {
@@ -138,7 +138,7 @@ hand_out_if(Back *b, Value *v)
 	return node_add_output(n, v->type);
 }
 
-/* A list before the forward Loop, with v of each trip. */
+/* Makes a list before the forward Loop, to which each trip appends v. */
 static Value *
 hand_out_loop(Back *b, Value *v)
 {
@@ -152,7 +152,7 @@ hand_out_loop(Back *b, Value *v)
 	return list;
 }
 
-/* The forward value v where b's code can use it. */
+/* The forward value v as a value that the code of b can use. */
 Value *
 back_capture(Back *b, Value *v)
 {
@@ -182,7 +182,7 @@ back_capture(Back *b, Value *v)
 	return *back_slot(b->a, &b->seen, v) = got;
 }
 
-/* What v is a view of, the memory of the same tensor; *data: by its .data. */
+/* Follows views from v to the tensor that owns the memory.  Sets *data if the path goes through .data. */
 static const Value *
 memory_of(const Value *v, bool *data)
 {
@@ -214,8 +214,8 @@ back_find_writers(Auto *a, const Block *b)
 }
 
 /*
- * Is v another one on the way back than it was?  What is written through .data PyTorch does not notice: it takes what
- * is there then.  Where it notices, it raises; the gradient here is that of the value as it was.
+ * May v have another value in the backward pass than it had?  PyTorch does not notice writes through .data, and uses
+ * the value that is there then.  It raises for writes that it notices; the gradient here is then that of the old value.
  */
 static bool
 is_overwritten(const Auto *a, const Value *v)
@@ -233,7 +233,7 @@ is_overwritten(const Auto *a, const Value *v)
 	return false;
 }
 
-/* v as node n has it: before it, or (a result) after it.  When something writes to it, that is a copy. */
+/* The value of v before node n, or after it if v is a result.  If something writes to v, this is a copy. */
 Value *
 back_capture_at(Back *b, Value *v, Node *n, bool result)
 {
@@ -261,14 +261,14 @@ back_adjoint(Back *b, const Value *v)
 	return *back_slot(b->a, &b->adjoint, v);
 }
 
-/* The values of a list that is made in the graph and stays as it is; null: another kind. */
+/* The node that makes a list, if nothing writes to the list.  Else null. */
 Node *
 back_construction(const Auto *a, const Value *v)
 {
 	return node_is(v->node, prim_ListConstruct) && !alias_is_written(a->alias, v) ? v->node : NULL;
 }
 
-/* Is the list a row's result that is taken apart in one go by all who could give it a gradient? */
+/* Is v an operator's list that is only unpacked at once, by all nodes that could give it a gradient? */
 bool
 back_is_unpacked(const Auto *a, const Value *v)
 {
@@ -361,14 +361,14 @@ back_may_be_nothing(const Auto *a, const Value *v)
 	return v->id < a->active->nvalue && a->nothing[v->id];
 }
 
-/* May the gradient of v be an undefined one, on the way back? */
+/* May the gradient of v be undefined in the backward pass? */
 bool
 back_may_be_undefined(const Auto *a, const Value *v)
 {
 	return v->node == a->g->top->param || v->type->kind != TYPE_TENSOR || back_may_be_nothing(a, v);
 }
 
-/* The list of gradients beside a list that changes: in the way back of the block that the list is made in. */
+/* The list of gradients of a list that changes.  It is made in the backward block of the block that makes the list. */
 Value *
 back_beside(Back *b, Value *list)
 {
@@ -389,7 +389,7 @@ back_beside(Back *b, Value *list)
 	return *have;
 }
 
-/* A list of gradients for the elements of `list`. */
+/* Gives each element of `list` its gradient from the list g. */
 static void
 give_list(Back *b, Value *list, Value *g, Range at)
 {
@@ -437,7 +437,7 @@ back_give(Back *b, Value *v, Value *g, Range at)
 	*have = *have ? back_sum(b, *have, g, at) : g;
 }
 
-/* g is the gradient of v, a result of the block that c goes back through. */
+/* Passes g into the backward block c: it is the gradient of v, a result of the forward block. */
 void
 back_hand_in(Back *c, Value *v, Value *g, Range at)
 {
@@ -455,7 +455,7 @@ back_hand_in(Back *c, Value *v, Value *g, Range at)
 	}
 }
 
-/* The gradient of a tensor, zeros when there is none so far. */
+/* The gradient of a tensor; zeros if it has none so far. */
 Value *
 back_adjoint_or_zeros(Back *b, Value *v, Node *n)
 {

@@ -1,20 +1,20 @@
 /*
- * Reverse-mode differentiation, ahead of time: the way back is written behind the graph.
+ * Reverse-mode differentiation, ahead of time: appends the backward pass to the graph.
  *
  *    y = aten::mul(x, w)            y = aten::mul(x, w)
  *    return (y)              ->     g = prim::grad_seed(y, out)
  *                                   gw = aten::mul(g, x)           the text of the row's gradient, inlined
  *                                   return ((y, None, (gw)))
  *
- * Nodes are visited from the last to the first; a node one of whose results has a gradient gives gradients to its
- * arguments, and what an argument gets from several nodes is added.  Control flow is mirrored: an If goes back through
- * the branch that was taken, a Loop through its trips in reverse order.  What the way back needs of the values inside
- * of a block is handed out by the forward node: as one more output of an If, in a list with an element for each trip of
- * a Loop. A gradient that may be undefined has the type Tensor?; only inputs of the graph and optional values have
- * such.
+ * Nodes are visited from the last to the first.  A node with a gradient of one of its results computes gradients of its
+ * arguments.  Gradients that an argument gets from several nodes are added.  Control flow is mirrored: the gradient of
+ * an If runs through the branch that was taken, that of a Loop through the trips in reverse order.  The backward pass
+ * may need values from inside a block.  An If returns them as further outputs.  A Loop collects them in lists with an
+ * element for each trip.  A gradient that may be undefined has the type Tensor?; only gradients of graph inputs and of
+ * optional values have it.
  *
- * Values that something writes to are copied where they are still as the node has seen them.  Lists of tensors that
- * change have a list of gradients beside them (prim::grad_list), kept in step on the way back.
+ * A value that something writes to is copied while it is still as the node has seen it.  A list of tensors that changes
+ * has a list of gradients (prim::grad_list), which the backward pass keeps in step with it.
  */
 #include "autodiff.h"
 
@@ -22,7 +22,7 @@
 
 /* ---- operators -------------------------------------------------------------------------------------------------- */
 
-/* The gradient function with only the outputs in `need`; the others give None. */
+/* The graph of the gradient function with only the outputs in `need`; the others are None. */
 static Graph *
 pruned(Auto *a, Function *f, const bool *need)
 {
@@ -44,7 +44,7 @@ pruned(Auto *a, Function *f, const bool *need)
 	return g;
 }
 
-/* Which arguments want a gradient; how many. */
+/* Sets need for each differentiable argument: whether it needs a gradient.  Returns how many do. */
 static int
 needed(const Auto *a, const Node *n, const Schema *s, bool *need)
 {
@@ -59,7 +59,7 @@ needed(const Auto *a, const Node *n, const Schema *s, bool *need)
 	return count;
 }
 
-/* The gradient of a list of tensors as a list. */
+/* The gradient of a list of tensors, as a list. */
 static Value *
 list_gradient(Back *b, Value *list, Node *n)
 {
@@ -93,7 +93,7 @@ list_gradient(Back *b, Value *list, Node *n)
 	return back_emit_list(g, v, parts->n, &rt_type_tensor, n->at);
 }
 
-/* Binds the inputs of a gradient function that are used: arguments, gradients of results, results. */
+/* Binds those inputs of a gradient function that it uses: arguments, gradients of results, results. */
 static void
 bind_inputs(Back *b, Node *n, const Schema *s, Graph *f, Map *values)
 {
@@ -115,7 +115,7 @@ bind_inputs(Back *b, Node *n, const Schema *s, Graph *f, Map *values)
 			graph_set_cloned(values, graph_inputs(f)[at], back_capture_at(b, n->out[i], n, true));
 }
 
-/* Is there a number that may be complex? */
+/* Has n an argument that may be a complex number? */
 static bool
 has_complex(const Node *n)
 {
@@ -125,7 +125,7 @@ has_complex(const Node *n)
 	return false;
 }
 
-/* Of a pointwise row, arguments may have been broadcast and promoted. */
+/* Reduces a gradient to the argument's sizes and dtype: a pointwise row may have broadcast and promoted it. */
 static Value *
 fitted(Back *b, Node *n, int arg, Value *g, int tensors)
 {
@@ -175,7 +175,7 @@ back_has_gradient(Back *b, const Node *n)
 	return false;
 }
 
-/* In a branch that may not be taken what is lacking is said there. */
+/* Fails because the gradient is missing.  In a block that may not run, emits a node that fails there. */
 static void
 lacks_gradient(Back *b, const Node *n)
 {
@@ -276,7 +276,7 @@ reverse_block(Back *b)
 
 /* ---- seeds and results ------------------------------------------------------------------------------------------- */
 
-/* The gradient of the sum of a tensor that the method returns, or the one that is given. */
+/* Seeds a tensor that the method returns with the given gradient, or with ones. */
 static void
 seed_tensor(Back *b, Value *v, Value *given)
 {
@@ -293,7 +293,7 @@ seed_tensor(Back *b, Value *v, Value *given)
 		back_give(b, v, back_row2(b, "prim_grad_seed_optional", at, v, no), at);
 }
 
-/* A list that is no construction gets its gradients beside it. */
+/* Seeds a list that is not made by a ListConstruct: all gradients are added to its list of gradients. */
 static void
 seed_list(Back *b, Value *list)
 {
@@ -307,8 +307,8 @@ seed_list(Back *b, Value *list)
 		  back_row1(b, "prim_grad_seed_list", list->node->at, list));
 }
 
-/* Gives the tensors of the result their gradients; *input: the next one that is given from outside, for tensors in
- * tuples. */
+/* Seeds the tensors of the result.  *input: index of the next gradient that is given from outside, for a result that is
+ * a tensor or a tuple of tensors. */
 static void
 seed(Back *b, Value *v, const Type *t, int *input)
 {
@@ -359,7 +359,7 @@ tuple_of(Graph *g, Value *const *v, int n, Range at)
 	return tuple;
 }
 
-/* Returns (result, loss, gradients) instead of the result. */
+/* Makes the graph return (result, loss, gradients) instead of the result. */
 static void
 put_results(Back *b, const Gradient *d)
 {

@@ -1,4 +1,4 @@
-/* opt/grad/autodiff.h - the backward pass: shared by autodiff.c, adjoint.c and backflow.c, and private to them */
+/* opt/grad/autodiff.h - the backward pass; private to the files of opt/grad */
 #ifndef OPT_AUTODIFF_H
 #define OPT_AUTODIFF_H
 
@@ -8,12 +8,12 @@ typedef struct Auto {
 	Pass    *p;
 	Cx      *cx;
 	Graph   *g;
-	AliasDb *alias;          /* of the forward graph, before changes */
+	AliasDb *alias;          /* aliases of the forward graph, before changes */
 	Active  *active;
-	bool    *nothing;        /* by value id: it may have no value, where control flow leaves it open */
-	Vec(Node *) writers;     /* nodes that write to memory, other than through .data */
+	bool    *nothing;        /* by value id: whether control flow may leave it uninitialized */
+	Vec(Node *) writers;     /* nodes that write to memory, but not through .data */
 	Vec(const Value *) unnoticed;   /* values whose memory is written to through .data */
-	Map      pruned;         /* gradient functions reduced to the outputs needed */
+	Map      pruned;         /* copies of gradient functions with only the outputs needed */
 } Auto;
 
 typedef Vec(Value *) Values;
@@ -22,21 +22,22 @@ typedef struct Back Back;
 struct Back {                    /* the backward pass of one block */
 	Auto   *a;
 	Back   *up;
-	/* The forward and the backward block.  At the top they are one; with a stop, from is each block around `to` in
-	 * turn. */
+	/* The forward and the backward block.  At the top they are equal.  With a stop, from is each block around `to`
+	 * in turn. */
 	Block  *from, *to;
-	Node   *stop;            /* at the top: differentiates nodes before it, and inserts there; null: all */
+	/* At the top: only nodes before it are differentiated, and new nodes go before it.  Null if all are. */
+	Node   *stop;
 	Node   *node;            /* the If or Loop around `from` */
-	Node   *front;           /* in `to`: reads of forward values are inserted before it */
+	Node   *front;           /* node in `to` before which reads of forward values are inserted */
 	Values  adjoint;         /* gradients of values in and around `from`, by value id; null: none */
-	Values  given;           /* the values that have one, in order */
-	Values  seen;            /* forward values that are available in `to`, by value id */
-	Values *parts;           /* gradients of the elements of tuples and lists */
+	Values  given;           /* the values that have a gradient, in order */
+	Values  seen;            /* forward values as `to` can read them, by value id */
+	Values *parts;           /* gradients of the elements of tuples and lists, by the id of the tuple or list */
 	int     nparts;
-	Value  *trip;            /* of a Loop: the index of the forward trip */
+	Value  *trip;            /* index of the forward trip, for a Loop */
 };
 
-/* ---- adjoint.c: forward values on the way back, gradients of values ----------------------------------- */
+/* ---- adjoint.c: forward values in the backward pass, gradients of values ------------------------------- */
 
 Value **back_slot(Auto *a, Values *t, const Value *v);
 bool back_is_active(const Auto *a, const Value *v);
@@ -79,9 +80,9 @@ void reverse_getitem(Back *b, Node *n);
 void reverse_part(Back *b, Node *n);
 void reverse_concat(Back *b, Node *n);
 bool back_is_strange(Back *b, const Node *n);
-bool back_list_write(const Node *n);               /* does it change a list in a way that can be differentiated? */
+bool back_list_write(const Node *n);               /* is it a write to a list that can be differentiated? */
 void reverse_write(Back *b, Node *n);
-void check_lists(const Auto *a);                   /* fails unless lists that change have one name */
+void check_lists(const Auto *a);                   /* fails if a list that changes may have two names */
 
 /* ---- backflow.c: If and Loop -------------------------------------------------------------------------------- */
 
@@ -92,15 +93,15 @@ void reverse_loop(Back *b, Node *n);
 /* ---- questions.c ------------------------------------------------------------------------------------------------ */
 
 bool questions_any(const Block *);         /* does the block ask whether a computed tensor requires a gradient? */
-bool questions_answer(Pass *, Graph *);    /* replaces those questions by bools; parameters are prim::leaf nodes */
+bool questions_answer(Pass *, Graph *);    /* replaces these questions by bools; parameters are prim::leaf nodes */
 
 /* ---- autodiff.c -------------------------------------------------------------------------------------------- */
 
 bool back_has_gradient(Back *b, const Node *n);
 void reverse_node(Back *b, Node *n);
 void reverse_block(Back *b);
-/* Analyses the forward graph; the backward pass is inserted behind it.  False: the call of grad is gone, since its loop
- * was unrolled. */
+/* Analyses the forward graph and prepares the backward pass behind it.  False if the call of grad is gone, since its
+ * loop was unrolled. */
 bool back_begin(Auto *a, Back *b);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * The form of a graph that autodiff takes: operators with gradients, values without writes, lists that only grow at
+ * Brings a graph into the form that autodiff expects: operators with gradients, no writes, lists that grow only at
  * their end.
  *
- *   a body         an operator without a gradient of its own becomes what it is made of
+ *   a body         an operator without a gradient is replaced by the nodes of its body
  *   fork, wait     a task runs where it is started, an awaitable at its only wait (before lift)
  *   l += [a, b]    becomes appends, so that a loop need not carry l
- *   tuples         are taken apart where they come from, so that everything is about their elements
+ *   tuples         are unpacked where they are made, so that only their elements remain
  *   writes         become values (unwrite.c)
- *   questions      x.requires_grad and torch.is_grad_enabled() have their answers
- * Each may make room for another, so it is repeated until nothing changes.
+ *   questions      x.requires_grad and torch.is_grad_enabled() are replaced by their answers
+ * One change may allow another, so all are repeated until nothing changes.
  */
 #include "../opt.h"
 
@@ -55,7 +55,7 @@ is_task(const Type *t)
 	return t->kind == TYPE_FUTURE || t->kind == TYPE_AWAIT;
 }
 
-/* The type with results for the tasks that give them. */
+/* The type with tasks replaced by their results. */
 static const Type *
 done_type(Cx *cx, const Type *t)
 {
@@ -75,7 +75,7 @@ done_type(Cx *cx, const Type *t)
 	return type_tuple(cx, of, t->n);
 }
 
-/* Where an awaitable's call is made; null: there are several places, or it is made many times there. */
+/* The only wait for an awaitable, where its call can run.  Null if there are several, or if it is in a loop. */
 static Node *
 only_wait(const Node *n)
 {
@@ -102,7 +102,7 @@ expand_tasks(Graph *g, Block *b)
 		Node *later = sub ? only_wait(n) : NULL;
 
 		if (later && n->next != later) {
-			node_move_before(n, later);         /* it is met again there */
+			node_move_before(n, later);         /* the walk will meet it again there */
 			continue;
 		}
 		for (int i = 0; i < n->nsub; i++)
@@ -136,7 +136,7 @@ run_tasks_at_once(Graph *g)
 
 /* ---- lists ---------------------------------------------------------------------------------------------------- */
 
-/* l += [a, b]: the list is the same afterwards. */
+/* Replaces l += [a, b] by appends. */
 static bool
 append_each(Graph *g, Node *n)
 {
@@ -163,7 +163,7 @@ tuple_of_parts(Graph *g, Value *const *part, const Type *t, Range at)
 	return made;
 }
 
-/* A tuple that is left open is made of elements that are. */
+/* Replaces an uninitialized tuple by a tuple of uninitialized elements. */
 static void
 open_elements(Graph *g, Node *n)
 {
@@ -177,7 +177,7 @@ open_elements(Graph *g, Node *n)
 	node_destroy(n);
 }
 
-/* v taken apart and made again, at the insertion point. */
+/* Unpacks v and makes it again, at the insertion point. */
 static Value *
 made_again(Graph *g, Value *v, Range at)
 {
@@ -194,7 +194,7 @@ is_active_tuple(const Active *a, const Value *v)
 	return v->type->kind == TYPE_TUPLE && v->uses.n && v->id < a->nvalue && a->value[v->id];
 }
 
-/* A tuple from an operator or argument is made of elements. */
+/* Unpacks and remakes the tuples that an operator or the graph's inputs give. */
 static bool
 take_apart(Graph *g, const Active *a, Node *n)
 {
@@ -216,7 +216,7 @@ take_apart(Graph *g, const Active *a, Node *n)
 	return changed;
 }
 
-/* A tuple that control flow hands on is made of elements, too: the pass `tuples` does the rest. */
+/* Unpacks and remakes the tuples that an If or Loop gets or returns.  The pass `tuples` then removes them. */
 static bool
 take_apart_carried(Graph *g, const Active *a, Node *n)
 {
@@ -312,7 +312,7 @@ change_block(Graph *g, const Active *a, Block *b)
 	return changed;
 }
 
-/* Until nothing changes: what one None says may decide the next. */
+/* Repeats the passes until nothing changes: one folded None may decide the next. */
 static void
 tidy(Pass *p, Graph *g)
 {

@@ -1,14 +1,14 @@
 /*
- * torch.autograd.grad in a model: the way back is written before the call, and the call becomes its results.  In a
- * branch or loop it is the way back of the block up to the call, then of what is before that block.
+ * torch.autograd.grad in a model: the backward pass is inserted before the call, and its results replace the call.  In
+ * a branch or loop, the backward pass covers the block up to the call, then the nodes before that block.
  *
- *    g = torch.autograd.grad([y], [x], create_graph=True)   ->   the gradient of what leads from x to y; (g)
+ *    g = torch.autograd.grad([y], [x], create_graph=True)   ->   the gradient of y by x; (g)
  *
- * What requires a gradient is known ahead of time: parameters, what is differentiated by (--grad), what requires_grad_
- * was called on, and what depends on them.  Calls are taken in order, so that a gradient of a gradient finds the first
- * one as ordinary operators; results without create_graph are detached.  A call whose outputs require no gradient
- * stays, and raises where it runs.  y.backward() is a call by the leaves whose .grad the method reads; none: nothing to
- * do.
+ * What requires a gradient is known ahead of time: parameters, inputs of --grad, tensors that requires_grad_ was called
+ * on, and what depends on them.  Calls are replaced in order, so that for a gradient of a gradient the first one
+ * already consists of ordinary operators.  Results without create_graph are detached.  A call whose outputs require no
+ * gradient stays, and raises where it runs.  y.backward() becomes a call for the leaves whose .grad the method reads.
+ * If there are none, it is removed.
  */
 #include "autodiff.h"
 
@@ -17,7 +17,7 @@
 typedef struct Calls {
 	Pass  *p;
 	Graph *g;
-	Values leaves;           /* what requires a gradient */
+	Values leaves;           /* values that require a gradient and are not computed */
 	Vec(Node *) refused;     /* calls that stay, and raise */
 	bool   changed;
 } Calls;
@@ -30,7 +30,7 @@ has_calls(const Graph *g)
 	return block_has(g->top, aten_grad) || block_has(g->top, aten_backward);
 }
 
-/* What an attribute is, read at the beginning of the graph. */
+/* Reads an attribute at the beginning of the graph. */
 static Value *
 read_first(Calls *c, Value *v)
 {
@@ -42,8 +42,8 @@ read_first(Calls *c, Value *v)
 	return graph_insert(c->g, node_clone(c->g, v->node, &values))->out[0];
 }
 
-/* What is read becomes one value for each parameter, that nothing folds: prim::leaf.  It is no constant yet: it may be
- * written to, which freeze knows. */
+/* Replaces all reads of a parameter by one prim::leaf at the top, which nothing folds.  It is no constant yet, since it
+ * may be written to: freeze decides that. */
 static void
 keep_parameter(Calls *c, Node *n, Map *kept)
 {
@@ -91,7 +91,7 @@ free_parameters(Calls *c)
 		}
 }
 
-/* x.requires_grad_(): x itself requires one from now on. */
+/* Replaces x.requires_grad_() by x, which becomes a leaf. */
 static void
 take_mark(Calls *c, Node *n)
 {
@@ -162,7 +162,7 @@ raise_before(Calls *c, Node *n, const char *text)
 	graph_emit(c->g, "prim::RaiseException", n->at, 2, in, 0);
 }
 
-/* The gradient that comes in for output i: what is given, or one for a scalar. */
+/* Seeds output i with the gradient that the call gives, or with 1 for a scalar. */
 static void
 seed_output(Back *b, const Node *call, int i)
 {
@@ -219,7 +219,7 @@ put_results(Calls *c, Back *b, Node *call)
 	node_destroy(call);
 }
 
-/* What the loop carries has a past: earlier trips, through which nothing that is differentiated by must have come. */
+/* Values that the loop carries come from earlier trips.  Fails if these depend on an input of the differentiation. */
 static void
 check_past(Calls *c, Back *top, const Node *call, const Node *loop)
 {
@@ -242,7 +242,7 @@ check_past(Calls *c, Back *top, const Node *call, const Node *loop)
 	}
 }
 
-/* The way back of what is before the call, from block to block outwards; it stands before the call. */
+/* Inserts the backward pass before the call: of the call's block up to the call, then of each block around it. */
 static void
 differentiate(Calls *c, Node *call)
 {
@@ -269,7 +269,7 @@ differentiate(Calls *c, Node *call)
 	pass_lost_alias(c->p);
 }
 
-/* Is it to be differentiated?  Otherwise it stays, and raises. */
+/* Is the call to be differentiated?  If not, it stays, and raises. */
 static bool
 is_meant(Calls *c, Node *call)
 {
@@ -290,11 +290,12 @@ is_meant(Calls *c, Node *call)
 
 /* ---- backward ------------------------------------------------------------------------------------------------ */
 
-/* y.backward() adds to the .grad of leaves, which the method may read: each leaf read has its gradient so far. */
+/* y.backward() adds to the .grad of leaves, which the method may read.  This holds the gradient of each such leaf so
+ * far. */
 typedef struct Grads {
 	Calls *c;
-	Values so_far;           /* by the leaf's place in c->leaves; null: none */
-	bool  *read;             /* likewise: is its .grad read anywhere? */
+	Values so_far;           /* by index in c->leaves; null: none */
+	bool  *read;             /* by index in c->leaves: whether its .grad is read anywhere */
 	bool   any;
 } Grads;
 
@@ -315,7 +316,7 @@ find_reads(Grads *s, const Block *b)
 			s->read[leaf_at(s->c, n->in[0])] = s->any = true;
 }
 
-/* What x.grad is here, as a Tensor that may be undefined. */
+/* Replaces a read of x.grad by the gradient so far, as a Tensor that may be undefined. */
 static void
 answer_read(Grads *s, Node *n)
 {
@@ -328,14 +329,14 @@ answer_read(Grads *s, Node *n)
 	node_destroy(n);
 }
 
-/* One or a list of them as a list; gradients None: None. */
+/* Makes one value a list.  Lists and None stay as they are. */
 static Value *
 as_list(Graph *g, Value *v, const Type *elem, Range at)
 {
 	return v->type->kind == TYPE_LIST || value_is_none(v) ? v : back_emit_list(g, &v, 1, elem, at);
 }
 
-/* A call of torch.autograd.grad by the leaves that are read, and what they have then. */
+/* Replaces backward by a call of torch.autograd.grad for the leaves that are read, and adds its results to theirs. */
 static void
 put_grad(Grads *s, Node *n)
 {

@@ -1,6 +1,7 @@
 /*
- * The way back through control flow: an If goes back through the branch that was taken, a Loop through its trips in
- * reverse order, carrying the gradients of what the loop carries: of a list, a list of gradients.
+ * The backward pass through control flow.  The gradient of an If runs through the branch that was taken.  That of a
+ * Loop runs through its trips in reverse order, and carries the gradients of the values that the loop carries.  The
+ * gradient of a carried list is a list of gradients.
  */
 #include "autodiff.h"
 
@@ -16,7 +17,7 @@ back_inside(Back *b, Node *n, Block *from, Block *to)
 	return c;
 }
 
-/* The gradient of v where nothing contributes to it: undefined where that is allowed, else zeros. */
+/* The gradient of v if nothing contributes to it: undefined if that is allowed, else zeros. */
 static Value *
 no_gradient(Back *c, Value *v, Range at)
 {
@@ -31,7 +32,7 @@ no_gradient(Back *c, Value *v, Range at)
 	return back_zeros_like(g, like, at);
 }
 
-/* The gradients of two branches as those of the node; what was made in the branches themselves stays there. */
+/* Makes the gradients from both branches outputs of m.  Gradients of values inside the branches stay there. */
 static void
 join(Back *b, Back *c, Node *m, Range at)
 {
@@ -54,7 +55,7 @@ join(Back *b, Back *c, Node *m, Range at)
 		}
 }
 
-/* Does it write to lists of tensors that have gradients?  Then the way back goes through it, too. */
+/* Does the block write to lists of tensors that have gradients?  Then the backward pass must run through it, too. */
 static bool
 puts_into_lists(const Auto *a, const Block *b)
 {
@@ -102,7 +103,7 @@ reverse_if(Back *b, Node *n)
 	join(b, c, m, n->at);
 }
 
-/* A node whose results' gradients all may be undefined: if one is not, back as ever. */
+/* Differentiates a node all of whose result gradients may be undefined: emits an If that runs if one is defined. */
 void
 reverse_maybe(Back *b, Node *n)
 {
@@ -138,7 +139,7 @@ reverse_maybe(Back *b, Node *n)
 	join(b, c, m, n->at);
 }
 
-/* How often the forward loop runs: one more value that it carries. */
+/* Number of trips of the forward loop, which it carries as one more value. */
 static Value *
 count_trips(Graph *g, Node *n)
 {
@@ -159,7 +160,7 @@ is_list(const Value *v)
 	return v->type->kind == TYPE_LIST && gradient_rank(v->type) == 2;
 }
 
-/* Is the loop's value k on the way of gradients? */
+/* Has carried value k of the loop a gradient? */
 static bool
 is_carried_back(Back *b, const Node *n, int k)
 {
@@ -173,7 +174,7 @@ is_carried_back(Back *b, const Node *n, int k)
 	return true;
 }
 
-/* The gradient with which the way back enters the loop for its value k. */
+/* The initial gradient of carried value k for the backward loop. */
 static Value *
 entering(Back *b, Node *n, int k)
 {
@@ -193,7 +194,7 @@ entering(Back *b, Node *n, int k)
 	return back_row2(b, "prim_grad_or_zeros", n->at, g, v);
 }
 
-/* What the body's way back gives to values from outside of the loop is carried, too: a sum over the trips. */
+/* Carries the gradients of values from outside the loop, as sums over the trips. */
 static void
 carry_given(Back *b, Back *c, Node *n, Node *m)
 {
@@ -204,7 +205,7 @@ carry_given(Back *b, Back *c, Node *n, Node *m)
 
 		if (back_is_in(c->from, v) || v->type->kind == TYPE_LIST)
 			continue;
-		/* From zeros on, so that the type is known; undefined where v itself may be. */
+		/* Starts from zeros, so that the type is known, or undefined if v itself may be. */
 		if (v->type->kind == TYPE_TENSOR && !back_may_be_nothing(b->a, v))
 			init = back_capture(b, v);
 		graph_set_insert_before(g, m);
@@ -217,8 +218,8 @@ carry_given(Back *b, Back *c, Node *n, Node *m)
 	}
 }
 
-/* m is the loop that goes back through n.  It carries the gradients of n's carried values; at its end these are the
- * gradients of what n began with. */
+/* m is the backward loop of n, which carries the gradients of n's carried values.  Its results are the gradients of n's
+ * initial values. */
 static void
 carry_back(Back *b, Back *c, Node *n, Node *m)
 {

@@ -1,10 +1,10 @@
 /*
- * The way back through containers.
+ * The backward pass through containers.
  *
- * A tuple or list that is made or taken apart hands its gradient to its elements.  A list that changes, or that control
- * flow hands on, has a list of gradients beside it (prim::grad_list) with a place for each element, which is kept in
- * step: where the list grew, the gradients at its end belong to what was put there.  That list stands for one list, so
- * what changes must not have a second name by which it is used later (check_lists).
+ * A tuple or list that is made or unpacked passes its gradient on to its elements.  A list that changes, or that
+ * control flow passes on, has a list of gradients (prim::grad_list) with one entry for each element.  The backward pass
+ * keeps both in step: where the list grew, the last gradients belong to the new elements.  The list of gradients
+ * belongs to one list.  Therefore a list that changes must not have a second name that is used later (check_lists).
  */
 #include "autodiff.h"
 
@@ -91,7 +91,7 @@ reverse_cast(Back *b, Node *n)
 		back_hand_in(b, n->in[0], back_adjoint(b, n->out[0]), n->at);
 }
 
-/* A list with gradients beside it, made of these elements. */
+/* A ListConstruct whose list has a list of gradients: gives the elements their gradients. */
 void
 reverse_construct(Back *b, Node *n)
 {
@@ -123,7 +123,7 @@ reverse_getitem(Back *b, Node *n)
 	back_emit_row(b->a->g, "prim_grad_list_add", n->at, 3, (Value *[3]){ to, i, g });
 }
 
-/* slice, list: elements of one list in another. */
+/* slice and list copy elements of one list to another. */
 void
 reverse_part(Back *b, Node *n)
 {
@@ -161,7 +161,7 @@ reverse_concat(Back *b, Node *n)
 	}
 }
 
-/* Does it take or change lists of tensors in a way that is not known here? */
+/* Does n use or change lists of tensors in a way that has no gradient here? */
 bool
 back_is_strange(Back *b, const Node *n)
 {
@@ -181,7 +181,7 @@ back_is_strange(Back *b, const Node *n)
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */
 
-/* The gradient that e is given is g's, when e takes one. */
+/* Gives e the gradient g, if e needs one. */
 static void
 give_element(Back *b, const Node *n, Value *e, Value *g)
 {
@@ -190,7 +190,7 @@ give_element(Back *b, const Node *n, Value *e, Value *g)
 		back_give(b, e, g, n->at);
 }
 
-/* What went into the list gets the gradient of its place, which is empty before. */
+/* Removes the last gradient of the list, and gives it to the appended element. */
 static void
 reverse_append(Back *b, Node *n)
 {
@@ -218,7 +218,7 @@ reverse_insert(Back *b, Node *n)
 	give_element(b, n, n->in[2], back_row2(b, "prim_grad_list_uninsert", n->at, to, i));
 }
 
-/* The gradients at the end are those of the other list's elements. */
+/* Removes the gradients at the end, and gives them to the other list's elements. */
 static void
 reverse_extend(Back *b, Node *n)
 {
@@ -297,7 +297,7 @@ reverse_write(Back *b, Node *n)
 
 /* ---- lists with two names ---------------------------------------------------------------------------------------- */
 
-/* Lists with gradients that are written to. */
+/* Adds lists with gradients that something writes to. */
 static void
 collect_of(const Auto *a, const Node *n, Values *found)
 {
@@ -326,7 +326,7 @@ is_param(const Value *v)
 	return v->node == v->node->block->param;
 }
 
-/* May the list that n writes to be what a loop around it carries from trip to trip? */
+/* Is v, the list that n writes to, carried by a loop around n from trip to trip? */
 static bool
 is_carried(const Value *v, const Node *n)
 {

@@ -1,12 +1,13 @@
 /*
- * What is differentiated: a method with its gradients as a function of its own.
+ * Makes a method with its gradients a function of its own.
  *
  *    forward(self, x)   --grad params,x   ->   forward(self, x, conv.weight = ..., out = None) -> (out, loss, (grads))
  *
- * The new function starts as a copy of the method's graph with more inputs: the parameters, whose defaults are what the
- * archive has, and for each tensor of the result the gradient that comes in (None: ones).  The pass `lift` lets the
- * graph read its parameters from there, so that nothing folds them or packs them; `autodiff` then adds the way back.
- * From there on it is a function like any other: profiled, specialized and planned.
+ * The new function starts as a copy of the method's graph with more inputs.  One is added for each parameter, whose
+ * default is the value in the archive.  One is added for the incoming gradient of each tensor of the result (None:
+ * ones).  The pass `lift` lets the graph read its parameters from these inputs, so that nothing folds or packs them.
+ * `autodiff` then adds the backward pass.  After that it is a function like any other: profiled, specialized and
+ * planned.
  */
 #include "../opt.h"
 
@@ -17,7 +18,7 @@ typedef struct Making {
 	Gradient *d;
 	Function *fn;              /* the new one */
 	Vec(Arg)  args;
-	Map       seen;            /* tensors of parameters, by address */
+	Map       seen;            /* addresses of parameters that were found already */
 } Making;
 
 /* ---- parameters -------------------------------------------------------------------------------------- */
@@ -28,7 +29,7 @@ joined(Cx *cx, const char *prefix, const char *name)
 	return *prefix ? arena_printf(cx->arena, "%s.%s", prefix, name) : name;
 }
 
-/* Calls each parameter by its first name, in the order of the modules' attributes. */
+/* Calls found for each parameter once, by the first name it has in the order of the modules' attributes. */
 static void
 each_parameter(Making *m, const RtObject *o, const char *prefix, void (*found)(Making *, const char *, RtTensor *))
 {
@@ -67,7 +68,7 @@ find_argument(const Making *m, const char *name)
 	return -1;
 }
 
-/* A parameter becomes an input; one that is called like an argument gets self. in front. */
+/* Makes a parameter an input.  If an argument has the same name, the input's name starts with "self.". */
 static void
 lift_parameter(Making *m, const char *name, RtTensor *t)
 {
@@ -127,7 +128,7 @@ want(Making *m, const char *name, IValue self)
 
 /* ---- the result ------------------------------------------------------------------------------------------ */
 
-/* An input for the gradient of each tensor in the result, called as the result's arrays are. */
+/* Adds an input for the gradient of each tensor in the result, with the name of the result's array. */
 static void
 add_seeds(Making *m, const Type *t, const char *key)
 {
@@ -140,7 +141,7 @@ add_seeds(Making *m, const Type *t, const char *key)
 	cx_leave(m->cx);
 }
 
-/* loss(out, target): the target is one more argument. */
+/* Appends loss(out, target) to the graph; the target becomes an argument. */
 static void
 add_loss(Making *m, const char *loss)
 {
@@ -256,7 +257,7 @@ holds_memory(IValue v, const RtTensor *parameter)
 	return any;
 }
 
-/* Is there an attribute of that name, in any module, whose memory is the parameter's? */
+/* Is the parameter's memory also that of an attribute with this name, in any module? */
 static bool
 shares_memory(Cx *cx, const RtObject *o, const char *name, const RtTensor *parameter)
 {
@@ -283,10 +284,8 @@ check_block(Cx *cx, const Gradient *d, const RtObject *self, const Block *b)
 	}
 }
 
-/*
- * In a program parameters are arguments, and what is written is in an instance: one memory would be two.  What is still
- * read from the module in a prepared graph is written to.
- */
+/* In a program parameters are arguments, but attributes that are written to stay in the instance.  Memory that is both
+ * would exist twice.  A prepared graph reads only such attributes from the module. */
 void
 gradient_check_memory(Cx *cx, const Function *fn, IValue self)
 {
@@ -296,7 +295,7 @@ gradient_check_memory(Cx *cx, const Function *fn, IValue self)
 
 /* ---- the pass lift ------------------------------------------------------------------------------------------- */
 
-/* The input that stands for a parameter, or null. */
+/* The input for a parameter.  Null if v is none of them. */
 static Value *
 input_of(const Gradient *d, Graph *g, IValue v)
 {
@@ -306,7 +305,7 @@ input_of(const Gradient *d, Graph *g, IValue v)
 	return NULL;
 }
 
-/* A list of tensors that parameters are in. */
+/* The list with inputs in place of its parameters.  Null if it has none. */
 static Value *
 lifted_list(const Gradient *d, Graph *g, const Node *n, const RtList *list)
 {
@@ -327,7 +326,7 @@ lifted_list(const Gradient *d, Graph *g, const Node *n, const RtList *list)
 	return made;
 }
 
-/* What the graph reads instead of an attribute, or null. */
+/* The value that the graph reads instead of an attribute.  Null if the attribute stays. */
 static Value *
 lifted(Pass *p, Graph *g, Node *n)
 {

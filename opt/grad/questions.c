@@ -6,22 +6,22 @@
  *    y = x @ w; y.requires_grad      ->   y.is_floating_point() or y.is_complex(), where w is a parameter
  *
  * A result requires a gradient if gradients are enabled, its dtype is floating point or complex, and one of the
- * arguments that the operator is differentiable by requires one.  An output of an If or a Loop has a bool beside it,
- * from the same branch or trip, unless the answer is the same on every path, and a container has one of bools beside
- * it.  Elements of a list or a dict that is written to, of a container that comes of a branch, a loop, or a place in
- * another one that is not known, and results of tasks are treated as leaves: the answer is their flag.
+ * arguments that the operator is differentiable by requires one.  An If or Loop returns a further bool for such an
+ * output, unless the answer is the same on every path.  A container gets a container of bools.  For some values the
+ * answer is just their flag, as if they were leaves: elements of a list or dict that is written to, elements of a
+ * container that comes from a branch, a loop or an unknown place in another container, and results of tasks.
  */
 #include "autodiff.h"
 
 typedef struct Questions {
 	Cx      *cx;
 	Graph   *g;
-	Arena   *memory;         /* of the pass */
+	Arena   *memory;         /* scratch memory of the pass */
 	AliasDb *alias;
 	Active  *active;         /* .depends: may require a gradient */
 	Values   leaves;
 	bool    *sure;           /* by value id: requires a gradient on every path */
-	Value  **flag;           /* by value id: the bool that says so; null: none yet */
+	Value  **flag;           /* by value id: the bool that tells whether it requires a gradient; null: none yet */
 	bool     changed;
 } Questions;
 
@@ -51,7 +51,7 @@ makes_container(const Node *n)
 			  node_is(n, prim_DictConstruct));
 }
 
-/* Does n read an element of a container that is made in the graph, and has some? */
+/* Does n read an element of a container that is made in the graph and is not empty? */
 static bool
 reads_made(const Node *n)
 {
@@ -77,7 +77,7 @@ questions_any(const Block *b)
 	return false;
 }
 
-/* Does a gradient go through the operator?  One that writes into self is as the one that does not. */
+/* Does a gradient pass through the operator?  For one that writes to self, its functional row decides. */
 static bool
 has_way_back(Questions *q, const Node *n)
 {
@@ -87,7 +87,7 @@ has_way_back(Questions *q, const Node *n)
 	       (op_gradient(q->cx, op) || op_expansion(q->cx, op) || (n->nin && node_writes_input(n, 0)));
 }
 
-/* Does the operator's result require a gradient if argument i does?  Bodies say so themselves. */
+/* Does the operator's result require a gradient if argument i does?  For an operator with a body, the body decides. */
 static bool
 goes_back(Questions *q, const Node *n, int i)
 {
@@ -101,7 +101,7 @@ goes_back(Questions *q, const Node *n, int i)
 
 static Value *member_read(Questions *q, const Value *v);
 
-/* What made the container that n reads an element of, if nobody writes to it; else null. */
+/* The node that makes the container that n reads an element of, if nothing writes to the container.  Else null. */
 static Node *
 made_container(Questions *q, const Node *n)
 {
@@ -112,7 +112,7 @@ made_container(Questions *q, const Node *n)
 	return from && makes_container(from->node) && !alias_is_written(q->alias, from) ? from->node : NULL;
 }
 
-/* The member of such a container that v is; null where its place is not known. */
+/* The member of such a container that v is.  Null if its index is not known. */
 static Value *
 member_read(Questions *q, const Value *v)
 {
@@ -154,7 +154,7 @@ writes_base(Questions *q, const Node *n, const Value *base)
 	return any;
 }
 
-/* ---- what is the same on every path ------------------------------------------------------------------------------ */
+/* ---- answers that are the same on every path --------------------------------------------------------------------- */
 
 static bool is_sure(Questions *q, const Value *v, const Node *at);
 
@@ -174,11 +174,11 @@ all_sure(Questions *q, const Node *n)
 	bool all = n->nin > 0;
 
 	for (int i = 0; i < n->nin; i++)
-		all &= is_sure(q, n->in[i], n) || n->in[i]->type->kind == TYPE_INT;       /* an index */
+		all &= is_sure(q, n->in[i], n) || n->in[i]->type->kind == TYPE_INT;       /* an int is an index */
 	return all;
 }
 
-/* One argument is enough, alone or in a list. */
+/* Does the operator's result require a gradient on every path?  One argument is enough, alone or in a list. */
 static bool
 is_sure_result(Questions *q, const Node *n)
 {
@@ -236,7 +236,7 @@ requires(const IValue *x)
 	return x->tag == RT_TENSOR && (x->u.t->flags & RT_REQUIRES_GRAD);
 }
 
-/* A parameter, what requires_grad_() was called on, or a list of parameters. */
+/* Is v a parameter, a tensor that requires_grad_() was called on, or a list of parameters? */
 static bool
 is_leaf(const Questions *q, const Value *v)
 {
@@ -279,7 +279,7 @@ drop_block(Questions *q, const Block *b)
 	return any;
 }
 
-/* The greatest fixed point: from all values, those are dropped that the remaining ones do not make sure. */
+/* Finds the greatest fixed point: starts with all values, and drops those that the remaining ones do not support. */
 static void
 find_sure(Questions *q)
 {
@@ -289,7 +289,7 @@ find_sure(Questions *q)
 		;
 }
 
-/* ---- what depends on the path ------------------------------------------------------------------------------------ */
+/* ---- answers that depend on the path ----------------------------------------------------------------------------- */
 
 static Value *flag_of(Questions *q, Value *v, const Node *at);
 
@@ -300,7 +300,7 @@ constant(Questions *q, bool yes, const Node *n)
 	return graph_constant(q->g, rt_bool(yes), n->at);
 }
 
-/* A branch's or a loop's bool beside its output i. */
+/* The bool for output i of an If, as a further output. */
 static Value *
 flag_of_if(Questions *q, Node *n, int i)
 {
@@ -318,7 +318,7 @@ carry_flag(Questions *q, Node *loop, int i)
 	node_add_input(loop, first);
 	q->flag[param->out[1 + i]->id] = node_add_output(param, &rt_type_bool);
 	q->flag[loop->out[i]->id] = node_add_output(loop, &rt_type_bool);
-	node_add_input(ret, constant(q, false, loop));             /* its place, since what follows may carry more */
+	node_add_input(ret, constant(q, false, loop));      /* reserves the input, since flag_of may carry more */
 	const int at = ret->nin - 1;
 	node_set_input(ret, at, flag_of(q, ret->in[1 + i], ret));
 }
@@ -355,7 +355,8 @@ flag_of_member(Questions *q, Value *v, Node *at)
 	return back_emit_row(q->g, "prim_requires_grad", at->at, 1, &v);
 }
 
-/* Of an element: its own, or, where the graph does not say which it is, that of bools beside the members. */
+/* The bool for an element: the member's own, or if the index is not known, a read from a container of the members'
+ * bools. */
 static Value *
 flag_of_element(Questions *q, Value *v, const Node *made)
 {
@@ -436,7 +437,7 @@ answer(Questions *q, Node *n)
 	q->changed = true;
 }
 
-/* Parameters, and what requires_grad_() was called on. */
+/* Finds parameters, and tensors that requires_grad_() was called on. */
 static void
 find_leaves(Questions *q, const Block *b)
 {

@@ -7,31 +7,32 @@
  *    return (out)                                  out' = aten::select_scatter(out, row', 0, i)
  *                                                  return (out')
  *
- * Every tensor that is made in the graph is the root of the views over it.  A root has a current value; a write makes
- * the next one, going back through the views, and a view made before a write is made again where it is used after it.
- * An If hands the current values out, a Loop carries them.  Only roots are followed that a value with a gradient is
- * written to, or that are one.  What may be the same memory in a way that is not followed (reshape, a list's elements)
- * must not be used after the write, or the pass says what it lacks: it never changes an answer.
+ * Every tensor that is made in the graph is the root of the views of it.  A root has a current value.  A write makes
+ * the next value, from the written view back to the root.  A view made before a write is made again if it is used after
+ * it.  An If returns the current values, a Loop carries them.  Only two kinds of roots are followed: roots with a
+ * gradient that are written to, and roots to which a value with a gradient is written.  Memory that may be shared in a
+ * way that is not followed (reshape, a list's elements) must not be used after the write.  Otherwise the pass fails
+ * with a message: it never changes an answer.
  *
  * Writes that do not count for the gradient, under no_grad or to a detached tensor, stay: they write to the memory of
- * the root's current value, and the gradient goes past them.
+ * the root's current value, and differentiation ignores them.
  */
 #include "../opt.h"
 
 #include <string.h>
 
 typedef struct Root {
-	Value *base;             /* as it was made */
+	Value *base;             /* the tensor as it was made */
 	Value *now;              /* its current value */
-	int    version;          /* no two are equal */
-	bool  *reach;            /* by value id: may be its memory, or hold it */
+	int    version;          /* number of the current value; all roots have different ones */
+	bool  *reach;            /* by value id: whether it may share the root's memory, or hold it */
 } Root;
 
-typedef struct Track {           /* of a value */
-	int    root;             /* + 1; 0: not followed */
-	int    version;          /* of the root when it was made */
-	Value *parent;           /* what it is a view of; null: the root itself */
-	Node  *view;             /* the node that makes it of the parent */
+typedef struct Track {           /* what is known of one value */
+	int    root;             /* index of its root + 1; 0: not followed */
+	int    version;          /* version of the root when the value was made */
+	Value *parent;           /* the value that it is a view of; null: it is the root itself */
+	Node  *view;             /* the node that makes it from the parent */
 } Track;
 
 typedef struct Unwrite {
@@ -60,7 +61,7 @@ depends(const Unwrite *u, const Value *v)
 
 /* ---- which writes ---------------------------------------------------------------------------------------- */
 
-/* The tensor that n writes to: its argument, or -1. */
+/* Index of the tensor argument that n writes to.  -1 if there is none. */
 static int
 written(const Node *n)
 {
@@ -72,7 +73,7 @@ written(const Node *n)
 	return -1;
 }
 
-/* The argument that the result is a view of, always; or -1. */
+/* Index of the argument that the result always is a view of.  -1 if there is none. */
 static int
 viewed(const Node *n)
 {
@@ -86,20 +87,20 @@ viewed(const Node *n)
 	return -1;
 }
 
-/* Is it the memory of another tensor without its gradient? */
+/* Does n return the memory of another tensor without its gradient? */
 static bool
 is_detached(const Node *n)
 {
 	return node_is(n, aten_detach) || node_is(n, prim_data);
 }
 
-/* detached: what is detached is a root of its own. */
+/* The tensor that v is a view of, through all views.  detached: stops at a detached tensor. */
 static const Value *
 origin(const Value *v, bool detached)
 {
 	while (v->node && v->node->op && viewed(v->node) == 0 && !(detached && is_detached(v->node)))
 		v = v->node->in[0];
-	/* An in-place operator gives back what it wrote to. */
+	/* An in-place operator returns the tensor that it wrote to. */
 	if (v->node && v->node->op && written(v->node) >= 0 && v->type->kind == TYPE_TENSOR)
 		return origin(v->node->in[written(v->node)], detached);
 	return v;
@@ -113,7 +114,7 @@ root_value(Unwrite *u, const Value *v)
 	return track(u, own)->root ? own : origin(v, false);
 }
 
-/* Roots with a gradient that are written to, and roots that such a value is written to. */
+/* Adds the roots with a gradient that are written to, and the roots to which a value with a gradient is written. */
 static void
 find_roots(Unwrite *u, Block *b)
 {
@@ -123,7 +124,7 @@ find_roots(Unwrite *u, Block *b)
 
 		for (int i = 0; i < n->nin && w >= 0 && n->id < u->active->nnode; i++)
 			any |= depends(u, n->in[i]) && !u->active->silent[n->id];
-		/* What has parts is written to by them. */
+		/* An operator with a body is expanded first, and its nodes write. */
 		if (w >= 0 && any && !op_expansion(u->p->cx, n->op)) {
 			Value *root = (Value *)(uintptr_t)origin(n->in[w], true);
 
@@ -135,9 +136,9 @@ find_roots(Unwrite *u, Block *b)
 	}
 }
 
-/* ---- views again ---------------------------------------------------------------------------------------------- */
+/* ---- views made again ----------------------------------------------------------------------------------------- */
 
-/* v as it is after all writes so far; emitted at the insertion point. */
+/* The value of v after all writes so far, emitted at the insertion point. */
 static Value *
 refreshed(Unwrite *u, Value *v)
 {
@@ -170,7 +171,7 @@ emit(Unwrite *u, const char *id, Range at, int n, Value *const *in)
 	return emit_schema_node(u->g, op, at, in, n)->out[0];
 }
 
-/* The parent with v in the place of the view that node makes of it. */
+/* Emits the parent's value after v replaces the view that the node `view` makes of it. */
 static Value *
 put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 {
@@ -210,7 +211,7 @@ put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */
 
-/* The row that computes what n writes: add for add_, index_put for index_put_. */
+/* The row that computes the value that n writes: add for add_, index_put for index_put_. */
 static Op *
 value_row(Unwrite *u, const Node *n)
 {
@@ -223,7 +224,7 @@ value_row(Unwrite *u, const Node *n)
 	return op_find(u->p->cx, arena_strndup(u->g->arena, n->kind->name, (int64_t)len - 1), n->op->overload);
 }
 
-/* What the written tensor is afterwards, as a value before n. */
+/* Emits the value of the written tensor after n, before n. */
 static Value *
 computed(Unwrite *u, Node *n, Value *self)
 {
@@ -247,7 +248,7 @@ computed(Unwrite *u, Node *n, Value *self)
 	return emit(u, "prim_stored", n->at, 2, (Value *[2]){ self, v });
 }
 
-/* Is the use in a loop around n that v is older than? */
+/* Is the use in a loop around n, while v was made before that loop? */
 static bool
 comes_again(const Value *v, const Node *use, const Node *n)
 {
@@ -269,12 +270,12 @@ value_used_after(const Value *v, const Node *n)
 	return false;
 }
 
-/* ---- what else may be the memory of a root --------------------------------------------------------------------- */
+/* ---- other values that may share a root's memory ------------------------------------------------------------ */
 
 typedef struct Reach {
 	Unwrite *u;
-	bool    *set;            /* by value id: may be the root's memory, or hold it */
-	bool     back;           /* the root is not fresh: what it may be made of counts, too */
+	bool    *set;            /* by value id: whether it may share the root's memory, or hold it */
+	bool     back;           /* the root is not fresh, so values it may come from count, too */
 	bool     grew;
 } Reach;
 
@@ -346,7 +347,7 @@ reach_node(Reach *r, const Node *n)
 		for (int k = 0; k < n->nout; k++)
 			if (may_be_given(n, k))
 				reach_both(r, n->in[i], n->out[k]);
-		/* What is put into a container. */
+		/* A value may be put into a container. */
 		if (n->op && i && n->in[0]->type->kind == TYPE_LIST)
 			reach_both(r, n->in[i], n->in[0]);
 	}
@@ -361,7 +362,7 @@ reach_block(Reach *r, const Block *b)
 
 static bool is_fresh(const Value *);
 
-/* New memory that the one node that uses it leaves to its result: so the parts of it are new, too. */
+/* Is v new memory whose only user passes it on to its result?  Then parts of this result are new memory, too. */
 static bool
 is_left(const Value *v)
 {
@@ -395,14 +396,14 @@ find_reach(Unwrite *u, Root *root)
 	root->reach = r.set;
 }
 
-/* Is v memory that may be the root's in a way that is not followed, older than the write and used after it? */
+/* Might v share the root's memory in a way that is not followed, while it is older than the write and used after it? */
 static bool
 is_seen_otherwise(Unwrite *u, const Value *v, const Node *n, int root)
 {
 	if (v->id >= u->active->nvalue || !u->roots.at[root - 1].reach[v->id] || track(u, v)->root == root ||
 	    track(u, root_value(u, v))->root == root)
 		return false;
-	/* A result of an If or Loop around the write is younger. */
+	/* A result of an If or Loop around the write is made after the write. */
 	for (int i = 0; i < v->node->nsub; i++)
 		if (node_in_block(n, v->node->sub[i]))
 			return false;
@@ -438,7 +439,7 @@ is_differentiated_by(const Unwrite *u, const Value *v)
 	return false;
 }
 
-/* As PyTorch does, where it gets there. */
+/* Replaces a write to a leaf by the error that PyTorch raises. */
 static void
 refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
 {
@@ -457,7 +458,7 @@ refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
 	u->changed = true;
 }
 
-/* v with the memory of `was`, for a root whose memory others see as well: what is written goes there, too. */
+/* Returns v with the memory of `was`, for a root whose memory others can see, and writes the value there, too. */
 static Value *
 in_memory(Unwrite *u, Node *n, Value *written_value, Value *v, Value *was)
 {
@@ -495,7 +496,7 @@ unwrite_node(Unwrite *u, Node *n, Value *original)
 	u->changed = true;
 }
 
-/* Is it a write that does not count for the gradient? */
+/* Is n a write that does not count for the gradient? */
 static bool
 is_uncounted(Unwrite *u, const Node *n, const Value *to)
 {
@@ -507,7 +508,7 @@ is_uncounted(Unwrite *u, const Node *n, const Value *to)
 	return false;
 }
 
-/* Is the result the argument itself, where there is nothing to do, and otherwise no view of it? */
+/* Does the operator return its argument itself if there is nothing to do, and otherwise no view of it? */
 static bool
 may_be_itself(const Node *n)
 {
@@ -530,7 +531,7 @@ is_kept(const Value *v)
 	return false;
 }
 
-/* A use of the result takes the argument's gradient, if the result is the argument. */
+/* Lets uses of the result have the argument's gradient, if the result is the argument. */
 static void
 keep_itself(Unwrite *u, Node *n)
 {
@@ -544,7 +545,8 @@ keep_itself(Unwrite *u, Node *n)
 	node_set_input(kept->node, 1, out);
 }
 
-/* A write that does not count gives back what it wrote to, with that one's gradient; so does what has nothing to do. */
+/* Replaces the result of a write that does not count by the written tensor, which keeps its gradient.  Does the same
+ * for operators that returned their argument. */
 static bool
 pass_by(Unwrite *u, const Block *b)
 {
@@ -585,7 +587,7 @@ is_visible(const Value *v, const Node *n)
 	return node_in_block(n, v->node->block) && node_is_before(v->node, n);
 }
 
-/* Outputs of n that stand for roots have this version until they are taken. */
+/* Version of outputs that were added for roots, until take_out sets theirs. */
 enum { HANDED_OUT = -1 };
 
 static void
@@ -598,7 +600,7 @@ add_output_for(Unwrite *u, Node *n, int root)
 	*track(u, out) = (Track){ root + 1, HANDED_OUT, NULL, NULL };
 }
 
-/* Takes the roots' values at the end of a block into its outputs that were added for them. */
+/* Sets the outputs of a block that were added for roots to the roots' values at its end. */
 static void
 hand_out(Unwrite *u, Node *n, Block *b)
 {
