@@ -1,63 +1,64 @@
-/* ir/alias.h - the alias database: what alias.c (its making) and effects.c (questions about nodes) share; private to
- * them */
+/* ir/alias.h - the alias database, private to alias.c, which builds it, and effects.c, which answers questions about
+ * nodes */
 #ifndef IR_ALIAS_H
 #define IR_ALIAS_H
 
 #include "ir.h"
 
-typedef struct IntSet { int n; const int *at; } IntSet;        /* sorted */
+typedef struct IntSet { int n; const int *at; } IntSet;        /* Sorted set of elements. */
 typedef Vec(int) Ints;
 
 typedef struct Element {
 	Ints    to, has;
-	IntSet *places;          /* reached along `to`, once asked for */
-	IntSet *reach;           /* reached along both */
-	unsigned seen;           /* by the walk of that number */
+	IntSet *places;          /* Elements without `to` edges that are reachable along `to`. Null until needed. */
+	IntSet *reach;           /* The same along `to` and `has`. Null until needed. */
+	unsigned seen;           /* Number of the last walk that visited the element. */
 } Element;
 
-typedef struct NodeSets { IntSet *reads, *writes; } NodeSets;      /* each once asked for */
+typedef struct NodeSets { IntSet *reads, *writes; } NodeSets;      /* Null until needed. */
 
 typedef struct Wild { int e, wildcard; IntSet *places; } Wild;
 
-enum { ALIAS_UNKNOWN = -2 };   /* a value made after the database that stands for no older one */
+enum { ALIAS_UNKNOWN = -2 };   /* Marks a value made after the database that no alias_copy_value describes. */
 
 struct AliasDb {
 	Graph  *g;
 	Arena  *arena;
 	Vec(Element) element;
-	int    *of;              /* by value id: its element, -1 for no element yet, or ALIAS_UNKNOWN */
-	int     nvalue;          /* entries of `of` */
-	Ints   *writes;          /* by node id: elements written, what they contain not included */
-	NodeSets *sets;          /* by node id, once asked for */
+	int    *of;              /* Element of each value, by value id. -1 for none yet, or ALIAS_UNKNOWN. */
+	int     nvalue;          /* Length of `of`. */
+	Ints   *writes; /* Elements that each node writes, by node id, without the elements that these contain. */
+	NodeSets *sets;          /* Elements that each node reads and writes, by node id. */
 	int     nnode;
-	Map     wildcards;       /* type -> its element + 1 */
-	Ints    wildcard;        /* all of them */
+	Map     wildcards;       /* Type -> its wildcard element + 1. */
+	Ints    wildcard;        /* All wildcard elements. */
 	Vec(const Type *) wildcard_type;
-	Vec(Wild) wild;          /* elements that belong to a wildcard */
-	Ints    constant;        /* storages of constant tensors */
-	Ints    outside;         /* what code elsewhere may write to: such constants, inputs, results */
-	bool    any;             /* one wildcard for all types */
+	Vec(Wild) wild;          /* Elements that belong to a wildcard. */
+	Ints    constant;        /* Elements of the storages of constant tensors. */
+	Ints    outside;         /* Elements that code outside of the graph may write to: constants, inputs, results. */
+	bool    any;             /* Whether one wildcard serves all types. */
 	const void *(*place)(void *, const Value *);
 	void   *place_arg;
-	bool   *written;         /* by element: a place that some node writes; once asked for */
-	const bool *to_written[2];     /* by element: it points to one; it reaches one */
-	bool   *live;            /* by element: a place that something live may reach, for alias_live_add */
-	bool   *live_seen;       /* by element: all that it reaches is live */
-	/* by element: it points to a place that outlives the graph or is known outside; once asked for */
+	bool   *written;         /* Whether a node writes the element, by element. Null until needed. */
+	const bool *to_written[2];     /* Whether the element points to a written element, or ([1]) reaches one. */
+	bool   *live;            /* Whether the element is in the live set, by element: see alias_live_add. */
+	bool   *live_seen;       /* Whether all that the element reaches is in the live set. */
+	/* Whether the element points to memory that outlives the graph or is known outside. Null until needed. */
 	const bool *to_escaped;
 	unsigned walk;
 };
-int  alias_element_of(AliasDb *, const Value *);                       /* -1: it can't alias */
-bool alias_is_unknown(const AliasDb *, const Value *);                 /* made after the database, and able to alias */
-const IntSet *alias_places_of(AliasDb *, int e);                       /* where e may point */
-const IntSet *alias_reach_of(AliasDb *, int e);                        /* and what can be reached from there */
+int  alias_element_of(AliasDb *, const Value *); /* Element of the value. -1 if it cannot alias. */
+/* Whether the value can alias and was made after the database. */
+bool alias_is_unknown(const AliasDb *, const Value *);
+const IntSet *alias_places_of(AliasDb *, int e);                       /* Elements that e may point to. */
+const IntSet *alias_reach_of(AliasDb *, int e);                        /* Elements that are reachable from those. */
 bool alias_meet(const IntSet *, const IntSet *);
 void alias_join(AliasDb *, Ints *into, const IntSet *);
 IntSet *alias_set_of(AliasDb *, Ints *found);
 bool alias_is_listed(const Node *, const Symbol *kinds, size_t n);
 #define LISTED(n, kinds) alias_is_listed(n, kinds, sizeof(kinds) / sizeof *(kinds))
 
-/* effects.c: does a graph that runs on the side write to nothing but what it made, and has it no other effect? */
+/* effects.c: whether the graph of a fork writes only to memory that it made, and has no other effect. */
 bool alias_is_pure(AliasDb *, Graph *);
 
 #endif

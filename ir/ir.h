@@ -26,17 +26,17 @@ typedef struct ClassInfo ClassInfo;
 
 /* ---- symbol.c ---------------------------------------------------------------------------------- */
 
-struct Sym { const char *name; int n; };            /* "aten::add", "value"; n bytes */
+struct Sym { const char *name; int n; };            /* Interned name. n: length in bytes. */
 Symbol sym(Cx *, const char *name);
 Symbol sym_n(Cx *, const char *name, int n);
-/* By text: names of attributes, kinds that are data. */
+/* Compares by text: for attribute names and for kinds that come from data. */
 static inline bool
 sym_is(Symbol s, const char *name)
 {
 	return s && s->n == (int)strlen(name) && !memcmp(s->name, name, (size_t)s->n);
 }
 
-/* Kinds that the code names: aten_relu is what sym(cx, "aten::relu") gives in every context. */
+/* Symbols of the kinds in kinds.def: aten_relu is the Symbol that sym(cx, "aten::relu") returns in every context. */
 #define KIND(space_, name_) extern const struct Sym space_##_##name_[1];
 #include "kinds.def"
 #undef KIND
@@ -50,84 +50,102 @@ enum { DIM_ANY = -1 };
 #define DIM_INDEX(d)     ((int)(-2 - (d)))
 
 struct RtTensorInfo {
-	int     dtype;             /* RtDtype, or -1: any */
-	int     rank;              /* -1: any */
-	const int64_t *dims;       /* (rank), or null: any */
-	const int64_t *strides;    /* (rank), or null: any */
-	int     grad;              /* requires_grad: 0, 1, -1 any */
-	int     device;            /* 0 cpu, -1 any */
-	int     undefined;         /* 1: certainly undefined; 0: defined; -1 any */
+	int     dtype;             /* RtDtype. -1 if unknown. */
+	int     rank;              /* Number of dims. -1 if unknown. */
+	const int64_t *dims;       /* Sizes, `rank` of them. Null if none is known. */
+	const int64_t *strides;    /* Strides in elements, `rank` of them. Null if none is known. */
+	int     grad;              /* requires_grad: 0 or 1. -1 if unknown. */
+	int     device;            /* 0 for the CPU. -1 if unknown. */
+	int     undefined;         /* 1: certainly undefined. 0: defined. -1: unknown. */
 };
 
 const Type *type_list(Cx *, const Type *elem);
 const Type *type_dict(Cx *, const Type *key, const Type *value);
-/* Optional[Optional[T]] is Optional[T], of None is None, of Any is Any */
+/* Optional of an Optional, of None or of Any is that type itself. */
 const Type *type_optional(Cx *, const Type *);
 const Type *type_future(Cx *, const Type *);
 const Type *type_await(Cx *, const Type *);
 const Type *type_tuple(Cx *, const Type *const *, int n);
 const Type *type_named_tuple(Cx *, const char *name, const char *const *field, const Type *const *, int n);
-const Type *type_union(Cx *, const Type *const *, int n);    /* flattened, sorted, without what another one covers */
+/* Flattens, sorts and drops members that are subtypes of others. */
+const Type *type_union(Cx *, const Type *const *, int n);
 const Type *type_var(Cx *, const char *name);
-const Type *type_class(Cx *, const char *name, bool interface);   /* the one of that name; made empty when new */
-const Type *type_named_at(Cx *, int i);      /* classes, interfaces and enums in order of their making; null: no more */
-const Type *type_named(Cx *, const char *name);      /* class, interface or enum that exists already, or null */
+/* The class of that name. Made without members if it is new. */
+const Type *type_class(Cx *, const char *name, bool interface);
+/* The i-th class, interface or enum, in the order in which they were made. Null past the last one. */
+const Type *type_named_at(Cx *, int i);
+const Type *type_named(Cx *, const char *name); /* The class, interface or enum of that name. Null if there is none. */
 const Type *type_enum(Cx *, const char *name, const Type *value);
 const Type *type_function(Cx *, Function *);
-const Type *type_tensor(Cx *, const TensorInfo *);   /* copied; null: Tensor */
-const Type *type_unshaped(Cx *, const Type *);       /* Tensor without what is known of it, also inside */
-/* rt's constants are the basic types: &rt_type_int, &rt_type_tensor ... ; type_canonical gives the interned one of a
- * foreign RtType */
+const Type *type_tensor(Cx *, const TensorInfo *);   /* Copies the info. Null gives plain Tensor. */
+/* Replaces every tensor type by plain Tensor, also inside of containers. */
+const Type *type_unshaped(Cx *, const Type *);
+/* The basic types are constants of rt: &rt_type_int, &rt_type_tensor ... type_canonical returns the interned type that
+ * equals an RtType of the runtime. */
 const Type *type_canonical(Cx *, const RtType *);
 
-bool        type_is_subtype(Cx *, const Type *, const Type *of);  /* reference 3.5 */
-const Type *type_unify(Cx *, const Type *, const Type *);         /* common supertype by TorchScript's rules, or null */
+bool        type_is_subtype(Cx *, const Type *, const Type *of);  /* TorchScript's rules for subtypes */
+/* Common supertype by TorchScript's rules. Null if there is none. */
+const Type *type_unify(Cx *, const Type *, const Type *);
 /* IR syntax: int[], Tensor?, Dict(str, Tensor), Float(2, 3, strides=[3, 1]) */
 const char *type_print(Cx *, const Type *);
 const char *type_python(Cx *, const Type *);         /* List[int], Optional[Tensor] */
-bool        type_is_mutable(const Type *);           /* tensors and containers of them, objects: what may alias */
+/* Whether values of the type may alias: tensors, containers of them, objects. */
+bool        type_is_mutable(const Type *);
 bool        type_has_vars(const Type *);
-const Type *tensor_info_merge(Cx *, const Type *, const Type *);  /* profile merge, reference 9.3 */
-const Type *type_of_tensor(Cx *, const RtTensor *);  /* complete */
-const Type *type_of_value(Cx *, IValue);             /* dynamic type; tensors complete */
+/* What both profiled tensor types have in common. Dtypes, ranks, sizes and strides that differ become unknown. */
+const Type *tensor_info_merge(Cx *, const Type *, const Type *);
+/* Type with dtype, sizes, strides and all other facts of the tensor. */
+const Type *type_of_tensor(Cx *, const RtTensor *);
+const Type *type_of_value(Cx *, IValue);             /* Type of the value at run time, with all facts of tensors. */
 
 /* ---- const.c: values made while compiling; owned by the compile, never released -------------------------- */
 
-RtCx  *cx_rt(Cx *);                                   /* its runtime context: for constants and folding */
-IValue value_str(Cx *, const char *, int64_t n);      /* n < 0: to the final 0 */
+RtCx  *cx_rt(Cx *);                                   /* Runtime context of the compile, for constants and folding. */
+IValue value_str(Cx *, const char *, int64_t n);      /* n: length in bytes. Negative: up to the final 0. */
 IValue value_list(Cx *, const Type *elem, const IValue *, int n);
-IValue value_tuple(Cx *, const Type *named, const IValue *, int n);   /* named: NamedTuple or null */
+IValue value_tuple(Cx *, const Type *named, const IValue *, int n);   /* named: NamedTuple type, or null. */
 IValue value_complex(Cx *, double re, double im);
-bool   value_any(IValue, bool (*is)(IValue));         /* is it so of the value, or of one in a list or tuple in it? */
-bool   value_enum(Cx *, const Type *, const char *name, IValue *);    /* the member of that name, as an RT_ENUM */
-void   tensor_note(Cx *, uint64_t hash, RtTensor *);  /* printed by its hash: kept for who reads the text back */
-RtTensor *tensor_noted(Cx *, const char *hash);       /* 16 hexadecimal digits; null: not known */
-int    object_note(Cx *, RtObject *);                 /* the same by a number: which of the objects that were printed */
-RtObject *object_noted(const Cx *, int64_t number);   /* null: not known */
-/* A storage whose elements are another's, in other places: element e has the bits of element from[e] of `of`, or is
- * zero where from[e] < 0.  Both are retained; from, an entry for each element, is kept by reference. */
+/* Whether the predicate holds for the value or for any value inside of lists and tuples. */
+bool   value_any(IValue, bool (*is)(IValue));
+/* Sets the RT_ENUM of the member of that name. False if there is none. */
+bool   value_enum(Cx *, const Type *, const char *name, IValue *);
+/* Keeps a tensor that was printed by its hash, so that the text can be read back. */
+void   tensor_note(Cx *, uint64_t hash, RtTensor *);
+/* The kept tensor with that hash of 16 hexadecimal digits. Null if there is none. */
+RtTensor *tensor_noted(Cx *, const char *hash);
+/* Keeps an object that was printed, and returns the number that stands for it in the text. */
+int    object_note(Cx *, RtObject *);
+RtObject *object_noted(const Cx *, int64_t number);   /* The kept object with that number. Null if there is none. */
+/* Storage that permutes the elements of another one: element e is element from[e] of storage `of`, or zero where
+ * from[e] is negative. storage_moved retains both storages. `from` has one entry for each element and is not copied. */
 typedef struct Moved { RtStorage *of; const int64_t *from; } Moved;
 void         storage_moved(Cx *, RtStorage *, RtStorage *of, const int64_t *from);
-const Moved *storage_source(const Cx *, const RtStorage *);     /* null: its elements are its own */
+const Moved *storage_source(const Cx *, const RtStorage *);     /* Null if s owns its elements. */
 
 /* ---- widen.c: floats of weights of 16 bits ------------------------------------------------------------------ */
 
-typedef struct Widened {           /* n floats, the numbers of `of` from element `from` on, which has that dtype */
+/* Range of n elements of storage `of`, of that dtype, converted to floats. It begins at element `from`. */
+typedef struct Widened {
 	RtStorage *storage, *of;
 	int64_t from, n;
 	RtDtype dtype;
 } Widened;
 
-/* t, of bfloat16 or float16, in float: one tensor for the whole compile, without data.  Null: t is small, or its
- * elements are not side by side, or something may write to it. */
+/* Float version of a bfloat16 or float16 tensor: one for the whole compile, without data. Null if t is small, not
+ * dense, or may be written to. */
 RtTensor *widened(Cx *, const RtTensor *t);
-const Widened *storage_widened(const Cx *, const RtStorage *);  /* null: it is none of these */
-void widened_row(const Widened *, int64_t first, int64_t n, int64_t apart, float *to);  /* n elements, some apart */
-void widened_fill(Cx *, RtStorage *);       /* makes the data of such a storage, until the next widened_trim */
-void widened_fill_value(Cx *, IValue);      /* ... of a tensor, or of all in a list or tuple */
-void widened_trim(Cx *);                    /* frees all data that was made */
-bool tensor_has_data(const RtTensor *);     /* false: sizes alone are known, or its data would have to be made */
-bool value_lacks_data(IValue);              /* would it have to be made, of a tensor in it? */
+const Widened *storage_widened(const Cx *, const RtStorage *);  /* Null if s is no storage of widened floats. */
+/* Converts n elements from `first` on, `apart` elements from each other. */
+void widened_row(const Widened *, int64_t first, int64_t n, int64_t apart, float *to);
+/* Computes the floats of such a storage. They stay until the next widened_trim. */
+void widened_fill(Cx *, RtStorage *);
+void widened_fill_value(Cx *, IValue); /* Calls widened_fill for a tensor, or for all tensors in a list or tuple. */
+void widened_trim(Cx *);                    /* Frees all floats that widened_fill computed. */
+/* False if only sizes are known, or if widened_fill would have to compute the data. */
+bool tensor_has_data(const RtTensor *);
+/* Whether the value, or a value inside of it, is a tensor whose floats widened_fill would have to compute. */
+bool value_lacks_data(IValue);
 
 /* ---- class.c ---------------------------------------------------------------------------------------- */
 
@@ -136,68 +154,70 @@ typedef struct Attribute {
 	const Type *type;
 	bool   parameter, buffer, is_constant;
 	IValue constant;
-	int    slot;               /* -1 of a constant; class_add_attr sets it */
+	int    slot;               /* Index of the slot, set by class_add_attr. -1 for a constant. */
 } Attribute;
-typedef struct EnumMember { const char *name; IValue value; } EnumMember;     /* value: of the member, no RT_ENUM */
+typedef struct EnumMember { const char *name; IValue value; } EnumMember;     /* Value of the member, not an RT_ENUM. */
 
-/* An instruction that reads or writes that slot of a class's objects; code that was lowered again has others. */
+/* Instruction that reads or writes a slot of a class's objects. Code that was lowered anew has other instructions. */
 typedef struct SlotUse { const RtCode *code; int pc, slot; } SlotUse;
-bool slot_use_holds(const SlotUse *);                /* does the code still have it? */
+bool slot_use_holds(const SlotUse *);                /* Whether the code still has that instruction. */
 
-struct ClassInfo {                 /* behind RtClass.info */
-	RtClass   *cls;            /* slots are the attributes that are no constants, in order */
+struct ClassInfo {                 /* Compiler's part of a class, pointed to by RtClass.info. */
+	RtClass   *cls;            /* Runtime's part. Its slots are the attributes that are not constants, in order. */
 	const Type *type;
 	bool       module, interface;
-	bool       defined;        /* its source has been read */
+	bool       defined;        /* Whether the source of the class has been read. */
 	Vec(Attribute) attrs;
-	Map        attr_index;     /* name -> index of the first of that name, + 1 */
+	Map        attr_index;     /* Name -> index + 1 of the first attribute of that name. */
 	Vec(Function *) methods;
 	Vec(const char *) pre_hooks, hooks;
-	Vec(EnumMember) members;   /* enums */
+	Vec(EnumMember) members;   /* Members of an enum. */
 	Vec(SlotUse) slot_uses;
-	const void *tree;          /* frontend's */
+	const void *tree;          /* Class definition that the frontend parsed. */
 };
-ClassInfo *class_info(const Type *);                 /* of class, interface or enum */
+ClassInfo *class_info(const Type *);                 /* Null unless the type is a class, interface or enum. */
 Attribute *class_attr(const ClassInfo *, const char *name);
-void       class_add_attr(Cx *, ClassInfo *, Attribute);   /* keeps RtClass.slot in step */
-int        class_slot(const RtClass *, const char *name);   /* -1: no attribute, or a constant */
+void       class_add_attr(Cx *, ClassInfo *, Attribute);   /* Adds the attribute, and its slot to the RtClass. */
+/* Index of the slot. -1 for a constant, or if there is no such attribute. */
+int        class_slot(const RtClass *, const char *name);
 Function  *class_method(const ClassInfo *, const char *name);
-const char *method_key(Arena *, const Type *interface, const char *name);   /* by which a program finds it: rt_method */
+/* Key under which a program finds the method of an interface (rt_method). */
+const char *method_key(Arena *, const Type *interface, const char *name);
 
 /* ---- schemaprint.c -------------------------------------------------------------------------------------- */
 
-typedef struct AliasSet {          /* (a! -> b|*) */
+typedef struct AliasSet {          /* Alias annotation of a schema: (a! -> b|*). */
 	bool write;
-	Vec(Symbol) before, after; /* "*": wildcard */
-	struct AliasSet *inner;    /* of a container's elements, or null */
+	Vec(Symbol) before, after; /* Alias sets before and after the call. "*" is the wildcard. */
+	struct AliasSet *inner;    /* Annotation of a container's elements. Null if there is none. */
 } AliasSet;
 
 typedef struct Arg {
-	const char *name;          /* "" for unnamed results */
+	const char *name;          /* "" for a result without a name. */
 	const Type *type;
 	bool        has_default, kwonly;
 	IValue      deflt;
-	int         size_hint;     /* int[2]: 2; else 0 */
-	AliasSet   *alias;         /* null: fresh, or not mutable */
-	/* innermost type as the schema has it when that is an alias: ScalarType, SymInt; or null */
+	int         size_hint;     /* Declared length of the list: 2 for int[2]. 0 if none. */
+	AliasSet   *alias;         /* Null if the value is fresh or not mutable. */
+	/* Name of the innermost type if it stands for another type: ScalarType, SymInt. Else null. */
 	const char *word;
 } Arg;
 
 struct Schema {
-	const char *name;          /* aten::add */
-	const char *overload;      /* Tensor, or "" */
+	const char *name;          /* Operator, such as aten::add. */
+	const char *overload;      /* Overload, such as Tensor. May be "". */
 	Arg *args, *rets;
 	int  nargs, nrets;
 	bool vararg, varret;
 };
 const char *schema_print(Cx *, const Schema *);
-int schema_find(const Schema *, const char *arg);           /* its index; -1: there is none of that name */
+int schema_find(const Schema *, const char *arg); /* Index of the argument of that name. -1 if there is none. */
 
 /* ---- op.c: the registry, from rt/ops/ops.h --------------------------------------------------------------- */
 
 typedef enum OpForm { OP_MAP, OP_KERNEL, OP_BODY, OP_ALSO, OP_USER } OpForm;
-/* What a kernel of specialized code computes for a row (LOWER in rt/ops/ops.h): rows that differ only in how their
- * arguments are given have the same. */
+/* What the kernel of specialized code computes for a row: LOWER in rt/ops/ops.h. Rows that differ only in how their
+ * arguments are passed share one Lowering. */
 typedef enum Lowering {
 	LOWER_NONE, LOWER_SUM, LOWER_MEAN, LOWER_NANSUM, LOWER_PROD, LOWER_COUNT_NONZERO, LOWER_MAX, LOWER_MIN,
 	LOWER_MIN_MAX, LOWER_ALL, LOWER_ANY, LOWER_ARGMAX, LOWER_ARGMIN, LOWER_VECTOR_NORM, LOWER_VAR, LOWER_STD,
@@ -211,12 +231,12 @@ typedef enum Lowering {
 	LOWER_MAX_POOL_BACKWARD, LOWER_INDEX_ADD, LOWER_INDEX_COPY, LOWER_INDEX_FILL, LOWER_SCATTER_ADD,
 	LOWER_SCATTER, LOWER_INDEX_PUT,
 	LOWER_BILINEAR, LOWER_BICUBIC, LOWER_BILINEAR_SMOOTH, LOWER_BICUBIC_SMOOTH, LOWER_LANCZOS_SMOOTH,
-	LOWER_NEAREST, LOWER_NEAREST_EXACT,                     /* these seven: op_is_resize */
+	LOWER_NEAREST, LOWER_NEAREST_EXACT,                     /* op_is_resize: the seven from BILINEAR on */
 	LOWER_GRID_SAMPLE,
 	LOWER_GRID_SAMPLE_LAST, LOWER_ROI_ALIGN, LOWER_RNN, LOWER_CUMSUM, LOWER_CUMPROD, LOWER_LOGCUMSUMEXP,
 	LOWER_CUMMAX, LOWER_CUMMIN, LOWER_TOPK, LOWER_EMBEDDING_BAG, LOWER_EMBEDDING_BAG_RAW, LOWER_ATTENTION,
 	LOWER_SDPA, LOWER_CONV_INT8, LOWER_LINEAR_INT8, LOWER_LINEAR_SUMS, LOWER_CONV_SUMS,
-	/* pointwise rows, of complex numbers */
+	/* Pointwise rows on complex numbers. */
 	LOWER_COMPLEX_ADD, LOWER_COMPLEX_SUB, LOWER_COMPLEX_RSUB, LOWER_COMPLEX_MUL, LOWER_COMPLEX_DIV,
 	LOWER_COMPLEX_NEG, LOWER_COMPLEX_CONJ, LOWER_COMPLEX_ABS, LOWER_COMPLEX_ANGLE, LOWER_COMPLEX_EXP,
 	LOWER_COMPLEX_RECIPROCAL,
@@ -225,74 +245,78 @@ typedef enum Lowering {
 typedef enum OpEffect { EFFECT_PURE, EFFECT_RANDOM, EFFECT_IO } OpEffect;
 
 struct Op {
-	const char *id;            /* add_Tensor */
-	const char *text;          /* the schema's text; of an ALSO row maybe its name alone (op_schema_text) */
-	const char *name;          /* aten::add */
+	const char *id;            /* Id of the row, such as add_Tensor. */
+	const char *text;          /* Text of the schema. An ALSO row may have only the name: see op_schema_text. */
+	const char *name;          /* Operator, such as aten::add. */
 	const char *overload;
 	OpForm      form;
-	OpEffect    effect;        /* of a BODY or ALSO row: known once it was looked up by name */
-	const char *family;        /* map, nn ... */
-	const char *rule;          /* meta, same, value, data, ... ; MAP: "map" */
-	const char *domain, *result, *value;     /* MAP */
-	const char *gradient;      /* "" none */
-	const char *body;          /* BODY */
-	const char *base;          /* ALSO: id of the row */
-	bool        exact;         /* it is an OUT row */
-	RtKernel   *kernel;        /* null: BODY */
+	OpEffect    effect;        /* Effect. For BODY and ALSO rows, set by the first look-up of the name. */
+	const char *family;        /* Name of the family's file: map, nn ... */
+	const char *rule;          /* How result types are computed: meta, same, value, data ... "map" for MAP rows. */
+	const char *domain, *result, *value;     /* Columns of MAP rows. */
+	const char *gradient;      /* "" if the row has none. */
+	const char *body;          /* Text of a BODY row. */
+	const char *base;          /* ALSO row: id of the row whose result it stores. */
+	bool        exact;         /* Whether it is an OUT row, whose out= tensor must have the result's dtype. */
+	RtKernel   *kernel;        /* Null for BODY rows. */
 	Lowering    lowering;
-	int         row;           /* an OpRow (row.h); -1: the user's */
-	Schema     *schema;        /* parsed on first use: op_schema */
-	Function   *function;      /* BODY, compiled by frontend's ops_compile_bodies */
-	Function   *gradient_function;       /* compiled from gradient: frontend's op_gradient */
-	Op         *next;          /* overload that is tried after this one */
-	bool        met;           /* a model, or a body, calls it */
+	int         row;           /* OpRow of row.h. -1 for an operator of the user. */
+	Schema     *schema;        /* Null until op_schema parses it. */
+	Function   *function;      /* Function of a BODY row, compiled by the frontend's ops_compile_bodies. */
+	Function   *gradient_function;       /* Function compiled from `gradient` by the frontend's op_gradient. */
+	Op         *next;          /* Next overload to try. Null after the last one. */
+	bool        met;           /* Whether a model or a body calls it. */
 };
-/* Parses schema text; set by frontend/script/schema.c before the first look-up, since text is read there. */
+/* Parser of schema texts. frontend/script/schema.c sets it before the first look-up. */
 extern Schema *(*schema_parser)(Cx *, const char *text);
-/* Kernels in order of the rows, in place of those that the rows name; null: none.  Set before the first look-up. */
+/* Kernels in the order of the rows, used instead of the rows' own. Null if there are none. Set them before the first
+ * look-up of an operator. */
 extern RtKernel *const *op_kernels;
-void    ops_init(Cx *);                             /* builds the index; cheap */
-Op     *op_first(Cx *, const char *name);           /* "aten::add": first overload in order, or null */
-Op     *op_find(Cx *, const char *name, const char *overload);     /* null: there is none */
-Op     *op_named(Cx *, const char *name);           /* with its overload: "aten::add.Tensor"; null: there is none */
+void    ops_init(Cx *);                             /* Builds the index of names. */
+Op     *op_first(Cx *, const char *name);           /* First overload of "aten::add". Null if there is none. */
+Op     *op_find(Cx *, const char *name, const char *overload);     /* Null if there is none. */
+/* Operator by name and overload: "aten::add.Tensor". Null if there is none. */
+Op     *op_named(Cx *, const char *name);
 Op     *op_by_id(Cx *, const char *id);
-bool    op_lacks_overloads(Cx *, const char *name); /* has PyTorch overloads of it that have no row? */
-const char *op_schema_text(Cx *, Op *);             /* the schema's whole text */
+/* Whether PyTorch has overloads of the name that have no row here. */
+bool    op_lacks_overloads(Cx *, const char *name);
+const char *op_schema_text(Cx *, Op *);             /* Complete text of the schema. */
 Schema *op_schema(Cx *, Op *);
-uint32_t op_use(Cx *, Op *);                        /* what its kernel does with its arguments: RT_USE_WRITES in rt.h */
+uint32_t op_use(Cx *, Op *); /* How the kernel uses its arguments: bits of RT_USE_WRITES in rt.h. */
 int     op_count(Cx *);
-Op     *op_at(Cx *, int);                           /* in order of the rows */
-Op     *op_body(Cx *, Op *);             /* the row whose body it runs: itself, or an ALSO row's base; null: a kernel */
-/* --op-schema; body null: a C function */
+Op     *op_at(Cx *, int);                           /* The i-th row, then the operators of the user. */
+/* Row whose body the operator runs: itself, or the base of an ALSO row. Null if it has a kernel. */
+Op     *op_body(Cx *, Op *);
+/* Adds the operator of an --op-schema. body: TorchScript text, or null if a C function computes it. */
 Op     *op_add_user(Cx *, const char *schema, const char *symbol, const char *body);
-const char *op_name_at(Cx *, int);                  /* names, once each; null: no more */
-const char *op_suggest(Cx *, const char *name);     /* a near name, or null */
+const char *op_name_at(Cx *, int); /* The i-th name of all operators, each once. Null past the last one. */
+const char *op_suggest(Cx *, const char *name);     /* Similar name of an operator. Null if there is none. */
 
-enum { NAME_NEAR = 2 };                                /* names of this distance may be meant */
-/* How many letters of name are to be changed, added, dropped or swapped with the next for the other one; NAME_NEAR + 1
- * when that is too much of it. */
+enum { NAME_NEAR = 2 };                                /* Largest edit distance of a suggestion. */
+/* Edit distance of two names: letters changed, added, dropped or swapped with the next one. NAME_NEAR + 1 if they are
+ * too different for a suggestion. */
 int name_distance(const char *name, const char *);
 
 /* ---- graph.c, node.c, value.c ---------------------------------------------------------------------------- */
 
-typedef struct Use { Node *node; int index; } Use;     /* node->in[index] */
+typedef struct Use { Node *node; int index; } Use;     /* Input `index` of `node`. */
 
 struct Value {
 	const Type *type;
-	Node       *node;          /* that makes it; a block's param node for its inputs */
-	int         index;         /* node->out[index] */
-	Vec(Use)    uses;          /* in no particular order */
-	Symbol      name;          /* from the source, or null; print.c makes it unique */
+	Node       *node;          /* Node that computes it. For a block's input, the block's param node. */
+	int         index;         /* Index in node->out. */
+	Vec(Use)    uses;          /* Uses, in no particular order. */
+	Symbol      name;          /* Name from the source, or null. print.c makes it unique. */
 	int         id;            /* unique in the graph */
-	int         reg;           /* its register in the Code (code.c), -1: none; see value_register */
-	void       *mark;          /* scratch of the pass that runs */
+	int         reg;           /* Register in the Code (code.c): see value_register. -1 if it has none. */
+	void       *mark;          /* Scratch of the current pass. */
 };
 
 typedef enum AttrKind { ATTR_VALUE, ATTR_GRAPH, ATTR_TYPE, ATTR_TYPES, ATTR_FUNCTION } AttrKind;
 typedef struct Attr {
 	Symbol   name;
 	AttrKind kind;
-	IValue   v;                /* owned by the compile: never released */
+	IValue   v;                /* Owned by the compile and never released. */
 	Graph   *g;
 	const Type *type;
 	const Type *const *types;
@@ -301,60 +325,62 @@ typedef struct Attr {
 } Attr;
 
 struct Node {
-	Symbol  kind;              /* aten::add, prim::If */
-	Op     *op;                /* the overload; null for prim kinds without a row */
-	Graph  *graph;             /* also while unlinked */
+	Symbol  kind;              /* Kind, such as aten::add or prim::If. */
+	Op     *op;                /* Overload. Null for prim kinds without a row. */
+	Graph  *graph;             /* Set even while the node is unlinked. */
 	Value **in, **out;
-	int    *use;               /* by input: its index among the uses of its value */
+	int    *use;               /* For each input, the index of this use in the `uses` of its value. */
 	int     nin, nout, in_cap, use_cap;
 	Block **sub;               /* nested blocks */
 	int     nsub;
 	Vec(Attr) attrs;
-	Block  *block;             /* that holds it; null: unlinked */
-	Node   *prev, *next;       /* in the block; the ring goes through block->ret */
+	Block  *block;             /* Block that holds the node. Null while unlinked. */
+	Node   *prev, *next;       /* Neighbours in the block. The ring passes through block->ret. */
 	Range   at;
-	/* of inlined code, innermost first: the function (what), where it was called (at); or null */
+	/* Call frames of inlined code, innermost first: function (what) and place of the call (at). Null if not
+	 * inlined. */
 	Frame  *inlined;
-	int64_t position;          /* order in its block: node_is_before */
-	int     pc;                /* prepared graphs: its instruction in the Code (code.c), -1: none */
-	int     end;               /* the instruction after it: where its results are there */
+	int64_t position;          /* Number that grows along the block: see node_is_before. */
+	int     pc;                /* Index of the node's first instruction in the Code (code.c). -1 if it has none. */
+	int     end; /* Index of the instruction after the node's last one, where its results are defined. */
 	int     id;                /* unique in the graph */
-	bool    mark;              /* scratch */
+	bool    mark;              /* Scratch of the current pass. */
 };
 
 struct Block {
 	Graph *graph;
-	Node  *owner;              /* prim::If ...; null at the top */
-	Node  *param;              /* its outputs are the block's inputs; not in the ring */
-	Node  *ret;                /* its inputs are the block's outputs; the ring's end: ret->next is the first node */
+	Node  *owner;              /* Node that has the block, such as a prim::If. Null for the top block. */
+	Node  *param;              /* Node whose outputs are the block's inputs. Not in the ring. */
+	Node  *ret; /* Node whose inputs are the block's outputs. End of the ring: ret->next is the first node. */
 };
 
 struct Graph {
 	Cx    *cx;
 	Arena *arena;
 	Block *top;
-	int    nvalue, nnode;      /* next ids */
-	const char *name;          /* of the function, for messages */
-	Block *at_block;           /* insertion point: before at_node in at_block */
+	int    nvalue, nnode;      /* Next ids of values and nodes. */
+	const char *name;          /* Name of the function, for messages. */
+	Block *at_block;           /* Insertion point: before at_node in at_block. */
 	Node  *at_node;
 };
 
 struct Function {
-	const char *name;          /* qualified: __torch__.Net.forward */
+	const char *name;          /* Qualified name: __torch__.Net.forward. */
 	Schema     *schema;
-	const Type *self;          /* of methods */
-	Graph      *graph;         /* null until compiled */
-	Graph      *prepared;      /* after opt's prepare */
-	RtCode     *code;          /* lowered from prepared, or from graph when there is none */
-	Function   *unchanged;     /* its copy that is never prepared: code_lower_unchanged; or null */
-	const Map  *places;        /* code.c's: what finds a place in the code */
-	const void *tree;          /* frontend's, compiled on first use by function_graph() */
-	struct Exported *exported; /* the same of a program of torch.export; or null */
-	const struct Gradient *gradient;     /* opt's: what of it is differentiated; null: nothing */
+	const Type *self;          /* Class of a method. Null for a function. */
+	Graph      *graph;         /* Null until compiled. */
+	Graph      *prepared;      /* Graph that opt's prepare made. Null before. */
+	RtCode     *code;          /* Code lowered from `prepared`, or from `graph` if that is null. */
+	Function   *unchanged;     /* Copy that no pass changes, made by code_lower_unchanged. Null if there is none. */
+	const Map  *places;        /* Index of source places in the code, for code_place. */
+	const void *tree;          /* Definition that the frontend parsed. function_graph() compiles it on first use. */
+	/* Program of torch.export that function_graph() compiles instead. Null for TorchScript. */
+	struct Exported *exported;
+	const struct Gradient *gradient;     /* What opt differentiates of it. Null if nothing. */
 	struct Unit *unit;
-	int         state;         /* 0 not compiled, 1 being compiled, 2 done */
+	int         state;         /* 0: not compiled. 1: being compiled. 2: compiled. */
 };
-/* The index of the first argument behind self: 1 of a method, 0 of a function. */
+/* Index of the first argument after self: 1 for a method, 0 for a function. */
 static inline int
 function_first(const Function *fn)
 {
@@ -363,84 +389,90 @@ function_first(const Function *fn)
 
 #define NODES(n, b)     (Node *n = (b)->ret->next, *n##_; n != (b)->ret && (n##_ = n->next, 1); n = n##_)
 #define NODES_REV(n, b) (Node *n = (b)->ret->prev, *n##_; n != (b)->ret && (n##_ = n->prev, 1); n = n##_)
-/* for NODES(n, block) { ... }: n may be destroyed in the body */
+/* for NODES(n, block) { ... }: the body may destroy n. */
 #define ALL_NODES(n, b) (Node *n = NULL; (n = block_next((b), n));)
-/* for ALL_NODES(n, block) { ... }: also those of inner blocks, each after the node that has them; n must stay there */
+/* for ALL_NODES(n, block) { ... }: visits nested nodes too, each after its owner. The body must keep n in its block. */
 #define INNER_FIRST(n, b) (Node *n, *n##_ = block_after((b), NULL); (n = n##_) && (n##_ = block_after((b), n), 1);)
-/* for INNER_FIRST(n, block) { ... }: also those of inner blocks, each before the node that has them; n may be
- * destroyed */
+/* for INNER_FIRST(n, block) { ... }: visits nested nodes too, each before its owner. The body may destroy n. */
 
 Graph *graph_new(Cx *, const char *name);
-Graph *graph_clone(Graph *, Map *values);          /* map (may be null): "%id" -> the clone's Value, see graph_cloned */
+Graph *graph_clone(Graph *, Map *values); /* values: "%id" -> the clone's Value, see graph_cloned. May be null. */
 Value *graph_cloned(Map *values, const Value *);
-void   graph_set_cloned(Map *values, const Value *from, Value *to);    /* what stands for `from` in the clone */
+/* Sets the Value of the clone that replaces `from`. */
+void   graph_set_cloned(Map *values, const Value *from, Value *to);
 Value *graph_add_input(Graph *, const Type *, Symbol name);
 void   graph_add_output(Graph *, Value *);
 #define graph_inputs(g)  ((g)->top->param->out)
 #define graph_ninputs(g) ((g)->top->param->nout)
-void   graph_set_insert_before(Graph *, Node *);   /* insertion point */
+void   graph_set_insert_before(Graph *, Node *);   /* Sets the insertion point. */
 void   graph_set_insert_end(Graph *, Block *);
-Node  *graph_insert(Graph *, Node *);              /* at the insertion point */
-Node  *graph_emit(Graph *, const char *kind, Range, int nin, Value *const *in, int nout);   /* makes and inserts */
-/* The result, of type t, of an operator named with its overload, such as "aten::add.Tensor". */
+Node  *graph_insert(Graph *, Node *);              /* Inserts the node at the insertion point. */
+/* Makes a node and inserts it. */
+Node  *graph_emit(Graph *, const char *kind, Range, int nin, Value *const *in, int nout);
+/* Emits an operator, named with its overload such as "aten::add.Tensor". Returns its result, of type t. */
 Value *graph_emit_op(Graph *, const char *op, Range, int nin, Value *const *in, const Type *t);
-Value *graph_uninitialized(Graph *, const Type *, Range);                /* a value that nobody will use */
-Value *graph_constant(Graph *, IValue, Range);     /* prim::Constant at the insertion point; typed by the value */
+Value *graph_uninitialized(Graph *, const Type *, Range);                /* Emits a value that nothing reads. */
+Value *graph_constant(Graph *, IValue, Range);     /* Emits a prim::Constant, typed by the value. */
 Value *graph_constant_typed(Graph *, IValue, const Type *, Range);
-uint64_t graph_hash(Graph *);                      /* of its canonical text */
+uint64_t graph_hash(Graph *);                      /* Hash of the canonical text. */
 
-Node  *node_new(Graph *, Symbol kind, Range, int nout);        /* outputs typed Tensor */
-Block *block_new(Graph *, Node *owner);                /* owner null: the top one; else node_add_block */
+Node  *node_new(Graph *, Symbol kind, Range, int nout);        /* All outputs have type Tensor. */
+Block *block_new(Graph *, Node *owner);                /* owner null: the top block. For others use node_add_block. */
 Block *node_add_block(Node *);
 Value *block_add_input(Block *, const Type *, Symbol name);
 void   block_remove_input(Block *, int);
 void   block_add_output(Block *, Value *);
 void   block_remove_output(Block *, int);
-/* inputs mapped when in values, else kept; blocks too; not inserted */
+/* Clones the node and its blocks, without inserting it. Inputs found in `values` are replaced. */
 Node  *node_clone(Graph *to, Node *, Map *values);
 void   node_insert_before(Node *, Node *at);
 void   node_insert_after(Node *, Node *at);
 void   node_append(Node *, Block *);
 void   node_move_before(Node *, Node *at);
 void   node_move_after(Node *, Node *at);
-void   node_destroy(Node *);                           /* its outputs must have no uses */
+void   node_destroy(Node *);                           /* No output may have a use. */
 Value *node_add_input(Node *, Value *);
 void   node_set_input(Node *, int, Value *);
-int    node_input_index(const Node *, const Value *);    /* the first input that is this value, or -1 */
+int    node_input_index(const Node *, const Value *); /* Index of the first input that is this value. -1 if none is. */
 void   node_remove_input(Node *, int);
 Value *node_add_output(Node *, const Type *);
 void   node_remove_output(Node *, int);
-bool   node_is_before(const Node *, const Node *);     /* also across blocks: in the nearest common block */
-bool   node_in_block(const Node *, const Block *);     /* nested counts */
-Attr  *node_attr(const Node *, const char *name);      /* null when absent */
-Attr  *node_attr_new(Node *, const char *name, AttrKind);   /* replaces */
+/* Across blocks, compares their owners in the nearest common block. */
+bool   node_is_before(const Node *, const Node *);
+bool   node_in_block(const Node *, const Block *);     /* Whether the block, or one nested in it, holds the node. */
+Attr  *node_attr(const Node *, const char *name);      /* Null if the node has no such attribute. */
+Attr  *node_attr_new(Node *, const char *name, AttrKind);   /* Replaces an attribute of that name. */
 void   node_set_int(Node *, const char *name, int64_t);
 void   node_set_str(Node *, const char *name, const char *);
 void   node_set_value(Node *, const char *name, IValue);
 int64_t     node_int(const Node *, const char *name, int64_t absent);
 const char *node_str(const Node *, const char *name);
 static inline bool node_is(const Node *n, Symbol kind) { return n->kind == kind; }
-bool   node_is_loose(const Node *);            /* does its kernel not know the type of what it makes?  rt_settle then */
-/* print, raise, calls, writes to attributes, random: order is kept */
+/* Whether the kernel leaves the element type of its result open. Its result then needs rt_settle. */
+bool   node_is_loose(const Node *);
+/* Whether the node must keep its order: print, raise, calls, writes to attributes, random numbers. */
 bool   node_has_effect(const Node *);
 bool   node_is_nondeterministic(const Node *);
-bool   node_may_refuse_data(const Node *);   /* raises for some indices, keys, divisors, texts, whatever the types */
-bool   node_may_divide_by_zero(const Node *);          /* integers: pointwise, and raises then */
-/* pointwise: integers of its type may not hold a bound or factor, and it raises then */
+/* Whether it raises for some values of indices, keys, divisors or strings, whatever their types. */
+bool   node_may_refuse_data(const Node *);
+/* Whether it is a pointwise node on integers whose divisor may be zero, which raises. */
+bool   node_may_divide_by_zero(const Node *);
+/* Whether it is a pointwise node that raises if a bound or factor does not fit its integer type. */
 bool   node_may_overflow(const Node *);
-/* Of a call or a constant, when it is known: attribute "function", the method of a class, a constant as input 0. */
+/* Function of a call or constant, if known: the attribute "function", a method of the class, or a constant callee. */
 Function *node_function(const Node *);
 const Schema *node_schema(const Node *);               /* null for prim kinds without a row */
-bool   node_writes_input(const Node *, int i);            /* as its schema says */
-bool   node_writes(const Node *);                         /* any of them; nested nodes not counted */
-Value *node_arg(const Node *, const char *name);       /* input of the schema's argument of that name, or null */
+bool   node_writes_input(const Node *, int i);            /* Whether the schema says that the node writes to input i. */
+bool   node_writes(const Node *); /* Whether it writes to any input. Nested nodes do not count. */
+/* Input for the schema's argument of that name. Null if there is none. */
+Value *node_arg(const Node *, const char *name);
 
 void   value_replace_uses(Value *, Value *with);
-void   value_replace_uses_after(Value *, Value *with, const Node *);    /* in nodes that come after it */
+void   value_replace_uses_after(Value *, Value *with, const Node *);    /* Only in nodes after that one. */
 void   value_set_name(Value *, const char *);
-bool   value_constant(const Value *, IValue *);        /* is it a prim::Constant?  borrowed */
-bool   value_is_none(const Value *);                   /* constant None, or typed None */
-bool   value_int(const Value *, int64_t *);            /* constant int or bool */
+bool   value_constant(const Value *, IValue *);        /* Whether it is a prim::Constant. The value is borrowed. */
+bool   value_is_none(const Value *);                   /* Whether it is the constant None or has type None. */
+bool   value_int(const Value *, int64_t *);            /* Whether it is a constant int or bool. */
 
 /* ---- cflow.c: If and Loop by their parts ---------------------------------------------------------------------- */
 
@@ -450,59 +482,64 @@ bool   value_int(const Value *, int64_t *);            /* constant int or bool *
 #define loop_max(n)    ((n)->in[0])
 #define loop_cond(n)   ((n)->in[1])
 #define loop_body(n)   ((n)->sub[0])
-#define loop_index(n)  ((n)->sub[0]->param->out[0])     /* the trip index */
-/* carried value i: in[2 + i], param->out[1 + i], ret->in[1 + i], out[i] */
-Node  *if_new(Graph *, Range, Value *cond, int nout);                 /* with both blocks; not inserted */
-Node  *loop_new(Graph *, Range, Value *max, Value *cond);             /* with its body and trip index; not inserted */
-/* the body's output is to be added by the caller */
+#define loop_index(n)  ((n)->sub[0]->param->out[0])     /* Index of the current trip. */
+/* Carried value i is in[2 + i], param->out[1 + i], ret->in[1 + i] and out[i]. */
+Node  *if_new(Graph *, Range, Value *cond, int nout);                 /* Makes both blocks. Does not insert the node. */
+/* Makes the body with its trip index. Does not insert the node. */
+Node  *loop_new(Graph *, Range, Value *max, Value *cond);
+/* The caller has to add the body's output. */
 void   loop_add_carried(Node *, Value *init, Symbol name);
-void   if_remove_output(Node *, int);                                 /* nothing may use it */
-void   loop_remove_carried(Node *, int);                              /* nothing may use its parts, inside and out */
-/* its nodes take the place of the If, which goes */
+void   if_remove_output(Node *, int);                                 /* The output must have no use. */
+void   loop_remove_carried(Node *, int); /* Neither the output nor the body's input may have a use. */
+/* Replaces the If by the nodes of that branch. */
 void   if_take_branch(Node *, int which);
-bool   loop_is_for(const Node *);                                     /* runs to its maximum: no condition of its own */
-void   block_splice_before(Block *, Node *at);                        /* moves its nodes, without param and ret */
-bool   block_raises(const Block *);                                       /* whenever it runs */
-Node  *block_next(const Block *, const Node *n);          /* of ALL_NODES: after n; null: the first, none is left */
-Node  *block_after(const Block *, const Node *n);         /* likewise of INNER_FIRST */
-bool   block_has(const Block *, Symbol kind);             /* a node of the kind, in inner blocks too */
-int    block_size(const Block *);                                        /* nodes, those of inner blocks too */
-/* the node of that block in which (or which) n is; null: not there */
+bool   loop_is_for(const Node *); /* Whether only the maximum ends the loop: it has no condition of its own. */
+void   block_splice_before(Block *, Node *at); /* Moves all nodes of the block except param and ret. */
+bool   block_raises(const Block *);                                       /* Whether every run of the block raises. */
+/* Node after n in the order of ALL_NODES. n null: the first one. Null at the end. */
+Node  *block_next(const Block *, const Node *n);
+/* Node after n in the order of INNER_FIRST. n null: the first one. Null at the end. */
+Node  *block_after(const Block *, const Node *n);
+bool   block_has(const Block *, Symbol kind); /* Whether the block or one nested in it has a node of that kind. */
+int    block_size(const Block *);                                        /* Number of nodes, nested ones included. */
+/* Node of the block that is n or contains it. Null if there is none. */
 Node  *block_owner_in(const Node *, const Block *);
 
 /* ---- hash.c: equal nodes ----------------------------------------------------------------------------------------- */
 
-uint64_t node_hash(const Node *);                      /* kind, overload, inputs, attributes, output types; no blocks */
+uint64_t node_hash(const Node *); /* Hash of kind, overload, inputs, attributes and output types. Ignores blocks. */
 bool     attr_equal(const Attr *, const Attr *);
-/* the same: equal nodes compute equal values when nothing is written */
+/* Compares what node_hash hashes. Equal nodes compute equal values unless something writes to their inputs. */
 bool     node_equal(const Node *, const Node *);
-/* constants: same type and bits; tensors by dtype, sizes, strides and data */
+/* Whether two constants have the same type and bits: tensors by dtype, sizes, strides and data. */
 bool     value_identical(IValue, IValue);
-uint64_t contents_hash(const RtTensor *);   /* of dtype, sizes and every byte; node_hash looks only at the first ones */
+/* Hash of dtype, sizes and every byte. node_hash reads only the first ones. */
+uint64_t contents_hash(const RtTensor *);
 
 /* ---- lint.c, print.c, pyprint.c --------------------------------------------------------------------------- */
 
-void   graph_lint(Graph *);                            /* BUG, with the graph, when an invariant is broken */
-void   graph_print(Graph *, Buf *, bool places);       /* canonical: values renumbered; places: # file:line:col */
+void   graph_lint(Graph *); /* Ends with BUG and the graph's text if an invariant is broken. */
+/* Canonical text, with values renumbered. places: adds # file:line:col. */
+void   graph_print(Graph *, Buf *, bool places);
 void   node_print(Node *, Buf *);
-const char *const *graph_names(Graph *);              /* of values in that text, by id; null: not in it */
-void   value_print(Cx *, IValue, Buf *);               /* a constant, in IR syntax */
-void   double_print(Buf *, double);                    /* 1., -0., nan: reads back as it was */
+const char *const *graph_names(Graph *); /* Names of values in that text, by id. Null for values that are not in it. */
+void   value_print(Cx *, IValue, Buf *);               /* Prints a constant in IR syntax. */
+void   double_print(Buf *, double); /* Prints 1., -0., nan ... so that it reads back as the same bits. */
 
 /* ---- pyprint.c, pyconst.c: Graph -> TorchScript ------------------------------------------------------------------ */
 
-typedef struct PyNeeds {           /* what printed text refers to, in the order in which it was met */
+typedef struct PyNeeds {           /* Things that the printed text refers to, in the order in which they were met. */
 	Cx  *cx;
-	Vec(IValue)       constants;    /* CONSTANTS.cN */
-	Vec(const Type *) types;        /* classes, interfaces, enums, NamedTuples */
-	Vec(Function *)   functions;    /* that are called */
-	Map  seen;                      /* their names */
-	/* py_attribute_key of what is read or set, and of methods that are called by name */
+	Vec(IValue)       constants;    /* Entries of the table CONSTANTS.cN. */
+	Vec(const Type *) types;        /* Classes, interfaces, enums and NamedTuples. */
+	Vec(Function *)   functions;    /* Functions that are called. */
+	Map  seen;                      /* Names of these types and functions. */
+	/* py_attribute_key of each attribute that is read or set, and of each method that is called by name. */
 	Map  attributes;
-	Map  constant;                  /* identity -> N + 1 */
+	Map  constant;                  /* Identity of a constant -> N + 1. */
 } PyNeeds;
 PyNeeds *py_needs(Cx *);
-/* def name(...) -> T: and its body; graph null: a stub, as interfaces have it. */
+/* Prints def name(...) -> T: and its body. g null: prints a stub, as interfaces have it. */
 void   py_function(PyNeeds *, const Schema *, const Graph *, const char *name, int indent, Buf *);
 const char *py_type(PyNeeds *, const Type *);
 void   py_constant(PyNeeds *, IValue, const Type *declared, Buf *);
@@ -514,74 +551,83 @@ void   py_note_function(PyNeeds *, Function *);
 
 /* ---- alias.c ------------------------------------------------------------------------------------------------ */
 
-bool value_is_fresh(const Value *);        /* is it memory of its own when its operator has made it? */
-bool node_may_return_input(const Node *);  /* an operator that does though its schema does not say so */
-bool node_divides(const Node *);           /* into a list of views that do not overlap, if its input does not */
+bool value_is_fresh(const Value *);        /* Whether the operator returns memory that aliases none of its inputs. */
+/* Whether the operator may return an input although its schema does not say so. */
+bool node_may_return_input(const Node *);
+/* Whether the operator splits a tensor into views. They do not overlap if the input does not. */
+bool node_divides(const Node *);
 typedef struct AliasDb AliasDb;
 AliasDb *alias_db(Graph *, Arena *);
-/* The same, but attributes are told apart: place says what memory a prim::GetAttr gives, or null when it is not known.
- * Memory that it names must reach the graph in no other way, except as a constant (opt/passes/places.c). */
+/* alias_db that tells attributes apart. place returns the memory that a prim::GetAttr reads, or null if it is unknown.
+ * That memory must reach the graph in no other way, except as a constant (opt/passes/places.c). */
 AliasDb *alias_db_placed(Graph *, Arena *, const void *(*place)(void *, const Value *), void *arg);
-/* Code outside of the graph writes to what the value, an input or a result, may reach. To be said before anything is
- * asked. */
+/* Declares that code outside of the graph writes to memory that v, an input or a result, may reach. Call it before any
+ * query. */
 void alias_written_outside(AliasDb *, const Value *);
-bool alias_may(AliasDb *, const Value *, const Value *);                   /* may be the same memory, or overlap */
-bool alias_may_contain(AliasDb *, const Value *, const Value *);           /* one may be reachable from the other */
-/* is it written itself, its members not counted? */
+bool alias_may(AliasDb *, const Value *, const Value *); /* Whether both may share or overlap memory. */
+bool alias_may_contain(AliasDb *, const Value *, const Value *); /* Whether one may be reachable from the other. */
+/* Whether the graph writes to the value itself. Its members do not count. */
 bool alias_is_written(AliasDb *, const Value *);
-/* is it, or what it contains, written anywhere? */
+/* Whether the graph writes to the value or to anything that it contains. */
 bool alias_has_writers(AliasDb *, const Value *);
-bool alias_node_has_writers(AliasDb *, const Node *);                      /* the same of any input or result */
-/* does the node (nested too) write memory v may reach? */
+bool alias_node_has_writers(AliasDb *, const Node *); /* Whether any input or result of the node has writers. */
+/* Whether the node, or one nested in it, writes memory that v may reach. */
 bool alias_writes(AliasDb *, const Node *, const Value *);
-bool alias_node_writes(AliasDb *, const Node *);                           /* to anything at all */
-/* may it be memory that the graph does not follow? */
+bool alias_node_writes(AliasDb *, const Node *);                           /* Whether the node writes to anything. */
+/* Whether it may be memory that the graph does not follow: a wildcard. */
 bool alias_is_wild(AliasDb *, const Value *);
-/* is such memory written: of tensors, of containers */
+/* Whether the graph writes to a wildcard. tensors: of tensors, else of containers. */
 bool alias_wild_is_written(AliasDb *, bool tensors);
-/* graph input, output, attribute, container, call, way out of a guard */
+/* Whether its memory may outlive the graph: by an input, output, attribute, container, call or bailout. */
 bool alias_escapes(AliasDb *, const Value *);
-/* Moves the node before `at`, with what it depends on between them, unless a dependence forbids it: false then. */
+/* Moves the node before `at`, with the nodes between them that it depends on. False if a dependence forbids it. */
 bool alias_move_before(AliasDb *, Node *, Node *at);
 bool alias_can_move_before(AliasDb *, Node *, Node *at);
-/* What must not be lost: everything known outside, and what these values may reach. */
+/* The live set: memory whose writes must be kept. It begins with all wildcards and constants. alias_live_add adds
+ * memory that the value may reach. */
 void alias_live_clear(AliasDb *);
 void alias_live_add(AliasDb *, const Value *);
-bool alias_writes_live(AliasDb *, const Node *);                    /* does the node (nested too) write to any of it? */
-/* a value made later stands for an older one */
+bool alias_writes_live(AliasDb *, const Node *); /* Whether the node, or one nested in it, writes to the live set. */
+/* Gives a value made after the database the aliases of an older one. */
 void alias_copy_value(AliasDb *, const Value *from, const Value *to);
 
-void alias_print(AliasDb *, Graph *, Buf *);             /* aliasprint.c: for every value what may be the same memory */
+/* Prints for every value which others may share its memory (aliasprint.c). */
+void alias_print(AliasDb *, Graph *, Buf *);
 
 /* ---- lastuse.c: where values die --------------------------------------------------------------------------------- */
 
-/* Of node n, at index n->id.  What dies at the start of a block stands at the block's param node. */
+/* Last uses at node n, in entry n->id of the array. Values that die at the start of a block are in the entry of its
+ * param node. */
 typedef struct LastUse {
-	bool *input;           /* (nin) is this the last use of the value on every path from here? */
-	Vec(Value *) dead;     /* values nobody needs once the node has run, and no input says so */
-	bool *unused;          /* (nout) no path from here needs this output; of an If: the branches need not make it */
+	bool *input;           /* For each input, whether no path from here uses the value again. */
+	Vec(Value *) dead;     /* Values that die at this node and are not last uses of its inputs. */
+	/* For each output, whether no path needs it. The branches of an If need not compute such an output. */
+	bool *unused;
 } LastUse;
-LastUse *last_uses(Graph *, bool (*ignored)(const Node *, int input));     /* ignored: uses that need no value */
+/* ignored: uses that do not read the value at run time. */
+LastUse *last_uses(Graph *, bool (*ignored)(const Node *, int input));
 
 /* ---- code.c: Graph -> Code ------------------------------------------------------------------------------------ */
 
-/* Lowers fn->prepared (or graph) and, once each, all functions it calls; results are in fn->code.  Every node gets its
- * pc; every value that has one its register (value_register).  Operators with a body become calls of
- * op->function->code. What has no kernel is collected in `lacking` (names, once each); null: the first one fails with
+/* Lowers fn->prepared, or fn->graph, into fn->code, and so each function that it calls. Sets pc of every node, and the
+ * register of values that have one (value_register). Calls of operators with a body become calls of op->function->code.
+ * Operators without a kernel are collected in `lacking`, each name once. If `lacking` is null, the first one fails with
  * EXIT_LACKS. */
 typedef struct Lacking { const char *name; Range at; const char *schema; } Lacking;
 typedef struct LackingVec { Lacking *at; int n, cap; } LackingVec;
 RtCode *code_lower(Cx *, Function *, LackingVec *lacking);
-/* The same from the graph as it was read, and so for all that it calls: a separate code that no pass has changed. */
+/* Lowers the graph as it was read, also of all callees, into a separate code that no pass has changed. */
 RtCode *code_lower_unchanged(Cx *, Function *, LackingVec *lacking);
-/* The index in fn->code of a node's place, and of the call that brought it there; 0: the code has none. */
+/* Index of a node's source place in the place names of fn->code, and of the call that inlined it. 0 if the code has
+ * none. */
 int     code_place(const Function *, Range at, const Frame *inlined);
 int     code_caller(const Function *, const Frame *inlined);
-int     value_register(const Value *);                 /* after code_lower, until the graph changes; -1: none */
-/* codeprint.c: registers that hold something needed from pc on: n of them into regs (room for code->nreg); sorted. */
-typedef struct CodeLive CodeLive;                       /* of one code, for all its instructions */
+int     value_register(const Value *); /* Valid after code_lower until the graph changes. -1 if it has none. */
+/* codeprint.c: registers that are read at pc or later. Writes them into regs, sorted, and returns their number. regs
+ * has room for code->nreg. */
+typedef struct CodeLive CodeLive;                       /* Live registers at every instruction of one code. */
 CodeLive *code_live(Arena *, const RtCode *);
 int     code_live_at(const CodeLive *, int pc, int *regs);
-void    code_print(Cx *, const RtCode *, Buf *);            /* --as code */
+void    code_print(Cx *, const RtCode *, Buf *);            /* Prints what `kiln show --as code` shows. */
 
 #endif

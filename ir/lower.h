@@ -1,21 +1,21 @@
-/* ir/lower.h - the lowering of a graph to RtCode: what code.c, codeinsn.c and codeflow.c share; private to them */
+/* ir/lower.h - lowering of a graph to RtCode, private to code.c, codeinsn.c and codeflow.c */
 #ifndef IR_LOWER_H
 #define IR_LOWER_H
 
 #include "ir.h"
 
-/* The functions that one code_lower lowers. */
+/* Functions that one code_lower lowers. */
 typedef struct Work {
 	Cx         *cx;
 	LackingVec *lacking;
-	bool        unchanged;   /* functions are lowered from their unprepared graphs */
+	bool        unchanged;   /* Whether to lower the graphs before any pass. */
 	Vec(Function *) todo;
-	Vec(const char *) virtual_name;        /* methods called through interfaces */
+	Vec(const char *) virtual_name;        /* Methods that are called through interfaces. */
 	Vec(const Type *) virtual_type;
 } Work;
 
-typedef struct Handler {         /* of a with-scope */
-	int          enter;      /* its RT_DO_ENTER */
+typedef struct Handler {         /* Exception handler of a with-scope. */
+	int          enter;      /* Index of its RT_DO_ENTER. */
 	const Value *object;
 	Range        at;
 } Handler;
@@ -27,16 +27,16 @@ typedef struct Lower {
 	Graph   *g;
 	RtCode  *code;
 	LastUse *last;
-	int     *hint;           /* by value id: its preferred register, + 1; 0: none */
-	Vec(bool) busy;          /* by register: holds a live value */
-	Vec(bool) kept;          /* by register: reserved by an If or Loop in progress */
-	Vec(int) spare;          /* free registers */
-	Range    at;             /* of the node being lowered */
+	int     *hint;           /* Preferred register + 1 of each value, by value id. 0 for none. */
+	Vec(bool) busy;          /* Whether the register holds a live value. */
+	Vec(bool) kept;          /* Whether an If or Loop in progress reserves the register. */
+	Vec(int) spare;          /* Free registers. */
+	Range    at;             /* Source range of the node that is being lowered. */
 	Frame   *inlined;
-	Range    placed;         /* of the latest instruction, and the index of its place */
+	Range    placed;         /* Source range of the latest instruction. place_now is its place. */
 	Frame   *placed_in;
 	int      place_now;
-	Map      index;          /* of all tables: a letter and a key -> index + 1 */
+	Map      index;          /* Index of all tables: a letter for the table and a key -> entry + 1. */
 	Vec(RtInsn) insn;
 	Vec(uint32_t) operand;
 	Vec(RtKernel *) kernel;
@@ -47,13 +47,13 @@ typedef struct Lower {
 	Vec(const RtCode *) callee;
 	Vec(const char *) string;
 	Vec(RtPlaceName) place;
-	Vec(char) text;          /* of places */
-	Vec(Handler) handler;    /* not yet emitted */
+	Vec(char) text;          /* Texts of the places, each with a final 0. */
+	Vec(Handler) handler;    /* Handlers to emit behind the function's end. */
 } Lower;
 
 /* ---- codeinsn.c: tables, registers, instructions -------------------------------------------------- */
 
-/* Indices in the code's tables; new entries are added. */
+/* Return the index of an entry in a table of the code, which they add if it is new. */
 int index_of_kernel(Lower *, Op *, const char *name);
 int index_of_type(Lower *, const Type *);
 int index_of_callee(Lower *, const RtCode *);
@@ -61,23 +61,25 @@ int index_of_string(Lower *, const char *);
 int index_of_constant(Lower *, IValue);
 
 int      reg_take(Lower *);
-void     reg_free(Lower *, int reg);                     /* its value is dead */
-uint32_t reg_define(Lower *, Value *);                   /* a register for the value: the preferred one if it is free */
+void     reg_free(Lower *, int reg);                     /* The value in the register must be dead. */
+uint32_t reg_define(Lower *, Value *); /* Takes a register for the value: the preferred one if that is free. */
 
 /* Appends an instruction and returns its index.  Its operands are added next: inputs, then outputs. */
 int      insn_emit(Lower *, RtOpcode, uint32_t arg);
 void     insn_in(Lower *, uint32_t operand);
 void     insn_out(Lower *, uint32_t operand);
-uint32_t insn_use(Lower *, const Node *, int i);  /* input i as an operand; frees the register after a last use */
+/* Returns input i as an operand. Frees its register after the last use. */
+uint32_t insn_use(Lower *, const Node *, int i);
 void     insn_use_from(Lower *, const Node *, int first);
 void     insn_define_all(Lower *, Node *);
-void     insn_node(Lower *, Node *, RtOpcode, uint32_t arg);          /* the common form: all inputs, all outputs */
-void     insn_target(Lower *, int insn);          /* sets its target: the next instruction */
-void     insn_clear_dead(Lower *, const Node *);  /* clears registers whose values die at the node */
-uint32_t insn_constant(Lower *, IValue);          /* loads it; the register */
-bool     use_is_static(const Node *, int i);      /* is it read at lowering only, not when the code runs? */
+/* Emits an instruction with all inputs and outputs of the node. */
+void     insn_node(Lower *, Node *, RtOpcode, uint32_t arg);
+void     insn_target(Lower *, int insn);          /* Makes the next instruction the target of that one. */
+void     insn_clear_dead(Lower *, const Node *);  /* Emits a clear of registers whose values die at the node. */
+uint32_t insn_constant(Lower *, IValue);          /* Loads the constant and returns its register. */
+bool     use_is_static(const Node *, int i);      /* Whether input i is read only by the lowering, not by the code. */
 
-/* Index of the method's key; all classes that have the method get it in their tables. */
+/* Returns the index of the method's key, and adds the method to all classes that have it. */
 uint32_t need_method(Lower *, const Type *interface, const char *name);
 
 /* ---- codeflow.c: If, Loop, with --------------------------------------------------------------------- */
@@ -86,11 +88,11 @@ void lower_if(Lower *, Node *);
 void lower_loop(Lower *, Node *);
 void lower_enter(Lower *, Node *);
 void lower_exit(Lower *, Node *);
-void lower_handlers(Lower *);                            /* of with-scopes, behind the function's end */
+void lower_handlers(Lower *); /* Emits the handlers of with-scopes behind the function's end. */
 
 /* ---- code.c ------------------------------------------------------------------------------------------- */
 
-RtCode *lower_code_of(Work *, Function *);               /* may be filled in later */
+RtCode *lower_code_of(Work *, Function *);               /* The code may be filled in later. */
 void    lower_nodes(Lower *, Block *);
 
 #endif

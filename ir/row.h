@@ -1,4 +1,4 @@
-/* ir/row.h - the operators' rows by their ids: op_at(cx, ROW_add_Tensor) */
+/* ir/row.h - ids of the operators' rows: op_at(cx, ROW_add_Tensor) */
 #ifndef IR_ROW_H
 #define IR_ROW_H
 
