@@ -1,18 +1,18 @@
 /*
- * Alias analysis: which values may be the same memory, what writes to what, what may be moved past what.
+ * Alias analysis: which values may share memory, which nodes write to it, and which nodes may change places.
  *
- * Every value that may alias has an element.  An element points to those that it may be the same as; one that points
- * nowhere is a place in memory of its own.  So two values may alias when the places that they reach along `to` have
- * one in common.  A container's element also has `has` edges to what may be inside it; along both kinds of edges lies
- * all that can be reached from a value.
+ * Every value that may alias has an element. An element has a `to` edge to each element that it may be the same as. An
+ * element without `to` edges is a piece of memory, a place. Two values may alias if they reach a common place along
+ * `to`. The element of a container also has `has` edges to its possible members. Both kinds of edges lead to everything
+ * that is reachable from a value.
  *
- * What is put into a container, an attribute or a call, and what comes out of one, belongs to the wildcard of its
- * type: one place for all that the graph does not follow any further.  Graph inputs are wildcards too.  Objects share
- * one wildcard, whatever their class; when anything in the graph is Any or an interface, all types share one.
- * With a value, the memory that it is a view of belongs to the wildcard, too: it may come back from a container.
+ * A value that enters or leaves a container, an attribute or a call belongs to the wildcard of its type. A wildcard is
+ * one place for all memory that the graph does not follow. Graph inputs are wildcards too. All classes share one
+ * wildcard. If any value in the graph is Any or an interface, all types share one. The memory that a value is a view of
+ * belongs to the wildcard together with the value, since it may come back from a container.
  *
- * The database describes the graph it was made from.  A value made later counts as aliasing everything, unless
- * alias_copy_value says what it stands for; nodes may be moved and removed.
+ * The database describes the graph from which it was made. A value made later counts as aliasing everything, unless
+ * alias_copy_value says what it stands for. Nodes may be moved and removed.
  */
 #include "alias.h"
 
@@ -21,7 +21,7 @@
 
 /* ---- types ----------------------------------------------------------------------------------------- */
 
-/* Is it, or what is inside it, something of which the type does not say what it is? */
+/* Whether the type, or a type inside of it, leaves open which type a value has. */
 static bool
 holds_any(AliasDb *db, const Type *t, Map *seen)
 {
@@ -92,7 +92,7 @@ contain(AliasDb *db, int container, int member)
 
 static int wildcard_of(AliasDb *db, const Type *t);
 
-/* What may be inside a value of the type: wildcards. */
+/* Adds the wildcards of the types that a value of type t may contain. */
 static void
 contain_types(AliasDb *db, int e, const Type *t)
 {
@@ -110,7 +110,7 @@ contain_types(AliasDb *db, int e, const Type *t)
 			contain(db, e, wildcard_of(db, t->cls->slot_type[i]));
 }
 
-/* One for each type that is told apart; an Optional or Union points to those of its members. */
+/* The wildcard of a type. That of a Union points to those of its members; that of an Optional is its member's. */
 static int
 wildcard_of(AliasDb *db, const Type *t)
 {
@@ -141,7 +141,7 @@ wildcard_of(AliasDb *db, const Type *t)
 	return e;
 }
 
-/* The value's element, made when it may alias at all; -1: it may not. */
+/* The value's element, made on the first call. -1 if the value cannot alias. */
 int
 alias_element_of(AliasDb *db, const Value *v)
 {
@@ -165,7 +165,7 @@ make_wildcard(AliasDb *db, const Value *v)
 	vec_push(db->arena, &db->wild, w);
 }
 
-/* New memory; what is inside it is not followed. */
+/* Makes v new memory. Its members are wildcards. */
 static void
 make_fresh(AliasDb *db, const Value *v)
 {
@@ -195,7 +195,7 @@ register_write(AliasDb *db, const Node *n, int e)
 		vec_push(db->arena, &db->writes[n->id], e);
 }
 
-/* All that can be reached from it. */
+/* Registers a write to everything that is reachable from v. */
 static void
 register_deep_write(AliasDb *db, const Node *n, const Value *v)
 {
@@ -207,7 +207,7 @@ register_deep_write(AliasDb *db, const Node *n, const Value *v)
 	register_write(db, n, e);
 	if (v->type->kind == TYPE_TENSOR)
 		return;
-	/* Its members are not known yet: an element that points to all of them stands for them. */
+	/* v may still get members. The new element stands for all that it will have in the end. */
 	inside = element_new(db);
 	contain(db, inside, e);
 	vec_push(db->arena, &db->writes[n->id], -2 - inside);
@@ -310,7 +310,7 @@ alias_join(AliasDb *db, Ints *into, const IntSet *s)
 
 /* ---- operators, by their schemas ------------------------------------------------------------------------------- */
 
-static const Symbol may_return_input[] = {        /* though their schemas do not say so */
+static const Symbol may_return_input[] = {        /* Their schemas do not say so. */
 	aten_dropout, aten_feature_dropout, aten_alpha_dropout, aten_feature_alpha_dropout, aten_einsum,
 	aten_type_as, aten_sum_to_size, aten_to_dense, aten_chain_matmul, aten_linalg_multi_dot,
 	aten_meshgrid, aten_broadcast_tensors, aten_atleast_1d, aten_atleast_2d, aten_atleast_3d,
@@ -334,7 +334,7 @@ alias_is_listed(const Node *n, const Symbol *kinds, size_t count)
 	return false;
 }
 
-/* An einsum of one operand may be a view of it. */
+/* Whether the node is an einsum of several operands. An einsum of one operand may be a view of it. */
 static bool
 sums_products(const Node *n)
 {
@@ -403,7 +403,8 @@ analyze_arg(AliasDb *db, const Node *n, const Value *v, const AliasSet *a)
 		register_deep_write(db, n, v);
 }
 
-/* A result points to every argument with a set in common; (a)[] says it of the elements, which then are wildcards. */
+/* A result may alias every argument that shares an alias set with it. For (a)[] the elements may, and become
+ * wildcards. */
 static void
 analyze_result(AliasDb *db, const Node *n, const Schema *s, const Value *v, const AliasSet *a)
 {
@@ -429,7 +430,7 @@ analyze_result(AliasDb *db, const Node *n, const Schema *s, const Value *v, cons
 		make_fresh(db, v);
 }
 
-/* Normalisation in training updates its running statistics; the schema is silent about it. */
+/* Registers writes to the running statistics of a normalization in training, which its schema does not show. */
 static void
 analyze_statistics(AliasDb *db, const Node *n, const Schema *s)
 {
@@ -574,7 +575,7 @@ analyze_if_then_else(AliasDb *db, const Node *n)
 	make_alias(db, n->out[0], n->in[2]);
 }
 
-/* The places of all that belongs to a wildcard point to it; done once everything is known. */
+/* Adds an edge from every place of a wildcard's members to the wildcard. Called when all nodes have been analyzed. */
 static void
 spread_wildcards(AliasDb *db)
 {
@@ -604,7 +605,7 @@ analyze_nothing(AliasDb *db, const Node *n)
 	(void)n;
 }
 
-/* The element of memory that outlives the graph: a storage, a list. */
+/* The element of memory that outlives the graph, such as a storage or a list. */
 static int
 element_at(AliasDb *db, const void *memory)
 {
@@ -620,7 +621,7 @@ element_at(AliasDb *db, const void *memory)
 	return (int)have - 1;
 }
 
-/* An attribute whose memory is known has an element for it, which the object contains. */
+/* An attribute whose memory is known points to the element of that memory, which the object contains. */
 static void
 analyze_get_attr(AliasDb *db, const Node *n)
 {
@@ -645,8 +646,8 @@ analyze_set_attr(AliasDb *db, const Node *n)
 	make_wildcard(db, n->in[1]);
 }
 
-/* Constants of one storage are one place, which outlives the graph.  An archive's constants may be written, by code of
- * other graphs too, which may have stored them. */
+/* Constants with the same storage share one element, which outlives the graph. If code may write to the storage, other
+ * graphs may have stored it too: the constant is then also a wildcard and written outside. */
 static void
 analyze_constant(AliasDb *db, const Node *n)
 {
@@ -679,7 +680,7 @@ analyze_fork(AliasDb *db, const Node *n)
 	make_fresh(db, n->out[0]);
 }
 
-/* Somebody may get it back from the result. */
+/* Code may get the value back from the result, so it becomes a wildcard. */
 static void
 analyze_awaited(AliasDb *db, const Node *n)
 {
@@ -687,8 +688,8 @@ analyze_awaited(AliasDb *db, const Node *n)
 	make_fresh(db, n->out[0]);
 }
 
-/* What was forked may write to whatever it was given, at the latest now; an awaitable's call reads what it was given
- * now. */
+/* A forked function may write to its arguments until the wait returns, so the wait writes to all wildcards. A pure one
+ * writes to nothing. */
 static void
 analyze_wait(AliasDb *db, const Node *n)
 {
@@ -699,7 +700,7 @@ analyze_wait(AliasDb *db, const Node *n)
 		vec_push(db->arena, &db->writes[n->id], -1);
 }
 
-/* A group's subgraph is pure, and its results are new. */
+/* The analysis of each kind that needs one of its own. The results of a FusionGroup are new: its subgraph is pure. */
 static const struct { Symbol kind; void (*analyze)(AliasDb *, const Node *); } kinds[] = {
 	{ prim_Constant, analyze_constant },
 	{ prim_If, analyze_if },
@@ -800,7 +801,7 @@ alias_written_outside(AliasDb *db, const Value *v)
 		vec_push(db->arena, &db->outside, e);
 }
 
-/* Twice the room, so that values made one by one cost no more than those made at once. */
+/* Extends `of` to cover the id. Doubles its length, so that adding values one by one takes linear time. */
 static void
 cover(AliasDb *db, int id)
 {
@@ -826,7 +827,7 @@ alias_copy_value(AliasDb *db, const Value *from, const Value *to)
 
 /* ---- questions about values -------------------------------------------------------------------------------------- */
 
-/* Made after the database, and able to alias: nothing is known of it. */
+/* Whether v can alias and was made after the database. */
 bool
 alias_is_unknown(const AliasDb *db, const Value *v)
 {

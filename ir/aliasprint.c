@@ -1,6 +1,6 @@
 /*
- * What the alias database knows, as text: for every value that is memory, which others may be the same memory or part
- * of it, and whether anybody writes to it.  Names are those of the graph's own print.
+ * Prints the alias database: for every mutable value, which others may share its memory, and whether the graph writes
+ * to it or to its members. Names are those of the graph's own print.
  */
 #include "ir.h"
 

@@ -1,6 +1,6 @@
 /*
- * Questions to the alias database about nodes: what each reads and writes, what lives longer than the graph, which
- * nodes may be moved past which.
+ * Queries to the alias database about nodes: what they read and write, what outlives the graph, which nodes may be
+ * moved past which.
  */
 #include "alias.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- what nodes read and write ----------------------------------------------------------------------------------- */
 
-/* -1: every wildcard; -2 - e: all that e reaches; else the places of e. */
+/* Adds the places of a registered write. -1: those of all wildcards. -2 - e: all that e reaches. Else those of e. */
 static void
 add_write(AliasDb *db, Ints *into, int e)
 {
@@ -22,7 +22,7 @@ add_write(AliasDb *db, Ints *into, int e)
 		alias_join(db, into, alias_reach_of(db, -2 - e));
 }
 
-/* Those that look at the container and not into its members, or only keep a reference. */
+/* Nodes that read only the container, not its members. non_readers only keep a reference. */
 static const Symbol shallow_readers[] = {
 	prim_GetAttr, prim_TupleUnpack, prim_TupleIndex, prim_TupleSlice, prim_ListUnpack, aten_len,
 	prim_isinstance, aten___is__, aten___isnot__, aten___getitem__, prim_unchecked_cast,
@@ -53,7 +53,7 @@ add_writes(AliasDb *db, Ints *into, const Node *n)
 		add_write(db, into, db->writes[n->id].at[i]);
 }
 
-/* What it and the nodes in its blocks read, or write. */
+/* The places that the node and the nodes in its blocks read or write, as `add` says. */
 static const IntSet *
 set_of_node(AliasDb *db, const Node *n, void (*add)(AliasDb *, Ints *, const Node *))
 {
@@ -92,7 +92,7 @@ mark(bool *marks, const IntSet *s)
 		marks[s->at[i]] = true;
 }
 
-/* Marks all places that e reaches.  seen: elements of which that is done. */
+/* Marks all places that e reaches. seen: elements that were visited. */
 static void
 mark_reach(AliasDb *db, bool *marks, bool *seen, int e)
 {
@@ -120,8 +120,8 @@ flags_new(AliasDb *db)
 	return new(db->arena, bool, db->element.n + db->nvalue + 1);
 }
 
-/* By element: does it lead to a marked place, along `to`, or (deep) along both kinds of edges?  Found once for all,
- * from the marked places backwards. */
+/* For each element, whether it leads to a marked place along `to`, or (deep) along both kinds of edges. Walks all edges
+ * backwards from the marked places, once. */
 static const bool *
 leads_to(AliasDb *db, const bool *marks, bool deep)
 {
@@ -172,7 +172,7 @@ has_effect_deep(const Node *n)
 	return false;
 }
 
-/* Does a graph that runs on the side write to nothing but what it made, and has it no other effect? */
+/* Whether the graph of a fork writes only to memory that it made, and has no other effect. */
 bool
 alias_is_pure(AliasDb *db, Graph *g)
 {
@@ -185,7 +185,7 @@ alias_is_pure(AliasDb *db, Graph *g)
 	return true;
 }
 
-/* By element: is it a place that a node writes to, or code elsewhere does? */
+/* For each element, whether it is a place that a node of the graph or code outside of it writes to. */
 static const bool *
 written_marks(AliasDb *db)
 {
@@ -199,7 +199,7 @@ written_marks(AliasDb *db)
 	return db->written;
 }
 
-/* Does v lead to a marked place?  *known: the answers by element; null: they are still to be found. */
+/* Whether v leads to a marked place. *known: the answer for each element, computed if it is null. */
 static bool
 leads(AliasDb *db, const Value *v, const bool *(*marks)(AliasDb *), bool deep, const bool **known)
 {
@@ -264,7 +264,7 @@ mark_inputs_escaped(AliasDb *db, bool *escaped, bool *seen, const Node *n)
 			mark_reach(db, escaped, seen, alias_element_of(db, n->in[i]));
 }
 
-/* The generic code behind a guard may write to what it is given in a branch that this graph does not have any more. */
+/* Marks the inputs of bailouts: the generic code may write to them in a branch that this graph no longer has. */
 static void
 mark_left_to_generic(AliasDb *db, bool *escaped, bool *seen)
 {
@@ -273,7 +273,7 @@ mark_left_to_generic(AliasDb *db, bool *escaped, bool *seen)
 			mark_inputs_escaped(db, escaped, seen, n);
 }
 
-/* By element: is it a place that outlives the graph or is known outside? */
+/* For each element, whether it is a place that outlives the graph or is known outside of it. */
 static const bool *
 escaped_marks(AliasDb *db)
 {
@@ -351,7 +351,7 @@ alias_writes_live(AliasDb *db, const Node *n)
 
 /* ---- moving nodes ------------------------------------------------------------------------------------------------ */
 
-/* Does n, or a node nested in it, use an output of m? */
+/* Whether n, or a node nested in it, uses an output of m. */
 static bool
 uses_output(const Node *n, const Node *m)
 {
@@ -362,7 +362,7 @@ uses_output(const Node *n, const Node *m)
 	return false;
 }
 
-/* Must the two keep their order? */
+/* Whether the two nodes must keep their order. */
 static bool
 depend(AliasDb *db, const Node *a, const Node *b)
 {
@@ -386,7 +386,7 @@ any_depends(AliasDb *db, const NodeVec *set, const Node *n)
 	return false;
 }
 
-/* Moves n before `at`, and with it the nodes between them that it depends on; dry: only says whether it can. */
+/* Moves n before `at`, with the nodes between them that it depends on. dry: only tests whether that is possible. */
 static bool
 try_move(AliasDb *db, Node *n, Node *at, bool dry)
 {
