@@ -1,12 +1,12 @@
 /*
- * Graph -> RtCode: what the interpreter runs and what a failed guard resumes in.
+ * Graph -> RtCode, which the interpreter runs and in which a failed guard resumes.
  *
- * Registers.  A value gets a register where it is made and gives it back at its last use (lastuse.c), where the
- * operand's top bit tells the interpreter to move and not to copy.  Values die early, so memory does too.  What dies
- * without a use (a branch that does not need it, an output nobody wants) is cleared, if it can hold memory.
+ * Registers. A value gets a register where it is defined and frees it at its last use (lastuse.c). The operand's top
+ * bit marks the last use: the interpreter then moves the value instead of copying it. Memory is thus released early.
+ * Values that die without a use, such as unused outputs, are cleared if they can hold memory.
  *
- * Functions that are called are lowered once each; a reference to a Code may be taken before it is filled in, so
- * recursion needs no care.  Methods called through an interface are lowered for all classes that implement it.
+ * Each called function is lowered once. A reference to its Code may be taken before the Code is filled in, so recursion
+ * needs no special care. Methods called through an interface are lowered for all classes that implement it.
  */
 #include "lower.h"
 
@@ -24,7 +24,7 @@ lacks(Lower *l, const Node *n, const char *name, const char *schema)
 	vec_push(l->cx->arena, l->w->lacking, ((Lacking){ name, n->at, schema }));
 }
 
-/* What is lacking still makes its outputs, so that lowering goes on and finds the rest. */
+/* Emits a RAISE that defines the node's outputs, so that lowering goes on and finds all that is lacking. */
 static void
 lower_lacking(Lower *l, Node *n, const char *name, const char *schema)
 {
@@ -68,7 +68,7 @@ emit_call(Lower *l, Node *n, Function *callee, int first)
 	insn_define_all(l, n);
 }
 
-/* By which a class has the code of the method: unchanged code calls unchanged code. */
+/* Key of the method in a class's table. Unchanged code has keys of its own, so that it calls unchanged code. */
 static const char *
 key_of(const Work *w, const Type *interface, const char *name)
 {
@@ -127,7 +127,7 @@ full_name(Lower *l, const Op *op)
 	return *op->overload ? arena_printf(l->cx->arena, "%s.%s", op->name, op->overload) : op->name;
 }
 
-/* An in-place or out= row over a body: the body runs, then the row's kernel stores what it gave. */
+/* Lowers an in-place or out= row over a body: calls the body, then the row's kernel, which stores the results. */
 static void
 lower_stored_body(Lower *l, Node *n, Op *base)
 {
@@ -158,7 +158,7 @@ lower_stored_body(Lower *l, Node *n, Op *base)
 	insn_define_all(l, n);
 }
 
-/* The inputs past the schema's become one list.  A value that is also a fixed argument must not be moved away. */
+/* Packs the inputs after the schema's arguments into a list. It copies them: a value may also be a fixed argument. */
 static int
 pack_varargs(Lower *l, Node *n, int nfixed)
 {
@@ -171,7 +171,7 @@ pack_varargs(Lower *l, Node *n, int nfixed)
 	return list;
 }
 
-/* The row's kernel, or its body. */
+/* Lowers a call of the row's kernel, or of its body. */
 static void
 lower_row(Lower *l, Node *n, Function *body)
 {
@@ -237,7 +237,7 @@ lower_constant(Lower *l, Node *n)
 		if (!f)
 			BUG("no memory for a function value");
 		v = rt_ref(RT_FUNCTION, f);
-	} else if (!value_constant(n->out[0], &v)) {         /* the fallback of a graph of PyTorch's executor */
+	} else if (!value_constant(n->out[0], &v)) {         /* Fallback of a graph of PyTorch's executor. */
 		lower_lacking(l, n, "a constant without a value", "");
 		return;
 	}
@@ -502,7 +502,7 @@ finish(Lower *l)
 	c->nplace_name = l->place.n;
 }
 
-/* For later look-ups of a place. */
+/* Keeps the index for code_place. */
 static const Map *
 index_kept(const Lower *l)
 {
@@ -573,7 +573,8 @@ add_method(Work *w, RtClass *k, const char *name, Function *m)
 	k->code = codes;
 }
 
-/* Every class that may be behind the interface gets the method; a new one is put on the list of those to lower. */
+/* Adds the method to every class that may be behind the interface. A method without code is put on the list to
+ * lower. */
 static void
 resolve_virtual(Work *w, const Type *interface, const char *name)
 {
@@ -595,7 +596,7 @@ resolve_virtual(Work *w, const Type *interface, const char *name)
 	}
 }
 
-/* Lowers the function, unless that is done, and all that it needs. */
+/* Lowers the function, unless that was done, and all functions that it needs. */
 static RtCode *
 lower_all(Work *w, Function *fn)
 {

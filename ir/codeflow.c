@@ -1,10 +1,9 @@
 /*
  * Control flow as instructions: If, Loop, with.
  *
- * An If's outputs get registers before its branches are lowered; a value that a branch computes for an output goes to
- * that register if possible, else a move at the branch's end copies it.  Each carried value of a Loop has one register
- * for the initial value, all trips and the output; the body computes the next value into it if the old one is dead by
- * then.
+ * An If's outputs get registers before its branches are lowered. A value that a branch computes for an output is placed
+ * in that register if possible; else a move at the branch's end copies it. A carried value of a Loop has one register
+ * for the initial value, all trips and the output. The body computes the next value into it if the old one is dead.
  *
  *      BRANCH c -> else                         MOVE carried <- inits, again <- cond;  CONSTANT index <- 0
  *      ... MOVE outs; JUMP end            head: LOOP index, max, again -> end
@@ -48,7 +47,8 @@ emit_exit_call(Lower *l, const Value *object, uint32_t none, uint32_t result)
 	emit_method(l, object, "__exit__", args, 3, result);
 }
 
-/* The scope opens before __enter__ runs, as in PyTorch; prim::Exit keeps the object alive until its end. */
+/* The scope opens before __enter__ runs, as in PyTorch. prim::Exit keeps the object alive until the end of the
+ * scope. */
 void
 lower_enter(Lower *l, Node *n)
 {
@@ -80,7 +80,8 @@ lower_exit(Lower *l, Node *n)
 	insn_in(l, RT_REG(insn_use(l, n, 0)));
 }
 
-/* Emits the handlers, behind the function's end.  They use new registers: objects of outer scopes are still alive. */
+/* Emits the handlers behind the function's end. They use new registers, because objects of outer scopes are still
+ * alive. */
 void
 lower_handlers(Lower *l)
 {
@@ -103,7 +104,7 @@ lower_handlers(Lower *l)
 
 /* ---- control flow ------------------------------------------------------------------------------------------------ */
 
-/* Output i of the block goes to this register: hints that the node that computes it should use it. */
+/* Hints that the node that computes output i of the block should use that register. */
 static void
 want(Lower *l, const Block *b, int i, int reg)
 {
@@ -113,7 +114,7 @@ want(Lower *l, const Block *b, int i, int reg)
 		l->hint[v->id] = reg + 1;
 }
 
-/* Is v an output that is in its output's register already? */
+/* Whether v is an output of the block that is already in the output's register. */
 static bool
 is_in_place(const Block *b, const Value *v, const int *reg, int n)
 {
@@ -123,7 +124,7 @@ is_in_place(const Block *b, const Value *v, const int *reg, int n)
 	return false;
 }
 
-/* Emits reg[i] = the block's output i, as a parallel move; -1: the output is not used. */
+/* Emits reg[i] = output i of the block, as a parallel move. reg[i] is -1 for an unused output. */
 static void
 move_outputs(Lower *l, Block *b, const int *reg, int n)
 {
@@ -145,7 +146,7 @@ move_outputs(Lower *l, Block *b, const int *reg, int n)
 		l->insn.n = at;
 }
 
-/* Reserves v's register until the construct has been lowered; *kept: was it reserved before? */
+/* Reserves v's register until the construct has been lowered. Sets *kept to whether it was reserved before. */
 static int
 keep_register(Lower *l, Value *v, bool *kept)
 {
@@ -209,7 +210,8 @@ lower_if(Lower *l, Node *n)
 			l->kept.at[reg[i]] = kept[i];
 }
 
-/* Chooses registers for the condition (reg[0]) and the carried values: those of initial values that die here. */
+/* Chooses registers for the condition (reg[0]) and the carried values. An initial value that dies here passes on its
+ * register. */
 static void
 place_carried(Lower *l, Node *n, int *reg, bool *kept)
 {

@@ -1,6 +1,6 @@
 /*
- * Instructions and what they refer to: the tables of a code (each thing once), the registers of its values, the places
- * in the source that messages name.  Instructions of one node have one place.
+ * Instructions and their operands: the tables of a code, in which each entry is unique, the registers of values, and
+ * the source places that messages name. All instructions of a node have the same place.
  */
 #include "lower.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- tables --------------------------------------------------------------------------------------- */
 
-/* The index that was given to the key; `next` when it is new. */
+/* Index stored for the key. Stores `next` if the key is new. */
 static int
 table_index(Lower *l, const char *key, int next, bool *is_new)
 {
@@ -22,7 +22,7 @@ table_index(Lower *l, const char *key, int next, bool *is_new)
 	return next;
 }
 
-/* Of what has this address, in a table of n entries; kind: a letter for each table. */
+/* Index of the entry with that address in a table of n entries. kind: letter of the table. */
 static int
 index_of_address(Lower *l, char kind, const void *p, int n, bool *fresh)
 {
@@ -106,7 +106,7 @@ file_of(const Source *s)
 	return code ? code + 1 : s->name;
 }
 
-/* The text's first byte in the code's; equal ones are one. */
+/* Offset of the text in the code's texts. Equal texts are stored once. */
 static uint32_t
 text_index(Lower *l, const char *s, int64_t n)
 {
@@ -126,7 +126,7 @@ text_of(Lower *l, const char *s)
 	return s ? text_index(l, s, (int64_t)strlen(s)) : 0;
 }
 
-/* The index of the text of the line that begins there; each line is looked at once. */
+/* Index of the text of the line that begins at `begin`. Each line is copied once. */
 static uint32_t
 line_text(Lower *l, Range at, int64_t begin)
 {
@@ -194,7 +194,7 @@ place_index(Lower *l, Range at, const char *function, int caller)
 	return i;
 }
 
-/* A frame's `what` is the function that was inlined, its `at` the call. */
+/* Index of the place of the call that inlined a node. A frame's `what` is the inlined function, its `at` the call. */
 static int
 caller_index(Lower *l, const Frame *f)
 {
@@ -224,7 +224,7 @@ code_place(const Function *fn, Range at, const Frame *inlined)
 	return find_place(fn, at, inlined ? inlined->what : fn->name, code_caller(fn, inlined));
 }
 
-/* Instructions of one node have one place. */
+/* Index of the current node's place. */
 static int
 place_here(Lower *l)
 {
@@ -254,7 +254,7 @@ reg_take(Lower *l)
 	return l->busy.n - 1;
 }
 
-/* The value in it is dead. */
+/* The value in the register must be dead. */
 void
 reg_free(Lower *l, int r)
 {
@@ -288,7 +288,7 @@ holds_memory(const Value *v)
 	}
 }
 
-/* Is the input read while lowering, and not when the code runs? */
+/* Whether input i is read only by the lowering, not by the code. */
 bool
 use_is_static(const Node *n, int i)
 {
@@ -301,7 +301,7 @@ use_is_static(const Node *n, int i)
 
 /* ---- instructions --------------------------------------------------------------------------------------------- */
 
-/* Appends an instruction without operands; its index. */
+/* Appends an instruction without operands and returns its index. */
 int
 insn_emit(Lower *l, RtOpcode op, uint32_t arg)
 {
@@ -324,7 +324,7 @@ insn_in(Lower *l, uint32_t operand)
 	i->nin++;
 }
 
-/* After the last insn_in. */
+/* Call it after the last insn_in. */
 void
 insn_out(Lower *l, uint32_t operand)
 {
@@ -336,7 +336,7 @@ insn_out(Lower *l, uint32_t operand)
 	i->nout++;
 }
 
-/* Input i of the node as an operand; its register is free afterwards when this is the last use. */
+/* Returns input i as an operand. Frees its register after the last use. */
 uint32_t
 insn_use(Lower *l, const Node *n, int i)
 {
@@ -364,7 +364,7 @@ insn_define_all(Lower *l, Node *n)
 		insn_out(l, reg_define(l, n->out[i]));
 }
 
-/* op out... <- in...: the shape of most instructions. */
+/* Emits op out... <- in..., the form of most instructions. */
 void
 insn_node(Lower *l, Node *n, RtOpcode op, uint32_t arg)
 {
@@ -379,7 +379,7 @@ insn_target(Lower *l, int insn)
 	l->insn.at[insn].arg = (uint32_t)l->insn.n;
 }
 
-/* Releases what dies with node n (or at the start of the block whose param node n is). */
+/* Clears and frees the registers of values that die with node n, or at the start of the block whose param node n is. */
 void
 insn_clear_dead(Lower *l, const Node *n)
 {

@@ -1,11 +1,11 @@
 /*
- * Reading a Code: its text, and its live registers.
+ * Prints a Code, and finds its live registers.
  */
 #include "ir.h"
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[RT_NOPCODE] = {         /* ORDER opcode: rt.h */
+static const char *const names[RT_NOPCODE] = {         /* Order of RtOpcode in rt.h. */
 	"kernel", "call", "call_method", "call_value", "constant", "move", "jump", "branch", "loop", "next", "return",
 	"tuple", "unpack", "index", "tuple_slice", "new_list", "list_unpack", "new_dict", "get_attr", "set_attr",
 	"new_object", "isinstance", "cast", "unset", "fork", "await", "wait", "profile", "raise", "enter", "exit",
@@ -17,7 +17,7 @@ static const char *const names[RT_NOPCODE] = {         /* ORDER opcode: rt.h */
 struct CodeLive {
 	const RtCode *code;
 	int nword;
-	uint64_t *in;            /* by instruction: nword words */
+	uint64_t *in;            /* Registers that are live before each instruction, nword words each. */
 	uint64_t *now;
 };
 
@@ -63,7 +63,7 @@ join_successors(CodeLive *l, int pc)
 	join(l, pc + 1);
 }
 
-/* One backward pass of the data-flow analysis; loops need several. */
+/* One backward pass of the data-flow analysis. Loops need several. Returns whether a set has changed. */
 static bool
 pass_once(CodeLive *l)
 {

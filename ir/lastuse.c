@@ -1,10 +1,10 @@
 /*
- * Where values die: the last use of each on every path.
+ * Last uses: where values die on every path.
  *
- * One walk backwards over the structured graph with the set of values that are needed later.  A use of a value outside
- * of the set is its last.  Branches of an If start from the same set; a value that only one of them needs dies at the
- * start of the other.  A value from outside that a loop's body uses is needed until the loop has ended, since the body
- * may run again; it dies after the loop.
+ * The graph is walked backwards once, with the set of values that are needed later. A use of a value outside of the set
+ * is its last use. The branches of an If start from the same set. A value that only one branch needs dies at the start
+ * of the other. A value from outside that a loop's body uses is needed until the loop has ended, since the body may run
+ * again. It dies after the loop.
  */
 #include "ir.h"
 #include <string.h>
@@ -16,12 +16,12 @@ typedef struct Walk {
 	LastUse *at;
 	int      nword;
 	bool   (*ignored)(const Node *, int);
-	Vec(Set) spare;            /* sets given back */
+	Vec(Set) spare;            /* Sets to reuse. */
 } Walk;
 
 /* ---- sets of values --------------------------------------------------------------------------------- */
 
-/* Empty.  Sets go back by set_done, so that there are never more than the graph is deep. */
+/* Returns an empty set. set_done returns it to `spare`, so there are never more sets than nested blocks. */
 static Set
 set_new(Walk *w)
 {
@@ -111,7 +111,7 @@ define_outputs(Walk *w, Node *n, Set live, bool note)
 	}
 }
 
-/* Values defined outside of the block and used in it, each once. */
+/* Values that are defined outside of a block and used in it, each once. */
 typedef struct Outer { Walk *w; Set inside, used; Vec(Value *) found; } Outer;
 
 static void
@@ -168,7 +168,7 @@ walk_if(Walk *w, Node *n, Set live)
 		walk_block(w, n->sub[b], in[b]);
 		join(w, live, in[b]);
 	}
-	/* What only the other branch needs dies when this one begins. */
+	/* A value that only the other branch needs dies when this one begins. */
 	for (int b = 0; b < 2; b++) {
 		Outer o = { w, set_new(w), set_new(w), {0} };
 
@@ -195,7 +195,7 @@ walk_loop(Walk *w, Node *n, Set live)
 	define_outputs(w, n, live, true);
 	define_inside(&o, loop_body(n));
 	find_outer(&o, loop_body(n));
-	if (!has(o.used, loop_max(n)))          /* read again before every trip */
+	if (!has(o.used, loop_max(n)))          /* The maximum is read before every trip. */
 		vec_push(w->g->arena, &o.found, loop_max(n));
 	for (int i = 0; i < o.found.n; i++) {
 		if (!has(live, o.found.at[i]))
@@ -203,7 +203,7 @@ walk_loop(Walk *w, Node *n, Set live)
 		add(live, o.found.at[i]);
 	}
 	body = set_copy(w, live);
-	add(body, loop_body(n)->param->out[0]);         /* the next trip's index is made of it */
+	add(body, loop_body(n)->param->out[0]);         /* The index of the next trip is computed from it. */
 	use_inputs(w, loop_body(n)->ret, body);
 	walk_block(w, loop_body(n), body);
 	set_done(w, body);
@@ -225,7 +225,7 @@ walk_node(Walk *w, Node *n, Set live)
 	}
 }
 
-/* The uses of the return node have been entered. */
+/* The caller has entered the uses of the return node. */
 static void
 walk_block(Walk *w, Block *b, Set live)
 {
