@@ -1,26 +1,28 @@
 /*
- * Graph -> IR text, as il.txt describes it: PyTorch's form, and what it takes so that everything can be read back.
+ * Graph -> IR text, as il.txt describes it: PyTorch's form, with additions so that everything can be read back.
  *
- * Names are canonical: equal graphs print alike.  A named value keeps the part of its name before a final `.digits`,
- * with .1, .2 ... added for the second and later ones; other values are numbered in order of definition.  Subgraphs
- * follow the graph, `with prim::fork_0 = graph(...)`, numbered in order of their nodes, and have names of their own.
+ * Names are canonical: equal graphs print alike. A named value keeps its name up to a final `.digits`. The second and
+ * later values of a name get .1, .2 ... Other values are numbered in order of definition. Subgraphs follow the graph as
+ * `with prim::fork_0 = graph(...)`, numbered in order of their nodes. Each has names of its own.
  */
 #include "ir.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { TENSOR_ELEMENTS = 64 };   /* tensors of more than that are printed by hash */
+/* Largest number of elements of a tensor that is printed whole. Others are printed by hash. */
+enum { TENSOR_ELEMENTS = 64 };
 
 typedef struct Printer {
 	Graph *g;
 	Buf   *out;
-	const char **name;       /* by value id */
-	Map    seen;             /* base name -> how many values have it, as a pointer */
+	const char **name;       /* Name of each value, by value id. */
+	Map    seen;             /* Base name -> number of values that have it, as a pointer. */
 	int    unnamed;
 	bool   places;
-	Vec(const Node *) pending;   /* whose subgraphs are to be printed; index: the number after their kind */
-	int   *nsub;             /* subgraphs numbered so far */
+	/* Nodes whose subgraphs are still to be printed. The index is the number after their kind. */
+	Vec(const Node *) pending;
+	int   *nsub;             /* Number of subgraphs so far. */
 } Printer;
 
 /* ---- constants ------------------------------------------------------------------------------------ */
@@ -46,7 +48,7 @@ print_string(Buf *out, const char *s, int64_t n)
 	buf_puts(out, "\"");
 }
 
-/* Unlike str() of the language: zero keeps its sign, and NaN has none. */
+/* Unlike the language's str(), it keeps the sign of zero and prints NaN without a sign. */
 void
 double_print(Buf *out, double d)
 {
@@ -106,7 +108,7 @@ print_elements(Buf *out, const RtTensor *t, int dim, const char *p)
 	buf_puts(out, "]");
 }
 
-/* Few elements, all there, in sizes and strides that the nesting of brackets tells. */
+/* Whether the tensor is small, has data, and has the sizes and strides that nested brackets imply. */
 static bool
 prints_whole(const RtTensor *t)
 {
@@ -210,7 +212,7 @@ value_print(Cx *cx, IValue v, Buf *out)
 
 /* ---- names -------------------------------------------------------------------------------------------- */
 
-/* The name up to a final .digits; null when nothing is left that may be one. */
+/* Name up to a final .digits. Null if the rest cannot be a name. */
 static const char *
 base_name(Arena *a, const Value *v)
 {
@@ -273,7 +275,7 @@ print_attr(Printer *p, const Node *n, const Attr *a)
 	}
 }
 
-/* aten::add, prim::fork_0[...] */
+/* Prints the kind with its attributes: aten::add, prim::fork_0[...]. */
 static void
 print_kind(Printer *p, const Node *n)
 {
@@ -281,7 +283,7 @@ print_kind(Printer *p, const Node *n)
 
 	buf_puts(p->out, n->kind->name);
 	for (int i = 0; i < n->attrs.n; i++)
-		if (n->attrs.at[i].kind == ATTR_GRAPH) {       /* there is one at most, Subgraph */
+		if (n->attrs.at[i].kind == ATTR_GRAPH) {       /* A node has at most one, Subgraph. */
 			buf_printf(p->out, "_%d", (*p->nsub)++);
 			vec_push(p->g->arena, &p->pending, n);
 		}
@@ -299,7 +301,7 @@ print_kind(Printer *p, const Node *n)
 		buf_puts(p->out, "]");
 }
 
-/* The type with as much of a tensor as cx->type_detail asks for. */
+/* The type, with as many facts of a tensor as cx->type_detail asks for. */
 static const char *
 type_text(Cx *cx, const Type *t)
 {
@@ -408,7 +410,8 @@ graph_print(Graph *g, Buf *out, bool places)
 	print_graph(g, out, places, &nsub);
 }
 
-/* Names as in the print of the whole graph: what is before is printed to nowhere. */
+/* Returns a printer that has named all values as graph_print names them. It prints the graph into a buffer that is
+ * thrown away. */
 static Printer
 named_printer(Graph *g, Buf *out, int *nsub)
 {

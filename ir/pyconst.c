@@ -1,9 +1,9 @@
 /*
- * What TorchScript text is made of beside nodes: types, constants, and the notes of what a text refers to.
+ * Parts of TorchScript text other than nodes: types, constants, and the notes of what the text refers to.
  *
- * A constant is a literal where the language has one; tensors, objects and strings that do not fit between quotes stand
- * in the archive's table of constants, CONSTANTS.cN.  Whatever a text names - classes, functions, attributes - is noted
- * in a PyNeeds, so that the writer of an archive knows what belongs to it.
+ * A constant is a literal if the language has one. Tensors, objects and strings that need other escapes are entries of
+ * the archive's table of constants, CONSTANTS.cN. A PyNeeds notes every class, function and attribute that a text
+ * names, so that the writer of an archive knows what to include.
  */
 #include "ir.h"
 
@@ -59,7 +59,7 @@ py_needs(Cx *cx)
 
 /* ---- constants ---------------------------------------------------------------------------------------- */
 
-/* Can it stand between double quotes?  Other characters are kept in the table of constants. */
+/* Whether the string can be written between double quotes. Other strings go into the table of constants. */
 static bool
 is_plain(const RtStr *s)
 {
@@ -98,7 +98,8 @@ print_device(Buf *out, int64_t device)
 	buf_puts(out, "\")");
 }
 
-/* Constants of an archive without dims count as numbers in type promotion; those that must not are taken from a row. */
+/* A 0-d tensor in the table would be read as a number in type promotion. One that must not is stored as a view with one
+ * element and selected from it. */
 static IValue
 row_of(PyNeeds *d, const RtTensor *t)
 {
@@ -164,7 +165,7 @@ print_dict(PyNeeds *d, const RtDict *m, const Type *type, Buf *out)
 	buf_puts(out, "})");
 }
 
-/* Do the elements alone tell that it is a list of these? */
+/* Whether the elements alone tell the type of the list. */
 static bool
 tells_its_type(const RtList *l, const Type *elem)
 {
@@ -184,7 +185,7 @@ print_list(PyNeeds *d, const RtList *l, const Type *type, Buf *out)
 	buf_puts(out, tells ? "]" : "])");
 }
 
-/* Float plus imaginary literal: what PyTorch's compiler evaluates. */
+/* A float plus an imaginary literal, which PyTorch's compiler evaluates. */
 static void
 print_complex(Buf *out, const RtComplex *c)
 {
@@ -194,7 +195,7 @@ print_complex(Buf *out, const RtComplex *c)
 	buf_puts(out, "j");
 }
 
-/* The type that a value of a declared type has once it is known not to be None. */
+/* Type of a value of declared type t that is known not to be None. */
 static const Type *
 plain_type(PyNeeds *d, IValue v, const Type *t)
 {

@@ -1,41 +1,41 @@
 /*
- * Graph -> TorchScript: the source text that PyTorch's importer and Kiln's own read back to the same graph.
+ * Graph -> TorchScript: source text that PyTorch's importer and Kiln's own read back to the same graph.
  *
- * Nodes are walked in order.  A value that is used once, in its own block, and has no name from the source waits as the
- * text of an expression; waiting values stand on a stack.  A node takes its inputs from the top of the stack, from the
- * last to the first; a waiting value that it needs and that is not on top becomes a statement before it, and so does
- * all that waits when the node is a statement itself.  So every operator is evaluated in the order of the graph.
+ * Nodes are walked in order. A value waits as the text of an expression if it is used once, in its own block, and has
+ * no name from the source. Waiting values form a stack. A node takes its inputs from the top of the stack, from the
+ * last to the first. If an input waits below the top, all values up to it become statements before the node. If the
+ * node itself is a statement, all waiting values do. So operators are evaluated in the order of the graph.
  *
  *   %5 : Tensor = aten::relu(%x)
  *   %y : Tensor = aten::add(%5, %x, %1)       ->      y = torch.add(torch.relu(x), x)
  *
- * Every value has a variable of its own, but for what a loop carries: the variable lives before, in and after it.  A
- * loop with both a condition and a maximum becomes a `while` with a counter, as PyTorch prints it.
+ * Every value has a variable of its own. Only a carried value of a loop shares one variable before, in and after the
+ * loop. A loop with both a condition and a maximum becomes a `while` with a counter, as PyTorch prints it.
  */
 #include "ir.h"
 
 #include <string.h>
 
-enum { WIDEST = 60 };            /* an expression of more characters becomes a statement */
+enum { WIDEST = 60 };            /* Longest expression, in characters. A longer one becomes a statement. */
 
 typedef struct Printer {
 	PyNeeds *needs;
 	Cx      *cx;
 	Buf     *out;
 	int      indent;
-	Map     *used;           /* names taken in this function */
-	Map     *count;          /* base name -> how often it was wanted */
+	Map     *used;           /* Names that this function has taken. */
+	Map     *count;          /* Base name -> number of times it was asked for. */
 	int     *ntemp;
-	const char **name;       /* by value id: its variable */
-	const char **text;       /* by value id: the expression of one that waits */
+	const char **name;       /* Variable of each value, by value id. */
+	const char **text;       /* Expression of each waiting value, by value id. */
 	Vec(Value *) waiting;
-	const Node *folded;      /* a TupleUnpack that its operator's line has done */
-	int64_t opened;          /* the text's end after the last `with` line */
+	const Node *folded;      /* A TupleUnpack that the line of its operator has printed already. */
+	int64_t opened;          /* Length of the text after the last `with` line. */
 } Printer;
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
-/* What a variable must not be called: keywords, and names that printed text uses. */
+/* Whether a variable must not have the name: keywords, and names that printed text uses. */
 static bool
 is_reserved(const char *name)
 {
@@ -83,7 +83,7 @@ temporary(Printer *p)
 	return name;
 }
 
-/* The name, or the name with a number behind it. */
+/* Returns the base name, or the base name with a number. */
 static const char *
 unused_name(Printer *p, const char *base)
 {
@@ -99,7 +99,8 @@ unused_name(Printer *p, const char *base)
 	return name;
 }
 
-/* The name from the source without a final .digits, letters only; null when there is none, or one of PyTorch's own. */
+/* The name from the source without a final .digits, with `_` for other characters than letters and digits. Null if
+ * there is none, or if it is one of PyTorch's own. */
 static const char *
 source_name(Cx *cx, const Value *v)
 {
@@ -140,7 +141,7 @@ line(Printer *p, const char *fmt, ...)
 	buf_puts(p->out, "\n");
 }
 
-/* The first n of what waits become statements. */
+/* Prints the first n waiting values as statements. */
 static void
 flush_first(Printer *p, int n)
 {
@@ -180,7 +181,7 @@ constant_text(Printer *p, const Value *v, bool declared)
 	return text_of(p->cx, &b);
 }
 
-/* The texts of the values, which were used last to first.  as_argument: a None needs no type. */
+/* Returns the texts of the values and takes those that wait off the stack. as_argument: print None without a type. */
 static const char **
 take(Printer *p, Value *const *v, int n, bool as_argument)
 {
@@ -407,7 +408,7 @@ form_enum(Printer *p, const Node *n, const char *const *in, Buf *out)
 	buf_printf(out, "(%s).%s", in[0], node_is(n, prim_EnumName) ? "name" : "value");
 }
 
-/* int(x), unless a parameter has that name */
+/* int(x), unless a parameter has that name. */
 static void
 form_number(Printer *p, const Node *n, const char *const *in, Buf *out)
 {
@@ -420,7 +421,8 @@ form_number(Printer *p, const Node *n, const char *const *in, Buf *out)
 		buf_printf(out, "%s(%s)", word, in[0]);
 }
 
-enum { STANDS_ALONE = 1, IS_CALL = 2 };          /* a statement of its own; may be one without a variable */
+/* STANDS_ALONE: is always a statement. IS_CALL: may be a statement without a variable. */
+enum { STANDS_ALONE = 1, IS_CALL = 2 };
 
 static const struct { Symbol kind; PrintForm *print; int how; } forms[] = {
 	{ prim_ListConstruct, form_list, 0 }, { prim_DictConstruct, form_dict, 0 },
@@ -447,7 +449,7 @@ form_of(const Node *n)
 	return -1;
 }
 
-/* Arguments from which on all are what the schema gives them anyway. */
+/* Number of arguments to print: those after them equal the schema's defaults. */
 static int
 needed_arguments(const Node *n, const Schema *s)
 {
@@ -488,7 +490,7 @@ print_operator(Printer *p, const Node *n, const char *const *in, Buf *out)
 
 static void print_block(Printer *, const Block *);
 
-/* Must the variable be declared, since the expression alone has another type? */
+/* Whether the variable must be declared, since the expression alone has another type. */
 static bool
 needs_declaration(Printer *p, const Node *n)
 {
@@ -502,7 +504,7 @@ needs_declaration(Printer *p, const Node *n)
 	return false;
 }
 
-/* Is it what the branches or a loop's body give for a variable of the same name? */
+/* Whether v is the value that a branch or a loop's body returns for a variable of the same name. */
 static bool
 gives_its_name(Printer *p, const Value *v)
 {
@@ -515,7 +517,7 @@ gives_its_name(Printer *p, const Value *v)
 	return name && !strcmp(name, source_name(p->cx, v));
 }
 
-/* May the value wait until it is used? */
+/* Whether the value may wait until it is used. */
 static bool
 may_wait(Printer *p, const Node *n, int form)
 {
@@ -528,7 +530,7 @@ may_wait(Printer *p, const Node *n, int form)
 	       !needs_declaration(p, n);
 }
 
-/* The results of an operator made a tuple and taken apart at once: a, b = torch.max(x, 0).  Null: something else. */
+/* The TupleUnpack that takes apart the results of n at once: a, b = torch.max(x, 0). Null if there is none. */
 static const Node *
 unpacked_at_once(const Node *n)
 {
@@ -542,7 +544,7 @@ unpacked_at_once(const Node *n)
 	return same ? unpack : NULL;
 }
 
-/* Is it evaluated for its effect alone? */
+/* Whether the node is evaluated only for its effect. */
 static bool
 is_bare(const Node *n, int form)
 {
@@ -608,7 +610,7 @@ print_set_attribute(Printer *p, const Node *n)
 	line(p, "%s.%s = %s", in[0], name, in[1]);
 }
 
-/* Does the variable get its type by itself?  other: of the other branch of an If, or null. */
+/* Whether the variable gets its type from `from`. other: value of the other branch of an If, or null. */
 static bool
 types_itself(Printer *p, const Value *to, const Value *from, const Value *other)
 {
@@ -617,7 +619,8 @@ types_itself(Printer *p, const Value *to, const Value *from, const Value *other)
 	return both && type_unshaped(p->cx, both) == type_unshaped(p->cx, to->type);
 }
 
-/* to = from, at once; a variable whose value has another type is declared.  other: see types_itself; null: none. */
+/* Prints a parallel assignment to = from. declare: declares variables whose value has another type. other: values of
+ * the other branch, as in types_itself. May be null. */
 static void
 print_assignment(Printer *p, Value *const *to, Value *const *from, int n, bool declare, Value *const *other)
 {
@@ -670,7 +673,7 @@ print_if(Printer *p, const Node *n)
 	print_branch(p, n, if_else(n), if_then(n));
 }
 
-/* What it carries has one variable in all its places. */
+/* Gives a carried value one variable: before, in and after the loop. */
 static void
 share_names(Printer *p, const Node *n)
 {
@@ -698,7 +701,7 @@ print_for(Printer *p, const Node *n, const char *max)
 	p->indent -= 2;
 }
 
-/* The end of a body: condition, carried values and the counter change at once. */
+/* Prints the end of a loop's body: the condition, the carried values and the counter change in one assignment. */
 static void
 print_next(Printer *p, const Node *n, const char *cond, const char *counter, const char *max)
 {
@@ -854,8 +857,8 @@ print_block(Printer *p, const Block *b)
 
 /* ---- functions ------------------------------------------------------------------------------------------- */
 
-/* A default, unless an argument that must be given comes after it: that is no TorchScript, though programs of
- * torch.export have it. */
+/* Whether to print the default of argument i. TorchScript allows none before an argument without a default, though
+ * programs of torch.export have such ones. */
 static bool
 has_default(const Schema *s, int i)
 {

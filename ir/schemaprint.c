@@ -1,5 +1,5 @@
 /*
- * Schemas as text, in the form that frontend/script/schema.c reads: alias sets, sizes and defaults included.
+ * Prints schemas in the form that frontend/script/schema.c reads: alias sets, sizes and defaults included.
  */
 #include "ir.h"
 
@@ -20,7 +20,7 @@ print_set(Buf *b, const AliasSet *a)
 	buf_puts(b, ")");
 }
 
-/* word, unless it is null, is printed for the innermost type. */
+/* word: name to print for the innermost type. Null for the type's own name. */
 static void
 print_type(Cx *cx, Buf *b, const Type *t, const char *word, const AliasSet *a, int size)
 {
