@@ -98,7 +98,7 @@ first_node(const Block *b)
 	return b->ret->next != b->ret ? b->ret->next : NULL;
 }
 
-/* The first node in n's blocks from block i on. */
+/* First node in n's blocks from block i on. Null if they are empty. */
 static Node *
 first_inside(const Node *n, int i)
 {
@@ -130,7 +130,7 @@ block_next(const Block *b, const Node *n)
 	return next;
 }
 
-/* The node that is met first of n and those inside it; null of null. */
+/* First node that INNER_FIRST visits of n and the nodes inside of it. Null if n is null. */
 static Node *
 innermost(Node *n)
 {

@@ -135,7 +135,7 @@ storage_moved(Cx *cx, RtStorage *s, RtStorage *of, const int64_t *from)
 {
 	Moved *m = new(cx->arena, Moved, 1);
 
-	rt_count_up(&s->h);              /* no other storage gets their addresses */
+	rt_count_up(&s->h);              /* Keeps the address, which is a key, from being reused by another storage. */
 	rt_count_up(&of->h);
 	*m = (Moved){ of, from };
 	*ptrmap_at(cx->arena, &cx->moved, s) = (int64_t)(intptr_t)m;

@@ -34,7 +34,7 @@ each_row(const RtTensor *t, int dim, int64_t at, bool (*f)(void *, int64_t at, i
 
 typedef struct Rows { const RtTensor *a, *b; uint64_t h; } Rows;
 
-enum { GLANCE = 1024 };                  /* bytes of a row that a hash in tables covers */
+enum { GLANCE = 1024 };                  /* Number of bytes of a row that hashes for tables read. */
 
 static bool
 hash_row(void *arg, int64_t at, int64_t n)
@@ -132,7 +132,8 @@ same_members(const IValue *a, const IValue *b, int64_t n)
 	return true;
 }
 
-/* Covers the first row of a tensor only: weights of megabytes are compared only when they begin alike. */
+/* Reads only the beginning of a tensor's first row, so that weights of megabytes are compared only if they begin
+ * alike. */
 static uint64_t
 value_hash(IValue v)
 {

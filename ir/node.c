@@ -1,11 +1,11 @@
 /*
  * Nodes and their blocks: inputs, outputs, attributes, order.
  *
- * The invariant that everything here keeps: node n is in the use list of value v, with index i, exactly when
- * n->in[i] == v; an unlinked node keeps its uses until it is destroyed.
+ * Invariant: node n is in the use list of value v, with index i, exactly when n->in[i] == v. An unlinked node keeps its
+ * uses until it is destroyed.
  *
- * Order in a block is asked for often (alias analysis, bailouts), so every node carries a position that grows along
- * the block.  Positions leave gaps; where a gap is used up the nodes around it are spread anew.
+ * Alias analysis and bailouts compare the order of nodes often. Therefore every node has a position that grows along
+ * its block. Positions leave gaps. When a gap is used up, the nodes around it get new positions.
  */
 #include "ir.h"
 
@@ -84,7 +84,7 @@ block_remove_output(Block *b, int i)
 
 /* ---- order -------------------------------------------------------------------------------------- */
 
-/* Spreads `count` nodes from `first` on evenly between these two positions, which are others'. */
+/* Gives `count` nodes from `first` on evenly spaced positions between low and high, which other nodes have. */
 static void
 spread(Node *first, int64_t count, int64_t low, int64_t high)
 {
@@ -94,8 +94,8 @@ spread(Node *first, int64_t count, int64_t low, int64_t high)
 		first->position = low += step;
 }
 
-/* Makes room around a node between two that touch: the nodes near it are spread, as many as it takes until there is
- * room between them.  So positions cost a logarithm for each node, wherever nodes are inserted. */
+/* Makes room at a node between two adjacent positions. Gives new positions to its neighbours, to twice as many in each
+ * try, until there is room. An insertion thus costs O(log n) on average, wherever nodes are inserted. */
 static void
 make_room(Node *n)
 {
@@ -258,7 +258,7 @@ use_of(const Node *n, int i)
 	return u;
 }
 
-/* The last use takes its place. */
+/* Removes a use. The last use of the list moves to its index. */
 static void
 drop_use(const Node *n, int i)
 {
@@ -321,7 +321,7 @@ node_remove_input(Node *n, int at)
 	n->nin--;
 }
 
-/* The array doubles when the count is a power of two. */
+/* Adds an output. The array doubles when the count is a power of two. */
 Value *
 node_add_output(Node *n, const Type *t)
 {
@@ -498,7 +498,7 @@ node_arg(const Node *n, const char *name)
 	return i >= 0 && i < n->nin ? n->in[i] : NULL;
 }
 
-/* Kinds without a row whose order among each other is seen from outside. */
+/* Kinds without a row that must keep their order. */
 static const Symbol effect_kinds[] = {
 	prim_CallMethod, prim_CallFunction, prim_SetAttr, prim_RaiseException, prim_Print, prim_fork,
 	prim_awaitable, prim_Enter, prim_Exit, prim_BailOut, prim_BailoutTemplate, prim_AddStatValue,
@@ -517,7 +517,7 @@ node_has_effect(const Node *n)
 	return false;
 }
 
-/* The number that a divisor is, a number or a 0-d tensor; none: it is no constant. */
+/* Number that the divisor is, if it is a constant number or 0-d tensor. Else None. */
 static IValue
 constant_divisor(const Value *by)
 {
@@ -532,7 +532,7 @@ constant_divisor(const Value *by)
 		: rt_item(cx, v.u.t);
 }
 
-/* A divisor that is a constant number other than zero, as the result's type has it, is safe. */
+/* A constant divisor is safe if it is not zero after conversion to the result's dtype. */
 bool
 node_may_divide_by_zero(const Node *n)
 {
@@ -548,7 +548,7 @@ node_may_divide_by_zero(const Node *n)
 	return v.tag == RT_INT ? !v.u.i : v.tag != RT_DOUBLE || !(v.u.f <= -1 || v.u.f >= 1);
 }
 
-/* Constants are looked at where the type is found out; other numbers by the kernel. */
+/* Constants are checked where the type is inferred. The kernel checks other numbers. */
 bool
 node_may_overflow(const Node *n)
 {
@@ -590,7 +590,7 @@ node_may_refuse_data(const Node *n)
 	return node_may_divide_by_zero(n) || node_may_overflow(n);
 }
 
-/* Dropout draws numbers only while it trains, attention when it drops some; a constant says that neither is so. */
+/* Dropout draws numbers only if `train` is set, attention only if `dropout_p` is not 0. */
 bool
 node_is_nondeterministic(const Node *n)
 {

@@ -1,9 +1,9 @@
 /*
- * The operator registry: the rows of rt/ops/ops.h, found by name.
+ * The operator registry: finds the rows of rt/ops/ops.h by name.
  *
- * A row names its kernel by address, so a row without its function does not link.  At the start only names are read
- * out of the schemas' texts and put into a table: schemas are parsed when somebody asks.  Overloads of a name form a
- * list in the order in which PyTorch tries them (order.def); it too is sorted when it is first asked for.
+ * A row refers to its kernel by address, so that a missing kernel fails to link. ops_init only reads names out of the
+ * schemas' texts; op_schema parses a schema when it is first needed. Overloads of a name form a list in the order in
+ * which PyTorch tries them (order.def). The first look-up of a name sorts its list.
  */
 #include "ir.h"
 #include "row.h"
@@ -62,18 +62,18 @@ static const Order orders[] = {
 /* ---- the index ------------------------------------------------------------------------------------- */
 
 typedef struct Name {
-	Op         *first;      /* overloads, in order of the rows until sorted */
+	Op         *first;      /* Overloads: in order of the rows until sorted, then in PyTorch's order. */
 	Op         *last;
-	const char *order;      /* as order.def has it, or null */
+	const char *order;      /* Overloads in PyTorch's order, from order.def. Null if it does not list the name. */
 	bool        sorted;
 } Name;
 
 struct Ops {
-	Op  *at;                /* a copy of the rows: schema and function are filled in */
+	Op  *at;                /* Copy of the rows, whose schema and function are filled in. */
 	int  n;
-	Vec(Op *) user;         /* of --op-schema */
+	Vec(Op *) user;         /* Operators of --op-schema. */
 	Map  names;             /* "aten::add" -> Name */
-	Map  ids;               /* filled on first use */
+	Map  ids;               /* Id -> Op, filled on first use. */
 };
 
 /* rt/ops/map.def -> map */
@@ -85,7 +85,7 @@ family_of(Arena *a, const char *file)
 	return arena_strndup(a, stem, dot ? dot - stem : (int64_t)strlen(stem));
 }
 
-/* The text up to the arguments, if it has them, is name[.overload]. */
+/* Reads name and overload from the text up to the arguments, if any: name[.overload]. */
 static void
 read_name(Arena *a, Op *op)
 {
@@ -197,8 +197,8 @@ name_end(const char *s)
 	return s + strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 }
 
-/* Of the operators that a body calls: ops.space.name(, or aten's as name( behind another point.  That it raises, by a
- * statement or by prim::lacks, is no effect of a body: nobody needs the error of what is not needed. */
+/* The strongest effect of the operators that a body calls, as ops.space.name( or, behind another point, as name( of
+ * aten. Raising, by a statement or by prim::lacks, is no effect: an unused result may drop its error. */
 static OpEffect
 effect_of_body(Cx *cx, const char *text)
 {
@@ -337,8 +337,9 @@ op_schema(Cx *cx, Op *op)
 	return op->schema;
 }
 
-/* Operators that take conjugate and negative views as they are, though the schema calls them no views: they change or
- * ask for what is not in the elements; copy_ resolves them, and asks whether they overlap what it writes to. */
+/* Whether the operator accepts conjugate and negative views unresolved although its schema declares no alias. These
+ * operators read or change sizes, strides and flags, but not elements. Only copy_ reads elements: it resolves such
+ * views itself, after its overlap check. */
 static bool
 takes_bits(const Op *op)
 {
@@ -372,7 +373,7 @@ op_use(Cx *cx, Op *op)
 {
 	const Schema *s = op_schema(cx, op);
 	const Op *body = op_body(cx, op);
-	/* the body's results come before */
+	/* rt_<id> gets the results of the body before its own arguments. */
 	const int first = body && body != op ? op_schema(cx, (Op *)body)->nrets : 0;
 	const bool makes = !strcmp(op->name, "aten::tensor") || !strcmp(op->name, "aten::as_tensor");
 	uint32_t use = 0;
@@ -407,8 +408,8 @@ op_at(Cx *cx, int i)
 	return i < cx->ops->n ? &cx->ops->at[i] : cx->ops->user.at[i - cx->ops->n];
 }
 
-/* What the function does is not known: it is neither run ahead of time nor twice, and keeps its place; a call without
- * results stays, too. */
+/* Since the effect of the function is unknown, it is never evaluated at compile time or twice, and keeps its order. A
+ * call without results is never removed. */
 Op *
 op_add_user(Cx *cx, const char *schema, const char *symbol, const char *body)
 {

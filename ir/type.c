@@ -1,14 +1,14 @@
 /*
  * Types are interned: equal types are the same pointer.
  *
- * A type is built on the stack and looked up in a table by its parts, which are interned already; only a new one is
- * copied to the arena.  The basic types and a few lists are constants of rt, entered at the start, so that values of
- * the runtime have the same pointers.  Classes, interfaces and enums are found by name.
+ * A type is built on the stack and looked up in a table by its parts, which are interned already. Only a new type is
+ * copied to the arena. The basic types and a few lists are constants of rt. They are entered at the start, so that
+ * values of the runtime have the same pointers. Classes, interfaces and enums are found by name.
  *
- * Invariants: an Optional holds no None, Any, Optional or Union (a Union with None in it says the same); a Union has
- * two members or more in ATen's order of kinds, none a subtype of another, and not all of int, float and complex, which
- * are Scalar.  A TensorInfo is normalised: with a known rank dims is not null, and strides is null unless one of them
- * is known.
+ * Invariants: an Optional holds no None, Any, Optional or Union. The Optional of a Union is a Union with None. A Union
+ * has two members or more, in ATen's order of kinds, and none is a subtype of another. Instead of int, float and
+ * complex it has Scalar. A TensorInfo is normalised: with a known rank, dims is not null. Its strides are null if all
+ * are unknown.
  */
 #include "ir.h"
 
@@ -17,9 +17,9 @@
 typedef struct FunctionType { Type type; Function *fn; } FunctionType;
 
 struct Types {
-	const Type **slot;         /* open addressing, null free */
+	const Type **slot;         /* Hash table with open addressing. Null if the slot is free. */
 	int nslot, n;
-	Map named;                 /* class, interface, enum: qualified name -> Type */
+	Map named;                 /* Qualified name -> Type of a class, interface or enum. */
 	Vec(FunctionType *) functions;
 };
 
@@ -144,7 +144,7 @@ copy_dims(Cx *cx, const int64_t *d, int n)
 	return r;
 }
 
-/* The interned type that equals t; t and its parts may be on the caller's stack. */
+/* Returns the interned type that equals t. t and its parts may be on the caller's stack. */
 static const Type *
 intern(Cx *cx, const Type *t)
 {
@@ -295,7 +295,7 @@ flatten(Cx *cx, Members *m, const Type *const *of, int n)
 	}
 }
 
-/* int, float and complex together are Scalar. */
+/* Replaces int, float and complex together by Scalar. */
 static void
 join_numbers(Cx *cx, Members *m)
 {
@@ -307,7 +307,7 @@ join_numbers(Cx *cx, Members *m)
 		add_member(cx, m, &rt_type_number);
 }
 
-/* ATen's order of kinds, then by name. */
+/* Whether a comes after b in the order of Union members: ATen's order of kinds, then by name. */
 static bool
 comes_after(Cx *cx, const Type *a, const Type *b)
 {
@@ -452,7 +452,7 @@ type_tensor(Cx *cx, const TensorInfo *given)
 	return intern(cx, &t);
 }
 
-/* The type with f applied to its parts. */
+/* Returns the type with f applied to its parts. */
 static const Type *
 rebuild(Cx *cx, const Type *t, const Type *(*f)(Cx *, const Type *))
 {
@@ -541,7 +541,8 @@ tuple_is_subtype(Cx *cx, const Type *a, const Type *of)
 	return true;
 }
 
-/* Does f implement the interface's method m?  Arguments are contravariant, results covariant; self does not count. */
+/* Whether f implements the interface's method m. Arguments are contravariant, results covariant. self is not
+ * compared. */
 static bool
 method_fits(Cx *cx, const Function *f, const Function *m)
 {
@@ -655,7 +656,7 @@ unify_tuples(Cx *cx, const Type *a, const Type *b)
 	return type_tuple(cx, of, a->n);
 }
 
-/* The element type of an Optional; other types as they are. */
+/* Returns the element type of an Optional, and other types unchanged. */
 static const Type *
 present(const Type *t)
 {
@@ -769,7 +770,9 @@ type_of_tensor(Cx *cx, const RtTensor *t)
 	TensorInfo r = { .dtype = -1, .rank = -1, .grad = -1, .device = -1, .undefined = 1 };
 
 	if (t && t->flags & RT_BITS) {
-		r.undefined = 0;                         /* what is known of it is believed to lie in memory as it is */
+		/* No facts of a view with RT_BITS: passes would read its elements without conjugating or negating
+		 * them. */
+		r.undefined = 0;
 	} else if (t) {
 		r.dtype = t->dtype;
 		r.rank = t->ndim;

@@ -1,24 +1,26 @@
 /*
- * Weights of 16 bits as floats, without a copy of their own.
+ * Float versions of bfloat16 and float16 weights, without a copy for each use.
  *
- * A specialization computes in float what the model has in bfloat16 or float16, and there are many of them: each
- * trial of a dynamic size is one.  The floats of a large weight are therefore one tensor for the whole compile, and
- * its storage has no data: it says of which storage it has the numbers.  Kinds of storages:
+ * A specialization computes in float what the model has in bfloat16 or float16. Each trial of a dynamic size is one
+ * more specialization. Therefore a large weight has one float tensor for the whole compile. Its storage has no data of
+ * its own: it names the storage that it is converted from. widened_fill computes the data when somebody reads it.
  *
- *    RT_PACKED   the data is not there (null); who needs it calls widened_fill
- *    RT_HEAP     it is, until widened_trim
+ * Kinds of a widened storage:
+ *
+ *    RT_PACKED   data is null, until widened_fill
+ *    RT_HEAP     data is filled in, until widened_trim
  */
 #include "ir.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDEN_LEAST = 1 << 14 };          /* elements: fewer are copied */
+enum { WIDEN_LEAST = 1 << 14 };          /* Smallest number of elements to widen without a copy. */
 
-typedef struct Widening {                /* all of a compile */
-	Map storage_of;                  /* source and range -> Widened */
-	Map tensor_of;                   /* the same with a geometry -> RtTensor */
-	PtrMap by_storage;               /* storage of floats -> Widened */
+typedef struct Widening {                /* All widened storages and tensors of a compile. */
+	Map storage_of;                  /* Source storage and range -> Widened. */
+	Map tensor_of;                   /* Widened, sizes and strides -> RtTensor. */
+	PtrMap by_storage;               /* Storage of floats -> Widened. */
 	Vec(RtStorage *) filled;
 } Widening;
 
@@ -49,7 +51,7 @@ widened_range(Cx *cx, const RtTensor *t)
 	if (!w->storage)
 		fail(cx, (Range){ 0 }, "out of memory");
 	w->storage->kind = RT_PACKED;
-	rt_count_up(&w->storage->h);             /* no other storage gets their addresses */
+	rt_count_up(&w->storage->h); /* Keeps the address, which is a key, from being reused by another storage. */
 	rt_count_up(&w->of->h);
 	map_put(&all->storage_of, key, w);
 	*ptrmap_at(cx->arena, &all->by_storage, w->storage) = (int64_t)(intptr_t)w;
