@@ -1,6 +1,6 @@
 """Modules and functions of PyTorch: compile, jit, and the backend of torch.compile.  Without PyTorch, or with one that is
 too old for a part, that part is skipped."""
-import collections, dataclasses, os, pickle, subprocess, sys, threading, unittest, warnings
+import collections, dataclasses, os, pickle, subprocess, sys, tempfile, threading, unittest, warnings
 
 import numpy as np
 
@@ -114,6 +114,44 @@ class Exported(Test):
             several(torch.randn(2, 3, 13, 12))
         with self.assertRaisesRegex(kiln.BadArgument, "several structures"):
             kiln.compile(net, [(torch.randn(2, 3, 12, 12),), (torch.randn(3, 12, 12),)])
+
+    def test_fixed_sizes(self):
+        """A size that was asked for open and that torch.export fixes is named, with the model's line; no other is."""
+        from kiln import capture
+        auto, x = torch.export.Dim.AUTO, torch.ones(6, 4)
+
+        class Fixes(nn.Module):
+            def forward(self, x, d, n=3):
+                if d["k"].shape[0] == 4:               # the line that fixes dim 0
+                    x = x + 1
+                return nn.functional.linear(x, torch.ones(2, 4)) * (2 if n == 3 else n), d["k"] * 2
+
+        def said(module, calls, dynamic):
+            with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                self.assertEqual(capture.capture(module.eval(), calls, dynamic, folder).how, "torch.export")
+            return [str(w.message) for w in caught]
+        k = r"argument 'd.k': the size of dim 0 is fixed to 4 by torch.export at .*modules.py:\d+ \(if d\[.*# the line that fixes"
+        n = r"argument 'n' is fixed to 3 by torch.export at .*modules.py:\d+ \(return nn.functional.*other values are refused"
+        channels = r"argument 'x': the size of dim 1 is fixed to 4 by torch.export at .*modules.py:\d+ \(return nn.functional"
+        one, more = ((x, {"k": x[:4]}, 3), {}), ((x[:2], {"k": x[:5]}, 4), {})
+        for calls, dynamic, wanted in (
+                ([one], True, [k]), ([one, more], None, [k, n]), ([one], False, []), ([one, one], None, []),
+                ([one], {"x": {1: auto}, "d": {"k": None}, "n": None}, [channels]),
+                ([((x[:1], {"k": x[:1]}, 1), {}), more], None, [])):
+            got = said(Fixes(), calls, dynamic)
+            self.assertEqual(len(got), len(wanted), got)
+            for text, pattern in zip(got, wanted):
+                self.assertRegex(text, pattern)
+
+        class Holds(nn.Module):                        # with an argument that only Python has
+            def forward(self, d):
+                return d.x * (2 if d.x.shape[0] == 6 else 3)
+        Part = type("Part", (), {})
+        part = Part()
+        part.x = x
+        [text] = said(Holds(), [((part,), {})], True)
+        self.assertRegex(text, r"argument 'd.x': the size of dim 0 is fixed to 6 by torch.export at .*modules.py:\d+ \(return d.x")
 
     def test_defaults(self):
         """A keyword may be left out, or be given as its default, whichever the examples do."""

@@ -6,21 +6,18 @@ PyTorch must be imported before this module is."""
 import contextlib
 import copy
 import inspect
-import linecache
 import os
 import re
-import sys
-import traceback
 import warnings
 
 import torch
 
-from . import arrays, errors, tree
+from . import arrays, errors, lines, tree
 
 try:
     import torch.export
     from torch.utils import _pytree as pytree
-    from . import graphs, objects
+    from . import graphs, objects, sizes
     _export = torch.export.export if hasattr(torch.export, "save") else None
 except (ImportError, AttributeError):
     _export = None
@@ -287,45 +284,14 @@ def _kind(argument, value):
 # ---- archives
 
 
-def _open_sizes(call, calls, all_of_them):
-    """torch.export's dynamic_shapes: all sizes are open, or those that differ among the calls."""
-    def of(values):
-        if type(values[0]) is int and (all_of_them or len(set(values)) > 1):
-            return torch.export.Dim.AUTO
-        if not isinstance(values[0], torch.Tensor):
-            return None
-        sizes = [tuple(v.shape) for v in values]
-        return {i: torch.export.Dim.AUTO for i in range(len(sizes[0])) if all_of_them or len({s[i] for s in sizes}) > 1}
-    flat = [pytree.tree_flatten(one) for one in calls]
-    ranks = [[getattr(v, "ndim", None) for v in leaves] for leaves, _ in flat]
-    if any(spec != flat[0][1] for _, spec in flat) or any(one != ranks[0] for one in ranks):
-        raise errors.BadArgument("the examples have several structures, or numbers of dimensions: one is wanted")
-    args, kwargs = pytree.tree_unflatten([of(values) for values in zip(*(leaves for leaves, _ in flat))], flat[0][1])
-    bound = dict(call.signature.bind(*args, **kwargs).arguments)
-    for name, parameter in call.signature.parameters.items():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            bound.update(bound.pop(name, {}))
-    return bound
-
-
-def _oblivious():
-    """Sizes of 0 and 1 in examples are left open, too, where PyTorch can do that."""
-    try:
-        import torch.fx.experimental._config as config
-        return config.patch(backed_size_oblivious=True)
-    except (ImportError, AttributeError, TypeError):
-        return contextlib.nullcontext()
-
-
 def exported(model, call, calls, dynamic):
     args, kwargs = calls[0]
-    if dynamic is not True:
-        shapes = dynamic or (_open_sizes(call, calls, False) if len(calls) > 1 else None)
+    if dynamic is not True and len(calls) == 1 or dynamic not in (True, False, None):
         with torch.no_grad():
-            return _export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
-    shapes = _open_sizes(call, calls, True)
+            return _export(model, args, kwargs, dynamic_shapes=dynamic or None, strict=False)
+    shapes = sizes.open_sizes(call, calls, dynamic is True)
     try:
-        with torch.no_grad(), _oblivious():
+        with torch.no_grad(), sizes.oblivious():
             return _export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
     except Exception:                                  # what asks whether a size is 1 wants to be told
         with torch.no_grad():
@@ -371,19 +337,23 @@ def _save(program, path):
 
 
 def _save_exported(module, call, calls, dynamic, folder):
-    """Exported and written: (path, signature)."""
+    """Exported and written: (path, signature, a sentence for each size that torch.export fixed)."""
     path = os.path.join(folder, "model.pt2")
     try:
-        program = exported(module, call, calls, dynamic)
-        return _save(program, path), Exported(program, call)
+        with sizes.Fixed() as fixed:
+            program = exported(module, call, calls, dynamic)
+        signature = Exported(program, call)
+        return _save(program, path), signature, fixed.sentences(program, signature.keys, calls, dynamic)
     except Exception as e:                             # of several classes: types that nobody has registered ...
         if not (isinstance(e, NotImplementedError) or "type" in str(e)) or dynamic not in (True, False, None):
             raise
     trees = _Trees(module, calls[0])
     flat = [(tuple(pytree.tree_leaves(objects.simple(one))), {}) for one in calls]
     wrapped = _Flat(module, trees, _named_keys(trees.spec, list(call.signature.parameters)))
-    program = exported(wrapped, Call(wrapped), flat, dynamic)
-    return _save(program, path), Exported(program, call, trees)
+    with sizes.Fixed() as fixed:
+        program = exported(wrapped, Call(wrapped), flat, dynamic)
+    signature = Exported(program, call, trees)
+    return _save(program, path), signature, fixed.sentences(program, signature.places, flat, dynamic)
 
 
 def _unwrapped(module):
@@ -411,28 +381,11 @@ def _traced(module, call):
         raise errors.CompileError(_refusal("torch.jit.trace", e)) from e
 
 
-def _is_users(file):
-    """Whether a frame's file is the user's, or a library's that the user calls: not of PyTorch, of what it computes
-    sizes with, of Python, or of this package."""
-    inside = [os.path.dirname(os.path.abspath(__file__))]
-    inside += [os.path.dirname(m.__file__) for m in map(sys.modules.get, ("torch", "sympy", "mpmath")) if m]
-    return os.path.exists(file) and not file.startswith(tuple(d + os.sep for d in inside)) and \
-        ("-packages" in file or not file.startswith(os.path.dirname(os.__file__) + os.sep))
-
-
-def _user_line(error):
-    """(file, line) of the user's code where PyTorch raised: from the traceback, else from the message.  None: neither
-    names one."""
-    frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__) if _is_users(f.filename)]
-    named = re.search(r'File "([^"]+)", line (\d+)', str(error))
-    return frames[-1] if frames else (named.group(1), int(named.group(2))) if named else None
-
-
 def _refusal(function, error):
     """One line: which function of PyTorch refuses the model, at which line of the user's code, and why."""
-    lines, at = str(error).strip().splitlines(), _user_line(error)
-    place = " at %s:%d (%s)" % (*at, linecache.getline(*at).strip()) if at else ""
-    return "%s refuses it%s: %s: %s" % (function, place, type(error).__name__, lines[0] if lines else "no reason")
+    said, at = str(error).strip().splitlines(), lines.of_error(error)
+    place = " at %s" % lines.spelled(at) if at else ""
+    return "%s refuses it%s: %s: %s" % (function, place, type(error).__name__, said[0] if said else "no reason")
 
 
 class Archive:
@@ -486,11 +439,15 @@ def capture(model, calls, dynamic, folder, trace=False):
     why = "PyTorch %s has no torch.export" % torch.__version__
     if _export:
         try:
-            return Archive(*_save_exported(module, call, calls, dynamic, folder), calls, "torch.export")
+            path, signature, fixed = _save_exported(module, call, calls, dynamic, folder)
         except errors.KilnError:
             raise
         except Exception as e:                         # of many classes; the reason is shown
             why = _refusal("torch.export", e)
+        else:
+            for sentence in fixed:
+                errors.warn(sentence)
+            return Archive(path, signature, calls, "torch.export")
     try:
         scripted = _scripted(module)
     except Exception as e:
