@@ -18,7 +18,7 @@ def sample(name, part):
 
 
 def many(**options):
-    return kiln.compile(MANY, X, method=METHODS, **options)
+    return kiln.compile(MANY, X, method=METHODS.split(","), **options)
 
 
 def lstm_answer(args):
@@ -295,7 +295,9 @@ class Errors(Test):
         for kind, says, model, options in [
                 (kiln.CompileError, "No such file", "nix.pt", {}), (kiln.CompileError, "no zip file", f.name, {}),
                 (kiln.BadOption, "wibble", MANY, {"wibble": 3}), (kiln.BadOption, "optimize", MANY, {"optimize": 9}),
-                (kiln.BadOption, "no method 'nix'", MANY, {"method": "nix"}), (kiln.BadOption, "'emit'", MANY, {"emit": "exe"}),
+                (kiln.BadOption, "no method 'nix'", MANY, {"method": "nix"}),
+                (TypeError, "method: a name, or a list of names, not 3", MANY, {"method": 3}), (TypeError, r"not \['forward', 1\]", MANY, {"method": ["forward", 1]}),
+                (TypeError, r"not \[\]", MANY, {"method": []}), (kiln.BadOption, "'emit'", MANY, {"emit": "exe"}),
                 (kiln.Unsupported, "nix-cc", MANY, {"cc": "nix-cc"})]:
             with self.subTest(says), self.assertRaisesRegex(kind, says):
                 kiln.compile(model, **options)

@@ -12,7 +12,8 @@ def _archive(model, example_inputs, dynamic, folder, options):
     path, signature, calls, _ = models.source_of(model, models.examples_of(example_inputs), dynamic, folder,
                                                  options.pop("trace", False))
     if calls and not signature:
-        [signature] = models.signatures_of(path, [options.get("method") or "forward"], options).values()
+        names = models.method_names(options.get("method"))
+        signature = models.signatures_of(path, names, options)[names[0]]
     inputs, _ = models.inputs_of(folder, signature, calls)
     return [path, *(w for i in inputs for w in ("-i", i))]
 

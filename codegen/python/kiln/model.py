@@ -5,7 +5,7 @@ import os
 import tempfile
 import threading
 import zipfile
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Sequence, Union
 
 from . import arrays, cache, door, errors, program, tree
 
@@ -223,6 +223,14 @@ def _threads(threads):
     return -1 if threads == 0 else threads
 
 
+def method_names(method):
+    """The names of methods: of one, of several with commas, or a list of them.  None: forward."""
+    names = ["forward"] if method is None else method.split(",") if isinstance(method, str) else method
+    if not isinstance(names, (list, tuple)) or not names or not all(isinstance(n, str) for n in names):
+        raise TypeError("method: a name, or a list of names, not %r" % (method,))
+    return list(names)
+
+
 def inputs_of(folder, signature, calls):
     """Files of examples for Kiln, and the digest of all."""
     paths, made = [], hashlib.sha256()
@@ -235,7 +243,7 @@ def inputs_of(folder, signature, calls):
 
 def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, threads: Optional[int] = None,
             seed: Optional[int] = None, strict: bool = False, keep: bool = True, cc: Optional[str] = None,
-            no_grad: bool = True, method: Optional[str] = None, trace: bool = False, **options: Any) -> Model:
+            no_grad: bool = True, method: Union[str, Sequence[str], None] = None, trace: bool = False, **options: Any) -> Model:
     """Compiles a model for this machine's CPU.
 
     model: a torch.nn.Module, a function of tensors, a torch.export.ExportedProgram, what torch.jit gives, or the path
@@ -255,8 +263,8 @@ def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, thr
     no_grad: as under torch.no_grad().
     trace: a module goes through torch.jit.trace.  The trace takes the branches of the first example for all inputs, and
         has none of the model's own checks (torch._check, assert).
-    method: names with commas, of an archive's; the first one is what a call of the model calls, the others are its
-        attributes.
+    method: an archive's method, or a list of them, or names with commas; the first one is what a call of the model
+        calls, the others are its attributes.
     options: all others of `kiln build`: optimize=3, cpu="x86-64-v3", forms="small", eval=True, max_specializations=8,
         no_pass=["fuse"], op=..., timeout=60 ...
 
@@ -275,11 +283,11 @@ class Job:
             raise TypeError("compile() wants a module or a path: the model is compiled")
         if not _is_path(model) and arrays.torch() is None:
             raise TypeError("compile() wants a path, or a module of PyTorch, not a %s" % type(model).__name__)
-        self.words = program.words_of(dict(options, no_grad=no_grad, method=method))
+        self.names = method_names(method)
+        self.words = program.words_of(dict(options, no_grad=no_grad, method=method and ",".join(self.names)))
         self.words += ["--seed", str(seed)] if seed is not None else []
         self.options = {"threads": _threads(threads), "seed": seed, "strict": strict}
         self.cc, self.cpu, self.keep, self.torch = cc, options.get("cpu"), keep, not _is_path(model)
-        self.names = method.split(",") if method else ["forward"]
         self.operators = options
         self.folder = tempfile.TemporaryDirectory(prefix="kiln-")
         try:
