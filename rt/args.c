@@ -217,23 +217,6 @@ read_text(Reader *r, const RtType *t, const char *key, IValue *out)
 	return RT_OK;
 }
 
-/* Text, a number when it is 0-d and of a number's type, else a tensor. */
-static int
-read_any(Reader *r, const RtType *t, const char *key, IValue *out)
-{
-	RtArray *a = find(r, key);
-
-	if (a && a->text) {
-		*out = rt_retain(rt_ref(RT_STR, a->text));
-		return RT_OK;
-	}
-	if (a && !a->tensor->ndim && (a->dtype == RT_i64 || a->dtype == RT_f64 || a->dtype == RT_b8)) {
-		*out = rt_item(r->cx, a->tensor);
-		return RT_OK;
-	}
-	return read_tensor(r, t, key, out);
-}
-
 static bool
 is_member(const RtMember *m, IValue v)
 {
@@ -336,6 +319,25 @@ read_list(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	rt_release(*out);
 	*out = rt_none();
 	return status;
+}
+
+/* Text, a number when it is 0-d and of a number's type, else a tensor. Parts are a list of tensors. */
+static int
+read_any(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+{
+	static const RtType *const of[] = { &rt_type_tensor };
+	static const RtType tensors = { .kind = TYPE_LIST, .of = of, .n = 1 };
+	RtArray *a = find(r, key);
+
+	if (a && a->text) {
+		*out = rt_retain(rt_ref(RT_STR, a->text));
+		return RT_OK;
+	}
+	if (a && !a->tensor->ndim && (a->dtype == RT_i64 || a->dtype == RT_f64 || a->dtype == RT_b8)) {
+		*out = rt_item(r->cx, a->tensor);
+		return RT_OK;
+	}
+	return !a && count_parts(r, key) ? read_list(r, &tensors, key, out, depth) : read_tensor(r, t, key, out);
 }
 
 static int
@@ -546,7 +548,7 @@ rt_read_any(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 {
 	switch (t->kind) {
 	case TYPE_NONE:    return RT_OK;
-	case TYPE_ANY:     return read_any(r, t, key, out);
+	case TYPE_ANY:     return read_any(r, t, key, out, depth);
 	case TYPE_INT: case TYPE_FLOAT: case TYPE_BOOL: case TYPE_COMPLEX:
 	case TYPE_NUMBER:  return read_number(r, t, key, out);
 	case TYPE_STR:

@@ -87,6 +87,12 @@ class Calls(Test):
         self.assertEqual(model([None, X], {"a": X}), (2, True, 1))
         with self.assertRaisesRegex(kiln.BadArgument, "'l': a list that ends with None"): model([X, None], {"a": X})
         with self.assertRaisesRegex(kiln.BadArgument, "'d': a dict that holds None"): model([X], {"a": None})
+        model = self.compiled("def forward(l: List[Optional[Tensor]]):\n    l.append(None)\n    l.append(l[0])\n    return l, {'a': l[1]}\n")
+        (a, b, c, d), table = model([X, X])
+        self.assertEqual((a.tolist(), c, d.tolist(), table["a"].tolist()), (X.tolist(), None, X.tolist(), X.tolist()))
+        either = self.compiled("def forward(x: Any):\n    if isinstance(x, Tensor):\n        return x\n    assert torch.jit.isinstance(x, List[Tensor])\n"
+                               "    return x[0] + x[1]\n", [([X, X],)])
+        self.assertEqual([either(X).tolist(), either([X, 2 * X]).tolist()], [X.tolist(), (3 * X).tolist()])
 
     def test_layouts(self):
         """Arrays as they lie, and what has to be copied: negative strides, read-only, foreign order, scalars."""

@@ -141,11 +141,8 @@ def _build_list(key, of, results):
         return _number(results[key], NUMBERS[of.name])
     if key in results:                                 # an array without elements stands for no parts
         return []
-    made, i = [], 0
-    while "%s.%d" % (key, i) in results or _below("%s.%d" % (key, i), results):
-        made.append(build("%s.%d" % (key, i), of, results))
-        i += 1
-    return made
+    n = max((int(part) + 1 for part in _below(key, results)), default=0)        # those without a key are None
+    return [build("%s.%d" % (key, i), of, results) for i in range(n)]
 
 
 def _build_dict(key, of, results):
