@@ -176,11 +176,3 @@ block_size(const Block *b)
 		count++;
 	return count;
 }
-
-Node *
-block_owner_in(const Node *n, const Block *b)
-{
-	while (n && n->block != b)
-		n = n->block ? n->block->owner : NULL;
-	return (Node *)n;
-}

@@ -16,22 +16,6 @@ value_key(char *buf, const Value *v)
 	return buf;
 }
 
-Block *
-block_new(Graph *g, Node *owner)
-{
-	Block *b = new(g->arena, Block, 1);
-
-	b->graph = g;
-	b->owner = owner;
-	b->param = node_new(g, sym(g->cx, "prim::Param"), (Range){0}, 0);
-	b->ret = node_new(g, sym(g->cx, "prim::Return"), (Range){0}, 0);
-	b->param->block = b->ret->block = b;
-	b->param->position = INT64_MIN;
-	b->ret->position = INT64_MAX;
-	b->ret->next = b->ret->prev = b->ret;
-	return b;
-}
-
 Graph *
 graph_new(Cx *cx, const char *name)
 {
@@ -143,13 +127,6 @@ void
 graph_add_output(Graph *g, Value *v)
 {
 	block_add_output(g->top, v);
-}
-
-void
-graph_set_insert_before(Graph *g, Node *at)
-{
-	g->at_block = at->block;
-	g->at_node = at;
 }
 
 void

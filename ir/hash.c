@@ -280,15 +280,3 @@ node_equal(const Node *a, const Node *b)
 			return false;
 	return true;
 }
-
-uint64_t
-graph_hash(Graph *g)
-{
-	Buf text = {0};
-	uint64_t h;
-
-	graph_print(g, &text, false);
-	h = hash_bytes(text.at, text.n);
-	buf_free(&text);
-	return h;
-}

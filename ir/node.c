@@ -604,3 +604,52 @@ node_is_nondeterministic(const Node *n)
 	return !(train && value_constant(train, &v) && v.tag == RT_BOOL && !v.u.i) &&
 	       !(dropped && value_constant(dropped, &v) && v.tag == RT_DOUBLE && v.u.f == 0);
 }
+
+/* ---- blocks, insertion points and constants ---------------------------------------------------------------------- */
+
+Block *
+block_new(Graph *g, Node *owner)
+{
+	Block *b = new(g->arena, Block, 1);
+
+	b->graph = g;
+	b->owner = owner;
+	b->param = node_new(g, sym(g->cx, "prim::Param"), (Range){0}, 0);
+	b->ret = node_new(g, sym(g->cx, "prim::Return"), (Range){0}, 0);
+	b->param->block = b->ret->block = b;
+	b->param->position = INT64_MIN;
+	b->ret->position = INT64_MAX;
+	b->ret->next = b->ret->prev = b->ret;
+	return b;
+}
+
+Node *
+block_owner_in(const Node *n, const Block *b)
+{
+	while (n && n->block != b)
+		n = n->block ? n->block->owner : NULL;
+	return (Node *)n;
+}
+
+void
+graph_set_insert_before(Graph *g, Node *at)
+{
+	g->at_block = at->block;
+	g->at_node = at;
+}
+
+bool
+value_constant(const Value *v, IValue *out)
+{
+	const Attr *a;
+
+	if (!sym_is(v->node->kind, "prim::Constant"))
+		return false;
+	a = node_attr(v->node, "value");
+	if (a && a->kind != ATTR_VALUE)
+		return false;
+	if (!a && v->node->attrs.n)
+		return false;
+	*out = a ? a->v : rt_none();
+	return true;
+}

@@ -443,3 +443,15 @@ node_print(Node *n, Buf *out)
 
 	print_node(&p, n, 0);
 }
+
+uint64_t
+graph_hash(Graph *g)
+{
+	Buf text = {0};
+	uint64_t h;
+
+	graph_print(g, &text, false);
+	h = hash_bytes(text.at, text.n);
+	buf_free(&text);
+	return h;
+}

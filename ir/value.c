@@ -36,22 +36,6 @@ value_set_name(Value *v, const char *name)
 }
 
 bool
-value_constant(const Value *v, IValue *out)
-{
-	const Attr *a;
-
-	if (!sym_is(v->node->kind, "prim::Constant"))
-		return false;
-	a = node_attr(v->node, "value");
-	if (a && a->kind != ATTR_VALUE)
-		return false;
-	if (!a && v->node->attrs.n)
-		return false;
-	*out = a ? a->v : rt_none();
-	return true;
-}
-
-bool
 value_is_none(const Value *v)
 {
 	IValue c;

@@ -469,3 +469,15 @@ back_adjoint_or_zeros(Back *b, Value *v, Node *n)
 		return back_row2(b, "prim_grad_or_zeros", n->at, g, like);
 	return back_zeros_like(b->a->g, like, n->at);
 }
+
+bool
+back_has_gradient(Back *b, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		const Value *v = n->out[i];
+
+		if (back_adjoint(b, v) || (v->id < b->nparts && b->parts[v->id].n))
+			return true;
+	}
+	return false;
+}

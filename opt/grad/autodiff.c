@@ -163,18 +163,6 @@ give_arguments(Back *b, Node *n, const Schema *s, Graph *f, Map *values)
 	}
 }
 
-bool
-back_has_gradient(Back *b, const Node *n)
-{
-	for (int i = 0; i < n->nout; i++) {
-		const Value *v = n->out[i];
-
-		if (back_adjoint(b, v) || (v->id < b->nparts && b->parts[v->id].n))
-			return true;
-	}
-	return false;
-}
-
 /* Fails because the gradient is missing.  In a block that may not run, emits a node that fails there. */
 static void
 lacks_gradient(Back *b, const Node *n)

@@ -73,7 +73,9 @@ pass_step(Cx *cx, int i)
 	Stage stage;
 	int nth, row = find_pass_step(i, &stage, &nth);
 
-	return row < 0 ? NULL : nth == 1 ? pass_rows[row].name : arena_printf(cx->arena, "%s:%d", pass_rows[row].name, nth);
+	if (row < 0)
+		return NULL;
+	return nth == 1 ? pass_rows[row].name : arena_printf(cx->arena, "%s:%d", pass_rows[row].name, nth);
 }
 
 /* ---- options --------------------------------------------------------------------------------------- */
@@ -305,7 +307,8 @@ pass_lost_alias(Pass *p)
 Pass
 pass_outside(Cx *cx, const char *name)
 {
-	const Option *log = find_pass_option(&pass_config(cx)->dumps, name), *limit = find_pass_option(&pass_config(cx)->limits, name);
+	const struct Config *c = pass_config(cx);
+	const Option *log = find_pass_option(&c->dumps, name), *limit = find_pass_option(&c->limits, name);
 
 	return (Pass){ .cx = cx, .name = name, .limit = limit ? limit->n : -1, .log = log ? log->n : 0 };
 }
