@@ -310,21 +310,6 @@ alias_join(AliasDb *db, Ints *into, const IntSet *s)
 
 /* ---- operators, by their schemas ------------------------------------------------------------------------------- */
 
-static const Symbol may_return_input[] = {        /* Their schemas do not say so. */
-	aten_dropout, aten_feature_dropout, aten_alpha_dropout, aten_feature_alpha_dropout, aten_einsum,
-	aten_type_as, aten_sum_to_size, aten_to_dense, aten_chain_matmul, aten_linalg_multi_dot,
-	aten_meshgrid, aten_broadcast_tensors, aten_atleast_1d, aten_atleast_2d, aten_atleast_3d,
-	aten_align_tensors, aten_lift, aten_lift_fresh, aten_pin_memory, aten__cast_Float,
-	aten__cast_Double, aten__cast_Long, aten__cast_Int, aten__cast_Half, aten__cast_Byte,
-	aten__cast_Char, aten__cast_Short, aten_cartesian_prod, aten_sparse_mask,
-	aten_cudnn_is_acceptable,
-};
-
-static const Symbol into_parts[] = {
-	aten_chunk, aten_split, aten_split_with_sizes, aten_unbind, aten_unsafe_chunk, aten_unsafe_split,
-	aten_unsafe_split_with_sizes,
-};
-
 bool
 alias_is_listed(const Node *n, const Symbol *kinds, size_t count)
 {
@@ -344,13 +329,13 @@ sums_products(const Node *n)
 bool
 node_divides(const Node *n)
 {
-	return LISTED(n, into_parts);
+	return op_has(n->op, TRAIT_SPLITS);
 }
 
 bool
 node_may_return_input(const Node *n)
 {
-	return LISTED(n, may_return_input) && !sums_products(n);
+	return op_has(n->op, TRAIT_MAY_RETURN_INPUT) && !sums_products(n);
 }
 
 bool
@@ -514,18 +499,11 @@ analyze_loop(AliasDb *db, const Node *n)
 	}
 }
 
-/* Operators that only read a list of tensors, and return none of its elements. */
-static const Symbol list_readers[] = {
-	aten_cat, aten_concat, aten_concatenate, aten_stack, aten_vstack, aten_hstack, aten_dstack,
-	aten_column_stack, aten_row_stack, aten_block_diag, aten_index, aten_index_put,
-	aten_index_put_, aten_len, aten_lstm, aten_gru, aten_rnn_tanh, aten_rnn_relu, aten_lstm_cell,
-};
-
 static bool
 is_only_read(const Value *list)
 {
 	for (int i = 0; i < list->uses.n; i++)
-		if (!LISTED(list->uses.at[i].node, list_readers) && !sums_products(list->uses.at[i].node))
+		if (!op_has(list->uses.at[i].node->op, TRAIT_READS_LIST) && !sums_products(list->uses.at[i].node))
 			return false;
 	return list->type->kind == TYPE_LIST;
 }

@@ -22,10 +22,10 @@ add_write(AliasDb *db, Ints *into, int e)
 		alias_join(db, into, alias_reach_of(db, -2 - e));
 }
 
-/* Nodes that read only the container, not its members. non_readers only keep a reference. */
+/* Nodes without a row that read only the container, not its members. non_readers only keep a reference. */
 static const Symbol shallow_readers[] = {
-	prim_GetAttr, prim_TupleUnpack, prim_TupleIndex, prim_TupleSlice, prim_ListUnpack, aten_len,
-	prim_isinstance, aten___is__, aten___isnot__, aten___getitem__, prim_unchecked_cast,
+	prim_GetAttr, prim_TupleUnpack, prim_TupleIndex, prim_TupleSlice, prim_ListUnpack, prim_isinstance,
+	prim_unchecked_cast,
 };
 static const Symbol non_readers[] = {
 	prim_TupleConstruct, prim_ListConstruct, prim_DictConstruct, prim_Constant, prim_profile,
@@ -34,7 +34,7 @@ static const Symbol non_readers[] = {
 static void
 add_reads(AliasDb *db, Ints *into, const Node *n)
 {
-	const bool shallow = LISTED(n, shallow_readers);
+	const bool shallow = LISTED(n, shallow_readers) || op_has(n->op, TRAIT_READS_CONTAINER);
 
 	if (LISTED(n, non_readers))
 		return;

@@ -242,6 +242,18 @@ typedef enum Lowering {
 	LOWER_COMPLEX_RECIPROCAL,
 	NLOWERING
 } Lowering;
+/* What is true of all overloads of an operator: TRAIT in rt/ops/ops.h. */
+typedef enum OpTrait {
+	TRAIT_CHECKS_DATA,         /* It raises for some values of its arguments, whatever their types and sizes. */
+	TRAIT_NEVER_RAISES,        /* Its kernel cannot fail on tensors of known types. */
+	TRAIT_MAY_RETURN_INPUT,    /* The result may alias an argument, although the schema does not say so. */
+	TRAIT_SPLITS,              /* The result is a list of views of the first argument. */
+	TRAIT_READS_LIST,          /* It only reads a list of tensors, and returns none of its elements. */
+	TRAIT_READS_CONTAINER,     /* It reads a container, but not what the members hold. */
+	TRAIT_ASKS_LAYOUT,         /* The result depends on strides. */
+	TRAIT_ASKS_TYPE,           /* The result depends on the argument's sizes, dtype or device alone. */
+	TRAIT_JUMPS,               /* A float result is discontinuous in the arguments. */
+} OpTrait;
 typedef enum OpEffect { EFFECT_PURE, EFFECT_RANDOM, EFFECT_IO } OpEffect;
 
 struct Op {
@@ -260,6 +272,7 @@ struct Op {
 	bool        exact;         /* Whether it is an OUT row, whose out= tensor must have the result's dtype. */
 	RtKernel   *kernel;        /* Null for BODY rows. */
 	Lowering    lowering;
+	uint32_t    traits;        /* Bit 1 << t for each OpTrait t. */
 	int         row;           /* OpRow of row.h. -1 for an operator of the user. */
 	Schema     *schema;        /* Null until op_schema parses it. */
 	Function   *function;      /* Function of a BODY row, compiled by the frontend's ops_compile_bodies. */
@@ -282,6 +295,11 @@ Op     *op_by_id(Cx *, const char *id);
 bool    op_lacks_overloads(Cx *, const char *name);
 const char *op_schema_text(Cx *, Op *);             /* Complete text of the schema. */
 Schema *op_schema(Cx *, Op *);
+static inline bool
+op_has(const Op *op, OpTrait t)
+{
+	return op && op->traits >> t & 1;
+}
 uint32_t op_use(Cx *, Op *); /* How the kernel uses its arguments: bits of RT_USE_WRITES in rt.h. */
 int     op_count(Cx *);
 Op     *op_at(Cx *, int);                           /* The i-th row, then the operators of the user. */

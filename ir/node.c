@@ -564,30 +564,13 @@ node_may_overflow(const Node *n)
 	return false;
 }
 
-static const Symbol refusing[] = {
-	aten___getitem__, aten__set_item, aten_pop, aten_popitem, aten_remove, aten_Delete,
-	aten_floordiv, aten_remainder, aten_Int, aten_Float, aten_ord, aten_chr, prim_ListUnpack,
-	prim_Min, prim_Max, prim_min, prim_max, aten__unwrap_optional, aten_index, aten_index_put,
-	aten_index_put_, aten_index_select, aten_index_add, aten_index_add_, aten_index_copy,
-	aten_index_copy_, aten_index_fill, aten_index_fill_, aten_gather, aten_scatter, aten_scatter_,
-	aten_scatter_add, aten_scatter_add_, aten_scatter_reduce, aten_scatter_reduce_, aten_take,
-	aten_take_along_dim, aten_put, aten_put_, aten_embedding, aten_embedding_bag, aten_nll_loss,
-	aten_nll_loss2d, aten_nll_loss_nd, aten_cross_entropy_loss, aten_multi_margin_loss,
-	aten_multilabel_margin_loss, aten_one_hot, aten_bincount, aten_multinomial, aten_bernoulli,
-	aten_repeat_interleave, prim_mask, aten_masked_scatter, aten_masked_scatter_, aten_inverse,
-	aten_cholesky,
-	aten_linalg_inv, aten_linalg_cholesky, aten_linalg_solve,
-};
-
 bool
 node_may_refuse_data(const Node *n)
 {
 	if ((node_is(n, aten_Int) || node_is(n, aten_Float)) && n->in[0]->type->kind != TYPE_STR)
 		return false;
-	for (size_t i = 0; i < sizeof refusing / sizeof *refusing; i++)
-		if (node_is(n, refusing[i]))
-			return true;
-	return node_may_divide_by_zero(n) || node_may_overflow(n);
+	return op_has(n->op, TRAIT_CHECKS_DATA) || node_is(n, prim_ListUnpack) || node_may_divide_by_zero(n) ||
+	       node_may_overflow(n);
 }
 
 /* Dropout draws numbers only if `train` is set, attention only if `dropout_p` is not 0. */

@@ -48,6 +48,14 @@ static const uint8_t lowerings[NROW] = {
 #include "../rt/ops/ops.h"
 };
 
+typedef struct Trait { const char *name; OpTrait trait; } Trait;
+
+static const Trait traits[] = {
+#define TRAIT(space_, name_, what_) { #space_ "::" #name_, TRAIT_##what_ },
+#include "../rt/ops/ops.h"
+	{ NULL, 0 },
+};
+
 enum { NAME_MAX_BYTES = 63 };
 
 typedef struct Order { const char *name, *overloads; } Order;
@@ -142,6 +150,14 @@ ops_init(Cx *cx)
 		op->row = i;
 		op->kernel = op_kernels ? op_kernels[i] : op->kernel;
 		index_op(cx, op);
+	}
+	for (const Trait *t = traits; t->name; t++) {
+		const Name *name = map_get(&ops->names, t->name);
+
+		if (!name)
+			BUG("TRAIT names no operator: %s", t->name);
+		for (Op *op = name->first; op; op = op->next)
+			op->traits |= (uint32_t)1 << t->trait;
 	}
 	for (const Order *o = orders; o->name; o++) {
 		Name *name = map_get(&ops->names, o->name);

@@ -144,20 +144,6 @@ schema_is_plain(const Schema *s)
 	return !s->vararg && !s->varret;
 }
 
-static bool
-name_jumps(const char *name)
-{
-	static const char *const words[] = {
-		"ceil", "floor", "round", "trunc", "frac", "fmod", "remainder", "sign", "sgn", "heaviside", "bernoulli",
-		"fake_quantize",
-	};
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (strstr(name, words[i]))
-			return true;
-	return false;
-}
-
 static Form *
 form_new(Cx *cx, const char *kernel)
 {
@@ -168,7 +154,7 @@ form_new(Cx *cx, const char *kernel)
 	f->schema = op ? op_schema(cx, op) : NULL;
 	f->draws = op && op->effect == EFFECT_RANDOM;
 	f->plain = f->schema && !f->draws && schema_is_plain(f->schema);
-	f->jumps = name_jumps(kernel);
+	f->jumps = op_has(op && op->form == OP_ALSO ? op_by_id(cx, op->base) : op, TRAIT_JUMPS);
 	return f;
 }
 

@@ -19,15 +19,9 @@ typedef struct Hoist {
 	bool     changed;
 } Hoist;
 
-/* Kernels that cannot fail on tensors of known types, whatever the data. */
+/* Nodes without a row that cannot fail. */
 static const Symbol total[] = {
-	aten_t, aten_transpose, aten_permute, aten_view, aten_reshape, aten_expand, aten_unsqueeze,
-	aten_squeeze, aten_slice, aten_select, aten_narrow, aten_flatten, aten_contiguous,
-	aten_detach, aten_mm, aten_bmm, aten_addmm, aten_matmul, aten_linear, aten_conv1d,
-	aten_conv2d, aten_conv3d, aten_softmax, aten_log_softmax, aten_sum, aten_mean, aten_cat,
-	aten_stack, aten_to, aten_clone, aten_zeros, aten_ones, aten_full, aten_zeros_like,
-	aten_ones_like, aten_len, prim_ListConstruct, prim_TupleConstruct, prim_TupleIndex,
-	prim_TupleUnpack, prim_GetAttr, prim_Constant,
+	prim_ListConstruct, prim_TupleConstruct, prim_TupleIndex, prim_TupleUnpack, prim_GetAttr, prim_Constant,
 };
 
 static bool
@@ -67,7 +61,7 @@ is_float_map(const Node *n)
 static bool
 cannot_fail(const Node *n)
 {
-	bool listed = is_float_map(n);
+	bool listed = is_float_map(n) || op_has(n->op, TRAIT_NEVER_RAISES);
 
 	if (node_is_cheap(n))
 		return true;

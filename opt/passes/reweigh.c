@@ -103,15 +103,10 @@ reweigh_outputs(const Reweigh *r, Node *n, Outputs *o)
 bool
 reweigh_only_reader(const Value *x, const Node *by)
 {
-	static const Symbol asks[] = { aten_dim, aten_size, prim_dtype, prim_device, prim_is_cuda };
-
 	for (int i = 0; i < x->uses.n; i++) {
 		const Node *user = x->uses.at[i].node;
-		bool harmless = user == by;
 
-		for (size_t k = 0; k < sizeof asks / sizeof *asks; k++)
-			harmless |= node_is(user, asks[k]);
-		if (!harmless)
+		if (user != by && !op_has(user->op, TRAIT_ASKS_TYPE))
 			return false;
 	}
 	return x->node->block == by->block;

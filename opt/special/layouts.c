@@ -255,8 +255,6 @@ spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
 static bool
 any_layout_will_do(const Node *n, int i, bool plain)
 {
-	static const Symbol asks[] = { aten_stride, aten_is_contiguous, aten_storage_offset,
-					    aten__unsafe_view };
 	const Schema *schema = node_schema(n);
 
 	if (!plain && (n->nout != 1 || n->out[0]->type->kind != TYPE_TENSOR || !n->op || !n->op->kernel ||
@@ -268,10 +266,7 @@ any_layout_will_do(const Node *n, int i, bool plain)
 				return false;
 		return true;
 	}
-	for (size_t k = 0; k < sizeof asks / sizeof *asks; k++)
-		if (node_is(n, asks[k]))
-			return false;
-	return schema && n->op && i < schema->nargs && !schema->args[i].alias;
+	return schema && n->op && !op_has(n->op, TRAIT_ASKS_LAYOUT) && i < schema->nargs && !schema->args[i].alias;
 }
 
 /* Is it a copy in another dtype, which lies as its input does? */

@@ -218,4 +218,5 @@ static KERNEL_FN(dict_length, put_int(in[0].u.dict->n, out))
 
 #define OP(id, schema, rule, effect, gradient)
 #define SHARED(id, schema, function) KERNEL(id, function(cx, in, out))
+#define TRAIT(space, name, what)
 #include "dicts.def"

@@ -51,6 +51,8 @@
  *     stands behind row `id`: what a kernel of specialized code computes for it, LOWER_WHAT of ir.h; its form is in
  *     codegen/kernel/families.c.  Rows of MAP are kernels without it, but for complex
  *     numbers.  All others stay calls.
+ * TRAIT(space, name, WHAT)
+ *     stands behind the rows of operator space::name: what is true of all its overloads, TRAIT_WHAT of ir.h.
  * The gradient is TorchScript, compiled by frontend (gradient.c) and put into graphs by opt (autodiff.c).  It is one of
  *     "grad * other; grad * self"     expressions, one for each argument that is a tensor, an optional tensor or a
  *             list of tensors, over the arguments, grad (grad1, ... of further results) and result (result1, ...);
@@ -89,6 +91,9 @@
 	out(name##_##overload##_out, "aten::" #name "." #overload "_out", name##_##overload)
 #ifndef LOWER
 #define LOWER(id, what)
+#endif
+#ifndef TRAIT
+#define TRAIT(space, name, what)
 #endif
 #include "map.def"
 #include "pair.def"
@@ -129,3 +134,4 @@
 #undef FORMS
 #undef FORMS_OF
 #undef LOWER
+#undef TRAIT
