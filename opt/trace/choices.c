@@ -1,10 +1,11 @@
 /*
- * What the turns of a run rest on: data, random numbers, state that the run itself writes, arguments that are numbers.
+ * Finds what the turns of a run depend on: data, random numbers, state that the run itself writes, or number arguments.
  *
- * Every value of the trace, which is one graph here, has three sets: what its elements depend on, what its sizes or its
- * length do, and what its dtype, its rank or whether it is there at all do, which is mostly nothing, since the way says
- * it.  Sizes of arguments depend on nothing, since a trace is checked with others.  Nodes are gone through once, in
- * order; what is written goes on to all that may be the same memory and was there before.
+ * The trace is one graph here.  Every value has three sets of ON_ bits.  `data` tells what its elements depend on,
+ * `form` what its sizes or length depend on.  `kind` tells what its dtype, its rank, or whether it is None depend on.
+ * `kind` is mostly empty, since the path decides that.  Sizes of arguments depend on nothing, since a trace is checked
+ * with other sizes.  Nodes are visited once, in order.  A write also changes the sets of all earlier values that may
+ * share the memory.
  */
 #include "trace.h"
 
@@ -16,14 +17,14 @@ typedef struct Depends {
 	AliasDb  *alias;
 	On       *on;              /* by value id */
 	Vec(const Value *) memory; /* values made so far that may be written to */
-	Map       attributes;      /* class and name -> On, of what was set */
-	Map       state;           /* class and name: some node sets it */
+	Map       attributes;      /* class and name of an attribute -> On of the values set */
+	Map       state;           /* class and name of each attribute that some node sets */
 	KnownTable *table;         /* runs operators on tensors without data */
 	PtrMap    reads;           /* Op -> Reads */
-	Pass      pass;            /* whose instance the run was on: of what attributes are */
+	Pass      pass;            /* its `self` is the instance of the run, for values of attributes */
 } Depends;
 
-/* Of tensors: dtype and rank; these and sizes; all. */
+/* Properties of tensors that an operator reads: dtype and rank; these and sizes; all. */
 typedef enum Reads { READS_KIND = 1, READS_SIZES, READS_ELEMENTS } Reads;
 
 static On
@@ -77,7 +78,7 @@ has_number(const Type *t)
 	return has;
 }
 
-/* A number, a text: it has no size. */
+/* Is it a number or a string, which has no size? */
 static bool
 is_plain(const Type *t)
 {
@@ -86,7 +87,8 @@ is_plain(const Type *t)
 
 /* ---- operators -------------------------------------------------------------------------------------------------- */
 
-/* The arguments of a call on that tensor; false: there is one of another kind. */
+/* Makes arguments for a call on this tensor.  False if an argument has no default, and is neither tensor, int nor
+ * bool. */
 static bool
 plain_arguments(const Schema *s, IValue tensor, IValue *args)
 {
@@ -105,7 +107,7 @@ plain_arguments(const Schema *s, IValue tensor, IValue *args)
 	return true;
 }
 
-/* What the kernel says of a tensor of n x n elements that has no data; false: nothing. */
+/* Runs the kernel on a tensor of n x n elements without data.  False if it cannot tell its result then. */
 static bool
 answer_of_sizes(Depends *d, Op *op, const Schema *s, int64_t n, IValue *out)
 {
@@ -119,7 +121,7 @@ answer_of_sizes(Depends *d, Op *op, const Schema *s, int64_t n, IValue *out)
 	return answers;
 }
 
-/* On which properties of tensors does the operator's result, which is not a tensor, depend? The kernel itself tells. */
+/* Properties of tensors on which the operator's result depends, if it is no tensor.  The kernel is run on two sizes. */
 static Reads
 reads_of(Depends *d, Op *op)
 {
@@ -145,7 +147,7 @@ reads(Depends *d, Op *op)
 	return (Reads)*known;
 }
 
-/* Does the node's result have sizes by the elements of tensors? */
+/* Do sizes of the node's result depend on elements of tensors? */
 static bool
 sizes_by_data(const Node *n)
 {
@@ -166,7 +168,7 @@ is_mask(const Value *v)
 	return op && op->form == OP_MAP && !strcmp(op->result, "boolean");
 }
 
-/* x[mask]: the list of indices has one. */
+/* Is n x[mask], with a mask in its list of indices? */
 static bool
 picks_by_mask(const Node *n)
 {
@@ -180,7 +182,7 @@ picks_by_mask(const Node *n)
 	return false;
 }
 
-/* What a size, or a length, depends on as a number. */
+/* Dependencies of a size or length of x, taken as a number. */
 static uint8_t
 by_size(const On *x)
 {
@@ -189,7 +191,7 @@ by_size(const On *x)
 	return (x->form & ~data) | (x->form & data ? ON_SIZES : 0) | x->kind;
 }
 
-/* What an argument says of the result's elements. */
+/* Dependencies that argument x passes on to the elements of the result. */
 static uint8_t
 through(const On *x, bool tensor, Reads what)
 {
@@ -198,7 +200,7 @@ through(const On *x, bool tensor, Reads what)
 	return (tensor && what == READS_SIZES ? 0 : x->data) | by_size(x);
 }
 
-/* Does it draw random numbers?  Dropout does not where the instance says that it is not trained. */
+/* Does n draw random numbers?  Dropout does not if the instance says that it is not in training. */
 static bool
 draws(Depends *d, const Node *n)
 {
@@ -209,7 +211,8 @@ draws(Depends *d, const Node *n)
 	       !(train && freeze_resolves(&d->pass, d->g, train, &v) && v.tag == RT_BOOL && !v.u.i);
 }
 
-/* Sizes of a pointwise result come of its tensors alone; others may come of numbers, too. */
+/* Dependencies of an operator's result.  Sizes of a pointwise result depend on its tensors only, others also on
+ * numbers. */
 static On
 of_operator(Depends *d, const Node *n)
 {
@@ -252,7 +255,8 @@ is_object(const Type *t)
 	return t->kind == TYPE_CLASS || t->kind == TYPE_INTERFACE;
 }
 
-/* What another call leaves there is not what this one found. */
+/* Dependencies of an attribute that is read.  An attribute that the run sets or changes is state: another call may find
+ * another value. */
 static On
 of_attribute(Depends *d, const Node *n)
 {
@@ -278,7 +282,7 @@ set_attribute(Depends *d, const Node *n)
 	*set = both(*set, *on(d, n->in[1]));
 }
 
-/* A part of a tuple, which may have been made here. */
+/* Dependencies of element i of a tuple, which may have been made in the graph. */
 static On
 of_part(Depends *d, const Node *n, int i)
 {
@@ -298,7 +302,8 @@ of_index(Depends *d, const Node *n)
 	return of_part(d, n, (int)(i < 0 ? i + n->in[0]->type->n : i));
 }
 
-/* Is a value there, and of which class?  The way decided that, but for what another call left, or a dict has. */
+/* Does n ask whether a value is None, or for its class?  The path decides that, but for values from a dict or a
+ * call. */
 static bool
 asks_what_it_is(const Node *n)
 {
@@ -321,7 +326,7 @@ of_kind(Depends *d, const Node *n)
 	return x;
 }
 
-/* len(x), keys of d, key in d: of the first operand only its form matters. */
+/* Does n read only the form of its first operand: len(x), keys of d, key in d? */
 static bool
 asks_for_form(const Node *n)
 {
@@ -341,8 +346,8 @@ of_form(Depends *d, const Node *n)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
-/* What is written into `to` may be read of all that may be the same memory, or holds it; a module's attributes are
- * looked at where they are read. */
+/* Adds the dependencies of a write to all values that may share memory with `to`, or contain it.  A module's attributes
+ * are handled where they are read. */
 static void
 write_through(Depends *d, const Value *to, On what)
 {
@@ -355,7 +360,8 @@ write_through(Depends *d, const Value *to, On what)
 		if ((what.data & ~x->data) | (what.form & ~x->form))
 			if (v == to || alias_may(d->alias, v, to) || alias_may_contain(d->alias, v, to))
 				*x = both(*x, what);
-		if (!(x->data & ON_DATA) || v->type->kind != TYPE_TENSOR)    /* more is not said of what is data */
+		/* A tensor with ON_DATA needs no more updates. */
+		if (!(x->data & ON_DATA) || v->type->kind != TYPE_TENSOR)
 			d->memory.at[kept++] = v;
 	}
 	d->memory.n = kept;
@@ -416,7 +422,7 @@ begin(Depends *d, bool method)
 			map_put(&d->state, key_of(d, n), n);
 }
 
-/* Is it a check of sizes, whose other branch raises?  The trace goes on without it. */
+/* Is it a check of sizes whose other branch raises?  The trace leaves it out. */
 static bool
 is_size_check(const WayChoice *c)
 {

@@ -1,12 +1,12 @@
 /*
- * The trace as methods: what a module's class has in place of its own once the way is known.
+ * Writes a trace as methods, which replace those of the modules' classes.
  *
  *   def forward(self, x):                      def forward(self, x):
  *     if self.first: x = self.a(x)       ->      _0 = (self.a).forward(x, )
  *     return self.b(x)                           return (self.b).forward(_0, )
  *
- * A method that a way goes through twice, differently, or in two objects of a class, becomes two: forward and forward1.
- * Functions that kept calls need keep their names, so that what the way made of them has another.
+ * A method that runs on two different paths, or on two objects of a class, becomes two methods: forward and forward1.
+ * Functions that kept calls need keep their names, so their traced variants get other names.
  */
 #include "trace.h"
 
@@ -18,7 +18,8 @@ same_turn(const Turn *a, const Turn *b)
 	return a->code == b->code && a->pc == b->pc && a->went == b->went && a->cls == b->cls;
 }
 
-/* Does the way go on as it did there?  It then goes on so to the variant's end, since turns are all that decides. */
+/* Are the next turns those of the variant?  Then this call takes the variant's path to its end: turns decide
+ * everything. */
 static bool
 goes_as(const Tracer *t, const Variant *v)
 {
@@ -63,8 +64,8 @@ trace_variant(Tracer *t, Function *fn)
 
 typedef struct Names {
 	Cx  *cx;
-	Map  functions;            /* that are still called as they were read */
-	Map  by_name;              /* methods that these call of whatever object */
+	Map  functions;            /* functions that are still called unchanged */
+	Map  by_name;              /* names of methods that these call on any object */
 	bool kept;
 } Names;
 
@@ -80,7 +81,7 @@ note_function(Names *s, Function *fn)
 		note_calls(s, function_graph(s->cx, fn)->top);
 }
 
-/* Calls in a traced graph that are not its own variants' are kept ones. */
+/* Notes kept calls: calls in a traced graph that are not calls of its variants. */
 static void
 note_calls(Names *s, const Block *b)
 {
@@ -108,7 +109,7 @@ is_taken(Names *s, const ClassInfo *info, const char *name)
 	       map_get(&s->by_name, name);
 }
 
-/* The class has fn by this name; what had it goes. */
+/* Gives the class the method fn by this name, in place of one that had it. */
 static void
 put_method(Cx *cx, ClassInfo *info, Function *fn, const char *name)
 {
@@ -121,7 +122,7 @@ put_method(Cx *cx, ClassInfo *info, Function *fn, const char *name)
 	vec_push(cx->arena, &info->methods, fn);
 }
 
-/* forward, forward1, forward2 ...: the first that no other one has. */
+/* Names a variant forward, forward1, forward2 ...: the first name that is free. */
 static void
 name_variant(Names *s, Map *given, Variant *v, const char *wanted)
 {

@@ -1,16 +1,17 @@
 /*
- * Walks a graph along the way of a run and copies what it comes by.
+ * Walks a graph along the path of a run and copies the nodes on it.
  *
  *   %y = prim::If(%c)                 with %c true
  *     block0(): -> (f(%x))      ->    %y = f(%x)
  *     block1(): -> (g(%x))
  *
- * A loop is its body, once for each trip.  Numbers stay values: a size that was read is read again, and what was
- * computed of it is computed.  So a trace says the same as its model wherever that goes the same way.
+ * A loop becomes its body, once for each trip.  Numbers stay values: a size that the model reads is read again, and
+ * what was computed from it is computed again.  So a trace computes the same as its model where the model takes the
+ * same path.
  *
- * Calls: of a method of another module they stay calls, of that method along the same way (methods.c), as PyTorch's
- * tracer leaves them; others become their nodes.  What is kept by name stays as it is, with its branches; its turns are
- * walked past.  A `with` stays where its methods never turn.
+ * A call of another module's method stays a call, of this method along the same path (methods.c), as PyTorch's tracer
+ * leaves them.  Other calls become the nodes of the callee.  A call that is kept by name stays as it is, with branches,
+ * and its turns are skipped.  A `with` stays if its methods take no turns.
  */
 #include "trace.h"
 
@@ -19,10 +20,10 @@ enum { MOST_NODES = 500000 };
 typedef struct Walk {
 	Tracer *t;
 	Graph  *to;
-	const RtCode *code;        /* whose turns these are; null: of a forked function, which has no name */
-	const Value *self;         /* the object that `to` is a method of; null: none */
-	Range   at;                /* where the function is called, when its text is Kiln's own */
-	Map     values;            /* of the function that is walked -> of `to` */
+	const RtCode *code;        /* code whose turns these are; null for a forked function, which has no name */
+	const Value *self;         /* the object whose method `to` is; null: none */
+	Range   at;                /* place of the call, for functions whose text is Kiln's own */
+	Map     values;            /* values of the walked function -> values of `to` */
 } Walk;
 
 static void walk_block(Walk *, const Block *);
@@ -114,7 +115,7 @@ walk_loop(Walk *w, const Node *n)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-/* Is `name` what is asked for, or does it end with that behind a dot? */
+/* Is `name` equal to `asked`, or does it end with a dot and `asked`? */
 static bool
 is_named(const char *name, int n, const char *asked)
 {
@@ -123,7 +124,7 @@ is_named(const char *name, int n, const char *asked)
 	return len <= n && !memcmp(name + n - len, asked, (size_t)len) && (len == n || name[n - len - 1] == '.');
 }
 
-/* A function or method of that name, or any method of a class of that name. */
+/* Is the call kept: by the name of the function or method, or by the name of the method's class? */
 static bool
 is_kept(Tracer *t, const Function *fn)
 {
@@ -143,7 +144,7 @@ code_of(const Function *fn)
 	return fn->unchanged ? fn->unchanged->code : NULL;
 }
 
-/* Was the function written by Kiln: sorting by a class's __lt__, hooks? */
+/* Did Kiln write the function, as for sorting by a class's __lt__, or for hooks? */
 static bool
 is_own_text(const Graph *g)
 {
@@ -152,7 +153,7 @@ is_own_text(const Graph *g)
 	return src && src->name && *src->name == '<';
 }
 
-/* The callee's nodes; its results are noted as n's. */
+/* Walks the callee in place of the call n, and sets n's results. */
 static void
 walk_inlined(Walk *w, const Node *n, Function *fn, Value *const *args)
 {
@@ -171,7 +172,7 @@ walk_inlined(Walk *w, const Node *n, Function *fn, Value *const *args)
 		graph_set_cloned(&w->values, n->out[i], now(&in, g->top->ret->in[i]));
 }
 
-/* A call that stays is made once more, but its turns are gone by. */
+/* Copies a kept call.  The callee is walked only to skip its turns. */
 static void
 walk_kept(Walk *w, Node *n, Function *fn)
 {
@@ -181,7 +182,7 @@ walk_kept(Walk *w, Node *n, Function *fn)
 	copy(w, n);
 }
 
-/* A call of a module's method that stays gets its variant's name when that has one (methods.c). */
+/* Emits a call of a module's method along its path.  methods.c names the variant later. */
 static void
 walk_module(Walk *w, const Node *n, Function *fn, Value *const *args)
 {
@@ -204,7 +205,7 @@ is_other_module(const Walk *w, const Function *fn, const Value *object)
 	       class_info(fn->self)->module && object != w->self;
 }
 
-/* Called by name: the class that the object had decides, and the callee wants to see it. */
+/* Finds the method that is called by name.  The object's class decides, so the object is cast to it for the callee. */
 static Function *
 called_by_name(Walk *w, const Node *n, Value **object)
 {
@@ -243,8 +244,8 @@ walk_call(Walk *w, Node *n)
 		walk_inlined(w, n, fn, args);
 }
 
-/* A forked call stays one, of a body without branches.  In one graph it is made at once, as its run was, and what is
- * forked gives what is there. */
+/* A forked call stays a fork, of a body without branches.  In a single graph the body runs at once, as it did in the
+ * run, and the fork returns its result. */
 static void
 walk_task(Walk *w, Node *n)
 {
@@ -299,8 +300,8 @@ turns(Cx *cx, Function *fn)
 	return block_turns(cx, function_graph(cx, fn)->top);
 }
 
-/* Where a class has such methods that turn, they are called where the `with` begins and ends: on the way of the run
- * nothing raises in between. */
+/* Calls the methods of a `with` where it begins and ends, if they take turns.  Nothing raised in between in this
+ * run. */
 static bool
 walk_with(Walk *w, Node *n, const char *method)
 {

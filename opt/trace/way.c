@@ -1,9 +1,10 @@
 /*
- * Which way a run goes: every turn that its code takes, in order.
+ * Records the path of a run: every turn that its code takes, in order.
  *
- * A turn is a branch, a trip of a loop begun or not, or the class of an object whose method is called by name.  With
- * the code as it was read, where every prim::If is one branch, that is all that a graph leaves open; operators' own
- * bodies are no code of the model.  Forked calls run at once while they are watched, so that the order is the code's.
+ * A turn is a branch, a loop trip that begins or not, or the class of an object whose method is called by name.  In
+ * code lowered from the graph as it was read, every prim::If is one branch.  There a graph leaves nothing else open.
+ * Bodies of operators are not code of the model.  Forked calls run at once while they are watched, so that the order is
+ * that of the code.
  */
 #include "trace.h"
 
