@@ -1,19 +1,19 @@
 /*
- * Guards: what the profile says and nothing implies, checked right after the node that makes it.
+ * Guards: check facts that only the profile tells, right after the node that makes the value.
  *
  * A prim::BailOut takes the value, and the contents of the registers that are live at the next pc of the generic code,
- * which goes on there when the value differs.  So the walk must know the values in those registers.
+ * which continues there if the value differs.  So the walk must know the values in those registers.
  *
- * An int or bool that was the same in several runs is guarded where it decides: which branch is taken, how often a loop
- * runs, how large a tensor is.  A branch that no run took then has no code in the specialized graph.  One run is enough
- * where the other branch raises.  The guard has no result: behind it the number is a constant.
+ * An int or bool that was the same in several runs is guarded if it decides something: a branch, a trip count, a
+ * tensor's size.  A branch that no run took then has no code in the specialized graph.  One run is enough if the other
+ * branch raises.  The guard has no result: behind it the number is a constant.
  *
  *    c = aten::Bool(t)      ->   c = aten::Bool(t)
  *    If(c): A, else: B           prim::BailOut[pc=7, regs=[3], value=True](c, h)
  *                                A
  *
- * A large size that depends on data (how many boxes are kept) gets no guard when only one run has seen it: the next
- * input will have another, and the code behind it is correct without the number, in calls of the runtime.
+ * A large size that depends on data (how many boxes are kept) gets no guard if only one run has seen it: the next
+ * input will have another.  Code behind it is correct without the number, by calls of the runtime.
  */
 #include "specialize.h"
 
@@ -37,7 +37,7 @@ is_shared(Spec *s, Scope *c, const int *regs, int n, int i)
 	return false;
 }
 
-/* The values that are live at pc, in the order of regs; false: the value in some register is not known. */
+/* Adds the values that are live at pc as inputs of exit.  *regs: their registers.  False if some value is not known. */
 static bool
 live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 {
@@ -61,7 +61,7 @@ live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 	return true;
 }
 
-/* The BailOut behind n for a guard of v; null: it cannot be made. */
+/* Emits the BailOut after n that guards v.  Null if it cannot be made. */
 static Node *
 way_out(Spec *s, Scope *c, const Node *n, Value *v, int nout)
 {
@@ -104,8 +104,8 @@ guard_type(Spec *s, Scope *c, const Node *n, const Value *from)
 	spec_bind(s, c, from, exit->out[0]);
 }
 
-/* The type of m where it is an element of a tensor at an index that is not known: what the element at 0 has; null: m is
- * something else.  The value itself stays unknown: the table would take it for the element at 0. */
+/* The type of m, an element of a tensor at an unknown index: that of the element at 0.  Null if m is something else.
+ * The value itself stays unknown, or the table would take it for the element at 0. */
 static const Type *
 type_at_any_index(Spec *s, const Node *m)
 {
@@ -119,7 +119,7 @@ type_at_any_index(Spec *s, const Node *m)
 	return known_run(s->k, m->op, args, &out, 1, true) ? type_of_tensor(s->cx, out.u.t) : NULL;
 }
 
-/* Guards that m's result is what it is at index 0; no call fails this, as long as the index is one. */
+/* Guards that m's result has the type of the element at index 0.  Every valid index passes this guard. */
 static bool
 guard_element(Spec *s, Scope *c, const Node *n, const Node *m)
 {
@@ -221,8 +221,8 @@ is_unsteady(Spec *s, const Node *n)
 	return is;
 }
 
-/* Marks what depends on written attributes or on random numbers: it was the same in all profiled runs only because each
- * of them began anew. */
+/* Marks values that depend on written attributes or on random numbers.  They were the same in all profiled runs only
+ * because each run began anew. */
 static void
 mark_unsteady(Spec *s, const Block *b)
 {
@@ -244,7 +244,7 @@ stays_same(Spec *s, const Value *v)
 	return !s->unsteady[v->id];
 }
 
-/* Guards that a number is what it was in every run, which is known from here on. */
+/* Guards that a number is what it was in every run.  It is known from here on. */
 static void
 guard_value(Spec *s, Scope *c, const Node *n, const Value *from)
 {

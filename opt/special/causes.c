@@ -1,8 +1,8 @@
 /*
- * Causes: why a size is fixed, or has no dynamic code, with the line of the model that says so.
+ * Causes: why a size is fixed, or has no dynamic code, with the line of the model that decides it.
  *
- * Two samples are compared node by node: the first that differs, or gives a number that may not differ, is the cause.
- * Where the model raises at the other sizes, the call that raises is.
+ * Two samples are compared node by node.  The first node that differs, or has a number that may not differ, is the
+ * cause.  If the model raises at the other sizes, the call that raises is the cause.
  */
 #include "../opt.h"
 
@@ -77,7 +77,7 @@ put_sizes(Buf *b, const FixedSizes *f, int first, bool *said)
 		buf_printf(b, " and %d more", n - SIZES_NAMED);
 }
 
-/* Sizes at which the model raises are its own affair, but for a batch, which a trace or a buffer may have fixed. */
+/* Is it worth a note?  If the model raises at other sizes, only a batch is: a trace or a buffer may have fixed it. */
 static bool
 is_of_interest(const FixedSize *f)
 {

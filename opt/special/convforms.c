@@ -1,12 +1,13 @@
 /*
- * Convolutions in the forms that have kernels.
+ * Brings convolutions into forms that have kernels.
  *
- * Padding "same" and "valid" becomes numbers; where "same" is odd, the input gets the extra zero at the end.
+ * Padding "same" and "valid" becomes numbers.  If "same" needs an odd number of zeros, the input gets the extra one at
+ * the end.
  *
- * A convolution over one dim, of (N, C, L), is one over two dims of a tensor of height 1, which layouts.c brings to
- * channels last; squeezed again, the result keeps that layout, so that only the first of a chain is converted.  Over
- * one channel (a spectrum of samples, by a basis) it is a product: rows of the kernel's length that overlap, times the
- * weights.
+ * A convolution over one dim, of (N, C, L), becomes one over two dims of a tensor of height 1, which layouts.c brings
+ * to channels last.  The result is squeezed again and keeps that layout, so that only the first of a chain is
+ * converted.  Over one channel (a spectrum of samples, by a basis) it becomes a product: rows of the kernel's length,
+ * which overlap, times the weights.
  *
  *    y = conv1d(x, w, b, [s], [p], [d], g)  ->  y' = conv2d(unsqueeze(x, 2), unsqueeze(w, 2), b,
  *                                                           [1, s], [0, p], [1, d], g)
@@ -43,7 +44,7 @@ put_weights(Spec *s, const Conv *v, int ndim, Range at)
 
 /* ---- padding by a word ------------------------------------------------------------------------------------------- */
 
-/* The convolution with its padding as numbers; null: it has no such padding, or one that is refused. */
+/* The convolution with its padding as numbers.  Null if its padding is no word, or not supported. */
 static Value *
 with_numbers(Spec *s, Scope *c, const Node *m)
 {
@@ -195,7 +196,7 @@ same_dims(Spec *s, const Value *a, const Value *b)
 	return !memcmp(t->dims, u->dims, sizeof *t->dims * 4);
 }
 
-/* An operand with one element for each channel, or one in all, viewed with the dims before the squeeze; null: it has
+/* An operand with one element for each channel, or one in all, viewed with the dims before the squeeze.  Null if it has
  * more elements. */
 static Value *
 by_channel(Spec *s, Scope *c, Value *v, Range at)
@@ -231,7 +232,8 @@ pads_last_dim(Spec *s, Scope *c, const Node *n)
 	return mode->is && mode->v.tag == RT_STR && !strcmp(mode->v.u.str->s, "constant");
 }
 
-/* The items of a list, each as it is before its squeeze; false: an item was not squeezed, or the list has changed. */
+/* The items of a list, each as it is before its squeeze.  False if an item was not squeezed, or if the list has
+ * changed. */
 static bool
 squeezed_items(Spec *s, const Value *list, Value **of)
 {

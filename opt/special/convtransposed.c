@@ -1,23 +1,23 @@
 /*
- * Transposed convolutions as convolutions of stride 1: every output belongs to one phase of the stride, and what a
- * phase adds up is a convolution of the input by every stride-th tap of the kernel, flipped.
+ * Computes transposed convolutions as convolutions of stride 1.  Every output belongs to one phase of the stride.  A
+ * phase is a convolution of the input by every stride-th tap of the kernel, flipped.
  *
  *    out[p] = sum over taps k of x[(p + pad - k) / s] w[k];   p + pad = s a + r,  k = r + s t:
  *    phase r at a = sum over t of x[a - t] w[r + s t],        t < T = ceil(K / s)
  *
  * One convolution with an output channel for every (group, phase, channel) computes all phases; a copy interleaves
- * them, and the padding is cut off.  Taps beyond the kernel's end are zeros: none where s divides K.
+ * them, and the padding is cut off.  Taps beyond the kernel's end are zeros: none if s divides K.
  *
  *    z = conv2d(x, w', b', 1, T - 1, 1, g)                                       (N, g r_h r_w c, A_h, A_w)
  *    y = z as (N, A_h, A_w, g, r_h, r_w, c) -> (N, A_h, r_h, A_w, r_w, g, c) -> (N, s A_h, s A_w, g c), cut, permuted
  *
- * Places in the padding are computed and then cut off: a third of all for 4 x 4 inputs, 4 taps, stride 2, padding 1.
- * With enough channels (`close`) phases are counted from the first place of the result instead, p = s b + q, so that
- * nothing is cut.  A phase then reaches to either side of b: the window has one tap more, which is zero in each phase,
- * and kernels leave zero taps out (dense_boxes.c).
+ * Pixels in the padding are computed and then cut off: a third of all for 4 x 4 inputs, 4 taps, stride 2, padding 1.
+ * With enough channels (`close`) phases are counted from the first pixel of the result instead, p = s b + q, so that
+ * nothing is cut.  A phase then reaches to either side of b.  The window has one tap more, which is zero in each phase.
+ * Kernels leave zero taps out (dense_boxes.c).
  *
- * Over three dims likewise, by conv3d (volumes.c); of integers by prim::conv_int8 (quantforms.c).  After Shi et al.,
- * "Is the deconvolution layer the same as a convolutional layer?", 2016.
+ * Over three dims conv3d does the same (volumes.c), for integers prim::conv_int8 (quantforms.c).  After Shi et al., "Is
+ * the deconvolution layer the same as a convolutional layer?", 2016.
  */
 #include "specialize.h"
 
@@ -38,8 +38,8 @@ constant_f32(const Value *v, const RtTensor **out)
 	return *out || c.tag == RT_NONE;
 }
 
-/* The window of dim d over n places of x for `close`: as far before a place as behind the last one, so that there are
- * as many places as the result has. */
+/* Computes the window of dim d over n pixels of x for `close`.  It reaches as far before a pixel as after the last one,
+ * so that there are as many pixels as the result has. */
 static void
 close_window(Transposed *v, int d, int64_t n)
 {
@@ -91,7 +91,7 @@ phases(const Transposed *v)
 	return v->s[0] * v->s[1] * v->s[2];
 }
 
-/* Does it pay to leave no place out, with zeros among the taps?  A phase's channels have to fill vectors. */
+/* Does it pay to cut nothing, with zeros among the taps?  A phase's channels have to fill vectors. */
 static bool
 is_close(const Transposed *v)
 {
@@ -130,8 +130,8 @@ recognise(Spec *s, const Node *m, Transposed *v)
 	return spec_phases(v, x->dims, y->dims);
 }
 
-/* The place in the storage of w of the element of the new weights in row o, for channel i of its group, at tap `tap`;
- * -1: zero, since the tap lies beyond the kernel's end. */
+/* Index in the storage of w of an element of the new weights: row o, channel i of its group, tap `tap`.  -1 if the
+ * element is zero, since the tap is beyond the kernel's end. */
 static int64_t
 source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 {

@@ -1,6 +1,6 @@
 /*
- * Euclidean distances of many rows: a product, and norms.  PyTorch does the same where either side has more than 25
- * rows or the model asks for it; for fewer rows it adds up squared differences, which is more accurate.
+ * Computes euclidean distances of many rows as a product and norms.  PyTorch does the same if either side has more than
+ * 25 rows, or if the model asks for it.  For fewer rows it adds up squared differences, which is more accurate.
  *
  *    y = _cdist_forward(a, b, 2, mode)  ->  y = sqrt(clamp_min(|a|^2 - 2 a b' + |b|^2', 0))
  */

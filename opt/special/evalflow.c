@@ -43,12 +43,12 @@ forget_lists(Spec *s, const Node *n)
 		}
 }
 
-/* ---- may what a node joins get memory of its own? ---------------------------------------------------------------- */
+/* ---- may a joined value get memory of its own? ------------------------------------------------------------------- */
 
 typedef struct Joined {
 	AliasDb *alias;
 	const Node *n;           /* If or Loop */
-	const Value *of[4];      /* one place of the join: the result, the blocks' results, the initial value */
+	const Value *of[4];      /* values that are joined: the result, the blocks' results, the initial value */
 	int      count;
 } Joined;
 
@@ -146,7 +146,7 @@ is_own(Scope *c, const Node *n, int i)
 	return !written || all_done(&j, c->from->top);
 }
 
-/* May its type be known? */
+/* May the type of result i be known? */
 static bool
 may_join(Spec *s, Scope *c, const Node *n, int i)
 {
@@ -162,7 +162,7 @@ same_type(const Value *a, const Value *b)
 	return a->type == b->type;
 }
 
-/* The join of a and b where both have one tensor type: a tensor of that type in a new storage. */
+/* Makes `out` known if a and b have the same tensor type: a tensor of this type in a new storage. */
 static void
 join(Spec *s, Value *out, Value *a, Value *b, bool own, const Type *otherwise)
 {
@@ -230,8 +230,8 @@ spec_if(Spec *s, Scope *c, Node *n)
 	spec_guard_joined(s, c, n);
 }
 
-/* Takes back what the first trip of a loop made, behind `last`, if all trips were too much: loops in it were unrolled,
- * too. */
+/* If all trips would make too many nodes, removes those that the first trip made after `last`.  The first trip tells
+ * how many there are, since it has unrolled inner loops, too. */
 static bool
 was_too_much(Spec *s, Node *last, int64_t trips, ShapesMark mark, int guards)
 {
@@ -251,8 +251,8 @@ was_too_much(Spec *s, Node *last, int64_t trips, ShapesMark mark, int guards)
 	return true;
 }
 
-/* Is it a counted loop that is short enough to unroll?  If not, the caller forgets the lists that its first trip has
- * written to. */
+/* Unrolls a counted loop that is short enough.  If false, the caller forgets the lists that its first trip has written
+ * to. */
 static bool
 unroll(Spec *s, Scope *c, Node *n)
 {
@@ -296,7 +296,7 @@ unroll(Spec *s, Scope *c, Node *n)
 	return true;
 }
 
-/* Evaluates a loop's body with these types carried.  True: the body preserves them; otherwise those that differ have
+/* Evaluates a loop's body with these types carried.  True if the body preserves them.  Else those that differ have
  * become less specific. */
 static bool
 try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
@@ -327,7 +327,7 @@ try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
 	return stable;
 }
 
-/* The types that loop n's carried values begin with. */
+/* The initial types of loop n's carried values. */
 static const Type **
 carried_types(Spec *s, Scope *c, Node *n)
 {

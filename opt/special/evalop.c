@@ -1,6 +1,6 @@
 /*
- * Operators in the partial evaluator: their kernels run on tensors without data, which gives the results' types; where
- * all arguments are known, results become constants; operators with a body are replaced by it.
+ * Operators in the partial evaluator.  Their kernels run on tensors without data, which gives the results' types.  If
+ * all arguments are known, results become constants.  Operators with a body are replaced by it.
  *
  * Lists that the graph writes to are followed: a Shadow has the values of the elements, as long as every write says
  * which elements it changes.  Dicts are followed by running their kernels, as long as keys are known.
@@ -22,7 +22,7 @@ may_fold(Scope *c, const Node *n)
 {
 	if (node_has_effect(n) || node_writes(n))
 		return false;
-	if (node_is(n, prim_dequantize) || node_is(n, prim_dequantized_rows))    /* products take the bytes */
+	if (node_is(n, prim_dequantize) || node_is(n, prim_dequantized_rows))    /* products read the bytes */
 		return false;
 	for (int i = 0; i < n->nout; i++)
 		if (type_is_mutable(n->out[i]->type) && alias_has_writers(c->alias, n->out[i]))
@@ -62,7 +62,7 @@ is_followed(Spec *s, const Node *n, const Node *m)
 	return edit != EDIT_NONE;
 }
 
-/* Makes a write in the shadow of a list that had `was` elements; the kernel has made it in the known list already. */
+/* Applies a write to the shadow of a list that had `was` elements.  The kernel has already changed the known list. */
 static void
 follow_list_write(Spec *s, const Node *n, const Node *m, int64_t was)
 {
@@ -150,7 +150,7 @@ is_of_numbers(const IValue *args, int nargs, const IValue *out, int nout)
 	return all && tensor;
 }
 
-/* The results of n's kernel; now: it was run on data. */
+/* Computes the results of n's kernel.  *now: whether it ran on data. */
 static bool
 run(Spec *s, Scope *c, const Node *n, const KnownArgs *args, IValue *out, bool *now)
 {
@@ -191,7 +191,7 @@ written_geometry(Spec *s, const Node *m)
 	return all;
 }
 
-/* Are v's elements from nowhere, or where they were: an argument's, a view's, those of a tensor made by sizes alone? */
+/* Does v's node compute nothing from tensors: is v an argument, a view, or made from sizes alone? */
 static bool
 is_not_computed(const Value *v)
 {
@@ -206,7 +206,7 @@ is_not_computed(const Value *v)
 	return n == n->block->param || n->op;
 }
 
-/* Do only views look at v before m? */
+/* Do only views use v, apart from m, which is in the same block? */
 static bool
 is_only_viewed(const Value *v, const Node *m)
 {
@@ -231,7 +231,7 @@ refuse_resized(Spec *s, const Node *m, const IntVec *before)
 				   m->kind->name);
 }
 
-/* m, whose arguments are not known, may resize its `out`. */
+/* Fails if m, whose arguments are not known, may resize its `out`. */
 static void
 refuse_resizing(Spec *s, const Node *m)
 {
@@ -257,7 +257,7 @@ adds_zero(Spec *s, const Node *n)
 	       *(const int64_t *)(const void *)rt_data(t) == 0;
 }
 
-/* The length of an arange, from 0 in steps of 1, all of whose elements v has; -1: it is none. */
+/* The length of an arange, from 0 in steps of 1, whose elements all are in v.  -1 if v has no such elements. */
 static int64_t
 arange_in(Spec *s, const Value *v)
 {
@@ -274,8 +274,8 @@ arange_in(Spec *s, const Value *v)
 	return count_of(s, n->out[0]);
 }
 
-/* Does an indexing certainly raise? A mask of another batch is x[arange(batch), ...], whose values no kernel looks at
- * before it runs. */
+/* Does an indexing certainly raise, since an arange among the indices is longer than the dim?  Example:
+ * x[arange(batch), ...] on an x of a smaller batch.  The kernel sees that only when it runs on data. */
 static bool
 exceeds(Spec *s, const Node *m)
 {
@@ -285,7 +285,7 @@ exceeds(Spec *s, const Node *m)
 	for (int i = 0; x && node_is(list, prim_ListConstruct) && i < list->nin && i < x->ndim; i++) {
 		const RtTensor *t = known_tensor(s->k, list->in[i]);
 
-		if (t && t->dtype != RT_i64)             /* a mask is of several dims */
+		if (t && t->dtype != RT_i64)             /* a mask may index several dims */
 			return false;
 		if (t && arange_in(s, list->in[i]) > x->dims[i])
 			return true;
@@ -293,7 +293,7 @@ exceeds(Spec *s, const Node *m)
 	return false;
 }
 
-/* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
+/* Runs the kernel of n without data.  The results of m, its copy, become known if the kernel tells them. */
 void
 spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 {
@@ -353,7 +353,7 @@ holds_tensor(IValue v)
 	return holds;
 }
 
-/* Makes m's results constants, where they are small and known; m stands for n. */
+/* Binds n's results to constants, if those of m, which replaces n, are small and known. */
 static bool
 fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 {
@@ -384,7 +384,8 @@ fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 		if ((out[i].tag == RT_OBJECT && !constant_may_be(out[i])) || out[i].tag == RT_FUTURE)
 			return false;
 		spec_bind_constant(s, c, n->out[i], out[i], n->at);
-		/* The same constant for all sizes has data, which the node that made it may not have in the shapes. */
+		/* A constant that is the same for all sizes has data.  The node that made it may have none in the
+		 * shapes. */
 		if (!shapes_varies(s->shapes, m->out[i]))
 			continue;
 		shapes_same(s->shapes, spec_value(c, n->out[i]), m->out[i]);
@@ -415,7 +416,7 @@ spec_types_known(Spec *s, const Node *m)
 	return true;
 }
 
-/* Operators of floats that are decomposed: by an expansion, or as another row with a body. */
+/* Operators on floats that are replaced: by their own expansion, or by that of another row. */
 static const struct Expansion { const char *id, *as; } expansions[] = {
 	{ .id = "baddbmm", .as = "prim_baddbmm" }, { .id = "addbmm" },
 	{ .id = "outer", .as = "prim_outer" }, { .id = "nan_to_num", .as = "prim_numbers" },
@@ -433,7 +434,7 @@ static const struct Expansion { const char *id, *as; } expansions[] = {
 	{ .id = "upsample_trilinear3d_vec", .as = "prim_trilinear3d_vec" },
 };
 
-/* Those of tensors quantized per tensor, as rows whose bodies have their integers or values */
+/* Operators on tensors quantized per tensor, and the rows that replace them: on their integers, or on their values. */
 static const struct Expansion quantized[] = {
 	{ "clamp", "quantized_clamp" },
 	{ "max_pool1d", "prim_quantized_max_pool1d" }, { "max_pool3d", "prim_quantized_max_pool3d" },
@@ -442,7 +443,7 @@ static const struct Expansion quantized[] = {
 	{ "upsample_nearest3d_vec", "prim_quantized_nearest3d_vec" },
 };
 
-/* Are the tensor arguments floats, all of one dtype? */
+/* Are the tensor arguments floats, all of one dtype?  integers: is the first one quantized per tensor instead? */
 static bool
 can_expand(Spec *s, const Node *m, bool integers)
 {
@@ -461,7 +462,7 @@ can_expand(Spec *s, const Node *m, bool integers)
 	       known_run(s->k, m->op, args, out, m->nout, true);
 }
 
-/* The operators with kernels that an operator becomes, where types and arguments allow it. */
+/* Functions that replace an operator by operators with kernels, if types and arguments allow it. */
 static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const Node *); } forms[] = {
 	{ "_convolution", spec_convolution }, { "_convolution_deprecated", spec_convolution },
 	{ "_convolution_mode", spec_convolution }, { "convolution", spec_convolution },
@@ -589,7 +590,7 @@ spec_expansion(Spec *s, const Node *m)
 	return f ? function_graph(s->cx, f) : NULL;
 }
 
-/* The aliases of n's body, which does not show what the graph around n writes to n's arguments and results. */
+/* The aliases of n's body.  The body does not show that the graph around n writes to n's arguments and results. */
 static AliasDb *
 body_aliases(Spec *s, Scope *c, const Node *n, Graph *g)
 {
@@ -657,7 +658,7 @@ spec_gets_padding(Cx *cx, const Block *b)
 	return any && op_find(cx, aten__nested_tensor_from_mask->name, "")->met;
 }
 
-/* Is it a question about the whole run whose answer is known? */
+/* Answers a question about the whole run, if the answer is known. */
 static bool
 answer(Spec *s, Scope *c, Node *n)
 {
@@ -670,7 +671,7 @@ answer(Spec *s, Scope *c, Node *n)
 	return true;
 }
 
-/* Replaces an operator that has a body, or an expansion, by that, if its arguments' types are known. */
+/* Replaces an operator with a body, or an expansion, by its nodes, if its arguments' types are known. */
 static bool
 expand(Spec *s, Scope *c, Node *n)
 {
@@ -693,8 +694,8 @@ expand(Spec *s, Scope *c, Node *n)
 	return good;
 }
 
-/* Does m, n's copy, read or make a quantized tensor whose memory is written to?  Its integers by themselves would
- * be those of before. */
+/* Does m, n's copy, read or make a quantized tensor whose memory is written to?  A separate tensor of its integers
+ * would not see the write. */
 static bool
 shares_quantized(const Spec *s, const Scope *c, const Node *n, const Node *m)
 {
@@ -717,7 +718,7 @@ spec_op(Spec *s, Scope *c, Node *n)
 
 	if (answer(s, c, n))
 		return;
-	if (reshapes_input(n))                       /* a value has the same sizes all along */
+	if (reshapes_input(n))                       /* a value must keep its sizes */
 		fail_lacks(s->cx, n->at, "a specialization with %s, which changes a tensor's sizes in place",
 			   n->kind->name);
 	if (spec_stored_already(s, c, n) || spec_left_out(s, c, n))

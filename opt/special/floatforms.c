@@ -19,7 +19,7 @@
 
 /* ---- casts ------------------------------------------------------------------------------------------------------- */
 
-/* A cast of what is squeezed comes before the squeeze, as pointwise operators do (convforms.c). */
+/* Casts v.  If v was squeezed, the cast comes before the squeeze, as pointwise operators do (convforms.c). */
 static Value *
 put_cast(Spec *s, Scope *c, Value *v, RtDtype to, Range at)
 {
@@ -46,7 +46,7 @@ spec_cast(Spec *s, Scope *c, const Node *m)
 
 /* ---- computed in float ------------------------------------------------------------------------------------------- */
 
-/* Has it kernels for float, and one rounding in PyTorch? */
+/* Has the operator kernels for float, and one rounding in PyTorch? */
 static bool
 is_of_floats(const Op *op)
 {
@@ -60,7 +60,7 @@ is_of_floats(const Op *op)
 	}
 }
 
-/* The constant v in float; null when it is not a constant that can be cast at build. */
+/* The constant v in float.  Null if v is no constant that can be cast at build. */
 static Value *
 float_constant(Spec *s, const Value *v, Range at)
 {

@@ -67,7 +67,7 @@ known_tensor(KnownTable *k, const Value *v)
 	return at->is && at->v.tag == RT_TENSOR ? at->v.u.t : NULL;
 }
 
-/* Conjugate and negative views, and what holds some, are never known: generated code reads elements as they lie. */
+/* Conjugate and negative views, and containers of them, are never known: generated code reads elements as stored. */
 bool
 known_never(IValue v)
 {
@@ -111,7 +111,7 @@ holds(IValue v, const void *p)
 	return false;
 }
 
-/* Updates what is known of the list or dict p in every value that contains it. */
+/* Forgets every value that is the list or dict p, or contains it. */
 static void
 forget(KnownTable *k, const void *p)
 {
@@ -149,7 +149,7 @@ known_forget_mutable(KnownTable *k, const Type *t)
 	}
 }
 
-/* May it hold a tensor whose sizes alone are known? */
+/* Might v hold a tensor of which only sizes are known? */
 static bool
 may_be_meta(IValue v)
 {
@@ -219,10 +219,10 @@ known_gather(KnownTable *k, const Node *m, int *n)
 	return args;
 }
 
-/* ---- numbers that are unknown ---------------------------------------------------------------------------- */
+/* ---- stand-ins for unknown numbers ---------------------------------------------------------------------- */
 
-/* Number arguments on which no type or size of a result depends: they fill, scale, or are added.  Only these rows
- * beside pointwise ones: elsewhere a number may be a size (arange, interpolate). */
+/* Is it a number argument on which no type or size of a result depends: does it fill, scale, or get added?  Apart from
+ * pointwise rows only these are known: elsewhere a number may be a size (arange, interpolate). */
 static bool
 only_counts_by_kind(const Schema *s, const char *name)
 {
@@ -289,7 +289,7 @@ known_stand_in(KnownTable *k, const Node *m, int i, IValue *v)
 	}
 }
 
-/* The prim::GetAttr whose memory v is, or is a part of; null: none is found. */
+/* The read of the attribute whose memory v is, or is a part of.  Null if none is found. */
 static const Value *
 attribute_of(const Value *v)
 {
@@ -367,7 +367,7 @@ known_are_views(const IValue *args, int n, const IValue *out, int nout)
 	return nout > 0;
 }
 
-/* Runs the kernel on weights whose data is not there: views need none, for others it is made. */
+/* Runs the kernel on weights whose data is not loaded.  Views need no data; for other kernels it is created. */
 static bool
 run_lacking(KnownTable *k, Op *op, const IValue *args, int n, IValue *out, int nout)
 {
@@ -488,7 +488,7 @@ known_argument(KnownTable *k, const Pattern *p, const Type *t)
 	}
 }
 
-/* ---- of a finished graph ---------------------------------------------------------------------------------- */
+/* ---- values of a finished graph --------------------------------------------------------------------------- */
 
 static void
 know_outputs_by_type(KnownTable *k, Value **out, int n)
@@ -551,7 +551,7 @@ know_sequence(KnownTable *k, const Node *n)
 	known_set(k, n->out[0], rt_ref(RT_LIST, list));
 }
 
-/* Parts of a known tuple or list: the same values, in the same storages. */
+/* Makes the parts of a known tuple or list known: the same values, in the same storages. */
 static void
 know_parts(KnownTable *k, const Node *n)
 {
@@ -582,7 +582,8 @@ takes_apart(const Node *n)
 	       (node_is(n, prim_TupleIndex) && n->nin > 1);
 }
 
-/* A view whose kernel cannot be run here would get a second storage for the same memory. */
+/* May the node be a view of a known tensor?  If its kernel cannot run here, it would get a second storage for this
+ * memory. */
 static bool
 may_view_known(KnownTable *k, const Node *n)
 {

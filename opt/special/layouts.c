@@ -1,11 +1,11 @@
 /*
  * Layouts: convolutions run on channels-last tensors.
  *
- * One conversion in front of the first is enough: kernels keep the layout of what they are given, as ATen's do.  A view
- * is taken of the converted tensor, where its strides allow that: heads that are permuted behind a convolution are
+ * One conversion before the first convolution is enough: kernels keep the layout of their inputs, as ATen's do.  Views
+ * of a converted tensor are taken if its strides allow that: heads that are permuted behind a convolution are
  * contiguous then.  Nodes that could tell the difference (by asking for strides), and values that leave the graph, get
- * the model's layout.  Known.altered marks what lies differently; Known.model is the model's tensor where that is not
- * contiguous.
+ * the model's layout.  Known.altered marks a tensor with another layout than in the model.  Known.model is the model's
+ * tensor if that is not contiguous.
  */
 #include "specialize.h"
 
@@ -21,7 +21,7 @@ is_convolution(const Node *n)
 	return node_is(n, aten_conv2d) || node_is(n, aten__convolution) || node_is(n, aten_convolution);
 }
 
-/* Does it take its input i channels last? */
+/* Does the node read its input i channels last? */
 static bool
 wants_channels_last(const Node *n, int i)
 {
@@ -35,7 +35,7 @@ spec_lies_like(const RtTensor *a, const RtTensor *b)
 	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
 }
 
-/* The tensor that the model has for v; null: no memory. */
+/* The tensor that the model has for v.  Null if memory is short. */
 static RtTensor *
 model_of(Spec *s, const Value *v)
 {
@@ -68,7 +68,7 @@ spec_alter(Spec *s, const Value *v)
 	k->model = NULL;
 }
 
-/* Is n a view that goes by dims and not by strides? */
+/* Is n a view that depends on dims, and not on strides? */
 static bool
 is_view(const Node *n)
 {
@@ -80,7 +80,7 @@ is_view(const Node *n)
 	       !node_is(n, aten__reshape_alias) && !node_is(n, aten_contiguous) && !node_is(n, aten_to);
 }
 
-/* The result of m when its inputs have the model's layouts; null: not known. */
+/* The result of m if its inputs have the model's layouts.  Null if it is not known. */
 static RtTensor *
 result_in_model(Spec *s, const Node *m)
 {
@@ -179,8 +179,8 @@ in_format(Spec *s, Scope *c, Value *v, int format, Range at)
 	return y;
 }
 
-/* A tensor with one channel or one pixel is both contiguous and channels last: strides of dims of size 1 tell which is
- * meant. */
+/* Gives v the strides of channels last.  A tensor with one channel or one pixel is both contiguous and channels last:
+ * strides of dims of size 1 tell which is meant. */
 static Value *
 in_strides(Spec *s, Scope *c, Value *v, Range at)
 {
@@ -201,8 +201,8 @@ in_strides(Spec *s, Scope *c, Value *v, Range at)
 	return y;
 }
 
-/* A batch of one whose pixels are channels last, but not the stride of the batch, as where tokens are viewed as an
- * image: views that correct the stride. */
+/* Corrects the batch stride by views.  A batch of one may have channels-last pixels, but another batch stride, if
+ * tokens are viewed as an image. */
 static Value *
 with_batch_stride(Spec *s, Scope *c, Value *v, Range at)
 {
@@ -219,8 +219,8 @@ with_batch_stride(Spec *s, Scope *c, Value *v, Range at)
 	return y;
 }
 
-/* An input of strides of its own.  Where they suggest channels last, the convolution's result is so in the model, too;
- * elsewhere it is contiguous there. */
+/* Converts an input with strides of its own.  If they suggest channels last, the convolution's result is channels last
+ * in the model, too.  Else it is contiguous there. */
 static Value *
 strided_as_channels_last(Spec *s, Scope *c, Value *v, Range at)
 {
@@ -251,7 +251,7 @@ spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
 	       in_strides(s, c, v, at) : v;
 }
 
-/* Does the node compute the same whatever the tensor's layout? plain: the model's is contiguous. */
+/* Does the node compute the same for any layout of the tensor?  plain: the model's tensor is contiguous. */
 static bool
 any_layout_will_do(const Node *n, int i, bool plain)
 {
@@ -269,7 +269,7 @@ any_layout_will_do(const Node *n, int i, bool plain)
 	return schema && n->op && !op_has(n->op, TRAIT_ASKS_LAYOUT) && i < schema->nargs && !schema->args[i].alias;
 }
 
-/* Is it a copy in another dtype, which lies as its input does? */
+/* Is n a copy in another dtype, with the layout of its input? */
 static bool
 is_cast(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 {
@@ -281,7 +281,7 @@ is_cast(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 	       format && value_is_none(spec_value(c, format)) && !known_at(s->k, v)->model;
 }
 
-/* Is v contiguous in the model, or, in a list, of no layout that a cat would keep? */
+/* Is v contiguous in the model?  In a list it may also have a layout that a cat would not keep. */
 static bool
 is_plain(Spec *s, const Node *n, const Value *v)
 {
@@ -308,7 +308,7 @@ before_conversion(Spec *s, Value *v)
 	       !known_at(s->k, v->node->in[0])->model ? v->node->in[0] : v;
 }
 
-/* Tensors that a list keeps have the model's layout; a cat takes them as they were before the conversion. */
+/* A list holds tensors in the model's layout.  For a cat, makes a list of the tensors before their conversion. */
 static Value *
 unconverted_list(Spec *s, Value *list, Range at)
 {
@@ -336,8 +336,8 @@ unconverted_list(Spec *s, Value *list, Range at)
 	return made->out[0];
 }
 
-/* v, input i of the pointwise operator n, as it was already converted to channels last for a convolution; null: it was
- * not, or no other input of n is channels last. */
+/* The value of v, input i of the pointwise operator n, that was converted to channels last for a convolution.  Null if
+ * there is none, or if no other input of n is channels last. */
 static Value *
 converted_already(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 {
@@ -384,7 +384,7 @@ enlarges(Spec *s, Scope *c, const Node *n, const Value *v)
 	       rt_number(to->v.u.list->v[0]) * rt_number(to->v.u.list->v[1]) > 1;
 }
 
-/* Does v reach a convolution? True, too, when that lies behind more than *left nodes or the end of a block. */
+/* Does v reach a convolution?  Also true if that is behind more than *left nodes, or behind the end of a block. */
 static bool
 feeds_convolution(const Value *v, int *left)
 {
@@ -400,7 +400,7 @@ feeds_convolution(const Value *v, int *left)
 	return false;
 }
 
-/* Are the images v enlarged by n, with no convolution behind? Then they are converted to the model's layout before. */
+/* Does n enlarge the images v, with no convolution behind?  Then they are converted to the model's layout before n. */
 static bool
 leaves_enlarged(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 {
@@ -427,7 +427,7 @@ keeps_tokens(Spec *s, const Node *n, int i, const Value *v)
 	}
 }
 
-/* What input i of the node is in the new graph. */
+/* The value of input i of the node in the new graph. */
 Value *
 spec_argument(Spec *s, Scope *c, const Node *n, int i)
 {
@@ -450,7 +450,7 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 	return v;
 }
 
-/* Of a node whose body takes its place, in which each node asks for the layout that it needs. */
+/* The same for a node that is replaced by its body, in which each node asks for the layout that it needs. */
 Value *
 spec_body_argument(Spec *s, Scope *c, const Node *n, int i)
 {
@@ -540,7 +540,7 @@ only_taken_apart(const Value *list, int64_t n)
 	return list->uses.n > 0;
 }
 
-/* Splits channels of an altered tensor when its parts are only unpacked: by slices, which are views. */
+/* Replaces a split of an altered tensor's channels by slices, which are views, if its parts are only unpacked. */
 bool
 spec_parts(Spec *s, Scope *c, const Node *n)
 {

@@ -28,7 +28,7 @@ padding_of(Spec *s, const Node *m)
 	return NULL;
 }
 
-/* The operator over (N, H, W, C) */
+/* Pads (N, H, W, C). */
 static Value *
 padded(Spec *s, Scope *c, Value *x, const char *name, const int64_t *pad, Range at)
 {

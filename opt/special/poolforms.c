@@ -6,7 +6,7 @@
  */
 #include "specialize.h"
 
-/* m's argument `name`, a list of one int, with `height` in front; null: it is not known. */
+/* m's argument `name`, a list of one int, with `height` in front.  Null if it is not known. */
 static Value *
 with_height(Spec *s, const Node *m, const char *name, int64_t height)
 {
@@ -34,7 +34,7 @@ spec_pool_line(Spec *s, Scope *c, const Node *m)
 
 		name = max ? "aten::max_pool2d" : "aten::avg_pool2d";
 		in[n++] = with_height(s, m, "kernel_size", 1);
-		/* No stride is given: the kernel's size. */
+		/* No stride stands for the kernel's size. */
 		in[n++] = spec_known_ints(s, m, "stride", 0, &none) ? in[1] : stride;
 		in[n++] = with_height(s, m, "padding", 0);
 		if (max)

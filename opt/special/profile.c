@@ -1,9 +1,9 @@
 /*
  * Profiling: the types and numbers of values, on the user's own inputs.
  *
- * A clone of the prepared graph gets a prim::profile node in front of every use of a value whose dynamic type says more
- * than the static one, and after its node where uses are conditional; the interpreter reports there, and observations
- * are merged by the rules of reference 9.3: what is equal stays, what differs becomes unknown.  Every run has a fresh
+ * A clone of the prepared graph gets prim::profile nodes, at which the interpreter reports values.  One stands in front
+ * of every use of a value whose dynamic type says more than the static one.  One stands after the value's node if uses
+ * are conditional.  Observations are merged: what is equal stays, what differs becomes unknown.  Every run has a fresh
  * instance.  A run that raises keeps what was seen.
  */
 #include "../opt.h"
@@ -70,7 +70,7 @@ profile_block(Graph *g, Block *b, Map *original)
 	}
 }
 
-/* The values of `from` by the id of their clone. */
+/* Maps the id of each clone to the value that it was cloned from. */
 static void
 invert(Graph *g, Block *b, Map *values, Map *original)
 {

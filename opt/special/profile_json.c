@@ -10,9 +10,8 @@
  *   pattern := { "tensor": type } | { "int"|"bool"|"str"|"device"|"none": value } |
  *              { "list"|"tuple": [ pattern ... ] } | {}
  *
- * Names are those of the graph's print.  Only "graph" and "signatures" are read; the rest follows from them and is for
- * the eye.  The other JSON that Kiln reads (archive/json.c) is a table of contents of archives, in another folder: the
- * library is all that the two would share.
+ * Names are those of the graph's print.  Only "graph" and "signatures" are read.  The rest follows from them, and is
+ * there for people.  archive/json.c reads other JSON, the tables of contents of archives: both share only the library.
  */
 #include "../opt.h"
 
@@ -51,7 +50,7 @@ profile_merge(const Profile *p, ValueProfile *to, const ValueProfile *from)
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
-/* A double holds 53 bits. */
+/* A larger int becomes a string: a double holds 53 bits. */
 static cJSON *
 json_int(int64_t i)
 {
@@ -138,7 +137,7 @@ json_state(const Profile *p, const Pattern *found)
 	return o;
 }
 
-/* How often branches were taken, and trip counts of loops, where an observed value tells them. */
+/* Adds counts of branches taken, and trip counts of loops, if an observed value tells them. */
 static void
 add_flow(const Profile *p, const char *const *names, const Block *b, cJSON *branches, cJSON *loops)
 {
@@ -311,7 +310,7 @@ read_parts(const ProfileReader *r, const cJSON *list, bool tuple)
 	return p;
 }
 
-/* One member: the kind of a pattern, and its value. */
+/* Reads a pattern: an object with one member, whose name is the kind. */
 static Pattern
 read_pattern(const ProfileReader *r, const cJSON *o)
 {

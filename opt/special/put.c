@@ -1,6 +1,6 @@
 /*
- * Nodes that the specializer makes of its own: constants, and operators by name, whose results are inferred as those of
- * the model's nodes are.
+ * Emits nodes that the specializer adds: constants, and operators by name.  Their results are inferred as those of the
+ * model's nodes are.
  */
 #include "specialize.h"
 

@@ -1,8 +1,8 @@
 /*
- * Quantized tensors as their integers.
+ * Quantized tensors become their integers.
  *
- * Where scale and zero point are numbers, a quantized tensor is made of its integers by one operator,
- * prim::of_integers, and what uses it takes the integers in front of that:
+ * If scale and zero point are numbers, one operator, prim::of_integers, makes the quantized tensor from its integers.
+ * Nodes that use the tensor read the integers before this operator:
  *
  *    q = quantize_per_tensor(x, s, z, quint8)  ->  i = prim::quantize_u8(x, 1 / s, z)
  *                                                  q = prim::of_integers(i, s, z)
@@ -11,13 +11,13 @@
  *                                                  r = prim::of_integers(j, t, u)
  *
  * So arithmetic between layers fuses like any other, layers multiply integers, views are views of integers, and
- * activations are computed on dequantized values.  Where nothing reads a tensor that was made so, dce.c removes it.
+ * activations are computed on dequantized values.  dce.c removes a prim::of_integers whose result nothing reads.
  */
 #include "specialize.h"
 
 #include <string.h>
 
-typedef struct Quant {           /* a quantized tensor: its integers, and what they mean */
+typedef struct Quant {           /* a quantized tensor: its integers and their parameters */
 	Value  *raw;
 	double  scale;
 	int64_t zero;
@@ -28,7 +28,7 @@ enum { CHANNELS_LAST = 2 };      /* a memory format */
 
 /* ---- to integers and back ---------------------------------------------------------------------------------------- */
 
-/* Is v made of integers, lying as these do?  Nothing writes to it: spec_op asks for no form otherwise. */
+/* Is v made from integers with the same strides?  Nothing writes to v: otherwise spec_op does not ask for a form. */
 static bool
 open_quant(Spec *s, const Value *v, Quant *q)
 {
@@ -60,7 +60,7 @@ range_of(RtDtype dtype, int64_t *low, int64_t *high)
 	*high = *low + 255;
 }
 
-/* What q's integers mean, by op: prim::dequantize, or prim::values as pointwise operators have it */
+/* The values of q's integers, by op: prim::dequantize, or prim::values for pointwise operators. */
 static Value *
 put_values(Spec *s, Scope *c, const Quant *q, const char *op, Range at)
 {
@@ -69,7 +69,7 @@ put_values(Spec *s, Scope *c, const Quant *q, const char *op, Range at)
 	return spec_put_op(s, c, op, in, 3, at);
 }
 
-/* The integers of q less the zero point */
+/* The integers of q minus the zero point. */
 static Value *
 put_raw_units(Spec *s, Scope *c, Quant q, Range at)
 {
@@ -88,7 +88,7 @@ put_integers(Spec *s, Scope *c, Value *x, RtDtype dtype, Affine by, Range at)
 	return spec_put_op(s, c, dtype == RT_qu8 ? "prim::quantize_u8" : "prim::quantize_i8", in, 3, at);
 }
 
-/* x in values, of floats, as q's integers, which are multiples of 1 / inverse; q->raw is set. */
+/* Quantizes the floats x to q's integers, which are multiples of 1 / inverse.  Sets q->raw. */
 static Value *
 put_quantized(Spec *s, Scope *c, Value *x, Quant *q, double inverse, Range at)
 {
@@ -102,7 +102,7 @@ inverse_of(const Quant *q)
 	return (double)(1 / (float)q->scale);
 }
 
-/* Is v a constant of one element? */
+/* Reads a constant with one element. */
 static bool
 constant_number(Spec *s, const Value *v, double *x)
 {
@@ -114,7 +114,8 @@ constant_number(Spec *s, const Value *v, double *x)
 	return true;
 }
 
-/* Scale and zero point of m, its arguments `at` and the next: numbers, or constant tensors, which torch.fx stores. */
+/* Scale and zero point of m: argument `at` and the next one.  They are numbers, or constant tensors, as torch.fx
+ * stores. */
 static bool
 known_affine(Spec *s, const Node *m, int at, Quant *q)
 {
@@ -128,7 +129,7 @@ known_affine(Spec *s, const Node *m, int at, Quant *q)
 	return true;
 }
 
-/* quantize_per_tensor, and prim::as_quantized, which has another inverse of the scale before it */
+/* quantize_per_tensor, and prim::as_quantized, whose argument 1 is another inverse of the scale. */
 Value *
 spec_quantize(Spec *s, Scope *c, const Node *m)
 {
@@ -158,7 +159,7 @@ spec_dequantize(Spec *s, Scope *c, const Node *m)
 	       put_values(s, c, &q, node_is(m, prim_fused_values) ? "prim::values" : "prim::dequantize", m->at);
 }
 
-/* What a call gives, n's copy m, as integers: layers behind it may take these. */
+/* Gives quantized results of m, n's copy, as tensors made from their integers: layers behind it can read these. */
 void
 spec_quant_results(Spec *s, Scope *c, const Node *n, const Node *m)
 {
@@ -175,7 +176,7 @@ spec_quant_results(Spec *s, Scope *c, const Node *n, const Node *m)
 	}
 }
 
-/* A call reads what the last one gave, rather than the integers of that made a tensor again. */
+/* Lets m read the result of a call itself, not the tensor that was made again from its integers. */
 void
 spec_quant_arguments(Node *m)
 {
@@ -204,7 +205,7 @@ put_on(Spec *s, Scope *c, const Node *m, Value *x)
 	return n->out[0];
 }
 
-/* A view of a quantized tensor, or a copy. */
+/* A view or a copy of a quantized tensor. */
 Value *
 spec_quant_view(Spec *s, Scope *c, const Node *m)
 {
@@ -218,7 +219,7 @@ spec_quant_view(Spec *s, Scope *c, const Node *m)
 
 enum { PARTS_MOST = 64 };
 
-/* Its parts along a dim, by slices. */
+/* Splits a quantized tensor along a dim, by slices. */
 Value *
 spec_quant_parts(Spec *s, Scope *c, const Node *m)
 {
@@ -249,7 +250,7 @@ spec_quant_parts(Spec *s, Scope *c, const Node *m)
 	return list;
 }
 
-/* Of an operator whose argument is quantized; the dims of a mean are known. */
+/* The rounding of an operator whose argument is quantized.  The dims of a mean must be known. */
 static RtRounding
 rounding_of(Spec *s, const Node *m, RtQuantOp op)
 {
@@ -257,7 +258,8 @@ rounding_of(Spec *s, const Node *m, RtQuantOp op)
 			   op == RT_Q_MEAN ? known_at(s->k, m->in[1])->v : rt_none());
 }
 
-/* What is linear, or takes the greatest, is so of integers less their zero point, and their halves are exact. */
+/* Computes an operator that is linear, or takes the greatest element, on integers minus their zero point.  Halves are
+ * exact there. */
 static Value *
 put_linear(Spec *s, Scope *c, const Node *m, RtQuantOp op)
 {
@@ -268,7 +270,7 @@ put_linear(Spec *s, Scope *c, const Node *m, RtQuantOp op)
 	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
 		return NULL;
 	by = rounding_of(s, m, op);
-	if (by.how == RT_ROUND_FLOATS)           /* halves depend on the order of the sum, which is the runtime's */
+	if (by.how == RT_ROUND_FLOATS)           /* rounding of halves depends on the runtime's order of summation */
 		return NULL;
 	y = put_on(s, c, m, put_raw_units(s, c, q, m->at));
 	if (by.last && known_tensor(s->k, y)->ndim == 4)
@@ -299,7 +301,7 @@ spec_quant_mean_dim(Spec *s, Scope *c, const Node *m)
 	return known_is(s->k, m->in[1]) ? put_linear(s, c, m, RT_Q_MEAN) : NULL;
 }
 
-/* A list of them, joined: all get the parameters of the first. */
+/* Concatenates quantized tensors.  All get the parameters of the first. */
 Value *
 spec_quant_cat(Spec *s, Scope *c, const Node *m)
 {
@@ -332,7 +334,8 @@ rounds_twice(const Node *m)
 	return node_is(m, aten_sigmoid);
 }
 
-/* A pointwise operator, in values: the result has its argument's parameters, or those of its own range (map.c). */
+/* Computes a pointwise operator on values.  The result has its argument's parameters, or those of its own range
+ * (map.c). */
 Value *
 spec_quant_map(Spec *s, Scope *c, const Node *m)
 {
@@ -356,12 +359,12 @@ spec_quant_map(Spec *s, Scope *c, const Node *m)
 
 /* Slots of packed parameters: rt/ops/packed.c */
 enum { WEIGHT, BIAS, STRIDE, PADDING, DILATION, OUTPUT_PADDING, GROUPS, TRANSPOSE };
-enum { MOST_PRODUCTS = 1 << 16 };                /* of a sum in int32: VI_MOST of rt/ops/vint8.h */
+enum { MOST_PRODUCTS = 1 << 16 };                /* products in one sum in int32: VI_MOST of rt/ops/vint8.h */
 
 typedef struct Layer {
 	const IValue *slot;
 	const RtTensor *w;
-	int64_t channels;        /* of the result: w's first dim, or of a transposed one all groups of its second */
+	int64_t channels;        /* channels of the result: w's first dim; if transposed, its second dim times groups */
 	Quant   x, y;
 	bool    relu;
 } Layer;
@@ -376,7 +379,7 @@ weight_scale(const RtTensor *w, int64_t i)
 		   w->quant->scale;
 }
 
-/* Are there no zero points, channels along dim 0, and few enough products in a sum? */
+/* Are all zero points 0, channels along dim 0, and few enough products in a sum? */
 static bool
 is_centred(const RtTensor *w, int64_t channels)
 {
@@ -393,7 +396,7 @@ is_centred(const RtTensor *w, int64_t channels)
 	       rt_numel(w->quant->scales) == channels;
 }
 
-/* The constant packed parameters v of m */
+/* Reads the constant packed parameters v of m. */
 static bool
 take_slots(Spec *s, const Node *m, const Value *v, int slots, Layer *l)
 {
@@ -414,14 +417,15 @@ take_slots(Spec *s, const Node *m, const Value *v, int slots, Layer *l)
 	return true;
 }
 
-/* The weights of layer m, if they are integers. */
+/* Reads the weights of layer m.  False if they are no such integers. */
 static bool
 take_weights(Spec *s, const Node *m, int slots, Layer *l)
 {
 	return take_slots(s, m, m->in[1], slots, l) && l->w->quant && is_centred(l->w, l->channels);
 }
 
-/* Weights, input and result of layer m; scale: which argument is the result's scale; its zero point is the next. */
+/* Reads weights, input and result of layer m.  scale: index of the argument with the result's scale.  Its zero point is
+ * the next argument. */
 static bool
 take_layer(Spec *s, const Node *m, int slots, int scale, Layer *l)
 {
@@ -443,7 +447,7 @@ put_weights(Spec *s, const RtTensor *w, Range at)
 	return spec_put_constant(s, rt_of(rt_tensor_over(&s->k->rt, w->storage, RT_i8, &lies)), at);
 }
 
-/* What each channel's sum is multiplied by, and the bias in units of a sum: as rt/ops/packed.c has them. */
+/* The factor of each channel's sum, and the bias in units of a sum, as in rt/ops/packed.c. */
 static void
 make_units(Spec *s, const Layer *l, RtTensor *made[2])
 {
@@ -472,7 +476,7 @@ put_units(Spec *s, const Layer *l, Value *put[2], Range at)
 		put[i] = spec_put_constant(s, rt_of(of[i]), at);
 }
 
-/* zero point, least and greatest integer of the result */
+/* Arguments about the result: zero point, least and greatest integer. */
 static void
 put_range(Spec *s, const Layer *l, Value *put[3], Range at)
 {
@@ -508,7 +512,8 @@ put_last(Spec *s, Scope *c, Value *x, Range at)
 	return spec_put_contiguous(s, c, x, known_tensor(s->k, x)->ndim == 5 ? 3 : 2, at);
 }
 
-/* The convolution of l by in[1], and what follows a sum in in[2] and in[3], with in[5 .. 8): its geometry */
+/* Emits the convolution of l by in[1].  in[2] and in[3]: factors of sums, and bias.  in[5 .. 8): stride, padding and
+ * dilation. */
 static Value *
 put_conv(Spec *s, Scope *c, const Layer *l, Value *x, Value *in[12], Range at)
 {
@@ -527,7 +532,7 @@ read_list(IValue v, int64_t *to, int n)
 	return v.u.list->n == n;
 }
 
-/* A transposed one of x, by phases (convtransposed.c); null: it stays.  y: sizes of the result. */
+/* A transposed convolution of x, by phases (convtransposed.c).  Null if it stays.  y: sizes of the result. */
 static Value *
 put_transposed(Spec *s, Scope *c, const Layer *l, Value *x, const int64_t *y, Range at)
 {
@@ -553,7 +558,7 @@ put_transposed(Spec *s, Scope *c, const Layer *l, Value *x, const int64_t *y, Ra
 	return put_last(s, c, spec_phases_joined(s, c, &v, put_conv(s, c, l, x, in, at), at), at);
 }
 
-/* The weights have two dims where the operator has one. */
+/* A convolution over one dim has weights with two spatial dims. */
 Value *
 spec_quant_conv(Spec *s, Scope *c, const Node *m)
 {
@@ -588,7 +593,7 @@ spec_quant_conv(Spec *s, Scope *c, const Node *m)
 	return l.y.raw ? close_quant(s, c, &l.y, m->at) : NULL;
 }
 
-/* A copy: the model may write to it. */
+/* int_repr is a copy: the model may write to it. */
 Value *
 spec_int_repr(Spec *s, Scope *c, const Node *m)
 {
@@ -603,7 +608,7 @@ spec_int_repr(Spec *s, Scope *c, const Node *m)
 
 /* ---- layers whose input is quantized by its own range ------------------------------------------------------------ */
 
-/* Floats by a bias that is zero where the layer has none */
+/* The bias as floats; zeros if the layer has none. */
 static Value *
 put_bias(Spec *s, const Layer *l, Range at)
 {
@@ -628,7 +633,7 @@ put_scales(Spec *s, const RtTensor *w, Range at)
 	return spec_put_constant(s, rt_of(t), at);
 }
 
-/* x as unsigned integers: put[0], their scale and zero point. */
+/* Quantizes x to unsigned integers by its range.  put: the integers, their scale and their zero point. */
 static void
 put_by_range(Spec *s, Scope *c, Value *x, bool narrow, Value *put[3], Range at)
 {
@@ -668,7 +673,7 @@ spec_quant_linear_by_range(Spec *s, Scope *c, const Node *m)
 
 /* ---- layers whose weights are rounded to half precision ---------------------------------------------------------- */
 
-/* Their values, as floats; null: the layer has others. */
+/* The weights, rounded to half precision, as floats.  Null if the layer has no such weights. */
 static Value *
 put_half_weights(Spec *s, const Layer *l, Range at)
 {

@@ -1,10 +1,10 @@
 /*
  * A dynamic specialization from samples: the function specialized for several values of the symbols.
  *
- * The first samples are profiled ones.  Others are chosen: for each symbol a small and a large value, as far apart as
+ * The first samples have profiled sizes.  Others are chosen: for each symbol a small and a large value, as far apart as
  * the model takes the same path (shapes_agree), and one between.  A loop whose trip count is a symbol is not unrolled.
- * Each sample is a specialization like any other; they differ in numbers.  The range of a symbol is what the samples
- * span: a kernel's form may depend on a size, and is known to be the same at both ends.
+ * Each sample is a specialization like any other.  The samples differ in numbers.  The range of a symbol is the range
+ * of its values in the samples: a kernel's form may depend on a size, and is known to be the same at both ends.
  */
 #include "samples.h"
 
@@ -13,7 +13,8 @@
 
 /* ---- patterns with numbers for symbols --------------------------------------------------------------------------- */
 
-/* A signature's values for the symbols of the merged one, 0 where it has no such size; false: it cannot be a sample. */
+/* Finds a signature's values for the symbols of the merged one.  A value is 0 if the signature has no such size.  False
+ * if it cannot be a sample. */
 static bool
 values_of(const Pattern *merged, const Pattern *one, int n, int64_t *value)
 {
@@ -179,7 +180,7 @@ prime_from(int64_t n)
 	}
 }
 
-/* x where it is less than `most`, else a number between. */
+/* A prime from n on that is less than `most`.  If there is none, n or half of `most`. */
 static int64_t
 prime_within(int64_t n, int64_t most)
 {
@@ -214,7 +215,8 @@ most_elements(const Pattern *p, int n, const int64_t *value)
 	return most;
 }
 
-/* No call has as many: what an operator without data still does with its sizes takes no memory or time that matters. */
+/* Are the arguments small enough for a call?  An operator without data may still use memory or time that grow with
+ * sizes. */
 static bool
 is_callable(const Samples *s, const int64_t *value)
 {
@@ -256,8 +258,8 @@ first_end(Samples *s, int symbol, const int64_t *ends, const int64_t *to, int n)
 	return 0;
 }
 
-/* The largest value that works: 16 times the profiled one, or what small ones are called with, too, and models often
- * have as their limit; else less. */
+/* The largest value that works.  Common sizes are tried first, if they exceed 16 times the profiled size: models often
+ * have them as limits.  Then multiples of the profiled size are tried, from 16 down.  0 if none works. */
 static int64_t
 largest(Samples *s, int symbol, const int64_t *ends)
 {
@@ -300,7 +302,7 @@ extreme(Samples *s, int symbol, const int64_t *ends, bool large)
 	return to ? to : is_taken(ends, symbol, -1, own) ? s->value[0][symbol] : own;
 }
 
-/* At least three different values, so that a line through them says something. */
+/* Has the symbol at least three different values, so that a line through them says something? */
 static bool
 symbol_is_sampled(const Samples *s, int symbol)
 {
@@ -334,7 +336,8 @@ farthest(const Samples *s, const int64_t *end, const int64_t *own)
 	return at;
 }
 
-/* Values that work for each symbol alone may fail together: then the farthest one moves towards its profiled value. */
+/* Adds a sample at the ends of all ranges.  Values that work for each symbol alone may fail together.  Then the
+ * farthest one moves towards its profiled value. */
 static void
 add_end(Samples *s, int64_t *end, const int64_t *own)
 {
@@ -355,9 +358,9 @@ add_end(Samples *s, int64_t *end, const int64_t *own)
 
 enum { TRIES = 2 * SIZE_POOL };
 
-/* The t-th value to try between the profiled one and the end of the range: a prime; where sizes must be multiples of
- * something, a multiple of the profiled size, or a prime times a power of two that divides it, so that quotients are
- * odd. */
+/* The t-th value to try between the profiled one and the end of the range.  It is a prime.  For sizes that must be
+ * multiples of something, it is a multiple of the profiled size, or a prime times a power of two that divides that
+ * size, so that quotients are odd. */
 static int64_t
 between(int64_t own, int64_t high, int t, int symbol)
 {
@@ -393,7 +396,7 @@ find_more(Samples *s, const int64_t *high)
 	}
 }
 
-/* Number `at` of sample k, or of the further values behind the samples; symbol ~at. */
+/* Number `at` of sample k, or of further value k - n.  A negative `at` is symbol ~at. */
 static int64_t
 number_of(const Samples *s, int at, int k)
 {
@@ -404,7 +407,8 @@ number_of(const Samples *s, int at, int k)
 	return shapes_numbers(k < s->n ? s->shapes[k] : s->more_shapes[k - s->n], &n)[at].i;
 }
 
-/* The symbols, and the numbers that vary: one of those that are equal in all samples. */
+/* Lists the symbols, and the numbers that vary.  Of numbers that are equal in all samples it lists one.  Returns how
+ * many. */
 static int
 different_numbers(const Samples *s, int *at)
 {
@@ -486,9 +490,9 @@ take(Samples *s, int v)
 	s->more_shapes[v] = s->more_shapes[s->nmore];
 }
 
-/* Adds the further values that tell apart most numbers that are linear functions of each other in all samples: with
- * ceil(h / 4) = 2 ceil(h / 8) in each of them a formula would confuse the two.  False: some are still not told
- * apart. */
+/* Adds further values as samples, those first that tell apart most numbers.  Numbers must not be linear functions of
+ * each other by chance: if ceil(h / 4) = 2 ceil(h / 8) in all samples, a formula would confuse the two.  False if some
+ * are still not told apart. */
 static bool
 take_more(Samples *s)
 {
@@ -545,9 +549,9 @@ broken_tiles(const Samples *s, int v)
 	return broken;
 }
 
-/* Kernels compute tiles in blocks, and a formula for the number of blocks is fitted to the samples.  Were the remainder
- * the same in all of them, the formula would hold for such numbers of tiles only, and calls of other sizes would be
- * refused: takes further values with other remainders. */
+/* Adds further values as samples until the numbers of tiles have several remainders.  Kernels compute tiles in blocks,
+ * and a formula for the number of blocks is fitted to the samples.  With one remainder in all of them, the formula
+ * would hold for such numbers of tiles only, and calls of other sizes would be refused. */
 static void
 take_remainders(Samples *s)
 {
@@ -578,8 +582,8 @@ is_in_range(const Samples *s, int symbol, int64_t x)
 	return below && above;
 }
 
-/* Adds a sample of profiled sizes that are out of their ranges, since others were equal to them and no sample has equal
- * ones; others are at the ends of their ranges in it.  False: there are none. */
+/* Adds a sample with profiled sizes that are outside of their ranges, and the others at the ends of theirs.  They are
+ * outside because other symbols had the same size, and no sample has equal sizes.  False if there are none. */
 static bool
 add_profiled(Samples *s, const int64_t *high)
 {
@@ -730,8 +734,8 @@ varying(Cx *cx, const Block *b, Numbers *out)
 			vec_push(cx->arena, out, n);
 }
 
-/* Constants that vary become one only where they are equal in all samples: passes must not merge what is equal in one
- * sample only. */
+/* Gives constants that vary a number each, which is the same only if they are equal in all samples.  Passes must not
+ * merge constants that are equal in one sample only. */
 static void
 tell_apart(Samples *s)
 {
@@ -761,7 +765,7 @@ tell_apart(Samples *s)
 	}
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- making samples ---------------------------------------------------------------------------------------------- */
 
 /* Finds samples that tell the numbers of the function apart. */
 static bool

@@ -1,4 +1,5 @@
-/* opt/special/samples.h - a function specialized for chosen values of the symbols; private to it and symbols.c */
+/* opt/special/samples.h - a function specialized for chosen values of the symbols; private to samples.c and
+ * symbols.c */
 #ifndef OPT_SAMPLES_H
 #define OPT_SAMPLES_H
 
@@ -13,10 +14,10 @@ typedef struct Samples {
 	int narg, nsymbol;
 	RolledLoops rolled;
 	int64_t value[SIZE_SAMPLES][SIZE_ATOMS];
-	int64_t least[SIZE_ATOMS], most[SIZE_ATOMS];     /* of the profiled ones */
+	int64_t least[SIZE_ATOMS], most[SIZE_ATOMS];     /* least and largest profiled value of each symbol */
 	Shapes *shapes[SIZE_SAMPLES];
-	int64_t left;                    /* budget of nodes for trials: the graph of each stays in memory */
-	int begun;                       /* loops that were rolled when shapes[0] was made for value[0]; -1: not yet */
+	int64_t left;      /* number of nodes that trials may still make: the graph of each stays in memory */
+	int begun;                       /* number of rolled loops when shapes[0] was made for value[0]; -1: not yet */
 	int n;
 	int64_t more[SIZE_POOL][SIZE_ATOMS];     /* other values that work, from which the last samples are taken */
 	Shapes *more_shapes[SIZE_POOL];

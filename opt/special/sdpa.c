@@ -1,11 +1,11 @@
 /*
- * scaled_dot_product_attention in the form that has a kernel: masks add numbers, and every key has as many heads as the
+ * Brings scaled_dot_product_attention into the form that has a kernel: masks are added, and keys have as many heads as
  * queries.
  *
  *    mask of bool       ->  where(mask, 0, -inf)
  *    constant mask that hides nothing, as of an encoder exported without padding  ->  no mask
- *    fewer key heads    ->  queries (.., Hk, Hq / Hk, L, E), keys and values (.., Hk, 1, S, E): heads that share keys
- *                           are a dim along which keys are broadcast, and nothing is repeated
+ *    fewer key heads    ->  queries (.., Hk, Hq / Hk, L, E), keys and values (.., Hk, 1, S, E): keys are broadcast to
+ *                           the heads that share them, and nothing is repeated
  */
 #include "specialize.h"
 
@@ -13,7 +13,7 @@
 
 enum { QUERY, KEY, VALUE, MASK, DROPOUT, CAUSAL, SCALE, GROUPED, ARGS, HEAD = -3 };
 
-/* Types and sizes that the operator accepts: its kernel has been run on them. */
+/* Are types and sizes supported?  The result is known only if the operator accepts them. */
 static bool
 is_understood(Spec *s, const Node *m)
 {
@@ -67,7 +67,7 @@ shared(Spec *s, Scope *c, Value *v, Range at)
 	return spec_put_op(s, c, "aten::unsqueeze", in, 2, at);
 }
 
-/* The mask for divided heads; null: there is none. */
+/* The mask for divided heads.  A mask without a dim of heads stays as it is. */
 static Value *
 divided_mask(Spec *s, Scope *c, Value *mask, int64_t keys, Range at)
 {

@@ -1,10 +1,10 @@
 /*
- * Shapes: the computations that a specialization depends on, as a graph that can be run again.
+ * Shapes: the computations of sizes that a specialization depends on, as a graph that can be run again.
  *
- * While the specializer learns the sizes of a sample from kernels without data, every step of that is written here,
- * into one straight graph: calls, lists, tuples, in the order in which they ran, whatever branches and loops were
- * around.  Values that depend on the arguments' sizes are observed as numbers; rt/sizes.c compares them when it runs
- * the graph on a call's own sizes.  The specializer of a sample knows nothing that is not in this graph.
+ * The specializer learns the sizes of a sample from kernels without data.  Every step of that is recorded here, in one
+ * graph without branches and loops: calls, lists, tuples, in the order in which they ran.  Values that depend on the
+ * arguments' sizes are observed as numbers.  rt/sizes.c runs the graph on the sizes of a call, and compares these
+ * numbers.  The specializer of a sample knows nothing that is not in this graph.
  */
 #include "../opt.h"
 
@@ -12,16 +12,16 @@
 
 typedef struct Trips { const Node *loop; int64_t n; } Trips;
 
-typedef struct Failed { const Node *node; Range at; } Failed;     /* at: its place in the model */
+typedef struct Failed { const Node *node; Range at; } Failed;     /* at: its line in the model */
 
 struct Shapes {
 	RtSeen seen;             /* the first member: put() casts its address */
 	Cx    *cx;
 	Graph *graph;
-	Vec(Value *) of;         /* by id of the specialized graph's values */
-	Vec(bool) varies;        /* by id of the values here: depends on the arguments */
+	Vec(Value *) of;         /* value here, by id of the specialized graph's value */
+	Vec(bool) varies;        /* by id of the values here: whether it depends on the arguments */
 	Vec(SizeNumber) number;
-	Vec(Trips) trips;        /* of loops, as they were met */
+	Vec(Trips) trips;        /* trip counts of loops, in the order in which they were met */
 	Vec(Failed) failed;
 	const RolledLoops *rolled;
 };
@@ -123,7 +123,7 @@ shapes_same(Shapes *s, const Value *to, const Value *as)
 		set_value(s, to, value_here(s, as));
 }
 
-/* v; marks that the next node is run on its data. */
+/* Returns v, marked so that the next node runs on its data. */
 static Value *
 run_next(Shapes *s, Value *v)
 {
@@ -137,7 +137,7 @@ run_next(Shapes *s, Value *v)
 	return p->out[0];
 }
 
-/* v is the value for `to` from here on; it is observed if it varies, or was computed on data: that ends there. */
+/* Makes v the value for `to`.  Observes it if it varies, or if it was computed on data: observing ends that. */
 static void
 observe(Shapes *s, KnownTable *k, const Value *to, Value *v, bool varies, bool now)
 {
@@ -157,7 +157,7 @@ observe(Shapes *s, KnownTable *k, const Value *to, Value *v, bool varies, bool n
 	set_value(s, to, v);
 }
 
-/* A constant: its data are known, and the same for all sizes. */
+/* Replaces m by constants if its results have known data, which are the same for all sizes. */
 static bool
 put_constants(Shapes *s, KnownTable *k, const Node *m)
 {
@@ -171,14 +171,14 @@ put_constants(Shapes *s, KnownTable *k, const Node *m)
 	return true;
 }
 
-/* A rank, a list's length: where the input varies, it is observed, and with it these. */
+/* Is m a rank or a list's length?  If the input varies, it is observed, and with it these. */
 static bool
 is_seen_with_input(const Node *m)
 {
 	return node_is(m, aten_dim) || (node_is(m, aten_len) && m->in[0]->type->kind == TYPE_LIST);
 }
 
-/* Does m write, or make what the graph writes to? */
+/* Does m write, or make a list or dict that the graph writes to? */
 static bool
 may_change(KnownTable *k, const Node *m)
 {
@@ -189,7 +189,7 @@ may_change(KnownTable *k, const Node *m)
 	return may;
 }
 
-/* The value for input i of m; for an unknown number a stand-in; null: there is none. */
+/* The value here for input i of m, with a stand-in for an unknown number.  Null if there is none. */
 static Value *
 input_here(Shapes *s, KnownTable *k, const Node *m, int i)
 {
@@ -216,7 +216,8 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 		varies |= value_varies(s, in[i]);
 	}
 	varies &= !is_seen_with_input(m);
-	/* A node that has read data would find none when the graph is run again; of others less is left to run. */
+	/* A node that has read data would find none when the graph runs again.  Folding other nodes leaves less to
+	 * run. */
 	if (!varies && (now || !may_change(k, m)) && put_constants(s, k, m))
 		return;
 	n = node_new(s->graph, m->kind, m->at, 0);
@@ -230,7 +231,7 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 		node_add_output(n, type_unshaped(s->cx, m->out[i]->type));
 	graph_insert(s->graph, n);
 	for (int i = 0; i < m->nin && varies; i++)
-		if (node_writes_input(m, i))             /* what is read from it is as it was at these sizes only */
+		if (node_writes_input(m, i))             /* reads of it depend on the sizes from here on */
 			set_varies(s, in[i], true);
 	for (int i = 0; i < m->nout; i++)
 		observe(s, k, m->out[i], n->out[i], varies, now);
@@ -302,7 +303,7 @@ shapes_type(Shapes *s, KnownTable *k, const Value *to, const Type *t)
 	}
 }
 
-/* to: a tensor like what m, an aten::select, gives at any index. */
+/* Records `to` as a tensor like the result of m, an aten::select, at any index. */
 void
 shapes_element(Shapes *s, KnownTable *k, const Value *to, const Node *m)
 {
@@ -346,7 +347,7 @@ shapes_back(Shapes *s, ShapesMark m)
 	for (int i = 0; i < s->of.n; i++) {
 		const Node *n = s->of.at[i] ? s->of.at[i]->node : NULL;
 
-		/* Where nothing had been recorded, the last node is the block's end. */
+		/* If nothing had been recorded, the last node is the block's end. */
 		if (n && n->block == top && n != m.last && n != top->param &&
 		    (m.last == top->ret || node_is_before(m.last, n)))
 			s->of.at[i] = NULL;
@@ -424,8 +425,8 @@ may_both_be(const SizeNumber *a, const SizeNumber *b)
 	       (a->i == b->i || a->kind == RT_SEEN_INT || (a->kind == RT_SEEN_DIM && a->i > 1 && b->i > 1));
 }
 
-/* Constants are the same for all sizes: the graph of one sample is run for the others, too.  No size depends on
- * floats. */
+/* Are constants the same in what sizes depend on?  The graph of one sample is run for the others, too.  No size depends
+ * on floats. */
 static bool
 same_constant(const Value *a, const Value *b)
 {
@@ -469,7 +470,7 @@ shapes_agree(const Shapes *a, const Shapes *b)
 	return m == b->graph->top->ret;
 }
 
-/* Where two samples meet the first number that may not differ, among those that a node of a and of b observes */
+/* May the numbers that node n of a observes be those of b? */
 static bool
 same_numbers(const Shapes *a, const Shapes *b, const Node *n)
 {
@@ -489,7 +490,7 @@ same_numbers(const Shapes *a, const Shapes *b, const Node *n)
 	return true;
 }
 
-/* That a node fails.  What a guard of torch.export says is told instead of its line, which is of no source. */
+/* Describes a failed node.  A guard of torch.export is described by its message: its line is in no source. */
 static Cause
 cause_of_failure(const Failed *f)
 {

@@ -76,7 +76,7 @@ patterns_equal(const Pattern *a, const Pattern *b, int n)
 	return true;
 }
 
-/* Dtype and sizes alone */
+/* Are dtype and sizes equal? */
 static bool
 tensors_are_alike(const TensorInfo *a, const TensorInfo *b)
 {
@@ -108,7 +108,7 @@ patterns_are_alike(const Pattern *a, const Pattern *b, int n)
 typedef struct Merge {
 	Cx *cx;
 	int n;                               /* signatures */
-	Vec(const int64_t *) symbols;        /* the size that each symbol has, by signature */
+	Vec(const int64_t *) symbols;        /* by symbol: the size that it has in each signature */
 } Merge;
 
 static Pattern merge(Merge *, const Pattern *const *);
@@ -199,11 +199,12 @@ pattern_merge(Cx *cx, const Pattern *const *signature, int nsignature, int n)
 	return r;
 }
 
-/* ---- sizes of 1 ------------------------------------------------------------------------------------------------- * A
- * symbol never stands for 1.  A batch of 1 profiled at one image size and of 2 at another gives symbols for batch,
+/* ---- sizes of 1 -------------------------------------------------------------------------------------------------- */
+
+/* A symbol never stands for 1.  A batch of 1 profiled at one image size and of 2 at another gives symbols for batch,
  * height and width, and a second signature: a batch of 1 with symbols for height and width. */
 
-typedef struct Ones { Cx *cx; int64_t dim[64]; } Ones;       /* by symbol: 1, or the symbol that stands there now */
+typedef struct Ones { Cx *cx; int64_t dim[64]; } Ones;       /* by symbol: 1, or its new symbol */
 
 static void
 find_ones(Ones *o, const Pattern *merged, const Pattern *one, int n)
@@ -243,7 +244,7 @@ put_ones(Ones *o, const Pattern *merged, int n)
 	return r;
 }
 
-/* The merged pattern with these ones; the other symbols are numbered anew. */
+/* The merged pattern with these ones.  The other symbols are numbered anew. */
 static Pattern *
 with_ones(Ones *o, const Pattern *merged, int n, int nsymbol)
 {

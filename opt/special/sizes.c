@@ -1,14 +1,14 @@
 /*
  * Sizes that depend on symbols, as formulas fitted to samples.
  *
- * A number has a value in each sample.  If they are all equal, it is a constant.  Otherwise it is looked for among the
- * products of the numbers found before, the atoms, of which the symbols are the first; if it is no such product, it
- * becomes an atom.  Samples are chosen so that two different formulas do not agree on all of them; still a formula is
- * only an expectation, which the program checks for every new size (rt/sizes.c).
+ * A number has a value in each sample.  If all are equal, it is a constant.  Otherwise a formula is looked for among
+ * products of the numbers found before.  These are called atoms; the symbols are the first of them.  A number that is
+ * no such product becomes an atom.  Samples are chosen so that two different formulas do not agree on all of them.
+ * Still a formula is only an expectation, which the program checks for every new size (rt/sizes.c).
  *
- * Numbers in kernels are not checked, and may be written with another atom than they come from, where samples do not
- * tell the two apart: h / 4 * w / 8 and h / 8 * w / 4.  So what all samples have in common is a tie, which has to hold
- * for a new size, too: an atom that is a linear function of another, a symbol's remainder.
+ * Numbers in kernels are not checked.  They may be written with another atom than they come from, if samples do not
+ * tell the two apart: h / 4 * w / 8 and h / 8 * w / 4.  So a relation that holds on all samples becomes a tie, which
+ * has to hold for a new size, too: an atom is a linear function of another, or a symbol has a certain remainder.
  */
 #include "../opt.h"
 
@@ -24,7 +24,7 @@ all_equal(const int64_t *v, int n)
 	return true;
 }
 
-/* v = c * product + d in all samples? */
+/* Is v = c * product + d in all samples? */
 static bool
 is_linear(const int64_t *v, const int64_t *product, int n, bool offset, RtSizeExpr *e)
 {
@@ -46,7 +46,7 @@ is_linear(const int64_t *v, const int64_t *product, int n, bool offset, RtSizeEx
 	return true;
 }
 
-/* A number that is sought as c * product of atoms + d */
+/* The search for a formula of a number: c * product of atoms + d. */
 typedef struct Sought {
 	const Sizes   *s;
 	const int64_t *v;                /* in each sample */
@@ -106,7 +106,7 @@ sizes_add_atom(Sizes *s, const int64_t *v)
 	return s->natom++;
 }
 
-/* The index of the formula for a number; < 0: there is none. */
+/* Index of the formula for a number.  < 0 if there is none. */
 static int
 learn(Cx *cx, Sizes *s, Map *known, const int64_t *v, bool fixed)
 {
@@ -178,7 +178,7 @@ sizes_gcd(int64_t a, int64_t b)
 	return a < 0 ? -a : a;
 }
 
-/* Atoms a and b are linear functions of each other in all samples: e * b = c * a + d. */
+/* Ties atoms a and b if they are linear functions of each other in all samples: e * b = c * a + d. */
 static bool
 tie_line(Cx *cx, Sizes *s, int a, int b)
 {
@@ -212,7 +212,8 @@ sizes_step(const Sizes *s, int symbol)
 	return step ? step : 1;
 }
 
-/* A symbol that has the same remainder in all samples: kernels for other remainders may look different. */
+/* Ties a symbol to its remainder, if that is the same in all samples: kernels for other remainders may look
+ * different. */
 static void
 tie_rest(Cx *cx, Sizes *s, int a)
 {
@@ -263,7 +264,7 @@ sizes_learn(Cx *cx, Sizes *s, const Shapes *const *shapes)
 	return true;
 }
 
-/* ---- what a program asks at entry -------------------------------------------------------------------------------- */
+/* ---- checks at a program's entry --------------------------------------------------------------------------------- */
 
 RtSizes
 sizes_at_entry(const Specialization *d)

@@ -1,15 +1,15 @@
 /*
  * Specialization: evaluates the prepared graph as far as a signature allows; the rest is the new graph.
  *
- * An online partial evaluator.  It walks the prepared graph in the order of its Code, with a value of the new graph for
- * every value of the old one, and beside it what is known: an IValue whose tensors have sizes and strides, and no data
+ * An online partial evaluator.  It walks the prepared graph in the order of its Code.  Each value of the old graph has
+ * a value of the new one, and an IValue with what is known of it.  Tensors in it have sizes and strides, and no data
  * (cx->meta), so that kernels themselves are the size rules.  A node whose inputs are known and whose result is no
- * tensor becomes a constant; an If with a known condition becomes its branch; a short counted loop is unrolled;
- * operators with a body become their body.  Everything else is written to the new graph with the types that follow.
+ * tensor becomes a constant.  An If with a known condition becomes its branch.  A short counted loop is unrolled.
+ * Operators with a body become their body.  Everything else is written to the new graph with the types that follow.
  *
- * Where nothing follows (a list's element, an attribute, sizes that depend on data) the profile's type becomes a
- * prim::BailOut right after the node.  The evaluator follows the Code step by step, so the resume point is the next pc,
- * and it knows which values the live registers hold.  Attributes: pc, regs.
+ * If nothing follows (a list's element, an attribute, sizes that depend on data), a prim::BailOut right after the node
+ * guards the profile's type.  The evaluator follows the Code step by step, so the resume point is the next pc, and it
+ * knows which values the live registers hold.  Attributes: pc, regs.
  *
  *    y = aten::nonzero(x)   ->   y  = aten::nonzero(x)
  *                                y' = prim::BailOut[pc=7, regs=[3, 5]](y, h, t)        y' : Long(4, 2)
@@ -181,7 +181,7 @@ eval_sequence(Spec *s, Scope *c, Node *n)
 	shapes_node(s->shapes, s->k, m, false);
 }
 
-/* The node that made v, when that is a TupleConstruct, or a ListConstruct that nothing writes to. */
+/* The node that made v, if it is a TupleConstruct, or a ListConstruct that nothing writes to.  Else null. */
 static Node *
 construction(Spec *s, Scope *c, const Value *from, const Value *v)
 {
@@ -212,7 +212,7 @@ know_part(Spec *s, Scope *c, const Value *from, Value *out, const Value *whole, 
 	known_at(s->k, out)->mutable = known_has_members(part) && spec_is_changed(c, from);
 }
 
-/* n's results are elements of its first input, from `first` on. */
+/* Evaluates n, whose results are elements of its first input, from `first` on. */
 static void
 take_parts(Spec *s, Scope *c, Node *n, int64_t first)
 {
@@ -227,8 +227,8 @@ take_parts(Spec *s, Scope *c, Node *n, int64_t first)
 		spec_guard_outputs(s, c, n, m);
 }
 
-/* The values that are the parts of v now: those that it was constructed from, or the present elements of a list that is
- * written to, here or in an operator's body.  False: they are not known. */
+/* Finds the values that are the parts of v now: those it was constructed from, or the present elements of a list that
+ * is written to, here or in an operator's body.  False if they are not known. */
 static bool
 parts_now(Spec *s, Scope *c, const Value *from, const Value *v, Value ***part, int64_t *count)
 {
@@ -276,7 +276,7 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 	take_parts(s, c, n, i);
 }
 
-/* An element of a list whose elements are known values. */
+/* Binds n, a read of a list's element, to the element.  False if the list's elements are not known. */
 static bool
 eval_item(Spec *s, Scope *c, Node *n)
 {
@@ -322,7 +322,7 @@ eval_isinstance(Spec *s, Scope *c, Node *n)
 	spec_bind_constant(s, c, n->out[0], rt_bool(yes), n->at);
 }
 
-/* The body is the generic code's: `function` holds its Code. */
+/* The forked body runs generic code: the attribute `function` holds its Code. */
 static void
 eval_fork(Spec *s, Scope *c, Node *n)
 {
@@ -342,7 +342,7 @@ eval_fork(Spec *s, Scope *c, Node *n)
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
-/* name: null: of any. */
+/* Notes that attributes with this name may have changed.  Null: all attributes. */
 static void
 forget_state(Spec *s, const char *name)
 {
@@ -352,7 +352,7 @@ forget_state(Spec *s, const char *name)
 		s->state_written[i] |= !name || !strcmp(st->at.at[i].name, name);
 }
 
-/* Forgets what the node may write to; blocks do so when they are walked, but a loop's body also sees the writes of the
+/* Forgets what the node may write to.  Blocks do that when they are walked, but a loop's body also sees writes of the
  * trip before. */
 static void
 forget_written(Spec *s, const Node *n, bool inside)
@@ -366,7 +366,7 @@ forget_written(Spec *s, const Node *n, bool inside)
 			forget_written(s, m, true);
 }
 
-/* An attribute is as the signature says until something writes to it. */
+/* Reads an attribute, which is as the signature says until something writes to it.  False if it is not known. */
 static bool
 eval_get_attr(Spec *s, Scope *c, Node *n)
 {

@@ -1,5 +1,5 @@
-/* opt/special/specialize.h - the partial evaluator: what specialize.c (its walk), evalop.c (operators), evalflow.c (If,
- * Loop), bailouts.c (guards), layouts.c (channels last) and convforms.c share; private to them */
+/* opt/special/specialize.h - the partial evaluator: specialize.c (its walk), evalop.c (operators), evalflow.c (If,
+ * Loop), bailouts.c (guards), layouts.c (channels last) and the forms of operators; private to opt/special */
 #ifndef OPT_SPECIALIZE_H
 #define OPT_SPECIALIZE_H
 
@@ -11,11 +11,11 @@ typedef struct Shadow {          /* a known list, and the values that are its el
 } Shadow;
 
 typedef struct Scope Scope;
-struct Scope {                   /* one graph that is being walked: the function's, or an operator's body */
+struct Scope {                   /* a graph that is being walked: the function's, or an operator's body */
 	Graph   *from;
 	Value  **value;          /* by id in `from`: the value of the new graph */
 	AliasDb *alias;
-	bool     top;            /* the function's own: has resume points */
+	bool     top;            /* whether it is the function's own graph, which has resume points */
 };
 
 typedef struct Spec {
@@ -23,205 +23,214 @@ typedef struct Spec {
 	Function *fn;
 	const Profile *profile;
 	Graph *to;
-	/* the operator whose body is evaluated: its nodes raise at the operator's place; or null */
+	/* Operator whose body is evaluated: its nodes raise at the operator's place.  Null outside of bodies. */
 	const Node *body;
-	KnownTable *k;           /* of values of `to` */
+	KnownTable *k;           /* what is known of the values of `to` */
 	Vec(Shadow) shadows;
 	Value **in_register;     /* by register: the value of the prepared graph that it holds */
 	CodeLive *live;          /* registers of the function's Code */
-	Shapes *shapes;          /* of a sample: what is known is recorded there; or null */
-	bool  *state_written;    /* by attribute of the profile's state: it may not be what it was at entry */
-	/* by id in the prepared graph, once asked for: may change from call to call where no run shows it */
+	Shapes *shapes;          /* records what is known of a sample; null: nothing is recorded */
+	bool  *state_written;    /* by index in the profile's state: whether it may have changed since entry */
+	/* By id in the prepared graph: whether a value may change from call to call, though no run shows it.  Null
+	 * until asked for. */
 	bool  *unsteady;
-	bool   grad_stays;       /* nothing here changes whether gradients are on: they are, at a call's begin */
-	bool   padded;           /* some value may have padded rows: attention.def */
+	bool   grad_stays;       /* whether nothing in the graph turns gradients on or off */
+	bool   padded;           /* whether some value may have padded rows: attention.def */
 	int    nguard;
-	Pass   known;            /* each result whose type is inferred is a change of it */
+	Pass   known;            /* counts each inferred result as a change, for -L known */
 } Spec;
 
 /* ---- specialize.c: values and the walk ------------------------------------------------------------------------- */
 
-Shadow *spec_shadow(Spec *, IValue list);                        /* null: its elements are not followed */
-bool    spec_reads_by_data(Spec *, const Node *);                /* is it given what follows from data? */
-/* is the container itself (not what it contains) written anywhere? */
+Shadow *spec_shadow(Spec *, IValue list);                        /* null if its elements are not followed */
+bool    spec_reads_by_data(Spec *, const Node *);                /* does an input of the node depend on data? */
+/* Is the container itself (not what it contains) written anywhere? */
 bool    spec_is_changed(Scope *, const Value *);
-Value  *spec_value(Scope *, const Value *from);                  /* what stands for it in the new graph */
+Value  *spec_value(Scope *, const Value *from);                  /* the value of the new graph that replaces `from` */
 void    spec_bind(Spec *, Scope *, const Value *from, Value *to);
 void    spec_bind_constant(Spec *, Scope *, const Value *from, IValue, Range);     /* takes the value */
 Node   *spec_copy_node(Spec *, const Node *);                    /* kind, overload and attributes; not linked */
-/* the node itself, with inputs mapped; outputs have the static types */
+/* Copies the node, with inputs mapped.  Its outputs have the static types. */
 Node   *spec_emit_copy(Spec *, Scope *, Node *);
-/* The elements of a list whose contents are known, as a list made on the spot: then nothing depends on its history. */
+/* Makes a new list of the elements of a list whose contents are known.  It does not depend on the old list's
+ * history. */
 Value  *spec_fresh_list(Spec *, Value *, Range);
 void    spec_block(Spec *, Scope *, Block *);
 
 /* ---- evalop.c, evalflow.c ---------------------------------------------------------------------------------------- */
 
 void    spec_op(Spec *, Scope *, Node *);
-/* May the block make tensors with padded rows; may it get some from code that it calls, or from an earlier call? */
+/* May the block make tensors with padded rows?  May it get some from code that it calls, or from an earlier call? */
 bool    spec_makes_padding(const Block *);
 bool    spec_gets_padding(Cx *, const Block *);
-/* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
+/* Runs the kernel of n without data.  The results of m, its copy, become known if the kernel tells them. */
 void    spec_infer(Spec *, Scope *, const Node *n, Node *m);
-/* Are all results of n, of which m is the copy, constants, such as numbers, strings and small tensors?  Then they are
- * bound as such, and m is not needed. */
+/* Binds n's results to constants if all results of m, its copy, are known numbers, strings, small tensors and the like.
+ * If true, m is not needed. */
 bool    spec_fold(Spec *, Scope *, const Node *n, const Node *m);
-/* likewise, where n writes to what is its own and m computes what it leaves there */
+/* Likewise for a write n to its own memory.  m computes the value that n leaves there. */
 bool    spec_fold_written(Spec *, Scope *, const Node *n, const Node *m);
-bool    spec_types_known(Spec *, const Node *m);                 /* of all tensors that m is given */
-bool    op_is_resize(const Op *);                         /* of images over two dims */
-bool    op_is_convolution_form(const Op *);              /* a convolution, however its arguments say it */
-/* The graph that m, the copy of an operator's node, becomes; null: it stays. */
+bool    spec_types_known(Spec *, const Node *m);                 /* are the types of all tensor inputs known? */
+bool    op_is_resize(const Op *);                         /* does it resize images over two dims? */
+bool    op_is_convolution_form(const Op *);              /* is it a convolution, in any form of its arguments? */
+/* The graph that replaces the operator of m, the copy of a node.  Null if the operator stays. */
 Graph  *spec_expansion(Spec *, const Node *m);
-void    spec_inline_body(Spec *, Scope *, Node *n, Node *m, Graph *);    /* n becomes that graph, on m's inputs */
+void    spec_inline_body(Spec *, Scope *, Node *n, Node *m, Graph *);    /* replaces n by the graph, on m's inputs */
 void    spec_if(Spec *, Scope *, Node *);
 void    spec_loop(Spec *, Scope *, Node *);
 
 /* ---- bailouts.c -------------------------------------------------------------------------------------------------- */
 
-/* Results of n, of which m is the copy, that are not known get the profile's type under a guard. */
+/* Puts guards under unknown results of n, which get the profile's types.  m: the copy of n. */
 void    spec_guard_outputs(Spec *, Scope *, const Node *n, const Node *m);
 void    spec_guard_joined(Spec *, Scope *, const Node *n);       /* the same for an If or a Loop */
 
 /* ---- layouts.c --------------------------------------------------------------------------------------------------- */
 
-Value  *spec_argument(Spec *, Scope *, const Node *, int i);     /* what input i is in the new graph */
+Value  *spec_argument(Spec *, Scope *, const Node *, int i);     /* the value of input i in the new graph */
 Value  *spec_body_argument(Spec *, Scope *, const Node *, int i);
-Value  *spec_as_in_model(Spec *, Scope *, Value *, Range);       /* a value that leaves: what the model has there */
-/* As convolutions want their input; grows: their result has more places than it. */
+Value  *spec_as_in_model(Spec *, Scope *, Value *, Range);    /* a value that leaves the graph, in the model's layout */
+/* v in the layout that convolutions read, channels last.  grows: the result has more pixels than v. */
 Value  *spec_channels_last(Spec *, Scope *, Value *, bool grows, Range);
-/* What is written to has the model's layout from the start: all views of it then are views of one memory. */
+/* Gives results that are written to the model's layout from the start, so that all views of one share memory. */
 void    spec_keep_layout(Spec *, Scope *, const Node *);
-void    spec_mark_altered(Spec *, const Node *m);         /* m's results, just inferred: do they lie as in the model? */
-void    spec_lies_in_model(Spec *, const Value *, RtTensor *);       /* the model has such a tensor there */
-void    spec_alter(Spec *, const Value *);                /* in the model it is contiguous, here it need not be */
-bool    spec_contiguous(Spec *, Scope *, const Node *);   /* a node that makes contiguous: was nothing to do? */
-bool    spec_lies_like(const RtTensor *, const RtTensor *);      /* the same sizes and strides? */
-/* A node that divides channels: were they taken as they lie? */
+void    spec_mark_altered(Spec *, const Node *m);      /* marks just inferred results whose layout is not the model's */
+void    spec_lies_in_model(Spec *, const Value *, RtTensor *);       /* the model has this tensor for it */
+void    spec_alter(Spec *, const Value *);      /* the model has a contiguous tensor for it */
+/* aten::contiguous: may the copy keep the layout of its input? */
+bool    spec_contiguous(Spec *, Scope *, const Node *);
+bool    spec_lies_like(const RtTensor *, const RtTensor *);      /* same sizes and strides? */
+/* Replaces a split of channels by slices of the tensor as it is stored.  False if that is not possible. */
 bool    spec_parts(Spec *, Scope *, const Node *);
 
 /* ---- put.c ------------------------------------------------------------------------------------------------------- */
 
-Value  *spec_put_constant(Spec *, IValue, Range at);     /* takes it */
-/* Contiguous: element e is element from[e] of the storage of w, or zero where that is negative (storage_moved); keeps
- * from. */
+Value  *spec_put_constant(Spec *, IValue, Range at);     /* takes the value */
+/* Emits a contiguous constant.  Element e is element from[e] of the storage of w, or zero if from[e] is negative
+ * (storage_moved).  Keeps from. */
 Value  *spec_put_moved(Spec *, const RtTensor *w, const RtGeometry *, const int64_t *from, Range at);
 Value  *spec_put_int(Spec *, int64_t, Range at);
-enum { PUT_MOST = 10 };          /* numbers of a list */
+enum { PUT_MOST = 10 };          /* most numbers of a list */
 
 Value  *spec_put_list(Spec *, const int64_t *, int n, Range at);         /* n <= PUT_MOST */
-/* A list of n ints, at most PUT_MOST: the size of of[i] at dims[i], which may be dynamic, or dims[i] where of[i] is
- * null. */
+/* Emits a list of n ints, at most PUT_MOST.  Int i is the size of dim dims[i] of of[i], which may be dynamic.  If of[i]
+ * is null, it is dims[i]. */
 Value  *spec_put_sizes(Spec *, Scope *, Value *const *of, const int64_t *dims, int n, Range);
-/* A list of n tensors, of the type of `like`, which holds others. */
+/* Emits a list of n tensors with the type of the list `like`. */
 Value  *spec_put_tensors(Spec *, Value *const *of, int n, const Value *like, Range at);
-/* The result of an operator of one result; name: with its overload, such as aten::slice.Tensor. */
+/* Emits an operator with one result, and returns that.  name: with its overload, such as aten::slice.Tensor. */
 Value  *spec_put_op(Spec *, Scope *, const char *name, Value *const *in, int nin, Range at);
-Value  *spec_put_write(Spec *, Scope *, Value *to, Value *v, Range);     /* aten::copy_: `to` with v in it */
+Value  *spec_put_write(Spec *, Scope *, Value *to, Value *v, Range);     /* aten::copy_: writes v to `to` */
 Value  *spec_put_permute(Spec *, Scope *, Value *, const int64_t *dims, int n, Range);
-/* x in a memory format, 0: contiguous, 2 and 3: channels last of so many dims; x itself where it is. */
+/* x in a memory format: 0 is contiguous, 2 and 3 are channels last of so many dims.  x itself if it has this format. */
 Value  *spec_put_contiguous(Spec *, Scope *, Value *x, int format, Range);
-Value  *spec_put_merge(Spec *, Scope *, Value *, int dim, Range);        /* dims dim and dim + 1 as one */
+Value  *spec_put_merge(Spec *, Scope *, Value *, int dim, Range);        /* merges dims dim and dim + 1 */
 
-typedef struct Slice { int64_t from, to, step; } Slice;                  /* to: negative from the end; 0: the end */
+typedef struct Slice { int64_t from, to, step; } Slice;      /* to: negative counts from the end; 0 is the end */
 
 Value  *spec_put_slice(Spec *, Scope *, Value *, int dim, Slice, Range); /* x itself where that is all of it */
-/* n's copy, with of[i] in place of its i-th argument where that is not null; n has one result */
+/* Emits n's copy, with of[i] in place of argument i if of[i] is not null.  n has one result. */
 Value  *spec_put_with(Spec *, Scope *, const Node *n, Value *const *of);
-bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */
+/* Is the argument a known list of n ints? */
+bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);
 
 /* ---- convforms.c ------------------------------------------------------------------------------------------------- */
 
-typedef struct Conv {                    /* over up to three dims, of floats by constant weights, not transposed */
+typedef struct Conv {                    /* of floats by constant weights, over up to three dims, not transposed */
 	Value    *x, *bias;
 	RtTensor *w;                     /* (out, in / groups, kernel...) */
 	int64_t   stride[3], padding[3], dilation[3], groups;
 	Range     at;
 } Conv;
 
-bool    spec_plain_convolution(Spec *, const Node *m, int nd, Conv *);   /* is m such a one, over nd dims? */
+bool    spec_plain_convolution(Spec *, const Node *m, int nd, Conv *);   /* is m such a convolution? */
 
-/* What stands for the result of m, a convolution; null: it stays. */
+/* The value that replaces the result of m, a convolution.  Null if m stays. */
 Value  *spec_convolution(Spec *, Scope *, const Node *m);
-Value  *spec_convolution_volume(Spec *, Scope *, const Node *m);         /* volumes.c: likewise, over three dims */
+Value  *spec_convolution_volume(Spec *, Scope *, const Node *m);         /* volumes.c: the same over three dims */
 
-/* What is squeezed here from four dims, of height 1; null: it is no such value. */
+/* The tensor with four dims and height 1 that the value was squeezed from.  Null if there is none. */
 Value  *spec_squeezed(Spec *, const Value *);
-/* Does n, a pointwise operator, where its tensors were squeezed so, or have an element for each channel, before the
- * squeeze; false: it is not done. */
+/* Computes n, a pointwise operator, before the squeeze of its tensors.  Each tensor must be squeezed so, or have one
+ * element for each channel.  False if that is not so. */
 bool    spec_under_squeeze(Spec *, Scope *, Node *n);
-/* volumes.c: likewise of m, a pool over three dims */
+/* volumes.c: the value that replaces the result of m, a pool over three dims.  Null if m stays. */
 Value  *spec_pool_volume(Spec *, Scope *, const Node *m);
-/* volumes.c: spec_under_squeeze where its tensors were viewed as volumes. */
+/* volumes.c: computes n, a pointwise operator, before its tensors are viewed as volumes.  False if they are not. */
 bool    spec_under_volume(Spec *, Scope *, Node *n);
 
 /* ---- convtransposed.c -------------------------------------------------------------------------------------------- */
 
 typedef struct Transposed {
 	Value *x;
-	const RtTensor *w, *bias;        /* (g * in, c, K...); bias or null */
-	int64_t groups, in, c;           /* channels of a group */
-	/* depth, height and width; missing dims have 1 */
+	const RtTensor *w, *bias;        /* (g * in, c, K...); bias may be null */
+	int64_t groups, in, c;           /* input and output channels of a group */
+	/* Kernel, stride, padding and output size by depth, height and width.  Missing dims have kernel, stride and
+	 * size 1. */
 	int64_t k[3], s[3], pad[3], out[3];
-	int64_t t[3], a[3];              /* taps of the convolution's window, and its output places */
-	int64_t side[3];                 /* how far the window reaches before its place: the convolution's padding */
-	int64_t shift[3];                /* of the first phase from the result's begin, before it is cut */
-	bool close;                      /* asked for: phases begin where the result does, nothing is cut */
-	int nd;                          /* spatial dims of the model */
-	int n;                           /* spatial dims of the convolution: 2 or 3 */
+	int64_t t[3], a[3];              /* taps of the convolution's window, and its output pixels */
+	int64_t side[3];                 /* padding of the convolution: how far the window reaches before a pixel */
+	int64_t shift[3];                /* offset of the first phase from the result's begin, before cutting */
+	bool close;                      /* requested: phases begin where the result does, so nothing is cut */
+	int nd;                          /* number of spatial dims of the model */
+	int n;                           /* number of spatial dims of the convolution: 2 or 3 */
 } Transposed;
 
-Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);     /* what stands for it; null: it stays */
-/* Channels, taps and places of each dim, from the sizes of x and y; false: some results are reached by no tap. */
+/* The value that replaces the result of m, a transposed convolution.  Null if m stays. */
+Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);
+/* Computes channels, taps and output pixels of each dim from the sizes of x and y.  False if no tap reaches some
+ * results. */
 bool    spec_phases(Transposed *, const int64_t *x, const int64_t *y);
-/* Constants of the convolution that computes all phases: its weights; floats by channel of the result. */
+/* Constants of the convolution that computes all phases: its weights, and floats for each of its output channels. */
 Value  *spec_phase_weights(Spec *, const Transposed *, Range);
 Value  *spec_phase_channels(Spec *, const Transposed *, const RtTensor *of, Range);
-Value  *spec_phases_joined(Spec *, Scope *, const Transposed *, Value *z, Range);        /* its phases side by side */
+Value  *spec_phases_joined(Spec *, Scope *, const Transposed *, Value *z, Range);        /* interleaves its phases */
 
 /* ---- writes.c ---------------------------------------------------------------------------------------------------- */
 
-/* n, a copy into what self is, is bound to what it copies */
+/* Binds n, a copy into a tensor, to the source if that can be the result. */
 bool    spec_stored_already(Spec *, Scope *, Node *n);
-/* n, a clone only for the write behind it, is made there if at all */
+/* Leaves out n, a clone that only the write after it uses.  That write makes it if it must. */
 bool    spec_left_out(Spec *, Scope *, Node *n);
-bool    spec_write(Spec *, Scope *, Node *n);                    /* n, an in-place operator, is computed as a value */
+bool    spec_write(Spec *, Scope *, Node *n);                    /* computes n, an in-place operator, as a value */
 
 /* ---- distances.c ------------------------------------------------------------------------------------------------- */
 
-Value  *spec_distances(Spec *, Scope *, const Node *m);          /* what stands for cdist's result; null: it stays */
+Value  *spec_distances(Spec *, Scope *, const Node *m);    /* the value that replaces cdist's result; null if m stays */
 
 /* ---- rowforms.c -------------------------------------------------------------------------------------------------- */
 
-Value  *spec_rows(Spec *, Scope *, const Node *m);       /* what stands for a product's result; null: it stays */
+Value  *spec_rows(Spec *, Scope *, const Node *m);    /* the value that replaces a product's result; null if m stays */
 Value  *spec_contract(Spec *, Scope *, const Node *m);   /* likewise */
 
 /* ---- sdpa.c ------------------------------------------------------------------------------------------------------ */
 
-/* What stands for an attention's result; null: it stays. */
+/* The value that replaces an attention's result.  Null if m stays. */
 Value  *spec_sdpa(Spec *, Scope *, const Node *m);
 
 /* ---- normforms.c ------------------------------------------------------------------------------------------------- */
 
-Value  *spec_batch_norm(Spec *, Scope *, const Node *m);         /* likewise of a batch norm */
-Value  *spec_instance_norm(Spec *, Scope *, const Node *m);      /* likewise of an instance norm */
-Value  *spec_group_norm(Spec *, Scope *, const Node *m);         /* likewise of a group norm */
+/* The value that replaces the result of m, a batch norm.  Null if m stays. */
+Value  *spec_batch_norm(Spec *, Scope *, const Node *m);
+Value  *spec_instance_norm(Spec *, Scope *, const Node *m);      /* likewise for an instance norm */
+Value  *spec_group_norm(Spec *, Scope *, const Node *m);         /* likewise for a group norm */
 
 /* ---- poolforms.c ------------------------------------------------------------------------------------------------- */
 
-Value  *spec_pool_line(Spec *, Scope *, const Node *m);          /* likewise of a pool over one dim */
+Value  *spec_pool_line(Spec *, Scope *, const Node *m);          /* likewise for a pool over one dim */
 
 /* ---- floatforms.c ------------------------------------------------------------------------------------------------ */
 
-Value  *spec_cast(Spec *, Scope *, const Node *m);               /* what stands for a cast's result; null: it stays */
-/* The node m, of bfloat16 or float16, of floats; null: it stays.  What stands for its result is rounded to m's type. */
+Value  *spec_cast(Spec *, Scope *, const Node *m);      /* the value that replaces a cast's result; null if m stays */
+/* A node on floats that computes m, a node on bfloat16 or float16.  Null if m stays.  spec_rounded rounds a result of
+ * it to the type of m's. */
 Node   *spec_in_float(Spec *, Scope *, const Node *m);
 Value  *spec_rounded(Spec *, Scope *, const Node *m, Value *);
 
 /* ---- quantforms.c ------------------------------------------------------------------------------------------------ */
 
-/* What stands for the result of m, on quantized tensors whose scales are numbers; null: it stays.  Of several results
- * that is the first of a node that has as many. */
+/* The value that replaces the result of m, on quantized tensors whose scales are numbers.  Null if m stays.  If m has
+ * several results, this is the first one of a node with as many. */
 Value  *spec_quantize(Spec *, Scope *, const Node *m);
 Value  *spec_dequantize(Spec *, Scope *, const Node *m);
 Value  *spec_int_repr(Spec *, Scope *, const Node *m);
@@ -238,17 +247,18 @@ Value  *spec_quant_linear(Spec *, Scope *, const Node *m);
 Value  *spec_quant_conv(Spec *, Scope *, const Node *m);
 Value  *spec_quant_linear_by_range(Spec *, Scope *, const Node *m);      /* quantized::linear_dynamic */
 Value  *spec_quant_linear_half(Spec *, Scope *, const Node *m);          /* quantized::linear_dynamic_fp16 */
-Value  *spec_linear_of_bytes(Spec *, Scope *, const Node *m);            /* byteforms.c: else spec_rows */
+Value  *spec_linear_of_bytes(Spec *, Scope *, const Node *m);            /* byteforms.c; else as spec_rows */
 Value  *spec_rows_of_bytes(Spec *, Scope *, const Node *m);              /* prim::dequantized_rows */
 Value  *spec_convolution_of_bytes(Spec *, Scope *, const Node *m);
 Value  *spec_quant_walk(Spec *, Scope *, const Node *m);                 /* prim::rnn_walk_packed */
 
 /* ---- padforms.c -------------------------------------------------------------------------------------------------- */
 
-Value  *spec_pad_edges(Spec *, Scope *, const Node *m);          /* likewise of a padding */
+/* The value that replaces the result of m, a padding.  Null if m stays. */
+Value  *spec_pad_edges(Spec *, Scope *, const Node *m);
 
 /* ---- sampleforms.c ----------------------------------------------------------------------------------------------- */
 
-Value  *spec_grid_sampler(Spec *, Scope *, const Node *m);       /* likewise of sampling at the points of a grid */
+Value  *spec_grid_sampler(Spec *, Scope *, const Node *m);       /* likewise for sampling at the points of a grid */
 
 #endif

@@ -11,8 +11,7 @@
 
 #include <string.h>
 
-/* The path of attributes from the graph's first input to what a prim::GetAttr gives or a prim::SetAttr writes; null:
- * there is none. */
+/* The path of attributes from the graph's first input to the attribute that n reads or sets.  Null if there is none. */
 static const char *
 path_of(const Graph *g, Arena *a, const Node *n)
 {
@@ -38,7 +37,7 @@ add_slots(StateSlot *s, const Node *n, Arena *a)
 typedef struct Finder {
 	State *s;
 	Arena *a;
-	Vec(const char *) written;        /* on the way to here */
+	Vec(const char *) written;        /* attributes written before the current node */
 } Finder;
 
 static bool
@@ -62,7 +61,7 @@ add_read(Finder *f, const Node *n, const char *path)
 	map_put(&f->s->index, path, (void *)(intptr_t)f->s->at.n);
 }
 
-/* Attributes that are read before they are written. */
+/* Finds attributes that are read before they are written. */
 static void
 find_reads(Finder *f, const Block *b)
 {

@@ -4,9 +4,9 @@
  * Each size of a contiguous argument is a symbol if the function takes the same path at another size: this is tried by
  * the specializer, without running the model.  Sizes that cannot change alone may change together with others that were
  * equal: an addition of (4, 10) and (4, 10) has (s0, s1), (s0, s1).  A size of 1 broadcasts and is tried at two larger
- * ones.  Those of axis 0 are a batch and change together, with those of sequences, (steps, batch, features), where that
- * goes; only one symbol stands for sizes of 1, since calls seldom change two.  The sizes found make a second signature,
- * as if the function had been called with it.
+ * ones.  Sizes of 1 on axis 0 are a batch and change together.  If possible, the batch of sequences, (steps, batch,
+ * features), changes with them.  Only one symbol stands for sizes of 1, since calls seldom change two.  The sizes found
+ * make a second signature, as if the function had been called with it.
  */
 #include "samples.h"
 
@@ -17,8 +17,8 @@ enum { PAIRS = 8, TOGETHER = 4, MOST_NODES = 10000 };    /* trials and samples o
 typedef struct Dim {
 	int64_t size;
 	int  axis, rank;
-	Cause why;                       /* why it is no symbol, of the last sizes tried */
-	bool is_second;                  /* of a sequence, (steps, batch, features) */
+	Cause why;                       /* why it is no symbol, for the last sizes tried */
+	bool is_second;                  /* whether it is the batch of a sequence, (steps, batch, features) */
 	bool is_settled, is_symbol;
 	const char *name;
 } Dim;
@@ -27,10 +27,10 @@ typedef struct Search {
 	Samples s;
 	Dim dim[SIZE_ATOMS];
 	int ndim, nsymbol;
-	bool batch;                      /* only the first dims of tensors are tried */
+	bool batch;                      /* whether only the first dims of tensors are tried */
 	int without, nfound;             /* the symbol found as number `without` is left out: its sizes stay */
-	bool varies_one;                 /* there is a symbol for a size of 1 */
-	const Shapes *profiled;          /* at the profiled sizes */
+	bool varies_one;                 /* whether some symbol stands for a size of 1 */
+	const Shapes *profiled;          /* shapes at the profiled sizes */
 	/* Two assignments of sizes on which the function takes the same path; dims that are not symbols are equal in
 	 * both. */
 	int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];
@@ -200,7 +200,7 @@ try_group(Search *q, const Group *g)
 
 /* ---- what is tried ----------------------------------------------------------------------------------------------- */
 
-/* Dims of this size that are not symbols yet; axis -1: any. */
+/* Dims of this size that are not settled yet.  axis -1: on any axis. */
 static Group
 group_of(const Search *q, int64_t size, int axis)
 {
@@ -221,7 +221,7 @@ try_pairs(Search *q, const Group *g)
 				try_group(q, &(Group){ { g->at[i], g->at[k] }, 2 });
 }
 
-/* Tries a dim alone; where many have its size, as in a decoder's caches, first all of them together. */
+/* Tries a dim alone.  If many dims have its size, as in a decoder's caches, all of them are tried together first. */
 static void
 try_alone(Search *q, int i)
 {
@@ -248,7 +248,8 @@ try_together(Search *q, int i)
 		try_group(q, &g);
 }
 
-/* Does the group work with the sizes of a symbol, that of dim `as`, others being as they were? Then it has that. */
+/* Does the group work with the sizes of a symbol, that of dim `as`, while others are as they were?  Then it joins this
+ * symbol. */
 static bool
 join(Search *q, const Group *g, int as)
 {
@@ -273,7 +274,8 @@ join(Search *q, const Group *g, int as)
 	return true;
 }
 
-/* Sizes that can only shrink alone, as a batch whose mask has rows enough, change together with one that can grow. */
+/* A size that can only shrink alone may change together with one that can grow.  An example is a batch that cannot
+ * exceed the rows of a mask. */
 static void
 try_join(Search *q, int i)
 {
@@ -285,7 +287,8 @@ try_join(Search *q, int i)
 			join(q, &alike, k);
 }
 
-/* The batch of 1: axis 0, first together with that of sequences, as a cell's states and its steps have it. */
+/* Tries the batch of 1 on axis 0, first together with the batch of sequences: a cell has both in its states and
+ * steps. */
 static void
 try_batch(Search *q)
 {

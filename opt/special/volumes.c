@@ -1,14 +1,14 @@
 /*
- * Convolutions and pools over three dims as those over two, whose kernels they take.
+ * Computes convolutions and pools over three dims by kernels over two.
  *
- * In channels last a volume lies as (N, D, H, W, C).  So a view makes it a batch of N D images, or an image of height D
- * and width H W:
+ * A channels-last volume is stored as (N, D, H, W, C).  So a view makes it a batch of N D images, or an image of height
+ * D and width H W:
  *
  *    kernel (1, h, w)     frames: (N D, C, H, W), conv2d by (h, w)
  *    kernel (k, 1, 1)     lines:  (N, C, D, H W), conv2d by (k, 1)
  *    kernel (k, h, w)     the k frames that a result frame is made from become channels, in one copy:
  *                         (N D', g k C / g, H, W), conv2d by (h, w)
- *      of narrow groups   as it is
+ *      of narrow groups   prim::convolution over the volume itself
  *    pool (k, h, w)       a pool of frames, then one of lines
  *
  * Pointwise operators behind such views move before the view back, into a convolution's store.
@@ -19,7 +19,7 @@
 
 enum {
 	WIDE_GROUP = 16,         /* frames are gathered for groups with at least so many channels */
-	DIMS = 5, DEPTH = 2,     /* of a volume (N, C, D, H, W) */
+	DIMS = 5, DEPTH = 2,     /* rank and depth dim of a volume (N, C, D, H, W) */
 };
 
 typedef enum Form { NOT_SEEN, FRAMES, LINES } Form;
@@ -42,7 +42,7 @@ as_lines(Spec *s, Scope *c, Value *x, Range at)
 	return spec_put_merge(s, c, x, 3, at);
 }
 
-/* y as a volume: the size of its dim i is that of dim dim[i] of of[i]. */
+/* Reshapes y to a volume: dim i has the size of dim dim[i] of of[i]. */
 static Value *
 shaped(Spec *s, Scope *c, Value *y, Value *const *of, const int64_t *dim, Range at)
 {
@@ -74,7 +74,7 @@ from_lines(Spec *s, Scope *c, Value *y, Value *x, Range at)
 	return v;
 }
 
-/* The volume channels last. */
+/* Makes the volume channels last. */
 static Value *
 channels_last(Spec *s, Scope *c, Value *x, Range at)
 {
@@ -91,7 +91,7 @@ channels_last(Spec *s, Scope *c, Value *x, Range at)
 
 /* ---- convolutions ----------------------------------------------------------------------------------------------- */
 
-/* Weights of four dims: `taps` of each channel of a group from tap `first` on, as (O, taps C / g, ...). */
+/* Weights with four dims: `taps` taps of each channel of a group, from tap `first` on, as (O, taps C / g, ...). */
 static Value *
 put_weights(Spec *s, const Conv *v, int64_t first, int64_t taps)
 {
@@ -108,7 +108,7 @@ put_weights(Spec *s, const Conv *v, int64_t first, int64_t taps)
 	return spec_put_moved(s, w, &(RtGeometry){ .ndim = 4, .dims = dims }, from, v->at);
 }
 
-/* conv2d of x, frames or lines; of lines: over D, and 1 over H W. */
+/* conv2d of x, which holds frames or lines.  Lines have a kernel over D, and 1 over H W. */
 static Value *
 over_two(Spec *s, Scope *c, const Conv *v, Form form, Value *x, Value *w)
 {
@@ -176,7 +176,7 @@ by_gathering(Spec *s, Scope *c, const Conv *v, Value *x)
 	return from_frames(s, c, over_two(s, c, v, FRAMES, y, put_weights(s, v, 0, k)), frames, v->at);
 }
 
-/* As it is, of a volume that lies channels last. */
+/* Convolves a channels-last volume directly. */
 static Value *
 by_volume(Spec *s, Scope *c, const Conv *v, Value *x, Value *w)
 {
@@ -242,7 +242,7 @@ recognise_pool(Spec *s, const Node *m, Pool *p)
 	return divisor->is && divisor->v.tag == RT_NONE;
 }
 
-/* The pool of x, of four dims, over dims d and e of the three; -1: not over that dim. */
+/* Pools x, which has four dims, over dims d and e of the three.  -1: not over this dim. */
 static Value *
 pool_two(Spec *s, Scope *c, const Pool *p, Value *x, int d, int e)
 {
@@ -260,7 +260,7 @@ pool_two(Spec *s, Scope *c, const Pool *p, Value *x, int d, int e)
 				   spec_put_op(s, c, "aten::max_pool2d", greatest, 6, p->at);
 }
 
-/* Contiguous, of C D planes. */
+/* Pools a contiguous volume, as C D planes. */
 static Value *
 pool_planes(Spec *s, Scope *c, const Pool *p, Value *x)
 {
@@ -309,7 +309,7 @@ spec_pool_volume(Spec *s, Scope *c, const Node *m)
 
 /* ---- pointwise operators under the views ------------------------------------------------------------------------ */
 
-/* Are u's dims those of the volume t in this form? */
+/* Has u the dims of volume t in this form? */
 static bool
 lies_so(const RtTensor *u, const RtTensor *t, Form form)
 {
@@ -319,7 +319,7 @@ lies_so(const RtTensor *u, const RtTensor *t, Form form)
 						 a[0] == b[0] && a[1] == b[1] && a[2] == b[2]);
 }
 
-/* The four-dim tensor that the volume v is a view of, and its form; null: there is none. */
+/* The four-dim tensor that the volume v is a view of, and its form.  Null if there is none. */
 static Value *
 seen(Spec *s, const Value *v, Form *form)
 {
@@ -340,12 +340,12 @@ seen(Spec *s, const Value *v, Form *form)
 	       lies_so(known_at(s->k, v->node->in[0])->v.u.t, t, *form) ? v->node->in[0] : NULL;
 }
 
-/* v, an operand of a result with the dims of t, in the form before the view; null: it has none. */
+/* The operand v of a result with the dims of t, in the form before the view.  Null if it has none. */
 static Value *
 operand_in(Spec *s, Scope *c, Value *v, const RtTensor *t, Form form, Range at)
 {
 	const RtTensor *u = known_is(s->k, v) ? known_at(s->k, v)->v.u.t : NULL;
-	const int d = u ? u->ndim - 4 : 0;               /* the dim of D, 1 for five dims */
+	const int d = u ? u->ndim - 4 : 0;               /* the channel dim: 1 for five dims */
 	Form own;
 	Value *of;
 

@@ -51,7 +51,7 @@ same_strides(const RtTensor *a, const RtTensor *b)
 	return true;
 }
 
-/* Is the memory of v, which is `now` in the new graph, used by n alone? */
+/* Is v, which is `now` in the new graph, new memory with a single use? */
 static bool
 is_its_own(const Value *v, const Value *now)
 {
@@ -92,8 +92,8 @@ shares_memory(Spec *s, const Node *m)
 	return false;
 }
 
-/* Does the kernel of n accept its arguments' known types? Of a body's results only types are known.  With dynamic sizes
- * the kernel has to check in each call. */
+/* Does the kernel of n accept its arguments' known types?  An operator with a body has no kernel to ask.  With dynamic
+ * sizes the kernel has to check in each call. */
 static bool
 is_taken(Spec *s, Scope *c, const Node *n)
 {
@@ -113,7 +113,7 @@ is_taken(Spec *s, Scope *c, const Node *n)
 	return is;
 }
 
-/* The operator's result as a value; null: it cannot be computed. */
+/* Emits the operator's result as a value.  Null if it cannot be computed. */
 static Value *
 computed(Spec *s, Scope *c, Node *n)
 {
@@ -146,7 +146,7 @@ computed(Spec *s, Scope *c, Node *n)
 
 /* ---- writes that nothing else sees ---------------------------------------------------------------------------- */
 
-/* The write to n, a clone, that follows it, constants aside; null: there is none. */
+/* The write to the clone n that follows it, constants aside.  Null if there is none. */
 static Node *
 write_behind(const Node *n)
 {
@@ -216,7 +216,7 @@ write_own(Spec *s, Scope *c, Node *n)
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-/* Is the memory of v, in the block of `write`, its own, and read by no other use than `splits` from there on? */
+/* Is v new memory, made in the block of `write`, that only `splits` uses from the write on? */
 static bool
 is_left_by(const Value *v, const Node *splits, const Node *write)
 {
@@ -238,7 +238,7 @@ is_write_in(const Use *u, const Block *b)
 	return u->index == 0 && u->node->block == b && u->node->op && is_in_place(u->node);
 }
 
-/* Do no aliases of v come from other uses than writes in place in the block, and the end of all? */
+/* Do no uses of v make aliases, other than writes in place in the block, and the end of the graph? */
 static bool
 is_only_written(const Scope *c, const Value *v, const Block *b)
 {
@@ -252,8 +252,8 @@ is_only_written(const Scope *c, const Value *v, const Block *b)
 	return true;
 }
 
-/* The part that n writes to, when nothing else leads to its memory from there on: one of those into which new memory is
- * divided; n may write to what earlier writes to it gave.  Null: it is not so. */
+/* The part that n writes to, if nothing else reaches its memory afterwards.  It is a part of new memory that is split.
+ * n may write to the result of earlier writes to the part.  Null if there is none. */
 static const Value *
 own_part(const Scope *c, const Node *n)
 {
@@ -268,7 +268,7 @@ own_part(const Scope *c, const Node *n)
 	return v;
 }
 
-/* From n, a write, on, v and what writes up to n gave that made it are `now`. */
+/* Binds v, and the results of writes to it up to n, to `now`. */
 static void
 rebind_written(Spec *s, Scope *c, const Value *v, const Node *n, Value *now)
 {
@@ -281,7 +281,8 @@ rebind_written(Spec *s, Scope *c, const Value *v, const Node *n, Value *now)
 	}
 }
 
-/* What is written to a part that nothing else leads to is a value, which lies in the model as the part does. */
+/* Binds a write to a part that nothing else reaches to its value.  In the model the value has the layout of the
+ * part. */
 static bool
 write_own_part(Spec *s, Scope *c, Node *n, Value *result)
 {

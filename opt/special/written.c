@@ -4,14 +4,15 @@
  *   %c : Tensor = prim::Constant[value=<Tensor>]()        a traced model that counts: every call sees the last one's
  *   %r : Tensor = aten::add_(%c, %x, %1)
  *
- * Likewise parameters whose gradients are asked for: they are arguments with defaults.  The interpreter writes to the
- * compiler's own tensor.  It is put back after each run, so that a program starts with what the archive has.
+ * Parameters whose gradients are asked for are included: they are arguments with defaults.  The interpreter writes to
+ * the compiler's own tensor.  Its contents are restored after each run, so that a program starts with those of the
+ * archive.
  */
 #include "../opt.h"
 
 struct Written {
 	Cx *cx;
-	Map seen;                /* functions that are called */
+	Map seen;                /* functions that have been searched */
 	Vec(RtTensor *) at, was;
 };
 
@@ -63,7 +64,7 @@ find_in(Written *w, AliasDb *db, const Block *b)
 	}
 }
 
-/* Defaults of arguments: the parameters, where a gradient by them is asked for. */
+/* Saves the defaults of arguments: parameters whose gradients are asked for. */
 static void
 find_defaults(Written *w, AliasDb *db, const Schema *s, Graph *g)
 {
