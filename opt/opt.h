@@ -82,7 +82,7 @@ State   *state_of(Graph *, bool has_self);
 int      state_index(const State *, const Node *);    /* index of the attribute that a prim::GetAttr reads; -1: none */
 Pattern *state_patterns(const State *, IValue self);        /* patterns of their current values */
 void     state_settle(Pattern *, const Pattern *, int n);   /* makes those that differ PATTERN_ANY */
-void     state_leave_out(Pattern *, const Pattern *settled, int n);         /* likewise those that are so in settled */
+void     state_leave_out(Pattern *, const Pattern *settled, int n);         /* those that are so in settled, too */
 
 /* ---- known.c: values that are known at compile time ---------------------------------------------------------- */
 
@@ -99,13 +99,13 @@ typedef struct Known {
 typedef struct KnownTable {
 	Cx  *cx;
 	RtCx rt;
-	Vec(Known) at;             /* by value id */
+	Vec(Known) at;             /* entries by value id */
 	AliasDb *alias;            /* aliases of a finished graph; else null */
 } KnownTable;
 KnownTable *known_table(Cx *);
-/* What is known of fn's specialized graph. */
+/* Table of the known values of fn's specialized graph. */
 KnownTable *known_graph(Cx *, const Function *, Graph *, const Pattern *args);
-/* What is known of a group's graph.  in: its inputs; those with `is` are known. */
+/* Table of the known values of a group's graph.  in: its inputs; those with `is` are known. */
 KnownTable *known_subgraph(Cx *, Graph *, const IValue *in, const bool *is);
 Known  *known_at(KnownTable *, const Value *);
 bool    known_is(KnownTable *, const Value *);
@@ -214,7 +214,7 @@ typedef struct Sizes {
 	int64_t atom[SIZE_ATOMS][SIZE_SAMPLES];           /* values on the samples; the symbols come first */
 	int64_t range[SIZE_ATOMS][2];                     /* least and largest value of each symbol */
 	Vec(RtSizeExpr) expr;
-	Vec(uint16_t) number;                             /* by number of the shapes: index of its formula in expr */
+	Vec(uint16_t) number;      /* index in expr of the formula of each number of the shapes */
 	Vec(RtSizeCount) count;                           /* counts; they follow the atoms in the program's array s */
 	Vec(RtSizeTie) tie;                               /* further relations that hold on all samples */
 } Sizes;
@@ -280,7 +280,7 @@ bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *cons
 /* Makes it again without the sample of the least sizes, where derived sizes may be 0 or 1.  False if too few are
  * left. */
 bool samples_narrow(Cx *, Specialization *d);
-const Shapes *samples_shapes(const Specialization *d);     /* those of its first sample; null: it has none */
+const Shapes *samples_shapes(const Specialization *d);     /* shapes of its first sample; null: it has none */
 
 /* ---- symbols.c: which sizes may differ when all calls had the same ones ------------------------------------------ */
 
@@ -321,10 +321,10 @@ void way_watch(Way *w, Cx *, RtCx *);
 Function *trace_methods(Cx *, Function *, const char *name, const Way *, const char *const *kept);
 
 /* choices.c: what the turns of a path depend on. */
-enum {                             /* what a value may depend on */
+enum {                             /* kinds of things that a value may depend on */
 	ON_DATA = 1,               /* elements of the arguments' tensors */
 	ON_RANDOM = 2,
-	ON_STATE = 4,              /* what the run writes to the instance */
+	ON_STATE = 4,              /* values that the run writes to the instance */
 	ON_NUMBERS = 8,            /* arguments other than tensors */
 	ON_SIZES = 16,             /* sizes that follow from data or random numbers */
 };
@@ -368,7 +368,7 @@ void  passes_run(Cx *, Stage, Function *, Graph *, IValue self);   /* the passes
 bool  pass_run(Cx *, const char *name, Function *, Graph *, IValue self);
 int   pass_stages(const char *name);       /* bits of the stages that have the pass; 0: no such pass */
 const char *pass_name(int i);              /* name of the i-th pass; null: there are no more */
-/* The i-th step of the whole pipeline at any level, as --stop takes it: tuples:2.  Null: there are no more. */
+/* The i-th step of the whole pipeline at any level, as --stop names it: tuples:2.  Null if there are no more. */
 const char *pass_step(Cx *, int i);
 bool  pass_may(Pass *);                    /* asks before each change, and counts it; false: -L forbids it */
 void  pass_note(Pass *, const Node *, const char *why, ...) RT_PRINTF(3, 4);       /* prints why, before the change */
@@ -387,7 +387,7 @@ Graph *prepare(Cx *, Function *, IValue self);         /* makes fn->prepared; se
  * run so (with gradients, or nodes of PyTorch's executor) are prepared with the passes of -O0. */
 RtCode *reference_code(Cx *, Function *, IValue self);
 
-/* Options of the command line and the environment; text as given there. */
+/* Options of the command line and the environment, as text. */
 void config_dump(Cx *, const char *text);          /* -d dce, -d dce:2, -d all */
 void config_limit(Cx *, const char *text);         /* -L dce=12 */
 void config_passes(Cx *, const char *text);        /* -p inline,dce */
@@ -427,9 +427,9 @@ void gradient_check_memory(Cx *, const Function *prepared, IValue self);
 Function *gradient_function(Cx *, Function *, IValue self, const char *names, const char *loss);
 
 typedef struct Active {
-	bool *value;               /* by value id: it depends on a GradientInput, and the result depends on it */
-	bool *depends;             /* by value id: it depends on a GradientInput */
-	bool *silent;              /* by node id: it runs under no_grad */
+	bool *value;               /* (nvalue) whether it depends on a GradientInput, and the result depends on it */
+	bool *depends;             /* (nvalue) whether it depends on a GradientInput */
+	bool *silent;              /* (nnode) whether it runs under no_grad */
 	int   nvalue, nnode;       /* sizes of the arrays; later values and nodes are not in them */
 } Active;
 Active *active_values(Cx *, Graph *, const Gradient *, Arena *);

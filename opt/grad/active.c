@@ -15,10 +15,10 @@ typedef struct Walk {
 	bool   *useful;
 	bool    grew;
 	bool    off;             /* whether gradients are disabled (no_grad) */
-	bool   *outside;         /* by the id of a scope's object: value of `off` before the scope */
+	bool   *outside;         /* value of `off` before each scope, by the id of its object */
 } Walk;
 
-/* ---- what nodes are ------------------------------------------------------------------------------------- */
+/* ---- questions about nodes ------------------------------------------------------------------------------ */
 
 /* May a value of the type be or hold a tensor? */
 static bool

@@ -10,7 +10,7 @@ typedef struct Auto {
 	Graph   *g;
 	AliasDb *alias;          /* aliases of the forward graph, before changes */
 	Active  *active;
-	bool    *nothing;        /* by value id: whether control flow may leave it uninitialized */
+	bool    *nothing;        /* whether control flow may leave it uninitialized, by value id */
 	Vec(Node *) writers;     /* nodes that write to memory, but not through .data */
 	Vec(const Value *) unnoticed;   /* values whose memory is written to through .data */
 	Map      pruned;         /* copies of gradient functions with only the outputs needed */

@@ -22,7 +22,7 @@ typedef struct Calls {
 	bool   changed;
 } Calls;
 
-/* ---- what requires a gradient ------------------------------------------------------------------------------- */
+/* ---- values that require a gradient ------------------------------------------------------------------------- */
 
 static bool
 has_calls(const Graph *g)
@@ -294,8 +294,8 @@ is_meant(Calls *c, Node *call)
  * far. */
 typedef struct Grads {
 	Calls *c;
-	Values so_far;           /* by index in c->leaves; null: none */
-	bool  *read;             /* by index in c->leaves: whether its .grad is read anywhere */
+	Values so_far;           /* sum for each leaf, by index in c->leaves; null: none */
+	bool  *read;             /* whether its .grad is read anywhere, by index in c->leaves */
 	bool   any;
 } Grads;
 

@@ -144,7 +144,7 @@ reverse_part(Back *b, Node *n)
 	back_emit_row(b->a->g, "prim_grad_list_part", n->at, 5, in);
 }
 
-/* a + b of lists. */
+/* a + b of lists: each list gets its part of the gradients. */
 void
 reverse_concat(Back *b, Node *n)
 {

@@ -16,7 +16,7 @@
 typedef struct Making {
 	Cx       *cx;
 	Gradient *d;
-	Function *fn;              /* the new one */
+	Function *fn;              /* the new function */
 	Vec(Arg)  args;
 	Map       seen;            /* addresses of parameters that were found already */
 } Making;

@@ -20,8 +20,8 @@ typedef struct Questions {
 	AliasDb *alias;
 	Active  *active;         /* .depends: may require a gradient */
 	Values   leaves;
-	bool    *sure;           /* by value id: requires a gradient on every path */
-	Value  **flag;           /* by value id: the bool that tells whether it requires a gradient; null: none yet */
+	bool    *sure;           /* whether it requires a gradient on every path, by value id */
+	Value  **flag;           /* the bool that tells whether it requires a gradient, by value id; null: none yet */
 	bool     changed;
 } Questions;
 
@@ -127,8 +127,8 @@ member_read(Questions *q, const Value *v)
 	return at >= 0 && at < made->nin ? made->in[at] : NULL;
 }
 
-/* Follows views from v to the tensor that owns the memory.  Stops where no gradient passes: what is written into the
- * memory behind detach() does not count for its result. */
+/* Follows views from v to the tensor that owns the memory.  Stops where no gradient passes: a write into the memory
+ * behind detach() does not count for its result. */
 static const Value *
 base_of(Questions *q, const Value *v)
 {

@@ -25,10 +25,10 @@ typedef struct Root {
 	Value *base;             /* the tensor as it was made */
 	Value *now;              /* its current value */
 	int    version;          /* number of the current value; all roots have different ones */
-	bool  *reach;            /* by value id: whether it may share the root's memory, or hold it */
+	bool  *reach;            /* whether a value may share the root's memory, or hold it, by value id */
 } Root;
 
-typedef struct Track {           /* what is known of one value */
+typedef struct Track {           /* facts about one value */
 	int    root;             /* index of its root + 1; 0: not followed */
 	int    version;          /* version of the root when the value was made */
 	Value *parent;           /* the value that it is a view of; null: it is the root itself */
@@ -40,7 +40,7 @@ typedef struct Unwrite {
 	Graph   *g;
 	const Active *active;
 	Vec(Root)  roots;
-	Vec(Track) track;        /* by value id */
+	Vec(Track) track;        /* facts about each value, by id */
 	int      nversion;
 	bool     changed;
 } Unwrite;
@@ -274,7 +274,7 @@ value_used_after(const Value *v, const Node *n)
 
 typedef struct Reach {
 	Unwrite *u;
-	bool    *set;            /* by value id: whether it may share the root's memory, or hold it */
+	bool    *set;            /* whether a value may share the root's memory, or hold it, by id */
 	bool     back;           /* the root is not fresh, so values it may come from count, too */
 	bool     grew;
 } Reach;
@@ -371,7 +371,8 @@ is_left(const Value *v)
 	return v->node->op && written(v->node) >= 0 ? is_left(v->node->in[written(v->node)]) : is_fresh(v);
 }
 
-/* New memory: a result that is no alias, or one of a list of such, or of parts of such, that is taken apart at once. */
+/* Is v freshly allocated: a result that aliases nothing, or an element of a list of such results that is unpacked right
+ * away?  The list may also be the parts of a tensor that nothing else uses. */
 static bool
 is_fresh(const Value *v)
 {

@@ -20,7 +20,7 @@ enum { FEW_NODES = 4 };
 typedef struct Branches {
 	Pass   *p;
 	Graph  *g;
-	Value **twin;            /* by id of a value of the first branch: the equal one of the second */
+	Value **twin;            /* equal value of the second branch, by the id of one of the first */
 	int     ntwin;
 	bool    changed;
 } Branches;

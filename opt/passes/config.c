@@ -241,7 +241,7 @@ config_environment(Cx *cx)
 	pass_config(cx)->detail = detail && *detail < '3' ? *detail - '0' + 1 : 0;
 }
 
-/* ---- what a pass may ask ------------------------------------------------------------------------------ */
+/* ---- questions of passes ------------------------------------------------------------------------------ */
 
 bool
 pass_may(Pass *p)

@@ -1,5 +1,7 @@
-/* Constant pooling: merges equal constants, and moves all to the top of the graph in order of first use.
- * A constant that something writes to equals no other. */
+/*
+ * Constant pooling: merges equal constants, and moves all to the top of the graph in order of first use.  A constant
+ * that something writes to equals no other.
+ */
 #include "../opt.h"
 
 typedef struct Pool {

@@ -18,7 +18,7 @@ typedef struct Cse {
 	Pass    *p;
 	AliasDb *alias;
 	Arena   *arena;
-	Vec(Seen *) seen;        /* in graph order */
+	Vec(Seen *) seen;        /* all entries, in graph order */
 	Seen   **slot;           /* hash table of nslot slots, a power of two; the latest entry first */
 	int      nslot;
 } Cse;
@@ -31,7 +31,7 @@ takes_part(Cse *c, const Node *n)
 	       !alias_node_has_writers(c->alias, n);
 }
 
-/* Only results are checked.  If an attribute is set between two reads of it, has_writers of the object says so. */
+/* Only results are checked.  If an attribute is set between two reads of it, has_writers of the object is true. */
 static bool
 may_become(Cse *c, const Node *n, const Node *first)
 {

@@ -15,8 +15,8 @@
 typedef struct Dce {
 	Pass    *p;
 	AliasDb *alias;
-	bool    *live;           /* by value id */
-	bool    *effects;        /* by node id: whether it, or a node inside, has an effect or writes outside */
+	bool    *live;           /* whether it is live, by value id */
+	bool    *effects;        /* whether it, or a node inside, has an effect or writes outside, by node id */
 	int64_t  nmark;          /* nodes and values marked so far */
 } Dce;
 

@@ -76,7 +76,7 @@ list_of(Executor *x, const Node *n)
 	return list;
 }
 
-/* [dim](x, y, ...) */
+/* [dim](x, y, ...) -> cat([x, y, ...], dim) */
 static void
 take_concat(Executor *x, Node *n)
 {

@@ -231,7 +231,7 @@ bool
 functional(Pass *p, Graph *g)
 {
 	const bool before = p->fn && p->fn->gradient && g == p->fn->prepared;
-	/* For a method that is still to be differentiated. */
+	/* Null unless the method is still to be differentiated. */
 	const Active *active = before ? active_values(p->cx, g, p->fn->gradient, p->scratch) : NULL;
 	bool changed = false;
 

@@ -8,7 +8,7 @@
  */
 #include "../opt.h"
 
-/* Does the node write to one of its inputs and read another one that may lie in the same memory? */
+/* Does the node write to one of its inputs and read another one that may share its memory? */
 static bool
 may_overlap(AliasDb *alias, const Node *n)
 {

@@ -10,7 +10,7 @@
  */
 #include "../opt.h"
 
-enum { MOST_DIMS = 5, WINDOW = 2 };      /* of weights: outputs and inputs, then the window from dim WINDOW on */
+enum { MOST_DIMS = 5, WINDOW = 2 };      /* dims of weights: outputs and inputs, then the window from dim WINDOW on */
 
 /* Reads a constant list of n ints.  A list of one int stands for n equal ones. */
 static bool

@@ -181,10 +181,10 @@ prepare(Cx *cx, Function *fn, IValue self)
 {
 	if (fn->prepared)
 		return fn->prepared;
-	ops_compile_all(cx, fn);                 /* folding runs the bodies */
+	ops_compile_all(cx, fn);                 /* folding runs the bodies of operators */
 	fn->prepared = graph_clone(function_graph(cx, fn), NULL);
 	passes_run(cx, STAGE_PREPARE, fn, fn->prepared, self);
-	ops_compile_bodies(cx, fn->prepared);    /* of operators that passes inserted */
+	ops_compile_bodies(cx, fn->prepared);    /* bodies of operators that passes inserted */
 	return fn->prepared;
 }
 

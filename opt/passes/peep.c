@@ -60,7 +60,7 @@ may_be_none(const Type *t)
 	       (t->kind == TYPE_TENSOR && t->tensor && t->tensor->undefined == 1);
 }
 
-/* unwrap of a value that is not Optional */
+/* unwrap of a value that is not Optional -> the value */
 static Value *
 unwrap(Peep *p, Node *n)
 {
@@ -95,7 +95,7 @@ detached_already(Peep *p, Node *n)
 
 /* ---- control flow ------------------------------------------------------------------------------------- */
 
-/* not not x */
+/* not not x -> x */
 static Value *
 not_not(Peep *p, Node *n)
 {
@@ -404,7 +404,7 @@ permutation(const Node *n, int rank, int *from)
 	return true;
 }
 
-/* permutations that cancel: t(t(x)), permute(transpose(x)) */
+/* permutations that cancel -> their input: t(t(x)), permute(transpose(x)) */
 static Value *
 permuted_back(Peep *p, Node *n)
 {

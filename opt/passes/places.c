@@ -295,7 +295,7 @@ is_handed_on(const Scope *s, const Value *v)
 	return alias_is_wild(s->db, v);
 }
 
-/* Marks memory as loose that the graph hands on to others.  Returns whether any of it was not loose before. */
+/* Marks memory that the graph stores, or returns from a task, as loose.  Returns whether any was not loose before. */
 static bool
 loosen(Scope *s)
 {

@@ -8,7 +8,7 @@
 typedef struct Scope {
 	struct Places *all;
 	Graph   *g;
-	const Node *fork;        /* for a task: its node in `outer`, else null */
+	const Node *fork;        /* node of the task, in `outer`; null: the graph is no task's */
 	struct Scope *outer;
 	bool     peer;           /* whether it belongs to another method */
 	AliasDb *db;             /* alias database, in which attributes alias by their memory in the instance */

@@ -19,7 +19,7 @@
 
 enum {
 	FLEETING_SIZE = 64,      /* a larger size that depends on data is not guarded after one run */
-	STEADY_RUNS = 2,         /* so many runs with the same value make a number constant */
+	STEADY_RUNS = 2,         /* number of runs with the same value that make it constant */
 	DECIDES_DEPTH = 6,
 };
 

@@ -66,7 +66,7 @@ spec_phases(Transposed *v, const int64_t *x, const int64_t *y)
 	v->in = v->w->dims[0] / v->groups;
 	v->c = v->w->dims[1];
 	for (int d = 0; d < 3; d++) {
-		const int at = d + v->nd - 1;                     /* in x, y and w */
+		const int at = d + v->nd - 1;                     /* the dim in x, y and w */
 
 		v->t[d] = v->a[d] = v->out[d] = 1;
 		v->side[d] = v->shift[d] = 0;
@@ -214,7 +214,7 @@ spec_phases_joined(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
 		const int k = 3 - n + d;
 		const int64_t begin = v->pad[k] - v->shift[k], end = begin + v->out[k] - v->a[k] * v->s[k];
 
-		y = spec_put_slice(s, c, y, 1 + d, (Slice){ begin, end, 1 }, at);        /* end: from the end */
+		y = spec_put_slice(s, c, y, 1 + d, (Slice){ begin, end, 1 }, at);    /* end <= 0 counts from the end */
 	}
 	return spec_put_permute(s, c, y, first, 2 + n, at);
 }

@@ -2,8 +2,8 @@
  * If and Loop in the partial evaluator.
  *
  * An If with a known condition becomes its branch; a short counted loop is unrolled.  The blocks of others are
- * evaluated on their own, with what is known before them; lists that they write to are no longer followed, and of their
- * results only the type is known, where all sides agree on it.  A loop is tried with the types that enter it; a type
+ * evaluated on their own, with the facts that are known before them.  Lists that they write to are no longer followed.
+ * The type of a result is known only if all sides agree on it.  A loop is tried with the types that enter it.  A type
  * that its body does not preserve becomes unknown, and the loop is tried again.
  *
  * A result of known type is a copy in a storage of its own.  If it is written to, no other value may alias it (is_own);

@@ -105,7 +105,7 @@ follow_list_write(Spec *s, const Node *n, const Node *m, int64_t was)
 		h->list = NULL;
 }
 
-/* Are n's inputs never written to? What n itself writes to does not count. */
+/* Does nothing write to n's inputs?  Writes of n itself do not count. */
 static bool
 reads_what_stays(Scope *c, const Node *n)
 {

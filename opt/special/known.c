@@ -1,9 +1,9 @@
 /*
- * What is known of a graph's values: numbers, strings and containers as they are, tensors without their data.
+ * The known values of a graph: numbers, strings and containers as they are, tensors without their data.
  *
- * Kernels run with cx->meta say dtype, sizes and strides of their results; a result that shares the storage of an
- * argument here is a view of it when the program runs.  The specializer keeps such a table while it writes a graph;
- * the planner asks for the same table of the finished graph.
+ * Kernels that run with cx->meta tell dtype, sizes and strides of their results.  A result that shares the storage of
+ * an argument here is a view of it when the program runs.  The specializer keeps such a table while it writes a graph.
+ * The planner asks for the same table of the finished graph.
  */
 #include "../opt.h"
 
@@ -612,7 +612,7 @@ know_op(KnownTable *k, const Node *n)
 	if (!known_run(k, n->op, args.v, out, n->nout, true))
 		return;
 	for (int i = 0; i < n->nout; i++) {
-		/* Where the graph's type is less specific (after a join), so is what is known here. */
+		/* If the graph's type is less specific (after a join), the value stays unknown here, too. */
 		if (out[i].tag == RT_TENSOR ? type_is_complete(n->out[i]->type) : !is_changed(k, n->out[i]))
 			known_set(k, n->out[i], out[i]);
 	}

@@ -472,8 +472,8 @@ is_read_as_it_lies(Spec *s, const Node *n, const Value *v)
 	       rt_is_channels_last(t) && (!is_ambiguous(t) || t->dims[0] == 1);
 }
 
-/* aten::contiguous: a copy that is not written to and stays in the graph may keep the layout of its input,
- * where that is not the model's, or what a convolution wants. */
+/* aten::contiguous: a copy that is not written to and stays in the graph may keep the layout of its input, if this is
+ * not the model's, or if a convolution reads it. */
 bool
 spec_contiguous(Spec *s, Scope *c, const Node *n)
 {

@@ -34,7 +34,7 @@ spec_pool_line(Spec *s, Scope *c, const Node *m)
 
 		name = max ? "aten::max_pool2d" : "aten::avg_pool2d";
 		in[n++] = with_height(s, m, "kernel_size", 1);
-		/* No stride stands for the kernel's size. */
+		/* An empty stride stands for the kernel's size. */
 		in[n++] = spec_known_ints(s, m, "stride", 0, &none) ? in[1] : stride;
 		in[n++] = with_height(s, m, "padding", 0);
 		if (max)

@@ -21,7 +21,7 @@ typedef struct Quant {           /* a quantized tensor: its integers and their p
 	Value  *raw;
 	double  scale;
 	int64_t zero;
-	RtDtype dtype;           /* quantized */
+	RtDtype dtype;           /* quantized dtype */
 } Quant;
 
 enum { CHANNELS_LAST = 2 };      /* a memory format */

@@ -18,8 +18,8 @@ struct Shapes {
 	RtSeen seen;             /* the first member: put() casts its address */
 	Cx    *cx;
 	Graph *graph;
-	Vec(Value *) of;         /* value here, by id of the specialized graph's value */
-	Vec(bool) varies;        /* by id of the values here: whether it depends on the arguments */
+	Vec(Value *) of;         /* value here, by the id of one of the specialized graph */
+	Vec(bool) varies;        /* whether it depends on the arguments, by the id of a value here */
 	Vec(SizeNumber) number;
 	Vec(Trips) trips;        /* trip counts of loops, in the order in which they were met */
 	Vec(Failed) failed;
@@ -425,8 +425,8 @@ may_both_be(const SizeNumber *a, const SizeNumber *b)
 	       (a->i == b->i || a->kind == RT_SEEN_INT || (a->kind == RT_SEEN_DIM && a->i > 1 && b->i > 1));
 }
 
-/* Are constants the same in what sizes depend on?  The graph of one sample is run for the others, too.  No size depends
- * on floats. */
+/* Are the constants equal, as far as sizes depend on them?  The graph of one sample is run for the others, too.  No
+ * size depends on floats. */
 static bool
 same_constant(const Value *a, const Value *b)
 {

@@ -1,8 +1,8 @@
 /*
- * Signatures: what the arguments of a call must be for a specialization to take it.
+ * Signatures: requirements on a call's arguments for a specialization to accept the call.
  *
- * Tensors by dtype, sizes and strides; ints, bools and strings by value, since shapes and branches follow from them;
- * floats by type alone; containers by their length and parts.
+ * A tensor must have the same dtype, sizes and strides.  Ints, bools and strings must be equal, since shapes and
+ * branches follow from them.  Floats need only be floats.  Containers must have the same length, and parts that match.
  *
  * Merged signatures describe several calls.  A size that differs becomes a symbol; sizes that were equal in every call
  * are one symbol: of (2, 7), (7) and (3, 9), (9) remains (s0, s1), (s1).
@@ -107,8 +107,8 @@ patterns_are_alike(const Pattern *a, const Pattern *b, int n)
 
 typedef struct Merge {
 	Cx *cx;
-	int n;                               /* signatures */
-	Vec(const int64_t *) symbols;        /* by symbol: the size that it has in each signature */
+	int n;                               /* number of signatures */
+	Vec(const int64_t *) symbols;        /* size of each symbol in each signature */
 } Merge;
 
 static Pattern merge(Merge *, const Pattern *const *);
@@ -204,7 +204,7 @@ pattern_merge(Cx *cx, const Pattern *const *signature, int nsignature, int n)
 /* A symbol never stands for 1.  A batch of 1 profiled at one image size and of 2 at another gives symbols for batch,
  * height and width, and a second signature: a batch of 1 with symbols for height and width. */
 
-typedef struct Ones { Cx *cx; int64_t dim[64]; } Ones;       /* by symbol: 1, or its new symbol */
+typedef struct Ones { Cx *cx; int64_t dim[64]; } Ones;       /* 1, or the new symbol, by symbol */
 
 static void
 find_ones(Ones *o, const Pattern *merged, const Pattern *one, int n)

@@ -49,7 +49,7 @@ is_linear(const int64_t *v, const int64_t *product, int n, bool offset, RtSizeEx
 /* The search for a formula of a number: c * product of atoms + d. */
 typedef struct Sought {
 	const Sizes   *s;
-	const int64_t *v;                /* in each sample */
+	const int64_t *v;                /* its value in each sample */
 	bool           offset;           /* may d be other than 0? */
 	RtSizeExpr    *e;
 } Sought;

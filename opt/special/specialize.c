@@ -1,8 +1,8 @@
 /*
- * Specialization: evaluates the prepared graph as far as a signature allows; the rest is the new graph.
+ * Specialization: evaluates the prepared graph as far as a signature allows.  The new graph computes what is left.
  *
  * An online partial evaluator.  It walks the prepared graph in the order of its Code.  Each value of the old graph has
- * a value of the new one, and an IValue with what is known of it.  Tensors in it have sizes and strides, and no data
+ * a value of the new one, and an IValue that holds what is known.  Tensors in it have sizes and strides, and no data
  * (cx->meta), so that kernels themselves are the size rules.  A node whose inputs are known and whose result is no
  * tensor becomes a constant.  An If with a known condition becomes its branch.  A short counted loop is unrolled.
  * Operators with a body become their body.  Everything else is written to the new graph with the types that follow.
@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-/* ---- what is known ----------------------------------------------------------------------------------------------- */
+/* ---- known values ------------------------------------------------------------------------------------------------ */
 
 Shadow *
 spec_shadow(Spec *s, IValue v)

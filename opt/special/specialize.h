@@ -13,7 +13,7 @@ typedef struct Shadow {          /* a known list, and the values that are its el
 typedef struct Scope Scope;
 struct Scope {                   /* a graph that is being walked: the function's, or an operator's body */
 	Graph   *from;
-	Value  **value;          /* by id in `from`: the value of the new graph */
+	Value  **value;          /* value of the new graph, by id in `from` */
 	AliasDb *alias;
 	bool     top;            /* whether it is the function's own graph, which has resume points */
 };
@@ -25,13 +25,13 @@ typedef struct Spec {
 	Graph *to;
 	/* Operator whose body is evaluated: its nodes raise at the operator's place.  Null outside of bodies. */
 	const Node *body;
-	KnownTable *k;           /* what is known of the values of `to` */
+	KnownTable *k;           /* known values of `to` */
 	Vec(Shadow) shadows;
-	Value **in_register;     /* by register: the value of the prepared graph that it holds */
+	Value **in_register;     /* value of the prepared graph that each register holds */
 	CodeLive *live;          /* registers of the function's Code */
-	Shapes *shapes;          /* records what is known of a sample; null: nothing is recorded */
-	bool  *state_written;    /* by index in the profile's state: whether it may have changed since entry */
-	/* By id in the prepared graph: whether a value may change from call to call, though no run shows it.  Null
+	Shapes *shapes;          /* records the known values of a sample; null: records nothing */
+	bool  *state_written;    /* whether it may have changed since entry, by index in the profile's state */
+	/* Whether a value may change from call to call, though no run shows it; by id in the prepared graph.  Null
 	 * until asked for. */
 	bool  *unsteady;
 	bool   grad_stays;       /* whether nothing in the graph turns gradients on or off */
@@ -68,7 +68,7 @@ void    spec_infer(Spec *, Scope *, const Node *n, Node *m);
 /* Binds n's results to constants if all results of m, its copy, are known numbers, strings, small tensors and the like.
  * If true, m is not needed. */
 bool    spec_fold(Spec *, Scope *, const Node *n, const Node *m);
-/* Likewise for a write n to its own memory.  m computes the value that n leaves there. */
+/* The same for a write n to its own memory.  m computes the value that n leaves there. */
 bool    spec_fold_written(Spec *, Scope *, const Node *n, const Node *m);
 bool    spec_types_known(Spec *, const Node *m);                 /* are the types of all tensor inputs known? */
 bool    op_is_resize(const Op *);                         /* does it resize images over two dims? */
@@ -136,7 +136,7 @@ bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *
 
 /* ---- convforms.c ------------------------------------------------------------------------------------------------- */
 
-typedef struct Conv {                    /* of floats by constant weights, over up to three dims, not transposed */
+typedef struct Conv {      /* convolution of floats by constant weights, over up to three dims, not transposed */
 	Value    *x, *bias;
 	RtTensor *w;                     /* (out, in / groups, kernel...) */
 	int64_t   stride[3], padding[3], dilation[3], groups;
@@ -201,7 +201,7 @@ Value  *spec_distances(Spec *, Scope *, const Node *m);    /* the value that rep
 /* ---- rowforms.c -------------------------------------------------------------------------------------------------- */
 
 Value  *spec_rows(Spec *, Scope *, const Node *m);    /* the value that replaces a product's result; null if m stays */
-Value  *spec_contract(Spec *, Scope *, const Node *m);   /* likewise */
+Value  *spec_contract(Spec *, Scope *, const Node *m);   /* the same for prim::contract */
 
 /* ---- sdpa.c ------------------------------------------------------------------------------------------------------ */
 
@@ -212,12 +212,12 @@ Value  *spec_sdpa(Spec *, Scope *, const Node *m);
 
 /* The value that replaces the result of m, a batch norm.  Null if m stays. */
 Value  *spec_batch_norm(Spec *, Scope *, const Node *m);
-Value  *spec_instance_norm(Spec *, Scope *, const Node *m);      /* likewise for an instance norm */
-Value  *spec_group_norm(Spec *, Scope *, const Node *m);         /* likewise for a group norm */
+Value  *spec_instance_norm(Spec *, Scope *, const Node *m);      /* the same for an instance norm */
+Value  *spec_group_norm(Spec *, Scope *, const Node *m);         /* the same for a group norm */
 
 /* ---- poolforms.c ------------------------------------------------------------------------------------------------- */
 
-Value  *spec_pool_line(Spec *, Scope *, const Node *m);          /* likewise for a pool over one dim */
+Value  *spec_pool_line(Spec *, Scope *, const Node *m);          /* the same for a pool over one dim */
 
 /* ---- floatforms.c ------------------------------------------------------------------------------------------------ */
 
@@ -259,6 +259,6 @@ Value  *spec_pad_edges(Spec *, Scope *, const Node *m);
 
 /* ---- sampleforms.c ----------------------------------------------------------------------------------------------- */
 
-Value  *spec_grid_sampler(Spec *, Scope *, const Node *m);       /* likewise for sampling at the points of a grid */
+Value  *spec_grid_sampler(Spec *, Scope *, const Node *m);       /* the same for sampling at the points of a grid */
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * State: the attributes that a method finds in its instance when it is called.
  *
- * Attributes that the prepared graph still reads are those that some method may write.  Those that a call may read
- * before it writes them are part of the call's signature, as the arguments are: the first call of a recurrent model
- * finds an empty tensor or None where every later one finds what the call before it left.  So a profiling run that
- * changed what its instance holds is followed by others on the same instance.  What still differs from call to call (a
- * counter, a cache that grows) is not part of the signature.
+ * Freezing leaves reads of an attribute in the prepared graph only if some method may write the attribute.  An
+ * attribute that a call may read before it writes it is part of the call's signature, as the arguments are.  The first
+ * call of a recurrent model finds an empty tensor or None; every later call finds what the call before it left.  So a
+ * profiling run that changed its instance is followed by others on the same instance.  An attribute that still differs
+ * from call to call (a counter, a cache that grows) is not part of the signature.
  */
 #include "../opt.h"
 

@@ -29,7 +29,7 @@ typedef struct Search {
 	int ndim, nsymbol;
 	bool batch;                      /* whether only the first dims of tensors are tried */
 	int without, nfound;             /* the symbol found as number `without` is left out: its sizes stay */
-	bool varies_one;                 /* whether some symbol stands for a size of 1 */
+	bool varies_one;                 /* whether a size of 1 has a symbol */
 	const Shapes *profiled;          /* shapes at the profiled sizes */
 	/* Two assignments of sizes on which the function takes the same path; dims that are not symbols are equal in
 	 * both. */
@@ -198,7 +198,7 @@ try_group(Search *q, const Group *g)
 	return false;
 }
 
-/* ---- what is tried ----------------------------------------------------------------------------------------------- */
+/* ---- the search -------------------------------------------------------------------------------------------------- */
 
 /* Dims of this size that are not settled yet.  axis -1: on any axis. */
 static Group
@@ -328,7 +328,7 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 
 	if (block_size(fn->prepared->top) > MOST_NODES)
 		return NULL;
-	/* What a run saw of values that depend on data tells nothing about other sizes. */
+	/* Runs tell nothing about values that depend on data at other sizes. */
 	*nothing = *profile;
 	nothing->nvalue = 0;
 	q->batch = varied.batch;

@@ -15,7 +15,7 @@ typedef struct Depends {
 	Cx       *cx;
 	Graph    *g;
 	AliasDb  *alias;
-	On       *on;              /* by value id */
+	On       *on;              /* dependencies, by value id */
 	Vec(const Value *) memory; /* values made so far that may be written to */
 	Map       attributes;      /* class and name of an attribute -> On of the values set */
 	Map       state;           /* class and name of each attribute that some node sets */
