@@ -1,11 +1,11 @@
-/* frontend/script/emit.h - shared by the files of the emitter, and private to them
+/* frontend/script/emit.h - declarations of the emitter, private to its files
  *
- * One walk over a function's tree builds the graph, in SSA form.  Names are in scopes (env.c), one per block; the
- * meaning of a name is a Sugar: a value of the graph, or something of compile time (a namespace, a class, range()).
+ * One walk over a function's tree builds the graph in SSA form. Names are in scopes (env.c), one per block. The meaning
+ * of a name is a Sugar: a value of the graph, or a thing of compile time such as a namespace, a class or range().
  *
  * Where control flow merges, names that differ in the scopes of the two branches become outputs of the If or Loop
- * (ssa.c).  Emitting statements returns the ways in which they may end (Ways); statements after such that may not fall
- * through go into the branch that does, or under a test of a flag (exit.c).
+ * (ssa.c). Emitting statements returns the Ways in which they may end. If they may end early, later statements are
+ * emitted into the branch that falls through, or under a test of a flag (exit.c).
  */
 #ifndef EMIT_H
 #define EMIT_H
@@ -21,12 +21,12 @@ typedef struct Closure Closure;
 typedef enum SugarKind {
 	SUGAR_VALUE,       /* v */
 	SUGAR_NAMESPACE,   /* name: torch, torch.jit, ops.prim, __torch__.a.b, CONSTANTS */
-	SUGAR_BUILTIN,     /* operator name; v: its self, or null */
-	SUGAR_FUNCTION,    /* fn; v: its self, or null */
-	SUGAR_INTERFACE,   /* method name of the interface type of v */
+	SUGAR_BUILTIN,     /* name: the operator. v: its self, or null. */
+	SUGAR_FUNCTION,    /* v: its self, or null. */
+	SUGAR_INTERFACE,   /* name: a method of the interface that is the type of v. */
 	SUGAR_CLASS,       /* type: class, NamedTuple, enum */
 	SUGAR_TYPE,        /* type: torch.Tensor, List ...: what annotations name */
-	SUGAR_FORM,        /* name of a special form; v: its self, or null */
+	SUGAR_FORM,        /* name: the special form. v: its self, or null. */
 	SUGAR_TUPLE,       /* items */
 	SUGAR_RANGE,       /* items: start, end, step; or end alone */
 	SUGAR_ZIP,         /* items: iterated in parallel */
@@ -43,71 +43,76 @@ struct Sugar {
 	const Type *type;
 	Function   *fn;
 	Sugar     **item;
-	int         n;         /* of item */
+	int         n;         /* Number of items. */
 	Closure    *closure;
 };
 
 Sugar *sugar_new(Emit *, SugarKind);
 Sugar *sugar_value(Emit *, Value *);
 Sugar *sugar_named(Emit *, SugarKind, const char *name);
-const char *sugar_kind(Emit *, const Sugar *);                      /* for messages */
-Value *sugar_as_value(Emit *, Range, Sugar *);                      /* fails if it is not a value of the graph */
-Sugar *sugar_global(Emit *, Range, const char *name);               /* null: not known */
-Sugar *sugar_attr(Emit *, Range, Sugar *, const char *name);        /* x.name; fails */
-Sugar *sugar_attr_try(Emit *, Range, Sugar *, const char *name);    /* null when there is none */
+const char *sugar_kind(Emit *, const Sugar *);                      /* Name of the kind, for messages. */
+Value *sugar_as_value(Emit *, Range, Sugar *);                      /* Fails if it is not a value of the graph. */
+Sugar *sugar_global(Emit *, Range, const char *name);               /* Null if the name is not known. */
+Sugar *sugar_attr(Emit *, Range, Sugar *, const char *name);        /* The meaning of x.name. Fails if there is none. */
+Sugar *sugar_attr_try(Emit *, Range, Sugar *, const char *name);    /* Null if there is none. */
 void   sugar_set_attr(Emit *, Range, Sugar *, const char *name, Value *);
-int    sugar_static_length(Emit *, Sugar *);                        /* of an iterable; -1: known at run time only */
+int    sugar_static_length(Emit *, Sugar *); /* Length of an iterable. -1 if it is known only at run time. */
 Value *sugar_length(Emit *, Range, Sugar *);
-Sugar *sugar_item(Emit *, Range, Sugar *, Value *index);            /* item of an iterable, at a run-time index */
-Sugar *sugar_iterable(Emit *, Range, Sugar *);                      /* the iterable of a for: a dict's keys ... */
-void   sugar_unpack(Emit *, Range, Sugar *, int want, Sugar ***items, int *n);   /* want -1: any number */
+Sugar *sugar_item(Emit *, Range, Sugar *, Value *index);            /* Item of an iterable at a run-time index. */
+Sugar *sugar_iterable(Emit *, Range, Sugar *); /* What a for loop iterates over: the keys of a dict ... */
+/* want: number of items, or -1 for any. */
+void   sugar_unpack(Emit *, Range, Sugar *, int want, Sugar ***items, int *n);
 
 /* ---- suggest.c: the end of a message: "; did you mean x?", or "" ------------------------------------- */
 
 const char *suggest_variable(Emit *, const char *name);
 const char *suggest_member(Emit *, const Sugar *, const char *name);
-const char *suggest_torch(Emit *, const char *op);                  /* an operator, or one of torch's constants */
-bool        value_has_method(Emit *, const Type *, const char *op);  /* sugar.c: aten::add of values of the type? */
-const char *tensor_field_name(int);                                 /* sugar.c: x.shape ...; null: no more */
-const char *torch_constant_name(int);                               /* sugar.c: torch.float ...; null: no more */
-const char *global_name(int);                                       /* emit_call.c: len, print ...; null: no more */
+const char *suggest_torch(Emit *, const char *op); /* Suggests an operator or one of torch's constants. */
+/* sugar.c: whether the operator has an overload for a self of the type. */
+bool        value_has_method(Emit *, const Type *, const char *op);
+const char *tensor_field_name(int); /* sugar.c: shape ... of x.shape. Null past the last one. */
+const char *torch_constant_name(int); /* sugar.c: float ... of torch.float. Null past the last one. */
+const char *global_name(int); /* emit_call.c: len, print ... Null past the last one. */
 
 /* ---- env.c: scopes ------------------------------------------------------------------------------- */
 
 typedef struct Binding {
-	Sugar      *s;         /* null: it cannot be used, see why */
-	const char *why;       /* the message of an error then */
-	bool        refined;   /* a narrower type of the same variable: no assignment */
-	Range       at;        /* the place for that message */
-	const Type *fall;      /* its narrower type where no exit flag has been set; or null */
+	Sugar      *s;         /* Null if the name cannot be used: see why. */
+	const char *why;       /* Message of the error if the name is used. */
+	bool        refined;   /* Whether it is the same variable with a narrower type, not an assignment. */
+	Range       at;        /* Place of the error. */
+	const Type *fall;      /* Narrower type that holds while no exit flag is set. Null if there is none. */
 } Binding;
 
 typedef struct Scope Scope;
 struct Scope {
 	Scope   *up;
-	Scope   *outer;        /* the scope whose variables must keep their types when assigned here */
+	Scope   *outer;        /* Scope whose variables must keep their types when they are assigned here. */
 	Block   *block;
-	Map      names;        /* -> Binding */
-	Closure *closure;      /* of the top scope of a nested function */
+	Map      names;        /* Name -> Binding. */
+	Closure *closure;      /* Set in the top scope of a nested function. */
 };
 
-struct Closure {               /* a nested def: its graph, whose inputs are values from outside */
+struct Closure {               /* A nested def. The inputs of its graph are values from outside. */
 	Graph *g;
 	Vec(Value *) captured;
 	const char  *name;
 };
 
-Scope   *scope_push(Emit *, Block *);                      /* a new scope, which inserts at the block's end */
-void     scope_enter(Emit *, Scope *);                     /* inserts at the end of its block */
+Scope   *scope_push(Emit *, Block *);                      /* Makes a scope that inserts at the end of the block. */
+void     scope_enter(Emit *, Scope *); /* Makes the scope current, inserting at the end of its block. */
 void     scope_pop(Emit *);
-void     scope_fall(Emit *, Range);                        /* no exit flag is set: variables get their narrower types */
-Binding *scope_here(Scope *, const char *name);            /* in this scope alone; or null */
-Binding *scope_binding(Scope *, const char *name);         /* up to the function's top, without closures; or null */
-Sugar   *scope_find(Emit *, const char *name);             /* through closures, capturing; null: not bound */
-Sugar   *scope_load(Emit *, Range, const char *name);      /* locals, then globals; fails */
-void     scope_put(Emit *, const char *name, Sugar *, bool refined);              /* unchecked */
+void     scope_fall(Emit *, Range); /* Casts variables to the narrower types that hold while no exit flag is set. */
+Binding *scope_here(Scope *, const char *name);            /* Binding in this scope alone. Null if there is none. */
+/* Binding in this scope or one around it, up to the function's top. Null if there is none. */
+Binding *scope_binding(Scope *, const char *name);
+/* Looks through closures, too, and captures the value. Null if the name is not bound. */
+Sugar   *scope_find(Emit *, const char *name);
+Sugar   *scope_load(Emit *, Range, const char *name); /* Looks up locals, then globals. Fails if the name is unknown. */
+void     scope_put(Emit *, const char *name, Sugar *, bool refined);              /* Binds without checks. */
 void     scope_put_error(Emit *, const char *name, Range, const char *why);
-void     scope_assign(Emit *, Range, const char *name, Sugar *, const Type *annotated);   /* with TorchScript's rules */
+/* Binds by TorchScript's rules of assignment. */
+void     scope_assign(Emit *, Range, const char *name, Sugar *, const Type *annotated);
 
 /* ---- refine.c: narrowing of types by conditions ---------------------------------------------------------- */
 
@@ -116,17 +121,17 @@ struct Refine { const char *name; const Type *type; Refine *next; };
 
 typedef struct Cond {
 	Value  *v;
-	int     known;         /* 0 or 1: decided at compile time; -1: at run time */
-	Refine *yes, *no;      /* narrower types where it is true, false */
+	int     known;         /* 0 or 1 if decided at compile time. -1 if decided at run time. */
+	Refine *yes, *no;      /* Narrower types that hold if it is true, and if it is false. */
 } Cond;
 
 Cond cond_of_value(Value *);
 Cond cond_static(Emit *, Range, bool);
 Cond cond_not(Emit *, Range, Cond);
-Refine *refine_both(Emit *, Refine *, Refine *);             /* both hold */
-Refine *refine_either(Emit *, Refine *, Refine *);           /* one of them holds */
-void    refine_apply(Emit *, Range, Refine *);               /* in the current scope */
-Cond    refine_is_none(Emit *, const Tree *, bool is);       /* x is None, x is not None */
+Refine *refine_both(Emit *, Refine *, Refine *);             /* Refinements that hold if both conditions do. */
+Refine *refine_either(Emit *, Refine *, Refine *);           /* Refinements that hold if either condition does. */
+void    refine_apply(Emit *, Range, Refine *);               /* Narrows the variables in the current scope. */
+Cond    refine_is_none(Emit *, const Tree *, bool is);       /* x is None, x is not None. */
 Cond    refine_isinstance(Emit *, const Tree *call);
 
 /* ---- exit.c, ssa.c: statements that end early; merging of control flow -------------------------------------- */
@@ -134,9 +139,9 @@ Cond    refine_isinstance(Emit *, const Tree *call);
 typedef enum Ways { WAY_FALL = 1, WAY_RETURN = 2, WAY_BREAK = 4, WAY_CONTINUE = 8, WAY_RAISE = 16 } Ways;
 enum { WAYS_FLAGGED = WAY_RETURN | WAY_BREAK | WAY_CONTINUE };
 
-typedef struct Work Work;      /* statements to be emitted one after the other */
+typedef struct Work Work;      /* List of statements to emit in order. */
 struct Work {
-	const Tree *t;         /* a statement; null: the next step of an unrolled loop */
+	const Tree *t;         /* A statement. Null for the next step of an unrolled loop. */
 	const Tree *target;
 	Sugar      *item;
 	Work       *next;
@@ -144,17 +149,21 @@ struct Work {
 
 typedef struct Branch { Scope *scope; unsigned ways; } Branch;
 
-unsigned exit_run(Emit *, Work *);                            /* emits the work; the ways in which it may end */
-unsigned exit_under(Emit *, Range, unsigned ways, Work *rest);        /* rest, under a test that none was taken */
-unsigned exit_ways(unsigned a, unsigned b);                   /* of two branches together */
-Value   *exit_flag(Emit *, Range, unsigned ways, unsigned way);       /* at run time: did it end in this way? */
-Value   *exit_any(Emit *, Range, unsigned ways, unsigned of);         /* in one of these ways? */
-unsigned ssa_join(Emit *, Range, Node *branching, Branch yes, Branch no);  /* outputs of an If; scope: the one around */
+unsigned exit_run(Emit *, Work *); /* Emits the work and returns the ways in which it may end. */
+/* Emits rest under a test that none of the ways was taken. */
+unsigned exit_under(Emit *, Range, unsigned ways, Work *rest);
+unsigned exit_ways(unsigned a, unsigned b);                   /* Ways in which two branches together may end. */
+/* Flag, at run time, that the code ended in this way. */
+Value   *exit_flag(Emit *, Range, unsigned ways, unsigned way);
+Value   *exit_any(Emit *, Range, unsigned ways, unsigned of); /* Flag that the code ended in one of the ways `of`. */
+/* Makes the outputs of an If. The current scope is the one around it. */
+unsigned ssa_join(Emit *, Range, Node *branching, Branch yes, Branch no);
 typedef struct LoopVars { int n; const char **name; const Type **type; } LoopVars;
-LoopVars ssa_loop_vars(Emit *, const Tree *target, const Tree *body);      /* variables that the body assigns */
-void     ssa_loop_enter(Emit *, Node *loop, LoopVars);                     /* inputs; current scope: the body's */
-void     ssa_loop_leave(Emit *, Range, Node *loop, LoopVars, Scope *body, unsigned ways);   /* outputs; scope: around */
-void     ssa_tidy(Graph *);                                                /* drops unused outputs */
+LoopVars ssa_loop_vars(Emit *, const Tree *target, const Tree *body);      /* Variables that the body assigns. */
+void     ssa_loop_enter(Emit *, Node *loop, LoopVars); /* Makes the inputs. The current scope is the body's. */
+/* Makes the outputs. The current scope is the one around the loop. */
+void     ssa_loop_leave(Emit *, Range, Node *loop, LoopVars, Scope *body, unsigned ways);
+void     ssa_tidy(Graph *); /* Drops unused outputs and finishes the graph. */
 
 /* ---- emit_*.c ---------------------------------------------------------------------------------------------- */
 
@@ -164,20 +173,20 @@ struct Emit {
 	Function *fn;
 	Graph    *g;
 	Scope    *scope;
-	const Type *result;        /* declared, or unified from the returns so far; null: not known */
+	const Type *result; /* Result type: declared, or unified from the returns so far. Null if not known yet. */
 	bool      declared;
-	Vec(Value *) results;      /* values of $v whose type follows `result` */
+	Vec(Value *) results;      /* Values of $v, whose type follows `result`. */
 	bool      in_loop;
-	int       version;         /* of the archive: which schemas old operators had */
+	int       version;         /* Version of the archive, which selects the schemas of old operators. */
 };
 
-unsigned emit_statement(Emit *, Work *, Work **next);         /* *next: the following statements, which it may change */
-Work    *emit_work(Emit *, const Tree *list, Work *next);     /* the statements of a list, then next */
+unsigned emit_statement(Emit *, Work *, Work **next);         /* *next: the statements after it, which it may change. */
+Work    *emit_work(Emit *, const Tree *list, Work *next);     /* The statements of a list, then next. */
 void     emit_assign_to(Emit *, const Tree *target, Sugar *, Range);
 Sugar   *emit_sugar(Emit *, const Tree *, const Type *hint);
 Value   *emit_expression(Emit *, const Tree *, const Type *hint);
 Cond     emit_condition(Emit *, const Tree *);
-Value   *emit_bool(Emit *, Range, Value *);                   /* truth of a value */
+Value   *emit_bool(Emit *, Range, Value *);                   /* Truth of a value. */
 Sugar   *emit_subscript(Emit *, const Tree *, const Type *hint);
 void     emit_set_subscript(Emit *, const Tree *, Sugar *, Range);
 Value   *emit_list(Emit *, Range, Value **, int n, const Type *elem);
@@ -187,38 +196,44 @@ Value   *emit_unify_list(Emit *, Range, Value **, int n, const Type *hint);
 void     emit_loop_over(Emit *, Range, const Tree *target, Sugar *iterable, void (*body)(Emit *, void *), void *arg);
 Sugar   *emit_call(Emit *, const Tree *, const Type *hint);
 Sugar   *emit_apply(Emit *, Range, Sugar *callee, NamedValue *, int n);
-Sugar   *emit_sort(Emit *, Range, const char *op, NamedValue *, int n);       /* of objects; null: there are none */
-Value   *emit_op(Emit *, Range, const char *op, int n, ...);  /* positional values: aten::add, ... */
+/* Sorts lists of objects. Null if the list has no objects. */
+Sugar   *emit_sort(Emit *, Range, const char *op, NamedValue *, int n);
+/* Emits an operator such as aten::add on n positional values. */
+Value   *emit_op(Emit *, Range, const char *op, int n, ...);
 Value   *emit_int(Emit *, Range, int64_t);
 Value   *emit_none(Emit *, Range);
 Value   *emit_str(Emit *, Range, const char *, int64_t n);
-Value   *emit_node(Emit *, Range, const char *kind, const Type *out, int n, Value *const *in);   /* one output */
-Value   *emit_convert(Emit *, Range, Value *, const Type *, bool implicit);   /* null: it cannot be converted */
-Value   *emit_cast(Emit *, Range, Value *, const Type *);     /* unchecked_cast */
-Value   *emit_result(Emit *, Range, unsigned ways);           /* of a function whose body ended in these ways */
-Value   *emit_inplace(Emit *, Range, TreeKind op, Value *, Value *by);        /* x op= by */
-Value   *emit_updated(Emit *, Range, TreeKind op, Value *, Value *by);        /* d[key] op= by: a new value */
+/* Emits a node with one output. */
+Value   *emit_node(Emit *, Range, const char *kind, const Type *out, int n, Value *const *in);
+Value   *emit_convert(Emit *, Range, Value *, const Type *, bool implicit); /* Null if the value cannot be converted. */
+Value   *emit_cast(Emit *, Range, Value *, const Type *);     /* Emits an unchecked_cast. */
+Value   *emit_result(Emit *, Range, unsigned ways);           /* Result of a function whose body ended in these ways. */
+Value   *emit_inplace(Emit *, Range, TreeKind op, Value *, Value *by);        /* x op= by, in place. */
+Value   *emit_updated(Emit *, Range, TreeKind op, Value *, Value *by);        /* d[key] op= by: a new value. */
 void     emit_raise(Emit *, Range, Value *message, const char *cls);
 bool     form_known(const char *name);
-const char *builtin_function(const char *name);               /* len -> aten::len; null: none */
-const char *operator_kind(TreeKind, const char **magic);      /* ADD -> aten::add, __add__ */
+const char *builtin_function(const char *name);               /* len -> aten::len. Null if there is none. */
+const char *operator_kind(TreeKind, const char **magic);      /* ADD -> aten::add, __add__. */
 
 /* ---- script.c -------------------------------------------------------------------------------------------------- */
 
-Value   *unit_constant(Emit *, Range, const char *name);      /* CONSTANTS.cN */
-Sugar   *unit_name(Emit *, Range, const char *qualified);     /* class, function or deeper namespace of __torch__ */
-const Tree *unit_alias(Unit *, const char *name);     /* the name that an import gives to it; or null */
-/* The class no_grad, enable_grad or record_function; null: there is no unit. */
+Value   *unit_constant(Emit *, Range, const char *name);      /* CONSTANTS.cN. */
+Sugar   *unit_name(Emit *, Range, const char *qualified);     /* Class, function or deeper namespace of __torch__. */
+/* Dotted name that an import gives another name to. Null if there is none. */
+const Tree *unit_alias(Unit *, const char *name);
+/* Class no_grad, enable_grad or record_function. Null if there is no unit. */
 const Type *unit_context(Cx *, Unit *, const char *name);
 const char *unit_prefix(const Unit *);
-Function *unit_source_function(Cx *, Unit *, const char *name);   /* a function of the same source text, or null */
-const Tree *unit_source_class(Cx *, const Unit *, const char *name);      /* a class of it, as a tree */
-Function *unit_text_function(Cx *, Unit *, const char *key, const char *text);     /* one def, compiled once per key */
-/* A key for unit_text_function from a type's name or the like. */
+/* Function of the same source text. Null if there is none. */
+Function *unit_source_function(Cx *, Unit *, const char *name);
+const Tree *unit_source_class(Cx *, const Unit *, const char *name); /* Class of the same source text, as a tree. */
+Function *unit_text_function(Cx *, Unit *, const char *key, const char *text);     /* Compiles one def, once per key. */
+/* Makes a key for unit_text_function from a text such as a type's name. */
 const char *unit_text_name(Cx *, const char *what, const char *name);
-/* Compiles a function that is called, for its errors and the type of its result. */
+/* Compiles a function that is called, to find its errors and the type of its result. */
 void     unit_call(Cx *, Function *, Range);
-int      unit_field_defaults(const Unit *, const Type *named_tuple, const IValue **); /* of its last fields; how many */
+/* Sets the defaults of the last fields and returns their number. */
+int      unit_field_defaults(const Unit *, const Type *named_tuple, const IValue **);
 void     unit_interface_call(Cx *, Unit *, const Type *, const char *method);
 
 #endif

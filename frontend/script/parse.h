@@ -1,4 +1,4 @@
-/* frontend/script/parse.h - the parser: what parse.c (statements), parse_expr.c and literal.c share; private to them */
+/* frontend/script/parse.h - the parser, private to parse.c (statements), parse_expr.c and literal.c */
 #ifndef PARSE_H
 #define PARSE_H
 
@@ -9,20 +9,21 @@ typedef Vec(const Tree *) Trees;
 typedef struct Parser {
 	Cx           *cx;
 	const Source *src;
-	const Tok    *tok;         /* the current one */
+	const Tok    *tok;         /* Current token. */
 } Parser;
 
 typedef struct Operator { uint8_t binary, binary_tree, unary, unary_tree; } Operator;
 
 extern const Operator operators[TOK_NKIND];
 
-const Tree *parse_expr(Parser *, int prec);                         /* operators of a higher precedence than prec */
-const Tree *parse_exprs(Parser *, int prec);                        /* one, or with commas a tuple */
-bool parse_until(Parser *, TokKind end, Trees *);                   /* one after the other; whether there was a comma */
+const Tree *parse_expr(Parser *, int prec); /* Parses operators of a higher precedence than prec. */
+const Tree *parse_exprs(Parser *, int prec); /* Parses one expression, or several with commas as a tuple. */
+/* Appends expressions up to the token `end`. Returns whether there was a comma. */
+bool parse_until(Parser *, TokKind end, Trees *);
 const Tree *parse_ident(Parser *);
 const Tree *parse_leaf(Parser *, TreeKind);
 const Tree *parse_list_of(Parser *, Trees *, Range where);
-const Tree *parse_number(Parser *, uint32_t beg, bool negative);    /* NUMBER; negative: a sign at beg belongs to it */
+const Tree *parse_number(Parser *, uint32_t beg, bool negative); /* NUMBER. negative: the sign at beg belongs to it. */
 const Tree *parse_strings(Parser *);                                /* STRING { STRING } */
 
 static inline Range
