@@ -1,29 +1,29 @@
 /*
- * IR text to graphs: the output of ir/print.c, and PyTorch's own as far as it is complete.
+ * IR text to graphs: reads the output of ir/print.c, and PyTorch's own prints as far as they are complete.
  *
  *   file  := { comment } graph { "with" name "=" graph }
  *   graph := "graph(" params "):" nodes "return (" values ")"
  *   node  := [ outs "=" ] kind [ "[" attrs "]" ] "(" values ")" [ place ] { block }
  *   block := "block" N "(" params "):" nodes "-> (" values ")"
  *
- * The language is described in ir/il.txt.  Overloads are not printed: a node gets the first one that takes exactly its
- * inputs.  Places become sources of one blank line, so that they are printed unchanged.  Subgraphs follow the graph,
- * and are matched with their nodes by name.
+ * The language is described in ir/il.txt. Overloads are not printed: a node gets the first one that accepts exactly its
+ * inputs. Places become sources of one blank line, so that they are printed unchanged. Subgraphs follow the graph, and
+ * are matched with their nodes by name.
  *
- * Invariant: a value is defined once, before its uses; the graph passes graph_lint.
+ * Invariant: a value is defined once, before its uses. The graph passes graph_lint.
  */
 #include "../frontend.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Waiting { const char *name; Node *node; } Waiting;       /* for its subgraph */
+typedef struct Waiting { const char *name; Node *node; } Waiting; /* Node that waits for the subgraph of that name. */
 
 typedef struct Ir {
 	Reader r;
 	Graph *g;
-	Map    values;             /* name -> Value, of the graph being read */
-	Map    subgraphs;          /* names in `with name = graph(` */
+	Map    values;             /* Name -> Value of the graph that is being read. */
+	Map    subgraphs;          /* Names in lines `with name = graph(`. */
 	Vec(Waiting) waiting;
 } Ir;
 
@@ -36,7 +36,7 @@ range_at(Ir *ir, const char *beg)
 	return (Range){ ir->r.src, (uint32_t)(beg - ir->r.src->text), (uint32_t)(ir->r.p - ir->r.src->text) };
 }
 
-/* Comments on lines of their own. */
+/* Skips comments on lines of their own. */
 static void
 skip_comments(Ir *ir)
 {
@@ -158,7 +158,7 @@ read_tuple(Ir *ir, const Type *hint)
 	const Type *const *of = known ? hint->of : 0;
 	IValues v = { 0 };
 
-	if (known && hint->n == 1) {                     /* one hint is for all elements */
+	if (known && hint->n == 1) {                     /* A single hint is for all elements. */
 		const Type **two = new(ir->r.cx->arena, const Type *, 2);
 
 		two[0] = hint->of[0];
@@ -187,12 +187,12 @@ read_dict(Ir *ir, const Type *t)
 		}
 	}
 	if (!d)
-		read_expected(&ir->r, "less, for memory is out");
+		fail(ir->r.cx, (Range){ 0 }, "out of memory");
 	return rt_ref(RT_DICT, d);
 }
 
-typedef struct Elements {          /* of a tensor, in nested brackets */
-	int     rank;              /* -1: not known yet */
+typedef struct Elements {          /* Elements of a tensor, in nested brackets. */
+	int     rank;              /* Depth of the brackets. -1 until the first element is read. */
 	int64_t dims[RT_MAX_RANK];
 	IValues v;
 } Elements;
@@ -246,7 +246,7 @@ store_element(RtTensor *t, int64_t i, IValue v)
 	}
 }
 
-/* The dtype before a "{": long or float have no name there. */
+/* Reads the dtype before a "{". -1 if there is none: a long or float tensor has no dtype there. */
 static int
 read_dtype(Ir *ir)
 {
@@ -300,7 +300,7 @@ read_object(Ir *ir, const char *beg)
 	o = object_noted(ir->r.cx, read_number(&ir->r, false).u.i);
 	read_expect(&ir->r, ">");
 	if (!o)
-		fail(ir->r.cx, range_at(ir, beg), "this object is not known here");
+		fail(ir->r.cx, range_at(ir, beg), "only the compile that printed this object can read it");
 	return rt_retain(rt_ref(RT_OBJECT, o));
 }
 
@@ -316,13 +316,13 @@ read_hashed(Ir *ir)
 	if (read_accept_word(&ir->r, "object"))
 		return read_object(ir, beg);
 	if (!read_accept_word(&ir->r, "Tensor"))
-		fail(ir->r.cx, range_at(ir, beg), "this value is known only where it was printed");
+		fail(ir->r.cx, range_at(ir, beg), "this value is only printed and cannot be read back");
 	read_expect(&ir->r, "#");
 	hash = read_word(&ir->r, "")->name;
 	read_expect(&ir->r, ">");
 	t = tensor_noted(ir->r.cx, hash);
 	if (!t)
-		fail(ir->r.cx, range_at(ir, beg), "the contents of this tensor are not known here");
+		fail(ir->r.cx, range_at(ir, beg), "only the compile that printed this tensor can read it");
 	return rt_of(rt_tensor_retain(t));
 }
 
@@ -444,7 +444,7 @@ read_types(Ir *ir, Attr *a)
 	a->ntypes = v.n;
 }
 
-/* A function's name: of a free function, or of a method of a class. */
+/* Reads the name of a free function, or of a method of a class. */
 static Function *
 read_function(Ir *ir)
 {
@@ -457,11 +457,11 @@ read_function(Ir *ir)
 	if (t)
 		f = class_method(class_info(t), dot + 1);
 	if (!f)
-		fail(ir->r.cx, range_at(ir, beg), "no function '%s' is known here", name);
+		fail(ir->r.cx, range_at(ir, beg), "there is no function '%s'", name);
 	return f;
 }
 
-/* attr := name "=" ( value | type | "[" types "]" | function ): the name determines which */
+/* attr := name "=" ( value | type | "[" types "]" | function ). The name determines which. */
 static void
 read_attr(Ir *ir, Node *n, const Type *out)
 {
@@ -557,7 +557,7 @@ read_blocks(Ir *ir, Node *n)
 	}
 }
 
-/* ns::name, and for subgraphs ns::name_3, whose number is no part of the kind */
+/* ns::name. For subgraphs ns::name_3, whose number does not belong to the kind. */
 static Symbol
 read_kind(Ir *ir, const char **subgraph)
 {
@@ -615,7 +615,7 @@ read_node(Ir *ir)
 	n->op = op_of_inputs(ir->r.cx, kind->name, n->in, n->nin, n->nout);
 }
 
-/* nodes until end, then "(" values ")" */
+/* Reads nodes up to `end`, then "(" values ")". */
 static void
 read_nodes(Ir *ir, Block *b, const char *end)
 {
@@ -648,7 +648,7 @@ read_graph(Ir *ir)
 	return g;
 }
 
-/* The names of subgraphs: lines `with name = graph(`. */
+/* Finds the names of subgraphs in lines `with name = graph(`. */
 static void
 find_subgraphs(Ir *ir)
 {

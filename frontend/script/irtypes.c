@@ -1,9 +1,9 @@
 /*
- * Types of a graph that was read as text, before it may run.
+ * Checks the types of a graph that was read as text, before it may run.
  *
- * The types of a node's results follow from its inputs; types written in the text must agree.  Kernels rely on the
- * types of their arguments, so a graph with a wrong type would read memory out of bounds.  Dtypes, sizes and strides in
- * the text are dropped, since they cannot be checked here.  Casts are checked when they run.  The text has no classes,
+ * The types of a node's results follow from its inputs. Types written in the text must agree. Kernels rely on the types
+ * of their arguments, so a graph with a wrong type could read memory out of bounds. Dtypes, sizes and strides of the
+ * text are dropped, since they cannot be checked here. Casts are checked when they run. The text declares no classes,
  * so there are no objects.
  */
 #include "../frontend.h"
@@ -38,7 +38,7 @@ given(const Types *t, const Node *n, int i)
 	return n->in[i]->type;
 }
 
-/* Output i is a `what`: of the type that is written, which becomes all that is known. */
+/* Checks that output i, which is of type `what`, has a written type that covers it. Keeps only the written type. */
 static void
 gives(const Types *t, Node *n, int i, const Type *what)
 {
@@ -71,9 +71,9 @@ check_constant(Types *t, Node *n)
 {
 	const Attr *a = node_attr(n, "value");
 
-	need(t, n, n->nout == 1 && !n->nin, "has one result and no input");
+	need(t, n, n->nout == 1 && !n->nin, "must have one result and no input");
 	if (n->out[0]->type->kind == TYPE_FUNCTION || node_attr(n, "name"))
-		n->out[0]->type = &rt_type_any;          /* the other block of a check: called, it is none */
+		n->out[0]->type = &rt_type_any; /* The other block of a check. A call of it fails at run time. */
 	else
 		gives(t, n, 0, a && a->kind == ATTR_VALUE ? type_of_value(t->cx, a->v) : &rt_type_none);
 }
@@ -81,11 +81,11 @@ check_constant(Types *t, Node *n)
 static void
 check_if(Types *t, Node *n)
 {
-	need(t, n, n->nin == 1 && n->nsub == 2, "has a condition and two blocks");
+	need(t, n, n->nin == 1 && n->nsub == 2, "must have a condition and two blocks");
 	takes(t, n, 0, &rt_type_bool);
 	for (int b = 0; b < 2; b++) {
 		need(t, n, !n->sub[b]->param->nout && n->sub[b]->ret->nin == n->nout,
-		     "has as many results as each block");
+		     "must have as many results as each of its blocks, which take no inputs");
 		check_block(t, n->sub[b]);
 		for (int i = 0; i < n->nout; i++)
 			gives(t, n, i, n->sub[b]->ret->in[i]->type);
@@ -98,7 +98,7 @@ check_loop(Types *t, Node *n)
 	Block *b = n->nsub == 1 ? n->sub[0] : NULL;
 
 	need(t, n, b && n->nin == n->nout + 2 && b->param->nout == n->nout + 1 && b->ret->nin == n->nout + 1,
-	     "has a count, a condition, one block, and what it carries");
+	     "must have a count, a condition, one block, and matching carried values");
 	takes(t, n, 0, &rt_type_int);
 	takes(t, n, 1, &rt_type_bool);
 	gives(t, b->param, 0, &rt_type_int);
@@ -117,7 +117,8 @@ tuple_of(const Types *t, const Node *n, int nelem)
 {
 	const Type *tuple = given(t, n, 0);
 
-	need(t, n, tuple->kind == TYPE_TUPLE && nelem <= tuple->n, "wants a tuple that long");
+	need(t, n, tuple->kind == TYPE_TUPLE && nelem <= tuple->n,
+	     "must have a tuple with enough elements as input");
 	return tuple;
 }
 
@@ -126,7 +127,8 @@ check_tuple(Types *t, Node *n)
 {
 	const Type *written = n->nout == 1 ? type_unshaped(t->cx, n->out[0]->type) : NULL;
 
-	need(t, n, written && written->kind == TYPE_TUPLE && written->n == n->nin, "gives a tuple of its inputs");
+	need(t, n, written && written->kind == TYPE_TUPLE && written->n == n->nin,
+	     "must return a tuple with one element for each input");
 	for (int i = 0; i < n->nin; i++)
 		takes(t, n, i, written->of[i]);
 	n->out[0]->type = written;
@@ -137,7 +139,7 @@ check_tuple_unpack(Types *t, Node *n)
 {
 	const Type *tuple = tuple_of(t, n, n->nout);
 
-	need(t, n, tuple->n == n->nout, "gives all elements");
+	need(t, n, tuple->n == n->nout, "must have one result for each element of the tuple");
 	for (int i = 0; i < n->nout; i++)
 		gives(t, n, i, tuple->of[i]);
 }
@@ -149,7 +151,7 @@ check_tuple_index(Types *t, Node *n)
 	int64_t at = 0;
 
 	need(t, n, n->nout == 1 && n->nin == 2 && value_int(n->in[1], &at) && at >= -tuple->n && at < tuple->n,
-	     "wants a constant index");
+	     "must have a constant index within the tuple");
 	gives(t, n, 0, tuple->of[at < 0 ? at + tuple->n : at]);
 }
 
@@ -158,7 +160,7 @@ check_list(Types *t, Node *n)
 {
 	const Type *written = n->nout == 1 ? type_unshaped(t->cx, n->out[0]->type) : NULL;
 
-	need(t, n, written && written->kind == TYPE_LIST, "gives a list");
+	need(t, n, written && written->kind == TYPE_LIST, "must return a list");
 	for (int i = 0; i < n->nin; i++)
 		takes(t, n, i, written->of[0]);
 	n->out[0]->type = written;
@@ -169,7 +171,7 @@ check_list_unpack(Types *t, Node *n)
 {
 	const Type *list = given(t, n, 0);
 
-	need(t, n, list->kind == TYPE_LIST, "wants a list");
+	need(t, n, list->kind == TYPE_LIST, "must have a list as input");
 	for (int i = 0; i < n->nout; i++)
 		gives(t, n, i, list->of[0]);
 }
@@ -179,7 +181,8 @@ check_dict(Types *t, Node *n)
 {
 	const Type *written = n->nout == 1 ? type_unshaped(t->cx, n->out[0]->type) : NULL;
 
-	need(t, n, written && written->kind == TYPE_DICT && n->nin % 2 == 0, "gives a dict of keys and values");
+	need(t, n, written && written->kind == TYPE_DICT && n->nin % 2 == 0,
+	     "must return a dict, with a value for each key as inputs");
 	for (int i = 0; i < n->nin; i++)
 		takes(t, n, i, written->of[i % 2]);
 	n->out[0]->type = written;
@@ -188,15 +191,16 @@ check_dict(Types *t, Node *n)
 static void
 check_isinstance(Types *t, Node *n)
 {
-	need(t, n, n->nin == 1 && n->nout == 1 && node_attr(n, "types"), "wants a value and types");
+	need(t, n, n->nin == 1 && n->nout == 1 && node_attr(n, "types"),
+	     "must have one input, one result and the attribute types");
 	gives(t, n, 0, &rt_type_bool);
 }
 
-/* The cast itself looks (RT_DO_CAST); what is never set is an empty value of its type. */
+/* RT_DO_CAST checks the type at run time. An uninitialized value is an empty value of its type. */
 static void
 check_cast(Types *t, Node *n)
 {
-	need(t, n, n->nin <= 1 && n->nout == 1, "has one result");
+	need(t, n, n->nin <= 1 && n->nout == 1, "must have one result and at most one input");
 	take_as_written(t, n->out[0]);
 }
 
@@ -208,11 +212,12 @@ check_raise(Types *t, Node *n)
 		takes(t, n, 1, type_optional(t->cx, &rt_type_str));
 }
 
-/* (x, y, ...) -> the same; and whether they are as they should be */
+/* A node that passes on its inputs, and maybe a bool that says whether they are as expected. */
 static void
 check_same(Types *t, Node *n)
 {
-	need(t, n, n->nout == n->nin || n->nout == n->nin + 1, "gives what it is given");
+	need(t, n, n->nout == n->nin || n->nout == n->nin + 1,
+	     "must have one result for each input, and at most one more");
 	for (int i = 0; i < n->nout; i++)
 		gives(t, n, i, i < n->nin ? n->in[i]->type : &rt_type_bool);
 }
@@ -232,12 +237,12 @@ check_object(Types *t, Node *n)
 	refuse(t, n, "wants an object, and the text of a graph has none");
 }
 
-/* A call of a value that is not a function: it fails when it runs. */
+/* A call of a value that is no function, which fails at run time. */
 static void
 check_call(Types *t, Node *n)
 {
 	need(t, n, n->nin && n->in[0]->type->kind == TYPE_ANY && node_is(n->in[0]->node, prim_Constant) &&
-	     !node_attr(n, "function"), "calls what a text of a graph does not have");
+	     !node_attr(n, "function"), "calls a function, and the text of a graph declares none");
 	for (int i = 0; i < n->nout; i++)
 		take_as_written(t, n->out[i]);
 }
@@ -249,7 +254,7 @@ check_piece(Types *t, Node *n, Graph *piece)
 	Block *top = piece->top;
 
 	need(t, n, top->param->nout == n->nin && (task ? n->nout == 1 && top->ret->nin == 1 : n->nout <= top->ret->nin),
-	     "does not fit its graph");
+	     "must have as many inputs and results as its subgraph");
 	for (int i = 0; i < n->nin; i++)
 		gives(t, top->param, i, n->in[i]->type);
 	check_block(t, top);
@@ -266,7 +271,8 @@ check_wait(Types *t, Node *n)
 {
 	const Type *future = given(t, n, 0);
 
-	need(t, n, n->nout == 1 && (future->kind == TYPE_FUTURE || future->kind == TYPE_AWAIT), "wants a future");
+	need(t, n, n->nout == 1 && (future->kind == TYPE_FUTURE || future->kind == TYPE_AWAIT),
+	     "must wait for a Future or an Await, and have one result");
 	gives(t, n, 0, future->of[0]);
 }
 
@@ -288,7 +294,7 @@ static const struct { Symbol kind; void (*check)(Types *, Node *); } kinds[] = {
 	{ prim_SetAttr, check_object }, { prim_Enter, check_object }, { prim_Exit, check_object },
 };
 
-/* The overload is looked for again: what it is given may be known by another type now. */
+/* Selects the overload again, since the types of its inputs may have changed. */
 static void
 check_row(Types *t, Node *n)
 {
@@ -296,7 +302,7 @@ check_row(Types *t, Node *n)
 
 	n->op = op_of_inputs(t->cx, n->kind->name, n->in, n->nin, n->nout);
 	if (!n->op || !op_result_types(t->cx, n->op, n->in, n->nin, rets, n->nout))
-		refuse(t, n, "has no overload that takes these inputs and gives so many results");
+		refuse(t, n, "has no overload for inputs of these types with this number of results");
 	for (int i = 0; i < n->nout; i++)
 		gives(t, n, i, rets[i]);
 }

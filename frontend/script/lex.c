@@ -23,8 +23,8 @@ typedef struct Lexer {
 	const Source *src;
 	const char   *text, *at, *end;
 	Vec(Tok)      out;
-	Vec(int)      indent;      /* open levels, outermost first */
-	Vec(Tok)      nest;        /* open brackets */
+	Vec(int)      indent;      /* Depths of the open levels, outermost first. */
+	Vec(Tok)      nest;        /* Open brackets. */
 } Lexer;
 
 static Range
@@ -81,7 +81,7 @@ skip_comment(const Lexer *l, const char *p)
 	return p;
 }
 
-/* Moves to the first character of the next nonblank line; its depth.  -1: the file ends. */
+/* Moves to the first character of the next nonblank line and returns its depth. -1 at the end of the file. */
 static int
 next_depth(Lexer *l)
 {
@@ -100,7 +100,7 @@ next_depth(Lexer *l)
 	}
 }
 
-/* A newline outside brackets; at is behind it. */
+/* Lexes a newline outside of brackets. l->at is behind it. */
 static void
 lex_newline(Lexer *l)
 {
@@ -122,7 +122,7 @@ lex_newline(Lexer *l)
 	}
 }
 
-/* At the quote; from `start` to there is a prefix. */
+/* Lexes a string. l->at is at its quote, and the prefix begins at `start`. */
 static void
 lex_string(Lexer *l, const char *start)
 {
@@ -153,9 +153,9 @@ lex_number(Lexer *l)
 	strtod(beg, &end);
 	if (end == beg)
 		return false;
-	if (beg[0] == '0' && strchr("bBoO", *end) && *end && end == beg + 1)      /* Python's 0b11, 0o17 */
+	if (beg[0] == '0' && strchr("bBoO", *end) && *end && end == beg + 1)      /* Python's 0b11 and 0o17. */
 		end++;
-	while (end < l->end && (is_digit(*end) || (*end == '_' && is_digit(end[1]))))     /* and 1_000 */
+	while (end < l->end && (is_digit(*end) || (*end == '_' && is_digit(end[1]))))     /* Python's 1_000. */
 		end++;
 	l->at = end;
 	if (l->at < l->end && *l->at == 'j')
@@ -206,7 +206,7 @@ close_bracket(Lexer *l, TokKind kind)
 	TokKind open = kind == TOK_RPAREN ? TOK_LPAREN : kind == TOK_RBRACKET ? TOK_LBRACKET : TOK_LBRACE;
 
 	if (!l->nest.n || vec_last(&l->nest).kind != open)
-		fail(l->cx, range_of(l, l->at, l->at + 1), "'%s' closes nothing", tok_names[kind]);
+		fail(l->cx, range_of(l, l->at, l->at + 1), "'%s' matches no open bracket", tok_names[kind]);
 	l->nest.n--;
 }
 
@@ -242,7 +242,7 @@ lex_token(Lexer *l)
 		l->at++;
 		if (!l->nest.n)
 			lex_newline(l);
-	} else if (c == ';' && !l->nest.n) {            /* Python's, between statements of a line */
+	} else if (c == ';' && !l->nest.n) {            /* Separates statements of one line, as in Python. */
 		l->at++;
 		l->at += strspn(l->at, " \t");
 		if (l->at < l->end && *l->at != '\n' && *l->at != '#')

@@ -1,7 +1,7 @@
 /*
  * Reads texts character by character: schemas and graphs, which have no keywords and little grammar.
  *
- * Sources end in a 0, which no test for a character matches, so the position stays inside.
+ * Sources end in a 0. No test for a character matches it, so the position stays inside the text.
  */
 #include "../frontend.h"
 
@@ -112,7 +112,7 @@ read_number(Reader *r, bool floating)
 	if (end == r->p)
 		read_expected(r, "a number");
 	for (const char *c = r->p; c < end; c++)
-		floating |= strchr(".eEnNxX", *c) != 0;          /* inf and nan have an n */
+		floating |= strchr(".eEnNxX", *c) != 0;          /* inf and nan contain an n. */
 	if (!floating)
 		return rt_int(read_int(r));
 	r->p = end;
@@ -126,7 +126,8 @@ hex_digit(char c)
 	       10 : -1;
 }
 
-/* The character after a backslash; the position is left on the last one of the escape.  -1: no such escape. */
+/* Returns the character after a backslash, and leaves the position on the last one of the escape. -1 if it is no
+ * escape. */
 static int
 read_escape(Reader *r)
 {

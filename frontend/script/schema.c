@@ -1,5 +1,5 @@
 /*
- * Text of schemas and of types in IR syntax.
+ * Reads schemas, and types in IR syntax.
  *
  *   schema := name ["." overload] "(" args ")" "->" returns
  *   args   := [ arg { "," arg } ]           arg := "*" | "..." | type ident ["=" default]
@@ -7,18 +7,19 @@
  *   type   := base [alias] { "[" [N] "]" [alias] | "?" }
  *   alias  := "(" set { "|" set } ["!"] ["->" set { "|" set }] ")" | "!"
  *
- * Thousands of rows are read, each on demand, so this reads characters, not tokens.  The types of graphs (ir true) have
- * no alias sets: a parenthesis after a tensor's name has its TensorInfo, and names of classes are looked up.
+ * There are thousands of schemas, each read on demand. Therefore this reads characters, not tokens. The types of graphs
+ * (`ir` is true) have no alias sets. In them a parenthesis after a tensor's name holds its TensorInfo, and names of
+ * classes are looked up.
  */
 #include "../frontend.h"
 
 #include <string.h>
 
-typedef struct Typed {             /* a type, with what a schema adds to it */
+typedef struct Typed {             /* A type with its parts that only schemas have. */
 	const Type *type;
 	AliasSet   *alias;
 	const char *word;
-	int         size;          /* int[2]: 2 */
+	int         size;          /* Declared length of the list: 2 for int[2]. */
 } Typed;
 
 typedef Vec(Arg) Args;
@@ -27,14 +28,14 @@ static Typed read_type(Reader *);
 
 /* ---- alias sets -------------------------------------------------------------------------------------- */
 
-/* set { "|" set }, appended */
+/* Appends set { "|" set }. */
 #define READ_SETS(r, v) \
 	do { \
 		Symbol s_ = read_word(r, "*$"); \
 		vec_push((r)->cx->arena, v, s_); \
 	} while (read_accept(r, "|"))
 
-/* alias, or null */
+/* Reads an alias. Null if there is none. */
 static AliasSet *
 read_alias(Reader *r)
 {
@@ -61,7 +62,7 @@ read_alias(Reader *r)
 	return a;
 }
 
-/* The alias set of a container whose elements have `inner`; either may be null. */
+/* Reads the alias of a container whose elements have the alias `inner`. Null if there is neither. */
 static AliasSet *
 read_outer_alias(Reader *r, AliasSet *inner)
 {
@@ -183,7 +184,7 @@ read_tensor_item(Reader *r, TensorInfo *t, int64_t *dims, int64_t *strides)
 	}
 }
 
-/* tensor := dtype ["Tensor"] ["(" [ item { "," item } ] ")"]: the parenthesis, after the names */
+/* tensor := dtype ["Tensor"] ["(" [ item { "," item } ] ")"]. Reads the parenthesis. */
 static const Type *
 read_tensor(Reader *r, int dtype, bool ranked)
 {
@@ -207,7 +208,7 @@ read_tensor(Reader *r, int dtype, bool ranked)
 	return type_tensor(r->cx, &t);
 }
 
-/* Float(2, 3), FloatTensor, Tensor(requires_grad=0): null when the word is no tensor's */
+/* Float(2, 3), FloatTensor, Tensor(requires_grad=0). Null if the word is no tensor type. */
 static const Type *
 tensor_of_word(Reader *r, Symbol word)
 {
@@ -223,7 +224,7 @@ tensor_of_word(Reader *r, Symbol word)
 	}
 	if (strcmp(word->name, "Tensor") != 0)
 		return 0;
-	if (strncmp(r->p, "[Undefined]", 11) == 0) {             /* PyTorch's way to say Tensor(undefined) */
+	if (strncmp(r->p, "[Undefined]", 11) == 0) {             /* PyTorch's text for Tensor(undefined). */
 		TensorInfo t = { .dtype = -1, .rank = -1, .grad = -1, .device = -1, .undefined = 1 };
 
 		r->p += 11;
@@ -249,7 +250,7 @@ read_types(Reader *r, TypeVec *v, const char *close)
 	}
 }
 
-/* Dict(K, V), Future(T), RRef(T), Await(T), Union(T, ...): null when the word is none of these */
+/* Dict(K, V), Future(T), RRef(T), Await(T), Union(T, ...). Null if the word is none of these. */
 static const Type *
 generic_of_word(Reader *r, Symbol word, const char **alias)
 {
@@ -270,7 +271,7 @@ generic_of_word(Reader *r, Symbol word, const char **alias)
 		read_types(r, &v, ")");
 	}
 	if (generic[i].n > 0 ? v.n != generic[i].n : !v.n)
-		read_expected(r, "another number of types");
+		read_expected(r, "one type (two for a Dict, one or more for a Union)");
 	switch (i) {
 	case 0:  return type_dict(r->cx, v.at[0], v.at[1]);
 	case 1:  return type_future(r->cx, v.at[0]);
@@ -281,7 +282,7 @@ generic_of_word(Reader *r, Symbol word, const char **alias)
 	}
 }
 
-/* Does a field's name follow? */
+/* Whether the name of a field is next. */
 static bool
 at_field(Reader *r)
 {
@@ -290,7 +291,7 @@ at_field(Reader *r)
 	return n && (r->p[n] == ':' || (r->p[n] == ' ' && r->p[n + 1] == ':'));
 }
 
-/* (x : T, ...) after the name of a NamedTuple, which is null for the results of operators */
+/* (x : T, ...) after the name of a NamedTuple. name: null for the results of operators. */
 static const Type *
 read_named_tuple(Reader *r, const char *name)
 {
@@ -324,7 +325,7 @@ class_of_name(Reader *r, Symbol name)
 	return t ? t : type_class(r->cx, name->name, false);
 }
 
-/* Function: PyTorch does not print which */
+/* A `Function` without a name: PyTorch does not print which one it is. */
 static Function *
 unnamed_function(Cx *cx)
 {
@@ -352,7 +353,7 @@ read_angled(Reader *r, Symbol word)
 	return type_function(r->cx, f);
 }
 
-/* Behind its ( */
+/* Reads a tuple type after its opening parenthesis. */
 static const Type *
 read_tuple(Reader *r)
 {
