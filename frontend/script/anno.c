@@ -1,8 +1,8 @@
 /*
- * Types from annotations, in Python's syntax: in sources, and in the tags of pickled containers.
+ * Types from annotations in Python's syntax, of sources and of the tags of pickled containers.
  *
- * A name is a basic type or one that the unit defines; a dotted name may begin with torch.  A generic has members in
- * brackets.  Quoted types are parsed from their text.
+ * A name is a basic type or a type that the unit defines. A dotted name may begin with torch. A generic has members in
+ * brackets. Quoted types are parsed from their text.
  */
 #include "parse.h"
 
@@ -30,7 +30,8 @@ typedef enum Generic {
 	GENERIC_FINAL, GENERIC_RREF,
 } Generic;
 
-static const struct { const char *name; Generic generic; int members; } generics[] = {   /* members -1: any number */
+/* Number of members. -1 for any. */
+static const struct { const char *name; Generic generic; int members; } generics[] = {
 	{ "List", GENERIC_LIST, 1 },         { "list", GENERIC_LIST, 1 },      { "Optional", GENERIC_OPTIONAL, 1 },
 	{ "Dict", GENERIC_DICT, 2 },         { "dict", GENERIC_DICT, 2 },      { "Tuple", GENERIC_TUPLE, -1 },
 	{ "tuple", GENERIC_TUPLE, -1 },      { "Union", GENERIC_UNION, -1 },   { "Future", GENERIC_FUTURE, 1 },
@@ -193,7 +194,7 @@ generic_type(Cx *cx, Unit *unit, const Tree *t)
 	return type_union(cx, of, n);
 }
 
-/* An operator's spelling. */
+/* Spelling of an operator. */
 static const char *
 spelling(int kind)
 {

@@ -64,7 +64,7 @@ digit(char c)
 	       10 : 99;
 }
 
-/* Reads up to `most` digits of this base at *s and moves *s behind them; -1: there are fewer than `least`. */
+/* Reads up to `most` digits of this base at *s and moves *s past them. -1 if there are fewer than `least`. */
 static int64_t
 digits(const char **s, const char *end, int base, int least, int most)
 {
@@ -101,8 +101,8 @@ put_utf8(char *out, int64_t code)
 	return 4;
 }
 
-/* Appends the character of an escape, behind the backslash, to out, and moves *s behind it.  Archives have \ooo for a
- * byte, Python's sources \x, \u and \U for a character; none is longer in the text than in the string. */
+/* Appends the character of an escape to out. *s is behind the backslash and moves past the escape. Archives write \ooo
+ * for a byte, Python's sources \x, \u and \U for a character. No escape is longer in the string than in the text. */
 static int
 escaped(Parser *p, const char **s, const char *end, char *out)
 {
@@ -132,7 +132,7 @@ escaped(Parser *p, const char **s, const char *end, char *out)
 	return 1;
 }
 
-/* A STRING token: its contents without quotes, and its prefixes. */
+/* Contents of a STRING token without quotes, and its prefixes. */
 typedef struct Text { const char *s, *end; bool raw, formatted; } Text;
 
 static Text
@@ -151,7 +151,7 @@ text_of(const Parser *p, const Tok *t)
 	return x;
 }
 
-/* The end of the expression at s: a }, ! or : outside brackets and strings. */
+/* Returns the end of the expression at s: a }, ! or : outside of brackets and strings. */
 static const char *
 field_end(const char *s, const char *end)
 {
@@ -173,7 +173,7 @@ field_end(const char *s, const char *end)
 	return s;
 }
 
-/* {expr}: parses the expression; *s is behind the opening brace, and moves behind the closing one. */
+/* {expr}: parses the expression. *s is behind the opening brace, and moves past the closing one. */
 static const Tree *
 parse_field(Parser *p, const char **s, const char *end)
 {

@@ -1,8 +1,8 @@
 /*
- * Tokens to trees of statements: recursive descent, with expressions by parse_expr.c.
+ * Tokens to trees of statements: recursive descent. parse_expr.c parses expressions.
  *
- * The grammar rule stands over each function.  A tree's range runs from its first token to its last, except that a
- * statement with a block covers its first line: what PyTorch underlines.  Nesting is bounded by cx_enter.
+ * The comment of a function is its grammar rule. A tree's range runs from its first token to its last. For a statement
+ * with a block it covers only the first line, which PyTorch underlines. cx_enter bounds the nesting.
  */
 #include "parse.h"
 
@@ -11,7 +11,7 @@
 static const Tree *parse_block(Parser *);
 static const Tree *parse_stmt(Parser *);
 
-/* augop := "+=" | "-=" | ...; LIST: none */
+/* augop := "+=" | "-=" | ... Returns LIST if the token is none of these. */
 static TreeKind
 aug_operator(TokKind kind)
 {
@@ -174,7 +174,7 @@ parse_param(Parser *p, bool keyword_only)
 	return t;
 }
 
-/* A parameter gets its type from a comment. */
+/* Sets the type of parameter i, which a comment declares. */
 static void
 give_type(Parser *p, Trees *params, int i, const Tree *type)
 {
@@ -185,7 +185,7 @@ give_type(Parser *p, Trees *params, int i, const Tree *type)
 	params->at[i] = t;
 }
 
-/* params := "(" [ (param | "*") { "," (param | "*") } ] ")"; a comment "# type: T" behind one is its type */
+/* params := "(" [ (param | "*") { "," (param | "*") } ] ")". A comment "# type: T" after a parameter is its type. */
 static void
 parse_params(Parser *p, Trees *v)
 {
@@ -208,9 +208,8 @@ parse_params(Parser *p, Trees *v)
 	expect(p, TOK_RPAREN);
 }
 
-/* type comment := "# type:" "(" ( [exprs] | "..." ) ")" ["->" expr]: the types of all parameters, or of all but the
- * first;
- * "...": each has its own */
+/* type comment := "# type:" "(" ( [exprs] | "..." ) ")" ["->" expr]. The types are those of all parameters, or of all
+ * but the first. With "..." each parameter has its own comment. */
 static const Tree *
 parse_type_comment(Parser *p, Trees *params)
 {
@@ -365,7 +364,9 @@ accept_dotted(Parser *p)
 }
 
 /* "import" dotted ["as" IDENT] ... NEWLINE | "from" dotted "import" IDENT ["as" IDENT] { "," ... } NEWLINE
- * KEYWORDs of new names and what they stand for.  Old archives have empty imports: what is not known is skipped. */
+ *
+ * Returns KEYWORDs of new names and the names that they stand for. Old archives have empty imports, so unknown parts
+ * are skipped. */
 static const Tree *
 parse_import(Parser *p)
 {
@@ -403,7 +404,7 @@ ends_with(const char *text, const char *end)
 	return n >= m && !strcmp(text + n - m, end);
 }
 
-/* What a decorator makes of a definition: properties become the methods that archives have for them. */
+/* Applies a decorator to a definition. Properties become the methods that archives have for them. */
 static const Tree *
 decorate(Parser *p, const char *with, const Tree *t)
 {
@@ -459,7 +460,7 @@ parse_word(Parser *p, TreeKind kind)
 	return t;
 }
 
-/* `from` is no keyword: a name where an archive has one. */
+/* Whether the token begins a from-import. `from` is not a keyword, because archives use it as a name. */
 static bool
 is_from(const Parser *p)
 {
@@ -498,7 +499,7 @@ parse_stmt(Parser *p)
 	return t;
 }
 
-/* ---- doors --------------------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------------- */
 
 static Parser
 parser(Cx *cx, const Source *src)

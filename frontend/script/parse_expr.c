@@ -1,11 +1,11 @@
 /*
  * Tokens to trees of expressions: a Pratt parser.
  *
- * The grammar rule stands over each function.  Precedences are columns of tok.def.  A tree's range runs from its first
- * token to its last, except that parentheses around an expression are not part of it, and that a call covers its callee
- * and not its arguments: what PyTorch underlines.
+ * The comment of a function is its grammar rule. Precedences are columns of tok.def. A tree's range runs from its first
+ * token to its last, without parentheses around the expression. The range of a call covers the callee, not the
+ * arguments, because PyTorch underlines that.
  *
- * Nesting is bounded by cx_enter; chains of binary and postfix operators are loops, so that only their trees are deep.
+ * cx_enter bounds the nesting. Chains of binary and postfix operators are loops, so that only their trees are deep.
  */
 #include "parse.h"
 
@@ -37,7 +37,7 @@ parse_ident(Parser *p)
 
 /* ---- expressions ------------------------------------------------------------------------------------- */
 
-/* exprs := expr { "," expr } [","] until end; whether there was a comma */
+/* exprs := expr { "," expr } [","] up to `end`. Returns whether there was a comma. */
 bool
 parse_until(Parser *p, TokKind end, Trees *v)
 {
@@ -53,7 +53,7 @@ parse_until(Parser *p, TokKind end, Trees *v)
 	return comma;
 }
 
-/* "(" [exprs] ")": a comma, or nothing at all, makes a tuple */
+/* "(" [exprs] ")". A comma, or nothing inside, makes a tuple. */
 static const Tree *
 parse_paren(Parser *p)
 {
@@ -67,7 +67,7 @@ parse_paren(Parser *p)
 	return tree_new(p->cx, TREE_TUPLE, where, 1, parse_list_of(p, &v, where));
 }
 
-/* "for" lhs "in" expr: the rest of a comprehension */
+/* "for" lhs "in" expr: the end of a comprehension. */
 static void
 parse_comp_for(Parser *p, const Tree **target, const Tree **iterable)
 {
@@ -208,7 +208,8 @@ bound_of(const Tree *t)
 	return t->kind == TREE_NONE ? 0 : t;
 }
 
-/* slice(end), slice(start, end), slice(start, end, step) as an index; else what it is */
+/* Returns a SLICE for slice(end), slice(start, end) or slice(start, end, step) as an index. Other trees are returned
+ * unchanged. */
 static const Tree *
 slice_call(Parser *p, const Tree *t)
 {
@@ -278,7 +279,7 @@ parse_postfix(Parser *p)
 	}
 }
 
-/* A sign before a number becomes part of it, but not that of -2 ** 2. */
+/* Folds a minus into the number after it, but not that of -2 ** 2. */
 static const Tree *
 fold_minus(Parser *p, Range where, const Tree *t)
 {
@@ -332,8 +333,8 @@ is_comparison(TokKind kind)
 	return kind == TOK_LT || kind == TOK_GT || kind == TOK_LE || kind == TOK_GE || kind == TOK_EQ || kind == TOK_NE;
 }
 
-/* a < b < c is a < b and b < c: b is computed twice, as by PyTorch's front end.  last: where the left comparison's
- * right operand stands. */
+/* a < b < c becomes a < b and b < c. b is evaluated twice, as by PyTorch's front end. last: right operand of the left
+ * comparison. */
 static const Tree *
 chain(Parser *p, const Tree *left, const Tree *last, const Operator *op, const Tree *right)
 {
@@ -379,7 +380,7 @@ at_exprs_end(const Parser *p)
 	return at(p, TOK_NEWLINE) || at(p, TOK_ASSIGN) || at(p, TOK_COLON) || at(p, TOK_EOF) || at(p, TOK_IN);
 }
 
-/* exprs := expr { "," expr } [","], each of a higher precedence than prec; a comma makes a tuple */
+/* exprs := expr { "," expr } [","], each of a higher precedence than prec. A comma makes a tuple. */
 const Tree *
 parse_exprs(Parser *p, int prec)
 {

@@ -1,8 +1,8 @@
 /*
- * Signatures of source functions, and the values of constant expressions in them: defaults of parameters, constants of
- * classes, members of enums.
+ * Signatures of source functions, and values of constant expressions: defaults of parameters, constants of classes,
+ * members of enums.
  *
- * Constants are only those that archives contain: literals, containers of them, CONSTANTS.cN, members of enums,
+ * Only the constants that archives contain are accepted: literals, containers of them, CONSTANTS.cN, members of enums,
  * NamedTuples, annotate() and torch.device().
  */
 #include "../frontend.h"
@@ -16,7 +16,7 @@ not_constant(Cx *cx, const Tree *t)
 	fail(cx, t->at, "this is not a constant expression");
 }
 
-/* int, float or complex as complex */
+/* Converts an int, float or complex to complex. False for other values. */
 static bool
 as_complex(IValue v, double *re, double *im)
 {
@@ -25,7 +25,7 @@ as_complex(IValue v, double *re, double *im)
 	return v.tag == RT_COMPLEX || v.tag == RT_DOUBLE || v.tag == RT_INT;
 }
 
-/* 1.+3.j, -inf and the like */
+/* Sum of two constants: 1.+3.j, -inf and the like. */
 static IValue
 sum(Cx *cx, const Tree *t, IValue a, IValue b, double sign)
 {
@@ -147,7 +147,7 @@ tuple_constant(Cx *cx, Unit *unit, const Tree *list, const Type *type)
 	return value_tuple(cx, known && type->name ? type : 0, v, list->n);
 }
 
-/* "cpu", "cuda", "cuda:1"; false: none that Kiln knows */
+/* "cpu", "cuda", "cuda:1". False for a device that Kiln does not know. */
 bool
 device_of_text(const char *text, int64_t *device)
 {
@@ -235,7 +235,7 @@ constant_of_tree(Cx *cx, Unit *unit, const Tree *t, const Type *hint)
 	return v;
 }
 
-/* A default has to match the annotation; an int may be a float's. */
+/* Checks that a default matches the annotation. An int may be the default of a float. */
 static IValue
 checked_default(Cx *cx, const Tree *t, IValue v, const Type *type)
 {
@@ -249,7 +249,7 @@ checked_default(Cx *cx, const Tree *t, IValue v, const Type *type)
 	return v;
 }
 
-/* param := IDENT, annotation?, default?; BroadcastingListN takes one number for all N. */
+/* param := IDENT, annotation?, default?. One number is the default of all N elements of a BroadcastingListN. */
 static Arg
 arg_of_param(Cx *cx, Unit *unit, const Tree *p)
 {

@@ -1,7 +1,7 @@
 /*
- * Suggestions for misspelt names: the nearest of all names that are valid in that place.
+ * Suggestions for misspelt names: the most similar of all names that are valid at that point.
  *
- * A hint is the end of a message: "; did you mean x?", or "" if no name is near.
+ * A hint is the end of a message: "; did you mean x?", or "" if no name is similar.
  */
 #include "emit.h"
 
@@ -40,7 +40,7 @@ suggest_variable(Emit *e, const char *name)
 	return near_hint(e->cx, &n);
 }
 
-/* Tries operators that are methods of values of the type. */
+/* Tries the operators that are methods of values of the type. */
 static void
 try_methods(Emit *e, Near *n, const Type *t)
 {

@@ -1,5 +1,5 @@
 /*
- * Trees of the source language: making and printing them.
+ * Makes and prints trees of the source language.
  *
  * A tree is printed as (KIND child ...), a null child as -, a leaf with its text or number.
  */
