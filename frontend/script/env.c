@@ -1,12 +1,11 @@
 /* frontend/script/env.c - scopes: the names of a function
  *
- * Each block has a scope.  Names are looked up from the innermost scope outwards; values of enclosing blocks may be
- * used directly.  A nested def (a Closure) becomes a graph of its own, and a value from outside becomes one input of
- * it.
+ * Each block has a scope. Names are looked up from the innermost scope outwards. Values of enclosing blocks may be used
+ * directly. A nested def (a Closure) becomes a graph of its own. Each value that it uses from outside becomes an input.
  *
  * A name of an outer scope keeps its type when an inner scope assigns it, since both values are joined where control
- * flow merges.  `outer` is that scope: usually `up`, but statements that were moved into the branch that falls through
- * (exit.c) belong to the level of the statements around the If.
+ * flow merges. `outer` is that outer scope, usually `up`. Statements that were moved into the branch that falls through
+ * (exit.c) have the `outer` of the statements around the If.
  */
 #include "emit.h"
 
@@ -64,7 +63,7 @@ bind(Emit *e, const char *name, Binding b)
 		place = new(e->cx->arena, Binding, 1);
 		map_put(&e->scope->names, name, place);
 	}
-	/* refining a variable that this scope has assigned is still an assignment */
+	/* If this scope has assigned the variable, a narrower type does not turn the assignment into a refinement. */
 	if (b.refined && place->s && !place->refined)
 		b.refined = false;
 	*place = b;
@@ -177,7 +176,7 @@ name_value(Emit *e, Value *v, const char *name)
 		value_set_name(v, name);
 }
 
-/* The value, converted to the type that the variable has outside. */
+/* Converts the value to the type that the variable has in the outer scope. */
 static Value *
 keep_type(Emit *e, Range at, const char *name, Sugar *s, Sugar *before)
 {

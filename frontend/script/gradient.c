@@ -1,20 +1,20 @@
 /*
- * Gradients of operators: the text in an operator's row becomes a function.
+ * Gradients of operators: compiles the text in an operator's row to a function.
  *
  *    mul_Tensor   "grad * other; grad * self"
  *    ->           def (self, other, grad, result):
  *                     return grad * other, grad * self
  *
- * Its inputs are the operator's arguments, the gradients of its results (of those that are tensors or lists of them)
- * and the results; its outputs are the gradients of the arguments that are tensors, optional tensors or lists of
- * tensors, in order.  A text with a `return` is taken as it is; one that begins with the line `body` is the operator in
- * terms of others, which is differentiated instead. rt/ops/ops.h has the rules for rows.
+ * Its inputs are the operator's arguments, the gradients of its results and the results. Only results that are tensors
+ * or lists of tensors have gradients. Its outputs are the gradients, in order, of the arguments that are tensors,
+ * optional tensors or lists of tensors. A text with a `return` is used unchanged. A text that begins with the line
+ * `body` expresses the operator by others, which are differentiated instead. rt/ops/ops.h has the rules for rows.
  */
 #include "../frontend.h"
 
 #include <string.h>
 
-/* Tensor, Tensor?, Tensor[], Tensor?[]: 1, 1, 2, 2; else 0. */
+/* 1 for Tensor and Tensor?. 2 for Tensor[] and Tensor?[]. 0 for other types. */
 int
 gradient_rank(const Type *t)
 {
@@ -70,7 +70,7 @@ is_statements(const char *text)
 	return !strncmp(text, "return ", 7) || strstr(text, "\nreturn ") != NULL;
 }
 
-/* Expressions with `;` between them as one return statement; how many there are. */
+/* Returns expressions separated by `;` as one return statement. Sets *n to their number. */
 static const char *
 as_statement(Cx *cx, const char *text, int *n)
 {
@@ -86,7 +86,7 @@ as_statement(Cx *cx, const char *text, int *n)
 	return arena_text(cx->arena, &b);
 }
 
-/* Several results are a tuple that is made and taken apart: the parts themselves tell more. */
+/* Returns the parts of tuples that are made and unpacked at once, since the parts have more precise types. */
 static void
 return_parts(Graph *g)
 {

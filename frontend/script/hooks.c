@@ -1,14 +1,14 @@
 /* frontend/script/hooks.c - calls a module with its hooks
  *
- * Where code calls a submodule, the archive has explicit calls of its hooks.  For the top module Kiln does what
- * PyTorch's Module::operator() does: pre-hooks get the arguments as a tuple and may replace them, hooks get arguments
- * and result and may replace the result.  A function in TorchScript that does this takes the place of `forward`.
+ * Where code calls a submodule, the archive has explicit calls of its hooks. For the top module Kiln does what
+ * PyTorch's Module::operator() does. Pre-hooks get the arguments as a tuple and may replace them. Hooks get arguments
+ * and result and may replace the result. A generated TorchScript function that does this replaces `forward`.
  */
 #include "emit.h"
 
 #include <string.h>
 
-typedef struct Call { Buf text, args; } Call;          /* args: "a, b, " */
+typedef struct Call { Buf text, args; } Call;          /* args: names of the arguments, as in "a, b, ". */
 
 static const Type *
 result_of(Cx *cx, const ClassInfo *info, const char *hook)

@@ -1,12 +1,12 @@
 /*
- * Calls of operators: which overload, with which conversions.
+ * Calls of operators: selects the overload and converts the arguments.
  *
- * The overloads of a name are tried in the registry's order, first without implicit conversions, then with them; the
- * first that fits is taken, there is no ranking (reference 6.2, 6.3).  A trial makes nothing: it runs with values that
- * have a type only.  The overload that fits is then matched once more, and what it needs is emitted.
+ * The overloads of a name are tried in the registry's order, first without implicit conversions, then with them. The
+ * first that fits is selected; there is no ranking. A trial emits no nodes: it works on values that have only a type.
+ * The selected overload is then matched again, this time with nodes.
  *
  * Conversions that always apply: a number repeated for int[N], a tuple to a list, a bare `[]` to any list, T to
- * Optional[T].  Implicit ones: Tensor and Scalar to a number, bool to a number, str to Device, surplus positional
+ * Optional[T]. Implicit ones: Tensor and Scalar to a number, bool to a number, str to Device, surplus positional
  * arguments to a list.
  */
 #include "../frontend.h"
@@ -15,7 +15,7 @@
 
 enum { MAX_VARS = 8 };
 
-typedef struct Bindings {                 /* type variables of the schema being matched */
+typedef struct Bindings {                 /* Type variables of the schema that is being matched. */
 	int         n;
 	const char *name[MAX_VARS];
 	const Type *type[MAX_VARS];
@@ -23,19 +23,19 @@ typedef struct Bindings {                 /* type variables of the schema being 
 
 typedef struct Match {
 	Cx       *cx;
-	Graph    *g;               /* where conversions go; null: a trial */
+	Graph    *g;               /* Graph for the conversions. Null in a trial. */
 	Range     at;
-	bool      convert;         /* implicit conversions are allowed */
+	bool      convert;         /* Whether implicit conversions are allowed. */
 	Bindings  vars;
-	Buf      *why;             /* may be null */
-	const char *reason;        /* why a type variable does not fit, or null */
+	Buf      *why;             /* Buffer for the reason of a failure. May be null. */
+	const char *reason;        /* Why a type variable does not fit, or null. */
 } Match;
 
-typedef struct Call {              /* the actual arguments, while formal ones take them */
+typedef struct Call {              /* Actual arguments, while they are matched with formal ones. */
 	const NamedValue *arg;
 	int   n;
-	int   positional;          /* index of the next positional one */
-	bool *used;                /* (n) */
+	int   positional;          /* Index of the next positional argument. */
+	bool *used;                /* For each argument, whether a formal one was matched with it. */
 } Call;
 
 typedef Vec(Value *) Values;
@@ -80,7 +80,7 @@ make_op(Match *m, const char *name, const char *overload, const Type *type, Valu
 	return emit_schema_node(m->g, op, m->at, &v, 1)->out[0];
 }
 
-/* The elements of a tuple, as values. */
+/* Returns the elements of a tuple as values. */
 static Value **
 unpack(Match *m, Value *v)
 {
@@ -140,7 +140,7 @@ bind_list(Match *m, const Type *formal, const Type *tuple)
 	return elem && bind(m, formal->of[0], elem);
 }
 
-/* Matches a formal type with variables; an actual type of another form does not fit. */
+/* Binds the variables of a formal type. False if the actual type has another form. */
 static bool
 bind(Match *m, const Type *formal, const Type *actual)
 {
@@ -163,7 +163,7 @@ bind(Match *m, const Type *formal, const Type *actual)
 	return false;
 }
 
-/* The type with its variables replaced; null when one is not bound. */
+/* The type with its variables replaced. Null if one is not bound. */
 static const Type *
 bound(Cx *cx, const Type *t, const Bindings *vars)
 {
@@ -199,7 +199,7 @@ present(const Type *t)
 	return t->kind == TYPE_OPTIONAL ? t->of[0] : t;
 }
 
-/* `[]` as it stands in the source: it may become a list of anything. */
+/* Whether v is a `[]` of the source, which may become a list of any type. */
 static bool
 is_bare_list(const Value *v)
 {
@@ -262,7 +262,7 @@ convert_number(Match *m, Value *v, const Type *to)
 	}
 }
 
-/* The value, converted if there is a conversion: its type may still not be the one wanted. */
+/* Returns the value, converted if there is a conversion. Its type may still not be the wanted one. */
 static Value *
 convert(Match *m, Value *v, const Type *to)
 {
@@ -300,7 +300,7 @@ convert_implicitly(Graph *g, Value *v, const Type *to, bool implicit, Range at)
 
 /* ---- one argument ------------------------------------------------------------------------------------------------ */
 
-/* A number given for int[N] or float[N] is repeated. */
+/* Repeats a number that is given for int[N] or float[N]. */
 static Value *
 repeat_number(Match *m, Value *v, const Arg *formal)
 {
@@ -316,7 +316,7 @@ repeat_number(Match *m, Value *v, const Arg *formal)
 	return make(m, "prim::ListConstruct", list, all, formal->size_hint);
 }
 
-/* Null, with why, when the value does not fit. */
+/* Converts a value for the formal argument. Null, with the reason in m->why, if it does not fit. */
 static Value *
 match_argument(Match *m, Value *v, const Arg *formal)
 {
@@ -342,7 +342,7 @@ match_argument(Match *m, Value *v, const Arg *formal)
 	return 0;
 }
 
-/* May this formal take all positional arguments that are left as its elements? */
+/* Whether the formal argument may take all remaining positional arguments as its elements. */
 static bool
 takes_rest(const Schema *s, int i)
 {
@@ -361,7 +361,7 @@ next_positional(const Call *c, int i)
 	return i;
 }
 
-/* All positional arguments that are left, as a list; null when one of them does not fit. */
+/* Packs all remaining positional arguments into a list. Null if one of them does not fit. */
 static Value *
 match_rest(Match *m, Call *c, const Arg *formal)
 {
@@ -380,7 +380,7 @@ match_rest(Match *m, Call *c, const Arg *formal)
 	return make(m, "prim::ListConstruct", list, v.at, v.n);
 }
 
-/* The keyword argument of that name, or -1; PyTorch's operators take input for self. */
+/* Index of the unused keyword argument of that name. -1 if there is none. Operators of aten accept input for self. */
 static int
 find_keyword(const Call *c, const char *name, bool aten)
 {
@@ -438,7 +438,7 @@ count_positional(const Call *c)
 	return count;
 }
 
-/* What is left over once all formals have their arguments: surplus positional ones go to a vararg schema. */
+/* Handles the arguments that no formal one was matched with. A vararg schema takes the positional ones; others fail. */
 static bool
 match_surplus(Match *m, const Schema *s, Call *c, Values *out)
 {
@@ -482,7 +482,7 @@ match(Match *m, const Schema *s, const CallSite *site, Values *out)
 	return match_surplus(m, s, &c, out);
 }
 
-/* A trial, then the real thing. */
+/* Tries the match without emitting, then emits it. */
 static bool
 match_and_emit(const CallSite *site, const Schema *s, bool implicit, Buf *why, Values *out)
 {
@@ -544,7 +544,7 @@ op_result_types(Cx *cx, Op *op, Value *const *in, int n, const Type **out, int n
 	return true;
 }
 
-/* Do these very values fit, without any conversion?  Graphs are printed without the names of overloads. */
+/* Whether these values fit the schema without conversion. Printed graphs leave out the names of overloads. */
 static bool
 fits_inputs(Cx *cx, const Schema *s, Value *const *in, int n)
 {
@@ -575,7 +575,7 @@ op_of_inputs(Cx *cx, const char *name, Value *const *in, int n, int nout)
 	return 0;
 }
 
-/* The results of a node as one value. */
+/* Returns the results of a node as one value: None, the result, or a tuple. */
 static Value *
 packed(Graph *g, const Schema *s, Node *n)
 {
@@ -601,9 +601,9 @@ packed(Graph *g, const Schema *s, Node *n)
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 typedef struct Candidate {
-	const Schema *s;           /* read when it is tried */
-	Op           *op;          /* null: a row of builtin.def */
-	int           builtin, upgrader;   /* which row; -1: none */
+	const Schema *s;           /* Null until the candidate is tried. */
+	Op           *op;          /* Null for a row of builtin.def. */
+	int           builtin, upgrader;   /* Index of the row. -1 if it is none. */
 } Candidate;
 
 typedef Vec(Candidate) Candidates;
@@ -671,7 +671,7 @@ try_candidates(const CallSite *site, Candidates *v)
 	return 0;
 }
 
-/* The candidates, each with the reason why it does not fit. */
+/* Prints each candidate and the reason why it does not fit. */
 static void
 explain(const CallSite *site, Candidates *v, Buf *why)
 {
@@ -701,7 +701,8 @@ unknown_operator(Cx *cx, const char *name, Range at, int version)
 	fail(cx, at, "Unknown builtin op: %s%s", name, hint);
 }
 
-/* A node without an overload, so that the rest is compiled, too; null: nobody collects what is lacking. */
+/* Emits a node without an overload, so that the rest is compiled too. Null if cx->lacking does not collect such
+ * names. */
 static Value *
 note_lacking(const CallSite *site, const char *name)
 {
@@ -718,7 +719,8 @@ note_lacking(const CallSite *site, const char *name)
 	return node->out[0];
 }
 
-/* x == x and x != x of one number, which PyTorch's executor decides without looking: a NaN equals itself there. */
+/* Folds x == x and x != x of one number, as PyTorch's executor does without looking at the number. A NaN equals itself
+ * then. */
 static Value *
 compared_to_itself(const CallSite *site, const char *name)
 {

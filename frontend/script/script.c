@@ -1,10 +1,10 @@
-/* frontend/script/script.c - units: where names of source text are looked up; and the doors to the emitter
+/* frontend/script/script.c - units, in which names of source text are looked up, and entry points of the emitter
  *
- * A Unit is the code/ folder of an archive, or a source text.  A file is parsed when the first of its names is wanted,
- * a class declared when it is first named, a function compiled when it is first called.  Classes are declared before
- * any body is compiled, and are found (by name) while they still are being declared, since they refer to each other.
+ * A Unit is the code/ folder of an archive, or a source text. A file is parsed when one of its names is first wanted, a
+ * class is declared when it is first named, a function is compiled when it is first called. Classes are declared before
+ * any body is compiled. Since they refer to each other, a class can be found by name while it is being declared.
  *
- * Operators whose row is a body in TorchScript are compiled here too, once, with no unit around them.
+ * Operators whose row is a body in TorchScript are compiled here too, once each, without a unit.
  */
 #include "emit.h"
 #include "../archive/pt2.h"
@@ -19,17 +19,18 @@ typedef struct InterfaceCall { const Type *type; const char *method; } Interface
 
 struct Unit {
 	Cx         *cx;
-	Archive    *archive;       /* or null */
+	Archive    *archive;       /* Null for source texts. */
 	int         version;
-	const char *prefix;        /* of source texts: names without a dot are in here; null in archives */
-	bool        qualified;     /* functions have it in their names */
-	IValue      constants;     /* a tuple, or None */
-	Map files;                 /* record name -> Unit (it has been read) */
-	Map defs;                  /* qualified name -> Def */
-	Map types;                 /* qualified name -> Type */
-	Map functions;             /* qualified name -> Function */
-	Map defaults;              /* NamedTuple -> Defaults */
-	Map aliases;               /* imported name -> the dotted name's tree */
+	/* Prefix of a source text: names without a dot are looked up under it. Null for archives. */
+	const char *prefix;
+	bool        qualified;     /* Whether functions have the prefix in their names. */
+	IValue      constants;     /* Tuple of the constants, or None. */
+	Map files;                 /* Name of each record that was read -> Unit. */
+	Map defs;                  /* Qualified name -> Def. */
+	Map types;                 /* Qualified name -> Type. */
+	Map functions;             /* Qualified name -> Function. */
+	Map defaults;              /* Name of a NamedTuple -> Defaults. */
+	Map aliases;               /* Imported name -> tree of the dotted name. */
 	Vec(InterfaceCall) calls;
 };
 
@@ -72,13 +73,14 @@ unit_constant_value(const Unit *u, const char *name, IValue *out)
 		return false;
 	*out = u->constants.u.tuple->v[i];
 	if (out->tag == RT_TENSOR)
-		out->u.t->storage->written = true;        /* until all code that has it is known: opt/passes/places.c */
+		/* Assume writes until all code that uses it is known: opt/passes/places.c. */
+		out->u.t->storage->written = true;
 	return true;
 }
 
 /* ---- definitions by name -------------------------------------------------------------------------------- */
 
-/* Names that imports give to others: F for torch.nn.functional. */
+/* Notes the names that imports give to others: F for torch.nn.functional. */
 static void
 add_aliases(Unit *u, const Tree *names)
 {
@@ -231,7 +233,7 @@ names_contain(const Tree *list, const char *name)
 	return false;
 }
 
-/* Quantized modules of old archives say Tensor where a packed object stands. */
+/* Quantized modules of old archives declare packed objects as Tensor. Returns the packed class for them, else t. */
 static const Type *
 old_packed_type(Unit *u, const char *cls, const char *attr, const Type *t)
 {
@@ -276,7 +278,7 @@ add_hooks(Declare *d, const char *name, const Tree *list)
 {
 	for (int i = 0; i < list->kid[0]->n; i++) {
 		if (list->kid[0]->kid[i]->kind != TREE_STRING)
-			fail(d->u->cx, list->kid[0]->kid[i]->at, "the name of a hook is wanted");
+			fail(d->u->cx, list->kid[0]->kid[i]->at, "expected the name of a hook as a string");
 		if (!strcmp(name, "__forward_pre_hooks__"))
 			vec_push(d->u->cx->arena, &d->info->pre_hooks, list->kid[0]->kid[i]->text);
 		else
@@ -284,7 +286,7 @@ add_hooks(Declare *d, const char *name, const Tree *list)
 	}
 }
 
-/* x : T,  x : Final[T] = v,  __annotations__["0"] = T,  __parameters__ = [...] */
+/* Declares x : T, x : Final[T] = v, __annotations__["0"] = T or __parameters__ = [...]. */
 static void
 declare_attribute(Declare *d, const Tree *t)
 {
@@ -311,7 +313,7 @@ declare_attribute(Declare *d, const Tree *t)
 	}
 }
 
-/* A method whose first parameter is of another type than the class has no self. */
+/* Whether a method has no self: its first parameter has another type than the class. */
 static bool
 is_static(Cx *cx, const char *cls, const Tree *def)
 {
@@ -413,7 +415,7 @@ declare_named_tuple(Unit *u, const char *name, const Tree *t)
 	return type;
 }
 
-/* The members as programs know them. */
+/* Copies the members into the form that programs use. */
 static void
 add_members(Cx *cx, const ClassInfo *c)
 {
@@ -468,7 +470,7 @@ unit_is_builtin_class(const char *qualified)
 	return !strncmp(qualified, "__torch__.torch.classes.", 24);
 }
 
-/* The last part of a.b.Module; "" without a base. */
+/* Last part of a.b.Module. "" without a base. */
 static const char *
 base_name(Cx *cx, const Tree *base)
 {
@@ -603,7 +605,7 @@ source_of_text(Cx *cx, const char *text, const char *name)
 	return s;
 }
 
-/* A qualified name for a function made for something, say a type: letters of `what` that no name may have become _. */
+/* Qualified name for a generated function. Characters of `what` that names cannot have become _. */
 const char *
 unit_text_name(Cx *cx, const char *what, const char *name)
 {
@@ -669,7 +671,7 @@ is_body(const Function *f)
 	return ((const Tree *)f->tree)->kind != TREE_DEF;
 }
 
-/* What the function returns as one value; null: it follows from the returns. */
+/* Type of the function's results as one value. Null if it follows from the returns. */
 static const Type *
 declared_result(Cx *cx, const Schema *s)
 {
@@ -693,7 +695,7 @@ add_parameters(Emit *e, const Schema *s)
 			  sugar_value(e, graph_add_input(e->g, s->args[i].type, sym(e->cx, s->args[i].name))), false);
 }
 
-/* Bodies of operators with several results give each as an output. */
+/* The body of an operator with several results returns each as an output of the graph. */
 static void
 add_result(Emit *e, Value *v)
 {
@@ -726,7 +728,7 @@ compile(Cx *cx, Function *f)
 	e.declared = e.result != 0;
 	scope_push(&e, e.g->top);
 	add_parameters(&e, f->schema);
-	if (!e.declared)                                /* a path without a return gives None */
+	if (!e.declared)                                /* A path without a return returns None. */
 		end = emit_work(&e, tree_new(cx, TREE_LIST, t->at, 1,
 					     tree_new(cx, TREE_RETURN, t->at, 1, (const Tree *)0)), 0);
 	ways = exit_run(&e, emit_work(&e, is_body(f) ? t : t->kid[3], end));
@@ -803,7 +805,7 @@ script_compile(Cx *cx, const char *text, const char *name)
 	return f;
 }
 
-/* What a body takes: the arguments of its row; surplus ones are the list `rest`. */
+/* Schema of a body: the arguments of its row. Surplus arguments become the list `rest`. */
 static Schema *
 body_schema(Cx *cx, Op *op)
 {
@@ -917,7 +919,7 @@ need(Cx *cx, Function *f, Needs *needs)
 	cx_leave_nested(cx, depth);
 }
 
-/* The method of every class that implements an interface through which it is called. */
+/* Marks the methods of all classes that implement an interface through which they are called. */
 static void
 need_implementations(Cx *cx, Unit *u, Needs *needs)
 {

@@ -1,8 +1,8 @@
 /* frontend/script/sugar.c - meanings of names and expressions: values, namespaces, classes, methods, ranges
  *
- * Most expressions are values of the graph.  Others exist at compile time only: `torch` and `ops.prim`, whose members
- * are operators; classes and functions of the archive; `range(n)`, whose items are computed by the loop over it.  This
- * file defines x.name, iteration and unpacking for each of them.
+ * Most expressions are values of the graph. Others exist only at compile time: namespaces such as `torch` and
+ * `ops.prim`, classes and functions of the archive, and `range(n)`, whose items the loop over it computes. This file
+ * defines x.name, iteration and unpacking for each of them.
  */
 #include "emit.h"
 
@@ -126,7 +126,7 @@ number(Emit *e, Range at, double re, double im)
 	return graph_constant(e->g, im != 0 ? value_complex(e->cx, re, im) : rt_double(re), at);
 }
 
-/* The meaning of an import's dotted name; null: its first part is unknown (typing), or is the name itself. */
+/* Returns the meaning of an import's dotted name. Null if its first part is unknown (typing) or is the name itself. */
 static Sugar *
 imported(Emit *e, Range at, const char *name, const Tree *dotted)
 {
@@ -139,7 +139,7 @@ imported(Emit *e, Range at, const char *name, const Tree *dotted)
 	return strcmp(dotted->kid[0]->text, name) ? sugar_global(e, at, dotted->kid[0]->text) : 0;
 }
 
-/* The qualified name of an exception class: Python's, or one of the source that derives from such; else null. */
+/* Qualified name of an exception class: Python's own, or a class of the source that derives from one. Else null. */
 static const char *
 exception(Emit *e, const char *name, int depth)
 {
@@ -260,7 +260,7 @@ static const struct {
 	{"torch.jit", "_awaitable_nowait", SUGAR_BUILTIN, "prim::awaitable_nowait"},
 };
 
-/* The class of a context manager; null: it is none, or the unit has no class for it. */
+/* Class of a context manager. Null if it is none, or if the unit has no class for it. */
 static const Type *
 torch_context(Emit *e, const char *space, const char *name)
 {
@@ -270,7 +270,7 @@ torch_context(Emit *e, const char *space, const char *name)
 	return is ? unit_context(e->cx, e->unit, name) : NULL;
 }
 
-/* torch.name; space is torch or a part of it whose operators have a prefix of their own (torch.linalg.norm). */
+/* Returns torch.name. space: torch, or a part of it whose operators have a prefix, such as torch.linalg. */
 static Sugar *
 torch_member(Emit *e, Range at, const char *space, const char *name)
 {
@@ -421,7 +421,7 @@ enum_attr(Emit *e, Range at, Value *v, const char *name)
 	return sugar_value(e, value);
 }
 
-/* Does t match the formal, whose type variables match any type? */
+/* Whether t matches the formal type, whose type variables match any type. */
 static bool
 is_like(Cx *cx, const Type *t, const Type *formal)
 {
@@ -437,7 +437,7 @@ is_like(Cx *cx, const Type *t, const Type *formal)
 	return true;
 }
 
-/* Has an overload an argument `self` for values of this type? */
+/* Whether the operator has an overload whose argument `self` accepts this type. */
 bool
 value_has_method(Emit *e, const Type *t, const char *name)
 {
@@ -567,7 +567,7 @@ sugar_attr(Emit *e, Range at, Sugar *s, const char *name)
 	     hint);
 }
 
-/* `self.x = v` in the __init__ of a class without annotations declares x. */
+/* Whether `self.x = v` declares x: in the __init__ of a class without annotations. */
 static bool
 declares(Emit *e, Value *self)
 {
@@ -619,7 +619,7 @@ sugar_set_attr(Emit *e, Range at, Sugar *s, const char *name, Value *v)
 
 /* ---- iteration -------------------------------------------------------------------------------------------------- */
 
-/* All members of an enum, as a list. */
+/* Returns all members of an enum as a list. */
 static Value *
 members(Emit *e, Range at, const Type *t)
 {
@@ -712,7 +712,7 @@ static_item(Emit *e, Range at, Sugar *s, int64_t i)
 	return sugar_value(e, emit_node(e, at, "prim::TupleIndex", s->v->type->of[i], 2, in));
 }
 
-/* A range of two items, start and step, has no end: enumerate's. */
+/* Item of a range at an index. A range of two items has start and step but no end: that of enumerate. */
 static Value *
 range_item(Emit *e, Range at, Sugar *s, Value *index)
 {
@@ -747,7 +747,7 @@ sugar_item(Emit *e, Range at, Sugar *s, Value *index)
 	}
 	if (s->kind == SUGAR_TUPLE || s->v->type->kind == TYPE_TUPLE) {
 		if (!value_int(index, &i))
-			fail(e->cx, at, "tuples are walked only where their length is known");
+			fail(e->cx, at, "a loop over a tuple needs a length that is known at compile time");
 		return static_item(e, at, s, i);
 	}
 	if (s->v->type->kind == TYPE_TENSOR)
