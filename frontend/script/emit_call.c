@@ -1,8 +1,8 @@
 /* frontend/script/emit_call.c - calls: functions, methods, constructors, operators, special forms
  *
- * A special form (annotate, isinstance, print, range ...) gets its call as a tree and decides itself what to evaluate;
- * everything else gets its arguments as values.  Calls of the archive's own functions stay calls in the graph
- * (prim::CallFunction, prim::CallMethod with the Function as attribute): opt inlines them.
+ * A special form (annotate, isinstance, print, range ...) gets its call as a tree and decides what to evaluate. All
+ * other callees get their arguments as values. Calls of the archive's own functions stay calls in the graph:
+ * prim::CallFunction and prim::CallMethod with the Function as attribute. opt inlines them.
  */
 #include "emit.h"
 
@@ -42,7 +42,7 @@ none(Emit *e, Range at)
 	return sugar_value(e, emit_none(e, at));
 }
 
-/* Arguments put in the order of a schema, or the reason why not. */
+/* Returns the arguments in the order of the schema, or fails with the reason. */
 static Value **
 arguments_of(Emit *e, Range at, const Schema *s, Value *self, NamedValue *args, int n)
 {
@@ -104,7 +104,7 @@ call_interface(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 	return sugar_value(e, node->out[0]);
 }
 
-/* The fields of a NamedTuple as a schema. */
+/* Makes a schema of the fields of a NamedTuple. */
 static Schema *
 schema_of_fields(Emit *e, const Type *t)
 {
@@ -156,7 +156,7 @@ construct(Emit *e, Range at, const Type *t, NamedValue *args, int n)
 	return sugar_value(e, self);
 }
 
-/* An object that is called: forward of a module, __call__ of a class. */
+/* Calls an object: forward of a module, __call__ of a class. */
 static Sugar *
 call_object(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
@@ -172,7 +172,7 @@ call_object(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 
 /* ---- operators ------------------------------------------------------------------------------------------------ */
 
-/* aten::wait(future), which the interpreter does itself */
+/* aten::wait(future), which the interpreter implements itself. */
 static Sugar *
 wait_for(Emit *e, Range at, const char *op, Value *v)
 {
@@ -212,7 +212,7 @@ unwrap(Emit *e, Range at, const char *op, Value *v)
 	return sugar_value(e, emit_node(e, at, op, t, 1, &v));
 }
 
-/* __NAME__ of an object: what a function of this name calls */
+/* Method __NAME__ of an object, which a function of this name calls. Null if the class has none. */
 static Sugar *
 magic_of(Emit *e, Range at, Value *v, const char *name)
 {
@@ -220,7 +220,7 @@ magic_of(Emit *e, Range at, Value *v, const char *name)
 		arena_printf(e->cx->arena, "__%s__", name)) : 0;
 }
 
-/* x.where(condition, y): the value is the argument `self`, which is not the first one. */
+/* Whether `self` is a later argument of the operator, as in x.where(condition, y). */
 static bool
 self_is_later(Emit *e, const char *name)
 {
@@ -281,7 +281,7 @@ cast_tensor(Emit *e, Range at, Sugar *callee)
 		graph_constant(e->g, rt_bool(false), at), graph_constant(e->g, rt_bool(false), at)));
 }
 
-/* ValueError("x"): the exception with its text */
+/* ValueError("x"): makes the exception with its text. */
 static Sugar *
 exception(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
@@ -609,7 +609,7 @@ new_dict(Emit *e, Range at, const Type *t)
 	return emit_node(e, at, "prim::DictConstruct", t, 0, 0);
 }
 
-/* dict(m) of a dict, of a list of pairs, or of what `for` walks in pairs */
+/* dict(m) of a dict, of a list of pairs, or of an iterable of pairs. */
 static Value *
 dict_of(Emit *e, const Call *c, const Tree *from, const Type *hint)
 {
@@ -630,7 +630,7 @@ dict_of(Emit *e, const Call *c, const Tree *from, const Type *hint)
 	return f.into;
 }
 
-/* dict(m, word=value): either may be missing */
+/* dict(m, word=value), either of which may be missing. */
 static Sugar *
 form_dict(Emit *e, const Call *c)
 {
@@ -655,7 +655,7 @@ form_dict(Emit *e, const Call *c)
 
 /* ---- fork -------------------------------------------------------------------------------------------------------- */
 
-/* fork(f, a, b): a graph that calls f on its inputs */
+/* fork(f, a, b): makes a graph that calls f on its inputs. */
 static Closure *
 closure_of_call(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
@@ -711,9 +711,9 @@ form_fork(Emit *e, const Call *c)
 	return sugar_value(e, node->out[0]);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+/* ---- other forms -------------------------------------------------------------------------------------------------*/
 
-/* x.tolist(): the type that is wanted says how deep and of what */
+/* x.tolist(): the expected type determines the depth and the element type. */
 static Sugar *
 form_tolist(Emit *e, const Call *c)
 {

@@ -1,8 +1,8 @@
 /* frontend/script/emit_expr.c - expressions -> values
  *
- * emit_sugar gives the meaning of any expression, emit_expression wants a value of the graph, emit_condition a truth
- * with what it tells about types.  `hint` is the type that the place wants, or null: empty lists, list and dict
- * literals and tolist() take their type from it; nothing is converted because of it.
+ * emit_sugar returns the meaning of any expression. emit_expression requires a value of the graph. emit_condition
+ * returns a truth value and the types that it narrows. `hint` is the expected type, or null. Empty lists, list and dict
+ * literals and tolist() take their type from it. It causes no conversions.
  */
 #include "emit.h"
 
@@ -96,7 +96,7 @@ operator_kind(TreeKind kind, const char **magic)
 	return 0;
 }
 
-/* A method of a class that stands for an operator; null: the class has none. */
+/* Calls the method of a class that implements an operator. Null if the class has none. */
 static Value *
 magic_method(Emit *e, Range at, Value *self, const char *method, NamedValue *args, int n)
 {
@@ -108,7 +108,7 @@ magic_method(Emit *e, Range at, Value *self, const char *method, NamedValue *arg
 	return f ? sugar_as_value(e, at, emit_apply(e, at, f, args, n)) : 0;
 }
 
-/* number + imaginary literal: one complex constant, as the printer writes it */
+/* Whether t is a number plus an imaginary literal, which the printer writes for a complex constant. */
 static bool
 complex_literal(const Tree *t, double *re, double *im)
 {
@@ -145,7 +145,7 @@ complex_literal(const Tree *t, double *re, double *im)
 	return true;
 }
 
-/* (a, b) + (c,) */
+/* (a, b) + (c,): joins two tuples. */
 static Value *
 joined(Emit *e, Range at, Value *a, Value *b)
 {
@@ -211,7 +211,7 @@ emit_bool(Emit *e, Range at, Value *v)
 	fail(e->cx, at, "Could not cast value of type %s to bool", type_python(e->cx, v->type));
 }
 
-/* value of an If whose branches are a value each */
+/* Emits an If whose branches are one expression each, and returns its value. */
 static Value *
 choose(Emit *e, Range at, Cond c, const Tree *yes, const Tree *no, const Type *hint)
 {
@@ -285,7 +285,7 @@ short_circuit(Emit *e, const Tree *t)
 	return c;
 }
 
-/* Is it a call of isinstance, not hidden by a variable, or of torch.jit.isinstance? */
+/* Whether t is a call of torch.jit.isinstance, or of isinstance if no variable hides it. */
 static bool
 is_isinstance(Emit *e, const Tree *t)
 {
@@ -342,7 +342,7 @@ emit_condition(Emit *e, const Tree *t)
 
 /* ---- containers -------------------------------------------------------------------------------------------------- */
 
-/* The values of a list of trees; a starred one gives its elements. */
+/* Returns the values of a list of trees. A starred tree yields its elements. */
 static Value **
 values_of(Emit *e, const Tree *list, const Type *hint, const Type *const *hints, int *n)
 {
@@ -384,7 +384,8 @@ emit_list(Emit *e, Range at, Value **vs, int n, const Type *elem)
 	return emit_node(e, at, "prim::ListConstruct", type_list(e->cx, elem), n, vs);
 }
 
-/* The type wanted of a literal: the hint itself, or the only one of its kind in an Optional or Union. */
+/* Type for a literal of that kind: the hint, or the only member of the kind in a hinted Optional or Union. Else
+ * null. */
 static const Type *
 hint_of_kind(Emit *e, Range at, const Type *hint, RtKind kind)
 {
@@ -406,10 +407,10 @@ hint_of_kind(Emit *e, Range at, const Type *hint, RtKind kind)
 	return n == 1 ? found : 0;
 }
 
-/* The elements of a list, or the keys or the values of a dict, which lie side by side. */
+/* The elements of a list, or the keys or values of a dict, which alternate in the array. */
 typedef struct Elements { Value **at; int n, step; } Elements;
 
-/* The common type of the elements; mixed ones make a union. */
+/* Common type of the elements. Mixed ones make a union. */
 static const Type *
 common_type(Emit *e, Elements of)
 {
@@ -424,7 +425,7 @@ common_type(Emit *e, Elements of)
 	return t;
 }
 
-/* Converts the elements to t; one that does not fit is an error, which the text `misfit` begins. */
+/* Converts the elements to t. One that does not fit is an error, whose message begins with `misfit`. */
 static void
 convert_all(Emit *e, Range at, Elements of, const Type *t, const char *misfit)
 {
@@ -438,7 +439,7 @@ convert_all(Emit *e, Range at, Elements of, const Type *t, const char *misfit)
 	}
 }
 
-/* What is said before the type that the elements have. */
+/* First part of the message about elements of another type. */
 static const char *
 list_misfit(Emit *e, const Type *list)
 {
@@ -446,7 +447,7 @@ list_misfit(Emit *e, const Type *list)
 		"elements, which were unified to ", type_python(e->cx, list));
 }
 
-/* A literal of type t where a Union names several of its kind: one of them is it. */
+/* Checks a literal of type t against a Union that names several types of its kind: one of them must be t. */
 static void
 check_union(Emit *e, Range at, const Type *hint, const Type *t, const char *misfit, const char *unified)
 {
@@ -468,8 +469,8 @@ check_union(Emit *e, Range at, const Type *hint, const Type *t, const char *misf
 static const char empty_union[] = "Cannot assign an empty %s to a variable annotated to be type %s because there are "
 	"multiple possible %s type candidates in the Union annotation";
 
-/* A list of these values.  `[]` without a hint is marked as bare until the graph is done: it becomes a list of
- * anything where it is an argument. */
+/* Makes a list of these values. A `[]` without a hint is marked as bare until the graph is finished: as an argument it
+ * becomes a list of any type. */
 Value *
 emit_unify_list(Emit *e, Range at, Value **vs, int n, const Type *hint)
 {
@@ -531,7 +532,7 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 
 typedef struct Comp { const Tree *t; Value *into; const Type *hint; } Comp;
 
-/* into[k] = v, where into was made for entries of its type */
+/* into[k] = v, where `into` was made with the types of its entries. */
 void
 emit_set_item(Emit *e, Range at, Value *into, Value *k, Value *v)
 {

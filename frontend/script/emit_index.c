@@ -1,23 +1,23 @@
 /* frontend/script/emit_index.c - x[...]: items, slices, tensor indexing; reading, assigning, op=
  *
- * A subscript of a tensor is processed item by item, with a running dimension: an int selects, which removes the
- * dimension; a slice slices; None inserts a dimension; tensors are collected for one aten::index at the end, whose list
- * has None for other dimensions.  Items after `...` have negative dimensions.  An assignment makes the same views and
+ * A subscript of a tensor is processed item by item, with a running dimension. An int selects, which removes the
+ * dimension. A slice slices. None inserts a dimension. Tensors are collected for one aten::index at the end, whose list
+ * has None for other dimensions. Items after `...` have negative dimensions. An assignment makes the same views and
  * copies into the last one.
  */
 #include "emit.h"
 
 #include <string.h>
 
-typedef struct Place {         /* of a tensor subscript: a view, and index tensors */
+typedef struct Place {         /* View and index tensors of a tensor subscript. */
 	Value  *view;
-	Value **index;         /* null: the dimension is not indexed */
+	Value **index;         /* Index tensor of each dimension. Null if the dimension is not indexed. */
 	int     n;
 } Place;
 
 typedef struct Item { const Tree *t; Value *v; int64_t dim; } Item;
 
-/* Sets the dimension of an item of the subscript; returns that of the next item. */
+/* Sets the dimension of an item of the subscript. Returns the dimension of the next item. */
 static int64_t
 item_dim(Emit *e, Item *item, int64_t dim, bool from_right)
 {
@@ -130,7 +130,7 @@ constant_index(Emit *e, const Tree *t, int64_t absent)
 	return i;
 }
 
-/* An item, at a run-time index, of a tuple whose items have one type: taken from the list of them. */
+/* Item, at a run-time index, of a tuple whose items have one type: the item of a list made of them. */
 static Sugar *
 item_of_equals(Emit *e, const Tree *t, Sugar *s, Value *index)
 {
@@ -214,7 +214,7 @@ is_tuple(const Sugar *s)
 	return s->kind == SUGAR_TUPLE || (s->kind == SUGAR_VALUE && s->v->type->kind == TYPE_TUPLE);
 }
 
-/* Needs the name no escapes in a string? */
+/* Whether the name needs no escapes in a string. */
 static bool
 is_plain(const char *name)
 {
@@ -230,9 +230,9 @@ is_position(const char *name)
 	return name[0] && !name[strspn(name, "0123456789")] && (name[0] != '0' || !name[1]) && strlen(name) < 18;
 }
 
-/* modules[key]: the submodule of that name, known only at run time; the annotation has its type, an interface.  It is a
- * call of a function that compares key with the names of all submodules of that type, compiled once for a class and a
- * type. */
+/* modules[key] for a key that is known only at run time. The annotation `hint` is an interface. The item is the result
+ * of a generated function, which compares key with the names of all submodules of that type. It is compiled once for a
+ * class and a type. */
 static Sugar *
 module_item(Emit *e, Range at, Value *self, const NamedValue *key, const Type *hint)
 {
@@ -295,7 +295,7 @@ emit_subscript(Emit *e, const Tree *t, const Type *hint)
 	return sugar_value(e, emit_op(e, t->at, "aten::__getitem__", 2, v, arg.v));
 }
 
-/* A number that is stored into a tensor, as a tensor of its dtype. */
+/* Converts a number that is stored into a tensor to a tensor of its dtype. */
 static Value *
 as_tensor(Emit *e, Range at, Value *v, Value *like)
 {
@@ -343,7 +343,7 @@ update_tensor(Emit *e, const Tree *t, const Tree *index, Value *v)
 	put(e, t->at, p, emit_inplace(e, t->at, t->op, old, by));
 }
 
-/* t: x[i] (s is the value), or x[i] op= v (s is null) */
+/* Emits x[i] = s or x[i] op= v. t: x[i] if s is given. If s is null, the augmented assignment. */
 void
 emit_set_subscript(Emit *e, const Tree *t, Sugar *s, Range at)
 {

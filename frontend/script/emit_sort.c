@@ -1,7 +1,7 @@
-/* frontend/script/emit_sort.c - sorting lists of objects
+/* frontend/script/emit_sort.c - sorts lists of objects
  *
- * The kernels of sort and sorted compare numbers, strings, tensors and tuples of these.  Objects are compared by the
- * __lt__ of their class, which is TorchScript code: for lists of objects, or of tuples with objects, a merge sort in
+ * The kernels of sort and sorted compare numbers, strings, tensors and tuples of these. Objects are compared by the
+ * __lt__ of their class, which is TorchScript code. For lists of objects, or of tuples with objects, a merge sort in
  * TorchScript is compiled, once for each type.
  */
 #include "emit.h"
@@ -49,7 +49,7 @@ has_objects(const Type *t)
 	return has;
 }
 
-/* Has the class an order?  def __lt__(self, other: the class) -> bool */
+/* Whether the class defines an order: def __lt__(self, other: the class) -> bool. */
 static bool
 has_less(Emit *e, Range at, const Type *t)
 {
@@ -58,13 +58,13 @@ has_less(Emit *e, Range at, const Type *t)
 
 	if (!s)
 		return false;
-	if (s->nrets && !s->rets[0].type)                       /* the body determines it */
+	if (s->nrets && !s->rets[0].type)                       /* The body determines the type of the result. */
 		unit_call(e->cx, f, at);
 	return s->nargs == 2 && type_is_subtype(e->cx, t, s->args[1].type) && s->nrets == 1 &&
 	       s->rets[0].type == &rt_type_bool;
 }
 
-/* The first type, of this and its parts, whose values cannot be sorted; or null. */
+/* First type, among this one and its parts, whose values cannot be sorted. Null if all can. */
 static const Type *
 unsortable(Emit *e, Range at, const Type *t)
 {
@@ -88,7 +88,7 @@ unsortable(Emit *e, Range at, const Type *t)
 	}
 }
 
-/* Writes the comparison of two values; tuples are compared by their first parts that differ. */
+/* Prints the comparison of two values. Tuples are compared by their first parts that differ. */
 static void
 put_order(Cx *cx, Buf *b, const Type *t, const char *part)
 {

@@ -1,8 +1,8 @@
 /* frontend/script/emit_stmt.c - statements
  *
- * Emitting a statement returns the ways in which it may end, and may change the statements that follow: a condition
- * that is known at compile time puts its live branch before them, a loop over a tuple its body once for each element,
- * and an If of which only one branch falls through takes them all into that branch (exit.c says why).
+ * Emitting a statement returns the ways in which it may end. It may also change the list of later statements. A
+ * condition that is known at compile time puts its live branch before them. A loop over a tuple puts its body before
+ * them once for each element. An If of which only one branch falls through moves them into that branch (see exit.c).
  */
 #include "emit.h"
 
@@ -89,7 +89,7 @@ emit_assign_to(Emit *e, const Tree *target, Sugar *s, Range at)
 	}
 }
 
-/* The right side; a tuple display that is unpacked at once is not made a tuple. */
+/* Emits the right side. A tuple display that is unpacked at once does not become a tuple. */
 static Sugar *
 right_side(Emit *e, const Tree *t, const Tree *target, const Type *hint)
 {
@@ -141,7 +141,7 @@ emit_updated(Emit *e, Range at, TreeKind op, Value *v, Value *by)
 {
 	const char *magic, *kind = operator_kind(op, &magic);
 
-	if (op == TREE_MOD)              /* a %= b is C's remainder */
+	if (op == TREE_MOD)              /* a %= b is the remainder of C. */
 		kind = v->type == &rt_type_str ? "aten::percentFormat" : "aten::fmod";
 	return emit_op(e, at, kind, 2, v, by);
 }
@@ -211,7 +211,7 @@ augmented(Emit *e, const Tree *t)
 
 /* ---- if, assert, raise -------------------------------------------------------------------------------------- */
 
-/* Continues in the branch that falls through. */
+/* Emits the rest into the branch that falls through. */
 static void
 continue_in(Emit *e, Branch *b, Work *rest)
 {
@@ -307,7 +307,7 @@ assertion(Emit *e, const Tree *t)
 	return ssa_join(e, t->at, n, yes, no);
 }
 
-/* raise of a class without a call, or AssertionError: only a text. */
+/* Raises a class without a call, or AssertionError: both have only a text. */
 static void
 raise_class(Emit *e, Range at, const Sugar *s)
 {
@@ -342,15 +342,15 @@ raise_statement(Emit *e, const Tree *t)
 
 typedef struct Walk {
 	Range       at;
-	const Tree *cond;      /* while; or */
-	const Tree *target;    /* for */
+	const Tree *cond;      /* Condition of a while. Null for a for. */
+	const Tree *target;    /* Target of a for. */
 	Sugar      *iterable;
-	const Tree *body;      /* statements; or a function */
+	const Tree *body;      /* Statements of the body. Null if `make` emits it. */
 	void      (*make)(Emit *, void *);
 	void       *arg;
 } Walk;
 
-/* At the end of the body: the condition for a further trip. */
+/* Emits the condition for a further trip, at the end of the body. */
 static Value *
 goes_on(Emit *e, const Walk *w, unsigned ways)
 {
@@ -431,7 +431,7 @@ emit_loop_over(Emit *e, Range at, const Tree *target, Sugar *iterable, void (*ma
 	}
 }
 
-/* A break or continue of the loop with this body; or null. */
+/* First break or continue of the loop with this body. Null if there is none. */
 static const Tree *
 find_break(const Tree *list)
 {
@@ -605,7 +605,7 @@ delete_statement(Emit *e, const Tree *t)
 	}
 }
 
-/* def name(...) inside of a function */
+/* def name(...) inside of a function. */
 static void
 closure(Emit *e, const Tree *t)
 {

@@ -1,19 +1,19 @@
 /* frontend/script/exit.c - return, break, continue: statements that end early
  *
- * Emitting a list of statements returns the ways in which it may end.  If it may fall through or end otherwise, the
- * statements after it must only run when it fell through:
+ * Emitting a list of statements returns the ways in which it may end. If it may fall through or end otherwise, the
+ * statements after it must run only if it fell through:
  *
  *     if c:                     %r = prim::If(%c)
  *         return x                block0(): -> (%x)
  *     y = f(x)          ->        block1(): %y = f(%x)
  *     return y                              -> (%y)
  *
- * Here only one branch falls through, and emit_stmt.c moves the following statements into it.  Elsewhere (after a loop
- * with a return in it) exit_under puts them under a test of a flag.
+ * Here only one branch falls through, and emit_stmt.c moves the following statements into it. Elsewhere, such as after
+ * a loop with a return in it, exit_under puts them under a test of a flag.
  *
- * Flags are variables with names that no source can have: $r returned, $b broke, $c continued; $v is the value
- * returned.  There is no flag when only one way is possible; where control flow merges, ssa_join makes the flags that
- * the ways of both branches need.  A raise needs none: nothing after it runs.
+ * Flags are variables whose names no source can have: $r returned, $b broke, $c continued. $v is the returned value.
+ * There is no flag if only one way is possible. Where control flow merges, ssa_join makes the flags that the ways of
+ * both branches need. A raise needs none: nothing after it runs.
  */
 #include "emit.h"
 

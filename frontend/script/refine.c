@@ -1,8 +1,8 @@
 /* frontend/script/refine.c - narrows the types of variables by conditions
  *
- * `x is not None`, `isinstance(x, T)` and their combinations by and, or, not have for either outcome a list of
- * variables with narrower types.  refine_apply emits unchecked_casts at the start of the block where the outcome is
- * known.  If static types decide a condition, only one branch is emitted.
+ * `x is not None`, `isinstance(x, T)` and combinations of them by and, or and not yield variables with narrower types,
+ * one list for each outcome. refine_apply emits unchecked_casts at the start of the block in which the outcome is
+ * known. If static types decide a condition, only one branch is emitted.
  */
 #include "emit.h"
 
@@ -101,7 +101,7 @@ refine_apply(Emit *e, Range at, Refine *r)
 
 typedef struct Types { Vec(const Type *) at; } Types;
 
-/* The members of a type: T and None of Optional[T], those of a union, else the type itself. */
+/* Appends the members of a type: those of a Union, T and None of Optional[T], else the type itself. */
 static void
 types_of(Emit *e, Types *ts, const Type *t)
 {
@@ -197,7 +197,8 @@ instance_types(Emit *e, Types *ts, const Tree *t)
 		types_of(e, ts, type_of_annotation(e->cx, e->unit, t));
 }
 
-/* Sorts the members of the static type: those that are and are not one of the asked types; *unsure: some may be. */
+/* Sorts the members of the static type into those that are instances of an asked type and those that are not. Sets
+ * *unsure if some may be. */
 static void
 sort_types(Emit *e, const Types *have, const Types *asked, Types *is, Types *is_not, bool *unsure)
 {

@@ -1,17 +1,18 @@
-/* frontend/script/ssa.c - where control flow meets: variables become outputs of If and Loop
+/* frontend/script/ssa.c - merges control flow: variables become outputs of If and Loop
  *
- * After both branches of an If were emitted, each in a scope of its own, every name that one of them assigned becomes
- * an output.  A branch that does not arrive here (it returned, it raised) gives prim::Uninitialized: the flags say
- * that nobody looks at it.  A name that only one of two arriving branches has stays unusable, with the reason.
+ * Both branches of an If are emitted first, each in a scope of its own. Then every name that one of them assigned
+ * becomes an output. A branch that does not arrive at the end (it returned or raised) yields prim::Uninitialized, and
+ * the flags say that nothing reads it. A name that only one of two arriving branches has stays unusable, with the
+ * reason.
  *
- * A Loop carries the names that its body assigns, found in the tree beforehand, as far as they are bound outside.
- * ssa_tidy takes back what turned out not to be needed, and finishes the graph.
+ * A Loop carries the names that its body assigns, if they are bound outside. They are found in the tree before the body
+ * is emitted. ssa_tidy removes outputs that nothing needs, and finishes the graph.
  */
 #include "emit.h"
 
 #include <string.h>
 
-enum { WAYS_ARRIVE = WAY_FALL | WAY_BREAK | WAY_CONTINUE };      /* the variables matter to what comes */
+enum { WAYS_ARRIVE = WAY_FALL | WAY_BREAK | WAY_CONTINUE };      /* Ways after which later code reads the variables. */
 
 static Value *
 uninitialized(Emit *e, Range at, const Type *t)
@@ -19,7 +20,7 @@ uninitialized(Emit *e, Range at, const Type *t)
 	return emit_node(e, at, "prim::Uninitialized", t, 0, 0);
 }
 
-/* A value at the end of a branch's block; the current scope is not left. */
+/* Emits an uninitialized value at the end of a branch's block, and returns to the current scope. */
 static Value *
 uninitialized_in(Emit *e, Range at, Block *b, const Type *t)
 {
@@ -31,9 +32,9 @@ uninitialized_in(Emit *e, Range at, Block *b, const Type *t)
 	return v;
 }
 
-typedef struct Meet { Node *node; Range at; Branch yes, no; } Meet;      /* an If and its branches, both emitted */
+typedef struct Meet { Node *node; Range at; Branch yes, no; } Meet;      /* An If and its branches, both emitted. */
 
-/* A new result of the If; a branch without a value gives an uninitialized one. */
+/* Adds an output to the If. A branch without a value yields an uninitialized one. */
 static Value *
 output(Emit *e, const Meet *m, Value *yes, Value *no, const Type *t, const char *name)
 {
@@ -60,7 +61,7 @@ branch_names(const Meet *m, const Branch *b)
 	return b == &m->yes ? "true" : "false";
 }
 
-/* The variable at the end of a branch; null when it is not there or is no value. */
+/* Value of the variable at the end of a branch. Null if it is unbound or no value. */
 static Value *
 value_at_end(const Branch *b, const char *name)
 {
@@ -69,7 +70,7 @@ value_at_end(const Branch *b, const char *name)
 	return bound && bound->s && bound->s->kind == SUGAR_VALUE ? bound->s->v : 0;
 }
 
-/* Only one branch arrives: what it knows holds from here on. */
+/* Merges a variable if only one branch arrives: its binding there holds from here on. */
 static void
 meet_alone(Emit *e, const Meet *m, const Branch *b, const char *name)
 {
@@ -98,7 +99,7 @@ meet_alone(Emit *e, const Meet *m, const Branch *b, const char *name)
 	}
 }
 
-/* A variable that one branch lacks, or that has another type there. */
+/* Reports a variable that one branch lacks, or whose types do not unify. */
 static void
 meet_badly(Emit *e, const Meet *m, const char *name, Value *yes, Value *no)
 {
@@ -129,7 +130,7 @@ value_before(Emit *e, const char *name)
 	return b && b->s && b->s->kind == SUGAR_VALUE ? b->s->v : 0;
 }
 
-/* The type that the variable had before, where it holds both values: a union that the branches narrowed. */
+/* Type that the variable had before if it covers both values, such as a union that the branches narrowed. Else null. */
 static const Type *
 type_before(Emit *e, const char *name, Value *yes, Value *no)
 {
@@ -139,7 +140,7 @@ type_before(Emit *e, const char *name, Value *yes, Value *no)
 													    : 0;
 }
 
-/* The variable's type where the branch falls through; null where it does not. */
+/* Type of the variable where the branch falls through. Null if it does not. */
 static const Type *
 type_falling(const Branch *b, const char *name, const Value *v)
 {
@@ -148,7 +149,8 @@ type_falling(const Branch *b, const char *name, const Value *v)
 	return !(b->ways & WAY_FALL) || !v ? 0 : at && at->fall ? at->fall : v->type;
 }
 
-/* x = 1 beside a `continue` that leaves x an Optional: what follows runs where x is an int. */
+/* Type of the variable where no exit flag is set. After x = 1 in one branch and `continue` in the other, x is an int
+ * there, even if `continue` left it an Optional. Null if no branch sets a flag. */
 static const Type *
 meet_falling(Emit *e, const Meet *m, const char *name, const Value *yes, const Value *no)
 {
@@ -177,8 +179,8 @@ meet_both(Emit *e, const Meet *m, const char *name)
 	if (yes && no && !t)
 		t = type_before(e, name, yes, no);
 	if (t && !assigned(in_yes) && !assigned(in_no) && t == value_before(e, name)->type)
-		return;                                 /* narrowed in both, each in its way: as it was */
-	/* of two that do not fit, the one that does not fall through is not looked at */
+		return; /* Both branches narrowed the variable, to different types: it keeps its type. */
+	/* If the types do not unify, the value of a branch that does not fall through is not needed. */
 	if (!t && !(m->yes.ways & WAY_FALL) && no)
 		yes = 0, t = no->type;
 	else if (!t && !(m->no.ways & WAY_FALL) && yes)
@@ -381,7 +383,7 @@ ssa_loop_enter(Emit *e, Node *loop, LoopVars vars)
 	}
 }
 
-/* A variable that the loop carries although it has no value before it. */
+/* Carries a variable that has no value before the loop. */
 static void
 carry(Emit *e, Node *loop, Value *init, Value *out, const char *name)
 {
@@ -438,7 +440,7 @@ tidy_if(Node *n)
 	}
 }
 
-/* Variables that the body does not change are not carried; nor are those that only feed themselves. */
+/* Removes carried values that the body does not change, and those that only the next trip reads. */
 static void
 tidy_loop(Node *n)
 {
@@ -478,8 +480,8 @@ is_idle(const Node *n)
 	return true;
 }
 
-/* x + c, where c is a constant tensor without dimensions: PyTorch's executor makes c a number (CanonicalizeOps), and
- * results have the type that follows from a number. */
+/* x + c with a constant tensor c without dimensions: makes c a number, as PyTorch's executor does (CanonicalizeOps).
+ * The result then has the type that follows from a number. */
 static void
 tidy_scalar(Node *n)
 {
@@ -515,7 +517,7 @@ tidy_block(Block *b)
 			    node_is(n, aten_div))
 				tidy_scalar(n);
 			if (node_is(n, prim_ListConstruct))
-				n->attrs.n = 0;            /* the mark of a bare [] */
+				n->attrs.n = 0;            /* Removes the mark of a bare []. */
 			if (is_idle(n))
 				node_destroy(n);
 		}
