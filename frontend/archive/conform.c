@@ -1,10 +1,10 @@
 /*
  * Checks values of an archive against their declared types, and gives containers their element types.
  *
- * A pickle has few types: lists and dicts may have none (version 2 and before), named tuples are plain tuples, and a
- * hostile archive may have any value anywhere.  Compiled code trusts declared types, so every attribute and constant is
- * checked here, to the last element.  The result for a container is kept by its address (with a reference, so that the
- * address is not reused): a shared value is walked once.
+ * A pickle has few types. Lists and dicts may have none (version 2 and before), named tuples are plain tuples, and a
+ * hostile archive may have any value anywhere. Compiled code trusts declared types. Therefore every attribute and
+ * constant is checked here, to the last element. The result for a container is kept under its address, so that a shared
+ * value is walked once. A reference to the container prevents the reuse of its address.
  *
  * Values of the pickle machine have no cycles and a bounded depth.
  */
@@ -12,9 +12,9 @@
 
 #include <string.h>
 
-/* ---- does it fit? ------------------------------------------------------------------------------------------ */
+/* ---- checks ----------------------------------------------------------------------------------------------- */
 
-/* Is it known that this container is a t?  With `is`, it is from now on. */
+/* Whether the container is known to have type t. is: records that it has. */
 static bool
 known(Fits *f, IValue v, const Type *t, bool is)
 {
@@ -99,7 +99,8 @@ object_fits(Fits *f, IValue v, const Type *t)
 	if (t->kind == TYPE_INTERFACE)
 		return type_is_subtype(f->cx, v.u.obj->cls->type, t);
 	return v.u.obj->cls == t->cls || v.u.obj->cls->type == t ||
-		(unit_is_builtin_class(t->name) && !strcmp(v.u.obj->cls->name, t->name));  /* the runtime has its own */
+		/* The runtime has a class of its own under this name. */
+		(unit_is_builtin_class(t->name) && !strcmp(v.u.obj->cls->name, t->name));
 }
 
 static bool
@@ -127,9 +128,9 @@ value_fits(Fits *f, IValue v, const Type *t)
 	}
 }
 
-/* ---- types of what has none ---------------------------------------------------------------------------------- */
+/* ---- types of untyped containers --------------------------------------------------------------------------- */
 
-/* The common type of all elements, if it is a simple one; else Any. */
+/* Common type of all elements if it is a simple one, else Any. */
 static const Type *
 common(const IValue *v, int64_t n, int64_t step)
 {

@@ -1,7 +1,7 @@
 /*
- * What torch.save wrote, as values: tensors, numbers, text, lists, tuples, dicts.  Nothing else is made: a pickle that
- * names a class or a function of Python is refused by that name.  Arguments of an export may be objects of any class:
- * a NamedTuple is the tuple that it is, another object a dict of its fields.
+ * Values that torch.save wrote: tensors, numbers, text, lists, tuples, dicts. A pickle that names any other class or a
+ * function of Python is refused, with that name. Arguments of an export may be objects of any class: a NamedTuple is
+ * read as a tuple, another object as a dict of its fields.
  */
 #include "../frontend.h"
 

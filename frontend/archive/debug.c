@@ -1,10 +1,10 @@
 /*
- * Debug records of a code file: which bytes of it came from which bytes of the original source (reference 10.2).
+ * Debug records of a code file, which map ranges of it to ranges of the original source.
  *
- * The file code/net.py.debug_pkl is a pickle of records (offset, range, tag) in order of offset; a range is
- * ((pieces, file, line), begin, end), where pieces are numbers of strings in a table that together are the text, or,
- * in older files, ((text, file, line), begin, end).  A text is joined when a message first needs it.  Records only
- * improve messages, so a damaged file is ignored.
+ * The file code/net.py.debug_pkl is a pickle of records (offset, range, tag) in order of offset. A range is ((pieces,
+ * file, line), begin, end). The pieces are indices into a table of strings, which together are the text. In older files
+ * a range is ((text, file, line), begin, end). A text is joined when a message first needs it. Records only improve
+ * messages, so a damaged file is ignored.
  */
 #include "../frontend.h"
 
@@ -18,11 +18,11 @@ typedef struct Records {
 	Archive    *archive;
 	const char *member;
 	bool        loaded;
-	IValue      held;        /* the pickle, which the others point into */
-	const RtTuple *strings;  /* null: older form */
-	DebugRecord *at;         /* sorted */
+	IValue      held;        /* The pickle, which owns what the other members point to. */
+	const RtTuple *strings;  /* Table of strings. Null in older files. */
+	DebugRecord *at;         /* Records, sorted by offset. */
 	int         n;
-	PtrMap      sources;     /* RtTuple of a text -> Source */
+	PtrMap      sources;     /* RtTuple of a text -> Source. */
 } Records;
 
 static const RtTuple *
@@ -33,7 +33,7 @@ tuple(IValue v, int64_t n)
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */
 
-/* (offset, range, tag), (offset, tag, range) or (offset, range) */
+/* Reads (offset, range, tag), (offset, tag, range) or (offset, range). */
 static bool
 read_record(DebugRecord *to, IValue v)
 {
@@ -110,7 +110,7 @@ string_at(Records *m, IValue i)
 	return v.tag == RT_STR ? v.u.str : NULL;
 }
 
-/* The text that the pieces make; null: they are damaged, or too many. */
+/* Joins the pieces to a text. Null if they are damaged or too long. */
 static const char *
 join(Records *m, IValue pieces, int64_t *n)
 {

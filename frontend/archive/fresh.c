@@ -1,12 +1,12 @@
 /*
- * Fresh instances of a module: writes of a run on one instance are not visible in another.
+ * Fresh instances of a module, so that writes of a run on one instance are not visible in another.
  *
- * Objects and containers are copied, with the sharing between them.  Tensors get storages of their own.  A storage in
- * the mapped archive is not copied: the file is mapped privately once more, and the system copies pages that are
+ * Objects and containers are copied, with the sharing between them. Tensors get storages of their own. A storage in the
+ * mapped archive is not copied. The file is mapped privately once more, and the system copies pages when they are
  * written.
  *
- * In double the same is done to any values: floating tensors become double, complex ones complex double, and tensors
- * that share a storage share the widened one.
+ * Copies in double work on any values. Floating tensors become double and complex ones complex double. Tensors that
+ * share a storage share the widened one.
  */
 #include "../frontend.h"
 
@@ -16,10 +16,10 @@ typedef struct Copies {
 	Cx      *cx;
 	RtCx     rt;
 	Archive *archive;
-	char    *map;           /* of this instance; null until it is needed */
-	PtrMap   done;          /* old address -> new one */
+	char    *map;           /* Map of the file for this instance. Null until needed. */
+	PtrMap   done;          /* Old address -> new one. */
 	bool     in_double;
-	Vec(IValue) held;       /* in double: all copies, since `done` has them; and their storages */
+	Vec(IValue) held; /* In double: references to all copies and their storages, whose addresses are in `done`. */
 	Vec(RtStorage *) storages;
 } Copy;
 
@@ -39,8 +39,8 @@ note(Copy *c, const void *from, const void *to)
 
 static IValue copy(Copy *, IValue);
 
-/* The storage for tensors of dtype d: as many elements, of the widened dtype.  A storage that is viewed both as floats
- * and as integers becomes two. */
+/* Storage for tensors of dtype d: the same elements in the widened dtype. A storage that is viewed both as floats and
+ * as integers becomes two. */
 static RtStorage *
 widened_storage(Copy *c, RtStorage *s, RtDtype d)
 {

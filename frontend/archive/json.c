@@ -1,9 +1,9 @@
 /*
- * Archives of PyTorch 1.0 to 1.2: model.json describes a tree of modules, a table of tensors and where their code is.
+ * Archives of PyTorch 1.0 to 1.2: model.json has a tree of modules, a table of tensors and the names of code files.
  *
- * A module's code is a file of functions with `self`; they become methods of a class made for the module, named
- * __torch__ and the path of submodules.  Attributes are in attributes.pkl, by number; CONSTANTS.cN are tensors of the
- * table.  int64 values are strings in this JSON.
+ * A module's code is a file of functions with `self`. They become methods of a class that is made for the module, named
+ * __torch__ and the path of submodules. Attributes are in attributes.pkl, by index. CONSTANTS.cN are tensors of the
+ * table. int64 values are strings in this JSON.
  */
 #include "../frontend.h"
 
@@ -21,9 +21,9 @@ typedef struct Legacy {
 	RtCx      rt;
 	Storages *storages;
 	Fits      fits;
-	Source   *json;         /* model.json */
-	IValue    tensors;      /* tuple: the table */
-	IValue    attributes;   /* list or tuple of attributes.pkl, or None */
+	Source   *json;         /* Text of model.json. */
+	IValue    tensors;      /* Table of tensors, a tuple. */
+	IValue    attributes;   /* List or tuple of attributes.pkl, or None. */
 	int       proto;
 } Legacy;
 
@@ -75,7 +75,7 @@ number_of(const Legacy *l, const cJSON *v, const char *key)
 	return n;
 }
 
-/* Protobuf leaves out zeros. */
+/* Protobuf leaves out zeros, so an absent number is 0. */
 static int64_t
 number(const Legacy *l, const cJSON *o, const char *key)
 {
@@ -121,7 +121,7 @@ dtype_named(const Legacy *l, const char *name)
 	bad(l, "has tensors of an unknown type", name);
 }
 
-/* The storage is the whole record; the tensor must lie inside it. */
+/* The storage is the whole record. The tensor must be inside of it. */
 static IValue
 read_tensor(Legacy *l, const cJSON *o)
 {
@@ -315,7 +315,7 @@ add_method(Legacy *l, ClassInfo *info, const Tree *def)
 	vec_push(l->cx->arena, &info->methods, fn);
 }
 
-/* The file's functions become methods; the assignment to op_version_set and imports are ignored. */
+/* Adds the functions of a file as methods. Ignores imports and the assignment to op_version_set. */
 static void
 add_methods(Legacy *l, const cJSON *module, ClassInfo *info)
 {

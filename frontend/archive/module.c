@@ -1,9 +1,10 @@
 /*
- * Archives become modules: constants.pkl and data.pkl are read, each object gets the class that its code declares.
+ * Loads modules: reads constants.pkl and data.pkl, and gives each object the class that its code declares.
  *
- * A class is read from code/ when the pickle first names it.  An object's attributes are held against the declared
- * types before anything may use them.  A class with __getstate__ and __setstate__ gets its state by running the
- * latter, with a limit of steps and memory.  Objects shared in PyTorch are shared here: the pickle's memo keeps them.
+ * A class is read from code/ when the pickle first names it. An object's attributes are checked against the declared
+ * types before they are used. A class with __getstate__ and __setstate__ gets its state by running __setstate__, with a
+ * limit of steps and memory. Objects that are shared in PyTorch are shared here, because the pickle's memo keeps the
+ * sharing.
  */
 #include "../frontend.h"
 
@@ -22,9 +23,9 @@ typedef struct Loader {
 	Fits      fits;
 } Loader;
 
-/* ---- which kind of archive is it? ------------------------------------------------------------------------- */
+/* ---- kinds of archives ------------------------------------------------------------------------------------ */
 
-/* What an eager checkpoint begins with tells tables and tensors from a pickled Python object. */
+/* Whether the pickle of an eager checkpoint begins with an object of a Python class, not with a table or a tensor. */
 static bool
 pickles_an_object(Record r)
 {
@@ -74,7 +75,7 @@ read_version(Cx *cx, Archive *a)
 	return (int)v;
 }
 
-/* ---- what the pickle machine asks ------------------------------------------------------------------------- */
+/* ---- callbacks of the pickle machine ------------------------------------------------------------------------ */
 
 static bool
 host_known(void *arg, const char *cls)
@@ -158,7 +159,7 @@ check_slots(const PickleAt *at, Loader *l, RtObject *o, const char *why)
 				rt_type_of(o->slot[i]));
 }
 
-/* Attributes come in the order of the slots, as a rule. */
+/* Looks for an attribute. Attributes usually have the order of the slots, so index `guess` is tried first. */
 static IValue *
 find_attribute(const PickleAt *at, RtCx *rt, RtDict *d, const char *name, int64_t guess)
 {
@@ -192,7 +193,7 @@ set_attributes(const PickleAt *at, Loader *l, RtObject *o, IValue state)
 	}
 }
 
-/* __setstate__ may do anything TorchScript can, so it runs within limits. */
+/* Runs __setstate__ within limits, since it may contain any TorchScript. */
 static void
 run_setstate(const PickleAt *at, Loader *l, Function *fn, IValue object, IValue state)
 {
@@ -200,7 +201,7 @@ run_setstate(const PickleAt *at, Loader *l, Function *fn, IValue object, IValue 
 	IValue args[2] = { object, state }, result = rt_none();
 
 	if (!schema || schema->nargs != 2)
-		pickle_bad(at, "%s does not take a state alone", fn->name);
+		pickle_bad(at, "%s must have one parameter, the state", fn->name);
 	if (!value_fits(&l->fits, state, schema->args[1].type))
 		pickle_bad(at, "%s takes a %s, but the state is a %s", fn->name,
 			   type_python(l->cx, schema->args[1].type), rt_type_of(state));
@@ -278,7 +279,7 @@ load_constants(Loader *l)
 	for (int64_t i = 0; i < v.u.tuple->n; i++) {
 		RtTensor *t = rt_tensor(v.u.tuple->v[i]);
 
-		if (t && t->ndim == 0)          /* a 0-d constant of a graph is a number to type promotion */
+		if (t && t->ndim == 0)          /* In type promotion, a 0-d constant of a graph counts as a number. */
 			t->flags |= RT_WRAPPED;
 	}
 	return v;
@@ -324,7 +325,7 @@ says(Record r, const char *word)
 	return r.n >= n && !memcmp(r.data, word, (size_t)n) && (r.n == n || (r.n == n + 1 && r.data[n] == '\n'));
 }
 
-/* storage.c turns the bytes of storages; a program's weights are raw. */
+/* Checks the member byteorder. storage.c swaps the bytes of storages. The weights of an exported program are raw. */
 static void
 check_byteorder(Cx *cx, Archive *a)
 {
@@ -363,7 +364,7 @@ archive_load(Cx *cx, const char *path)
 
 /* ---- methods ----------------------------------------------------------------------------------------------------- */
 
-/* The last part of a qualified name. */
+/* Last part of a qualified name. */
 static const char *
 short_name(const Function *fn)
 {

@@ -1,8 +1,8 @@
 /*
  * Objects of C++ classes: the packed parameters of quantized modules.
  *
- * PyTorch holds them in the formats of its kernel libraries, but pickles the plain weight and geometry.  Here they are
- * objects with ordinary slots, in the order of the rows below, which the operators of rt/ops/quant.c read.
+ * PyTorch holds them in the formats of its kernel libraries, but pickles the plain weight and geometry. Here they are
+ * objects with ordinary slots, in the order of the rows below. The operators of rt/ops/quant.c read these.
  */
 #include "../frontend.h"
 
@@ -12,8 +12,10 @@ enum { CONV_SLOTS = 8 };
 
 static const struct Packed {
 	const char *name;
-	int         spatial;       /* 0: linear; -1: embedding; -2: cell of a recurrent network */
-	const char *slots;         /* XNNPACK's: letters of its slots in slots[], and of its state */
+	/* Number of spatial dims. 0 for linear, -1 for embedding, -2 for a cell of a recurrent network. */
+	int         spatial;
+	/* Letters of the slots of an XNNPACK object, which are also the order of its state. Null for other objects. */
+	const char *slots;
 } rows[] = {
 	{ "__torch__.torch.classes.quantized.LinearPackedParamsBase",    0, NULL },
 	{ "__torch__.torch.classes.quantized.Conv2dPackedParamsBase",    2, NULL },
@@ -145,14 +147,14 @@ build_linear(const PickleAt *at, RtObject *o, IValue state)
 	set_bias(at, o, part(at, state, 1, "bias"));
 }
 
-/* (1, [weight], [], [bit rate]) */
+/* (1, [weight], [], [bit rate]). */
 static void
 build_embedding(const PickleAt *at, RtObject *o, IValue state)
 {
 	rt_assign(&o->slot[0], rt_retain(tensor_part(at, part(at, state, 1, "tensors"), 0, 2, "weight")));
 }
 
-/* qnnpack packs copies of biases; x86, fbgemm and onednn keep the cell's, which archives store once. */
+/* Detects qnnpack, which packs copies of biases. x86, fbgemm and onednn keep the cell's, which archives store once. */
 static void
 find_engine(const PickleAt *at, const RtObject *o)
 {
@@ -165,7 +167,7 @@ find_engine(const PickleAt *at, const RtObject *o)
 	cx_rt(at->cx)->engine = RT_QNNPACK;
 }
 
-/* (kind, [b_ih, b_hh], [scales], [reduce_range], [w_ih, w_hh]): dynamic ones, and of float16 without biases */
+/* (kind, [b_ih, b_hh], [scales], [reduce_range], [w_ih, w_hh]). quantized_fp16 has no biases. */
 static void
 build_cell(const PickleAt *at, RtObject *o, IValue state)
 {
@@ -199,7 +201,8 @@ config_at(const RtTensor *t, int64_t i)
 	return rt_load_i64(t->dtype, rt_data(t) + i * t->strides[0] * rt_dtypes[t->dtype].bytes);
 }
 
-/* config, int16: spatial, then stride, padding, dilation, output_padding (one for each dim), groups, transpose */
+/* Reads the geometry from an int16 tensor: spatial, then stride, padding, dilation and output_padding with one entry
+ * for each dim, groups, transpose. */
 static void
 set_geometry(const PickleAt *at, RtCx *rt, RtObject *o, const RtTensor *config, int spatial)
 {
@@ -219,7 +222,7 @@ set_geometry(const PickleAt *at, RtCx *rt, RtObject *o, const RtTensor *config, 
 	rt_assign(&o->slot[7], rt_bool(config_at(config, 2 + 4 * spatial) != 0));
 }
 
-/* ("2", [config, weight], [bias]) */
+/* ("2", [config, weight], [bias]). */
 static void
 build_conv(const PickleAt *at, RtCx *rt, RtObject *o, IValue state, int spatial)
 {
@@ -232,7 +235,7 @@ build_conv(const PickleAt *at, RtCx *rt, RtObject *o, IValue state, int spatial)
 	set_geometry(at, rt, o, tensor_part(at, tensors, 0, 1, "geometry").u.t, spatial);
 }
 
-/* (weight, bias, stride, ...): the slots one after the other */
+/* (weight, bias, stride, ...): the slots in order. */
 static void
 build_slots(const PickleAt *at, Fits *fits, RtObject *o, IValue state, const struct Packed *p)
 {

@@ -1,22 +1,24 @@
 /*
- * The pickle machine: a stack, a memo, and the rows of pickle.def.  It builds values and never calls anything that
- * the pickle names: a global is a row, a class that the host knows, or an error.
+ * The pickle machine: a stack, a memo, and the rows of pickle.def. It builds values and never calls anything that the
+ * pickle names. A global is a row, a class that the host knows, or an error.
  *
- * Bounds.  Bytes are checked before they are read.  Work and memory are limited by a budget in proportion to the bytes
- * of the pickle, since the memo lets few bytes stand for much.  A value that is handed on (to a host, into a typed
- * container, to the caller) is sealed first: it has no cycle, is at most CX_NESTED deep, holds no global and no object
- * without state, and no later instruction may change it.  So what walks values later needs no bounds of its own.
+ * Bounds. Bytes are checked before they are read. Since a few bytes can copy much through the memo, work and memory are
+ * limited by a budget in proportion to the length of the pickle. A value is sealed before it is passed to a host, put
+ * into a typed container or returned. A sealed value has no cycle and is at most CX_NESTED deep. It holds no global and
+ * no object without state, and no later instruction may change it. So code that walks values later needs no bounds of
+ * its own.
  *
- * Stack and memo own references; an instruction works on what lies on the stack and drops it afterwards, so that
- * whatever fails is released by pickle_load.
+ * Stack and memo own references. An instruction reads its operands on the stack and drops them afterwards. If it fails,
+ * pickle_load releases everything that is still there.
  */
 #include "../frontend.h"
 
 #include <string.h>
 
-enum { KEY_MAX = 1024, NAME_MAX_ = 1024 };      /* bytes of a storage's key, of a global's name */
+enum { KEY_MAX = 1024, NAME_MAX_ = 1024 };      /* Longest key of a storage and longest name of a global, in bytes. */
 
-enum { SEAL_OPEN = -1, SEAL_NEW = -2, SEAL_BUILT = -3 };     /* Machine.seals: else SEALED(height, size) */
+/* States in Machine.seals. Other entries are SEALED(height, size). */
+enum { SEAL_OPEN = -1, SEAL_NEW = -2, SEAL_BUILT = -3 };
 
 typedef struct Machine {
 	Cx         *cx;
@@ -26,15 +28,15 @@ typedef struct Machine {
 	const unsigned char *p;
 	int64_t     n, pos;
 	int64_t     budget;
-	int64_t     unfolded;                /* values that a sealed value may have */
+	int64_t     unfolded;                /* Largest size of a sealed value. */
 	bool        stopped;
-	Vec(IValue) stack, memo, held;       /* held: keeps the addresses in seals from being used again */
+	Vec(IValue) stack, memo, held; /* held: references that keep the addresses in `seals` from being reused. */
 	Vec(int)    marks;
-	PtrMap      seals, tags;             /* of values; of texts of tags: the type */
+	PtrMap      seals, tags; /* State of each value in `seals`, type of each tag's text in `tags`, by address. */
 	IValue      result;
 } Machine;
 
-/* A global on the stack is an RtEnum of one of these types: its value is a row of `globals`, or its name is a class. */
+/* A global on the stack is an RtEnum of one of these types. Its value is a row of `globals`, or its name is a class. */
 static const RtType type_global = { .kind = TYPE_ENUM, .name = "pickle global" };
 static const RtType type_class_global = { .kind = TYPE_ENUM, .name = "pickle class" };
 
@@ -68,7 +70,7 @@ spend(Machine *m, int64_t units)
 	m->budget -= units;
 }
 
-/* Errors of the runtime here are memory that ran out. */
+/* Fails if p is null. The only error of the runtime here is that memory ran out. */
 static void *
 need(Machine *m, void *p)
 {
@@ -114,7 +116,7 @@ floor_of_stack(const Machine *m)
 	return m->marks.n ? vec_last(&m->marks) : 0;
 }
 
-/* The i-th from the top, above the last mark; borrowed. */
+/* Borrowed i-th value from the top, above the last mark. */
 static IValue *
 top(Machine *m, int i)
 {
@@ -140,7 +142,7 @@ replace(Machine *m, int n, IValue v)
 	push(m, v);
 }
 
-/* Values above the last mark; the mark goes. */
+/* Removes the last mark and returns the number of values above it. */
 static int
 since_mark(Machine *m)
 {
@@ -161,7 +163,7 @@ is_global(IValue v)
 	return v.tag == RT_ENUM && (v.u.en->type == &type_global || v.u.en->type == &type_class_global);
 }
 
-/* What is known of a sealed value: how deep it is, and how many values it has when nothing is shared. */
+/* Height of a sealed value, and the number of values in it if shared ones count each time. */
 #define SEALED(height, size) ((int64_t)(height) | (int64_t)(size) << 11)
 #define HEIGHT(seal)         ((seal) & 2047)
 #define SIZE(seal)           ((seal) >> 11)
@@ -270,14 +272,14 @@ op_int(Machine *m, int64_t n)
 	push(m, rt_int(n));
 }
 
-/* PyTorch 1.0 to 1.2 wrote -128 to 127 in this way, newer ones 0 to 255. */
+/* PyTorch 1.0 to 1.2 wrote -128 to 127 with this opcode. Newer ones write 0 to 255. */
 static void
 op_byte(Machine *m, int64_t n)
 {
 	op_int(m, m->host->legacy ? (int8_t)n : n);
 }
 
-/* Two's complement of n bytes; what does not fit into 64 bits is refused. */
+/* Reads n bytes in two's complement. Fails if the number does not fit into 64 bits. */
 static void
 op_long(Machine *m, int64_t n)
 {
@@ -384,7 +386,7 @@ op_tuple(Machine *m, int64_t n)
 	replace(m, n, rt_ref(RT_TUPLE, t));
 }
 
-/* The n values on top go into the list below them. */
+/* Appends the n values on top to the list below them. */
 static void
 op_append(Machine *m, int64_t n)
 {
@@ -422,7 +424,7 @@ is_key(IValue v)
 		|| v.tag == RT_TENSOR || v.tag == RT_DEVICE || (v.tag == RT_ENUM && !is_global(v));
 }
 
-/* A text is hashed as a whole each time that the memo brings it back. */
+/* The cost of a text is its length, since it is hashed each time. */
 static void
 set_items(Machine *m, IValue dict, int n)
 {
@@ -461,7 +463,7 @@ op_dict(Machine *m, int64_t n)
 	push(m, rt_retain(d));
 }
 
-/* ---- what REDUCE calls ----------------------------------------------------------------------------------------- */
+/* ---- callables of REDUCE --------------------------------------------------------------------------------------- */
 
 static IValue
 make_dict(Machine *m, const IValue *arg, int n)
@@ -478,14 +480,14 @@ is_number(IValue v)
 	return v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL;
 }
 
-/* Legacy numbers get the type that the attribute declares, later. */
+/* Legacy numbers later get the type that the attribute declares. */
 static IValue
 typed_list(Machine *m, const IValue *arg, int n, const RtType *list)
 {
 	RtList *l = n == 1 && arg[0].tag == RT_LIST ? arg[0].u.list : NULL;
 
 	if (!l)
-		pickle_bad(&m->at, "a typed list is made of something else");
+		pickle_bad(&m->at, "a typed list is built from a value that is no list");
 	seal(m, arg[0], 0);
 	spend(m, l->n);
 	for (int64_t i = 0; i < l->n; i++)
@@ -508,7 +510,7 @@ TYPED_LIST(bool)
 TYPED_LIST(tensor)
 #undef TYPED_LIST
 
-/* The text of a tag is read once, however often the memo brings it back. */
+/* Returns the type of a tag. Its text is parsed once, however often the memo returns it. */
 static const Type *
 tag_type(Machine *m, IValue text)
 {
@@ -531,7 +533,7 @@ make_tagged(Machine *m, const IValue *arg, int n)
 	const Type *t;
 
 	if (n != 2 || arg[1].tag != RT_STR || (arg[0].tag != RT_LIST && arg[0].tag != RT_DICT))
-		pickle_bad(&m->at, "a type tag on what is no container");
+		pickle_bad(&m->at, "a type tag on a value that is no list or dict");
 	t = tag_type(m, arg[1]);
 	seal(m, arg[0], 0);
 	if (t->kind != TYPE_LIST && t->kind != TYPE_DICT)
@@ -549,7 +551,7 @@ make_tensor_by_id(Machine *m, const IValue *arg, int n)
 	return m->host->tensor(&m->at, m->host->arg, arg[0].u.i);
 }
 
-/* Everything is mapped to the CPU, but a device as a value keeps its name. */
+/* Tensors of all devices are loaded on the CPU, but a device as a value keeps its name. */
 static IValue
 make_device(Machine *m, const IValue *arg, int n)
 {
@@ -577,7 +579,7 @@ static IValue
 make_size(Machine *m, const IValue *arg, int n)
 {
 	if (n != 1 || arg[0].tag != RT_TUPLE)
-		pickle_bad(&m->at, "a torch.Size is made of something else than a tuple");
+		pickle_bad(&m->at, "a torch.Size is built from a value that is no tuple");
 	return rt_retain(arg[0]);
 }
 
@@ -587,7 +589,7 @@ make_complex(Machine *m, const IValue *arg, int n)
 	IValue v;
 
 	if (n != 2 || arg[0].tag != RT_DOUBLE || arg[1].tag != RT_DOUBLE)
-		pickle_bad(&m->at, "a complex number is made of something else than two floats");
+		pickle_bad(&m->at, "a complex number is built from other values than two floats");
 	v = rt_complex(&m->rt, arg[0].u.f, arg[1].u.f);
 	if (v.tag != RT_COMPLEX)
 		need(m, NULL);
@@ -598,7 +600,7 @@ make_complex(Machine *m, const IValue *arg, int n)
 
 typedef IValue Reducer(Machine *, const IValue *arg, int n);
 
-/* Reducers of storage.c know the place and the runtime, not the machine. */
+/* Wrappers for functions of storage.c, which get the position and the runtime, not the machine. */
 #define TENSOR_REDUCER(name) \
 	static IValue \
 	reduce_##name(Machine *m, const IValue *arg, int n) \
@@ -630,7 +632,7 @@ static Reducer make_of_type, make_of_parts, make_of_dtype, make_sparse;
 static const struct Global {
 	const char *module, *name;
 	GlobalKind  kind;
-	int         value;         /* RtDtype, or ATen's QScheme */
+	int         value;         /* RtDtype, or a QScheme of ATen. */
 	Reducer    *call;
 } globals[] = {
 #define REDUCER(module, name, function) { module, name, GLOBAL_REDUCER, 0, reduce_##function },
@@ -642,8 +644,8 @@ static const struct Global {
 };
 enum { NGLOBAL = sizeof globals / sizeof *globals };
 
-/* Path of the attribute or key whose value is being made, as "'block.weight': "; "" if no dict is open.  Above the mark
- * of an open dict the last text at an even place is a key without its value. */
+/* Path of the attribute or key whose value is being built, as "'block.weight': ". "" if no dict is open. Above the mark
+ * of an open dict, the last text at an even index is a key without its value. */
 static const char *
 path_of_value(Machine *m)
 {
@@ -670,7 +672,7 @@ lacks_dtype(Machine *m, const char *dtype)
 	pickle_lacks(&m->at, "%sKiln lacks tensors of the dtype %s", path_of_value(m), dtype);
 }
 
-/* Fails if a global of torch is a storage that has no row: Float8_e5m2Storage is one of float8_e5m2. */
+/* Fails if a global of torch is a storage type without a row, such as Float8_e5m2Storage for float8_e5m2. */
 static void
 check_storage(Machine *m, const char *name)
 {
@@ -686,7 +688,7 @@ check_storage(Machine *m, const char *name)
 	lacks_dtype(m, dtype);
 }
 
-/* Text up to a newline, which is taken too. */
+/* Returns the text up to a newline, and moves past the newline. */
 static const char *
 take_line(Machine *m)
 {
@@ -695,7 +697,7 @@ take_line(Machine *m)
 	if (!end)
 		pickle_bad(&m->at, "the pickle ends inside the name of a global");
 	if (end - p > NAME_MAX_ || memchr(p, 0, (size_t)(end - p)))
-		pickle_bad(&m->at, "the name of a global is no name");
+		pickle_bad(&m->at, "the name of a global is too long or contains a zero byte");
 	m->pos += end - p + 1;
 	return arena_strndup(m->cx->arena, (const char *)p, end - p);
 }
@@ -720,7 +722,7 @@ op_global(Machine *m, int64_t n)
 		}
 	if (!strcmp(module, "torch"))
 		check_storage(m, name);
-	/* a name of torch in lower case may be a dtype, which is a value and not called */
+	/* A lower-case name of torch may be a dtype, which is a value and is not called. */
 	if (!m->host->plain && (strcmp(module, "torch") != 0 || name[0] < 'a') &&
 	    (!m->host->known || !m->host->known(m->host->arg, full)))
 		pickle_bad(&m->at, "the pickle wants %s, which is neither a class of this archive nor needed for data; "
@@ -770,8 +772,8 @@ tensors_of(Machine *m, IValue dict)
 	return r;
 }
 
-/* A tensor with attributes of Python, such as which sizes are dynamic: they are left out.  Its own kind is none of
- * those that make it, so that no nesting is followed. */
+/* A tensor with Python attributes, such as which of its sizes are dynamic. The attributes are dropped. The inner
+ * reducer is neither make_of_type nor make_of_parts, so calls do not nest. */
 static IValue
 make_of_type(Machine *m, const IValue *arg, int n)
 {
@@ -785,17 +787,18 @@ make_of_type(Machine *m, const IValue *arg, int n)
 	return call(m, g, arg[2]);
 }
 
-/* A tensor that is a class of Python over others becomes a dict of these, in make_of_type, which knows them. */
+/* A tensor of a Python class over other tensors becomes a dict of these. make_of_type does that and never calls this
+ * function. */
 static IValue
 make_of_parts(Machine *m, const IValue *arg, int n)
 {
 	(void)arg;
 	(void)n;
-	pickle_bad(&m->at, "a tensor of parts without its type");
+	pickle_bad(&m->at, "a tensor of a Python class lacks its type");
 }
 
-/* (storage, offset, sizes, strides, requires_grad, hooks, dtype, ...): PyTorch writes it for dtypes without a storage
- * type; the storage is one of bytes. */
+/* (storage, offset, sizes, strides, requires_grad, hooks, dtype, ...): a tensor of a dtype without a storage type. Its
+ * storage is untyped bytes. */
 static IValue
 make_of_dtype(Machine *m, const IValue *arg, int n)
 {
@@ -818,8 +821,8 @@ make_sparse(Machine *m, const IValue *arg, int n)
 	pickle_lacks(&m->at, "%sKiln lacks sparse tensors", path_of_value(m));
 }
 
-/* An object without a class: the tuple of its arguments, as a NamedTuple is one; without any a dict, which gets the
- * state. */
+/* Object without a class: the tuple of its arguments, such as a NamedTuple. Without arguments it is a dict, which gets
+ * the state. */
 static void
 new_plain(Machine *m, int n)
 {
@@ -855,7 +858,8 @@ op_reduce(Machine *m, int64_t n)
 	replace(m, n, v);
 }
 
-/* Legacy pickles make tensors and lists as objects whose state is the argument: the global stays until BUILD. */
+/* Legacy pickles make tensors and lists as objects whose state is the argument of the reducer. The global stays on the
+ * stack until BUILD. */
 static void
 op_newobj(Machine *m, int64_t n)
 {
@@ -890,7 +894,7 @@ build_object(Machine *m, IValue obj, IValue state)
 	*ptrmap_at(m->cx->arena, &m->seals, obj.u.p) = SEAL_BUILT;
 }
 
-/* The fields of an object without a class. */
+/* Copies the state of an object without a class into its dict. */
 static void
 build_plain(Machine *m, IValue obj, IValue state)
 {
@@ -921,12 +925,13 @@ op_build(Machine *m, int64_t n)
 		build_object(m, target, state);
 	else if (target.tag == RT_DICT && *ptrmap_at(m->cx->arena, &m->seals, target.u.p) == SEAL_NEW)
 		build_plain(m, target, state);
-	else if (target.tag != RT_DICT && target.tag != RT_TENSOR) /* an OrderedDict's _metadata, a tensor's __dict__ */
+	/* Ignores the _metadata of an OrderedDict and the __dict__ of a tensor. */
+	else if (target.tag != RT_DICT && target.tag != RT_TENSOR)
 		pickle_bad(&m->at, "sets the state of a %s", rt_type_of(target));
 	drop(m, n - 1);
 }
 
-/* Two elements per byte, the low one first, become one each. */
+/* Unpacks bytes of two elements each, the low one first, to one element per byte. */
 static IValue
 unpack_nibbles(Machine *m, IValue packed)
 {
@@ -947,7 +952,7 @@ unpack_nibbles(Machine *m, IValue packed)
 	return rt_of(to);
 }
 
-/* ("storage", element type, key, location, number of elements) */
+/* ("storage", element type, key, location, number of elements). */
 static void
 op_binpersid(Machine *m, int64_t n)
 {
@@ -970,7 +975,7 @@ op_binpersid(Machine *m, int64_t n)
 
 /* ---- the machine ------------------------------------------------------------------------------------------------- */
 
-/* How an instruction's operand comes about: S4 .. NEXT_MEMO, or a number that the instruction itself means. */
+/* Where the operand of an instruction comes from: S4 to NEXT_MEMO, or the number itself. */
 enum { S4 = -7, U4, U2, U1, MARKED, NEXT_MEMO };
 #define EXACTLY(k) (k)
 

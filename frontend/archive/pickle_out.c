@@ -1,9 +1,9 @@
 /*
  * Writes values as pickles of protocol 2, in the forms that PyTorch's unpickler and pickle.c read.
  *
- * Sharing is kept: tensors, storages, lists, dicts and objects get a number in the memo when they are written, and
- * later uses refer to it.  Of storages only the names are written here; the caller writes their bytes, in the order of
- * `storages`, as members 0, 1, 2 ...
+ * Sharing is kept. Tensors, storages, lists, dicts and objects get a number in the memo when they are written, and
+ * later uses refer to it. Only the names of storages are written here. The caller writes their bytes as members 0, 1, 2
+ * ... in the order of `storages`.
  */
 #include "../frontend.h"
 
@@ -30,7 +30,7 @@ put_global(PickleOut *p, const char *module, const char *name)
 	buf_printf(&p->bytes, "c%s\n%s\n", module, name);
 }
 
-/* __torch__.a.C as module and name */
+/* Writes __torch__.a.C as module and name. */
 static void
 put_class(PickleOut *p, const char *qualified)
 {
@@ -147,7 +147,7 @@ scheme_name(int scheme)
 	BUG("quantization scheme %d", scheme);
 }
 
-/* The number of its member; equal storages of different element types are one. */
+/* Index of the storage's member. A storage that is used with different element types has one member. */
 static int
 storage_index(PickleOut *p, RtStorage *s)
 {
@@ -160,7 +160,7 @@ storage_index(PickleOut *p, RtStorage *s)
 	return (int)*known - 1;
 }
 
-/* ("storage", FloatStorage, "3", "cpu", elements) */
+/* ("storage", FloatStorage, "3", "cpu", number of elements). */
 static void
 put_storage(PickleOut *p, RtStorage *s, int dtype)
 {

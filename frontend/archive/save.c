@@ -1,13 +1,13 @@
 /*
  * Writes a Module as an archive that PyTorch and archive_load read.
  *
- * Printed code refers to classes and functions, and these to others: a worklist.  Each goes to the file of its prefix
- * (__torch__.a.C to code/__torch__/a.py), the objects to data.pkl, the constants that the code names to constants.pkl,
- * and storages to members of their own.
+ * Printed code refers to classes and functions, which refer to others; a worklist finds them all. Each is written to
+ * the file of its prefix: __torch__.a.C to code/__torch__/a.py. Objects are written to data.pkl, the constants that the
+ * code names to constants.pkl, and storages to members of their own.
  *
- * A whole archive has every attribute and method.  Otherwise modules keep the attributes that some printed graph reads
- * or sets, and the methods that are called.  Objects are written by their attributes, so __getstate__ and __setstate__
- * are left out.  Operators are those of version 10, the newest: older ones were replaced when the archive was read.
+ * A whole archive has every attribute and method. Otherwise modules keep the attributes that a printed graph reads or
+ * sets, and the methods that are called. Objects are written as their attributes, so __getstate__ and __setstate__ are
+ * left out. Operators are those of version 10, the newest. Older ones were replaced when the archive was read.
  */
 #include "../script/emit.h"
 
@@ -18,7 +18,7 @@ typedef struct Save {
 	Module   *m;
 	const SaveOptions *o;
 	PyNeeds  *needs;
-	Map       wanted;        /* names of the functions that are written */
+	Map       wanted;        /* Names of the functions to write. */
 	Map       files;         /* prefix -> Buf */
 	Vec(Record) members;
 } Save;
@@ -49,7 +49,7 @@ restores_itself(const ClassInfo *info, const char *method)
 	       class_method(info, "__getstate__") && class_method(info, "__setstate__");
 }
 
-/* Is a method of this name called through an interface, or by `with`? */
+/* Whether a method of this name is called through an interface, or by `with`. */
 static bool
 called_by_name(Save *s, const ClassInfo *info, const char *method)
 {
@@ -77,7 +77,7 @@ is_hook(const ClassInfo *info, const char *method)
 	return false;
 }
 
-/* The function that runs forward with its hooks (hooks.c), if that is saved: it is no method of the class. */
+/* The function that runs forward with its hooks (hooks.c), which is no method of the class. Null if it is not saved. */
 static Function *
 hooked_entry(Save *s)
 {
@@ -87,7 +87,8 @@ hooked_entry(Save *s)
 	return NULL;
 }
 
-/* Are hooks written as hooks?  If not, the entry with hooks is written as forward, unless forward itself is called. */
+/* Whether hooks are written as hooks. If not, the entry with hooks is written as forward, unless forward itself is
+ * called. */
 static bool
 keeps_hooks(Save *s, const ClassInfo *info)
 {
@@ -205,7 +206,7 @@ print_names(Buf *out, const char *what, const char *const *names, int n)
 	buf_puts(out, "]\n");
 }
 
-/* __parameters__ = ["weight", ] */
+/* Prints a list of names, such as __parameters__ = ["weight", ]. */
 static void
 print_kind_of_names(Save *s, const ClassInfo *info, const char *what, bool parameters, Buf *out)
 {
@@ -315,7 +316,7 @@ print_enum(Save *s, const Type *t, Buf *out)
 	}
 }
 
-/* Is it a free function, not a method? */
+/* Whether it is a free function, not a method. */
 static bool
 is_free(Save *s, const Function *fn)
 {
@@ -401,7 +402,7 @@ copy_extra(Save *s)
 		}
 }
 
-/* The file's name without folder and ending. */
+/* Name of the file without folder and extension. */
 static const char *
 root_of(Cx *cx, const char *path)
 {

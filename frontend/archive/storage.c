@@ -1,9 +1,9 @@
 /*
  * Tensors over storages of an archive.
  *
- * A storage is a member of the archive; it is not copied if its bytes are aligned in the mapped file.  Tensors that
- * share a storage in PyTorch share it here.  Two things are checked that PyTorch does not check: that the member has
- * all the elements that the pickle declares, and that tensors lie inside their storages.
+ * A storage is a member of the archive. It is not copied if its bytes are aligned in the mapped file. Tensors that
+ * share a storage in PyTorch share it here. Unlike PyTorch, this checks that the member has all elements that the
+ * pickle declares, and that tensors are inside of their storages.
  */
 #include "../frontend.h"
 
@@ -16,9 +16,9 @@ struct Storages {
 	Cx         *cx;
 	RtCx       *rt;
 	Archive    *archive;
-	const char *folder;     /* "data", "constants" */
-	bool        swap;       /* written by a big-endian host */
-	Map         by_key;     /* RtStorage, one reference each */
+	const char *folder;     /* "data" or "constants". */
+	bool        swap;       /* Whether a big-endian host wrote the archive. */
+	Map         by_key;     /* Key -> RtStorage, one reference each. */
 };
 
 Storages *
@@ -60,7 +60,7 @@ copy_swapped(char *to, const char *from, int64_t n, int unit)
 			to[i + k] = from[i + unit - 1 - k];
 }
 
-/* A storage over the member, or over a copy if it is not aligned to its elements. */
+/* Returns a storage over the member, or over a copy if the member is unaligned or its bytes have to be swapped. */
 static RtStorage *
 read_storage(const PickleAt *at, Storages *s, RtDtype d, const char *member)
 {
@@ -111,7 +111,7 @@ sizes_text(Cx *cx, const int64_t *v, int n)
 	return arena_text(cx->arena, &b);
 }
 
-/* Elements from the start of the storage to the end of the last element of the tensor; -1: more than can be counted. */
+/* Number of elements from the start of the storage to the end of the tensor's last element. -1 if it overflows. */
 static int64_t
 span(RtGeometry g)
 {
@@ -149,7 +149,7 @@ tensor_over(const PickleAt *at, RtCx *rt, RtStorage *st, RtDtype d, RtGeometry g
 	return need(at, rt, rt_tensor_over(rt, st, d, &g));
 }
 
-/* A tuple or list of ints; fails when it is something else. */
+/* Reads a tuple or list of ints. Fails on any other value. */
 static int
 ints(const PickleAt *at, IValue v, int64_t *to, const char *what)
 {
@@ -168,7 +168,7 @@ ints(const PickleAt *at, IValue v, int64_t *to, const char *what)
 	return (int)n;
 }
 
-/* (storage, offset, sizes, strides, ...); the elements are of the storage's dtype, or of another one */
+/* (storage, offset, sizes, strides, ...). dtype: of the elements. RT_NDTYPE for that of the storage. */
 static RtTensor *
 rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n, RtDtype dtype)
 {
@@ -202,7 +202,7 @@ bit(IValue dict, const char *name, int64_t number)
 static void
 negate(char *p, int bytes)
 {
-	p[bytes - 1] = (char)(p[bytes - 1] ^ 0x80);        /* the sign is the top bit of every floating type */
+	p[bytes - 1] = (char)(p[bytes - 1] ^ 0x80);        /* The sign is the top bit of every floating type. */
 }
 
 /* Applies conjugate and negative bits: the tensor becomes a copy without them. */

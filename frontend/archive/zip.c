@@ -1,10 +1,11 @@
 /*
- * Archives: zip files as PyTorch writes them, by libzip.
+ * Archives: zip files as PyTorch writes them, read and written by libzip.
  *
- * The file is mapped once.  Stored members are used in the map; deflated ones are inflated to the arena, with a bound
- * on their size.  libzip reads the map through a zip source defined here, which notes where its last read began: so
- * the offset of a stored member is found.  All members are below one root folder, which the first entry names; names
- * are looked up without it.  A member's CRC-32 is checked when it is first read (PyTorch does not check).
+ * The file is mapped once. Stored members are used in the map. Deflated ones are inflated into the arena, with a bound
+ * on their size. libzip reads the map through a zip source that is defined here. The source remembers where its last
+ * read began, from which the offset of a stored member is computed. All members are below one root folder, which the
+ * first entry names. Names are looked up without it. A member's CRC-32 is checked when it is first read. PyTorch does
+ * not check it.
  *
  * The map is private: writes to weights stay in this process, and archive_remap makes an unwritten copy at no cost.
  */
@@ -22,42 +23,42 @@
 #include <zlib.h>
 
 typedef struct Member {
-	uint64_t index;         /* of libzip */
-	int64_t  n, packed;     /* bytes, and bytes in the file */
+	uint64_t index;         /* Index of the entry in libzip. */
+	int64_t  n, packed;     /* Length of the data in bytes, and its length in the file. */
 	uint32_t crc;
-	int      method;        /* 0 stored, 8 deflated */
+	int      method;        /* 0 for stored, 8 for deflated. */
 	bool     encrypted, read;
-	Record   record;        /* valid once it has been read */
+	Record   record;        /* Valid once `read` is set. */
 } Member;
 
 struct Archive {
 	Cx         *cx;
 	const char *path;
-	char       *map;        /* the file */
-	struct FileMap *file;   /* the map as the context knows it; null if nested */
-	bool        nested;     /* it is a member of another archive */
-	int64_t     n;          /* its bytes */
+	char       *map;        /* The mapped file. */
+	struct FileMap *file;   /* Entry of the map in the context's list. Null if nested. */
+	bool        nested;     /* Whether it is a member of another archive. */
+	int64_t     n;          /* Length of the map in bytes. */
 	zip_t      *zip;
-	const char *root;       /* "net/" */
-	Map         members;    /* name without the root -> Member */
+	const char *root;       /* Root folder, as in "net/". */
+	Map         members;    /* Name without the root -> Member. */
 	const char **names;
 	int         nnames;
-	int64_t     inflated;   /* bytes taken from the arena so far */
+	int64_t     inflated;   /* Number of bytes inflated into the arena so far. */
 	uint64_t    hash;
-	int64_t     at, last;   /* the source's position; where its last read began */
-	zip_error_t error;      /* the source's */
-	Vec(char *) maps;       /* further maps of the file */
+	int64_t     at, last;   /* Position of the zip source, and where its last read began. */
+	zip_error_t error;      /* Error of the zip source. */
+	Vec(char *) maps;       /* Further maps of the file. */
 };
 
 enum { CRC_PIECE = 8 << 20 };
 
-typedef struct FileMap {        /* the file of an archive, as long as it is mapped */
+typedef struct FileMap {        /* File of an archive, in a list while it is mapped. */
 	char   *at;
 	int64_t n;
 	struct FileMap *next;
 } FileMap;
 
-/* ---- what is it, when it is not a zip? ------------------------------------------------------------- */
+/* ---- files that are not zips --------------------------------------------------------------------------- */
 
 typedef struct Magic { int at, n; const char *bytes, *says; } Magic;
 
@@ -236,7 +237,7 @@ find_root(Archive *a)
 
 	if (!first)
 		refuse(a, "is a zip archive without members");
-	if (!slash && !strncmp(first, "serialized_", 11)) {                  /* torch.export's oldest files have none */
+	if (!slash && !strncmp(first, "serialized_", 11)) { /* The oldest files of torch.export have no root folder. */
 		a->root = "";
 		return;
 	}
@@ -274,7 +275,7 @@ by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The hash is that of names, sizes and CRCs of all members, in order. */
+/* Indexes all members. Sets the hash to that of their names, sizes and CRCs, in order. */
 static void
 index_members(Archive *a)
 {
@@ -377,7 +378,8 @@ archive_close(Archive *a)
 
 /* ---- writing ---------------------------------------------------------------------------------------------- */
 
-enum { HEADER = 30, FIELD = 4, PADDING = 0x4246 };         /* of an entry; of an extra field; PyTorch's field "FB" */
+/* Bytes of an entry's header and of an extra field's header, and the id "FB" of PyTorch's padding field. */
+enum { HEADER = 30, FIELD = 4, PADDING = 0x4246 };
 
 RT_NORETURN static void
 not_written(Cx *cx, const char *path, const char *why)
@@ -385,7 +387,7 @@ not_written(Cx *cx, const char *path, const char *why)
 	fail(cx, (Range){ 0 }, "%s: cannot be written: %s", path, why);
 }
 
-/* Adds an extra field that moves the data to a multiple of 64; returns the end of the entry. */
+/* Adds an extra field that moves the data to a multiple of 64 bytes. Returns the offset of the entry's end. */
 static int64_t
 pad_entry(zip_t *z, zip_uint64_t index, int64_t at, int64_t name, int64_t n, bool *fine)
 {
@@ -398,7 +400,7 @@ pad_entry(zip_t *z, zip_uint64_t index, int64_t at, int64_t name, int64_t n, boo
 	return at + HEADER + name + FIELD + fill + n;
 }
 
-/* False: the error is in z. */
+/* False on failure, with the error in z. */
 static bool
 put_members(Cx *cx, zip_t *z, const char *root, const Record *members, int n)
 {
@@ -420,11 +422,11 @@ put_members(Cx *cx, zip_t *z, const char *root, const Record *members, int n)
 	return fine;
 }
 
-/* A zip source that writes to an open file.  (Given a path, libzip makes a temporary file of a random name beside it,
- * for which it starts libcrypto, which crashes when memory is out.) */
+/* A zip source that writes to an open file. Given a path, libzip would make a temporary file with a random name beside
+ * it. For the name it starts libcrypto, which crashes when memory runs out. */
 typedef struct Sink {
 	FILE *f;
-	int64_t at, n;          /* position; size */
+	int64_t at, n;          /* Position and size. */
 	zip_error_t error;
 } Sink;
 
@@ -492,7 +494,7 @@ sink(void *arg, void *data, zip_uint64_t n, zip_source_cmd_t command)
 	}
 }
 
-/* Null, or why not all was written. */
+/* Null on success, else the reason of the failure. */
 static const char *
 write_members(Cx *cx, FILE *f, const char *root, const Record *members, int n)
 {
@@ -519,7 +521,7 @@ write_members(Cx *cx, FILE *f, const char *root, const Record *members, int n)
 	return said;
 }
 
-/* Equal members give equal bytes: entries have no date. */
+/* Equal members give equal bytes, since entries have no date. */
 void
 archive_write(Cx *cx, const char *path, const char *root, const Record *members, int n)
 {
@@ -537,7 +539,7 @@ archive_write(Cx *cx, const char *path, const char *root, const Record *members,
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */
 
-/* Out of memory is not an error of the archive: it ends the process, so that no caller takes it for one. */
+/* Ends the process if memory ran out, which is no error of the archive, so that no caller handles it as one. */
 static void
 check_memory(zip_error_t *why)
 {
@@ -565,8 +567,8 @@ open_member(Archive *a, const char *name, const Member *m, zip_flags_t flags)
 	return f;
 }
 
-/* The data of a stored member.  It follows the local header, of unknown length, so one byte is read to find its
- * offset. */
+/* Returns the data of a stored member. It follows the local header, whose length is unknown. Therefore one byte is read
+ * to find its offset. */
 static const char *
 find_stored(Archive *a, const char *name, Member *m)
 {
@@ -581,7 +583,8 @@ find_stored(Archive *a, const char *name, Member *m)
 	return a->map + a->last;
 }
 
-/* Deflate packs at most 1032 bytes into one: fails on a member that claims more, or if all together are too large. */
+/* Deflate packs at most 1032 bytes into one. Fails on a member that claims more, or if all members together are too
+ * large. */
 static void
 check_size(Archive *a, const char *name, const Member *m)
 {
@@ -618,7 +621,7 @@ inflate_member(Archive *a, const char *name, Member *m)
 	return data;
 }
 
-/* A stored member with a CRC of 0 is not checked: its writer was told not to compute it. */
+/* Skips a stored member with a CRC of 0, whose writer was told not to compute it. */
 static void
 check_crc(Archive *a, const char *name, const Member *m)
 {
