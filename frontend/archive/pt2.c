@@ -4,9 +4,9 @@
  *   models/NAME.json             a program: a graph over lifted state and arguments
  *   data/weights, data/constants its parameters, buffers and constants
  *
- * A parameter l.weight becomes the attribute `weight` of an object that is the attribute `l`, as in TorchScript, so
- * that whatever treats state finds it: names, gradients, instances.  One program is the method forward; of several each
- * is a method of its name, and its state is below the attribute of that name.
+ * A parameter l.weight becomes the attribute `weight` of an object that is the attribute `l`, as in TorchScript. So
+ * names, gradients and instances work as for TorchScript. A single program is the method forward. Of several programs,
+ * each is a method of its name, and its state is below the attribute of that name.
  */
 #include "pt2.h"
 
@@ -18,12 +18,13 @@ enum { NEWEST_MAJOR = 8, NEWEST_MINOR = 20, NESTED_MAX = 100, ARGUMENTS_MAX = 40
 /* ---- state as objects -------------------------------------------------------------------------------------- */
 
 typedef struct Place Place;
-struct Place {                   /* an attribute in the making: an object, or a tensor */
+struct Place {                   /* Attribute to make: an object or a tensor. */
 	const char *name;
 	bool        parameter, buffer;
-	bool        parts;       /* a tensor of a class of Python: an object of the tensors that it is made of */
-	IValue      v;           /* None: an object */
-	Map         index;       /* name -> Place */
+	/* Whether it is a tensor of a Python class, stored as an object of the tensors that it consists of. */
+	bool        parts;
+	IValue      v;           /* None for an object. */
+	Map         index;       /* Name -> Place. */
 	Vec(Place *) kids;
 };
 
@@ -31,8 +32,8 @@ typedef struct Loader {
 	Cx      *cx;
 	Archive *archive;
 	Unit    *unit;
-	int64_t  version;        /* of the newest program */
-	int      renamed;        /* classes of names that were taken */
+	int64_t  version;        /* Version of the newest program. */
+	int      renamed;        /* Number of classes that were renamed because their name was taken. */
 	RtCx     rt;
 	Place   *root;
 	Vec(Exported *) programs;
@@ -54,7 +55,7 @@ place_below(Loader *l, Place *p, const char *name)
 	return kid;
 }
 
-/* The place of a.b.c; each of a and b is an object. */
+/* Returns the place of a.b.c, and makes a and b objects. */
 static Place *
 place_of(Loader *l, const JsonDoc *d, const char *path)
 {
@@ -74,7 +75,7 @@ place_of(Loader *l, const JsonDoc *d, const char *path)
 	return place_below(l, p, from);
 }
 
-/* p becomes the object of the tensors in dict, which is taken. */
+/* Makes p the object of the tensors in dict. Releases dict. */
 static void
 put_parts(Loader *l, Place *p, IValue dict)
 {
@@ -101,7 +102,7 @@ put_state(Loader *l, Exported *e, const Input *in, Payloads *payloads, const Att
 		return;
 	if (p->kids.n)
 		json_bad(&e->doc, "'%s' is a tensor, and has tensors below it", in->target);
-	if (!rt_is_none(p->v))                                  /* one tensor may be lifted twice */
+	if (!rt_is_none(p->v))                                  /* A tensor may be lifted twice. */
 		return;
 	p->v = payload_tensor(payloads, in->target, constant);
 	if (p->v.tag == RT_DICT) {
@@ -261,10 +262,10 @@ call_signature(Exported *e, const Json *module)
 	for JSON_EACH(c, json_list(&e->doc, module, "module_call_graph"))
 		if (!*json_text_or(&e->doc, c, "fqn", ""))
 			return json_need(&e->doc, c, "signature");
-	json_bad(&e->doc, "does not say how it is called");
+	json_bad(&e->doc, "has no call signature of the whole program");
 }
 
-/* Where each leaf of an argument is: ['d']['key'] and *args[0]['key']. */
+/* Sets the paths of an argument's leaves: ['d']['key'], and *args[0]['key'] for messages. */
 static void
 name_leaves(Exported *e, const Spec *s, const char *path, const char *place, int *at)
 {
@@ -291,7 +292,7 @@ name_leaves(Exported *e, const Spec *s, const char *path, const char *place, int
 
 typedef struct Signing { const Json *names; int input; const Type *const *leaf; } Signing;
 
-/* Of a keyword, its own; else the next name of the original forward, or one that is made up. */
+/* Name of a keyword argument, else the next name of the original forward, else a made-up name. */
 static const char *
 next_name(Exported *e, Signing *s, int k, int i)
 {
@@ -363,7 +364,7 @@ sign(Exported *e, const char *qualified)
 
 /* ---- a program --------------------------------------------------------------------------------------------------- */
 
-/* {"major": 8, "minor": 20}; a number in the oldest. */
+/* Reads {"major": 8, "minor": 20}, or a number in the oldest archives. Returns the major version. */
 static int64_t
 check_version(Exported *e)
 {
@@ -400,7 +401,7 @@ samples_of(Archive *a, const char *program)
 	return archive_has(a, member) && archive_record(a, member).n > 0 ? member : NULL;
 }
 
-/* Does it write to nothing?  aten::add_ writes; what sub-graphs do is not looked at. */
+/* Whether the program writes to nothing. Operators such as aten::add_ write, and so may any with a sub-graph. */
 static bool
 is_functional(const Exported *e)
 {
@@ -445,7 +446,7 @@ read_program(Loader *l, const char *member, const char *program, bool only)
 
 /* ---- the archive ------------------------------------------------------------------------------------------------- */
 
-/* The program's name of models/NAME.json; null: it is something else. */
+/* Name of the program in models/NAME.json. Null for other members. */
 static const char *
 program_name(Cx *cx, const char *member)
 {

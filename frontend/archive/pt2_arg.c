@@ -1,8 +1,9 @@
 /*
  * Arguments of nodes as values of the graph.
  *
- * An argument is an object of one key, which says its kind.  What the operator wants (formal) decides where the archive
- * is vague: a whole number for a float, an empty list.  Enumerations have numbers of their own, not those of ATen.
+ * An argument is an object with one key, which tells its kind. Where the archive is vague, the type of the operator's
+ * argument (formal) decides: a whole number for a float, an empty list. Enumerations have numbers of their own, not
+ * those of ATen.
  */
 #include "pt2.h"
 
@@ -46,7 +47,7 @@ scalar_type(Builder *b, const Json *v)
 	return dtype_of_export(n);
 }
 
-/* The numbers of c10::Layout and c10::MemoryFormat, by those of the archive. */
+/* Numbers of c10::Layout and c10::MemoryFormat, indexed by the numbers of the archive. */
 static int64_t
 enumerated(Builder *b, const Json *v, const int8_t *to, int n)
 {
@@ -98,7 +99,7 @@ whole(Builder *b, int64_t i, const Type *formal)
 	return constant(b, rt_int(i), &rt_type_int);
 }
 
-/* A bool for a Scalar stays one: the dtype of full and fill is taken from it. */
+/* A bool for a Scalar stays a bool, since full and fill take their dtype from it. */
 static Value *
 truth(Builder *b, bool is, const Type *formal)
 {
@@ -189,7 +190,7 @@ typedef struct ListRow { const char *kind; Element *element; const Type *type; }
 
 static const ListRow lists[] = {
 	{ "as_tensors", named, &rt_type_tensor },
-	{ "as_optional_tensors", tensor_or_none, NULL },          /* Tensor? */
+	{ "as_optional_tensors", tensor_or_none, NULL },          /* List of Tensor?. */
 	{ "as_ints", int_element, &rt_type_int },
 	{ "as_floats", float_element, &rt_type_float },
 	{ "as_bools", bool_element, &rt_type_bool },
@@ -208,8 +209,8 @@ list_row(const char *kind)
 	return NULL;
 }
 
-/* Tensors of a list in which some may be None are indices. Those of 32 bits, which PyTorch takes since 2.1, become long
- * ones. Of names in inner graphs nothing is known: they may be those of the outer one. */
+/* Converts 32-bit index tensors, which PyTorch accepts since 2.1, to long. Tensors of a list with None entries are
+ * indices. Names in inner graphs are not converted: they may repeat those of the outer graph. */
 static Value *
 long_index(Builder *b, const Json *e, Value *v)
 {
@@ -235,7 +236,7 @@ elements(Builder *b, const ListRow *row, const Json *v, const Type *formal, Valu
 	}
 }
 
-/* A list of constants is a constant, as a printed graph has it. */
+/* Makes a constant of a list of constants, as a printed graph has it. */
 static Value *
 list(Builder *b, const ListRow *row, const Json *v, const Type *formal)
 {

@@ -3,10 +3,10 @@
  *
  *   graph(self, x):
  *     parameters, buffers and constants: GetAttr
- *     the parts of the arguments, and what they must be like
+ *     leaves of the arguments, and their checks
  *     the nodes
- *     what the program gives for buffers and arguments that it changes: copy_ into them
- *     the results, put together
+ *     copy_ into the buffers and arguments that the program changes
+ *     the results, packed
  */
 #include "pt2.h"
 
@@ -38,7 +38,7 @@ build_work(Builder *b)
 	enum { WORK_MAX = 4 * 1000 * 1000 };
 
 	if (++b->work > WORK_MAX)
-		fail(b->cx, b->at, "the sub-graphs of this program would be more than %d nodes", (int)WORK_MAX);
+		fail(b->cx, b->at, "inlining the sub-graphs of this program needs more than %d nodes", (int)WORK_MAX);
 }
 
 Value *
@@ -133,7 +133,7 @@ build_part(Builder *b, Value *owner, const char *name)
 	return n->out[0];
 }
 
-/* self.a.b, whose objects are read once. */
+/* Reads self.a.b. Each object on the way is read once. */
 static Value *
 read_attribute(Builder *b, Map *objects, const char *path)
 {
@@ -170,7 +170,7 @@ read_state(Builder *b, Value *self)
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-/* Adds them to the graph, and gives their leaves in the order of the program's inputs. */
+/* Adds the arguments to the graph. Returns their leaves in the order of the program's inputs. */
 static Value **
 read_arguments(Builder *b)
 {
@@ -222,7 +222,7 @@ mutated(Builder *b, const Output *o)
 	return build_named(b, in->name);
 }
 
-/* The value that was given for what the program changes goes into it. */
+/* Copies the new value of a buffer or argument that the program changes into it. */
 static void
 mutate(Builder *b, const Output *o)
 {
@@ -273,7 +273,7 @@ return_results(Builder *b, const Values *results, int nleaf)
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-/* The place of values that are not nodes: the line that declares the arguments. */
+/* Range for values that are not nodes: the line that declares the arguments. */
 static Range
 first_line(const Exported *p)
 {

@@ -1,33 +1,33 @@
 /*
- * What arguments must be like: the sizes that were fixed at the export, equal dimensions, ranges, constants, guards.
+ * Checks of arguments: sizes that were fixed at the export, equal dimensions, ranges, constants, guards.
  *
- * With sample inputs in the archive PyTorch checks by guards, which raise an AssertionError that prints the condition;
- * without, it raises a RuntimeError that says what was expected.  Neither looks at dtypes.  A minimum of 2 is none:
- * sizes 0 and 1 were only not traced.
+ * If the archive has sample inputs, PyTorch checks by guards, which raise an AssertionError that prints the condition.
+ * Otherwise it raises a RuntimeError that says what was expected. Neither checks dtypes. A minimum of 2 is not checked:
+ * the export only did not trace sizes 0 and 1.
  */
 #include "pt2.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Known {           /* a symbol that arguments have given a value */
+typedef struct Known {           /* Symbol whose value follows from the arguments. */
 	Value      *v;
-	const char *source;      /* x.size()[0], for messages */
+	const char *source;      /* Text such as x.size()[0], for messages. */
 } Known;
 
 typedef struct Checks {
 	Builder *b;
-	Value *const *leaf;      /* of the user's inputs, in order */
-	const Input **input;     /* theirs */
+	Value *const *leaf;      /* Values of the user's inputs, in order. */
+	const Input **input;     /* The user's inputs. */
 	int      n;
-	Map      paths;          /* an input's path -> its leaf */
-	Map      known;          /* symbol -> Known */
-	Map      ranges;         /* symbol, or expression of some -> Json of its range */
+	Map      paths;          /* Path of an input -> its leaf. */
+	Map      known;          /* Symbol -> Known. */
+	Map      ranges;         /* Symbol, or expression over symbols -> Json of its range. */
 } Checks;
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
-/* L['x'] reads x: as messages have it. */
+/* Replaces L['x'] by x, as messages print it. */
 static const char *
 without_frame(Cx *cx, const char *text)
 {
@@ -63,7 +63,7 @@ place_of(Checks *c, const Input *in, int dim)
 
 /* ---- one condition ----------------------------------------------------------------------------------------------- */
 
-/* Raises the guard's own text, or, with a second text, that with the value in the place of its {}. */
+/* Raises the guard's text, or, for archives without samples, `expected` with the value in place of its {}. */
 static void
 require(Checks *c, Value *ok, const char *guard, const char *expected, Value *got)
 {
@@ -119,7 +119,7 @@ require_bound(Checks *c, const Input *in, int dim, Value *v, const char *op, int
 			     (long long)bound), v);
 }
 
-/* Of factor * symbol + offset, where symbol is what the archive has the range of. */
+/* Checks the bounds of factor * symbol + offset, where the archive has a range for the symbol. */
 static void
 require_range(Checks *c, const Input *in, int dim, Value *v, const Linear *l)
 {
@@ -176,7 +176,7 @@ known_source(void *arg, const char *symbol)
 	return k ? k->source : NULL;
 }
 
-/* The first size that a symbol stands in gives it its value: (v - offset) / factor, which has to be whole. */
+/* Sets the symbol to (v - offset) / factor, from the first size that contains it. Requires the division to be exact. */
 static void
 solve(Checks *c, const Input *in, int dim, Value *v, const Tree *t, const Linear *l)
 {
@@ -219,7 +219,7 @@ check_symbolic(Checks *c, const Input *in, int dim, Value *v, const char *text)
 
 /* ---- one argument ------------------------------------------------------------------------------------------------ */
 
-/* A size of the archive: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. */
+/* Checks a size of the archive: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. */
 static void
 check_size(Checks *c, const Input *in, int dim, Value *v, const Json *size)
 {
@@ -262,7 +262,7 @@ check_tensor(Checks *c, const Input *in, Value *v)
 	}
 }
 
-/* None is not checked. */
+/* Checks an argument that was a constant at the export. None is not checked. */
 static void
 check_constant(Checks *c, const Input *in, Value *v)
 {
@@ -292,7 +292,7 @@ check_number(Checks *c, const Input *in, Value *v)
 
 /* ---- guards: Python over L['x'].size()[0] ------------------------------------------------------------------------ */
 
-/* A strict export calls the arguments L['flat_args'][i]: the guard with L and their paths. */
+/* A strict export calls the arguments L['flat_args'][i]. Replaces that by L and their paths. */
 static const char *
 with_paths(Checks *c, const char *text)
 {
@@ -328,7 +328,7 @@ put_path(const Tree *t, Buf *b)
 		buf_printf(b, "[%lld]", (long long)index->num.i);
 }
 
-/* ['xs'][1] and ['kw']['key'] are the arguments xs_1 and key, where the original forward takes *xs and **kw. */
+/* Finds ['xs'][1] and ['kw']['key'] as the arguments xs_1 and key, for a forward with *xs and **kw. */
 static Value *
 find_spread(Checks *c, const char *path)
 {
@@ -343,7 +343,7 @@ find_spread(Checks *c, const char *path)
 	return map_get(&c->paths, path);
 }
 
-/* L['d']['key'] */
+/* Finds L['d']['key']. */
 static Value *
 find_input(Checks *c, const Tree *t)
 {
@@ -360,7 +360,7 @@ find_input(Checks *c, const Tree *t)
 	return v;
 }
 
-/* x.size()[i], x.stride()[i], or an argument itself. */
+/* Finds x.size()[i], x.stride()[i] or an argument itself. */
 static Value *
 find_part(Builder *b, void *arg, const Tree *t)
 {
@@ -382,8 +382,8 @@ find_part(Builder *b, void *arg, const Tree *t)
 			build_int(b, index->num.i));
 }
 
-/* Does it ask for what an argument is a view of, as the argument of the export was one?  Kiln's are no views, and the
- * program does not see it. */
+/* Whether the guard reads the base of an argument that was a view at the export. Kiln's arguments are no views, and the
+ * program cannot tell. */
 static bool
 asks_base(const Tree *t)
 {

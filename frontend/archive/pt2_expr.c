@@ -1,15 +1,15 @@
 /*
- * Expressions over sizes: SymPy's own text of them (srepr), and Python's in guards.
+ * Expressions over sizes: SymPy's text (srepr), and Python's in guards.
  *
- * Both are expressions of Python, so that one parser reads them: Mul(Integer(2), Symbol('s0')) is a call, and so
- * becomes what 2 * s0 becomes.
+ * Both are expressions of Python, so one parser reads them. Mul(Integer(2), Symbol('s0')) is a call, and emits the same
+ * nodes as 2 * s0.
  */
 #include "pt2.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the parts are called ------------------------------------------------------------------------------- */
+/* ---- names of functions and operators ----------------------------------------------------------------------- */
 
 typedef struct FunctionRow { const char *name, *target; } FunctionRow;
 
@@ -69,7 +69,7 @@ expr_parse(Builder *b, const char *text, const char *what)
 	return parse_expression(b->cx, s);
 }
 
-/* Name(...): its name, else null. */
+/* Name of the function that the tree calls. Null if it is no such call. */
 static const char *
 called(const Tree *t)
 {
@@ -164,7 +164,7 @@ typedef struct Finder { ExprName *find; void *arg; } Finder;
 
 static Value *value(Builder *, const Tree *, const Finder *);
 
-/* f(a, b, c) of a function of two: f(f(a, b), c). */
+/* Applies a function of two arguments to n: f(f(a, b), c). */
 static Value *
 apply(Builder *b, const char *target, Value *const *args, int n)
 {
@@ -180,7 +180,7 @@ apply(Builder *b, const char *target, Value *const *args, int n)
 	return two[0];
 }
 
-/* (x // d) % m;  -(-a // b) */
+/* ModularIndexing: (x // d) % m. CeilDiv: -(-a // b). Null for other names. */
 static Value *
 composed(Builder *b, const char *name, Value *const *a, int n)
 {
@@ -220,7 +220,7 @@ call_value(Builder *b, const Tree *t, const Finder *f)
 	return strchr(name, '.') ? python_call(b, name, in, n) : composed(b, name, in, n);
 }
 
-/* a < b < c */
+/* a < b < c. */
 static Value *
 chain(Builder *b, const Tree *t, const Finder *f)
 {
@@ -278,7 +278,7 @@ write_joined(const Writer *w, const Tree *call, const char *between, int outside
 	}
 }
 
-/* As SymPy does, whose texts are keys of the archive's ranges: 2*s0 - 1 */
+/* Prints a sum as SymPy does, 2*s0 - 1, since such texts are keys of the archive's ranges. */
 static void
 write_sum(const Writer *w, const Tree *call)
 {
@@ -318,7 +318,7 @@ write_call(const Writer *w, const Tree *t, const char *name, int outside)
 	buf_puts(w->to, ")");
 }
 
-/* outside: 0, 1, 2 in a sum, a product, a power. */
+/* outside: precedence of the enclosing expression. 0 for a sum, 1 for a product, 2 for a power. */
 static void
 write_expr(const Writer *w, const Tree *t, int outside)
 {

@@ -1,8 +1,8 @@
 /*
  * Higher-order operators: control flow, and regions.
  *
- * A sub-graph is a scope of its own; its inputs are the operands, by position, so it is inlined where it runs: into the
- * blocks of an If or a Loop, or, for calls and regions, in the node's place.
+ * A sub-graph is a scope of its own. Its inputs are the operands, by position. It is inlined where it runs: into the
+ * blocks of an If or a Loop, or, for calls and regions, in the place of the node.
  *
  *   cond(p, t, f, xs)              prim::If
  *   while_loop(c, f, xs, more)     prim::Loop, its condition at the start and at the end of the body
@@ -13,11 +13,12 @@
 
 #include <string.h>
 
-/* ---- graphs in their place ------------------------------------------------------------------------------- */
+/* ---- inlined graphs -------------------------------------------------------------------------------------- */
 
 static const Json *vmap_region(Builder *, const Json *node);
 
-/* All nodes from this one on, up to `until` (null: all); a region is read by its first node. */
+/* Builds the nodes from `node` up to `until`, or all if that is null. The first node of a vmap region builds the
+ * region. */
 static void
 build_nodes(Builder *b, const Json *node, const Json *until)
 {
@@ -81,7 +82,7 @@ flow_inline(Builder *b, const Json *graph, Value *const *args, int n, Values *re
 typedef struct Hop {
 	const char *name;
 	const Json *node;
-	Vec(const Json *) arg;          /* Arguments, in order */
+	Vec(const Json *) arg;          /* Arguments, in order. */
 } Hop;
 
 static Hop
@@ -112,7 +113,7 @@ hop_graph(Builder *b, const Hop *h, int i)
 	return json_need(&b->p->doc, g, "graph");
 }
 
-/* From argument i on, singly. */
+/* Appends the arguments from i on. */
 static void
 hop_rest(Builder *b, const Hop *h, int i, Values *out)
 {
@@ -138,7 +139,7 @@ as_condition(Builder *b, Value *v)
 
 /* ---- calls and regions ------------------------------------------------------------------------------------------ */
 
-/* PyTorch 2.6 names the results of a region as one list. */
+/* Binds the results of a region. PyTorch 2.6 names them as one list. */
 static void
 bind_region(Builder *b, const Json *outputs, const Values *results)
 {
@@ -156,7 +157,7 @@ bind_region(Builder *b, const Json *outputs, const Values *results)
 	node_bind(b, outputs, &one, 1);
 }
 
-/* fn(graph, ..., operands): the operands from argument `first` on. */
+/* Calls fn(graph, ..., operands). first: index of the first operand. */
 static void
 call_graph(Builder *b, const Hop *h, int graph, int first)
 {
@@ -179,7 +180,7 @@ plain_call(Builder *b, const Hop *h)
 	call_graph(b, h, 0, 1);
 }
 
-/* As `with torch.no_grad()` has it. */
+/* Builds a region as `with torch.no_grad()` would. */
 static void
 set_grad_enabled(Builder *b, const Hop *h)
 {
@@ -189,7 +190,7 @@ set_grad_enabled(Builder *b, const Hop *h)
 	Function *fn;
 
 	if (!on)
-		fail(b->cx, b->at, "%s does not say whether", h->name);
+		fail(b->cx, b->at, "%s lacks the bool that turns gradients on or off", h->name);
 	t = unit_context(b->cx, b->p->unit, json_flag(&b->p->doc, on, "as_bool") ? "enable_grad" : "no_grad");
 	fn = class_method(class_info(t), "__init__");
 	unit_call(b->cx, fn, b->at);
@@ -206,7 +207,7 @@ set_grad_enabled(Builder *b, const Hop *h)
 	graph_emit(b->g, "prim::Exit", b->at, 1, scope->out, 1)->out[0]->type = &rt_type_none;
 }
 
-/* (device, dtype, enabled, cache, graph, ...): a region for another device than the CPU changes nothing here. */
+/* (device, dtype, enabled, cache, graph, ...). A region for another device than the CPU has no effect. */
 static void
 autocast(Builder *b, const Hop *h)
 {
@@ -216,7 +217,7 @@ autocast(Builder *b, const Hop *h)
 	const int outside = b->autocast;
 
 	if (!device || !on)
-		fail(b->cx, b->at, "%s does not say for what", h->name);
+		fail(b->cx, b->at, "%s lacks its device, or the bool that turns autocast on or off", h->name);
 	if (!strcmp(json_text_of(&b->p->doc, device, "device"), "cpu")) {
 		b->autocast = !json_flag(&b->p->doc, on, "enabled") ? -1
 			: dtype ? dtype_of_export(json_int(&b->p->doc, dtype, "dtype")) : RT_bf16;
@@ -225,7 +226,7 @@ autocast(Builder *b, const Hop *h)
 	b->autocast = outside;
 }
 
-/* with_effects(token, operator, ...): the operator itself, since nodes with effects keep their order. */
+/* with_effects(token, operator, ...): calls the operator. Nodes with effects keep their order anyway. */
 static void
 with_effects(Builder *b, const Hop *h)
 {
@@ -282,8 +283,8 @@ cond(Builder *b, const Hop *h)
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
-/* Makes a loop with carried values and begins to build its body; their values inside, tensors of any rank, are put into
- * `inside`. */
+/* Makes a loop with carried values and begins to build its body. Appends their values in the body, tensors of any rank,
+ * to `inside`. */
 static Node *
 begin_loop(Builder *b, Value *most, Value *go, const Values *carried, Values *inside)
 {
@@ -366,7 +367,8 @@ stacked(Builder *b, Value *list, int64_t dim)
 	return build_op(b, "aten::stack", 2, list, build_int(b, dim));
 }
 
-/* f(carry.., row of each x.., more..) -> carry.., y..: the loop, then final carries and stacked ys into `results`. */
+/* f(carry.., row of each x.., more..) -> carry.., y..: emits the loop. Appends final carries and stacked ys to
+ * `results`. */
 static void
 over_rows(Builder *b, const Json *f, const Values *init, const Values *xs, const Values *more, Values *results)
 {
@@ -375,7 +377,7 @@ over_rows(Builder *b, const Json *f, const Values *init, const Values *xs, const
 	Node *n;
 
 	if (!xs->n || ny < 0)
-		fail(b->cx, b->at, "a loop over rows has nothing to go over, or too few results");
+		fail(b->cx, b->at, "a loop over rows has no tensor to iterate over, or too few results");
 	empty_lists(b, ny, &lists);
 	n = begin_loop(b, build_op(b, "aten::size", 2, xs->at[0], build_int(b, 0)), build_bool(b, true), init, &inside);
 	for (int i = 0; i < xs->n; i++) {
@@ -422,13 +424,13 @@ scan(Builder *b, const Hop *h)
 /* ---- vmap -------------------------------------------------------------------------------------------------------- */
 
 /*
- * What vmap has left in a program are nodes between _vmap_increment_nesting(n, how) and _vmap_decrement_nesting(): in
- * between, _add_batch_dim(x, dim, level) makes every row of x a value of its own, and _remove_batch_dim(y, level, n,
- * dim) puts the rows together again.  So the region is the body of a loop over the rows.
+ * vmap leaves nodes between _vmap_increment_nesting(n, how) and _vmap_decrement_nesting(). Inside this region,
+ * _add_batch_dim(x, dim, level) makes every row of x a value, and _remove_batch_dim(y, level, n, dim) stacks the rows
+ * again. So the region becomes the body of a loop over the rows.
  */
 typedef struct Vmap {
 	Node *loop;
-	Vec(const Json *) out;          /* nodes _remove_batch_dim */
+	Vec(const Json *) out;          /* The _remove_batch_dim nodes. */
 	Values lists;
 } Vmap;
 
@@ -442,7 +444,7 @@ batch_name(Builder *b, const Json *node)
 	return strncmp(target, batch, sizeof batch - 1) ? "" : target + sizeof batch - 1;
 }
 
-/* The node that ends the region which begins behind `node`; fails when there is none. */
+/* Last node of the region that begins after `node`. Fails if there is none. */
 static const Json *
 region_end(Builder *b, const Json *node)
 {
@@ -472,7 +474,7 @@ find_results(Builder *b, Vmap *v, const Json *from, const Json *end)
 	}
 }
 
-/* A node inside that is vmap's own; false: any other. */
+/* Builds a node that belongs to vmap. False for other nodes. */
 static bool
 batch_node(Builder *b, Vmap *v, const Json *node)
 {
@@ -507,7 +509,7 @@ vmap_results(Builder *b, const Vmap *v)
 	}
 }
 
-/* Builds the region; returns the node behind it. */
+/* Builds the region and returns the node after it. */
 static const Json *
 vmap_region(Builder *b, const Json *node)
 {
@@ -541,7 +543,7 @@ vmap_region(Builder *b, const Json *node)
 	return json_next(end);
 }
 
-/* ---- which ------------------------------------------------------------------------------------------------------- */
+/* ---- table of operators ------------------------------------------------------------------------------------------ */
 
 typedef struct FlowRow { const char *name; void (*build)(Builder *, const Hop *); } FlowRow;
 

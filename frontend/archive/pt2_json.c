@@ -1,9 +1,9 @@
 /*
- * JSON of torch.export archives, by cJSON.
+ * JSON of torch.export archives, parsed by cJSON.
  *
- * Before a text is parsed it is walked once: how deep it nests and how many values it has is bounded, since a value
- * takes a node of memory; and integers of 16 digits and more are put in quotes, since cJSON keeps numbers as doubles.
- * A document lives as long as the compile, and so do its texts.
+ * Before a text is parsed, one walk bounds its nesting and its number of values, since a value takes a node of memory.
+ * The walk also puts integers of 16 digits and more in quotes, since cJSON keeps numbers as doubles. A document and its
+ * texts live as long as the compile.
  */
 #include "pt2.h"
 
@@ -28,12 +28,12 @@ json_bad(const JsonDoc *d, const char *fmt, ...)
 	fail(d->cx, (Range){ 0 }, "%s: %s", d->name, text);
 }
 
-/* ---- before it is parsed -------------------------------------------------------------------------------- */
+/* ---- the walk before parsing -------------------------------------------------------------------------- */
 
 typedef struct Walk {
 	const JsonDoc *d;
 	const char *p, *end;
-	Buf     out;             /* the text with long integers in quotes */
+	Buf     out;             /* Text with long integers in quotes. */
 	int64_t nested, values;
 } Walk;
 
@@ -67,7 +67,7 @@ walk_number(Walk *w)
 	buf_puts(&w->out, quoted ? "\"" : "");
 }
 
-/* Numbers that JSON lacks, which Python writes as words: texts, as newer archives have them. */
+/* Puts numbers that JSON lacks in quotes. Python writes them as words, newer archives as texts. */
 static bool
 walk_word(Walk *w)
 {
@@ -247,7 +247,7 @@ json_int(const JsonDoc *d, const Json *v, const char *what)
 	return n;
 }
 
-/* What JSON has no number for is a text; so is a whole number of many digits. */
+/* Reads a number, or a text with a number: JSON has no inf or nan, and long integers are in quotes. */
 double
 json_float(const JsonDoc *d, const Json *v, const char *what)
 {

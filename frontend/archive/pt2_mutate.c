@@ -1,8 +1,9 @@
 /*
- * auto_functionalized: operators that write, made functional.  The node returns copies of what the operator wrote to.
+ * auto_functionalized: operators that write, made functional. The node returns copies of the arguments that the
+ * operator writes to.
  *
- * In its first form the node has the operator's own arguments.  In the second, written arguments are views of bases
- * (_all_bases): `_x_base_index` says of which one, and `_x_slice_dim`, `_x_size` or `_x_alias` which view x is.
+ * In its first form the node has the operator's own arguments. In the second, written arguments are views of bases
+ * (_all_bases). `_x_base_index` is the index of the base. `_x_slice_dim`, `_x_size` or `_x_alias` describes the view x.
  */
 #include "pt2.h"
 
@@ -11,8 +12,8 @@
 typedef struct Call {
 	Builder    *b;
 	const char *name;
-	Op         *op;              /* null: Kiln lacks it */
-	Map         given;           /* name -> Json of an Argument */
+	Op         *op;              /* Null if Kiln lacks the operator. */
+	Map         given;           /* Name -> Json of an Argument. */
 	NamedValues args;
 } Call;
 
@@ -74,7 +75,7 @@ part(Call *c, const char *arg, const char *what)
 	return v ? arg_value(c->b, v, NULL) : graph_constant_typed(c->b->g, rt_none(), &rt_type_none, c->b->at);
 }
 
-/* The argument as a view of its base; null: it is None. */
+/* Returns the argument as a view of its base. Null if it is None. */
 static Value *
 view_of(Call *c, const char *arg, const Values *bases)
 {
@@ -96,7 +97,7 @@ view_of(Call *c, const char *arg, const Values *bases)
 	return v;
 }
 
-/* A list of views: _x_length, _x_0_base_index ... */
+/* Returns a list of views from _x_length, _x_0_base_index ... */
 static Value *
 views_of(Call *c, const char *arg, const Values *bases)
 {

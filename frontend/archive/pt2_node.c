@@ -1,17 +1,17 @@
 /*
  * Nodes of an exported program as nodes of a graph.
  *
- * An operator is looked up by its name and overload; its arguments have the schema's names, and those that are left out
- * have the schema's defaults.  A number for a Tensor, which Python wraps, goes to the overload for numbers where there
- * is one. Python's functions on numbers are rows of pt2.def.  What Kiln lacks is noted, or ends reading, at the node's
- * line.
+ * An operator is looked up by its name and overload. Its arguments have the schema's names, and missing ones get the
+ * schema's defaults. For a number in place of a Tensor, which Python wraps, the overload for numbers is called if there
+ * is one. Python's functions on numbers are rows of pt2.def. An operator that Kiln lacks is noted, or ends the reading,
+ * at the node's line.
  */
 #include "pt2.h"
 
 #include <ctype.h>
 #include <string.h>
 
-enum { OP_VERSION = 10 };      /* of the operators' meaning: today's */
+enum { OP_VERSION = 10 };      /* Version of the operators' meanings: the newest. */
 
 /* ---- Python's functions ----------------------------------------------------------------------------------- */
 
@@ -40,7 +40,7 @@ row_function(Builder *b, int row)
 	return b->p->texts[row];
 }
 
-/* Null: the row does not take these arguments. */
+/* Null if the row does not accept these arguments. */
 static Value *
 try_row(Builder *b, int row, NamedValue *args, int n, bool last)
 {
@@ -121,8 +121,9 @@ cast_of(const char *name)
 	return CAST_none;
 }
 
-/* By the operators of TorchScript's autocast pass. The one that lowers takes only float32, torch.autocast also the
- * other type of 16 bits: it goes by float32, which holds all of both. */
+/* Casts by the operators of TorchScript's autocast pass. Its cast to the lower precision accepts only float32, while
+ * torch.autocast also accepts the other 16-bit type. So the value is first cast to float32, which represents both
+ * exactly. */
 static Value *
 cast_tensor(Builder *b, Value *v, Cast cast)
 {
@@ -133,7 +134,7 @@ cast_tensor(Builder *b, Value *v, Cast cast)
 	       build_op(b, "aten::_autocast_to_reduced_precision", 5, full, no, yes, dtype, dtype);
 }
 
-/* Tensors of the list that is made there. */
+/* Casts the tensors of a list that the graph constructs. */
 static Value *
 cast_list(Builder *b, Value *list, Cast cast)
 {
@@ -145,7 +146,7 @@ cast_list(Builder *b, Value *list, Cast cast)
 	return build_list(b, list->type->of[0], v, made->nin);
 }
 
-/* Is a label of two operands summed over?  Then an einsum is a product. */
+/* Whether an einsum is a product: two operands have a label that is summed over. */
 static bool
 is_product(const Value *equation)
 {
@@ -191,7 +192,7 @@ cast_arguments(Builder *b, const char *name, NamedValues *args)
 
 /* ---- operators ------------------------------------------------------------------------------------------------ */
 
-/* "torch.ops.aten.add.Tensor": the overload Tensor of "aten::add". */
+/* Finds the overload Tensor of "aten::add" for "torch.ops.aten.add.Tensor". */
 Op *
 operator_find(Builder *b, const char *target, const char **name)
 {
@@ -209,7 +210,7 @@ operator_find(Builder *b, const char *target, const char **name)
 static void
 read_arguments(Builder *b, const Schema *s, const Json *first, NamedValues *out)
 {
-	int at = 0;                          /* of those without a name */
+	int at = 0;                          /* Index among the arguments without a name. */
 
 	for (const Json *i = first; i; i = json_next(i)) {
 		const char *name = json_text_or(&b->p->doc, i, "name", "");
@@ -221,7 +222,7 @@ read_arguments(Builder *b, const Schema *s, const Json *first, NamedValues *out)
 	}
 }
 
-/* Numbers where the schema has tensors become tensors that are weak in type promotion, as Python makes them. */
+/* Wraps numbers for which the schema has tensors, as Python does. Such tensors are weak in type promotion. */
 static void
 wrap_numbers(Builder *b, const Schema *s, NamedValues *args)
 {
@@ -255,7 +256,7 @@ try_overload(Builder *b, Op *op, const NamedValues *args, bool implicit, Buf *wh
 	return in ? emit_schema_node(b->g, op, b->at, in, s->nargs) : NULL;
 }
 
-/* The overload of the archive's name; or, where that takes no number, the one that does. */
+/* Calls the overload that the archive names, or another one if that does not accept a number. */
 static Node *
 call_overload(Builder *b, const char *name, Op *op, NamedValues *args, Buf *why)
 {
@@ -273,7 +274,7 @@ call_overload(Builder *b, const char *name, Op *op, NamedValues *args, Buf *why)
 	return n;
 }
 
-/* What a node's result is said to be. */
+/* Type of a node's result according to the archive. */
 static const Type *
 type_of_output(Builder *b, const Json *output)
 {
@@ -284,7 +285,7 @@ type_of_output(Builder *b, const Json *output)
 		: &rt_type_tensor;
 }
 
-/* A node that stands for an operator that is lacking, so that the rest is read, too; without: the end. */
+/* Emits a node for an operator that is lacking, so that reading goes on. Fails if cx->lacking does not collect them. */
 static Node *
 note_lacking(Builder *b, const char *name, const NamedValues *args, const Json *outputs, const char *why)
 {
@@ -306,8 +307,8 @@ note_lacking(Builder *b, const char *name, const NamedValues *args, const Json *
 	return n;
 }
 
-/* A view that was exported may be possible only by the strides that PyTorch's kernels gave, such as attention's.  In a
- * program without writes it becomes a reshape, which is possible by any strides and has the same values. */
+/* An exported view may be possible only with the strides of PyTorch's kernels, such as attention's. In a program
+ * without writes it becomes a reshape, which works with any strides and has the same values. */
 static void
 view_by_any_strides(Builder *b, const char **name, Op **op, NamedValues *args)
 {
@@ -347,7 +348,7 @@ operator_call(Builder *b, const char *target, const Json *input, Values *results
 
 /* ---- results -------------------------------------------------------------------------------------------------- */
 
-/* The number as the archive says that it is: a Scalar, or a tensor of one element, becomes one. */
+/* Converts a Scalar or a tensor of one element to the number type of the archive. */
 static Value *
 as_number(Builder *b, Value *v, const Type *t)
 {
@@ -375,8 +376,8 @@ bind_list(Builder *b, const Json *names, Value *list)
 	}
 }
 
-/* A tensor has so many dims as the archive says.  Names of inner graphs may be those of the outer one: of these nothing
- * is known. */
+/* Notes the rank that the archive declares. Names of inner graphs may repeat those of the outer one, so they are left
+ * out. */
 static void
 note_rank(Builder *b, const char *name, Value *v)
 {
@@ -436,7 +437,7 @@ python_node(Builder *b, const char *target, const Json *node)
 	node_bind(b, json_get(node, "outputs"), &v, 1);
 }
 
-/* A tensor that one of a class of Python is made of: an attribute of the object that stands for it. */
+/* Reads a tensor that is a part of a Python tensor subclass: an attribute of the object that replaces it. */
 static void
 part_node(Builder *b, const Json *node)
 {
@@ -446,7 +447,7 @@ part_node(Builder *b, const Json *node)
 
 	read_arguments(b, NULL, json_first(json_get(node, "inputs")), &args);
 	if (args.n != 2 || !value_constant(args.at[1].v, &name) || name.tag != RT_STR)
-		fail(b->cx, b->at, "which part of a tensor is not said");
+		fail(b->cx, b->at, "the node does not name the part of the tensor that it reads");
 	v = build_part(b, args.at[0].v, name.u.str->s);
 	node_bind(b, json_get(node, "outputs"), &v, 1);
 }

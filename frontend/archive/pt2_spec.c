@@ -1,11 +1,11 @@
 /*
  * Pytrees: how the flat arguments and results of a program were nested in Python.
  *
- * The method gets the TorchScript signature that says the same, so that arguments have the same keys as those of any
- * other model: a list whose elements are of one type is a List, a dict likewise a Dict.  Others, and what holds a None,
- * are a tuple or a NamedTuple, whose keys are the same.  Results that are lists of numbers are tuples, too: each number
- * has a key of its own; and a dict that is a result has values of a Union.  One with keys of both kinds is no Dict.
- * What a library registered is a dict where it names its values, as transformers' results do, else a tuple.
+ * The method gets a TorchScript signature with the same nesting, so that arguments have the same keys as those of any
+ * other model. A list whose elements have one type becomes a List, a dict a Dict. Other lists and dicts, and those with
+ * a None, become a tuple or a NamedTuple, which has the same keys. In results, lists of numbers become tuples, so that
+ * each number has its own key, and dicts have values of a Union. A dict with int and text keys does not become a Dict.
+ * A class that a library registered becomes a dict if it names its values, as transformers' results do, else a tuple.
  */
 #include "pt2.h"
 
@@ -58,8 +58,8 @@ keys_of(const JsonDoc *d, const Json *dict)
 	return json_parse(d, context, (int64_t)strlen(context));
 }
 
-/* The names of n values, where a class that others registered says them: a list of them (transformers' ModelOutput), or
- * that and the names of fields that were None (register_dataclass); else null. */
+/* Names of n values in the context of a registered class: a list of names (transformers' ModelOutput), or a pair of
+ * that list and the names of fields that were None (register_dataclass). Null if there are none. */
 static const Json *
 names_of(const JsonDoc *d, const Json *node, int n)
 {
@@ -162,7 +162,7 @@ dict_key(Graph *g, const Spec *s, int i, Range at)
 	return graph_constant(g, value_str(g->cx, s->key[i], -1), at);
 }
 
-/* A dict must have these keys and no other. */
+/* Emits a check that a dict has as many keys as the spec. */
 static void
 check_length(Graph *g, const Spec *s, Value *v, Range at)
 {

@@ -1,11 +1,11 @@
 /*
- * A program as text, a line for each node, which errors point at.
+ * Writes a program as text, with a line for each node, to which errors refer.
  *
  *   def forward(x, p_l_weight, p_l_bias):
  *     linear = torch.ops.aten.linear.default(x, p_l_weight, p_l_bias)
  *     return (linear)
  *
- * Beside each line stands the line of Python that the node was traced from: the last of its stack trace.
+ * Each line is mapped to the line of Python that the node was traced from: the last one of its stack trace.
  */
 #include "pt2.h"
 
@@ -16,7 +16,7 @@ typedef struct Writer {
 	Exported *p;
 	Buf       b;
 	int       depth;
-	bool      floats;        /* the value written now is declared as a float, or a list of them */
+	bool      floats;        /* Whether the current value is declared as a float, or as a list of floats. */
 } Writer;
 
 static void
@@ -95,7 +95,7 @@ indent(Writer *w)
 		buf_puts(&w->b, "  ");
 }
 
-/* Ends a line; names of the archive must not contain a newline. */
+/* Ends a line. Replaces control characters in it, such as newlines in names of the archive, by blanks. */
 static void
 end_line(Writer *w, int64_t from)
 {
@@ -165,7 +165,8 @@ put_graph(Writer *w, const char *name, const Json *graph)
 
 typedef struct Lines { SourceMap map; Exported *p; } Lines;
 
-/* The last `File "a.py", line 3, in f` of a stack trace, and the line of source below it. */
+/* Source of the last `File "a.py", line 3, in f` of a stack trace, with the source line below it. Null if there is
+ * none. */
 static const Source *
 original_of(Exported *p, const Json *node)
 {

@@ -1,19 +1,19 @@
 /*
  * Payloads: parameters, buffers and constants of an exported program, by name.
  *
- * Since PyTorch 2.9 a config names for each a file with the bytes of a whole storage, and how the tensor lies in it;
- * payloads that name one file share the storage, and those that are the same part of it are one tensor.  Before, and
- * for subclasses of Tensor, a file is what torch.save wrote: an archive in the archive.
+ * Since PyTorch 2.9, a config names for each payload a file with the bytes of a storage, and the geometry of the
+ * tensor. Payloads with the same file share the storage, and payloads with the same geometry in it are one tensor.
+ * Before, and for subclasses of Tensor, a file is what torch.save wrote: an archive in the archive.
  */
 #include "pt2.h"
 
 #include <string.h>
 
-typedef struct Table {           /* of weights, or of constants */
-	const char *folder;      /* data/weights */
+typedef struct Table {           /* Table of weights or of constants. */
+	const char *folder;      /* data/weights or data/constants. */
 	JsonDoc     doc;
-	Map         config;      /* name -> Json of a payload; */
-	IValue      saved;       /* or a dict, as torch.save wrote it */
+	Map         config;      /* Name -> Json of a payload. */
+	IValue      saved;       /* Dict that torch.save wrote, if there is no config. Else None. */
 	Storages   *storages;
 } Table;
 
@@ -21,8 +21,8 @@ struct Payloads {
 	Cx      *cx;
 	RtCx    *rt;
 	Archive *archive;
-	Table    table[2];       /* constants: 1 */
-	Map      tensors;        /* file and geometry -> RtTensor */
+	Table    table[2];       /* [0]: weights. [1]: constants. */
+	Map      tensors;        /* File and geometry -> RtTensor. */
 };
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -42,7 +42,7 @@ read_config(Payloads *p, Table *t, const char *member)
 	}
 }
 
-/* The first of these members that the archive has. */
+/* Reads the first of the possible members that the archive has. */
 static void
 read_table(Payloads *p, Table *t, const char *folder, const char *program, const char *oldest)
 {
@@ -77,7 +77,7 @@ payloads_new(const Exported *e, RtCx *rt, Archive *a, const char *program)
 
 /* ---- raw files --------------------------------------------------------------------------------------------------- */
 
-/* Numbers as {"as_int": 3}, as payloads have them. */
+/* Reads sizes, which may be objects such as {"as_int": 3}. */
 static int
 sizes(const JsonDoc *d, const Json *list, int64_t *to, const char *what)
 {
@@ -113,7 +113,7 @@ check_layout(const JsonDoc *d, const Json *meta, const char *name)
 		fail_lacks(d->cx, (Range){ 0 }, "%s: '%s': Kiln lacks sparse tensors", d->name, name);
 }
 
-/* The whole file as elements of this type. */
+/* Returns the whole file as elements of this type. */
 static IValue
 whole_file(Payloads *p, const Table *t, const char *file, RtDtype dtype)
 {
@@ -152,7 +152,7 @@ cut_out(Payloads *p, const Table *t, const Json *payload, const char *name)
 	return r;
 }
 
-/* Is it the same part of the same file, and the same kind of state?  Then it is the same tensor. */
+/* Key of a tensor. Payloads with the same part of the same file and the same kind of state are one tensor. */
 static const char *
 identity(Payloads *p, const Table *t, const Json *payload, const RtTensor *r)
 {
@@ -197,7 +197,7 @@ read_pickled(Cx *cx, void *arg)
 	o->v = archive_parts(archive_nested(o->p->archive, o->member), o->p->rt);
 }
 
-/* A tensor, or a dict of the tensors that a class of Python is made of.  Errors end with the weight's name. */
+/* Reads a tensor, or a dict of the tensors in an object of a Python class. Errors end with the weight's name. */
 static IValue
 pickled_tensor(Payloads *p, const Table *t, const Json *payload, const char *name)
 {
