@@ -131,12 +131,22 @@ typedef struct RtWeightForm { const char *name; int64_t bytes; } RtWeightForm;
 
 /* cuda.c, linked into programs with code for the GPU only */
 typedef struct RtCudaImage { int arch; int64_t offset; } RtCudaImage;   /* 90: machine code; -90: PTX; in the weights */
+/* A kind of step that leaves the device, or the reason why a specialization has no device code (name is null). */
+typedef struct RtCudaStep {
+	int specialization, times;
+	const char *name, *why;
+} RtCudaStep;
 typedef struct RtCudaProgram {
 	const RtCudaImage *image;
 	const char *const *kernel;       /* names */
 	int nimage, nkernel;
+	const int *launches;             /* by specialization: kernels launched there; -1: it has no device code */
+	const RtCudaStep *host;          /* nhost: steps of device code that the host computes */
+	int nhost;
 	int  (*start)(RtCx *, const struct RtProgram *);
 	void (*stop)(RtCx *);
+	/* prints, for --info, what of a specialization runs on the device: a member of a JSON object, or lines */
+	void (*about)(struct Buf *, const struct RtCudaProgram *, int specialization, bool json);
 } RtCudaProgram;
 
 /* What all contexts that have loaded a program share, under one lock: a program's only data that is written. */
@@ -466,6 +476,10 @@ IValue rt_without_data(RtCx *, IValue);
 void  rt_see(RtSeen *, IValue);
 void  rt_seen_back(RtSeen *, int n);     /* what was seen behind the first n tensors is forgotten */
 void  rt_seen_free(RtSeen *);
+
+/* ---- cuda_info.c: what runs on the device, for --info ----------------------------------------------------------- */
+
+void rt_cuda_about(struct Buf *, const RtCudaProgram *, int specialization, bool json);
 
 /* ---- cuda.c: the device ----------------------------------------------------------------------------------------- */
 

@@ -170,11 +170,12 @@ lower_reduction(Plan *p, const Node *n, Lowered *out)
 }
 
 int
-lower_gpu(Plan *p, const Node *n, KernelCall *calls)
+lower_gpu(Plan *p, const Node *n, KernelCall *calls, const char **why)
 {
 	Row r = { .p = p, .n = n, .calls = calls };
 	Lowered l;
 
+	*why = "the operands' types or layouts have no generated kernel";
 	if (node_is_map(n)) {
 		if (!lower_map(p, n, &l))
 			return 0;
@@ -183,9 +184,15 @@ lower_gpu(Plan *p, const Node *n, KernelCall *calls)
 	}
 	if (!form_of(&r, true))
 		return 0;
-	for (int i = 0; i < r.ncall; i++)
-		if ((!calls[i].kernel && !calls[i].cuda) || calls[i].repeat)
-			return 0;
+	for (int i = 0; i < r.ncall; i++) {
+		if (calls[i].repeat)
+			*why = "its kernels are launched in a loop, which has no CUDA form";
+		else if (!calls[i].kernel && !calls[i].cuda)
+			*why = "its kernel is written in C and has no CUDA form";
+		else
+			continue;
+		return 0;
+	}
 	return r.ncall;
 }
 

@@ -124,17 +124,24 @@ emit_launch(Emit *e, const KernelCall *from, CudaCall *to)
 	to->kernel = add_kernel(e, k->name, kernel_comment(k), kernel_print_cuda(k, &s));
 }
 
-/* The node's launches; 0: not all of them can be on the GPU. */
+/* The node's launches. 0: not all of them can be on the GPU; *why is the reason. */
 static int
-launches(Plan *p, const Node *n, KernelCall *calls)
+launches(Plan *p, const Node *n, KernelCall *calls, const char **why)
 {
-	const int count = lower_gpu(p, n, calls);
+	const int count = lower_gpu(p, n, calls, why);
 
-	for (int i = 0; i < count; i++)
-		if (calls[i].kernel && (!kernel_has_cuda(calls[i].kernel) ||
-					!size_at_most(calls[i].kernel->sizes, kernel_points(calls[i].kernel),
-						      INT32_MAX)))
+	for (int i = 0; i < count; i++) {
+		const Kernel *k = calls[i].kernel;
+
+		if (k && !kernel_has_cuda(k)) {
+			*why = "its kernel reads through tables of indices, which CUDA kernels do not";
 			return 0;
+		}
+		if (k && !size_at_most(k->sizes, kernel_points(k), INT32_MAX)) {
+			*why = "its kernel has more than 2^31 points";
+			return 0;
+		}
+	}
 	return count;
 }
 
@@ -142,15 +149,16 @@ bool
 node_is_cuda(Plan *p, const Node *n)
 {
 	KernelCall calls[MAX_KERNEL_CALLS];
+	const char *why;
 
-	return launches(p, n, calls) > 0;
+	return launches(p, n, calls, &why) > 0;
 }
 
 int
-emit_cuda(Emit *e, Plan *p, const Node *n, CudaCall *to)
+emit_cuda(Emit *e, Plan *p, const Node *n, CudaCall *to, const char **why)
 {
 	KernelCall from[MAX_KERNEL_CALLS];
-	const int count = launches(p, n, from);
+	const int count = launches(p, n, from, why);
 
 	for (int i = 0; i < count; i++)
 		if (from[i].cuda)

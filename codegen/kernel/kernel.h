@@ -160,6 +160,8 @@ typedef struct Emit {            /* one program */
 	Out      cuda;           /* its kernels */
 	Map      cuda_texts;     /* a kernel's text -> its index + 1 */
 	Vec(const char *) cuda_kernels;
+	Vec(RtCudaStep) host_steps;      /* steps of device code that the host computes */
+	Vec(int) gpu_launches;           /* by specialization; -1: it has no device code */
 	bool     bench_code;     /* launches are numbered, and described for kiln bench */
 	Buf      launches;       /* ... so: elements of a JSON array */
 	Buf     *listing;        /* gets the text form of each launch: launch_print; or null */
@@ -221,6 +223,8 @@ typedef struct Buffer {          /* a storage of the specialized graph */
 } Buffer;
 
 typedef enum Joined { JOINED_NONE, JOINED_SOME, JOINED_ALL } Joined;       /* made in their places in the result */
+/* A node of a plan for the GPU that has no CUDA kernel, and the reason. */
+typedef struct HostStep { const Node *node; const char *why; } HostStep;
 typedef struct Plan {
 	Cx         *cx;
 	Function   *fn;
@@ -243,7 +247,9 @@ typedef struct Plan {
 	Joined     *joined;      /* by node id: of a cat's operands */
 	const Node *beyond;      /* from here on no node gets a kernel: -L kernels=N; or null */
 	int         kernels, guards;
+	int         launches;    /* kernels of a plan for the GPU that run there */
 	Vec(const Node *) calls;         /* of the runtime */
+	Vec(HostStep) host;              /* of a plan for the GPU: its steps that the host computes */
 	int64_t     streamed;    /* bytes of weights that products of few rows read */
 	bool        gpu;         /* of the program's GPU: more nodes are kernels */
 	bool        bare;        /* of a function without a runtime: results lie in the caller's arrays or the arena */
@@ -395,8 +401,9 @@ void emit_tall(Emit *, const Plan *, int64_t rows, int64_t depth);
 
 enum { MAX_KERNEL_CALLS = 64 };
 bool node_is_cuda(Plan *, const Node *);                 /* is all that the node launches data, with a form in CUDA? */
-/* Emits the node's launches on the GPU, with its epilogue; how many there are, 0: it has no kernels there. */
-int emit_cuda(Emit *, Plan *, const Node *, CudaCall *);          /* room for MAX_KERNEL_CALLS */
+/* Emits the node's launches on the GPU, with its epilogue. Returns their number. 0: it has no kernels there; *why is
+ * the reason. calls has room for MAX_KERNEL_CALLS. */
+int emit_cuda(Emit *, Plan *, const Node *, CudaCall *calls, const char **why);
 
 /* ---- pack.c: weights as kernels read them; C expressions --------------------------------------------------------- */
 

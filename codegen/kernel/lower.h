@@ -50,8 +50,8 @@ bool node_reads_once(const Node *);
 /* False: not a reduction, or one without a kernel. */
 bool lower_reduction(Plan *, const Node *, Lowered *);
 /* All launches of a node, for the GPU: kernels that are data, or CUDA; nothing is emitted.  calls has room for
- * MAX_KERNEL_CALLS and gets as many as the result says; 0: the node has none there. */
-int lower_gpu(Plan *, const Node *, KernelCall *calls);
+ * MAX_KERNEL_CALLS and gets as many as the result says; 0: the node has none there, and *why is the reason. */
+int lower_gpu(Plan *, const Node *, KernelCall *calls, const char **why);
 
 /* ---- lower_index.c ----------------------------------------------------------------------------------------------- */
 

@@ -139,6 +139,18 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 	buf_free(&b);
 }
 
+/* A text as a C string. Null: 0. */
+static const char *
+quoted(Emit *e, const char *text)
+{
+	Buf b = { 0 };
+
+	if (!text)
+		return "0";
+	out_string(&b, text, (int64_t)strlen(text));
+	return arena_text(e->cx->arena, &b);
+}
+
 /* ---- the GPU's part ---------------------------------------------------------------------------------------------- */
 
 static char *
@@ -152,6 +164,23 @@ cuda_text(Emit *e, const char *path)
 	if (e->cuda.text.n)
 		buf_add(&b, e->cuda.text.at, e->cuda.text.n);
 	return b.at;
+}
+
+/* The tables that --info prints of the device. */
+static void
+put_host_steps(Emit *e)
+{
+	out_line(&e->tail, "static const int gpu_launches[] = {");
+	for (int i = 0; i < e->gpu_launches.n; i++)
+		out_line(&e->tail, "\t%d,", e->gpu_launches.at[i]);
+	out_line(&e->tail, "\t0\n};\nstatic const RtCudaStep host_steps[] = {");
+	for (int i = 0; i < e->host_steps.n; i++) {
+		const RtCudaStep *s = &e->host_steps.at[i];
+
+		out_line(&e->tail, "\t{ %d, %d, %s, %s },", s->specialization, s->times, quoted(e, s->name),
+			 quoted(e, s->why));
+	}
+	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
 /* The kernels compiled for every architecture asked for: into the weights, with the table that finds them. */
@@ -177,8 +206,10 @@ put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 	for (int i = 0; i < e->cuda_kernels.n; i++)
 		out_line(&e->tail, "\t\"%s\",", e->cuda_kernels.at[i]);
 	out_line(&e->tail, "\t0\n};");
-	out_line(&e->tail, "static const RtCudaProgram cuda = { cuda_images, cuda_kernels, %d, %d, rt_cuda_start, "
-		 "rt_cuda_stop };", archs.n, e->cuda_kernels.n);
+	put_host_steps(e);
+	out_line(&e->tail, "static const RtCudaProgram cuda = { cuda_images, cuda_kernels, %d, %d, gpu_launches, "
+		 "host_steps, %d,\n\trt_cuda_start, rt_cuda_stop, rt_cuda_about };", archs.n, e->cuda_kernels.n,
+		 e->host_steps.n);
 }
 
 /* A row of the table, by the names of the members that are not zero. */
@@ -231,13 +262,6 @@ put_storages(Emit *e)
 			 (long long)o->bytes, o->packed ? arena_printf(e->cx->arena, "packing_%d", at) : "0");
 	}
 	out_line(&e->tail, "\t{ 0 }\n};");
-}
-
-/* The symbols' numbers and names as a C string, or 0. */
-static const char *
-quoted(Emit *e, const char *text)
-{
-	return text ? arena_printf(e->cx->arena, "\"%s\"", text) : "0";
 }
 
 /* The tables that --info prints. */
@@ -607,14 +631,17 @@ RtProgram
 emit_about(Emit *e)
 {
 	RtWeightForm *form = new(e->cx->arena, RtWeightForm, NWEIGHT_FORM + 1);
+	RtCudaProgram *cuda = new(e->cx->arena, RtCudaProgram, 1);
 
 	for (int i = 0; i < NWEIGHT_FORM; i++)
 		form[i] = (RtWeightForm){ weight_forms[i], e->weights.form_bytes[i] };
+	*cuda = (RtCudaProgram){ .launches = e->gpu_launches.at, .host = e->host_steps.at, .nhost = e->host_steps.n,
+				 .about = rt_cuda_about };
 	return (RtProgram){ .specialization = e->specializations.at, .nspecialization = e->specializations.n,
 			    .form = form, .forms = forms_names[e->forms], .weights_bytes = e->weights.bytes.n,
 			    .made_bytes = e->made_bytes, .alone_bytes = e->alone_bytes,
 			    .launches = e->launches.at ? e->launches.at : e->bench_code ? "" : NULL,
-			    .streamed = is_streamed(e) ? e->packed_bytes : 0 };
+			    .streamed = is_streamed(e) ? e->packed_bytes : 0, .cuda = e->gpu ? cuda : NULL };
 }
 
 Emit *

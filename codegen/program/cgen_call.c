@@ -53,6 +53,20 @@ changes_nothing(const Node *n)
 	return n->op && !node_writes(n) && n->op->form != OP_BODY && !node_has_effect(n);
 }
 
+/* Whether the step stores or takes apart references and reads no elements of tensors. */
+static bool
+moves_references(const Node *n)
+{
+	static const Symbol movers[] = { prim_TupleUnpack, prim_ListUnpack, prim_TupleIndex, prim_TupleSlice,
+		prim_isinstance, prim_DictConstruct, prim_GetAttr, prim_SetAttr, prim_unchecked_cast,
+		prim_unchecked_unwrap_optional, prim_CreateObject };
+
+	for (size_t i = 0; i < sizeof movers / sizeof *movers; i++)
+		if (node_is(n, movers[i]))
+			return true;
+	return false;
+}
+
 /* keep: the operands outlive the step. */
 static void
 write_call(Writer *w, const Node *n, const char *how, bool keep)
@@ -69,6 +83,8 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 	if (!changes_nothing(n))
 		write_all_stale(w);
 	vec_push(w->a, &w->p->calls, n);
+	if (w->p->gpu && !moves_references(n))
+		vec_push(w->a, &w->p->host, ((HostStep){ n, "it is a call of the runtime" }));
 }
 
 /* How the kernel uses arguments that may be conjugate or negative views; `first` results of a body precede them. */

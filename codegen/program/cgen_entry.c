@@ -82,7 +82,8 @@ typedef struct OnePlan {
 	const Specialization *spec;
 	int index;
 	const char *code, *name, *cuda;
-	Plan *plan;
+	Plan *plan, *gpu;        /* gpu: null if the specialization has no device code, and why_gpu is the reason */
+	const char *why_gpu;
 	Cause why;               /* why a dynamic one was refused last; none: none was */
 } OnePlan;
 
@@ -120,6 +121,35 @@ call_text(Emit *e, const Node *n)
 	for (int k = 0; k < n->nin; k++)
 		text = arena_printf(e->cx->arena, "%s%s%s", text, k ? ", " : "", type_print(e->cx, n->in[k]->type));
 	return arena_printf(e->cx->arena, "%s)", text);
+}
+
+/* Adds a step of the device code that the host computes; equal ones are counted. */
+static void
+add_host_step(Emit *e, RtCudaStep step)
+{
+	for (int i = 0; i < e->host_steps.n; i++) {
+		RtCudaStep *s = &e->host_steps.at[i];
+
+		if (s->specialization == step.specialization && s->name && !strcmp(s->name, step.name) &&
+		    !strcmp(s->why, step.why)) {
+			s->times++;
+			return;
+		}
+	}
+	vec_push(e->cx->arena, &e->host_steps, step);
+}
+
+/* Notes what of specialization `index` of the program runs on the device. */
+static void
+note_device(Emit *e, const OnePlan *o, int index)
+{
+	const Plan *p = o->gpu;
+
+	vec_push(e->cx->arena, &e->gpu_launches, p ? p->launches : -1);
+	if (!p)
+		add_host_step(e, (RtCudaStep){ index, 1, NULL, o->why_gpu });
+	for (int i = 0; p && i < p->host.n; i++)
+		add_host_step(e, (RtCudaStep){ index, 1, p->host.at[i].node->kind->name, p->host.at[i].why });
 }
 
 /* Each of them once; a loop that was unrolled has hundreds. */
@@ -161,6 +191,8 @@ note(Emit *e, const char *method, const OnePlan *o)
 	};
 
 	vec_push(e->cx->arena, &e->specializations, row);
+	if (e->gpu)
+		note_device(e, o, e->specializations.n - 1);
 	if (e->verbose)
 		say_calls(e, method, o->index, p);
 }
@@ -268,7 +300,8 @@ plan_cuda(Cx *cx, void *arg)
 {
 	OnePlan *o = arg;
 
-	o->cuda = emit_plan(o->e, plan_make(cx, o->fn, o->spec, PLAN_GPU, NULL), o->index, o->code);
+	o->gpu = plan_make(cx, o->fn, o->spec, PLAN_GPU, NULL);
+	o->cuda = emit_plan(o->e, o->gpu, o->index, o->code);
 }
 
 /* ... ) { it is taken; } */
@@ -328,8 +361,13 @@ make_plan(OnePlan *one)
 		return false;
 	}
 	note_refused(one, first);
-	if (one->plan && e->gpu && !one->dynamic.sizes && !cx_try(e->cx, plan_cuda, one))
+	if (one->plan && one->dynamic.sizes) {
+		one->why_gpu = "its sizes are dynamic, and kernels for the GPU have constant sizes";
+	} else if (one->plan && e->gpu && !cx_try(e->cx, plan_cuda, one)) {
 		warn_lacks(e, one->fn, "not on the GPU");
+		one->gpu = NULL;
+		one->why_gpu = arena_strdup(e->cx->arena, e->cx->err.what);
+	}
 	return one->plan;
 }
 

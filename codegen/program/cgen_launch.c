@@ -18,6 +18,7 @@ write_check(Writer *w, const Node *n)
 	out_open(&w->out, "if (wrong)");
 	write_op(w, n);
 	w->p->calls.n--;
+	w->p->host.n -= w->p->gpu;
 	out_close(&w->out);
 }
 
@@ -266,14 +267,18 @@ write_cuda_kernels(Writer *w, const Node *n)
 {
 	const Node *group = w->p->epilogue[n->id];
 	CudaCall *calls = new(w->a, CudaCall, MAX_KERNEL_CALLS);
-	const int ncall = emit_cuda(w->e, w->p, n, calls);
+	HostStep step = { .node = n };
+	const int ncall = emit_cuda(w->e, w->p, n, calls, &step.why);
 
-	if (!ncall)
+	if (!ncall) {
+		vec_push(w->a, &w->p->host, step);
 		return false;
+	}
 	write_boxes(w, group ? group : n, w->p->step[n->id]);
 	write_unshare(w, n);
 	for (int i = 0; i < ncall; i++)
 		write_cuda_launch(w, n, &calls[i]);
+	w->p->launches += ncall;
 	return true;
 }
 

@@ -11,14 +11,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static struct { int launches, up, down, across; } count;
+static struct { int launches, up, down, across, waits, blocks; long long up_bytes, down_bytes; } count;
 
 static void
 say(void)
 {
 	if (getenv("KILN_GRID_SAY"))
-		fprintf(stderr, "grid: %d launches, %d copies up, %d down, %d across\n", count.launches, count.up,
-			count.down, count.across);
+		fprintf(stderr, "grid: %d launches, %d copies up (%lld bytes), %d down (%lld), %d across, %d waits, "
+			"%d blocks left\n", count.launches, count.up, count.up_bytes, count.down, count.down_bytes,
+			count.across, count.waits, count.blocks);
 }
 
 int cuInit(unsigned flags) { return atexit(say) || flags; }
@@ -29,7 +30,7 @@ int cuDevicePrimaryCtxRelease_v2(int device) { return device; }
 int cuCtxSetCurrent(void *context) { return context != &count; }
 int cuStreamCreate(void **stream, unsigned flags) { *stream = &count; return (int)flags; }
 int cuStreamDestroy_v2(void *stream) { return stream != &count; }
-int cuStreamSynchronize(void *stream) { return stream != &count; }
+int cuStreamSynchronize(void *stream) { count.waits++; return stream != &count; }
 int cuGetErrorString(int status, const char **text) { *text = "an error of the emulated device"; return status < 0; }
 
 int
@@ -79,6 +80,7 @@ cuMemAlloc_v2(uint64_t *memory, size_t bytes)
 	if (p)
 		memset(p, 0xff, bytes);
 	*memory = (uint64_t)(uintptr_t)p;
+	count.blocks += p != NULL;
 	return !p;
 }
 
@@ -86,6 +88,7 @@ int
 cuMemFree_v2(uint64_t memory)
 {
 	free((void *)(uintptr_t)memory);
+	count.blocks -= memory != 0;
 	return 0;
 }
 
@@ -93,6 +96,7 @@ int
 cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 {
 	count.up++;
+	count.up_bytes += (long long)bytes;
 	memcpy((void *)(uintptr_t)to, from, bytes);
 	return stream != &count;
 }
@@ -101,6 +105,7 @@ int
 cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 {
 	count.down++;
+	count.down_bytes += (long long)bytes;
 	memcpy(to, (void *)(uintptr_t)from, bytes);
 	return stream != &count;
 }

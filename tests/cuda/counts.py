@@ -1,0 +1,144 @@
+"""What a call of small networks asks of the GPU's driver, counted: kernels launched, steps on the host, copies, bytes, waits.
+
+    counts.py [--mend] KILN DRIVER NVRTC OUT
+
+The networks of nets/ have the operators of known ones at a few channels and two layers. Each is built by an emulated
+toolkit, must answer on the emulated device as generic code does, and runs once and twice: the difference is one call.
+counts.txt holds what is expected. A number that is larger is a loss; one that is smaller is written there by --mend,
+which refuses larger ones. "open" is the number of bytes copied to the device before the first call ends, beyond those of
+a later call: weights.
+"""
+import json, os, re, shutil, subprocess, sys, unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, os.pardir, "program"))
+import npz                                                              # noqa: E402
+
+IMAGE = {"x": "float32[1x3x16x16]"}
+TOKENS = {"tokens": "int64[1x6]", "mask": "int64[1x6]"}
+NETS = {
+    "resnet": IMAGE, "mobilenet": IMAGE, "efficientnet": IMAGE, "unet": IMAGE, "vit": IMAGE, "ssdlite": IMAGE,
+    "bert": TOKENS, "encoder": {"tokens": "int64[8x6]", "mask": "int64[8x6]"},
+    "gpt2": {"token": "int64[1x1]", "keys": ["float32[1x4x7x8]"] * 2, "values": ["float32[1x4x7x8]"] * 2},
+    "llama": {"token": "int64[1x1]", "at": "int64[1]", "keys": ["float32[1x2x16x8]"] * 2,
+              "values": ["float32[1x2x16x8]"] * 2},
+    "cached": {"x": "float32[1x1x16]", "at": "int64[1]"},
+    "lstm": {"x": "float32[1x6x8]"}, "gru": {"x": "float32[1x6x8]"},
+}
+SAME_TEXT = {"encoder": "bert"}
+COLUMNS = ["launches", "host", "up", "up_bytes", "down", "down_bytes", "across", "syncs", "open"]
+SAID = re.compile(r"^grid: (\d+) launches, (\d+) copies up \((\d+) bytes\), (\d+) down \((\d+)\), (\d+) across, (\d+) waits, "
+                  r"(\d+) blocks left", re.M)
+
+
+def array(spec, salt):
+    """Small numbers of all signs; integers are from 0 to 3."""
+    dtype, sizes = re.fullmatch(r"(\w+)\[(.*)\]", spec).groups()
+    shape = [int(n) for n in sizes.split("x")]
+    n = 1
+    for d in shape:
+        n *= d
+    if dtype == "int64":
+        return "<i8", shape, [(i * 5 + salt) % 4 for i in range(n)]
+    return "<f4", shape, [((i * 7 + salt * 3) % 19 - 9) / 8 for i in range(n)]
+
+
+def arrays(spec):
+    flat = {}
+    for name, s in spec.items():
+        for i, one in enumerate(s if isinstance(s, list) else [s]):
+            flat[f"{name}.{i}" if isinstance(s, list) else name] = array(one, len(flat))
+    return flat
+
+
+def text_of(net):
+    with open(f"{HERE}/nets/{net}.py") as f:
+        return f.read()
+
+
+class Counts(unittest.TestCase):
+    maxDiff = None
+
+    def run_it(self, command, **env):
+        r = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env})
+        self.assertEqual(r.returncode, 0, (command, r.stdout[-2000:], r.stderr[-2000:]))
+        return r.stdout, r.stderr
+
+    def counted(self, program, inputs, *more):
+        """The driver's counts of a run."""
+        _, err = self.run_it([program, *sum((["-i", i] for i in inputs), []), "--device", "cuda", *more],
+                             LD_LIBRARY_PATH=f"{OUT}/toolkit", KILN_GRID_SM="86", KILN_GRID_SAY="1")
+        said = [int(n) for n in SAID.search(err).groups()]
+        self.assertEqual(said.pop(), 0, "blocks of device memory that are not freed")
+        return said
+
+    def measure(self, name):
+        """Counts of a call, in the order of COLUMNS, and the names of its host steps."""
+        text, out = SAME_TEXT.get(name, name), f"{OUT}/{name}"
+        model = f"{HERE}/nets/{text}.pt"
+        if not os.path.exists(model):
+            model = f"{out}.py"
+            with open(model, "w") as f:
+                f.write(text_of("common") + text_of(text))
+        npz.write(f"{out}.npz", arrays(NETS[name]))
+        self.run_it([KILN, "build", model, "-i", f"{out}.npz", "--gpu", "sm_80", "--cc", "tcc", "--cpu", "native",
+                     "--no-dynamic", "--no-source", "-o", out], CUDA_HOME=f"{OUT}/toolkit", KILN_GRID=HERE)
+        self.counted(out, [f"{out}.npz"] * 2, "--selfcheck")
+        once, twice = self.counted(out, [f"{out}.npz"]), self.counted(out, [f"{out}.npz"] * 2)
+        launches, up, up_bytes, down, down_bytes, across, syncs = [b - a for a, b in zip(once, twice)]
+        gpu = json.loads(self.run_it([out, "--info", "--json", "-"])[0])["specializations"][0]["gpu"]
+        self.assertEqual(gpu["launches"], launches, "launches that --info says")      # these networks have no loops
+        steps = ["%s%s" % (s["step"], " x%d" % s["times"] if s["times"] > 1 else "") for s in gpu["host_steps"]]
+        host = sum(s["times"] for s in gpu["host_steps"])
+        return [launches, host, up, up_bytes, down, down_bytes, across, syncs, once[2] - up_bytes], ", ".join(steps)
+
+
+def read_table():
+    rows = {}
+    with open(f"{HERE}/counts.txt") as f:
+        for line in f:
+            words = line.split(None, len(COLUMNS) + 1)
+            if words and not line.startswith("#"):
+                rows[words[0]] = [int(n) for n in words[1:len(COLUMNS) + 1]], "".join(words[len(COLUMNS) + 1:]).strip()
+    return rows
+
+
+def write_table(rows):
+    with open(f"{HERE}/counts.txt") as f:
+        head = [line for line in f if line.startswith("#")]
+    with open(f"{HERE}/counts.txt", "w") as f:
+        f.writelines(head)
+        for name, (numbers, steps) in rows.items():
+            f.write(("%-13s" % name + "".join("%*d" % (max(len(c) + 1, 9), n) for c, n in zip(COLUMNS, numbers))
+                     + "  " + steps).rstrip() + "\n")
+
+
+def test_of(name):
+    def test(self):
+        got, steps = self.measure(name)
+        want, named = TABLE.get(name, ([1 << 60] * len(COLUMNS), ""))
+        worse = ["%s: %d, were %d" % (c, g, w) for c, g, w in zip(COLUMNS, got, want) if g > w]
+        self.assertFalse(worse, name)
+        if MEND:
+            TABLE[name] = got, steps
+        else:
+            self.assertEqual((got, steps), (want, named), "fewer than counts.txt says: write them there by --mend")
+    return test
+
+
+if __name__ == "__main__":
+    MEND = "--mend" in sys.argv
+    KILN, DRIVER, NVRTC, OUT = [a for a in sys.argv[1:] if a != "--mend"]
+    TABLE = read_table()
+    os.makedirs(f"{OUT}/toolkit/lib64", exist_ok=True)
+    shutil.copy(DRIVER, f"{OUT}/toolkit/libcuda.so.1")
+    shutil.copy(NVRTC, f"{OUT}/toolkit/lib64/libnvrtc.so")
+    for name in NETS:
+        setattr(Counts, "test_" + name, test_of(name))
+    if not shutil.which("c++"):
+        print("SKIP: c++ is missing")    # the emulated toolkit compiles by it
+        sys.exit(0)
+    ok = unittest.main(argv=[sys.argv[0]], exit=False).result.wasSuccessful()
+    if MEND:
+        write_table({name: TABLE[name] for name in NETS if name in TABLE})
+    sys.exit(not ok)
