@@ -2,7 +2,8 @@
  * Kernels of the GPU: the launches of a node, where all of them are data that print_cuda.c prints.
  *
  * Sums of products are computed in tiles (rt/ops/cutile.h), and all else by a thread for each point or row, or a block
- * for each row.  Indices are 32 bits wide where they are divided.
+ * for each row.  Indices are divided in 32 bits where their range fits, else in 64; only the grid's limits bound a
+ * kernel.
  */
 #include "lower.h"
 
@@ -99,29 +100,52 @@ emit_printed(Emit *e, const KernelCall *from, CudaCall *to)
 		vec_push(e->cx->arena, &to->args, from->args.at[i]);
 }
 
-static void
-emit_launch(Emit *e, const KernelCall *from, CudaCall *to)
-{
-	Kernel *k = kernel_copy(from->kernel);
-	const bool contract = from->schedule && from->schedule->micro;
-	Schedule s;
+/* A launch before its kernel is printed. */
+typedef struct Launch {
+	Kernel  *kernel;
+	Schedule schedule;       /* of a kernel that is not in tiles */
+	bool     tiles;
+	int64_t  grid[3];
+} Launch;
 
-	*to = (CudaCall){ .grid = { 1, 1, 1 }, .checked = from->checked };
-	for (int i = 0; i < kernel_addresses(k); i++) {
-		vec_push(e->cx->arena, &to->args, from->args.at[i]);
-		to->nout += k->operand.at[i].access == ACCESS_WRITE || k->operand.at[i].access == ACCESS_UPDATE;
-	}
+/* False: the launch has more blocks than a grid may have. */
+static bool
+plan_launch(const KernelCall *from, Launch *to)
+{
+	const bool contract = from->schedule && from->schedule->micro;
+	Kernel *k = kernel_copy(from->kernel);
+
+	*to = (Launch){ .kernel = k, .grid = { 1, 1, 1 } };
 	kernel_simplify(k, 0);
 	if (contract)
 		order_axes(k);
-	if (contract && in_tiles(k, to->grid)) {
-		to->kernel = add_kernel(e, k->name, kernel_comment(k), kernel_print_cuda_tiles(k));
-		return;
+	to->tiles = contract && in_tiles(k, to->grid);
+	if (!to->tiles) {
+		to->schedule = contract ? kernel_schedule_rows(k, true, 0) : schedule_threads(k);
+		to->grid[0] = blocks(k, kernel_cuda_blocks(k, &to->schedule));
+		to->grid[1] = to->grid[2] = 1;
 	}
-	to->grid[1] = to->grid[2] = 1;
-	s = contract ? kernel_schedule_rows(k, true, 0) : schedule_threads(k);
-	to->grid[0] = blocks(k, kernel_cuda_blocks(k, &s));
-	to->kernel = add_kernel(e, k->name, kernel_comment(k), kernel_print_cuda(k, &s));
+	return to->grid[0] <= INT32_MAX;
+}
+
+static void
+emit_launch(Emit *e, const KernelCall *from, CudaCall *to)
+{
+	Kernel *k;
+	Launch l;
+
+	if (!plan_launch(from, &l))
+		BUG("%s: a launch that was planned is too large", from->kernel->name);
+	k = l.kernel;
+	*to = (CudaCall){ .checked = from->checked };
+	memcpy(to->grid, l.grid, sizeof to->grid);
+	for (int i = 0; i < kernel_addresses(from->kernel); i++) {
+		vec_push(e->cx->arena, &to->args, from->args.at[i]);
+		to->nout += from->kernel->operand.at[i].access == ACCESS_WRITE ||
+			    from->kernel->operand.at[i].access == ACCESS_UPDATE;
+	}
+	to->kernel = add_kernel(e, k->name, kernel_comment(k),
+				l.tiles ? kernel_print_cuda_tiles(k) : kernel_print_cuda(k, &l.schedule));
 }
 
 /* The node's launches. 0: not all of them can be on the GPU; *why is the reason. */
@@ -129,6 +153,7 @@ static int
 launches(Plan *p, const Node *n, KernelCall *calls, const char **why)
 {
 	const int count = lower_gpu(p, n, calls, why);
+	Launch l;
 
 	for (int i = 0; i < count; i++) {
 		const Kernel *k = calls[i].kernel;
@@ -137,8 +162,8 @@ launches(Plan *p, const Node *n, KernelCall *calls, const char **why)
 			*why = "its kernel reads through tables of indices, which CUDA kernels do not";
 			return 0;
 		}
-		if (k && !size_at_most(k->sizes, kernel_points(k), INT32_MAX)) {
-			*why = "its kernel has more than 2^31 points";
+		if (k && !plan_launch(&calls[i], &l)) {
+			*why = "its kernel has more blocks than a grid may have";
 			return 0;
 		}
 	}

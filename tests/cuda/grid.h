@@ -26,6 +26,7 @@
 
 struct GridIndex { unsigned x, y, z; };
 static GridIndex threadIdx, blockIdx, blockDim, gridDim;
+static unsigned grid_from, grid_to = ~0u;        /* only blocks with x from one to below the other run */
 
 enum { GRID_MOST = 1024, GRID_STACK = 64 << 10 };
 
@@ -143,7 +144,7 @@ grid_launch(void (*kernel)(A...), const unsigned *size, unsigned threads, void *
 	blockDim = { threads, 1, 1 };
 	for (blockIdx.z = 0; blockIdx.z < size[2]; blockIdx.z++)
 		for (blockIdx.y = 0; blockIdx.y < size[1]; blockIdx.y++)
-			for (blockIdx.x = 0; blockIdx.x < size[0]; blockIdx.x++)
+			for (blockIdx.x = grid_from; blockIdx.x < size[0] && blockIdx.x < grid_to; blockIdx.x++)
 				grid_block();
 }
 

@@ -61,6 +61,13 @@ assemble tests/cuda/attention.py samples/digits/in.npz attention
 assemble tests/cuda/moves.py samples/digits/in.npz moves
 assemble tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels
 
+# A product of 2^33 multiply-adds has a kernel; more than 2^32 elements.
+"$kiln" build tests/cuda/product.py -i 'a=float32[2048x2048]' -i 'b=float32[2048x2048]' --no-dynamic --cpu native \
+	--emit cuda -o "$out/product.cu" >"$out/log" 2>&1
+grep -q "on the GPU: 1 launch, 0 steps on the host" "$out/log" || complain "2048^3: $(cat "$out/log")"
+python3 tests/cuda/large.py tests/kernel "$out" >"$out/log" 2>&1 || complain "large: $(cat "$out/log")"
+grep "^SKIP" "$out/log"
+
 # An index out of range raises there as on the CPU.
 CUDA_HOME=$out/toolkit "$kiln" build tests/cuda/wrong.py -i samples/digits/in.npz --gpu sm_80,ptx -o "$out/wrong" >"$out/log" 2>&1
 for device in cuda cpu; do

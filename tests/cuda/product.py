@@ -1,0 +1,2 @@
+def forward(a: Tensor, b: Tensor) -> Tensor:
+  return torch.matmul(a, b)
