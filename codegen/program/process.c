@@ -2,8 +2,9 @@
  *
  * Temporary files are in a folder that process_folder makes and removes, also when its work fails or the user stops it.
  * It is TMPDIR of child processes, each of which has its own process group.  A signal that would end Kiln only sets a
- * flag and kills the groups of running children; the work fails at its next step, the folder is removed, and then the
- * signal is raised again.
+ * flag and ends the groups of running children; the work fails at its next step, the folder is removed, and then the
+ * signal is raised again.  Children are asked to end by SIGTERM, since a child that is Kiln has children and folders
+ * of its own.  Those that still run after some seconds, or at a second signal, are killed.
  */
 #include "program.h"
 
@@ -33,17 +34,23 @@ static int spare_descriptor = -1;        /* a spare descriptor, closed when remo
 /* All signals that end a process by default, except those of its own errors. */
 static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM,
 			       SIGPROF, SIGIO, SIGPWR, SIGSTKFLT };
-enum { NSIGNAL = sizeof signals / sizeof *signals, NCHILD = sizeof child / sizeof *child };
+enum { NSIGNAL = sizeof signals / sizeof *signals, NCHILD = sizeof child / sizeof *child, SECONDS_TO_END = 5 };
 
 /* ---- children ------------------------------------------------------------------------------------------------- */
 
+/* The alarm is a second signal. */
 static void
 note_signal(int number)
 {
-	stopped = number;
+	const int how = stopped ? SIGKILL : SIGTERM;
+
+	if (!stopped) {
+		stopped = number;
+		alarm(SECONDS_TO_END);
+	}
 	for (int i = 0; i < NCHILD; i++)
 		if (child[i])
-			kill(-(pid_t)child[i], SIGKILL);
+			kill(-(pid_t)child[i], how);
 }
 
 /* From here on signals only set a flag; `before`: the old handlers. */
@@ -70,6 +77,8 @@ restore_signals(const struct sigaction *before)
 static void
 end_as_signalled(const struct sigaction *before)
 {
+	if (stopped && !nfolder)
+		alarm(0);
 	restore_signals(before);
 	if (stopped && !nfolder)
 		raise(stopped);
@@ -166,12 +175,9 @@ process_start(char *const *argv, const char *out, const char *log, Process *p)
 	int bad;
 
 	*p = (Process){ .name = argv[0], .log = log, .begin = rt_now() };
-	if (stopped) {
-		errno = EINTR;
-		return false;
-	}
 	hold_signals(&before);
-	if (!(bad = spawn(argv, out, log, &before, &p->pid)))
+	bad = stopped ? EINTR : spawn(argv, out, log, &before, &p->pid);
+	if (!bad)
 		note_child(0, p->pid);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	errno = bad;

@@ -224,6 +224,29 @@ def signals(command, moments):
     place.remove()
 
 
+def nested():
+    """A signal to a Kiln whose child is another Kiln, when a compiler runs below that, which would go on for a minute."""
+    place = Place()
+    compiler = os.path.join(place.top, "cc")
+    with open(compiler, "w") as f:
+        f.write("#!/bin/sh\nexec sleep 60\n")
+    os.chmod(compiler, 0o755)
+    p = subprocess.Popen([KILN, "bisect", MODEL, "-i", IN, "--cc", compiler], cwd=place.work, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": place.tmp}, start_new_session=True)
+    end = time.time() + 30
+    while "(sleep" not in "".join(alive(p.pid)) and time.time() < end:
+        time.sleep(0.01)
+    began = time.time() < end and "(sleep" in "".join(alive(p.pid))
+    p.terminate()
+    p.wait()
+    running, left = alive(p.pid), os.listdir(place.tmp)
+    if not began or running or left or p.returncode != -signal.SIGTERM:
+        FOUND.add("bisect, SIGTERM", 0, "compiler %s, status %d, still running: %s, left: %s" % (
+            "started" if began else "not started", p.returncode, running, left))
+    TRIED["bisect", "SIGTERM", ""] = 1, 1
+    place.remove()
+
+
 def containers(folder):
     """A program that makes containers, and calls kernels of the runtime that make parts of their own."""
     model, program = os.path.join(folder, "containers.py"), os.path.join(folder, "containers")
@@ -259,6 +282,7 @@ def main():
         print("SKIP: ptrace is missing")
     for command in (tcc, gcc, runs, made) if ALL else (tcc, gcc):
         signals(command, 50 if ALL else 3)
+    nested()
     shutil.rmtree(os.path.dirname(program))
     for (name, kind, how), (tried, n) in TRIED.items():
         if ALL:
