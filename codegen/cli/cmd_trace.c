@@ -112,7 +112,7 @@ watch_run(Trace *t, Way *way)
 	RtArrays *in = new(cli->cx->arena, RtArrays, 1);
 	IValue result = rt_none();
 
-	if (cli->as_json)
+	if (cli->as_json || rt_is_stdout(cli->out))
 		rt->print = rt_print_aside;
 	if (input_count(cli) && input_read(cli, rt, 0, in))
 		fail_runtime(cli, rt);
@@ -243,6 +243,8 @@ check_usage(Cli *cli)
 {
 	if (cli->args.n != 1 || !cli->out || input_count(cli) > 1)
 		usage_error(cli, "trace wants one model, -i IN.npz and -o OUT.pt");
+	if (cli->as_json && rt_is_stdout(cli->out))
+		usage_error(cli, "--json and -o %s both write to standard output", cli->out);
 	if (is_graph_text(cli->args.at[0]))
 		usage_error(cli, "trace wants an archive or a source");
 }

@@ -521,18 +521,45 @@ write_members(Cx *cx, FILE *f, const char *root, const Record *members, int n)
 	return said;
 }
 
+/* Copies all of a file. Returns false and sets errno if not all of it was written. */
+static bool
+copy_stream(FILE *from, FILE *to)
+{
+	char block[1 << 14];
+	size_t n;
+	bool ok = true;
+
+	rewind(from);
+	while (ok && (n = fread(block, 1, sizeof block, from)) > 0)
+		ok = fwrite(block, 1, n, to) == n;
+	return ok && !ferror(from) && !fflush(to);
+}
+
+/* Writes to a stream that cannot seek, by way of a temporary file.  Returns null, or why not all was written. */
+static const char *
+write_through(Cx *cx, FILE *to, const char *root, const Record *members, int n)
+{
+	FILE *seekable = tmpfile();
+	const char *said = seekable ? write_members(cx, seekable, root, members, n) : strerror(errno);
+
+	if (!said && !copy_stream(seekable, to))
+		said = arena_strdup(cx->arena, strerror(errno));
+	if (seekable)
+		fclose(seekable);
+	return said;
+}
+
 /* Equal members give equal bytes, since entries have no date. */
 void
 archive_write(Cx *cx, const char *path, const char *root, const Record *members, int n)
 {
+	const bool seeks = rt_replaces(path) && !rt_is_stdout(path);
 	const char *said;
 	RtWhole w;
 
-	if (!rt_replaces(path) || rt_is_stdout(path))
-		not_written(cx, path, strerror(EINVAL));
 	if (!rt_whole_open(&w, path))
 		not_written(cx, path, strerror(errno));
-	said = write_members(cx, w.f, root, members, n);
+	said = seeks ? write_members(cx, w.f, root, members, n) : write_through(cx, w.f, root, members, n);
 	if (rt_whole_end(&w, !said))
 		not_written(cx, path, said ? said : strerror(errno));
 }

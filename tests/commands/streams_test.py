@@ -49,6 +49,24 @@ class Streams(Test):
                 self.assertEqual(zipfile.ZipFile(io.BytesIO(self.aside(*argv))).namelist(), ["out.npy"], argv)
         self.assertFalse(os.path.lexists(os.path.join(self.dir, "-")))
 
+    def members(self, archive):
+        self.assertTrue(archive.startswith(b"PK"), archive[:80])
+        with zipfile.ZipFile(io.BytesIO(archive)) as z:
+            self.assertIsNone(z.testzip())
+            return {name.partition("/")[2]: z.read(name) for name in z.namelist()}
+
+    def test_archives(self):
+        """Archives go into pipes and devices, which cannot seek; what the model prints goes beside."""
+        for command in ["save", "m.pt"], ["trace", "m.pt", "-i", "x.npz"]:
+            self.assertEqual(self.run_(KILN, *command, "-o", "f.pt")[0], 0)
+            with open(os.path.join(self.dir, "f.pt"), "rb") as f:
+                whole = self.members(f.read())
+            for name in "-", "/dev/stdout":
+                self.assertEqual(self.members(self.run_(KILN, *command, "-o", name)[1]), whole, (command, name))
+            self.assertIn("No space left on device", self.run_(KILN, *command, "-o", "/dev/full")[2])
+        self.assertEqual(self.run_(KILN, "trace", "m.pt", "-i", "x.npz", "--json", "-o", "-")[0], 2)
+        self.assertFalse(os.path.lexists(os.path.join(self.dir, "-")))
+
     def test_stdout_is_a_file(self):
         """/dev/stdout is never replaced by a file of its own."""
         with open(os.path.join(self.dir, "to"), "wb") as f:
