@@ -231,6 +231,26 @@ typedef struct DoubleAnswer {
 const RtC128 *tensor_numbers(RtCx *, RtTensor *);        /* the elements in order, in scratch memory; null: an error */
 /* Runs the reference_code in float and in double, on fresh instances.  stop: the meeting at which to end; 0: none. */
 DoubleAnswer double_answer(Cli *, Model *, const RtCode *, const RtArrays *in, int64_t stop);
+void        double_free(DoubleAnswer *);
+
+/* ---- judge.c: errors of answers against double ---------------------------------------------------------------- */
+
+typedef enum Who { WHO_PROGRAM, WHO_INTERPRETER, WHO_REFERENCE, NWHO } Who;
+typedef struct Judgement {
+	const RtArrays *answer[NWHO];      /* null: not asked for */
+	Buf    rows;               /* the errors of each result, as they are reported */
+	Buf    why;                /* differences of results that are not floats; empty: none */
+	int    n;                  /* number of results with errors */
+	bool   over;               /* whether an error is over the bound */
+	double worst[NWHO];        /* largest error of a result */
+} Judgement;
+void        judge_results(const Cli *, RtCx *, Judgement *, const RtArrays *exact);
+/* Appends the errors of all results: further lines of a report, or members of its JSON object. */
+void        judge_report(const Cli *, const Judgement *, const DoubleAnswer *, Buf *more);
+/* Judges an answer that differs from the interpreter's.  True: the input is ill-conditioned, which is no difference.
+ * No answers are judged if a run in double or float raised, or decided otherwise. */
+bool        judge_within_bound(const Cli *, RtCx *, Judgement *, const RtArrays *got, const DoubleAnswer *);
+void        judgement_free(Judgement *);
 
 /* ---- optable.c: what operators can do ------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* codegen/cli/cmd_bisect.c - kiln bisect: which change of which pass makes an answer wrong
  *
- * The expected answer is what the interpreter gives for the graph as it was read, without passes (answers.c).  First
+ * The expected answer is what the interpreter gives for the graph as it was read, without passes (answers.c), or one
+ * within kiln check's bound of the answer in double (judge.c).  First
  * the interpreter is run at the level asked for; if its answer is right, a program is built and run, too.  If a program
  * without kernels is right, a kernel is wrong; if one without passes is wrong, inference of results may be.  Otherwise
  * two binary searches, which assume that a wrong answer stays wrong, find the first step of the pipeline after which
@@ -21,7 +22,10 @@ typedef struct Bisect {
 	RtCx       *rt;
 	bool        program;      /* trials build a program; else the interpreter runs */
 	int         nprofiled;    /* the first inputs, which the program is built for */
+	const RtCode *reference;
+	Written    *written;
 	Answer     *want;         /* by input */
+	DoubleAnswer **exact;     /* by input; null: no trial has needed it yet */
 	int         ntrial;
 	const char *why;          /* of the last wrong trial */
 	int         input;        /* of it */
@@ -112,6 +116,36 @@ command(Bisect *b, const char *name, const char *const *options, int input)
 	return a;
 }
 
+static const DoubleAnswer *
+exact_answer(Bisect *b, int input)
+{
+	RtArrays in = { 0 };
+
+	if (b->exact[input])
+		return b->exact[input];
+	if (input_count(b->cli) && input_read(b->cli, b->rt, input, &in))
+		fail_runtime(b->cli, b->rt);
+	b->exact[input] = new(b->cli->cx->arena, DoubleAnswer, 1);
+	*b->exact[input] = double_answer(b->cli, b->m, b->reference, &in, 0);
+	written_restore(b->written);
+	rt_arrays_free(&in);
+	return b->exact[input];
+}
+
+/* Does a result differ only as far as kiln check lets it, for an ill-conditioned input? */
+static bool
+is_ill_conditioned(Bisect *b, const Run *got, int input)
+{
+	Judgement j = { 0 };
+	Buf ends = { 0 };
+	const bool is = !got->status && answer_ends_same(got, &b->want[input], &ends) &&
+		judge_within_bound(b->cli, b->rt, &j, &got->result, exact_answer(b, input));
+
+	buf_free(&ends);
+	judgement_free(&j);
+	return is;
+}
+
 /* How a run on this input differs from the expected answer; null: it does not. */
 static const char *
 difference(Bisect *b, int status, const char *path, int input)
@@ -122,7 +156,8 @@ difference(Bisect *b, int status, const char *path, int input)
 
 	if (!status && rt_npz_read(b->rt, path, &got.result))
 		fail_runtime(b->cli, b->rt);
-	text = answer_same(b->rt, &got, &b->want[input], &why) ? NULL : arena_strdup(b->cli->cx->arena, why.at);
+	text = answer_same(b->rt, &got, &b->want[input], &why) || is_ill_conditioned(b, &got, input) ? NULL :
+		arena_strdup(b->cli->cx->arena, why.at);
 	buf_free(&why);
 	rt_arrays_free(&got.result);
 	return text;
@@ -183,20 +218,21 @@ static void
 find_answers(Bisect *b)
 {
 	const int n = input_count(b->cli) ? input_count(b->cli) : 1;
-	const RtCode *reference = reference_code(b->cli->cx, b->m->fn, b->m->module->self);
-	Written *written = written_constants(b->cli->cx, b->m->fn, b->m->fn->graph);
 
+	b->reference = reference_code(b->cli->cx, b->m->fn, b->m->module->self);
+	b->written = written_constants(b->cli->cx, b->m->fn, b->m->fn->graph);
+	b->exact = new(b->cli->cx->arena, DoubleAnswer *, n);
 	b->want = new(b->cli->cx->arena, Answer, n);
 	for (int i = 0; i < n; i++) {
 		RtArrays in = { 0 };
 
 		if (input_count(b->cli) && input_read(b->cli, b->rt, i, &in))
 			fail_runtime(b->cli, b->rt);
-		b->want[i] = reference_answer(b->cli, b->m, reference, &in);
+		b->want[i] = reference_answer(b->cli, b->m, b->reference, &in);
 		if (b->want[i].status == RT_LACKS)
 			fail_lacks(b->cli->cx, (Range){ 0 }, "there is no right answer without passes: %s",
 				   b->want[i].error);
-		written_restore(written);
+		written_restore(b->written);
 		rt_arrays_free(&in);
 	}
 }
@@ -204,8 +240,11 @@ find_answers(Bisect *b)
 static void
 free_answers(Bisect *b)
 {
-	for (int i = 0; i < input_count(b->cli) || !i; i++)
+	for (int i = 0; i < input_count(b->cli) || !i; i++) {
 		answer_free(&b->want[i]);
+		if (b->exact[i])
+			double_free(b->exact[i]);
+	}
 }
 
 /* ---- halving -------------------------------------------------------------------------------------------------- */

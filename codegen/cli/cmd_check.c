@@ -2,15 +2,14 @@
  *
  * On each input the program runs in a process of its own, and the interpreter runs the graph as it was read on a fresh
  * instance with the same random numbers (answers.c).  The first difference of each input is printed; any difference
- * makes the status 4.  Where floats differ, the errors of both answers against the interpreter in double (double.c)
- * decide: if the program's is within a bound, the input is ill-conditioned, which is no difference.
+ * makes the status 4.  Where floats differ, the errors of both answers against the interpreter in double decide
+ * (judge.c): if the program's is within a bound, the input is ill-conditioned, which is no difference.
  *
  * With --double floats are not compared with each other: the errors against double are printed, and the program's, or
  * without a program the interpreter's, has to be within the bound.
  */
 #include "cli.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,151 +83,6 @@ report(const Check *c, int i, const char *answer, const char *why, const char *m
 
 /* ---- errors against double ---------------------------------------------------------------------- */
 
-/* The largest error of a result, relative to its largest element, must be at most `least`, or `times` the error of the
- * answer that it is compared with: the recorded one, or else the interpreter's. */
-static const struct { double times, least; } bound = { 3, 5e-6 };
-
-typedef enum Who { PROGRAM, INTERPRETER, REFERENCE, NWHO } Who;
-static const char *const who_names[NWHO] = { "program", "interpreter", "reference" };
-
-typedef struct Judgement {
-	const RtArrays *answer[NWHO];    /* null: not asked for */
-	Buf  rows;               /* the errors of each result, as they are reported */
-	Buf  why;                /* differences of results that are not floats; empty: none */
-	int  n;                  /* results with errors */
-	bool over;               /* one is over the bound */
-	double worst[NWHO];      /* largest error of a result */
-} Judgement;
-
-static bool
-same_number(double a, double b)
-{
-	return a == b || (isnan(a) && isnan(b));
-}
-
-/* The largest error of an element; infinite where only one is finite, or the infinities differ. */
-static double
-error_of(RtCx *rt, RtTensor *got, RtTensor *exact)
-{
-	const RtMark m = rt_scratch_mark(rt);
-	const RtC128 *x = tensor_numbers(rt, got), *y = tensor_numbers(rt, exact);
-	double most = 0, largest = 0;
-
-	if (!x || !y)
-		most = INFINITY;
-	for (int64_t i = 0; x && y && i < rt_numel(exact); i++) {
-		const double off = hypot(x[i].re - y[i].re, x[i].im - y[i].im), size = hypot(y[i].re, y[i].im);
-
-		if (isfinite(size))
-			largest = fmax(largest, size);
-		if (!same_number(x[i].re, y[i].re) || !same_number(x[i].im, y[i].im))
-			most = fmax(most, isfinite(off) ? off : INFINITY);
-	}
-	rt_scratch_reset(rt, m);
-	return most / (largest > 0 ? largest : 1);
-}
-
-/* Is it an empty list, whose array says no element type? */
-static bool
-is_empty_list(const RtArray *a)
-{
-	return a && a->tensor && a->tensor->ndim == 1 && !a->tensor->dims[0];
-}
-
-static bool
-is_alike(const RtArray *a, const RtArray *b)
-{
-	if (!a || !a->tensor != !b->tensor || a->dtype != b->dtype)
-		return false;
-	return !a->tensor || (a->tensor->ndim == b->tensor->ndim &&
-		!memcmp(a->tensor->dims, b->tensor->dims, sizeof *a->tensor->dims * a->tensor->ndim));
-}
-
-static void
-put_number(Buf *b, const Cli *cli, const char *name, double x)
-{
-	if (!cli->as_json)
-		buf_printf(b, ", %s %.2g", name, x);
-	else
-		buf_printf(b, isfinite(x) ? ",\"%s\":%.4g" : ",\"%s\":null", name, x);
-}
-
-/* Adds the row of a result with these errors. */
-static void
-judge_errors(const Check *c, Judgement *j, const char *key, const double *error)
-{
-	const double least = fmax(bound.least, bound.times * error[j->answer[REFERENCE] ? REFERENCE : INTERPRETER]);
-	const bool over = error[j->answer[PROGRAM] ? PROGRAM : INTERPRETER] > least;
-	Buf *b = &j->rows;
-
-	if (c->cli->as_json) {
-		buf_puts(b, j->n ? ",{\"key\":" : "{\"key\":");
-		out_json(b, key);
-	} else {
-		buf_printf(b, "  %s", key);
-	}
-	for (int who = 0; who < NWHO; who++)
-		if (j->answer[who]) {
-			put_number(b, c->cli, who_names[who], error[who]);
-			j->worst[who] = fmax(j->worst[who], error[who]);
-		}
-	put_number(b, c->cli, "bound", least);
-	buf_puts(b, c->cli->as_json ? "}" : over ? ": over\n" : "\n");
-	j->over |= over;
-	j->n++;
-}
-
-/* Judges one result: floats by their errors; others must equal the interpreter's. */
-static void
-judge(const Check *c, RtCx *rt, Judgement *j, const RtArray *exact)
-{
-	const RtArray *own = rt_arrays_find(j->answer[INTERPRETER], exact->key);
-	const bool floating = own->tensor && strchr("FC", rt_dtypes[own->dtype].category);
-	double error[NWHO] = { 0 };
-
-	for (int who = 0; who < NWHO && !j->why.n; who++) {
-		const RtArray *a = j->answer[who] ? rt_arrays_find(j->answer[who], exact->key) : NULL;
-
-		if (!j->answer[who] || (is_empty_list(a) && is_empty_list(own)))
-			continue;
-		if (!is_alike(a, own))
-			buf_printf(&j->why, "%s is missing in the %s's, or has another dtype or shape", exact->key,
-				who_names[who]);
-		else if (floating)
-			error[who] = error_of(rt, a->tensor, exact->tensor);
-		else
-			answer_same_array(rt, a, own, &j->why);
-	}
-	if (floating && !j->why.n)
-		judge_errors(c, j, exact->key, error);
-}
-
-static void
-judge_all(const Check *c, RtCx *rt, Judgement *j, const RtArrays *exact)
-{
-	for (int who = 0; who < NWHO && !j->why.n; who++)
-		if (j->answer[who] && j->answer[who]->n != exact->n)
-			buf_printf(&j->why, "the %s's has %d results, and not %d", who_names[who], j->answer[who]->n,
-				exact->n);
-	for (int i = 0; i < exact->n && !j->why.n; i++)
-		judge(c, rt, j, &exact->at[i]);
-}
-
-/* Appends the errors of all results: further lines of a report, or members of its JSON object. */
-static void
-put_errors(const Check *c, const Judgement *j, const DoubleAnswer *a, Buf *more)
-{
-	if (c->cli->as_json) {
-		buf_printf(more, ",\"times\":%g,\"least\":%g,\"results\":[%s],\"in_float\":", bound.times,
-			bound.least, j->n ? j->rows.at : "");
-		out_json(more, a->in_float ? a->in_float : "");
-	} else {
-		buf_puts(more, j->n ? j->rows.at : "");
-		if (a->in_float)
-			buf_printf(more, "  only in float: %s\n", a->in_float);
-	}
-}
-
 /* After runs, of the program too if there is one, that raised nothing.  False: an error is over the bound. */
 static bool
 report_errors(const Check *c, RtCx *rt, int i, const RtArrays *got, const DoubleAnswer *a)
@@ -241,16 +95,15 @@ report_errors(const Check *c, RtCx *rt, int i, const RtArrays *got, const Double
 	if (c->cli->references.n) {
 		if (rt_npz_read(rt, c->cli->references.at[i], &reference))
 			fail_runtime(c->cli, rt);
-		j.answer[REFERENCE] = &reference;
+		j.answer[WHO_REFERENCE] = &reference;
 	}
-	judge_all(c, rt, &j, &a->of_double.result);
-	put_errors(c, &j, a, &more);
+	judge_results(c->cli, rt, &j, &a->of_double.result);
+	judge_report(c->cli, &j, a, &more);
 	good = !j.over && !j.why.n;
 	report(c, i, j.why.n ? "differs" : j.over ? "over the bound" : "within the bound", j.why.at, more.at);
 	rt_arrays_free(&reference);
 	buf_free(&more);
-	buf_free(&j.rows);
-	buf_free(&j.why);
+	judgement_free(&j);
 	return good;
 }
 
@@ -282,13 +135,6 @@ double_in(const Check *c, const RtArrays *in, int64_t stop)
 	return a;
 }
 
-static void
-free_double(DoubleAnswer *a)
-{
-	answer_free(&a->of_float);
-	answer_free(&a->of_double);
-}
-
 /* False: an error is over the bound, or the runs cannot be compared. */
 static bool
 check_in_double(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
@@ -298,7 +144,7 @@ check_in_double(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 	Buf why = { 0 };
 
 	if (a.decision.meeting) {
-		free_double(&a);
+		double_free(&a);
 		a = double_in(c, in, a.decision.meeting);
 	}
 	fputs(a.of_float.printed ? a.of_float.printed : "", stderr);
@@ -318,7 +164,7 @@ check_in_double(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 		good = report_errors(c, rt, i, &got->result, &a);
 	}
 	buf_free(&why);
-	free_double(&a);
+	double_free(&a);
 	return good;
 }
 
@@ -329,34 +175,30 @@ check_in_double(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 static bool
 is_ill_conditioned(Check *c, RtCx *rt, int i, const Run *got, Buf *why)
 {
-	Judgement j = { .answer = { &got->result } };
 	RtArrays in = { 0 };                     /* as the program read them: a run may write to its arrays */
+	Judgement j = { 0 };
 	DoubleAnswer a;
 	Buf more = { 0 };
-	bool is = false;
+	bool is;
 
 	if (rt_npz_read(rt, c->given, &in))
 		fail_runtime(c->cli, rt);
 	a = double_in(c, &in, 0);
-	j.answer[INTERPRETER] = &a.of_float.result;
-	if (a.decision.name) {
+	is = judge_within_bound(c->cli, rt, &j, &got->result, &a);
+	if (a.decision.name)
 		buf_printf(why, "; in double %s decides otherwise, margin %.2g (--double says where)", a.decision.name,
 			a.decision.margin);
-	} else if (!a.of_float.status && !a.of_double.status) {
-		judge_all(c, rt, &j, &a.of_double.result);
-		is = !j.over && !j.why.n && isfinite(j.worst[PROGRAM]) && isfinite(j.worst[INTERPRETER]);
+	else if (j.answer[WHO_PROGRAM])
 		buf_printf(why, "; interpreter and program are %.2g and %.2g off the result in double",
-			j.worst[INTERPRETER], j.worst[PROGRAM]);
-	}
+			j.worst[WHO_INTERPRETER], j.worst[WHO_PROGRAM]);
 	if (is) {
-		put_errors(c, &j, &a, &more);
+		judge_report(c->cli, &j, &a, &more);
 		report(c, i, "ill-conditioned", why->at, more.at);
 	}
 	buf_free(&more);
-	buf_free(&j.rows);
-	buf_free(&j.why);
+	judgement_free(&j);
 	rt_arrays_free(&in);
-	free_double(&a);
+	double_free(&a);
 	return is;
 }
 

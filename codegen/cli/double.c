@@ -861,3 +861,10 @@ double_answer(Cli *cli, Model *m, const RtCode *code, const RtArrays *in, int64_
 	copies_end(p.copies);
 	return a;
 }
+
+void
+double_free(DoubleAnswer *a)
+{
+	answer_free(&a->of_float);
+	answer_free(&a->of_double);
+}
