@@ -3,7 +3,7 @@
  * Numbers go through C++'s streams there: 17 significant digits, `1.` for a whole float.  A tensor is printed by ATen's
  * stream form: one format per matrix, chosen from the exponents of its smallest and largest element, a common factor in
  * front when they are far from 1, columns cut at 80 characters, and `[ CPUFloatType{2,3} ]` at the end.  The precision
- * a format sets stays set for the matrices after it, as in the original.
+ * a format sets stays set for the matrices after it, as in the original.  An integer without dimensions has all digits.
  */
 #include "rt.h"
 #include "base.h"
@@ -222,6 +222,18 @@ put_quant(Buf *b, const Format *f, const RtQuant *q)
 	}
 }
 
+/* All digits of a number without dimensions, as PyTorch 2.15 prints them; 1.13 printed 2.1e+06 for 2100000. */
+static void
+put_integer(Buf *b, const RtTensor *t)
+{
+	const int64_t v = rt_load_i64((RtDtype)t->dtype, rt_data(t));
+
+	if (t->dtype == RT_u64)
+		buf_printf(b, "%llu\n", (unsigned long long)v);
+	else
+		buf_printf(b, "%lld\n", (long long)(t->flags & RT_NEG ? -v : v));
+}
+
 void
 rt_format_tensor(struct Buf *b, const RtTensor *t)
 {
@@ -229,7 +241,9 @@ rt_format_tensor(struct Buf *b, const RtTensor *t)
 	int64_t n = rt_numel(t);
 	double *v = n && t->storage->data ? elements(t) : 0;
 
-	if (v && t->ndim == 0) {
+	if (v && t->ndim == 0 && rt_kind((RtDtype)t->dtype) == 'I' && !t->quant) {
+		put_integer(b, t);
+	} else if (v && t->ndim == 0) {
 		put_number(b, &f, 0, v[0]);
 		buf_puts(b, "\n");
 	} else if (v && t->ndim == 1) {

@@ -13,6 +13,8 @@ def forward():
     print(torch.gradient(x[:6], spacing=[x[6:12]], dim=[0], edge_order=2)[0].to(torch.float))
     # edges that do not ascend are bisected as if they did
     print(torch.histogram(torch.arange(-8., 8.), torch.tensor([-5., 3.5, -3.5, 6.5]))[0])
+    # an integer without dimensions has all digits, as in PyTorch 2.15
+    print(torch.tensor(2100000), torch.tensor(-9007199254740993), torch.tensor([2100000, 3]))
 # ---
 # (0
 # [ CPULongType{} ], 16
@@ -60,4 +62,9 @@ def forward():
 #   0
 #  10
 # [ CPUFloatType{3} ]
+# 2100000
+# [ CPULongType{} ] -9007199254740993
+# [ CPULongType{} ]  2.1e+06
+#        3
+# [ CPULongType{2} ]
 # None
