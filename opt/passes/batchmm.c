@@ -285,7 +285,7 @@ batchmm(Pass *p, Graph *g)
 
 		if (!group->product.n)
 			continue;
-		pass_note(p, group->product.at[0], "with %d more of the same right side", group->product.n - 1);
+		pass_note(p, group->product.at[0], "one of %d products with this right operand", group->product.n);
 		rewrite(&b, group);
 		changed = true;
 	}

@@ -183,7 +183,7 @@ take_results(Branches *b, Node *n)
 
 		if (what == SAYS_NOTHING || !pass_may(b->p))
 			continue;
-		pass_note(b->p, n, "result %d is what its condition says", i);
+		pass_note(b->p, n, "result %d follows from the condition", i);
 		value_replace_uses(n->out[i], condition_for(b, n, i, what));
 		if_remove_output(n, i);
 		b->changed = true;

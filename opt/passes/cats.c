@@ -123,14 +123,14 @@ flatten(Cats *c, Node *cat)
 		return;
 	to = operands(c, list, dim, is_empty(known_info(cat->out[0])));
 	if (to.n == 1 && is_operand(c, cat, to.at[0]) && pass_may(c->p)) {
-		pass_note(c->p, cat, "joins one");
+		pass_note(c->p, cat, "the cat has one operand");
 		value_replace_uses(cat->out[0], to.at[0]);
 		c->changed = true;
 		return;
 	}
 	if ((to.n == list->nin && !memcmp(to.at, list->in, (size_t)to.n * sizeof *to.at)) || !to.n || !pass_may(c->p))
 		return;
-	pass_note(c->p, cat, "joins %d at once", to.n);
+	pass_note(c->p, cat, "joins %d operands at once", to.n);
 	graph_set_insert_before(c->g, cat);
 	made = graph_emit(c->g, "prim::ListConstruct", cat->at, to.n, to.at, 1);
 	made->out[0]->type = list->out[0]->type;

@@ -144,7 +144,8 @@ add_options(Cx *cx, Options *to, const char *text, char sep, int absent)
 		    (!is_outside(o.name) || (to != &cx->config->dumps && to != &cx->config->limits)))
 			fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", o.name);
 		if (*text && *text != ',' && *text != ':')
-			fail_status(cx, EXIT_USAGE, (Range){0}, "what follows pass %s is no number: %s", o.name, text);
+			fail_status(cx, EXIT_USAGE, (Range){0}, "expected a number after pass %s, found %s", o.name,
+				    text);
 		vec_push(cx->arena, to, o);
 		text += *text != 0;
 	}

@@ -145,7 +145,7 @@ settle_open(Fold *f, Node *n, int i)
 		    !node_is(open->node, prim_Uninitialized) || node_in_block(given->node, n->sub[!k]) ||
 		    !pass_may(f->p))
 			continue;
-		pass_note(f->p, n, "one branch leaves result %d open", i);
+		pass_note(f->p, n, "one branch does not initialize result %d", i);
 		node_set_input(n->sub[k]->ret, i, given);
 	}
 }

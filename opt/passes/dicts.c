@@ -72,7 +72,7 @@ fold_write(Pass *p, Graph *g, Node *dict)
 	if (!n || !node_is(n, aten__set_item) || n->nin != 3 ||
 	    n->in[0] != dict->out[0] || n->in[2] == dict->out[0] || !is_key(n->in[1]) || n->nout || !pass_may(p))
 		return dict;
-	pass_note(p, n, "written before anybody looks");
+	pass_note(p, n, "the write is the first use of the dict");
 	made = node_new(g, sym(p->cx, "prim::DictConstruct"), dict->at, 1);
 	at = key_at(dict, n->in[1]);
 	for (int i = 0; i < dict->nin; i++)

@@ -52,7 +52,7 @@ put_constant(const Scope *s, Node *n, IValue x)
 	c->node->inlined = n->inlined;
 	c->name = n->out[0]->name ? n->out[0]->name : sym(s->all->p->cx, node_str(n, "name"));
 	make_readonly(x);
-	pass_note(s->all->p, n, "nobody writes it");
+	pass_note(s->all->p, n, "nothing writes it");
 	value_replace_uses(n->out[0], c);
 	node_destroy(n);
 }

@@ -215,7 +215,7 @@ make_functional(Pass *p, Graph *g, Node *n)
 			node_destroy(result->node);
 		return false;
 	}
-	pass_note(p, n, "nobody else sees the write");
+	pass_note(p, n, "nothing else sees the write");
 	value_replace_uses_after(self, result ? result : n->out[0], n);
 	if (result) {
 		result->name = n->out[0]->name;

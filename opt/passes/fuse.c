@@ -185,7 +185,7 @@ fuse_block(Fuse *f, Block *b)
 		for (int i = 0; i < n->nsub; i++)
 			fuse_block(f, n->sub[i]);
 		if (fusable(f, n) && pass_may(f->pass)) {
-			pass_note(f->pass, n, "the last of a group");
+			pass_note(f->pass, n, "the last node of a group");
 			n = new_group(f, n);
 			grow(f, n);
 			f->made++;

@@ -126,7 +126,7 @@ fold_append(Lists *l, Node *list)
 	       node_is(n, aten_append) && n->in[0] == list->out[0] && n->in[1] != list->out[0] && pass_may(l->p)) {
 		Node *made = node_new(l->g, list->kind, list->at, 1);
 
-		pass_note(l->p, n, "appended before anybody looks");
+		pass_note(l->p, n, "the append is the first use of the list");
 		for (int i = 0; i < list->nin; i++)
 			node_add_input(made, list->in[i]);
 		node_add_input(made, n->in[1]);

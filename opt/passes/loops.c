@@ -79,7 +79,7 @@ carry_less(Loops *l, Node *n)
 
 		if ((!stays && twin == i) || !pass_may(l->p))
 			continue;
-		pass_note(l->p, n, "value %d is %s", i, stays ? "always what it was at first" : "another one");
+		pass_note(l->p, n, "value %d is %s", i, stays ? "always its initial value" : "equal to another one");
 		if (stays)
 			stop_carrying(n, i, n->in[2 + i], n->in[2 + i]);
 		else

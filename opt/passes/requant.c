@@ -158,7 +158,7 @@ walk(Pass *p, Graph *g, Block *b)
 			changed |= walk(p, g, n->sub[i]);
 		if (n->nout != 1 || n->nin != 3 || !take_chain(n, &c) || !keeps_dtype(&c) || !pass_may(p))
 			continue;
-		pass_note(p, n, "rounded where it is multiplied");
+		pass_note(p, n, "rounding is fused into the product");
 		replace(p, g, &c);
 		changed = true;
 	}

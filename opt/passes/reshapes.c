@@ -102,7 +102,7 @@ make_view(Pass *p, Graph *g, Node *n)
 	    self->type->kind != TYPE_TENSOR || !is_new_object(p, g, self) || has_use_before(self, n, holds_object) ||
 	    !pass_may(p))
 		return false;
-	pass_note(p, n, "nobody else holds the tensor");
+	pass_note(p, n, "nothing else holds the tensor");
 	m = node_new(g, sym(g->cx, op->name), n->at, 1);
 	m->op = op;
 	m->inlined = n->inlined;

@@ -80,7 +80,7 @@ forward(Tuples *t, Node *n)
 		done = forward_slice(t, n);
 	if (!done)
 		return;
-	pass_note(t->p, n, "the tuple's elements are at hand");
+	pass_note(t->p, n, "the tuple's elements are known");
 	node_destroy(n);
 	t->changed = true;
 }
@@ -204,7 +204,7 @@ walk(Tuples *t, Block *b)
 		for (int i = n->nout - 1; i >= 0; i--) {
 			if ((node_is(n, prim_If) && split_if_output(t, n, i)) ||
 			    (node_is(n, prim_Loop) && split_carried(t, n, i))) {
-				pass_note(t->p, n, "a tuple is handed on by its elements");
+				pass_note(t->p, n, "the elements are passed on, not the tuple");
 				t->changed = true;
 			}
 		}

@@ -46,7 +46,7 @@ cause_says(Cx *cx, const Cause *c)
 {
 	const char *line = range_says(cx, c->at);
 
-	return !line ? c->what ? c->what : "the model goes another way" :
+	return !line ? c->what ? c->what : "the model takes another path" :
 	       c->what ? arena_printf(cx->arena, "%s (%s)", line, c->what) : line;
 }
 

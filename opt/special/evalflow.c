@@ -152,7 +152,7 @@ may_join(Spec *s, Scope *c, const Node *n, int i)
 {
 	if (n->out[i]->type->kind != TYPE_TENSOR || !is_own(c, n, i) || !pass_may(&s->known))
 		return false;
-	pass_note(&s->known, n, "what it joins is inferred");
+	pass_note(&s->known, n, "the type of a result is inferred");
 	return true;
 }
 

@@ -336,7 +336,7 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	}
 	spec_mark_altered(s, m);
 	shapes_node(s->shapes, s->k, m, now);
-	pass_note(&s->known, n, "what it gives is inferred");
+	pass_note(&s->known, n, "its results are inferred");
 	if (list_write)
 		follow_list_write(s, n, m, was);
 }
