@@ -261,7 +261,7 @@ alias_set_of(AliasDb *db, Ints *found)
 	return s;
 }
 
-/* Where e may point, or (deep) what can be reached from there too; found once. */
+/* Returns the places of e, or (deep) all that e reaches. Each set is computed once. */
 static const IntSet *
 set_at(AliasDb *db, int e, bool deep)
 {
@@ -666,8 +666,9 @@ analyze_awaited(AliasDb *db, const Node *n)
 	make_fresh(db, n->out[0]);
 }
 
-/* A forked function may write to its arguments until the wait returns, so the wait writes to all wildcards. A pure one
- * writes to nothing. */
+/* A forked function may write to its arguments until the wait returns, so the wait writes to all wildcards. The wait
+ * for a pure fork writes to nothing. An awaitable runs in its wait and reads its arguments then, so its wait counts as
+ * a write. */
 static void
 analyze_wait(AliasDb *db, const Node *n)
 {

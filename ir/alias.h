@@ -10,12 +10,13 @@ typedef Vec(int) Ints;
 
 typedef struct Element {
 	Ints    to, has;
-	IntSet *places;          /* Elements without `to` edges that are reachable along `to`. Null until needed. */
-	IntSet *reach;           /* The same along `to` and `has`. Null until needed. */
+	IntSet *places; /* Places: elements without `to` edges that are reachable along `to`. Null until needed. */
+	IntSet *reach;           /* Places that are reachable along `to` and `has`. Null until needed. */
 	unsigned seen;           /* Number of the last walk that visited the element. */
 } Element;
 
-typedef struct NodeSets { IntSet *reads, *writes; } NodeSets;      /* Null until needed. */
+/* Places that a node reads and writes. Null until needed. */
+typedef struct NodeSets { IntSet *reads, *writes; } NodeSets;
 
 typedef struct Wild { int e, wildcard; IntSet *places; } Wild;
 
@@ -28,7 +29,7 @@ struct AliasDb {
 	int    *of;              /* Element of each value, by value id. -1 for none yet, or ALIAS_UNKNOWN. */
 	int     nvalue;          /* Length of `of`. */
 	Ints   *writes; /* Elements that each node writes, by node id, without the elements that these contain. */
-	NodeSets *sets;          /* Elements that each node reads and writes, by node id. */
+	NodeSets *sets;          /* NodeSets of each node, by node id. */
 	int     nnode;
 	Map     wildcards;       /* Type -> its wildcard element + 1. */
 	Ints    wildcard;        /* All wildcard elements. */

@@ -97,7 +97,7 @@ index_of_constant(Lower *l, IValue v)
 
 /* ---- places --------------------------------------------------------------------------------------------- */
 
-/* "net.pt:code/__torch__/net.py" -> "code/__torch__/net.py" */
+/* Name of the file in the archive: code/__torch__/net.py for net.pt:code/__torch__/net.py. */
 static const char *
 file_of(const Source *s)
 {

@@ -34,7 +34,7 @@ each_row(const RtTensor *t, int dim, int64_t at, bool (*f)(void *, int64_t at, i
 
 typedef struct Rows { const RtTensor *a, *b; uint64_t h; } Rows;
 
-enum { GLANCE = 1024 };                  /* Number of bytes of a row that hashes for tables read. */
+enum { GLANCE = 1024 };                  /* Number of bytes of a row that the hash of a value reads. */
 
 static bool
 hash_row(void *arg, int64_t at, int64_t n)

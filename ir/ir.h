@@ -12,9 +12,9 @@
 
 #include <string.h>
 
-typedef RtType Type;                /* interned by type.c: compare with == */
+typedef RtType Type;                /* Type. Interned by type.c, so equal types are the same pointer. */
 typedef RtTensorInfo TensorInfo;
-typedef const struct Sym *Symbol;   /* interned: compare with ==; null: none */
+typedef const struct Sym *Symbol;   /* Interned name, compared by ==. Null for none. */
 typedef struct Graph Graph;
 typedef struct Block Block;
 typedef struct Node Node;
@@ -77,19 +77,21 @@ const Type *type_named_at(Cx *, int i);
 const Type *type_named(Cx *, const char *name); /* The class, interface or enum of that name. Null if there is none. */
 const Type *type_enum(Cx *, const char *name, const Type *value);
 const Type *type_function(Cx *, Function *);
-const Type *type_tensor(Cx *, const TensorInfo *);   /* Copies the info. Null gives plain Tensor. */
+/* Tensor type with a copy of the info. Plain Tensor if the info is null. */
+const Type *type_tensor(Cx *, const TensorInfo *);
 /* Replaces every tensor type by plain Tensor, also inside of containers. */
 const Type *type_unshaped(Cx *, const Type *);
 /* The basic types are constants of rt: &rt_type_int, &rt_type_tensor ... type_canonical returns the interned type that
  * equals an RtType of the runtime. */
 const Type *type_canonical(Cx *, const RtType *);
 
-bool        type_is_subtype(Cx *, const Type *, const Type *of);  /* TorchScript's rules for subtypes */
+/* Whether the first type is a subtype of `of`, by TorchScript's rules. */
+bool        type_is_subtype(Cx *, const Type *, const Type *of);
 /* Common supertype by TorchScript's rules. Null if there is none. */
 const Type *type_unify(Cx *, const Type *, const Type *);
-/* IR syntax: int[], Tensor?, Dict(str, Tensor), Float(2, 3, strides=[3, 1]) */
+/* Text in IR syntax: int[], Tensor?, Dict(str, Tensor), Float(2, 3, strides=[3, 1]). */
 const char *type_print(Cx *, const Type *);
-const char *type_python(Cx *, const Type *);         /* List[int], Optional[Tensor] */
+const char *type_python(Cx *, const Type *);         /* Text in Python's syntax: List[int], Optional[Tensor]. */
 /* Whether values of the type may alias: tensors, containers of them, objects. */
 bool        type_is_mutable(const Type *);
 bool        type_has_vars(const Type *);
@@ -121,7 +123,8 @@ RtObject *object_noted(const Cx *, int64_t number);   /* The kept object with th
  * from[e] is negative. storage_moved retains both storages. `from` has one entry for each element and is not copied. */
 typedef struct Moved { RtStorage *of; const int64_t *from; } Moved;
 void         storage_moved(Cx *, RtStorage *, RtStorage *of, const int64_t *from);
-const Moved *storage_source(const Cx *, const RtStorage *);     /* Null if s owns its elements. */
+/* Description of a permuted storage. Null if s owns its elements. */
+const Moved *storage_source(const Cx *, const RtStorage *);
 
 /* ---- widen.c: floats of weights of 16 bits ------------------------------------------------------------------ */
 
@@ -135,7 +138,8 @@ typedef struct Widened {
 /* Float version of a bfloat16 or float16 tensor: one for the whole compile, without data. Null if t is small, not
  * dense, or may be written to. */
 RtTensor *widened(Cx *, const RtTensor *t);
-const Widened *storage_widened(const Cx *, const RtStorage *);  /* Null if s is no storage of widened floats. */
+/* Description of a widened storage. Null if s is none. */
+const Widened *storage_widened(const Cx *, const RtStorage *);
 /* Converts n elements from `first` on, `apart` elements from each other. */
 void widened_row(const Widened *, int64_t first, int64_t n, int64_t apart, float *to);
 /* Computes the floats of such a storage. They stay until the next widened_trim. */
@@ -154,7 +158,7 @@ typedef struct Attribute {
 	const Type *type;
 	bool   parameter, buffer, is_constant;
 	IValue constant;
-	int    slot;               /* Index of the slot, set by class_add_attr. -1 for a constant. */
+	int    slot;               /* Index of the attribute's slot, set by class_add_attr. -1 for a constant. */
 } Attribute;
 typedef struct EnumMember { const char *name; IValue value; } EnumMember;     /* Value of the member, not an RT_ENUM. */
 
@@ -175,7 +179,7 @@ struct ClassInfo {                 /* Compiler's part of a class, pointed to by 
 	Vec(SlotUse) slot_uses;
 	const void *tree;          /* Class definition that the frontend parsed. */
 };
-ClassInfo *class_info(const Type *);                 /* Null unless the type is a class, interface or enum. */
+ClassInfo *class_info(const Type *); /* Compiler's part of a class, interface or enum. Null for other types. */
 Attribute *class_attr(const ClassInfo *, const char *name);
 void       class_add_attr(Cx *, ClassInfo *, Attribute);   /* Adds the attribute, and its slot to the RtClass. */
 /* Index of the slot. -1 for a constant, or if there is no such attribute. */
@@ -193,12 +197,12 @@ typedef struct AliasSet {          /* Alias annotation of a schema: (a! -> b|*).
 } AliasSet;
 
 typedef struct Arg {
-	const char *name;          /* "" for a result without a name. */
+	const char *name;          /* Name of the argument or result. "" if a result has none. */
 	const Type *type;
 	bool        has_default, kwonly;
 	IValue      deflt;
 	int         size_hint;     /* Declared length of the list: 2 for int[2]. 0 if none. */
-	AliasSet   *alias;         /* Null if the value is fresh or not mutable. */
+	AliasSet   *alias;         /* Alias annotation. Null if the value is fresh or not mutable. */
 	/* Name of the innermost type if it stands for another type: ScalarType, SymInt. Else null. */
 	const char *word;
 } Arg;
@@ -266,15 +270,15 @@ struct Op {
 	const char *family;        /* Name of the family's file: map, nn ... */
 	const char *rule;          /* How result types are computed: meta, same, value, data ... "map" for MAP rows. */
 	const char *domain, *result, *value;     /* Columns of MAP rows. */
-	const char *gradient;      /* "" if the row has none. */
+	const char *gradient;      /* Text of the gradient. "" if the row has none. */
 	const char *body;          /* Text of a BODY row. */
 	const char *base;          /* ALSO row: id of the row whose result it stores. */
 	bool        exact;         /* Whether it is an OUT row, whose out= tensor must have the result's dtype. */
-	RtKernel   *kernel;        /* Null for BODY rows. */
+	RtKernel   *kernel;        /* Eager kernel. Null for BODY rows. */
 	Lowering    lowering;
 	uint32_t    traits;        /* Bit 1 << t for each OpTrait t. */
 	int         row;           /* OpRow of row.h. -1 for an operator of the user. */
-	Schema     *schema;        /* Null until op_schema parses it. */
+	Schema     *schema;        /* Parsed schema. Null until op_schema parses it. */
 	Function   *function;      /* Function of a BODY row, compiled by the frontend's ops_compile_bodies. */
 	Function   *gradient_function;       /* Function compiled from `gradient` by the frontend's op_gradient. */
 	Op         *next;          /* Next overload to try. Null after the last one. */
@@ -287,7 +291,7 @@ extern Schema *(*schema_parser)(Cx *, const char *text);
 extern RtKernel *const *op_kernels;
 void    ops_init(Cx *);                             /* Builds the index of names. */
 Op     *op_first(Cx *, const char *name);           /* First overload of "aten::add". Null if there is none. */
-Op     *op_find(Cx *, const char *name, const char *overload);     /* Null if there is none. */
+Op     *op_find(Cx *, const char *name, const char *overload);     /* Overload of that name. Null if there is none. */
 /* Operator by name and overload: "aten::add.Tensor". Null if there is none. */
 Op     *op_named(Cx *, const char *name);
 Op     *op_by_id(Cx *, const char *id);
@@ -325,7 +329,7 @@ struct Value {
 	int         index;         /* Index in node->out. */
 	Vec(Use)    uses;          /* Uses, in no particular order. */
 	Symbol      name;          /* Name from the source, or null. print.c makes it unique. */
-	int         id;            /* unique in the graph */
+	int         id;            /* Number that is unique in the graph. */
 	int         reg;           /* Register in the Code (code.c): see value_register. -1 if it has none. */
 	void       *mark;          /* Scratch of the current pass. */
 };
@@ -334,7 +338,7 @@ typedef enum AttrKind { ATTR_VALUE, ATTR_GRAPH, ATTR_TYPE, ATTR_TYPES, ATTR_FUNC
 typedef struct Attr {
 	Symbol   name;
 	AttrKind kind;
-	IValue   v;                /* Owned by the compile and never released. */
+	IValue   v;                /* Constant of an ATTR_VALUE, owned by the compile and never released. */
 	Graph   *g;
 	const Type *type;
 	const Type *const *types;
@@ -345,11 +349,11 @@ typedef struct Attr {
 struct Node {
 	Symbol  kind;              /* Kind, such as aten::add or prim::If. */
 	Op     *op;                /* Overload. Null for prim kinds without a row. */
-	Graph  *graph;             /* Set even while the node is unlinked. */
+	Graph  *graph;             /* Graph of the node, set even while the node is unlinked. */
 	Value **in, **out;
 	int    *use;               /* For each input, the index of this use in the `uses` of its value. */
 	int     nin, nout, in_cap, use_cap;
-	Block **sub;               /* nested blocks */
+	Block **sub;               /* Nested blocks. */
 	int     nsub;
 	Vec(Attr) attrs;
 	Block  *block;             /* Block that holds the node. Null while unlinked. */
@@ -361,7 +365,7 @@ struct Node {
 	int64_t position;          /* Number that grows along the block: see node_is_before. */
 	int     pc;                /* Index of the node's first instruction in the Code (code.c). -1 if it has none. */
 	int     end; /* Index of the instruction after the node's last one, where its results are defined. */
-	int     id;                /* unique in the graph */
+	int     id;                /* Number that is unique in the graph. */
 	bool    mark;              /* Scratch of the current pass. */
 };
 
@@ -386,8 +390,8 @@ struct Function {
 	const char *name;          /* Qualified name: __torch__.Net.forward. */
 	Schema     *schema;
 	const Type *self;          /* Class of a method. Null for a function. */
-	Graph      *graph;         /* Null until compiled. */
-	Graph      *prepared;      /* Graph that opt's prepare made. Null before. */
+	Graph      *graph;         /* Graph as it was read. Null until compiled. */
+	Graph      *prepared;      /* Graph that opt's prepare made. Null until then. */
 	RtCode     *code;          /* Code lowered from `prepared`, or from `graph` if that is null. */
 	Function   *unchanged;     /* Copy that no pass changes, made by code_lower_unchanged. Null if there is none. */
 	const Map  *places;        /* Index of source places in the code, for code_place. */
@@ -434,7 +438,7 @@ Value *graph_constant(Graph *, IValue, Range);     /* Emits a prim::Constant, ty
 Value *graph_constant_typed(Graph *, IValue, const Type *, Range);
 uint64_t graph_hash(Graph *);                      /* Hash of the canonical text. */
 
-Node  *node_new(Graph *, Symbol kind, Range, int nout);        /* All outputs have type Tensor. */
+Node  *node_new(Graph *, Symbol kind, Range, int nout);        /* Makes a node whose outputs have type Tensor. */
 Block *block_new(Graph *, Node *owner);                /* owner null: the top block. For others use node_add_block. */
 Block *node_add_block(Node *);
 Value *block_add_input(Block *, const Type *, Symbol name);
@@ -448,7 +452,7 @@ void   node_insert_after(Node *, Node *at);
 void   node_append(Node *, Block *);
 void   node_move_before(Node *, Node *at);
 void   node_move_after(Node *, Node *at);
-void   node_destroy(Node *);                           /* No output may have a use. */
+void   node_destroy(Node *);                           /* Destroys the node. No output may have a use. */
 Value *node_add_input(Node *, Value *);
 void   node_set_input(Node *, int, Value *);
 int    node_input_index(const Node *, const Value *); /* Index of the first input that is this value. -1 if none is. */
@@ -458,8 +462,8 @@ void   node_remove_output(Node *, int);
 /* Across blocks, compares their owners in the nearest common block. */
 bool   node_is_before(const Node *, const Node *);
 bool   node_in_block(const Node *, const Block *);     /* Whether the block, or one nested in it, holds the node. */
-Attr  *node_attr(const Node *, const char *name);      /* Null if the node has no such attribute. */
-Attr  *node_attr_new(Node *, const char *name, AttrKind);   /* Replaces an attribute of that name. */
+Attr  *node_attr(const Node *, const char *name);      /* Attribute of that name. Null if the node has none. */
+Attr  *node_attr_new(Node *, const char *name, AttrKind);   /* Adds an attribute, or replaces the one of that name. */
 void   node_set_int(Node *, const char *name, int64_t);
 void   node_set_str(Node *, const char *name, const char *);
 void   node_set_value(Node *, const char *name, IValue);
@@ -479,14 +483,14 @@ bool   node_may_divide_by_zero(const Node *);
 bool   node_may_overflow(const Node *);
 /* Function of a call or constant, if known: the attribute "function", a method of the class, or a constant callee. */
 Function *node_function(const Node *);
-const Schema *node_schema(const Node *);               /* null for prim kinds without a row */
+const Schema *node_schema(const Node *);               /* Schema of the operator. Null for prim kinds without a row. */
 bool   node_writes_input(const Node *, int i);            /* Whether the schema says that the node writes to input i. */
 bool   node_writes(const Node *); /* Whether it writes to any input. Nested nodes do not count. */
 /* Input for the schema's argument of that name. Null if there is none. */
 Value *node_arg(const Node *, const char *name);
 
 void   value_replace_uses(Value *, Value *with);
-void   value_replace_uses_after(Value *, Value *with, const Node *);    /* Only in nodes after that one. */
+void   value_replace_uses_after(Value *, Value *with, const Node *); /* Replaces uses only in nodes after that one. */
 void   value_set_name(Value *, const char *);
 bool   value_constant(const Value *, IValue *);        /* Whether it is a prim::Constant. The value is borrowed. */
 bool   value_is_none(const Value *);                   /* Whether it is the constant None or has type None. */
@@ -505,10 +509,11 @@ bool   value_int(const Value *, int64_t *);            /* Whether it is a consta
 Node  *if_new(Graph *, Range, Value *cond, int nout);                 /* Makes both blocks. Does not insert the node. */
 /* Makes the body with its trip index. Does not insert the node. */
 Node  *loop_new(Graph *, Range, Value *max, Value *cond);
-/* The caller has to add the body's output. */
+/* Adds a carried value. The caller has to add the body's output. */
 void   loop_add_carried(Node *, Value *init, Symbol name);
-void   if_remove_output(Node *, int);                                 /* The output must have no use. */
-void   loop_remove_carried(Node *, int); /* Neither the output nor the body's input may have a use. */
+void   if_remove_output(Node *, int);                                 /* Removes an output, which must have no use. */
+/* Removes a carried value. Neither the output nor the body's input may have a use. */
+void   loop_remove_carried(Node *, int);
 /* Replaces the If by the nodes of that branch. */
 void   if_take_branch(Node *, int which);
 bool   loop_is_for(const Node *); /* Whether only the maximum ends the loop: it has no condition of its own. */
@@ -537,7 +542,7 @@ uint64_t contents_hash(const RtTensor *);
 /* ---- lint.c, print.c, pyprint.c --------------------------------------------------------------------------- */
 
 void   graph_lint(Graph *); /* Ends with BUG and the graph's text if an invariant is broken. */
-/* Canonical text, with values renumbered. places: adds # file:line:col. */
+/* Prints the canonical text, with values renumbered. places: adds # file:line:col. */
 void   graph_print(Graph *, Buf *, bool places);
 void   node_print(Node *, Buf *);
 const char *const *graph_names(Graph *); /* Names of values in that text, by id. Null for values that are not in it. */
@@ -640,7 +645,8 @@ RtCode *code_lower_unchanged(Cx *, Function *, LackingVec *lacking);
  * none. */
 int     code_place(const Function *, Range at, const Frame *inlined);
 int     code_caller(const Function *, const Frame *inlined);
-int     value_register(const Value *); /* Valid after code_lower until the graph changes. -1 if it has none. */
+/* Register of the value, valid after code_lower until the graph changes. -1 if it has none. */
+int     value_register(const Value *);
 /* codeprint.c: registers that are read at pc or later. Writes them into regs, sorted, and returns their number. regs
  * has room for code->nreg. */
 typedef struct CodeLive CodeLive;                       /* Live registers at every instruction of one code. */

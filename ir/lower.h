@@ -61,7 +61,7 @@ int index_of_string(Lower *, const char *);
 int index_of_constant(Lower *, IValue);
 
 int      reg_take(Lower *);
-void     reg_free(Lower *, int reg);                     /* The value in the register must be dead. */
+void     reg_free(Lower *, int reg);                     /* Frees a register, whose value must be dead. */
 uint32_t reg_define(Lower *, Value *); /* Takes a register for the value: the preferred one if that is free. */
 
 /* Appends an instruction and returns its index.  Its operands are added next: inputs, then outputs. */
@@ -92,7 +92,7 @@ void lower_handlers(Lower *); /* Emits the handlers of with-scopes behind the fu
 
 /* ---- code.c ------------------------------------------------------------------------------------------- */
 
-RtCode *lower_code_of(Work *, Function *);               /* The code may be filled in later. */
+RtCode *lower_code_of(Work *, Function *);               /* Code of the function, which may be filled in later. */
 void    lower_nodes(Lower *, Block *);
 
 #endif

@@ -84,7 +84,7 @@ struct Ops {
 	Map  ids;               /* Id -> Op, filled on first use. */
 };
 
-/* rt/ops/map.def -> map */
+/* Returns the family of a row by its file: map for rt/ops/map.def. */
 static const char *
 family_of(Arena *a, const char *file)
 {

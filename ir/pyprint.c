@@ -408,7 +408,7 @@ form_enum(Printer *p, const Node *n, const char *const *in, Buf *out)
 	buf_printf(out, "(%s).%s", in[0], node_is(n, prim_EnumName) ? "name" : "value");
 }
 
-/* int(x), unless a parameter has that name. */
+/* Prints int(x). If a parameter is called int, prints torch.Int(x). */
 static void
 form_number(Printer *p, const Node *n, const char *const *in, Buf *out)
 {
@@ -462,7 +462,7 @@ needed_arguments(const Node *n, const Schema *s)
 	return most;
 }
 
-/* torch.add(x, y, alpha=2) */
+/* Prints a call such as torch.add(x, y, alpha=2). */
 static void
 print_operator(Printer *p, const Node *n, const char *const *in, Buf *out)
 {
@@ -582,7 +582,7 @@ print_expression(Printer *p, const Node *n)
 	buf_free(&text);
 }
 
-/* a, b, = t */
+/* Prints a, b, = t. */
 static void
 print_unpack(Printer *p, const Node *n)
 {
@@ -775,7 +775,7 @@ printer_for(const Printer *p, const Graph *g)
 	return q;
 }
 
-/* def __forked_function(): ... */
+/* Prints def __forked_function(): ... */
 static void
 print_fork(Printer *p, const Node *n)
 {
@@ -798,7 +798,7 @@ print_fork(Printer *p, const Node *n)
 	line(p, "%s = %s(%s)", variable(p, n->out[0]), word, name);
 }
 
-/* with x as v: ... */
+/* Prints with x as v: ... */
 static void
 print_enter(Printer *p, const Node *n)
 {

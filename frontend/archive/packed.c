@@ -147,7 +147,7 @@ build_linear(const PickleAt *at, RtObject *o, IValue state)
 	set_bias(at, o, part(at, state, 1, "bias"));
 }
 
-/* (1, [weight], [], [bit rate]). */
+/* Reads the state (1, [weight], [], [bit rate]). */
 static void
 build_embedding(const PickleAt *at, RtObject *o, IValue state)
 {
@@ -167,7 +167,7 @@ find_engine(const PickleAt *at, const RtObject *o)
 	cx_rt(at->cx)->engine = RT_QNNPACK;
 }
 
-/* (kind, [b_ih, b_hh], [scales], [reduce_range], [w_ih, w_hh]). quantized_fp16 has no biases. */
+/* Reads the state (kind, [b_ih, b_hh], [scales], [reduce_range], [w_ih, w_hh]). quantized_fp16 has no biases. */
 static void
 build_cell(const PickleAt *at, RtObject *o, IValue state)
 {
@@ -222,7 +222,7 @@ set_geometry(const PickleAt *at, RtCx *rt, RtObject *o, const RtTensor *config, 
 	rt_assign(&o->slot[7], rt_bool(config_at(config, 2 + 4 * spatial) != 0));
 }
 
-/* ("2", [config, weight], [bias]). */
+/* Reads the state ("2", [config, weight], [bias]). */
 static void
 build_conv(const PickleAt *at, RtCx *rt, RtObject *o, IValue state, int spatial)
 {
@@ -235,7 +235,7 @@ build_conv(const PickleAt *at, RtCx *rt, RtObject *o, IValue state, int spatial)
 	set_geometry(at, rt, o, tensor_part(at, tensors, 0, 1, "geometry").u.t, spatial);
 }
 
-/* (weight, bias, stride, ...): the slots in order. */
+/* Reads the state (weight, bias, stride, ...), which has the slots in order. */
 static void
 build_slots(const PickleAt *at, Fits *fits, RtObject *o, IValue state, const struct Packed *p)
 {

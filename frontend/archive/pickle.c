@@ -797,8 +797,8 @@ make_of_parts(Machine *m, const IValue *arg, int n)
 	pickle_bad(&m->at, "a tensor of a Python class lacks its type");
 }
 
-/* (storage, offset, sizes, strides, requires_grad, hooks, dtype, ...): a tensor of a dtype without a storage type. Its
- * storage is untyped bytes. */
+/* Builds a tensor from (storage, offset, sizes, strides, requires_grad, hooks, dtype, ...). PyTorch writes this for a
+ * dtype without a storage type. The storage is untyped bytes. */
 static IValue
 make_of_dtype(Machine *m, const IValue *arg, int n)
 {
@@ -952,7 +952,7 @@ unpack_nibbles(Machine *m, IValue packed)
 	return rt_of(to);
 }
 
-/* ("storage", element type, key, location, number of elements). */
+/* Makes the storage ("storage", element type, key, location, number of elements). */
 static void
 op_binpersid(Machine *m, int64_t n)
 {

@@ -160,7 +160,7 @@ storage_index(PickleOut *p, RtStorage *s)
 	return (int)*known - 1;
 }
 
-/* ("storage", FloatStorage, "3", "cpu", number of elements). */
+/* Writes ("storage", FloatStorage, "3", "cpu", number of elements). */
 static void
 put_storage(PickleOut *p, RtStorage *s, int dtype)
 {

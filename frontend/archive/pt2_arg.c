@@ -110,7 +110,7 @@ truth(Builder *b, bool is, const Type *formal)
 	return constant(b, rt_bool(is), t == &rt_type_number ? t : &rt_type_bool);
 }
 
-/* {"as_name": n} or {"as_int": 4}, {"as_float": .5}, {"as_bool": true} */
+/* Reads {"as_name": n}, {"as_int": 4}, {"as_float": .5} or {"as_bool": true}. */
 static Value *
 symbolic(Builder *b, const Json *v, const Type *formal)
 {

@@ -207,7 +207,7 @@ set_grad_enabled(Builder *b, const Hop *h)
 	graph_emit(b->g, "prim::Exit", b->at, 1, scope->out, 1)->out[0]->type = &rt_type_none;
 }
 
-/* (device, dtype, enabled, cache, graph, ...). A region for another device than the CPU has no effect. */
+/* Builds the region (device, dtype, enabled, cache, graph, ...). It has no effect if the device is not the CPU. */
 static void
 autocast(Builder *b, const Hop *h)
 {
@@ -226,7 +226,7 @@ autocast(Builder *b, const Hop *h)
 	b->autocast = outside;
 }
 
-/* with_effects(token, operator, ...): calls the operator. Nodes with effects keep their order anyway. */
+/* Calls the operator of with_effects(token, operator, ...). Nodes with effects keep their order anyway. */
 static void
 with_effects(Builder *b, const Hop *h)
 {

@@ -168,7 +168,8 @@ ints(const PickleAt *at, IValue v, int64_t *to, const char *what)
 	return (int)n;
 }
 
-/* (storage, offset, sizes, strides, ...). dtype: of the elements. RT_NDTYPE for that of the storage. */
+/* Builds a tensor from (storage, offset, sizes, strides, ...). dtype: of the elements, or RT_NDTYPE for the
+ * storage's. */
 static RtTensor *
 rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n, RtDtype dtype)
 {
@@ -253,7 +254,7 @@ tensor_rebuild_typed(const PickleAt *at, RtCx *rt, const IValue *arg, int n, RtD
 	return rebuild_with_bits(at, rt, arg, n < 5 ? n : 5, dtype);
 }
 
-/* (tensor, requires_grad, hooks[, state]) */
+/* Builds a parameter from (tensor, requires_grad, hooks[, state]). */
 IValue
 tensor_rebuild_parameter(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
 {
@@ -311,7 +312,7 @@ per_channel(const PickleAt *at, int scheme, const IValue *p, int64_t n, const Rt
 	return q;
 }
 
-/* (storage, offset, sizes, strides, (scheme, ...), requires_grad, hooks) */
+/* Builds a tensor from (storage, offset, sizes, strides, (scheme, ...), requires_grad, hooks). */
 IValue
 tensor_rebuild_quantized(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
 {

@@ -19,21 +19,21 @@ typedef struct Sugar Sugar;
 typedef struct Closure Closure;
 
 typedef enum SugarKind {
-	SUGAR_VALUE,       /* v */
-	SUGAR_NAMESPACE,   /* name: torch, torch.jit, ops.prim, __torch__.a.b, CONSTANTS */
+	SUGAR_VALUE,       /* v: a value of the graph. */
+	SUGAR_NAMESPACE,   /* name: the namespace, such as torch, ops.prim, __torch__.a.b or CONSTANTS. */
 	SUGAR_BUILTIN,     /* name: the operator. v: its self, or null. */
-	SUGAR_FUNCTION,    /* v: its self, or null. */
+	SUGAR_FUNCTION,    /* fn: the function. v: its self, or null. */
 	SUGAR_INTERFACE,   /* name: a method of the interface that is the type of v. */
-	SUGAR_CLASS,       /* type: class, NamedTuple, enum */
-	SUGAR_TYPE,        /* type: torch.Tensor, List ...: what annotations name */
+	SUGAR_CLASS,       /* type: a class, NamedTuple or enum. */
+	SUGAR_TYPE,        /* type: a type that annotations name, such as torch.Tensor or List. */
 	SUGAR_FORM,        /* name: the special form. v: its self, or null. */
-	SUGAR_TUPLE,       /* items */
-	SUGAR_RANGE,       /* items: start, end, step; or end alone */
-	SUGAR_ZIP,         /* items: iterated in parallel */
-	SUGAR_CLOSURE,     /* a nested def: only fork can use it */
-	SUGAR_EXCEPTION,   /* name: an exception class, for raise */
-	SUGAR_SUPER,       /* super(): has only __init__, which does nothing */
-	SUGAR_CAST,        /* x.float(): v is the tensor, name the dtype */
+	SUGAR_TUPLE,       /* item: the members of the tuple. */
+	SUGAR_RANGE,       /* item: start, end and step, or the end alone. */
+	SUGAR_ZIP,         /* item: iterables that are iterated in parallel. */
+	SUGAR_CLOSURE,     /* closure: a nested def, which only fork can use. */
+	SUGAR_EXCEPTION,   /* name: an exception class, for raise. */
+	SUGAR_SUPER,       /* super(), which has only __init__, which does nothing. */
+	SUGAR_CAST,        /* x.float(). v: the tensor. name: the dtype. */
 } SugarKind;
 
 struct Sugar {
@@ -63,7 +63,7 @@ Sugar *sugar_iterable(Emit *, Range, Sugar *); /* What a for loop iterates over:
 /* want: number of items, or -1 for any. */
 void   sugar_unpack(Emit *, Range, Sugar *, int want, Sugar ***items, int *n);
 
-/* ---- suggest.c: the end of a message: "; did you mean x?", or "" ------------------------------------- */
+/* ---- suggest.c: ends of messages, "; did you mean x?" or "" ------------------------------------------ */
 
 const char *suggest_variable(Emit *, const char *name);
 const char *suggest_member(Emit *, const Sugar *, const char *name);

@@ -182,7 +182,7 @@ wait_for(Emit *e, Range at, const char *op, Value *v)
 	return sugar_value(e, emit_node(e, at, op, v->type->of[0], 1, &v));
 }
 
-/* torch.jit._awaitable_wait(x), ops.prim.awaitable_wait(x) */
+/* Whether the operator is torch.jit._awaitable_wait or ops.prim.awaitable_wait. */
 static bool
 is_awaitable_wait(const char *op)
 {
@@ -438,7 +438,7 @@ form_print(Emit *e, const Call *c)
 	return none(e, c->at);
 }
 
-/* int(x), float(x), bool(x), str(x), complex(x) */
+/* Emits int(x), float(x), bool(x), str(x) or complex(x). */
 static Sugar *
 form_cast(Emit *e, const Call *c)
 {
@@ -561,7 +561,7 @@ fill_list(Emit *e, void *arg)
 	emit_op(e, f->at, "aten::append", 2, f->into, v);
 }
 
-/* list(iterable) */
+/* Emits list(iterable). */
 static Sugar *
 form_list(Emit *e, const Call *c)
 {

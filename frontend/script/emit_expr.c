@@ -252,7 +252,7 @@ ternary(Emit *e, const Tree *t, const Type *hint)
 	return v;
 }
 
-/* a and b -> if a: b else: False;  a or b -> if a: True else: b */
+/* Emits `a and b` as `b if a else False`, and `a or b` as `True if a else b`. */
 static Cond
 short_circuit(Emit *e, const Tree *t)
 {

@@ -324,7 +324,7 @@ put(Emit *e, Range at, Place p, Value *v)
 	emit_op(e, at, "aten::index_put_", 4, p.view, list, v, graph_constant(e->g, rt_bool(false), at));
 }
 
-/* x[...] op= right */
+/* Emits x[...] op= right on a tensor. */
 static void
 update_tensor(Emit *e, const Tree *t, const Tree *index, Value *v)
 {

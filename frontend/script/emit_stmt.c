@@ -34,7 +34,7 @@ tuple_of(Emit *e, Range at, Sugar **items, int n)
 	return sugar_value(e, sugar_as_value(e, at, s));
 }
 
-/* a, b = s;  a, *b = s */
+/* Assigns the items of s to targets, one of which may be starred: a, *b = s. */
 static void
 assign_tuple(Emit *e, const Tree *targets, Sugar *s, Range at)
 {
@@ -605,7 +605,7 @@ delete_statement(Emit *e, const Tree *t)
 	}
 }
 
-/* def name(...) inside of a function. */
+/* Emits a def inside of a function. */
 static void
 closure(Emit *e, const Tree *t)
 {

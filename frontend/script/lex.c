@@ -1,9 +1,9 @@
 /*
  * Text to tokens, as TorchScript's lexer does it.
  *
- * A line outside brackets ends in NEWLINE, or in INDENT if the next nonblank line is deeper; if that is shallower, in
- * NEWLINE and a DEDENT for every level that ends.  Blank and comment lines are skipped, except that a comment
- * `# type: (...) -> ...` is a token.  The end of the file has the depth of the first line.
+ * A line outside of brackets ends in NEWLINE, or in INDENT if the next nonblank line is deeper. If that is shallower,
+ * it ends in NEWLINE and a DEDENT for every level that ends. Blank and comment lines are skipped, except that a comment
+ * `# type: (...) -> ...` is a token. The end of the file has the depth of the first line.
  *
  * Invariant: INDENTs and DEDENTs match, and brackets are nested properly.
  */
@@ -164,7 +164,7 @@ lex_number(Lexer *l)
 	return true;
 }
 
-/* `is not` and `not in`, with one blank between the words. */
+/* Reads the second word of `is not` and `not in`, which have one blank between the words. */
 static TokKind
 two_words(Lexer *l, TokKind first)
 {

@@ -1,7 +1,7 @@
 /* frontend/script/literal.c - numbers and strings
  *
- * A string with the prefix f becomes a call: f"a{x}b" is "a{}b".format(x), as in PyTorch's front end; with the prefix r
- * backslashes are ordinary characters.  Adjacent strings are concatenated.
+ * A string with the prefix f becomes a call: f"a{x}b" is "a{}b".format(x), as in PyTorch's front end. With the prefix
+ * r, backslashes are ordinary characters. Adjacent strings are concatenated.
  */
 #include "parse.h"
 
@@ -27,7 +27,7 @@ without_underscores(char *text)
 	return text;
 }
 
-/* NUMBER, or - NUMBER when beg is the sign: an integer is folded with its sign before its range is checked. */
+/* NUMBER, or - NUMBER if beg is the sign. An integer is folded with its sign before its range is checked. */
 const Tree *
 parse_number(Parser *p, uint32_t beg, bool negative)
 {

@@ -69,7 +69,7 @@ enum_member(Cx *cx, Unit *unit, const Tree *t)
 	not_constant(cx, t);
 }
 
-/* CONSTANTS.c3, torch.float32, torch.strided, __torch__.Color.RED */
+/* Value of CONSTANTS.c3, torch.float32, torch.strided or __torch__.Color.RED. */
 static IValue
 attribute_constant(Cx *cx, Unit *unit, const Tree *t)
 {
@@ -168,7 +168,7 @@ device_of_text(const char *text, int64_t *device)
 	return text[-1] != ':' && !*text && index < 128;
 }
 
-/* annotate(T, v), torch.device("cpu"), __torch__.P(1, 2) */
+/* Value of annotate(T, v), torch.device("cpu") or __torch__.P(1, 2). */
 static IValue
 call_constant(Cx *cx, Unit *unit, const Tree *t)
 {
