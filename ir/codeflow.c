@@ -106,7 +106,7 @@ lower_handlers(Lower *l)
 
 /* Hints that the node that computes output i of the block should use that register. */
 static void
-want(Lower *l, const Block *b, int i, int reg)
+hint_output(Lower *l, const Block *b, int i, int reg)
 {
 	const Value *v = b->ret->in[i];
 
@@ -165,7 +165,7 @@ lower_branch(Lower *l, Node *n, int which, const int *reg)
 	for (int i = 0; i < n->nout; i++)
 		if (reg[i] >= 0) {
 			l->busy.at[reg[i]] = false;
-			want(l, b, i, reg[i]);
+			hint_output(l, b, i, reg[i]);
 		}
 	b->param->pc = l->insn.n;
 	insn_clear_dead(l, b->param);
@@ -262,7 +262,7 @@ lower_loop(Lower *l, Node *n)
 	for (int i = 0; i <= n->nout; i++) {
 		if (i)
 			b->param->out[i]->reg = reg[i];
-		want(l, b, i, reg[i]);
+		hint_output(l, b, i, reg[i]);
 	}
 	insn_clear_dead(l, b->param);
 	lower_nodes(l, b);

@@ -86,7 +86,7 @@ block_remove_output(Block *b, int i)
 
 /* Gives `count` nodes from `first` on evenly spaced positions between low and high, which other nodes have. */
 static void
-spread(Node *first, int64_t count, int64_t low, int64_t high)
+spread_positions(Node *first, int64_t count, int64_t low, int64_t high)
 {
 	const int64_t step = (high - low) / (count + 1);
 
@@ -114,7 +114,7 @@ make_room(Node *n)
 		if (count < wanted || (high - low) / (count + 1) >= POSITION_ROOM)
 			break;
 	}
-	spread(first, count, low, high);
+	spread_positions(first, count, low, high);
 }
 
 static void

@@ -183,7 +183,7 @@ constant_text(Printer *p, const Value *v, bool declared)
 
 /* Returns the texts of the values and takes those that wait off the stack. as_argument: print None without a type. */
 static const char **
-take(Printer *p, Value *const *v, int n, bool as_argument)
+take_operands(Printer *p, Value *const *v, int n, bool as_argument)
 {
 	const char **text = new(p->cx->arena, const char *, n);
 	IValue c;
@@ -556,8 +556,8 @@ print_expression(Printer *p, const Node *n)
 {
 	const int form = form_of(n);
 	const Node *to = n;
-	const char **in = take(p, n->in, n->nin, form < 0 || (forms[form].how & IS_CALL) ||
-			       node_is(n, prim_ListConstruct));
+	const char **in = take_operands(p, n->in, n->nin, form < 0 || (forms[form].how & IS_CALL) ||
+					node_is(n, prim_ListConstruct));
 	Buf text = { 0 };
 
 	if (form >= 0)
@@ -586,7 +586,7 @@ print_expression(Printer *p, const Node *n)
 static void
 print_unpack(Printer *p, const Node *n)
 {
-	const char **in = take(p, n->in, 1, false);
+	const char **in = take_operands(p, n->in, 1, false);
 
 	flush(p);
 	if (!n->nout)
@@ -600,7 +600,7 @@ print_unpack(Printer *p, const Node *n)
 static void
 print_set_attribute(Printer *p, const Node *n)
 {
-	const char **in = take(p, n->in, 2, false), *name = node_str(n, "name");
+	const char **in = take_operands(p, n->in, 2, false), *name = node_str(n, "name");
 
 	if (!py_is_identifier(name))
 		fail_lacks(p->cx, n->at, "setting attribute '%s' in TorchScript", name);
@@ -624,7 +624,7 @@ types_itself(Printer *p, const Value *to, const Value *from, const Value *other)
 static void
 print_assignment(Printer *p, Value *const *to, Value *const *from, int n, bool declare, Value *const *other)
 {
-	const char **in = take(p, from, n, false);
+	const char **in = take_operands(p, from, n, false);
 	bool apart = false;
 
 	flush(p);
@@ -662,7 +662,7 @@ print_branch(Printer *p, const Node *n, const Block *b, const Block *other)
 static void
 print_if(Printer *p, const Node *n)
 {
-	const char **in = take(p, n->in, 1, false);
+	const char **in = take_operands(p, n->in, 1, false);
 
 	flush(p);
 	for (int i = 0; i < n->nout; i++)
@@ -706,7 +706,7 @@ static void
 print_next(Printer *p, const Node *n, const char *cond, const char *counter, const char *max)
 {
 	const Block *b = loop_body(n);
-	const char **in = take(p, b->ret->in, b->ret->nin, false), *next = NULL, *go = in[0];
+	const char **in = take_operands(p, b->ret->in, b->ret->nin, false), *next = NULL, *go = in[0];
 
 	flush(p);
 	if (counter) {
@@ -754,7 +754,7 @@ print_while(Printer *p, const Node *n, const char *max, const char *first)
 static void
 print_loop(Printer *p, const Node *n)
 {
-	const char **head = take(p, n->in, 2, false);
+	const char **head = take_operands(p, n->in, 2, false);
 
 	share_names(p, n);
 	print_assignment(p, n->out, n->in + 2, n->nout, true, NULL);
@@ -780,7 +780,7 @@ static void
 print_fork(Printer *p, const Node *n)
 {
 	Graph *g = node_attr(n, "Subgraph")->g;
-	const char **in = take(p, n->in, n->nin, false), *name = unused_name(p, "__forked_function");
+	const char **in = take_operands(p, n->in, n->nin, false), *name = unused_name(p, "__forked_function");
 	const char *word = node_is(n, prim_fork) ? "fork" : "awaitable";
 	Printer q = printer_for(p, g);
 
@@ -792,7 +792,7 @@ print_fork(Printer *p, const Node *n)
 	line(p, "def %s() -> %s:", name, py_type(p->needs, g->top->ret->in[0]->type));
 	q.indent += 2;
 	print_block(&q, g->top);
-	in = take(&q, g->top->ret->in, 1, false);
+	in = take_operands(&q, g->top->ret->in, 1, false);
 	flush(&q);
 	line(&q, "return %s", in[0]);
 	line(p, "%s = %s(%s)", variable(p, n->out[0]), word, name);
@@ -802,7 +802,7 @@ print_fork(Printer *p, const Node *n)
 static void
 print_enter(Printer *p, const Node *n)
 {
-	const char **in = take(p, n->in, 1, false);
+	const char **in = take_operands(p, n->in, 1, false);
 
 	flush(p);
 	if (n->out[0]->uses.n)
@@ -909,7 +909,7 @@ py_function(PyNeeds *d, const Schema *s, const Graph *g, const char *name, int i
 		return;
 	}
 	print_block(&p, g->top);
-	result = take(&p, g->top->ret->in, 1, false);
+	result = take_operands(&p, g->top->ret->in, 1, false);
 	flush(&p);
 	line(&p, "return %s", result[0]);
 }

@@ -80,7 +80,7 @@ need(Machine *m, void *p)
 }
 
 static const unsigned char *
-take(Machine *m, int64_t n)
+take_bytes(Machine *m, int64_t n)
 {
 	const unsigned char *p = m->p + m->pos;
 
@@ -93,7 +93,7 @@ take(Machine *m, int64_t n)
 static int64_t
 take_int(Machine *m, int bytes)
 {
-	const unsigned char *p = take(m, bytes);
+	const unsigned char *p = take_bytes(m, bytes);
 	uint64_t v = 0;
 
 	for (int i = bytes - 1; i >= 0; i--)
@@ -250,7 +250,7 @@ op_proto(Machine *m, int64_t version)
 static void
 op_skip(Machine *m, int64_t n)
 {
-	take(m, n);
+	take_bytes(m, n);
 }
 
 static void
@@ -283,7 +283,7 @@ op_byte(Machine *m, int64_t n)
 static void
 op_long(Machine *m, int64_t n)
 {
-	const unsigned char *p = take(m, n);
+	const unsigned char *p = take_bytes(m, n);
 	unsigned char fill = n && p[n - 1] & 0x80 ? 0xff : 0;
 	uint64_t v = fill ? UINT64_MAX : 0;
 
@@ -300,7 +300,7 @@ op_long(Machine *m, int64_t n)
 static void
 op_float(Machine *m, int64_t n)
 {
-	const unsigned char *p = take(m, n);
+	const unsigned char *p = take_bytes(m, n);
 	uint64_t bits = 0;
 	double f;
 
@@ -313,7 +313,7 @@ op_float(Machine *m, int64_t n)
 static void
 op_text(Machine *m, int64_t n)
 {
-	const unsigned char *p = take(m, n);
+	const unsigned char *p = take_bytes(m, n);
 
 	push(m, rt_ref(RT_STR, need(m, rt_str_new(&m->rt, (const char *)p, n))));
 }

@@ -335,7 +335,7 @@ typedef struct Call { Range at; Sugar *form; const Tree *t; const Tree *args; co
 typedef Sugar *Form(Emit *, const Call *);
 
 static void
-want(Emit *e, const Call *c, int least, int most)
+check_argument_count(Emit *e, const Call *c, int least, int most)
 {
 	const char *name = c->form->name;
 	const bool few = c->args->n < least;
@@ -353,7 +353,7 @@ form_annotate(Emit *e, const Call *c)
 	const Type *t;
 	Value *given, *v;
 
-	want(e, c, 2, 2);
+	check_argument_count(e, c, 2, 2);
 	t = type_of_annotation(e->cx, e->unit, c->args->kid[0]);
 	given = emit_expression(e, c->args->kid[1], t);
 	if (value_is_none(given) && t->kind == TYPE_OPTIONAL)
@@ -370,7 +370,7 @@ form_unchecked_cast(Emit *e, const Call *c)
 {
 	const Type *t;
 
-	want(e, c, 2, 2);
+	check_argument_count(e, c, 2, 2);
 	t = type_of_annotation(e->cx, e->unit, c->args->kid[0]);
 	return sugar_value(e,
 			   emit_cast(e, c->at, emit_expression(e, c->args->kid[1], t->kind == TYPE_UNION ? 0 : t), t));
@@ -379,7 +379,7 @@ form_unchecked_cast(Emit *e, const Call *c)
 static Sugar *
 form_uninitialized(Emit *e, const Call *c)
 {
-	want(e, c, 1, 1);
+	check_argument_count(e, c, 1, 1);
 	return sugar_value(e, emit_node(e, c->at, "prim::Uninitialized",
 		type_of_annotation(e->cx, e->unit, c->args->kid[0]), 0, 0));
 }
@@ -403,7 +403,7 @@ form_getattr(Emit *e, const Call *c)
 {
 	Sugar *s;
 
-	want(e, c, 2, 3);
+	check_argument_count(e, c, 2, 3);
 	s = emit_sugar(e, c->args->kid[0], 0);
 	if (c->args->n == 2)
 		return sugar_attr(e, c->at, s, text_argument(e, c, 1));
@@ -417,7 +417,7 @@ form_hasattr(Emit *e, const Call *c)
 	Sugar *s;
 	bool has;
 
-	want(e, c, 2, 2);
+	check_argument_count(e, c, 2, 2);
 	s = emit_sugar(e, c->args->kid[0], 0);
 	has = sugar_attr_try(e, c->at, s, text_argument(e, c, 1)) != 0;
 	return sugar_value(e, graph_constant(e->g, rt_bool(has), c->at));
@@ -472,7 +472,7 @@ form_len(Emit *e, const Call *c)
 	Sugar *s, *f;
 	int n;
 
-	want(e, c, 1, 1);
+	check_argument_count(e, c, 1, 1);
 	s = emit_sugar(e, c->args->kid[0], 0);
 	n = sugar_static_length(e, s);
 	if (n >= 0)
@@ -490,7 +490,7 @@ form_range(Emit *e, const Call *c)
 	Sugar *s = sugar_new(e, SUGAR_RANGE);
 	Value *v, *given;
 
-	want(e, c, 1, 3);
+	check_argument_count(e, c, 1, 3);
 	s->item = new(e->cx->arena, Sugar *, 3);
 	for (int i = 0; i < c->args->n; i++) {
 		given = emit_expression(e, c->args->kid[i], 0);
@@ -510,7 +510,7 @@ form_zip(Emit *e, const Call *c)
 {
 	Sugar *s = sugar_new(e, SUGAR_ZIP);
 
-	want(e, c, 1, INT16_MAX);
+	check_argument_count(e, c, 1, INT16_MAX);
 	s->item = new(e->cx->arena, Sugar *, c->args->n);
 	for (int i = 0; i < c->args->n; i++)
 		s->item[s->n++] = sugar_iterable(e, c->at, emit_sugar(e, c->args->kid[i], 0));
@@ -523,7 +523,7 @@ form_enumerate(Emit *e, const Call *c)
 	Sugar *s = sugar_new(e, SUGAR_ZIP), *count = sugar_new(e, SUGAR_RANGE);
 	const Tree *start = c->args->n > 1 ? c->args->kid[1] : c->t->kid[2]->n ? c->t->kid[2]->kid[0]->kid[1] : 0;
 
-	want(e, c, 1, 2);
+	check_argument_count(e, c, 1, 2);
 	count->item = new(e->cx->arena, Sugar *, 2);
 	count->item[0] = sugar_value(e, start ? emit_expression(e, start, 0) : emit_int(e, c->at, 0));
 	count->item[1] = sugar_value(e, emit_int(e, c->at, 1));
@@ -540,7 +540,7 @@ form_tuple(Emit *e, const Call *c)
 {
 	Sugar *s;
 
-	want(e, c, 0, 1);
+	check_argument_count(e, c, 0, 1);
 	s = sugar_new(e, SUGAR_TUPLE);
 	if (c->args->n)
 		sugar_unpack(e, c->at, emit_sugar(e, c->args->kid[0], 0), -1, &s->item, &s->n);
@@ -570,7 +570,7 @@ form_list(Emit *e, const Call *c)
 	Sugar *s;
 	RtKind k;
 
-	want(e, c, 0, 1);
+	check_argument_count(e, c, 0, 1);
 	if (!c->args->n)
 		return sugar_value(e, emit_unify_list(e, c->at, 0, 0, c->hint));
 	s = sugar_iterable(e, c->at, emit_sugar(e, c->args->kid[0], 0));
@@ -638,7 +638,7 @@ form_dict(Emit *e, const Call *c)
 	const Type *t = c->hint && c->hint->kind == TYPE_DICT ? c->hint : 0;
 	Value *v, *dict = 0;
 
-	want(e, c, 0, 1);
+	check_argument_count(e, c, 0, 1);
 	if (c->args->n)
 		dict = dict_of(e, c, c->args->kid[0], t);
 	else if (!words->n)
@@ -695,10 +695,10 @@ form_fork(Emit *e, const Call *c)
 	Node *node;
 	int n;
 
-	want(e, c, 1, INT16_MAX);
+	check_argument_count(e, c, 1, INT16_MAX);
 	callee = emit_sugar(e, c->args->kid[0], 0);
 	if (callee->kind == SUGAR_CLOSURE) {
-		want(e, c, 1, 1);
+		check_argument_count(e, c, 1, 1);
 		made = callee->closure;
 	} else {
 		n = emit_arguments(e, c->t, 1, &args);
@@ -741,7 +741,7 @@ form_new(Emit *e, const Call *c)
 {
 	Sugar *s;
 
-	want(e, c, 1, 1);
+	check_argument_count(e, c, 1, 1);
 	s = emit_sugar(e, c->args->kid[0], 0);
 	if (s->kind != SUGAR_CLASS || s->type->kind != TYPE_CLASS)
 		fail(e->cx, c->at, "Only class objects can be created with __new__");

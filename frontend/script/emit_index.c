@@ -311,7 +311,7 @@ as_tensor(Emit *e, Range at, Value *v, Value *like)
 }
 
 static void
-put(Emit *e, Range at, Place p, Value *v)
+store_into(Emit *e, Range at, Place p, Value *v)
 {
 	Value *list;
 
@@ -340,7 +340,7 @@ update_tensor(Emit *e, const Tree *t, const Tree *index, Value *v)
 		return;
 	}
 	old = emit_op(e, t->at, "aten::index", 2, p.view, index_list(e, t->at, p));
-	put(e, t->at, p, emit_inplace(e, t->at, t->op, old, by));
+	store_into(e, t->at, p, emit_inplace(e, t->at, t->op, old, by));
 }
 
 /* Emits x[i] = s or x[i] op= v. t: x[i] if s is given. If s is null, the augmented assignment. */
@@ -354,7 +354,7 @@ emit_set_subscript(Emit *e, const Tree *t, Sugar *s, Range at)
 
 	if (v->type->kind == TYPE_TENSOR) {
 		if (s)
-			put(e, at, place_of(e, index, at, v), sugar_as_value(e, at, s));
+			store_into(e, at, place_of(e, index, at, v), sugar_as_value(e, at, s));
 		else
 			update_tensor(e, t, index, v);
 		return;

@@ -25,22 +25,22 @@ refuse(const Types *t, const Node *n, const char *why)
 }
 
 static void
-need(const Types *t, const Node *n, bool holds, const char *why)
+require(const Types *t, const Node *n, bool holds, const char *why)
 {
 	if (!holds)
 		refuse(t, n, why);
 }
 
 static const Type *
-given(const Types *t, const Node *n, int i)
+input_type(const Types *t, const Node *n, int i)
 {
-	need(t, n, i < n->nin, "has too few inputs");
+	require(t, n, i < n->nin, "has too few inputs");
 	return n->in[i]->type;
 }
 
 /* Checks that output i, which is of type `what`, has a written type that covers it. Keeps only the written type. */
 static void
-gives(const Types *t, Node *n, int i, const Type *what)
+check_result(const Types *t, Node *n, int i, const Type *what)
 {
 	const Type *written = type_unshaped(t->cx, n->out[i]->type);
 
@@ -51,11 +51,11 @@ gives(const Types *t, Node *n, int i, const Type *what)
 }
 
 static void
-takes(const Types *t, const Node *n, int i, const Type *what)
+check_input(const Types *t, const Node *n, int i, const Type *what)
 {
-	if (!type_is_subtype(t->cx, given(t, n, i), what))
+	if (!type_is_subtype(t->cx, input_type(t, n, i), what))
 		fail(t->cx, n->at, "%s: input %d of %s is of type %s and not %s", t->path, i, n->kind->name,
-		     type_python(t->cx, given(t, n, i)), type_python(t->cx, what));
+		     type_python(t->cx, input_type(t, n, i)), type_python(t->cx, what));
 }
 
 static void
@@ -71,24 +71,24 @@ check_constant(Types *t, Node *n)
 {
 	const Attr *a = node_attr(n, "value");
 
-	need(t, n, n->nout == 1 && !n->nin, "must have one result and no input");
+	require(t, n, n->nout == 1 && !n->nin, "must have one result and no input");
 	if (n->out[0]->type->kind == TYPE_FUNCTION || node_attr(n, "name"))
 		n->out[0]->type = &rt_type_any; /* The other block of a check. A call of it fails at run time. */
 	else
-		gives(t, n, 0, a && a->kind == ATTR_VALUE ? type_of_value(t->cx, a->v) : &rt_type_none);
+		check_result(t, n, 0, a && a->kind == ATTR_VALUE ? type_of_value(t->cx, a->v) : &rt_type_none);
 }
 
 static void
 check_if(Types *t, Node *n)
 {
-	need(t, n, n->nin == 1 && n->nsub == 2, "must have a condition and two blocks");
-	takes(t, n, 0, &rt_type_bool);
+	require(t, n, n->nin == 1 && n->nsub == 2, "must have a condition and two blocks");
+	check_input(t, n, 0, &rt_type_bool);
 	for (int b = 0; b < 2; b++) {
-		need(t, n, !n->sub[b]->param->nout && n->sub[b]->ret->nin == n->nout,
-		     "must have as many results as each of its blocks, which take no inputs");
+		require(t, n, !n->sub[b]->param->nout && n->sub[b]->ret->nin == n->nout,
+			"must have as many results as each of its blocks, which take no inputs");
 		check_block(t, n->sub[b]);
 		for (int i = 0; i < n->nout; i++)
-			gives(t, n, i, n->sub[b]->ret->in[i]->type);
+			check_result(t, n, i, n->sub[b]->ret->in[i]->type);
 	}
 }
 
@@ -97,28 +97,28 @@ check_loop(Types *t, Node *n)
 {
 	Block *b = n->nsub == 1 ? n->sub[0] : NULL;
 
-	need(t, n, b && n->nin == n->nout + 2 && b->param->nout == n->nout + 1 && b->ret->nin == n->nout + 1,
-	     "must have a count, a condition, one block, and matching carried values");
-	takes(t, n, 0, &rt_type_int);
-	takes(t, n, 1, &rt_type_bool);
-	gives(t, b->param, 0, &rt_type_int);
+	require(t, n, b && n->nin == n->nout + 2 && b->param->nout == n->nout + 1 && b->ret->nin == n->nout + 1,
+		"must have a count, a condition, one block, and matching carried values");
+	check_input(t, n, 0, &rt_type_int);
+	check_input(t, n, 1, &rt_type_bool);
+	check_result(t, b->param, 0, &rt_type_int);
 	for (int i = 0; i < n->nout; i++)
-		gives(t, b->param, i + 1, n->in[i + 2]->type);
+		check_result(t, b->param, i + 1, n->in[i + 2]->type);
 	check_block(t, b);
-	takes(t, b->ret, 0, &rt_type_bool);
+	check_input(t, b->ret, 0, &rt_type_bool);
 	for (int i = 0; i < n->nout; i++) {
-		takes(t, b->ret, i + 1, b->param->out[i + 1]->type);
-		gives(t, n, i, b->param->out[i + 1]->type);
+		check_input(t, b->ret, i + 1, b->param->out[i + 1]->type);
+		check_result(t, n, i, b->param->out[i + 1]->type);
 	}
 }
 
 static const Type *
 tuple_of(const Types *t, const Node *n, int nelem)
 {
-	const Type *tuple = given(t, n, 0);
+	const Type *tuple = input_type(t, n, 0);
 
-	need(t, n, tuple->kind == TYPE_TUPLE && nelem <= tuple->n,
-	     "must have a tuple with enough elements as input");
+	require(t, n, tuple->kind == TYPE_TUPLE && nelem <= tuple->n,
+		"must have a tuple with enough elements as input");
 	return tuple;
 }
 
@@ -127,10 +127,10 @@ check_tuple(Types *t, Node *n)
 {
 	const Type *written = n->nout == 1 ? type_unshaped(t->cx, n->out[0]->type) : NULL;
 
-	need(t, n, written && written->kind == TYPE_TUPLE && written->n == n->nin,
-	     "must return a tuple with one element for each input");
+	require(t, n, written && written->kind == TYPE_TUPLE && written->n == n->nin,
+		"must return a tuple with one element for each input");
 	for (int i = 0; i < n->nin; i++)
-		takes(t, n, i, written->of[i]);
+		check_input(t, n, i, written->of[i]);
 	n->out[0]->type = written;
 }
 
@@ -139,9 +139,9 @@ check_tuple_unpack(Types *t, Node *n)
 {
 	const Type *tuple = tuple_of(t, n, n->nout);
 
-	need(t, n, tuple->n == n->nout, "must have one result for each element of the tuple");
+	require(t, n, tuple->n == n->nout, "must have one result for each element of the tuple");
 	for (int i = 0; i < n->nout; i++)
-		gives(t, n, i, tuple->of[i]);
+		check_result(t, n, i, tuple->of[i]);
 }
 
 static void
@@ -150,9 +150,9 @@ check_tuple_index(Types *t, Node *n)
 	const Type *tuple = tuple_of(t, n, 1);
 	int64_t at = 0;
 
-	need(t, n, n->nout == 1 && n->nin == 2 && value_int(n->in[1], &at) && at >= -tuple->n && at < tuple->n,
-	     "must have a constant index within the tuple");
-	gives(t, n, 0, tuple->of[at < 0 ? at + tuple->n : at]);
+	require(t, n, n->nout == 1 && n->nin == 2 && value_int(n->in[1], &at) && at >= -tuple->n && at < tuple->n,
+		"must have a constant index within the tuple");
+	check_result(t, n, 0, tuple->of[at < 0 ? at + tuple->n : at]);
 }
 
 static void
@@ -160,20 +160,20 @@ check_list(Types *t, Node *n)
 {
 	const Type *written = n->nout == 1 ? type_unshaped(t->cx, n->out[0]->type) : NULL;
 
-	need(t, n, written && written->kind == TYPE_LIST, "must return a list");
+	require(t, n, written && written->kind == TYPE_LIST, "must return a list");
 	for (int i = 0; i < n->nin; i++)
-		takes(t, n, i, written->of[0]);
+		check_input(t, n, i, written->of[0]);
 	n->out[0]->type = written;
 }
 
 static void
 check_list_unpack(Types *t, Node *n)
 {
-	const Type *list = given(t, n, 0);
+	const Type *list = input_type(t, n, 0);
 
-	need(t, n, list->kind == TYPE_LIST, "must have a list as input");
+	require(t, n, list->kind == TYPE_LIST, "must have a list as input");
 	for (int i = 0; i < n->nout; i++)
-		gives(t, n, i, list->of[0]);
+		check_result(t, n, i, list->of[0]);
 }
 
 static void
@@ -181,54 +181,54 @@ check_dict(Types *t, Node *n)
 {
 	const Type *written = n->nout == 1 ? type_unshaped(t->cx, n->out[0]->type) : NULL;
 
-	need(t, n, written && written->kind == TYPE_DICT && n->nin % 2 == 0,
-	     "must return a dict, with a value for each key as inputs");
+	require(t, n, written && written->kind == TYPE_DICT && n->nin % 2 == 0,
+		"must return a dict, with a value for each key as inputs");
 	for (int i = 0; i < n->nin; i++)
-		takes(t, n, i, written->of[i % 2]);
+		check_input(t, n, i, written->of[i % 2]);
 	n->out[0]->type = written;
 }
 
 static void
 check_isinstance(Types *t, Node *n)
 {
-	need(t, n, n->nin == 1 && n->nout == 1 && node_attr(n, "types"),
-	     "must have one input, one result and the attribute types");
-	gives(t, n, 0, &rt_type_bool);
+	require(t, n, n->nin == 1 && n->nout == 1 && node_attr(n, "types"),
+		"must have one input, one result and the attribute types");
+	check_result(t, n, 0, &rt_type_bool);
 }
 
 /* RT_DO_CAST checks the type at run time. An uninitialized value is an empty value of its type. */
 static void
 check_cast(Types *t, Node *n)
 {
-	need(t, n, n->nin <= 1 && n->nout == 1, "must have one result and at most one input");
+	require(t, n, n->nin <= 1 && n->nout == 1, "must have one result and at most one input");
 	take_as_written(t, n->out[0]);
 }
 
 static void
 check_raise(Types *t, Node *n)
 {
-	takes(t, n, 0, &rt_type_str);
+	check_input(t, n, 0, &rt_type_str);
 	if (n->nin > 1)
-		takes(t, n, 1, type_optional(t->cx, &rt_type_str));
+		check_input(t, n, 1, type_optional(t->cx, &rt_type_str));
 }
 
 /* A node that passes on its inputs, and maybe a bool that says whether they are as expected. */
 static void
 check_same(Types *t, Node *n)
 {
-	need(t, n, n->nout == n->nin || n->nout == n->nin + 1,
-	     "must have one result for each input, and at most one more");
+	require(t, n, n->nout == n->nin || n->nout == n->nin + 1,
+		"must have one result for each input, and at most one more");
 	for (int i = 0; i < n->nout; i++)
-		gives(t, n, i, i < n->nin ? n->in[i]->type : &rt_type_bool);
+		check_result(t, n, i, i < n->nin ? n->in[i]->type : &rt_type_bool);
 }
 
 static void
 check_tensors(Types *t, Node *n)
 {
 	for (int i = 0; i < n->nin; i++)
-		takes(t, n, i, &rt_type_tensor);
+		check_input(t, n, i, &rt_type_tensor);
 	for (int i = 0; i < n->nout; i++)
-		gives(t, n, i, &rt_type_tensor);
+		check_result(t, n, i, &rt_type_tensor);
 }
 
 static void
@@ -241,8 +241,8 @@ check_object(Types *t, Node *n)
 static void
 check_call(Types *t, Node *n)
 {
-	need(t, n, n->nin && n->in[0]->type->kind == TYPE_ANY && node_is(n->in[0]->node, prim_Constant) &&
-	     !node_attr(n, "function"), "calls a function, and the text of a graph declares none");
+	require(t, n, n->nin && n->in[0]->type->kind == TYPE_ANY && node_is(n->in[0]->node, prim_Constant) &&
+		!node_attr(n, "function"), "calls a function, and the text of a graph declares none");
 	for (int i = 0; i < n->nout; i++)
 		take_as_written(t, n->out[i]);
 }
@@ -253,15 +253,16 @@ check_piece(Types *t, Node *n, Graph *piece)
 	const bool task = node_is(n, prim_fork) || node_is(n, prim_awaitable);
 	Block *top = piece->top;
 
-	need(t, n, top->param->nout == n->nin && (task ? n->nout == 1 && top->ret->nin == 1 : n->nout <= top->ret->nin),
-	     "must have as many inputs and results as its subgraph");
+	require(t, n, top->param->nout == n->nin &&
+		(task ? n->nout == 1 && top->ret->nin == 1 : n->nout <= top->ret->nin),
+		"must have as many inputs and results as its subgraph");
 	for (int i = 0; i < n->nin; i++)
-		gives(t, top->param, i, n->in[i]->type);
+		check_result(t, top->param, i, n->in[i]->type);
 	check_block(t, top);
 	for (int i = 0; i < n->nout; i++) {
 		const Type *one = top->ret->in[i]->type;
 
-		gives(t, n, i, !task ? one : node_is(n, prim_fork) ? type_future(t->cx, one) :
+		check_result(t, n, i, !task ? one : node_is(n, prim_fork) ? type_future(t->cx, one) :
 		      type_await(t->cx, one));
 	}
 }
@@ -269,11 +270,11 @@ check_piece(Types *t, Node *n, Graph *piece)
 static void
 check_wait(Types *t, Node *n)
 {
-	const Type *future = given(t, n, 0);
+	const Type *future = input_type(t, n, 0);
 
-	need(t, n, n->nout == 1 && (future->kind == TYPE_FUTURE || future->kind == TYPE_AWAIT),
-	     "must wait for a Future or an Await, and have one result");
-	gives(t, n, 0, future->of[0]);
+	require(t, n, n->nout == 1 && (future->kind == TYPE_FUTURE || future->kind == TYPE_AWAIT),
+		"must wait for a Future or an Await, and have one result");
+	check_result(t, n, 0, future->of[0]);
 }
 
 /* ---- all nodes --------------------------------------------------------------------------------------------------- */
@@ -304,7 +305,7 @@ check_row(Types *t, Node *n)
 	if (!n->op || !op_result_types(t->cx, n->op, n->in, n->nin, rets, n->nout))
 		refuse(t, n, "has no overload for inputs of these types with this number of results");
 	for (int i = 0; i < n->nout; i++)
-		gives(t, n, i, rets[i]);
+		check_result(t, n, i, rets[i]);
 }
 
 static void
@@ -312,7 +313,7 @@ check_node(Types *t, Node *n)
 {
 	const Attr *piece = node_attr(n, "Subgraph");
 
-	need(t, n, !n->nsub || node_is(n, prim_If) || node_is(n, prim_Loop), "has no blocks");
+	require(t, n, !n->nsub || node_is(n, prim_If) || node_is(n, prim_Loop), "has no blocks");
 	if (piece && piece->kind == ATTR_GRAPH) {
 		check_piece(t, n, piece->g);
 		return;
