@@ -334,6 +334,12 @@ class Exported(Test):
             self.agrees(model, lambda x: (x.clone(), x.sum(), x.t(), x[0:0]), x)
         x = torch.view_as_complex(torch.randn(3, 2))
         self.agrees(kiln.compile(lambda x: x * 2, x), lambda x: x * 2, x.conj())
+        def both(x, *, n=2): return x * n, x + 1
+        model = kiln.compile(both, {"x": x.real, "n": 2})
+        for one in x.conj().imag, nn.Parameter(x.real, False), torch.randn(6)[::2], torch.ones(1).expand(3):    # lazy, strides
+            self.agrees(model, both, one)
+            self.agrees(model, both, n=2, x=one)
+        self.assertRaises(kiln.BadArgument, model, x.real, 2)
         self.agrees(kiln.compile(torch.relu, torch.ones(2, 2)), torch.relu, -torch.ones(2, 2))
         with self.assertRaisesRegex(kiln.Unsupported, "bfloat16"):
             kiln.compile(lambda x: x.bfloat16(), torch.ones(2))(np.ones(2, np.float32))

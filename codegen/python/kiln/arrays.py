@@ -1,8 +1,9 @@
 """PyTorch's tensors and NumPy's arrays, as DLPack's tensors over the same memory, and the other way.
 
-A kind has `view(array, key)`, a DLTensor and what must live as long as it, and `own(pointer)`, an array over the memory
-of a DLManagedTensor, which gives it back at its end.  What Kiln's door cannot take as it lies is copied: negative
-strides, read-only arrays (a model may write to its arguments), foreign byte orders, lazy conjugates."""
+A kind has `view(array, key)`: the address of a DLTensor, the array whose memory it has, and an object that owns it; and
+`own(address)`, an array over the memory of a DLManagedTensor, which gives it back at its end.  What Kiln's door cannot
+take as it lies is copied: negative strides, read-only arrays (a model may write to its arguments), foreign byte orders,
+lazy conjugates."""
 import ctypes as c
 import sys
 import zipfile
@@ -10,7 +11,7 @@ import zipfile
 import numpy as np
 
 from . import errors
-from .door import CPU, DLTensor
+from .door import CPU, DLManagedTensor, DLTensor
 
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _NUMPY = {(0, 8): "i1", (0, 16): "i2", (0, 32): "i4", (0, 64): "i8", (1, 8): "u1", (1, 16): "u2", (1, 32): "u4", (1, 64): "u8", (2, 16): "f2", (2, 32): "f4",
@@ -34,10 +35,12 @@ def kind_of(value):
     return None
 
 
-def _fill(data, shape, strides, code, bits):
+def _filled(array, data, shape, strides, kind):
+    """What view() gives of an array whose memory is at data.  kind: DLPack's (code, bits)."""
     n = len(shape)
     sizes = c.c_int64 * n
-    return DLTensor(data, CPU, 0, n, code, bits, 1, sizes(*shape), sizes(*strides), 0)
+    tensor = DLTensor(data, CPU, 0, n, *kind, 1, sizes(*shape), sizes(*strides), 0)
+    return c.addressof(tensor), array, tensor
 
 
 class Numpy:
@@ -56,8 +59,8 @@ class Numpy:
         size = a.itemsize
         if not a.flags.writeable or not a.flags.aligned or any(s < 0 or s % size for s in a.strides):
             a = np.array(a, order="C")
-        return _fill(a.__array_interface__["data"][0], a.shape, [s // size for s in a.strides], _KINDS[a.dtype.kind],
-                     8 * size), a
+        return _filled(a, a.__array_interface__["data"][0], a.shape, [s // size for s in a.strides],
+                       (_KINDS[a.dtype.kind], 8 * size))
 
     def wrote(self, value, a):
         """The model wrote to the memory of view()'s array, which is a copy where the value could not be taken."""
@@ -65,7 +68,7 @@ class Numpy:
             value[...] = a
 
     def own(self, taken):
-        return np.asarray(_Taken(taken))
+        return np.asarray(_Taken(DLManagedTensor.from_address(taken)))
 
     def number(self, value):
         return self.numbers(value, type(value))
@@ -84,7 +87,7 @@ class _Taken:
     """What np.asarray keeps as the base of an array over a managed tensor."""
 
     def __init__(self, taken):
-        t = taken.contents.tensor
+        t = taken.tensor
         shape, kind = t.shape[:t.ndim], _NUMPY.get((t.code, t.bits))
         self._taken = taken
         if not kind:
@@ -95,7 +98,7 @@ class _Taken:
                                     "strides": tuple(s * t.bits // 8 for s in t.strides[:t.ndim])}
 
     def __del__(self):
-        self._taken.contents.deleter(self._taken)
+        self._taken.deleter(c.byref(self._taken))
 
 
 class Torch:
@@ -113,7 +116,35 @@ class Torch:
             self._codes.update((getattr(t, name), code) for name, code in later.items() if hasattr(t, name))
         return self._codes
 
+    _direct = None                                     # dtypes whose tensors PyTorch's own capsules show as they are
+
+    def direct(self):
+        """The dtypes for which PyTorch's capsules have Kiln's codes and the tensor's own strides: those of old versions
+        say that a bool is a byte, and that the stride of a dim of size 1 is 1.  Not complex ones, which may be lazy."""
+        if self._direct is None:
+            t, found = torch(), set()
+            for dtype, kind in self.codes().items():
+                if dtype.is_complex:
+                    continue
+                try:
+                    capsule = t._C._to_dlpack(t.empty_strided((1, 2), (7, 1), dtype=dtype))
+                except (RuntimeError, TypeError, AttributeError, BufferError):
+                    continue
+                made = DLTensor.from_address(_address(capsule, b"dltensor"))
+                if (made.code, made.bits) == kind and made.strides[:2] == [7, 1]:
+                    found.add(dtype)
+            Torch._direct = frozenset(found)
+        return self._direct
+
     def view(self, x, key):
+        t = torch()
+        if x.dtype in (self._direct or self.direct()) and x.is_cpu and x.layout is t.strided and not x.is_neg() and \
+                type(x) in (t.Tensor, t.nn.Parameter):
+            capsule = t._C._to_dlpack(x)
+            return _address(capsule, b"dltensor"), x, capsule
+        return self._checked_view(x, key)
+
+    def _checked_view(self, x, key):
         if x.device.type != "cpu":
             raise errors.BadArgument("argument '%s' is on %s: this model runs on the CPU" % (key, x.device))
         if x.layout is not torch().strided or x.is_quantized:
@@ -124,7 +155,7 @@ class Torch:
             raise errors.BadArgument("argument '%s' is %s: Kiln has no such tensors" % (key, x.dtype))
         if x.is_conj() or x.is_neg():
             x = x.resolve_conj().resolve_neg()
-        return _fill(x.data_ptr(), x.shape, x.stride(), *found), x
+        return _filled(x, x.data_ptr(), x.shape, x.stride(), found)
 
     def wrote(self, value, x):
         """The model wrote to the memory of view()'s tensor, which is a copy where the value could not be taken."""
@@ -140,11 +171,13 @@ class Torch:
         return x.data_ptr(), 0 if x.is_inference() else x._version
 
     def own(self, taken):
-        if taken.contents.tensor.code == 6:            # as bytes: a DLPack before 0.8 has no bools
-            taken.contents.tensor.code = 1
-            return torch().utils.dlpack.from_dlpack(_capsule(c.addressof(taken.contents), b"dltensor", None)).view(
-                torch().bool)
-        return torch().utils.dlpack.from_dlpack(_capsule(c.addressof(taken.contents), b"dltensor", None))
+        t = torch()
+        if t.bool not in (self._direct or self.direct()):              # a DLPack before 0.8 has no bools
+            made = DLTensor.from_address(taken)
+            if made.code == 6:
+                made.code = 1
+                return t._C._from_dlpack(_capsule(taken, b"dltensor", None)).view(t.bool)
+        return t._C._from_dlpack(_capsule(taken, b"dltensor", None))
 
     def dtype(self, x):
         return str(x.dtype).rpartition(".")[2]
@@ -152,6 +185,8 @@ class Torch:
 
 _capsule = c.pythonapi.PyCapsule_New
 _capsule.restype, _capsule.argtypes = c.py_object, [c.c_void_p, c.c_char_p, c.c_void_p]
+_address = c.pythonapi.PyCapsule_GetPointer
+_address.restype, _address.argtypes = c.c_void_p, [c.py_object, c.c_char_p]
 NUMPY, TORCH = Numpy(), Torch()
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import warnings
 
+import numpy as np
 import torch
 
 from . import arrays, errors, lines, tree
@@ -197,7 +198,8 @@ def _ordered(value, spec):
 
 
 class Exported:
-    """The signature of an exported program.  A call's structure has to be that of the examples."""
+    """The signature of an exported program.  A call's structure has to be that of the examples.  tensors: the
+    number of results where the result is one tensor or a row of them: build() gets a list.  None: it gets a dict."""
     name = "forward"
 
     def __init__(self, program, call, trees=None):
@@ -217,20 +219,16 @@ class Exported:
         written = graphs.written(program)
         self.written = frozenset(key for key, a in zip(self.keys, inputs) if a.name in written)
         self.writes_state = bool(written - {a.name for a in inputs})
-        # tensors alone, by position, and one as the result: most calls, which need no tree
-        args, kwargs = _children(self.spec)
-        self.plain = None
-        if not _children(kwargs) and all(c.is_leaf() for c in _children(args)) and \
-                all(kind == "tensor" for kind, _, _ in self.inputs):
-            self.plain = [(getattr(torch, dtype), rank) for _, dtype, rank in self.inputs]
-        self.single = not trees and self.out_spec.is_leaf() and self.results[0][0] == "tensor"
+        self.flat = None if trees else _Flatly(call, self.spec, self.inputs)
+        row = self.out_spec.type in (tuple, list) and all(c.is_leaf() for c in _children(self.out_spec))
+        self.tensors = len(self.results) if not trees and (row or self.out_spec.is_leaf()) and \
+            all(kind == "tensor" for kind, _ in self.results) else None
 
     def flatten(self, args, kwargs):
         """The leaves of a call's arguments: [(key, array or number or text)]."""
-        if self.plain is not None and not kwargs and len(args) == len(self.plain) and \
-                all(isinstance(v, torch.Tensor) and v.dtype is d and v.ndim == n
-                    for v, (d, n) in zip(args, self.plain)):
-            return list(zip(self.keys, args))
+        leaves = self.flat.leaves(args, kwargs) if self.flat else None
+        if leaves is not None:
+            return [(key, value) for key, value in zip(self.keys, leaves) if value is not None]
         called = self.call.normal(args, kwargs)
         called = objects.simple(called) if self.trees else called
         leaves, spec = pytree.tree_flatten(called)
@@ -245,12 +243,60 @@ class Exported:
 
     def build(self, results):
         """The result, of leaves by key."""
-        if self.single:
-            return results["out"]
+        if self.tensors is not None:
+            return results[0] if self.out_spec.is_leaf() else self.out_spec.type(results)
         leaves = [wanted if kind == "constant" else results[key] if kind == "tensor" else results[key].item()
                   for key, (kind, wanted) in zip(self.out_keys, self.results)]
         value = pytree.tree_unflatten(leaves, self.out_spec)
         return objects.whole(value, self.trees.made) if self.trees else value
+
+
+class _Flatly:
+    """Most calls: arguments without structure, which need neither inspect nor pytree to become leaves."""
+
+    def __init__(self, call, spec, inputs):
+        args, kwargs = _children(spec)
+        self.inputs = [(kind, wanted, kind == "tensor" and wanted and getattr(torch, wanted), rank)
+                       for kind, wanted, rank in inputs]
+        self.usable = all(c.is_leaf() for c in _children(args) + _children(kwargs)) and \
+            all(kind != "tensor" or wanted for kind, wanted, _ in inputs)
+        self.positional, names = len(_children(args)), list(kwargs.context or ())
+        self.direct = self.positional if self.positional == len(inputs) else None      # number of arguments in order
+        parameters = call.signature.parameters if call.signature else {}
+        kinds = {p.kind for p in parameters.values()}
+        self.names = None                              # [(name, default)].  None: all are positional
+        if parameters and not kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD,
+                                       inspect.Parameter.POSITIONAL_ONLY}:
+            names = list(parameters)[:self.positional] + names
+            self.names = [(name, parameters[name].default) for name in names]
+
+    def leaves(self, args, kwargs):
+        """The values of a call in the order of the program's inputs.  None: the call needs a closer look."""
+        if kwargs or len(args) != self.direct:
+            args = self._in_order(args, kwargs)
+        if not self.usable or args is None:
+            return None
+        for value, (kind, wanted, dtype, rank) in zip(args, self.inputs):
+            if isinstance(value, torch.Tensor):
+                good = value.dtype is dtype and value.ndim == rank
+            elif type(value) is np.ndarray:
+                good = kind == "tensor" and arrays.NUMPY.dtype(value) == wanted and value.ndim == rank
+            elif kind == "number":
+                good = type(value) in (int, float, bool)
+            else:
+                good = kind == "constant" and tree.identical(value, wanted)
+            if not good:
+                return None
+        return args
+
+    def _in_order(self, args, kwargs):
+        if self.names is None or len(args) > self.positional:
+            return None
+        values, left = list(args), len(kwargs)
+        for name, default in self.names[len(args):]:
+            left -= name in kwargs
+            values.append(kwargs.get(name, default))
+        return None if left or any(v is inspect.Parameter.empty for v in values) else values
 
 
 def _check(place, value, kind, wanted, rank):

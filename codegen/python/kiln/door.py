@@ -49,7 +49,7 @@ _FUNCTIONS = {
     "set": (c.c_int, [c.c_void_p, c.c_char_p, c.c_void_p]), "set_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p]),
     "results": (c.c_int, [c.c_void_p]), "result": (c.c_int, [c.c_void_p, c.c_int, c.c_void_p, c.c_void_p]),
     "result_text": (c.c_char_p, [c.c_void_p, c.c_int]),
-    "result_take": (c.POINTER(DLManagedTensor), [c.c_void_p, c.c_int]),
+    "result_take": (c.c_void_p, [c.c_void_p, c.c_int]),
     "state_get": (c.c_int, [c.c_void_p, c.c_char_p, c.c_void_p]),
     "state_set": (c.c_int, [c.c_void_p, c.c_char_p, c.c_void_p]),
 }
@@ -83,8 +83,8 @@ class Library:
     def keys(self, method):
         """The keys of a method's arguments, in the order that `call` takes them."""
         leaves = c.POINTER(_Leaf)()
-        n = self.inputs(method, c.byref(leaves))
-        return [leaves[i].key for i in range(max(n, 0))]
+        n = self.inputs(method.encode(), c.byref(leaves))
+        return [leaves[i].key.decode(errors="surrogateescape") for i in range(max(n, 0))]
 
 
 _loaded, _loading = {}, threading.Lock()
@@ -132,25 +132,26 @@ class Instance:
         raise kinds.get(status, errors.InternalError)(text)
 
     def call(self, method, leaves):
-        """method: bytes.  leaves: [(key, DLTensor or bytes)], whose memory the caller keeps until this returns.  Then
-        take() gives results."""
+        """leaves: [(key, text or address of a DLTensor)], whose memory the caller keeps until this returns.  Then take()
+        gives results."""
         found = self.places.get(method)
         if not found:
             keys = self.library.keys(method)
-            found = self.places[method] = {key: i for i, key in enumerate(keys)}, c.c_void_p * max(len(keys), 1)
-        places, kind = found
+            found = self.places[method] = (
+                {key: i for i, key in enumerate(keys)}, c.c_void_p * max(len(keys), 1), method.encode())
+        places, kind, name = found
         given = kind()
         for key, leaf in leaves:
-            if isinstance(leaf, bytes):
-                self.check(self.library.set_text(self.at, key, leaf))
+            if isinstance(leaf, str):
+                self.check(self.library.set_text(self.at, key.encode(), leaf.encode()))
             elif key in places:
-                given[places[key]] = c.addressof(leaf)
+                given[places[key]] = leaf
             else:
-                self.check(self.library.set(self.at, key, c.byref(leaf)))
-        self.check(self.library.call(self.at, method, given, len(places), None, 0))
+                self.check(self.library.set(self.at, key.encode(), leaf))
+        self.check(self.library.call(self.at, name, given, len(places), None, 0))
 
     def take(self, tensor_of):
-        """The last call's results by key: texts, and tensor_of(pointer to DLManagedTensor), who has to let go of it."""
+        """The last call's results by key: texts, and tensor_of(address of a DLManagedTensor), who has to let go of it."""
         key, t, results, library = c.c_char_p(), DLTensor(), {}, self.library
         for i in range(library.results(self.at)):
             self.check(library.result(self.at, i, c.byref(key), c.byref(t)))
@@ -158,8 +159,15 @@ class Instance:
             if not t.lanes:                            # a text
                 results[name] = library.result_text(self.at, i).decode(errors="replace")
                 continue
-            taken = library.result_take(self.at, i)
-            if not taken:
-                self.check(ARGUMENT if b"memory" not in library.error(self.at) else MEMORY)
-            results[name] = tensor_of(taken)
+            results[name] = tensor_of(self._taken(i))
         return results
+
+    def take_tensors(self, n, tensor_of):
+        """The last call's results, of which it is known that they are n tensors: take()'s values."""
+        return [tensor_of(self._taken(i)) for i in range(n)]
+
+    def _taken(self, i):
+        taken = self.library.result_take(self.at, i)
+        if not taken:
+            self.check(ARGUMENT if b"memory" not in self.library.error(self.at) else MEMORY)
+        return taken

@@ -152,7 +152,7 @@ class _Code:
         self.versions = list(map(arrays.TORCH.version, self.weights))
         self.model = models.Job(program, None, **graph.options).finish()
         self.signature = self.model._signatures["forward"]
-        self.keys = [k.encode() for k in self.signature.keys]
+        self.written = [i for i, key in enumerate(self.signature.keys) if key in self.signature.written]
 
     def takes(self, args, numbers):
         return all(map(tree.identical, numbers, self.numbers)) and \
@@ -161,13 +161,9 @@ class _Code:
 
     def __call__(self, args):
         views = [arrays.TORCH.view(args[i], "") for i in self.inputs]
-        model = self.model
-        with model._lock:
-            model._instance.call(b"forward", [(k, v[0]) for k, v in zip(self.keys, views)])
-            results = model._instance.take(arrays.TORCH.own)
-        for place, i in enumerate(self.inputs):
-            if self.keys[place].decode() in self.signature.written:
-                arrays.TORCH.wrote(args[i], views[place][1])
+        results = self.model._run("forward", [(k, v[0]) for k, v in zip(self.signature.keys, views)], arrays.TORCH)
+        for place in self.written:
+            arrays.TORCH.wrote(args[self.inputs[place]], views[place][1])
         return self.signature.build(results)
 
 

@@ -78,29 +78,35 @@ class Model:
     def _call(self, method, args, kwargs):
         signature = self._signatures[method]
         given, kind = signature.flatten(args, kwargs), None
-        leaves, kept = [], []
+        leaves, kept, owners = [], [], []
         for key, value in given:
             if isinstance(value, str):
-                leaves.append((key.encode(), value.encode()))
+                leaves.append((key, value))
                 continue
             one = arrays.kind_of(value)
             kind = one if one is arrays.TORCH or not kind else kind
-            leaf, alive = (one or arrays.NUMPY).view(value if one else arrays.NUMPY.number(value), key)
-            leaves.append((key.encode(), leaf))
-            kept.append(alive)
+            address, array, owner = (one or arrays.NUMPY).view(value if one else arrays.NUMPY.number(value), key)
+            leaves.append((key, address))
+            kept.append(array)
+            owners.append(owner)
         kind = kind or (arrays.TORCH if self._made["torch"] and arrays.torch() else arrays.NUMPY)
         if kind is arrays.TORCH:
             _tell_of_gradients(kept)
-        with self._lock:
-            if self._instance.process != os.getpid():  # forked: the threads of a pool are the parent's
-                self._open()
-            self._instance.call(method.encode(), leaves)
-            results = self._instance.take(kind.own)
+        results = self._run(method, leaves, kind)
         if signature.written:
             for (key, value), alive in zip([leaf for leaf in given if not isinstance(leaf[1], str)], kept):
                 if key in signature.written:
                     arrays.kind_of(value).wrote(value, alive)
         return signature.build(results)
+
+    def _run(self, method, leaves, kind):
+        """The results of a call, as build() of the method's signature wants them.  leaves: as door.Instance.call()'s."""
+        with self._lock:
+            if self._instance.process != os.getpid():  # forked: the threads of a pool are the parent's
+                self._open()
+            self._instance.call(method, leaves)
+            n = self._signatures[method].tensors
+            return self._instance.take(kind.own) if n is None else self._instance.take_tensors(n, kind.own)
 
     def reset(self) -> None:
         """State and random numbers are as after opening."""
@@ -122,10 +128,10 @@ class Model:
 
     def set_state(self, name: str, value: Any) -> None:
         """Sets an attribute: a tensor of its dtype, of any size, or a number."""
-        leaf, alive = arrays.view(value if arrays.kind_of(value) else arrays.NUMPY.number(value), name)
+        address, array, owner = arrays.view(value if arrays.kind_of(value) else arrays.NUMPY.number(value), name)
         with self._lock:
-            self._instance.check(self._instance.library.state_set(self._instance.at, name.encode(), door.c.byref(leaf)))
-        del alive
+            self._instance.check(self._instance.library.state_set(self._instance.at, name.encode(), address))
+        del array, owner
 
     def __getstate__(self):
         files, folder = {}, os.path.dirname(self._file)

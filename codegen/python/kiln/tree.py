@@ -178,6 +178,8 @@ def _guess(key, declared, results):
 class Signature:
     """A method by its declared types.  parameters: [(name, Type, has a default)]; result: a Type."""
 
+    tensors = None                                     # build() gets results by their keys
+
     def __init__(self, method):
         self.parameters = [(a["name"], parse(a["type"]), "default" in a) for a in method["arguments"]]
         self.result = parse(method["result"]) if "result" in method else Type("NoneType")
