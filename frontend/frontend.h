@@ -149,7 +149,7 @@ IValue    archive_data(Archive *, RtCx *, bool plain);
 IValue    archive_parts(Archive *, RtCx *);
 
 /* packed.c: objects of C++ classes. */
-const Type *packed_type(Cx *, const char *name);           /* Null if the class is unknown. */
+const Type *packed_type(Cx *, const char *name);           /* Type of a C++ class. Null if the class is unknown. */
 const Type *packed_class(const PickleAt *, const char *name);
 void        packed_build(const PickleAt *, RtCx *, Fits *, RtObject *, IValue state);
 IValue      packed_state(Cx *, const RtObject *); /* State of the object in the form that packed_build reads. */
@@ -220,7 +220,7 @@ void        tree_print(const Tree *, Buf *);               /* Prints the tree as
 /* name: the unknown name. best: the most similar one so far, or null. */
 typedef struct Near { const char *name, *best; int distance; } Near;
 void        near_try(Near *, const char *other);
-const char *near_hint(Cx *, const Near *);                 /* "; did you mean x?", or "" */
+const char *near_hint(Cx *, const Near *); /* End of a message: "; did you mean x?", or "" if no name is similar. */
 
 /* ---- anno.c: annotations -> Type --------------------------------------------------------------------------- */
 
@@ -290,7 +290,7 @@ typedef struct CallSite {          /* Call: its n arguments as written, and the 
 /* Arguments in the order of the schema, with defaults, after conversions were emitted. Null if they do not match: *why,
  * if not null, then gets the reason. */
 Value **match_schema(const CallSite *, const Schema *, bool convert, Buf *why);
-/* Null if no conversion is possible. */
+/* Converts a value to the type. convert: also by implicit conversions. Null if it does not fit. */
 Value *convert_implicitly(Graph *, Value *, const Type *to, bool convert, Range);
 /* Emits the node. Output types are the schema's with type variables bound. */
 Node  *emit_schema_node(Graph *, Op *, Range, Value *const *args, int n);

@@ -454,7 +454,7 @@ analyze_op(AliasDb *db, const Node *n)
 	analyze_statistics(db, n, s);
 }
 
-/* ---- kinds of their own ------------------------------------------------------------------------------------------ */
+/* ---- node kinds without a schema --------------------------------------------------------------------------------- */
 
 static void analyze_block(AliasDb *db, const Block *b);
 

@@ -12,7 +12,7 @@ static const char *const names[RT_NOPCODE] = {         /* Order of RtOpcode in r
 	"reraise", "clear",
 };
 
-/* ---- what is live ------------------------------------------------------------------------------------- */
+/* ---- live registers ----------------------------------------------------------------------------------- */
 
 struct CodeLive {
 	const RtCode *code;

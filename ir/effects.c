@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what nodes read and write ----------------------------------------------------------------------------------- */
+/* ---- reads and writes of nodes ----------------------------------------------------------------------------------- */
 
 /* Adds the places of a registered write. -1: those of all wildcards. -2 - e: all that e reaches. Else those of e. */
 static void
@@ -294,7 +294,7 @@ alias_escapes(AliasDb *db, const Value *v)
 	return leads(db, v, escaped_marks, false, &db->to_escaped);
 }
 
-/* ---- what the graph does not follow ------------------------------------------------------------------------------ */
+/* ---- wildcards --------------------------------------------------------------------------------------------------- */
 
 bool
 alias_is_wild(AliasDb *db, const Value *v)
@@ -321,7 +321,7 @@ alias_wild_is_written(AliasDb *db, bool tensors)
 	return false;
 }
 
-/* ---- what must not be lost --------------------------------------------------------------------------------------- */
+/* ---- the live set ------------------------------------------------------------------------------------------------ */
 
 void
 alias_live_clear(AliasDb *db)

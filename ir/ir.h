@@ -55,7 +55,7 @@ struct RtTensorInfo {
 	const int64_t *dims;       /* Sizes, `rank` of them. Null if none is known. */
 	const int64_t *strides;    /* Strides in elements, `rank` of them. Null if none is known. */
 	int     grad;              /* requires_grad: 0 or 1. -1 if unknown. */
-	int     device;            /* 0 for the CPU. -1 if unknown. */
+	int     device;            /* Device: 0 for the CPU, -1 if unknown. */
 	int     undefined;         /* 1: certainly undefined. 0: defined. -1: unknown. */
 };
 
@@ -89,7 +89,7 @@ const Type *type_canonical(Cx *, const RtType *);
 bool        type_is_subtype(Cx *, const Type *, const Type *of);
 /* Common supertype by TorchScript's rules. Null if there is none. */
 const Type *type_unify(Cx *, const Type *, const Type *);
-/* Text in IR syntax: int[], Tensor?, Dict(str, Tensor), Float(2, 3, strides=[3, 1]). */
+/* Type in IR syntax: int[], Tensor?, Dict(str, Tensor), Float(2, 3, strides=[3, 1]). */
 const char *type_print(Cx *, const Type *);
 const char *type_python(Cx *, const Type *);         /* Text in Python's syntax: List[int], Optional[Tensor]. */
 /* Whether values of the type may alias: tensors, containers of them, objects. */
@@ -146,7 +146,7 @@ void widened_row(const Widened *, int64_t first, int64_t n, int64_t apart, float
 void widened_fill(Cx *, RtStorage *);
 void widened_fill_value(Cx *, IValue); /* Calls widened_fill for a tensor, or for all tensors in a list or tuple. */
 void widened_trim(Cx *);                    /* Frees all floats that widened_fill computed. */
-/* False if only sizes are known, or if widened_fill would have to compute the data. */
+/* Whether the data can be read. False if only sizes are known, or if widened_fill has to compute it first. */
 bool tensor_has_data(const RtTensor *);
 /* Whether the value, or a value inside of it, is a tensor whose floats widened_fill would have to compute. */
 bool value_lacks_data(IValue);
@@ -235,7 +235,7 @@ typedef enum Lowering {
 	LOWER_MAX_POOL_BACKWARD, LOWER_INDEX_ADD, LOWER_INDEX_COPY, LOWER_INDEX_FILL, LOWER_SCATTER_ADD,
 	LOWER_SCATTER, LOWER_INDEX_PUT,
 	LOWER_BILINEAR, LOWER_BICUBIC, LOWER_BILINEAR_SMOOTH, LOWER_BICUBIC_SMOOTH, LOWER_LANCZOS_SMOOTH,
-	LOWER_NEAREST, LOWER_NEAREST_EXACT,                     /* op_is_resize: the seven from BILINEAR on */
+	LOWER_NEAREST, LOWER_NEAREST_EXACT, /* The seven from BILINEAR on are the resize kernels: op_is_resize. */
 	LOWER_GRID_SAMPLE,
 	LOWER_GRID_SAMPLE_LAST, LOWER_ROI_ALIGN, LOWER_RNN, LOWER_CUMSUM, LOWER_CUMPROD, LOWER_LOGCUMSUMEXP,
 	LOWER_CUMMAX, LOWER_CUMMIN, LOWER_TOPK, LOWER_EMBEDDING_BAG, LOWER_EMBEDDING_BAG_RAW, LOWER_ATTENTION,
@@ -459,7 +459,8 @@ int    node_input_index(const Node *, const Value *); /* Index of the first inpu
 void   node_remove_input(Node *, int);
 Value *node_add_output(Node *, const Type *);
 void   node_remove_output(Node *, int);
-/* Across blocks, compares their owners in the nearest common block. */
+/* Whether the first node runs before the second. In different blocks, their owners in the nearest common block
+ * are compared. */
 bool   node_is_before(const Node *, const Node *);
 bool   node_in_block(const Node *, const Block *);     /* Whether the block, or one nested in it, holds the node. */
 Attr  *node_attr(const Node *, const char *name);      /* Attribute of that name. Null if the node has none. */

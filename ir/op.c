@@ -80,7 +80,7 @@ struct Ops {
 	Op  *at;                /* Copy of the rows, whose schema and function are filled in. */
 	int  n;
 	Vec(Op *) user;         /* Operators of --op-schema. */
-	Map  names;             /* "aten::add" -> Name */
+	Map  names;             /* Operator such as "aten::add" -> Name. */
 	Map  ids;               /* Id -> Op, filled on first use. */
 };
 

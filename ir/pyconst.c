@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- types and what a text refers to ----------------------------------------------------------------- */
+/* ---- types and references ---------------------------------------------------------------------------- */
 
 void
 py_note_type(PyNeeds *d, const Type *t)

@@ -517,7 +517,7 @@ gives_its_name(Printer *p, const Value *v)
 	return name && !strcmp(name, source_name(p->cx, v));
 }
 
-/* Whether the value may wait until it is used. */
+/* Whether the value may stay on the stack of waiting expressions until it is used. */
 static bool
 may_wait(Printer *p, const Node *n, int form)
 {
@@ -701,7 +701,7 @@ print_for(Printer *p, const Node *n, const char *max)
 	p->indent -= 2;
 }
 
-/* Prints the end of a loop's body: the condition, the carried values and the counter change in one assignment. */
+/* Prints the end of a loop's body: one assignment changes the condition, the carried values and the counter. */
 static void
 print_next(Printer *p, const Node *n, const char *cond, const char *counter, const char *max)
 {

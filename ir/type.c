@@ -720,7 +720,7 @@ type_has_vars(const Type *t)
 	return false;
 }
 
-/* ---- what is known of tensors ------------------------------------------------------------------------ */
+/* ---- facts of tensor types --------------------------------------------------------------------------- */
 
 static int
 merge_int(int a, int b)

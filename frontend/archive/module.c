@@ -201,7 +201,7 @@ run_setstate(const PickleAt *at, Loader *l, Function *fn, IValue object, IValue 
 	IValue args[2] = { object, state }, result = rt_none();
 
 	if (!schema || schema->nargs != 2)
-		pickle_bad(at, "%s must have one parameter, the state", fn->name);
+		pickle_bad(at, "%s must have the parameters self and state, and no other", fn->name);
 	if (!value_fits(&l->fits, state, schema->args[1].type))
 		pickle_bad(at, "%s takes a %s, but the state is a %s", fn->name,
 			   type_python(l->cx, schema->args[1].type), rt_type_of(state));

@@ -480,7 +480,7 @@ is_number(IValue v)
 	return v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL;
 }
 
-/* Legacy numbers later get the type that the attribute declares. */
+/* Makes a list of the type, after a check of its elements. Legacy numbers get the type that the attribute declares. */
 static IValue
 typed_list(Machine *m, const IValue *arg, int n, const RtType *list)
 {

@@ -26,7 +26,8 @@ typedef struct JsonDoc { Cx *cx; const char *name; } JsonDoc;     /* name: "net.
 RT_NORETURN void json_bad(const JsonDoc *, const char *fmt, ...) RT_PRINTF(2, 3);
 /* Fails on bad JSON. The result lives as long as the compile. */
 const Json *json_parse(const JsonDoc *, const char *text, int64_t n);
-const Json *json_get(const Json *object, const char *key); /* Null if the key is absent or its value is null. */
+/* Value of the key. Null if the key is absent or its value is null. */
+const Json *json_get(const Json *object, const char *key);
 const Json *json_need(const JsonDoc *, const Json *object, const char *key);
 const Json *json_list(const JsonDoc *, const Json *object, const char *key); /* Fails unless the value is a list. */
 const Json *json_first(const Json *); /* First member of a list or object. Null if it is empty or neither. */
@@ -58,7 +59,7 @@ struct Spec {
 	Spec   **kid;
 	const char **key;          /* Keys of a dict. */
 	bool     numbered, mixed;  /* numbered: all keys are ints. mixed: keys are ints and texts. */
-	const Type *type;          /* Null until spec_type is called. */
+	const Type *type;          /* Type of the tree. Null until spec_type is called. */
 };
 Spec  *spec_parse(const JsonDoc *, const char *text, int *nleaf);
 /* TorchScript type of a tree whose leaves have the types from *leaf on. Moves *leaf past them. name: for a NamedTuple,
@@ -94,7 +95,7 @@ typedef struct Exported {            /* Program of an archive: models/NAME.json.
 	Inputs    inputs;
 	const char *samples;         /* Member with the arguments that it was exported with. Null if there is none. */
 	bool functional;             /* Whether the program writes to nothing. */
-	Schema   *schema;            /* The result's type is set when the graph is built. */
+	Schema   *schema;            /* Schema of the method. The result's type is set when the graph is built. */
 	Source   *text;              /* Text that pt2_text.c wrote. */
 	PtrMap    lines;             /* Json of a node -> index of its line + 1. */
 	Vec(struct Line) line;
@@ -153,15 +154,16 @@ Graph *exported_graph(Cx *, Function *); /* Builds the graph of a Function with 
 /* pt2_arg.c. */
 typedef Vec(Value *) Values;
 int    dtype_of_export(int64_t number); /* RtDtype of a dtype number. -1 if Kiln has no such dtype. */
-const char *dtype_name_of_export(int64_t number);                    /* Null if the number is unknown. */
-/* formal: type of the operator's argument, or null. */
+const char *dtype_name_of_export(int64_t number); /* Name of a dtype number. Null if the number is unknown. */
+/* Value of an argument. formal: type of the operator's argument, or null. */
 Value *arg_value(Builder *, const Json *arg, const Type *formal);
 void   arg_values(Builder *, const Json *arg, Values *); /* Appends the elements of a list, or the single value. */
 
 /* pt2_node.c. */
 void   node_build(Builder *, const Json *node);
 void   node_bind(Builder *, const Json *outputs, Value *const *results, int n);
-Value *python_call(Builder *, const char *target, Value *const *args, int n); /* Null if the function is not known. */
+/* Calls a function of Python. Null if the function is not known. */
+Value *python_call(Builder *, const char *target, Value *const *args, int n);
 typedef Vec(NamedValue) NamedValues;
 /* Operator of torch.ops.aten.add.Tensor and the like. Null if Kiln has none. */
 Op    *operator_find(Builder *, const char *target, const char **name);
@@ -184,13 +186,15 @@ typedef Value *ExprName(Builder *, void *, const Tree *);
 const Tree *expr_parse(Builder *, const char *text, const char *what);
 const char *expr_symbol(const Tree *);                               /* Symbol that the tree is. Null if it is none. */
 bool   expr_linear(const Tree *, Linear *);
-Value *expr_value(Builder *, const Tree *, ExprName *, void *); /* Null if the expression names something unknown. */
+/* Emits the value of an expression. Null if it names something unknown. */
+Value *expr_value(Builder *, const Tree *, ExprName *, void *);
 /* Returns the text to print for a symbol. Null to print the symbol. */
 typedef const char *ExprSource(void *, const char *symbol);
 /* Prints an srepr expression as Python. source null: prints symbols. */
 const char *expr_text(Builder *, const Tree *, ExprSource *, void *);
 
 /* pt2_check.c. */
-void   check_inputs(Builder *, Value *const *leaf);                  /* leaf: values of the user's inputs, in order. */
+/* Emits the checks of all inputs. leaf: values of the user's inputs, in order. */
+void   check_inputs(Builder *, Value *const *leaf);
 
 #endif

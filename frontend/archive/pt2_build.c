@@ -271,7 +271,7 @@ return_results(Builder *b, const Values *results, int nleaf)
 	b->p->schema->rets[0].type = b->p->out->type;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- the whole graph --------------------------------------------------------------------------------------------- */
 
 /* Range for values that are not nodes: the line that declares the arguments. */
 static Range

@@ -180,7 +180,7 @@ apply(Builder *b, const char *target, Value *const *args, int n)
 	return two[0];
 }
 
-/* ModularIndexing: (x // d) % m. CeilDiv: -(-a // b). Null for other names. */
+/* Emits ModularIndexing as (x // d) % m, and CeilDiv as -(-a // b). Null for other names. */
 static Value *
 composed(Builder *b, const char *name, Value *const *a, int n)
 {
@@ -220,7 +220,7 @@ call_value(Builder *b, const Tree *t, const Finder *f)
 	return strchr(name, '.') ? python_call(b, name, in, n) : composed(b, name, in, n);
 }
 
-/* a < b < c. */
+/* Emits a < b < c as a < b and b < c. */
 static Value *
 chain(Builder *b, const Tree *t, const Finder *f)
 {
@@ -349,7 +349,7 @@ expr_text(Builder *b, const Tree *t, ExprSource *source, void *arg)
 	return arena_text(b->cx->arena, &text);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------- */
+/* ---- entry points -------------------------------------------------------------------------------------------- */
 
 Value *
 expr_value(Builder *b, const Tree *t, ExprName *find, void *arg)

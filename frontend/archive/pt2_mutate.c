@@ -12,7 +12,7 @@
 typedef struct Call {
 	Builder    *b;
 	const char *name;
-	Op         *op;              /* Null if Kiln lacks the operator. */
+	Op         *op;              /* Operator that the node calls. Null if Kiln lacks it. */
 	Map         given;           /* Name -> Json of an Argument. */
 	NamedValues args;
 } Call;

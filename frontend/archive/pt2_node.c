@@ -40,7 +40,7 @@ row_function(Builder *b, int row)
 	return b->p->texts[row];
 }
 
-/* Null if the row does not accept these arguments. */
+/* Calls the function or operator of a row. Null if the row does not accept these arguments. */
 static Value *
 try_row(Builder *b, int row, NamedValue *args, int n, bool last)
 {

@@ -31,7 +31,7 @@ last_part(const char *qualified)
 	return dot ? dot + 1 : qualified;
 }
 
-/* ---- what is needed ------------------------------------------------------------------------------------ */
+/* ---- needed attributes and functions ------------------------------------------------------------------- */
 
 static bool
 keeps_attribute(void *arg, const RtClass *c, const char *name)

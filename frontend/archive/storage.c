@@ -16,7 +16,7 @@ struct Storages {
 	Cx         *cx;
 	RtCx       *rt;
 	Archive    *archive;
-	const char *folder;     /* "data" or "constants". */
+	const char *folder;     /* Folder of the members: "data" or "constants". */
 	bool        swap;       /* Whether a big-endian host wrote the archive. */
 	Map         by_key;     /* Key -> RtStorage, one reference each. */
 };

@@ -26,7 +26,7 @@ typedef struct Member {
 	uint64_t index;         /* Index of the entry in libzip. */
 	int64_t  n, packed;     /* Length of the data in bytes, and its length in the file. */
 	uint32_t crc;
-	int      method;        /* 0 for stored, 8 for deflated. */
+	int      method;        /* Compression method: 0 for stored, 8 for deflated. */
 	bool     encrypted, read;
 	Record   record;        /* Valid once `read` is set. */
 } Member;
@@ -400,7 +400,7 @@ pad_entry(zip_t *z, zip_uint64_t index, int64_t at, int64_t name, int64_t n, boo
 	return at + HEADER + name + FIELD + fill + n;
 }
 
-/* False on failure, with the error in z. */
+/* Adds the members to z. False on failure, with the error in z. */
 static bool
 put_members(Cx *cx, zip_t *z, const char *root, const Record *members, int n)
 {
@@ -494,7 +494,7 @@ sink(void *arg, void *data, zip_uint64_t n, zip_source_cmd_t command)
 	}
 }
 
-/* Null on success, else the reason of the failure. */
+/* Writes the archive. Null on success, else the reason of the failure. */
 static const char *
 write_members(Cx *cx, FILE *f, const char *root, const Record *members, int n)
 {

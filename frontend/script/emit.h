@@ -52,15 +52,15 @@ Sugar *sugar_value(Emit *, Value *);
 Sugar *sugar_named(Emit *, SugarKind, const char *name);
 const char *sugar_kind(Emit *, const Sugar *);                      /* Name of the kind, for messages. */
 Value *sugar_as_value(Emit *, Range, Sugar *);                      /* Fails if it is not a value of the graph. */
-Sugar *sugar_global(Emit *, Range, const char *name);               /* Null if the name is not known. */
+Sugar *sugar_global(Emit *, Range, const char *name); /* Meaning of a global name. Null if the name is not known. */
 Sugar *sugar_attr(Emit *, Range, Sugar *, const char *name);        /* The meaning of x.name. Fails if there is none. */
-Sugar *sugar_attr_try(Emit *, Range, Sugar *, const char *name);    /* Null if there is none. */
+Sugar *sugar_attr_try(Emit *, Range, Sugar *, const char *name);    /* Like sugar_attr. Null if there is none. */
 void   sugar_set_attr(Emit *, Range, Sugar *, const char *name, Value *);
-int    sugar_static_length(Emit *, Sugar *); /* Length of an iterable. -1 if it is known only at run time. */
+int    sugar_static_length(Emit *, Sugar *); /* Number of items of an iterable. -1 if it is known only at run time. */
 Value *sugar_length(Emit *, Range, Sugar *);
 Sugar *sugar_item(Emit *, Range, Sugar *, Value *index);            /* Item of an iterable at a run-time index. */
 Sugar *sugar_iterable(Emit *, Range, Sugar *); /* What a for loop iterates over: the keys of a dict ... */
-/* want: number of items, or -1 for any. */
+/* Unpacks s into items. want: number of items, or -1 for any. */
 void   sugar_unpack(Emit *, Range, Sugar *, int want, Sugar ***items, int *n);
 
 /* ---- suggest.c: ends of messages, "; did you mean x?" or "" ------------------------------------------ */
@@ -77,10 +77,10 @@ const char *global_name(int); /* emit_call.c: len, print ... Null past the last 
 /* ---- env.c: scopes ------------------------------------------------------------------------------- */
 
 typedef struct Binding {
-	Sugar      *s;         /* Null if the name cannot be used: see why. */
+	Sugar      *s;         /* Meaning of the name. Null if it cannot be used: see why. */
 	const char *why;       /* Message of the error if the name is used. */
 	bool        refined;   /* Whether it is the same variable with a narrower type, not an assignment. */
-	Range       at;        /* Place of the error. */
+	Range       at;        /* Place of the error in `why`. */
 	const Type *fall;      /* Narrower type that holds while no exit flag is set. Null if there is none. */
 } Binding;
 
@@ -121,7 +121,7 @@ struct Refine { const char *name; const Type *type; Refine *next; };
 
 typedef struct Cond {
 	Value  *v;
-	int     known;         /* 0 or 1 if decided at compile time. -1 if decided at run time. */
+	int     known;         /* Value if it is decided at compile time: 0 or 1. -1 if it is decided at run time. */
 	Refine *yes, *no;      /* Narrower types that hold if it is true, and if it is false. */
 } Cond;
 
@@ -205,7 +205,8 @@ Value   *emit_none(Emit *, Range);
 Value   *emit_str(Emit *, Range, const char *, int64_t n);
 /* Emits a node with one output. */
 Value   *emit_node(Emit *, Range, const char *kind, const Type *out, int n, Value *const *in);
-Value   *emit_convert(Emit *, Range, Value *, const Type *, bool implicit); /* Null if the value cannot be converted. */
+/* Converts a value to the type. Null if it cannot be converted. */
+Value   *emit_convert(Emit *, Range, Value *, const Type *, bool implicit);
 Value   *emit_cast(Emit *, Range, Value *, const Type *);     /* Emits an unchecked_cast. */
 Value   *emit_result(Emit *, Range, unsigned ways);           /* Result of a function whose body ended in these ways. */
 Value   *emit_inplace(Emit *, Range, TreeKind op, Value *, Value *by);        /* x op= by, in place. */

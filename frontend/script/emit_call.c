@@ -172,7 +172,7 @@ call_object(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 
 /* ---- operators ------------------------------------------------------------------------------------------------ */
 
-/* aten::wait(future), which the interpreter implements itself. */
+/* Emits aten::wait(future), which the interpreter implements itself. */
 static Sugar *
 wait_for(Emit *e, Range at, const char *op, Value *v)
 {
@@ -281,7 +281,7 @@ cast_tensor(Emit *e, Range at, Sugar *callee)
 		graph_constant(e->g, rt_bool(false), at), graph_constant(e->g, rt_bool(false), at)));
 }
 
-/* ValueError("x"): makes the exception with its text. */
+/* Makes the exception ValueError("x") with its text. */
 static Sugar *
 exception(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
@@ -609,7 +609,7 @@ new_dict(Emit *e, Range at, const Type *t)
 	return emit_node(e, at, "prim::DictConstruct", t, 0, 0);
 }
 
-/* dict(m) of a dict, of a list of pairs, or of an iterable of pairs. */
+/* Emits dict(m) of a dict, of a list of pairs, or of an iterable of pairs. */
 static Value *
 dict_of(Emit *e, const Call *c, const Tree *from, const Type *hint)
 {
@@ -630,7 +630,7 @@ dict_of(Emit *e, const Call *c, const Tree *from, const Type *hint)
 	return f.into;
 }
 
-/* dict(m, word=value), either of which may be missing. */
+/* Emits dict(m, word=value), either of which may be missing. */
 static Sugar *
 form_dict(Emit *e, const Call *c)
 {
@@ -655,7 +655,7 @@ form_dict(Emit *e, const Call *c)
 
 /* ---- fork -------------------------------------------------------------------------------------------------------- */
 
-/* fork(f, a, b): makes a graph that calls f on its inputs. */
+/* Makes a graph that calls f on its inputs, for fork(f, a, b). */
 static Closure *
 closure_of_call(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
@@ -713,7 +713,7 @@ form_fork(Emit *e, const Call *c)
 
 /* ---- other forms -------------------------------------------------------------------------------------------------*/
 
-/* x.tolist(): the expected type determines the depth and the element type. */
+/* Emits x.tolist(). The expected type determines the depth and the element type. */
 static Sugar *
 form_tolist(Emit *e, const Call *c)
 {

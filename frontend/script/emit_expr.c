@@ -145,7 +145,7 @@ complex_literal(const Tree *t, double *re, double *im)
 	return true;
 }
 
-/* (a, b) + (c,): joins two tuples. */
+/* Joins two tuples: (a, b) + (c,). */
 static Value *
 joined(Emit *e, Range at, Value *a, Value *b)
 {
@@ -532,7 +532,7 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 
 typedef struct Comp { const Tree *t; Value *into; const Type *hint; } Comp;
 
-/* into[k] = v, where `into` was made with the types of its entries. */
+/* Emits into[k] = v, where `into` was made with the types of its entries. */
 void
 emit_set_item(Emit *e, Range at, Value *into, Value *k, Value *v)
 {

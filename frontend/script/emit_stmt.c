@@ -211,7 +211,7 @@ augmented(Emit *e, const Tree *t)
 
 /* ---- if, assert, raise -------------------------------------------------------------------------------------- */
 
-/* Emits the rest into the branch that falls through. */
+/* Emits the statements `rest` into the branch that falls through. */
 static void
 continue_in(Emit *e, Branch *b, Work *rest)
 {

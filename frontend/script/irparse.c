@@ -60,7 +60,7 @@ read_type(Ir *ir)
 
 /* ---- values ------------------------------------------------------------------------------------------ */
 
-/* "%" name */
+/* Reads "%" name. */
 static const char *
 read_name(Ir *ir)
 {
@@ -89,7 +89,7 @@ define(Ir *ir, const char *beg, const char *name, Value *v)
 		v->name = sym(ir->r.cx, name);
 }
 
-/* "(" [ name ":" type { "," name ":" type } ] ")" ":" */
+/* Reads "(" [ name ":" type { "," name ":" type } ] ")" ":". */
 static void
 read_params(Ir *ir, Block *b)
 {
@@ -107,7 +107,7 @@ read_params(Ir *ir, Block *b)
 	read_expect(&ir->r, ":");
 }
 
-/* "(" [ name { "," name } ] ")" as inputs of n */
+/* Reads "(" [ name { "," name } ] ")" as the inputs of n. */
 static void
 read_inputs(Ir *ir, Node *n)
 {
@@ -197,7 +197,7 @@ typedef struct Elements {          /* Elements of a tensor, in nested brackets. 
 	IValues v;
 } Elements;
 
-/* elements := value | "[" [ elements { "," elements } ] "]" */
+/* Reads elements := value | "[" [ elements { "," elements } ] "]". */
 static void
 read_elements(Ir *ir, Elements *e, int depth)
 {
@@ -261,7 +261,7 @@ read_dtype(Ir *ir)
 	return -1;
 }
 
-/* [ dtype ] "{" elements "}" [ "w" ]: numbers in nested brackets */
+/* Reads [ dtype ] "{" elements "}" [ "w" ], which are numbers in nested brackets. */
 static IValue
 read_tensor(Ir *ir, int dtype)
 {
@@ -289,7 +289,7 @@ read_tensor(Ir *ir, int dtype)
 	return rt_of(t);
 }
 
-/* class "#" number ">" */
+/* Reads the rest of an object: class "#" number ">". */
 static IValue
 read_object(Ir *ir, const char *beg)
 {
@@ -304,7 +304,7 @@ read_object(Ir *ir, const char *beg)
 	return rt_retain(rt_ref(RT_OBJECT, o));
 }
 
-/* "<Tensor #" hash ">", "<object " class "#" number ">" */
+/* Reads "<Tensor #" hash ">" or "<object " class "#" number ">". */
 static IValue
 read_hashed(Ir *ir)
 {
@@ -326,7 +326,7 @@ read_hashed(Ir *ir)
 	return rt_of(rt_tensor_retain(t));
 }
 
-/* number [ "+" number "j" ] */
+/* Reads number [ "+" number "j" ]. */
 static IValue
 read_numeric(Ir *ir, const Type *hint)
 {
@@ -342,7 +342,7 @@ read_numeric(Ir *ir, const Type *hint)
 	return value_complex(ir->r.cx, re.tag == RT_DOUBLE ? re.u.f : (double)re.u.i, im.u.f);
 }
 
-/* __torch__.Color.RED */
+/* Reads a member of an enum: __torch__.Color.RED. */
 static IValue
 read_enum(Ir *ir)
 {
@@ -483,7 +483,7 @@ read_attr(Ir *ir, Node *n, const Type *out)
 typedef struct Out { const char *name, *beg; const Type *type; } Out;
 typedef Vec(Out) Outs;
 
-/* outs := name ":" type { "," name ":" type } "=" */
+/* Reads outs := name ":" type { "," name ":" type } "=". */
 static void
 read_outs(Ir *ir, Outs *v)
 {
@@ -498,7 +498,7 @@ read_outs(Ir *ir, Outs *v)
 	read_expect(&ir->r, "=");
 }
 
-/* " # " file ":" line ":" column to the end of the line */
+/* Reads a place: " # " file ":" line ":" column, to the end of the line. */
 static Range
 read_place(Ir *ir)
 {
@@ -534,7 +534,7 @@ read_place(Ir *ir)
 	return (Range){ src, (uint32_t)column - 1, (uint32_t)column };
 }
 
-/* { "block" N params nodes "-> (" values ")" } */
+/* Reads blocks: { "block" N params nodes "-> (" values ")" }. */
 static void
 read_blocks(Ir *ir, Node *n)
 {
@@ -557,7 +557,7 @@ read_blocks(Ir *ir, Node *n)
 	}
 }
 
-/* ns::name. For subgraphs ns::name_3, whose number does not belong to the kind. */
+/* Reads a kind: ns::name, or ns::name_3 for a node with a subgraph, whose number does not belong to the kind. */
 static Symbol
 read_kind(Ir *ir, const char **subgraph)
 {

@@ -601,8 +601,8 @@ packed(Graph *g, const Schema *s, Node *n)
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 typedef struct Candidate {
-	const Schema *s;           /* Null until the candidate is tried. */
-	Op           *op;          /* Null for a row of builtin.def. */
+	const Schema *s;           /* Schema of the candidate. Null until it is tried. */
+	Op           *op;          /* Operator of the registry. Null for a row of builtin.def. */
 	int           builtin, upgrader;   /* Index of the row. -1 if it is none. */
 } Candidate;
 

@@ -235,7 +235,7 @@ tensor_of_word(Reader *r, Symbol word)
 
 typedef Vec(const Type *) TypeVec;
 
-/* type { "," type } close */
+/* Reads type { "," type } close. */
 static void
 read_types(Reader *r, TypeVec *v, const char *close)
 {
@@ -250,7 +250,7 @@ read_types(Reader *r, TypeVec *v, const char *close)
 	}
 }
 
-/* Dict(K, V), Future(T), RRef(T), Await(T), Union(T, ...). Null if the word is none of these. */
+/* Reads Dict(K, V), Future(T), RRef(T), Await(T) or Union(T, ...). Null if the word is none of these. */
 static const Type *
 generic_of_word(Reader *r, Symbol word, const char **alias)
 {
@@ -291,7 +291,7 @@ at_field(Reader *r)
 	return n && (r->p[n] == ':' || (r->p[n] == ' ' && r->p[n + 1] == ':'));
 }
 
-/* (x : T, ...) after the name of a NamedTuple. name: null for the results of operators. */
+/* Reads (x : T, ...) after the name of a NamedTuple. name: null for the results of operators. */
 static const Type *
 read_named_tuple(Reader *r, const char *name)
 {
@@ -335,7 +335,7 @@ unnamed_function(Cx *cx)
 	return f;
 }
 
-/* Enum<name>, Function<name> */
+/* Reads Enum<name> or Function<name>. */
 static const Type *
 read_angled(Reader *r, Symbol word)
 {
@@ -459,7 +459,7 @@ read_enumerator(Reader *r)
 
 static IValue read_default(Reader *, const Type *, int size);
 
-/* "[" [ value { "," value } ] "]", or one value for all elements */
+/* Reads "[" [ value { "," value } ] "]", or one value for all elements. */
 static IValue
 read_list(Reader *r, const Type *elem, int size)
 {
@@ -508,7 +508,7 @@ read_default(Reader *r, const Type *t, int size)
 
 /* ---- schemas ------------------------------------------------------------------------------------------------ */
 
-/* type [ident] */
+/* Reads type [ident]. */
 static Arg
 read_result(Reader *r)
 {
@@ -520,7 +520,7 @@ read_result(Reader *r)
 	return a;
 }
 
-/* type ident ["=" default] */
+/* Reads type ident ["=" default]. */
 static Arg
 read_arg(Reader *r, bool kwonly)
 {

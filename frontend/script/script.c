@@ -19,7 +19,7 @@ typedef struct InterfaceCall { const Type *type; const char *method; } Interface
 
 struct Unit {
 	Cx         *cx;
-	Archive    *archive;       /* Null for source texts. */
+	Archive    *archive;       /* Archive whose code/ folder it is. Null for source texts. */
 	int         version;
 	/* Prefix of a source text: names without a dot are looked up under it. Null for archives. */
 	const char *prefix;
@@ -874,7 +874,7 @@ ops_compile_bodies(Cx *cx, Graph *g)
 	visit_nodes(cx, g->top, visit_body, 0);
 }
 
-/* ---- everything that a function needs ---------------------------------------------------------------------------- */
+/* ---- callees of a function --------------------------------------------------------------------------------------- */
 
 typedef struct Needs { Map seen; Unit *unit; } Needs;
 

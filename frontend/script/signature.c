@@ -25,7 +25,7 @@ as_complex(IValue v, double *re, double *im)
 	return v.tag == RT_COMPLEX || v.tag == RT_DOUBLE || v.tag == RT_INT;
 }
 
-/* Sum of two constants: 1.+3.j, -inf and the like. */
+/* Adds or subtracts constants, as in 1.+3.j or -inf. */
 static IValue
 sum(Cx *cx, const Tree *t, IValue a, IValue b, double sign)
 {
@@ -147,7 +147,7 @@ tuple_constant(Cx *cx, Unit *unit, const Tree *list, const Type *type)
 	return value_tuple(cx, known && type->name ? type : 0, v, list->n);
 }
 
-/* "cpu", "cuda", "cuda:1". False for a device that Kiln does not know. */
+/* Reads a device such as "cpu", "cuda" or "cuda:1". False if Kiln does not know it. */
 bool
 device_of_text(const char *text, int64_t *device)
 {
