@@ -8,45 +8,49 @@
 #include "lower.h"
 
 enum {
-	BOXES = 16,              /* parts of a convolution with zeros among its taps, at most */
+	BOXES = 16,              /* most boxes of a convolution with zeros among its taps */
 	CHUNK = 72,              /* rows of activations that fit in the second-level cache */
 	STEP = 6,                /* rows, or Winograd tiles, of a register block */
 	STRIP_INPUTS = 16,       /* IN_PANELS: fewer input channels are computed in strips of rows (vconv.h) */
 };
 
-typedef enum Form {              /* how it is computed */
+typedef enum Form {              /* How the node is computed. */
 	IN_PANELS,               /* pixels by panels of weights, tap by tap: vconv.h */
-	BY_PRODUCT,              /* a product by panels of weights, so 1 x 1 windows, too: vblock.h */
+	BY_PRODUCT,              /* a product by panels of weights, also for 1 x 1 windows: vblock.h */
 	WINOGRAD,                /* 3 x 3 windows by transformed tiles: vwino.h */
 	BY_TAPS,                 /* depthwise: vdepth.h */
-	IN_LANES,                /* to few channels: lanes are channels of the input: vlanes.h */
+	IN_LANES,                /* convolutions to few channels, with the input's channels in vector lanes: vlanes.h */
 	IN_GROUPS,               /* groups of few channels: vgroups.h */
-	IN_ROWS,                 /* few channels: runs of a row in registers: vruns.h */
-	IN_BOXES,                /* zeros among the taps: box after box, each IN_PANELS: dense_boxes.c */
-	COARSE,                  /* a product by weights of few bits: vcoarse.h */
+	IN_ROWS,                 /* convolutions of few channels, with a run of pixels in registers: vruns.h */
+	IN_BOXES, /* convolutions with zeros among their taps, box by box, each IN_PANELS: dense_boxes.c */
+	COARSE,                  /* a product by low-bit weights: vcoarse.h */
 } Form;
 
-/* Weights of few bits (coarse.c): numbers of bfloat16 or float16, or integers from least to most or floats of 8 bits,
- * times a step, of each group of so many inputs. */
+/* Low-bit weights (coarse.c): bfloat16 or float16 numbers; or integers from least to most, or 8-bit floats, times the
+ * step of their group. A group is `group` inputs of a column. */
 typedef struct Step { float by; int least, most; } Step;
 typedef struct Coarse {
-	int     bits;                    /* 16, 8 or 4; 0: it has more */
-	int     dtype;                   /* of floats of 16 or 8 bits; 0: integers */
+	int     bits;                    /* 16, 8 or 4; 0 if the weights are not low-bit */
+	int     dtype;                   /* dtype of 16-bit or 8-bit floats; 0 for integers */
 	int64_t group;
-	Step   *step;                    /* of all groups of a column, column after column */
-	bool    packed, centred;         /* centred: all have a centre, which is added to what is stored */
-	int64_t words, scales;           /* where in the weights these are, packed */
-	RtPacking lies;                  /* of the weights in the model, when they are all of a storage; or zeros */
+	Step   *step;                    /* steps of all groups, column by column */
+	/* packed: whether they are in the weights; centred: whether all groups have a centre, which is added to stored
+	 * values */
+	bool    packed, centred;
+	int64_t words, scales;           /* offsets in the weights of the packed values and of the steps */
+	RtPacking lies; /* location in the model of the weights, if they are a whole storage; or zeros */
 } Coarse;
 
-enum { BOX_CHANNELS, BOX_ROWS, BOX_COLUMNS, BOX_SIDES };         /* of the input; of taps, both */
-/* Columns [first, first + n) of the result, whose weights are zeros but for these inputs, rows and columns of taps. */
+/* Sides of a box: channels of the input, rows and columns of taps. */
+enum { BOX_CHANNELS, BOX_ROWS, BOX_COLUMNS, BOX_SIDES };
+/* Columns [first, first + n) of the result. Their weights are zero except for this range of input channels, rows and
+ * columns of taps. */
 typedef struct Box {
 	int64_t first, n, from[BOX_SIDES], to[BOX_SIDES];
 } Box;
 
-/* A convolution's sizes: the members of VcConv (rt/ops/vconv.h), by the same names.  The last six are of frames; of
- * images they say one frame. */
+/* Sizes of a convolution, named as the members of VcConv (rt/ops/vconv.h). The last six are those of frames; 2-d
+ * convolutions have one frame. */
 typedef struct ConvSizes {
 	int64_t n, h, w, ic, oh, ow, oc, kh, kw, sh, sw, ph, pw, dh, dw, xs;
 	int64_t d, od, kd, sd, pd, dd;
@@ -54,62 +58,65 @@ typedef struct ConvSizes {
 
 typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for each group */
 	const Value *x, *y, *weight;
-	const RtTensor *w, *bias;        /* weights as the model has them; bias (n) or null */
-	bool    transposed;              /* product: w is (n, k) and not (k, n) */
+	const RtTensor *w, *bias;        /* weights in the model's layout; bias (n) or null */
+	bool    transposed;              /* product: whether w is (n, k), not (k, n) */
 	bool    conv;
-	bool    transformable;           /* Winograd's form can compute it */
+	bool    transformable;           /* whether WINOGRAD can compute it */
 	Form    form;
-	int     tile;                    /* Winograd: of tile x tile outputs, TILE_LARGE or TILE_SMALL */
-	int64_t m, n, k, lda, ldc;       /* n, k: of a group; depthwise: n counts all channels, and k is 1 */
-	Windows v;                       /* convolution */
-	ConvSizes geometry;              /* the same; of a product zeros */
-	bool    volume;                  /* over three dims */
+	int     tile;                    /* WINOGRAD: outputs of a tile in each dim, TILE_LARGE or TILE_SMALL */
+	int64_t m, n, k, lda, ldc; /* n and k are those of a group. Depthwise: n counts all channels, and k is 1. */
+	Windows v;                       /* the window of a convolution */
+	ConvSizes geometry;              /* sizes of a convolution; zeros for a product */
+	bool    volume;                  /* whether it is a 3-d convolution */
 	Box     box[BOXES];              /* IN_BOXES */
 	int     nbox;
 	int64_t groups;                  /* depthwise: 1 */
 	Coarse *coarse;                  /* COARSE */
-	int     chunk, tiles;            /* rows and Winograd tiles of a block: the usual, or as --tune found */
-	bool    turned;                  /* threads divide the other side than usual: --tune found that faster */
+	int     chunk, tiles;            /* rows and Winograd tiles of a block: the default, or the choice of --tune */
+	/* whether threads divide columns instead of rows or rows instead of columns; chosen by --tune */
+	bool    turned;
 } Dense;
 
-/* Is the node one, by what the model says?  Fills all members but those that a choice of forms sets. */
+/* Is the node such a product or convolution? Fills all members except those that depend on the choice of a form. */
 bool dense_take(Plan *, const Node *, Dense *);
-int64_t dense_taps(const Dense *);       /* of a window; 1 of a product */
-int64_t dense_pixels(const Dense *);     /* of the input; rows of a product */
-/* The weights of the first group in the layout that the form reads. */
+int64_t dense_taps(const Dense *);       /* number of taps of the window; 1 for a product */
+int64_t dense_pixels(const Dense *);     /* number of the input's pixels, or rows of a product */
+/* Returns the packing of the first group's weights in the form's layout. */
 RtPacking dense_packing(const Emit *, const Dense *);
 
 /* ---- dense_boxes.c: convolutions with zeros among their taps ----------------------------------------------------- */
 
-/* Sets box and nbox: does it pay to compute them one after the other? */
+/* Sets box and nbox. Returns whether computing the boxes one by one is faster. */
 bool  boxes_find(const Emit *, Dense *);
-/* Are more than half of the weights in boxes zeros? Then Winograd's form, which needs all of them, is too large. */
+/* Are more than half of the weights in the boxes zero? Then WINOGRAD, which needs all weights, is too large. */
 bool  boxes_are_sparse(const Dense *);
-Dense boxes_one(const Dense *, const Box *);     /* the convolution of one box */
-double boxes_products(const Dense *);    /* products of all boxes, for each weight of the whole window */
-const char *boxes_pack(Emit *, const Dense *, const Box *);      /* its weights, as a C expression */
+Dense boxes_one(const Dense *, const Box *);     /* returns the convolution of one box */
+double boxes_products(const Dense *);    /* products of all boxes, divided by the weights of one tap */
+const char *boxes_pack(Emit *, const Dense *, const Box *); /* packs the box's weights; returns their C expression */
 
-/* ---- dense_form.c: the form in which it is computed, and its blocks ---------------------------------------------- */
+/* ---- dense_form.c: choice of the form and its blocks ------------------------------------------------------------- */
 
-/* By Form: the microkernel, and for the reader what is computed how, and how its weights lie. */
+/* By Form: name of the microkernel, and descriptions of the form and of its weights' layout. */
 typedef struct FormText { const char *micro, *name, *packed; } FormText;
 extern const FormText dense_forms[];
 /* "convolution 3 x 3, 16 -> 32 channels, (1, 8, 8) -> (8, 8)" */
 const char *dense_comment(const Emit *, const Dense *);
-/* Sets form, tile and blocks: the usual ones, or those that --tune measures or has recorded.  Returns its name there;
- * null: nothing is tuned. */
+/* Sets form, tile and blocks: the default ones, or those that --tune measures or has recorded. Returns the kernel's key
+ * in Tuning. Null if nothing is tuned. */
 const char *dense_choose(Emit *, Plan *, Dense *);
-int     dense_beside(const Dense *);     /* taps that it takes at a time in rows: bits of VC_TAPS_BESIDE (vruns.h) */
-bool    dense_by_rows(const Dense *);    /* are units of work rows of the result? */
-/* Rows, or Winograd tiles, of a unit of work; 0: threads divide panels of weights.  Of forms by rows of the result:
- * pixels of a unit; 0: it is a whole row. */
+/* numbers of taps that IN_ROWS processes at once: bits of VC_TAPS_BESIDE (vruns.h) */
+int     dense_beside(const Dense *);
+bool    dense_by_rows(const Dense *);    /* Are units of work rows of the result? */
+/* Returns the rows or Winograd tiles of a unit of work. 0: threads divide panels of weights. If units are rows of the
+ * result: returns the pixels of a unit; 0 for a whole row. */
 int     dense_step(const Emit *, Plan *, const Dense *);
-int64_t winograd_tiles(const Dense *, int tile);         /* all, of tile x tile outputs */
-int64_t dense_block_tiles(Plan *, const Dense *);        /* of a unit of work that threads divide by panels, at most */
+int64_t winograd_tiles(const Dense *, int tile);         /* number of tiles of tile x tile outputs */
+int64_t dense_block_tiles(Plan *, const Dense *);        /* most tiles of a block when threads divide panels */
 
 /* ---- coarse.c: weights of few bits ------------------------------------------------------------------------------- */
 
-/* What a column's weights lie on, found once, or null; the packing says how they lie in the model. */
+/* Returns the low-bit form of the weights, or null. The packing describes their layout in the model. The result is
+ * cached. */
 Coarse *coarse_of(Emit *, const RtTensor *, const RtPacking *);
 void    coarse_pack(Emit *, const RtTensor *, RtPacking, Coarse *);
 

@@ -1,20 +1,20 @@
-/* codegen/kernel/form.h - a kernel as data: what it touches, over what it runs, what it computes for each point
+/* codegen/kernel/form.h - a kernel as data: its axes, its operands, and the computation of each point
  *
- *   lower_*.c     nodes to kernels, a file a family
- *   unify.c       the kernels of several samples as one, of symbols
- *   form.c        simplification: axes by the result's strides, merged where all operands allow it
- *   schedule.c    how it runs: what one unit of work is, what goes in tiles
- *   element.c     what is computed for one point, as C and CUDA both have it
- *   print_c.c, print_cuda.c     loops and threads round it; they decide nothing
+ *   lower_*.c     translate nodes to kernels, a file for each family of operators
+ *   unify.c       combines the kernels of several samples into one over symbols
+ *   form.c        simplifies: orders axes by the result's strides and merges them where all operands allow it
+ *   schedule.c    chooses the unit of work, the vectorized axis and tiles
+ *   element.c     the computation of one point, shared by C and CUDA
+ *   print_c.c, print_cuda.c     print loops and threads around it, without decisions of their own
  *   text.c                      the text form
  *
  * A kernel runs over the product of its axes.  For each point it computes its lets in order, then its stores.  Points
  * are independent of each other, except along the serial axis: a store is read only by the point that makes it.
  *
- * The last axes may be reduced.  Then a point of the others is a row, and what is done for a row is divided in stages,
- * one after the other.  A stage runs for each of the row's points or once for the row.  Where it runs for each, it may
- * join their values in states; what states hold, and what is computed once for a row, later stages take as values, and
- * they may read what an earlier stage has stored at the same point.  Softmax over i1:
+ * The last axes may be reduced.  A point of the other axes is then a row, and the work on a row is divided into stages,
+ * which run one after the other.  A stage runs for each of the row's points, or once for the row.  If it runs for each,
+ * it may fold their values into states.  Later stages read states, values that were computed once for the row, and
+ * values that an earlier stage stored at the same point.  Softmax over i1:
  *
  *    each   r0 = max(x1)
  *    each   t0 = exp(x1 - r0), r1 = sum(t0), y0 = t0
@@ -31,239 +31,254 @@ enum { KERNEL_AXES = 2 * RT_MAX_RANK, KERNEL_GATHERS = 4 };
 
 typedef enum Access {
 	ACCESS_READ, ACCESS_WRITE,
-	ACCESS_UPDATE,           /* read, then stored to at the same place */
-	ACCESS_NUMBER,           /* a number that a call brings, a double: no axes */
-	ACCESS_BITS,             /* no memory: a double; its bits are the offset, a symbol */
-	ACCESS_INDEX,            /* no memory: its value is its place, an int64 */
-	ACCESS_MADE              /* an epilogue's input: what the kernel has just stored at this place */
+	ACCESS_UPDATE,           /* read, then stored to at the same address */
+	ACCESS_NUMBER,           /* a double passed by the call; it has no axes */
+	ACCESS_BITS,             /* A double whose bits are the offset, a symbol. It has no memory. */
+	ACCESS_INDEX,            /* An operand whose value is its own index, an int64. It has no memory. */
+	ACCESS_MADE              /* an epilogue's input: the value that the kernel has just stored at this point */
 } Access;
 
-/* An element exists where 0 <= offset + sum of stride[axis] * axis < limit; elsewhere, in padding, it is zero, and
+/* An element exists if 0 <= offset + sum of stride[axis] * axis < limit. Otherwise it is in padding: it is zero, and
  * nothing is read. */
 typedef struct Bound { const Size *offset, *stride[KERNEL_AXES], *limit; } Bound;
 
-/* An operand of ints: its element times the stride is added to the place. */
+/* An index tensor: its element times the stride is added to the operand's offset. */
 typedef struct Gather {
-	int         by;          /* the operand */
+	int         by;          /* index of the operand that holds the indices */
 	const Size *stride;
-	const Size *limit;       /* that element is in [0, limit), else the kernel fails and stores nothing here */
-	bool        wraps;       /* or at least -limit: it counts from the end */
+	const Size *limit; /* An index must be in [0, limit). Else the kernel fails and stores nothing at this point. */
+	bool        wraps;       /* whether an index may be negative, down to -limit, and then counts from the end */
 } Gather;
 
-/* Where its element lies for a point: at offset + sum of stride[axis] * axis elements from its address. */
+/* The element for a point is at offset + sum of stride[axis] * axis elements from the operand's address. */
 typedef struct Operand {
 	const char *name;        /* unique in the kernel: y0, x1, s2 */
-	RtDtype     dtype;       /* of elements in memory */
+	RtDtype     dtype;       /* dtype of elements in memory */
 	Access      access;
 	const Size *offset, *stride[KERNEL_AXES];
-	int         along;       /* 0: along the outermost axis each place is a tensor with an address of its own; -1 */
+	int         along;       /* 0 if each point of the outermost axis is a tensor with its own address. Else -1. */
 	int         ngather;
 	Gather      gather[KERNEL_GATHERS];
-	Vec(Bound)  bound;       /* all of them hold where it is read */
+	Vec(Bound)  bound;       /* conditions that must all hold for an element to exist */
 } Operand;
 
 typedef enum RefKind { REF_NONE, REF_OPERAND, REF_LET, REF_NUMBER, REF_STATE } RefKind;
-typedef struct Ref {             /* a value at a point */
-	RefKind kind;            /* none: an argument that is None */
-	int     at;              /* of operands, lets or states */
-	int     part;            /* of a state: 0, or 1 for the place */
-	IValue  number;          /* int, float or bool */
+typedef struct Ref {             /* A value at a point. */
+	RefKind kind;            /* REF_NONE: an argument that is None */
+	int     at;              /* index in operand, let or state */
+	int     part;            /* for a state: 0 for its value, 1 for its index */
+	IValue  number;          /* REF_NUMBER: int, float or bool */
 } Ref;
 
-typedef struct Let {             /* the value of a pointwise row */
+typedef struct Let {             /* The result of a pointwise row. */
 	const Op  *op;
-	RtMapTypes types;        /* of its operands together, its arithmetic, its result */
+	RtMapTypes types;        /* types of the promoted operands, the arithmetic and the result */
 	Ref        arg[RT_MAP_MAX];
 	int        narg;
 } Let;
 
 typedef struct Store { int operand; Ref value; } Store;
 
-/* How values are joined: associative and commutative but for rounding, so that parts may be joined in any order.  An
- * element is a state of its own, of value x at place y. */
+/* How values are folded. Joining is associative and commutative except for rounding, so parts may be joined in any
+ * order. An element is itself a state, with value x at index y. */
 typedef enum FoldStart { FOLD_ZERO, FOLD_ONE, FOLD_LEAST, FOLD_MOST } FoldStart;
 typedef struct Fold {
 	const char *name;
-	FoldStart   start;       /* no elements */
-	bool        logic;       /* of bools, and of nothing else */
-	bool        places;      /* it has a second value, a place; for no elements that is the largest */
-	const char *join;        /* C: state a (and b) joined with x (and y) */
-	const char *takes;       /* of states with places instead: whether x and y replace a and b */
+	FoldStart   start;       /* state of an empty row */
+	bool        logic;       /* whether it folds bools only */
+	/* Whether the state also has an index (argmax). For an empty row, the index is the largest one. */
+	bool        places;
+	const char *join;        /* C that joins state a (and index b) with x (and y) */
+	const char *takes;       /* for states with an index, instead: C condition for x and y to replace a and b */
 } Fold;
 
-typedef struct Folded {          /* a state: elements of a row, joined */
+typedef struct Folded {          /* A state: the folded elements of a row. */
 	const Fold *fold;
-	RtDtype     part, total; /* types that parts of a row, and whole rows, are joined in */
-	RtDtype     place;       /* i32 or i64 */
-	Ref         x, y;        /* of a point */
+	RtDtype     part, total; /* dtypes in which a part of a row is folded, and in which parts are joined */
+	RtDtype     place;       /* dtype of the index: i32 or i64 */
+	Ref         x, y;        /* value and index of a point */
 } Folded;
 
-typedef struct Phase {           /* a stage */
-	bool each;               /* it runs for each point of the row, or once; with no reduced axis for each */
-	int  let, state, store;  /* the first ones that are its own; those of the next one follow */
+typedef struct Phase {           /* A stage. */
+	bool each;               /* Whether it runs for each point of the row, not once. True if no axis is reduced. */
+	int  let, state, store;  /* indices of its first let, state and store; it ends where the next stage begins */
 } Phase;
 
 typedef struct Kernel {
 	SizeTable      *sizes;
 	Arena      *arena;
-	const char *name;        /* a prefix: map, copy */
-	const char *comment;     /* for the reader: "add, relu" */
+	const char *name;        /* prefix of its C name: map, copy */
+	const char *comment;     /* comment for the emitted C: "add, relu" */
 	int         naxis;
 	const Size *extent[KERNEL_AXES];         /* outermost first */
-	/* the axis whose points store to the same places, in order: the innermost once simplified; -1: none */
+	/* Axis whose points store to the same elements, in order. It is the innermost once simplified. -1 if there is
+	 * none. */
 	int         serial;
-	int         nreduce;     /* so many of the last axes are reduced; with a serial one none */
-	const int64_t *typical;  /* with symbols: values of theirs, for choices by speed; or null */
-	struct Naming *naming;   /* while it is printed as C: names of its sizes; or null, they are written out */
-	Vec(Operand) operand;    /* those that are stored to come first */
+	int         nreduce;     /* number of reduced axes, the last ones; 0 with a serial axis */
+	const int64_t *typical;  /* typical values of the symbols, for choices by speed; or null */
+	struct Naming *naming;   /* Names of its sizes while it is printed as C. If null, sizes are written out. */
+	Vec(Operand) operand;    /* stored operands come first */
 	Vec(Let)     let;
 	Vec(Folded)  state;
 	Vec(Store)   store;
-	Vec(Phase)   stage;      /* one at least */
+	Vec(Phase)   stage;      /* at least one */
 } Kernel;
 
-/* How a kernel is run.  Units of work are shared by threads; within a unit the inner axis is a loop that vectorises,
- * in which the axes behind it, of a few points, are unrolled; a serial axis is a loop around it.  Where axes are
- * reduced, it is one of two: the innermost of them, along which `lanes` sums are kept side by side; or the innermost
- * of the others, and a unit is KERNEL_COLUMNS rows side by side. */
+/* How a kernel is run.  Threads share units of work.  Within a unit, the inner axis is a loop that vectorizes.  Short
+ * axes inside it are unrolled, and a serial axis is a loop around it.  If axes are reduced, the inner axis is one of
+ * two.  It is the innermost reduced axis, along which `lanes` partial sums are kept.  Or it is the innermost other
+ * axis, and a unit is KERNEL_COLUMNS rows side by side. */
 typedef struct Schedule {
-	bool    rows;          /* a unit: a point of the axes before the inner one; else of axis 0, the inner one */
-	int     inner;         /* the vectorised axis; -1: there is none */
-	int     lanes;         /* sums along a row: 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side */
-	bool    whole;         /* rows side by side: each unit has exactly KERNEL_COLUMNS */
-	bool    table;         /* of bytes: by a table of what each of 256 gives */
-	int     tile;          /* an axis in tiles with the innermost, consecutive on different sides; -1: none */
+	/* whether a unit is a point of the axes outside the inner one; else units divide axis 0, the inner one */
+	bool    rows;
+	int     inner;         /* vectorized axis; -1 if there is none */
+	/* number of partial sums along a row: KERNEL_LANES times 1, 2 or 4, or 1; 0 if rows are side by side */
+	int     lanes;
+	bool    whole;         /* rows side by side: whether each unit has exactly KERNEL_COLUMNS rows */
+	bool    table;         /* whether it reads bytes and looks results up in a table of 256 entries */
+	/* Axis that is tiled with the innermost one, because different operands are consecutive along the two. -1 if
+	 * none. */
+	int     tile;
 	const Size *units;
-	int64_t grain;         /* the fewest units that are worth a thread */
-	const char *micro;     /* what computes a unit: a function of rt/ops; null: loops that are printed */
+	int64_t grain;         /* least number of units worth a thread */
+	const char *micro;     /* microkernel of rt/ops that computes a unit; null if loops are printed */
 } Schedule;
 
 enum {
 	KERNEL_TILE = 16,
-	KERNEL_UNROLLED = 4,     /* an axis of no more points is unrolled: compilers interleave 2, 3 and 4 vectors */
-	KERNEL_LANES = 16,       /* a sum's vector */
-	LEAST_VECTOR = 4,        /* the shortest that is used for what is left of a row */
-	KERNEL_COLUMNS = 64,     /* rows side by side */
-	KERNEL_PART = 2048,      /* elements that are joined in the type of parts, of all rows side by side together */
+	KERNEL_UNROLLED = 4,     /* longest axis that is unrolled: compilers interleave 2, 3 and 4 vectors */
+	KERNEL_LANES = 16,       /* lanes of a partial sum */
+	LEAST_VECTOR = 4,        /* shortest vector used for the remainder of a row */
+	KERNEL_COLUMNS = 64,     /* number of rows side by side in a unit */
+	KERNEL_PART = 2048,      /* number of elements folded in the type of parts, over all rows side by side */
 };
 
 /* ---- form.c ---------------------------------------------------------------------------------------------------- */
 
 Kernel *kernel_new(SizeTable *, Arena *, const char *name, const char *comment);
 Kernel *kernel_copy(const Kernel *);
-int     kernel_operand(Kernel *, Operand);               /* its index; a name of its own when it has none */
-int     kernel_strided(Kernel *, Access, RtDtype, const int64_t *stride);   /* one with these strides; null: it stays */
+int     kernel_operand(Kernel *, Operand); /* adds an operand and returns its index; names it if it has no name */
+/* adds one with these strides; null: strides are 0 */
+int     kernel_strided(Kernel *, Access, RtDtype, const int64_t *stride);
 Ref     kernel_let(Kernel *, Let);
 void    kernel_store(Kernel *, int operand, Ref);
-void    kernel_bound(Kernel *, int operand, Bound);      /* strides that are null are 0 */
-Ref     kernel_state(Kernel *, Folded);                  /* its value; with .part = 1 its place */
-void    kernel_stage(Kernel *, bool each);               /* what is added later belongs to a new stage */
-Phase   kernel_stage_end(const Kernel *, int stage);     /* behind its last let, state and store */
-/* By name: sum, prod, max, min, argmax, argmin, any, all; null: none. */
+void    kernel_bound(Kernel *, int operand, Bound);      /* null strides are 0 */
+Ref     kernel_state(Kernel *, Folded);                  /* returns its value; set .part = 1 for its index */
+void    kernel_stage(Kernel *, bool each);               /* begins a new stage for everything added later */
+Phase   kernel_stage_end(const Kernel *, int stage);     /* returns the indices after its last let, state and store */
+/* Returns the fold with this name: sum, prod, max, min, argmax, argmin, any, all. Null if there is none. */
 const Fold *fold_find(const char *name);
 Ref     ref_operand(int);
 Ref     ref_number(IValue);
-/* Orders axes by the first operand's strides, largest outermost, except that an axis along which more than twice as
- * many operands are consecutive becomes innermost; drops axes of 1; merges neighbours where each operand's strides
- * allow it, except the innermost `keep` axes.  Reduced axes are separate, in the order of the first input's. */
+/* Orders axes by the first operand's strides, the largest outermost. If more than twice as many operands are
+ * consecutive along another axis, that axis becomes innermost. Drops axes of extent 1. Merges neighbouring axes if each
+ * operand's strides allow it, except the innermost `keep` axes. Reduced axes are handled separately, by the first
+ * input's strides. */
 void    kernel_simplify(Kernel *, int keep);
-void    kernel_drop_ones(Kernel *);                      /* only drops axes of 1 */
-void    kernel_move_axis(Kernel *, int from, int to);    /* outwards, or to the same place */
-/* Are the operand's elements one after the other along this axis? */
+void    kernel_drop_ones(Kernel *);                      /* only drops axes of extent 1 */
+void    kernel_move_axis(Kernel *, int from, int to);    /* moves an axis outwards; to <= from */
+/* Are the operand's elements consecutive along this axis? */
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
-bool    kernel_has_rows(const Kernel *);                 /* does it reduce, or go through stages? */
-/* The size, or what it typically is; false: it is not known. */
+bool    kernel_has_rows(const Kernel *);                 /* Does it reduce axes or have more than one stage? */
+/* Sets *out to the size or its typical value. Returns false if that is unknown. */
 bool    kernel_typical(const Kernel *, const Size *, int64_t *out);
-bool    kernel_is_long(const Kernel *, const Size *, int64_t least);     /* Is it typically, else always, so large? */
-bool    kernel_has_gathers(const Kernel *);              /* Are places of an operand named by another one? */
-/* Does the stage call functions that are fast for near arguments (rt/ops/vmath.h), in a loop that may be tried? */
+/* Is the typical value at least this? If unknown: is it always? */
+bool    kernel_is_long(const Kernel *, const Size *, int64_t least);
+bool    kernel_has_gathers(const Kernel *);              /* Does an operand have index operands? */
+/* Does the stage call functions with a fast range (rt/ops/vmath.h), in a loop that may be run as a trial first? */
 bool    kernel_has_near(const Kernel *, int stage);
 const Size *kernel_points(const Kernel *);               /* the product of all extents */
-/* Bytes of all operands that the axes reach, each element once, and how many lets are computed. */
+/* Returns the number of bytes of all operand elements that the axes reach, and the number of lets computed. */
 const Size *kernel_bytes(const Kernel *);
 const Size *kernel_lets(const Kernel *);
 const char *kernel_comment(const Kernel *);              /* "add, relu: 3136 x 64" */
-bool    kernel_has_address(const Kernel *, int operand); /* does a call pass it? */
-int     kernel_addresses(const Kernel *);                /* of how many operands it does */
-int     kernel_stage_of(const Kernel *, RefKind, int at);        /* the stage of a let or state */
-bool    kernel_moves_in_row(const Kernel *, int operand);        /* does its place depend on reduced axes? */
-/* Is the value available to the stage? Of lets: those below nlet. */
+bool    kernel_has_address(const Kernel *, int operand); /* Does a call pass its address? */
+int     kernel_addresses(const Kernel *);                /* number of operands whose address a call passes */
+int     kernel_stage_of(const Kernel *, RefKind, int at);        /* stage that computes a let or state */
+bool    kernel_moves_in_row(const Kernel *, int operand);        /* Does its address depend on reduced axes? */
+/* May the stage read the value? Only lets below nlet are available. */
 bool    kernel_may_read(const Kernel *, int stage, const Ref *, int nlet);
-/* Invariants of any kernel: operands, axes and refs in range, stores to written operands, gathers by ints. */
+/* Checks invariants of any kernel: operands, axes and refs in range, stores to written operands, gathers by integer
+ * operands. */
 void    kernel_check(const Kernel *);
 
 /* ---- schedule.c ------------------------------------------------------------------------------------------------ */
 
-/* Tiles are correct for all sizes, and pay where both axes are long. */
+/* Whether to tile. Tiles are correct for all sizes and pay off if both axes are long. */
 typedef enum Tiling { TILE_IF_LONG, TILE_NEVER, TILE_ALWAYS } Tiling;
 Schedule kernel_schedule(const Kernel *, Tiling, int inner);
-/* With this axis in tiles, does it compute whole ones from and into copies of operands, and is this one of them: its
- * elements lie along that axis, or it has one for each point of the innermost, far apart? */
+/* kernel_copies_tiles: if this axis is tiled, does the kernel compute whole tiles from and into copies of operands?
+ * kernel_copied: is the operand copied? SQUARE: it is consecutive along that axis. COLUMN: it has one element for each
+ * point of the innermost axis, far apart. */
 typedef enum Copied { COPIED_NOT, COPIED_SQUARE, COPIED_COLUMN } Copied;
 bool     kernel_copies_tiles(const Kernel *, int axis);
-bool     kernel_has_table(const Kernel *);               /* Does it go from bytes to small elements, in a row? */
+bool     kernel_has_table(const Kernel *);               /* Does it map bytes to small consecutive elements? */
 Copied   kernel_copied(const Kernel *, int operand, int axis);
-int      kernel_inner(const Kernel *);                   /* the best inner axis of a kernel without rows */
-/* Of these: rows side by side, or along each.  Both are valid for all sizes; the choice is by speed. */
+int      kernel_inner(const Kernel *);                   /* returns the best inner axis of a kernel without rows */
+/* Returns the schedule for rows: side by side, or along each row. Both are correct for all sizes; only their speed
+ * differs. */
 Schedule kernel_schedule_rows(const Kernel *, bool beside, int lanes);
 bool     kernel_rows_beside(const Kernel *);
-int      kernel_row_lanes(const Kernel *);               /* the best number of sums along a row */
+int      kernel_row_lanes(const Kernel *);               /* returns the best number of partial sums along a row */
 
 /* ---- schedules.c: all legal schedules ---------------------------------------------------------------------------- */
 
 typedef struct Scheduled {
 	const char *name;
-	Kernel  *kernel;         /* with axes in another order, or as it was */
+	Kernel  *kernel;         /* the kernel, possibly with reordered axes */
 	Schedule schedule;
 } Scheduled;
-int      kernel_schedules(Kernel *, const Scheduled **);      /* that of kernel_schedule first; their C differs */
+/* returns the number of schedules, all with different C; kernel_schedule's is the first */
+int      kernel_schedules(Kernel *, const Scheduled **);
 
-/* ---- element.c: what a point computes -------------------------------------------------------------------------- */
+/* ---- element.c: the computation of a point --------------------------------------------------------------------- */
 
-/* Lines of C: loads, lets, stores; indices are i0, i1, ..., an operand's address is its name.  columns: an extent
- * that a variable n holds, or null.  trial: only lets. */
+/* Returns lines of C: loads, lets, stores. Indices are i0, i1, ..., and an operand's name is its address. columns: the
+ * extent that a variable n holds, or null. trial: only lets. */
 char *kernel_element(const Kernel *, const Size *columns, bool trial);
-/* A size as C: a number, an expression of symbols, or the name that this has in Kernel.naming, size0, size1 ... */
+/* Writes a size as C: a number, an expression over symbols, or its name in Kernel.naming, size0, size1 ... */
 typedef struct Naming { Vec(const Size *) at; } Naming;
 void  kernel_put_size(const Kernel *, const Size *, bool factor, Buf *);
-/* The same of a stage.  Its states are in variables r0, r1 ... and of places q0 ..., with parts in a0 and b0 ..., each
- * with the suffix `at`: "[j]" or "".  lane: the suffix of a row's values; only_if: a condition of stores, or null;
- * trial: only lets. */
+/* Returns the lines of one stage. States are in variables r0, r1 ... and their indices in q0 ... Their parts are in a0
+ * and b0 ..., each with the suffix `at`, "[j]" or "". lane: suffix of a row's values. only_if: condition of stores, or
+ * null. trial: only lets. */
 typedef struct Into { bool parts, trial; const char *at, *lane, *only_if; } Into;
 char *kernel_stage_element(const Kernel *, int stage, const Into *);
-const char *kernel_index_name(Arena *, const Operand *, int gather);      /* of the variable: "x1_at" */
-const char *kernel_place(const Kernel *, int operand);   /* "x1[i0 * 64 + i1]", in its bounds */
-/* "a0[j] = a0[j] + x;": lines that join the state's a and b with x and y, all of them texts. */
+const char *kernel_index_name(Arena *, const Operand *, int gather); /* name of the variable for an index: "x1_at" */
+/* C of an operand's element: "x1[i0 * 64 + i1]", or 0 outside its bounds */
+const char *kernel_place(const Kernel *, int operand);
+/* Returns lines that join the state's a and b with x and y, all of them C texts: "a0[j] = a0[j] + x;". */
 char *kernel_join(const Kernel *, int state, const char *a, const char *b, const char *x, const char *y);
-const char *kernel_start(const Kernel *, int state, bool place);       /* the value, or place, of no elements */
-bool  kernel_let_is_kept(const Kernel *, int let);       /* is it computed once for a row, and read by a later stage? */
-const char *element_type(RtDtype);                       /* C type of an element in memory; null: it has none here */
-const char *compute_type(RtDtype);                       /* of a number that is computed with */
-/* An element in memory as a number of its compute type, and such a number as it is stored. */
+const char *kernel_start(const Kernel *, int state, bool place);       /* value, or index, of an empty row */
+bool  kernel_let_is_kept(const Kernel *, int let);       /* Is it computed once for a row and read by a later stage? */
+const char *element_type(RtDtype); /* C type of an element in memory; null if the dtype has none */
+const char *compute_type(RtDtype);                       /* C type of the arithmetic on this dtype */
+/* Convert C of an element in memory to its compute type, and a number back to its stored form. */
 const char *element_loaded(Arena *, RtDtype, const char *element);
 const char *element_stored(Arena *, RtDtype, const char *number);
 
 /* ---- print_c.c, print_cuda.c ------------------------------------------------------------------------------------- */
 
-/* The body of static void NAME(void *arg, int64_t begin, int64_t end), with braces: units begin to end.  symbols: which
- * argument holds their values; < 0: sizes are written out, as expressions of s[0], s[1] ... */
+/* Returns the body of static void NAME(void *arg, int64_t begin, int64_t end), in braces, for units begin to end.
+ * symbols: index of the argument that holds the symbols' values. If < 0, sizes are expressions of s[0], s[1] ... */
 char *kernel_print_c(const Kernel *, const Schedule *, int symbols);
-/* The body of static void NAME(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1, ptrdiff_t n),
- * with braces: rows and columns of a block that has just been made.  The kernel has two axes at most; place:
- * p[place[k]] is operand k's address. */
+/* Returns the body of static void NAME(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1,
+ * ptrdiff_t n), in braces, for rows and columns of a block that has just been computed. The kernel has at most two
+ * axes. p[place[k]] is operand k's address. */
 char *kernel_print_block(const Kernel *, const int *place, int symbols);
-/* Parameters of a CUDA kernel, behind those that are there: "float *y0, const float *x1, double s2"; of one with
- * gathers "int *wrong", too, which it sets. */
+/* Appends parameters of a CUDA kernel: "float *y0, const float *x1, double s2". A kernel with gathers also has "int
+ * *wrong", which it sets. */
 void  kernel_cuda_params(const Kernel *, Buf *);
-/* Has it a form in CUDA?  Addresses along an axis, and rows that are reduced over gathers, have none. */
+/* Has the kernel a form in CUDA? Operands with an address for each point of an axis have none, nor have reductions over
+ * gathers. */
 bool  kernel_has_cuda(const Kernel *);
-/* Parameters and body of a CUDA kernel, "(float *y0, ...)\n{\n...}\n", for blocks of CUDA_BLOCK threads: each a point;
- * of rows that are reduced each a row where these are side by side, else a block for each row. */
+/* Returns parameters and body of a CUDA kernel, "(float *y0, ...)\n{\n...}\n", for blocks of CUDA_BLOCK threads. A
+ * thread computes a point. In reductions it computes a row if rows are side by side. Else a block computes a row. */
 enum { CUDA_BLOCK = 256 };
 char *kernel_print_cuda(const Kernel *, const Schedule *);
 const Size *kernel_cuda_blocks(const Kernel *, const Schedule *);
-/* The same of a sum of products as tiles in shared memory: its axes are rows, of which the second input does not
- * depend, groups, and columns, of which the first does not.  False: it is no such kernel. */
+/* Is it a sum of products that can use tiles in shared memory? Its axes must be rows (the second input does not depend
+ * on them), groups, and columns (the first input does not). Sets the grid. */
 bool  kernel_cuda_tiles(const Kernel *, const Size *grid[3]);
 char *kernel_print_cuda_tiles(const Kernel *);
 

@@ -1,6 +1,6 @@
-/* codegen/kernel/lower.h - nodes of a specialized graph to kernels, and those to calls of emitted functions
+/* codegen/kernel/lower.h - translates nodes of a specialized graph to kernels, and kernels to calls
  *
- * A Lowered is a kernel with the values that its operands are.  Each family has a file of its own.
+ * Each family of operators has a file of its own.
  */
 #ifndef CODEGEN_LOWER_H
 #define CODEGEN_LOWER_H
@@ -11,28 +11,30 @@
 
 typedef struct Lowered {
 	Kernel  *kernel;
-	const Kernel *whole;     /* of an epilogue on a sample of dynamic sizes: the kernel before it was simplified */
+	const Kernel *whole;     /* epilogue on a sample of dynamic sizes: the kernel before it was simplified */
 	ValueVec value;          /* by operand: the tensor or number that the caller passes */
 } Lowered;
 
 /* ---- lower_map.c: a pointwise row, or a group of them ---------------------------------------------------------- */
 
-/* False: it has no kernel. */
+/* Returns false if the node has no kernel. */
 bool lower_map(Plan *, const Node *, Lowered *);
-/* The same as the end of a kernel that makes `made`, one of the group's inputs, row by row: two axes at most, the
- * innermost `made`'s columns, consecutive in the result.  in_registers: `made` is no operand in memory. */
+/* Lowers the group as an epilogue of the kernel that computes `made`, one of its inputs, row by row. It has at most two
+ * axes. The innermost one is `made`'s columns, consecutive in the result. in_registers: `made` is no operand in
+ * memory. */
 bool lower_epilogue(Plan *, const Node *group, const Value *made, bool in_registers, Lowered *);
-/* The same as the beginning of a kernel over the dims of the group's result, of which dim i is the kernel's axis
- * axis[i]: adds what the group reads to the kernel's operands and to l->value, and its rows; *made: an element. */
+/* Lowers the group as a prologue of a kernel over the dims of the group's result. Dim i is the kernel's axis axis[i].
+ * Adds the group's inputs to the kernel's operands and to l->value, and its rows to the lets. *made: the element
+ * computed. */
 bool lower_prologue(Plan *, const Node *group, const int *axis, Lowered *l, Ref *made);
 
-/* ---- lower_pair.c: rows as lets, those of complex numbers as pairs of such --------------------------------------- */
+/* ---- lower_pair.c: rows as lets; complex rows as pairs of real values -------------------------------------------- */
 
-RtMapResult lower_result(const Op *);                    /* the rule of a row's result */
-/* A let of a pointwise row whose tensors have this dtype; arg: by the row's arguments, tensors and numbers. */
+RtMapResult lower_result(const Op *);                    /* how the result dtype of a row is determined */
+/* Returns a let of a pointwise row whose tensors have this dtype. arg: the row's arguments, tensors and numbers. */
 Let lower_let(Plan *, OpRow, int dtype, const Ref *arg);
 
-typedef struct Pair { Ref re, im; } Pair;                /* a value at a point; of a real one im is none */
+typedef struct Pair { Ref re, im; } Pair;                /* A value at a point. im is REF_NONE if it is real. */
 
 static inline bool
 pair_is_complex(Pair a)
@@ -40,118 +42,122 @@ pair_is_complex(Pair a)
 	return a.im.kind != REF_NONE;
 }
 
-/* What a row whose type is complex makes of arg; false: it has no kernel. */
+/* Lowers a complex row to lets of real and imaginary parts. Returns false if it has no kernel. */
 bool lower_pair(Plan *, Kernel *, const Let *, const Pair *arg, Pair *);
 
-/* ---- families.c: reductions, softmax, normalisation -------------------------------------------------------------- */
+/* ---- families.c: reductions, softmax, normalization -------------------------------------------------------------- */
 
-/* Does it reduce its first argument, reading each element once? */
+/* Does it reduce its first argument and read each element once? */
 bool node_reads_once(const Node *);
-/* False: not a reduction, or one without a kernel. */
+/* Returns false if it is no reduction or has no kernel. */
 bool lower_reduction(Plan *, const Node *, Lowered *);
-/* All launches of a node, for the GPU: kernels that are data, or CUDA; nothing is emitted.  calls has room for
- * MAX_KERNEL_CALLS and gets as many as the result says; 0: the node has none there, and *why is the reason. */
+/* Finds all launches of a node on the GPU: kernels that are data, or CUDA text. Emits nothing. Returns their number;
+ * calls has room for MAX_KERNEL_CALLS. 0: the node has none there, and *why is the reason. */
 int lower_gpu(Plan *, const Node *, KernelCall *calls, const char **why);
 
 /* ---- lower_index.c ----------------------------------------------------------------------------------------------- */
 
-/* A kernel of n axes, for a node. */
+/* Returns a kernel with n axes for a node. */
 Kernel *lower_over(Plan *, const Node *, const char *name, int n, const int64_t *dims);
-/* The type that elements are moved as; RT_NDTYPE: they are not. */
+/* Returns the dtype as which elements are copied; RT_NDTYPE if they cannot be. */
 RtDtype lower_carrier(int dtype);
 
 /* ---- lower_contract.c: sums of products ------------------------------------------------------------------------- */
 
-typedef struct Contract {        /* y = sum of x * w, + bias */
+typedef struct Contract {        /* A kernel y = sum of x * w, + bias. */
 	Plan   *p;
 	const Node *n;
 	Kernel *k;
 	bool    bias;
 } Contract;
-enum { CONTRACT_Y, CONTRACT_X, CONTRACT_W, CONTRACT_BIAS };      /* operands */
+enum { CONTRACT_Y, CONTRACT_X, CONTRACT_W, CONTRACT_BIAS };      /* indices of its operands */
 
 void contract_begin(Contract *, Plan *, const Node *, RtDtype, bool bias);
-/* Adds an axis, outermost first and those that are summed over last; stride: of the operands. */
+/* Adds an axis. Axes are added outermost first, summed ones last. stride: of each operand along the axis. */
 void contract_axis(Contract *, int64_t extent, bool summed, const int64_t stride[4]);
-/* x and a window over it: a convolution of up to three dims, its tensors as the model has them. */
+/* A window that moves over x: a convolution of up to three dims, on the model's own layouts. */
 typedef struct Windows {
-	int     places;          /* dims of the window */
+	int     places;          /* number of the window's dims */
 	int64_t in[3], out[3], taps[3], step[3], pad[3], wide[3];
-	int64_t x[3], y[3], w[3];        /* strides along them */
+	int64_t x[3], y[3], w[3];        /* strides of x, y and w along these dims */
 } Windows;
-void contract_windows(Contract *, const Windows *, bool summed);         /* of places; summed: of taps */
-bool windows_leave(const Windows *, int place);         /* do they reach into padding, or beyond the end of x? */
-/* A convolution over one to three dims, in whatever layout, by any weights. */
+/* adds the axes of output positions, or, if summed, of taps */
+void contract_windows(Contract *, const Windows *, bool summed);
+/* Does the window reach into padding or past the end of x along this dim? */
+bool windows_leave(const Windows *, int place);
+/* A convolution over one to three dims, with any layouts and any weights. */
 typedef struct Convolution {
 	const RtTensor *x, *w, *y;
-	const Value *bias;       /* of consecutive floats; or null */
+	const Value *bias;       /* consecutive floats, or null */
 	int64_t groups;
 	Windows v;
 } Convolution;
-bool convolution_take(Plan *, const Node *, Convolution *);              /* false: not of known floats, or transposed */
-void contract_convolution(Contract *, const Convolution *);              /* its axes; the first 1 + places are rows */
-void contract_from(Contract *, int64_t y, int64_t w);                     /* the first elements of these */
-/* Completes it; after: what follows over its result, of which the first `rows` axes are the rows; or null. */
+/* returns false if it is transposed or its floats are not known */
+bool convolution_take(Plan *, const Node *, Convolution *);
+void contract_convolution(Contract *, const Convolution *); /* adds its axes; the first 1 + places are rows */
+void contract_from(Contract *, int64_t y, int64_t w);                     /* sets the offsets of y and w */
+/* Completes the kernel. after: epilogue over its result, whose first `rows` axes are the rows; or null. */
 Kernel *contract_end(Contract *, const Lowered *after, int rows);
-/* It is the call's kernel, of which this microkernel computes the units.  On the GPU what follows is the node's
- * epilogue, whose operands are passed behind those that are there. */
+/* Makes it the call's kernel; this microkernel computes its units. On the GPU the node's epilogue is `after`, whose
+ * operands follow the existing ones. */
 void contract_call(KernelCall *, Contract *, const Lowered *after, int rows, const char *micro);
 
-/* ---- lower_rows.c: what kernels that reduce are made of -------------------------------------------------------- */
+/* ---- lower_rows.c: shared code of reductions ------------------------------------------------------------------- */
 
 struct Row;
-/* A kernel over dims, some of which are reduced: its axes are those that stay, then those. */
+/* A kernel over dims, some of which are reduced. Its axes are first the kept dims, then the reduced ones. */
 typedef struct Rows {
 	struct Row *r;
 	Kernel *k;
 	int     ndim;
 	int64_t dims[KERNEL_AXES];
-	bool    gone[KERNEL_AXES];       /* reduced */
-	Ref     x;               /* an element of what is reduced */
-	ValueVec value;          /* of operands */
+	bool    gone[KERNEL_AXES];       /* whether the dim is reduced */
+	Ref     x;               /* element of the reduced tensor */
+	ValueVec value;          /* value of each operand */
 } Rows;
 
-/* Begins the kernel; the dims and reduced ones are set.  Operands are added in this order: results, tensors, numbers of
+/* Begins the kernel; dims and gone are set. Operands are added in this order: results, tensors, numbers that depend on
  * sizes. */
 void rows_begin(Rows *, const char *name);
-/* An operand with these strides along the dims; its index. */
+/* Adds an operand with these strides along the dims. Returns its index. */
 int  rows_operand(Rows *, Access, RtDtype, const int64_t *stride, const Value *);
-bool rows_prologue(Rows *, const Node *group);          /* x: what the group makes */
-Ref  rows_place(Rows *);                                /* of an element among those of its row, in the order of dims */
-Ref  rows_number(Rows *, int64_t);                      /* one that depends on sizes */
-int64_t rows_count(const Rows *);                       /* elements of a row */
+bool rows_prologue(Rows *, const Node *group);          /* makes the group the kernel's prologue, and x its result */
+Ref  rows_place(Rows *);                                /* index of an element within its row, by the order of dims */
+Ref  rows_number(Rows *, int64_t);                      /* adds a number that depends on sizes */
+int64_t rows_count(const Rows *);                       /* number of elements of a row */
 bool rows_finish(Rows *);                               /* adds the launch */
 Ref  rows_join(Rows *, const char *fold, RtDtype total, RtDtype part, Ref x);
-/* Computed in the type of `common`, rounded to that of `result`. */
+/* Returns types that compute in the type of `common` and round to `result`. */
 RtMapTypes rows_types(RtDtype common, RtDtype result);
-/* What a pointwise operator makes of a, b and c, or of those of them that it takes. */
+/* Adds a let of a pointwise operator with up to three arguments. */
 Ref  rows_let(Rows *, OpRow, RtMapTypes, Ref a, Ref b, Ref c);
 Ref  rows_let1(Rows *, OpRow, RtDtype, Ref a);
-Ref  rows_let2(Rows *, OpRow, RtDtype, Ref a, Ref b);       /* add, sub: with alpha 1 */
+Ref  rows_let2(Rows *, OpRow, RtDtype, Ref a, Ref b);       /* add and sub get alpha = 1 */
 
 /* ---- emit.c: kernels in programs ------------------------------------------------------------------------------- */
 
-/* Emits the kernel and what calls it; with a null Emit, and on a sample of a dynamic specialization, the call has the
- * kernel as it is. */
+/* Emits the kernel and fills in its call. If Emit is null, and on a sample of a dynamic specialization, the call only
+ * gets the kernel as data. */
 void emit_lowered(Emit *, Plan *, const Lowered *, KernelCall *);
-/* Simplifies and schedules the kernel, and emits it for the call, behind whose arguments are symbols, if it has any. */
+/* Simplifies, schedules and emits the kernel for the call. Adds the symbols, if there are any, behind the call's
+ * arguments. */
 void emit_scheduled(Emit *, Kernel *, KernelCall *);
-/* The text form of a launch, of a node's kernel or of one of them.  Where nothing but its operands is known, these. */
+/* Writes the text form of a launch. If only its operands are known, writes these. */
 void launch_print(Plan *, const Node *, const KernelCall *, Buf *);
-/* Can the group be the end of the kernel that makes `made`, of so many columns, in the same place? */
+/* Can the group be the epilogue of the kernel that computes `made`, with that many columns? */
 bool epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
-/* Emits it as a function over a block just stored in p[0] or, apart, behind its other inputs, which are p[first ..].
- * False: it does not fit. */
+/* Emits the group as a function over a block just stored in p[0], or, if apart, at an address behind its other inputs.
+ * These are p[first ..]. Returns false if it does not fit. */
 bool emit_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, Epilogue *);
-/* The same of a kernel whose operands are at p[place[..]], its symbols at p[symbols]. */
+/* Emits a kernel as such a function, with its operands at p[place[..]] and its symbols at p[symbols]. */
 const char *emit_block(Emit *, const Kernel *, const int *place, int symbols);
-/* Simplifies an epilogue; false: it cannot be one any more. */
+/* Simplifies an epilogue. Returns false if it can no longer be one. */
 bool kernel_ends_rows(Kernel *);
 
 /* ---- unify.c: dynamic specializations ---------------------------------------------------------------------------- */
 
-/* One kernel, of symbols, out of the kernels that a node has on all samples, before they are simplified; null: they
- * differ in more than numbers, or in some that are no formulas. */
+/* Combines the kernels of a node on all samples, before they are simplified, into one over symbols. Returns null if
+ * they differ in more than numbers, or in a number that is no formula. */
 Kernel *kernel_unify(SizeTable *, const Sizes *, const Kernel *const *);
 
 #endif

@@ -9,27 +9,27 @@ typedef struct Printer {
 	const Schedule *s;
 	Buf text;
 	int indent;
-	bool trial;              /* loops only look whether arguments are near */
+	bool trial;              /* whether the loops only test if all arguments are near */
 } Printer;
 
 /* ---- print_lines.c */
 
 void put_line(Printer *, const char *format, ...) RT_PRINTF(2, 3);
-void put_lines(Printer *, char *text);                   /* text is cut */
+void put_lines(Printer *, char *text);                   /* prints each line of a text, which is cut into pieces */
 void open_loop(Printer *, const char *head);
 void close_loop(Printer *);
-const char *loop_head(Printer *, int axis);              /* over all of the axis */
+const char *loop_head(Printer *, int axis);              /* C head of a loop over the whole axis */
 const char *c_size(Printer *, const Size *);
-/* Declares what an index of the operand holds, "int64_t x1_at = x2[i0];"; out of range, `wrong` is set, and the point
- * left by a statement. */
+/* Declares the variable of an index, "int64_t x1_at = x2[i0];". If the index is out of range, the C sets `wrong` and
+ * runs the statement `leave`. */
 void put_gather(Printer *, const Operand *, int gather, const char *wrong, const char *leave);
 
-/* Loops of a stage, which print() prints; head: of the outermost, or null.  Where functions are fast for near
- * arguments: as a trial, then for these or for all. */
+/* Prints the loops of a stage with print(). head: head of the outermost loop, or null. If the stage calls functions
+ * with a fast range, prints the loops three times: as a trial, for near arguments, and for all. */
 typedef void Print(Printer *, int stage, const char *head);
 void put_tried(Printer *, int stage, const char *head, Print *print);
 
-/* ---- print_rows.c: what is done for a row, or for rows side by side, whose indices are there */
+/* ---- print_rows.c: the stages of one row or of rows side by side; their indices are already declared */
 
 void put_row(Printer *);
 

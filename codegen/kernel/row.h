@@ -1,18 +1,18 @@
-/* codegen/kernel/row.h - what forms of operators share, and the forms; families.c says which operator has which
+/* codegen/kernel/row.h - shared code of operators' forms, and the forms; families.c maps operators to them
  *
- *   row.c         arguments of a node, nests of loops, launches
+ *   row.c         arguments of a node, loop nests, launches
  *   kern_pool.c   pooling
  *   kern_resize.c interpolation over two dims
- *   kern_sample.c sampling at computed places
- *   kern_regions.c means over the bins of regions
- *   kern_bag.c    bags of rows of a table
+ *   kern_sample.c grid_sample
+ *   kern_regions.c roi_align
+ *   kern_bag.c    embedding_bag
  *   kern_scan.c   running sums, products, extremes
- *   kern_topk.c   the greatest of a row
- *   kern_rnn.c    the steps of recurrent layers
- *   kern_attention.c
+ *   kern_topk.c   top-k of a row
+ *   kern_rnn.c    the time steps of recurrent layers
+ *   kern_attention.c attention
  *   kern_direct.c small convolutions without packing
  *   kern_back.c   convolutions by computed weights, gradients of convolutions
- *   kern_mul.c    products of tensors that are not constant
+ *   kern_mul.c    products of two computed tensors
  *   kern_int8.c   products and convolutions of 8-bit integers
  */
 #ifndef CODEGEN_ROW_H
@@ -23,62 +23,65 @@
 
 enum { ROW_OPERANDS = 6 };
 
-typedef struct RowNest {         /* loops; outermost first */
-	int     ndim, n;         /* operands */
+typedef struct RowNest {         /* A loop nest, outermost loop first. */
+	int     ndim, n;         /* number of loops; number of operands */
 	int64_t dims[RT_MAX_RANK];
 	int64_t stride[ROW_OPERANDS][RT_MAX_RANK];
 } RowNest;
 
 typedef struct Row {
-	Emit *e;                 /* null: only asked whether there is a form */
+	Emit *e;                 /* null: emit nothing, only ask whether there is a form */
 	Plan *p;
 	const Node *n;
 	KernelCall *calls;       /* room for MAX_KERNEL_CALLS */
 	int   ncall;
 } Row;
 
-typedef bool RowForm(Row *);     /* false: not a form that is generated */
+typedef bool RowForm(Row *);     /* returns false if the node has no generated form */
 
 /* ---- row.c ------------------------------------------------------------------------------------------- */
 
-const Value    *row_arg(const Row *, const char *name);         /* null: none, or None */
-const RtTensor *row_tensor(const Row *, const char *name);      /* the type of a tensor argument; null: not known */
+const Value    *row_arg(const Row *, const char *name);         /* null if there is no such argument or it is None */
+const RtTensor *row_tensor(const Row *, const char *name); /* sizes and dtype of a tensor argument; null if unknown */
 const RtTensor *row_result(const Row *, int i);
-bool row_ints(const Row *, const char *name, int64_t *out, int n);   /* a list of n known ints, or one for all */
-bool row_list(const Row *, const char *name, int64_t *out, int *n);  /* any number of known ints, at most RT_MAX_RANK */
+/* reads a list of n known ints, or one int that is repeated */
+bool row_ints(const Row *, const char *name, int64_t *out, int n);
+bool row_list(const Row *, const char *name, int64_t *out, int *n); /* reads a list of at most RT_MAX_RANK known ints */
 bool row_int(const Row *, const char *name, int64_t *out);
 bool row_double(const Row *, const char *name, double *out);
 
-void nest_drop(RowNest *, int at);                              /* a dim */
-void nest_simplify(RowNest *, int by);                          /* orders by operand `by`, drops 1s, merges */
+void nest_drop(RowNest *, int at);                              /* removes loop `at` */
+void nest_simplify(RowNest *, int by); /* orders loops by the strides of operand `by`, drops loops of 1, merges loops */
 int64_t nest_count(const RowNest *);
-/* for (row = begin; ...) { indices; }: leaves the loop open.  nest_at: "i0 * 7 + i1", an operand's offset there. */
+/* nest_open opens a loop over rows, for (row = begin; ...), and declares the nest's indices. nest_at returns an
+ * operand's offset there: "i0 * 7 + i1". */
 void nest_open(Body *, const RowNest *);
 const char *nest_at(Body *, const RowNest *, int operand);
 
-const char *row_type(int dtype);                        /* C type of an element; null: not one that is generated */
+const char *row_type(int dtype); /* C type of an element; null if there are no kernels for the dtype */
 int64_t row_grain(int64_t elements_of_a_row);
-/* Adds a launch, and ends the kernel's body. */
+/* Adds a launch and ends the kernel's body. */
 KernelCall *row_call(Row *, const char *prefix, const char *comment, Body *, int64_t n, int64_t grain);
-/* Begins a body with memory of the thread's own, of so many bytes, a C expression. */
+/* Declares scratch memory of the thread. bytes: C expression of its length. */
 void row_scratch(Body *, const char *type, const char *name, const char *bytes);
 /* Adds a launch of a kernel. */
 struct Kernel;
 bool row_kernel(Row *, struct Kernel *, const Value *const *value, int n);
-void row_checks(Row *);                                 /* the last launch sets `wrong`, and the operator raises then */
+void row_checks(Row *); /* notes that the last launch sets `wrong`, on which the operator raises */
 void row_pass(Row *, KernelCall *, const Value *);
 void row_pass_text(Row *, KernelCall *, const char *expression);
 
-/* ---- the others -------------------------------------------------------------------------------------- */
+/* ---- forms, by file ---------------------------------------------------------------------------------- */
 
-/* The node that makes a list that is never changed; null: no such node. */
+/* Returns the node that makes the list, if it is never changed. Else null. */
 const Node *row_list_node(const Row *, const char *name);
-/* kernel/lower_index.c: a launch that copies x into the result */
+/* lower_index.c: adds a launch that copies x into the result. */
 bool row_copy_layout(Row *, const RtTensor *x, const Value *from);
 
 RowForm row_copy, row_copy_into, row_cast, row_roll, row_flip, row_cat, row_stack, row_pad, row_repeat, row_fill,
 	row_embedding, row_index_select, row_index, row_gather;
-/* What a value reads and self, which is written: two arguments may be the same memory, and so may two attributes. */
+/* May the value share memory with self, which is written? Two arguments may be the same memory, and so may two
+ * attributes. */
 bool row_may_be_one(const Row *, const Value *from);
 
 RowForm row_softmax, row_layer_norm, row_group_norm, row_batch_norm;
@@ -92,8 +95,8 @@ RowForm row_arange, row_triu, row_tril;
 RowForm row_grid_sample, row_grid_sample_last;
 RowForm row_roi_align;
 RowForm row_rnn_walk;
-/* kern_int8.c: a constant tensor that nothing writes to, or null; weights of int8 packed by vi_pack (vint8.h), and what
- * zero points add to a column's sums, as C. */
+/* kern_int8.c. row_constant: a constant tensor that nothing writes to, or null. row_pack_int8: packs int8 weights by
+ * vi_pack (vint8.h). packed: C of the weights, and of the terms that zero points add to each column's sums. */
 const RtTensor *row_constant(const Row *, const char *name, RtDtype);
 struct ViConv;
 void row_pack_int8(Row *, const RtTensor *w, const struct ViConv *, const char *packed[2]);

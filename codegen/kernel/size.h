@@ -15,37 +15,37 @@
 #include "../../ir/ir.h"
 
 typedef struct Size Size;
-typedef struct SizeTable SizeTable;      /* where they are interned; lives as long as its arena */
+typedef struct SizeTable SizeTable;      /* table of interned sizes; lives as long as its arena */
 
-enum { SIZE_SYMBOLS = 1024 };            /* symbols have smaller numbers */
+enum { SIZE_SYMBOLS = 1024 };            /* number of possible symbols */
 
-/* The range of each symbol, both ends included, at least 2: what size_at_least may rest on.  More symbols come by
- * size_symbol. */
+/* The range of a symbol, both ends included; least is at least 2. size_at_least may rely on it. size_symbol adds
+ * symbols. */
 typedef struct SizeRange { int64_t least, most; } SizeRange;
 
 SizeTable  *size_table(Arena *);
 const Size *size_number(SizeTable *, int64_t);
-const Size *size_symbol(SizeTable *, int index, SizeRange);        /* the same range each time */
-bool        size_range(const SizeTable *, int index, SizeRange *); /* false: there is no such symbol yet */
+const Size *size_symbol(SizeTable *, int index, SizeRange);        /* the range must be the same on each call */
+bool        size_range(const SizeTable *, int index, SizeRange *); /* returns false if there is no such symbol yet */
 const Size *size_plus(SizeTable *, const Size *, const Size *);
 const Size *size_minus(SizeTable *, const Size *, const Size *);
 const Size *size_times(SizeTable *, const Size *, const Size *);
-const Size *size_floor(SizeTable *, const Size *, const Size *);   /* of a / b; b must be known to be 1 or more */
+const Size *size_floor(SizeTable *, const Size *, const Size *);   /* floor(a / b); b must be provably at least 1 */
 const Size *size_ceil(SizeTable *, const Size *, const Size *);
 
 bool size_lost(const Size *);
-void size_symbols(const Size *, bool seen[SIZE_SYMBOLS]);      /* true for those in it, others stay */
-bool size_const(const Size *, int64_t *out);                   /* is it a number? */
-bool size_is(const Size *, int64_t);                           /* is it this number? */
-bool size_divides(SizeTable *, const Size *a, const Size *b);  /* is b a multiple of a for all values of the symbols? */
-bool size_at_least(SizeTable *, const Size *, int64_t);        /* for all values in the ranges; false: not proved */
+void size_symbols(const Size *, bool seen[SIZE_SYMBOLS]);      /* sets seen to true for the size's symbols */
+bool size_const(const Size *, int64_t *out);                   /* Is it a constant? Sets *out to its value. */
+bool size_is(const Size *, int64_t);                           /* Is it this constant? */
+bool size_divides(SizeTable *, const Size *a, const Size *b);  /* Is b a multiple of a for all values of the symbols? */
+bool size_at_least(SizeTable *, const Size *, int64_t);        /* Is it provably so for all values in the ranges? */
 bool size_at_most(SizeTable *, const Size *, int64_t);
 
-/* Its value for these values of the symbols; false: it overflows, or a divisor is not positive. */
+/* Evaluates the size. Returns false if it overflows or a divisor is not positive. */
 bool size_value(const Size *, const int64_t *symbol, int64_t *out);
 
-/* Prints it as C, of symbols with the names s[0], s[1], ...; parenthesised where a factor needs it.  In the text form
- * of kernels they are s0, s1, ... */
+/* Prints the size as C over symbols s[0], s[1], ..., or as the text form over s0, s1, ... factor: add parentheses where
+ * a factor needs them. */
 typedef enum SizeStyle { SIZE_TEXT, SIZE_C } SizeStyle;
 void size_print(const Size *, SizeStyle, bool factor, Buf *);
 

@@ -1,4 +1,4 @@
-/* codegen/kernel/size_inside.h - what sizes are made of; private to size*.c and the tests' reader
+/* codegen/kernel/size_inside.h - representation of sizes; private to size*.c and the tests' reader
  *
  * A size is a polynomial with int64 coefficients over atoms: symbols, and floors that no rule makes simpler.  Terms are
  * in order (more factors first, then by their atoms) and coefficients are not 0, so that equal polynomials have equal
@@ -19,28 +19,29 @@ typedef enum AtomKind { ATOM_SYMBOL, ATOM_FLOOR } AtomKind;
 
 typedef struct Atom {
 	AtomKind    kind;
-	int         index;       /* of a symbol */
-	const Size *a, *b;       /* of a floor: a / b */
-	SizeRange   range;       /* INT64_MIN and INT64_MAX: not known */
-	bool        natural;     /* of a floor: a is never negative, so that C's / is right */
-	int         weight;      /* about how many symbols its text has */
+	int         index;       /* ATOM_SYMBOL: index of the symbol */
+	const Size *a, *b;       /* ATOM_FLOOR: floor(a / b) */
+	SizeRange   range;       /* range of its value; INT64_MIN and INT64_MAX if unknown */
+	bool        natural;     /* ATOM_FLOOR: whether a is never negative, so that C's / is correct */
+	int         weight;      /* approximate number of symbols in its text */
 	const char *text;
 } Atom;
 
 typedef struct Term { int64_t times; int n; const Atom *factor[SIZE_FACTORS]; } Term;
-struct Size { const Term *term; int n, weight; bool lost; uint64_t hash; Size *next; };  /* next: in its slot */
-typedef struct Sum { Term term[SIZE_TERMS]; int n; bool lost; } Sum;     /* a size that is being made */
+/* next: next size in the hash slot */
+struct Size { const Term *term; int n, weight; bool lost; uint64_t hash; Size *next; };
+typedef struct Sum { Term term[SIZE_TERMS]; int n; bool lost; } Sum;     /* A size being built. */
 
 struct SizeTable {
 	Arena *arena;
-	Map    atom;             /* by text */
-	Size **slot, lost;       /* sizes by their hashes */
+	Map    atom;             /* atoms by their text */
+	Size **slot, lost;       /* sizes by their hash; the one lost size */
 	int    nslot, nsize;
-	Sum    sum[2];           /* scratch of what makes sizes of terms */
-	int    steps;            /* that a proof may still do */
+	Sum    sum[2];           /* Temporary sums used while building a Size. */
+	int    steps;            /* number of steps that the current proof may still take */
 };
 
-/* ---- coefficients; false: the result is outside of int64, or INT64_MIN, which has no negative ------------------- */
+/* ---- coefficients; false: the result is outside int64, or is INT64_MIN, which has no negative -------------------- */
 
 static inline bool
 plus_fits(int64_t a, int64_t b, int64_t *out)
@@ -69,10 +70,10 @@ magnitude(int64_t v)
 /* ---- size.c ---------------------------------------------------------------------------------------------------- */
 
 int         atom_compare(const Atom *, const Atom *);
-Atom       *atom_new(SizeTable *, Atom);               /* its text is new */
+Atom       *atom_new(SizeTable *, Atom);               /* the atom's text must be new */
 const Size *atom_size(SizeTable *, const Atom *);
 const Size *term_size(SizeTable *, const Term *);
-/* s = x*p + q; p may have x in it, q has not. */
+/* Splits s into x*p + q. p may contain x; q does not. */
 void        size_split(SizeTable *, const Size *s, const Atom *x, const Size **p, const Size **q);
 
 /* ---- size_text.c ----------------------------------------------------------------------------------------------- */
