@@ -8,7 +8,8 @@ typedef struct Cli Cli;
 
 /* ---- levels.c: kernels for this processor ---------------------------------------------------------- */
 
-/* For op_kernels: the best that run here; with KILN_LEVEL=1 or 3 in the environment none that need more than that. */
+/* Returns the best kernels that run here, for op_kernels. With KILN_LEVEL=1 or 3 in the environment, returns none that
+ * need a higher level. */
 RtKernel *const *level_kernels(void);
 
 /* ---- main.c: what the command line said ---------------------------------------------------------- */
@@ -17,20 +18,20 @@ struct Cli {
 	Cx         *cx;
 	const char *command;
 	Texts       args;          /* positional arguments: MODEL ... */
-	Texts       reads, writes; /* files among the arguments and options, as the tables say */
+	Texts       reads, writes; /* files that the command reads and writes, by the tables of options */
 	Texts       inputs;        /* -i */
 	Texts       profiles;      /* --profile */
 	const char *out;           /* -o */
-	Texts       outs;          /* of run: one for each input */
-	const char *method;        /* --method; null: forward */
-	const char *stage, *as;    /* show */
+	Texts       outs;          /* run: a result file for each input */
+	const char *method;        /* --method; null for forward */
+	const char *stage, *as;    /* --stage and --as of show */
 	Texts       dumps, limits; /* -d, -L */
 	const char *passes, *stop, *without; /* -p, --stop */
 	Texts       ops, op_schemas, op_bodies;
 	const char *seed, *threads, *timeout, *json;
-	const char *profiled;      /* bisect: how many inputs */
-	const char *against;       /* bench: another program */
-	const char *runner;        /* check, bench: what runs the program */
+	const char *profiled;      /* bisect: number of inputs to profile */
+	const char *against;       /* bench: program to compare with */
+	const char *runner;        /* check, bench: command that runs the program */
 	Texts       references;    /* check: --reference */
 	const char *name;          /* build */
 	bool        is_static;
@@ -38,11 +39,11 @@ struct Cli {
 	const char *specializations, *weights, *forms, *max_ram, *max_flash;
 	const char *tune, *tuning; /* build */
 	const char *params;        /* save */
-	const char *engine;        /* PyTorch's, of quantized operators; null: the archive's */
+	const char *engine;        /* PyTorch's engine for quantized operators; null for the archive's */
 	Texts       keep, checks;  /* trace */
-	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
-	struct BareState *state;   /* of build --no-generic */
-	Texts       notes;         /* build: which calls run in generic code, and why */
+	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and its options */
+	struct BareState *state;   /* build --no-generic: state that the functions keep */
+	Texts       notes;         /* build: calls that run in generic code, each with the reason */
 	Cause       undynamic;     /* why the last dynamic specialization has no samples */
 	bool        verbose, time, no_source, no_dynamic, no_generic, selfcheck_code, bench_code, reread, eval, no_grad,
 			    as_json, in_double, debug;
@@ -62,54 +63,58 @@ void user_operators(Cli *);       /* adds the user's operators to the registry, 
 
 int         input_count(Cli *);
 bool        input_is_bounds(Cli *);            /* are all inputs generated, with ranges of sizes? */
-const char *input_name(Cli *, int i);          /* of input i, for messages */
-int         input_read(Cli *, RtCx *, int i, RtArrays *);      /* reads or generates input i; a status */
+const char *input_name(Cli *, int i);          /* name of input i, for messages */
+int         input_read(Cli *, RtCx *, int i, RtArrays *);      /* reads or generates input i; returns a status */
 
 /* ---- load.c: models for all commands ---------------------------------------------------------------- */
 
-/* Loaded from an archive, a TorchScript source (.py: functions; `forward`, or the only one, is the entry point), or the
- * text of a graph (.ir). */
+/* A model loaded from an archive, a TorchScript source (.py), or the text of a graph (.ir). A source contains
+ * functions; `forward`, or the only function, is the entry point. */
 typedef struct Model {
 	Module     *module;
-	Function   *fn;            /* the method asked for; it and all that it calls are compiled */
+	Function   *fn;            /* requested method; it and all that it calls are compiled */
 } Model;
 Model   *model_load(Cli *, const char *path);
-/* source.c; a module of a source or of a graph's text has None for self */
+/* source.c. A module of a source or of a graph's text has None as self. */
 bool     is_source(const char *path);
 bool     is_graph_text(const char *path);
-Module  *graph_load(Cx *, const char *path, Function **);      /* the function has the graph */
+Module  *graph_load(Cx *, const char *path, Function **);      /* sets the function that contains the graph */
 Module  *source_load(Cx *, const char *path);
-Function *source_function(Cx *, Module *, const char *name);    /* name null: forward, or else the last one */
-int      text_functions(Cx *, const char *path, Function *const **);    /* all functions of the text; their number */
-Module  *source_module(Cx *, const char *path, const char *name);    /* with an object whose forward is that function */
+Function *source_function(Cx *, Module *, const char *name); /* name null: returns forward, or else the last function */
+/* sets all functions of the text; returns their number */
+int      text_functions(Cx *, const char *path, Function *const **);
+/* returns a module with an object whose forward is that function */
+Module  *source_module(Cx *, const char *path, const char *name);
 void     module_eval(Cx *, Module *);                 /* leaves training mode */
 void     model_lower(Cli *, Model *);                 /* makes fn->code */
-RtCx    *model_context(Cli *);                        /* has the options' seed, threads and time limit */
-RtParam *model_params(Cli *, Model *, int *n);        /* without self */
-/* Input i of the command line.  Without inputs: the arguments that the archive was exported with, if it has them. */
+RtCx    *model_context(Cli *); /* returns a context with the options' seed, threads and time limit */
+RtParam *model_params(Cli *, Model *, int *n);        /* returns the n parameters without self */
+/* Reads input i of the command line. Without inputs, returns the arguments that the archive was exported with, if it
+ * has them. */
 int      model_input(Cli *, Model *, RtCx *, int i, RtArrays *in);
-/* What model_input read; null: the command line names no input, and the archive has none. */
+/* Returns what model_input read. Null if the command line names no input and the archive has none. */
 const RtArrays *model_given(Cli *, const RtArrays *in);
-/* The *n arguments, new references; a method's begin with a fresh instance. */
+/* Returns the *n arguments as new references. Those of a method begin with a fresh instance. */
 IValue  *model_args(Cli *, Model *, RtCx *, const RtArrays *in, int *n);
-/* Runs the code once on a fresh instance; a status. */
+/* Runs the code once on a fresh instance. Returns a status. */
 int      model_answer(Cli *, Model *, const RtCode *, RtCx *, const RtArrays *in, IValue *result);
-/* Runs fn->code once on these arguments, without self; several results are a tuple; a status. */
+/* Runs fn->code once on these arguments, without self. Several results become a tuple. Returns a status. */
 int      model_run(Cli *, Model *, RtCx *, const IValue *args, int n, IValue *result);
 RT_NORETURN void fail_raised(Cli *, RtCx *);          /* ends the command with an error that the model raised */
-RT_NORETURN void fail_runtime(Cli *, RtCx *);         /* with another error in the context: of a file, memory ... */
+/* ends the command with another error in the context: of a file, memory ... */
+RT_NORETURN void fail_runtime(Cli *, RtCx *);
 
 /* ---- pipeline.c ------------------------------------------------------------------------------------------- */
 
 void say_time(const Cli *, const char *what, int64_t start);        /* --time: prints the time since `start` */
 void model_prepare(Cli *, Model *);                   /* makes fn->prepared and fn->code */
-const char *model_profile(Cli *, Model *);            /* profiles on the inputs: JSON; null when there are none */
+const char *model_profile(Cli *, Model *);            /* profiles on the inputs; returns JSON, null without inputs */
 /* Prints "kiln: warning: ..." to standard error. */
 void warning(const char *fmt, ...) RT_PRINTF(1, 2);
 typedef struct Specialized {
 	Specialization **at;     /* n */
 	int  n;
-	bool without_input;      /* There was nothing to profile: no -i, no --profile, no arguments in the archive. */
+	bool without_input; /* whether there was nothing to profile: no -i, no --profile, no arguments in the archive */
 } Specialized;
 /* Profiles on the inputs, then makes at most `most` exact specializations, of the most frequent signatures, and dynamic
  * ones; optimize: passes have run on their graphs. */
@@ -122,45 +127,45 @@ void graph_dot(Graph *, Buf *);
 /* ---- probe.c: what the machine can do -------------------------------------------------------------------- */
 
 enum { MACHINE_LEVELS = 4 };
-typedef struct MachineLevel {    /* level of the memory hierarchy */
+typedef struct MachineLevel {    /* A level of the memory hierarchy. */
 	const char *name;        /* L1, L2, L3, memory */
-	int64_t size;            /* bytes that it holds, of all threads; memory: INT64_MAX */
-	double  bytes;           /* read a second, of a working set in it; 0: not measured */
-	double  steady;          /* the least of several measurements, in percent of the best */
+	int64_t size;            /* capacity in bytes for all threads; memory: INT64_MAX */
+	double  bytes;           /* bytes read per second from a working set in it; 0 if not measured */
+	double  steady;          /* lowest of several measurements, in percent of the best */
 } MachineLevel;
 typedef struct Machine {
-	double flops, bytes;     /* a second, on `threads` threads: the best of several measurements */
+	double flops, bytes;     /* flops and bytes per second on `threads` threads: the best of several measurements */
 	int    threads, nlevel;
-	double flops_steady, bytes_steady;       /* the least of these, in percent of the best */
-	MachineLevel level[MACHINE_LEVELS];      /* the smallest first; the last is the memory, of `bytes` */
-	double launch_ns;        /* of an empty launch */
+	double flops_steady, bytes_steady;       /* lowest of these measurements, in percent of the best */
+	MachineLevel level[MACHINE_LEVELS];      /* the smallest first; the last is memory, with bandwidth `bytes` */
+	double launch_ns;        /* time of an empty launch */
 } Machine;
 Machine machine_probe(RtCx *);
-Machine machine_again(RtCx *, Machine before);      /* measures once more, and joins both measurements */
+Machine machine_again(RtCx *, Machine before);      /* measures once more and joins both measurements */
 bool    machine_is_steady(const Machine *);         /* did the measurements agree within a tenth? */
 
 /* ---- bench_kernels.c: a program's launches, from its trace ----------------------------------------------------- */
 
-typedef struct KernelTimes {     /* of one launch of a program, or all launches of one kernel */
-	/* line, source, what, form: "" in programs built without --bench-code; source: that the archive was made
-	 * from */
+typedef struct KernelTimes {     /* Times of one launch of a program, or of all launches of one kernel. */
+	/* line, source, what, form: "" in programs built without --bench-code. source: file that the archive was made
+	 * from. */
 	const char *kernel, *line, *source, *what, *form;
-	int    launch;           /* its number in --info, or -1 */
-	int    count;            /* launches in a call */
-	double least, median, p90;       /* ms in a call */
-	double flops, bytes;     /* in a call; < 0: unknown */
-	double turns;            /* launches in a call that --info counts flops and bytes for */
-	double *ms;              /* (calls) */
+	int    launch;           /* number of the launch in --info, or -1 */
+	int    count;            /* number of launches in a call */
+	double least, median, p90;       /* time in ms in a call */
+	double flops, bytes;     /* operations and bytes in a call; < 0 if unknown */
+	double turns;            /* number of launches in a call for which --info counts flops and bytes */
+	double *ms;              /* time of each of `calls` calls */
 } KernelTimes;
 typedef struct CallTimes {
-	KernelTimes *at;         /* (n) the longest first */
+	KernelTimes *at;         /* n kernels, the slowest first */
 	int    n, calls, launches, guards;
-	double median, rest;     /* ms in a call; rest: outside kernels, in launching, guards and dispatch */
+	double median, rest; /* time in ms of a call; rest: time outside kernels, in launches, guards and dispatch */
 } CallTimes;
-/* Of the last `calls` calls in a trace; trace, info: the JSON of --trace and --info. */
+/* Returns times of the last `calls` calls in a trace. trace, info: the JSON of --trace and --info. */
 CallTimes bench_kernels(Cx *, const char *trace, const char *info, int calls);
 void      bench_kernels_print(FILE *, const CallTimes *, const Machine *);
-void      bench_kernels_json(Buf *, const CallTimes *, const Machine *);         /* an array, and "rest" */
+void      bench_kernels_json(Buf *, const CallTimes *, const Machine *);         /* writes an array, and "rest" */
 
 /* ---- launch.c: running a built program to measure it ----------------------------------------------------------- */
 
@@ -178,58 +183,59 @@ CallTimes   program_launches(Cli *, const char *program, char **argv, int n, con
 
 /* ---- tune.c: --tune -------------------------------------------------------------------------------------------- */
 
-/* Measures on this machine which ways are the fastest, and notes them in o->tuning. */
+/* Measures on this machine which kernel forms are the fastest, and notes them in o->tuning. */
 void tune(Cli *, Model *, const EmitMethod *, int n, BuildOptions *o);
-void tuning_write(Cli *, const BuildOptions *);          /* where --tuning says */
+void tuning_write(Cli *, const BuildOptions *);          /* writes the file that --tuning names */
 
 /* ---- cmd_build.c: also for bench ---------------------------------------------------------------------------- */
 
 BuildOptions model_emit(Cli *, const char *path, ProgramText *);       /* emits the C of the model at that path */
-void model_build(Cli *, const char *path, ProgramText *);      /* the same, and builds the program cli->out */
-BuildOptions build_options(Cli *);                     /* from the command line; fails as target_ask does */
+void model_build(Cli *, const char *path, ProgramText *);      /* emits the same and builds the program cli->out */
+BuildOptions build_options(Cli *);                     /* options from the command line; fails like target_ask */
 
 /* ---- answers.c: the expected answer, and comparing others with it: check, bisect ----------------------------- */
 
 typedef struct Answer {
-	int         status;        /* of the run: RT_OK, RT_ERROR or RT_LACKS */
-	const char *type, *error;  /* of the exception; type null: RuntimeError */
-	const char *line;          /* of the model, where it was raised; or null */
-	char       *printed;       /* by the model; owned */
+	int         status;        /* status of the run: RT_OK, RT_ERROR or RT_LACKS */
+	const char *type, *error;  /* type and message of the exception; type null: RuntimeError */
+	const char *line;          /* line of the model that raised it; or null */
+	char       *printed;       /* text printed by the model; owned */
 	RtArrays    result;        /* owned */
 } Answer;
-enum { MOST_TEXT = 1 << 22 };                             /* bytes that are read of a process's output */
+enum { MOST_TEXT = 1 << 22 };                             /* Most bytes that are read of a process's output. */
 Answer      answer_of(Cli *, RtCx *, const RtCode *, const IValue *args);      /* runs the code on these arguments */
 /* Runs the model's reference_code on a fresh instance. */
 Answer      reference_answer(Cli *, Model *, const RtCode *, const RtArrays *in);
 void        answer_free(Answer *);
-typedef struct Run {               /* of a process */
+typedef struct Run {               /* The outcome of a process. */
 	int      status;           /* its exit status */
 	char    *said, *printed;   /* its standard error and output, in the arena */
-	RtArrays result;           /* owned; of status 0 */
+	RtArrays result;           /* result if the status is 0; owned */
 } Run;
 /* These compare; when they return false, `why` gets the first difference. */
 bool        answer_same(RtCx *, const Run *got, const Answer *want, Buf *why);
-bool        answer_ends_same(const Run *got, const Answer *want, Buf *why);    /* results aside */
+bool        answer_ends_same(const Run *got, const Answer *want, Buf *why);    /* compares everything but results */
 bool        answer_equal(RtCx *, const Answer *got, const Answer *want, Buf *why);
 bool        answer_same_array(RtCx *, const RtArray *got, const RtArray *want, Buf *why);
-const char *last_line(char *text);                       /* of the text, whose final newlines it cuts off */
+const char *last_line(char *text);                       /* returns the last line; cuts final newlines off the text */
 
 /* ---- double.c: the interpreter in float and in double, in step: check --double ------------------------------- */
 
 typedef struct Decision {
-	const char *name;          /* of the operator that decides differently in double; null: none does */
-	double      margin;        /* the difference that decides, over the largest number compared */
-	/* 0: of_float.line is the decision's line.  Else the decision was read at that line, and made at this meeting:
-	 * double_answer up to there finds its line. */
+	const char *name;          /* name of the operator that decides differently in double; null if none does */
+	double      margin;        /* deciding difference, relative to the largest number compared */
+	/* 0 if of_float.line is the decision's line. Else the decision was read at that line but made at this meeting.
+	 * Running double_answer up to this meeting finds its line. */
 	int64_t     meeting;
 } Decision;
 typedef struct DoubleAnswer {
-	Answer      of_float, of_double;       /* both raise where they decide differently */
+	Answer      of_float, of_double; /* answers in float and in double; both raise if they decide differently */
 	Decision    decision;
-	const char *in_float;      /* names of operators that ran in float only and were widened; or null */
+	const char *in_float;      /* names of operators that ran only in float, with widened results; or null */
 } DoubleAnswer;
-const RtC128 *tensor_numbers(RtCx *, RtTensor *);        /* the elements in order, in scratch memory; null: an error */
-/* Runs the reference_code in float and in double, on fresh instances.  stop: the meeting at which to end; 0: none. */
+/* returns the elements in order, in scratch memory; null on an error */
+const RtC128 *tensor_numbers(RtCx *, RtTensor *);
+/* Runs the reference_code in float and in double, on fresh instances. stop: meeting at which to end; 0 for none. */
 DoubleAnswer double_answer(Cli *, Model *, const RtCode *, const RtArrays *in, int64_t stop);
 void        double_free(DoubleAnswer *);
 
@@ -254,9 +260,9 @@ void        judgement_free(Judgement *);
 
 /* ---- optable.c: what operators can do ------------------------------------------------------------------- */
 
-uint32_t    op_dtypes(Cx *, Op *);                       /* the dtypes that its kernel takes: bits; 0: unknown */
-const char *op_specialized(Cx *, Op *);                  /* what the operator becomes in specialized code */
-bool        op_is_sparse(const Op *);                    /* of sparse tensors, which Kiln does not have: it raises */
+uint32_t    op_dtypes(Cx *, Op *); /* returns the dtypes that its kernel takes, as bits; 0 if unknown */
+const char *op_specialized(Cx *, Op *);                  /* returns what the operator becomes in specialized code */
+bool        op_is_sparse(const Op *); /* Is it an operator of sparse tensors, which Kiln lacks, so that it raises? */
 
 /* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
 

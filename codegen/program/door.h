@@ -6,30 +6,30 @@
 
 #include "program.h"
 
-/* A place for a tensor or a text in the arguments or the result of a method, by its key. */
+/* A tensor or string within the arguments or the result of a method, named by its key. */
 typedef struct DoorLeaf {
 	const char *key;
-	/* any: the dtype is not known; open: parts that are not known, a line in the header alone */
+	/* ANY: a tensor of unknown dtype. OPEN: a part whose structure is unknown; only the header mentions it. */
 	enum { LEAF_TENSOR, LEAF_TEXT, LEAF_ANY, LEAF_OPEN } kind;
 	RtDtype dtype;
-	int     ndim;                    /* -1: not known */
-	const int64_t *dims;             /* -1: any size */
-	const RtType *type;              /* as it is declared */
+	int     ndim;                    /* number of dims; -1 if unknown */
+	const int64_t *dims;             /* sizes; -1 for any size */
+	const RtType *type;              /* declared type */
 } DoorLeaf;
 typedef Vec(DoorLeaf) DoorLeaves;
 
-typedef struct DoorTensor {              /* a parameter of a function of C types */
-	const char *name, *key;          /* in C, in an .npz */
+typedef struct DoorTensor {              /* A parameter of a typed function. */
+	const char *name, *key;          /* name in C; key in an .npz */
 	RtDtype dtype;
 	bool    written;
 	int     ndim;
 	const int64_t *dims;
 } DoorTensor;
 
-/* As an RtTypedNode. */
+/* An RtTypedNode before it is emitted. */
 typedef struct DoorNode { IValue v; int n; const Type *type; } DoorNode;
 
-/* An argument that must be this number or None; n: the length of the list of which it is element `at`, else -1. */
+/* An argument that must be this number or None. n: length of the list whose element `at` it is, else -1. */
 typedef struct DoorNumber { const char *key; IValue v; int n, at; bool has_default; } DoorNumber;
 
 typedef struct DoorTyped {
@@ -39,32 +39,32 @@ typedef struct DoorTyped {
 	Vec(DoorNumber) number;
 	Vec(DoorNode) arg, result;
 	const DoorSpec *spec;
-	const char *why;                 /* why there is no such function: the part without a C type; or null */
+	const char *why;                 /* part without a C type, because of which there is no function; or null */
 	bool  plain;
-	const char *direct;              /* as Plan's */
+	const char *direct;              /* Plan.direct */
 } DoorTyped;
 
 typedef struct DoorMethod { const char *name; const Schema *schema; int first; DoorLeaves in, out; } DoorMethod;
 
 typedef struct Door {
-	const char *name;                /* NAME */
-	const char *model, *file;        /* for the reader: what was built, into which file */
+	const char *name;                /* name of the library */
+	const char *model, *file;        /* names of the model and of the built file, for comments */
 	Vec(DoorMethod) method;
 	Vec(DoorTyped) typed;
-	const char *why;                 /* of the last specialization that has no function of C types; or null */
+	const char *why;                 /* why the last specialization without a typed function has none; or null */
 } Door;
 
 Door *door_make(Emit *, const EmitMethod *, int n, const BuildOptions *, const char *model);
-/* Tables and functions, at the end of the program's text; the names of these. */
+/* Writes tables and functions at the end of the program's text. Adds the names of the functions. */
 void  door_put(Emit *, const Door *, Texts *exported);
-char *door_header(Cx *, const Door *);           /* NAME.h */
-/* The parameters of a function of C types: ", const float x[1][4], float out[1][3]" */
+char *door_header(Cx *, const Door *);           /* returns the text of NAME.h */
+/* Writes the parameters of a typed function: ", const float x[1][4], float out[1][3]" */
 void  door_parameters(Cx *, Buf *, const DoorTyped *);
-/* The same as arguments, with commas behind them: "x, out, " */
+/* Writes the same names as arguments, each followed by a comma: "x, out, " */
 void  door_arguments(Buf *, const DoorTyped *);
-/* A text in which NAME becomes the name. */
+/* Writes a text with NAME replaced by the name. */
 void  header_put(Buf *, const char *text, const char *name);
-/* Sizes in C: [1][3][224][224] */
+/* Returns the sizes in C: [1][3][224][224] */
 const char *door_sizes(Arena *, const DoorTensor *);
 
 #endif

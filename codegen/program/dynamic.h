@@ -10,45 +10,45 @@ typedef struct Dynamic {
 	Function *fn;
 	const Specialization *d;
 	Sizes *z;
-	struct SizeTable *sizes; /* of its kernels, over symbols */
-	int   n;                 /* samples */
+	struct SizeTable *sizes; /* symbols and sizes of its kernels */
+	int   n;                 /* number of samples */
 	Plan *plan[SIZE_SAMPLES];
 	DynamicPlan shared[SIZE_SAMPLES];
-	Vec(const Node *) node[SIZE_SAMPLES];  /* all nodes but constants, in the same order */
-	bool  changed;           /* a kernel has been refused: plans are to be made again */
-	bool  unjoined;          /* nothing is joined in its place */
-	const char *why;         /* the last texts that did not agree */
+	Vec(const Node *) node[SIZE_SAMPLES];  /* all nodes except constants, in the same order */
+	bool  changed;           /* whether a kernel was refused, so that plans must be made again */
+	bool  unjoined;          /* whether cats are not joined in place */
+	const char *why;         /* description of the last texts that differed */
 } Dynamic;
 
 /* ---- formulas.c ---- */
 
-typedef struct Formulas {        /* of one text */
+typedef struct Formulas {        /* The formulas in one text. */
 	Dynamic *d;
-	Sizes   z;               /* d->z, and what plan_ceil has added */
-	int16_t of[SIZE_ATOMS];  /* by atom: which s; counts stand behind all atoms of the function */
-	Vec(const char *) text;  /* of size0, size1 ... */
-	Vec(int) real;           /* of real0 ...: atoms whose bits are a double's */
-	const char *epilogue;    /* the name for marks of one */
+	Sizes   z;               /* sizes d->z and those that plan_ceil added */
+	int16_t of[SIZE_ATOMS];  /* by atom: index in s[]; counts come after all atoms of the function */
+	Vec(const char *) text;  /* C text of size0, size1 ... */
+	Vec(int) real;           /* atom of real0 ..., whose bits are those of a double */
+	const char *epilogue;    /* C name for marks of an epilogue */
 } Formulas;
 
-/* With what plan_ceil was asked on the samples; false: it was asked different things. */
+/* Begins formulas over the arguments of plan_ceil on the samples. Returns false if these calls differ in number. */
 bool  formulas_begin(Dynamic *, Formulas *);
-/* v: a value for each sample.  Null: it is no product of sizes. */
+/* Returns a formula for v, a value for each sample. Null if it is no product of sizes. */
 const char *formulas_of(Formulas *, const int64_t *v);
-/* The samples' texts, which are equal, with what their marks stand for; null: they differ, or in a number that is no
- * formula (d->why). */
+/* Replaces the marks in the samples' texts by numbers and formulas. Returns null and sets d->why if the texts differ or
+ * a number is no formula. */
 const char *formulas_replace(Formulas *, const char *const *text);
-/* The lines that define size0, size1 ... and real0 ... */
+/* Returns the lines that define size0, size1 ... and real0 ... */
 char *formulas_locals(const Formulas *);
 
 /* ---- promise.c ---- */
 
 typedef struct RtSizeBuffers { RtSizeBuffer *at; int n, cap; } RtSizeBuffers;
-/* The buffers of the arena, which all samples' plans have alike; false: they do not, or their bytes are no products of
- * sizes (d->why). */
+/* Lists the arena's buffers, which must be alike in all samples' plans. Returns false and sets d->why if they are not,
+ * or if their bytes are no products of sizes. */
 bool  dynamic_buffers(Dynamic *, RtSizeBuffers *);
-/* Cuts the symbols' ranges to what the program will take, once all relations of the sizes are known.  Returns why it
- * takes too few sizes; null: it does not. */
+/* Cuts the symbols' ranges to the sizes that the program will accept, once all relations between sizes are known. If
+ * too few remain, returns the reason. Else null. */
 const char *promise_check(Dynamic *);
 
 #endif
