@@ -1,9 +1,9 @@
 /*
- * What a kernel computes for one point, as C and CUDA both have it.
+ * Prints the computation of one point, which C and CUDA share.
  *
- * Every row's value text is pasted unchanged.  Where all rows compute in one type T, a, b, c ... in it are replaced by
- * their operands; else a row is a block of its own in which they are variables of the row's type. Results have the type
- * that they are stored in, so that rounding happens where the eager kernels do it.
+ * The value text of each row is pasted unchanged.  If all rows compute in one type T, its a, b, c ... are replaced by
+ * the operands.  Else each row is a block in which they are variables of the row's type.  A result has the type in
+ * which it is stored, so it is rounded where the eager kernels round it.
  *
  *    const float v1 = x1[i0 * 64 + i1];
  *    const float t0 = v1 + s2;
@@ -16,14 +16,14 @@
 typedef struct Element {
 	const Kernel *k;
 	Arena *a;
-	Phase from, end;         /* the stage's own */
+	Phase from, end;         /* range of the stage's own lets, states and stores */
 	int   stage;
 	const char *lane;        /* suffix of a row's values: "[j]", or "" */
-	const Size *columns;     /* the extent that the variable n holds, or null */
-	const char *type;        /* T of all lets, or null: each has its own */
-	bool  trial;             /* only lets */
+	const Size *columns;     /* extent that the variable n holds, or null */
+	const char *type;        /* the common type T of all lets; null if they differ */
+	bool  trial;             /* whether to print only lets */
 	Buf   body;
-	int   nnumber;           /* variables for numbers so far */
+	int   nnumber;           /* number of variables for numbers so far */
 } Element;
 
 /* ---- types ----------------------------------------------------------------------------------------------------- */
@@ -84,7 +84,8 @@ element_loaded(Arena *a, RtDtype dtype, const char *element)
 	return element;
 }
 
-/* The C type of a value at a point: that of its numbers, but small integers are ints, which are floats sooner. */
+/* Returns the C type of a value at a point: the compute type, but int for small integers, which convert faster to
+ * floats. */
 static const char *
 value_type(RtDtype dtype)
 {
@@ -93,7 +94,7 @@ value_type(RtDtype dtype)
 	return rt_dtypes[dtype].category == 'I' && rt_dtypes[dtype].bytes <= 4 ? "int" : compute_type(dtype);
 }
 
-/* A number of the row's compute type, rounded to what a tensor of this type holds. */
+/* Returns C of a number of the row's compute type, rounded to the values of this dtype. */
 static const char *
 rounded(Arena *a, RtDtype dtype, const char *x)
 {
@@ -124,7 +125,7 @@ element_stored(Arena *a, RtDtype dtype, const char *x)
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
-/* "i0 * 56 + i1": the axes with their strides; columns: an extent that the variable n holds, or null. */
+/* Writes the sum of axes times strides: "i0 * 56 + i1". columns: an extent that the variable n holds, or null. */
 static void
 put_axes(const Kernel *k, const Size *const *stride, const Size *columns, Buf *b)
 {
@@ -150,7 +151,7 @@ put_offset(const Kernel *k, const Size *offset, Buf *b)
 	kernel_put_size(k, offset, false, b);
 }
 
-/* "(uint64_t)(i0 + i2 + -1) < 56 && ": when the operand is there. */
+/* Returns the condition for the operand's element to exist: "(uint64_t)(i0 + i2 + -1) < 56 && ". */
 static const char *
 bounds_text(Element *e, const Operand *o)
 {
@@ -175,7 +176,8 @@ kernel_index_name(Arena *a, const Operand *o, int gather)
 	return gather ? arena_printf(a, "%s_at%d", o->name, gather) : arena_printf(a, "%s_at", o->name);
 }
 
-/* "x1[i0 * 56 + i1]", in its bounds; of an index only the text in the brackets. */
+/* Returns C of an operand's element: "x1[i0 * 56 + i1]", or 0 outside its bounds. For operands without memory, only the
+ * text in the brackets. */
 static const char *
 place_text(Element *e, int operand)
 {
@@ -195,7 +197,7 @@ place_text(Element *e, int operand)
 	return o->bound.n ? arena_printf(e->a, "(%s ? %s : 0)", bounds_text(e, o), at) : at;
 }
 
-/* The number of a constant as C text. */
+/* Returns a constant number as C. */
 static const char *
 number_text(Arena *a, IValue v)
 {
@@ -235,7 +237,7 @@ ref_text(Element *e, const Ref *r)
 	return o->access == ACCESS_MADE ? "made" : arena_printf(e->a, "v%d", r->at);
 }
 
-/* The dtype of a value's elements; false: it is a number. */
+/* Sets the dtype of a value's elements. Returns false for a number. */
 static bool
 ref_dtype(const Kernel *k, const Ref *r, RtDtype *dtype)
 {
@@ -250,15 +252,15 @@ ref_dtype(const Kernel *k, const Ref *r, RtDtype *dtype)
 	return true;
 }
 
-/* A bool where a number of this C type is wanted: gcc makes no vectors where bools are converted to floats, but where
- * they select one; of doubles it is the other way round. */
+/* Converts a bool to a number of this C type. gcc does not vectorize conversions of bools to float, but does vectorize
+ * a selection by them. For double it is the other way round. */
 static const char *
 selected(Arena *a, const char *type, const char *text)
 {
 	return !strcmp(type, "float") ? arena_printf(a, "(%s ? 1.0f : 0.0f)", text) : text;
 }
 
-/* A value's text where this C type is wanted. */
+/* Returns a value's C, converted to this C type. */
 static const char *
 wanted_text(Element *e, const Ref *r, const char *type)
 {
@@ -268,7 +270,7 @@ wanted_text(Element *e, const Ref *r, const char *type)
 	return ref_dtype(e->k, r, &dtype) && dtype == RT_b8 ? selected(e->a, type, text) : text;
 }
 
-/* What the row computes, as its result holds it. */
+/* Returns the row's value rounded as its result stores it. */
 static const char *
 result_text(Element *e, const Let *l, const char *text)
 {
@@ -326,14 +328,14 @@ says(const Let *l, const char *word)
 	return strstr(l->op->value, word) != NULL;
 }
 
-/* A cast computes nothing: it takes a value as it is. */
+/* Is it a cast, which computes nothing? */
 static bool
 is_cast(const Let *l)
 {
 	return !strcmp(l->op->result, "asked");
 }
 
-/* A constant as a literal of the common type T; null: it has none. */
+/* Returns a constant as a literal of the common type T. Null if it has none. */
 static const char *
 literal(Element *e, IValue v)
 {
@@ -370,7 +372,7 @@ operand_text(Element *e, const Let *l, const Ref *r, bool joins)
 	return temp;
 }
 
-/* The row's value text with its arguments in place of a, b, ...; a factor of 1 in a sum is left out. */
+/* Writes the row's value text with its arguments in place of a, b, ... Omits a factor of 1 in a sum. */
 static void
 put_value(Buf *b, const char *value, const char *const *operand, int n)
 {
@@ -393,7 +395,7 @@ put_value(Buf *b, const char *value, const char *const *operand, int n)
 	}
 }
 
-/* "const float t3 = tanh(v2);" */
+/* Writes a let of the common type: "const float t3 = tanh(v2);" */
 static void
 put_plain_let(Element *e, int at, const RtMapArg *arg)
 {
@@ -411,7 +413,7 @@ put_plain_let(Element *e, int at, const RtMapArg *arg)
 	buf_free(&b);
 }
 
-/* "float t3; { typedef float T; const T a = ...; t3 = (value); }" */
+/* Writes a let with a type of its own: "float t3; { typedef float T; const T a = ...; t3 = (value); }" */
 static void
 put_let_of_own_type(Element *e, int at, const RtMapArg *arg)
 {
@@ -475,7 +477,7 @@ kernel_let_is_kept(const Kernel *k, int let)
 
 /* ---- states ---------------------------------------------------------------------------------------------------- */
 
-/* The text with its words a, b, x, y replaced. */
+/* Writes the text with its words a, b, x, y replaced. */
 static void
 put_joined(Buf *b, const char *text, const char *const by[4])
 {
@@ -527,7 +529,7 @@ kernel_start(const Kernel *k, int state, bool place)
 	}
 }
 
-/* An element's value in the type that parts are joined in. */
+/* Returns an element's value in the type in which parts are folded. */
 static const char *
 joined_value(Element *e, const Ref *r, RtDtype part)
 {
@@ -591,7 +593,7 @@ name_type(Element *e)
 	e->body = b;
 }
 
-/* Do all lets of the stage compute in one type, which is set? False without lets. */
+/* Do all lets of the stage compute in one type? Sets *type. False if there are no lets. */
 static bool
 is_of_one_type(const Element *e, RtDtype *type)
 {

@@ -1,5 +1,5 @@
 /*
- * Building kernels, and simplifying them: the same kernel with fewer and better axes.
+ * Builds kernels, and simplifies them to equivalent kernels with fewer and better axes.
  */
 #include "form.h"
 
@@ -91,8 +91,8 @@ kernel_stage_end(const Kernel *k, int stage)
 	return stage + 1 < k->stage.n ? k->stage.at[stage + 1] : (Phase){ false, k->let.n, k->state.n, k->store.n };
 }
 
-/* Of equal elements the first is taken, and NaN before any number.  There are no branches, so that loops over lanes
- * vectorise. */
+/* Among equal elements the first wins, and NaN wins over any number. There are no branches, so loops over lanes
+ * vectorize. */
 #define MORE(over) "(x " over " a) | ((x == a) & (y < b)) | ((x != x) & ((a == a) | (y < b)))"
 
 const Fold *
@@ -127,9 +127,9 @@ ref_number(IValue v)
 	return (Ref){ .kind = REF_NUMBER, .number = v };
 }
 
-enum { LEAST_INNER = 8 };        /* shorter loops are not worth vectorising */
+enum { LEAST_INNER = 8 };        /* shortest loop worth vectorizing */
 
-/* A copy of n elements, as vec_push makes room for them. */
+/* Copies n elements into an allocation with the capacity that vec_push would make. */
 static void *
 copied(Arena *a, const void *at, int n, size_t size)
 {
@@ -240,7 +240,7 @@ is_along(const Kernel *k, int axis)
 	return false;
 }
 
-/* Is the stride of the axis that of the whole next axis? */
+/* Is the axis's stride the next axis's stride times its extent? */
 static bool
 goes_on(const Kernel *k, const Size *const *stride, int axis)
 {
@@ -274,7 +274,7 @@ leading_operand(const Kernel *k)
 	return &k->operand.at[0];
 }
 
-/* Is the stride of the axis before this one known to be no smaller? */
+/* Is the stride of the axis before this one provably at least as large? */
 static bool
 is_in_order(const Kernel *k, int axis)
 {
@@ -283,7 +283,7 @@ is_in_order(const Kernel *k, int axis)
 	return kernel_is_long(k, size_minus(k->sizes, o->stride[axis - 1], o->stride[axis]), 0);
 }
 
-/* An axis of addresses stays outermost. */
+/* First axis that may move: an axis with an address for each point stays outermost. */
 static int
 first_free(const Kernel *k)
 {
@@ -316,8 +316,8 @@ consecutive_operands(const Kernel *k, int axis)
 	return n;
 }
 
-/* Where far more operands are consecutive along another axis than along the result's, that axis becomes the innermost:
- * as for inputs that are channels last and a contiguous result. */
+/* If far more operands are consecutive along another axis than along the result's innermost one, makes that axis
+ * innermost. An example is channels-last inputs and a contiguous result. */
 static void
 lead_most(Kernel *k)
 {
@@ -333,8 +333,8 @@ lead_most(Kernel *k)
 		swap_axes(k, i, i + 1);
 }
 
-/* Inputs that are consecutive along an axis of a few points are read in runs when that is the innermost one: planes
- * that are made of pixels. */
+/* Makes a short axis innermost if the inputs are consecutive along it, as when pixels become planes. Then runs of them
+ * are read at once. */
 static void
 unroll_short(Kernel *k)
 {
@@ -379,7 +379,7 @@ kernel_consecutive(const Kernel *k, int operand, int axis)
 	return size_is(k->operand.at[operand].stride[axis], 1);
 }
 
-/* ---- what it comes to ------------------------------------------------------------------------------------------ */
+/* ---- size, cost and comment ------------------------------------------------------------------------------------ */
 
 bool
 kernel_has_rows(const Kernel *k)
@@ -456,7 +456,7 @@ kernel_comment(const Kernel *k)
 	return arena_text(k->arena, &b);
 }
 
-/* ---- what holds ------------------------------------------------------------------------------------------------ */
+/* ---- invariants ------------------------------------------------------------------------------------------------ */
 
 static bool
 stores_to(const Operand *o)
@@ -512,7 +512,7 @@ kernel_moves_in_row(const Kernel *k, int operand)
 	return false;
 }
 
-/* Is it a value for each point, which a stage that runs once may not read? */
+/* Does the value differ for each point of a row? A stage that runs once must not read it. */
 static bool
 is_of_points(const Kernel *k, const Ref *r)
 {

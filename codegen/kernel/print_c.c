@@ -1,7 +1,7 @@
 /*
- * Kernels as C: loops round what a point computes (element.c); for rows that are reduced print_rows.c.
+ * Prints kernels as C: loops around the computation of a point (element.c).  print_rows.c prints reductions.
  *
- *    units are points of one axis        rows: units are points of all axes but the inner one
+ *    units are points of one axis        rows: units are points of all axes except the inner one
  *
  *    for (int64_t i0 = begin; ...)       for (int64_t row = begin; row < end; row++) {
  *            element                             int64_t rest = row; const int64_t i1 = rest % 14; rest /= 14; ...
@@ -18,7 +18,8 @@ put_element(Printer *p, const Size *columns)
 
 /* ---- addresses ------------------------------------------------------------------------------------------------- */
 
-/* "const float *restrict x1 = p[1];"; kernels that only move never write where they read. */
+/* Declares an operand's pointer: "const float *restrict x1 = p[1];". It is restrict in kernels without lets, which
+ * never write to what they read. */
 static void
 put_pointer(Printer *p, int operand, int place)
 {
@@ -34,7 +35,8 @@ put_pointer(Printer *p, int operand, int place)
 			 p->k->let.n ? "" : "restrict ", o->name, from);
 }
 
-/* Operands with an address for each place along an axis: declared once that axis has an index. */
+/* Declares the pointers of operands. along: only those with an address for each point of the outermost axis, once its
+ * index exists; else only the others. */
 static void
 put_pointers(Printer *p, bool along, const int *place)
 {
@@ -49,7 +51,7 @@ put_pointers(Printer *p, bool along, const int *place)
 
 typedef void PutIndex(Printer *, const Operand *, int gather);
 
-/* Either those that are the same for a whole row or the others. */
+/* Prints gathers: those whose index is constant along a row, or only the others. */
 static void
 put_gathers(Printer *p, bool of_rows, PutIndex *put)
 {
@@ -77,8 +79,8 @@ put_index(Printer *p, const Operand *o, int gather)
 	put_gather(p, o, gather, wrong_index(p), "continue");
 }
 
-/* Those of a tile's points along the innermost axis are looked up before its loops, in which the same are read again
- * and again; a wrong one ends it, since all is done anew where the error is raised. */
+/* Loads the indices of a tile's points along the innermost axis before its loops, which use them repeatedly. A wrong
+ * index ends the kernel, because the generic kernel then starts anew and raises. */
 static void
 put_tile_array(Printer *p, const Operand *o, int gather)
 {
@@ -115,7 +117,7 @@ put_index_of_tile(Printer *p, const Operand *o, int gather)
 
 /* ---- loops ----------------------------------------------------------------------------------------------------- */
 
-/* The indices of a row: those of all axes but the innermost; of the axis in tiles, which tile. */
+/* Declares the indices of a row: those of all axes except the inner one. The tiled axis gets the tile's number. */
 static void
 open_rows(Printer *p)
 {
@@ -173,7 +175,7 @@ put_innermost(Printer *p, const char *head)
 	put_tried(p, 0, head, put_innermost_loops);
 }
 
-/* Are whole tiles transposed by vectors (vturn.h)? */
+/* Are whole tiles transposed by vector code (vturn.h)? */
 static bool
 turns_squares(const Printer *p)
 {
@@ -194,8 +196,8 @@ put_whole_square(Printer *p)
 		 kernel_place(p->k, 1), c_size(p, p->k->operand.at[1].stride[last]));
 }
 
-/* Before the loops over a whole tile: copies in which elements are consecutive where they were far apart, of which
- * compilers make no vectors; else the address of the tile. */
+/* Copies a tile so that the inner loop reads consecutive elements and vectorizes. If it already does, only takes the
+ * tile's address. */
 static void
 put_tile_operand(Printer *p, int operand)
 {
@@ -219,7 +221,7 @@ put_tile_operand(Printer *p, int operand)
 	}
 }
 
-/* The kernel within a whole tile, from whose first point on its indices count. */
+/* Returns the kernel of a whole tile, whose indices count from the tile's first point. */
 static Kernel *
 tile_kernel(Printer *p)
 {
@@ -245,7 +247,7 @@ tile_kernel(Printer *p)
 	return near;
 }
 
-/* Of the kernel within a whole tile */
+/* Prints the loops of the kernel within a whole tile. */
 static void
 put_square_loops(Printer *p, int stage, const char *head)
 {
@@ -308,7 +310,7 @@ put_part_square(Printer *p, const char *m, const char *n)
 	put_tried(p, 0, m, put_part_loops);
 }
 
-/* Is any tile of the axis whole, and is any not? */
+/* has_whole_tile: may a tile of the axis be whole? has_part_tile: may one be partial? */
 static bool
 has_whole_tile(const Printer *p, int axis)
 {
@@ -321,7 +323,7 @@ has_part_tile(const Printer *p, int axis)
 	return !size_divides(p->k->sizes, size_number(p->k->sizes, KERNEL_TILE), p->k->extent[axis]);
 }
 
-/* The loops over tiles of the tiled axis and the innermost one. */
+/* Prints the loop over tiles along the innermost axis. */
 static void
 put_tiles(Printer *p)
 {
@@ -349,7 +351,7 @@ put_tiles(Printer *p)
 	close_loop(p);
 }
 
-/* What a unit does: its rows' places, the serial loop, the innermost one. */
+/* Prints a unit's body: pointers, the serial loop, the inner loop. */
 static void
 put_unit(Printer *p)
 {
@@ -369,7 +371,8 @@ put_unit(Printer *p)
 		close_loop(p);
 }
 
-/* The element of each byte first, in arrays that stand for the operands. */
+/* Prints a kernel that looks bytes up in a table. It first computes the result of each byte, in arrays that replace the
+ * operands. */
 static void
 put_table(Printer *p)
 {
@@ -407,7 +410,7 @@ begin(const Kernel *k, const Schedule *s, int symbols)
 	return (Printer){ .k = named, .s = s, .indent = 1 };
 }
 
-/* Ends it: the function's head, where addresses and sizes are declared, and what has been printed. */
+/* Returns the whole function: pointers and sizes are declared before the printed body. */
 static char *
 finish(Printer *body, const int *place, int symbols)
 {
@@ -465,7 +468,7 @@ put_block_loops(Printer *p, int stage, const char *head)
 	close_loop(p);
 }
 
-/* Are the rows of a block one run in all operands? */
+/* Are the rows of a block consecutive in all operands? */
 static bool
 is_run(const Kernel *k)
 {
@@ -480,7 +483,7 @@ is_run(const Kernel *k)
 	return k->naxis == 2;
 }
 
-/* Whole rows are one: of few columns there would be no vectors. */
+/* Prints one loop over consecutive rows, because short rows do not vectorize. */
 static void
 put_run(Printer *p)
 {

@@ -1,7 +1,7 @@
 /*
- * Kernels as CUDA: a thread for each point.  Of reductions, a thread for each row where rows are side by side, else a
- * block for each: its threads take every 256th element, and their partial results are combined in shared memory, in a
- * tree.
+ * Prints kernels as CUDA, with a thread for each point. In reductions, a thread computes a row if rows are side by
+ * side. Else a block computes it: its threads read every 256th element and join their partial results in shared memory,
+ * in a tree.
  */
 #include "../../ir/row.h"
 #include "print.h"
@@ -37,7 +37,8 @@ product(const Kernel *k, int first, int end)
 	return n;
 }
 
-/* The indices of axes [first, end) from a number: those that fit in 32 bits are divided in these. */
+/* Declares the indices of axes [first, end), computed from a number. Numbers that fit in 32 bits are divided in 32
+ * bits. */
 static void
 put_indices(Printer *p, int first, int end, const char *from)
 {
@@ -76,7 +77,7 @@ outer_axes(const Kernel *k)
 	return k->serial >= 0 ? k->serial : k->naxis - k->nreduce;
 }
 
-/* Is a row reduced by a block, and not by a thread? */
+/* Does a block reduce a row, not a thread? */
 static bool
 is_shared(const Printer *p)
 {
@@ -98,7 +99,7 @@ declare(Printer *p)
 			put_line(p, "%s u%d;", compute_type(p->k->let.at[i].types.result), i);
 }
 
-/* Joins the threads' parts of a state in shared memory; each thread gets the result. */
+/* Joins the threads' parts of a state in shared memory. Each thread gets the result. */
 static void
 put_tree(Printer *p, int state)
 {
@@ -126,7 +127,7 @@ put_tree(Printer *p, int state)
 		put_line(p, "q%d = at%d[0];", state, state);
 }
 
-/* Every 256th point of the row for each thread. */
+/* Prints a thread's loop over every 256th point of the row. */
 static void
 put_points(Printer *p, int stage)
 {
@@ -174,7 +175,7 @@ put_stage(Printer *p, int stage)
 
 enum { TILE = 64 };              /* cutile.h: CU_TILE */
 
-/* Axes are rows, groups, columns, then those that are summed over: the first of each but rows. */
+/* First axis of the groups, columns and summed axes. Rows come first, at axis 0. */
 typedef struct Tiles { int group, column, outer; } Tiles;
 
 static bool
@@ -183,7 +184,7 @@ moves(const Kernel *k, int operand, int axis)
 	return !size_is(k->operand.at[operand].stride[axis], 0);
 }
 
-/* One sum of products of x1 and x2. */
+/* Is the kernel one sum of products of x1 and x2? */
 static bool
 is_contract(const Kernel *k)
 {
@@ -224,7 +225,7 @@ kernel_cuda_tiles(const Kernel *k, const Size *grid[3])
 	return size_at_most(k->sizes, grid[1], UINT16_MAX) && size_at_most(k->sizes, grid[2], UINT16_MAX);
 }
 
-/* "[=](int64_t row, int64_t k) { indices; return x1[...]; }," */
+/* Writes the lambda that loads an input: "[=](int64_t row, int64_t k) { indices; return x1[...]; }," */
 static void
 put_input(Printer *p, const Tiles *t, int operand)
 {
@@ -244,7 +245,7 @@ kernel_print_cuda_tiles(const Kernel *k)
 	const Into to = { .at = "", .lane = "" };
 	Printer p = { .k = k, .indent = 1 };
 	Buf params = { 0 };
-	bool along;              /* neighbours in the second input are neighbours in what is summed */
+	bool along;              /* whether the second input is consecutive along the summed axes */
 	Tiles t;
 
 	if (!tiles_of(k, &t))
@@ -279,7 +280,7 @@ kernel_cuda_blocks(const Kernel *k, const Schedule *s)
 	return is_shared(&p) ? n : size_ceil(k->sizes, n, size_number(k->sizes, CUDA_BLOCK));
 }
 
-/* Parameters, the thread's row and place. */
+/* Prints parameters, the thread's row and its index. */
 static void
 put_head(Printer *p)
 {
@@ -301,7 +302,7 @@ put_head(Printer *p)
 	put_indices(p, 0, outer, "at");
 }
 
-/* A thread's element; of a serial axis all of them, in order. */
+/* Prints the computation of a thread's element, or of all elements of a serial axis in order. */
 static void
 put_thread(Printer *p)
 {

@@ -1,5 +1,5 @@
 /*
- * Lines, loops, sizes and indices of printed C.
+ * Prints lines, loops, sizes and indices of C.
  */
 #include "print.h"
 

@@ -1,11 +1,11 @@
 /*
- * Kernels that reduce, as C: their stages, one after the other, for one row or for several side by side.
+ * Prints reductions as C: their stages, one after the other, for one row or for several rows side by side.
  *
- * Values that a row has once are r0, r1 ... (states), q0 ... (their places) and u0 ... (lets); of rows side by side
- * they are arrays, and the innermost loop is over j of these.  Along a row partial states are in a0[j], as many as the
- * schedule's lanes, and are combined at the end, in a tree.  The compiler keeps such arrays in registers where loops
- * over the j of one vector are inside a loop that it unrolls (measured: as fast as explicit vectors, and faster with
- * exp).
+ * Values that exist once for a row are r0, r1 ... (states), q0 ... (their indices) and u0 ... (lets).  For rows side by
+ * side they are arrays, and the innermost loop runs over their index j.  Along a row, partial states are in a0[j], one
+ * for each of the schedule's lanes, and are joined in a tree at the end.  The compiler keeps these arrays in registers
+ * if the loop over the j of one vector is inside a loop that it unrolls.  Measured, this is as fast as explicit
+ * vectors, and faster with exp.
  *
  *    float a0[64];
  *    for (; at + 64 <= to; at += 64)
@@ -26,7 +26,7 @@ is_beside(const Printer *p)
 	return p->s->inner >= 0 && p->s->inner < p->k->naxis - p->k->nreduce;
 }
 
-/* What the stage computes for an element, as lines; in a trial nothing is joined or stored. */
+/* Returns the lines of the stage for an element. In a trial nothing is folded or stored. */
 static char *
 element_of(const Printer *p, int stage, const Into *to)
 {
@@ -42,9 +42,9 @@ put_element(Printer *p, int stage, const Into *to)
 	put_lines(p, element_of(p, stage, to));
 }
 
-/* ---- what a row has once --------------------------------------------------------------------------------------- */
+/* ---- values that exist once for a row -------------------------------------------------------------------------- */
 
-/* "double r0 = 0;", or of rows side by side "double r0[64];" */
+/* Declares values that exist once for a row: "double r0 = 0;", or for rows side by side "double r0[64];". */
 static void
 declare(Printer *p)
 {
@@ -66,7 +66,7 @@ declare(Printer *p)
 			put_line(p, "%s u%d%s;", compute_type(p->k->let.at[i].types.result), i, many);
 }
 
-/* Sets the stage's states, or their parts, to the value of no elements, in a loop over `count` of them. */
+/* Initializes the stage's states, or their parts, to the state of an empty row, in a loop over `count`. */
 static void
 put_starts(Printer *p, int stage, bool parts, const char *count)
 {
@@ -91,7 +91,8 @@ declare_parts(Printer *p, int stage, int n)
 	}
 }
 
-/* Joins the stage's states; to, from: "a%d[j]" and the like, where places take the next letter. */
+/* Joins the stage's states. to, from: "a[j]" and the like, to which the state's number is added. Indices use the next
+ * letter. */
 static void
 put_joins(Printer *p, int stage, const char *to, const char *from)
 {
@@ -107,7 +108,7 @@ put_joins(Printer *p, int stage, const char *to, const char *from)
 	}
 }
 
-/* Are parts of a row joined in another type than the whole? */
+/* Are parts of a row folded in another type than the whole? */
 static bool
 has_parts(const Printer *p, int stage)
 {
@@ -119,7 +120,7 @@ has_parts(const Printer *p, int stage)
 
 /* ---- along a row ----------------------------------------------------------------------------------------------- */
 
-/* A loop over j of one vector. */
+/* Prints a loop over the lanes j of one vector. */
 static void
 put_lanes(Printer *p, int stage, const char *head)
 {
@@ -130,7 +131,8 @@ put_lanes(Printer *p, int stage, const char *head)
 	close_loop(p);
 }
 
-/* The lanes in a tree, and the row's states joined with it.  What is left of the row joins when so many lanes are. */
+/* Joins the lanes in a tree, and the result with the row's states. A remainder of the row is folded in when the tree
+ * has that many lanes. */
 static void
 put_tree(Printer *p, int stage, int64_t rest)
 {
@@ -154,7 +156,7 @@ put_tree(Printer *p, int stage, int64_t rest)
 	put_joins(p, stage, "r", "a[0]");
 }
 
-/* How many are left behind all lanes: of a length that is known the bits of its rest, else any. */
+/* Number of elements left after full groups of lanes. If the length is unknown, all bits that it may have. */
 static int64_t
 rest_of(const Printer *p)
 {
@@ -163,7 +165,7 @@ rest_of(const Printer *p)
 	return size_const(p->k->extent[p->s->inner], &n) ? n % p->s->lanes : p->s->lanes - 1;
 }
 
-/* From `at` to `to`, by all lanes, by one vector, by half and a quarter of one, and one by one. */
+/* Folds the elements from `at` to `to`: by all lanes, by one vector, by half and a quarter of one, one by one. */
 static void
 put_part(Printer *p, int stage)
 {
@@ -222,7 +224,8 @@ put_reduction(Printer *p, int stage)
 
 /* ---- rows side by side ----------------------------------------------------------------------------------------- */
 
-/* What a row has once may be of its states alone. */
+/* Prints a loop over the rows side by side that runs the stage for each. Their index is declared only if the stage uses
+ * it. */
 static void
 put_beside(Printer *p, int stage, const Into *to)
 {
@@ -278,7 +281,7 @@ put_once(Printer *p, int stage)
 	close_loop(p);
 }
 
-/* For each point: the innermost loop, along the row or over rows side by side. */
+/* Prints a stage that runs for each point: the innermost loop is along the row or over rows side by side. */
 static void
 put_points(Printer *p, int stage, const char *head)
 {

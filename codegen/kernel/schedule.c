@@ -1,30 +1,32 @@
 /*
- * How a kernel runs.
+ * Chooses how a kernel runs.
  *
- * One axis: units are points, a loop over all of them.  More: a unit is a row, all points of the inner axis, which is
- * the innermost one; axes of a few points (3 channels, 2 x 2 pixels) are unrolled in the next one that is longer. Where
- * an input is consecutive along another axis than the result, or does not move along it, that axis and the innermost
- * are tiled, so that all of a cache line is used while it is near; whole tiles are computed from and into copies whose
- * elements are consecutive, since compilers make no vectors of those far apart; what indices name is looked up once for
- * a tile.  A serial axis is a loop within the unit, around the vectorised one.  The grain is about as much work as a
- * launch costs.
+ * With one axis, units are points, and a loop runs over all of them.  With more axes, a unit is a row: all points of
+ * the inner axis, usually the innermost one.  Short innermost axes (3 channels, 2 x 2 pixels) are unrolled in the next
+ * longer one.  A serial axis is a loop within the unit, around the vectorized one.  The grain is about as much work as
+ * a launch costs.
  *
- * Reductions run along rows whose elements are consecutive, with several partial sums as the size allows; else, where
- * rows are side by side, over KERNEL_COLUMNS rows at a time.  The division of a row depends only on its size, so that
- * the bits are the same on any number of threads.
+ * If an input is consecutive along another axis than the result, or constant along it, that axis and the innermost one
+ * are tiled.  Then a whole cache line is used while it is in the cache.  Compilers do not vectorize over elements that
+ * are far apart, so whole tiles are computed from and into copies with consecutive elements.  Indices are loaded once
+ * for a tile.
+ *
+ * A reduction runs along rows if their elements are consecutive, with as many partial sums as the size allows.  If the
+ * rows are side by side, it runs over KERNEL_COLUMNS rows at a time.  The division of a row depends only on its size,
+ * so the result's bits are the same on any number of threads.
  */
 #include "form.h"
 
 enum {
-	SHARE = 16384,           /* points for a thread */
-	LEAST_LOOKED_UP = 1024,  /* points that are worth a table */
-	LEAST_TILED = 8,         /* an axis shorter than this is not tiled */
-	MOST_UNROLLED = 32,      /* points of such axes together */
-	LEAST_BESIDE = 4,        /* fewer rows side by side are reduced one by one */
-	MOST_TURNED = 1024,      /* longer rows that are read along are not reduced side by side */
+	SHARE = 16384,           /* points worth a thread */
+	LEAST_LOOKED_UP = 1024,  /* fewest points worth a table */
+	LEAST_TILED = 8,         /* shortest axis that is tiled */
+	MOST_UNROLLED = 32,      /* most points of all unrolled axes together */
+	LEAST_BESIDE = 4,        /* fewest rows that are reduced side by side */
+	MOST_TURNED = 1024,      /* longest rows that are reduced side by side although they are read along */
 };
 
-/* Points of an axis that are in whole tiles; a short one is a tile of its own. */
+/* Number of the axis's points in whole tiles. A short axis is a tile of its own. */
 static int64_t
 in_whole_tiles(int64_t n)
 {
@@ -43,7 +45,7 @@ has_whole_tiles(const Kernel *k, int a, int b)
 	return 8 * in_whole_tiles(m) * in_whole_tiles(n) >= 5 * m * n;
 }
 
-/* Are there indices that move along the axis? */
+/* Do indices of the operand vary along the axis? */
 static bool
 looks_up_along(const Kernel *k, int operand, int axis)
 {
@@ -64,7 +66,8 @@ any_looks_up_along(const Kernel *k, int axis)
 	return false;
 }
 
-/* Does a step along the innermost axis go to another cache line, which a step along this one needs, too? */
+/* Does each step along the innermost axis load another cache line, whose other elements are used by steps along this
+ * axis? */
 static bool
 shares_lines(const Kernel *k, int operand, int axis)
 {
@@ -106,7 +109,7 @@ kernel_copies_tiles(const Kernel *k, int axis)
 	return any && k->let.n && !kernel_has_rows(k);
 }
 
-/* Is the result turned in tiles of this axis and the innermost one, and are these long? */
+/* Is the result transposed between this axis and the innermost one, and are both long? */
 static bool
 turns_result(const Kernel *k, int axis)
 {
@@ -115,8 +118,8 @@ turns_result(const Kernel *k, int axis)
 	       kernel_copied(k, 0, axis) == COPIED_SQUARE && has_whole_tiles(k, axis, k->naxis - 1);
 }
 
-/* The axis that is tiled with the innermost one, along which the result or, where tiles are copied, another operand is
- * consecutive; -1: none. */
+/* Returns the axis to tile with the innermost one. The result, or, if tiles are not copied, an operand is consecutive
+ * along it. -1 if there is none. */
 static int
 tiled_axis(const Kernel *k, Tiling tiling)
 {
@@ -146,7 +149,7 @@ gathers_rows(const Kernel *k)
 	return false;
 }
 
-/* The axis of the loop that vectorises; none if only the serial axis is contiguous. */
+/* Returns the axis of the vectorized loop. -1 if only the serial axis is contiguous. */
 int
 kernel_inner(const Kernel *k)
 {
@@ -163,7 +166,7 @@ kernel_inner(const Kernel *k)
 	return inner;
 }
 
-/* ---- rows that are reduced ------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------------------------ */
 
 /* Is the first operand of this access consecutive along the axis? */
 static bool
@@ -175,7 +178,7 @@ lies_along(const Kernel *k, Access access, int axis)
 	return false;
 }
 
-/* Is each point of a row stored, and are neighbours in what is stored points of different rows? */
+/* Is each point of a row stored, and are adjacent stored elements in different rows? */
 static bool
 stores_across(const Kernel *k, int beside, int last)
 {
@@ -184,7 +187,7 @@ stores_across(const Kernel *k, int beside, int last)
 	return y->access == ACCESS_WRITE && kernel_consecutive(k, 0, beside) && !size_is(y->stride[last], 0);
 }
 
-/* Would a quarter of the rows that are reduced side by side be none? */
+/* Would more than a fifth of the rows in a unit be missing if rows are reduced side by side? */
 static bool
 leaves_columns_empty(const Kernel *k, int axis)
 {
@@ -194,9 +197,9 @@ leaves_columns_empty(const Kernel *k, int axis)
 	       4 * ((n + KERNEL_COLUMNS - 1) / KERNEL_COLUMNS * KERNEL_COLUMNS) > 5 * n;
 }
 
-/* Rows that lie side by side are reduced so, unless these are few and results are stored along rows.  Of short rows a
- * vector has more of one place in many rows than of one row; rows that are read along and stored side by side are
- * turned in the cache. */
+/* Rows that are side by side in memory are reduced side by side, unless they are few and results are stored along rows.
+ * For short rows, a vector over many rows is fuller than one along a row. Rows that are read along but stored side by
+ * side are transposed in the cache. */
 bool
 kernel_rows_beside(const Kernel *k)
 {
@@ -220,16 +223,17 @@ int
 kernel_row_lanes(const Kernel *k)
 {
 	const Size *n = k->nreduce ? k->extent[k->naxis - 1] : size_number(k->sizes, 1);
-	const int least = k->nreduce > 1 ? KERNEL_LANES / 2 : KERNEL_LANES;      /* many runs, or one */
+	/* a reduced row consists of many runs, or of one */
+	const int least = k->nreduce > 1 ? KERNEL_LANES / 2 : KERNEL_LANES;
 
 	for (int i = 0; i < k->state.n; i++)
 		if (k->state.at[i].part == RT_i32 && k->state.at[i].total == RT_i64)
-			return 1;                /* small ints: the compiler has better loops */
+			return 1;                /* small ints: the compiler vectorizes the plain loop better */
 	return kernel_is_long(k, n, 2 * KERNEL_LANES) ? 2 * KERNEL_LANES :
 	       kernel_is_long(k, n, least) ? KERNEL_LANES : 1;
 }
 
-/* Operations for a point, roughly. */
+/* Approximate number of operations for a point. */
 static int64_t
 work(const Kernel *k)
 {
@@ -263,7 +267,7 @@ kernel_schedule_rows(const Kernel *k, bool beside, int lanes)
 	return s;
 }
 
-/* Is each element next to the one before? */
+/* Are the operand's elements consecutive, from its address on? */
 static bool
 is_row(const Operand *o)
 {
@@ -281,7 +285,7 @@ kernel_has_table(const Kernel *k)
 	       rt_dtypes[x->dtype].bytes == 1;
 }
 
-/* Is there more arithmetic of floats than a look-up takes, for many points?  Bytes are looked up by vectors. */
+/* Does the float arithmetic cost more than a table lookup, for many points? Lookups of bytes are vectorized. */
 static bool
 pays_table(const Kernel *k)
 {
@@ -293,7 +297,7 @@ pays_table(const Kernel *k)
 	       kernel_is_long(k, k->extent[0], LEAST_LOOKED_UP);
 }
 
-/* Points of a unit where inner is a loop, those of unknown axes not counted. */
+/* Number of points of a unit whose loop is `inner`, ignoring axes of unknown extent. */
 static int64_t
 row_points(const Kernel *k, int inner)
 {

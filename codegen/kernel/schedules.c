@@ -1,18 +1,18 @@
 /*
- * The legal schedules of a kernel: tiles or none, rows side by side or along each with so many sums, any axis
- * innermost.  All of them are right for all sizes; which is the fastest is measured (cli/tune.c) or recorded
- * (tuning.c).
+ * Lists the legal schedules of a kernel: with or without tiles, rows side by side or along each row with different
+ * numbers of partial sums, any axis innermost. All are correct for all sizes. The fastest is measured (cli/tune.c) or
+ * recorded (tuning.c).
  */
 #include "form.h"
 
 #include <string.h>
 
 typedef struct Schedules {
-	Map   seen;              /* C of those that there are */
+	Map   seen;              /* C text of the schedules found so far */
 	Vec(Scheduled) at;
 } Schedules;
 
-/* "i1, 64 sums", "i2, tiles of i0, i1 innermost". */
+/* Returns a name: "i1, 64 sums", "i2, tiles of i0, i1 innermost". */
 static const char *
 named(const Kernel *k, const Schedule *s, int innermost)
 {
@@ -43,7 +43,7 @@ swap(const Size **at, int i, int j)
 	at[j] = s;
 }
 
-/* The kernel with two axes in each other's place. */
+/* Returns the kernel with two axes swapped. */
 static Kernel *
 swapped(const Kernel *k, int i, int j)
 {

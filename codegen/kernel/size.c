@@ -1,5 +1,5 @@
 /*
- * Sizes as expressions, interned in a normal form: sums, products, symbols and their values.
+ * Size expressions, interned in a normal form: sums, products, symbols and their values.
  */
 #include "size_inside.h"
 
@@ -132,7 +132,7 @@ grow(SizeTable *z)
 		}
 }
 
-/* The one size that is this sum. */
+/* Returns the interned size for this sum. */
 static const Size *
 sum_size(SizeTable *z, const Sum *s)
 {
@@ -209,7 +209,7 @@ size_minus(SizeTable *z, const Size *a, const Size *b)
 	return join(z, a, b, true);
 }
 
-/* False: it has too many factors, or its coefficient is too large. */
+/* Returns false if the product has too many factors or its coefficient is too large. */
 static bool
 multiply_terms(const Term *a, const Term *b, Term *out)
 {
@@ -260,7 +260,7 @@ size_split(SizeTable *z, const Size *s, const Atom *x, const Size **p, const Siz
 	*q = sum_size(z, rest);
 }
 
-/* null: there is none yet */
+/* null if there is none yet */
 static const Atom *
 symbol_atom(const SizeTable *z, int index)
 {
@@ -309,7 +309,7 @@ size_symbols(const Size *s, bool seen[SIZE_SYMBOLS])
 		}
 }
 
-/* ---- what it is -------------------------------------------------------------------------------------------------- */
+/* ---- queries ----------------------------------------------------------------------------------------------------- */
 
 bool
 size_lost(const Size *s)

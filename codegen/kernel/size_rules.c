@@ -1,21 +1,19 @@
 /*
- * Proofs about sizes, and the simplest forms of quotients.
- *
- * least() writes a size as x*p + q for an atom x, replaces x by an end of its range as the sign of p demands, and
- * goes on with what is left.
+ * Proves bounds of sizes and simplifies quotients. least() writes a size as x*p + q for an atom x. It replaces x by the
+ * end of its range that the sign of p selects, and continues with the result.
  */
 #include "size_inside.h"
 
 #include <string.h>
 
 enum { STEPS = 400 };
-#define NONE INT64_MIN                   /* a lower bound that is not known */
+#define NONE INT64_MIN                   /* unknown lower bound */
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
 static int64_t least(SizeTable *, const Size *);
 
-/* Which atom is replaced first: the largest compound one, since it may cancel with its parts. */
+/* Returns the atom to replace first: the largest compound one, because it may cancel with its parts. */
 static const Atom *
 first_atom(const Size *s)
 {
@@ -28,7 +26,7 @@ first_atom(const Size *s)
 	return x;
 }
 
-/* A lower bound of (value*p)/by + q, where by is 1 or more. */
+/* Returns a lower bound of (value*p)/by + q, where by is at least 1. */
 static int64_t
 least_with(SizeTable *z, const Size *value, int64_t by, const Size *p, const Size *q)
 {
@@ -44,7 +42,7 @@ larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* A lower bound of x*p + q with x at the upper (top) or lower bound given by its parts. */
+/* Returns a lower bound of x*p + q, with x at its upper (top) or lower bound. */
 static int64_t
 least_at(SizeTable *z, const Atom *x, bool top, const Size *p, const Size *q)
 {
@@ -60,7 +58,7 @@ least_at(SizeTable *z, const Atom *x, bool top, const Size *p, const Size *q)
 	return best;
 }
 
-/* A number that s is never below; NONE: none is found. */
+/* Returns a lower bound of s. NONE if none is found. */
 static int64_t
 least(SizeTable *z, const Size *s)
 {
@@ -91,7 +89,7 @@ lower_bound(SizeTable *z, const Size *s)
 	return least(z, s);
 }
 
-/* An upper bound; INT64_MAX: none is found. */
+/* Returns an upper bound of s. INT64_MAX if none is found. */
 static int64_t
 upper_bound(SizeTable *z, const Size *s)
 {
@@ -124,7 +122,7 @@ range(SizeTable *z, const Size *s)
 	return (SizeRange){ lower_bound(z, s), upper_bound(z, s) };
 }
 
-/* b is 1 or more, even where that can no longer be proved. */
+/* b is at least 1, even if that can no longer be proved. */
 static SizeRange
 floor_range(const SizeRange *a, const SizeRange *b)
 {
@@ -138,7 +136,7 @@ floor_range(const SizeRange *a, const SizeRange *b)
 	return r;
 }
 
-/* The one floor of a / b, as a size. */
+/* Returns the interned floor(a / b) as a size. */
 static const Size *
 floor_atom(SizeTable *z, const Size *a, const Size *b)
 {
@@ -176,7 +174,7 @@ common_divisor(int64_t a, int64_t b)
 	return magnitude(a);
 }
 
-/* t = by*quotient + rest: the quotient's coefficient is rounded down. */
+/* Divides t = by*quotient + rest. The quotient's coefficient is rounded down. */
 static bool
 divide_term(const Term *t, const Term *by, Term *quotient, int64_t *rest)
 {
@@ -194,8 +192,8 @@ divide_term(const Term *t, const Term *by, Term *quotient, int64_t *rest)
 	return at == by->n && quotient->times != 0;
 }
 
-/* a = b*q + r, as far as leading terms go: no term of r can be divided any more.  It is the same r for all a that
- * differ by multiples of b. */
+/* Divides a = b*q + r by leading terms, until no term of r can be divided. r is the same for all a that differ by
+ * multiples of b. */
 static void
 divide(SizeTable *z, const Size *a, const Size *b, const Size **q, const Size **r)
 {
@@ -241,8 +239,8 @@ floor_is_number(SizeTable *z, const Size *a, const Size *b, int64_t *out)
 	return *out == floor_div(high, by);
 }
 
-/* What t and all terms of s have in common goes from t: their factors that are 1 or more, and the divisor of their
- * coefficients. */
+/* Reduces t to its common divisor with all terms of s: shared factors, and the divisor of the coefficients. but_number:
+ * ignores the constant of s. */
 static void
 common_term(Term *t, const Size *s, bool but_number)
 {
@@ -262,7 +260,7 @@ common_term(Term *t, const Size *s, bool but_number)
 	}
 }
 
-/* What the quotient of a and b can be divided by above and below: *a becomes (*a - *rest) / t, *b becomes *b / t. */
+/* Cancels the common divisor t of a and b: *a becomes (*a - *rest) / t, *b becomes *b / t. Returns t. */
 static const Size *
 cancel(SizeTable *z, const Size **a, const Size **b, const Size **rest)
 {
@@ -287,7 +285,7 @@ cancel(SizeTable *z, const Size **a, const Size **b, const Size **rest)
 	return by;
 }
 
-/* floor((floor(x, y) + rest) / b) = floor((x + y*rest) / (y*b)); false: a has no such term. */
+/* Applies floor((floor(x, y) + rest) / b) = floor((x + y*rest) / (y*b)). Returns false if a has no such term. */
 static bool
 merge_floors(SizeTable *z, const Size **a, const Size **b)
 {

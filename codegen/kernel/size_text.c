@@ -1,5 +1,5 @@
 /*
- * Sizes printed: in the text form of kernels, and as C.
+ * Prints sizes in the text form of kernels and as C.
  */
 #include "size_inside.h"
 
@@ -19,7 +19,7 @@ print_atom(const Atom *x, SizeStyle style, bool factor, Buf *b)
 	size_print(x->a, style, true, b);
 	buf_puts(b, " / ");
 	size_print(x->b, style, true, b);
-	if (!x->natural) {                               /* C's goes towards 0: a / b - (a % b < 0) */
+	if (!x->natural) {                               /* C's division rounds towards 0, so: a / b - (a % b < 0) */
 		buf_puts(b, " - (");
 		size_print(x->a, style, true, b);
 		buf_puts(b, " % ");

@@ -7,7 +7,7 @@
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-/* " + 64*i0": a part of a place. */
+/* Writes one summand of an offset: " + 64*i0". */
 static void
 put_part(const Kernel *k, const Size *stride, const char *what, bool first, Buf *b)
 {
@@ -33,7 +33,7 @@ has_place(const Kernel *k, const Operand *o)
 	return o->ngather || !size_is(o->offset, 0);
 }
 
-/* "64*i0 + i1"; is there nothing? */
+/* Writes a sum over axes: "64*i0 + i1". Returns whether it is empty. */
 static bool
 put_along(const Kernel *k, const Size *const *stride, Buf *b)
 {
@@ -52,7 +52,7 @@ put_along(const Kernel *k, const Size *const *stride, Buf *b)
 	return first;
 }
 
-/* " where i0 + i2 - 1 < 56, i1 + i3 - 1 < 56": none of them is negative there, either. */
+/* Writes the bounds: " where i0 + i2 - 1 < 56, i1 + i3 - 1 < 56". Each offset must also be at least 0. */
 static void
 put_bounds(const Kernel *k, const Operand *o, Buf *b)
 {
@@ -69,7 +69,7 @@ put_bounds(const Kernel *k, const Operand *o, Buf *b)
 	}
 }
 
-/* "64*i0 + i1 + 512*[x2 < 20000] + 3" */
+/* Writes an operand's offset: "64*i0 + i1 + 512*[x2 < 20000] + 3" */
 static void
 put_place(const Kernel *k, const Operand *o, Buf *b)
 {
@@ -117,7 +117,7 @@ put_operand(const Kernel *k, const Operand *o, Buf *b)
 	buf_puts(b, "\n");
 }
 
-/* ---- what is computed -------------------------------------------------------------------------------------------- */
+/* ---- stages ------------------------------------------------------------------------------------------------------ */
 
 static void
 put_number(IValue v, Buf *b)
@@ -224,7 +224,7 @@ mark_symbols(const Kernel *k, const Schedule *s, bool *seen)
 	size_symbols(s->units, seen);
 }
 
-/* "symbols s0: 2..64, s1: 2.." */
+/* Writes the symbols and their ranges: "symbols s0: 2..64, s1: 2.." */
 static void
 put_symbols(const Kernel *k, const Schedule *s, Buf *b)
 {

@@ -1,12 +1,12 @@
 /*
- * What kiln build --tune found, as a file: to read, to review, and to build the same program again, without measuring.
+ * The file of choices that kiln build --tune measured.  It can be reviewed, and a later build can use it to make the
+ * same program without measuring.
  *
  *    { "processor": name, "threads": n,
- *      "kernels": [ { "kernel": what it computes, "way": how, "ratio": time over the usual way's,
- *                     "ways": [ all there are, the usual one first ] } ] }
+ *      "kernels": [ { "kernel": description, "way": name of the fastest, "ratio": its time over the default way's,
+ *                     "ways": [ names of all ways, the default one first ] } ] }
  *
- * "kernel", "way" and "ratio" are read.  All ways are right: a kernel that the program does not have, and a way that a
- * kernel does not have, change nothing.
+ * "kernel", "way" and "ratio" are read.  All ways are correct.  Entries for unknown kernels or ways have no effect.
  */
 #include "kernel.h"
 

@@ -1,10 +1,10 @@
 /*
- * The kernels that one node has on the samples of a dynamic specialization, as one kernel.
+ * Combines the kernels that a node has on the samples of a dynamic specialization into one kernel.
  *
- * They have the same axes, operands and lets, and differ in numbers: extents, strides, offsets, ints that are computed
- * with.  A number that differs becomes a Size over symbols, of which symbol i is s[i] of the program (opt/special/
- * sizes.c).  The kernels are taken as they were lowered: which axes merge, and how the kernel runs, is decided once,
- * for the kernel of symbols, and so it holds for all sizes.
+ * They have the same axes, operands and lets, and differ in numbers: extents, strides, offsets, int operands.  A number
+ * that differs becomes a Size over symbols.  Symbol i is s[i] of the program (opt/special/sizes.c).  The kernels are
+ * combined as they were lowered.  Axes are merged and a schedule is chosen only for the kernel over symbols, so both
+ * are valid for all sizes.
  *
  *    i1: 5376, 8448, x1 64*i1 | i1: 768*s0, x1 64*i1
  */
@@ -16,9 +16,9 @@ typedef struct Fitted { int64_t v[SIZE_SAMPLES]; const Size *size; } Fitted;
 
 typedef struct Unifier {
 	const Sizes *z;
-	Kernel *k;               /* that of all samples */
-	const Kernel *const *of; /* by sample */
-	Vec(Fitted) fitted;      /* sizes of this kernel that differ */
+	Kernel *k;               /* the combined kernel */
+	const Kernel *const *of; /* the kernel of each sample */
+	Vec(Fitted) fitted;      /* sizes of this kernel that differ among the samples */
 } Unifier;
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ is_same(const Unifier *u, const int64_t *v)
 	return true;
 }
 
-/* The symbol for s[i].  Of those that no call is checked for only speed may depend on a range. */
+/* Returns the symbol for s[i]. If entry does not check the symbol's range, only choices by speed may depend on it. */
 static const Size *
 symbol(SizeTable *sizes, const Sizes *z, int i)
 {
@@ -53,8 +53,8 @@ size_of_expr(SizeTable *sizes, const Sizes *z, const RtSizeExpr *e)
 	return size_plus(sizes, product, size_number(sizes, e->d));
 }
 
-/* v is a size of this kernel that differs, or a product of one of them with another or with a constant: so the stride
- * of an axis is that of the next one times its extent, which lets the two merge. */
+/* Is v a differing size of this kernel, or the product of one with another or with a constant? A stride is then the
+ * next axis's stride times its extent, which lets the two axes merge. */
 static const Size *
 known_product(const Unifier *u, const int64_t *v)
 {
@@ -79,7 +79,7 @@ known_product(const Unifier *u, const int64_t *v)
 	return NULL;
 }
 
-/* The size with these values on the samples; null: no formula gives them. */
+/* Returns the size with these values on the samples. Null if no formula gives them. */
 static const Size *
 fit(Unifier *u, const int64_t *v)
 {
@@ -111,7 +111,7 @@ add_strides(Kernel *k, const Size **stride, Places *to)
 		vec_push(k->arena, to, &stride[i]);
 }
 
-/* Where the kernel's sizes are: extents first, strides of an operand innermost first. */
+/* Lists the addresses of the kernel's sizes: extents first, then the strides of each operand, innermost first. */
 static Places
 places_of(Kernel *k)
 {
@@ -157,9 +157,9 @@ unify_sizes(Unifier *u)
 	return true;
 }
 
-/* ---- numbers that are computed with ------------------------------------------------------------------------------ */
+/* ---- numeric operands -------------------------------------------------------------------------------------------- */
 
-/* A number that differs as an operand: of an int its size, of a double a symbol that has its bits. */
+/* Makes an operand of a number that differs: the size of an int, or a symbol that holds the bits of a double. */
 static bool
 unify_number(Unifier *u, Ref *r, const int64_t *v)
 {
@@ -272,7 +272,7 @@ operands_alike(const Operand *a, const Operand *b)
 	return true;
 }
 
-/* All but numbers and values, which are compared where they are unified. */
+/* Compares everything except numbers and values, which are compared when they are unified. */
 static bool
 kernels_alike(const Kernel *a, const Kernel *b)
 {
