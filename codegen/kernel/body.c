@@ -1,5 +1,6 @@
 /*
- * The C of forms that print their kernel at once: lines, and as parameters the numbers in them that sizes may decide.
+ * The C of kernels that their form prints at once: lines, with parameters for the numbers in them that sizes may
+ * decide.
  */
 #include "kernel.h"
 

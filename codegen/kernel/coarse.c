@@ -1,10 +1,10 @@
 /*
- * Weights of floats that have few bits, however the model says so.  Kernels read these (rt/ops/vcoarse.h), and the
- * program has nothing else of them.
+ * Float weights with few significant bits.  They are recognized by their values, however the model computes them.
+ * Kernels read the packed bits (rt/ops/vcoarse.h), and the program stores nothing else of these weights.
  *
- * What was quantized lies on a grid of 8 or 4 bits: all of a row, or of each group in it, are integers times one step,
- * and a float is its integer times the step, rounded once.  Floats of 8 bits times one step are found likewise.
- * Numbers of bfloat16 and float16, as models of these types have them, and models of floats that were such, have 16.
+ * Quantized weights are on a grid of 8 or 4 bits.  All floats of a row, or of each group in it, are integers times one
+ * step, rounded once.  8-bit floats times one step are found in the same way.  Numbers that are exact in bfloat16 or
+ * float16 have 16 bits.
  */
 #include "dense.h"
 
@@ -14,17 +14,18 @@
 #include <string.h>
 
 enum {
-	COARSE_LEAST = 1 << 14,  /* elements of weights for which it is worth while */
-	GROUP_LEAST = 16,        /* elements of a group: fewer may lie on a grid by chance, and steps would take more */
+	COARSE_LEAST = 1 << 14,  /* fewest elements of weights worth packing */
+	/* fewest elements of a group: fewer may be on a grid by chance, and their steps would take more memory */
+	GROUP_LEAST = 16,
 	SPAN = 255, SPAN_NIBBLE = 15,
 };
 
-typedef struct Line {            /* of n elements, some apart: a group of a row */
+typedef struct Line {            /* n elements at stride `apart`: a group of a row. */
 	const float *at;
 	int64_t n, apart;
 } Line;
 
-static const double NEAR = 2e-4; /* of an integer, for elements that float arithmetic rounded */
+static const double NEAR = 2e-4; /* Distance from an integer that counts as rounding of float arithmetic. */
 
 static bool
 is_exact(const Line *l, float by)
@@ -38,7 +39,7 @@ is_exact(const Line *l, float by)
 	return true;
 }
 
-/* Are all near integers times `by`, which are at most SPAN apart? */
+/* Are all elements near integers times `by`, with a range of at most SPAN? */
 static bool
 is_near(const Line *l, double by, Step *s)
 {
@@ -57,7 +58,7 @@ is_near(const Line *l, double by, Step *s)
 	return true;
 }
 
-/* The float that gives all elements, which may be one of those beside that of the greatest. */
+/* Finds the step that gives all elements exactly: `near` or one of its neighbouring floats. */
 static bool
 take_exact(const Line *l, float near, Step *s)
 {
@@ -128,8 +129,8 @@ are_floats8(const Line *l, int type, float by)
 	return true;
 }
 
-/* The step by which `most` is one of the eight or four largest numbers of the type and the line is of the type.  0 if
- * there is none.  A float beside the quotient may be the step, too. */
+/* Finds a step by which `most` is one of the type's eight or four largest numbers, and all elements are numbers of the
+ * type. Tries each quotient and the floats next to it. Returns 0 if there is none. */
 static float
 float8_step(const Line *l, int type, float most)
 {
@@ -146,12 +147,12 @@ float8_step(const Line *l, int type, float most)
 	return 0;
 }
 
-/* Weights of floats, or of 16-bit numbers that kernels take for floats. */
+/* Float weights, or 16-bit weights that kernels read as floats. */
 typedef struct Elements {
 	const float *floats;
-	const Widened *halves;   /* null: floats */
-	float *row;              /* of halves: the floats of the row that was asked for last */
-	const RtPacking *p;      /* where they are: columns are the rows here, of k elements */
+	const Widened *halves;   /* 16-bit weights; null for floats */
+	float *row;              /* floats of the row of 16-bit weights that was requested last */
+	const RtPacking *p;      /* layout of the weights; its columns are the rows here, with k elements */
 } Elements;
 
 static Elements
@@ -176,7 +177,7 @@ row_of(const Elements *from, int64_t row)
 	return (Line){ from->row, p->k, 1 };
 }
 
-/* The steps of all groups of so many elements; false: some have none. */
+/* Finds the steps of all groups of `group` elements. Returns false if a group has none. */
 static bool
 find_steps(const Elements *from, int64_t group, Step *to)
 {
@@ -193,7 +194,7 @@ find_steps(const Elements *from, int64_t group, Step *to)
 	return true;
 }
 
-/* One step for all rows, as a model may have it; 0: there is none. */
+/* Returns one step that fits all rows, as some models have it. 0 if there is none. */
 static float
 common_step(const Elements *from, int type)
 {
@@ -216,7 +217,7 @@ common_step(const Elements *from, int type)
 	return by;
 }
 
-/* Sets the steps of all groups of so many elements; false: some have none. */
+/* Does the same for 8-bit floats. */
 static bool
 find_floats8(const Elements *from, int type, int64_t group, Step *to)
 {
@@ -236,11 +237,10 @@ find_floats8(const Elements *from, int type, int64_t group, Step *to)
 	return true;
 }
 
-/* Its centre: what an integer is more than what is stored.  That has the range of all, in the middle: so it most often
- * differs by one number from what a model with zero points has, which the program then needs not store (coarse_finish).
- * What spans less than half of the range is stored as near to itself as can be: it may be much less than the centre,
- * of which sums would keep little that is right.
- */
+/* Returns a group's centre, the difference between an integer and its stored value. Stored values are centred in their
+ * range. So most of them differ by one constant from those of a model with zero points, which then need not be stored
+ * (coarse_finish). If the integers span less than half of the range, stored values are as near to the integers as
+ * possible: a centre much larger than the integers would cost precision in sums. */
 static int
 centre_of(const Coarse *c, const Step *s)
 {
@@ -253,7 +253,7 @@ centre_of(const Coarse *c, const Step *s)
 
 /* ---- halves ------------------------------------------------------------------------------------------------------ */
 
-/* The dtype of 16 bits that has all of them; 0: none. */
+/* Returns the 16-bit dtype in which all elements are exact. 0 if there is none. */
 static int
 find_halves(const Elements *from)
 {
@@ -275,8 +275,8 @@ find_halves(const Elements *from)
 	return 0;
 }
 
-/* Stores them as [panel][word][column][2]; zeros fill the last word of an odd k and the columns that the last panel
- * lacks. */
+/* Stores 16-bit weights as [panel][word][column][2]. Zeros fill the last word of an odd k and the missing columns of
+ * the last panel. */
 static void
 put_halves(Emit *e, const Elements *from, Coarse *c)
 {
@@ -355,14 +355,14 @@ put_words(Emit *e, const Elements *from, Coarse *c)
 
 /* ---- found and packed once --------------------------------------------------------------------------------------- */
 
-/* The steps of floats of 8 bits if the type is one, else those of integers. */
+/* Finds the steps of 8-bit floats of the type, or of integers if type is 0. */
 static bool
 find_of(const Elements *from, int type, int64_t group, Step *to)
 {
 	return type ? find_floats8(from, type, group, to) : find_steps(from, group, to);
 }
 
-/* Sets the largest groups that have steps; false: none have. */
+/* Sets c->group to the largest size of groups that all have steps. Returns false if there is none. */
 static bool
 find_groups(const Elements *from, int type, Coarse *c, Step *step)
 {
@@ -457,9 +457,9 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 	vec_push(e->cx->arena, &e->coarse, c);
 }
 
-/* ---- what the model has of them ---------------------------------------------------------------------------------- */
+/* ---- the model's own packed weights ------------------------------------------------------------------------------ */
 
-/* The integer or the code of a float in column n at k, as it is stored */
+/* Returns the stored integer, or the code of the float, in column n at k. */
 static int
 stored(const uint32_t *words, const RtPacking *p, int64_t n, int64_t k)
 {
@@ -472,7 +472,7 @@ stored(const uint32_t *words, const RtPacking *p, int64_t n, int64_t k)
 	return (int)((at < p->quad - 1 ? q : q + (uint32_t)half) & ((1u << bits) - 1)) - half;
 }
 
-/* Are the bytes those integers, but for a number? */
+/* Do the bytes differ from the stored integers by one constant? */
 static bool
 are_stored(const Original *o, const uint32_t *words, RtPacking *p)
 {

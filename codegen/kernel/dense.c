@@ -1,11 +1,11 @@
 /*
- * Which nodes are products and convolutions with constant weights, and of what sizes.
+ * Finds the nodes that are products and convolutions with constant weights, and their sizes.
  */
 #include "dense.h"
 
 #include <string.h>
 
-enum { WINOGRAD_LEAST = 16 };            /* channels: with fewer its transforms cost what products save */
+enum { WINOGRAD_LEAST = 16 }; /* fewest channels for which Winograd's savings exceed the cost of its transforms */
 
 const RtTensor *
 dense_constant(Plan *p, const Value *v)
@@ -25,8 +25,8 @@ named(const Node *n, const char *name)
 	return v && !value_is_none(v) ? v : NULL;
 }
 
-/* A tensor as rows: the last dim is contiguous, and the others merge into one, of m rows, lda apart; false: they do
- * not. */
+/* Describes a tensor as m rows, lda apart: the last dim is contiguous, and the others merge into one. Returns false if
+ * they do not. */
 static bool
 as_rows(const RtTensor *t, int64_t *m, int64_t *lda)
 {
@@ -88,8 +88,7 @@ describe_product(Plan *p, const Node *n, Dense *d)
 	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d);
 }
 
-/* Is t channels last with one distance between pixels? `far` is that distance, which may be more than the number of
- * channels. */
+/* Is t channels-last with a constant distance between pixels? *far: this distance, at least the number of channels. */
 static bool
 as_pixels(const RtTensor *t, int64_t *far)
 {
@@ -118,14 +117,14 @@ dense_nhwc(const RtTensor *t)
 	return t->ndim == 4 && as_pixels(t, &far) && far == t->dims[1];
 }
 
-/* Do taps of weights over three dims follow each other at one distance, row after row? */
+/* Are taps of 3-d weights at one stride, row after row? */
 static bool
 rows_follow(const RtTensor *w)
 {
 	return w->ndim < 5 || w->dims[2] == 1 || w->dims[3] == 1 || w->strides[2] == w->dims[3] * w->strides[3];
 }
 
-/* The form of a convolution that needs no choice. */
+/* Sets the default form of a convolution. */
 static void
 plain_form(Dense *d)
 {
@@ -145,7 +144,7 @@ static ConvSizes
 sizes_of(const Dense *d, int64_t images)
 {
 	const Windows *v = &d->v;
-	const int h = d->volume, w = h + 1;      /* places of height and width */
+	const int h = d->volume, w = h + 1;      /* indices of height and width */
 
 	return (ConvSizes){
 		.n = images, .h = v->in[h], .w = v->in[w], .ic = d->k, .oh = v->out[h], .ow = v->out[w], .oc = d->n,
@@ -156,7 +155,7 @@ sizes_of(const Dense *d, int64_t images)
 	};
 }
 
-/* Windows of 3 x 3 without steps or dilation */
+/* Is it a 3 x 3 window without stride or dilation? */
 static bool
 is_plain_square(const Windows *v)
 {
@@ -210,7 +209,8 @@ node_is_dense(Plan *p, const Node *n)
 	return dense_take(p, n, &d);
 }
 
-enum { TABLE_LEAST = 1 << 16 };          /* elements: a smaller table is stored twice, since a kernel is faster */
+/* Elements of the smallest table shared with panels. A smaller one is stored twice, because a kernel is faster. */
+enum { TABLE_LEAST = 1 << 16 };
 
 static bool
 may_read_panels(Plan *p, const Node *n, const PtrMap *weights)
@@ -249,7 +249,7 @@ dense_columns(Plan *p, const Node *n)
 	return dense_take(p, n, &d) ? d.n * d.groups : 0;
 }
 
-/* ---- how its weights lie, in the model and packed ---------------------------------------------------------------- */
+/* ---- layouts of the weights, in the model and packed ------------------------------------------------------------- */
 
 int64_t
 dense_taps(const Dense *d)
@@ -270,7 +270,7 @@ dense_packing(const Emit *e, const Dense *d)
 {
 	const ConvSizes *g = &d->geometry;
 	const int64_t *s = d->w->strides;
-	const int down = d->volume && g->kh > 1 ? 3 : 2;          /* of w: the dim of rows of taps */
+	const int down = d->volume && g->kh > 1 ? 3 : 2;          /* dim of w for rows of taps */
 	const int row = d->conv || d->transposed ? 0 : 1, vector = e->vf == 16 && d->form != WINOGRAD ? 8 : e->vf;
 	const int64_t wide = d->form == BY_TAPS ? d->n : d->form == IN_LANES ? 1 : d->form == IN_GROUPS ? e->vf : 0;
 

@@ -1,9 +1,10 @@
 /*
- * Convolutions with zeros among their taps.
+ * Convolutions with zeros among their taps, computed in parts.
  *
- * Where a transposed convolution's stride does not divide its window, its phases have fewer taps than the convolution
- * that computes all of them (convtransposed.c), at one end of the window.  Neighbouring columns whose weights are
- * nonzero in the same inputs and taps are a box; each box is a convolution of its own, with those taps only.
+ * A transposed convolution is computed by one convolution for all its phases (convtransposed.c).  If its stride does
+ * not divide its window, some phases have fewer taps, and their weights are zero at one end of the window.
+ * Neighbouring columns with nonzero weights in the same inputs and taps form a box.  Each box is computed as a
+ * convolution of its own, with these taps only.
  */
 #include "dense.h"
 
@@ -27,7 +28,7 @@ weight_at(const Emit *e, const RtTensor *w, int64_t at)
 	return x;
 }
 
-/* Are the weights of the column in the box all zeros? */
+/* Are all weights of the column in the box zero? */
 static bool
 all_zeros(const Emit *e, const RtTensor *w, int64_t column, const Box *b)
 {
@@ -42,7 +43,7 @@ all_zeros(const Emit *e, const RtTensor *w, int64_t column, const Box *b)
 	return true;
 }
 
-/* The least box round what a column has. */
+/* Returns the smallest box around the nonzero weights of a column. */
 static Box
 box_of(const Emit *e, const RtTensor *w, int64_t column)
 {
@@ -67,7 +68,7 @@ box_of(const Emit *e, const RtTensor *w, int64_t column)
 	return b;
 }
 
-/* Lanes times products of a pixel. */
+/* Returns the number of products of a pixel, including those of empty lanes. */
 static int64_t
 box_cost(const Emit *e, const Box *b)
 {
@@ -76,7 +77,7 @@ box_cost(const Emit *e, const Box *b)
 	return lanes * (b->to[0] - b->from[0]) * (b->to[1] - b->from[1]) * (b->to[2] - b->from[2]);
 }
 
-/* Does it pay to compute columns with the same taps apart? */
+/* Splits the columns into boxes by their taps. Returns whether computing these separately is faster. */
 bool
 boxes_find(const Emit *e, Dense *d)
 {
@@ -102,7 +103,6 @@ boxes_find(const Emit *e, Dense *d)
 	return d->nbox > 1 && cost * 8 < box_cost(e, &all) * 7;
 }
 
-/* Are more than half of the weights of boxes zeros? Then Winograd's form, which needs all of them, is too large. */
 bool
 boxes_are_sparse(const Dense *d)
 {
@@ -116,7 +116,6 @@ boxes_are_sparse(const Dense *d)
 	return 2 * weights < d->n * d->k * dense_taps(d);
 }
 
-/* The convolution of one box. */
 Dense
 boxes_one(const Dense *d, const Box *b)
 {
@@ -133,7 +132,6 @@ boxes_one(const Dense *d, const Box *b)
 	return one;
 }
 
-/* Over all boxes, so many as if all columns had them. */
 double
 boxes_products(const Dense *d)
 {

@@ -1,32 +1,32 @@
 /*
- * The form in which a product or convolution with constant weights is computed, and the blocks that its work is cut
- * into.
+ * Chooses the form in which a product or convolution with constant weights is computed, and its blocks.
  *
- * Several forms may compute one; which is fastest follows from sizes and the processor, by costs that were measured.
- * --tune measures the others, too.  In a dynamic specialization all samples take the same form (plan_choice).
+ * Several forms may be possible.  Measured costs, the sizes and the processor predict the fastest one.  --tune measures
+ * the others, too.  In a dynamic specialization, all samples use the same form (plan_choice).
  */
 #include "dense.h"
 
 #include <string.h>
 
 enum {
-	TILES = 72,              /* Winograd tiles of 4 x 4 of a block that stay in the second-level cache */
-	FEW_STEPS = 8,           /* fewer blocks of rows do not divide well among threads, */
-	FEW_PANELS = 4,          /* nor do fewer panels */
+	TILES = 72,              /* 4 x 4 Winograd tiles of a block that fit in the second-level cache */
+	FEW_STEPS = 8,           /* fewest blocks of rows that divide well among threads */
+	FEW_PANELS = 4,          /* fewest panels that divide well among threads */
 	MEMORY_FLOPS = 6,        /* flops of a core for each byte from memory: 190 GFLOP/s, 31 GB/s */
-	NEAR_BYTES = 1 << 20,    /* weights that stay in a cache between blocks: */
-	NEAR_FLOPS = 2,          /* flops for each byte from there */
-	CACHE_FLOPS = 4,         /* flops for each byte that the transforms read or write */
-	CALL_FLOPS = 2000,       /* of a product's begin and end */
+	NEAR_BYTES = 1 << 20,    /* most bytes of weights that stay in a cache between blocks */
+	NEAR_FLOPS = 2,          /* flops of a core for each byte from that cache */
+	CACHE_FLOPS = 4,         /* flops for each byte that Winograd's transforms read or write */
+	CALL_FLOPS = 2000,       /* cost of a product's begin and end, for each CALL_COLUMNS columns */
 	CALL_COLUMNS = 64,
-	ROW_INPUTS = 64, WIDE_INPUTS = 192,     /* most input channels of rows; with vectors of 16 floats */
-	ROW_PIXELS = 4,          /* fewest pixels of a row */
-	FEW_INPUTS = 8,          /* from so few, at stride 2, panels take 0.70 to 0.94 of the time of rows */
-	BESIDE_INPUTS = 4,       /* from so few rows of other windows than three columns wide take up to 1.4 of it */
-	LANES_MOST = 12,         /* channels of a result computed in lanes of the input's */
-	LANES_SUM = 20,          /* and what it takes to sum up lanes, in products of vectors */
-	DILATED = 64,            /* up to this dilation blocks of strips grow with it */
-	PIECE = 56,              /* pixels of a unit of work where rows are few */
+	ROW_INPUTS = 64, WIDE_INPUTS = 192,     /* most input channels of IN_ROWS; the same with vectors of 16 floats */
+	ROW_PIXELS = 4,          /* fewest pixels of a row for IN_ROWS */
+	FEW_INPUTS = 8, /* up to this many input channels, at stride 2, IN_PANELS takes 0.70 to 0.94 of IN_ROWS' time */
+	/* up to this many, for windows other than three columns wide, IN_ROWS takes up to 1.4 of IN_PANELS' time */
+	BESIDE_INPUTS = 4,
+	LANES_MOST = 12,         /* most output channels of IN_LANES */
+	LANES_SUM = 20,          /* cost of summing lanes, in products of vectors */
+	DILATED = 64,            /* largest dilation for which a strip's block grows with the dilation */
+	PIECE = 56,              /* pixels of a unit of work if rows are few */
 };
 
 const FormText dense_forms[] = {
@@ -41,7 +41,7 @@ const FormText dense_forms[] = {
 	[COARSE] = { "vk_product", "of few bits", "of few bits" },
 };
 
-/* The n numbers with the text between them: "3 x 3". */
+/* Returns the n numbers with the text between them: "3 x 3". */
 static const char *
 joined(const Emit *e, const int64_t *at, int n, const char *between)
 {
@@ -80,12 +80,15 @@ winograd_tiles(const Dense *d, int tile)
 	return d->geometry.n * ((d->geometry.oh + tile - 1) / tile) * ((d->geometry.ow + tile - 1) / tile);
 }
 
-/* What a convolution costs, in flops: products, and weights, which come from memory once a call unless they are few.
- * Of two costs at the same time the smaller one is hidden but for a quarter (kernel notes, 2), all of it in the direct
- * form.  Measured, Winograd's time over the direct form's, and by this measure, 7 x 7 pixels: tiles of 2 x 2, 512
- * channels 0.70 (0.71), 128 0.72 (0.71), 64 0.78 (0.80); tiles of 4 x 4, whose filters of 512 channels had left the
- * caches, 1.02 (1.08), 64 channels 0.44 (0.53), and 512 of 14 x 14 0.41 (0.40).  Where channels are few, a product's
- * begin and end count, too: 32 of 7 x 7 0.72 (0.72), 16 of 14 x 14 0.60 (0.90) and of 56 x 56 0.45 (0.76). */
+/* Estimates a convolution's cost in flops: its products, and its weights, which are read from memory on each call
+ * unless they are few. When two costs overlap in time, the smaller one is hidden except for a quarter of it. In the
+ * direct form it is hidden completely.
+ *
+ * Measured time of WINOGRAD over the direct form's, with this estimate in parentheses. 7 x 7 pixels, 2 x 2 tiles: 512
+ * channels 0.70 (0.71), 128 channels 0.72 (0.71), 64 channels 0.78 (0.80). 4 x 4 tiles: 512 channels 1.02 (1.08), where
+ * the filters had left the caches, 64 channels 0.44 (0.53), 512 channels of 14 x 14 pixels 0.41 (0.40). With few
+ * channels, a product's begin and end matter: 32 channels of 7 x 7 0.72 (0.72), 16 of 14 x 14 0.60 (0.90), 16 of 56 x
+ * 56 0.45 (0.76). */
 static double
 direct_cost(const Dense *d)
 {
@@ -109,7 +112,7 @@ winograd_cost(const Dense *d, int tile)
 	return (products > weights ? products + weights / 4 : weights + products / 4) + transforms + calls;
 }
 
-/* The tile with which Winograd's form pays most; 0: it does not pay. */
+/* Returns the fastest tile for WINOGRAD. 0 if the direct form is faster. */
 static int
 best_tile(const Dense *d)
 {
@@ -118,8 +121,8 @@ best_tile(const Dense *d)
 	return (large <= small ? large : small) >= direct_cost(d) ? 0 : large <= small ? TILE_LARGE : TILE_SMALL;
 }
 
-/* Filters that one call has made serve all for which they pay.  A dynamic specialization uses transformed filters only
- * if an exact one has them: they are not made for it alone. */
+/* Filters transformed for one call are reused by all calls for which they are faster. A dynamic specialization uses
+ * transformed filters only if an exact one has them; none are made only for it. */
 static int
 choose_tile(Emit *e, Plan *p, const Dense *d)
 {
@@ -141,14 +144,15 @@ choose_tile(Emit *e, Plan *p, const Dense *d)
 
 /* ---- the other forms --------------------------------------------------------------------------------------------- */
 
-/* Groups with at most a vector of output channels and of input channels: one or several side by side (vgroups.h). */
+/* Have the groups at most a vector of output channels and of input channels? One or several are computed side by side
+ * (vgroups.h). */
 static bool
 takes_groups(const Emit *e, const Dense *d)
 {
 	return d->groups > 1 && 2 * d->n <= e->vf && e->vf / d->n * d->k <= e->vf;
 }
 
-/* Few input and output channels: a run of a row fits in registers (vruns.h). */
+/* Are there few input and output channels, so that a run of a row fits in registers (vruns.h)? */
 static bool
 may_rows(const Emit *e, const Dense *d)
 {
@@ -166,9 +170,10 @@ dense_beside(const Dense *d)
 	return kw == 1 ? 1 << 1 : (kw == 2 || kw == 4 ? 0 : 1 << 3) | (kw % 3 ? 1 << 2 : 0) | (kw > 3);
 }
 
-/* Are rows faster than panels?  Their time over that of panels, measured with vectors of 16 floats and windows of other
- * than three columns: from 16 inputs on, 0.50 to 0.91 with results of one vector, 0.60 to 1.08 of two and three; with
- * fewer inputs, which panels take in strips (vconv.h), 0.87 to 1.05 of one vector, 1.00 to 1.13 of more. */
+/* Is IN_ROWS faster than IN_PANELS? Measured times of IN_ROWS over IN_PANELS, with vectors of 16 floats and windows
+ * that are not three columns wide. From 16 input channels on: 0.50 to 0.91 with one vector of output channels, 0.60 to
+ * 1.08 with two and three. With fewer, which IN_PANELS computes in strips (vconv.h): 0.87 to 1.05 with one vector, 1.00
+ * to 1.13 with more. */
 static bool
 rows_pay(const Emit *e, const Dense *d)
 {
@@ -186,9 +191,9 @@ takes_rows(const Emit *e, Plan *p, const Dense *d)
 	return may_rows(e, d) && rows_pay(e, d) && plan_choice(p, d->geometry.ow >= ROW_PIXELS);
 }
 
-/* Convolutions of a vector of input channels or more that give so few channels that more lanes of a panel would be
- * empty (vlanes.h).  A vector of a panel costs the same however many of its lanes are in use: a sixth less than one of
- * these; of 16 floats a third more, but in rows as much. */
+/* Has the convolution at least a vector of input channels, and so few output channels that most lanes of a panel would
+ * be empty (vlanes.h)? A panel's vector costs the same however many lanes are used. It costs a sixth less than a vector
+ * of IN_LANES. With 16 floats it costs a third more, but in IN_ROWS the same. */
 static bool
 may_lanes(const Emit *e, const Dense *d)
 {
@@ -204,7 +209,8 @@ takes_lanes(const Emit *e, Plan *p, const Dense *d)
 	return may_lanes(e, d) && 6 * sums < (e->vf < 16 ? 5 : takes_rows(e, p, d) ? 6 : 8) * vectors;
 }
 
-/* Its transforms take eight channels or more at once; no panel of outputs may have fewer than a vector. */
+/* Can WINOGRAD compute it? Its transforms process at least eight channels at once. No panel of outputs may have fewer
+ * columns than a vector. */
 static bool
 may_winograd(const Emit *e, const Dense *d)
 {
@@ -218,7 +224,7 @@ usual_form(Emit *e, Plan *p, Dense *d)
 {
 	const RtPacking packing = dense_packing(e, d);
 
-	/* Of halves that were moved: panels say from where. */
+	/* 16-bit weights that were moved use panels, which record their source. */
 	if (d->form == BY_PRODUCT && !d->conv && (d->coarse = coarse_of(e, d->w, &packing)) &&
 	    (d->coarse->bits < 16 || !storage_source(e->cx, d->w->storage)))
 		return COARSE;
@@ -240,7 +246,7 @@ dense_by_rows(const Dense *d)
 	return d->form == BY_TAPS || d->form == IN_GROUPS || d->form == IN_ROWS;
 }
 
-/* Winograd tiles of a block: of as many multiplications as d->tiles of 4 x 4. */
+/* Returns the tiles of a block, with as many multiplications as d->tiles 4 x 4 tiles. */
 static int64_t
 most_tiles(const Dense *d)
 {
@@ -255,8 +261,8 @@ dense_block_tiles(Plan *p, const Dense *d)
 	return tiles < most_tiles(d) && !p->dynamic ? tiles : most_tiles(d);
 }
 
-/* Threads divide the larger one of activations and weights: activations are then read by the thread that wrote them,
- * weights once.  Few blocks of rows and few panels do not divide well. */
+/* Threads divide either activations or weights, the larger ones. Activations are then read by the thread that wrote
+ * them, and weights are read once. Few blocks of rows, or few panels, do not divide well. */
 int
 dense_step(const Emit *e, Plan *p, const Dense *d)
 {
@@ -273,13 +279,13 @@ dense_step(const Emit *e, Plan *p, const Dense *d)
 	if (d->form == IN_LANES || d->form == IN_BOXES)
 		return STEP;
 	if (d->form == COARSE)
-		return 0;                /* weights become floats once */
+		return 0;                /* weights are converted to floats only once */
 	return plan_choice(p, (few || in + out > taps * columns * d->n) && d->m >= FEW_STEPS * STEP) != d->turned ?
 	       STEP : 0;
 }
 
-/* Pixels of a block.  Images of few channels are computed in strips of a row (vconv.h), few of which are short where a
- * block is whole rows, or an equal part of one; pixels of a strip lie as far apart as the dilation says. */
+/* Returns the pixels of a block. Images of few channels are computed in strips of a row (vconv.h). If a block is whole
+ * rows or an equal part of one, few strips are short. Pixels of a strip are as far apart as the dilation. */
 static int
 block_rows(Plan *p, const Dense *d)
 {
@@ -294,7 +300,7 @@ block_rows(Plan *p, const Dense *d)
 	return (int)(p->dynamic ? most : ow <= most ? most / ow * ow : (ow + parts - 1) / parts);
 }
 
-/* ---- ways that are measured -------------------------------------------------------------------------------------- */
+/* ---- ways that --tune measures ----------------------------------------------------------------------------------- */
 
 typedef struct Ways { Vec(Dense) at; Texts names; } Ways;
 
@@ -321,7 +327,7 @@ add_way(Emit *e, Ways *w, const Dense *from, Form form, int tile)
 			      d.turned ? ", divided by the other side" : ""));
 }
 
-/* The usual way first, then other forms, and the usual form in other blocks. */
+/* Lists the default way, then other forms, then the default form with other blocks. */
 static Ways
 ways_of(Emit *e, const Dense *plain, const Dense *usual)
 {

@@ -1,5 +1,5 @@
 /*
- * Lowered kernels in a program: scheduled, printed, called.
+ * Adds lowered kernels to a program: schedules, prints and calls them.
  */
 #include "lower.h"
 
@@ -35,7 +35,7 @@ emit_tall(Emit *e, const Plan *p, int64_t rows, int64_t depth)
 		e->deep = depth;
 }
 
-/* -1: it is not a constant. */
+/* The size as a number. -1 if it is not constant. */
 static double
 count_of(const Size *s)
 {
@@ -44,7 +44,7 @@ count_of(const Size *s)
 	return size_const(s, &n) ? (double)n : -1;
 }
 
-/* At its typical sizes. */
+/* Replaces a size by its typical value. */
 static void
 settle(const Kernel *k, const Size **s)
 {
@@ -85,7 +85,8 @@ typical(const Kernel *from)
 	return k;
 }
 
-/* "add, relu: 3136 x 64, 9c01d2...": a kernel of symbols has the name of that for the sizes that were profiled. */
+/* Returns the name of a kernel of loops: "add, relu: 3136 x 64, 9c01d2...". A kernel over symbols has the name of the
+ * one for the profiled sizes. */
 static const char *
 loops_name(const Kernel *k)
 {
@@ -100,7 +101,7 @@ loops_name(const Kernel *k)
 	return arena_printf(k->arena, "%s, %016llx", comment, (unsigned long long)hash);
 }
 
-/* Of the ways to run the kernel the one that was measured or recorded. */
+/* Returns the schedule that was measured or recorded for the kernel. */
 static Scheduled
 choose_way(Emit *e, Kernel *k, KernelCall *call)
 {
@@ -163,7 +164,7 @@ put_ints(const char *before, const int64_t *at, int n, Buf *b)
 	buf_puts(b, ")");
 }
 
-/* " x1 f32 read (2, 64) by (64, 1)": an argument by its sizes and strides, for forms whose axes are not known. */
+/* Writes an argument by its sizes and strides, for forms with unknown axes: " x1 f32 read (2, 64) by (64, 1)". */
 static void
 put_passed(Plan *p, int index, const KernelArg *arg, bool writes, Buf *b)
 {
@@ -200,7 +201,7 @@ is_written(const Node *n, const Value *v)
 	return false;
 }
 
-/* "numbers n 1, c 64": what the form's C has of sizes. */
+/* Writes the numbers in the form's C that depend on sizes: "numbers n 1, c 64". */
 static void
 put_params(const Printed *made, Buf *b)
 {
@@ -216,7 +217,7 @@ put_params(const Printed *made, Buf *b)
 	buf_puts(b, made->param.n ? "\n" : "");
 }
 
-/* A form that prints its C at once. */
+/* Writes the text form of a kernel that its form printed at once. */
 static void
 put_printed(Plan *p, const Node *n, const KernelCall *call, Buf *b)
 {

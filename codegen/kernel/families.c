@@ -1,18 +1,18 @@
 /*
- * The form of each operator that is no pointwise group.
+ * The table of forms for all operators except pointwise groups.
  *
- * A form decides whether a kernel is generated for a node, and then adds launches of kernels; with e null it takes the
- * same path but emits nothing, so that the plan and the emitted code cannot disagree.
+ * A form decides whether kernels are generated for a node, and then adds their launches.  If e is null, it follows the
+ * same path but emits nothing.  So the plan and the emitted code cannot disagree.
  */
 #include "lower.h"
 #include "row.h"
 
 typedef struct Family {
 	RowForm *form;
-	RowForm *gpu;            /* the same for the GPU, where the form prints C at once; or null */
-	bool     reduces;        /* a reduction or normalisation in one launch */
-	bool     once;           /* ... that reads each element of `self` once: what makes this may be computed there */
-	bool     parts;          /* it writes by the result's strides, so the result may be a part of a larger tensor */
+	RowForm *gpu;            /* form for the GPU, if `form` prints C at once; or null */
+	bool     reduces;        /* whether it is a reduction or normalization in one launch */
+	bool     once;           /* whether it reads each element of `self` once, so that a prologue may compute them */
+	bool     parts; /* whether it writes by the result's strides, so the result may be a part of a larger tensor */
 } Family;
 
 static const Family families[NLOWERING] = {
@@ -106,7 +106,7 @@ static const Family families[NLOWERING] = {
 	[LOWER_CONV_SUMS] = { row_conv_sums },
 };
 
-/* Generated kernels write to new memory: results that are not views of arguments. */
+/* Are all results new memory? Generated kernels do not write to views of arguments. */
 static bool
 results_are_new(const Row *r, bool parts)
 {

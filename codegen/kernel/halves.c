@@ -1,14 +1,14 @@
 /*
- * Weights of floats that are numbers of 16 bits.  Models of bfloat16 and float16 have such, and models of floats that
- * were of these types once.  The program has 16 bits of them; where kernels read panels of floats, it makes these when
- * it is opened (RtMaking).
+ * Float weights that are exact in 16 bits, as in models of bfloat16 and float16 and in float models converted from
+ * these. The program stores 16 bits of each.  If kernels read panels of floats, it makes these when it is opened
+ * (RtMaking).
  */
 #include "dense.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { HALVES_LEAST = 1 << 14 };         /* floats of panels that are worth a making */
+enum { HALVES_LEAST = 1 << 14 }; /* fewest floats of a panel that are worth expanding when the program is opened */
 
 static bool
 half_of(float x, int type, uint16_t *to)
@@ -83,7 +83,7 @@ has_floats(const RtPacking *p)
 	return !p->quad || p->from || p->scales;
 }
 
-/* What floats are made of makes these halves, too, if they are the same numbers. */
+/* If floats and 16-bit numbers of the model are equal, the parts of the floats also rebuild the latter. */
 static void
 share_parts(Weights *w, const Original *floats, Original *halves)
 {

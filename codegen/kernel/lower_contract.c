@@ -1,10 +1,10 @@
 /*
- * Sums of products: what products and convolutions compute, whatever the microkernel.
+ * Sums of products: the kernels of products and convolutions, independent of the microkernel.
  *
- * A convolution over one dim, of a group:
+ * A convolution over one dim, within a group:
  *
- *    axes i0: n, i1: out channels, i2: places, i3: in channels reduce, i4: taps reduce
- *    x1 read ... + step * i2 + wide * i4 - pad  where step * i2 + wide * i4 - pad < places of x
+ *    axes i0: n, i1: out channels, i2: output positions, i3: in channels reduce, i4: taps reduce
+ *    x1 read ... + step * i2 + wide * i4 - pad  where step * i2 + wide * i4 - pad < size of x
  *    each   t0 = x1 * x2, r0 = sum(t0)
  *    once   t1 = r0 + x3, y0 = t1
  */
@@ -139,7 +139,7 @@ contract_from(Contract *c, int64_t y, int64_t w)
 	c->k->operand.at[CONTRACT_W].offset = size_number(c->k->sizes, w);
 }
 
-/* A row's value once it is summed: with the bias. */
+/* Adds the bias to a sum. */
 static Ref
 with_bias(const Contract *c, Ref sum)
 {
@@ -150,7 +150,7 @@ with_bias(const Contract *c, Ref sum)
 	return c->bias ? kernel_let(c->k, lower_let(c->p, ROW_add_Tensor, dtype, add)) : sum;
 }
 
-/* The lets of what is summed, and the sum with the bias. */
+/* Adds the summed product, the sum and the bias. */
 static Ref
 summed(Contract *c)
 {
@@ -193,7 +193,7 @@ moved(Ref r, const Ref *operand, int lets)
 	return r;
 }
 
-/* Appends what follows for the value; its inputs become further operands. */
+/* Appends an epilogue to the value. Its inputs become further operands. */
 static Ref
 followed(Contract *c, const Lowered *after, int rows, Ref made)
 {
@@ -232,7 +232,7 @@ contract_end(Contract *c, const Lowered *after, int rows)
 	return c->k;
 }
 
-/* The node's epilogue, with its result and what it reads as arguments of the call. */
+/* Passes the node's epilogue: its result and its inputs become arguments of the call. */
 static void
 pass_epilogue(KernelCall *call, const Contract *c, const Node *group, const Lowered *after)
 {
@@ -252,7 +252,7 @@ contract_call(KernelCall *call, Contract *c, const Lowered *after, int rows, con
 
 	if (group) {
 		if (!lower_epilogue(c->p, group, c->n->out[0], true, &own))
-			return;                          /* the CPU's kernel has it */
+			return;                          /* the CPU's kernel has its own epilogue */
 		pass_epilogue(call, c, group, after = &own);
 	}
 	*s = (Schedule){ .inner = -1, .tile = -1, .units = size_number(c->k->sizes, call->n), .grain = call->grain,

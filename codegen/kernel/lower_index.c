@@ -1,9 +1,9 @@
 /*
- * Kernels that move elements: layouts, casts, cat, stack, repeat, pad, roll, flip, fills, writes into views, rows and
- * elements taken by index.
+ * Kernels that move elements: layouts, casts, cat, stack, repeat, pad, roll, flip, fills, writes into views, selection
+ * of rows and elements by index.
  *
- * A Region is what a launch moves: axes, the result's strides and the source's.  Elements that keep their type are
- * moved as integers of their size, so that all types of a size share a kernel.
+ * A Region describes the elements that a launch moves: axes, the result's strides and the source's.  Elements that keep
+ * their type are moved as integers of their size, so that all types of a size share a kernel.
  */
 #include "row.h"
 #include "lower.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Where a region's first element lies, in elements: the sum of at * stride. */
+/* Offset in elements of a region's first element: the sum of at * stride. */
 typedef struct Start { int n; int64_t at[RT_MAX_RANK + 1], stride[RT_MAX_RANK + 1]; } Start;
 
 typedef struct Region {
@@ -98,7 +98,7 @@ can_cast(int to, int from)
 			      !(rt_kind((RtDtype)from) == 'F' && rt_kind((RtDtype)to) == 'I' && to != RT_i64));
 }
 
-/* Sets where argument i of the last launch begins. */
+/* Sets the offset of argument i of the last launch. */
 static void
 pass_start(Row *r, int i, const Start *s, int64_t bytes)
 {
@@ -138,7 +138,7 @@ put_region(Row *r, const Region *g, int to, int from, const Value *y, const Valu
 
 /* ---- one argument ---------------------------------------------------------------------------------------------- */
 
-/* The result gets the elements of a tensor of its sizes and type. */
+/* Adds a launch that copies a tensor of the result's sizes and type into the result. */
 bool
 row_copy_layout(Row *r, const RtTensor *x, const Value *from)
 {
@@ -153,7 +153,7 @@ same_dims(const RtTensor *a, const RtTensor *b)
 	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
 }
 
-/* contiguous, clone, reshape that has to copy: the elements in their order. */
+/* contiguous, clone, and reshape if it must copy. */
 bool
 row_copy(Row *r)
 {
@@ -191,7 +191,7 @@ row_may_be_one(const Row *r, const Value *from)
 	return (!r->p->bare && x && y && x->home == HOME_INPUT && y->home == HOME_INPUT) || known_attributes_meet(r->n);
 }
 
-/* copy_: into a tensor that others see, too.  The source may be broadcast, but not lie in the same memory. */
+/* copy_, into a tensor that may have other views. The source may be broadcast, but must not share its memory. */
 bool
 row_copy_into(Row *r)
 {
@@ -214,7 +214,7 @@ row_copy_into(Row *r)
 	return put_region(r, &g, y->dtype, x->dtype, row_arg(r, "self"), row_arg(r, name));
 }
 
-/* The dim for a number that may count from the end; -1: there is none. */
+/* Returns the dim for a number that may count from the end. -1 if there is none. */
 static int
 dim_of(int64_t d, int ndim)
 {
@@ -222,7 +222,7 @@ dim_of(int64_t d, int ndim)
 	return d >= 0 && d < ndim ? (int)d : -1;
 }
 
-/* Each rolled dim gives two regions. */
+/* roll. Each rolled dim splits a region in two. */
 bool
 row_roll(Row *r)
 {
@@ -308,8 +308,8 @@ row_repeat(Row *r)
 
 /* ---- fills ----------------------------------------------------------------------------------------------------- */
 
-/* Can the dtype hold the number?  Where it cannot, the runtime's kernel raises.  Of int64 only numbers for which a
- * double is exact. */
+/* Can the dtype hold the number? If not, the runtime's kernel raises. For int64, only numbers that are exact as doubles
+ * are accepted. */
 static bool
 holds(int dtype, double x)
 {
@@ -331,7 +331,7 @@ holds(int dtype, double x)
 	}
 }
 
-/* All of a dense result. */
+/* Fills a dense result with x. */
 static bool
 fill(Row *r, double x)
 {
@@ -350,7 +350,7 @@ fill(Row *r, double x)
 	return row_kernel(r, k, (const Value *const[]){ r->n->out[0] }, 1);
 }
 
-/* zeros, ones, full and their likes, scalar_tensor */
+/* zeros, ones, full, their _like variants, scalar_tensor */
 bool
 row_fill(Row *r)
 {
@@ -388,7 +388,8 @@ edge_of(const Row *r)
 	return EDGE_NONE;
 }
 
-/* The source of the first of n padded elements before or behind a dim, and the step to the next one's. */
+/* Returns the index of the source of the first of n padded elements before or behind a dim. *step: its increment for
+ * the next element. */
 static int64_t
 edge_source(Edge edge, int64_t size, int64_t n, bool behind, int *step)
 {
@@ -400,7 +401,7 @@ edge_source(Edge edge, int64_t size, int64_t n, bool behind, int *step)
 	}
 }
 
-/* The part of a padded result that is filled already: its dims, and how far it begins behind the result. */
+/* The part of a padded result that is already filled: its dims, and its start in the result. */
 typedef struct Padded { int64_t dims[RT_MAX_RANK], before[RT_MAX_RANK]; } Padded;
 
 static void
@@ -471,7 +472,7 @@ pad_by_edges(Row *r, Edge edge)
 	return true;
 }
 
-/* Is the padding a constant, and not elements of the input? */
+/* Is the padding a constant, not elements of the input? */
 static bool
 pads_by_number(const Row *r)
 {
@@ -541,7 +542,7 @@ are_alike(const Row *r, const Node *list)
 	return true;
 }
 
-/* Do elements of few operands, `step` apart in the result, share its cache lines, as pairs that a stack makes? */
+/* Do elements of few operands, `step` apart in the result, share cache lines, like the pairs that a stack makes? */
 static bool
 share_lines(const RtTensor *x, int operands, const int64_t *to, int64_t step)
 {
@@ -553,7 +554,7 @@ share_lines(const RtTensor *x, int operands, const int64_t *to, int64_t step)
 	return any && operands <= OPERANDS && step * rt_dtypes[x->dtype].bytes < LINE;
 }
 
-/* As copy_alike, in one pass over the result: each operand has an address of its own, and a store. */
+/* Does the same as copy_alike in one pass over the result. Each operand has its own address and store. */
 static bool
 interleave(Row *r, const Node *list, const int64_t *to, int64_t step)
 {
@@ -573,8 +574,8 @@ interleave(Row *r, const Node *list, const int64_t *to, int64_t step)
 	return row_kernel(r, k, value, 2 * list->nin);
 }
 
-/* Copies operands of one geometry, `step` elements apart in the result, in one launch. to: the result's strides, over
- * an operand's dims.  False: they differ, or copying them one by one is faster. */
+/* Copies operands of equal geometry, `step` elements apart in the result, in one launch. to: the result's strides over
+ * an operand's dims. Returns false if they differ or if copying them one by one is faster. */
 static bool
 copy_alike(Row *r, const Node *list, const int64_t *to, int64_t step)
 {
@@ -600,14 +601,14 @@ copy_alike(Row *r, const Node *list, const int64_t *to, int64_t step)
 	kernel_strided(k, ACCESS_READ, lower_carrier(first->dtype), g.from);
 	kernel_store(k, 0, ref_operand(1));
 	if (r->p->gpu || plan_choice(r->p, kernel_schedule(k, TILE_IF_LONG, kernel_inner(k)).tile >= 0))
-		return false;                            /* one by one; on the GPU a launch has no table of addresses */
+		return false;                            /* copy one by one; GPU launches have no table of addresses */
 	k->operand.at[1].along = 0;
 	value[0] = r->n->out[0];
 	memcpy(value + 1, list->in, (size_t)list->nin * sizeof *value);
 	return row_kernel(r, k, value, list->nin + 1);
 }
 
-/* Does x lie in y's memory, from element `at` on? */
+/* Is x stored in y's memory, from element `at` on? */
 static bool
 is_there(const RtTensor *x, const RtTensor *y, int64_t at)
 {
@@ -615,7 +616,8 @@ is_there(const RtTensor *x, const RtTensor *y, int64_t at)
 	       !memcmp(x->strides, y->strides, (size_t)x->ndim * sizeof *x->strides);
 }
 
-/* Concatenates operands of one geometry in one launch.  False: they differ, or copying them one by one is faster. */
+/* Concatenates operands of equal geometry in one launch. Returns false if they differ or if copying them one by one is
+ * faster. */
 static bool
 cat_alike(Row *r, const Node *list, int64_t dim)
 {
@@ -694,15 +696,15 @@ row_stack(Row *r)
 
 /* ---- by index -------------------------------------------------------------------------------------------------- */
 
-typedef struct Taken {           /* indices, and the tensor that they are applied to */
+typedef struct Taken {           /* Index tensors, and the tensor x that they select from. */
 	const Value *x, *index[KERNEL_GATHERS];
-	int  n, dim[KERNEL_GATHERS];     /* of x, along which they lie */
-	bool wraps;              /* indices may be negative */
-	/* By dim of the result: strides of x (0 along the indices' dims), and of each index. */
+	int  n, dim[KERNEL_GATHERS];     /* number of indices; dims of x that they select along */
+	bool wraps;              /* whether indices may be negative */
+	/* By dim of the result: strides of x (0 along the indices' dims), and strides of each index. */
 	int64_t from[RT_MAX_RANK], by[KERNEL_GATHERS][RT_MAX_RANK];
 } Taken;
 
-/* Are elements of x moved, by ints? */
+/* Can elements of x be moved, and are the indices ints? */
 static bool
 can_take(const Row *r, const Taken *t)
 {
@@ -717,7 +719,7 @@ can_take(const Row *r, const Taken *t)
 	return x->dtype == y->dtype && lower_carrier(y->dtype) != RT_NDTYPE && rt_numel(y);
 }
 
-/* An index out of range sets the flag; the generic kernel then raises. */
+/* Adds the launch. An index out of range sets its flag, and the generic kernel then raises. */
 static bool
 take(Row *r, const Taken *t)
 {
@@ -747,7 +749,8 @@ take(Row *r, const Taken *t)
 	return true;
 }
 
-/* Strides of index i over the result's dims [first, first + rank), over which it is broadcast; false: it is not. */
+/* Sets strides of index i over the result's dims [first, first + rank), to which it is broadcast. Returns false if it
+ * cannot be. */
 static bool
 index_strides(const Row *r, Taken *t, int i, int first, int rank)
 {
@@ -763,8 +766,8 @@ index_strides(const Row *r, Taken *t, int i, int first, int rank)
 	return true;
 }
 
-/* The result's dims from the first index's dim on, or, where other dims lie between the indices', from 0 on, go over
- * the indices, which are broadcast, in the place of x's dims. */
+/* Selects by indices, which are broadcast together. Their dims replace x's indexed dims at the first of these. If other
+ * dims are between the indexed ones, they come first in the result. */
 static bool
 take_slices(Row *r, Taken *t)
 {
@@ -823,7 +826,7 @@ row_index_select(Row *r)
 	return take_by_one(r, "self", "index", (int)dim);
 }
 
-/* x[:, i, j]: the other dims are taken whole. */
+/* x[:, i, j]: dims without an index are copied whole. */
 bool
 row_index(Row *r)
 {
@@ -841,7 +844,7 @@ row_index(Row *r)
 	return t.n && t.x && take_slices(r, &t);
 }
 
-/* Every element of the result has an index of its own along dim. */
+/* gather: every element of the result has its own index along dim. */
 bool
 row_gather(Row *r)
 {

@@ -1,24 +1,25 @@
 /*
- * Pointwise rows, and groups of them: axes are the result's dims, operands are broadcast, each row is a let.
+ * Pointwise rows and groups of them.  Axes are the result's dims, operands are broadcast, and each row is a let.
  *
- * A complex tensor is two operands, of its real and its imaginary parts, and a row of such some lets (lower_pair.c).  A
- * complex result lies along one more axis, of 2, which is unrolled: the one part is stored at 0, the other at 1.
+ * A complex tensor becomes two operands, its real and its imaginary parts, and a complex row several lets
+ * (lower_pair.c).  A complex result has one more axis of extent 2, which is unrolled: the real part is at 0, the
+ * imaginary part at 1.
  */
 #include "lower.h"
 
 #include <string.h>
 
-enum { MOST_OPERANDS = 48 };             /* addresses that a launch passes */
+enum { MOST_OPERANDS = 48 };             /* most addresses that a launch passes */
 
 typedef struct MapLowering {
 	Plan   *p;
 	const Node *node;
-	Graph  *sub;             /* the group's graph, or null: the node alone */
-	KnownTable *known;       /* of the values inside */
+	Graph  *sub;             /* graph of the group; null for a single node */
+	KnownTable *known;       /* known values inside the group */
 	Kernel *k;
 	Lowered *out;
-	int     axis[KERNEL_AXES];       /* the kernel's, by dim of the result */
-	Map     refs;            /* value id inside -> Pair */
+	int     axis[KERNEL_AXES];       /* by dim of the result: axis of the kernel */
+	Map     refs;            /* value id inside the group -> Pair */
 } MapLowering;
 
 /* ---- values inside --------------------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ set_ref(MapLowering *m, const Value *v, Pair r)
 	map_put(&m->refs, key_of(m, v), kept);
 }
 
-/* The value at a point; false: it has none in C. */
+/* Sets *r to the value at a point. Returns false if it has no C. */
 static bool
 ref_of(MapLowering *m, const Value *v, Pair *r)
 {
@@ -61,7 +62,7 @@ ref_of(MapLowering *m, const Value *v, Pair *r)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-/* An argument as rt_map_types takes it: of an unknown number only the kind counts. */
+/* Returns an example of an argument for rt_map_types. For an unknown number only its kind matters. */
 static IValue
 sample_of(MapLowering *m, const Value *v)
 {
@@ -77,7 +78,7 @@ sample_of(MapLowering *m, const Value *v)
 	}
 }
 
-/* The types that a pointwise row computes in; false: it has no C. */
+/* Sets the types in which a pointwise row computes. Returns false if it has no C. */
 static bool
 row_types(MapLowering *m, const Node *n, const RtMapArg *arg, int narg, RtMapTypes *types)
 {
@@ -125,7 +126,7 @@ lower_rows(MapLowering *m)
 	return true;
 }
 
-/* "add, relu" */
+/* Returns the operators' names: "add, relu". */
 static const char *
 describe(MapLowering *m)
 {
@@ -148,7 +149,8 @@ is_complex(const RtTensor *t)
 	return rt_dtypes[t->dtype].category == 'C';
 }
 
-/* t as an operand over the result's dims, with stride 0 where it is broadcast; of complex numbers the real parts. */
+/* Returns t as an operand over the result's dims, with stride 0 along broadcast dims. Complex tensors: the real
+ * parts. */
 static Operand
 broadcast(MapLowering *m, const RtTensor *t, const RtTensor *result, Access access)
 {
@@ -173,7 +175,7 @@ add_operand(MapLowering *m, const Value *v, Operand o)
 	return true;
 }
 
-/* The group's value for the node's input i. */
+/* Returns the group's value for the node's input i. */
 static const Value *
 inside(const MapLowering *m, int i)
 {
@@ -202,7 +204,7 @@ add_results(MapLowering *m)
 	return true;
 }
 
-/* A tensor of the call, or a number. */
+/* Returns an operand for a tensor or number argument. */
 static Operand
 argument(MapLowering *m, const Value *v, const Value *made)
 {
@@ -213,7 +215,7 @@ argument(MapLowering *m, const Value *v, const Value *made)
 	return broadcast(m, t, plan_tensor(m->p, m->node->out[0]), v == made ? ACCESS_MADE : ACCESS_READ);
 }
 
-/* Adds one, if it is not there; its value is *r. */
+/* Adds an operand for a value unless there is one. Sets *r to its value. */
 static bool
 add_argument(MapLowering *m, const Value *v, const Value *made, Pair *r)
 {
@@ -279,7 +281,7 @@ begin_in(Plan *p, const Node *n, Lowered *out)
 	return m;
 }
 
-/* With a kernel of its own. */
+/* Begins to lower a node to its own kernel. */
 static MapLowering
 begin(Plan *p, const Node *n, Lowered *out)
 {
@@ -291,7 +293,7 @@ begin(Plan *p, const Node *n, Lowered *out)
 	return m;
 }
 
-/* The value of output i, which is complex or not as its tensor: along the last axis one part, then the other. */
+/* Sets *r to the value to store in output i. A complex output has both parts along the last axis. */
 static bool
 stored(MapLowering *m, int i, Ref *r)
 {

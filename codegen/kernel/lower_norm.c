@@ -1,11 +1,11 @@
 /*
- * Softmax and normalisation: stages over the rows that are normalised.
+ * Softmax and normalization, as stages over the normalized rows.
  *
- * Arithmetic is in float, for doubles in double; partial sums of floats are added in double, and values computed once
- * for a row are in double.  A softmax stores its exponentials in the result when they are not rounded there.
+ * Arithmetic is in float, or in double for doubles.  Partial sums of floats are joined in double, and values computed
+ * once for a row are in double.  A softmax stores its exponentials in the result if they are not rounded there.
  *
- * Squares of large floats would overflow.  Normalisations around a mean scale elements by a power of two before they
- * square them, as small a one as the eps that is added to the variance allows.
+ * Squares of large floats would overflow.  So normalizations around a mean scale elements by a power of two before they
+ * square them.  The power is as small as the eps that is added to the variance allows.
  */
 #include "row.h"
 #include "lower.h"
@@ -26,7 +26,7 @@ computed_in(const RtTensor *y)
 	return y->dtype == RT_f64 ? RT_f64 : RT_f32;
 }
 
-/* The dim that an argument names; false: it names none. */
+/* Sets *dim to the dim that the argument names. Returns false if it names none. */
 static bool
 find_dim(const Row *r, int ndim, int64_t *dim)
 {
@@ -38,7 +38,7 @@ find_dim(const Row *r, int ndim, int64_t *dim)
 
 /* ---- softmax --------------------------------------------------------------------------------------------------- */
 
-/* exp(x - most), as a value of this stage. */
+/* Adds exp(x - most) to this stage. */
 static Ref
 exponential(Rows *g, RtDtype c, Ref most)
 {
@@ -74,7 +74,7 @@ put_log_softmax(Rows *g, RtDtype c, Ref most)
 	kernel_store(g->k, 0, x);
 }
 
-/* Do a few rows lie side by side in x, of which a vector is mostly empty, where those of y are consecutive? */
+/* Are a few rows side by side in x, so that a vector of them is mostly empty, while y's rows are consecutive? */
 static bool
 is_turned(const RtTensor *x, const RtTensor *y, int64_t dim)
 {
@@ -102,7 +102,7 @@ row_softmax(Row *r)
 	if (!r->p->gpu && plan_choice(r->p, is_turned(x, y, dim))) {
 		if (!row_copy_layout(r, x, from))
 			return false;
-		x = y;                   /* in place: a point is read before it is stored */
+		x = y;                   /* computed in place: a point is read before it is stored */
 		from = r->n->out[0];
 	}
 	c = computed_in(y);
@@ -126,13 +126,13 @@ row_softmax(Row *r)
 typedef struct Norm {
 	Rows    g;
 	const RtTensor *x, *y;
-	int64_t wstride[KERNEL_AXES];    /* of weight and bias, of `channels` elements, along the dims */
+	int64_t wstride[KERNEL_AXES];    /* strides of weight and bias along the dims; both have `channels` elements */
 	int64_t channels;
 	RtDtype c;
 	double  eps;
 	double  small;           /* factor of elements before they are squared */
 	const int64_t *xs;       /* strides of x along the dims */
-	Ref     w, b;            /* none: 1, 0 */
+	Ref     w, b;            /* weight and bias; REF_NONE means 1 and 0 */
 } Norm;
 
 /* The largest relative error of a variance and its eps that comes from squares too small for a normal float: 2^-22. */
@@ -148,7 +148,8 @@ small_factor(RtDtype dtype, double eps)
 	return dtype == RT_f64 || !(by < 1) ? 1 : exp2(ceil(log2(by)));
 }
 
-/* An optional tensor of n consecutive floats; *ref: none when it is absent.  False: another tensor. */
+/* Adds an optional tensor of `channels` consecutive floats. Sets *ref to REF_NONE if it is absent. Returns false if the
+ * tensor does not fit. */
 static bool
 add_weight(Norm *m, const char *name, Ref *ref)
 {
@@ -163,7 +164,7 @@ add_weight(Norm *m, const char *name, Ref *ref)
 	return true;
 }
 
-/* The further results of a native_ operator, mean and scale of each row; normalised dims have size 1 in them. */
+/* Adds the further results of a native_ operator: mean and scale of each row. Normalized dims have size 1 in them. */
 static bool
 add_saved(Norm *m)
 {
@@ -183,7 +184,7 @@ add_saved(Norm *m)
 	return true;
 }
 
-/* Makes the kernel and its operands, once dims and eps are set; xs, ys: strides along the dims. */
+/* Makes the kernel and its operands, after dims and eps are set. xs, ys: strides along the dims. */
 static bool
 begin(Norm *m, const char *name, const int64_t *xs, const int64_t *ys)
 {
@@ -198,7 +199,7 @@ begin(Norm *m, const char *name, const int64_t *xs, const int64_t *ys)
 	return add_weight(m, "weight", &m->w) && add_weight(m, "bias", &m->b);
 }
 
-/* Reads input, result and eps; false: there is no form for them. */
+/* Reads input, result and eps. Returns false if there is no form for them. */
 static bool
 take_arguments(Norm *m, Row *r)
 {
@@ -234,7 +235,7 @@ scale_of(Norm *m, Ref squares, Ref n)
 	return rows_let(&m->g, ROW_rsqrt, rows_types(RT_f64, m->c), x, x, x);
 }
 
-/* x * small: as an operand of a difference, which compilers contract. */
+/* Adds x * small. It is an operand of a difference, so compilers contract both to a fused multiply-add. */
 static Ref
 shrunk(Norm *m, Ref x)
 {
@@ -247,7 +248,7 @@ square(Norm *m, Ref x)
 	return rows_join(&m->g, "sum", RT_f64, m->c, rows_let2(&m->g, ROW_mul_Tensor, m->c, x, x));
 }
 
-/* An operand: the first element of each row. */
+/* Adds an operand: the first element of each row. */
 static Ref
 first_of(Norm *m)
 {
@@ -258,8 +259,8 @@ first_of(Norm *m)
 	return ref_operand(rows_operand(&m->g, ACCESS_READ, (RtDtype)m->x->dtype, stride, row_arg(m->g.r, "input")));
 }
 
-/* The mean, as the first element and the mean distance from it, so that equal elements have exactly their value; then
- * the mean of squares around it. */
+/* Computes the mean as the first element plus the mean distance from it, so that equal elements have exactly this mean.
+ * Then computes the mean of squares around it. */
 static bool
 finish(Norm *m)
 {
@@ -285,8 +286,8 @@ finish(Norm *m)
 	return rows_finish(&m->g);
 }
 
-/* An rms norm: squares are taken around 0, and no mean comes off.  They are not scaled, which would cost a seventh of
- * the time: above 1e19 they overflow, as PyTorch's do. */
+/* Completes an rms norm: squares are around 0, and no mean is subtracted. They are not scaled, which would cost a
+ * seventh of the time. Above 1e19 they overflow, as PyTorch's do. */
 static bool
 finish_uncentered(Norm *m)
 {
@@ -325,7 +326,7 @@ row_layer_norm(Row *r)
 	return uncentered ? finish_uncentered(&m) : finish(&m);
 }
 
-/* Sets dims to the input's, with channels split in groups of `each`. */
+/* Sets dims to the input's, with channels split into groups of `each`. */
 static void
 split_channels(const RtTensor *t, int64_t each, int64_t *out, const int64_t *from, bool strides)
 {
@@ -336,7 +337,7 @@ split_channels(const RtTensor *t, int64_t each, int64_t *out, const int64_t *fro
 		out[i + 1] = from[i];
 }
 
-/* group_norm, native_group_norm, instance_norm by its input's own moments */
+/* group_norm, native_group_norm, instance_norm without running statistics */
 bool
 row_group_norm(Row *r)
 {
@@ -365,7 +366,7 @@ row_group_norm(Row *r)
 	return begin(&m, "group_norm", xs, ys) && finish(&m);
 }
 
-/* In evaluation: by the running mean and variance of each channel. */
+/* Batch norm in evaluation mode, by the running mean and variance of each channel. */
 bool
 row_batch_norm(Row *r)
 {

@@ -1,8 +1,7 @@
 /*
- * Pointwise rows as lets; those of complex numbers as pairs of real ones, each of which is made by rows of real ones.
- *
- * The formulas are those of PyTorch and of the eager kernels: a real number is a complex one there, too, and its zero
- * takes part in products, so that what infinite numbers become is the same.
+ * Lowers pointwise rows to lets. Complex rows become pairs of real values, computed by real rows. The formulas are
+ * those of PyTorch and of the eager kernels. A real number is a complex one there, too, and its zero imaginary part
+ * takes part in products. So infinite numbers give the same results.
  */
 #include "lower.h"
 
@@ -61,7 +60,7 @@ let1(Pairs *g, OpRow row, Ref a)
 static Ref
 let2(Pairs *g, OpRow row, Ref a, Ref b)
 {
-	return let(g, row, a, b, ref_number(rt_int(1)));         /* of sums alpha */
+	return let(g, row, a, b, ref_number(rt_int(1)));         /* alpha of sums */
 }
 
 static Ref
@@ -76,7 +75,7 @@ either(Pairs *g, Ref is, Ref a, Ref b)
 	return let(g, ROW_where_self, is, a, b);
 }
 
-/* By parts: sums, differences */
+/* Computes each part separately: sums, differences. */
 static Pair
 by_parts(Pairs *g, OpRow row, Pair a, Pair b)
 {
@@ -90,7 +89,7 @@ product(Pairs *g, Pair a, Pair b)
 		       let2(g, ROW_add_Tensor, times(g, a.re, b.im), times(g, a.im, b.re)) };
 }
 
-/* Smith's: both are divided by the larger part of b. */
+/* Divides by Smith's method: both operands are first divided by the larger part of b. */
 static Pair
 quotient(Pairs *g, Pair a, Pair b)
 {
@@ -106,8 +105,8 @@ quotient(Pairs *g, Pair a, Pair b)
 	return (Pair){ let2(g, ROW_div_Tensor, re, by), let2(g, ROW_div_Tensor, im, by) };
 }
 
-/* By the root of exp(a.re), which is finite where that times a small sine is.  As of C: an angle of 0 keeps it; one
- * that is infinite or NaN leaves zero, and infinite size, as they are. */
+/* Computes exp(a) with the root of exp(a.re), which stays finite when exp(a.re) times a small sine does. As in C: an
+ * angle of 0 stays 0. If the angle is infinite or NaN, results of size zero or infinity stay as they are. */
 static Pair
 exponential(Pairs *g, Pair a)
 {

@@ -4,7 +4,7 @@
 #include "row.h"
 #include "lower.h"
 
-/* A number argument, or `otherwise` where it is None; false: it is not known. */
+/* Reads a number argument, or `otherwise` if it is None. Returns false if it is not known. */
 static bool
 number_or(const Row *r, const char *name, double otherwise, double *x)
 {
@@ -12,7 +12,7 @@ number_or(const Row *r, const char *name, double otherwise, double *x)
 	return !row_arg(r, name) || row_double(r, name, x);
 }
 
-/* start + place * step, in integers if `whole`, else in double. */
+/* Adds start + index * step, in integers if `whole`, else in double. */
 static Ref
 counted(Rows *g, double start, double step, bool whole)
 {
@@ -57,7 +57,7 @@ row_arange(Row *r)
 	return rows_finish(&g);
 }
 
-/* The elements of each matrix where 0 <= sign * (column - row - diagonal); zero elsewhere. */
+/* Copies the elements of each matrix where 0 <= sign * (column - row - diagonal), and stores zero elsewhere. */
 static bool
 triangle(Row *r, int sign)
 {

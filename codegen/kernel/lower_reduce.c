@@ -1,15 +1,15 @@
 /*
- * Reductions over dims: sums, products, extremes with and without places, logic, norms, variances, logsumexp.
+ * Reductions over dims: sums, products, extremes with and without indices, logic, norms, variances, logsumexp.
  *
- * Axes are the dims that stay, then those that are reduced.  Sums of floats are in float within parts, whose sums are
- * added in double; other sums are in double and int64.  What follows a row's sum is computed once for the row.
+ * The axes are the kept dims, then the reduced ones.  Sums of floats are in float within parts, whose sums are added in
+ * double.  Other sums are in double or int64.  Work on a row's sum is done once for the row.
  */
 #include "row.h"
 #include "lower.h"
 
 #include <string.h>
 
-/* ---- what is reduced --------------------------------------------------------------------------------------------- */
+/* ---- dims and operands ------------------------------------------------------------------------------------------- */
 
 static bool
 is_kind(const RtTensor *t, const char *categories)
@@ -23,7 +23,7 @@ self_of(const Rows *g)
 	return row_tensor(g->r, "self");
 }
 
-/* The dims that the argument `dim` names; false: it is not known, or names none of x's. */
+/* Reads the dims that the argument `dim` names. Returns false if it is not known or names no dim of x. */
 static bool
 find_dims(Rows *g, const RtTensor *x)
 {
@@ -73,7 +73,7 @@ add_results(Rows *g)
 	return true;
 }
 
-/* What is reduced: an operand, or what a group makes of other operands. */
+/* Adds the reduced tensor: an operand, or the result of a prologue. */
 static bool
 add_self(Rows *g, const RtTensor *x)
 {
@@ -85,7 +85,7 @@ add_self(Rows *g, const RtTensor *x)
 	return true;
 }
 
-/* A kernel with its axes, results and self. */
+/* Makes a kernel with its axes, results and self. */
 static bool
 begin(Rows *g, Row *r, const char *name)
 {
@@ -109,9 +109,10 @@ is_some(Rows *g, Ref x)
 
 /* ---- sums and products ----------------------------------------------------------------------------------------- */
 
-enum { FEW = 16 };               /* at most so many elements are summed in double from the start */
+enum { FEW = 16 };               /* most elements that are summed in double from the start */
 
-/* The type that elements are cast to and joined in; RT_NDTYPE: none, since the cast would round each element. */
+/* Returns the dtype to which elements are cast and in which they are folded. RT_NDTYPE if there is none, because the
+ * cast would round each element. */
 static RtDtype
 summed_as(const RtTensor *x, const RtTensor *y)
 {
@@ -164,7 +165,7 @@ row_sum(Row *r)
 	return rows_finish(&g);
 }
 
-/* count_nonzero: how many elements are not 0. */
+/* count_nonzero */
 bool
 row_count(Row *r)
 {
@@ -211,7 +212,7 @@ compared_as(const RtTensor *x)
 	return x->dtype == RT_i64 ? RT_i64 : RT_i32;
 }
 
-/* amax, amin, max, min of all; aminmax */
+/* amax, amin; max and min over all dims; aminmax */
 bool
 row_extreme(Row *r)
 {
@@ -233,7 +234,7 @@ row_extreme(Row *r)
 	return rows_finish(&g);
 }
 
-/* max and min over a dim, with places; argmax, argmin. */
+/* max and min over a dim, with indices; argmax, argmin. */
 bool
 row_arg_extreme(Row *r)
 {
@@ -265,7 +266,8 @@ power(Rows *g, RtDtype type, Ref x, double p)
 	return rows_let(g, ROW_pow_Tensor_Scalar, rows_types(type, type), x, ref_number(rt_double(p)), x);
 }
 
-/* norm, linalg_vector_norm: powers in float but for doubles, as too large ones are infinite; their sum in double. */
+/* norm, linalg_vector_norm. Powers are in float, except for doubles, because powers that overflow are infinite in
+ * PyTorch, too. Their sum is in double. */
 bool
 row_norm(Row *r)
 {
@@ -299,7 +301,7 @@ row_norm(Row *r)
 	return rows_finish(&g);
 }
 
-/* The correction, which is subtracted from the number of elements; 1 by default. */
+/* Reads the correction, which is subtracted from the number of elements. It is 1 by default. */
 static bool
 find_correction(const Row *r, int64_t *correction)
 {
@@ -313,7 +315,7 @@ find_correction(const Row *r, int64_t *correction)
 	return x == (double)*correction;
 }
 
-/* NaN where the mean is infinite, as Welford's is unless nothing comes after infinity. */
+/* Returns NaN if the mean is infinite. Welford's algorithm does so unless nothing comes after the infinity. */
 static Ref
 welford_mean(Rows *g, Ref mean)
 {
@@ -322,7 +324,7 @@ welford_mean(Rows *g, Ref mean)
 	return rows_let2(g, ROW_add_Tensor, RT_f64, mean, zero);
 }
 
-/* var, std, var_mean, std_mean: in double, the mean first */
+/* var, std, var_mean, std_mean: in double; the mean is computed first */
 bool
 row_variance(Row *r)
 {
@@ -349,7 +351,7 @@ row_variance(Row *r)
 	return rows_finish(&g);
 }
 
-/* The maximum, then the sum of exponentials relative to it; an infinite maximum is not subtracted. */
+/* logsumexp: the maximum, then the sum of exponentials relative to it. An infinite maximum is not subtracted. */
 bool
 row_logsumexp(Row *r)
 {

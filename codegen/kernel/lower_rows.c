@@ -1,5 +1,5 @@
 /*
- * Common to kernels that reduce: axes of dims, operands, pointwise steps.
+ * Shared code of reductions: axes of dims, operands, pointwise steps.
  */
 #include "row.h"
 #include "lower.h"
@@ -8,7 +8,7 @@
 
 /* ---- axes and operands ------------------------------------------------------------------------------------------- */
 
-/* The kernel's axis of a dim. */
+/* Returns the kernel's axis of a dim. */
 static int
 axis_of(const Rows *g, int dim)
 {

@@ -17,17 +17,17 @@ typedef enum Joining { PUT, ADD, MULTIPLY, GREATEST, LEAST } Joining;
 typedef struct Segments {
 	bool in_place;
 	Joining how;
-	const Value *source;     /* null: the source is a number */
-	double  number, factor;  /* of index_add: the source's factor */
-	bool    wraps;           /* indices may count from the end */
-	bool    fresh;           /* the old values are not included */
-	bool    narrow;          /* indices may be int32 */
+	const Value *source;     /* tensor source; null if the source is a number */
+	double  number, factor;  /* numeric source; factor of the source in index_add */
+	bool    wraps;           /* whether indices may count from the end */
+	bool    fresh;           /* whether the old values are excluded */
+	bool    narrow;          /* whether indices may be int32 */
 	const Value *index;
-	/* The part of the source that is used, and strides over it: of the target (along dim: of a place there), the
-	 * index, the source. */
+	/* The used part of the source, and strides over it: of the target (along dim: of a position there), the index
+	 * and the source. */
 	int     ndim, dim;
 	int64_t dims[RT_MAX_RANK], to[RT_MAX_RANK], by[RT_MAX_RANK], from[RT_MAX_RANK];
-	int64_t limit;           /* of the target along dim */
+	int64_t limit;           /* size of the target along dim */
 } Segments;
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ target(const Row *r, const Segments *s)
 	return s->in_place ? row_tensor(r, "self") : row_result(r, 0);
 }
 
-/* A kernel over the part; operand 0 is stored to, operand 1 is the index. */
+/* Makes a kernel over the used part. Operand 0 is stored to, operand 1 is the index. */
 static Kernel *
 begin(const Row *r, const Segments *s, const char *name, Access access, RtDtype dtype)
 {
@@ -72,7 +72,7 @@ check_indices(Row *r, const Segments *s)
 	return finish(r, s, begin(r, s, "check", ACCESS_READ, (RtDtype)target(r, s)->dtype));
 }
 
-/* A number as a value of dtype; false: the dtype cannot hold it. */
+/* Converts a number to a value of dtype. Returns false if the dtype cannot hold it. */
 static bool
 number_ref(double x, int dtype, Ref *to)
 {
@@ -89,7 +89,7 @@ number_ref(double x, int dtype, Ref *to)
 	return element_type((RtDtype)dtype);
 }
 
-/* The neutral element: combined with x it gives x. */
+/* Returns the neutral element: combined with x, it gives x. */
 static Ref
 neutral(Joining how, int dtype)
 {
@@ -105,7 +105,7 @@ neutral(Joining how, int dtype)
 	return ref_number(rt_int(how == LEAST ? most : least));
 }
 
-/* The value stored: the source, or the old value combined with it. */
+/* Sets *to to the value to store: the source, or the old value combined with it. */
 static bool
 joined(Row *r, const Segments *s, Kernel *k, int dtype, Ref from, Ref *to)
 {
@@ -156,7 +156,7 @@ store_neutral(Row *r, const Segments *s)
 	return finish(r, s, k);
 }
 
-/* ---- what may be written ----------------------------------------------------------------------------------------- */
+/* ---- checks before writing --------------------------------------------------------------------------------------- */
 
 /* May self be written in place? No other input may share its memory. */
 static bool
@@ -171,7 +171,7 @@ can_write_self(const Row *r, const Segments *s)
 	return !rt_overlaps_itself(self) && !self->storage->readonly;
 }
 
-/* Is each step rounded, where the operator rounds a sum or product of 16-bit numbers once? */
+/* Would each step be rounded, although the operator rounds a sum or product of 16-bit numbers only once? */
 static bool
 rounds_steps(const Segments *s, const RtTensor *y)
 {
@@ -203,7 +203,7 @@ emit_segments(Row *r, const Segments *s)
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-/* Reads self, index and dim; false: they are not tensors of known types, or self has no dims. */
+/* Reads self, index and dim. Returns false if they are not tensors of known types, or if self has no dims. */
 static bool
 begin_segments(const Row *r, Segments *s)
 {
@@ -224,7 +224,7 @@ begin_segments(const Row *r, Segments *s)
 	return true;
 }
 
-/* The source: a tensor, whose strides are not checked here, or a known number. */
+/* Reads the source: a tensor, whose strides are not checked here, or a known number. */
 static bool
 take_source(const Row *r, const char *name, Segments *s)
 {
@@ -256,7 +256,7 @@ take_joining(const Row *r, Segments *s)
 	return s->how != PUT;
 }
 
-/* scatter and its kin: an index for each element. */
+/* scatter, scatter_add, scatter_reduce: an index for each element. */
 bool
 row_scatter(Row *r)
 {
@@ -289,7 +289,7 @@ row_index_slices(Row *r)
 	const bool fills = r->n->op->lowering == LOWER_INDEX_FILL;
 	Segments s;
 
-	/* The result of a fill is not known when the dtype cannot hold the number. */
+	/* A fill has no known result if the dtype cannot hold the number. */
 	if ((fills && !row_result(r, 0)) || !begin_segments(r, &s) || !take_source(r, source, &s) ||
 	    index->ndim != 1)
 		return false;
@@ -312,7 +312,7 @@ row_index_slices(Row *r)
 
 /* ---- index_put --------------------------------------------------------------------------------------------------- */
 
-/* Strides of values, broadcast to the part's sizes; false: they do not fit. */
+/* Sets strides of values, broadcast to the part's sizes. Returns false if they do not fit. */
 static bool
 spread(const RtTensor *x, Segments *s)
 {
@@ -326,7 +326,8 @@ spread(const RtTensor *x, Segments *s)
 	return x->ndim <= s->ndim;
 }
 
-/* The index's dims [dim, dim + n) as one, along which sources come in order; false: their strides do not allow it. */
+/* Merges the index's dims [dim, dim + n), along which sources are in order. Returns false if the strides do not allow
+ * it. */
 static bool
 join_dims(Segments *s, int n)
 {
@@ -346,7 +347,7 @@ join_dims(Segments *s, int n)
 	return true;
 }
 
-/* One integer index: the result has self's dims before it, the index's, then self's others. */
+/* index_put with one integer index: the target has self's dims before it, the index's dims, then self's other dims. */
 bool
 row_index_put(Row *r)
 {

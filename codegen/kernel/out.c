@@ -1,9 +1,9 @@
 /*
  * Emitted text.
  *
- * Whatever comes from an archive reaches emitted C only through the three functions below: a name becomes an identifier
- * of our own, a string a literal without trigraphs or escapes that could end it, a comment one line that cannot end
- * early.  Other characters are left only if they are printable ASCII.
+ * Text from an archive reaches emitted C only through out_name, out_string and out_comment.  A name becomes an
+ * identifier with our prefix.  A string becomes a literal without trigraphs or escapes that could end it.  A comment
+ * becomes one line that cannot end early.  Characters other than printable ASCII are replaced.
  */
 #include "kernel.h"
 
@@ -52,7 +52,7 @@ out_close(Out *o)
 	out_line(o, "}");
 }
 
-/* Comment text: one line, printable ASCII, neither end nor begin of a comment, no backslash, no trigraph. */
+/* Writes comment text: one line of printable ASCII, without comment delimiters, backslashes and trigraphs. */
 void
 out_comment(Buf *b, const char *text, int64_t n)
 {
@@ -80,7 +80,8 @@ out_bytes(Buf *b, const char *text, int64_t n)
 	buf_puts(b, " 0\n}");
 }
 
-/* A C string literal of n bytes, quotes included; a longer one than compilers must take is an array of numbers. */
+/* Writes a C string literal of n bytes with its quotes. One that is longer than compilers must accept becomes an array
+ * of numbers. */
 void
 out_string(Buf *b, const char *text, int64_t n)
 {
@@ -123,7 +124,7 @@ out_json(Buf *b, const char *text)
 	buf_puts(b, "\"");
 }
 
-/* A readable identifier: a prefix of ours, then letters, digits and _ of the text's last part. */
+/* Returns a readable identifier: our prefix, then letters, digits and _ of the text's last part. */
 const char *
 out_name(Arena *a, const char *prefix, const char *text)
 {

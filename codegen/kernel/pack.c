@@ -1,8 +1,8 @@
 /*
  * Weights in the form that kernels read (rt/ops/vblock.h): panels of columns, transformed filters, padded vectors.
  *
- * A panel has `width` columns side by side: [panel][tap][k][column].  This is a permutation, so the original is not
- * stored as well: if the packed parts cover a storage of the model, the program unpacks it when generic code reads it.
+ * A panel has `width` columns side by side: [panel][tap][k][column].  This is a permutation.  If the packed parts cover
+ * a storage of the model, the original is not stored, and the program unpacks it when generic code reads it.
  * Specializations share packed weights.
  */
 #include "kernel.h"
@@ -14,16 +14,16 @@ typedef double WinoWide;
 #include "../../rt/ops/vfilter.h"
 #include "../../rt/ops/vint8.h"
 
-enum { BLOCK = 16 };             /* of k: a cache line of each column is read at once */
+enum { BLOCK = 16 };             /* block along k: a cache line of each column */
 
-/* Is the last unit of work of n columns filled up with empty ones?  VC_IS_WHOLE of vblock.h. */
+/* Is the last unit of work of n columns filled up with empty columns? As VC_IS_WHOLE of vblock.h. */
 static bool
 is_whole(const Emit *e, int64_t n)
 {
 	return n > 0 && (e->nr - 1 - (n - 1) % e->nr) * 16 < n;
 }
 
-/* The width of the last panel: VC_UNIT_COLUMNS and, for products, VC_COLUMNS of vblock.h. */
+/* Returns the width of the last panel, as VC_UNIT_COLUMNS and, for products, VC_COLUMNS of vblock.h. */
 int64_t
 panel_last(const Emit *e, int64_t n, int vector)
 {
@@ -32,7 +32,7 @@ panel_last(const Emit *e, int64_t n, int vector)
 	return is_whole(e, n) ? e->panel : (left + vector - 1) / vector * vector;
 }
 
-/* Columns of all panels, with those that fill up the last unit of work. */
+/* Returns the columns of all panels, including empty ones of the last unit of work. */
 static int64_t
 columns_of(const Emit *e, const RtPacking *p)
 {
@@ -61,7 +61,7 @@ zeros(int64_t n)
 	return at;
 }
 
-/* The floats of the tensor's storage; of 16-bit numbers until widened_trim. */
+/* Returns the floats of the tensor's storage. If it has 16-bit numbers, they are valid until widened_trim. */
 static const float *
 data_of(Emit *e, const RtTensor *t)
 {
@@ -89,7 +89,7 @@ fill_panels(const RtPacking *p, const float *from, float *to)
 	}
 }
 
-/* The offset of group i, in floats, when so many groups share a panel; 1: each has panels of its own. */
+/* Returns the offset in floats of group i if `together` groups share a panel. 1: each group has its own panels. */
 static int64_t
 group_at(const Emit *e, const RtPacking *p, int64_t together, int64_t i)
 {
@@ -98,13 +98,14 @@ group_at(const Emit *e, const RtPacking *p, int64_t together, int64_t i)
 
 /* Panels in the weights. */
 typedef struct Panels {
-	int64_t at, n;           /* bytes from the beginning of the weights; elements */
-	int     half;            /* numbers of that dtype of 16 bits; 0: floats */
-	bool    read;            /* by kernels, as they are */
-	const char *text;        /* of floats that kernels read */
+	int64_t at, n;           /* offset in bytes in the weights; number of elements */
+	int     half;            /* 16-bit dtype of the elements; 0 for floats */
+	bool    read;            /* whether kernels read them in this form */
+	const char *text;        /* C expression for the floats that kernels read */
 } Panels;
 
-/* Adds n floats to the weights; equal ones are the same panels.  The bytes of halves may be those of another dtype. */
+/* Adds n floats to the weights. Equal floats share panels. A 16-bit copy may have the same bytes as one of another
+ * dtype. */
 static Panels *
 add_panels(Emit *e, WeightForm form, const float *all, int64_t n)
 {
@@ -122,7 +123,7 @@ add_panels(Emit *e, WeightForm form, const float *all, int64_t n)
 	return panels;
 }
 
-/* Where each group is. */
+/* Notes the offset of each group. */
 static void
 note_panels(Emit *e, const Panels *panels, const RtTensor *w, RtPacking p, int64_t groups, int64_t together)
 {
@@ -159,7 +160,8 @@ panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t grou
 	return panels;
 }
 
-/* Says that the program makes so many floats of the panels when it is opened; a C expression of where they are. */
+/* Notes that the program computes so many floats from the panels when it is opened. Returns a C expression of their
+ * address. */
 static const char *
 make(Emit *e, Panels *panels, RtMaking row, int64_t floats)
 {
@@ -206,7 +208,7 @@ transform(int tile, const RtTensor *w, int64_t n, int64_t k, double *u)
 }
 WINO_END
 
-/* [element][panel][k][width]; filters are transformed once each; where a value goes follows from its panel. */
+/* Stores transformed filters: [element][panel][k][width]. Each filter is transformed once. */
 static const char *
 store_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 {
@@ -230,7 +232,7 @@ store_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 	return add_weights(e, WEIGHT_WINOGRAD, u, elements * plane);
 }
 
-/* Winograd filters that the program makes of panels when it is opened (rt/ops/vwino.h), once for equal panels. */
+/* Notes that the program transforms the filters in panels when it is opened (rt/ops/vwino.h), once for equal panels. */
 static const char *
 make_filters(Emit *e, int tile, const RtTensor *w, const RtPacking *p)
 {
@@ -258,7 +260,7 @@ pack_finish(Emit *e)
 
 		if (!panels->read)
 			sum += e->making.at[i].alone = panels->n * (panels->half ? 2 : 4);
-		panels->read = true;                    /* they are given back once */
+		panels->read = true;                    /* so the panels' memory is freed only once */
 	}
 	return sum;
 }
@@ -278,12 +280,13 @@ pack_winograd(Emit *e, int tile, const RtTensor *w, RtPacking p)
 
 /* ---- 8-bit integers ---------------------------------------------------------------------------------------------- */
 
-/* Says that groups of w are there packed: where each run is a multiple of quads, the layout is one of RtPacking. */
+/* Notes that the weights contain groups of w in packed form. If each run is a multiple of VI_QUAD, the layout is an
+ * RtPacking. */
 static void
 note_bytes(Emit *e, const RtTensor *w, int64_t at, const ViConv *v)
 {
 	const int64_t *s = w->strides;
-	const int rows = w->ndim - 2;                    /* the dim of rows of taps */
+	const int rows = w->ndim - 2;                    /* dim of the rows of taps */
 	const bool windows = w->ndim >= 4, follow = w->ndim < 5 || s[2] == w->dims[3] * s[3];
 	RtPacking p = { .at = at, .to = w->offset, .n = (int32_t)v->oc, .k = (int32_t)v->ic,
 			.taps = (int32_t)vi_window(v), .kw = (int32_t)v->kw, .width = VI_COLUMNS, .last = VI_COLUMNS,

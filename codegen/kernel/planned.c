@@ -1,6 +1,6 @@
 /*
- * What kernels ask of a plan: which tensor a value is, where it lives, and what the samples of a dynamic specialization
- * agree on.
+ * Answers questions of kernels to a plan: which tensor a value is, where it is, and which choices the samples of a
+ * dynamic specialization share.
  */
 #include "kernel.h"
 
@@ -70,7 +70,7 @@ constant_ints(Plan *p, const Value *v, int64_t *out, int n)
 	return true;
 }
 
-/* ---- what samples agree on ----------------------------------------------------------------------------------- */
+/* ---- decisions that samples share ---------------------------------------------------------------------------- */
 
 int64_t
 plan_ceil(Plan *p, int64_t x, int64_t q)

@@ -1,5 +1,5 @@
 /*
- * What forms of operators share: arguments of a node, nests of loops, launches.
+ * Shared code of operators' forms: arguments of a node, loop nests, launches.
  */
 #include "lower.h"
 #include "row.h"
@@ -198,7 +198,7 @@ row_type(int dtype)
 	}
 }
 
-/* Parts of about 16,000 elements: less is not worth waking another thread. */
+/* Returns the grain for parts of about 16,000 elements. Smaller parts are not worth waking another thread. */
 int64_t
 row_grain(int64_t elements)
 {

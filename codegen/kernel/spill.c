@@ -1,7 +1,7 @@
 /*
- * Bytes of a program's weights while they are collected: on the heap as long as they are few, then in a file without a
- * name, so that a compile needs no memory for all of them.  The file is written to, and mapped for reading: pages that
- * were read are the system's to take back, and spill_forget gives them back at once.
+ * Collects the bytes of a program's weights: on the heap while they are few, then in an unnamed file.  So a compile
+ * does not need memory for all of them.  The file is mapped for reading.  The system may reclaim pages that were read,
+ * and spill_forget returns them at once.
  */
 #include "kernel.h"
 
@@ -14,7 +14,7 @@
 
 enum { SPILL_LEAST = 16 << 20, SPILL_PIECE = 1 << 20 };
 
-/* A file in TMPDIR that nobody else can open; -1: errno. */
+/* Opens an unnamed file in TMPDIR. Returns -1 and sets errno on failure. */
 static int
 nameless_file(void)
 {
@@ -72,7 +72,7 @@ write_all(Cx *cx, Spill *s, const char *from, int64_t n)
 	}
 }
 
-/* Moves what there is from the heap to a file. */
+/* Moves the bytes from the heap to a file. */
 static void
 begin_file(Cx *cx, Spill *s)
 {
@@ -88,7 +88,7 @@ begin_file(Cx *cx, Spill *s)
 	free(heap);
 }
 
-/* Maps all that was written, and as much again that will be. */
+/* Maps everything written, with room for as many bytes again. */
 static void
 map_all(Cx *cx, Spill *s)
 {

@@ -1,4 +1,4 @@
-/* codegen/kernel/weights.c - the weights of a program: one blob; elf.c brings it into the executable */
+/* codegen/kernel/weights.c - the weights of a program: one sequence of bytes, which elf.c makes an object file */
 #include "kernel.h"
 
 #include <stdlib.h>
@@ -106,14 +106,14 @@ weights_read(Emit *e, const RtTensor *t)
 
 /* ---- elements that were moved ------------------------------------------------------------------------------------ */
 
-/* The element of the source that is in column `col` of p at (k, tap); negative: none, it is zero. */
+/* Returns the source's element at column `col`, (k, tap) of p. Negative: it has none and is zero. */
 static int64_t
 source_of(const Moved *m, const RtPacking *p, int64_t col, int64_t k, int64_t tap)
 {
 	return m->from[rt_packing_place(p, col, k, tap)];
 }
 
-/* The first element of a column that has one. */
+/* Finds the first element of a column with a source. */
 static bool
 first_of(const Moved *m, const RtPacking *p, int64_t col, int64_t *k, int64_t *tap)
 {
@@ -124,7 +124,7 @@ first_of(const Moved *m, const RtPacking *p, int64_t col, int64_t *k, int64_t *t
 	return false;
 }
 
-/* Sets how rows of column `col` follow each other in the source from (k, tap) on. */
+/* Sets q's strides between rows of column `col` in the source, from (k, tap) on. */
 static void
 find_rows(const Moved *m, const RtPacking *p, RtPacking *q, int64_t col, int64_t k, int64_t tap)
 {
@@ -143,7 +143,7 @@ find_rows(const Moved *m, const RtPacking *p, RtPacking *q, int64_t col, int64_t
 	q->so = (int32_t)((source_of(m, p, col, far, tap) - first) / ((far - k) / q->inner));
 }
 
-/* How far apart in the source are taps `more` apart that are in one of the runs of `span`? 0: there are no two. */
+/* Returns the distance in the source of two taps `more` apart within one run of `span` taps. 0 if there are no two. */
 static int32_t
 tap_stride(const Moved *m, const RtPacking *p, const int64_t at[2], int64_t more, int64_t span)
 {
@@ -157,7 +157,7 @@ tap_stride(const Moved *m, const RtPacking *p, const int64_t at[2], int64_t more
 	return 0;
 }
 
-/* Are the elements of column `col` where q, which begins with column `first` of p, has them, or zeros? */
+/* Are the elements of column `col` zeros or at the positions that q gives them? q begins with column `first` of p. */
 static bool
 follows(const Moved *m, const RtPacking *p, const RtPacking *q, int64_t first, int64_t col)
 {
@@ -171,7 +171,8 @@ follows(const Moved *m, const RtPacking *p, const RtPacking *q, int64_t first, i
 	return true;
 }
 
-/* The part of the source that columns of p have from `col` on: as many as lie evenly there; n is 0: all are zeros. */
+/* Returns the longest part of the source with regular strides that is in columns of p from `col` on. n is 0 if all are
+ * zeros. */
 static RtPacking
 source_part(const Moved *m, const RtPacking *p, int64_t col)
 {
@@ -221,10 +222,10 @@ weights_note(Weights *w, RtStorage *s, RtPacking p)
 	}
 }
 
-/* ---- what is stored as it is ------------------------------------------------------------------------------------- */
+/* ---- plain storages ---------------------------------------------------------------------------------------------- */
 
-/* Can the program make the original of its parts?  Those without which it can are dropped.  Floats of 16-bit numbers
- * are compared as such. */
+/* Can the program rebuild the original from its parts? Parts that are not needed for this are dropped. Floats of 16-bit
+ * numbers are compared in 16 bits. */
 static bool
 is_packed(Weights *w, Original *o)
 {
@@ -252,7 +253,7 @@ is_packed(Weights *w, Original *o)
 	return same && n * (int64_t)sizeof(RtPacking) < o->bytes;
 }
 
-/* Stores floats of 16-bit numbers as these numbers, or, where they are needed as they are, as floats. */
+/* Stores floats of 16-bit numbers in 16 bits, or as floats if they are needed in plain form. */
 static void
 store_widened(Weights *w, Original *o)
 {
