@@ -4,9 +4,9 @@
  *    int NAME_forward(const float x[1][4], float out[1][3]);
  *    int NAME_forward_in(NAME *m, const float x[1][4], float out[1][3]);
  *
- * Each exact specialization becomes such a function when all of its steps are kernels; otherwise all steps that are not
- * are named.  Tensors lie in the caller's arrays, among the weights, or in an instance's memory (rt/bare.h), whose size
- * NAME.h says; that of the instance without a name is static.
+ * Each exact specialization becomes such a function if all its steps are kernels.  Otherwise the message names all
+ * steps that are not.  Tensors are in the caller's arrays, in the weights, or in an instance's memory (rt/bare.h),
+ * whose size is in NAME.h.  Functions without an instance parameter use a static instance.
  */
 #include "../kernel/form.h"
 #include "door.h"
@@ -14,19 +14,19 @@
 
 #include <string.h>
 
-enum { NAMED_MOST = 12 };                /* steps that are no kernels, in a message */
+enum { NAMED_MOST = 12 };                /* most steps without a kernel that a message names */
 
 typedef struct Bare {
 	Emit *e;
 	const BuildOptions *o;
 	Door *door;
-	Buf   lacks;             /* "aten::sort (net.py:3)", a line each */
+	Buf   lacks; /* sort (net.py:3)", a line each :: steps without a kernel, a line each: "aten::sort (net.py:3)" */
 	int   nlacking;
-	int64_t arena;           /* bytes: the largest of all functions */
+	int64_t arena;           /* size in bytes of the largest arena of all functions */
 	BareState *state;
 	Out   functions;
-	bool  folder;            /* the text is written for other compilers */
-	bool  program;           /* it has a main, and no header */
+	bool  folder;            /* whether the text is for other compilers */
+	bool  program;           /* whether it has a main and no header */
 } Bare;
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static void
 write_step(Bare *b, Writer *w, const Node *n)
 {
 	if (!plan_needs_step(w->p, n) || node_makes_parts(n) || node_is(n, prim_TupleUnpack))
-		return;                          /* a node that reads the list is a kernel, or is named itself */
+		return;                          /* each node that reads the list is a kernel or is named itself */
 	note_line(w, n);
 	write_remark(w);
 	if (writes_state(w->p, n))
@@ -92,7 +92,7 @@ write_step(Bare *b, Writer *w, const Node *n)
 		note_lack(b, n, "");
 }
 
-/* Copies result i to out[i], unless it was made there. */
+/* Copies result i to out[i], unless it was computed there. */
 static void
 write_result(Writer *w, int i, const Value *v)
 {
@@ -117,7 +117,7 @@ write_result(Writer *w, int i, const Value *v)
 	out_line(&w->out, "}");
 }
 
-/* static int run_forward(Bare *m, const void *const *in, void *const *out) */
+/* Writes a function on addresses: static int run_forward(Bare *m, const void *const *in, void *const *out) */
 static void
 write_function(Bare *b, const DoorTyped *t)
 {
@@ -157,7 +157,7 @@ put_array(Bare *b, const char *type, const char *name, const DoorTensor *t, int 
 	out_line(&b->functions, "\t\t0\n\t};");
 }
 
-/* The public functions hand their arrays on: of an instance, and of static memory. */
+/* Writes the public functions, which pass their arrays on: one for an instance, one for static memory. */
 static void
 put_entry(Bare *b, const DoorTyped *t)
 {
@@ -177,7 +177,7 @@ put_entry(Bare *b, const DoorTyped *t)
 	buf_free(&args);
 }
 
-/* The public functions of instances. */
+/* Writes the public functions of instances. */
 static void
 put_instances(Bare *b)
 {
@@ -196,7 +196,7 @@ put_instances(Bare *b)
 		   "\nconst char *\nNAME_error(const NAME *m)\n{\n\treturn bare_error((const Bare *)m);\n}\n", name);
 }
 
-/* Headers of loops, and the prefixes of names by which a kernel's text uses them. */
+/* Headers with loops, and the prefixes of names that show that a kernel's text uses them. */
 static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "tmath.h", { "" } }, { "vmath.h", { "" } },
 	{ "vblock.h", { "vc_", "Vc", "VC_" } }, { "vcoarse.h", { "Vk" } }, { "vconv.h", { "vc_conv(", "VcConv" } },
@@ -231,21 +231,21 @@ put_includes(Bare *b, Buf *text)
 			buf_printf(text, "#include \"rt/ops/%s\"\n", headers[i].name);
 }
 
-/* Rounded up to cache lines, as rt/bare.h places them. */
+/* Rounds bytes up to cache lines, as rt/bare.h lays memory out. */
 static int64_t
 lines(int64_t bytes)
 {
 	return (bytes + 63) & ~(int64_t)63;
 }
 
-/* Bytes of an instance behind its head. */
+/* Returns the bytes of an instance after its head. */
 static int64_t
 behind(const Bare *b)
 {
 	return lines(b->state->bytes) + lines(b->arena) + lines(b->e->scratch);
 }
 
-/* Bytes of an instance, enough for its head on any machine. */
+/* Returns the bytes of an instance, with room for its head on any machine. */
 static int64_t
 ram(const Bare *b)
 {
@@ -285,7 +285,7 @@ put_title(Bare *b, Buf *text, const char *end)
 	buf_puts(text, ", compiled by Kiln to plain C: no runtime, no heap */\n");
 }
 
-/* The functions of C types: with an instance, or without. */
+/* Writes the declarations of typed functions. in: those with an instance. */
 static void
 put_functions(Bare *b, Buf *text, bool in)
 {
@@ -309,7 +309,7 @@ put_functions(Bare *b, Buf *text, bool in)
 		buf_puts(text, "      /* what calls have written to the model is as it was built */\n");
 }
 
-/* Copies the template up to a line, which is left out; returns the text behind it. */
+/* Copies the template up to a line, which is omitted. Returns the text after it. */
 static char *
 put_until(Bare *b, Buf *text, char *from, const char *line)
 {
@@ -433,7 +433,7 @@ put_plain_numbers(Bare *b, const DoorTyped *t)
 	buf_free(&row);
 }
 
-/* The tables of a function, and how it is called. */
+/* Writes the tables of a function, and its call. */
 static void
 put_plain_function(Bare *b, const DoorTyped *t)
 {
@@ -483,7 +483,7 @@ put_main(Bare *b)
 	buf_free(&level);
 }
 
-/* Why an instance is larger than --max-ram; null: it is not. */
+/* Returns the message that an instance is larger than --max-ram. Null if it is not. */
 static const char *
 over(Bare *b, const BuildOptions *o, const char *model)
 {

@@ -1,9 +1,9 @@
 /*
  * State without a runtime: attributes that a model writes to are memory of the instance, which NAME_reset fills with
- * what the model was built with.
+ * their initial values.
  *
- * A read of such an attribute becomes a constant over memory without data, one for each storage of the model: so all
- * reads of it are one buffer, and no pass or kernel assumes that its contents stay the same.
+ * A read of such an attribute becomes a constant over memory without data, one for each storage of the model. So all
+ * reads of it share one buffer, and no pass or kernel assumes that its contents stay the same.
  */
 #include "program.h"
 
@@ -11,7 +11,7 @@
 
 enum { LINE = 64 };
 
-/* The attribute that a chain of prim::GetAttr reads; None: it is no such chain. */
+/* GetAttr reads; None :: Returns the attribute that a chain of prim::GetAttr reads. None if v is no such chain. */
 static IValue
 attribute(const Graph *g, IValue self, const Value *v)
 {
@@ -66,11 +66,11 @@ bind(Cx *cx, BareState *s, Graph *g, Node *n, const RtTensor *t)
 		fail(cx, n->at, "%s", cx_rt(cx)->message);
 	graph_set_insert_before(g, n);
 	value_replace_uses(n->out[0], graph_constant_typed(g, rt_of(stand), n->out[0]->type, n->at));
-	stand->storage->readonly = false;        /* as constants are */
+	stand->storage->readonly = false;        /* the instance's memory is writable */
 	node_destroy(n);
 }
 
-/* A write that is not a kernel becomes x.copy_(value). */
+/* Turns a write without a kernel into x.copy_(value). */
 static void
 become_copy(Graph *g, Node *n, Value *from)
 {
@@ -80,7 +80,7 @@ become_copy(Graph *g, Node *n, Value *from)
 	node_destroy(n);
 }
 
-/* x.mul_(y) is x.copy_(x.mul(y)). */
+/* Replaces x.mul_(y) by x.copy_(x.mul(y)). */
 static void
 split(Cx *cx, Graph *g, Node *n, Op *base)
 {
@@ -95,7 +95,8 @@ split(Cx *cx, Graph *g, Node *n, Op *base)
 	become_copy(g, n, made->out[0]);
 }
 
-/* x.zero_() and x.fill_(2) are x.copy_() of a tensor of that number alone.  Null: n is neither, or x cannot hold it. */
+/* Returns a tensor of one number, from which x.copy_() replaces x.zero_() and x.fill_(2). Null if n is neither or x
+ * cannot hold the number. */
 static RtTensor *
 filling(Cx *cx, const Node *n)
 {
@@ -166,7 +167,7 @@ bare_bind(Cx *cx, BareState *s, Graph *g, IValue self)
 		if (v.tag == RT_TENSOR && !v.u.t->quant && v.u.t->storage)
 			bind(cx, s, g, n, v.u.t);
 	}
-	for NODES_REV(n, g->top)                 /* the modules on the way */
+	for NODES_REV(n, g->top)                 /* reads of the modules in between */
 		if (node_is(n, prim_GetAttr) && !n->out[0]->uses.n)
 			node_destroy(n);
 }

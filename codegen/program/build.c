@@ -47,7 +47,7 @@ run_operators(Build *b, char *const *argv, const char *log)
 		process_fail(b->cx, p.name, EXIT_INPUT, "failed on --op", log);
 }
 
-/* A shared object of C files for this machine, for the interpreter. */
+/* Builds a shared object of C files for this machine, for the interpreter. */
 bool
 build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, const char *out)
 {
@@ -74,7 +74,7 @@ build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, con
 
 /* ---- by a C compiler --------------------------------------------------------------------------------------------- */
 
-/* Can its compiler report how much stack functions take? */
+/* Can the compiler report the stack use of functions? */
 static bool
 tells_stack(const Build *b)
 {
@@ -113,14 +113,14 @@ compile_c(Build *b, const char *c, Argv *objects)
 	arg(objects, object);
 }
 
-/* Has level i operators of its own, named by it? */
+/* Has level i its own operators, with its suffix in their names? */
 static bool
 by_name(const Build *b, int i)
 {
 	return b->o->level_ops[i] && b->o->level_ops[i] != b->o->ops_level;
 }
 
-/* The operators of levels above the least, of which programs link those that their specializations call. */
+/* Adds the operators of higher levels. Programs link only those that their specializations call. */
 static void
 carry_levels(Build *b, Argv *parts)
 {
@@ -155,7 +155,7 @@ start_level(Build *b, const char *c, int i, Process *p, Argv *objects)
 	arg(objects, object);
 }
 
-/* The kernels for each processor, and the rest for the least one (cgen.c: put_kernel_tables); side by side. */
+/* Compiles the kernels for each processor, and the rest for the lowest (cgen.c: put_kernel_tables), in parallel. */
 static void
 compile_levels(Build *b, const char *c, Argv *objects)
 {
@@ -178,7 +178,7 @@ compile_levels(Build *b, const char *c, Argv *objects)
 		process_failed(b, &process[bad], on_emitted);
 }
 
-/* The user's operators (--op): their C is the user's, and so are its errors. */
+/* Compiles the user's operators (--op). Errors in them are the user's. */
 static void
 compile_operators(Build *b, Argv *objects)
 {
@@ -196,7 +196,7 @@ compile_operators(Build *b, Argv *objects)
 	}
 }
 
-/* A program, or with more options a part of one; strip: without names. */
+/* Links a program, or with further options a part of one. strip: removes names. */
 static void
 link_with(Build *b, const Argv *parts, const Argv *options, bool strip, const char *out)
 {
@@ -222,8 +222,8 @@ link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	(void)t;
 	if (b->o->fixed || b->o->target->is_static)
 		arg(&a, "-static");
-	/* Code, constants and data follow each other: else each begins a page.  Data begin on a page of their own in
-	 * memory alone: told of smaller pages, the linker leaves no room in the file to save one. */
+	/* Code, constants and data are adjacent; otherwise each would begin a page of the file. In memory, data still
+	 * begin a page. The smaller page size keeps the linker from padding the file for it. */
 	arg(&a, "-no-pie");
 	arg(&a, "-Wl,-z,noexecstack,-z,noseparate-code,-z,norelro,-z,common-page-size=64,--build-id=none");
 	args_of(&a, getenv("LDFLAGS"));
@@ -231,7 +231,8 @@ link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	link_with(b, parts, &a, !b->o->debug, out);
 }
 
-/* It exports NAME_* only.  It stays loaded: it frees memory of threads that made calls when they end. */
+/* Links a shared library that exports only NAME_*. It stays loaded, because it frees memory of calling threads when
+ * these end. */
 static void
 link_shared(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 {
@@ -249,7 +250,7 @@ link_shared(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	link_with(b, parts, &a, !b->o->debug, out);
 }
 
-/* ar, objcopy: of the target's own tools, LLVM's with clang, or of this machine. */
+/* Returns the command for ar or objcopy: the target's, LLVM's with clang, or this machine's. */
 static const char *
 tool(Build *b, const char *name)
 {
@@ -271,7 +272,8 @@ run_tool(Build *b, Argv *a, const char *what)
 		process_failed(b, &p, what);
 }
 
-/* One object with all that NAME_* reach, and no other name that a second one could meet. */
+/* Links everything reachable from NAME_* into one object and hides all other symbols, so that two such objects can be
+ * linked together. */
 static void
 link_object(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 {
@@ -310,7 +312,7 @@ put_in_place(Build *b, const char *from)
 		fail(b->cx, NOWHERE, "%s: %s", b->out, strerror(errno));
 }
 
-/* The path of a file in the result's folder. */
+/* Returns the path of a file in the result's folder. */
 static const char *
 beside(const Build *b, const char *name)
 {
@@ -319,11 +321,10 @@ beside(const Build *b, const char *name)
 	return arena_printf(b->cx->arena, "%.*s%s", slash ? (int)(slash + 1 - b->out) : 0, b->out, name);
 }
 
-/* End of the name of a library's header, or of its file for pkg-config. */
+/* Suffixes of a library's header and of its pkg-config file. */
 static const char *const library_files[] = { "h", "pc" };
 
-/* Refuses to replace a file that is read, or another result, by one that comes with the result: before anything is
- * compiled. */
+/* Refuses, before anything is compiled, if a file beside the result would replace an input or another result. */
 static void
 refuse_beside(Build *b)
 {
@@ -339,8 +340,8 @@ refuse_beside(Build *b)
 	refuse_overwrite(b->cx, &b->o->reads, &to);
 }
 
-/* The program, and the weights' file beside it if there is one.  Neither takes its place before both are written, so
- * that when a build fails an older program keeps its own weights. */
+/* Moves the program, and the weights' file if there is one, to their places. Both are written before either is moved.
+ * So when a build fails, an older program keeps its own weights. */
 static void
 put_result(Build *b, const char *from, const Weights *w)
 {
@@ -365,7 +366,7 @@ put_result(Build *b, const char *from, const Weights *w)
 		fail(b->cx, NOWHERE, "%s: %s", to, strerror(errno));
 }
 
-/* NAME.h, and NAME.pc for pkg-config, beside the library. */
+/* Writes NAME.h, and NAME.pc for pkg-config, beside the library. */
 static void
 put_header(Build *b, const ProgramText *t)
 {
@@ -414,7 +415,7 @@ build_text(Build *b, const ProgramText *t)
 	put_in_place(b, out);
 }
 
-/* Bytes: code and weights in one file are within 2 GB of each other. */
+/* Most bytes of weights in the program's file: code must be within 2 GB of them. */
 enum { WEIGHTS_INSIDE = 2000 << 20 };
 
 static void
@@ -433,7 +434,7 @@ compile_and_link(Build *b, const ProgramText *t, const char *weights, const char
 		runtime_objects(b, &parts);
 	} else {
 		carry_levels(b, &parts);
-		if (b->o->ops_level) {           /* the linker takes what comes first */
+		if (b->o->ops_level) {           /* the linker uses the first definition */
 			const char *ops = arena_printf(b->cx->arena, "%s/ops.a", b->dir);
 
 			carry_library(b->cx, b->o->ops_level, false, ops);
@@ -445,7 +446,7 @@ compile_and_link(Build *b, const ProgramText *t, const char *weights, const char
 	(!b->o->name ? link_exe : !strcmp(b->o->emit, "shared") ? link_shared : link_object)(b, t, &parts, out);
 }
 
-/* Compiles plain functions again for size where they exceed --max-flash; fails if they still do. */
+/* Compiles plain functions again for size if they exceed --max-flash. Fails if they still do. */
 static void
 fit(Build *b, ProgramText *t, const char *weights, const char *out)
 {
@@ -460,7 +461,7 @@ fit(Build *b, ProgramText *t, const char *weights, const char *out)
 		fit_stack(b, t, arena_printf(b->cx->arena, "%s/program.ci", b->dir));
 }
 
-/* The C compiled and linked. */
+/* Compiles and links the C. */
 static void
 build_machine_code(Build *b, ProgramText *t, const char *out)
 {
@@ -498,7 +499,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	b->out = link_target(cx, b->o->out);
 	if (!is_made_of_code(b->o)) {
 		if (p->text->bare && !b->tcc && (b->o->max_flash || b->o->target->is_bare))
-			build_machine_code(b, p->text, out);     /* to see what it takes */
+			build_machine_code(b, p->text, out);     /* to measure its size */
 		build_text(b, p->text);
 		return;
 	}

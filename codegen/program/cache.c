@@ -1,9 +1,9 @@
 /*
  * Folders of ~/.cache/kiln (or of XDG_CACHE_HOME): runtimes that builds compiled, for later builds.
  *
- * A build holds a shared lock on the folder that it uses, until the process ends, and dates it.  The build that makes a
- * folder removes those that were not used for longest, beyond the last KEPT, if no process has locked them.  Where the
- * file system has no locks nothing is removed.
+ * A build holds a shared lock on the folder that it uses until the process ends, and updates the folder's date.  A
+ * build that makes a folder keeps the KEPT folders used last and removes the others, unless a process has locked them.
+ * If the file system has no locks, nothing is removed.
  */
 #include "build.h"
 
@@ -17,14 +17,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX "rt-"                   /* of the folders' names */
+#define PREFIX "rt-"                   /* prefix of the folders' names */
 
 enum {
-	KEPT = 32,                       /* of 1 to 4 MB each */
-	TRIES = 3,                       /* another build may remove a folder before it is locked */
+	KEPT = 32,                       /* number of folders that are kept, of 1 to 4 MB each */
+	TRIES = 3,                       /* attempts to lock a folder, which another build may remove first */
 };
 
-/* The cache folder, which is made if need be; null: it cannot be made. */
+/* Returns the cache folder, which is made if needed. Null if it cannot be made. */
 static const char *
 cache_folder(Cx *cx)
 {
@@ -40,7 +40,7 @@ cache_folder(Cx *cx)
 	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
 }
 
-/* The folder's descriptor, which has the lock; -1: it is not there any more, or cannot be locked. */
+/* Returns a descriptor that holds the folder's lock. -1 if the folder is gone or cannot be locked. */
 static int
 lock_folder(const char *path, int how)
 {
@@ -78,7 +78,7 @@ remove_unused(const char *path)
 	close(fd);
 }
 
-/* Removes the compiled runtimes that were not used for longest. */
+/* Removes the least recently used compiled runtimes. */
 static void
 remove_oldest(Cx *cx, const char *cache)
 {

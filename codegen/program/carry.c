@@ -97,7 +97,7 @@ carry_has(Cx *cx, const char *name)
 	return text_of(cx, name) != NULL;
 }
 
-/* Where a file in the folder `dir` finds what it includes as `name`: "rt/ops" and "../rt.h" are rt/rt.h. */
+/* Returns the path of a file that one in folder `dir` includes as `name`: from "rt/ops", "../rt.h" is rt/rt.h. */
 static const char *
 included_path(Cx *cx, const char *dir, const char *name)
 {

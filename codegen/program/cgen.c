@@ -39,8 +39,8 @@ static const char head[] =
 	"#define KILN_NAN (0.0 / 0.0)\n"
 	"#define LAST RT_LAST\n";
 
-/* Specialized code finds weights by their linked address; weights in a file, and streamed ones, which rt_warm moves,
- * through the context. */
+/* Specialized code accesses weights by their linked address. It accesses weights in a file, and streamed ones, which
+ * rt_warm moves, through the context. */
 static const char weights_inside[] = "extern const char kiln_weights[];\n";
 static const char weights_beside[] = "#define kiln_weights cx->weights\n";
 static const char weights_moved[] = "extern const char kiln_weights[];\n#define kiln_weights cx->weights\n";
@@ -57,7 +57,7 @@ put_param(Emit *e, const char *name, const Arg *a)
 	buf_free(&b);
 }
 
-/* The parameters of a method; constants are their defaults. */
+/* Writes the parameters of a method, with constants as their defaults. */
 static void
 put_params(Emit *e, int index, const EmitMethod *m)
 {
@@ -82,7 +82,7 @@ result_type(Emit *e, const Schema *s)
 	return type_tuple(e->cx, of, s->nrets);
 }
 
-/* The results of a method with gradients; false: it has no gradients. */
+/* Writes the results of a method with gradients. Returns false if it has no gradients. */
 static bool
 put_gradients(Emit *e, int i, const Gradient *d)
 {
@@ -101,7 +101,7 @@ put_gradients(Emit *e, int i, const Gradient *d)
 	return true;
 }
 
-/* Reason why a method has generic code only. Null if one of its specializations could be written. */
+/* Returns the reason why a method has only generic code. Null if one of its specializations was written. */
 static const char *
 why_generic(const Emit *e, const EmitMethod *m)
 {
@@ -139,7 +139,7 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 	buf_free(&b);
 }
 
-/* A text as a C string. Null: 0. */
+/* Returns a text as a C string; "0" for null. */
 static const char *
 quoted(Emit *e, const char *text)
 {
@@ -166,7 +166,7 @@ cuda_text(Emit *e, const char *path)
 	return b.at;
 }
 
-/* The tables that --info prints of the device. */
+/* Writes the tables of the GPU for --info. */
 static void
 put_host_steps(Emit *e)
 {
@@ -183,7 +183,7 @@ put_host_steps(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
-/* The kernels compiled for every architecture asked for: into the weights, with the table that finds them. */
+/* Compiles the GPU kernels for every requested architecture, into the weights, and writes the table that finds them. */
 static void
 put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 {
@@ -212,7 +212,7 @@ put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 		 e->host_steps.n);
 }
 
-/* A row of the table, by the names of the members that are not zero. */
+/* Writes a row of the table, with the names of nonzero members. */
 static void
 put_packing(Emit *e, const RtPacking *p)
 {
@@ -232,7 +232,7 @@ put_packing(Emit *e, const RtPacking *p)
 	buf_free(&b);
 }
 
-/* For each storage that exists only in packed form, a table of how it is packed. */
+/* Writes, for each storage that exists only in packed form, a table of its parts. */
 static void
 put_packings(Emit *e)
 {
@@ -248,7 +248,7 @@ put_packings(Emit *e)
 	}
 }
 
-/* The model's storages. */
+/* Writes the model's storages. */
 static void
 put_storages(Emit *e)
 {
@@ -264,7 +264,7 @@ put_storages(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
-/* The tables that --info prints. */
+/* Writes the tables for --info. */
 static void
 put_about(Emit *e)
 {
@@ -287,8 +287,8 @@ put_about(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
-enum { VERY_TALL = 12, VERY_DEEP = 64 }; /* blocks have no more rows, runs no more products: VC_MOST, VC_RUN */
-enum { STREAMED = 32 << 20 };            /* fewer bytes stay in caches, and are not worth moving */
+enum { VERY_TALL = 12, VERY_DEEP = 64 }; /* most rows of a block and products of a run: VC_MOST, VC_RUN */
+enum { STREAMED = 32 << 20 };            /* fewer bytes of weights stay in caches and are not worth moving */
 
 /* Are weights so large that small pages cost time? */
 static bool
@@ -297,7 +297,7 @@ is_streamed(const Emit *e)
 	return e->streamed >= STREAMED;
 }
 
-/* Weights that are made when the program is opened. */
+/* Writes the table of weights that are computed when the program is opened. */
 static void
 put_making(Emit *e)
 {
@@ -312,8 +312,8 @@ put_making(Emit *e)
 	out_line(&e->tail, "};");
 }
 
-/* The RtMake of the filters: the one for both tile sizes only where both occur.  It runs once, so that of the least
- * level does for all. */
+/* Returns the RtMake function of the filters. The one for both tile sizes is used only if both occur. It runs once, so
+ * the lowest level's is good enough. */
 static const char *
 maker(const Emit *e)
 {
@@ -357,7 +357,7 @@ any_is_packed(const Emit *e)
 	return false;
 }
 
-/* Where weights are, and what happens to them at run time. */
+/* Writes where weights are and what happens to them at run time. */
 static void
 put_weights(Emit *e, const BuildOptions *o)
 {
@@ -400,7 +400,8 @@ processor_name(Arena *a, const BuildOptions *o, const Texts *levels)
 		o->target == target_host() ? "native" : target_triple(o->target);
 }
 
-/* The code needs whatever the compiler may assume of the processor. */
+/* Writes the table of levels, each with the processor features that its code needs: all that the compiler may
+ * assume. */
 static void
 put_levels(Emit *e, const BuildOptions *o)
 {
@@ -416,7 +417,7 @@ put_levels(Emit *e, const BuildOptions *o)
 	out_line(&e->tail, "\t0\n};");
 }
 
-/* From here on a name means the function of the level that runs. */
+/* Defines kernels' names as the functions of the level that runs. */
 static void
 put_chosen(Out *o, const Texts *names)
 {
@@ -424,8 +425,8 @@ put_chosen(Out *o, const Texts *names)
 		out_line(o, "#define %s (((const struct Kernels *)cx->kernels)->%s)", names->at[i], names->at[i]);
 }
 
-/* Does the program launch few kernels, and none for long? Then only the least level has kernels: in a net of a few
- * hundred parameters a register block for each level would be three times its code. */
+/* Does the program launch few kernels, and none for long? Then only the lowest level has kernels. In a net of a few
+ * hundred parameters, register blocks for each level would triple its code. */
 static bool
 is_short(const Emit *e)
 {
@@ -434,9 +435,9 @@ is_short(const Emit *e)
 	return !e->busy && e->launched.n <= FEW;
 }
 
-/* A program with several levels: its text is compiled once for each, with KILN_LEVEL and the suffix of that level's
- * operators, KILN_OPS; the rest of the program, and all that names no kernel, for the least one, with KILN_ALL, too.
- * There a kernel's name means the chosen level's; rows of steps have an operator's offset in struct Kernels. */
+/* A program with several levels is compiled once for each, with KILN_LEVEL and the suffix of the level's operators,
+ * KILN_OPS. The rest of the program, which names no kernel, is compiled with the lowest level, with KILN_ALL. There a
+ * kernel's name means the chosen level's. Rows of steps contain an operator's offset in struct Kernels. */
 static void
 put_kernel_tables(Emit *e)
 {
@@ -502,7 +503,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		 cx_rt(e->cx)->torch, cx_rt(e->cx)->engine, !cx_rt(e->cx)->grad);
 }
 
-/* A program begins with main, a library has the functions of its header. */
+/* Writes main for a program, or the functions of its header for a library. */
 static void
 put_start(Emit *e, const Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
 {
@@ -522,14 +523,14 @@ put_start(Emit *e, const Module *m, const EmitMethod *methods, int n, const Buil
 const char *const emit_own[] = { "rt_tiles", "rt_cast_dense", "rt_quantized", "rt_lazy", "rt_do", "rt_read_other",
 	"rt_write_other", "rt_format_other", "rt_close_other", "rt_build_other", "rt_texts", NULL };
 
-/* Is it a tensor, or None? */
+/* Is it a tensor or None? */
 static bool
 is_tensor_type(const Type *t)
 {
 	return t->kind == TYPE_TENSOR || (t->kind == TYPE_OPTIONAL && is_tensor_type(t->of[0]));
 }
 
-/* Which kinds of arguments, results and constants occur besides tensors.  Only main() prints and compares. */
+/* Notes which kinds of arguments, results and constants occur besides tensors. Only main() prints and compares. */
 static void
 put_others(Emit *e, const EmitMethod *methods, int n, bool instance, bool has_main)
 {
@@ -551,7 +552,7 @@ put_others(Emit *e, const EmitMethod *methods, int n, bool instance, bool has_ma
 	out_line(&e->tail, "RtBuildOther *const rt_build_other = %s;", e->holders ? "rt_build_any" : "0");
 }
 
-/* Does any specialized code call kernels of the runtime, or is there none? */
+/* Does any specialized code call kernels of the runtime, or is there no specialized code? */
 static bool
 calls_runtime(const Emit *e)
 {
@@ -562,10 +563,10 @@ calls_runtime(const Emit *e)
 	return calls;
 }
 
-/* The runtime's tiles of products.  A program for wide vectors runs only on machines that have them; one for narrow
- * vectors, and an emitted text, may run on any.  tcc links objects that gcc has compiled, but not in an emitted text.
- * Doubles go without where the program was shown none: the answer is the same.  Where all that it was shown takes no
- * time, products in generic code have the tile of all machines alone. */
+/* Chooses the runtime's tiles for products. A program for wide vectors runs only on machines that have them. One for
+ * narrow vectors, and an emitted text, may run on any. tcc links objects that gcc has compiled, but not in an emitted
+ * text. Programs that were shown no doubles have no tiles for them; results are the same. If everything that the
+ * program was shown is fast, products in generic code only have the tile for all machines. */
 static void
 put_tiles(Emit *e, bool text)
 {
@@ -586,8 +587,8 @@ put_tiles(Emit *e, bool text)
 	out_line(&e->tail, "#else\nconst RtTiles *const rt_tiles[] = { &rt_tiles_16%s, 0 };\n#endif", which);
 }
 
-/* Leaves out parts of the runtime for operands that cannot occur in this program, or only in generic code, where others
- * do the same. */
+/* Leaves out parts of the runtime for operands that cannot occur in this program, or that occur only in generic code,
+ * where other parts do the same. */
 static void
 put_parts(Emit *e, const EmitMethod *methods, int n, const BuildOptions *o, bool instance)
 {
@@ -615,7 +616,7 @@ join(Buf *text, const Out *part, const char *title)
 	buf_add(text, at, n);
 }
 
-/* Names of the methods, and why they have generic code only: what rt/info.c prints of them. */
+/* Returns the names of the methods, and why they have only generic code, for rt/info.c. */
 static const RtMethod *
 about_methods(const Emit *e, const EmitMethod *m, int n)
 {
@@ -626,7 +627,7 @@ about_methods(const Emit *e, const EmitMethod *m, int n)
 	return about;
 }
 
-/* What a program says of itself, for those who read the text and have no program yet. */
+/* Returns what a program's --info would print, for emitted text that is not compiled yet. */
 RtProgram
 emit_about(Emit *e)
 {
@@ -670,7 +671,7 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	return e;
 }
 
-/* Sizes that vblock.h's products use in this program. */
+/* Writes the sizes that vblock.h's products use in this program. */
 void
 emit_panels(const Emit *e, Buf *b)
 {
@@ -684,7 +685,7 @@ emit_panels(const Emit *e, Buf *b)
 		buf_printf(b, "#define VC_DEEP %lld\n", (long long)e->deep);
 }
 
-/* Kernels that other levels than the least do not use. */
+/* Declares kernels. Levels other than the lowest do not use them. */
 static void
 declare_kernels(const Emit *e, Buf *b)
 {
@@ -693,7 +694,7 @@ declare_kernels(const Emit *e, Buf *b)
 			   e->launched.at[i]);
 }
 
-/* All parts, in the order of the C file. */
+/* Joins all parts in the order of the C file. */
 static Buf
 whole_text(Emit *e, const char *path, const BuildOptions *o)
 {
@@ -734,8 +735,8 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	return b;
 }
 
-/* Does the method need its module?  Code that drops it first reads nothing of it: attributes that no code writes are
- * constants. */
+/* Does the method need its module? Code whose first instruction drops it reads nothing of it, because attributes that
+ * no code writes are constants. */
 static bool
 needs_self(const EmitMethod *m)
 {
@@ -750,7 +751,7 @@ needs_self(const EmitMethod *m)
 	return true;
 }
 
-/* The files that were saved beside the model: their bytes become weights, as large as they may be. */
+/* Writes the files that were saved with the model. Their bytes become weights, because they may be large. */
 static void
 put_extra(Emit *e, const Module *m)
 {

@@ -1,9 +1,9 @@
 /*
  * C expressions in the steps of a specialized function: addresses and boxes of values, lines of the model.
  *
- * A planned tensor is an address: arena + offset, the weights, an argument's data.  As an IValue it is boxed: borrowed
- * where the step does not keep it, a view of its storage's box, or a copy when it is in the arena and may outlive the
- * step.  Numbers of a dynamic plan are in arrays that the function begins with.
+ * A planned tensor is an address: arena + offset, the weights, an argument's data.  As an IValue it needs a box.  The
+ * box is borrowed if the step does not keep it.  Else it is a view of its storage's box, or a copy if it is in the
+ * arena.  Numbers of a dynamic plan are in arrays at the beginning of the function.
  */
 #include "writer.h"
 
@@ -116,7 +116,7 @@ c_spot(Writer *w, const Buffer *b, int64_t at)
 			     : plus(w, "arena", b->offset + at);
 }
 
-/* Without a runtime a constant is an address in the weights: that of its storage. */
+/* Returns the address of a constant in the weights, without a runtime. */
 static const char *
 bare_constant(Writer *w, const RtTensor *t, int64_t at)
 {
@@ -128,7 +128,7 @@ bare_constant(Writer *w, const RtTensor *t, int64_t at)
 	return arena_printf(w->a, "(char *)kiln_weights + %lld", (long long)(offset + at));
 }
 
-/* Where an argument or a result is. */
+/* Returns the address of an argument or a result. */
 static const char *
 outside(Writer *w, const Buffer *b)
 {
@@ -178,7 +178,7 @@ c_buffer(Writer *w, const Value *v)
 	return arena_printf(w->a, "%s - %s", c_address(w, v, 0), c_number(w, tensor_offset(plan_tensor(w->p, v))));
 }
 
-/* The box that a buffer's tensors are views of. */
+/* Returns the box that a buffer's tensors are views of. */
 const char *
 c_base_box(Writer *w, const Buffer *b)
 {
@@ -197,8 +197,7 @@ same_geometry(const RtTensor *a, const RtTensor *b)
 	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
 }
 
-/* A view that overlaps itself must not be written to, while its base
- * may be: it has a box of its own. */
+/* A view that overlaps itself must not be written to, although its base may be. So it has its own box. */
 bool
 c_is_base(Writer *w, const Value *v, const Buffer *b)
 {
@@ -217,7 +216,7 @@ c_is_base(Writer *w, const Value *v, const Buffer *b)
 	return b->owner && plan_tensor(w->p, b->owner) && same_geometry(t, plan_tensor(w->p, b->owner));
 }
 
-/* A list in which there may be dynamic sizes. */
+/* Returns a list that may contain dynamic sizes. */
 static const char *
 list_of_ints(Writer *w, const RtList *l)
 {
@@ -307,7 +306,7 @@ c_box(Writer *w, const Value *v, bool keep)
 
 /* ---- the model's lines -------------------------------------------------------------------------------------- */
 
-/* Is the place in the line of a file that the range is in? */
+/* Is the place in the same line of the same file as the range? */
 static bool
 is_line(const RtCode *c, int place, Range at, int line)
 {
@@ -316,8 +315,8 @@ is_line(const RtCode *c, int place, Range at, int line)
 	return p->line == line && p->file && p->line_text && at.src->name && strstr(at.src->name, c->text + p->file);
 }
 
-/* How well a place fits: 0: not at all; better if the program has it, if it was called from the same place as the node,
- * if it starts at the same column. */
+/* Rates how well a place fits: 0 for not at all. Higher if the program has it, if it was called from the same place as
+ * the node, and if it starts at the same column. */
 static int
 fitness(const RtCode *c, const uint32_t *row, int place, const Node *n, int line)
 {
@@ -332,7 +331,7 @@ fitness(const RtCode *c, const uint32_t *row, int place, const Node *n, int line
 	return 1 + (row[place] ? 4 : 0) + (!caller && !f ? 2 : 0) + (c->place[place].column == range_column(n->at));
 }
 
-/* The place that fits best, the first of equals. */
+/* Returns the place that fits best, the first one among equals. */
 static uint32_t
 best_place(const RtCode *c, const uint32_t *row, const PlaceList *of, const Node *n, int line)
 {
@@ -346,8 +345,8 @@ best_place(const RtCode *c, const uint32_t *row, const PlaceList *of, const Node
 	return found;
 }
 
-/* Index of the node's line in the generic code's places: the errors' and guards' source.  Its own, or else one of its
- * line that was called from the same place, or else any of its line. */
+/* Returns the index of the node's line in the generic code's places, for errors and guards. It is the node's own place,
+ * or one of its line with the same caller, or any of its line. */
 static uint32_t
 place_of(Writer *w, const Node *n)
 {
@@ -400,7 +399,7 @@ write_remark(Writer *w)
 
 /* ---- rows of --info --------------------------------------------------------------------------------------------- */
 
-/* "code/__torch__/net.py:12": the node's line, without paths of this machine. */
+/* Returns the node's line, without paths of this machine: "code/__torch__/net.py:12". */
 static const char *
 line_of(Writer *w, const Node *n)
 {
@@ -412,7 +411,7 @@ line_of(Writer *w, const Node *n)
 	return arena_printf(w->a, "%s:%d", member ? member + 1 : slash ? slash + 1 : name, range_line(n->at));
 }
 
-/* "net.py:7": the line of the source that the archive was made from; "": it does not say. */
+/* Returns the line of the source that the archive was made from: "net.py:7". "" if the archive does not record it. */
 static const char *
 source_of(Writer *w, const Node *n)
 {
@@ -449,7 +448,7 @@ call_name(Writer *w, const Node *n)
 	return arena_printf(w->a, "%s#%d", n->kind->name, w->e->nlaunch++);
 }
 
-/* ---- lines that many steps have ---------------------------------------------------------------------------------- */
+/* ---- lines that many steps share --------------------------------------------------------------------------------- */
 
 void
 write_unless(Writer *w, const char *failed)

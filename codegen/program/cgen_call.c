@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- lines that many steps have ------------------------------------------------------------------------------ */
+/* ---- lines that many steps share ----------------------------------------------------------------------------- */
 
 void
 write_assign(Writer *w, const Value *v, const char *expression)
@@ -53,7 +53,7 @@ changes_nothing(const Node *n)
 	return n->op && !node_writes(n) && n->op->form != OP_BODY && !node_has_effect(n);
 }
 
-/* Whether the step stores or takes apart references and reads no elements of tensors. */
+/* Does the step only move references, without reading elements of tensors? */
 static bool
 moves_references(const Node *n)
 {
@@ -67,7 +67,7 @@ moves_references(const Node *n)
 	return false;
 }
 
-/* keep: the operands outlive the step. */
+/* Writes a call. keep: the operands may outlive the step. */
 static void
 write_call(Writer *w, const Node *n, const char *how, bool keep)
 {
@@ -87,7 +87,8 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 		vec_push(w->a, &w->p->host, ((HostStep){ n, "it is a call of the runtime" }));
 }
 
-/* How the kernel uses arguments that may be conjugate or negative views; `first` results of a body precede them. */
+/* Returns how the kernel uses arguments that may be conjugate or negative views. `first` results of a body precede
+ * them. */
 static uint32_t
 unknown_use(Writer *w, const Node *n, int first)
 {
@@ -99,8 +100,9 @@ unknown_use(Writer *w, const Node *n, int first)
 	return use;
 }
 
-/* A kernel that a specialization calls, of the level that runs.  One whose results are no tensors is the same for all:
- * it has no loops, and would bring what prints and converts values once more. */
+/* Returns the C name of a kernel that a specialization calls, of the level that runs. Kernels without tensor results
+ * are the same for all levels. They have no loops, and a copy of each would also copy the printing and converting of
+ * values. */
 static const char *
 called_symbol(Emit *e, const Op *op)
 {
@@ -114,7 +116,7 @@ called_symbol(Emit *e, const Op *op)
 	return symbol;
 }
 
-/* The members of an RtStep that name a row's kernel. */
+/* Returns the members of an RtStep that name a row's kernel. */
 static const char *
 by_kernel(Writer *w, const Op *op, uint32_t use)
 {
@@ -127,7 +129,7 @@ by_kernel(Writer *w, const Op *op, uint32_t use)
 	return use ? arena_printf(w->a, "%s, .use = 0x%x", text, use) : text;
 }
 
-/* An in-place or out= row over a body. */
+/* Writes an in-place or out= row that uses a body. */
 static void
 write_stored_body(Writer *w, const Node *n, Op *base)
 {
@@ -156,7 +158,8 @@ is_wait(const Node *n)
 	return node_is(n, aten_wait) || node_is(n, prim_awaitable_wait);
 }
 
-/* A step that has the body of an instruction (rt/bodies.c).  what: a member of RtWhat and its value, ".n = 3". */
+/* Writes a step that runs the body of an instruction (rt/bodies.c). what: a member of RtWhat and its value, ".n =
+ * 3". */
 static void
 write_body(Writer *w, const Node *n, const char *name, const char *what, bool keep)
 {
@@ -176,7 +179,7 @@ what_number(Writer *w, int64_t n)
 	return arena_printf(w->a, ".n = %lld", (long long)n);
 }
 
-/* The value is checked, which a row's kernel does not do. */
+/* Writes aten::wait. It checks its value, which a row's kernel does not do. */
 static void
 write_wait(Writer *w, const Node *n)
 {
@@ -214,7 +217,7 @@ write_op(Writer *w, const Node *n)
 
 /* ---- prim --------------------------------------------------------------------------------------------------- */
 
-/* A list or tuple.  A list that only a kernel reads is written at its use: then its boxes may borrow. */
+/* Writes a list or tuple. A list that only a kernel reads is written at its use, so that its boxes may borrow. */
 static void
 write_sequence(Writer *w, const Node *n)
 {
@@ -243,7 +246,7 @@ method_code(Writer *w, const Node *n, const char *name)
 	return emit_code(w->e, f->code);
 }
 
-/* The scope is open before __enter__ runs, as the interpreter has it. */
+/* Writes prim::Enter. The scope is open before __enter__ runs, as in the interpreter. */
 static void
 write_enter(Writer *w, const Node *n)
 {
@@ -301,7 +304,7 @@ write_task(Writer *w, const Node *n, const char *body)
 		   true);
 }
 
-/* Values made or taken apart, by the body of an instruction; false: another kind of node. */
+/* Writes a node that makes or unpacks values, by the body of an instruction. Returns false for other nodes. */
 static bool
 write_of_values(Writer *w, const Node *n)
 {
@@ -319,7 +322,7 @@ write_of_values(Writer *w, const Node *n)
 		write_isinstance(w, n);
 	} else if (node_is(n, prim_DictConstruct)) {
 		write_body(w, n, "dict", what_type(w, n->out[0]->type), true);
-		w->p->calls.n--;                       /* a container like tuples and lists */
+		w->p->calls.n--;                       /* a container, like tuples and lists */
 	} else if (node_is(n, prim_GetAttr)) {
 		write_attribute(w, n, "get");
 	} else if (node_is(n, prim_SetAttr)) {
@@ -334,7 +337,7 @@ write_of_values(Writer *w, const Node *n)
 	return true;
 }
 
-/* Anything else that the interpreter has an instruction for. */
+/* Writes any other node that the interpreter has an instruction for. */
 void
 write_prim(Writer *w, const Node *n)
 {

@@ -42,7 +42,8 @@ put_members(Emit *e, const char *name, const RtClass *c)
 	buf_free(&b);
 }
 
-/* Slots of a module that no code reads have lost their values. Their type is any, so that their class is not needed. */
+/* Writes a class. Slots of a module that no code reads have lost their values. Their type is Any, so their class is not
+ * needed. */
 static void
 put_class(Emit *e, const char *name, const RtClass *c)
 {

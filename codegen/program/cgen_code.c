@@ -21,7 +21,7 @@ static const char *const opcode_names[RT_NOPCODE] = {
 	[RT_DO_RERAISE] = "RERAISE", [RT_DO_CLEAR] = "CLEAR",
 };
 
-/* The C name of its kernel. */
+/* Returns the C name of an operator's kernel. */
 static const char *
 op_kernel_symbol(Cx *cx, const Op *op)
 {
@@ -43,7 +43,7 @@ emit_symbol(Emit *e, const Op *op)
 	return symbol;
 }
 
-/* The C name of the kernel behind a row's name. */
+/* Returns the C name of the kernel of operator i of the Code. */
 static const char *
 kernel_symbol(Emit *e, const RtCode *c, int i)
 {
@@ -76,7 +76,7 @@ put_operands(Buf *b, const RtCode *c, uint32_t first, int n)
 		buf_printf(b, "%sr%u", i ? ", " : "", RT_REG(c->operand[first + (uint32_t)i]));
 }
 
-/* "r4 = aten::mm(r1, r2)" */
+/* mm(r1, r2)" :: Writes an instruction as text: "r4 = aten::mm(r1, r2)". */
 static void
 describe(Buf *b, const RtCode *c, const RtInsn *insn)
 {
@@ -109,7 +109,7 @@ may_fail(const RtInsn *i)
 	}
 }
 
-/* Gives a row to place i, its original and its caller; equal places share one. */
+/* Adds rows for place i, its original and its caller. Equal places share one. */
 static void
 take_place(Emit *e, const RtCode *c, int i, CodePlaces *p)
 {
@@ -223,10 +223,10 @@ put_operand_table(Emit *e, const char *name, const RtCode *c)
 	buf_free(&b);
 }
 
-/* texts of places, one after the other */
+/* The texts of places, one after the other. */
 typedef struct PlaceTexts { Arena *arena; PtrMap at; Buf literals, bytes; int n; } PlaceTexts;
 
-/* The text's number; 0: none.  Equal texts of a Code have the same address, which is compared instead of the text. */
+/* Returns the number of a text; 0 for none. Equal texts of a Code have the same address, so addresses are compared. */
 static uint32_t
 text_number(PlaceTexts *t, const RtCode *c, uint32_t text)
 {
@@ -251,14 +251,15 @@ put_packed(Buf *b, uint32_t n)
 	buf_printf(b, "%u, ", n);
 }
 
-/* The distance from row i to row `to`; row 0: none. */
+/* Returns the encoded distance from row i to row `to`. 0 if `to` is 0, no row. */
 static uint32_t
 near(int i, int to)
 {
 	return to == 0 ? 0 : to > i ? 2 * (uint32_t)(to - i) : 2 * (uint32_t)(i - to) - 1;
 }
 
-/* The name of an array of this content: NAME_what, or one of a code before, which has the same lines of the model. */
+/* Returns the name of an array with these contents: NAME_what, or that of an earlier Code with the same lines of the
+ * model. */
 static const char *
 put_array(Emit *e, const char *type, const char *name, const char *what, const char *content)
 {
@@ -272,7 +273,7 @@ put_array(Emit *e, const char *type, const char *name, const char *what, const c
 	return known;
 }
 
-/* Places in the form that rt_place reads, and as members of the Code. */
+/* Writes places in the form that rt_place reads, and returns them as members of the Code. */
 static const char *
 put_places(Emit *e, const char *name, const RtCode *c)
 {
@@ -310,7 +311,7 @@ put_places(Emit *e, const char *name, const RtCode *c)
 	return arena_printf(e->cx->arena, ".packed_place = %s, .text = %s", place, text);
 }
 
-/* One array of C expressions, or nothing when it is empty. */
+/* Writes an array of C expressions, or nothing if it is empty. */
 static void
 put_table(Emit *e, const char *type, const char *name, const char *what, const char *const *item, int n)
 {
@@ -322,7 +323,7 @@ put_table(Emit *e, const char *type, const char *name, const char *what, const c
 	out_line(&e->code, "};");
 }
 
-/* The tables of one Code; their entries must be there before. */
+/* Writes the tables of one Code. Their entries must be written already. */
 static void
 put_tables(Emit *e, const char *name, const RtCode *c)
 {

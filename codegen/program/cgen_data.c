@@ -46,7 +46,7 @@ put_c_int(Buf *b, int64_t i)
 		buf_printf(b, "%lldLL", (long long)i);
 }
 
-/* The C name of one of rt's own types, or null. */
+/* Returns the C name of one of rt's own types, or null. */
 static const char *
 basic_type(const RtType *t)
 {
@@ -60,7 +60,7 @@ basic_type(const RtType *t)
 	return names[t->kind];
 }
 
-/* static const RtType *const NAME_of[] = { ... };  and the same for the field names. */
+/* Writes static const RtType *const NAME_of[] = { ... }; and the field names. */
 static void
 put_parts(Emit *e, Buf *b, const char *name, const RtType *t)
 {
@@ -126,7 +126,7 @@ put_c_texts(Buf *b, const char *name, const char *what, const char *const *text,
 	buf_puts(b, " };\n");
 }
 
-/* Only names a class: emit_classes defines it, once, when all values and codes have been written. */
+/* Only names a class. emit_classes defines it once all values and codes have been written. */
 const char *
 emit_class(Emit *e, const RtClass *c)
 {
@@ -170,11 +170,11 @@ emit_is_unread(Emit *e, const RtClass *c, int i)
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-typedef struct Row {             /* an RtConst */
+typedef struct Row {             /* A row, as an RtConst. */
 	const char *tag;
 	int dtype, rank, flags;
 	int64_t n, i;
-	const char *p;           /* a C expression; null: a null pointer */
+	const char *p;           /* C expression; null for a null pointer */
 } Row;
 
 static void
@@ -201,7 +201,7 @@ put_float(Emit *e, const char *tag, double f)
 	e->nrow++;
 }
 
-/* A container of n parts, which follow, or a text of n bytes. */
+/* Writes the row of a container, whose n parts follow, or of a text of n bytes. */
 static void
 put_head(Emit *e, const char *tag, int64_t n, const char *p)
 {
@@ -303,8 +303,8 @@ put_enum(Emit *e, const RtEnum *en)
 	put_value(e, en->value);
 }
 
-/* A module's attributes are read by code only: unread ones are left out, and so are weights that were folded into
- * others. */
+/* Writes an object. A module's attributes are read only by code. So unread ones are left out, as are weights that were
+ * folded into others. */
 static void
 put_object(Emit *e, const RtObject *o)
 {
@@ -341,7 +341,7 @@ emit_need(Emit *e, IValue v)
 		emit_need(e, v.u.obj->slot[i]);
 }
 
-/* The rows of a value, parts included. */
+/* Writes the rows of a value and its parts. */
 static void
 put_value(Emit *e, IValue v)
 {

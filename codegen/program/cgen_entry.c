@@ -1,8 +1,8 @@
 /*
- * The choice at entry: the specializations of a function, most specific first, then the generic code.
+ * Writes the choice at entry: the specializations of a function, the most specific first, then the generic code.
  *
  * A pattern becomes one C condition on the registers that hold the arguments.  Arguments that a specialization writes
- * to must not overlap others: its reads and writes are ordered on that assumption.
+ * to must not overlap others, because the order of its reads and writes assumes this.
  */
 #include "program.h"
 
@@ -76,18 +76,19 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 
 /* One specialization; if it cannot be written, the generic code serves its arguments. */
 typedef struct OnePlan {
-	DynamicNames dynamic;    /* of a dynamic one that is made of samples */
+	DynamicNames dynamic;    /* names of a dynamic specialization, which is made from samples */
 	Emit *e;
 	Function *fn;
 	const Specialization *spec;
 	int index;
 	const char *code, *name, *cuda;
-	Plan *plan, *gpu;        /* gpu: null if the specialization has no device code, and why_gpu is the reason */
+	Plan *plan, *gpu;        /* gpu: null if the specialization has no GPU code, for the reason why_gpu */
 	const char *why_gpu;
-	Cause why;               /* why a dynamic one was refused last; none: none was */
+	Cause why;               /* why the last dynamic specialization was refused; empty if none was */
 } OnePlan;
 
-/* The ranges of the symbols.  Where all samples have one remainder, sizes of others run the generic code. */
+/* Returns the ranges of the symbols. If all samples have the same remainder, sizes with another one run the generic
+ * code. */
 static const char *
 ranges_text(Arena *a, const Sizes *z)
 {
@@ -112,7 +113,7 @@ values_text(Arena *a, const Sizes *z, int sample)
 	return text;
 }
 
-/* A step without a generated kernel: its operator and the types of its arguments. */
+/* Describes a step without a generated kernel: its operator and the types of its arguments. */
 static const char *
 call_text(Emit *e, const Node *n)
 {
@@ -123,7 +124,7 @@ call_text(Emit *e, const Node *n)
 	return arena_printf(e->cx->arena, "%s)", text);
 }
 
-/* Adds a step of the device code that the host computes; equal ones are counted. */
+/* Adds a step of GPU code that the host computes. Equal steps are counted. */
 static void
 add_host_step(Emit *e, RtCudaStep step)
 {
@@ -139,7 +140,7 @@ add_host_step(Emit *e, RtCudaStep step)
 	vec_push(e->cx->arena, &e->host_steps, step);
 }
 
-/* Notes what of specialization `index` of the program runs on the device. */
+/* Notes which part of specialization `index` runs on the GPU. */
 static void
 note_device(Emit *e, const OnePlan *o, int index)
 {
@@ -152,7 +153,7 @@ note_device(Emit *e, const OnePlan *o, int index)
 		add_host_step(e, (RtCudaStep){ index, 1, p->host.at[i].node->kind->name, p->host.at[i].why });
 }
 
-/* Each of them once; a loop that was unrolled has hundreds. */
+/* Prints the calls of the runtime, each once. An unrolled loop has hundreds of equal ones. */
 static void
 say_calls(Emit *e, const char *method, int index, const Plan *p)
 {
@@ -197,7 +198,7 @@ note(Emit *e, const char *method, const OnePlan *o)
 		say_calls(e, method, o->index, p);
 }
 
-/* The conditions on the instance, reg[0]. */
+/* Writes the conditions on the instance, reg[0]. */
 static void
 put_state(Emit *e, Buf *b, Function *fn, const Specialization *s, bool contiguous)
 {
@@ -212,7 +213,7 @@ put_state(Emit *e, Buf *b, Function *fn, const Specialization *s, bool contiguou
 	}
 }
 
-/* May w, which a node writes to, be memory of the argument? Known tensors tell by their storage. */
+/* May w, which a node writes to, share memory with the argument? Known tensors show it by their storage. */
 static bool
 may_be(Plan *p, const Value *w, const Value *argument)
 {
@@ -235,7 +236,7 @@ writes_argument(Plan *p, AliasDb *db, const Block *b, const Value *argument)
 		if (!alias_node_writes(db, n))
 			continue;
 		for (int i = 0; i < n->nin && s && i < s->nargs; i++) {
-			/* Running statistics are written to, which the schema does not say. */
+			/* Running statistics are written to, although the schema does not say so. */
 			const bool written = node_writes_input(n, i) || !strncmp(s->args[i].name, "running_", 8);
 
 			if (written && may_be(p, n->in[i], argument))
@@ -253,7 +254,7 @@ const char *
 emit_written(Emit *e, const Specialization *s, Plan *p, int *n, uint64_t *bits)
 {
 	const int first = function_first(p->fn);
-	Graph *g = p->graph;                     /* whose values the plan knows: of a dynamic one a sample's */
+	Graph *g = p->graph;                     /* the graph whose values the plan knows; dynamic: a sample's */
 	AliasDb *db = alias_db(g, e->cx->arena);
 	Buf b = { 0 };
 
@@ -304,7 +305,7 @@ plan_cuda(Cx *cx, void *arg)
 	o->cuda = emit_plan(o->e, o->gpu, o->index, o->code);
 }
 
-/* ... ) { it is taken; } */
+/* Writes the end of the condition, and the branch that enters the specialization. */
 static void
 put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
 {
@@ -322,9 +323,9 @@ put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
 		   o->cuda ? arena_printf(e->cx->arena, "%s(cx, reg) : ", o->cuda) : "", o->name);
 }
 
-static const char also[] = " &&\n\t    ";                /* before each condition */
+static const char also[] = " &&\n\t    ";                /* Separator before each condition. */
 
-/* Warns that there is no code of this kind, and why; other errors than a lack end the build. */
+/* Warns that this kind of code is missing, and why. Errors that are no lack end the build. */
 static void
 warn_lacks(Emit *e, const Function *fn, const char *what)
 {
@@ -333,7 +334,7 @@ warn_lacks(Emit *e, const Function *fn, const char *what)
 	fprintf(stderr, "kiln: warning: %s: %s: %s\n", fn->name, what, e->cx->err.what);
 }
 
-/* Notes what a dynamic specialization that was refused would have been for, where less was made instead. */
+/* Notes the sizes that a refused dynamic specialization was for, if a smaller one was made instead. */
 static void
 note_refused(const OnePlan *one, const Specialization *first)
 {
@@ -349,7 +350,8 @@ note_refused(const OnePlan *one, const Specialization *first)
 			      instead ? instead : "", cause_says(cx, &one->why)));
 }
 
-/* False: it cannot be written, or it is for other sizes, was never called with them, and has no kernels. */
+/* Returns false if the specialization cannot be written. Also if it is for sizes that were never profiled and has no
+ * kernels. */
 static bool
 make_plan(OnePlan *one)
 {
@@ -371,7 +373,8 @@ make_plan(OnePlan *one)
 	return one->plan;
 }
 
-/* The code that takes a specialization when its conditions hold; returns how many symbols of sizes they bind. */
+/* Writes the code that enters a specialization if its conditions hold. Returns the number of size symbols that they
+ * bind. */
 static int
 put_specialization(Emit *e, Buf *text, const char *method, const OnePlan *one)
 {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The kernel met an index out of range: the runtime's kernel raises the error. */
+/* Writes the check for an index out of range, after which the runtime's kernel runs and raises. */
 static void
 write_check(Writer *w, const Node *n)
 {
@@ -22,7 +22,7 @@ write_check(Writer *w, const Node *n)
 	out_close(&w->out);
 }
 
-/* A comment on an address: "h0 (3, 64)".  None in a dynamic plan, where the texts of samples must agree. */
+/* Returns a comment on an address: "h0 (3, 64)". Dynamic plans have none, because the samples' texts must agree. */
 static const char *
 remark(Writer *w, const KernelArg *arg)
 {
@@ -49,8 +49,8 @@ remark(Writer *w, const KernelArg *arg)
 	return text;
 }
 
-/* With dynamic sizes an offset is written as the sum that it is: places and strides are formulas, and their sum is not
- * a single one. */
+/* Returns an argument's address. With dynamic sizes an offset is written as a sum: each summand is a formula, but their
+ * sum is not. */
 static const char *
 argument_address(Writer *w, const KernelArg *arg)
 {
@@ -67,7 +67,7 @@ argument_address(Writer *w, const KernelArg *arg)
 	return text;
 }
 
-/* An argument of a kernel as the C expression of an address; numbers are stored in variables first. */
+/* Returns the C expression of an argument's address. Numbers are first stored in variables. */
 static const char *
 launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 {
@@ -84,7 +84,7 @@ launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 	return arena_printf(w->a, "&s%d", (*scalars)++);
 }
 
-/* Bytes of a launch's tensors; -1: it also reads packed weights. */
+/* Returns the bytes of a launch's tensors. -1 if it also reads packed weights. */
 static double
 bytes_named(Writer *w, const KernelCall *call)
 {
@@ -111,7 +111,8 @@ put_number(Buf *b, const char *key, double x)
 		buf_printf(b, ",\"%s\":%.0f", key, x);
 }
 
-/* The name of a launch in the program's trace; with --bench-code a number, under which --info says what it does. */
+/* Returns the name of a launch in the program's trace. With --bench-code it ends with a number, under which --info
+ * describes it. */
 static const char *
 launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 {
@@ -134,20 +135,20 @@ launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	return arena_printf(w->a, "%s#%d", call->name, w->e->nlaunch++);
 }
 
-/* Takes a launch less than about a microsecond on every processor, and few at the largest of dynamic sizes? */
+/* Does a launch take less than about a microsecond on every processor? With dynamic sizes: at the largest ones. */
 static bool
 is_short(const Writer *w, const KernelCall *call)
 {
 	enum { FLOPS = 1 << 12, BYTES = 1 << 14, MORE = 16 };
 	const Counts *work = &call->work;
 	const bool product = call->schedule && call->schedule->micro;
-	const double flops = (product ? 1 : 16) * work->flops,          /* loops may call functions */
+	const double flops = (product ? 1 : 16) * work->flops,          /* loops may call functions, which cost more */
 		     more = w->p->dynamic && !w->p->dynamic->is_first ? MORE : 1;
 
 	return work->form && flops >= 0 && work->bytes >= 0 && flops <= more * FLOPS && work->bytes <= more * BYTES;
 }
 
-/* Without a runtime what a kernel needs of scratch memory is p[-1]. */
+/* Writes a launch without a runtime. The kernel's scratch memory is p[-1]. */
 static void
 write_bare_launch(Writer *w, const KernelCall *call)
 {
@@ -162,7 +163,7 @@ write_bare_launch(Writer *w, const KernelCall *call)
 		w->e->most_args = call->args.n;
 }
 
-/* One launch: void *p[] = { addresses }; rt_launch(...) */
+/* Writes a launch: void *p[] = { addresses }; rt_launch(...) */
 static void
 write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 {
@@ -202,7 +203,7 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 		w->e->scratch = call->scratch;
 }
 
-/* Launches from i on that form one repeated sequence; returns the index of the last. */
+/* Writes the launches from i on that form one repeated sequence. Returns the index of the last. */
 static int
 write_turns(Writer *w, const Node *n, const KernelCall *calls, int i, int ncall)
 {
@@ -214,7 +215,7 @@ write_turns(Writer *w, const Node *n, const KernelCall *calls, int i, int ncall)
 	return i - 1;
 }
 
-/* RtCudaArg p[] = { mirrors and numbers }; rt_cuda_launch(...) */
+/* Writes a GPU launch: RtCudaArg p[] = { mirrors and numbers }; rt_cuda_launch(...) */
 static void
 write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 {
@@ -247,7 +248,7 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 	w->p->kernels++;
 }
 
-/* A tensor that a kernel updates may still be weights: then it gets memory of its own first. */
+/* Gives a tensor that a kernel updates its own memory if it still shares the weights'. */
 static void
 write_unshare(Writer *w, const Node *n)
 {
@@ -261,7 +262,7 @@ write_unshare(Writer *w, const Node *n)
 	}
 }
 
-/* False: the node has no kernel there, and the CPU's runs. */
+/* Returns false if the node has no GPU kernel and runs on the CPU. */
 static bool
 write_cuda_kernels(Writer *w, const Node *n)
 {
@@ -282,7 +283,7 @@ write_cuda_kernels(Writer *w, const Node *n)
 	return true;
 }
 
-/* What a kernel of the CPU has written is newer there than on the GPU. */
+/* Notes that buffers written by a CPU kernel are newer than the GPU's copies. */
 static void
 write_stale_results(Writer *w, const Node *n)
 {

@@ -21,7 +21,7 @@ static void write_block(Writer *, Block *);
 
 /* ---- guards ------------------------------------------------------------------------------------------------- */
 
-/* The index of v's buffer among those in the arena that several live values lie in; -1: none. */
+/* Returns the index of v's buffer among the arena buffers shared by several live values. -1 if it is not shared. */
 static int
 shared_at(Writer *w, Buffer *const *shared, int n, const Value *v)
 {
@@ -48,8 +48,8 @@ find_shared(Writer *w, const Node *n, Buffer **shared)
 	return count;
 }
 
-/* Copies the buffers of the arena that several live tensors share, and notes in boxed[] how these are made of the
- * copies.  Returns the number of copies. */
+/* Copies the arena buffers that several live tensors share. Sets boxed[] to expressions that make these tensors from
+ * the copies. Returns the number of copies. */
 static int
 write_shared(Writer *w, const Node *n, const char **boxed)
 {
@@ -72,7 +72,7 @@ write_shared(Writer *w, const Node *n, const char **boxed)
 	return count;
 }
 
-/* The C expression of an int or bool. */
+/* Returns C for an int or bool. */
 static const char *
 truth(Writer *w, const Value *v)
 {
@@ -101,7 +101,7 @@ open_type_guard(Writer *w, const Node *n)
 		 t->ndim, c_geometry(w, t), c_geometry(w, t), t->ndim ? " + " : " + 0*", t->ndim);
 }
 
-/* Of a number. */
+/* Opens the branch for another number than expected. */
 static void
 open_value_guard(Writer *w, const Node *n, IValue is)
 {
@@ -111,7 +111,7 @@ open_value_guard(Writer *w, const Node *n, IValue is)
 		out_open(&w->out, "if (%s != %s)", truth(w, n->in[0]), c_number(w, is.u.i));
 }
 
-/* For the message; where sizes are dynamic it does not name them. */
+/* Returns the expected type for the message. If sizes are dynamic, it does not name them. */
 static const char *
 wanted_text(Writer *w, const Node *n, const Attr *value)
 {
@@ -148,7 +148,7 @@ write_bailout(Writer *w, const Node *n)
 
 /* ---- control flow ------------------------------------------------------------------------------------------------ */
 
-/* A carried tensor that a list may keep gets a new tensor on every trip. */
+/* Allocates a new tensor on every trip for a carried tensor that a list may keep. */
 static void
 renew_box(Writer *w, const Value *carried)
 {
@@ -158,15 +158,15 @@ renew_box(Writer *w, const Value *carried)
 		write_new_box(w, b, plan_tensor(w->p, carried));
 }
 
-/* A parallel move of planned tensors, by copies of their bytes: each is read before it is overwritten. */
+/* A parallel move of planned tensors by copying bytes. Each source is read before it is overwritten. */
 typedef struct Moves {
 	Value *const *to, *const *from;
 	int n;
-	bool *waits;             /* by move: it has not been written yet */
-	const char **kept;       /* its source was put aside: C name of the box; null: it was not */
+	bool *waits;             /* by move: whether it is still to be written */
+	const char **kept;       /* by move: C name of the box that holds a copy of its source; null if there is none */
 } Moves;
 
-/* A pending move that reads what move i overwrites; -1: none. */
+/* Returns a pending move that reads what move i overwrites. -1 if there is none. */
 static int
 reader_of(Writer *w, const Moves *m, int i)
 {
@@ -237,7 +237,7 @@ write_planned_moves(Writer *w, Value *const *to, Value *const *from, int n)
 			out_line(&w->out, "rt_release(%s);", m.kept[i]);
 }
 
-/* Assigns from[] to to[], all at once: planned tensors by a copy of their bytes, others by a reference. */
+/* Assigns from[] to to[] in parallel: planned tensors by copying bytes, others by reference. */
 static void
 write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 {
@@ -288,7 +288,7 @@ trip_count(Writer *w, const Value *v)
 	return known_int(w->p->known, v, &i) ? c_number(w, i) : c_truth(w, v);
 }
 
-/* Carried tensors have one place each. */
+/* Writes a loop. Each carried tensor has one buffer. */
 static void
 write_loop(Writer *w, const Node *n)
 {
@@ -314,7 +314,7 @@ write_loop(Writer *w, const Node *n)
 	write_moves(w, n->out, body->param->out + 1, n->nout);
 }
 
-/* Does n return new tensors with planned places? A call of the runtime would not fill these. */
+/* Does n return new tensors in planned buffers? A call of the runtime would not fill these. */
 static bool
 has_place(Plan *p, const Node *n)
 {
@@ -364,7 +364,7 @@ write_block(Writer *w, Block *b)
 
 /* ---- the function ------------------------------------------------------------------------------------------- */
 
-/* static const RtCudaPlace places_..[]: of every buffer, its bytes and its place in the arena. */
+/* Writes static const RtCudaPlace places_..[]: size and arena offset of every buffer. */
 static void
 write_places(Emit *e, const Plan *p, const char *name)
 {
@@ -388,7 +388,7 @@ count_scopes(const Block *b)
 	return n;
 }
 
-/* The function's body, without the arena. */
+/* Writes the function's body, without the arena. */
 static void
 write_rest(Writer *w, Out *o)
 {

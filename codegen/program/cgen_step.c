@@ -1,8 +1,8 @@
 /*
- * Calls of the runtime as rows of a table (rt/steps.c), instead of C for each.
+ * Writes calls of the runtime as rows of a table (rt/steps.c), instead of C for each.
  *
- * An operand is a word; what no word says (a tensor of dynamic sizes, one that a GPU may have newer) the function
- * computes into made[] before the step.  Rows that follow each other are run by one call:
+ * An operand is a word.  An operand that no word can name is computed by the function into made[] before the step: a
+ * tensor of dynamic sizes, or one with a newer copy on the GPU.  One call runs consecutive rows:
  *
  *    { .run = rt_step_row, .by.kernel = rt_topk, .line = 2149, .in = 30, .nin = 5, .nout = 2 },
  *    ...
@@ -16,7 +16,8 @@
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
-/* The register of an argument that is a tensor of buffer b. -1: the argument is a container, or there is none. */
+/* Returns the register of an argument that is a tensor in buffer b. -1 if the argument is a container or there is
+ * none. */
 static int
 register_of(Writer *w, const Buffer *b)
 {
@@ -26,7 +27,7 @@ register_of(Writer *w, const Buffer *b)
 	return -1;
 }
 
-/* An operand for the box that a buffer's tensors are views of. Null if no word names it. */
+/* Returns an operand for the box that a buffer's tensors are views of. Null if no operand word can name it. */
 static const char *
 base_operand(Writer *w, const Buffer *b)
 {
@@ -74,7 +75,7 @@ tensor_operand(Writer *w, const Value *v, const Buffer *b, bool keep)
 		keep ? "RT_BOX_COPY" : "RT_BOX_BORROW", type));
 }
 
-/* A number that sizes may decide. */
+/* Adds a number that sizes may decide, and returns its operand. */
 static const char *
 add_number(Writer *w, const char *expression)
 {
@@ -114,7 +115,7 @@ constant_operand(Writer *w, const Value *v)
 	return arena_printf(w->a, "RT_IN_VALUE(%d)", c_constant(w, c));
 }
 
-/* An operand whose value the function computes. */
+/* Returns an operand whose value the function computes. */
 static const char *
 made_operand(Writer *w, const char *expression)
 {
@@ -176,7 +177,7 @@ add_inputs(Writer *w, const Node *n, const bool *keep)
 	return fixed + 1;
 }
 
-/* Adds the slots of the results; those that are views of something planned are dropped. */
+/* Adds the slots of the results. Results that are views of planned buffers are dropped. */
 static void
 add_outputs(Writer *w, const Node *n)
 {
@@ -194,7 +195,7 @@ add_outputs(Writer *w, const Node *n)
 	}
 }
 
-/* Writes the call that runs the step, or lets the call that ends the text so far run it, too. */
+/* Writes the call that runs the step, or extends the last call to run it, too. */
 static void
 write_run(Writer *w)
 {
@@ -213,7 +214,7 @@ write_run(Writer *w)
 	r->end = text->n;
 }
 
-/* What is known of the results is done, or in a test build compared, when they are in their slots. */
+/* Handles results once they are in their slots. In a test build their known types are checked. */
 static void
 write_results(Writer *w, const Node *n)
 {

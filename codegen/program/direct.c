@@ -1,18 +1,17 @@
 /*
- * A specialization of kernels alone as a function of addresses, beside the one of values:
+ * A specialization that consists of kernels only is also written as a function of addresses:
  *
  *    static int spec_0_forward_run(RtCx *cx, const void *const *in, void *const *out)
  *
- * A library's function of C types calls it past the frame, the choice at entry and boxes: the types of its parameters
- * say all that these would find out, and nothing in it can fail on its data, write to an argument or look at
- * attributes. The function of values makes boxes for its results and calls it, too.
+ * A library's typed function calls it directly, without frame, entry checks and boxes.  Its parameter types already
+ * guarantee what these would check.  The function cannot fail on its data, write to an argument or read attributes.
+ * The ordinary function makes boxes for its results and calls it, too.
  */
 #include "writer.h"
 
 #include <string.h>
 
-/* Is it a tensor with a place, or one that an epilogue or a reduction reads where it is made, or a constant, or a list
- * of such? */
+/* Is it a tensor with a buffer, one that only an epilogue or prologue reads, a constant, or a list of such? */
 static bool
 is_settled(Plan *p, const Value *v)
 {
@@ -24,7 +23,7 @@ is_settled(Plan *p, const Value *v)
 	       p->absorbed[v->node->id];
 }
 
-/* Is it a kernel that always succeeds and writes to its results alone, or no step at all? */
+/* Is it a kernel that always succeeds and writes only to its results, or no step at all? */
 static bool
 is_sure(Plan *p, const Node *n)
 {
@@ -38,7 +37,7 @@ is_sure(Plan *p, const Node *n)
 	return !step || (plan_is_kernel(p, n) && !node_writes(n) && !node_may_refuse_data(n));
 }
 
-/* Numbers the places of arguments and results; false: a result is not just what a kernel makes. */
+/* Numbers the buffers of arguments and results. Returns false if a kernel does not compute a whole result. */
 static bool
 number_places(Plan *p, const ValueVec *results)
 {
@@ -75,7 +74,7 @@ is_direct(Plan *p, ValueVec *results)
 	return number_places(p, results);
 }
 
-/* The function of addresses. */
+/* Writes the function of addresses. */
 static void
 write_function(Writer *of, const char *name)
 {

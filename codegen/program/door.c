@@ -1,22 +1,22 @@
 /*
- * A library: tables for rt/door.c, and the functions of NAME.h that hand them on.
+ * Writes a library: tables for rt/door.c, and the functions of NAME.h that pass them to it.
  *
  * Arguments and results are leaves in the order of their keys, as rt/args.c reads and writes them.  Their dtypes and
- * sizes are those of the first specialization, but sizes that another one leaves open are "any"; what no specialization
- * knows comes from the declared types.
+ * sizes are those of the first specialization, except that a size that another one leaves open is "any".  Anything that
+ * no specialization knows comes from the declared types.
  */
 #include "door.h"
 
 #include <string.h>
 
-enum { TYPED_MOST = 16 };                /* as in rt/door.c */
+enum { TYPED_MOST = 16 };                /* most parameters of a typed function, as in rt/door.c */
 
 /* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Leaves {
 	Arena *a;
 	DoorLeaves *to;
-	bool open;               /* other sizes are taken, too */
+	bool open;               /* whether other sizes are accepted, too */
 } Leaves;
 
 static RtDtype
@@ -53,7 +53,7 @@ add_number(Leaves *l, const char *key, const RtType *t, int ndim)
 	vec_push(l->a, l->to, ((DoorLeaf){ key, LEAF_TENSOR, dtype_of_number(t), ndim, any, t }));
 }
 
-/* Is a value of this type one array, whatever is in it? Otherwise its parts are leaves. */
+/* Adds a leaf if a value of this type is always one array. Returns false if its parts are leaves. */
 static bool
 add_whole(Leaves *l, const char *key, const RtType *t)
 {
@@ -100,7 +100,7 @@ add_open(Leaves *l, const char *key, const RtType *t)
 	vec_push(l->a, l->to, ((DoorLeaf){ key, LEAF_OPEN, RT_NDTYPE, -1, NULL, t }));
 }
 
-/* The parts of lists are known from a specialization only, those of dicts not at all. */
+/* Adds the leaves of an argument. Parts of lists are only known from a specialization. Parts of dicts are unknown. */
 static void
 add_argument(Leaves *l, const char *key, const RtType *t, const Pattern *p)
 {
@@ -132,7 +132,7 @@ tensor_of(Plan *p, const Value *v)
 	return t ? t : k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
 }
 
-/* v: null where no specialization has it. */
+/* Adds the leaves of a result. v: null if no specialization has it. */
 static void
 add_result(Leaves *l, const char *key, const RtType *t, Plan *p, const Value *v)
 {
@@ -156,7 +156,7 @@ add_result(Leaves *l, const char *key, const RtType *t, Plan *p, const Value *v)
 		add_open(l, key, t);
 }
 
-/* A method's first exact specialization, and whether others take other sizes. */
+/* Returns a method's first exact specialization. Sets *open to whether others accept other sizes. */
 static const DoorSpec *
 first_of(const Emit *e, const char *method, bool *open, const DoorSpec **dynamic)
 {
@@ -236,7 +236,7 @@ parameter_name(Arena *a, const char *given)
 		arena_printf(a, "%s_", name) : name;
 }
 
-/* Is the tensor a C array of its elements? */
+/* Is the tensor's memory a C array of its elements? */
 static bool
 is_c_array(RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
 {
@@ -261,8 +261,9 @@ add_node(Cx *cx, DoorTyped *t, bool result, DoorNode node)
 		vec_push(cx->arena, &t->arg, node);
 }
 
-/* An argument, or a part of one. */
-typedef struct Place { const char *name, *key; int n, at; bool has_default, written; } Place;   /* n, at: of a list */
+/* An argument or a part of one. */
+/* n: length of a list; at: index in it */
+typedef struct Place { const char *name, *key; int n, at; bool has_default, written; } Place;
 
 static Place
 part_of(Arena *a, const Place *of, bool list, int n, int i)
@@ -306,7 +307,7 @@ typed_argument(Cx *cx, DoorTyped *t, const Place *at, const Type *type, const Pa
 	return true;
 }
 
-/* Is it a tuple or list that is constructed here, and unchanged when it is returned? */
+/* Is it a tuple or list that is constructed here and returned unchanged? */
 static bool
 is_fixed(const Node *n)
 {
@@ -319,7 +320,7 @@ is_fixed(const Node *n)
 	return node_makes_parts(n);
 }
 
-/* Adds v, a tensor, or tuples and lists of tensors; false: it is something else. */
+/* Adds v, a tensor or tuples and lists of tensors. Returns false if it is anything else. */
 static bool
 typed_result(Cx *cx, DoorTyped *t, Plan *p, const Value *v, const char *name, const char *key)
 {
@@ -363,7 +364,7 @@ is_plain(const Plan *p)
 	return !p->calls.n && !p->guards;
 }
 
-/* The name of a function; not one of those that every library has. */
+/* Returns the name of a function that differs from those of every library. */
 static const char *
 function_name(Arena *a, const Door *door, const char *method)
 {
@@ -432,7 +433,7 @@ door_make(Emit *e, const EmitMethod *m, int n, const BuildOptions *o, const char
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* The C expression of an array of sizes; 0 where there are none. */
+/* Returns C of an array of sizes; "0" if there are none. */
 static const char *
 sizes(Emit *e, int ndim, const int64_t *dims)
 {
@@ -451,7 +452,7 @@ dl_type(Arena *a, const DoorLeaf *leaf)
 			    d->category == 'F' ? 2 : leaf->dtype == RT_u8 ? 1 : 0, d->bytes * 8);
 }
 
-/* Counts leaves. */
+/* Writes a table of leaves; returns their number. */
 static int
 put_leaves(Emit *e, const char *what, int i, const DoorLeaves *l)
 {
@@ -565,7 +566,7 @@ put_typed_functions(Emit *e, const Door *door, Texts *exported)
 	}
 }
 
-/* result type, name, parameters, how it is handed on */
+/* result type, name, parameters, and the call that it is passed to */
 static const char *const functions[][4] = {
 	{ "RtDoor *", "open", "const RtDoorOptions *o, char *why, size_t n", "rt_door_open(&door, o, why, n)" },
 	{ "size_t", "bytes", "const RtDoorOptions *o", "rt_door_bytes(o)" },

@@ -1,17 +1,17 @@
 /*
- * A dynamic specialization, from the plans of its samples.
+ * Makes a dynamic specialization from the plans of its samples.
  *
- * Every sample is planned by the code that plans exact specializations.  What a node is lowered to on each of them is
- * unified as data (kernel/unify.c) and printed once.  Forms that print their kernel at once, and the function itself,
- * write a mark wherever a number may depend on sizes: the samples' texts are then equal, and their numbers are lists of
- * the same length.  A number that differs has to be a product of sizes (opt/special/sizes.c), whose formula takes the
- * mark's place.
+ * Every sample is planned by the code that plans exact specializations.  The kernels of a node on all samples are
+ * combined as data (kernel/unify.c) and printed once.  Forms that print their kernel at once, and the function itself,
+ * write a mark for each number that may depend on sizes.  Then the samples' texts are equal, and their numbers are
+ * lists of the same length.  A number that differs must be a product of sizes (opt/special/sizes.c), and its formula
+ * replaces the mark.
  *
  *    vc_product(begin, end, 0, @0, ...)   20, 66, 15   ->   const int64_t size0 = s[0] * s[1];  ...
  *
  * A kernel that differs otherwise is refused: its node becomes a call of the runtime, and the plans are made
- * again.  Samples include both ends of the range in which the program uses the function, so that a form for small or
- * large sizes only is not taken as general.
+ * again.  The samples include both ends of the range in which the program uses the function.  So a form that is only
+ * valid for small or large sizes is noticed.
  */
 #include "dynamic.h"
 #include "../kernel/lower.h"
@@ -20,7 +20,7 @@
 
 typedef struct Alignment { Dynamic *d; int *ordinal[SIZE_SAMPLES], count; } Alignment;
 
-/* Notes where samples differ; false. */
+/* Notes where the samples differ. Returns false. */
 static bool
 parts(Alignment *a, const Node *const *n, int k)
 {
@@ -116,7 +116,7 @@ align(Dynamic *d)
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
-typedef struct Sampled {         /* the kernels of one node on one sample */
+typedef struct Sampled {         /* The kernels of one node, on each sample. */
 	KernelCall *calls;
 	int        ncall;
 } Sampled;
@@ -135,7 +135,7 @@ take_kernels(Dynamic *d, int k, const Node *n, Sampled *s)
 	return is;
 }
 
-/* Emits the kernel that call c has been lowered to. */
+/* Emits the unified kernel of call c. */
 static bool
 emit_unified(Dynamic *d, Sampled *s, int c)
 {
@@ -149,7 +149,7 @@ emit_unified(Dynamic *d, Sampled *s, int c)
 	return k;
 }
 
-/* Emits the epilogue of call c, which has the call's arguments; its name, or null. */
+/* Emits the epilogue of call c, which has the call's arguments. Returns its name, or null. */
 static const char *
 emit_common_epilogue(Dynamic *d, const Sampled *s, int c)
 {
@@ -163,7 +163,7 @@ emit_common_epilogue(Dynamic *d, const Sampled *s, int c)
 	return k && kernel_ends_rows(k) ? emit_block(d->e, k, first->place, s[0].calls[c].args.n) : NULL;
 }
 
-/* Emits what call c was printed as, with formulas for what differs. */
+/* Emits the printed kernel of call c, with formulas for numbers that differ. */
 static bool
 emit_common(Dynamic *d, Sampled *s, Formulas f, int c)
 {
@@ -206,7 +206,7 @@ same_call(Dynamic *d, const Sampled *s, int c)
 	return true;
 }
 
-/* Gives the node's calls, on all samples, their common kernels; false: it has none. */
+/* Sets the common kernels of the node's calls on all samples. Returns false if there are none. */
 static bool
 settle(Dynamic *d, Sampled *s)
 {
@@ -308,7 +308,7 @@ settle_all(Dynamic *d)
 	} while (d->changed);
 }
 
-/* most: bytes of the arena at the largest sizes. */
+/* Returns the function's text. most: bytes of the arena at the largest sizes. */
 static const char *
 function_text(Dynamic *d, const char *name, const char *code, const char *title, int64_t most)
 {
@@ -341,7 +341,7 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 	return name;
 }
 
-/* ---- what says whether sizes fit --------------------------------------------------------------------------------- */
+/* ---- the check of sizes at entry --------------------------------------------------------------------------------- */
 
 static const char *
 expr_text(Arena *a, const RtSizeExpr *e)
@@ -350,7 +350,7 @@ expr_text(Arena *a, const RtSizeExpr *e)
 			    e->atom[0], e->atom[1], e->atom[2], e->atom[3]);
 }
 
-/* The bytes of all buffers of the arena */
+/* Writes the table of the arena's buffers. */
 static void
 put_buffers(Dynamic *d, const RtSizeBuffers *buffers, const char *name)
 {

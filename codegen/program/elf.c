@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE = 64 };                      /* of the cache: where a part may begin */
+enum { LINE = 64 };                      /* cache line: alignment of the parts */
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
@@ -102,7 +102,7 @@ put_symbol(Buf *b, const ElfKind *k, int64_t size)
 		put_number(b, 8, 0), put_number(b, 8, (uint64_t)size);
 }
 
-/* Writes everything behind the weights, which begin at LINE and end at `at`. */
+/* Writes everything after the weights, which begin at LINE and end at `at`. */
 static void
 put_rest(Buf *b, const ElfKind *k, const char *name, int64_t size, int64_t at, Section *s)
 {
@@ -156,14 +156,14 @@ weights_write_object(const Weights *w, const char *path, const ElfKind *k, const
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Reading {
-	const unsigned char *at;         /* the file */
+	const unsigned char *at;         /* contents of the file */
 	int64_t n;
-	int     bits;                    /* 0: it is no ELF file */
-	int64_t sections;                /* where their table is */
+	int     bits;                    /* 32 or 64; 0 if it is no ELF file */
+	int64_t sections;                /* offset of the section table */
 	int     nsection;
 } Reading;
 
-/* 0 outside of it. */
+/* Reads a number; 0 outside the file. */
 static uint64_t
 number(const Reading *r, int64_t at, int bytes)
 {
@@ -176,7 +176,7 @@ number(const Reading *r, int64_t at, int bytes)
 	return x;
 }
 
-/* Until reading_end. */
+/* Opens a file; valid until reading_end. */
 static Reading
 reading_of(Cx *cx, const char *path)
 {
@@ -219,7 +219,7 @@ section_at(const Reading *r, int i)
 			  .link = (int)number(r, at + 8 + 4 * w, 4) };
 }
 
-/* The range from the first to the last section with code in [begin, end). */
+/* Returns the bytes from the first to the last section with code in [begin, end). */
 static int64_t
 code_within(const Reading *r, int64_t begin, int64_t end)
 {
@@ -236,7 +236,7 @@ code_within(const Reading *r, int64_t begin, int64_t end)
 	return last > first ? last - first : 0;
 }
 
-/* Bytes of code in executable segments, as a program itself reports them (rt/start.c). */
+/* Returns the bytes of code in executable segments, as a program itself reports them (rt/start.c). */
 static int64_t
 executed_segments(const Reading *r, bool mixed)
 {

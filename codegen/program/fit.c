@@ -1,13 +1,12 @@
 /*
- * What plain C functions take of a device's memory (RAM at a plan's peak, flash, stack), against --max-ram and
- * --max-flash.
+ * Measures the memory of plain C functions (RAM at a plan's peak, flash, stack), for --max-ram and --max-flash.
  */
 #include "build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMED_MOST = 12 };                /* tensors in a message */
+enum { NAMED_MOST = 12 };                /* most tensors that a message lists */
 
 const char *
 node_place(Cx *cx, const Node *n)
@@ -49,7 +48,7 @@ plan_peak(const Plan *p)
 	return peak;
 }
 
-/* The first value in the buffer; null: it has no name. */
+/* Returns the first value in the buffer. Null if it has no name. */
 static const Value *
 value_in(Plan *p, const Buffer *b)
 {
@@ -130,7 +129,7 @@ typedef struct Call { const char *from, *to; } Call;
 typedef struct Depth { const char *name; int64_t bytes; bool entered; } Depth;
 typedef struct Calls { Vec(Depth) frame; Vec(Call) call; } Calls;
 
-/* The quoted text behind a word of a line. */
+/* Returns the quoted text after a word of a line. */
 static const char *
 quoted(Cx *cx, const char *line, const char *word)
 {
@@ -140,7 +139,7 @@ quoted(Cx *cx, const char *line, const char *word)
 	return close ? arena_strndup(cx->arena, open + 1, close - open - 1) : "";
 }
 
-/* "...\\n312 bytes (static)"; 0: not given. */
+/* Returns the stack frame's bytes from a label "...\\n312 bytes (static)"; 0 if it has none. */
 static int64_t
 frame_bytes(const char *label)
 {
@@ -169,7 +168,7 @@ calls_of(Cx *cx, const char *path)
 
 static int64_t deepest(Calls *, Depth *);
 
-/* A call through a pointer may call any function that is not on the path to it. */
+/* Returns the stack's depth in bytes. A call through a pointer may reach any function that is not on the path to it. */
 static int64_t
 deepest_call(Calls *c, const char *name)
 {

@@ -1,8 +1,7 @@
 /*
- * A folder of C to hand to somebody (--emit c): the text, its header, what it needs of the runtime, weights,
- * build.ninja, README.md.
- *
- * Everything is written in the temporary folder first; each file then takes its place by a rename.
+ * Writes a folder of C that can be passed on (--emit c): the text, its header, the runtime files that it needs,
+ * weights, build.ninja and README.md. Everything is first written in the temporary folder. Then each file is renamed
+ * into its place.
  */
 #include "build.h"
 
@@ -11,16 +10,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { WEIGHTS_AS_TEXT = 1 << 20 };      /* with more bytes, weights are an object */
+enum { WEIGHTS_AS_TEXT = 1 << 20 };      /* most bytes of weights that are written as C, not as an object */
 
 typedef struct Folder {
 	Build *b;
 	Cx *cx;
 	const ProgramText *t;
 	const BuildOptions *o;
-	Texts made;              /* names of files */
-	Texts objects;           /* objects made of them */
-	Texts runtime;           /* files of the runtime: sources and what they include */
+	Texts made;              /* names of the files written */
+	Texts objects;           /* objects that they are compiled to */
+	Texts runtime;           /* files of the runtime: sources and their headers */
 } Folder;
 
 static const char *
@@ -70,7 +69,7 @@ put_runtime(Folder *f)
 		vec_push(f->cx->arena, &f->made, f->runtime.at[i]);
 }
 
-/* The user's operators: NAME_op0.c, ... */
+/* Writes the user's operators: NAME_op0.c, ... */
 static void
 put_operators(Folder *f)
 {
@@ -103,7 +102,7 @@ put_weights_text(Folder *f)
 	add_file(f, named(f, "_weights.c"), &b);
 }
 
-/* As C, as an object, or in the file that --weights file wants. */
+/* Writes the weights as C, as an object, or as the file of --weights file. */
 static void
 put_weights(Folder *f)
 {
@@ -123,7 +122,7 @@ put_weights(Folder *f)
 	vec_push(f->cx->arena, &f->objects, object);
 }
 
-/* ---- how it is built --------------------------------------------------------------------------------------------- */
+/* ---- build.ninja ------------------------------------------------------------------------------------------------- */
 
 static const char *
 compiler_of(const Folder *f)
@@ -137,7 +136,7 @@ tools_of(const Folder *f)
 	return f->o->target == target_host() ? "" : f->o->target->tools;
 }
 
-/* The options that select the processor `cpu`, each followed by a space; null: that of the build's options. */
+/* Returns the options that select the processor `cpu`, each followed by a space. Null: the build's processor. */
 static const char *
 cpu_of(const Folder *f, const char *cpu)
 {
@@ -155,11 +154,11 @@ cpu_of(const Folder *f, const char *cpu)
 	return words;
 }
 
-/* Without -ffp-contract a product and a sum are two instructions. */
+/* Options of every compile. Without -ffp-contract, a product and a sum are two instructions. */
 static const char flags[] = "-std=c11 -D_GNU_SOURCE -fno-strict-aliasing";
 static const char fast[] = "-fno-math-errno -fno-trapping-math -ffp-contract=fast";
 
-/* For ninja, whose `cc` may be another compiler: what GCC alone knows. */
+/* Options that only GCC knows, for ninja, whose `cc` may be another compiler. */
 static const char if_gcc[] = "$$(! $cc --version | grep -q 'Free Software' || echo %s)";
 
 static const char *
@@ -199,7 +198,7 @@ put_object(Folder *f, Buf *b, const char *rule, const char *name, const char *ob
 	vec_push(f->cx->arena, &f->objects, arena_printf(f->cx->arena, "build/%s", object));
 }
 
-/* NAME.c, for each of several processors with their definitions. */
+/* Writes rules that compile NAME.c for each of several processors. */
 static void
 put_levels(Folder *f, Buf *b)
 {
@@ -213,7 +212,8 @@ put_levels(Folder *f, Buf *b)
 	}
 }
 
-/* The runtime without its operators runs on any processor, since it checks whether this one will do. */
+/* Writes rules for the runtime's objects. The runtime without its operators runs on any processor, because it checks
+ * whether this one is sufficient. */
 static void
 put_objects(Folder *f, Buf *b)
 {
@@ -324,7 +324,7 @@ path_in(const Folder *f, const char *name)
 	return arena_printf(f->cx->arena, "%s/%s", f->b->out, name);
 }
 
-/* Before any file takes its place: the folder may hold the model. */
+/* Refuses to overwrite inputs, before any file is moved: the folder may contain the model. */
 static void
 refuse_overwrites(const Folder *f)
 {

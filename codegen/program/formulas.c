@@ -1,5 +1,6 @@
-/* codegen/program/formulas.c - the texts of a dynamic specialization's samples as one text: they are equal but for the
- * numbers that marks stand for, and a number that differs is a formula of sizes
+/* codegen/program/formulas.c - merges the texts of a dynamic specialization's samples into one
+ *
+ * The texts are equal except for the numbers behind marks.  A number that differs becomes a formula over sizes.
  */
 #include "dynamic.h"
 
@@ -19,7 +20,7 @@ formula_text(Formulas *f, const RtSizeExpr *e)
 	return text;
 }
 
-/* Tries a product of the function's sizes before one with a count, and no summand before one. */
+/* Finds an expression. Prefers a product of the function's sizes to one with a count, and both to a sum. */
 static bool
 express(const Formulas *f, const int64_t *v, RtSizeExpr *e)
 {
@@ -43,8 +44,8 @@ formulas_of(Formulas *f, const int64_t *v)
 	return express(f, v, &e) ? formula_text(f, &e) : NULL;
 }
 
-/* Adds ties for a count with the values v of x.  Where v also has a formula in the function's sizes, or x always has
- * the same remainder, the samples do not tell the two apart. */
+/* Adds ties for a count whose x has the values v. If v also has a formula in the function's sizes, or x always has the
+ * same remainder, the samples cannot tell the two apart. */
 static void
 tie_count(Dynamic *d, const RtSizeCount *count, const int64_t *x, const int64_t *v)
 {
@@ -59,7 +60,7 @@ tie_count(Dynamic *d, const RtSizeCount *count, const int64_t *x, const int64_t 
 		sizes_tie(d->cx, d->z, (RtSizeTie){ RT_TIE_REST, count->x, count->q, { .d = x[0] % count->q } });
 }
 
-/* The values v are those of the count at s[at]: an atom of this text. */
+/* Adds an atom of this text: the count at s[at], with the values v. */
 static bool
 add_counted(Formulas *f, const int64_t *v, int at)
 {
@@ -71,7 +72,7 @@ add_counted(Formulas *f, const int64_t *v, int at)
 	return true;
 }
 
-/* What plan_ceil was asked on the samples: its values become an atom of this text, unless they are the same. */
+/* Adds a plan_ceil call. Its values on the samples become an atom of this text, unless they are equal. */
 static bool
 add_count(Formulas *f, const int64_t *x, int64_t q)
 {
@@ -129,7 +130,7 @@ local_for(Formulas *f, const int64_t *v)
 	return arena_printf(f->d->cx->arena, "size%d", f->text.n - 1);
 }
 
-/* A float that was seen among the sizes: real0. */
+/* Returns the name of a float that was seen among the sizes: real0. */
 static const char *
 real_for(Formulas *f, const int64_t *bits)
 {
@@ -146,7 +147,7 @@ real_for(Formulas *f, const int64_t *bits)
 	return arena_printf(f->d->cx->arena, "real%d", at);
 }
 
-/* Notes how the samples differ; null. */
+/* Notes how the samples differ. Returns null. */
 static const char *
 differ(Formulas *f, const char *const *text)
 {
@@ -156,7 +157,8 @@ differ(Formulas *f, const char *const *text)
 	return NULL;
 }
 
-/* What stands for mark i: a number that is the same on all samples, a formula, an epilogue; null: there is nothing. */
+/* Returns the text for mark i: a number that is equal on all samples, a formula, or an epilogue. Null if there is
+ * none. */
 static const char *
 marked_text(Formulas *f, int i)
 {
@@ -181,7 +183,7 @@ marked_text(Formulas *f, int i)
 	return found ? found : differ(f, text);
 }
 
-/* Where the texts begin to differ, as far as the next space or comma. */
+/* Returns the first word or number in which the texts differ, up to the next space or comma. */
 static const char *
 texts_differ(Formulas *f, const char *const *text)
 {

@@ -1,6 +1,6 @@
 /*
- * NAME.h: all that a user of a library reads.  What is the same for all is rt/name.h, carried as it is; for plain C
- * functions rt/name_bare.h (bare.c).
+ * Writes NAME.h, the documentation of a library for its users.  The part that all libraries share is the template
+ * rt/name.h, or rt/name_bare.h for plain C functions (bare.c).
  */
 #include "door.h"
 #include "../kernel/form.h"
@@ -130,7 +130,7 @@ put_typed(Cx *cx, Buf *b, const Door *door)
 	}
 }
 
-static const char marker[] = "\n/* METHODS */\n";        /* in the template */
+static const char marker[] = "\n/* METHODS */\n";        /* marker in the template */
 
 char *
 door_header(Cx *cx, const Door *door)

@@ -1,15 +1,16 @@
 /*
- * Results in the memory of an operand that nothing reads afterwards.
+ * Places results in the memory of operands that nothing reads later.
  *
- *    b = relu(a)          the last use of a: b lies where a lay
+ *    b = relu(a)          the last use of a: b reuses a's memory
  *
- * A kernel reads the operands of a point before it stores the point's results, and points, or rows of them, do not
- * depend on each other (kernel/form.h).  So a result may lie over an operand whose elements are at its own places for
- * all points, if no stage reads these once the result is stored.  Dynamic plans keep buffers apart: what coincides on
- * one sample need not on the next.
+ * A kernel reads the operands of a point before it stores the point's results, and points or rows are independent
+ * (kernel/form.h).  So a result may share memory with an operand if both have the same address at every point and no
+ * stage reads the operand after the result is stored.  Dynamic plans keep buffers apart, because equal addresses on one
+ * sample may differ on the next.
  *
- * A product's sums are not there before its epilogue runs.  Where memory is short, and most is in use, the epilogue may
- * write over what it reads, too: the sums of a few rows at a time lie elsewhere (put_apart in kernel/kern_conv.c).
+ * A product stores its sums in its result before its epilogue runs.  If memory is short, at the peak the epilogue may
+ * also overwrite an operand of its own.  Then the sums of a few rows at a time are stored elsewhere (put_apart in
+ * kernel/kern_conv.c).
  */
 #include "program.h"
 #include "../kernel/dense.h"
@@ -46,7 +47,7 @@ reads(const Kernel *k, int stage, int operand)
 	return does;
 }
 
-/* The stage that stores the operand first. */
+/* Returns the first stage that stores the operand. */
 static int
 stored_by(const Kernel *k, int operand)
 {
@@ -59,7 +60,7 @@ stored_by(const Kernel *k, int operand)
 	return stage;
 }
 
-/* May what the kernel stores to y lie over what it reads as x? */
+/* May operand y share the memory of operand x, which the kernel reads? */
 static bool
 may_replace(const Kernel *k, int x, int y)
 {
@@ -70,8 +71,8 @@ may_replace(const Kernel *k, int x, int y)
 	return !later && same_places(&k->operand.at[x], &k->operand.at[y]);
 }
 
-/* May result y lie over buffer a, or over what of it is read, and does nothing read that after `last`, the node at hand
- * or its epilogue? */
+/* May result y reuse buffer a, or the part of it that is read? Nothing may read that after `last`, the node itself or
+ * its epilogue. */
 static bool
 is_free(Plan *p, const Node *last, const Lowered *l, const Buffer *a, int y)
 {
@@ -87,18 +88,18 @@ is_free(Plan *p, const Node *last, const Lowered *l, const Buffer *a, int y)
 	return true;
 }
 
-/* The node's kernel, if it is one whose operands are all at places of their own; false: it is not. */
+/* Sets *l to the node's kernel, if it has one of its own without index operands. Else returns false. */
 static bool
 kernel_of(Plan *p, const Node *n, Lowered *l)
 {
 	if (p->absorbed[n->id] || p->epilogue[n->id] || !plan_needs_step(p, n) || !plan_is_kernel(p, n))
 		return false;
-	/* those that only move elements promise not to write where they read (kernel/print_c.c) */
+	/* kernels without lets declare their pointers restrict (kernel/print_c.c) */
 	return (node_is_map(n) ? lower_map(p, n, l) : lower_reduction(p, n, l)) && l->kernel->let.n &&
 	       !kernel_has_gathers(l->kernel);
 }
 
-/* Operand y: a result that begins its buffer, b. */
+/* Tries to reuse an operand's memory for operand y, a result at the start of its buffer b. */
 static void
 place_result(Plan *p, const Node *n, const Lowered *l, int y)
 {
@@ -112,11 +113,11 @@ place_result(Plan *p, const Node *n, const Lowered *l, int y)
 		if (!is_free(p, n, l, a, y))
 			continue;
 		b->over = a->over ? a->over : a;
-		a->last = b->over->last = b->last;       /* taken: no other result of n lies there */
+		a->last = b->over->last = b->last;       /* a is taken: no other result of n may reuse it */
 	}
 }
 
-/* Does the value lie in buffer a, or a part of it, when it is a list or tuple? */
+/* Is the value, or a part of it if it is a list or tuple, in buffer a? */
 static bool
 lies_in(Plan *p, const Value *v, const Buffer *a)
 {
@@ -127,7 +128,7 @@ lies_in(Plan *p, const Value *v, const Buffer *a)
 	return does;
 }
 
-/* Is buffer a read by n, or by what runs between it and its epilogue? */
+/* Is buffer a read by n or by nodes between n and its epilogue? */
 static bool
 is_read_before(Plan *p, const Node *n, const Node *epilogue, const Buffer *a)
 {
@@ -138,7 +139,8 @@ is_read_before(Plan *p, const Node *n, const Node *epilogue, const Buffer *a)
 	return false;
 }
 
-/* The result of a product and its epilogue lies over a tensor that the epilogue reads; false: there is none. */
+/* Places the result of a product with an epilogue over a tensor that the epilogue reads. Returns false if there is
+ * none. */
 static bool
 place_epilogue(Plan *p, const Node *n)
 {

@@ -10,8 +10,8 @@
  * make and read it are kernels that have a form for the new layout, too (this is checked again).  A cat still copies
  * its other operands.
  *
- * The result's memory is alive from its first part on.  Where this would make the arena larger, the parts that are made
- * first are copied as before: in U-nets the skip connections.
+ * The result's memory is live from its first part on.  If this would make the arena larger, the parts that are computed
+ * first are copied as before, such as the skip connections of U-nets.
  */
 #include "program.h"
 #include "../kernel/lower.h"
@@ -23,7 +23,7 @@ enum {
 	MOST_TRIES = 4,
 };
 
-typedef struct Move {            /* what a move has changed */
+typedef struct Move {            /* State before a move, to undo it. */
 	const Value *v;
 	IValue  lay;
 	Buffer *from;
@@ -32,14 +32,14 @@ typedef struct Move {            /* what a move has changed */
 
 typedef struct Joins {
 	Plan   *p;
-	int    *lodgers;         /* by buffer: its values */
-	bool   *written;         /* by buffer: something updates it in place */
+	int    *lodgers;         /* by buffer: number of its values */
+	bool   *written;         /* by buffer: whether something updates it in place */
 	int64_t least;           /* lower bound of the arena */
-	bool   *is_cat;          /* by node id: a cat with a kernel, which takes its operands wherever they lie */
-	Vec(Move) moves;         /* of the present cat */
+	bool   *is_cat; /* by node id: whether it is a cat with a kernel, which accepts operands with any layout */
+	Vec(Move) moves;         /* moves of the current cat */
 } Joins;
 
-/* All samples of a dynamic plan do what the first does. */
+/* Makes a decision. All samples of a dynamic plan follow the first. */
 static bool
 agreed(Joins *j, bool mine)
 {
@@ -56,7 +56,7 @@ agreed(Joins *j, bool mine)
 
 /* ---- producers and readers --------------------------------------------------------------------------------------- */
 
-/* The product whose kernel has the group as its epilogue, or the reduction that begins with it. */
+/* Returns the product that has the group as its epilogue, or the reduction that has it as its prologue. */
 static const Node *
 carrier_of(Plan *p, const Node *group)
 {
@@ -66,7 +66,7 @@ carrier_of(Plan *p, const Node *group)
 	return group->out[0]->uses.at[0].node;
 }
 
-/* Is the node still a kernel with the present layouts, as it was planned? */
+/* Is the node still a kernel with the current layouts, as planned? */
 static bool
 still_fits(Plan *p, const Node *n)
 {
@@ -84,7 +84,7 @@ is_fast(Plan *p, const Node *n)
 	return node_is_dense(p, p->absorbed[n->id] ? carrier_of(p, n) : n);
 }
 
-/* Do all readers of v, through lists too, accept it? Cats do. */
+/* Does every reader of v satisfy yes(), including readers through lists? Cats do. */
 static bool
 all_readers(const Joins *j, const Value *v, bool (*yes)(Plan *, const Node *))
 {
@@ -116,7 +116,7 @@ same_dims(const RtTensor *a, const RtTensor *b)
 	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
 }
 
-/* The part of `whole` with the dims of x, from `at` on along dim. */
+/* Returns the part of `whole` with the dims of x, from `at` on along dim. */
 static RtTensor *
 part_of(Plan *p, const RtTensor *whole, const RtTensor *x, int64_t dim, int64_t at)
 {
@@ -124,7 +124,7 @@ part_of(Plan *p, const RtTensor *whole, const RtTensor *x, int64_t dim, int64_t 
 			      whole->offset + at * whole->strides[dim]);
 }
 
-/* Are the contiguous runs of a part as long as a cache line? */
+/* Are the contiguous runs of a part at least a cache line long? */
 static bool
 has_runs(const RtTensor *t)
 {
@@ -142,7 +142,7 @@ has_runs(const RtTensor *t)
 	return run * rt_dtypes[t->dtype].bytes >= LEAST_RUN;
 }
 
-/* Dim of a cat, from the front; -1: not known. */
+/* Returns the dim of a cat, counted from the front. -1 if unknown. */
 static int64_t
 joined_dim(Plan *p, const Node *cat, const RtTensor *y)
 {
@@ -154,14 +154,14 @@ joined_dim(Plan *p, const Node *cat, const RtTensor *y)
 	return dim + (dim < 0 ? y->ndim : 0);
 }
 
-/* The list of a cat whose kernel is generated; null: another node. */
+/* Returns the list of a cat with a generated kernel. Null for other nodes. */
 static const Node *
 operands_of(const Joins *j, const Node *n)
 {
 	return j->is_cat[n->id] ? n->in[0]->node : NULL;
 }
 
-/* v's storage, if it is in the arena and v is all of it and its only value. */
+/* Is v in the arena, the only value of its buffer, and never written to? It must also fill its storage. */
 static bool
 is_alone(Joins *j, const Value *v)
 {
@@ -184,7 +184,7 @@ least_arena(Plan *p)
 	return plan_least_arena(p->cx, b, n);
 }
 
-/* Moves v, and what its node computes on the way, to t. */
+/* Gives v, and the intermediate values of its node, the layout and storage of t. */
 static void
 lay(Plan *p, const Value *v, IValue t, bool part)
 {
@@ -245,7 +245,8 @@ lies_at(Plan *p, const Value *v, const RtTensor *part)
 
 /* ---- cats -------------------------------------------------------------------------------------------------------- */
 
-/* Another cat of the same block whose operands are this one's from `first` on: its result is a part of this one's. */
+/* Handles another cat of the same block whose operands are this one's from `first` on. Its result becomes a part of
+ * this one's. */
 static void
 take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64_t dim, Buffer *whole)
 {
@@ -271,7 +272,7 @@ take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64
 	}
 }
 
-/* Moves those operands that can be moved and are made at `since` or later; returns how many are in place then. */
+/* Moves the operands that can be moved and are computed at step `since` or later. Returns the number in place. */
 static int
 take_operands(Joins *j, const Node *cat, const Node *list, int64_t dim, Buffer *whole, int since)
 {
@@ -297,7 +298,7 @@ take_operands(Joins *j, const Node *cat, const Node *list, int64_t dim, Buffer *
 	return placed;
 }
 
-/* The second step at which a moved operand is made. */
+/* Returns the second step at which a moved operand is computed. */
 static int
 behind_first(const Joins *j)
 {

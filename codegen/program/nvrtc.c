@@ -61,7 +61,7 @@ drop_ptx(char *word)
 	return true;
 }
 
-/* "sm_80,sm_90,ptx", "8.0;9.0+PTX": PTX is for the newest that is named, and serves later ones. */
+/* Parses --gpu: "sm_80,sm_90,ptx", "8.0;9.0+PTX". PTX is for the newest architecture named, and serves later ones. */
 Archs
 cuda_archs(Cx *cx, const char *list)
 {

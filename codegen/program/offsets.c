@@ -1,11 +1,11 @@
 /*
- * Places in the arena for buffers of known sizes and lives: no two that are alive together may overlap.
+ * Assigns offsets in the arena to buffers of known sizes and live ranges.  No two live buffers may overlap.
  *
- * Buffers are placed one after the other, each where the memory is free during its whole life.  In order of time this
- * is a free list: cheap, and often as small as the largest amount alive at one step.  Otherwise placing the largest
- * first, each at the lowest free offset, is best for most networks (Pisarchyk and Lee, Efficient Memory Management for
- * Deep Neural Net Inference, 2020: greedy by size); other orders and best fit instead of first fit are tried, too, and
- * the smallest arena is kept.
+ * Buffers are placed one by one, each at an offset that is free during its whole live range.  In order of time this is
+ * a free list.  It is cheap, and its arena is often as small as the lower bound, the most bytes live at one step.
+ * Otherwise placing the largest first, each at the lowest free offset, is best for most networks (Pisarchyk and Lee,
+ * Efficient Memory Management for Deep Neural Net Inference, 2020: greedy by size).  Other orders, and best fit instead
+ * of first fit, are tried, too.  The smallest arena wins.
  */
 #include "program.h"
 
@@ -61,17 +61,18 @@ by_end(const void *a, const void *b)
 static int (*const orders[])(const void *, const void *) = { by_begin, by_size, by_area, by_life };
 enum { NORDER = sizeof orders / sizeof *orders };
 
-/* ---- which of them are alive together ------------------------------------------------------------------------- */
+/* ---- buffers that are live at the same time ------------------------------------------------------------------- */
 
 /* A tree whose leaves are the buffers by first step; a node has the last step of the buffers placed below it. */
 typedef struct Lives {
-	Buffer **begin;          /* (n) */
-	int      n, leaves;      /* leaves: a power of two */
-	int     *last;           /* (2 * leaves): -1, nothing */
-	int     *leaf;           /* by index of the buffer in the plan */
-	Buffer **placed;         /* (nplaced): by offset */
+	Buffer **begin;          /* the n buffers by first step */
+	int      n, leaves;      /* number of buffers; number of leaves, a power of two */
+	/* by node of the tree, 2 * leaves of them: last step of the buffers below it; -1 if there are none */
+	int     *last;
+	int     *leaf;           /* by index of the buffer in the plan: its leaf */
+	Buffer **placed;         /* the nplaced placed buffers, by offset */
 	int      nplaced;
-	Buffer **found;          /* (n): room for an answer */
+	Buffer **found;          /* result of a query; room for n */
 } Lives;
 
 static Lives
@@ -101,7 +102,7 @@ lives_clear(Lives *l)
 	l->nplaced = 0;
 }
 
-/* Adds the buffers below the node that are alive with b to those found; returns their number. */
+/* Adds the buffers below the node that are live at the same time as b to `found`. Returns their number. */
 static int
 lives_below(const Lives *l, int node, int first, int width, const Buffer *b, int found)
 {
@@ -123,7 +124,8 @@ by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* The placed buffers that are alive with b, by offset.  If these are most of all, all are scanned instead. */
+/* Finds the placed buffers that are live at the same time as b, by offset. If these are most of all, all are scanned
+ * instead. */
 static int
 alive_with(Lives *l, const Buffer *b)
 {
@@ -167,7 +169,7 @@ end_of(const Buffer *b)
 	return (b->offset + b->bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* A place that is free during b's whole life: the lowest, or the tightest. */
+/* Returns an offset that is free during b's whole life: the lowest, or the tightest gap. */
 static int64_t
 free_place(Lives *l, const Buffer *b, bool tightest)
 {
@@ -188,7 +190,7 @@ free_place(Lives *l, const Buffer *b, bool tightest)
 	return best < 0 ? at : best;
 }
 
-/* Places all buffers in this order; returns the bytes of the arena. */
+/* Places all buffers in this order. Returns the arena's size in bytes. */
 static int64_t
 place_all(Lives *l, Buffer *const *order, bool tightest)
 {
@@ -207,7 +209,7 @@ place_all(Lives *l, Buffer *const *order, bool tightest)
 
 /* ---- in the order of time ---------------------------------------------------------------------------------------- */
 
-/* The gaps at one step, by offset: no two touch, and the last one has no end. */
+/* The gaps at one step, by offset. No two touch, and the last one has no end. */
 typedef struct Gap { int64_t at, end; } Gap;
 typedef struct Gaps { Gap *at; int n; } Gaps;
 
@@ -246,7 +248,7 @@ gaps_give(Gaps *g, int64_t at, int64_t end)
 {
 	int low = 0, high = g->n;
 
-	while (low < high) {                                 /* the first gap behind it */
+	while (low < high) {                                 /* finds the first gap after it */
 		const int middle = low + (high - low) / 2;
 
 		if (g->at[middle].at < end)
@@ -285,7 +287,7 @@ place_in_time(Cx *cx, Buffer *const *begin, Buffer *const *end, int n, bool tigh
 
 /* ---- the best of all --------------------------------------------------------------------------------------------- */
 
-typedef struct Ends { Buffer **begin, **end; } Ends;          /* by the first step, and by the last */
+typedef struct Ends { Buffer **begin, **end; } Ends;          /* The buffers by first step and by last step. */
 
 static Ends
 ends_of(Cx *cx, Buffer *const *buffers, int n)
@@ -299,7 +301,7 @@ ends_of(Cx *cx, Buffer *const *buffers, int n)
 	return e;
 }
 
-/* The most bytes alive at one step: a lower bound of the arena.  The sum grows only where a buffer begins. */
+/* Returns the most bytes live at one step, a lower bound of the arena. The sum grows only where a buffer begins. */
 static int64_t
 least_of(Ends e, int n)
 {
@@ -314,7 +316,7 @@ least_of(Ends e, int n)
 	return least;
 }
 
-/* Do no two that are alive together overlap? */
+/* Do no two buffers that are live at the same time overlap? */
 static bool
 lie_apart(Buffer *const *b, int n, int64_t end)
 {
@@ -336,7 +338,7 @@ plan_least_arena(Cx *cx, Buffer *const *buffers, int n)
 	return least_of(ends_of(cx, buffers, n), n);
 }
 
-/* Try i: all orders in turn, with the lowest and with the tightest place. */
+/* Makes attempt i: each order, with the lowest and with the tightest offset. */
 static int64_t
 place(Cx *cx, Lives *lives, Ends e, Buffer **order, int i)
 {

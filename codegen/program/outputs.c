@@ -1,6 +1,7 @@
-/* codegen/program/outputs.c - files that take their places whole
+/* codegen/program/outputs.c - replaces result files atomically
  *
- * A result is written in a temporary folder, moved beside its place, and renamed. A failed build leaves the old file.
+ * A result is written in a temporary folder, moved beside its destination, and renamed. A failed build keeps the old
+ * file.
  */
 #include "build.h"
 

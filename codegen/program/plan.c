@@ -1,9 +1,9 @@
 /*
- * The plan: where every tensor of a specialized graph lives.
+ * Makes the plan: where every tensor of a specialized graph is stored.
  *
- * Known tensors lie in storages; a storage becomes a buffer with a home: an argument, the weights, the arena, or a
- * tensor of its own on the heap, when it may outlive the call (results, parts of containers, what calls could keep).
- * Tensors that are not known are IValues in slots of the frame.  Buffers of the arena get their offsets in offsets.c.
+ * Known tensors have storages.  A storage becomes a buffer with a home: an argument, the weights, the arena, or a
+ * tensor of its own on the heap if it may outlive the call (results, parts of containers, values that calls could
+ * keep). Unknown tensors are IValues in slots of the frame.  offsets.c assigns offsets to the arena's buffers.
  */
 #include "program.h"
 #include "../kernel/lower.h"
@@ -30,7 +30,7 @@ add_buffer(Plan *p, const RtTensor *t, Home home, int step)
 	return b;
 }
 
-/* Tensors of an argument, inside containers too: their home is the argument. */
+/* Adds the tensors of an argument, also inside containers. Their home is the argument. */
 static void
 add_argument(Plan *p, IValue v, const char *place)
 {
@@ -59,7 +59,7 @@ slot_of(Plan *p, const Value *v)
 	return p->slot[v->id];
 }
 
-/* The result of a node: a new buffer, the view of an old one, or a slot. */
+/* Adds the result of a node: a new buffer, a view of an old one, or a slot. */
 static void
 add_result(Plan *p, const Node *n, Value *v, bool kernel)
 {
@@ -77,7 +77,7 @@ add_result(Plan *p, const Node *n, Value *v, bool kernel)
 		b->slot = slot_of(p, v);
 }
 
-/* A group whose tensors are not known well enough for a kernel becomes its nodes again. */
+/* Replaces a group by its nodes if its tensors are not known well enough for a kernel. */
 static void
 dissolve(Plan *p, Node *group)
 {
@@ -98,7 +98,7 @@ dissolve(Plan *p, Node *group)
 	node_destroy(group);
 }
 
-/* The first node that gets no kernel by -L kernels=N; null: all get theirs. */
+/* Returns the first node that gets no kernel by -L kernels=N. Null if all get theirs. */
 static const Node *
 find_beyond(Plan *p, Pass *kernels, const Block *b)
 {
@@ -153,8 +153,8 @@ ready_before(const Node *group, const Value *made, const Node *n)
 	return true;
 }
 
-/* The product whose kernel can compute the group as its epilogue: it must be the last of the group's inputs to be
- * made. */
+/* Returns the product that can compute the group as its epilogue. It must be the last of the group's inputs to be
+ * computed. */
 static const Node *
 carrier(Plan *p, const Node *group)
 {
@@ -186,7 +186,8 @@ find_epilogues(Plan *p, Block *b)
 
 enum { MANY_ROWS = 16, ONE_TURN = 1 << 16 };
 
-/* Threads divide a reduction's rows.  Of few rows and many elements the group is better off by itself. */
+/* Is a prologue faster than a kernel of its own for the group? Threads divide the reduction's rows, so it must have
+ * many rows or few elements. */
 static bool
 divides(Plan *p, const Node *group, const Node *n)
 {
@@ -195,7 +196,7 @@ divides(Plan *p, const Node *group, const Node *n)
 	return p->dynamic ? y->ndim > 0 : rt_numel(y) >= MANY_ROWS || rt_numel(x) <= ONE_TURN;
 }
 
-/* Does nothing between the nodes write to memory? Then what the first reads is as it was when the other runs. */
+/* Does nothing between the nodes write to memory? Then the second node still sees what the first one read. */
 static bool
 all_stays(const Node *from, const Node *to)
 {
@@ -205,7 +206,8 @@ all_stays(const Node *from, const Node *to)
 	return true;
 }
 
-/* The reduction that can compute the group as it reads the result of this, which nothing else does. */
+/* Returns the reduction that can compute the group as its prologue. It must be the only reader of the group's
+ * result. */
 static const Node *
 reader(Plan *p, const Node *group)
 {
@@ -216,7 +218,7 @@ reader(Plan *p, const Node *group)
 	       plan_is_kernel(p, n) && divides(p, group, n) && all_stays(group, n) ? n : NULL;
 }
 
-/* What a group reads lives until its reduction runs: it is a node of that step. */
+/* Finds prologues. A group's inputs are live until its reduction runs, so the group gets that step. */
 static void
 find_prologues(Plan *p, Block *b)
 {
@@ -259,7 +261,7 @@ place_block(Plan *p, Block *b)
 	}
 }
 
-/* ---- what escapes, and how long buffers live --------------------------------------------------------------------- */
+/* ---- escapes and live ranges ------------------------------------------------------------------------------------- */
 
 /* May the user of v keep it beyond the step, or write to it through an alias? */
 static bool
@@ -286,14 +288,14 @@ keeps(Plan *p, const Node *user, int index)
 		return true;
 	if (!s->args[index].alias)
 		return false;
-	/* The result may be a view of v: harmless if it is known, or in a list that is only taken apart. */
+	/* The result may be a view of v. That is harmless if it is known, or in a list that is only unpacked. */
 	for (int i = 0; i < user->nout; i++)
 		if (!plan_is_planned(p, user->out[i]) && !plan_was_there(p, user->out[i], p->step[user->id]))
 			return true;
 	return user->nout == 0;
 }
 
-/* Values that leave a block go to a slot (kept) or are copied to the planned place of the node's result. */
+/* Does a value that leaves a block go to a slot? Otherwise it is copied to the planned buffer of the node's result. */
 static bool
 leaves_in_slot(Plan *p, const Node *ret, int index)
 {
@@ -303,7 +305,7 @@ leaves_in_slot(Plan *p, const Node *ret, int index)
 	return !owner || (out >= 0 && !plan_is_planned(p, owner->out[out]));
 }
 
-/* The step at which a use in loops counts: the end of the outermost loop that begins after the buffer. */
+/* Returns the step at which a use counts. In loops it is the end of the outermost loop that begins after the buffer. */
 static int
 use_step(Plan *p, const Buffer *b, const Node *user)
 {
@@ -371,7 +373,7 @@ lifetimes(Plan *p, Block *b)
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
-/* Tensors that outlive the call get memory of their own. */
+/* Gives tensors that outlive the call their own memory. */
 static void
 place_escaping(Plan *p)
 {
@@ -411,8 +413,8 @@ plan_results(const Graph *g, ValueVec *to, Arena *a)
 	return good;
 }
 
-/* Without a runtime: a result that fills its buffer, contiguous, is made in the caller's array; any other is made in
- * the arena and kept until the end. */
+/* Without a runtime: a contiguous result that fills its buffer is computed in the caller's array. Any other is computed
+ * in the arena and kept until the end. */
 static void
 place_results(Plan *p)
 {
@@ -453,7 +455,7 @@ assign_offsets(Plan *p)
 			p->buffers.at[i]->offset = p->buffers.at[i]->over->offset;
 }
 
-/* The arrays that are indexed by values and nodes. */
+/* Allocates the arrays that are indexed by values and nodes. */
 static void
 make_room(Plan *p)
 {

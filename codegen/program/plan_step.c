@@ -2,7 +2,7 @@
 #include "program.h"
 #include "../kernel/lower.h"
 
-/* Do all tensors of a known value lie in buffers that existed before this step? */
+/* Are all tensors of a known value in buffers that existed before this step? */
 static bool
 lies_in_old_buffers(Plan *p, IValue v, int step)
 {
@@ -27,7 +27,7 @@ lies_in_old_buffers(Plan *p, IValue v, int step)
 	}
 }
 
-/* Does this result need no code?  A tensor that is a view; a list or tuple of views that is only taken apart. */
+/* Does this result need no code? That is a tensor that is a view, or a list or tuple of views that is only unpacked. */
 bool
 plan_was_there(Plan *p, const Value *v, int step)
 {
@@ -52,7 +52,7 @@ plan_was_there(Plan *p, const Value *v, int step)
 	return true;
 }
 
-/* A list that is only an argument of kernels is not made, unless a kernel may raise, since then the operator itself
+/* Do only kernels read the list? Then it is not made, unless a kernel may raise, since then the operator itself
  * runs. */
 static bool
 only_kernels_read(Plan *p, const Value *list)
@@ -64,7 +64,7 @@ only_kernels_read(Plan *p, const Value *list)
 	return plan_list_is_read(list);
 }
 
-/* A node whose results all lie in buffers that existed before it needs no code. */
+/* A node whose results are all in buffers that existed before it needs no code. */
 bool
 plan_needs_step(Plan *p, const Node *n)
 {
@@ -84,7 +84,7 @@ plan_needs_step(Plan *p, const Node *n)
 	return false;
 }
 
-/* Of complex numbers some rows have none. */
+/* Is there a kernel for the tensor's dtype? Some rows have none for complex numbers. */
 static bool
 has_kernels(const RtTensor *t, bool *complex)
 {

@@ -26,8 +26,8 @@ extern char **environ;
 #define NOWHERE ((Range){ 0 })
 
 /* State for signal handlers: the only state of Kiln that is not in a Cx. */
-static volatile sig_atomic_t stopped, child[RT_LIMIT_CHILDREN + 1];     /* 0: free */
-static const char *folder[4];            /* those in use, a build's within another */
+static volatile sig_atomic_t stopped, child[RT_LIMIT_CHILDREN + 1];     /* 0 for a free entry */
+static const char *folder[4];            /* temporary folders in use; that of a build may be within another */
 static int nfolder;
 static int spare_descriptor = -1;        /* a spare descriptor, closed when removing folders needs one */
 
@@ -53,7 +53,7 @@ note_signal(int number)
 			kill(-(pid_t)child[i], how);
 }
 
-/* From here on signals only set a flag; `before`: the old handlers. */
+/* Makes signals only set a flag. `before`: receives the old handlers. */
 static void
 note_signals(struct sigaction *before)
 {
@@ -73,7 +73,7 @@ restore_signals(const struct sigaction *before)
 		sigaction(signals[i], &before[i], NULL);
 }
 
-/* Restores handlers; outside of all folders a signal that came ends Kiln now. */
+/* Restores handlers. Outside all folders, a signal that came ends Kiln now. */
 static void
 end_as_signalled(const struct sigaction *before)
 {
@@ -92,7 +92,7 @@ process_check(Cx *cx)
 		fail(cx, NOWHERE, "stopped");
 }
 
-/* Puts child `to` in the place of child `from`; 0: none. */
+/* Replaces child `from` by child `to`; 0 for none. */
 static void
 note_child(pid_t from, pid_t to)
 {
@@ -117,7 +117,7 @@ hold_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &ours, before);
 }
 
-/* This process's environment with another TMPDIR, on the heap.  Null: errno. */
+/* Returns this process's environment with another TMPDIR, on the heap. Null, with errno set, on failure. */
 static char **
 environment(char *tmpdir)
 {
@@ -136,7 +136,7 @@ environment(char *tmpdir)
 	return env;
 }
 
-/* 0, or what went wrong. */
+/* Starts a child. Returns 0 or an error number. */
 static int
 spawn(char *const *argv, const char *out, const char *log, const sigset_t *mask, pid_t *pid)
 {
@@ -275,7 +275,7 @@ fork_and_wait(Cx *cx, void *arg)
 	process_check(cx);
 }
 
-/* For a library that ends the process when it fails.  The child has this process's memory and none of its threads. */
+/* Runs a library that ends the process when it fails. The child has this process's memory and none of its threads. */
 int
 process_fork(Cx *cx, void (*body)(void *), void *arg, const char *log)
 {
@@ -311,7 +311,7 @@ process_log(Cx *cx, const char *path, int64_t most)
 	return text;
 }
 
-/* Is what a compiler said of emitted C, or of the symbols in it? */
+/* Does this compiler message refer to code that Kiln emitted? */
 static bool
 blames_text(const char *said)
 {
@@ -343,7 +343,7 @@ process_fail(Cx *cx, const char *name, int status, const char *what, const char 
 
 typedef struct Work { ProcessBody *body; const char *dir; void *arg; } Work;
 
-/* Removes the files of a folder; false: there is a folder in it, whose name is appended to path. */
+/* Removes the files of a folder. Returns false if it contains a folder, whose name is appended to path. */
 static bool
 remove_files(char *path, int fd)
 {
@@ -409,7 +409,7 @@ remove_last_folder(void)
 	process_remove_tree(path);
 }
 
-/* Also when a library ends the process. */
+/* Removes the temporary folders, also when a library ends the process. */
 static void
 remove_folders(void)
 {
@@ -425,7 +425,7 @@ work(Cx *cx, void *arg)
 	w->body(cx, w->dir, w->arg);
 }
 
-/* False: errno. */
+/* Makes a temporary folder. Returns false and sets errno on failure. */
 static bool
 make_folder(char *dir)
 {

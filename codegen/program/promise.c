@@ -1,14 +1,15 @@
-/* codegen/program/promise.c - the ranges of a dynamic specialization, as its program will take them
+/* codegen/program/promise.c - finds the sizes that a dynamic specialization's program will accept
  *
- * A range is what the samples span.  Whether a program takes a size between them is decided by rt_sizes when it is
- * called, which is asked here: about all samples, and about sizes spread over each symbol's range while the others are
- * as in a sample.  A range in which a size is refused is cut there; what is left holds the profiled size.
+ * The range of a symbol is first the range of the samples.  When the program is called, rt_sizes decides whether it
+ * accepts a size.  So rt_sizes is asked here about all samples, and about sizes spread over each symbol's range with
+ * the other symbols as in a sample.  If it refuses a size, the range is cut there.  The rest contains the profiled
+ * size.
  */
 #include "dynamic.h"
 
 #include <string.h>
 
-enum { ASKED = 8 };              /* sizes of each symbol, its ends aside */
+enum { ASKED = 8 };              /* number of sizes tested for each symbol, besides the ends of its range */
 
 typedef struct Promise {
 	Dynamic *d;
@@ -43,7 +44,7 @@ dynamic_buffers(Dynamic *d, RtSizeBuffers *out)
 	return true;
 }
 
-/* Is x the value of another symbol?  Samples have no equal ones, whose sizes would be confused. */
+/* Is x the value of another symbol? No sample has equal sizes for two symbols, because they would be confused. */
 static bool
 is_another(const Sizes *z, int symbol, const int64_t *value, int64_t x)
 {
@@ -53,7 +54,7 @@ is_another(const Sizes *z, int symbol, const int64_t *value, int64_t x)
 	return false;
 }
 
-/* Cuts the symbol's range to the sizes around `own` that are taken, the other symbols being as in `value`. */
+/* Cuts the symbol's range to the accepted sizes around its own value, with the other symbols as in `value`. */
 static void
 cut_range(Promise *p, int symbol, const int64_t *value)
 {
@@ -75,7 +76,7 @@ cut_range(Promise *p, int symbol, const int64_t *value)
 	}
 }
 
-/* Is every symbol still one of at least two sizes? */
+/* Has every symbol still at least two sizes? */
 static bool
 are_ranges(const Sizes *z)
 {

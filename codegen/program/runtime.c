@@ -1,11 +1,11 @@
 /*
- * The runtime for another target than Kiln's own: compiled from the carried sources, file by file as programs need
- * them, into the cache.
+ * Compiles the runtime for targets other than Kiln's own, from the carried sources into the cache, file by file as
+ * programs need them.
  *
- * Which file has a name is known from the library for this machine: its index.  A file is compiled once for each of
- * (sources, target, compiler, its options): the folder's name has hashes of all that an object depends on.
- * Operators (rt/ops) are compiled for the processor of --cpu.  The rest is for the least processor of the target, so
- * that a program can report on any that it needs more.
+ * The index of this machine's library tells which file defines a name.  A file is compiled once for each combination of
+ * sources, target, compiler and options.  The folder's name contains hashes of all that an object depends on.
+ * Operators (rt/ops) are compiled for the processor of --cpu.  All other files are compiled for the lowest processor of
+ * the target, so that a program can run there and report that it needs a higher one.
  */
 #include "build.h"
 
@@ -17,7 +17,7 @@
 
 #define NOWHERE ((Range){ 0 })
 
-/* ---- which file has a name --------------------------------------------------------------------------------------- */
+/* ---- the index of names ------------------------------------------------------------------------------------------ */
 
 enum { AR_HEAD = 60, AR_NAME = 16, AR_SIZE = 48 };       /* ar.h: a member's header; where its size is in it */
 
@@ -27,7 +27,7 @@ big_endian(const unsigned char *p)
 	return (int64_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
 }
 
-/* "start" of the member whose header is there: names are ended by a slash, those longer than that are in `longer`. */
+/* Returns the name of a member without suffixes, such as "start". A slash ends a name. Longer names are in `longer`. */
 static const char *
 member_name(Cx *cx, const char *head, const char *longer)
 {
@@ -106,16 +106,16 @@ args_compile(Build *b, Argv *a, const char *from, const char *to)
 	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables");
 	arg(a, "-fno-jump-tables"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
 	if (!strstr(b->cc, "clang"))
-		arg(a, "--param=vect-epilogues-nomask=0");       /* the rest of a row is no second vector loop */
+		arg(a, "--param=vect-epilogues-nomask=0");       /* no second vector loop for the remainder of a row */
 	if (strstr(from, "/rt/ops/"))
 		args_cpu(b, a);
 	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
 }
 
-/* ---- where objects are kept -------------------------------------------------------------------------------------- */
+/* ---- the cache of objects ---------------------------------------------------------------------------------------- */
 
-/* What an object depends on beside the sources: which file the compiler is, what it defines, and the command.  What
- * lies in the temporary folder (musl's specs) counts by its contents. */
+/* Hashes what an object depends on besides the sources: the compiler's file, its macros and the command. Files in the
+ * temporary folder (musl's specs) count by their contents. */
 static uint64_t
 command_hash(Build *b)
 {
@@ -149,7 +149,7 @@ kept_folder(Build *b)
 
 typedef struct Runtime {
 	Build  *b;
-	const char *src, *kept;  /* folders: of the sources; of objects, or null */
+	const char *src, *kept;  /* folder of the sources; folder of kept objects, or null */
 	Needs   needs;
 	int     ncompiled;
 	bool    unpacked;
@@ -195,7 +195,7 @@ end_compiling(Process *p, Process *bad)
 		*bad = *p;
 }
 
-/* Compiles the files that have no object, as many at once as there are cores. */
+/* Compiles the files that have no object, in parallel on all cores. */
 static void
 compile_files(Runtime *r, const Texts *files)
 {
@@ -220,7 +220,7 @@ compile_files(Runtime *r, const Texts *files)
 		process_failed(b, &bad, "to compile the runtime");
 }
 
-/* The folder of the objects of the files from `first` on. */
+/* Makes the objects of the files from `first` on. */
 static void
 make_objects(Runtime *r, int first, Argv *objects)
 {
@@ -235,7 +235,7 @@ make_objects(Runtime *r, int first, Argv *objects)
 	}
 	for (int i = 0; i < missing.n && r->kept; i++)
 		if (!build_move(r->b->cx, made_object(r, missing.at[i]), kept_object(r, missing.at[i]))) {
-			r->kept = NULL;                  /* no room there: all of them here */
+			r->kept = NULL; /* no space in the cache: makes all of them in the temporary folder */
 			compile_files(r, &missing);
 		}
 	for (int i = first; i < r->needs.names.n; i++)

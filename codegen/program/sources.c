@@ -1,9 +1,10 @@
 /*
- * The runtime's files that go with a program's text: those of the names that it has, and what these need.
+ * Collects the runtime's files that accompany a program's text: those that define the names in it, and all that these
+ * need.
  *
- * The symbols of its object in the carried library tell what a file needs. variant.c, which has the forms that write
- * (rows ALSO and OUT of rt/ops), would need nearly all others, so its list of them (forms.def) has only those that
- * something calls.
+ * The symbols of a file's object in the carried library show what it needs.  variant.c, with the in-place and out=
+ * forms (rows ALSO and OUT of rt/ops), would need nearly all other files.  So its list of them (forms.def) only has
+ * those that something calls.
  */
 #include "build.h"
 #include "../../ir/row.h"
@@ -11,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char forms[] = "variant";           /* the file of these rows */
+static const char forms[] = "variant";           /* file of the in-place and out= rows */
 
 typedef struct Sources {
 	Build *b;
 	Cx    *cx;
 	Needs  needs;
-	Map    base;             /* "rt_add_out" -> "rt_add", of these rows */
-	Map    is_base, called;  /* such a "rt_add"; the rows that stay */
+	Map    base;             /* these rows: "rt_add_out" -> "rt_add" */
+	Map    is_base, called;  /* names such as "rt_add"; the rows that something calls */
 } Sources;
 
-/* ---- rows that write --------------------------------------------------------------------------------------------- */
+/* ---- in-place and out= rows -------------------------------------------------------------------------------------- */
 
 static void
 note_forms(Sources *s)
@@ -70,7 +71,7 @@ need(Sources *s, const char *symbol)
 	need(s, base);
 }
 
-/* Names of the runtime in a text. */
+/* Adds the runtime's names that occur in a text. */
 static void
 need_words(Sources *s, const char *text)
 {

@@ -13,9 +13,9 @@
 
 #define NOWHERE ((Range){ 0 })
 
-/* By macros that compilers define: the first that holds.  Four floats without vectors, too (RISC-V, ARM before NEON):
- * a compiler makes them blocks of scalars, and under qemu a convolution of 64 channels takes 0.17 of what scalar code
- * does, by Winograd, and 0.55 without. */
+/* Floats in a vector by the compiler's macros: the first row that holds. Targets without vectors (RISC-V, ARM before
+ * NEON) also have four, because compilers unroll them to blocks of scalars. Under qemu, a convolution of 64 channels
+ * takes 0.17 of scalar code's time with Winograd, and 0.55 without. */
 static const TargetVector x86[] = { { "__AVX512F__", 16 }, { "__AVX__", 8 }, { NULL, 4 } };
 static const TargetVector scalar[] = { { NULL, 1 } };
 static const TargetVector four[] = { { NULL, 4 } };
@@ -67,7 +67,7 @@ target_at(int i)
 	return i < NTARGET ? &targets[i] : NULL;
 }
 
-/* The row of what Kiln itself was compiled for. */
+/* Returns the row of the target that Kiln itself was compiled for. */
 const Target *
 target_host(void)
 {
@@ -82,7 +82,7 @@ target_host(void)
 #endif
 }
 
-/* Beginnings of the triples of big-endian machines, for the reason why they are no targets. */
+/* Prefixes of big-endian machines' triples, for a message that gives the reason for the refusal. */
 static const char *const big_endian[] = { "s390", "powerpc-", "powerpc64-", "ppc-", "ppc64-", "mips-", "mips64-",
 					  "sparc", "m68k-", "hppa", "armeb", "aarch64_be" };
 
@@ -126,7 +126,7 @@ target_runner(Cx *cx, const Target *t)
 	return t->root && !t->is_static ? arena_printf(cx->arena, "%s -L %s", t->emulator, t->root) : t->emulator;
 }
 
-/* Is it among what the compiler defines? */
+/* Does the compiler define this macro? */
 static bool
 is_macro(const char *macros, const char *name)
 {
@@ -151,7 +151,7 @@ target_floats(const Target *t, const char *macros)
 	return v->floats;
 }
 
-/* The level of x86-64 of BuildOptions.ops_level: as -march=x86-64-v3 and -v4 define them. */
+/* Returns BuildOptions.ops_level for x86-64, by the macros that -march=x86-64-v3 and -v4 define. */
 static int
 ops_level(const char *macros)
 {
@@ -228,7 +228,7 @@ command_path(Cx *cx, const char *name)
 	return NULL;
 }
 
-/* Does the compiler find that file of its C library? */
+/* Does the compiler find this file of its C library? */
 static bool
 finds_file(Build *b, const char *file)
 {
@@ -239,7 +239,7 @@ finds_file(Build *b, const char *file)
 	args_compiler(b, &a);
 	arg(&a, arena_printf(b->cx->arena, "-print-file-name=%s", file));
 	if (process_run(b->cx, argv_of(&a), out, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
-		return true;                     /* it cannot tell: a missing file is an error later */
+		return true;                     /* it cannot report paths; a missing file is an error later */
 	return strchr(file_text(b->cx, out), '/') != NULL;
 }
 
@@ -249,7 +249,7 @@ of_package(Cx *cx, const char *what, const char *package)
 	return arena_printf(cx->arena, "%s (Debian has it in %s)", what, package);
 }
 
-/* A folder of musl's, "lib" or "include", as Debian has it, or below --sysroot as its own systems do. */
+/* Returns musl's folder "lib" or "include": Debian's, or below --sysroot that of a musl system. */
 static const char *
 musl_folder(Build *b, const char *what)
 {
@@ -259,8 +259,8 @@ musl_folder(Build *b, const char *what)
 	return !b->o->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/%s", root, what);
 }
 
-/* Of the user's compilers, those for musl have it in their names, as musl-gcc, and find it themselves; a GCC that has
- * not is told by specs where it is. */
+/* Does the compiler need specs to find musl? A user's compiler for musl has it in its name, such as musl-gcc, and finds
+ * it itself. Any other GCC needs specs. */
 static bool
 takes_specs(const Build *b)
 {
@@ -269,7 +269,7 @@ takes_specs(const Build *b)
 	return !name || (strstr(name, "cc") && !strstr(name, "musl"));
 }
 
-/* The folder of musl's libraries; null: the compiler, or the target, finds them itself. */
+/* Returns the folder of musl's libraries. Null if the compiler finds them itself or the target does not use musl. */
 static const char *
 target_musl(Build *b)
 {
@@ -297,7 +297,7 @@ target_lacks(Build *b)
 
 /* ---- options of compilers ---------------------------------------------------------------------------------------- */
 
-/* The options that make GCC use musl, as musl-gcc does for one machine. */
+/* Returns the options that make GCC use musl, as musl-gcc does for one machine. */
 static const char *
 musl_specs(Build *b, const char *lib)
 {
@@ -379,7 +379,7 @@ build_init(Build *b, Cx *cx, const BuildOptions *o)
 	umask(b->mask);
 }
 
-/* C that users compile is for the machine where they do. */
+/* Emitted C (--emit c) is compiled for the machine on which users compile it. */
 bool
 target_wants_levels(const BuildOptions *o)
 {
@@ -402,14 +402,14 @@ macros_of(Build *b)
 	args_cpu(b, &a);
 	args_of(&a, getenv("CFLAGS"));
 	if (b->o->target->musl)
-		arg(&a, "-include"), arg(&a, "features.h");      /* of the C library, which it names if it is GNU's */
+		arg(&a, "-include"), arg(&a, "features.h"); /* macros of the C library, which has one if it is GNU's */
 	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
 	if (process_run(b->cx, argv_of(&a), NULL, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
 		process_fail(b->cx, b->cc, EXIT_INPUT, "does not take these options", p.log);
 	return file_text(b->cx, p.log);
 }
 
-/* A compiler given by --cc, or told so by CFLAGS. */
+/* Is the compiler's target big-endian? It may be by --cc or CFLAGS. */
 static bool
 is_big_endian(const char *macros)
 {
@@ -418,7 +418,8 @@ is_big_endian(const char *macros)
 	return order && !strncmp(order + 16, "__ORDER_BIG_ENDIAN__", 20);
 }
 
-/* The vector width of code and weights is that of the compiler's target; of several processors, the widest. */
+/* Asks the compiler for its macros. The vector width of code and weights is that of the compiler's target. For several
+ * processors it is the widest. */
 static void
 ask_compiler(Cx *cx, const char *dir, void *arg_)
 {

@@ -1,11 +1,12 @@
 /* codegen/program/tcc.c - the compiler inside Kiln: libtcc
  *
- * libtcc exits on some link errors, so programs are made in a child process whose log has the reason.  tcc of 2020
- * needs headers and start files of a C library's development package: emitted C includes only those defined here, and
- * the start file is defined here, too.  The user's own C may include what the machine has.  No other file uses libtcc.
+ * libtcc exits on some link errors, so programs are built in a child process whose log contains the reason.  tcc of
+ * 2020 needs headers and start files of a C library's development package.  Emitted C only includes headers that are
+ * defined here, and the start file is defined here, too.  The user's own C may include the machine's headers.  No other
+ * file uses libtcc.
  *
- * libtcc takes an error of read for the end of the file, and would report a wrong error or even accept a part of it: so
- * read is defined here, for libtcc and all of Kiln, and ends the child on errors.
+ * libtcc treats a failed read as the end of the file.  It would then report a wrong error or even accept a part of the
+ * file.  So read is defined here, for libtcc and all of Kiln, and ends the child on errors.
  */
 #include "program.h"
 
@@ -29,7 +30,7 @@ say(void *arg, const char *text)
 		fprintf(stderr, "%s\n", text);
 }
 
-/* ---- what the machine does to it --------------------------------------------------------------------------------- */
+/* ---- failures of the machine ------------------------------------------------------------------------------------- */
 
 enum { NO_INPUT = 40 };                  /* the child's status: the machine failed, not the compiled code */
 
@@ -48,16 +49,17 @@ read(int fd, void *to, size_t n)
 	return got;
 }
 
-/* ---- what a development package would bring ---------------------------------------------------------------------- */
+/* ---- headers and start files ------------------------------------------------------------------------------------- */
 
-/* The first two are the C library's, which the machine may have; the others would be the compiler's. */
+/* Headers defined here. The first two are the C library's, which the machine may have. The others would be the
+ * compiler's. */
 static const struct { const char *name, *text;
 } headers[] = {
 	{ "stdint.h",
 	  "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"
 	  "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t;\n"
 	  "typedef unsigned long long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;\n" },
-	{ "string.h",                        /* what rt/bare.h and texts of plain functions call */
+	{ "string.h",                        /* for rt/bare.h and texts of plain functions */
 	  "#include <stddef.h>\n"
 	  "void *memset(void *, int, size_t); void *memcpy(void *, const void *, size_t);\n"
 	  "void *memmove(void *, const void *, size_t); int memcmp(const void *, const void *, size_t);\n" },
@@ -128,8 +130,8 @@ compiler(const char *options, int output, const char *dir, const char *own)
 
 /* ---- libraries --------------------------------------------------------------------------------------------------- */
 
-/* What ld takes from a script and options, and libtcc has no options for, is written into its objects.  The entry of
- * the rpath is there for pin to write over. */
+/* Options that ld takes from a script, and for which libtcc has no option, are written into its objects. pin overwrites
+ * the entry of the rpath. */
 static const char LIBRARY[] = "-nostdlib -nostdinc -w -Wl,-Bsymbolic -Wl,-rpath=- -Wl,--enable-new-dtags";
 
 /* Hides the symbols that a library defines, except NAME_*. */
@@ -185,7 +187,7 @@ finish_symbols(char *object, const char *name)
 			pin(object, &section);
 		if (section.sh_type == SHT_DYNSYM) {
 			hide_symbols(object, &section, name);
-			section.sh_info = 1;            /* the first that is not local; ld complains of 0 */
+			section.sh_info = 1;            /* index of the first global symbol; ld complains about 0 */
 		}
 		memcpy(at, &section, sizeof section);
 	}
@@ -212,10 +214,10 @@ add_stack_header(char *object, size_t n)
 	return to + old + sizeof stack;
 }
 
-enum { MORE_HEADERS = 16 };              /* program headers for which a library's copy in memory has room */
+enum { MORE_HEADERS = 16 }; /* number of program headers for which the copy of a library in memory has room */
 
-/* In the child. Completes what libtcc wrote, hiding all symbols but NAME_*. Null: hides none. False if it failed, which
- * has been said on standard error. */
+/* Runs in the child. Completes the library that libtcc wrote and hides all symbols except NAME_*. Null: hides none.
+ * Returns false if it failed and has printed why. */
 static bool
 finish_library(const char *path, const char *name)
 {
@@ -242,12 +244,13 @@ finish_library(const char *path, const char *name)
 /* ---- in the child ------------------------------------------------------------------------------------------------ */
 
 typedef struct Job {
-	const char *dir, *own;   /* rt's headers; those here */
-	const char *user;        /* those here without the C library's; null: the machine has none */
-	const char *c, *object;  /* one file of the user */
+	const char *dir, *own;   /* folder of rt's headers; folder of the headers defined here */
+	/* Include directory of the headers here except libc's. Null if this machine has no libc headers. */
+	const char *user;
+	const char *c, *object;  /* one C file of the user, and its object */
 	const char *weights, *library, *support, *libm, *libc, *out;
 	const Vec(char *) *objects;
-	const char *name;        /* of a library; null: a program */
+	const char *name;        /* name of a library; null for a program */
 } Job;
 
 /* libtcc does not check that its output reaches the disk; a file's table of sections is its last part. */
@@ -268,7 +271,7 @@ is_whole(const char *path)
 	return is;
 }
 
-/* With the C library's headers, when there are some. */
+/* Compiles an operator, with the C library's headers if there are any. */
 static void
 compile_operator(void *arg)
 {
@@ -297,7 +300,7 @@ link_program(void *arg)
 		_exit(EXIT_INPUT);
 }
 
-/* Undefined symbols are Kiln's own. */
+/* Links a shared object. Undefined symbols are Kiln's own. */
 static void
 link_shared(void *arg)
 {
@@ -314,14 +317,14 @@ link_shared(void *arg)
 /* ---- the runtime, as tcc likes it -------------------------------------------------------------------------------- */
 
 /*
- * It has a section per function, so that linkers leave out unused functions.  tcc does not, and its linear search for
- * each section's name took most of a build's time.  So sections are numbered in every object, .text.00, .text.10, and
- * those of the same number become one in the program.  (Two of the same object must not become one: tcc would relocate
- * it twice.)
+ * The carried library has a section for each function, so that linkers can leave out unused ones. tcc does not do so,
+ * and its linear search for each section's name took most of a build's time. So sections are numbered in every object,
+ * .text.00, .text.10, and sections with the same number become one in the program. Two sections of one object must not
+ * become one, because tcc would relocate it twice.
  */
 enum { KINDS = 5, DIGIT = 64 };
 
-/* The name of a relocation section ends with that of its section, in the same bytes. */
+/* Numbers a section. The name of its relocation section ends with its name, in the same bytes. */
 static void
 number_name(char *name, int *counts)
 {
