@@ -440,22 +440,39 @@ exact_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specializa
 	       (!others || shapes_fail_within(others, one.shapes)) ? d : NULL;
 }
 
-/* A specialization for sizes of 1, for which no symbol stands: of the most frequent signature that has such beside
- * sizes that vary; where none has, of a batch of 1, which programs are called with that were profiled with larger ones.
- * Null: there is none. */
+enum { ONES_MOST = 4 };          /* patterns with sizes of 1 and 0 that get code of their own */
+
+/* The distinct patterns for sizes of 1 and 0 that profiled signatures have beside sizes that vary, the most frequent
+ * first; returns how many, at most ONES_MOST. */
+static int
+patterns_with_ones(Cli *cli, const Signatures *s, const Specialization *dynamic, int n, Pattern **out)
+{
+	int found = 0;
+
+	for (int i = 0; i < s->at.n && found < ONES_MOST; i++) {
+		Pattern *p = pattern_with_ones(cli->cx, dynamic->pattern, s->at.at[i]->pattern, n);
+		bool again = !p;
+
+		for (int k = 0; k < found && !again; k++)
+			again = patterns_equal(out[k], p, n);
+		if (!again)
+			out[found++] = p;
+	}
+	return found;
+}
+
+/* A specialization for sizes of 1 or 0, for which no symbol stands: with the profiled pattern.  If that is null, with a
+ * batch of 1, which programs are called with that were profiled with larger ones.  Null if there is none. */
 static Specialization *
-with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Specialization *dynamic)
+with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Specialization *dynamic,
+	  Pattern *profiled)
 {
 	const int n = graph_ninputs(m->fn->prepared) - function_first(m->fn);
 	Specialization *d = new(cli->cx->arena, Specialization, 1);
-	bool profiled;
 
 	*d = *dynamic;
-	d->pattern = NULL;
+	d->pattern = profiled;
 	d->instead = NULL;
-	for (int i = 0; i < s->at.n && !d->pattern; i++)
-		d->pattern = pattern_with_ones(cli->cx, dynamic->pattern, s->at.at[i]->pattern, n);
-	profiled = d->pattern != NULL;
 	if (!profiled && !dynamic->bounded)
 		d->pattern = pattern_with_batch_of_one(cli->cx, dynamic->pattern, n);
 	if (!d->pattern)
@@ -465,6 +482,16 @@ with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Speci
 	make_samples(cli, m, profile, s, d);
 	return d->sample && (profiled || !samples_shapes(dynamic) ||
 			     shapes_fail_within(samples_shapes(dynamic), samples_shapes(d))) ? d : NULL;
+}
+
+/* The first specialization for sizes of 1 or 0.  Null if there is none. */
+static Specialization *
+first_with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Specialization *dynamic)
+{
+	Pattern *profiled[ONES_MOST] = { NULL };
+
+	patterns_with_ones(cli, s, dynamic, graph_ninputs(m->fn->prepared) - function_first(m->fn), profiled);
+	return with_ones(cli, m, profile, s, dynamic, profiled[0]);
 }
 
 typedef struct OneSize {
@@ -543,7 +570,7 @@ ones_again(void *arg)
 	OneSize *o = arg;
 	Specialization *d = vary_next(o), *ones = NULL;
 
-	while (d && !(ones = with_ones(o->cli, o->m, o->profile, &o->s, d)))
+	while (d && !(ones = first_with_ones(o->cli, o->m, o->profile, &o->s, d)))
 		d = vary_next(o);
 	if (!ones)
 		return NULL;
@@ -591,12 +618,33 @@ typedef struct Choice {          /* of the signatures that get a specialization 
 	Signatures exact, dynamic;
 } Choice;
 
+/* Adds the specializations for sizes of 1 and 0 beside the dynamic one. */
+static void
+add_ones(Cli *cli, Model *m, Choice *c, const Signatures *s, const Specialization *dynamic)
+{
+	Pattern *profiled[ONES_MOST] = { NULL };
+	const int n = patterns_with_ones(cli, s, dynamic, graph_ninputs(m->fn->prepared) - function_first(m->fn),
+					 profiled);
+
+	for (int i = 0; i == 0 || i < n; i++) {
+		Specialization *ones;
+
+		cli->undynamic = (Cause){ .what = NULL };
+		if (!(ones = with_ones(cli, m, c->profile, s, dynamic, profiled[i]))) {
+			note_undynamic(cli, "sizes of 1 or 0 run in generic code where others vary");
+			continue;
+		}
+		add_instead(cli, ones, dynamic);
+		vec_push(cli->cx->arena, &c->dynamic.at, ones);
+	}
+}
+
 /* Of one kind of calls: adds the most frequent signatures, what all have in common, and that for sizes of 1. */
 static void
 choose(Cli *cli, Model *m, Choice *c, Signatures s)
 {
 	const bool one = s.at.n == 1;
-	Specialization *d = NULL, *ones;
+	Specialization *d = NULL;
 
 	for (int i = 0; i < s.at.n && i < c->most; i++)
 		vec_push(cli->cx->arena, &c->exact.at, s.at.at[i]);
@@ -616,13 +664,8 @@ choose(Cli *cli, Model *m, Choice *c, Signatures s)
 		return;
 	if (d->sample || !one)
 		vec_push(cli->cx->arena, &c->dynamic.at, d);
-	cli->undynamic = (Cause){ .what = NULL };
-	if (!c->optimize || !(ones = with_ones(cli, m, c->profile, &s, d))) {
-		note_undynamic(cli, "sizes of 1 run in generic code where others vary");
-		return;
-	}
-	add_instead(cli, ones, d);
-	vec_push(cli->cx->arena, &c->dynamic.at, ones);
+	if (c->optimize)
+		add_ones(cli, m, c, &s, d);
 }
 
 Specialized

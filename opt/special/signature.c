@@ -199,12 +199,16 @@ pattern_merge(Cx *cx, const Pattern *const *signature, int nsignature, int n)
 	return r;
 }
 
-/* ---- sizes of 1 -------------------------------------------------------------------------------------------------- */
+/* ---- sizes of 1 and 0 -------------------------------------------------------------------------------------------- */
 
-/* A symbol never stands for 1.  A batch of 1 profiled at one image size and of 2 at another gives symbols for batch,
- * height and width, and a second signature: a batch of 1 with symbols for height and width. */
-
-typedef struct Ones { Cx *cx; int64_t dim[64]; } Ones;       /* 1, or the new symbol, by symbol */
+/* A symbol never stands for 1 or 0.  A batch of 1 profiled at one image size and of 2 at another gives symbols for
+ * batch, height and width, and a second signature: a batch of 1 with symbols for height and width.  The steps of a
+ * decoder have such a signature, and so has its first call, with empty caches. */
+typedef struct Ones {
+	Cx *cx;
+	bool is_fixed[64];       /* by symbol: a number takes its place */
+	int64_t dim[64];         /* that number, or the symbol's new one */
+} Ones;
 
 static void
 find_ones(Ones *o, const Pattern *merged, const Pattern *one, int n)
@@ -215,8 +219,10 @@ find_ones(Ones *o, const Pattern *merged, const Pattern *one, int n)
 		if (merged[i].form != PATTERN_ANY)
 			find_ones(o, merged[i].part, one[i].part, merged[i].n);
 		for (int k = 0; t && k < t->rank; k++)
-			if (DIM_IS_SYMBOL(t->dims[k]) && one[i].type->tensor->dims[k] == 1)
-				o->dim[DIM_INDEX(t->dims[k])] = 1;
+			if (DIM_IS_SYMBOL(t->dims[k]) && one[i].type->tensor->dims[k] < 2) {
+				o->is_fixed[DIM_INDEX(t->dims[k])] = true;
+				o->dim[DIM_INDEX(t->dims[k])] = one[i].type->tensor->dims[k];
+			}
 	}
 }
 
@@ -251,7 +257,7 @@ with_ones(Ones *o, const Pattern *merged, int n, int nsymbol)
 	int left = 0;
 
 	for (int i = 0; i < nsymbol; i++)
-		if (!o->dim[i])
+		if (!o->is_fixed[i])
 			o->dim[i] = DIM_SYMBOL(left++);
 	return left < nsymbol ? put_ones(o, merged, n) : NULL;
 }
@@ -293,6 +299,7 @@ pattern_with_batch_of_one(Cx *cx, const Pattern *merged, int n)
 
 	if (batch < 0 || nsymbol > (int)(sizeof o.dim / sizeof *o.dim))
 		return NULL;
+	o.is_fixed[batch] = true;
 	o.dim[batch] = 1;
 	return with_ones(&o, merged, n, nsymbol);
 }

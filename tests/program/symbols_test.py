@@ -266,6 +266,18 @@ class Symbols(Test):
                 "    y = torch.relu(torch.conv2d(x, w, None, [2, 2], [1, 1]))\n    return torch.mean(torch.max_pool2d(y, [2, 2]), [2, 3])")
         self.taken(text, "x=2x2x17x23")
 
+    DECODER = ("(x: Tensor, past: Tensor) -> Tuple[Tensor, Tensor]:\n    all = torch.cat([past, torch.tanh(x)])\n"
+               "    return torch.matmul(torch.softmax(torch.matmul(x, all.t()), -1), all), all")
+
+    def test_ranges_of_a_decoder(self):
+        """Of a first call, with an empty cache, and a step: other lengths of the first, and steps behind any length, have code."""
+        step = self.sized("x=1x4 past=8x4")
+        self.taken(self.DECODER, "x=9x4 past=0x4", "-i", step)
+        self.assertEqual([signature for signature, *_ in self.promised()],
+                         ["x: Float(s0, 4), past: Float(s1, 4)", "x: Float(s0, 4), past: Float(0, 4)", "x: Float(1, 4), past: Float(s0, 4)"])
+        for sizes, ran in ("x=1x4 past=9x4", "dynamic"), ("x=33x4 past=0x4", "dynamic"), ("x=3x4 past=7x4", "dynamic"), ("x=1x4 past=0x4", "generic"):
+            self.same(sizes, ran)
+
     def test_left_out(self):
         self.assertEqual(self.build(self.LINEAR, "x=1x4", "--no-dynamic"), [])
         self.same("x=2x4", "generic")
