@@ -165,7 +165,11 @@ typedef struct FixedSize {         /* a size of an argument's dim that did not b
 	int64_t     size;
 	Cause       why;
 } FixedSize;
-typedef struct FixedSizes { FixedSize *at; int n, cap; } FixedSizes;
+typedef struct FixedSizes {
+	FixedSize *at;
+	int n, cap;
+	Cause all;                 /* why no size was tried; none if sizes were */
+} FixedSizes;
 Range       range_original(Range);         /* range in the source that an archive was made from, if records tell it */
 const char *range_says(Cx *, Range);       /* "net.py:12: x.view(4, -1)", of that source; null: no range */
 const char *cause_says(Cx *, const Cause *);

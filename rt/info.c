@@ -43,10 +43,19 @@ peak_bytes(const RtProgram *r)
 	return r->weights_bytes - r->alone_bytes + r->made_bytes + largest_arena(r);
 }
 
-/* The methods that have no specialized code, as lines of text. */
+/* The calls that run in generic code, and the methods that have no other, as lines of text.  Plain functions have no
+ * generic code. */
 static void
 put_generic(FILE *f, const RtProgram *r)
 {
+	bool sized = false;
+
+	for (int i = 0; i < r->nspecialization; i++)
+		sized |= r->specialization[i].symbols != NULL;
+	if (r->nmethod && r->nspecialization)
+		fprintf(f, "calls that fit no specialization run in generic code%s\n", sized ?
+			": sizes outside of these ranges, 0 among them, and arguments of dynamic sizes that are not "
+			"contiguous" : "");
 	for (int i = 0; i < r->nmethod; i++)
 		if (r->method[i].generic)
 			fprintf(f, "%s: generic code only: %s\n", r->method[i].name, r->method[i].generic);

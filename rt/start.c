@@ -631,7 +631,6 @@ info(Program *p)
 	if (!p->o.json) {
 		rt_info_methods(stdout, &p->own);
 		rt_info_sizes(stdout, &p->own, code_bytes(&p->own));
-		printf("calls that fit no specialization run in generic code\n");
 		return EXIT_OK;
 	}
 	if (!rt_whole_open(&w, p->o.json))

@@ -114,6 +114,7 @@ add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, Varied var
 	other->pattern = signature_varied(cli->cx, m->fn, &seen, s->at.at[0]->pattern, varied, &fixed);
 	if (other->pattern)
 		vec_push(cli->cx->arena, &s->at, other);
+	cli->undynamic = fixed.all;
 	for (int i = 0; cli->verbose && i < fixed.n; i++)
 		fprintf(stderr, "%s%s.size(%d) = %lld%s", i ? ", " : arena_printf(cli->cx->arena,
 			"kiln: %s: fixed sizes: ", m->fn->name), fixed.at[i].arg, fixed.at[i].axis,
@@ -648,6 +649,11 @@ choose(Cli *cli, Model *m, Choice *c, Signatures s)
 
 	for (int i = 0; i < s.at.n && i < c->most; i++)
 		vec_push(cli->cx->arena, &c->exact.at, s.at.at[i]);
+	if (s.at.n > c->most && c->optimize)
+		note_generic(cli, arena_printf(cli->cx->arena, "%d of %d signatures ha%s code of %s own, calls with "
+					       "others run in dynamic or generic code: --max-specializations %d",
+					       c->most, s.at.n, c->most == 1 ? "s" : "ve",
+					       c->most == 1 ? "its" : "their", s.at.n));
 	if (cli->no_dynamic || cli->no_generic)
 		return;
 	cli->undynamic = (Cause){ .what = NULL };

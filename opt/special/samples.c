@@ -674,8 +674,10 @@ take_profiled(Samples *s, Specialization *const *signature, int n)
 				s->least[i] = value[k][i];
 		}
 	for (int i = 0; i < s->nsymbol; i++) {
-		if (s->most[i] < 2)
+		if (s->most[i] < 2) {
+			s->why = (Cause){ .what = have ? "a size is 0 or 1 in all inputs" : "no input is contiguous" };
 			return false;
+		}
 		for (int k = 0; k < have; k++)
 			value[k][i] = value[k][i] ? value[k][i] : s->most[i];
 	}
@@ -767,6 +769,16 @@ tell_apart(Samples *s)
 
 /* ---- making samples ---------------------------------------------------------------------------------------------- */
 
+/* The cause where too few samples work: the last trial's, if one failed. */
+static bool
+too_few(Samples *s)
+{
+	if (!s->why.what && !s->why.at.src)
+		s->why = (Cause){ .what = samples_may_try(s) ? "too few other sizes go the same way" :
+					  "the model is too large to try more sizes" };
+	return false;
+}
+
 /* Finds samples that tell the numbers of the function apart. */
 static bool
 are_samples(Samples *s, Specialization *const *signature, int n)
@@ -775,11 +787,13 @@ are_samples(Samples *s, Specialization *const *signature, int n)
 		s->why = (Cause){ .what = "too many sizes differ" };
 		return false;
 	}
-	if (!take_profiled(s, signature, n) || !choose(s) || !are_enough(s))
+	if (!take_profiled(s, signature, n))
 		return false;
+	if (!choose(s) || !are_enough(s))
+		return too_few(s);
 	for (int i = 0; i < s->nsymbol; i++)
 		if (!symbol_is_sampled(s, i))
-			return false;
+			return too_few(s);
 	return true;
 }
 

@@ -30,6 +30,7 @@ typedef struct Search {
 	bool batch;                      /* whether only the first dims of tensors are tried */
 	int without, nfound;             /* the symbol found as number `without` is left out: its sizes stay */
 	bool varies_one;                 /* whether a size of 1 has a symbol */
+	FixedSizes *fixed;               /* sizes that stay as profiled */
 	const Shapes *profiled;          /* shapes at the profiled sizes */
 	/* Two assignments of sizes on which the function takes the same path; dims that are not symbols are equal in
 	 * both. */
@@ -52,16 +53,33 @@ is_contiguous(const TensorInfo *t)
 	return true;
 }
 
+/* Keeps one size of an argument, without a trial. */
+static void
+keep_size(Search *q, const TensorInfo *t, int axis, const char *name, const char *why)
+{
+	vec_push(q->s.cx->arena, q->fixed,
+		 ((FixedSize){ name, axis, t->rank, t->dims[axis], { .what = why } }));
+}
+
 static const Type *
 open_tensor(Search *q, const Type *type, const char *name)
 {
 	TensorInfo t = *type->tensor;
 	int64_t *dims = new(q->s.cx->arena, int64_t, t.rank + 1);
+	const char *why = !is_contiguous(&t) ? arena_printf(q->s.cx->arena, "%s is not contiguous", name) :
+			  q->ndim + t.rank > SIZE_ATOMS ? "the arguments have too many sizes to try all" : NULL;
 
-	if (!t.rank || !is_contiguous(&t) || q->ndim + t.rank > SIZE_ATOMS)
+	if (why) {
+		for (int k = 0; k < t.rank; k++)
+			keep_size(q, &t, k, name, why);
+		return type;
+	}
+	if (!t.rank)
 		return type;
 	for (int k = 0; k < t.rank; k++) {
 		dims[k] = t.dims[k];
+		if (!t.dims[k])
+			keep_size(q, &t, k, name, "the input has nothing there");
 		if (!t.dims[k] || (q->batch && k))
 			continue;
 		dims[k] = DIM_SYMBOL(q->ndim);
@@ -189,6 +207,9 @@ try_group(Search *q, const Group *g)
 
 	if (size == 1 && q->varies_one)
 		return false;
+	q->s.why = (Cause){ .what = "too many sizes vary" };
+	if (q->nsymbol == SYMBOLS_MOST)
+		note_cause(q, g);
 	if (q->nsymbol < SYMBOLS_MOST &&
 	    (size == 1 ? try_sizes(q, g, prime_above(4, 2 * q->nsymbol), prime_above(4, 2 * q->nsymbol + 1))
 		       : may_be_far(q, g, size) && (try_sizes(q, g, size, prime_above(size, q->nsymbol)) ||
@@ -302,11 +323,28 @@ try_batch(Search *q)
 		try_group(q, &batch);
 }
 
+/* Tries a size of 1 that stays because another one is a symbol, only to tell whether it is worth a note. */
+static void
+explain_one(Search *q, int i)
+{
+	int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];
+
+	memcpy(base, q->base, sizeof base);
+	memcpy(varied, q->varied, sizeof varied);
+	base[i] = prime_above(4, 2 * q->nsymbol);
+	varied[i] = prime_above(4, 2 * q->nsymbol + 1);
+	q->dim[i].why = !may_begin(q, base, varied) ? q->s.why : (Cause){ .what =
+			"of several sizes of 1 one is varied; give an input where this one is larger" };
+}
+
 static void
 search(Search *q)
 {
-	if (!samples_begin(&q->s, q->base, q->base))
+	if (!samples_begin(&q->s, q->base, q->base)) {
+		for (int i = 0; i < q->ndim; i++)
+			q->dim[i].why = q->s.why;
 		return;
+	}
 	q->profiled = q->s.shapes[0];
 	try_batch(q);
 	for (int i = 0; i < q->ndim; i++)
@@ -315,6 +353,9 @@ search(Search *q)
 		try_together(q, i);
 	for (int i = 0; i < q->ndim; i++)
 		try_join(q, i);
+	for (int i = 0; i < q->ndim && !q->batch && q->without < 0; i++)
+		if (q->dim[i].size == 1 && q->varies_one && !q->dim[i].is_settled)
+			explain_one(q, i);
 }
 
 Pattern *
@@ -326,11 +367,15 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 	Profile *nothing = new(cx->arena, Profile, 1);
 	const int first = function_first(fn), narg = graph_ninputs(fn->prepared) - first;
 
-	if (block_size(fn->prepared->top) > MOST_NODES)
+	if (block_size(fn->prepared->top) > MOST_NODES) {
+		fixed->all.what = arena_printf(cx->arena, "the model has %d nodes, and other sizes are tried in up to "
+					       "%d", block_size(fn->prepared->top), MOST_NODES);
 		return NULL;
+	}
 	/* Runs tell nothing about values that depend on data at other sizes. */
 	*nothing = *profile;
 	nothing->nvalue = 0;
+	q->fixed = fixed;
 	q->batch = varied.batch;
 	q->without = varied.without;
 	q->s = (Samples){ .cx = cx, .d = d, .profile = nothing, .narg = narg, .begun = -1,

@@ -289,11 +289,16 @@ class Symbols(Test):
         self.assertRegex(about, r"arena by size, at s0 = 7: \d+ bytes .*; s0 from 2 to \d+\n")
         about = call(["./program", "--info", "--json", "-"], self.dir)[1].decode()
         self.assertRegex(about, r'"symbols":"s0 from 2 to \d+","arena_at":"s0 = 7"')
+        says = "calls that fit no specialization run in generic code%s\n"
+        self.assertIn(says % (": sizes outside of these ranges, 0 among them, and arguments of dynamic sizes that are not contiguous"),
+                      call(["./program", "--info"], self.dir)[1].decode())
+        self.build(self.LINEAR, "x=7x4", "--no-dynamic")
+        self.assertIn(says % "", call(["./program", "--info"], self.dir)[1].decode())
 
     def notes(self, text, sizes, *options):
-        """What a build says of calls that run in generic code, which is in its report, too."""
+        """What a build says of calls that run in generic code, which is in its report, too.  sizes: or a file."""
         self.put("m.py", ("def forward%s\n" % text).encode())
-        code, out, err = call([KILN, "build", "m.py", "-i", self.sized(sizes), "--cc", "tcc", "-o", "program", "--json", "p.json", *options],
+        code, out, err = call([KILN, "build", "m.py", "-i", self.sized(sizes) if "=" in sizes else sizes, "--cc", "tcc", "-o", "program", "--json", "p.json", *options],
                               self.dir)
         self.assertEqual(code, 0, err.decode())
         said = [n for n in re.findall(r"^kiln: note: (.*)$", err.decode(), re.M) if not n.startswith("programs by tcc run")]
@@ -315,6 +320,23 @@ class Symbols(Test):
         self.assertRegex(raises, r"x.size\(0\) = 4 only, the model raises at other sizes: m.py:3: return x \+ y")
         self.assertEqual(self.notes("(x: Tensor) -> Tensor:\n    if x.size(0) == 5:\n        return x + 1\n    return x", "x=5x4", "--no-dynamic"),
                          [])
+
+    def test_notes_of_arguments(self):
+        """Sizes that are not tried, and signatures without code of their own: each is named."""
+        relu = "(x: Tensor) -> Tensor:\n    return torch.relu(x) + 1"
+        self.assertEqual(self.notes(relu, "x=0x4"), ["x.size(0) = 0, other sizes run in generic code: the input has nothing there"])
+        self.assertEqual(self.notes(relu, "x=1x1"), ["x.size(1) = 1, other sizes run in generic code: of several sizes of 1 one is varied; "
+                                                     "give an input where this one is larger"])
+        few, = self.notes(relu, "x=2x3", "-i", self.sized("x=5x7"), "--max-specializations", "1")
+        self.assertEqual(few, "1 of 2 signatures has code of its own, calls with others run in dynamic or generic code: --max-specializations 2")
+        few, = self.notes(relu, "x=1x3", "-i", self.sized("x=0x3"))
+        self.assertEqual(few, "sizes other than the inputs' run without kernels of their own: a size is 0 or 1 in all inputs")
+        self.put("x.npz", npz(**{"x": npy([3, 5]), "x.strides": npy([2], "<i8", struct.pack("<2q", 1, 3))}))
+        self.assertEqual(self.notes(relu, "x.npz"),
+                         ["x.size(0) = 3, x.size(1) = 5, other sizes run in generic code: x is not contiguous"])
+        many = "(x: Tensor) -> Tensor:\n    y = x\n%s    return y" % "".join("    y = torch.tanh(y * %d)\n" % i for i in range(3400))
+        large, = self.notes(many, "x=2x3")
+        self.assertRegex(large, r"sizes other than the input's run in generic code: the model has \d+ nodes, .* up to 10000")
 
     def test_fixed(self):
         self.put("m.py", ("def forward%s\n" % self.LINEAR).encode())
