@@ -12,10 +12,10 @@
 static void
 keep_print(RtCx *cx, const char *text, int64_t n)
 {
-	fwrite(text, 1, (size_t)n, cx->print_arg);           /* a stream: tasks print from their own threads */
+	fwrite(text, 1, (size_t)n, cx->print_arg);           /* a stream, because tasks print from their own threads */
 }
 
-/* The innermost line of the model in the traceback of the error in rt; null: there is none. */
+/* Returns the innermost line of the model in the traceback of the error in rt. Null if there is none. */
 static const char *
 error_line(Cx *cx, const RtCx *rt)
 {

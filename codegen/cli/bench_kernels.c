@@ -79,11 +79,11 @@ typedef struct Table {
 	CallTimes t;
 	Map   row_of;            /* a span's name -> row + 1 */
 	Vec(KernelTimes) rows;
-	const cJSON *launches;   /* of --info; null: the program has none */
+	const cJSON *launches;   /* launches of --info; null if the program has none */
 	int   calls;
 } Table;
 
-/* "conv_3#17" is the launch 17 of --info. */
+/* Returns the row of a span; "conv_3#17" is launch 17 of --info. */
 static int
 row_of(Table *r, const char *name)
 {
@@ -111,7 +111,7 @@ row_of(Table *r, const char *name)
 	return r->rows.n - 1;
 }
 
-/* Adds the times of a call, the span at `at`: of the spans directly inside it. */
+/* Adds the times of the spans directly inside a call, the span at `at`. */
 static void
 take_call(Table *r, const Spans *s, int at, int call, double *rest)
 {
@@ -150,7 +150,7 @@ by_time(const void *a, const void *b)
 				      : strcmp(x->kernel, y->kernel);
 }
 
-/* Scales flops and bytes, which --info gives for `turns` launches: a loop of the model may have made more. */
+/* Scales flops and bytes, which --info gives for `turns` launches. A loop of the model may have made more. */
 static void
 finish_row(KernelTimes *k, int calls)
 {
@@ -209,9 +209,9 @@ bench_kernels(Cx *cx, const char *trace, const char *info, int calls)
 
 /* ---- beside the machine ------------------------------------------------------------------------------------------ */
 
-enum { STEADY = 90 };            /* percent: measurements that differ more say nothing of a kernel */
+enum { STEADY = 90 };            /* least steadiness in percent; less steady measurements say nothing about a kernel */
 
-/* The smallest level of the memory that holds what a launch reads and writes. */
+/* Returns the smallest memory level that holds everything a launch reads and writes. */
 static const MachineLevel *
 level_of(const KernelTimes *k, const Machine *m)
 {
@@ -223,7 +223,7 @@ level_of(const KernelTimes *k, const Machine *m)
 	return &m->level[i];
 }
 
-/* ms that the machine needs for the kernel's bytes; 0: it was not measured where they are. */
+/* Returns the time in ms that the machine needs for the kernel's bytes. 0 if their memory level was not measured. */
 static double
 memory_ms(const KernelTimes *k, const MachineLevel *l)
 {
@@ -236,8 +236,8 @@ compute_ms(const KernelTimes *k, const Machine *m)
 	return k->flops > 0 && m->flops > 0 ? 1e3 * k->flops / m->flops : 0;
 }
 
-/* Percent of the roofline at this arithmetic intensity, of the level that holds the kernel's bytes, by the least time;
- * < 0: unknown, also where the machine was unsteady, or that level was not measured. */
+/* Returns the percentage of the roofline at the kernel's arithmetic intensity, for the memory level that holds its
+ * bytes, by the least time. < 0 if unknown, or if the machine was unsteady or that level was not measured. */
 static double
 percent_of(const KernelTimes *k, const Machine *m)
 {
@@ -250,8 +250,8 @@ percent_of(const KernelTimes *k, const Machine *m)
 	return 100 * (compute > memory ? compute : memory) / k->least;
 }
 
-/* What bounds a kernel: launching, when it takes no longer than a few empty launches; computing; else the level of the
- * memory that holds its bytes. */
+/* Returns what bounds a kernel: launching, if it takes no longer than a few empty launches; else computing, or the
+ * memory level that holds its bytes. */
 static const char *
 bound_of(const KernelTimes *k, const Machine *m)
 {
@@ -286,7 +286,7 @@ share(const CallTimes *t, double ms)
 	return t->median > 0 ? 100 * ms / t->median : 0;
 }
 
-/* Whether the program says what its kernels compute. */
+/* Does --info describe what the program's kernels compute? */
 static bool
 is_explained(const CallTimes *t)
 {

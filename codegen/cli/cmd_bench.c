@@ -13,18 +13,18 @@
 
 enum {
 	STARTS = 7,
-	TRACED_MS = 1000, TRACED_LEAST = 5, TRACED_MOST = 50,    /* calls with a trace */
-	ROUNDS = 15, ROUND_MS = 150,     /* of --against */
+	TRACED_MS = 1000, TRACED_LEAST = 5, TRACED_MOST = 50,    /* limits of the calls that are traced */
+	ROUNDS = 15, ROUND_MS = 150,     /* rounds of --against, and their length */
 	RESAMPLES = 10000,
 };
 
-typedef struct Against {         /* the ratio of medians, with its 95 % interval */
+typedef struct Against {         /* The ratio of medians with its 95 % confidence interval. */
 	double ms[2], ratio, low, high;
 } Against;
 
 typedef struct Bench {
 	Cli        *cli;
-	Model      *model;       /* an exported program whose own arguments are the input; null: the input is -i's */
+	Model      *model;       /* exported model whose own arguments are the input; null if -i gives the input */
 	const char *program;
 	double      start_ms, start_min_ms, build_ms;
 	double      median, least, p99, open;
@@ -33,7 +33,7 @@ typedef struct Bench {
 	Against     against;
 } Bench;
 
-/* Does the file begin as an ELF program does? */
+/* Does the file begin like an ELF program? */
 static bool
 is_program(Cx *cx, const char *path)
 {
@@ -118,7 +118,7 @@ measure_kernels(Bench *b, char **argv, int n, const char *dir)
 
 /* ---- --against --------------------------------------------------------------------------------------------------- */
 
-/* The median of the rounds that `pick` lists, which may list one again; of every round where it is null. */
+/* Returns the median of the rounds that `pick` lists, possibly repeatedly. Null: of all rounds. */
 static double
 median_of(const double *from, const int *pick)
 {
@@ -130,8 +130,8 @@ median_of(const double *from, const int *pick)
 	return x[ROUNDS / 2];
 }
 
-/* The percentile bootstrap of the ratio of medians: draws rounds with replacement, both programs' times of a round
- * together; the same draws every time. */
+/* Computes the percentile bootstrap of the ratio of medians. Draws rounds with replacement, each with the times of both
+ * programs. The draws are the same every time. */
 static void
 resample(Against *r, double ms[2][ROUNDS])
 {
@@ -197,7 +197,7 @@ print_machine(const Machine *m)
 	printf("\n");
 }
 
-/* The levels of the memory as JSON */
+/* Writes the memory levels as JSON. */
 static void
 put_levels(Buf *o, const Machine *m)
 {
@@ -318,7 +318,7 @@ build_and_bench(Cx *cx, const char *dir, void *arg)
 	bench_in(cx, dir, arg);
 }
 
-/* For exec, which would look for a name without a slash in PATH. */
+/* Returns a path for exec, which would search PATH for a name without a slash. */
 static const char *
 path_of(Cx *cx, const char *program)
 {

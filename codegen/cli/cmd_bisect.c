@@ -27,10 +27,10 @@ typedef struct Bisect {
 	Answer     *want;         /* by input */
 	DoubleAnswer **exact;     /* by input; null: no trial has needed it yet */
 	int         ntrial;
-	const char *why;          /* of the last wrong trial */
-	int         input;        /* of it */
-	char       *said, *printed;       /* by the last child */
-	int         unbuilt;      /* the status of the last build that failed */
+	const char *why;          /* difference found by the last wrong trial */
+	int         input;        /* input of the last wrong trial */
+	char       *said, *printed;       /* standard error and output of the last child */
+	int         unbuilt;      /* status of the last build that failed */
 } Bisect;
 
 typedef struct Argv { Vec(char *) at; } Argv;
@@ -88,7 +88,8 @@ add_common(Bisect *b, Argv *a)
 	add_all(b, a, "--op-body", &cli->op_bodies);
 }
 
-/* kiln run|build MODEL -i IN..., with the options of a trial: a list of words that ends with a null. */
+/* Returns the command kiln run|build MODEL -i IN... with the options of a trial, a list of words that ends with
+ * null. */
 static Argv
 command(Bisect *b, const char *name, const char *const *options, int input)
 {
@@ -111,7 +112,7 @@ command(Bisect *b, const char *name, const char *const *options, int input)
 		add(b, &a, "--no-dynamic");
 	if (b->program && cli->cc)
 		add(b, &a, "--cc=%s", cli->cc);
-	if (b->program)                                  /* trials run here, and there are many */
+	if (b->program) /* only this machine's level is built, because trials run here and are many */
 		add(b, &a, "--cpu=native");
 	return a;
 }
@@ -249,7 +250,8 @@ free_answers(Bisect *b)
 
 /* ---- halving -------------------------------------------------------------------------------------------------- */
 
-typedef struct Options { const char *level, *stop, *limit; bool none; } Options;      /* none: no pass runs */
+/* The options of a trial. none: no pass runs. */
+typedef struct Options { const char *level, *stop, *limit; bool none; } Options;
 
 static const char *const *
 words(Bisect *b, const Options *o)
@@ -279,7 +281,7 @@ print_command(Bisect *b, const char *title, const char *const *options)
 	       input_count(b->cli) ? input_name(b->cli, b->input) : "");
 }
 
-/* The first step after which the answer is wrong, as it is after the whole pipeline. */
+/* Finds the first step after which the answer is wrong. It is wrong after the whole pipeline. */
 static const char *
 find_step(Bisect *b, const Options *o)
 {
@@ -299,7 +301,7 @@ find_step(Bisect *b, const Options *o)
 	return pass_step(b->cli->cx, wrong);
 }
 
-/* How many changes the pass made, and its description of change n (or null). */
+/* Returns the number of changes that the pass made. *said: its description of change n, or null. */
 static int
 changes_of(Bisect *b, const Options *o, const char *pass, int n, const char **said)
 {

@@ -25,7 +25,7 @@ is_library(const char *emit)
 	return !strcmp(emit, "shared") || !strcmp(emit, "static") || !strcmp(emit, "obj") || !strcmp(emit, "c");
 }
 
-/* The name of a library: that of --name, or NAME of libNAME.so.  Null: the result is not a library. */
+/* Returns the name of a library: --name, or NAME of libNAME.so. Null if the result is no library. */
 static const char *
 name_of(Cli *cli, const char *emit)
 {
@@ -45,7 +45,7 @@ name_of(Cli *cli, const char *emit)
 	return name;
 }
 
-/* The name of the file for weights outside the program; null: they are inside. */
+/* Returns the name of the file for weights outside the program. Null if they are inside. */
 static const char *
 weights_file_of(Cli *cli)
 {
@@ -59,7 +59,7 @@ weights_file_of(Cli *cli)
 	return arena_printf(cli->cx->arena, "%s.weights", name ? name : slash ? slash + 1 : cli->out);
 }
 
-/* The architectures of --gpu, or TORCH_CUDA_ARCH_LIST; PTX is among them for --emit ptx.  Null: for the CPU alone. */
+/* Returns the architectures of --gpu or TORCH_CUDA_ARCH_LIST, with PTX for --emit ptx. Null for the CPU only. */
 static const char *
 gpu_of(Cli *cli, const char *emit)
 {
@@ -84,7 +84,7 @@ forms_of(Cli *cli)
 	usage_error(cli, "--forms wants made, fast or small, not '%s'", cli->forms);
 }
 
-/* 65536, 64K, 1M; 0: the option is not given. */
+/* Parses a size: 65536, 64K, 1M. Returns 0 if the option is not given. */
 static int64_t
 bytes_of(Cli *cli, const char *option, const char *text)
 {
@@ -98,7 +98,7 @@ bytes_of(Cli *cli, const char *option, const char *text)
 			  INT64_MAX >> 20) << shift;
 }
 
-/* --cpu A,B,...: kernels for each; the program chooses the best that runs when it starts. */
+/* Parses --cpu A,B,...: the program has kernels for each and chooses the best that runs when it starts. */
 static void
 levels_of(Cli *cli, BuildOptions *o)
 {
@@ -124,7 +124,7 @@ levels_of(Cli *cli, BuildOptions *o)
 	o->cpu = NULL;
 }
 
-/* Options of plain functions, without the generic code. */
+/* Sets the options of plain functions (--no-generic). */
 static void
 bare_options(Cli *cli, BuildOptions *o)
 {
@@ -195,8 +195,8 @@ build_options(Cli *cli)
 
 typedef Vec(EmitMethod) Methods;
 
-/* Specializes the first method.  Without an input it has generic code only, which is a warning, or an error where
- * specialized code is what was asked for. */
+/* Specializes the first method. Without an input it only has generic code. That is a warning, or an error if
+ * specialized code was asked for. */
 static void
 specialize_first(Cli *cli, Model *m, const BuildOptions *o, EmitMethod *e)
 {
@@ -233,7 +233,7 @@ add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods 
 	vec_push(cli->cx->arena, methods, e);
 }
 
-/* Plain functions in limited memory: without the larger forms of weights where those do not fit. */
+/* Emits plain functions for limited memory. Leaves out larger forms of weights if those do not fit. */
 static void
 emit_fitting(Cli *cli, Module *m, const Methods *methods, BuildOptions *o, ProgramText *text)
 {
@@ -282,7 +282,7 @@ load_methods(Cli *cli, const char *path, const BuildOptions *o, Methods *methods
 	return m;
 }
 
-/* Says which kernels are computed in other than the usual ways, and notes it where --tuning says. */
+/* Prints which kernels use another way than the default one, and writes the file of --tuning. */
 static void
 report_tuning(Cli *cli, const BuildOptions *o)
 {
@@ -331,7 +331,7 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	say_time(cli, "compiling C", start);
 }
 
-/* Says what memory plain functions take. */
+/* Prints the memory that plain functions need. */
 static void
 report_memory(const ProgramText *text)
 {
@@ -343,7 +343,7 @@ report_memory(const ProgramText *text)
 	printf("\n");
 }
 
-/* Says, once for each cause, which calls run in generic code. */
+/* Prints, once for each cause, which calls run in generic code. */
 static void
 report_notes(Cli *cli, const ProgramText *text, Buf *json)
 {
@@ -360,7 +360,7 @@ report_notes(Cli *cli, const ProgramText *text, Buf *json)
 	buf_puts(json, "]");
 }
 
-/* Says what was built, as JSON to --json, or as text. */
+/* Prints what was built, as JSON to --json or as text. */
 static void
 report(Cli *cli, const ProgramText *text)
 {

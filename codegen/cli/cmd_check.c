@@ -202,7 +202,7 @@ is_ill_conditioned(Check *c, RtCx *rt, int i, const Run *got, Buf *why)
 	return is;
 }
 
-/* False: the answers differ. */
+/* Compares with the interpreter. Returns false if the answers differ. */
 static bool
 check_with_interpreter(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 {
@@ -211,7 +211,7 @@ check_with_interpreter(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 	bool same;
 
 	written_restore(c->written);
-	fputs(want.printed ? want.printed : "", stderr);           /* standard output is the report's */
+	fputs(want.printed ? want.printed : "", stderr);           /* standard output is for the report */
 	if (want.status == RT_LACKS || got->status == EXIT_LACKS)
 		fail_lacks(c->cli->cx, (Range){ 0 }, "%s: %s", name_of(c, i),
 			want.status == RT_LACKS ? want.error : last_line(got->said));
@@ -238,7 +238,8 @@ check_input(Check *c, const char *dir, int i)
 	if (model_input(cli, c->m, rt, i, &in))
 		fail_runtime(cli, rt);
 	if (c->program)
-		got = run_program(c, dir, rt, &in);                /* first: the interpreter may write to the arrays */
+		/* the program runs first, because the interpreter may write to the arrays */
+		got = run_program(c, dir, rt, &in);
 	progress(NULL);
 	c->failed += !(cli->in_double ? check_in_double : check_with_interpreter)(c, rt, i, &got, &in);
 	rt_arrays_free(&in);

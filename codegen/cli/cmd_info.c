@@ -27,7 +27,7 @@ clean(Cx *cx, const char *s)
 typedef struct Info {
 	Cx     *cx;
 	bool    json;
-	PtrMap  seen;            /* objects */
+	PtrMap  seen;            /* objects printed so far */
 	int64_t ntensor, elements, bytes;
 } Info;
 
@@ -47,7 +47,7 @@ put_json(const char *before, const char *text)
 
 static void add_keys(Cx *, const Type *, const char *key, int depth, Texts *keys);
 
-/* Adds the keys of some parts of a value with any number of them: key.END, and what is below it, for each end; then
+/* Adds the keys of some parts of a value with any number of parts: key.END and the keys below it, for each end; then
  * "...", once. */
 static void
 add_open(Cx *cx, const Type *part, const char *key, const char *const *ends, int depth, Texts *keys)
@@ -77,8 +77,8 @@ add_attributes(Cx *cx, const Type *t, const char *key, int depth, Texts *keys)
 		vec_push(cx->arena, keys, arena_printf(cx->arena, "%s.ATTRIBUTE", key));
 }
 
-/* Adds the keys of the arrays that make up a value of this type, as kiln run and a program take them: whole ones,
- * d.KEY.0.  A type that contains itself ends in "...". */
+/* Adds the keys of the arrays of a value of this type, as kiln run and a program read them, in full: d.KEY.0. A type
+ * that contains itself ends in "...". */
 static void
 add_keys(Cx *cx, const Type *t, const char *key, int depth, Texts *keys)
 {
@@ -249,7 +249,7 @@ print_extra_files(const Info *o, Module *m)
 	printf(o->json && title ? "]" : "");
 }
 
-/* For a source or a graph's text, which has functions, but no object. */
+/* Lists a source or a graph's text, which has functions but no object. */
 static void
 info_text(const Info *o, const char *path)
 {

@@ -9,8 +9,8 @@
 #include <string.h>
 
 typedef Vec(Range) Ranges;
-typedef struct Need {            /* an operator of a model */
-	const Op   *op;          /* null: Kiln lacks it */
+typedef struct Need {            /* An operator of a model. */
+	const Op   *op;          /* operator; null if Kiln lacks it */
 	const char *name, *state;
 	Ranges      at;
 } Need;
@@ -18,9 +18,9 @@ typedef struct Need {            /* an operator of a model */
 typedef struct Needs {
 	Cli    *cli;
 	Map     index;           /* name -> Need */
-	PtrMap  seen;            /* functions */
+	PtrMap  seen;            /* functions visited so far */
 	Vec(Need *) all;
-	int     nlacking, nraising;      /* operators that Kiln lacks, and those that only raise */
+	int     nlacking, nraising;      /* number of operators that Kiln lacks, and that only raise */
 	const char *broken;      /* the first error that no missing operator explains */
 } Needs;
 
@@ -40,8 +40,8 @@ form_of(const Op *op)
 	return op_is_sparse(op) ? "raises: sparse" : forms[op->form];
 }
 
-/* Where its gradient comes from: a decomposition's from its parts, a form's from its base; comparisons and roundings
- * need none. */
+/* Returns the source of an operator's gradient: a decomposition has its parts' gradients, a form its base's.
+ * Comparisons and roundings need none. */
 static const char *
 gradient_of(const Op *op)
 {
@@ -85,8 +85,8 @@ put_json_op(Buf *b, Cx *cx, Op *op)
 	buf_puts(b, "}");
 }
 
-/* Dtypes as letters, the categories of rt/dtype.def: B bool, I integers, F floating, C complex, U unsigned integers of
- * 16 bits and more, E floats of 8 bits; in lower case for only some of the kind. */
+/* Returns dtypes as letters, the categories of rt/dtype.def: B bool, I integers, F floating, C complex, U unsigned
+ * integers of 16 bits and more, E floats of 8 bits. A lower-case letter means only some of the kind. */
 static const char *
 dtype_letters(Cx *cx, uint32_t dtypes)
 {
@@ -267,8 +267,8 @@ print_needs(Needs *s)
 	buf_free(&clean);
 }
 
-/* All functions that can be called from outside.  In a graph's text, operators take the place of the nodes that
- * PyTorch's executor makes of them. */
+/* Lists all functions that can be called from outside. In a graph's text, the nodes of PyTorch's executor become
+ * operators. */
 static int
 functions_of(Cx *cx, const char *path, Function *const **fn)
 {

@@ -41,7 +41,7 @@ write_gradients(Cli *cli, RtCx *rt, const Model *m, IValue result)
 	}
 }
 
-/* Call i: reads input i, and writes output i, if there are such. */
+/* Makes call i: reads input i and writes output i, if there are any. */
 static void
 run_once(Cli *cli, Model *m, RtCx *rt, int i)
 {

@@ -20,7 +20,7 @@ graph_prepared(Cx *cx, Function *fn)
 	return graph_torch_form(fn->prepared ? fn->prepared : function_graph(cx, fn), true);
 }
 
-/* The tensor with a key such as a.b.weight. */
+/* Returns the tensor with a key such as a.b.weight. */
 static RtTensor *
 find_tensor(Cli *cli, const Module *m, const char *key)
 {

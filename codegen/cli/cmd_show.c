@@ -86,7 +86,7 @@ show_kernels(Cli *cli, Model *m, Buf *out)
 	emit_plan(e, plan_make(cli->cx, m->fn, s, PLAN_CPU, NULL), 0, emit_code(e, m->fn->code));
 }
 
-/* The last part of the qualified name. */
+/* Returns the last part of the qualified name. */
 static const char *
 method_name(const Function *fn)
 {

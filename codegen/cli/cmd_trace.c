@@ -17,11 +17,11 @@ typedef struct Trace {
 	Model    *m;
 	const RtCode *model;
 	WayChoices   choices;
-	Buf       json;            /* elements of "warnings" */
-	Map       said;            /* messages so far: each is given once */
+	Buf       json;            /* JSON elements of "warnings" */
+	Map       said;            /* messages printed so far; each is printed once */
 } Trace;
 
-/* ---- what is said ----------------------------------------------------------------------------------------------- */
+/* ---- warnings --------------------------------------------------------------------------------------------------- */
 
 static Range
 original_of(Range at)
@@ -163,7 +163,7 @@ say_other_way(Trace *t, const char *path, const Way *way)
 				 subject(&t->choices.at[i]), path));
 }
 
-/* The model's answers to the inputs of --check, taken before its methods are replaced by the trace. */
+/* Returns the model's answers to the inputs of --check. This runs before its methods are replaced by the trace. */
 static Answer *
 check_ways(Trace *t)
 {
@@ -201,7 +201,7 @@ check_answers(Trace *t, Function *traced, Answer *want)
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-/* The method's name; a source's function becomes the forward of a module. */
+/* Returns the method's name. A source's function becomes the forward of a module. */
 static const char *
 method_name(const Cli *cli)
 {

@@ -23,27 +23,27 @@
 
 typedef enum Side { SIDE_DOUBLE, SIDE_FLOAT } Side;
 
-/* What is known of an operator. */
+/* Properties of an operator. */
 typedef struct Form {
 	const char   *name;
-	const Schema *schema;    /* null: an operator without one */
-	bool plain;              /* no floats, no tensors: the runs need not synchronize */
-	bool jumps;              /* discontinuous: a float result may jump */
+	const Schema *schema;    /* null if it has no schema */
+	bool plain;              /* whether it has neither floats nor tensors, so that the runs need not synchronize */
+	bool jumps;              /* whether it is discontinuous, so that a float result may jump */
 	bool draws;
-	bool in_float;           /* its kernel has no form for double */
+	bool in_float;           /* whether its kernel does not support double */
 } Form;
 
 /* A tensor that differs between the runs and has not been read. */
 typedef struct Undecided {
 	RtTensor *tensor;
 	Decision  decision;
-	bool      inner;                 /* a mask in the body of an operator: it may choose between equal values */
+	bool      inner; /* whether it is a mask in the body of an operator, which may choose between equal values */
 } Undecided;
 
 typedef struct Pair {
 	Cli            *cli;
 	Copies         *copies;
-	RtTwin          twin[2];         /* by side */
+	RtTwin          twin[2];         /* by side: hooks of the interpreter */
 	RtCx           *rt[2];
 	const RtCode   *code;
 	IValue         *args[2];
@@ -51,13 +51,14 @@ typedef struct Pair {
 	pthread_mutex_t lock;
 	pthread_cond_t  passed;
 	Side            turn;
-	bool            over[2];         /* that run has ended */
-	PtrMap          forms;           /* by a kernel's name */
-	Buf             in_float;        /* names of operators */
+	bool            over[2];         /* by side: whether the run has ended */
+	PtrMap          forms;           /* kernel's name -> Form */
+	Buf             in_float;        /* names of operators that ran only in float */
 	Decision       *decision;
-	int64_t         nmeeting, stop;  /* operators that both runs have reached; the one to stop at, 0: none */
+	/* number of operators that both runs have reached; number at which to stop, 0 for none */
+	int64_t         nmeeting, stop;
 	Vec(Undecided)  undecided;
-	/* What the float run is at, while it waits. */
+	/* Context, instruction and arguments of the float run while it waits. */
 	RtCx           *at_rt;
 	const RtInsn   *at;
 	const IValue   *in;
@@ -65,10 +66,10 @@ typedef struct Pair {
 	int             status;
 } Pair;
 
-/* An operator that both runs are at; the float run has called its kernel. */
+/* An operator that both runs have reached. The float run has called its kernel. */
 typedef struct Step {
 	Pair         *p;
-	RtCx         *rt;                /* of the double run, or of its task */
+	RtCx         *rt;                /* context of the double run or of its task */
 	const RtCode *code;
 	const RtInsn *insn;
 	Form         *form;
@@ -78,7 +79,7 @@ typedef struct Step {
 
 /* ---- turns -------------------------------------------------------------------------------------- */
 
-/* Waits while it is that side's turn: until its run is at the next operator, or has ended. */
+/* Waits while it is that side's turn, until its run reaches the next operator or ends. */
 static void
 wait_for(Pair *p, Side side)
 {
@@ -97,7 +98,7 @@ give_turn(Pair *p, Side to)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Passes the turn to that run, and waits until it passes it back. */
+/* Passes the turn to that run and waits until it passes it back. */
 static void
 pass(Pair *p, Side to)
 {
@@ -194,7 +195,7 @@ tensor_numbers(RtCx *rt, RtTensor *t)
 	return flat ? (const RtC128 *)rt_data(flat) : NULL;
 }
 
-/* The largest finite element of |t|, or with `other`, which has the same sizes, of |t - other|. */
+/* Returns the largest finite element of |t|, or of |t - other| if `other`, of the same sizes, is given. */
 static double
 largest(RtCx *rt, RtTensor *t, RtTensor *other)
 {
@@ -209,7 +210,7 @@ largest(RtCx *rt, RtTensor *t, RtTensor *other)
 	return most;
 }
 
-/* The first element in which two integer tensors of the same sizes differ; -1: none. */
+/* Returns the first element in which two integer tensors of the same sizes differ. -1 if there is none. */
 static int64_t
 first_difference(RtCx *rt, RtTensor *a, RtTensor *b)
 {
@@ -230,7 +231,7 @@ same_sizes(const RtTensor *a, const RtTensor *b)
 
 /* ---- margins ------------------------------------------------------------------------------------ */
 
-/* Element `at` of a result of these sizes, broadcast from v: a number, or a tensor. */
+/* Sets *x to element `at` of a result of these sizes, broadcast from v, a number or a tensor. */
 static bool
 element(IValue v, int ndim, const int64_t *dims, int64_t at, double *x)
 {
@@ -253,8 +254,8 @@ element(IValue v, int ndim, const int64_t *dims, int64_t at, double *x)
 	return true;
 }
 
-/* The element of x whose index along dim is index[at], where `index` has x's sizes but for dim, or lacks dim; false: it
- * is no such index. */
+/* Sets *value to the element of x whose index along dim is index[at]. `index` has x's sizes except for dim, or lacks
+ * dim. Returns false if it is no such index. */
 static bool
 chosen(const RtTensor *x, int dim, const RtTensor *index, int64_t at, double *value)
 {
@@ -279,7 +280,8 @@ chosen(const RtTensor *x, int dim, const RtTensor *index, int64_t at, double *va
 	return true;
 }
 
-/* Result i has indices along the operator's dim: the distance of the elements of x that the two runs have chosen. */
+/* If result i has indices along the operator's dim, sets *margin to the distance between the elements of x that the two
+ * runs chose. */
 static bool
 apart(const Step *s, const RtTensor *x, int i, int64_t at, double *margin)
 {
@@ -297,7 +299,8 @@ apart(const Step *s, const RtTensor *x, int i, int64_t at, double *margin)
 	return true;
 }
 
-/* Result i is a comparison of two numbers or elements: their distance, relative to the larger one; < 0: it is not. */
+/* If result i is a comparison of two numbers or elements, returns their distance relative to the larger one. Else
+ * returns a negative number. */
 static double
 between(const Step *s, int i, int64_t at)
 {
@@ -313,8 +316,9 @@ between(const Step *s, int i, int64_t at)
 	return size > 0 ? fabs(x[0] - x[1]) / size : -1;
 }
 
-/* The margin of a decision, relative to the largest number involved: the distance in double of the two numbers that
- * were compared or chosen from, at element `at` of result i; else (or if i is -1) that of the runs' operands. */
+/* Returns the margin of a decision, relative to the largest number involved. It is the distance in double of the two
+ * numbers that were compared or chosen from, at element `at` of result i. Otherwise, or if i is -1, it is the distance
+ * between the runs' operands. */
 static double
 margin(const Step *s, int i, int64_t at)
 {
@@ -345,7 +349,7 @@ decision_of(const Step *s, int i, int64_t at)
 	return (Decision){ .name = s->form->name, .margin = margin(s, i, at), .meeting = s->p->nmeeting };
 }
 
-/* Ends both runs, which decided differently here: in result i, at element `at`; -1: not in a result. */
+/* Ends both runs, which decided differently here, in element `at` of result i. i is -1 if it is not in a result. */
 static void
 decide(const Step *s, int i, int64_t at)
 {
@@ -361,7 +365,7 @@ in_operator(const RtCode *code, const RtInsn *n)
 	return code->place && rt_in_operator((RtVisit){ code, n->line });
 }
 
-/* Notes a tensor that differs: it counts as a decision once an operator reads it. */
+/* Notes a tensor that differs. It counts as a decision once an operator reads it. */
 static void
 leave_undecided(const Step *s, RtTensor *t, int i, int64_t at)
 {
@@ -374,7 +378,7 @@ leave_undecided(const Step *s, RtTensor *t, int i, int64_t at)
 			((Undecided){ rt_tensor_retain(t), decision_of(s, i, at), inner }));
 }
 
-/* An operator reads the value; inner: in the body of another one. */
+/* Handles an operator's read of a value. inner: the operator is in the body of another one. */
 static void
 read_value(Pair *p, IValue v, bool inner)
 {
@@ -390,7 +394,7 @@ read_value(Pair *p, IValue v, bool inner)
 
 /* ---- results ------------------------------------------------------------------------------------ */
 
-/* A widened copy of a tensor of the float run; null: an error. */
+/* Returns a widened copy of a tensor of the float run. Null on an error. */
 static RtTensor *
 in_double(RtCx *rt, RtTensor *t)
 {
@@ -407,8 +411,8 @@ in_double(RtCx *rt, RtTensor *t)
 	return r;
 }
 
-/* The double run's counterpart of a result of the float run: its own argument, or a view of it, where the float run
- * returns an argument or a view of one; else a widened copy. */
+/* Returns the double run's counterpart of a result of the float run. If that is an argument or a view of one, it is the
+ * double run's argument or a view of it. Else it is a widened copy. */
 static IValue
 adopted(const Step *s, IValue theirs)
 {
@@ -439,7 +443,7 @@ adopted(const Step *s, IValue theirs)
 	return mine ? rt_of(mine) : rt_none();
 }
 
-/* Takes over the float run's results, and what the kernel wrote to its arguments. */
+/* Takes over the float run's results and the writes of its kernel to arguments. */
 static int
 adopt(const Step *s)
 {
@@ -452,7 +456,7 @@ adopt(const Step *s)
 	return s->rt->status;
 }
 
-/* Does the result depend on the arguments' types alone?  Then the operator is a query of a dtype. */
+/* Does the result depend on the arguments' types only? Then the operator is a query of a dtype. */
 static bool
 follows_from_types(const Step *s)
 {
@@ -478,7 +482,7 @@ follows_from_types(const Step *s)
 	return does;
 }
 
-/* The element of a floating result that jumps although the runs' operands are close; -1: none. */
+/* Returns the element of a floating result that jumps although the runs' operands are close. -1 if there is none. */
 static int64_t
 jump(const Step *s, RtTensor *mine, RtTensor *theirs)
 {
@@ -498,7 +502,7 @@ jump(const Step *s, RtTensor *mine, RtTensor *theirs)
 	return -1;
 }
 
-/* Result i is a tensor in both runs. */
+/* Settles result i, a tensor in both runs. */
 static int
 settle_tensor(const Step *s, int i, IValue *v, RtTensor *theirs)
 {
@@ -535,7 +539,7 @@ settle_all(const Step *s, IValue *v, const IValue *theirs, int64_t n)
 	return status;
 }
 
-/* *v is the double run's value, `theirs` the float run's: makes them agree in all but floats, or decides. */
+/* Makes the double run's value *v and the float run's `theirs` agree in everything but floats, or decides. */
 static int
 settle(const Step *s, int i, IValue *v, IValue theirs)
 {
@@ -567,7 +571,7 @@ settle(const Step *s, int i, IValue *v, IValue theirs)
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-/* The dtype of the first floating tensor among the results; RT_NDTYPE: there is none. */
+/* Returns the dtype of the first floating tensor among the results. RT_NDTYPE if there is none. */
 static RtDtype
 result_dtype(const Step *s)
 {
@@ -577,8 +581,8 @@ result_dtype(const Step *s)
 	return RT_NDTYPE;
 }
 
-/* Argument k for the kernel: `want` where the schema asks for a dtype; the limits of the float run's dtype where they
- * are the default; with `ints`, integers as doubles. */
+/* Returns argument k for the kernel. If the schema asks for a dtype, it is `want`. Default limits are those of the
+ * float run's dtype. With `ints`, integers become doubles. */
 static IValue
 argument(const Step *s, int k, RtDtype want, bool ints)
 {
@@ -793,7 +797,7 @@ run_both(Pair *p)
 	pthread_mutex_destroy(&p->lock);
 }
 
-/* The arguments of both runs are copies, since the interpreter may write to them. */
+/* Copies the arguments for both runs, because the interpreter may write to them. */
 static void
 make_args(Pair *p, Model *m, const RtArrays *in)
 {
@@ -814,7 +818,7 @@ make_args(Pair *p, Model *m, const RtArrays *in)
 	}
 }
 
-/* Undecided tensors among the results count as read. */
+/* Counts undecided tensors among the results as read. */
 static void
 read_results(const Pair *p, const DoubleAnswer *a)
 {

@@ -75,7 +75,7 @@ model_load(Cli *cli, const char *path)
 	return m;
 }
 
-/* A context for values of the model, which live as long as the command runs. */
+/* Returns a context for values of the model, which live as long as the command runs. */
 RtCx *
 model_context(Cli *cli)
 {

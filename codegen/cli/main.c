@@ -36,12 +36,12 @@ static const Command commands[] = {
 typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_MAYBE, OPTION_KIND = 3, READ, WRITTEN = 8 }
 	OptionKind;
 typedef struct Option {
-	const char *name;          /* --name */
-	char        letter;        /* -n; 0: none */
-	const char *arg;           /* of the help */
+	const char *name;          /* its name, without -- */
+	char        letter;        /* its letter -n; 0 if there is none */
+	const char *arg;           /* argument in the help text */
 	OptionKind  kind;
-	size_t      place;         /* in Cli */
-	const char *commands;      /* " run show " */
+	size_t      place;         /* offset of the member in Cli */
+	const char *commands;      /* commands that take it: " run show " */
 	const char *help;          /* text of the option, or title of the group that begins here */
 } Option;
 
@@ -274,7 +274,8 @@ help(const char *command)
 
 /* ---- parsing ------------------------------------------------------------------------------------------------ */
 
-/* The command's row of option -n or --name; another command's if it takes none.  Null: there is no such option. */
+/* Returns the command's row of option -n or --name, or another command's if this one takes none. Null if there is no
+ * such option. */
 static const Option *
 find_option(const char *command, const char *text, size_t n, bool is_long)
 {
@@ -321,7 +322,7 @@ is_option(const char *command, const char *arg)
 	return o && takes(o, command);
 }
 
-/* The option that `text`, "-n...", names; it is a usage error if the command has no such option. */
+/* Returns the option that `text`, "-n...", names. It is a usage error if the command has no such option. */
 static const Option *
 known_option(Cli *cli, const char *text)
 {
@@ -336,7 +337,7 @@ known_option(Cli *cli, const char *text)
 	return o;
 }
 
-/* One option; returns how many more arguments it took. */
+/* Parses one option. Returns the number of further arguments that it used. */
 static int
 parse_option(Cli *cli, const char *text, const char *next)
 {
@@ -402,7 +403,7 @@ is_help(const char *arg)
 	return !strcmp(arg, "--help") || !strcmp(arg, "-h");
 }
 
-/* Does what needs no command, and ends. */
+/* Handles options that need no command, and ends. */
 static void
 parse_alone(Cli *cli, int argc, char **argv)
 {
@@ -492,7 +493,7 @@ configure(Cli *cli)
 	if (cli->without)
 		config_without(cx, cli->without);
 	if (cli->gpu)
-		config_without(cx, "attention");       /* CUDA has kernels for its parts */
+		config_without(cx, "attention");       /* the GPU has kernels for the parts of attention */
 	if (cli->stop)
 		config_stop(cx, cli->stop);
 	if (cli->time)
@@ -535,5 +536,5 @@ main(int argc, char **argv)
 		fprintf(stderr, "%s\n", cx.err.text);
 		job.status = cx.err.status;
 	}
-	exit(all_said(job.status));                      /* here, while all memory is reachable: no leak */
+	exit(all_said(job.status)); /* exits here, while all memory is reachable and so counts as no leak */
 }

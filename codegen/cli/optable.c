@@ -1,11 +1,10 @@
 /*
- * What operators support, found by running their kernels.
+ * Finds what operators support by running their kernels.
  *
- * Only a kernel's code says which dtypes it takes.  So it is run on small tensors of ones of each dtype: it takes
- * those for which it does not raise.  Other arguments are defaults and small numbers; several ranks, sizes, flags and
- * kinds of further tensors are tried.  If all these raise, it is run on tensors without data (cx->meta), for which
- * kernels stop once the result's type is known.  The dtypes of operators that raise in all trials (related sizes,
- * texts) are unknown.
+ * Only a kernel's code says which dtypes it takes. So it is run on small tensors of ones of each dtype, and takes those
+ * for which it does not raise. Other arguments are defaults and small numbers. Several ranks, sizes, flags and kinds of
+ * further tensors are tried. If all these raise, it is run on tensors without data (cx->meta), for which kernels stop
+ * once the result's type is known. If an operator raises in all trials (related sizes, texts), its dtypes are unknown.
  */
 #include "cli.h"
 
@@ -18,13 +17,13 @@ typedef struct Trial {
 	const Schema *schema;
 	RtDtype dtype;
 	int     rank;
-	int64_t size;            /* in lists of ints without a default */
-	bool    flag;            /* bools without a default */
-	/* tensors: all of dtype; the first alone, the others int64; all but the first, which is bool */
+	int64_t size;            /* value in lists of ints without a default */
+	bool    flag;            /* value of bools without a default */
+	/* tensors: all of dtype; only the first one, with the others int64; all but the first one, which is bool */
 	enum { ALIKE, INDICES, CONDITION, KINDS } kind;
-	bool    meta;            /* tensors without data */
-	bool    makes;           /* from nothing: dtype is an argument */
-	int     ntensor;         /* so far */
+	bool    meta;            /* whether tensors have no data */
+	bool    makes;           /* whether it makes tensors from nothing, so that dtype is an argument */
+	int     ntensor;         /* number of tensors made so far */
 } Trial;
 
 static IValue
@@ -56,7 +55,7 @@ trial_list(Trial *t, const Arg *a)
 	return l ? rt_ref(RT_LIST, l) : rt_none();
 }
 
-/* False: no value of the argument's type can be generated. */
+/* Generates an argument. Returns false if no value of its type can be generated. */
 static bool
 trial_argument(Trial *t, const Arg *a, IValue *out)
 {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROFILE_STEPS 200000000                  /* instructions of a run */
-#define PROFILE_NS    INT64_C(120000000000)      /* of a run, without --timeout */
+#define PROFILE_STEPS 200000000                  /* most instructions of a profiling run */
+#define PROFILE_NS    INT64_C(120000000000)      /* time limit of a profiling run without --timeout */
 
 typedef struct Signatures { Vec(Specialization *) at; } Signatures;
 
@@ -33,7 +33,7 @@ warning(const char *fmt, ...)
 	fprintf(stderr, "\n");
 }
 
-/* A note for the user, that calls of some kind run in generic code; each is said once. */
+/* Notes for the user that calls of some kind run in generic code. Each kind is reported once. */
 static void
 note_generic(void *arg, const char *what)
 {
@@ -45,7 +45,7 @@ note_generic(void *arg, const char *what)
 	vec_push(cli->cx->arena, &cli->notes, what);
 }
 
-/* Says so, and why, unless the model raises there or no sizes were tried. */
+/* Notes that a dynamic specialization is missing, and why, unless the model raises there or no sizes were tried. */
 static void
 note_undynamic(Cli *cli, const char *what)
 {
@@ -55,7 +55,7 @@ note_undynamic(Cli *cli, const char *what)
 		note_generic(cli, arena_printf(cli->cx->arena, "%s: %s", what, cause_says(cli->cx, c)));
 }
 
-/* Adds what runs of a signature saw. */
+/* Adds the profile of runs of a signature. */
 static void
 note_signature(Cli *cli, Signatures *s, const Profile *p, const Specialization *new_one)
 {
@@ -76,7 +76,7 @@ note_signature(Cli *cli, Signatures *s, const Profile *p, const Specialization *
 	vec_push(cli->cx->arena, &s->at, at);
 }
 
-/* The signatures of first calls on an instance, or (again) of later ones. */
+/* Returns the signatures of first calls on an instance, or, if `again`, of later ones. */
 static Signatures
 signatures_of(Cli *cli, const Signatures *all, bool again)
 {
@@ -88,7 +88,7 @@ signatures_of(Cli *cli, const Signatures *all, bool again)
 	return s;
 }
 
-/* The profile of those runs that the specialization is for. */
+/* Returns the profile of the runs that the specialization is for. */
 static Profile
 profile_of(const Profile *all, const Specialization *s)
 {
@@ -100,7 +100,7 @@ profile_of(const Profile *all, const Specialization *s)
 	return p;
 }
 
-/* Where all calls had one signature: adds one with other sizes, which no call had. */
+/* If all calls had one signature, adds one with other sizes, which no call had. */
 static void
 add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, Varied varied)
 {
@@ -123,7 +123,8 @@ add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, Varied var
 		fixed_say(cli->cx, &fixed, note_generic, cli);
 }
 
-/* A specialization for what all signatures have in common; null: there is only one, or they have nothing in common. */
+/* Returns a specialization for what all signatures have in common. Null if there is only one or they have nothing in
+ * common. */
 static Specialization *
 dynamic_one(Cli *cli, const Signatures *s, Function *fn, const Profile *profile)
 {
@@ -154,10 +155,11 @@ say_nothing(RtCx *cx, const char *text, int64_t n)
 	(void)cx, (void)text, (void)n;
 }
 
-enum { CALLS = 3 };      /* on one instance, at most: the first, one on what it left, one to see what still changes */
+/* Most calls on one instance: the first, one on the state that it left, and one that shows what still changes. */
+enum { CALLS = 3 };
 
-/* Inputs that the command line does not name: the arguments that an archive of torch.export has, the empty input of a
- * method without parameters, or no input at all. */
+/* Inputs that the command line does not name: the arguments in an archive of torch.export, the empty input of a method
+ * without parameters, or no input at all. */
 enum { EXPORTED = -1, EMPTY = -2, NO_INPUT = -3 };
 
 typedef struct Samples { Cli *cli; Model *m; RtCx *rt; RtArrays *in; bool are; } Samples;
@@ -179,7 +181,7 @@ read_samples(Cx *cx, void *arg)
 	s->are = true;
 }
 
-/* Has the archive arguments to profile on?  If they cannot be read, it has none: that is not an error. */
+/* Has the archive arguments to profile on? If they cannot be read, it has none; that is no error. */
 static bool
 has_samples(Cli *cli, Model *m)
 {
@@ -192,7 +194,7 @@ has_samples(Cli *cli, Model *m)
 	return s.are;
 }
 
-/* The input to profile on when the command line has neither inputs nor profiles; else NO_INPUT. */
+/* Returns the input to profile on if the command line has neither inputs nor profiles. Else NO_INPUT. */
 static int
 own_input(Cli *cli, Model *m)
 {
@@ -203,7 +205,7 @@ own_input(Cli *cli, Model *m)
 	return m->fn->schema->nargs == function_first(m->fn) ? EMPTY : NO_INPUT;
 }
 
-/* Reads input i of the command line, or one of own_input; a status. */
+/* Reads input i of the command line or one of own_input. Returns a status. */
 static int
 read_input(Cli *cli, Model *m, RtCx *rt, int i, RtArrays *in)
 {
@@ -239,7 +241,7 @@ profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
 	return call;
 }
 
-/* Calls on a fresh instance with a fresh generator, until one leaves it as it found it. */
+/* Profiles calls on a fresh instance with a fresh generator, until one leaves the instance as it found it. */
 static void
 profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 {
@@ -253,7 +255,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 	int n = 0;
 
 	progress("profiling on %s", path);
-	rt->print = cli->verbose ? rt_print_aside : say_nothing;     /* its prints are no output of build or show */
+	rt->print = cli->verbose ? rt_print_aside : say_nothing;     /* its prints are not output of build or show */
 	rt->steps = PROFILE_STEPS;
 	if (!rt->deadline)
 		rt->deadline = rt_now() + PROFILE_NS;
@@ -295,7 +297,7 @@ typedef struct OneSpecialization {
 	Profile *profile;
 	Specialization *s;
 	bool optimize;
-	Shapes *shapes;          /* null: they are not asked for */
+	Shapes *shapes;          /* null if they are not requested */
 } OneSpecialization;
 
 static void
@@ -311,7 +313,7 @@ specialize_one(Cx *cx, void *arg)
 		passes_run(cx, STAGE_OPTIMIZE, o->m->fn, o->s->graph, rt_none());
 }
 
-/* Keeps the specializations whose graph can be made; the generic program serves the others. */
+/* Keeps the specializations whose graph can be made. The generic program serves the others. */
 static int
 specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, bool optimize)
 {
@@ -320,7 +322,7 @@ specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, 
 	for (int i = 0; i < n; i++) {
 		OneSpecialization one = { cli, m, profile, s[i], optimize, NULL };
 
-		/* One of varied sizes has only its samples. */
+		/* A specialization of varied sizes only has its samples. */
 		if (s[i]->varied || cx_try(cli->cx, specialize_one, &one))
 			s[made++] = s[i];
 		else if (cli->cx->err.status != EXIT_LACKS)
@@ -352,7 +354,7 @@ add_profile(Cli *cli, Profile *profile, Signatures *s, const char *path)
 		note_signature(cli, s, profile, read[i]);
 }
 
-/* The profiles that the options name, merged with runs on the inputs; null: there are none. */
+/* Returns the profiles that the options name, merged with runs on the inputs. Null if there are none. */
 static Profile *
 profile_all(Cli *cli, Model *m, Signatures *s)
 {
@@ -396,7 +398,8 @@ samples_of(Cx *cx, void *arg)
 		o->d->sample = NULL;
 }
 
-/* Makes the samples of a dynamic specialization.  Without, its tensors of dynamic sizes are left to the runtime. */
+/* Makes the samples of a dynamic specialization. Without samples, its tensors of dynamic sizes are left to the
+ * runtime. */
 static void
 make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specialization *d)
 {
@@ -425,7 +428,8 @@ is_profiled(const Signatures *s, const Pattern *p, int n)
 	return false;
 }
 
-/* Makes d, whose pattern has no symbol left, exact; null: it was profiled, or the model raises where it did not. */
+/* Makes an exact specialization of d, whose pattern has no symbol left. Null if it was profiled or if the model raises
+ * at these sizes. */
 static Specialization *
 exact_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specialization *d)
 {
@@ -501,10 +505,11 @@ typedef struct OneSize {
 	Profile *profile;
 	Signatures s;
 	int tried;
-	Cause lost;              /* why the first, with most symbols, has no samples; none: it has */
+	Cause lost;              /* why the first one, with most symbols, has no samples; empty if it has */
 } OneSize;
 
-/* Where all calls had one signature: a specialization dynamic in sizes that may differ; null: there is none. */
+/* If all calls had one signature, returns a specialization that is dynamic in sizes that may differ. Null if there is
+ * none. */
 static Specialization *
 vary_sizes(OneSize *o, Varied varied)
 {
@@ -521,7 +526,7 @@ vary_sizes(OneSize *o, Varied varied)
 
 static const Specialization *vary_again(void *);
 
-/* The next to be tried where the last one has no code; null: none is left. */
+/* Returns the next specialization to try if the last one has no code. Null if none is left. */
 static Specialization *
 vary_next(OneSize *o)
 {
@@ -544,12 +549,13 @@ vary_again(void *o)
 	return vary_next(o);
 }
 
-/* The first of these.  Leaves both signatures in s. */
+/* Returns the first of these. Leaves both signatures in s. */
 static Specialization *
 vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 {
 	OneSize *o = new(cli->cx->arena, OneSize, 1);
-	Model *now = new(cli->cx->arena, Model, 1);          /* the next come when m has gone on to others */
+	/* a copy, because the next ones are made after m has moved on to other methods */
+	Model *now = new(cli->cx->arena, Model, 1);
 	Specialization *d;
 
 	*now = *m;
@@ -564,7 +570,8 @@ vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 	return d;
 }
 
-/* For sizes of 1, the next to be tried where the last one has no code: of the next of varied sizes that has one. */
+/* Returns the next specialization for sizes of 1 to try if the last one has no code: that of the next varied sizes that
+ * has one. */
 static const Specialization *
 ones_again(void *arg)
 {
@@ -585,7 +592,7 @@ ones_again(void *arg)
 	return ones;
 }
 
-/* Gives that for sizes of 1 what is tried instead, as d has, whose turns are taken anew. */
+/* Gives the specialization for sizes of 1 the same alternatives as d, from the beginning. */
 static void
 add_instead(Cli *cli, Specialization *ones, const Specialization *d)
 {
@@ -599,7 +606,7 @@ add_instead(Cli *cli, Specialization *ones, const Specialization *d)
 	ones->instead_of = o;
 }
 
-/* Ints that every call has to give are part of a signature: the only one has these. */
+/* Notes ints that every call must pass. They are part of the signature, so the only signature has these values. */
 static void
 note_numbers(Cli *cli, const Function *fn, const Pattern *p)
 {
@@ -612,9 +619,9 @@ note_numbers(Cli *cli, const Function *fn, const Pattern *p)
 						       fn->schema->args[i].name, (long long)p[i - first].value.u.i));
 }
 
-typedef struct Choice {          /* of the signatures that get a specialization */
+typedef struct Choice {          /* Which signatures get a specialization. */
 	Profile   *profile;
-	int        most;         /* exact ones of each kind of calls */
+	int        most;         /* most exact specializations for each kind of call */
 	bool       optimize;
 	Signatures exact, dynamic;
 } Choice;

@@ -16,12 +16,12 @@
 #endif
 
 enum { CHAINS = 12, ROUNDS = 200000, RUNS = 7 };
-/* Bytes of the working set in memory: at least so many, and twice the last cache; no more than may be taken. */
+/* Bytes of the working set in memory: at least probe_bytes and twice the last cache, at most probe_most. */
 static const int64_t probe_bytes = (int64_t)256 << 20, probe_most = (int64_t)1 << 30;
 
 /* ---- floating point ------------------------------------------------------------------------------------------- */
 
-/* Loops over chains are unrolled, so that the sums stay in registers: CHAINS times at most. */
+/* Loops over chains are unrolled, at most CHAINS times, so that the sums stay in registers. */
 #define PEAK(name, attribute, V, set, fma, store, n)                       \
 	attribute static double name(void)                                 \
 	{                                                                  \
@@ -78,9 +78,9 @@ run_peak(void *arg, int64_t begin, int64_t end)
 
 typedef uint64_t Wide __attribute__((vector_size(64)));
 typedef uint64_t SumOf(const Wide *, int64_t);
-typedef struct Stream {          /* a working set for each thread, read so many times */
+typedef struct Stream {          /* A working set for each thread, which is read `turns` times. */
 	const Wide *at;
-	int64_t n, turns;        /* n: in a set, a multiple of 4 */
+	int64_t n, turns;        /* n: elements in a set, a multiple of 4 */
 	SumOf *read;
 	volatile uint64_t sum;
 } Stream;
@@ -146,11 +146,11 @@ run_nothing(void *arg, int64_t begin, int64_t end)
 	(void)arg, (void)begin, (void)end;
 }
 
-/* Bytes a second of reading sets of so many bytes in all. */
+/* Returns the bytes read per second from sets of `bytes` in all. */
 static double
 rate_of(RtCx *rt, const Wide *at, int64_t bytes, int threads)
 {
-	enum { LEAST = 1 << 24 };                /* bytes that take long enough to be measured */
+	enum { LEAST = 1 << 24 };                /* least bytes whose reading takes long enough to be measured */
 	Stream s = { .at = at, .n = bytes / threads / (int64_t)sizeof(Wide) & ~(int64_t)3, .read = reader_here() };
 	const int64_t set = s.n * threads * (int64_t)sizeof(Wide);
 
@@ -168,7 +168,8 @@ add_level(Machine *m, const char *name, int64_t size)
 		m->level[m->nlevel++] = (MachineLevel){ name, size, 0, 100 };
 }
 
-/* Working sets of half of what a cache holds; that of memory exceeds all caches, or the rate of memory is not known. */
+/* Measures each level with a working set of half the cache. The one for memory exceeds all caches, or memory's rate
+ * stays unknown. */
 static void
 measure_levels(RtCx *rt, Machine *m)
 {
@@ -210,7 +211,7 @@ machine_probe(RtCx *rt)
 	return m;
 }
 
-/* The better of two measurements; *steady becomes their ratio if that is less. */
+/* Returns the better of two measurements. Lowers *steady to their ratio. */
 static double
 best_of(double a, double b, double *steady)
 {

@@ -52,8 +52,8 @@ is_graph_text(const char *path)
 	return n > 3 && !strcmp(path + n - 3, ".ir");
 }
 
-/* Arguments are named as the graph's inputs, without the number behind the name; arg0 ... where there is no name, or it
- * is taken. */
+/* Makes a schema. Arguments are named like the graph's inputs, without the number after the name. They are arg0 ... if
+ * there is no name or it is used already. */
 static Schema *
 graph_schema(Cx *cx, Graph *g)
 {
@@ -118,7 +118,8 @@ graph_load(Cx *cx, const char *path, Function **fn)
 
 /* ---- source: functions by name ---------------------------------------------------------------------------- */
 
-/* The i-th definition of the text, if it is a function.  Null with *name set: a class; else: there are no more. */
+/* Returns the i-th definition of the text if it is a function. Null with *name set: it is a class. Null otherwise:
+ * there are no more. */
 static Function *
 function_at(Cx *cx, Module *m, int i, const char **name)
 {

@@ -1,10 +1,10 @@
 /*
- * kiln build --tune: which ways to compute the kernels of a model are the fastest on this machine.
+ * kiln build --tune: measures the fastest ways to compute a model's kernels on this machine.
  *
- * Beside the usual program others are built: one in which every kernel takes its second way, its third, and so on. They
- * run on the inputs in turn, and their traces say what each launch takes where it stands: with the caches as launches
- * before it leave them, and what follows it in the same kernel.  A kernel takes another way when that was faster by
- * more than the noise, and again in the program that has all of these.
+ * Besides the default program, others are built: one in which every kernel uses its second way, one with the third, and
+ * so on. They run on the inputs in turn. Their traces give the time of each launch in place: with the caches as the
+ * launches before it leave them, and with its epilogue. A kernel changes to another way if that was faster by more than
+ * the noise, and if it is so again in the program with all changes.
  */
 #include "cli.h"
 
@@ -12,18 +12,18 @@
 #include <string.h>
 
 enum {
-	SECONDS = 60,            /* of --tune without a number; a few rounds are run in any case */
+	SECONDS = 60,            /* seconds of --tune without a number; a few rounds are always run */
 	ROUNDS = 7, LEAST_ROUNDS = 3,
 	RUN_MS = 100, LEAST_CALLS = 3, MOST_CALLS = 200,
-	LEAST_PERCENT = 97,      /* of the usual time: what takes more is taken for noise */
-	SMALL_SHARE = 400,       /* kernels that take less than one in so many of a call stay as they are */
+	LEAST_PERCENT = 97,      /* percent of the default time; a smaller gain counts as noise */
+	SMALL_SHARE = 400,       /* kernels whose share of a call is smaller than one in this many are not changed */
 };
 
-typedef struct Variant {         /* a program */
+typedef struct Variant {         /* A program. */
 	Tuning *tuning;
 	const char *program;
-	double *ms[ROUNDS];      /* by choice, in calls on all inputs */
-	double call[ROUNDS];     /* the whole calls */
+	double *ms[ROUNDS];      /* by round: the times of each choice, in calls on all inputs */
+	double call[ROUNDS];     /* by round: time of the whole calls */
 } Variant;
 
 typedef struct Input { char *argv[24]; int n; } Input;
@@ -35,11 +35,11 @@ typedef struct Tune {
 	int nmethod;
 	BuildOptions *o;
 	const char *dir;
-	int64_t begin, ns;       /* when, and how long it takes */
-	int calls;               /* of a run, */
-	int64_t run;             /* and how long the first one took */
+	int64_t begin, ns;       /* start and length of the measurement */
+	int calls;               /* number of calls of a run */
+	int64_t run;             /* length of the first run */
 	Vec(Input) input;
-	Vec(Variant) variant;    /* that of the usual ways first */
+	Vec(Variant) variant;    /* programs; the one with the default ways is first */
 } Tune;
 
 static void
@@ -64,7 +64,7 @@ add_variant(Tune *t, Tuning *tuning)
 	vec_push(cx->arena, &t->variant, variant);
 }
 
-/* Adds what a run of calls on an input says; its text is large. */
+/* Adds the times of a run of calls on an input. Frees its text, which is large. */
 static void
 measure_input(Tune *t, Variant *v, int round, Input *in)
 {
@@ -95,7 +95,7 @@ measure(Tune *t, Variant *v, int round)
 		measure_input(t, v, round, &t->input.at[i]);
 }
 
-/* How often ways are varied: as often as a kernel that takes a part of a call has other ones. */
+/* Returns the number of variants: the most ways of any kernel with a relevant share of a call. */
 static int
 variants_of(const Variant *usual)
 {
@@ -107,7 +107,7 @@ variants_of(const Variant *usual)
 	return n;
 }
 
-/* Programs of other ways: built in two fifths of the time, and so many as can be run in two fifths. */
+/* Builds programs with other ways in two fifths of the time, at most as many as can be run in two fifths. */
 static void
 add_variants(Tune *t)
 {
@@ -143,7 +143,7 @@ least_of(const double *ms, int rounds)
 	return least;
 }
 
-/* By the least times of all rounds, and by the median of the rounds' ratios: the larger one. */
+/* Returns the larger of two ratios: that of the least times of all rounds, and the median of the rounds' ratios. */
 static double
 ratio_of(const double *other, const double *usual, int rounds)
 {
@@ -156,7 +156,7 @@ ratio_of(const double *other, const double *usual, int rounds)
 	return least > ratio[rounds / 2] * of ? least / of : ratio[rounds / 2];
 }
 
-/* The same of one choice. */
+/* Returns the same for one choice. */
 static double
 choice_ratio(const Variant *other, const Variant *usual, int choice, int rounds)
 {
@@ -169,7 +169,7 @@ choice_ratio(const Variant *other, const Variant *usual, int choice, int rounds)
 	return ratio_of(ms[0], ms[1], rounds);
 }
 
-/* Runs them in turn while there is time; how often. */
+/* Runs the programs in turn while there is time. Returns the number of rounds. */
 static int
 run_variants(Tune *t, int64_t end)
 {
@@ -187,7 +187,7 @@ run_variants(Tune *t, int64_t end)
 	return round;
 }
 
-/* Notes in `best` what is faster than the usual way. */
+/* Notes in `best` the ways that are faster than the default. */
 static void
 take_fastest(const Tune *t, int rounds, Tuning *best)
 {
@@ -210,7 +210,7 @@ take_fastest(const Tune *t, int rounds, Tuning *best)
 	}
 }
 
-/* Keeps what is faster in the program of all that was taken, too. */
+/* Keeps the changes that are also faster in the program with all of them. */
 static Tuning *
 confirm(const Tune *t, int rounds)
 {

@@ -27,7 +27,7 @@ symbol_of(Cx *cx, const Schema *s)
 	return name;
 }
 
-/* The text of --op-body for this operator; null: it has none. */
+/* Returns the text of --op-body for this operator. Null if it has none. */
 static const char *
 body_of(Cli *cli, const Schema *s)
 {
