@@ -330,7 +330,7 @@ typedef struct KernelArg {       /* An address: of a planned tensor, of a number
 	const Value *value;
 	const char  *text;       /* C expression, if there is no value */
 	int64_t      offset;     /* bytes */
-	const char  *what;       /* description for --info, if there is no value */
+	const char  *what;       /* description in a launch's text form, if there is no value */
 	const struct Summand { int64_t at, bytes; } *part;       /* the offset as npart summands at * bytes; or null */
 	int          npart;
 } KernelArg;

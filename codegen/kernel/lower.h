@@ -64,7 +64,7 @@ RtDtype lower_carrier(int dtype);
 
 /* ---- lower_contract.c: sums of products ------------------------------------------------------------------------- */
 
-typedef struct Contract {        /* A kernel y = sum of x * w, + bias. */
+typedef struct Contract {        /* A kernel that computes y = sum of x * w, plus bias. */
 	Plan   *p;
 	const Node *n;
 	Kernel *k;
@@ -98,8 +98,8 @@ void contract_convolution(Contract *, const Convolution *); /* adds its axes; th
 void contract_from(Contract *, int64_t y, int64_t w);                     /* sets the offsets of y and w */
 /* Completes the kernel. after: epilogue over its result, whose first `rows` axes are the rows; or null. */
 Kernel *contract_end(Contract *, const Lowered *after, int rows);
-/* Makes it the call's kernel; this microkernel computes its units. On the GPU the node's epilogue is `after`, whose
- * operands follow the existing ones. */
+/* Makes it the call's kernel, whose units the microkernel `micro` computes. after: on the GPU, the node's epilogue. Its
+ * operands are passed behind the existing ones. */
 void contract_call(KernelCall *, Contract *, const Lowered *after, int rows, const char *micro);
 
 /* ---- lower_rows.c: shared code of reductions ------------------------------------------------------------------- */
@@ -146,8 +146,8 @@ void emit_scheduled(Emit *, Kernel *, KernelCall *);
 void launch_print(Plan *, const Node *, const KernelCall *, Buf *);
 /* Can the group be the epilogue of the kernel that computes `made`, with that many columns? */
 bool epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
-/* Emits the group as a function over a block just stored in p[0], or, if apart, at an address behind its other inputs.
- * These are p[first ..]. Returns false if it does not fit. */
+/* Emits the group as a function over a block that has just been stored. The block is p[0], or, if apart, the argument
+ * behind the group's other inputs. The other inputs are p[first ..]. Returns false if the group does not fit. */
 bool emit_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, Epilogue *);
 /* Emits a kernel as such a function, with its operands at p[place[..]] and its symbols at p[symbols]. */
 const char *emit_block(Emit *, const Kernel *, const int *place, int symbols);

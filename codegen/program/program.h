@@ -11,7 +11,8 @@
 /* ---- elf.c: object files of targets -------------------------------------------------------------------- */
 
 typedef struct ElfKind { int machine, bits; uint32_t flags; } ElfKind;     /* bits: 32 or 64 */
-/* Writes a relocatable object with the bytes in .rodata under the name kiln_weights. */
+/* Writes a relocatable object with the bytes in .rodata under the symbol `name`. On failure returns false and sets
+ * *why. */
 bool    weights_write_object(const Weights *, const char *path, const ElfKind *, const char *name, const char **why);
 /* Bytes of machine code in a built file; 0 if it is no ELF file. mixed: constants are among the code and are counted,
  * too. */
