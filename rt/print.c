@@ -228,10 +228,7 @@ put_integer(Buf *b, const RtTensor *t)
 {
 	const int64_t v = rt_load_i64((RtDtype)t->dtype, rt_data(t));
 
-	if (t->dtype == RT_u64)
-		buf_printf(b, "%llu\n", (unsigned long long)v);
-	else
-		buf_printf(b, "%lld\n", (long long)(t->flags & RT_NEG ? -v : v));
+	buf_printf(b, t->dtype == RT_u64 ? "%llu\n" : "%lld\n", (long long)(t->flags & RT_NEG ? -v : v));
 }
 
 void
