@@ -71,7 +71,8 @@ put_number(Buf *b, const Cli *cli, const char *name, double x)
 static void
 judge_errors(const Cli *cli, Judgement *j, const char *key, const double *error)
 {
-	const double least = fmax(bound.least, bound.times * error[j->answer[WHO_REFERENCE] ? WHO_REFERENCE : WHO_INTERPRETER]);
+	const Who beside = j->answer[WHO_REFERENCE] ? WHO_REFERENCE : WHO_INTERPRETER;
+	const double least = fmax(bound.least, bound.times * error[beside]);
 	const bool over = error[j->answer[WHO_PROGRAM] ? WHO_PROGRAM : WHO_INTERPRETER] > least;
 	Buf *b = &j->rows;
 
