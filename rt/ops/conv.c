@@ -808,7 +808,7 @@ by_parts(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, RtTensor *self, 
 static int
 check_window_dtype(RtCx *cx, const char *name, const RtTensor *t)
 {
-	return !rt_is_integral((RtDtype)t->dtype, false) ? RT_OK :
+	return !rt_is_integral((RtDtype)t->dtype, false) && !rt_is_stored_only((RtDtype)t->dtype) ? RT_OK :
 		rt_raise(cx, "\"%s_out_cpu\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief);
 }
 

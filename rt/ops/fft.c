@@ -197,7 +197,7 @@ typedef struct Transform {
 static int
 check_kind(RtCx *cx, const char *name, const Transform *t, const RtTensor *x)
 {
-	if (x->dtype == RT_f16 || x->dtype == RT_bf16 || x->dtype == RT_c32)
+	if (x->dtype == RT_f16 || x->dtype == RT_bf16 || x->dtype == RT_c32 || rt_category((RtDtype)x->dtype) == 'E')
 		return rt_raise(cx, "Unsupported dtype %s", rt_dtypes[x->dtype].brief);
 	if ((t->ends == FROM_REAL || t->ends == FROM_REAL_WHOLE) && rt_is_complex((RtDtype)x->dtype))
 		return rt_raise(cx, "%s expects a real input tensor, but got %s", name, rt_dtypes[x->dtype].brief);

@@ -514,6 +514,8 @@ rt_dot(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same "
 			"number of elements, but got %lld and %lld elements respectively", (long long)a->dims[0],
 			(long long)b->dims[0], (long long)a->dims[0], (long long)b->dims[0]);
+	if (rt_not_stored_only(cx, "dot", (RtDtype)a->dtype))
+		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 0, NULL, NULL);
 	RT_RESULT(cx, r, out[0]);
 	a = with_dim(cx, a, 0);

@@ -377,6 +377,8 @@ eye(RtCx *cx, int64_t n, int64_t m, RtDtype d, IValue *out)
 	if (n < 0 || m < 0)
 		return rt_raise(cx, "%c must be greater or equal to 0, got %lld", n < 0 ? 'n' : 'm',
 				(long long)(n < 0 ? n : m));
+	if (rt_category(d) == 'U' && rt_not_stored_only(cx, "eye", d))
+		return RT_ERROR;
 	r = rt_result(cx, 0, d, 2, (int64_t[2]){ n, m }, 0);
 	RT_RESULT(cx, r, out[0]);
 	if (rt_fill(cx, r, rt_int(0)))

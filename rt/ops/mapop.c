@@ -49,7 +49,7 @@ rt_nan_to_num(RtCx *cx, const IValue *in, IValue *out)
 	IValue x[4] = { in[0], rt_double(rt_number_or(in[1], 0)), rt_double(rt_number_or(in[2], most)),
 		rt_double(rt_number_or(in[3], -most)) };
 
-	if (rt_is_integral((RtDtype)t->dtype, true))
+	if (rt_is_integral((RtDtype)t->dtype, true) || rt_category((RtDtype)t->dtype) == 'U')
 		x[1] = x[2] = x[3] = rt_double(0);
 	return rt_prim_nan_to_num(cx, x, out);
 }

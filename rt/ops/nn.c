@@ -823,9 +823,9 @@ pad_edges(RtCx *cx, PadMode mode, int nd, const IValue *in, IValue *out)
 	if ((self->ndim != nd + 1 && self->ndim != nd + 2) || in[1].u.list->n != 2 * nd || empty)
 		return rt_raise(cx, "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other "
 			"non-zero dimensions for input, but got: %s", nd + 1, nd + 2, dense_text(self, &text));
-	if (self->dtype == RT_b8)
-		return rt_raise(cx, "\"%s_pad%dd\" not implemented for 'Bool'",
-			mode == REFLECT ? "reflection" : "replication", nd);
+	if (self->dtype == RT_b8 || rt_is_stored_only((RtDtype)self->dtype))
+		return rt_raise(cx, "\"%s_pad%dd\" not implemented for '%s'",
+			mode == REFLECT ? "reflection" : "replication", nd, rt_dtypes[self->dtype].brief);
 	return pad(cx, mode, in[0], in[1], rt_none(), out);
 }
 

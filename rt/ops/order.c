@@ -102,6 +102,8 @@ rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 		return RT_OK;                              /* whatever its dtype */
 	if (t->dtype == RT_b8 && seq->dtype == RT_b8)
 		return rt_raise(cx, "\"searchsorted_out_cpu\" not implemented for 'Bool'");
+	if (rt_not_stored_only(cx, "searchsorted_out_cpu", (RtDtype)seq->dtype))
+		return RT_ERROR;
 	wide = in[2].u.i ? temp_new(cx, RT_i64, t->ndim, t->dims) : r;
 	if (!wide || comparable(cx, "searchsorted_out_cpu", seq, t, &key, &v))
 		return RT_ERROR;
@@ -121,6 +123,15 @@ rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	return wide == r ? RT_OK : rt_copy_into(cx, r, wide);
 }
 
+/* Does ATen's isin compare each element with all test elements?  It sorts when there are more of these. */
+static bool
+is_searched(const RtTensor *t, const RtTensor *of)
+{
+	const double m = (double)rt_numel(t), n = (double)rt_numel(of);
+
+	return m > 0 && log(n / 10) < 0.145 * log(m);
+}
+
 int
 rt_isin_Tensor_Tensor(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -129,6 +140,10 @@ rt_isin_Tensor_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	const bool floating = rt_is_floating((RtDtype)t->dtype) || rt_is_floating((RtDtype)of->dtype);
 
 	RT_RESULT(cx, r, out[0]);
+	if (!rt_numel(t))
+		return RT_OK;
+	if (is_searched(t, of) && rt_not_stored_only(cx, "isin_default_cpu", (RtDtype)t->dtype))
+		return RT_ERROR;
 	if (comparable(cx, "isin", t, of, &v, &key))
 		return RT_ERROR;
 	order = rt_scratch(cx, n * 8 + 8);

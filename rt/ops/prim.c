@@ -252,6 +252,14 @@ rt_prim_tolist(RtCx *cx, const IValue *in, IValue *out)
 	}
 
 ASK_INT(prim_dtype, t->dtype)
+
+int
+rt_prim_refuse(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return rt_not_stored_only(cx, in[1].u.str->s, (RtDtype)in[0].u.t->dtype);
+}
+
 ASK_INT(prim_layout, 0)
 ASK_INT(element_size, rt_dtypes[t->dtype].bytes)
 ASK_INT(get_device, -1)

@@ -705,7 +705,7 @@ extreme_dim(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 		return RT_ERROR;
 	if (rt_is_complex((RtDtype)r.in->dtype))
 		return rt_raise(cx, "%s(): does not support complex input", name);
-	if (reduce_mask(cx, in[1], r.in->ndim, r.mask))
+	if ((rt_numel(r.in) && only_ordered(cx, name, r.in)) || reduce_mask(cx, in[1], r.in->ndim, r.mask))
 		return RT_ERROR;
 	r.out[0] = reduce_result(cx, 0, r.in, r.mask, in[2].u.i, (RtDtype)r.in->dtype);
 	RT_PUT(r.out[0], out[0]);
@@ -794,6 +794,8 @@ rt_count_nonzero(RtCx *cx, const IValue *in, IValue *out)
 	const IValue dims[2] = { in[1], rt_bool(false) };        /* tcc: no array of structs in a call */
 	IValue self = in[0];
 
+	if (rt_is_none(in[1]) && rt_not_stored_only(cx, "nonzero_count_cpu", (RtDtype)self.u.t->dtype))
+		return RT_ERROR;
 	if (rt_is_complex((RtDtype)self.u.t->dtype) && CALL(cx, ne_Scalar, &self, self, rt_int(0)))
 		return RT_ERROR;
 	return count(cx, nonzero, self, dims, false, out);
@@ -816,7 +818,8 @@ rt_logsumexp(RtCx *cx, const IValue *in, IValue *out)
 	if (rt_is_complex((RtDtype)t->dtype))
 		return rt_raise(cx, "logsumexp(): Expected floating point type for result tensor, but got: %s",
 				rt_dtypes[t->dtype].brief);
-	if (reduce_mask(cx, in[1], t->ndim, r.mask))
+	if ((rt_category((RtDtype)t->dtype) == 'E' && rt_not_stored_only(cx, rt_numel(t) ? "max_values_cpu" :
+		"exp_vml_cpu", (RtDtype)t->dtype)) || reduce_mask(cx, in[1], t->ndim, r.mask))
 		return RT_ERROR;
 	r.out[0] = reduce_result(cx, 0, t, r.mask, in[2].u.i, rt_to_floating((RtDtype)t->dtype));
 	RT_RESULT(cx, r.out[0], out[0]);

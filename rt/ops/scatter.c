@@ -309,6 +309,8 @@ scatter_value_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 static int
 scatter_add(RtCx *cx, const IValue *in, RtTensor *dst)
 {
+	if (not_of_8_bits(cx, dst, in[2].u.t))
+		return RT_ERROR;
 	return combine_of(SCATTER_ADD, dst->dtype) ? write_src(cx, in, dst, SCATTER_ADD)
 		       : rt_lacks(cx, "scatter_add on %s", rt_dtypes[dst->dtype].torch);
 }
@@ -410,7 +412,8 @@ reduction_of(RtCx *cx, IValue name, IValue include_self, Reduction *r)
 int
 check_ordered(RtCx *cx, const Reduction *r, const RtTensor *dst, const char *kernel, const char *reduction)
 {
-	if ((r->op != SCATTER_MIN && r->op != SCATTER_MAX) || !rt_is_complex((RtDtype)dst->dtype))
+	if ((r->op != SCATTER_MIN && r->op != SCATTER_MAX) || !(rt_is_complex((RtDtype)dst->dtype) ||
+	    rt_is_stored_only((RtDtype)dst->dtype)))
 		return RT_OK;
 	return rt_raise(cx, "\"%s%s\" not implemented for '%s'", kernel, reduction, rt_dtypes[dst->dtype].brief);
 }
@@ -423,7 +426,9 @@ scatter_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 	int dim;
 
 	if (reduction_of(cx, in[4], in[5], &by) || !(index = check_scatter(cx, in, dst, src, &dim)) ||
-	    check_ordered(cx, &by, dst, "scatter_gather_tensor_cpu_reduce_", in[4].u.str->s))
+	    (!in[5].u.i && rt_numel(index) &&
+	     rt_not_stored_only(cx, "scatter_reduce_exclude_input_init", (RtDtype)dst->dtype)) ||
+	    (rt_numel(index) && check_ordered(cx, &by, dst, "scatter_gather_tensor_cpu_reduce_", in[4].u.str->s)))
 		return RT_ERROR;
 	return reduce_into(cx, dst, dim, index, src, &by);
 }

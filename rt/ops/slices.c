@@ -252,6 +252,9 @@ index_add(RtCx *cx, const IValue *in, RtTensor *dst)
 
 	if (dim < 0 || check_added(cx, "index_add_", in, dst, dim))
 		return RT_ERROR;
+	if (rt_is_stored_only((RtDtype)dst->dtype) && (dst->ndim < 2 || rt_category((RtDtype)dst->dtype) == 'E'))
+		return rt_not_stored_only(cx, dst->ndim < 2 ? "index_add_" : "scatter_gather_tensor_cpu",
+			(RtDtype)dst->dtype);
 	if (!combine_of(SCATTER_ADD, dst->dtype))
 		return rt_lacks(cx, "index_add on %s", rt_dtypes[dst->dtype].torch);
 	if (!rt_numel(in[2].u.t) || is_untouched(dst, dim))
@@ -267,7 +270,8 @@ index_copy(RtCx *cx, const IValue *in, RtTensor *dst)
 	const int64_t *p;
 	RtTensor *at;
 
-	if (dim < 0 || check_copied(cx, in, dst, dim) || !(at = dense(cx, in[2].u.t)))
+	if (dim < 0 || check_copied(cx, in, dst, dim) ||
+	    rt_not_stored_only(cx, "index_copy_cpu", (RtDtype)dst->dtype) || !(at = dense(cx, in[2].u.t)))
 		return RT_ERROR;
 	if (is_untouched(dst, dim))
 		return RT_OK;
@@ -288,7 +292,8 @@ index_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 	Reduction by;
 
 	if (dim < 0 || reduction_of(cx, in[4], in[5], &by) || check_added(cx, "index_reduce_", in, dst, dim) ||
-	    check_ordered(cx, &by, dst, in[5].u.i ? "index_func_" : "index_reduce_func_exclude_input_init", ""))
+	    check_ordered(cx, &by, dst, in[5].u.i ? "index_func_" : "index_reduce_func_exclude_input_init", "") ||
+	    (dst->ndim < 2 && rt_not_stored_only(cx, "index_func_", (RtDtype)dst->dtype)))
 		return RT_ERROR;
 	if (!rt_numel(in[2].u.t))
 		return RT_OK;
