@@ -1,7 +1,12 @@
-/* rt/bare.h - what generated code needs where there is no runtime: nothing but C11's types, and libm for some
+/* rt/bare.h - support for generated code without the runtime: needs only C11's types, and libm for some kernels
  *
- * A text says before what an instance has, in bytes: KILN_STATE of its own tensors, KILN_ARENA, KILN_SCRATCH of a
- * kernel; KILN_ARGS, the most addresses that a kernel takes; and KILN_POOL, whether they may run in several threads.
+ * The generated text defines these before it includes this header:
+ *
+ *     KILN_STATE    bytes of an instance's own tensors
+ *     KILN_ARENA    bytes of planned memory
+ *     KILN_SCRATCH  most bytes of scratch memory of a kernel
+ *     KILN_ARGS     largest number of addresses that a kernel takes
+ *     KILN_POOL     whether kernels may run in several threads
  */
 #ifndef RT_BARE_H
 #define RT_BARE_H
@@ -16,7 +21,7 @@
 
 #define RT_BARE
 
-#ifdef __GNUC__                          /* kernels have parts that some of them do not use */
+#ifdef __GNUC__                          /* a kernel need not use all that is shared */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
@@ -27,13 +32,13 @@ enum { BARE_OK, BARE_RAISED, BARE_ARGUMENT, BARE_BUSY = 6 };     /* as in NAME.h
 
 #define BARE_LINES(bytes) (((size_t)(bytes) + 63) & ~(size_t)63)
 #define BARE_HEAD BARE_LINES(sizeof(Bare))
-#define BARE_BEHIND (BARE_LINES(KILN_STATE) + BARE_LINES(KILN_ARENA))    /* and then scratch memory, for each part */
+#define BARE_BEHIND (BARE_LINES(KILN_STATE) + BARE_LINES(KILN_ARENA))    /* scratch memory of each part follows */
 
-/* An instance, at the start of its memory.  Behind it lie what it keeps, its tensors, and kernels' scratch memory. */
+/* An instance, at the start of its memory.  Its state, its arena and the kernels' scratch memory follow it. */
 typedef struct Bare {
 	int   busy, began;
-	int   status;            /* of the last call */
-	int   parts;             /* of a loop, at most */
+	int   status;            /* status of the last call */
+	int   parts;             /* most parts of a parallel loop */
 	void (*parallel)(void *pool, int parts, void (*part)(void *arg, int i), void *arg);
 	void *pool;
 	char *state, *arena, *scratch;
@@ -53,7 +58,7 @@ static int  bare_exchange(int *at, int v) { const int was = *at; *at = v; return
 static void bare_store(int *at, int v) { *at = v; }
 #endif
 
-/* The error in the options; null: they are right. */
+/* A message about wrong options.  Null: they are valid. */
 static const char *
 bare_refusal(const BareOptions *o)
 {
@@ -119,11 +124,11 @@ bare_leave(Bare *m, int status)
 
 typedef struct BareFunction {
 	int  (*run)(Bare *, const void *const *in, void *const *out);
-	void (*begin)(Bare *);           /* what a first call does first; or null */
+	void (*begin)(Bare *);           /* initializes the instance at its first call, or null */
 	int    nin, nout;
 } BareFunction;
 
-/* Null arguments are refused. */
+/* Returns BARE_ARGUMENT if an argument or a result is null. */
 static int
 bare_call(const BareFunction *f, Bare *m, const void *const *in, void *const *out)
 {
@@ -154,14 +159,15 @@ bare_error(const Bare *m)
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-/* The scratch memory of a kernel, before its addresses: the compiler has counted it. */
+/* The scratch memory of the running kernel.  Its address stands before the kernel's addresses; the compiler knows the
+ * most bytes that any kernel asks for. */
 #define rt_thread_scratch(bytes) bare_scratch((int64_t)(bytes), arg)
 
 static inline void *
 bare_scratch(int64_t bytes, void *p)
 {
 	while (bytes > KILN_SCRATCH)
-		;                                /* a bug of Kiln; there is nobody to tell */
+		;                                /* a bug of Kiln; no way to report it */
 	return bytes > 0 ? ((void **)p)[-1] : p;
 }
 
@@ -173,7 +179,7 @@ typedef struct BareLaunch {
 	int     parts, np;
 } BareLaunch;
 
-/* A part's scratch memory is its own. */
+/* Runs part i of a loop.  Each part has its own scratch memory. */
 static void
 bare_part(void *arg, int i)
 {
@@ -186,7 +192,7 @@ bare_part(void *arg, int i)
 	l->kernel(l->np ? own + 1 : l->p, begin, end);
 }
 
-/* np: how many addresses there are, with scratch memory before them; 0: the kernel takes none. */
+/* np: number of addresses at p; p[-1] is the scratch memory.  0: the kernel takes no addresses. */
 static void
 bare_launch(Bare *m, void (*kernel)(void *arg, int64_t begin, int64_t end), void **p, int np, int64_t n, int64_t grain)
 {

@@ -4,7 +4,7 @@
  * Vec      a growing array in an arena.
  * Map      string -> pointer, in insertion order.
  * Buf      growing text on the heap.
- * Range    a place in a source text; on every token, tree, node and, as an index, in emitted programs.
+ * Range    a span of a source text.  Every token, tree and node has one; emitted programs hold it as an index.
  * Cx       the compile context: arena, errors, and a pointer for each folder's own tables.
  */
 #ifndef RT_BASE_H
@@ -35,7 +35,7 @@ typedef struct Arena {
 	char       *at, *end;   /* free bytes of the newest chunk */
 	ArenaChunk *chunks;     /* newest first */
 	int64_t     used;       /* bytes given out */
-	int64_t     limit;      /* more than this is "out of memory"; 0: none */
+	int64_t     limit;      /* most bytes; one more is "out of memory".  0: no limit */
 	struct ArenaEnd *ends;  /* functions that are called before the arena is freed */
 } Arena;
 
@@ -46,8 +46,8 @@ char *arena_strdup(Arena *, const char *);
 char *arena_strndup(Arena *, const char *, int64_t n);  /* adds the final 0 */
 char *arena_printf(Arena *, const char *fmt, ...) RT_PRINTF(2, 3);
 char *arena_vprintf(Arena *, const char *fmt, va_list);
-RT_NORETURN void out_of_memory(void);                   /* says so and ends the process, status EXIT_INPUT */
-/* Called by rt_mem when there is no memory for a small block; null: rt_mem returns null.  In the compiler it is
+RT_NORETURN void out_of_memory(void);                   /* prints a message and exits with EXIT_INPUT */
+/* Called by rt_mem when no memory is left for a small block.  Null: rt_mem returns null.  The compiler sets it to
  * out_of_memory: a pass that runs an operator must not take this failure for an error of the model. */
 extern void (*rt_mem_none)(void);
 void *heap_grow(void *old, int64_t bytes);              /* realloc that never returns null */
@@ -84,11 +84,11 @@ typedef struct PtrMap {             /* address -> number; in an arena */
 } PtrMap;
 int64_t *ptrmap_at(Arena *, PtrMap *, const void *key);     /* 0 for a new key; valid until the next call */
 int64_t  ptrmap_get(const PtrMap *, const void *key);       /* 0 when absent */
-uint64_t hash_mix(uint64_t h, uint64_t x);              /* a number into a hash */
+uint64_t hash_mix(uint64_t h, uint64_t x);              /* the hash h extended by x */
 uint32_t hash_address(const void *);                    /* 31 bits; differs from run to run */
 uint64_t hash_bytes(const void *, int64_t n);           /* a word at a time; the same on all little-endian hosts */
-/* hash_bytes of n bytes in pieces: h is n at first, then what the piece before gave; a piece but the last is a multiple
- * of 8. */
+/* hash_bytes of a text that comes in pieces.  h is the total length for the first piece, then the previous result.  All
+ * pieces but the last have a multiple of 8 bytes. */
 uint64_t hash_more(uint64_t h, const void *, int64_t);
 
 /* ---- buf.c ----------------------------------------------------------------------------------- */
@@ -97,12 +97,12 @@ typedef struct Buf { char *at; int64_t n, cap; } Buf;   /* at is always 0-termin
 
 void buf_add(Buf *, const char *, int64_t n);
 void buf_puts(Buf *, const char *);
-void buf_ints(Buf *, int n, const int64_t *);           /* as Python writes a list of them: [2, 3] */
+void buf_ints(Buf *, int n, const int64_t *);           /* appends a list of integers in Python's form: [2, 3] */
 void buf_printf(Buf *, const char *fmt, ...) RT_PRINTF(2, 3);
 void buf_vprintf(Buf *, const char *fmt, va_list);
-void buf_clean(Buf *, const char *, int64_t n);         /* with '?' for control characters */
+void buf_clean(Buf *, const char *, int64_t n);         /* appends n bytes, control characters as '?' */
 void buf_free(Buf *);
-char *arena_text(Arena *, Buf *);                        /* its text, in the arena; the buffer is freed */
+char *arena_text(Arena *, Buf *);                        /* copies the text to the arena and frees the buffer */
 
 /* ---- err.c: errors of the compiler ------------------------------------------------------------- */
 
@@ -112,23 +112,23 @@ typedef struct Source {
 	const char *name;      /* "net.pt:code/__torch__/net.py", "<string>" */
 	int         line;      /* number of its first line, from 1 */
 	struct SourceMap *map; /* debug records of a serialised file, or null */
-	Arena      *arena;     /* for `lines`; null: lines are counted each time */
-	struct SourceLines *lines;     /* where lines begin; made on demand */
+	Arena      *arena;     /* holds `lines`.  Null: each query scans the text for line ends */
+	struct SourceLines *lines;     /* offsets of line starts; made on demand */
 } Source;
 
-typedef struct Range { const Source *src; uint32_t beg, end; } Range;   /* bytes; src null: no place */
+typedef struct Range { const Source *src; uint32_t beg, end; } Range;   /* byte offsets; src null: position unknown */
 
-typedef struct SourceMap SourceMap;    /* of a serialised file: frontend/archive/debug.c */
-struct SourceMap { bool (*find)(SourceMap *, uint32_t offset, Range *original); };   /* false: not known */
+typedef struct SourceMap SourceMap;    /* debug records of a serialised file: frontend/archive/debug.c */
+struct SourceMap { bool (*find)(SourceMap *, uint32_t offset, Range *original); };   /* false: none */
 
-/* Status of the process when a try ends in an error; design.md section 2. */
+/* Exit statuses of the process; README.md lists them. */
 enum { EXIT_OK = 0, EXIT_INPUT = 1, EXIT_USAGE = 2, EXIT_BUG = 3, EXIT_DIFFERS = 4, EXIT_MISS = 5, EXIT_DEVICE = 6,
 	EXIT_LACKS = 7 };
 
 typedef struct Err {
 	int     status;        /* one of EXIT_ */
-	char   *text;          /* the whole message: place, source line, carets, call chain; no final newline */
-	char   *what;          /* its first part alone */
+	char   *text;          /* the whole message: position, source line, carets, call chain; no final newline */
+	char   *what;          /* what is wrong: the message without position, source line and call chain */
 	Range   at;
 } Err;
 
@@ -137,28 +137,28 @@ struct Frame { const char *what; Range at; Frame *up; };
 
 typedef struct Cx {
 	Arena    *arena;
-	jmp_buf  *catch;               /* where fail goes; set by cx_try */
+	jmp_buf  *catch;               /* target of fail's longjmp; set by cx_try */
 	Err       err;
 	Frame    *frames;
 	struct Symbols *symbols;       /* ir/symbol.c */
 	struct Types   *types;         /* ir/type.c */
 	struct Ops     *ops;           /* ir/op.c */
 	struct Units   *units;         /* frontend/script/script.c */
-	Map            *tensors;       /* ir/const.c: tensors that were printed by hash */
-	Vec(struct RtObject *) objects;   /* ir/const.c: objects that were printed, by their numbers */
-	PtrMap          moved;         /* ir/const.c: storages whose elements were another's, Moved */
+	Map            *tensors;       /* ir/const.c: printed tensors, by the hash that names them */
+	Vec(struct RtObject *) objects;   /* ir/const.c: printed objects; a text names them by index */
+	PtrMap          moved;         /* ir/const.c: storage -> Moved, the source of its elements */
 	struct FileMap *file_maps;     /* frontend/archive/zip.c: archives that are mapped */
-	struct Widening *widening;     /* ir/widen.c: floats of weights of 16 bits */
-	/* frontend/script/overload.c: collects operators that Kiln lacks; null: the first of them is an error */
+	struct Widening *widening;     /* ir/widen.c: float versions of 16-bit weights */
+	/* frontend/script/overload.c: collects the operators that Kiln lacks.  Null: the first one is an error. */
 	struct LackingVec *lacking;
 	struct Builtins *builtins;     /* frontend/script/builtin.c */
 	struct RtCx    *rt;            /* ir/const.c: for values made while compiling */
 	struct Config  *config;        /* opt: flags of passes, logs, limits */
-	/* of tensors in printed graphs: 0 all; 1 Tensor alone; 2 dtype and sizes; 3 strides too */
+	/* detail of tensor types in printed graphs: 0 everything; 1 only "Tensor"; 2 dtype and sizes; 3 strides too */
 	int       type_detail;
 	int       depth;               /* nesting inside the current function or class; cx_enter fails past CX_DEPTH */
-	int       nested;              /* functions, classes, values in progress, each inside another: CX_NESTED */
-	/* Address of the stack below which both fail: rt_stack_end(). Null if unknown. */
+	int       nested;              /* nested functions, classes and values in progress; at most CX_NESTED */
+	/* Lowest stack address that both counts may reach: rt_stack_end(). Null if unknown. */
 	const char *stack_end;
 } Cx;
 
@@ -169,8 +169,8 @@ bool cx_try(Cx *, void (*body)(Cx *, void *), void *arg);
 RT_NORETURN void fail(Cx *, Range, const char *fmt, ...) RT_PRINTF(3, 4);              /* EXIT_INPUT */
 RT_NORETURN void fail_status(Cx *, int status, Range, const char *fmt, ...) RT_PRINTF(4, 5);
 RT_NORETURN void fail_lacks(Cx *, Range, const char *fmt, ...) RT_PRINTF(3, 4);        /* EXIT_LACKS */
-RT_NORETURN void bug(const char *file, int line, const char *fmt, ...) RT_PRINTF(3, 4);/* EXIT_BUG: our fault */
-RT_NORETURN void fail_again(Cx *);       /* after a cx_try that failed: raises its error again, in the enclosing one */
+RT_NORETURN void bug(const char *file, int line, const char *fmt, ...) RT_PRINTF(3, 4);/* EXIT_BUG: Kiln is wrong */
+RT_NORETURN void fail_again(Cx *);       /* after a failed cx_try: raises its error again in the enclosing cx_try */
 #define BUG(...) bug(__FILE__, __LINE__, __VA_ARGS__)
 void cx_push(Cx *, Frame *, const char *what, Range at);   /* frame lives on the caller's stack */
 void cx_pop(Cx *);
@@ -182,7 +182,7 @@ int  cx_enter_nested(Cx *, Range);
 void cx_leave_nested(Cx *, int depth);
 int  range_line(Range);          /* from 1 */
 int64_t range_line_start(Range); /* offset of the first byte of the line in which the range begins */
-int64_t range_line_end(Range);   /* and of that line's newline */
+int64_t range_line_end(Range);   /* offset of the newline that ends that line */
 int  range_column(Range);        /* from 1 */
 /* file:line:col: error: what / source line / carets.  Colour only on request. */
 void range_print(Buf *, Range, const char *kind, const char *what);
@@ -192,31 +192,32 @@ void range_print(Buf *, Range, const char *kind, const char *what);
 bool size_mul(int64_t a, int64_t b, int64_t *out);
 bool size_add(int64_t a, int64_t b, int64_t *out);
 
-/* ---- whole.c: files that are whole or absent --------------------------------------------------- */
+/* ---- whole.c: files written under a temporary name, then renamed --------------------------------- */
 
 struct RtCx;
 typedef struct RtWhole {
 	FILE    *f;
-	Buf      target, part; /* its name, and its temporary name; no part: it is written directly */
+	Buf      target, part; /* final and temporary name.  No part: the target is written directly */
 	sigset_t before;       /* the thread's signal mask before the part was made */
-	struct RtWhole *next;  /* in the list of those with a part */
+	struct RtWhole *next;  /* list of open files that have a part */
 } RtWhole;
-/* Opens a file to write; "-" is standard output.  Null: see errno; else the same thread has to call rt_whole_end. */
+/* Opens a file for writing; "-" is standard output.  The same thread has to call rt_whole_end: it has its signals
+ * blocked until then.  Null: see errno. */
 FILE *rt_whole_open(RtWhole *, const char *path);
-/* Closes the file.  good: renames it to its target; else, and on RT_ERROR (see errno), removes it. */
+/* Closes the file.  good: renames the part to the target.  Otherwise, and on RT_ERROR (see errno), removes it. */
 int   rt_whole_end(RtWhole *, bool good);
-bool  rt_replaces(const char *path);           /* may the name be replaced?  Not that of a device or a pipe */
+bool  rt_replaces(const char *path);           /* may a rename replace the path?  Not a device or a pipe */
 void  rt_whole_target(Buf *, const char *path);      /* adds the path of the file, behind symbolic links */
-/* The earlier one of these outputs that is the same file as out[i], through links of any kind, even if none of them
- * exists yet.  Null: there is none; also if out[i] is null.  Devices are no files. */
+/* The earlier output that is the same file as out[i], through links of any kind, even if none of them exists yet.
+ * Null: there is none, or out[i] is null.  Devices do not count as files. */
 const char *rt_written_twice(const char *const *out, int i);
 #define RT_WRITTEN_TWICE "cannot write to %s: the same file is another output, %s; name another one"
-/* The input that is the same file as this output, through links of any kind, or a word for the running program; "-" is
- * standard input.  Null: writing the output replaces nothing that is read; also if it is null. */
+/* The input that is the same file as this output, through links of any kind.  "-" is standard input.  Returns a word
+ * for the running program if the output would replace that.  Null: no clash, or the output is null. */
 const char *rt_overwrites(const char *out, const char *const *in, int nin);
 #define RT_OVERWRITES "cannot write to %s: the same file is read, as %s; name another output"
-bool  rt_is_stdout(const char *path);          /* is it "-", or what standard output is redirected to?  null: no */
-void  rt_parts_remove(void);                   /* removes unfinished files: the process is about to exit */
+bool  rt_is_stdout(const char *path);          /* is it "-", or the target of standard output?  null: no */
+void  rt_parts_remove(void);                   /* removes all unfinished parts before the process exits */
 void  rt_print_aside(struct RtCx *, const char *, int64_t n);      /* for RtCx.print: prints to standard error */
 
 /* ---- near.c: "did you mean" ---------------------------------------------------------------------- */
@@ -225,12 +226,12 @@ typedef struct RtNearest { const char *name; int distance; } RtNearest;        /
 /* Notes the name in *best if it is near to the n letters of the word, or begins with them, and nearer than best. */
 void rt_nearest(RtNearest *best, const char *word, int n, const char *name);
 
-/* ---- info.c: what a program is made of ------------------------------------------------------- */
+/* ---- info.c: what --info prints of a program ------------------------------------------------- */
 
 struct RtProgram;
 void rt_info_methods(FILE *, const struct RtProgram *);
 void rt_info_sizes(FILE *, const struct RtProgram *, int64_t code_bytes);
-/* more: members beside its own, each with a comma before it */
+/* more: text of further members, each after a comma */
 void rt_info_json(FILE *, const struct RtProgram *, int64_t code_bytes, const char *more);
 
 #endif

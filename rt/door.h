@@ -1,14 +1,14 @@
-/* rt/door.h - a program as a library: what stands behind every NAME.h (kiln build --emit shared, static, obj)
+/* rt/door.h - a program as a library: functions that every NAME.h is implemented with (--emit shared, static, obj)
  *
- * A library's text has a table for its program, and functions NAME_open, NAME_call ... that hand it to these.  Types
- * here are those of NAME.h, member by member.
+ * A library's C has a table of its program.  Its functions NAME_open, NAME_call ... pass that table to the functions
+ * below.  The types here have the layout of those of NAME.h, member by member.
  */
 #ifndef RT_DOOR_H
 #define RT_DOOR_H
 
 #include "program.h"
 
-/* DLPack's tensor: the same in all its versions. */
+/* DLPack's DLTensor.  All versions of DLPack have the same layout. */
 typedef struct RtDlType { uint8_t code, bits; uint16_t lanes; } RtDlType;
 typedef struct RtDlTensor {
 	void    *data;
@@ -45,31 +45,32 @@ typedef struct RtDoorOptions {
 	int      strict;
 } RtDoorOptions;
 
-typedef struct RtLeaf {                  /* a place for a tensor in the arguments or the result of a method */
+typedef struct RtLeaf {                  /* a tensor or text in the arguments or the result of a method */
 	const char *key;
-	RtDlType dtype;                  /* bits 0: not known, or a text (code 255) */
-	int      ndim;                   /* -1: not known */
+	RtDlType dtype;                  /* bits 0: unknown, or a text (code 255) */
+	int      ndim;                   /* -1: unknown */
 	const int64_t *shape;            /* -1: any size */
 } RtLeaf;
 typedef struct RtDoorMethod { const RtLeaf *in, *out; int nin, nout; } RtDoorMethod;
 
 /* A function of C types for an exact specialization. */
 typedef struct RtTypedTensor { uint8_t dtype; bool written; int ndim; const int64_t *dims, bytes; } RtTypedTensor;
-/* A value in which tensors are: the next one (RT_TENSOR), a tuple or list of n that follow, or the value itself. */
+/* A node of a value in prefix order: the next tensor (RT_TENSOR), a tuple or list of the n nodes that follow, or the
+ * value itself. */
 typedef struct RtTypedNode { IValue v; int n; const RtType *type; } RtTypedNode;
 typedef struct RtTyped {
 	int method;
-	const RtTypedTensor *in, *out;   /* nin, nout: the C function's parameters */
-	const RtTypedNode *arg, *result; /* each of the method's parameters; its result */
+	const RtTypedTensor *in, *out;   /* (nin, nout) the C function's parameters */
+	const RtTypedNode *arg, *result; /* nodes of the method's parameters; of its result */
 	int nin, nout;
-	bool plain;                      /* kernels in a row, and nothing else: it can be tried when it is opened */
-	/* The kernels alone, on memory that does not overlap, on the CPU; or null. */
+	bool plain;                      /* only a sequence of kernels: can be tried at open */
+	/* Runs the kernels directly, on the CPU and on memory that does not overlap.  Null if there is no such code. */
 	int (*direct)(RtCx *, const void *const *in, void *const *out);
 } RtTyped;
 
 typedef struct RtDoorProgram {
 	const RtProgram *program;
-	const RtDoorMethod *method;      /* as program->method */
+	const RtDoorMethod *method;      /* (program->nmethod) in the order of program->method */
 	const RtTyped *typed;
 	int ntyped;
 } RtDoorProgram;
@@ -77,7 +78,7 @@ typedef struct RtDoorProgram {
 typedef struct RtDoor RtDoor;
 
 RtDoor *rt_door_open(const RtDoorProgram *, const RtDoorOptions *, char *why, size_t n);
-/* Both are for libraries without a runtime (rt/bare.h): 0, and null with the reason. */
+/* Only libraries without a runtime (rt/bare.h) have these.  Here they return 0, and null with the reason. */
 size_t  rt_door_bytes(const RtDoorOptions *);
 RtDoor *rt_door_open_in(void *memory, size_t bytes, const RtDoorOptions *, char *why, size_t n);
 void    rt_door_close(RtDoor *);
@@ -98,9 +99,9 @@ const char *rt_door_error(RtDoor *);
 
 /* ---- dlpack.c ---------------------------------------------------------------------------------------------------- */
 
-/* A box over the caller's memory.  Null: raised; key is for the message. */
+/* A tensor over the caller's memory.  key names it in messages.  Null: an error was raised. */
 RtTensor *rt_tensor_of_dl(RtCx *, const char *key, const RtDlTensor *);
-bool      rt_dl_of_tensor(const RtTensor *, RtDlTensor *);       /* which borrows it; false: DLPack has no such type */
+bool      rt_dl_of_tensor(const RtTensor *, RtDlTensor *);       /* borrows; false: DLPack lacks the type */
 bool      rt_dl_same_type(RtDlType, RtDtype);
 
 #endif

@@ -1,4 +1,4 @@
-/* rt/half.h - floats of 16 and 8 bits as their bits, by integers alone: of the runtime and of generated code */
+/* rt/half.h - conversions of 16-bit and 8-bit floats, held as integers; in the runtime and in generated code */
 #ifndef RT_HALF_H
 #define RT_HALF_H
 
@@ -25,7 +25,7 @@ half_float(uint32_t u)
 	return x.f;
 }
 
-/* Without branches, so that loops of them vectorise. */
+/* These have no branches, so that loops over them vectorise. */
 HALF_INLINE float
 half_to_float(uint16_t h)
 {
@@ -60,7 +60,7 @@ float_to_bf16(float f)
 	return (uint16_t)((u & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : number);
 }
 
-/* half_to_float(float_to_half(f)), and the same of bfloat16: in lanes of 32 bits alone. */
+/* Computes half_to_float(float_to_half(f)), but only in lanes of 32 bits.  bf16_rounded does so for bfloat16. */
 HALF_INLINE float
 half_rounded(float f)
 {
@@ -84,15 +84,15 @@ bf16_rounded(float f)
 
 /* FLOAT8(name, bits of the mantissa, bias of the exponent, largest finite code, code of larger numbers, code of NaN)
  *
- * A code of 0x80 is NaN where zero has no sign; else it is minus zero, and codes carry the sign in bit 7. */
+ * Bit 7 of a code is the sign.  The code 0x80 is NaN in the fnuz formats and minus zero in the others. */
 #define FLOAT8_FORMATS(FLOAT8) \
 	FLOAT8(f8_e5m2, 2, 15, 0x7b, 0x7c, 0x7f) \
 	FLOAT8(f8_e4m3fn, 3, 7, 0x7e, 0x7e, 0x7f) \
 	FLOAT8(f8_e5m2fnuz, 2, 16, 0x7f, 0x80, 0x80) \
 	FLOAT8(f8_e4m3fnuz, 3, 8, 0x7f, 0x80, 0x80)
 
-/* As half_to_float and float_to_half: the shift and the factor follow from the format.  Codes from `nan` on, and those
- * past `largest` that are infinite, become NaN and infinity. */
+/* The methods of half_to_float and float_to_half, with a shift and a factor that follow from the format.  Codes past
+ * `largest` become infinity or NaN. */
 #define FLOAT8(name, mantissa, bias, largest, over, nan) \
 	HALF_INLINE float \
 	name##_to_float(uint8_t code) \

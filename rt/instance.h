@@ -1,4 +1,4 @@
-/* rt/instance.h - what an instance of a library is: door.c, typed.c */
+/* rt/instance.h - the state of a library's instance; private to door.c and typed.c */
 #ifndef RT_INSTANCE_H
 #define RT_INSTANCE_H
 
@@ -8,34 +8,33 @@
 
 struct RtDoor {
 	RtCx     cx;
-	RtProgram own;                   /* the tables, with the weights where they are */
+	RtProgram own;                   /* copy of the program's tables, with the address of the weights */
 	const RtDoorProgram *door;
 	RtEntry  entry;
-	struct RtMem *mem, *before;      /* what its calls keep; during a call: what the thread keeps */
+	struct RtMem *mem, *before;      /* freed blocks of its calls; during a call, the thread's */
 	int      busy;
-	int      cancel;                 /* during a call: whether the thread could be cancelled before it */
-	RtDoorOptions o;                 /* callbacks and numbers; texts are the caller's, and not looked at again */
+	int      cancel;                 /* during a call: the thread's cancelability state before it */
+	RtDoorOptions o;                 /* callbacks and numbers; its texts are the caller's and not read again */
 	RtOuter  outer;                  /* the caller's pool */
 	Buf      error;
-	RtArrays given, results, state;  /* by NAME_set, for the next call; of the last call; of NAME_state_get */
-	RtTensor **box;                  /* for each function of C types, TYPED_MOST: arguments, once they are made */
+	RtArrays given, results, state;  /* set by NAME_set; results of the last call; of NAME_state_get */
+	RtTensor **box;                  /* TYPED_MOST argument tensors for each function of C types, made on demand */
 };
 
-enum { TYPED_MOST = 16 };                /* parameters of a function of C types */
+enum { TYPED_MOST = 16 };                /* most parameters of a function of C types */
 
-/* False: another call of this instance is going on. */
+/* Begins a call.  False: another call of this instance is in progress. */
 bool rt_door_enter(RtDoor *);
-/* Ends what rt_door_enter began, makes the instance's text of an error, and returns the status (RtDoorStatus) that the
- * caller sees. */
+/* Ends a call, stores the text of an error in the instance, and returns the status (RtDoorStatus) for the caller. */
 int  rt_door_leave(RtDoor *, int status);
-/* Of an argument's box, when a call ends: if the model keeps it, it gets a copy of the caller's memory.  Without memory
- * for that it becomes empty: an error. */
+/* Called for each argument tensor when a call ends.  If the model keeps a reference to it, copies the caller's memory.
+ * If there is no memory for the copy, the tensor becomes empty and an error is raised. */
 int  rt_keep_apart(RtCx *, RtTensor *);
 
 /* ---- typed.c ---- */
 
-/* One call of a function of C types on zeros in which every kernel makes one part: then all that later calls take is
- * there. */
+/* Calls a function of C types on zeros; every kernel computes only one part.  Allocates all memory that later calls
+ * need. */
 int  rt_door_try(RtDoor *, int which);
 
 #endif

@@ -1,10 +1,10 @@
 /* rt/kiln.h - operators of your own: the one header that C for `kiln build --op` includes
  *
- * A model that calls torch.ops.my.scaled(x, 3) wants
+ * A model that calls torch.ops.my.scaled(x, 3) is compiled by
  *
  *     kiln build model.pt --op scaled.c --op-schema 'my::scaled(Tensor x, int c) -> Tensor' ...
  *
- * and the file a function my_scaled (my_scaled_out for an overload my::scaled.out):
+ * The file defines a function my_scaled (my_scaled_out for an overload my::scaled.out):
  *
  *     #include "kiln.h"
  *
@@ -25,19 +25,20 @@
  *             return RT_OK;
  *     }
  *
- * It is the convention of Kiln's own kernels; rt.h has all that they use:
+ * Kiln's own kernels follow the same convention; rt.h declares all that they use:
  *
- * - `in` has the schema's arguments in order, all of them, defaults filled in; they are borrowed.  `out` has room for
- *   each result; those are new references.  Return RT_OK, or RT_ERROR after an rt_raise.
- * - Check everything and ask for results before data is touched.  With cx->meta the compiler wants to know dtypes and
- *   sizes: tensors have no data then, and RT_RESULT returns when the last result is there (for the ones before it,
- *   write `if (!r) return RT_ERROR; out[i] = rt_of(r);`).  When sizes depend on data:
- *   `if (cx->meta) return rt_no_meta(cx);`
- * - Tensors have any strides, sizes of 0, rank 0 to RT_MAX_RANK: rt_contiguous and rt_temp as above, or the strides.
- * - Memory of the call is rt_scratch's, threads are rt_parallel's.  Keep nothing in static variables: calls run side by
- * side.
- * - What the schema says is relied upon: an argument is written only when it says (a!), and rt_writable(cx, x) comes
- *   first; a result shares memory with an argument only when both say (a).
+ * - `in` has all arguments of the schema in order, with defaults filled in.  They are borrowed.  `out` has room for
+ *   each result; results are new references.  Return RT_OK, or RT_ERROR after an rt_raise.
+ * - Check all arguments and allocate all results before you touch data.  With cx->meta the compiler asks only for
+ *   dtypes and sizes: tensors have no data, and RT_RESULT of the last result returns from the kernel.  For the results
+ *   before it, write `if (!r) return RT_ERROR; out[i] = rt_of(r);`.  If sizes depend on data, write
+ *   `if (cx->meta) return rt_no_meta(cx);`.
+ * - Tensors have any strides, sizes of 0, and ranks from 0 to RT_MAX_RANK.  Use rt_contiguous and rt_temp as above, or
+ *   read with the strides.
+ * - Take temporary memory from rt_scratch and run loops in threads by rt_parallel.  Keep nothing in static variables:
+ *   several calls may run at once.
+ * - The compiler relies on the schema.  Write to an argument only if it is marked (a!), and call rt_writable(cx, x)
+ *   first.  A result may share memory with an argument only if both are marked (a).
  */
 #ifndef KILN_H
 #define KILN_H

@@ -1,11 +1,12 @@
 /* rt/limits.h - assertions, and the limits that a test build makes tiny
  *
- * RT_ASSERT(x) says what must hold here whatever the model and its input are.  It costs nothing in Kiln and in
+ * RT_ASSERT(x) states an invariant that holds for every model and input.  It costs nothing in Kiln and in
  * programs: it is checked in the build variant `ninja tiny` (KILN_TEST) and under AddressSanitizer and ThreadSanitizer.
  *
- * RT_LIMIT(usual, tiny) is a size at which code changes its way: the room of a first allocation, what fits a small
- * array, what is kept, the least part of a loop.  None of them may change an answer; with KILN_TEST all are tiny, so
- * that small tests take the ways that large models take.  Layouts of types that emitted C sees never depend on it.
+ * RT_LIMIT(usual, tiny) is a size at which code changes its method: the capacity of a first allocation or a small
+ * array, the most memory that is kept, the least part of a loop.  No limit may change a result.  With KILN_TEST all
+ * are tiny, so that small tests reach the code paths of large models.  Layouts of types that emitted C sees never
+ * depend on a limit.
  */
 #ifndef RT_LIMITS_H
 #define RT_LIMITS_H
@@ -22,7 +23,7 @@
 #if defined __GNUC__ && !defined __TINYC__
 __attribute__((noreturn, cold))
 #endif
-void rt_assert_failed(const char *file, int line, const char *what);      /* err.c: says so, aborts */
+void rt_assert_failed(const char *file, int line, const char *what);      /* err.c: prints and aborts */
 
 #if defined KILN_TEST || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define RT_ASSERTS 1
@@ -42,38 +43,38 @@ enum {
 	RT_LIMIT_CHUNK = RT_LIMIT(64 << 10, 64),           /* arena.c: bytes of the first chunk */
 	RT_LIMIT_CHUNK_MOST = RT_LIMIT(8 << 20, 256),
 	RT_LIMIT_BLOCK = RT_LIMIT(64 << 10, 64),           /* cx.c: bytes of a block of scratch memory */
-	RT_LIMIT_BLOCK_KEPT = RT_LIMIT(64 << 20, 1 << 10), /* cx.c: a larger one is not kept for the next kernel */
-	RT_LIMIT_TEMPS = RT_LIMIT(32, 1),                  /* cx.c: temporaries of a kernel, at first */
-	RT_LIMIT_RECYCLED = RT_LIMIT(64 << 20, 4 << 10),   /* recycle.c: bytes that a thread keeps */
-	RT_LIMIT_TEXT = RT_LIMIT(64, 1),                   /* buf.c: bytes of a text, at first */
-	RT_LIMIT_VEC = RT_LIMIT(8, 1),                     /* vec.c: elements of a vector, at first */
-	RT_LIMIT_MAP = RT_LIMIT(8, 1),                     /* table.c: entries of a table, at first; its slots */
+	RT_LIMIT_BLOCK_KEPT = RT_LIMIT(64 << 20, 1 << 10), /* cx.c: largest block kept for later kernels */
+	RT_LIMIT_TEMPS = RT_LIMIT(32, 1),                  /* cx.c: initial capacity for temporaries of a kernel */
+	RT_LIMIT_RECYCLED = RT_LIMIT(64 << 20, 4 << 10),   /* recycle.c: most bytes of freed blocks kept by a thread */
+	RT_LIMIT_TEXT = RT_LIMIT(64, 1),                   /* buf.c: initial capacity of a text in bytes */
+	RT_LIMIT_VEC = RT_LIMIT(8, 1),                     /* vec.c: initial capacity of a vector */
+	RT_LIMIT_MAP = RT_LIMIT(8, 1),                     /* table.c: initial capacity of a table, entries and slots */
 	RT_LIMIT_MAP_SLOTS = RT_LIMIT(16, 4),
-	RT_LIMIT_LIST = RT_LIMIT(4, 1),                    /* list.c, dict.c: elements of a value, at first */
+	RT_LIMIT_LIST = RT_LIMIT(4, 1),                    /* list.c, dict.c: initial capacity of a list or dict */
 	RT_LIMIT_DICT = RT_LIMIT(8, 1),
 	RT_LIMIT_DICT_SLOTS = RT_LIMIT(16, 4),
-	RT_LIMIT_SEEN = RT_LIMIT(64, 2),                   /* list.c: values that a deep copy has met, at first */
-	RT_LIMIT_RELEASED = RT_LIMIT(32, 1),               /* ivalue.c: dead containers that wait in a small array */
+	RT_LIMIT_SEEN = RT_LIMIT(64, 2),                   /* list.c: initial capacity for values met by a deep copy */
+	RT_LIMIT_RELEASED = RT_LIMIT(32, 1),               /* ivalue.c: dead containers queued in a small array */
 	RT_LIMIT_OPERANDS = RT_LIMIT(24, 1),               /* interp.c: operands of an instruction in a small array */
 	RT_LIMIT_SCOPES = RT_LIMIT(8, 1),                  /* interp.c: open with-scopes in a small array */
 	/* thread.c: how long an idle thread looks for work before it sleeps */
 	RT_LIMIT_SPIN_NS = RT_LIMIT(200000, 0),
-	/* thread.c: values of a forked call's arguments that are looked at */
+	/* task.c: most values visited in a forked call's arguments */
 	RT_LIMIT_LOOKED_AT = RT_LIMIT(4096, 2),
-	RT_LIMIT_SIZES_SEEN = RT_LIMIT(64, 1),             /* sizes.c: numbers of a value, at first */
-	RT_LIMIT_ARRAYS = RT_LIMIT(16, 1),                 /* npz.c: arrays of a file, at first */
-	RT_LIMIT_EVENTS = RT_LIMIT(256, 1),                /* trace.c: events, at first */
-	RT_LIMIT_SIZES_KEPT = RT_LIMIT(32, 1),             /* sizes.c: values of symbols that are remembered */
-	RT_LIMIT_COPY_TILE = RT_LIMIT(32, 2),              /* copy.c: side of a tile of a transposing copy, */
-	RT_LIMIT_COPY_SHORT = RT_LIMIT(8, 3),              /* elements of a row that is worth a call, */
-	RT_LIMIT_COPY_COLUMN = RT_LIMIT(512, 3),           /* and of a column of shorter ones */
+	RT_LIMIT_SIZES_SEEN = RT_LIMIT(64, 1),             /* sizes.c: initial capacity for tensors seen */
+	RT_LIMIT_ARRAYS = RT_LIMIT(16, 1),                 /* npz.c: initial capacity for arrays of a file */
+	RT_LIMIT_EVENTS = RT_LIMIT(256, 1),                /* trace.c: initial capacity for events */
+	RT_LIMIT_SIZES_KEPT = RT_LIMIT(32, 1),             /* sizes.c: most tuples of symbol values in the cache */
+	RT_LIMIT_COPY_TILE = RT_LIMIT(32, 2),              /* copy.c: side of a tile of a transposing copy */
+	RT_LIMIT_COPY_SHORT = RT_LIMIT(8, 3),              /* copy.c: least elements of a row that is worth a call */
+	RT_LIMIT_COPY_COLUMN = RT_LIMIT(512, 3),           /* copy.c: size of a block of shorter rows */
 	RT_LIMIT_CAST_BLOCK = RT_LIMIT(256, 1),            /* dtype.c: elements converted at once */
 	/* ops/kernel.h: elements of a pointwise operator computed at once */
 	RT_LIMIT_MAP_BLOCK = RT_LIMIT(512, 4),
-	RT_LIMIT_SORT_RUN = RT_LIMIT(16, 2),               /* ops/sort.c: elements that are sorted by insertion */
-	/* program.c: calls before weights move; that takes ten times what it saves in each */
+	RT_LIMIT_SORT_RUN = RT_LIMIT(16, 2),               /* ops/sort.c: most elements sorted by insertion */
+	/* program.c: number of calls before weights are moved.  The move costs ten times what it saves in one call. */
 	RT_LIMIT_WARM_AFTER = RT_LIMIT(64, 2),
-	RT_LIMIT_CHILDREN = RT_LIMIT(16, 1),               /* codegen/program/build.c: compilers at once */
+	RT_LIMIT_CHILDREN = RT_LIMIT(16, 1),               /* codegen/program/build.c: most compilers run at once */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* rt/name.h - what is in every NAME.h; its methods go to where METHODS stands */
+/* rt/name.h - the common part of every NAME.h; METHODS marks where functions for the model's methods go */
 #ifndef NAME_H
 #define NAME_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* DLPack's tensor: of <dlpack/dlpack.h>, where that is (Debian: libdlpack-dev). */
+/* DLPack's tensor, from <dlpack/dlpack.h> if it is installed (Debian: libdlpack-dev). */
 #if defined __has_include && !defined DLPACK_DLPACK_H_
 #if __has_include(<dlpack/dlpack.h>)
 #include <dlpack/dlpack.h>
@@ -46,60 +46,60 @@ extern "C" {
 /* ---- instances ---- */
 
 /*
- * An instance: the model with a state of its own.  As many as you like, beside those of other models; each serves one
- * call at a time, from any thread, which is not cancelled until it ends.  An instance that is in a call when the
- * process forks is busy in the child for ever; others go on there, without threads.
+ * An instance: the model with its own state.  A process may have any number of instances, of this and other models.
+ * Each serves one call at a time, from any thread; the thread is not cancelled before the call ends.  An instance
+ * that is in a call when the process forks stays busy in the child.  Others work there, without threads.
  */
 typedef struct NAME NAME;
 
-enum {                               /* what functions return that return an int */
+enum {                               /* returned by functions of type int, unless they return a count */
 	NAME_OK = 0,
 	NAME_RAISED = 1,             /* the model raised; NAME_error has the exception and its traceback */
-	NAME_ARGUMENT = 2,           /* an argument that is wrong */
-	NAME_SIZE = 3,               /* a result has another size or dtype than the memory that it was given */
-	NAME_GUARD = 4,              /* strict: the call is not one that was compiled for */
-	NAME_MEMORY = 5,             /* there is none */
-	NAME_BUSY = 6,               /* the instance is in another call; NAME_error says nothing of this one */
-	NAME_UNSUPPORTED = 7         /* something that Kiln, or DLPack, does not have */
+	NAME_ARGUMENT = 2,           /* an argument is wrong */
+	NAME_SIZE = 3,               /* a result has another size or dtype than the memory given for it */
+	NAME_GUARD = 4,              /* strict: no specialization was compiled for this call */
+	NAME_MEMORY = 5,             /* out of memory */
+	NAME_BUSY = 6,               /* the instance is in another call; NAME_error does not change */
+	NAME_UNSUPPORTED = 7         /* Kiln or DLPack does not support it */
 };
 
 typedef struct NAME_options {        /* all zero: the defaults */
-	int threads;                 /* 0: as it was built, -1: one for each core */
-	/* Your threads instead of its own: calls part(arg, i) for each i below parts, on any threads, and returns when
-	 * all are done.  threads then says how many parts a loop has. */
+	int threads;                 /* 0: the number it was built with; -1: one for each core */
+	/* Your thread pool, used instead of own threads: calls part(arg, i) for each i below parts, on any threads, and
+	 * returns when all are done.  threads is then the number of parts of a loop. */
 	void (*parallel)(void *pool, int parts, void (*part)(void *arg, int i), void *arg);
 	void *pool;
-	/* What the model prints, and its warnings; null: to standard output, to standard error. */
+	/* Receive what the model prints, and its warnings.  Null: standard output, standard error. */
 	void (*print)(void *arg, const char *text, size_t n);
 	void (*warn)(void *arg, const char *text, size_t n);
 	void *arg;
-	uint64_t seed;               /* of random numbers, when seeded is not 0 */
+	uint64_t seed;               /* seed of random numbers if seeded is not 0 */
 	int seeded;
-	const char *device;          /* cpu or cuda; null: cuda when it was built for it and there is one */
-	/* Of a library built with --weights file: where NAME.weights lies (null: beside the program that runs), or its
-	 * bytes in memory, at an address that 64 divides.  Either stays as it is until NAME_close: the file is mapped,
-	 * and the signal of one that is cut short (SIGBUS) is the caller's. */
+	const char *device;          /* cpu or cuda.  Null: cuda if built for it and present */
+	/* For a library built with --weights file: the path of NAME.weights, or its bytes in memory at an address that
+	 * is a multiple of 64.  Both null: the file beside the running program.  Neither may change before NAME_close.
+	 * The file is mapped: if it is truncated, the process gets SIGBUS, which the library does not handle. */
 	const char *weights_file;
 	const void *weights;
 	size_t weights_bytes;
-	int strict;                  /* a call that was not compiled for is NAME_GUARD, not answered by generic code */
+	int strict;                  /* calls without a specialization return NAME_GUARD and do not run generic code */
 } NAME_options;
 
-/* Null: why (n bytes; may be null) says why. */
+/* Null: failed, and why (n bytes; may be null) has the reason. */
 NAME *NAME_open(const NAME_options *options, char *why, size_t n);
-/* Instances in memory of yours, without a heap, are for libraries made by kiln build --no-generic; here NAME_bytes is 0
- * and NAME_open_in fails and says so. */
+/* Only libraries of kiln build --no-generic have instances in your memory, without a heap.  Here NAME_bytes returns 0,
+ * and NAME_open_in fails with a message. */
 size_t NAME_bytes(const NAME_options *options);
 NAME *NAME_open_in(void *memory, size_t bytes, const NAME_options *options, char *why, size_t n);
-void NAME_close(NAME *m);            /* m may be null, and must not be in a call */
-int NAME_reset(NAME *m);             /* state and random numbers are as after NAME_open */
-const char *NAME_error(NAME *m);     /* of the last call that did not return NAME_OK; until the next call */
+void NAME_close(NAME *m);            /* m may be null; it must not be in a call */
+int NAME_reset(NAME *m);             /* restores state and random numbers as after NAME_open */
+const char *NAME_error(NAME *m);     /* text of the last call's error; valid until the next call */
 
 /* ---- calls ---- */
 
 /*
- * Arguments and results are tensors and texts in the order of their keys: x, state.0, state.1, d.name.  A number is a
- * tensor of no dimensions; a list of numbers is one of one dimension.
+ * Arguments and results are flattened into tensors and texts, each with a key: x, state.0, state.1, d.name.  A number
+ * is a tensor with no dimensions; a list of numbers is a tensor with one.
  */
 typedef struct NAME_leaf {
 	const char *key;
@@ -108,47 +108,50 @@ typedef struct NAME_leaf {
 	const int64_t *shape;        /* -1: any size */
 } NAME_leaf;
 
-/* Those of a method (null: the first), as far as they are known; how many, -1: there is no such method. */
+/* The leaves of a method (null: the first method), as far as they are known.  Returns their number.  -1: there is no
+ * such method. */
 int NAME_inputs(const char *method, const NAME_leaf **leaves);
 int NAME_outputs(const char *method, const NAME_leaf **leaves);
 
 /*
- * in[i] belongs to the i-th of NAME_inputs; null: its default, or what NAME_set gave.  Arguments are read where they
- * are, and written there when the model writes to them.
+ * in[i] is the argument for leaf i of NAME_inputs.  Null: the value set by NAME_set, or the default.  The model reads
+ * arguments in place, and writes to them in place.
  *
- * out[i].data null: it becomes the result in the instance's memory, to be read until the next call, and by that as one
- * of its arguments.  Else the result goes there, when dtype and shape are the same; when they are not, the status is
- * NAME_SIZE, and out[i] becomes the result in the instance's memory.  nout 0: results are asked for by NAME_result.
+ * out[i].data null: out[i] is set to the result in the instance's memory.  It is valid until the next call, which may
+ * take it as an argument.  Otherwise the result is written to out[i].data if dtype and shape are the same.  If they are
+ * not, the call returns NAME_SIZE and sets out[i] to the result in the instance's memory.  nout 0: get the results by
+ * NAME_result.
  */
 int NAME_call(NAME *m, const char *method, DLTensor *const *in, int nin, DLTensor *out, int nout);
 
-/* The argument of that key in the next call.  The tensor's memory must stay until then. */
+/* Sets the argument with the key for the next call.  The tensor's memory must stay valid until that call ends. */
 int NAME_set(NAME *m, const char *key, const DLTensor *tensor);
 int NAME_set_text(NAME *m, const char *key, const char *text);
 
-/* How many results the last call gave, and each.  None has no key.  A text is no tensor: its data is null. */
+/* The number of results of the last call, and result i.  A result that is None is left out.  The data of a text is
+ * null. */
 int NAME_results(NAME *m);
 int NAME_result(NAME *m, int i, const char **key, DLTensor *tensor);
-const char *NAME_result_text(NAME *m, int i);      /* null: it is none */
+const char *NAME_result_text(NAME *m, int i);      /* null: not a text */
 
 /*
- * The tensor of a result, for good: the caller's until its deleter is called, by any thread, also after NAME_close.
- * Without a copy, unless the instance or another result has it, too.  Null: there is none, or no memory (NAME_error);
- * what has been taken is gone.
+ * Moves the tensor of result i to the caller, who owns it until its deleter is called: by any thread, even after
+ * NAME_close.  It is copied only if the instance or another result shares it.  Null: there is no such tensor, it was
+ * taken already, or memory is out (see NAME_error).
  */
 DLManagedTensor *NAME_result_take(NAME *m, int i);
 
 /*
- * The instance's attributes by name (cache, encoder.cache), as far as its methods use them.  What state_get gives is
- * the attribute's own memory, to be read until the next call, and by that as one of its arguments; state_set copies,
- * also a tensor of another size, and for an attribute that is None.
+ * The instance's attributes by name (cache, encoder.cache), if its methods use them.  state_get returns the attribute's
+ * own memory, valid until the next call, which may take it as an argument.  state_set copies the tensor.  The tensor
+ * may have another size, and the attribute may be None before.
  */
 int NAME_state_get(NAME *m, const char *name, DLTensor *tensor);
 int NAME_state_set(NAME *m, const char *name, const DLTensor *tensor);
 
 /*
- * The bytes of a file that was saved beside the model (_extra_files of torch.jit.save, extra_files of
- * torch.export.save), until NAME_close; their number in *bytes.  Null: there is none of that name.
+ * The content of a file that was saved with the model (_extra_files of torch.jit.save, extra_files of
+ * torch.export.save).  It is valid until NAME_close; *bytes is set to its length.  Null: there is no such file.
  */
 const void *NAME_extra(NAME *m, const char *name, size_t *bytes);
 

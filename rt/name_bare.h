@@ -1,4 +1,4 @@
-/* rt/name_bare.h - what is in every NAME.h of plain C functions, which go to FUNCTIONS and INSTANCES */
+/* rt/name_bare.h - the NAME.h of every library of plain C functions; FUNCTIONS and INSTANCES mark where they go */
 #ifndef NAME_H
 #define NAME_H
 
@@ -12,7 +12,7 @@ extern "C" {
 
 /* SIZES */
 
-enum {                               /* what functions return that return an int */
+enum {                               /* returned by every function of type int */
 	NAME_OK = 0,
 	NAME_RAISED = 1,             /* an index in an argument is out of range */
 	NAME_ARGUMENT = 2,           /* an argument or a result is null */
@@ -20,33 +20,34 @@ enum {                               /* what functions return that return an int
 };
 
 /*
- * Arrays hold one element after the other, float16 and bfloat16 as their bits.  Results, and
- * arguments that are written to, may not overlap others.  Nothing is taken from a heap or from the system, and all
- * run in the thread that calls.
+ * Arrays are contiguous and row-major; float16 and bfloat16 are stored as their bits.  A result, or an argument
+ * that is written to, may not overlap another array.  The functions use no heap and no system calls, and run in
+ * the caller's thread.
  *
- * These share NAME_RAM_BYTES of static memory: one call at a time.
+ * All of these functions share NAME_RAM_BYTES of static memory: make one call at a time.
  */
 /* FUNCTIONS */
 
 /*
- * The same with instances in memory of yours: each has its state for itself and serves one call at a time, from any
- * thread; constants are shared.  NAME_RAM_BYTES are enough for one, at an address that 64 divides; the next one may
- * begin there.  With a pool of yours, NAME_bytes says how many: each part of a loop has its own scratch memory.
- * There is nothing to close.
+ * The same functions on instances in your memory.  Each instance has its own state and serves one call at a time, from
+ * any thread; constants are shared.  An instance takes NAME_RAM_BYTES at an address that is a multiple of 64; the
+ * next one may follow directly.  With your own thread pool it takes NAME_bytes: each part of a loop has its own scratch
+ * memory.  Instances need not be closed.
  */
 typedef struct NAME NAME;
 
-typedef struct NAME_options {        /* all zero: the defaults, as null */
-	int threads;                 /* with a pool: how many parts a loop has; else 0 or 1 */
-	/* Your threads: calls part(arg, i) for each i below parts, on any threads, and returns when all are done. */
+typedef struct NAME_options {        /* all zero, or a null pointer: the defaults */
+	int threads;                 /* with a pool: number of parts of a loop; otherwise 0 or 1 */
+	/* Your thread pool: calls part(arg, i) for each i below parts, on any threads, and returns when all end. */
 	void (*parallel)(void *pool, int parts, void (*part)(void *arg, int i), void *arg);
 	void *pool;
 } NAME_options;
 
-size_t NAME_bytes(const NAME_options *options);    /* 0: options that are wrong */
-/* Null: why (n bytes; may be null) says why.  The memory need not be cleared, and is the instance's from now on. */
+size_t NAME_bytes(const NAME_options *options);    /* 0: the options are invalid */
+/* The memory need not be cleared; the instance owns it from now on.  Null: failed, and why (n bytes; may be null) has
+ * the reason. */
 NAME *NAME_open_in(void *memory, size_t bytes, const NAME_options *options, char *why, size_t n);
-const char *NAME_error(const NAME *m);             /* of the last call of m that was not busy; "": there was none */
+const char *NAME_error(const NAME *m);             /* error of the last call of m that was not busy; "": none */
 /* INSTANCES */
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
-/* rt/needs.h - what of a processor the compiler may use for the text that includes this: the words of a string
+/* rt/needs.h - the processor features that the compiler may use in the including file, as words of a string
  *
- * It stands within an initializer.  Each word is a row of cpu.c.  Only what compilers take for plain C: what needs an
- * intrinsic, as AES does, is in no program.
+ * Include it within an initializer.  Each word is a row of cpu.c.  Only features that compilers use for plain C are
+ * here; programs never use those that need an intrinsic, such as AES.
  */
 ""
 #if defined __x86_64__

@@ -1,4 +1,4 @@
-/* rt/order.h - the byte order that weights, constants and files are in: no C here compiles for another */
+/* rt/order.h - weights, constants and files are little-endian: Kiln's C does not compile for a big-endian target */
 #ifndef RT_ORDER_H
 #define RT_ORDER_H
 

@@ -1,48 +1,48 @@
-/* rt/program.h - what an emitted program is made of: its tables, what specialized code calls, sizes, the device
+/* rt/program.h - tables of an emitted program, functions that specialized code calls, dynamic sizes, the GPU
  *
- * Emitted C includes it, and of the runtime what runs programs.  Ownership as in rt.h.
+ * Emitted C includes it, and so do the files of the runtime that run programs.  Ownership is as in rt.h.
  */
 #ifndef RT_PROGRAM_H
 #define RT_PROGRAM_H
 
 #include "rt.h"
 
-/* ---- program.c: what an emitted program is made of --------------------------------------------------------- */
+/* ---- program.c: tables of an emitted program ---------------------------------------------------------------- */
 
-/* A constant, flattened: a container is followed by its parts (dict: key, value, ...; object: its slots). */
+/* A row of a flattened constant.  The rows of a container's parts follow it (dict: key, value, ...; object: slots). */
 typedef struct RtConst {
 	uint8_t tag;             /* an RtTag, or RT_AGAIN */
 	uint8_t dtype, rank, flags;   /* tensors */
-	int32_t n;               /* parts that follow; bytes of a string; tensor: index of its storage */
+	int32_t n;               /* number of parts; bytes of a string; tensor: index of its storage */
 	union {
-		int64_t i;       /* int, bool, device; tensor: offset in elements; RT_AGAIN: index of the row meant */
-		double  f;       /* float; complex: re, a row with im follows */
+		int64_t i;       /* int, bool, device; tensor: offset in elements; RT_AGAIN: index of an earlier row */
+		double  f;       /* float; complex: re.  The row with im follows */
 	} u;
-	const void *p;           /* string: text; tensor: dims then strides; else its RtType */
+	const void *p;           /* string: text; tensor: dims, then strides; otherwise the RtType */
 } RtConst;
 enum { RT_AGAIN = 255 };
 
-/* Weights that a program has only in the form that its kernels read: a storage is made of parts, and elements that no
- * part has are zero.  A part has n columns of k inputs times `taps`, stored as [panel][tap][k][column of the panel];
- * rt_packing_place says where an element is in the storage.  Distances are in elements; 0 where a member does not
- * apply. */
+/* A part of a packed storage.  A program has some weights only in the packed form that its kernels read.  Unpacking
+ * their parts rebuilds the storage; elements that are in no part are zero.  A part has n columns of k inputs times
+ * `taps`, stored as [panel][tap][k][column of the panel].  rt_packing_place computes the index of an element in the
+ * storage.  Strides are in elements.  Members that do not apply are 0. */
 typedef struct RtPacking {
-	int64_t at;                      /* where the part is: bytes from the beginning of the program's weights */
-	int64_t to;                      /* its first element in the storage */
-	int32_t n, k, taps, kw;          /* kw: taps of a row */
-	int32_t width, last;             /* columns of a panel, and of the last one */
-	int32_t sn, sk, sr, ss;          /* distances in the storage: of columns, k, rows of taps, taps of a row */
-	int32_t kh, sd;                  /* taps over three dims: rows of a plane; from plane to plane */
-	int32_t quad;                    /* weights of 8 bits (vint8.h): so many of k are side by side */
-	/* weights of few bits (vcoarse.h), `quad` to a word, in groups of so many of k: floats, by `scales`, and by
-	 * centres if centred; without scales they are bytes, each the integer + centred.  Two to a word: halves.
-	 * Four to a word: integers, or floats of 8 bits if `from` is their dtype. */
+	int64_t at;                      /* offset of the part in the program's weights, in bytes */
+	int64_t to;                      /* index of its first element in the storage */
+	int32_t n, k, taps, kw;          /* kw: width of the filter in taps */
+	int32_t width, last;             /* columns of a panel; of the last panel */
+	int32_t sn, sk, sr, ss;          /* strides in the storage: of columns, k, rows of taps, taps */
+	int32_t kh, sd;                  /* 3-d filters: rows of a plane; stride of planes */
+	int32_t quad;                    /* 8-bit weights (vint8.h): number of k stored side by side */
+	/* Weights of few bits (vcoarse.h), `quad` to a word, in groups of `group` of k.  With scales they unpack to
+	 * floats by `scales`, and by centres if centred.  Without scales they unpack to bytes: the integer + centred.
+	 * quad 2: halves.  quad 4: integers, or floats of 8 bits if `from` is their dtype. */
 	int32_t group, centred;
-	int32_t from, as;                /* dtypes of 16 bits: of the part, of the storage; 0: 4 bytes, floats where the
-	                                  * other has one */
-	int32_t skip;                    /* columns of the first panel before the part's own */
-	int32_t inner, so;               /* k by sk for `inner` of them, then by so from each such run to the next */
-	int64_t scales;                  /* bytes from the beginning of the program's weights */
+	int32_t from, as;                /* 16-bit dtype of the part; of the storage.  0: 4 bytes, float if the other is
+	                                  * a 16-bit dtype */
+	int32_t skip;                    /* columns that precede the part in its first panel */
+	int32_t inner, so;               /* k advances by sk within runs of `inner`, by so from run to run */
+	int64_t scales;                  /* offset of the scales in the program's weights, in bytes */
 } RtPacking;
 
 static inline int64_t
@@ -54,24 +54,25 @@ rt_packing_place(const RtPacking *p, int64_t column, int64_t k, int64_t tap)
 	return p->to + column * p->sn + row + down + tap % p->kw * p->ss;
 }
 
-/* packed.c: writes columns [first, end) of the part to their places in the storage's bytes, which begin as zeros.
- * Returns whether any element was not there already. */
+/* unpack.c: writes columns [first, end) of the part to the storage's bytes, which are zero at first.  Returns whether
+ * any byte changed. */
 typedef bool RtUnpack(const char *weights, const RtPacking *, int64_t first, int64_t end, void *to);
 RtUnpack rt_unpack_columns;
 typedef struct RtSpan {                  /* a storage in the weights */
-	int64_t offset, bytes;           /* packed: how many parts, and not its offset */
-	const RtPacking *packing;        /* null: as it is */
+	int64_t offset, bytes;           /* offset; if packed, the number of parts */
+	const RtPacking *packing;        /* null: stored as plain elements */
 } RtSpan;
 
-/* Weights in a form that would make a program too large: made of its panels when it is opened. */
+/* Weights in a form that is too large to store in a program, such as Winograd filters.  They are computed from panels
+ * when the program is opened. */
 typedef struct RtMaking {
-	int64_t from, to;                /* bytes: of the panels in the weights, and of the result in what is made */
-	int64_t alone;                   /* bytes at `from` that nothing else reads; or 0 */
-	int64_t floats;                  /* elements of the panels, */
-	int32_t half;                    /* which are numbers of this dtype of 16 bits; 0: floats */
-	int32_t n, k, panels, tile;      /* columns, rows; Winograd's outputs, tile x tile: 4, 2; 0: panels of floats */
+	int64_t from, to;                /* offsets in bytes: of the panels in the weights; of the result in `made` */
+	int64_t alone;                   /* number of bytes at `from` that nothing else reads, or 0 */
+	int64_t floats;                  /* number of elements of the panels */
+	int32_t half;                    /* 16-bit dtype of the panels.  0: floats */
+	int32_t n, k, panels, tile;      /* columns, rows; side of Winograd's output tile: 4, 2; 0: widen to float */
 } RtMaking;
-/* n numbers of bfloat16 or float16 as floats */
+/* Converts n numbers of bfloat16 or float16 to float. */
 void rt_widen(RtDtype, const uint16_t *from, float *to, int64_t n);
 /* Makes panels [begin, end). */
 typedef void RtMake(const RtMaking *, const float *from, float *to, int64_t begin, int64_t end);
@@ -81,56 +82,56 @@ typedef struct RtParam {                 /* an argument of the model */
 	const RtType *type;
 	bool          has_default;
 	IValue        deflt;
-	int           value;     /* of a program: 1 + the index of the default in cx->value; 0: deflt */
+	int           value;     /* in a program: 1 + index of the default in cx->value.  0: deflt has it */
 } RtParam;
 
 struct RtGradients;
 typedef struct RtMethod {
 	const char    *name;     /* forward */
 	const RtCode  *code;
-	const RtParam *param;    /* nparam, without self */
+	const RtParam *param;    /* (nparam) without self */
 	int            nparam;
 	const RtType  *result;
-	bool           takes_self;    /* argument 0 of the code is the instance */
-	const struct RtGradients *gradients;   /* made with --grad (gradient.c), or null */
-	const RtCode  *reference;              /* of the graph as it was read: --selfcheck-code; or null */
-	const char    *generic;  /* Reason why it has generic code only. Null if it has a specialization. */
+	bool           takes_self;    /* whether argument 0 of the code is the instance */
+	const struct RtGradients *gradients;   /* null unless built with --grad (gradient.c) */
+	const RtCode  *reference;              /* code of the unoptimized graph, for --selfcheck-code; or null */
+	const char    *generic;  /* Reason why it has only generic code.  Null if it has a specialization. */
 } RtMethod;
 
-/* An option of a program: where in a struct it goes, and as what. */
-enum { RT_OPTION_FLAG, RT_OPTION_TEXT, RT_OPTION_REST };    /* bool; const char *: --x T or --x=T; behind --x= */
+/* An option of a program.  place: offset of its member in the struct of options.  as: the member's type. */
+enum { RT_OPTION_FLAG, RT_OPTION_TEXT, RT_OPTION_REST };    /* bool; text of --x T or --x=T; text of --x= */
 typedef struct RtOption { const char *name; unsigned short place, as; } RtOption;
 
 struct RtArrays;
 struct RtTrain;
-typedef struct RtGradients {         /* of a method; the functions are here so that other programs do not link them */
-	const char *const *name;     /* of the gradients that it returns, n */
+typedef struct RtGradients {         /* of a method; pointers, so that other programs do not link the functions */
+	const char *const *name;     /* (n) names of the gradients that it returns */
 	int     n;
 	int   (*write)(RtCx *, const char *path, const char *const *names, int n, IValue result);
 	int   (*read)(RtCx *, const char *path, struct RtArrays *);
 	int   (*train)(RtCx *, const RtMethod *, struct RtTrain *);
-	const RtOption *options;     /* in an RtTrain; the last has no name */
-	const char *usage;           /* of these, lines of --help */
+	const RtOption *options;     /* members of RtTrain; the last row has no name */
+	const char *usage;           /* lines of --help about the options */
 } RtGradients;
 int  rt_gradients_write(RtCx *, const char *path, const char *const *names, int n, IValue result);
-int  rt_gradients_read(RtCx *, const char *path, struct RtArrays *to);   /* of the result: keys with grad. in front */
+int  rt_gradients_read(RtCx *, const char *path, struct RtArrays *to);   /* gradients of the result: keys grad.* */
 int  rt_train(RtCx *, const RtMethod *, struct RtTrain *);                    /* train.c, host.h */
 extern const RtOption rt_train_options[];
 extern const char rt_train_usage[];
 
-typedef struct RtSpecialization {    /* for --info; chosen by the code's plan */
+typedef struct RtSpecialization {    /* facts for --info, in the order of the plan's specializations */
 	const char *method, *kind;   /* exact, dynamic */
 	const char *signature;       /* x: Float(1, 3, 224, 224), ... */
 	int kernels, runtime_calls, guards;
-	int64_t arena_bytes, arena_least;        /* least: what is alive at one step, the largest sum */
-	const char *symbols;         /* ranges of dynamic sizes, "s0 from 2 to 113, ..."; null: there are none */
-	const char *arena_at;        /* the arena grows with them: arena_bytes is for these, "s0 = 7, ..."; else null */
+	int64_t arena_bytes, arena_least;        /* least: largest sum of buffers alive at one step */
+	const char *symbols;         /* ranges of dynamic sizes, "s0 from 2 to 113, ...".  Null if there are none. */
+	const char *arena_at;        /* sizes to which arena_bytes applies, "s0 = 7, ...".  Null if it is constant. */
 } RtSpecialization;
 
 typedef struct RtWeightForm { const char *name; int64_t bytes; } RtWeightForm;
 
-/* cuda.c, linked into programs with code for the GPU only */
-typedef struct RtCudaImage { int arch; int64_t offset; } RtCudaImage;   /* 90: machine code; -90: PTX; in the weights */
+/* cuda.c: linked only into programs with code for the GPU */
+typedef struct RtCudaImage { int arch; int64_t offset; } RtCudaImage;   /* arch: 90 machine code, -90 PTX */
 /* A kind of step that leaves the device, or the reason why a specialization has no device code (name is null). */
 typedef struct RtCudaStep {
 	int specialization, times;
@@ -140,78 +141,80 @@ typedef struct RtCudaProgram {
 	const RtCudaImage *image;
 	const char *const *kernel;       /* names */
 	int nimage, nkernel;
-	const int *launches;             /* by specialization: kernels launched there; -1: it has no device code */
-	const RtCudaStep *host;          /* nhost: steps of device code that the host computes */
+	const int *launches;             /* kernels launched by each specialization; -1: no device code */
+	const RtCudaStep *host;          /* (nhost) steps of device code that the host computes */
 	int nhost;
 	int  (*start)(RtCx *, const struct RtProgram *);
 	void (*stop)(RtCx *);
-	/* prints, for --info, what of a specialization runs on the device: a member of a JSON object, or lines */
+	/* prints for --info which steps of a specialization run on the device: a member of a JSON object, or lines */
 	void (*about)(struct Buf *, const struct RtCudaProgram *, int specialization, bool json);
 } RtCudaProgram;
 
-/* What all contexts that have loaded a program share, under one lock: a program's only data that is written. */
+/* State that all contexts of a loaded program share, under one lock.  A program writes to no other data of its own. */
 typedef struct RtShared {
-	int   loads;                     /* contexts that have loaded it */
-	char *made, *moved;              /* weights made at the first load, and moved by rt_warm; or null */
+	int   loads;                     /* number of contexts that have loaded it */
+	char *made, *moved;              /* weights computed at the first load; weights moved by rt_warm.  Or null */
 } RtShared;
 
-/* Code of a program for processors that have what it needs (needs.h). */
+/* Code of a program for processors with the features in `needs` (needs.h). */
 typedef struct RtLevel {
-	const char *name, *needs;        /* name: what --cpu said */
-	const void *kernels;             /* of a program with several levels: its struct Kernels; or null */
+	const char *name, *needs;        /* name: argument of --cpu */
+	const void *kernels;             /* the level's struct Kernels if there are several levels; otherwise null */
 } RtLevel;
 
-/* A file that was saved beside the model (_extra_files): its bytes are among the weights. */
+/* A file that was saved with the model (_extra_files).  Its content is at an offset in the weights. */
 typedef struct RtExtra { const char *name; int64_t offset, bytes; } RtExtra;
 
 struct RtWeightsFrom;
 typedef struct RtProgram {
 	const char *name, *provenance;   /* provenance: lines of key: value */
-	const RtLevel *const *levels;    /* the one that needs most first; null behind the last */
-	const RtLevel *level;            /* the one that runs here, once it was chosen (rt_cpu_choose); or null */
+	const RtLevel *const *levels;    /* the most demanding one first; ends with null */
+	const RtLevel *level;            /* the level that runs here, chosen by rt_cpu_choose; or null */
 	const RtMethod *method;
-	/* all constants of all codes, nvalue at the top level, then the instance's image */
+	/* constants of all codes, nvalue at the top level, then the image of the instance */
 	const RtConst *constant;
 	const RtSpan *storage;
 	RtUnpack *unpack;                /* rt_unpack_columns. Null if no storage is packed. */
 	RtShared *shared;
 	const RtSpecialization *specialization;
-	const RtExtra *extra;            /* nextra */
-	const RtWeightForm *form;        /* of which the weights' bytes are; the last has no name */
-	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
+	const RtExtra *extra;            /* (nextra) */
+	const RtWeightForm *form;        /* bytes of weights in each form; the last has no name */
+	const char *weights;             /* linked in.  Null: they are in the file `weights_file` */
 	const char *weights_file;
-	/* rt_beside, which maps it, or null */
+	/* rt_beside, which maps the file of weights, or null */
 	int  (*beside)(RtCx *, struct RtProgram *, const struct RtWeightsFrom *);
 	void (*unmap)(struct RtProgram *);       /* rt_beside_end, or null */
-	/* rt_beside_watch; null: weights are linked in, or this is a library, which handles no signals */
+	/* rt_beside_watch.  Null if weights are linked in, or in a library, which handles no signals. */
 	void (*watch)(void);
-	bool weights_lent;               /* they are the caller's memory: no page of it is given back to the system */
-	uint64_t weights_hash, weights_sample;   /* of the file: hash_bytes of all, rt_weights_sample */
-	/* of the first so many bytes of weights, products of few rows read more a call than caches hold; or 0 */
+	bool weights_lent;               /* the caller owns their memory: no page is given back to the system */
+	uint64_t weights_hash, weights_sample;   /* hash_bytes and rt_weights_sample of the file's content */
+	/* Length in bytes of the weights that small-batch products stream from memory on each call. 0 if they fit in
+	 * cache. */
 	int64_t streamed;
-	/* makes the weights in `making`, when the first context loads the program; or null */
+	/* computes the weights in `making` when the first context loads the program, or null */
 	int  (*open)(RtCx *);
-	int  (*warm)(RtCx *);            /* moves weights that are streamed (rt_warm); null: they stay where they are */
-	void (*cool)(const struct RtProgram *);          /* gives that memory back */
+	int  (*warm)(RtCx *);            /* moves streamed weights (rt_warm).  Null: they are not moved */
+	void (*cool)(const struct RtProgram *);          /* frees the memory of moved weights */
 	const char *forms;               /* --forms: made, fast, small */
-	int64_t weights_bytes, made_bytes, alone_bytes;  /* alone_bytes: of the weights, read only to make others */
-	const RtMaking *making;          /* nmaking */
+	int64_t weights_bytes, made_bytes, alone_bytes;  /* alone_bytes: bytes of weights read only to make others */
+	const RtMaking *making;          /* (nmaking) */
 	RtMake *make;
-	void  (*widen)(RtDtype, const uint16_t *from, float *to, int64_t n);     /* rt_widen, if any has halves */
+	void  (*widen)(RtDtype, const uint16_t *from, float *to, int64_t n);     /* rt_widen.  Null: no 16-bit panels */
 	int nmaking, nextra;
 	int nmethod, nconstant, nvalue, nstorage, nspecialization;
-	const char *launches;            /* of kiln build --bench-code: a JSON object for each, with commas; or null */
-	const RtCudaProgram *cuda;       /* null: for the cpu only */
-	/* rt_close_text, of what the model prints; or null: it prints nothing */
+	const char *launches;            /* kiln build --bench-code: JSON objects of the launches; or null */
+	const RtCudaProgram *cuda;       /* null: no code for the GPU */
+	/* rt_close_text, which compares what the model prints.  Null if it prints nothing. */
 	bool (*close_text)(const char *got, const char *want, struct Buf *why);
-	/* rt_instance_fresh: there is one more value, the model's object with all that methods may write; or null */
+	/* rt_instance_fresh, if one more value is the model's object with all attributes that methods may write; or
+	 * null */
 	int  (*fresh)(RtCx *);
 	uint64_t seed;
 	bool seeded;
 	uint8_t torch;                   /* an RtTorch */
 	uint8_t engine;                  /* an RtEngine */
-	bool no_grad;                    /* torch.is_grad_enabled() is False when a call begins */
-	int threads;                     /* unless --threads says otherwise; 0: one, -1: one per core */
+	bool no_grad;                    /* whether torch.is_grad_enabled() is False when a call begins */
+	int threads;                     /* default of --threads.  0: one; -1: one per core */
 } RtProgram;
 
 /* Sets cx->value and cx->instance.  The first context that loads a program makes its weights, on that context's
@@ -219,15 +222,15 @@ typedef struct RtProgram {
 int  rt_program_load(RtCx *, const RtProgram *);
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
 int  rt_instance_fresh(RtCx *);
-int  rt_program_again(RtCx *);       /* the same of constants, too, which calls may write; on error nothing changes */
+int  rt_program_again(RtCx *);       /* also resets constants, which calls may write; on error changes nothing */
 /* Runs a method by its specialized code, or interprets it.  args: (nparam), without self, borrowed; results: new. */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);
 void rt_program_free(RtCx *);
 IValue rt_default(const RtCx *, const RtParam *);     /* borrowed */
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
 
-/* What is done with arguments, results and constants other than tensors and what needs no memory.  A program that has
- * none such says null (cgen.c: put_parts); all.c has all.  depth: how far inside other values it is. */
+/* Functions for arguments, results and constants that are containers or other objects.  A program sets the pointers
+ * that it does not need to null (cgen.c: put_parts); all.c sets all.  depth: nesting depth of the value. */
 struct RtReader;
 struct RtLoader;
 typedef int  RtReadOther(struct RtReader *, const RtType *, const char *key, IValue *out, int depth);
@@ -235,22 +238,22 @@ typedef int  RtWriteOther(RtCx *, struct RtArrays *, const char *key, IValue, in
 typedef void RtFormatOther(struct Buf *, IValue, int depth);
 typedef bool RtCloseOther(RtCx *, const char *name, IValue got, IValue want, struct Buf *why, int depth);
 typedef int  RtBuildOther(struct RtLoader *, const RtConst *, int row, IValue *out);
-extern RtReadOther *const rt_read_other;              /* arguments, of an .npz (args.c) */
-extern RtWriteOther *const rt_write_other;            /* results, to an .npz */
-extern RtFormatOther *const rt_format_other;          /* results, as text (print.c) */
-extern RtCloseOther *const rt_close_other;            /* both, and the instance (compare.c) */
-extern RtBuildOther *const rt_build_other;            /* constants, but lists (program.c) */
+extern RtReadOther *const rt_read_other;              /* reads arguments from an .npz (args.c) */
+extern RtWriteOther *const rt_write_other;            /* writes results to an .npz */
+extern RtFormatOther *const rt_format_other;          /* prints results (print.c) */
+extern RtCloseOther *const rt_close_other;            /* compares results and instances (compare.c) */
+extern RtBuildOther *const rt_build_other;            /* builds constants other than lists (program.c) */
 struct RtArray;
-/* Texts in an .npz (npz_text.c); null: only tensors are read and written. */
+/* Texts in an .npz (npz_text.c).  rt_texts null: only tensors are read and written. */
 typedef struct RtTexts {
-	/* Adds an array of type descr, '<U5', n bytes in all: of no dimensions, or a list of `count` texts. */
+	/* Adds an array of n bytes with the dtype descr, such as '<U5'.  count null: it is 0-d; otherwise it has
+	 * *count texts. */
 	int  (*read)(RtCx *, struct RtArrays *, const char *key, const char *descr, const int64_t *count,
 		     const unsigned char *bytes, int64_t n);
 	void (*write)(const RtStr *, char descr[32], struct Buf *bytes);
 } RtTexts;
 extern const RtTexts *const rt_texts, rt_texts_all;
-/* Is what was printed the same (compare.c)?  Blanks do not count, and floating numbers are compared as they are
- * printed, to four digits. */
+/* Are two printed texts the same (compare.c)?  Ignores blanks, and compares floating numbers to four digits. */
 bool rt_close_text(const char *got, const char *want, struct Buf *why);
 RtReadOther rt_read_any;
 RtWriteOther rt_write_any;
@@ -259,76 +262,78 @@ RtBuildOther rt_build_any;
 
 /* ---- cpu.c: the level of a program that runs here ---------------------------------------------------------------- */
 
-/* Sets the first level that runs here.  Null; or, in text, why the program does not. */
+/* Sets p->level to the first level that runs on this processor, and returns null.  If there is none, returns the reason
+ * in text. */
 const char *rt_cpu_choose(RtProgram *, char *text, size_t n);
 
 /* ---- beside.c: weights in a file of their own -------------------------------------------------------------------- */
 
-typedef struct RtWeightsHead {           /* the file begins with it */
+typedef struct RtWeightsHead {           /* first bytes of the file */
 	char     magic[8];
-	int64_t  bytes;                  /* behind it */
-	uint64_t hash;                   /* of these */
+	int64_t  bytes;                  /* number of bytes after the head */
+	uint64_t hash;                   /* hash_bytes of them */
 	char     zeros[40];
 } RtWeightsHead;
 RtWeightsHead rt_weights_head(int64_t bytes, uint64_t hash);
-uint64_t rt_weights_sample(const char *at, int64_t bytes);   /* a hash of some of them: of no more than 64 KB */
+uint64_t rt_weights_sample(const char *at, int64_t bytes);   /* hash of at most 64 KB of them */
 typedef struct RtWeightsFrom {
 	const char *path;                /* null: beside the program */
-	const void *memory;              /* what the file has, at an address that 64 divides; or null */
+	const void *memory;              /* the file's content, aligned to 64; or null */
 	int64_t bytes;
-	bool all;                        /* every byte is looked at */
+	bool all;                        /* whether all bytes are checked, not only a sample */
 } RtWeightsFrom;
-/* Maps the file and sets p->weights.  What is not the file that was built with the program is an error: its length,
- * head and sample are looked at. */
+/* Maps the file and sets p->weights.  Raises an error if it is not the file that was built with the program: checks its
+ * length, head and sample. */
 int  rt_beside(RtCx *, RtProgram *p, const RtWeightsFrom *);
 void rt_beside_end(RtProgram *);
-/* From now on the end of a mapped file that another process cuts short ends this one with a message. */
+/* Installs a signal handler: if another process truncates the mapped file, this process ends with a message. */
 void rt_beside_watch(void);
 
 /* ---- warm.c --------------------------------------------------------------------------------------------------- */
 
-int  rt_make_weights(RtCx *);    /* what specialized code wants made: RtProgram.open; on the context's threads */
-int  rt_warm(RtCx *);            /* weights that are streamed go to pages of 2 MB; once */
+int  rt_make_weights(RtCx *);    /* RtProgram.open: computes the weights in `making` */
+int  rt_warm(RtCx *);            /* moves streamed weights to pages of 2 MB, once */
 void rt_cool(const RtProgram *);
 
-/* ---- plan.c: what specialized code stands on ----------------------------------------------------------------- */
+/* ---- plan.c: functions that specialized code calls ----------------------------------------------------------- */
 
-/* A specialization works on the frame's registers (arguments at first, results at the end), on values v of its own, and
- * on one arena.  Tensors that it planned are pointers; where a value is wanted they are boxed by these. */
-/* dims: the sizes, then the strides, of which those of sizes of 1 do not count */
+/* A specialization works on the frame's registers (arguments at first, results at the end), on its own values v, and on
+ * one arena.  Its planned tensors are pointers; rt_box_* make tensor values of them. */
+/* Guard on a tensor's dtype and geometry.  Strides of sizes of 1 do not count. */
 bool   rt_is_tensor_of(IValue, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);
-/* dims[i] <= -2 is a symbol: size[-2 - dims[i]], bound to the first size met when it is 0; never to 0 or 1. */
+/* dims[i] <= -2 is the symbol size[-2 - dims[i]].  A symbol that is still 0 is bound to the first size met, but not to
+ * 0 or 1. */
 bool   rt_is_tensor_sized(IValue, RtDtype, int ndim, const int64_t *dims, int64_t *size);
 bool   rt_is_text(IValue, const char *, int64_t n);
-const IValue *rt_parts(IValue, int64_t *n);             /* elements of a list or tuple; of any other value 0 */
-/* tensors of args, inside containers too */
+const IValue *rt_parts(IValue, int64_t *n);             /* elements of a list or tuple; n 0 for other values */
+/* Checks that no written tensor overlaps a tensor of args, including those inside containers. */
 bool   rt_none_overlap(const IValue *written, int n, const IValue *args, int narg);
-char  *rt_arena(RtCx *, int64_t bytes);                 /* the thread's arena, at least so large; null: error */
-/* over planned memory: must not outlive it; geometry: dims, strides */
+char  *rt_arena(RtCx *, int64_t bytes);                 /* the thread's arena of at least `bytes`; null: error */
+/* A tensor over planned memory, which must outlive it.  geometry: dims, then strides */
 IValue rt_box_borrow(RtCx *, RtDtype, int ndim, const int64_t *geometry, void *data);
-/* offset in elements from base's first */
+/* A view of base.  offset: in elements from base's first element */
 IValue rt_box_view(RtCx *, IValue base, RtDtype, int ndim, const int64_t *geometry, int64_t offset);
 IValue rt_box_new(RtCx *, RtDtype, int ndim, const int64_t *geometry);
-/* owns a copy of span bytes from data on */
+/* A tensor that owns a copy of the span bytes at data. */
 IValue rt_box_copy(RtCx *, RtDtype, int ndim, const int64_t *geometry, const void *data, int64_t span);
-/* A generated kernel, by rt_parallel; name: for --trace. */
+/* Runs a generated kernel by rt_parallel.  name: its name in --trace */
 void   rt_launch(RtCx *, const char *name, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg);
-/* A with-scope that is open: the object's __exit__, and the object (borrowed). */
+/* An open with-scope: the object's __exit__ and the object (borrowed). */
 typedef struct RtWith { const RtCode *exit; IValue object; } RtWith;
-/* an error leaves n scopes, innermost first; one of an __exit__ takes its place */
+/* Calls the __exit__ of n scopes after an error, innermost first.  An error in an __exit__ replaces the first one. */
 void   rt_exit_all(RtCx *, const RtWith *, int n);
 IValue rt_list_of(RtCx *, const RtType *elem, const IValue *v, int n);         /* takes the values; None: no memory */
 IValue rt_tuple_of(RtCx *, const RtType *named, const IValue *v, int n);
 void   rt_move(void *to, const void *from, int64_t bytes);
-/* No specialization fits these arguments: the generic code from its start, or an error under --strict. */
+/* No specialization fits these arguments: runs the generic code from its start, or raises an error under --strict. */
 int    rt_miss(RtCx *, const RtCode *, IValue *reg);
-void   rt_plan_taken(RtCx *, const RtCode *, const char *kind, int index);       /* for --guards */
+void   rt_plan_taken(RtCx *, const RtCode *, const char *kind, int index);       /* prints for --guards */
 void   rt_values_drop(IValue *v, int n);
-void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* results (taken) into the first registers */
+void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* moves results to the first registers */
 
 /* ---- steps.c: calls of the runtime in specialized code, as data ------------------------------------------------- */
 
-/* An operand of a step: its kind in the top four bits, an index or a number in the others. */
+/* An operand of a step: its kind in the top four bits, an index or a number in the low 28. */
 enum {
 	RT_FROM_NONE,                    /* None */
 	RT_FROM_SLOT,                    /* v[] */
@@ -336,10 +341,10 @@ enum {
 	RT_FROM_VALUE,                   /* cx->value[] */
 	RT_FROM_INT, RT_FROM_BOOL,       /* the number itself */
 	RT_FROM_BOX,                     /* box[] of the steps */
-	RT_FROM_MADE,                    /* made[] of the frame, whose reference the step takes */
+	RT_FROM_MADE,                    /* made[] of the frame; the step takes the reference */
 	RT_FROM_NUMBER,                  /* number[] of the frame */
-	RT_FROM_LIST,                    /* a list of the next so many operands */
-	RT_FROM_NUMBERS,                 /* a list of so many ints, the top 8 bits, of number[] from the others on */
+	RT_FROM_LIST,                    /* a list of the next n operands */
+	RT_FROM_NUMBERS,                 /* a list of ints from number[]: count in bits 20-27, first index below */
 };
 #define RT_FROM(kind, i) ((uint32_t)(kind) << 28 | ((uint32_t)(i) & 0xfffffffu))
 #define RT_IN_NONE RT_FROM(RT_FROM_NONE, 0)
@@ -354,15 +359,15 @@ enum {
 #define RT_IN_LIST(n) RT_FROM(RT_FROM_LIST, n)
 #define RT_IN_NUMBERS(i, n) RT_FROM(RT_FROM_NUMBERS, (uint32_t)(n) << 20 | (uint32_t)(i))
 enum { RT_INT_BITS = 28, RT_NUMBERS_BITS = 20, RT_NUMBERS_MOST = 255 };
-#define RT_DROP 0xffffffffu              /* Slot of a result that goes nowhere. */
+#define RT_DROP 0xffffffffu              /* Slot of a result that is dropped. */
 
-/* A tensor operand whose type is known: over the arena, or a view of another value's storage. */
+/* A tensor operand of known type: over the arena, a copy, or a view of another value's storage. */
 typedef enum RtBoxKind { RT_BOX_BORROW, RT_BOX_COPY, RT_BOX_VIEW } RtBoxKind;
 typedef struct RtBox {
 	const int64_t *geometry;         /* dims, then strides */
-	int64_t  at;                     /* Offset in the arena in bytes. Of a view: in its base in elements. */
+	int64_t  at;                     /* Offset in the arena in bytes.  Of a view: offset in its base in elements. */
 	int64_t  span;                   /* Number of bytes that a copy owns. */
-	uint32_t base;                   /* Operand that a view is of: a slot, a register, a value. */
+	uint32_t base;                   /* Base operand of a view: a slot, a register, a value. */
 	uint8_t  kind, dtype;
 	int8_t   ndim;
 } RtBox;
@@ -370,7 +375,7 @@ typedef struct RtBox {
 struct RtFrame;
 struct RtStep;
 typedef int RtStepRun(const struct RtFrame *, const struct RtStep *, IValue *in, IValue *got);
-typedef struct RtStored {                /* an in-place or out= row over a body */
+typedef struct RtStored {                /* an in-place or out= operator whose base is a BODY */
 	const RtCode *body;
 	const int *from;                 /* (nfrom) Index in in[] of each argument of the body. -1: None. */
 	int nfrom, nresult;
@@ -384,18 +389,18 @@ typedef struct RtStep {
 		const char *method;
 	} by;
 	union { RtWhat what; const RtStored *stored; } with;
-	uint32_t use;                    /* as of RtCall, of the kernel */
+	uint32_t use;                    /* RtCall.use of the kernel */
 	uint32_t line : 31;              /* line of the generic code, for tracebacks */
-	uint32_t by_level : 1;           /* Whether the kernel is that of the level that runs. */
-	uint32_t in;                     /* Index of its operands, behind which the slots of its results follow. */
+	uint32_t by_level : 1;           /* Whether the kernel is chosen by the level that runs. */
+	uint32_t in;                     /* Index of its operands; the slots of its results follow. */
 	uint16_t nin, nout;
 } RtStep;
 RtStepRun rt_step_row, rt_step_call, rt_step_method, rt_step_store, rt_step_body, rt_step_list, rt_step_tuple;
 
-typedef struct RtGuard {                 /* where the generic code goes on when it fails */
+typedef struct RtGuard {                 /* a guard: where the generic code resumes if it fails */
 	const char *why;
 	int pc, n;
-	uint32_t live;                   /* Index of its n live operands, behind which their registers follow. */
+	uint32_t live;                   /* Index of its n live operands.  Their registers follow. */
 	uint32_t line;
 } RtGuard;
 
@@ -407,33 +412,33 @@ typedef struct RtSteps {                 /* tables of one specialization */
 	const RtCode   *code;            /* the generic code */
 	int             nv;              /* Number of slots. */
 } RtSteps;
-typedef struct RtFrame {                 /* a call of it */
+typedef struct RtFrame {                 /* a call of a specialization */
 	const RtSteps *of;
 	RtCx   *cx;
 	IValue *reg, *v;
 	IValue *given, *got;             /* Room for the operands and results of one step. */
 	IValue *made;                    /* Operands of the next step that the function computes itself. */
-	const IValue *number;            /* Numbers that sizes decide. */
+	const IValue *number;            /* Numbers that depend on sizes. */
 	char   *arena;
 } RtFrame;
-/* Runs n steps from `first` on. Returns the status of the one that fails, whose line is in the error's trace then. */
+/* Runs n steps from `first` on.  If one fails, returns its status and adds its line to the error's trace. */
 int    rt_steps(const RtFrame *, int first, int n);
 IValue rt_step_operand(const RtFrame *, const uint32_t **at);        /* a new reference; *at: the next operand */
 int    rt_step_exit(RtCx *, const RtWith *, const RtCode *, uint32_t line);
-/* A guard failed: fills the registers with its live values, drops the slots, and goes on in the generic code. */
+/* Bailout of a failed guard: fills the registers with its live values, drops the slots, resumes the generic code. */
 int    rt_bail(const RtFrame *, int guard);
 
 /* ---- sizes.c: dynamic specializations ---------------------------------------------------------------------------- */
 
-/* c * s[atom[0]] * ... s[atom[n - 1]] + d; n < 0: s[atom[0]] itself, defined where it is first seen */
+/* c * s[atom[0]] * ... s[atom[n - 1]] + d.  n < 0: s[atom[0]] itself; the first number with this row defines it */
 typedef struct RtSizeExpr {
 	int64_t c, d;
 	int16_t n, atom[4];
 } RtSizeExpr;
-typedef struct RtSizeBuffer { RtSizeExpr bytes; int first, last; } RtSizeBuffer;   /* alive between these steps */
-typedef struct RtSizeCount { RtSizeExpr x; int64_t q; } RtSizeCount;     /* ceil(x / q): tiles, panels */
+typedef struct RtSizeBuffer { RtSizeExpr bytes; int first, last; } RtSizeBuffer;   /* live range: first, last step */
+typedef struct RtSizeCount { RtSizeExpr x; int64_t q; } RtSizeCount;     /* ceil(x / q): number of tiles, panels */
 typedef enum RtSizeTieKind { RT_TIE_CEIL, RT_TIE_REST } RtSizeTieKind;
-/* ceil(x / q), or x mod q, is y: all samples have it, so formulas may rest on it. */
+/* A guard: ceil(x / q), or x mod q, equals y.  It held for all samples, and formulas may rely on it. */
 typedef struct RtSizeTie {
 	RtSizeTieKind kind;
 	RtSizeExpr x;
@@ -441,74 +446,74 @@ typedef struct RtSizeTie {
 	RtSizeExpr y;
 } RtSizeTie;
 typedef struct RtSizes {
-	const RtCode *code;        /* the operators on tensors without data; RT_DO_PROFILE where numbers are compared */
+	const RtCode *code;        /* the operators, run without data; RT_DO_PROFILE compares numbers */
 	const RtSizeExpr *expr;
-	const uint16_t *number;    /* (nnumber) in the order in which they show: index of what it has to be */
+	const uint16_t *number;    /* (nnumber) index in expr of the expected value of each number, in order */
 	const RtSizeBuffer *buffer;
-	const RtSizeCount *count;        /* (ncount) the s behind the atoms; x may have earlier ones */
-	const RtSizeTie *tie;            /* (ntie) asked once all s are known */
+	const RtSizeCount *count;        /* (ncount) s[natom + i]; x may use earlier ones */
+	const RtSizeTie *tie;            /* (ntie) checked once all s are known */
 	const int64_t (*range)[2];       /* (nsymbol) least, most */
 	int nnumber, nsymbol, natom, nbuffer, ncount, ntie;
 } RtSizes;
-/* index of a RT_DO_PROFILE: the next instruction is run on data, numbers in tensors */
+/* Index of an RT_DO_PROFILE before an instruction that runs on data: its tensors hold numbers. */
 enum { RT_SIZES_RUN = 0x7fffffff };
 typedef struct RtKnownSizes RtKnownSizes;
-/* The numbers s[0 .. natom + ncount), places of buffers behind them, and the arena's bytes behind those; the symbols
- * are the first. Null: these symbols do not fit, or an error. */
+/* Returns s[0 .. natom + ncount), followed by the offset of each buffer and the arena's size in bytes.  The symbols are
+ * the first of s.  Null: the specialization does not fit these symbols, or there was an error. */
 const int64_t *rt_sizes(RtCx *, const RtSizes *, const IValue *reg, const int64_t *symbol);
 void  rt_sizes_free(RtCx *);
 static inline double rt_double_of(int64_t bits) { union { int64_t i; double f; } u = { bits }; return u.f; }
-/* A value as numbers: dtype, sizes, strides, whose storage it shares; those of a container in order.  fixed: no size,
- * the same for all symbols. */
+/* Visits a value as numbers: dtype, sizes, strides, and the earlier tensor whose storage it shares.  The elements of a
+ * container are visited in order.  RT_SEEN_FIXED: a number that must be the same for all symbols. */
 typedef enum RtSeenKind { RT_SEEN_INT, RT_SEEN_DIM, RT_SEEN_FIXED } RtSeenKind;
 typedef struct RtSeenStorage {
-	RtStorage *storage;              /* of the i-th tensor */
-	int before;                      /* the tensor before it in the same bucket, + 1; 0: none */
-	int newest;                      /* the last tensor of the i-th bucket, + 1 */
+	RtStorage *storage;              /* storage of tensor i */
+	int before;                      /* 1 + previous tensor in the same bucket; 0: none */
+	int newest;                      /* 1 + last tensor in bucket i; 0: none */
 } RtSeenStorage;
 typedef struct RtSeen {
 	void (*put)(struct RtSeen *, int64_t, RtSeenKind);
-	RtSeenStorage *at;               /* (n) of the tensors so far */
+	RtSeenStorage *at;               /* (n) the tensors so far */
 	int n, cap;                      /* cap: a power of two */
 } RtSeen;
-/* tensors like these, without data, in containers like these; cx->meta is set */
+/* A copy of the value whose tensors have no data.  cx->meta is set. */
 IValue rt_without_data(RtCx *, IValue);
 void  rt_see(RtSeen *, IValue);
-void  rt_seen_back(RtSeen *, int n);     /* what was seen behind the first n tensors is forgotten */
+void  rt_seen_back(RtSeen *, int n);     /* forgets all tensors after the first n */
 void  rt_seen_free(RtSeen *);
 
-/* ---- cuda_info.c: what runs on the device, for --info ----------------------------------------------------------- */
+/* ---- cuda_info.c: --info of device code ------------------------------------------------------------------------- */
 
 void rt_cuda_about(struct Buf *, const RtCudaProgram *, int specialization, bool json);
 
 /* ---- cuda.c: the device ----------------------------------------------------------------------------------------- */
 
-typedef struct RtCudaPlace { int64_t bytes, offset; } RtCudaPlace;   /* a buffer; offset in the arena, -1: elsewhere */
-typedef struct RtMirror {                /* a buffer of a specialization, here and there */
-	char    *host;                   /* its first byte; null: not known yet */
+typedef struct RtCudaPlace { int64_t bytes, offset; } RtCudaPlace;   /* a buffer; offset in the arena, -1: outside */
+typedef struct RtMirror {                /* a buffer's copies on host and device */
+	char    *host;                   /* first byte on the host; null: not known yet */
 	uint64_t device;
 	int64_t  bytes;
-	bool     in_arena, own, here, there;   /* own: the device memory; here, there: that copy is up to date */
+	bool     in_arena, own, here, there;   /* own: owns `device`; here, there: host, device copy is valid */
 } RtMirror;
-typedef enum RtCudaUse { RT_CUDA_READ, RT_CUDA_FILL, RT_CUDA_WRITE } RtCudaUse;   /* FILL: all of a new buffer */
+typedef enum RtCudaUse { RT_CUDA_READ, RT_CUDA_FILL, RT_CUDA_WRITE } RtCudaUse;   /* FILL: writes all of a buffer */
 typedef struct RtCudaArg {
 	RtMirror *m;                     /* null: a number */
-	char    *host;                   /* of the buffer's first byte now */
-	int64_t  at;                     /* of the element meant, in bytes */
+	char    *host;                   /* current address of the buffer's first byte */
+	int64_t  at;                     /* offset of the element in bytes */
 	double   number;
 	RtCudaUse use;
 } RtCudaArg;
-typedef struct RtCudaPart { RtMirror *m; char *host; int64_t at; } RtCudaPart;   /* of a buffer: as in RtCudaArg */
-typedef struct RtCudaGrid { int64_t x, y, z; } RtCudaGrid;                       /* blocks of a launch */
+typedef struct RtCudaPart { RtMirror *m; char *host; int64_t at; } RtCudaPart;   /* part of a buffer: as in RtCudaArg */
+typedef struct RtCudaGrid { int64_t x, y, z; } RtCudaGrid;                       /* number of blocks of a launch */
 
 int   rt_cuda_start(RtCx *, const RtProgram *);           /* driver, device, module, weights; cx->cuda */
 void  rt_cuda_stop(RtCx *);
 int   rt_cuda_begin(RtCx *, RtMirror *, const RtCudaPlace *, int n, char *arena, int64_t bytes);   /* n + 1 mirrors */
 void  rt_cuda_end(RtCx *, RtMirror *, int n);
-/* wrong: of a kernel that checks indices, which sets it; or null */
+/* wrong: flag that a kernel sets when an index is out of range.  Null for kernels that check nothing. */
 int   rt_cuda_launch(RtCx *, int kernel, RtCudaGrid, const RtCudaArg *, int n, int *wrong);
-char *rt_cuda_home(RtCx *, RtMirror *);                   /* of the arena: the host's copy, up to date; errors in cx */
-void  rt_cuda_stale(RtMirror *, int n);                   /* the host may have written to these */
+char *rt_cuda_home(RtCx *, RtMirror *);                   /* updates the host's copy of the arena; errors in cx */
+void  rt_cuda_stale(RtMirror *, int n);                   /* marks device copies invalid: the host may have written */
 int   rt_cuda_move(RtCx *, RtCudaPart to, RtCudaPart from, int64_t bytes);
 
 #endif

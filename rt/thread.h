@@ -1,4 +1,4 @@
-/* rt/thread.h - the pool of threads: thread.c (loops), task.c (forked calls) */
+/* rt/thread.h - the thread pool; private to thread.c (loops) and task.c (forked calls) */
 #ifndef RT_THREAD_H
 #define RT_THREAD_H
 
@@ -6,7 +6,7 @@
 #include "base.h"
 
 #if defined __TINYC__ && !defined RT_SINGLE
-#define RT_SINGLE                    /* there are no threads */
+#define RT_SINGLE                    /* build without threads */
 #endif
 
 #ifndef RT_SINGLE
@@ -23,33 +23,33 @@ typedef struct Worker {
 /* Fields read without the lock have atomic types, so that no plain store to them compiles. */
 struct RtPool {
 	pthread_mutex_t lock;
-	pthread_cond_t  work;        /* a loop or a task came, or the end */
-	pthread_cond_t  done;        /* a loop or a task ended */
+	pthread_cond_t  work;        /* signals a new loop or task, or the end */
+	pthread_cond_t  done;        /* signals the end of a loop or a task */
 	RT_ATOMIC int   nsleep, nwaiter;
 	RT_ATOMIC bool  stop;
-	int             nworker;     /* only its owner asks, */
-	pid_t           process;     /* whose threads these are */
+	int             nworker;     /* read only by the pool's owner */
+	pid_t           process;     /* process that the threads belong to */
 	Worker          worker[MAX_THREADS];
 
 	RT_ATOMIC uint64_t loop;               /* epoch << PARTS_BITS | parts */
-	RT_ATOMIC uint64_t taken[MAX_THREADS]; /* by part: the epoch in which it was taken last */
-	RT_ATOMIC int  busy;                   /* is there a loop? */
-	RT_ATOMIC int  waiting, pending;       /* parts not yet taken, not yet done */
-	RT_ATOMIC bool lost;                   /* a part found no scratch memory */
-	int64_t  n;                            /* of the loop: written before it is published */
+	RT_ATOMIC uint64_t taken[MAX_THREADS]; /* (part) last epoch in which a thread took it */
+	RT_ATOMIC int  busy;                   /* whether a loop is running */
+	RT_ATOMIC int  waiting, pending;       /* number of parts not yet taken, not yet done */
+	RT_ATOMIC bool lost;                   /* whether a part found no scratch memory */
+	int64_t  n;                            /* size of the loop; written before it is published */
 	void   (*body)(void *, int64_t, int64_t);
 	void    *arg;
 
-	/* of the first fork, before which there are no tasks: runs one, if there is one; runs all */
+	/* Set by the first fork.  run_task runs a queued task and returns whether there was one; drain runs all. */
 	bool   (*run_task)(struct RtPool *);
 	void   (*drain)(struct RtPool *);
 	struct Task *first, *last;       /* queue, under the lock */
 	RT_ATOMIC int nqueue;
-	int      nrunning;           /* under the lock */
+	int      nrunning;           /* tasks in progress; under the lock */
 };
 
-/* Before the lock is taken by a process that may be a child of the one that made the pool: a child has none of its
- * threads, one of which may have held the lock then, or waited; there it is a pool of the caller alone. */
+/* Call this before taking the lock in a process that may be a child of the pool's.  A fork copies none of the threads,
+ * one of which may have held the lock or waited.  In a child the pool is reset: the caller is its only thread. */
 void rt_pool_adopt(struct RtPool *);
 #endif
 
