@@ -1,7 +1,7 @@
-/* rt/all.c - all that the runtime has for values of every kind and for any code
+/* rt/all.c - full tables of instructions and of functions for values of every kind
  *
- * A program defines these tables itself, without what it cannot meet (codegen/program/cgen.c: put_parts): then this
- * file is not linked, and neither are functions that only these tables refer to.  Those of operators: ops/parts.c.
+ * A program defines these tables itself, without entries that it does not need (codegen/program/cgen.c: put_parts).
+ * Then this file is not linked, nor are functions that only these tables refer to.  ops/parts.c: those of operators.
  */
 #include "program.h"
 

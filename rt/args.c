@@ -1,7 +1,7 @@
-/* rt/args.c - keys name places: arrays of an .npz become arguments, results become arrays
+/* rt/args.c - arguments from the arrays of an .npz, results to arrays
  *
  * Reading is driven by the declared types: a value of type T is read from key `k`, its parts from `k.0`, `k.name`.
- * Every array that is read is marked, so that a key that names no place is found.  Writing is driven by the value.
+ * Every array that is read is marked, so that an unknown key is found.  Writing is driven by the value.
  */
 #include "host.h"
 #include "base.h"
@@ -17,7 +17,7 @@ typedef struct RtReader {
 	bool *used;
 	int next;                  /* index of the array behind the last one found: the next part of a list */
 	bool no_input;             /* no file of arrays was given */
-	const RtParam *param;      /* that is read */
+	const RtParam *param;      /* the argument that is being read */
 } Reader;
 
 static int read_value(Reader *, const RtType *, const char *key, IValue *out, int depth);
@@ -37,7 +37,7 @@ find(Reader *r, const char *key)
 	return a;
 }
 
-/* The rest of the key after `prefix.`; null: it begins otherwise. */
+/* The part of the key after `prefix.`.  Null: the key does not begin with it. */
 static const char *
 below(const char *key, const char *prefix)
 {
@@ -55,7 +55,7 @@ given(const Reader *r, const char *key)
 	return false;
 }
 
-/* 1 + the largest index among the keys below this one. */
+/* The number of parts of a list: 1 + the largest index in keys `key.INDEX`. */
 static int64_t
 count_parts(const Reader *r, const char *key)
 {
@@ -109,7 +109,7 @@ mismatch(Reader *r, const char *key, const RtType *t, const RtArray *a)
 
 /* ---- single values ---------------------------------------------------------------------------------------------- */
 
-/* A copy of t's elements in these strides; dims of stride 0 take their first element. */
+/* A copy of t with these strides.  Along a dim of stride 0 it repeats t's first element. */
 static RtTensor *
 with_strides(RtCx *cx, RtTensor *t, const int64_t *strides)
 {
@@ -156,8 +156,8 @@ read_tensor(Reader *r, const RtType *t, const char *key, IValue *out)
 	return RT_OK;
 }
 
-/* Is a dtype of category c good for a number of this kind?  PyTorch takes what Python's number types take: True for 1,
- * and any number for its truth. */
+/* Does an array of category c convert to a number of this kind?  It does where Python's int, float, bool or complex
+ * accepts such a number: True is 1, and any int or float has a truth value. */
 static bool
 is_number(RtKind kind, char c)
 {
@@ -321,7 +321,8 @@ read_list(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	return status;
 }
 
-/* Text, a number when it is 0-d and of a number's type, else a tensor. Parts are a list of tensors. */
+/* Reads a value of type Any.  A 0-d array of a number's dtype is a number; other arrays are texts or tensors.  Keys of
+ * parts are a list of tensors. */
 static int
 read_any(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 {
@@ -396,7 +397,7 @@ read_key(Reader *r, const RtType *t, const char *text, IValue *out)
 	return good ? RT_OK : rt_raise(r->cx, "argument '%s': '%s' is no key of the dict", r->param->name, text);
 }
 
-/* Does a value of this type take one array, whose key may then hold dots? */
+/* Is the key x.strides, where x is an array? */
 bool
 rt_is_strides(const RtArrays *in, const char *key)
 {
@@ -410,6 +411,7 @@ rt_is_strides(const RtArrays *in, const char *key)
 	return is;
 }
 
+/* Does a value of this type have one array?  The array's key may then contain dots. */
 static bool
 is_leaf(const RtType *t)
 {
@@ -427,7 +429,7 @@ read_entry(Reader *r, const RtType *t, const char *key, const char *part, RtDict
 
 	if (read_key(r, t->of[0], part, &k))
 		return r->cx->status;
-	if (rt_dict_get(d, k)) {                          /* another part of an entry that is there */
+	if (rt_dict_get(d, k)) {                          /* another part of an entry that is set already */
 		rt_release(k);
 		return RT_OK;
 	}
@@ -486,7 +488,8 @@ read_object(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	return status;
 }
 
-/* Does the array at the key, if there is one, speak for this type?  Two types of a union may read the same array. */
+/* Is the array's dtype the natural one of this type?  Several types of a union may be able to read the same array.
+ * Null: there are only arrays of parts, which containers read. */
 static bool
 is_meant(const RtArray *a, const RtType *t)
 {
@@ -511,7 +514,7 @@ all_used(const Reader *r, const char *key)
 	return all;
 }
 
-/* The first of its types that the arrays can be read as, all of them; first those that the array speaks for. */
+/* Reads the first type of the union that accepts all arrays of the key.  Tries the types of is_meant first. */
 static int
 read_union(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 {
@@ -576,7 +579,7 @@ read_value(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	return rt_read_other ? rt_read_other(r, t, key, out, depth) : unreadable(r);
 }
 
-/* An array that no argument took. */
+/* Raises the error for an array that no argument has read. */
 static int
 unknown_key(RtCx *cx, const RtParam *p, int n, const char *key)
 {
@@ -637,7 +640,7 @@ write_part(RtCx *cx, RtArrays *a, const char *key, const char *part, IValue v, i
 	return status;
 }
 
-/* n numbers as one array. */
+/* Writes n numbers as one array. */
 static int
 write_numbers(RtCx *cx, RtArrays *a, const char *key, RtDtype d, const IValue *v, int64_t n)
 {
@@ -681,7 +684,7 @@ write_list(RtCx *cx, RtArrays *a, const char *key, const RtList *l, int depth)
 				    : write_parts(cx, a, key, l->v, l->n, depth);
 }
 
-/* A number as Python prints it: the fewest digits that give it back. */
+/* Prints a number as Python does: with the fewest digits that read back as the same number. */
 static void
 put_repr(Buf *b, double f)
 {

@@ -1,9 +1,9 @@
-/* rt/bits.c - tensors that stand for the conjugates or negatives of the elements in their storage
+/* rt/bits.c - lazy conjugate and negative views: their elements are the conjugates or negatives of those stored
  *
- * conj() of a complex tensor is a view with RT_CONJ, the imaginary part of that one with RT_NEG; writes through the
- * view are seen by the tensor, and the other way round.  Kernels know nothing of this: the caller gives one copies of
- * such arguments without the bits, and copies back what was written.  Only views, and questions about a tensor that are
- * not about its elements, get it as it is.  Which argument is which follows from the schema (ir/op.c, op_use).
+ * conj() of a complex tensor is a view with RT_CONJ; the imaginary part of that view has RT_NEG.  View and tensor see
+ * each other's writes.  Most kernels ignore the bits: the caller passes copies of such arguments without bits, and
+ * copies back what the kernel writes.  Only kernels that make views, or read no elements, get the argument itself.
+ * op_use (ir/op.c) decides this for each argument from the schema.
  *
  * The copies of copy.c resolve the bits of their source and respect those of their target.
  *
@@ -13,7 +13,7 @@
 
 enum { ARGS = 16 };
 
-/* One number becomes its negative; floats of every kind have the sign in their last bit. */
+/* Negates one number in place.  Floats of every kind have the sign in their last bit. */
 static void
 negate(RtDtype dtype, char *p)
 {
@@ -42,7 +42,7 @@ apply(RtTensor *t, unsigned bits)
 			at += rest % t->dims[d] * t->strides[d];
 		p = rt_data(t) + at * rt_dtypes[t->dtype].bytes;
 		if (!complex || neg != ((bits & RT_CONJ) != 0))
-			negate((RtDtype)t->dtype, p);                /* of a complex number: the imaginary part */
+			negate((RtDtype)t->dtype, p);                /* of a complex number, only the imaginary part */
 		if (complex && neg)
 			p[half - 1] = (char)(p[half - 1] ^ 0x80);
 	}
@@ -64,7 +64,7 @@ resolved_list(RtCx *cx, const RtList *from)
 	return l;
 }
 
-/* A copy of v without bits, a temporary; None: an error was raised. */
+/* A copy of v without bits, as a temporary.  None: an error was raised. */
 static IValue
 resolved(RtCx *cx, IValue v)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for n more bytes and the final 0; returns for how many of them there is. */
+/* Makes room for n more bytes and the final 0.  Returns how many bytes fit: fewer than n if the text may be cut. */
 static int64_t
 reserve(Buf *b, int64_t n)
 {
@@ -80,8 +80,8 @@ buf_printf(Buf *b, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* For text of archives in messages: control characters other than tab and newline, C1 controls in UTF-8, and marks of
- * text direction become '?'. */
+/* Used for text of archives in messages.  Replaces control characters other than tab and newline, C1 controls in UTF-8,
+ * and marks of text direction by '?'. */
 void
 buf_clean(Buf *b, const char *s, int64_t n)
 {

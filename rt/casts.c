@@ -1,6 +1,6 @@
-/* rt/casts.c - conversions that rt_cast has fast
+/* rt/casts.c - sets the direct conversions of rt_cast
  *
- * A program that defines this itself, as null, has none (codegen/program/cgen.c: put_parts).
+ * A program without conversions defines the pointer itself, as null (codegen/program/cgen.c: put_parts).
  */
 #include "rt.h"
 

@@ -1,10 +1,9 @@
 /* rt/compare.c - are two results the same?
  *
- * Structure, dtypes, shapes, integers and text must be equal; floating numbers may differ by the tolerance of their
- * dtype: relative to the number, and absolute, in units of the tensor's largest finite number where that is more than
- * one: sums may be added in any order, and what that changes is as large as their terms are, also where they cancel.
- * NaN equals NaN.  The first difference is named as its key in an .npz would be.  What was printed is compared word by
- * word.
+ * Structure, dtypes, shapes, integers and text must be equal.  Floating numbers may differ by the tolerances of their
+ * dtype.  One tolerance is relative to the number.  The other is absolute, or relative to the tensor's largest finite
+ * number if that is more than one: reordered sums differ in proportion to their terms, even if the terms cancel.
+ * NaN equals NaN.  The first difference is named by its key in an .npz.  Printed text is compared word by word.
  */
 #include "host.h"
 #include "base.h"
@@ -61,7 +60,7 @@ put_index(Buf *b, const RtTensor *t, int64_t i)
 	buf_puts(b, "]");
 }
 
-/* The largest finite number, or part of one; at least 1. */
+/* The largest magnitude of the finite numbers and parts of complex numbers; at least 1. */
 static double
 magnitude(RtDtype d, const char *p, int64_t n)
 {
@@ -80,7 +79,7 @@ magnitude(RtDtype d, const char *p, int64_t n)
 	return largest;
 }
 
-/* Both contiguous, of one dtype and shape. */
+/* Compares two contiguous tensors of the same dtype and shape. */
 static bool
 close_elements(const char *name, const RtTensor *got, const RtTensor *want, Buf *why)
 {
@@ -135,7 +134,7 @@ close_tensors(RtCx *cx, const char *name, RtTensor *got, RtTensor *want, Buf *wh
 	return same;
 }
 
-/* Both are lists, or both tuples. */
+/* Compares the elements of two lists or two tuples. */
 static bool
 close_all(RtCx *cx, const char *name, IValue got, IValue want, Buf *why, int depth)
 {
@@ -254,7 +253,7 @@ rt_close(RtCx *cx, const char *name, IValue got, IValue want, struct Buf *why)
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
-/* The length of the floating number that begins there; 0: none does. */
+/* The length of the floating number at s.  0: there is none. */
 static int64_t
 float_at(const char *s, double *out)
 {

@@ -1,8 +1,8 @@
 /* rt/copy.c - elements from one tensor into another, and numbers into tensors
  *
- * A copy first forgets shapes: dims are ordered by the destination's strides and merged where both sides allow it,
- * which leaves rows.  Where the source runs fastest along another dim than the destination (a transpose), rows are cut
- * into tiles that fit a cache.  Rows too short to be worth a call each are taken many at a time, column by column.
+ * A copy first orders the dims by the destination's strides and merges neighbouring dims where both sides allow it.
+ * The innermost dim is then a row.  If the source is dense along another dim (a transpose), rows are cut into tiles
+ * that fit in a cache.  Rows that are too short for a call each are copied in blocks, column by column.
  */
 #include "rt.h"
 #include "base.h"
@@ -21,8 +21,8 @@ typedef struct Plan {
 	char   *dst;
 	const char *src;
 	RtDtype dtype, src_dtype;
-	int64_t block, tile;             /* rows of dim[n-2] taken together, and the part of them taken at once */
-	bool    across;                  /* these rows go column by column */
+	int64_t block, tile;             /* rows of dim[n-2] in a block; elements of a row in a tile */
+	bool    across;                  /* whether blocks are copied column by column */
 } Plan;
 
 static void
@@ -43,7 +43,7 @@ plan_sort(Plan *p)
 			swap_dims(p, k, k - 1);
 }
 
-/* Drops dims of size 1 and merges neighbours that are one run on both sides. */
+/* Drops dims of size 1 and merges neighbouring dims that are contiguous on both sides. */
 static void
 plan_merge(Plan *p)
 {
@@ -69,8 +69,8 @@ plan_merge(Plan *p)
 	p->n = n;
 }
 
-/* Rows that are short, or not quite short and in pieces in the source: columns along the dim that is dense there, or
- * else the longest.  Returns whether it is so. */
+/* Plans to copy by columns if rows are short, or shorter than a tile and not dense in the source.  Columns run along a
+ * dim that is dense in the source, or else along the longest one.  Returns whether it did. */
 static bool
 plan_columns(Plan *p)
 {
@@ -90,7 +90,7 @@ plan_columns(Plan *p)
 	return p->across = true;
 }
 
-/* A source that is dense along another dim: bring that dim next to the last and take tiles. */
+/* If the source is dense along another dim, moves that dim next to the last one and plans tiles. */
 static void
 plan_tiles(Plan *p)
 {
@@ -111,7 +111,7 @@ plan_tiles(Plan *p)
 
 RT_FAST
 
-/* Squares of 16 bytes by as many elements, whose rows are the source's columns: by interleaving halves of vectors. */
+/* Transposes squares of 16 bytes by as many elements, by interleaving halves of vectors. */
 #if defined __GNUC__ && !defined __TINYC__
 #define TURN(name, T, N, LOW, HIGH) \
 	static void \
@@ -151,7 +151,8 @@ TURN(turn_8, uint64_t, 2, LOW8, HIGH8)
 
 RT_SMALL
 
-/* Of a tile of n elements in each of some rows, dense on both sides, what makes squares: how many rows are done. */
+/* Transposes a tile of `rows` rows of n elements, dense on both sides, by whole squares.  Returns the number of rows
+ * that it has copied. */
 static int64_t
 turn_tile(const Plan *p, char *d, const char *s, int64_t rows, int64_t n)
 {
@@ -181,7 +182,7 @@ copy_line(void *arg, int64_t beg, int64_t end)
 			p->src + beg * p->from[0], (RtRun){ p->src_dtype, p->from[0] }, end - beg);
 }
 
-/* n rows from the first of a block on, which d and s point to */
+/* Copies a block of n rows, the first of which is at d and s. */
 static void
 copy_rows(const Plan *p, char *d, const char *s, int64_t n)
 {
@@ -200,7 +201,7 @@ copy_rows(const Plan *p, char *d, const char *s, int64_t n)
 	}
 }
 
-/* Blocks of rows beg to end; block b is of outer index b / per, rows from (b % per) * block. */
+/* Copies blocks [beg, end).  Block b has the outer index b / per and begins at row (b % per) * block. */
 static void
 copy_blocks(void *arg, int64_t beg, int64_t end)
 {
@@ -242,7 +243,7 @@ plan_run(RtCx *cx, Plan *p)
 	rt_parallel(cx, blocks, per < GRAIN ? GRAIN / per : 1, copy_blocks, p);
 }
 
-/* Can src be broadcast to dst's very shape? */
+/* Raises an error if src cannot be broadcast to dst's shape. */
 static int
 check_shapes(RtCx *cx, const RtTensor *dst, const RtTensor *src)
 {
@@ -273,7 +274,7 @@ check_shapes(RtCx *cx, const RtTensor *dst, const RtTensor *src)
 	return RT_ERROR;
 }
 
-/* Source strides seen from dst's dims, in bytes; 0 where it is repeated. */
+/* Computes the source's stride in bytes for each dim of dst; 0 where it is broadcast. */
 static int
 broadcast(RtCx *cx, Plan *p, const RtTensor *dst, const RtTensor *src)
 {
@@ -314,7 +315,7 @@ copy_into(RtCx *cx, RtTensor *dst, RtTensor *src, bool check)
 		    !memcmp(dst->strides, src->strides, sizeof *dst->strides * dst->ndim)) {
 			if (bits)
 				rt_lazy->apply(dst, bits);
-			return RT_OK;                                  /* onto itself */
+			return RT_OK;                                  /* a copy onto itself */
 		}
 		if (!(own = rt_clone(cx, src)) || broadcast(cx, &p, dst, own)) {
 			rt_tensor_release(own);
@@ -339,7 +340,7 @@ rt_copy_into(RtCx *cx, RtTensor *dst, RtTensor *src)
 	return copy_into(cx, dst, src, true);
 }
 
-/* A tensor of its own with src's elements, in the given strides (null: contiguous). */
+/* A new tensor with src's elements and the given strides (null: contiguous). */
 static RtTensor *
 copy_as(RtCx *cx, RtTensor *src, RtDtype dtype, const int64_t *strides)
 {
@@ -385,7 +386,7 @@ rt_clone(RtCx *cx, RtTensor *t)
 
 /* ---- numbers ----------------------------------------------------------------------------------------------- */
 
-/* The number as one element of dtype. */
+/* Stores the number as one element of dtype. */
 static void
 number_bytes(IValue v, RtDtype dtype, char *out)
 {
@@ -401,7 +402,7 @@ number_bytes(IValue v, RtDtype dtype, char *out)
 	}
 }
 
-/* What a number may be to become an element, and the type's name in C++; null: any. */
+/* Range of the numbers that an element can hold, and the type's name in C++.  Null: any number. */
 static const struct Limits { const char *type; double low, high; } limits[RT_NDTYPE] = {
 	[RT_u8]   = { "uint8_t", -255, 255 },
 	[RT_i8]   = { "int8_t", -128, 127 },

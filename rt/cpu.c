@@ -1,7 +1,7 @@
 /* rt/cpu.c - can the code of a program run on this processor?
  *
- * It is asked before anything of that code runs, so this file, and all that runs before, is compiled for the least
- * processor of its kind.
+ * The check comes before any of that code.  Therefore this file, and all code that runs earlier, is compiled for the
+ * least processor of its kind.
  */
 #include "program.h"
 
@@ -14,9 +14,9 @@ typedef struct Feature { char name[17]; uint8_t word, bit, wants; } Feature;
 #include <cpuid.h>
 
 enum { ONE_C, SEVEN_B, SEVEN_C, SEVEN_D, SEVEN_1_A, MORE_C, NWORD };     /* leaf and register of CPUID */
-/* What the system has to save for a thread: nothing more; registers of 256 bits; of 512 bits (XCR0). */
+/* Register state that the system has to save for a thread (bits of XCR0): none of these; 256-bit; 512-bit. */
 enum { SSE, YMM = 0x6, ZMM = 0xe6 };
-enum { OSXSAVE = 1 << 27 };              /* of ONE_C: XCR0 can be asked for */
+enum { OSXSAVE = 1 << 27 };              /* bit of ONE_C: XCR0 can be read */
 
 /* Intel's manual, volume 1, 14.3 and 15.2. */
 static const Feature features[] = {
@@ -33,7 +33,7 @@ static const Feature features[] = {
 	{ "avx512fp16", SEVEN_D, 23, ZMM }, { "fma4", MORE_C, 16, YMM }, { "xop", MORE_C, 11, YMM },
 };
 
-/* In a virtual machine each CPUID takes as long as a small kernel: once for all features. */
+/* Reads all words at once: in a virtual machine a CPUID takes as long as a small kernel. */
 static unsigned
 ask(unsigned word[NWORD])
 {

@@ -1,7 +1,8 @@
 /* rt/cx.c - one call of a model: errors, results, scratch memory, arguments
  *
- * Scratch is a stack of blocks; rt_scratch_mark and rt_scratch_reset bracket a kernel, so that what it took, and the
- * tensors it handed to rt_temp, go when it returns, whichever way.  Blocks stay for the next kernel.
+ * Scratch memory is a stack of blocks.  rt_scratch_mark and rt_scratch_reset bracket each kernel: its scratch memory
+ * and the tensors that it passed to rt_temp are released when it returns, even after an error.  Blocks are kept for
+ * the next kernel.
  */
 #include "program.h"
 #include "base.h"
@@ -18,7 +19,7 @@ struct ScratchBlock {
 };
 
 struct RtScratch {
-	ScratchBlock *top;        /* that is taken from; blocks newer than it are empty */
+	ScratchBlock *top;        /* block that memory is taken from; newer blocks are empty */
 	IValue *temp;
 	int     ntemp, cap;
 };
@@ -110,7 +111,7 @@ rt_visits_add(RtCx *cx, RtVisit v)
 
 	if (cx->nvisit >= RT_DEPTH)
 		return;
-	if (!(cx->nvisit & (cx->nvisit - 1))) {             /* room doubles at powers of two */
+	if (!(cx->nvisit & (cx->nvisit - 1))) {             /* capacity doubles at powers of two */
 		more = realloc(cx->visit, sizeof *more * (size_t)(cx->nvisit ? cx->nvisit * 2 : 1));
 		if (!more)
 			return;
@@ -192,7 +193,7 @@ rt_no_meta(RtCx *cx)
 
 /* ---- results and scratch ------------------------------------------------------------------------------------- */
 
-/* A place serves one result: a kernel inside the kernel must not get it twice. */
+/* Takes planned memory for result i.  It is used once: a kernel that this kernel calls must not get it again. */
 static RtTensor *
 planned(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
 {
@@ -212,7 +213,7 @@ rt_result(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const i
 	if (cx->place && i < cx->nplace && cx->place[i].data && !cx->meta) {
 		if ((t = planned(cx, i, dtype, ndim, dims, strides)))
 			return t;
-		rt_clear_error(cx);                     /* does not fit the plan: the heap takes it */
+		rt_clear_error(cx);                     /* larger than planned: use the heap */
 	}
 	return rt_tensor_strided(cx, dtype, ndim, dims, strides);
 }
@@ -238,7 +239,7 @@ block_new(RtCx *cx, int64_t bytes)
 	return b;
 }
 
-/* Makes a block with this much room the top. */
+/* Pushes a block with room for `bytes`. */
 static bool
 push_block(RtCx *cx, int64_t bytes)
 {
@@ -339,7 +340,7 @@ rt_scratch_reset(RtCx *cx, RtMark m)
 	}
 }
 
-/* Has a kernel that knows nothing of quantized tensors made one?  It has no parameters. */
+/* Did a kernel without support for quantized tensors return one?  Such a tensor has no scale and zero point. */
 static bool
 lost_parameters(const IValue *out, int nout)
 {

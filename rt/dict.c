@@ -69,7 +69,7 @@ same_key(IValue a, IValue b)
 	}
 }
 
-/* The slot of the key, or the free slot where it would go. */
+/* The slot of the key, or the free slot for it. */
 static int64_t
 find(const RtDict *d, IValue key, uint64_t hash)
 {
@@ -171,7 +171,7 @@ rt_dict_remove(RtDict *d, IValue key)
 	e = &d->at[at];
 	old = *e;
 	*e = (RtDictEntry){ .dead = true };
-	if (--d->n == 0) {                       /* empty: the array starts again */
+	if (--d->n == 0) {                       /* empty: the array is filled from its start again */
 		d->used = 0;
 		for (int64_t i = 0; i < d->nslot; i++)
 			d->slot[i] = -1;

@@ -1,4 +1,4 @@
-/* rt/dlpack.c - DLPack tensors as Kiln's and the reverse: checked, never copied */
+/* rt/dlpack.c - converts between DLPack tensors and Kiln's, with checks and without copies */
 #include "base.h"
 #include "door.h"
 
@@ -8,7 +8,7 @@ enum { DL_INT, DL_UINT, DL_FLOAT, DL_OPAQUE, DL_BFLOAT, DL_COMPLEX, DL_BOOL, DL_
 	DL_F8_E5M2, DL_F8_E5M2FNUZ };
 enum { DL_CPU = 1, DL_CUDA_HOST = 3 };
 
-/* The dtypes that DLPack has; bits is 0 for others. */
+/* DLPack's name of each dtype.  bits 0: DLPack has no such dtype. */
 static const RtDlType types[RT_NDTYPE] = {
 	[RT_u8] = { DL_UINT, 8, 1 }, [RT_i8] = { DL_INT, 8, 1 }, [RT_i16] = { DL_INT, 16, 1 },
 	[RT_i32] = { DL_INT, 32, 1 }, [RT_i64] = { DL_INT, 64, 1 }, [RT_f16] = { DL_FLOAT, 16, 1 },
@@ -36,7 +36,7 @@ dtype_of(RtDlType t)
 	return d;
 }
 
-/* Bytes from the first element to the end of the last; false: too many, or a size or stride is negative. */
+/* Computes the bytes from the first element to the end of the last.  False: overflow, or a negative size or stride. */
 static bool
 span_of(const RtDlTensor *t, int item, int64_t *bytes)
 {

@@ -1,12 +1,12 @@
-/* rt/door.c - an instance of a program in somebody else's process
+/* rt/door.c - an instance of a program in the process of a library's user
  *
- * An instance is one RtCx with all that it refers to: values, state, arena, threads, and the memory that its calls
- * keep (rt_mem_switch), so that nothing of it is left behind in the threads that call it.  It serves one call at a
- * time; a second one is told so.  Every way in is rt_door_enter ... rt_door_leave; in between errors are in the
- * context, and rt_door_leave makes the instance's text of them.
+ * An instance is one RtCx with all that it refers to: values, state, arena, threads, and the blocks that its calls
+ * keep (rt_mem_switch), so that nothing of it remains in the threads that call it.  It serves one call at a time; a
+ * second call gets DOOR_BUSY.  Every entry point begins with rt_door_enter and ends with rt_door_leave.  Between them
+ * an error is in the context; rt_door_leave makes the instance's text of it.
  *
- * Arguments are boxes over the caller's memory.  What of it outlives the call, in a result or in the state, gets a copy
- * then (rt_keep_apart), so nothing in an instance points to memory that the caller may free.
+ * Arguments are tensors over the caller's memory.  If one outlives the call, in a result or in the state, its memory is
+ * copied (rt_keep_apart), so that nothing in an instance points to memory that the caller may free.
  */
 #include "instance.h"
 
@@ -24,7 +24,7 @@ static int  exchange(int *at, int v) { const int was = *at; *at = v; return was;
 static void store(int *at, int v) { *at = v; }
 #endif
 
-/* A thread that waits for others can be cancelled there, which would leave the instance as it is in a call. */
+/* Disables cancellation.  A thread that is cancelled while it waits for others would leave the instance busy. */
 static int
 keep_thread(void)
 {
@@ -100,7 +100,7 @@ say_warning(RtCx *cx, const char *text, int64_t n)
 	d->o.warn(d->o.arg, text, (size_t)n);
 }
 
-/* The caller's pool, when it gives one. */
+/* Sets up the caller's thread pool if there is one. */
 static int
 find_threads(RtDoor *d)
 {
@@ -116,8 +116,8 @@ find_threads(RtDoor *d)
 	return RT_OK;
 }
 
-/* Learns what memory calls take, by calls that do a part of their work on zeros.  Other errors of these are dropped:
- * they may read an index that no whole call would have. */
+/* Allocates the memory of later calls by trial calls, which do part of the work on zeros.  Drops errors other than lack
+ * of memory: a trial call may read an index that no real call has. */
 static int
 try_plain(RtDoor *d)
 {
@@ -164,7 +164,7 @@ drop_results(RtDoor *d)
 	rt_arrays_free(&d->state);
 }
 
-/* All that it has, and then its lists. */
+/* Frees everything that the instance owns, and its kept blocks last. */
 static void
 tear_down(RtDoor *d)
 {
@@ -261,7 +261,7 @@ rt_door_reset(RtDoor *d)
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-/* The index of a method; null: of the first one. -1: no method has that name. */
+/* The index of a method.  name null: the first method.  -1: there is no such method. */
 static int
 method_index(const RtProgram *p, const char *name)
 {
@@ -360,7 +360,7 @@ rt_keep_apart(RtCx *cx, RtTensor *t)
 	return RT_OK;
 }
 
-/* The arguments' memory belongs to the caller again. */
+/* Drops the arguments, whose memory the caller may free from now on. */
 static int
 give_back(RtDoor *d)
 {
@@ -403,7 +403,7 @@ same_sizes(const RtDlTensor *a, const RtTensor *t)
 	return !a->ndim || !memcmp(a->shape, t->dims, sizeof *t->dims * (size_t)t->ndim);
 }
 
-/* The tensor of array a, with no conjugate or negative bits; null: a text, or a tensor that DLPack cannot name. */
+/* The tensor of array a without RT_BITS.  Null: it is a text, or DLPack has no such dtype. */
 static RtTensor *
 tensor_of(RtDoor *d, RtArray *a, RtDlTensor *dl)
 {
@@ -419,7 +419,7 @@ tensor_of(RtDoor *d, RtArray *a, RtDlTensor *dl)
 	return d->cx.status ? NULL : a->tensor;
 }
 
-/* Into the caller's memory, where it says that it has some. */
+/* Copies result i to the caller's memory if out has any. */
 static int
 deliver(RtDoor *d, int i, RtDlTensor *out)
 {
@@ -467,7 +467,7 @@ deliver_all(RtDoor *d, RtDlTensor *out, int nout)
 	return DOOR_SIZE;
 }
 
-/* Does an argument lie in it, a result of the call before? */
+/* Does an argument overlap this result of the previous call? */
 static bool
 is_given(const RtDoor *d, const RtTensor *t)
 {
@@ -483,7 +483,7 @@ is_given(const RtDoor *d, const RtTensor *t)
 	return false;
 }
 
-/* What a caller has read, before a call: what arguments lie in stays until that is over. */
+/* Drops results of the previous call before a call.  Results that arguments overlap are kept until the call ends. */
 static void
 drop_unless_given(RtDoor *d, RtArrays *a)
 {
@@ -590,7 +590,7 @@ rt_door_text(RtDoor *d, int i)
 	return text;
 }
 
-/* Gives the memory back to the system: its owner need not know the instance, nor run in one of its threads. */
+/* Deleter of a taken result.  It frees to the system, as it may run on any thread and after NAME_close. */
 static void
 free_taken(RtDlManaged *self)
 {
@@ -598,7 +598,7 @@ free_taken(RtDlManaged *self)
 	free(self);
 }
 
-/* The memory of a tensor without other references, as a DLPack tensor that does not need the instance.  Null:
+/* Moves the memory of a tensor without other references to a DLPack tensor, which may outlive the instance.  Null:
  * raised. */
 static RtDlManaged *
 managed(RtCx *cx, RtTensor *t)
@@ -661,7 +661,7 @@ rt_door_take(RtDoor *d, int i)
 
 /* ---- state ------------------------------------------------------------------------------------------------------- */
 
-/* May an attribute that is None become a tensor?  Others of None are not in the program. */
+/* May an attribute that is None become a tensor?  The program drops other attributes of type None. */
 static bool
 is_optional(const RtClass *c, int i)
 {
@@ -670,7 +670,7 @@ is_optional(const RtClass *c, int i)
 	return t && t->kind == TYPE_OPTIONAL && t->of[0]->kind == TYPE_TENSOR;
 }
 
-/* encoder.cache: the slot of the object; null, and raised: the program has none. */
+/* The slot of an attribute by its path, such as encoder.cache.  Null: raised, as the program has no such attribute. */
 static IValue *
 slot_of(RtDoor *d, const char *name)
 {
@@ -694,7 +694,7 @@ slot_of(RtDoor *d, const char *name)
 	return NULL;
 }
 
-/* The slot of that name; null where `t`, for which NAME_state_get and NAME_state_set ask, is missing. */
+/* The slot of the attribute for NAME_state_get and NAME_state_set.  Null: raised, also if t is null. */
 static IValue *
 wanted_slot(RtDoor *d, const char *name, const RtDlTensor *t)
 {
@@ -750,7 +750,8 @@ rt_door_extra(RtDoor *d, const char *name, size_t *bytes)
 	return NULL;
 }
 
-/* In place when the sizes are the same, so that whatever shares the memory sees it; else a new tensor. */
+/* Copies in place if the sizes are the same, so that all tensors that share the memory see it.  Otherwise sets a new
+ * tensor. */
 static int
 set_tensor(RtDoor *d, IValue *slot, RtTensor *from)
 {

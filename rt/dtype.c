@@ -1,11 +1,11 @@
 /* rt/dtype.c - element types: table, floats of 16 and 8 bits, conversion, promotion
  *
- * A conversion goes block by block through one of three wide types (int64 for integers and bool, double for floats,
- * pairs of double for complex), so that the code grows with the number of types and not with its square; floats of 16
- * and 8 bits go through float.  Elements without gaps go to and from the wide types in vectors.  Rounding is ATen's:
- * half is rounded from float, int64 -> float directly.  Floats out of an integer's range give what x86 gives: the
- * smallest int32 (also for the narrower types, then cut) or int64.  uint64 is int64 with the same bits, except where it
- * becomes a float or was one.
+ * A conversion goes block by block through one of three wide types: int64 for integers and bool, double for floats,
+ * pairs of double for complex.  So the code grows with the number of types and not with its square.  Floats of 16 and
+ * 8 bits go through float.  Contiguous elements are converted to and from the wide types in vectors.  Rounding is
+ * ATen's: half is rounded from float, int64 -> float directly.  Floats out of an integer's range become what x86
+ * computes: the smallest int64, or the smallest int32, which narrower types truncate.  uint64 is int64 with the same
+ * bits, except in conversions from and to floats.
  */
 #include "rt.h"
 #include "half.h"
@@ -24,7 +24,7 @@ const RtDtypeInfo rt_dtypes[RT_NDTYPE + 1] = {
 	{ "unknown", "unknown", "", "unknown", 1, '?', RT_u8 },
 };
 
-/* Calls: loops have their own. */
+/* Functions for single numbers.  Loops use the inline functions of half.h. */
 #if defined __GNUC__ && !defined __TINYC__
 #define ONCE __attribute__((noinline))
 #else
@@ -102,7 +102,7 @@ real_to_i64(double x)
 	return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
 }
 
-/* By the processor's instructions where it has them. */
+/* Uses the processor's conversion instructions if it has them. */
 static void
 halves_to_floats(RtDtype from, float *restrict d, const uint16_t *restrict s, int64_t n)
 {
@@ -141,7 +141,7 @@ floats_to_halves(RtDtype to, uint16_t *restrict d, const float *restrict s, int6
 	return true
 #define PAIR(from, to) ((from) * RT_NDTYPE + (to))
 
-/* Integers to and from int64, and the pairs that kernels convert most. */
+/* Converts integers to and from int64, and the pairs that kernels convert most. */
 bool
 rt_cast_dense_all(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, int64_t n)
 {
@@ -168,7 +168,7 @@ rt_cast_dense_all(RtDtype to, char *restrict d, RtDtype from, const char *restri
 	}
 }
 
-/* The integral parts of numbers, in their place; what int64, or int32, cannot hold becomes the least that it can. */
+/* Truncates numbers to integers in place.  A number out of range becomes the smallest int64, or int32 if small. */
 static void
 truncate_reals(Block *w, int64_t n, bool small)
 {
@@ -180,7 +180,7 @@ truncate_reals(Block *w, int64_t n, bool small)
 
 RT_SMALL
 
-/* uint64 -> float or double, rounded once, as doubles in their place. */
+/* Converts uint64 in place to doubles, rounded once: to float if single, otherwise to double. */
 static void
 unsigned_to_reals(Block *w, int64_t n, bool single)
 {
@@ -188,7 +188,7 @@ unsigned_to_reals(Block *w, int64_t n, bool single)
 		w->f[k] = single ? (double)(float)(uint64_t)w->i[k] : (double)(uint64_t)w->i[k];
 }
 
-/* The upper half of uint64 is reached from 2^63 on. */
+/* Truncates numbers to uint64 in place; those from 2^63 on are its upper half. */
 static void
 truncate_to_unsigned(Block *w, int64_t n)
 {
@@ -232,7 +232,7 @@ load(RtDtype d, const char *s, int64_t stride, int64_t n, Block *w)
 	}
 }
 
-/* How a number x, an int64 or a double, becomes each type. */
+/* Conversion of a number x, an int64 or a double, to each type */
 #define STORE(T, value) \
 	for (int64_t k = 0; k < n; k++) { \
 		const NUMBER x = w->MEMBER[k]; \
@@ -289,7 +289,7 @@ store_real(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
 
 #define NUMBER RtC128
 #define MEMBER c
-/* Complex to complex; to anything else goes by the real part. */
+/* Stores complex numbers; any other type gets the real parts. */
 static void
 store_complex(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
 {
@@ -313,7 +313,7 @@ store_complex(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
 
 RT_FAST
 
-/* Every other one of n (a part of complex numbers, a stride of two), of 4 or 8 bytes. */
+/* Copies n elements of 4 or 8 bytes with a stride of two, such as one part of complex numbers. */
 static void
 copy_half(int bytes, char *d, const char *s, int64_t n)
 {
@@ -328,7 +328,7 @@ copy_half(int bytes, char *d, const char *s, int64_t n)
 		((T *)d)[k] = *(const T *)s; \
 	break
 
-/* n elements that are all s; they lie one after the other. */
+/* Fills n contiguous elements with the element at s. */
 static void
 fill_same(int bytes, char *restrict d, const char *restrict s, int64_t n)
 {
@@ -367,14 +367,14 @@ copy_same(int bytes, char *d, int64_t dstride, const char *s, int64_t sstride, i
 	}
 }
 
-/* Of 16 or 8 bits. */
+/* Is it a float of 16 or 8 bits? */
 static bool
 is_short_float(RtDtype d)
 {
 	return d == RT_f16 || d == RT_bf16 || rt_dtypes[d].category == 'E';
 }
 
-/* Contiguous elements. */
+/* Converts n contiguous elements to float. */
 static void
 load_short_floats(RtDtype from, float *restrict d, const char *restrict s, int64_t n)
 {
@@ -403,7 +403,7 @@ store_short_floats(RtDtype to, char *restrict d, const float *restrict s, int64_
 			d[k] = (char)rt_float_to_f8(to, s[k]);
 }
 
-/* Floats of 16 and 8 bits are floats on their way from or to any other type: of at most BLOCK elements. */
+/* Converts at most BLOCK elements from or to floats of 16 or 8 bits, by way of float. */
 ONCE static void
 cast_short_floats(char *d, RtRun to, const char *s, RtRun from, int64_t n)
 {
@@ -428,7 +428,7 @@ cast_short_floats(char *d, RtRun to, const char *s, RtRun from, int64_t n)
 	}
 }
 
-/* Of at most BLOCK elements. */
+/* Converts at most BLOCK elements through a wide type. */
 static void
 cast_through_wide(char *d, RtRun to, const char *s, RtRun from, int64_t n)
 {
@@ -477,8 +477,8 @@ rt_cast(RtDtype to, void *dst, RtDtype from, const void *src, int64_t n)
 	rt_cast_strided(dst, (RtRun){ to, rt_dtypes[to].bytes }, src, (RtRun){ from, rt_dtypes[from].bytes }, n);
 }
 
-/* Of one that is an integer or a bool, and of one that is not: its real part.  Without rt_cast, which programs leave
- * out that convert nothing. */
+/* int_at loads an integer or bool; real_at loads the real part of another element.  They do not use rt_cast, which
+ * programs without conversions do not link. */
 static int64_t
 int_at(RtDtype d, const void *p)
 {
@@ -562,7 +562,7 @@ promote_integers(RtDtype a, RtDtype b)
 	return rt_dtypes[a].bytes >= rt_dtypes[b].bytes ? a : b;
 }
 
-/* Precision: 1 half, 2 float, 3 double. */
+/* Precision of a floating or complex dtype: 1 half, 2 float, 3 double. */
 static int
 precision(RtDtype d)
 {
@@ -579,7 +579,7 @@ promote_floats(RtDtype a, RtDtype b)
 	static const RtDtype real[] = { RT_f16, RT_f32, RT_f64 }, complex[] = { RT_c32, RT_c64, RT_c128 };
 	int p = precision(a) > precision(b) ? precision(a) : precision(b);
 
-	if (p == 1 && (a == RT_bf16 || b == RT_bf16))   /* with half or complex half */
+	if (p == 1 && (a == RT_bf16 || b == RT_bf16))   /* bfloat16 with half or complex half */
 		p = 2;
 	return rt_dtypes[a].category == 'C' || rt_dtypes[b].category == 'C' ? complex[p - 1] : real[p - 1];
 }

@@ -1,21 +1,21 @@
 /*
- * What PyTorch's engines of quantized operators do differently: how results are rounded, in which order of dims they
- * are stored, and how many bits the range of activations has.
+ * Differences of PyTorch's engines for quantized operators: rounding of results, their memory format, and the number of
+ * bits of activations.
  *
- * One table for the kernels of rt/ops and for opt/special/quantforms.c, which makes pointwise operators of them.
- * tests/program/ties.xz holds what PyTorch answered.
+ * The kernels of rt/ops and opt/special/quantforms.c, which makes pointwise operators of them, use the same table.
+ * tests/program/ties.xz holds PyTorch's recorded answers.
  */
 #include "rt.h"
 
-enum {                           /* engines of a row: bits */
+enum {                           /* bits of the engines that a row applies to */
 	X86 = 1 << RT_X86,
-	QNNPACK = 1 << RT_QNNPACK,       /* its own kernels take quint8 only */
+	QNNPACK = 1 << RT_QNNPACK,       /* its own kernels take only quint8 */
 	ANY = X86 | QNNPACK,
 };
 
-typedef enum Layout { ALL, LAST, ROWS, PLANES } Layout;    /* LAST: channels last; others: what a mean reduces */
+typedef enum Layout { ALL, LAST, ROWS, PLANES } Layout;    /* LAST: channels last; ROWS, PLANES: dims of a mean */
 
-/* The first row that fits holds. */
+/* The first row that matches applies. */
 static const struct Row {
 	RtQuantOp  op;
 	uint8_t    engines;
@@ -37,7 +37,7 @@ static const struct Row {
 	{ RT_Q_OTHER,          ANY,     ALL,    { RT_ROUND_FIRST, false } },
 };
 
-/* The dims of t that are in the list, as bits; all of them for an empty list or None. */
+/* The dims in the list as bits.  An empty list or None means all dims of t. */
 static uint64_t
 dims_in(const RtTensor *t, IValue list)
 {

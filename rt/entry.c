@@ -1,7 +1,7 @@
-/* rt/entry.c - an instance of a program and its calls, as main() and the functions of a library have them
+/* rt/entry.c - opens an instance of a program and calls its methods, for main() and for the functions of a library
  *
- * start.c and door.c differ in where options, arguments and results are: on a command line and in files, or in the
- * caller's memory.  What is done with them is here.
+ * start.c takes options, arguments and results from a command line and files, door.c from the caller's memory.  Both
+ * call the functions of this file.
  */
 #include "host.h"
 

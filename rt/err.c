@@ -1,18 +1,18 @@
 /* rt/err.c - errors of the compiler: ranges, messages, the long jump
  *
- * fail() writes the whole message (place, source line, carets, chain of "while compiling") to the arena of the compile
- * and jumps to the innermost cx_try.  It contains names and text of the user, so control characters are removed from
- * all of it.
+ * fail() writes the whole message (position, source line, carets, chain of "while compiling") to the arena of the
+ * compile and jumps to the innermost cx_try.  The message contains names and text of the user, so control characters
+ * are replaced in all of it.
  */
 #include "base.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOW_MAX = 240 };     /* bytes of a source line that a message shows */
+enum { SHOW_MAX = 240 };     /* most bytes of a source line in a message */
 
 typedef struct SourceLines SourceLines;
-struct SourceLines { int n; int64_t *at; };      /* at[i]: offset of line i; at[n]: of the end */
+struct SourceLines { int n; int64_t *at; };      /* at[i]: offset of line i; at[n]: offset of the end */
 
 static void
 find_lines(Source *s)
@@ -103,7 +103,7 @@ range_column(Range r)
 	return r.src ? (int)(r.beg - range_line_start(r)) + 1 : 0;
 }
 
-/* Prints the line in which the range begins, and carets under what the range covers of it. */
+/* Prints the line in which the range begins, and carets under the characters of the range. */
 static void
 print_line(Buf *out, Range r)
 {
@@ -156,7 +156,7 @@ cx_try(Cx *cx, void (*body)(Cx *, void *), void *arg)
 	return ok;
 }
 
-/* Prints the frames as notes, innermost first. Of more than 2 * SHOWN, only the first and last SHOWN. */
+/* Prints the frames as notes, innermost first. If there are more than 2 * SHOWN, prints the first and last SHOWN. */
 static void
 print_frames(const Cx *cx, Buf *out)
 {

@@ -1,8 +1,8 @@
 /*
- * Gradients of a call: a method made for them returns (result, loss or None, a gradient or None for each name).
+ * Gradients of a call.  A method built with --grad returns (result, loss or None, a gradient or None for each name).
  *
- * They are written as arrays called like the arguments and parameters; an undefined one has none.  Gradients of the
- * result that are given from outside are arguments called grad.out, grad.out.0 ...
+ * Each gradient is written as an array with the name of its argument or parameter.  An undefined gradient is left out.
+ * Gradients of the result that the user gives are arguments named grad.out, grad.out.0 ...
  */
 #include "host.h"
 #include "base.h"

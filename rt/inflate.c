@@ -1,8 +1,8 @@
-/* rt/inflate.c - deflated bytes back, and CRC-32
+/* rt/inflate.c - decompresses deflated bytes (RFC 1951), and computes CRC-32
  *
- * RFC 1951.  Codes of up to FAST bits are found by one look into a table, longer ones by counting through the canonical
- * code lengths.  The output's size is known beforehand: a stream that gives more or less is damaged.  Bits past the end
- * of the input read as zeros and are noticed.
+ * Codes of up to FAST bits are decoded by one table lookup, longer ones by counting through the canonical code lengths.
+ * The caller knows the output's size: a stream that yields more or less is damaged.  Bits past the end of the input
+ * read as zeros, and their use is an error.
  */
 #include "host.h"
 
@@ -20,8 +20,8 @@ typedef struct Huffman {
 
 typedef struct Inflate {
 	const uint8_t *in, *end;
-	uint64_t bits;                   /* read but not used */
-	int      nbit, past;             /* past: bytes made up behind the end */
+	uint64_t bits;                   /* bits that are read but not used yet */
+	int      nbit, past;             /* past: zero bytes read past the end */
 	uint8_t *out;
 	int64_t  n, cap;
 	Huffman  literal, distance;
@@ -52,14 +52,14 @@ take(Inflate *s, int n)
 	return v;
 }
 
-/* Is more used than there was? */
+/* Were bits past the end used? */
 static bool
 ran_out(const Inflate *s)
 {
 	return s->past * 8 > s->nbit;
 }
 
-/* The short codes, bit-reversed as they come, into the table. */
+/* Fills the table of short codes, which the stream has bit-reversed. */
 static void
 fill_fast(Huffman *h, const uint8_t *length, int n)
 {
@@ -82,7 +82,7 @@ fill_fast(Huffman *h, const uint8_t *length, int n)
 	}
 }
 
-/* Canonical code of these lengths; false when they are no code.  One code of one bit alone is allowed. */
+/* Builds the canonical code of these lengths.  False: they are not a code.  A single code of one bit is allowed. */
 static bool
 huffman(Huffman *h, const uint8_t *length, int n)
 {
@@ -109,7 +109,7 @@ huffman(Huffman *h, const uint8_t *length, int n)
 	return true;
 }
 
-/* The next symbol, or -1. */
+/* Reads the next symbol.  -1: there is none. */
 static int
 decode(Inflate *s, const Huffman *h)
 {
@@ -205,13 +205,13 @@ fixed(Inflate *s)
 	memset(length + 144, 9, 112);
 	memset(length + 256, 7, 24);
 	memset(length + 280, 8, 8);
-	memset(five, 5, sizeof five);             /* two of them are no distances, which codes() sees */
+	memset(five, 5, sizeof five);             /* codes() rejects the two that are not distances */
 	huffman(&s->literal, length, MAX_CODES);
 	huffman(&s->distance, five, 32);
 	return codes(s);
 }
 
-/* Lengths of n codes, themselves coded. */
+/* Reads the lengths of n codes, which are Huffman-coded themselves. */
 static bool
 read_lengths(Inflate *s, uint8_t *length, int n)
 {
@@ -277,7 +277,7 @@ rt_inflate(const void *in, int64_t n, void *out, int64_t nout)
 	return ok && s.n == nout && !ran_out(&s);
 }
 
-/* Eight bytes at a time, by tables of what a byte does to the remainder 0 to 7 bytes later. */
+/* Processes eight bytes at a time.  Table k has the effect of a byte on the remainder k bytes later. */
 uint32_t
 rt_crc32(const void *data, int64_t n)
 {
@@ -285,7 +285,7 @@ rt_crc32(const void *data, int64_t n)
 	const uint8_t *p = data;
 
 	table[0][0] = 0;
-	for (int bit = 128; bit; bit >>= 1) {            /* what a bit does is added to what those above it do */
+	for (int bit = 128; bit; bit >>= 1) {            /* CRC is linear: table[i ^ bit] = table[i] ^ table[bit] */
 		low = low >> 1 ^ (low & 1 ? 0xedb88320u : 0);
 		for (int i = 0; i < 256; i += 2 * bit)
 			table[0][i + bit] = table[0][i] ^ low;

@@ -1,6 +1,6 @@
-/* rt/info.c - what a program is made of, as text and as JSON: for its --info, and for kiln build
+/* rt/info.c - prints facts about a program as text and as JSON, for its --info and for kiln build
  *
- * Both print the tables that the program carries; the bytes of code are the caller's to know.
+ * Both print the program's tables; the caller passes the bytes of code.
  */
 #include "program.h"
 #include "base.h"
@@ -35,8 +35,9 @@ largest_arena(const RtProgram *r)
 	return most;
 }
 
-/* The most memory of a call of specialized code, but for inputs, results and the program itself: what is made and the
- * arena; all weights but those that are given back.  Weights that move are given back where they were. */
+/* Most memory of a call of specialized code, without inputs, results and the program's code.  It is the sum of weights,
+ * computed weights and the arena.  Weights that are read only to compute others are given back and do not count, nor do
+ * the old pages of moved weights. */
 static int64_t
 peak_bytes(const RtProgram *r)
 {
@@ -75,7 +76,7 @@ put_generic_json(FILE *f, const RtProgram *r)
 		}
 }
 
-/* What of a specialization runs on the GPU, in programs for one. */
+/* Prints which steps of a specialization run on the GPU, if the program has code for one. */
 static void
 put_device(FILE *f, const RtProgram *r, int specialization, bool json)
 {

@@ -1,12 +1,13 @@
 /* rt/interp.c - runs Code
  *
- * A frame is an array of registers, each holding a value of its own; frames come from the scratch stack, a call is a
- * nested call of execute() in C.  Each instruction is a function, in the table rt_do.  It borrows its operands; those
- * marked RT_LAST are let go when it is done, or moved where it makes a value of them.  What fails leaves its registers
- * to be released with the frame.
+ * A frame is an array of registers, each of which owns a value.  Frames are allocated from scratch memory; a call is a
+ * nested call of execute() in C.  Each opcode has a function, in the table rt_do.  It borrows its operands.  Operands
+ * marked RT_LAST are released after it, or moved if the function takes references.  If it fails, the registers are
+ * released with the frame.
  *
- * An error looks for the innermost with-scope of its frame: it is put aside, the handler runs, RT_DO_RERAISE brings it
- * back.  Each frame that an error leaves notes its place; the outermost one makes the traceback of them.
+ * An error is handled by the innermost with-scope of its frame: it is set aside, the handler runs, and RT_DO_RERAISE
+ * raises it again.  Each frame that an error leaves records its source position; the outermost call makes the traceback
+ * from these.
  */
 #include "rt.h"
 #include "base.h"
@@ -15,16 +16,16 @@
 #include <string.h>
 
 enum { SMALL = RT_LIMIT_OPERANDS, START = -1 };
-enum { WENT_ON = -1, RETURNED = -2 };        /* what an instruction says besides a status */
+enum { WENT_ON = -1, RETURNED = -2 };        /* results of instructions besides a status */
 
 typedef struct RtActivation {
 	RtCx          *cx;
 	const RtCode  *code;
 	IValue        *reg;
-	int            pc;               /* of the instruction that runs */
-	int            nscope, most_scopes, *scope;      /* handlers of the with-scopes we are in; room for so many */
+	int            pc;               /* index of the running instruction */
+	int            nscope, most_scopes, *scope;      /* handlers of open with-scopes; capacity */
 	int            few_scopes[RT_LIMIT_SCOPES];
-	char          *message, *cls;    /* an error put aside for a handler */
+	char          *message, *cls;    /* an error set aside while its handler runs */
 	RtVisit       *visit;
 	int            nvisit;
 } Activation;
@@ -59,7 +60,7 @@ set(Activation *a, const RtInsn *n, int i, IValue v)
 	rt_assign(&a->reg[RT_REG(outs(a, n)[i])], v);
 }
 
-/* Lets go of the operands that are used here for the last time. */
+/* Releases the operands that this instruction uses last. */
 static void
 let_go(Activation *a, const RtInsn *n)
 {
@@ -70,7 +71,7 @@ let_go(Activation *a, const RtInsn *n)
 			rt_assign(&a->reg[RT_REG(o[i])], rt_none());
 }
 
-/* References to the operands from `from` on; last uses are moved. */
+/* Sets to[] to references to the operands from `from` on.  Last uses are moved. */
 static void
 take(Activation *a, const RtInsn *n, int from, IValue *to)
 {
@@ -79,7 +80,7 @@ take(Activation *a, const RtInsn *n, int from, IValue *to)
 	let_go(a, n);
 }
 
-/* Reports the step to the profiler or tracer that watches the run. */
+/* Calls the probe, if there is one. */
 static void
 report(Activation *a, int index, IValue v)
 {
@@ -89,14 +90,14 @@ report(Activation *a, int index, IValue v)
 
 /* ---- instructions -------------------------------------------------------------------------------------------- */
 
-/* Memory for n values: the caller's small array, or scratch that goes with mark m. */
+/* Memory for n values: the caller's small array, or scratch memory that the caller's mark releases. */
 static IValue *
 room(Activation *a, int n, IValue *small)
 {
 	return n <= SMALL ? small : rt_scratch(a->cx, (int64_t)sizeof *small * n);
 }
 
-/* Does v hold a tensor without data?  Unpacks weights that a kernel is about to read. */
+/* Does v contain a tensor without data?  Also unpacks weights that a kernel is about to read. */
 static bool
 lacks_data(RtCx *cx, IValue v)
 {
@@ -116,7 +117,7 @@ lacks_data(RtCx *cx, IValue v)
 	return lacks;
 }
 
-/* Calls the kernel; for types only, where tensors with and without data are mixed and one of args has none. */
+/* Calls the kernel.  With cx->partial, it computes only types if one of args lacks data. */
 static int
 call_using(RtCx *cx, const RtCall *c, const IValue *args, IValue *res)
 {
@@ -148,7 +149,7 @@ call_kernel(Activation *a, const RtInsn *n, const IValue *args, IValue *res)
 	return status;
 }
 
-/* An instruction that makes values of values, by its body (bodies.c); null: by the kernel that it names. */
+/* Runs an instruction by its body (bodies.c).  body null: by the kernel that it names. */
 static int
 do_body(Activation *a, const RtInsn *n, RtBody *body, RtWhat what)
 {
@@ -179,7 +180,7 @@ rt_do_kernel(Activation *a, const RtInsn *n)
 	return do_body(a, n, NULL, (RtWhat){ 0 });
 }
 
-/* Calls code with first, if any, before the operands from `from` on. */
+/* Calls code.  Its arguments are the nfirst values at first, then the operands from `from` on. */
 static int
 call(Activation *a, const RtInsn *n, const RtCode *code, const IValue *first, int nfirst, int from)
 {
@@ -317,7 +318,7 @@ push_scope(Activation *a, int handler)
 	return RT_OK;
 }
 
-/* The results go to the first registers, all other registers are released. */
+/* Moves the results to the first registers and releases all other registers. */
 int
 rt_do_return(Activation *a, const RtInsn *n)
 {
@@ -353,8 +354,8 @@ drop_aside(Activation *a)
 	a->nvisit = 0;
 }
 
-/* Instruction n has failed: puts the error aside and goes to the handler of the innermost scope; false when there is
- * none. */
+/* Handles the error of instruction n: sets it aside and jumps to the handler of the innermost with-scope.  False: there
+ * is none. */
 static bool
 handle(Activation *a, const RtInsn *n)
 {
@@ -409,7 +410,7 @@ over_limit(RtCx *cx)
 	return RT_OK;
 }
 
-/* Weights that are there packed: alone, in a list or among packed parameters. */
+/* Unpacks packed weights: a tensor, the tensors of a list, or those of a layer's packed parameters. */
 static void
 ask_for(RtCx *cx, IValue v)
 {
@@ -510,7 +511,7 @@ step(Activation *a, const RtInsn *n)
 	return rt_do[n->op](a, n);
 }
 
-/* Is all there that the instruction names? */
+/* Are the registers and table indices of the instruction in range? */
 static bool
 in_bounds(const Activation *a, const RtInsn *n)
 {
@@ -538,7 +539,7 @@ in_bounds(const Activation *a, const RtInsn *n)
 	}
 }
 
-/* From a->pc to the return or to an error that nothing here handles. */
+/* Runs from a->pc to the return, or to an error that no with-scope of this frame handles. */
 static int
 execute(Activation *a)
 {
@@ -563,7 +564,7 @@ execute(Activation *a)
 	}
 }
 
-/* Leaving the outermost call: tasks that nothing waited for end, an error gets its traceback. */
+/* When the outermost call ends, completes tasks that nothing waited for, and makes the traceback of an error. */
 static int
 leave(RtCx *cx, int status)
 {
@@ -575,7 +576,8 @@ leave(RtCx *cx, int status)
 	return status;
 }
 
-/* Resuming at a->pc: the with-scopes that are open there; they stand in the code as they nest. */
+/* Opens the with-scopes that enclose a->pc before the code resumes there.  In the order of the code, RT_DO_ENTER and
+ * RT_DO_EXIT nest. */
 static int
 open_scopes(Activation *a)
 {
@@ -590,7 +592,7 @@ open_scopes(Activation *a)
 	return status;
 }
 
-/* The whole function, by its plan if it has one (pc is START), or its instructions from pc on. */
+/* Runs a frame.  pc START: the whole function, by its plan if it has one.  Otherwise: its instructions from pc on. */
 static int
 run_frame(RtCx *cx, const RtCode *code, int pc, IValue *reg)
 {

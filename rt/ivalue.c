@@ -1,7 +1,7 @@
 /* rt/ivalue.c - values: counting, identity, equality, type, deep copy
  *
- * Releasing is a loop over a work list, not a recursion: what holds other values and is dead goes on the list, all else
- * is freed on the spot.  So a list nested a million deep is freed like any other.
+ * Release is a loop over a work list, not a recursion.  A dead container goes on the list; all other dead values are
+ * freed at once.  So a list nested a million deep is freed like any other.
  */
 #include "rt.h"
 #include "base.h"
@@ -32,7 +32,7 @@ work_push(Work *w, IValue v)
 	if (w->n == w->cap) {
 		more = rt_mem((int64_t)sizeof *more * w->cap * 2);
 		if (!more)
-			return;                  /* no memory to free memory: it is lost */
+			return;                  /* no memory for the work list: the value leaks */
 		memcpy(more, w->at, sizeof *more * (size_t)w->n);
 		if (w->at != w->local)
 			rt_mem_back(w->at);
@@ -71,7 +71,7 @@ let_go_all(Work *w, const IValue *v, int64_t n)
 		let_go(w, v[i]);
 }
 
-/* Frees a dead holder; what it held goes on the list when it dies with it. */
+/* Frees a dead container.  Containers in it that die with it go on the work list. */
 static void
 free_holder(Work *w, IValue v)
 {
@@ -300,7 +300,7 @@ rt_has_bits(IValue v)
 	return false;
 }
 
-/* bool(a == b), as between any two elements of a list: an error unless that is one value. */
+/* Computes bool(a == b), as for two elements of a list.  Raises unless a == b has one element. */
 static int
 equal_tensors(RtCx *cx, RtTensor *a, RtTensor *b, bool *out)
 {
@@ -402,7 +402,7 @@ is_any(const RtType *t)
 	return !t || t->kind == TYPE_ANY;
 }
 
-/* Containers are invariant, as in TorchScript; tuples go by their elements. */
+/* Lists and dicts are invariant, as in TorchScript.  Tuples are compared by their elements. */
 bool
 rt_isinstance(IValue v, const RtType *t)
 {
@@ -432,7 +432,7 @@ rt_isinstance(IValue v, const RtType *t)
 	case TYPE_FUTURE:
 	case TYPE_AWAIT:     return v.tag == RT_FUTURE;
 	case TYPE_CLASS:     return v.tag == RT_OBJECT && !strcmp(v.u.obj->cls->name, t->name);
-	case TYPE_INTERFACE: return v.tag == RT_OBJECT;          /* its methods are looked for when one is called */
+	case TYPE_INTERFACE: return v.tag == RT_OBJECT;          /* a call looks its method up */
 	case TYPE_ENUM:      return v.tag == RT_ENUM && rt_type_equal(v.u.en->type, t);
 	case TYPE_FUNCTION:  return v.tag == RT_FUNCTION;
 	case TYPE_ANY_LIST:  return v.tag == RT_LIST;
@@ -454,7 +454,7 @@ all_may_be(const IValue *v, int64_t n, const RtType *const *t, int step)
 	return true;
 }
 
-/* A list whose maker did not know what it holds */
+/* Is the list's element type unknown? */
 static bool
 is_loose(const RtList *l)
 {
@@ -551,7 +551,7 @@ rt_some(RtCx *cx, const RtType *t)
 	case TYPE_DICT:    return (made = rt_dict_new(cx, t->of[0], t->of[1])) ? rt_ref(RT_DICT, made) : rt_none();
 	case TYPE_TENSOR:  return some_tensor(cx);
 	case TYPE_TUPLE:   return some_tuple(cx, t);
-	default:           return rt_none();         /* of a number, too: its bits are a 0 */
+	default:           return rt_none();         /* bits 0: also valid as a number */
 	}
 }
 

@@ -1,4 +1,4 @@
-/* rt/list.c - lists, and the deep copy of anything
+/* rt/list.c - lists, and deep copies of values
  */
 #include "rt.h"
 #include "base.h"
@@ -52,7 +52,7 @@ rt_list_push(RtCx *cx, RtList *l, IValue v)
 typedef struct Seen { const void *from; IValue to; } Seen;
 typedef struct Copier {
 	RtCx   *cx;
-	Seen   *at;        /* open addressing, from null: free */
+	Seen   *at;        /* open addressing; from null: a free slot */
 	int64_t n, cap;
 	int     depth;
 } Copier;
@@ -90,7 +90,7 @@ seen_add(Copier *c, const void *from, IValue to)
 
 static IValue copy(Copier *, IValue);
 
-/* Read-only bytes are shared: a write gets a copy of its own first (rt_writable). */
+/* Copies a storage.  Read-only bytes are shared: rt_writable copies them before a write. */
 static RtStorage *
 copy_storage(Copier *c, const RtStorage *s)
 {
@@ -104,7 +104,7 @@ copy_storage(Copier *c, const RtStorage *s)
 	return own;
 }
 
-/* A tensor of the same geometry over a copy of its whole storage, which is copied once. */
+/* A tensor with the same geometry over a copy of the whole storage.  Each storage is copied once. */
 static RtTensor *
 copy_tensor(Copier *c, RtTensor *t)
 {
@@ -133,7 +133,7 @@ copy_tensor(Copier *c, RtTensor *t)
 	return r;
 }
 
-/* Copies n values; after a failure the rest is None. */
+/* Copies n values.  After a failure, the others are None. */
 static int
 copy_all(Copier *c, IValue *to, const IValue *from, int64_t n)
 {
@@ -174,7 +174,7 @@ copy_dict(Copier *c, RtDict *to, const RtDict *from)
 	return RT_OK;
 }
 
-/* The empty form of what v is; null (and status) when memory is out. */
+/* An empty value of v's kind, to be filled with copies.  Null: out of memory, noted in status. */
 static void *
 copy_shell(Copier *c, IValue v)
 {

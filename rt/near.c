@@ -12,7 +12,7 @@ least(int a, int b)
 	return a < b ? a : b;
 }
 
-/* Number of letters inserted, left out, replaced or swapped with their neighbour that makes b of the n letters of a. */
+/* Edit distance of the n letters of a and b: insertions, deletions, replacements and swaps of neighbours. */
 static int
 distance(const char *a, int n, const char *b, int nb)
 {

@@ -1,8 +1,8 @@
-/* rt/npz.c - arrays in a zip: what goes into a model and what comes out
+/* rt/npz.c - .npz files, zip archives of arrays: inputs and results of a model
  *
- * The reader takes the file as a whole, goes by the central directory (with zip64), and checks every offset and size
- * against the file before use; what is inflated is bounded by what deflate can give.  The writer stores, aligns data to
- * 64 bytes, writes no time, and renames a finished file into place.
+ * The reader reads the whole file, follows the central directory (with zip64), and checks every offset and size against
+ * the file before use.  Inflated sizes are bounded by deflate's largest ratio.  The writer stores without compression,
+ * aligns data to 64 bytes, writes no time, and renames the finished file to its name.
  */
 #include "host.h"
 #include "base.h"
@@ -24,13 +24,13 @@ typedef struct File {
 } File;
 
 typedef struct Member {
-	char    *name;             /* with .npy; on the heap */
+	char    *name;             /* ends with .npy; on the heap */
 	int      method, flags;
 	uint32_t crc;
 	int64_t  packed, size, offset;
 } Member;
 
-/* Numbers of 2, 4 and 8 bytes, the least first: loads, as compilers see. */
+/* Little-endian numbers of 2, 4 and 8 bytes.  Compilers make single loads of these. */
 static int64_t
 little2(const unsigned char *p)
 {
@@ -73,7 +73,7 @@ rt_arrays_find(const RtArrays *a, const char *key)
 	return 0;
 }
 
-/* Adds a tensor or a text under a key that is not there.  Takes the reference, also on failure. */
+/* Adds a tensor or a text under a new key.  Takes the reference, even on failure. */
 static int
 append(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
 {
@@ -110,7 +110,7 @@ rt_arrays_put(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
 	return rt_raise(cx, "'%s' is there twice", key);
 }
 
-/* Is there the key, or one of a part of it? */
+/* Is there an array with the key, or with the key of a part? */
 static bool
 has_key(const RtArrays *a, const char *key)
 {
@@ -181,13 +181,13 @@ rt_read_int(const char **s, const char *end, int64_t *out)
 typedef struct Header {
 	char    descr[48];
 	bool    fortran, has_descr, has_order, has_shape;
-	RtDtype dtype;          /* of descr; RT_NDTYPE: there is no such tensor */
-	bool    swapped;        /* its bytes are in the other order */
+	RtDtype dtype;          /* dtype of descr; RT_NDTYPE: not a tensor's */
+	bool    swapped;        /* whether numbers are big-endian */
 	int     ndim;
 	int64_t dims[RT_MAX_RANK];
 } Header;
 
-typedef struct Text { const char *p, *end; } Text;     /* of a header: a Python literal */
+typedef struct Text { const char *p, *end; } Text;     /* the rest of a header: a Python literal */
 
 static bool
 skip_to(Text *t, char c)
@@ -218,7 +218,7 @@ read_string(Text *t, char *out, int room)
 	return skip_to(t, quote);
 }
 
-/* A descr: a string, or a list that describes a structured array, as its text with the brackets. */
+/* Reads a descr: a string, or the text of a list in brackets, which describes a structured array. */
 static bool
 read_descr(Text *t, char *out, int room)
 {
@@ -271,7 +271,7 @@ read_shape(Text *t, Header *h)
 	return true;
 }
 
-/* { 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } with its keys in any order */
+/* Reads { 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } with the keys in any order. */
 static bool
 read_header(Text t, Header *h)
 {
@@ -301,7 +301,7 @@ read_header(Text t, Header *h)
 
 /* ---- reading a member -------------------------------------------------------------------------------------------- */
 
-/* Our type of numpy's '<f4'; swap: its bytes stand the other way round. */
+/* The dtype of numpy's '<f4'.  *swap: whether numbers are big-endian. */
 static RtDtype
 dtype_of(const char *descr, bool *swap)
 {
@@ -330,7 +330,7 @@ swap_bytes(char *p, int64_t n, RtDtype d)
 		}
 }
 
-/* Its elements one after the other, as a C array has them: without copy.c, which plain programs leave out. */
+/* Copies t's elements in C order.  It does not use copy.c, which plain programs do not link. */
 static void
 gather(const RtTensor *t, char *to)
 {
@@ -350,7 +350,7 @@ gather(const RtTensor *t, char *to)
 	}
 }
 
-/* A new reference to a tensor with the same elements in that order; null: raised. */
+/* A new reference to a contiguous tensor with the same elements.  Null: raised. */
 static RtTensor *
 in_order(RtCx *cx, RtTensor *t)
 {
@@ -366,7 +366,7 @@ in_order(RtCx *cx, RtTensor *t)
 	return r;
 }
 
-/* Column-major elements: seen through reversed dims, then laid out. */
+/* Makes row-major elements of column-major ones: a view with reversed strides, then a copy. */
 static RtTensor *
 from_fortran(RtCx *cx, RtTensor *t, const Header *h)
 {
@@ -452,7 +452,7 @@ damaged_member(RtCx *cx, const File *f, const Member *m, const char *what)
 	return rt_raise(cx, "%s: member '%s' is damaged: %s", f->path, m->name, what);
 }
 
-/* The error of a member with the file's name before it. */
+/* Prefixes the error of a member with the file's name. */
 static int
 in_file(RtCx *cx, const File *f, int status)
 {
@@ -466,7 +466,7 @@ in_file(RtCx *cx, const File *f, int status)
 	return status;
 }
 
-/* Writes all n bytes; false, and errno: it cannot. */
+/* Writes all n bytes.  False: see errno. */
 static bool
 write_all(int fd, const char *at, ssize_t n)
 {
@@ -497,7 +497,7 @@ rt_stdin_keep(void)
 	return good ? RT_OK : RT_ERROR;
 }
 
-/* The file's next bytes, at most `room`; standard input stays where it is, so that it can be read again. */
+/* Reads the file's next bytes, at most `room`.  Keeps the position of standard input, so that it can be read again. */
 static ssize_t
 read_more(const File *f, int fd, int64_t start, int64_t room)
 {
@@ -509,7 +509,7 @@ read_more(const File *f, int fd, int64_t start, int64_t room)
 	return n;
 }
 
-/* Reads until the end, or until what was read cannot be the beginning of an .npz: a device may not end. */
+/* Reads to the end, or until the bytes cannot be the beginning of an .npz: a device may have no end. */
 static int
 read_all(RtCx *cx, File *f, int fd)
 {
@@ -546,7 +546,7 @@ read_file(RtCx *cx, File *f, const char *path)
 	return status;
 }
 
-/* Where the central directory is, its end and its number of entries. */
+/* Finds the central directory: its offset, its end and its number of entries. */
 static int
 find_directory(RtCx *cx, const File *f, int64_t *at, int64_t *end, int64_t *count)
 {
@@ -578,7 +578,8 @@ find_directory(RtCx *cx, const File *f, int64_t *at, int64_t *end, int64_t *coun
 	return RT_OK;
 }
 
-/* The values of the zip64 field that stand in for those that are all ones, in this order. */
+/* Replaces members with all bits set by values of the zip64 field.  The field has only values of such members, in this
+ * order. */
 static bool
 read_zip64(const unsigned char *extra, int64_t n, Member *m)
 {
@@ -608,7 +609,7 @@ read_zip64(const unsigned char *extra, int64_t n, Member *m)
 	return false;
 }
 
-/* The entry at *at of the directory; *at moves on. */
+/* Reads the directory entry at *at and moves *at past it. */
 static int
 read_entry(RtCx *cx, const File *f, int64_t *at, int64_t end, Member *m)
 {
@@ -635,7 +636,7 @@ read_entry(RtCx *cx, const File *f, int64_t *at, int64_t end, Member *m)
 	return RT_OK;
 }
 
-/* The member's bytes, in the file or inflated into *own. */
+/* Sets *bytes to the member's bytes, in the file or inflated to *own. */
 static int
 member_bytes(RtCx *cx, const File *f, const Member *m, const unsigned char **bytes, unsigned char **own)
 {
@@ -745,7 +746,7 @@ put(Buf *b, uint64_t v, int n)
 	}
 }
 
-/* Magic, length and the literal, filled up with blanks to a multiple of 64. */
+/* Writes magic, length and the literal, padded with blanks to a multiple of 64 bytes. */
 static void
 put_header(Buf *b, const char *descr, int ndim, const int64_t *dims)
 {
@@ -769,7 +770,7 @@ put_header(Buf *b, const char *descr, int ndim, const int64_t *dims)
 	buf_free(&h);
 }
 
-/* The member's bytes. */
+/* Writes the array as an .npy file. */
 static int
 npy_bytes(RtCx *cx, const RtArray *a, Buf *b)
 {
@@ -793,7 +794,7 @@ npy_bytes(RtCx *cx, const RtArray *a, Buf *b)
 	return RT_OK;
 }
 
-/* What local header and directory have in common, from "version needed" on. */
+/* Writes the fields that local header and directory entry share, from "version needed" on. */
 static void
 put_common(Buf *b, uint32_t crc, int64_t size, int64_t nname, int64_t nextra)
 {
@@ -809,7 +810,7 @@ put_common(Buf *b, uint32_t crc, int64_t size, int64_t nname, int64_t nextra)
 	put(b, (uint64_t)nextra, 2);
 }
 
-/* Local header, with a zip64 field where sizes need it, padded so that the data is aligned. */
+/* Writes the local header, with a zip64 field if sizes need it, padded so that the data is aligned. */
 static void
 put_local(Buf *out, int64_t offset, const char *name, uint32_t crc, int64_t size)
 {

@@ -7,9 +7,10 @@
 
 #include <string.h>
 
-enum { MOST_TEXTS = 1 << 20 };        /* of a list: as many parts as args.c reads */
+enum { MOST_TEXTS = 1 << 20 };        /* most texts of a list, as in args.c */
 
-/* UTF-8 of n characters, but zeros at the end.  Null: raised, or, without an error, it is no text. */
+/* Converts n characters, without zeros at the end, to UTF-8.  Null: raised; or, without an error, they are not valid
+ * text. */
 static RtStr *
 from_utf32(RtCx *cx, const unsigned char *p, int64_t n, bool swap)
 {
@@ -41,7 +42,7 @@ from_utf32(RtCx *cx, const unsigned char *p, int64_t n, bool swap)
 	return s;
 }
 
-/* n texts of `chars` characters each. */
+/* Reads n texts of `chars` characters each. */
 static int
 read_texts(RtCx *cx, const char *key, bool swap, const unsigned char *p, int64_t chars, IValue *to, int64_t n)
 {
@@ -88,7 +89,7 @@ put(Buf *b, uint32_t c)
 	buf_add(b, u, 4);
 }
 
-/* UTF-8 to UTF-32; invalid UTF-8 becomes U+FFFD. */
+/* Converts UTF-8 to UTF-32.  Invalid bytes become U+FFFD. */
 static void
 put_text(Buf *b, const RtStr *s)
 {

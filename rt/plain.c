@@ -1,7 +1,7 @@
-/* rt/plain.c - main() of a program of plain C functions: arrays in, a call of the function for their sizes, arrays out
+/* rt/plain.c - main() of a program of plain C functions: reads arrays, calls the function for their sizes
  *
- * There is no other code: an input that none of the functions was built for is EXIT_MISS.  What the model keeps stays
- * from call to call.
+ * There is no generic code: an input that none of the functions was built for ends in EXIT_MISS.  The model's state is
+ * kept from call to call.
  */
 #include "host.h"
 #include "base.h"
@@ -26,7 +26,7 @@ static const char usage[] =
 	"  --version        which Kiln built this program\n"
 	"It takes the sizes that it was built for, and no others (kiln build --no-generic).\n";
 
-/* Says what is wrong with an option, in one line, and which one may be meant. */
+/* Prints an error about an option in one line, with the option that may be meant. */
 static int
 usage_error(const Plain *p, const char *what, const char *which)
 {
@@ -61,7 +61,7 @@ put_sizes(Buf *b, int dtype, int n, const int64_t *dims)
 	buf_puts(b, ")");
 }
 
-/* Returns the exit status; an error is raised in cx. */
+/* Checks an argument.  Returns the exit status; the error is raised in cx. */
 static int
 check_tensor(RtCx *cx, const PlainTensor *want, const RtArray *a)
 {
@@ -135,8 +135,8 @@ check(RtCx *cx, const PlainFunction *f, const RtArrays *in)
 	return status;
 }
 
-/* The first of the method's functions that takes this input.  Null, and a status: none does; the last one's reason is
- * raised. */
+/* The first of the method's functions that accepts this input.  Null: none does; *status and the raised error are those
+ * of the last function. */
 static const PlainFunction *
 function_for(Plain *p, const RtArrays *in, int *status)
 {
@@ -157,7 +157,7 @@ function_for(Plain *p, const RtArrays *in, int *status)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* The result's next part, of the tensors from *out on: a new reference; None: raised. */
+/* Builds the next part of the result from the tensors at *out.  A new reference.  None: raised. */
 static IValue
 next_part(RtCx *cx, const int **shape, RtTensor *const **out)
 {
@@ -210,7 +210,7 @@ write_result(RtCx *cx, const PlainFunction *f, RtTensor *const *out, const char 
 	return status;
 }
 
-/* A call with room for its results: (nin + nout) addresses, (nout) tensors. */
+/* Calls f with new tensors for its results.  at: room for (nin + nout) addresses.  out: (nout) the tensors. */
 static int
 call(RtCx *cx, const PlainFunction *f, const RtArrays *in, void **at, RtTensor **out)
 {
@@ -326,7 +326,7 @@ int
 rt_plain_main(const PlainProgram *program, int argc, char **argv)
 {
 	const char **files = calloc(2 * (size_t)argc + 2, sizeof *files);
-	static Plain p;                          /* what it has goes with the process: no thread is waited for */
+	static Plain p;                          /* freed by the exit, which waits for no thread */
 	char lacks[120];
 	int status;
 

@@ -1,9 +1,9 @@
 /*
- * What specialized code stands on: checks of arguments, boxes around planned tensors, launches of kernels, and the way
- * back into the generic code when a guard fails.
+ * Functions for specialized code: guards on arguments, tensor values over planned memory ("boxes"), launches of
+ * kernels, and bailouts to the generic code when a guard fails.
  *
- * A box over planned memory borrows it: it is for the arguments of one step.  What outlives the call (results, parts of
- * containers, registers at a bailout) is boxed by a copy or lies in memory of its own from the start.
+ * A box borrows planned memory and serves as an argument of one step.  Values that outlive the call (results, elements
+ * of containers, registers at a bailout) own a copy, or were computed in their own memory.
  */
 #include "program.h"
 
@@ -57,7 +57,7 @@ rt_parts(IValue v, int64_t *n)
 	return v.tag == RT_LIST ? v.u.list->v : v.tag == RT_TUPLE ? v.u.tuple->v : NULL;
 }
 
-/* How many tensors in v lie in this memory? */
+/* Number of tensors in v whose storage has this address */
 static int
 count_over(const void *data, IValue v)
 {
@@ -70,7 +70,7 @@ count_over(const void *data, IValue v)
 	return count;
 }
 
-/* Is each tensor in `written` the only one of the arguments in its memory? */
+/* Does each tensor in `written` share its memory with no other tensor of the arguments? */
 static bool
 is_alone(IValue written, const IValue *args, int narg)
 {
@@ -98,7 +98,8 @@ rt_none_overlap(const IValue *written, int n, const IValue *args, int narg)
 	return true;
 }
 
-/* One arena for each context: a specialization that calls another function's takes what lies behind its own. */
+/* Each context has one arena, which grows to the largest size asked for.  A function that a specialization calls gets
+ * its own arena (steps.c: call_code). */
 char *
 rt_arena(RtCx *cx, int64_t bytes)
 {
@@ -230,7 +231,7 @@ rt_list_of(RtCx *cx, const RtType *elem, const IValue *v, int n)
 
 	for (int i = 0; i < n; i++)
 		if (l)
-			l->v[l->n++] = v[i];             /* there is room for them */
+			l->v[l->n++] = v[i];             /* has capacity for n */
 		else
 			rt_release(v[i]);
 	return l ? rt_ref(RT_LIST, l) : rt_none();

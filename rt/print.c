@@ -18,8 +18,8 @@ enum { LINE = 80, DEEP = 200 };
 typedef struct Format {
 	char   form;
 	int    precision;
-	double scale;       /* of the matrix: elements are divided by it */
-	int    width;       /* of a column */
+	double scale;       /* common factor of the matrix, by which elements are divided */
+	int    width;       /* width of a column */
 } Format;
 
 static void
@@ -46,7 +46,7 @@ exponent(double x)
 	return x != 0 ? floor(log10(x)) + 1 : 1;
 }
 
-/* pow() is 6 KB of a program that has its C library inside. */
+/* Used instead of pow(), which adds 6 KB to a statically linked program. */
 static double
 power_of_ten(int n)
 {
@@ -56,7 +56,7 @@ power_of_ten(int n)
 	return strtod(text, NULL);
 }
 
-/* Sets form, scale and width for these elements. */
+/* Chooses form, scale and width for n elements. */
 static void
 choose(Format *f, const double *v, int64_t n)
 {
@@ -134,7 +134,7 @@ put_matrix(Buf *b, Format *f, const double *v, int64_t rows, int64_t cols, int i
 	}
 }
 
-/* Matrix after matrix, the first of the outer dims running fastest. */
+/* Prints all matrices; the index of the first outer dim runs fastest. */
 static void
 put_matrices(Buf *b, Format *f, const double *v, const RtTensor *t)
 {
@@ -157,7 +157,7 @@ put_matrices(Buf *b, Format *f, const double *v, const RtTensor *t)
 	}
 }
 
-/* q_scale and zero point of the element at this place, counted along dim `axis`. */
+/* The value of the integer q.  channel: its index along the quantization axis, if t is quantized per channel. */
 static double
 dequantized(const RtTensor *t, double q, int64_t channel)
 {
@@ -173,7 +173,7 @@ dequantized(const RtTensor *t, double q, int64_t channel)
 	return (double)(float)((q - zero) * (float)scale);
 }
 
-/* The elements in order, as double; null: no memory, which the caller reports. */
+/* The elements in C order, as doubles.  Null: out of memory, which the caller reports. */
 static double *
 elements(const RtTensor *t)
 {

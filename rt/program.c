@@ -1,10 +1,10 @@
 /*
- * The tables of an emitted program become values.
+ * Builds values from the tables of an emitted program, and calls its methods.
  *
- * Constants stand in the program as flat rows (RtConst): a container's row is followed by the rows of its parts, and
- * a row that is met again is named by its index, so that what was shared in the model is shared in the program.
- * Tensors lie over the linked weights and are never copied; the instance's image, if there is one, is built the same
- * way and copied deeply for every fresh instance, since methods write to it.
+ * Constants are flat rows (RtConst).  The rows of a container's parts follow its row.  A row RT_AGAIN refers to an
+ * earlier row by its index, so that values shared in the model are shared in the program.  Tensors are views of the
+ * weights and are not copied.  The image of the instance, if there is one, is built in the same way.  Each fresh
+ * instance is a deep copy of it, since methods write to it.
  */
 #include "program.h"
 
@@ -16,14 +16,15 @@
 typedef struct RtLoader {
 	RtCx *cx;
 	const RtProgram *program;
-	RtStorage **storage;     /* (nstorage), made on first use */
-	IValue *made;            /* (nconstant), by row, borrowed: what RT_AGAIN refers to */
+	RtStorage **storage;     /* (nstorage) made on first use */
+	IValue *made;            /* (nconstant) value of each row, for RT_AGAIN; borrowed */
 	int at;                  /* next row */
 } Loader;
 
 static int build(Loader *, IValue *out);
 
-/* The memory of weights that are there packed: the system gives it when it is filled, and not before. */
+/* The storage of weights.  Packed weights get memory that is filled at their first use; until then the system need not
+ * provide its pages. */
 static RtStorage *
 storage_of(Loader *l, const RtSpan *span)
 {
@@ -50,7 +51,7 @@ rt_packed_row(RtCx *cx, const RtTensor *t, int64_t row, void *to)
 	const RtSpan *span = t->storage->packed;
 	const int64_t width = t->dims[1], at = t->offset / (width ? width : 1) + row;
 
-	memset(to, 0, (size_t)(width * rt_dtypes[t->dtype].bytes));      /* what no part has */
+	memset(to, 0, (size_t)(width * rt_dtypes[t->dtype].bytes));      /* elements in no part are 0 */
 	for (int64_t i = 0; i < span->offset; i++) {
 		RtPacking p = span->packing[i];
 		const int64_t column = at - p.to / (width ? width : 1);
@@ -72,13 +73,13 @@ rt_unpack(RtCx *cx, RtStorage *s)
 
 	pthread_mutex_lock(&one);
 	if (s->kind == RT_PACKED) {
-		memset(s->data, 0, (size_t)s->packed->bytes);      /* what no part has */
+		memset(s->data, 0, (size_t)s->packed->bytes);      /* elements in no part are 0 */
 		for (int64_t i = 0; i < s->packed->offset; i++) {
 			const RtPacking *p = &s->packed->packing[i];
 
 			cx->program->unpack(cx->program->weights, p, 0, p->n, s->data);
 		}
-		s->kind = RT_HEAP;              /* readers that see this see the data */
+		s->kind = RT_HEAP;              /* an atomic store: readers that see it see the data */
 	}
 	pthread_mutex_unlock(&one);
 }
@@ -101,8 +102,8 @@ build_tensor(Loader *l, const RtConst *c, IValue *out)
 	return RT_OK;
 }
 
-/* A quantized tensor's row is followed by two with its parameters: scheme, axis and zero point; scale.  Where these are
- * tensors, two more have them. */
+/* Two rows with parameters follow a quantized tensor's row: scheme, axis and zero point; scale.  If it is quantized per
+ * channel, the rows of the tensors of scales and zero points follow. */
 static int
 build_quant(Loader *l, RtTensor *t)
 {
@@ -207,7 +208,7 @@ build_text(Loader *l, const RtConst *c, IValue *out)
 	return RT_OK;
 }
 
-/* An enum's row holds its type; a row with the name and one with the value follow. */
+/* An enum's row has its type.  A row with the name and one with the value follow. */
 static int
 build_enum(Loader *l, const RtConst *c, IValue *out)
 {
@@ -239,7 +240,7 @@ rt_build_any(Loader *l, const RtConst *c, int row, IValue *out)
 	}
 }
 
-/* The value of the next row, parts included. */
+/* Builds the value of the next row and of the rows of its parts. */
 static int
 build(Loader *l, IValue *out)
 {
@@ -296,9 +297,9 @@ rt_default(const RtCx *cx, const RtParam *p)
 	return p->value ? cx->value[p->value - 1] : p->deflt;
 }
 
-static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;       /* of program->shared */
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;       /* guards program->shared */
 
-/* One more context has the program; the first one makes what is made of the weights. */
+/* Counts a context that loads the program.  The first one computes the weights in `making`. */
 static int
 join_shared(RtCx *cx, const RtProgram *p)
 {
@@ -353,7 +354,7 @@ rt_program_load(RtCx *cx, const RtProgram *p)
 	return RT_OK;
 }
 
-/* RtProgram's fresh */
+/* RtProgram.fresh */
 int
 rt_instance_fresh(RtCx *cx)
 {

@@ -1,16 +1,15 @@
-/* rt/recycle.c - memory of values: blocks that are given back are kept for later requests of their size
+/* rt/recycle.c - memory of values: freed blocks are kept for later requests of the same size
  *
- * A call of a compiled model makes the same values every time: boxes, results, strings, lists.  Blocks that are given
- * back go on a list of their size, of the thread that gives them back, and are taken from there again; so after the
- * first call the system is not asked for memory.  Sizes are multiples of 16 up to 1 KB, then four steps to each
- * doubling.  A thread keeps no more than KEPT bytes.  Under sanitizers, and where KILN_NO_RECYCLE is in the environment
- * (for valgrind), nothing is kept and blocks have no more bytes than were asked for: each has to be seen to come and
- * go, and its end.
+ * A call of a compiled model makes the same values every time: tensors, strings, lists.  A freed block goes on the free
+ * list of its size and of the thread that frees it.  Later requests take blocks from these lists, so calls after the
+ * first one take no memory from the system.  Size classes are multiples of 16 up to 1 KB, then four to each doubling.
+ * A thread keeps at most KEPT bytes.  Under sanitizers, and if KILN_NO_RECYCLE is in the environment (for valgrind),
+ * nothing is kept and blocks have exactly the requested size, so that these tools see each block and its end.
  *
- * An instance of a library has lists of its own (rt_mem_switch): what its calls keep goes with it.
+ * An instance of a library has its own lists (rt_mem_switch), which are freed with it.
  *
- * The two words before a block say how many bytes it has and which list it belongs to; with assertions, the second of
- * one that was given back is less than 0.
+ * The two words before a block are its size in bytes and the index of its list.  With assertions, the second word of a
+ * freed block is negative.
  */
 #include "base.h"
 #include "rt.h"
@@ -37,25 +36,25 @@ enum { SMALL = 1024, NSMALL = SMALL / 16, DOUBLINGS = 40, NSIZE = NSMALL + 4 * D
 
 typedef struct Kept { struct Kept *next; } Kept;
 typedef struct RtMem {
-	Kept   *first[2][NSIZE];         /* aligned to 16, to 64 */
-	int64_t bytes, most;             /* that are kept; 0: none may be */
+	Kept   *first[2][NSIZE];         /* free lists: aligned to 16, to 64 */
+	int64_t bytes, most;             /* bytes kept; most bytes kept */
 	char   *block;                   /* rt_thread_scratch */
-	void   *spare[SPARES];           /* of an instance: for texts when there is no memory */
-	bool  (*cut)(struct RtMem *, Buf *);     /* spends them; null: a program's, which has none */
-	bool    lost;                    /* a text was cut, or came to a spare block */
-	bool    full;                    /* no spare block is missing */
+	void   *spare[SPARES];           /* of an instance: for texts when memory is out */
+	bool  (*cut)(struct RtMem *, Buf *);     /* hands out spare blocks; null: not an instance's */
+	bool    lost;                    /* whether a text was cut or got a spare block */
+	bool    full;                    /* whether all spare blocks are there */
 } Lists;
 
 void (*rt_mem_none)(void);
 
-/* Blocks of size class i have this many bytes. */
+/* Number of bytes of a block of size class i */
 static int64_t
 class_bytes(int i)
 {
 	return i < NSMALL ? 16 * (i + 1) : (int64_t)(5 + (i - NSMALL) % 4) << (8 + (i - NSMALL) / 4);
 }
 
-/* The smallest size class of at least so many bytes; NSIZE: it is larger than all classes. */
+/* The smallest size class of at least `bytes`.  NSIZE: no class is large enough. */
 static int
 class_of(int64_t bytes)
 {
@@ -262,7 +261,7 @@ rt_mem_more(void *old, int64_t bytes)
 	return p;
 }
 
-/* Makes a use after the block was given back visible: no reference count looks like this. */
+/* Overwrites a freed block, so that a use after free is noticed: no reference count has these bytes. */
 static void
 spoil(void *p, int64_t id)
 {
@@ -309,7 +308,7 @@ rt_mem_cut(Buf *b)
 	return l && l->cut && l->cut(l, b);
 }
 
-/* A text that has no block yet gets a spare one; others stay as they are. */
+/* Gives a spare block to a text that has no block yet.  Other texts are not changed. */
 static bool
 cut(Lists *l, Buf *b)
 {

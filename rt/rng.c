@@ -1,8 +1,8 @@
 /* rt/rng.c - the CPU generator of ATen: mt19937 and a cached normal
  *
- * Matsumoto and Nishimura, "Mersenne Twister", 1998, seeded by the low 32 bits.  The order in which operators draw from
- * it is part of their meaning: reference 7.13.  Forked calls draw from the one generator, as in PyTorch: with threads
- * the order is not defined, but no number is drawn twice.
+ * Matsumoto and Nishimura, "Mersenne Twister", 1998, seeded by the low 32 bits.  Operators draw numbers in the order in
+ * which PyTorch's CPU kernels do, so that the same seed gives the same results.  Forked calls draw from the same
+ * generator, as in PyTorch: with threads the order is not defined, but no number is drawn twice.
  */
 #include "rt.h"
 #include "base.h"
@@ -52,7 +52,7 @@ refill(RtGenerator *g)
 
 RT_SMALL
 
-/* While forked calls may draw, too. */
+/* Locks the generator if forked calls may draw from it, too. */
 static void
 lock(RtGenerator *g)
 {

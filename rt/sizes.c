@@ -1,13 +1,12 @@
 /*
- * Dynamic sizes: what the symbols of a dynamic specialization make of every tensor in it.
+ * Dynamic sizes: computes the sizes and the arena layout of a dynamic specialization from its symbols.
  *
- * Its kernels were written for tensors some of whose sizes are numbers s[0], s[1] ..., and everything in it rests on
- * what was seen when it was compiled on several samples of the symbols: which sizes are constant, which are products of
- * others, what lies in what memory.  For symbols that are new here, the model's own operators are run once on tensors
- * without data (cx->meta), in the order in which the compiler ran them.  Every number that this shows is compared with
- * what it has to be; one that is no product of others defines the next s.  Then the buffers get their places in the
- * arena, largest first, as the compiler places them.  What was found, that it does not fit too, is kept by the symbols'
- * values.
+ * The kernels of the specialization have sizes s[0], s[1] ... as arguments.  They rely on facts that held for all
+ * samples of the symbols when it was compiled: which sizes are constant, which are products of others, which tensors
+ * share memory.  For new values of the symbols, the model's operators run once on tensors without data (cx->meta), in
+ * the order in which the compiler ran them.  Each number that they compute is compared with its expected value.  One
+ * that is not a product of others defines the next s.  Then each buffer gets an offset in the arena, largest first, as
+ * in the compiler.  The outcome, also that the specialization does not fit, is cached by the symbols' values.
  */
 #include "base.h"
 #include "program.h"
@@ -35,7 +34,7 @@ form_of(const RtTensor *t)
 	return memcmp(strides, t->strides, (size_t)t->ndim * sizeof *strides) ? FORM_OTHER : FORM_CHANNELS_LAST;
 }
 
-/* The newest tensor of the storage's bucket, + 1. */
+/* Pointer to 1 + the last tensor in the storage's bucket */
 static int *
 bucket_of(RtSeen *s, const RtStorage *storage)
 {
@@ -51,7 +50,7 @@ chain(RtSeen *s, int i)
 	*newest = i + 1;
 }
 
-/* Room for twice as many; false: there is no memory for it. */
+/* Doubles the capacity.  False: out of memory. */
 static bool
 seen_grow(RtSeen *s)
 {
@@ -69,7 +68,7 @@ seen_grow(RtSeen *s)
 	return true;
 }
 
-/* How many tensors ago this storage was seen; 0: it is new; -1: no memory. */
+/* The distance in tensors to the last one with this storage.  0: the storage is new.  -1: out of memory. */
 static int
 storage_age(RtSeen *s, RtStorage *storage)
 {
@@ -147,15 +146,15 @@ rt_seen_free(RtSeen *s)
 /* ---- numbers against what they have to be ------------------------------------------------------------------------ */
 
 typedef struct Check {
-	RtSeen seen;             /* first: put() is given its address */
+	RtSeen seen;             /* must be first: put() gets its address */
 	const RtSizes *of;
-	int64_t *s;              /* natom; -1: not yet seen */
-	int at;                  /* numbers so far */
+	int64_t *s;              /* (natom) -1: not seen yet */
+	int at;                  /* number of numbers seen so far */
 	bool fits;
-	uint32_t line;           /* where it stopped to fit */
+	uint32_t line;           /* line of the first number that differs */
 } Check;
 
-/* The value of an expression; false when it has no value. */
+/* Computes an expression.  False: overflow, or an s is not known. */
 static bool
 value_of(const RtSizeExpr *e, const int64_t *s, int64_t *out)
 {
@@ -196,7 +195,7 @@ check_number(RtSeen *seen, int64_t number, RtSeenKind kind)
 	}
 }
 
-/* The interpreter has come to a value that was seen when compiling. */
+/* Called for each RT_DO_PROFILE: compares the value with the numbers of the samples. */
 static void
 probe(RtCx *cx, const RtCode *code, int pc, int index, IValue v)
 {
@@ -212,7 +211,7 @@ probe(RtCx *cx, const RtCode *code, int pc, int index, IValue v)
 		c->line = code->insn[pc].line;
 }
 
-/* A tensor like v without data; containers with such tensors. */
+/* A tensor like v without data, or a container of such tensors. */
 IValue
 rt_without_data(RtCx *cx, IValue v)
 {
@@ -251,7 +250,8 @@ say_misfit(RtCx *cx, const Check *c)
 	fprintf(stderr, "\n");
 }
 
-/* Runs the operators on tensors without data; false: something is not as it was when compiling. */
+/* Runs the operators on tensors without data.  False: a number differs from its expected value, or an operator
+ * failed. */
 static bool
 run_shapes(RtCx *cx, Check *c, const IValue *reg)
 {
@@ -301,8 +301,8 @@ count_all(const RtSizes *of, int64_t *s)
 	return true;
 }
 
-/* Does everything hold that all samples had in common?  Where two numbers that are equal on the samples are not, a
- * kernel may have the one in place of the other. */
+/* Do the relations hold that held for all samples?  If two numbers are equal in all samples, a kernel may use either
+ * one in place of the other. */
 static bool
 ties_hold(const RtCx *cx, const RtSizes *of, const int64_t *s)
 {
@@ -336,7 +336,7 @@ by_size(const void *a, const void *b)
 	return x->first != y->first ? x->first - y->first : x->index - y->index;
 }
 
-/* The lowest place at which p meets none of the n before it that are alive with it; < 0: there is none. */
+/* The lowest offset at which p overlaps none of the first n buffers whose live ranges intersect p's.  < 0: overflow. */
 static int64_t
 lowest_place(const Placed *all, int n, const Placed *p)
 {
@@ -373,7 +373,7 @@ lie_apart(const Placed *all, int n, int64_t end)
 	return true;
 }
 
-/* place[i] of every buffer, place[nbuffer] the arena's bytes. */
+/* Sets place[i] to the offset of each buffer, and place[nbuffer] to the arena's size in bytes. */
 static bool
 place_buffers(const RtSizes *of, const int64_t *s, int64_t *place)
 {
@@ -401,10 +401,10 @@ place_buffers(const RtSizes *of, const int64_t *s, int64_t *place)
 /* ---- layouts found so far -------------------------------------------------------------------------------------- */
 
 struct RtKnownSizes {
-	RtKnownSizes *next;      /* used longer ago */
+	RtKnownSizes *next;      /* next one in the cache, used less recently */
 	const RtSizes *of;
 	bool    fits;
-	int64_t s[];             /* the symbols; then natom values, of which they are the first; counts; places */
+	int64_t s[];             /* natom values, of which the symbols are the first; counts; offsets */
 };
 
 static RtKnownSizes *

@@ -1,4 +1,4 @@
-/* rt/stack.c - the end of the stack that calls are on: the interpreter's calls raise before their frames reach it
+/* rt/stack.c - finds the lowest address of the stack, so that the interpreter raises before its calls overflow it
  *
  * Single-threaded programs, and those that libtcc compiled, do not use this: RT_DEPTH alone bounds their calls.
  */
@@ -33,7 +33,7 @@ rt_stack_note(RtCx *cx)
 enum {
 	STACK_SPARE = 64 << 10,  /* bytes kept for kernels and the C library */
 	GIVEN = 128 << 10,       /* Linux maps this much below the arguments */
-	FRAMES = 16 << 10,       /* more than the frame of the caller here */
+	FRAMES = 16 << 10,       /* more than the frame of any caller in this file */
 	LEAST = 256 << 10,       /* Linux's most for arguments where the limit is small, and GIVEN */
 	MOST = 128 << 20,        /* Linux maps nothing else this near below the top of the first thread's stack */
 	ELSEWHERE = 64 << 10,    /* bytes for calls on a stack whose end is not known */

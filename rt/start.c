@@ -1,4 +1,4 @@
-/* rt/start.c - main() of a compiled model: options, inputs, runs, output
+/* rt/start.c - main() of a compiled model: options, inputs, calls, results
  */
 #include "host.h"
 #include "base.h"
@@ -13,9 +13,9 @@
 enum { RUNS = 200, WARM = 3, BENCH_NS = 2000000000 };
 
 typedef struct Options {
-	const char **in, **out;      /* room for all arguments */
+	const char **in, **out;      /* (nin, nout) with room for all arguments */
 	const char *json, *trace, *method, *device, *threads, *seed, *bench, *extra;
-	RtTrain train;               /* what programs with gradients have besides */
+	RtTrain train;               /* options of programs with gradients */
 	int   nin, nout;
 	bool  list_extra, want_bench, warm, info, guards, strict, selfcheck, help, version;
 } Options;
@@ -25,7 +25,7 @@ typedef struct Program {
 	RtProgram own;               /* the tables, with the weights where they are */
 	RtEntry entry;
 	const RtMethod *method;
-	const char *name;            /* as it was called */
+	const char *name;            /* argv[0] */
 	Options o;
 } Program;
 
@@ -71,7 +71,7 @@ static const RtOption file_options[] = {
 #undef TEXT
 #undef FLAG
 
-/* Of the first method that has them; null: no method has. */
+/* The gradients of the first method that has any.  Null: no method has. */
 static const RtGradients *
 gradients_of(const Program *p)
 {
@@ -89,7 +89,7 @@ put_usage(const Program *p)
 	printf("usage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s%s", p->name, usage, g ? g->usage : "");
 }
 
-/* One line. */
+/* Prints an error about options in one line. */
 static int RT_PRINTF(2, 3)
 usage_error(const Program *p, const char *fmt, ...)
 {
@@ -103,7 +103,7 @@ usage_error(const Program *p, const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
-/* Files, options of every program, options of programs with gradients: the last are null in others. */
+/* Options for files; options of every program; options of programs with gradients, null in other programs */
 typedef struct Tables { const RtOption *at[3]; } Tables;
 
 static Tables
@@ -114,7 +114,7 @@ tables_of(const Program *p)
 	return (Tables){ { file_options, options, g ? g->options : NULL } };
 }
 
-/* Is the text option o, alone or with its value behind '='? */
+/* Is the text the option o, alone or as o=VALUE? */
 static bool
 is_option(const RtOption *o, const char *text)
 {
@@ -124,7 +124,7 @@ is_option(const RtOption *o, const char *text)
 	       (!text[n] || o->as == RT_OPTION_REST || (text[n] == '=' && o->as == RT_OPTION_TEXT));
 }
 
-/* The option that the text is; *table: the index of its table.  Null: it is none. */
+/* The option with this text.  *table: the index of its table.  Null: there is none. */
 static const RtOption *
 find_option(const Tables *t, const char *text, int *table)
 {
@@ -135,7 +135,7 @@ find_option(const Tables *t, const char *text, int *table)
 	return NULL;
 }
 
-/* Says that there is no such option, and which one may be meant. */
+/* Prints that there is no such option, and the option that may be meant. */
 static int
 unknown_option(const Program *p, const Tables *t, const char *text)
 {
@@ -151,7 +151,8 @@ unknown_option(const Program *p, const Tables *t, const char *text)
 		usage_error(p, "unknown option %s", text);
 }
 
-/* The value of option o in argv[*i], or behind it; another option is none.  Null: it is missing, and this was said. */
+/* The value of option o, in argv[*i] or in the next argument, unless that is an option.  Null: it is missing; the error
+ * was printed. */
 static const char *
 value_of(const Program *p, const Tables *t, const RtOption *o, char **argv, int *i)
 {
@@ -206,8 +207,8 @@ read_options(Program *p, char **argv)
 	return status;
 }
 
-/* An output that is also read would be lost as an input, for a later call, too, and one that is written twice the first
- * time.  There is room behind the inputs and the outputs. */
+/* Refuses an output that is also read, as it would be lost for later calls, and an output that is written twice.  The
+ * arrays of inputs and outputs have room for the files that are added here. */
 static int
 refuse_overwrite(Program *p)
 {
@@ -237,7 +238,7 @@ number(const char *s, int64_t *out)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* The error of the context, as PyTorch shows it; the exit status. */
+/* Prints the context's error in PyTorch's form.  Returns the exit status. */
 static int
 failed(const Program *p, const char *file)
 {
@@ -361,7 +362,7 @@ not_written(Program *p)
 	return failed(p, 0);
 }
 
-/* The most memory that this process has had; 0: the system does not say. */
+/* Peak memory of this process in bytes.  0: unknown. */
 static int64_t
 peak_memory(void)
 {
@@ -411,7 +412,7 @@ report_times(Program *p, int64_t *t, int n)
 	return rt_whole_end(&w, true) ? not_written(p) : EXIT_OK;
 }
 
-/* Without a number of runs: until two seconds are over, at least five. */
+/* Times calls.  Without a number of runs: at least five, until two seconds are over. */
 static int
 bench(Program *p)
 {
@@ -445,12 +446,12 @@ bench(Program *p)
 
 /* ---- --selfcheck ------------------------------------------------------------------------------------------------- */
 
-/* What one code did with an input. */
+/* Effects of running a code on an input */
 typedef struct Outcome {
-	Call   call;                 /* its result, and its arguments as the call left them */
-	IValue state;                /* the instance, likewise */
+	Call   call;                 /* its result, and its arguments after the call */
+	IValue state;                /* the instance after the call */
 	int    status;
-	char  *type, *message;       /* when it raised; type null: RuntimeError */
+	char  *type, *message;       /* exception, if it raised; type null: RuntimeError */
 	char  *printed;
 } Outcome;
 
@@ -481,7 +482,7 @@ run_kept(Program *p, const RtCode *code, Outcome *o)
 	p->cx.print = keep_print;
 	m.code = code;
 	if (code != p->method->code)
-		m.generic = NULL;        /* generic code is what this run is for */
+		m.generic = NULL;        /* no report of generic code: it is asked for */
 	o->call.of.method = &m;
 	o->status = rt_invocation_run(&p->cx, &o->call.of);
 	o->call.of.method = p->method;
@@ -489,8 +490,8 @@ run_kept(Program *p, const RtCode *code, Outcome *o)
 	return fclose(p->cx.print_arg) ? rt_raise(&p->cx, "out of memory") : RT_OK;
 }
 
-/* Runs a code on the input, read anew, in a program loaded anew and with the same random numbers.  A raise is an
- * outcome; other errors (wrong input, --strict, what Kiln lacks) become the exit status. */
+/* Runs a code on the input, which is read again, with fresh constants and state and the same random numbers.  A raise
+ * is an outcome.  Other errors (wrong input, --strict, lacking operators) become the exit status. */
 static int
 outcome_of(Program *p, const RtCode *code, const char *in, Outcome *o)
 {
@@ -549,7 +550,7 @@ same_outcome(Program *p, const Outcome *got, const Outcome *want, Buf *why)
 	return rt_close(&p->cx, "self", got->state, want->state, why);
 }
 
-/* Compares what the specialized code did with what another one does. */
+/* Compares the outcome of specialized code with that of another code. */
 static int
 check_against(Program *p, const Outcome *got, const RtCode *code, const char *in, const char *what)
 {
@@ -594,11 +595,11 @@ typedef Elf64_Phdr Segment;
 typedef Elf32_Phdr Segment;
 #endif
 
-/* Where code begins, in what C libraries bring, and ends, by the linker; tcc has none. */
+/* Symbols at the beginning and the end of code: C libraries define _init, the linker etext.  tcc defines neither. */
 extern const char _init[] __attribute__((weak)), etext[] __attribute__((weak));
 
-/* Of the program that is running: what is mapped to be executed, from where code begins to where it ends: before it are
- * tables for the loader, behind it constants, and weights.  tcc has constants within. */
+/* Bytes of code of the running program: its executable segments from _init to etext.  The loader's tables before that
+ * and the constants and weights behind it do not count.  With tcc, constants do. */
 static int64_t
 code_bytes(const RtProgram *program)
 {
@@ -702,7 +703,7 @@ train(Program *p)
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
 
-/* Of the i-th input: the i-th name, or the last one. */
+/* Chooses the method for input i: name i of --method, or the last name. */
 static int
 choose_method(Program *p, int i)
 {
@@ -719,7 +720,7 @@ choose_method(Program *p, int i)
 	return p->method ? RT_OK : rt_raise(&p->cx, "there is no method '%.*s': --info lists them", (int)n, want);
 }
 
-/* Is some result or report written to standard output?  What the model prints is kept out of it. */
+/* Is any result or report written to standard output?  Then the model's prints go elsewhere. */
 static bool
 writes_to_stdout(const Options *o)
 {
@@ -830,7 +831,7 @@ rt_main(const RtProgram *program, int argc, char **argv)
 	files = heap_grow(0, 2 * (int64_t)sizeof *files * (argc + 4));
 	p.o.in = files;
 	p.o.out = files + argc + 4;
-	signal(SIGXFSZ, SIG_IGN);                /* a file too large is an error of the write */
+	signal(SIGXFSZ, SIG_IGN);                /* a file that is too large is an error of write() */
 	if (p.own.watch)
 		p.own.watch();
 	status = run(&p, argv);

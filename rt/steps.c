@@ -11,7 +11,7 @@ RT_FAST
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
-/* The value of an operand that has a place of its own, borrowed. */
+/* The value of an operand that is a slot, a register or a constant; borrowed. */
 static IValue
 peek(const RtFrame *f, uint32_t operand)
 {
@@ -44,7 +44,7 @@ make_box(const RtFrame *f, const RtBox *b)
 	}
 }
 
-/* A list of the next n operands. */
+/* Makes a list of the next n operands. */
 static IValue
 make_list(const RtFrame *f, const uint32_t **next, int n)
 {
@@ -54,7 +54,7 @@ make_list(const RtFrame *f, const uint32_t **next, int n)
 		const IValue v = rt_step_operand(f, next);
 
 		if (l)
-			l->v[l->n++] = v;                /* there is room for them */
+			l->v[l->n++] = v;                /* has capacity for n */
 		else
 			rt_release(v);
 	}
@@ -95,8 +95,8 @@ is_planned(const RtCx *cx, const RtStorage *s)
 	return s && s->kind == RT_BORROWED && arena && s->data >= arena && s->data < arena + cx->arena_bytes;
 }
 
-/* A result that unexpectedly is in planned memory gets a copy of its own; all that share the box's storage get it,
- * too. */
+/* If a result shares planned memory, gives its storage a copy of the memory.  All tensors of that storage see the
+ * copy. */
 static int
 own_memory(RtCx *cx, IValue v)
 {
@@ -118,7 +118,7 @@ own_memory(RtCx *cx, IValue v)
 	return RT_OK;
 }
 
-/* Is it one of the inputs, as the result of append is?  Its elements are checked where it is made. */
+/* Is the result a list that is one of the inputs, as of append?  Its elements were checked when it was made. */
 static bool
 is_given(IValue v, const IValue *in, int nin)
 {
@@ -155,7 +155,7 @@ kernel_of(const RtFrame *f, const RtStep *s)
 			     s->by.kernel;
 }
 
-/* Calls a row's kernel; the results share no planned memory. */
+/* Calls the step's kernel and makes sure that results share no planned memory. */
 static int
 call_kernel(const RtFrame *f, const RtStep *s, const RtCall *call, IValue *in, IValue *got)
 {
@@ -178,7 +178,7 @@ rt_step_row(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 	return call_kernel(f, s, &(RtCall){ kernel_of(f, s), s->use, s->nin, s->nout }, in, got);
 }
 
-/* Runs a code.  It may have a plan, which must not use this call's arena. */
+/* Calls a code with an empty arena of its own: its specialization must not use this call's arena. */
 static int
 call_code(RtCx *cx, const RtCode *callee, const IValue *in, IValue *got)
 {
@@ -201,7 +201,7 @@ rt_step_call(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 	return call_code(f->cx, s->with.what.code, in, got);
 }
 
-/* The body runs on those inputs that it has, then the row's kernel stores what it gave. */
+/* Runs the body on its arguments among the inputs.  Then the operator's kernel stores the body's results. */
 int
 rt_step_store(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 {
@@ -220,7 +220,7 @@ rt_step_store(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 	return status;
 }
 
-/* A method that the object's class decides. */
+/* Calls a method that is looked up in the object's class. */
 int
 rt_step_method(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 {
@@ -229,7 +229,7 @@ rt_step_method(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 	return callee ? call_code(f->cx, callee, in, got) : RT_ERROR;
 }
 
-/* An instruction of the interpreter. */
+/* Runs an instruction of the interpreter. */
 int
 rt_step_body(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 {
@@ -254,7 +254,7 @@ rt_step_tuple(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 
 /* ---- running them ------------------------------------------------------------------------------------------------ */
 
-/* Adds the place to the error's trace; returns the status. */
+/* Adds the line to the error's trace and returns the status. */
 static int
 failed(RtCx *cx, const RtCode *code, uint32_t line)
 {
@@ -262,7 +262,7 @@ failed(RtCx *cx, const RtCode *code, uint32_t line)
 	return cx->status ? cx->status : RT_ERROR;
 }
 
-/* Most operands are slots. */
+/* The value of the next operand, a new reference.  Most operands are slots. */
 static inline IValue
 operand(const RtFrame *f, const uint32_t **next)
 {
@@ -285,7 +285,7 @@ run_step(const RtFrame *f, const RtStep *s)
 		f->given[i] = operand(f, &at);
 	for (int i = 0; i < s->nout; i++)
 		f->got[i] = (IValue){ 0 };
-	/* A box that could not be made has raised its error already. */
+	/* If an operand could not be made, its error is raised already. */
 	status = cx->status ? cx->status : s->run(f, s, f->given, f->got);
 	rt_values_drop(f->given, s->nin);
 	if (status)

@@ -1,7 +1,7 @@
 /* rt/table.c - string -> pointer, in the order of insertion; address -> number
  *
- * Entries stand in an array in the order they came; an open-addressed table of indices into it finds them.  Removing
- * leaves an entry without key (its slot stays taken, so that chains stay whole); growing drops such entries.
+ * Entries are in an array, in order of insertion; an open-addressed table has their indices.  A removed entry loses its
+ * key but keeps its slot, so that probes pass it.  Growing drops such entries.
  * Invariant: nslot is a power of two and more than half of the slots are free.
  */
 #include "base.h"
@@ -43,16 +43,16 @@ hash_mix(uint64_t h, uint64_t x)
 uint32_t
 hash_address(const void *p)
 {
-	return (uint32_t)((uint64_t)(uintptr_t)p * 0x9e3779b97f4a7c15u >> 33);   /* its low bits are the alignment's */
+	return (uint32_t)((uint64_t)(uintptr_t)p * 0x9e3779b97f4a7c15u >> 33);   /* the low bits are 0 by alignment */
 }
 
 static uint32_t
 hash_key(const char *key)
 {
-	return (uint32_t)hash_bytes(key, (int64_t)strlen(key)); /* which has folded its upper half into the lower one */
+	return (uint32_t)hash_bytes(key, (int64_t)strlen(key)); /* hash_bytes folds its upper half into the lower */
 }
 
-/* The slot that holds the key, or the free one where it would go. */
+/* The slot of the key, or the free slot for it. */
 static int
 find(const Map *m, const char *key, uint32_t hash)
 {

@@ -16,9 +16,9 @@ typedef struct Task Task;
 struct Task {
 	RtCx     cx;
 	const RtCode *code;
-	RtFuture *future;        /* a reference */
-	Task    *prev, *next;    /* in the queue */
-	bool     closed;         /* it is given no future */
+	RtFuture *future;        /* owns a reference */
+	Task    *prev, *next;    /* neighbours in the queue */
+	bool     closed;         /* no argument contains a future */
 	int      n;
 	IValue   arg[];
 };
@@ -27,12 +27,12 @@ struct RtFuture {
 	RtHead  h;
 	int     state;           /* a State; changed under the pool's lock */
 	IValue  value;
-	int     status;          /* of the call; its error: */
+	int     status;          /* status of the call, and its error: */
 	char   *message, *cls;
 	RtVisit *visit;
 	int     nvisit;
-	Task   *task;            /* while queued */
-	/* of an awaitable: what is called; the value is a tuple of its arguments until that is done */
+	Task   *task;            /* the queued task, or null */
+	/* of an awaitable: the code that it calls; value is a tuple of the arguments until the call is done */
 	const RtCode *code;
 #ifndef RT_SINGLE
 	pthread_t runner;        /* of an awaitable: the thread that calls it */
@@ -116,7 +116,7 @@ task_call(Task *t, IValue *out)
 	return status;
 }
 
-/* Runs the call and stores its value or error in the future, but not its state.  depth: of the thread's calls. */
+/* Runs the call and stores its value or error in the future, but not the state.  depth: that of the thread's calls. */
 static void
 task_run(Task *t, int depth)
 {
@@ -137,7 +137,7 @@ task_run(Task *t, int depth)
 	t->cx.visit = 0;
 }
 
-/* The value of a finished future, or its error. */
+/* Returns the value of a finished future, or raises its error. */
 static int
 collect(RtCx *cx, RtFuture *f, IValue *out)
 {
@@ -154,7 +154,7 @@ collect(RtCx *cx, RtFuture *f, IValue *out)
 	return f->status;
 }
 
-/* A model may have cast the future of another value. */
+/* The type is checked, since a model may cast futures. */
 int
 rt_wait_for(RtCx *cx, IValue f, const RtType *t, IValue *out)
 {
@@ -168,7 +168,7 @@ rt_wait_for(RtCx *cx, IValue f, const RtType *t, IValue *out)
 	return status;
 }
 
-/* No worker: the call is made now, and its effects on the limits stay. */
+/* Calls at once, without a worker.  The call's steps count towards the caller's step limit. */
 static int
 fork_now(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 {
@@ -212,7 +212,7 @@ rt_awaited(RtCx *cx, IValue v, IValue *out)
 	return f ? RT_OK : rt_raise(cx, "out of memory");
 }
 
-/* f->state is RUNNING.  A call that failed is made again by the next thread that waits. */
+/* Makes the awaitable's call; f->state is RUNNING.  After a failure, the next thread that waits calls again. */
 static int
 call_awaitable(RtCx *cx, RtFuture *f)
 {
@@ -234,7 +234,7 @@ waits_for_itself(RtCx *cx)
 	return rt_raise(cx, "an awaitable waits for itself");
 }
 
-/* With no other thread about. */
+/* Waits when there are no other threads. */
 static int
 wait_alone(RtCx *cx, RtFuture *f, IValue *out)
 {
@@ -276,9 +276,9 @@ rt_drain(RtCx *cx)
 
 #else
 
-enum { SHALLOW = RT_DEPTH / 4 };     /* calls below which a waiting thread takes up other tasks */
+enum { SHALLOW = RT_DEPTH / 4 };     /* depth up to which a waiting thread runs other tasks */
 
-/* Looks at RT_LIMIT_LOOKED_AT values of a call's arguments; a call with more counts as one that is given a future. */
+/* May a value of this type contain a future? */
 static bool
 type_has_future(const RtType *t)
 {
@@ -301,7 +301,8 @@ any_has_future(const IValue *v, int64_t n, int *left)
 	return false;
 }
 
-/* Containers are asked for their type first: they may grow. */
+/* May v contain a future?  A list or dict is judged by its type, as it may grow.  *left: number of values that may
+ * still be visited.  If there are more, the answer is yes. */
 static bool
 has_future(IValue v, int *left)
 {
@@ -327,7 +328,7 @@ has_future(IValue v, int *left)
 	}
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static void
 unqueue(struct RtPool *p, Task *t)
 {
@@ -340,7 +341,7 @@ unqueue(struct RtPool *p, Task *t)
 	t->future->task = 0;
 }
 
-/* Runs a task that has been taken from the queue; called and left without the lock. */
+/* Runs a task that was taken from the queue.  The caller does not hold the lock. */
 static void
 finish(struct RtPool *p, Task *t, int depth)
 {
@@ -368,7 +369,8 @@ run_task(struct RtPool *p)
 	return t != 0;
 }
 
-/* The task to take up while waiting for f (null: for any, with nothing on the stack), or null.  Under the lock. */
+/* Chooses a task to run while waiting for f.  f null: any task, as nothing is on the stack.  Null: none.  Call this
+ * under the lock. */
 static Task *
 choose(struct RtPool *p, RtFuture *f, int depth)
 {
@@ -383,7 +385,7 @@ choose(struct RtPool *p, RtFuture *f, int depth)
 	return depth < SHALLOW ? t : 0;
 }
 
-/* Finishes the tasks that nothing waited for: every fork runs, and none after the end of a call. */
+/* Finishes the tasks that nothing waited for, so that every fork runs before its outermost call ends. */
 static void
 drain(struct RtPool *p)
 {
@@ -435,7 +437,7 @@ rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	return RT_OK;
 }
 
-/* An awaitable's call, while others may want its result.  Called and left under the lock. */
+/* Makes an awaitable's call while other threads may wait for its result.  The caller holds the lock. */
 static int
 call_beside(RtCx *cx, struct RtPool *p, RtFuture *f)
 {

@@ -43,7 +43,7 @@ storage_new(RtCx *cx, int kind, char *data, int64_t bytes)
 	return s;
 }
 
-/* Counts a storage's heap bytes, once it has them. */
+/* Adds a storage's heap bytes to the context's account. */
 static void
 storage_count(RtCx *cx, RtStorage *s)
 {
@@ -119,7 +119,7 @@ rt_storage_take(RtStorage *s)
 	return data;
 }
 
-/* Gives the storage heap memory of its own of `bytes`, holding what it held.  Without data it loses what it held. */
+/* Moves the storage's content to new heap memory of `bytes`.  Without data, or with cx->meta, it drops the content. */
 static int
 storage_move(RtCx *cx, RtStorage *s, int64_t bytes)
 {
@@ -214,8 +214,8 @@ rt_is_channels_last(const RtTensor *t)
 	return true;
 }
 
-/* Order of dims by stride, innermost first, as TensorIterator sorts them: an insertion sort with a comparison that
- * may be undecided (0).  The operands' strides stand in one row of ndim each; 0 in a broadcast dim. */
+/* Compares two dims by stride for an order with the innermost first, as TensorIterator does.  0: undecided.  strides: a
+ * row of ndim strides for each operand, 0 in a broadcast dim. */
 static int
 compare_dims(int i, int j, int ndim, const int64_t *dims, int n, const int64_t *strides)
 {
@@ -311,7 +311,7 @@ same_dims(const RtTensor *t, int ndim, const int64_t *dims)
 	return t->ndim == ndim && (!ndim || !memcmp(t->dims, dims, sizeof *dims * (size_t)ndim));
 }
 
-/* Operands that all have the result's shape: contiguous, channels last, or strides that all share. */
+/* If all operands have the result's shape: contiguous, channels last, or the strides that all share. */
 static bool
 common_strides(int ndim, const int64_t *dims, int n, RtTensor *const *t, int64_t *strides)
 {
@@ -337,7 +337,7 @@ common_strides(int ndim, const int64_t *dims, int n, RtTensor *const *t, int64_t
 void
 rt_result_strides(int ndim, const int64_t *dims, int n, RtTensor *const *operands, int64_t *strides)
 {
-	enum { ROOM = 8 };                                /* operands that count: no operator has more of one rank */
+	enum { ROOM = 8 };                                /* most operands that count: no operator has more */
 	int64_t all[ROOM * RT_MAX_RANK], step = 1;
 	int perm[RT_MAX_RANK], from, used = n < ROOM ? n : ROOM;
 	bool sorted = true;
@@ -408,21 +408,21 @@ rt_may_overlap(const RtTensor *a, const RtTensor *b)
 
 typedef enum Lap { LAP_NONE, LAP_PARTLY, LAP_SAME, LAP_UNKNOWN } Lap;
 
-/* The bytes of a dense tensor: addresses, or without data places in its storage. */
+/* The address of a tensor's first byte.  Without data: the offset in its storage. */
 static uintptr_t
 first_byte(const RtTensor *t)
 {
 	return t->storage->kind == RT_META ? (uintptr_t)(t->offset * rt_dtypes[t->dtype].bytes) : (uintptr_t)rt_data(t);
 }
 
-/* Storages of equal bytes lie at one place until one of them is written to. */
+/* Do two constants only share memory because their bytes are equal?  A write to one gives it a private copy. */
 static bool
 is_only_equal(const RtStorage *a, const RtStorage *b)
 {
 	return a != b && a->kind == RT_BORROWED && b->kind == RT_BORROWED && a->readonly && b->readonly;
 }
 
-/* How much memory two tensors share, as ATen decides it: "too hard" for tensors that are not dense. */
+/* Classifies how two tensors overlap, as ATen does.  LAP_UNKNOWN ("too hard") unless both are dense. */
 static Lap
 lap(const RtTensor *a, const RtTensor *b)
 {
@@ -486,7 +486,7 @@ bad_dims(RtCx *cx, const char *what, int ndim, const int64_t *dims)
 	return RT_ERROR;
 }
 
-/* Checks sizes and strides.  span: elements from the first to the end of the last. */
+/* Checks sizes and strides.  *span: number of elements from the first to the end of the last. */
 static int
 measure(RtCx *cx, RtDtype dtype, const RtGeometry *g, int64_t *span)
 {
@@ -527,7 +527,7 @@ measure(RtCx *cx, RtDtype dtype, const RtGeometry *g, int64_t *span)
 	return RT_OK;
 }
 
-/* Checks that the geometry, which has strides, lies inside the storage. */
+/* Checks that a geometry with strides is inside the storage. */
 static int
 fits(RtCx *cx, const RtStorage *s, RtDtype dtype, const RtGeometry *g)
 {
@@ -558,7 +558,7 @@ fits(RtCx *cx, const RtStorage *s, RtDtype dtype, const RtGeometry *g)
 
 /* ---- making tensors --------------------------------------------------------------------------------------- */
 
-/* Takes the storage, also on failure; the geometry is copied unchecked. */
+/* Makes a tensor of an unchecked geometry.  Takes the storage, even on failure. */
 static RtTensor *
 tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, const RtGeometry *g)
 {
@@ -702,7 +702,7 @@ grow_room(RtCx *cx, RtTensor *t, int ndim)
 int
 rt_tensor_set_geometry(RtCx *cx, RtTensor *t, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
 {
-	int64_t d[RT_MAX_RANK] = { 0 }, s[RT_MAX_RANK] = { 0 };            /* dims may be the tensor's own */
+	int64_t d[RT_MAX_RANK] = { 0 }, s[RT_MAX_RANK] = { 0 };            /* copies, as dims may be the tensor's own */
 
 	if (ndim > RT_MAX_RANK)
 		return rt_raise(cx, "tensors have at most %d dimensions here, not %d", RT_MAX_RANK, ndim);

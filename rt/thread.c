@@ -1,9 +1,9 @@
-/* rt/thread.c - the pool and its parallel loops
+/* rt/thread.c - the thread pool and its parallel loops
  *
- * A loop is published as one 64-bit word, epoch | parts, and a part is claimed by compare and swap of the epoch in
- * which it was taken last, so a worker that comes late can never take a part of a loop whose body it has not seen.
- * Workers spin for a bounded time after work and then sleep on a condition.  A loop inside a loop, or beside one, runs
- * inline.  Between loops workers run queued tasks (task.c).
+ * A loop is published as one 64-bit word, epoch | parts.  A thread claims a part by a compare and swap of the epoch in
+ * which it was last taken.  So a late worker cannot take a part of a loop whose body it has not seen.  Workers spin for
+ * a bounded time after work, then sleep on a condition.  A nested loop, or one that runs while another does, runs in
+ * its caller.  Between loops workers run queued tasks (task.c).
  */
 #include "thread.h"
 
@@ -29,7 +29,7 @@ static void note_lost(void);
 static bool was_lost(void);
 static bool claim(RT_ATOMIC int *);
 
-/* A block of at least so many bytes in place of an old one; its size stands before it. */
+/* Replaces a block by one of at least `bytes`.  A block's size is stored before it. */
 static char *
 block_grow(char *old, int64_t bytes)
 {
@@ -49,7 +49,7 @@ block_grow(char *old, int64_t bytes)
 	return block;
 }
 
-/* A kernel that got no scratch memory has left its result as it was: the region's caller raises. */
+/* Raises an error if a kernel got no scratch memory: it did not compute its result. */
 static void
 check_scratch(RtCx *cx, bool lost)
 {
@@ -144,7 +144,7 @@ rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t beg
 
 /* ---- the pool ---------------------------------------------------------------------------------------------- */
 
-enum { PARTS_BITS = 9 };         /* of an index below MAX_THREADS, and of MAX_THREADS */
+enum { PARTS_BITS = 9 };         /* bits for numbers from 0 to MAX_THREADS */
 
 static bool
 claim(RT_ATOMIC int *at)
@@ -164,7 +164,7 @@ pause_cpu(void)
 #endif
 }
 
-/* Only in a later epoch than it was taken last: a thread that comes late, from a loop that is over, takes nothing. */
+/* Claims a part if its last epoch is earlier.  A late thread of a loop that is over claims nothing. */
 static bool
 take(struct RtPool *p, uint64_t epoch, int64_t part)
 {
@@ -177,9 +177,8 @@ take(struct RtPool *p, uint64_t epoch, int64_t part)
 	return true;
 }
 
-/* Takes and runs one part of the loop that is going on; false when none is left.  The thread's own part is the first
- * choice: the next loop, over the same places, finds in this core's cache what this one left there (by measure, 90 GB/s
- * and not 25). */
+/* Claims and runs one part of the current loop.  False: none is left.  A thread tries the part of its own index first:
+ * the next loop over the same data then finds it in this core's cache (measured: 90 GB/s instead of 25). */
 static bool
 run_part(struct RtPool *p, int self)
 {
@@ -212,7 +211,7 @@ loop_waits(struct RtPool *p)
 	return p->waiting > 0;
 }
 
-/* Looks for work for a bounded time; false: there was none. */
+/* Looks for work for a bounded time.  False: there was none. */
 static bool
 spin(struct RtPool *p)
 {
@@ -299,7 +298,7 @@ pool_new(int nworker)
 	rt_pool_adopt(p);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, RT_STACK_BYTES);
-	sigfillset(&all);                           /* signals are for the threads of the process, not for the pool's */
+	sigfillset(&all);                           /* the pool's threads handle no signals */
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	for (Worker *w = p->worker; p->nworker < nworker; w++) {
 		*w = (Worker){ .pool = p, .index = p->nworker + 1 };
@@ -339,7 +338,7 @@ rt_threads(RtCx *cx, int n)
 
 /* ---- loops ---------------------------------------------------------------------------------------------------- */
 
-/* Until all parts are done: first spinning, as parts are of one size, then asleep. */
+/* Waits until all parts are done.  Spins first, as parts have equal sizes, then sleeps. */
 static void
 join(struct RtPool *p)
 {

@@ -1,7 +1,7 @@
-/* rt/trace.c - what ran when, for chrome://tracing
+/* rt/trace.c - records the times of kernels, in the format of chrome://tracing
  *
- * Events are kept in memory and written at the end; a full list drops what comes after.  Forked calls do not record:
- * only the context that started the trace does, so no lock is needed.
+ * Events are kept in memory and written at the end.  A full list drops later events.  Only the context that started
+ * the trace records, not forked calls, so no lock is needed.
  */
 #include "host.h"
 #include "base.h"

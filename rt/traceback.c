@@ -1,4 +1,4 @@
-/* rt/traceback.c - where an error was raised: the places that it leaves, and the traceback made of them */
+/* rt/traceback.c - records the source positions that an error leaves, and prints them as a traceback */
 #include "rt.h"
 #include "base.h"
 
@@ -34,7 +34,7 @@ unpack_near(const unsigned char **at, int i)
 	return n ? i + (n % 2 ? -(int)(n + 1) / 2 : (int)n / 2) : 0;
 }
 
-/* The byte at which text n begins. */
+/* Offset of the first byte of text n */
 static uint32_t
 text_begin(const char *text, uint32_t n)
 {
@@ -95,7 +95,7 @@ rt_in_operator(RtVisit v)
 {
 	const RtPlaceName p = rt_place(v.code, (int)v.place);
 
-	return p.function && strchr(v.code->text + p.function, ':');   /* aten::; names of methods have dots alone */
+	return p.function && strchr(v.code->text + p.function, ':');   /* aten::...; a method's name has no colon */
 }
 
 void

@@ -1,12 +1,12 @@
 /*
  * Training: steps of SGD, Adam or AdamW on the parameters of a method that was made with --grad.
  *
- * Each step calls the method on the next batch and moves every parameter against its gradient; after the last one the
- * parameters, and the buffers that the model itself has changed (running means), are written as arrays.  A batch is an
- * input file, or `batch` rows of it: then all arrays with more than no dimensions are cut along their first one, in
- * order or as torch.randperm orders them, and what is left over at the end of a file is not used.  Parameters are
- * private copies here; a method's specialization sees the same sizes in every step.  Formulas, and their order of
- * rounding, are those of torch.optim:
+ * Each step calls the method on the next batch and moves every parameter against its gradient.  After the last step the
+ * parameters are written as arrays, and so are the buffers that the model has changed (running means).  A batch is an
+ * input file, or `batch` rows of it.  Rows are slices of all arrays but 0-d ones along their first dim, in order or as
+ * torch.randperm orders them.  Rows left over at the end of a file are not used.  Parameters are private copies.
+ * Every step has the same sizes, so that the method's specialization fits all of them.  The formulas, and their order
+ * of rounding, are those of torch.optim:
  *
  *   sgd    g += decay * p;  with momentum m:  g = v = m * v + g;  p -= lr * g
  *   adam   g += decay * p;  m and v as means of g and g * g with betas, corrected for their start, eps below the root
@@ -20,16 +20,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-int rt_randperm(RtCx *, const IValue *, IValue *);     /* the row */
+int rt_randperm(RtCx *, const IValue *, IValue *);     /* the operator's kernel */
 
 enum { SGD, ADAM, ADAMW };
 static const char *const optimizers[] = { [SGD] = "sgd", [ADAM] = "adam", [ADAMW] = "adamw" };
 
 typedef struct Trained {         /* a parameter */
-	int       param;         /* of the method */
-	int       grad;          /* its place among the gradients */
-	int64_t   steps;         /* that had a gradient */
-	RtTensor *value, *first, *second;        /* first, second: the optimizer's, or null */
+	int       param;         /* index among the method's arguments */
+	int       grad;          /* index among the gradients */
+	int64_t   steps;         /* number of steps with a gradient */
+	RtTensor *value, *first, *second;        /* first, second: moments of the optimizer, or null */
 } Trained;
 
 typedef struct Training {
@@ -40,13 +40,13 @@ typedef struct Training {
 	Trained  *trained;
 	int       n;
 	IValue   *args;
-	int       at_file;       /* the next batch */
+	int       at_file;       /* file of the next batch */
 	int64_t   at_row;
-	RtTensor *order;         /* of the file's rows; null: as they are */
-	double   *loss;          /* (steps), when they are wanted */
+	RtTensor *order;         /* permutation of the file's rows; null: in order */
+	double   *loss;          /* (steps) losses, or null if not asked for */
 	int       how;
 	double    lr, momentum, weight_decay, beta1, beta2, eps;
-	int64_t   steps, batch;  /* batch: rows of a file in a step; 0: a whole file */
+	int64_t   steps, batch;  /* batch: number of rows of a step; 0: a whole file */
 } Training;
 
 /* ---- options --------------------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ whole(const char *s, int64_t *out)
 	return rt_read_int(&s, NULL, out) && !*s && *out >= 0;
 }
 
-/* Reads a number that ends before the character `end`; returns the text after it; null: it does not. */
+/* Reads a number that the character `end` follows.  Returns the text after that.  Null: there is no such number. */
 static const char *
 real(const char *s, char end, double *out)
 {
@@ -90,7 +90,7 @@ two_reals(const char *s, double *x, double *y)
 	return (s = real(s, ',', x)) && real(s, 0, y) && *x < 1 && *y < 1;
 }
 
-/* The error in the optimizer's options; null: they are right. */
+/* Reads the optimizer's options.  Returns a message about wrong ones.  Null: they are valid. */
 static const char *
 read_options(const RtTrain *o, Training *t, const char **which)
 {
@@ -147,7 +147,8 @@ own_parameter(Training *t, Trained *p, IValue given)
 	return t->cx->status;
 }
 
-/* Parameters are the gradients' names that have a default; the first file may give them other values to start from. */
+/* Makes copies of the parameters: the arguments with a gradient and a default.  The first file may have other initial
+ * values. */
 static int
 own_parameters(Training *t)
 {
@@ -184,7 +185,7 @@ is_trained_key(const Training *t, const char *key)
 	return false;
 }
 
-/* Rows of a file; negative: its arrays differ in rows, or it has no arrays. */
+/* Number of rows of a file.  Negative: its arrays differ in rows, or there are no arrays. */
 static int64_t
 rows_of(const Training *t, const RtArrays *file)
 {
@@ -202,7 +203,7 @@ rows_of(const Training *t, const RtArrays *file)
 	return rows;
 }
 
-/* The file is begun: its order. */
+/* Chooses the order of the rows when a file is begun. */
 static int
 shuffle_rows(Training *t, int64_t rows)
 {
@@ -254,7 +255,7 @@ add_rows(Training *t, RtArrays *to, const char *key, const RtTensor *x)
 	return status;
 }
 
-/* The arrays of the next batch without parameters. */
+/* Makes the arrays of the next batch, without parameters. */
 static int
 next_batch(Training *t, RtArrays *to)
 {
@@ -356,7 +357,7 @@ move(Training *t, Trained *p, IValue grad)
 	return RT_OK;
 }
 
-/* The loss; without one, the sum that the gradients are of, when the result is one tensor. */
+/* The loss.  Without one: the result, if it is a floating 0-d tensor.  Otherwise NaN. */
 static double
 loss_of(IValue result)
 {
@@ -372,7 +373,7 @@ one_step(Training *t, int64_t step)
 	RtArrays batch = { 0 };
 	IValue result = rt_none();
 	const int64_t every = t->steps > 10 ? t->steps / 10 : 1;
-	const bool said = rt_is_stdout(t->o->json) || rt_is_stdout(t->o->out);   /* all of them, where these would go */
+	const bool said = rt_is_stdout(t->o->json) || rt_is_stdout(t->o->out);   /* whether standard output is taken */
 	int status = next_batch(t, &batch), n = t->method->nparam;
 
 	if (!status)
@@ -398,7 +399,7 @@ one_step(Training *t, int64_t step)
 
 /* ---- the result -------------------------------------------------------------------------------------------- */
 
-/* Buffers that were written to have memory of their own now. */
+/* Adds the buffers that the model has written: those no longer share memory with the weights. */
 static int
 add_buffers(RtCx *cx, RtArrays *to, const RtObject *o, const char *prefix, int depth)
 {

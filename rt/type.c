@@ -1,4 +1,4 @@
-/* rt/type.c - types of values at run time: the basic ones, when two are equal, how they print
+/* rt/type.c - types of values at run time: basic types, equality, printing
  */
 #include "rt.h"
 #include "base.h"
@@ -52,7 +52,7 @@ equal(const RtType *a, const RtType *b, int depth)
 	return true;
 }
 
-/* Shapes and dtypes are ignored: at run time every tensor type is Tensor. */
+/* Ignores shapes and dtypes: at run time every tensor type is Tensor. */
 bool
 rt_type_equal(const RtType *a, const RtType *b)
 {

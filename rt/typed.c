@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A result of the declared type into the caller's memory. */
+/* Copies a result of the declared type to the caller's memory. */
 static int
 put_typed(RtDoor *d, const RtTypedTensor *want, IValue v, void *to)
 {
@@ -24,7 +24,7 @@ put_typed(RtDoor *d, const RtTypedTensor *want, IValue v, void *to)
 	}
 }
 
-typedef struct Typed {                   /* a call of a function of C types: what is next */
+typedef struct Typed {                   /* cursors of a call of a function of C types */
 	const RtTypedNode *node;
 	const RtTypedTensor *tensor;
 	RtTensor **box;
@@ -46,7 +46,7 @@ put_value(RtDoor *d, Typed *t, IValue v)
 	return status;
 }
 
-/* A new reference; None, and raised: there is no memory. */
+/* Builds the next argument, a new reference.  None: raised, out of memory. */
 static IValue
 next_argument(RtDoor *d, Typed *t)
 {
@@ -70,7 +70,7 @@ next_argument(RtDoor *d, Typed *t)
 	return list ? rt_ref(RT_LIST, list) : rt_none();
 }
 
-/* A box over an argument, used again until the model has kept it. */
+/* A tensor over an argument's memory.  It is reused by later calls unless the model keeps it. */
 static RtTensor *
 box_of(RtDoor *d, RtTensor **box, const RtTypedTensor *t, const void *data)
 {
@@ -135,7 +135,7 @@ call_typed(RtDoor *d, int which, const void *const *in, void *const *out)
 	return status;
 }
 
-/* Do results lie apart from each other and from the arguments? */
+/* Do results overlap neither each other nor the arguments? */
 static bool
 lie_apart(const RtTyped *f, const void *const *in, void *const *out)
 {

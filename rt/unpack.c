@@ -1,11 +1,11 @@
 /*
- * Weights that a program has only in the form that its kernels read (RtPacking), as the storage of the model has them.
+ * Unpacks weights: rebuilds a storage of the model from the packed form that kernels read (RtPacking).
  */
 #include "program.h"
 
 #include <string.h>
 
-/* A float as the storage has it. */
+/* The bits of a float in the storage's dtype */
 static uint32_t
 element_of(const RtPacking *p, float number)
 {
@@ -16,7 +16,7 @@ element_of(const RtPacking *p, float number)
 	return x.word;
 }
 
-/* An element of so many bytes of a part, as the storage has it. */
+/* Loads an element of `size` bytes of a part and converts it to the storage's dtype. */
 static uint32_t
 element(const RtPacking *p, const void *from, int size)
 {
@@ -28,7 +28,7 @@ element(const RtPacking *p, const void *from, int size)
 	return element_of(p, p->from ? (float)rt_load_f64((RtDtype)p->from, from) : x.number);
 }
 
-/* Was that not there already? */
+/* Stores an element.  Returns whether that changed any byte. */
 static bool
 put_element(char *to, uint32_t x, int size)
 {
@@ -38,8 +38,8 @@ put_element(char *to, uint32_t x, int size)
 	return true;
 }
 
-/* Columns [first, end) of a part.  Zeros are not written: they may stand for elements that the original does not
- * have. */
+/* Unpacks columns [first, end) of a part.  Zeros are not written: they may be padding, which has no element in the
+ * storage. */
 static bool
 unpack(const char *from, const RtPacking *p, int64_t first, int64_t end, char *to)
 {
@@ -68,7 +68,7 @@ unpack(const char *from, const RtPacking *p, int64_t first, int64_t end, char *t
 	return lacked;
 }
 
-/* A float of 8 bits in panels, where 0x80 is minus zero. */
+/* The storage's code of an 8-bit float of a panel, where 0x80 is minus zero */
 static float
 float8_of(const RtPacking *p, uint8_t code)
 {
@@ -90,7 +90,7 @@ unpack_coarse(const char *weights, const RtPacking *p, int64_t first, int64_t en
 				      at = (panel * groups + k / p->group) * p->width + lane,
 				      place = p->to + col * p->sn + k * p->sk;
 			const uint32_t number = word[(panel * words + k / p->quad) * p->width + lane] >> bits * i;
-			const uint32_t q = number + (uint32_t)(i < p->quad - 1 ? 0 : half); /* the last has a sign */
+			const uint32_t q = number + (uint32_t)(i < p->quad - 1 ? 0 : half); /* the last is signed */
 			const int x = (int)(q & (2 * (uint32_t)half - 1)) - half;
 			const float y = p->from && p->quad > 2 ? float8_of(p, (uint8_t)number) :
 				(float)x + (p->centred && p->scales ? scales[all + at] : 0);

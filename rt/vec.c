@@ -1,6 +1,6 @@
 /* rt/vec.c - growing arrays in an arena
  *
- * A vector doubles its room; the old room stays in the arena, which at most doubles the memory used.
+ * A vector doubles its capacity.  The old array stays in the arena, which at most doubles the memory used.
  */
 #include "base.h"
 

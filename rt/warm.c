@@ -1,10 +1,9 @@
-/* rt/warm.c - weights as specialized code reads them best
+/* rt/warm.c - computes forms of weights when a program is opened, and moves streamed weights to large pages
  *
- * Forms that would make a program too large (kiln build --forms made) are made when it is opened.  Weights that it
- * streams from memory (products of few rows that read more than caches hold) are moved once to pages of 2 MB: by
- * --warm, and after so many calls that it pays.  The original pages are given back to the system if no kernel reads
- * them; they are mapped from the file, so generic code can still read them.  Linked only into programs that have one of
- * these.
+ * Forms that would make a program too large (kiln build --forms made) are computed when it is opened.  Weights that
+ * small-batch products stream from memory on each call are moved once to pages of 2 MB: by --warm, or after enough
+ * calls to pay for the move.  The original pages are given back to the system if no kernel reads them.  They are mapped
+ * from the file, so generic code can still read them.  Only programs with such weights link this file.
  */
 #include "program.h"
 
@@ -13,8 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Memory in pages of 2 MB, where the system gives them when it is asked: fewer to fill, and to look up.  Null: there is
- * none. */
+/* Allocates memory, in pages of 2 MB if the system has them: fewer page faults and TLB misses.  Null: out of memory. */
 static char *
 large_pages(int64_t bytes)
 {
@@ -29,7 +27,7 @@ large_pages(int64_t bytes)
 	return at;
 }
 
-/* The pages that lie in `bytes` at `at`, which is never written to. */
+/* Gives the pages inside the `bytes` bytes at `at` back to the system.  They are never written to. */
 static void
 give_back(const char *at, int64_t bytes)
 {
@@ -44,7 +42,7 @@ give_back(const char *at, int64_t bytes)
 
 /* ---- forms of weights ------------------------------------------------------------------------------------------ */
 
-enum { WIDENED = 1 << 14 };              /* elements of a part */
+enum { WIDENED = 1 << 14 };              /* least elements of a part of a loop */
 
 typedef struct Making {
 	const RtProgram *program;
@@ -53,7 +51,7 @@ typedef struct Making {
 	float *to;
 } Making;
 
-/* Elements [begin, end) of 16 bits as floats. */
+/* Converts the 16-bit elements [begin, end) to float. */
 static void
 widen(void *arg, int64_t begin, int64_t end)
 {
@@ -70,7 +68,8 @@ make_panels(void *arg, int64_t begin, int64_t end)
 	m->program->make(m->row, m->from, m->to, begin, end);
 }
 
-/* Filters are transformed from panels of floats: those of 16 bits become such first.  False: there is no memory. */
+/* Makes one row of `making`.  Filters are transformed from panels of floats, so 16-bit panels are converted first.
+ * False: out of memory. */
 static bool
 make_row(RtCx *cx, Making m, char *to)
 {
@@ -121,10 +120,10 @@ rt_make_weights(RtCx *cx)
 
 /* ---- moving weights -------------------------------------------------------------------------------------------- */
 
-enum { MOVED = 16 << 20 };               /* bytes at a time, so that few are in both places */
+enum { MOVED = 16 << 20 };               /* bytes moved at a time, so that few are in memory twice */
 
-/* Generic code keeps to the old place.  Where there is no memory for another they stay: all would be as before, but
- * slower. */
+/* Generic code keeps reading the old address.  Without memory for the copy the weights are not moved: results are the
+ * same, but calls are slower. */
 int
 rt_warm(RtCx *cx)
 {

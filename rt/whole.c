@@ -1,8 +1,8 @@
-/* rt/whole.c - files that are whole or absent
+/* rt/whole.c - writes files so that they are either complete or absent
  *
- * A result is written under a name of its own beside its place and renamed when all of it is on disk.  While that part
- * exists, signals that would end the process wait: it never outlives the writing.  Devices and pipes are written
- * directly, and so is the file that is this process's standard output ("-", /dev/stdout).
+ * A file is written under a temporary name in the target's folder (the "part") and renamed when it is complete.  While
+ * a part exists, signals that would end the process are blocked, so that no part is left behind.  Devices and pipes are
+ * written directly, and so is the file that is this process's standard output ("-", /dev/stdout).
  */
 #include "rt.h"
 #include "base.h"
@@ -25,7 +25,7 @@ rt_replaces(const char *path)
 	return stat(path, &st) || S_ISREG(st.st_mode);
 }
 
-/* A terminal is not a file that is replaced: results and prints may mix there. */
+/* A terminal does not count: results and prints may mix there. */
 bool
 rt_is_stdout(const char *path)
 {
@@ -42,7 +42,7 @@ rt_print_aside(RtCx *cx, const char *text, int64_t n)
 	fwrite(text, 1, (size_t)n, stderr);
 }
 
-/* Adds the path of a symbolic link's target, which need not exist.  False, and errno: it cannot be read. */
+/* Adds the path of a symbolic link's target, which need not exist.  False: see errno. */
 static bool
 add_link(Buf *b, const char *link)
 {
@@ -59,7 +59,7 @@ add_link(Buf *b, const char *link)
 	return true;
 }
 
-/* The file that symbolic links lead to is replaced, and no link. */
+/* Follows symbolic links, so that the file is replaced and not the link. */
 void
 rt_whole_target(Buf *b, const char *path)
 {
@@ -103,7 +103,7 @@ rt_overwrites(const char *out, const char *const *in, int nin)
 	return NULL;
 }
 
-/* Adds the path of the folder; returns the name in it. */
+/* Adds the folder of the path to *folder and returns the name in it. */
 static const char *
 split_path(const char *path, Buf *folder)
 {
@@ -114,7 +114,7 @@ split_path(const char *path, Buf *folder)
 	return slash ? slash + 1 : path;
 }
 
-/* Are they one name in one folder, which need not exist? */
+/* Are they the same name in the same folder, which need not exist? */
 static bool
 same_name(const char *a, const char *b)
 {
@@ -163,7 +163,7 @@ rt_written_twice(const char *const *out, int i)
 
 /* ---- parts ------------------------------------------------------------------------------------------------------ */
 
-/* -1, and errno: it cannot be made. */
+/* Opens a new part.  -1: see errno. */
 static int
 open_part(RtWhole *w)
 {
@@ -263,7 +263,7 @@ rt_whole_open(RtWhole *w, const char *path)
 	return NULL;
 }
 
-/* Errors that the stream met earlier have no errno any more: EIO. */
+/* An earlier error of the stream has lost its errno: reports EIO. */
 int
 rt_whole_end(RtWhole *w, bool good)
 {

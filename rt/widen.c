@@ -1,13 +1,13 @@
-/* rt/widen.c - numbers of 16 bits as floats
+/* rt/widen.c - converts 16-bit floats to float
  *
- * Apart from warm.c, which is compiled for size: a program with weights of 16 bits waits for this when it is opened.
+ * It is separate from warm.c, which is compiled for size: opening a program with 16-bit weights waits for it.
  */
 #include "program.h"
 #include "half.h"
 
-enum { LANES = 16 };                     /* so many at once are vectors, for compilers that make these of loops */
+enum { LANES = 16 };                     /* elements of an inner loop, which compilers vectorize */
 
-/* One function each: a call through a pointer inside would not be vectorized. */
+/* A function for each dtype: a loop with a call through a pointer would not be vectorized. */
 #define WIDEN(name, float_of) \
 static void \
 name(const uint16_t *restrict from, float *restrict to, int64_t n) \
