@@ -1,7 +1,7 @@
-/* rt/ops/block.h - operands as plain arrays, for the kernels that index memory themselves
+/* rt/ops/block.h - operands as plain arrays, for kernels that index memory themselves
  *
- * view, index, sort, linalg, fft and vision do not go element by element through an iterator: they want a
- * contiguous array of a type they can calculate with.  All of it is memory of the running kernel.
+ * view, index, sort, linalg, fft and vision do not use the element iterator: they read contiguous arrays of a compute
+ * type.  The arrays are temporaries of the running kernel.
  */
 #ifndef RT_OPS_BLOCK_H
 #define RT_OPS_BLOCK_H
@@ -32,7 +32,7 @@ temp_new(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims)
 	return rt_temp(cx, rt_tensor_new(cx, dtype, ndim, dims));
 }
 
-/* The type that kernels calculate in. */
+/* The compute type of a dtype. */
 static inline RtDtype
 compute_of(RtDtype dtype)
 {
@@ -51,17 +51,17 @@ product(const int64_t *dims, int from, int to)
 
 /* block.c */
 const char *sizes_text(char text[SIZES_TEXT], int64_t n, const int64_t *dims);    /* [2, 3] */
-const int64_t *list_ints(RtCx *, IValue list);              /* its elements, in scratch memory; null: error */
-/* Replaces a -1 in dims so that numel elements fit, or raises as `view` does. */
+const int64_t *list_ints(RtCx *, IValue list);              /* the ints of a list, in scratch memory; null: error */
+/* Replaces a -1 in dims so that the product is numel, or raises as `view` does. */
 int rt_infer_shape(RtCx *, int n, int64_t *dims, int64_t numel);
 
-/* A block of n dims as it lies in two places; strides are in bytes, and may be negative or 0. */
+/* Dims of a block and its strides in two arrays.  Strides are in bytes and may be negative or 0. */
 typedef struct BlockPair { int n; const int64_t *dims, *to, *from; } BlockPair;
 /* Copies a block of elements of `bytes` bytes. */
 void move_block(int64_t bytes, const BlockPair *, char *dst, const char *src);
-/* Block i of `to` becomes block at[i] of `from`; n of them, of so many bytes each, side by side. */
+/* Copies block at[i] of `from` to block i of `to`, for i < n.  Blocks have `bytes` bytes and are contiguous. */
 void pick_blocks(char *restrict to, const char *restrict from, int64_t n, const int64_t *restrict at, int64_t bytes);
-/* The start of `t` in C order at linear index i, as a byte offset from rt_data(t). */
+/* The offset in bytes from rt_data(t) of the element with index i in C order. */
 int64_t byte_offset(const RtTensor *t, int64_t i);
 
 #endif

@@ -10,9 +10,9 @@ typedef void Body(void *, int64_t, int64_t);
 typedef struct Conv {
 	int     nd;            /* spatial dims of the caller: 1, 2, 3 */
 	int64_t n, cin, cout, groups;
-	int64_t in[3], out[3], k[3], s[3], p[3], d[3];   /* p: before the first; what is after follows from out */
+	int64_t in[3], out[3], k[3], s[3], p[3], d[3];   /* p: leading padding; the trailing one follows from out */
 	int64_t taps, in_plane, out_plane;
-	Body *const *scatter;  /* scatter_taps, set by whom the adjoint may be asked of: a program links it only then */
+	Body *const *scatter;  /* scatter_taps; null if the adjoint is not needed, so that programs do not link it */
 } Conv;
 
 #ifdef WIDE

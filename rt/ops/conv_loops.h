@@ -1,6 +1,6 @@
-/* rt/ops/conv_loops.h - the loops of conv.c for one element type T; N(name) is the function's name for it. MOVED: the
- * loops that only move elements exist already, for another type of this size; DIRECT: conv_direct.c has depthwise
- * ones. */
+/* rt/ops/conv_loops.h - the loops of conv.c for one element type T.  N(name) is the name of a function for T.  MOVED:
+ * loops that only move elements exist already, for another type of this size.  DIRECT: conv_direct.c has the depthwise
+ * loops. */
 
 #ifndef MOVED
 
@@ -47,7 +47,7 @@ N(fill_planes)(T *y, const T *bias, int64_t n, int64_t channels, int64_t plane)
 
 #endif
 
-/* The adjoint: adds the columns to channels c0 .. c1 of the image. */
+/* The adjoint of gather_taps: adds the columns to channels [begin, end) of the image. */
 static void
 N(scatter_taps)(void *arg, int64_t begin, int64_t end)
 {
@@ -71,7 +71,7 @@ N(scatter_taps)(void *arg, int64_t begin, int64_t end)
 
 #ifndef DIRECT
 
-/* Planes of a convolution with one input channel per group; forward: y += w x, else x += w y. */
+/* Planes of a convolution with one input channel per group.  forward: y += w x; otherwise x += w y. */
 static void
 N(depthwise)(void *arg, int64_t begin, int64_t end)
 {

@@ -1,7 +1,7 @@
 /* rt/ops/decomp.h - stacks of matrices as arrays of complex doubles: decomp.c, spectral.c, eigen.c, singular.c
  *
- * All of float, double and their complex types are computed in complex double: real matrices stay real, and results are
- * rounded once at the end.
+ * Float, double and their complex types are all computed in complex double.  Real matrices stay real, and results are
+ * rounded once, at the end.
  */
 #ifndef RT_OPS_DECOMP_H
 #define RT_OPS_DECOMP_H
@@ -17,10 +17,10 @@
 
 typedef double complex Z;
 
-/* Into loops that are compiled for speed */
+/* Inlines a function in loops that are compiled for speed. */
 #define Z_INLINE static inline __attribute__((always_inline))
 
-/* The product without C's care for infinities, which costs a call. */
+/* The product without C's rules for infinities, which need a call. */
 Z_INLINE Z
 mul(Z a, Z b)
 {
@@ -37,7 +37,7 @@ norm2(Z a)
 	return creal(a) * creal(a) + cimag(a) * cimag(a);
 }
 
-/* a -= by b, of n neighbours.  A real factor leaves the parts apart: they go in vectors. */
+/* a -= by * b for n consecutive elements.  With a real factor the loop is over real parts, and vectorizes. */
 Z_INLINE void
 row_minus(Z *restrict a, Z by, const Z *restrict b, int64_t n)
 {
@@ -50,42 +50,42 @@ row_minus(Z *restrict a, Z by, const Z *restrict b, int64_t n)
 		a[k] -= mul(by, b[k]);
 }
 
-/* count matrices of (m, n), row-major, one after the other. */
+/* `count` contiguous row-major matrices (m, n). */
 typedef struct Stack {
 	int64_t count, m, n;
 	int      nbatch;
-	int64_t  batch[RT_MAX_RANK];     /* product: count */
+	int64_t  batch[RT_MAX_RANK];     /* batch dims; their product is count */
 	Z       *v;                      /* null while cx->meta */
 } Stack;
 
-/* The last two dims of t are the matrix; v is a copy that may be written to. */
+/* Loads t, whose last two dims are the matrix.  v is a copy that may be written to. */
 int stack_load(RtCx *, const char *name, RtTensor *t, Stack *);
 int stack_square(RtCx *, const char *name, RtTensor *t, Stack *);
-/* scratch for so many matrices; null, and raised: too many */
+/* Scratch memory for `count` matrices (m, n).  Null: raised, too large. */
 Z  *stack_room(RtCx *, int64_t count, int64_t m, int64_t n);
-/* Room for a stack with this one's batch dims; zeroed. */
+/* Makes a zeroed stack with the batch dims of `like`. */
 int stack_new(RtCx *, const Stack *like, int64_t m, int64_t n, Stack *);
-/* What a stack's (m, n) is in a result: nothing, (m), or (m, n) with columns first, as LAPACK leaves them, or rows. */
+/* Dims of a result that stand for (m, n): none; (m); (m, n) in column-major order, as LAPACK's; (m, n) in row-major. */
 typedef enum StackForm { STACK_NUMBER, STACK_VECTOR, STACK_MATRIX, STACK_ROWS } StackForm;
 
-/* Result i: the batch dims, then those of the form; real dtypes take the real parts. */
+/* Stores result i: the batch dims, then those of the form.  A real dtype gets the real parts. */
 int stack_give(RtCx *, int i, RtDtype, const Stack *, StackForm, IValue *out);
-/* Result i: of size (0) */
+/* Stores an empty result i, of size (0). */
 int stack_give_empty(RtCx *, int i, RtDtype, IValue *out);
-/* Result i: v as int32, `each` for a matrix (less than 0: one, without a dim of its own). */
+/* Stores v as int32 in result i: `each` numbers for a matrix.  each < 0: one number, without a dim. */
 int stack_give_ints(RtCx *, int i, const Stack *, int64_t each, const int64_t *v, IValue *out);
 int64_t *stack_ints(RtCx *, int64_t n);                  /* scratch, zeroed */
-/* Raises the error that LAPACK's info of one of the matrices means. */
+/* Raises the error of the first matrix whose info, in LAPACK's sense, is not 0. */
 int stack_check_info(RtCx *, const char *name, const Stack *, const int64_t *info);
 
 typedef struct Equation {
-	const char *name;                /* of the operator, for errors */
-	bool        left;                /* A X = B; or X A = B */
-	Stack       a, b;                /* (n, n); (n, k), or (k, n) when !left */
+	const char *name;                /* name of the operator in errors */
+	bool        left;                /* A X = B; otherwise X A = B */
+	Stack       a, b;                /* (n, n); (n, k), or (k, n) if !left */
 } Equation;
 
-/* Loads a and b, their batch dims broadcast to each other; name and left are given.  Raises an error when
- * they do not fit. */
+/* Loads a and b with their batch dims broadcast to each other.  The caller sets name and left.  Raises an error
+ * if the dims do not fit. */
 int equation_load(RtCx *, RtTensor *ta, RtTensor *tb, Equation *);
 void stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j);
 
@@ -95,25 +95,25 @@ typedef struct Reflection {              /* 1 - tau v v* */
 	Z        tau;
 } Reflection;
 
-/* factor.c: the reflection times the n by k block at b, rows ld apart; v[0] counts as 1 whatever it is. */
+/* factor.c: multiplies the n by k block at b, with row stride ld, by the reflection.  v[0] is taken to be 1. */
 void apply_reflection(Reflection, Z *b, int64_t k, int64_t ld);
 
-typedef struct Square {                  /* a matrix (n, n), rows first */
+typedef struct Square {                  /* a row-major matrix (n, n) */
 	Z      *a;
 	int64_t n;
-	bool    single;                  /* made of floats: they decide when an iteration has converged */
+	bool    single;                  /* converted from float: iterations converge to float's precision */
 } Square;
 
 /* eigen.c: eigenvalues w and vectors v (as columns) of a real matrix. */
 int eig_real(RtCx *, Square, Z *w, Z *v, bool *converged);
 
 /* hermitian.c: eigenvalues w, ascending, and vectors v (as columns; or null) of a Hermitian matrix, which is
- * overwritten; upper: by the algorithm for the upper triangle, on which signs depend, though all of a is filled. */
+ * overwritten.  upper: uses the algorithm for the upper triangle, on which signs depend; all of a is set anyway. */
 int eig_hermitian(RtCx *, Square, bool upper, double *w, Z *v, bool *converged);
 
-/* hermitian.c: the rotation that takes (f, g) to (r, 0), which is returned. */
+/* hermitian.c: computes the rotation (c, s) that maps (f, g) to (r, 0), and returns r. */
 double givens(double f, double g, double *c, double *s);
-/* A power of two that brings count numbers to where squares neither vanish nor overflow; mostly 0. */
+/* The exponent of a power of two by which count numbers are scaled, so that squares do not under- or overflow. */
 int scale_of(const Z *a, int64_t count);
 
 #endif

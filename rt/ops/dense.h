@@ -1,16 +1,16 @@
 /* rt/ops/dense.h - operands of the network kernels (conv, pool, nn, rnn, ...) as dense arrays of a compute type
  *
- * These kernels are loops over row-major arrays of float, double or int64.  dense_in makes such an array of any operand
- * (the operand itself when it already is one), dense_out gives the place to write to, dense_done brings it into the
- * result's own dtype and strides.
+ * These kernels are loops over row-major arrays of float, double or int64.  dense_in converts any operand to such an
+ * array, or returns the operand itself if it is one.  dense_out returns an array to compute a result in; dense_done
+ * converts it to the result's own dtype and strides.
  */
 #ifndef RT_OPS_DENSE_H
 #define RT_OPS_DENSE_H
 
 #include "kernel.h"
 
-RtTensor *dense_in(RtCx *, RtTensor *, RtDtype ct);           /* borrowed: lives until the kernel returns */
-/* likewise; the result itself when it is row-major and of ct */
+RtTensor *dense_in(RtCx *, RtTensor *, RtDtype ct);           /* borrowed: a temporary of the kernel */
+/* Also a temporary, or the result itself if it is row-major and of type ct. */
 RtTensor *dense_out(RtCx *, RtTensor *result, RtDtype ct);
 int       dense_done(RtCx *, RtTensor *result, RtTensor *out);
 
@@ -26,17 +26,17 @@ is_floating(const RtTensor *t)
 	return rt_dtypes[t->dtype].category == 'F';
 }
 
-/* n sizes from a list of n, or of one that stands for all; the message is ATen's. */
+/* Reads n sizes from a list of n ints, or of one int for all.  The message is ATen's. */
 int dense_sizes(RtCx *, IValue list, const char *op, const char *what, int n, int64_t *sizes);
 
-/* Strides of a result that keeps the memory format of a: channels_last when a has it, else null (row-major).
- * buf has room for ndim. */
+/* Strides of a result that keeps the memory format of a: channels_last if a has it, otherwise null (row-major).
+ * buf: room for ndim strides. */
 const int64_t *dense_format(const RtTensor *a, int ndim, const int64_t *dims, int64_t *buf);
 
-/* Scale and zero point that take [low, high], widened to hold 0, to [qmin, qmax]; as ATen's observers choose them. */
+/* Chooses scale and zero point that map [low, high], widened to contain 0, to [qmin, qmax], as ATen's observers do. */
 void quant_choose(double low, double high, int64_t qmin, int64_t qmax, double *scale, int64_t *zero);
 
-/* The sizes as "[2, 3]" for messages, in one of a few turns of a caller's buffers. */
+/* Formats sizes as "[2, 3]" for messages, in the caller's buffer. */
 typedef struct DenseText { char s[400]; } DenseText;
 const char *dense_text(const RtTensor *, DenseText *);
 const char *dense_dims_text(int n, const int64_t *dims, DenseText *);

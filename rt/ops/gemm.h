@@ -9,27 +9,27 @@ typedef struct Product {
 	const void *a, *b;       /* (m, k), (k, n) */
 	int64_t a_row, a_col, b_row, b_col;   /* strides in elements, any */
 	void *c;                 /* (m, n) */
-	int64_t ldc;             /* between its rows; 0: n */
-	bool added;              /* to c; else it is overwritten */
+	int64_t ldc;             /* stride of its rows; 0: n */
+	bool added;              /* the product is added to c; otherwise c is overwritten */
 } Product;
 
-/* Columns [begin, end) of a Product, for rt_parallel. */
+/* Computes columns [begin, end) of a Product; a body of rt_parallel. */
 typedef void ProductBody(void *product, int64_t begin, int64_t end);
 
 int gemm(RtCx *, RtDtype, const Product *);
-int gemm_vector_bytes(RtCx *);                 /* of the widest vectors that the host has */
+int gemm_vector_bytes(RtCx *);                 /* width of the processor's widest vectors */
 
-/* rows <= R rows of C from row i on: c = a (rows, k) times the panel b (k, 2 vectors), b_row apart, `columns` of which
- * are there; `run` products are summed in registers before they join the rest. */
+/* Computes rows [i, i + rows) of C, rows <= R: a (rows, k) times the panel b (k, 2 vectors) with row stride b_row.
+ * Stores `columns` columns.  Each `run` products are summed in registers before they are added to the total. */
 typedef void Tile(const Product *, int64_t run, int64_t i, int rows, const void *b, void *c, int columns);
 
-enum { DOT_LANES = 16,           /* of a dot product; they are summed in pairs */
-       ROW_VECTORS = 8 };        /* of B that one row is multiplied by at a time */
+enum { DOT_LANES = 16,           /* accumulators of a dot product, summed in pairs */
+       ROW_VECTORS = 8 };        /* vectors of B in a tile of one row */
 
 struct RtTiles {
-	Tile *f32, *f64;         /* null: not here */
-	Tile *row;               /* of floats: one row by a panel of ROW_VECTORS */
-	ProductBody *dots;       /* of floats */
+	Tile *f32, *f64;         /* null: no such tile */
+	Tile *row;               /* floats: one row by a panel of ROW_VECTORS vectors */
+	ProductBody *dots;       /* dot products of floats */
 	int   bytes, f32_rows, f64_rows;
 };
 

@@ -1,4 +1,4 @@
-/* rt/ops/geom.h - a tensor's geometry by value: view.c and part.c derive one from an argument's and ask for the view */
+/* rt/ops/geom.h - a tensor's geometry by value: view.c and part.c change a copy of it and make a view with that */
 #ifndef RT_OPS_GEOM_H
 #define RT_OPS_GEOM_H
 
@@ -32,9 +32,9 @@ geom_of(const RtTensor *t)
 	return g;
 }
 
-typedef struct ViewPart { int dim; int64_t start, step; bool gone; } ViewPart;   /* gone: of one index, as a dim less */
+typedef struct ViewPart { int dim; int64_t start, step; bool gone; } ViewPart;   /* gone: the dim is dropped */
 
-/* A view of this geometry; part: null where a dim has all of its indices still. */
+/* A view of base with this geometry.  part: the dim that was cut.  Null if no dim was. */
 RtTensor *view_of(RtCx *, RtTensor *base, const Geom *, const ViewPart *part);
 
 static inline int
@@ -55,7 +55,7 @@ give_cut(RtCx *cx, RtTensor *base, const Geom *g, ViewPart part, IValue *out)
 	return RT_OK;
 }
 
-/* Ends a kernel with the view r, which has the bits of these flags. */
+/* Ends a kernel with the view r, whose RT_BITS are set to those of flags. */
 static inline int
 give_with_bits(RtCx *cx, RtTensor *r, unsigned flags, IValue *out)
 {

@@ -1,7 +1,7 @@
-/* rt/ops/kernel.h - what the kernels of the operator room share; private to rt/ops
+/* rt/ops/kernel.h - declarations that all kernels use; private to rt/ops
  *
- * argument access, promotion of types, broadcasting (promote.c), the element iterator (iter.c), calls of one kernel
- * from another.
+ * Access to arguments, type promotion and broadcasting (promote.c), the element iterator (iter.c), calls from one
+ * kernel to another.
  */
 #ifndef RT_OPS_KERNEL_H
 #define RT_OPS_KERNEL_H
@@ -14,7 +14,7 @@
 #define OP(id, schema, rule, effect, gradient) RtKernel rt_##id;
 #include "ops.h"
 
-/* The kernel of row `id` that is one expression of cx, in and out; and such a function. */
+/* KERNEL defines the kernel of row `id` by one expression of cx, in and out; KERNEL_FN defines any such function. */
 #define KERNEL(id, ...) KERNEL_FN(rt_##id, __VA_ARGS__)
 #define KERNEL_FN(name, ...) \
 	int \
@@ -27,20 +27,20 @@
 /* ---- call.c ---------------------------------------------------------------------------------------- */
 
 /* Calls rt_NAME on the listed values: `if (CALL(cx, add_Tensor, &sum, rt_of(a), rt_of(b), rt_int(1))) return RT_ERROR;`
- * The result is a temporary of the running kernel: nothing to release.  Results that the caller returns are
- * rt_retain'ed. */
+ * The results are temporaries of the running kernel, which does not release them.  If it returns one, it calls
+ * rt_retain. */
 #define CALL(cx, name, out, ...) rt_call_temp((cx), rt_##name, (out), 1, RT_VALUES(__VA_ARGS__))
-/* An array of up to 24 values.  tcc does not count structs: the length is said. */
+/* An array of up to 24 values.  tcc does not count the elements of an array of structs: the length is explicit. */
 #define RT_VALUES(...) (const IValue[RT_COUNT(__VA_ARGS__)]){ __VA_ARGS__ }
 #define RT_COUNT(...) \
 	RT_COUNT_(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define RT_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, count, ...) count
 int rt_call_temp(RtCx *, RtKernel *, IValue *out, int nout, const IValue *in);
-/* Ends a kernel with a copy of a temporary as its result 0; the last step of a kernel is better a plain call
- * `return rt_NAME(cx, args, out)`, which writes into the planned place itself. */
+/* Ends a kernel with a copy of a temporary as its result 0.  If the last step is a kernel, call it directly:
+ * `return rt_NAME(cx, args, out)` writes to the planned memory without a copy. */
 int rt_return(RtCx *, RtTensor *, IValue *out);
 
-/* A result with others behind it: RT_RESULT is the last one's. */
+/* Stores a result that is not the last one.  The last one is stored by RT_RESULT. */
 #define RT_PUT(r, place) do { if (!(r)) return RT_ERROR; (place) = rt_of(r); } while (0)
 
 /* ---- results that are numbers ---------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ put_same(IValue v, IValue *out)
 	return RT_OK;
 }
 
-/* Ends a kernel that fills a list; what went wrong is in cx. */
+/* Ends a kernel that returns the list l.  If an error is in cx, releases l and returns the status. */
 static inline int
 put_list(RtCx *cx, RtList *l, IValue *out)
 {
@@ -82,13 +82,13 @@ put_list(RtCx *cx, RtList *l, IValue *out)
 
 /* ---- random.c --------------------------------------------------------------------------------------- */
 
-/* Drops each of n floats or doubles with probability p, scales the rest: one draw each, as bernoulli_(1 - p). */
+/* Drops each of n floats or doubles with probability p and scales the others.  One draw each, as bernoulli_(1 - p). */
 void rt_drop_out(RtCx *, RtDtype, void *, int64_t n, double p);
 
 /* ---- bytes -------------------------------------------------------------------------------------------- */
 
-/* memcpy of a number of bytes that is no constant.  By its own name gcc makes a string instruction of it in what is
- * compiled for size, and that takes as long to start as a hundred bytes take to copy. */
+/* memcpy of a variable number of bytes.  In code compiled for size, gcc makes a string instruction of memcpy, which
+ * takes as long to start as copying a hundred bytes.  The other name prevents that. */
 void *rt_copy_bytes(void *restrict to, const void *restrict from, size_t n) __asm__("memcpy");
 
 /* ---- arguments ------------------------------------------------------------------------------------ */
@@ -152,17 +152,17 @@ rt_is_stored_only(RtDtype d)
 	return rt_category(d) == 'U' || rt_category(d) == 'E';
 }
 
-/* Raises for such a dtype.  kernel: ATen's name of the kernel that lacks it. */
+/* Raises for a dtype of rt_is_stored_only.  kernel: ATen's name of the kernel, for the message. */
 int rt_not_stored_only(RtCx *, const char *kernel, RtDtype);                                        /* promote.c */
 
 /* ---- seq.c ------------------------------------------------------------------------------------------- */
 
-/* Python's slices of n elements: how many, from which one, by which step; -1: the step is 0. */
+/* Python's slice of n elements: returns the length, and sets first index and step.  -1: the step is 0. */
 int64_t rt_slice_range(int64_t n, IValue start, IValue end, int64_t step, int64_t *at, int64_t *by);
 
 /* ---- promote.c: result types and broadcasting -------------------------------------------------------- */
 
-/* ATen's result_type, fed one operand after the other: tensors with dims outweigh 0-d tensors, and these numbers. */
+/* State of ATen's result_type.  Operands are added one by one; tensors with dims outweigh 0-d tensors, then numbers. */
 typedef struct RtPromotion {
 	RtDtype dims, zero, wrapped;
 	RtDtype failed[2];           /* the first pair without a common type, or RT_NDTYPE twice */
@@ -173,58 +173,58 @@ rt_promotion(void)
 	return (RtPromotion){ RT_NDTYPE, RT_NDTYPE, RT_NDTYPE, { RT_NDTYPE, RT_NDTYPE } };
 }
 void    rt_promote_tensor(RtPromotion *, const RtTensor *);
-void    rt_promote_number(RtPromotion *, IValue);        /* int, float, bool or complex; None and others: ignored */
-RtDtype rt_promoted(RtPromotion *);                      /* RT_NDTYPE when nothing was fed or there is no common type */
-int     rt_no_promotion(RtCx *, RtDtype, RtDtype);       /* raises: these two have no common type */
-int     rt_no_result_type(RtCx *, int n, const IValue *v);              /* likewise, the first two that have none */
-RtDtype rt_result_type(int n, const IValue *v);          /* of tensors and numbers; others are ignored */
-RtDtype rt_to_floating(RtDtype);                         /* integral and bool become float32, others stay */
-RtDtype rt_real_type(RtDtype);                           /* of complex: its parts' type; others stay */
+void    rt_promote_number(RtPromotion *, IValue);        /* int, float, bool or complex; ignores other values */
+RtDtype rt_promoted(RtPromotion *);                      /* RT_NDTYPE: no operands, or no common type */
+int     rt_no_promotion(RtCx *, RtDtype, RtDtype);       /* raises that the two have no common type */
+int     rt_no_result_type(RtCx *, int n, const IValue *v);              /* the same for the first such pair */
+RtDtype rt_result_type(int n, const IValue *v);          /* result type of tensors and numbers; ignores others */
+RtDtype rt_to_floating(RtDtype);                         /* float32 for integral and bool, others unchanged */
+RtDtype rt_real_type(RtDtype);                           /* type of a complex type's parts, others unchanged */
 RtDtype rt_complex_type(RtDtype);                        /* float16 -> complex32 ...; integral -> complex64 */
 
-/* Widens (ndim, dims) by another shape; dims has room for RT_MAX_RANK.  Raises when they do not fit. */
+/* Broadcasts (ndim, dims) with another shape, in place; dims has room for RT_MAX_RANK.  Raises if they do not fit. */
 int     rt_broadcast(RtCx *, int *ndim, int64_t *dims, int ndim2, const int64_t *dims2);
-/* A new result like an elementwise operator's: dims and strides by the operands (null ones are skipped). */
+/* A new result of an elementwise operator: dims and strides follow from the operands.  Null ones are skipped. */
 RtTensor *rt_elementwise(RtCx *, int i, RtDtype, int n, RtTensor *const *operands);
 
 /* ---- variant.c: writes ------------------------------------------------------------------------------------------- */
 
-/* What a pointwise result is written to.  Sizes: self's stay, out's become the result's. */
+/* Destination of a pointwise result.  sizes: it keeps its sizes (self); otherwise it gets the result's (out). */
 typedef struct RtInto RtInto;
 struct RtInto {
 	const RtTensor *t;
 	bool sizes, same_dtype;
-	int at, n;                   /* arguments of the write, and which of them is written */
+	int at, n;                   /* index of the written argument; number of arguments */
 	const IValue *in;
 	const struct Memory *memory;
-	/* May a result of this dtype and these sizes be written there?  A pointer, so that programs without writes do
-	 * not link it. */
+	/* Raises if a result of this dtype and these sizes cannot be written there.  A pointer, so that programs
+	 * without writes do not link the function. */
 	int (*check)(RtCx *, const RtInto *, RtDtype, int ndim, const int64_t *dims);
 	int (*overlaps)(RtCx *, const RtInto *);
 };
 
-/* ---- map.c: how a pointwise row takes its arguments; the compiler asks it too ------------------------------- */
+/* ---- map.c: arguments and types of a pointwise row; the compiler calls it, too ------------------------------ */
 
 enum { RT_MAP_MAX = 6 };
 typedef struct RtMapArg {
 	uint8_t arg;         /* index into the arguments of the schema */
-	bool    tensor;      /* else a number */
+	bool    tensor;      /* otherwise a number */
 	bool    joins;       /* takes part in type promotion, and is cast to the common type first */
-	bool    fits;        /* a number that the common type has to hold: alpha, value, bounds, exponents */
+	bool    fits;        /* a number that must fit in the common type: alpha, value, bounds, exponents */
 } RtMapArg;
 typedef enum RtMapResult {
 	RT_MAP_promote, RT_MAP_floating, RT_MAP_boolean, RT_MAP_real, RT_MAP_part,
 	RT_MAP_uint8, RT_MAP_int8, RT_MAP_asked
 } RtMapResult;
 typedef struct RtMapTypes {
-	RtDtype common;      /* by promotion */
-	RtDtype compute;     /* what the expression is computed in: one of b8 i64 f32 f64 c64 c128 */
+	RtDtype common;      /* promoted type of the operands */
+	RtDtype compute;     /* type in which the expression is computed: b8 i64 f32 f64 c64 c128 */
 	RtDtype result;
 } RtMapTypes;
-int  rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX]);        /* letters a, b, ...: returns how many */
-bool rt_map_holds(const RtMapArg *, RtDtype common);                   /* any number, but for floats? */
-bool rt_map_takes(const char *domain, RtDtype common);                 /* of the dtypes that rows have to name: U, 8 */
-const char *rt_type_text(RtDtype);                                      /* as ATen calls it: "long int" */
+int  rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX]);        /* arguments a, b, ...; returns their number */
+bool rt_map_holds(const RtMapArg *, RtDtype common);                   /* no check of the number needed? */
+bool rt_map_takes(const char *domain, RtDtype common);                 /* is it allowed?  U, 8 must be named */
+const char *rt_type_text(RtDtype);                                      /* ATen's name: "long int" */
 void rt_map_types(const RtMapArg *, int n, RtMapResult, const IValue *in, RtMapTypes *);
 
 /* ---- reduce.c ---------------------------------------------------------------------------------------------------- */
@@ -233,9 +233,9 @@ double rt_sum_floats(int64_t n, const float *);
 
 /* ---- nn.c -------------------------------------------------------------------------------------------------------- */
 
-/* y = exp(x - top), 0 where that is subnormal; top is the greatest x; y may be x */
+/* y = exp(x - top), with subnormal results as 0.  top: the greatest x.  y may be x. */
 void rt_exps(float *y, const float *x, int64_t n, float top);
-float rt_greatest(const float *, int64_t n);                   /* a NaN, or the greatest; of none: -infinity */
+float rt_greatest(const float *, int64_t n);                   /* NaN if any is NaN; n 0: -infinity */
 void rt_exps_f64(double *y, const double *x, int64_t n, double top);
 double rt_greatest_f64(const double *, int64_t n);
 double rt_sum_f64(int64_t n, const double *);
@@ -244,27 +244,27 @@ double rt_sum_f64(int64_t n, const double *);
 
 enum { RT_ITER_MAX = 8, RT_BLOCK = RT_LIMIT_MAP_BLOCK };
 
-/* n elements: x[0 .. nout) are written, the others read; each is an array of its operand's `as` type. */
+/* Computes n elements: writes x[0 .. nout), reads the others.  Each is an array of its operand's `as` type. */
 typedef void RtBlockFn(void *arg, int64_t n, void *const *x);
 
 typedef struct RtOperand {
 	char   *data;
-	RtDtype dtype;       /* in memory */
-	RtDtype via;         /* inputs are cast to this first: the common type */
-	RtDtype as;          /* what the block function sees */
+	RtDtype dtype;       /* dtype in memory */
+	RtDtype via;         /* common type, to which inputs are cast first */
+	RtDtype as;          /* type that the block function gets */
 	int64_t stride[RT_MAX_RANK];   /* in bytes, innermost dim first */
 } RtOperand;
 
 typedef struct RtIter {
-	int       n, nout, ndim;       /* dims are coalesced, innermost (of the first operand) first */
+	int       n, nout, ndim;       /* dims are coalesced, the first operand's innermost first */
 	int64_t   numel;
 	int64_t   dims[RT_MAX_RANK];
 	RtOperand op[RT_ITER_MAX];
 } RtIter;
 
-/* operand[0] gives the dims, the others are broadcast to them (rt_broadcast has checked that they fit); a null one is a
- * constant: the caller sets data and dtype of op[k], and data outlives the iterator. as[i]: what the block function
- * sees; via[i]: cast to first, or null for none. */
+/* Broadcasts all operands to the dims of operand[0]; rt_broadcast has checked that they fit.  A null operand is a
+ * constant: the caller sets data and dtype of op[k], and data outlives the iterator.  as[i]: type that the block
+ * function gets.  via[i]: type that is cast to first; via null: none. */
 void rt_iter_init(RtIter *, int n, int nout, RtTensor *const *operand, const RtDtype *as, const RtDtype *via);
 void rt_iter_run(RtCx *, const RtIter *, RtBlockFn *, void *arg);     /* in parallel when large */
 

@@ -1,9 +1,9 @@
-/* rt/ops/nn_loops.h - softmax of one element type T; N(name) is a function's name for it, EXPS, SUM (exp_loops.h),
- * GREATEST(x, n), a NaN or the greatest, and LOG its functions */
+/* rt/ops/nn_loops.h - softmax for one element type T.  N(name) is the name of a function for T.  T's functions: EXPS,
+ * SUM (exp_loops.h), LOG, and GREATEST(x, n), the maximum, or NaN if any is NaN. */
 
 #include "exp_loops.h"
 
-/* Neighbouring elements, of which row i has g->dim */
+/* Rows [begin, end) of g->dim contiguous elements */
 static void
 N(softmax_rows)(void *arg, int64_t begin, int64_t end)
 {
@@ -23,7 +23,7 @@ N(softmax_rows)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Columns [begin, end) of (outer, blocks of inner): at most BLOCK neighbours are done together. */
+/* Blocks [begin, end) of (outer, blocks of inner): at most BLOCK adjacent columns are computed together. */
 static void
 N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 {
@@ -66,7 +66,7 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Blocks of short rows: turned, so that neighbours are elements of different rows, and back */
+/* Blocks of short rows: transposed, so that adjacent elements are of different rows, and transposed back */
 static void
 N(softmax_short)(void *arg, int64_t begin, int64_t end)
 {

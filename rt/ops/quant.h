@@ -4,15 +4,15 @@
 
 #include "dense.h"
 
-RtTensor *quant_raw(RtCx *, const RtTensor *);       /* the integers: a view of plain dtype, a temporary */
+RtTensor *quant_raw(RtCx *, const RtTensor *);       /* the integers: a temporary view of plain dtype */
 void      quant_range(RtDtype, int64_t *low, int64_t *high);
 int       quant_limits(RtCx *, RtTensor *, double *low, double *high);    /* least and greatest element */
 
 /* ---- products of bytes: int8.c ----------------------------------------------------------------------------------- */
 
-enum { INT8_PRODUCTS = 1 << 16 };        /* the most k of exact sums: VI_MOST */
+enum { INT8_PRODUCTS = 1 << 16 };        /* largest k of exact sums: VI_MOST */
 
-/* Weights (n, k) without zero points, packed for products: in scratch memory */
+/* Weights (n, k) without zero points, packed for products in scratch memory */
 typedef struct Int8Weights {
 	int64_t  n, k;
 	int8_t  *panels;
@@ -20,21 +20,21 @@ typedef struct Int8Weights {
 } Int8Weights;
 
 int       int8_pack(RtCx *, const RtTensor *w, Int8Weights *);                   /* int8, of any strides */
-/* sums (rows, n) = sums over k of (x - x_zero) w, x (rows, k); dense */
+/* sums (rows, n) = (x - x_zero) w', x (rows, k); all dense */
 int       int8_sums(RtCx *, const Int8Weights *, int64_t rows, const uint8_t *x, int32_t x_zero, int32_t *sums);
-/* Integers in [0, most] of x, by its own range (which is of numbers): scale and zero point. */
+/* Quantizes x to [0, most] by its own range, which is finite.  Sets scale and zero point. */
 void      int8_by_range(int64_t n, const float *x, int64_t most, uint8_t *to, float *scale, int32_t *zero);
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 typedef struct Affine { double scale; int64_t zero; } Affine;            /* value = scale * (integer - zero) */
 
-/* Result 0, quantized per tensor: as rt_result. */
+/* rt_result for result 0, quantized per tensor. */
 RtTensor *quant_result(RtCx *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, Affine);
 
-/* An operator without a kernel for quantized tensors: its arguments in values, its results quantized again.  linear:
- * one that is linear in its first argument, and so takes its integers; through: any; map: a pointwise row (map.c).
- * fused: values as the kernels of pointwise operators have them, rounded once: t_values of tmath.h. */
+/* Runs operators that have no kernel for quantized tensors: dequantizes arguments and quantizes results.  linear: an
+ * operator that is linear in its first argument, which gets the integers.  through: any operator.  map: a pointwise row
+ * (map.c).  fused: values are rounded once, as in kernels of pointwise operators: t_values of tmath.h. */
 struct MapRow;
 struct Int8Layer;
 struct ViewPart;
@@ -42,20 +42,20 @@ struct RtQuantized {
 	RtTensor *(*values)(RtCx *, const RtTensor *);
 	int (*open)(RtCx *, IValue v, bool fused, IValue *values, RtTensor **first);
 	int (*close)(RtCx *, RtTensor *values, double scale, int64_t zero, RtDtype, IValue *out);
-	/* dims: what a mean reduces, or None */
+	/* dims: the dims that a mean reduces, or None */
 	int (*linear)(RtCx *, const RtCall *, RtQuantOp, IValue dims, const IValue *in, IValue *out);
 	int (*through)(RtCx *, const RtCall *, const IValue *in, IValue *out);
 	int (*map)(RtCx *, const struct MapRow *, const IValue *in, IValue *out);
-	/* Of r, a view of t, quantized per channel: the parameters of the channels that it has.  part: null if all. */
+	/* Sets the parameters of r, a view of t that is quantized per channel.  part: null if r has all channels. */
 	int (*view)(RtCx *, RtTensor *r, const RtTensor *t, const struct ViewPart *part);
 	RtTensor *(*as)(RtCx *, IValue values, const RtTensor *like);    /* floats or a number, quantized as `like` */
-	int (*write)(RtCx *, RtTensor *to, IValue values);               /* those into a quantized tensor */
-	const RtList *(*alike)(RtCx *, const RtList *);                  /* all as the first is; null: error raised */
-	/* A layer's weight (n, k) as bytes, in scratch memory; null where it has zero points or is none.  scale: of the
-	 * rows of a weight of plain int8, or null */
+	int (*write)(RtCx *, RtTensor *to, IValue values);               /* quantizes values into a tensor */
+	const RtList *(*alike)(RtCx *, const RtList *);                  /* all quantized as the first; null: raised */
+	/* A layer's weight (n, k) as bytes, in scratch memory.  Null if it has zero points or is not quantized.
+	 * scale: of the rows of a plain int8 weight, or null */
 	int (*bytes)(RtCx *, RtTensor *w, RtTensor *scale, struct Int8Layer **);
-	int (*pack)(RtCx *, struct Int8Layer *);         /* before its first product */
-	/* y (rows, n) += x (rows, k) W', x as bytes by its own range, in 7 bits if narrow */
+	int (*pack)(RtCx *, struct Int8Layer *);         /* call it before the first product */
+	/* y (rows, n) += x (rows, k) W'.  Quantizes x by its own range to 8 bits, or to 7 if narrow. */
 	int (*project)(RtCx *, const struct Int8Layer *, int64_t rows, const float *x, bool narrow, float *y);
 	int (*windows)(RtCx *, const RtCall *, int nd, const IValue *in, IValue *out);   /* average pools of nd dims */
 	int (*volumes)(RtCx *, const IValue *in, IValue *out);                           /* adaptive_avg_pool3d */
@@ -86,14 +86,14 @@ quant_close(RtCx *cx, RtTensor *values, double scale, int64_t zero, RtDtype dtyp
 	return rt_quantized->close(cx, values, scale, zero, dtype, out);
 }
 
-/* A linear operator, rounded as `op` is */
+/* A linear operator whose result is rounded as that of `op` */
 static inline int
 quant_rounded(RtCx *cx, const RtCall *c, RtQuantOp op, const IValue *in, IValue *out)
 {
 	return rt_quantized->linear(cx, c, op, rt_none(), in, out);
 }
 
-/* All of it, of what is linear, or takes the greatest: result 0 gets the parameters of the first argument. */
+/* Runs a kernel that is linear, or a maximum, on the integers.  Result 0 gets the parameters of the first argument. */
 static inline int
 quant_linear(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
 {

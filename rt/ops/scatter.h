@@ -1,5 +1,5 @@
-/* rt/ops/scatter.h - writing into a tensor at positions given by others: combine.c, scatter.c, slices.c, index.c,
- * mask.c */
+/* rt/ops/scatter.h - writes to elements of a tensor at positions that other tensors have: combine.c, scatter.c,
+ * slices.c, index.c, mask.c */
 #ifndef RT_OPS_SCATTER_H
 #define RT_OPS_SCATTER_H
 
@@ -7,25 +7,25 @@
 
 enum { SCATTER_SET, SCATTER_ADD, SCATTER_MUL, SCATTER_MIN, SCATTER_MAX };
 
-/* *dst = *dst op *src for n elements of one dtype, so many bytes apart; `at`: each of dst at[i] * step bytes on */
+/* *dst = *dst op *src for n elements with strides ds and ss in bytes.  `at`: dst is at[i] * step bytes further on. */
 typedef struct Combine {
 	void (*run)(int64_t n, char *dst, int64_t ds, const char *src, int64_t ss);
 	void (*at)(int64_t n, char *dst, int64_t ds, const char *src, int64_t ss, const int64_t *at, int64_t step);
 } Combine;
-/* Null for SCATTER_SET, and if the dtype lacks the operation.  Sums and products of 16 bits take floats. */
+/* Null for SCATTER_SET, and if the dtype lacks the operation.  Sums and products of 16-bit floats work on floats. */
 const Combine *combine_of(int op, int dtype);
-const Combine *set_of(int64_t bytes);                  /* SCATTER_SET, for elements of so many bytes */
-/* Tensors that a combination works on: dst and src themselves, or float copies for sums and products of 16 bits, so
- * that these are rounded once.  rounded is the tensor that combined_end copies dst into, or null. */
+const Combine *set_of(int64_t bytes);                  /* SCATTER_SET for elements of this size */
+/* Tensors that a combination works on: dst and src themselves, or float copies for sums and products of 16-bit floats,
+ * so that these are rounded once.  rounded: tensor to which combined_end copies dst, or null. */
 typedef struct Combined { RtTensor *dst, *src, *rounded; } Combined;
 int combined_begin(RtCx *, Combined *, int op, RtTensor *dst, RtTensor *src);
 int combined_end(RtCx *, const Combined *);
 void combine_block(const Combine *, const BlockPair *, char *dst, const char *src);
-/* n elements, each at[i] * step bytes further on in s */
+/* Copies n elements to d.  Element i is read at[i] * step bytes further on in s. */
 typedef void Take(int64_t n, char *d, int64_t ds, const char *s, int64_t ss, const int64_t *at, int64_t step);
 Take *take_of(int64_t bytes);
 
-/* One position in several tensors: off[i] is the byte offset in the i-th that walk_follow named. */
+/* A walk over all positions of some dims.  off[i]: offset in bytes in the i-th tensor of walk_follow. */
 enum { WALK_MAX = 3 };
 typedef struct Walk {
 	int     n, m;                       /* dims; tensors followed */
@@ -34,38 +34,38 @@ typedef struct Walk {
 	int64_t off[WALK_MAX];
 } Walk;
 void walk_begin(Walk *, int n, const int64_t *dims);
-/* By t's strides of its first n dims; `without`: a dim along which it stays (-1: none). */
+/* Follows t by the strides of its first n dims.  without: a dim whose stride counts as 0.  -1: none. */
 void walk_follow(Walk *, const RtTensor *t, int without);
 bool walk_next(Walk *);                                /* false: that was the last position */
 
-/* t broadcast to dims, contiguous, a temporary; null when it does not fit (no error raised) or memory is out. */
+/* A contiguous temporary with t broadcast to dims.  Null: t does not fit (no error is raised), or out of memory. */
 RtTensor *expanded(RtCx *, RtTensor *t, int n, const int64_t *dims);
-/* Positions of t's elements that are not zero: (n, ndim), or (ndim, n) when by_dim. */
+/* Indices of t's nonzero elements: (n, ndim), or (ndim, n) if by_dim. */
 RtTensor *nonzero_rows(RtCx *, RtTensor *t, bool by_dim);
-/* A new result with self's elements; `keep`: and its strides, as clone does, else contiguous. */
+/* A new result with self's elements.  keep: also self's strides, as clone does; otherwise contiguous. */
 RtTensor *result_copy(RtCx *, RtTensor *self, bool keep, IValue *out);
-/* Of dst, when it is in[0], which is written to: has it each element once, and memory apart from that of the tensors
- * in[1 .. n)? */
+/* If dst is in[0], an in-place target: raises if dst overlaps itself or one of the tensors
+ * in[1 .. n). */
 int check_target(RtCx *, const IValue *in, const RtTensor *dst, int n);
 
-/* ---- scatter.c: what index_reduce shares with scatter_reduce ---- */
+/* ---- scatter.c: reductions of index_reduce and scatter_reduce ---- */
 
 typedef struct Reduction { int op; bool mean, include_self; } Reduction;
 int reduction_of(RtCx *, IValue name, IValue include_self, Reduction *);
-/* Complex numbers have no order: an error that names kernel and reduction. */
+/* Raises if a minimum or maximum of complex numbers is asked for; the error names kernel and reduction. */
 int check_ordered(RtCx *, const Reduction *, const RtTensor *dst, const char *kernel, const char *reduction);
-/* dst[.. index ..] is joined with src's elements; index has src's dims. */
+/* Reduces src's elements into dst[.. index ..]; index has src's dims. */
 int reduce_into(RtCx *, RtTensor *dst, int dim, RtTensor *index, RtTensor *src, const Reduction *);
 
-/* A size of a tensor that counts as having one dim at least. */
+/* A size of a tensor; a 0-d tensor counts as 1-d. */
 static inline int64_t
 size_at(const RtTensor *t, int d)
 {
 	return t->ndim ? t->dims[d] : 1;
 }
 
-/* BOTH_FORMS(row, in-place row, keep, write): write(cx, in, dst) checks and, unless cx->meta, changes dst, which has
- * self's elements; in place it asks check_target where ATen does. */
+/* BOTH_FORMS(row, in-place row, keep, write) defines both kernels.  write(cx, in, dst) checks and, unless cx->meta,
+ * changes dst, which has self's elements.  It calls check_target where ATen checks for overlap. */
 #define BOTH_FORMS(id, id_, keep, write) \
 	int rt_##id(RtCx *cx, const IValue *in, IValue *out) \
 	{ \

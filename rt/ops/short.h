@@ -7,15 +7,15 @@
 
 #include <stddef.h>
 #ifdef __TINYC__
-void *memcpy(void *, const void *, size_t);      /* the compiler inside Kiln has no C library's headers */
+void *memcpy(void *, const void *, size_t);      /* libtcc inside Kiln has no headers of a C library */
 void *memset(void *, int, size_t);
 #else
 #include <string.h>
 #endif
 
-enum { SHORT_MOST = 512 };       /* bytes; more are worth a call */
+enum { SHORT_MOST = 512 };       /* most bytes; more are worth a call */
 
-/* Copies n bytes, n >= 0, in pieces, the last of which may copy some bytes again. */
+/* Copies n bytes, n >= 0, in pieces.  The last piece may overlap the one before it. */
 static inline void
 copy_short(void *restrict to, const void *restrict from, ptrdiff_t n)
 {

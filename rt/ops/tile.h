@@ -1,6 +1,6 @@
-/* rt/ops/tile.h - a tile of C in registers: R rows of A by a panel of B that is N vectors wide, two or, of one row, 8
+/* rt/ops/tile.h - a tile of C in registers: R rows of A by a panel of B of N vectors: two, or 8 for a tile of one row
  *
- * tile16.c, tile32.c and tile64.c are this for vectors of so many bytes; which of them a program has: rt/ops/parts.c.
+ * tile16.c, tile32.c and tile64.c instantiate it for vectors of 16, 32 and 64 bytes.  rt/ops/parts.c lists them.
  */
 #ifndef RT_OPS_TILE_H
 #define RT_OPS_TILE_H
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* A product and its sum are rounded once, as in other libraries; ISO C alone would not have it so. */
+/* Allows fused multiply-add, as other libraries use; with -std=c11 gcc contracts no expressions. */
 #ifdef __clang__
 #define TILE_UNROLL _Pragma("clang loop unroll(full)")
 #define TILE_FUSED _Pragma("STDC FP_CONTRACT ON")

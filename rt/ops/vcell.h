@@ -1,13 +1,13 @@
-/* rt/ops/vcell.h - the gates of a recurrent cell for one element type T, as the interpreter and generated kernels have
- * them; N(name) is the function's name for it, EXP and TANH are its functions */
+/* rt/ops/vcell.h - gates of recurrent cells for one element type T, in eager and generated kernels.  N(name) is the
+ * name of a function for T; EXP and TANH are T's functions. */
 #ifndef RT_OPS_VCELL_H
 #define RT_OPS_VCELL_H
 
 typedef enum RnnKind { RNN_LSTM, RNN_GRU, RNN_TANH, RNN_RELU } RnnKind;
 
-/* Some columns of a step.  x: the input's part of the gates, y: the state's, gate g is gx (gy) elements on; h, c: the
- * old state, to_h, to_c: the new one, which may be the same memory; c of an LSTM only.  All point to the first column,
- * with the distances of rows in elements. */
+/* Some columns of a time step.  x: the input's product, y: the state's; gates are gx and gy elements apart.  h, c: the
+ * old state.  to_h, to_c: the new state, which may be the same memory.  Only an LSTM has c.  All point to the first
+ * column; ld* are row strides in elements. */
 typedef struct RnnCell {
 	const void *x, *y, *h, *c;
 	void       *to_h, *to_c;
@@ -82,7 +82,7 @@ N(plain)(bool relu, int64_t n, const RnnCell *s)
 			to_h[j] = TANH(x[j] + y[j]);
 }
 
-/* n columns of so many rows. */
+/* Computes n columns of `rows` rows. */
 static inline void
 N(rnn_cell)(RnnKind kind, int64_t rows, int64_t n, const RnnCell *cell)
 {

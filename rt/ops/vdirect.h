@@ -7,7 +7,7 @@
 #define RT_OPS_VDIRECT_H
 
 typedef struct VdConv {
-	ptrdiff_t n, ic, oc, h, w, oh, ow, groups;       /* ic, oc: of the whole */
+	ptrdiff_t n, ic, oc, h, w, oh, ow, groups;       /* ic, oc: of all groups */
 	ptrdiff_t xn, xc, xh, xw, yn, yc, yh, yw;        /* strides */
 	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw;
 	ptrdiff_t wo, wi, wh, ww;                        /* strides of the weight */
@@ -19,7 +19,7 @@ vd_up(ptrdiff_t a, ptrdiff_t b)
 	return a > 0 ? (a + b - 1) / b : 0;
 }
 
-/* One tap: y[j] += f * x[(at + j) * sw + shift], where that is in [0, w). */
+/* Adds one tap: acc[j] += f * x[(at + j) * sw + shift], if that column is in [0, w). */
 VC_INLINE void
 vd_tap(const VdConv *v, ptrdiff_t at, ptrdiff_t some, ptrdiff_t shift, float f, const float *restrict x,
        float *restrict acc)
@@ -32,7 +32,7 @@ vd_tap(const VdConv *v, ptrdiff_t at, ptrdiff_t some, ptrdiff_t shift, float f, 
 		acc[j] += f * x[((at + j) * v->sw + shift) * v->xw];
 }
 
-/* [begin, end) of n * oc * oh. */
+/* Computes rows [begin, end) of n * oc * oh. */
 VC_INLINE void
 vd_conv(ptrdiff_t begin, ptrdiff_t end, const VdConv *v, const float *x, const float *w, const float *bias, float *y)
 {

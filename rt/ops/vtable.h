@@ -1,14 +1,14 @@
-/* rt/ops/vtable.h - maps of bytes to bytes by a table of all 256, in generated kernels */
+/* rt/ops/vtable.h - maps bytes by a table of 256, in generated kernels */
 #ifndef RT_OPS_VTABLE_H
 #define RT_OPS_VTABLE_H
 
 #include <stdint.h>
 
-#if defined __AVX512VBMI__ && defined __GNUC__ && !defined __clang__      /* which has no such shuffles */
+#if defined __AVX512VBMI__ && defined __GNUC__ && !defined __clang__      /* clang lacks the shuffle */
 typedef uint8_t VlBytes __attribute__((vector_size(64), aligned(1), may_alias));
 typedef int8_t VlSigned __attribute__((vector_size(64), aligned(1), may_alias));
 
-/* Whole vectors: 128 bytes of the table are a permutation of two registers.  How many bytes they were */
+/* Maps whole vectors: a permutation of two registers looks up 128 bytes of the table.  Returns the number of bytes. */
 static inline int64_t
 vl_vectors(uint8_t *y, const uint8_t *x, int64_t n, const uint8_t table[256])
 {

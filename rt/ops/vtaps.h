@@ -1,13 +1,13 @@
-/* rt/ops/vtaps.h - the filters of interpolation and the inputs of nearest ones, the eager kernels' too
+/* rt/ops/vtaps.h - filters of interpolation and source indices of nearest interpolation, also of eager kernels
  *
- * Nearest coordinates are computed in float whatever the elements are, as in ATen 1.13, so that floors are the same.
+ * Nearest coordinates are computed in float for all dtypes, as in ATen 1.13, so that floors are the same.
  */
 #ifndef RT_OPS_VTAPS_H
 #define RT_OPS_VTAPS_H
 
 #include "vscratch.h"
 
-/* Keys' kernel, of a = -0.75 and, antialiased, -0.5 */
+/* Keys' cubic kernel; a is -0.75, or -0.5 if antialiased */
 static inline double
 vz_keys(double x, double a)
 {
@@ -23,7 +23,7 @@ vz_sinc(double x)
 	return x == 0 ? 1 : sin(3.14159265358979323846 * x) / (3.14159265358979323846 * x);
 }
 
-/* The filter of antialiasing at distance x from the centre. */
+/* The antialiasing filter at distance x from its centre. */
 static inline double
 vz_filter(VzKind kind, double x)
 {
@@ -34,7 +34,7 @@ vz_filter(VzKind kind, double x)
 	}
 }
 
-/* at (out) */
+/* Sets at[0 .. out) to the source index of each output. */
 static inline void
 vz_nearest(int64_t out, int64_t in, int exact, double given, int64_t *at)
 {

@@ -1,14 +1,14 @@
-/* rt/ops/vturn.h - squares of transposed copies, and of maps whose operands lie both ways, in generated kernels
+/* rt/ops/vturn.h - transposes squares in registers, for generated copies and maps with transposed operands
  *
- * The rows of one side are the columns of the other: vectors are interleaved by halves until they are, in registers, so
- * that both sides are read and written by whole vectors.
+ * Interleaves halves of vectors until rows are columns.  So both sides are read and written by whole
+ * vectors.
  */
 #ifndef RT_OPS_VTURN_H
 #define RT_OPS_VTURN_H
 
 #include <stdint.h>
 
-enum { VQ_SIDE = 16 };           /* elements of a square's side: a tile of the schedule */
+enum { VQ_SIDE = 16 };           /* side of a square in elements: a tile of the schedule */
 
 #if (defined __SSE2__ || defined __ARM_NEON) && !defined __TINYC__
 #ifdef __AVX512F__

@@ -1,13 +1,13 @@
-/* rt/ops/wide.h - vectors as wide as those of the processor that a file is compiled for
+/* rt/ops/wide.h - float vectors of the width of the processor that a file is compiled for
  *
- * WIDE is not defined where there are none (tcc): loops then go element by element.
+ * WIDE is not defined for tcc, which has no vectors: loops are then over single elements.
  */
 #ifndef RT_OPS_WIDE_H
 #define RT_OPS_WIDE_H
 
 #if defined __GNUC__ && !defined __TINYC__
 #if defined __AVX512F__
-#define WIDE 16                          /* floats in one */
+#define WIDE 16                          /* floats of a vector */
 #elif defined __AVX__
 #define WIDE 8
 #else
