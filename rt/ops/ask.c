@@ -1,4 +1,4 @@
-/* rt/ops/ask.c - what a tensor's geometry answers: sizes, strides, number of dims and elements, layout */
+/* rt/ops/ask.c - queries of a tensor's geometry: sizes, strides, number of dims and elements, layout */
 #include "block.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ KERNEL(sym_size_int, rt_size_int(cx, in, out))
 KERNEL(sym_stride, rt_stride(cx, in, out))
 KERNEL(sym_stride_int, rt_stride_int(cx, in, out))
 
-/* ASK(row, answer): one number or truth about tensor t. */
+/* ASK(row, answer): the kernel of a query; `answer` computes an int or bool of tensor t. */
 #define ASK(id, answer) \
 	int rt_##id(RtCx *cx, const IValue *in, IValue *out) \
 	{ \

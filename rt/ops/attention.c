@@ -1,8 +1,8 @@
 /*
  * Attention: scaled dot products, and the padded rows of PyTorch's fast path (attention.def).
  *
- * One core: for each batch (all leading dims, with heads) a product of the queries with the keys, a softmax of its
- * rows under scale and masks, a product with the values.  Operands are addressed by strides, so heads need no
+ * For each batch (all leading dims, with heads), one function multiplies queries by keys, computes a softmax of the
+ * scaled and masked rows, and multiplies by the values.  Operands are addressed by strides, so heads need no
  * transposes.
  */
 #include "dense.h"
@@ -18,10 +18,10 @@ typedef struct Attend {
 	int64_t *q_offset, *k_offset, *v_offset, *mask_offset;   /* (batches), in elements */
 	int64_t q_row, q_col, k_row, k_col, v_row, v_col;
 	double  scale, dropout;
-	bool    causal, additive;                 /* the mask is added, or (bool) true lets through */
+	bool    causal, additive;                 /* additive: the mask is added; otherwise it is bool, true keeps */
 	const void *mask;
 	int64_t mask_row, mask_col;
-	double  empty;                            /* weight in a row that is masked out */
+	double  empty;                            /* weights of a row that is fully masked */
 	char   *y;                                /* (batches, rows, width) */
 } Attend;
 
@@ -72,8 +72,8 @@ attend(RtCx *cx, const Attend *g)
 
 /* ---- scaled_dot_product_attention -------------------------------------------------------------------------- */
 
-/* Element offset of each batch of t, whose leading dims are broadcast to (ndim, dims); group: heads that share one of
- * t's. */
+/* Element offset of each batch of t, whose leading dims are broadcast to (ndim, dims).  group: number of heads that
+ * share a head of t. */
 static int64_t *
 batch_offsets(RtCx *cx, const RtTensor *t, int ndim, const int64_t *dims, int64_t group)
 {
@@ -99,9 +99,9 @@ batch_offsets(RtCx *cx, const RtTensor *t, int ndim, const int64_t *dims, int64_
 
 typedef struct Sdpa {
 	RtTensor *q, *k, *v, *mask;
-	double    dropout, scale;        /* scale 0: by the width */
+	double    dropout, scale;        /* scale 0: from the width */
 	bool      causal, grouped;
-	double    empty;                 /* weight in a row that is masked out: the fast path has nan there, 2.x 0 */
+	double    empty;                 /* weights of a fully masked row: nan in the fast path, 0 in 2.x */
 } Sdpa;
 
 static int
@@ -133,7 +133,7 @@ check_sdpa(RtCx *cx, const Sdpa *a, int *ndim, int64_t *dims)
 		rt_broadcast(cx, ndim, dims, a->v->ndim - 2, a->v->dims) ? RT_ERROR : RT_OK;
 }
 
-/* The mask has to broadcast to the scores' sizes: the batch's `dims`, rows, keys. */
+/* Raises unless the mask broadcasts to the scores' sizes: the batch's `dims`, rows, keys. */
 static int
 check_mask(RtCx *cx, const Sdpa *a, const Attend *g, int ndim, const int64_t *dims)
 {
@@ -152,7 +152,7 @@ check_mask(RtCx *cx, const Sdpa *a, const Attend *g, int ndim, const int64_t *di
 	return RT_OK;
 }
 
-/* The mask in a form that score_rows reads. */
+/* Converts the mask to the form that score_rows reads. */
 static int
 set_mask(RtCx *cx, const Sdpa *a, Attend *g, int ndim, const int64_t *dims)
 {
@@ -164,7 +164,7 @@ set_mask(RtCx *cx, const Sdpa *a, Attend *g, int ndim, const int64_t *dims)
 	m = g->additive ? dense_in(cx, m, g->ct) : m;
 	if (!m)
 		return RT_ERROR;
-	if (m->ndim < 2) {                        /* leading ones, so that it has rows and columns */
+	if (m->ndim < 2) {                        /* adds leading dims of 1, for rows and columns */
 		int64_t two[2] = { 1, m->ndim ? m->dims[0] : 1 }, strides[2] = { 0, m->ndim ? m->strides[0] : 0 };
 
 		m = rt_temp(cx, rt_tensor_view(cx, m, 2, two, strides, m->offset));
@@ -192,7 +192,7 @@ attend_sizes(const Sdpa *a, int ndim, const int64_t *batch)
 	return g;
 }
 
-/* Query, key and value of the compute type; dims: the batch, which they are broadcast to. */
+/* Converts query, key and value to the compute type, broadcast to the batch `dims`. */
 static int
 set_operands(RtCx *cx, const Sdpa *a, Attend *g, int ndim, const int64_t *dims)
 {
@@ -265,7 +265,7 @@ rt__nested_tensor_from_tensor_list(RtCx *cx, const IValue *in, IValue *out)
 	return rt_lacks(cx, "Kiln lacks nested tensors");
 }
 
-/* An element of padding: a NaN whose bits no computation gives. */
+/* An element of padding: a NaN whose bits no computation produces. */
 static void
 pad_element(RtDtype dtype, char to[8])
 {
@@ -286,7 +286,7 @@ check_rows(RtCx *cx, const RtTensor *t)
 	return RT_OK;
 }
 
-/* Row i of a contiguous tensor of three dims: is it padding? */
+/* Is row i of a contiguous tensor with three dims padding? */
 static bool
 is_padding(const RtTensor *t, int64_t i)
 {
@@ -301,7 +301,7 @@ is_padding(const RtTensor *t, int64_t i)
 	return n > 0;
 }
 
-/* x, but for the rows that are not kept: they are padding. */
+/* Copies x; rows that are not kept become padding. */
 int
 rt_prim_pad_rows(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -11,10 +11,10 @@
 
 typedef struct Table {
 	const uint8_t *q;
-	const double  *scale;            /* per row; steps 0: one for all */
+	const double  *scale;            /* of each row; step 0: one for all */
 	const float   *zero;
 	int64_t rows, cols, step;
-	double  one_scale;               /* where there is one for all */
+	double  one_scale;               /* memory if there is one for all */
 	float   one_zero;
 } Table;
 
@@ -135,8 +135,8 @@ rt_quantized_embedding_byte(RtCx *cx, const IValue *in, IValue *out)
 typedef struct Bags {
 	const int64_t *at, *begin, *map;         /* map: rows of a pruned table, -1: pruned; null: not pruned */
 	const float *weight;                     /* null: 1 */
-	int64_t n, bags, fixed, nmap;            /* fixed: all bags are of this length, begin is null */
-	bool    last;                            /* begin has where the last bag ends */
+	int64_t n, bags, fixed, nmap;            /* fixed: length of all bags; begin is null then */
+	bool    last;                            /* begin also has the end of the last bag */
 } Bags;
 
 static int

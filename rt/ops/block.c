@@ -1,7 +1,7 @@
 /* rt/ops/block.c - operands as plain arrays
  *
- * move_block walks the outer dims as an odometer and the innermost dim in a loop for the element's size, on which alone
- * a copy without conversion depends.
+ * move_block steps through the outer dims as an odometer does.  The innermost dim has a loop for each element size: a
+ * copy without conversion depends on nothing else.
  */
 #include "block.h"
 

@@ -1,7 +1,7 @@
-/* rt/ops/call.c - one kernel calls another, or gives a view
+/* rt/ops/call.c - calls from one kernel to another; views as results
  *
- * The inner kernel has its own memory: it must not use the places planned for the outer kernel's results, and its
- * temporaries are freed when it returns.  Its results become temporaries of the outer one.
+ * The inner kernel has its own memory: it must not use the memory planned for the outer kernel's results, and its
+ * temporaries are freed when it returns.  Its results become temporaries of the outer kernel.
  */
 #include "geom.h"
 
@@ -18,7 +18,7 @@ rt_call_temp(RtCx *cx, RtKernel *kernel, IValue *out, int nout, const IValue *in
 	cx->nplace = nplace;
 	for (int i = 0; !r && i < nout; i++)
 		out[i] = rt_temp_value(cx, out[i]);
-	return r ? r : cx->status;                       /* no room to remember a temporary */
+	return r ? r : cx->status;                       /* rt_temp_value may fail */
 }
 
 int

@@ -1,4 +1,4 @@
-/* rt/ops/combine.c - elements joined with those that are there, by operation and dtype; walks over several tensors
+/* rt/ops/combine.c - loops of `dst = dst op src` for each operation and dtype, and walks over several tensors
  *
  * A walk keeps the byte offsets of one position in several tensors, so that each may have any strides.
  */
@@ -9,8 +9,8 @@
 RT_FAST
 
 #define WRAP(T, a, op, b) ((T)((uint64_t)(a) op (uint64_t)(b)))
-/* name: n elements; name_at: of which each goes at[i] * step further on.  x is an element of dst, y one of src;
- * consecutive elements have a loop that vectorises. */
+/* Defines run_NAME for n elements, and at_NAME, whose dst is at[i] * step bytes further on.  x: element of dst, y: of
+ * src.  Contiguous elements have a loop of their own, which vectorises. */
 #define RUN(name, T, body) \
 	static void run_##name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss) \
 	{ \
@@ -49,7 +49,7 @@ INTEGER(i32, int32_t)
 INTEGER(i64, int64_t)
 #undef INTEGER
 
-/* Not a number wins. */
+/* NaN propagates. */
 #define FLOATING(name, T) \
 	RUN(add_##name, T, *x += y) \
 	RUN(mul_##name, T, *x *= y) \
@@ -76,7 +76,7 @@ COMPLEX(c128, RtC128)
 RUN(or_b8, uint8_t, *x |= y)
 RUN(and_b8, uint8_t, *x &= y)
 
-/* Elements are replaced, by their size in bytes. */
+/* SCATTER_SET for each size of elements in bytes */
 RUN(set_1, uint8_t, *x = y)
 RUN(set_2, uint16_t, *x = y)
 RUN(set_4, uint32_t, *x = y)
@@ -108,7 +108,7 @@ combine_of(int op, int dtype)
 		[RT_bf16] = { NULL, &add_f32, &mul_f32, &min_bf16, &max_bf16 },
 		[RT_c64] = { NULL, &add_c64, &mul_c64, NULL, NULL },
 		[RT_c128] = { NULL, &add_c128, &mul_c128, NULL, NULL },
-		[RT_u16] = { NULL, &add_i16, &mul_i16, NULL, NULL },     /* the same bits */
+		[RT_u16] = { NULL, &add_i16, &mul_i16, NULL, NULL },     /* the same bits as for signed ones */
 		[RT_u32] = { NULL, &add_i32, &mul_i32, NULL, NULL },
 		[RT_u64] = { NULL, &add_i64, &mul_i64, NULL, NULL },
 		[RT_b8] = { NULL, &or_b8, &and_b8, &and_b8, &or_b8 },

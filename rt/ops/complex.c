@@ -1,4 +1,4 @@
-/* rt/ops/complex.c - views of complex tensors: conjugates, their parts, pairs of numbers (rt/bits.c) */
+/* rt/ops/complex.c - views of complex tensors: conjugates, real and imaginary parts, pairs of reals (rt/bits.c) */
 #include "kernel.h"
 #include "geom.h"
 
@@ -16,7 +16,7 @@ give_flipped(RtCx *cx, const IValue *in, unsigned bit, IValue *out)
 KERNEL(conj, rt_is_complex(in[0].u.t->dtype) ? give_flipped(cx, in, RT_CONJ, out) : give_self(in, out))
 KERNEL(_conj, rt_conj(cx, in, out))
 
-/* What bodies and gradients have for conj(): they do not write to it, and types of its result are known. */
+/* Replaces conj() in bodies and gradients, which do not write to the result and know its type. */
 int
 rt_prim_conj(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -47,7 +47,7 @@ part_dtype(int dtype)
 	return dtype == RT_c32 ? RT_f16 : dtype == RT_c64 ? RT_f32 : RT_f64;
 }
 
-/* The geometry of t's storage seen as real numbers: dims stay, strides count halves of an element. */
+/* The geometry of t over reals: the same dims, strides in halves of an element. */
 static Geom
 halves(const RtTensor *t)
 {

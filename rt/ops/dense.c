@@ -45,8 +45,8 @@ dense_sizes(RtCx *cx, IValue list, const char *op, const char *what, int n, int6
 	return RT_OK;
 }
 
-/* By the strides, also those of dims of size 1?  A tensor of one channel has both formats, and only these strides tell
- * which (c10's is_channels_last_strides). */
+/* Do the strides mean channels last, also in dims of size 1?  A tensor with one channel has both formats: only these
+ * strides tell them apart (c10's is_channels_last_strides). */
 static bool
 suggests_channels_last(const RtTensor *t)
 {

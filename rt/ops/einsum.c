@@ -12,11 +12,11 @@
 
 enum { BATCH, ROWS, GONE, COLUMNS };
 
-typedef struct Kinds {           /* dims by what a product of matrices makes of them */
+typedef struct Kinds {           /* dims by their role in a matrix product */
 	int order[4][RT_MAX_RANK], n[4];
 } Kinds;
 
-/* t as a stack of matrices: batch, and two more kinds of dims. */
+/* A view of t as a stack of matrices: dims of the batch, then those of two more kinds. */
 static RtTensor *
 as_matrices(RtCx *cx, RtTensor *t, const Kinds *k, const int kind[3])
 {
@@ -95,7 +95,7 @@ rt_prim_contract(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* The labels of one operand, as numbers from 0 to 51 in the order of their letters. */
+/* Adds the labels of an operand: numbers from 0 to 51 stand for the letters in order. */
 static int
 put_labels(RtCx *cx, Buf *b, IValue v, int64_t argument)
 {
@@ -178,7 +178,7 @@ typedef struct Distances {
 	bool    wide;
 } Distances;
 
-/* Rows of distances, each by itself. */
+/* Computes rows [begin, end) of distances one by one. */
 static void
 distances(void *arg, int64_t begin, int64_t end)
 {
@@ -220,9 +220,9 @@ distances_of_products(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-enum { LEAST_PRODUCT = 16 };     /* of fewer numbers a product is not worth it */
+enum { LEAST_PRODUCT = 16 };     /* least length of rows that is worth a product */
 
-/* One batch; behind d->to there is room for a column of numbers. */
+/* Computes one batch.  Room for a column of numbers follows d->to. */
 static int
 batch_distances(RtCx *cx, const Distances *d)
 {

@@ -1,4 +1,4 @@
-/* rt/ops/equal.c - do two tensors hold the same? */
+/* rt/ops/equal.c - equality of two tensors */
 #include "reduce.h"
 
 int

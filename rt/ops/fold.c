@@ -1,9 +1,9 @@
 /* rt/ops/fold.c - the engine of reductions
  *
- * Kept and folded dims are coalesced separately.  Where folded dims are innermost, results are computed one at a time,
- * from blocks of elements; where a kept dim is innermost, up to FOLD_WIDTH neighbouring results are computed together,
- * FOLD_ROWS folded elements at a time, so that memory is read in order.  Blocks are cast into the compute type, or read
- * where they lie when they have it.  Parts of the result run in parallel.
+ * Kept and folded dims are coalesced separately.  If folded dims are innermost, results are computed one at a time from
+ * blocks of elements.  If a kept dim is innermost, up to FOLD_WIDTH adjacent results are computed together, FOLD_ROWS
+ * folded elements at a time, so that memory is read in order.  Blocks are cast to the compute type, or read in place if
+ * they have it.  Parts of the result are computed in parallel.
  */
 #include <string.h>
 
@@ -21,9 +21,9 @@ typedef struct Axes {             /* innermost first */
 typedef struct Job {
 	const Reduce *r;
 	Axes    kept, folded;
-	int64_t width;            /* kept neighbours that are folded together */
-	bool    lying;            /* elements need no cast, and come in runs that are worth a call */
-	bool    whole;            /* all elements of a result are in one tile, and the result needs no cast */
+	int64_t width;            /* number of adjacent results folded together */
+	bool    lying;            /* elements need no cast and have runs that are worth a call */
+	bool    whole;            /* Reduce.whole applies: see is_whole */
 } Job;
 
 int
@@ -79,7 +79,7 @@ reduce_not_empty(RtCx *cx, const char *name, const RtTensor *in, IValue dim)
 		int k = rt_dim(cx, d[i], in->ndim);
 		if (k < 0)
 			return RT_ERROR;
-		if (in->dims[k] == 0)                 /* a dim of a list is named as it was given */
+		if (in->dims[k] == 0)                 /* a dim of a list is named as given */
 			return rt_raise(cx, "%s: Expected reduction dim %lld to have non-zero size.", name,
 					dim.tag == RT_LIST ? (long long)d[i] : (long long)k);
 	}
@@ -116,7 +116,7 @@ axes_take(Axes *a, const RtTensor *t, const bool *mask, bool which)
 	}
 }
 
-/* The position of element `at`, and its index in each dim. */
+/* Returns the offset of element `at` and sets its index in each dim. */
 static int64_t
 axes_seek(const Axes *a, int64_t at, int64_t *index)
 {
@@ -130,7 +130,7 @@ axes_seek(const Axes *a, int64_t at, int64_t *index)
 	return p;
 }
 
-/* On by n elements of the innermost dim, over its end at most once. */
+/* Advances by n elements of the innermost dim, up to its end at most.  Returns the change of the offset. */
 static int64_t
 axes_step(const Axes *a, int64_t n, int64_t *index)
 {
@@ -149,7 +149,7 @@ axes_step(const Axes *a, int64_t n, int64_t *index)
 
 RT_FAST
 
-/* Elements that need no cast are folded in runs along the innermost folded dim. */
+/* Folds elements that need no cast, in runs along the innermost folded dim. */
 static void
 fold_lying(const Job *j, FoldState *s, const char *p, int64_t width)
 {
@@ -202,7 +202,7 @@ fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
 	const Reduce *r = j->r;
 	const Axes *f = &j->folded;
 	const int64_t size = rt_dtypes[r->as].bytes;
-	const int64_t rows = (int64_t)sizeof block / (FOLD_WIDTH * size);             /* of any width: the same sums */
+	const int64_t rows = (int64_t)sizeof block / (FOLD_WIDTH * size);             /* the same for any width */
 	int64_t index[RT_MAX_RANK] = { 0 };
 
 	for (int64_t at = 0, n; at < f->count; at += n) {
@@ -237,7 +237,7 @@ finish(const Job *j, const FoldState *s, int64_t at, int64_t width)
 	}
 }
 
-/* `width` results from `base` on, which is at index[] of the kept dims; on to what is behind them */
+/* Folds `width` results from `base` on, at index[] of the kept dims.  Returns the base of the next result. */
 static const char *
 fold_some(const Job *j, FoldState *s, const char *base, int64_t *index, int64_t width)
 {
@@ -283,7 +283,7 @@ run_part(void *arg, int64_t begin, int64_t end)
 
 RT_SMALL
 
-/* Can Reduce.whole have it? */
+/* Can Reduce.whole compute it?  All elements of a result are in one tile, and the result needs no cast. */
 static bool
 is_whole(const Job *j)
 {

@@ -1,4 +1,4 @@
-/* rt/ops/from.c - tensors from values: numbers, nested lists, parts of complex numbers, classes */
+/* rt/ops/from.c - tensors from values: numbers, nested lists, real and imaginary parts, classes */
 #include <string.h>
 
 #include "kernel.h"
@@ -14,7 +14,8 @@ type_of_number(IValue v)
 	return v.tag == RT_INT ? RT_i64 : v.tag == RT_BOOL ? RT_b8 : v.tag == RT_COMPLEX ? RT_c64 : RT_f32;
 }
 
-/* A number or tensor of one element at p.  Floats are of the default dtype first, as in TorchScript's torch.tensor. */
+/* Stores a number or a tensor of one element at p.  Rounds floats to the default dtype first, as torch.tensor does in
+ * TorchScript. */
 static void
 store(RtDtype d, char *p, IValue v)
 {
@@ -35,7 +36,7 @@ store(RtDtype d, char *p, IValue v)
 	}
 }
 
-/* options: dtype, device, requires_grad (when there is one).  Whatever the dtype, the number fits its own type. */
+/* options: dtype, device, requires_grad (if there is one).  The number has to fit its own type, whatever the dtype. */
 static int
 from_number(RtCx *cx, IValue v, IValue dtype, bool requires_grad, IValue *out)
 {
@@ -66,7 +67,7 @@ rt_tensor_of_scalar(RtCx *cx, const IValue *in, IValue *out)
 	return rt_fill(cx, r, in[0]);
 }
 
-/* The shape by the first element at each depth, and the innermost element type. */
+/* Finds the shape from the first element at each depth, and the innermost element type. */
 static int
 list_shape(RtCx *cx, IValue v, int64_t *dims, const RtType **elem)
 {
@@ -204,7 +205,7 @@ KERNEL(polar, from_parts(cx, polar_block, in, out))
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 
-/* The greatest class of a contiguous int64 tensor; raises for negative ones, and for those past the end when n >= 0. */
+/* Finds the greatest class of a contiguous int64 tensor.  Raises for negative ones, and if n >= 0 for classes >= n. */
 static int
 check_classes(RtCx *cx, const RtTensor *t, int64_t n, int64_t *most)
 {

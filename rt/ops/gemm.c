@@ -1,13 +1,13 @@
 /* rt/ops/gemm.c - products of matrices
  *
- * Large float and double products: B is packed into panels [n / width][k][width], and a tile of R rows by two vectors
- * is accumulated in registers over all of k, rows of A broadcast straight from memory.  Rows are taken in blocks that
- * stay in the second cache while B's panels stream by.  The same tile is compiled for each instruction set the host may
- * have (tile.h) and picked at run time, so that a program built for the baseline still multiplies fast. With few rows B
- * is read in place: packing would cost as much as the product.  Integers and small products are three plain loops;
- * complex numbers are pairs of real ones.
+ * Large float and double products pack B into panels [n / width][k][width].  A tile of R rows by two vectors is
+ * accumulated in registers over all of k, with elements of A broadcast from memory.  Rows are blocked so that A stays
+ * in the second-level cache while B's panels stream by.  The tile is compiled for each instruction set of the processor
+ * family (tile.h) and chosen at run time, so that a program built for the baseline still multiplies fast.  With few
+ * rows B is read in place: packing would cost as much as the product.  Integers and small products are three plain
+ * loops.  Complex products are computed as real ones.
  *
-  * Invariant: every element of C is written, also when k is 0, or as it was where sums are added to it.
+ * Invariant: every element of C is written, even if k is 0, unless sums are added to it.
  */
 #include "gemm.h"
 #include "vturn.h"
@@ -93,11 +93,11 @@ dots_f64(void *arg, int64_t begin, int64_t end)
 
 enum {
 	FEW_ROWS = 3, BLOCK_ROWS = 72, GROUP = 8, DOT_ROWS = 12, FEW_ELEMENTS = 1200,
-	/* products in one sum; longer sums add several of these, with less rounding error */
+	/* products in one partial sum; adding partial sums has less rounding error */
 	RUN_F32 = 320, RUN_F64 = 64,
 };
 
-/* Bytes of the widest vectors that tiles are compiled for and that run here. */
+/* Bytes of the widest vectors that this processor has and tiles are compiled for */
 static int
 vector_bytes(void)
 {
@@ -112,7 +112,7 @@ gemm_vector_bytes(RtCx *cx)
 	return cx->vector_bytes;
 }
 
-/* The widest tiles that there are and that run here; null: none. */
+/* The widest tiles that the program has and that run here.  Null: none. */
 static const RtTiles *
 best_tiles(RtCx *cx)
 {
@@ -125,14 +125,14 @@ best_tiles(RtCx *cx)
 
 typedef struct Tiled {
 	const Product *p;
-	Tile *tile, *row;            /* row: null, or of some panels together, which lie side by side in B */
-	int rows, width;             /* width: of a panel, in elements */
-	int64_t run;                 /* products of one sum */
+	Tile *tile, *row;            /* row: one row by several adjacent panels of B, or null */
+	int rows, width;             /* width: elements of a panel's row */
+	int64_t run;                 /* products of a partial sum */
 	int64_t bytes, panels, groups, step;     /* step: bytes between panels */
 	char *packed;
 } Tiled;
 
-/* Columns of floats that lie in memory become rows of a panel: squares of both are turned in registers. */
+/* Packs a panel of floats whose columns are contiguous in B, by transposing squares in registers. */
 static void
 turn_panel(const Product *p, int64_t width, char *to, const char *from)
 {
@@ -152,7 +152,7 @@ pack_panels(void *arg, int64_t begin, int64_t end)
 	const Tiled *t = arg;
 	const Product *p = t->p;
 	int64_t width = t->width, bytes = t->bytes, dims[2], ds[2], ss[2];
-	const int k = p->b_col != 1;           /* the dim of rows; the last one is contiguous in B */
+	const int k = p->b_col != 1;           /* index of dim k; the last dim is contiguous in B */
 
 	ds[k] = width * bytes;
 	ds[!k] = bytes;
@@ -173,7 +173,7 @@ pack_panels(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Task: a block of rows by a group of panels. */
+/* Computes tasks [begin, end): blocks of rows by groups of panels. */
 static void
 tile_tasks(void *arg, int64_t begin, int64_t end)
 {
@@ -246,7 +246,7 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 	return RT_OK;
 }
 
-/* Few rows by a transposed matrix: in lanes. */
+/* Is it few rows by a transposed matrix?  Such products are computed as dot products. */
 static bool
 is_dots(RtDtype dtype, const Product *p)
 {
@@ -255,8 +255,8 @@ is_dots(RtDtype dtype, const Product *p)
 	return dtype == RT_f64 ? p->m <= DOT_ROWS : p->m * p->n <= FEW_ELEMENTS;
 }
 
-/* Complex numbers as pairs of real ones: a row of A, as it lies, by a row of B for each part of its numbers, (re, im)
- * for the real ones, (-im, re) for the imaginary ones. */
+/* Makes a real matrix b of the complex matrix B: two rows for each row, (re, im) and (-im, re).  The real product of
+ * A's pairs (re, im) and b is the complex product. */
 #define PAIRS(T) \
 	for (int64_t k = 0; k < p->k; k++) \
 		for (int64_t j = 0; j < p->n; j++) { \

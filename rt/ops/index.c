@@ -12,7 +12,7 @@ RT_FAST
 typedef struct Indexing {
 	int      n;                        /* index vectors */
 	RtTensor *at[RT_MAX_RANK];         /* int64, any shape that broadcasts to B */
-	int      dim[RT_MAX_RANK];         /* of self, that at[i] indexes */
+	int      dim[RT_MAX_RANK];         /* dim of self that at[i] indexes */
 	Geom     before, b, after;         /* parts of the result's dims; strides are self's, in bytes; b has none */
 	int64_t  nb;
 	int64_t *offset;                   /* (nb) bytes */
@@ -141,7 +141,7 @@ static int
 make_offsets(RtCx *cx, const RtTensor *self, Indexing *x)
 {
 	int64_t bytes = rt_dtypes[self->dtype].bytes;
-	int nth = -1;                  /* of the dims that have indices, which errors count */
+	int nth = -1;                  /* number of the indexed dim, for errors */
 
 	x->offset = rt_scratch(cx, (x->nb + 1) * 8);
 	if (!x->offset)
@@ -171,7 +171,7 @@ make_offsets(RtCx *cx, const RtTensor *self, Indexing *x)
 	return RT_OK;
 }
 
-/* The dims of self[indices]; offsets are made only when there is data. */
+/* Computes the dims of self[indices], and the offsets if there is data. */
 static int
 indexing(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x, Geom *result)
 {
@@ -193,8 +193,8 @@ indexing(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x, Geo
 
 typedef struct IndexRun {
 	const Indexing *x;
-	char *self, *other;      /* other: contiguous, of the result's dims */
-	int64_t bytes, block;    /* of an element, of the `after` dims in other */
+	char *self, *other;      /* other: contiguous, with the result's dims */
+	int64_t bytes, block;    /* bytes of an element, of the `after` dims in other */
 	int64_t dense[RT_MAX_RANK];    /* contiguous strides of the after dims, in bytes */
 	bool plain;              /* the after dims are contiguous in self too */
 	bool write;
@@ -220,7 +220,7 @@ index_block(const IndexRun *run, char *self, char *other)
 		move_block(run->bytes, &read, other, self);
 }
 
-/* Positions begin .. end of (before x B), flattened. */
+/* Moves positions [begin, end) of the flattened (before x B). */
 static void
 index_range(void *arg, int64_t begin, int64_t end)
 {
@@ -263,14 +263,14 @@ index_run(RtCx *cx, const Indexing *x, const RtTensor *self, char *other, bool w
 	run.block = whole;
 	if (n == 0 || whole == 0)
 		return;
-	/* Two positions may be one element: writers do not run in parallel. */
+	/* Two positions may be the same element: writes do not run in parallel. */
 	if (write)
 		index_range(&run, 0, n);
 	else
 		rt_parallel(cx, n, 1 + 65536 / whole, index_range, &run);
 }
 
-/* The result lies as elementwise ones do: of self, whose indexed dims do not count, and of the indices. */
+/* Strides of the result: those of an elementwise result of self, without its indexed dims, and the indices. */
 static int
 lay_out(RtCx *cx, RtTensor *self, const Indexing *x, Geom *result)
 {
@@ -324,7 +324,7 @@ rt_index_Tensor(RtCx *cx, const IValue *in, IValue *out)
 
 KERNEL(index_Tensor_hacked_twin, rt_index_Tensor(cx, in, out))
 
-/* One value at the places of one mask: ATen's masked_fill_. */
+/* Is it a fill with one value at one mask, ATen's masked_fill_? */
 static bool
 is_fill(const IValue *in)
 {
@@ -340,7 +340,7 @@ is_fill(const IValue *in)
 	return n == 1 && masks && !in[3].u.i && rt_numel(in[2].u.t) == 1;
 }
 
-/* The memory written to does not overlap that of the values and of the indices. */
+/* Raises if self is written in place and overlaps the values or the indices. */
 static int
 check_put(RtCx *cx, const IValue *in, const RtTensor *self)
 {

@@ -31,11 +31,11 @@ run(void *arg, int64_t begin, int64_t end)
 		return;
 	}
 	if (vi_scratch(&l->v) && !(scratch = rt_thread_scratch(vi_scratch(&l->v))))
-		return;                                  /* rt_parallel's caller hears of it (note_lost) */
+		return;                                  /* rt_parallel reports it to the caller (note_lost) */
 	vi_conv(begin, end, &l->v, l->x, &l->w, l->y, scratch);
 }
 
-enum { GRAIN = 1 << 20 };        /* multiplications that are worth waking a thread */
+enum { GRAIN = 1 << 20 };        /* least multiplications that are worth a thread */
 
 static int
 multiply(RtCx *cx, Launch *l)
@@ -51,7 +51,7 @@ multiply(RtCx *cx, Launch *l)
 	return cx->status;
 }
 
-/* Packs w and runs the kernel; what follows sums, if anything, is in float arrays of all channels. */
+/* Packs w and runs the kernel.  scale and bias, if any, are floats of all channels. */
 static int
 launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 {
@@ -81,7 +81,7 @@ launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 	return multiply(cx, l);
 }
 
-/* The range of results: zero point, least and greatest integer */
+/* Sets the range of results: zero point, least and greatest integer. */
 static void
 set_range(ViConv *v, const RtTensor *x, int64_t x_zero, const IValue range[3])
 {
@@ -101,7 +101,7 @@ check(RtCx *cx, const RtTensor *x, const RtTensor *w, const RtTensor *scale, con
 	return RT_OK;
 }
 
-/* Sizes of a convolution over two or three dims. */
+/* Sets the sizes of a convolution over two or three dims. */
 static int
 set_windows(RtCx *cx, ViConv *v, const RtTensor *x, const RtTensor *w, const IValue lists[3])
 {
@@ -129,7 +129,7 @@ set_windows(RtCx *cx, ViConv *v, const RtTensor *x, const RtTensor *w, const IVa
 	return RT_OK;
 }
 
-/* The result of a convolution of x, and x as it is read; by: stride, padding, dilation, groups. */
+/* Makes the result of a convolution and the channels-last x.  by: stride, padding, dilation, groups. */
 static int
 open_conv(RtCx *cx, Launch *l, RtTensor *x, const RtTensor *w, const IValue by[4], RtDtype dtype, IValue *out)
 {

@@ -1,4 +1,4 @@
-/* rt/ops/join.c - tensors put together, repeated, rolled, flipped
+/* rt/ops/join.c - concatenation, stacking, repetition, roll, flip
  *
  * Every result is a fresh tensor filled block by block: rt_copy_into copies a view of an argument (with conversion)
  * into a view of the result.  Only cat of contiguous tensors and flip, whose source runs backwards, access memory
@@ -10,7 +10,7 @@
 
 /* ---- cat, stack ------------------------------------------------------------------------------------------ */
 
-/* Empty vectors are skipped whatever the others' rank. */
+/* Empty 1-d tensors are skipped, whatever the rank of the others. */
 static bool
 is_skipped(const RtTensor *t)
 {
@@ -29,7 +29,7 @@ check_cat(RtCx *cx, const RtList *list, int *first, int *dim, int64_t wanted)
 		if (*first < 0 && !is_skipped(list->v[i].u.t))
 			*first = i;
 	}
-	*dim = *first < 0 ? 0 : rt_dim(cx, wanted, list->v[*first].u.t->ndim);     /* of empty vectors only: any dim */
+	*dim = *first < 0 ? 0 : rt_dim(cx, wanted, list->v[*first].u.t->ndim);     /* only empty vectors: any dim */
 	return *dim < 0 ? RT_ERROR : RT_OK;
 }
 
@@ -50,7 +50,7 @@ typedef struct CatRows {
 	RtTensor *r;
 	const RtList *list;
 	int dim;
-	int64_t inner, row;      /* bytes: of one step along dim, of a whole row of the result */
+	int64_t inner, row;      /* bytes of one step along dim; of a whole row of the result */
 } CatRows;
 
 static void
@@ -74,7 +74,7 @@ cat_rows(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* All contiguous and of the result's type: rows of bytes, one tensor's after the other's. */
+/* If all are contiguous and of the result's type, copies rows of bytes of one tensor after the other. */
 static bool
 cat_contiguous(RtCx *cx, RtTensor *r, const RtList *list, int dim)
 {
@@ -111,7 +111,7 @@ fill_cat(RtCx *cx, RtTensor *r, const RtList *list, int dim)
 	return RT_OK;
 }
 
-/* By its strides, as ATen's suggest_memory_format says it: a part of a tensor that is channels last, too. */
+/* Is it channels last by its strides (ATen's suggest_memory_format)?  A slice of such a tensor counts, too. */
 static bool
 only_channels_last(const RtTensor *t)
 {
@@ -120,7 +120,7 @@ only_channels_last(const RtTensor *t)
 	return dense_format(t, t->ndim, t->dims, strides) != NULL;
 }
 
-/* as: the result's strides; null: channels last when all operands are, else contiguous. */
+/* as: the result's strides.  Null: channels last if all operands are, otherwise contiguous. */
 static int
 cat(RtCx *cx, const RtList *list, int64_t wanted, const int64_t *as, IValue *out)
 {
@@ -164,7 +164,7 @@ cat(RtCx *cx, const RtList *list, int64_t wanted, const int64_t *as, IValue *out
 	return cat_contiguous(cx, r, list, dim) ? RT_OK : fill_cat(cx, r, list, dim);
 }
 
-/* Quantized tensors with one scale; null: error raised. */
+/* The tensors, all quantized with the scale of the first.  Null: raised. */
 static const RtList *
 alike(RtCx *cx, const RtList *list)
 {
@@ -179,7 +179,7 @@ rt_cat(RtCx *cx, const IValue *in, IValue *out)
 	return list ? cat(cx, list, in[1].u.i, NULL, out) : RT_ERROR;
 }
 
-/* Strides of a stack along dim d: those of a cat along d, which is split then. */
+/* Strides of a stack along dim d: those of a cat along d, with that dim split. */
 static void
 stack_strides(const RtList *list, int d, int64_t *strides)
 {
@@ -260,7 +260,7 @@ rt_repeat(RtCx *cx, const IValue *in, IValue *out)
 	}
 	r = rt_result(cx, 0, (RtDtype)t->dtype, n, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	/* Dim i of the result is (times, size): the source does not move along the first. */
+	/* Dim i of the result is split in (times, size): the source has stride 0 along the first. */
 	to.offset = r->offset;
 	from.offset = t->offset;
 	for (int i = 0; i < n; i++) {
@@ -319,12 +319,12 @@ rt_repeat_interleave_Tensor(RtCx *cx, const IValue *in, IValue *out)
 
 typedef struct Roll {
 	RtTensor *to, *from;
-	int n;                           /* dims that are rolled: at[i] by shift[i], which is less than its size */
+	int n;                           /* number of rolled dims: at[i] by shift[i], less than its size */
 	const int *at;
 	const int64_t *shift;
 } Roll;
 
-/* Rolls dims at[i .. n) of parts: splits dim at[i] in two that change places, for each of them the dims after it. */
+/* Rolls dims at[i .. n): splits dim at[i] in two parts that are swapped, and rolls the later dims of each part. */
 static int
 roll(RtCx *cx, const Roll *g, Geom to, Geom from, int i)
 {
@@ -351,8 +351,8 @@ roll(RtCx *cx, const Roll *g, Geom to, Geom from, int i)
 	return RT_OK;
 }
 
-/* The n shifts along these dims: shift[k] >= 0 along at[k], each dim once; dims without elements are left out.  Their
- * number; -1: an error was raised. */
+/* Reads n shifts along dims to shift[k] >= 0 along at[k], each dim once.  Skips empty dims.  Returns their number.  -1:
+ * an error was raised. */
 static int
 roll_shifts(RtCx *cx, const RtTensor *t, int n, const int64_t *dims, int64_t *shift, int *at)
 {
@@ -368,7 +368,7 @@ roll_shifts(RtCx *cx, const RtTensor *t, int n, const int64_t *dims, int64_t *sh
 			continue;
 		while (k < kept && at[k] != d)
 			k++;
-		/* The same dim again: its shifts add up. */
+		/* The shifts of a repeated dim add up. */
 		by = (k < kept ? shift[k] : 0) + by % t->dims[d];
 		kept += k == kept;
 		at[k] = (int)d;

@@ -1,4 +1,4 @@
-/* rt/ops/lane.c - walks the lanes of a tensor along one dim */
+/* rt/ops/lane.c - runs a function on all lanes of a tensor along one dim */
 
 #include "lane.h"
 
@@ -6,11 +6,11 @@ RT_FAST
 
 typedef struct Walk {
 	const Lanes *l;
-	int     n;                                    /* dims but for the lane's, innermost first */
-	int64_t dims[RT_MAX_RANK], stride[3][RT_MAX_RANK];    /* in bytes; of the input and the results */
-	int64_t step[3];                              /* along the lane */
+	int     n;                                    /* dims except the lane's, innermost first */
+	int64_t dims[RT_MAX_RANK], stride[3][RT_MAX_RANK];    /* bytes; input, results */
+	int64_t step[3];                              /* strides along the lane */
 	int64_t length;
-	char   *room;                                 /* for one part */
+	char   *room;                                 /* buffers of one part */
 	bool    failed;
 } Walk;
 
@@ -75,9 +75,9 @@ run_part(void *arg, int64_t begin, int64_t end)
 	rt_mem_back(x);
 }
 
-enum { SIDE = 64 };                      /* lanes that go together, at most */
+enum { SIDE = 64 };                      /* most lanes computed together */
 
-/* Lanes begin * SIDE to end * SIDE of each line of neighbours */
+/* Computes blocks [begin, end) of at most SIDE adjacent lanes. */
 static void
 run_side(void *arg, int64_t begin, int64_t end)
 {
@@ -104,7 +104,7 @@ run_side(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Are they neighbours on both sides? */
+/* Are lanes adjacent in the input and in the result? */
 static bool
 goes_side_by_side(const Walk *w)
 {

@@ -35,7 +35,7 @@ stack_of(RtCx *cx, RtTensor *t, Stack *s)
 	return RT_OK;
 }
 
-/* kernel: ATen's name of it */
+/* Raises if the dtypes differ or are not supported.  kernel: ATen's name */
 static int
 check_types(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *kernel)
 {
@@ -48,7 +48,7 @@ check_types(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *kernel)
 	return RT_OK;
 }
 
-/* The error of a product of matrices of different dtypes to which another tensor is added. */
+/* Raises if the dtypes of a product with an added tensor differ. */
 static int
 check_sum_types(RtCx *cx, const RtTensor *self, const RtTensor *a, const RtTensor *b)
 {
@@ -64,7 +64,7 @@ typedef struct Stacks {
 	int64_t m, n, k;
 } Stacks;
 
-/* Their product into c, a dense array of the compute type.  added: to the elements that c holds. */
+/* Computes their product in c, a dense array of the compute type.  added: adds it to c. */
 static int
 multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, bool added)
 {
@@ -95,7 +95,7 @@ multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, bool ad
 	return RT_OK;
 }
 
-/* c = beta * self + alpha * c over n elements; self null or beta 0: without. */
+/* c = beta * self + alpha * c for n elements.  self null or beta 0: c = alpha * c. */
 static void
 scale_add(RtDtype dtype, int64_t n, void *c, IValue alpha, const void *self, IValue beta)
 {
@@ -153,13 +153,13 @@ scale_add_complex(RtDtype dtype, int64_t n, void *c, IValue alpha, const void *s
 #undef EACH
 }
 
-/* What all of these operators do: r = beta * self + alpha * (a @ b); a and b are stacks, r is batch + (m, n) as
- * elements. */
+/* The common form of these operators: r = beta * self + alpha * (a @ b).  a and b are stacks of matrices, r has dims
+ * batch + (m, n). */
 typedef struct Sum {
 	RtTensor *self;          /* null, or broadcasts to r */
 	IValue alpha, beta;      /* None: 1 */
 	bool vector;             /* b is a vector */
-	bool after;              /* self joins the finished sums, which else begin with it */
+	bool after;              /* self is added to the finished sums; otherwise they begin with it */
 } Sum;
 
 static float
@@ -247,7 +247,7 @@ check_expands(RtCx *cx, const RtTensor *self, int n, const int64_t *dims)
 	return RT_OK;
 }
 
-/* self is not looked at when beta is 0, but for its type. */
+/* If beta is 0, only the type of self matters. */
 static Sum
 sum_of(RtTensor *self, IValue beta, IValue alpha)
 {
@@ -257,8 +257,8 @@ sum_of(RtTensor *self, IValue beta, IValue alpha)
 	return (Sum){ none ? NULL : self, alpha, beta, false, false };
 }
 
-/* Factors are numbers of the result's type; of an empty result, or where nothing is added up, PyTorch asks for none.
- * Alpha times nothing is nothing, whatever alpha is. */
+/* Checks that alpha and beta fit in the result's type.  Like PyTorch, checks neither if the result is empty or nothing
+ * is summed.  With k 0, alpha is ignored. */
 static int
 check_factors(RtCx *cx, Sum *sum, RtDtype dtype, int64_t elements, int64_t k)
 {
@@ -285,7 +285,7 @@ rt_addmm(RtCx *cx, const IValue *in, IValue *out)
 	if (check_expands(cx, self, 2, dims) ||
 	    check_factors(cx, &sum, (RtDtype)a->dtype, product(dims, 0, 2), a->dims[1]))
 		return RT_ERROR;
-	sum.after = true;                        /* PyTorch's executors make it mm and add */
+	sum.after = true;                        /* PyTorch's executors run it as mm and add */
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
 	return product_into(cx, r, a, b, &(Stacks){ 0, NULL, dims[0], dims[1], a->dims[1] }, &sum);
@@ -368,7 +368,7 @@ rt__grouped_mm(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *a = in[0].u.t, *b = in[1].u.t, *ends = in[2].tag == RT_TENSOR ? in[2].u.t : NULL, *r;
 	const int64_t along = a->ndim == 3 ? b->dims[b->ndim - 1] : b->ndim == 3 ? a->dims[0] : a->dims[1];
 	int64_t groups = 0, dims[3], from = 0, to = 0;
-	const bool split = a->ndim == b->ndim;           /* the result is a matrix for each group */
+	const bool split = a->ndim == b->ndim;           /* whether the result has a matrix for each group */
 
 	if (check_grouped(cx, a, b, in, &groups))
 		return RT_ERROR;
@@ -378,7 +378,7 @@ rt__grouped_mm(RtCx *cx, const IValue *in, IValue *out)
 	r = rt_result(cx, 0, rt_dtype_or(in[4], (RtDtype)a->dtype), split ? 3 : 2,
 		      split ? dims : dims + 1, NULL);
 	RT_RESULT(cx, r, out[0]);
-	memset(rt_data(r), 0, (size_t)(rt_numel(r) * rt_dtypes[r->dtype].bytes));          /* what is in no group */
+	memset(rt_data(r), 0, (size_t)(rt_numel(r) * rt_dtypes[r->dtype].bytes));          /* rows of no group */
 	for (int64_t g = 0; g < groups; g++) {
 		RtTensor *x, *w, *y;
 
@@ -412,7 +412,7 @@ rt_baddbmm(RtCx *cx, const IValue *in, IValue *out)
 	return product_into(cx, r, a, b, &(Stacks){ 1, dims, dims[1], dims[2], a->dims[2] }, &sum);
 }
 
-/* Sums over the batch: the batches' columns and rows are put side by side, which makes it one product. */
+/* The sum over the batch is one product: of the matrices a joined by columns and the matrices b joined by rows. */
 int
 rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -446,7 +446,7 @@ rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- with vectors ------------------------------------------------------------------------------------------------ */
 
-/* t with a dim of 1 put in. */
+/* A view of t with a dim of size 1 inserted at d. */
 static RtTensor *
 with_dim(RtCx *cx, RtTensor *t, int d)
 {
@@ -537,7 +537,7 @@ rt_outer(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- linear, matmul ---------------------------------------------------------------------------------------------- */
 
-/* r = t @ b, where t is any stack of rows and b one matrix: t's rows are one matrix. */
+/* r = t @ b for a matrix b: the rows of t in all batches are one matrix. */
 static int
 rows_times(RtCx *cx, RtTensor *r, RtTensor *t, RtTensor *b, const Sum *sum)
 {
@@ -589,7 +589,7 @@ rt_linear(RtCx *cx, const IValue *in, IValue *out)
 	return w ? rows_times(cx, r, t, w, bias ? &sum : NULL) : RT_ERROR;
 }
 
-/* The error of matmul where the rows of b are not the columns of a. */
+/* Raises matmul's error that the rows of b are not the columns of a. */
 static int
 mismatch(RtCx *cx, const RtTensor *a, const RtTensor *b)
 {
@@ -608,7 +608,7 @@ mismatch(RtCx *cx, const RtTensor *a, const RtTensor *b)
 		(long long)b->dims[b->ndim - 1]);
 }
 
-/* A vector on the left is one row, on the right one column; the dim that this adds is left out of the result again. */
+/* A vector on the left is a row, on the right a column.  The result lacks the dim that this adds. */
 int
 rt_matmul(RtCx *cx, const IValue *in, IValue *out)
 {

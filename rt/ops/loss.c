@@ -27,7 +27,7 @@ check_long(RtCx *cx, const RtTensor *t)
 				  : rt_raise(cx, "expected scalar type Long but found %s", rt_dtypes[t->dtype].brief);
 }
 
-/* n losses as they are, or their sum over `over`: a result of no dims. */
+/* Stores n losses, or their sum or mean (sum / over) as a 0-d result. */
 static int
 reduced(RtCx *cx, RtTensor *r, const double *loss, int64_t n, int64_t reduction, double over)
 {
@@ -423,7 +423,7 @@ ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 	Ctc g;
 
 	status = ctc_geometry(cx, &g, in);
-	if (status && status != RT_UNKNOWN_META)  /* the loss's size needs no lengths */
+	if (status && status != RT_UNKNOWN_META)  /* the result's size does not depend on lengths */
 		return status;
 	r = rt_result(cx, 0, g.log_probs->dtype, reduction == NONE && g.batched, &g.n, 0);
 	RT_RESULT(cx, r, out[0]);
@@ -443,7 +443,7 @@ ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 KERNEL(ctc_loss_IntList, ctc_loss(cx, in, out))
 KERNEL(ctc_loss_Tensor, ctc_loss(cx, in, out))
 
-/* The losses, and log_alpha (n, steps, 2 * longest + 1), -inf where there is no state. */
+/* Results: the losses, and log_alpha (n, steps, 2 * longest + 1), which is -inf if there is no state. */
 int
 rt__ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -1,4 +1,4 @@
-/* rt/ops/make.c - new tensors: filled, counted
+/* rt/ops/make.c - new tensors: constant values, ranges
  *
  * The arguments of all begin with a size or a tensor to be like and end with dtype, layout, device, pin_memory and
  * sometimes memory_format.  Only strided layouts are supported; a device argument means the program's own device.
@@ -14,7 +14,7 @@ double sin(double);
 
 /* ---- sizes, types, formats ------------------------------------------------------------------------------ */
 
-/* The size argument, without negative numbers: its length, or -1 with an error raised. */
+/* Reads the size argument and returns its length.  -1: raised, as it is negative or too long. */
 static int
 sizes(RtCx *cx, IValue list, int64_t *dims)
 {
@@ -42,7 +42,7 @@ only_strided(RtCx *cx, IValue layout)
 	return rt_int_or(layout, 0) == 0 ? RT_OK : rt_lacks(cx, "sparse tensors");
 }
 
-/* The type that a number takes when none is asked for. */
+/* The default type of a tensor made of a number. */
 static RtDtype
 number_type(IValue v)
 {
@@ -264,7 +264,7 @@ is_finite(double x)
 	return x - x == 0;
 }
 
-/* How many steps from start to before end (arange), or to the end (range). */
+/* The number of steps from start to before end (arange), or to the end (range). */
 static int
 steps_between(RtCx *cx, const Count *c, IValue start, IValue end, bool closed, int64_t *n)
 {
@@ -392,7 +392,7 @@ KERNEL(eye_m, eye(cx, rt_integer(in[0]), rt_integer(in[1]), type_or(in[2], RT_f3
 
 /* ---- positions in a triangle ------------------------------------------------------------------------------------- */
 
-/* Columns [from, to) of a row belong to the triangle. */
+/* Sets the columns [from, to) of a row that are in the triangle. */
 static void
 triangle_row(bool upper, int64_t row, int64_t offset, int64_t cols, int64_t *from, int64_t *to)
 {

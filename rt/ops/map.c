@@ -29,7 +29,7 @@ is_one_of(const char *name, int n, const char *const *names)
 	return false;
 }
 
-/* Numbers of these names take part in promotion; alpha, value, weight ... only parametrise. */
+/* Do numbers of this name take part in promotion?  alpha, value, weight ... do not. */
 static bool
 number_joins(const char *name, int n)
 {
@@ -38,7 +38,7 @@ number_joins(const char *name, int n)
 	return is_one_of(name, n, joining);
 }
 
-/* Operands are cast as they come; what else a number says, the common type has to hold. */
+/* Must the number fit in the common type?  Operands are cast without a check; all other numbers must fit. */
 static bool
 number_fits(const char *name, int n)
 {
@@ -142,7 +142,7 @@ rt_map_types(const RtMapArg *a, int n, RtMapResult result, const IValue *in, RtM
 
 enum { AS_b8, AS_i32, AS_i64, AS_u64, AS_f32, AS_f64, AS_c64, AS_c128, NAS };
 
-/* What ATen refuses of this operator before it checks the tensor that is written to (into, or null). */
+/* An operator's own checks, which ATen makes before it checks the written tensor (into, or null). */
 typedef struct MapRow MapRow;
 typedef int First(RtCx *, const IValue *in, const RtMapTypes *t, const RtInto *into);
 
@@ -154,9 +154,9 @@ struct MapRow {
 };
 
 typedef struct MapState {
-	bool has[RT_MAP_MAX];    /* the argument is not None */
-	bool zero;               /* an integer was divided by zero */
-	RtDtype dtype;           /* the common one */
+	bool has[RT_MAP_MAX];    /* whether the argument is not None */
+	bool zero;               /* whether an integer was divided by zero */
+	RtDtype dtype;           /* the common dtype */
 } MapState;
 
 static int
@@ -199,7 +199,7 @@ not_for(RtCx *cx, const MapRow *row, RtDtype d)
 		rt_dtypes[d].brief);
 }
 
-/* The bytes of a number, and their type. */
+/* Stores a number's bytes and returns their type. */
 static RtDtype
 number_bytes(IValue v, double bytes[2])
 {
@@ -243,7 +243,7 @@ rt_type_text(RtDtype d)
 
 /* ---- what rows refuse first: FIRST_id, each below its function --------------------------------------------------- */
 
-/* The dtype that a row's first argument has, or would have. */
+/* The dtype of a row's first argument; the common dtype if that is a number. */
 static RtDtype
 self_type(const IValue *in, const RtMapTypes *t)
 {
@@ -264,7 +264,7 @@ no_bool(RtCx *cx, const IValue *in, const RtMapTypes *t, const char *text)
 
 static const char no_complex_clamp[] = "clamp is not supported for complex types";
 
-/* In place clamp's bounds give no other dtype. */
+/* In place, the bounds of clamp may not change the dtype. */
 static int
 first_clamp_bound(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 {
@@ -483,7 +483,7 @@ check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 	return RT_OK;
 }
 
-/* Do the operands fit each other, and the result where it is written? */
+/* Raises unless the operands' shapes broadcast, and the result fits its destination. */
 static int
 check_shapes(RtCx *cx, const RtInto *into, RtDtype result, int n, RtTensor *const *operands)
 {
@@ -496,7 +496,7 @@ check_shapes(RtCx *cx, const RtInto *into, RtDtype result, int n, RtTensor *cons
 	return into ? into->check(cx, into, result, ndim, dims) : RT_OK;
 }
 
-/* Is one of those that decide on the dtype a quantized tensor? */
+/* Is any of the arguments that take part in promotion quantized? */
 static bool
 joins_quantized(const RtMapArg *a, int n, const IValue *in)
 {
@@ -575,7 +575,7 @@ close_bounded(RtCx *cx, RtTensor *y, bool both_signs, RtDtype dtype, IValue *out
 	return quant_close(cx, y, both_signs ? 2 * step : step, zero, dtype, out);
 }
 
-/* On the values of quantized tensors; the result has the parameters of the first, or those of a bounded range. */
+/* Runs a row on values of quantized tensors.  The result has the parameters of the first, or of a bounded range. */
 int
 rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 {
@@ -611,7 +611,7 @@ rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	return status;
 }
 
-/* One expression for all types compares a bool with 0 as well. */
+/* The expression of all types also compares a bool with 0, of which gcc warns. */
 #if defined __GNUC__ && !defined __TINYC__
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #pragma GCC diagnostic ignored "-Wint-in-bool-context"

@@ -55,8 +55,8 @@ rt_nonzero(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* A mask is of bools.  PyTorch 1.13 takes the first byte of each element of other types, which is to be 0 or 1; name is
- * of what PyTorch 2 refuses them for, type as it calls them. */
+/* The bytes of a bool mask.  PyTorch 1.13 reads the first byte of each element of other types, which has to be 0 or 1.
+ * PyTorch 2 raises for them: name and type are those of its message. */
 static uint8_t *
 mask_bytes(RtCx *cx, RtTensor *mask, const char *name, const char *type)
 {

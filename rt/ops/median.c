@@ -33,7 +33,7 @@ enum { KTH, MEDIAN, NANMEDIAN, MODE };
 
 typedef struct Pick { const char *name; int kind; int64_t k; bool floating, failed; } Pick;
 
-/* The order in which an unstable sort of the values leaves v; false: no memory. */
+/* Sorts v in the order of PyTorch's unstable sort of the values.  False: out of memory. */
 static bool
 sort_values(const Pick *p, Ranked *v, int64_t n)
 {
@@ -54,7 +54,7 @@ sort_values(const Pick *p, Ranked *v, int64_t n)
 	return ok;
 }
 
-/* The most frequent value, the least of equals; the last index of its run. */
+/* The most frequent value, the least of several, with the last index of its run. */
 static int64_t
 mode_of(const Ranked *v, int64_t n)
 {
@@ -84,7 +84,7 @@ pick(const Pick *p, const Ranked *v, int64_t n)
 	}
 }
 
-/* x belongs behind y. */
+/* Does x come after y? */
 static bool
 behind(const Ranked *x, const Ranked *y)
 {
@@ -237,7 +237,7 @@ of_none(RtDtype d)
 	return d == RT_b8 ? rt_bool(true) : rt_int(d == RT_i64 ? INT64_MIN : d == RT_i32 ? INT32_MIN : 0);
 }
 
-/* Of all elements: one lane. */
+/* Over all elements, as one lane. */
 static int
 of_all(RtCx *cx, const char *name, int kind, const IValue *in, IValue *out)
 {

@@ -20,7 +20,7 @@ enum { NORM_COUNT, NORM_SUM, NORM_SQUARE, NORM_MAX, NORM_MIN, NORM_POWER };
 
 typedef struct Norm { int kind; double p; bool complex, wide; } Norm;
 
-/* In the type that PyTorch computes in: a float but for doubles. */
+/* Rounds to PyTorch's compute type: double for doubles, otherwise float. */
 static double
 rounded(const Norm *norm, double x)
 {
@@ -33,7 +33,7 @@ magnitude(const Norm *norm, const double *x, int64_t i)
 	return norm->complex ? rounded(norm, hypot(x[2 * i], x[2 * i + 1])) : fabs(x[i]);
 }
 
-/* The sum of squares of n neighbours, each rounded to their type. */
+/* The sum of squares of n contiguous elements, each square rounded to their type. */
 #define SQUARES(name, T) \
 	static double \
 	name(const T *p, int64_t n) \

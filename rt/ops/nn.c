@@ -2,7 +2,7 @@
  * Softmax, embeddings and padding.
  *
  * Softmax subtracts the greatest value, so that no exponential overflows.  Embeddings copy whole rows.  Every padding
- * is a gather: a table per dim has the input index of each output, -1 for the fill value.
+ * is a gather: a table for each dim has the input index of each output, or -1 for the fill value.
  */
 #include "block.h"
 #include "dense.h"
@@ -23,7 +23,7 @@ typedef struct Softmax {
 	bool log;
 } Softmax;
 
-enum { BLOCK = 64, EXP_CHUNK = 512, SHORT = 24 };       /* SHORT: rows of fewer go side by side */
+enum { BLOCK = 64, EXP_CHUNK = 512, SHORT = 24 };       /* SHORT: shorter rows are computed together */
 
 RT_FAST
 void
@@ -33,7 +33,7 @@ rt_exps(float *y, const float *x, int64_t n, float top)
 		y[i] = v_exp_normalf(x[i] - top);
 }
 
-/* By the bits, as integers in the same order, whose greatest is found many at a time. */
+/* Compares bits as integers of the same order, whose maximum vectorises. */
 float
 rt_greatest(const float *x, int64_t n)
 {
@@ -59,7 +59,7 @@ rt_greatest(const float *x, int64_t n)
 #define LOG logf
 #include "nn_loops.h"
 
-/* Doubles side by side */
+/* Vectors of doubles */
 #ifdef WIDE
 enum { SIDE = WIDE / 2 };
 #else
@@ -69,7 +69,7 @@ enum { SIDE = 4 };
 	RT_UNROLL \
 	for (int k = 0; k < SIDE; k++)
 
-/* Of SIDE at once: what is left goes through an array of so many. */
+/* Computes SIDE exponentials at once. */
 static void
 exp_side(double *y, const double *x, double top)
 {
@@ -180,7 +180,7 @@ softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *ou
 KERNEL(softmax_int, softmax(cx, rt_tensor(in[0]), in[1].u.i, in[2], false, out))
 KERNEL(log_softmax_int, softmax(cx, rt_tensor(in[0]), in[1].u.i, in[2], true, out))
 
-/* self, dim, half_to_float: the last is of the GPU */
+/* in: self, dim, half_to_float (only for GPUs) */
 static int
 softmax_plain(RtCx *cx, const IValue *in, bool log, IValue *out)
 {
@@ -223,7 +223,7 @@ check_index_type(RtCx *cx, const char *op, const RtTensor *t)
 		"Long, Int; but got %s instead (while checking arguments for %s)", rt_dtypes[t->dtype].brief, op);
 }
 
-/* Rows of a table that a program has as panels of a product. */
+/* Copies rows of a table that the program has in packed form. */
 static bool
 pick_packed(RtCx *cx, char *to, const RtTensor *table, int64_t n, const int64_t *at)
 {
@@ -266,7 +266,7 @@ rt_embedding(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* Rows of g added to those that `at` names, but row `skip`; count: how often each is named, or null. */
+/* Adds each row of g to row at[i], unless that is `skip`.  count: number of uses of each row, or null. */
 #define ADD_ROWS(name, type) \
 static void \
 name(int64_t n, int64_t width, const type *g, const int64_t *at, int64_t skip, const int64_t *count, type *sums) \
@@ -318,7 +318,7 @@ rt_embedding_dense_backward(RtCx *cx, const IValue *in, IValue *out)
 	return dense_done(cx, r, sums);
 }
 
-/* In float where the elements are no doubles: infinite or zero where their powers are. */
+/* In float unless wide: infinite or zero if the powers over- or underflow in float. */
 static double
 row_norm(const double *row, int64_t n, double p, bool wide)
 {
@@ -333,7 +333,7 @@ row_norm(const double *row, int64_t n, double p, bool wide)
 	return isinf(p) ? norm : pow(norm, 1 / p);
 }
 
-/* Rows of self that the indices name are scaled down to max_norm; out[0] is self. */
+/* Scales rows of self that are indexed down to max_norm.  out[0] is self. */
 int
 rt_embedding_renorm_(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -374,7 +374,7 @@ rt_embedding_renorm_(RtCx *cx, const IValue *in, IValue *out)
 
 typedef struct Bag {
 	RtTensor *weight, *indices, *offsets, *scale; /* scale: per sample weights, or null */
-	int64_t   mode, padding;                      /* 0 sum, 1 mean, 2 max; rows of padding do not count, -1: none */
+	int64_t   mode, padding;                      /* 0 sum, 1 mean, 2 max; index that does not count, -1: none */
 	bool      last;                               /* include_last_offset */
 	int64_t   n, bags, width;
 } Bag;
@@ -388,7 +388,7 @@ RT_FAST
 #include "vbag_loops.h"
 RT_SMALL
 
-/* Which bag each index is in; of each bag how many count, and, where asked, which index its greatest are from. */
+/* Sets the bag of each index, the count of each bag and, if asked for, the index of each bag's maxima. */
 static void
 list_bags(const Bags *g, const RtTensor *table, int64_t *bag, int64_t *size, int64_t *top, void *row)
 {
@@ -434,7 +434,7 @@ check_bag(RtCx *cx, const Bag *g)
 	return RT_OK;
 }
 
-/* Indices as dense int64, of rows; null: error raised. */
+/* The indices as dense int64, checked against `rows`.  Null: an error was raised. */
 static const int64_t *
 bag_indices(RtCx *cx, const Bag *g, int64_t rows, bool fast)
 {
@@ -493,7 +493,7 @@ bag_results(RtCx *cx, const Bag *g, bool listed, RtTensor **r, IValue *out)
 	return RT_OK;
 }
 
-/* The other results: of which ATen's fast sum leaves some out. */
+/* Makes the other results, some of which ATen's fast sum leaves empty. */
 static int
 list_results(RtCx *cx, const Bag *g, const Bags *b, const RtTensor *table, RtTensor **r)
 {
@@ -508,7 +508,7 @@ list_results(RtCx *cx, const Bag *g, const Bags *b, const RtTensor *table, RtTen
 		return RT_ERROR;
 	if (g->mode != BAG_SUM || rt_numel(work[1])) {
 		for (int64_t i = 0; i < g->n; i++)
-			bag[i] = g->last ? g->bags : 0;    /* of no bag: the last one may end before */
+			bag[i] = g->last ? g->bags : 0;    /* in no bag, if the last one ends before it */
 		list_bags(b, table, bag, (int64_t *)rt_data(work[2]),
 			  g->mode == BAG_MAX ? (int64_t *)rt_data(work[3]) : 0, row);
 	}
@@ -528,7 +528,7 @@ static int
 bags(RtCx *cx, Bag *g, IValue *out)
 {
 	const RtDtype ct = g->weight->dtype == RT_f64 ? RT_f64 : RT_f32;
-	/* ATen's fast sum leaves these out */
+	/* ATen's fast sum leaves these empty */
 	bool listed = g->mode != BAG_SUM || g->padding >= 0 || g->weight->dtype == RT_f64;
 	Bags b = { .rows = g->weight->ndim ? g->weight->dims[0] : 0, .mode = (int)g->mode, .padding = g->padding,
 		.last = g->last, .wide_index = true, .wide_offset = true };
@@ -596,15 +596,15 @@ typedef enum PadMode { CONSTANT, REFLECT, REPLICATE, CIRCULAR } PadMode;
 typedef struct Pad {
 	RtTensor *self;
 	int64_t   before[RT_MAX_RANK], dims[RT_MAX_RANK];   /* per dim of self; dims: of the result */
-	int64_t   step[RT_MAX_RANK];        /* of self, in bytes; it, dims, from: in the result's order, last within */
-	int64_t  *from[RT_MAX_RANK];        /* (dims[i]) the input under each output; -1: fill */
-	struct PadRun { int64_t from, bytes; } *run;    /* of a line: from where in the input's, or -1: fill */
+	int64_t   step[RT_MAX_RANK];        /* self's strides in bytes; all in the result's order of dims */
+	int64_t  *from[RT_MAX_RANK];        /* (dims[i]) index of the input of each output; -1: fill */
+	struct PadRun { int64_t from, bytes; } *run;    /* runs of a line: offset in the input's line, or -1: fill */
 	int64_t   nrun;
-	char     *fill;                     /* a line of what is outside */
+	char     *fill;                     /* a line of fill values */
 	PadMode   mode;
 } Pad;
 
-/* The input under output o of a dim of n inputs; -1: fill.  A circle is what cropping leaves. */
+/* The input index of output o in a dim of n inputs.  -1: fill.  Circular padding repeats the cropped input. */
 static int64_t
 source_of(PadMode mode, int64_t o, int64_t n, int64_t before, int64_t after)
 {
@@ -647,7 +647,7 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 		if (g->mode == REFLECT && (before || after) && most >= size)
 			return rt_raise(cx, "Argument #%d: Padding size should be less than the corresponding input "
 				"dimension, but got: padding (%lld, %lld) at dimension %d of input %s", 4 + 2 * j,
-				(long long)before, (long long)after, i,      /* by two dims only how many */
+				(long long)before, (long long)after, i,      /* only the count, if there are two dims */
 				n != 4 ? dense_text(g->self, &text) : ndim == 4 ? "4" : "3");
 		if (g->mode == CIRCULAR && most > size)
 			return rt_raise(cx, "Padding value causes wrapping around more than once.");
@@ -668,7 +668,7 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 
 RT_FAST
 
-/* In the last dim, inputs that lie one after the other are copied at once, and so is what is filled. */
+/* Finds runs of consecutive inputs, and of fill values, in the last dim.  Each is copied at once. */
 static void
 find_runs(Pad *g)
 {
@@ -695,8 +695,8 @@ copy_run(char *restrict to, const char *restrict from, int64_t n)
 		copy_short(to, from, n);
 }
 
-/* n lines one after the other, of those of x that `from` says (null: of its only one); returns the place after them.
- * x is null: all is filled. */
+/* Writes n lines, from the lines from[] of x, and returns the address after them.  from null: x is the only line.  x
+ * null: lines of fill values. */
 static char *
 pad_lines(const Pad *g, const char *x, char *restrict y, const int64_t *from, int64_t n)
 {
@@ -744,7 +744,7 @@ pad_planes(const Pad *g, char *y)
 
 RT_SMALL
 
-/* The tables of r's dims, in the order in which they lie: channels may be last. */
+/* Makes the tables of r's dims in memory order: channels may be last. */
 static int
 pad_tables(RtCx *cx, Pad *g, bool channels_last)
 {
@@ -810,12 +810,12 @@ pad(RtCx *cx, PadMode mode, IValue self, IValue list, IValue value, IValue *out)
 
 KERNEL(constant_pad_nd, pad(cx, CONSTANT, in[0], in[1], in[2], out))
 
-/* Reflection and replication of nd dims, with at most one or two dims before them. */
+/* Pads nd dims by reflection or replication; one or two dims precede them. */
 static int
 pad_edges(RtCx *cx, PadMode mode, int nd, const IValue *in, IValue *out)
 {
 	RtTensor *self = rt_tensor(in[0]);
-	bool empty = false;              /* in a dim that is no batch */
+	bool empty = false;              /* whether a dim other than the batch is empty */
 	DenseText text;
 
 	for (int i = self->ndim == nd + 2; i < self->ndim; i++)
@@ -859,7 +859,7 @@ pad_by_mode(RtCx *cx, PadMode mode, const char *name, const IValue *in, IValue v
 		return rt_raise(cx, "Padding mode \"%s\" doesn't take in value argument", name);
 	if ((n == 2 && (self->ndim == 2 || self->ndim == 3)) || (n == 4 && (self->ndim == 3 || self->ndim == 4)) ||
 	    (n == 6 && (self->ndim == 4 || self->ndim == 5)))
-		return mode == CIRCULAR ? pad(cx, CIRCULAR, in[0], in[1], value, out)    /* 1.13: with a batch only */
+		return mode == CIRCULAR ? pad(cx, CIRCULAR, in[0], in[1], value, out)    /* 1.13 needs a batch dim */
 			: pad_edges(cx, mode, (int)n / 2, in, out);
 	return rt_raise(cx, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
 }

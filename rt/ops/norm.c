@@ -14,14 +14,14 @@
 #include <string.h>
 
 typedef struct Norm {
-	int64_t groups, pieces, run, step;   /* group i begins at i * run; step: from one of its runs to the next */
+	int64_t groups, pieces, run, step;   /* group i begins at i * run; step: stride of its runs */
 	int64_t per;                         /* elements of a run that share a weight */
-	int64_t modulo;                      /* group i begins with weight i % modulo * (run / per); 0: with 0 */
-	bool    uncentered;                  /* rms norm: the mean is not taken off */
+	int64_t modulo;                      /* first weight of group i: i % modulo * (run / per); modulo 0: 0 */
+	bool    uncentered;                  /* rms norm: the mean is not subtracted */
 	bool    batch;                       /* batch or instance norm */
-	bool    given;                       /* the moments: batch norm in evaluation */
+	bool    given;                       /* moments are given: batch norm in evaluation */
 	bool    fixed;                       /* gradient: the moments are constants */
-	bool    lanes;                       /* groups are columns side by side: `pieces` rows of `groups` */
+	bool    lanes;                       /* groups are adjacent columns of `pieces` rows */
 	double  eps;
 	double *mean, *var;                  /* (groups) */
 	void   *x, *y, *weight, *bias;
@@ -29,7 +29,7 @@ typedef struct Norm {
 
 enum { LANES = 64 };                         /* columns of a part */
 
-/* 0 for a batch's channel of equal elements without eps */
+/* 1 / deviation of group i.  0 for a constant channel of a batch norm without eps. */
 static double
 inverse(const Norm *g, int64_t i)
 {
@@ -76,8 +76,8 @@ needs_floating(RtCx *cx, const char *what, const RtTensor *t)
 			      : rt_raise(cx, "\"%s\" not implemented for '%s'", what, rt_dtypes[t->dtype].brief);
 }
 
-/* Are the parameters (each may be null) of the input's dtype, or all float beside a bfloat16 or half one?  fused: the
- * kernel is batch norm's, whose check of mixed dtypes comes first. */
+/* Raises unless the parameters (each may be null) have the input's dtype, or all are float and the input is bfloat16 or
+ * half.  fused: the kernel is batch norm's, which checks mixed dtypes first. */
 static int
 check_dtypes(RtCx *cx, bool fused, const RtTensor *t, RtTensor *const *params, int n)
 {
@@ -100,7 +100,7 @@ check_dtypes(RtCx *cx, bool fused, const RtTensor *t, RtTensor *const *params, i
 		"parameter to have scalar type of Float");
 }
 
-/* A batch's tensor with its channels last; null: out of memory. */
+/* A copy with channels last.  Null: out of memory. */
 static RtTensor *
 with_channels_last(RtCx *cx, const RtTensor *t)
 {
@@ -115,7 +115,7 @@ with_channels_last(RtCx *cx, const RtTensor *t)
 	return rt_temp(cx, rt_tensor_view(cx, t, t->ndim, dims, strides, t->offset));
 }
 
-/* x as dense operand, room for moments, the parameters as dense arrays */
+/* Makes dense arrays of x and the parameters, and allocates the moments. */
 static int
 prepare(RtCx *cx, Norm *g, RtTensor *x, RtTensor *weight, RtTensor *bias, RtDtype ct)
 {
@@ -145,7 +145,7 @@ store(RtCx *cx, RtTensor *t, const double *v)
 	return dense_done(cx, t, d);
 }
 
-/* The mean and the inverse deviation of each group; the variances are gone. */
+/* Stores the mean and the inverse deviation of each group.  Overwrites the variances. */
 static int
 store_moments(RtCx *cx, Norm *g, RtTensor *mean, RtTensor *rstd)
 {
@@ -161,7 +161,7 @@ typedef struct Batch {
 	RtTensor *weight, *bias, *mean, *var;    /* mean, var: running, may be null in training */
 	bool      training;
 	double    momentum, eps;
-	bool      items;                         /* instance norm: an item's channel is a group, and not a batch's */
+	bool      items;                         /* instance norm: each channel of each item is a group */
 } Batch;
 
 static int
@@ -203,7 +203,7 @@ batch_geometry(RtCx *cx, const Batch *a, Norm *g)
 	return RT_OK;
 }
 
-/* Of a matrix, and where channels lie innermost, a piece is a point with all its channels. */
+/* If channels are innermost, as in a matrix, a piece is a pixel with all its channels. */
 static void
 take_lanes(const RtTensor *t, Norm *g)
 {
@@ -225,7 +225,7 @@ take_items(Norm *g)
 	g->step = g->run;
 }
 
-/* running = (1 - momentum) running + momentum (value * correction); of each item's values, the mean of the groups */
+/* running = (1 - momentum) running + momentum (value * correction).  With items, value is the mean over the items. */
 static int
 update_running(RtCx *cx, RtTensor *running, const double *value, int64_t groups, double momentum, double correction)
 {
@@ -249,7 +249,7 @@ update_running(RtCx *cx, RtTensor *running, const double *value, int64_t groups,
 	return rt_copy_into(cx, running, fresh);
 }
 
-/* The moments to normalise by: the input's, which also move the running ones, or the running ones. */
+/* Computes the moments: those of the input, which also update the running ones, or the running ones. */
 static int
 batch_moments(RtCx *cx, const Batch *a, Norm *g, RtDtype ct)
 {
@@ -317,7 +317,7 @@ batch_args(const IValue *in, bool items)
 		in[5].u.i != 0, rt_number(in[6]), rt_number(in[7]), items };
 }
 
-/* No elements: a copy times weight[0] plus bias[0], of which only the type is seen; nothing else is asked for. */
+/* The result of an empty input: a copy times weight[0] plus bias[0], of which only the type matters. */
 static int
 empty_batch(RtCx *cx, const Batch *a, IValue *out)
 {
@@ -385,7 +385,7 @@ check_same(RtCx *cx, const char *name, const RtTensor *v, int n, const int64_t *
 
 typedef struct Operands { RtTensor *t, *weight, *bias; } Operands;           /* weight, bias: or null */
 
-/* Rows of the trailing dims in shape; returns the first of them, or -1. */
+/* Sets the geometry of rows over the trailing dims in shape.  Returns the first of these dims, or -1. */
 static int
 row_geometry(RtCx *cx, const char *op, const Operands *of, IValue shape, Norm *g)
 {
@@ -423,7 +423,7 @@ row_geometry(RtCx *cx, const char *op, const Operands *of, IValue shape, Norm *g
 
 typedef struct Results {
 	const int64_t *strides;  /* of the normalised rows; null: row-major */
-	int n;                   /* 1, or 3: their mean and inverse deviation, too, of these dims: */
+	int n;                   /* 1; or 3, with mean and inverse deviation of these dims: */
 	int ndim;
 	const int64_t *dims;
 } Results;
@@ -509,7 +509,7 @@ check_vector(RtCx *cx, const char *name, const RtTensor *v, const RtTensor *weig
 		dense_text(t, &b));
 }
 
-/* size: images, channels, places of a channel, groups */
+/* size: images, channels, elements of a channel, groups */
 static int
 group(RtCx *cx, const Operands *x, const int64_t size[4], double eps, int nout, IValue *out)
 {
@@ -557,11 +557,11 @@ KERNEL(native_group_norm,
 typedef struct Back {
 	RtTensor *grad, *input;          /* grad: of the result */
 	const RtTensor *params;          /* weight or bias; or null */
-	int64_t   count;                 /* their elements */
+	int64_t   count;                 /* number of their elements */
 	const RtList *mask;              /* which of the three results are asked for */
 } Back;
 
-/* r[0 .. 2], by mask: for gradients of the input, the weight, the bias; the others are empty. */
+/* Makes r[0 .. 2] for the gradients of input, weight and bias that mask asks for.  The others are empty. */
 static int
 backward_results(RtCx *cx, const Norm *g, const Back *b, RtTensor **r, IValue *out)
 {
@@ -581,7 +581,7 @@ backward_results(RtCx *cx, const Norm *g, const Back *b, RtTensor **r, IValue *o
 	return RT_OK;
 }
 
-/* dx: null where it is not asked for; sums: of the weight's, then of the bias's gradients, zeroed here */
+/* dx: null if not asked for.  sums: gradients of the weight, then of the bias; zeroed here. */
 static void
 backward_loops(const Norm *g, const Back *b, RtTensor *dy, RtTensor *dx, double *sums)
 {
@@ -648,7 +648,7 @@ rt_native_batch_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 	return backward(cx, &g, &(Back){ rt_tensor(in[0]), a.input, a.weight, g.groups, in[9].u.list }, out);
 }
 
-/* The statistics are those that the forward pass gave: the mean and one over the deviation. */
+/* Like prepare, with the statistics of the forward pass: the mean and the inverse deviation. */
 static int
 prepare_saved(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *mean, RtTensor *rstd)
 {
@@ -665,8 +665,8 @@ prepare_saved(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *mean, 
 	return RT_OK;
 }
 
-/* grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask; the moments are taken anew with eps from
- * rstd */
+/* in: grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask.  The moments are computed again, with
+ * eps from rstd. */
 int
 rt_native_layer_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -18,8 +18,8 @@ typedef struct Search {
 	bool floating, right;
 } Search;
 
-/* The number of keys before v: those below it, or with `right` those up to it.  What is no number is before all, and
- * all before it. */
+/* The number of keys below v, or with `right` of those up to v.  Among keys of floating elements, NaN counts as below
+ * every v. */
 static int64_t
 position(Search how, const int64_t *key, int64_t n, int64_t v, const int64_t *sorter)
 {

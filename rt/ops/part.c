@@ -100,7 +100,7 @@ rt_narrow_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	return narrow(cx, in[0].u.t, in[1].u.i, rt_load_i64(start->dtype, rt_data(start)), in[3].u.i, out);
 }
 
-/* n views along a dim; length null: each of `piece`, the last of what is left. */
+/* n views along a dim.  length null: each has `piece` indices, the last one the remainder. */
 typedef struct Cuts { int64_t n; const int64_t *length; int64_t piece; } Cuts;
 
 static int
@@ -208,7 +208,7 @@ KERNEL(unsafe_split_with_sizes, rt_split_with_sizes(cx, in, out))
 KERNEL(split_sizes, rt_split_with_sizes(cx, in, out))
 KERNEL(split, rt_split_with_sizes(cx, in, out))
 
-/* A view of dim d from `at` on, as long as slicing gives it. */
+/* Appends the view [start, end) of dim d, clipped as slices are. */
 static int
 push_slice(RtCx *cx, RtTensor *t, int d, int64_t start, int64_t end, RtList *list)
 {

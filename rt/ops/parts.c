@@ -1,7 +1,7 @@
 /* rt/ops/parts.c - tables of functions for all kinds of operands
  *
- * A program in which some kinds cannot occur defines these tables itself, with fewer entries: then this file is not
- * linked, and neither are functions that only these tables refer to.
+ * A program without some kinds of operands defines these tables itself, with fewer entries.  Then this file is not
+ * linked, nor are functions that only these tables refer to.
  */
 #include "gemm.h"
 #include "quant.h"

@@ -1,8 +1,8 @@
 /*
  * Pooling over one to three spatial dims: max and average, with given windows, adaptive and fractional ones; unpooling.
  *
- * pool_sizes.c makes a table of windows per dim; one loop over planes walks it.  Floats whose channels lie last go by
- * rows of channels.
+ * pool_sizes.c makes a table of windows for each dim; a loop over planes reads it.  For channels-last floats, the loops
+ * are over rows of channels.
  */
 #include "block.h"
 #include "pool.h"
@@ -14,9 +14,9 @@
 
 enum { RUN_LEAST = 4 };
 
-typedef struct Window { int64_t lo[3], hi[3], divisor, by[3]; } Window;   /* by: what divides an average, in turn */
+typedef struct Window { int64_t lo[3], hi[3], divisor, by[3]; } Window;   /* by: divisors of an average, in turn */
 
-/* Of the output at (z, y, x). */
+/* The window of the output at (z, y, x) */
 static inline Window
 window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 {
@@ -36,14 +36,14 @@ window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 	return w;
 }
 
-/* Results of a row of the last dim that are done together begin there. */
+/* Does the run of results that are computed together begin at column x? */
 static inline bool
 begins_run(const Pool *g, int64_t x)
 {
 	return x == g->run.first && g->run.n;
 }
 
-/* The longest run of windows as wide as the middle one, and as far from each other. */
+/* Finds the longest run of windows with the width and the stride of the middle one. */
 static void
 find_run(Pool *g)
 {
@@ -74,7 +74,7 @@ find_run(Pool *g)
 
 #define LARGER(v) (((v) > y[o]) | ((v) != (v)))
 
-/* Of results o every x[o * s]: y[o] becomes it where it is greater or a NaN; at, or null: then base + o * s. */
+/* Maximum with x[o * s] for n results: if greater or NaN, sets y[o] and at[o] (at may be null) to base + o * s. */
 static void
 max_any(const float *restrict x, float *restrict y, int64_t *restrict at, int64_t n, int64_t s, int64_t base)
 {
@@ -137,7 +137,7 @@ max_indexed(const float *restrict x, float *restrict y, int64_t *restrict at, in
 
 RT_SMALL
 
-/* The channels of one result: x are those of the image, y and at (or null) its own. */
+/* Computes all channels of one result.  x: the image; y, at (or null): the result's channels. */
 typedef void LastFn(const Pool *, const Window *, const float *x, float *y, int64_t *at);
 
 static void
@@ -177,7 +177,7 @@ average_channels(const Pool *g, const Window *w, const float *x, float *y, int64
 		y[o] = y[o] / (float)w->by[0] / (float)w->by[1] / (float)w->by[2];
 }
 
-/* Rows of results [begin, end) of (image, out[0], out[1]) */
+/* Computes rows [begin, end) of (image, out[0], out[1]). */
 static void
 run_last(const Pool *g, int64_t begin, int64_t end, LastFn *fn)
 {
@@ -216,7 +216,7 @@ static void average_last(void *arg, int64_t begin, int64_t end) { run_last(arg, 
 #include "pool_loops.h"
 
 typedef void Body(void *, int64_t, int64_t);
-/* Of an output; for float, double, int64, and float with channels last (or null) */
+/* cost of an output; bodies for float, double, int64, and float with channels last (or null) */
 typedef struct Work { int cost; Body *body[4]; } Work;
 static const Work max_work = { 8, { max_planes_f32, max_planes_f64, max_planes_i64, max_last } };
 
@@ -266,7 +266,7 @@ run_planes(RtCx *cx, Pool *g, const Work *work, RtDtype ct)
 
 /* ---- results --------------------------------------------------------------------------------------- */
 
-/* dims of the result of t with the pool's output sizes, and strides: channels_last kept when `keep` */
+/* Makes result i for t with the pool's output sizes.  keep: keeps channels_last. */
 static RtTensor *
 result_like(RtCx *cx, int i, RtDtype dtype, const RtTensor *t, const Pool *g, bool keep)
 {
@@ -280,7 +280,7 @@ result_like(RtCx *cx, int i, RtDtype dtype, const RtTensor *t, const Pool *g, bo
 	return rt_result(cx, i, dtype, t->ndim, dims, keep ? dense_format(t, t->ndim, dims, strides) : 0);
 }
 
-/* The operands as dense arrays of ct: with channels last where self has them so and the loops can take them. */
+/* A dense array of type ct: channels last if self is and the loops support it. */
 static RtTensor *
 array_like(RtCx *cx, Pool *g, RtTensor *t, RtDtype ct, bool out)
 {
@@ -656,7 +656,7 @@ unpool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 				rt_dtypes[index->dtype].brief);
 	if (dense_sizes(cx, in[2], op, "output_size", nd, size) || pool_plain(cx, &g, "FI"))
 		return RT_ERROR;
-	for (int i = 0; i < 3; i++) {                  /* the roles are exchanged: `in` is written */
+	for (int i = 0; i < 3; i++) {                  /* input and output exchange roles: `in` is written */
 		g.out[i] = g.in[i];
 		g.in[i] = i < 3 - nd ? 1 : size[i - (3 - nd)];
 		if (g.in[i] < 0)

@@ -1,7 +1,7 @@
 /*
- * Sizes and windows of pooling, checked in PyTorch's order: of several errors the first that it finds is raised.
- * Pooling over one dim is pooling over two, of a height of 1, and is reported so; only max_pool1d without indices has
- * checks of its own, and a result without elements where the others raise.
+ * Sizes and windows of pooling, checked in PyTorch's order, so that the same error is raised if there are several.
+ * Pooling over one dim is pooling over two with a height of 1, also in messages.  Only max_pool1d without indices has
+ * its own checks; it returns an empty result in cases for which the others raise.
  */
 #include "block.h"
 #include "pool.h"
@@ -12,7 +12,7 @@
 
 /* ---- texts ---------------------------------------------------------------------------------------------- */
 
-/* Sizes of the input as they are checked: "[2, 1, 5]" for one dim, before which the height is. */
+/* Sizes of the input as in messages: "[2, 1, 5]" for one dim, with the height inserted. */
 static const char *
 input_text(const Pool *g, DenseText *text)
 {
@@ -105,7 +105,7 @@ list_length(IValue v)
 	return v.tag == RT_LIST ? v.u.list->n : v.tag != RT_NONE;
 }
 
-/* One number for each of the nd dims, or one for all: `must` says so in the family's words. */
+/* Reads one number for each of the nd dims, or one for all.  must: the family's words in the error. */
 static int
 read_list(RtCx *cx, const Pool *g, const char *what, const char *must, IValue list, int64_t size[3])
 {
@@ -118,7 +118,7 @@ read_list(RtCx *cx, const Pool *g, const char *what, const char *must, IValue li
 	return rt_raise(cx, "%s: %s must %s, or a tuple of %s ints", g->op, what, must, g->nd == 2 ? "two" : "three");
 }
 
-/* One dim, and one or two before it, where PyTorch adds another. */
+/* Checks an input with one spatial dim: one or two dims precede it. */
 static int
 check_line(RtCx *cx, const Pool *g)
 {
@@ -152,7 +152,7 @@ stride_or_kernel(const PoolCall *call)
 
 /* ---- windows of given sizes ------------------------------------------------------------------------------- */
 
-/* How many windows there are; below 1 where the input is too small. */
+/* Number of windows; below 1 if the input is too small. */
 static int64_t
 windows_in(const Pool *g, int i, bool ceil_mode)
 {
@@ -189,7 +189,7 @@ check_positive(RtCx *cx, const Pool *g, const char *what, const char *name, cons
 	return rt_raise(cx, "%s should be greater than zero, but got %s", what, named_text(text, g, name, size));
 }
 
-/* No dim but the batch is empty, and there are as many as there should be. */
+/* Raises if a dim other than the batch is empty, or the rank is wrong. */
 static int
 check_dims(RtCx *cx, const Pool *g, const char *function)
 {
@@ -230,7 +230,7 @@ check_out(RtCx *cx, const Pool *g)
 		plane_text(in, g, g->in), plane_text(out, g, g->out));
 }
 
-/* Room for the tables, once out is known. */
+/* Allocates the tables when out is known. */
 int
 pool_tables(RtCx *cx, Pool *g)
 {
@@ -365,7 +365,7 @@ read_divisor(RtCx *cx, Pool *g, IValue divisor)
 	return g->divisor ? RT_OK : rt_raise(cx, "divisor must be not zero");
 }
 
-/* Of three dims padding does not help a kernel that is larger. */
+/* With three dims, a kernel larger than the input is an error whatever the padding. */
 static int
 check_larger(RtCx *cx, const Pool *g)
 {
@@ -413,7 +413,7 @@ pool_adaptive_tables(RtCx *cx, Pool *g)
 	return RT_OK;
 }
 
-/* nd sizes, none for all; `wrong` is said of another number of them. */
+/* Reads nd output sizes.  wrong: the error for another number of sizes. */
 static int
 output_size(RtCx *cx, Pool *g, IValue size, const char *wrong)
 {
@@ -427,7 +427,7 @@ output_size(RtCx *cx, Pool *g, IValue size, const char *wrong)
 	return rt_raise(cx, "%s%s must be %d", g->op, wrong, g->nd);
 }
 
-/* Dims from `first` on are not empty; one dim is two. */
+/* Raises if a dim from `first` on is empty.  One spatial dim counts as two. */
 static int
 check_filled(RtCx *cx, const Pool *g, const char *function, int first)
 {
@@ -454,7 +454,7 @@ check_rank(RtCx *cx, const Pool *g, const char *function, const char *colon)
 		input_text(g, &text));
 }
 
-/* The first negative size of a result that would have it. */
+/* Raises for the first negative size of the result. */
 static int
 check_result(RtCx *cx, const Pool *g)
 {
@@ -505,8 +505,8 @@ check_output_size(RtCx *cx, const Pool *g)
 		"but received {%lld, %lld,%lld}", (long long)n[0], (long long)n[1], (long long)n[2]);
 }
 
-/* One window for all is a mean, of any rank, and of no elements, too.  Without elements no kernel runs that could
- * refuse a dtype. */
+/* A single window is a mean, of any rank, even of no elements.  Without elements no kernel runs, so the dtype is not
+ * checked. */
 int
 pool_adaptive_average(RtCx *cx, Pool *g, IValue size)
 {

@@ -36,7 +36,7 @@ item(RtCx *cx, const RtTensor *t, IValue *out)
 
 KERNEL(aten_item, item(cx, in[0].u.t, out))
 
-/* Complex numbers become real only when that loses nothing. */
+/* A complex number becomes real only if its imaginary part is 0. */
 static int
 real_item(RtCx *cx, const RtTensor *t, const char *type, IValue *out)
 {
@@ -309,7 +309,7 @@ rt_prim_device(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* None stands for an undefined tensor. */
+/* Returns None, which stands for an undefined tensor. */
 int
 rt_prim_grad(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -338,7 +338,7 @@ rt_prim_data(RtCx *cx, const IValue *in, IValue *out)
 KERNEL(__is__, put_bool(rt_same(in[0], in[1]), out))
 KERNEL(__isnot__, put_bool(!rt_same(in[0], in[1]), out))
 
-/* A number is its own hash; of all else equal values have equal ones. */
+/* The id of a number is its bits; that of any other value is its address.  None: 0. */
 KERNEL(prim_id, put_int(rt_is_none(in[0]) ? 0 : (int64_t)(intptr_t)in[0].u.p, out))
 
 int
@@ -420,7 +420,7 @@ KERNEL(prim_awaitable_nowait, rt_awaited(cx, in[0], out))
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 
-/* All arguments, with blanks between. */
+/* Prints all arguments, separated by blanks. */
 int
 rt_prim_Print(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -467,7 +467,7 @@ KERNEL(backward, no_gradient(cx))
 KERNEL(backward_TensorList, no_gradient(cx))
 KERNEL(prim_lacks, rt_lacks(cx, "%s", in[0].u.str->s))
 
-/* A text is said once: a model warns at the same place again and again. */
+/* Prints a text once: a model may warn at the same line on each call. */
 int
 rt_warn(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -510,7 +510,7 @@ KERNEL(prim_TimePoint, put_int(rt_now(), out))
 KERNEL(prim_AddStatValue, RT_OK)
 KERNEL(torchvision__cuda_version, put_int(-1, out))
 
-/* Both, or the one there is: None is an undefined gradient. */
+/* The sum, or the only operand that is not None (an undefined gradient). */
 int
 rt_prim_AutogradAdd(RtCx *cx, const IValue *in, IValue *out)
 {

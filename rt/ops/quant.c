@@ -92,8 +92,8 @@ quant_range(RtDtype dtype, int64_t *low, int64_t *high)
 	*high = dtype == RT_qu8 ? 255 : dtype == RT_qi8 ? 127 : INT32_MAX;
 }
 
-/* Dense scales and zero points of the channels; or one of each, then step is 0.  Zero points of float parameters are no
- * whole numbers. */
+/* Dense scales and zero points of the channels.  step 0: one of each for all.  Zero points of float parameters need not
+ * be integers. */
 typedef struct Params { const double *scale, *zero; int64_t step, inner, channels; double s, z; bool floating; } Params;
 
 static int
@@ -134,7 +134,7 @@ channel_of(const Params *p, int64_t i)
 	return p->step ? i / p->inner % p->channels : 0;
 }
 
-/* A new tensor of t's sizes, a temporary: in t's order of dims, but contiguous where channels have parameters. */
+/* A new temporary with t's sizes.  It has t's order of dims, or is contiguous if t is quantized per channel. */
 static RtTensor *
 laid_as(RtCx *cx, RtDtype dtype, const RtTensor *t)
 {
@@ -175,7 +175,7 @@ values_of(RtCx *cx, const RtTensor *t)
 	return values_as(cx, t, false);
 }
 
-/* Quantizes x into r, which has the parameters; inverse: of the scale, 0: each channel's. */
+/* Quantizes x to r by r's parameters.  inverse: 1 / scale.  0: computed for each channel. */
 static int
 store_by(RtCx *cx, RtTensor *r, RtTensor *x, float inverse)
 {
@@ -205,7 +205,7 @@ quant_store(RtCx *cx, RtTensor *r, RtTensor *x)
 
 /* ---- other operators on quantized tensors --------------------------------------------------------------------- */
 
-/* An argument with the values of quantized tensors in their place; first: the first of them. */
+/* Replaces quantized tensors in an argument by their values.  first: the first such tensor. */
 static int
 open_value(RtCx *cx, IValue v, bool fused, IValue *out, RtTensor **first)
 {
@@ -222,7 +222,7 @@ open_value(RtCx *cx, IValue v, bool fused, IValue *out, RtTensor **first)
 	return RT_OK;
 }
 
-/* The result t in values as a result quantized like `like`. */
+/* Quantizes the values t, and stores them as the result. */
 static int
 close_value(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IValue *out)
 {
@@ -247,7 +247,7 @@ units_of(RtCx *cx, const RtTensor *t)
 	return r;
 }
 
-/* t as it is, or a copy that lies channels last; of other ranks than 4 and 5, t */
+/* t, or a copy of t with channels last.  Ranks other than 4 and 5: t itself. */
 static RtTensor *
 channels_last(RtCx *cx, RtTensor *t)
 {
@@ -261,7 +261,7 @@ channels_last(RtCx *cx, RtTensor *t)
 	return !r || cx->meta || !rt_copy_into(cx, r, t) ? r : NULL;
 }
 
-/* The result t, in units of like's scale, quantized as like is */
+/* Stores t, which is in units of like's scale, as a result quantized like `like`. */
 static int
 close_units(RtCx *cx, RtTensor *t, const RtTensor *like, RtRounding by, IValue *out)
 {
@@ -281,7 +281,7 @@ close_units(RtCx *cx, RtTensor *t, const RtTensor *like, RtRounding by, IValue *
 	return RT_OK;
 }
 
-/* What is linear: on integers less their zero point, of which halves are exact. */
+/* Runs a linear operator on integers less their zero point: halves of these are exact. */
 int
 quant_linear_by(RtCx *cx, const RtCall *c, const IValue *in, RtRounding by, IValue *out)
 {
@@ -302,7 +302,7 @@ quant_linear_by(RtCx *cx, const RtCall *c, const IValue *in, RtRounding by, IVal
 	return close_units(cx, result[0].u.t, first, by, out);
 }
 
-/* Any other: on values. */
+/* Runs any other operator on the values. */
 static int
 through(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 {
@@ -331,7 +331,7 @@ through(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* The dim of r that has t's channels: r has a dim of size 1 more or less, or the same dims; -1: none */
+/* The dim of r with t's channels.  r has t's dims, or one dim of size 1 more or less.  -1: none. */
 static int
 channels_in(const RtTensor *r, const RtTensor *t)
 {
@@ -346,7 +346,7 @@ channels_in(const RtTensor *r, const RtTensor *t)
 	return -1;
 }
 
-/* n channels from `start` on. */
+/* Sets q to the parameters of n channels, beginning at the part's start. */
 static int
 take_channels(RtCx *cx, RtQuant *q, const RtQuant *of, const ViewPart *part, int64_t n)
 {
@@ -363,7 +363,7 @@ take_channels(RtCx *cx, RtQuant *q, const RtQuant *of, const ViewPart *part, int
 	return RT_ERROR;
 }
 
-/* Of one channel a tensor is quantized as a whole. */
+/* Sets the parameters of a view.  A view of one channel is quantized per tensor. */
 static int
 view_channels(RtCx *cx, RtTensor *r, const RtTensor *t, const ViewPart *part)
 {
@@ -403,7 +403,7 @@ check_float(RtCx *cx, const RtTensor *t)
 						     rt_dtypes[t->dtype].brief);
 }
 
-/* Floats, or a number, quantized as `like` is, a temporary: of its sizes, where channels have their own parameters */
+/* A temporary with floats or a number, quantized as `like`.  It has like's sizes if that is quantized per channel. */
 static RtTensor *
 values_like(RtCx *cx, IValue values, const RtTensor *like)
 {
@@ -432,7 +432,7 @@ write_values(RtCx *cx, RtTensor *to, IValue values)
 	return t ? rt_copy_into(cx, to, t) : RT_ERROR;
 }
 
-/* Is t quantized otherwise than `like` is? */
+/* Do the parameters of t differ from like's? */
 static bool
 has_other_scale(const RtTensor *t, const RtTensor *like)
 {
@@ -442,7 +442,7 @@ has_other_scale(const RtTensor *t, const RtTensor *like)
 	       (a->scale != b->scale || a->zero != b->zero);
 }
 
-/* Quantized tensors, all as the first one is; null: error raised. */
+/* The quantized tensors, converted to the parameters of the first one.  Null: raised. */
 static const RtList *
 with_one_scale(RtCx *cx, const RtList *list)
 {
@@ -492,7 +492,7 @@ check_quantized(RtCx *cx, const RtTensor *t, const char *op)
 			: rt_raise(cx, "%s: expected a quantized tensor, but got %s", op, rt_dtypes[t->dtype].brief);
 }
 
-/* inverse: what is multiplied by, 0: that of the scale */
+/* inverse: factor that quantizes.  0: 1 / scale */
 static int
 per_tensor(RtCx *cx, RtTensor *t, Affine by, float inverse, RtDtype dtype, IValue *out)
 {
@@ -538,7 +538,7 @@ rounding_of(const RtCx *cx, RtQuantOp op, const IValue *in, IValue *out)
 KERNEL(prim_rounding_of_add, rounding_of(cx, RT_Q_ADD, in, out))
 KERNEL(prim_rounding_of_hardswish, rounding_of(cx, RT_Q_HARDSWISH, in, out))
 
-enum { UNKNOWN_SCALE = 0 };              /* of a tensor without data, whose scale is in data, or follows from them */
+enum { UNKNOWN_SCALE = 0 };              /* scale of a tensor without data, if it depends on data */
 
 static int
 one_number(RtCx *cx, RtTensor *t, double *v)
@@ -638,7 +638,7 @@ rt_quantize_per_channel(RtCx *cx, const IValue *in, IValue *out)
 	return quant_store(cx, r, t);
 }
 
-/* A tensor of integers, of given strides or null */
+/* A quantized tensor of given integers.  strides may be null. */
 static int
 of_integers(RtCx *cx, const IValue *in, const int64_t *strides, IValue *out)
 {
@@ -735,7 +735,7 @@ rt__empty_affine_quantized(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* The floats v, that t stands for, lying as t does */
+/* Stores the floats v, the values of t, with t's strides. */
 static int
 give_values(RtCx *cx, RtTensor *t, RtTensor *v, IValue *out)
 {
@@ -800,7 +800,7 @@ rt_int_repr(RtCx *cx, const IValue *in, IValue *out)
 	return rt_copy_into(cx, r, raw);
 }
 
-/* Has t one scale and zero point, and are they known? */
+/* Raises unless t is quantized per tensor with a known scale and zero point. */
 static int
 check_one_scale(RtCx *cx, const RtTensor *t, const char *op)
 {

@@ -17,7 +17,7 @@ quant_windows(RtCx *cx, const RtCall *c, int nd, const IValue *in, IValue *out)
 	return quant_linear_by(cx, c, in, rt_rounding(cx, RT_Q_AVG_POOL, v.u.t, rt_none()), out);
 }
 
-/* Means of volumes: PyTorch takes the mean of all elements where one of each channel is left. */
+/* Means of volumes.  If the result has one element for each channel, PyTorch computes a mean over all elements. */
 int
 quant_volumes(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -1,8 +1,8 @@
 /* rt/ops/random.c - draws from ATen's CPU generator, in ATen's order
  *
- * A distribution fills an array, one element after the other in memory order; the array is cast into the tensor. A
- * tensor that is not dense is filled in the order of its indices.  Which bits of the generator an element is made from
- * is part of an operator's definition: reference 7.13.
+ * A distribution fills an array, one element after the other in memory order; the array is cast to the tensor. A
+ * tensor that is not dense is filled in the order of its indices.  Each operator uses the same bits of the generator
+ * for an element as PyTorch's CPU kernel, so that results are the same for a seed.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 RT_FAST
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC optimize("fp-contract=off")         /* draws have PyTorch's bits */
+#pragma GCC optimize("fp-contract=off")         /* draws are bitwise equal to PyTorch's */
 #endif
 
 #define PI 3.14159265358979323846
@@ -25,7 +25,7 @@ generator(RtCx *cx, IValue v)
 	return v.tag == RT_GENERATOR ? v.u.gen : cx->gen;
 }
 
-/* n words of its bits, as rt_random32 gives them in turn */
+/* Draws n words, the same as n calls of rt_random32. */
 static void
 draw_words(RtGenerator *g, uint32_t *to, int64_t n)
 {
@@ -35,7 +35,7 @@ draw_words(RtGenerator *g, uint32_t *to, int64_t n)
 		const uint32_t *s;
 		int64_t some;
 
-		if (g->shared || g->at >= STATE) {       /* another thread may draw, too; or none are left */
+		if (g->shared || g->at >= STATE) {       /* other threads may draw, or no word is left */
 			*to++ = rt_random32(g);
 			n--;
 			continue;
@@ -60,7 +60,7 @@ draw_words(RtGenerator *g, uint32_t *to, int64_t n)
 enum { CHUNK = 512 };
 #define BITS53 ((1ull << 53) - 1)
 
-/* n <= CHUNK draws as rt_uniform53 */
+/* n <= CHUNK draws, the same as those of rt_uniform53 */
 static void
 draw_doubles(RtGenerator *g, double *x, int64_t n)
 {
@@ -77,11 +77,11 @@ typedef struct Dist Dist;
 struct Dist {
 	double (*draw)(const Dist *, RtGenerator *);      /* one; or */
 	void (*fill)(const Dist *, RtGenerator *, double *, int64_t n);        /* n <= CHUNK */
-	RtDtype dtype;            /* of the tensor: uniform bits depend on it */
+	RtDtype dtype;            /* the tensor's, on which the bits of uniforms depend */
 	double  a, b;
 };
 
-/* n <= CHUNK in [0, 1), with as many bits as the type holds */
+/* n <= CHUNK numbers in [0, 1), with as many bits as the type has */
 static void
 uniforms(RtDtype d, RtGenerator *g, double *x, int64_t n)
 {
@@ -167,7 +167,7 @@ draw_array(const Dist *dist, RtGenerator *g, RtDtype d, char *p, int64_t n)
 	}
 }
 
-/* Sixteen uniforms become sixteen normals: the first half are radii, the second half angles. */
+/* Makes sixteen normals of sixteen uniforms: radii of the first eight, angles of the last eight. */
 static void
 normals_of(const Dist *p, double *x)
 {
@@ -221,7 +221,7 @@ normal_floats(const Dist *p, RtGenerator *g, float *x, int64_t n)
 	}
 }
 
-/* Sixteen or more: all uniforms are drawn first; an odd end is drawn once more, as the last sixteen elements. */
+/* For sixteen or more elements: draws all uniforms first.  If n is no multiple of 16, draws the last 16 again. */
 static void
 normal_array(const Dist *p, RtGenerator *g, RtDtype d, char *at, int64_t n)
 {
@@ -242,7 +242,7 @@ normal_array(const Dist *p, RtGenerator *g, RtDtype d, char *at, int64_t n)
 	}
 }
 
-/* Fills t; complex tensors as pairs of reals. */
+/* Fills t.  Complex tensors are filled as pairs of reals. */
 static int
 fill(RtCx *cx, Dist dist, RtGenerator *g, RtTensor *t)
 {
@@ -313,7 +313,7 @@ rt_normal_(RtCx *cx, const IValue *in, IValue *out)
 				       in[0].u.t), out);
 }
 
-/* kernel: of PyTorch's, for the error that self is not floating; null: any type will do. */
+/* kernel: PyTorch's name, for the error that self is not floating.  Null: any type is allowed. */
 static int
 draw_into(RtCx *cx, const char *kernel, Dist dist, const IValue *in, IValue gen, IValue *out)
 {
@@ -371,7 +371,7 @@ rt_bernoulli__float(RtCx *cx, const IValue *in, IValue *out)
 	return draw_into(cx, NULL, (Dist){ .fill = fill_bernoulli, .a = p }, in, in[2], out);
 }
 
-/* Each element by its own probability: one float per element, a double where p is one. */
+/* Each element has its own probability.  Draws one float for each, or a double if p is double. */
 int
 rt_bernoulli__Tensor(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -399,7 +399,7 @@ rt_bernoulli__Tensor(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- integers ---------------------------------------------------------------------------------------------------- */
 
-/* low + a draw modulo range (0: all 64 bits), written as integers; floats take the nearest. */
+/* low + a draw modulo range (0: all 64 bits), as integers.  Floating tensors get the nearest number. */
 static int
 fill_integers(RtCx *cx, RtGenerator *g, RtTensor *t, int64_t low, uint64_t range, bool wide)
 {
@@ -438,7 +438,7 @@ from_to(RtCx *cx, IValue gen, RtTensor *t, int64_t low, int64_t high)
 	return fill_integers(cx, generator(cx, gen), t, low, range, range >= 1ull << 32);
 }
 
-/* One more than the greatest integer that a type tells from its neighbours. */
+/* The integers from 0 to below this one are all exact in the type. */
 static uint64_t
 whole_range(RtDtype d)
 {
@@ -512,7 +512,7 @@ new_uniform(RtCx *cx, IValue size, IValue gen, IValue dtype, IValue *out)
 KERNEL(rand, new_uniform(cx, in[0], rt_none(), in[1], out))
 KERNEL(rand_generator, new_uniform(cx, in[0], in[1], in[2], out))
 
-typedef struct Made { IValue size, gen, dtype; } Made;          /* the tensor that is asked for */
+typedef struct Made { IValue size, gen, dtype; } Made;          /* size, generator and dtype of the new tensor */
 
 static int
 new_normal(RtCx *cx, double mean, double std, const Made *m, IValue *out)
@@ -594,7 +594,7 @@ rt_Generator(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "Unsupported device for at::make_generator_for_device found: cuda");
 	if (!(g = rt_generator_new(cx, rt_is_none(in[1]) ? RT_SEED : (uint64_t)in[1].u.i)))
 		return rt_raise(cx, "out of memory");
-	g->shared = true;                       /* forked calls may have it */
+	g->shared = true;                       /* forked calls may use it */
 	*out = rt_ref(RT_GENERATOR, g);
 	return RT_OK;
 }

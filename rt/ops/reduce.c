@@ -1,7 +1,7 @@
 /* rt/ops/reduce.c - sums, products, extremes, logic over dims
  *
- * Floats are summed in float32 side by side, at most FOLD_ROWS to a sum; these sums are added up in double,
- * compensated, as are doubles.  Extremes: a NaN wins, then the first of equals.
+ * Floats are summed in float32 vectors, at most FOLD_ROWS to a partial sum.  Partial sums, and doubles, are added in
+ * double with compensation.  Minimum and maximum return a NaN if there is one, and else the first of equals.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ double log(double);
 
 /* ---- folds ---------------------------------------------------------------------------------------------- */
 
-/* s[0] + s[1]: the sum and the error that rounding left out of it (Neumaier). */
+/* Adds x to s[0], and the rounding error to s[1] (Neumaier's sum). */
 static void
 add_compensated(double *s, double x)
 {
@@ -50,7 +50,7 @@ sum_block(int64_t n, const double *x, int64_t stride)
 }
 
 #ifdef WIDE
-/* The sum of all n / WIDE vectors, in lanes */
+/* Sums the n / WIDE whole vectors, lane by lane. */
 static void
 sum_wide(int64_t n, const float *x, float part[WIDE])
 {
@@ -69,7 +69,7 @@ sum_wide(int64_t n, const float *x, float part[WIDE])
 }
 #endif
 
-/* n: at most FOLD_BLOCK. */
+/* n is at most FOLD_BLOCK. */
 static double
 sum_floats(int64_t n, const float *x, int64_t stride)
 {
@@ -117,7 +117,7 @@ sum_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride,
 	add_compensated(s->f, sum_block(n, x, stride));
 }
 
-/* Sums of columns; whole vectors of them are in registers. */
+/* Sums columns; accumulates whole vectors in registers. */
 static void
 sum_columns(float *sum, int64_t width, int64_t n, const float *p, int64_t row)
 {
@@ -305,7 +305,7 @@ prod_i64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride
 	s->i[0] = (int64_t)r;
 }
 
-/* Extremes: the greatest in f[0] or i[0] with its index in i[1], the least in f[1] or i[2]; i[1] < 0: none yet. */
+/* Minimum and maximum: the greatest in f[0] or i[0], its index in i[1], the least in f[1] or i[2].  i[1] < 0: none. */
 #define EXTREME(name, T, place, better) \
 	static void name(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at) \
 	{ \
@@ -324,7 +324,7 @@ EXTREME(min_f64, double, s->f[0], v < best || (v != v && best == best))
 EXTREME(max_i64, int64_t, s->i[0], v > best)
 EXTREME(min_i64, int64_t, s->i[0], v < best)
 
-/* Without the index.  The least is the greatest of the negated elements. */
+/* Maximum without its index.  The minimum is the maximum of the negated elements. */
 static void
 extreme_f32(FoldState *s, int64_t n, const float *x, int64_t stride, int64_t at, bool max)
 {
@@ -365,8 +365,8 @@ count_b8(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride
 		s->i[0] += p[i * stride] != 0;
 }
 
-/* log of a sum of exp: f[0] the greatest so far, f[1] the sum relative to it. */
-/* The greatest so far becomes `top`; false: it is infinite or nan, exp of differences would not do. */
+/* logsumexp: f[0] is the greatest so far, f[1] the sum of exp(x - f[0]). */
+/* Sets the greatest so far to `top`.  False: it is infinite or NaN, so differences have no meaning. */
 static bool
 logsumexp_top(FoldState *s, double top)
 {
@@ -437,7 +437,7 @@ end_i64(const void *arg, const FoldState *s, int64_t count, void *const *r)
 	*(int64_t *)r[0] = s->i[0];
 }
 
-/* arg: not null where sums are floats, of which a mean may be infinite though no element is. */
+/* arg: not null if sums are rounded to float, where a mean may be infinite though no element is. */
 static void
 end_mean_f64(const void *arg, const FoldState *s, int64_t count, void *const *r)
 {
@@ -508,7 +508,7 @@ end_logsumexp(const void *arg, const FoldState *s, int64_t count, void *const *r
 
 /* ---- sum, mean, prod ---------------------------------------------------------------------------------------- */
 
-/* f32: null, floats are folded as doubles */
+/* f32 null: floats are folded as doubles */
 typedef struct Folds { FoldFn *f32, *f64, *i64, *c128; FoldEnd *end_f64, *end_i64, *end_c128; double one; } Folds;
 
 static const Folds sums = { sum_f32, sum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
@@ -635,7 +635,7 @@ extreme(RtTensor *t, bool max)
 	return r;
 }
 
-/* Raises for dtypes of which no element is the largest, and those that PyTorch does not compare. */
+/* Raises for dtypes without an order, and those that PyTorch does not compare. */
 static int
 only_ordered(RtCx *cx, const char *name, const RtTensor *t)
 {
@@ -643,7 +643,7 @@ only_ordered(RtCx *cx, const char *name, const RtTensor *t)
 		? rt_raise(cx, "\"%s_cpu\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief) : RT_OK;
 }
 
-typedef struct Extreme { const char *name; bool max; int i; } Extreme;         /* of an operator; i: its result */
+typedef struct Extreme { const char *name; bool max; int i; } Extreme;         /* operator; i: index of the result */
 
 static int
 extreme_dims(RtCx *cx, Extreme e, IValue self, const IValue *over, IValue *out)
@@ -679,7 +679,7 @@ rt_aminmax(RtCx *cx, const IValue *in, IValue *out)
 			"identity.");
 	if (reduce_not_empty(cx, "aminmax", t, in[1]))
 		return RT_ERROR;
-	if (!t->ndim && !rt_is_none(in[1]) && in[2].u.i)      /* a dim of a number is kept: one element */
+	if (!t->ndim && !rt_is_none(in[1]) && in[2].u.i)      /* 0-d with keepdim: one element */
 		t = rt_temp(cx, rt_tensor_view(cx, t, 1, (int64_t[1]){ 1 }, (int64_t[1]){ 1 }, t->offset));
 	return !t || extreme_dims(cx, (Extreme){ "aminmax", false, 0 }, rt_of(t), in + 1, out)
 		|| extreme_dims(cx, (Extreme){ "aminmax", true, 1 }, rt_of(t), in + 1, out);
@@ -718,7 +718,7 @@ extreme_dim(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 KERNEL(max_dim, extreme_dim(cx, "max", true, in, out))
 KERNEL(min_dim, extreme_dim(cx, "min", false, in, out))
 
-/* Has the dim one element, which ATen compares with nothing? */
+/* Does the dim have one element?  ATen then makes no comparison. */
 static bool
 is_alone(const RtTensor *t, IValue dim)
 {
@@ -751,7 +751,7 @@ KERNEL(argmin, arg_extreme(cx, "argmin", false, in, out))
 
 /* ---- logic ------------------------------------------------------------------------------------------------------- */
 
-typedef struct Tally { FoldEnd *end; RtDtype result; } Tally;    /* what the number of elements other than 0 gives */
+typedef struct Tally { FoldEnd *end; RtDtype result; } Tally;    /* result of the number of nonzero elements */
 
 /* any and all of uint8 stay uint8. */
 static int
@@ -774,7 +774,7 @@ count(RtCx *cx, Tally of, IValue self, const IValue *over, bool by_element, IVal
 
 static const Tally any = { end_any, RT_b8 }, all = { end_all, RT_b8 }, nonzero = { end_i64, RT_i64 };
 
-/* Over a list of dims: all when it is None, each element by itself when it is empty. */
+/* Over a list of dims.  None: all dims.  Empty: no dim, each element by itself. */
 static int
 count_dims(RtCx *cx, Tally of, const IValue *in, IValue *out)
 {
@@ -791,7 +791,7 @@ KERNEL(all_dims, count_dims(cx, all, in, out))
 int
 rt_count_nonzero(RtCx *cx, const IValue *in, IValue *out)
 {
-	const IValue dims[2] = { in[1], rt_bool(false) };        /* tcc: no array of structs in a call */
+	const IValue dims[2] = { in[1], rt_bool(false) };        /* tcc: no such array in a call */
 	IValue self = in[0];
 
 	if (rt_is_none(in[1]) && rt_not_stored_only(cx, "nonzero_count_cpu", (RtDtype)self.u.t->dtype))
@@ -829,7 +829,7 @@ rt_logsumexp(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- the gradients' way back ------------------------------------------------------------------------------------- */
 
-/* A view of a reduced gradient in the size of what was reduced. */
+/* A view that broadcasts a reduced gradient to the size of the reduced tensor. */
 int
 rt_prim_expand_reduced(RtCx *cx, const IValue *in, IValue *out)
 {

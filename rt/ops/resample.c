@@ -1,7 +1,7 @@
 /*
  * Resampling: nearest, linear, cubic and Lanczos interpolation to a given size, and sampling at the points of a grid.
  *
- * Interpolation is separable: per dim a table of taps (input index and weight for each output), one pass per dim.
+ * Interpolation is separable: each dim has a table of taps (input index and weight for each output) and a pass.
  * The scale has the element's compute type and coordinates are double, so that floors fall on the same side as in
  * PyTorch.
  */
@@ -16,10 +16,10 @@
 
 typedef enum Kind { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS } Kind;     /* LANCZOS: antialiased only */
 
-typedef struct Rule {                    /* of one dim */
+typedef struct Rule {                    /* interpolation of a dim */
 	Kind   kind;
 	bool   align, wide;              /* align_corners; antialiased */
-	double scale;                    /* scale factor given; 0: by the sizes */
+	double scale;                    /* given scale factor; 0: from sizes */
 } Rule;
 
 typedef struct Taps {
@@ -34,14 +34,14 @@ typedef struct Pass {
 	void *x, *y;
 } Pass;
 
-/* The filter of antialiasing. */
+/* The kind of the antialiasing filter. */
 static VzKind
 smooth(Kind kind)
 {
 	return kind == CUBIC ? VZ_SMOOTH_CUBIC : kind == LANCZOS ? VZ_SMOOTH_LANCZOS : VZ_SMOOTH_LINEAR;
 }
 
-/* Where output o lies among the inputs. */
+/* The coordinate of output o in the input. */
 static double
 middle_of(const Rule *rule, double scale, int64_t o)
 {
@@ -85,7 +85,7 @@ nearest_taps(Taps *g, const Rule *rule, RtDtype ct)
 			((double *)g->weight)[o] = 1;
 }
 
-/* g: in and out are given. */
+/* Makes the taps of a dim; the caller sets g->in and g->out. */
 static int
 make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct)
 {
@@ -203,15 +203,15 @@ set_taps(RtCx *cx, const Resize *g, const RtTensor *t, const int64_t *in, Taps *
 	return RT_OK;
 }
 
-/* Nearest neighbours are copies of elements, or of all channels of a place where these lie last. */
+/* Nearest interpolation copies elements, or all channels of a pixel if channels are last. */
 typedef struct Nearest {
-	const Taps *taps[3];                     /* of three dims: missing ones have one place */
+	const Taps *taps[3];                     /* three dims; missing ones have size 1 */
 	const char *x;
 	char       *y;
-	int64_t     bytes;                       /* of what is copied */
+	int64_t     bytes;                       /* size of a copied item */
 } Nearest;
 
-/* Lines [begin, end) of the result: one that comes from the same as that before is copied from it. */
+/* Computes lines [begin, end).  A line with the same source as the previous one is copied from that. */
 static void
 nearest_lines(void *arg, int64_t begin, int64_t end)
 {
@@ -233,7 +233,7 @@ nearest_lines(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Into r, which is contiguous, or in `strides` with its channels last */
+/* Interpolates to r, which is contiguous, or has `strides` with channels last. */
 static int
 nearest(RtCx *cx, const Resize *g, RtTensor *t, RtTensor *r, const int64_t *strides)
 {
@@ -262,14 +262,14 @@ nearest(RtCx *cx, const Resize *g, RtTensor *t, RtTensor *r, const int64_t *stri
 	return RT_OK;
 }
 
-/* Is there interpolation of this dtype? */
+/* Does PyTorch interpolate this dtype? */
 static bool
 takes_dtype(const Resize *g, const RtTensor *t)
 {
 	return is_floating(t) || (t->dtype == RT_u8 && (g->kind <= NEAREST_EXACT || g->nd == 2));
 }
 
-/* y = x with taps; both are row-major tensors of the type of the loops, or of bytes. */
+/* Interpolates x to y.  Both are row-major tensors of the loops' type, or of bytes. */
 static int
 interpolate(RtCx *cx, const Resize *g, RtDtype ct, Taps *taps, RtTensor *x, RtTensor *y)
 {
@@ -416,7 +416,7 @@ RESIZE(_upsample_lanczos2d_aa, 2, LANCZOS, true)
 
 /* ---- grid_sampler ------------------------------------------------------------------------------------------ */
 
-typedef struct Sampled {                 /* arrays of one type */
+typedef struct Sampled {                 /* arrays of the same type */
 	VgGrid g;
 	const void *x, *grid;
 	void *y;
@@ -456,7 +456,7 @@ check_grid(RtCx *cx, int nd, const RtTensor *t, const RtTensor *grid)
 	return RT_OK;
 }
 
-/* Sizes and strides of depth, height and width of a row-major tensor, of which they are dims [first, first + nd). */
+/* Sizes and strides of depth, height and width: dims [first, first + nd) of a row-major tensor. */
 static void
 spatial_dims(const RtTensor *t, int first, int nd, int64_t *size, int64_t *stride)
 {
@@ -468,7 +468,7 @@ spatial_dims(const RtTensor *t, int first, int nd, int64_t *size, int64_t *strid
 	}
 }
 
-/* last: channels are the last dim of x and y, and not the one behind the batch. */
+/* last: channels are the last dim of x and y, not the second one. */
 static void
 sample(RtCx *cx, VgGrid *g, bool last, const RtTensor *x, const RtTensor *grid, const RtTensor *y)
 {
@@ -545,7 +545,7 @@ grid_sampler(RtCx *cx, int nd, bool last, const IValue *in, IValue *out)
 
 KERNEL(grid_sampler_2d, grid_sampler(cx, 2, false, in, out))
 KERNEL(grid_sampler_3d, grid_sampler(cx, 3, false, in, out))
-/* Images whose channels are the last dim, of input and result. */
+/* Channels are the last dim of input and result. */
 KERNEL(prim_grid_sampler_last, grid_sampler(cx, 2, true, in, out))
 
 int

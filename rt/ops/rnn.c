@@ -1,10 +1,10 @@
 /*
  * The steps of recurrent networks (LSTM, GRU and plain ones) and packing of sequences; layers are bodies: rnn.def.
  *
- * A batch of sequences is rows in order of time, batch[t] of them at step t, never more than at the step before; a
- * padded batch is the case where all are equal.  Then both directions are the same loop: at step t the first batch[t]
- * rows of the state are updated, the others keep theirs (final, or still initial).  The input's product for all
- * steps is an argument.
+ * A batch of sequences is an array of rows in order of time.  Step t has batch[t] rows, never more than step t - 1;
+ * in a padded batch all are equal.  So both directions are the same loop: step t updates the first batch[t] rows of the
+ * state.  The others keep their state (final, or still initial).  The input's product for all steps is an
+ * argument.
  */
 #include "gemm.h"
 #include "quant.h"
@@ -37,19 +37,19 @@ static const int gates_of[] = { 4, 3, 1, 1 };
 
 typedef struct Linear {
 	RtTensor *weight, *bias;         /* (out, in), (out) or null */
-	bool      dynamic, narrow;       /* 8-bit activations quantised at run time; in 7 bits of range */
-	struct Int8Layer *bytes;         /* such a weight as bytes, or null */
+	bool      dynamic, narrow;       /* activations are quantised to 8 bits; to 7 */
+	struct Int8Layer *bytes;         /* a quantised weight as bytes, or null */
 	void     *dense;                 /* (out, in) */
 	void     *shift;                 /* dense bias or null */
 	int64_t   in, out;
 } Linear;
 
 typedef struct Direction {
-	Linear    hh, hr;                /* hr: projection, weight null when there is none */
-	int64_t   hidden, state;         /* of c; of h: the projection's size, or hidden */
+	Linear    hh, hr;                /* hr: projection; weight null: none */
+	int64_t   hidden, state;         /* sizes of c, of h (projection or hidden) */
 } Direction;
 
-/* A direction of a layer, of rows in order of time. */
+/* Steps of a layer's direction, over rows in order of time. */
 typedef struct Rnn {
 	RnnKind kind;
 	RtDtype  ct;
@@ -58,7 +58,7 @@ typedef struct Rnn {
 
 /* ---- weights -------------------------------------------------------------------------------------------- */
 
-/* rows: of its other operand */
+/* Raises unless the sizes of the weight and bias fit.  rows: rows of the other operand. */
 static int
 check_linear(RtCx *cx, const Linear *l, int64_t rows, int64_t in, int64_t out)
 {
@@ -161,15 +161,15 @@ project(RtCx *cx, const Linear *l, RtDtype ct, int64_t rows, const void *x, void
 
 /* ---- running ------------------------------------------------------------------------------------------------ */
 
-/* What a direction of a layer writes: its output y (rows, state), from the last step to the first if `reverse`; and its
- * state h (n, state) and c (n, hidden) in place. */
+/* Outputs of a layer's direction: y (rows, state), from the last step to the first if `reverse`; state h (n, state) and
+ * c (n, hidden), updated in place. */
 typedef struct Writes {
 	bool    reverse;
 	char   *y;
 	char   *h, *c;
 } Writes;
 
-/* The steps of one direction, from the input's part of the gates. */
+/* Runs the steps of one direction.  gates: the input's product. */
 static int
 walk(RtCx *cx, const Rnn *g, const Direction *d, const char *gates, const Writes *to)
 {
@@ -200,7 +200,7 @@ walk(RtCx *cx, const Rnn *g, const Direction *d, const char *gates, const Writes
 	return RT_OK;
 }
 
-/* A private dense copy of a state, to be moved on in place. */
+/* A private dense copy of a state, which steps update in place. */
 static RtTensor *
 state_copy(RtCx *cx, RtTensor *t, RtDtype ct)
 {
@@ -216,7 +216,7 @@ kind_of(const char *name)
 	       RNN_RELU;
 }
 
-/* The steps of gates (steps, n, ...), or of rows with these batch sizes; with meta their data are not looked at. */
+/* Sets the batch sizes: equal ones for gates (steps, n, ...), otherwise those in sizes.  With meta it reads no data. */
 static int
 set_batches(RtCx *cx, const RtTensor *gates, const RtTensor *h, RtTensor *sizes, Rnn *g)
 {
@@ -319,7 +319,7 @@ rt_prim_rnn_walk_rows(RtCx *cx, const IValue *in, IValue *out)
 	return walked(cx, in, d, rt_tensor(in[8]), in[7].u.i != 0, out);
 }
 
-/* A layer on packed parameters: the values of its weight, and how its activations are quantised. */
+/* The linear layer of packed parameters: values of its weight, quantisation of its activations. */
 static int
 packed_linear(RtCx *cx, IValue packed, bool narrow, Linear *l)
 {
@@ -376,8 +376,8 @@ rt_prim_drop_out(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-/* count[i]: how many of the n lengths, which do not increase, are larger than i.  Lengths of sequences give how many go
- * on at each step, and these give the lengths. */
+/* Sets count[i] to the number of lengths that are larger than i.  The n lengths do not increase.  It converts lengths
+ * of sequences to batch sizes, and batch sizes to lengths. */
 static void
 count_longer(const int64_t *length, int64_t n, int64_t *count)
 {
@@ -386,7 +386,7 @@ count_longer(const int64_t *length, int64_t n, int64_t *count)
 			count[i]++;
 }
 
-/* Sorted lengths -> how many sequences are longer than t; null: error raised. */
+/* The batch size of each step, from sorted lengths.  Null: raised. */
 static int64_t *
 batches_of(RtCx *cx, RtTensor *lengths, int64_t n, int64_t most)
 {
@@ -457,7 +457,7 @@ rt__pack_padded_sequence(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* b: (steps) the sequences at each step; total: steps of the result; 0 or less: as many as there are */
+/* b: (steps) batch sizes.  total: steps of the result.  0 or less: the longest sequence's. */
 static int
 check_packed(RtCx *cx, const int64_t *b, int64_t steps, int64_t rows, int64_t total)
 {

@@ -14,7 +14,7 @@ generator(RtCx *cx, IValue v)
 
 /* ---- multinomial -------------------------------------------------------------------------------------------- */
 
-/* by_sums: in the words of draws with replacement */
+/* by_sums: raises the error of draws with replacement */
 static int
 check_weights(RtCx *cx, const double *w, int64_t rows, int64_t n, bool by_sums)
 {
@@ -37,7 +37,7 @@ check_weights(RtCx *cx, const double *w, int64_t rows, int64_t n, bool by_sums)
 	return RT_OK;
 }
 
-/* Without replacement: the greatest of weight over an exponential draw, one draw per weight. */
+/* Without replacement: the greatest quotients of weight and an exponential draw, one draw for each weight. */
 static void
 race(double *w, int64_t n, int64_t count, int64_t *r)
 {
@@ -51,7 +51,7 @@ race(double *w, int64_t n, int64_t count, int64_t *r)
 	}
 }
 
-/* With replacement: where a uniform falls among the running sums. */
+/* With replacement: the position of a uniform draw among the running sums. */
 static void
 replace(RtGenerator *g, double *w, int64_t n, int64_t count, int64_t *r)
 {

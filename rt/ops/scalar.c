@@ -1,9 +1,9 @@
 /*
  * Operators on numbers.
  *
- * One function per operator serves all its overloads, by the tags of its arguments: an int with an int as the int row
- * defines it, anything with a complex number is complex, all else is double.  A bool counts as an int.  Arithmetic is
- * that of PyTorch: ints wrap around, // and % round towards minus infinity, / of ints is a division of doubles.
+ * One function serves all overloads of an operator, by the tags of its arguments: two ints compute the int row, any
+ * complex number makes it complex, and all else is double.  A bool counts as an int.  Arithmetic is that of PyTorch:
+ * ints wrap around, // and % round towards minus infinity, / of ints is a division of doubles.
  */
 #ifndef __TINYC__
 #include <complex.h>
@@ -80,7 +80,7 @@ both_int(const IValue *in)
 	return is_int(in[0]) && is_int(in[1]);
 }
 
-/* As a cast on x86 does it: what does not fit becomes the smallest int. */
+/* Converts as a cast on x86 does: a number out of range becomes the smallest int. */
 static int64_t
 to_int(double f)
 {
@@ -146,7 +146,7 @@ floor_divide(RtCx *cx, const IValue *in, IValue *out)
 	return put_int(floor_quotient(in[0].u.i, in[1].u.i), out);
 }
 
-/* PyTorch dies of int % 0. */
+/* PyTorch crashes for int % 0. */
 static int
 rest(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -163,7 +163,7 @@ rest(RtCx *cx, const IValue *in, IValue *out)
 
 #define NOT_WHOLE "Cannot convert float %f to integer"
 
-/* Is there an int of this value? */
+/* Is it an integer in the range of int64? */
 static bool
 is_whole(double f)
 {
@@ -254,7 +254,7 @@ magnitude(RtCx *cx, const IValue *in, IValue *out)
 	return put(in[0].tag == RT_COMPLEX ? hypot(real(in[0]), imag(in[0])) : fabs(real(in[0])), out);
 }
 
-/* A float as kernels of float32 have it */
+/* Rounds a float to float32, as kernels do. */
 static int
 single(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -262,7 +262,7 @@ single(RtCx *cx, const IValue *in, IValue *out)
 	return put((double)(float)real(in[0]), out);
 }
 
-/* The first argument wins when they are equal or not ordered, as in std::min and std::max. */
+/* Returns the first argument if they are equal or not ordered, as std::min and std::max do. */
 static int
 smaller(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -480,7 +480,7 @@ static KERNEL_FN(float_of, put(real(in[0]), out))
 static KERNEL_FN(bool_of, put_bool(is_int(in[0]) ? in[0].u.i != 0 : real(in[0]) != 0, out))
 KERNEL(Complex_Scalar, put_parts(cx, real(in[0]), imag(in[0]), out))
 
-/* What a pair of tensors and numbers says; a tensor has to have one element. */
+/* A complex number of two tensors or numbers.  A tensor has to have one element. */
 static int
 complex_of_two(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -499,7 +499,7 @@ complex_of_two(RtCx *cx, const IValue *in, IValue *out)
 	return out->tag == RT_COMPLEX ? RT_OK : RT_ERROR;
 }
 
-/* Blanks in front are skipped, the rest has to be the number, as with std::stoll and std::stod. */
+/* Skips leading blanks.  The remaining text has to be the number, as for std::stoll and std::stod. */
 int
 rt_Int_str(RtCx *cx, const IValue *in, IValue *out)
 {

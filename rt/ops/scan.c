@@ -73,7 +73,7 @@ logcumsumexp_f64(void *arg, int64_t n, const void *in, void *const *out)
 	}
 }
 
-/* The dtype argument casts first; integral types become int64 otherwise. */
+/* Casts to the dtype argument first.  Without one, integral types become int64. */
 static int
 scan(RtCx *cx, const Scans *f, RtTensor *t, RtDtype result, IValue dim, IValue *out)
 {
@@ -135,7 +135,7 @@ static int
 cumulate(RtCx *cx, const char *name, LaneFn *const fn[2], const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]);
-	const bool asked = t->ndim && rt_numel(t);               /* else any dim and any type will do */
+	const bool asked = t->ndim && rt_numel(t);               /* otherwise dim and type are not checked */
 	Lanes l = { .in = t, .nout = 2, .dim = asked ? rt_dim(cx, rt_integer(in[1]), t->ndim) : 0 };
 
 	if (l.dim < 0)

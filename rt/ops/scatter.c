@@ -60,7 +60,7 @@ check_target(RtCx *cx, const IValue *in, const RtTensor *dst, int n)
 
 /* ---- gather, scatter --------------------------------------------------------------------------------------------- */
 
-/* The index of gather and scatter, contiguous, and dim; null: error raised. */
+/* The contiguous index of gather and scatter; sets dim.  Null: raised. */
 static RtTensor *
 index_and_dim(RtCx *cx, const char *name, const RtTensor *self, const IValue *in, int *dim)
 {
@@ -106,7 +106,7 @@ out_of_bounds(RtCx *cx, int64_t i, int dim, int64_t size)
 			(long long)size);
 }
 
-/* The first of n indices that lies outside `size` elements; n: none does. */
+/* The first of n indices that is not in [0, size).  n: all are. */
 static int64_t
 first_outside(const int64_t *at, int64_t n, int64_t size)
 {
@@ -117,8 +117,7 @@ first_outside(const int64_t *at, int64_t n, int64_t size)
 	return i;
 }
 
-/* A run of the last dim at a time. */
-/* Raises for floats of 8 bits, which ATen's kernels of one index an element lack. */
+/* Raises for 8-bit floats, which ATen's kernels with an index for each element lack. */
 static int
 not_of_8_bits(RtCx *cx, const RtTensor *t, const RtTensor *index)
 {
@@ -201,7 +200,7 @@ scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, RtTensor *src, int op
 	       combined_end(cx, &w) ? RT_ERROR : RT_OK;
 }
 
-/* Is index no larger than dst but in dim, and than src (or null)? */
+/* Raises unless index is no larger than src (or null), nor than dst except in dim. */
 static int
 check_sizes(RtCx *cx, const RtTensor *dst, int dim, const RtTensor *index, const RtTensor *src)
 {
@@ -231,7 +230,7 @@ check_sizes(RtCx *cx, const RtTensor *dst, int dim, const RtTensor *index, const
 		: rt_raise(cx, "Expected index %s to be smaller than self %s apart from dimension %d", a, b, dim);
 }
 
-/* What scatter and its kin ask before they write: index and dim; null: error raised.  src: or null. */
+/* Checks before a scatter's write.  Returns the index and sets dim.  Null: raised.  src may be null. */
 static RtTensor *
 check_scatter(RtCx *cx, const IValue *in, const RtTensor *dst, const RtTensor *src, int *dim)
 {
@@ -340,7 +339,7 @@ neutral(int op, int dtype)
 	return rt_int(op == SCATTER_MIN ? high[dtype] : low[dtype]);
 }
 
-/* dst /= n, elementwise, rounding integers down; where n is 0, as if it were 1.  All contiguous. */
+/* dst /= count, elementwise, rounding integers down.  A count of 0 is taken as 1.  All are contiguous. */
 static int
 divide_by_count(RtCx *cx, RtTensor *dst, RtTensor *count)
 {

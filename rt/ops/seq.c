@@ -1,8 +1,8 @@
 /*
  * Operators on lists and dicts.
  *
- * One function serves all element types and all key types; comparison of elements is rt_equal's, order is less(). A
- * value taken from a container is a new reference; one that is put in is retained.  Negative places count from the end.
+ * One function serves all element types and all key types.  Elements are compared by rt_equal and ordered by less(). A
+ * value taken from a container is a new reference; a stored one is retained.  Negative indices count from the end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "../base.h"
 #include "kernel.h"
 
-enum { LIST_MAX = 1 << 28 };       /* elements of a list that an operator makes */
+enum { LIST_MAX = 1 << 28 };       /* most elements of a list that an operator makes */
 
 static int
 push_all(RtCx *cx, RtList *to, const IValue *v, int64_t n)
@@ -33,7 +33,7 @@ copy_list(RtCx *cx, const RtList *l)
 
 /* ---- places ---------------------------------------------------------------------------------------------- */
 
-/* The element's place, or null with an error. */
+/* The address of the element.  Null: raised. */
 static IValue *
 place(RtCx *cx, IValue list, IValue index)
 {
@@ -111,7 +111,7 @@ rt_append_t(RtCx *cx, const IValue *in, IValue *out)
 	return put_same(in[0], out);
 }
 
-/* Outside the list means at its nearer end. */
+/* An index outside the list means its nearer end. */
 int
 rt_insert_t(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -225,7 +225,7 @@ rt_reverse_t(RtCx *cx, const IValue *in, IValue *out)
 static KERNEL_FN(copy_of_list, put_list(cx, copy_list(cx, in[0].u.list), out))
 static KERNEL_FN(length, put_int(in[0].u.list->n, out))
 
-/* Python's slices: how many elements, from which, by which step; -1 for a step of 0. */
+/* Python's slice: returns the length, and sets first index and step.  -1: the step is 0. */
 int64_t
 rt_slice_range(int64_t n, IValue start, IValue end, int64_t step, int64_t *at, int64_t *by)
 {
@@ -269,7 +269,7 @@ rt_slice_t(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- search ------------------------------------------------------------------------------------------------ */
 
-/* The place of v at or after `from`; -1: none; -2: an error was raised. */
+/* The index of v at or after `from`.  -1: none.  -2: an error was raised. */
 static int64_t
 find(RtCx *cx, const RtList *l, IValue v, int64_t from)
 {
@@ -302,7 +302,7 @@ index_of(RtCx *cx, const IValue *in, IValue *out)
 		return put_int(at, out);
 	if (at == -2)
 		return cx->status;
-	if (in[1].tag == RT_DOUBLE)             /* numbers as C++ prints them */
+	if (in[1].tag == RT_DOUBLE)             /* prints the number as C++ does */
 		buf_printf(&b, "%g", in[1].u.f);
 	else if (in[1].tag == RT_BOOL)
 		buf_printf(&b, "%d", in[1].u.i != 0);
@@ -481,7 +481,7 @@ is_ordered(IValue v)
 		v.tag == RT_TENSOR;
 }
 
-/* Can the elements be sorted? What they are decides, where their type does not: an empty list always can. */
+/* Raises if the elements cannot be sorted.  If the type does not tell, the elements do: an empty list can be. */
 static int
 check_order(RtCx *cx, const RtList *l)
 {
@@ -507,8 +507,8 @@ check_order(RtCx *cx, const RtList *l)
 	return RT_ERROR;
 }
 
-/* Lists with objects that have __lt__ never come here (emit_sort.c).  While elements are compared the list is
- * an empty one: what comparing does to the list is lost, as in Python. */
+/* emit_sort.c handles lists of objects with __lt__.  While elements are compared the list is empty, as in Python:
+ * changes by a comparison are lost. */
 static int
 sort_list(RtCx *cx, RtList *l, bool reverse)
 {
@@ -571,8 +571,8 @@ extreme(RtCx *cx, const IValue *in, bool largest, IValue *out)
 static KERNEL_FN(least, extreme(cx, in, false, out))
 static KERNEL_FN(greatest, extreme(cx, in, true, out))
 
-/* The list that comes first (or last): element by element, then by length. The first one where neither does, as where a
- * NaN decides. */
+/* The smaller (or larger) list: compares element by element, then length.  Returns the first one if neither is less, as
+ * with a NaN. */
 static int
 choose_list(RtCx *cx, const IValue *in, bool largest, IValue *out)
 {

@@ -20,7 +20,7 @@ check_vector(RtCx *cx, const char *name, const RtTensor *index)
 	return RT_OK;
 }
 
-/* The slices themselves: only asked where there is one. */
+/* Checks the sizes of a slice; called only if there is one. */
 static int
 check_slice_sizes(RtCx *cx, const char *name, const RtTensor *src, const RtTensor *dst, int dim)
 {
@@ -41,7 +41,7 @@ check_slice_sizes(RtCx *cx, const char *name, const RtTensor *src, const RtTenso
 	return RT_OK;
 }
 
-/* What index_add and index_reduce ask of their vector, source and self. */
+/* Checks the index vector, source and self of index_add and index_reduce. */
 static int
 check_added(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, int dim)
 {
@@ -66,7 +66,7 @@ check_added(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, i
 	return n || dst->ndim <= 1 ? check_slice_sizes(cx, name, src, dst, dim) : RT_OK;
 }
 
-/* The dims but for one, as ATen writes vectors. */
+/* Prints all dims but one, as ATen prints vectors. */
 static void
 slice_text(Buf *b, const RtTensor *t, int dim)
 {
@@ -88,7 +88,7 @@ same_slices(const RtTensor *a, const RtTensor *b, int dim)
 	return true;
 }
 
-/* What index_copy asks of them. */
+/* Checks the arguments of index_copy. */
 static int
 check_copied(RtCx *cx, const IValue *in, const RtTensor *dst, int dim)
 {
@@ -130,7 +130,7 @@ check_copied(RtCx *cx, const IValue *in, const RtTensor *dst, int dim)
 	return RT_OK;
 }
 
-/* The vector of index_add and its kin, as int64, expanded to source's dims; null: no memory. */
+/* The index vector as int64, expanded to source's dims.  Null: out of memory. */
 static RtTensor *
 vector_index(RtCx *cx, RtTensor *index, const RtTensor *src, int dim)
 {
@@ -147,11 +147,11 @@ vector_index(RtCx *cx, RtTensor *index, const RtTensor *src, int dim)
 typedef struct Slices {
 	int       dim;
 	RtTensor *index, *dst;   /* dense int64 */
-	const RtTensor *src;     /* null: every slice is full of what is at value */
+	const RtTensor *src;     /* null: every slice is filled with the value */
 	const char *value;
 	const Combine *combine;
-	bool      wraps;         /* indices may count from the end */
-	const char *message;     /* of an index out of range: with the index, dim and size */
+	bool      wraps;         /* whether negative indices count from the end */
+	const char *message;     /* format of the range error: index, dim, size */
 } Slices;
 
 static int
@@ -166,7 +166,7 @@ check_slices(RtCx *cx, const Slices *g)
 	return RT_OK;
 }
 
-/* dst's slice at index[i] along dim op= src's slice i, in order. */
+/* For each i in order: dst's slice index[i] along dim op= src's slice i. */
 static int
 write_slices(RtCx *cx, const Slices *g)
 {
@@ -194,7 +194,7 @@ write_slices(RtCx *cx, const Slices *g)
 	return RT_OK;
 }
 
-/* Is dst empty in other dims than this one?  Then PyTorch looks at no index. */
+/* Is another dim of dst empty?  Then PyTorch does not check indices. */
 static bool
 is_untouched(const RtTensor *dst, int dim)
 {
@@ -225,7 +225,7 @@ index_write(RtCx *cx, int dim, const IValue *in, RtTensor *dst, RtTensor *src, i
 	return write_slices(cx, &g) || combined_end(cx, &w) ? RT_ERROR : RT_OK;
 }
 
-/* t times a number, a temporary. */
+/* A temporary: t times a number. */
 static RtTensor *
 scaled(RtCx *cx, RtTensor *t, IValue by)
 {
@@ -341,7 +341,7 @@ BOTH_FORMS(index_reduce, index_reduce_, false, index_reduce)
 BOTH_FORMS(index_fill_int_Scalar, index_fill__int_Scalar, true, index_fill)
 BOTH_FORMS(index_fill_int_Tensor, index_fill__int_Tensor, true, index_fill)
 
-/* The first of n positions that lies outside `size` elements; n: none does.  Negative ones count from the end. */
+/* The first of n positions that is not in [-size, size).  n: all are. */
 static int64_t
 first_beyond(const int64_t *at, int64_t n, int64_t size)
 {
@@ -411,7 +411,7 @@ rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- flat positions ---------------------------------------------------------------------------------------------- */
 
-/* Positions in n elements, from 0 on; null: error raised. */
+/* Converts positions in n elements to non-negative ones.  Null: raised. */
 static const int64_t *
 flat_positions(RtCx *cx, RtTensor *index, int64_t n)
 {

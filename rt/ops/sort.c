@@ -1,8 +1,8 @@
 /* rt/ops/sort.c - sort, argsort, topk
  *
- * Elements become int64 keys in the same order (of a double: its bits, with the negative half turned round), so that
- * one radix sort of positions serves every dtype; a descending sort inverts the keys, which keeps equal elements in
- * their order.  topk is select.c's.
+ * Elements are mapped to int64 keys of the same order (a double: its bits, with negative numbers reversed), so that
+ * one radix sort of positions serves every dtype.  A descending sort inverts the keys, which keeps the order of equal
+ * elements.  topk uses select.c.
  */
 #include "keys.h"
 #include "quant.h"
@@ -62,7 +62,7 @@ insertion_sort(const int64_t *key, int64_t n, int64_t *order)
 
 enum { RUN = RT_LIMIT_SORT_RUN };
 
-/* The positions by one byte of their keys; of equal bytes in the order they have. */
+/* Stable sort of positions by one byte of their keys. */
 static void
 sort_by_byte(const int64_t *key, int64_t n, int shift, const int64_t *from, int64_t *to)
 {
@@ -83,7 +83,7 @@ void
 sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work)
 {
 	int64_t *from = order, *to = work;
-	uint64_t differ = 0;             /* bits in which keys do */
+	uint64_t differ = 0;             /* bits in which keys differ */
 
 	for (int64_t i = 0; i < n; i++)
 		order[i] = i;
@@ -107,11 +107,11 @@ sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work)
 
 /* ---- along a dim ------------------------------------------------------------------------------------------------- */
 
-/* The lines of t along dim: t moved so that dim is last and made contiguous. */
+/* The lines of t along dim, in a contiguous copy with dim last. */
 typedef struct Lines {
 	RtTensor *t;          /* contiguous, dim last */
 	int64_t  *key;
-	int64_t   n, count;   /* of a line, of lines */
+	int64_t   n, count;   /* length of a line; number of lines */
 } Lines;
 
 static int
@@ -135,7 +135,7 @@ lines_of(RtCx *cx, const char *name, RtTensor *t, int dim, bool inverted, Lines 
 	return RT_OK;
 }
 
-/* The result `r`, with dim last as the lines have it, contiguous to write to: r itself, or a temporary to be copied. */
+/* A contiguous tensor with dim last, to be filled: the result r itself, or a temporary that is copied to r. */
 static RtTensor *
 line_room(RtCx *cx, RtTensor *r, int dim)
 {
@@ -228,7 +228,7 @@ rt_topk(RtCx *cx, const IValue *in, IValue *out)
 	if (t->ndim)
 		dims[dim] = k;
 	else
-		k = 1;                            /* a 0-d tensor gives its one value, whatever k is */
+		k = 1;                            /* a 0-d tensor returns its value for any k */
 	values = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, dims, NULL);
 	RT_PUT(values, out[0]);
 	indices = rt_result(cx, 1, RT_i64, t->ndim, dims, NULL);

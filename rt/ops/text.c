@@ -1,8 +1,8 @@
 /*
  * Operators on text.
  *
- * As PyTorch's, they work on bytes, not characters, with the letters of the C locale: len("é") is 2, upper() leaves it.
- * Negative places count from the end; the meaning of `end` differs between operators as it does there.
+ * As in PyTorch, they work on bytes, with the letters of the C locale: len("é") is 2, and upper() does not change it.
+ * Negative positions count from the end.  The meaning of `end` differs between operators, as in PyTorch.
  */
 #include <limits.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "../base.h"
 #include "kernel.h"
 
-enum { TEXT_MAX = 1 << 30 };        /* bytes of one text that an operator makes */
+enum { TEXT_MAX = 1 << 30 };        /* most bytes of a text that an operator makes */
 
 typedef struct Span { const char *s; int64_t n; } Span;
 
@@ -60,7 +60,7 @@ too_long(RtCx *cx)
 	return rt_raise(cx, "the resulting text is too long");
 }
 
-/* Where part begins in t at or after `from`; -1: nowhere. */
+/* The position of part in t at or after `from`.  -1: not found. */
 static int64_t
 find_from(Span t, Span part, int64_t from)
 {
@@ -122,7 +122,7 @@ any(Span t, bool is(unsigned char))
 		return put_bool((answer), out); \
 	}
 
-/* Words begin with a capital and go on small. */
+/* Does every word begin with a capital letter, followed by small ones? */
 static bool
 is_title(Span t)
 {
@@ -175,8 +175,8 @@ EACH(title, is_alpha((unsigned char)before) ? to_lower(c) : to_upper(c))
 
 /* ---- places ------------------------------------------------------------------------------------------------- */
 
-/* The part of t between start and end; -1 as end means its end.  Raises when start is past it.  An end before the
- * start gives no part (n is -1), or, `backwards`, all that follows the start: what PyTorch makes of it differs. */
+/* Sets *t to the part from start to end; end -1 means the end of the text.  Raises if start is past that.  If end is
+ * before start, n is -1, or, with `backwards`, the part extends to the end of the text: operators of PyTorch differ. */
 static int
 clip(RtCx *cx, const IValue *in, bool backwards, Span *t, int64_t *from)
 {
@@ -240,7 +240,7 @@ rt_rfind(RtCx *cx, const IValue *in, IValue *out)
 KERNEL(index_str, find_or_raise(cx, in, false, out))
 KERNEL(rindex, find_or_raise(cx, in, true, out))
 
-/* An occurrence counts when it begins before end. */
+/* Counts occurrences that begin before end. */
 int
 rt_count_in_str(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -351,7 +351,7 @@ rt_replace(RtCx *cx, const IValue *in, IValue *out)
 		buf_add(&b, t.s + at, next - at);
 		buf_add(&b, new.s, new.n);
 		at = next + old.n;
-		if (old.n == 0) {               /* before every byte, and at the end */
+		if (old.n == 0) {               /* inserts before every byte and at the end */
 			if (at == t.n)
 				break;
 			buf_add(&b, t.s + at++, 1);
@@ -396,7 +396,7 @@ KERNEL(center, justify(cx, in, 0, out))
 KERNEL(ljust, justify(cx, in, -1, out))
 KERNEL(rjust, justify(cx, in, 1, out))
 
-/* A sign stays where it is, behind the zeros (Python puts it before them). */
+/* Zeros are put before a sign (Python puts them after it). */
 int
 rt_zfill(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -519,7 +519,7 @@ rt_rsplit(RtCx *cx, const IValue *in, IValue *out)
 	return put_list(cx, l, out);
 }
 
-/* Every one of these bytes ends a line, "\r\n" two; kept ends are elements of their own. */
+/* Each of these bytes ends a line, so "\r\n" ends two.  Line ends that are kept are separate elements. */
 int
 rt_splitlines(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -540,7 +540,7 @@ rt_splitlines(RtCx *cx, const IValue *in, IValue *out)
 	return l ? put_list(cx, l, out) : RT_ERROR;
 }
 
-/* A list of the bytes. */
+/* Returns the bytes as a list. */
 int
 rt_list(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -612,7 +612,7 @@ rt_ord(RtCx *cx, const IValue *in, IValue *out)
 	return put_int((unsigned char)t.s[0], out);
 }
 
-/* The low byte, whatever the number. */
+/* Uses the low byte of any number. */
 int
 rt_chr(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -645,7 +645,7 @@ KERNEL(bin, in_base(cx, in[0].u.i, "0b", 1, out))
 
 /* ---- formats ----------------------------------------------------------------------------------------------------- */
 
-/* A list, tuple or tensor without data cannot be printed while types are learned. */
+/* With cx->meta, lists, tuples and tensors cannot be printed: they may lack data. */
 static bool
 is_meta(RtCx *cx, IValue v)
 {
@@ -741,7 +741,7 @@ format_one(RtCx *cx, Buf *b, char key, IValue v)
 	}
 }
 
-/* A tuple alone stands for its elements. */
+/* A single argument that is a tuple stands for its elements. */
 static int
 percent(RtCx *cx, Buf *b, Span t, const RtList *args)
 {

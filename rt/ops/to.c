@@ -28,7 +28,7 @@ same(IValue v, IValue *out)
 	return RT_OK;
 }
 
-/* The result of a copy of t: of its own dtype it is quantized as t is. */
+/* The result of a copy of t.  If d is t's own dtype, it has t's quantization. */
 static RtTensor *
 copy_result(RtCx *cx, const RtTensor *t, RtDtype d, const int64_t *strides)
 {
@@ -41,7 +41,7 @@ copy_result(RtCx *cx, const RtTensor *t, RtDtype d, const int64_t *strides)
 	return r;
 }
 
-/* A copy in type d and the given format; 1 (preserve) keeps the strides of a dense tensor. */
+/* A copy of type d and memory format `format`; 1 (preserve) keeps the strides of a dense tensor. */
 static int
 copy(RtCx *cx, RtTensor *t, RtDtype d, int64_t format, IValue *out)
 {
@@ -137,7 +137,7 @@ rt_tensor_contiguous(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_copy_(RtCx *cx, const IValue *in, IValue *out)
 {
-	if (in[0].u.t == in[1].u.t)              /* also where it is expanded, or overlaps itself */
+	if (in[0].u.t == in[1].u.t)              /* even if it is expanded, or overlaps itself */
 		return same(in[0], out);
 	if (in[0].u.t->quant && !in[1].u.t->quant)
 		return rt_quantized->write(cx, in[0].u.t, in[1]) ? RT_ERROR : same(in[0], out);

@@ -1,10 +1,10 @@
 /*
- * The kernels of ALSO rows: operators that write their result somewhere.
+ * The kernels of ALSO rows: in-place and out= forms of operators.
  *
  *   add_.Tensor(self!, other)      runs add.Tensor, then copies the result into self
  *   add.out(self, other, *, out!)  runs add.Tensor, then copies the result into out, which takes its sizes
  *
- * An OUT row's out has to have the result's dtype; the out of others is cast into.
+ * The out of an OUT row must have the result's dtype.  Other rows cast the result to out's dtype.
  *
  * Each row gets a function of its own, so that programs can name it like any kernel.  Arguments of the base row are
  * found by name among those of the row; missing ones (layout, device ...) are None, but dtype is that of `out`.  Where
@@ -31,7 +31,7 @@ in_name(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* One argument between s and end: the name stands before `=` or at the end. */
+/* Reads an argument in [s, end).  Its name is before `=` or at the end. */
 static void
 read_arg(Texts *t, const char *s, const char *end)
 {
@@ -71,7 +71,7 @@ read_args(Texts *t, const char *schema)
 	}
 }
 
-/* The arguments of a row: those that its schema has, or else its base's, of which it writes the first, and its out. */
+/* Reads the arguments of a row.  Without own ones, it has the base's and writes the first of them, or its out. */
 static void
 read_row_args(Texts *t, const char *schema, const Texts *base)
 {
@@ -115,23 +115,23 @@ is_option(const ArgText *a)
 
 /* ---- what a write may overlap ------------------------------------------------------------------------------ */
 
-/* What ATen's kernels require of the memory written to.  PARTLY: operands are the same view or other memory; APART:
- * other memory; in both cases each element is written once. */
+/* Requirements of ATen's kernels on the written memory.  PARTLY: operands are the same view or do not overlap it.
+ * APART: operands do not overlap it.  In both cases the memory must not overlap itself. */
 typedef enum Asks { ASKS_NOTHING, ASKS_PARTLY, ASKS_APART } Asks;
 
 typedef struct Memory {
 	const char *name;
 	Asks asks;
-	int args;        /* of the first so many; 0: of all */
-	bool again;      /* an element may be written to more than once: all write the same there */
+	int args;        /* number of arguments checked; 0: all */
+	bool again;      /* the memory may overlap itself: the same value is written */
 	bool keeps;      /* in place: the result has self's dtype */
 	bool exact;      /* the result is not cast */
-	bool typed;      /* nor in place, where the error is another one */
-	bool composed;   /* of out: the result is computed first, and then copied, whatever its dtype */
+	bool typed;      /* exact in place, too, with another error */
+	bool composed;   /* out: the result is computed first, then copied, for any dtype */
 	bool asked;      /* its dtype is what is computed in, where none is asked for */
 } Memory;
 
-/* Pointwise rows require PARTLY, others nothing, except these. */
+/* Exceptions: pointwise rows otherwise require PARTLY, other rows nothing. */
 static const Memory memories[] = {
 	{ .name = "addr", .asks = ASKS_PARTLY }, { .name = "logcumsumexp", .asks = ASKS_PARTLY },
 	{ .name = "cumsum", .asks = ASKS_PARTLY, .asked = true },
@@ -156,7 +156,7 @@ static const Memory memories[] = {
 	{ .name = "mul.Scalar_out", .composed = true }, { .name = "div.Scalar_out", .composed = true },
 };
 
-/* Is the row's name this one: of any overload and form, or with a dot in it of that overload? */
+/* Does the row have this name, in any overload and form?  A name with a dot only matches that overload. */
 static bool
 is_row(const char *row_text, const char *name)
 {
@@ -194,7 +194,7 @@ check_one(RtCx *cx, Asks asks, const RtTensor *to, IValue from)
 	return asks == ASKS_APART ? rt_check_apart(cx, to, from.u.t) : rt_check_overlap(cx, to, from.u.t);
 }
 
-/* to: in[at], or an element of that list. */
+/* to: in[at], or an element of it if that is a list. */
 static int
 check_memory(RtCx *cx, const Memory *m, const RtTensor *to, int at, int n, const IValue *in)
 {
@@ -249,16 +249,16 @@ check_into(RtCx *cx, const RtInto *into, RtDtype dtype, int ndim, const int64_t 
 			rt_dtypes[to].brief);
 }
 
-/* Where and how results are stored.  in: the arguments of the write. */
+/* Destination of the results.  in: the row's arguments. */
 typedef enum Into { INTO_SELF, INTO_OUT, INTO_EXACT } Into;
 typedef struct Store {
 	Into into;
 	Memory memory;
 	const IValue *in;
-	int at, n;       /* at: what is written */
+	int at, n;       /* at: index of the written argument */
 } Store;
 
-/* Only elements that change are written: others may lie in the same memory. */
+/* Writes only elements that change: others may share the same memory. */
 static int
 store_changed(RtCx *cx, RtTensor *self, RtTensor *result)
 {
@@ -343,7 +343,7 @@ store(RtCx *cx, const Store *s, IValue to, IValue result)
 
 /* ---- the wrapper ------------------------------------------------------------------------------------------------ */
 
-/* The base's arguments among the row's.  out: where the result goes, if its dtype may matter. */
+/* Finds the base's arguments among the row's.  out: the destination, if its dtype may matter. */
 static void
 map_args(const Texts *row, const Texts *base, const Store *s, const IValue *out, IValue *args)
 {
@@ -381,20 +381,20 @@ store_all(RtCx *cx, const Texts *row, const Store *s, const IValue *result, bool
 	return RT_OK;
 }
 
-/* Of a pointwise operator, before it computes. */
+/* Checks overlap for a pointwise operator, before it computes. */
 static int
 check_overlaps(RtCx *cx, const RtInto *into)
 {
 	return check_memory(cx, into->memory, into->t, into->at, into->n, into->in);
 }
 
-typedef struct Base {            /* the row that others write the results of */
+typedef struct Base {            /* the row whose results ALSO rows write */
 	RtKernel   *kernel;              /* null: it has a body */
 	bool        pointwise;           /* a MAP row */
 	const char *schema;
 } Base;
 
-/* How many arguments the row writes; *first is the index of the first. */
+/* Number of arguments that the row writes.  *first: index of the first one. */
 static int
 count_written(const Texts *row, int *first)
 {
@@ -408,7 +408,7 @@ count_written(const Texts *row, int *first)
 	return n;
 }
 
-/* Its n results have no planned places: they are stored where the row writes. */
+/* Runs the base.  Its results do not use planned memory: they are copied to the written arguments. */
 static int
 run_base(RtCx *cx, const Base *base, const RtInto *into, const IValue *args, IValue *result, int n)
 {

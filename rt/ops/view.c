@@ -1,8 +1,8 @@
 /* rt/ops/view.c - views: another geometry over the same storage, without copies
  *
- * A Geom is a geometry by value: the kernel derives it from its argument's, changes it, and asks for the view.  Only
- * view_strides is more than bookkeeping: it decides whether a tensor's elements can be read in another shape without a
- * copy, which `view` requires and `reshape` prefers.
+ * A Geom is a geometry by value: the kernel copies its argument's, changes it, and makes the view.  Only view_strides
+ * is more than bookkeeping: it decides whether a tensor's elements can be read in another shape without a copy, which
+ * `view` requires and `reshape` prefers.
  *
  * Invariant: a result of this file shares its argument's storage, but for reshape's copy.
  */
@@ -39,8 +39,8 @@ rt_infer_shape(RtCx *cx, int n, int64_t *dims, int64_t numel)
 			(long long)numel);
 }
 
-/* Walks both shapes from the right: a run of old dims that lie behind each other in memory (a chunk) must be
- * covered exactly by a run of new dims, which then take their strides from the chunk's innermost one. */
+/* Compares both shapes from the right.  A run of old dims that can be merged (a chunk) must have the same size as a
+ * run of new dims, whose strides then follow from the chunk's innermost stride. */
 static bool
 view_strides(const RtTensor *t, int n, const int64_t *dims, int64_t *strides)
 {
@@ -115,7 +115,7 @@ KERNEL(reshape, view_list(cx, in, true, out))
 KERNEL(view_as, view(cx, in[0].u.t, in[1].u.t->ndim, in[1].u.t->dims, false, out))
 KERNEL(reshape_as, view(cx, in[0].u.t, in[1].u.t->ndim, in[1].u.t->dims, true, out))
 
-typedef struct Dims { int n; const int64_t *at; } Dims;          /* sizes, or numbers of dims */
+typedef struct Dims { int n; const int64_t *at; } Dims;          /* sizes, or indices of dims */
 
 /* The shape of t with dims first .. last replaced by others. */
 static int
@@ -184,7 +184,7 @@ rt_unflatten_int(RtCx *cx, const IValue *in, IValue *out)
 	return reshape_range(cx, t, d, d, (Dims){ n, dims }, out);
 }
 
-/* The geometry in elements that are `ratio` times as wide, of dtype `to`. */
+/* Changes the geometry to elements of dtype `to` that are `ratio` times as wide. */
 static int
 widen_elements(RtCx *cx, Geom *g, int64_t ratio, const char *from, const char *to)
 {
@@ -269,7 +269,7 @@ squeeze_at(RtCx *cx, const IValue *in, Geom *g)
 	return RT_OK;
 }
 
-/* Removes the dims of a list that have one element. */
+/* Removes the dims in the list whose size is 1. */
 static int
 squeeze_all_at(RtCx *cx, const IValue *in, Geom *g)
 {
@@ -495,7 +495,7 @@ expand(RtCx *cx, RtTensor *t, int n, const int64_t *dims, IValue *out)
 	g.offset = t->offset;
 	for (int i = n - 1; i >= 0; i--) {
 		int64_t size = i >= lead ? t->dims[i - lead] : 1;
-		/* What a new leading dim's stride is when it stays 1 long: as if it had been made by unsqueeze. */
+		/* The stride of a new leading dim of size 1 is that of unsqueeze. */
 		int64_t stride = i >= lead ? t->strides[i - lead] : i + 1 < n ? g.dims[i + 1] * g.strides[i + 1] : 1;
 		int64_t want = dims[i];
 		if (want == -1 && i < lead)

@@ -33,8 +33,8 @@ check_boxes(RtCx *cx, const RtTensor *boxes, const RtTensor *scores)
 	return RT_OK;
 }
 
-/* Boxes by their left sides, rounded to float, as the float operator has them.  reach: the rightmost side so far;
- * whole: every range of them is all, as some coordinate is not a number. */
+/* Boxes sorted by left side, rounded to float if the operator is.  reach: the rightmost side so far.  whole: a
+ * coordinate is NaN, so ranges are not narrowed. */
 typedef struct Boxes {
 	float *x1, *y1, *x2, *y2, *area, *reach;
 	int64_t n;
@@ -60,7 +60,7 @@ take_boxes(const double *box, const int64_t *order, int64_t n, float *at, Boxes 
 	}
 }
 
-/* The first of n ascending numbers that is greater than x, or not less where `from`. */
+/* The first of n ascending numbers that is greater than x, or not less if `from`. */
 static int64_t
 first_above(const float *sorted, int64_t n, float x, bool from)
 {
@@ -77,7 +77,7 @@ first_above(const float *sorted, int64_t n, float x, bool from)
 	return low;
 }
 
-/* What box i shares with each of those from `from` on.  Do any share something? */
+/* Areas shared by box i and boxes [from, to).  Returns whether any is not 0. */
 static bool
 shared_areas(const Boxes *b, int64_t i, int64_t from, int64_t to, float *both)
 {
@@ -265,11 +265,11 @@ rt_torchvision_box_iou_rotated(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
 
-/* What the four poolings share. */
+/* A kind of the four poolings */
 typedef struct PoolKind {
 	const char *name;
-	bool  by_position;             /* a bin has channels of its own */
-	bool  places;                  /* there is a second result: argmax or channel_mapping */
+	bool  by_position;             /* each bin has its own channels */
+	bool  places;                  /* has a second result: argmax or channel_mapping */
 	bool  samples;                 /* in[5]: sampling points along a bin */
 	void (*range)(void *pool, int64_t begin, int64_t end);
 } PoolKind;
@@ -367,12 +367,12 @@ pool_regions(RtCx *cx, const PoolKind *kind, const IValue *in, IValue *out)
 	return pool_end(cx, &p, r, at);
 }
 
-/* The four neighbours by their weights, each step rounded as the operator of T rounds it. */
+/* The weighted sum of the four neighbours; each step is rounded as in the operator for T. */
 #define BLEND(T) \
 	((1 - (T)dv) * (1 - (T)du) * (T)x[v0 * w + u0] + (1 - (T)dv) * (T)du * (T)x[v0 * w + u1] + \
 	 (T)dv * (1 - (T)du) * (T)x[v1 * w + u0] + (T)dv * (T)du * (T)x[v1 * w + u1])
 
-/* x at (v, u), bilinear; more than one pixel outside it is 0, less far the border's. */
+/* Bilinear sample of x at (v, u).  It is 0 more than a pixel outside; up to there coordinates are clamped. */
 static double
 sample(bool single, const double *x, int64_t h, int64_t w, double v, double u)
 {
@@ -428,7 +428,7 @@ region(const Pool *p, const double *roi)
 	return g;
 }
 
-/* Where sampling point k of n lies, in bin i from `first` on. */
+/* The coordinate of sampling point k of n in bin i; bins begin at `first`. */
 static double
 place(bool single, double first, double bin, int64_t i, int64_t k, int64_t n)
 {
@@ -455,7 +455,7 @@ bin_mean(const Pool *p, const double *x, const Region *g, int64_t i, int64_t j)
 	return sum / (count > 1 ? count : 1);
 }
 
-/* One (region, channel) after the other. */
+/* Computes (region, channel) pairs [begin, end). */
 static void
 align_range(void *arg, int64_t begin, int64_t end)
 {
@@ -529,7 +529,7 @@ rt_torchvision_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 	return pool_regions(cx, &kind, in, out);
 }
 
-/* As torchvision has it, the last row and column belong to no bin. */
+/* As in torchvision, the last row and column belong to no bin. */
 static void
 mean_range(void *arg, int64_t begin, int64_t end)
 {
@@ -568,7 +568,7 @@ rt_torchvision_ps_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- roi_align --------------------------------------------------------------------------------------------------- */
 
-enum { ALIGN_PARTS = 16 };             /* regions are divided in at most so many */
+enum { ALIGN_PARTS = 16 };             /* most parts of the regions */
 
 typedef struct Align {
 	RoiBins g;
@@ -595,7 +595,7 @@ roi_range(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Does each region name one of the images? */
+/* Raises unless the batch index of each region is in range. */
 static int
 check_images(RtCx *cx, const Align *a)
 {
@@ -670,7 +670,7 @@ rt_torchvision_roi_align(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- deform_conv2d ----------------------------------------------------------------------------------------------- */
 
-enum { DEFORM_POINTS = 64 };           /* that are located at once */
+enum { DEFORM_POINTS = 64 };           /* points located at once */
 
 typedef struct Deform {
 	int64_t c, h, w, kh, kw, ho, wo;           /* c: channels of the input */

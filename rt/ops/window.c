@@ -10,7 +10,7 @@ RT_FAST
 enum { COSINES, BARTLETT, KAISER };
 
 typedef struct Window {                  /* a - b cos + c cos 2; KAISER: beta in a */
-	const char *name;                /* of the operator */
+	const char *name;                /* operator's name */
 	int kind;
 	double a, b, c;
 } Window;
