@@ -1,11 +1,14 @@
 /*
- * Differences of PyTorch's engines for quantized operators: rounding of results, their memory format, and the number of
- * bits of activations.
+ * Differences of PyTorch's engines for quantized operators: rounding of results and biases, the memory format of results,
+ * and the number of bits of activations.
  *
  * The kernels of rt/ops and opt/special/quantforms.c, which makes pointwise operators of them, use the same table.
  * tests/program/ties.xz holds PyTorch's recorded answers.
  */
 #include "rt.h"
+#include "ops/quant.h"
+
+#include <math.h>
 
 enum {                           /* bits of the engines that a row applies to */
 	X86 = 1 << RT_X86,
@@ -76,15 +79,33 @@ fits(Layout layout, const RtTensor *t, IValue dims)
 	return true;
 }
 
+static bool
+runs_qnnpack(const RtCx *cx, RtDtype dtype)
+{
+	return cx->engine == RT_QNNPACK && dtype == RT_qu8;
+}
+
 RtRounding
 rt_rounding(const RtCx *cx, RtQuantOp op, const RtTensor *t, IValue dims)
 {
-	const uint8_t engine = cx->engine == RT_QNNPACK && t->dtype == RT_qu8 ? QNNPACK : X86;
+	const uint8_t engine = runs_qnnpack(cx, (RtDtype)t->dtype) ? QNNPACK : X86;
 	const struct Row *row = rows;
 
 	while ((row->op != op && row->op != RT_Q_OTHER) || !(row->engines & engine) || !fits(row->layout, t, dims))
 		row++;
 	return row->rounding;
+}
+
+/* qnnpack rounds the bias to an int32 and multiplies by the inverse of the result's scale. */
+QuantUnits
+quant_layer_units(const RtCx *cx, RtDtype dtype, double x, double w, double y, float bias)
+{
+	const float unit = (float)x * (float)w;
+
+	if (!runs_qnnpack(cx, dtype))
+		return (QuantUnits){ unit / (float)y, bias != 0 ? bias / unit : 0 };
+	bias = bias != 0 ? nearbyintf(bias * (1 / (float)(w * x))) : 0;
+	return (QuantUnits){ unit * (1 / (float)y), fminf(fmaxf(bias, -0x1p31f), 0x1p31f) };
 }
 
 bool

@@ -769,7 +769,7 @@ bool rt_in_operator(RtVisit);            /* is it in the body of an operator?  P
 
 /* Runs code on args (borrowed) and fills results (new references).  Non-zero: the error is in cx. */
 int rt_run(RtCx *, const RtCode *, const IValue *args, IValue *results);
-void rt_say_place(const RtCode *, uint32_t line);              /* plan.c: prints a line to standard error */
+void rt_say_place(const RtCode *, uint32_t line);      /* plan.c: prints the place of a line to standard error */
 void rt_visit(RtCx *, const RtCode *, uint32_t line);          /* records that the error in cx passes a line; 0: none */
 /* Resumes at pc after a failed guard.  reg: the nreg registers, which it takes and releases at the end.  Results are
  * left in reg[0 .. nresult). */

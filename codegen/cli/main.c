@@ -96,7 +96,7 @@ static const Option options[] = {
 	{"no-grad", 0, 0, OPTION_FLAG, PLACE(no_grad), " bisect bench run build show check profile trace ",
 	 "as under torch.no_grad(): is_grad_enabled() is False"},
 	{"engine", 0, "NAME", OPTION_TEXT, PLACE(engine), " bisect bench run build show check profile trace ",
-	 "PyTorch's quantized engine: x86 (the default; fbgemm and onednn answer the same), qnnpack"},
+	 "PyTorch's quantized engine: x86 (the default; also fbgemm, onednn), qnnpack"},
 	{"grad", 0, "params|NAME,...", OPTION_TEXT, PLACE(grad), " bench run build show check profile ",
 	 "gradients by all parameters, or by these and arguments"},
 	{"loss", 0, "NAME", OPTION_TEXT, PLACE(loss), " bench run build show check profile ",

@@ -14,6 +14,7 @@
  * activations are computed on dequantized values.  dce.c removes a prim::of_integers whose result nothing reads.
  */
 #include "specialize.h"
+#include "../../rt/ops/quant.h"
 
 #include <string.h>
 
@@ -77,11 +78,11 @@ put_raw_units(Spec *s, Scope *c, Quant q, Range at)
 	return put_values(s, c, &q, "prim::dequantize", at);
 }
 
-typedef struct Affine { double inverse; int64_t zero; } Affine;
+typedef struct Rounded { double inverse; int64_t zero; } Rounded;
 
 /* Floats as integers: round(x * inverse) + zero, within the range of the quantized dtype. */
 static Value *
-put_integers(Spec *s, Scope *c, Value *x, RtDtype dtype, Affine by, Range at)
+put_integers(Spec *s, Scope *c, Value *x, RtDtype dtype, Rounded by, Range at)
 {
 	Value *const in[] = { x, spec_put_constant(s, rt_double(by.inverse), at), spec_put_int(s, by.zero, at) };
 
@@ -92,7 +93,7 @@ put_integers(Spec *s, Scope *c, Value *x, RtDtype dtype, Affine by, Range at)
 static Value *
 put_quantized(Spec *s, Scope *c, Value *x, Quant *q, double inverse, Range at)
 {
-	q->raw = put_integers(s, c, x, q->dtype, (Affine){ inverse, q->zero }, at);
+	q->raw = put_integers(s, c, x, q->dtype, (Rounded){ inverse, q->zero }, at);
 	return close_quant(s, c, q, at);
 }
 
@@ -278,7 +279,7 @@ put_linear(Spec *s, Scope *c, const Node *m, RtQuantOp op)
 	if (by.how == RT_ROUND_WITH_ZERO && q.zero)
 		y = spec_put_op(s, c, "aten::add.Scalar", (Value *const[]){ y, spec_put_int(s, q.zero, m->at),
 				spec_put_int(s, 1, m->at) }, 3, m->at);
-	q.raw = put_integers(s, c, y, q.dtype, (Affine){ 1, by.how == RT_ROUND_WITH_ZERO ? 0 : q.zero },
+	q.raw = put_integers(s, c, y, q.dtype, (Rounded){ 1, by.how == RT_ROUND_WITH_ZERO ? 0 : q.zero },
 			     m->at);
 	return close_quant(s, c, &q, m->at);
 }
@@ -320,7 +321,7 @@ spec_quant_cat(Spec *s, Scope *c, const Node *m)
 		part[i] = q.raw;
 		if (q.scale != first.scale || q.zero != first.zero)
 			part[i] = put_integers(s, c, put_values(s, c, &q, "prim::dequantize", m->at), first.dtype,
-					       (Affine){ inverse_of(&first), first.zero }, m->at);
+					       (Rounded){ inverse_of(&first), first.zero }, m->at);
 	}
 	Value *const in[] = { spec_put_tensors(s, part, list->nin, m->in[0], m->at), m->in[1] };
 
@@ -447,7 +448,7 @@ put_weights(Spec *s, const RtTensor *w, Range at)
 	return spec_put_constant(s, rt_of(rt_tensor_over(&s->k->rt, w->storage, RT_i8, &lies)), at);
 }
 
-/* The factor of each channel's sum, and the bias in units of a sum, as in rt/ops/packed.c. */
+/* The factor of each channel's sums, and the bias in units of a sum. */
 static void
 make_units(Spec *s, const Layer *l, RtTensor *made[2])
 {
@@ -456,11 +457,12 @@ make_units(Spec *s, const Layer *l, RtTensor *made[2])
 	const RtTensor *b = l->slot[BIAS].tag == RT_TENSOR ? l->slot[BIAS].u.t : NULL;
 
 	for (int64_t i = 0; i < n; i++) {
-		const float unit = (float)l->x.scale * (float)weight_scale(l->w, i),
-			    of = b ? ((const float *)rt_data(b))[i * b->strides[0]] : 0;
+		const float of = b ? ((const float *)rt_data(b))[i * b->strides[0]] : 0;
+		const QuantUnits u = quant_layer_units(&s->k->rt, l->x.dtype, l->x.scale, weight_scale(l->w, i),
+						       l->y.scale, of);
 
-		((float *)rt_data(scale))[i] = unit / (float)l->y.scale;
-		((float *)rt_data(bias))[i] = of != 0 ? of / unit : 0;
+		((float *)rt_data(scale))[i] = u.scale;
+		((float *)rt_data(bias))[i] = u.bias;
 	}
 	made[0] = scale;
 	made[1] = bias;

@@ -78,6 +78,7 @@ new_packed(RtCx *cx, const RtClass *cls, const IValue *slot, int n, IValue *out)
 /* ---- the integer product ----------------------------------------------------------------------------------- */
 
 typedef struct Scales {
+	const RtCx *cx;
 	double  x;                       /* of the activations */
 	int64_t n;                       /* of the weight: 1, or one per output */
 	double *w;
@@ -89,6 +90,7 @@ take_scales(RtCx *cx, RtTensor *each, double scale, Scales *s)
 {
 	RtTensor *all = each ? dense_in(cx, each, RT_f64) : 0;
 
+	s->cx = cx;
 	s->n = each ? rt_numel(each) : 1;
 	s->w = rt_scratch(cx, s->n * 8 + 8);
 	if (!s->w || (each && !all))
@@ -162,12 +164,13 @@ finish_values(RtTensor *sum, const Scales *s, RtTensor *bias, int64_t channels, 
 		low = o->zero > low ? o->zero : low;
 	for (int64_t i = 0; i < n; i++) {
 		int64_t c = i / inner % channels;
-		float unit = (float)s->x * (float)s->w[s->n > 1 ? c : 0], b = bias ? ((float *)rt_data(bias))[c] : 0;
+		const double w = s->w[s->n > 1 ? c : 0];
+		float unit = (float)s->x * (float)w, b = bias ? ((float *)rt_data(bias))[c] : 0;
 		double v = rt_load_f64((RtDtype)sum->dtype, rt_data(sum) + i * rt_dtypes[sum->dtype].bytes);
 
 		if (o->scale) {
-			float q = nearbyintf(((float)v + (b ? b / unit : 0)) * (unit / (float)o->scale)) +
-				(float)o->zero;
+			const QuantUnits u = quant_layer_units(s->cx, o->dtype, s->x, w, o->scale, b);
+			float q = nearbyintf(((float)v + u.bias) * u.scale) + (float)o->zero;
 
 			v = q < (float)low ? (double)low : q > (float)high ? (double)high : (double)q;
 		} else if (o->through) {

@@ -8,6 +8,14 @@ RtTensor *quant_raw(RtCx *, const RtTensor *);       /* the integers: a temporar
 void      quant_range(RtDtype, int64_t *low, int64_t *high);
 int       quant_limits(RtCx *, RtTensor *, double *low, double *high);    /* least and greatest element */
 
+/* ---- layers: ../engines.c ---------------------------------------------------------------------------------------- */
+
+/* Factor of a channel's integer sums in a quantized layer, and its bias in units of a sum */
+typedef struct QuantUnits { float scale, bias; } QuantUnits;
+
+/* x, w, y: scales of the input, which has this dtype, of the channel's weights and of the result */
+QuantUnits quant_layer_units(const RtCx *, RtDtype, double x, double w, double y, float bias);
+
 /* ---- products of bytes: int8.c ----------------------------------------------------------------------------------- */
 
 enum { INT8_PRODUCTS = 1 << 16 };        /* largest k of exact sums: VI_MOST */

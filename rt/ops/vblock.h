@@ -780,14 +780,14 @@ vc_panel_alone(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const fl
 #define VC_WHOLE_OF(m) VC_WHOLE(vc_panel)
 #endif
 
-/* How work is divided among threads.  By panels of n columns, those of each group, a thread reads its own weights once;
- * [begin, end) of panels * chunks, chunks of `chunk` rows.  By rows, a thread works on the same rows, kernel after
- * kernel, which stay in its cache; [begin, end) of `step` rows, and the panels of a chunk one after the other.  A step
- * of 0: panels. */
+/* How work is divided among threads.  step 0: by panels of a group's n columns, so that a thread reads its own
+ * weights once; [begin, end) of panels * chunks, chunks of `chunk` rows.  Otherwise by rows, so that a thread's rows
+ * stay in its cache from kernel to kernel; [begin, end) counts `step` rows, and the panels of a chunk are computed one
+ * after the other. */
 typedef struct VcShare {
 	ptrdiff_t begin, end;            /* blocks */
-	ptrdiff_t first, rows;           /* its rows: [first, rows) */
-	ptrdiff_t each, panels, chunks;  /* panels: of a group, of all */
+	ptrdiff_t first, rows;           /* rows [first, rows) */
+	ptrdiff_t each, panels, chunks;  /* panels of a group; of all groups; chunks */
 } VcShare;
 
 VC_INLINE VcShare
@@ -807,13 +807,13 @@ vc_share(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t rows, ptrdiff
 
 typedef struct VcBlock {
 	ptrdiff_t group, from, to;       /* rows [from, to) */
-	ptrdiff_t col, left;             /* its first column, among those of all groups, of how many */
-	ptrdiff_t weights;               /* columns of weights that lie before it */
+	ptrdiff_t col, left;             /* first column, counted over all groups; number of columns */
+	ptrdiff_t weights;               /* number of columns of weights before it */
 	bool    whole;                   /* a panel of VC_NR */
-	bool    last;                    /* of all panels */
+	bool    last;                    /* the last of all panels */
 } VcBlock;
 
-/* Block `at` of those, of n columns. */
+/* Block `at` of a share; n: columns of a group */
 VC_INLINE VcBlock
 vc_share_block(const VcShare *s, ptrdiff_t step, ptrdiff_t at, ptrdiff_t chunk, ptrdiff_t n)
 {

@@ -1,15 +1,15 @@
 /* rt/ops/vconv.h - convolutions of generated kernels: the register blocks of vblock.h
  *
- * Activations are NHWC (channels last): the pixels of an output block read runs of consecutive floats, and the
- * convolution is a product of MR pixels by NR channels whose rows are found by address ("indirect": no im2col).
+ * Activations are NHWC (channels last): the pixels of an output block read runs of consecutive floats.  The convolution
+ * is a product of MR pixels by NR channels.  Its rows are given by addresses (an indirect convolution, no im2col).
  */
 #ifndef RT_OPS_VCONV_H
 #define RT_OPS_VCONV_H
 
 #include "vblock.h"
 
-/* Has the program convolutions over three dims?  An image is a volume of one frame: VC_IMAGE among its members, and a
- * constant where there are no others. */
+/* Does the program have convolutions over three dims?  Then an image is a volume of one frame, by VC_IMAGE.  Otherwise
+ * VC_FRAME is a constant. */
 #ifndef VC_FRAMES
 #define VC_FRAMES 1
 #endif
@@ -21,30 +21,30 @@
 #define VC_FRAME(v, member, image) (image)
 #endif
 
-/* Has it convolutions of few channels by windows whose columns lie apart? */
+/* Does the program have dilated convolutions of few channels? */
 #ifndef VC_DILATED
 #define VC_DILATED 1
 #endif
 
 typedef struct VcConv {
-	ptrdiff_t n, h, w, ic;           /* input (n, h, w, groups * ic); a pixel is xs floats after the one before */
+	ptrdiff_t n, h, w, ic;           /* input (n, h, w, groups * ic); pixels are xs floats apart */
 	ptrdiff_t oh, ow, oc;
-	ptrdiff_t groups;                /* which have ic and oc channels each; 0: vdepth.h, of oc in all */
+	ptrdiff_t groups;                /* groups of ic and oc channels; 0: depthwise (vdepth.h), oc in all */
 	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw;
-	ptrdiff_t xs;                    /* floats between pixels of the input: channels of the whole, with groups */
-	ptrdiff_t ys;                    /* likewise of the output */
+	ptrdiff_t xs;                    /* stride of input pixels in floats: channels of all groups */
+	ptrdiff_t ys;                    /* stride of output pixels in floats */
 #if VC_FRAMES
-	ptrdiff_t d, od, kd, sd, pd, dd; /* frames of a volume, likewise */
+	ptrdiff_t d, od, kd, sd, pd, dd; /* the same for frames of a volume */
 #endif
-	const float *range;              /* results are clamped to range[0], range[1]; null: they are not */
+	const float *range;              /* results are clamped to range[0], range[1]; null: no clamp */
 } VcConv;
 
-typedef struct VcPixel {             /* an output pixel, and where its window begins in the input */
+typedef struct VcPixel {             /* an output pixel, and the image that it reads */
 	ptrdiff_t od, oh, ow;
 	const float *image;
 } VcPixel;
 
-/* The i-th output pixel of all images. */
+/* Output pixel i of all images */
 VC_INLINE VcPixel
 vc_pixel(const VcConv *v, ptrdiff_t i, const float *x)
 {
@@ -54,16 +54,16 @@ vc_pixel(const VcConv *v, ptrdiff_t i, const float *x)
 	return (VcPixel){ frame % of, row % v->oh, i % v->ow, x + frame / of * in };
 }
 
-/* Some pixels side by side and, tap after tap, what their windows read. */
+/* Windows of some consecutive pixels, read tap by tap */
 typedef struct VcWindows {
-	const float *corner[VC_MR], *rows[VC_MR];        /* of each pixel: tap (0, 0, 0); the tap at hand */
+	const float *corner[VC_MR], *rows[VC_MR];        /* of each pixel: tap (0, 0, 0); the current tap */
 	ptrdiff_t z0[VC_MR], y0[VC_MR], x0[VC_MR];
 	ptrdiff_t q, r, s;                               /* the next tap: frame, row, column */
-	/* are all columns of all windows there, and side by side in memory? */
+	/* whether all columns of all windows are in the image and contiguous */
 	bool    inside;
 } VcWindows;
 
-/* mr pixels from *at on, which moves behind them. */
+/* Sets the windows of mr pixels from *at on, and moves *at past them. */
 VC_INLINE void
 vc_windows_start(int mr, const VcConv *v, VcPixel *at, VcWindows *p)
 {
@@ -87,8 +87,8 @@ vc_windows_start(int mr, const VcConv *v, VcPixel *at, VcWindows *p)
 	}
 }
 
-/* The next tap, or, where all pixels have them, the next row of taps, which is one run in memory: how many products
- * that are. any: has one of the pixels it at all? */
+/* Advances to the next tap, or by a whole row of taps when every pixel has it.  Returns the number of products.
+ * Sets *any to whether any pixel has this tap. */
 VC_INLINE ptrdiff_t
 vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool *any)
 {
@@ -117,15 +117,15 @@ vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool 
 	return all ? v->kw * v->ic : v->ic;
 }
 
-/* mr pixels from *at on, which moves behind them; sums of VC_RUN products join in the result.  Those that are left out
- * count: where a sum ends does not depend on the pixels of a block. */
+/* Computes mr pixels from *at on, and moves *at past them.  Adds partial sums of VC_RUN products in the result.
+ * Skipped products count, so that partial sums do not depend on the pixels of a block. */
 VC_INLINE void
 vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, VcLines w, const float *bias, float *y,
 	       const float *zeros, ptrdiff_t left)
 {
 	float part[VC_MR * VC_NR];
 	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, y, v->ys, part);
-	ptrdiff_t have = 0;                      /* products left of the tap at hand */
+	ptrdiff_t have = 0;                      /* products left of the current tap */
 	bool any = false, more = false;
 	VcWindows p;
 
@@ -152,7 +152,7 @@ vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, VcLines 
 		vc_store_part(mr, left, y, v->ys, part);
 }
 
-/* a / b for b > 0, rounded up; 0 where it is negative. */
+/* a / b for b > 0, rounded up; 0 if a is negative. */
 VC_INLINE ptrdiff_t
 vc_up(ptrdiff_t a, ptrdiff_t b)
 {
@@ -161,14 +161,14 @@ vc_up(ptrdiff_t a, ptrdiff_t b)
 
 /* ---- rows of the result, for forms that compute them one by one -------------------------------------------------- */
 
-/* What a row reads: of its windows' taps frames [q0, q1) and rows [r0, r1) are inside of the input.  x: where row 0
- * of frame 0 would be; below, behind: so far apart are rows and frames of taps. */
+/* Input of a row of results.  Frames [q0, q1) and rows [r0, r1) of its windows' taps are in the image.  x: address of
+ * row 0 of frame 0.  below, behind: strides of rows and frames of taps. */
 typedef struct VcReach {
 	const float *x;
 	ptrdiff_t q0, q1, r0, r1, below, behind;
 } VcReach;
 
-/* The row-th of all images. */
+/* Row `row` of all images */
 VC_INLINE VcReach
 vc_reach(const VcConv *v, ptrdiff_t row, const float *x)
 {
@@ -182,21 +182,21 @@ vc_reach(const VcConv *v, ptrdiff_t row, const float *x)
 	return at;
 }
 
-/* Pixels of a row, of which every dw-th is computed: the windows of a `v` that are not dilated. */
+/* Part of a row, or every dw-th pixel of it with undilated windows, as a row of the convolution v */
 typedef struct VcPart {
 	VcConv  v;
 	VcReach at;
-	ptrdiff_t y;             /* floats from the row's first pixel */
+	ptrdiff_t y;             /* offset in floats from the row's first pixel */
 } VcPart;
 
-/* A unit of work is a row or, where rows are few, `across` pixels of one; that many units are of a row. */
+/* A unit of work is a row, or `across` pixels of it if there are few rows.  Returns the number of units of a row. */
 VC_INLINE ptrdiff_t
 vc_pieces(const VcConv *v, ptrdiff_t across)
 {
 	return (v->ow + across - 1) / across;
 }
 
-/* Pixels [from, to) of a row, as a row; p->v: v. */
+/* Sets p to pixels [from, to) of a row.  The caller has set p->v to *v. */
 VC_INLINE void
 vc_piece(const VcConv *v, const VcReach *at, ptrdiff_t from, ptrdiff_t to, VcPart *p)
 {
@@ -206,7 +206,7 @@ vc_piece(const VcConv *v, const VcReach *at, ptrdiff_t from, ptrdiff_t to, VcPar
 	p->v.pw = v->pw - from * v->sw;
 }
 
-/* Every dw-th pixel of a row of stride 1, from `phase` on, as a row whose windows are not dilated: they read every
+/* Sets p to every dw-th pixel of a row of stride 1, from `phase` on.  Its windows are not dilated: they read every
  * dw-th column of the input. */
 VC_INLINE void
 vc_undilated(const VcPart *of, ptrdiff_t phase, VcPart *p)
@@ -226,29 +226,29 @@ vc_undilated(const VcPart *of, ptrdiff_t phase, VcPart *p)
 
 /* ---- strips ------------------------------------------------------------------------------------------------------ */
 
-/* What pixels side by side in a row read: rows [r0, r1) of taps, each one run in memory, `far` apart. */
+/* Input of consecutive pixels of a row: rows [r0, r1) of taps, each contiguous, `far` floats apart */
 typedef struct VcStrip {
-	const float *x;          /* row 0, the first column of taps of the first pixel */
+	const float *x;          /* row 0, first column of taps of the first pixel */
 	ptrdiff_t far, r0, r1;
 } VcStrip;
 
-/* Floats of a strip that is copied at most. */
+/* Most floats of a strip that is copied */
 enum { VC_COPIED = VC_FLOATS > 1 ? 4096 : 256 };
 
-/* Columns that mr pixels side by side read. */
+/* Number of columns that mr consecutive pixels read */
 VC_INLINE ptrdiff_t
 vc_strip_columns(ptrdiff_t mr, const VcConv *v)
 {
 	return (mr - 1) * v->sw + v->kw;
 }
 
-/* n floats; from null: zeros. */
+/* Copies n floats.  from null: stores zeros. */
 VC_SHARED void
 vc_copy(ptrdiff_t n, const float *restrict from, float *restrict to)
 {
 	ptrdiff_t i = 0;
 
-	if (!from) {                     /* apart: gcc would load with a mask from null */
+	if (!from) {                     /* a separate loop: gcc would use masked loads from null */
 		for (; i < n; i++)
 			to[i] = 0;
 		return;
@@ -265,7 +265,7 @@ vc_copy(ptrdiff_t n, const float *restrict from, float *restrict to)
 		to[i] = from[i];
 }
 
-/* n floats; whole: the rest of the last vector may be read and written, too. */
+/* Copies n floats.  whole: may read and write the rest of the last vector. */
 VC_INLINE void
 vc_copy_pixel(ptrdiff_t n, bool whole, const float *from, float *to)
 {
@@ -277,7 +277,7 @@ vc_copy_pixel(ptrdiff_t n, bool whole, const float *from, float *to)
 		*(VcV *)(to + i) = *(const VcV *)(from + i);
 }
 
-/* Copies the strip's rows of so many columns from x0 on, with zeros where these lie outside, to side by side. */
+/* Copies the strip's rows, `columns` columns from x0 on, to contiguous ones.  Columns outside the image are 0. */
 VC_SHARED void
 vc_strip_copy(const VcConv *v, ptrdiff_t x0, ptrdiff_t columns, VcStrip *strip, float *to)
 {
@@ -302,7 +302,7 @@ vc_strip_copy(const VcConv *v, ptrdiff_t x0, ptrdiff_t columns, VcStrip *strip, 
 	strip->far = columns * ic;
 }
 
-/* mr pixels of a strip, of which the first n are stored. */
+/* Computes mr pixels of a strip and stores the first n. */
 VC_INLINE void
 vc_conv_strip(int mr, ptrdiff_t n, int nv, bool half, const VcConv *v, const VcStrip *at, VcLines w, const float *bias,
 	      float *y, ptrdiff_t left)
@@ -323,8 +323,8 @@ vc_conv_strip(int mr, ptrdiff_t n, int nv, bool half, const VcConv *v, const VcS
 typedef void VcStripOf(ptrdiff_t n, const VcConv *, const VcStrip *at, const float *w, const float *bias, float *y,
 		       ptrdiff_t left);
 
-/* What computes a panel of channels: of VC_MR pixels, of one, or of n pixels side by side in a row of the result, up to
- * `rows` by `strip`, up to `few` by strip_few. */
+/* Functions that compute a panel of channels: `pixels` for VC_MR pixels, `pixel` for one.  strip and strip_few compute
+ * up to `rows` and up to `few` consecutive pixels of a row. */
 typedef struct VcTaps {
 	void (*pixels)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
 		       ptrdiff_t left);
@@ -334,7 +334,7 @@ typedef struct VcTaps {
 	int rows, few;
 } VcTaps;
 
-/* Vectors of a register block of a unit of work that is `wide`, and whether half a one follows. */
+/* Vectors of a register block for a unit of work of `wide` columns, and whether half a vector follows */
 #define VC_VECTORS(wide) ((wide) < VC_BLOCK ? (wide) / VF : VC_NB)
 #define VC_HALVED(wide) (VC_FLOATS == VC_PACKED && (wide) % VF != 0)
 
@@ -418,8 +418,8 @@ VC_EACH_WIDTH(VC_TAPS)
 #undef VC_TAPS
 #undef VC_STRIP
 
-/* Is a panel computed strip by strip of rows?  Of many channels the ends of rows, done twice, cost more than looking
- * for each pixel. */
+/* Is a panel computed by strips of rows?  With many channels, computing ends of rows twice costs more than finding the
+ * address of each pixel. */
 VC_INLINE bool
 vc_by_strips(const VcTaps *t, const VcConv *v)
 {
@@ -428,8 +428,8 @@ vc_by_strips(const VcTaps *t, const VcConv *v)
 	       v->kh * vc_strip_columns(t->rows, v) * v->ic <= VC_COPIED;
 }
 
-/* n of at most `rows` pixels of a row of the result, from its column ow on; y0: the row of the image in which their
- * windows begin. */
+/* Computes n of at most `rows` pixels of a row of results from column ow on.  y0: the first row of the image in their
+ * windows. */
 VC_INLINE void
 vc_strip_run(VcStripOf *run, ptrdiff_t rows, ptrdiff_t n, const VcConv *v, const float *image, ptrdiff_t y0,
 	     ptrdiff_t ow, const float *w, const float *bias, float *y, ptrdiff_t left)
@@ -445,8 +445,8 @@ vc_strip_run(VcStripOf *run, ptrdiff_t rows, ptrdiff_t n, const VcConv *v, const
 	run(n, v, &strip, w, bias, y, left);
 }
 
-/* How many of a row's m pixels are computed at once, from *i on; *few: by strip_few.  Where less than a strip is left,
- * *i moves back: pixels before it are computed again, to the same values. */
+/* Number of a row's m pixels to compute at once, from *i on.  *few: by strip_few.  If less than a strip is left, moves
+ * *i back: some pixels are computed again, with the same values. */
 VC_INLINE ptrdiff_t
 vc_strip_next(const VcTaps *t, ptrdiff_t m, ptrdiff_t *i, bool *few)
 {
@@ -458,8 +458,8 @@ vc_strip_next(const VcTaps *t, ptrdiff_t m, ptrdiff_t *i, bool *few)
 	return m - *i < rows ? m - *i : rows;
 }
 
-/* One phase of a dilated row: windows that are not dilated, over columns that are v.xs floats apart; what they read is
- * copied side by side. */
+/* Computes one phase of a dilated row: its windows are not dilated, and columns are v.xs floats apart.  Copies their
+ * input to contiguous columns. */
 VC_SHARED void
 vc_conv_phase(const VcTaps *t, const VcPart *p, const float *w, const float *bias, float *y, ptrdiff_t left)
 {
@@ -483,8 +483,8 @@ vc_conv_phase(const VcTaps *t, const VcPart *p, const float *w, const float *bia
 	}
 }
 
-/* Pixels [begin, end), of a row, whose windows are dilated: phase after phase, each of pixels that are the dilation
- * apart. */
+/* Computes pixels [begin, end) of a row with dilated windows, phase by phase.  A phase has the pixels that are a
+ * dilation apart. */
 VC_SHARED void
 vc_conv_phases(const VcTaps *t, const VcConv *v, ptrdiff_t begin, ptrdiff_t end, const float *x, const float *w,
 	       const float *bias, float *y, ptrdiff_t left)
@@ -499,7 +499,7 @@ vc_conv_phases(const VcTaps *t, const VcConv *v, ptrdiff_t begin, ptrdiff_t end,
 	}
 }
 
-/* Pixels [first, last) by the channels of one panel, `left` of which are there, by strips. */
+/* Computes pixels [first, last) and the `left` channels of a panel by strips. */
 VC_SHARED void
 vc_conv_strips(const VcTaps *t, const VcConv *v, ptrdiff_t first, ptrdiff_t last, const float *x, const float *w,
 	       const float *bias, float *y, ptrdiff_t left)
@@ -521,7 +521,7 @@ vc_conv_strips(const VcTaps *t, const VcConv *v, ptrdiff_t first, ptrdiff_t last
 	}
 }
 
-/* Pixels [first, last) by the channels of one panel, `left` of which are there. */
+/* Computes pixels [first, last) and the `left` channels of a panel. */
 VC_SHARED void
 vc_conv_panel(const VcTaps *t, const VcConv *v, ptrdiff_t first, ptrdiff_t last, const float *x, const float *w,
 	      const float *bias, float *y, const float *zeros, ptrdiff_t left)
@@ -561,7 +561,7 @@ vc_conv_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, pt
 	}
 }
 
-/* zeros: ic of them. */
+/* zeros: ic zeros. */
 VC_INLINE void
 vc_conv(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
 	const float *w, const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)

@@ -418,7 +418,7 @@ vc_few_block(int rw, const VcConv *v, const VcFew *f, const VcV *w, VcV bias, Vc
 			}
 }
 
-/* The first n floats, in lanes whose others are 0; none: all are. */
+/* Loads n floats and sets the other lanes to 0.  from null: all are 0. */
 VC_INLINE VcV
 vc_few_lanes(const float *from, ptrdiff_t n)
 {

@@ -29,20 +29,23 @@ def main():
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     with open(os.path.join(PROGRAM, "ties.py")) as f:
-        forward = torch.jit.CompilationUnit(f.read()).forward
+        source = f.read()
     engines = {}
     for engine in torch.backends.quantized.supported_engines:
         if engine != "none":
             torch.backends.quantized.engine = engine
-            engines[engine] = answers(forward)
+            # PyTorch folds weights that are packed from constants: each engine needs a module of its own.
+            engines[engine] = answers(torch.jit.CompilationUnit(source).forward)
     if sys.argv[1:] == ["--compare"]:
         recorded = ties_file.read()
         for engine, arrays in engines.items():
             want = recorded["qnnpack" if engine == "qnnpack" else "x86"]
             print(engine, *[k for k in arrays if arrays[k] != want[k]] or ["as recorded"])
         return
-    assert engines["x86"] == engines["fbgemm"] == engines["onednn"]
-    x86, qnnpack = engines["x86"], engines["qnnpack"]
+    x86, qnnpack = engines["fbgemm"], engines["qnnpack"]
+    # oneDNN rounds the results of layers with the zero point; x86 calls it for convolutions where the processor has VNNI.
+    for engine in "x86", "onednn":
+        assert [k for k in x86 if engines[engine][k] != x86[k] and "conv" not in k and "linear" not in k] == []
     ties_file.write({"x86": x86, "qnnpack": {k: v for k, v in qnnpack.items() if v != x86[k]}})
 
 

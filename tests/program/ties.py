@@ -63,15 +63,15 @@ def values(q: Tensor, other: Tensor, at: str, scale: float, zero: int, r: Dict[s
 
 # Layers whose sums are the input, scaled: x (1, 1, 1, n)
 def layers(x: Tensor, at: str, scale: float, zero: int, r: Dict[str, Tensor]):
-    w = torch.quantize_per_tensor(torch.ones([2, 1, 1, 1]), 1., 0, torch.qint8)
-    b = torch.tensor([0., 0.5])
+    w = torch.quantize_per_tensor(torch.ones([3, 1, 1, 1]), 1., 0, torch.qint8)
+    b = torch.tensor([0., 0.5, 0.32])
     conv = torch.ops.quantized.conv2d_prepack(w, b, [1, 1], [0, 0], [1, 1], 1)
     linear = torch.ops.quantized.linear_prepack(w.flatten(1), b)
     r[at + "conv2d"] = torch.ops.quantized.conv2d(x, conv, scale, zero)
     r[at + "conv2d_relu"] = torch.ops.quantized.conv2d_relu(x, conv, scale, zero)
     r[at + "linear"] = torch.ops.quantized.linear(x.reshape(-1, 1), linear, scale, zero)
     r[at + "linear_relu"] = torch.ops.quantized.linear_relu(x.reshape(-1, 1), linear, scale, zero)
-    r[at + "conv_relu_mean"] = torch.relu(torch.ops.quantized.conv2d(x, conv, scale, zero)).reshape(1, 2, 64, 4).mean([3])
+    r[at + "conv_relu_mean"] = torch.relu(torch.ops.quantized.conv2d(x, conv, scale, zero)).reshape(1, 3, 64, 4).mean([3])
 
 
 def each(x: Tensor, four: Tensor, six: Tensor, zero: int, r: Dict[str, Tensor]):
