@@ -254,10 +254,14 @@ rt_prim_tolist(RtCx *cx, const IValue *in, IValue *out)
 ASK_INT(prim_dtype, t->dtype)
 
 int
-rt_prim_refuse(RtCx *cx, const IValue *in, IValue *out)
+rt_prim_not_implemented(RtCx *cx, const IValue *in, IValue *out)
 {
-	(void)out;
-	return rt_not_stored_only(cx, in[1].u.str->s, (RtDtype)in[0].u.t->dtype);
+	Buf b = { 0 };
+
+	buf_printf(&b, "\"%s\" not implemented for '%s'", in[1].u.str->s, rt_dtypes[in[0].u.t->dtype].brief);
+	*out = rt_ref(RT_STR, rt_str_new(cx, b.at, b.n));
+	buf_free(&b);
+	return out->u.p ? RT_OK : RT_ERROR;
 }
 
 ASK_INT(prim_layout, 0)
