@@ -41,7 +41,7 @@ largest_arena(const RtProgram *r)
 static int64_t
 peak_bytes(const RtProgram *r)
 {
-	return r->weights_bytes - r->alone_bytes + r->made_bytes + largest_arena(r);
+	return r->weights_bytes - r->alone_bytes + r->made_bytes + r->unpacked_bytes + largest_arena(r);
 }
 
 /* The calls that run in generic code, and the methods that have no other, as lines of text.  Plain functions have no
@@ -120,6 +120,8 @@ rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 	if (r->made_bytes)
 		fprintf(f, ", made when it is opened %lld (of %lld that are given back)", (long long)r->made_bytes,
 			(long long)r->alone_bytes);
+	if (r->unpacked_bytes)
+		fprintf(f, ", unpacked by calls of the runtime %lld", (long long)r->unpacked_bytes);
 	if (r->streamed)
 		fprintf(f, ", moved to larger pages");
 	fprintf(f, ", arena %lld\n", (long long)largest_arena(r));

@@ -410,25 +410,14 @@ over_limit(RtCx *cx)
 	return RT_OK;
 }
 
-/* Unpacks packed weights: a tensor, the tensors of a list, or those of a layer's packed parameters. */
-static void
-ask_for(RtCx *cx, IValue v)
-{
-	for (int i = 0; rt_holds_weights(v) && i < v.u.obj->cls->nslot; i++)
-		ask_for(cx, v.u.obj->slot[i]);
-	if (v.tag == RT_TENSOR && v.u.t->storage->kind == RT_PACKED && !cx->meta)
-		rt_unpack(cx, v.u.t->storage);
-	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
-		ask_for(cx, v.u.list->v[i]);
-}
-
 int
 rt_do_constant(Activation *a, const RtInsn *n)
 {
 	const RtCode *c = a->code;
 	const IValue v = c->constant ? c->constant[n->arg] : a->cx->value[c->first_value + (int)n->arg];
 
-	ask_for(a->cx, v);
+	if (!a->cx->meta)
+		rt_unpack_all(a->cx, v);
 	set(a, n, 0, a->cx->twin ? a->cx->twin->constant(a->cx, v) : rt_retain(v));
 	return RT_OK;
 }

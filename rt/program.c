@@ -84,6 +84,34 @@ rt_unpack(RtCx *cx, RtStorage *s)
 	pthread_mutex_unlock(&one);
 }
 
+bool
+rt_unpacks(IValue v)
+{
+	bool any = v.tag == RT_TENSOR || rt_holds_weights(v);
+
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n && !any; i++)
+		any = rt_unpacks(v.u.list->v[i]);
+	return any;
+}
+
+void
+rt_unpack_all(RtCx *cx, IValue v)
+{
+	for (int i = 0; rt_holds_weights(v) && i < v.u.obj->cls->nslot; i++)
+		rt_unpack_all(cx, v.u.obj->slot[i]);
+	if (v.tag == RT_TENSOR && v.u.t->storage->kind == RT_PACKED)
+		rt_unpack(cx, v.u.t->storage);
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		rt_unpack_all(cx, v.u.list->v[i]);
+}
+
+IValue
+rt_weight(RtCx *cx, int i)
+{
+	rt_unpack_all(cx, cx->value[i]);
+	return cx->value[i];
+}
+
 static int
 build_tensor(Loader *l, const RtConst *c, IValue *out)
 {

@@ -197,6 +197,7 @@ typedef struct RtProgram {
 	void (*cool)(const struct RtProgram *);          /* frees the memory of moved weights */
 	const char *forms;               /* --forms: made, fast, small */
 	int64_t weights_bytes, made_bytes, alone_bytes;  /* alone_bytes: bytes of weights read only to make others */
+	int64_t unpacked_bytes;          /* number of bytes of packed weights that specialized code may unpack */
 	const RtMaking *making;          /* (nmaking) */
 	RtMake *make;
 	void  (*widen)(RtDtype, const uint16_t *from, float *to, int64_t n);     /* rt_widen.  Null: no 16-bit panels */
@@ -339,6 +340,7 @@ enum {
 	RT_FROM_SLOT,                    /* v[] */
 	RT_FROM_REGISTER,                /* reg[] */
 	RT_FROM_VALUE,                   /* cx->value[] */
+	RT_FROM_WEIGHT,                  /* cx->value[], whose packed tensors are unpacked first */
 	RT_FROM_INT, RT_FROM_BOOL,       /* the number itself */
 	RT_FROM_BOX,                     /* box[] of the steps */
 	RT_FROM_MADE,                    /* made[] of the frame; the step takes the reference */
@@ -351,6 +353,7 @@ enum {
 #define RT_IN_SLOT(i) RT_FROM(RT_FROM_SLOT, i)
 #define RT_IN_REGISTER(i) RT_FROM(RT_FROM_REGISTER, i)
 #define RT_IN_VALUE(i) RT_FROM(RT_FROM_VALUE, i)
+#define RT_IN_WEIGHT(i) RT_FROM(RT_FROM_WEIGHT, i)
 #define RT_IN_INT(i) RT_FROM(RT_FROM_INT, i)
 #define RT_IN_BOOL(i) RT_FROM(RT_FROM_BOOL, i)
 #define RT_IN_BOX(i) RT_FROM(RT_FROM_BOX, i)
@@ -423,6 +426,8 @@ typedef struct RtFrame {                 /* a call of a specialization */
 } RtFrame;
 /* Runs n steps from `first` on.  If one fails, returns its status and adds its line to the error's trace. */
 int    rt_steps(const RtFrame *, int first, int n);
+IValue rt_weight(RtCx *, int i);         /* cx->value[i], borrowed, its weights unpacked (program.c) */
+bool   rt_unpacks(IValue);               /* Whether rt_unpack_all may have something to unpack in such a value. */
 IValue rt_step_operand(const RtFrame *, const uint32_t **at);        /* a new reference; *at: the next operand */
 int    rt_step_exit(RtCx *, const RtWith *, const RtCode *, uint32_t line);
 /* Bailout of a failed guard: fills the registers with its live values, drops the slots, resumes the generic code. */

@@ -405,6 +405,8 @@ IValue    rt_item(RtCx *, const RtTensor *);        /* the value of a 1-element 
 bool rt_holds_weights(IValue);
 /* program.c: unpacks the data of an RT_PACKED storage at the first call */
 void rt_unpack(RtCx *, RtStorage *);
+/* program.c: unpacks all tensors of v: v itself, the elements of a list, or the slots of packed parameters */
+void rt_unpack_all(RtCx *, IValue v);
 /* Unpacks one row of a contiguous matrix over an RT_PACKED storage.  False: the parts are not rows of the matrix; the
  * caller has to unpack all of it by rt_unpack. */
 bool rt_packed_row(RtCx *, const RtTensor *, int64_t row, void *to);

@@ -24,6 +24,8 @@ peek(const RtFrame *f, uint32_t operand)
 		return f->reg[at];
 	case RT_FROM_VALUE:
 		return f->cx->value[at];
+	case RT_FROM_WEIGHT:
+		return rt_weight(f->cx, (int)at);
 	case RT_FROM_NUMBER:
 		return f->number[at];
 	default:

@@ -72,6 +72,7 @@ typedef struct Original {
 	const Widened *widened;  /* the 16-bit weights behind these floats, or null */
 	int64_t bytes, offset;   /* length; offset in the weights, set by weights_finish */
 	bool    used;            /* whether a constant of the program uses this storage */
+	bool    called;          /* whether specialized code unpacks it: a call of the runtime, or a guard */
 	bool    needed;          /* whether it must be stored in plain form, because code reads it without unpacking */
 	bool    packed;          /* whether only its packed parts are stored; set by weights_finish */
 	Vec(RtPacking) parts;    /* parts of it that the weights contain in packed form */
@@ -87,9 +88,13 @@ enum { WEIGHTS_LINE = 64 };              /* Cache line in bytes: alignment of pa
 /* Returns the index of a storage in the program's table. Each storage has its own entry, because a write to one must
  * not change another. Entries may share bytes, which are read-only there. */
 int weights_storage(Weights *, RtStorage *);
+/* How a constant is read: by generic code, which unpacks it; by specialized code that unpacks it; without unpacking. */
+typedef enum WeightUse { WEIGHT_GENERIC, WEIGHT_CALLED, WEIGHT_NEEDED } WeightUse;
 /* Notes that the program uses a constant in the storage. weights_finish then stores its contents, unless they are
- * packed and that suffices. needed: code reads the constant without unpacking it. */
-void weights_use(Weights *, RtStorage *, bool needed);
+ * packed and that suffices. */
+void weights_use(Weights *, RtStorage *, WeightUse);
+/* Returns the number of bytes that specialized code unpacks. */
+int64_t weights_called(const Weights *);
 /* Notes that the weights contain a part of the storage in packed form. Also notes the storage from which these elements
  * were moved (storage_moved). */
 void weights_note(Weights *, RtStorage *, RtPacking);

@@ -2,7 +2,8 @@
  * Weights in the form that kernels read (rt/ops/vblock.h): panels of columns, transformed filters, padded vectors.
  *
  * A panel has `width` columns side by side: [panel][tap][k][column].  This is a permutation.  If the packed parts cover
- * a storage of the model, the original is not stored, and the program unpacks it when generic code reads it.
+ * a storage of the model, the original is not stored, and the program unpacks it when generic code, or a call of
+ * the runtime, reads it.
  * Specializations share packed weights.
  */
 #include "kernel.h"

@@ -85,12 +85,26 @@ original_at(Weights *w, RtStorage *s)
 }
 
 void
-weights_use(Weights *w, RtStorage *s, bool needed)
+weights_use(Weights *w, RtStorage *s, WeightUse use)
 {
 	Original *o = original_at(w, s);
 
 	o->used = true;
-	o->needed |= needed;
+	o->called |= use == WEIGHT_CALLED;
+	o->needed |= use == WEIGHT_NEEDED;
+}
+
+int64_t
+weights_called(const Weights *w)
+{
+	int64_t bytes = 0;
+
+	for (int i = 0; i < w->storages.n; i++) {
+		const Original *o = &w->originals.at[w->storages.at[i].original];
+
+		bytes += o->packed && o->called ? o->bytes : 0;
+	}
+	return bytes;
 }
 
 void

@@ -385,8 +385,9 @@ put_weights(Emit *e, const BuildOptions *o)
 			 ".make = %s, .widen = %s,", e->making.n, maker(e), any_has_halves(e) ? "rt_widen" : "0");
 	if (streamed || e->making.n)
 		out_line(&e->tail, "\t.cool = rt_cool,");
-	out_line(&e->tail, "\t.forms = \"%s\", .made_bytes = %lldLL, .alone_bytes = %lldLL,", forms_names[e->forms],
-		 (long long)e->made_bytes, (long long)e->alone_bytes);
+	out_line(&e->tail, "\t.forms = \"%s\", .made_bytes = %lldLL, .alone_bytes = %lldLL, .unpacked_bytes = %lldLL,",
+		 forms_names[e->forms], (long long)e->made_bytes, (long long)e->alone_bytes,
+		 (long long)weights_called(&e->weights));
 }
 
 const char *
@@ -641,6 +642,7 @@ emit_about(Emit *e)
 	return (RtProgram){ .specialization = e->specializations.at, .nspecialization = e->specializations.n,
 			    .form = form, .forms = forms_names[e->forms], .weights_bytes = e->weights.bytes.n,
 			    .made_bytes = e->made_bytes, .alone_bytes = e->alone_bytes,
+			    .unpacked_bytes = weights_called(&e->weights),
 			    .launches = e->launches.at ? e->launches.at : e->bench_code ? "" : NULL,
 			    .streamed = is_streamed(e) ? e->packed_bytes : 0, .cuda = e->gpu ? cuda : NULL };
 }

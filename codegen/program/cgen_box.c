@@ -99,7 +99,21 @@ c_constant(Writer *w, IValue v)
 	const int index = known_constant(w, v);
 
 	if (!w->packed)
-		emit_need(w->e, v);
+		emit_use(w->e, v, WEIGHT_NEEDED);
+	return index;
+}
+
+int
+c_weight(Writer *w, IValue v)
+{
+	const bool packed = w->packed;
+	int index;
+
+	w->packed = packed || rt_unpacks(v);
+	index = c_constant(w, v);
+	if (!packed && rt_unpacks(v))
+		emit_use(w->e, v, WEIGHT_CALLED);
+	w->packed = packed;
 	return index;
 }
 
@@ -183,7 +197,7 @@ const char *
 c_base_box(Writer *w, const Buffer *b)
 {
 	if (b->home == HOME_CONSTANT)
-		return arena_printf(w->a, "cx->value[%d]", c_constant(w, b->constant));
+		return arena_printf(w->a, "rt_weight(cx, %d)", c_weight(w, b->constant));
 	if (b->home == HOME_INPUT)
 		return b->place;
 	return arena_printf(w->a, "v[%d]", b->slot);
@@ -279,7 +293,7 @@ box_constant(Writer *w, const Value *v)
 		return list_of_ints(w, c.u.list);
 	if (c.tag == RT_BOOL)
 		return arena_printf(w->a, "rt_bool(%d)", c.u.i != 0);
-	return arena_printf(w->a, "rt_retain(cx->value[%d])", c_constant(w, c));
+	return arena_printf(w->a, "rt_retain(rt_weight(cx, %d))", c_weight(w, c));
 }
 
 const char *

@@ -402,8 +402,7 @@ emit_code(Emit *e, const RtCode *c)
 	out_line(&e->types, "static const RtCode %s;", name);
 	first = e->nvalue;
 	for (int i = 0; i < c->nconstant; i++) {
-		e->lazy = c->constant[i].tag == RT_TENSOR || c->constant[i].tag == RT_LIST ||
-			  rt_holds_weights(c->constant[i]);
+		e->lazy = rt_unpacks(c->constant[i]);
 		emit_value(e, c->constant[i]);
 		e->lazy = false;
 	}

@@ -239,7 +239,7 @@ put_tensor(Emit *e, const RtTensor *t)
 	const RtQuant *q = t->quant;
 	const bool lazy = e->lazy;
 
-	weights_use(&e->weights, t->storage, !e->lazy);
+	weights_use(&e->weights, t->storage, e->lazy ? WEIGHT_GENERIC : WEIGHT_NEEDED);
 	e->doubles |= t->dtype == RT_f64;
 	put_row(e, (Row){ "RT_TENSOR", t->dtype, t->ndim, t->flags, storage, t->offset,
 			  emit_geometry(e, t->ndim, t->dims, t->strides) });
@@ -331,14 +331,14 @@ emit_method_classes(Emit *e, IValue v)
 }
 
 void
-emit_need(Emit *e, IValue v)
+emit_use(Emit *e, IValue v, WeightUse use)
 {
 	if (v.tag == RT_TENSOR)
-		weights_use(&e->weights, v.u.t->storage, true);
+		weights_use(&e->weights, v.u.t->storage, use);
 	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
-		emit_need(e, v.u.list->v[i]);
+		emit_use(e, v.u.list->v[i], use);
 	for (int i = 0; rt_holds_weights(v) && i < v.u.obj->cls->nslot; i++)
-		emit_need(e, v.u.obj->slot[i]);
+		emit_use(e, v.u.obj->slot[i], use);
 }
 
 /* Writes the rows of a value and its parts. */
@@ -351,7 +351,7 @@ put_value(Emit *e, IValue v)
 		const intptr_t row = (intptr_t)map_get(&e->row_of, key);
 
 		if (row && !e->lazy)
-			emit_need(e, v);
+			emit_use(e, v, WEIGHT_NEEDED);
 		if (row) {
 			put_whole(e, "RT_AGAIN", row - 1);
 			return;

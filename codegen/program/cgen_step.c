@@ -27,12 +27,20 @@ register_of(Writer *w, const Buffer *b)
 	return -1;
 }
 
+/* Returns an operand that is a constant. A step unpacks its weights, unless it reads them packed. */
+static const char *
+value_operand(Writer *w, IValue v)
+{
+	return arena_printf(w->a, w->packed || !rt_unpacks(v) ? "RT_IN_VALUE(%d)" : "RT_IN_WEIGHT(%d)",
+			    c_weight(w, v));
+}
+
 /* Returns an operand for the box that a buffer's tensors are views of. Null if no operand word can name it. */
 static const char *
 base_operand(Writer *w, const Buffer *b)
 {
 	if (b->home == HOME_CONSTANT)
-		return arena_printf(w->a, "RT_IN_VALUE(%d)", c_constant(w, b->constant));
+		return value_operand(w, b->constant);
 	if (b->home == HOME_BOX)
 		return arena_printf(w->a, "RT_IN_SLOT(%d)", b->slot);
 	if (b->home == HOME_INPUT && register_of(w, b) >= 0)
@@ -112,7 +120,7 @@ constant_operand(Writer *w, const Value *v)
 		return add_numbers(w, c.u.list);
 	if (c.tag == RT_INT && llabs(c.u.i) >> (RT_INT_BITS - 1) == 0)
 		return arena_printf(w->a, "RT_IN_INT(%lld)", (long long)c.u.i);
-	return arena_printf(w->a, "RT_IN_VALUE(%d)", c_constant(w, c));
+	return value_operand(w, c);
 }
 
 /* Returns an operand whose value the function computes. */

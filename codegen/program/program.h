@@ -48,7 +48,7 @@ void        emit_method_classes(Emit *, IValue);
 /* Returns the C name of an array of dims and strides; "0" if n is 0. */
 const char *emit_geometry(Emit *, int n, const int64_t *dims, const int64_t *strides);
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; returns its index in cx->value */
-void        emit_need(Emit *, IValue); /* notes that code reads the value's tensors without unpacking them */
+void        emit_use(Emit *, IValue, WeightUse);       /* notes how code reads the value's tensors */
 const char *emit_symbol(Emit *, const Op *);           /* declares the operator's kernel and returns its C name */
 const char *emit_code(Emit *, const RtCode *);         /* emits a Code and all that it calls; returns its C name */
 void        emit_panels(const Emit *, Buf *);          /* writes the macros of vblock.h */

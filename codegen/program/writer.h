@@ -50,6 +50,7 @@ const char *c_address(Writer *, const Value *, int64_t more);
 /* Returns the same on the host, even if the GPU's copy is newer. */
 const char *c_home(Writer *, const Value *, int64_t more);
 int         c_constant(Writer *, IValue);                         /* index of a constant in cx->value */
+int         c_weight(Writer *, IValue);                           /* the same for a constant that is unpacked on use */
 int         slot_of(Writer *, const Value *);                    /* index in v[] of a value that has no buffer */
 /* Does the base box itself have this tensor's type? */
 bool        c_is_base(Writer *, const Value *, const Buffer *);

@@ -95,6 +95,20 @@ class Once(Test):
         lines = ["y = torch.embedding(self.w, torch.argmax(x, 1))", "return torch.linear(y, self.w)"]
         self.assertEqual(self.net([33, 20], lines, [4, 20]), 33 * 20 * 4)
 
+    def test_calls(self):
+        """A call of the runtime, whose sizes depend on data, unpacks what a kernel has in panels, or a view of it; so does a guard."""
+        some = "k = torch.index(x, [torch.gt(torch.select(x, 1, 0), 0.)])"
+        for lines in ["return torch.cat([torch.linear(x, self.w), torch.linear(k, self.w)])"], \
+                ["return torch.cat([torch.linear(x, self.w), torch.matmul(k, torch.t(self.w))])"], \
+                ["w = self.w", "y = torch.linear(x, w)", "if bool(torch.gt(torch.sum(x), 0.)):", "  y = torch.add(y, torch.sum(torch.linear(k, w)))",
+                 "else:", "  pass", "return y"]:
+            with self.subTest(lines=lines):
+                self.assertEqual(self.net([33, 20], [some, *lines], [4, 20]), 0)
+                for rows, data in (4, floats(80, 11)), (7, floats(140, 11)), (4, struct.pack("<80f", *range(80))):
+                    self.put("more.npz", npz(x=npy([rows, 20], data=data)))
+                    self.check(["./program", "-i", "more.npz", "--selfcheck"], 0)
+                    self.check([KILN, "check", "m.pt", "program", "-i", "more.npz"], 0)
+
     def test_tied(self):
         """An embedding reads its rows from the panels of the product that has the same weight."""
         for storage, dtype, data in ("FloatStorage", 6, None), ("FloatStorage", 6, halves(66000, 8, "f")), \
