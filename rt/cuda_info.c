@@ -3,7 +3,8 @@
  * A program for the GPU carries these tables, so that a step that leaves the device is never silent.
  */
 #include "program.h"
-#include "base.h"
+
+#include <stdio.h>
 
 static bool
 is_of(const RtCudaStep *s, int specialization)
@@ -22,50 +23,51 @@ count_steps(const RtCudaProgram *c, int specialization)
 }
 
 static void
-put_text(Buf *b, const char *text)
+put_text(FILE *f, const char *text)
 {
 	for (const char *c = text; *c; c++)
 		if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
-			buf_printf(b, "\\u%04x", *c);
+			fprintf(f, "\\u%04x", *c);
 		else
-			buf_printf(b, "%c", *c);
+			fprintf(f, "%c", *c);
 }
 
 static void
-put_json(Buf *b, const RtCudaProgram *c, int specialization)
+put_json(FILE *f, const RtCudaProgram *c, int specialization)
 {
 	const char *before = "";
 
-	buf_printf(b, ",\"gpu\":{\"launches\":%d,\"host_steps\":[", c->launches[specialization]);
+	fprintf(f, ",\"gpu\":{\"launches\":%d,\"host_steps\":[", c->launches[specialization]);
 	for (int i = 0; i < c->nhost; i++) {
 		const RtCudaStep *s = &c->host[i];
 
 		if (!is_of(s, specialization))
 			continue;
-		buf_printf(b, "%s{", before);
+		fprintf(f, "%s{", before);
 		if (s->name)
-			buf_printf(b, "\"step\":\"%s\",\"times\":%d,", s->name, s->times);
-		buf_puts(b, "\"why\":\"");
-		put_text(b, s->why);
-		buf_puts(b, "\"}");
+			fprintf(f, "\"step\":\"%s\",\"times\":%d,", s->name, s->times);
+		fprintf(f, "\"why\":\"");
+		put_text(f, s->why);
+		fprintf(f, "\"}");
 		before = ",";
 	}
-	buf_printf(b, "]}");
+	fprintf(f, "]}");
 }
 
 void
-rt_cuda_about(Buf *b, const RtCudaProgram *c, int specialization, bool json)
+rt_cuda_about(void *file, const RtCudaProgram *c, int specialization, bool json)
 {
+	FILE *const f = file;
 	const int launches = c->launches[specialization], steps = count_steps(c, specialization);
 
 	if (json) {
-		put_json(b, c, specialization);
+		put_json(f, c, specialization);
 		return;
 	}
 	if (launches < 0)
-		buf_printf(b, "  no code for the GPU: ");
+		fprintf(f, "  no code for the GPU: ");
 	else
-		buf_printf(b, "  on the GPU: %d launch%s, %d step%s on the host\n", launches,
+		fprintf(f, "  on the GPU: %d launch%s, %d step%s on the host\n", launches,
 			   launches == 1 ? "" : "es", steps, steps == 1 ? "" : "s");
 	for (int i = 0; i < c->nhost; i++) {
 		const RtCudaStep *s = &c->host[i];
@@ -73,10 +75,10 @@ rt_cuda_about(Buf *b, const RtCudaProgram *c, int specialization, bool json)
 		if (!is_of(s, specialization))
 			continue;
 		if (!s->name)
-			buf_printf(b, "%s\n", s->why);
+			fprintf(f, "%s\n", s->why);
 		else if (s->times > 1)
-			buf_printf(b, "    on the host: %s, %d times: %s\n", s->name, s->times, s->why);
+			fprintf(f, "    on the host: %s, %d times: %s\n", s->name, s->times, s->why);
 		else
-			buf_printf(b, "    on the host: %s: %s\n", s->name, s->why);
+			fprintf(f, "    on the host: %s: %s\n", s->name, s->why);
 	}
 }

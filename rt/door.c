@@ -143,13 +143,15 @@ set_up(RtDoor *d)
 		return rt_raise(cx, "out of memory");
 	if (!d->own.beside && (d->o.weights_file || d->o.weights))
 		return rt_raise(cx, "this library has its weights inside: kiln build --weights file");
-	if (rt_cx_init(cx) || find_threads(d) || rt_entry_load(cx, &d->own, &d->entry) ||
-	    rt_entry_device(cx, &d->own, d->o.device))
+	if (rt_cx_init(cx))
 		return RT_ERROR;
-	rt_entry_seed(cx, &d->own, &d->entry);
 	cx->print_arg = d;
 	cx->print = d->o.print ? say_print : NULL;
 	cx->warn = d->o.warn ? say_warning : NULL;
+	if (find_threads(d) || rt_entry_load(cx, &d->own, &d->entry) ||
+	    rt_entry_device(cx, &d->own, d->o.device))
+		return RT_ERROR;
+	rt_entry_seed(cx, &d->own, &d->entry);
 	cx->strict = d->o.strict != 0;
 	rt_stack_note(cx);
 	if (!(d->box = rt_mem_zeroed((int64_t)sizeof *d->box * TYPED_MOST * (d->door->ntyped + 1))))
@@ -677,6 +679,8 @@ slot_of(RtDoor *d, const char *name)
 	const RtObject *o = d->cx.instance;
 	const char *at = name ? name : "";
 
+	if (rt_host_reads_state(&d->cx))
+		return NULL;
 	while (o) {
 		const size_t n = strcspn(at, ".");
 		int i = 0;

@@ -28,23 +28,11 @@ rt_entry_load(RtCx *cx, RtProgram *own, RtEntry *e)
 int
 rt_entry_device(RtCx *cx, const RtProgram *own, const char *want)
 {
-	char *why;
-
-	if (want && strcmp(want, "cpu") && strcmp(want, "cuda"))
-		return rt_raise(cx, "no device '%s': cpu or cuda", want);
 	if (want ? !strcmp(want, "cpu") : !own->cuda)
 		return RT_OK;
-	if (!own->cuda)
-		return rt_raise(cx, "no device 'cuda': this program is for the cpu");
-	if (!own->cuda->start(cx, own))
-		return RT_OK;
-	why = cx->message;
-	cx->message = NULL;
-	rt_clear_error(cx);
-	if (want)
-		rt_raise(cx, "no device 'cuda': %s", why ? why : "out of memory");
-	rt_mem_back(why);
-	return want ? RT_ERROR : RT_OK;
+	if (!own->cuda || (want && strcmp(want, "cuda")))
+		return rt_raise(cx, "no device '%s': cpu, or cuda of kiln build --gpu", want);
+	return own->cuda->start(cx, own, want != NULL);
 }
 
 void

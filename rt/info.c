@@ -76,19 +76,6 @@ put_generic_json(FILE *f, const RtProgram *r)
 		}
 }
 
-/* Prints which steps of a specialization run on the GPU, if the program has code for one. */
-static void
-put_device(FILE *f, const RtProgram *r, int specialization, bool json)
-{
-	Buf b = { 0 };
-
-	if (!r->cuda)
-		return;
-	r->cuda->about(&b, r->cuda, specialization, json);
-	fprintf(f, "%s", b.at ? b.at : "");
-	buf_free(&b);
-}
-
 void
 rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 {
@@ -103,7 +90,8 @@ rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 		fprintf(f, s->arena_at ? "arena by size, at %s: " : "arena ", s->arena_at);
 		fprintf(f, "%lld bytes (least possible %lld)%s%s\n", (long long)s->arena_bytes,
 			(long long)s->arena_least, s->symbols ? "; " : "", s->symbols ? s->symbols : "");
-		put_device(f, r, i, false);
+		if (r->cuda)
+			r->cuda->about(f, r->cuda, i, false);
 	}
 	put_generic(f, r);
 	if (code_bytes)
@@ -143,7 +131,8 @@ rt_info_json(FILE *f, const RtProgram *r, int64_t code_bytes, const char *more)
 			fprintf(f, ",\"symbols\":\"%s\"", s->symbols);
 		if (s->arena_at)
 			fprintf(f, ",\"arena_at\":\"%s\"", s->arena_at);
-		put_device(f, r, i, true);
+		if (r->cuda)
+			r->cuda->about(f, r->cuda, i, true);
 		fprintf(f, "}");
 	}
 	fprintf(f, "],\"generic\":[");

@@ -452,6 +452,15 @@ rt_program_call(RtCx *cx, const RtMethod *m, const IValue *args, IValue *results
 	return rt_run(cx, m->code, full, results);
 }
 
+int
+rt_host_reads_state(RtCx *cx)
+{
+	if (!cx->cuda)
+		return RT_OK;
+	cx->cuda = cx->program->cuda->leave(cx);
+	return cx->status;
+}
+
 void
 rt_program_free(RtCx *cx)
 {

@@ -144,10 +144,14 @@ typedef struct RtCudaProgram {
 	const int *launches;             /* kernels launched by each specialization; -1: no device code */
 	const RtCudaStep *host;          /* (nhost) steps of device code that the host computes */
 	int nhost;
-	int  (*start)(RtCx *, const struct RtProgram *);
+	const int *constant;             /* nconstant: indices in cx->value of tensors that kernels read */
+	int nconstant;
+	int  (*start)(RtCx *, const struct RtProgram *, bool must);      /* rt_cuda_start */
 	void (*stop)(RtCx *);
-	/* prints for --info which steps of a specialization run on the device: a member of a JSON object, or lines */
-	void (*about)(struct Buf *, const struct RtCudaProgram *, int specialization, bool json);
+	/* Takes the device from the context when the state on it has been fetched: rt_cuda_leave. */
+	struct RtCuda *(*leave)(RtCx *);
+	/* prints, for --info, what of a specialization runs on the device: a member of a JSON object, or lines */
+	void (*about)(void *file, const struct RtCudaProgram *, int specialization, bool json);
 } RtCudaProgram;
 
 /* State that all contexts of a loaded program share, under one lock.  A program writes to no other data of its own. */
@@ -226,6 +230,8 @@ int  rt_instance_fresh(RtCx *);
 int  rt_program_again(RtCx *);       /* also resets constants, which calls may write; on error changes nothing */
 /* Runs a method by its specialized code, or interprets it.  args: (nparam), without self, borrowed; results: new. */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);
+/* Fetches state that is newer on a GPU: the caller reads or writes the instance's tensors. */
+int  rt_host_reads_state(RtCx *);
 void rt_program_free(RtCx *);
 IValue rt_default(const RtCx *, const RtParam *);     /* borrowed */
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
@@ -489,36 +495,62 @@ void  rt_seen_free(RtSeen *);
 
 /* ---- cuda_info.c: --info of device code ------------------------------------------------------------------------- */
 
-void rt_cuda_about(struct Buf *, const RtCudaProgram *, int specialization, bool json);
+/* file: a FILE, which programs compiled by tcc have no header for. */
+void rt_cuda_about(void *file, const RtCudaProgram *, int specialization, bool json);
 
 /* ---- cuda.c: the device ----------------------------------------------------------------------------------------- */
 
-typedef struct RtCudaPlace { int64_t bytes, offset; } RtCudaPlace;   /* a buffer; offset in the arena, -1: outside */
-typedef struct RtMirror {                /* a buffer's copies on host and device */
-	char    *host;                   /* first byte on the host; null: not known yet */
+/* A buffer of a specialization. offset: in the arena; -1: elsewhere. slot: index in v[] of its tensor; -1: none.
+ * stays: the caller does not get the tensor when the call ends, so that it may stay on the device. */
+typedef struct RtCudaPlace { int64_t bytes, offset; int slot; bool stays; } RtCudaPlace;
+typedef struct RtCopy {                  /* bytes of the host on the device: cuda_memory.c */
+	RtStorage *storage;              /* a reference that keeps the host's bytes where they are; or null */
+	char    *host;
 	uint64_t device;
 	int64_t  bytes;
-	bool     in_arena, own, here, there;   /* own: owns `device`; here, there: host, device copy is valid */
-} RtMirror;
-typedef enum RtCudaUse { RT_CUDA_READ, RT_CUDA_FILL, RT_CUDA_WRITE } RtCudaUse;   /* FILL: writes all of a buffer */
+	int64_t  from, to;               /* this range is newer on the device; empty: none is */
+	bool     there;                  /* whether the device has all other bytes */
+	bool     stays;                  /* as RtCudaPlace.stays */
+	int      users;                  /* mirrors that are bound to it */
+} RtCopy;
+typedef struct RtMirror { RtCopy *copy, own; } RtMirror;         /* own: of the arena, or of a constant */
+typedef struct RtCudaFrame {             /* a specialization that runs on the device */
+	RtCx     *cx;
+	const RtCode *code;
+	RtMirror *m;                     /* n + 1, by buffer */
+	const RtCudaPlace *place;
+	IValue   *v;
+	int       n;
+	uint64_t  base;                  /* the arena on the device */
+} RtCudaFrame;
+typedef enum RtCudaUse { RT_CUDA_READ, RT_CUDA_FILL, RT_CUDA_WRITE } RtCudaUse;   /* FILL: nothing of it is read */
 typedef struct RtCudaArg {
-	RtMirror *m;                     /* null: a number */
-	char    *host;                   /* current address of the buffer's first byte */
-	int64_t  at;                     /* offset of the element in bytes */
+	int      m;                      /* its buffer; -1: a number */
+	char    *host;                   /* of the buffer's first byte now */
+	int64_t  at;                     /* of the element meant, in bytes */
 	double   number;
 	RtCudaUse use;
+	int64_t  from, to;               /* bytes that may be written */
 } RtCudaArg;
-typedef struct RtCudaPart { RtMirror *m; char *host; int64_t at; } RtCudaPart;   /* part of a buffer: as in RtCudaArg */
-typedef struct RtCudaGrid { int64_t x, y, z; } RtCudaGrid;                       /* number of blocks of a launch */
+typedef struct RtCudaPart { int m; char *host; int64_t at; } RtCudaPart;         /* of a buffer: as in RtCudaArg */
+typedef struct RtCudaLaunch { int kernel, nargs; uint32_t line; int64_t x, y, z; } RtCudaLaunch;   /* x, y, z: blocks */
 
-int   rt_cuda_start(RtCx *, const RtProgram *);           /* driver, device, module, weights; cx->cuda */
+/* Makes cx->cuda: driver, device, module, constants. If that fails: an error if it must be, else a warning. */
+int   rt_cuda_start(RtCx *, const RtProgram *, bool must);
 void  rt_cuda_stop(RtCx *);
-int   rt_cuda_begin(RtCx *, RtMirror *, const RtCudaPlace *, int n, char *arena, int64_t bytes);   /* n + 1 mirrors */
-void  rt_cuda_end(RtCx *, RtMirror *, int n);
-/* wrong: flag that a kernel sets when an index is out of range.  Null for kernels that check nothing. */
-int   rt_cuda_launch(RtCx *, int kernel, RtCudaGrid, const RtCudaArg *, int n, int *wrong);
-char *rt_cuda_home(RtCx *, RtMirror *);                   /* updates the host's copy of the arena; errors in cx */
-void  rt_cuda_stale(RtMirror *, int n);                   /* marks device copies invalid: the host may have written */
-int   rt_cuda_move(RtCx *, RtCudaPart to, RtCudaPart from, int64_t bytes);
+int   rt_cuda_begin(RtCudaFrame *, char *arena, int64_t bytes);
+/* Fetches results and arguments that were written. all: state, too. */
+int   rt_cuda_finish(RtCudaFrame *, bool all);
+void  rt_cuda_end(RtCudaFrame *);
+/* wrong: of a kernel that checks indices, which sets it; or null */
+int   rt_cuda_launch(RtCudaFrame *, const RtCudaLaunch *, const RtCudaArg *, int *wrong);
+int   rt_cuda_move(RtCudaFrame *, RtCudaPart to, RtCudaPart from, int64_t bytes);
+/* Returns host, the first byte of buffer i, when the host's bytes are up to date. Errors are in cx. */
+char *rt_cuda_home(RtCudaFrame *, int i, char *host);
+void  rt_cuda_written(RtCudaFrame *, int i);              /* the host may have written buffer i, or made it anew */
+int   rt_cuda_settle(RtCx *);                             /* the host may read any tensor outside of arenas */
+void  rt_cuda_all_written(RtCx *);                        /* the host may have written any of them */
+/* Settles, and takes the device from the context, so that all runs on the host until the caller puts it back. */
+struct RtCuda *rt_cuda_leave(RtCx *);
 
 #endif

@@ -503,6 +503,8 @@ outcome_of(Program *p, const RtCode *code, const char *in, Outcome *o)
 	if (o->status == RT_LACKS || (cx->cls && !strcmp(cx->cls, "GuardMiss")))
 		return failed(p, in);
 	*cx->gen = before;
+	if (p->own.cuda)
+		cx->cuda = p->own.cuda->leave(cx);       /* fetches state */
 	o->state = cx->instance ? rt_retain(rt_ref(RT_OBJECT, cx->instance)) : rt_none();
 	o->type = cx->cls ? strdup(cx->cls) : NULL;
 	o->message = strdup(cx->message ? cx->message : "");

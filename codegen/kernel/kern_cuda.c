@@ -185,10 +185,13 @@ emit_cuda(Emit *e, Plan *p, const Node *n, CudaCall *to, const char **why)
 	KernelCall from[MAX_KERNEL_CALLS];
 	const int count = launches(p, n, from, why);
 
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		if (from[i].cuda)
 			emit_printed(e, &from[i], &to[i]);
 		else
 			emit_launch(e, &from[i], &to[i]);
+		/* What is written in place is checked by a kernel of its own, before any element is written. */
+		to[i].checked &= !i || !from[0].checked || !node_writes_input(n, 0);
+	}
 	return count;
 }

@@ -172,6 +172,9 @@ typedef struct Emit {            /* one program */
 	Out      cuda;           /* text of the GPU's kernels */
 	Map      cuda_texts;     /* kernel's text -> its index + 1 */
 	Vec(const char *) cuda_kernels;
+	Buf      gpu_timing;             /* first launch of each kernel, for the program that times them */
+	int      ngpu_timing;            /* number of kernels in gpu_timing */
+	Vec(int) gpu_constants;          /* indices of constants that GPU kernels read */
 	Vec(RtCudaStep) host_steps;      /* steps of GPU plans that the host computes */
 	Vec(int) gpu_launches;           /* by specialization: number of launches; -1 if it has no GPU code */
 	bool     bench_code;     /* whether launches are numbered and described for kiln bench */

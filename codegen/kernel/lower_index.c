@@ -182,13 +182,14 @@ row_cast(Row *r)
 }
 
 /* May self and `from` share memory? Arguments may, except those of plain functions, which are called with written
- * arguments apart from all others. */
+ * arguments apart from all others, and on the GPU, where each has a copy of its own. */
 bool
 row_may_be_one(const Row *r, const Value *from)
 {
 	const Buffer *x = plan_buffer(r->p, from), *y = plan_buffer(r->p, row_arg(r, "self"));
 
-	return (!r->p->bare && x && y && x->home == HOME_INPUT && y->home == HOME_INPUT) || known_attributes_meet(r->n);
+	return (!r->p->bare && !r->p->gpu && x && y && x->home == HOME_INPUT && y->home == HOME_INPUT) ||
+	       known_attributes_meet(r->n);
 }
 
 /* copy_, into a tensor that may have other views. The source may be broadcast, but must not share its memory. */

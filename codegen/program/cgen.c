@@ -139,79 +139,6 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 	buf_free(&b);
 }
 
-/* Returns a text as a C string; "0" for null. */
-static const char *
-quoted(Emit *e, const char *text)
-{
-	Buf b = { 0 };
-
-	if (!text)
-		return "0";
-	out_string(&b, text, (int64_t)strlen(text));
-	return arena_text(e->cx->arena, &b);
-}
-
-/* ---- the GPU's part ---------------------------------------------------------------------------------------------- */
-
-static char *
-cuda_text(Emit *e, const char *path)
-{
-	Buf b = { 0 };
-
-	buf_puts(&b, "/* ");
-	out_comment(&b, path, 200);
-	buf_puts(&b, ", compiled by Kiln: the kernels of the GPU. */\n#include \"cutile.h\"\n");
-	if (e->cuda.text.n)
-		buf_add(&b, e->cuda.text.at, e->cuda.text.n);
-	return b.at;
-}
-
-/* Writes the tables of the GPU for --info. */
-static void
-put_host_steps(Emit *e)
-{
-	out_line(&e->tail, "static const int gpu_launches[] = {");
-	for (int i = 0; i < e->gpu_launches.n; i++)
-		out_line(&e->tail, "\t%d,", e->gpu_launches.at[i]);
-	out_line(&e->tail, "\t0\n};\nstatic const RtCudaStep host_steps[] = {");
-	for (int i = 0; i < e->host_steps.n; i++) {
-		const RtCudaStep *s = &e->host_steps.at[i];
-
-		out_line(&e->tail, "\t{ %d, %d, %s, %s },", s->specialization, s->times, quoted(e, s->name),
-			 quoted(e, s->why));
-	}
-	out_line(&e->tail, "\t{ 0 }\n};");
-}
-
-/* Compiles the GPU kernels for every requested architecture, into the weights, and writes the table that finds them. */
-static void
-put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
-{
-	const Archs archs = cuda_archs(e->cx, o->gpu);
-
-	text->cuda = cuda_text(e, path);
-	if (!strcmp(o->emit, "cuda"))
-		return;
-	out_line(&e->tail, "static const RtCudaImage cuda_images[] = {");
-	for (int i = 0; i < archs.n; i++) {
-		int64_t n;
-		char *image = cuda_compile(e->cx, text->cuda, archs.at[i], &n);
-		const int64_t offset = weights_add(&e->weights, WEIGHT_GPU, image, n + 1);
-
-		out_line(&e->tail, "\t{ %d, %lld },", archs.at[i], (long long)offset);
-		if (archs.at[i] < 0)
-			text->ptx = image;
-	}
-	out_line(&e->tail, "\t{ 0, 0 }\n};\nstatic const char *const cuda_kernels[] = {");
-	for (int i = 0; i < e->cuda_kernels.n; i++)
-		out_line(&e->tail, "\t\"%s\",", e->cuda_kernels.at[i]);
-	out_line(&e->tail, "\t0\n};");
-	put_host_steps(e);
-	out_line(&e->tail, "static const RtCudaProgram cuda = { cuda_images, cuda_kernels, %d, %d, gpu_launches, "
-		 "host_steps, %d,\n\trt_cuda_start, rt_cuda_stop, rt_cuda_about };", archs.n, e->cuda_kernels.n,
-		 e->host_steps.n);
-}
-
 /* Writes a row of the table, with the names of nonzero members. */
 static void
 put_packing(Emit *e, const RtPacking *p)
@@ -277,8 +204,8 @@ put_about(Emit *e)
 		buf_printf(&b, ", \"%s\", ", s->kind);
 		out_string(&b, s->signature, (int64_t)strlen(s->signature));
 		out_line(&e->tail, "\t{ %s, %d, %d, %d, %lldLL, %lldLL, %s, %s },", b.at, s->kernels, s->runtime_calls,
-			 s->guards, (long long)s->arena_bytes, (long long)s->arena_least, quoted(e, s->symbols),
-			 quoted(e, s->arena_at));
+			 s->guards, (long long)s->arena_bytes, (long long)s->arena_least, emit_quoted(e, s->symbols),
+			 emit_quoted(e, s->arena_at));
 		buf_free(&b);
 	}
 	out_line(&e->tail, "\t{ 0 }\n};\nstatic const RtWeightForm weight_forms[] = {");
@@ -802,7 +729,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	}
 	emit_classes(e);
 	if (e->gpu)
-		put_cuda(e, m->path, o, text);
+		emit_gpu(e, m->path, o, text);
 	e->packed_bytes = e->weights.bytes.n;
 	e->alone_bytes = pack_finish(e);
 	coarse_finish(e);

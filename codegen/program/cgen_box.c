@@ -180,9 +180,9 @@ c_home(Writer *w, const Value *v, int64_t more)
 {
 	const Buffer *b = plan_buffer(w->p, v);
 
-	if (!w->p->gpu || b->home != HOME_ARENA)
+	if (!w->p->gpu)
 		return c_address(w, v, more);
-	return arena_printf(w->a, "rt_cuda_home(cx, &m[%d]) + %lld", b->index,
+	return arena_printf(w->a, "rt_cuda_home(&c, %d, %s) + %lld", b->index, c_buffer(w, v),
 			    (long long)(tensor_offset(plan_tensor(w->p, v)) + more));
 }
 
@@ -475,5 +475,30 @@ void
 write_stale(Writer *w, const Buffer *b)
 {
 	if (w->p->gpu)
-		out_line(&w->out, "rt_cuda_stale(&m[%d], 1);", b->index);
+		out_line(&w->out, "rt_cuda_written(&c, %d);", b->index);
+}
+
+void
+write_settle(Writer *w)
+{
+	if (w->p->gpu)
+		write_unless(w, "rt_cuda_settle(cx)");
+}
+
+bool
+type_holds_tensors(const Type *t)
+{
+	bool holds = false;
+
+	switch (t->kind) {
+	case TYPE_NONE: case TYPE_INT: case TYPE_FLOAT: case TYPE_BOOL: case TYPE_COMPLEX: case TYPE_NUMBER:
+	case TYPE_STR: case TYPE_DEVICE: case TYPE_GENERATOR: case TYPE_ENUM: case TYPE_FUNCTION:
+		return false;
+	case TYPE_LIST: case TYPE_OPTIONAL: case TYPE_TUPLE:
+		for (int i = 0; i < t->n; i++)
+			holds |= type_holds_tensors(t->of[i]);
+		return holds;
+	default:
+		return true;
+	}
 }

@@ -37,21 +37,7 @@ write_boxes(Writer *w, const Node *n, int step)
 	}
 }
 
-static void
-write_all_stale(Writer *w)
-{
-	if (w->p->gpu)
-		out_line(&w->out, "rt_cuda_stale(m, %d);", w->p->buffers.n);
-}
-
 /* ---- operators ---------------------------------------------------------------------------------------------- */
-
-/* Does a call of the runtime leave all existing values unchanged? */
-static bool
-changes_nothing(const Node *n)
-{
-	return n->op && !node_writes(n) && n->op->form != OP_BODY && !node_has_effect(n);
-}
 
 /* Does the step only move references, without reading elements of tensors? */
 static bool
@@ -67,6 +53,50 @@ moves_references(const Node *n)
 	return false;
 }
 
+/* Does a step of the runtime read and write no tensor but its operands, whose buffers are all known? */
+static bool
+is_confined(Writer *w, const Node *n)
+{
+	if (!n->op || n->op->form == OP_BODY || node_has_effect(n))
+		return false;
+	for (int i = 0; i < n->nin; i++)
+		if (!plan_buffer(w->p, n->in[i]) && !node_is(n->in[i]->node, prim_Constant) &&
+		    type_holds_tensors(n->in[i]->type))
+			return false;
+	return true;
+}
+
+/* Writes C before a step of the runtime that updates the host's copy of what the step may read. */
+static void
+write_before_call(Writer *w, const Node *n)
+{
+	if (!w->p->gpu || moves_references(n))
+		return;
+	if (!is_confined(w, n)) {
+		write_settle(w);
+		return;
+	}
+	for (int i = 0; i < n->nin; i++) {
+		const Buffer *b = plan_buffer(w->p, n->in[i]);
+
+		if (b && b->home != HOME_ARENA)
+			out_line(&w->out, "rt_cuda_home(&c, %d, %s);", b->index, c_buffer(w, n->in[i]));
+	}
+}
+
+/* Writes C after such a step: what it may have written is newer on the host. */
+static void
+write_behind_call(Writer *w, const Node *n)
+{
+	if (!w->p->gpu || moves_references(n))
+		return;
+	for (int i = 0; i < n->nin; i++)
+		if (node_writes_input(n, i) && plan_buffer(w->p, n->in[i]))
+			write_stale(w, plan_buffer(w->p, n->in[i]));
+	if (!is_confined(w, n))
+		out_line(&w->out, "rt_cuda_all_written(cx);");
+}
+
 /* Writes a call. keep: the operands may outlive the step. */
 static void
 write_call(Writer *w, const Node *n, const char *how, bool keep)
@@ -74,14 +104,14 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 	bool *kept = new(w->a, bool, n->nin + 1);
 
 	memset(kept, keep, (size_t)n->nin);
+	write_before_call(w, n);
 	if (w->e->bench_code)
 		out_line(&w->out, "{\n\t\tconst int64_t begin = cx->events ? rt_now() : 0;");
 	write_call_row(w, n, how, kept);
 	if (w->e->bench_code)
 		out_line(&w->out, "if (cx->events)\n\t\trt_trace_add(cx, \"%s\", begin, rt_now());\n\t}",
 			 call_name(w, n));
-	if (!changes_nothing(n))
-		write_all_stale(w);
+	write_behind_call(w, n);
 	vec_push(w->a, &w->p->calls, n);
 	if (w->p->gpu && !moves_references(n))
 		vec_push(w->a, &w->p->host, ((HostStep){ n, "it is a call of the runtime" }));
@@ -259,8 +289,10 @@ static void
 write_exit(Writer *w, const Node *n)
 {
 	write_remark(w);
+	write_settle(w);
 	write_unless(w, arena_printf(w->a, "rt_step_exit(cx, &scope[--nscope], %s, %u)", w->code, place_row(w)));
-	write_all_stale(w);
+	if (w->p->gpu)
+		out_line(&w->out, "rt_cuda_all_written(cx);");
 	if (n->nout)
 		write_assign(w, n->out[0], "rt_none()");
 }

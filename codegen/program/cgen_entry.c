@@ -305,6 +305,21 @@ plan_cuda(Cx *cx, void *arg)
 	o->cuda = emit_plan(o->e, o->gpu, o->index, o->code);
 }
 
+/* Returns the lines that run a specialization and return its status. */
+static const char *
+run_text(Emit *e, const OnePlan *o, int indent)
+{
+	Out run = { .indent = indent };
+
+	if (o->cuda) {
+		out_line(&run, "if (cx->cuda)");
+		out_line(&run, "\treturn %s(cx, reg);", o->cuda);
+	}
+	write_return_apart(&run, e->gpu && !o->cuda, arena_printf(e->cx->arena, o->dynamic.sizes ? "%s(cx, reg, s)" :
+								  "%s(cx, reg)", o->name));
+	return arena_text(e->cx->arena, &run.text);
+}
+
 /* Writes the end of the condition, and the branch that enters the specialization. */
 static void
 put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
@@ -315,12 +330,10 @@ put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
 	if (o->dynamic.sizes) {
 		buf_printf(b, ") {\n\t\tconst int64_t *s = rt_sizes(cx, &%s, reg, size);\n\n\t\tif (s) {\n\t\t\t%s\n",
 			   o->dynamic.sizes, taken);
-		buf_printf(b, "\t\t\treturn %s(cx, reg, s);\n\t\t}\n\t\tif (cx->status)\n\t\t\treturn cx->status;\n"
-			   "\t}\n", o->name);
+		buf_printf(b, "%s\t\t}\n\t\tif (cx->status)\n\t\t\treturn cx->status;\n\t}\n", run_text(e, o, 3));
 		return;
 	}
-	buf_printf(b, ") {\n\t\t%s\n\t\treturn %s%s%s(cx, reg);\n\t}\n", taken, o->cuda ? "cx->cuda ? " : "",
-		   o->cuda ? arena_printf(e->cx->arena, "%s(cx, reg) : ", o->cuda) : "", o->name);
+	buf_printf(b, ") {\n\t\t%s\n%s\t}\n", taken, run_text(e, o, 2));
 }
 
 static const char also[] = " &&\n\t    ";                /* Separator before each condition. */
@@ -415,7 +428,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 	int most_sizes = 0;
 	Buf text = { 0 };
 
-	if (!n)
+	if (!n && !e->gpu)
 		return;
 	map_put(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)fn->code), (void *)(uintptr_t)name);
 	out_line(&e->types, "static int %s(RtCx *cx, IValue *reg);", name);
@@ -431,6 +444,10 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 	if (most_sizes)
 		out_line(&e->plans, "\tint64_t size[%d];       /* what the symbols of dynamic sizes stand for */\n",
 			 most_sizes);
-	out_line(&e->plans, "%s\treturn rt_miss(cx, %s, reg);\n}", text.at ? text.at : "", code);
+	buf_puts(&e->plans.text, text.at ? text.at : "");
+	e->plans.indent++;
+	write_return_apart(&e->plans, e->gpu, arena_printf(e->cx->arena, "rt_miss(cx, %s, reg)", code));
+	e->plans.indent--;
+	out_line(&e->plans, "}");
 	buf_free(&text);
 }

@@ -215,7 +215,46 @@ write_turns(Writer *w, const Node *n, const KernelCall *calls, int i, int ncall)
 	return i - 1;
 }
 
-/* Writes a GPU launch: RtCudaArg p[] = { mirrors and numbers }; rt_cuda_launch(...) */
+/* Notes a constant that kernels read: the program sends it to the device when it is opened. */
+static void
+note_gpu_constant(Writer *w, IValue v)
+{
+	const int index = c_constant(w, v);
+
+	for (int i = 0; i < w->e->gpu_constants.n; i++)
+		if (w->e->gpu_constants.at[i] == index)
+			return;
+	vec_push(w->a, &w->e->gpu_constants, index);
+}
+
+/* Bytes from a tensor's first element to the end of its last. */
+static int64_t
+span_of(const RtTensor *t)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < t->ndim; i++)
+		n += (t->dims[i] - 1) * t->strides[i];
+	return rt_numel(t) ? n * rt_dtypes[t->dtype].bytes : 0;
+}
+
+/* Writes { buffer, its first byte, offset of the element, 0, use, range of bytes that may be written }. */
+static void
+write_cuda_tensor(Writer *w, const Node *n, const KernelArg *arg, bool written)
+{
+	const RtTensor *t = plan_tensor(w->p, arg->value);
+	const Buffer *b = plan_buffer(w->p, arg->value);
+	const int64_t at = tensor_offset(t);
+	const char *use = !written ? "RT_CUDA_READ" : b->first >= w->p->step[n->id] ? "RT_CUDA_FILL" : "RT_CUDA_WRITE";
+
+	out_line(&w->out, "\t{ %d, %s, %lld, 0, %s, %lld, %lld },", b->index, c_buffer(w, arg->value),
+		 (long long)(at + arg->offset), use, (long long)(written ? at : 0),
+		 (long long)(written ? at + span_of(t) : 0));
+	if (b->home == HOME_CONSTANT && !written)
+		note_gpu_constant(w, b->constant);
+}
+
+/* Writes a GPU launch: RtCudaArg p[] = { tensors and numbers }; rt_cuda_launch(...) */
 static void
 write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 {
@@ -223,24 +262,20 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 	w->out.indent++;
 	if (call->checked)
 		out_line(&w->out, "int wrong = 0;");
+	out_line(&w->out, "static const RtCudaLaunch launch = { %d, %d, %u, %lld, %lld, %lld };   /* %s */",
+		 call->kernel, call->args.n, place_row(w), (long long)call->grid[0], (long long)call->grid[1],
+		 (long long)call->grid[2], w->e->cuda_kernels.at[call->kernel]);
 	out_line(&w->out, "const RtCudaArg p[%d] = {", call->args.n);
 	for (int i = 0; i < call->args.n; i++) {
-		const Value *v = call->args.at[i].value;
-		const Buffer *b = plan_buffer(w->p, v);
-		const char *use = i >= call->nout ? "RT_CUDA_READ" : b->first >= w->p->step[n->id] ? "RT_CUDA_FILL" :
-			"RT_CUDA_WRITE";
+		const KernelArg *arg = &call->args.at[i];
 
-		if (b)
-			out_line(&w->out, "\t{ &m[%d], %s, %lld, 0, %s },", b->index, c_buffer(w, v),
-				 (long long)(tensor_offset(plan_tensor(w->p, v)) + call->args.at[i].offset), use);
+		if (plan_buffer(w->p, arg->value))
+			write_cuda_tensor(w, n, arg, i < call->nout);
 		else
-			out_line(&w->out, "\t{ 0, 0, 0, rt_number(%s), RT_CUDA_READ },", c_slot(w, v));
+			out_line(&w->out, "\t{ -1, 0, 0, rt_number(%s), RT_CUDA_READ, 0, 0 },", c_slot(w, arg->value));
 	}
 	out_line(&w->out, "};");
-	out_line(&w->out, "if (rt_cuda_launch(cx, %d, (RtCudaGrid){ %lld, %lld, %lld }, p, %d, %s))\t/* %s */",
-		 call->kernel, (long long)call->grid[0], (long long)call->grid[1], (long long)call->grid[2],
-		 call->args.n, call->checked ? "&wrong" : "0", w->e->cuda_kernels.at[call->kernel]);
-	out_line(&w->out, "\tgoto failed;");
+	write_unless(w, arena_printf(w->a, "rt_cuda_launch(&c, &launch, p, %s)", call->checked ? "&wrong" : "0"));
 	if (call->checked)
 		write_check(w, n);
 	w->out.indent--;
@@ -277,8 +312,10 @@ write_cuda_kernels(Writer *w, const Node *n)
 	}
 	write_boxes(w, group ? group : n, w->p->step[n->id]);
 	write_unshare(w, n);
-	for (int i = 0; i < ncall; i++)
+	for (int i = 0; i < ncall; i++) {
 		write_cuda_launch(w, n, &calls[i]);
+		emit_gpu_launch(w->e, w->p, &calls[i]);
+	}
 	w->p->launches += ncall;
 	return true;
 }

@@ -9,9 +9,9 @@
  * and continues in the generic code.  Values that a loop carries and results of an If have their own places and are
  * copied there at the end of a block.
  *
- * The function for the GPU has the same steps.  m[] are the buffers' mirrors on the device (rt/cuda.c).  Only the arena
- * may be newer on the device; everything else is written through, so that boxes are always valid.  Before the host
- * reads the arena it fetches the data (rt_cuda_home); a write by the host makes the mirror stale.
+ * The function for the GPU has the same steps.  Any buffer may be newer on the device (rt/cuda_memory.c).  Before the
+ * host reads one it is fetched (rt_cuda_home), and before a step that may read any tensor all are (rt_cuda_settle).
+ * rt_cuda_written notes what the host writes.  Results and arguments are fetched once, at the end; state stays.
  */
 #include "writer.h"
 
@@ -58,7 +58,7 @@ write_shared(Writer *w, const Node *n, const char **boxed)
 
 	for (int i = 0; i < count; i++)
 		out_line(&w->out, "const IValue boxed_%d = rt_box_copy(cx, RT_u8, 0, 0, %s, %s);", i, w->p->gpu ?
-			 arena_printf(w->a, "rt_cuda_home(cx, &m[%d])", shared[i]->index) :
+			 arena_printf(w->a, "rt_cuda_home(&c, %d, %s)", shared[i]->index, c_spot(w, shared[i], 0)) :
 			 c_spot(w, shared[i], 0), c_number(w, shared[i]->bytes));
 	for (int i = 1; i < n->nin; i++) {
 		const RtTensor *t = plan_tensor(w->p, n->in[i]);
@@ -124,6 +124,19 @@ wanted_text(Writer *w, const Node *n, const Attr *value)
 	return value->v.u.i ? "True" : "False";
 }
 
+void
+write_return_apart(Out *o, bool gpu, const char *call)
+{
+	if (!gpu) {
+		out_line(o, "return %s;", call);
+		return;
+	}
+	out_line(o, "struct RtCuda *const device = rt_cuda_leave(cx);");
+	out_line(o, "const int status = cx->status ? cx->status : %s;\n", call);
+	out_line(o, "cx->cuda = device;");
+	out_line(o, "return status;");
+}
+
 static void
 write_bailout(Writer *w, const Node *n)
 {
@@ -135,13 +148,15 @@ write_bailout(Writer *w, const Node *n)
 		open_value_guard(w, n, value->v);
 	else
 		open_type_guard(w, n);
+	if (w->p->gpu)
+		write_unless(w, "rt_cuda_finish(&c, true)");
 	count = write_shared(w, n, boxed);
 	guard = add_guard(w, n, boxed, wanted_text(w, n, value));
 	for (int i = 0; i < count; i++)
 		out_line(&w->out, "rt_release(boxed_%d);", i);
 	if (w->p->gpu)
-		out_line(&w->out, "rt_cuda_end(cx, m, %d);", w->p->buffers.n);
-	out_line(&w->out, "return rt_bail(&f, %d);", guard);
+		out_line(&w->out, "rt_cuda_end(&c);");
+	write_return_apart(&w->out, w->p->gpu, arena_printf(w->a, "rt_bail(&f, %d)", guard));
 	out_close(&w->out);
 	w->p->guards++;
 }
@@ -190,8 +205,8 @@ write_move(Writer *w, const Moves *m, int i)
 			 c_number(w, bytes));
 		write_stale(w, t);
 	} else if (w->p->gpu) {
-		out_line(&w->out, "rt_cuda_move(cx, (RtCudaPart){ &m[%d], %s, %lld }, "
-			 "(RtCudaPart){ &m[%d], %s, %lld }, %lld);", t->index, c_buffer(w, to), (long long)at,
+		out_line(&w->out, "rt_cuda_move(&c, (RtCudaPart){ %d, %s, %lld }, "
+			 "(RtCudaPart){ %d, %s, %lld }, %lld);", t->index, c_buffer(w, to), (long long)at,
 			 f->index, c_buffer(w, from), (long long)tensor_offset(plan_tensor(w->p, from)),
 			 (long long)bytes);
 	} else {
@@ -364,15 +379,36 @@ write_block(Writer *w, Block *b)
 
 /* ---- the function ------------------------------------------------------------------------------------------- */
 
-/* Writes static const RtCudaPlace places_..[]: size and arena offset of every buffer. */
+/* Marks the buffers of a value that the function returns. False: the value may hold other tensors, too. */
+static bool
+mark_returned(Plan *p, const Value *v, bool *returned)
+{
+	const Buffer *b = plan_buffer(p, v);
+	bool all = true;
+
+	if (b)
+		returned[b->index] = true;
+	else if (node_makes_parts(v->node))
+		for (int i = 0; i < v->node->nin; i++)
+			all &= mark_returned(p, v->node->in[i], returned);
+	else
+		all = !type_holds_tensors(v->type);
+	return all;
+}
+
+/* Writes static const RtCudaPlace ..._place[]: size, arena offset and slot of every buffer, and whether it stays. */
 static void
-write_places(Emit *e, const Plan *p, const char *name)
+write_places(Emit *e, const Plan *p, const char *name, const bool *returned)
 {
 	out_line(&e->plans, "static const RtCudaPlace %s_place[] = {", name);
-	for (int i = 0; i < p->buffers.n; i++)
-		out_line(&e->plans, "\t{ %lld, %lld },", (long long)p->buffers.at[i]->bytes,
-			 p->buffers.at[i]->home == HOME_ARENA ? (long long)p->buffers.at[i]->offset : -1LL);
-	out_line(&e->plans, "\t{ 0, 0 }\n};");
+	for (int i = 0; i < p->buffers.n; i++) {
+		const Buffer *b = p->buffers.at[i];
+
+		out_line(&e->plans, "\t{ %lld, %lld, %d, %d },", (long long)b->bytes,
+			 b->home == HOME_ARENA ? (long long)b->offset : -1LL, b->home == HOME_BOX ? b->slot : -1,
+			 b->home == HOME_BOX && !returned[i]);
+	}
+	out_line(&e->plans, "\t{ 0, 0, 0, 0 }\n};");
 }
 
 static int
@@ -393,13 +429,15 @@ static void
 write_rest(Writer *w, Out *o)
 {
 	const Plan *p = w->p;
-	const char *end = p->gpu ? arena_printf(w->a, "\trt_cuda_end(cx, m, %d);\n", p->buffers.n) : "";
+	const char *end = p->gpu ? "\trt_cuda_end(&c);\n" : "";
 	const Node *ret = p->graph->top->ret;
 	const int scopes = count_scopes(p->graph->top);
 	Buf b = { 0 };
 
 	for (int i = 0; i < ret->nin; i++)
 		buf_printf(&b, "%s, ", c_box(w, ret->in[i], true));
+	if (p->gpu)
+		write_unless(w, arena_printf(w->a, "rt_cuda_finish(&c, %s)", w->all_returned ? "true" : "false"));
 	write_tables(w, o);
 	buf_puts(&o->text, w->out.text.at ? w->out.text.at : "");
 	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
@@ -448,16 +486,23 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 	out_line(o, "\n/* Specialization %d of %s%s: %d kernels, %d runtime calls, %d guards inside, arena %lld "
 		 "bytes. */", index, out_name(e->cx->arena, "", p->fn->name), p->gpu ? " on the GPU" : "", p->kernels,
 		 p->calls.n, p->guards, (long long)p->arena);
-	if (p->gpu)
-		write_places(e, p, name);
+	if (p->gpu) {
+		bool *returned = new(w.a, bool, p->buffers.n + 1);
+
+		for (int i = 0; i < p->graph->top->ret->nin; i++)
+			w.all_returned |= !mark_returned(p, p->graph->top->ret->in[i], returned);
+		if (w.all_returned)
+			memset(returned, true, (size_t)p->buffers.n * sizeof *returned);
+		write_places(e, p, name, returned);
+	}
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);
 	write_values(p, o);
 	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n", (long long)p->arena);
 	write_needs(o);
 	if (p->gpu) {
 		out_line(o, "\tRtMirror m[%d];", p->buffers.n + 1);
-		out_line(o, "\n\tif (rt_cuda_begin(cx, m, %s_place, %d, arena, %lld))\n\t\treturn cx->status;", name,
-			 p->buffers.n, (long long)p->arena);
+		out_line(o, "\tRtCudaFrame c = { cx, %s, m, %s_place, v, %d, 0 };", code, name, p->buffers.n);
+		out_line(o, "\n\tif (rt_cuda_begin(&c, arena, %lld))\n\t\treturn cx->status;", (long long)p->arena);
 	}
 	write_rest(&w, o);
 	out_line(o, "}");

@@ -115,6 +115,8 @@ const char *emit_plan(Emit *, Plan *, int index, const char *code);
 const char *emit_name(const Emit *, const Function *, int index, const char *what);
 /* Emits the kernels of a node, with its epilogue. Returns false if it has no generated form. */
 bool emit_kernel_calls(Emit *, Plan *, const Node *, KernelCall *calls, int *ncall);
+/* Writes C that returns the call's status. In a program for the GPU the call runs without the device. */
+void write_return_apart(Out *, bool gpu, const char *call);
 /* Returns the text that emit_plan prints between the function's braces for a sample. */
 char *plan_text(Emit *, Plan *, const char *code);
 
@@ -153,6 +155,7 @@ typedef struct ProgramText {
 	char *c;                 /* the program's C */
 	int64_t n;
 	char *cuda, *ptx;        /* texts of --emit cuda and ptx; null if not asked for */
+	char *timing;            /* text of the program that times the kernels of `cuda` */
 	Weights *weights;
 	RtProgram about;         /* data for rt/info.c */
 	const Tuning *tuning;    /* choices of --tune; or null */
@@ -302,6 +305,13 @@ typedef struct TccFiles {
 void tcc_build(Cx *, const char *dir, TccFiles);
 /* compiles to a shared object for this process */
 void tcc_shared(Cx *, const char *dir, const Texts *operators, const char *out);
+
+/* ---- cgen_cuda.c: the GPU's part of a program -------------------------------------------------------------------- */
+
+const char *emit_quoted(Emit *, const char *);           /* a C string; null: 0 */
+void emit_gpu_launch(Emit *, Plan *, const CudaCall *);  /* notes a launch for the program that times kernels */
+/* Puts the kernels' text into the ProgramText, their images into the weights, and their tables into the program. */
+void emit_gpu(Emit *, const char *path, const BuildOptions *, ProgramText *);
 
 /* ---- process.c: children, temporary folders, progress ---------------------------------------------------- */
 

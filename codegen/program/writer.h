@@ -36,6 +36,7 @@ typedef struct Writer {
 	const char *remark;      /* text of that line until it has been written; else null */
 	int   nloop, nkept;
 	bool  packed; /* whether the constant being named may stay packed, because the call reads its parts */
+	bool  all_returned;      /* of a plan for the GPU: whether a result may hold any tensor */
 	bool  direct;            /* whether the function runs only kernels, on in[] and out[] (direct.c) */
 } Writer;
 
@@ -70,6 +71,8 @@ void     begin_launch_row(Writer *, const Node *, const char *kernel);
 /* writes C that ends the function with its error if the condition holds */
 void write_unless(Writer *, const char *failed);
 void write_stale(Writer *, const Buffer *); /* notes that the host has written the buffer, so the GPU's copy is old */
+void write_settle(Writer *); /* writes C that lets the host read any tensor, also one that is newer on the GPU */
+bool type_holds_tensors(const Type *); /* can a value of the type be or hold a tensor? */
 void     note_line(Writer *, const Node *);            /* sets line, and remark if the line is a new one */
 void     write_remark(Writer *);                       /* writes the remark as a comment, once */
 

@@ -56,13 +56,17 @@ def text_of(net):
         return f.read()
 
 
-class Counts(unittest.TestCase):
+class Programs(unittest.TestCase):
     maxDiff = None
 
     def run_it(self, command, **env):
         r = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env})
         self.assertEqual(r.returncode, 0, (command, r.stdout[-2000:], r.stderr[-2000:]))
         return r.stdout, r.stderr
+
+    def build(self, model, name, out, *more):
+        self.run_it([KILN, "build", model, "-i", f"{OUT}/{name}.npz", "--gpu", "sm_80", "--cc", "tcc", "--cpu", "native",
+                     "--no-dynamic", "--no-source", *more, "-o", out], CUDA_HOME=f"{OUT}/toolkit", KILN_GRID=HERE)
 
     def counted(self, program, inputs, *more):
         """The driver's counts of a run."""
@@ -81,8 +85,7 @@ class Counts(unittest.TestCase):
             with open(model, "w") as f:
                 f.write(text_of("common") + text_of(text))
         npz.write(f"{out}.npz", arrays(NETS[name]))
-        self.run_it([KILN, "build", model, "-i", f"{out}.npz", "--gpu", "sm_80", "--cc", "tcc", "--cpu", "native",
-                     "--no-dynamic", "--no-source", "-o", out], CUDA_HOME=f"{OUT}/toolkit", KILN_GRID=HERE)
+        self.build(model, name, out)
         self.counted(out, [f"{out}.npz"] * 2, "--selfcheck")
         once, twice = self.counted(out, [f"{out}.npz"]), self.counted(out, [f"{out}.npz"] * 2)
         launches, up, up_bytes, down, down_bytes, across, syncs = [b - a for a, b in zip(once, twice)]
@@ -91,6 +94,61 @@ class Counts(unittest.TestCase):
         steps = ["%s%s" % (s["step"], " x%d" % s["times"] if s["times"] > 1 else "") for s in gpu["host_steps"]]
         host = sum(s["times"] for s in gpu["host_steps"])
         return [launches, host, up, up_bytes, down, down_bytes, across, syncs, once[2] - up_bytes], ", ".join(steps)
+
+
+class Counts(Programs):
+    """A test for each network is added below."""
+
+
+class State(Programs):
+    """State that stays on the device, and a driver whose calls fail."""
+
+    def cached(self):
+        """A program of forward and double, and two inputs."""
+        out = f"{OUT}/state"
+        if not os.path.exists(out):
+            self.build(f"{HERE}/nets/cached.pt", "cached", out, "--method", "forward,double")
+            for i in range(2):
+                npz.write(f"{out}.{i}.npz", {"x": array("float32[1x1x16]", i), "at": ("<i8", [1], [i * 2])})
+            npz.write(f"{out}.none.npz", {})
+        return out
+
+    def run_state(self, device, **env):
+        out = self.cached()
+        methods = ["forward", "forward", "double", "forward", "double"]
+        files = [f"{out}.{i}.npz" if m == "forward" else f"{out}.none.npz" for i, m in zip([0, 1, 0, 1, 0], methods)]
+        return subprocess.run([out, "--method", ",".join(methods), *sum((["-i", f] for f in files), []), *device],
+                              capture_output=True, text=True, env={**os.environ, "LD_LIBRARY_PATH": f"{OUT}/toolkit",
+                                                                   "KILN_GRID_SM": "86", "KILN_GRID_SAY": "1", **env})
+
+    def numbers(self, text):
+        return [float(n) for n in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)]
+
+    def test_generic_code_between(self):
+        """A method without kernels reads and writes state that is newer on the device."""
+        want, got = self.run_state(["--device", "cpu"]), self.run_state(["--device", "cuda"])
+        self.assertEqual((want.returncode, got.returncode), (0, 0), got.stderr)
+        self.assertEqual(len(self.numbers(want.stdout)), len(self.numbers(got.stdout)))
+        for w, g in zip(self.numbers(want.stdout), self.numbers(got.stdout)):
+            self.assertAlmostEqual(w, g, places=3)
+
+    def test_each_call_fails(self):
+        """The CPU's answer and a warning, or an error that says what the driver was asked for; nothing is leaked."""
+        want, failed = self.run_state(["--device", "cpu"]).stdout, 0
+        for n in range(1, 400):
+            r = self.run_state([], KILN_GRID_FAIL=str(n))
+            left = SAID.search(r.stderr)
+            self.assertTrue(not left or left.group(8) == "0", (n, r.stderr))
+            if "an error of the emulated device" not in r.stderr and n > 100:
+                break
+            failed += 1
+            if r.returncode:
+                self.assertEqual(r.returncode, 1, (n, r.stderr))
+                self.assertRegex(r.stderr, r"CUDA error: .*, when asked to \w+", n)
+            elif "warning: computed on the CPU" in r.stderr:
+                self.assertEqual(r.stdout, want, n)
+        self.assertGreater(failed, 50)
+        self.assertIn("no device 'cuda': CUDA error", self.run_state(["--device", "cuda"], KILN_GRID_FAIL="1").stderr)
 
 
 def read_table():

@@ -1,6 +1,7 @@
 /*
  * A CUDA driver whose device is the CPU: memory is malloc's, modules are shared objects made by nvrtc.c, launches run
  * the emulated grid (grid.h).  Built as libcuda.so.1.  KILN_GRID_SAY=1 counts launches and copies at the end.
+ * KILN_GRID_FAIL=N: the call number N, from 1 on, does nothing and returns an error.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -22,15 +23,25 @@ say(void)
 			count.across, count.waits, count.blocks);
 }
 
-int cuInit(unsigned flags) { return atexit(say) || flags; }
-int cuDeviceGetCount(int *n) { *n = 1; return 0; }
-int cuDeviceGet(int *device, int index) { *device = index; return 0; }
-int cuDevicePrimaryCtxRetain(void **context, int device) { *context = &count; return device; }
+/* Is it this call's turn to fail? */
+static int
+fails(void)
+{
+	static int calls;
+	const char *at = getenv("KILN_GRID_FAIL");
+
+	return ++calls == (at ? atoi(at) : 0);
+}
+
+int cuInit(unsigned flags) { return fails() || atexit(say) || flags; }
+int cuDeviceGetCount(int *n) { *n = 1; return fails(); }
+int cuDeviceGet(int *device, int index) { *device = index; return fails(); }
+int cuDevicePrimaryCtxRetain(void **context, int device) { *context = &count; return fails() || device; }
 int cuDevicePrimaryCtxRelease_v2(int device) { return device; }
-int cuCtxSetCurrent(void *context) { return context != &count; }
-int cuStreamCreate(void **stream, unsigned flags) { *stream = &count; return (int)flags; }
+int cuCtxSetCurrent(void *context) { return fails() || context != &count; }
+int cuStreamCreate(void **stream, unsigned flags) { *stream = &count; return fails() || flags; }
 int cuStreamDestroy_v2(void *stream) { return stream != &count; }
-int cuStreamSynchronize(void *stream) { count.waits++; return stream != &count; }
+int cuStreamSynchronize(void *stream) { count.waits++; return fails() || stream != &count; }
 int cuGetErrorString(int status, const char **text) { *text = "an error of the emulated device"; return status < 0; }
 
 int
@@ -40,7 +51,7 @@ cuDeviceGetAttribute(int *value, int attribute, int device)
 	const int n = sm ? atoi(sm) : 90;
 
 	*value = attribute == 75 ? n / 10 : n % 10;
-	return device;
+	return fails() || device;
 }
 
 int
@@ -51,7 +62,7 @@ cuModuleLoadData(void **module, const void *image)
 	const int fd = memfd_create("kernels", 0);
 	char path[64];
 
-	if (memcmp(e->e_ident, ELFMAG, SELFMAG) || write(fd, image, n) != (ssize_t)n)
+	if (fails() || memcmp(e->e_ident, ELFMAG, SELFMAG) || write(fd, image, n) != (ssize_t)n)
 		return 1;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	*module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -68,14 +79,14 @@ cuModuleGetFunction(void **function, void *module, const char *name)
 
 	snprintf(full, sizeof full, "grid_%s", name);
 	*function = dlsym(module, full);
-	return !*function;
+	return fails() || !*function;
 }
 
 /* What was never written is not a number. */
 int
 cuMemAlloc_v2(uint64_t *memory, size_t bytes)
 {
-	void *p = malloc(bytes);
+	void *p = fails() ? NULL : malloc(bytes);
 
 	if (p)
 		memset(p, 0xff, bytes);
@@ -95,6 +106,8 @@ cuMemFree_v2(uint64_t memory)
 int
 cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 {
+	if (fails())
+		return 1;
 	count.up++;
 	count.up_bytes += (long long)bytes;
 	memcpy((void *)(uintptr_t)to, from, bytes);
@@ -104,6 +117,8 @@ cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 int
 cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 {
+	if (fails())
+		return 1;
 	count.down++;
 	count.down_bytes += (long long)bytes;
 	memcpy(to, (void *)(uintptr_t)from, bytes);
@@ -113,6 +128,8 @@ cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 int
 cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
 {
+	if (fails())
+		return 1;
 	count.across++;
 	memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
 	return stream != &count;
@@ -124,6 +141,8 @@ cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned b
 {
 	const unsigned size[3] = { gx, gy, gz };
 
+	if (fails())
+		return 1;
 	count.launches++;
 	((void (*)(const unsigned *, unsigned, void **))(uintptr_t)function)(size, bx, args);
 	return by != 1 || bz != 1 || shared || extra || stream != &count;

@@ -61,9 +61,13 @@ assemble tests/cuda/attention.py samples/digits/in.npz attention
 assemble tests/cuda/moves.py samples/digits/in.npz moves
 assemble tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels
 
+# Without a driver the CPU computes, and a line says so.
+LD_LIBRARY_PATH=$out/empty "$out/digits" -i samples/digits/in.npz >"$out/log" 2>"$out/said"
+[ $? = 0 ] && grep -q "^warning: computed on the CPU, not on a GPU: " "$out/said" || complain "no driver: $(cat "$out/said")"
+
 # A product of 2^33 multiply-adds has a kernel; more than 2^32 elements.
 "$kiln" build tests/cuda/product.py -i 'a=float32[2048x2048]' -i 'b=float32[2048x2048]' --no-dynamic --cpu native \
-	--emit cuda -o "$out/product.cu" >"$out/log" 2>&1
+	--emit cuda -o "$out/product.cuda" >"$out/log" 2>&1
 grep -q "on the GPU: 1 launch, 0 steps on the host" "$out/log" || complain "2048^3: $(cat "$out/log")"
 python3 tests/cuda/large.py tests/kernel "$out" >"$out/log" 2>&1 || complain "large: $(cat "$out/log")"
 grep "^SKIP" "$out/log"
@@ -77,7 +81,7 @@ done
 
 # A device of a generation without code, no device at all, what is no architecture.
 LD_LIBRARY_PATH=$out/toolkit KILN_GRID_SM=75 "$out/digits" -i samples/digits/in.npz --device cuda >"$out/log" 2>&1
-[ $? = 6 ] && grep -q "no code for this device (sm_75)" "$out/log" || complain "sm_75: $(cat "$out/log")"
+[ $? = 6 ] && grep -q "no code for this device (sm_75), only sm_80, PTX for sm_80" "$out/log" || complain "sm_75: $(cat "$out/log")"
 "$out/digits" -i samples/digits/in.npz --device tpu >"$out/log" 2>&1
 [ $? = 6 ] || complain "--device tpu: $(cat "$out/log")"
 "$kiln" build samples/digits/model.pt --gpu sm_9x -o "$out/none" >"$out/log" 2>&1

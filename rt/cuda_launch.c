@@ -1,0 +1,119 @@
+/*
+ * Launches and moves of a specialization. Everything happens on one stream, in order; only copies to the host wait.
+ */
+#include "cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK = 256, MOST_ARGS = 64, MOST_ROWS = 65535 };
+
+/* Words of a launch: addresses and numbers, and the list of pointers to them that the driver takes. */
+typedef struct Words {
+	uint64_t address[MOST_ARGS];
+	double   number[MOST_ARGS];
+	void    *list[MOST_ARGS + 1];
+} Words;
+
+static int
+prepare(RtCudaFrame *f, const RtCudaArg *a, uint64_t *address)
+{
+	RtCopy *m = rt_cuda_bind(f, a->m, a->host);
+
+	if (!m || (a->use != RT_CUDA_FILL && rt_cuda_send(f->cx, m)))
+		return RT_ERROR;
+	*address = m->device + (uint64_t)a->at;
+	return RT_OK;
+}
+
+static int
+take_args(RtCudaFrame *f, const RtCudaArg *args, int n, Words *w)
+{
+	for (int i = 0; i < n; i++) {
+		w->number[i] = args[i].number;
+		w->list[i] = args[i].m >= 0 ? (void *)&w->address[i] : (void *)&w->number[i];
+		if (args[i].m >= 0 && prepare(f, &args[i], &w->address[i]))
+			return RT_ERROR;
+	}
+	return RT_OK;
+}
+
+/* Reads whether a kernel met an index out of range. */
+static int
+read_wrong(RtCx *cx, int *wrong)
+{
+	const RtCuda *c = cx->cuda;
+	static const int none;
+
+	RT_CUDA_TRY(cx, c, cuMemcpyDtoHAsync_v2(wrong, c->wrong, sizeof *wrong, c->stream), "copy to the host");
+	RT_CUDA_TRY(cx, c, cuStreamSynchronize(c->stream), "wait for it");
+	if (*wrong)
+		RT_CUDA_TRY(cx, c, cuMemcpyHtoDAsync_v2(c->wrong, &none, sizeof none, c->stream), "copy to the device");
+	return RT_OK;
+}
+
+static int
+launch(RtCudaFrame *f, const RtCudaLaunch *l, const RtCudaArg *args, int *wrong)
+{
+	RtCx *cx = f->cx;
+	RtCuda *c = cx->cuda;
+	const char *name = cx->program->cuda->kernel[l->kernel];
+	char doing[256];
+	Words w;
+	int code = 0;
+
+	if (l->nargs > MOST_ARGS || l->x > INT32_MAX || l->y > MOST_ROWS || l->z > MOST_ROWS)
+		return rt_raise(cx, "CUDA: the launch of %s is too large: %d arguments, %lld x %lld x %lld blocks",
+				name, l->nargs, (long long)l->x, (long long)l->y, (long long)l->z);
+	if (take_args(f, args, l->nargs, &w))
+		return RT_ERROR;
+	w.list[l->nargs] = &c->wrong;
+	if (l->x && l->y && l->z)
+		code = c->cuLaunchKernel(c->function[l->kernel], (unsigned)l->x, (unsigned)l->y, (unsigned)l->z, BLOCK,
+					 1, 1, 0, c->stream, w.list, NULL);
+	if (code) {
+		snprintf(doing, sizeof doing, "launch %s", name);
+		return rt_cuda_failed(cx, c, code, doing);
+	}
+	for (int i = 0; i < l->nargs; i++)
+		if (args[i].m >= 0 && args[i].use != RT_CUDA_READ)
+			rt_cuda_newer(f->m[args[i].m].copy, args[i].from, args[i].to);
+	return wrong ? read_wrong(cx, wrong) : RT_OK;
+}
+
+int
+rt_cuda_launch(RtCudaFrame *f, const RtCudaLaunch *l, const RtCudaArg *args, int *wrong)
+{
+	if (f->cx->status)
+		return f->cx->status;
+	if (!launch(f, l, args, wrong))
+		return RT_OK;
+	rt_visit(f->cx, f->code, l->line);
+	return RT_ERROR;
+}
+
+/* Bytes of one mirror into another, both on the device if the source is there. */
+int
+rt_cuda_move(RtCudaFrame *f, RtCudaPart to, RtCudaPart from, int64_t bytes)
+{
+	RtCx *cx = f->cx;
+	RtCuda *c = cx->cuda;
+	RtCopy *const d = rt_cuda_bind(f, to.m, to.host), *const s = rt_cuda_bind(f, from.m, from.host);
+
+	if (!d || !s)
+		return RT_ERROR;
+	if (s->there) {
+		const uint64_t at = d->device + (uint64_t)to.at, read = s->device + (uint64_t)from.at;
+
+		if (at != read && bytes)
+			RT_CUDA_TRY(cx, c, cuMemcpyDtoDAsync_v2(at, read, (size_t)bytes, c->stream),
+				    "copy on the device");
+		rt_cuda_newer(d, to.at, to.at + bytes);
+		return RT_OK;
+	}
+	if (rt_cuda_fetch(cx, d))
+		return RT_ERROR;
+	memmove(d->host + to.at, s->host + from.at, (size_t)bytes);
+	d->there = false;
+	return RT_OK;
+}

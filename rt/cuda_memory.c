@@ -1,0 +1,435 @@
+/*
+ * Device memory, and which copy of a tensor is newer.
+ *
+ * A copy is device memory that mirrors bytes of the host. A buffer of the arena has its place in the device's arena and
+ * a copy for the call. Any other tensor (argument, result, state) has a copy in the context's table, found by its
+ * address. That of a tensor which the caller does not get lives as long as its storage, so state stays on the device.
+ *
+ * Kernels make a range of bytes newer on the device. It is fetched when the host reads the buffer, or at the end of the
+ * call if it belongs to an argument or a result. What the host may have written is sent again before a kernel reads it.
+ */
+#include "cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int
+rt_cuda_failed(RtCx *cx, const RtCuda *c, int code, const char *doing)
+{
+	const char *text = NULL;
+
+	if (c->cuGetErrorString)
+		c->cuGetErrorString(code, &text);
+	return rt_raise(cx, "CUDA error: %s, when asked to %s", text ? text : "unknown", doing);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* A free block that is not much too large, or a new one. */
+static int
+take_block(RtCx *cx, RtCuda *c, int64_t bytes, uint64_t *at)
+{
+	RtCudaBlock *more, *b;
+
+	for (int i = 0; i < c->nblock; i++)
+		if (!c->block[i].used && c->block[i].bytes >= bytes && c->block[i].bytes / 2 <= bytes) {
+			c->block[i].used = true;
+			*at = c->block[i].at;
+			return RT_OK;
+		}
+	if (!(more = realloc(c->block, ((size_t)c->nblock + 1) * sizeof *more)))
+		return rt_raise(cx, "out of memory");
+	c->block = more;
+	b = &c->block[c->nblock];
+	RT_CUDA_TRY(cx, c, cuMemAlloc_v2(&b->at, (size_t)bytes + 1), "allocate memory");
+	b->bytes = bytes;
+	b->used = true;
+	*at = b->at;
+	c->nblock++;
+	return RT_OK;
+}
+
+static void
+give_back(RtCuda *c, uint64_t at)
+{
+	for (int i = 0; i < c->nblock; i++)
+		if (c->block[i].at == at)
+			c->block[i].used = false;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static bool
+is_newer(const RtCopy *m)
+{
+	return m->from < m->to;
+}
+
+void
+rt_cuda_newer(RtCopy *m, int64_t from, int64_t to)
+{
+	if (from >= to)
+		return;
+	m->from = is_newer(m) && m->from < from ? m->from : from;
+	m->to = is_newer(m) && m->to > to ? m->to : to;
+	m->there = true;
+}
+
+int
+rt_cuda_send(RtCx *cx, RtCopy *m)
+{
+	const RtCuda *c = cx->cuda;
+
+	if (!m->there && m->bytes)
+		RT_CUDA_TRY(cx, c, cuMemcpyHtoDAsync_v2(m->device, m->host, (size_t)m->bytes, c->stream),
+			    "copy to the device");
+	m->there = true;
+	return RT_OK;
+}
+
+/* Begins to fetch newer bytes; the stream has to be waited for. */
+static int
+begin_fetch(RtCx *cx, RtCopy *m, bool *wait)
+{
+	const RtCuda *c = cx->cuda;
+
+	if (!is_newer(m))
+		return RT_OK;
+	if (m->storage && rt_refs(&m->storage->h) == 1) {        /* nobody else can read it */
+		m->from = m->to = 0;
+		return RT_OK;
+	}
+	RT_CUDA_TRY(cx, c, cuMemcpyDtoHAsync_v2(m->host + m->from, m->device + (uint64_t)m->from,
+						(size_t)(m->to - m->from), c->stream), "copy to the host");
+	m->from = m->to = 0;
+	*wait = true;
+	return RT_OK;
+}
+
+static int
+end_fetch(RtCx *cx, bool wait)
+{
+	const RtCuda *c = cx->cuda;
+
+	if (wait)
+		RT_CUDA_TRY(cx, c, cuStreamSynchronize(c->stream), "wait for it");
+	return RT_OK;
+}
+
+int
+rt_cuda_fetch(RtCx *cx, RtCopy *m)
+{
+	bool wait = false;
+
+	return begin_fetch(cx, m, &wait) || end_fetch(cx, wait);
+}
+
+static void
+drop_copy(RtCuda *c, int i)
+{
+	RtCopy *m = c->copy[i];
+
+	give_back(c, m->device);
+	if (m->storage)
+		rt_storage_release(m->storage);
+	free(m);
+	c->copy[i] = c->copy[--c->ncopy];
+}
+
+static RtCopy *
+find_copy(const RtCuda *c, const char *host, int64_t bytes)
+{
+	for (int i = 0; i < c->ncopy; i++)
+		if (c->copy[i]->host == host && c->copy[i]->bytes == bytes)
+			return c->copy[i];
+	return NULL;
+}
+
+static bool
+overlaps(const RtCopy *m, const char *host, int64_t bytes)
+{
+	return m->host < host + bytes && host < m->host + m->bytes;
+}
+
+/* Fetches what is newer of the bytes on the device, wherever they are copied to. */
+static int
+fetch_bytes(RtCx *cx, const char *host, int64_t bytes)
+{
+	RtCuda *c = cx->cuda;
+	bool wait = false;
+
+	for (int i = 0; i < c->ncopy; i++)
+		if (overlaps(c->copy[i], host, bytes) && begin_fetch(cx, c->copy[i], &wait))
+			return RT_ERROR;
+	return end_fetch(cx, wait);
+}
+
+/* Leaves the bytes to a new copy: others of them, as parts or as parts of them, become invalid. */
+static int
+forget_others(RtCx *cx, const char *host, int64_t bytes)
+{
+	RtCuda *c = cx->cuda;
+
+	if (fetch_bytes(cx, host, bytes))
+		return RT_ERROR;
+	for (int i = 0; i < c->ncopy; i++)
+		if (overlaps(c->copy[i], host, bytes))
+			c->copy[i]->there = false;
+	return RT_OK;
+}
+
+/* The storage of the frame's tensor i. Null: the tensor is an argument, or does not fill its storage. */
+static RtStorage *
+storage_of(const RtCudaFrame *f, int i, const char *host)
+{
+	const int slot = f->place[i].slot;
+	RtStorage *s = slot >= 0 && f->v[slot].tag == RT_TENSOR ? f->v[slot].u.t->storage : NULL;
+
+	return s && s->data == host && s->bytes >= f->place[i].bytes ? s : NULL;
+}
+
+/* A new copy of buffer i in the table. */
+static RtCopy *
+add_copy(RtCudaFrame *f, int i, char *host)
+{
+	const int64_t bytes = f->place[i].bytes;
+	RtCx *cx = f->cx;
+	RtCuda *c = cx->cuda;
+	RtCopy **more = realloc(c->copy, ((size_t)c->ncopy + 1) * sizeof *more), *m;
+
+	if (more)
+		c->copy = more;
+	if (!more || !(m = calloc(1, sizeof *m))) {
+		rt_raise(cx, "out of memory");
+		return NULL;
+	}
+	if (forget_others(cx, host, bytes) || take_block(cx, c, bytes, &m->device)) {
+		free(m);
+		return NULL;
+	}
+	m->host = host;
+	m->bytes = bytes;
+	m->storage = storage_of(f, i, host);
+	m->stays = m->storage && f->place[i].stays;
+	if (m->storage)
+		rt_count_up(&m->storage->h);
+	c->copy[c->ncopy++] = m;
+	return m;
+}
+
+/* The constant that holds the address; null: no constant does. */
+static const RtCudaConstant *
+find_constant(const RtCuda *c, const char *host)
+{
+	int low = 0, high = c->nconstant;
+
+	while (low < high) {
+		const int middle = (low + high) / 2;
+
+		if (c->constant[middle].host <= host)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && host < c->constant[low - 1].host + c->constant[low - 1].storage->bytes ? &c->constant[low - 1] :
+	       NULL;
+}
+
+/* ---- mirrors of a frame ------------------------------------------------------------------------------------------ */
+
+static void
+unbind(RtMirror *m)
+{
+	if (m->copy)
+		m->copy->users--;
+	m->copy = NULL;
+}
+
+RtCopy *
+rt_cuda_bind(RtCudaFrame *f, int i, char *host)
+{
+	RtCuda *c = f->cx->cuda;
+	RtMirror *m = &f->m[i];
+	const RtCudaConstant *constant;
+
+	if (m->copy && m->copy->host == host)
+		return m->copy;
+	unbind(m);
+	if ((constant = find_constant(c, host))) {
+		m->own = (RtCopy){ .host = host, .bytes = f->place[i].bytes, .there = true, .users = 1,
+			.device = constant->at + (uint64_t)(host - constant->host) };
+		return m->copy = &m->own;
+	}
+	m->copy = find_copy(c, host, f->place[i].bytes);
+	if (m->copy && f->place[i].slot < 0 && !is_newer(m->copy))
+		m->copy->there = false;          /* the caller may have written its argument since */
+	if (!m->copy)
+		m->copy = add_copy(f, i, host);
+	if (m->copy)
+		m->copy->users++;
+	return m->copy;
+}
+
+char *
+rt_cuda_home(RtCudaFrame *f, int i, char *host)
+{
+	RtMirror *m = &f->m[i];
+
+	if (m->copy && m->copy->host == host) {
+		rt_cuda_fetch(f->cx, m->copy);
+		return host;
+	}
+	unbind(m);
+	fetch_bytes(f->cx, host, f->place[i].bytes);
+	if ((m->copy = find_copy(f->cx->cuda, host, f->place[i].bytes)))
+		m->copy->users++;
+	return host;
+}
+
+void
+rt_cuda_written(RtCudaFrame *f, int i)
+{
+	RtMirror *m = &f->m[i];
+
+	if (m->copy && !is_newer(m->copy))
+		m->copy->there = false;
+	if (f->place[i].offset < 0)
+		unbind(m);
+}
+
+/* ---- all that the host may read or write ------------------------------------------------------------------------- */
+
+static int
+fetch_table(RtCx *cx, bool *wait)
+{
+	RtCuda *c = cx->cuda;
+
+	for (int i = 0; i < c->ncopy; i++)
+		if (begin_fetch(cx, c->copy[i], wait))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+int
+rt_cuda_settle(RtCx *cx)
+{
+	const RtCuda *c = cx->cuda;
+	bool wait = false;
+
+	RT_CUDA_TRY(cx, c, cuCtxSetCurrent(c->context), "make its context current");
+	return fetch_table(cx, &wait) || end_fetch(cx, wait);
+}
+
+void
+rt_cuda_all_written(RtCx *cx)
+{
+	RtCuda *c = cx->cuda;
+
+	for (int i = 0; i < c->ncopy; i++)
+		if (!is_newer(c->copy[i]))
+			c->copy[i]->there = false;
+}
+
+struct RtCuda *
+rt_cuda_leave(RtCx *cx)
+{
+	struct RtCuda *c = cx->cuda;
+
+	if (c) {
+		rt_cuda_settle(cx);
+		rt_cuda_all_written(cx);
+	}
+	cx->cuda = NULL;
+	return c;
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------------------ */
+
+/* Is the copy of no use to later calls: of an argument, a result, a storage that nobody refers to or that has moved? */
+static bool
+is_unused(const RtCopy *m)
+{
+	return !m->users && (!m->stays || rt_refs(&m->storage->h) == 1 || m->storage->data != m->host);
+}
+
+static void
+drop_unused(RtCuda *c)
+{
+	for (int i = c->ncopy; i-- > 0;)
+		if (is_unused(c->copy[i]))
+			drop_copy(c, i);
+}
+
+int
+rt_cuda_begin(RtCudaFrame *f, char *arena, int64_t bytes)
+{
+	RtCuda *c = f->cx->cuda;
+
+	f->base = 0;
+	memset(f->m, 0, ((size_t)f->n + 1) * sizeof *f->m);
+	drop_unused(c);
+	RT_CUDA_TRY(f->cx, c, cuCtxSetCurrent(c->context), "make its context current");
+	if (take_block(f->cx, c, bytes, &f->base))
+		return RT_ERROR;
+	for (int i = 0; i < f->n; i++)
+		if (f->place[i].offset >= 0) {
+			f->m[i].own = (RtCopy){ .host = arena + f->place[i].offset, .bytes = f->place[i].bytes,
+				.device = f->base + (uint64_t)f->place[i].offset, .users = 1 };
+			f->m[i].copy = &f->m[i].own;
+		}
+	return RT_OK;
+}
+
+int
+rt_cuda_finish(RtCudaFrame *f, bool all)
+{
+	bool wait = false;
+
+	if (f->cx->status || (all && fetch_table(f->cx, &wait)))
+		return RT_ERROR;
+	for (int i = 0; i < f->n; i++)
+		if (f->place[i].offset < 0 && f->m[i].copy && !f->m[i].copy->stays &&
+		    begin_fetch(f->cx, f->m[i].copy, &wait))
+			return RT_ERROR;
+	return end_fetch(f->cx, wait);
+}
+
+/* After an error: what was written before it stays written. The driver's own errors are not raised again. */
+static void
+save_table(RtCuda *c)
+{
+	for (int i = 0; i < c->ncopy; i++) {
+		RtCopy *m = c->copy[i];
+
+		if (is_newer(m))
+			c->cuMemcpyDtoHAsync_v2(m->host + m->from, m->device + (uint64_t)m->from,
+						(size_t)(m->to - m->from), c->stream);
+		m->from = m->to = 0;
+		m->there = false;
+	}
+	c->cuStreamSynchronize(c->stream);
+}
+
+void
+rt_cuda_end(RtCudaFrame *f)
+{
+	RtCuda *c = f->cx->cuda;
+
+	if (f->cx->status)
+		save_table(c);
+	for (int i = 0; i < f->n; i++)
+		unbind(&f->m[i]);
+	drop_unused(c);
+	give_back(c, f->base);
+}
+
+void
+rt_cuda_memory_free(RtCuda *c)
+{
+	while (c->ncopy)
+		drop_copy(c, c->ncopy - 1);
+	for (int i = 0; i < c->nblock; i++)
+		c->cuMemFree_v2(c->block[i].at);
+	free(c->copy);
+	free(c->block);
+}
