@@ -172,7 +172,7 @@ plan_in_place(Plan *p)
 {
 	Lowered l;
 
-	if (p->gpu || p->dynamic)
+	if (p->dynamic)
 		return;
 	for ALL_NODES(n, p->graph->top) {
 		const int count = kernel_of(p, n, &l) ? l.kernel->operand.n : 0;

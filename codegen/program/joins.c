@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum {
-	LEAST_RUN = 64,          /* parts with shorter contiguous runs are copied instead */
+	LEAST_RUN = 64,          /* parts with shorter contiguous runs are copied instead, except on the GPU */
 	MOST_TRIES = 4,
 };
 
@@ -66,12 +66,14 @@ carrier_of(Plan *p, const Node *group)
 	return group->out[0]->uses.at[0].node;
 }
 
-/* Is the node still a kernel with the current layouts, as planned? */
+/* Is the node still a kernel with the current layouts, as planned? In a plan for the GPU: a kernel that runs there? */
 static bool
 still_fits(Plan *p, const Node *n)
 {
 	const Node *product = p->absorbed[n->id] ? carrier_of(p, n) : p->epilogue[n->id] ? n : NULL;
 
+	if (p->gpu && !node_is_cuda(p, product ? product : n))
+		return false;
 	if (product && p->epilogue[product->id])
 		return node_is_dense(p, product) &&
 		       epilogue_fits(p, p->epilogue[product->id], product->out[0], dense_columns(p, product));
@@ -208,7 +210,7 @@ move(Joins *j, const Value *v, RtTensor *part, Buffer *whole)
 	const bool fast = is_fast(p, v->node);
 
 	lay(p, v, rt_of(part), true);
-	if (!agreed(j, has_runs(part) && still_fits(p, v->node) && is_fast(p, v->node) == fast &&
+	if (!agreed(j, (p->gpu || has_runs(part)) && still_fits(p, v->node) && is_fast(p, v->node) == fast &&
 			       all_readers(j, v, still_fits))) {
 		lay(p, v, m.lay, false);
 		return false;
@@ -394,7 +396,7 @@ plan_joins(Plan *p)
 {
 	Joins j = { .p = p };
 
-	if (p->gpu || (p->dynamic && !p->dynamic->joins))
+	if (p->dynamic && !p->dynamic->joins)
 		return;
 	if (p->dynamic) {
 		p->dynamic->njoin = 0;
