@@ -36,13 +36,16 @@ arch_number(Cx *cx, const char *word)
 	const char *digits = !strncmp(word, "sm_", 3) ? word + 3 : word;
 	const long n = strtol(digits, &end, 10);
 
-	/* TORCH_CUDA_ARCH_LIST says 9.0, 9.0a */
+	/* TORCH_CUDA_ARCH_LIST says 9.0 */
 	const bool dotted = digits == word && end != digits && *end == '.' && end[1] >= '0' && end[1] <= '9';
 	const long arch = dotted ? n * 10 + end[1] - '0' : n;
 
 	if (dotted)
 		end += 2;
-	if ((digits == word && !dotted) || end == digits || (*end && strcmp(end, "a")) || arch < LEAST_ARCH ||
+	if (end != digits && !strcmp(end, "a"))
+		fail_status(cx, EXIT_USAGE, NOWHERE, "--gpu: no code of Kiln needs '%s', whose code runs on no other "
+			    "GPU: name %.*s", word, (int)(end - word), word);
+	if ((digits == word && !dotted) || end == digits || *end || arch < LEAST_ARCH ||
 	    arch > 999)
 		fail_status(cx, EXIT_USAGE, NOWHERE, "--gpu: '%s' is no architecture: sm_%d and later, or ptx", word,
 			    LEAST_ARCH);
@@ -89,20 +92,29 @@ cuda_archs(Cx *cx, const char *list)
 /* ---- the library ------------------------------------------------------------------------------------------------- */
 
 static void *
-open_library(Cx *cx)
+open_first(const char *const *names)
 {
-	const char *home = getenv("CUDA_HOME");
-	const char *const names[] = {
-		home && *home ? arena_printf(cx->arena, "%s/lib64/libnvrtc.so", home) : NULL,
-		home && *home ? arena_printf(cx->arena, "%s/lib/libnvrtc.so", home) : NULL,
-		"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so",
-		"/usr/local/cuda/lib/libnvrtc.so",
-	};
 	void *library = NULL;
 
-	for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
-		if (names[i])
-			library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	for (; !library && *names; names++)
+		library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+	return library;
+}
+
+static void *
+open_library(Cx *cx)
+{
+	static const char *const usual[] = { "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12",
+		"/usr/local/cuda/lib64/libnvrtc.so", "/usr/local/cuda/lib/libnvrtc.so", NULL };
+	const char *home = getenv("CUDA_HOME");
+	const bool told = home && *home;
+	const char *const there[] = { arena_printf(cx->arena, "%s/lib64/libnvrtc.so", told ? home : ""),
+				      arena_printf(cx->arena, "%s/lib/libnvrtc.so", told ? home : ""), NULL };
+	void *library = open_first(told ? there : usual);
+
+	if (!library && told)
+		fail_status(cx, EXIT_DEVICE, NOWHERE, "--gpu needs NVRTC, and CUDA_HOME is '%s', where neither "
+			    "lib64/libnvrtc.so nor lib/libnvrtc.so can be loaded", home);
 	if (!library)
 		fail_status(cx, EXIT_DEVICE, NOWHERE,
 			    "--gpu needs NVRTC (libnvrtc.so of the CUDA toolkit), which is not found; CUDA_HOME says "
@@ -143,6 +155,25 @@ log_of(Cx *cx, const Nvrtc *nv, void *program)
 	return text;
 }
 
+/* The version of PTX that first had each architecture, and of the driver for Linux that first took it. NVRTC writes
+ * its own version into what it compiles, which only drivers as new as itself take. */
+static const struct { int arch; char version[4]; } ptx_versions[] = {
+	{ 75, "6.3" }, { 80, "7.0" }, { 86, "7.1" }, { 87, "7.4" }, { 89, "7.8" }, { 90, "7.8" }, { 100, "8.6" },
+	{ 103, "8.8" }, { 120, "8.7" }, { 121, "8.8" },
+};
+
+/* Lowers the line ".version 9.0" of PTX to what its architecture needs; the kernels use nothing newer. */
+static void
+lower_version(char *ptx, int arch)
+{
+	static const char line[] = "\n.version ";
+	char *at = strstr(ptx, line);
+
+	for (size_t i = 0; at && i < sizeof ptx_versions / sizeof *ptx_versions; i++)
+		if (ptx_versions[i].arch == arch && at[sizeof line + 2] == '\n')
+			memcpy(at + sizeof line - 1, ptx_versions[i].version, 3);
+}
+
 char *
 cuda_compile(Cx *cx, const char *text, int arch, int64_t *n)
 {
@@ -175,6 +206,8 @@ cuda_compile(Cx *cx, const char *text, int arch, int64_t *n)
 	if (status)
 		fail_status(cx, EXIT_BUG, NOWHERE, "NVRTC: %s", nv.error(status));
 	nv.destroy(&program);
+	if (arch < 0)
+		lower_version(out, -arch);
 	*n = (int64_t)bytes;
 	return out;
 }

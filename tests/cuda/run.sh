@@ -61,6 +61,14 @@ assemble tests/cuda/attention.py samples/digits/in.npz attention
 assemble tests/cuda/moves.py samples/digits/in.npz moves
 assemble tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels
 
+# What may be wrong at build is said.
+CUDA_HOME=$out/empty "$kiln" build samples/digits/model.pt -i samples/digits/in.npz --gpu sm_80 -o "$out/none" >"$out/log" 2>&1
+[ $? = 6 ] && grep -q "CUDA_HOME is '$out/empty'" "$out/log" || complain "CUDA_HOME: $(cat "$out/log")"
+"$kiln" build samples/digits/model.pt -i samples/digits/in.npz --gpu sm_90a -o "$out/none" >"$out/log" 2>&1
+[ $? = 2 ] && grep -q "name sm_90" "$out/log" || complain "sm_90a: $(cat "$out/log")"
+"$kiln" build samples/digits/model.pt --gpu sm_90 -o "$out/none" >"$out/log" 2>&1
+[ $? = 2 ] && grep -q "wants an input" "$out/log" || complain "--gpu without an input: $(cat "$out/log")"
+
 # Without a driver the CPU computes, and a line says so.
 LD_LIBRARY_PATH=$out/empty "$out/digits" -i samples/digits/in.npz >"$out/log" 2>"$out/said"
 [ $? = 0 ] && grep -q "^warning: computed on the CPU, not on a GPU: " "$out/said" || complain "no driver: $(cat "$out/said")"
