@@ -109,7 +109,7 @@ static const Option options[] = {
 	 "how many (1), when the program is not told; 0: one per core"},
 	GROUP("What is built"),
 	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ",
-	 "exe, shared, static, obj (libraries, with NAME.h beside them), c (a folder), ptx, cuda"},
+	 "exe, shared, static, obj (libraries, with NAME.h beside them), c, cuda (folders), ptx"},
 	{"name", 0, "NAME", OPTION_TEXT, PLACE(name), " build ", "of a library's header and functions (OUT)"},
 	{"static", 0, 0, OPTION_FLAG, PLACE(is_static), " build ", "a program that needs no libraries"},
 	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ",

@@ -405,13 +405,12 @@ static void
 build_text(Build *b, const ProgramText *t)
 {
 	const char *out = arena_printf(b->cx->arena, "%s/text", b->dir);
-	const char *text = !strcmp(b->o->emit, "ptx") ? t->ptx : t->cuda;
 
-	if (!strcmp(b->o->emit, "c")) {
-		folder_write(b, t);
+	if (!strcmp(b->o->emit, "c") || !strcmp(b->o->emit, "cuda")) {
+		(!strcmp(b->o->emit, "c") ? folder_write : folder_write_cuda)(b, t);
 		return;
 	}
-	write_text(b->cx, out, text, (int64_t)strlen(text));
+	write_text(b->cx, out, t->ptx, (int64_t)strlen(t->ptx));
 	put_in_place(b, out);
 }
 

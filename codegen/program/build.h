@@ -89,6 +89,7 @@ void fit_stack(Build *, ProgramText *, const char *path);
 /* ---- folder.c: C for others to compile ------------------------------------------------------------- */
 
 void folder_write(Build *, const ProgramText *);
+void folder_write_cuda(Build *, const ProgramText *);   /* --emit cuda */
 
 /* ---- targets.c ------------------------------------------------------------------------------------- */
 

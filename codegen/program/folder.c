@@ -347,6 +347,16 @@ place(Folder *f, const char *name)
 		fail(f->cx, (Range){ 0 }, "%s: %s", to, strerror(errno));
 }
 
+static void
+place_all(Folder *f)
+{
+	refuse_overwrites(f);
+	if (mkdir(f->b->out, 0777) && errno != EEXIST)
+		fail(f->cx, (Range){ 0 }, "%s: %s", f->b->out, strerror(errno));
+	for (int i = 0; i < f->made.n; i++)
+		place(f, f->made.at[i]);
+}
+
 void
 folder_write(Build *b, const ProgramText *t)
 {
@@ -358,9 +368,24 @@ folder_write(Build *b, const ProgramText *t)
 	put_weights(&f);
 	put_ninja(&f);
 	put_readme(&f);
-	refuse_overwrites(&f);
-	if (mkdir(b->out, 0777) && errno != EEXIST)
-		fail(b->cx, (Range){ 0 }, "%s: %s", b->out, strerror(errno));
-	for (int i = 0; i < f.made.n; i++)
-		place(&f, f.made.at[i]);
+	place_all(&f);
+}
+
+/* Kernels for nvcc, what they include, and a program that times them. */
+void
+folder_write_cuda(Build *b, const ProgramText *t)
+{
+	static const char *const headers[] = { "cutile.h", "tmath.h", "tspecial.h" };
+	Folder f = { .b = b, .cx = b->cx, .t = t, .o = b->o };
+	Buf text = { 0 };
+
+	buf_puts(&text, t->cuda);
+	add_file(&f, "kernels.cu", &text);
+	buf_puts(&text, t->timing);
+	add_file(&f, "main.cu", &text);
+	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+		buf_puts(&text, carry_text(b->cx, arena_printf(b->cx->arena, "rt/ops/%s", headers[i])));
+		add_file(&f, headers[i], &text);
+	}
+	place_all(&f);
 }

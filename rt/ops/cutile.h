@@ -10,6 +10,7 @@
 #ifndef RT_OPS_CUTILE_H
 #define RT_OPS_CUTILE_H
 
+#ifdef __CUDACC_RTC__
 typedef unsigned char uint8_t;
 typedef signed char int8_t;
 typedef short int16_t;
@@ -19,6 +20,9 @@ typedef unsigned uint32_t;
 #ifndef CU_HAS_INT64
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
+#endif
+#elif !defined CU_HAS_INT64
+#include <stdint.h>
 #endif
 
 /* libm's functions of integers, which rows may ask for; CUDA only has them of floats. */
@@ -30,6 +34,9 @@ CU_OF_INTEGERS(exp2)
 CU_OF_INTEGERS(floor)
 CU_OF_INTEGERS(rint)
 CU_OF_INTEGERS(trunc)
+#ifdef __NVCC__
+static __device__ __forceinline__ double fmod(double x, int y) { return fmod(x, (double)y); }
+#endif
 static __device__ __forceinline__ double copysign(int64_t x, int64_t y) { return copysign((double)x, (double)y); }
 static __device__ __forceinline__ double copysign(bool x, bool y) { return copysign((double)x, (double)y); }
 

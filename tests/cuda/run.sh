@@ -48,6 +48,17 @@ assemble() {
 	done
 }
 
+# The folder of --emit cuda by the real nvcc, with its program, without a warning.
+compile_folder() {
+	model=$1 in=$2 name=$3
+	command -v "$nvcc" >"$out/log" || { echo "SKIP: nvcc is missing"; return; }
+	"$kiln" build "$model" -i "$in" --emit cuda -o "$out/$name.cuda" >"$out/log" 2>&1 &&
+		(cd "$out/$name.cuda" && "$nvcc" -arch=sm_80 -c kernels.cu && "$nvcc" -arch=sm_80 -c main.cu) >"$out/log" 2>&1 &&
+		[ ! -s "$out/log" ] || complain "$name: nvcc: $(cat "$out/log")"
+}
+
+nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
+command -v "$nvcc" >/dev/null || nvcc=nvcc
 ptxas=${CUDA_HOME:-/usr/local/cuda}/bin/ptxas
 command -v "$ptxas" >/dev/null || ptxas=ptxas
 toolkit
@@ -60,6 +71,7 @@ check tests/cuda/attention.py samples/digits/in.npz attention 16     # in severa
 assemble tests/cuda/attention.py samples/digits/in.npz attention
 assemble tests/cuda/moves.py samples/digits/in.npz moves
 assemble tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels
+compile_folder tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels
 
 # What may be wrong at build is said.
 CUDA_HOME=$out/empty "$kiln" build samples/digits/model.pt -i samples/digits/in.npz --gpu sm_80 -o "$out/none" >"$out/log" 2>&1
