@@ -58,7 +58,7 @@ bool     patterns_equal(const Pattern *, const Pattern *, int n);
 bool     patterns_are_alike(const Pattern *, const Pattern *, int n);      /* equal but for strides and requires_grad */
 /* Merges signatures of n arguments each to what they have in common.  Sizes that differ become symbols. */
 Pattern *pattern_merge(Cx *, const Pattern *const *signature, int nsignature, int n);
-/* The merged pattern with 1 or 0 for the symbols that are 1 or 0 in this signature.  Null if no symbol is, or all are. */
+/* The merged pattern with 1 or 0 for the symbols that are so in this signature.  Null if no symbol is, or all are. */
 Pattern *pattern_with_ones(Cx *, const Pattern *merged, const Pattern *one, int n);
 /* The merged pattern with 1 for the batch: the first symbol that is a tensor's first size.  Null if there is none. */
 Pattern *pattern_with_batch_of_one(Cx *, const Pattern *merged, int n);

@@ -1,6 +1,6 @@
 /*
- * Differences of PyTorch's engines for quantized operators: rounding of results and biases, the memory format of results,
- * and the number of bits of activations.
+ * Differences of PyTorch's engines for quantized operators: rounding of results and biases, the memory format of
+ * results, and the number of bits of activations.
  *
  * The kernels of rt/ops and opt/special/quantforms.c, which makes pointwise operators of them, use the same table.
  * tests/program/ties.xz holds PyTorch's recorded answers.

@@ -384,7 +384,7 @@ class Options(Test):
         self.assertIn("-fnonsense", self.kiln("build", "m.pt", "-o", "OUT", status=1, env=with_env(CFLAGS="-fnonsense"))[1])
 
     def test_architectures(self):
-        for text, status in (("8.0;9.0+PTX", 0), ("8.6", 0), ("9.0a", 0), ("5.0", 2), ("nonsense", 2)):
+        for text, status in (("8.0;9.0+PTX", 0), ("8.6", 0), ("9.0a", 2), ("5.0", 2), ("nonsense", 2)):
             self.kiln("build", "m.pt", "-i", "x.npz", "--emit", "cuda", "-o", "OUT.cu", status=status, env=with_env(TORCH_CUDA_ARCH_LIST=text))
 
 

@@ -410,7 +410,7 @@ class Forms(Form):
         self.put("m.pt", model(body(["y = torch.linear(torch.transpose(torch.flatten(x, 2), 1, 2), %s)" % sin(4, 4),
                                       "return torch.scaled_dot_product_attention(y, y, y)"])))
         _, said, _ = call([KILN, "build", "m.pt", "-i", "x=float32[1x4x32x32]", *TCC, "-o", "program"], self.dir)
-        self.assertEqual(re.findall(rb" (\d+) runtime calls", said), [b"0"] * said.count(b"specialization"))
+        self.assertEqual(re.findall(rb" (\d+) runtime calls", said), [b"0"] * len(re.findall(rb"^specialization ", said, re.M)))
         self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[1x4x9x20]"], 0)
         self.form([call_ % "m"], ["x=float32[2x3x5x8]", "y=float32[3x6x8]", "m=float32[5x6]"])
         for sizes in (5, 6), (2, 1, 5, 6), (3, 1, 6), (2, 3, 5, 6):      # a row of the largest is masked out: zeros
