@@ -25,7 +25,7 @@ typedef struct Bisect {
 	const RtCode *reference;
 	Written    *written;
 	Answer     *want;         /* by input */
-	DoubleAnswer **exact;     /* by input; null: no trial has needed it yet */
+	DoubleAnswer **exact;     /* answers in double, by input. Null until a trial needs one. */
 	int         ntrial;
 	const char *why;          /* difference found by the last wrong trial */
 	int         input;        /* input of the last wrong trial */

@@ -51,7 +51,7 @@ typedef struct Pair {
 	pthread_mutex_t lock;
 	pthread_cond_t  passed;
 	Side            turn;
-	bool            over[2];         /* by side: whether the run has ended */
+	bool            over[2];         /* whether the run of each side has ended */
 	PtrMap          forms;           /* kernel's name -> Form */
 	Buf             in_float;        /* names of operators that ran only in float */
 	Decision       *decision;

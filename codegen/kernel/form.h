@@ -89,7 +89,7 @@ typedef struct Fold {
 	/* Whether the state also has an index (argmax). For an empty row, the index is the largest one. */
 	bool        places;
 	const char *join;        /* C that joins state a (and index b) with x (and y) */
-	const char *takes;       /* for states with an index, instead: C condition for x and y to replace a and b */
+	const char *takes;       /* C condition for x and y to replace a and b, in states with an index; else null */
 } Fold;
 
 typedef struct Folded {          /* A state: the folded elements of a row. */

@@ -178,7 +178,7 @@ typedef struct Emit {            /* one program */
 	Vec(RtCudaStep) host_steps;      /* steps of GPU plans that the host computes */
 	Vec(int) gpu_launches;           /* by specialization: number of launches; -1 if it has no GPU code */
 	bool     bench_code;     /* whether launches are numbered and described for kiln bench */
-	Buf      launches;       /* these descriptions: elements of a JSON array */
+	Buf      launches;       /* descriptions of launches as elements of a JSON array, without its brackets */
 	Buf     *listing;        /* receives the text form of each launch (launch_print); or null */
 	int      nlaunch;
 	struct Tuning *tuning;   /* measured choices between kernels of equal results; null for the default choices */
@@ -214,10 +214,10 @@ void    tuning_put(const Tuning *, Buf *);               /* writes the choices a
 
 typedef enum Home {
 	HOME_NONE,
-	HOME_INPUT,              /* in an argument; `place` is the C expression of its IValue */
+	HOME_INPUT,              /* argument of the call; `place` is the C expression of its IValue */
 	HOME_CONSTANT,           /* in the weights, at `offset` */
 	HOME_ARENA,              /* in the arena, at `offset` */
-	HOME_BOX,                /* in a tensor allocated by a step or the frame: v[slot] */
+	HOME_BOX,                /* tensor v[slot], allocated by a step or the frame */
 	HOME_STATIC,             /* without a runtime: in the model's static memory, at the C expression `place` */
 } Home;
 
@@ -257,12 +257,12 @@ typedef struct Plan {
 	PtrMap      buffer_at;   /* storage -> its buffer */
 	int64_t     arena;       /* size in bytes */
 	int64_t     least;       /* lower bound in bytes of the arena for these tensors and live ranges */
-	const Node **epilogue;   /* by node id: the group that the node's kernel computes as its epilogue */
-	const Node **prologue;   /* by node id: the group that the node's kernel computes as its prologue */
+	const Node **epilogue;   /* group that a node's kernel computes as its epilogue, by node id */
+	const Node **prologue;   /* group that a node's kernel computes as its prologue, by node id */
 	bool       *absorbed;    /* by node id: whether the node is such a group */
 	/* By node id: whether the node is an embedding that reads panels. Null before dense_note_tables. */
 	bool       *by_panels;
-	bool       *part;        /* by value id: whether it is computed directly in a larger tensor (joins.c) */
+	bool       *part;        /* whether a value is computed directly in a larger tensor (joins.c), by value id */
 	Joined     *joined;      /* by node id of a cat: which of its operands are computed in its result */
 	const Node *beyond;      /* first node that gets no kernel, by -L kernels=N; or null */
 	int         kernels, guards;
