@@ -391,7 +391,7 @@ class Full(Test):
         self.put("x.npz", GOOD_IN)
         flags = "-fsanitize=address,undefined" if SANITIZED else ""
         subprocess.run([KILN, "build", "m.pt", "-i", "x.npz", "-o", "p"], cwd=self.dir, check=True, capture_output=True,
-                       env={**os.environ, "CFLAGS": "-O0 " + flags, "LDFLAGS": flags})
+                       env={**os.environ, "CFLAGS": "-Og " + flags, "LDFLAGS": flags})
         self.there = set(os.listdir(self.dir))
 
     def fails(self, argv, want, **how):
