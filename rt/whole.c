@@ -263,16 +263,25 @@ rt_whole_open(RtWhole *w, const char *path)
 	return NULL;
 }
 
-/* An earlier error of the stream has lost its errno: reports EIO. */
+/* Writes what is buffered. Returns 0 or an error number. An earlier error of the stream has lost its number: one more
+ * byte, which an incomplete file does not harm, meets it again. */
+static int
+flush(FILE *f)
+{
+	errno = 0;
+	if (!fflush(f) && !ferror(f))
+		return 0;
+	if (!errno && write(fileno(f), "", 1) == 1)
+		errno = EIO;
+	return errno;
+}
+
 int
 rt_whole_end(RtWhole *w, bool good)
 {
-	bool whole = good;
-	int why;
+	int why = flush(w->f);
+	bool whole = good && !why;
 
-	errno = 0;
-	whole &= !fflush(w->f) && !ferror(w->f);
-	why = errno ? errno : EIO;
 	if (w->f != stdout && fclose(w->f) && whole) {
 		whole = false;
 		why = errno;

@@ -67,6 +67,13 @@ class Streams(Test):
         self.assertEqual(self.run_(KILN, "trace", "m.pt", "-i", "x.npz", "--json", "-o", "-")[0], 2)
         self.assertFalse(os.path.lexists(os.path.join(self.dir, "-")))
 
+    def test_full_device(self):
+        """Each command names the reason, also when an early write failed."""
+        for command in ["profile", "m.pt", "-i", "x.npz"], ["run", "m.pt", "-i", "x.npz"], ["save", "m.pt"], ["build", "m.pt", "--cc", "tcc"]:
+            status, _, err = self.run_(KILN, *command, "-o", "/dev/full")
+            self.assertEqual(status, 1, command)
+            self.assertIn("No space left on device", err, command)
+
     def test_stdout_is_a_file(self):
         """/dev/stdout is never replaced by a file of its own."""
         with open(os.path.join(self.dir, "to"), "wb") as f:
