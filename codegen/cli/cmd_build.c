@@ -45,14 +45,24 @@ name_of(Cli *cli, const char *emit)
 	return name;
 }
 
+/* Refuses to write several files to standard output. */
+static void
+check_stdout(Cli *cli, const BuildOptions *o)
+{
+	if (rt_is_stdout(o->out) && (is_library(o->emit) || !strcmp(o->emit, "cuda") || o->weights_file))
+		usage_error(cli, "-o %s: standard output takes one file, and --%s %s makes several", o->out,
+			    o->weights_file ? "weights" : "emit", o->weights_file ? "file" : o->emit);
+}
+
 /* Returns the name of the file for weights outside the program. Null if they are inside. */
 static const char *
 weights_file_of(Cli *cli)
 {
-	const char *slash, *name = name_of(cli, emit_of(cli));
+	const char *slash, *name;
 
 	if (!cli->weights || !strcmp(cli->weights, "embed"))
 		return NULL;
+	name = name_of(cli, emit_of(cli));
 	if (strcmp(cli->weights, "file"))
 		usage_error(cli, "--weights wants embed or file, not '%s'", cli->weights);
 	slash = strrchr(cli->out, '/');
@@ -163,6 +173,7 @@ build_options(Cli *cli)
 			   .forms = forms_of(cli), .ops = cli->ops, .reads = cli->reads, .writes = cli->writes,
 			   .bench_code = cli->bench_code };
 
+	check_stdout(cli, &o);
 	o.name = name_of(cli, o.emit);
 	o.fixed = cli->is_static;
 	o.debug = cli->debug;
@@ -333,14 +344,15 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 
 /* Prints the memory that plain functions need. */
 static void
-report_memory(const ProgramText *text)
+report_memory(FILE *to, const ProgramText *text)
 {
-	printf("an instance has %lld bytes of RAM", (long long)text->ram);
+	fprintf(to, "an instance has %lld bytes of RAM", (long long)text->ram);
 	if (text->flash)
-		printf(", flash has %lld of code and constants", (long long)text->flash);
+		fprintf(to, ", flash has %lld of code and constants", (long long)text->flash);
 	if (text->stack)
-		printf(", a call takes %lld of the stack, without what libm's functions take", (long long)text->stack);
-	printf("\n");
+		fprintf(to, ", a call takes %lld of the stack, without what libm's functions take",
+			(long long)text->stack);
+	fprintf(to, "\n");
 }
 
 /* Prints, once for each cause, which calls run in generic code. */
@@ -360,10 +372,12 @@ report_notes(Cli *cli, const ProgramText *text, Buf *json)
 	buf_puts(json, "]");
 }
 
-/* Prints what was built, as JSON to --json or as text. */
+/* Prints what was built, as JSON to --json or as text. Where the program is on standard output, the text goes aside. */
 static void
 report(Cli *cli, const ProgramText *text)
 {
+	const bool aside = rt_is_stdout(cli->out) || (cli->tune && rt_is_stdout(cli->tuning));
+	FILE *to = aside ? stderr : stdout;
 	RtWhole w;
 	Buf more = { 0 };
 
@@ -376,9 +390,9 @@ report(Cli *cli, const ProgramText *text)
 	}
 	report_notes(cli, text, &more);
 	if (!cli->json) {
-		rt_info_sizes(stdout, &text->about, text->code_bytes);
+		rt_info_sizes(to, &text->about, text->code_bytes);
 		if (text->header && text->bare)
-			report_memory(text);
+			report_memory(to, text);
 		buf_free(&more);
 		return;
 	}

@@ -4,17 +4,7 @@
  */
 #include "cli.h"
 
-#include <errno.h>
 #include <string.h>
-
-static void
-write_whole(Cx *cx, const char *path, const char *text)
-{
-	RtWhole w;
-
-	if (!rt_whole_open(&w, path) || (fprintf(w.f, "%s\n", text), rt_whole_end(&w, true)))
-		fail(cx, (Range){ 0 }, "%s: %s", path, strerror(errno));
-}
 
 int
 cmd_profile(Cli *cli)
@@ -31,6 +21,7 @@ cmd_profile(Cli *cli)
 	text = model_profile(cli, m);
 	if (!text)
 		fail(cli->cx, (Range){ 0 }, "out of memory");
-	write_whole(cli->cx, cli->out, text);
+	text = arena_printf(cli->cx->arena, "%s\n", text);
+	write_whole(cli->cx, cli->out, text, (int64_t)strlen(text));
 	return EXIT_OK;
 }

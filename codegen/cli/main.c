@@ -60,7 +60,8 @@ static const Option options[] = {
 	{"output", 'o', "FILE.npz", OPTION_TEXTS | WRITTEN, PLACE(outs), " run ",
 	 "where results go, the first one of the first input; without: printed; -: to standard\n"
 	 "                               output, and what the model prints goes to standard error"},
-	{"output", 'o', "FILE", OPTION_TEXT | WRITTEN, PLACE(out), " build profile save trace ", "where it goes"},
+	{"output", 'o', "FILE", OPTION_TEXT | WRITTEN, PLACE(out), " build profile save trace ",
+	 "where it goes; -: to standard output"},
 	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops info check targets trace ", "as JSON"},
 	{"json", 0, "FILE", OPTION_TEXT | WRITTEN, PLACE(json), " bench ",
 	 "the results as JSON; -: to standard output"},

@@ -290,6 +290,6 @@ tuning_write(Cli *cli, const BuildOptions *o)
 	buf_printf(&b, ", \"threads\": %d, \"kernels\": ", o->threads ? o->threads : 1);
 	tuning_put(o->tuning, &b);
 	buf_puts(&b, "}\n");
-	write_text(cli->cx, cli->tuning, b.at, b.n);
+	write_whole(cli->cx, cli->tuning, b.at, b.n);
 	buf_free(&b);
 }

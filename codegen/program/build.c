@@ -303,15 +303,6 @@ archive(Build *b, const char *object, const char *out)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static void
-put_in_place(Build *b, const char *from)
-{
-	const char *part = place_beside(b->cx, from, b->out);
-
-	if (!part || !rename_part(part, b->out))
-		fail(b->cx, NOWHERE, "%s: %s", b->out, strerror(errno));
-}
-
 /* Returns the path of a file in the result's folder. */
 static const char *
 beside(const Build *b, const char *name)
@@ -340,50 +331,41 @@ refuse_beside(Build *b)
 	refuse_overwrite(b->cx, &b->o->reads, &to);
 }
 
-/* Moves the program, and the weights' file if there is one, to their places. Both are written before either is moved.
- * So when a build fails, an older program keeps its own weights. */
+/* Adds NAME.h, and NAME.pc for pkg-config, which are beside the library. */
 static void
-put_result(Build *b, const char *from, const Weights *w)
-{
-	const char *to = b->out, *weights, *part;
-
-	if (!b->o->weights_file) {
-		put_in_place(b, from);
-		return;
-	}
-	weights = link_target(b->cx, beside(b, b->o->weights_file));
-	if (!(part = place_beside(b->cx, arena_printf(b->cx->arena, "%s/%s", b->dir, weights_beside(b, w)), weights)))
-		fail(b->cx, NOWHERE, "%s: %s", weights, strerror(errno));
-	from = place_beside(b->cx, from, to);
-	if (!from || !rename_part(part, weights)) {
-		const char *why = arena_printf(b->cx->arena, "%s: %s", from ? weights : to, strerror(errno));
-
-		drop_part(from, to);
-		drop_part(part, weights);
-		fail(b->cx, NOWHERE, "%s", why);
-	}
-	if (!rename_part(from, to))
-		fail(b->cx, NOWHERE, "%s: %s", to, strerror(errno));
-}
-
-/* Writes NAME.h, and NAME.pc for pkg-config, beside the library. */
-static void
-put_header(Build *b, const ProgramText *t)
+add_header(Build *b, const ProgramText *t, Results *r)
 {
 	const char *slash = strrchr(b->out, '/'), *file = slash ? slash + 1 : b->out, *name = b->o->name;
-	const char *from = arena_printf(b->cx->arena, "%s/header", b->dir), *pc = arena_printf(b->cx->arena,
+	const char *pc = arena_printf(b->cx->arena,
 		"Name: %s\nDescription: a model compiled by Kiln\nVersion: 1\nCflags: -I${pcfiledir}\n"
 		"Libs: ${pcfiledir}/%s %s\n", name, file, strcmp(b->o->emit, "shared") ? b->o->target->libs :
 		"-Wl,-rpath,${pcfiledir}");
 	const char *texts[] = { t->header, pc };
 
 	for (int i = 0; i < 2; i++) {
-		const char *to = beside(b, arena_printf(b->cx->arena, "%s.%s", name, library_files[i]));
+		const char *made = arena_printf(b->cx->arena, "%s.%s", name, library_files[i]),
+			   *from = arena_printf(b->cx->arena, "%s/made.%s", b->dir, library_files[i]);
 
 		write_text(b->cx, from, texts[i], (int64_t)strlen(texts[i]));
-		if (!build_move(b->cx, from, to))
-			fail(b->cx, NOWHERE, "%s: %s", to, strerror(errno));
+		results_add(r, from, beside(b, made));
 	}
+}
+
+/* Moves the program or library and the files beside it to their places, the program last. */
+static void
+put_results(Build *b, const ProgramText *t, const char *from)
+{
+	Results r = { .cx = b->cx };
+
+	if (b->o->name)
+		add_header(b, t, &r);
+	if (b->o->weights_file) {
+		const char *name = weights_beside(b, t->weights);
+
+		results_add(&r, arena_printf(b->cx->arena, "%s/%s", b->dir, name), beside(b, name));
+	}
+	results_add(&r, from, b->out);
+	results_place(&r);
 }
 
 /* Writes the headers that the text and the user's operators include into the temporary folder. */
@@ -405,13 +387,15 @@ static void
 build_text(Build *b, const ProgramText *t)
 {
 	const char *out = arena_printf(b->cx->arena, "%s/text", b->dir);
+	Results r = { .cx = b->cx };
 
 	if (!strcmp(b->o->emit, "c") || !strcmp(b->o->emit, "cuda")) {
 		(!strcmp(b->o->emit, "c") ? folder_write : folder_write_cuda)(b, t);
 		return;
 	}
 	write_text(b->cx, out, t->ptx, (int64_t)strlen(t->ptx));
-	put_in_place(b, out);
+	results_add(&r, out, b->out);
+	results_place(&r);
 }
 
 /* Most bytes of weights in the program's file: code must be within 2 GB of them. */
@@ -513,11 +497,9 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 		archive(b, object, out);
 	}
 	chmod(out, (!b->o->name || !strcmp(b->o->emit, "shared") ? 0777 : 0666) & ~b->mask);
-	if (b->o->name)
-		put_header(b, p->text);
 	if (b->tcc && !b->o->weights_file)       /* tcc puts weights in the executable segment */
 		p->text->code_bytes -= p->text->weights->bytes.n;
-	put_result(b, out, p->text->weights);
+	put_results(b, p->text, out);
 }
 
 void

@@ -70,13 +70,24 @@ RT_NORETURN void process_failed(Build *, const Process *, const char *what);
 
 /* ---- outputs.c: result files, replaced atomically -------------------------------------------------- */
 
-/* Moves a finished file beside its place and returns its path there: by a rename, across file systems by a copy. Copies
- * into a device or pipe. Returns null and sets errno if that fails. */
-const char *place_beside(Cx *, const char *from, const char *to);
-/* Renames a file that place_beside returned into its place. On failure removes it, returns false and sets errno. */
-bool rename_part(const char *part, const char *to);
-void drop_part(const char *part, const char *to);        /* removes such a file and keeps errno; part may be null */
-const char *link_target(Cx *, const char *path);         /* the path behind symbolic links, where results are written */
+/* A file that a build makes. */
+typedef struct Result {
+	const char *part, *to;     /* temporary path beside the file, and its path */
+	const char *old;           /* second link to the file that it replaced. Null if there is none. */
+	bool        is_placed;     /* whether the part has been renamed */
+} Result;
+
+/* All files that a build makes. If one cannot be written, none is. */
+typedef struct Results {
+	Cx         *cx;
+	Vec(Result) at;            /* files that are renamed; devices and pipes are written at once */
+	Texts       folders;       /* folders that the build made */
+} Results;
+/* Each of these fails with the path and errno's message if it cannot do its work, and then undoes all earlier ones. */
+void results_parents(Results *, const char *path, size_t from);  /* makes the path's folders that end after `from` */
+void results_add(Results *, const char *from, const char *path); /* moves a finished file beside its place */
+void results_place(Results *);                                   /* renames all files that were added */
+const char *link_target(Cx *, const char *path);         /* the path behind symbolic links; that of a device as it is */
 const char *weights_beside(Build *, const Weights *);    /* writes the file of --weights file; returns its name */
 
 /* ---- fit.c: memory that plain functions need -------------------------------------------------------- */

@@ -1,14 +1,11 @@
 /*
  * Writes a folder of C that can be passed on (--emit c): the text, its header, the runtime files that it needs,
- * weights, build.ninja and README.md. Everything is first written in the temporary folder. Then each file is renamed
- * into its place.
+ * weights, build.ninja and README.md. Everything is first written in the temporary folder (outputs.c).
  */
 #include "build.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { WEIGHTS_AS_TEXT = 1 << 20 };      /* most bytes of weights that are written as C, not as an object */
 
@@ -338,23 +335,18 @@ refuse_overwrites(const Folder *f)
 }
 
 static void
-place(Folder *f, const char *name)
-{
-	const char *from = arena_printf(f->cx->arena, "%s/%s", f->b->dir, name), *to = path_in(f, name);
-
-	make_parents(to, strlen(f->b->out));
-	if (!build_move(f->cx, from, to))
-		fail(f->cx, (Range){ 0 }, "%s: %s", to, strerror(errno));
-}
-
-static void
 place_all(Folder *f)
 {
+	Results r = { .cx = f->cx };
+
 	refuse_overwrites(f);
-	if (mkdir(f->b->out, 0777) && errno != EEXIST)
-		fail(f->cx, (Range){ 0 }, "%s: %s", f->b->out, strerror(errno));
-	for (int i = 0; i < f->made.n; i++)
-		place(f, f->made.at[i]);
+	for (int i = 0; i < f->made.n; i++) {
+		const char *path = path_in(f, f->made.at[i]);
+
+		results_parents(&r, path, strlen(f->b->out) - 1);
+		results_add(&r, arena_printf(f->cx->arena, "%s/%s", f->b->dir, f->made.at[i]), path);
+	}
+	results_place(&r);
 }
 
 void

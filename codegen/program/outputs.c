@@ -1,7 +1,7 @@
 /* codegen/program/outputs.c - replaces result files atomically
  *
- * A result is written in a temporary folder, moved beside its destination, and renamed. A failed build keeps the old
- * file.
+ * A result is written in a temporary folder, moved beside its destination, and renamed. Results of one build are all
+ * moved before the first one is renamed. A failed build keeps the old files and leaves no new ones.
  */
 #include "build.h"
 
@@ -23,24 +23,33 @@ write_text(Cx *cx, const char *path, const char *text, int64_t n)
 		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
 }
 
-/* Copies a file. Returns false and sets errno if not all of it was written. */
+void
+write_whole(Cx *cx, const char *path, const char *text, int64_t n)
+{
+	RtWhole w;
+
+	if (!rt_whole_open(&w, path) || (fwrite(text, 1, (size_t)n, w.f), rt_whole_end(&w, true)))
+		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
+}
+
+/* Copies a file, also to standard output. Returns false and sets errno if not all of it was written. */
 static bool
 copy_file(const char *from, const char *to)
 {
-	FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wb") : NULL;
+	FILE *in = fopen(from, "rb"), *out = !in ? NULL : rt_is_stdout(to) ? stdout : fopen(to, "wb");
 	char block[1 << 14];
 	struct stat st;
 	bool ok = out && !fstat(fileno(in), &st);
 	size_t n;
 	int why;
 
-	if (ok && rt_replaces(to))
+	if (ok && out != stdout && rt_replaces(to))
 		fchmod(fileno(out), st.st_mode & 0777);
 	while (ok && (n = fread(block, 1, sizeof block, in)) > 0)
 		ok = fwrite(block, 1, n, out) == n;
 	ok &= in && !ferror(in);
 	why = errno;
-	if (out && fclose(out) && ok) {
+	if (out && (out == stdout ? fflush(out) : fclose(out)) && ok) {
 		ok = false;
 		why = errno;
 	}
@@ -48,16 +57,6 @@ copy_file(const char *from, const char *to)
 		fclose(in);
 	errno = why;
 	return ok;
-}
-
-void
-drop_part(const char *part, const char *to)
-{
-	const int why = errno;
-
-	if (part && part != to)
-		unlink(part);
-	errno = why;
 }
 
 void
@@ -73,26 +72,49 @@ refuse_overwrite(Cx *cx, const Texts *reads, const Texts *writes)
 	}
 }
 
+/* ---- one result ------------------------------------------------------------------------------------------------- */
+
+/* Is the file written in place? Devices, pipes and standard output are. */
+static bool
+is_direct(const char *to)
+{
+	return rt_is_stdout(to) || !rt_replaces(to);
+}
+
 const char *
+link_target(Cx *cx, const char *path)
+{
+	Buf b = { 0 };
+	const char *target;
+
+	if (is_direct(path))
+		return path;
+	rt_whole_target(&b, path);
+	target = arena_strdup(cx->arena, b.at);
+	buf_free(&b);
+	return target;
+}
+
+static void
+drop_part(const char *part)
+{
+	const int why = errno;
+
+	unlink(part);
+	errno = why;
+}
+
+/* Moves a finished file beside its place and returns its path there: by a rename, across file systems by a copy.
+ * Returns null and sets errno if that fails. */
+static const char *
 place_beside(Cx *cx, const char *from, const char *to)
 {
 	const char *part = arena_printf(cx->arena, "%s.part%d", to, (int)getpid());
 
-	if (!rt_replaces(to))
-		return copy_file(from, to) ? to : NULL;
 	if (!rename(from, part) || (errno == EXDEV && copy_file(from, part)))
 		return part;
-	drop_part(part, to);
+	drop_part(part);
 	return NULL;
-}
-
-bool
-rename_part(const char *part, const char *to)
-{
-	if (part == to || !rename(part, to))
-		return true;
-	drop_part(part, to);
-	return false;
 }
 
 bool
@@ -100,7 +122,87 @@ build_move(Cx *cx, const char *from, const char *to)
 {
 	const char *part = place_beside(cx, from, to);
 
-	return part && rename_part(part, to);
+	if (part && !rename(part, to))
+		return true;
+	if (part)
+		drop_part(part);
+	return false;
+}
+
+/* ---- all results of a build ------------------------------------------------------------------------------------- */
+
+/* Removes all parts, restores old files, removes new files and folders, and fails with errno's message. */
+static RT_NORETURN void
+results_fail(Results *r, const char *path)
+{
+	const char *why = strerror(errno);
+
+	for (int i = r->at.n - 1; i >= 0; i--) {
+		const Result *result = &r->at.at[i];
+
+		if (!result->is_placed)
+			unlink(result->part);
+		else if (!result->old || rename(result->old, result->to))
+			unlink(result->to);
+	}
+	for (int i = r->folders.n - 1; i >= 0; i--)
+		rmdir(r->folders.at[i]);
+	fail(r->cx, NOWHERE, "%s: %s", path, why);
+}
+
+void
+results_parents(Results *r, const char *path, size_t from)
+{
+	for (const char *p = path + from; (p = strchr(p + 1, '/'));) {
+		const char *folder = arena_strndup(r->cx->arena, path, p - path);
+
+		if (!mkdir(folder, 0777))
+			vec_push(r->cx->arena, &r->folders, folder);
+		else if (errno != EEXIST)
+			results_fail(r, folder);
+	}
+}
+
+void
+results_add(Results *r, const char *from, const char *path)
+{
+	Result result = { .to = link_target(r->cx, path) };
+
+	if (is_direct(result.to)) {
+		if (!copy_file(from, result.to))
+			results_fail(r, path);
+		return;
+	}
+	if (!(result.part = place_beside(r->cx, from, result.to)))
+		results_fail(r, path);
+	vec_push(r->cx->arena, &r->at, result);
+}
+
+/* Renames one part into its place. Keeps a link to the old file while others follow, where the file system can. */
+static void
+place_result(Results *r, Result *result)
+{
+	const char *old = arena_printf(r->cx->arena, "%s.old%d", result->to, (int)getpid());
+
+	if (r->at.n > 1 && !link(result->to, old))
+		result->old = old;
+	if (!rename(result->part, result->to)) {
+		result->is_placed = true;
+		return;
+	}
+	if (result->old)
+		drop_part(result->old);
+	results_fail(r, result->to);
+}
+
+void
+results_place(Results *r)
+{
+	for (int i = 0; i < r->at.n; i++)
+		place_result(r, &r->at.at[i]);
+	for (int i = 0; i < r->at.n; i++)
+		if (r->at.at[i].old)
+			unlink(r->at.at[i].old);
 }
 
 const char *
@@ -114,16 +216,4 @@ weights_beside(Build *b, const Weights *w)
 	if (!ok || fclose(f))
 		fail(b->cx, NOWHERE, "%s: %s", path, strerror(errno));
 	return b->o->weights_file;
-}
-
-const char *
-link_target(Cx *cx, const char *path)
-{
-	Buf b = { 0 };
-	const char *target;
-
-	rt_whole_target(&b, path);
-	target = arena_strdup(cx->arena, b.at);
-	buf_free(&b);
-	return target;
 }

@@ -1,4 +1,5 @@
 """No command and no program writes over a file that it reads: by its name, a symbolic or a hard link, as a part of a library or a folder.
+A build that cannot write one of its results leaves none, and the old ones as they were.
 
 usage: overwrite_test.py KILN
 """
@@ -81,6 +82,33 @@ class Overwrite(Test):
                 self.refused([KILN, "build", "m.pt", "-i", "x.npz", "--emit", "c", "--name", "net", "-o", "d"], "d/" + name, "m.pt")
                 self.assertEqual(os.listdir(self.at("d")), [name])
                 os.remove(self.at("d/" + name))
+
+    def tree(self):
+        """Paths below the folder, each with its contents; None for a folder."""
+        paths = [os.path.join(at, name) for at, *names in os.walk(self.dir) for name in sum(names, [])]
+        return {path: None if os.path.isdir(path) else self.bytes_of(path) for path in paths}
+
+    def fails_whole(self, *options):
+        before = self.tree()
+        status, _, err = call([KILN, "build", "m.pt", "-i", "x.npz", "--cc", "tcc", "--name", "net", *options], self.dir)
+        self.assertEqual(status, 1, (options, err))
+        self.assertEqual(self.tree(), before, options)
+        return err
+
+    def test_failed_builds(self):
+        """A folder in the place of a result fails at its rename, a long name before any rename."""
+        self.put("net.h", b"old")
+        self.assertIn(b"File name too long", self.fails_whole("--emit", "shared", "-o", "n" * 254))
+        os.mkdir(self.at("libnet.so"))
+        self.assertIn(b"libnet.so: Is a directory", self.fails_whole("--emit", "shared", "-o", "libnet.so"))
+        os.mkdir(self.at("net.pc"))
+        self.assertIn(b"net.pc: Is a directory", self.fails_whole("--emit", "shared", "-o", "new"))
+        os.makedirs(self.at("d/README.md"))
+        self.put("d/net.c", b"old")
+        self.assertIn(b"README.md: Is a directory", self.fails_whole("--emit", "c", "-o", "d"))
+        self.put("f", b"a file")
+        self.assertIn(b"Not a directory", self.fails_whole("--emit", "c", "-o", "f"))
+        self.assertIn(b"No such file", self.fails_whole("--emit", "c", "-o", "none/d"))
 
     def test_programs(self):
         """Inputs, those of later calls too, and the program itself; with the runtime and without."""

@@ -67,6 +67,23 @@ class Streams(Test):
         self.assertEqual(self.run_(KILN, "trace", "m.pt", "-i", "x.npz", "--json", "-o", "-")[0], 2)
         self.assertFalse(os.path.lexists(os.path.join(self.dir, "-")))
 
+    def test_programs(self):
+        """A program goes to standard output, and its report beside. Results that are several files do not."""
+        build = [KILN, "build", "m.pt", "-i", "x.npz", "--cc", "tcc"]
+        for name in "-", "/dev/stdout":
+            status, out, err = self.run_(*build, "-o", name)
+            self.assertEqual(status, 0, err)
+            self.assertTrue(out.startswith(b"\x7fELF"), out[:80])
+            self.assertIn("specialization 0", err)
+        self.put("p", out)
+        os.chmod(os.path.join(self.dir, "p"), 0o755)
+        self.assertEqual(self.run_("./p", "-i", "x.npz")[0], 0)
+        for options in ["--emit", "shared"], ["--emit", "c"], ["--emit", "cuda"], ["--weights", "file"]:
+            status, out, err = self.run_(*build, *options, "-o", "-")
+            self.assertEqual((status, out), (2, b""), err)
+            self.assertIn("standard output takes one file, and %s makes several" % " ".join(options), err)
+        self.assertFalse(os.path.lexists(os.path.join(self.dir, "-")))
+
     def test_full_device(self):
         """Each command names the reason, also when an early write failed."""
         for command in ["profile", "m.pt", "-i", "x.npz"], ["run", "m.pt", "-i", "x.npz"], ["save", "m.pt"], ["build", "m.pt", "--cc", "tcc"]:
