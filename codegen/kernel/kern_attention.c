@@ -6,14 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 48, MOST_KEYS = 1 << 16 };        /* rows of a block; MOST_KEYS: its scores stay in a cache */
+enum { CHUNK = 48, MOST_KEYS = 1 << 16 };    /* rows of a block; largest number of keys whose scores stay in cache */
 
 typedef struct Attention {
 	const RtTensor *q, *k, *v, *mask, *y;
 	const Value *mask_value;
 	double  scale;
 	int64_t causal;
-	bool    zeros;           /* rows that are masked out have weights of zero, not NaN */
+	bool    zeros;           /* whether rows that are masked out have weights of zero instead of NaN */
 } Attention;
 
 static bool
@@ -22,7 +22,7 @@ is_operand(const RtTensor *t)
 	return t && t->dtype == RT_f32 && t->ndim >= 2;
 }
 
-/* Is the mask a constant that hides from each row the keys behind its own place, and no others? */
+/* Is the mask a constant causal mask: each row sees the keys up to its own position, and no others? */
 static bool
 hides_what_follows(const Attention *d)
 {
@@ -41,7 +41,7 @@ hides_what_follows(const Attention *d)
 	return true;
 }
 
-/* Arguments that both operators have under the same names. */
+/* Reads the arguments that both operators have under the same names. */
 static bool
 take(Row *r, Attention *d)
 {
@@ -54,7 +54,7 @@ take(Row *r, Attention *d)
 	if (!is_operand(d->q) || !is_operand(d->k) || !is_operand(d->v) || !d->y || !rt_numel(d->y) ||
 	    !d->k->dims[d->k->ndim - 2] || d->y->strides[d->y->ndim - 1] != 1)
 		return false;
-	/* Of many sizes the largest, which few calls have, does not decide. */
+	/* Dynamic code accepts any number of keys: only the largest sizes exceed MOST_KEYS, and few calls have them. */
 	if (d->k->dims[d->k->ndim - 2] > MOST_KEYS && !r->p->dynamic)
 		return false;
 	if (d->mask_value && (!d->mask || d->mask->dtype != RT_f32 || d->mask->ndim > d->y->ndim))
@@ -66,7 +66,7 @@ take(Row *r, Attention *d)
 	return true;
 }
 
-/* Strides of the batch dims, 0 where the operand is broadcast. */
+/* Sets an operand's strides along the batch dims: 0 where it is broadcast. */
 static void
 put_batch(RowNest *nest, int operand, const RtTensor *t, const RtTensor *y)
 {
@@ -77,7 +77,7 @@ put_batch(RowNest *nest, int operand, const RtTensor *t, const RtTensor *y)
 	}
 }
 
-/* The stride of the dim `back` places before the last; 0 where it is broadcast. */
+/* Returns the stride of the dim `back` dims before the last. 0 where the tensor is broadcast. */
 static int64_t
 stride_of(const RtTensor *t, int back)
 {
@@ -107,7 +107,8 @@ put_geometry(Body *b, const Attention *d)
 				 d->zeros ? "0" : "(float)KILN_NAN"));
 }
 
-/* The batch of y, q, k, v and the mask, and its queries in chunks; false: too many dims. */
+/* Makes the loop nest: the batch of y, q, k, v and the mask, then chunks of queries. Returns false if there are too
+ * many dims. */
 static bool
 take_nest(const Row *r, const Attention *d, int64_t chunk, RowNest *nest)
 {
@@ -130,7 +131,7 @@ take_nest(const Row *r, const Attention *d, int64_t chunk, RowNest *nest)
 	return true;
 }
 
-/* The microkernel on a chunk of queries. */
+/* Prints the call of the microkernel on a chunk of queries. */
 static void
 put_chunk(Body *b, Arena *a, const RowNest *nest, const Attention *d, int64_t chunk)
 {
@@ -191,7 +192,7 @@ emit(Row *r, Attention *d)
 
 /* ---- CUDA -------------------------------------------------------------------------------------------------------- */
 
-/* "const int64_t i0 = blockIdx.y / 12u % 4u;": the batch of the block. */
+/* Declares the batch indices of the thread block: "const int64_t i0 = blockIdx.y / 12u % 4u;". */
 static void
 put_batch_indices(Body *b, const RowNest *nest)
 {
@@ -204,7 +205,8 @@ put_batch_indices(Body *b, const RowNest *nest)
 	}
 }
 
-/* "[=](int64_t row, int64_t d) { return x1[row * 64 + d]; },": an operand of the block's batch. */
+/* Prints a lambda that reads an operand within the block's batch: "[=](int64_t row, int64_t d) { return x1[row * 64 +
+ * d]; },". */
 static void
 put_read(Body *b, const RowNest *nest, int operand, const RtTensor *t)
 {
@@ -247,7 +249,7 @@ emit_cuda_text(Row *r, Attention *d)
 
 	if (d->v->dims[d->v->ndim - 1] > WIDEST || !take_nest(r, d, rows, &nest) || nest_count(&nest) > MOST_BATCHES)
 		return false;
-	nest_drop(&nest, nest.ndim - 1);         /* chunks of queries are blocks */
+	nest_drop(&nest, nest.ndim - 1);         /* a thread block computes a chunk of queries */
 	*t = (CudaText){ "attention", arena_printf(r->p->cx->arena, "attention of %lld rows to %lld", (long long)rows,
 						   (long long)d->k->dims[d->k->ndim - 2]),
 			 cuda_text(r, d, &nest), { (rows + TILE - 1) / TILE, nest_count(&nest), 1 } };
@@ -266,7 +268,7 @@ take_attention(Row *r, Attention *d)
 	return row_double(r, "scale", &d->scale) && take(r, d);
 }
 
-/* aten::scaled_dot_product_attention, without dropout */
+/* aten::scaled_dot_product_attention without dropout */
 static bool
 take_sdpa(Row *r, Attention *d)
 {

@@ -1,8 +1,8 @@
 /*
- * Convolutions over channels last with computed weights, and the gradients of convolutions (rt/ops/vback.h), as they
- * occur in training and in gradients by parameters.
+ * Convolutions over channels last with computed weights, and gradients of convolutions (rt/ops/vback.h). Training needs
+ * both, and so do gradients by parameters.
  *
- * With a stride s the gradient of the input is s x s convolutions, one for each phase: position i = i0 + s a meets the
+ * With stride s, the gradient of the input is s x s convolutions, one for each phase: position i = i0 + s a meets the
  * taps k = r + s t, r = (i + pad) mod s, at o = a + q - t, q = (i0 + pad - r) / s.
  */
 #include "lower.h"
@@ -12,16 +12,16 @@
 
 enum { CHUNK = 72 };             /* pixels of a block, as in dense.h */
 
-typedef struct Geometry {        /* of the forward convolution */
-	const RtTensor *x, *w, *y;       /* y: result, or its gradient */
+typedef struct Geometry {        /* sizes of the forward convolution */
+	const RtTensor *x, *w, *y;       /* input and weights; the result, or its gradient */
 	int64_t s[2], pad[2], d[2], groups;
 	bool    depthwise;
 } Geometry;
 
-typedef struct Conv {            /* the members of VbConv that matter */
+typedef struct Conv {            /* Members of VbConv that the kernels set. */
 	int64_t n, h, w, ic, oh, ow, oc, kh, kw, s[2], pad[2], d[2], xs, ys, groups;
 	int64_t first, sg, so, si, sr, ss;
-	bool    depthwise;               /* depthwise: oc counts all channels */
+	bool    depthwise;               /* whether it is depthwise; oc then counts all channels */
 	bool    scattered;
 	int64_t start, yn, yh, yw;
 } Conv;
@@ -49,7 +49,7 @@ take(Row *r, const char *input, Geometry *g)
 	g->depthwise = g->groups > 1 && g->w->dims[1] == 1 && g->w->dims[0] == g->groups;
 	if (g->depthwise)
 		g->groups = 1;
-	return g->s[0] * g->s[1] <= MAX_KERNEL_CALLS;    /* phases of the gradient */
+	return g->s[0] * g->s[1] <= MAX_KERNEL_CALLS;    /* the gradient has one launch for each phase */
 }
 
 enum { GEOMETRY = 18 };
@@ -67,13 +67,13 @@ take_geometry(Member *m, const Conv *c)
 	memcpy(m, member, sizeof member);
 }
 
-/* ---- by computed weights ----------------------------------------------------------------------------------------- */
+/* ---- convolutions by computed weights ---------------------------------------------------------------------------- */
 
-typedef struct Operands {        /* of a launch */
+typedef struct Operands {        /* Operands of a launch. */
 	const Value *y, *x, *w, *bias;
 } Operands;
 
-/* Describes the launch as a sum of products. */
+/* Describes the launch as a contraction. */
 static void
 put_contract(Row *r, KernelCall *call, const Conv *c, bool bias)
 {
@@ -167,7 +167,7 @@ row_convolution_computed(Row *r)
 
 typedef struct StridePhase { int64_t from, count, taps, tap, pad; } StridePhase;
 
-/* Along one dim: positions from + s a, and their taps tap + s t, flipped. */
+/* Returns a phase along one dim: its positions from + s a, and its taps tap + s t in reverse order. */
 static StridePhase
 phase_of(const Geometry *g, int dim, int64_t r)
 {
@@ -219,8 +219,8 @@ emit_input(Row *r, const Geometry *g)
 	return true;
 }
 
-/* Describes a launch for the weights' gradient: its places are taps, and places of the result's gradient are summed
- * over. */
+/* Describes the launch for the weights' gradient as a contraction. Its points are taps; it reduces over the positions
+ * of the result's gradient. */
 static void
 put_weight_contract(Row *r, KernelCall *call, const Conv *c, const int64_t *gw)
 {
@@ -282,7 +282,7 @@ emit_weight(Row *r, const Geometry *g)
 	return true;
 }
 
-/* The gradient of the input or of the weights, whichever the mask asks for. */
+/* Computes the gradient of the input or of the weights, whichever output_mask asks for. */
 bool
 row_convolution_backward(Row *r)
 {

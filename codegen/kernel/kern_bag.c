@@ -1,7 +1,7 @@
 /*
- * Bags of rows of a table: embedding_bag in all its modes (rt/ops/vbag.h).  A unit is a bag.
+ * Sums, means and maxima of table rows: embedding_bag in all its modes (rt/ops/vbag.h). A unit of work is a bag.
  *
- * Of the four results only the rows are computed; where gradients use the others, the node stays a call.
+ * The kernel computes the first of the four results. If a gradient uses the others, the node stays a call.
  */
 #include "row.h"
 
@@ -16,7 +16,8 @@ is_index(const RtTensor *t)
 	return t && t->ndim == 1 && (t->dtype == RT_i64 || t->dtype == RT_i32) && rt_is_contiguous(t);
 }
 
-/* The padding index, whose rows do not count, -1: none; false: it is not known, or the operator refuses it. */
+/* Reads padding_idx, the index of rows that are skipped; -1 if there is none. Returns false if it is unknown or out
+ * of range. */
 static bool
 take_padding(const Row *r, Bag *d)
 {

@@ -2,10 +2,10 @@
  * Products and convolutions with constant weights: packed at compile time, computed in register blocks
  * (rt/ops/vblock.h, rt/ops/vconv.h).
  *
- * A pointwise group that reads the result, and no other value made later, becomes the epilogue: it runs over each block
- * while that is in the L1 cache, and writes the group's result in place of the product's.
+ * A pointwise group becomes the epilogue if it reads the result, and no other value that is computed later. It runs
+ * over each block while the block is in the L1 cache, and stores the group's result instead of the product's.
  *
- *    y = conv(x, w, b); z = add(y, r); u = relu(z)    one kernel: conv writes u's memory, the epilogue adds r and clips
+ * y = conv(x, w, b); z = add(y, r); u = relu(z)    one kernel: conv writes u's memory, the epilogue adds r and clips
  */
 #include "dense.h"
 
@@ -13,8 +13,8 @@
 #include <string.h>
 
 enum {
-	FEW_ROWS = 4,            /* a product of so few rows is bound by reading weights */
-	APART_BYTES = 2048,      /* of sums whose place is not that of the result */
+	FEW_ROWS = 4,            /* most rows of a product whose time is that of reading the weights */
+	APART_BYTES = 2048,    /* bytes of scratch memory for sums of a block, when the result's memory is still read */
 };
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ packed(Emit *e, const Dense *d)
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
-/* What follows a product: a clamp in registers, or a function over the stored block. */
+/* Epilogue of a product: a clamp in registers, or a function over each stored block. */
 typedef struct After {
 	const char *range[2];
 	Epilogue epilogue;
@@ -48,7 +48,7 @@ comment_of(const Emit *e, const Dense *d, const After *after)
 			    followed ? ", with what follows" : "");
 }
 
-/* The cost of one launch; of an epilogue the bytes count, but not the flops. */
+/* Returns the work of one launch. An epilogue adds its bytes, but not its flops. */
 static Counts
 work_of(const Emit *e, Plan *p, const Dense *d, const After *after)
 {
@@ -70,7 +70,7 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after)
 			 .bytes = 4 * moved + bits / 8. * weights + others };
 }
 
-/* Rows of a block whose sums are in scratch memory (put_apart). */
+/* Returns the number of rows of a block whose sums are in scratch memory (put_apart). */
 static int
 apart_rows(const Dense *d)
 {
@@ -85,7 +85,7 @@ apart_scratch(const Dense *d)
 	return apart_rows(d) * d->n * d->groups * 4;
 }
 
-/* As vc_winograd divides it: planes of an odd number of 16 floats. */
+/* Returns the bytes of scratch memory of vc_winograd: planes with an odd number of groups of 16 floats. */
 static int64_t
 winograd_scratch(Plan *p, const Dense *d)
 {
@@ -133,7 +133,8 @@ put_product(Body *b, const Dense *d, int step, const After *after)
 		 step, m, groups, n, k, d->chunk, lda, ldc, after->range[0] ? "range" : "0", after->epilogue.name);
 }
 
-/* Weights of boxes but for the first one stand behind the zeros, before what the epilogue reads. */
+/* Prints the calls for all boxes. p[5 ..] are the weights of the second box and the following, then the epilogue's
+ * operands. */
 static void
 put_boxes(Body *b, const Dense *d, int step, const After *after)
 {
@@ -161,8 +162,9 @@ put_boxes(Body *b, const Dense *d, int step, const After *after)
 	}
 }
 
-/* The result is in the memory of what the epilogue reads, so that the product must not write there: the sums of a block
- * go to scratch memory.  `all` is where the sums of all rows would begin if that block's were among them. */
+/* Prints a product whose result shares memory with an operand of the epilogue. The product must not store there, so
+ * the sums of a block are in scratch memory. In the printed C, `all` is the address that row 0 would have if that
+ * scratch memory held all rows. */
 static void
 put_apart(Body *b, const Dense *d, const After *after)
 {
@@ -191,7 +193,7 @@ put_apart(Body *b, const Dense *d, const After *after)
 	out_close(&b->out);
 }
 
-/* What vcoarse.h calls it. */
+/* Returns the suffix of the weights' type in names of vcoarse.h. */
 static const char *
 coarse_type(const Coarse *c)
 {
@@ -220,7 +222,8 @@ put_coarse(Body *b, const Dense *d, const After *after)
 		 after->epilogue.name);
 }
 
-/* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, or scales, p[5..] what the epilogue reads. */
+/* Prints the kernel: p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros or scales, p[5 ..] operands of the
+ * epilogue. */
 static void
 put_kernel(Body *b, Plan *p, const Dense *d, int step, const After *after)
 {
@@ -269,7 +272,7 @@ units(const Emit *e, Plan *p, const Dense *d, int step)
 	return d->form == WINOGRAD ? panels : panels * plan_ceil(p, d->m, d->chunk);
 }
 
-/* "weight_hh, in panels" */
+/* Returns a description of the packed weights, "weight_hh, in panels". */
 static const char *
 packed_name(const Emit *e, const Dense *d)
 {
@@ -278,7 +281,7 @@ packed_name(const Emit *e, const Dense *d)
 	return arena_printf(e->cx->arena, "%s, %s", name, dense_forms[d->form].packed);
 }
 
-/* The zeros that taps in the padding read; null where a form does not look up taps one by one. */
+/* Returns the zeros that taps in the padding read. Null for forms that do not look up single taps. */
 static KernelArg
 zeros_of(Emit *e, const Dense *d)
 {
@@ -296,7 +299,7 @@ zeros_of(Emit *e, const Dense *d)
 	return (KernelArg){ .text = "kiln_zeros", .what = "for what lies in the padding" };
 }
 
-/* A finite number as a float constant; null: it is not one. */
+/* Returns a finite number as a C float constant. Null if the Ref is not one. */
 static const char *
 float_text(Plan *p, const Ref *r)
 {
@@ -308,7 +311,7 @@ float_text(Plan *p, const Ref *r)
 	return arena_printf(p->cx->arena, "(float)%.17g", f);
 }
 
-/* Is the group nothing but a clamp? lo and hi: its bounds, as C. */
+/* Is the group nothing but a clamp? Sets range to its bounds as C. */
 static bool
 is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
 {
@@ -328,7 +331,7 @@ is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
 	return range[0] != NULL;
 }
 
-/* Describes the launch as a sum of products, with its epilogue: the group, or null. */
+/* Describes the launch as a contraction. group: its epilogue, or null. */
 static void
 describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dense *d)
 {
@@ -357,7 +360,7 @@ describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dens
 static void
 pass(Emit *e, KernelCall *call, const Dense *d, const Value *result)
 {
-	/* panels of the last group, or box, reach beyond the end of the bias */
+	/* floats that the panels of the last group or box read beyond the end of the bias */
 	const int64_t past = d->form == IN_BOXES ? e->nr : d->groups > 1 ? e->vf : 0;
 	const bool boxes = d->form == IN_BOXES;
 	const KernelArg args[] = {
@@ -375,7 +378,7 @@ pass(Emit *e, KernelCall *call, const Dense *d, const Value *result)
 								  .what = packed_name(e, d) }));
 }
 
-/* The kernel of a dense node; `group`: the pointwise group that is its epilogue, or null. */
+/* Emits the kernel of a dense node. group: the pointwise group that is its epilogue, or null. */
 bool
 emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 {

@@ -1,9 +1,9 @@
 /*
- * Kernels of the GPU: the launches of a node, where all of them are data that print_cuda.c prints.
+ * Kernels of the GPU: plans the launches of a node, for which print_cuda.c prints the kernels.
  *
- * Sums of products are computed in tiles (rt/ops/cutile.h), and all else by a thread for each point or row, or a block
- * for each row.  Indices are divided in 32 bits where their range fits, else in 64; only the grid's limits bound a
- * kernel.
+ * Contractions are computed in tiles (rt/ops/cutile.h). Other kernels use a thread for each point or row, or a block
+ * for each row. Indices are divided in 32 bits where their range fits, else in 64. Only the grid's limits bound the
+ * size of a kernel.
  */
 #include "lower.h"
 
@@ -11,10 +11,11 @@
 
 enum {
 	FEW_COLUMNS = 8,
-	FEW_POINTS = 64,         /* rows of no more are reduced by a thread each: a block's threads would have none */
+	/* most rows that are reduced by a thread each, because the threads of a block would mostly idle */
+	FEW_POINTS = 64,
 };
 
-/* Adds a kernel, "(params)\n{\nbody}\n", under a name of its own; equal texts share one. */
+/* Adds a kernel, "(params)\n{\nbody}\n", under a unique name. Equal texts share one kernel. */
 static int
 add_kernel(Emit *e, const char *prefix, const char *comment, const char *text)
 {
@@ -48,7 +49,7 @@ moves(const Kernel *k, int operand, int axis)
 	return !size_is(k->operand.at[operand].stride[axis], 0);
 }
 
-/* Of a sum of products: axes along which the second input stays come first, then those of both, then columns. */
+/* Orders the axes of a contraction: those that the second input does not depend on, then shared ones, then columns. */
 static void
 order_axes(Kernel *k)
 {
@@ -64,7 +65,8 @@ order_axes(Kernel *k)
 			kernel_move_axis(k, i, groups++);
 }
 
-/* As tiles of a product; those that are narrow and many (a depthwise convolution's) have a thread for each element. */
+/* Can it be computed in tiles? Sets the grid. Many narrow products, as in a depthwise convolution, use a thread for
+ * each element. */
 static bool
 in_tiles(const Kernel *k, int64_t grid[3])
 {
@@ -77,7 +79,7 @@ in_tiles(const Kernel *k, int64_t grid[3])
 	return grid[2] == 1 || !size_at_most(k->sizes, k->extent[k->naxis - k->nreduce - 1], FEW_COLUMNS - 1);
 }
 
-/* A thread for each point; of rows that are reduced, for each row where these are short, or side by side, else a
+/* Chooses a thread for each point. For reductions: a thread for each row if rows are short or side by side, else a
  * block. */
 static Schedule
 schedule_threads(Kernel *k)
@@ -100,15 +102,15 @@ emit_printed(Emit *e, const KernelCall *from, CudaCall *to)
 		vec_push(e->cx->arena, &to->args, from->args.at[i]);
 }
 
-/* A launch before its kernel is printed. */
+/* A launch whose kernel is not printed yet. */
 typedef struct Launch {
 	Kernel  *kernel;
-	Schedule schedule;       /* of a kernel that is not in tiles */
+	Schedule schedule;       /* schedule of a kernel that is not in tiles */
 	bool     tiles;
 	int64_t  grid[3];
 } Launch;
 
-/* False: the launch has more blocks than a grid may have. */
+/* Plans a launch. Returns false if it has more blocks than a grid may have. */
 static bool
 plan_launch(const KernelCall *from, Launch *to)
 {
@@ -148,7 +150,7 @@ emit_launch(Emit *e, const KernelCall *from, CudaCall *to)
 				l.tiles ? kernel_print_cuda_tiles(k) : kernel_print_cuda(k, &l.schedule));
 }
 
-/* The node's launches. 0: not all of them can be on the GPU; *why is the reason. */
+/* Makes the node's launches and returns their number. Returns 0 and sets *why if one of them cannot run on the GPU. */
 static int
 launches(Plan *p, const Node *n, KernelCall *calls, const char **why)
 {
@@ -190,7 +192,7 @@ emit_cuda(Emit *e, Plan *p, const Node *n, CudaCall *to, const char **why)
 			emit_printed(e, &from[i], &to[i]);
 		else
 			emit_launch(e, &from[i], &to[i]);
-		/* What is written in place is checked by a kernel of its own, before any element is written. */
+		/* an in-place operator checks all indices by a kernel of its own, before it stores any element */
 		to[i].checked &= !i || !from[0].checked || !node_writes_input(n, 0);
 	}
 	return count;

@@ -1,6 +1,6 @@
 /*
- * Small convolutions that kern_conv.c does not take: over one dim, in contiguous layouts, with computed weights.  Large
- * ones stay calls of the runtime, whose products in blocks beat these loops.
+ * Small convolutions that kern_conv.c refuses: over one dim, in contiguous layouts, or with computed weights. Large
+ * ones stay calls of the runtime, whose blocked products are faster than these loops.
  */
 #include "lower.h"
 #include "row.h"
@@ -9,7 +9,8 @@
 
 enum { MOST_PRODUCTS = 4 << 20 };
 
-/* The last dim is the width; a convolution over one dim has a height of 1, and no stride along it. */
+/* Returns an argument along the height or the width, which is the last dim. none: its value for the height of a 1-d
+ * convolution. */
 static int64_t
 along(const Convolution *c, const int64_t *of, bool height, int64_t none)
 {
@@ -48,7 +49,7 @@ pass(Row *r, KernelCall *call, const Convolution *c)
 		row_pass(r, call, c->bias);
 }
 
-/* Describes the launch as a sum of products. */
+/* Describes the launch as a contraction. */
 static void
 put_contract(Row *r, KernelCall *call, const Convolution *c)
 {

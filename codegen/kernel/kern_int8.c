@@ -1,6 +1,6 @@
 /*
- * Convolutions and products of 8-bit integers by constant weights (rt/ops/vint8.h).  A unit of work is some rows of the
- * result, for all columns of a group or some of them; of depthwise convolutions a row of pixels.
+ * Convolutions and products of 8-bit integers by constant weights (rt/ops/vint8.h). A unit of work is some rows of the
+ * result, for all columns of a group or some of them. For depthwise convolutions it is a row of pixels.
  */
 #include "row.h"
 #include "../../rt/ops/vint8.h"
@@ -31,7 +31,7 @@ take_operands(Row *r, Integers *d)
 	return d->x && d->y && d->w && rt_numel(d->x) && rt_numel(d->y) && rt_numel(d->w);
 }
 
-/* Operands, and what follows the sums. */
+/* Reads the operands, and the steps after the sums: scale, zero point, clamp. */
 static bool
 take(Row *r, Integers *d)
 {
@@ -84,7 +84,7 @@ put_geometry(Body *b, const Integers *d)
 	body_struct(b, v->sums ? "ViConv v" : "static const ViConv v", member, sizeof member / sizeof *member, "");
 }
 
-enum { GRAIN = 1 << 20 };        /* multiplications that are worth waking a thread */
+enum { GRAIN = 1 << 20 };        /* number of multiplications that are worth waking a thread */
 
 static bool
 emit_int8(Row *r, Integers *d, const char *comment)
@@ -186,7 +186,7 @@ row_linear_int8(Row *r)
 	return take(r, &d) && emit_product(r, &d);
 }
 
-/* Operands of what gives sums */
+/* Reads the operands of an operator whose result is the int32 sums. */
 static bool
 take_sums(Row *r, Integers *d)
 {

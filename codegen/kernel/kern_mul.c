@@ -1,16 +1,16 @@
 /*
  * Products whose second operand is not constant: matmul, mm, bmm, linear, addmm, contract (einsum).
  *
- * The batch is a nest of three operands (result, a, b) whose strides are 0 where an operand is broadcast.  Where b is
- * broadcast along the innermost batch dim and the rows of a are equally spaced across it, that dim is merged into the
- * rows.
+ * The batch is a nest of three operands (result, a, b) whose strides are 0 where an operand is broadcast. The innermost
+ * batch dim is merged into the rows if b is broadcast along it and the rows of a are equally spaced across it.
  */
 #include "lower.h"
 #include "row.h"
 
 #include <string.h>
 
-/* Rows and columns of a part.  Each part packs its panels of b, and its rows of a where these are not contiguous. */
+/* Rows and columns of a part of the product. Each part packs its panels of b. It packs its rows of a unless they are
+ * contiguous. */
 enum { ROWS = 192, COLUMNS = 256 };
 
 typedef struct Product {
@@ -20,7 +20,8 @@ typedef struct Product {
 	int dtype;
 } Product;
 
-/* The dims of t before its last `own` ones, as an operand of the batch. */
+/* Sets an operand's batch strides from the dims of t, except its last `own` ones. Returns false if it does not
+ * broadcast to the batch. */
 static bool
 put_batch(Product *d, int operand, const RtTensor *t, int own)
 {
@@ -55,7 +56,7 @@ fold_batch(Product *d)
 	}
 }
 
-/* a (.., m, k) or (k); b (.., k, n) or (k), or, transposed, (n, k). */
+/* Describes the product of a (.., m, k) or (k) and b (.., k, n) or (k). If transposed, b is (.., n, k). */
 static bool
 describe(Row *r, const RtTensor *a, const RtTensor *b, bool transposed, Product *d)
 {
@@ -85,7 +86,8 @@ describe(Row *r, const RtTensor *a, const RtTensor *b, bool transposed, Product 
 	return true;
 }
 
-/* Adds a loop over parts of `size`, unless there is one part of a static size. stride: of the operands. */
+/* Adds a loop over parts of `size`, unless there is a single part of a static size. stride: strides of the three
+ * operands. */
 static bool
 cut(Row *r, RowNest *nest, int64_t of, int64_t size, const int64_t stride[3])
 {
@@ -110,7 +112,7 @@ put_extent(Body *b, bool is_cut, const char *name, int index, int64_t of, int si
 		out_line(&b->out, "const int64_t %s = %s;", name, n);
 }
 
-/* Describes the launch as a sum of products. */
+/* Describes the launch as a contraction. */
 static void
 put_contract(Row *r, KernelCall *call, const Product *d)
 {
@@ -135,7 +137,7 @@ emit_product(Row *r, Product *d)
 	const bool rows = cut(r, &nest, d->m, ROWS, (int64_t[3]){ d->ldc, d->lda }),
 		   columns = cut(r, &nest, d->n, COLUMNS, (int64_t[3]){ 1, 0, d->bn });
 	const int64_t m = rows ? ROWS : d->m, n = columns ? COLUMNS : d->n;
-	const int64_t packed = d->ak == 1 || d->dtype == RT_f64 ? 0 : m;         /* rows of a */
+	const int64_t packed = d->ak == 1 || d->dtype == RT_f64 ? 0 : m;         /* rows of a to pack */
 	Body body = body_begin(r->p);
 	const char *k = body_number(&body, "k", d->k);
 	Out *o = &body.out;
@@ -175,7 +177,7 @@ emit_product(Row *r, Product *d)
 	return true;
 }
 
-/* A bias of n consecutive numbers, the same for all rows. */
+/* Reads a bias of n consecutive numbers that is the same for all rows. */
 static bool
 take_bias(const Row *r, const char *name, Product *d)
 {
@@ -220,7 +222,8 @@ row_addmm(Row *r)
 
 enum { Y, A, B };
 
-/* The dims that exactly these of result and operands have, where the others have 1, as a nest of y, a, b. */
+/* Makes a nest of the dims that exactly the chosen tensors have, among y, a and b. The other tensors have size 1
+ * there. */
 static void
 put_dims(const RtTensor *const *t, bool y, bool a, bool b, RowNest *nest)
 {
@@ -238,7 +241,7 @@ put_dims(const RtTensor *const *t, bool y, bool a, bool b, RowNest *nest)
 	nest_simplify(nest, y ? Y : A);
 }
 
-/* Moves all but the innermost dim of a nest to the batch. */
+/* Moves all dims of a nest except the innermost to the batch. */
 static bool
 move_outer(RowNest *batch, const RowNest *from)
 {
@@ -253,7 +256,8 @@ move_outer(RowNest *batch, const RowNest *from)
 	return true;
 }
 
-/* Dims of only one operand are its rows or columns; dims of both that are not in the result are summed over. */
+/* Describes the contraction. Dims of one operand only are its rows or columns. Dims of both are the batch if the
+ * result has them, else they are summed over. */
 static bool
 describe_contract(const RtTensor *const *t, Product *d)
 {
@@ -283,7 +287,7 @@ describe_contract(const RtTensor *const *t, Product *d)
 	return true;
 }
 
-/* Where the result's columns are dims of the first operand, the two are exchanged. */
+/* Contracts two tensors. Exchanges them if the result's columns are dims of the first. */
 bool
 row_contract(Row *r)
 {

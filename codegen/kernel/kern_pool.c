@@ -1,5 +1,5 @@
 /*
- * Pooling over one or two dims: the result's sizes are given by the plan, so ceil_mode needs no code here.
+ * Pooling over one or two dims. The plan has the result's sizes, so ceil_mode needs no code here.
  */
 #include "lower.h"
 #include "row.h"
@@ -9,11 +9,11 @@
 typedef struct Pool {
 	const RtTensor *x, *y;
 	int64_t kernel[2], step[2], pad[2], dilation[2], divisor;
-	int     places;          /* dims that are pooled: 1 or 2 */
+	int     places;          /* number of dims that are pooled: 1 or 2 */
 	bool    max, adaptive, padding_counts;
 } Pool;
 
-enum { W, H, C, N };             /* dims from the last; a pool over one dim has no H */
+enum { W, H, C, N };             /* Dims counted from the last. A pool over one dim has no H. */
 
 static int
 dim_at(const RtTensor *t, const Pool *d, int which)
@@ -48,7 +48,7 @@ take(Row *r, Pool *d)
 	       rt_numel(d->x) && rt_numel(d->y) && d->x->ndim > d->places && d->x->ndim <= d->places + 2;
 }
 
-/* kernel_size, stride, padding, dilation; a pool of one dim has a height of 1. */
+/* Reads kernel_size, stride, padding and dilation. A pool over one dim has a height of 1. */
 static bool
 take_window(Row *r, Pool *d)
 {
@@ -75,7 +75,8 @@ take_window(Row *r, Pool *d)
 	return true;
 }
 
-/* x: the input or its gradient, y: the result or its gradient, at: the maximum's places, or null. */
+/* Prints the struct of the microkernel. x: the input or its gradient. y: the result or its gradient. at: indices of
+ * the maxima, or null. */
 static void
 put_geometry(Body *b, const Pool *d, const RtTensor *at)
 {
@@ -121,7 +122,7 @@ emit_pool(Row *r, const Pool *d)
 	return true;
 }
 
-/* ---- as data ----------------------------------------------------------------------------------------------------- */
+/* ---- as a Kernel ------------------------------------------------------------------------------------------------- */
 
 static Windows
 windows_of(const Pool *d)
@@ -138,8 +139,8 @@ windows_of(const Pool *d)
 	return v;
 }
 
-/* Is the input there, at a point? An operand of the kernel, with the input's bounds, or those of the padding if that
- * counts. */
+/* Adds an operand that is 1 at points inside the input, and 0 outside. If padding, points in the padding also count
+ * as inside. */
 static Ref
 put_inside(Kernel *k, const Windows *v, bool padding)
 {
@@ -162,7 +163,7 @@ put_inside(Kernel *k, const Windows *v, bool padding)
 	return ref_operand(at);
 }
 
-/* The greatest of what is there. */
+/* Adds the maximum of the elements of a window that are inside the input. */
 static Ref
 put_most(const Contract *c, const Windows *v)
 {
@@ -216,9 +217,9 @@ lower_pool(Row *r, const Pool *d)
 	return row_kernel(r, c.k, value, 2);
 }
 
-/* ---- by the schema ----------------------------------------------------------------------------------------------- */
+/* ---- operators --------------------------------------------------------------------------------------------------- */
 
-/* How many dims are pooled, by the schema: int[1] or int[2]. */
+/* Returns the number of pooled dims: 1 or 2, the length of the schema's int[] arguments. */
 static int
 places(const Row *r)
 {
@@ -279,7 +280,7 @@ row_avg_pool_data(Row *r)
 	return take_avg(r, &d) && lower_pool(r, &d);
 }
 
-/* A maximum whose places are not used. */
+/* Adaptive pooling. A maximum only if its indices are not used. */
 bool
 row_adaptive_pool(Row *r)
 {
@@ -289,7 +290,7 @@ row_adaptive_pool(Row *r)
 	return (!d.max || !r->n->out[1]->uses.n) && take(r, &d) && emit_pool(r, &d);
 }
 
-/* Windows of one size, if the input's sizes are multiples of the result's. */
+/* Adaptive pooling with equal windows: the input's sizes are multiples of the result's. */
 bool
 row_adaptive_pool_data(Row *r)
 {
@@ -307,7 +308,7 @@ row_adaptive_pool_data(Row *r)
 	return lower_pool(r, &d);
 }
 
-/* The maximum and its places, over channels last. */
+/* The maximum and its indices, over channels last. */
 bool
 row_max_pool_places(Row *r)
 {

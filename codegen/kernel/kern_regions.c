@@ -1,9 +1,9 @@
 /*
- * Means over the bins of regions: roi_align (rt/ops/vroi.h).  A unit is a region, for all channels.
+ * Means over the bins of regions: roi_align (rt/ops/vroi.h). A unit of work is a region, with all channels.
  */
 #include "row.h"
 
-enum { MOST_TAPS = 1 << 20 };    /* of the columns of a region */
+enum { MOST_TAPS = 1 << 20 };    /* most sampling points of a region along its width */
 
 typedef struct Regions {
 	const RtTensor *x, *rois, *y;

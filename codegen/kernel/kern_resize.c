@@ -1,9 +1,10 @@
 /*
  * Interpolation of images over the last two dims: nearest, bilinear, bicubic, antialiased.
  *
- * A kernel computes tables of the inputs that each row and column reads, once for its part, then runs over rows of the
- * result: along the width, or, where channels are consecutive in both tensors, along the channels of each place.  Those
- * that weigh make rows of the input as wide as the result, and keep those of one row of the result (vresize.h).
+ * A kernel first computes tables: for each row and column of its part of the result, the inputs that it reads. Then it
+ * runs over rows of the result. The inner loop runs along the width, or along the channels of each pixel if these are
+ * consecutive in both tensors. Weighted kinds first interpolate rows of the input along the width, and keep those that
+ * one row of the result needs (vresize.h).
  */
 #include "row.h"
 
@@ -11,11 +12,12 @@
 
 typedef struct Resize {
 	const RtTensor *x, *y;
-	const char *type;        /* of an element */
-	double  given[2];        /* scale factors of height and width; 0: none */
+	const char *type;        /* C type of an element */
+	double  given[2];        /* scale factors of height and width; 0 if not given */
 	int64_t align;
-	bool    exact, lanes;    /* lanes: channels are consecutive */
-	RowNest nest;            /* operands y, x; the last dim is the result's height, along which only y moves */
+	/* whether it is nearest-exact, which samples at pixel centres; whether channels are consecutive, in lanes */
+	bool    exact, lanes;
+	RowNest nest;    /* operands y, x; the last loop is over the result's rows, and only y has a stride along it */
 } Resize;
 
 static const Value *
@@ -24,7 +26,7 @@ input_of(const Row *r)
 	return row_arg(r, node_arg(r->n, "input") ? "input" : "self");
 }
 
-/* scale_factors, or scales_h and scales_w */
+/* Reads scale_factors, or scales_h and scales_w. */
 static bool
 take_scales(const Row *r, Resize *d)
 {
@@ -83,7 +85,7 @@ launch(Row *r, Resize *d, Body *b, int64_t scratch)
 	row_pass(r, c, input_of(r));
 }
 
-/* ---- weighed rows ------------------------------------------------------------------------------------------------ */
+/* ---- weighted kinds ---------------------------------------------------------------------------------------------- */
 
 static VzKind
 kind_of(const Row *r)
@@ -111,7 +113,8 @@ put_dim(Body *b, const Resize *d, int i)
 		 (int)d->align, body_real(b, i ? "scale_w" : "scale_h", d->given[i]));
 }
 
-/* Of an image that is one row, and stays it, the row is the result's. */
+/* Prints the kernel of a weighted kind. If the image is one row before and after, stores the interpolated row
+ * directly. */
 static void
 put_weighed(Body *b, const Resize *d, VzKind kind)
 {
@@ -161,7 +164,7 @@ row_weighed_resize(Row *r)
 
 /* ---- nearest ----------------------------------------------------------------------------------------------------- */
 
-/* Tables of the row and column that each row and column of the result reads. */
+/* Prints tables of the row and column that each row and column of the result reads. */
 static void
 put_tables(Body *b, const Resize *d)
 {
@@ -175,7 +178,7 @@ put_tables(Body *b, const Resize *d)
 		 body_real(b, "scale_w", d->given[1]));
 }
 
-/* A row that has the same source as the one before it, made by this thread, is its copy. */
+/* Prints the copy of a row that has the same source as the row before it, if this thread computed that row. */
 static void
 put_repeated(Body *b, const Resize *d, const char *width, const char *places)
 {
@@ -190,7 +193,8 @@ put_repeated(Body *b, const Resize *d, const char *width, const char *places)
 	out_close(o);
 }
 
-/* A row of a plane, twice as wide as the input's: consecutive loads and stores, without reading the table. */
+/* Prints a row of a plane that is twice as wide as the input. Loads and stores are consecutive, and no table is
+ * read. */
 static void
 put_doubled(Body *b, const Resize *d)
 {
@@ -206,7 +210,8 @@ put_doubled(Body *b, const Resize *d)
 	out_close(o);
 }
 
-/* Places one by one; addresses before their loops, as a store might change the table for all the compiler knows. */
+/* Prints the loop over single pixels. Addresses are computed before the loop, because to the compiler a store might
+ * change the table. */
 static void
 put_places(Body *b, const Resize *d, const char *width, const char *places)
 {

@@ -1,11 +1,11 @@
 /*
- * The steps of a recurrent layer's direction (prim::rnn_walk): a launch for each step, divided into panels of hidden
- * columns, and one more where the state is a projection of them.
+ * The steps of one direction of a recurrent layer (prim::rnn_walk). Each step is a launch, divided into panels of
+ * hidden columns, and a second launch if the state is a projection of them.
  *
- * Constant float weights are in panels, gate by gate; others are read in their own layout.  A step reads the state
- * where the previous step has written it: in the result.  c is updated in place.
+ * Constant float weights are in panels, gate by gate; others are read in their own layout. A step reads the state where
+ * the previous step stored it: in the result. c is updated in place.
  *
- * Constant weights of int8 are in the panels of vint8.h, and each launch makes bytes of the state first.
+ * Constant int8 weights are in the panels of vint8.h. Each launch first quantizes the state.
  */
 #include "row.h"
 #include "../../rt/ops/vint8.h"
@@ -15,8 +15,8 @@
 typedef struct Walk {
 	const char *kind;
 	int gates;
-	const RtTensor *x, *h, *c, *w, *p, *y, *scale;   /* scale: of rows of w in int8; or null */
-	bool packed, narrow;     /* w and p are in panels; bytes have 7 bits */
+	const RtTensor *x, *h, *c, *w, *p, *y, *scale;   /* scale: scales of the rows of int8 weights, or null */
+	bool packed, narrow;     /* whether w and p are in panels; whether the quantized state has 7 bits */
 	int64_t steps, rows, hidden, reverse;
 } Walk;
 
@@ -44,7 +44,7 @@ is_packed(Row *r, const Walk *d)
 	       (!d->p || dense_constant(r->p, row_arg(r, "p")));
 }
 
-/* Bytes and their scales, if there are any */
+/* Reads the int8 weights and their scales, if there are any. */
 static bool
 take_bytes(Row *r, Walk *d)
 {
@@ -88,17 +88,17 @@ take(Row *r, Walk *d)
 	       (y->dims[2] == 1 || (y->strides[2] == 1 && d->h->strides[1] == 1));
 }
 
-/* A launch, with the fields of its VnStep and its arguments; p[0] is where rows are stored. */
+/* A launch, with the members of its VnStep and its arguments. p[0] is where rows are stored. */
 typedef struct Launch {
 	const Walk *d;
 	Body body;
 	Out  fields;
 	KernelArg arg[12];
 	int  narg;
-	int64_t bytes;           /* scratch memory for the state's */
+	int64_t bytes;           /* bytes of scratch memory for the quantized state */
 } Launch;
 
-/* The address that is passed as p[n]: "p[3]" */
+/* Passes a value as p[n]. Returns its C expression, "p[3]". */
 static const char *
 pass(Row *r, Launch *l, const Value *v)
 {
@@ -106,7 +106,7 @@ pass(Row *r, Launch *l, const Value *v)
 	return arena_printf(r->p->cx->arena, "p[%d]", l->narg++);
 }
 
-/* Columns [first, first + n) of w' in panels. */
+/* Packs columns [first, first + n) of the transposed w in panels. Returns their C expression. */
 static const char *
 panels(Row *r, const RtTensor *w, int64_t first, int64_t n)
 {
@@ -119,7 +119,7 @@ panels(Row *r, const RtTensor *w, int64_t first, int64_t n)
 		.sk = s[1] }, 1, 1);
 }
 
-/* Passes the weights of n columns of each gate, of k products each. */
+/* Passes the weights of each gate: n columns of k products. */
 static void
 put_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gates)
 {
@@ -141,7 +141,7 @@ put_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gate
 	}
 }
 
-/* Passes the weights of each gate in int8, and says how the state becomes bytes. */
+/* Passes the int8 weights of each gate, and the parameters by which the state is quantized. */
 static void
 put_bytes(Row *r, Launch *l)
 {
@@ -173,7 +173,7 @@ put_step(Launch *l, const char *function)
 	out_line(&b->out, "vi_%s(begin, end, &(ViStep){ &step, &w, %d, bytes });", function, l->d->narrow ? 127 : 255);
 }
 
-/* columns of each gate, k products for each */
+/* Adds a launch. columns: of each gate. k: number of products for each column. */
 static void
 add_launch(Row *r, Launch *l, const char *function, int64_t columns, int64_t gates, int64_t k)
 {
@@ -207,7 +207,7 @@ add_launch(Row *r, Launch *l, const char *function, int64_t columns, int64_t gat
 		vec_push(a, &c->args, l->arg[i]);
 }
 
-/* Gates: products of the state, then the new h and c. */
+/* Adds the launch of the gates: products of the state, then the new h and c. */
 static void
 add_gates(Row *r, const Walk *d)
 {
@@ -244,7 +244,7 @@ add_gates(Row *r, const Walk *d)
 	add_launch(r, &l, d->kind, d->hidden, d->gates, d->w->dims[1]);
 }
 
-/* The state: a projection of the gates' output in the third result. */
+/* Adds the launch that projects the gates' output, which is in the third result, to the state. */
 static void
 add_projection(Row *r, const Walk *d)
 {

@@ -1,20 +1,21 @@
 /*
- * Sampling at computed places: grid_sampler over images and volumes (rt/ops/vgrid.h).  A unit is some points of an
- * image, for all channels.
+ * Sampling at computed coordinates: grid_sampler over images and volumes (rt/ops/vgrid.h). A unit of work is some
+ * points of an image, with all channels.
  */
 #include "row.h"
 
-/* The dim of channels, and the first spatial dim. */
+/* number of spatial dims; index of the dim of channels, and of the first spatial dim */
 typedef struct Format { int nd, channels, first; } Format;
 
-/* The dim of depth, height or width (i: 0, 1, 2); first: the first spatial dim; -1: an image has no depth. */
+/* Returns the dim of depth, height or width (i: 0, 1, 2). first: the first spatial dim. -1 for the depth of an
+ * image. */
 static int
 dim_at(const Format *f, int first, int i)
 {
 	return i < 3 - f->nd ? -1 : first + i - (3 - f->nd);
 }
 
-/* A size or stride of depth, height or width. */
+/* Returns a size or stride along depth, height or width. */
 static int64_t
 along(const RtTensor *t, const Format *f, int first, int i, bool stride)
 {
@@ -71,7 +72,7 @@ put_geometry(Body *b, const Sampling *d)
 	out_blank(&b->out);
 }
 
-/* last: channels are the last dim. */
+/* Emits the kernel. last: whether channels are the last dim. */
 static bool
 sample(Row *r, bool last)
 {

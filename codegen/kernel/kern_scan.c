@@ -1,9 +1,9 @@
 /*
  * Recurrences along a dim: cumsum, cumprod, logcumsumexp, cummax, cummin.
  *
- * A unit is a block of lanes, at most LANES side by side: sixteen places of the dim that is innermost in the result,
- * or, where that is the dim itself, as many rows, whose steps are independent.  Sums are kept in double and in int64,
- * as the operators keep them.
+ * A unit of work is a block of at most LANES independent lanes. Lanes are sixteen positions of the result's innermost
+ * dim, or as many rows if the recurrence runs along that dim. Sums are accumulated in double and int64, as in the
+ * operators.
  */
 #include "form.h"
 #include "row.h"
@@ -13,11 +13,12 @@
 enum { LANES = 16 };
 
 typedef struct Step {
-	/* the next state from s[c], the state so far, and v, the element; of an extreme: when v replaces s[c] */
+	/* C by operator. start and next: the first and the next state s[c], from the state and the element v. For an
+	 * extreme, next is the condition for v to replace s[c]. */
 	Lowering what;
 	const char *start, *next;
 	bool floats_only, extreme;
-	const char *single;      /* next for results other than doubles; null: the same */
+	const char *single;      /* next for results other than doubles; null if it is the same */
 } Step;
 
 static const Step steps[] = {
@@ -25,15 +26,15 @@ static const Step steps[] = {
 	{ LOWER_CUMPROD, "1", "s[c] * v", false, false, NULL },
 	{ LOWER_LOGCUMSUMEXP, "KILN_MINUS_INF", "vr_log_add(s[c], v)", true, false,
 	  "vr_log_addf(s[c], v)" },
-	{ LOWER_CUMMAX, "0", "v >= s[c]", false, true, NULL },     /* the last of equals, a NaN stays */
+	{ LOWER_CUMMAX, "0", "v >= s[c]", false, true, NULL },    /* the last of equal elements wins, and a NaN stays */
 	{ LOWER_CUMMIN, "0", "v <= s[c]", false, true, NULL },
 };
 
 typedef struct Scan {
 	const Step *step;
-	const RtTensor *x, *y, *at;      /* at: places of extremes; else null */
-	int64_t n, lanes, stride[3], lane[3];    /* of y, x and at: along the dim, and from lane to lane */
-	RowNest nest;                    /* blocks of lanes; operands as above */
+	const RtTensor *x, *y, *at;      /* at: indices of the extremes, or null */
+	int64_t n, lanes, stride[3], lane[3];    /* strides of y, x and at: along the dim, and from lane to lane */
+	RowNest nest;                    /* loops over blocks of lanes, with the same operands */
 } Scan;
 
 static const Step *
@@ -59,7 +60,7 @@ stride_of(const RtTensor *t, int d)
 	return t ? t->strides[d] : 0;
 }
 
-/* The dim that lanes go along; -1: there is no other dim. */
+/* Returns the dim along which lanes are. -1 if there is no other dim. */
 static int
 lane_dim(const Scan *d, int dim)
 {
@@ -113,7 +114,7 @@ take(Row *r, Scan *d)
 	return true;
 }
 
-/* "y[i * 7 + c]" */
+/* Returns the C of the element at step i and lane c, "y[i * 7 + c]". */
 static const char *
 place(Body *b, const Scan *d, const char *name, int operand)
 {
@@ -124,7 +125,7 @@ place(Body *b, const Scan *d, const char *name, int operand)
 			    body_number(b, arena_printf(a, "%s_lane", name), d->lane[operand]));
 }
 
-/* The steps of so many lanes ("lanes", or their number, for a loop that vectorises). */
+/* Prints the steps of some lanes. lanes: "lanes", or their number as a literal, for a loop that vectorizes. */
 static void
 put_steps(Body *b, const Scan *d, const char *lanes, const char *type)
 {

@@ -1,14 +1,15 @@
 /*
- * The greatest or least of a row, with their places: topk.  A unit is a row: its elements become integer keys of the
- * same order, from which the runtime selects (rt/ops/select.c), so that equal elements come out in PyTorch's order.
+ * The greatest or least elements of a row, with their indices: topk. A unit of work is a row. Its elements become
+ * integer keys of the same order. The runtime selects from the keys (rt/ops/select.c), so that equal elements come out
+ * in PyTorch's order.
  */
 #include "form.h"
 #include "row.h"
 
 typedef struct Top {
 	const RtTensor *x, *y, *at;
-	int64_t n, k, largest, sorted, stride[3];        /* of y, at and x along the dim */
-	RowNest rows;                                    /* operands as above */
+	int64_t n, k, largest, sorted, stride[3];        /* strides of y, at and x along the dim */
+	RowNest rows;                                    /* loops over rows, with the same operands */
 } Top;
 
 static bool
