@@ -1,8 +1,9 @@
-/* rt/ops/attention_loops.h - rows of attention scores for one element type T; N(name) is the function's name for it */
+/* rt/ops/attention_loops.h - rows of attention scores for one element type T. N(name) is the name of a function for
+ * T. */
 
 #include "exp_loops.h"
 
-/* Row i of a batch element's scores, masked */
+/* Adds the mask to row i of a batch element's scores. */
 static void
 N(mask_row)(const Attend *g, int64_t batch, int64_t i, T *s)
 {
@@ -16,7 +17,7 @@ N(mask_row)(const Attend *g, int64_t batch, int64_t i, T *s)
 		s[j] = ((const uint8_t *)g->mask)[at + j * g->mask_col] ? s[j] : -INFINITY;
 }
 
-/* s (rows, n): scaled, masked, and made a distribution; a row that is masked out gets `empty` */
+/* Scales and masks s (rows, n) and applies softmax. empty: weights of a row that is masked out. */
 static void
 N(score_rows)(const Attend *g, int64_t batch, T *s, T empty)
 {

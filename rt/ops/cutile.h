@@ -1,11 +1,11 @@
 /* rt/ops/cutile.h - the support code of generated CUDA kernels: number formats, tiled products, attention
  *
- * Compiled by NVRTC (or a C++ compiler with an emulated grid) and included by nothing else.  Extents and strides reach
- * the kernels as constants of lambdas that are inlined, so that the index arithmetic folds.
+ * Compiled by NVRTC (or a C++ compiler with an emulated grid) and included by nothing else. Kernels pass extents and
+ * strides as constants of inlined lambdas, so that index arithmetic folds.
  *
- * A product is computed by blocks of 256 threads in tiles of 64 x 64, 16 deep, that lie in shared memory; each thread
- * keeps 4 x 4 sums in registers.  A convolution is the same product whose left side is read through its window
- * ("implicit gemm").  Attention is two such products, tile by tile of keys.
+ * Blocks of 256 threads compute a product in tiles of 64 x 64, 16 deep, in shared memory. Each thread has 4 x 4
+ * accumulators in registers. A convolution is the same product whose left operand is read through its window (implicit
+ * gemm). Attention is two such products, tile by tile of keys.
  */
 #ifndef RT_OPS_CUTILE_H
 #define RT_OPS_CUTILE_H
@@ -25,7 +25,7 @@ typedef unsigned long long uint64_t;
 #include <stdint.h>
 #endif
 
-/* libm's functions of integers, which rows may ask for; CUDA only has them of floats. */
+/* libm's functions for integer arguments, which rows may call. CUDA has them for floats only. */
 #define CU_OF_INTEGERS(fn) \
 	static __device__ __forceinline__ double fn(int64_t x) { return fn((double)x); } \
 	static __device__ __forceinline__ double fn(bool x) { return fn((double)x); }
@@ -66,7 +66,7 @@ half_to_float(uint16_t h)
 	return b.f;
 }
 
-/* To the nearest, ties to even. */
+/* Rounds to nearest, ties to even. */
 CU_INLINE uint16_t
 float_to_half(float f)
 {
@@ -120,13 +120,13 @@ bf16_rounded(float f)
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* A block's tile of a product (m, n) of k terms each: where it begins. */
+/* Tile of a block in a product (m, n) with k terms: its first row and column, and the sizes. */
 struct CuTile {
 	int64_t row, column, m, n, k;
 };
 
-/* sum[i][j] += the sum over k of a(row, k) * b(k, column): 4 x 4 of the tile for each thread.  AlongK: neighbours in b
- * are neighbours in k. */
+/* Adds to sum[i][j] the sum over k of a(row, k) * b(k, column): 4 x 4 elements of the tile for each thread. AlongK:
+ * neighbours in b are neighbours in k. */
 template <bool AlongK, class A, class B>
 CU_INLINE void
 cu_multiply(const CuTile &at, A a, B b, float sum[CU_EACH][CU_EACH])
@@ -154,7 +154,7 @@ cu_multiply(const CuTile &at, A a, B b, float sum[CU_EACH][CU_EACH])
 	}
 }
 
-/* store(row, column, sum over k of a(row, k) * b(k, column)) for the block's tile of (m, n); AlongK as above. */
+/* Calls store(row, column, sum over k of a(row, k) * b(k, column)) for the block's tile of (m, n). AlongK: as above. */
 template <bool AlongK, class A, class B, class Store>
 CU_INLINE void
 cu_product(int64_t m, int64_t n, int64_t k, A a, B b, Store store)
@@ -173,7 +173,7 @@ cu_product(int64_t m, int64_t n, int64_t k, A a, B b, Store store)
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
-/* The greatest value, or the sum, of the 16 threads that share rows; each gets it. */
+/* Return the maximum, or the sum, over the 16 threads that share rows, to each of them. */
 CU_INLINE float
 cu_most(float x)
 {
@@ -195,17 +195,18 @@ cu_sum(float x)
 
 struct CuAttention {
 	int64_t rows, keys, inner, width;
-	float   empty;           /* the result of rows that no key is for */
+	float   empty;           /* result of rows that see no key */
 	bool    causal;
 };
 
-/* Rows of the block's tile: what has been read of the keys, with weights exp(score - most). */
+/* Rows of the block's tile: running maximum, sum of weights exp(score - most), and weighted values of the keys so
+ * far. */
 template <int Columns>
 struct CuRows {
 	float most[CU_EACH], weights[CU_EACH], sum[CU_EACH][Columns];
 };
 
-/* Makes weights of the scores of one more tile of keys; what there was is weighed anew. */
+/* Turns the scores of the next tile of keys into weights. Rescales the sums so far to the new maximum. */
 template <int Columns>
 CU_INLINE void
 cu_weigh(CuRows<Columns> &rows, float s[CU_EACH][CU_EACH])
@@ -257,9 +258,9 @@ cu_add_values(CuRows<Columns> &rows, const CuAttention &g, int64_t key0, const f
 	}
 }
 
-/* store(row, column, sum of softmax(score(row, key, q k')) v) for 64 rows, keys in tiles of 64 with a running maximum
- * (Dao et al., FlashAttention, 2022).  A thread has four rows and columns c0, c0 + 16, ... of `width`, which is at most
- * 16 Columns. */
+/* Calls store(row, column, sum of softmax(score(row, key, q k')) v) for 64 rows. Keys are in tiles of 64 with a
+ * running maximum (Dao et al., FlashAttention, 2022). A thread has four rows and columns c0, c0 + 16, ... of `width`,
+ * which is at most 16 Columns. */
 template <int Columns, class Q, class K, class V, class Score, class Store>
 CU_INLINE void
 cu_attention(CuAttention g, Q q, K k, V v, Score score, Store store)

@@ -1,13 +1,13 @@
-/* rt/ops/deform_loops.h - what the taps of a deformable convolution read (vision.c), for one element type T; N(name) is
- * the function's name for it, F(floor) that of math.h */
+/* rt/ops/deform_loops.h - taps of deformable convolutions (vision.c) for one element type T. N(name) is the name of a
+ * function for T. F(floor) is the function of math.h. */
 
-/* Of some points: the four neighbours of each, -1: outside, and their weights. */
+/* Taps of some points: the four neighbours of each, -1 if outside, and their weights. */
 typedef struct N(DeformTaps) {
 	int64_t at[4][DEFORM_POINTS];
 	T       weight[4][DEFORM_POINTS];
 } N(DeformTaps);
 
-/* A point at (v, u); one that is not inside reads nothing. */
+/* Computes the taps of a point at (v, u). A point outside has none. */
 static void
 N(deform_point)(const Deform *d, T v, T u, int j, N(DeformTaps) *t)
 {
@@ -25,7 +25,7 @@ N(deform_point)(const Deform *d, T v, T u, int j, N(DeformTaps) *t)
 	t->weight[3][j] = dv * du;
 }
 
-/* The points [first, first + n) of a tap; offset: of both coordinates, planes. */
+/* Computes the points [first, first + n) of a tap. offset: planes of both coordinates. */
 static void
 N(deform_locate)(const Deform *d, int64_t tap, int64_t first, int n, const T *offset, N(DeformTaps) *t)
 {
@@ -58,7 +58,8 @@ N(deform_take)(const N(DeformTaps) *t, int n, const T *x, const T *mask, T *y)
 		y[j] *= mask[j];
 }
 
-/* The columns of taps [begin, end) of all groups of offsets; where points lie is found once for all channels. */
+/* Computes the columns of taps [begin, end) of all groups of offsets. Coordinates are computed once for all
+ * channels. */
 static void
 N(deform_columns)(const Deform *d, int64_t begin, int64_t end)
 {

@@ -1,7 +1,7 @@
-/* rt/ops/exp_loops.h - the exponentials of a row and their sum for one element type T; N(name) is the function's name
- * for it, EXPS(y, x, n, top): y = exp(x - top), SUM(n, x): a sum */
+/* rt/ops/exp_loops.h - exponentials of a row and their sum for one element type T. N(name) is the name of a function
+ * for T. EXPS(y, x, n, top): y = exp(x - top). SUM(n, x): the sum of n elements. */
 
-/* exp(x - top) of n elements, into y if that is not null, which may be x */
+/* Returns the sum of exp(x - top) over n elements. Stores the exponentials to y, which may be x, unless it is null. */
 static T
 N(exp_row)(const T *x, T *y, int64_t n, T top)
 {

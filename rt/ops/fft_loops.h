@@ -1,12 +1,13 @@
-/* rt/ops/fft_loops.h - the loops of fft.c for one element type T; N(name) is the function's name for it
+/* rt/ops/fft_loops.h - the loops of fft.c for one element type T. N(name) is the name of a function for T.
  *
- * Numbers are in two arrays, of real and imaginary parts; of each place `lanes` lines lie side by side.
+ * Real and imaginary parts are in two arrays. Each element of the transform is `lanes` contiguous numbers, one of each
+ * line.
  */
 
-/* By stages (Stockham): with r the radix, of `len` places s apart those p and p + m, p + 2m, ... (m = len / r) are
- * joined to r p, r p + 1, ...  All s * lanes numbers of a place have one factor. */
+/* A stage of Stockham's algorithm. With radix r and m = len / r, elements p, p + m, p + 2m, ... of `len` elements are
+ * joined to elements r p, r p + 1, ... All s * lanes numbers of an element share one factor. */
 typedef struct N(Stage) {
-	const T *root;            /* of the plan: n pairs */
+	const T *root;            /* roots of unity of the plan: n pairs */
 	int64_t  n, r, m, s, width;   /* width: s * lanes */
 } N(Stage);
 
@@ -59,8 +60,8 @@ N(radix4)(const N(Stage) *g, int64_t by, const T *restrict xr, const T *restrict
 	}
 }
 
-/* A small odd radix r, known where it is called: of places j and r - j the sum e and the difference f are joined to
- * those of k and r - k, by the cosine and sine of j k r-ths of a turn. */
+/* A small odd radix r, which is a constant of the caller. The sums e and differences f of elements j and r - j are
+ * joined to elements k and r - k, by the cosine and sine of j k / r turns. */
 INLINE void
 N(odd)(const N(Stage) *g, int r, int64_t by, const T *restrict xr, const T *restrict xi, T *restrict yr, T *restrict yi)
 {
@@ -124,7 +125,7 @@ N(radix)(const N(Stage) *g, const T *restrict xr, const T *restrict xi, T *restr
 		}
 }
 
-/* by: numbers of a place are done so many at a time */
+/* Computes a stage. by: numbers of an element that are computed together. */
 INLINE void
 N(stage)(const N(Stage) *g, int64_t by, const T *xr, const T *xi, T *yr, T *yi)
 {
@@ -137,14 +138,14 @@ N(stage)(const N(Stage) *g, int64_t by, const T *xr, const T *xi, T *yr, T *yi)
 	}
 }
 
-/* of a line alone, where vectors do not fit */
+/* Computes a stage of a single line, where vectors do not fit. */
 SCALAR void
 N(stage_of_one)(const N(Stage) *g, const T *xr, const T *xi, T *yr, T *yi)
 {
 	N(stage)(g, 1, xr, xi, yr, yi);
 }
 
-/* x (re, im) transformed: in x itself, or in y; true: in y */
+/* Transforms x (re, im). Returns true if the result is in y, false if it is in x. */
 static bool
 N(stages)(const Plan *p, int64_t lanes, T *xr, T *xi, T *yr, T *yi)
 {
@@ -168,7 +169,7 @@ N(stages)(const Plan *p, int64_t lanes, T *xr, T *xi, T *yr, T *yi)
 	return turned;
 }
 
-/* (re, im) *= f at each of n places */
+/* Multiplies (re, im) by f at each of n elements. */
 static void
 N(multiply)(int64_t n, int64_t lanes, T *re, T *im, const T *f)
 {
@@ -182,7 +183,8 @@ N(multiply)(int64_t n, int64_t lanes, T *re, T *im, const T *f)
 		}
 }
 
-/* x transformed, there or in y: *xr, *xi say where.  Each has room for rooms(p) * lanes numbers. */
+/* Transforms x. Sets *xr and *xi to the result's arrays, those of x or y. Each has room for rooms(p) * lanes
+ * numbers. */
 static void
 N(transform)(const Plan *p, int64_t lanes, T **xr, T **xi, T *yr, T *yi)
 {
@@ -204,7 +206,7 @@ N(transform)(const Plan *p, int64_t lanes, T **xr, T **xi, T *yr, T *yi)
 		t = i, i = yi, yi = t;
 	}
 	N(multiply)(p->long_->n, lanes, r, i, p->spectrum);
-	turned = N(stages)(p->long_, lanes, i, r, yi, yr);       /* back: parts the other way round */
+	turned = N(stages)(p->long_, lanes, i, r, yi, yr);       /* backward: real and imaginary parts are exchanged */
 	*xr = turned ? yr : r;
 	*xi = turned ? yi : i;
 	N(multiply)(p->n, lanes, *xr, *xi, p->chirp);
@@ -212,18 +214,18 @@ N(transform)(const Plan *p, int64_t lanes, T **xr, T **xi, T *yr, T *yi)
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
 
-/* Some lines: where each begins, how far its places are apart and the imaginary part of one from the real one; how far
- * the lines are apart, 0: they differ in that */
+/* Some lines. at: offset of each. step: stride of elements. part: distance of the imaginary from the real part.
+ * apart: distance of lines, or 0 if it varies. */
 typedef struct N(Side) { int64_t at[LANES], some, lanes, step, part, apart; } N(Side);
 
-/* Are they whole squares of pairs one after the other, which are turned by vectors? */
+/* Are they whole squares of adjacent pairs, which vectors can transpose? */
 static bool
 N(in_squares)(const N(Side) *s)
 {
 	return sizeof(T) == 4 && s->some == VQ_SIDE && s->step == 2 && s->part == 1 && s->apart;
 }
 
-/* n places of lines of x to arrays; and back */
+/* Load and store n elements of lines of x. */
 static void
 N(load)(const N(Side) *s, const T *x, int64_t n, N(Parts) to)
 {
@@ -280,7 +282,8 @@ N(store)(const N(Side) *s, T *y, int64_t n, N(Parts) from)
 	}
 }
 
-/* From the transform z of pairs, of h places, to the h + 1 places of that of reals; or back, times 2. */
+/* Converts the transform z of h pairs to the h + 1 elements of the transform of reals. backward: converts them back,
+ * times 2. */
 INLINE void
 N(split)(const Lines *g, int64_t lanes, N(Parts) z, N(Parts) y, bool forward)
 {
@@ -312,7 +315,8 @@ N(split_lanes)(const Lines *g, N(Parts) z, N(Parts) y, bool forward)
 		N(split)(g, 1, z, y, forward);
 }
 
-/* Lines from `first` on; reals: not pairs.  more: a place more than the plan has, of spectra of reals */
+/* Returns the lines from `first` on. reals: numbers are real, not pairs. more: whether there is one more element than
+ * in the plan, as in spectra of reals. */
 static N(Side)
 N(side)(const Lines *g, int64_t first, bool reals, bool more)
 {
@@ -332,21 +336,23 @@ N(side)(const Lines *g, int64_t first, bool reals, bool more)
 	return s;
 }
 
-/* Lines from `first` on, as many as are done side by side; room: four arrays */
+/* Transforms the lines from `first` on that are computed together. room: four arrays. */
 static void
 N(run_some)(const Lines *g, int64_t first, T *room)
 {
 	const Plan *p = g->plan;
 	const bool from_real = g->kind == LINES_FROM_REAL, to_real = g->kind == LINES_TO_REAL;
 	const N(Side) in = N(side)(g, first, from_real, to_real), out = N(side)(g, first, to_real, from_real);
-	const int64_t size = g->room * g->lanes + APART, n = p->n + to_real;       /* not all at one place of a cache */
+	/* APART: avoids arrays that map to the same cache sets */
+	const int64_t size = g->room * g->lanes + APART, n = p->n + to_real;
 	N(Parts) x = { room, room + size }, y = { room + 2 * size, room + 3 * size };
 
 	if (in.some < g->lanes)
 		memset(room, 0, sizeof(T) * 4 * size);
 	N(load)(&in, g->x, n, x);
 	if (to_real) {
-		memset(x.im, 0, sizeof(T) * g->lanes);           /* the first and the last of a real signal's */
+		/* the first element, and the last one of a real signal's spectrum, are real */
+		memset(x.im, 0, sizeof(T) * g->lanes);
 		memset(x.im + p->n * g->lanes, 0, sizeof(T) * g->lanes);
 		N(split_lanes)(g, x, y, false);
 		x = y, y = (N(Parts)){ room, room + size };
@@ -364,7 +370,7 @@ N(run_some)(const Lines *g, int64_t first, T *room)
 	N(store)(&out, g->y, p->n + from_real, x);
 }
 
-/* Places from `kept` on: the conjugate of that n - k; of `inner` numbers each */
+/* Sets elements from `kept` on to the conjugates of elements n - k. inner: numbers of an element. */
 static void
 N(mirror)(T *restrict to, const T *restrict from, int64_t kept, int64_t n, int64_t inner)
 {
@@ -375,8 +381,8 @@ N(mirror)(T *restrict to, const T *restrict from, int64_t kept, int64_t n, int64
 		}
 }
 
-/* Half spectra (2 pairs, n / 2 + 1, inner) from transforms (pairs, n, inner) of lines of reals, of which each has the
- * first half of them as real and the other half as imaginary parts */
+/* Separates half spectra (2 pairs, n / 2 + 1, inner) from transforms (pairs, n, inner). Each transform has two lines
+ * of reals, as real and imaginary parts. */
 static void
 N(unpair)(T *restrict to, const T *restrict z, int64_t pairs, int64_t n, int64_t inner)
 {
@@ -409,8 +415,8 @@ N(run_lines)(void *arg, int64_t begin, int64_t end)
 
 /* ---- plans ---------------------------------------------------------------------------------------------------- */
 
-/* (n) pairs: exp(-2 pi i k / whole) for k < n; null: no memory.  Those of the first eighth of a turn, quarter or half
- * are mirrored. */
+/* Returns n pairs exp(-2 pi i k / whole), k < n. Null if there is no memory. Mirrors those of the first eighth,
+ * quarter or half of a turn. */
 static T *
 N(roots)(RtCx *cx, int64_t n, int64_t whole)
 {
@@ -434,7 +440,7 @@ N(roots)(RtCx *cx, int64_t n, int64_t whole)
 
 static Plan *N(plan)(RtCx *, int64_t n);
 
-/* A product with a chirp, exp(-pi i k k / n), and one with the spectrum of its conjugate. */
+/* Plans Bluestein's algorithm: products with a chirp, exp(-pi i k k / n), and with the spectrum of its conjugate. */
 static bool
 N(plan_chirp)(RtCx *cx, Plan *p)
 {

@@ -1,6 +1,6 @@
-/* rt/ops/norm_loops.h - the loops of norm.c for one element type T; N(name) is the function's name for it */
+/* rt/ops/norm_loops.h - the loops of norm.c for one element type T. N(name) is the name of a function for T. */
 
-/* Of a run: the sum of x - mean, or of its squares. */
+/* Returns the sum of x - mean, or of its squares, over a run. */
 static double
 N(run_sum)(const T *x, int64_t n, double mean, bool squares)
 {
@@ -22,8 +22,8 @@ N(run_sum)(const T *x, int64_t n, double mean, bool squares)
 	return sum;
 }
 
-/* Sums are taken from the first element on, so that the mean of equal elements is their value. Squares of an rms norm
- * overflow T, as PyTorch's do: above 1e19 its results are 0. */
+/* Computes moments. Sums are relative to the first element, so that the mean of equal elements is their value.
+ * Squares of an rms norm overflow T, as in PyTorch: above 1e19 its results are 0. */
 static void
 N(moments)(void *arg, int64_t begin, int64_t end)
 {
@@ -60,7 +60,7 @@ N(scaled)(T *restrict y, const T *restrict x, int64_t n, N(Line) a)
 		y[j] = (T)(((double)x[j] - a.mean) * a.scale + a.bias);
 }
 
-/* Normalises a row, each of whose elements has a weight of its own. */
+/* Normalizes a row. Each element has its own weight. */
 static void
 N(weighted)(const Norm *g, T *restrict y, const T *restrict x, N(Line) a)
 {
@@ -96,8 +96,8 @@ N(apply)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* With v = (x - mean) rstd and d = dy w:  dx = rstd (d - mean(d) - v mean(d v)), the means absent when fixed;
- * sums of dy and dy v go to the weight's and the bias's gradients. */
+/* With v = (x - mean) rstd and d = dy w: dx = rstd (d - mean(d) - v mean(d v)). Without the means if statistics are
+ * fixed. The sums of dy and dy v are added to the gradients of bias and weight. */
 static void
 N(backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
 {
@@ -142,9 +142,9 @@ N(backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
 	}
 }
 
-/* ---- columns side by side ---- */
+/* ---- contiguous columns ------------------------------------------------------------------------------------------ */
 
-/* In one pass, relative to the first row's values, so that values far from zero lose no accuracy. */
+/* Computes moments in one pass, relative to the first row's values, so that values far from zero lose no accuracy. */
 static void
 N(lane_moments)(void *arg, int64_t begin, int64_t end)
 {

@@ -1,71 +1,74 @@
-/* rt/ops/ops.h - the operator room: every row of every family
+/* rt/ops/ops.h - the table of operators: all rows of all families
  *
- * A row says all that Kiln knows of an operator.  Include this file with the row macros that are wanted defined;
- * those left out are empty.
+ * A row is all that Kiln knows about an operator. To read rows, define the macros of the wanted kinds and include this
+ * file; the others are empty.
  *
  * MAP(id, "schema", domain, result, value, "gradient")
- *     pointwise.  value: an element of the result as an expression of C and CUDA over a, b, c, ...: the arguments of
- *     the schema in order (Tensor or number; others are skipped).  The preprocessor makes the eager kernel rt_<id> of
- *     it (map.c), and its text goes into fused kernels.  It may call what rt/ops/tmath.h declares, and nothing else.
- *     It may also say T: the type that it is computed in.  A number is of type T there, like an element.  DTYPE: the
- *     common dtype (a TM_ of tmath.h), for functions that are not those of T rounded.
- *     domain: types it exists for: F float and double, I int64, B bool, C complex: FI, FIBC, ...
- *             N is I that 32 bits are enough for where the common dtype is int32: eager kernels have a loop of them;
- *             Z is I where a zero in b raises ZeroDivisionError (the value then only must not trap);
- *             P is I where a negative Scalar b raises;
- *             U uint16, uint32 and uint64, in uint64; 8 floats of 8 bits, as float: other rows raise for these dtypes
- *             M behind F: functions that are fast for near arguments (vmath.h); E: floats are exponentials
- *     result: promote  common dtype of the tensor arguments, by ATen's rules
- *             floating likewise, but integral and bool become the default dtype
- *             boolean  computed in the common dtype, result bool
- *             real     promote; complex gives its real type (abs)
- *             part     floating; complex gives its real type (angle)
- *             uint8, int8  computed in the common dtype, the value fits
- *             asked    the type that the second argument, an int, names; computed in the first's (casts)
- *     Of numbers only self, other, exponent, min, max, x, n take part in promotion (rt_map_args); condition never does.
- *     An optional number or tensor that is None: value may ask has_<letter>.
+ *     A pointwise operator. value: an element of the result as an expression of C and CUDA over a, b, c, ..., the
+ *     schema's tensors and numbers in order. The preprocessor makes the eager kernel rt_<id> from it (map.c), and its
+ *     text is pasted into fused kernels. It may call functions of rt/ops/tmath.h and no others. T is the type in which
+ *     it is computed; numbers are converted to T. DTYPE is the common dtype (a TM_ of tmath.h), for functions whose
+ *     result depends on more than rounding to T.
+ *     domain: the types for which it is defined. F float and double, I int64, B bool, C complex: FI, FIBC, ...
+ *             N  I whose values fit in 32 bits if the common dtype is int32: eager kernels have a loop of int32
+ *             Z  I that raises ZeroDivisionError for a zero in b; the value itself must not trap
+ *             P  I that raises for a negative Scalar b
+ *             U  uint16, uint32 and uint64, computed in uint64; 8: floats of 8 bits, computed in float. Rows without
+ *                these letters raise for these dtypes.
+ *             M  after F: functions that are fast for near arguments (vmath.h); E after F: exponentials
+ *     result: promote      common dtype of the tensor arguments, by ATen's rules
+ *             floating     the same, but integral types and bool become the default dtype
+ *             boolean      computed in the common dtype; the result is bool
+ *             real         promote; for complex, its real type (abs)
+ *             part         floating; for complex, its real type (angle)
+ *             uint8, int8  computed in the common dtype; the value fits
+ *             asked        the dtype that the second argument, an int, names; computed in the first's (casts)
+ *     Among numbers, only self, other, exponent, min, max, x and n take part in promotion (rt_map_args). condition
+ *     never does. has_<letter> tells whether an optional argument is not None.
  * OP(id, "schema", rule, effect, "gradient")
- *     has an eager kernel rt_<id> in <family>.c.
- *     rule: how the type of results follows from the arguments:
- *             meta     run the kernel with cx->meta: it stops at RT_RESULT
- *             same     dtype, sizes as the first tensor      (rules with names: rt/ops/shape.c)
- *             value    the result is no tensor, the schema's type says all
- *             data     sizes depend on data: a guard has to say
- *     effect: pure; random (draws numbers); io (print, raise: order is kept).  Writes are in the schema: (a!).
+ *     An operator with an eager kernel rt_<id> in <family>.c.
+ *     rule: how the types of the results are computed:
+ *             meta     by the kernel with cx->meta, which stops at RT_RESULT
+ *             same     dtype and sizes of the first tensor      (named rules: rt/ops/shape.c)
+ *             value    by the schema: the result is no tensor
+ *             data     not at all: sizes depend on data, and a guard checks them
+ *     effect: pure; random (draws numbers); io (print, raise: their order is kept). Writes are in the schema: (a!).
  * SHARED(id, "schema", function)
- *     an OP of value, pure, without a gradient, whose kernel is a static function of the family's .c (overloads that
- *     differ by types only have one).
+ *     An OP of value, pure, without a gradient. Its kernel is a static function of the family's .c, which overloads
+ *     that differ only in types share.
  * BODY(id, "schema", "gradient", "text")
- *     a decomposition: TorchScript statements over the schema's argument names, ending in return.  Surplus arguments of
- *     a schema with `...` are the list `rest`.
+ *     A decomposition: TorchScript statements over the schema's arguments, ending in return. Surplus arguments of a
+ *     schema with `...` are the list `rest`.
  * ALSO(id, "schema", base)
- *     the in-place or out= form of row `base`: same arguments, the result is copied into self or out (variant.c).
- *     A schema without arguments has the base's: its overload ends in "out", and it has a Tensor out besides; or it is
- *     in place, and the first is written to.
- *     When the base is a BODY, rt_<id> takes the body's results before the arguments; ir/code.c runs the body first.
+ *     The in-place or out= form of row `base`: same arguments; the result is copied into self or out (variant.c). A
+ *     schema without arguments has the base's. If its overload ends in "out", it also has a Tensor out; else it is in
+ *     place and writes to its first argument. If the base is a BODY, rt_<id> takes the body's results before the
+ *     arguments, and ir/code.c runs the body first.
  * OUT(id, "schema", base)
- *     likewise, of an out that has to have the result's dtype: it is not cast into.
+ *     The same, but out must have the result's dtype: the result is not cast.
  * FORMS(base, ALSO), FORMS_OF(name, overload, ALSO)
- *     both forms of row base or name_overload: ALSO in place, and out=, which is ALSO or OUT.
+ *     Both forms of row base or name_overload: in place, as ALSO, and out=, as ALSO or OUT.
  * LOWER(id, WHAT)
- *     stands behind row `id`: what a kernel of specialized code computes for it, LOWER_WHAT of ir.h; its form is in
- *     codegen/kernel/families.c.  Rows of MAP are kernels without it, but for complex
- *     numbers.  All others stay calls.
+ *     Stands after row `id`: LOWER_WHAT of ir.h, the kernel that specialized code computes for it, whose form is in
+ *     codegen/kernel/families.c. Rows of MAP have kernels without it, except for complex numbers. Other rows without
+ *     it stay calls.
  * TRAIT(space, name, WHAT)
- *     stands behind the rows of operator space::name: what is true of all its overloads, TRAIT_WHAT of ir.h.
- * The gradient is TorchScript, compiled by frontend (gradient.c) and put into graphs by opt (autodiff.c).  It is one of
- *     "grad * other; grad * self"     expressions, one for each argument that is a tensor, an optional tensor or a
- *             list of tensors, over the arguments, grad (grad1, ... of further results) and result (result1, ...);
- *             None: that argument has none.  An optional argument's may be anything when it is None.
- *     statements that end in a return of them
- *     "body\n" and statements over the arguments: the operator in terms of others, which is differentiated instead
- *     "None"  results do not depend on the arguments in a way that has a gradient
- *     ""      a BODY: its body is differentiated; else Kiln lacks it, and says so when a gradient arrives.
- * Of a MAP row the sum over what was broadcast and the cast to the argument's dtype are added.  Gradients of unused
- * results are zeros.
+ *     Stands after the rows of operator space::name: TRAIT_WHAT of ir.h, which holds for all its overloads.
  *
- * id is the schema's name with _ for ::'s namespace aten dropped and the overload after it: add_Tensor, relu_,
- * prim_dtype, quantized_linear.  ORDER of overloads: order.def.
+ * A gradient is TorchScript, compiled by frontend (gradient.c) and put into graphs by opt (autodiff.c). It is one of
+ *     "grad * other; grad * self"
+ *             expressions, one for each argument that is a tensor, an optional tensor or a list of tensors. They may
+ *             use the arguments, grad (grad1, ... of further results) and result (result1, ...). None: that argument
+ *             has no gradient. The expression of an optional argument that is None is not used.
+ *     statements that end in a return of such expressions
+ *     "body\n" and statements over the arguments: the operator in terms of others, which is differentiated instead
+ *     "None"  the results have no gradient
+ *     ""      for a BODY: its body is differentiated. Else Kiln lacks the gradient and fails when one is needed.
+ * The gradient of a MAP row is summed over broadcast dims and cast to the argument's dtype. Gradients of unused results
+ * are zeros.
+ *
+ * id is the schema's name: the namespace with _ for ::, without aten, and the overload at its end. Examples:
+ * add_Tensor, relu_, prim_dtype, quantized_linear. ORDER of overloads: order.def.
  */
 #ifndef MAP
 #define MAP(id, schema, domain, result, value, gradient)

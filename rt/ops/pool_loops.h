@@ -1,10 +1,10 @@
-/* rt/ops/pool_loops.h - the loops of pool.c for one element type T; N(name) is the function's name for it; IS_NAN(v);
- * LOWEST: the result of a window that dilation puts wholly into the padding; RUNS: results of a row whose windows are
- * alike are done together */
+/* rt/ops/pool_loops.h - the loops of pool.c for one element type T. N(name) is the name of a function for T. IS_NAN(v).
+ * LOWEST: the result of a window that dilation moves entirely into the padding. RUNS: compute results of a row together
+ * if their windows are alike. */
 
 #ifdef RUNS
 
-/* Of n results from o on, whose windows of c2 columns lie s apart */
+/* Computes n results from o on. Their windows have c2 columns and are s apart. */
 static void
 N(max_run)(const Pool *g, const Window *w, const T *x, int64_t o, T *y, int64_t *at)
 {
@@ -133,7 +133,7 @@ N(average_planes)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* The adjoint of average_planes: x += y / divisor over the window. */
+/* The adjoint of average_planes: adds y / divisor to x over each window. */
 static void
 N(spread_planes)(void *arg, int64_t begin, int64_t end)
 {
@@ -155,7 +155,7 @@ N(spread_planes)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* x[index[o]] = or += y[o]; the indices were checked */
+/* Sets x[index[o]] to y[o], or adds it. The indices are already checked. */
 static void
 N(scatter_planes)(void *arg, int64_t begin, int64_t end)
 {

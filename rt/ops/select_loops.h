@@ -1,10 +1,10 @@
-/* rt/ops/select_loops.h - positions sorted by their keys, all or the first k, with equal keys in the order that PyTorch
- * leaves them in: of the runtime (select.c), and of plain functions without one (vrow.h)
+/* rt/ops/select_loops.h - sorts indices by keys, all or the first k, with equal keys in PyTorch's order; for the
+ * runtime (select.c), and for plain functions without one (vrow.h)
  *
- * PyTorch's sort and topk are built on the C++ library's sort, partial_sort and nth_element, which are not stable, so
- * that their order of equal elements shows in the indices.  These are the same algorithms, step for step: introselect
- * and introsort with the median of three moved to the front, insertion sort of short runs, and a heap that sifts its
- * hole down to a leaf and back up.  `at` holds positions; a < b means key[a] < key[b].
+ * PyTorch's sort and topk use the C++ library's sort, partial_sort and nth_element. These are not stable, so their
+ * order of equal elements shows in the indices. This file has the same algorithms, step by step: introselect and
+ * introsort with the median of three moved to the front, insertion sort of short runs, and a heap that sifts its hole
+ * down to a leaf and back up. `at` holds indices; a < b means key[a] < key[b].
  */
 #ifndef RT_OPS_SELECT_LOOPS_H
 #define RT_OPS_SELECT_LOOPS_H
@@ -30,7 +30,7 @@ swap(const Run *r, int64_t i, int64_t j)
 	r->at[j] = t;
 }
 
-/* ---- heap of r[0 .. n), the greatest first ----------------------------------------------------------------------- */
+/* ---- heap of r[0 .. n), its maximum first ------------------------------------------------------------------------ */
 
 static void
 sift(const Run *r, int64_t hole, int64_t n, int64_t value)
@@ -54,7 +54,7 @@ sift(const Run *r, int64_t hole, int64_t n, int64_t value)
 	r->at[hole] = value;
 }
 
-/* The k least of n come to the front, as a heap. */
+/* Moves the k least of n to the front, as a heap. */
 static void
 heap_select(const Run *r, int64_t k, int64_t n)
 {
@@ -137,7 +137,7 @@ depth_of(int64_t n)
 	return depth;
 }
 
-/* Moves the element that belongs at `nth` there, and lesser ones before it. */
+/* Moves the nth element of the sorted order to index `nth`, and lesser ones before it. */
 static void
 nth_element(const Run *r, int64_t nth, int64_t n)
 {
@@ -197,7 +197,7 @@ sort_unstably(const int64_t *key, int64_t n, int64_t *at)
 	sort(&r, n);
 }
 
-/* Puts `value` of position i in its place among best[0 .. last), ascending, and its position in at. */
+/* Inserts `value` with index i into best[0 .. last), which is ascending, and i into `at`. */
 static void
 insert_best(int64_t *best, int64_t *at, int64_t last, int64_t value, int64_t i)
 {
@@ -211,13 +211,13 @@ insert_best(int64_t *best, int64_t *at, int64_t last, int64_t value, int64_t i)
 	at[j] = i;
 }
 
-/* The k least, ascending, where all keys among them differ, and none of the others is the last of them: then there is
- * only one order.  False: some are equal; `at` is unspecified. */
+/* Selects the k least in ascending order, if their keys differ and no other key equals the last of them. Then the
+ * order is unique. Returns false if keys are equal; `at` is then unspecified. */
 static bool
 select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
 {
 	int64_t best[FEW] = { key[0] }, last;
-	bool equal = false;              /* another key is the last of the best */
+	bool equal = false;              /* whether another key equals the last of the best */
 
 	at[0] = 0;
 	for (int64_t i = 1; i < k; i++)
@@ -228,7 +228,7 @@ select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
 			continue;
 		if (key[i] < last)
 			insert_best(best, at, k - 1, key[i], i);
-		equal = best[k - 1] == last;            /* to key[i], or to the one that made room for it */
+		equal = best[k - 1] == last;            /* equal to key[i], or to the key that it displaced */
 		last = best[k - 1];
 	}
 	for (int64_t i = 1; i < k; i++)
@@ -236,7 +236,7 @@ select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
 	return !equal;
 }
 
-/* As the library does: k is 1 at least. */
+/* Selects as the C++ library does. k is at least 1. */
 static void
 select_as_library(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
 {

@@ -1,9 +1,9 @@
 /* rt/ops/taps_loops.h - the tables of resample.c and the passes over them
  *
- * T: type of elements; N(name): the function's name for it.
+ * T: type of elements. N(name): name of a function for T.
  */
 
-/* Tables of one dim: the taps of output o are entries [o * width, (o + 1) * width). */
+/* Makes the table of one dim. The taps of output o are entries [o * width, (o + 1) * width). */
 static void
 N(make_taps)(Taps *g, const Rule *rule)
 {
@@ -40,7 +40,7 @@ N(make_taps)(Taps *g, const Rule *rule)
 	}
 }
 
-/* One line of elements, inner 1 */
+/* Computes one line of elements; inner is 1. */
 static void
 N(taps_line)(const Taps *a, T *restrict y, const T *restrict x)
 {

@@ -1,13 +1,13 @@
-/* rt/ops/tmath.h - what the value column of pointwise rows may call, in C and in CUDA
+/* rt/ops/tmath.h - functions that the value column of pointwise rows may call, in C and in CUDA
  *
- * libm's names work on float, double and complex alike: tanh(x) is tanhf(x) for a float.  CUDA's overloads do that by
- * themselves.  Own functions begin with t_.  Special functions are those of tspecial.h.  T is the type that the
- * row is computed in.  Includes no system header.
+ * libm's names work on float, double and complex alike: tanh(x) is tanhf(x) for a float. In CUDA, overloads do that.
+ * Names of other functions begin with t_. Special functions are in tspecial.h. T is the type in which the row is
+ * computed. Includes no system header.
  */
 #ifndef RT_OPS_TMATH_H
 #define RT_OPS_TMATH_H
 
-/* Of numbers of all types; a complex number is nan or infinite when a part is. */
+/* For numbers of all types. A complex number is NaN or infinite if a part is. */
 #undef isnan
 #undef isinf
 #undef isfinite
@@ -18,7 +18,7 @@
 #define T_NAN       (0.0 / 0.0)
 #define T_PI        3.14159265358979323846
 
-#ifdef __GNUC__                          /* kernels define T where a function here may use it */
+#ifdef __GNUC__                          /* kernels define T where a function of this file needs it */
 #pragma GCC diagnostic ignored "-Wunused-local-typedefs"
 #endif
 
@@ -27,9 +27,10 @@
 #define T_TABLE const
 #else
 #define TMATH static inline
-#define T_TABLE static const             /* in a section of its own, which a program without its reader leaves out */
+#define T_TABLE static const             /* a section of its own, which the linker drops if nothing reads it */
 #if defined __GNUC__ && !defined __TINYC__
-#define TM_INLINE static inline __attribute__((always_inline))   /* a call that is left makes a loop one of scalars */
+/* a call that is not inlined keeps a loop from vectorizing */
+#define TM_INLINE static inline __attribute__((always_inline))
 #ifndef __clang__
 #define T_UNROLL _Pragma("GCC unroll 32")
 #endif
@@ -109,7 +110,7 @@ double _Complex cpow(double _Complex, double _Complex);
 #define TM_INLINE TMATH
 #endif
 
-/* ---- order: a NaN wins, as in ATen ------------------------------------------------------------------ */
+/* ---- order: NaN wins, as in ATen --------------------------------------------------------------------------------- */
 
 #define t_max(x, y) ((x) > (y) || isnan(x) ? (x) : (y))
 #define t_min(x, y) ((x) < (y) || isnan(x) ? (x) : (y))
@@ -118,27 +119,27 @@ double _Complex cpow(double _Complex, double _Complex);
 #define t_gelu_tanh(x)     t_gelu_by_tanh(x)
 #define t_gelu_by_tanh(x)  ((T)0.5 * (x) * \
 	(1 + tanh((T)0.79788456080286535588 * ((x) + (T)0.044715 * (x) * (x) * (x)))))
-#define t_exp_near(x)      exp(x)        /* for 1 + exp(x) where 1e38 is as good as more */
-/* exp(x) of x up to 0, or NaN; 0 where it is below the least normal number: products with such are slow */
+#define t_exp_near(x)      exp(x)        /* for 1 + exp(x), where 1e38 suffices for larger results */
+/* exp(x) for x <= 0 or NaN. 0 below the least normal number, because products with subnormal numbers are slow. */
 #define t_exp_normal(x)    ((x) < (sizeof(x) == 4 ? -87 : -708) ? 0 : exp(x))
 #define t_clamp(x, lo, hi) t_upper_of(((x) < (lo) ? (lo) : (x)), hi)
 #define t_upper_of(x, hi) ((x) > (hi) ? (hi) : (x))
 #define t_relu(x)   ((x) < 0 ? 0 : (x))
 #define t_lower(x, lo) ((x) < (lo) || isnan(lo) ? (lo) : (x))
 #define t_upper(x, hi) ((x) > (hi) || isnan(hi) ? (hi) : (x))
-#define t_within(x, lo, hi) ((x) > (lo) ? ((x) < (hi) ? (x) : (hi)) : (lo))      /* a NaN is lo */
+#define t_within(x, lo, hi) ((x) > (lo) ? ((x) < (hi) ? (x) : (hi)) : (lo))      /* NaN becomes lo */
 #define t_sign(x)   (((x) > 0) - ((x) < 0))
 
-/* f(x) of floats; integers as they are.  T says which. */
+/* f(x) of floats; integers unchanged. T decides. */
 #define T_IS_INT     ((T)1 / 2 == 0)
 #define t_same(f, x) (T_IS_INT ? (x) : (T)f(x))
 #define t_signbit(x) (T_IS_INT ? (x) < 0 : copysign((T)1, (x)) < 0)
 
 /* ---- integers ------------------------------------------------------------------------------------------ */
 
-enum { TM_U8, TM_I8, TM_I16, TM_I32, TM_I64, TM_F16, TM_BF16 = 15 };       /* as RtDtype has them */
+enum { TM_U8, TM_I8, TM_I16, TM_I32, TM_I64, TM_F16, TM_BF16 = 15 };       /* values of RtDtype */
 
-/* |x| of an integer of so many bits: that of the least one is itself. */
+/* |x| of an integer of `bits` bits. That of the least integer is itself. */
 TMATH int64_t t_wrapped_abs(int64_t x, int bits)
 {
 	return x >= 0 || (uint64_t)x << (64 - bits) == (uint64_t)1 << 63 ? x : -x;
@@ -156,7 +157,7 @@ TMATH int64_t t_gcd(int64_t x, int64_t y, int dtype)
 	return y;
 }
 
-/* ATen multiplies integers of less than 32 bits as those of 32. */
+/* ATen multiplies integers of less than 32 bits in 32 bits. */
 TMATH int64_t t_lcm(int64_t x, int64_t y, int dtype)
 {
 	int64_t g = t_gcd(x, y, dtype), r;
@@ -167,7 +168,7 @@ TMATH int64_t t_lcm(int64_t x, int64_t y, int dtype)
 	return dtype == TM_I64 ? t_wrapped_abs(r, 64) : t_wrapped_abs((int32_t)r, 32);
 }
 
-/* x ** y, modulo 2 ** 64; a negative power is the integral part of the fraction. */
+/* x ** y modulo 2 ** 64. For a negative power, the fraction rounded to zero. */
 TMATH int64_t t_ipow(int64_t x, int64_t y)
 {
 	int64_t r = 1;
@@ -188,7 +189,7 @@ TMATH int64_t t_ipow(int64_t x, int64_t y)
 #define t_shl_any(x, n) (T_IS_INT ? t_shl((int64_t)(x), (int64_t)(n)) : (T)((x) * exp2(n)))
 #define t_shr_any(x, n) (T_IS_INT ? t_shr((int64_t)(x), (int64_t)(n)) : (T)((x) / exp2(n)))
 
-/* Division of integers that never traps; rounds down, or to zero. */
+/* Divisions of integers that never trap. They round down, or to zero. */
 TMATH int64_t t_idiv(int64_t x, int64_t y)   { return y == 0 ? 0 : y == -1 ? -x : x / y; }
 TMATH int64_t t_imod(int64_t x, int64_t y)   { return y == 0 || y == -1 ? 0 : x % y; }
 TM_INLINE int64_t t_idivfloor_of(int64_t x, int64_t y, int64_t r) { return t_idiv(x, y) - (r && (x < 0) != (y < 0)); }
@@ -196,9 +197,9 @@ TMATH int64_t t_idivfloor(int64_t x, int64_t y) { return t_idivfloor_of(x, y, t_
 TM_INLINE int64_t t_irem_of(int64_t r, int64_t y) { return r && (r < 0) != (y < 0) ? r + y : r; }
 TMATH int64_t t_irem(int64_t x, int64_t y)   { return t_irem_of(t_imod(x, y), y); }
 
-/* ---- division of floats: floor and remainder as Python's, with ATen's infinities -------------------------- */
+/* ---- division of floats: floor and remainder as in Python, infinities as in ATen --------------------------------- */
 
-/* _of: r is fmod(x, y). */
+/* Functions _of: r is fmod(x, y). */
 #define TM_DIVISION(F, suffix) \
 	TM_INLINE F t_rem_of##suffix(F r, F y) { return r != 0 && (y < 0) != (r < 0) ? r + y : r; } \
 	TMATH F t_rem##suffix(F x, F y) { return t_rem_of##suffix(fmod(x, y), y); } \
@@ -238,8 +239,8 @@ TMATH int64_t t_irem(int64_t x, int64_t y)   { return t_irem_of(t_imod(x, y), y)
 TM_DIVISION(float, f)
 TM_DIVISION(double, d)
 
-/* Scale and zero point that have [low, high] in the integers from least to most, and 0 exactly, as PyTorch chooses them
- * for activations (quant_utils.h). */
+/* Scale and zero point that map [low, high] to the integers from least to most, and 0 exactly, as PyTorch chooses
+ * them for activations (quant_utils.h). */
 typedef struct TAffine { double scale, zero; } TAffine;
 
 TMATH TAffine t_affine(double low, double high, double least, double most)
@@ -258,13 +259,13 @@ TMATH TAffine t_affine(double low, double high, double least, double most)
 	b = high / scale;
 	z = fabs(least) - fabs(a) < fabs(most) - fabs(b) ? least - a : most - b;
 	by.scale = scale;
-	by.zero = z > least ? z < most ? rint(z) : most : least;         /* a NaN is the least */
+	by.zero = z > least ? z < most ? rint(z) : most : least;         /* NaN becomes `least` */
 	return by;
 }
 #define t_affine_scale(low, high, least, most) t_affine(low, high, (double)(least), (double)(most)).scale
 #define t_affine_zero(low, high, least, most)  t_affine(low, high, (double)(least), (double)(most)).zero
 
-/* scale * x - scale * zero, rounded once: x is an integer of 8 bits, so that a double holds the difference */
+/* scale * x - scale * zero, rounded once. x is an 8-bit integer, so a double holds the difference exactly. */
 TM_INLINE float t_fused(float x, float scale, float zero)
 {
 #ifdef __FMA__
@@ -277,7 +278,7 @@ TM_INLINE float t_fused(float x, float scale, float zero)
 }
 #define t_values(x, scale, zero) (sizeof(T) == 4 ? (T)t_fused((x), (scale), (zero)) : ((x) - (zero)) * (scale))
 
-/* The next one of bfloat16, of float or of double. */
+/* Returns the next number of bfloat16, float or double. */
 TMATH float t_nextafter_f(float x, float y, int dtype)
 {
 	union { float f; uint32_t i; } u = { x }, to = { y };
@@ -298,7 +299,7 @@ TMATH double t_nextafter(double x, double y, int dtype)  { return t_nextafter_d(
 #define t_nextafter(x, y, dtype) _Generic((x), float: t_nextafter_f, default: t_nextafter_d)((x), (y), (dtype))
 #endif
 
-/* A power as ATen has it where the exponent is one number: these are roots and products, but not of float16. */
+/* pow for a scalar exponent, as in ATen: some powers are roots and products, except for float16. */
 #define TM_POWER(F, suffix, power) \
 	TMATH F t_power##suffix(F x, F y, int dtype) \
 	{ \
@@ -412,7 +413,7 @@ TM_COMPLEX(TmC128, double, )
 #define t_conj(x)   _Generic((x), TmC64: conjf((TmC64)(x)), TmC128: conj((TmC128)(x)), default: (x))
 #define t_isinf(x)  (isinf(__real__ (x)) || isinf(__imag__ (x)))
 #define t_im(x)     _Generic((x), TmC64: __imag__ (x), TmC128: __imag__ (x), default: 0)
-#define t_nearer(w) /* lerp: its start */ \
+#define t_nearer(w) /* lerp: the nearer of both ends */ \
 	_Generic((w), TmC64: cabsf((TmC64)(w)) < 0.5f, TmC128: cabs((TmC128)(w)) < 0.5, default: __real__ (w) < 0.5)
 #define t_log2(x)   TM_ALL(x, log2f, (log2), (log2), (log2), tc_log2f, tc_log2)(x)
 #define t_log10(x)  TM_ALL(x, log10f, (log10), (log10), (log10), tc_log10f, tc_log10)(x)

@@ -1,6 +1,6 @@
-/* rt/ops/tspecial.h - special functions of tmath.h, which includes it: in double for both floats */
+/* rt/ops/tspecial.h - special functions of tmath.h, which includes it; computed in double for both float types */
 
-/* A polynomial, its leading coefficient first; unrolled, loops of it have vectors. */
+/* Evaluates a polynomial, leading coefficient first. It must be unrolled for loops of it to vectorize. */
 TM_INLINE double t_polynomial(const double *c, int n, double x)
 {
 	double v = 0;
@@ -69,7 +69,7 @@ TMATH double t_zeta_real(double x, double q)
 	if (x < 1 || isnan(q))
 		return T_NAN;
 	if (q <= 0 && q == floor(q))
-		return T_INF;                      /* of NaN, too */
+		return T_INF;                      /* also for NaN */
 	if (isnan(x))
 		return T_NAN;
 	if (isinf(x))
@@ -83,7 +83,7 @@ TMATH double t_zeta_real(double x, double q)
 	return (fmod(x, 2) != 0 ? -below : below) + t_zeta_positive(x, q + m);
 }
 
-/* The derivative of psi for x > 0, likewise: recurrence up to 10 in pairs, then the asymptotic series. */
+/* The derivative of psi for x > 0: recurrence up to 10 in pairs, then the asymptotic series. */
 TMATH double t_trigamma_positive(double x)
 {
 	double s = 0, y;
@@ -99,7 +99,7 @@ TMATH double t_trigamma_positive(double x)
 			(691.0 / 2730 - y * (7.0 / 6)))))));
 }
 
-/* single: pi x as the product of two floats, on which all depends beside a pole */
+/* single: computes pi x as the product of two floats, because the result beside a pole depends on its rounding */
 TMATH double t_trigamma_real(double x, bool single)
 {
 	double s;
@@ -122,9 +122,9 @@ TMATH double t_polygamma_real(double n, double x, bool single)
 	return (fmod(n, 2) == 0 ? -f : f) * t_zeta_real(n + 1, x);
 }
 
-/* Bessel functions of the first kind J_n and the second Y_n, n = 0 or 1, for x > 0: Cephes' rational forms, up to 5
- * around the first two zeros of J, beyond as amplitude and phase.  Three denominators lack their leading term z^7 or
- * z^8, as in PyTorch: its results are 1e-7 beside the true ones near 5, and so are these. */
+/* Bessel functions of the first kind J_n and the second Y_n, n = 0 or 1, for x > 0. Cephes' rational forms: up to 5
+ * around the first two zeros of J, beyond as amplitude and phase. Three denominators lack their leading term z^7 or
+ * z^8, as in PyTorch, whose results are off by 1e-7 near 5. */
 TM_INLINE double t_ratio(const double *p, int np, const double *q, int nq, double z)
 {
 	return t_polynomial(p, np, z) / t_polynomial(q, nq, z);
@@ -213,8 +213,8 @@ TMATH double t_bessel(int n, int second, double x)
 	return n && x < 0 ? -v : v;
 }
 
-/* Modified Bessel functions by interpolation at Chebyshev's points: exp(-|x|) I_n(x), n = 0 or 1, over x^n up to 8,
- * times sqrt(x) beyond. */
+/* Modified Bessel functions by interpolation at Chebyshev points: exp(-|x|) I_n(x), n = 0 or 1. Up to 8 divided by
+ * x^n, beyond multiplied by sqrt(x). */
 TM_INLINE double t_bessel_ie(int n, double x)
 {
 	T_TABLE double near0[27] = {
@@ -252,10 +252,10 @@ TM_INLINE double t_bessel_ie(int n, double x)
 	       far = t_polynomial(n ? far1 : far0, 23, 16 / ax - 1) / sqrt(ax);
 
 	near = ax <= 8 ? near : far;
-	return n && x < 0 ? -near : near;        /* that of -0 is 0, as PyTorch's */
+	return n && x < 0 ? -near : near;        /* 0 for -0, as in PyTorch */
 }
 
-/* exp(x) K_n(x), n = 0 or 1, for 0 < x <= 2: the logarithm times I_n and the series of digammas, both in `s`. */
+/* exp(x) K_n(x), n = 0 or 1, for 0 < x <= 2: the logarithm times I_n plus the series of digammas, both in `s`. */
 TMATH double t_bessel_ke_near(int n, double x)
 {
 	double q = x * x / 4, l = log(x / 2) + 0.57721566490153286061, term = 1, h = 0, s;
@@ -269,7 +269,7 @@ TMATH double t_bessel_ke_near(int n, double x)
 	return exp(x) * (n ? 1 / x + x / 2 * s : -s);
 }
 
-/* exp(x) K_n(x), n = 0 or 1; for `third` of order 1/3 instead, and x > 2. */
+/* exp(x) K_n(x), n = 0 or 1. third: of order 1/3, for x > 2. */
 TMATH double t_bessel_ke(int n, int third, double x)
 {
 	T_TABLE double k0[22] = {
@@ -330,7 +330,8 @@ TMATH double t_log_ndtr_real(double x)
 		: log1p(-erfc(x * 0.70710678118654752440) / 2);
 }
 
-/* x with ndtr(x) = p, p <= 1/2: Acklam's quotients, within 1.2e-9, and one of Halley's steps; not in float. */
+/* Returns x with ndtr(x) = p, p <= 1/2: Acklam's quotients, with an error of 1.2e-9, and one of Halley's steps,
+ * except for floats. */
 TMATH double t_ndtri_half(double p, bool single)
 {
 	T_TABLE double a[6] = { -39.69683028665376, 220.9460984245205, -275.9285104469687, 138.3577518672690,
@@ -361,7 +362,7 @@ TMATH double t_ndtri_real(double p, bool single)
 	return p <= 0.5 ? t_ndtri_half(p, single) : -t_ndtri_half(1 - p, single);
 }
 
-/* A start within a few percent, then Halley's steps; the tail works on erfc. */
+/* Starts within a few percent, then makes Halley's steps. The tail is computed with erfc. */
 TMATH double t_erfinv_real(double y)
 {
 	double a = fabs(y), x, l;
@@ -411,7 +412,7 @@ TMATH double t_gamma_fraction(double a, double x)
 	return h * exp(a * log(x) - x - lgamma(a));
 }
 
-/* For large a and x near it: two terms of Temme's uniform expansion. */
+/* For large a and x near a: two terms of Temme's uniform expansion. */
 TMATH double t_gamma_uniform(double a, double x, int upper)
 {
 	double m = (x - a) / a, eta, c0, c1, rest;
@@ -452,8 +453,8 @@ TMATH double t_igamma_real(double a, double x, int upper)
 	return upper ? lower : 1 - lower;
 }
 
-/* Ai: by K of order 1/3 where its argument is more than 2; down to -7.5 by its series; below by the oscillating
- * asymptotic one. */
+/* Ai. If the argument of K is more than 2: by K of order 1/3. Down to -7.5: by its series. Below: by the oscillating
+ * asymptotic series. */
 TMATH double t_airy_ai_real(double x)
 {
 	double z = 2.0 / 3 * fabs(x) * sqrt(fabs(x)), f = 1, g = x, tf = 1, tg = x;
@@ -486,7 +487,7 @@ TMATH double t_airy_ai_real(double x)
 	return 0.35502805388781723926 * f - 0.25881940379280679840 * g;
 }
 
-/* Orthogonal polynomials by p(k+1) = (x * mul(k) - ...) recurrences; what overflows stays infinite. */
+/* Orthogonal polynomials by recurrences p(k+1) = x * mul(k) - ... Results that overflow stay infinite. */
 TMATH double t_chebyshev(double x, double n, double p1)
 {
 	double p0 = 1, p;
@@ -510,7 +511,7 @@ TMATH double t_chebyshev_t(double x, double n)
 	return t_chebyshev(x, n, x);
 }
 
-/* U, V, W: sin, cos and sin over the angle's parts when |x| < 1 and n is large. */
+/* U, V, W for |x| < 1 and large n: sines and cosines of multiples of the angle, divided by those of the angle. */
 TMATH double t_chebyshev_u(double x, double n)
 {
 	double t = acos(x);

@@ -1,25 +1,25 @@
 /* rt/ops/vattend.h - attention in generated kernels: softmax(q k' * scale + mask) v, a block of rows at a time
  *
- * The scores of a block are in scratch and stay in cache; the whole matrix of scores is never made.  A row of scores is
- * whole vectors.  It becomes weights that are not divided by their sum; the rows
- * of the result are.  Keys and values are packed once for all blocks of a head, unless they are too many.
+ * The scores of a block are in scratch memory and stay in cache; the whole matrix of scores is never computed. A row of
+ * scores is padded to whole vectors. It becomes weights that are not divided by their sum: the rows of the result are
+ * divided instead. Keys and values are packed once for all blocks of a head, unless there are too many.
  */
 #ifndef RT_OPS_VATTEND_H
 #define RT_OPS_VATTEND_H
 
 #include "vmul.h"
 
-enum { VA_PART = 128 };                  /* vectors of one sum, before it joins the others in a double */
+enum { VA_PART = 128 };                  /* vectors of a partial sum, which is then added to a double */
 
 typedef struct VaAttention {
 	int64_t n, inner, width;         /* q (.., inner), k (n, inner), v (n, width) */
 	int64_t qr, qc, kr, kc, vr, vc, mr, mc, yr;      /* strides of rows and columns */
 	float scale;
-	float empty;                     /* weights of a row that is masked out; NaN: as a softmax gives */
+	float empty;                     /* weight of keys in a row that is masked out; NaN, as a softmax gives, or 0 */
 	int   causal;
 } VaAttention;
 
-typedef struct VaPacked {                /* whose keys and values are in scratch; null: nobody's */
+typedef struct VaPacked {        /* The head whose keys and values are in scratch memory. Null if there is none. */
 	const float *k, *v;
 } VaPacked;
 
@@ -35,7 +35,8 @@ va_scratch(int64_t m, const VaAttention *g)
 	return vs_attention(VC_UNIT, VC_NR, m, g->n, g->inner, g->width);
 }
 
-/* exp(x) of x up to 0, or NaN; 0 where it is below the least normal number: products with such are slow. */
+/* Returns exp(x) of x <= 0 or NaN. Returns 0 below the least normal number, because products with subnormal numbers
+ * are slow. */
 VC_INLINE VcV
 va_exp(VcV x)
 {
@@ -53,7 +54,7 @@ va_exp(VcV x)
 #endif
 }
 
-/* The greatest lane, in each lane. */
+/* Returns the maximum of all lanes, in each lane. */
 VC_INLINE VcV
 va_greatest(VcV x)
 {
@@ -63,7 +64,8 @@ va_greatest(VcV x)
 	return x;
 }
 
-/* What is added to the last vector of a row of n: -infinity behind its end.  A store there would be waited for. */
+/* Returns the term to add to the last vector of a row of n: -infinity behind its end. Storing there would stall the
+ * loads that follow. */
 VC_INLINE VcV
 va_edge(int64_t n)
 {
@@ -79,8 +81,8 @@ va_edge(int64_t n)
 #endif
 }
 
-/* A row of scores by scale, n of them and zeros to the next whole vector, becomes weights and zeros; what they are to
- * be multiplied by.  The greatest is that of numbers: a NaN makes the sum one, and so the whole row. */
+/* Scales a row of n scores, which is padded by zeros to whole vectors, and turns it into weights. Returns the factor
+ * that the result's row needs. The maximum skips NaN: a NaN makes the sum and so the whole row NaN. */
 VC_INLINE float
 va_weights(int64_t n, float scale, float empty, VcV edge, float *s)
 {
@@ -117,7 +119,7 @@ va_weights(int64_t n, float scale, float empty, VcV edge, float *s)
 	return 1 / (float)(sum + vc_sum(part + e));
 }
 
-/* x in the first n lanes, and -infinity. */
+/* Keeps the first n lanes of x and sets the others to -infinity. */
 VC_INLINE VcV
 va_first(int64_t n, VcV x)
 {
@@ -133,7 +135,7 @@ va_first(int64_t n, VcV x)
 #endif
 }
 
-/* VF of the numbers that a mask adds. */
+/* Loads VF numbers of the mask. */
 VC_INLINE VcV
 va_mask_read(const float *add, int64_t step)
 {
@@ -146,7 +148,7 @@ va_mask_read(const float *add, int64_t step)
 	return *(const VcV *)part;
 }
 
-/* The last vector of a mask's row of n, -infinity behind its end.  more: there are numbers behind it. */
+/* Loads the last vector of a mask's row of n, -infinity behind its end. more: the mask may be read behind the row. */
 VC_INLINE VcV
 va_mask_end(int64_t n, int64_t step, bool more, const float *add)
 {
@@ -160,8 +162,7 @@ va_mask_end(int64_t n, int64_t step, bool more, const float *add)
 	return *(const VcV *)part;
 }
 
-/* A row of scores, n with what fills its last vector, scaled, and with what the mask adds, whose last vector is `end`.
- * keys: how many it sees. */
+/* Scales a row of n scores and adds the mask. end: the mask's last vector. keys: number of keys that the row sees. */
 VC_INLINE void
 va_mask(int64_t n, int64_t keys, float scale, const float *add, int64_t step, VcV end, float *row)
 {
@@ -176,7 +177,7 @@ va_mask(int64_t n, int64_t keys, float scale, const float *add, int64_t step, Vc
 	}
 }
 
-/* A row of the result, by what its weights are to be multiplied by. */
+/* Multiplies a row of the result by the factor that va_weights returned. */
 VC_INLINE void
 va_divide(int64_t width, float by, float *y)
 {
@@ -188,7 +189,7 @@ va_divide(int64_t width, float by, float *y)
 		y[j] *= by;
 }
 
-/* Columns of scores that are computed for the first n keys: packed ones by whole panels. */
+/* Returns the number of columns of scores to compute for the first n keys. Packed keys are computed by whole panels. */
 VC_INLINE int64_t
 va_columns(const VaAttention *g, int64_t n)
 {
@@ -197,8 +198,8 @@ va_columns(const VaAttention *g, int64_t n)
 	return some < all ? some : all;
 }
 
-/* Rows [first, first + m) of one head; q and y are at row `first`, mask too, or null.  Without a
- * mask, keys that none of them sees are left out. */
+/* Computes rows [first, first + m) of one head. q, y and mask point to row `first`; mask may be null. Without a mask,
+ * skips keys that none of these rows sees. */
 VC_SHARED void
 va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, const float *k, const float *v,
 	     const float *mask, float *y, float *scratch, VaPacked *packed)

@@ -1,12 +1,13 @@
-/* rt/ops/vback.h - convolutions in generated kernels whose weights are computed, and their gradients; channels last
+/* rt/ops/vback.h - convolutions in generated kernels with computed weights, and gradients of convolutions; channels
+ * last
  *
- * A panel of the weights is packed into scratch when a part of the kernel comes to it, in any order of their dims: the
- * gradient of the input is the convolution of the result's gradient by the flipped weights, with in and out exchanged.
- * With a stride every phase of the input is such a convolution, with the taps that reach it; its pixels are stored a
- * block at a time.
+ * Each part of a kernel packs the panels of weights that it needs into scratch memory, from any order of dims. The
+ * gradient of the input is the convolution of the result's gradient by the flipped weights, with input and output
+ * channels exchanged. With a stride, each phase of the input is such a convolution, by the taps that reach it; its
+ * pixels are stored a block at a time.
  *
- * The gradient of the weights is a sum of outer products over pixels: for each tap, blocks of input channels by a panel
- * of output channels in registers, over a run of the result's rows whose panel has been packed.
+ * The gradient of the weights is a sum of outer products over pixels. For each tap, a register block has some input
+ * channels and a panel of output channels. It adds up a run of the result's rows, whose panel has been packed.
  */
 #ifndef RT_OPS_VBACK_H
 #define RT_OPS_VBACK_H
@@ -21,14 +22,15 @@
 #endif
 typedef struct VbConv {
 	VcConv  c;
-	/* weights: of output 0, input 0, tap (0, 0); distances, sg between groups */
+	/* Offset of the weight of output 0, input 0, tap (0, 0), and strides: groups, output, input, rows and columns
+	 * of taps. */
 	int64_t first, sg, so, si, sr, ss;
 	int64_t chunk;
-	bool    scattered;                       /* pixels of the result are not side by side: */
-	int64_t start, yn, yh, yw;               /* the first one, and distances of images, rows, columns */
+	bool    scattered;                       /* whether the result's pixels are not contiguous */
+	int64_t start, yn, yh, yw;    /* scattered: offset of the first pixel, and strides of images, rows, columns */
 } VbConv;
 
-/* Columns of a unit of work that has `left` of n output channels, with those that fill its last vector. */
+/* Returns the columns of a unit of work that has `left` of n output channels, rounded up to whole vectors. */
 VC_INLINE int64_t
 vb_width(int64_t left, int64_t n)
 {
@@ -41,7 +43,7 @@ vb_conv_scratch(const VbConv *v)
 	return vs_convolution(VC_NR, v->chunk, v->c.kh * v->c.kw, v->c.ic);
 }
 
-/* A panel, [tap][ic][width]; `left` columns, or none where that is below 0, are of w, the others 0. */
+/* Packs a panel, [tap][ic][width]. The first `left` columns are from w, the others 0; all are 0 if left < 0. */
 VC_SHARED void
 vb_pack_panel(const VbConv *v, int64_t left, int64_t width, const float *w, float *to)
 {
@@ -59,7 +61,7 @@ vb_pack_panel(const VbConv *v, int64_t left, int64_t width, const float *w, floa
 			}
 }
 
-/* [panel][tap][ic][column] of `width` columns */
+/* Packs panels, [panel][tap][ic][column], of `width` columns each. */
 VC_SHARED void
 vb_pack(const VbConv *v, int64_t left, int64_t width, const float *w, float *to)
 {
@@ -69,7 +71,7 @@ vb_pack(const VbConv *v, int64_t left, int64_t width, const float *w, float *to)
 			      to + col * v->c.kh * v->c.kw * v->c.ic);
 }
 
-/* Pixels [from, to) of a panel, which lie side by side in `tile`. */
+/* Stores pixels [from, to) of a panel, which are contiguous in `tile`. */
 VC_SHARED void
 vb_scatter(const VbConv *v, int64_t from, int64_t to, int64_t left, const float *tile, float *y)
 {
@@ -115,7 +117,7 @@ vb_conv_part(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 	}
 }
 
-/* oc: v->c.oc, as a constant; [begin, end) of groups * panels * chunks */
+/* Computes units [begin, end) of groups * panels * chunks. oc: v->c.oc as a constant. */
 VC_INLINE void
 vb_conv(int64_t begin, int64_t end, const VbConv *v, int64_t oc, const float *x, const float *w, const float *bias,
 	float *y, const float *zeros, float *scratch)
@@ -123,7 +125,7 @@ vb_conv(int64_t begin, int64_t end, const VbConv *v, int64_t oc, const float *x,
 	vb_conv_part(begin, end, v, x, w, bias, y, zeros, VC_REST(vc_taps, oc), scratch);
 }
 
-/* Of each channel alone: scratch has the weights by taps. */
+/* Computes a depthwise convolution. scratch: the weights by taps. */
 static inline void
 vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const float *w, const float *bias, float *y,
 	     float *scratch)
@@ -140,8 +142,8 @@ vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 
 
 typedef struct VbWeight {
-	VcConv  c;                               /* of the forward convolution; xs of the input, ys of the gradient */
-	int64_t sg, so, si, sr, ss;              /* distances in the result */
+	VcConv  c;                               /* the forward convolution; xs of the input, ys of the gradient */
+	int64_t sg, so, si, sr, ss;              /* strides in the result, as in VbConv */
 } VbWeight;
 
 static inline int64_t
@@ -150,7 +152,7 @@ vb_weight_scratch(const VbWeight *v)
 	return vs_gradient(VC_NR, v->c.kh * v->c.kw, v->c.ow);
 }
 
-/* Rows [row, end) of all images by tap (r, s): sums [mr][NR] += x outer b, whose rows are packed from `row` on. */
+/* Adds rows [row, end) of all images for tap (r, s): sums [mr][NR] += x outer b. b: packed rows from `row` on. */
 VC_INLINE void
 vb_outer(int mr, int nv, const VcConv *v, int64_t row, int64_t end, int64_t r, int64_t s, const float *x,
 	 const float *b, float *sums)
@@ -194,7 +196,7 @@ vb_outer(int mr, int nv, const VcConv *v, int64_t row, int64_t end, int64_t r, i
 			*(VcV *)(sums + i * VC_NR + j * VF) = acc[i][j];
 }
 
-/* All taps of `some` input channels; sums [tap][VB_BLOCK][NR]. */
+/* Adds all taps of `some` input channels. sums: [tap][VB_BLOCK][NR]. */
 VC_INLINE void
 vb_taps(int nv, const VcConv *v, int64_t row, int64_t end, int64_t some, const float *x, const float *b, float *sums)
 {
@@ -227,7 +229,7 @@ VB_TAPS(2)
 VB_TAPS(4)
 #undef VB_TAPS
 
-/* Packed rows of the result's gradient: `left` columns of a panel. */
+/* Packs rows of the result's gradient: `left` columns of a panel. */
 VC_SHARED void
 vb_pack_rows(int64_t pixels, int64_t left, const float *g, int64_t gs, float *to)
 {
@@ -254,7 +256,7 @@ vb_put(const VbWeight *v, int64_t some, int64_t left, const float *sums, float *
 			}
 }
 
-/* [begin, end) of groups * panels of output channels * blocks of input channels */
+/* Computes units [begin, end) of groups * panels of output channels * blocks of input channels. */
 VC_SHARED void
 vb_weight_part(int64_t begin, int64_t end, const VbWeight *v, const float *x, const float *g, float *w, VbTaps *whole,
 	       VbTaps *last, float *scratch)
@@ -293,7 +295,7 @@ vb_weight(int64_t begin, int64_t end, const VbWeight *v, int64_t oc, const float
 		       oc % VC_NR <= 2 * VC_UNIT ? vb_taps_2 : whole, scratch);
 }
 
-/* Of each channel alone: [begin, end) of blocks of VB_BLOCK channels. */
+/* Computes the depthwise gradient: blocks [begin, end) of VB_BLOCK channels. */
 VC_SHARED void
 vb_weight_depthwise(int64_t begin, int64_t end, const VbWeight *given, const float *x, const float *g, float *w)
 {

@@ -1,4 +1,4 @@
-/* rt/ops/vbag.h - bags of rows of a table in generated kernels (vbag_loops.h): bags_float, bags_double */
+/* rt/ops/vbag.h - embedding bags in generated kernels (vbag_loops.h): bags_float, bags_double */
 #ifndef RT_OPS_VBAG_H
 #define RT_OPS_VBAG_H
 

@@ -1,12 +1,12 @@
-/* rt/ops/vbag_loops.h - bags of rows of a table (embedding_bag) for one element type T, as the interpreter and
- * generated kernels have them; N(name) is the function's name for it
+/* rt/ops/vbag_loops.h - embedding bags for one element type T, in the interpreter and generated kernels. N(name) is the
+ * name of a function for T.
  *
- * A bag is a run of indices; its row is the sum, mean or greatest of the table's rows that they name. */
+ * A bag is a run of indices. Its row is the sum, mean or maximum of the table's rows at these indices. */
 #ifndef RT_OPS_VBAG_LOOPS_H
 #define RT_OPS_VBAG_LOOPS_H
 
 enum { BAG_SUM, BAG_MEAN, BAG_MAX };
-/* Of columns that are added up in registers, two vectors side by side. */
+/* Size in bytes of the columns that are added up in registers: two vectors. */
 #if defined __GNUC__ && !defined __TINYC__
 #ifdef __AVX__
 #define BAG_BYTES 32
@@ -15,13 +15,13 @@ enum { BAG_SUM, BAG_MEAN, BAG_MAX };
 #endif
 #endif
 
-/* Of all types.  Bag b begins at offset[b] and ends where the next one begins, or after n indices; with `last`, all
- * bags have a next offset.  Rows of `padding` do not count; -1: none. */
+/* Sizes for all types. Bag b begins at offset[b] and ends where the next one begins, or after n indices. If `last`,
+ * the last bag also has a next offset. Indices equal to `padding` are skipped; -1 if there is none. */
 typedef struct Bags {
-	int64_t rows, width, ld;         /* of the table: its rows are ld apart */
+	int64_t rows, width, ld;         /* sizes of the table; ld: stride of its rows */
 	int64_t n, bags, padding;
 	const void *index, *offset;
-	bool    wide_index, wide_offset; /* int64_t, else int32_t */
+	bool    wide_index, wide_offset; /* whether indices and offsets are int64_t; else int32_t */
 	bool    last;
 	int     mode;
 } Bags;
@@ -32,7 +32,8 @@ bag_number(const void *p, bool wide, int64_t i)
 	return wide ? ((const int64_t *)p)[i] : ((const int32_t *)p)[i];
 }
 
-/* The indices of a bag: [*from, *to); false: the offsets do not rise from 0 to n, or an index is not one of a row. */
+/* Sets [*from, *to) to the indices of a bag. Returns false if offsets do not rise from 0 to n, or an index is out of
+ * range. */
 static inline bool
 bag_of(const Bags *g, int64_t bag, int64_t *from, int64_t *to)
 {
@@ -46,8 +47,8 @@ bag_of(const Bags *g, int64_t bag, int64_t *from, int64_t *to)
 	return true;
 }
 
-/* What a bag's sum is divided by, of whose indices `count` count: ATen takes all that follow for the last bag's, where
- * `last` ends it before them. */
+/* Returns the divisor of a bag's mean. count: indices of the bag that are not padding. If `last`, ATen divides the
+ * last bag by the number of all indices behind its offset. */
 static inline int64_t
 bag_divisor(const Bags *g, int64_t bag, int64_t from, int64_t count)
 {
@@ -60,7 +61,7 @@ bag_divisor(const Bags *g, int64_t bag, int64_t from, int64_t count)
 typedef T N(BagRun) __attribute__((vector_size(BAG_BYTES), aligned(sizeof(T)), may_alias));
 #endif
 
-/* y[0 .. width) += the rows of a bag; scale: of each index, or null.  How many count. */
+/* Adds a bag's rows to y[0 .. width). scale: weights by index, or null. Returns the number of rows. */
 static inline int64_t
 N(bag_sum)(const Bags *g, int64_t from, int64_t to, const T *table, const T *scale, T *y)
 {
@@ -100,7 +101,7 @@ N(bag_sum)(const Bags *g, int64_t from, int64_t to, const T *table, const T *sca
 	return count;
 }
 
-/* The greatest, and in top, where it is not null, the index that it is from. */
+/* Computes the maximum of a bag's rows. Sets top, unless it is null, to the indices of the maxima. */
 static inline void
 N(bag_max)(const Bags *g, int64_t from, int64_t to, const T *table, T *y, int64_t *top)
 {
@@ -125,7 +126,8 @@ N(bag_max)(const Bags *g, int64_t from, int64_t to, const T *table, T *y, int64_
 	}
 }
 
-/* Bags [begin, end) to rows of y, which are width apart; false: an offset or an index is out of range. */
+/* Computes bags [begin, end) into rows of y, which are width apart. Returns false if an offset or an index is out of
+ * range. */
 static inline bool
 N(bags)(int64_t begin, int64_t end, const Bags *g, const T *table, const T *scale, T *y)
 {

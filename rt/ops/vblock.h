@@ -1,24 +1,25 @@
-/* rt/ops/vblock.h - products of generated kernels: register blocks over weights packed ahead
+/* rt/ops/vblock.h - products of generated kernels: register blocks over packed weights
  *
- * What is constant is how many rows and vectors a block has, so that it lives in registers; all extents are arguments.
- * They are as wide as addresses: with int64_t, a Cortex-M4 takes 1.1 times the instructions, and a quarter more code.
- * A program has one function for panels, which all kernels call with their own arguments.  Of the functions for panels
- * narrower than NR, the last of a result, a program has only those that some kernel uses.
+ * The numbers of rows and vectors of a block are constants, so that the block is in registers; all extents are
+ * arguments. Extents are as wide as addresses: with int64_t, a Cortex-M4 executes 1.1 times the instructions, and the
+ * code is a quarter larger. A program has one function for panels, which all kernels call with their own arguments.
+ * Narrower panels, the last ones of results, have functions for each width; a program has those that some kernel uses.
  *
- * Weights: panels of VC_PANEL output channels, [panel][tap][ic][VC_PANEL], the last one as wide as VC_COLUMNS says;
- * those of groups one after the other.  A unit of work is VC_NR output channels: four panels where weights are packed
- * for 512-bit vectors, which read the lines of all four side by side; else one panel.
- * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90;
- * on aarch64, where lanes multiply vectors, 100 of a Neoverse N1's by llvm-mca; 4 x 8 on 32-bit ARM, 72 of a
- * Cortex-A72's.
- * The k loop must stay rolled: unrolled whole, gcc hoists loads and spills.
+ * Weights: panels of VC_PANEL output channels, [panel][tap][ic][VC_PANEL], the last one as wide as VC_COLUMNS returns.
+ * Groups follow each other. A unit of work is VC_NR output channels. It has four panels if weights are packed for
+ * 512-bit vectors, which read lines of all four; else one.
+ * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90. On aarch64,
+ * which multiplies vectors by lanes: 100 of a Neoverse N1's by llvm-mca. 4 x 8 on 32-bit ARM: 72 of a Cortex-A72's.
+ * The k loop must stay rolled: if it is unrolled completely, gcc hoists loads and spills.
  *
- * The program says how wide vectors are: VC_FLOATS is 16, 8, 4, or 1 for none (tcc).  Its weights are packed for
- * vectors of VC_PACKED floats, as many or more: code for narrower ones takes a unit of work in several register
- * blocks, and so all levels of a program read one packing.  VC_CLAMPS: some product is clamped.
- * VC_TALL: how many rows products have at most; not defined: any number.  Taller blocks are left out.
- * VC_DEEP: of how many products their sums are at most, likewise: what is one run needs no code for others.
- * VC_IN_ORDER: 1 where the processor executes instructions in order; not defined: 0.
+ * The program defines the width of vectors: VC_FLOATS is 16, 8, 4, or 1 for none (tcc). Its weights are packed for
+ * vectors of VC_PACKED floats, as many or more. Code for narrower vectors computes a unit of work in several register
+ * blocks, so that all levels of a program read the same packing. Other macros:
+ * VC_CLAMPS: some product is clamped.
+ * VC_TALL: largest number of rows of any product; undefined if there is no bound. Taller blocks are left out.
+ * VC_DEEP: largest number of products of a sum; undefined if there is no bound. Sums of one run need no code for
+ * others.
+ * VC_IN_ORDER: 1 if the processor executes instructions in order; undefined means 0.
  */
 #ifndef RT_OPS_VBLOCK_H
 #define RT_OPS_VBLOCK_H
@@ -48,9 +49,10 @@
 #ifndef VC_IN_ORDER
 #define VC_IN_ORDER 0
 #endif
-/* Between these, gcc keeps a register block in the order of its text.  Scheduled before registers are allocated, it
- * does not fit them: of 90 instructions of a loop on aarch64 10 to 30 were moves.  Depthwise loops for processors that
- * execute in order are scheduled selectively, which puts products between loads; the usual way loads all first. */
+/* Between these, gcc keeps the instructions of a register block in the order of the source. If it schedules them
+ * before it allocates registers, the block does not fit: of 90 instructions of a loop on aarch64, 10 to 30 were
+ * moves. Depthwise loops for in-order processors are scheduled selectively, which puts products between loads; the
+ * default scheduler loads everything first. */
 #if defined __aarch64__ && defined __GNUC__ && !defined __clang__
 #define VC_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-schedule-insns\")")
 #define VC_END _Pragma("GCC pop_options")
@@ -79,11 +81,11 @@ VC_BEGIN
 enum { VF = 16, VC_MR = 6, VC_NB = 4 };
 #elif VC_FLOATS == 8
 enum { VF = 8, VC_MR = 6, VC_NB = 2 };
-#elif defined VC_NEON_32         /* 16 registers */
+#elif defined VC_NEON_32         /* 16 vector registers */
 enum { VF = 4, VC_MR = 4, VC_NB = 2 };
-#elif defined __arm__            /* 32 of floats */
+#elif defined __arm__            /* 32 float registers */
 enum { VF = 4, VC_MR = 3, VC_NB = 2 };
-#elif defined __riscv && !defined __riscv_vector         /* likewise */
+#elif defined __riscv && !defined __riscv_vector         /* 32 float registers */
 enum { VF = 4, VC_MR = 2, VC_NB = 2 };
 #define VC_SCALARS
 #else
@@ -91,7 +93,7 @@ enum { VF = 4, VC_MR = 8, VC_NB = 2 };
 #ifdef __aarch64__
 #define VC_BY_LANE
 #ifdef __clang__
-#define VC_LOADED __asm__ volatile ("" ::: "memory")       /* else it sinks loads to where they are used */
+#define VC_LOADED __asm__ volatile ("" ::: "memory")       /* keeps gcc from sinking loads to their uses */
 #else
 #define VC_LOADED
 #endif
@@ -108,7 +110,7 @@ typedef int32_t VcMask __attribute__((vector_size(VF * 4), may_alias));
 #endif
 #else
 #ifdef __GNUC__
-enum { VF = 1, VC_MR = 4, VC_NB = 4 };   /* 32 registers of floats: a Cortex-M's, too */
+enum { VF = 1, VC_MR = 4, VC_NB = 4 };   /* 32 float registers, also on a Cortex-M */
 #else
 enum { VF = 1, VC_MR = 2, VC_NB = 4 };
 #endif
@@ -118,22 +120,22 @@ typedef float VcV;
 #endif
 
 enum {
-	VC_UNIT = VC_PACKED,             /* units of work are as wide as some of these, */
+	VC_UNIT = VC_PACKED,             /* columns of a panel's vector */
 	VC_UNITS = VC_UNIT == 16 || VC_UNIT == 1 ? 4 : 2,
-	VC_NR = VC_UNIT * VC_UNITS,      /* whole ones as these */
+	VC_NR = VC_UNIT * VC_UNITS,      /* columns of a unit of work, except the last */
 	VC_PANEL = VC_UNIT == 16 ? VC_UNIT : VC_NR,      /* columns of a panel of weights */
 	VC_STEP = VC_UNIT == 16 ? 8 : VC_UNIT,
-	VC_NV = VC_NR / VF,              /* vectors in a unit of work; VC_NB: in a register block */
+	VC_NV = VC_NR / VF,              /* vectors in a unit of work; VC_NB of them are in a register block */
 	VC_BLOCK = VC_NB * VF,
-	/* Products of one sum; longer ones are sums of such: their rounding errors grow less (measured: of Winograd's
-	 * products 0.6 of those of 256, in ResNet-50 in 1.01 times the time). */
+	/* Products of a partial sum. Longer sums add up partial sums, so that rounding errors grow less. Measured in
+	 * Winograd's products: 0.6 times the error of runs of 256, for 1.01 times the time of ResNet-50. */
 	VC_RUN = 64,
 	VC_ONE_RUN = VC_DEEP <= VC_RUN,
-	VC_LINE = 64,                    /* bytes of a line of memory in a cache */
+	VC_LINE = 64,                    /* bytes of a cache line */
 };
 
-/* sum + x * by.  On 32-bit ARM, gcc computes sums and products of vectors element by element, since NEON flushes
- * subnormal numbers to zero; here that is accepted. */
+/* sum + x * by. On 32-bit ARM, gcc would compute vector sums and products element by element, because NEON flushes
+ * subnormal numbers to zero. This function accepts the flush. */
 VC_INLINE VcV
 vc_add_product(VcV sum, VcV x, VcV by)
 {
@@ -146,7 +148,7 @@ vc_add_product(VcV sum, VcV x, VcV by)
 #endif
 }
 
-/* x, but not below range[0] nor above range[1]; a NaN stays. */
+/* Clamps x to [range[0], range[1]]. NaN stays NaN. */
 VC_INLINE VcV
 vc_clamp(VcV x, const float *range)
 {
@@ -173,7 +175,7 @@ vc_clamp(VcV x, const float *range)
 #endif
 }
 
-/* The greater of each lane; b's where one is NaN. */
+/* Returns the maximum of each lane, or b if one of them is NaN. */
 VC_INLINE VcV
 vc_greater(VcV a, VcV b)
 {
@@ -192,7 +194,7 @@ vc_greater(VcV a, VcV b)
 #endif
 }
 
-/* Lane i + n of x, or i + n - VF, in lane i; n: half of the lanes, a fourth ... */
+/* Returns x rotated: lane i has lane i + n modulo VF. n is half of the lanes, a fourth, ... */
 #if VC_FLOATS == 16
 #define VC_ROUNDS(DO) DO(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7) \
 	DO(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3) \
@@ -219,17 +221,17 @@ vc_sum(VcV x)
 #endif
 }
 
-/* What follows a block while it is in the nearest cache: elements [c0, c1) of rows [row, end) of the result,
- * whose rows have n. */
+/* Epilogue: runs over elements [c0, c1) of rows [row, end) of the result, while they are in the L1 cache. n: length
+ * of the result's rows. */
 typedef void VcEpilogue(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1, ptrdiff_t n);
 
-/* Of the functions that are there for each width of a unit of work, the one for the columns that n leaves over; null:
- * none.  The last unit is as wide as it has vectors; a whole one where that adds less than a sixteenth. */
+/* Selects, among functions for each width of a unit of work, the one for the remaining columns of n; null if none
+ * remain. The last unit is as wide as its vectors, or a whole unit if that adds less than a sixteenth. */
 #define VC_REST(name, n) \
 	((n) % VC_NR == 0 ? 0 : VC_IS_WHOLE(n) ? VC_WHOLE(name) : \
 	 (n) % VC_NR > 3 * VC_UNIT && VC_UNITS > 3 ? name##_4 : (n) % VC_NR > 2 * VC_UNIT && VC_UNITS > 2 ? name##_3 : \
 	 (n) % VC_NR > VC_UNIT ? name##_2 : name##_1)
-/* Likewise of constant weights: what is at most half a vector is one in the panel. */
+/* The same for constant weights, whose panels may end with half a vector. */
 #if VC_PACKED == 16
 #define VC_REST_HALF(name, n) \
 	(VC_IS_WHOLE(n) || (n) % VC_UNIT == 0 || (n) % VC_UNIT > VC_UNIT / 2 ? VC_REST(name, n) : \
@@ -238,19 +240,20 @@ typedef void VcEpilogue(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t 
 #else
 #define VC_REST_HALF(name, n) VC_REST(name, n)
 #endif
-/* Columns of all panels of n, whose last one may have half a vector; and where it has whole ones only. */
+/* Number of columns in all panels of n columns. The last panel may have half a vector; with VC_UNIT_COLUMNS it has
+ * whole ones only. */
 #define VC_COLUMNS(n) VC_UP(n, VC_IS_WHOLE(n) ? VC_NR : VC_STEP)
 #define VC_UNIT_COLUMNS(n) VC_UP(n, VC_IS_WHOLE(n) ? VC_NR : VC_UNIT)
 #define VC_UP(n, step) (((n) + (step) - 1) / (step) * (step))
 #define VC_IS_WHOLE(n) ((n) % VC_NR == 0 || (VC_NR - (n) % VC_NR) * 16 < (n))
 #define VC_WHOLE(name) (VC_UNITS > 2 ? name##_4 : name##_2)
-/* Columns of so many units, and half a one. */
+/* Number of columns of some units, plus half a unit if `half`. */
 #define VC_WIDE(units, half) (((units) < VC_UNITS ? (units) : VC_UNITS) * VC_UNIT + (half) * VC_UNIT / 2)
 
-/* Rows of a block by its vectors: as many as give VC_MR * VC_NB accumulators, at most what the narrowest can feed. */
+/* Rows of a block of nv vectors: enough for VC_MR * VC_NB accumulators, at most VC_MOST. */
 #define VC_ROWS(nv) (VC_MR * VC_NB / (nv) < VC_MOST ? VC_MR * VC_NB / (nv) : VC_MOST)
 #if VC_FLOATS > 1
-enum { VC_MOST = 12, VC_LONGEST = 14 };  /* a block of halves: vruns.h */
+enum { VC_MOST = 12, VC_LONGEST = 14 };  /* VC_LONGEST: rows of a block of half vectors (vruns.h) */
 #else
 enum { VC_MOST = VC_MR, VC_LONGEST = VC_MR };
 typedef float VcHalf;
@@ -260,19 +263,19 @@ typedef float VcHalf;
 #define VC_LOW(x) __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7)
 #define VC_TWICE(x) __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7)
 #else
-#define VC_LOW(x) (VcHalf){ 0 }          /* no panels with halves */
+#define VC_LOW(x) (VcHalf){ 0 }          /* there are no panels with half vectors */
 #endif
 
-/* Where a register block reads weights: lines of `wide` floats, in panels whose beginnings are `far` floats apart.
- * rest: the lines of a last panel of half a vector. */
+/* Addresses from which a register block reads weights: lines of `wide` floats, in panels that are `far` floats apart.
+ * rest: lines of a last panel of half a vector. */
 typedef struct VcLines {
 	const float *at, *rest;
 	ptrdiff_t far;
 	int wide;
 } VcLines;
 
-/* The lines of a block of nv vectors that begins at column `at` of a unit of work, which has so many columns, and
- * panels of so many lines. */
+/* Returns the lines of a block of nv vectors that begins at column `at` of a unit of work. columns: of the unit.
+ * lines: of its panels. */
 VC_INLINE VcLines
 vc_lines(int nv, ptrdiff_t columns, ptrdiff_t at, ptrdiff_t lines, const float *b)
 {
@@ -282,7 +285,7 @@ vc_lines(int nv, ptrdiff_t columns, ptrdiff_t at, ptrdiff_t lines, const float *
 	return (VcLines){ from, from + nv * VF * lines, VC_PANEL * lines, left < VC_PANEL ? (int)left : VC_PANEL };
 }
 
-/* The lines that follow the first n. */
+/* Skips the first n lines. */
 VC_INLINE VcLines
 vc_lines_after(VcLines b, ptrdiff_t n)
 {
@@ -291,14 +294,14 @@ vc_lines_after(VcLines b, ptrdiff_t n)
 	return b;
 }
 
-/* Vector j of the first line. */
+/* Loads vector j of the first line. */
 VC_INLINE VcV
 vc_line(const VcLines *b, int j)
 {
 	return *(const VcV *)(b->at + j * VF / VC_PANEL * b->far + j * VF % VC_PANEL);
 }
 
-/* A block of rows: nv vectors of each, one after the other, and in panels with halves half a one. */
+/* Accumulators of a block: nv vectors of each row, row by row, and half a vector of each row in panels with halves. */
 typedef struct VcRows {
 	VcV    acc[VC_MOST * VC_NB];
 	VcHalf half[VC_LONGEST];
@@ -317,7 +320,7 @@ vc_rows_start(int mr, int nv, bool half, const float *bias, VcRows *to)
 	}
 }
 
-/* The columns of a block that there are: `left` of each row. */
+/* Stores the first `left` columns of a block's rows, which are in `part`. */
 VC_SHARED void
 vc_store_part(int mr, ptrdiff_t left, float *c, ptrdiff_t ldc, const float *part)
 {
@@ -340,8 +343,8 @@ vc_store_part(int mr, ptrdiff_t left, float *c, ptrdiff_t ldc, const float *part
 	}
 }
 
-/* Where a block goes: to its rows of c, or, of the last panel, whose last vector may reach past the columns that there
- * are, at first to `part`. */
+/* Destination of a block: its rows of c. A block of the last panel, whose last vector may reach past the last column,
+ * is stored to `part` first. */
 typedef struct VcPlace {
 	float *to;
 	ptrdiff_t step;
@@ -353,8 +356,8 @@ vc_place(ptrdiff_t wide, ptrdiff_t left, float *c, ptrdiff_t ldc, float *part)
 	return left >= wide ? (VcPlace){ c, ldc } : (VcPlace){ part, VC_NR };
 }
 
-/* Between the loop and the stores of many rows: their addresses are computed here, one from another.  Else the compiler
- * keeps all of them over the loop, in registers of vectors. */
+/* Computes the addresses of the next rows between the loop and the stores. Otherwise the compiler keeps the addresses
+ * in vector registers during the loop. */
 VC_INLINE void
 vc_rows_near(int mr, ptrdiff_t *step)
 {
@@ -365,8 +368,8 @@ vc_rows_near(int mr, ptrdiff_t *step)
 	(void)mr, (void)step;
 }
 
-/* Stores a block.  more: adds to the sum of earlier runs, which is stored there.  range: this run is the last one;
- * clamps. */
+/* Stores a block. more: adds to the sums of earlier runs, which are stored there. range: clamp of the last run, or
+ * null. */
 VC_INLINE void
 vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *range, VcRows *from)
 {
@@ -405,9 +408,9 @@ vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *ran
 }
 
 #ifdef VC_BY_LANE
-/* rows += the products of whole vectors of the rows; returns how many of `run` these are.  A vector of a row is read
- * once and multiplied lane by lane.  Everything is read a step before it is used, since processors that execute in
- * order would wait for it; the last step reads again what it has. */
+/* Adds products to `to` by loading whole vectors of the rows of a. Returns the number of products done of `run`. A
+ * vector of a row is loaded once and multiplied lane by lane. Loads are a step ahead of their use, because an
+ * in-order processor would wait; the last step loads the same data again. */
 VC_INLINE ptrdiff_t
 vc_rows_add_lanes(int mr, int nv, ptrdiff_t run, const float *const *a, VcLines b, VcRows *to)
 {
@@ -447,8 +450,8 @@ vc_rows_add_lanes(int mr, int nv, ptrdiff_t run, const float *const *a, VcLines 
 #endif
 
 #ifdef VC_SCALARS
-/* The same where there are no vectors: gcc would keep those of a block on the stack (measured, RISC-V: 4.4 instructions
- * for each product, and so 2). */
+/* The same without vectors. gcc would keep the accumulators of a block on the stack: 4.4 instructions for each
+ * product on RISC-V, here 2. */
 VC_INLINE void
 vc_rows_add_scalars(int mr, int nv, ptrdiff_t run, const float *const *a, VcLines b, VcRows *to)
 {
@@ -478,7 +481,7 @@ vc_rows_add_scalars(int mr, int nv, ptrdiff_t run, const float *const *a, VcLine
 }
 #endif
 
-/* rows += mr rows of run floats each, wherever they lie, times run lines. */
+/* Adds to `to` the products of mr rows of `run` floats, whose addresses are in a, and `run` lines. */
 VC_INLINE void
 vc_rows_add_at(int mr, int nv, bool half, ptrdiff_t run, const float *const *a, VcLines b, VcRows *to)
 {
@@ -515,7 +518,7 @@ vc_rows_add_at(int mr, int nv, bool half, ptrdiff_t run, const float *const *a, 
 	}
 }
 
-/* acc += mr rows of k floats, lda apart, times k lines. */
+/* Adds to `to` the products of mr rows of k floats, lda apart, and k lines. */
 VC_INLINE void
 vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, VcLines b, VcRows *to)
 {
@@ -527,7 +530,8 @@ vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t ld
 		rows[i] = a + i * lda;
 	vc_rows_add_at(mr, nv, half, k, rows, b, to);
 #else
-	const float *third[(VC_MOST + 2) / 3] = { 0 };   /* every third row; those between lie near it */
+	/* addresses of every third row, from which those of the next two are computed */
+	const float *third[(VC_MOST + 2) / 3] = { 0 };
 
 	VC_UNROLL
 	for (int i = 0; i < mr; i += 3)
@@ -561,19 +565,19 @@ vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t ld
 
 /* ---- product: c (m, n) = a (m, k) * b (k, n) packed + bias ------------------------------------------------------ */
 
-/* Blocks of rows from which on the next weights are fetched.  Fewer are bound by memory, and what is fetched is in the
- * way of what they wait for (measured, 12 and 20 rows: with vectors of 16 floats 1.2 and 1.1 times the time, of 8 1.07
- * and 0.95; from 49 rows on 0.97 to 0.91 and less). */
+/* Number of row blocks from which on the next weights are prefetched. Products of fewer rows are bound by memory, and
+ * prefetches delay the loads that they wait for. Measured at 12 and 20 rows: 1.2 and 1.1 times the time with vectors
+ * of 16 floats, 1.07 and 0.95 with 8. From 49 rows on: 0.97 to 0.91 and less. */
 enum { VC_FETCHED = VC_FLOATS == 16 ? 6 : 3 };
 
-/* Weights that are wanted next: so many lines of memory.  They are fetched while the ones at hand are computed with,
- * some after each run of products: the first rows would wait for memory, and the others not use it. */
+/* Weights that are needed next, in cache lines. They are prefetched during the current computation, some after each
+ * run of products. If all were fetched during the first rows, these would wait for memory. */
 typedef struct VcAhead {
 	const char *at;
 	ptrdiff_t   lines;
 } VcAhead;
 
-/* n floats at b. */
+/* Returns the cache lines of n floats at b. */
 VC_INLINE VcAhead
 vc_ahead(const float *b, ptrdiff_t n)
 {
@@ -590,8 +594,8 @@ vc_fetch(VcAhead *ahead)
 	}
 }
 
-/* A register block of mr rows.  more: c has sums of earlier columns of a, these are added to.  ahead: fetched after
- * each run. */
+/* Computes a register block of mr rows. more: adds to c, which has the sums of earlier columns of a. ahead: weights
+ * to prefetch after each run. */
 VC_INLINE void
 vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, VcLines b, const float *bias,
 		bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range, VcAhead *ahead)
@@ -615,16 +619,17 @@ vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_
 		vc_store_part(mr, left, c, ldc, part);
 }
 
-/* Rows of c by the columns of a unit of work, `left` of which are there.  lines: of its panels, of which k are used. */
+/* Function that computes rows of c for a unit of work with `left` columns. lines: lines of its panels, of which k are
+ * used. */
 typedef void VcPanel(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t lines,
 		     const float *bias, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range);
 
-/* The tallest block of a product.  Where sums are so short, loads and stores take as long, and 8 accumulators give
- * enough work at once. */
+/* Rows of the tallest block of a product. If sums are very short, loads and stores dominate, and 8 accumulators give
+ * enough parallelism. */
 #define VC_TALLEST(nv) \
 	(VC_FLOATS > 1 && VC_DEEP <= 16 && VC_ROWS(nv) > 8 / (nv) ? 8 / (nv) : VC_ROWS(nv))
 
-/* All rows by a register block. */
+/* Computes all rows by register blocks of nv vectors. */
 VC_INLINE void
 vc_product_panel(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, VcLines b,
 		 const float *bias, bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range,
@@ -645,8 +650,8 @@ vc_product_panel(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, pt
 		vc_product_rows(1, nv, half, k, a + i * lda, lda, b, bias, more, c + i * ldc, ldc, left, range, 0);
 }
 
-/* Register blocks of units of work of all widths.  Where a unit is several blocks, a program has each function once,
- * and the last block may be one vector. */
+/* Register blocks of units of work of all widths. If a unit has several blocks, a program has each function once, and
+ * the last block may be one vector. */
 #if VC_FLOATS == VC_PACKED
 #define VC_BLOCK_SHARED VC_INLINE
 #define VC_LAST(nv) (nv)
@@ -670,7 +675,7 @@ vc_product_last(int nv, bool half, ptrdiff_t m, ptrdiff_t k, const float *a, ptr
 			 ahead);
 }
 
-/* Block after block. */
+/* Computes the register blocks of a unit of work one after the other. */
 VC_INLINE void
 vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t lines,
 		  const float *bias, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
@@ -687,7 +692,7 @@ vc_product_blocks(int wide, ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t 
 				ldc, left - at, range, vc_ahead(b + wide * lines, k * (wide % VC_BLOCK)));
 }
 
-/* X(name, units, half) for each width of a unit of work */
+/* Expands X(name, units, half) for each width of a unit of work. */
 #if VC_PACKED == 16
 #define VC_EACH_WIDTH(X) X(1, 1, false) X(2, 2, false) X(3, 3, false) X(4, 4, false) \
 	X(half, 0, true) X(1_half, 1, true) X(2_half, 2, true) X(3_half, 3, true)
@@ -710,8 +715,8 @@ VC_EACH_WIDTH(VC_COLUMNS_OF)
 #if (VC_FLOATS == 8 || (VC_FLOATS == 4 && VC_PACKED == 4)) && !defined VC_SCALARS && VC_DEEP > 16
 enum { VC_ACROSS = VC_PANEL / VF };      /* vectors of a line */
 
-/* VC_FOUR: four floats, repeated to fill a vector; VC_OF_FOUR: one of them in all lanes.  A product of one row is bound
- * by loads, so inputs are loaded four at a time. */
+/* VC_FOUR: four floats, repeated to fill a vector. VC_OF_FOUR: one of them in all lanes. A product of one row is
+ * bound by loads, so inputs are loaded four at a time. */
 #if VC_FLOATS == 8
 typedef float VcFour __attribute__((vector_size(16), aligned(4), may_alias));
 #define VC_FOUR(at) __builtin_shufflevector(*(const VcFour *)(at), *(const VcFour *)(at), 0, 1, 2, 3, 0, 1, 2, 3)
@@ -729,8 +734,8 @@ vc_alone_line(VcV x, const float *b, VcV sum[VC_ACROSS])
 		sum[j] = vc_add_product(sum[j], x, *(const VcV *)(b + j * VF));
 }
 
-/* sum += a[i] * line i of b, for i < k.  Each of four lines has sums of its own: with fewer sums, each product would
- * wait for the one before. */
+/* Adds a[i] * line i of b to sum for i < k. Each of four lines has its own accumulators, because with fewer each
+ * product would wait for the one before. */
 VC_INLINE void
 vc_alone_run(ptrdiff_t k, const float *a, const float *b, VcV sum[VC_ACROSS])
 {
@@ -755,8 +760,8 @@ vc_alone_run(ptrdiff_t k, const float *a, const float *b, VcV sum[VC_ACROSS])
 		sum[j] += (acc[0][j] + acc[1][j]) + (acc[2][j] + acc[3][j]);
 }
 
-/* A product's only row, by a whole unit of work; a VcPanel (measured, 1 x 1024 x 1024 with AVX2: 0.86 of the time of a
- * register block). */
+/* VcPanel for a product of one row and a whole unit of work. Measured, 1 x 1024 x 1024 with AVX2: 0.86 of the time of
+ * a register block. */
 VC_SHARED void
 vc_panel_alone(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t lines,
 	       const float *bias, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
@@ -780,14 +785,14 @@ vc_panel_alone(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const fl
 #define VC_WHOLE_OF(m) VC_WHOLE(vc_panel)
 #endif
 
-/* How work is divided among threads.  step 0: by panels of a group's n columns, so that a thread reads its own
- * weights once; [begin, end) of panels * chunks, chunks of `chunk` rows.  Otherwise by rows, so that a thread's rows
- * stay in its cache from kernel to kernel; [begin, end) counts `step` rows, and the panels of a chunk are computed one
- * after the other. */
+/* Division of work among threads. step 0: by panels of a group's n columns, so that a thread reads its own weights
+ * once; [begin, end) are of panels * chunks of `chunk` rows. Else by rows, so that a thread's rows stay in its cache
+ * from kernel to kernel; [begin, end) are of `step` rows each, and the panels of a chunk are computed one after the
+ * other. */
 typedef struct VcShare {
-	ptrdiff_t begin, end;            /* blocks */
+	ptrdiff_t begin, end;            /* range of blocks */
 	ptrdiff_t first, rows;           /* rows [first, rows) */
-	ptrdiff_t each, panels, chunks;  /* panels of a group; of all groups; chunks */
+	ptrdiff_t each, panels, chunks;  /* number of panels of a group and of all groups; number of chunks */
 } VcShare;
 
 VC_INLINE VcShare
@@ -808,12 +813,12 @@ vc_share(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t rows, ptrdiff
 typedef struct VcBlock {
 	ptrdiff_t group, from, to;       /* rows [from, to) */
 	ptrdiff_t col, left;             /* first column, counted over all groups; number of columns */
-	ptrdiff_t weights;               /* number of columns of weights before it */
-	bool    whole;                   /* a panel of VC_NR */
-	bool    last;                    /* the last of all panels */
+	ptrdiff_t weights;               /* number of weights' columns before this block */
+	bool    whole;                   /* whether it is a panel of VC_NR columns */
+	bool    last;                    /* whether it is the last of all panels */
 } VcBlock;
 
-/* Block `at` of a share; n: columns of a group */
+/* Returns block `at` of a share. n: columns of a group. */
 VC_INLINE VcBlock
 vc_share_block(const VcShare *s, ptrdiff_t step, ptrdiff_t at, ptrdiff_t chunk, ptrdiff_t n)
 {
@@ -829,7 +834,8 @@ vc_share_block(const VcShare *s, ptrdiff_t step, ptrdiff_t at, ptrdiff_t chunk, 
 	return b;
 }
 
-/* The epilogue of a block, of groups of n columns: of narrow ones it waits for all panels, so that rows are long. */
+/* Runs the epilogue of a block, for groups of n columns. If they are narrow, waits for all panels, so that rows are
+ * long. */
 VC_INLINE void
 vc_share_follow(const VcShare *s, ptrdiff_t step, const VcBlock *b, ptrdiff_t n, VcEpilogue *epilogue, void *const *p)
 {
@@ -841,7 +847,7 @@ vc_share_follow(const VcShare *s, ptrdiff_t step, const VcBlock *b, ptrdiff_t n,
 		epilogue(p, b->from, b->to, 0, columns, columns);
 }
 
-/* n, k: of a group.  bias is padded to whole panels.  range: as in VcConv. */
+/* Computes a product in groups of n columns and k products. bias is padded to whole panels. range: as in VcConv. */
 VC_SHARED void
 vc_product_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptrdiff_t groups, ptrdiff_t n, ptrdiff_t k,
 		ptrdiff_t chunk, const float *a, ptrdiff_t lda, const float *b, const float *bias, float *c,
@@ -860,7 +866,7 @@ vc_product_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptr
 	}
 }
 
-/* When n and m are constants, only the functions that they need are compiled. */
+/* The same, inlined: if n and m are constants, only the functions that they need are compiled. */
 VC_INLINE void
 vc_product(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptrdiff_t groups, ptrdiff_t n, ptrdiff_t k,
 	   ptrdiff_t chunk, const float *a, ptrdiff_t lda, const float *b, const float *bias, float *c, ptrdiff_t ldc,

@@ -1,5 +1,5 @@
-/* rt/ops/vcell.h - gates of recurrent cells for one element type T, in eager and generated kernels.  N(name) is the
- * name of a function for T; EXP and TANH are T's functions. */
+/* rt/ops/vcell.h - gates of recurrent cells for one element type T, in eager and generated kernels. N(name) is the name
+ * of a function for T. EXP and TANH are T's functions. */
 #ifndef RT_OPS_VCELL_H
 #define RT_OPS_VCELL_H
 

@@ -1,34 +1,34 @@
-/* rt/ops/vcoarse.h - products of generated kernels by weights of few bits, in blocks of vblock.h
+/* rt/ops/vcoarse.h - products of generated kernels by low-bit weights, in blocks of vblock.h
  *
- *    w[k][n] = (q[k][n] + centre[g][n]) * scale[g][n]        g = k / group; q of 8 or 4 bits, with a sign
+ *    w[k][n] = (q[k][n] + centre[g][n]) * scale[g][n]        g = k / group; q is signed, of 8 or 4 bits
  *
  * or finite numbers of bfloat16 or float16, or of 8 bits times a scale (float8_e4m3fnuz, float8_e5m2fnuz without NaN).
  *
- * Weights: panels of VC_PANEL output channels, [panel][word][VC_PANEL], of words of 32 bits that have 2, 4 or 8
- * elements of k, the first one lowest; of integers scales, and behind all of them centres: [panel][group][VC_PANEL].
+ * Weights: panels of VC_PANEL output channels, [panel][word][VC_PANEL]. A 32-bit word has 2, 4 or 8 elements of k, the
+ * first one in its lowest bits. Integers have scales, and behind all scales centres: [panel][group][VC_PANEL].
  *
- * Few rows and integers: a word's elements are masked, not moved, so the i-th one is 2^(bits * i) times too large, and
- * inputs are so much less; the last one has its sign, the others are half their range more, which is taken away before
- * they are floats: of sums, in which it may be most, as of small weights beside one that is large, little would be left
- * that is right.  Scales multiply sums.  Many rows: VC_RUN elements of k become floats in the nearest cache, those of
- * the model, for register blocks.
+ * Few rows and integers: elements of a word are masked, not shifted. Element i is then 2^(bits * i) times too large,
+ * and its input is scaled down by as much. The last element of a word keeps its sign. The others are stored with an
+ * offset of half their range, which is subtracted from the integer before it is converted: the sums of small weights
+ * would lose their digits beside the offset. Scales multiply sums. Many rows: VC_RUN elements of k are converted to
+ * floats in the L1 cache, equal to the model's weights, for register blocks.
  */
 #ifndef RT_OPS_VCOARSE_H
 #define RT_OPS_VCOARSE_H
 
 #include "vblock.h"
 
-typedef struct VkProduct {           /* c (m, n) = a (m, k) * w + bias, rows lda and ldc apart */
+typedef struct VkProduct {           /* c (m, n) = a (m, k) * w + bias; rows are lda and ldc apart */
 	ptrdiff_t m, n, k, lda, ldc;
-	ptrdiff_t group;                 /* elements of k with one scale: all, or a multiple of 16; all of halves */
-	ptrdiff_t centred;               /* are there centres? */
-	ptrdiff_t chunk;                 /* rows of a unit of work, at most */
+	ptrdiff_t group;        /* elements of k that share a scale: k, or a multiple of 16; k for 16-bit floats */
+	ptrdiff_t centred;               /* whether there are centres */
+	ptrdiff_t chunk;                 /* largest number of rows of a unit of work */
 	const float *range;              /* as in VcConv */
 } VkProduct;
 
 typedef struct VkWeights {
 	const int32_t *words;
-	const float   *scale;            /* of integers */
+	const float   *scale;            /* scales of integers */
 } VkWeights;
 
 typedef enum VkType { VK_INT4, VK_INT8, VK_E4M3, VK_E5M2, VK_BF16, VK_F16 } VkType;
@@ -37,17 +37,17 @@ enum {
 	VK_V = VC_PANEL / VF,             /* vectors in a panel */
 	VK_PANELS = VC_NR / VC_PANEL,     /* panels of a unit of work */
 	VK_LINE = VC_BLOCK < VC_PANEL ? VC_BLOCK : VC_PANEL,       /* floats of a line that a register block reads */
-	VK_FEW = VF > 4 ? 4 : 2,         /* rows that registers take beside what weights become */
-	VK_FEW_HALVES = 2 * VK_FEW,      /* rows for which halves are widened in registers */
-	VK_SUMS = VF > 8 ? 16 : 8,       /* vectors of sums, which wait for each other else */
-	VK_RUN = 256,                    /* elements of k of a sum, at most */
-	VK_MOST = 512, VK_MOST_E5M2 = 1 << 16,    /* integers, centres and floats of 8 bits are less */
+	VK_FEW = VF > 4 ? 4 : 2,         /* rows whose accumulators fit in registers beside the converted weights */
+	VK_FEW_HALVES = 2 * VK_FEW,      /* most rows for which 16-bit floats are widened in registers */
+	VK_SUMS = VF > 8 ? 16 : 8,       /* accumulators, enough to hide the latency of a multiply-add */
+	VK_RUN = 256,                    /* most elements of k in a sum */
+	VK_MOST = 512, VK_MOST_E5M2 = 1 << 16,    /* bounds of the sizes of integers, centres and 8-bit floats */
 };
 
 #if VC_FLOATS > 1
 typedef int32_t VkI __attribute__((vector_size(VF * 4), aligned(4), may_alias));
 #define VK_FLOATS(x) ((VcV)__builtin_convertvector(x, VcV))
-#define VK_BITS(x) ((VcV)(x))            /* the floats that have these bits */
+#define VK_BITS(x) ((VcV)(x))            /* reinterprets bits as floats */
 #define VK_HIGH(x, n) ((x) << (n))
 #else
 typedef int32_t VkI;
@@ -62,21 +62,21 @@ vk_is_half(VkType type)
 	return type == VK_BF16 || type == VK_F16;
 }
 
-/* Of an element. */
+/* Returns the number of bits of an element. */
 VC_INLINE int
 vk_size(VkType type)
 {
 	return vk_is_half(type) ? 16 : type == VK_INT4 ? 4 : 8;
 }
 
-/* The bits of a word's element i, and what it is too large by. */
+/* Returns the mask of a word's element i. As a number, element i is too large by the mask's lowest bit. */
 VC_INLINE int32_t
 vk_mask(int bits, int i)
 {
 	return (int32_t)((((uint32_t)1 << bits) - 1) << bits * i);
 }
 
-/* What element i is more than itself, in a word. */
+/* Returns the offset that is stored with element i of a word. */
 VC_INLINE int32_t
 vk_more(int bits, int i)
 {
@@ -89,7 +89,7 @@ vk_unit(int bits, int i)
 	return 1 / (float)((uint32_t)1 << bits * i);
 }
 
-/* Elements from `at` on that are summed at once. */
+/* Returns the number of elements, from `at` on, of the next partial sum. */
 VC_INLINE ptrdiff_t
 vk_run(const VkProduct *v, ptrdiff_t at, ptrdiff_t most)
 {
@@ -98,7 +98,8 @@ vk_run(const VkProduct *v, ptrdiff_t at, ptrdiff_t most)
 	return left < some ? left : some;
 }
 
-/* Elements i of words of halves.  A float16's bits are moved to where a float has its own, which is 2^112 too small. */
+/* Widens element i of words of 16-bit floats. The bits of a float16 are shifted to a float's position, which makes it
+ * 2^112 times too small. */
 VC_INLINE VcV
 vk_half(VkType type, VkI word, int i)
 {
@@ -115,7 +116,7 @@ vk_is_float8(VkType type)
 	return type == VK_E4M3 || type == VK_E5M2;
 }
 
-/* Elements i of words of floats of 8 bits, likewise: their bits are 2^119 and 2^111 too small there. */
+/* Widens element i of words of 8-bit floats in the same way: they are 2^119 and 2^111 times too small. */
 VC_INLINE VcV
 vk_float8(VkType type, VkI word, int i)
 {
@@ -132,7 +133,7 @@ vk_words(VkType type, ptrdiff_t k)
 	return (k * vk_size(type) + 31) / 32;
 }
 
-/* Scales of a panel's group at element `at`; centres lie as far behind these as all scales take. */
+/* Returns the offset of the scales of a panel's group at element `at`. The centres are behind all scales. */
 VC_INLINE ptrdiff_t
 vk_scales(const VkProduct *v, ptrdiff_t panel, ptrdiff_t at)
 {
@@ -147,8 +148,8 @@ vk_centres(const VkProduct *v)
 
 /* ---- few rows ---------------------------------------------------------------------------------------------------- */
 
-/* A run of inputs in units of what words have, in whole words; all: their sum, most: the largest that sums may be
- * before scales multiply them. */
+/* Scales a run of inputs for the masked elements, padded to whole words. all: their sum. most: bound of the sums
+ * before scaling. */
 VC_INLINE void
 vk_inputs(VkType type, ptrdiff_t run, const float *restrict a, float *restrict to, float *all, float *most)
 {
@@ -178,7 +179,7 @@ vk_inputs(VkType type, ptrdiff_t run, const float *restrict a, float *restrict t
 	*most *= type == VK_E5M2 ? VK_MOST_E5M2 : VK_MOST;
 }
 
-/* Sums of mr rows of inputs, VK_RUN apart, by a panel's words: VK_V vectors of each. */
+/* Computes the sums of mr rows of inputs, VK_RUN apart, by a panel's words: VK_V vectors for each row. */
 VC_INLINE void
 vk_sums(VkType type, int mr, ptrdiff_t words, const float *x, const int32_t *w, VcV *to)
 {
@@ -217,8 +218,8 @@ vk_sums(VkType type, int mr, ptrdiff_t words, const float *x, const int32_t *w, 
 	}
 }
 
-/* mr rows by the panels from column col on, `left` columns of which are there.  False: inputs are too large for sums of
- * integers, or not finite. */
+/* Computes mr rows by the panels from column col on, which have `left` columns. Returns false if inputs are not
+ * finite, or too large for sums of integers. */
 VC_INLINE bool
 vk_few(VkType type, int mr, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
        const float *bias, float *c)
@@ -281,7 +282,7 @@ vk_few_rows(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const 
 
 /* ---- many rows --------------------------------------------------------------------------------------------------- */
 
-/* A vector of columns, words of halves from `word` on, as floats VK_LINE apart. */
+/* Converts a vector of columns, 16-bit words from `word` on, to floats VK_LINE apart. */
 VC_INLINE void
 vk_widen(VkType type, const int32_t *word, ptrdiff_t words, float *to)
 {
@@ -293,7 +294,7 @@ vk_widen(VkType type, const int32_t *word, ptrdiff_t words, float *to)
 	}
 }
 
-/* A vector of columns, words of integers or floats of 8 bits from `word` on, as floats VK_LINE apart. */
+/* Converts a vector of columns, words of integers or 8-bit floats from `word` on, to floats VK_LINE apart. */
 VC_INLINE void
 vk_scale_words(VkType type, const VkProduct *v, const int32_t *word, const float *scale, ptrdiff_t words, float *to)
 {
@@ -316,7 +317,7 @@ vk_scale_words(VkType type, const VkProduct *v, const int32_t *word, const float
 	}
 }
 
-/* A vector of columns from `col` on, elements [at, at + run) of k, as floats VK_LINE apart, in whole words. */
+/* Converts a vector of columns from `col` on, elements [at, at + run) of k, to floats VK_LINE apart, in whole words. */
 VC_INLINE void
 vk_floats(VkType type, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrdiff_t at, ptrdiff_t run, float *to)
 {
@@ -328,7 +329,7 @@ vk_floats(VkType type, const VkProduct *v, const VkWeights *w, ptrdiff_t col, pt
 	else
 		vk_scale_words(type, v, word, w->scale + vk_scales(v, panel, at) + from, vk_words(type, run), to);
 }
-/* The words of the elements from `at` on, as many as a register block takes. */
+/* Returns the words from element `at` on that a register block reads, to be prefetched. */
 VC_INLINE VcAhead
 vk_next(VkType type, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrdiff_t at)
 {
@@ -337,7 +338,8 @@ vk_next(VkType type, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrd
 	return (VcAhead){ (const char *)word, vk_words(type, VC_RUN) * VC_PANEL * 4 / VC_LINE };
 }
 
-/* Columns of a register block, `left` of which are there: all of them are stored, VC_BLOCK apart at least. */
+/* Computes the columns of a register block. Stores all of them, although only `left` are in the result; rows are at
+ * least VC_BLOCK apart. */
 VC_INLINE void
 vk_many(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
 	const float *bias, float *c, ptrdiff_t ldc)
@@ -361,7 +363,7 @@ vk_many(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const VkWe
 	}
 }
 
-/* The last columns go by way of a part that has room for all of a block. */
+/* The same for any columns: stores the last ones through a buffer that has room for a whole block. */
 VC_INLINE void
 vk_many_rows(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col,
 	     ptrdiff_t left, const float *bias, float *c)
@@ -378,9 +380,9 @@ vk_many_rows(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const
 	}
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all rows ---------------------------------------------------------------------------------------------------- */
 
-/* [begin, end) of panels of VC_NR columns times chunks of rows. */
+/* Computes units [begin, end) of panels of VC_NR columns times chunks of rows. */
 VC_INLINE void
 vk_product(VkType type, ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, const float *a, const VkWeights *w,
 	   const float *bias, float *c, VcEpilogue *epilogue, void *const *p)

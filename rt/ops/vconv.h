@@ -345,7 +345,7 @@ vc_conv_lines(int nv, ptrdiff_t wide, ptrdiff_t c, const VcConv *v, const float 
 	return vc_lines(nv, wide, c, VC_FRAME(v, kd, 1) * v->kh * v->kw * v->ic, w);
 }
 
-/* Block after block: each begins with the same pixels.  The last may be one vector. */
+/* Computes block after block, for the same pixels. The last block may be one vector. */
 VC_INLINE void
 vc_conv_blocks(int mr, int wide, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
 	       const float *zeros, ptrdiff_t left)
@@ -381,9 +381,9 @@ vc_strip_blocks(int mr, ptrdiff_t n, int wide, const VcConv *v, const VcStrip *a
 			      y + c, left - c);
 }
 
-/* With halves. */
+/* Vectors of a panel, counting half a vector as one. */
 #define VC_PANEL_VECTORS(wide) (VC_VECTORS(wide) + VC_HALVED(wide))
-/* Rows that keep a multiplier busy: of a latency of four, four sums. */
+/* Rows that keep a multiplier busy: a latency of four needs four accumulators. */
 #define VC_FEWER(nv) (VC_FLOATS == 1 ? VC_ROWS(nv) : (4 + (nv) - 1) / (nv))
 
 #define VC_STRIP(name, mr, wide) \
@@ -561,7 +561,7 @@ vc_conv_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, pt
 	}
 }
 
-/* zeros: ic zeros. */
+/* Computes a convolution. zeros: ic zeros. */
 VC_INLINE void
 vc_conv(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
 	const float *w, const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)

@@ -1,9 +1,9 @@
-/* rt/ops/vdepth.h - depthwise convolutions of generated kernels: each channel by a filter of its own
+/* rt/ops/vdepth.h - depthwise convolutions of generated kernels: each channel has its own filter
  *
- * Activations are NHWC, weights [tap][channel]; lanes are channels.  With enough channels to fill a vector, and columns
- * at strides of 1 and 2, several columns of taps are kept in registers for a run of pixels: windows of 1, 3, 5 and 7
- * columns have functions of their own, all others are computed 7, 4, 2 and 1 at a time.  The rest goes tap by tap, few
- * channels with lanes that are not used.
+ * Activations are NHWC, weights [tap][channel]; lanes are channels. If channels fill a vector and the stride is 1 or 2,
+ * several columns of taps stay in registers for a run of pixels. Windows of 1, 3, 5 and 7 columns have their own
+ * functions; others are computed 7, 4, 2 and 1 columns at a time. All other convolutions are computed tap by tap. If
+ * there are few channels, some lanes are unused.
  */
 #ifndef RT_OPS_VDEPTH_H
 #define RT_OPS_VDEPTH_H
@@ -12,7 +12,7 @@
 
 VC_BEGIN_DEPTH
 
-/* One pixel whose taps [s0, s1) of a row are there, one channel after the other. */
+/* Computes one pixel, channel by channel. Taps [s0, s1) of a row are inside the image. */
 VC_SHARED void
 vc_dw_scalar(const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t s0, ptrdiff_t s1, const float *w,
 	     const float *bias, float *y)
@@ -36,9 +36,9 @@ vc_dw_scalar(const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t s0, ptr
 
 #if VC_FLOATS > 1
 
-enum { VC_DW_ONE = 4 };                  /* vectors of a block of one pixel */
+enum { VC_DW_ONE = 4 };                  /* vectors of channels in a block of one pixel */
 
-/* One pixel, nv vectors of channels from c on. */
+/* Computes nv vectors of channels from c on of one pixel. */
 VC_INLINE void
 vc_dw_vectors(int nv, ptrdiff_t c, const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t s0, ptrdiff_t s1,
 	      const float *w, const float *bias, float *y)
@@ -65,7 +65,7 @@ vc_dw_vectors(int nv, ptrdiff_t c, const VcConv *v, const VcReach *at, ptrdiff_t
 		*(VcV *)(y + c + j * VF) = v->range ? vc_clamp(acc[j], v->range) : acc[j];
 }
 
-/* All channels of one pixel; the last vector overlaps the one before it where channels do not fill it. */
+/* Computes all channels of one pixel. If channels do not fill the last vector, it overlaps the one before. */
 VC_SHARED void
 vc_dw_pixel(const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t s0, ptrdiff_t s1, const float *w,
 	    const float *bias, float *y)
@@ -80,7 +80,7 @@ vc_dw_pixel(const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t s0, ptrd
 
 #endif
 
-/* Any window.  [begin, end) of units. */
+/* Computes units [begin, end) for any window. */
 VC_SHARED void
 vc_depthwise_any(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
 		 const float *bias, float *y, VcEpilogue *epilogue, void *const *p)
@@ -114,27 +114,27 @@ vc_depthwise_any(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv 
 
 /* ---- columns of taps in registers
  *
- * An element of the input is read once a row of taps for all pixels that it is a part of, and the row's weights stay in
- * registers.  Pixels of a block: of ImageNet's widths no rest is left.
+ * An input element is loaded once for each row of taps, for all pixels that read it. The row's weights stay in
+ * registers. The numbers of pixels of a block divide the widths of ImageNet networks.
  */
 #if VC_FLOATS == 16
 enum { VC_DW_WIDE = 14, VC_DW_NARROW = 7, VC_DW_LEAST = 4 };
 #else
 enum { VC_DW_WIDE = 7, VC_DW_NARROW = 7, VC_DW_LEAST = 4 };
 #endif
-/* VC_DW_NV: vectors of channels.  Two multipliers with a latency of four want more sums than those of one vector; a
- * processor that executes in order wants registers to read ahead into. */
+/* VC_DW_NV: vectors of channels in a block. Two multipliers with a latency of four need more accumulators than one
+ * vector of channels has; an in-order processor needs registers to load ahead. */
 #if defined VC_BY_LANE && !VC_IN_ORDER
 enum { VC_DW_NV = 2 };
 #else
 enum { VC_DW_NV = 1 };
 #endif
-/* VC_DW_SETS: floats after which addresses have the same set again. */
+/* VC_DW_SETS: distance in floats at which addresses map to the same cache set. */
 enum { VC_DW_TAPS = 7, VC_DW_SETS = 1024 };
 
 static const float vc_nothing[VC_DW_NV * VF];
 
-/* gcc would read again what it has in a register, and keep the distance of each column in one. */
+/* Otherwise gcc loads a value again that is in a register, and keeps the offset of each column in a register. */
 #if defined __x86_64__ && !defined __clang__ && \
 	(VC_FLOATS == 4 || (VC_FLOATS == 8 && defined __AVX__) || defined __AVX512F__)
 #define VC_READ_ONCE(x) __asm__ ("" : "+v"(x))
@@ -144,12 +144,12 @@ static const float vc_nothing[VC_DW_NV * VF];
 #define VC_STEPPED(p)
 #endif
 
-/* Which columns of a block may lie outside of the image: none; only those that not all taps of a pixel reach, the first
- * and the last kw - 1; any, and pixels are missing, too. */
+/* Columns of a block that may be outside the image: none; only the first and the last kw - 1, which not all taps of a
+ * pixel reach; or any, and the last pixels may be missing. */
 enum { VC_DW_INSIDE, VC_DW_BORDER, VC_DW_OUTSIDE };
 
-/* Adds kw columns of taps of one row to rw pixels, nv vectors of channels.  x: what the first tap of the first pixel
- * reads, column x0 of the image. */
+/* Adds kw columns of taps of one row to rw pixels, nv vectors of channels. x: address of the first tap of the first
+ * pixel, in column x0 of the image. */
 VC_INLINE void
 vc_dw_columns(int rw, int nv, int kw, int sw, int edge, const VcConv *v, const float *x, ptrdiff_t x0,
 	      const float *tap, VcV *acc)
@@ -159,7 +159,7 @@ vc_dw_columns(int rw, int nv, int kw, int sw, int edge, const VcConv *v, const f
 	VcV taps[VC_DW_TAPS * VC_DW_NV], in[VC_DW_NV];
 
 #ifdef VC_BY_LANE
-	__asm__ ("" : "+r"(none));               /* no constant, so that it is chosen without a branch */
+	__asm__ ("" : "+r"(none));               /* hides that it is a constant, so that gcc selects without a branch */
 #endif
 	VC_UNROLL
 	for (int s = 0; s < kw * nv; s++)
@@ -182,7 +182,7 @@ vc_dw_columns(int rw, int nv, int kw, int sw, int edge, const VcConv *v, const f
 	}
 }
 
-/* Any number of columns of taps, at any stride and dilation. */
+/* Adds any number of columns of taps, at any stride and dilation. */
 VC_INLINE void
 vc_dw_one_by_one(int rw, int edge, const VcConv *v, const float *x, ptrdiff_t x0, const float *tap, VcV *acc)
 {
@@ -198,7 +198,7 @@ vc_dw_one_by_one(int rw, int edge, const VcConv *v, const float *x, ptrdiff_t x0
 	}
 }
 
-/* Any number of columns of taps; of those that lie outside for all pixels, most are left out. */
+/* Adds any number of columns of taps. Skips most of those that are outside the image for all pixels. */
 VC_INLINE void
 vc_dw_many(int rw, int nv, int sw, int edge, const VcConv *v, const float *x, ptrdiff_t x0, const float *tap,
 	       VcV *acc)
@@ -221,8 +221,8 @@ vc_dw_many(int rw, int nv, int sw, int edge, const VcConv *v, const float *x, pt
 		vc_dw_columns(rw, nv, 1, sw, edge, v, x + s * v->xs, x0 + s, tap + s * v->oc, acc);
 }
 
-/* All channels of the first n of rw pixels, nv vectors at a time; there are at least so many.  x0: column of the first
- * tap.  kw: 0 is any window; sw: 0 is any stride and dilation, of any window and one vector. */
+/* Computes all channels of the first n of rw pixels, nv vectors at a time; there are at least nv vectors. x0: column
+ * of the first tap. kw: 0 for any window. sw: 0 for any stride and dilation, with any window and one vector. */
 VC_INLINE void
 vc_dw_run(int rw, int nv, int kw, int sw, int edge, const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t n,
 	  const float *w, const float *bias, float *y)
@@ -300,12 +300,12 @@ VC_DW_RUN(any_by_2, VC_DW_NARROW, 0, 2)
 VC_DW_RUN(each, VC_DW_NARROW, 0, 0)
 #undef VC_DW_RUN
 
-/* What computes windows in blocks of pixels; wide: of VC_DW_WIDE, or null. */
+/* Functions that compute a block of pixels. wide: for VC_DW_WIDE pixels, or null. */
 typedef struct VcDwRuns {
 	VcDwRun *wide, *narrow;
 } VcDwRuns;
 
-/* A row in blocks of pixels; the last one overlaps the one before it and computes the same again. */
+/* Computes a row in blocks of pixels. The last block overlaps the one before and stores the same values again. */
 VC_INLINE void
 vc_dw_row(const VcPart *of, VcDwRuns run, const float *w, const float *bias, float *y)
 {
@@ -325,15 +325,15 @@ vc_dw_row(const VcPart *of, VcDwRuns run, const float *w, const float *bias, flo
 	}
 }
 
-/* Are rows computed as those whose windows are not dilated, every dw-th pixel at a time?  Not where columns so far
- * apart would share a set of the nearest cache. */
+/* Are dilated rows computed by phases, every dw-th pixel at a time, with undilated windows? Not if columns that far
+ * apart map to the same set of the L1 cache. */
 VC_INLINE bool
 vc_dw_by_phases(const VcConv *v)
 {
 	return v->dw > 1 && v->sw == 1 && v->dw * v->xs % VC_DW_SETS != 0;
 }
 
-/* [begin, end) of units. */
+/* Computes units [begin, end) of rows. */
 VC_SHARED void
 vc_dw_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
 	   const float *bias, float *y, VcDwRuns run, VcEpilogue *epilogue, void *const *p)
@@ -360,7 +360,7 @@ vc_dw_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, co
 	}
 }
 
-/* How many pixels of a row, at every dw-th, a block finds: the least. */
+/* Returns the least number of pixels of a phase that a unit has. */
 VC_INLINE ptrdiff_t
 vc_dw_found(const VcConv *v, ptrdiff_t across)
 {
@@ -387,19 +387,20 @@ vc_dw_runs(const VcConv *v, bool wide)
 
 /* ---- fewer channels than lanes
  *
- * A vector begins at a pixel's first channel and goes on into the pixels behind it: their products are not used.  Taps
- * are zero in those lanes.  A vector is stored whole where the pixels behind are still to be computed here.
+ * A vector begins at a pixel's first channel and continues into the next pixels, where taps are zero and the products
+ * are unused. A vector is stored whole if the pixels behind it are still to be computed here.
  */
 enum { VC_FEW = 8, VC_FEW_TAPS = 64 };
 
-/* Where a block of pixels reads: x, of tap (0, 0, 0); columns [s0, s1) of taps are there for all of them. */
+/* Input of a block of pixels. x: address of tap (0, 0, 0). Columns [s0, s1) of taps are inside the image for all
+ * pixels. */
 typedef struct VcFew {
 	const VcReach *at;
 	const float *x;
 	ptrdiff_t s0, s1;
 } VcFew;
 
-/* rw pixels. */
+/* Computes a block of rw pixels. */
 VC_INLINE void
 vc_few_block(int rw, const VcConv *v, const VcFew *f, const VcV *w, VcV bias, VcV *acc)
 {
@@ -429,7 +430,7 @@ vc_few_lanes(const float *from, ptrdiff_t n)
 	return *(const VcV *)all;
 }
 
-/* One pixel, no farther than its own channels: behind it the image may end. */
+/* Computes one pixel without reading behind its own channels, where the image may end. */
 VC_INLINE void
 vc_few_last(const VcConv *v, const VcFew *f, const VcV *w, VcV bias, VcV *acc)
 {
@@ -441,7 +442,7 @@ vc_few_last(const VcConv *v, const VcFew *f, const VcV *w, VcV bias, VcV *acc)
 						       v->oc) * w[(q * v->kh + r) * v->kw + s];
 }
 
-/* Whole, where all pixels that this reaches into are before `end`. */
+/* Stores a pixel. Stores the whole vector if all pixels that it overlaps are before `end`. */
 VC_INLINE void
 vc_few_store(const VcConv *v, VcV acc, float *y, const float *end)
 {
@@ -457,7 +458,7 @@ vc_few_store(const VcConv *v, VcV acc, float *y, const float *end)
 		y[c] = all[c];
 }
 
-/* A row of the result.  last: the last place that a vector can be read at. */
+/* Computes a row of the result. last: last address at which a whole vector can be loaded. */
 VC_INLINE void
 vc_few_row(const VcConv *v, const VcReach *at, const VcV *w, VcV bias, float *y, const float *last, const float *end)
 {
@@ -508,7 +509,8 @@ vc_depthwise_few(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv 
 
 #endif
 
-/* The geometry is a constant: of the forms, those that programs use are there.  across: vc_pieces. */
+/* Computes any depthwise convolution. Its sizes are constants, so a program has only the functions that it uses.
+ * across: as in vc_pieces. */
 VC_INLINE void
 vc_depthwise(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
 	     const float *bias, float *y, VcEpilogue *epilogue, void *const *p)

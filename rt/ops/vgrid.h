@@ -1,4 +1,4 @@
-/* rt/ops/vgrid.h - sampling at the points of a grid in generated kernels (vgrid_loops.h): vg_sample_float, _double */
+/* rt/ops/vgrid.h - sampling at grid points in generated kernels (vgrid_loops.h): vg_sample_float, vg_sample_double */
 #ifndef RT_OPS_VGRID_H
 #define RT_OPS_VGRID_H
 

@@ -1,28 +1,30 @@
-/* rt/ops/vgrid_loops.h - sampling at the points of a grid (grid_sampler) for one element type T, as the interpreter and
- * generated kernels have it; N(name) is the function's name for it, F(floor) that of math.h, which is included before
+/* rt/ops/vgrid_loops.h - sampling at grid points (grid_sampler) for one element type T, in the interpreter and
+ * generated kernels. N(name) is the name of a function for T. F(floor) is the function of math.h, which is included
+ * before.
  *
- * A unit is VG_POINTS points of an image, or fewer at its end.  Where they lie, what they read and by which weights is
- * computed once for all channels.  Then comes a loop over channels and points, or, where channels lie side by side,
- * over points and channels.
+ * A unit of work is VG_POINTS points of an image, or fewer at its end. Coordinates, taps and weights are computed once
+ * for all channels. Then the loops run over channels and points, or over points and channels if channels are
+ * contiguous.
  *
- * NaN and infinite coordinates answer as in ATen 1.13, whose kernels for images and volumes differ: of an image a tap
- * outside counts as zero times its weight, so that a NaN stays one; of a volume it does not count.
+ * NaN and infinite coordinates have the results of ATen 1.13, whose kernels for images and volumes differ. In an image,
+ * a tap outside counts as zero times its weight, so that a NaN weight gives NaN. In a volume it does not count.
  *
- * Coordinates are the same bits in both, so that the same nearest element is taken: sums and products stand in loops
- * of their own, where no compiler contracts them. */
+ * Coordinates have the same bits in both, so that both choose the same nearest element. Products and sums are in
+ * separate loops, where no compiler contracts them. */
 #ifndef RT_OPS_VGRID_LOOPS_H
 #define RT_OPS_VGRID_LOOPS_H
 
-enum { VG_BILINEAR, VG_NEAREST, VG_BICUBIC };            /* as aten::grid_sampler has them */
+enum { VG_BILINEAR, VG_NEAREST, VG_BICUBIC };            /* modes of aten::grid_sampler */
 enum { VG_ZEROS, VG_BORDER, VG_REFLECTION };
-enum { VG_POINTS = 64, VG_TAPS = 16 };                   /* taps: of a point at most */
+enum { VG_POINTS = 64, VG_TAPS = 16 };                   /* points of a unit of work; most taps of a point */
 
 /* Dims are depth, height and width; an image has a depth of 1.  Strides are in elements. */
 typedef struct VgGrid {
 	int     nd, mode, padding;
 	bool    align;
 	int64_t channels, in[3], out[3];                 /* in: at most INT32_MAX */
-	int64_t xn, xc, x[3], yn, yc, y[3], gn, gc, g[3];        /* of images, channels, dims; gc: of coordinates */
+	/* strides of images, channels, dims; gc: stride of coordinates */
+	int64_t xn, xc, x[3], yn, yc, y[3], gn, gc, g[3];
 } VgGrid;
 
 static inline int64_t
@@ -31,7 +33,7 @@ vg_strips(const VgGrid *g)
 	return (g->out[0] * g->out[1] * g->out[2] + VG_POINTS - 1) / VG_POINTS;
 }
 
-/* Are places in a plane 32-bit numbers, channels apart, and the result's points side by side? */
+/* Do 32-bit offsets suffice within a plane, are channels not contiguous, and are the result's points contiguous? */
 static inline bool
 vg_by_planes(const VgGrid *g)
 {
@@ -45,7 +47,7 @@ vg_by_planes(const VgGrid *g)
 
 #endif
 
-/* Of each of some points, along one dim: the inputs that it reads, -1: outside, and their weights. */
+/* Taps of some points along one dim: indices of inputs, -1 if outside, and their weights. */
 typedef struct N(VgTaps) {
 	int     n;
 	int32_t at[4][VG_POINTS];
@@ -54,7 +56,7 @@ typedef struct N(VgTaps) {
 
 /* ---- coordinates ------------------------------------------------------------------------------------------------- */
 
-/* From [-1, 1] of the grid to places among n inputs; the largest numbers overflow where ATen's do. */
+/* Maps grid coordinates from [-1, 1] to indices of n inputs. Overflows for the same numbers as ATen. */
 static inline void
 N(vg_scale)(const VgGrid *g, int64_t n, int count, T *s)
 {
@@ -98,7 +100,7 @@ N(vg_reflect_in_volume)(bool align, int64_t n, int count, T *s)
 	}
 }
 
-/* What the padding makes of places. */
+/* Applies the padding mode to coordinates. */
 static inline void
 N(vg_bound)(const VgGrid *g, int64_t n, int count, T *s)
 {
@@ -116,7 +118,7 @@ N(vg_bound)(const VgGrid *g, int64_t n, int count, T *s)
 
 /* ---- taps -------------------------------------------------------------------------------------------------------- */
 
-/* The inputs at s + more. */
+/* Sets at to the indices of the inputs at s + more. */
 static inline void
 N(vg_inputs)(int64_t n, int count, const T *s, T more, int32_t *at)
 {
@@ -156,7 +158,7 @@ N(vg_cubic)(const VgGrid *g, int64_t n, int count, const T *s, N(VgTaps) *t)
 	}
 }
 
-/* To whole numbers; what is between two goes away from zero, or to the even one. */
+/* Rounds to integers, ties away from zero if `away`, else to even. */
 static inline void
 N(vg_round)(bool away, int count, const T *s, T *whole)
 {
@@ -169,7 +171,7 @@ N(vg_round)(bool away, int count, const T *s, T *whole)
 	}
 }
 
-/* s: coordinates of the grid, which are overwritten. */
+/* Computes taps along one dim. s: grid coordinates, which are overwritten. */
 static inline void
 N(vg_taps)(const VgGrid *g, int64_t n, int count, T *s, N(VgTaps) *t)
 {
@@ -198,7 +200,7 @@ N(vg_taps)(const VgGrid *g, int64_t n, int count, T *s, N(VgTaps) *t)
 	N(vg_inputs)(n, count, floors, 1, t->at[1]);
 }
 
-/* Taps of `count` points from the first one on, by dim, and where these are in the result. */
+/* Computes the taps of `count` points from point `first` on, by dim, and their offsets in the result. */
 static inline void
 N(vg_locate)(const VgGrid *g, const T *grid, int64_t first, int count, N(VgTaps) *t, int64_t *to)
 {
@@ -228,9 +230,9 @@ N(vg_locate)(const VgGrid *g, const T *grid, int64_t first, int count, N(VgTaps)
 	}
 }
 
-/* ---- planes: points side by side --------------------------------------------------------------------------------- */
+/* ---- planes: contiguous points ----------------------------------------------------------------------------------- */
 
-/* Taps of all dims together: places in a plane, weights, and zero times the weights of those outside. */
+/* Taps of all dims combined: offsets in a plane, weights, and zero times the weights of taps outside. */
 typedef struct N(VgSum) {
 	int     n;
 	int32_t at[VG_TAPS][VG_POINTS];
@@ -256,7 +258,7 @@ N(vg_tap)(const VgGrid *g, int count, const N(VgTaps) *t, const int *k, N(VgSum)
 	}
 }
 
-/* y = its sum of four taps, and of what it is already. */
+/* Stores or adds to y the sum of four taps. */
 static inline void
 N(vg_four)(int count, const N(VgSum) *sum, int first, const T *x, T *y)
 {
@@ -297,9 +299,9 @@ N(vg_planes)(const VgGrid *g, int count, const N(VgTaps) *t, const T *x, T *y)
 	}
 }
 
-/* ---- points: channels, which may be side by side ----------------------------------------------------------------- */
+/* ---- points: channels, which may be contiguous ------------------------------------------------------------------- */
 
-/* What one point reads: n inputs, all of which are there, and what those that are not add. */
+/* Taps of one point: n inputs inside the image, and the term that taps outside add. */
 typedef struct N(VgPoint) {
 	int      n;
 	const T *x[VG_TAPS];
@@ -366,7 +368,7 @@ N(vg_points)(const VgGrid *g, int count, const N(VgTaps) *t, const int64_t *to, 
 	}
 }
 
-/* Units [begin, end) of all images. */
+/* Computes units [begin, end) of all images. */
 static inline void
 N(vg_sample)(int64_t begin, int64_t end, const VgGrid *g, const T *x, const T *grid, T *y)
 {

@@ -1,13 +1,14 @@
 /* rt/ops/vgroups.h - convolutions of generated kernels in narrow groups, several of which share a vector
  *
- * Activations are NHWC; lanes are channels of the result side by side, and meet the inputs of their groups one by one.
- * For the k-th of these a vector of the input is permuted, which is done once for all columns of taps that read it:
+ * Activations are NHWC. Lanes are consecutive channels of the result. Each lane multiplies the inputs of its group one
+ * by one. For the k-th input, a vector of the input is permuted, once for all columns of taps that read it:
  *
  *    two inputs, two outputs a group    input       a0 a1 | b0 b1 | c0 c1 ...
  *                                       k = 0       a0 a0 | b0 b0 | c0 c0 ...   times the weights of input 0
  *                                       k = 1       a1 a1 | b1 b1 | c1 c1 ...   times the weights of input 1
  *
- * Weights: panels of VC_UNIT lanes, as many whole groups as fit in the first of them, [panel][tap][ic][VC_UNIT].
+ * Weights: panels of VC_UNIT lanes, [panel][tap][ic][VC_UNIT]. A panel has as many whole groups as fit in its first
+ * lanes.
  */
 #ifndef RT_OPS_VGROUPS_H
 #define RT_OPS_VGROUPS_H
@@ -16,27 +17,29 @@
 
 #if VC_FLOATS > 1
 
-/* Pixels of a block: of ImageNet's widths no rest is left. */
+/* Pixels of a block. They divide the widths of ImageNet networks. */
 #if VC_FLOATS == 16
 enum { VG_LONG = 14, VG_SHORT = 7, VG_REST = 4 };
 #else
 enum { VG_LONG = 7, VG_SHORT = 4, VG_REST = 2 };
 #endif
-/* columns of taps; columns that they read at most; pixels of a block of any window */
+/* Columns of taps; most columns that they read; pixels of a block with any window. */
 enum { VG_COLUMNS = 3, VG_READ = 16, VG_ANY = 4 };
 
-/* How lanes get their inputs: all are of one group; those of their groups lie in one vector; one by one. */
+/* How a vector loads its inputs: all lanes have one group; the inputs of all lanes' groups are in one vector; lane by
+ * lane. */
 typedef enum VgFrom { VG_ONE, VG_VECTOR, VG_EACH } VgFrom;
 
 /* A vector of the result. */
 typedef struct VgLanes {
 	ptrdiff_t out;           /* its first channel */
-	ptrdiff_t in;            /* of a pixel of the input, where the vector is read, or the group begins */
-	VcMask  index;           /* of each lane, from there: the first channel of its group */
+	ptrdiff_t in;            /* channel of the input at which the vector is loaded, or the group begins */
+	VcMask  index;           /* by lane: offset from there of the first channel of its group */
 	const float *w;
 } VgLanes;
 
-/* Panels: groups of each, and by lane, of the inputs of these, the first one of the lane's group. */
+/* Panels: number of groups in each, and by lane the first input of the lane's group, counted from the panel's first
+ * input. */
 typedef struct VgPanels {
 	ptrdiff_t each, count;
 	int32_t input[VC_UNIT];
@@ -64,7 +67,7 @@ vg_from(const VcConv *v)
 	return (touched < each ? touched : each) * v->ic <= VF ? VG_VECTOR : VG_EACH;
 }
 
-/* Vector `at` of a panel.  Lanes that are of no channel have some input. */
+/* Returns vector `at` of a panel. Lanes without a channel load an arbitrary input. */
 VC_INLINE VgLanes
 vg_lanes(VgFrom from, const VcConv *v, const VgPanels *p, ptrdiff_t panel, ptrdiff_t at, const float *w)
 {
@@ -99,7 +102,7 @@ vg_permute(VcV x, VcMask index)
 #endif
 }
 
-/* Input k of each lane's group; index: of that. */
+/* Loads input k of each lane's group. index: as in VgLanes. */
 VC_INLINE VcV
 vg_read(VgFrom from, const float *x, ptrdiff_t k, VcMask index)
 {
@@ -114,14 +117,15 @@ vg_read(VgFrom from, const float *x, ptrdiff_t k, VcMask index)
 	return y;
 }
 
-/* Where a block of pixels reads; x0: column of the first tap of its first pixel; end: of the input. */
+/* Input of a block of pixels. x0: column of the first tap of its first pixel. end: end of the input. */
 typedef struct VgPlace {
 	const VcReach *at;
 	const float *zeros, *end;
 	ptrdiff_t x0;
 } VgPlace;
 
-/* Are all vectors inside that begin at a pixel's channels?  The last ones are not, where these are fewer than lanes. */
+/* Are all vectors that begin at a pixel's channels inside the input? The last ones are not, if there are fewer
+ * channels than lanes. */
 VC_INLINE bool
 vg_inside(const VcConv *v, const VgLanes *l, const VgPlace *at, int rw)
 {
@@ -131,8 +135,8 @@ vg_inside(const VcConv *v, const VgLanes *l, const VgPlace *at, int rw)
 	return v->groups * v->ic >= VF || at->end - at->at->x - l->in - far >= VF;
 }
 
-/* rw pixels by a row of kw columns of taps, at stride sw.  x: where the first of them reads; w: the row's weights.
- * edge: columns may lie outside. */
+/* Adds a row of kw columns of taps to rw pixels at stride sw. x: input of the first pixel. w: the row's weights.
+ * edge: whether columns may be outside the image. */
 VC_INLINE void
 vg_run(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const VgLanes *l, const VgPlace *at,
        const float *x, const float *w, VcV *acc)
@@ -164,7 +168,7 @@ vg_run(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const Vg
 	}
 }
 
-/* A row of any number of columns of taps: rw pixels, tap by tap. */
+/* Adds a row of any number of columns of taps to rw pixels, tap by tap. */
 VC_INLINE void
 vg_any(VgFrom from, int rw, const VcConv *v, const VgLanes *l, const VgPlace *at, const float *x, const float *w,
        VcV *acc)
@@ -189,7 +193,7 @@ vg_any(VgFrom from, int rw, const VcConv *v, const VgLanes *l, const VgPlace *at
 	}
 }
 
-/* All rows of taps. */
+/* Adds all rows of taps. */
 VC_INLINE void
 vg_taps(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const VgLanes *l, const VgPlace *at, VcV *acc)
 {
@@ -207,7 +211,8 @@ vg_taps(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const V
 		}
 }
 
-/* rw pixels of a vector.  kw: 0 is any window.  seldom: too few blocks for code of their own for those inside. */
+/* Computes rw pixels of a vector of channels. kw: 0 for any window. seldom: omits the variant for blocks inside the
+ * image, because there are few of them. */
 VC_INLINE void
 vg_pixels(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, const VgLanes *l, const VgPlace *at,
 	  const float *bias, float *y)
@@ -227,7 +232,8 @@ vg_pixels(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, con
 		for (int i = 0; i < rw; i++)
 			acc[i] = vc_clamp(acc[i], v->range);
 	}
-	/* Lanes that are of no channel of the vector are those of later ones, but for the last. */
+	/* Lanes without a channel of this vector belong to later vectors, which overwrite them; the last vector
+	 * stores only its own. */
 	VC_UNROLL
 	for (int i = 0; i < rw; i++, y += v->ys)
 		if (lanes >= VF)
@@ -255,10 +261,11 @@ vg_block(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, cons
 			vg_last(v, l, &at, bias, y + i * v->ys);
 }
 
-/* A row of the result. */
+/* Function that computes a row of the result. */
 typedef void VgRow(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y);
 
-/* By windows of three columns.  The last block of a row overlaps the one before it and computes the same again. */
+/* Rows for windows of three columns. The last block of a row overlaps the one before and stores the same values
+ * again. */
 #define VG_ROW(name, from, sw) \
 	VC_SHARED void \
 	vg_##name(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y) \
@@ -281,7 +288,7 @@ VG_ROW(vector_by_1, VG_VECTOR, 1)
 VG_ROW(vector_by_2, VG_VECTOR, 2)
 #undef VG_ROW
 
-/* Any window and width. */
+/* Rows for any window and width. */
 #define VG_ROW(name, from) \
 	VC_SHARED void \
 	vg_##name(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y) \
@@ -298,8 +305,8 @@ VG_ROW(vector_any, VG_VECTOR)
 VG_ROW(each_any, VG_EACH)
 #undef VG_ROW
 
-/* Are rows computed as those whose windows are not dilated, every dw-th pixel at a time?  Where blocks of these would
- * overlap much, they are not. */
+/* Are dilated rows computed by phases, every dw-th pixel at a time, with undilated windows? Not if the blocks of a
+ * phase would overlap much. */
 VC_INLINE bool
 vg_by_phases(const VcConv *v, ptrdiff_t across)
 {
@@ -322,7 +329,7 @@ vg_row(VgFrom from, const VcConv *v, ptrdiff_t across)
 	return one ? vg_one_any : from == VG_VECTOR ? vg_vector_any : vg_each_any;
 }
 
-/* All channels of pixels of a row.  y: its first pixel. */
+/* Computes all channels of some pixels of a row. y: the first pixel. */
 VC_INLINE void
 vg_part(const VcPart *part, VgFrom from, VgRow *run, const VgPanels *panels, VgPlace at, const float *w,
 	const float *bias, float *y)
@@ -366,7 +373,7 @@ vg_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, VgFrom from, VgRow *ru
 	}
 }
 
-/* [begin, end) of units (vc_pieces); zeros: groups * ic of them, a vector at least. */
+/* Computes units [begin, end) (vc_pieces). zeros: groups * ic zeros, at least a vector. */
 VC_INLINE void
 vc_groups(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
 	  const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)

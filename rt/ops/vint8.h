@@ -1,18 +1,18 @@
-/* rt/ops/vint8.h - products and convolutions of 8-bit integers, of generated and eager kernels
+/* rt/ops/vint8.h - products and convolutions of 8-bit integers, in generated and eager kernels
  *
  *    y[m][n] = clamp(round((sum over k of (x[m][k] - x_zero) * w[n][k] + bias[n]) * scale[n]) + y_zero)
  *
- * Sums are int32, and exact for at most VI_MOST products; what follows is in float, as FBGEMM has it.  Activations are
- * NHWC, unsigned bytes: signed ones get 128 more (`flip`).  A row of k is the window's bytes in runs: a run is a row of
- * the window where its taps are adjacent, else one tap, padded to a multiple of QUAD bytes.  The padding of the image
- * is x_zero.
+ * Sums are int32, exact for at most VI_MOST products. The rest is computed in float, as in FBGEMM. Activations are NHWC
+ * and unsigned; signed ones are offset by 128 (`flip`). A row of k has the window's bytes in runs. A run is a row of
+ * the window if its taps are contiguous, else one tap, padded to a multiple of QUAD bytes. The image is padded by
+ * x_zero.
  *
- * Or, as int32, the sums (`sums`).
+ * If `sums` is set, the results are the int32 sums.
  *
- * Weights: the panels of vint8_block.h for each group, and the bits of all.  `start` is minus the sum of a column's
- * weights: times x_zero, it makes zero points cost nothing.
+ * Weights: the panels of vint8_block.h for each group, then the heavy bits of all. `start` is minus the sum of a
+ * column's weights. Multiplied by x_zero, it makes zero points free.
  *
- * Depthwise: weights [tap][channel]; lanes are channels (vint8_depth.h).  Behind these are, for AVX512-VNNI, [quad of
+ * Depthwise: weights [tap][channel]; lanes are channels (vint8_depth.h). For AVX512-VNNI they are followed by [quad of
  * taps][channel][QUAD], padded by zeros to quads of taps and to 16 channels.
  */
 #ifndef RT_OPS_VINT8_H
@@ -21,27 +21,27 @@
 #include "vint8_block.h"
 
 typedef struct ViConv {
-	ptrdiff_t n, d, h, w, ic, od, oh, ow, oc;        /* ic, oc: of a group; d: depth, 1 of an image */
+	ptrdiff_t n, d, h, w, ic, od, oh, ow, oc;        /* ic, oc: channels of a group; d: depth, 1 for an image */
 	ptrdiff_t kd, kh, kw, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups;
-	ptrdiff_t xs, ys;        /* elements from pixel to pixel */
-	ptrdiff_t part;          /* columns of a unit: all of a group's, or VI_PART */
-	int32_t   x_zero;        /* without a sign */
+	ptrdiff_t xs, ys;        /* strides of pixels in elements */
+	ptrdiff_t part;          /* columns of a unit of work: all of a group's, or VI_PART */
+	int32_t   x_zero;        /* zero point of unsigned activations */
 	int32_t   y_zero, low, high;
 	bool      flip, sums;
 } ViConv;
 
-/* A product: the rows are the pixels of one row of an image. */
+/* Sizes of a product: its rows are the pixels of one row of an image. */
 #define VI_LINE { .n = 1, .d = 1, .h = 1, .od = 1, .oh = 1, .kd = 1, .kh = 1, .kw = 1, .sd = 1, .sh = 1, .sw = 1, \
 	.dd = 1, .dh = 1, .dw = 1, .groups = 1 }
 
-/* Packed weights, and what follows a sum, by column of all groups. */
+/* Packed weights, and parameters of requantization, by column of all groups. */
 typedef struct ViWeights {
 	const int8_t  *panels;
 	const int32_t *start;
 	const float   *scale, *bias;
 } ViWeights;
 
-/* Some columns of a group: n of them, their panels and the bits of these, and what follows a sum. */
+/* Some columns of a group: number of columns, panels, heavy bits, and parameters of requantization. */
 typedef struct ViPart {
 	ptrdiff_t      n;
 	const int8_t  *panels, *heavy;
@@ -49,13 +49,13 @@ typedef struct ViPart {
 	const float   *scale, *bias;
 } ViPart;
 
-/* ---- what follows a sum ------------------------------------------------------------------------------------------ */
+/* ---- requantization ---------------------------------------------------------------------------------------------- */
 
-/* 1.5 * 2^23 and its bits: added to a small number, it rounds that to even and leaves the integer in the low bits. */
+/* 1.5 * 2^23 and its bits. Adding it to a small number rounds that to even, and leaves the integer in the low bits. */
 #define VI_ROUND 12582912.0f
 enum { VI_BITS = 0x4b400000 };
 
-/* f between low and high, rounded; zero: that of the result less VI_BITS */
+/* Clamps f to [low, high] and rounds it. zero: the result's zero point minus VI_BITS. */
 VI_INLINE uint8_t
 vi_byte(float f, float low, float high, int32_t zero)
 {
@@ -68,7 +68,7 @@ vi_byte(float f, float low, float high, int32_t zero)
 }
 
 #if defined __AVX2__ && !defined __AVX512BW__ && !defined __TINYC__
-/* Eight sums, scaled, between low and high, rounded: as VI_BITS and more */
+/* Scales eight sums, clamps them to [low, high] and rounds them. The results are offset by VI_BITS. */
 VI_INLINE __m256i
 vi_rounded(__m256i sum, const float *scale, const float *bias, __m256 low, __m256 high)
 {
@@ -79,7 +79,7 @@ vi_rounded(__m256i sum, const float *scale, const float *bias, __m256 low, __m25
 }
 #endif
 
-/* n sums to bytes */
+/* Requantizes n sums to bytes. */
 VI_INLINE void
 vi_finish(const ViConv *v, const int32_t *restrict sum, const int32_t *restrict start, const float *restrict scale,
 	  const float *restrict bias, ptrdiff_t n, uint8_t *restrict y)
@@ -117,7 +117,7 @@ vi_finish(const ViConv *v, const int32_t *restrict sum, const int32_t *restrict 
 		y[j] = vi_byte(((float)(sum[j] + start[j]) + bias[j]) * scale[j], low, high, zero);
 }
 
-/* n sums as they are */
+/* Stores n sums as int32. */
 VI_INLINE void
 vi_store(const int32_t *sum, const int32_t *start, ptrdiff_t n, uint8_t *y)
 {
@@ -128,7 +128,7 @@ vi_store(const int32_t *sum, const int32_t *start, ptrdiff_t n, uint8_t *y)
 	memcpy(y, r, (size_t)n * sizeof *r);
 }
 
-/* Bytes of an element of the result */
+/* Returns the size in bytes of an element of the result. */
 VI_INLINE ptrdiff_t
 vi_width(const ViConv *v)
 {
@@ -138,7 +138,8 @@ vi_width(const ViConv *v)
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 VI_BEGIN
-/* m <= 64 rows a, lda bytes apart and `quads` quads long, by some columns: y, v->ys elements apart. */
+/* Computes m <= 64 rows of a, lda bytes apart and `quads` quads long, by some columns. Elements of y are v->ys
+ * apart. */
 VI_SHARED void
 vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdiff_t quads, const ViPart *w, uint8_t *y)
 {
@@ -183,7 +184,7 @@ VI_END
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
-/* Pixels of the result, and rows of them */
+/* vi_lines returns the number of rows of pixels of the result. */
 VI_INLINE ptrdiff_t
 vi_lines(const ViConv *v)
 {
@@ -202,7 +203,7 @@ vi_window(const ViConv *v)
 	return v->kd * v->kh * v->kw;
 }
 
-/* Bytes of a run, and how many a row of k has. */
+/* vi_run returns the number of bytes of a run; vi_runs the number of runs in a row of k. */
 VI_INLINE ptrdiff_t
 vi_run(const ViConv *v)
 {
@@ -221,7 +222,7 @@ vi_quads(const ViConv *v)
 	return (vi_run(v) + VI_QUAD - 1) / VI_QUAD * vi_runs(v);
 }
 
-/* The columns of a group's panels. */
+/* Returns the number of columns of a group's panels. */
 VI_INLINE ptrdiff_t
 vi_columns(const ViConv *v)
 {
@@ -234,7 +235,7 @@ vi_is_depthwise(const ViConv *v)
 	return v->groups > 1 && v->ic == 1 && v->oc == 1;
 }
 
-/* Depthwise: channels of the weights in quads of taps, and such quads */
+/* Depthwise: number of channels in quads of taps, and number of such quads. */
 VI_INLINE ptrdiff_t
 vi_padded(const ViConv *v)
 {
@@ -247,7 +248,7 @@ vi_tap_quads(const ViConv *v)
 	return (vi_window(v) + VI_QUAD - 1) / VI_QUAD;
 }
 
-/* Can rows be read where they are? */
+/* Can rows be read in place, without a copy? */
 VI_INLINE bool
 vi_lies(const ViConv *v)
 {
@@ -270,8 +271,8 @@ vi_copy(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t n)
 		to[i] = x[i] ^ 128;
 }
 
-/* A run: taps [0, taps) of a row of the image, from column ix on, padded; x is the group's first channel in column 0,
- * or null outside of the image.  Returns where the next one goes. */
+/* Copies a run, taps [0, taps) of a row of the image from column ix on, and pads it. x: the group's first channel in
+ * column 0. Null if the row is outside the image. Returns the end of the copy. */
 VI_INLINE uint8_t *
 vi_gather_run(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t ix, ptrdiff_t taps)
 {
@@ -292,7 +293,7 @@ vi_gather_run(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t ix, ptrd
 	return next;
 }
 
-/* A pixel of the result */
+/* coordinates of a pixel of the result */
 typedef struct ViPixel { ptrdiff_t image, z, y, x; } ViPixel;
 
 VI_INLINE ViPixel
@@ -316,7 +317,7 @@ vi_next(const ViConv *v, ViPixel *p)
 	p->image++;
 }
 
-/* The row of k of a pixel. */
+/* Gathers the row of k of a pixel. */
 VI_INLINE void
 vi_gather(const ViConv *v, ViPixel p, const uint8_t *x, uint8_t *to)
 {
@@ -336,7 +337,7 @@ vi_gather(const ViConv *v, ViPixel p, const uint8_t *x, uint8_t *to)
 		}
 }
 
-enum { VI_CHUNK = 48 };          /* rows of a unit */
+enum { VI_CHUNK = 48 };          /* rows of a unit of work */
 
 /* Bytes of scratch memory that a unit needs. */
 VI_INLINE int64_t
@@ -347,7 +348,7 @@ vi_scratch(const ViConv *v)
 
 enum { VI_PART = 4 * VI_COLUMNS };
 
-/* Is it worth dividing columns among threads, since rows are few, and are read where they are? */
+/* Should threads divide columns? Yes if there are few rows, and they are read in place. */
 VI_INLINE bool
 vi_divides(const ViConv *v)
 {
@@ -362,7 +363,7 @@ vi_units(const ViConv *v)
 	return (m + VI_CHUNK - 1) / VI_CHUNK * ((v->oc + v->part - 1) / v->part) * v->groups;
 }
 
-/* Units [begin, end): of a group, some columns of some rows. */
+/* Computes units [begin, end): some columns of some rows of a group. */
 VI_SHARED void
 vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViWeights *w, uint8_t *y, uint8_t *scratch)
 {
@@ -401,14 +402,14 @@ vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViW
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-/* How far tap `tap` of weights is from the first one. */
+/* Returns the offset of tap `tap` of the weights from the first tap. */
 VI_INLINE ptrdiff_t
 vi_tap(const ViConv *v, const ptrdiff_t stride[5], ptrdiff_t tap)
 {
 	return tap / v->kw / v->kh * stride[2] + tap / v->kw % v->kh * stride[3] + tap % v->kw * stride[4];
 }
 
-/* Bytes of packed weights. */
+/* Returns the number of bytes of packed weights. */
 VI_INLINE int64_t
 vi_packed(const ViConv *v)
 {
@@ -417,7 +418,7 @@ vi_packed(const ViConv *v)
 	       v->groups * vi_columns(v) / VI_COLUMNS * vi_bits(vi_quads(v));
 }
 
-/* Does a quad of a panel's columns have a pair of weights whose products by bytes may exceed 16 bits? */
+/* Is there a column of the quad with a pair of weights whose products may exceed 16 bits? */
 VI_INLINE bool
 vi_is_heavy(const int8_t *quad)
 {
@@ -432,7 +433,7 @@ vi_is_heavy(const int8_t *quad)
 	return heavy;
 }
 
-/* The bits of heavy quads, behind the panels, all zero before. */
+/* Sets the bits of heavy quads, which are behind the panels and all zero before. */
 VI_INLINE void
 vi_mark_heavy(const ViConv *v, int8_t *panels)
 {
@@ -466,7 +467,7 @@ vi_pack_depthwise(const ViConv *v, const int8_t *w, const ptrdiff_t stride[5], i
 		}
 }
 
-/* A column's whole quads of weights of one tap that lie in a row; their sum. */
+/* Packs whole quads of a column's contiguous weights of one tap. Returns their sum. */
 VI_INLINE int32_t
 vi_pack_row(ptrdiff_t quads, const int8_t *w, int8_t *to)
 {
@@ -479,7 +480,7 @@ vi_pack_row(ptrdiff_t quads, const int8_t *w, int8_t *to)
 	return sum;
 }
 
-/* w (groups * oc, ic, kd, kh, kw) with its strides, as above: vi_packed(v) bytes; start, by column. */
+/* Packs w (groups * oc, ic, kd, kh, kw) with the given strides to vi_packed(v) bytes. Sets start by column. */
 VI_SHARED void
 vi_pack(const ViConv *v, const int8_t *w, const ptrdiff_t stride[5], int8_t *panels, int32_t *start)
 {

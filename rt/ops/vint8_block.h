@@ -1,13 +1,13 @@
 /* rt/ops/vint8_block.h - sums of products of 8-bit integers in registers: rows of bytes by panels of columns
  *
- * Rows of x are unsigned bytes, a multiple of QUAD of them.  Weights: panels of COLUMNS output channels,
- * [panel][quad][COLUMNS][QUAD].  One instruction of AVX512-VNNI, or of ARM's dot product, multiplies a quad of each
- * column; without it pmaddubsw and pmaddwd do where no pair of products exceeds 16 bits, else two that multiply pairs
- * of 16 bits, or NEON bytes.  NEON's bytes are signed, so activations are 128 less in registers.
+ * Rows of x are unsigned bytes, a multiple of QUAD of them. Weights: panels of COLUMNS output channels,
+ * [panel][quad][COLUMNS][QUAD]. One instruction of AVX512-VNNI, or of ARM's dot product, multiplies a quad of each
+ * column. Without it, pmaddubsw and pmaddwd are used if no pair of products exceeds 16 bits. Else two instructions
+ * multiply pairs of 16-bit numbers, or NEON bytes. NEON's bytes are signed, so activations are 128 less in registers.
  *
- * No pair exceeds 16 bits where activations are below 128, or where the positive weights of each pair add up to at most
- * 128 and the negative ones to at least -128.  Quads of a panel that have another pair are heavy: behind all panels are
- * for each a bit for each quad, in words of 64.
+ * No pair exceeds 16 bits if activations are below 128, or if the positive weights of each pair add up to at most 128
+ * and the negative ones to at least -128. Quads of a panel with any other pair are heavy. Behind all panels, each panel
+ * has a bit for each quad, in words of 64, that is set for heavy quads.
  */
 #ifndef RT_OPS_VINT8_BLOCK_H
 #define RT_OPS_VINT8_BLOCK_H
@@ -36,7 +36,8 @@
 #define VI_UNROLL
 #endif
 
-/* Between these, gcc keeps a register block in the order of its text: scheduled, it does not fit the registers. */
+/* Between these, gcc keeps the instructions of a register block in the order of the source: rescheduled, it does not
+ * fit in the registers. */
 #if defined __ARM_FEATURE_DOTPROD && defined __GNUC__ && !defined __clang__
 #define VI_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-schedule-insns\")")
 #define VI_END _Pragma("GCC pop_options")
@@ -47,15 +48,15 @@
 
 enum {
 	VI_COLUMNS = 16, VI_QUAD = 4, VI_PANEL = VI_COLUMNS * VI_QUAD,
-	VI_MOST = 1 << 16,       /* products of a sum */
+	VI_MOST = 1 << 16,       /* most products of a sum */
 #if defined __ARM_NEON && !defined __TINYC__
-	VI_LESS = 128,           /* what activations are less by in sums */
+	VI_LESS = 128,           /* offset subtracted from activations in sums */
 #else
 	VI_LESS = 0,
 #endif
 };
 
-/* A block in registers: ROWS of x by PANELS, each of VECTORS. */
+/* A register block: VI_ROWS rows of x by VI_PANELS panels, each of VI_VECTORS vectors. */
 #if defined __AVX512BW__ && !defined __TINYC__
 enum { VI_ROWS = 6, VI_PANELS = 4, VI_VECTORS = 1 };
 typedef __m512i ViV;
@@ -111,16 +112,16 @@ enum { VI_ROWS = 2, VI_PANELS = 1, VI_VECTORS = 4, VI_PARTS = 2 };
 enum { VI_ROWS = 4, VI_PANELS = 1 };
 #endif
 
-enum { VI_WORD = 8 };            /* bytes of a word of 64 bits */
+enum { VI_WORD = 8 };            /* bytes of a word of heavy bits */
 
-/* Bytes of a panel's bits of heavy quads */
+/* Returns the number of bytes of a panel's heavy bits. */
 VI_INLINE ptrdiff_t
 vi_bits(ptrdiff_t quads)
 {
 	return (quads + 63) / 64 * VI_WORD;
 }
 
-/* The bits of the panel that begins at column col, of `columns` columns in all groups' panels. */
+/* Returns the heavy bits of the panel that begins at column col. columns: number of columns in all groups' panels. */
 VI_INLINE const int8_t *
 vi_heavy(const int8_t *panels, ptrdiff_t columns, ptrdiff_t quads, ptrdiff_t col)
 {
@@ -140,10 +141,11 @@ vi_quad(const uint8_t *a)
 
 #if defined __SSE2__ && !defined __TINYC__
 
-/* Adds the products of pairs of 16 bits. */
+/* Adds the products of pairs of 16-bit numbers. */
 #define VI_ADD_PAIRS(sum, a, b) VI_ADD(sum, VI_PAIRS(a, b))
 
-/* Adds the products of quads: by one instruction, or by two, of which the first has 16 bits for a pair of products. */
+/* Adds the products of quads: by one instruction, or by two, of which the first has 16 bits for each sum of two
+ * products. */
 #ifdef VI_DOTS
 #define VI_QUADS(sum, a, b) VI_DOTS(sum, a, b)
 #elif defined VI_BYTES
@@ -151,7 +153,7 @@ vi_quad(const uint8_t *a)
 #endif
 
 #if defined __AVX2__ && !defined __AVX512BW__
-/* Sums of pairs of 16 bits.  The ones are in memory: a block's sums and what they are made of fill all 16 registers. */
+/* Adds up pairs of 16-bit numbers. The vector of ones is in memory, because a block fills all 16 registers. */
 VI_INLINE ViV
 vi_pair_sums(ViV a)
 {
@@ -163,7 +165,7 @@ vi_pair_sums(ViV a)
 #endif
 
 #ifdef VI_QUADS
-/* Adds the products of a quad of some rows of x; b: that of the first panel, pitch bytes before the next one's. */
+/* Adds the products of a quad of some rows of x. b: the quad of the first panel; panels are pitch bytes apart. */
 VI_INLINE void
 vi_add_quad(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t pitch, ViV *sum)
 {
@@ -172,7 +174,7 @@ vi_add_quad(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t
 	VI_UNROLL
 	for (int j = 0; j < vectors; j++) {
 		w[j] = VI_LOAD(b + j / VI_VECTORS * pitch + j % VI_VECTORS * (ptrdiff_t)sizeof(ViV));
-		__asm__ ("" : "+v"(w[j]));       /* else gcc loads it again for each row */
+		__asm__ ("" : "+v"(w[j]));       /* keeps gcc from loading it again for each row */
 	}
 	VI_UNROLL
 	for (int i = 0; i < rows; i++) {
@@ -186,7 +188,7 @@ vi_add_quad(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t
 #endif
 
 #ifndef VI_DOTS
-/* The same with products of 16 bits. */
+/* The same by products of 16-bit numbers. */
 VI_INLINE void
 vi_add_pairs(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t pitch, ViV *sum)
 {
@@ -207,7 +209,7 @@ vi_add_pairs(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_
 #endif
 
 #if defined VI_QUADS && !defined VI_DOTS
-/* Adds all quads: those that are heavy in one of the panels by products of 16 bits. */
+/* Adds all quads. Those that are heavy in one of the panels use products of 16-bit numbers. */
 VI_INLINE void
 vi_add_mixed(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads,
 	     const int8_t *heavy, ViV *sum)
@@ -253,9 +255,9 @@ vi_write(int rows, int vectors, const ViV *sum, int32_t *to)
 			       &sum[i * vectors + j], sizeof(ViV));
 }
 
-/* sum[row][panel] of `quads` quads, in registers; written to `to`, rows VI_PANELS panels apart.  heavy: the first
- * panel's bits where a row may have bytes of 128 or more, else null.  Each way has sums of its own, else gcc keeps them
- * in memory. */
+/* Computes sum[row][panel] of `quads` quads in registers, and stores it to `to`, with rows VI_PANELS panels apart.
+ * heavy: the first panel's bits if a row may have bytes of 128 or more, else null. Each branch has its own
+ * accumulators, because gcc would keep shared ones in memory. */
 VI_INLINE void
 vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, const int8_t *heavy,
 	 int32_t *to)
@@ -286,7 +288,7 @@ vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b,
 
 #elif defined __ARM_NEON && !defined __TINYC__
 
-/* Bytes of x as signed ones. */
+/* Converts bytes of x to signed bytes, 128 less. */
 VI_INLINE int8x16_t
 vi_signed(uint8x16_t x)
 {
@@ -307,7 +309,7 @@ vi_dots(int32x4_t sum, int8x16_t w, int8x16_t x, int lane)
 	}
 }
 
-/* Quads [k, k + n), n at most 4. */
+/* Adds quads [k, k + n), n at most 4. */
 VI_INLINE void
 vi_add_quads(int rows, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t k, int n, int32x4_t *sum)
 {
@@ -360,7 +362,7 @@ vi_add_quads(int rows, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff
 	}
 }
 
-/* Four columns, of which each part has two, in halves. */
+/* Adds up the two halves of each column's sums, for four columns. */
 VI_INLINE int32x4_t
 vi_columns_of(const int32x4_t *sum)
 {
@@ -379,7 +381,7 @@ vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b,
 	int32x4_t sum[VI_ROWS * VI_VECTORS * VI_PARTS];
 	ptrdiff_t k = 0;
 
-	(void)panels;                    /* one */
+	(void)panels;                    /* VI_PANELS is 1 */
 	(void)heavy;
 	VI_UNROLL
 	for (int i = 0; i < rows * VI_VECTORS * VI_PARTS; i++)
@@ -428,7 +430,7 @@ vi_blocks(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b
 	}
 }
 
-/* The rows of the next block of so many that are left. */
+/* Returns the number of rows of the next block, when `left` are left. */
 VI_INLINE int
 vi_rows(ptrdiff_t left)
 {
@@ -436,8 +438,8 @@ vi_rows(ptrdiff_t left)
 }
 
 #if defined VI_QUADS && !defined VI_DOTS
-/* Of m <= 64 rows of n bytes, a bit for each that has one of 128 or more.  They are rare where the observer kept a bit
- * free (reduce_range). */
+/* Returns a bit mask of the m <= 64 rows, n bytes long, that have a byte of 128 or more. There are few if the
+ * observer kept a bit free (reduce_range). */
 VI_INLINE uint64_t
 vi_wide_rows(ptrdiff_t m, const uint8_t *x, ptrdiff_t lda, ptrdiff_t n)
 {
@@ -460,7 +462,7 @@ vi_wide_rows(ptrdiff_t m, const uint8_t *x, ptrdiff_t lda, ptrdiff_t n)
 VI_INLINE uint64_t
 vi_wide_rows(ptrdiff_t m, const uint8_t *x, ptrdiff_t lda, ptrdiff_t n)
 {
-	(void)m, (void)x, (void)lda, (void)n;    /* bytes of 128 and more are as others */
+	(void)m, (void)x, (void)lda, (void)n;    /* bytes of 128 and more need no other instructions */
 	return 0;
 }
 #endif

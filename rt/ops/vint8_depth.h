@@ -1,7 +1,7 @@
-/* rt/ops/vint8_depth.h - depthwise convolutions of 8-bit integers, of generated and eager kernels
+/* rt/ops/vint8_depth.h - depthwise convolutions of 8-bit integers, in generated and eager kernels
  *
- * Lanes are channels.  AVX512-VNNI multiplies a quad of taps of each channel at once, AVX2 a pair; else a tap after the
- * other.  The formula, the geometry and the packed weights are those of vint8.h.
+ * Lanes are channels. AVX512-VNNI multiplies a quad of taps of each channel at once, AVX2 a pair, other targets one
+ * tap. The formula, the sizes and the packed weights are those of vint8.h.
  */
 #ifndef RT_OPS_VINT8_DEPTH_H
 #define RT_OPS_VINT8_DEPTH_H
@@ -10,7 +10,7 @@
 
 enum { VI_LANES = 64 };
 
-/* The taps [*from, *to) of `taps` that lie in [0, size), from place `at` on. */
+/* Sets [*from, *to) to the taps that are inside [0, size). at: position of the first tap. step: dilation. */
 VI_INLINE void
 vi_inside(ptrdiff_t at, ptrdiff_t step, ptrdiff_t taps, ptrdiff_t size, ptrdiff_t *from, ptrdiff_t *to)
 {
@@ -19,8 +19,8 @@ vi_inside(ptrdiff_t at, ptrdiff_t step, ptrdiff_t taps, ptrdiff_t size, ptrdiff_
 	*to = *to < taps ? *to : taps;
 }
 
-/* Adds a plane of the window's taps: n channels of a pixel, n at most VI_LANES; x is the plane, w its first tap's
- * weights. */
+/* Adds a plane of the window's taps for n <= VI_LANES channels of a pixel. x: the plane. w: weights of its first
+ * tap. */
 VI_INLINE void
 vi_taps(const ViConv *v, ptrdiff_t n, ptrdiff_t oy, ptrdiff_t ox, const uint8_t *x, const int8_t *w,
 	int32_t *restrict sum)
@@ -41,7 +41,7 @@ vi_taps(const ViConv *v, ptrdiff_t n, ptrdiff_t oy, ptrdiff_t ox, const uint8_t 
 		}
 }
 
-/* All of them; x is the image, row its row of the result. */
+/* Adds all planes. x: the image. row: row of the result. */
 VI_INLINE void
 vi_planes(const ViConv *v, ptrdiff_t n, int64_t row, ptrdiff_t ox, const uint8_t *x, const int8_t *w,
 	  int32_t *restrict sum)
@@ -65,10 +65,9 @@ vi_planes(const ViConv *v, ptrdiff_t n, int64_t row, ptrdiff_t ox, const uint8_t
 #if defined VI_TAPS_BY_QUADS || defined VI_TAPS_BY_PAIRS
 
 #define VI_ADDRESSES
-enum { VI_TAPS = 128 };          /* the most of a window whose addresses are kept */
+enum { VI_TAPS = 128 };          /* most taps of a window whose addresses are kept */
 
-/* The addresses of a pixel's taps, by tap: of channel 0, or null where one is outside; whole quads of them.  x is the
- * image. */
+/* Computes the addresses of a pixel's taps in channel 0, null if outside, padded to whole quads. x: the image. */
 VI_INLINE void
 vi_addresses(const ViConv *v, int64_t row, ptrdiff_t ox, const uint8_t *x, const uint8_t **tap)
 {
@@ -91,7 +90,7 @@ vi_addresses(const ViConv *v, int64_t row, ptrdiff_t ox, const uint8_t *x, const
 
 #ifdef VI_TAPS_BY_QUADS
 
-/* Sums of 16 channels, of which those in mask are there. */
+/* Adds a quad's taps to the sums of 16 channels, of which those in `mask` exist. */
 VI_INLINE __m512i
 vi_quad_taps(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, __mmask16 mask, const int8_t *w, __m512i sum)
 {
@@ -117,7 +116,7 @@ vi_quad_taps(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, __mmask16 
 	return sum;
 }
 
-/* The sums of n channels from c on, at most VI_LANES. */
+/* Computes the sums of n <= VI_LANES channels from c on. */
 VI_INLINE void
 vi_channels(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, ptrdiff_t n, const ViWeights *w, int32_t *sum)
 {
@@ -134,7 +133,7 @@ vi_channels(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, ptrdiff_t n
 
 #elif defined VI_TAPS_BY_PAIRS
 
-/* Tap i of 16 channels from c on, without a sign */
+/* Loads tap i of 16 channels from c on, as unsigned bytes. */
 VI_INLINE __m256i
 vi_tap_lanes(const ViConv *v, const uint8_t *const *tap, ptrdiff_t i, ptrdiff_t c)
 {
@@ -150,7 +149,7 @@ vi_tap_weights(const int8_t *w)
 	return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)w));
 }
 
-/* Eight sums and what zero points make of them */
+/* Stores eight sums, with the terms of the zero points. */
 VI_INLINE void
 vi_put_lanes(__m256i taps, const int32_t *start, int32_t x_zero, int32_t *sum)
 {
@@ -160,7 +159,7 @@ vi_put_lanes(__m256i taps, const int32_t *start, int32_t x_zero, int32_t *sum)
 			    _mm256_add_epi32(taps, _mm256_mullo_epi32(from, _mm256_set1_epi32(x_zero))));
 }
 
-/* The sums of 16 channels from c on, by two taps at a time. */
+/* Computes the sums of 16 channels from c on, two taps at a time. */
 VI_INLINE void
 vi_pair_taps(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, const ViWeights *w, int32_t *sum)
 {
@@ -182,7 +181,7 @@ vi_pair_taps(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, const ViWe
 	vi_put_lanes(_mm256_permute2x128_si256(low, high, 0x31), w->start + c + 8, v->x_zero, sum + 8);
 }
 
-/* The sums of n channels from c on, at most VI_LANES. */
+/* Computes the sums of n <= VI_LANES channels from c on. */
 VI_INLINE void
 vi_channels(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, ptrdiff_t n, const ViWeights *w, int32_t *sum)
 {
@@ -201,7 +200,7 @@ vi_channels(const ViConv *v, const uint8_t *const *tap, ptrdiff_t c, ptrdiff_t n
 
 #endif
 
-/* Rows [begin, end) of vi_lines(v); groups of one channel. */
+/* Computes rows [begin, end) of vi_lines(v), for groups of one channel. */
 VI_SHARED void
 vi_depthwise(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViWeights *w, uint8_t *y)
 {

@@ -1,7 +1,7 @@
-/* rt/ops/vint8_rnn.h - one step of a recurrent layer whose weights are 8-bit integers, in generated kernels
+/* rt/ops/vint8_rnn.h - one step of a recurrent layer with 8-bit integer weights, in generated kernels
  *
- * The state becomes bytes by its own range, each thread for itself: that is little beside the products.  A unit of work
- * is VI_PART hidden columns: their sums for each gate (vint8.h), then the gates (vcell.h).
+ * The state is quantized by its own range. Each thread quantizes all of it, which costs little compared with the
+ * products. A unit of work is VI_PART hidden columns: their sums for each gate (vint8.h), then the gates (vcell.h).
  */
 #ifndef RT_OPS_VINT8_RNN_H
 #define RT_OPS_VINT8_RNN_H
@@ -9,18 +9,18 @@
 #include "vint8.h"
 #include "vrnn.h"
 
-/* A step without panels of floats.  w: panels gate by gate, start and scale by column of all gates.  bytes: room for
- * the state's rows, each rounded up to whole quads. */
+/* A step without float panels. w: panels gate by gate, start and scale by column of all gates. bytes: room for the
+ * quantized rows of the state, each rounded up to whole quads. */
 typedef struct ViStep {
 	const VnStep    *s;
 	const ViWeights *w;
-	int              most;           /* of the state's bytes */
+	int              most;           /* largest value of the state's bytes */
 	uint8_t         *bytes;
 } ViStep;
 
-enum { VI_SIDE = 16 };           /* extremes side by side */
+enum { VI_SIDE = 16 };           /* number of extremes computed side by side */
 
-/* The range of the state with 0 in it; a NaN is outside. */
+/* Sets the range of the state, extended to include 0. NaN is skipped. */
 VI_INLINE void
 vi_range(const VnStep *s, float *least, float *most)
 {
@@ -43,7 +43,7 @@ vi_range(const VnStep *s, float *least, float *most)
 	*most = high[0];
 }
 
-/* The state as bytes, rows lda apart: what they mean. */
+/* Quantizes the state to rows lda bytes apart. Returns scale and zero point. */
 VI_INLINE TAffine
 vi_bytes(const ViStep *t, ptrdiff_t lda)
 {
@@ -69,7 +69,7 @@ vi_bytes(const ViStep *t, ptrdiff_t lda)
 	return by;
 }
 
-/* n columns of some rows, from column col of gate g on. */
+/* Computes n columns of some rows, from column col of gate g on. */
 VI_INLINE void
 vi_gate(const ViStep *t, const ViConv *v, float x_scale, int g, ptrdiff_t col, ptrdiff_t n, const uint8_t *x,
 	ptrdiff_t some, float *part)
@@ -91,7 +91,7 @@ vi_gate(const ViStep *t, const ViConv *v, float x_scale, int g, ptrdiff_t col, p
 						(t->s->bias ? bias[j] : 0);
 }
 
-/* Units [begin, end). */
+/* Computes units [begin, end). */
 VI_INLINE void
 vi_step(RnnKind kind, int64_t begin, int64_t end, const ViStep *t)
 {

@@ -1,8 +1,8 @@
-/* rt/ops/vlanes.h - convolutions of generated kernels that give few channels
+/* rt/ops/vlanes.h - convolutions of generated kernels with few output channels
  *
- * In panels many lanes would have no channel to compute.  Here lanes are channels of the input: each channel of each
- * pixel of the result has a vector of sums, which are added up at the end.  Activations are NHWC, at least a vector of
- * channels; weights [oc][tap][ic].
+ * In panels many lanes would be unused. Here lanes are channels of the input: each channel of each output pixel has a
+ * vector of partial sums, which are added up at the end. Activations are NHWC, with at least a vector of channels;
+ * weights are [oc][tap][ic].
  */
 #ifndef RT_OPS_VLANES_H
 #define RT_OPS_VLANES_H
@@ -12,19 +12,20 @@
 #if VC_FLOATS > 1
 
 enum {
-	VC_LANES_MOST = 4,                              /* channels at most */
-	VC_LANES_SUMS = VC_FLOATS == 16 ? 24 : 12  /* vectors of sums that registers hold */
+	VC_LANES_MOST = 4,                              /* most output channels */
+	VC_LANES_SUMS = VC_FLOATS == 16 ? 24 : 12  /* accumulators that fit in registers */
 };
 #define VC_LANES_ROWS(oc) (VC_LANES_SUMS / (oc) < VC_MR ? VC_LANES_SUMS / (oc) : VC_MR)
 
-/* The lanes of the vector at x that `keep` has; the others are 0. */
+/* Loads a vector and sets the lanes that are not in `keep` to 0. */
 VC_INLINE VcV
 vc_lanes_kept(const float *x, VcMask keep)
 {
 	return (VcV)((VcMask)*(const VcV *)x & keep);
 }
 
-/* sum += the vectors at k of mr runs, wherever they lie, times those of the weights, which are `each` apart. */
+/* Adds the vectors at k of mr runs, whose addresses are in a, times those of the weights. each: stride of output
+ * channels. */
 VC_INLINE void
 vc_lanes_step(int mr, int oc, ptrdiff_t k, VcMask keep, const float *const *a, const float *w, ptrdiff_t each, VcV *sum)
 {
@@ -43,7 +44,7 @@ vc_lanes_step(int mr, int oc, ptrdiff_t k, VcMask keep, const float *const *a, c
 	}
 }
 
-/* Runs of n floats, a vector of them or more.  The last vector overlaps the one before it. */
+/* Adds runs of n floats, at least a vector. The last vector overlaps the one before. */
 VC_INLINE void
 vc_lanes_add(int mr, int oc, ptrdiff_t n, const float *const *a, const float *w, ptrdiff_t each, VcV *sum)
 {
@@ -61,7 +62,7 @@ vc_lanes_add(int mr, int oc, ptrdiff_t n, const float *const *a, const float *w,
 	}
 }
 
-/* mr pixels from *at on, which moves behind them. */
+/* Computes mr pixels from *at on, and moves *at past them. */
 VC_INLINE void
 vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
 	      const float *zeros)
@@ -75,7 +76,7 @@ vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, co
 	for (int i = 0; i < mr * oc; i++)
 		sum[i] = VC_ZERO;
 	vc_windows_start(mr, v, at, &p);
-	p.inside &= v->ic % VF == 0;     /* else a pixel's sums would follow from where the block's others lie */
+	p.inside &= v->ic % VF == 0;    /* otherwise a pixel's rounding would depend on the other pixels of its block */
 	while (p.q < VC_FRAME(v, kd, 1)) {
 		const ptrdiff_t n = vc_windows_next(mr, v, zeros, &p, &any);
 
@@ -98,7 +99,7 @@ vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, co
 	}
 }
 
-/* Pixels [first, last) */
+/* Function that computes pixels [first, last). */
 typedef void VcLanes(const VcConv *v, ptrdiff_t first, ptrdiff_t last, const float *x, const float *w,
 		     const float *bias, float *y, const float *zeros);
 
@@ -127,7 +128,7 @@ vc_lanes(ptrdiff_t n)
 	return n == 1 ? vc_lanes_1 : n == 2 ? vc_lanes_2 : n == 3 ? vc_lanes_3 : vc_lanes_4;
 }
 
-/* `step` pixels a unit; zeros: ic of them.  More than four channels of a group are computed in equal parts. */
+/* Computes units of `step` pixels. zeros: ic zeros. More than four channels of a group are computed in equal parts. */
 VC_INLINE void
 vc_conv_lanes(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
 	      const float *w, const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)

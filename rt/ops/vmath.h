@@ -1,11 +1,11 @@
-/* rt/ops/vmath.h - functions of tmath.h in generated kernels: free of branches, so that loops of them vectorise
+/* rt/ops/vmath.h - functions of tmath.h in generated kernels: free of branches, so that loops of them vectorize
  *
- * v_expf is of float, v_exp of double (vmath_double.h).  A file that includes tmath.h first, as emitted C and map.c do,
- * calls these by the names there, exp(x) and t_gelu(x); V_EAGER leaves those of double to libm.  Without tmath.h there
- * are only the v_ names.
+ * v_expf is of float, v_exp of double (vmath_double.h). A file that includes tmath.h first, as emitted C and map.c do,
+ * calls these by the names there, exp(x) and t_gelu(x). With V_EAGER, functions of double are libm's. Without tmath.h
+ * there are only the v_ names.
  *
- * Within 4 ulp of libm's in double (tests/kern/math.c), most within 2; the forms are Cephes's and Norbert Juffa's
- * minimax polynomials.  NaN, infinities and denormals come out right.
+ * Results are within 4 ulp of libm's in double (tests/kern/math.c), most within 2. The methods are Cephes's and Norbert
+ * Juffa's minimax polynomials. NaN, infinities and denormals have correct results.
  */
 #ifndef RT_OPS_VMATH_H
 #define RT_OPS_VMATH_H
@@ -23,15 +23,15 @@
 
 #if defined __GNUC__ && !defined __TINYC__ && !defined __CUDACC__
 
-/* A call that is left makes a loop one of scalars. */
+/* A call that is not inlined would keep a loop from vectorizing. */
 #define V_INLINE static inline __attribute__((always_inline))
 
-/* ---- functions that are fast for near arguments ---------------------------------------------------------------
+/* ---- functions that are fast for near arguments
  *
- * Sines, tangents and remainders have a fast form for arguments that are not too large: near ones.  In a loop that
- * declares V_NEAR(far) they compute that form only, and set `far` where an argument is not near; elsewhere v_far is
- * null, and they call libm for such arguments.  So a loop of them runs once without stores, to set `far`, and then
- * again in the one form or the other.  A near argument gives the same bits in both. */
+ * Sines, tangents and remainders have a fast form for near arguments, those that are not too large. In a loop that
+ * declares V_NEAR(far), they compute only that form, and set `far` if an argument is not near. Elsewhere v_far is null,
+ * and they call libm for such arguments. So a loop of them first runs without stores, to set `far`, and then again in
+ * one form or the other. A near argument has the same bits in both. */
 #define V_NEAR(far) \
 	_Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"") \
 	int32_t *const v_far = &(far); (void)v_far; \
@@ -39,7 +39,7 @@
 
 static int32_t *const v_far __attribute__((unused)) = 0;
 
-/* Notes in *far that an argument is far; without a place for that: is libm to be called? */
+/* Notes in *far that an argument is far. If `far` is null, returns whether to call libm. */
 V_INLINE bool
 v_is_far(int32_t is, int32_t *far)
 {
@@ -90,7 +90,7 @@ v_pick(int32_t mask, float x, float y)
 	return v_bits((v_int(x) & mask) | (v_int(y) & ~mask));
 }
 
-/* size, which has no sign, with that of x */
+/* Gives `size`, which is not negative, the sign of x. */
 V_INLINE float
 v_signed(float size, float x)
 {
@@ -107,7 +107,7 @@ v_exp_rest(float r)
 	return ((c * s + b) * s + a) * s;
 }
 
-/* c = n ln2 + r: r, which lies in [-ln2/2, ln2/2].  n is in the last bits of *power, a float. */
+/* Returns r = c - n ln2, which is in [-ln2/2, ln2/2]. n is in the last bits of *power, a float. */
 V_INLINE float
 v_exp_reduced(float c, float *power)
 {
@@ -117,7 +117,7 @@ v_exp_reduced(float c, float *power)
 	return (c - n * 0.693359375f) + n * 2.12194440e-4f;
 }
 
-/* exp(c) is the result times 2^n. */
+/* Returns exp(c) / 2^n. n: as in v_exp_reduced. */
 V_INLINE float
 v_exp_part(float c, float *power)
 {
@@ -126,7 +126,7 @@ v_exp_part(float c, float *power)
 	return v_exp_rest(r) + (r + 1.0f);
 }
 
-/* p times 2^n, n in the last bits of k; in two steps, which reach denormals and the largest numbers */
+/* Returns p times 2^n, n in the last bits of k. Scales in two steps, which reach denormals and the largest numbers. */
 V_INLINE float
 v_scaled(float p, float k)
 {
@@ -135,7 +135,7 @@ v_scaled(float p, float k)
 	return p * v_bits((half + 127) << 23) * v_bits((i - half + 127) << 23);
 }
 
-/* x, clamped to [-most, most], of which `most` has the bits */
+/* Clamps x to [-most, most]. most: bits of a float. */
 V_INLINE float
 v_at_most(float x, int32_t most)
 {
@@ -144,8 +144,8 @@ v_at_most(float x, int32_t most)
 	return v_bits((b & ~0x7fffffff) | (size < most ? size : most));
 }
 
-/* r, or NaN where x is NaN.  NaN and numbers out of range are found by their bits: gcc makes branches of comparisons of
- * floats, and repeats what follows in each branch. */
+/* Returns r, or NaN if x is NaN. NaN and out-of-range numbers are found by their bits: gcc compiles comparisons of
+ * floats to branches, and repeats the following code in each. */
 V_INLINE float
 v_unless_nan(float r, float x)
 {
@@ -170,8 +170,8 @@ v_exp2f(float x)
 	return v_unless_nan(v_scaled(v_exp_rest(r) + (r + 1.0f), k), x);
 }
 
-/* By logarithm and exponential in double, which leaves only the last rounding.  Signs and infinities are found by bits:
- * after a clamp gcc makes branches of comparisons of floats. */
+/* Computes x^y by logarithm and exponential in double, which leaves only the last rounding. Finds signs and
+ * infinities by bits: after a clamp, gcc compiles comparisons of floats to branches. */
 V_INLINE float
 v_powf(float x, float y)
 {
@@ -185,7 +185,8 @@ v_powf(float x, float y)
 	return v_pick(one, 1.0f, v_bits((v_int(r) ^ (below & odd & ~0x7fffffff)) | (none & 0x7fc00000)));
 }
 
-/* exp(r) 2^n - 1 as (exp(r) - 1) 2^n and 2^n - 1; of halves, since 2^128 is too large.  Below -30 it is -1. */
+/* Computes exp(r) 2^n - 1 as (exp(r) - 1) 2^n + (2^n - 1). Both terms are halved, since 2^128 overflows. Below -30
+ * the result is -1. */
 V_INLINE float
 v_expm1f(float x)
 {
@@ -197,7 +198,7 @@ v_expm1f(float x)
 	return v_unless_nan(v_signed(v_abs(m), x), x);
 }
 
-/* exp(x) of x up to 0, or NaN; 0 below -87 */
+/* exp(x) for x <= 0 or NaN; 0 below -87 */
 V_INLINE float
 v_exp_normalf(float x)
 {
@@ -208,7 +209,7 @@ v_exp_normalf(float x)
 	return v_unless_nan(v_bits((v_int(p) + (int32_t)((uint32_t)v_int(k) << 23)) & kept), x);
 }
 
-/* exp(x) as far as it matters beside 1: no smaller than 1e-38, infinity above 1e38; of a NaN anything. */
+/* exp(x) where the result is added to 1: at least 1e-38, infinity above 1e38. Undefined for NaN. */
 V_INLINE float
 v_exp_near(float x)
 {
@@ -219,7 +220,7 @@ v_exp_near(float x)
 	return v_bits(((v_int(p) + (int32_t)((uint32_t)v_int(k) << 23)) & ~large) | (large & 0x7f800000));
 }
 
-/* -m / (m + 2) with m = exp(-2 |x|) - 1, which is near as exact as its parts for small x, too */
+/* -m / (m + 2) with m = exp(-2 |x|) - 1, which keeps nearly the precision of its parts for small x, too */
 V_INLINE float
 v_tanhf(float x)
 {
@@ -231,7 +232,8 @@ v_tanhf(float x)
 	return v_unless_nan(v_signed(v_abs(m / (m + 2.0f)), x), x);
 }
 
-/* The logarithm of x = m 2^e: log(m) by, which is 1 / log(base), and e times that of 2, of which high has few bits. */
+/* The logarithm of x = m 2^e to some base: log(m) times by = 1 / log(base), plus e times high + low = log 2 to that
+ * base. high has few bits. */
 V_INLINE float
 v_log_by(float x, float by, float high, float low)
 {
@@ -266,14 +268,14 @@ v_log10f(float x)
 	return v_log_by(x, 0.434294482f, 3.0102920532e-01f, 7.9034151668e-07f);
 }
 
-/* log(1 + x), and what the sum has lost */
+/* log(1 + x), corrected by the rounding error of the sum */
 V_INLINE float
 v_log1pf(float x)
 {
 	const float u = 1.0f + x, lost = x < 1.0f ? x - (u - 1.0f) : 1.0f - (u - x), v = v_logf(u);
 	const float r = (uint32_t)v_int(u) - 1u < 0x7f7fffffu ? v + lost / u : v;      /* 0 < u < infinity */
 
-	return x == 0 ? x : r;                                   /* -0 */
+	return x == 0 ? x : r;                                   /* keeps -0 */
 }
 
 /* log(1 + e) for e in [0, 1], or NaN: 2 atanh(e / (2 + e)), a polynomial fitted to 4e-9 */
@@ -298,7 +300,7 @@ v_softplusf(float x)
 	return (x > 0 ? x : 0) + v_log1p_unit(v_expf(-v_abs(x)));
 }
 
-/* x tanh(log(1 + exp(x))), in exp(-|x|), which is never too large */
+/* x tanh(log(1 + exp(x))), in terms of exp(-|x|), which cannot overflow */
 V_INLINE float
 v_mishf(float x)
 {
@@ -322,7 +324,7 @@ v_logaddexpf(float x, float y)
 	return x == y && most - most != 0 ? x : most + v_log1p_unit(v_expf(-v_abs(x - y)));
 }
 
-/* of |z|, which is at most tan(pi/8) */
+/* atan for 0 <= z <= tan(pi/8) */
 V_INLINE float
 v_atan_part(float z)
 {
@@ -341,7 +343,8 @@ v_atanf(float x)
 	return v_signed(start + v_atan_part(over / under), x);
 }
 
-/* The angle in the first octant, by the quotient of the smaller and the larger size, mapped to the octant of x, y. */
+/* Computes the angle in the first octant from the quotient of the smaller and the larger magnitude, then maps it to
+ * the octant of x, y. */
 V_INLINE float
 v_atan2f(float y, float x)
 {
@@ -349,7 +352,7 @@ v_atan2f(float y, float x)
 	const int32_t steep = -(v_int(a) > v_int(b)), left = v_int(x) >> 31;
 	const float high = v_pick(steep, a, b), by = high > 1e30f ? 9.5367e-07f : 1.0f;
 	const float most = high * by, least = v_pick(steep, b, a) * by;
-	const bool same = a == b, past = least > 0.414213562f * most;          /* same: infinite or 0, too */
+	const bool same = a == b, past = least > 0.414213562f * most;        /* same: also if both are infinite or 0 */
 	const float over = same ? 0.0f : least - (past ? most : 0.0f);
 	const float under = same ? 1.0f : most + (past ? least : 0.0f);
 	const float octant = ((past | same) & (most > 0)) ? 0.785398163f : 0.0f;
@@ -358,7 +361,7 @@ v_atan2f(float y, float x)
 	return v_unless_nan(v_unless_nan(v_signed(v_pick(left, 3.14159265f - t, t), y), x), y);
 }
 
-/* of a, which is at most 1: above a half by what is missing to 1 */
+/* asin for 0 <= a <= 1. Above a half, computed from 1 - a. */
 V_INLINE float
 v_asin_part(float a)
 {
@@ -389,8 +392,8 @@ v_acosf(float x)
 	return v_unless_nan(r, p);
 }
 
-/* aarch64 has instructions for C's fmin and fmax, which prefer numbers to NaN; comparisons take 16 instructions a
- * clamp. */
+/* aarch64 has instructions for C's fmin and fmax, which prefer numbers to NaN. A clamp by comparisons takes 16
+ * instructions. */
 #if defined __aarch64__ && !defined __clang__
 #define V_CLAMPS
 
@@ -413,21 +416,22 @@ v_reluf(float x)
 
 /* ---- float, fast for near arguments ------------------------------------------------------------------------------ */
 
-/* x - n * y, the product exact: by FMA, or in double. */
+/* Returns x - n * y with an exact product: by FMA, or in double. */
 V_INLINE float
 v_less(float x, float n, float y)
 {
 	return V_FMA ? __builtin_fmaf(-n, y, x) : (float)((double)x - (double)n * (double)y);
 }
 
-/* Is it finite, and of size 2^17 or more?  Of infinities the fast form makes NaN, which is right. */
+/* Is x finite, with |x| >= 2^17? For infinities, the fast form correctly returns NaN. */
 V_INLINE int32_t
 v_is_large(float x)
 {
 	return (uint32_t)((v_int(x) & 0x7fffffff) - 0x48000000) < 0x37800000u;
 }
 
-/* Sine and cosine of x - n pi/2 for the nearest n, pi/2 in three parts; n is in the last bits of the result. */
+/* Computes sine and cosine of x - n pi/2 for the nearest n, with pi/2 in three parts. n is in the last bits of the
+ * result. */
 V_INLINE int32_t
 v_quarter(float x, float *sine, float *cosine)
 {
@@ -451,7 +455,7 @@ v_sine(float x, int32_t more)
 V_INLINE float
 v_sinf(float x, int32_t *far)
 {
-	return v_is_far(v_is_large(x), far) ? __builtin_sinf(x) : x == 0 ? x : v_sine(x, 0);    /* -0, which is lost */
+	return v_is_far(v_is_large(x), far) ? __builtin_sinf(x) : x == 0 ? x : v_sine(x, 0);    /* keeps -0 */
 }
 
 V_INLINE float
@@ -479,7 +483,7 @@ v_tanf(float x, int32_t *far)
 	return x == 0 ? x : v_pick(odd, -c, s) / v_pick(odd, s, c);
 }
 
-/* x modulo y, with the sign of x; the quotient may have been rounded up.  From 2^23 on a quotient is not exact: far. */
+/* x modulo y, with the sign of x. The quotient may have been rounded up. From 2^23 on a quotient is not exact: far. */
 V_INLINE float
 v_fmodf(float x, float y, int32_t *far)
 {
@@ -490,7 +494,7 @@ v_fmodf(float x, float y, int32_t *far)
 	return v_signed(v_abs((x < 0) != (r < 0) && r != 0 ? r + over : r), x);
 }
 
-/* A double holds the squares exactly; an infinite part outweighs a NaN. */
+/* A double holds the squares exactly. The result is infinite if a part is, even if the other is NaN. */
 V_INLINE float
 v_hypotf(float x, float y)
 {
@@ -519,7 +523,7 @@ v_erff(float a)
 	return t > 0.927734375f ? v_signed(r, a) : p;
 }
 
-/* erfc(a) exp(a * a) (1 + 2 a) is a polynomial of (a - 2) / (a + 2); a * a is corrected by what its rounding lost. */
+/* erfc(a) exp(a * a) (1 + 2 a) is a polynomial of (a - 2) / (a + 2). a * a is corrected by its rounding error. */
 V_INLINE float
 v_erfcf(float x)
 {
@@ -544,7 +548,7 @@ v_atanhf(float x)
 	return v_signed(0.5f * v_log1pf(2.0f * a / (1.0f - a)), x);
 }
 
-/* By the logarithm of 1 - a * a, which is -infinity for 1 and -1. */
+/* Computed from the logarithm of 1 - a * a, which is -infinity for 1 and -1. */
 V_INLINE float
 v_erfinvf(float a)
 {
@@ -571,8 +575,8 @@ v_erfinvf(float a)
 	return a * (t < -6.125f ? p : q);
 }
 
-/* x times the share of a normal distribution that is below x: a half, and t P(t * t) / Q(t * t) of the size t of x, a
- * minimax quotient for sizes to 5.2, beyond which the share is 0 or 1.  Within 4e-7 of the largest of x and 1. */
+/* x times the normal distribution function at x. With t = |x|, that is 1/2 plus or minus t P(t * t) / Q(t * t), a
+ * minimax quotient for t <= 5.2; beyond, it is 0 or 1. The error is at most 4e-7 of the larger of |x| and 1. */
 V_INLINE float
 v_geluf(float x)
 {
@@ -594,17 +598,17 @@ v_geluf(float x)
 	return x * (0.5f + v_bits(beside | (v_int(x) & ~0x7fffffff)));
 }
 
-/* The same by a tanh: (1 + tanh(u)) / 2 is 1 / (1 + exp(-2 u)), which loses nothing where tanh is near -1. */
+/* gelu by a tanh. (1 + tanh(u)) / 2 is computed as 1 / (1 + exp(-2 u)), which is precise even where tanh is near -1. */
 V_INLINE float
 v_gelu_tanhf(float x)
 {
 	return x / (1.0f + v_expf(-1.59576912f * (x + 0.044715f * (x * x * x))));
 }
 
-#ifdef RT_OPS_TMATH_H                    /* what rows call */
+#ifdef RT_OPS_TMATH_H                    /* names that rows call */
 #define V_F(fn, x)  _Generic((x), float: v_##fn##f, default: (fn))(x)
 #define V_FC(fn, x) _Generic((x), float: v_##fn##f, float _Complex: c##fn##f, double _Complex: c##fn, default: (fn))(x)
-#ifdef V_EAGER                           /* of doubles libm's, and its power: smaller */
+#ifdef V_EAGER                           /* for doubles libm's functions and its pow: smaller code */
 #define V_FD V_F
 #define V_FDC V_FC
 #define V_NEAR_D(libm, ours, x) (libm)(x)

@@ -1,6 +1,6 @@
 /* rt/ops/vmath_double.h - functions of vmath.h, which includes it, for double
  *
- * v_sin, v_cos, v_sinc, v_tan and v_fmod are fast for near arguments, as vmath.h says.
+ * v_sin, v_cos, v_sinc, v_tan and v_fmod are fast for near arguments, as described in vmath.h.
  */
 V_INLINE double
 v_bits_d(int64_t i)
@@ -18,14 +18,14 @@ v_int_d(double f)
 	return u.i;
 }
 
-/* 2^n, n in the last bits of k */
+/* Returns 2^n, n in the last bits of k. */
 V_INLINE double
 v_two_to(double k)
 {
 	return v_bits_d((int64_t)(((uint64_t)v_int_d(k) + 1023) << 52));
 }
 
-/* Within 1 ulp. */
+/* Error at most 1 ulp. */
 V_INLINE double
 v_exp(double x)
 {
@@ -44,7 +44,7 @@ v_exp(double x)
 	return v_bits_d(v_int_d(y) | -(int64_t)(size > 0x7ff0000000000000));
 }
 
-/* Within 1.5 ulp, by fdlibm's polynomial; x = m 2^e, e read from the bits of a number near 2^52. */
+/* Error at most 1.5 ulp, by fdlibm's polynomial. x = m 2^e, with e read from the bits of a number near 2^52. */
 V_INLINE double
 v_log(double x)
 {
@@ -69,7 +69,7 @@ v_log1p(double x)
 {
 	const double u = 1 + x, lost = x < 1 ? x - (u - 1) : 1 - (u - x), v = v_log(u);
 
-	return x == 0 ? x : u > 0 && u - u == 0 ? v + lost / u : v;              /* -0 */
+	return x == 0 ? x : u > 0 && u - u == 0 ? v + lost / u : v;              /* keeps -0 */
 }
 
 V_INLINE double
@@ -88,7 +88,7 @@ v_tanh(double x)
 	return v_signed_d(a >= 0.625 ? far : a + a * s * (p / q), x);
 }
 
-/* Below 1 a quotient of polynomials, above 1 - exp(-x * x) times one, as Cephes has them. */
+/* Below 1 a quotient of polynomials. Above 1, 1 - exp(-x * x) times a quotient. Both are Cephes's. */
 V_INLINE double
 v_erf(double x)
 {
@@ -109,14 +109,14 @@ v_erf(double x)
 	return size == size ? v_signed_d(a < 1 ? a * (t / u) : 1 - v_exp(-s) * (p / q), x) : x;
 }
 
-/* Is it finite, and of size 2^20 or more? */
+/* Is x finite, with |x| >= 2^20? */
 V_INLINE int32_t
 v_is_large_d(double x)
 {
 	return (uint64_t)((v_int_d(x) & INT64_MAX) - 0x4130000000000000) < 0x3ec0000000000000u;
 }
 
-/* As v_quarter; pi/2 is in four parts, and products with the first three are exact. */
+/* The same as v_quarter with pi/2 in four parts. Products with the first three are exact. */
 V_INLINE int64_t
 v_quarter_d(double x, double *sine, double *cosine)
 {
@@ -176,7 +176,7 @@ v_tan(double x, int32_t *far)
 			    v_bits_d((v_int_d(s) & odd) | (v_int_d(c) & ~odd));
 }
 
-/* Without one instruction for it an exact product of doubles would take too many. */
+/* Computed only with an FMA instruction: without it, an exact product of doubles takes too many instructions. */
 V_INLINE double
 v_fmod(double x, double y, int32_t *far)
 {

@@ -1,8 +1,8 @@
 /* rt/ops/vmul.h - products of strided operands in generated kernels: attention, weights that are not constant
  *
- * c (m, n) = a (m, k) * b (k, n) + bias.  Panels of b are packed into scratch and go through the register blocks of
- * vblock.h.  For one or two rows packing does not pay: b's rows are added up, or its columns multiplied, in place.
- * Extents are arguments here and not constants: one copy of the blocks serves all products of a program.
+ * c (m, n) = a (m, k) * b (k, n) + bias. Panels of b are packed into scratch memory for the register blocks of
+ * vblock.h. For one or two rows packing does not pay: b's rows are added up, or its columns multiplied, in place.
+ * Extents are arguments here, not constants: one copy of the blocks serves all products of a program.
  */
 #ifndef RT_OPS_VMUL_H
 #define RT_OPS_VMUL_H
@@ -11,8 +11,8 @@
 #include "vscratch.h"
 
 enum {
-	VM_FEW = 3,              /* rows that are fewer do not pay for packing */
-	VM_RUN = 32,             /* products of one lane's sum before it joins those of other runs, as in vblock.h */
+	VM_FEW = 3,              /* least number of rows for which packing pays */
+	VM_RUN = 32,             /* products of a lane's partial sum, as VC_RUN in vblock.h */
 };
 
 #if VC_FLOATS > 1
@@ -25,7 +25,7 @@ vm_scratch(ptrdiff_t m, ptrdiff_t k)
 	return vs_product(VC_NR, m, k);
 }
 
-/* The lanes of a and b in turn, of their first and of their second halves. */
+/* Interleaves the lanes of a and b: of their first halves, and of their second halves. */
 #define VM_FIRST_16(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define VM_SECOND_16(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define VM_FIRST_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
@@ -52,9 +52,9 @@ vm_scratch(ptrdiff_t m, ptrdiff_t k)
 #endif
 
 #if VC_FLOATS > 1
-/* vm_transpose: to[i * width + j] = b[j * bn + i] for i and j below `lanes`.  log2(lanes) times, rows of the upper and
- * the lower half are interleaved.  vm_pack_runs: blocks of that size, where columns of b are contiguous; returns how
- * many columns are done. */
+/* vm_transpose: to[i * width + j] = b[j * bn + i] for i and j below `lanes`. Interleaves rows of the upper and the
+ * lower half log2(lanes) times. vm_pack_runs: packs blocks of that size if columns of b are contiguous. Returns the
+ * number of columns packed. */
 #define VM_TURNS(of, number, vector, lanes, first, second) \
 	VC_INLINE void \
 	vm_transpose##of(const number *b, ptrdiff_t bn, number *to, ptrdiff_t width) \
@@ -102,7 +102,7 @@ VM_TURNS(_double, double, VmD, (VF / 2), VM_FIRST_DOUBLE, VM_SECOND_DOUBLE)
 #define vm_pack_runs_double(width, left, k, b, bn, to) 0
 #endif
 
-/* to [k][width]; columns from `left` on are zero. */
+/* Packs b to `to` [k][width]. Columns from `left` on are zero. */
 static inline void
 vm_pack(ptrdiff_t width, ptrdiff_t left, ptrdiff_t k, const float *restrict b, ptrdiff_t bk, ptrdiff_t bn,
 	float *restrict to)
@@ -120,7 +120,7 @@ vm_pack(ptrdiff_t width, ptrdiff_t left, ptrdiff_t k, const float *restrict b, p
 				to[i * width + j] = b[j * bn + i * bk];
 }
 
-/* One row, where b's rows are consecutive. */
+/* Computes one row; b's rows are contiguous. */
 static inline void
 vm_row(ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t ak, const float *b, ptrdiff_t bk, const float *bias,
        float *c)
@@ -188,7 +188,7 @@ vm_dot_float(ptrdiff_t k, const float *a, const float *b)
 	return sum;
 }
 
-/* Of doubles. */
+/* Returns a dot product of doubles. */
 static inline double
 vm_dot_double(ptrdiff_t k, const double *a, const double *b)
 {
@@ -212,7 +212,7 @@ vm_dot_double(ptrdiff_t k, const double *a, const double *b)
 	return sum;
 }
 
-/* a (m, k) as rows that are runs */
+/* Copies a (m, k) to contiguous rows. */
 static inline void
 vm_pack_rows(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, ptrdiff_t ak, float *rows)
 {
@@ -223,7 +223,8 @@ vm_pack_rows(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, ptrdiff_t 
 			rows[i * k + j] = a[i * lda + j * ak];
 }
 
-/* b is one column: dot products, since a panel would be zeros in all other columns.  scratch: k floats. */
+/* Computes the product by one column of b as dot products, because a panel would be zero in all other columns.
+ * scratch: k floats. */
 static inline void
 vm_column(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t bk, const float *bias,
 	  float *c, ptrdiff_t ldc, float *scratch)
@@ -234,14 +235,14 @@ vm_column(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *
 		c[i * ldc] = vm_dot_float(k, a + i * lda, bk == 1 ? b : scratch) + (bias ? *bias : 0);
 }
 
-/* How wide the panels of so many columns are. */
+/* Returns the width of the panels of n columns. */
 static inline ptrdiff_t
 vm_panel(ptrdiff_t n)
 {
 	return VC_UP(n, VC_UNIT);
 }
 
-/* All panels of b (k, n), as blocks read them: k * vm_panel(n) floats. */
+/* Packs all panels of b (k, n) as blocks read them: k * vm_panel(n) floats. */
 static inline void
 vm_pack_all(ptrdiff_t n, ptrdiff_t k, const float *b, ptrdiff_t bk, ptrdiff_t bn, float *to)
 {
@@ -252,7 +253,8 @@ vm_pack_all(ptrdiff_t n, ptrdiff_t k, const float *b, ptrdiff_t bk, ptrdiff_t bn
 	}
 }
 
-/* c (m, left) = a (m, k) * b: the panels of a unit of work, of whose `lines` the first k are used. */
+/* Computes c (m, left) = a (m, k) * b by the panels of a unit of work. lines: lines of the panels, of which the first
+ * k are used. */
 static inline void
 vm_product_columns(ptrdiff_t m, ptrdiff_t left, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b,
 		   ptrdiff_t lines, const float *bias, float *c, ptrdiff_t ldc)
@@ -262,7 +264,7 @@ vm_product_columns(ptrdiff_t m, ptrdiff_t left, ptrdiff_t k, const float *a, ptr
 	run(m, k, a, lda, b, lines, bias, c, ldc, left, 0);
 }
 
-/* scratch: vm_scratch(m, k) bytes, or vm_scratch(0, k) where ak is 1 */
+/* Computes a product. scratch: vm_scratch(m, k) bytes, or vm_scratch(0, k) if ak is 1. */
 static inline void
 vm_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t lda, ptrdiff_t ak, const float *b,
 	   ptrdiff_t bk, ptrdiff_t bn, const float *bias, float *c, ptrdiff_t ldc, float *scratch)
@@ -298,15 +300,15 @@ vm_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t lda,
 	}
 }
 
-/* Columns of b, and zeros to the next whole vector. */
+/* Returns n rounded up to whole vectors. */
 static inline ptrdiff_t
 vm_whole(ptrdiff_t n)
 {
 	return (n + VF - 1) / VF * VF;
 }
 
-/* c (m, n) = a (m, k) * the first k rows and n columns of b, which is packed; a's rows are runs.  all: b's rows.
- * Where n is no multiple of VF, c's columns up to n are written, and no more. */
+/* Computes c (m, n) = a (m, k) * the first k rows and n columns of b, which is packed; a's rows are contiguous. all:
+ * number of b's rows. Stores exactly n columns of c, even if n is not a multiple of VF. */
 static inline void
 vm_product_packed(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *panels,
 		  ptrdiff_t all, float *c, ptrdiff_t ldc)
@@ -321,17 +323,17 @@ vm_product_packed(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff
 /* ---- doubles: blocks of VC_MR rows and VM_NB vectors, over packed panels of b, or b itself ----------------------- */
 
 #if VC_FLOATS > 1
-enum { VM_D = VF / 2, VM_NB = VC_NB };   /* doubles of a vector, vectors of a panel */
+enum { VM_D = VF / 2, VM_NB = VC_NB };   /* doubles in a vector; vectors in a panel */
 typedef VmD VmLanes;
 #else
 enum { VM_D = 1, VM_NB = VC_NB / 2 };
 typedef double VmLanes;
 #endif
 
-enum { VM_WIDE = VM_NB * VM_D };         /* its doubles take no more of the scratch memory than VC_NR floats */
+enum { VM_WIDE = VM_NB * VM_D };         /* columns of a panel; its doubles are no larger than VC_NR floats */
 _Static_assert(2 * VM_WIDE <= VC_NR, "scratch memory of products");
 
-/* mr rows of nv vectors: c, or, where not all its columns are there, `left` of them. start: what sums begin with */
+/* Computes mr rows of nv vectors of c, or the first `left` columns. start: initial sums. */
 VC_INLINE void
 vm_block(int mr, int nv, ptrdiff_t left, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b,
 	 ptrdiff_t step, const double *start, double *c, ptrdiff_t ldc)
@@ -365,7 +367,7 @@ vm_block(int mr, int nv, ptrdiff_t left, ptrdiff_t k, const double *a, ptrdiff_t
 		*(VmLanes *)(c + i / nv * ldc + i % nv * VM_D) = acc[i];
 }
 
-/* All rows of some columns.  The last block of rows may take some that are done again. */
+/* Computes all rows of some columns. The last block of rows may compute some rows again. */
 VC_INLINE void
 vm_blocks(int nv, ptrdiff_t left, ptrdiff_t m, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak,
 	  const double *b, ptrdiff_t step, const double *start, double *c, ptrdiff_t ldc)
@@ -393,7 +395,7 @@ vm_columns_one(ptrdiff_t left, ptrdiff_t m, ptrdiff_t k, const double *a, ptrdif
 	vm_blocks(1, left, m, k, a, lda, ak, b, step, start, c, ldc);
 }
 
-/* to [k][wide]; columns from `left` on are zero */
+/* Packs b to `to` [k][wide]. Columns from `left` on are zero. */
 static inline void
 vm_pack_double(ptrdiff_t wide, ptrdiff_t left, ptrdiff_t k, const double *restrict b, ptrdiff_t bk, ptrdiff_t bn,
 	       double *restrict to)
@@ -405,7 +407,7 @@ vm_pack_double(ptrdiff_t wide, ptrdiff_t left, ptrdiff_t k, const double *restri
 			to[i * wide + j] = j < left ? b[i * bk + j * bn] : 0;
 }
 
-/* Of doubles; scratch: vm_scratch(0, k) bytes */
+/* The same as vm_product for doubles. scratch: vm_scratch(0, k) bytes. */
 static inline void
 vm_product_double(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b,
 		  ptrdiff_t bk, ptrdiff_t bn, const double *bias, double *c, ptrdiff_t ldc, void *scratch)
@@ -424,7 +426,7 @@ vm_product_double(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *a, ptrdif
 		wide = rest < VM_WIDE ? VM_D : VM_WIDE;
 		for (ptrdiff_t j = 0; j < wide; j++)
 			start[j] = bias && j < rest ? bias[col + j] : 0;
-		const bool there = bn == 1 && rest >= wide && m <= VC_MR;        /* b needs no packing */
+		const bool there = bn == 1 && rest >= wide && m <= VC_MR;        /* whether b is read in place */
 		const double *from = there ? b + col : panel;
 
 		if (!there)

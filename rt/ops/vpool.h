@@ -1,9 +1,9 @@
 /* rt/ops/vpool.h - pooling in generated kernels: windows over planes, any strides
  *
- * One dim of the result is the lane: channels when they are consecutive (channels last), else the width.  In the latter
- * case the rows of narrow windows are combined into one padded line, and windows along it; wide windows are clipped to
- * the image and computed one by one.  NaN propagates through the maximum.  Averages sum rows or columns of a window
- * first, then these sums: a single sum over a whole image would lose accuracy.
+ * Lanes are channels if these are contiguous (channels last), else positions along the width. In the latter case, the
+ * rows of narrow windows are first combined into one padded line, and then windows along it. Wide windows are clipped
+ * to the image and computed one by one. NaN propagates through the maximum. Averages first sum up rows or columns of a
+ * window, then these sums: a single sum over a whole image would lose accuracy.
  */
 #ifndef RT_OPS_VPOOL_H
 #define RT_OPS_VPOOL_H
@@ -14,12 +14,12 @@ typedef struct VpPool {
 	ptrdiff_t n, c, h, w, oh, ow;
 	ptrdiff_t xn, xc, xh, xw, yn, yc, yh, yw;        /* strides */
 	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw;
-	ptrdiff_t an, ac, ah, aw;                       /* strides of the places */
-	ptrdiff_t divisor;                               /* average: 0: the window's size */
+	ptrdiff_t an, ac, ah, aw;                       /* strides of the maxima's indices */
+	ptrdiff_t divisor;                               /* divisor of averages; 0 for the window's size */
 	bool    max, adaptive, padding_counts;
 } VpPool;
 
-/* [from, to) in steps of the dilation; size: that counts */
+/* Range [from, to) of a window along a dim, in steps of the dilation. size: extent for the divisor. */
 typedef struct VpWindow { ptrdiff_t from, to, size; } VpWindow;
 
 VC_INLINE VpWindow
@@ -44,23 +44,23 @@ vp_window(const VpPool *v, ptrdiff_t o, ptrdiff_t n, ptrdiff_t out, ptrdiff_t k,
 	return w;
 }
 
-enum { VP_NV = VC_FLOATS > 1 ? 4 : 1 };  /* vectors of a window at a time */
+enum { VP_NV = VC_FLOATS > 1 ? 4 : 1 };  /* vectors of a window that are computed together */
 
-/* The greater of each lane; NaN where one is. */
+/* Returns the maximum of each lane; NaN if one of them is NaN. */
 VC_INLINE VcV
 vp_greater(VcV x, VcV top)
 {
 #if VC_FLOATS > 1
 	const VcMask nan = x != x;
 
-	top = vc_greater(x, top);                /* top where one is NaN */
+	top = vc_greater(x, top);                /* `top` if one is NaN */
 	return (VcV)((nan & (VcMask)x) | (~nan & (VcMask)top));
 #else
 	return x > top || x != x ? x : top;
 #endif
 }
 
-/* A vector at x, of which `last` is the last one that can be read: behind it, n floats and zeros. */
+/* Loads a vector at x. last: last address of a whole vector; behind it, loads n floats and sets the others to 0. */
 VC_INLINE VcV
 vp_read(const float *x, const float *last, ptrdiff_t n)
 {
@@ -78,8 +78,8 @@ vp_read(const float *x, const float *last, ptrdiff_t n)
 #endif
 }
 
-/* One window of nv vectors; of several, the last one ends with the channels and overlaps the one before it.
- * n: channels from x on; last: as vp_read has it; end: of what can be written here. */
+/* Computes nv vectors of one window. The last vector ends with the channels and overlaps the one before. n: channels
+ * from x on. last: as in vp_read. end: end of the memory that may be written. */
 VC_INLINE void
 vp_vectors(int nv, const VpPool *v, VpWindow a, VpWindow b, ptrdiff_t n, const float *x, const float *last, float *y,
 	   const float *end)
@@ -127,7 +127,8 @@ vp_vectors(int nv, const VpPool *v, VpWindow a, VpWindow b, ptrdiff_t n, const f
 	}
 }
 
-/* All channels of one window.  Lanes behind them are of the next pixels, which are written later. */
+/* Computes all channels of one window. Lanes behind the last channel belong to the next pixels, which are stored
+ * later. */
 VC_INLINE void
 vp_pixel(const VpPool *v, VpWindow a, VpWindow b, const float *x, const float *last, float *y, const float *end)
 {
@@ -149,7 +150,7 @@ vp_pixel(const VpPool *v, VpWindow a, VpWindow b, const float *x, const float *l
 		vp_vectors(1, v, a, b, n, x, last, y, end);
 }
 
-/* Channels last: [begin, end) of n * oh. */
+/* Computes rows [begin, end) of n * oh, channels last. */
 VC_INLINE void
 vp_pool_lanes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, float *y)
 {
@@ -169,10 +170,11 @@ vp_pool_lanes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, f
 	}
 }
 
-enum { VP_RUN = 16 };                    /* elements side by side from which on a window's row is done in lanes */
-enum { VP_SIDE = VC_FLOATS > 1 ? 4 : 1, VP_DEEP = 8 };   /* vectors side by side, and what each sums in float */
+enum { VP_RUN = 16 };        /* least number of contiguous elements of a window's row that are computed in lanes */
+/* vectors side by side; number of vectors that each sums up in float */
+enum { VP_SIDE = VC_FLOATS > 1 ? 4 : 1, VP_DEEP = 8 };
 
-/* The greatest lane; NaN where one is. */
+/* Returns the maximum of all lanes; NaN if one of them is NaN. */
 VC_INLINE float
 vp_greatest_lane(VcV x)
 {
@@ -186,7 +188,7 @@ vp_greatest_lane(VcV x)
 #endif
 }
 
-/* The greatest of n floats side by side and of top; NaN where one is. */
+/* Returns the maximum of n contiguous floats and `top`; NaN if one of them is NaN. */
 VC_INLINE float
 vp_run_greatest(const float *x, ptrdiff_t n, float top)
 {
@@ -212,7 +214,7 @@ vp_run_greatest(const float *x, ptrdiff_t n, float top)
 	return top;
 }
 
-/* The sum of n floats side by side: VP_DEEP of a lane are summed in float, these sums in double. */
+/* Returns the sum of n contiguous floats. VP_DEEP floats of a lane are summed up in float, these sums in double. */
 VC_INLINE double
 vp_run_sum(const float *x, ptrdiff_t n)
 {
@@ -243,7 +245,7 @@ vp_run_sum(const float *x, ptrdiff_t n)
 	return sum;
 }
 
-/* One window of a plane.  Rows that lie side by side and are all in it are one. */
+/* Computes one window of a plane. Rows that are contiguous and entirely inside the window are one run. */
 VC_INLINE float
 vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
 {
@@ -272,7 +274,7 @@ vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
 	return v->max ? top : (float)(sum / (double)(v->divisor ? v->divisor : a.size * b.size));
 }
 
-/* ---- narrow windows: first rows are combined column by column, then neighbouring columns ------------------------- */
+/* ---- narrow windows: rows are combined column by column, then neighbouring columns ------------------------------- */
 
 enum { VP_LINE = VC_FLOATS > 1 ? 1024 : 256 };   /* floats of a line */
 
@@ -285,7 +287,7 @@ enum { VP_LINE = VC_FLOATS > 1 ? 1024 : 256 };   /* floats of a line */
 #define VP_EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 5, 7)
 #endif
 
-/* A vector of every step-th float from x on; last, n: as vp_read has them. */
+/* Loads every step-th float from x on. last, n: as in vp_read. */
 VC_INLINE VcV
 vp_gather(const float *x, ptrdiff_t step, const float *last, ptrdiff_t n)
 {
@@ -313,8 +315,8 @@ vp_joined(const VpPool *v, VcV x, VcV so_far)
 	return so_far + x;
 }
 
-/* line[j] = the maximum, or sum, of column from + j over the rows of a; -infinity, or 0, outside of the image.
- * last: as vp_read has it. */
+/* Sets line[j] to the maximum or sum of column from + j over the rows of a; -infinity or 0 outside the image. last:
+ * as in vp_read. */
 VC_INLINE void
 vp_line(const VpPool *v, VpWindow a, ptrdiff_t from, ptrdiff_t n, const float *x, const float *last,
 	float *restrict line)
@@ -337,14 +339,14 @@ vp_line(const VpPool *v, VpWindow a, ptrdiff_t from, ptrdiff_t n, const float *x
 		line[j] = outside;
 }
 
-/* How many columns n neighbouring windows read. */
+/* Returns the number of columns that n neighbouring windows read. */
 VC_INLINE ptrdiff_t
 vp_read_columns(const VpPool *v, ptrdiff_t n)
 {
 	return (n - 1) * v->sw + (v->kw - 1) * v->dw + 1;
 }
 
-/* Averages of windows [i, end) from ow on that may reach outside. */
+/* Computes averages of windows [i, end), counted from ow, that may reach outside the image. */
 VC_INLINE void
 vp_edge(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t i, ptrdiff_t end, const float *sum, float *y)
 {
@@ -355,7 +357,7 @@ vp_edge(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t i, ptrdiff_t end, c
 	}
 }
 
-/* The first n, at most VF, of x, to every step-th float from y on. */
+/* Stores the first n <= VF lanes of x to every step-th float from y on. */
 VC_INLINE void
 vp_put(VcV x, ptrdiff_t step, ptrdiff_t n, float *y)
 {
@@ -370,7 +372,7 @@ vp_put(VcV x, ptrdiff_t step, ptrdiff_t n, float *y)
 		y[i * step] = part[i];
 }
 
-/* Windows [ow, ow + n) of a row, of which [lo, hi) have one size. */
+/* Computes windows [ow, ow + n) of a row. Windows [lo, hi) among them are entirely inside and have the same size. */
 VC_INLINE void
 vp_windows(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t n, const float *x, const float *last, float *y)
 {
@@ -398,7 +400,7 @@ vp_windows(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t n, const float *
 	vp_edge(v, a, ow, hi, n, sum, y);
 }
 
-/* A row of windows. */
+/* Computes a row of windows. */
 VC_INLINE void
 vp_row(const VpPool *v, VpWindow a, const float *x, const float *last, float *y)
 {
@@ -415,7 +417,7 @@ vp_row(const VpPool *v, VpWindow a, const float *x, const float *last, float *y)
 	}
 }
 
-/* Any strides: [begin, end) of n * c * oh. */
+/* Computes rows [begin, end) of n * c * oh, for any strides. */
 VC_INLINE void
 vp_pool_planes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, float *y)
 {
@@ -430,7 +432,7 @@ vp_pool_planes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, 
 	}
 }
 
-/* ---- which place has the maximum, and the gradient that goes there; lanes are channels ---- */
+/* ---- indices of maxima, and the gradient of the maximum; lanes are channels -------------------------------------- */
 
 enum { VP_LANES = 16 };
 
@@ -465,7 +467,7 @@ vp_places(const VpPool *v, VpWindow a, VpWindow b, ptrdiff_t lanes, const float 
 	}
 }
 
-/* [begin, end) of n * oh; places lie as the result does. */
+/* Computes rows [begin, end) of n * oh: maxima and their indices, which have the result's layout. */
 static inline void
 vp_max_places(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, float *y, int64_t *at)
 {
@@ -486,7 +488,7 @@ vp_max_places(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, f
 	}
 }
 
-/* y: gradient of the result, x: of the input; [begin, end) of n * blocks of channels. */
+/* Computes blocks [begin, end) of n * blocks of channels. y: gradient of the result. x: gradient of the input. */
 static inline void
 vp_max_back(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *y, const int64_t *at, float *x)
 {

@@ -1,6 +1,6 @@
-/* rt/ops/vresize.h - interpolation in generated kernels: the inputs of each output along one dim, rows of them
+/* rt/ops/vresize.h - interpolation in generated kernels: tables of taps along one dim, and rows
  *
- * Scales are floats; coordinates are computed in double, those of antialiasing in float, as in the eager kernels
+ * Scales are floats. Coordinates are computed in double, those of antialiasing in float, as in the eager kernels
  * (resample.c) and ATen 1.13, so that floors are the same.
  */
 #ifndef RT_OPS_VRESIZE_H
@@ -8,9 +8,10 @@
 
 #include "vtaps.h"
 
-#define VZ_INLINE static inline __attribute__((always_inline))    /* else shapes are not constants in the loops */
+#define VZ_INLINE static inline __attribute__((always_inline))    /* otherwise shapes are not constants in the loops */
 
-/* What each output reads along one dim: at (out, taps), weight (out, taps); of antialiased images n (out) of these. */
+/* Taps of each output along one dim: at (out, taps), weight (out, taps). n (out): number of taps of antialiased
+ * kinds. */
 typedef struct VzTable { int64_t taps, *n, *at; float *weight; } VzTable;
 
 static inline void
@@ -75,7 +76,7 @@ vz_smooth(VzKind kind, const VzDim *d, const VzTable *t)
 	}
 }
 
-/* In the next bytes of *room. */
+/* Computes a table in the next bytes of *room. */
 static inline VzTable
 vz_table(VzKind kind, const VzDim *d, char **room)
 {
@@ -93,7 +94,7 @@ vz_table(VzKind kind, const VzDim *d, char **room)
 	return t;
 }
 
-/* Whether every place of `in` is read by two places of the result that follow each other, and by no other. */
+/* Is every element of `in` read by exactly two consecutive outputs? */
 static inline int
 vz_doubles(const int64_t *at, int64_t out, int64_t in)
 {
@@ -104,11 +105,12 @@ vz_doubles(const int64_t *at, int64_t out, int64_t in)
 	return j == out;
 }
 
-/* Rows of the input are made as wide as the result's first, each once as long as rows of the result that read it follow
- * each other, and then weighed.  A place has `channels` numbers side by side; in x rows are xrow apart, places xstep.
- */
+/* Sizes of an interpolation. Rows of the input are first widened to the result's width, each once while consecutive
+ * rows of the result read it, and then weighted. A pixel has `channels` contiguous numbers. xrow, xstep: strides of
+ * rows and pixels of x. */
 typedef struct VzShape { VzKind kind; int64_t width, channels, xrow, xstep, ystep; } VzShape;
-/* (slots, width * channels), made of the rows `of` (slots); slot (slots): room for those of one row of the result */
+/* Widened rows (slots, width * channels). of (slots): input row of each. slot (slots): buffer for the slots that one
+ * row of the result reads. */
 typedef struct VzWide { int64_t slots, *slot; const float **of; float *row; } VzWide;
 
 static inline VzWide
@@ -124,7 +126,7 @@ vz_slots(int64_t slots, char *room)
 
 typedef struct VzTaps { int64_t n; const int64_t *at; const float *weight; } VzTaps;
 
-/* Those of output o; how many is a constant, but for antialiased images. */
+/* Returns the taps of output o. Their number is a constant except for antialiased kinds. */
 VZ_INLINE VzTaps
 vz_taps_of(const VzShape *s, const VzTable *t, int64_t o)
 {
@@ -133,7 +135,7 @@ vz_taps_of(const VzShape *s, const VzTable *t, int64_t o)
 	return (VzTaps){ always ? always : t->n[o], t->at + o * taps, t->weight + o * taps };
 }
 
-/* to[c], of run: the sum of the numbers x[at[k] * step + c], weighed. */
+/* Sets to[c], c < run, to the weighted sum of x[at[k] * step + c]. */
 VZ_INLINE void
 vz_weigh_any(VzTaps t, const float *x, int64_t step, int64_t run, float *to)
 {
@@ -172,7 +174,7 @@ vz_weigh(VzTaps t, const float *x, int64_t step, int64_t run, float *to)
 	}
 }
 
-/* A row, whose places are `step` apart. */
+/* Widens a row, whose pixels are `step` apart. */
 VZ_INLINE void
 vz_widen(const VzShape *s, const VzTable *columns, const float *x, int64_t step, float *to)
 {
@@ -180,7 +182,7 @@ vz_widen(const VzShape *s, const VzTable *columns, const float *x, int64_t step,
 		vz_weigh(vz_taps_of(s, columns, j), x, s->xstep, s->channels, to + j * step);
 }
 
-/* Row o of the result; of: its rows and columns. */
+/* Computes row o of the result. of: tables of rows and columns. */
 VZ_INLINE void
 vz_row(VzWide *v, const VzShape *s, const VzTable *of, int64_t o, const float *x, float *y)
 {

@@ -1,21 +1,22 @@
-/* rt/ops/vrnn.h - one step of a recurrent layer in generated kernels: LSTM, GRU, plain ones
+/* rt/ops/vrnn.h - one step of a recurrent layer in generated kernels: LSTM, GRU, RNN
  *
- * A unit of work is a panel of hidden columns: a product with the state for each gate, then the gates (vcell.h);
- * vrnn_loops.h has that for one element type.
+ * A unit of work is a panel of hidden columns: a product with the state for each gate, then the gates (vcell.h).
+ * vrnn_loops.h has the functions for one element type.
  */
 #ifndef RT_OPS_VRNN_H
 #define RT_OPS_VRNN_H
 
 #include "vmul.h"
 
-enum { VN_ROWS = 8 };            /* of the batch that are computed together */
+enum { VN_ROWS = 8 };            /* rows of the batch that are computed together */
 
-/* One step, of floats or of doubles.  Weights in panels (of floats only): panel[g] is gate g's (panels, k, VC_NR), the
- * last panel as wide as `rest` takes it.  As they lie: panel is null, w (gates * hidden, k), ws and wk elements
- * apart. */
+/* One step, of floats or of doubles. Packed weights, of floats only: panel[g] has gate g's (panels, k, VC_NR), the
+ * last panel as wide as in vblock.h. Other weights: panel is null, and w is (gates * hidden, k) with strides ws and
+ * wk. */
 typedef struct VnStep {
-	int64_t rows, hidden, k;         /* k: columns of the state, which a projection makes fewer than hidden ones */
-	const void *gates, *h, *c, *bias;     /* gates (rows, gates * hidden): the input's part; before; bias or null */
+	int64_t rows, hidden, k;         /* k: columns of the state, fewer than `hidden` with a projection */
+	/* gates (rows, gates * hidden): products of the input; the old state; bias or null */
+	const void *gates, *h, *c, *bias;
 	int64_t ldg, ldh, ldc;
 	void *const *panel;
 	VcPanel *rest;

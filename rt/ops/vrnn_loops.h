@@ -1,6 +1,6 @@
 /* rt/ops/vrnn_loops.h - steps of a recurrent layer for one element type T (vrnn.h) */
 
-/* A dot product; b's elements are bk apart. */
+/* Returns a dot product; b has the stride bk. */
 static inline T
 N(vn_sum)(int64_t k, const T *a, const T *b, int64_t bk)
 {
@@ -13,7 +13,7 @@ N(vn_sum)(int64_t k, const T *a, const T *b, int64_t bk)
 	return sum;
 }
 
-/* Rows [row, row + some) of the state by column panel `at` of gate g, with its bias. */
+/* Computes rows [row, row + some) of the state times column panel `at` of gate g, plus its bias. */
 VC_INLINE void
 N(vn_part)(const VnStep *s, int g, int64_t at, int64_t row, int64_t some, T *part)
 {
@@ -33,7 +33,8 @@ N(vn_part)(const VnStep *s, int g, int64_t at, int64_t row, int64_t some, T *par
 			part[i * VC_NR + j] += bias[j];
 }
 
-/* The cells of some rows and hidden columns of a step; part: what the state adds to their gates, VN_ROWS rows of ld. */
+/* Returns the arguments of rnn_cell for some rows and hidden columns. part: the state's products, VN_ROWS rows of ld
+ * elements. */
 VC_INLINE RnnCell
 N(vn_cell)(const VnStep *s, int64_t row, int64_t col, const T *part, int64_t ld)
 {
@@ -47,7 +48,7 @@ N(vn_cell)(const VnStep *s, int64_t row, int64_t col, const T *part, int64_t ld)
 	};
 }
 
-/* Panels [begin, end) of hidden columns. */
+/* Computes panels [begin, end) of hidden columns. */
 VC_INLINE void
 N(vn_step)(RnnKind kind, int64_t begin, int64_t end, const VnStep *s)
 {
@@ -77,7 +78,7 @@ WALK(N(vn_gru), RNN_GRU)
 WALK(N(vn_tanh), RNN_TANH)
 WALK(N(vn_relu), RNN_RELU)
 
-/* The state that a projection makes of the gates' result: to_h (rows, hidden) is h (rows, k) times the only weight. */
+/* Projects the gates' output to the state: to_h (rows, hidden) is h (rows, k) times the only weight. */
 VC_SHARED void
 N(vn_project)(int64_t begin, int64_t end, const VnStep *s)
 {

@@ -1,4 +1,5 @@
-/* rt/ops/vroi.h - means over regions (vroi_loops.h), of generated and eager kernels: roi_align_float, _double */
+/* rt/ops/vroi.h - means over regions (vroi_loops.h), in generated and eager kernels: roi_align_float,
+ * roi_align_double */
 #ifndef RT_OPS_VROI_H
 #define RT_OPS_VROI_H
 

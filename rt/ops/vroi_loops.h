@@ -1,28 +1,32 @@
-/* rt/ops/vroi_loops.h - means over the bins of regions (roi_align) for one element type T, as the interpreter and
- * generated kernels have them; N(name) is the function's name for it
+/* rt/ops/vroi_loops.h - means over the bins of regions (roi_align) for one element type T, in the interpreter and
+ * generated kernels. N(name) is the name of a function for T.
  *
- * A unit is a region.  A bin is the mean of points_h * points_w samples, each of which is bilinear.  Rows and columns
- * are independent: a bin is the sum of w[row] * v[column] * x[row][column], over lists in which every row and column
- * stands once.  Where channels lie side by side these sums are made of runs of channels; else a row of bins is made of
- * its rows' sum, channel by channel. */
+ * A unit of work is a region. A bin is the mean of points_h * points_w bilinear samples. Rows and columns are
+ * independent: a bin is the sum of w[row] * v[column] * x[row][column], over lists in which each row and each column
+ * occurs once. If channels are contiguous, the sums run over runs of channels. Else a row of bins is computed from the
+ * weighted sum of its input rows, channel by channel. */
 #ifndef RT_OPS_VROI_LOOPS_H
 #define RT_OPS_VROI_LOOPS_H
 
 /* Dims are height and width; strides are in elements. */
 typedef struct RoiBins {
 	int64_t images, channels, in[2], out[2];
-	int64_t xn, xc, x[2], rn, rc, yn, yc, y[2];      /* of images or regions, channels or numbers, dims */
+	/* strides of images or regions, of channels or a region's numbers, of dims */
+	int64_t xn, xc, x[2], rn, rc, yn, yc, y[2];
 	double  scale;
-	int64_t ratio;           /* samples along a bin; 0 or less: as many as it has elements */
-	bool    aligned;         /* an element's centre is its place + 0.5; else no region is smaller than an element */
+	int64_t ratio;           /* samples along a bin; 0 or less: as many as the bin has elements */
+	/* whether an element's centre is at its index + 0.5; if not, a region is at least as large as an element */
+	bool    aligned;
 } RoiBins;
 
 #endif
 
 typedef struct N(RoiTap) { int64_t at; T weight; } N(RoiTap);
-typedef struct N(RoiSide) { T first, bin; int64_t points; } N(RoiSide);    /* of a region, one dim */
+/* start, size of a bin and number of samples along one dim of a region */
+typedef struct N(RoiSide) { T first, bin; int64_t points; } N(RoiSide);
 
-/* What a thread needs: taps of a bin's rows and of all its columns, how many each has, and a row of elements. */
+/* Buffers of a thread: taps of a bin's rows and of all its columns, number of taps of each column, and a row of
+ * elements. */
 typedef struct N(RoiRoom) {
 	N(RoiTap) *rows, *columns;
 	int64_t  *n;
@@ -40,7 +44,8 @@ N(roi_room)(const RoiBins *g, void *bytes)
 	return m;
 }
 
-/* Coordinates are rounded where ATen's operator rounds them: how many samples there are depends on it. */
+/* Computes one dim of a region. Coordinates are rounded where ATen rounds them, because the number of samples depends
+ * on it. */
 static inline N(RoiSide)
 N(roi_side)(const RoiBins *g, T from, T to, int64_t bins)
 {
@@ -55,7 +60,7 @@ N(roi_side)(const RoiBins *g, T from, T to, int64_t bins)
 	return s;
 }
 
-/* Samples go one way, so that an element that is here already is one of the last three. */
+/* Adds a tap. Samples are in ascending order, so an element that is already in the list is one of the last three. */
 static inline int64_t
 N(roi_add)(N(RoiTap) *t, int64_t n, int64_t most, int64_t at, T weight)
 {
@@ -69,7 +74,7 @@ N(roi_add)(N(RoiTap) *t, int64_t n, int64_t most, int64_t at, T weight)
 	return n;
 }
 
-/* What bin i reads of n elements; how many. */
+/* Computes the taps of bin i over n elements. Returns their number. */
 static inline int64_t
 N(roi_taps)(const N(RoiSide) *s, int64_t i, int64_t n, N(RoiTap) *t)
 {
@@ -94,11 +99,11 @@ N(roi_taps)(const N(RoiSide) *s, int64_t i, int64_t n, N(RoiTap) *t)
 	return count;
 }
 
-/* ---- channels side by side --------------------------------------------------------------------------------------- */
+/* ---- contiguous channels ----------------------------------------------------------------------------------------- */
 
 typedef struct N(RoiSum) { int n; const T *x[4]; T weight[4]; } N(RoiSum);
 
-/* y += its elements; y = them, when it is the first. */
+/* Adds the sum of the taps to y. If it is the first, stores it. */
 static inline void
 N(roi_four)(const RoiBins *g, N(RoiSum) *s, bool first, T *restrict y)
 {
@@ -141,7 +146,7 @@ N(roi_bin)(const RoiBins *g, const N(RoiTap) *rows, int64_t nrow, const N(RoiTap
 		N(roi_four)(g, &s, first, y);
 }
 
-/* A row of bins; y: its first. */
+/* Computes a row of bins. y: the first one. */
 static inline void
 N(roi_channels)(const RoiBins *g, const N(RoiRoom) *m, int64_t nrow, const T *x, T *y)
 {
@@ -157,7 +162,7 @@ N(roi_channels)(const RoiBins *g, const N(RoiRoom) *m, int64_t nrow, const T *x,
 
 /* ---- planes ------------------------------------------------------------------------------------------------------ */
 
-/* A row of bins of one channel, which reads columns from `low` to `high`. */
+/* Computes a row of bins of one channel, which reads columns from `low` to `high`. */
 static inline void
 N(roi_plane)(const RoiBins *g, const N(RoiRoom) *m, int64_t nrow, int64_t low, int64_t high, const T *x, T *y)
 {
@@ -220,7 +225,8 @@ N(roi_region)(const RoiBins *g, const T *roi, const N(RoiRoom) *m, const T *x, T
 	}
 }
 
-/* Regions [begin, end); room: vs_regions() bytes.  False: one is of no image; those before it are done. */
+/* Computes regions [begin, end). room: vs_regions() bytes. Returns false at a region whose image does not exist; the
+ * regions before it are computed. */
 static inline bool
 N(roi_align)(int64_t begin, int64_t end, const RoiBins *g, const T *x, const T *rois, T *y, void *room)
 {

@@ -1,7 +1,6 @@
-/* rt/ops/vrow.h - what loops over rows of floats share: lanes, and sums and keys of scans and of topk
+/* rt/ops/vrow.h - shared code of loops over rows of floats: lanes, and sums and keys of scans and topk
  *
- * Included after vmath.h and vblock.h by emitted C.  Without vectors (tcc) the same loops
- * run over single floats.
+ * Emitted C includes it after vmath.h and vblock.h. Without vectors (tcc), the same loops run over single floats.
  */
 #ifndef RT_OPS_VROW_H
 #define RT_OPS_VROW_H
@@ -24,16 +23,16 @@ vr_log_add(double s, double x)
 	return hi != hi || lo != lo ? hi + lo : hi - hi != 0 ? hi : hi + log1p(exp(lo - hi));
 }
 
-/* The same where the result is a float's: what the smaller adds is computed as one. */
+/* The same for a float result: the smaller number's part is computed in float. */
 VC_INLINE double
 vr_log_addf(double s, double x)
 {
 	const double hi = s > x || s != s ? s : x, lo = s > x || s != s ? x : s;
 
-	return hi - hi != 0 ? hi : hi + v_log1pf(v_expf((float)(lo - hi)));      /* hi: NaN, too */
+	return hi - hi != 0 ? hi : hi + v_log1pf(v_expf((float)(lo - hi)));      /* also if hi is NaN */
 }
 
-/* Integers in the order of numbers: a NaN is the greatest, zeros are equal (rt/ops/keys.h). */
+/* Maps floats to integers in the same order. NaN is the greatest, zeros are equal (rt/ops/keys.h). */
 static inline int64_t
 vr_key(float x)
 {

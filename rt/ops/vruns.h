@@ -1,39 +1,40 @@
-/* rt/ops/vruns.h - convolutions of generated kernels that give few channels, by windows several columns wide
+/* rt/ops/vruns.h - convolutions of generated kernels with few output channels and windows several columns wide
  *
- * A panel of three vectors at most leaves registers for a run of pixels of a row and for the weights of three taps side
- * by side: an element of the input is read once for all pixels of which these taps have it, and pixels at the edges of
- * the image cost no more than others.  A row of a window is taken three taps at a time, and at its end two; one tap
- * where a window is one column wide.  Activations are NHWC, weights as in vblock.h.
+ * A panel of at most three vectors leaves registers for a run of pixels of a row, and for the weights of three adjacent
+ * taps. An input element is loaded once for all pixels that read it by these taps. Pixels at the edges of the image
+ * cost no more than others. A row of a window is computed three taps at a time, its end by two, and windows one column
+ * wide by one. Activations are NHWC, weights as in vblock.h.
  */
 #ifndef RT_OPS_VRUNS_H
 #define RT_OPS_VRUNS_H
 
 #include "vconv.h"
 
-/* How many taps side by side are taken at a time in some window of the program: 1 << 1, 1 << 2, 1 << 3; 1: in some
- * window more than once. */
+/* Numbers of adjacent taps that some window of the program computes at once: bits 1 << 1, 1 << 2, 1 << 3. Bit 1: some
+ * window does so more than once. */
 #ifndef VC_TAPS_BESIDE
 #define VC_TAPS_BESIDE 15
 #endif
 
 #if VC_FLOATS > 1
 
-/* Pixels of a block, of one vector and of more: of ImageNet's widths no rest is left.  VT_READ: columns they read. */
+/* Pixels of a block of one vector and of more. They divide the widths of ImageNet networks. VT_READ: columns that a
+ * block reads. */
 #if VC_FLOATS == 16
 enum { VT_LONG = 14, VT_SHORT = 7, VT_REST = 4, VT_READ = 16 };
 #else
 enum { VT_LONG = 7, VT_SHORT = 4, VT_REST = 2, VT_READ = 9 };
 #endif
 
-/* Where a block reads; x0: column of the first tap of its first pixel. */
+/* Input of a block. x0: column of the first tap of its first pixel. */
 typedef struct VtPlace {
 	const VcReach *at;
 	const float *zeros;
 	ptrdiff_t x0;
 } VtPlace;
 
-/* `taps` taps side by side, from column s on, for rw pixels, sw apart in the input, by nv vectors (and half a one) of a
- * unit of work.  x: where the first pixel's row begins.  edge: columns may lie outside. */
+/* Adds `taps` adjacent taps from column s on to rw pixels, which are sw apart in the input, for nv vectors (and half
+ * a vector) of a unit of work. x: start of the first pixel's row. edge: whether columns may be outside the image. */
 VC_INLINE void
 vt_run(int taps, int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, ptrdiff_t s,
        const float *x, VcLines tap, VcRows *to)
@@ -82,7 +83,7 @@ vt_run(int taps, int rw, int nv, bool half, int sw, bool edge, const VcConv *v, 
 	}
 }
 
-/* A row of taps. */
+/* Adds a row of taps. */
 VC_INLINE void
 vt_row(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, const float *x, VcLines w,
        VcRows *to)
@@ -101,7 +102,7 @@ vt_row(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPl
 		vt_run(1, rw, nv, half, sw, edge, v, at, s, x, w, to);
 }
 
-/* All rows of taps. */
+/* Adds all rows of taps. */
 VC_INLINE void
 vt_taps(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, VcLines w, VcRows *to)
 {
@@ -114,16 +115,16 @@ vt_taps(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtP
 			       vc_lines_after(w, (q * v->kh + r) * v->kw * v->ic), to);
 }
 
-/* What a row is computed with: vectors of a unit of work, and where. */
+/* Arguments of a row: weights of a unit of work, and the result. */
 typedef struct VtRow {
 	const VcConv *v;
 	VcLines w;
 	const float *bias;
 	float *y;
-	ptrdiff_t left;          /* columns */
+	ptrdiff_t left;          /* columns of the result */
 } VtRow;
 
-/* Pixels [ow, ow + rw).  any: they are seldom so many that those inside have code of their own. */
+/* Computes pixels [ow, ow + rw). any: omits the variant for blocks inside the image, because there are few of them. */
 VC_INLINE void
 vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace at, ptrdiff_t ow)
 {
@@ -143,8 +144,8 @@ vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace 
 		vc_store_part(rw, row->left, y, v->ys, part);
 }
 
-/* All pixels of a row.  The last block overlaps the one before it and computes the same again, where a smaller one
- * would leave some. */
+/* Computes all pixels of a row. If a smaller last block would leave some, the last block overlaps the one before and
+ * stores the same values again. */
 VC_INLINE void
 vt_blocks(int nv, bool half, int sw, const VtRow *row, VtPlace at)
 {
@@ -162,8 +163,8 @@ vt_blocks(int nv, bool half, int sw, const VtRow *row, VtPlace at)
 		vt_block(1, nv, half, sw, true, row, at, ow);
 }
 
-/* All pixels of a row by a register block, and by the last one, which may be narrower.  Where units of work are several
- * blocks, all widths of them share these. */
+/* Compute all pixels of a row by one register block, or by the last one of a unit, which may be narrower. If units
+ * have several blocks, units of all widths share these functions. */
 #define VT_LAST(wide) VC_LAST((wide) % VC_BLOCK / VF)
 #define VT_BLOCKS(sw) \
 	VC_BLOCK_SHARED void \
@@ -180,7 +181,7 @@ VT_BLOCKS(1)
 VT_BLOCKS(2)
 #undef VT_BLOCKS
 
-/* A row by a unit of work at w: its register blocks one after the other. */
+/* Computes a row for a unit of work with weights w, one register block after the other. */
 VC_INLINE void
 vt_panel(int wide, int sw, VtRow row, const float *w, VtPlace at)
 {
@@ -229,7 +230,7 @@ VT_PANEL(3, VC_WIDE(3, 0))
 #undef VT_PANEL
 #undef VT_LAST
 
-/* All channels of pixels of a row.  y: its first pixel. */
+/* Computes all channels of some pixels of a row. y: the first pixel. */
 VC_INLINE void
 vt_part(const VcPart *part, VtPanel *run, const float *w, const float *bias, float *y, const float *zeros)
 {
@@ -264,7 +265,7 @@ vt_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, VtPanel *run, const Vc
 	}
 }
 
-/* [begin, end) of units (vc_pieces); zeros: ic of them. */
+/* Computes units [begin, end) (vc_pieces). zeros: ic zeros. */
 VC_INLINE void
 vc_runs(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
 	 const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)

@@ -1,7 +1,6 @@
 /* rt/ops/vturn.h - transposes squares in registers, for generated copies and maps with transposed operands
  *
- * Interleaves halves of vectors until rows are columns.  So both sides are read and written by whole
- * vectors.
+ * Interleaves halves of vectors until rows are columns, so that both sides are read and written in whole vectors.
  */
 #ifndef RT_OPS_VTURN_H
 #define RT_OPS_VTURN_H

@@ -1,9 +1,9 @@
-/* rt/ops/vwino.h - convolutions 3 x 3 of stride 1 in generated kernels: Winograd F(m x m, 3 x 3), m 4 or 2
+/* rt/ops/vwino.h - 3 x 3 convolutions of stride 1 in generated kernels: Winograd F(m x m, 3 x 3), m 4 or 2
  *
- * Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015.  Tiles of m x m outputs are computed from
- * m + 2 x m + 2 inputs; lanes are channels.  With m = 4 a quarter of the direct form's multiplications and filters
- * four times as large (vfilter.h), with m = 2 four ninths and 1.8 times.  A program makes filters from its panels when
- * it is opened (RtMaking).
+ * Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015. Tiles of m x m outputs are computed from m +
+ * 2 x m + 2 inputs; lanes are channels. m = 4 needs a quarter of the direct form's multiplications, and filters four
+ * times as large (vfilter.h). m = 2 needs four ninths, and 1.8 times. A program computes the filters from its panels
+ * when it is opened (RtMaking).
  */
 #ifndef RT_OPS_VWINO_H
 #define RT_OPS_VWINO_H
@@ -17,10 +17,10 @@ typedef double WinoWide __attribute__((vector_size(VF * 4)));
 
 /* ---- filters ----------------------------------------------------------------------------------------------------- */
 
-/* transformed at a time: planes are written to in whole lines, so far do they lie apart */
+/* filters that are transformed together, so that stores to each of the distant planes fill cache lines */
 enum { VC_FILTERS = 8 * VF };
 
-/* w[9], at distance `far` of each other, to t[(m + 2)^2]: VC_FILTERS filters or, the last ones, n. */
+/* Transforms VC_FILTERS filters, or the last n, from w[9], which are `far` floats apart, to t[(m + 2)^2]. */
 VC_INLINE void
 vc_wino_some(const int m, const float *w, ptrdiff_t far, ptrdiff_t n, float (*t)[VC_FILTERS])
 {
@@ -42,7 +42,8 @@ vc_wino_some(const int m, const float *w, ptrdiff_t far, ptrdiff_t n, float (*t)
 }
 
 #ifndef RT_BARE
-/* Panels [begin, end) of a product's weights, [panel][tap][ic][column] -> [(m + 2)^2][panel][ic][column]; an RtMake. */
+/* An RtMake. Transforms panels [begin, end) of a product's weights from [panel][tap][ic][column] to [(m +
+ * 2)^2][panel][ic][column]. */
 VC_INLINE void
 vc_wino_some_panels(const int m, const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
 {
@@ -75,7 +76,7 @@ vc_wino_filters_2(const RtMaking *f, const float *from, float *to, int64_t begin
 	vc_wino_some_panels(2, f, from, to, begin, end);
 }
 
-/* For programs with tiles of both sizes. */
+/* The same for programs with tiles of both sizes. */
 VC_SHARED void
 vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
 {
@@ -120,7 +121,7 @@ vc_wino_in(const int m, const VcV *d, VcV *o)
 		vc_wino_in_2(d, o);
 }
 
-/* m = 2, A' t: four to two. */
+/* m = 2, A' t: four inputs to two outputs. */
 VC_INLINE void
 vc_wino_out_2(const VcV *t, VcV *o)
 {
@@ -128,7 +129,7 @@ vc_wino_out_2(const VcV *t, VcV *o)
 	o[1] = t[1] - t[2] + t[3];
 }
 
-/* m = 4, A' t: six to four. */
+/* m = 4, A' t: six inputs to four outputs. */
 VC_INLINE void
 vc_wino_out_4(const VcV *t, VcV *o)
 {
@@ -150,14 +151,15 @@ vc_wino_out(const int m, const VcV *t, VcV *o)
 		vc_wino_out_2(t, o);
 }
 
-/* Where the vector of channels from i on begins: the last one has some of the one before, too. */
+/* Returns the first channel of the vector that begins at i. The last vector overlaps the one before. */
 VC_INLINE ptrdiff_t
 vc_wino_lanes(ptrdiff_t i, ptrdiff_t end)
 {
 	return i + VF <= end ? i : end - VF;
 }
 
-/* Input tile at (y0, x0) of one image -> t[(m + 2)^2] at distance `far` floats; all channels. */
+/* Transforms the input tile at (y0, x0) of one image to t[(m + 2)^2], whose planes are `far` floats apart; all
+ * channels. */
 VC_INLINE void
 vc_wino_tile_in(const int m, const VcConv *v, const float *image, ptrdiff_t y0, ptrdiff_t x0, float *t, ptrdiff_t far)
 {
@@ -191,7 +193,7 @@ vc_wino_tile_in(const int m, const VcConv *v, const float *image, ptrdiff_t y0, 
 	}
 }
 
-/* The output tile at (y0, x0), channels c0 to c1, of t, likewise; both begin at channel 0. */
+/* Transforms t back to the output tile at (y0, x0), channels c0 to c1. image and t point to channel 0. */
 VC_INLINE void
 vc_wino_tile_out(const int m, const VcConv *v, float *image, ptrdiff_t y0, ptrdiff_t x0, ptrdiff_t c0, ptrdiff_t c1,
 		 const float *t, ptrdiff_t far, const float *bias)
@@ -228,7 +230,7 @@ vc_wino_tile_out(const int m, const VcConv *v, float *image, ptrdiff_t y0, ptrdi
 	}
 }
 
-/* The same as functions, of which a program has those of the tiles that it uses. */
+/* The same as functions. A program has those of the tiles that it uses. */
 #define VC_WINO(m) \
 	VC_SHARED void \
 	vc_wino_in_tile_##m(const VcConv *v, const float *image, ptrdiff_t y0, ptrdiff_t x0, float *t, ptrdiff_t far) \
@@ -245,15 +247,15 @@ VC_WINO(2)
 VC_WINO(4)
 #undef VC_WINO
 
-/* Floats of a plane of `block` tiles: of channels that are a number of 16s, an odd number of 16s.  At even ones the
- * points of a tile would share a few sets of a cache. */
+/* Returns the floats of a plane of `block` tiles. If channels are a multiple of 16, a plane is an odd number of 16
+ * floats: with an even one, the points of a tile would map to a few cache sets. */
 VC_INLINE ptrdiff_t
 vc_wino_plane(ptrdiff_t block, ptrdiff_t channels)
 {
 	return block * channels | 16;
 }
 
-/* Tiles of a block where there are `tiles`: as many in each, and no more than `block`. */
+/* Returns the tiles of a block: divides `tiles` evenly into blocks of at most `block`. */
 VC_INLINE ptrdiff_t
 vc_wino_even(ptrdiff_t tiles, ptrdiff_t block)
 {
@@ -263,8 +265,9 @@ vc_wino_even(ptrdiff_t tiles, ptrdiff_t block)
 	return whole < block ? whole : block;
 }
 
-/* Threads divide panels or, with a step, tiles (VcShare).  Those that divide panels transform all inputs each: where
- * tiles are few, that is little.  Blocks have at most `block` tiles; scratch: (m + 2)^2 planes of ic and of oc. */
+/* Computes a convolution. Threads divide panels or, with a step, tiles (VcShare). Threads that divide panels each
+ * transform all inputs, which is cheap if there are few tiles. Blocks have at most `block` tiles. scratch: (m + 2)^2
+ * planes of ic and of oc. */
 VC_SHARED void
 vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block,
 		 const float *x, const float *w, const float *bias, float *y, float *scratch, VcPanel *last,
