@@ -1,12 +1,12 @@
 /*
- * Convolutions of one to three spatial dims, their transposes and gradients, and im2col/col2im.
+ * Convolutions of one to three spatial dims, transposed convolutions, their gradients, im2col and col2im.
  *
- * One geometry (Conv) of three spatial dims serves all: missing dims are leading ones.  Forward: for each image and
- * group the taps under a chunk of output rows are gathered into a column matrix (in/groups * taps, points), which the
- * weight (out/groups, in/groups * taps) multiplies; floats whose rows are not short go without it (conv_direct.c).
- * The adjoint (transposed convolution, gradient of the input)
- * multiplies by the weight's transpose and scatters the columns back.  With one input channel per group the planes are
- * summed directly; a 1x1 convolution without padding needs no columns.  A complex convolution is four real ones.
+ * All use one geometry (Conv) of three spatial dims; missing dims are leading ones of size 1. Forward: for each image
+ * and group, the taps under a chunk of output rows are gathered into a column matrix (in/groups * taps, points). The
+ * weight (out/groups, in/groups * taps) multiplies it. Floats with rows that are not short are computed without columns
+ * (conv_direct.c). The adjoint (transposed convolution, gradient of the input) multiplies by the weight's transpose and
+ * scatters the columns back. With one input channel per group, planes are summed directly. A 1 x 1 convolution without
+ * padding needs no columns. A complex convolution is four real ones.
  */
 #include "conv.h"
 #include "dense.h"
@@ -19,14 +19,14 @@
 enum { BY_TEXT = 80, DIRECT_WIDTH = 12 };
 
 typedef struct Tap {
-	int64_t channel, at[3];          /* of the group; offset of the tap in k */
-	int64_t lo, hi, shift;           /* outputs of the last dim whose input is inside; input = x * s + shift */
+	int64_t channel, at[3];          /* channel in the group; offset of the tap in k */
+	int64_t lo, hi, shift;    /* range of outputs in the last dim whose input is inside; input = x * s + shift */
 } Tap;
 
 typedef struct Columns {
 	const Conv *g;
 	void *image, *col;               /* (cin/groups, in...), (cin/groups * taps, rows * out_w) */
-	int64_t row, rows;               /* output rows (of out_d * out_h) that the columns hold */
+	int64_t row, rows;               /* output rows (of out_d * out_h) in the columns */
 } Columns;
 
 typedef struct Depthwise {
@@ -34,7 +34,7 @@ typedef struct Depthwise {
 	void *x, *w, *y;
 } Depthwise;
 
-enum { CHUNK = 1 << 17 };                /* elements of a column matrix: they stay in a cache */
+enum { CHUNK = 1 << 17 };                /* elements of a column matrix that stay in cache */
 
 static int64_t
 ceil_div(int64_t a, int64_t b)
@@ -60,7 +60,7 @@ tap_of(const Conv *g, int64_t t)
 	return tap;
 }
 
-/* Where the input row under output row r begins in its plane; -1: in the padding. */
+/* Returns the offset of the input row under output row r in its plane; -1 if it is in the padding. */
 static int64_t
 row_under(const Conv *g, const Tap *tap, int64_t r)
 {
@@ -140,7 +140,7 @@ finish_geometry(Conv *g)
 	g->out_plane = g->out[0] * g->out[1] * g->out[2];
 }
 
-/* What is done with the columns of a chunk of rows: Y = W C, C = W' Y, W += Y C'. */
+/* Product of the columns of a chunk of rows: Y = W C, C = W' Y, W += Y C'. */
 typedef enum Pass { FORWARD, ADJOINT, WEIGHT } Pass;
 
 typedef struct Parts {
@@ -152,7 +152,7 @@ typedef struct Parts {
 	int64_t es, step;                /* bytes of an element; rows per chunk */
 } Parts;
 
-/* One chunk of rows of image n and group i. */
+/* Computes one chunk of rows of image n and group i. */
 static int
 product_chunk(RtCx *cx, const Parts *q, int64_t n, int64_t i, int64_t row, int64_t rows)
 {
@@ -181,7 +181,8 @@ product_chunk(RtCx *cx, const Parts *q, int64_t n, int64_t i, int64_t row, int64
 	return status;
 }
 
-/* Without columns: depthwise ones, and others but where rows are so short that much of a vector would be lost. */
+/* Can it be computed without columns? Depthwise convolutions can, and others unless rows are so short that vectors
+ * are mostly unused. */
 static bool
 is_direct(const Conv *g)
 {
@@ -193,7 +194,7 @@ is_direct(const Conv *g)
 #endif
 }
 
-/* The product of all images and groups, of dense tensors of one dtype; the result has been initialised. */
+/* Computes the product for all images and groups of dense tensors of one dtype. The result is initialized. */
 static int
 convolve(RtCx *cx, const Conv *g, Pass what, RtTensor *x, RtTensor *w, RtTensor *y)
 {
@@ -238,17 +239,17 @@ typedef struct Args {
 	const char *op;
 	RtTensor *input, *weight, *bias;
 	IValue stride, padding, dilation, output_padding;
-	const char *mode;                /* "same", "valid", or null */
+	const char *mode;                /* "same" or "valid"; null if padding is numbers */
 	bool transposed;
-	bool last;                       /* is the result channels last, whatever the operands are? */
+	bool last;                       /* whether the result is channels last regardless of the operands */
 	int64_t groups;
-	Conv g;                          /* of the forward convolution of which a transposed one is the adjoint */
-	int64_t dims[5];                 /* of the result */
+	Conv g;                          /* the forward convolution; a transposed one is its adjoint */
+	int64_t dims[5];                 /* dims of the result */
 	int ndim;
 	bool unbatched;
 } Args;
 
-/* Has the input nd dims, channels and perhaps a batch? */
+/* Raises unless the input has channels and nd spatial dims, with or without a batch. */
 static int
 check_input_rank(RtCx *cx, const Args *a, int nd)
 {
@@ -295,7 +296,7 @@ check_channels(RtCx *cx, Args *a)
 	int64_t outputs = a->transposed ? a->weight->dims[1] * a->groups : a->weight->dims[0];
 	DenseText w, x, b;
 
-	if (channels != want)                  /* an input without a batch is named with it */
+	if (channels != want)                  /* PyTorch's message shows an unbatched input with a leading 1 */
 		return rt_raise(cx, "Given %s=%lld, weight of size %s, expected input%s%s to have %lld channels, but "
 			"got %lld channels instead", a->transposed ? "transposed" : "groups",
 			(long long)(a->transposed ? 1 : a->groups), dense_text(a->weight, &w),
@@ -308,7 +309,7 @@ check_channels(RtCx *cx, Args *a)
 	return RT_OK;
 }
 
-/* The last n of three sizes, as PyTorch's errors have them: "5 x 7". */
+/* Writes the last n of three sizes as in PyTorch's errors: "5 x 7". */
 static const char *
 by_text(char text[BY_TEXT], int n, const int64_t *size)
 {
@@ -319,7 +320,7 @@ by_text(char text[BY_TEXT], int n, const int64_t *size)
 	return text;
 }
 
-/* Output size of a forward convolution in dim i (of 3), padding included; checks the kernel's size. */
+/* Computes the output sizes of a forward convolution, with padding. Raises if the kernel is larger than the input. */
 static int
 output_sizes(RtCx *cx, Args *a)
 {
@@ -381,7 +382,7 @@ read_sizes(RtCx *cx, Args *a, int64_t *extra)
 	return RT_OK;
 }
 
-/* A batch or channels may be empty, but no other dim of the input.  PyTorch's message shows a batch and two dims. */
+/* Raises if a dim of the input other than batch and channels is empty. PyTorch's message shows a batch and two dims. */
 static int
 check_empty(RtCx *cx, const Args *a)
 {
@@ -403,7 +404,7 @@ check_empty(RtCx *cx, const Args *a)
 		dense_dims_text(n, dims, &text));
 }
 
-/* The geometry of the forward convolution behind the arguments, and the dims of the result. */
+/* Sets the geometry of the forward convolution, and the dims of the result. */
 static int
 set_geometry(RtCx *cx, Args *a)
 {
@@ -416,7 +417,7 @@ set_geometry(RtCx *cx, Args *a)
 	if (check_ranks(cx, a) || read_sizes(cx, a, extra) || check_channels(cx, a))
 		return RT_ERROR;
 	lead = 3 - g->nd;
-	named = g->nd < 2 ? 2 : g->nd;         /* of one dim PyTorch names two */
+	named = g->nd < 2 ? 2 : g->nd;         /* PyTorch's message shows two dims for a 1-d convolution */
 	g->groups = a->groups;
 	g->n = a->unbatched ? 1 : a->input->dims[0];
 	g->cout = a->weight->dims[0];
@@ -450,7 +451,7 @@ set_geometry(RtCx *cx, Args *a)
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
-/* y (dense, of the result's shape) = the convolution of dense x and w, plus bias */
+/* Computes y (dense, of the result's shape), the convolution of dense x and w plus bias. */
 static int
 run_real(RtCx *cx, const Args *a, RtTensor *x, RtTensor *w, RtTensor *bias, RtTensor *y)
 {
@@ -463,7 +464,7 @@ run_real(RtCx *cx, const Args *a, RtTensor *x, RtTensor *w, RtTensor *bias, RtTe
 	return convolve(cx, g, FORWARD, x, w, y);
 }
 
-/* Real (part 0) or imaginary part of complex t as a dense tensor. */
+/* Returns the real (part 0) or imaginary part of complex t as a dense tensor. */
 static RtTensor *
 part_of(RtCx *cx, RtTensor *t, RtDtype ct, int part)
 {
@@ -477,8 +478,8 @@ part_of(RtCx *cx, RtTensor *t, RtDtype ct, int part)
 	return r;
 }
 
-/* A complex product's parts as the result: y has real by real, real by imaginary, imaginary by imaginary, imaginary by
- * real; null: zeros. */
+/* Combines the four real products of a complex product into the result. y: real by real, real by imaginary, imaginary
+ * by imaginary, imaginary by real. Null: zeros. */
 static int
 put_product(RtCx *cx, RtTensor *const y[4], RtDtype ct, RtTensor *result)
 {
@@ -604,7 +605,7 @@ KERNEL(conv_transpose1d, transpose(cx, "conv_transpose1d", in, out))
 KERNEL(conv_transpose2d_input, transpose(cx, "conv_transpose2d", in, out))
 KERNEL(conv_transpose3d_input, transpose(cx, "conv_transpose3d", in, out))
 
-/* aten::convolution and the first nine arguments of aten::_convolution */
+/* Arguments: those of aten::convolution, the first nine of aten::_convolution. */
 static int
 any_convolution(RtCx *cx, bool last, const IValue *in, IValue *out)
 {
@@ -619,7 +620,7 @@ any_convolution(RtCx *cx, bool last, const IValue *in, IValue *out)
 KERNEL(convolution, any_convolution(cx, false, in, out))
 KERNEL(prim_convolution, any_convolution(cx, true, in, out))
 
-/* what traces call: there is always a batch */
+/* Kernel of the overload in traces, whose input always has a batch. */
 static int
 traced(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -638,8 +639,8 @@ KERNEL(_convolution_deprecated, traced(cx, in, out))
 
 /* ---- gradients ------------------------------------------------------------------------------------- */
 
-/* Result i of aten::convolution_backward, y, of dense tensors of its type; other: the weight for the input's gradient,
- * the input for the weight's. */
+/* Computes y, result i of aten::convolution_backward, from dense tensors of its type. other: the weight for the
+ * input's gradient, the input for the weight's. */
 static int
 backward_real(RtCx *cx, const Args *a, RtTensor *grad, RtTensor *other, int i, RtTensor *y)
 {
@@ -658,7 +659,7 @@ backward_real(RtCx *cx, const Args *a, RtTensor *grad, RtTensor *other, int i, R
 	return a->transposed ? convolve(cx, g, WEIGHT, grad, y, other) : convolve(cx, g, WEIGHT, other, y, grad);
 }
 
-/* The one factor of result i beside the gradient; null: there is none. */
+/* Returns the factor by which the gradient is multiplied for result i. Null for the bias. */
 static RtTensor *
 other_factor(const Args *a, int i)
 {
@@ -743,7 +744,7 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- im2col, col2im ----------------------------------------------------------------------------------- */
 
-/* in[1 ..]: kernel_size, dilation, padding, stride; a plane of h x w */
+/* Arguments in[1 ..]: kernel_size, dilation, padding, stride. The plane is h x w. */
 static int
 window_geometry(RtCx *cx, const char *op, const IValue *in, int64_t h, int64_t w, Conv *g)
 {
@@ -774,7 +775,7 @@ window_geometry(RtCx *cx, const char *op, const IValue *in, int64_t h, int64_t w
 	return RT_OK;
 }
 
-/* Real dtypes that the gather and scatter loops move without loss. */
+/* Returns a real dtype in which the gather and scatter loops move t without loss. */
 static RtDtype
 move_type(const RtTensor *t)
 {
@@ -783,7 +784,7 @@ move_type(const RtTensor *t)
 	return ct == RT_b8 ? RT_i64 : ct;
 }
 
-/* A kernel that only moves and adds, on the real and the imaginary part of a complex self, into r. */
+/* Runs a kernel that only moves and adds on the real and the imaginary part of a complex self. Stores to r. */
 static int
 by_parts(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, RtTensor *self, RtTensor *r)
 {
@@ -852,7 +853,7 @@ rt_im2col(RtCx *cx, const IValue *in, IValue *out)
 	return dense_done(cx, r, y);
 }
 
-/* Columns of `rows` channels and taps, and of `blocks` places. */
+/* Raises unless the columns have `rows` channels times taps, and `blocks` positions. */
 static int
 check_blocks(RtCx *cx, const Conv *g, const int64_t size[2], int64_t rows, int64_t blocks)
 {

@@ -1,8 +1,8 @@
 /* rt/ops/conv_direct.c - convolutions of floats without columns
  *
- * Rows of the image are copied with their padding, each as `stride` phases, so that neighbouring results read
- * neighbouring elements whatever the stride is.  A tile of some channels by some columns of results is summed in
- * registers over the taps of a block of input channels, then added to the result.
+ * Rows of the image are copied with their padding. Each is stored as `stride` phases, so that adjacent results read
+ * adjacent elements at any stride. A tile of some channels by some columns of results is accumulated in registers over
+ * the taps of a block of input channels, then added to the result.
  */
 #include "conv.h"
 
@@ -11,15 +11,16 @@
 #ifdef WIDE
 
 enum {
-	ROW_TAPS = 64,                   /* taps over a row of results that are summed at once */
-	RUN = 320,                       /* products of one sum, about */
-	ROOM = 1 << 17,                  /* floats of copied rows, about */
-	MANY = 8,                        /* groups of all images that threads share; of fewer they share each */
-	COLUMNS = 16,                    /* of results in a tile, */
-	TILE = WIDE / 2                  /* and channels: eight vectors of sums */
+	ROW_TAPS = 64,                   /* most taps of a row of results that are accumulated together */
+	RUN = 320,                       /* approximate number of products of a partial sum */
+	ROOM = 1 << 17,                  /* approximate number of floats of copied rows */
+	/* least number of groups of all images that threads divide; if there are fewer, threads divide each */
+	MANY = 8,
+	COLUMNS = 16,                    /* columns of results in a tile */
+	TILE = WIDE / 2                  /* channels in a tile, for eight vectors of accumulators */
 };
 
-/* Rows of the image from a result's first one on, and where its elements begin in a copied row */
+/* offset in image rows from a result's first row, and of its elements in a copied row */
 typedef struct Tap { int64_t z, y, column; } Tap;
 
 /* Some rows of results of one image and group. */
@@ -29,13 +30,14 @@ typedef struct Direct {
 	const float *x, *w;              /* (cin / groups, in), (cout / groups, cin / groups, k) */
 	float       *y;                  /* (cout / groups, out) */
 	float       *copy;               /* (cin / groups, rows from `top` on, stride, width) */
-	int64_t      top, rows, width;   /* rows of the image, in[0] * in[1], that are copied */
-	int64_t      first, last;        /* rows of results, out[0] * out[1] */
+	/* range of the image's rows (in[0] * in[1]) that is copied; length of a copied row */
+	int64_t      top, rows, width;
+	int64_t      first, last;        /* range of rows of results (out[0] * out[1]) */
 } Direct;
 
 RT_FAST
 
-/* Every s-th element */
+/* Copies every s-th element. */
 static void
 copy_phase(float *restrict to, const float *restrict x, int64_t n, int64_t s)
 {
@@ -47,7 +49,7 @@ copy_phase(float *restrict to, const float *restrict x, int64_t n, int64_t s)
 		to[o] = x[o * s];
 }
 
-/* y += sum, as many of COLUMNS as n says: a call, so that it is not there with every loop */
+/* Adds n <= COLUMNS sums to y. It is a call to keep the code of the loops small. */
 static void
 add_columns(float *restrict y, const float *restrict sum, int64_t n)
 {
@@ -59,7 +61,7 @@ add_columns(float *restrict y, const float *restrict sum, int64_t n)
 
 RT_SMALL
 
-/* Channels [begin, end) of the copy */
+/* Copies channels [begin, end). */
 static void
 copy_rows(void *arg, int64_t begin, int64_t end)
 {
@@ -69,7 +71,7 @@ copy_rows(void *arg, int64_t begin, int64_t end)
 
 	memset(d->copy + begin * d->rows * row, 0, sizeof(float) * (end - begin) * d->rows * row);
 	for (int64_t phase = 0; phase < s; phase++) {
-		/* place o of it is x[o * s + phase - p] */
+		/* element o of the phase is x[o * s + phase - p] */
 		const int64_t shift = phase - g->p[2], from = shift < 0 ? (-shift + s - 1) / s : 0;
 		const int64_t there = in > shift ? (in - shift + s - 1) / s : 0;
 		const int64_t stop = there < d->width ? there : d->width;
@@ -84,12 +86,12 @@ copy_rows(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Taps in the image over a row of results: which, and where their elements begin from `base` on in a channel of the
- * copy. */
+/* Taps inside the image for a row of results: their indices, and offsets of their elements from `base` in a channel
+ * of the copy. all: whether all taps are inside. */
 typedef struct Taps { int n; int64_t at[ROW_TAPS], from[ROW_TAPS], base; bool all; } Taps;
 
-/* From tap t on, as many as there is room for: which is next.  Where all are in the image, the list is that of the row
- * before. */
+/* Lists taps from t on, as many as fit. Returns the next tap. If all taps of two rows are inside, they share the
+ * list. */
 static int64_t
 taps_over(const Direct *d, int64_t r, int64_t t, Taps *l)
 {
@@ -115,10 +117,10 @@ taps_over(const Direct *d, int64_t r, int64_t t, Taps *l)
 
 RT_FAST
 
-/* Channels from c on, of which `some` are there, of row r over input channels [from, to) */
+/* Partial sums: channels from c on (`some` of them) of row r, over input channels [from, to). */
 typedef struct Sums { int64_t r, c, some, from, to; } Sums;
 
-/* R of these channels in columns from o on, as long as there are some of each C times COLUMNS; where the rest begins */
+/* Computes R of these channels in columns from o on, C * COLUMNS at a time. Returns the first column that is left. */
 #define ROWS(name, R, C) \
 	static int64_t \
 	name(const Direct *d, const Taps *l, const Sums *p, int64_t o) \
@@ -166,7 +168,7 @@ ROWS(four, 1, 4)
 
 RT_SMALL
 
-/* Tasks: blocks of channels by rows */
+/* Runs tasks: blocks of channels by rows. */
 static void
 run_tasks(void *arg, int64_t begin, int64_t end)
 {
@@ -193,7 +195,7 @@ run_tasks(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Rows of the image under rows [first, last) of results */
+/* Sets the image's rows that rows [first, last) of results read. */
 static void
 rows_under(Direct *d)
 {
@@ -211,7 +213,7 @@ rows_under(Direct *d)
 	d->rows = end > d->top ? end - d->top : 0;
 }
 
-/* How convolutions are cut: rows of results whose copied rows stay in a cache, floats of these. */
+/* Division into parts: rows of results whose copied rows stay in cache, and floats of these copies. */
 typedef struct Cut { Direct d; int64_t step, room; bool failed; } Cut;
 
 static void
@@ -223,7 +225,7 @@ run_body(RtCx *cx, int64_t n, int64_t grain, Body *body, Direct *d)
 		body(d, 0, n);
 }
 
-/* Image and group i; cx null: on this thread alone. */
+/* Computes image and group i. cx null: on this thread alone. */
 static void
 convolve(RtCx *cx, const Cut *cut, Direct *d, int64_t i)
 {

@@ -1,7 +1,7 @@
-/* rt/ops/decomp.c - LU factors, and solving with them and with triangles; determinants
+/* rt/ops/decomp.c - LU factorization, solvers for LU factors and triangular matrices, determinants
  *
- * The algorithms and their conventions (which element is the pivot, the sign of a reflection, what is stored where) are
- * those of LAPACK's unblocked routines, because factors are results that users see.
+ * The algorithms and their conventions (choice of pivots, sign of reflections, storage of factors) are those of
+ * LAPACK's unblocked routines, because users see the factors.
  */
 #include "../base.h"
 #include "decomp.h"
@@ -96,14 +96,14 @@ stack_give(RtCx *cx, int i, RtDtype dtype, const Stack *s, StackForm form, IValu
 	r = rt_result(cx, i, dtype, s->nbatch + rank, dims, rank == 2 ? strides : NULL);
 	RT_RESULT(cx, r, out[i]);
 	n = rt_numel(r);
-	/* Real parts move to the front. */
+	/* moves the real parts to the front */
 	for (int64_t k = 0; from == RT_f64 && k < n; k++)
 		((double *)s->v)[k] = creal(s->v[k]);
 	wide = rt_temp(cx, rt_tensor_borrow(cx, from, r->ndim, r->dims, s->v, false));
 	return wide ? rt_copy_into(cx, r, wide) : RT_ERROR;
 }
 
-/* Result i: integers, as int32. */
+/* Stores result i: integers, as int32. */
 int
 stack_give_ints(RtCx *cx, int i, const Stack *s, int64_t each, const int64_t *v, IValue *out)
 {
@@ -122,7 +122,7 @@ stack_give_ints(RtCx *cx, int i, const Stack *s, int64_t each, const int64_t *v,
 int64_t *
 stack_ints(RtCx *cx, int64_t n)
 {
-	const int64_t bytes = cx->meta ? 8 : n * 8 + 8;      /* without data nobody reads them */
+	const int64_t bytes = cx->meta ? 8 : n * 8 + 8;      /* without data, nothing reads them */
 	int64_t *v = rt_scratch(cx, bytes);
 
 	if (v)
@@ -130,7 +130,7 @@ stack_ints(RtCx *cx, int64_t n)
 	return v;
 }
 
-/* The error that an info which is not 0 stands for. */
+/* Raises the error for an info other than 0. */
 static int
 raise_info(RtCx *cx, const char *name, int64_t info, int64_t batch)
 {
@@ -196,8 +196,8 @@ stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j)
 	}
 }
 
-/* a (m, n) becomes L and U; pivot[i] is the row, from 1, that row i was exchanged with.  Returns the first zero pivot's
- * place. */
+/* Factors a (m, n) into L and U. pivot[i]: the row, counted from 1, that row i was exchanged with. Returns the index,
+ * from 1, of the first zero pivot, or 0. */
 static int64_t
 lu(Z *a, int64_t m, int64_t n, bool pivoting, int64_t *pivot)
 {
@@ -251,23 +251,24 @@ rt_linalg_lu_factor_ex(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- triangles --------------------------------------------------------------------------------------------------- */
 
-/* A singular matrix divides by zero: real parts alone, which keeps the imaginary part 0. */
+/* Divides b by d. A singular matrix divides by zero: if both are real, divides only real parts, so that the imaginary
+ * part stays 0. */
 static Z
 over(Z b, Z d)
 {
 	return cimag(b) == 0 && cimag(d) == 0 ? creal(b) / creal(d) : b / d;
 }
 
-/* A triangle of a (n, n), whose other elements are not read. */
+/* A triangle of a (n, n); its other elements are not read. */
 typedef struct Triangle {
 	const Z *a;
 	int64_t  n;
-	bool     upper, unit;            /* unit: the diagonal counts as 1 */
-	bool     transposed, conjugated; /* what stands for it in the equation */
+	bool     upper, unit;            /* unit: whether the diagonal counts as 1 */
+	bool     transposed, conjugated; /* whether the equation has its transpose, its conjugate */
 } Triangle;
 
-/* Solves T x = b for the k columns of b (n, k) in place.
-   As in BLAS zeros of b are passed over where T is as it is: of a singular T they stay zeros. */
+/* Solves T x = b for the k columns of b (n, k) in place. As in BLAS, skips zeros of b if T is not transposed: a
+ * singular T leaves them 0. */
 static void
 solve_triangle(Triangle t, Z *b, int64_t k)
 {
@@ -298,7 +299,7 @@ solve_triangle(Triangle t, Z *b, int64_t k)
 	}
 }
 
-/* (m, n) -> (n, m) */
+/* Copies the transpose of a matrix (m, n) to (n, m). */
 static void
 transpose(const Z *from, int64_t m, int64_t n, Z *to)
 {
@@ -347,7 +348,8 @@ equation_load(RtCx *cx, RtTensor *ta, RtTensor *tb, Equation *e)
 	return stack_load(cx, name, x, &e->a) || stack_load(cx, name, y, &e->b) ? RT_ERROR : RT_OK;
 }
 
-/* t: the triangle of all matrices, but for a and n.  XA = B is A' X' = B'. */
+/* Solves triangular equations of a stack. t: the kind of triangle, without a and n. XA = B is computed as A' X' =
+ * B'. */
 static int
 solve_triangular(RtCx *cx, RtTensor *ta, RtTensor *tb, Equation e, Triangle t, IValue *out)
 {
@@ -397,14 +399,14 @@ rt_triangular_solve(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- solving by LU ----------------------------------------------------------------------------------------------- */
 
-/* The LU factors of one matrix (n, n), as lu() leaves them. */
+/* LU factors of one matrix (n, n), from lu(). */
 typedef struct Factors {
 	const Z       *lu;
 	int64_t        n;
 	const int64_t *pivot;
 } Factors;
 
-/* b (n, k) in place by the factors of A, of its conjugate transpose (adjoint), or of its transpose. */
+/* Solves for b (n, k) in place by the factors of A, of its transpose, or of its conjugate transpose. */
 static void
 lu_solve(const Factors *f, Z *b, int64_t k, bool transposed, bool conjugated)
 {
@@ -419,7 +421,7 @@ lu_solve(const Factors *f, Z *b, int64_t k, bool transposed, bool conjugated)
 		stack_swap_rows(b, k, i, f->pivot[i] - 1);
 }
 
-/* Matrix i of the right sides in place; turned: scratch for one. */
+/* Solves for right side i in place. turned: scratch memory for one matrix. */
 static void
 lu_solve_sided(const Factors *f, const Equation *e, int64_t i, bool adjoint, Z *turned)
 {
@@ -430,7 +432,7 @@ lu_solve_sided(const Factors *f, const Equation *e, int64_t i, bool adjoint, Z *
 		lu_solve(f, x, k, adjoint, adjoint);
 		return;
 	}
-	/* X A = B is A' X' = B'; X A* = B is conj(A) X' = B'. */
+	/* X A = B becomes A' X' = B'; X A* = B becomes conj(A) X' = B' */
 	transpose(x, m, k, turned);
 	for (int64_t j = 0; adjoint && j < m * k; j++)
 		turned[j] = conj(turned[j]);
@@ -440,14 +442,14 @@ lu_solve_sided(const Factors *f, const Equation *e, int64_t i, bool adjoint, Z *
 	transpose(turned, k, m, x);
 }
 
-/* B is a vector per matrix: as in NumPy, when it is 1-D or has the batch dims and one more. */
+/* Is B one vector per matrix? As in NumPy: if it is 1-D, or has the batch dims and one more. */
 static bool
 is_vector(const RtTensor *a, const RtTensor *b)
 {
 	return b->ndim == 1 || (b->ndim == a->ndim - 1 && !memcmp(b->dims, a->dims, sizeof *a->dims * (a->ndim - 1)));
 }
 
-/* What LU factors give beside their result: the factors, the pivots, and LAPACK's info of each matrix. */
+/* Further results of LU: the factors, the pivots, and LAPACK's info of each matrix. */
 typedef struct Side {
 	Stack    f;
 	int64_t *pivot, *info;
@@ -561,7 +563,7 @@ rt_linalg_inv_ex(RtCx *cx, const IValue *in, IValue *out)
 		stack_give_ints(cx, 1, &s.f, -1, s.info, out) ? RT_ERROR : RT_OK;
 }
 
-/* Pivots of the stack, broadcast to its batch; each checked to name a row. */
+/* Reads the pivots of the stack, broadcast to its batch. Raises for a pivot that is not a row. */
 static int64_t *
 load_pivots(RtCx *cx, RtTensor *t, const Stack *s)
 {
@@ -620,7 +622,7 @@ stack_give_empty(RtCx *cx, int i, RtDtype dtype, IValue *out)
 	return RT_OK;
 }
 
-/* P, L, U with A = P L U. */
+/* Returns P, L, U with A = P L U. */
 int
 rt_lu_unpack(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -663,7 +665,7 @@ rt_lu_unpack(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- determinants ------------------------------------------------------------------------------------------------ */
 
-/* The determinants as sign * exp(size), each a stack of numbers. */
+/* Computes the determinants as sign * exp(size), each a stack of numbers. */
 static int
 determinant(RtCx *cx, const char *name, RtTensor *t, Side *side, Stack *sign, Stack *size)
 {
@@ -726,7 +728,7 @@ rt__linalg_det(RtCx *cx, const IValue *in, IValue *out)
 		|| stack_give_ints(cx, 2, &s.f, s.f.n, s.pivot, out) ? RT_ERROR : RT_OK;
 }
 
-/* Sign and size of t's determinant. */
+/* Computes sign and logarithm of the magnitude of t's determinant. */
 static int
 slogdet(RtCx *cx, RtTensor *t, IValue *out, Side *s)
 {

@@ -1,9 +1,9 @@
-/* rt/ops/eigen.c - eigenvalues and vectors of real matrices
+/* rt/ops/eigen.c - eigenvalues and eigenvectors of real matrices
  *
- * The way of LAPACK's dgeev for small matrices, because the order of eigenvalues and the signs of vectors follow from
- * it: balance by powers of two, reduce to Hessenberg form, Francis' double-shift QR steps to quasi-triangular form,
- * back substitution, length 1 and the largest component of a complex vector real. Rows and columns count from 0; a
- * block lo .. hi includes both.
+ * The algorithm is LAPACK's dgeev for small matrices, because the order of eigenvalues and the signs of vectors depend
+ * on it. It balances by powers of two, reduces to Hessenberg form, applies Francis' double-shift QR steps up to
+ * quasi-triangular form, and substitutes back. Vectors have length 1, and a complex vector's largest component is real.
+ * Rows and columns count from 0; a block lo .. hi includes both.
  */
 #include "decomp.h"
 
@@ -11,10 +11,11 @@ RT_FAST
 
 typedef struct Schur {
 	int64_t n;
-	double *h, *q;            /* (n, n): quasi-triangular in the end; the vectors it is seen from */
-	double *scale;            /* (n) of the balancing */
+	double *h, *q;            /* (n, n): the matrix, in the end quasi-triangular; its Schur vectors */
+	double *scale;            /* (n) factors of balancing */
 	double *re, *im;          /* (n) eigenvalues */
-	/* what counts as nothing: of the operator's dtype, for the number of steps decides about signs */
+	/* Thresholds below which numbers count as zero, in the operator's dtype: signs depend on the number of
+	 * steps. */
 	double ulp, tiny;
 } Schur;
 
@@ -60,8 +61,8 @@ balance(Schur *s)
 	}
 }
 
-/* The reflection that takes v[0 .. n) to (beta, 0, ...): v[0] = beta, the rest scaled so that v[0] would be 1; returns
- * tau. */
+/* Computes the reflection of v[0 .. n) to (beta, 0, ...). Sets v[0] to beta, and the rest to its vector, scaled to a
+ * first element of 1. Returns tau. */
 static double
 reflect(double *v, int n)
 {
@@ -77,10 +78,10 @@ reflect(double *v, int n)
 	return tau;
 }
 
-/* (1 - tau v v') of rows, or columns, `at` .. at + m; v[0] counts as 1. */
+/* A reflection 1 - tau v v' of rows or columns `at` .. at + m; v[0] counts as 1. */
 typedef struct Mirror { const double *v; int m; double tau; int64_t at; } Mirror;
 
-/* Of columns from .. to. */
+/* Applies it to columns from .. to. */
 static void
 apply_rows(Schur *s, const Mirror *r, int64_t from, int64_t to)
 {
@@ -98,7 +99,7 @@ apply_rows(Schur *s, const Mirror *r, int64_t from, int64_t to)
 	}
 }
 
-/* Of rows 0 .. last of a (n, n). */
+/* Applies it to rows 0 .. last of a (n, n). */
 static void
 apply_columns(double *a, int64_t n, const Mirror *r, int64_t last)
 {
@@ -135,8 +136,8 @@ hessenberg(Schur *s, double *v)
 	}
 }
 
-/* Brings the block ((a, b), (c, d)) of rows i and i + 1 to a triangle, or to equal diagonal elements and b c < 0, by
- * the rotation (cs, sn). */
+/* Rotates the block ((a, b), (c, d)) of rows i and i + 1 by (cs, sn), to a triangle, or to equal diagonal elements
+ * and b c < 0. */
 static void
 standardise(Schur *s, int64_t i, double *cs, double *sn)
 {
@@ -205,7 +206,7 @@ rotate(double *x, double *y, int64_t n, int64_t step, double cs, double sn)
 	}
 }
 
-/* The row below which the block that ends at hi is cut off. */
+/* Returns the first row of the unreduced block that ends at hi. */
 static int64_t
 find_cut(Schur *s, int64_t lo, int64_t hi)
 {
@@ -228,7 +229,7 @@ find_cut(Schur *s, int64_t lo, int64_t hi)
 	return k;
 }
 
-/* Shifts: a conjugate pair (re, im), or the real one nearer to the last element twice. */
+/* Computes shifts: a conjugate pair (re, im), or twice the real one that is nearer to the last element. */
 static void
 shifts(Schur *s, int64_t lo, int64_t hi, int its, double *re, double *im)
 {
@@ -332,7 +333,7 @@ schur(Schur *s)
 	return true;
 }
 
-/* x[0 .. top) of (T - w) x = 0, given the rest of x up to `last`. */
+/* Solves (T - w) x = 0 for x[0 .. top), given the rest of x up to `last`. */
 static void
 substitute(const Schur *s, Z w, int64_t top, int64_t last, Z *x)
 {
@@ -357,7 +358,7 @@ substitute(const Schur *s, Z w, int64_t top, int64_t last, Z *x)
 	}
 }
 
-/* Column k of v, and for a pair column k + 1. */
+/* Computes column k of the eigenvectors v, and column k + 1 for a pair. */
 static void
 vector(const Schur *s, int64_t k, Z *v, Z *x)
 {

@@ -1,7 +1,7 @@
-/* rt/ops/einsum.c - products summed over dims, what einsums become (linalg.def), and cdist
+/* rt/ops/einsum.c - contractions, to which einsum is lowered (linalg.def), and cdist
  *
- * a and b have as many dims, which are the same or 1.  Dims of both that are kept are the batch of a bmm, dims of one
- * are its rows or columns, dims of both that are summed over its inner dim.
+ * a and b have the same number of dims, of equal size or 1. Dims of both that the result keeps are the batch of a bmm.
+ * Dims of one operand are its rows or columns. Dims of both that are summed over are its inner dim.
  */
 #include "gemm.h"
 #include "scatter.h"
@@ -16,7 +16,7 @@ typedef struct Kinds {           /* dims by their role in a matrix product */
 	int order[4][RT_MAX_RANK], n[4];
 } Kinds;
 
-/* A view of t as a stack of matrices: dims of the batch, then those of two more kinds. */
+/* Returns a view of t as a stack of matrices: dims of the batch, then those of two more kinds. */
 static RtTensor *
 as_matrices(RtCx *cx, RtTensor *t, const Kinds *k, const int kind[3])
 {
@@ -39,8 +39,8 @@ as_matrices(RtCx *cx, RtTensor *t, const Kinds *k, const int kind[3])
 	return rt_temp(cx, rt_tensor_view(cx, t, 3, dims, strides, t->offset));
 }
 
-/* The product r, whose dims are batch, rows and columns, with those of a and b in their own order; between rows and
- * columns stand those that are gone, which are 1. */
+/* Permutes the product r, whose dims are batch, rows and columns, to the operands' order. The summed dims, now 1, are
+ * between rows and columns. */
 static RtTensor *
 in_order(RtCx *cx, RtTensor *r, const Kinds *k, const RtTensor *a, const RtTensor *b)
 {
@@ -95,7 +95,7 @@ rt_prim_contract(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* Adds the labels of an operand: numbers from 0 to 51 stand for the letters in order. */
+/* Appends the labels of an operand. Numbers from 0 to 51 are letters in order. */
 static int
 put_labels(RtCx *cx, Buf *b, IValue v, int64_t argument)
 {
@@ -112,7 +112,7 @@ put_labels(RtCx *cx, Buf *b, IValue v, int64_t argument)
 	return RT_OK;
 }
 
-/* operand, labels, ... [, labels of the result]: written as an equation into b, the operands into l. */
+/* Reads operand, labels, ... [, labels of the result]. Writes the equation to b and the operands to l. */
 static int
 read_sublists(RtCx *cx, IValue first, const RtList *rest, Buf *b, RtList *l)
 {
@@ -132,7 +132,7 @@ read_sublists(RtCx *cx, IValue first, const RtList *rest, Buf *b, RtList *l)
 	return put_labels(cx, b, v, i);
 }
 
-/* operand, labels, ... -> the equation, the operands */
+/* Converts operand, labels, ... to the equation and the operands. */
 int
 rt_prim_einsum_sublists(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -150,7 +150,8 @@ rt_prim_einsum_sublists(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- cdist ----------------------------------------------------------------------------------------------------- */
 
-/* wide: of doubles; else powers are rounded to floats, in which too large ones are infinite. */
+/* Returns the p-norm of a - b. wide: for doubles. Else powers are rounded to float, where large ones become
+ * infinite. */
 static double
 distance(const double *a, const double *b, int64_t n, double p, bool wide)
 {
@@ -199,8 +200,8 @@ squared(const double *a, int64_t n)
 	return sum;
 }
 
-/* Euclidean distances as |a|^2 + |b|^2 - 2 a b, where `to` has the products.  Where that cancels or is out of range,
- * directly. */
+/* Computes Euclidean distances as |a|^2 + |b|^2 - 2 a b. `to` has the products. Computes those that cancel or are out
+ * of range directly. */
 static void
 distances_of_products(void *arg, int64_t begin, int64_t end)
 {
@@ -255,7 +256,7 @@ check_cdist(RtCx *cx, const RtTensor *a, const RtTensor *b, double p)
 	return p < 0 ? rt_raise(cx, "cdist only supports non-negative p values") : RT_OK;
 }
 
-/* PyTorch computes distances of 16-bit floats as products only: of many rows, or where compute_mode (none: 0) is 1. */
+/* Raises for 16-bit floats unless PyTorch uses products: for many rows, or if compute_mode is 1. None means 0. */
 static int
 check_short_floats(RtCx *cx, const RtTensor *a, const RtTensor *b, double p, IValue compute_mode)
 {

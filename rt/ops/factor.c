@@ -1,6 +1,6 @@
-/* rt/ops/factor.c - Cholesky, QR and LDL factors, and solving with them
+/* rt/ops/factor.c - Cholesky, QR and LDL factorization, and solvers for the factors
  *
- * As in decomp.c the conventions are those of LAPACK's unblocked routines.
+ * The conventions are those of LAPACK's unblocked routines, as in decomp.c.
  */
 #include "decomp.h"
 
@@ -8,7 +8,8 @@ RT_FAST
 
 /* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
 
-/* The lower triangle of a becomes L; the rest is zeroed.  Returns the order of the minor that is not positive, or 0. */
+/* Replaces the lower triangle of a by L and zeroes the rest. Returns the order of the leading minor that is not
+ * positive, or 0. */
 static int64_t
 cholesky(Z *a, int64_t n)
 {
@@ -32,7 +33,8 @@ cholesky(Z *a, int64_t n)
 
 enum { PANEL = 4, CHUNK = 8 };
 
-/* d, rows of n, at (j, c): rows j and below, less what the rows over j give them, `rows` by `width` in registers. */
+/* Subtracts from rows j and below of d (rows of n), at column c, the products with the rows above j. `rows` by
+ * `width` elements in registers. */
 static inline __attribute__((always_inline)) void
 minus_above(double *d, int64_t n, int64_t j, int64_t c, int rows, int width)
 {
@@ -56,8 +58,8 @@ minus_above(double *d, int64_t n, int64_t j, int64_t c, int rows, int width)
 			d[(j + r) * n + c + l] = acc[r][l];
 }
 
-/* The upper factor of d, of which nothing below the diagonal is read: whole rows go in vectors.  Returns as cholesky
- * does. */
+/* Computes the upper factor of d without reading below the diagonal, so that rows are contiguous vectors. Returns
+ * what cholesky does. */
 static int64_t
 upper_factor(double *d, int64_t n)
 {
@@ -84,7 +86,7 @@ upper_factor(double *d, int64_t n)
 	return 0;
 }
 
-/* The Cholesky factor of a matrix whose elements are real. */
+/* The same as cholesky, for a matrix of real elements. */
 static int64_t
 cholesky_real(Z *a, int64_t n)
 {
@@ -106,7 +108,7 @@ cholesky_real(Z *a, int64_t n)
 	return bad;
 }
 
-/* In place. */
+/* Replaces a by its conjugate transpose. */
 static void
 adjoint(Z *a, int64_t n)
 {
@@ -147,8 +149,8 @@ rt_linalg_cholesky_ex(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- QR ---------------------------------------------------------------------------------------------------------- */
 
-/* The reflection that takes x[0 .. n) (step apart) to (beta, 0 ...): x[0] = beta, the rest v with v[0] = 1; returns
- * tau. */
+/* Computes the reflection of x[0 .. n), `step` apart, to (beta, 0, ...). Sets x[0] to beta, and the rest to its
+ * vector v with v[0] = 1. Returns tau. */
 static Z
 reflect(Z *x, int64_t n, int64_t step)
 {
@@ -214,7 +216,7 @@ rt_geqrf(RtCx *cx, const IValue *in, IValue *out)
 	       stack_give(cx, 1, (RtDtype)t->dtype, &tau, STACK_VECTOR, out) ? RT_ERROR : RT_OK;
 }
 
-/* The first n columns of the product of the reflections in a. */
+/* Computes the first n columns of the product of the reflections in a. */
 int
 rt_linalg_householder_product(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -251,7 +253,7 @@ rt_linalg_householder_product(RtCx *cx, const IValue *in, IValue *out)
 	return stack_give(cx, 0, (RtDtype)t->dtype, &q, STACK_MATRIX, out);
 }
 
-/* ---- LDL: Bunch and Kaufman's pivoting, from the lower triangle -------------------------------------------------- */
+/* ---- LDL: Bunch and Kaufman's pivoting, by the lower triangle ---------------------------------------------------- */
 
 static Z
 flipped(Z v, bool hermitian)
@@ -265,7 +267,7 @@ size1(Z v)
 	return fabs(creal(v)) + fabs(cimag(v));
 }
 
-/* Exchanges rows and columns p and q > p of the symmetric matrix whose lower triangle from column k on is in a. */
+/* Exchanges rows and columns p and q > p of a symmetric matrix. a has its lower triangle from column k on. */
 static void
 exchange(Z *a, int64_t n, int64_t p, int64_t q, bool hermitian)
 {
@@ -284,8 +286,8 @@ exchange(Z *a, int64_t n, int64_t p, int64_t q, bool hermitian)
 	t = a[p * n + p], a[p * n + p] = a[q * n + q], a[q * n + q] = t;
 }
 
-/* Bunch and Kaufman's choice at column k: the row to exchange with the last one of the block.  step: the block's size,
- * 1 or 2; 0: the column is zero. */
+/* Chooses the pivot of column k by Bunch and Kaufman. Returns the row to exchange with the last one of the block.
+ * step: size of the block, 1 or 2; 0 if the column is zero. */
 static int64_t
 ldl_pivot(const Z *a, int64_t n, int64_t k, int64_t *step)
 {
@@ -301,7 +303,7 @@ ldl_pivot(const Z *a, int64_t n, int64_t k, int64_t *step)
 		}
 	if (diagonal == 0 && column == 0)
 		*step = 0;
-	if (!(diagonal < alpha * column))                    /* a NaN stays where it is */
+	if (!(diagonal < alpha * column))                    /* NaN keeps its position */
 		return k;
 	for (int64_t j = k; j < most; j++)
 		row = fmax(row, size1(a[most * n + j]));
@@ -396,7 +398,7 @@ rt_linalg_ldl_factor_ex(RtCx *cx, const IValue *in, IValue *out)
 		|| stack_give_ints(cx, 2, &s, -1, info, out) ? RT_ERROR : RT_OK;
 }
 
-/* b = inverse of (P L D L' P') times b.  The exchanges are interleaved with the columns of L. */
+/* Replaces b by the inverse of P L D L' P' times b. Exchanges are interleaved with the columns of L. */
 static void
 ldl_solve(const Z *a, int64_t n, const int64_t *pivot, bool hermitian, Z *b, int64_t c)
 {

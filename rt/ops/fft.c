@@ -1,12 +1,12 @@
 /* rt/ops/fft.c - discrete Fourier transforms of any length
  *
- * A line of n numbers is transformed by stages, one for each factor of n (4, 2, and odd primes); a length with a large
- * prime factor goes through a convolution with a chirp whose length is a power of two (Bluestein), in double.  Of
- * several lines some are transformed side by side.  A real line of even length is one of half as many pairs; two of odd
- * length are the parts of one complex line.
+ * A line of n numbers is transformed in stages, one for each factor of n: 4, 2, and odd primes. A length with a large
+ * prime factor becomes a convolution with a chirp, whose length is a power of two (Bluestein), in double. Several lines
+ * are transformed together. A real line of even length is transformed as half as many complex numbers. Two real lines
+ * of odd length are the parts of one complex line.
  *
  * A Transform describes an operator: the dims, each padded or cut to a size, the direction, and whether input or output
- * is real.  A spectrum that is whole is mirrored from its half where the signal is real.
+ * is real. The full spectrum of a real signal is mirrored from its half.
  */
 #include "block.h"
 #include "vmath.h"
@@ -31,7 +31,7 @@ enum { MAX_FACTORS = 64, LARGE_PRIME = 31, LANES = VQ_SIDE, FEW_LINES = 4, SIDE_
 #define INLINE static inline
 #define SCALAR static
 #endif
-/* `by` of w numbers at a time: a constant, which vectors hold */
+/* Loops over w numbers, `by` at a time; `by` is a constant, for vectors. */
 #define EACH_OF(q, w, by) \
 	for (int64_t q##0 = 0; q##0 < (w); q##0 += (by)) \
 		IVDEP ROLLED \
@@ -40,26 +40,27 @@ enum { MAX_FACTORS = 64, LARGE_PRIME = 31, LANES = VQ_SIDE, FEW_LINES = 4, SIDE_
 typedef struct Plan {
 	int64_t n;
 	int     nfactor, factor[MAX_FACTORS];
-	void   *root;              /* (n) exp(-2 pi i k / n), pairs of the compute type, as the following */
-	void   *chirp;             /* (n) exp(-pi i k k / n), where n has a large prime factor, */
-	void   *spectrum;          /* (of long_) of the conjugate chirp, over its length */
-	const struct Plan *long_;  /* and the plan of the convolution; else null */
+	void   *root;              /* (n) roots exp(-2 pi i k / n), pairs of the compute type, as are the next two */
+	void   *chirp;             /* (n) exp(-pi i k k / n) if n has a large prime factor, else null */
+	void   *spectrum;          /* (of long_) spectrum of the conjugate chirp, divided by its length; or null */
+	const struct Plan *long_;  /* plan of the chirp's convolution, or null */
 } Plan;
 
 typedef enum LineKind { LINES_THERE, LINES_BACK, LINES_FROM_REAL, LINES_TO_REAL } LineKind;
 
-/* Lines along one dim, from x to y: (outer, n, inner).  Of 2 n reals the spectrum has a place more than n. */
+/* Lines along one dim, from x to y: (outer, n, inner). The spectrum of 2 n reals has n + 1 elements. */
 typedef struct Lines {
 	const void *x;
 	void       *y;
 	LineKind    kind;
 	const Plan *plan;
-	const void *halves;       /* (n + 1) exp(-2 pi i k / 2 n), of reals */
-	int64_t     lines, inner, lanes, room;         /* lanes: done side by side; room: places of a line, at most */
+	const void *halves;       /* (n + 1) exp(-2 pi i k / 2 n), for reals; or null */
+	/* lanes: lines that are transformed together; room: most elements of a line */
+	int64_t     lines, inner, lanes, room;
 	bool        failed;       /* no memory */
 } Lines;
 
-/* Prime factors, smallest first, but twos in pairs; false: there is a large one. */
+/* Finds the prime factors, smallest first, twos in pairs as 4. Returns false if there is a large prime. */
 static bool
 factorise(Plan *p)
 {
@@ -86,7 +87,7 @@ factorise(Plan *p)
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Array {
-	RtDtype part;             /* f32, f64: of numbers, or of their parts */
+	RtDtype part;             /* f32 or f64: type of the numbers, or of their parts */
 	int     ndim;
 	int64_t dims[RT_MAX_RANK];
 	void   *v;                /* contiguous */
@@ -98,7 +99,7 @@ part_bytes(const Array *a)
 	return rt_dtypes[a->part].bytes;
 }
 
-/* Every line along d, of `plan` places; the array is what they become, which has `size` places. */
+/* Transforms all lines along dim d. Afterwards the array is the result, whose dim d has `size` elements. */
 static int
 transform_dim(RtCx *cx, Array *a, int d, LineKind kind, int64_t size)
 {
@@ -123,7 +124,8 @@ transform_dim(RtCx *cx, Array *a, int d, LineKind kind, int64_t size)
 	return l.failed ? rt_raise(cx, "out of memory") : RT_OK;
 }
 
-/* a with dim d cut or padded with zeros to n, mirrored: to a whole spectrum from its half.  reals: not pairs. */
+/* Cuts or pads dim d of a with zeros to size n. mirrored: extends half a spectrum to the whole one. reals: elements
+ * are not pairs. */
 static int
 resize_dim(RtCx *cx, Array *a, int d, int64_t n, bool mirrored, bool reals)
 {
@@ -183,14 +185,14 @@ scale(Array *a, int64_t parts, double by)
 
 typedef enum Ends { COMPLEX, FROM_REAL, TO_REAL, FROM_REAL_WHOLE } Ends;
 
-typedef struct Form { Ends ends; bool forward, conjugated; } Form;        /* of an operator: as in Transform */
+typedef struct Form { Ends ends; bool forward, conjugated; } Form;    /* kind of operator; members as in Transform */
 
 typedef struct Transform {
 	Ends    ends;
-	bool    forward;          /* says how the default norm scales */
-	bool    conjugated;       /* the result (FROM_REAL) or the input (TO_REAL) is: hfft, ihfft */
+	bool    forward;          /* direction, which decides how the default norm scales */
+	bool    conjugated;       /* whether the result (FROM_REAL) or the input (TO_REAL) is conjugated: hfft, ihfft */
 	int     n, dim[RT_MAX_RANK];
-	int64_t size[RT_MAX_RANK];    /* of the signal along dim[i], after padding */
+	int64_t size[RT_MAX_RANK];    /* sizes of the signal along dim[i], after padding */
 	double  scale;
 } Transform;
 
@@ -207,7 +209,8 @@ check_kind(RtCx *cx, const char *name, const Transform *t, const RtTensor *x)
 	return RT_OK;
 }
 
-/* An even number of slices before dim d: half of the lines are the imaginary parts of the others. */
+/* Transforms real lines of odd length in pairs: with an even number of slices before dim d, half of the lines are the
+ * imaginary parts of the others. */
 static int
 from_real_pairs(RtCx *cx, Array *a, int d)
 {
@@ -231,7 +234,7 @@ from_real_pairs(RtCx *cx, Array *a, int d)
 	return RT_OK;
 }
 
-/* Lines of n real numbers along dim d of a to half spectra. */
+/* Transforms lines of n real numbers along dim d of a to half spectra. */
 static int
 from_real(RtCx *cx, Array *a, int d)
 {
@@ -251,7 +254,7 @@ from_real(RtCx *cx, Array *a, int d)
 	return transform_dim(cx, a, d, LINES_THERE, n) || resize_dim(cx, a, d, n / 2 + 1, false, false);
 }
 
-/* Half spectra along dim d to lines of n real numbers. */
+/* Transforms half spectra along dim d to lines of n real numbers. */
 static int
 to_real(RtCx *cx, Array *a, int d, int64_t n)
 {
@@ -264,7 +267,7 @@ to_real(RtCx *cx, Array *a, int d, int64_t n)
 	return RT_OK;
 }
 
-/* a: of reals where the signal is and a transform begins with them. */
+/* Runs the transform on a. reals: a has real numbers, because the signal is real and comes first. */
 static int
 run_array(RtCx *cx, const Transform *t, Array *a, bool reals)
 {
@@ -300,7 +303,7 @@ run_array(RtCx *cx, const Transform *t, Array *a, bool reals)
 	return RT_OK;
 }
 
-/* What lines are computed in: chirps of floats would lose digits. */
+/* Returns the type in which lines are computed: double for chirps, because floats would lose digits. */
 static RtDtype
 compute_part(const Transform *t, RtDtype real)
 {
@@ -338,7 +341,7 @@ fft(RtCx *cx, const char *name, const Transform *t, RtTensor *x, IValue *out)
 	a.v = !wide ? NULL : t->conjugated ? rt_scratch(cx, bytes + 16) : rt_data(wide);
 	if (!a.v)
 		return RT_ERROR;
-	if (t->conjugated)                       /* is written to */
+	if (t->conjugated)                       /* x is written to */
 		memcpy(a.v, rt_data(wide), bytes);
 	if (run_array(cx, t, &a, reals))
 		return RT_ERROR;
@@ -429,7 +432,7 @@ many_dims(RtCx *cx, const char *name, const IValue *in, Form form, IValue *out)
 	return norm_of(cx, in[3], &t) ? RT_ERROR : fft(cx, name, &t, x, out);
 }
 
-/* FFT(name, arguments, ends, forward, conjugated) */
+/* FFT(name, arguments, ends, forward, conjugated): defines the kernel of an operator. */
 #define FFT(name, arguments, ends, forward, conjugated) \
 	int rt_fft_##name(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
@@ -455,7 +458,8 @@ FFT(hfftn, many_dims, TO_REAL, true, true)
 FFT(ihfftn, many_dims, FROM_REAL, false, true)
 #undef FFT
 
-/* The three that the others are made of in PyTorch: normalization 0 none, 1 by the root of n, 2 by n. */
+/* The three primitives of which the others consist in PyTorch. normalization: 0 none, 1 by the square root of n, 2 by
+ * n. */
 static int
 primitive(RtCx *cx, const char *name, const IValue *in, Transform *t, int64_t last, IValue *out)
 {

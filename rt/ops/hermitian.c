@@ -1,27 +1,29 @@
-/* rt/ops/hermitian.c - eigenvalues and vectors of Hermitian matrices
+/* rt/ops/hermitian.c - eigenvalues and eigenvectors of Hermitian matrices
  *
- * The way of LAPACK's dsyev and zheev, because the signs (and phases) of vectors follow from it: reflections make the
- * matrix real and tridiagonal, from its first column for the lower triangle, from its last one for the upper; implicit
- * QL steps with Wilkinson's shift, or QR steps where the block's larger end is its first, make that diagonal; values
- * are sorted by selection.  Rows and columns count from 0.  Golub and Van Loan, Matrix Computations, 8.3.
+ * The algorithm is LAPACK's dsyev and zheev, because the signs (and phases) of vectors depend on it. Reflections make
+ * the matrix real and tridiagonal, from the first column for the lower triangle, from the last column for the upper
+ * one. Implicit QL steps with Wilkinson's shift make it diagonal, or QR steps if the larger end of a block is its
+ * first. Eigenvalues are sorted by selection. Rows and columns count from 0. Golub and Van Loan, Matrix Computations,
+ * 8.3.
  */
 #include "decomp.h"
 
 #include <float.h>
 
-enum { STEPS = 30 };             /* times n: all steps together */
+enum { STEPS = 30 };             /* most steps, divided by n */
 
 typedef struct Tridiagonal {
 	int64_t n;
-	double *d, *e;           /* the diagonal; below it */
-	double *z;               /* (n, n), rows are vectors; null: none wanted */
-	double ulp, least;       /* of the type that the matrix came in: how many steps are made depends on it */
+	double *d, *e;           /* the diagonal; the subdiagonal */
+	double *z;               /* (n, n): row i is a vector; null if vectors are not wanted */
+	/* epsilon and least normal number of the matrix's original type, on which the number of steps depends */
+	double ulp, least;
 } Tridiagonal;
 
 /* ---- reduction --------------------------------------------------------------------------------------------------- */
 
-/* The reflection 1 - tau v v* that takes x (n elements, step apart; the first one is `head`) to a real multiple of the
- * head's unit vector, which is returned; x becomes v. */
+/* Computes the reflection 1 - tau v v* of x (n elements, `step` apart; element `head` first) to a real multiple of
+ * the head's unit vector. Returns the multiple. x becomes v. */
 static double
 reflect(Z *x, int64_t n, int64_t step, int64_t head, Z *tau)
 {
@@ -43,7 +45,7 @@ reflect(Z *x, int64_t n, int64_t step, int64_t head, Z *tau)
 	return beta;
 }
 
-/* The n by n block at a (rows ld apart) -= v w* + w v*, which is its change by the reflection from both sides. */
+/* Subtracts v w* + w v* from the n by n block at a (rows ld apart): the reflection applied from both sides. */
 static void
 change(Z *a, int64_t ld, Reflection r, Z *w)
 {
@@ -66,7 +68,7 @@ change(Z *a, int64_t ld, Reflection r, Z *w)
 			a[i * ld + j] -= mul(v[i * step], conj(w[j])) + mul(w[i], conj(v[j * step]));
 }
 
-/* a becomes t's d and e; its columns keep the reflections: below the diagonal, or with `upper` above it. */
+/* Reduces a to t's d and e. The reflections stay in a's columns: below the diagonal, or above it if `upper`. */
 static void
 tridiagonalise(Z *a, bool upper, Tridiagonal *t, Z *tau, Z *w)
 {
@@ -83,7 +85,7 @@ tridiagonalise(Z *a, bool upper, Tridiagonal *t, Z *tau, Z *w)
 		t->d[i] = creal(a[i * (n + 1)]);
 }
 
-/* v (n, n) = the product of the reflections times v. */
+/* Multiplies v (n, n) by the product of the reflections from the left. */
 static void
 reflect_back(const Z *a, int64_t n, bool upper, const Z *tau, Z *v)
 {
@@ -135,7 +137,7 @@ turn(Tridiagonal *t, int64_t j, double c, double s)
 	}
 }
 
-/* Rows i and i + 1 become diagonal: their eigenvalues, the larger in size first; (cs, sn): its vector. */
+/* Diagonalizes rows i and i + 1. The eigenvalue of larger magnitude comes first; (cs, sn) is its vector. */
 static void
 two_by_two(Tridiagonal *m, int64_t i, double *cs, double *sn)
 {
@@ -173,17 +175,17 @@ negligible(const Tridiagonal *t, int64_t i)
 	return t->e[i] * t->e[i] <= t->ulp * t->ulp * fabs(t->d[i]) * fabs(t->d[i + 1]) + t->least;
 }
 
-/* One implicit step on l .. m towards l: down == -1 when m > l (QL), 1 when m < l (QR). */
+/* Applies one implicit step to block l .. m, towards l. down is -1 if m > l (QL), 1 if m < l (QR). */
 static void
 implicit_step(Tridiagonal *t, int64_t l, int64_t m)
 {
-	/* e between i and i - down is e[i + off] seen from l */
+	/* the element of e between i and i - down is e[i + off] */
 	const int64_t down = m > l ? -1 : 1, off = m > l ? 0 : -1;
 	double *d = t->d, *e = t->e, p = d[l], g = (d[l - down] - p) / (2 * e[l + off]), s = 1, c = 1;
 
 	g = d[m] - p + e[l + off] / (g + copysign(hypot(g, 1), g));
 	p = 0;
-	for (int64_t i = m + down; i != l + down; i += down) {       /* from (i - down) to i */
+	for (int64_t i = m + down; i != l + down; i += down) {       /* rotates i - down and i */
 		double *between = &e[down < 0 ? i : i - 1], f = s * *between, b = c * *between,
 		       r = givens(g, f, &c, &s);
 		if (i != m + down)
@@ -200,7 +202,7 @@ implicit_step(Tridiagonal *t, int64_t l, int64_t m)
 	e[l + off] = g;
 }
 
-/* Makes the block from l to `end` diagonal, l being its smaller end; false: too many steps. */
+/* Diagonalizes the block from l to `end`; l is its smaller end. Returns false after too many steps. */
 static bool
 diagonalise(Tridiagonal *t, int64_t l, int64_t end, int64_t *steps)
 {
@@ -268,7 +270,7 @@ sort(Tridiagonal *t)
 	}
 }
 
-/* ---- all together ------------------------------------------------------------------------------------------------ */
+/* ---- whole matrices ---------------------------------------------------------------------------------------------- */
 
 int
 scale_of(const Z *a, int64_t count)

@@ -2,7 +2,7 @@
  * Losses that are not compositions of pointwise operators: negative log likelihood, binary cross entropy (which checks
  * its values), the multilabel margin, and connectionist temporal classification (CTC).
  *
- * They are computed in double.  CTC is the forward recurrence over the labels with blanks between them, in logarithms.
+ * They are computed in double. CTC is the forward recurrence over the labels with blanks between them, in logarithms.
  */
 #include "dense.h"
 
@@ -101,7 +101,7 @@ nll_operands(RtCx *cx, Nll *g, bool with_self)
 	return RT_OK;
 }
 
-/* self, target, weight, reduction, ignore_index -> loss and, with nout 2, the total weight */
+/* Arguments: self, target, weight, reduction, ignore_index. Results: the loss and, if nout is 2, the total weight. */
 static int
 nll(RtCx *cx, const IValue *in, int nout, IValue *out)
 {
@@ -143,7 +143,7 @@ KERNEL(nll_loss_nd, nll(cx, in, 1, out))
 KERNEL(nll_loss_forward, nll(cx, in, 2, out))
 KERNEL(nll_loss2d_forward, nll(cx, in, 2, out))
 
-/* grad_output, self, target, weight, reduction, ignore_index, total_weight (taken anew) */
+/* Arguments: grad_output, self, target, weight, reduction, ignore_index, total_weight, which is computed again. */
 int
 rt_nll_loss_backward(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -224,8 +224,9 @@ rt_binary_cross_entropy(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- multilabel margin ----------------------------------------------------------------------------------------- */
 
-/* The loss of a row: the sum of max(0, 1 - (x[label] - x[other])) over labels and others, by classes.  Labels end at
- * the first -1; is[c] becomes 1 for each.  False: one is out of range. */
+/* Computes the loss of a row: the sum of max(0, 1 - (x[label] - x[other])) over labels and other classes, divided by
+ * the number of classes. Labels end at the first -1. Sets is[c] to 1 for each label c. Returns false if one is out of
+ * range. */
 static bool
 multilabel_row(const double *x, const int64_t *label, int64_t classes, double *is, double *loss)
 {
@@ -313,7 +314,7 @@ lengths(RtCx *cx, IValue v, int64_t n, const char *what)
 	return l;
 }
 
-/* log_probs, targets, input_lengths, target_lengths, blank */
+/* Arguments: log_probs, targets, input_lengths, target_lengths, blank. */
 static int
 ctc_geometry(RtCx *cx, Ctc *g, const IValue *in)
 {
@@ -367,7 +368,8 @@ log_add(double a, double b)
 	return top == -INFINITY ? top : top + log(exp(a - top) + exp(b - top));
 }
 
-/* alpha: log_alpha (steps, 2 * labels + 1) of one sequence, rows as far apart as the longest needs; returns its loss */
+/* Computes log_alpha (steps, 2 * labels + 1) of one sequence in alpha, with the row stride of the longest target.
+ * Returns the loss. */
 static double
 ctc_forward(const Ctc *g, const double *x, const int64_t *label, int64_t steps, int64_t labels, double *alpha)
 {
@@ -390,7 +392,8 @@ ctc_forward(const Ctc *g, const double *x, const int64_t *label, int64_t steps, 
 	return -(labels ? log_add(alpha[states - 1], alpha[states - 2]) : alpha[0]);
 }
 
-/* losses (n); alpha: where the first sequence's states go, `apart` before the next one's (0: all in the same place) */
+/* Computes the losses (n). alpha: states of the first sequence; the next one's are `apart` further on. apart 0: all
+ * sequences use the same memory. */
 static int
 ctc_losses(RtCx *cx, const Ctc *g, double *loss, double *alpha, int64_t apart)
 {
@@ -412,7 +415,7 @@ ctc_losses(RtCx *cx, const Ctc *g, double *loss, double *alpha, int64_t apart)
 	return RT_OK;
 }
 
-/* ..., blank, reduction, zero_infinity */
+/* Arguments behind the sequences: blank, reduction, zero_infinity. */
 static int
 ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 {

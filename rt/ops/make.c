@@ -178,20 +178,21 @@ strided(RtCx *cx, IValue size, IValue stride, RtDtype d, IValue *out)
 KERNEL(empty_strided, strided(cx, in[0], in[1], type_or(in[2], RT_f32), out))
 KERNEL(new_empty_strided, strided(cx, in[1], in[2], type_or(in[3], (RtDtype)in[0].u.t->dtype), out))
 
-/* ---- counted ---------------------------------------------------------------------------------------------------- */
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
 enum { CHUNK = 512 };
 
-/* Element i is start + i * step; past the middle of a linspace it is counted from the end. */
+/* Elements start + i * step. Past the middle of a linspace they are counted from the end. */
 typedef struct Count {
 	bool    integer;
 	int64_t istart, istep;
 	double  start, step, end;
-	int64_t half, last;        /* elements from `half` on are end - (last - i) * step; half = n: none */
-	double  base;              /* nan: none; else its power */
+	int64_t half, last;        /* elements from `half` on are end - (last - i) * step; n if there are none */
+	double  base;              /* base of the powers; NaN if elements are not powers */
 	double  im_start, im_step;
-	int64_t block, blocked;    /* the first `blocked` elements go in blocks, each counted from its first: */
-	bool    single;            /* that and the way from it are rounded to float, else that is truncated */
+	int64_t block, blocked;    /* the first `blocked` elements are in blocks, each counted from its first element */
+	/* whether a block's first element and the distance from it are rounded to float; else the first is truncated */
+	bool    single;
 } Count;
 
 static double
@@ -206,7 +207,7 @@ count_at(const Count *c, int64_t i)
 		(double)(int64_t)x + (double)(i - first) * c->step;
 }
 
-/* Element i, whose real part (of the power) is re. */
+/* Stores element i, whose real part (of the power) is re. */
 static void
 count_complex(const Count *c, int64_t i, double re, double *to)
 {
@@ -264,7 +265,7 @@ is_finite(double x)
 	return x - x == 0;
 }
 
-/* The number of steps from start to before end (arange), or to the end (range). */
+/* Computes the number of steps from start to before end (arange), or to end (range, `closed`). */
 static int
 steps_between(RtCx *cx, const Count *c, IValue start, IValue end, bool closed, int64_t *n)
 {
@@ -288,7 +289,7 @@ steps_between(RtCx *cx, const Count *c, IValue start, IValue end, bool closed, i
 	return RT_OK;
 }
 
-typedef struct Span { IValue start, end, step; bool closed; } Span;             /* closed: range(), with the end */
+typedef struct Span { IValue start, end, step; bool closed; } Span; /* closed: whether end is included, as in range() */
 
 static int
 arange(RtCx *cx, const Span *s, const IValue *options, IValue *out)
@@ -304,7 +305,8 @@ arange(RtCx *cx, const Span *s, const IValue *options, IValue *out)
 		return RT_ERROR;
 	c.istart = rt_integer(start), c.istep = rt_integer(step);
 	c.start = rt_number(start), c.step = rt_number(step);
-	if (c.integer && d != RT_i64 && !ints) {  /* the size by the numbers as given, the elements by truncated ones */
+	/* the size comes from the numbers as given, the elements from truncated ones */
+	if (c.integer && d != RT_i64 && !ints) {
 		Count f = c;
 		f.integer = false;
 		if (steps_between(cx, &f, start, end, closed, &n))
@@ -353,7 +355,7 @@ spaced(RtCx *cx, const char *name, const IValue *in, double base, IValue dtype, 
 		a = (float)a;
 		b = (float)b;
 	}
-	/* what is cut off depends on it: as with ATen's vectors of 32 bytes */
+	/* truncation depends on blocks: those of ATen's vectors of 32 bytes */
 	if (base != base && rt_is_integral(d, true)) {
 		c.block = 32 / rt_dtypes[d].bytes;
 		c.blocked = n / (2 * c.block) * (2 * c.block);

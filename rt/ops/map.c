@@ -1,7 +1,7 @@
 /* rt/ops/map.c - the eager kernels of the pointwise rows
  *
- * Each row of a family becomes, for every compute type of its domain, a loop over plain arrays (the value column
- * compiled as it stands) and a kernel that promotes types, broadcasts, and runs the loop in the element iterator.
+ * Each row of a family becomes a loop over plain arrays for each compute type of its domain, in which the value column
+ * is compiled unchanged. A kernel promotes types, broadcasts, and runs the loop in the element iterator.
  */
 #include <string.h>
 
@@ -10,10 +10,10 @@
 #define V_EAGER
 #include "vmath.h"
 
-#undef t_exp_near                        /* eager kernels have what is beyond 1e38, too */
+#undef t_exp_near                        /* eager kernels compute results beyond 1e38 */
 #define t_exp_near(x) exp(x)
 
-/* Complex products and quotients as PyTorch's: the formula alone, and not C's rescue of infinite ones. */
+/* Complex products and quotients are the plain formulas, as in PyTorch, without C's correction of infinite results. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #pragma GCC optimize("cx-fortran-rules")
 #endif
@@ -142,7 +142,7 @@ rt_map_types(const RtMapArg *a, int n, RtMapResult result, const IValue *in, RtM
 
 enum { AS_b8, AS_i32, AS_i64, AS_u64, AS_f32, AS_f64, AS_c64, AS_c128, NAS };
 
-/* An operator's own checks, which ATen makes before it checks the written tensor (into, or null). */
+/* An operator's own checks. ATen makes them before it checks the written tensor (into, or null). */
 typedef struct MapRow MapRow;
 typedef int First(RtCx *, const IValue *in, const RtMapTypes *t, const RtInto *into);
 
@@ -241,7 +241,7 @@ rt_type_text(RtDtype d)
 	}
 }
 
-/* ---- what rows refuse first: FIRST_id, each below its function --------------------------------------------------- */
+/* ---- checks of rows: FIRST_id, each below its function ----------------------------------------------------------- */
 
 /* The dtype of a row's first argument; the common dtype if that is a number. */
 static RtDtype
@@ -427,7 +427,7 @@ first_pow(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 }
 #define FIRST_pow_Tensor_Scalar , first_pow
 
-/* first_x of FIRST_x, or null where there is none. */
+/* Expands to first_x if FIRST_x is defined, else to null. */
 #define SECOND(a, b, ...) b
 #define FIRST_OF(...)     SECOND(__VA_ARGS__, 0, 0)
 
@@ -444,7 +444,7 @@ check_alpha(RtCx *cx, IValue alpha, RtDtype common)
 	return RT_OK;
 }
 
-/* PyTorch 2 bounds integers by any others; a power of floats is one of doubles. */
+/* Does the row accept any number? PyTorch 2 accepts any bounds for integers. A power of floats is one of doubles. */
 static bool
 takes_any_number(const RtCx *cx, const MapRow *row, RtDtype common)
 {
@@ -455,7 +455,7 @@ takes_any_number(const RtCx *cx, const MapRow *row, RtDtype common)
 		 is_named(row, "hardtanh"));
 }
 
-/* sub and rsub are sums with -alpha: that is what has to fit. */
+/* Raises unless the number fits the common type. sub and rsub are sums with -alpha, so -alpha has to fit. */
 static int
 check_fits(RtCx *cx, const MapRow *row, IValue number, RtDtype common)
 {
@@ -565,7 +565,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	return state.zero ? rt_raise(cx, "ZeroDivisionError") : RT_OK;
 }
 
-/* A result in (-1, 1), or in [0, 1]: all integers of its dtype */
+/* Quantizes a result in (-1, 1), or in [0, 1], to the full range of its dtype. */
 static int
 close_bounded(RtCx *cx, RtTensor *y, bool both_signs, RtDtype dtype, IValue *out)
 {
@@ -575,7 +575,8 @@ close_bounded(RtCx *cx, RtTensor *y, bool both_signs, RtDtype dtype, IValue *out
 	return quant_close(cx, y, both_signs ? 2 * step : step, zero, dtype, out);
 }
 
-/* Runs a row on values of quantized tensors.  The result has the parameters of the first, or of a bounded range. */
+/* Runs a row on the values of quantized tensors. The result has the parameters of the first, or of its bounded
+ * range. */
 int
 rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 {
@@ -611,7 +612,7 @@ rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	return status;
 }
 
-/* The expression of all types also compares a bool with 0, of which gcc warns. */
+/* The expression for all types also compares a bool with 0, which gcc warns about. */
 #if defined __GNUC__ && !defined __TINYC__
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #pragma GCC diagnostic ignored "-Wint-in-bool-context"
@@ -622,7 +623,7 @@ rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 
 RT_FAST
 
-/* ---- sizes and powers in vectors ------------------------------------------------------------------------------- */
+/* ---- magnitudes and powers in vectors ---------------------------------------------------------------------------- */
 
 #ifndef __TINYC__
 TM_INLINE float size_c64(TmC64 z) { return hypot(__real__ z, __imag__ z); }
@@ -630,13 +631,14 @@ TM_INLINE float size_c64(TmC64 z) { return hypot(__real__ z, __imag__ z); }
 #define t_abs(x) TM_ALL(x, fabsf, (fabs), t_iabs, t_babs, size_c64, cabs)(x)
 #endif
 
-/* Without optimization gcc warns that it ignores annotations of loops with two conditions. */
+/* Without optimization, gcc warns that it ignores annotations of loops with two conditions. */
 #ifndef __OPTIMIZE__
 #undef IVDEP
 #define IVDEP
 #endif
 
-/* Powers that are products, roots and quotients of them: y is one exponent for all.  Returns false for others. */
+/* Powers that are products, roots and their quotients. y is the exponent of all elements. Returns false for other
+ * powers. */
 #define POWERS(T, suffix) \
 	static bool \
 	power_##suffix(T *r, const T *a, T y, int64_t n, bool half) \
@@ -660,7 +662,7 @@ POWERS(float, f32)
 POWERS(double, f64)
 
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC optimize("unswitch-loops")   /* a loop for each set of given bounds */
+#pragma GCC optimize("unswitch-loops")   /* a loop for each combination of given bounds */
 #endif
 
 /* ---- the loops of the rows -------------------------------------------------------------------------------- */
@@ -690,7 +692,7 @@ POWERS(double, f64)
 #define REAL_c64  float
 #define REAL_c128 double
 
-/* What the row has not, and does not use, may be read like the first. */
+/* An operand that the row lacks is not used; it is read like the first one. */
 #define OPERAND(k) (x[k] ? x[k] : x[1])
 
 #define ARRAYS(as, result) \
@@ -716,7 +718,7 @@ POWERS(double, f64)
 		ELEMENTS(as, result, value, after) \
 	}
 
-/* Of functions that are fast for near arguments: again if one was far */
+/* Functions that are fast for near arguments: runs the slow loop if an argument was far. */
 #define LOOP_M(id, as, result, value) \
 	static void id##_##as(void *arg, int64_t count, void *const *x) \
 	{ \
@@ -730,7 +732,7 @@ POWERS(double, f64)
 			ELEMENTS(as, result, value, ) \
 	}
 
-/* Exponentials of doubles, as softmax's */
+/* Exponentials of doubles, as in softmax. */
 #define LOOP_EXP(id) \
 	static void id##_f64(void *arg, int64_t count, void *const *x) \
 	{ \
@@ -738,7 +740,7 @@ POWERS(double, f64)
 		rt_exps_f64(x[0], x[1], count, 0); \
 	}
 
-/* A power whose exponent is one for all */
+/* Powers with one exponent for all elements. */
 #define LOOP_POWER(id, as, result, value) \
 	static void id##_##as(void *arg, int64_t count, void *const *x) \
 	{ \
@@ -752,7 +754,7 @@ POWERS(double, f64)
 #define LOOPS_N(id, result, value) LOOPS_I(id, result, value) LOOP(id, i32, result, value, )
 #define LOOPS_U(id, result, value) LOOP(id, u64, result, value, )
 #define LOOPS_B(id, result, value) LOOP(id, b8, result, value, )
-#ifdef __TINYC__                         /* has no complex numbers */
+#ifdef __TINYC__                         /* tcc has no complex numbers */
 #define LOOPS_C(id, result, value)
 #define FNS_C(id)
 #else
@@ -826,7 +828,7 @@ POWERS(double, f64)
 	LOOPS_##domain(id, result, value) \
 	int rt_##id(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
-		static const char text[] = schema;   /* of its own section: gone with the kernel */ \
+		static const char text[] = schema;   /* in its own section, which is dropped with the kernel */ \
 		static const MapRow row = { text, #domain, RT_MAP_##result, FIRST_OF(FIRST_##id), \
 			{ FNS_##domain(id) } }; \
 		return map(cx, &row, in, out); \

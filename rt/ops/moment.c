@@ -1,8 +1,8 @@
 /* rt/ops/moment.c - norms and variances over dims
  *
- * Sums are in double.  What norms add up, and the sum itself, are rounded to the type of the result, in which powers
- * become infinite or zero as PyTorch's do.  Variances merge blocks by Chan's formula: each block's mean and squared
- * deviations are exact to double, so no large mean cancels them.
+ * Sums are in double. Terms of a norm, and its sum, are rounded to the type of the result, in which powers become
+ * infinite or zero as in PyTorch. Variances merge blocks by Chan's formula: each block's mean and squared deviations
+ * are exact to double, so no large mean cancels them.
  */
 #include "quant.h"
 #include "reduce.h"
@@ -191,7 +191,7 @@ KERNEL(norm_ScalarOpt_dim_dtype, norm(cx, in[0], in[1], in + 2, in[4], out))
 
 typedef struct Var {
 	double correction;
-	bool   root, mean_too, complex, single;          /* single: of complex64 */
+	bool   root, mean_too, complex, single;          /* single: whether it is complex64 */
 	RtCall call;                                     /* the kernel itself */
 } Var;
 
@@ -203,8 +203,8 @@ var_merge(double *f, int64_t count, int64_t n, const double *x, int64_t stride)
 
 	for (int64_t i = 0; i < n; i++)
 		sum += x[i * stride] - x[0];
-	mean = x[0] + sum / (double)n;                               /* exact for equal elements */
-	for (int64_t i = 0; i < n && !(sum - sum == 0); i++)         /* infinite or NaN as Welford's is */
+	mean = x[0] + sum / (double)n;                               /* exact if all elements are equal */
+	for (int64_t i = 0; i < n && !(sum - sum == 0); i++)         /* infinite or NaN, as Welford's algorithm is */
 		mean = i ? mean + (x[i * stride] - mean) / (double)(i + 1) : x[0];
 	for (int64_t i = 0; i < n; i++)
 		m2 += (x[i * stride] - mean) * (x[i * stride] - mean);
@@ -270,7 +270,7 @@ var(RtCx *cx, Var v, const IValue *in, IValue dim, bool keepdim, IValue *out)
 	return RT_OK;
 }
 
-/* (self, unbiased), (self, dim, unbiased, keepdim) and (self, dim, correction, keepdim) of each */
+/* Overloads: (self, unbiased), (self, dim, unbiased, keepdim), (self, dim, correction, keepdim). */
 #define VARIANCE(name, root, mean) \
 	int rt_##name(RtCx *cx, const IValue *in, IValue *out) \
 	{ \

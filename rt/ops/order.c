@@ -1,6 +1,6 @@
-/* rt/ops/order.c - positions in sorted sequences, distinct elements, bins: all by the keys of keys.h
+/* rt/ops/order.c - searchsorted, unique, bins and histograms, all by the keys of keys.h
  *
- * unique of slices (unique_dim) sorts slices by comparing their keys one after the other; elements are slices of one.
+ * unique_dim sorts slices by comparing their keys one after the other. unique treats elements as slices of one.
  */
 #include "keys.h"
 
@@ -11,14 +11,14 @@ RT_FAST
 
 /* ---- searchsorted ------------------------------------------------------------------------------------------------ */
 
-/* The key of NaN among keys of floating elements; among those of integers it is a number. */
+/* The key of NaN among keys of floating elements. Among keys of integers it is a number. */
 #define NAN_KEY INT64_MAX
 
 typedef struct Search {
 	bool floating, right;
 } Search;
 
-/* The number of keys below v, or with `right` of those up to v.  Among keys of floating elements, NaN counts as below
+/* Returns the number of keys below v, or, if `right`, at most v. Among keys of floating elements, NaN counts as below
  * every v. */
 static int64_t
 position(Search how, const int64_t *key, int64_t n, int64_t v, const int64_t *sorter)
@@ -37,7 +37,7 @@ position(Search how, const int64_t *key, int64_t n, int64_t v, const int64_t *so
 	return lo;
 }
 
-/* Both as keys that compare with each other: of doubles when either is floating. */
+/* Converts both to comparable keys: those of doubles if either is floating. */
 static int
 comparable(RtCx *cx, const char *name, RtTensor *a, RtTensor *b, int64_t **ka, int64_t **kb)
 {
@@ -52,7 +52,7 @@ comparable(RtCx *cx, const char *name, RtTensor *a, RtTensor *b, int64_t **ka, i
 	return *kb ? RT_OK : RT_ERROR;
 }
 
-/* *right: the argument of that name; then whether the side is "right". */
+/* Reads the side. *right: the argument `right`; afterwards, whether the side is "right". */
 static int
 search_side(RtCx *cx, IValue side, bool *right)
 {
@@ -99,7 +99,7 @@ rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	r = rt_result(cx, 0, in[2].u.i ? RT_i32 : RT_i64, t->ndim, t->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
 	if (!rt_numel(t))
-		return RT_OK;                              /* whatever its dtype */
+		return RT_OK;                              /* of any dtype */
 	if (t->dtype == RT_b8 && seq->dtype == RT_b8)
 		return rt_raise(cx, "\"searchsorted_out_cpu\" not implemented for 'Bool'");
 	if (rt_not_stored_only(cx, "searchsorted_out_cpu", (RtDtype)seq->dtype))
@@ -123,7 +123,7 @@ rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	return wide == r ? RT_OK : rt_copy_into(cx, r, wide);
 }
 
-/* Does ATen's isin compare each element with all test elements?  It sorts when there are more of these. */
+/* Does ATen's isin compare each element with all test elements? With more of these, it sorts. */
 static bool
 is_searched(const RtTensor *t, const RtTensor *of)
 {
@@ -161,11 +161,11 @@ rt_isin_Tensor_Tensor(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- unique ------------------------------------------------------------------------------------------------------ */
 
-/* What the family shares: m slices of n keys each; results are made from the order of slices. */
+/* The m slices of a tensor, n keys each. Results are made from the order of slices. */
 typedef struct Slices {
 	int64_t *key, n, m;
 	bool     floating;
-	int64_t *order;       /* (m) slices in the order in which equal ones are neighbours */
+	int64_t *order;       /* (m) order of slices in which equal ones are adjacent */
 } Slices;
 
 static int
@@ -179,7 +179,7 @@ compare_slices(const Slices *s, int64_t a, int64_t b)
 	return 0;
 }
 
-/* Merge sort of slices: from order[lo .. hi), by way of work. */
+/* Sorts slices by merging: n of them in order. work: scratch memory. */
 static void
 sort_slices(const Slices *s, int64_t *order, int64_t *work, int64_t n)
 {
@@ -213,7 +213,8 @@ order_slices(RtCx *cx, Slices *s, bool consecutive)
 	return RT_OK;
 }
 
-/* Leaves the first slice of each kind in order[0 .. return), fills inverse (m) and count when they are not null. */
+/* Moves the first slice of each group of equal ones to the front of order and returns their number. Fills inverse (m)
+ * and count unless null. */
 static int64_t
 mark_slices(Slices *s, int64_t *inverse, int64_t *count)
 {
@@ -221,7 +222,7 @@ mark_slices(Slices *s, int64_t *inverse, int64_t *count)
 
 	for (int64_t i = 0; i < s->m; i++) {
 		int64_t slice = s->order[i];
-		/* A NaN equals no element. */
+		/* NaN equals no element */
 		bool new_kind = i == 0 || compare_slices(s, first, slice)
 			|| (s->n == 1 && s->floating && s->key[slice] == NAN_KEY);
 		if (new_kind) {
@@ -238,7 +239,7 @@ mark_slices(Slices *s, int64_t *inverse, int64_t *count)
 	return kinds;
 }
 
-/* Result i: the indices v; v null: nobody asked for them, an empty tensor. */
+/* Stores result i: the indices v. Null if they are not wanted: an empty tensor. */
 static int
 give_indices(RtCx *cx, int i, int ndim, const int64_t *dims, const int64_t *v, IValue *out)
 {
@@ -252,13 +253,13 @@ give_indices(RtCx *cx, int i, int ndim, const int64_t *dims, const int64_t *v, I
 }
 
 typedef struct Unique {
-	int  dim;                        /* less than 0: of all elements, flattened */
+	int  dim;                        /* dim; negative for all elements, flattened */
 	bool consecutive;
-	bool inverse, count;             /* asked for? */
+	bool inverse, count;             /* whether the result is wanted */
 	int  nout;
 } Unique;
 
-/* out[0], dense, with dim 0 as dim `dim` again. */
+/* Moves dim 0 of out[0], which is dense, back to `dim`. */
 static int
 move_back(RtCx *cx, int dim, IValue *out)
 {
@@ -307,7 +308,7 @@ unique(RtCx *cx, RtTensor *t, Unique want, IValue *out)
 	pick_blocks(rt_data(r), rt_data(from), kinds, s.order, block);
 	if (dim > 0 && move_back(cx, dim, out))
 		return RT_ERROR;
-	/* Along a dim PyTorch gives both, asked for or not. */
+	/* with a dim, PyTorch returns both, wanted or not */
 	want.inverse = want.inverse || dim >= 0;
 	want.count = want.count || dim >= 0;
 	if (give_indices(cx, 1, dim < 0 ? t->ndim : 1, dim < 0 ? t->dims : &s.m, want.inverse ? inverse : NULL, out))
@@ -357,7 +358,7 @@ rounded(RtDtype t, double v)
 		: rt_half_to_float(rt_float_to_half((float)v));
 }
 
-/* One more element in the bin, which PyTorch computes in the dtype itself. */
+/* Counts an element. PyTorch computes the bin in the dtype itself. */
 static void
 count_in(RtDtype t, double x, double lo, double hi, double *to, int64_t bins)
 {
@@ -412,7 +413,7 @@ rt_histc(RtCx *cx, const IValue *in, IValue *out)
 	return rt_copy_into(cx, r, sum);
 }
 
-/* How many there are of each, or the sum of their weights, of type d. */
+/* Computes the number of elements of each bin, or the sum of their weights, of type d. */
 static void
 count_bins(const int64_t *bin, int64_t n, RtDtype d, const void *weight, void *r)
 {
@@ -470,7 +471,8 @@ typedef struct Grid {
 	int64_t bins[RT_MAX_RANK];
 } Grid;
 
-/* The bin of x, which is between the edges; they are bisected even where they do not ascend, as by std::upper_bound. */
+/* Returns the bin of x, which is between the first and the last edge. Bisects as std::upper_bound does, even if edges
+ * do not ascend. */
 static int64_t
 bin_of(const double *edge, int64_t bins, double x)
 {

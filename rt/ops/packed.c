@@ -1,10 +1,10 @@
 /*
  * Quantized products: linear layers and convolutions on packed parameters, and the packed parameters themselves.
  *
- * A packed parameter is an object with slots (weight, bias, and of a convolution its geometry).  The product is one of
- * integers: both operands less their zero points, as floats while every sum stays below 2^24, else as doubles, so that
- * it is exact and runs by the common matrix product.  Then, as in FBGEMM: the bias in units of the product, one
- * multiplication, round to even, clamp.
+ * A packed parameter is an object with slots: weight, bias and, for a convolution, its geometry. The product is
+ * computed on integers minus their zero points, converted to floats while every sum stays below 2^24, else to doubles.
+ * So it is exact and uses the common matrix product. The rest follows FBGEMM: add the bias in units of the product,
+ * multiply once, round to even, clamp.
  */
 #include "gemm.h"
 #include "quant.h"
@@ -51,7 +51,7 @@ PACKED_CLASS(clamp_transpose_class, "__torch__.torch.classes.xnnpack.TransposeCo
 
 enum { WEIGHT, BIAS, STRIDE, PADDING, DILATION, OUTPUT_PADDING, GROUPS, TRANSPOSE };
 
-/* The slots of a packed argument; null, with an error, when it has not as many. */
+/* Returns the slots of a packed argument. Raises and returns null if it has another number of them. */
 static IValue *
 slots_of(RtCx *cx, IValue v, int n)
 {
@@ -79,12 +79,12 @@ new_packed(RtCx *cx, const RtClass *cls, const IValue *slot, int n, IValue *out)
 
 typedef struct Scales {
 	const RtCx *cx;
-	double  x;                       /* of the activations */
-	int64_t n;                       /* of the weight: 1, or one per output */
+	double  x;                       /* scale of the activations */
+	int64_t n;                       /* number of the weight's scales: 1, or one per output */
 	double *w;
 } Scales;
 
-/* One scale, or those of each. */
+/* Sets one scale, or those of each channel. */
 static int
 take_scales(RtCx *cx, RtTensor *each, double scale, Scales *s)
 {
@@ -100,7 +100,7 @@ take_scales(RtCx *cx, RtTensor *each, double scale, Scales *s)
 	return RT_OK;
 }
 
-/* The scales of a weight: of all of it, or of channels along dim 0 */
+/* Reads the scales of a weight: one for all of it, or those of channels along dim 0. */
 static int
 scales_of(RtCx *cx, RtTensor *w, Scales *s)
 {
@@ -111,7 +111,8 @@ scales_of(RtCx *cx, RtTensor *w, Scales *s)
 	return take_scales(cx, each, w->quant->scale, s);
 }
 
-/* The integers of t less their zero points as dense floats or doubles; zero points along dim 0 when per channel. */
+/* Returns the integers of t minus their zero points, as dense floats or doubles. Per channel, zero points are along
+ * dim 0. */
 static RtTensor *
 centred(RtCx *cx, RtTensor *t, RtDtype ct)
 {
@@ -136,7 +137,7 @@ centred(RtCx *cx, RtTensor *t, RtDtype ct)
 	return d;
 }
 
-/* Sums of k products of 8-bit integers stay exact in float up to here. */
+/* Returns float if sums of k products of 8-bit integers are exact in it, else double. */
 static RtDtype
 product_type(int64_t k)
 {
@@ -144,15 +145,15 @@ product_type(int64_t k)
 }
 
 typedef struct Output {
-	double  scale;          /* 0: the result is floating */
+	double  scale;          /* scale of the result; 0 if the result is floating */
 	int64_t zero;
 	RtDtype dtype;
 	bool    relu;
-	double  through;        /* not 0: a floating result is rounded to 8 bits of this scale and through_zero first */
+	double  through; /* if not 0: scale of 8 bits, with through_zero, to which a floating result is first rounded */
 	int64_t through_zero;
 } Output;
 
-/* sum (rows, channels, inner), the exact product, into the values that the output's type asks for; in place. */
+/* Converts exact sums (rows, channels, inner) in place to the values that the output's type requires. */
 static void
 finish_values(RtTensor *sum, const Scales *s, RtTensor *bias, int64_t channels, int64_t inner, const Output *o)
 {
@@ -215,7 +216,7 @@ float_bias(RtCx *cx, IValue bias, RtTensor **d)
 
 /* ---- linear ------------------------------------------------------------------------------------------------- */
 
-/* Is the weight of bytes without a zero point, and few enough for sums in int32? */
+/* Does the weight have bytes without a zero point, and few enough of them for sums in int32? */
 static bool
 is_of_bytes(const RtTensor *w)
 {
@@ -227,7 +228,7 @@ is_of_bytes(const RtTensor *w)
 	return zero && w->dtype == RT_qi8 && w->ndim == 2 && w->dims[1] <= INT8_PRODUCTS;
 }
 
-/* The product of bytes, as floats */
+/* Returns the product of bytes as floats. */
 static RtTensor *
 byte_sums(RtCx *cx, RtTensor *x, RtTensor *w, const int64_t *dims)
 {
@@ -242,7 +243,7 @@ byte_sums(RtCx *cx, RtTensor *x, RtTensor *w, const int64_t *dims)
 	return rt_temp(cx, rt_to_dtype(cx, sum, RT_f32));
 }
 
-/* Any */
+/* Returns the product of any integers. */
 static RtTensor *
 wide_sums(RtCx *cx, RtTensor *x, RtTensor *w, const int64_t *dims)
 {
@@ -289,7 +290,7 @@ linear(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 }
 
 typedef struct Int8Layer {
-	RtTensor    *w;          /* the integers */
+	RtTensor    *w;          /* the integers of the weight */
 	Scales       scales;
 	Int8Weights  packed;
 } Int8Layer;
@@ -334,7 +335,7 @@ quant_project(RtCx *cx, const Int8Layer *l, int64_t rows, const float *x, bool n
 	return RT_OK;
 }
 
-/* X, packed, scale, zero_point */
+/* Arguments: X, packed, scale, zero_point. */
 static int
 static_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 {
@@ -347,7 +348,7 @@ static_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 KERNEL(quantized_linear, static_linear(cx, in, false, out))
 KERNEL(quantized_linear_relu, static_linear(cx, in, true, out))
 
-/* x as 8 bits over its own range, or as 7 */
+/* Quantizes x to 8 bits over its own range, or to 7 if narrow. */
 static int
 quantize_dynamic(RtCx *cx, RtTensor *x, bool narrow, RtTensor **q)
 {
@@ -365,7 +366,7 @@ quantize_dynamic(RtCx *cx, RtTensor *x, bool narrow, RtTensor **q)
 	return RT_OK;
 }
 
-/* X, packed, reduce_range */
+/* Arguments: X, packed, reduce_range. */
 static int
 dynamic_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 {
@@ -378,7 +379,7 @@ dynamic_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 KERNEL(quantized_linear_dynamic, dynamic_linear(cx, in, false, out))
 KERNEL(quantized_linear_relu_dynamic, dynamic_linear(cx, in, true, out))
 
-/* The weight in float16's precision and range, a temporary */
+/* Returns the weight rounded to float16's precision and range, a temporary. */
 static RtTensor *
 half_weight(RtCx *cx, RtTensor *w)
 {
@@ -390,7 +391,7 @@ half_weight(RtCx *cx, RtTensor *w)
 	return w ? rt_temp(cx, rt_to_dtype(cx, w, RT_f32)) : NULL;
 }
 
-/* X, packed */
+/* Arguments: X, packed. */
 static int
 half_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 {
@@ -419,7 +420,7 @@ KERNEL(prepacked_linear_clamp_prepack, new_packed(cx, &clamp_linear_class, in, 4
 KERNEL(prepacked_conv2d_clamp_prepack, new_packed(cx, &clamp_conv_class, in, 8, out))
 KERNEL(prepacked_conv2d_transpose_clamp_prepack, new_packed(cx, &clamp_transpose_class, in, 9, out))
 
-/* packed -> weight, bias */
+/* Argument: packed. Results: weight, bias. */
 static int
 unpack(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -437,7 +438,7 @@ KERNEL(quantized_linear_unpack_fp16, unpack(cx, in, out))
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
-/* x (n, c, spatial) by the packed weight; sum: the exact product */
+/* Convolves x (n, c, spatial) with the packed weight. */
 static int
 conv(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 {
@@ -482,7 +483,7 @@ conv(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 	return write_result(cx, r, sum);
 }
 
-/* A view of t with a dim of size 1 put in at 2, or taken out. */
+/* Returns a view of t with a dim of size 1 inserted or removed at 2. */
 static RtTensor *
 flat_view(RtCx *cx, RtTensor *t, bool insert)
 {
@@ -502,7 +503,7 @@ flat_view(RtCx *cx, RtTensor *t, bool insert)
 	return rt_tensor_view(cx, t, n, dims, strides, t->offset);
 }
 
-/* nd 1 is done in two dims */
+/* Convolves over nd dims. nd 1 is computed as two dims. */
 static int
 conv_nd(RtCx *cx, int nd, RtTensor *x, IValue packed, const Output *o, IValue *out)
 {
@@ -521,7 +522,7 @@ conv_nd(RtCx *cx, int nd, RtTensor *x, IValue packed, const Output *o, IValue *o
 	return v ? RT_OK : RT_ERROR;
 }
 
-/* qx, packed, output_scale, output_zero_point */
+/* Arguments: qx, packed, output_scale, output_zero_point. */
 static int
 static_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
 {
@@ -531,7 +532,8 @@ static_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
 	return conv_nd(cx, nd, rt_tensor(in[0]), in[1], &o, out);
 }
 
-/* qx, packed, stride, padding, dilation, groups (the packed parameters' count), output_scale, output_zero_point */
+/* Arguments: qx, packed, stride, padding, dilation, groups, output_scale, output_zero_point. The packed parameters'
+ * geometry is used. */
 static int
 old_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
 {
@@ -541,7 +543,7 @@ old_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
 	return conv_nd(cx, nd, rt_tensor(in[0]), in[1], &o, out);
 }
 
-/* x (floating), packed, reduce_range.  As by PyTorch, the result is rounded to the 8 bits chosen for x. */
+/* Arguments: x (floating), packed, reduce_range. As in PyTorch, the result is rounded to the 8 bits chosen for x. */
 static int
 dynamic_conv(RtCx *cx, int nd, const IValue *in, IValue *out)
 {
@@ -579,7 +581,7 @@ CONV(conv_transpose2d_dynamic, dynamic_conv(cx, 2, in, out))
 CONV(conv_transpose3d_dynamic, dynamic_conv(cx, 3, in, out))
 #undef CONV
 
-/* A list of nd values from a list; one dim becomes two, with `lead` before it. */
+/* Makes a list of nd values. One dim becomes two, with `lead` first. */
 static int
 geometry_list(RtCx *cx, IValue list, int nd, int64_t lead, IValue *out)
 {
@@ -598,7 +600,7 @@ geometry_list(RtCx *cx, IValue list, int nd, int64_t lead, IValue *out)
 	return RT_OK;
 }
 
-/* weight, bias, stride, padding, (output_padding), dilation, groups */
+/* Arguments: weight, bias, stride, padding, (output_padding), dilation, groups. */
 static int
 prepack(RtCx *cx, int nd, bool transposed, const IValue *in, IValue *out)
 {
@@ -674,7 +676,7 @@ SLOTS(conv_transpose3d)
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
-/* w_ih, w_hh (packed), bias_ih, bias_hh, reduce_range */
+/* Arguments: w_ih, w_hh (packed), bias_ih, bias_hh, reduce_range. */
 KERNEL(quantized_make_quantized_cell_params_dynamic, new_packed(cx, &cell_class, in, 5, out))
 
 int

@@ -14,9 +14,10 @@
 
 enum { RUN_LEAST = 4 };
 
-typedef struct Window { int64_t lo[3], hi[3], divisor, by[3]; } Window;   /* by: divisors of an average, in turn */
+/* by: divisors of an average, applied one after the other */
+typedef struct Window { int64_t lo[3], hi[3], divisor, by[3]; } Window;
 
-/* The window of the output at (z, y, x) */
+/* Returns the window of the output at (z, y, x). */
 static inline Window
 window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 {
@@ -306,7 +307,7 @@ choose_layout(Pool *g, RtTensor *self, RtDtype ct, bool keep, const Work *work)
 
 /* ---- max ---------------------------------------------------------------------------------------------- */
 
-/* Fills out[0] and, when with_index, out[1]; the windows are in g. */
+/* Computes out[0] and, if with_index, out[1]. The windows are in g. */
 static int
 max_results(RtCx *cx, Pool *g, RtTensor *self, bool with_index, bool keep, IValue *out)
 {
@@ -434,7 +435,7 @@ fractional(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 		one.y = rt_data(y) + i * g.out_plane * es;
 		one.index = (int64_t *)rt_data(index) + i * g.out_plane;
 		fractional_windows(&one, 0, 0, true);
-		for (int j = 0; j < nd; j++)          /* two dims: the width's sample comes first */
+		for (int j = 0; j < nd; j++)          /* with two dims, the width's sample comes first */
 			fractional_windows(&one, nd == 2 ? 2 - j : j, ((double *)rt_data(u))[i * nd + j], ct == RT_f32);
 		run_planes(cx, &one, &max_work, ct);
 	}
@@ -529,7 +530,7 @@ same_as_output(RtCx *cx, const char *op, const RtTensor *grad, const RtTensor *s
 	return same ? RT_OK : rt_raise(cx, "%s: grad_output does not have the size of the result", op);
 }
 
-/* A result like self from the gradient of the output; g->index for scatter_work. */
+/* Makes a result like self from the gradient of the output. scatter_work reads g->index. */
 static int
 gradient_result(RtCx *cx, Pool *g, const Work *work, RtTensor *grad, RtTensor *self, IValue *out)
 {
@@ -585,7 +586,7 @@ adaptive_avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue
 KERNEL(_adaptive_avg_pool2d_backward, adaptive_avg_backward(cx, "_adaptive_avg_pool2d_backward", 2, in, out))
 KERNEL(_adaptive_avg_pool3d_backward, adaptive_avg_backward(cx, "_adaptive_avg_pool3d_backward", 3, in, out))
 
-/* Dense indices into planes of in_plane elements, all checked; null: error raised. */
+/* Returns dense indices into planes of in_plane elements, all checked. Null: raised. */
 static int64_t *
 checked_indices(RtCx *cx, const Pool *g, RtTensor *index)
 {
@@ -601,7 +602,7 @@ checked_indices(RtCx *cx, const Pool *g, RtTensor *index)
 	return at;
 }
 
-/* grad_output, self, (geometry that the indices make unneeded), indices */
+/* Arguments: grad_output, self, geometry that the indices make unnecessary, indices. */
 static int
 max_backward(RtCx *cx, const char *op, int nd, const IValue *in, int last, IValue *out)
 {

@@ -232,7 +232,7 @@ rt_prim_tolist(RtCx *cx, const IValue *in, IValue *out)
 	return to_list(cx, t, 0, rt_data(t), (int)code, out);
 }
 
-/* ---- questions to tensors ---------------------------------------------------------------------------------------- */
+/* ---- queries of tensors ------------------------------------------------------------------------------------------ */
 
 #define ASK_INT(id, answer) \
 	int \

@@ -232,7 +232,7 @@ close_value(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IV
 	return quant_store(cx, r, t);
 }
 
-/* The integers of t less its zero point, in float32: values in units of its scale. */
+/* The integers of t minus its zero point, in float32: values in units of its scale. */
 static RtTensor *
 units_of(RtCx *cx, const RtTensor *t)
 {
@@ -281,7 +281,7 @@ close_units(RtCx *cx, RtTensor *t, const RtTensor *like, RtRounding by, IValue *
 	return RT_OK;
 }
 
-/* Runs a linear operator on integers less their zero point: halves of these are exact. */
+/* Runs a linear operator on integers minus their zero point. Their halves are exact. */
 int
 quant_linear_by(RtCx *cx, const RtCall *c, const IValue *in, RtRounding by, IValue *out)
 {
@@ -873,7 +873,7 @@ rt_q_per_channel_axis(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* 0 per tensor, 1 per channel (affine) */
+/* Returns 0 for per tensor, 1 for per channel (affine). */
 int
 rt_qscheme(RtCx *cx, const IValue *in, IValue *out)
 {

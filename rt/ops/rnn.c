@@ -102,7 +102,7 @@ load_linear(RtCx *cx, Linear *l, RtDtype ct)
 	return RT_OK;
 }
 
-/* x quantised to 8 bits over its own range, and dequantised */
+/* Quantizes x to 8 bits over its own range, and dequantizes it to y. */
 static void
 requantise(RtDtype ct, const void *x, void *y, int64_t n, bool narrow)
 {
@@ -239,8 +239,8 @@ set_batches(RtCx *cx, const RtTensor *gates, const RtTensor *h, RtTensor *sizes,
 	return sum == g->rows ? RT_OK : rt_raise(cx, "rnn: the sum of batch_sizes must be the number of rows");
 }
 
-/* y (steps, n, state), c (n, hidden) of an LSTM, and room (n, hidden) for what is projected; of rows y (rows, state), h
- * (n, state) and c (n, hidden).  null: error raised. */
+/* Makes the results: y (steps, n, state), c (n, hidden) of an LSTM, and scratch memory (n, hidden) for a projection.
+ * For rows: y (rows, state), h (n, state), c (n, hidden). Returns null after an error. */
 static int
 ask_walked(RtCx *cx, const Rnn *g, const Direction *d, const RtTensor *gates, RtTensor **r, IValue *out)
 {
@@ -256,8 +256,8 @@ ask_walked(RtCx *cx, const Rnn *g, const Direction *d, const RtTensor *gates, Rt
 	return RT_OK;
 }
 
-/* in: kind, gates (steps, n, gates * hidden) or rows with batch sizes, h (n, state), c (n, hidden) of an LSTM: a
- * direction, after the product with its input */
+/* Arguments: kind, gates (steps, n, gates * hidden) or rows with batch sizes, h (n, state), c (n, hidden) of an LSTM.
+ * Runs a direction after the product with its input. */
 static int
 walked(RtCx *cx, const IValue *in, Direction d, RtTensor *sizes, bool reverse, IValue *out)
 {
@@ -295,7 +295,7 @@ walked(RtCx *cx, const IValue *in, Direction d, RtTensor *sizes, bool reverse, I
 	return dense_done(cx, r[0], y);
 }
 
-/* ..., w, b, p (state, hidden) or None, reverse, scale of the rows of w in int8 or None, narrow */
+/* Arguments behind these: w, b, p (state, hidden) or None, reverse, scale of the rows of int8 w or None, narrow. */
 int
 rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -309,7 +309,7 @@ rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
 	       walked(cx, in, d, NULL, in[7].u.i != 0, out);
 }
 
-/* ..., w, b, p, reverse, batch_sizes */
+/* Arguments behind these: w, b, p, reverse, batch_sizes. */
 int
 rt_prim_rnn_walk_rows(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -319,7 +319,7 @@ rt_prim_rnn_walk_rows(RtCx *cx, const IValue *in, IValue *out)
 	return walked(cx, in, d, rt_tensor(in[8]), in[7].u.i != 0, out);
 }
 
-/* The linear layer of packed parameters: values of its weight, quantisation of its activations. */
+/* Reads the linear layer of packed parameters: values of its weight, quantization of its activations. */
 static int
 packed_linear(RtCx *cx, IValue packed, bool narrow, Linear *l)
 {
@@ -337,7 +337,7 @@ packed_linear(RtCx *cx, IValue packed, bool narrow, Linear *l)
 	return l->weight ? RT_OK : RT_ERROR;
 }
 
-/* ..., w (packed), narrow, reverse */
+/* Arguments behind these: w (packed), narrow, reverse. */
 int
 rt_prim_rnn_walk_packed(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -347,7 +347,7 @@ rt_prim_rnn_walk_packed(RtCx *cx, const IValue *in, IValue *out)
 	       walked(cx, in, d, NULL, in[6].u.i != 0, out);
 }
 
-/* ..., w (packed), narrow, reverse, batch_sizes */
+/* Arguments behind these: w (packed), narrow, reverse, batch_sizes. */
 int
 rt_prim_rnn_walk_packed_rows(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -386,7 +386,7 @@ count_longer(const int64_t *length, int64_t n, int64_t *count)
 			count[i]++;
 }
 
-/* The batch size of each step, from sorted lengths.  Null: raised. */
+/* Returns the batch size of each step, from sorted lengths. Null: raised. */
 static int64_t *
 batches_of(RtCx *cx, RtTensor *lengths, int64_t n, int64_t most)
 {
@@ -417,7 +417,7 @@ batches_of(RtCx *cx, RtTensor *lengths, int64_t n, int64_t most)
 	return batch;
 }
 
-/* input (steps, n, ...) or (n, steps, ...), lengths, batch_first -> data, batch_sizes */
+/* Arguments: input (steps, n, ...) or (n, steps, ...), lengths, batch_first. Results: data, batch_sizes. */
 int
 rt__pack_padded_sequence(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -475,7 +475,8 @@ check_packed(RtCx *cx, const int64_t *b, int64_t steps, int64_t rows, int64_t to
 	return RT_OK;
 }
 
-/* data, batch_sizes, batch_first, padding_value, total_length (0 or less: as long as the longest) -> padded, lengths */
+/* Arguments: data, batch_sizes, batch_first, padding_value, total_length (0 or less: length of the longest). Results:
+ * padded, lengths. */
 int
 rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -191,7 +191,7 @@ divide_with_rest(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* An int and a float, which PyTorch makes C's: 32 bits each. */
+/* Divides an int by a float, or the reverse, as PyTorch does in C with 32 bits for each. */
 static int
 divide_mixed(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -376,7 +376,7 @@ MATH_REAL(round, rint)
 
 static KERNEL_FN(math_angle, put(in[0].tag == RT_COMPLEX ? atan2(imag(in[0]), real(in[0])) : phase(real(in[0])), out))
 
-/* A rounded number as an int, which int() of the same number may not be: it wraps where this raises. */
+/* Returns a rounded number as an int. Unlike int(), it raises if the number is out of range. */
 static int
 put_whole(RtCx *cx, double f, IValue *out)
 {

@@ -31,7 +31,7 @@ copy_list(RtCx *cx, const RtList *l)
 	return to;
 }
 
-/* ---- places ---------------------------------------------------------------------------------------------- */
+/* ---- elements by index ------------------------------------------------------------------------------------------- */
 
 /* The address of the element.  Null: raised. */
 static IValue *
@@ -594,7 +594,7 @@ choose_list(RtCx *cx, const IValue *in, bool largest, IValue *out)
 static KERNEL_FN(least_list, choose_list(cx, in, false, out))
 static KERNEL_FN(greatest_list, choose_list(cx, in, true, out))
 
-/* ---- sums and questions --------------------------------------------------------------------------------------- */
+/* ---- sums, any, all ---------------------------------------------------------------------------------------------- */
 
 static bool
 is_true(IValue v)

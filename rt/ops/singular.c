@@ -1,11 +1,11 @@
 /* rt/ops/singular.c - singular values and vectors
  *
- * The way of LAPACK's gesdd up to 25 columns, because signs (and phases) of vectors follow from it: a tall matrix is
- * first reduced to a triangle, a wide one is replaced by its adjoint; reflections of columns and rows in turn make it
- * bidiagonal; implicit QR steps, towards the smaller end of a block, without a shift where that would lose accuracy,
- * make it diagonal.  Values are made positive by signs in v, then sorted.  Larger matrices, for which LAPACK divides
- * and conquers, are computed in the same way.  Demmel and Kahan, Accurate Singular Values of Bidiagonal Matrices; Golub
- * and Van Loan, Matrix Computations, 8.6.
+ * The algorithm is LAPACK's gesdd up to 25 columns, because signs (and phases) of vectors depend on it. A tall matrix
+ * is first reduced to a triangle; a wide one is replaced by its adjoint. Reflections of columns and rows in turn make
+ * it bidiagonal. Implicit QR steps make it diagonal, towards the smaller end of a block, without a shift if that would
+ * lose accuracy. Singular values are made positive by signs in v, then sorted. LAPACK computes larger matrices by
+ * divide and conquer; here they are computed in the same way as small ones. Demmel and Kahan, Accurate Singular Values
+ * of Bidiagonal Matrices; Golub and Van Loan, Matrix Computations, 8.6.
  */
 #include "decomp.h"
 
@@ -13,21 +13,22 @@
 
 RT_FAST
 
-enum { STEPS = 6 };                      /* times n n: all rotations together */
+enum { STEPS = 6 };                      /* most rotations, divided by n * n */
 
 typedef struct Bidiagonal {
 	int64_t n;
-	double *d, *e;                   /* the diagonal; above it */
-	double *u, *v;                   /* (n, n): row i is the left, the right vector of value i */
+	double *d, *e;                   /* the diagonal; the superdiagonal */
+	double *u, *v;                   /* (n, n): row i is the left or right vector of value i */
 	double ulp, least, tolerance, tiny;
 } Bidiagonal;
 
-/* A matrix (m, n), m >= n, and the reflections that it was reduced by: tau of columns, and of rows (null: none). */
+/* A matrix (m, n), m >= n, and its reflections: tau of columns, and of rows. Null: none. */
 typedef struct Reduced { Z *a; int64_t m, n; Z *left, *right; } Reduced;
 
 /* ---- reflections ------------------------------------------------------------------------------------------------- */
 
-/* 1 - tau v v*, whose adjoint takes x (n elements, step apart) to (beta, 0, ...); x becomes v, v[0] = 1; gives beta. */
+/* Computes the reflection 1 - tau v v*, whose adjoint maps x (n elements, `step` apart) to (beta, 0, ...). x becomes
+ * v with v[0] = 1. Returns beta. */
 static double
 reflect(Z *x, int64_t n, int64_t step, Z *tau)
 {
@@ -58,7 +59,7 @@ reflect_column(Reduced *r, int64_t i)
 	return d;
 }
 
-/* Row i's, right of the diagonal, on the rows below it. */
+/* Applies row i's reflection, right of the diagonal, to the rows below it. */
 static double
 reflect_row(Reduced *r, int64_t i)
 {
@@ -80,7 +81,7 @@ reflect_row(Reduced *r, int64_t i)
 	return e;
 }
 
-/* b (m, k) = the product of the columns' reflections times b. */
+/* Multiplies b (m, k) by the product of the columns' reflections from the left. */
 static void
 apply_left(const Reduced *r, Z *b, int64_t k)
 {
@@ -88,7 +89,7 @@ apply_left(const Reduced *r, Z *b, int64_t k)
 		apply_reflection((Reflection){ r->a + i * (r->n + 1), r->n, r->m - i, r->left[i] }, b + i * k, k, k);
 }
 
-/* b (n, k) = the product of the rows' reflections times b. */
+/* Multiplies b (n, k) by the product of the rows' reflections from the left. */
 static void
 apply_right(const Reduced *r, Z *b, int64_t k)
 {
@@ -97,7 +98,7 @@ apply_right(const Reduced *r, Z *b, int64_t k)
 				 b + (i + 1) * k, k, k);
 }
 
-/* ---- two diagonals ----------------------------------------------------------------------------------------------- */
+/* ---- bidiagonal matrices ----------------------------------------------------------------------------------------- */
 
 static void
 turn(const Bidiagonal *b, double *rows, int64_t i, int64_t j, double c, double s)
@@ -112,7 +113,7 @@ turn(const Bidiagonal *b, double *rows, int64_t i, int64_t j, double c, double s
 /* The singular values of a matrix (2, 2), with signs, and the rotations of its vectors. */
 typedef struct Two { double small, large, left[2], right[2]; } Two;
 
-/* Of ((f, g), (0, h)) */
+/* Computes them for ((f, g), (0, h)). */
 static Two
 two_by_two(double f, double g, double h, double ulp)
 {
@@ -170,14 +171,14 @@ least_of(double f, double g, double h)
 	return least * (1 / (sqrt(1 + as * au * (as * au)) + sqrt(1 + at * au * (at * au)))) * au * 2;
 }
 
-/* The element above the diagonal that is between i and i + step. */
+/* Returns the superdiagonal element between i and i + step. */
 static double *
 between(const Bidiagonal *b, int64_t i, int64_t step)
 {
 	return &b->e[step > 0 ? i : i - 1];
 }
 
-/* One implicit step on the block from .. to; shift 0: as Demmel and Kahan do it, to all digits. */
+/* Applies one implicit step to block from .. to. shift 0: Demmel and Kahan's step, which keeps all digits. */
 static void
 implicit_step(Bidiagonal *b, int64_t from, int64_t to, double shift)
 {
@@ -216,8 +217,8 @@ implicit_step(Bidiagonal *b, int64_t from, int64_t to, double shift)
 	*between(b, to - step, step) = fabs(f) <= b->tiny ? 0 : f;
 }
 
-/* Whether an element above the diagonal of the block became zero, its last one or another; *least: a bound of its
- * values. */
+/* Sets a negligible superdiagonal element of the block to zero. Returns whether there was one. *least: lower bound of
+ * the block's values. */
 static bool
 deflated(Bidiagonal *b, int64_t from, int64_t to, double *least)
 {
@@ -264,7 +265,7 @@ solve_two(Bidiagonal *b, int64_t i)
 	turn(b, b->u, i, i + 1, q.left[0], q.left[1]);
 }
 
-/* What an element above the diagonal must exceed. */
+/* Returns the threshold below which superdiagonal elements are negligible. */
 static double
 tiny_of(const Bidiagonal *b)
 {
@@ -277,7 +278,7 @@ tiny_of(const Bidiagonal *b)
 	return fmax(b->tolerance * (least / sqrt(n)), STEPS * n * n * b->least);
 }
 
-/* Makes the upper diagonal zero; false: too many steps. */
+/* Makes the superdiagonal zero. Returns false after too many steps. */
 static bool
 diagonalise(Bidiagonal *b)
 {
@@ -298,7 +299,7 @@ diagonalise(Bidiagonal *b)
 			end = start - 1;
 			continue;
 		}
-		if (start > high || end < low)           /* another block: towards its smaller end */
+		if (start > high || end < low)           /* another block: goes towards its smaller end */
 			down = fabs(b->d[start]) >= fabs(b->d[end]);
 		from = down ? start : end;
 		to = down ? end : start;
@@ -322,7 +323,7 @@ exchange(double *x, double *y, int64_t n)
 	}
 }
 
-/* Values become positive, then descend. */
+/* Makes the values positive and sorts them in descending order. */
 static void
 sort(Bidiagonal *b)
 {
@@ -348,7 +349,7 @@ sort(Bidiagonal *b)
 	}
 }
 
-/* d and e (of the lower diagonal when `lower`) become values, u and v the vectors. */
+/* Replaces d and e (the lower diagonal if `lower`) by the values, and sets u and v to the vectors. */
 static bool
 solve(Bidiagonal *b, bool lower, double *turns)
 {
@@ -375,9 +376,9 @@ solve(Bidiagonal *b, bool lower, double *turns)
 	return true;
 }
 
-/* ---- all together ------------------------------------------------------------------------------------------------ */
+/* ---- whole matrices ---------------------------------------------------------------------------------------------- */
 
-/* to (rows n, columns k): vectors as columns, then those of the unit matrix. */
+/* Writes vectors as columns of `to` (rows n, columns k), followed by columns of the unit matrix. */
 static void
 spread(const Bidiagonal *b, const double *rows, Z *to, int64_t n, int64_t k)
 {
@@ -394,18 +395,18 @@ adjoint(const Z *a, int64_t m, int64_t n, Z *to)
 			to[j * m + i] = conj(a[i * n + j]);
 }
 
-/* Scratch memory for one matrix after the other. */
+/* Scratch memory that all matrices of a stack share. */
 typedef struct Work {
 	Bidiagonal b;
 	int64_t m, n;                    /* m >= n */
-	Z      *x;                       /* the matrix (m, n); when `turned` the adjoint of a wide one */
-	bool    phased, turned;          /* phased: complex */
+	Z      *x;                       /* the matrix (m, n); if `turned`, the adjoint of a wide one */
+	bool    phased, turned;          /* phased: whether it is complex */
 	Z      *triangle, *tau;
-	Z      *big, *small;             /* vectors of x's longer side, (m, k), and the other, (n, n) */
+	Z      *big, *small;             /* vectors of x's longer side, (m, k), and of its other side, (n, n) */
 	double *turns;
 } Work;
 
-/* x becomes a triangle and its reflections; the triangle, or its adjoint, is copied. */
+/* Reduces x to a triangle and its reflections. Copies the triangle, or its adjoint. */
 static void
 triangulate(Work *w, Reduced *tall)
 {
@@ -421,7 +422,7 @@ triangulate(Work *w, Reduced *tall)
 		}
 }
 
-/* k: columns of big.  False: too many steps. */
+/* Decomposes the matrix. k: number of columns of big. Returns false after too many steps. */
 static bool
 decompose(Work *w, int64_t k)
 {
@@ -455,7 +456,7 @@ work_new(RtCx *cx, Work *w, int64_t m, int64_t n, RtDtype dtype)
 	const int64_t most = m > n ? m : n, k = m > n ? n : m;
 	const bool single = dtype == RT_f32 || dtype == RT_c64;
 	double *real = rt_scratch(cx, (2 * k * k + 4 * k) * 8 + 8);
-	/* at least what the members below are laid out in */
+	/* at least the size that the members below are laid out in */
 	Z *z = real ? stack_room(cx, 1, most + 3 * k + 3, most) : NULL;
 
 	if (!z)
@@ -470,7 +471,7 @@ work_new(RtCx *cx, Work *w, int64_t m, int64_t n, RtDtype dtype)
 	return RT_OK;
 }
 
-/* Row-major (m, n), one of a stack */
+/* A row-major matrix (m, n) of a stack. */
 typedef struct Matrix { Z *v; int64_t m, n; } Matrix;
 
 static Matrix
@@ -479,7 +480,7 @@ matrix_of(const Stack *s, int64_t i)
 	return (Matrix){ s->v + i * s->m * s->n, s->m, s->n };
 }
 
-/* a = u w->b.d vh; false: too many steps. */
+/* Computes a = u w->b.d vh. Returns false after too many steps. */
 static bool
 svd(Work *w, Matrix a, Matrix u, Matrix vh)
 {
@@ -518,10 +519,10 @@ no_values(RtCx *cx, const Stack *s, int64_t i, const char *why)
 	return rt_raise(cx, "linalg.svd: %s%s.", text, why);
 }
 
-/* A stack, and its factors u w vh: w has columns of values. */
+/* A stack and its factors u w vh. w: columns of values. */
 typedef struct Svd { Stack s, u, w, vh; } Svd;
 
-/* Of matrix i; one with infinities gives NaN. */
+/* Decomposes matrix i. One with infinities gives NaN. */
 static int
 svd_one(RtCx *cx, const Svd *d, int64_t i, Work *work)
 {

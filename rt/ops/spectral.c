@@ -1,8 +1,8 @@
-/* rt/ops/spectral.c - eigenvalues, the exponential of a matrix
+/* rt/ops/spectral.c - eigenvalues, and the exponential of a matrix
  *
- * Hermitian matrices: hermitian.c; real ones: eigen.c.  Other complex ones: reduction to Hessenberg form by
- * reflections, QR steps with Wilkinson's shift to triangular form, eigenvectors by substitution; vectors have length 1
- * and their largest component is real, as LAPACK's.
+ * hermitian.c has Hermitian matrices, eigen.c real ones. Other complex matrices are reduced to Hessenberg form by
+ * reflections, then to triangular form by QR steps with Wilkinson's shift. Eigenvectors are computed by substitution.
+ * They have length 1 and a real largest component, as in LAPACK.
  */
 #include "decomp.h"
 
@@ -55,7 +55,7 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- general ----------------------------------------------------------------------------------------------------- */
 
-/* a = q h q*, h with nothing below its first subdiagonal. */
+/* Reduces a = q h q*; h has zeros below its first subdiagonal. */
 static void
 hessenberg(Z *a, int64_t n, Z *q, Z *v)
 {
@@ -94,7 +94,7 @@ hessenberg(Z *a, int64_t n, Z *q, Z *v)
 	}
 }
 
-/* The eigenvalue of the trailing 2 by 2 block at row `hi` that is closer to its last element. */
+/* Returns the eigenvalue of the trailing 2 by 2 block at row `hi` that is closer to its last element. */
 static Z
 shift_of(const Z *a, int64_t n, int64_t hi)
 {
@@ -106,7 +106,7 @@ shift_of(const Z *a, int64_t n, int64_t hi)
 	return half + root == 0 ? s : s - b / (half + root);
 }
 
-/* One QR step on rows and columns lo .. hi of Hessenberg a, collected in q. */
+/* Applies one QR step to rows and columns lo .. hi of the Hessenberg matrix a, and to q. */
 static void
 qr_step(Z *a, int64_t n, int64_t lo, int64_t hi, Z shift, Z *q)
 {
@@ -116,7 +116,7 @@ qr_step(Z *a, int64_t n, int64_t lo, int64_t hi, Z shift, Z *q)
 		double size = sqrt(norm2(x) + norm2(y));
 		Z c = size == 0 ? 1 : x / size, s = size == 0 ? 0 : y / size;
 		int64_t last = k + 2 < hi ? k + 2 : hi;
-		/* rows: (c* s*; -s c) */
+		/* rotation of rows: (c* s*; -s c) */
 		for (int64_t j = k > lo ? k - 1 : lo; j < n; j++) {
 			Z u = a[k * n + j], v = a[(k + 1) * n + j];
 			a[k * n + j] = mul(conj(c), u) + mul(conj(s), v);
@@ -137,7 +137,7 @@ qr_step(Z *a, int64_t n, int64_t lo, int64_t hi, Z shift, Z *q)
 	}
 }
 
-/* Hessenberg a becomes triangular; false when it does not converge. */
+/* Reduces the Hessenberg matrix a to a triangle. Returns false if it does not converge. */
 static bool
 triangularise(Z *a, int64_t n, Z *q, double ulp)
 {
@@ -164,7 +164,7 @@ triangularise(Z *a, int64_t n, Z *q, double ulp)
 	return true;
 }
 
-/* Column k of v = q times the eigenvector of triangular a for its k-th diagonal element. */
+/* Computes column k of v: q times the eigenvector of the triangular a for its k-th diagonal element. */
 static void
 eigenvector(const Z *a, int64_t n, int64_t k, const Z *q, Z *v, Z *x)
 {
@@ -267,7 +267,7 @@ multiply(const Z *a, const Z *b, int64_t n, Z *c)
 
 enum { TERMS = 18 };
 
-/* Taylor's series of a / 2^k, squared k times. */
+/* Computes Taylor's series of a / 2^k and squares it k times. */
 static void
 exponential(Z *a, int64_t n, Z *x, Z *y)
 {

@@ -173,7 +173,7 @@ EACH(swapcase, is_upper((unsigned char)c) ? to_lower(c) : to_upper(c))
 EACH(capitalize, i ? to_lower(c) : to_upper(c))
 EACH(title, is_alpha((unsigned char)before) ? to_lower(c) : to_upper(c))
 
-/* ---- places ------------------------------------------------------------------------------------------------- */
+/* ---- parts of a text --------------------------------------------------------------------------------------------- */
 
 /* Sets *t to the part from start to end; end -1 means the end of the text.  Raises if start is past that.  If end is
  * before start, n is -1, or, with `backwards`, the part extends to the end of the text: operators of PyTorch differ. */
@@ -303,7 +303,7 @@ rt_slice_str(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- put together --------------------------------------------------------------------------------------------- */
+/* ---- joining and replacing --------------------------------------------------------------------------------------- */
 
 int
 rt_add_str(RtCx *cx, const IValue *in, IValue *out)
@@ -448,7 +448,7 @@ KERNEL(strip, strip(cx, in, true, true, out))
 KERNEL(lstrip, strip(cx, in, true, false, out))
 KERNEL(rstrip, strip(cx, in, false, true, out))
 
-/* ---- taken apart ------------------------------------------------------------------------------------------------ */
+/* ---- splitting --------------------------------------------------------------------------------------------------- */
 
 static int
 push_span(RtCx *cx, RtList *l, Span t)
@@ -581,7 +581,7 @@ rt_rpartition(RtCx *cx, const IValue *in, IValue *out)
 	return put_three(cx, sub_span(t, 0, at), by, sub_span(t, at + by.n, t.n), out);
 }
 
-/* ---- compared, measured ------------------------------------------------------------------------------------------ */
+/* ---- comparison, length, letters --------------------------------------------------------------------------------- */
 
 static int
 compare(const IValue *in)

@@ -23,7 +23,7 @@ typedef struct Texts {           /* arguments, as the text of a schema names the
 	ArgText at[ARGS_MAX];
 } Texts;
 
-/* ---- reading a schema's text: all that is wanted are the names ----------------------------------------- */
+/* ---- reading a schema's text: only the names of arguments -------------------------------------------------------- */
 
 static bool
 in_name(char c)
@@ -113,7 +113,7 @@ is_option(const ArgText *a)
 	return false;
 }
 
-/* ---- what a write may overlap ------------------------------------------------------------------------------ */
+/* ---- memory that a write may overlap ----------------------------------------------------------------------------- */
 
 /* Requirements of ATen's kernels on the written memory.  PARTLY: operands are the same view or do not overlap it.
  * APART: operands do not overlap it.  In both cases the memory must not overlap itself. */
@@ -124,11 +124,11 @@ typedef struct Memory {
 	Asks asks;
 	int args;        /* number of arguments checked; 0: all */
 	bool again;      /* the memory may overlap itself: the same value is written */
-	bool keeps;      /* in place: the result has self's dtype */
-	bool exact;      /* the result is not cast */
-	bool typed;      /* exact in place, too, with another error */
-	bool composed;   /* out: the result is computed first, then copied, for any dtype */
-	bool asked;      /* its dtype is what is computed in, where none is asked for */
+	bool keeps;      /* whether the result has self's dtype in place */
+	bool exact;      /* whether the result is not cast */
+	bool typed;      /* whether the same holds in place, with another error */
+	bool composed;   /* whether out= computes the result first, then copies it to any dtype */
+	bool asked;      /* whether the computation uses out's dtype if no dtype is given */
 } Memory;
 
 /* Exceptions: pointwise rows otherwise require PARTLY, other rows nothing. */
@@ -426,8 +426,8 @@ run_base(RtCx *cx, const Base *base, const RtInto *into, const IValue *args, IVa
 	return status;
 }
 
-/* The row of this schema.  Where the base has a body, that has run, and its results stand in `in` before the arguments.
- * Inline, since there may be no row at all. */
+/* Runs the row of this schema. If the base has a body, the body has already run, and its results are in `in` before
+ * the arguments. It is inline because a program may have no such row. */
 static inline int
 variant(RtCx *cx, const Base *base, const char *schema, bool exact, const IValue *in, IValue *out)
 {
@@ -461,7 +461,7 @@ variant(RtCx *cx, const Base *base, const char *schema, bool exact, const IValue
 	return status;
 }
 
-/* ---- a function for each row: what its base is depends on the base's form ---------------------------------------- */
+/* ---- a function for each row; the base's kind decides what it runs ----------------------------------------------- */
 
 #define BASE(id, kernel, pointwise, schema)                                                                            \
 	static inline const Base *                                                                                     \

@@ -612,7 +612,7 @@ rt__reshape_alias(RtCx *cx, const IValue *in, IValue *out)
 	return rt_as_strided(cx, args, out);
 }
 
-/* ---- the same elements under another name ------------------------------------------------------------------------ */
+/* ---- identity views ---------------------------------------------------------------------------------------------- */
 
 static int
 same(RtCx *cx, const IValue *in, IValue *out)

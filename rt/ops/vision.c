@@ -1,8 +1,8 @@
 /* rt/ops/vision.c - the operators of torchvision: nms, overlaps of rotated boxes, pooling of regions, deformable
  * convolution
  *
- * All calculate in float, or double for double input, on contiguous arrays (n, c, h, w).  A region is a row (batch, x1,
- * y1, x2, y2) of rois; its sampling points are the same for every channel.
+ * All compute in float, or double for double input, on contiguous arrays (n, c, h, w). A region is a row (batch, x1,
+ * y1, x2, y2) of rois. Its sampling points are the same for every channel.
  */
 #include "../base.h"
 #include "dense.h"
@@ -41,7 +41,7 @@ typedef struct Boxes {
 	bool whole;
 } Boxes;
 
-enum { BOXES = 6, TOGETHER = 256 };      /* arrays; boxes that are compared to one at a time */
+enum { BOXES = 6, TOGETHER = 256 };      /* number of arrays; boxes that are compared with one box together */
 
 static void
 take_boxes(const double *box, const int64_t *order, int64_t n, float *at, Boxes *b)
@@ -60,7 +60,7 @@ take_boxes(const double *box, const int64_t *order, int64_t n, float *at, Boxes 
 	}
 }
 
-/* The first of n ascending numbers that is greater than x, or not less if `from`. */
+/* Returns the index of the first of n ascending numbers that is greater than x, or at least x if `from`. */
 static int64_t
 first_above(const float *sorted, int64_t n, float x, bool from)
 {
@@ -77,7 +77,7 @@ first_above(const float *sorted, int64_t n, float x, bool from)
 	return low;
 }
 
-/* Areas shared by box i and boxes [from, to).  Returns whether any is not 0. */
+/* Computes the areas that box i shares with boxes [from, to). Returns whether any is not 0. */
 static bool
 shared_areas(const Boxes *b, int64_t i, int64_t from, int64_t to, float *both)
 {
@@ -95,8 +95,8 @@ shared_areas(const Boxes *b, int64_t i, int64_t from, int64_t to, float *both)
 	return any;
 }
 
-/* Marks the boxes that overlap box i by more than the threshold: itself and those that were kept before, too.  Where
- * boxes share nothing, their overlap, 0 or (of boxes without area) NaN, is not more than a threshold from 0 on. */
+/* Marks the boxes whose overlap with box i exceeds the threshold, also box i itself and boxes that were kept before.
+ * Boxes that share nothing have an overlap of 0, or NaN without area, which exceeds no threshold from 0 on. */
 static void
 suppress(const Boxes *b, int64_t i, double threshold, uint8_t *gone)
 {
@@ -114,7 +114,7 @@ suppress(const Boxes *b, int64_t i, double threshold, uint8_t *gone)
 	}
 }
 
-/* Positions of n boxes by their left sides: order; where each of them is there: place. */
+/* Sorts n boxes by their left sides. order: indices of boxes. place: index of each box in order. */
 static void
 by_left(const double *box, int64_t n, int64_t *key, int64_t *order, int64_t *place)
 {
@@ -171,7 +171,7 @@ rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
 
 typedef struct Point { double x, y; } Point;
 
-/* The corners of (cx, cy, width, height, degrees), around it one way or the other by the sign of width and height. */
+/* Computes the corners of (cx, cy, width, height, degrees). The signs of width and height decide their orientation. */
 static void
 corners(const double *box, Point p[4])
 {
@@ -199,12 +199,13 @@ area_of(const Point *p, int n)
 	return fabs(sum) / 2;
 }
 
-/* The part of the polygon inside each side of the box (Sutherland and Hodgman, Reentrant Polygon Clipping, 1974). */
+/* Clips the polygon at each side of the box and returns the area (Sutherland and Hodgman, Reentrant Polygon Clipping,
+ * 1974). */
 static double
 area_shared(const Point a[4], const Point box[4])
 {
 	const double inside = side_of(box[0], box[1], box[2]) < 0 ? -1 : 1;
-	Point p[2][32];          /* each side makes half as many more at most */
+	Point p[2][32];          /* each side adds at most half as many points */
 	int n = 4, at = 0;
 
 	memcpy(p[0], a, 4 * sizeof *a);
@@ -265,12 +266,12 @@ rt_torchvision_box_iou_rotated(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
 
-/* A kind of the four poolings */
+/* One of the four kinds of pooling. */
 typedef struct PoolKind {
 	const char *name;
-	bool  by_position;             /* each bin has its own channels */
-	bool  places;                  /* has a second result: argmax or channel_mapping */
-	bool  samples;                 /* in[5]: sampling points along a bin */
+	bool  by_position;             /* whether each bin has its own channels */
+	bool  places;                  /* whether there is a second result: argmax or channel_mapping */
+	bool  samples;                 /* whether in[5] is the number of sampling points along a bin */
 	void (*range)(void *pool, int64_t begin, int64_t end);
 } PoolKind;
 
@@ -278,11 +279,11 @@ typedef struct Pool {
 	int64_t n, c, h, w;            /* of the input */
 	int64_t rois, ph, pw, co;      /* co: channels of the result */
 	double  scale;
-	int64_t ratio;                 /* sampling points along a bin, 0: as many as fit */
+	int64_t ratio;                 /* sampling points along a bin; 0 for one per element */
 	bool    aligned, single;       /* single: the operator rounds to float */
 	const double *x, *roi;
 	double  *y;
-	int64_t *index;                /* argmax or channel_mapping, of y's shape, or null */
+	int64_t *index;                /* argmax or channel_mapping, with y's shape; or null */
 } Pool;
 
 static int
@@ -309,7 +310,7 @@ check_pool(RtCx *cx, const PoolKind *kind, const IValue *in, Pool *p)
 	return RT_OK;
 }
 
-/* Operands in double, and memory for results. */
+/* Reads the operands in double, and allocates the results. */
 static int
 pool_begin(RtCx *cx, const PoolKind *kind, const IValue *in, int64_t count, Pool *p)
 {
@@ -341,7 +342,7 @@ pool_end(RtCx *cx, const Pool *p, RtTensor *r, RtTensor *at)
 	return index ? rt_copy_into(cx, at, index) : RT_ERROR;
 }
 
-/* input, rois, spatial_scale, pooled_height, pooled_width[, sampling_ratio] */
+/* Arguments: input, rois, spatial_scale, pooled_height, pooled_width[, sampling_ratio]. */
 static int
 pool_regions(RtCx *cx, const PoolKind *kind, const IValue *in, IValue *out)
 {
@@ -362,17 +363,17 @@ pool_regions(RtCx *cx, const PoolKind *kind, const IValue *in, IValue *out)
 	if (pool_begin(cx, kind, in, rt_numel(r), &p))
 		return RT_ERROR;
 	p.ratio = kind->samples ? in[5].u.i : 0;
-	if (p.rois && p.co)                      /* else there may be any number of bins */
+	if (p.rois && p.co)                      /* otherwise there may be any number of bins */
 		rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), kind->range, &p);
 	return pool_end(cx, &p, r, at);
 }
 
-/* The weighted sum of the four neighbours; each step is rounded as in the operator for T. */
+/* Weighted sum of the four neighbours. Each step is rounded as in the operator for T. */
 #define BLEND(T) \
 	((1 - (T)dv) * (1 - (T)du) * (T)x[v0 * w + u0] + (1 - (T)dv) * (T)du * (T)x[v0 * w + u1] + \
 	 (T)dv * (1 - (T)du) * (T)x[v1 * w + u0] + (T)dv * (T)du * (T)x[v1 * w + u1])
 
-/* Bilinear sample of x at (v, u).  It is 0 more than a pixel outside; up to there coordinates are clamped. */
+/* Returns the bilinear sample of x at (v, u). It is 0 more than a pixel outside; nearer coordinates are clamped. */
 static double
 sample(bool single, const double *x, int64_t h, int64_t w, double v, double u)
 {
@@ -407,7 +408,8 @@ rounded(bool single, double v)
 	return single ? (float)v : v;
 }
 
-/* Coordinates are rounded to float where the float operator rounds them: ceil below depends on it, and every weight. */
+/* Computes a region. Coordinates are rounded to float where the float operator rounds them: ceil below and all
+ * weights depend on it. */
 static Region
 region(const Pool *p, const double *roi)
 {
@@ -428,7 +430,7 @@ region(const Pool *p, const double *roi)
 	return g;
 }
 
-/* The coordinate of sampling point k of n in bin i; bins begin at `first`. */
+/* Returns the coordinate of sampling point k of n in bin i; bins begin at `first`. */
 static double
 place(bool single, double first, double bin, int64_t i, int64_t k, int64_t n)
 {
@@ -437,7 +439,7 @@ place(bool single, double first, double bin, int64_t i, int64_t k, int64_t n)
 	return rounded(single, start + rounded(single, rounded(single, ((double)k + 0.5) * bin) / (double)n));
 }
 
-/* The mean of the sampling points of bin (i, j). */
+/* Returns the mean of the sampling points of bin (i, j). */
 static double
 bin_mean(const Pool *p, const double *x, const Region *g, int64_t i, int64_t j)
 {
@@ -489,7 +491,7 @@ clamp_to(double v, int64_t n)
 	return v < 0 ? 0 : v > (double)n ? n : (int64_t)v;
 }
 
-/* Bins of whole elements: [floor(i bin), ceil((i + 1) bin)) from the region's first. */
+/* Maxima over bins of whole elements: [floor(i bin), ceil((i + 1) bin)) from the region's first. */
 static void
 max_range(void *arg, int64_t begin, int64_t end)
 {
@@ -529,7 +531,7 @@ rt_torchvision_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 	return pool_regions(cx, &kind, in, out);
 }
 
-/* As in torchvision, the last row and column belong to no bin. */
+/* Means over bins of whole elements. As in torchvision, the last row and column belong to no bin. */
 static void
 mean_range(void *arg, int64_t begin, int64_t end)
 {
@@ -573,7 +575,7 @@ enum { ALIGN_PARTS = 16 };             /* most parts of the regions */
 typedef struct Align {
 	RoiBins g;
 	bool    single;
-	int64_t rois, parts, room;             /* room: bytes of each part */
+	int64_t rois, parts, room;             /* room: bytes of scratch memory of each part */
 	const char *x, *roi;
 	char   *y, *rooms;
 } Align;
@@ -651,7 +653,7 @@ align(RtCx *cx, const IValue *in, const Pool *p, RtTensor *r)
 	return dense_done(cx, r, y);
 }
 
-/* input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned */
+/* Arguments: input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned. */
 int
 rt_torchvision_roi_align(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -670,13 +672,13 @@ rt_torchvision_roi_align(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- deform_conv2d ----------------------------------------------------------------------------------------------- */
 
-enum { DEFORM_POINTS = 64 };           /* points located at once */
+enum { DEFORM_POINTS = 64 };           /* points that are located together */
 
 typedef struct Deform {
 	int64_t c, h, w, kh, kw, ho, wo;           /* c: channels of the input */
 	int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups, offset_groups;
-	RtDtype ct;                                /* of what follows: float or double */
-	const void *x, *offset, *mask;             /* of one sample; mask may be null */
+	RtDtype ct;                                /* compute type, float or double */
+	const void *x, *offset, *mask;             /* tensors of one sample; mask may be null */
 	void   *column;                            /* (c kh kw, ho wo) */
 } Deform;
 
@@ -728,7 +730,7 @@ check_deform(RtCx *cx, const Deform *d, const RtTensor *x, const RtTensor *w, co
 	return RT_OK;
 }
 
-/* One sample: columns of what each tap reads, then a product for each group; oc: its channels. */
+/* Computes one sample: the columns of all taps, then a product for each group. oc: output channels of a group. */
 static int
 deform_sample(RtCx *cx, Deform *d, const char *w, int64_t oc, char *y)
 {
