@@ -1,5 +1,5 @@
 /*
- * Checks of the invariants of a graph. Each check has the number that il.txt gives it.
+ * Checks the invariants of a graph. Each check has its number in the message.
  *
  *  1  a value is used only where it is in scope: after its node, in the node's block or one nested in it
  *  2  node n is in the uses of v, with index i, exactly when n->in[i] is v

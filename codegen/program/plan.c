@@ -532,5 +532,7 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, PlanKind kind, Dynam
 		place_escaping(p);
 	plan_in_place(p);
 	assign_offsets(p);
+	if (RT_ASSERTS)
+		plan_check(p);
 	return p;
 }

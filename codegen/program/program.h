@@ -84,6 +84,10 @@ void    plan_dissolve(Cx *, Function *, const Specialization *, PlanKind);
  * else. */
 bool    plan_results(const Graph *, ValueVec *, Arena *);
 
+/* ---- plan_check.c: invariants of a plan ----------------------------------------------------------------------- */
+
+void    plan_check(Plan *);                             /* ends with BUG and the graph's text if one is broken */
+
 /* ---- plan_step.c: questions about nodes ---------------------------------------------------------------------- */
 
 bool    node_makes_parts(const Node *);                 /* Does it make a tuple or list of its inputs? */
