@@ -1,7 +1,8 @@
 /* rt/limits.h - assertions, and the limits that a test build makes tiny
  *
  * RT_ASSERT(x) states an invariant that holds for every model and input.  It costs nothing in Kiln and in
- * programs: it is checked in the build variant `ninja tiny` (KILN_TEST) and under AddressSanitizer and ThreadSanitizer.
+ * programs: it is checked in the build variant `ninja tiny` (KILN_TEST), with KILN_ASSERT, and under AddressSanitizer
+ * and ThreadSanitizer.
  *
  * RT_LIMIT(usual, tiny) is a size at which code changes its method: the capacity of a first allocation or a small
  * array, the most memory that is kept, the least part of a loop.  No limit may change a result.  With KILN_TEST all
@@ -25,7 +26,7 @@ __attribute__((noreturn, cold))
 #endif
 void rt_assert_failed(const char *file, int line, const char *what);      /* err.c: prints and aborts */
 
-#if defined KILN_TEST || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if defined KILN_TEST || defined KILN_ASSERT || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define RT_ASSERTS 1
 #define RT_ASSERT(x) ((x) ? (void)0 : rt_assert_failed(__FILE__, __LINE__, #x))
 #else

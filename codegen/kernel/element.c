@@ -73,6 +73,7 @@ kernel_put_size(const Kernel *k, const Size *s, bool factor, Buf *b)
 const char *
 element_loaded(Arena *a, RtDtype dtype, const char *element)
 {
+	RT_ASSERT(dtype >= 0 && dtype < RT_NDTYPE);
 	if (dtype == RT_f16)
 		return arena_printf(a, "half_to_float(%s)", element);
 	if (dtype == RT_bf16)
@@ -461,6 +462,7 @@ kernel_let_is_kept(const Kernel *k, int let)
 {
 	const int end = kernel_stage_end(k, kernel_stage_of(k, REF_LET, let)).let;
 
+	RT_ASSERT(let >= 0 && let < k->let.n);
 	for (int i = end; i < k->let.n; i++)
 		for (int a = 0; a < k->let.at[i].narg; a++)
 			if (k->let.at[i].arg[a].kind == REF_LET && k->let.at[i].arg[a].at == let)
@@ -500,6 +502,7 @@ kernel_join(const Kernel *k, int state, const char *a, const char *b, const char
 	const char *const by[4] = { a, b, x, y };
 	Buf text = { 0 };
 
+	RT_ASSERT(state >= 0 && state < k->state.n);
 	buf_puts(&text, f->places ? "{\nconst bool takes = " : "");
 	if (!f->places)
 		buf_printf(&text, "%s = ", a);
@@ -517,6 +520,7 @@ kernel_start(const Kernel *k, int state, bool place)
 	const Folded *s = &k->state.at[state];
 	const bool floating = rt_dtypes[s->total].category == 'F', narrow = s->total == RT_i32;
 
+	RT_ASSERT(state >= 0 && state < k->state.n);
 	if (place)
 		return number_text(k->arena, rt_int(s->place == RT_i32 ? INT32_MAX : INT64_MAX));
 	switch (s->fold->start) {
@@ -632,6 +636,7 @@ kernel_place(const Kernel *k, int operand)
 {
 	Element e = { .k = k, .a = k->arena };
 
+	RT_ASSERT(operand >= 0 && operand < k->operand.n);
 	return place_text(&e, operand);
 }
 
@@ -648,5 +653,6 @@ kernel_stage_element(const Kernel *k, int stage, const Into *to)
 {
 	Element e = { .k = k, .a = k->arena, .stage = stage, .lane = to->lane, .trial = to->trial };
 
+	RT_ASSERT(stage >= 0 && stage < k->stage.n);
 	return element(&e, to);
 }

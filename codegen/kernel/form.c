@@ -29,6 +29,7 @@ kernel_operand(Kernel *k, Operand o)
 		[ACCESS_BITS] = 's', [ACCESS_MADE] = 'm', [ACCESS_INDEX] = 'n',
 	};
 
+	RT_ASSERT(o.ngather >= 0 && o.ngather <= KERNEL_GATHERS && o.along >= -1 && o.along <= 0);
 	if (!o.name)
 		o.name = arena_printf(k->arena, "%c%d", letters[o.access], k->operand.n);
 	for (int i = 0; i < KERNEL_AXES; i++)
@@ -53,6 +54,7 @@ kernel_strided(Kernel *k, Access access, RtDtype dtype, const int64_t *stride)
 Ref
 kernel_let(Kernel *k, Let l)
 {
+	RT_ASSERT(l.op && l.narg >= 0 && l.narg <= RT_MAP_MAX);
 	vec_push(k->arena, &k->let, l);
 	return (Ref){ .kind = REF_LET, .at = k->let.n - 1 };
 }
@@ -60,12 +62,14 @@ kernel_let(Kernel *k, Let l)
 void
 kernel_store(Kernel *k, int operand, Ref value)
 {
+	RT_ASSERT(operand >= 0 && operand < k->operand.n && value.kind != REF_NONE);
 	vec_push(k->arena, &k->store, ((Store){ operand, value }));
 }
 
 void
 kernel_bound(Kernel *k, int operand, Bound b)
 {
+	RT_ASSERT(operand >= 0 && operand < k->operand.n && b.limit);
 	for (int i = 0; i < KERNEL_AXES; i++)
 		if (!b.stride[i])
 			b.stride[i] = size_number(k->sizes, 0);
@@ -75,6 +79,7 @@ kernel_bound(Kernel *k, int operand, Bound b)
 Ref
 kernel_state(Kernel *k, Folded s)
 {
+	RT_ASSERT(s.fold && s.x.kind != REF_NONE);
 	vec_push(k->arena, &k->state, s);
 	return (Ref){ .kind = REF_STATE, .at = k->state.n - 1 };
 }
@@ -88,6 +93,7 @@ kernel_stage(Kernel *k, bool each)
 Phase
 kernel_stage_end(const Kernel *k, int stage)
 {
+	RT_ASSERT(stage >= 0 && stage < k->stage.n);
 	return stage + 1 < k->stage.n ? k->stage.at[stage + 1] : (Phase){ false, k->let.n, k->state.n, k->store.n };
 }
 
@@ -109,6 +115,7 @@ fold_find(const char *name)
 		{ "all", FOLD_ONE, .logic = true, .join = "a & x" },
 	};
 
+	RT_ASSERT(name);
 	for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
 		if (!strcmp(folds[i].name, name))
 			return &folds[i];
@@ -202,6 +209,7 @@ swap_axes(Kernel *k, int a, int b)
 void
 kernel_move_axis(Kernel *k, int from, int to)
 {
+	RT_ASSERT(to >= 0 && to <= from && from < k->naxis);
 	for (int i = from; i > to; i--)
 		swap_axes(k, i, i - 1);
 }
@@ -217,6 +225,7 @@ remove_stride(Kernel *k, const Size **stride, int axis)
 static void
 remove_axis(Kernel *k, int axis)
 {
+	RT_ASSERT(axis >= 0 && axis < k->naxis);
 	k->nreduce -= axis >= k->naxis - k->nreduce;
 	k->naxis--;
 	for (int i = axis; i < k->naxis; i++)
@@ -376,6 +385,7 @@ kernel_simplify(Kernel *k, int keep)
 bool
 kernel_consecutive(const Kernel *k, int operand, int axis)
 {
+	RT_ASSERT(operand >= 0 && operand < k->operand.n && axis >= 0 && axis < KERNEL_AXES);
 	return size_is(k->operand.at[operand].stride[axis], 1);
 }
 
@@ -392,6 +402,7 @@ kernel_has_near(const Kernel *k, int stage)
 {
 	bool any = false;
 
+	RT_ASSERT(stage >= 0 && stage < k->stage.n);
 	for (int i = k->stage.at[stage].let; i < kernel_stage_end(k, stage).let; i++)
 		any = any || (strchr(k->let.at[i].op->domain, 'M') &&
 			      rt_dtypes[k->let.at[i].types.compute].category == 'F');

@@ -37,6 +37,7 @@ contract_axis(Contract *c, int64_t extent, bool summed, const int64_t stride[4])
 bool
 windows_leave(const Windows *v, int i)
 {
+	RT_ASSERT(i >= 0 && i < v->places);
 	return v->pad[i] || (v->out[i] - 1) * v->step[i] + (v->taps[i] - 1) * v->wide[i] >= v->in[i];
 }
 
@@ -47,6 +48,7 @@ contract_windows(Contract *c, const Windows *v, bool summed)
 	SizeTable *z = c->k->sizes;
 	int bound = 0;
 
+	RT_ASSERT(v->places >= 1 && v->places <= 3);
 	for (int i = 0; i < v->places; i++) {
 		const int64_t far = summed ? v->wide[i] : v->step[i];
 		const int64_t stride[4] = { summed ? 0 : v->y[i], far * v->x[i], summed ? v->w[i] : 0 };

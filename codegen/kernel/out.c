@@ -48,6 +48,7 @@ out_open(Out *o, const char *fmt, ...)
 void
 out_close(Out *o)
 {
+	RT_ASSERT(o->indent > 0);
 	o->indent--;
 	out_line(o, "}");
 }

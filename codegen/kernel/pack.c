@@ -30,6 +30,7 @@ panel_last(const Emit *e, int64_t n, int vector)
 {
 	const int64_t left = n ? (n - 1) % e->panel + 1 : 0;
 
+	RT_ASSERT(n > 0 && vector > 0);
 	return is_whole(e, n) ? e->panel : (left + vector - 1) / vector * vector;
 }
 

@@ -75,6 +75,7 @@ constant_ints(Plan *p, const Value *v, int64_t *out, int n)
 int64_t
 plan_ceil(Plan *p, int64_t x, int64_t q)
 {
+	RT_ASSERT(q > 0);
 	if (p->dynamic) {
 		vec_push(p->cx->arena, &p->dynamic->derived, x);
 		vec_push(p->cx->arena, &p->dynamic->derived, q);

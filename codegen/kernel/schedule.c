@@ -85,6 +85,7 @@ kernel_copied(const Kernel *k, int operand, int axis)
 {
 	const Operand *o = &k->operand.at[operand];
 
+	RT_ASSERT(operand >= 0 && operand < k->operand.n && axis >= 0 && axis < k->naxis);
 	if (!kernel_has_address(k, operand) || !kernel_is_long(k, o->stride[k->naxis - 1], 2))
 		return COPIED_NOT;
 	if (size_is(o->stride[axis], 0))

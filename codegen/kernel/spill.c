@@ -109,6 +109,7 @@ map_all(Cx *cx, Spill *s)
 void
 spill_add(Cx *cx, Spill *s, const void *data, int64_t n)
 {
+	RT_ASSERT(n >= 0);
 	if (!s->file && s->n + n > SPILL_LEAST)
 		begin_file(cx, s);
 	if (s->file) {

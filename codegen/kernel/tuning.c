@@ -96,6 +96,7 @@ tuned_way(Emit *e, const char *kernel, const Texts *ways)
 	const Recorded *recorded = map_get(&t->recorded, kernel);
 	Tuned c = { kernel, *ways, t->turn < ways->n ? t->turn : 0, 0 };
 
+	RT_ASSERT(ways->n > 0);
 	for (int i = 1; recorded && i < ways->n; i++)
 		if (!strcmp(ways->at[i], recorded->way)) {
 			c.taken = i;

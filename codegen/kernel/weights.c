@@ -23,6 +23,7 @@ weights_add(Weights *w, WeightForm form, const void *data, int64_t bytes)
 	const intptr_t known = (intptr_t)map_get(&w->known, key);
 	int64_t at;
 
+	RT_ASSERT(form >= 0 && form < NWEIGHT_FORM && bytes >= 0);
 	if (known && !memcmp(w->bytes.at + known - 1, data, (size_t)bytes))
 		return known - 1;
 	spill_add(w->cx, &w->bytes, zeros, -w->bytes.n & (WEIGHTS_LINE - 1));

@@ -126,6 +126,7 @@ plus(Writer *w, const char *base, int64_t bytes)
 const char *
 c_spot(Writer *w, const Buffer *b, int64_t at)
 {
+	RT_ASSERT(b->home == HOME_ARENA && b->spot >= 0);
 	return w->p->dynamic ? plus(w, arena_printf(w->a, "arena + at[%d]", b->spot), at)
 			     : plus(w, "arena", b->offset + at);
 }

@@ -358,6 +358,7 @@ plan_offsets(Cx *cx, Buffer *const *buffers, int n)
 	int64_t best = INT64_MAX, end = 0;
 	int kept = 0, i = 0;
 
+	RT_ASSERT(n >= 0);
 	memcpy(order, buffers, (size_t)n * sizeof *order);
 	for (; i < 2 * NORDER && best > least; i++) {
 		end = place(cx, &lives, ends, order, i);

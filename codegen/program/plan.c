@@ -18,6 +18,7 @@ add_buffer(Plan *p, const RtTensor *t, Home home, int step)
 {
 	Buffer *b = new(p->cx->arena, Buffer, 1);
 
+	RT_ASSERT(t->storage && t->storage->bytes >= 0);
 	b->meta = t->storage;
 	b->home = home;
 	b->bytes = t->storage->bytes;

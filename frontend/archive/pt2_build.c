@@ -77,6 +77,7 @@ build_list(Builder *b, const Type *elem, Value *const *v, int n)
 {
 	Value *l = graph_emit(b->g, "prim::ListConstruct", b->at, n, v, 1)->out[0];
 
+	RT_ASSERT(elem && n >= 0);
 	l->type = type_list(b->cx, elem);
 	return l;
 }

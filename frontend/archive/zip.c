@@ -557,6 +557,7 @@ archive_write(Cx *cx, const char *path, const char *root, const Record *members,
 	const char *said;
 	RtWhole w;
 
+	RT_ASSERT(n >= 0);
 	if (!rt_whole_open(&w, path))
 		not_written(cx, path, strerror(errno));
 	said = seeks ? write_members(cx, w.f, root, members, n) : write_through(cx, w.f, root, members, n);

@@ -199,7 +199,8 @@ Sugar   *emit_apply(Emit *, Range, Sugar *callee, NamedValue *, int n);
 /* Sorts lists of objects. Null if the list has no objects. */
 Sugar   *emit_sort(Emit *, Range, const char *op, NamedValue *, int n);
 /* Emits an operator such as aten::add on n positional values. */
-Value   *emit_op(Emit *, Range, const char *op, int n, ...);
+enum { EMIT_OP_MOST = 8 };
+Value   *emit_op(Emit *, Range, const char *op, int n, ...); /* n: at most EMIT_OP_MOST */
 Value   *emit_int(Emit *, Range, int64_t);
 Value   *emit_none(Emit *, Range);
 Value   *emit_str(Emit *, Range, const char *, int64_t n);

@@ -18,6 +18,7 @@ emit_arguments(Emit *e, const Tree *call, int skip, NamedValue **out)
 	Sugar **items;
 	int n;
 
+	RT_ASSERT(call->kind == TREE_CALL && skip >= 0 && skip <= args->n);
 	for (int i = skip; i < args->n; i++) {
 		const Tree *t = args->kid[i];
 		if (t->kind != TREE_STARRED) {
@@ -824,6 +825,7 @@ emit_call(Emit *e, const Tree *t, const Type *hint)
 	NamedValue *args;
 	int n;
 
+	RT_ASSERT(t->kind == TREE_CALL);
 	if (callee->kind == SUGAR_FORM)
 		for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
 			if (!strcmp(forms[i].name, callee->name))

@@ -25,9 +25,10 @@ emit_node(Emit *e, Range at, const char *kind, const Type *out, int n, Value *co
 Value *
 emit_op(Emit *e, Range at, const char *op, int n, ...)
 {
-	NamedValue args[8];
+	NamedValue args[EMIT_OP_MOST];
 	va_list ap;
 
+	RT_ASSERT(n >= 0 && n <= EMIT_OP_MOST);
 	va_start(ap, n);
 	for (int i = 0; i < n; i++)
 		args[i] = (NamedValue){0, va_arg(ap, Value *), at};
@@ -541,6 +542,7 @@ emit_set_item(Emit *e, Range at, Value *into, Value *k, Value *v)
 		   val = type_is_subtype(e->cx, v->type, dict->of[1]);
 	const char *want = type_python(e->cx, dict), *bad = "";
 
+	RT_ASSERT(into->type->kind == TYPE_DICT);
 	if (!key)
 		bad = arena_printf(e->cx->arena,
 				   "Dict type annotation `%s` did not match the type of an actual key type `%s`\n",
@@ -588,6 +590,7 @@ emit_comprehension(Emit *e, const Tree *t, const Type *hint)
 	Sugar *over = sugar_iterable(e, t->at, emit_sugar(e, t->kid[dict ? 3 : 2], 0));
 	const Type *unknown = dict ? type_dict(e->cx, &rt_type_str, &rt_type_tensor) : &rt_type_list_tensor;
 
+	RT_ASSERT(t->kind == TREE_DICT_COMP || t->kind == TREE_LIST_COMP);
 	c.into = emit_node(e, t->at, dict ? "prim::DictConstruct" : "prim::ListConstruct", c.hint ? c.hint : unknown, 0,
 			   0);
 	emit_loop_over(e, t->at, target, over, dict ? dict_comp_body : list_comp_body, &c);

@@ -268,6 +268,7 @@ emit_subscript(Emit *e, const Tree *t, const Type *hint)
 	NamedValue arg;
 	Value *v, *step;
 
+	RT_ASSERT(t->kind == TREE_SUBSCRIPT);
 	if (!first)
 		fail(e->cx, t->at, "a subscript needs an index");
 	if (s->kind != SUGAR_VALUE && s->kind != SUGAR_TUPLE && s->kind != SUGAR_RANGE)
@@ -392,6 +393,7 @@ emit_delete_item(Emit *e, const Tree *target)
 	NamedValue key = {0, emit_expression(e, index, 0), index->at};
 	Value *v;
 
+	RT_ASSERT(target->kind == TREE_SUBSCRIPT);
 	if (magic(e, target->at, from, "__delitem__", &key, 1))
 		return;
 	v = sugar_as_value(e, target->at, from);

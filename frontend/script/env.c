@@ -34,6 +34,7 @@ scope_enter(Emit *e, Scope *s)
 void
 scope_pop(Emit *e)
 {
+	RT_ASSERT(e->scope && e->scope->up);
 	scope_enter(e, e->scope->up);
 }
 
@@ -72,6 +73,7 @@ bind(Emit *e, const char *name, Binding b)
 void
 scope_put(Emit *e, const char *name, Sugar *s, bool refined)
 {
+	RT_ASSERT(name && s);
 	bind(e, name, (Binding){s, 0, refined, { 0 }, 0});
 }
 

@@ -275,6 +275,7 @@ lex_part(Cx *cx, const Source *src, uint32_t beg, uint32_t end, const Tok **out)
 	Lexer l = { .cx = cx, .src = src, .text = src->text, .at = src->text + beg, .end = src->text + end };
 	int depth;
 
+	RT_ASSERT(beg <= end && end <= src->n);
 	if (src->n > UINT32_MAX / 2)
 		fail(cx, (Range){ 0 }, "%s: source text of more than 2 GB", src->name);
 	depth = next_depth(&l);

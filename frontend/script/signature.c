@@ -291,6 +291,7 @@ schema_of_def(Cx *cx, Unit *unit, const Tree *def, const char *qualified, const 
 	const Tree *params = def->kid[1], *result = def->kid[2];
 	Schema *s = new(cx->arena, Schema, 1);
 
+	RT_ASSERT(def->kind == TREE_DEF);
 	s->name = qualified;
 	s->overload = "";
 	s->nargs = params->n;

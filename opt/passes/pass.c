@@ -139,6 +139,7 @@ passes_run(Cx *cx, Stage stage, Function *fn, Graph *g, IValue self)
 	const int last = last_row(c, stage);
 	Run r = { .cx = cx, .fn = fn, .self = self };
 
+	RT_ASSERT(stage == STAGE_PREPARE || stage == STAGE_OPTIMIZE);
 	for (int i = 0; i < c->passes.n; i++)
 		if (pass_row(c->passes.at[i].name))
 			run_all(&r, pass_row(c->passes.at[i].name), g);
