@@ -20,12 +20,12 @@ typedef struct RtReader {
 	const RtParam *param;      /* the argument that is being read */
 } Reader;
 
-static int read_value(Reader *, const RtType *, const char *key, IValue *out, int depth);
+static int read_argument(Reader *, const RtType *, const char *key, IValue *out, int depth);
 
 /* ---- finding ------------------------------------------------------------------------------------------------- */
 
 static RtArray *
-find(Reader *r, const char *key)
+find_array(Reader *r, const char *key)
 {
 	RtArray *a = r->next < r->in->n && !strcmp(r->in->at[r->next].key, key) ? &r->in->at[r->next] :
 		rt_arrays_find(r->in, key);
@@ -129,9 +129,9 @@ with_strides(RtCx *cx, RtTensor *t, const int64_t *strides)
 }
 
 static int
-read_tensor(Reader *r, const RtType *t, const char *key, IValue *out)
+read_tensor_arg(Reader *r, const RtType *t, const char *key, IValue *out)
 {
-	RtArray *a = find(r, key), *s;
+	RtArray *a = find_array(r, key), *s;
 	int64_t strides[RT_MAX_RANK];
 	RtTensor *own;
 	Buf b = { 0 };
@@ -139,7 +139,7 @@ read_tensor(Reader *r, const RtType *t, const char *key, IValue *out)
 	if (!a || a->text)
 		return mismatch(r, key, t, a);
 	buf_printf(&b, "%s.strides", key);
-	s = find(r, b.at);
+	s = find_array(r, b.at);
 	buf_free(&b);
 	if (!s) {
 		*out = rt_of(rt_tensor_retain(a->tensor));
@@ -159,7 +159,7 @@ read_tensor(Reader *r, const RtType *t, const char *key, IValue *out)
 /* Does an array of category c convert to a number of this kind?  It does where Python's int, float, bool or complex
  * accepts such a number: True is 1, and any int or float has a truth value. */
 static bool
-is_number(RtKind kind, char c)
+accepts_number(RtKind kind, char c)
 {
 	if (c == 'B' || c == 'I')
 		return true;
@@ -189,9 +189,9 @@ number_at(RtCx *cx, const RtTensor *t, RtKind kind, int64_t i)
 static int
 read_number(Reader *r, const RtType *t, const char *key, IValue *out)
 {
-	RtArray *a = find(r, key);
+	RtArray *a = find_array(r, key);
 
-	if (!a || a->text || a->tensor->ndim || !is_number(t->kind, rt_kind(a->dtype)))
+	if (!a || a->text || a->tensor->ndim || !accepts_number(t->kind, rt_kind(a->dtype)))
 		return mismatch(r, key, t, a);
 	*out = number_at(r->cx, a->tensor, t->kind, 0);
 	return r->cx->status;
@@ -200,7 +200,7 @@ read_number(Reader *r, const RtType *t, const char *key, IValue *out)
 static int
 read_text(Reader *r, const RtType *t, const char *key, IValue *out)
 {
-	RtArray *a = find(r, key);
+	RtArray *a = find_array(r, key);
 	const char *s;
 
 	if (!a || !a->text)
@@ -230,7 +230,7 @@ read_enum(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 
 	if (!t->cls || !t->n)
 		return rt_lacks(r->cx, "argument '%s': the members of %s are not known here", r->param->name, t->name);
-	if (read_value(r, t->of[0], key, &v, depth))
+	if (read_argument(r, t->of[0], key, &v, depth))
 		return RT_ERROR;
 	for (int i = 0; i < t->cls->nmember; i++)
 		if (is_member(&t->cls->member[i], v)) {
@@ -250,7 +250,7 @@ read_part(Reader *r, const RtType *t, const char *key, const char *part, IValue 
 	int status;
 
 	buf_printf(&b, "%s.%s", key, part);
-	status = read_value(r, t, b.at, out, depth + 1);
+	status = read_argument(r, t, b.at, out, depth + 1);
 	buf_free(&b);
 	return status;
 }
@@ -298,15 +298,15 @@ list_from_parts(Reader *r, const RtType *elem, const char *key, RtList *l, int d
 }
 
 static int
-read_list(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+read_list_arg(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 {
 	const RtType *elem = t->of[0];
-	RtArray *a = find(r, key);
+	RtArray *a = find_array(r, key);
 	RtList *l;
 	int status;
 
 	if (a ? !is_empty(a) && (a->text || a->tensor->ndim != 1 || !in_one_array(elem) ||
-	     !is_number(elem->kind, rt_kind(a->dtype))) : !given(r, key))
+	     !accepts_number(elem->kind, rt_kind(a->dtype))) : !given(r, key))
 		return mismatch(r, key, t, a);
 	if (!(l = rt_list_new(r->cx, elem, a ? a->tensor->dims[0] : 0)))
 		return RT_ERROR;
@@ -328,7 +328,7 @@ read_any(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 {
 	static const RtType *const of[] = { &rt_type_tensor };
 	static const RtType tensors = { .kind = TYPE_LIST, .of = of, .n = 1 };
-	RtArray *a = find(r, key);
+	RtArray *a = find_array(r, key);
 
 	if (a && a->text) {
 		*out = rt_retain(rt_ref(RT_STR, a->text));
@@ -338,7 +338,8 @@ read_any(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 		*out = rt_item(r->cx, a->tensor);
 		return RT_OK;
 	}
-	return !a && count_parts(r, key) ? read_list(r, &tensors, key, out, depth) : read_tensor(r, t, key, out);
+	return !a && count_parts(r, key) ? read_list_arg(r, &tensors, key, out, depth)
+					 : read_tensor_arg(r, t, key, out);
 }
 
 static int
@@ -350,7 +351,7 @@ read_tuple(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	bool by_field;
 	int status = RT_OK;
 
-	find(r, key);                     /* an array of shape (0,) may stand for an empty one */
+	find_array(r, key);                     /* an array of shape (0,) may stand for an empty one */
 	if (!(tuple = rt_tuple_new(r->cx, t->name ? t : 0, t->n)))
 		return RT_ERROR;
 	for (int i = 0; i < t->n && !status; i++) {
@@ -443,7 +444,7 @@ read_entry(Reader *r, const RtType *t, const char *key, const char *part, RtDict
 static int
 read_dict(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 {
-	RtArray *a = find(r, key);
+	RtArray *a = find_array(r, key);
 	RtDict *d;
 	const char *s;
 	int status = RT_OK;
@@ -529,7 +530,7 @@ read_union(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 
 		if (of->kind == TYPE_NONE || is_meant(a, of) != (i < t->n))
 			continue;
-		if (!read_value(r, of, key, out, depth + 1)) {
+		if (!read_argument(r, of, key, out, depth + 1)) {
 			if (all_used(r, key))
 				return RT_OK;
 			rt_release(*out);
@@ -556,7 +557,7 @@ rt_read_any(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	case TYPE_NUMBER:  return read_number(r, t, key, out);
 	case TYPE_STR:
 	case TYPE_DEVICE:  return read_text(r, t, key, out);
-	case TYPE_LIST:    return read_list(r, t, key, out, depth);
+	case TYPE_LIST:    return read_list_arg(r, t, key, out, depth);
 	case TYPE_DICT:    return read_dict(r, t, key, out, depth);
 	case TYPE_TUPLE:   return read_tuple(r, t, key, out, depth);
 	case TYPE_CLASS:   return read_object(r, t, key, out, depth);
@@ -567,15 +568,15 @@ rt_read_any(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 }
 
 static int
-read_value(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+read_argument(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 {
 	*out = rt_none();
 	if (depth > DEEP)
 		return rt_raise(r->cx, "argument '%s': its type is nested too deep", r->param->name);
 	if (t->kind == TYPE_TENSOR)
-		return read_tensor(r, t, key, out);
+		return read_tensor_arg(r, t, key, out);
 	if (t->kind == TYPE_OPTIONAL)
-		return given(r, key) ? read_value(r, t->of[0], key, out, depth + 1) : RT_OK;
+		return given(r, key) ? read_argument(r, t->of[0], key, out, depth + 1) : RT_OK;
 	return rt_read_other ? rt_read_other(r, t, key, out, depth) : unreadable(r);
 }
 
@@ -613,7 +614,7 @@ rt_args_from_arrays(RtCx *cx, const RtParam *p, int n, const RtArrays *in, IValu
 		if (p[done].has_default && !given(&r, p[done].name))
 			args[done] = rt_retain(rt_default(cx, &p[done]));
 		else
-			status = read_value(&r, p[done].type, p[done].name, &args[done], 0);
+			status = read_argument(&r, p[done].type, p[done].name, &args[done], 0);
 	}
 	for (int i = 0; i < r.in->n && !status; i++)
 		if (!r.used[i])

@@ -29,7 +29,7 @@ negate(RtDtype dtype, char *p)
 }
 
 static void
-apply(RtTensor *t, unsigned bits)
+apply_bits(RtTensor *t, unsigned bits)
 {
 	const bool complex = rt_dtypes[t->dtype].category == 'C', neg = bits & RT_NEG;
 	const int64_t n = rt_numel(t), half = rt_dtypes[t->dtype].bytes / 2;
@@ -131,4 +131,4 @@ call_using(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 	return status;
 }
 
-const RtLazy rt_lazy_all = { apply, call_using, rt_contiguous };
+const RtLazy rt_lazy_all = { apply_bits, call_using, rt_contiguous };

@@ -62,7 +62,7 @@ put_index(Buf *b, const RtTensor *t, int64_t i)
 
 /* The largest magnitude of the finite numbers and parts of complex numbers; at least 1. */
 static double
-magnitude(RtDtype d, const char *p, int64_t n)
+largest_magnitude(RtDtype d, const char *p, int64_t n)
 {
 	double largest = 1;
 
@@ -93,7 +93,7 @@ close_elements(const char *name, const RtTensor *got, const RtTensor *want, Buf 
 	if (!memcmp(g, w, (size_t)(n * size)))
 		return true;
 	if (relative > 0)
-		absolute *= magnitude(d, w, n);
+		absolute *= largest_magnitude(d, w, n);
 	for (int64_t i = 0; i < n; i++, g += size, w += size) {
 		if (!memcmp(g, w, (size_t)size))
 			continue;

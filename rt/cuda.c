@@ -60,7 +60,7 @@ find_device(RtCx *cx, RtCuda *c)
 
 /* Machine code runs on its own generation from its number on, PTX on everything from its number on. */
 static bool
-fits(const RtCudaImage *i, int capability)
+image_fits(const RtCudaImage *i, int capability)
 {
 	return i->arch > 0 ? i->arch / 10 == capability / 10 && i->arch <= capability : -i->arch <= capability;
 }
@@ -77,7 +77,7 @@ next_image(const RtCudaProgram *p, int capability, const RtCudaImage *before)
 		const int least = !best ? -2000 : best->arch > 0 ? best->arch : -best->arch - 1000;
 		const int most = !before ? 1000 : before->arch > 0 ? before->arch : -before->arch - 1000;
 
-		if (fits(one, capability) && rank > least && rank < most)
+		if (image_fits(one, capability) && rank > least && rank < most)
 			best = one;
 	}
 	return best;

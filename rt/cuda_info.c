@@ -23,7 +23,7 @@ count_steps(const RtCudaProgram *c, int specialization)
 }
 
 static void
-put_text(FILE *f, const char *text)
+put_json_text(FILE *f, const char *text)
 {
 	for (const char *c = text; *c; c++)
 		if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
@@ -47,7 +47,7 @@ put_json(FILE *f, const RtCudaProgram *c, int specialization)
 		if (s->name)
 			fprintf(f, "\"step\":\"%s\",\"times\":%d,", s->name, s->times);
 		fprintf(f, "\"why\":\"");
-		put_text(f, s->why);
+		put_json_text(f, s->why);
 		fprintf(f, "\"}");
 		before = ",";
 	}

@@ -71,7 +71,7 @@ same_key(IValue a, IValue b)
 
 /* The slot of the key, or the free slot for it. */
 static int64_t
-find(const RtDict *d, IValue key, uint64_t hash)
+find_slot(const RtDict *d, IValue key, uint64_t hash)
 {
 	int64_t i = (int64_t)(mix(hash) & (uint64_t)(d->nslot - 1));
 	const RtDictEntry *e;
@@ -124,7 +124,7 @@ rebuild(RtCx *cx, RtDict *d)
 	d->cap = cap;
 	d->nslot = nslot;
 	for (int64_t i = 0; i < n; i++)
-		d->slot[find(d, at[i].key, at[i].hash)] = (int32_t)i;
+		d->slot[find_slot(d, at[i].key, at[i].hash)] = (int32_t)i;
 	return RT_OK;
 }
 
@@ -134,7 +134,7 @@ rt_dict_set(RtCx *cx, RtDict *d, IValue key, IValue value)
 	uint64_t hash = rt_hash(key);
 	int64_t at;
 
-	if (d->nslot && (at = d->slot[find(d, key, hash)]) >= 0) {
+	if (d->nslot && (at = d->slot[find_slot(d, key, hash)]) >= 0) {
 		rt_assign(&d->at[at].value, value);
 		rt_release(key);
 		return RT_OK;
@@ -144,7 +144,7 @@ rt_dict_set(RtCx *cx, RtDict *d, IValue key, IValue value)
 		rt_release(value);
 		return RT_ERROR;
 	}
-	d->slot[find(d, key, hash)] = (int32_t)d->used;
+	d->slot[find_slot(d, key, hash)] = (int32_t)d->used;
 	d->at[d->used++] = (RtDictEntry){ key, value, hash, false };
 	d->n++;
 	return RT_OK;
@@ -155,7 +155,7 @@ rt_dict_get(RtDict *d, IValue key)
 {
 	int64_t at;
 
-	if (!d->n || (at = d->slot[find(d, key, rt_hash(key))]) < 0)
+	if (!d->n || (at = d->slot[find_slot(d, key, rt_hash(key))]) < 0)
 		return 0;
 	return &d->at[at].value;
 }
@@ -166,7 +166,7 @@ rt_dict_remove(RtDict *d, IValue key)
 	int64_t at;
 	RtDictEntry *e, old;
 
-	if (!d->n || (at = d->slot[find(d, key, rt_hash(key))]) < 0)
+	if (!d->n || (at = d->slot[find_slot(d, key, rt_hash(key))]) < 0)
 		return false;
 	e = &d->at[at];
 	old = *e;

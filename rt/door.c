@@ -18,10 +18,10 @@
 
 #if defined __GNUC__ && !defined __TINYC__
 static int  exchange(int *at, int v) { return __atomic_exchange_n(at, v, __ATOMIC_ACQUIRE); }
-static void store(int *at, int v) { __atomic_store_n(at, v, __ATOMIC_RELEASE); }
+static void store_release(int *at, int v) { __atomic_store_n(at, v, __ATOMIC_RELEASE); }
 #else
 static int  exchange(int *at, int v) { const int was = *at; *at = v; return was; }
-static void store(int *at, int v) { *at = v; }
+static void store_release(int *at, int v) { *at = v; }
 #endif
 
 /* Disables cancellation.  A thread that is cancelled while it waits for others would leave the instance busy. */
@@ -71,7 +71,7 @@ rt_door_leave(RtDoor *d, int status)
 	rt_clear_error(cx);
 	rt_mem_spares();
 	d->mem = rt_mem_switch(d->before);
-	store(&d->busy, 0);
+	store_release(&d->busy, 0);
 	pthread_setcancelstate(cancel, NULL);
 	return status;
 }
@@ -287,7 +287,7 @@ rt_door_leaves(const RtDoorProgram *door, const char *method, bool results, cons
 }
 
 static int
-add(RtDoor *d, const char *key, const RtDlTensor *t)
+add_given(RtDoor *d, const char *key, const RtDlTensor *t)
 {
 	RtTensor *box = rt_tensor_of_dl(&d->cx, key, t);
 	const int status = box ? rt_arrays_add(&d->cx, &d->given, key, rt_of(box)) : RT_ERROR;
@@ -304,7 +304,7 @@ add_inputs(RtDoor *d, const RtDoorMethod *m, RtDlTensor *const *in, int nin)
 	if (nin > m->nin)
 		return rt_raise(&d->cx, "%d arguments were given to a method of %d", nin, m->nin);
 	for (int i = 0; i < nin; i++)
-		if (in[i] && add(d, m->in[i].key, in[i]))
+		if (in[i] && add_given(d, m->in[i].key, in[i]))
 			return RT_ERROR;
 	return RT_OK;
 }
@@ -318,7 +318,7 @@ rt_door_set(RtDoor *d, const char *key, const RtDlTensor *t)
 		return DOOR_BUSY;
 	if (!key || !t)
 		return rt_door_leave(d, (rt_raise(&d->cx, "a key and a tensor are wanted"), DOOR_ARGUMENT));
-	return rt_door_leave(d, add(d, key, t) ? DOOR_ARGUMENT : DOOR_OK);
+	return rt_door_leave(d, add_given(d, key, t) ? DOOR_ARGUMENT : DOOR_OK);
 }
 
 int
@@ -376,7 +376,7 @@ give_back(RtDoor *d)
 }
 
 static int
-run(RtDoor *d, const RtMethod *m, RtInvocation *c)
+run_method(RtDoor *d, const RtMethod *m, RtInvocation *c)
 {
 	if (rt_invocation_bind(&d->cx, m, &d->given, c))
 		return c->args ? DOOR_ARGUMENT : DOOR_MEMORY;
@@ -389,7 +389,7 @@ static int
 run_given(RtDoor *d, const RtMethod *m)
 {
 	RtInvocation c;
-	int status = run(d, m, &c);
+	int status = run_method(d, m, &c);
 
 	rt_invocation_end(&c);
 	if (give_back(d) && !status)
@@ -523,7 +523,7 @@ call_with(RtDoor *d, int method, RtDlTensor *const *in, int nin)
 }
 
 static int
-call(RtDoor *d, const char *method, RtDlTensor *const *in, int nin, RtDlTensor *out, int nout)
+call_method(RtDoor *d, const char *method, RtDlTensor *const *in, int nin, RtDlTensor *out, int nout)
 {
 	const int i = method_index(&d->own, method);
 	int status;
@@ -545,7 +545,7 @@ rt_door_call(RtDoor *d, const char *method, RtDlTensor *const *in, int nin, RtDl
 		return DOOR_ARGUMENT;
 	if (!rt_door_enter(d))
 		return DOOR_BUSY;
-	return rt_door_leave(d, call(d, method, in, nin, out, nout));
+	return rt_door_leave(d, call_method(d, method, in, nin, out, nout));
 }
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
@@ -625,7 +625,7 @@ managed(RtCx *cx, RtTensor *t)
 }
 
 static RtDlManaged *
-take(RtDoor *d, RtArray *a)
+export_array(RtDoor *d, RtArray *a)
 {
 	RtDlTensor own;
 	RtTensor *t = tensor_of(d, a, &own), *alone;
@@ -655,7 +655,7 @@ rt_door_take(RtDoor *d, int i)
 		return NULL;
 	if (i < 0 || i >= d->results.n)
 		rt_raise(&d->cx, "there is no result %d of %d", i, d->results.n);
-	else if (!(m = take(d, &d->results.at[i])) && !d->cx.status)
+	else if (!(m = export_array(d, &d->results.at[i])) && !d->cx.status)
 		rt_raise(&d->cx, "'%s' is no tensor, or has been taken", d->results.at[i].key);
 	rt_door_leave(d, m ? DOOR_OK : DOOR_ARGUMENT);
 	return m;
@@ -674,7 +674,7 @@ is_optional(const RtClass *c, int i)
 
 /* The slot of an attribute by its path, such as encoder.cache.  Null: raised, as the program has no such attribute. */
 static IValue *
-slot_of(RtDoor *d, const char *name)
+attribute_slot(RtDoor *d, const char *name)
 {
 	const RtObject *o = d->cx.instance;
 	const char *at = name ? name : "";
@@ -703,13 +703,13 @@ static IValue *
 wanted_slot(RtDoor *d, const char *name, const RtDlTensor *t)
 {
 	if (t)
-		return slot_of(d, name);
+		return attribute_slot(d, name);
 	rt_raise(&d->cx, "a name and a tensor are wanted");
 	return NULL;
 }
 
 static bool
-is_number(IValue v)
+is_number_value(IValue v)
 {
 	return v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL;
 }
@@ -722,7 +722,7 @@ get_state(RtDoor *d, const char *name, RtDlTensor *t)
 	if (!slot)
 		return DOOR_ARGUMENT;
 	rt_arrays_free(&d->state);
-	if (slot->tag != RT_TENSOR && !is_number(*slot))
+	if (slot->tag != RT_TENSOR && !is_number_value(*slot))
 		return rt_raise(&d->cx, "'%s' is a %s, and no tensor", name, rt_type_of(*slot)), DOOR_ARGUMENT;
 	if (rt_arrays_add(&d->cx, &d->state, name, *slot))
 		return DOOR_MEMORY;
@@ -783,7 +783,7 @@ set_state(RtDoor *d, const char *name, const RtDlTensor *t)
 		return DOOR_ARGUMENT;
 	if (slot->tag == RT_TENSOR || slot->tag == RT_NONE) {
 		status = set_tensor(d, slot, from) ? DOOR_ARGUMENT : DOOR_OK;
-	} else if (is_number(*slot) && rt_numel(from) == 1 && (v = rt_item(&d->cx, from)).tag == slot->tag) {
+	} else if (is_number_value(*slot) && rt_numel(from) == 1 && (v = rt_item(&d->cx, from)).tag == slot->tag) {
 		*slot = v;
 		status = DOOR_OK;
 	} else {

@@ -210,7 +210,7 @@ cast_dense(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, i
 	break
 
 static void
-load(RtDtype d, const char *s, int64_t stride, int64_t n, Block *w)
+load_block(RtDtype d, const char *s, int64_t stride, int64_t n, Block *w)
 {
 	if (stride == rt_dtypes[d].bytes && cast_dense(wide_of(d) == WIDE_INT ? RT_i64 : RT_f64, (char *)w, d, s, n))
 		return;
@@ -434,7 +434,7 @@ cast_through_wide(char *d, RtRun to, const char *s, RtRun from, int64_t n)
 {
 	Block w;
 
-	load(from.dtype, s, from.step, n, &w);
+	load_block(from.dtype, s, from.step, n, &w);
 	if (from.dtype == RT_u64 && wide_of(to.dtype) != WIDE_INT) {
 		unsigned_to_reals(&w, n, to.dtype != RT_f64 && to.dtype != RT_c128);
 		store_real(to.dtype, d, to.step, n, &w);

@@ -68,7 +68,7 @@ are_rows(const RtTensor *t, uint64_t dims)
 }
 
 static bool
-fits(Layout layout, const RtTensor *t, IValue dims)
+layout_fits(Layout layout, const RtTensor *t, IValue dims)
 {
 	switch (layout) {
 	case LAST: return rt_is_channels_last(t);
@@ -91,7 +91,8 @@ rt_rounding(const RtCx *cx, RtQuantOp op, const RtTensor *t, IValue dims)
 	const uint8_t engine = runs_qnnpack(cx, (RtDtype)t->dtype) ? QNNPACK : X86;
 	const struct Row *row = rows;
 
-	while ((row->op != op && row->op != RT_Q_OTHER) || !(row->engines & engine) || !fits(row->layout, t, dims))
+	while ((row->op != op && row->op != RT_Q_OTHER) || !(row->engines & engine) ||
+	       !layout_fits(row->layout, t, dims))
 		row++;
 	return row->rounding;
 }

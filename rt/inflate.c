@@ -28,7 +28,7 @@ typedef struct Inflate {
 } Inflate;
 
 static void
-fill(Inflate *s)
+refill_bits(Inflate *s)
 {
 	while (s->nbit <= 48) {
 		if (s->in < s->end)
@@ -40,12 +40,12 @@ fill(Inflate *s)
 }
 
 static unsigned
-take(Inflate *s, int n)
+read_bits(Inflate *s, int n)
 {
 	unsigned v;
 
 	if (s->nbit < n)
-		fill(s);
+		refill_bits(s);
 	v = (unsigned)(s->bits & ((1u << n) - 1));
 	s->bits >>= n;
 	s->nbit -= n;
@@ -117,7 +117,7 @@ decode(Inflate *s, const Huffman *h)
 	int code = 0, first = 0, index = 0, count;
 
 	if (s->nbit < MAX_BITS)
-		fill(s);
+		refill_bits(s);
 	entry = h->fast[s->bits & ((1 << FAST) - 1)];
 	if (entry) {
 		s->bits >>= entry >> 12;
@@ -125,7 +125,7 @@ decode(Inflate *s, const Huffman *h)
 		return (int)(entry & 0xfff);
 	}
 	for (int b = 1; b <= MAX_BITS; b++) {
-		code |= (int)take(s, 1);
+		code |= (int)read_bits(s, 1);
 		count = h->count[b];
 		if (code - count < first)
 			return h->symbol[index + code - first];
@@ -137,16 +137,16 @@ decode(Inflate *s, const Huffman *h)
 }
 
 static bool
-stored(Inflate *s)
+inflate_stored(Inflate *s)
 {
 	unsigned n;
 
-	take(s, s->nbit & 7);
-	n = take(s, 16);
-	if (take(s, 16) != (~n & 0xffff) || (int64_t)n > s->cap - s->n)
+	read_bits(s, s->nbit & 7);
+	n = read_bits(s, 16);
+	if (read_bits(s, 16) != (~n & 0xffff) || (int64_t)n > s->cap - s->n)
 		return false;
 	for (; n && s->nbit; n--)
-		s->out[s->n++] = (uint8_t)take(s, 8);
+		s->out[s->n++] = (uint8_t)read_bits(s, 8);
 	if (ran_out(s) || (int64_t)n > s->end - s->in)
 		return false;
 	memcpy(s->out + s->n, s->in, n);
@@ -189,9 +189,9 @@ codes(Inflate *s)
 			s->out[s->n++] = (uint8_t)sym;
 			continue;
 		}
-		n = length[sym - 257] + (int64_t)take(s, length_bits[sym - 257]);
+		n = length[sym - 257] + (int64_t)read_bits(s, length_bits[sym - 257]);
 		d = decode(s, &s->distance);
-		if (d < 0 || d > 29 || !copy_back(s, distance[d] + (int64_t)take(s, d < 2 ? 0 : d / 2 - 1), n))
+		if (d < 0 || d > 29 || !copy_back(s, distance[d] + (int64_t)read_bits(s, d < 2 ? 0 : d / 2 - 1), n))
 			return false;
 	}
 }
@@ -229,7 +229,8 @@ read_lengths(Inflate *s, uint8_t *length, int n)
 		if (sym == 16 && !i)
 			return false;
 		what = sym == 16 ? length[i - 1] : 0;
-		repeat = sym == 16 ? 3 + (int)take(s, 2) : sym == 17 ? 3 + (int)take(s, 3) : 11 + (int)take(s, 7);
+		repeat = sym == 16 ? 3 + (int)read_bits(s, 2) : sym == 17 ? 3 + (int)read_bits(s, 3)
+				: 11 + (int)read_bits(s, 7);
 		if (repeat > n - i)
 			return false;
 		memset(length + i, what, (size_t)repeat);
@@ -243,12 +244,12 @@ dynamic(Inflate *s)
 {
 	static const uint8_t order[] = { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
 	uint8_t length[MAX_CODES + 32] = { 0 };
-	int nliteral = (int)take(s, 5) + 257, ndistance = (int)take(s, 5) + 1, n = (int)take(s, 4) + 4;
+	int nliteral = (int)read_bits(s, 5) + 257, ndistance = (int)read_bits(s, 5) + 1, n = (int)read_bits(s, 4) + 4;
 
 	if (nliteral > 286 || ndistance > 30)
 		return false;
 	for (int i = 0; i < n; i++)
-		length[order[i]] = (uint8_t)take(s, 3);
+		length[order[i]] = (uint8_t)read_bits(s, 3);
 	if (!huffman(&s->literal, length, 19))
 		return false;
 	memset(length, 0, sizeof length);
@@ -266,9 +267,9 @@ rt_inflate(const void *in, int64_t n, void *out, int64_t nout)
 	bool ok;
 
 	do {
-		last = take(&s, 1);
-		switch (take(&s, 2)) {
-		case 0:  ok = stored(&s); break;
+		last = read_bits(&s, 1);
+		switch (read_bits(&s, 2)) {
+		case 0:  ok = inflate_stored(&s); break;
 		case 1:  ok = fixed(&s); break;
 		case 2:  ok = dynamic(&s); break;
 		default: ok = false;

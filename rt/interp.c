@@ -73,7 +73,7 @@ let_go(Activation *a, const RtInsn *n)
 
 /* Sets to[] to references to the operands from `from` on.  Last uses are moved. */
 static void
-take(Activation *a, const RtInsn *n, int from, IValue *to)
+move_operands(Activation *a, const RtInsn *n, int from, IValue *to)
 {
 	for (int i = from; i < n->nin; i++)
 		to[i - from] = rt_retain(in(a, n, i));
@@ -82,7 +82,7 @@ take(Activation *a, const RtInsn *n, int from, IValue *to)
 
 /* Calls the probe, if there is one. */
 static void
-report(Activation *a, int index, IValue v)
+report_value(Activation *a, int index, IValue v)
 {
 	if (a->cx->probe)
 		a->cx->probe(a->cx, a->code, a->pc, index, v);
@@ -182,7 +182,7 @@ rt_do_kernel(Activation *a, const RtInsn *n)
 
 /* Calls code.  Its arguments are the nfirst values at first, then the operands from `from` on. */
 static int
-call(Activation *a, const RtInsn *n, const RtCode *code, const IValue *first, int nfirst, int from)
+call_code(Activation *a, const RtInsn *n, const RtCode *code, const IValue *first, int nfirst, int from)
 {
 	RtMark m = rt_scratch_mark(a->cx);
 	int status;
@@ -195,7 +195,7 @@ call(Activation *a, const RtInsn *n, const RtCode *code, const IValue *first, in
 		return RT_ERROR;
 	for (int i = 0; i < nfirst; i++)
 		reg[i] = rt_retain(first[i]);
-	take(a, n, from, reg + nfirst);
+	move_operands(a, n, from, reg + nfirst);
 	for (int i = code->narg; i < code->nreg; i++)
 		reg[i] = rt_none();
 	status = run_frame(a->cx, code, START, reg);
@@ -209,7 +209,7 @@ call(Activation *a, const RtInsn *n, const RtCode *code, const IValue *first, in
 int
 rt_do_call(Activation *a, const RtInsn *n)
 {
-	return call(a, n, a->code->callee[n->arg], 0, 0, 0);
+	return call_code(a, n, a->code->callee[n->arg], 0, 0, 0);
 }
 
 int
@@ -217,9 +217,9 @@ rt_do_call_method(Activation *a, const RtInsn *n)
 {
 	const RtCode *code;
 
-	report(a, a->pc, in(a, n, 0));
+	report_value(a, a->pc, in(a, n, 0));
 	code = rt_method(a->cx, in(a, n, 0), a->code->string[n->arg]);
-	return code ? call(a, n, code, 0, 0, 0) : RT_ERROR;
+	return code ? call_code(a, n, code, 0, 0, 0) : RT_ERROR;
 }
 
 int
@@ -231,7 +231,7 @@ rt_do_call_value(Activation *a, const RtInsn *n)
 	if (f.tag != RT_FUNCTION)
 		status = rt_raise(a->cx, "'%s' object is not callable", rt_type_of(f));
 	else
-		status = call(a, n, f.u.fn->code, f.u.fn->bound, f.u.fn->n, 1);
+		status = call_code(a, n, f.u.fn->code, f.u.fn->bound, f.u.fn->n, 1);
 	rt_release(f);
 	return status;
 }
@@ -244,7 +244,7 @@ rt_do_move(Activation *a, const RtInsn *n)
 
 	if (!(v = room(a, n->nin, small)))
 		return RT_ERROR;
-	take(a, n, 0, v);
+	move_operands(a, n, 0, v);
 	for (int i = 0; i < n->nin; i++)
 		set(a, n, i, v[i]);
 	rt_scratch_reset(a->cx, m);
@@ -258,7 +258,7 @@ rt_do_tuple(Activation *a, const RtInsn *n)
 
 	if (!t)
 		return RT_ERROR;
-	take(a, n, 0, t->v);
+	move_operands(a, n, 0, t->v);
 	set(a, n, 0, rt_ref(RT_TUPLE, t));
 	return RT_OK;
 }
@@ -270,7 +270,7 @@ rt_do_new_list(Activation *a, const RtInsn *n)
 
 	if (!l)
 		return RT_ERROR;
-	take(a, n, 0, l->v);
+	move_operands(a, n, 0, l->v);
 	l->n = n->nin;
 	set(a, n, 0, rt_ref(RT_LIST, l));
 	return RT_OK;
@@ -434,7 +434,7 @@ rt_do_branch(Activation *a, const RtInsn *n)
 {
 	const bool go = truth(in(a, n, 0));
 
-	report(a, a->pc, in(a, n, 0));
+	report_value(a, a->pc, in(a, n, 0));
 	a->pc = go ? a->pc + 1 : (int)n->arg;
 	return WENT_ON;
 }
@@ -444,7 +444,7 @@ rt_do_loop(Activation *a, const RtInsn *n)
 {
 	const bool go = truth(in(a, n, 2)) && in(a, n, 0).u.i < in(a, n, 1).u.i;
 
-	report(a, a->pc, rt_bool(go));
+	report_value(a, a->pc, rt_bool(go));
 	a->pc = go ? a->pc + 1 : (int)n->arg;
 	return WENT_ON;
 }
@@ -466,7 +466,7 @@ rt_do_unset(Activation *a, const RtInsn *n)
 int
 rt_do_profile(Activation *a, const RtInsn *n)
 {
-	report(a, (int)n->arg, in(a, n, 0));
+	report_value(a, (int)n->arg, in(a, n, 0));
 	return rt_do_move(a, n);
 }
 

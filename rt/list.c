@@ -88,7 +88,7 @@ seen_add(Copier *c, const void *from, IValue to)
 	return RT_OK;
 }
 
-static IValue copy(Copier *, IValue);
+static IValue deep_copy(Copier *, IValue);
 
 /* Copies a storage.  Read-only bytes are shared: rt_writable copies them before a write. */
 static RtStorage *
@@ -138,7 +138,7 @@ static int
 copy_all(Copier *c, IValue *to, const IValue *from, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
-		to[i] = copy(c, from[i]);
+		to[i] = deep_copy(c, from[i]);
 		if (c->cx->status)
 			return RT_ERROR;
 	}
@@ -151,7 +151,7 @@ copy_list(Copier *c, RtList *to, const RtList *from)
 	IValue v;
 
 	for (int64_t i = 0; i < from->n; i++) {
-		v = copy(c, from->v[i]);
+		v = deep_copy(c, from->v[i]);
 		if (c->cx->status || rt_list_push(c->cx, to, v))
 			return RT_ERROR;
 	}
@@ -166,8 +166,8 @@ copy_dict(Copier *c, RtDict *to, const RtDict *from)
 	for (int64_t i = 0; i < from->used; i++) {
 		if (from->at[i].dead)
 			continue;
-		key = copy(c, from->at[i].key);
-		value = copy(c, from->at[i].value);
+		key = deep_copy(c, from->at[i].key);
+		value = deep_copy(c, from->at[i].value);
 		if (rt_dict_set(c->cx, to, key, value) || c->cx->status)
 			return RT_ERROR;
 	}
@@ -188,7 +188,7 @@ copy_shell(Copier *c, IValue v)
 }
 
 static IValue
-copy(Copier *c, IValue v)
+deep_copy(Copier *c, IValue v)
 {
 	Seen *s;
 	IValue r;
@@ -231,7 +231,7 @@ rt_deep_copy(RtCx *cx, IValue v)
 	IValue r;
 
 	rt_clear_error(cx);
-	r = copy(&c, v);
+	r = deep_copy(&c, v);
 	rt_mem_back(c.at);
 	return r;
 }

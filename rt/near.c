@@ -7,7 +7,7 @@
 enum { LONGEST = 31 };
 
 static int
-least(int a, int b)
+min_int(int a, int b)
 {
 	return a < b ? a : b;
 }
@@ -23,9 +23,9 @@ distance(const char *a, int n, const char *b, int nb)
 	for (int i = 1; i <= n; i++) {
 		now[0] = i;
 		for (int j = 1; j <= nb; j++) {
-			now[j] = least(last[j - 1] + (a[i - 1] != b[j - 1]), least(last[j], now[j - 1]) + 1);
+			now[j] = min_int(last[j - 1] + (a[i - 1] != b[j - 1]), min_int(last[j], now[j - 1]) + 1);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				now[j] = least(now[j], before[j - 2] + 1);
+				now[j] = min_int(now[j], before[j - 2] + 1);
 		}
 		spare = before;
 		before = last;

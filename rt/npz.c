@@ -736,7 +736,7 @@ rt_npz_read(RtCx *cx, const char *path, RtArrays *a)
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static void
-put(Buf *b, uint64_t v, int n)
+put_le(Buf *b, uint64_t v, int n)
 {
 	char c;
 
@@ -763,9 +763,9 @@ put_header(Buf *b, const char *descr, int ndim, const int64_t *dims)
 		buf_puts(&h, " ");
 	buf_puts(&h, "\n");
 	buf_add(b, "\x93NUMPY", 6);
-	put(b, long_form ? 2 : 1, 1);
-	put(b, 0, 1);
-	put(b, (uint64_t)h.n, long_form ? 4 : 2);
+	put_le(b, long_form ? 2 : 1, 1);
+	put_le(b, 0, 1);
+	put_le(b, (uint64_t)h.n, long_form ? 4 : 2);
 	buf_add(b, h.at, h.n);
 	buf_free(&h);
 }
@@ -798,16 +798,16 @@ npy_bytes(RtCx *cx, const RtArray *a, Buf *b)
 static void
 put_common(Buf *b, uint32_t crc, int64_t size, int64_t nname, int64_t nextra)
 {
-	put(b, 45, 2);
-	put(b, 1 << 11, 2);                       /* names are UTF-8 */
-	put(b, 0, 2);                             /* stored */
-	put(b, 0, 2);                             /* midnight, 1 January 1980 */
-	put(b, 0x21, 2);
-	put(b, crc, 4);
-	put(b, size < 0xffffffff ? (uint64_t)size : 0xffffffff, 4);
-	put(b, size < 0xffffffff ? (uint64_t)size : 0xffffffff, 4);
-	put(b, (uint64_t)nname, 2);
-	put(b, (uint64_t)nextra, 2);
+	put_le(b, 45, 2);
+	put_le(b, 1 << 11, 2);                       /* names are UTF-8 */
+	put_le(b, 0, 2);                             /* stored */
+	put_le(b, 0, 2);                             /* midnight, 1 January 1980 */
+	put_le(b, 0x21, 2);
+	put_le(b, crc, 4);
+	put_le(b, size < 0xffffffff ? (uint64_t)size : 0xffffffff, 4);
+	put_le(b, size < 0xffffffff ? (uint64_t)size : 0xffffffff, 4);
+	put_le(b, (uint64_t)nname, 2);
+	put_le(b, (uint64_t)nextra, 2);
 }
 
 /* Writes the local header, with a zip64 field if sizes need it, padded so that the data is aligned. */
@@ -817,19 +817,19 @@ put_local(Buf *out, int64_t offset, const char *name, uint32_t crc, int64_t size
 	int64_t nname = (int64_t)strlen(name) + 4, wide = size >= 0xffffffff ? 20 : 0, pad;
 
 	pad = ALIGN - (offset + 30 + nname + wide + 4) % ALIGN;
-	put(out, 0x04034b50, 4);
+	put_le(out, 0x04034b50, 4);
 	put_common(out, crc, size, nname, wide + 4 + pad);
 	buf_printf(out, "%s.npy", name);
 	if (wide) {
-		put(out, 1, 2);
-		put(out, 16, 2);
-		put(out, (uint64_t)size, 8);
-		put(out, (uint64_t)size, 8);
+		put_le(out, 1, 2);
+		put_le(out, 16, 2);
+		put_le(out, (uint64_t)size, 8);
+		put_le(out, (uint64_t)size, 8);
 	}
-	put(out, 0x4246, 2);
-	put(out, (uint64_t)pad, 2);
+	put_le(out, 0x4246, 2);
+	put_le(out, (uint64_t)pad, 2);
 	for (int64_t i = 0; i < pad; i++)
-		put(out, 0, 1);
+		put_le(out, 0, 1);
 }
 
 static void
@@ -838,47 +838,47 @@ put_entry(Buf *dir, int64_t offset, const char *name, uint32_t crc, int64_t size
 	int64_t nname = (int64_t)strlen(name) + 4;
 	bool wide = size >= 0xffffffff, far = offset >= 0xffffffff;
 
-	put(dir, 0x02014b50, 4);
-	put(dir, 45, 2);
+	put_le(dir, 0x02014b50, 4);
+	put_le(dir, 45, 2);
 	put_common(dir, crc, size, nname, wide || far ? 4 + wide * 16 + far * 8 : 0);
-	put(dir, 0, 10);                          /* no comment, disk 0, no attributes */
-	put(dir, far ? 0xffffffff : (uint64_t)offset, 4);
+	put_le(dir, 0, 10);                          /* no comment, disk 0, no attributes */
+	put_le(dir, far ? 0xffffffff : (uint64_t)offset, 4);
 	buf_printf(dir, "%s.npy", name);
 	if (!wide && !far)
 		return;
-	put(dir, 1, 2);
-	put(dir, (uint64_t)(wide * 16 + far * 8), 2);
+	put_le(dir, 1, 2);
+	put_le(dir, (uint64_t)(wide * 16 + far * 8), 2);
 	for (int i = 0; i < 2 && wide; i++)
-		put(dir, (uint64_t)size, 8);
+		put_le(dir, (uint64_t)size, 8);
 	if (far)
-		put(dir, (uint64_t)offset, 8);
+		put_le(dir, (uint64_t)offset, 8);
 }
 
 static void
 put_end(Buf *dir, int64_t at, int64_t size, int64_t count)
 {
 	if (count >= 0xffff || at >= 0xffffffff || size >= 0xffffffff) {
-		put(dir, 0x06064b50, 4);
-		put(dir, 44, 8);
-		put(dir, 45, 2);
-		put(dir, 45, 2);
-		put(dir, 0, 8);
-		put(dir, (uint64_t)count, 8);
-		put(dir, (uint64_t)count, 8);
-		put(dir, (uint64_t)size, 8);
-		put(dir, (uint64_t)at, 8);
-		put(dir, 0x07064b50, 4);
-		put(dir, 0, 4);
-		put(dir, (uint64_t)(at + size), 8);
-		put(dir, 1, 4);
+		put_le(dir, 0x06064b50, 4);
+		put_le(dir, 44, 8);
+		put_le(dir, 45, 2);
+		put_le(dir, 45, 2);
+		put_le(dir, 0, 8);
+		put_le(dir, (uint64_t)count, 8);
+		put_le(dir, (uint64_t)count, 8);
+		put_le(dir, (uint64_t)size, 8);
+		put_le(dir, (uint64_t)at, 8);
+		put_le(dir, 0x07064b50, 4);
+		put_le(dir, 0, 4);
+		put_le(dir, (uint64_t)(at + size), 8);
+		put_le(dir, 1, 4);
 	}
-	put(dir, 0x06054b50, 4);
-	put(dir, 0, 4);
-	put(dir, count < 0xffff ? (uint64_t)count : 0xffff, 2);
-	put(dir, count < 0xffff ? (uint64_t)count : 0xffff, 2);
-	put(dir, size < 0xffffffff ? (uint64_t)size : 0xffffffff, 4);
-	put(dir, at < 0xffffffff ? (uint64_t)at : 0xffffffff, 4);
-	put(dir, 0, 2);
+	put_le(dir, 0x06054b50, 4);
+	put_le(dir, 0, 4);
+	put_le(dir, count < 0xffff ? (uint64_t)count : 0xffff, 2);
+	put_le(dir, count < 0xffff ? (uint64_t)count : 0xffff, 2);
+	put_le(dir, size < 0xffffffff ? (uint64_t)size : 0xffffffff, 4);
+	put_le(dir, at < 0xffffffff ? (uint64_t)at : 0xffffffff, 4);
+	put_le(dir, 0, 2);
 }
 
 static int

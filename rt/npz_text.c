@@ -82,7 +82,7 @@ read_array(RtCx *cx, RtArrays *a, const char *key, const char *descr, const int6
 }
 
 static void
-put(Buf *b, uint32_t c)
+put_code_unit(Buf *b, uint32_t c)
 {
 	const char u[] = { (char)(c & 255), (char)(c >> 8 & 255), (char)(c >> 16 & 255), 0 };
 
@@ -91,7 +91,7 @@ put(Buf *b, uint32_t c)
 
 /* Converts UTF-8 to UTF-32.  Invalid bytes become U+FFFD. */
 static void
-put_text(Buf *b, const RtStr *s)
+put_utf32(Buf *b, const RtStr *s)
 {
 	const unsigned char *p = (const unsigned char *)s->s, *end = p + s->n;
 	uint32_t c;
@@ -107,16 +107,16 @@ put_text(Buf *b, const RtStr *s)
 				break;
 			c = c << 6 | (*p++ & 63);
 		}
-		put(b, more ? 0xfffd : c);
+		put_code_unit(b, more ? 0xfffd : c);
 	}
 }
 
 static void
 write_text(const RtStr *s, char descr[32], Buf *b)
 {
-	put_text(b, s);
+	put_utf32(b, s);
 	if (!b->n)
-		put(b, 0);
+		put_code_unit(b, 0);
 	snprintf(descr, 32, "<U%lld", (long long)b->n / 4);
 }
 

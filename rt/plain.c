@@ -53,7 +53,7 @@ failed(Plain *p, int status)
 /* ---- which function ---------------------------------------------------------------------------------------------- */
 
 static void
-put_sizes(Buf *b, int dtype, int n, const int64_t *dims)
+put_type_text(Buf *b, int dtype, int n, const int64_t *dims)
 {
 	buf_printf(b, "%s (", rt_dtypes[dtype].torch);
 	for (int i = 0; i < n; i++)
@@ -77,9 +77,9 @@ check_tensor(RtCx *cx, const PlainTensor *want, const RtArray *a)
 	    (!t->ndim || !memcmp(t->dims, want->dims, sizeof *t->dims * (size_t)t->ndim)))
 		return EXIT_OK;
 	buf_printf(&b, "argument '%s' is ", want->key);
-	put_sizes(&b, t->dtype, t->ndim, t->dims);
+	put_type_text(&b, t->dtype, t->ndim, t->dims);
 	buf_puts(&b, ": this program is built for ");
-	put_sizes(&b, want->dtype, want->ndim, want->dims);
+	put_type_text(&b, want->dtype, want->ndim, want->dims);
 	rt_raise(cx, "%s", b.at);
 	buf_free(&b);
 	return EXIT_MISS;
@@ -212,7 +212,7 @@ write_result(RtCx *cx, const PlainFunction *f, RtTensor *const *out, const char 
 
 /* Calls f with new tensors for its results.  at: room for (nin + nout) addresses.  out: (nout) the tensors. */
 static int
-call(RtCx *cx, const PlainFunction *f, const RtArrays *in, void **at, RtTensor **out)
+call_function(RtCx *cx, const PlainFunction *f, const RtArrays *in, void **at, RtTensor **out)
 {
 	for (int i = 0; i < f->nin; i++)
 		at[i] = rt_data(rt_arrays_find(in, f->in[i].key)->tensor);
@@ -229,7 +229,7 @@ run_with(Plain *p, const PlainFunction *f, const RtArrays *in, const char *file)
 {
 	void **at = calloc((size_t)(f->nin + f->nout), sizeof *at);
 	RtTensor **out = calloc((size_t)f->nout + 1, sizeof *out);
-	int status = !at || !out ? rt_raise(&p->cx, "out of memory") : call(&p->cx, f, in, at, out);
+	int status = !at || !out ? rt_raise(&p->cx, "out of memory") : call_function(&p->cx, f, in, at, out);
 
 	if (!status)
 		status = file ? write_result(&p->cx, f, out, file) : print_result(&p->cx, f, out);
@@ -241,7 +241,7 @@ run_with(Plain *p, const PlainFunction *f, const RtArrays *in, const char *file)
 }
 
 static int
-run(Plain *p, const char *file, const char *to)
+run_function(Plain *p, const char *file, const char *to)
 {
 	RtArrays in = { 0 };
 	const PlainFunction *f;
@@ -301,7 +301,7 @@ refuse_overwrite(const Plain *p)
 }
 
 static int
-begin(Plain *p, int argc, char **argv)
+parse_arguments(Plain *p, int argc, char **argv)
 {
 	int status;
 
@@ -318,7 +318,7 @@ begin(Plain *p, int argc, char **argv)
 	if (rt_cx_init(&p->cx))
 		return failed(p, EXIT_INPUT);
 	for (int i = 0; i < (p->nin ? p->nin : 1) && !status; i++)
-		status = run(p, i < p->nin ? p->in[i] : NULL, i < p->nout ? p->out[i] : NULL);
+		status = run_function(p, i < p->nin ? p->in[i] : NULL, i < p->nout ? p->out[i] : NULL);
 	return status;
 }
 
@@ -337,7 +337,7 @@ rt_plain_main(const PlainProgram *program, int argc, char **argv)
 			"(kiln build --cpu)\n", p.name, lacks, program->level);
 		status = EXIT_DEVICE;
 	} else {
-		status = files ? begin(&p, argc, argv) : failed(&p, EXIT_INPUT);
+		status = files ? parse_arguments(&p, argc, argv) : failed(&p, EXIT_INPUT);
 	}
 	free(files);
 	if ((fflush(stdout) | ferror(stdout)) && !status) {

@@ -23,7 +23,7 @@ typedef struct Format {
 } Format;
 
 static void
-put_number(Buf *b, const Format *f, int width, double x)
+put_formatted(Buf *b, const Format *f, int width, double x)
 {
 	switch (f->form) {
 	case 'e': buf_printf(b, "%*.*e", width, f->precision, x); break;
@@ -58,7 +58,7 @@ power_of_ten(int n)
 
 /* Chooses form, scale and width for n elements. */
 static void
-choose(Format *f, const double *v, int64_t n)
+choose_format(Format *f, const double *v, int64_t n)
 {
 	double least = 1, most = 1;
 	bool whole = true;
@@ -110,7 +110,7 @@ put_matrix(Buf *b, Format *f, const double *v, int64_t rows, int64_t cols, int i
 {
 	int64_t per, last;
 
-	choose(f, v, rows * cols);
+	choose_format(f, v, rows * cols);
 	buf_printf(b, "%*s", indent, "");
 	per = (LINE - indent) / (f->width + 1);
 	for (int64_t first = 0; first < cols; first = last + 1) {
@@ -125,7 +125,7 @@ put_matrix(Buf *b, Format *f, const double *v, int64_t rows, int64_t cols, int i
 		}
 		for (int64_t r = 0; r < rows; r++) {
 			for (int64_t c = first; c <= last; c++) {
-				put_number(b, f, f->width, v[r * cols + c] / f->scale);
+				put_formatted(b, f, f->width, v[r * cols + c] / f->scale);
 				buf_puts(b, c == last ? "\n" : " ");
 			}
 			if (r != rows - 1)
@@ -217,7 +217,7 @@ put_quant(Buf *b, const Format *f, const RtQuant *q)
 		buf_printf(b, ", axis: %lld", (long long)q->axis);
 	} else {
 		buf_puts(b, ", scale: ");
-		put_number(b, f, 0, q->scale);
+		put_formatted(b, f, 0, q->scale);
 		buf_printf(b, ", zero_point: %lld", (long long)q->zero);
 	}
 }
@@ -241,14 +241,14 @@ rt_format_tensor(struct Buf *b, const RtTensor *t)
 	if (v && t->ndim == 0 && rt_kind((RtDtype)t->dtype) == 'I' && !t->quant) {
 		put_integer(b, t);
 	} else if (v && t->ndim == 0) {
-		put_number(b, &f, 0, v[0]);
+		put_formatted(b, &f, 0, v[0]);
 		buf_puts(b, "\n");
 	} else if (v && t->ndim == 1) {
-		choose(&f, v, n);
+		choose_format(&f, v, n);
 		if (f.scale != 1)
 			put_scale(b, &f);
 		for (int64_t i = 0; i < n; i++) {
-			put_number(b, &f, f.width, v[i] / f.scale);
+			put_formatted(b, &f, f.width, v[i] / f.scale);
 			buf_puts(b, "\n");
 		}
 	} else if (v && t->ndim == 2) {

@@ -179,7 +179,7 @@ rt_mem_block(void)
 /* ---- taking and giving ------------------------------------------------------------------------------------------- */
 
 static void *
-take(int64_t bytes, int aligned)
+take_block(int64_t bytes, int aligned)
 {
 	const int i = class_of(bytes), lead = aligned ? LINE : HEAD;
 	Lists *l = i < NSIZE ? lists(true) : NULL;
@@ -214,19 +214,19 @@ take(int64_t bytes, int aligned)
 void *
 rt_mem(int64_t bytes)
 {
-	return take(bytes, 0);
+	return take_block(bytes, 0);
 }
 
 void *
 rt_mem_line(int64_t bytes)
 {
-	return take(bytes, 1);
+	return take_block(bytes, 1);
 }
 
 void *
 rt_mem_zeroed(int64_t bytes)
 {
-	void *p = take(bytes, 0);
+	void *p = take_block(bytes, 0);
 
 	if (p)
 		memset(p, 0, (size_t)bytes);
@@ -253,7 +253,7 @@ rt_mem_more(void *old, int64_t bytes)
 
 	if (old && bytes <= has)
 		return old;
-	if (!(p = take(bytes, 0)))
+	if (!(p = take_block(bytes, 0)))
 		return NULL;
 	if (old)
 		memcpy(p, old, (size_t)has);

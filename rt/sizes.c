@@ -21,7 +21,7 @@
 enum { FORM_ROWS, FORM_CHANNELS_LAST, FORM_OTHER };
 
 static int
-form_of(const RtTensor *t)
+layout_of(const RtTensor *t)
 {
 	int64_t strides[RT_MAX_RANK];
 
@@ -87,7 +87,7 @@ storage_age(RtSeen *s, RtStorage *storage)
 static void
 see_tensor(RtSeen *s, const RtTensor *t)
 {
-	const int form = form_of(t);
+	const int form = layout_of(t);
 
 	s->put(s, t->dtype | (int64_t)t->ndim << 8 | (int64_t)form << 16 | (int64_t)t->layout << 24, RT_SEEN_FIXED);
 	for (int i = 0; i < t->ndim; i++)

@@ -231,7 +231,7 @@ refuse_overwrite(Program *p)
 }
 
 static bool
-number(const char *s, int64_t *out)
+parse_int(const char *s, int64_t *out)
 {
 	return rt_read_int(&s, NULL, out) && !*s;
 }
@@ -420,7 +420,7 @@ bench(Program *p)
 	int n = 0, cap, status = EXIT_OK;
 	Call c;
 
-	if (p->o.bench && (!number(p->o.bench, &runs) || runs < 1 || runs > 10000000))
+	if (p->o.bench && (!parse_int(p->o.bench, &runs) || runs < 1 || runs > 10000000))
 		return usage_error(p, "--bench wants a number of runs from 1 to 10000000, not '%s'", p->o.bench);
 	cap = runs ? (int)runs : RUNS * 50;
 	t = heap_grow(0, (int64_t)sizeof *t * cap);
@@ -738,9 +738,9 @@ set_up(Program *p)
 {
 	int64_t threads = -1, seed = 0;
 
-	if ((p->o.threads && (!number(p->o.threads, &threads) || threads < 0 || threads > 4096)))
+	if ((p->o.threads && (!parse_int(p->o.threads, &threads) || threads < 0 || threads > 4096)))
 		return usage_error(p, "--threads wants a number from 0 to 4096, not '%s'", p->o.threads);
-	if (p->o.seed && !number(p->o.seed, &seed))
+	if (p->o.seed && !parse_int(p->o.seed, &seed))
 		return usage_error(p, "--seed wants a number, not '%s'", p->o.seed);
 	if (p->o.info || p->o.list_extra || p->o.extra)
 		p->own.open = NULL;
@@ -764,7 +764,7 @@ set_up(Program *p)
 }
 
 static int
-work(Program *p)
+run_mode(Program *p)
 {
 	const int n = p->o.train.how || p->o.want_bench ? 0 : p->o.nin ? p->o.nin : 1;
 	int status = EXIT_OK;
@@ -793,7 +793,7 @@ all_said(Program *p, int status)
 }
 
 static int
-run(Program *p, char **argv)
+run_program(Program *p, char **argv)
 {
 	int status = read_options(p, argv);
 
@@ -807,7 +807,7 @@ run(Program *p, char **argv)
 		return status;
 	status = set_up(p);
 	if (!status)
-		status = work(p);
+		status = run_mode(p);
 	if (p->cx.events && rt_trace_write(&p->cx, p->o.trace) && !status)
 		status = failed(p, 0);
 	rt_entry_end(&p->cx, &p->own);
@@ -836,7 +836,7 @@ rt_main(const RtProgram *program, int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);                /* a file that is too large is an error of write() */
 	if (p.own.watch)
 		p.own.watch();
-	status = run(&p, argv);
+	status = run_program(&p, argv);
 	free(files);
 	return all_said(&p, status);
 }

@@ -54,7 +54,7 @@ hash_key(const char *key)
 
 /* The slot of the key, or the free slot for it. */
 static int
-find(const Map *m, const char *key, uint32_t hash)
+find_slot(const Map *m, const char *key, uint32_t hash)
 {
 	int i = (int)(hash & (uint32_t)(m->nslot - 1));
 	const MapEntry *e;
@@ -68,13 +68,13 @@ find(const Map *m, const char *key, uint32_t hash)
 }
 
 static void *
-take(Map *m, int64_t bytes)
+map_allocate(Map *m, int64_t bytes)
 {
 	return m->arena ? arena_take(m->arena, bytes) : heap_grow(0, bytes);
 }
 
 static void
-drop(Map *m, void *p)
+free_block(Map *m, void *p)
 {
 	if (!m->arena)
 		free(p);
@@ -82,7 +82,7 @@ drop(Map *m, void *p)
 
 /* Makes room for one more entry. */
 static void
-grow(Map *m)
+grow_map(Map *m)
 {
 	int live = 0, cap;
 	MapEntry *at;
@@ -92,23 +92,23 @@ grow(Map *m)
 	if (live > INT32_MAX / 8)
 		out_of_memory();
 	cap = live * 2 > RT_LIMIT_MAP ? live * 2 : RT_LIMIT_MAP;
-	at = take(m, (int64_t)sizeof *at * cap);
+	at = map_allocate(m, (int64_t)sizeof *at * cap);
 	live = 0;
 	for (int i = 0; i < m->n; i++)
 		if (m->at[i].key)
 			at[live++] = m->at[i];
-	drop(m, m->at);
-	drop(m, m->slot);
+	free_block(m, m->at);
+	free_block(m, m->slot);
 	m->at = at;
 	m->n = live;
 	m->cap = cap;
 	for (m->nslot = RT_LIMIT_MAP_SLOTS; m->nslot <= cap * 2; m->nslot *= 2)
 		;
-	m->slot = take(m, (int64_t)sizeof *m->slot * m->nslot);
+	m->slot = map_allocate(m, (int64_t)sizeof *m->slot * m->nslot);
 	for (int i = 0; i < m->nslot; i++)
 		m->slot[i] = -1;
 	for (int i = 0; i < m->n; i++)
-		m->slot[find(m, m->at[i].key, m->at[i].hash)] = i;
+		m->slot[find_slot(m, m->at[i].key, m->at[i].hash)] = i;
 }
 
 void *
@@ -118,7 +118,7 @@ map_get(const Map *m, const char *key)
 
 	if (!m->nslot)
 		return 0;
-	i = m->slot[find(m, key, hash_key(key))];
+	i = m->slot[find_slot(m, key, hash_key(key))];
 	return i < 0 ? 0 : m->at[i].value;
 }
 
@@ -128,13 +128,13 @@ map_put(Map *m, const char *key, void *value)
 	uint32_t hash = hash_key(key);
 	int at;
 
-	if (m->nslot && (at = m->slot[find(m, key, hash)]) >= 0) {
+	if (m->nslot && (at = m->slot[find_slot(m, key, hash)]) >= 0) {
 		m->at[at].value = value;
 		return;
 	}
 	if (m->n == m->cap)
-		grow(m);
-	m->slot[find(m, key, hash)] = m->n;
+		grow_map(m);
+	m->slot[find_slot(m, key, hash)] = m->n;
 	m->at[m->n++] = (MapEntry){ key, value, hash };
 }
 

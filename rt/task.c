@@ -139,7 +139,7 @@ task_run(Task *t, int depth)
 
 /* Returns the value of a finished future, or raises its error. */
 static int
-collect(RtCx *cx, RtFuture *f, IValue *out)
+collect_future(RtCx *cx, RtFuture *f, IValue *out)
 {
 	if (!f->status) {
 		*out = rt_retain(f->value);
@@ -222,7 +222,7 @@ call_awaitable(RtCx *cx, RtFuture *f)
 
 	if (fork_now(cx, f->code, args->v, (int)args->n, &done))
 		return RT_ERROR;
-	if ((status = collect(cx, done.u.fut, &v)) == RT_OK)
+	if ((status = collect_future(cx, done.u.fut, &v)) == RT_OK)
 		rt_assign(&f->value, v);
 	rt_release(done);
 	return status;
@@ -249,7 +249,7 @@ wait_alone(RtCx *cx, RtFuture *f, IValue *out)
 		if (status)
 			return status;
 	}
-	return collect(cx, f, out);
+	return collect_future(cx, f, out);
 }
 
 /* ---- forked calls ------------------------------------------------------------------------------------------------ */
@@ -343,7 +343,7 @@ unqueue(struct RtPool *p, Task *t)
 
 /* Runs a task that was taken from the queue.  The caller does not hold the lock. */
 static void
-finish(struct RtPool *p, Task *t, int depth)
+finish_task(struct RtPool *p, Task *t, int depth)
 {
 	task_run(t, depth);
 	pthread_mutex_lock(&p->lock);
@@ -365,14 +365,14 @@ run_task(struct RtPool *p)
 		unqueue(p, t);
 	pthread_mutex_unlock(&p->lock);
 	if (t)
-		finish(p, t, 0);
+		finish_task(p, t, 0);
 	return t != 0;
 }
 
 /* Chooses a task to run while waiting for f.  f null: any task, as nothing is on the stack.  Null: none.  Call this
  * under the lock. */
 static Task *
-choose(struct RtPool *p, RtFuture *f, int depth)
+choose_task(struct RtPool *p, RtFuture *f, int depth)
 {
 	Task *t = p->first;
 
@@ -394,10 +394,10 @@ drain(struct RtPool *p)
 	rt_pool_adopt(p);
 	pthread_mutex_lock(&p->lock);
 	while (p->first || p->nrunning) {
-		if ((t = choose(p, 0, 0))) {
+		if ((t = choose_task(p, 0, 0))) {
 			unqueue(p, t);
 			pthread_mutex_unlock(&p->lock);
-			finish(p, t, 0);
+			finish_task(p, t, 0);
 			pthread_mutex_lock(&p->lock);
 		} else {
 			pthread_cond_wait(&p->done, &p->lock);
@@ -472,17 +472,17 @@ rt_wait(RtCx *cx, RtFuture *f, IValue *out)
 		} else if (f->code && pthread_equal(f->runner, pthread_self())) {
 			status = waits_for_itself(cx);
 			break;
-		} else if ((t = choose(p, f, cx->depth))) {
+		} else if ((t = choose_task(p, f, cx->depth))) {
 			unqueue(p, t);
 			pthread_mutex_unlock(&p->lock);
-			finish(p, t, cx->depth);
+			finish_task(p, t, cx->depth);
 			pthread_mutex_lock(&p->lock);
 		} else {
 			pthread_cond_wait(&p->done, &p->lock);
 		}
 	}
 	pthread_mutex_unlock(&p->lock);
-	return status ? status : collect(cx, f, out);
+	return status ? status : collect_future(cx, f, out);
 }
 
 void

@@ -1,8 +1,8 @@
 /* rt/tensor.c - storage, sizes, strides, views, reference counts
  *
  * A tensor is a small header over a counted storage.  Every geometry that is given to a tensor is checked against the
- * bytes of its storage here, in fits(), so kernels may trust dims, strides and offset.  Layout rules (what is dense,
- * the strides of a result) are ATen's, element for element.
+ * bytes of its storage here, in check_fits(), so kernels may trust dims, strides and offset.  Layout rules (what is
+ * dense, the strides of a result) are ATen's, element for element.
  */
 #include "rt.h"
 #include "base.h"
@@ -13,7 +13,7 @@
 /* ---- storage ---------------------------------------------------------------------------------------- */
 
 static char *
-take_bytes(RtCx *cx, int64_t bytes)
+allocate_bytes(RtCx *cx, int64_t bytes)
 {
 	void *p = 0;
 	int64_t round;
@@ -61,7 +61,7 @@ rt_storage_new(RtCx *cx, int64_t bytes)
 
 	if (cx->meta)
 		return storage_new(cx, RT_META, 0, bytes);
-	if (!(data = take_bytes(cx, bytes)))
+	if (!(data = allocate_bytes(cx, bytes)))
 		return 0;
 	s = storage_new(cx, RT_HEAP, data, bytes);
 	if (s)
@@ -132,7 +132,7 @@ storage_move(RtCx *cx, RtStorage *s, int64_t bytes)
 		s->bytes = bytes;
 		return RT_OK;
 	}
-	if (!(data = take_bytes(cx, bytes)))
+	if (!(data = allocate_bytes(cx, bytes)))
 		return RT_ERROR;
 	if (s->bytes)
 		memcpy(data, s->data, (size_t)(bytes < s->bytes ? bytes : s->bytes));
@@ -306,7 +306,7 @@ rt_dense_strides(const RtTensor *t, int64_t *strides)
 }
 
 static bool
-same_dims(const RtTensor *t, int ndim, const int64_t *dims)
+has_dims(const RtTensor *t, int ndim, const int64_t *dims)
 {
 	return t->ndim == ndim && (!ndim || !memcmp(t->dims, dims, sizeof *dims * (size_t)ndim));
 }
@@ -318,7 +318,7 @@ common_strides(int ndim, const int64_t *dims, int n, RtTensor *const *t, int64_t
 	bool contiguous = true, last = true, shared = true;
 
 	for (int i = 0; i < n; i++) {
-		if (!same_dims(t[i], ndim, dims))
+		if (!has_dims(t[i], ndim, dims))
 			return false;
 		contiguous &= rt_is_contiguous(t[i]);
 		last &= ndim == 4 && rt_is_channels_last(t[i]);
@@ -529,7 +529,7 @@ measure(RtCx *cx, RtDtype dtype, const RtGeometry *g, int64_t *span)
 
 /* Checks that a geometry with strides is inside the storage. */
 static int
-fits(RtCx *cx, const RtStorage *s, RtDtype dtype, const RtGeometry *g)
+check_fits(RtCx *cx, const RtStorage *s, RtDtype dtype, const RtGeometry *g)
 {
 	int64_t span, last, bytes, size = rt_dtypes[dtype].bytes;
 	Buf b = { 0 };
@@ -612,7 +612,7 @@ rt_tensor_over(RtCx *cx, RtStorage *s, RtDtype dtype, const RtGeometry *g)
 		contiguous = (RtGeometry){ g->ndim, g->dims, own, g->offset };
 		g = &contiguous;
 	}
-	if (fits(cx, s, dtype, g))
+	if (check_fits(cx, s, dtype, g))
 		return 0;
 	rt_count_up(&s->h);
 	return tensor_make(cx, s, dtype, g);
@@ -713,7 +713,8 @@ rt_tensor_set_geometry(RtCx *cx, RtTensor *t, int ndim, const int64_t *dims, con
 			s[i] = strides[i];
 	else
 		rt_contiguous_strides(ndim, d, s);
-	if (fits(cx, t->storage, (RtDtype)t->dtype, &(RtGeometry){ ndim, d, s, offset }) || grow_room(cx, t, ndim))
+	if (check_fits(cx, t->storage, (RtDtype)t->dtype, &(RtGeometry){ ndim, d, s, offset }) ||
+	    grow_room(cx, t, ndim))
 		return RT_ERROR;
 	for (int i = 0; i < ndim; i++) {
 		t->dims[i] = d[i];

@@ -15,7 +15,7 @@ rt_visit(RtCx *cx, const RtCode *code, uint32_t line)
 }
 
 static uint32_t
-unpack(const unsigned char **at)
+read_varint(const unsigned char **at)
 {
 	uint32_t n = 0;
 
@@ -29,7 +29,7 @@ unpack(const unsigned char **at)
 static int
 unpack_near(const unsigned char **at, int i)
 {
-	const uint32_t n = unpack(at);
+	const uint32_t n = read_varint(at);
 
 	return n ? i + (n % 2 ? -(int)(n + 1) / 2 : (int)n / 2) : 0;
 }
@@ -54,12 +54,12 @@ rt_place(const RtCode *code, int i)
 	if (!at)
 		return code->place ? code->place[i] : p;
 	for (int k = 0; k <= i; k++) {
-		p.file = unpack(&at);
-		p.function = unpack(&at);
-		p.line_text = unpack(&at);
-		p.line = (int)unpack(&at);
-		p.column = (int)unpack(&at);
-		p.width = (int)unpack(&at);
+		p.file = read_varint(&at);
+		p.function = read_varint(&at);
+		p.line_text = read_varint(&at);
+		p.line = (int)read_varint(&at);
+		p.column = (int)read_varint(&at);
+		p.width = (int)read_varint(&at);
 		p.original = unpack_near(&at, k);
 		p.caller = unpack_near(&at, k);
 	}
@@ -85,7 +85,7 @@ print_place(Buf *b, const RtCode *code, int place)
 }
 
 static int
-original_of(RtVisit v)
+original_place(RtVisit v)
 {
 	return rt_place(v.code, (int)v.place).original;
 }
@@ -116,15 +116,15 @@ rt_traceback(RtCx *cx)
 			cx->visit[n++] = cx->visit[i];
 	cx->nvisit = n;
 	for (int i = 0; i < cx->nvisit; i++)
-		original |= original_of(cx->visit[i]) != 0;
+		original |= original_place(cx->visit[i]) != 0;
 	buf_printf(&b, "Traceback of TorchScript%s (most recent call last):\n", original ? ", serialized code" : "");
 	for (int i = cx->nvisit; i-- > 0;)
 		print_place(&b, cx->visit[i].code, (int)cx->visit[i].place);
 	if (original)
 		buf_puts(&b, "\nTraceback of TorchScript, original code (most recent call last):\n");
 	for (int i = cx->nvisit; i-- > 0;)
-		if (original_of(cx->visit[i]))
-			print_place(&b, cx->visit[i].code, original_of(cx->visit[i]));
+		if (original_place(cx->visit[i]))
+			print_place(&b, cx->visit[i].code, original_place(cx->visit[i]));
 	buf_clean(&clean, b.at, b.n);
 	buf_free(&b);
 	cx->trace = clean.at;

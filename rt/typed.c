@@ -32,7 +32,7 @@ typedef struct Typed {                   /* cursors of a call of a function of C
 } Typed;
 
 static int
-put_value(RtDoor *d, Typed *t, IValue v)
+put_result(RtDoor *d, Typed *t, IValue v)
 {
 	const RtTypedNode *node = t->node++;
 	int status = DOOR_OK;
@@ -42,7 +42,7 @@ put_value(RtDoor *d, Typed *t, IValue v)
 	if (v.tag != node->v.tag || (v.tag == RT_TUPLE ? v.u.tuple->n : v.u.list->n) != node->n)
 		return rt_raise(&d->cx, "this call's result is not of the declared type: see NAME_call"), DOOR_SIZE;
 	for (int i = 0; i < node->n && !status; i++)
-		status = put_value(d, t, v.tag == RT_TUPLE ? v.u.tuple->v[i] : v.u.list->v[i]);
+		status = put_result(d, t, v.tag == RT_TUPLE ? v.u.tuple->v[i] : v.u.list->v[i]);
 	return status;
 }
 
@@ -112,7 +112,7 @@ run_typed(RtDoor *d, const RtTyped *f, RtTensor **box, void *const *out)
 	while (n > 0)
 		rt_release(args[--n]);
 	if (!status)
-		status = put_value(d, &to, result);
+		status = put_result(d, &to, result);
 	rt_release(result);
 	return status;
 }

@@ -18,7 +18,7 @@ element_of(const RtPacking *p, float number)
 
 /* Loads an element of `size` bytes of a part and converts it to the storage's dtype. */
 static uint32_t
-element(const RtPacking *p, const void *from, int size)
+load_element(const RtPacking *p, const void *from, int size)
 {
 	union { uint32_t word; float number; } x = { 0 };
 
@@ -41,7 +41,7 @@ put_element(char *to, uint32_t x, int size)
 /* Unpacks columns [first, end) of a part.  Zeros are not written: they may be padding, which has no element in the
  * storage. */
 static bool
-unpack(const char *from, const RtPacking *p, int64_t first, int64_t end, char *to)
+unpack_columns(const char *from, const RtPacking *p, int64_t first, int64_t end, char *to)
 {
 	const int whole = p->quad ? 1 : 4, in = p->from ? 2 : whole, out = p->as ? 2 : whole;
 	const int64_t quad = p->quad ? p->quad : 1, skipped = (first + p->skip) / p->width * p->width;
@@ -57,7 +57,7 @@ unpack(const char *from, const RtPacking *p, int64_t first, int64_t end, char *t
 				const char *row = from + (k / quad * quad * width + k % quad) * in;
 
 				for (int64_t j = begin; j < most; j++) {
-					const uint32_t x = element(p, row + j * quad * in, in);
+					const uint32_t x = load_element(p, row + j * quad * in, in);
 
 					if (x)
 						lacked |= put_element(to + rt_packing_place(p, col + j, k, t) * out, x,
@@ -96,7 +96,7 @@ unpack_coarse(const char *weights, const RtPacking *p, int64_t first, int64_t en
 				(float)x + (p->centred && p->scales ? scales[all + at] : 0);
 
 			if (p->quad == 2)
-				put_element(to + place * out, element(p, &number, 2), out);
+				put_element(to + place * out, load_element(p, &number, 2), out);
 			else if (!p->scales)
 				to[place] = (char)((p->from ? (int)number : x) + p->centred);
 			else
@@ -110,5 +110,5 @@ rt_unpack_columns(const char *weights, const RtPacking *p, int64_t first, int64_
 {
 	if (p->group)
 		return unpack_coarse(weights, p, first, end, to);
-	return unpack(weights + p->at, p, first, end, to);
+	return unpack_columns(weights + p->at, p, first, end, to);
 }

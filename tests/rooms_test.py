@@ -14,6 +14,9 @@ FOLDERS = ["ir", "frontend/script", "frontend/archive", "opt/passes", "opt/grad"
 # Number of files in circles. It may only fall. In frontend/script it is the recursive descent over statements and expressions.
 CIRCLES = {"ir": 4, "frontend/script": 20, "frontend/archive": 9, "opt/grad": 2, "opt/special": 24, "opt/trace": 2,
            "rt": 35, "rt/ops": 13}
+# Names of static functions that stand in more than COMMON_FILES files. The number may only fall: such a name says too little.
+COMMON_FILES, COMMON_NAMES = 3, 10
+STATIC = re.compile(r"^static\b[^;={]*?\n(\w+)\(|^static [^\n;=(]*?\b(\w+)\([^;\n]*\)\s*\{", re.M)
 
 
 def sources(folder):
@@ -93,6 +96,17 @@ class Rooms(unittest.TestCase):
         for f in files:
             with open(f) as text: wide += [f"{f}:{n}" for n, line in enumerate(text, 1) if len(line.rstrip("\n").expandtabs(8)) > 120]
         self.assertEqual([], wide)
+
+    def test_common_names(self):
+        """Static functions whose name stands in many files: at most COMMON_NAMES names. N(name) of the loops is a macro."""
+        home = collections.defaultdict(set)
+        for f in glob.glob("**/*.[ch]", recursive=True):
+            if f.split("/")[0] not in ("codegen", "frontend", "ir", "opt", "rt"): continue
+            with open(f) as text: found = STATIC.findall(text.read())
+            for name in found: home[name[0] or name[1]].add(f)
+        self.assertGreater(len(home), 4000)
+        common = {name: sorted(files) for name, files in home.items() if len(files) > COMMON_FILES and name != "N"}
+        self.assertLessEqual(len(common), COMMON_NAMES, sorted(common.items()))
 
     def test_circle_is_found(self):
         self.assertEqual(circles({"a": ["b"], "b": ["c"], "c": ["d"], "d": ["b"]}), [["b", "c", "d"]])

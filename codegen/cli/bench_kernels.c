@@ -25,7 +25,7 @@ parsed(Cx *cx, const char *text, const char *what)
 }
 
 static double
-number(const cJSON *o, const char *key, double absent)
+json_number(const cJSON *o, const char *key, double absent)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
 
@@ -60,8 +60,8 @@ read_spans(Cx *cx, const char *trace, const char **call)
 
 	*call = "";
 	cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(o, "traceEvents")) {
-		const double begin = number(event, "ts", 0) / 1e3;
-		const Span span = { text(cx, event, "name"), begin, begin + number(event, "dur", 0) / 1e3 };
+		const double begin = json_number(event, "ts", 0) / 1e3;
+		const Span span = { text(cx, event, "name"), begin, begin + json_number(event, "dur", 0) / 1e3 };
 
 		vec_push(cx->arena, &s.at, span);
 		*call = span.name;
@@ -85,7 +85,7 @@ typedef struct Table {
 
 /* Returns the row of a span; "conv_3#17" is launch 17 of --info. */
 static int
-row_of(Table *r, const char *name)
+table_row(Table *r, const char *name)
 {
 	const intptr_t known = (intptr_t)map_get(&r->row_of, name);
 	const char *mark = strrchr(name, '#');
@@ -102,9 +102,9 @@ row_of(Table *r, const char *name)
 		k.source = text(r->cx, l, "source");
 		k.what = text(r->cx, l, "what");
 		k.form = text(r->cx, l, "form");
-		k.flops = number(l, "flops", -1);
-		k.bytes = number(l, "bytes", -1);
-		k.turns = number(l, "turns", 1);
+		k.flops = json_number(l, "flops", -1);
+		k.bytes = json_number(l, "bytes", -1);
+		k.turns = json_number(l, "turns", 1);
 	}
 	vec_push(r->cx->arena, &r->rows, k);
 	map_put(&r->row_of, name, (void *)(intptr_t)r->rows.n);
@@ -121,7 +121,7 @@ take_call(Table *r, const Spans *s, int at, int call, double *rest)
 	*rest = whole->end - whole->begin;
 	for (int i = at + 1; i < s->at.n && s->at.at[i].begin < whole->end; i++) {
 		const Span *x = &s->at.at[i];
-		const int row = x->begin >= end ? row_of(r, x->name) : -1;
+		const int row = x->begin >= end ? table_row(r, x->name) : -1;
 
 		if (row < 0)
 			continue;
@@ -169,7 +169,7 @@ guards_in(const cJSON *info)
 	int n = 0;
 
 	cJSON_ArrayForEach(s, cJSON_GetObjectItemCaseSensitive(info, "specializations"))
-		n += (int)number(s, "guards", 0);
+		n += (int)json_number(s, "guards", 0);
 	return n;
 }
 

@@ -261,7 +261,7 @@ report_json(const Bench *b, const Machine *m)
 }
 
 static void
-report(Bench *b, const Machine *m)
+report_bench(Bench *b, const Machine *m)
 {
 	RtWhole w;
 
@@ -298,7 +298,7 @@ bench_in(Cx *cx, const char *dir, void *arg)
 	progress("measuring the machine");
 	machine = machine_again(rt, machine);
 	progress(NULL);
-	report(b, &machine);
+	report_bench(b, &machine);
 	rt_cx_free(rt);
 }
 

@@ -36,7 +36,7 @@ typedef struct Bisect {
 typedef struct Argv { Vec(char *) at; } Argv;
 
 static void
-add(Bisect *b, Argv *a, const char *fmt, ...)
+add_word(Bisect *b, Argv *a, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -67,7 +67,7 @@ static void
 add_all(Bisect *b, Argv *a, const char *option, const Texts *values)
 {
 	for (int i = 0; i < values->n; i++)
-		add(b, a, "%s=%s", option, values->at[i]);
+		add_word(b, a, "%s=%s", option, values->at[i]);
 }
 
 static void
@@ -76,13 +76,13 @@ add_common(Bisect *b, Argv *a)
 	const Cli *cli = b->cli;
 
 	if (cli->method)
-		add(b, a, "--method=%s", cli->method);
+		add_word(b, a, "--method=%s", cli->method);
 	if (cli->seed)
-		add(b, a, "--seed=%s", cli->seed);
+		add_word(b, a, "--seed=%s", cli->seed);
 	if (cli->timeout)
-		add(b, a, "--timeout=%s", cli->timeout);
+		add_word(b, a, "--timeout=%s", cli->timeout);
 	if (cli->eval)
-		add(b, a, "--eval");
+		add_word(b, a, "--eval");
 	add_all(b, a, "--op-schema", &cli->op_schemas);
 	add_all(b, a, "--op", &cli->ops);
 	add_all(b, a, "--op-body", &cli->op_bodies);
@@ -96,24 +96,24 @@ command(Bisect *b, const char *name, const char *const *options, int input)
 	const Cli *cli = b->cli;
 	Argv a = { 0 };
 
-	add(b, &a, "%s", name);
-	add(b, &a, "%s", b->program ? "build" : "run");
-	add(b, &a, "%s", cli->args.at[0]);
+	add_word(b, &a, "%s", name);
+	add_word(b, &a, "%s", b->program ? "build" : "run");
+	add_word(b, &a, "%s", cli->args.at[0]);
 	for (int i = 0; i < cli->inputs.n; i++)
 		if (b->program ? i < b->nprofiled : i == input) {
-			add(b, &a, "-i");
-			add(b, &a, "%s", cli->inputs.at[i]);
+			add_word(b, &a, "-i");
+			add_word(b, &a, "%s", cli->inputs.at[i]);
 		}
 	add_common(b, &a);
 	for (; *options; options++)
-		add(b, &a, "%s", *options);
+		add_word(b, &a, "%s", *options);
 	/* Dynamic specializations only matter for inputs that are not profiled. */
 	if (b->program && b->nprofiled == cli->inputs.n)
-		add(b, &a, "--no-dynamic");
+		add_word(b, &a, "--no-dynamic");
 	if (b->program && cli->cc)
-		add(b, &a, "--cc=%s", cli->cc);
+		add_word(b, &a, "--cc=%s", cli->cc);
 	if (b->program) /* only this machine's level is built, because trials run here and are many */
-		add(b, &a, "--cpu=native");
+		add_word(b, &a, "--cpu=native");
 	return a;
 }
 
@@ -173,16 +173,16 @@ try_input(Bisect *b, const char *const *options, const char *prog, int input)
 
 	remove(out);
 	if (b->program) {
-		add(b, &a, "%s", prog);
+		add_word(b, &a, "%s", prog);
 		if (input_count(b->cli)) {
-			add(b, &a, "-i");
-			add(b, &a, "%s", b->cli->inputs.at[input]);
+			add_word(b, &a, "-i");
+			add_word(b, &a, "%s", b->cli->inputs.at[input]);
 		}
 	} else {
 		a = command(b, b->self, options, input);
 	}
-	add(b, &a, "-o");
-	add(b, &a, "%s", out);
+	add_word(b, &a, "-o");
+	add_word(b, &a, "%s", out);
 	status = start(b, &a);
 	return difference(b, status, out, input);
 }
@@ -199,8 +199,8 @@ is_wrong(Bisect *b, const char *const *options)
 	progress("trial %d", b->ntrial);
 	if (b->program) {
 		a = command(b, b->self, options, 0);
-		add(b, &a, "-o");
-		add(b, &a, "%s", prog);
+		add_word(b, &a, "-o");
+		add_word(b, &a, "%s", prog);
 		if ((b->unbuilt = start(b, &a))) {
 			b->why = arena_printf(b->cli->cx->arena, "cannot be built: %s", last_line(b->said));
 			return true;
@@ -311,9 +311,9 @@ changes_of(Bisect *b, const Options *o, const char *pass, int n, const char **sa
 	Argv a = command(b, b->self, w, b->input);
 	int last = 0;
 
-	add(b, &a, "--dump=%s:2", pass);
-	add(b, &a, "-o");
-	add(b, &a, "%s/prog", b->dir);
+	add_word(b, &a, "--dump=%s:2", pass);
+	add_word(b, &a, "-o");
+	add_word(b, &a, "%s/prog", b->dir);
 	start(b, &a);
 	for (char *at = b->said; (at = strstr(at, mark)); at++) {
 		const int number = atoi(at + strlen(mark));
@@ -400,7 +400,7 @@ without_number(Bisect *b, const char *step)
 }
 
 static void
-report(Bisect *b, const Options *o)
+report_found(Bisect *b, const Options *o)
 {
 	const Options none = { .level = o->level, .none = true };
 	Options found = *o;
@@ -432,7 +432,7 @@ bisect(Cx *cx, const char *dir, void *arg)
 		wrong = is_wrong(b, words(b, &all));
 	}
 	if (wrong)
-		report(b, &all);
+		report_found(b, &all);
 	progress(NULL);
 	if (!wrong)
 		printf("same: the interpreter and the program give the answer of the graph as it was read\n");

@@ -230,7 +230,7 @@ specialize_first(Cli *cli, Model *m, const BuildOptions *o, EmitMethod *e)
 
 /* Prepares a method; the inputs are for the first one. */
 static void
-add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods *methods)
+build_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods *methods)
 {
 	EmitMethod e = { .name = name, .fn = m->fn };
 
@@ -288,7 +288,7 @@ load_methods(Cli *cli, const char *path, const BuildOptions *o, Methods *methods
 	for (int i = 0; i < fn.n; i++) {
 		m->fn = fn.at[i];
 		function_graph(cx, m->fn);
-		add_method(cli, m, method.at[i], o, methods);
+		build_method(cli, m, method.at[i], o, methods);
 	}
 	return m;
 }
@@ -374,7 +374,7 @@ report_notes(Cli *cli, const ProgramText *text, Buf *json)
 
 /* Prints what was built, as JSON to --json or as text. Where the program is on standard output, the text goes aside. */
 static void
-report(Cli *cli, const ProgramText *text)
+report_build(Cli *cli, const ProgramText *text)
 {
 	const bool aside = rt_is_stdout(cli->out) || (cli->tune && rt_is_stdout(cli->tuning));
 	FILE *to = aside ? stderr : stdout;
@@ -414,6 +414,6 @@ cmd_build(Cli *cli)
 	model_build(cli, cli->args.at[0], &text);
 	if (text.by_tcc)
 		fprintf(stderr, "kiln: note: programs by tcc run 5 to 800 times slower than by gcc\n");
-	report(cli, &text);
+	report_build(cli, &text);
 	return EXIT_OK;
 }

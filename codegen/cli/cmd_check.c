@@ -60,7 +60,7 @@ name_of(const Check *c, int i)
 
 /* Reports an input, in a line or a JSON object; more: further lines, or members of the object. */
 static void
-report(const Check *c, int i, const char *answer, const char *why, const char *more)
+report_input(const Check *c, int i, const char *answer, const char *why, const char *more)
 {
 	Buf b = { 0 }, clean = { 0 };
 
@@ -100,7 +100,7 @@ report_errors(const Check *c, RtCx *rt, int i, const RtArrays *got, const Double
 	judge_results(c->cli, rt, &j, &a->of_double.result);
 	judge_report(c->cli, &j, a, &more);
 	good = !j.over && !j.why.n;
-	report(c, i, j.why.n ? "differs" : j.over ? "over the bound" : "within the bound", j.why.at, more.at);
+	report_input(c, i, j.why.n ? "differs" : j.over ? "over the bound" : "within the bound", j.why.at, more.at);
 	rt_arrays_free(&reference);
 	buf_free(&more);
 	judgement_free(&j);
@@ -121,7 +121,7 @@ report_decision(const Check *c, int i, const DoubleAnswer *a)
 		buf_printf(&more, ",\"margin\":%.4g,\"line\":", a->decision.margin);
 		out_json(&more, line);
 	}
-	report(c, i, "decides otherwise in double", why.at, more.at);
+	report_input(c, i, "decides otherwise in double", why.at, more.at);
 	buf_free(&why);
 	buf_free(&more);
 }
@@ -154,11 +154,11 @@ check_in_double(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 		fail_lacks(c->cli->cx, (Range){ 0 }, "%s: %s", name_of(c, i),
 			a.of_float.status == RT_LACKS ? a.of_float.error : last_line(got->said));
 	} else if (a.of_float.status != a.of_double.status) {
-		report(c, i, "differs", a.of_double.status ? a.of_double.error : a.of_float.error, "");
+		report_input(c, i, "differs", a.of_double.status ? a.of_double.error : a.of_float.error, "");
 	} else if (c->program && !answer_ends_same(got, &a.of_float, &why)) {
-		report(c, i, "differs", why.at, "");
+		report_input(c, i, "differs", why.at, "");
 	} else if (a.of_float.status) {
-		report(c, i, "both raise", a.of_float.error, "");
+		report_input(c, i, "both raise", a.of_float.error, "");
 		good = true;
 	} else {
 		good = report_errors(c, rt, i, &got->result, &a);
@@ -193,7 +193,7 @@ is_ill_conditioned(Check *c, RtCx *rt, int i, const Run *got, Buf *why)
 			j.worst[WHO_INTERPRETER], j.worst[WHO_PROGRAM]);
 	if (is) {
 		judge_report(c->cli, &j, &a, &more);
-		report(c, i, "ill-conditioned", why->at, more.at);
+		report_input(c, i, "ill-conditioned", why->at, more.at);
 	}
 	buf_free(&more);
 	judgement_free(&j);
@@ -219,7 +219,7 @@ check_with_interpreter(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 	if (!same && !got->status && answer_ends_same(got, &want, &ends) && is_ill_conditioned(c, rt, i, got, &why))
 		same = true;
 	else
-		report(c, i, !same ? "differs" : want.status ? "both raise" : "same", why.at, "");
+		report_input(c, i, !same ? "differs" : want.status ? "both raise" : "same", why.at, "");
 	buf_free(&why);
 	buf_free(&ends);
 	answer_free(&want);

@@ -31,7 +31,7 @@ full_name(Cx *cx, const Op *op)
 }
 
 static const char *
-form_of(const Op *op)
+form_text(const Op *op)
 {
 	static const char *const forms[] = { [OP_MAP] = "pointwise", [OP_KERNEL] = "kernel",
 					     [OP_BODY] = "decomposition", [OP_ALSO] = "form of another",
@@ -69,7 +69,7 @@ put_json_op(Buf *b, Cx *cx, Op *op)
 	buf_puts(b, "{");
 	put_field(b, "name", op->name);
 	put_field(b, "overload", op->overload);
-	put_field(b, "form", form_of(op));
+	put_field(b, "form", form_text(op));
 	if (op->base)
 		put_field(b, "base", op->base);
 	put_field(b, "specialized", op_specialized(cx, op));
@@ -121,7 +121,7 @@ list_all(Cli *cli)
 			put_json_op(&b, cli->cx, op);
 			buf_puts(&b, i + 1 < n ? ",\n" : "\n");
 		} else {
-			buf_printf(&b, "%-44s %-15s %-6s %-12s %s\n", full_name(cli->cx, op), form_of(op),
+			buf_printf(&b, "%-44s %-15s %-6s %-12s %s\n", full_name(cli->cx, op), form_text(op),
 				   dtype_letters(cli->cx, op_dtypes(cli->cx, op)),
 				   op->form == OP_ALSO ? "" : op_specialized(cli->cx, op),
 				   *gradient_of(op) ? "gradient" : "");
@@ -135,7 +135,7 @@ list_all(Cli *cli)
 /* ---- of a model -------------------------------------------------------------------------------------------------- */
 
 static void
-need(Needs *s, const Op *op, const char *name, const char *state, Range at)
+note_need(Needs *s, const Op *op, const char *name, const char *state, Range at)
 {
 	Cx *cx = s->cli->cx;
 	Need *n = map_get(&s->index, name);
@@ -164,7 +164,7 @@ need_block(Needs *s, const Block *b)
 		Function *fn = node_function(n);
 
 		if (n->op)
-			need(s, n->op, full_name(s->cli->cx, n->op), form_of(n->op), n->at);
+			note_need(s, n->op, full_name(s->cli->cx, n->op), form_text(n->op), n->at);
 		if (fn)
 			need_function(s, fn);
 		if (sub && sub->kind == ATTR_GRAPH)
@@ -212,7 +212,7 @@ lower(Cx *cx, void *arg)
 		}
 	}
 	for (int i = 0; i < lacking.n; i++)
-		need(s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
+		note_need(s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
 }
 
 /* The line of the original source, if the archive has debug records. */
@@ -308,7 +308,7 @@ cmd_ops(Cli *cli)
 	for (int i = 0; i < n; i++)
 		need_function(&s, fn[i]);
 	for (int i = 0; i < lacking.n; i++)
-		need(&s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
+		note_need(&s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
 	if (!cx_try(cx, lower, &s) && !s.nlacking && !s.broken)
 		fail_again(cx);
 	cx->lacking = NULL;

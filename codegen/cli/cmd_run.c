@@ -15,7 +15,7 @@ print_result(IValue v)
 }
 
 static void
-write_result(RtCx *rt, Cli *cli, const char *path, IValue v)
+write_npz_result(RtCx *rt, Cli *cli, const char *path, IValue v)
 {
 	RtArrays out = {0};
 
@@ -61,7 +61,7 @@ run_once(Cli *cli, Model *m, RtCx *rt, int i)
 		fail_raised(cli, rt);
 	plain = m->fn->gradient ? rt_gradient_part(result, 0) : result;
 	if (i < cli->outs.n)
-		write_result(rt, cli, cli->outs.at[i], plain);
+		write_npz_result(rt, cli, cli->outs.at[i], plain);
 	else
 		print_result(plain);
 	if (m->fn->gradient)

@@ -4,7 +4,7 @@
 typedef struct Row { const char *triple, *cc, *lacks, *runner; bool runner_lacks, is_bare; } Row;
 
 static Row
-row_of(Cx *cx, const Target *t)
+target_row(Cx *cx, const Target *t)
 {
 	Row r = { .triple = target_triple(t), .runner = target_runner(cx, t), .is_bare = target_is_bare(t) };
 
@@ -49,7 +49,7 @@ cmd_targets(Cli *cli)
 	if (cli->args.n)
 		usage_error(cli, "targets takes no argument");
 	for (int i = 0; (t = target_at(i)); i++) {
-		const Row r = row_of(cli->cx, t);
+		const Row r = target_row(cli->cx, t);
 
 		if (cli->as_json)
 			print_json(&b, &r, i == 0);

@@ -24,7 +24,7 @@ typedef struct Trace {
 /* ---- warnings --------------------------------------------------------------------------------------------------- */
 
 static Range
-original_of(Range at)
+original_range(Range at)
 {
 	SourceMap *map = at.src ? at.src->map : NULL;
 	Range found;
@@ -55,7 +55,7 @@ say(Trace *t, const char *kind, const char *input, Range at, const char *what)
 {
 	Buf b = { 0 }, clean = { 0 };
 
-	at = original_of(at);
+	at = original_range(at);
 	range_print(&b, at, kind, what);
 	buf_clean(&clean, b.at, b.n);
 	if (!map_get(&t->said, clean.at)) {
@@ -209,7 +209,7 @@ method_name(const Cli *cli)
 }
 
 static Model *
-load(Cli *cli)
+load_traced(Cli *cli)
 {
 	Model *m = new(cli->cx->arena, Model, 1);
 	const char *path = cli->args.at[0];
@@ -230,7 +230,7 @@ graph_as_traced(Cx *cx, Function *fn)
 }
 
 static void
-report(Trace *t, int nodes)
+report_trace(Trace *t, int nodes)
 {
 	if (t->cli->as_json)
 		printf("{\"nodes\":%d,\"choices\":%d,\"warnings\":[%s]}\n", nodes, t->choices.n,
@@ -261,7 +261,7 @@ cmd_trace(Cli *cli)
 
 	check_usage(cli);
 	vec_push(cx->arena, &cli->keep, NULL);
-	t.m = load(cli);
+	t.m = load_traced(cli);
 	ops_compile_all(cx, t.m->fn);
 	t.model = code_lower_unchanged(cx, t.m->fn, NULL);
 	watch_run(&t, &way);
@@ -272,6 +272,6 @@ cmd_trace(Cli *cli)
 	check_answers(&t, entry, answers);
 	o.entry = &entry;
 	module_save(cx, t.m->module, &o, cli->out);
-	report(&t, block_size(entry->graph->top));
+	report_trace(&t, block_size(entry->graph->top));
 	return EXIT_OK;
 }

@@ -100,7 +100,7 @@ give_turn(Pair *p, Side to)
 
 /* Passes the turn to that run and waits until it passes it back. */
 static void
-pass(Pair *p, Side to)
+pass_turn(Pair *p, Side to)
 {
 	give_turn(p, to);
 	wait_for(p, to);
@@ -160,7 +160,7 @@ form_new(Cx *cx, const char *kernel)
 }
 
 static Form *
-form_of(Pair *p, const RtCode *code, const RtInsn *n)
+find_form(Pair *p, const RtCode *code, const RtInsn *n)
 {
 	const char *name = code->kernel_name[n->arg];
 	int64_t *at = ptrmap_at(p->cli->cx->arena, &p->forms, name);
@@ -171,7 +171,7 @@ form_of(Pair *p, const RtCode *code, const RtInsn *n)
 }
 
 static int
-call(RtCx *rt, const RtCode *code, const RtInsn *n, const IValue *in, IValue *out)
+call_kernel(RtCx *rt, const RtCode *code, const RtInsn *n, const IValue *in, IValue *out)
 {
 	const RtCall c = { code->kernel[n->arg], code->kernel_use[n->arg], n->nin, n->nout };
 
@@ -233,7 +233,7 @@ same_sizes(const RtTensor *a, const RtTensor *b)
 
 /* Sets *x to element `at` of a result of these sizes, broadcast from v, a number or a tensor. */
 static bool
-element(IValue v, int ndim, const int64_t *dims, int64_t at, double *x)
+broadcast_element(IValue v, int ndim, const int64_t *dims, int64_t at, double *x)
 {
 	const RtTensor *t = rt_tensor(v);
 	int64_t offset = 0;
@@ -264,7 +264,7 @@ chosen(const RtTensor *x, int dim, const RtTensor *index, int64_t at, double *va
 
 	if (index->ndim != x->ndim && index->ndim != x->ndim - 1)
 		return false;
-	element(rt_of((RtTensor *)(uintptr_t)index), index->ndim, index->dims, at, &place);
+	broadcast_element(rt_of((RtTensor *)(uintptr_t)index), index->ndim, index->dims, at, &place);
 	for (int d = x->ndim, e = index->ndim; d-- > 0;)
 		if (d != dim || index->ndim == x->ndim) {
 			where[d] = at % index->dims[--e];
@@ -311,7 +311,7 @@ between(const Step *s, int i, int64_t at)
 	if (s->out[i].tag != RT_BOOL && (!r || r->dtype != RT_b8))
 		return -1;
 	for (int k = 0; k < s->insn->nin && n < 2; k++)
-		n += element(s->in[k], r ? r->ndim : 0, r ? r->dims : NULL, at, &x[n]);
+		n += broadcast_element(s->in[k], r ? r->ndim : 0, r ? r->dims : NULL, at, &x[n]);
 	size = n == 2 ? fmax(fabs(x[0]), fabs(x[1])) : 0;
 	return size > 0 ? fabs(x[0] - x[1]) / size : -1;
 }
@@ -380,10 +380,10 @@ leave_undecided(const Step *s, RtTensor *t, int i, int64_t at)
 
 /* Handles an operator's read of a value. inner: the operator is in the body of another one. */
 static void
-read_value(Pair *p, IValue v, bool inner)
+note_read(Pair *p, IValue v, bool inner)
 {
 	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
-		read_value(p, v.u.list->v[i], inner);
+		note_read(p, v.u.list->v[i], inner);
 	for (int i = 0; i < p->undecided.n && rt_tensor(v); i++) {
 		const Undecided *u = &p->undecided.at[i];
 
@@ -473,7 +473,7 @@ follows_from_types(const Step *s)
 		in[k] = rt_without_data(rt, s->p->in[k]);
 		does |= in[k].tag == RT_TENSOR;
 	}
-	does = does && !rt->status && !call(rt, s->code, s->insn, in, out);
+	does = does && !rt->status && !call_kernel(rt, s->code, s->insn, in, out);
 	rt->meta = false;
 	rt_clear_error(rt);
 	rt_scratch_reset(rt, m);
@@ -584,7 +584,7 @@ result_dtype(const Step *s)
 /* Returns argument k for the kernel. If the schema asks for a dtype, it is `want`. Default limits are those of the
  * float run's dtype. With `ints`, integers become doubles. */
 static IValue
-argument(const Step *s, int k, RtDtype want, bool ints)
+kernel_argument(const Step *s, int k, RtDtype want, bool ints)
 {
 	const Schema *schema = s->form->schema;
 	const Arg *a = schema && k < schema->nargs ? &schema->args[k] : NULL;
@@ -608,10 +608,10 @@ call_in_double(const Step *s, RtDtype want, bool ints)
 	IValue *in = rt_scratch(s->rt, (int64_t)sizeof *in * (s->insn->nin + 1));
 
 	for (int k = 0; in && k < s->insn->nin; k++)
-		in[k] = argument(s, k, want, ints);
+		in[k] = kernel_argument(s, k, want, ints);
 	for (int i = 0; i < s->insn->nout; i++)
 		rt_assign(&s->out[i], rt_none());
-	return in && !s->rt->status ? call(s->rt, s->code, s->insn, in, s->out) : RT_ERROR;
+	return in && !s->rt->status ? call_kernel(s->rt, s->code, s->insn, in, s->out) : RT_ERROR;
 }
 
 /* Is a floating result narrower than it should be?  Kernels that make floats of integers give the default dtype. */
@@ -698,16 +698,17 @@ static int
 kernel_in_double(RtCx *rt, const RtCode *code, const RtInsn *n, const IValue *in, IValue *out)
 {
 	Pair *p = rt->twin->arg;
-	const Step s = { .p = p, .rt = rt, .code = code, .insn = n, .form = form_of(p, code, n), .in = in, .out = out };
+	const Step s = { .p = p, .rt = rt, .code = code, .insn = n, .form = find_form(p, code, n), .in = in,
+			 .out = out };
 	int status;
 
 	if (s.form->plain)
-		return call(rt, code, n, in, out);
+		return call_kernel(rt, code, n, in, out);
 	for (int k = 0; k < n->nin && p->undecided.n; k++)
-		read_value(p, in[k], in_operator(code, n));
+		note_read(p, in[k], in_operator(code, n));
 	if (p->decision->name)
 		return part(rt);
-	pass(p, SIDE_FLOAT);
+	pass_turn(p, SIDE_FLOAT);
 	p->nmeeting++;
 	if (p->over[SIDE_FLOAT] || p->at != n)
 		return part(rt);
@@ -722,16 +723,16 @@ static int
 kernel_in_float(RtCx *rt, const RtCode *code, const RtInsn *n, const IValue *in, IValue *out)
 {
 	Pair *p = rt->twin->arg;
-	const int status = call(rt, code, n, in, out);
+	const int status = call_kernel(rt, code, n, in, out);
 
-	if (form_of(p, code, n)->plain || p->over[SIDE_DOUBLE] || p->decision->name)
+	if (find_form(p, code, n)->plain || p->over[SIDE_DOUBLE] || p->decision->name)
 		return status;
 	p->at_rt = rt;
 	p->at = n;
 	p->in = in;
 	p->out = out;
 	p->status = status;
-	pass(p, SIDE_DOUBLE);
+	pass_turn(p, SIDE_DOUBLE);
 	return status || !p->decision->name ? status : part(rt);
 }
 

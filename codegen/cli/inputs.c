@@ -125,7 +125,7 @@ draw(uint64_t *state)
 }
 
 static void
-fill(RtTensor *t, uint64_t *state)
+fill_random(RtTensor *t, uint64_t *state)
 {
 	const RtDtypeInfo *d = &rt_dtypes[t->dtype];
 	const int parts = d->category == 'C' ? 2 : 1;
@@ -151,7 +151,7 @@ add_random(Cli *cli, RtCx *rt, const char *spec, int which, uint64_t *state, RtA
 
 	if (!t)
 		return RT_ERROR;
-	fill(t, state);
+	fill_random(t, state);
 	status = rt_arrays_add(rt, in, r.name, rt_of(t));
 	rt_tensor_release(t);
 	return status;

@@ -59,7 +59,7 @@ is_alike(const RtArray *a, const RtArray *b)
 }
 
 static void
-put_number(Buf *b, const Cli *cli, const char *name, double x)
+put_measure(Buf *b, const Cli *cli, const char *name, double x)
 {
 	if (!cli->as_json)
 		buf_printf(b, ", %s %.2g", name, x);
@@ -84,10 +84,10 @@ judge_errors(const Cli *cli, Judgement *j, const char *key, const double *error)
 	}
 	for (int who = 0; who < NWHO; who++)
 		if (j->answer[who]) {
-			put_number(b, cli, who_names[who], error[who]);
+			put_measure(b, cli, who_names[who], error[who]);
 			j->worst[who] = fmax(j->worst[who], error[who]);
 		}
-	put_number(b, cli, "bound", least);
+	put_measure(b, cli, "bound", least);
 	buf_puts(b, cli->as_json ? "}" : over ? ": over\n" : "\n");
 	j->over |= over;
 	j->n++;

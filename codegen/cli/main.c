@@ -504,7 +504,7 @@ configure(Cli *cli)
 }
 
 static void
-run(Cx *cx, void *arg)
+run_command(Cx *cx, void *arg)
 {
 	Job *job = arg;
 
@@ -532,7 +532,7 @@ main(int argc, char **argv)
 		fputs("error: there is no memory for the stack (ulimit -s, -v)\n", stderr);
 		exit(EXIT_INPUT);
 	}
-	if (!cx_try(&cx, run, &job)) {
+	if (!cx_try(&cx, run_command, &job)) {
 		fflush(stdout);
 		fprintf(stderr, "%s\n", cx.err.text);
 		job.status = cx.err.status;

@@ -649,7 +649,7 @@ add_ones(Cli *cli, Model *m, Choice *c, const Signatures *s, const Specializatio
 
 /* Of one kind of calls: adds the most frequent signatures, what all have in common, and that for sizes of 1. */
 static void
-choose(Cli *cli, Model *m, Choice *c, Signatures s)
+choose_signatures(Cli *cli, Model *m, Choice *c, Signatures s)
 {
 	const bool one = s.at.n == 1;
 	Specialization *d = NULL;
@@ -692,7 +692,7 @@ model_specialize(Cli *cli, Model *m, int most, bool optimize)
 	if (!(c.profile = profile_all(cli, m, &all)))
 		return (Specialized){ .without_input = true };
 	for (int again = 0; again < 2; again++)
-		choose(cli, m, &c, signatures_of(cli, &all, again));
+		choose_signatures(cli, m, &c, signatures_of(cli, &all, again));
 	for (int i = 0; i < c.dynamic.at.n; i++)
 		vec_push(cli->cx->arena, &c.exact.at, c.dynamic.at.at[i]);
 	return (Specialized){ c.exact.at.at, specialize_all(cli, m, c.profile, c.exact.at.at, c.exact.at.n, optimize),

@@ -64,7 +64,7 @@ add_schema(UserOps *u, const char *text)
 
 /* Compiles the C files to a shared object, by the C compiler or the one inside Kiln, and loads it for good. */
 static void
-load(Cx *cx, const char *dir, void *arg)
+load_operators(Cx *cx, const char *dir, void *arg)
 {
 	UserOps *u = arg;
 	const char *cc = u->cli->cc && !u->cli->target ? u->cli->cc : getenv("CC");
@@ -103,5 +103,5 @@ user_operators(Cli *cli)
 		if (access(cli->ops.at[i], R_OK))
 			fail(cli->cx, NOWHERE, "%s: cannot be read", cli->ops.at[i]);
 	if (cli->ops.n)
-		process_folder(cli->cx, load, &u);
+		process_folder(cli->cx, load_operators, &u);
 }

@@ -167,7 +167,7 @@ elements_of(Emit *e, const RtTensor *w, const RtPacking *p)
 }
 
 static Line
-row_of(const Elements *from, int64_t row)
+weights_row(const Elements *from, int64_t row)
 {
 	const RtPacking *p = from->p;
 
@@ -182,7 +182,7 @@ static bool
 find_steps(const Elements *from, int64_t group, Step *to)
 {
 	for (int64_t row = 0; row < from->p->n; row++) {
-		const Line all = row_of(from, row);
+		const Line all = weights_row(from, row);
 
 		for (int64_t g = 0; g < all.n / group; g++) {
 			const Line l = { all.at + g * group * all.apart, group, all.apart };
@@ -203,15 +203,15 @@ common_step(const Elements *from, int type)
 	Line l;
 
 	for (int64_t row = 0; row < from->p->n; row++) {
-		l = row_of(from, row);
+		l = weights_row(from, row);
 		by = largest(&l);
 		if (!(by <= most))
 			most = by, at = row;
 	}
-	l = row_of(from, at);
+	l = weights_row(from, at);
 	by = float8_step(&l, type, most);
 	for (int64_t row = 0; row < from->p->n && by > 0; row++) {
-		l = row_of(from, row);
+		l = weights_row(from, row);
 		by = are_floats8(&l, type, by) ? by : 0;
 	}
 	return by;
@@ -224,7 +224,7 @@ find_floats8(const Elements *from, int type, int64_t group, Step *to)
 	const float common = group == from->p->k ? common_step(from, type) : 0;
 
 	for (int64_t row = 0; row < from->p->n; row++) {
-		const Line all = row_of(from, row);
+		const Line all = weights_row(from, row);
 
 		for (int64_t g = 0; g < all.n / group; g++) {
 			const Line l = { all.at + g * group * all.apart, group, all.apart };
@@ -265,7 +265,7 @@ find_halves(const Elements *from)
 		bool all = true;
 
 		for (int64_t row = 0; row < from->p->n && all; row++) {
-			const Line l = row_of(from, row);
+			const Line l = weights_row(from, row);
 
 			all = halves_are(l.at, l.n, l.apart, types[i]);
 		}
@@ -288,7 +288,7 @@ put_halves(Emit *e, const Elements *from, Coarse *c)
 		out_of_memory();
 	for (int64_t row = 0; row < p->n; row++) {
 		uint16_t *at = to + 2 * (row / p->width * words * p->width + row % p->width);
-		const Line l = row_of(from, row);
+		const Line l = weights_row(from, row);
 
 		for (int64_t k = 0; k < l.n; k++)
 			at[k / 2 * p->width * 2 + k % 2] = halves_bits(l.at[k * l.apart], c->dtype);
@@ -336,7 +336,7 @@ put_words(Emit *e, const Elements *from, Coarse *c)
 	if (!to)
 		out_of_memory();
 	for (int64_t row = 0; row < p->n; row++) {
-		const Line l = row_of(from, row);
+		const Line l = weights_row(from, row);
 
 		for (int64_t k = 0; k < p->k; k++) {
 			const Step *s = &c->step[row * (p->k / c->group) + k / c->group];
@@ -377,7 +377,7 @@ find_groups(const Elements *from, int type, Coarse *c, Step *step)
 }
 
 static void
-find(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
+find_coarse(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
 {
 	Elements from = elements_of(e, w, p);
 	const int64_t most = p->n * (p->k / GROUP_LEAST + 1);
@@ -420,7 +420,7 @@ coarse_of(Emit *e, const RtTensor *w, const RtPacking *p)
 	if (!c) {
 		c = new(e->cx->arena, Coarse, 1);
 		if (p->taps == 1 && p->k >= GROUP_LEAST && (int64_t)p->n * p->k >= COARSE_LEAST)
-			find(e, w, p, c);
+			find_coarse(e, w, p, c);
 		map_put(&e->kernel_names, key, c);
 	}
 	return c->bits ? c : NULL;
@@ -461,7 +461,7 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 
 /* Returns the stored integer, or the code of the float, in column n at k. */
 static int
-stored(const uint32_t *words, const RtPacking *p, int64_t n, int64_t k)
+stored_code(const uint32_t *words, const RtPacking *p, int64_t n, int64_t k)
 {
 	const int64_t all = (p->k + p->quad - 1) / p->quad;
 	const int bits = 32 / p->quad, at = (int)(k % p->quad), half = 1 << (bits - 1);
@@ -480,7 +480,7 @@ are_stored(const Original *o, const uint32_t *words, RtPacking *p)
 
 	for (int64_t n = 0; n < p->n; n++)
 		for (int64_t k = 0; k < p->k; k++) {
-			const uint8_t more = (uint8_t)(of[n * p->sn + k * p->sk] - stored(words, p, n, k));
+			const uint8_t more = (uint8_t)(of[n * p->sn + k * p->sk] - stored_code(words, p, n, k));
 
 			if (!n && !k)
 				p->centred = more;

@@ -18,7 +18,7 @@ dense_constant(Plan *p, const Value *v)
 }
 
 static const Value *
-named(const Node *n, const char *name)
+named_arg(const Node *n, const char *name)
 {
 	const Value *v = node_arg(n, name);
 
@@ -60,8 +60,8 @@ describe_product(Plan *p, const Node *n, Dense *d)
 {
 	const Lowering what = n->op->lowering;
 	const bool linear = what == LOWER_LINEAR, addmm = what == LOWER_ADDMM;
-	const Value *x = named(n, linear ? "input" : addmm ? "mat1" : "self");
-	const Value *w = named(n, linear ? "weight" : node_arg(n, "other") ? "other" : "mat2");
+	const Value *x = named_arg(n, linear ? "input" : addmm ? "mat1" : "self");
+	const Value *w = named_arg(n, linear ? "weight" : node_arg(n, "other") ? "other" : "mat2");
 	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
 	int64_t ldy, m, one;
 
@@ -70,8 +70,8 @@ describe_product(Plan *p, const Node *n, Dense *d)
 	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 ||
 	    d->w->ndim != 2)
 		return false;
-	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 ||
-		      !known_int(p->known, named(n, "alpha"), &one) || one != 1))
+	if (addmm && (!known_int(p->known, named_arg(n, "beta"), &one) || one != 1 ||
+		      !known_int(p->known, named_arg(n, "alpha"), &one) || one != 1))
 		return false;
 	d->x = x;
 	d->weight = w;
@@ -85,7 +85,7 @@ describe_product(Plan *p, const Node *n, Dense *d)
 	    !d->m || !d->k)
 		return false;
 	d->ldc = ldy;
-	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d);
+	return take_bias(p, linear ? named_arg(n, "bias") : addmm ? named_arg(n, "self") : NULL, d->n, d);
 }
 
 /* Is t channels-last with a constant distance between pixels? *far: this distance, at least the number of channels. */
@@ -170,11 +170,11 @@ describe_convolution(Plan *p, const Node *n, Dense *d)
 	int64_t xs, ys;
 
 	if (n->op->lowering != LOWER_CONVOLUTION || !convolution_take(p, n, &c) ||
-	    !(d->w = dense_constant(p, named(n, "weight"))) || !as_pixels(c.x, &xs) || !as_pixels(c.y, &ys) ||
+	    !(d->w = dense_constant(p, named_arg(n, "weight"))) || !as_pixels(c.x, &xs) || !as_pixels(c.y, &ys) ||
 	    !rows_follow(d->w))
 		return false;
-	d->x = named(n, "input");
-	d->weight = named(n, "weight");
+	d->x = named_arg(n, "input");
+	d->weight = named_arg(n, "weight");
 	d->y = n->out[0];
 	d->conv = true;
 	d->v = c.v;

@@ -43,7 +43,7 @@ const FormText dense_forms[] = {
 
 /* Returns the n numbers with the text between them: "3 x 3". */
 static const char *
-joined(const Emit *e, const int64_t *at, int n, const char *between)
+join_numbers(const Emit *e, const int64_t *at, int n, const char *between)
 {
 	Buf b = { 0 };
 	const char *text;
@@ -67,9 +67,10 @@ dense_comment(const Emit *e, const Dense *d)
 		return arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)", (long long)d->m,
 				    (long long)d->k, (long long)d->k, (long long)d->n);
 	return arena_printf(e->cx->arena, "convolution %s, %lld -> %lld channels%s, (%lld, %s) -> (%s)",
-			    joined(e, taps + first, dims, " x "), (long long)from, (long long)to,
+			    join_numbers(e, taps + first, dims, " x "), (long long)from, (long long)to,
 			    d->groups > 1 ? arena_printf(e->cx->arena, " in %lld groups", (long long)d->groups) : "",
-			    (long long)g->n, joined(e, in + first, dims, ", "), joined(e, out + first, dims, ", "));
+			    (long long)g->n, join_numbers(e, in + first, dims, ", "),
+			    join_numbers(e, out + first, dims, ", "));
 }
 
 /* ---- Winograd's form --------------------------------------------------------------------------------------------- */

@@ -97,7 +97,7 @@ value_type(RtDtype dtype)
 
 /* Returns C of a number of the row's compute type, rounded to the values of this dtype. */
 static const char *
-rounded(Arena *a, RtDtype dtype, const char *x)
+rounded_text(Arena *a, RtDtype dtype, const char *x)
 {
 	switch (dtype) {
 	case RT_f16:  return arena_printf(a, "half_rounded((float)(%s))", x);
@@ -277,11 +277,11 @@ result_text(Element *e, const Let *l, const char *text)
 {
 	if (!strcmp(compute_type(l->types.compute), "bool"))
 		text = selected(e->a, compute_type(l->types.result), arena_printf(e->a, "(%s)", text));
-	return rounded(e->a, l->types.result, text);
+	return rounded_text(e->a, l->types.result, text);
 }
 
 static bool
-is_operand(const Ref *r, int operand)
+refers_to(const Ref *r, int operand)
 {
 	return r->kind == REF_OPERAND && r->at == operand;
 }
@@ -294,13 +294,13 @@ is_loaded(const Element *e, int operand)
 
 	for (int i = e->from.let; i < e->end.let; i++)
 		for (int a = 0; a < k->let.at[i].narg; a++)
-			if (is_operand(&k->let.at[i].arg[a], operand))
+			if (refers_to(&k->let.at[i].arg[a], operand))
 				return true;
 	for (int i = e->from.state; i < e->end.state && !e->trial; i++)
-		if (is_operand(&k->state.at[i].x, operand) || is_operand(&k->state.at[i].y, operand))
+		if (refers_to(&k->state.at[i].x, operand) || refers_to(&k->state.at[i].y, operand))
 			return true;
 	for (int i = e->from.store; i < e->end.store && !e->trial; i++)
-		if (is_operand(&k->store.at[i].value, operand) &&
+		if (refers_to(&k->store.at[i].value, operand) &&
 		    (k->operand.at[k->store.at[i].operand].dtype != k->operand.at[operand].dtype ||
 		     k->operand.at[operand].access == ACCESS_INDEX))
 			return true;
@@ -369,13 +369,13 @@ operand_text(Element *e, const Let *l, const Ref *r, bool joins)
 	    literal(e, r->number))
 		return literal(e, r->number);
 	temp = arena_printf(e->a, "n%d", e->nnumber++);
-	buf_printf(&e->body, "const T %s = (T)%s;\n", temp, joins ? rounded(e->a, l->types.common, text) : text);
+	buf_printf(&e->body, "const T %s = (T)%s;\n", temp, joins ? rounded_text(e->a, l->types.common, text) : text);
 	return temp;
 }
 
 /* Writes the row's value text with its arguments in place of a, b, ... Omits a factor of 1 in a sum. */
 static void
-put_value(Buf *b, const char *value, const char *const *operand, int n)
+put_row_text(Buf *b, const char *value, const char *const *operand, int n)
 {
 	for (const char *at = value; *at;) {
 		const size_t word = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.");
@@ -407,7 +407,7 @@ put_plain_let(Element *e, int at, const RtMapArg *arg)
 
 	for (int i = 0; i < l->narg; i++)
 		operand[i] = operand_text(e, l, &l->arg[i], arg[i].joins);
-	put_value(&b, l->op->value, operand, l->narg);
+	put_row_text(&b, l->op->value, operand, l->narg);
 	buf_printf(&e->body, "const %s t%d = %s;\n", value_type(result), at,
 		   (result == RT_f32 || result == RT_f64) && strcmp(e->type, "bool") ? b.at :
 		   result_text(e, l, b.at));
@@ -428,7 +428,7 @@ put_let_of_own_type(Element *e, int at, const RtMapArg *arg)
 
 		/* Operands are cast to the common type first, and may lose precision there. */
 		if (has && arg[i].joins && l->types.common != RT_NDTYPE)
-			text = rounded(e->a, l->types.common, text);
+			text = rounded_text(e->a, l->types.common, text);
 		buf_printf(&e->body, "const T %c = (T)%s; ", 'a' + i, text);
 		if (says(l, "has_"))
 			buf_printf(&e->body, "enum { has_%c = %d }; ", 'a' + i, has);
@@ -613,7 +613,7 @@ is_of_one_type(const Element *e, RtDtype *type)
 }
 
 static char *
-element(Element *e, const Into *to)
+element_text(Element *e, const Into *to)
 {
 	RtDtype type;
 
@@ -645,7 +645,7 @@ kernel_element(const Kernel *k, const Size *columns, bool trial)
 {
 	Element e = { .k = k, .a = k->arena, .columns = columns, .lane = "", .trial = trial };
 
-	return element(&e, NULL);
+	return element_text(&e, NULL);
 }
 
 char *
@@ -654,5 +654,5 @@ kernel_stage_element(const Kernel *k, int stage, const Into *to)
 	Element e = { .k = k, .a = k->arena, .stage = stage, .lane = to->lane, .trial = to->trial };
 
 	RT_ASSERT(stage >= 0 && stage < k->stage.n);
-	return element(&e, to);
+	return element_text(&e, to);
 }

@@ -136,7 +136,7 @@ family_of(const Op *op)
 }
 
 static bool
-form_of(Row *r, bool gpu)
+run_form(Row *r, bool gpu)
 {
 	const Family *f = family_of(r->n->op);
 
@@ -161,7 +161,7 @@ lower_reduction(Plan *p, const Node *n, Lowered *out)
 
 	Row r = { .p = p, .n = n, .calls = calls };
 
-	if (!f || !f->reduces || !form_of(&r, false) || r.ncall != 1)
+	if (!f || !f->reduces || !run_form(&r, false) || r.ncall != 1)
 		return false;
 	*out = (Lowered){ .kernel = kernel_copy(calls[0].kernel) };
 	for (int i = 0; i < calls[0].args.n; i++)
@@ -182,7 +182,7 @@ lower_gpu(Plan *p, const Node *n, KernelCall *calls, const char **why)
 		emit_lowered(NULL, p, &l, calls);
 		return 1;
 	}
-	if (!form_of(&r, true))
+	if (!run_form(&r, true))
 		return 0;
 	for (int i = 0; i < r.ncall; i++) {
 		if (calls[i].repeat)
@@ -208,14 +208,14 @@ node_is_row(Plan *p, const Node *n)
 	KernelCall calls[MAX_KERNEL_CALLS];
 	Row r = { .p = p, .n = n, .calls = calls };
 
-	return form_of(&r, false);
+	return run_form(&r, false);
 }
 
 bool
 emit_row(Emit *e, Plan *p, const Node *n, KernelCall *calls, int *ncall)
 {
 	Row r = { .e = e, .p = p, .n = n, .calls = calls };
-	const bool is = form_of(&r, false);
+	const bool is = run_form(&r, false);
 
 	*ncall = r.ncall;
 	return is;

@@ -17,7 +17,7 @@ typedef struct Attention {
 } Attention;
 
 static bool
-is_operand(const RtTensor *t)
+is_matrix(const RtTensor *t)
 {
 	return t && t->dtype == RT_f32 && t->ndim >= 2;
 }
@@ -43,7 +43,7 @@ hides_what_follows(const Attention *d)
 
 /* Reads the arguments that both operators have under the same names. */
 static bool
-take(Row *r, Attention *d)
+read_attention(Row *r, Attention *d)
 {
 	d->q = row_tensor(r, "query");
 	d->k = row_tensor(r, "key");
@@ -51,7 +51,7 @@ take(Row *r, Attention *d)
 	d->y = row_result(r, 0);
 	d->mask_value = row_arg(r, "attn_mask");
 	d->mask = row_tensor(r, "attn_mask");
-	if (!is_operand(d->q) || !is_operand(d->k) || !is_operand(d->v) || !d->y || !rt_numel(d->y) ||
+	if (!is_matrix(d->q) || !is_matrix(d->k) || !is_matrix(d->v) || !d->y || !rt_numel(d->y) ||
 	    !d->k->dims[d->k->ndim - 2] || d->y->strides[d->y->ndim - 1] != 1)
 		return false;
 	/* Dynamic code accepts any number of keys: only the largest sizes exceed MOST_KEYS, and few calls have them. */
@@ -87,7 +87,7 @@ stride_of(const RtTensor *t, int back)
 }
 
 static void
-put_geometry(Body *b, const Attention *d)
+put_attention_sizes(Body *b, const Attention *d)
 {
 	const RtTensor *t[4] = { d->q, d->k, d->v, d->mask };
 	int64_t column[4];
@@ -150,7 +150,7 @@ put_chunk(Body *b, Arena *a, const RowNest *nest, const Attention *d, int64_t ch
 }
 
 static void
-pass(Row *r, KernelCall *c, const Attention *d)
+pass_attention(Row *r, KernelCall *c, const Attention *d)
 {
 	row_pass(r, c, r->n->out[0]);
 	row_pass(r, c, row_arg(r, "query"));
@@ -161,7 +161,7 @@ pass(Row *r, KernelCall *c, const Attention *d)
 }
 
 static bool
-emit(Row *r, Attention *d)
+emit_attention(Row *r, Attention *d)
 {
 	const int64_t rows = d->y->dims[d->y->ndim - 2], n = d->k->dims[d->k->ndim - 2],
 		      inner = d->q->dims[d->q->ndim - 1], width = d->v->dims[d->v->ndim - 1],
@@ -173,7 +173,7 @@ emit(Row *r, Attention *d)
 
 	if (!take_nest(r, d, chunk, &nest))
 		return false;
-	put_geometry(&b, d);
+	put_attention_sizes(&b, d);
 	row_scratch(&b, "float", "scratch", arena_printf(a, "va_scratch(%s, &v)", body_number(&b, "chunk", chunk)));
 	out_line(&b.out, "VaPacked packed = { 0, 0 };");
 	out_blank(&b.out);
@@ -186,7 +186,7 @@ emit(Row *r, Attention *d)
 	if (r->e)
 		c->scratch = vs_attention(r->e->vf, r->e->nr, chunk, n, inner, width);
 	c->work.flops = 2 * (double)rt_numel(d->y) / (double)width * (double)n * (double)(inner + width);
-	pass(r, c, d);
+	pass_attention(r, c, d);
 	return true;
 }
 
@@ -254,7 +254,7 @@ emit_cuda_text(Row *r, Attention *d)
 						   (long long)d->k->dims[d->k->ndim - 2]),
 			 cuda_text(r, d, &nest), { (rows + TILE - 1) / TILE, nest_count(&nest), 1 } };
 	r->calls[r->ncall] = (KernelCall){ .cuda = t };
-	pass(r, &r->calls[r->ncall++], d);
+	pass_attention(r, &r->calls[r->ncall++], d);
 	return true;
 }
 
@@ -265,7 +265,7 @@ static bool
 take_attention(Row *r, Attention *d)
 {
 	*d = (Attention){ 0 };
-	return row_double(r, "scale", &d->scale) && take(r, d);
+	return row_double(r, "scale", &d->scale) && read_attention(r, d);
 }
 
 /* aten::scaled_dot_product_attention without dropout */
@@ -277,7 +277,7 @@ take_sdpa(Row *r, Attention *d)
 
 	*d = (Attention){ .zeros = true };
 	if (!row_double(r, "dropout_p", &dropout) || dropout > 0 || !row_int(r, "enable_gqa", &grouped) || grouped ||
-	    !row_int(r, "is_causal", &d->causal) || !take(r, d) || (d->causal && d->mask))
+	    !row_int(r, "is_causal", &d->causal) || !read_attention(r, d) || (d->causal && d->mask))
 		return false;
 	if (row_arg(r, "scale") && !row_double(r, "scale", &d->scale))
 		return false;
@@ -291,7 +291,7 @@ row_attention(Row *r)
 {
 	Attention d;
 
-	return take_attention(r, &d) && emit(r, &d);
+	return take_attention(r, &d) && emit_attention(r, &d);
 }
 
 bool
@@ -307,7 +307,7 @@ row_sdpa(Row *r)
 {
 	Attention d;
 
-	return take_sdpa(r, &d) && emit(r, &d);
+	return take_sdpa(r, &d) && emit_attention(r, &d);
 }
 
 bool

@@ -27,7 +27,7 @@ typedef struct Conv {            /* Members of VbConv that the kernels set. */
 } Conv;
 
 static bool
-take(Row *r, const char *input, Geometry *g)
+read_convolution(Row *r, const char *input, Geometry *g)
 {
 	int64_t flag;
 
@@ -146,7 +146,7 @@ row_convolution_computed(Row *r)
 	const RtTensor *b = row_tensor(r, "bias"), *x, *y;
 	Geometry g = { .y = row_result(r, 0) };
 
-	if (!take(r, "input", &g) ||
+	if (!read_convolution(r, "input", &g) ||
 	    (bias && (!b || b->dtype != RT_f32 || !rt_is_contiguous(b) || rt_numel(b) != g.w->dims[0])))
 		return false;
 	x = g.x;
@@ -290,7 +290,7 @@ row_convolution_backward(Row *r)
 	int64_t mask[3];
 
 	if (!constant_ints(r->p, node_arg(r->n, "output_mask"), mask, 3) || mask[0] + mask[1] != 1 || mask[2] ||
-	    !take(r, "input", &g))
+	    !read_convolution(r, "input", &g))
 		return false;
 	return mask[0] ? emit_input(r, &g) : emit_weight(r, &g);
 }

@@ -35,7 +35,7 @@ take_padding(const Row *r, Bag *d)
 }
 
 static bool
-take(const Row *r, Bag *d)
+read_bag(const Row *r, Bag *d)
 {
 	const RtTensor *y = row_result(r, 0);
 
@@ -66,7 +66,7 @@ row_embedding_bag(Row *r)
 	KernelCall *c;
 	Bag d;
 
-	if (!take(r, &d))
+	if (!read_bag(r, &d))
 		return false;
 	type = row_type(d.table->dtype);
 	const Member member[] = {

@@ -95,7 +95,7 @@ winograd_scratch(Plan *p, const Dense *d)
 }
 
 static void
-put_geometry(Body *b, const Dense *d, const char *name, const After *after)
+put_conv_sizes(Body *b, const Dense *d, const char *name, const After *after)
 {
 	const ConvSizes *g = &d->geometry;
 	const Member member[] = {
@@ -141,7 +141,7 @@ put_boxes(Body *b, const Dense *d, int step, const After *after)
 	for (int i = 0; i < d->nbox; i++) {
 		const Dense one = boxes_one(d, &d->box[i]);
 
-		put_geometry(b, &one, arena_printf(b->p->cx->arena, "v%d", i), after);
+		put_conv_sizes(b, &one, arena_printf(b->p->cx->arena, "v%d", i), after);
 	}
 	out_line(&b->out, "float *const y = p[0];");
 	out_line(&b->out, "const float *const x = p[1], *const bias = p[3];");
@@ -175,7 +175,7 @@ put_apart(Body *b, const Dense *d, const After *after)
 	for (int i = 0; i < after->epilogue.more.n; i++)
 		more = arena_printf(b->p->cx->arena, "%s p[%d],", more, 5 + i);
 	if (d->form != BY_PRODUCT)
-		put_geometry(b, d, "v", after);
+		put_conv_sizes(b, d, "v", after);
 	out_line(&b->out, "float *const sums = rt_thread_scratch(%lld);", (long long)apart_scratch(d));
 	out_blank(&b->out);
 	out_open(&b->out, "for (int64_t at = begin; sums && at < end; at += %d)", units);
@@ -243,7 +243,7 @@ put_kernel(Body *b, Plan *p, const Dense *d, int step, const After *after)
 		(d->form == BY_PRODUCT ? put_product : put_boxes)(b, d, step, after);
 		return;
 	}
-	put_geometry(b, d, "v", after);
+	put_conv_sizes(b, d, "v", after);
 	out_blank(&b->out);
 	if (d->form == WINOGRAD)
 		put_winograd(b, p, d, step, epilogue);
@@ -333,7 +333,7 @@ is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
 
 /* Describes the launch as a contraction. group: its epilogue, or null. */
 static void
-describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dense *d)
+describe_dense(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dense *d)
 {
 	const ConvSizes *g = &d->geometry;
 	const int64_t *s = d->w->strides, row = d->conv || d->transposed ? 0 : 1;
@@ -358,7 +358,7 @@ describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dens
 }
 
 static void
-pass(Emit *e, KernelCall *call, const Dense *d, const Value *result)
+pass_operands(Emit *e, KernelCall *call, const Dense *d, const Value *result)
 {
 	/* floats that the panels of the last group or box read beyond the end of the bias */
 	const int64_t past = d->form == IN_BOXES ? e->nr : d->groups > 1 ? e->vf : 0;
@@ -417,9 +417,9 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 	body.made.epilogue = after->epilogue.kernel ? &after->epilogue : NULL;
 	put_kernel(&body, p, &d, step, after);
 	emit_body(e, d.conv ? "conv" : "product", comment_of(e, &d, after), &body, call);
-	pass(e, call, &d, result);
+	pass_operands(e, call, &d, result);
 	for (int i = 0; i < more->n; i++)
 		vec_push(e->cx->arena, &call->args, ((KernelArg){ .value = more->at[i] }));
-	describe(call, p, n, group, &d);
+	describe_dense(call, p, n, group, &d);
 	return true;
 }

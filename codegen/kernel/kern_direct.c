@@ -18,7 +18,7 @@ along(const Convolution *c, const int64_t *of, bool height, int64_t none)
 }
 
 static void
-put_geometry(Body *b, const Convolution *c)
+put_direct_sizes(Body *b, const Convolution *c)
 {
 	const Windows *v = &c->v;
 	const RtTensor *x = c->x, *y = c->y, *w = c->w;
@@ -40,7 +40,7 @@ put_geometry(Body *b, const Convolution *c)
 }
 
 static void
-pass(Row *r, KernelCall *call, const Convolution *c)
+pass_convolution(Row *r, KernelCall *call, const Convolution *c)
 {
 	row_pass(r, call, r->n->out[0]);
 	row_pass(r, call, row_arg(r, "input"));
@@ -70,7 +70,7 @@ row_convolution_data(Row *r)
 		return false;
 	r->ncall++;
 	*call = (KernelCall){ 0 };
-	pass(r, call, &c);
+	pass_convolution(r, call, &c);
 	put_contract(r, call, &c);
 	return true;
 }
@@ -90,7 +90,7 @@ row_convolution(Row *r)
 	each = rt_numel(c.w) / c.w->dims[0];
 	if (!plan_worth(r->p, r->n, rt_numel(c.y) <= MOST_PRODUCTS / each))
 		return false;
-	put_geometry(&body, &c);
+	put_direct_sizes(&body, &c);
 	out_blank(&body.out);
 	out_line(&body.out, "vd_conv(begin, end, &v, p[1], p[2], %s, p[0]);", c.bias ? "p[3]" : "0");
 	rows = c.y->dims[0] * c.y->dims[1] * along(&c, c.v.out, true, 1);
@@ -99,7 +99,7 @@ row_convolution(Row *r)
 				     (long long)c.x->dims[1], (long long)c.w->dims[0]),
 			&body, rows, row_grain(rt_numel(c.y) / rows * each));
 	call->work.flops = 2 * (double)rt_numel(c.y) * (double)each;
-	pass(r, call, &c);
+	pass_convolution(r, call, &c);
 	put_contract(r, call, &c);
 	return true;
 }

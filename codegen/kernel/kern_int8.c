@@ -33,7 +33,7 @@ take_operands(Row *r, Integers *d)
 
 /* Reads the operands, and the steps after the sums: scale, zero point, clamp. */
 static bool
-take(Row *r, Integers *d)
+read_integers(Row *r, Integers *d)
 {
 	int64_t x_zero, zero, low, high;
 
@@ -68,7 +68,7 @@ row_pack_int8(Row *r, const RtTensor *w, const ViConv *v, const char *packed[2])
 }
 
 static void
-put_geometry(Body *b, const Integers *d)
+put_int8_sizes(Body *b, const Integers *d)
 {
 	const ViConv *v = &d->v;
 	const Member member[] = {
@@ -98,7 +98,7 @@ emit_int8(Row *r, Integers *d, const char *comment)
 	Body b = body_begin(r->p);
 	KernelCall *c;
 
-	put_geometry(&b, d);
+	put_int8_sizes(&b, d);
 	if (v->sums) {
 		out_line(&b.out, "const ViWeights w = { p[2], p[3], 0, 0 };");
 		out_line(&b.out, "v.x_zero = (int32_t)*(const float *)p[4]%s;", v->flip ? " + 128" : "");
@@ -161,7 +161,7 @@ row_conv_int8(Row *r)
 {
 	Integers d = { 0 };
 
-	return take(r, &d) && emit_conv(r, &d);
+	return read_integers(r, &d) && emit_conv(r, &d);
 }
 
 static bool
@@ -183,7 +183,7 @@ row_linear_int8(Row *r)
 {
 	Integers d = { .v = VI_LINE };
 
-	return take(r, &d) && emit_product(r, &d);
+	return read_integers(r, &d) && emit_product(r, &d);
 }
 
 /* Reads the operands of an operator whose result is the int32 sums. */

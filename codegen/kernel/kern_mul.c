@@ -58,7 +58,7 @@ fold_batch(Product *d)
 
 /* Describes the product of a (.., m, k) or (k) and b (.., k, n) or (k). If transposed, b is (.., n, k). */
 static bool
-describe(Row *r, const RtTensor *a, const RtTensor *b, bool transposed, Product *d)
+describe_product(Row *r, const RtTensor *a, const RtTensor *b, bool transposed, Product *d)
 {
 	const RtTensor *y = row_result(r, 0);
 	const int ra = a->ndim >= 2, rb = b->ndim >= 2;
@@ -195,7 +195,7 @@ row_matmul(Row *r)
 	const RtTensor *a = row_tensor(r, "self"), *b = row_tensor(r, second);
 	Product d = { .a = row_arg(r, "self"), .b = row_arg(r, second) };
 
-	return a && b && describe(r, a, b, false, &d) && emit_product(r, &d);
+	return a && b && describe_product(r, a, b, false, &d) && emit_product(r, &d);
 }
 
 bool
@@ -204,7 +204,8 @@ row_linear(Row *r)
 	const RtTensor *a = row_tensor(r, "input"), *b = row_tensor(r, "weight");
 	Product d = { .a = row_arg(r, "input"), .b = row_arg(r, "weight") };
 
-	return a && b && b->ndim == 2 && describe(r, a, b, true, &d) && take_bias(r, "bias", &d) && emit_product(r, &d);
+	return a && b && b->ndim == 2 && describe_product(r, a, b, true, &d) &&
+	       take_bias(r, "bias", &d) && emit_product(r, &d);
 }
 
 bool
@@ -215,7 +216,7 @@ row_addmm(Row *r)
 	double alpha, beta;
 
 	return a && b && row_double(r, "alpha", &alpha) && row_double(r, "beta", &beta) && alpha == 1 && beta == 1 &&
-	       describe(r, a, b, false, &d) && take_bias(r, "self", &d) && emit_product(r, &d);
+	       describe_product(r, a, b, false, &d) && take_bias(r, "self", &d) && emit_product(r, &d);
 }
 
 /* ---- contract ---------------------------------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ stride_at(const RtTensor *t, const Pool *d, int which)
 }
 
 static bool
-take(Row *r, Pool *d)
+read_pool(Row *r, Pool *d)
 {
 	d->x = row_tensor(r, "self");
 	d->y = row_result(r, 0);
@@ -78,7 +78,7 @@ take_window(Row *r, Pool *d)
 /* Prints the struct of the microkernel. x: the input or its gradient. y: the result or its gradient. at: indices of
  * the maxima, or null. */
 static void
-put_geometry(Body *b, const Pool *d, const RtTensor *at)
+put_pool_sizes(Body *b, const Pool *d, const RtTensor *at)
 {
 	const RtTensor *x = d->x, *y = d->y;
 	const Member member[] = {
@@ -109,7 +109,7 @@ emit_pool(Row *r, const Pool *d)
 	Body b = body_begin(r->p);
 	KernelCall *call;
 
-	put_geometry(&b, d, NULL);
+	put_pool_sizes(&b, d, NULL);
 	out_line(&b.out, "%s(begin, end, &v, p[1], p[0]);", last ? "vp_pool_lanes" : "vp_pool_planes");
 	call = row_call(r, "pool",
 			arena_printf(r->p->cx->arena, "%s of %lld channels, (%lld, %lld) -> (%lld, %lld)", r->n->op->id,
@@ -233,7 +233,7 @@ static bool
 take_max(Row *r, Pool *d)
 {
 	*d = (Pool){ .places = places(r), .max = true };
-	return take(r, d) && take_window(r, d);
+	return read_pool(r, d) && take_window(r, d);
 }
 
 static bool
@@ -242,7 +242,7 @@ take_avg(Row *r, Pool *d)
 	int64_t counts;
 
 	*d = (Pool){ .places = places(r) };
-	if (!take(r, d) || !take_window(r, d) || !row_int(r, "count_include_pad", &counts))
+	if (!read_pool(r, d) || !take_window(r, d) || !row_int(r, "count_include_pad", &counts))
 		return false;
 	d->padding_counts = counts;
 	return !row_arg(r, "divisor_override") || (row_int(r, "divisor_override", &d->divisor) && d->divisor);
@@ -287,7 +287,7 @@ row_adaptive_pool(Row *r)
 	Pool d = { .places = places(r), .max = r->n->nout == 2, .adaptive = true, .kernel = { 1, 1 },
 		   .step = { 1, 1 }, .dilation = { 1, 1 } };
 
-	return (!d.max || !r->n->out[1]->uses.n) && take(r, &d) && emit_pool(r, &d);
+	return (!d.max || !r->n->out[1]->uses.n) && read_pool(r, &d) && emit_pool(r, &d);
 }
 
 /* Adaptive pooling with equal windows: the input's sizes are multiples of the result's. */
@@ -296,7 +296,7 @@ row_adaptive_pool_data(Row *r)
 {
 	Pool d = { .places = places(r), .max = r->n->nout == 2, .dilation = { 1, 1 } };
 
-	if ((d.max && r->n->out[1]->uses.n) || !take(r, &d))
+	if ((d.max && r->n->out[1]->uses.n) || !read_pool(r, &d))
 		return false;
 	for (int i = 0; i < 2; i++) {
 		const int64_t in = size_at(d.x, &d, i ? W : H), out = size_at(d.y, &d, i ? W : H);
@@ -317,10 +317,10 @@ row_max_pool_places(Row *r)
 	Body b = body_begin(r->p);
 	KernelCall *c;
 
-	if (!take(r, &d) || !take_window(r, &d) || !at || at->dtype != RT_i64 || d.x->ndim != 4 || !dense_nhwc(d.x) ||
-	    !dense_nhwc(d.y) || !dense_nhwc(at) || d.x->dims[2] > INT32_MAX / d.x->dims[3])
+	if (!read_pool(r, &d) || !take_window(r, &d) || !at || at->dtype != RT_i64 || d.x->ndim != 4 ||
+	    !dense_nhwc(d.x) || !dense_nhwc(d.y) || !dense_nhwc(at) || d.x->dims[2] > INT32_MAX / d.x->dims[3])
 		return false;
-	put_geometry(&b, &d, NULL);
+	put_pool_sizes(&b, &d, NULL);
 	out_line(&b.out, "vp_max_places(begin, end, &v, p[2], p[0], p[1]);");
 	c = row_call(r, "pool", arena_printf(r->p->cx->arena, "%s of %lld channels, with places", r->n->op->id,
 		     (long long)d.x->dims[1]), &b, d.y->dims[0] * d.y->dims[2],
@@ -343,7 +343,7 @@ row_max_pool_back(Row *r)
 	if (!d.x || !d.y || !at || d.x->dtype != RT_f32 || d.y->dtype != RT_f32 || at->dtype != RT_i64 ||
 	    d.x->ndim != 4 || d.y->ndim != 4 || at->ndim != 4 || !dense_nhwc(d.x) || !rt_numel(d.x) || !rt_numel(d.y))
 		return false;
-	put_geometry(&b, &d, at);
+	put_pool_sizes(&b, &d, at);
 	out_line(&b.out, "vp_max_back(begin, end, &v, p[1], p[2], p[0]);");
 	c = row_call(r, "unpool",
 		     arena_printf(r->p->cx->arena, "%s of %lld channels", r->n->op->id, (long long)d.x->dims[1]), &b,

@@ -12,7 +12,7 @@ typedef struct Regions {
 } Regions;
 
 static bool
-take(const Row *r, Regions *d)
+read_regions(const Row *r, Regions *d)
 {
 	d->x = row_tensor(r, "input");
 	d->rois = row_tensor(r, "rois");
@@ -25,7 +25,7 @@ take(const Row *r, Regions *d)
 }
 
 static void
-put_geometry(Body *b, const Regions *d)
+put_region_sizes(Body *b, const Regions *d)
 {
 	const int64_t *x = d->x->dims, *xs = d->x->strides, *y = d->y->dims, *ys = d->y->strides;
 	const Member member[] = {
@@ -47,10 +47,10 @@ row_roi_align(Row *r)
 	KernelCall *c;
 	Regions d;
 
-	if (!take(r, &d))
+	if (!read_regions(r, &d))
 		return false;
 	room = vs_regions(d.x->dims[2], d.x->dims[3], d.y->dims[3], d.y->dims[1]);
-	put_geometry(&b, &d);
+	put_region_sizes(&b, &d);
 	out_line(&b.out, "void *room = rt_thread_scratch(vs_regions(g.in[0], g.in[1], g.out[1], g.channels));");
 	out_blank(&b.out);
 	out_line(&b.out, "if (room && !roi_align_%s(begin, end, &g, p[1], p[2], p[0], room))", row_type(d.x->dtype));

@@ -42,7 +42,7 @@ take_scales(const Row *r, Resize *d)
 }
 
 static bool
-take(Row *r, Resize *d)
+read_resize(Row *r, Resize *d)
 {
 	const Value *in = input_of(r);
 	const RtTensor *x = in ? plan_tensor(r->p, in) : NULL, *y = row_result(r, 0);
@@ -150,7 +150,7 @@ row_weighed_resize(Row *r)
 	Resize d = { 0 };
 	VzDim h, w;
 
-	if (!row_int(r, "align_corners", &d.align) || !take(r, &d) || d.y->dtype != RT_f32)
+	if (!row_int(r, "align_corners", &d.align) || !read_resize(r, &d) || d.y->dtype != RT_f32)
 		return false;
 	h = dim_of(&d, 0);
 	w = dim_of(&d, 1);
@@ -239,7 +239,7 @@ row_nearest(Row *r)
 	Resize d = { 0 };
 
 	d.exact = r->n->op->lowering == LOWER_NEAREST_EXACT;
-	if (!take(r, &d))
+	if (!read_resize(r, &d))
 		return false;
 	put_tables(&b, &d);
 	width = body_number(&b, "ow", d.y->dims[3]);

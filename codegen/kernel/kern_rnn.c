@@ -46,7 +46,7 @@ is_packed(Row *r, const Walk *d)
 
 /* Reads the int8 weights and their scales, if there are any. */
 static bool
-take_bytes(Row *r, Walk *d)
+read_int8_weights(Row *r, Walk *d)
 {
 	int64_t narrow;
 
@@ -61,7 +61,7 @@ take_bytes(Row *r, Walk *d)
 }
 
 static bool
-take(Row *r, Walk *d)
+read_walk(Row *r, Walk *d)
 {
 	static const char *const names[] = { "gates", "h", "c", "b", "p", "w" };
 	const RtTensor *bias = row_tensor(r, "b"), *y = row_result(r, 0);
@@ -77,7 +77,7 @@ take(Row *r, Walk *d)
 	d->p = row_tensor(r, "p");
 	d->y = y;
 	if (!take_kind(r, d) || !y || !row_int(r, "reverse", &d->reverse) ||
-	    (d->x->dtype != RT_f32 && d->x->dtype != RT_f64) || !rt_numel(y) || !take_bytes(r, d))
+	    (d->x->dtype != RT_f32 && d->x->dtype != RT_f64) || !rt_numel(y) || !read_int8_weights(r, d))
 		return false;
 	d->packed = is_packed(r, d);
 	d->steps = y->dims[0];
@@ -100,7 +100,7 @@ typedef struct Launch {
 
 /* Passes a value as p[n]. Returns its C expression, "p[3]". */
 static const char *
-pass(Row *r, Launch *l, const Value *v)
+pass_arg(Row *r, Launch *l, const Value *v)
 {
 	l->arg[l->narg].value = v;
 	return arena_printf(r->p->cx->arena, "p[%d]", l->narg++);
@@ -121,7 +121,7 @@ panels(Row *r, const RtTensor *w, int64_t first, int64_t n)
 
 /* Passes the weights of each gate: n columns of k products. */
 static void
-put_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gates)
+pass_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gates)
 {
 	const int64_t n = w->dims[0] / gates, k = w->dims[1];
 	const RtTensor *constant = l->d->packed ? dense_constant(r->p, row_arg(r, name)) : NULL;
@@ -136,7 +136,7 @@ put_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gate
 	} else {
 		const char *row = body_number(&l->body, "ws", w->strides[0]);
 
-		out_line(&l->fields, ".w = %s, .ws = %s, .wk = %s,", pass(r, l, row_arg(r, name)), row,
+		out_line(&l->fields, ".w = %s, .ws = %s, .wk = %s,", pass_arg(r, l, row_arg(r, name)), row,
 			 body_number(&l->body, "wk", k == 1 ? 1 : w->strides[1]));
 	}
 }
@@ -160,7 +160,7 @@ put_bytes(Row *r, Launch *l)
 	out_line(o, "const ViWeights w = { p[%d], p[%d], p[%d], 0 };", l->narg, l->narg + 1, l->narg + 2);
 	l->arg[l->narg++].text = packed[0];
 	l->arg[l->narg++].text = packed[1];
-	pass(r, l, row_arg(r, "scale"));
+	pass_arg(r, l, row_arg(r, "scale"));
 	l->bytes = d->rows * vi_quads(&v) * VI_QUAD;
 }
 
@@ -216,27 +216,27 @@ add_gates(Row *r, const Walk *d)
 	Body *b = &l.body;
 	const char *next = body_number(b, "y_step", d->y->strides[0]), *ldy = body_number(b, "ldy", d->y->strides[1]);
 	const char *hidden = body_number(b, "columns", d->hidden);
-	const char *to = pass(r, &l, r->n->out[d->p ? 2 : 0]), *y = d->p ? pass(r, &l, r->n->out[0]) : to;
-	const char *h = pass(r, &l, row_arg(r, "h"));
+	const char *to = pass_arg(r, &l, r->n->out[d->p ? 2 : 0]), *y = d->p ? pass_arg(r, &l, r->n->out[0]) : to;
+	const char *h = pass_arg(r, &l, row_arg(r, "h"));
 
 	out_line(&l.fields, ".rows = %s, .gates = (const %s *)%s + t * %s, .ldg = %s,", body_number(b, "rows", d->rows),
-		 type, pass(r, &l, row_arg(r, "gates")), body_number(b, "x_step", d->x->strides[0]),
+		 type, pass_arg(r, &l, row_arg(r, "gates")), body_number(b, "x_step", d->x->strides[0]),
 		 body_number(b, "ldg", d->x->strides[1]));
 	out_line(&l.fields, ".h = turn ? (const %s *)%s + (t %c 1) * %s : %s, .ldh = turn ? %s : %s,", type, y,
 		 d->reverse ? '+' : '-', next, h, ldy, body_number(b, "ldh", d->h->strides[0]));
 	if (d->gates == 4) {
-		const char *c = pass(r, &l, r->n->out[1]);
+		const char *c = pass_arg(r, &l, r->n->out[1]);
 
-		out_line(&l.fields, ".c = turn ? %s : %s, .ldc = turn ? %s : %s,", c, pass(r, &l, row_arg(r, "c")),
+		out_line(&l.fields, ".c = turn ? %s : %s, .ldc = turn ? %s : %s,", c, pass_arg(r, &l, row_arg(r, "c")),
 			 hidden, body_number(b, "ldc", d->c->strides[0]));
 		out_line(&l.fields, ".to_c = %s, .ld_to_c = %s,", c, hidden);
 	}
 	if (row_arg(r, "b"))
-		out_line(&l.fields, ".bias = %s,", pass(r, &l, row_arg(r, "b")));
+		out_line(&l.fields, ".bias = %s,", pass_arg(r, &l, row_arg(r, "b")));
 	if (d->scale)
 		put_bytes(r, &l);
 	else
-		put_weights(r, &l, "w", d->w, d->gates);
+		pass_weights(r, &l, "w", d->w, d->gates);
 	if (d->p)
 		out_line(&l.fields, ".to_h = %s, .ld_to_h = %s,", to, hidden);
 	else
@@ -249,13 +249,13 @@ static void
 add_projection(Row *r, const Walk *d)
 {
 	Launch l = { .d = d, .body = body_begin(r->p), .fields = { .indent = 2 } };
-	const char *to = pass(r, &l, r->n->out[0]);
+	const char *to = pass_arg(r, &l, r->n->out[0]);
 	Body *b = &l.body;
 	const char *rows = body_number(b, "rows", d->rows), *step = body_number(b, "y_step", d->y->strides[0]);
 
-	out_line(&l.fields, ".rows = %s, .h = %s, .ldh = %s,", rows, pass(r, &l, r->n->out[2]),
+	out_line(&l.fields, ".rows = %s, .h = %s, .ldh = %s,", rows, pass_arg(r, &l, r->n->out[2]),
 		 body_number(b, "ldh", d->hidden));
-	put_weights(r, &l, "p", d->p, 1);
+	pass_weights(r, &l, "p", d->p, 1);
 	out_line(&l.fields, ".to_h = (%s *)%s + t * %s, .ld_to_h = %s,", row_type(d->x->dtype), to, step,
 		 body_number(b, "ldy", d->y->strides[1]));
 	add_launch(r, &l, "project", d->y->dims[2], 1, d->hidden);
@@ -266,7 +266,7 @@ row_rnn_walk(Row *r)
 {
 	Walk d = { 0 };
 
-	if (!take(r, &d))
+	if (!read_walk(r, &d))
 		return false;
 	add_gates(r, &d);
 	if (d.p)

@@ -31,7 +31,7 @@ typedef struct Sampling {
 } Sampling;
 
 static bool
-take(const Row *r, Sampling *d, bool last)
+read_sampling(const Row *r, Sampling *d, bool last)
 {
 	d->x = row_tensor(r, "input");
 	d->grid = row_tensor(r, "grid");
@@ -50,7 +50,7 @@ take(const Row *r, Sampling *d, bool last)
 }
 
 static void
-put_geometry(Body *b, const Sampling *d)
+put_sample_sizes(Body *b, const Sampling *d)
 {
 	static const char *const name[5][3] = { { "in[0]", "in[1]", "in[2]" }, { "out[0]", "out[1]", "out[2]" },
 		{ "x[0]", "x[1]", "x[2]" }, { "y[0]", "y[1]", "y[2]" }, { "g[0]", "g[1]", "g[2]" } };
@@ -82,11 +82,11 @@ sample(Row *r, bool last)
 	Sampling d;
 	KernelCall *c;
 
-	if (!take(r, &d, last))
+	if (!read_sampling(r, &d, last))
 		return false;
 	channels = d.x->dims[d.format.channels];
 	points = rt_numel(d.y) / d.y->dims[0] / channels;
-	put_geometry(&b, &d);
+	put_sample_sizes(&b, &d);
 	out_line(&b.out, "vg_sample_%s(begin, end, &g, p[1], p[2], p[0]);", row_type(d.x->dtype));
 	c = row_call(r, "sample", arena_printf(r->p->cx->arena, "%s: %lld points of %lld channels", r->n->op->id,
 					       (long long)points, (long long)channels), &b,

@@ -73,7 +73,7 @@ lane_dim(const Scan *d, int dim)
 }
 
 static bool
-take(Row *r, Scan *d)
+read_scan(Row *r, Scan *d)
 {
 	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
 	const RtTensor *all[3];
@@ -116,7 +116,7 @@ take(Row *r, Scan *d)
 
 /* Returns the C of the element at step i and lane c, "y[i * 7 + c]". */
 static const char *
-place(Body *b, const Scan *d, const char *name, int operand)
+element_at(Body *b, const Scan *d, const char *name, int operand)
 {
 	Arena *a = b->p->cx->arena;
 
@@ -137,17 +137,17 @@ put_steps(Body *b, const Scan *d, const char *lanes, const char *type)
 	out_line(o, "IVDEP");
 	out_open(o, "for (int64_t c = 0; c < %s; c++)", lanes);
 	out_line(o, "const %s v = %s%s;", type, to == RT_f32 && from != to ? "(float)" : "",
-		 element_loaded(a, from, place(b, d, "x", 1)));
+		 element_loaded(a, from, element_at(b, d, "x", 1)));
 	if (d->step->extreme) {
 		out_line(o, "const bool more = !i || %s || v != v;", d->step->next);
 		out_blank(o);
 		out_line(o, "s[c] = more ? v : s[c];");
 		out_line(o, "best[c] = more ? i : best[c];");
-		out_line(o, "%s = best[c];", place(b, d, "at", 2));
+		out_line(o, "%s = best[c];", element_at(b, d, "at", 2));
 	} else {
 		out_line(o, "s[c] = %s;", to != RT_f64 && d->step->single ? d->step->single : d->step->next);
 	}
-	out_line(o, "%s = %s;", place(b, d, "y", 0), element_stored(a, to, "s[c]"));
+	out_line(o, "%s = %s;", element_at(b, d, "y", 0), element_stored(a, to, "s[c]"));
 	out_close(o);
 	out_close(o);
 }
@@ -161,7 +161,7 @@ row_scan(Row *r)
 	const char *type;
 	KernelCall *c;
 
-	if (!take(r, &d))
+	if (!read_scan(r, &d))
 		return false;
 	type = rt_dtypes[d.y->dtype].category == 'F' ? "double" : "int64_t";
 	nest_open(&b, &d.nest);

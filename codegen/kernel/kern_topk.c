@@ -13,7 +13,7 @@ typedef struct Top {
 } Top;
 
 static bool
-take(Row *r, Top *d)
+read_topk(Row *r, Top *d)
 {
 	const RtTensor *all[3] = { row_result(r, 0), row_result(r, 1), row_tensor(r, "self") };
 	const RtTensor *x = all[2];
@@ -52,7 +52,7 @@ row_topk(Row *r)
 	KernelCall *c;
 	Top d = { 0 };
 
-	if (!take(r, &d))
+	if (!read_topk(r, &d))
 		return false;
 	type = element_type((RtDtype)d.x->dtype);
 	n = body_number(&b, "n", d.n);

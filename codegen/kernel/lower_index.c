@@ -83,7 +83,7 @@ lower_over(Plan *p, const Node *n, const char *name, int naxis, const int64_t *d
 }
 
 static Kernel *
-begin(const Row *r, const char *name, const Region *g)
+begin_region(const Row *r, const char *name, const Region *g)
 {
 	return lower_over(r->p, r->n, name, g->ndim, g->dims);
 }
@@ -125,7 +125,7 @@ put_region(Row *r, const Region *g, int to, int from, const Value *y, const Valu
 		return false;
 	if (!count(g))
 		return true;
-	k = begin(r, moves ? "copy" : "cast", g);
+	k = begin_region(r, moves ? "copy" : "cast", g);
 	kernel_strided(k, ACCESS_WRITE, moves ? lower_carrier(to) : (RtDtype)to, g->to);
 	kernel_strided(k, ACCESS_READ, moves ? lower_carrier(from) : (RtDtype)from, g->from);
 	kernel_store(k, 0, ref_operand(1));
@@ -312,7 +312,7 @@ row_repeat(Row *r)
 /* Can the dtype hold the number? If not, the runtime's kernel raises. For int64, only numbers that are exact as doubles
  * are accepted. */
 static bool
-holds(int dtype, double x)
+dtype_holds(int dtype, double x)
 {
 	const double bits = 8 * (double)rt_dtypes[dtype].bytes;
 
@@ -334,18 +334,18 @@ holds(int dtype, double x)
 
 /* Fills a dense result with x. */
 static bool
-fill(Row *r, double x)
+launch_fill(Row *r, double x)
 {
 	const RtTensor *y = row_result(r, 0);
 	const bool floating = rt_kind((RtDtype)y->dtype) == 'F';
 	const Region g = { .ndim = 1, .dims = { rt_numel(y) }, .to = { 1 } };
 	Kernel *k;
 
-	if (!element_type((RtDtype)y->dtype) || !holds(y->dtype, x))
+	if (!element_type((RtDtype)y->dtype) || !dtype_holds(y->dtype, x))
 		return false;
 	if (!rt_numel(y))
 		return true;
-	k = begin(r, "fill", &g);
+	k = begin_region(r, "fill", &g);
 	kernel_strided(k, ACCESS_WRITE, (RtDtype)y->dtype, g.to);
 	kernel_store(k, 0, ref_number(floating ? rt_double(x) : rt_int(y->dtype == RT_b8 ? x != 0 : (int64_t)x)));
 	return row_kernel(r, k, (const Value *const[]){ r->n->out[0] }, 1);
@@ -359,7 +359,7 @@ row_fill(Row *r)
 
 	if (r->n->op->lowering == LOWER_FULL && !row_double(r, node_arg(r->n, "s") ? "s" : "fill_value", &x))
 		return false;
-	return fill(r, x);
+	return launch_fill(r, x);
 }
 
 /* ---- padding --------------------------------------------------------------------------------------------------- */
@@ -499,7 +499,7 @@ row_pad(Row *r)
 		return false;
 	if (!row_list(r, "pad", pad, &n) || n > 2 * x->ndim || n % 2)
 		return false;
-	if ((row_arg(r, "value") && !row_double(r, "value", &value)) || !fill(r, value))
+	if ((row_arg(r, "value") && !row_double(r, "value", &value)) || !launch_fill(r, value))
 		return false;
 	g = region_of(x->ndim, x->dims, y->strides, x->strides);
 	for (int i = 0; i < x->ndim; i++) {
@@ -597,7 +597,7 @@ copy_alike(Row *r, const Node *list, const int64_t *to, int64_t step)
 		g.to[i + 1] = to[i];
 		g.from[i + 1] = first->strides[i];
 	}
-	k = begin(r, "join", &g);
+	k = begin_region(r, "join", &g);
 	kernel_strided(k, ACCESS_WRITE, lower_carrier(first->dtype), g.to);
 	kernel_strided(k, ACCESS_READ, lower_carrier(first->dtype), g.from);
 	kernel_store(k, 0, ref_operand(1));
@@ -722,7 +722,7 @@ can_take(const Row *r, const Taken *t)
 
 /* Adds the launch. An index out of range sets its flag, and the generic kernel then raises. */
 static bool
-take(Row *r, const Taken *t)
+launch_gather(Row *r, const Taken *t)
 {
 	const RtTensor *x = plan_tensor(r->p, t->x), *y = row_result(r, 0);
 	const Value *value[2 + KERNEL_GATHERS] = { r->n->out[0], t->x };
@@ -732,7 +732,7 @@ take(Row *r, const Taken *t)
 	if (!can_take(r, t))
 		return false;
 	g = region_of(y->ndim, y->dims, y->strides, t->from);
-	k = begin(r, "take", &g);
+	k = begin_region(r, "take", &g);
 	kernel_strided(k, ACCESS_WRITE, lower_carrier(y->dtype), g.to);
 	kernel_strided(k, ACCESS_READ, lower_carrier(y->dtype), g.from);
 	for (int i = 0; i < t->n; i++) {
@@ -796,7 +796,7 @@ take_slices(Row *r, Taken *t)
 			d++;
 		t->from[i] = x->strides[d++];
 	}
-	return take(r, t);
+	return launch_gather(r, t);
 }
 
 static bool
@@ -862,5 +862,5 @@ row_gather(Row *r)
 		t.from[i] = i == t.dim[0] ? 0 : x->strides[i];
 		t.by[0][i] = index->strides[i];
 	}
-	return take(r, &t);
+	return launch_gather(r, &t);
 }

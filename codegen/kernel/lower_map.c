@@ -128,7 +128,7 @@ lower_rows(MapLowering *m)
 
 /* Returns the operators' names: "add, relu". */
 static const char *
-describe(MapLowering *m)
+operator_names(MapLowering *m)
 {
 	Buf b = { 0 };
 
@@ -206,7 +206,7 @@ add_results(MapLowering *m)
 
 /* Returns an operand for a tensor or number argument. */
 static Operand
-argument(MapLowering *m, const Value *v, const Value *made)
+argument_operand(MapLowering *m, const Value *v, const Value *made)
 {
 	const RtTensor *t = plan_tensor(m->p, v);
 
@@ -220,7 +220,7 @@ static bool
 add_argument(MapLowering *m, const Value *v, const Value *made, Pair *r)
 {
 	const RtTensor *t = plan_tensor(m->p, v);
-	Operand o = argument(m, v, made);
+	Operand o = argument_operand(m, v, made);
 	int at = 0;
 
 	while (at < m->out->value.n && (m->out->value.at[at] != v || at < m->node->nout))
@@ -283,19 +283,19 @@ begin_in(Plan *p, const Node *n, Lowered *out)
 
 /* Begins to lower a node to its own kernel. */
 static MapLowering
-begin(Plan *p, const Node *n, Lowered *out)
+begin_map(Plan *p, const Node *n, Lowered *out)
 {
 	MapLowering m;
 
 	*out = (Lowered){ 0 };
 	m = begin_in(p, n, out);
-	out->kernel = m.k = kernel_new(p->sizes, p->cx->arena, "map", describe(&m));
+	out->kernel = m.k = kernel_new(p->sizes, p->cx->arena, "map", operator_names(&m));
 	return m;
 }
 
 /* Sets *r to the value to store in output i. A complex output has both parts along the last axis. */
 static bool
-stored(MapLowering *m, int i, Ref *r)
+stored_value(MapLowering *m, int i, Ref *r)
 {
 	const bool complex = is_complex(plan_tensor(m->p, m->node->out[i]));
 	Operand part = { .dtype = RT_i64, .access = ACCESS_INDEX, .along = -1 };
@@ -320,7 +320,7 @@ lower(MapLowering *m, const Value *made)
 	for (int i = 0; i < m->node->nout; i++) {
 		Ref r;
 
-		if (!stored(m, i, &r))
+		if (!stored_value(m, i, &r))
 			return false;
 		kernel_store(m->k, i, r);
 	}
@@ -330,7 +330,7 @@ lower(MapLowering *m, const Value *made)
 bool
 lower_map(Plan *p, const Node *n, Lowered *out)
 {
-	MapLowering m = begin(p, n, out);
+	MapLowering m = begin_map(p, n, out);
 
 	if (!lower(&m, NULL))
 		return false;
@@ -349,7 +349,7 @@ kernel_ends_rows(Kernel *k)
 bool
 lower_epilogue(Plan *p, const Node *group, const Value *made, bool in_registers, Lowered *out)
 {
-	MapLowering m = begin(p, group, out);
+	MapLowering m = begin_map(p, group, out);
 
 	if (group->nout != 1 || !lower(&m, in_registers ? made : NULL))
 		return false;
@@ -367,7 +367,7 @@ lower_prologue(Plan *p, const Node *group, const int *axis, Lowered *l, Ref *mad
 	if (!add_arguments(&m, NULL) || !lower_rows(&m) ||
 	    !ref_of(&m, m.sub ? m.sub->top->ret->in[0] : group->out[0], &x) || pair_is_complex(x))
 		return false;
-	l->kernel->comment = arena_printf(p->cx->arena, "%s, %s", describe(&m), l->kernel->comment);
+	l->kernel->comment = arena_printf(p->cx->arena, "%s, %s", operator_names(&m), l->kernel->comment);
 	*made = x.re;
 	return true;
 }

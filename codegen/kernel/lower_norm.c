@@ -186,7 +186,7 @@ add_saved(Norm *m)
 
 /* Makes the kernel and its operands, after dims and eps are set. xs, ys: strides along the dims. */
 static bool
-begin(Norm *m, const char *name, const int64_t *xs, const int64_t *ys)
+begin_norm(Norm *m, const char *name, const int64_t *xs, const int64_t *ys)
 {
 	rows_begin(&m->g, name);
 	rows_operand(&m->g, ACCESS_WRITE, (RtDtype)m->y->dtype, ys, m->g.r->n->out[0]);
@@ -262,7 +262,7 @@ first_of(Norm *m)
 /* Computes the mean as the first element plus the mean distance from it, so that equal elements have exactly this mean.
  * Then computes the mean of squares around it. */
 static bool
-finish(Norm *m)
+finish_norm(Norm *m)
 {
 	const Ref n = rows_number(&m->g, rows_count(&m->g)), first = first_of(m), x = m->g.x;
 	Kernel *k = m->g.k;
@@ -321,9 +321,9 @@ row_layer_norm(Row *r)
 		m.wstride[i] = m.g.gone[i] ? m.channels : 0;
 		m.channels *= m.g.gone[i] ? m.x->dims[i] : 1;
 	}
-	if (!begin(&m, uncentered ? "rms_norm" : "layer_norm", m.x->strides, m.y->strides))
+	if (!begin_norm(&m, uncentered ? "rms_norm" : "layer_norm", m.x->strides, m.y->strides))
 		return false;
-	return uncentered ? finish_uncentered(&m) : finish(&m);
+	return uncentered ? finish_uncentered(&m) : finish_norm(&m);
 }
 
 /* Sets dims to the input's, with channels split into groups of `each`. */
@@ -363,7 +363,7 @@ row_group_norm(Row *r)
 		m.g.gone[i] = true;
 	m.wstride[1] = each;
 	m.wstride[2] = 1;
-	return begin(&m, "group_norm", xs, ys) && finish(&m);
+	return begin_norm(&m, "group_norm", xs, ys) && finish_norm(&m);
 }
 
 /* Batch norm in evaluation mode, by the running mean and variance of each channel. */
@@ -380,7 +380,7 @@ row_batch_norm(Row *r)
 	m.g.ndim = m.x->ndim;
 	memcpy(m.g.dims, m.x->dims, (size_t)m.x->ndim * sizeof *m.x->dims);
 	m.wstride[1] = 1;
-	if (!begin(&m, "batch_norm", m.x->strides, m.y->strides) || !add_weight(&m, "running_mean", &mean) ||
+	if (!begin_norm(&m, "batch_norm", m.x->strides, m.y->strides) || !add_weight(&m, "running_mean", &mean) ||
 	    !add_weight(&m, "running_var", &scale) || mean.kind == REF_NONE || scale.kind == REF_NONE)
 		return false;
 	scale = rows_let2(&m.g, ROW_add_Tensor, m.c, scale, ref_number(rt_double(m.eps)));

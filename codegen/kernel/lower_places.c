@@ -29,7 +29,7 @@ counted(Rows *g, double start, double step, bool whole)
 }
 
 static bool
-is_whole(double x)
+is_exact_int(double x)
 {
 	return x > -1e15 && x < 1e15 && x == (double)(int64_t)x;
 }
@@ -45,7 +45,7 @@ row_arange(Row *r)
 	if (!y || y->ndim != 1 || !strchr("IF", rt_dtypes[y->dtype].category) ||
 	    !number_or(r, "start", 0, &start) || !number_or(r, "step", 1, &step))
 		return false;
-	whole = is_whole(start) && is_whole(step);
+	whole = is_exact_int(start) && is_exact_int(step);
 	if (!whole && rt_dtypes[y->dtype].category != 'F')
 		return false;
 	if (!y->dims[0])

@@ -87,7 +87,7 @@ add_self(Rows *g, const RtTensor *x)
 
 /* Makes a kernel with its axes, results and self. */
 static bool
-begin(Rows *g, Row *r, const char *name)
+begin_reduction(Rows *g, Row *r, const char *name)
 {
 	const RtTensor *x = row_tensor(r, "self");
 
@@ -144,7 +144,8 @@ row_sum(Row *r)
 	Rows g;
 	Ref x;
 
-	if (!begin(&g, r, product ? "prod" : mean ? "mean" : "sum") || (part = summed_as(self_of(&g), y)) == RT_NDTYPE)
+	if (!begin_reduction(&g, r, product ? "prod" : mean ? "mean" : "sum") ||
+	    (part = summed_as(self_of(&g), y)) == RT_NDTYPE)
 		return false;
 	if (self_of(&g)->dtype == RT_b8 && g.x.kind == REF_OPERAND)
 		g.k->operand.at[g.x.at].dtype = RT_u8;        /* 0 or 1 */
@@ -172,7 +173,7 @@ row_count(Row *r)
 	Rows g;
 	Ref x;
 
-	if (!begin(&g, r, "count"))
+	if (!begin_reduction(&g, r, "count"))
 		return false;
 	x = rows_join(&g, "sum", RT_i64, RT_i32, is_some(&g, g.x));
 	kernel_stage(g.k, false);
@@ -191,7 +192,7 @@ row_logic(Row *r)
 	Ref x;
 
 	/* With an empty list of dims each element is a row of its own. */
-	if (!begin(&g, r, "logic") || (dim && (!row_list(r, "dim", dims, &n) || !n)))
+	if (!begin_reduction(&g, r, "logic") || (dim && (!row_list(r, "dim", dims, &n) || !n)))
 		return false;
 	x = g.x;
 	if (self_of(&g)->dtype != RT_b8)
@@ -221,7 +222,7 @@ row_extreme(Row *r)
 	RtDtype type;
 	Ref x;
 
-	if (!begin(&g, r, "extreme") || !rows_count(&g))
+	if (!begin_reduction(&g, r, "extreme") || !rows_count(&g))
 		return false;
 	type = compared_as(self_of(&g));
 	x = rows_join(&g, r->n->op->lowering != LOWER_MAX ? "min" : "max", type, type, g.x);
@@ -242,7 +243,7 @@ row_arg_extreme(Row *r)
 	Rows g;
 	Ref x;
 
-	if (!begin(&g, r, "extreme") || !rows_count(&g))
+	if (!begin_reduction(&g, r, "extreme") || !rows_count(&g))
 		return false;
 	s.fold = fold_find(r->n->op->lowering == LOWER_ARGMIN ? "argmin" : "argmax");
 	s.part = s.total = compared_as(self_of(&g));
@@ -279,7 +280,7 @@ row_norm(Row *r)
 	Rows g;
 	Ref x;
 
-	if (!begin(&g, r, "norm") || !is_kind(self_of(&g), "F") ||
+	if (!begin_reduction(&g, r, "norm") || !is_kind(self_of(&g), "F") ||
 	    (y->dtype != self_of(&g)->dtype && y->dtype != RT_f64) || (row_arg(r, name) && !row_double(r, name, &p)) ||
 	    p != p || (!rows_count(&g) && (p < 0 || p == inf)))
 		return false;
@@ -332,7 +333,7 @@ row_variance(Row *r)
 	Ref x, mean, square;
 	Rows g;
 
-	if (!begin(&g, r, "var") || !is_kind(self_of(&g), "F") || !find_correction(r, &correction))
+	if (!begin_reduction(&g, r, "var") || !is_kind(self_of(&g), "F") || !find_correction(r, &correction))
 		return false;
 	n = rows_count(&g);
 	mean = rows_join(&g, "sum", RT_f64, RT_f64, g.x);
@@ -360,7 +361,7 @@ row_logsumexp(Row *r)
 	Rows g;
 	Ref most, x;
 
-	if (!begin(&g, r, "logsumexp") || !is_kind(self_of(&g), "F"))
+	if (!begin_reduction(&g, r, "logsumexp") || !is_kind(self_of(&g), "F"))
 		return false;
 	c = compared_as(self_of(&g));
 	most = rows_join(&g, "max", c, c, g.x);

@@ -40,7 +40,7 @@ target(const Row *r, const Segments *s)
 
 /* Makes a kernel over the used part. Operand 0 is stored to, operand 1 is the index. */
 static Kernel *
-begin(const Row *r, const Segments *s, const char *name, Access access, RtDtype dtype)
+begin_launch(const Row *r, const Segments *s, const char *name, Access access, RtDtype dtype)
 {
 	Kernel *k = lower_over(r->p, r->n, name, s->ndim, s->dims);
 	Operand *o;
@@ -55,7 +55,7 @@ begin(const Row *r, const Segments *s, const char *name, Access access, RtDtype 
 
 /* Adds a launch of a kernel that reads indices. */
 static bool
-finish(Row *r, const Segments *s, Kernel *k)
+launch_segments(Row *r, const Segments *s, Kernel *k)
 {
 	const Value *const value[] = { s->in_place ? row_arg(r, "self") : r->n->out[0], s->index, s->source };
 
@@ -69,7 +69,7 @@ finish(Row *r, const Segments *s, Kernel *k)
 static bool
 check_indices(Row *r, const Segments *s)
 {
-	return finish(r, s, begin(r, s, "check", ACCESS_READ, (RtDtype)target(r, s)->dtype));
+	return launch_segments(r, s, begin_launch(r, s, "check", ACCESS_READ, (RtDtype)target(r, s)->dtype));
 }
 
 /* Converts a number to a value of dtype. Returns false if the dtype cannot hold it. */
@@ -107,7 +107,7 @@ neutral(Joining how, int dtype)
 
 /* Sets *to to the value to store: the source, or the old value combined with it. */
 static bool
-joined(Row *r, const Segments *s, Kernel *k, int dtype, Ref from, Ref *to)
+combined_value(Row *r, const Segments *s, Kernel *k, int dtype, Ref from, Ref *to)
 {
 	static const OpRow rows[] = { [ADD] = ROW_add_Tensor, [MULTIPLY] = ROW_mul_Tensor, [GREATEST] = ROW_maximum,
 		[LEAST] = ROW_minimum };
@@ -134,26 +134,26 @@ store_all(Row *r, const Segments *s)
 
 	if ((!s->source && !number_ref(s->number, y->dtype, &from)) || (moves && moved == RT_NDTYPE))
 		return false;
-	k = begin(r, s, s->how == PUT ? "put" : "join", s->how == PUT ? ACCESS_WRITE : ACCESS_UPDATE,
-		  moves ? moved : (RtDtype)y->dtype);
+	k = begin_launch(r, s, s->how == PUT ? "put" : "join", s->how == PUT ? ACCESS_WRITE : ACCESS_UPDATE,
+			 moves ? moved : (RtDtype)y->dtype);
 	if (s->source)
 		kernel_strided(k, ACCESS_READ, moves ? moved : (RtDtype)y->dtype, s->from);
-	if (!joined(r, s, k, y->dtype, from, &to))
+	if (!combined_value(r, s, k, y->dtype, from, &to))
 		return false;
 	k->serial = s->dim;
 	kernel_store(k, 0, to);
-	return finish(r, s, k);
+	return launch_segments(r, s, k);
 }
 
 static bool
 store_neutral(Row *r, const Segments *s)
 {
 	const RtTensor *y = target(r, s);
-	Kernel *k = begin(r, s, "put", ACCESS_WRITE, (RtDtype)y->dtype);
+	Kernel *k = begin_launch(r, s, "put", ACCESS_WRITE, (RtDtype)y->dtype);
 
 	kernel_store(k, 0, neutral(s->how, y->dtype));
 	k->serial = s->dim;
-	return finish(r, s, k);
+	return launch_segments(r, s, k);
 }
 
 /* ---- checks before writing --------------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ enum { BLOCK = 16 };             /* block along k: a cache line of each column *
 
 /* Is the last unit of work of n columns filled up with empty columns? As VC_IS_WHOLE of vblock.h. */
 static bool
-is_whole(const Emit *e, int64_t n)
+last_unit_is_whole(const Emit *e, int64_t n)
 {
 	return n > 0 && (e->nr - 1 - (n - 1) % e->nr) * 16 < n;
 }
@@ -30,15 +30,15 @@ panel_last(const Emit *e, int64_t n, int vector)
 {
 	const int64_t left = n ? (n - 1) % e->panel + 1 : 0;
 
-	RT_ASSERT(n > 0 && vector > 0);
-	return is_whole(e, n) ? e->panel : (left + vector - 1) / vector * vector;
+	RT_ASSERT(n >= 0 && vector > 0);
+	return last_unit_is_whole(e, n) ? e->panel : (left + vector - 1) / vector * vector;
 }
 
 /* Returns the columns of all panels, including empty ones of the last unit of work. */
 static int64_t
 columns_of(const Emit *e, const RtPacking *p)
 {
-	if (p->width == e->panel && is_whole(e, p->n))
+	if (p->width == e->panel && last_unit_is_whole(e, p->n))
 		return (p->n + e->nr - 1) / e->nr * e->nr;
 	return p->n ? (p->n - 1) / p->width * p->width + p->last : 0;
 }

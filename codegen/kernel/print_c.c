@@ -401,7 +401,7 @@ put_table(Printer *p)
 
 /* Begins to print a kernel, with names for sizes that depend on symbols. */
 static Printer
-begin(const Kernel *k, const Schedule *s, int symbols)
+begin_printer(const Kernel *k, const Schedule *s, int symbols)
 {
 	Kernel *named = new(k->arena, Kernel, 1);
 
@@ -412,7 +412,7 @@ begin(const Kernel *k, const Schedule *s, int symbols)
 
 /* Returns the whole function: pointers and sizes are declared before the printed body. */
 static char *
-finish(Printer *body, const int *place, int symbols)
+print_function(Printer *body, const int *place, int symbols)
 {
 	const Kernel *k = body->k;
 	Printer p = { .k = k, .s = body->s, .indent = 1 };
@@ -440,7 +440,7 @@ finish(Printer *body, const int *place, int symbols)
 char *
 kernel_print_c(const Kernel *k, const Schedule *s, int symbols)
 {
-	Printer p = begin(k, s, symbols);
+	Printer p = begin_printer(k, s, symbols);
 
 	if (s->rows) {
 		open_rows(&p);
@@ -451,7 +451,7 @@ kernel_print_c(const Kernel *k, const Schedule *s, int symbols)
 	} else {
 		put_innermost(&p, "for (int64_t i0 = begin; i0 < end; i0++)");
 	}
-	return finish(&p, NULL, symbols);
+	return print_function(&p, NULL, symbols);
 }
 
 static void
@@ -499,11 +499,11 @@ char *
 kernel_print_block(const Kernel *k, const int *place, int symbols)
 {
 	const Schedule s = { .rows = true, .inner = k->naxis - 1, .tile = -1 };
-	Printer p = begin(k, &s, symbols);
+	Printer p = begin_printer(k, &s, symbols);
 
 	RT_ASSERT(k->naxis == 1 || k->naxis == 2);
 	put_run(&p);
 	put_tried(&p, 0, k->naxis == 2 ? "for (int64_t i0 = row; i0 < end; i0++)" :
 		  "for (int64_t at = row; at < end; at++)", put_block_loops);
-	return finish(&p, place, symbols);
+	return print_function(&p, place, symbols);
 }

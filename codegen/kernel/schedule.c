@@ -236,7 +236,7 @@ kernel_row_lanes(const Kernel *k)
 
 /* Approximate number of operations for a point. */
 static int64_t
-work(const Kernel *k)
+point_work(const Kernel *k)
 {
 	int64_t n = 0;
 
@@ -262,7 +262,7 @@ kernel_schedule_rows(const Kernel *k, bool beside, int lanes)
 		points *= kernel_typical(k, k->extent[i], &n) ? n : 1;
 	if (beside && kernel_typical(k, k->extent[s.inner], &n))
 		points *= n < KERNEL_COLUMNS ? n : KERNEL_COLUMNS;
-	s.grain = 1 + SHARE / (points * work(k) + 1);
+	s.grain = 1 + SHARE / (points * point_work(k) + 1);
 	s.whole = !s.lanes && s.inner >= 0 &&
 		  size_divides(k->sizes, size_number(k->sizes, KERNEL_COLUMNS), k->extent[s.inner]);
 	return s;

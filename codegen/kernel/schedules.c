@@ -14,7 +14,7 @@ typedef struct Schedules {
 
 /* Returns a name: "i1, 64 sums", "i2, tiles of i0, i1 innermost". */
 static const char *
-named(const Kernel *k, const Schedule *s, int innermost)
+schedule_name(const Kernel *k, const Schedule *s, int innermost)
 {
 	const char *tile = s->tile < 0 ? "" : arena_printf(k->arena, ", tiles of i%d", s->tile);
 	const char *sums = s->lanes ? arena_printf(k->arena, ", %d sums", s->lanes) : "";
@@ -24,14 +24,14 @@ named(const Kernel *k, const Schedule *s, int innermost)
 }
 
 static void
-add(Schedules *w, Kernel *k, Schedule s, int innermost)
+add_schedule(Schedules *w, Kernel *k, Schedule s, int innermost)
 {
 	const char *text = kernel_print_c(k, &s, -1);
 
 	if (map_get(&w->seen, text))
 		return;
 	map_put(&w->seen, text, w);
-	vec_push(k->arena, &w->at, ((Scheduled){ named(k, &s, innermost), k, s }));
+	vec_push(k->arena, &w->at, ((Scheduled){ schedule_name(k, &s, innermost), k, s }));
 }
 
 static void
@@ -64,9 +64,9 @@ static void
 add_rows(Schedules *w, Kernel *k, int innermost)
 {
 	for (int lanes = 1; k->nreduce && lanes <= 4 * KERNEL_LANES; lanes = lanes == 1 ? KERNEL_LANES : 2 * lanes)
-		add(w, k, kernel_schedule_rows(k, false, lanes), innermost);
+		add_schedule(w, k, kernel_schedule_rows(k, false, lanes), innermost);
 	if (k->naxis > k->nreduce)
-		add(w, k, kernel_schedule_rows(k, true, 1), innermost);
+		add_schedule(w, k, kernel_schedule_rows(k, true, 1), innermost);
 }
 
 static void
@@ -74,9 +74,9 @@ add_points(Schedules *w, Kernel *k, int innermost)
 {
 	const int last = k->naxis - 1 - (k->serial >= 0);
 
-	add(w, k, kernel_schedule(k, TILE_NEVER, kernel_inner(k)), innermost);
-	add(w, k, kernel_schedule(k, TILE_ALWAYS, last), innermost);
-	add(w, k, kernel_schedule(k, TILE_NEVER, last), innermost);
+	add_schedule(w, k, kernel_schedule(k, TILE_NEVER, kernel_inner(k)), innermost);
+	add_schedule(w, k, kernel_schedule(k, TILE_ALWAYS, last), innermost);
+	add_schedule(w, k, kernel_schedule(k, TILE_NEVER, last), innermost);
 }
 
 int
@@ -88,7 +88,7 @@ kernel_schedules(Kernel *k, const Scheduled **out)
 
 	for (int i = 0; i < k->operand.n; i++)
 		along = along || k->operand.at[i].along >= 0;
-	add(&w, k, kernel_schedule(k, TILE_IF_LONG, kernel_inner(k)), -1);
+	add_schedule(&w, k, kernel_schedule(k, TILE_IF_LONG, kernel_inner(k)), -1);
 	for (int i = last; i >= 0 || i == last; i--)
 		if (i == last || !along)
 			(kernel_has_rows(k) ? add_rows : add_points)(&w, i < last ? swapped(k, i, last) : k,

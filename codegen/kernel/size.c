@@ -117,7 +117,7 @@ is_sum(const Size *size, const Sum *s, uint64_t hash)
 }
 
 static void
-grow(SizeTable *z)
+grow_slots(SizeTable *z)
 {
 	Size **old = z->slot, *next;
 	const int n = z->nslot;
@@ -148,7 +148,7 @@ sum_size(SizeTable *z, const Sum *s)
 	if (size)
 		return size;
 	if (z->nsize++ == z->nslot)
-		grow(z);
+		grow_slots(z);
 	slot = &z->slot[hash % (unsigned)z->nslot];
 	term = new(z->arena, Term, s->n);
 	memcpy(term, s->term, sizeof *term * (size_t)s->n);
@@ -188,7 +188,7 @@ size_number(SizeTable *z, int64_t v)
 }
 
 static const Size *
-join(SizeTable *z, const Size *a, const Size *b, bool negative)
+add_sizes(SizeTable *z, const Size *a, const Size *b, bool negative)
 {
 	Sum *s = sum_new(z, 0);
 
@@ -200,13 +200,13 @@ join(SizeTable *z, const Size *a, const Size *b, bool negative)
 const Size *
 size_plus(SizeTable *z, const Size *a, const Size *b)
 {
-	return join(z, a, b, false);
+	return add_sizes(z, a, b, false);
 }
 
 const Size *
 size_minus(SizeTable *z, const Size *a, const Size *b)
 {
-	return join(z, a, b, true);
+	return add_sizes(z, a, b, true);
 }
 
 /* Returns false if the product has too many factors or its coefficient is too large. */

@@ -1,6 +1,6 @@
 /*
- * Proves bounds of sizes and simplifies quotients. least() writes a size as x*p + q for an atom x. It replaces x by the
- * end of its range that the sign of p selects, and continues with the result.
+ * Proves bounds of sizes and simplifies quotients. least_bound() writes a size as x*p + q for an atom x. It replaces x
+ * by the end of its range that the sign of p selects, and continues with the result.
  */
 #include "size_inside.h"
 
@@ -11,7 +11,7 @@ enum { STEPS = 400 };
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
-static int64_t least(SizeTable *, const Size *);
+static int64_t least_bound(SizeTable *, const Size *);
 
 /* Returns the atom to replace first: the largest compound one, because it may cancel with its parts. */
 static const Atom *
@@ -31,7 +31,7 @@ static int64_t
 least_with(SizeTable *z, const Size *value, int64_t by, const Size *p, const Size *q)
 {
 	const Size *s = size_plus(z, size_times(z, value, p), by == 1 ? q : size_times(z, q, size_number(z, by)));
-	const int64_t v = least(z, s);
+	const int64_t v = least_bound(z, s);
 
 	return v == NONE ? NONE : -floor_div(-v, by);
 }
@@ -60,7 +60,7 @@ least_at(SizeTable *z, const Atom *x, bool top, const Size *p, const Size *q)
 
 /* Returns a lower bound of s. NONE if none is found. */
 static int64_t
-least(SizeTable *z, const Size *s)
+least_bound(SizeTable *z, const Size *s)
 {
 	const Size *p, *q;
 	const Atom *x;
@@ -73,9 +73,9 @@ least(SizeTable *z, const Size *s)
 		return v;
 	x = first_atom(s);
 	size_split(z, s, x, &p, &q);
-	if (least(z, p) >= 0)
+	if (least_bound(z, p) >= 0)
 		v = least_at(z, x, false, p, q);
-	else if (least(z, size_minus(z, size_number(z, 0), p)) >= 0)
+	else if (least_bound(z, size_minus(z, size_number(z, 0), p)) >= 0)
 		v = least_at(z, x, true, p, q);
 	else if ((v = least_at(z, x, false, p, q)) != NONE && (high = least_at(z, x, true, p, q)) < v)
 		v = high;
@@ -86,7 +86,7 @@ static int64_t
 lower_bound(SizeTable *z, const Size *s)
 {
 	z->steps = STEPS;
-	return least(z, s);
+	return least_bound(z, s);
 }
 
 /* Returns an upper bound of s. INT64_MAX if none is found. */

@@ -120,7 +120,7 @@ put_operand(const Kernel *k, const Operand *o, Buf *b)
 /* ---- stages ------------------------------------------------------------------------------------------------------ */
 
 static void
-put_number(IValue v, Buf *b)
+put_constant(IValue v, Buf *b)
 {
 	if (v.tag == RT_BOOL)
 		buf_puts(b, v.u.i ? "true" : "false");
@@ -142,7 +142,7 @@ put_ref(const Kernel *k, const Ref *r, Buf *b)
 	case REF_NONE:    buf_puts(b, "none"); break;
 	case REF_OPERAND: buf_puts(b, k->operand.at[r->at].name); break;
 	case REF_LET:     buf_printf(b, "t%d", r->at); break;
-	case REF_NUMBER:  put_number(r->number, b); break;
+	case REF_NUMBER:  put_constant(r->number, b); break;
 	case REF_STATE:   buf_printf(b, "%c%d", r->part ? 'q' : 'r', r->at); break;
 	}
 }

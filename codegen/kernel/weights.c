@@ -123,7 +123,7 @@ weights_read(Emit *e, const RtTensor *t)
 
 /* Returns the source's element at column `col`, (k, tap) of p. Negative: it has none and is zero. */
 static int64_t
-source_of(const Moved *m, const RtPacking *p, int64_t col, int64_t k, int64_t tap)
+element_at(const Moved *m, const RtPacking *p, int64_t col, int64_t k, int64_t tap)
 {
 	return m->from[rt_packing_place(p, col, k, tap)];
 }
@@ -134,7 +134,7 @@ first_of(const Moved *m, const RtPacking *p, int64_t col, int64_t *k, int64_t *t
 {
 	for (*k = 0; *k < p->k; ++*k)
 		for (*tap = 0; *tap < p->taps; ++*tap)
-			if (source_of(m, p, col, *k, *tap) >= 0)
+			if (element_at(m, p, col, *k, *tap) >= 0)
 				return true;
 	return false;
 }
@@ -143,19 +143,20 @@ first_of(const Moved *m, const RtPacking *p, int64_t col, int64_t *k, int64_t *t
 static void
 find_rows(const Moved *m, const RtPacking *p, RtPacking *q, int64_t col, int64_t k, int64_t tap)
 {
-	const int64_t first = source_of(m, p, col, k, tap), next = k + 1 < p->k ? source_of(m, p, col, k + 1, tap) : -1;
+	const int64_t first = element_at(m, p, col, k, tap),
+		      next = k + 1 < p->k ? element_at(m, p, col, k + 1, tap) : -1;
 	int64_t end = k + 1, far;
 
 	q->sk = next >= 0 ? (int32_t)(next - first) : 0;
-	while (end < p->k && source_of(m, p, col, end, tap) == first + (end - k) * q->sk)
+	while (end < p->k && element_at(m, p, col, end, tap) == first + (end - k) * q->sk)
 		end++;
 	q->inner = q->so = 0;
-	for (far = end; far < p->k && source_of(m, p, col, far, tap) < 0; far++)
+	for (far = end; far < p->k && element_at(m, p, col, far, tap) < 0; far++)
 		;
 	if (far == p->k)
 		return;
 	q->inner = (int32_t)(end - k);
-	q->so = (int32_t)((source_of(m, p, col, far, tap) - first) / ((far - k) / q->inner));
+	q->so = (int32_t)((element_at(m, p, col, far, tap) - first) / ((far - k) / q->inner));
 }
 
 /* Returns the distance in the source of two taps `more` apart within one run of `span` taps. 0 if there are no two. */
@@ -163,8 +164,8 @@ static int32_t
 tap_stride(const Moved *m, const RtPacking *p, const int64_t at[2], int64_t more, int64_t span)
 {
 	for (int64_t tap = 0; tap + more < p->taps; tap++) {
-		const int64_t one = source_of(m, p, at[0], at[1], tap),
-			      next = source_of(m, p, at[0], at[1], tap + more);
+		const int64_t one = element_at(m, p, at[0], at[1], tap),
+			      next = element_at(m, p, at[0], at[1], tap + more);
 
 		if (one >= 0 && next >= 0 && tap % span + more < span)
 			return (int32_t)(next - one);
@@ -178,7 +179,7 @@ follows(const Moved *m, const RtPacking *p, const RtPacking *q, int64_t first, i
 {
 	for (int64_t tap = 0; tap < p->taps; tap++)
 		for (int64_t k = 0; k < p->k; k++) {
-			const int64_t from = source_of(m, p, col, k, tap);
+			const int64_t from = element_at(m, p, col, k, tap);
 
 			if (from >= 0 && from != rt_packing_place(q, col - first, k, tap))
 				return false;
@@ -199,10 +200,10 @@ source_part(const Moved *m, const RtPacking *p, int64_t col)
 	q.n = 0;
 	if (!first_of(m, p, col, &k, &tap))
 		return q;
-	first = source_of(m, p, col, k, tap);
+	first = element_at(m, p, col, k, tap);
 	q.at += panel * p->width * p->k * p->taps * bytes;
 	q.skip = (int32_t)(at % p->width);
-	q.sn = col + 1 < p->n ? (int32_t)(source_of(m, p, col + 1, k, tap) - first) : 0;
+	q.sn = col + 1 < p->n ? (int32_t)(element_at(m, p, col + 1, k, tap) - first) : 0;
 	find_rows(m, p, &q, col, k, tap);
 	q.ss = tap_stride(m, p, (int64_t[2]){ col, k }, 1, p->kw);
 	q.sr = tap_stride(m, p, (int64_t[2]){ col, k }, p->kw, plane);

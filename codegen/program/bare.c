@@ -94,7 +94,7 @@ write_step(Bare *b, Writer *w, const Node *n)
 
 /* Copies result i to out[i], unless it was computed there. */
 static void
-write_result(Writer *w, int i, const Value *v)
+put_result_copy(Writer *w, int i, const Value *v)
 {
 	const RtTensor *t = plan_tensor(w->p, v);
 	const char *type = element_type((RtDtype)t->dtype), *from = c_address(w, v, 0), *at = "0";
@@ -129,7 +129,7 @@ write_function(Bare *b, const DoorTyped *t)
 		write_step(b, &w, n);
 	plan_results(p->graph, &results, w.a);
 	for (int i = 0; i < results.n; i++)
-		write_result(&w, i, results.at[i]);
+		put_result_copy(&w, i, results.at[i]);
 	out_line(&b->functions, "\n/* %s: %d kernels, arena %lld bytes */", t->name, p->kernels, (long long)p->arena);
 	out_line(&b->functions, "static int\nrun_%s(Bare *m, const void *const *in, void *const *out)\n{", t->name);
 	if (p->arena)
@@ -253,7 +253,7 @@ ram(const Bare *b)
 }
 
 static void
-put_sizes(Bare *b, Buf *text)
+put_size_macros(Bare *b, Buf *text)
 {
 	buf_printf(text, "#define KILN_STATE %lld\n#define KILN_ARENA %lld\n#define KILN_SCRATCH %lld\n"
 		   "#define KILN_ARGS %d\n#define KILN_POOL %d\n", (long long)b->state->bytes, (long long)b->arena,
@@ -351,7 +351,7 @@ put_whole(Bare *b, ProgramText *text)
 	emit_panels(e, &c);
 	if (!b->program)
 		buf_printf(&c, "#include \"%s.h\"\n", b->door->name);
-	put_sizes(b, &c);
+	put_size_macros(b, &c);
 	put_includes(b, &c);
 	buf_puts(&c, "\n#define KILN_INF (1e300 * 1e300)\n#define KILN_MINUS_INF (-1e300 * 1e300)\n"
 		 "#define KILN_NAN (0.0 / 0.0)\n");

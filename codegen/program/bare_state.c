@@ -28,7 +28,7 @@ attribute(const Graph *g, IValue self, const Value *v)
 }
 
 static BareStorage *
-find(BareState *s, const RtStorage *real, const RtStorage *stand)
+find_storage(BareState *s, const RtStorage *real, const RtStorage *stand)
 {
 	for (int i = 0; i < s->at.n; i++)
 		if (s->at.at[i].real == real || s->at.at[i].stand == stand)
@@ -39,7 +39,7 @@ find(BareState *s, const RtStorage *real, const RtStorage *stand)
 static RtStorage *
 stand_in(Cx *cx, BareState *s, RtStorage *real)
 {
-	const BareStorage *known = find(s, real, NULL);
+	const BareStorage *known = find_storage(s, real, NULL);
 	RtCx *rt = cx_rt(cx);
 	const bool meta = rt->meta;
 	BareStorage made = { .real = real, .offset = s->bytes };
@@ -177,7 +177,8 @@ bare_state_place(BareState *s, Plan *p)
 {
 	for (int i = 0; i < p->buffers.n; i++) {
 		Buffer *b = p->buffers.at[i];
-		const BareStorage *at = b->home == HOME_CONSTANT ? find(s, NULL, b->constant.u.t->storage) : NULL;
+		const BareStorage *at = b->home != HOME_CONSTANT ? NULL :
+					find_storage(s, NULL, b->constant.u.t->storage);
 
 		if (!at)
 			continue;

@@ -17,7 +17,7 @@
 /* ---- compilers and tools ----------------------------------------------------------------------------------------- */
 
 static void
-run(Build *b, char *const *argv, const char *what)
+run_or_fail(Build *b, char *const *argv, const char *what)
 {
 	Process p;
 
@@ -109,7 +109,7 @@ compile_c(Build *b, const char *c, Argv *objects)
 	Argv a = { .cx = b->cx };
 
 	args_emitted(b, &a, c, object);
-	run(b, argv_of(&a), on_emitted);
+	run_or_fail(b, argv_of(&a), on_emitted);
 	arg(objects, object);
 }
 
@@ -211,7 +211,7 @@ link_with(Build *b, const Argv *parts, const Argv *options, bool strip, const ch
 		arg(&a, "-s");
 	for (int i = 0; i < options->v.n; i++)
 		arg(&a, options->v.at[i]);
-	run(b, argv_of(&a), "to link");
+	run_or_fail(b, argv_of(&a), "to link");
 }
 
 static void

@@ -73,7 +73,7 @@ take_text(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
 }
 
 static char *
-text_of(Cx *cx, const char *name)
+carried_text(Cx *cx, const char *name)
 {
 	Wanted w = { name, NULL };
 
@@ -84,7 +84,7 @@ text_of(Cx *cx, const char *name)
 char *
 carry_text(Cx *cx, const char *name)
 {
-	char *text = text_of(cx, name);
+	char *text = carried_text(cx, name);
 
 	if (!text)
 		BUG("%s is not among the carried sources", name);
@@ -94,7 +94,7 @@ carry_text(Cx *cx, const char *name)
 bool
 carry_has(Cx *cx, const char *name)
 {
-	return text_of(cx, name) != NULL;
+	return carried_text(cx, name) != NULL;
 }
 
 /* Returns the path of a file that one in folder `dir` includes as `name`: from "rt/ops", "../rt.h" is rt/rt.h. */

@@ -266,7 +266,7 @@ any_has_halves(const Emit *e)
 }
 
 static void
-put_text(Emit *e, const char *member, const char *text, int64_t n)
+put_string_member(Emit *e, const char *member, const char *text, int64_t n)
 {
 	Buf b = { 0 };
 
@@ -286,14 +286,14 @@ any_is_packed(const Emit *e)
 
 /* Writes where weights are and what happens to them at run time. */
 static void
-put_weights(Emit *e, const BuildOptions *o)
+put_weights_members(Emit *e, const BuildOptions *o)
 {
 	const char *file = o->weights_file;
 	const bool streamed = is_streamed(e);
 
 	out_line(&e->tail, "\t.form = weight_forms, .weights_bytes = %lldLL,", (long long)e->weights.bytes.n);
 	if (file) {
-		put_text(e, "weights_file", file, (int64_t)strlen(file));
+		put_string_member(e, "weights_file", file, (int64_t)strlen(file));
 		out_line(&e->tail, "\t.weights_hash = %lluULL, .weights_sample = %lluULL,",
 			 (unsigned long long)spill_hash(&e->weights.bytes),
 			 (unsigned long long)rt_weights_sample(e->weights.bytes.at, e->weights.bytes.n));
@@ -410,21 +410,21 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		out_line(&e->tail, "#undef kiln_weights");
 	put_levels(e, o);
 	out_line(&e->tail, "static const RtProgram program = {");
-	put_text(e, "name", name, (int64_t)strlen(name));
-	put_text(e, "provenance", e->provenance.at, e->provenance.n);
+	put_string_member(e, "name", name, (int64_t)strlen(name));
+	put_string_member(e, "provenance", e->provenance.at, e->provenance.n);
 	out_line(&e->tail, "\t.levels = levels,");
 	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .shared = &shared,");
 	out_line(&e->tail, "\t.specialization = specializations,");
 	if (e->prints && !o->name)
 		out_line(&e->tail, "\t.close_text = rt_close_text,");
-	put_weights(e, o);
+	put_weights_members(e, o);
 	out_line(&e->tail, "\t.extra = extra, .nextra = (int)(sizeof extra / sizeof *extra) - 1,");
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
 		 nmethod, e->nrow, e->nvalue - instance, e->weights.storages.n, e->specializations.n);
 	if (e->gpu)
 		out_line(&e->tail, "\t.cuda = &cuda,");
 	if (e->bench_code)
-		put_text(e, "launches", e->launches.at ? e->launches.at : "", e->launches.n);
+		put_string_member(e, "launches", e->launches.at ? e->launches.at : "", e->launches.n);
 	out_line(&e->tail, "\t.fresh = %s, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, "
 		 ".engine = %d, .no_grad = %d,\n};",
 		 instance ? "rt_instance_fresh" : "0", (unsigned long long)o->seed, o->seeded, o->threads,
@@ -518,7 +518,7 @@ put_tiles(Emit *e, bool text)
 /* Leaves out parts of the runtime for operands that cannot occur in this program, or that occur only in generic code,
  * where other parts do the same. */
 static void
-put_parts(Emit *e, const EmitMethod *methods, int n, const BuildOptions *o, bool instance)
+put_runtime_parts(Emit *e, const EmitMethod *methods, int n, const BuildOptions *o, bool instance)
 {
 	put_tiles(e, !strcmp(o->emit, "c"));
 	out_line(&e->tail, "RtCastDense *const rt_cast_dense = %s;", calls_runtime(e) ? "rt_cast_dense_all" : "0");
@@ -529,7 +529,7 @@ put_parts(Emit *e, const EmitMethod *methods, int n, const BuildOptions *o, bool
 }
 
 static void
-join(Buf *text, const Out *part, const char *title)
+append_section(Buf *text, const Out *part, const char *title)
 {
 	const char *at = part->text.at;
 	int64_t n = part->text.n;
@@ -650,15 +650,15 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	}
 	if (e->zeros)
 		buf_printf(&b, "static float kiln_zeros[%lld];\n", (long long)e->zeros);
-	join(&b, &e->types, "declared");
-	join(&b, &e->data, "types and geometry");
+	append_section(&b, &e->types, "declared");
+	append_section(&b, &e->data, "types and geometry");
 	buf_puts(&b, "\nRT_STEPS\n");
-	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
+	append_section(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
 	buf_puts(&b, e->levels ? "\nRT_STEPS_END\n\n#endif\n" : "\nRT_STEPS_END\n");
-	join(&b, &e->kernels, "kernels");
+	append_section(&b, &e->kernels, "kernels");
 	buf_puts(&b, e->levels ? "\n#ifdef KILN_ALL\n\nRT_LISTS\n" : "\nRT_LISTS\n");
-	join(&b, &e->plans, "specializations");
-	join(&b, &e->tail, "what the program starts from");
+	append_section(&b, &e->plans, "specializations");
+	append_section(&b, &e->tail, "what the program starts from");
 	if (e->levels)
 		buf_puts(&b, "#endif\n");
 	return b;
@@ -736,7 +736,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	halves_finish(&e->weights);
 	weights_finish(&e->weights);
 	put_extra(e, m);
-	put_parts(e, methods, n, o, instance);
+	put_runtime_parts(e, methods, n, o, instance);
 	put_program(e, m, n, o, instance);
 	put_start(e, m, methods, n, o, text);
 	whole = whole_text(e, m->path, o);

@@ -363,7 +363,7 @@ best_place(const RtCode *c, const uint32_t *row, const PlaceList *of, const Node
 /* Returns the index of the node's line in the generic code's places, for errors and guards. It is the node's own place,
  * or one of its line with the same caller, or any of its line. */
 static uint32_t
-place_of(Writer *w, const Node *n)
+code_place_of(Writer *w, const Node *n)
 {
 	const RtCode *c = w->p->fn->code;
 	const CodePlaces *places = emit_places(w->e, c);
@@ -389,7 +389,7 @@ void
 note_line(Writer *w, const Node *n)
 {
 	const RtCode *c = w->p->fn->code;
-	const uint32_t line = place_of(w, n);
+	const uint32_t line = code_place_of(w, n);
 	Buf b = { 0 };
 
 	if (line && line != w->line && w->e->source && c->place[line].line_text) {
@@ -428,7 +428,7 @@ line_of(Writer *w, const Node *n)
 
 /* Returns the line of the source that the archive was made from: "net.py:7". "" if the archive does not record it. */
 static const char *
-source_of(Writer *w, const Node *n)
+source_line(Writer *w, const Node *n)
 {
 	const Range from = range_original(n->at);
 	const char *name = from.src && from.src->name ? from.src->name : "", *slash = strrchr(name, '/');
@@ -448,7 +448,7 @@ begin_launch_row(Writer *w, const Node *n, const char *kernel)
 	buf_puts(b, ",\"line\":");
 	out_json(b, line_of(w, n));
 	buf_puts(b, ",\"source\":");
-	out_json(b, source_of(w, n));
+	out_json(b, source_line(w, n));
 }
 
 const char *

@@ -78,7 +78,7 @@ put_operands(Buf *b, const RtCode *c, uint32_t first, int n)
 
 /* mm(r1, r2)" :: Writes an instruction as text: "r4 = aten::mm(r1, r2)". */
 static void
-describe(Buf *b, const RtCode *c, const RtInsn *insn)
+describe_insn(Buf *b, const RtCode *c, const RtInsn *insn)
 {
 	if (insn->nout) {
 		put_operands(b, c, insn->in + insn->nin, insn->nout);
@@ -188,7 +188,7 @@ put_insns(Emit *e, const char *name, const RtCode *c)
 			line = i->line;
 		}
 		e->opcodes |= UINT64_C(1) << i->op;
-		describe(&b, c, i);
+		describe_insn(&b, c, i);
 		out_line(&e->code, "/* %3d */ { RT_DO_%s, %u, %u, %u, %u, %u },\t/* %s */", pc,
 			 opcode_names[i->op], place[i->line], i->nin, i->nout, i->in, i->arg, b.at);
 		buf_free(&b);

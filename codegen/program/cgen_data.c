@@ -62,7 +62,7 @@ basic_type(const RtType *t)
 
 /* Writes static const RtType *const NAME_of[] = { ... }; and the field names. */
 static void
-put_parts(Emit *e, Buf *b, const char *name, const RtType *t)
+put_type_parts(Emit *e, Buf *b, const char *name, const RtType *t)
 {
 	if (t->n) {
 		const char **of = new(e->cx->arena, const char *, t->n);
@@ -101,7 +101,7 @@ emit_type(Emit *e, const RtType *t)
 	name = arena_printf(e->cx->arena, "type_%d", e->type_names.n);
 	map_put(&e->type_names, key, (void *)(uintptr_t)name);
 	out_line(&e->types, "static const RtType %s;", name);
-	put_parts(e, &b, name, t);
+	put_type_parts(e, &b, name, t);
 	if (t->cls)
 		cls = emit_class(e, t->cls);
 	buf_printf(&b, "static const RtType %s = { %d, %d, ", name, (int)t->kind, t->n);

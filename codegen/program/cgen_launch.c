@@ -103,7 +103,7 @@ bytes_named(Writer *w, const KernelCall *call)
 }
 
 static void
-put_number(Buf *b, const char *key, double x)
+put_count(Buf *b, const char *key, double x)
 {
 	if (x < 0)
 		buf_printf(b, ",\"%s\":null", key);
@@ -126,8 +126,8 @@ launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	out_json(b, work->what ? work->what : "");
 	buf_puts(b, ",\"form\":");
 	out_json(b, work->form ? work->form : "");
-	put_number(b, "flops", work->form ? work->flops : -1);
-	put_number(b, "bytes", work->form && work->bytes >= 0 ? work->bytes : alone ? bytes_named(w, call) : -1);
+	put_count(b, "flops", work->form ? work->flops : -1);
+	put_count(b, "bytes", work->form && work->bytes >= 0 ? work->bytes : alone ? bytes_named(w, call) : -1);
 	buf_printf(b, ",\"turns\":%lld}", (long long)(call->repeat ? call->repeat : 1));
 	if (w->e->tuning)
 		vec_push(w->a, &w->e->tuning->launched,

@@ -74,7 +74,7 @@ write_shared(Writer *w, const Node *n, const char **boxed)
 
 /* Returns C for an int or bool. */
 static const char *
-truth(Writer *w, const Value *v)
+truth_text(Writer *w, const Value *v)
 {
 	int64_t i;
 
@@ -106,9 +106,9 @@ static void
 open_value_guard(Writer *w, const Node *n, IValue is)
 {
 	if (is.tag == RT_BOOL)
-		out_open(&w->out, "if (%s%s)", is.u.i ? "!" : "", truth(w, n->in[0]));
+		out_open(&w->out, "if (%s%s)", is.u.i ? "!" : "", truth_text(w, n->in[0]));
 	else
-		out_open(&w->out, "if (%s != %s)", truth(w, n->in[0]), c_number(w, is.u.i));
+		out_open(&w->out, "if (%s != %s)", truth_text(w, n->in[0]), c_number(w, is.u.i));
 }
 
 /* Returns the expected type for the message. If sizes are dynamic, it does not name them. */

@@ -26,7 +26,7 @@ dtype_of_number(const RtType *t)
 }
 
 static bool
-is_number(const RtType *t)
+is_number_type(const RtType *t)
 {
 	return t->kind == TYPE_INT || t->kind == TYPE_FLOAT || t->kind == TYPE_BOOL || t->kind == TYPE_COMPLEX;
 }
@@ -64,9 +64,9 @@ add_whole(Leaves *l, const char *key, const RtType *t)
 		add_leaf(l, (DoorLeaf){ key, LEAF_TEXT, RT_NDTYPE, 0, NULL, t });
 		return true;
 	case TYPE_LIST:
-		if (is_number(t->of[0]))
+		if (is_number_type(t->of[0]))
 			add_number(l, key, t->of[0], 1);
-		return is_number(t->of[0]);
+		return is_number_type(t->of[0]);
 	case TYPE_TUPLE: case TYPE_DICT: case TYPE_CLASS: case TYPE_OPTIONAL:
 		return false;
 	case TYPE_INT: case TYPE_FLOAT: case TYPE_BOOL: case TYPE_COMPLEX:
@@ -180,7 +180,7 @@ first_of(const Emit *e, const char *method, bool *open, const DoorSpec **dynamic
 }
 
 static void
-add_method(Emit *e, Door *door, const EmitMethod *em)
+add_door_method(Emit *e, Door *door, const EmitMethod *em)
 {
 	const Schema *s = em->fn->schema;
 	DoorMethod m = { .name = em->name, .schema = s, .first = function_first(em->fn) };
@@ -266,7 +266,7 @@ add_node(Cx *cx, DoorTyped *t, bool result, DoorNode node)
 typedef struct Place { const char *name, *key; int n, at; bool has_default, written; } Place;
 
 static Place
-part_of(Arena *a, const Place *of, bool list, int n, int i)
+place_part(Arena *a, const Place *of, bool list, int n, int i)
 {
 	return (Place){ arena_printf(a, "%s_%d", of->name, i), list ? of->key : arena_printf(a, "%s.%d", of->key, i),
 			list ? n : -1, i, of->has_default, of->written };
@@ -289,7 +289,7 @@ typed_argument(Cx *cx, DoorTyped *t, const Place *at, const Type *type, const Pa
 	if ((list && type->kind == TYPE_LIST) || (p->form == PATTERN_TUPLE && type->kind == TYPE_TUPLE)) {
 		add_node(cx, t, false, (DoorNode){ rt_ref(list ? RT_LIST : RT_TUPLE, NULL), p->n, type });
 		for (int i = 0; i < p->n; i++) {
-			const Place part = part_of(cx->arena, at, list && is_number(type->of[0]), p->n, i);
+			const Place part = place_part(cx->arena, at, list && is_number_type(type->of[0]), p->n, i);
 
 			if (!typed_argument(cx, t, &part, type->of[list ? 0 : i], &p->part[i]))
 				return false;
@@ -356,7 +356,7 @@ typed_results(Cx *cx, DoorTyped *t, const DoorSpec *s)
 
 /* Is the plan a sequence of kernels, without calls of the runtime, guards, branches and loops? */
 static bool
-is_plain(const Plan *p)
+is_straight_line(const Plan *p)
 {
 	for NODES(n, p->graph->top)
 		if (n->nsub && !node_is(n, prim_FusionGroup))
@@ -393,7 +393,7 @@ static void
 add_typed(Emit *e, Door *door, const DoorSpec *s)
 {
 	const Schema *schema = s->fn->schema;
-	DoorTyped t = { .spec = s, .plain = is_plain(s->plan) };
+	DoorTyped t = { .spec = s, .plain = is_straight_line(s->plan) };
 	int placed = 0;
 	const int first = function_first(s->fn);
 	bool good = !s->spec->dynamic && !s->spec->again && schema->nargs - first <= TYPED_MOST;
@@ -425,7 +425,7 @@ door_make(Emit *e, const EmitMethod *m, int n, const BuildOptions *o, const char
 
 	*door = (Door){ .name = o->name, .model = model, .file = slash ? slash + 1 : o->out };
 	for (int i = 0; i < n; i++)
-		add_method(e, door, &m[i]);
+		add_door_method(e, door, &m[i]);
 	for (int i = 0; i < e->door_specs.n; i++)
 		add_typed(e, door, &e->door_specs.at[i]);
 	return door;

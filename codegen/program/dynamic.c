@@ -381,7 +381,7 @@ put_relations(Dynamic *d, const char *name)
 }
 
 static void
-put_sizes(Dynamic *d, const char *name)
+put_formulas(Dynamic *d, const char *name)
 {
 	Arena *a = d->cx->arena;
 	Out *o = &d->e->plans;
@@ -464,7 +464,7 @@ emit_one(Cx *cx, void *arg)
 		fail_lacks(cx, (Range){ 0 }, "some sizes are no products of others%s", d->why ? d->why : "");
 	if ((broken = promise_check(d)))
 		fail_lacks(cx, (Range){ 0 }, "%s", broken);
-	put_sizes(d, o->names->sizes);
+	put_formulas(d, o->names->sizes);
 }
 
 static void

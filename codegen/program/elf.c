@@ -32,7 +32,7 @@ typedef struct Section {
 } Section;
 
 static void
-put_number(Buf *b, int bytes, uint64_t x)
+put_le(Buf *b, int bytes, uint64_t x)
 {
 	for (int i = 0; i < bytes; i++, x >>= 8)
 		buf_add(b, &(char){ (char)(x & 0xff) }, 1);
@@ -42,14 +42,14 @@ put_number(Buf *b, int bytes, uint64_t x)
 static void
 put_word(Buf *b, const ElfKind *k, uint64_t x)
 {
-	put_number(b, k->bits / 8, x);
+	put_le(b, k->bits / 8, x);
 }
 
 static void
 put_zeros(Buf *b, int64_t to)
 {
 	while (b->n < to)
-		put_number(b, 1, 0);
+		put_le(b, 1, 0);
 }
 
 static int64_t
@@ -70,23 +70,23 @@ put_header(Buf *b, const ElfKind *k, int64_t at_sections)
 	static const char magic[] = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3 };
 
 	buf_add(b, magic, sizeof magic);
-	put_number(b, 1, k->bits == 32 ? ELFCLASS32 : ELFCLASS64);
-	put_number(b, 1, ELFDATA2LSB), put_number(b, 1, EV_CURRENT);
+	put_le(b, 1, k->bits == 32 ? ELFCLASS32 : ELFCLASS64);
+	put_le(b, 1, ELFDATA2LSB), put_le(b, 1, EV_CURRENT);
 	put_zeros(b, EI_NIDENT);
-	put_number(b, 2, ET_REL), put_number(b, 2, (uint64_t)k->machine), put_number(b, 4, EV_CURRENT);
+	put_le(b, 2, ET_REL), put_le(b, 2, (uint64_t)k->machine), put_le(b, 4, EV_CURRENT);
 	put_word(b, k, 0), put_word(b, k, 0), put_word(b, k, (uint64_t)at_sections);
-	put_number(b, 4, k->flags), put_number(b, 2, (uint64_t)header_bytes(k));
-	put_number(b, 2, 0), put_number(b, 2, 0);
-	put_number(b, 2, k->bits == 32 ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr));
-	put_number(b, 2, NSEC), put_number(b, 2, SEC_SHSTRTAB);
+	put_le(b, 4, k->flags), put_le(b, 2, (uint64_t)header_bytes(k));
+	put_le(b, 2, 0), put_le(b, 2, 0);
+	put_le(b, 2, k->bits == 32 ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr));
+	put_le(b, 2, NSEC), put_le(b, 2, SEC_SHSTRTAB);
 }
 
 static void
 put_section(Buf *b, const ElfKind *k, const Section *s)
 {
-	put_number(b, 4, (uint64_t)s->name), put_number(b, 4, (uint64_t)s->type), put_word(b, k, (uint64_t)s->flags);
+	put_le(b, 4, (uint64_t)s->name), put_le(b, 4, (uint64_t)s->type), put_word(b, k, (uint64_t)s->flags);
 	put_word(b, k, 0), put_word(b, k, (uint64_t)s->at), put_word(b, k, (uint64_t)s->size);
-	put_number(b, 4, (uint64_t)s->link), put_number(b, 4, (uint64_t)s->info);
+	put_le(b, 4, (uint64_t)s->link), put_le(b, 4, (uint64_t)s->info);
 	put_word(b, k, (uint64_t)s->align), put_word(b, k, (uint64_t)s->entry);
 }
 
@@ -94,12 +94,12 @@ put_section(Buf *b, const ElfKind *k, const Section *s)
 static void
 put_symbol(Buf *b, const ElfKind *k, int64_t size)
 {
-	put_number(b, 4, 1);
+	put_le(b, 4, 1);
 	if (k->bits == 32)
-		put_number(b, 4, 0), put_number(b, 4, (uint64_t)size);
-	put_number(b, 1, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT)), put_number(b, 1, 0), put_number(b, 2, SEC_RODATA);
+		put_le(b, 4, 0), put_le(b, 4, (uint64_t)size);
+	put_le(b, 1, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT)), put_le(b, 1, 0), put_le(b, 2, SEC_RODATA);
 	if (k->bits == 64)
-		put_number(b, 8, 0), put_number(b, 8, (uint64_t)size);
+		put_le(b, 8, 0), put_le(b, 8, (uint64_t)size);
 }
 
 /* Writes everything after the weights, which begin at LINE and end at `at`. */
@@ -120,7 +120,7 @@ put_rest(Buf *b, const ElfKind *k, const char *name, int64_t size, int64_t at, S
 }
 
 static bool
-put(FILE *f, const void *p, int64_t n)
+write_bytes(FILE *f, const void *p, int64_t n)
 {
 	return n == 0 || fwrite(p, (size_t)n, 1, f) == 1;
 }
@@ -140,8 +140,8 @@ weights_write_object(const Weights *w, const char *path, const ElfKind *k, const
 	put_zeros(&head, LINE);
 	for (int i = 0; i < NSEC; i++)
 		put_section(&rest, k, &s[i]);
-	ok = f && put(f, head.at, head.n) && spill_write(&w->bytes, f) &&
-	     put(f, zeros, end - LINE - w->bytes.n) && put(f, rest.at, rest.n);
+	ok = f && write_bytes(f, head.at, head.n) && spill_write(&w->bytes, f) &&
+	     write_bytes(f, zeros, end - LINE - w->bytes.n) && write_bytes(f, rest.at, rest.n);
 	if (!ok)
 		*why = strerror(errno);
 	if (f && fclose(f) && ok) {
@@ -165,7 +165,7 @@ typedef struct Reading {
 
 /* Reads a number; 0 outside the file. */
 static uint64_t
-number(const Reading *r, int64_t at, int bytes)
+read_le(const Reading *r, int64_t at, int bytes)
 {
 	uint64_t x = 0;
 
@@ -195,8 +195,8 @@ reading_of(Cx *cx, const char *path)
 	if (r.n < EI_NIDENT || memcmp(r.at, ELFMAG, SELFMAG) || r.at[EI_DATA] != ELFDATA2LSB)
 		return r;
 	r.bits = r.at[EI_CLASS] == ELFCLASS32 ? 32 : 64;
-	r.sections = (int64_t)number(&r, r.bits == 32 ? 32 : 40, r.bits / 8);
-	r.nsection = (int)number(&r, r.bits == 32 ? 48 : 60, 2);
+	r.sections = (int64_t)read_le(&r, r.bits == 32 ? 32 : 40, r.bits / 8);
+	r.nsection = (int)read_le(&r, r.bits == 32 ? 48 : 60, 2);
 	return r;
 }
 
@@ -213,10 +213,10 @@ section_at(const Reading *r, int i)
 	const int64_t at = r->sections + (int64_t)i * (r->bits == 32 ? (int)sizeof(Elf32_Shdr) :
 						       (int)sizeof(Elf64_Shdr));
 
-	return (Section){ .type = (int)number(r, at + 4, 4), .flags = (int)number(r, at + 8, w),
-			  .address = (int64_t)number(r, at + 8 + w, w),
-			  .at = (int64_t)number(r, at + 8 + 2 * w, w), .size = (int64_t)number(r, at + 8 + 3 * w, w),
-			  .link = (int)number(r, at + 8 + 4 * w, 4) };
+	return (Section){ .type = (int)read_le(r, at + 4, 4), .flags = (int)read_le(r, at + 8, w),
+			  .address = (int64_t)read_le(r, at + 8 + w, w),
+			  .at = (int64_t)read_le(r, at + 8 + 2 * w, w), .size = (int64_t)read_le(r, at + 8 + 3 * w, w),
+			  .link = (int)read_le(r, at + 8 + 4 * w, 4) };
 }
 
 /* Returns the bytes from the first to the last section with code in [begin, end). */
@@ -241,16 +241,16 @@ static int64_t
 executed_segments(const Reading *r, bool mixed)
 {
 	const bool narrow = r->bits == 32;
-	const int w = r->bits / 8, n = (int)number(r, narrow ? 44 : 56, 2);
-	const int64_t table = (int64_t)number(r, narrow ? 28 : 32, w);
+	const int w = r->bits / 8, n = (int)read_le(r, narrow ? 44 : 56, 2);
+	const int64_t table = (int64_t)read_le(r, narrow ? 28 : 32, w);
 	int64_t bytes = 0;
 
 	for (int i = 0; i < n; i++) {
 		const int64_t at = table + (int64_t)i * (narrow ? (int)sizeof(Elf32_Phdr) : (int)sizeof(Elf64_Phdr));
-		const int64_t begin = (int64_t)number(r, at + (narrow ? 8 : 16), w);
-		const int64_t whole = (int64_t)number(r, at + (narrow ? 20 : 40), w);
+		const int64_t begin = (int64_t)read_le(r, at + (narrow ? 8 : 16), w);
+		const int64_t whole = (int64_t)read_le(r, at + (narrow ? 20 : 40), w);
 
-		if (number(r, at, 4) == PT_LOAD && number(r, at + (narrow ? 24 : 4), 4) & PF_X)
+		if (read_le(r, at, 4) == PT_LOAD && read_le(r, at + (narrow ? 24 : 4), 4) & PF_X)
 			bytes += mixed || !r->nsection ? whole : code_within(r, begin, begin + whole);
 	}
 	return bytes;
@@ -274,7 +274,7 @@ int64_t
 elf_code_bytes(Cx *cx, const char *path, bool mixed)
 {
 	Reading r = reading_of(cx, path);
-	const int64_t bytes = !r.bits ? 0 : number(&r, EI_NIDENT, 2) == ET_REL ? executed_sections(&r) :
+	const int64_t bytes = !r.bits ? 0 : read_le(&r, EI_NIDENT, 2) == ET_REL ? executed_sections(&r) :
 				executed_segments(&r, mixed);
 
 	reading_end(&r);
@@ -301,9 +301,9 @@ elf_loaded_bytes(Cx *cx, const char *path)
 static void
 note_symbol(Cx *cx, const Reading *r, int64_t at, int64_t names, Texts *defined, Texts *undefined)
 {
-	const int64_t name = names + (int64_t)number(r, at, 4);
-	const int bind = ELF64_ST_BIND(number(r, at + (r->bits == 32 ? 12 : 4), 1));
-	const bool is_here = number(r, at + (r->bits == 32 ? 14 : 6), 2) != SHN_UNDEF;
+	const int64_t name = names + (int64_t)read_le(r, at, 4);
+	const int bind = ELF64_ST_BIND(read_le(r, at + (r->bits == 32 ? 12 : 4), 1));
+	const bool is_here = read_le(r, at + (r->bits == 32 ? 14 : 6), 2) != SHN_UNDEF;
 
 	if (bind == STB_LOCAL || (!is_here && bind == STB_WEAK) || name < 0 || name >= r->n || !r->at[name])
 		return;

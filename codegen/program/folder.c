@@ -20,7 +20,7 @@ typedef struct Folder {
 } Folder;
 
 static const char *
-named(const Folder *f, const char *end)
+file_name(const Folder *f, const char *end)
 {
 	return arena_printf(f->cx->arena, "%s%s", f->o->name, end);
 }
@@ -42,14 +42,14 @@ is_c(const char *name)
 /* ---- the folder's files ------------------------------------------------------------------------------------------ */
 
 static void
-put_text(Folder *f)
+put_sources(Folder *f)
 {
 	Buf c = { 0 }, h = { 0 };
 
 	buf_add(&c, f->t->c, f->t->n);
-	add_file(f, named(f, ".c"), &c);
+	add_file(f, file_name(f, ".c"), &c);
 	buf_puts(&h, f->t->header);
-	add_file(f, named(f, ".h"), &h);
+	add_file(f, file_name(f, ".h"), &h);
 }
 
 static void
@@ -96,15 +96,15 @@ put_weights_text(Folder *f)
 	for (int64_t i = 0; i < w->bytes.n; i++)
 		buf_printf(&b, "%s%d,", i % 24 ? "" : "\n", at[i]);
 	buf_printf(&b, "%s\n};\n", w->bytes.n ? "" : "\n0");
-	add_file(f, named(f, "_weights.c"), &b);
+	add_file(f, file_name(f, "_weights.c"), &b);
 }
 
 /* Writes the weights as C, as an object, or as the file of --weights file. */
 static void
-put_weights(Folder *f)
+write_weights(Folder *f)
 {
 	const Weights *w = f->t->weights;
-	const char *object = named(f, "_weights.o"), *why = NULL;
+	const char *object = file_name(f, "_weights.o"), *why = NULL;
 
 	if (f->o->weights_file)
 		vec_push(f->cx->arena, &f->made, weights_beside(f->b, w));
@@ -113,7 +113,7 @@ put_weights(Folder *f)
 	if (f->o->weights_file || w->bytes.n <= WEIGHTS_AS_TEXT)
 		return;
 	if (!weights_write_object(w, arena_printf(f->cx->arena, "%s/%s", f->b->dir, object), &f->o->target->elf,
-				  named(f, "_weights"), &why))
+				  file_name(f, "_weights"), &why))
 		fail(f->cx, (Range){ 0 }, "%s: %s", object, why);
 	vec_push(f->cx->arena, &f->made, object);
 	vec_push(f->cx->arena, &f->objects, object);
@@ -202,7 +202,7 @@ put_levels(Folder *f, Buf *b)
 	const BuildOptions *o = f->o;
 
 	for (int i = 0; i < o->levels.n; i++) {
-		put_object(f, b, "cc", named(f, ".c"), arena_printf(f->cx->arena, "%s.%d.o", o->name, i));
+		put_object(f, b, "cc", file_name(f, ".c"), arena_printf(f->cx->arena, "%s.%d.o", o->name, i));
 		buf_printf(b, "  cpu = %s\n  define = -DKILN_LEVEL=%d -DVC_FLOATS=%d%s%s\n", cpu_of(f, o->levels.at[i]),
 			   i, o->level_floats[i], i ? "" : " -DKILN_ALL",
 			   target_in_order(o->target, o->levels.at[i]) ? " -DVC_IN_ORDER=1" : "");
@@ -219,7 +219,7 @@ put_objects(Folder *f, Buf *b)
 		const char *name = f->made.at[i];
 		const bool rt = !strncmp(name, "rt/", 3);
 
-		if (!is_c(name) || (f->o->levels.n && !strcmp(name, named(f, ".c"))))
+		if (!is_c(name) || (f->o->levels.n && !strcmp(name, file_name(f, ".c"))))
 			continue;
 		put_object(f, b, rt ? "rt" : "cc", name,
 			   arena_printf(f->cx->arena, "%.*s.o", (int)strlen(name) - 2, name));
@@ -354,10 +354,10 @@ folder_write(Build *b, const ProgramText *t)
 {
 	Folder f = { .b = b, .cx = b->cx, .t = t, .o = b->o };
 
-	put_text(&f);
+	put_sources(&f);
 	put_runtime(&f);
 	put_operators(&f);
-	put_weights(&f);
+	write_weights(&f);
 	put_ninja(&f);
 	put_readme(&f);
 	place_all(&f);

@@ -25,7 +25,7 @@ same_places(const Operand *x, const Operand *y)
 }
 
 static bool
-is_operand(const Ref *r, int operand)
+refers_to(const Ref *r, int operand)
 {
 	return r->kind == REF_OPERAND && r->at == operand;
 }
@@ -39,11 +39,11 @@ reads(const Kernel *k, int stage, int operand)
 
 	for (int i = from.let; i < end.let; i++)
 		for (int a = 0; a < k->let.at[i].narg; a++)
-			does |= is_operand(&k->let.at[i].arg[a], operand);
+			does |= refers_to(&k->let.at[i].arg[a], operand);
 	for (int i = from.state; i < end.state; i++)
-		does |= is_operand(&k->state.at[i].x, operand) || is_operand(&k->state.at[i].y, operand);
+		does |= refers_to(&k->state.at[i].x, operand) || refers_to(&k->state.at[i].y, operand);
 	for (int i = from.store; i < end.store; i++)
-		does |= is_operand(&k->store.at[i].value, operand);
+		does |= refers_to(&k->store.at[i].value, operand);
 	return does;
 }
 

@@ -120,7 +120,7 @@ same_dims(const RtTensor *a, const RtTensor *b)
 
 /* Returns the part of `whole` with the dims of x, from `at` on along dim. */
 static RtTensor *
-part_of(Plan *p, const RtTensor *whole, const RtTensor *x, int64_t dim, int64_t at)
+cat_part(Plan *p, const RtTensor *whole, const RtTensor *x, int64_t dim, int64_t at)
 {
 	return rt_tensor_view(&p->known->rt, whole, x->ndim, x->dims, whole->strides,
 			      whole->offset + at * whole->strides[dim]);
@@ -267,7 +267,7 @@ take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64
 
 		for (int i = 0; i < some->nin && same; i++)
 			same = list->in[first + i] == some->in[i];
-		part = same ? part_of(p, y, t, dim, at) : NULL;
+		part = same ? cat_part(p, y, t, dim, at) : NULL;
 		if (part && move(j, v, part, whole))
 			return;
 		at += plan_tensor(p, list->in[first])->dims[dim];
@@ -286,7 +286,7 @@ take_operands(Joins *j, const Node *cat, const Node *list, int64_t dim, Buffer *
 	for (int i = 0; i < list->nin; i++) {
 		const Value *v = list->in[i];
 		const RtTensor *t = plan_tensor(p, v);
-		RtTensor *part = part_of(p, y, t, dim, at);
+		RtTensor *part = cat_part(p, y, t, dim, at);
 
 		at += t->dims[dim];
 		if (lies_at(p, v, part))
@@ -315,7 +315,7 @@ behind_first(const Joins *j)
 }
 
 static void
-join(Joins *j, const Node *cat, const Node *list)
+join_cat(Joins *j, const Node *cat, const Node *list)
 {
 	Plan *p = j->p;
 	const RtTensor *y = plan_tensor(p, cat->out[0]);
@@ -358,7 +358,7 @@ join_block(Joins *j, Block *b)
 		for (int i = 0; i < n->nsub; i++)
 			join_block(j, n->sub[i]);
 		if (list)
-			join(j, n, list);
+			join_cat(j, n, list);
 	}
 }
 

@@ -123,7 +123,7 @@ open_library(Cx *cx)
 }
 
 static void
-load(Cx *cx, Nvrtc *nv)
+load_nvrtc(Cx *cx, Nvrtc *nv)
 {
 	const struct { const char *name; void *place; } wanted[] = {
 		{ "nvrtcCreateProgram", &nv->create }, { "nvrtcCompileProgram", &nv->compile },
@@ -190,7 +190,7 @@ cuda_compile(Cx *cx, const char *text, int arch, int64_t *n)
 	char *out;
 	int status;
 
-	load(cx, &nv);
+	load_nvrtc(cx, &nv);
 	status = nv.create(&program, text, "kernels.cu", sizeof names / sizeof *names, headers, names);
 	if (status)
 		fail_status(cx, EXIT_BUG, NOWHERE, "NVRTC: %s", nv.error(status));

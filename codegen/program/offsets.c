@@ -340,7 +340,7 @@ plan_least_arena(Cx *cx, Buffer *const *buffers, int n)
 
 /* Makes attempt i: each order, with the lowest and with the tightest offset. */
 static int64_t
-place(Cx *cx, Lives *lives, Ends e, Buffer **order, int i)
+place_attempt(Cx *cx, Lives *lives, Ends e, Buffer **order, int i)
 {
 	if (orders[i / 2] == by_begin)
 		return place_in_time(cx, e.begin, e.end, lives->n, i % 2);
@@ -361,13 +361,13 @@ plan_offsets(Cx *cx, Buffer *const *buffers, int n)
 	RT_ASSERT(n >= 0);
 	memcpy(order, buffers, (size_t)n * sizeof *order);
 	for (; i < 2 * NORDER && best > least; i++) {
-		end = place(cx, &lives, ends, order, i);
+		end = place_attempt(cx, &lives, ends, order, i);
 		if (end < best) {
 			best = end;
 			kept = i;
 		}
 	}
-	end = kept + 1 < i ? place(cx, &lives, ends, order, kept) : end;
+	end = kept + 1 < i ? place_attempt(cx, &lives, ends, order, kept) : end;
 	RT_ASSERT(lie_apart(buffers, n, end));
 	return end;
 }

@@ -53,7 +53,7 @@ add_constant(Plan *p, Value *v)
 }
 
 static int
-slot_of(Plan *p, const Value *v)
+value_slot(Plan *p, const Value *v)
 {
 	if (p->slot[v->id] < 0)
 		p->slot[v->id] = p->nslot++;
@@ -68,14 +68,14 @@ add_result(Plan *p, const Node *n, Value *v, bool kernel)
 	Buffer *b;
 
 	if (!t || (n->op && !t->storage)) {
-		slot_of(p, v);
+		value_slot(p, v);
 		return;
 	}
 	if (plan_buffer_of(p, t->storage))
 		return;
 	b = add_buffer(p, t, kernel ? HOME_ARENA : HOME_BOX, p->step[n->id]);
 	if (!kernel)
-		b->slot = slot_of(p, v);
+		b->slot = value_slot(p, v);
 }
 
 /* Replaces a group by its nodes if its tensors are not known well enough for a kernel. */
@@ -254,7 +254,7 @@ place_block(Plan *p, Block *b)
 				if (plan_tensor(p, param->out[i]))
 					add_buffer(p, plan_tensor(p, param->out[i]), HOME_ARENA, p->step[n->id]);
 				else
-					slot_of(p, param->out[i]);
+					value_slot(p, param->out[i]);
 			place_block(p, n->sub[k]);
 		}
 		for (int i = 0; i < n->nout; i++)

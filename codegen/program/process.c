@@ -418,7 +418,7 @@ remove_folders(void)
 }
 
 static void
-work(Cx *cx, void *arg)
+run_body(Cx *cx, void *arg)
 {
 	Work *w = arg;
 
@@ -461,7 +461,7 @@ process_folder(Cx *cx, ProcessBody *body, void *arg)
 		restore_signals(before);
 		fail(cx, NOWHERE, "%s: %s", dir, strerror(why));
 	}
-	ok = cx_try(cx, work, &w);
+	ok = cx_try(cx, run_body, &w);
 	remove_last_folder();
 	end_as_signalled(before);
 	if (!ok)

@@ -156,7 +156,7 @@ typedef struct Runtime {
 } Runtime;
 
 static const char *
-source_of(Runtime *r, const char *name)
+source_path(Runtime *r, const char *name)
 {
 	const char *ops = arena_printf(r->b->cx->arena, "%s/rt/ops/%s.c", r->src, name);
 
@@ -176,7 +176,7 @@ kept_object(Runtime *r, const char *name)
 }
 
 static void
-unpack(Runtime *r)
+unpack_sources(Runtime *r)
 {
 	if (r->unpacked)
 		return;
@@ -212,7 +212,7 @@ compile_files(Runtime *r, const Texts *files)
 		if (i >= files->n || bad.name)
 			continue;
 		progress("compiling the runtime for %s: %d, rt %s", b->o->target->triple, ++r->ncompiled, files->at[i]);
-		args_compile(b, &a, source_of(r, files->at[i]), made_object(r, files->at[i]));
+		args_compile(b, &a, source_path(r, files->at[i]), made_object(r, files->at[i]));
 		if (!start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i % width), p))
 			not_started(b, p);
 	}
@@ -230,7 +230,7 @@ make_objects(Runtime *r, int first, Argv *objects)
 		if (access(kept_object(r, r->needs.names.at[i]), R_OK))
 			vec_push(r->b->cx->arena, &missing, r->needs.names.at[i]);
 	if (missing.n) {
-		unpack(r);
+		unpack_sources(r);
 		compile_files(r, &missing);
 	}
 	for (int i = 0; i < missing.n && r->kept; i++)

@@ -60,7 +60,7 @@ write_forms(Sources *s)
 /* ---- needed members ---------------------------------------------------------------------------------------------- */
 
 static void
-need(Sources *s, const char *symbol)
+need_symbol(Sources *s, const char *symbol)
 {
 	const char *base = map_get(&s->base, symbol);
 
@@ -68,7 +68,7 @@ need(Sources *s, const char *symbol)
 	if (!base || map_get(&s->called, symbol))
 		return;
 	map_put(&s->called, symbol, "yes");
-	need(s, base);
+	need_symbol(s, base);
 }
 
 /* Adds the runtime's names that occur in a text. */
@@ -80,7 +80,7 @@ need_words(Sources *s, const char *text)
 	for (size_t n = 0; *(text += strcspn(text, word)); text += n) {
 		n = strspn(text, word);
 		if (!strncmp(text, "rt_", 3))
-			need(s, arena_strndup(s->cx->arena, text, (int64_t)n));
+			need_symbol(s, arena_strndup(s->cx->arena, text, (int64_t)n));
 	}
 }
 
@@ -99,7 +99,7 @@ need_file(Sources *s, const char *name)
 		map_put(&s->needs.defined, defined.at[i], "yes");
 	for (int i = 0; i < undefined.n; i++)
 		if (strcmp(name, forms) || !map_get(&s->is_base, undefined.at[i]))
-			need(s, undefined.at[i]);
+			need_symbol(s, undefined.at[i]);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */

@@ -255,7 +255,7 @@ typedef struct Job {
 
 /* libtcc does not check that its output reaches the disk; a file's table of sections is its last part. */
 static bool
-is_whole(const char *path)
+is_complete_object(const char *path)
 {
 	FILE *f = fopen(path, "rb");
 	Elf64_Ehdr h = { 0 };
@@ -279,7 +279,7 @@ compile_operator(void *arg)
 	TCCState *s = compiler(j->user ? "-nostdlib -w" : "-nostdlib -nostdinc -w", TCC_OUTPUT_OBJ, j->dir,
 			       j->user ? j->user : j->own);
 
-	if (tcc_add_file(s, j->c) < 0 || tcc_output_file(s, j->object) < 0 || !is_whole(j->object))
+	if (tcc_add_file(s, j->c) < 0 || tcc_output_file(s, j->object) < 0 || !is_complete_object(j->object))
 		_exit(EXIT_INPUT);
 }
 
@@ -296,7 +296,7 @@ link_program(void *arg)
 		ok = tcc_add_file(s, j->objects->at[i]) >= 0;
 	ok = ok && tcc_add_file(s, j->library) >= 0 && tcc_add_file(s, j->support) >= 0 &&
 	     tcc_add_file(s, j->libm) >= 0 && tcc_add_file(s, j->libc) >= 0 && tcc_output_file(s, j->out) >= 0;
-	if (!ok || !is_whole(j->out) || (j->name && !finish_library(j->out, j->name)))
+	if (!ok || !is_complete_object(j->out) || (j->name && !finish_library(j->out, j->name)))
 		_exit(EXIT_INPUT);
 }
 
@@ -310,7 +310,7 @@ link_shared(void *arg)
 
 	for (int i = 0; ok && i < j->objects->n; i++)
 		ok = tcc_add_file(s, j->objects->at[i]) >= 0;
-	if (!ok || tcc_output_file(s, j->out) < 0 || !is_whole(j->out) || !finish_library(j->out, NULL))
+	if (!ok || tcc_output_file(s, j->out) < 0 || !is_complete_object(j->out) || !finish_library(j->out, NULL))
 		_exit(EXIT_INPUT);
 }
 

@@ -148,7 +148,7 @@ complex_literal(const Tree *t, double *re, double *im)
 
 /* Joins two tuples: (a, b) + (c,). */
 static Value *
-joined(Emit *e, Range at, Value *a, Value *b)
+join_tuples(Emit *e, Range at, Value *a, Value *b)
 {
 	Sugar *all = sugar_new(e, SUGAR_TUPLE), **of[2];
 	int n[2];
@@ -177,7 +177,7 @@ operator_value(Emit *e, const Tree *t)
 	if ((v = magic_method(e, t->at, args[0].v, magic, args + 1, t->n - 1)))
 		return v;
 	if (t->kind == TREE_ADD && args[0].v->type->kind == TYPE_TUPLE && args[1].v->type->kind == TYPE_TUPLE)
-		return joined(e, t->at, args[0].v, args[1].v);
+		return join_tuples(e, t->at, args[0].v, args[1].v);
 	if (t->kind == TREE_MOD && args[0].v->type == &rt_type_str)
 		op = "aten::percentFormat";
 	return emit_builtin(e->g, op, t->at, args, t->n, e->version);
@@ -214,7 +214,7 @@ emit_bool(Emit *e, Range at, Value *v)
 
 /* Emits an If whose branches are one expression each, and returns its value. */
 static Value *
-choose(Emit *e, Range at, Cond c, const Tree *yes, const Tree *no, const Type *hint)
+emit_choice(Emit *e, Range at, Cond c, const Tree *yes, const Tree *no, const Type *hint)
 {
 	Node *n = graph_emit(e->g, "prim::If", at, 1, &c.v, 0);
 	const Type *t;
@@ -245,7 +245,7 @@ ternary(Emit *e, const Tree *t, const Type *hint)
 	Value *v;
 
 	if (c.known < 0)
-		return choose(e, t->at, c, t->kid[1], t->kid[2], hint);
+		return emit_choice(e, t->at, c, t->kid[1], t->kid[2], hint);
 	scope_push(e, e->scope->block);
 	refine_apply(e, t->at, c.known ? c.yes : c.no);
 	v = emit_expression(e, c.known ? t->kid[1] : t->kid[2], hint);

@@ -64,7 +64,7 @@ slice_tensor(Emit *e, Range at, Value *v, int64_t dim, const Tree *t)
 }
 
 static Place
-place_of(Emit *e, const Tree *index, Range at, Value *v)
+index_place(Emit *e, const Tree *index, Range at, Value *v)
 {
 	Item *items = new(e->cx->arena, Item, index->n);
 	Place p = {v, new(e->cx->arena, Value *, index->n), 0};
@@ -111,7 +111,7 @@ index_list(Emit *e, Range at, Place p)
 static Value *
 emit_tensor_subscript(Emit *e, const Tree *index, Range at, Value *v)
 {
-	Place p = place_of(e, index, at, v);
+	Place p = index_place(e, index, at, v);
 
 	return p.n ? emit_op(e, at, "aten::index", 2, p.view, index_list(e, at, p)) : p.view;
 }
@@ -216,7 +216,7 @@ is_tuple(const Sugar *s)
 
 /* Whether the name needs no escapes in a string. */
 static bool
-is_plain(const char *name)
+needs_no_escape(const char *name)
 {
 	for (; *name; name++)
 		if (*name < ' ' || *name > '~' || *name == '"' || *name == '\\')
@@ -246,7 +246,7 @@ module_item(Emit *e, Range at, Value *self, const NamedValue *key, const Type *h
 	buf_printf(&b, "def item(self: %s, key: %s) -> %s:\n", of, text ? "str" : "int", to);
 	for (int i = 0; i < info->attrs.n; i++) {
 		const Attribute *a = &info->attrs.at[i];
-		if (a->is_constant || !is_plain(a->name) || !type_is_subtype(e->cx, a->type, hint) ||
+		if (a->is_constant || !needs_no_escape(a->name) || !type_is_subtype(e->cx, a->type, hint) ||
 		    (!text && !is_position(a->name)))
 			continue;
 		buf_printf(&b, "    if key == %s%s%s:\n", text ? "\"" : "", a->name, text ? "\"" : "");
@@ -329,7 +329,7 @@ store_into(Emit *e, Range at, Place p, Value *v)
 static void
 update_tensor(Emit *e, const Tree *t, const Tree *index, Value *v)
 {
-	Place p = place_of(e, index, t->at, v);
+	Place p = index_place(e, index, t->at, v);
 	Value *by = emit_expression(e, t->kid[1], 0), *old;
 
 	if (!p.n) {
@@ -355,7 +355,7 @@ emit_set_subscript(Emit *e, const Tree *t, Sugar *s, Range at)
 
 	if (v->type->kind == TYPE_TENSOR) {
 		if (s)
-			store_into(e, at, place_of(e, index, at, v), sugar_as_value(e, at, s));
+			store_into(e, at, index_place(e, index, at, v), sugar_as_value(e, at, s));
 		else
 			update_tensor(e, t, index, v);
 		return;

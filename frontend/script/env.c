@@ -125,7 +125,7 @@ capture(Emit *e, Closure *c, Sugar *s)
 }
 
 static Binding *
-find(Emit *e, Scope *s, const char *name)
+find_binding(Emit *e, Scope *s, const char *name)
 {
 	Binding *b, *inner;
 
@@ -133,7 +133,7 @@ find(Emit *e, Scope *s, const char *name)
 		return 0;
 	if ((b = scope_here(s, name)))
 		return b;
-	b = find(e, s->up, name);
+	b = find_binding(e, s->up, name);
 	if (!b || !b->s || !s->closure)
 		return b;
 	inner = new(e->cx->arena, Binding, 1);
@@ -145,7 +145,7 @@ find(Emit *e, Scope *s, const char *name)
 Sugar *
 scope_find(Emit *e, const char *name)
 {
-	Binding *b = find(e, e->scope, name);
+	Binding *b = find_binding(e, e->scope, name);
 
 	return b ? b->s : 0;
 }
@@ -153,7 +153,7 @@ scope_find(Emit *e, const char *name)
 Sugar *
 scope_load(Emit *e, Range at, const char *name)
 {
-	Binding *b = find(e, e->scope, name);
+	Binding *b = find_binding(e, e->scope, name);
 	Sugar *s;
 	Frame place;
 

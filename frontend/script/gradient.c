@@ -29,7 +29,7 @@ gradient_rank(const Type *t)
 }
 
 static Arg
-argument(const char *name, const Type *t)
+new_argument(const char *name, const Type *t)
 {
 	return (Arg){ .name = name, .type = t };
 }
@@ -51,16 +51,16 @@ gradient_schema(Cx *cx, Op *op)
 	s->args = new(cx->arena, Arg, of->nargs + 2 * of->nrets + 1);
 	s->rets = new(cx->arena, Arg, of->nargs + 1);
 	for (int i = 0; i < of->nargs; i++) {
-		s->args[s->nargs++] = argument(of->args[i].name, of->args[i].type);
+		s->args[s->nargs++] = new_argument(of->args[i].name, of->args[i].type);
 		if (gradient_rank(of->args[i].type))
-			s->rets[s->nrets++] = argument("", type_optional(cx, gradient_rank(of->args[i].type) == 2 ?
+			s->rets[s->nrets++] = new_argument("", type_optional(cx, gradient_rank(of->args[i].type) == 2 ?
 				type_list(cx, &rt_type_tensor) : &rt_type_tensor));
 	}
 	for (int i = 0; i < of->nrets; i++)
 		if (gradient_rank(of->rets[i].type))
-			s->args[s->nargs++] = argument(numbered(cx, "grad", i), of->rets[i].type);
+			s->args[s->nargs++] = new_argument(numbered(cx, "grad", i), of->rets[i].type);
 	for (int i = 0; i < of->nrets; i++)
-		s->args[s->nargs++] = argument(numbered(cx, "result", i), of->rets[i].type);
+		s->args[s->nargs++] = new_argument(numbered(cx, "result", i), of->rets[i].type);
 	return s;
 }
 

@@ -34,7 +34,7 @@ range_of(const Lexer *l, const char *beg, const char *end)
 }
 
 static void
-emit(Lexer *l, TokKind kind, const char *beg, const char *end)
+push_token(Lexer *l, TokKind kind, const char *beg, const char *end)
 {
 	Tok t = { kind, (uint32_t)(beg - l->text), (uint32_t)(end - l->text) };
 
@@ -111,14 +111,14 @@ lex_newline(Lexer *l)
 		depth = l->indent.at[0];
 	if (depth > vec_last(&l->indent)) {
 		vec_push(l->cx->arena, &l->indent, depth);
-		emit(l, TOK_INDENT, nl, nl + 1);
+		push_token(l, TOK_INDENT, nl, nl + 1);
 		return;
 	}
-	emit(l, TOK_NEWLINE, nl, nl + 1);
+	push_token(l, TOK_NEWLINE, nl, nl + 1);
 	while (vec_last(&l->indent) > depth) {
 		if (--l->indent.n == 0 || vec_last(&l->indent) < depth)
 			fail(l->cx, range_of(l, l->at, l->at + (l->at < l->end)), "invalid indent level %d", depth);
-		emit(l, TOK_DEDENT, l->at, l->at);
+		push_token(l, TOK_DEDENT, l->at, l->at);
 	}
 }
 
@@ -135,7 +135,7 @@ lex_string(Lexer *l, const char *start)
 			p++;
 		} else if (*p == quote && (!triple || (l->end - p >= 3 && p[1] == quote && p[2] == quote))) {
 			l->at = p + (triple ? 3 : 1);
-			emit(l, TOK_STRING, start, l->at);
+			push_token(l, TOK_STRING, start, l->at);
 			return;
 		}
 	}
@@ -160,7 +160,7 @@ lex_number(Lexer *l)
 	l->at = end;
 	if (l->at < l->end && *l->at == 'j')
 		l->at++;
-	emit(l, TOK_NUMBER, beg, l->at);
+	push_token(l, TOK_NUMBER, beg, l->at);
 	return true;
 }
 
@@ -197,7 +197,7 @@ lex_word(Lexer *l)
 			kind = (TokKind)k;
 	if (kind == TOK_IS || kind == TOK_NOT)
 		kind = two_words(l, kind);
-	emit(l, kind, beg, l->at);
+	push_token(l, kind, beg, l->at);
 }
 
 static void
@@ -221,7 +221,7 @@ lex_punctuation(Lexer *l)
 		if (k == TOK_RPAREN || k == TOK_RBRACKET || k == TOK_RBRACE)
 			close_bracket(l, (TokKind)k);
 		l->at += strlen(tok_names[k]);
-		emit(l, (TokKind)k, beg, l->at);
+		push_token(l, (TokKind)k, beg, l->at);
 		if (k == TOK_LPAREN || k == TOK_LBRACKET || k == TOK_LBRACE)
 			vec_push(l->cx->arena, &l->nest, vec_last(&l->out));
 		return;
@@ -246,12 +246,12 @@ lex_token(Lexer *l)
 		l->at++;
 		l->at += strspn(l->at, " \t");
 		if (l->at < l->end && *l->at != '\n' && *l->at != '#')
-			emit(l, TOK_NEWLINE, l->at - 1, l->at);
+			push_token(l, TOK_NEWLINE, l->at - 1, l->at);
 	} else if (c == '\\' && starts_with(l, l->at, "\\\n")) {
 		l->at += 2;
 	} else if (c == '#' && is_type_comment(l, l->at)) {
 		l->at += strlen("# type:");
-		emit(l, TOK_TYPE_COMMENT, l->at - strlen("# type:"), l->at);
+		push_token(l, TOK_TYPE_COMMENT, l->at - strlen("# type:"), l->at);
 	} else if (c == '#') {
 		l->at = skip_comment(l, l->at);
 	} else if (c == '"' || c == '\'') {
@@ -285,7 +285,7 @@ lex_part(Cx *cx, const Source *src, uint32_t beg, uint32_t end, const Tok **out)
 	if (l.nest.n)
 		fail(cx, (Range){ src, vec_last(&l.nest).beg, vec_last(&l.nest).end }, "'%s' is never closed",
 		     tok_names[vec_last(&l.nest).kind]);
-	emit(&l, TOK_EOF, l.end, l.end);
+	push_token(&l, TOK_EOF, l.end, l.end);
 	*out = l.out.at;
 	return l.out.n;
 }

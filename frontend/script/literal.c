@@ -136,7 +136,7 @@ escaped(Parser *p, const char **s, const char *end, char *out)
 typedef struct Text { const char *s, *end; bool raw, formatted; } Text;
 
 static Text
-text_of(const Parser *p, const Tok *t)
+literal_text(const Parser *p, const Tok *t)
 {
 	Text x = { p->src->text + t->beg, p->src->text + t->end, false, false };
 	int quotes;
@@ -199,7 +199,7 @@ parse_field(Parser *p, const char **s, const char *end)
 static void
 add_string(Parser *p, const Tok *t, char *out, int *n, Trees *fields)
 {
-	Text x = text_of(p, t);
+	Text x = literal_text(p, t);
 
 	while (x.s < x.end) {
 		if (*x.s == '\\' && !x.raw) {

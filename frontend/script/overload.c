@@ -82,7 +82,7 @@ make_op(Match *m, const char *name, const char *overload, const Type *type, Valu
 
 /* Returns the elements of a tuple as values. */
 static Value **
-unpack(Match *m, Value *v)
+unpack_tuple(Match *m, Value *v)
 {
 	const Type *t = v->type;
 	Value **r = new(m->cx->arena, Value *, t->n + 1);
@@ -228,7 +228,7 @@ convert_elements(Match *m, Value *v, const Type *to)
 
 	if (type_is_subtype(m->cx, v->type, to) || v->type->n != to->n)
 		return v;
-	elem = unpack(m, v);
+	elem = unpack_tuple(m, v);
 	for (int i = 0; i < to->n; i++) {
 		elem[i] = convert(m, elem[i], to->of[i]);
 		of[i] = elem[i]->type;
@@ -271,7 +271,7 @@ convert(Match *m, Value *v, const Type *to)
 	if (to->kind == TYPE_LIST && is_bare_list(v) && v->type != to)
 		return make(m, "prim::ListConstruct", to, 0, 0);
 	if (is_tuple_for_list(m, v->type, present(to)))
-		return make(m, "prim::ListConstruct", present(to), unpack(m, v), v->type->n);
+		return make(m, "prim::ListConstruct", present(to), unpack_tuple(m, v), v->type->n);
 	if (v->type->kind == TYPE_TUPLE && to->kind == TYPE_TUPLE)
 		return convert_elements(m, v, to);
 	if (!m->convert)

@@ -878,7 +878,7 @@ ops_compile_bodies(Cx *cx, Graph *g)
 
 typedef struct Needs { Map seen; Unit *unit; } Needs;
 
-static void need(Cx *, Function *, Needs *);
+static void need_function(Cx *, Function *, Needs *);
 
 static void
 need_method(Cx *cx, const Type *t, const char *name, Needs *needs)
@@ -886,7 +886,7 @@ need_method(Cx *cx, const Type *t, const char *name, Needs *needs)
 	Function *f = t->kind == TYPE_CLASS ? class_method(class_info(t), name) : 0;
 
 	if (f)
-		need(cx, f, needs);
+		need_function(cx, f, needs);
 }
 
 static void
@@ -896,7 +896,7 @@ visit_need(Cx *cx, Node *n, void *arg)
 
 	visit_body(cx, n, 0);
 	if (f && f->kind == ATTR_FUNCTION)
-		need(cx, f->fn, arg);
+		need_function(cx, f->fn, arg);
 	else if (node_is(n, prim_Enter))
 		need_method(cx, n->in[0]->type, "__enter__", arg);
 	else if (node_is(n, prim_Exit))
@@ -906,7 +906,7 @@ visit_need(Cx *cx, Node *n, void *arg)
 }
 
 static void
-need(Cx *cx, Function *f, Needs *needs)
+need_function(Cx *cx, Function *f, Needs *needs)
 {
 	char *key = arena_printf(cx->arena, "%p", (void *)f);
 	int depth;
@@ -939,7 +939,7 @@ ops_compile_all(Cx *cx, Function *f)
 	Needs needs = {.seen.arena = cx->arena};
 	int before;
 
-	need(cx, f, &needs);
+	need_function(cx, f, &needs);
 	if (!f->unit)
 		return;
 	do {

@@ -121,7 +121,7 @@ sugar_as_value(Emit *e, Range at, Sugar *s)
 /* ---- global names and namespaces ------------------------------------------------------------------------ */
 
 static Value *
-number(Emit *e, Range at, double re, double im)
+number_constant(Emit *e, Range at, double re, double im)
 {
 	return graph_constant(e->g, im != 0 ? value_complex(e->cx, re, im) : rt_double(re), at);
 }
@@ -185,9 +185,9 @@ sugar_global(Emit *e, Range at, const char *name)
 	if (e->unit && (t = unit_type(e->cx, e->unit, arena_printf(e->cx->arena, "%s.%s", unit_prefix(e->unit), name))))
 		return typed(e, SUGAR_CLASS, t);
 	if (!strcmp(name, "inf") || !strcmp(name, "nan"))
-		return sugar_value(e, number(e, at, *name == 'i' ? (double)INFINITY : (double)NAN, 0));
+		return sugar_value(e, number_constant(e, at, *name == 'i' ? (double)INFINITY : (double)NAN, 0));
 	if (!strcmp(name, "infj") || !strcmp(name, "nanj"))
-		return sugar_value(e, number(e, at, 0, *name == 'i' ? (double)INFINITY : (double)NAN));
+		return sugar_value(e, number_constant(e, at, 0, *name == 'i' ? (double)INFINITY : (double)NAN));
 	return e->unit ? imported(e, at, name, unit_alias(e->unit, name)) : 0;
 }
 
@@ -223,7 +223,7 @@ torch_constant(Emit *e, Range at, const char *name)
 			return sugar_value(e, emit_int(e, at, torch_numbers[i].code));
 	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
 		if (!strcmp(name, reals[i].name))
-			return sugar_value(e, number(e, at, reals[i].value, 0));
+			return sugar_value(e, number_constant(e, at, reals[i].value, 0));
 	return 0;
 }
 
@@ -313,7 +313,7 @@ namespace_member(Emit *e, Range at, const char *space, const char *name)
 		return sugar_named(e, SUGAR_BUILTIN, arena_printf(a, "%s::%s", space + 4, name));
 	if (!strcmp(space, "math") || !strcmp(space, "cmath")) {
 		if (*space == 'c' && (!strcmp(name, "infj") || !strcmp(name, "nanj")))
-			return sugar_value(e, number(e, at, 0, *name == 'i' ? (double)INFINITY : (double)NAN));
+			return sugar_value(e, number_constant(e, at, 0, *name == 'i' ? (double)INFINITY : (double)NAN));
 		if ((s = torch_constant(e, at, name)))
 			return s;
 		return sugar_named(e, SUGAR_BUILTIN, !strcmp(name, "remainder") ? "aten::mathremainder"

@@ -466,7 +466,7 @@ run_real(RtCx *cx, const Args *a, RtTensor *x, RtTensor *w, RtTensor *bias, RtTe
 
 /* Returns the real (part 0) or imaginary part of complex t as a dense tensor. */
 static RtTensor *
-part_of(RtCx *cx, RtTensor *t, RtDtype ct, int part)
+complex_part(RtCx *cx, RtTensor *t, RtDtype ct, int part)
 {
 	RtDtype complex = ct == RT_f32 ? RT_c64 : RT_c128;
 	RtTensor *d = dense_in(cx, t, complex), *r = rt_temp(cx, rt_tensor_new(cx, ct, t->ndim, t->dims));
@@ -508,9 +508,9 @@ run_complex(RtCx *cx, const Args *a, RtTensor *result)
 	RtTensor *x[2], *w[2], *y[4], *bias[2] = { 0, 0 };
 
 	for (int i = 0; i < 2; i++) {
-		x[i] = part_of(cx, a->input, ct, i);
-		w[i] = part_of(cx, a->weight, ct, i);
-		bias[i] = a->bias ? part_of(cx, a->bias, ct, i) : 0;
+		x[i] = complex_part(cx, a->input, ct, i);
+		w[i] = complex_part(cx, a->weight, ct, i);
+		bias[i] = a->bias ? complex_part(cx, a->bias, ct, i) : 0;
 		if (!x[i] || !w[i] || (a->bias && !bias[i]))
 			return RT_ERROR;
 	}
@@ -525,7 +525,7 @@ run_complex(RtCx *cx, const Args *a, RtTensor *result)
 }
 
 static int
-run(RtCx *cx, Args *a, IValue *place)
+run_convolution(RtCx *cx, Args *a, IValue *place)
 {
 	int64_t strides[5];
 	const int64_t *keep;
@@ -575,7 +575,7 @@ forward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	if (a.weight->ndim != nd + 2 && a.weight->ndim > 2)
 		return rt_raise(cx, "Expected %dD weight to %s, but got weight of size: %s", nd + 2, op,
 				dense_text(a.weight, &w));
-	return run(cx, &a, out);
+	return run_convolution(cx, &a, out);
 }
 
 KERNEL(conv1d, forward(cx, "conv1d", 1, in, out))
@@ -598,7 +598,7 @@ transpose(RtCx *cx, const char *op, const IValue *in, IValue *out)
 		.stride = in[3], .padding = in[4], .output_padding = in[5], .groups = in[6].u.i, .dilation = in[7],
 		.transposed = true, .g.scatter = scatter_taps };
 
-	return run(cx, &a, out);
+	return run_convolution(cx, &a, out);
 }
 
 KERNEL(conv_transpose1d, transpose(cx, "conv_transpose1d", in, out))
@@ -614,7 +614,7 @@ any_convolution(RtCx *cx, bool last, const IValue *in, IValue *out)
 		.stride = in[3], .padding = in[4], .dilation = in[5], .transposed = in[6].u.i != 0,
 		.output_padding = in[7], .groups = in[8].u.i, .g.scatter = scatter_taps };
 
-	return run(cx, &a, out);
+	return run_convolution(cx, &a, out);
 }
 
 KERNEL(convolution, any_convolution(cx, false, in, out))
@@ -673,8 +673,8 @@ backward_complex(RtCx *cx, const Args *a, RtTensor *grad, int i, RtTensor *r)
 	RtTensor *gy[2], *other[2] = { 0, 0 }, *y[4] = { 0 }, *const factor = other_factor(a, i);
 
 	for (int k = 0; k < 2; k++) {
-		gy[k] = part_of(cx, grad, ct, k);
-		other[k] = factor ? part_of(cx, factor, ct, k) : NULL;
+		gy[k] = complex_part(cx, grad, ct, k);
+		other[k] = factor ? complex_part(cx, factor, ct, k) : NULL;
 		if (!gy[k] || (factor && !other[k]))
 			return RT_ERROR;
 	}
@@ -795,7 +795,7 @@ by_parts(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, RtTensor *self, 
 
 	memcpy(v, in, (size_t)nin * sizeof *in);
 	for (int i = 0; i < 2; i++) {
-		RtTensor *x = part_of(cx, self, ct, i);
+		RtTensor *x = complex_part(cx, self, ct, i);
 
 		v[0] = rt_of(x);
 		if (!x || !out || rt_call_temp(cx, kernel, &part, 1, v))

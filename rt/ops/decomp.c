@@ -456,7 +456,7 @@ typedef struct Side {
 } Side;
 
 static int
-solve(RtCx *cx, const char *name, const IValue *in, bool check, IValue *out, Side *side)
+solve_by_lu(RtCx *cx, const char *name, const IValue *in, bool check, IValue *out, Side *side)
 {
 	RtTensor *ta = in[0].u.t, *tb = in[1].u.t;
 	Equation e = { .name = name, .left = in[2].u.i };
@@ -498,7 +498,7 @@ rt_linalg_solve_ex(RtCx *cx, const IValue *in, IValue *out)
 {
 	Side s;
 
-	return solve(cx, "torch.linalg.solve_ex", in, in[3].u.i, out, &s)
+	return solve_by_lu(cx, "torch.linalg.solve_ex", in, in[3].u.i, out, &s)
 		|| stack_give_ints(cx, 1, &s.f, -1, s.info, out) ? RT_ERROR : RT_OK;
 }
 
@@ -507,7 +507,7 @@ rt__linalg_solve_ex(RtCx *cx, const IValue *in, IValue *out)
 {
 	Side s;
 
-	return solve(cx, "torch.linalg.solve_ex", in, in[3].u.i, out, &s)
+	return solve_by_lu(cx, "torch.linalg.solve_ex", in, in[3].u.i, out, &s)
 		|| stack_give(cx, 1, (RtDtype)in[0].u.t->dtype, &s.f, STACK_MATRIX, out)
 		|| stack_give_ints(cx, 2, &s.f, s.f.n, s.pivot, out)
 		|| stack_give_ints(cx, 3, &s.f, -1, s.info, out) ? RT_ERROR : RT_OK;
@@ -518,7 +518,7 @@ rt_linalg_solve(RtCx *cx, const IValue *in, IValue *out)
 {
 	Side s;
 
-	return solve(cx, "torch.linalg.solve", in, true, out, &s);
+	return solve_by_lu(cx, "torch.linalg.solve", in, true, out, &s);
 }
 
 static int

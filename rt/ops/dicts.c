@@ -140,7 +140,7 @@ merge_dicts(RtCx *cx, RtDict *to, const RtDict *from)
 static KERNEL_FN(dict_update, merge_dicts(cx, in[0].u.dict, in[1].u.dict))
 
 static int
-put_dict(RtDict *d, int status, IValue *out)
+give_dict(RtDict *d, int status, IValue *out)
 {
 	if (!d)
 		return RT_ERROR;
@@ -158,10 +158,10 @@ dict_copy(RtCx *cx, const IValue *in, IValue *out)
 	const RtDict *from = in[0].u.dict;
 	RtDict *d = rt_dict_new(cx, from->key, from->value);
 
-	return put_dict(d, d ? merge_dicts(cx, d, from) : RT_ERROR, out);
+	return give_dict(d, d ? merge_dicts(cx, d, from) : RT_ERROR, out);
 }
 
-KERNEL(dict, put_dict(rt_dict_new(cx, &rt_type_str, &rt_type_tensor), RT_OK, out))
+KERNEL(dict, give_dict(rt_dict_new(cx, &rt_type_str, &rt_type_tensor), RT_OK, out))
 
 /* From a list of pairs; their type is the list's, when it is known. */
 static int
@@ -174,7 +174,7 @@ dict_of_pairs(RtCx *cx, const IValue *in, const RtType *key, IValue *out)
 
 	for (int64_t i = 0; i < l->n && !status; i++)
 		status = rt_dict_set(cx, d, rt_retain(l->v[i].u.tuple->v[0]), rt_retain(l->v[i].u.tuple->v[1]));
-	return put_dict(d, status, out);
+	return give_dict(d, status, out);
 }
 
 KERNEL(dict_bool, dict_of_pairs(cx, in, &rt_type_bool, out))

@@ -64,7 +64,7 @@ balance(Schur *s)
 /* Computes the reflection of v[0 .. n) to (beta, 0, ...). Sets v[0] to beta, and the rest to its vector, scaled to a
  * first element of 1. Returns tau. */
 static double
-reflect(double *v, int n)
+reflect_real(double *v, int n)
 {
 	double rest = norm(v + 1, n - 1, 1), beta, tau;
 
@@ -126,7 +126,7 @@ hessenberg(Schur *s, double *v)
 		Mirror r = { .v = v, .m = m, .at = k + 1 };
 		for (int i = 0; i < m; i++)
 			v[i] = H(k + 1 + i, k);
-		r.tau = reflect(v, m);
+		r.tau = reflect_real(v, m);
 		apply_columns(s->h, s->n, &r, s->n - 1);
 		apply_rows(s, &r, k + 1, s->n - 1);
 		apply_columns(s->q, s->n, &r, s->n - 1);
@@ -285,7 +285,7 @@ francis_step(Schur *s, int64_t lo, int64_t hi, int its)
 		Mirror r = { .v = v, .m = size, .at = k };
 		for (int i = 0; i < size; i++)
 			v[i] = k > m ? H(k + i, k - 1) : first[i];
-		r.tau = reflect(v, size);
+		r.tau = reflect_real(v, size);
 		if (k > m) {
 			H(k, k - 1) = v[0];
 			for (int i = 1; i < size; i++)

@@ -152,7 +152,7 @@ rt_linalg_cholesky_ex(RtCx *cx, const IValue *in, IValue *out)
 /* Computes the reflection of x[0 .. n), `step` apart, to (beta, 0, ...). Sets x[0] to beta, and the rest to its
  * vector v with v[0] = 1. Returns tau. */
 static Z
-reflect(Z *x, int64_t n, int64_t step)
+make_reflector(Z *x, int64_t n, int64_t step)
 {
 	double rest = 0, beta;
 	Z alpha = n ? x[0] : 0, tau;
@@ -207,7 +207,7 @@ rt_geqrf(RtCx *cx, const IValue *in, IValue *out)
 		Z *a = s.v + b * s.m * s.n;
 		for (int64_t i = 0; i < k; i++) {
 			Z *at = a + i * (s.n + 1);
-			tau.v[b * k + i] = reflect(at, s.m - i, s.n);
+			tau.v[b * k + i] = make_reflector(at, s.m - i, s.n);
 			apply_reflection((Reflection){ at, s.n, s.m - i, conj(tau.v[b * k + i]) }, at + 1, s.n - i - 1,
 					 s.n);
 		}

@@ -219,7 +219,7 @@ fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
 }
 
 static void
-finish(const Job *j, const FoldState *s, int64_t at, int64_t width)
+store_folded(const Job *j, const FoldState *s, int64_t at, int64_t width)
 {
 	_Alignas(16) char value[2][FOLD_WIDTH * ELEM_MAX];
 	const Reduce *r = j->r;
@@ -258,7 +258,7 @@ fold_some(const Job *j, FoldState *s, const char *base, int64_t *index, int64_t 
 }
 
 static void
-run_part(void *arg, int64_t begin, int64_t end)
+fold_part(void *arg, int64_t begin, int64_t end)
 {
 	const Job *j = arg;
 	const char *base = rt_data(j->r->in);
@@ -277,7 +277,7 @@ run_part(void *arg, int64_t begin, int64_t end)
 			continue;
 		}
 		base = fold_some(j, s, base, index, width);
-		finish(j, s, at, width);
+		store_folded(j, s, at, width);
 	}
 }
 
@@ -285,7 +285,7 @@ RT_SMALL
 
 /* Can Reduce.whole compute it?  All elements of a result are in one tile, and the result needs no cast. */
 static bool
-is_whole(const Job *j)
+folds_whole(const Job *j)
 {
 	const Axes *side = j->width > 1 ? &j->kept : &j->folded;
 
@@ -307,7 +307,7 @@ reduce_run(RtCx *cx, const Reduce *r)
 	j.width = j.folded.count > 1 && j.kept.stride[0] && (j.kept.stride[0] < j.folded.stride[0] ||
 		j.folded.stride[0] == 0) ? FOLD_WIDTH : 1;
 	j.lying = r->in->dtype == r->as && (j.folded.n == 1 || j.folded.dims[0] >= FOLD_RUN);
-	j.whole = r->whole && is_whole(&j);
+	j.whole = r->whole && folds_whole(&j);
 	grain = 32768 / (j.folded.count ? j.folded.count : 1);
-	rt_parallel(cx, j.kept.count, grain ? grain : 1, run_part, &j);
+	rt_parallel(cx, j.kept.count, grain ? grain : 1, fold_part, &j);
 }

@@ -17,7 +17,7 @@ type_of_number(IValue v)
 /* Stores a number or a tensor of one element at p.  Rounds floats to the default dtype first, as torch.tensor does in
  * TorchScript. */
 static void
-store(RtDtype d, char *p, IValue v)
+store_number(RtDtype d, char *p, IValue v)
 {
 	RtTensor *t = rt_tensor(v);
 
@@ -46,7 +46,7 @@ from_number(RtCx *cx, IValue v, IValue dtype, bool requires_grad, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	if (requires_grad)
 		r->flags |= RT_REQUIRES_GRAD;
-	store((RtDtype)r->dtype, rt_data(r), v);
+	store_number((RtDtype)r->dtype, rt_data(r), v);
 	return RT_OK;
 }
 
@@ -112,7 +112,7 @@ store_list(RtCx *cx, RtTensor *r, int dim, IValue v, char **p)
 	if (dim == r->ndim) {
 		if (!rt_is_number(v) && !(rt_tensor(v) && rt_numel(v.u.t) == 1))
 			return rt_raise(cx, "Expected a number in the list, but got %s", rt_type_of(v));
-		store((RtDtype)r->dtype, *p, v);
+		store_number((RtDtype)r->dtype, *p, v);
 		*p += rt_dtypes[r->dtype].bytes;
 		return RT_OK;
 	}

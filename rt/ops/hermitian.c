@@ -25,7 +25,7 @@ typedef struct Tridiagonal {
 /* Computes the reflection 1 - tau v v* of x (n elements, `step` apart; element `head` first) to a real multiple of
  * the head's unit vector. Returns the multiple. x becomes v. */
 static double
-reflect(Z *x, int64_t n, int64_t step, int64_t head, Z *tau)
+reflect_to_head(Z *x, int64_t n, int64_t step, int64_t head, Z *tau)
 {
 	Z alpha = x[head * step];
 	double rest = 0, beta;
@@ -77,7 +77,7 @@ tridiagonalise(Z *a, bool upper, Tridiagonal *t, Z *tau, Z *w)
 	for (int64_t k = 0; k + 1 < n; k++) {
 		int64_t i = upper ? n - 2 - k : k, m = upper ? i + 1 : n - 1 - i;
 		Z *x = upper ? a + i + 1 : a + (i + 1) * n + i;
-		t->e[i] = reflect(x, m, n, upper ? i : 0, &tau[i]);
+		t->e[i] = reflect_to_head(x, m, n, upper ? i : 0, &tau[i]);
 		if (tau[i] != 0)
 			change(upper ? a : a + (i + 1) * (n + 1), n, (Reflection){ x, n, m, tau[i] }, w);
 	}
@@ -235,7 +235,7 @@ diagonalise(Tridiagonal *t, int64_t l, int64_t end, int64_t *steps)
 }
 
 static bool
-solve(Tridiagonal *t)
+solve_tridiagonal(Tridiagonal *t)
 {
 	int64_t steps = STEPS * t->n;
 
@@ -304,7 +304,7 @@ eig_hermitian(RtCx *cx, Square m, bool upper, double *w, Z *v, bool *converged)
 	tridiagonalise(a, upper, &t, work, work + n);
 	for (int64_t i = 0; v && i < n * n; i++)
 		t.z[i] = i / n == i % n;
-	*converged = solve(&t);
+	*converged = solve_tridiagonal(&t);
 	sort(&t);
 	for (int64_t i = 0; scale && i < n; i++)
 		w[i] = ldexp(w[i], -scale);

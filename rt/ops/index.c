@@ -66,7 +66,7 @@ add_mask(RtCx *cx, const RtTensor *self, RtTensor *mask, int dim, int position, 
 }
 
 static int
-collect(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x)
+collect_indices(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x)
 {
 	int dim = 0;
 
@@ -176,7 +176,7 @@ static int
 indexing(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x, Geom *result)
 {
 	memset(x, 0, sizeof *x);
-	if (collect(cx, self, indices, x) || broadcast_indices(cx, x))
+	if (collect_indices(cx, self, indices, x) || broadcast_indices(cx, x))
 		return cx->status ? cx->status : RT_UNKNOWN_META;
 	place_dims(self, x);
 	result->n = 0;
@@ -357,7 +357,7 @@ check_put(RtCx *cx, const IValue *in, const RtTensor *self)
 }
 
 static int
-put(RtCx *cx, const IValue *in, RtTensor *self)
+put_values(RtCx *cx, const IValue *in, RtTensor *self)
 {
 	RtTensor *values = in[2].u.t;
 	bool accumulate = in[3].u.i;
@@ -395,8 +395,8 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 	return combined_end(cx, &w);
 }
 
-BOTH_FORMS(index_put, index_put_, true, put)
-BOTH_FORMS(index_put_hacked_twin, index_put__hacked_twin, true, put)
-BOTH_FORMS(_index_put_impl, _index_put_impl_, true, put)
+BOTH_FORMS(index_put, index_put_, true, put_values)
+BOTH_FORMS(index_put_hacked_twin, index_put__hacked_twin, true, put_values)
+BOTH_FORMS(_index_put_impl, _index_put_impl_, true, put_values)
 
 KERNEL(_index_put_impl__hacked_twin, rt__index_put_impl_(cx, in, out))

@@ -21,7 +21,7 @@ typedef struct Launch {
 } Launch;
 
 static void
-run(void *arg, int64_t begin, int64_t end)
+run_units(void *arg, int64_t begin, int64_t end)
 {
 	Launch *l = arg;
 	uint8_t *scratch = NULL;
@@ -38,7 +38,7 @@ run(void *arg, int64_t begin, int64_t end)
 enum { GRAIN = 1 << 20 };        /* least multiplications that are worth a thread */
 
 static int
-multiply(RtCx *cx, Launch *l)
+run_product(RtCx *cx, Launch *l)
 {
 	ViConv *const v = &l->v;
 	const bool depthwise = vi_is_depthwise(v);
@@ -47,7 +47,7 @@ multiply(RtCx *cx, Launch *l)
 	v->part = vi_divides(v) ? VI_PART : v->oc;
 	units = depthwise ? vi_lines(v) : vi_units(v);
 	rt_parallel(cx, units, 1 + GRAIN * units / (vi_pixels(v) * v->groups * v->oc * v->ic * vi_window(v) + 1),
-		    run, l);
+		    run_units, l);
 	return cx->status;
 }
 
@@ -78,7 +78,7 @@ launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 		l->w.scale = (const float *)rt_data(scale);
 		l->w.bias = (const float *)rt_data(bias);
 	}
-	return multiply(cx, l);
+	return run_product(cx, l);
 }
 
 /* Sets the range of results: zero point, least and greatest integer. */
@@ -248,7 +248,7 @@ int8_sums(RtCx *cx, const Int8Weights *w, int64_t rows, const uint8_t *x, int32_
 		return RT_OK;
 	l.v.w = l.v.ow = rows;
 	l.v.x_zero = x_zero;
-	return multiply(cx, &l);
+	return run_product(cx, &l);
 }
 
 RT_FAST

@@ -221,7 +221,7 @@ load_row(RowOperand *r, int64_t n)
 		rt_cast(o->as, r->buffer, to, first, n);
 }
 
-/* Does the same as run_part in blocks of rows. */
+/* Does the same as iterate_part in blocks of rows. */
 static void
 run_rows(const Run *run, int64_t begin, int64_t end)
 {
@@ -271,7 +271,7 @@ run_rows(const Run *run, int64_t begin, int64_t end)
 RT_FAST
 
 static void
-run_part(void *arg, int64_t begin, int64_t end)
+iterate_part(void *arg, int64_t begin, int64_t end)
 {
 	_Alignas(64) char buffer[RT_ITER_MAX][RT_BLOCK * ELEM_MAX];
 	const Run *run = arg;
@@ -315,5 +315,5 @@ rt_iter_run(RtCx *cx, const RtIter *it, RtBlockFn *fn, void *arg)
 	Run run = { it, fn, arg };
 
 	if (it->numel > 0)
-		rt_parallel(cx, it->numel, GRAIN, run_part, &run);
+		rt_parallel(cx, it->numel, GRAIN, iterate_part, &run);
 }

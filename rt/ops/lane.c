@@ -41,7 +41,7 @@ walk_init(Walk *w, const Lanes *l)
 }
 
 static void
-run_part(void *arg, int64_t begin, int64_t end)
+run_lanes(void *arg, int64_t begin, int64_t end)
 {
 	Walk *w = arg;
 	const Lanes *l = w->l;
@@ -130,6 +130,6 @@ lanes_run(RtCx *cx, const Lanes *l)
 		rt_parallel(cx, count / w.dims[0] * ((w.dims[0] + SIDE - 1) / SIDE), 1 + grain / SIDE, run_side, &w);
 		return RT_OK;
 	}
-	rt_parallel(cx, count, grain ? grain : 1, run_part, &w);
+	rt_parallel(cx, count, grain ? grain : 1, run_lanes, &w);
 	return w.failed ? rt_raise(cx, "out of memory") : RT_OK;
 }

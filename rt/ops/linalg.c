@@ -66,7 +66,7 @@ typedef struct Stacks {
 
 /* Computes their product in c, a dense array of the compute type.  added: adds it to c. */
 static int
-multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, bool added)
+multiply_stacks(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, bool added)
 {
 	RtDtype wide = product_type((RtDtype)ta->dtype);
 	int64_t bytes = rt_dtypes[wide].bytes, count = product(s->batch, 0, s->nbatch);
@@ -190,7 +190,7 @@ product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, const Stacks *s, c
 		factor(sum->beta) == 1;
 	if (added && rt_copy_into(cx, c, self))
 		return RT_ERROR;
-	if (multiply(cx, a, b, s, rt_data(c), added))
+	if (multiply_stacks(cx, a, b, s, rt_data(c), added))
 		return RT_ERROR;
 	if (sum && rt_is_complex(wide))
 		scale_add_complex(wide, rt_numel(c), rt_data(c), sum->alpha, self ? rt_data(self) : NULL, sum->beta);

@@ -377,7 +377,7 @@ first_abs(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 #define FIRST_abs , first_abs
 
 static bool
-is_whole(const IValue *v)
+is_integral_tensor(const IValue *v)
 {
 	return v->tag == RT_TENSOR && rt_is_integral((RtDtype)v->u.t->dtype, true);
 }
@@ -386,7 +386,7 @@ static int
 first_addcdiv(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 {
 	(void)t, (void)into;
-	if (is_whole(&in[1]) && is_whole(&in[2]))
+	if (is_integral_tensor(&in[1]) && is_integral_tensor(&in[2]))
 		return rt_raise(cx, "Integer division with addcdiv is no longer supported, and in a future  release "
 				"addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv "
 				"behavior can be implemented as (input + value * torch.trunc(tensor1 / "

@@ -3,7 +3,7 @@
 
 /* One byte per element, 1 where it is not zero.  (A cast of a complex number would look at the real part only.) */
 static uint8_t *
-truth(RtCx *cx, RtTensor *t)
+nonzero_bytes(RtCx *cx, RtTensor *t)
 {
 	IValue v = rt_of(t);
 	RtTensor *b;
@@ -17,7 +17,7 @@ truth(RtCx *cx, RtTensor *t)
 RtTensor *
 nonzero_rows(RtCx *cx, RtTensor *t, bool by_dim)
 {
-	const uint8_t *is = truth(cx, t);
+	const uint8_t *is = nonzero_bytes(cx, t);
 	int64_t n = rt_numel(t), count = 0, dims[2], at[RT_MAX_RANK] = { 0 }, *to;
 	RtTensor *r;
 
@@ -65,7 +65,7 @@ mask_bytes(RtCx *cx, RtTensor *mask, const char *name, const char *type)
 	uint8_t *is;
 
 	if (mask->dtype == RT_b8)
-		return truth(cx, mask);
+		return nonzero_bytes(cx, mask);
 	if (cx->torch == RT_TORCH_2) {
 		rt_raise(cx, "%s only supports boolean masks, but got mask with dtype %s", name, type);
 		return NULL;

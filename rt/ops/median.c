@@ -175,7 +175,7 @@ typedef struct Along { int dim; bool keepdim; } Along;
 
 /* nout: 2 with the indices, 1 without. */
 static int
-run(RtCx *cx, Pick p, RtTensor *t, Along along, int nout, IValue *out)
+run_selection(RtCx *cx, Pick p, RtTensor *t, Along along, int nout, IValue *out)
 {
 	const char *name = p.name;
 	const int dim = along.dim;
@@ -219,7 +219,7 @@ over_dim(RtCx *cx, Pick p, IValue self, IValue dim, IValue keepdim, IValue *out)
 {
 	int d = rt_dim(cx, rt_integer(dim), self.u.t->ndim);
 
-	return d < 0 ? RT_ERROR : run(cx, p, self.u.t, (Along){ d, keepdim.u.i }, 2, out);
+	return d < 0 ? RT_ERROR : run_selection(cx, p, self.u.t, (Along){ d, keepdim.u.i }, 2, out);
 }
 
 KERNEL(kthvalue,
@@ -252,7 +252,7 @@ of_all(RtCx *cx, const char *name, int kind, const IValue *in, IValue *out)
 	if (!(flat = rt_temp(cx, rt_contiguous(cx, t))) ||
 	    !(flat = rt_temp(cx, rt_tensor_view(cx, flat, 1, &n, &(int64_t){ 1 }, flat->offset))))
 		return RT_ERROR;
-	return run(cx, (Pick){ .name = name, .kind = kind }, flat, (Along){ 0, false }, 1, out);
+	return run_selection(cx, (Pick){ .name = name, .kind = kind }, flat, (Along){ 0, false }, 1, out);
 }
 
 KERNEL(median, of_all(cx, "median", MEDIAN, in, out))

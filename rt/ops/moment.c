@@ -22,7 +22,7 @@ typedef struct Norm { int kind; double p; bool complex, wide; } Norm;
 
 /* Rounds to PyTorch's compute type: double for doubles, otherwise float. */
 static double
-rounded(const Norm *norm, double x)
+round_term(const Norm *norm, double x)
 {
 	return norm->wide ? x : (double)(float)x;
 }
@@ -30,7 +30,7 @@ rounded(const Norm *norm, double x)
 static double
 magnitude(const Norm *norm, const double *x, int64_t i)
 {
-	return norm->complex ? rounded(norm, hypot(x[2 * i], x[2 * i + 1])) : fabs(x[i]);
+	return norm->complex ? round_term(norm, hypot(x[2 * i], x[2 * i + 1])) : fabs(x[i]);
 }
 
 /* The sum of squares of n contiguous elements, each square rounded to their type. */
@@ -82,10 +82,10 @@ norm_fold(const void *arg, FoldState *s, int64_t n, const void *x, int64_t strid
 		switch (norm->kind) {
 		case NORM_COUNT:  r += v != 0; break;
 		case NORM_SUM:    r += v; break;
-		case NORM_SQUARE: r += rounded(norm, v * v); break;
+		case NORM_SQUARE: r += round_term(norm, v * v); break;
 		case NORM_MAX:    r = v > r || v != v ? v : r; break;
 		case NORM_MIN:    r = v < r || v != v ? v : r; break;
-		default:          r += rounded(norm, pow(v, norm->p));
+		default:          r += round_term(norm, pow(v, norm->p));
 		}
 	}
 	s->f[0] = r;
@@ -95,7 +95,7 @@ static void
 norm_end(const void *arg, const FoldState *s, int64_t count, void *const *r)
 {
 	const Norm *norm = arg;
-	double v = rounded(norm, s->f[0]);
+	double v = round_term(norm, s->f[0]);
 
 	if (norm->kind == NORM_SQUARE)
 		v = sqrt(v);

@@ -606,7 +606,7 @@ typedef struct Pad {
 
 /* The input index of output o in a dim of n inputs.  -1: fill.  Circular padding repeats the cropped input. */
 static int64_t
-source_of(PadMode mode, int64_t o, int64_t n, int64_t before, int64_t after)
+padded_source(PadMode mode, int64_t o, int64_t n, int64_t before, int64_t after)
 {
 	int64_t first = before < 0 ? -before : 0, left = n - first + (after < 0 ? after : 0);
 
@@ -755,7 +755,7 @@ pad_tables(RtCx *cx, Pad *g, bool channels_last)
 		if (!g->from[i])
 			return RT_ERROR;
 		for (int64_t o = 0; o < g->dims[i]; o++)
-			g->from[i][o] = source_of(g->mode, o - g->before[i], x->dims[i], g->before[i],
+			g->from[i][o] = padded_source(g->mode, o - g->before[i], x->dims[i], g->before[i],
 				g->dims[i] - x->dims[i] - g->before[i]);
 		g->step[i] = x->strides[i] * rt_dtypes[x->dtype].bytes;
 	}

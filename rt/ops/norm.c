@@ -59,7 +59,7 @@ moments(RtCx *cx, Norm *g, RtDtype ct)
 }
 
 static void
-apply(RtCx *cx, Norm *g, RtDtype ct)
+apply_norm(RtCx *cx, Norm *g, RtDtype ct)
 {
 	if (g->lanes)
 		rt_parallel(cx, g->pieces, 1 + 20000 / (g->groups + 1), ct == RT_f32 ? lane_apply_f32 : lane_apply_f64,
@@ -134,7 +134,7 @@ prepare(RtCx *cx, Norm *g, RtTensor *x, RtTensor *weight, RtTensor *bias, RtDtyp
 
 /* Writes doubles into a tensor of any floating type. */
 static int
-store(RtCx *cx, RtTensor *t, const double *v)
+store_doubles(RtCx *cx, RtTensor *t, const double *v)
 {
 	RtTensor *d = dense_out(cx, t, RT_f64);
 	int64_t n = rt_numel(t);
@@ -151,7 +151,7 @@ store_moments(RtCx *cx, Norm *g, RtTensor *mean, RtTensor *rstd)
 {
 	for (int64_t i = 0; i < g->groups; i++)
 		g->var[i] = inverse(g, i);
-	return store(cx, mean, g->mean) || store(cx, rstd, g->var) ? RT_ERROR : RT_OK;
+	return store_doubles(cx, mean, g->mean) || store_doubles(cx, rstd, g->var) ? RT_ERROR : RT_OK;
 }
 
 /* ---- batch norm -------------------------------------------------------------------------------------- */
@@ -303,7 +303,7 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 	if (!y || prepare(cx, &g, t, a->weight, a->bias, ct) || batch_moments(cx, a, &g, ct))
 		return RT_ERROR;
 	g.y = rt_data(y);
-	apply(cx, &g, ct);
+	apply_norm(cx, &g, ct);
 	if (nout == 3 && a->training && store_moments(cx, &g, r[1], r[2]))
 		return RT_ERROR;
 	return dense_done(cx, to, y);
@@ -449,7 +449,7 @@ rows(RtCx *cx, Norm *g, const Operands *x, const Results *to, IValue *out)
 		return RT_ERROR;
 	g->y = rt_data(y);
 	moments(cx, g, ct);
-	apply(cx, g, ct);
+	apply_norm(cx, g, ct);
 	if (to->n == 3 && store_moments(cx, g, r[1], r[2]))
 		return RT_ERROR;
 	return dense_done(cx, r[0], y);
@@ -623,7 +623,7 @@ backward(RtCx *cx, Norm *g, const Back *b, IValue *out)
 	if (dx && dense_done(cx, to, dx))
 		return RT_ERROR;
 	for (int i = 1; i < 3; i++)
-		if (i < mask->n && mask->v[i].u.i && store(cx, r[i], sums + (i - 1) * b->count))
+		if (i < mask->n && mask->v[i].u.i && store_doubles(cx, r[i], sums + (i - 1) * b->count))
 			return RT_ERROR;
 	return RT_OK;
 }

@@ -352,7 +352,7 @@ rt_unique_consecutive(RtCx *cx, const IValue *in, IValue *out)
 /* ---- bins -------------------------------------------------------------------------------------------------------- */
 
 static double
-rounded(RtDtype t, double v)
+round_to(RtDtype t, double v)
 {
 	return t == RT_f64 ? v : t == RT_f32 ? (float)v : t == RT_bf16 ? rt_bf16_to_float(rt_float_to_bf16((float)v))
 		: rt_half_to_float(rt_float_to_half((float)v));
@@ -362,12 +362,12 @@ rounded(RtDtype t, double v)
 static void
 count_in(RtDtype t, double x, double lo, double hi, double *to, int64_t bins)
 {
-	double part = rounded(t, rounded(t, x - lo) / rounded(t, hi - lo));
+	double part = round_to(t, round_to(t, x - lo) / round_to(t, hi - lo));
 	int64_t b;
 
 	if (!(x >= lo && x <= hi))
 		return;
-	b = (int64_t)rounded(t, part * rounded(t, (double)bins));
+	b = (int64_t)round_to(t, part * round_to(t, (double)bins));
 	b = b >= bins ? bins - 1 : b;
 	to[b]++;
 }
@@ -406,8 +406,8 @@ rt_histc(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "torch.histc: max must be larger than min");
 	if (lo == hi)
 		lo -= 1, hi += 1;
-	lo = rounded((RtDtype)t->dtype, lo);
-	hi = rounded((RtDtype)t->dtype, hi);
+	lo = round_to((RtDtype)t->dtype, lo);
+	hi = round_to((RtDtype)t->dtype, hi);
 	for (int64_t i = 0, n = rt_numel(v); i < n; i++)
 		count_in((RtDtype)t->dtype, from[i], lo, hi, to, bins);
 	return rt_copy_into(cx, r, sum);

@@ -198,7 +198,7 @@ product_result(RtCx *cx, const Output *o, int ndim, const int64_t *dims, const i
 }
 
 static int
-write_result(RtCx *cx, RtTensor *r, RtTensor *sum)
+store_sum(RtCx *cx, RtTensor *r, RtTensor *sum)
 {
 	RtTensor *to = r->quant ? quant_raw(cx, r) : r;
 
@@ -286,7 +286,7 @@ linear(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 	if (!sum)
 		return RT_ERROR;
 	finish_values(sum, &s, b, w->dims[0], 1, o);
-	return write_result(cx, r, sum);
+	return store_sum(cx, r, sum);
 }
 
 typedef struct Int8Layer {
@@ -422,7 +422,7 @@ KERNEL(prepacked_conv2d_transpose_clamp_prepack, new_packed(cx, &clamp_transpose
 
 /* Argument: packed. Results: weight, bias. */
 static int
-unpack(RtCx *cx, const IValue *in, IValue *out)
+unpack_parameters(RtCx *cx, const IValue *in, IValue *out)
 {
 	IValue *slot = slots_of(cx, in[0], 2);
 
@@ -433,8 +433,8 @@ unpack(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-KERNEL(quantized_linear_unpack, unpack(cx, in, out))
-KERNEL(quantized_linear_unpack_fp16, unpack(cx, in, out))
+KERNEL(quantized_linear_unpack, unpack_parameters(cx, in, out))
+KERNEL(quantized_linear_unpack_fp16, unpack_parameters(cx, in, out))
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
@@ -480,7 +480,7 @@ conv(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 	if (s.n > 1 && slot[TRANSPOSE].u.i)
 		return rt_lacks(cx, "transposed convolutions with weights quantized per channel");
 	finish_values(sum, &s, b, sum->dims[1], inner ? inner : 1, o);
-	return write_result(cx, r, sum);
+	return store_sum(cx, r, sum);
 }
 
 /* Returns a view of t with a dim of size 1 inserted or removed at 2. */
@@ -631,17 +631,17 @@ KERNEL(quantized_conv3d_prepack, prepack(cx, 3, false, in, out))
 KERNEL(quantized_conv_transpose1d_prepack, prepack(cx, 1, true, in, out))
 KERNEL(quantized_conv_transpose2d_prepack, prepack(cx, 2, true, in, out))
 KERNEL(quantized_conv_transpose3d_prepack, prepack(cx, 3, true, in, out))
-KERNEL(quantized_conv2d_unpack, unpack(cx, in, out))
-KERNEL(quantized_conv3d_unpack, unpack(cx, in, out))
-KERNEL(quantized_conv_transpose2d_unpack, unpack(cx, in, out))
-KERNEL(quantized_conv_transpose3d_unpack, unpack(cx, in, out))
+KERNEL(quantized_conv2d_unpack, unpack_parameters(cx, in, out))
+KERNEL(quantized_conv3d_unpack, unpack_parameters(cx, in, out))
+KERNEL(quantized_conv_transpose2d_unpack, unpack_parameters(cx, in, out))
+KERNEL(quantized_conv_transpose3d_unpack, unpack_parameters(cx, in, out))
 
 int
 rt_quantized_conv1d_unpack(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *v;
 
-	if (unpack(cx, in, out))
+	if (unpack_parameters(cx, in, out))
 		return RT_ERROR;
 	v = flat_view(cx, out[0].u.t, false);
 	rt_assign(&out[0], v ? rt_of(v) : rt_none());

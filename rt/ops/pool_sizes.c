@@ -107,7 +107,7 @@ list_length(IValue v)
 
 /* Reads one number for each of the nd dims, or one for all.  must: the family's words in the error. */
 static int
-read_list(RtCx *cx, const Pool *g, const char *what, const char *must, IValue list, int64_t size[3])
+read_pool_list(RtCx *cx, const Pool *g, const char *what, const char *must, IValue list, int64_t size[3])
 {
 	const int64_t n = list_length(list);
 
@@ -328,10 +328,10 @@ pool_max(RtCx *cx, Pool *g, const PoolCall *call)
 {
 	const int ndim = g->self->ndim, nd = g->nd;
 
-	if (check_line(cx, g) || read_list(cx, g, "kernel_size", "either be a single int", call->kernel, g->k) ||
-	    read_list(cx, g, "stride", "either be omitted, a single int", stride_or_kernel(call), g->s) ||
-	    read_list(cx, g, "padding", "be either be a single int", call->padding, g->p) ||
-	    read_list(cx, g, "dilation", "be either a single int", call->dilation, g->d))
+	if (check_line(cx, g) || read_pool_list(cx, g, "kernel_size", "either be a single int", call->kernel, g->k) ||
+	    read_pool_list(cx, g, "stride", "either be omitted, a single int", stride_or_kernel(call), g->s) ||
+	    read_pool_list(cx, g, "padding", "be either be a single int", call->padding, g->p) ||
+	    read_pool_list(cx, g, "dilation", "be either a single int", call->dilation, g->d))
 		return RT_ERROR;
 	if (ndim != nd + 1 && ndim != nd + 2)
 		return rt_raise(cx, "non-empty %dD or %dD (batch mode) tensor expected for input", nd + 1, nd + 2);
@@ -349,11 +349,12 @@ average_lists(RtCx *cx, Pool *g, const PoolCall *call)
 	const bool flat = g->nd < 3;
 
 	return check_line(cx, g) ||
-		read_list(cx, g, "kernel_size", flat ? "either be a single int" : "be a single int", call->kernel,
-			  g->k) ||
-		read_list(cx, g, "stride", flat ? "either be omitted, a single int" : "be omitted, a single int",
-			  stride_or_kernel(call), g->s) ||
-		read_list(cx, g, "padding", flat ? "either be a single int" : "be a single int", call->padding, g->p);
+		read_pool_list(cx, g, "kernel_size", flat ? "either be a single int" : "be a single int", call->kernel,
+			       g->k) ||
+		read_pool_list(cx, g, "stride", flat ? "either be omitted, a single int" : "be omitted, a single int",
+			       stride_or_kernel(call), g->s) ||
+		read_pool_list(cx, g, "padding", flat ? "either be a single int" : "be a single int", call->padding,
+			       g->p);
 }
 
 static int

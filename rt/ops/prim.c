@@ -9,7 +9,7 @@
 #include "kernel.h"
 
 static int
-put_text(RtCx *cx, const char *s, IValue *out)
+give_text(RtCx *cx, const char *s, IValue *out)
 {
 	RtStr *r = rt_str_new(cx, s, -1);
 
@@ -78,7 +78,7 @@ KERNEL(Int_Tensor, to_int(cx, in[0].u.t, out))
 KERNEL(Float_Tensor, to_float(cx, in[0].u.t, out))
 
 static int
-truth(RtCx *cx, const RtTensor *t, IValue *out)
+tensor_truth(RtCx *cx, const RtTensor *t, IValue *out)
 {
 	int64_t n = rt_numel(t);
 	int status;
@@ -95,8 +95,8 @@ truth(RtCx *cx, const RtTensor *t, IValue *out)
 	return RT_OK;
 }
 
-KERNEL(Bool_Tensor, truth(cx, in[0].u.t, out))
-KERNEL(is_nonzero, truth(cx, in[0].u.t, out))
+KERNEL(Bool_Tensor, tensor_truth(cx, in[0].u.t, out))
+KERNEL(is_nonzero, tensor_truth(cx, in[0].u.t, out))
 
 static int
 check_implicit(RtCx *cx, const RtTensor *t, bool integral)
@@ -167,7 +167,7 @@ static const RtType *const nested[4][TOLIST_MAX] = {
 };
 
 static IValue
-element(RtCx *cx, RtDtype d, int code, const char *p)
+element_value(RtCx *cx, RtDtype d, int code, const char *p)
 {
 	IValue v = rt_none();
 	RtC128 z;
@@ -191,7 +191,7 @@ to_list(RtCx *cx, const RtTensor *t, int dim, const char *p, int code, IValue *o
 	IValue v;
 
 	if (dim == t->ndim) {
-		*out = element(cx, (RtDtype)t->dtype, code, p);
+		*out = element_value(cx, (RtDtype)t->dtype, code, p);
 		return cx->status;
 	}
 	l = rt_list_new(cx, nested[code][t->ndim - 1 - dim], t->dims[dim]);
@@ -407,7 +407,7 @@ rt_device(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-KERNEL(prim_type, put_text(cx, in[0].u.i >> 8 ? "cuda" : "cpu", out))
+KERNEL(prim_type, give_text(cx, in[0].u.i >> 8 ? "cuda" : "cpu", out))
 
 int
 rt_prim_index(RtCx *cx, const IValue *in, IValue *out)

@@ -35,7 +35,7 @@ promoted(RtPromotion *p, RtDtype a, RtDtype b)
 }
 
 static void
-join(RtPromotion *p, RtDtype *group, RtDtype d)
+promote_group(RtPromotion *p, RtDtype *group, RtDtype d)
 {
 	*group = *group == RT_NDTYPE ? d : promoted(p, *group, d);
 }
@@ -51,19 +51,19 @@ void
 rt_promote_tensor(RtPromotion *p, const RtTensor *t)
 {
 	if (t->flags & RT_WRAPPED)
-		join(p, &p->wrapped, wrapped_type(t->dtype));
+		promote_group(p, &p->wrapped, wrapped_type(t->dtype));
 	else
-		join(p, t->ndim ? &p->dims : &p->zero, t->dtype);
+		promote_group(p, t->ndim ? &p->dims : &p->zero, t->dtype);
 }
 
 void
 rt_promote_number(RtPromotion *p, IValue v)
 {
 	switch (v.tag) {
-	case RT_INT:     join(p, &p->wrapped, RT_i64); break;
-	case RT_DOUBLE:  join(p, &p->wrapped, RT_f32); break;
-	case RT_BOOL:    join(p, &p->wrapped, RT_b8); break;
-	case RT_COMPLEX: join(p, &p->wrapped, RT_c64); break;
+	case RT_INT:     promote_group(p, &p->wrapped, RT_i64); break;
+	case RT_DOUBLE:  promote_group(p, &p->wrapped, RT_f32); break;
+	case RT_BOOL:    promote_group(p, &p->wrapped, RT_b8); break;
+	case RT_COMPLEX: promote_group(p, &p->wrapped, RT_c64); break;
 	}
 }
 

@@ -470,7 +470,7 @@ with_one_scale(RtCx *cx, const RtList *list)
 }
 
 static int
-rounded(RtCx *cx, const RtCall *c, RtQuantOp op, IValue dims, const IValue *in, IValue *out)
+run_rounded(RtCx *cx, const RtCall *c, RtQuantOp op, IValue dims, const IValue *in, IValue *out)
 {
 	const RtRounding by = rt_rounding(cx, op, rt_tensor(in[0]), dims);
 
@@ -478,7 +478,7 @@ rounded(RtCx *cx, const RtCall *c, RtQuantOp op, IValue dims, const IValue *in, 
 }
 
 const RtQuantized rt_quantized_all = {
-	values_of, open_value, close_value, rounded, through, rt_map_quantized, view_channels, values_like,
+	values_of, open_value, close_value, run_rounded, through, rt_map_quantized, view_channels, values_like,
 	write_values, with_one_scale, quant_layer, quant_pack_layer, quant_project,
 	quant_windows, quant_volumes
 };

@@ -171,7 +171,7 @@ typedef struct Writes {
 
 /* Runs the steps of one direction.  gates: the input's product. */
 static int
-walk(RtCx *cx, const Rnn *g, const Direction *d, const char *gates, const Writes *to)
+run_steps(RtCx *cx, const Rnn *g, const Direction *d, const char *gates, const Writes *to)
 {
 	const bool reverse = to->reverse;
 	const int64_t n = d->hidden, width = gates_of[g->kind] * n;
@@ -287,7 +287,8 @@ walked(RtCx *cx, const IValue *in, Direction d, RtTensor *sizes, bool reverse, I
 	y = dense_out(cx, r[0], g.ct);
 	if (!x || !h || !state || !y || load_linear(cx, &d.hh, g.ct) || load_linear(cx, &d.hr, g.ct))
 		return RT_ERROR;
-	if (rt_numel(y) && walk(cx, &g, &d, rt_data(x), &(Writes){ reverse, rt_data(y), rt_data(h), rt_data(state) }))
+	if (rt_numel(y) &&
+	    run_steps(cx, &g, &d, rt_data(x), &(Writes){ reverse, rt_data(y), rt_data(h), rt_data(state) }))
 		return RT_ERROR;
 	if ((g.kind == RNN_LSTM && rt_copy_into(cx, r[sizes ? 2 : 1], state)) || (sizes && rt_copy_into(cx, r[1], h)) ||
 	    (!sizes && d.hr.weight && rt_fill(cx, r[2], rt_double(0))))

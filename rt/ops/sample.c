@@ -53,7 +53,7 @@ race(double *w, int64_t n, int64_t count, int64_t *r)
 
 /* With replacement: the position of a uniform draw among the running sums. */
 static void
-replace(RtGenerator *g, double *w, int64_t n, int64_t count, int64_t *r)
+draw_with_replacement(RtGenerator *g, double *w, int64_t n, int64_t count, int64_t *r)
 {
 	double sum = 0;
 
@@ -111,7 +111,7 @@ rt_multinomial(RtCx *cx, const IValue *in, IValue *out)
 	picks = (int64_t *)(void *)rt_data(r);
 	for (int64_t k = 0; k < rows; k++)
 		if (again)
-			replace(g, w + k * n, n, count, picks + k * count);
+			draw_with_replacement(g, w + k * n, n, count, picks + k * count);
 		else
 			race(w + k * n, n, count, picks + k * count);
 	return RT_OK;

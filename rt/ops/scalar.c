@@ -34,7 +34,7 @@ imag(IValue v)
 }
 
 static int
-put_parts(RtCx *cx, double re, double im, IValue *out)
+put_complex_parts(RtCx *cx, double re, double im, IValue *out)
 {
 	*out = rt_complex(cx, re, im);
 	return out->tag == RT_COMPLEX ? RT_OK : RT_ERROR;
@@ -57,12 +57,12 @@ cplx(IValue v)
 static int
 put_complex(RtCx *cx, C128 z, IValue *out)
 {
-	return put_parts(cx, __real__ z, __imag__ z, out);
+	return put_complex_parts(cx, __real__ z, __imag__ z, out);
 }
 #endif
 
 static int
-put(double f, IValue *out)
+put_real(double f, IValue *out)
 {
 	*out = rt_double(f);
 	return RT_OK;
@@ -103,7 +103,7 @@ wrap(uint64_t u)
 			return put_int(wrap((uint64_t)in[0].u.i op (uint64_t)in[1].u.i), out); \
 		if (any_complex(in)) \
 			return put_complex(cx, cplx(in[0]) op cplx(in[1]), out); \
-		return put(real(in[0]) op real(in[1]), out); \
+		return put_real(real(in[0]) op real(in[1]), out); \
 	}
 ARITHMETIC(add, +)
 ARITHMETIC(sub, -)
@@ -114,7 +114,7 @@ divide(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (any_complex(in))
 		return put_complex(cx, cplx(in[0]) / cplx(in[1]), out);
-	return put(real(in[0]) / real(in[1]), out);
+	return put_real(real(in[0]) / real(in[1]), out);
 }
 
 static int64_t
@@ -140,7 +140,7 @@ static int
 floor_divide(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (!both_int(in))
-		return put(floor(real(in[0]) / real(in[1])), out);
+		return put_real(floor(real(in[0]) / real(in[1])), out);
 	if (in[1].u.i == 0)
 		return rt_raise(cx, "division by 0");
 	return put_int(floor_quotient(in[0].u.i, in[1].u.i), out);
@@ -154,7 +154,7 @@ rest(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!both_int(in)) {
 		a = real(in[0]), b = real(in[1]);
-		return put(fmod(b + fmod(a, b), b), out);
+		return put_real(fmod(b + fmod(a, b), b), out);
 	}
 	if (in[1].u.i == 0)
 		return rt_raise(cx, "division by 0");
@@ -165,7 +165,7 @@ rest(RtCx *cx, const IValue *in, IValue *out)
 
 /* Is it an integer in the range of int64? */
 static bool
-is_whole(double f)
+fits_int64(double f)
 {
 	return f >= -0x1p63 && f < 0x1p63;
 }
@@ -202,7 +202,7 @@ divide_mixed(RtCx *cx, const IValue *in, IValue *out)
 	if (v[1] == 0)
 		return rt_raise(cx, "ZeroDivisionError: float divmod()");
 	q = floor((double)((float)v[0] / (float)v[1]));
-	if (!is_whole(q))
+	if (!fits_int64(q))
 		return rt_raise(cx, NOT_WHOLE, q);
 	out[0] = rt_double((double)(int64_t)q);
 	out[1] = rt_double(v[0] - q * v[1]);
@@ -224,7 +224,7 @@ power(RtCx *cx, const IValue *in, IValue *out)
 		return put_complex(cx, cpow(cplx(in[0]), cplx(in[1])), out);
 	if (real(in[0]) == 0 && real(in[1]) < 0)
 		return rt_raise(cx, "0.0 cannot be raised to a negative power");
-	return put(pow(real(in[0]), real(in[1])), out);
+	return put_real(pow(real(in[0]), real(in[1])), out);
 }
 
 int
@@ -241,17 +241,17 @@ negate(RtCx *cx, const IValue *in, IValue *out)
 	if (is_int(in[0]))
 		return put_int(wrap(-(uint64_t)in[0].u.i), out);
 	if (in[0].tag == RT_COMPLEX)
-		return put_parts(cx, -real(in[0]), -imag(in[0]), out);
-	return put(-real(in[0]), out);
+		return put_complex_parts(cx, -real(in[0]), -imag(in[0]), out);
+	return put_real(-real(in[0]), out);
 }
 
 static int
-magnitude(RtCx *cx, const IValue *in, IValue *out)
+put_magnitude(RtCx *cx, const IValue *in, IValue *out)
 {
 	(void)cx;
 	if (is_int(in[0]))
 		return put_int(in[0].u.i < 0 ? wrap(-(uint64_t)in[0].u.i) : in[0].u.i, out);
-	return put(in[0].tag == RT_COMPLEX ? hypot(real(in[0]), imag(in[0])) : fabs(real(in[0])), out);
+	return put_real(in[0].tag == RT_COMPLEX ? hypot(real(in[0]), imag(in[0])) : fabs(real(in[0])), out);
 }
 
 /* Rounds a float to float32, as kernels do. */
@@ -259,7 +259,7 @@ static int
 single(RtCx *cx, const IValue *in, IValue *out)
 {
 	(void)cx;
-	return put((double)(float)real(in[0]), out);
+	return put_real((double)(float)real(in[0]), out);
 }
 
 /* Returns the first argument if they are equal or not ordered, as std::min and std::max do. */
@@ -269,7 +269,7 @@ smaller(RtCx *cx, const IValue *in, IValue *out)
 	(void)cx;
 	if (both_int(in))
 		return put_int(in[1].u.i < in[0].u.i ? in[1].u.i : in[0].u.i, out);
-	return put(real(in[0]) < real(in[1]) ? real(in[0]) : real(in[1]), out);
+	return put_real(real(in[0]) < real(in[1]) ? real(in[0]) : real(in[1]), out);
 }
 
 static int
@@ -278,7 +278,7 @@ larger(RtCx *cx, const IValue *in, IValue *out)
 	(void)cx;
 	if (both_int(in))
 		return put_int(in[0].u.i < in[1].u.i ? in[1].u.i : in[0].u.i, out);
-	return put(real(in[0]) > real(in[1]) ? real(in[0]) : real(in[1]), out);
+	return put_real(real(in[0]) > real(in[1]) ? real(in[0]) : real(in[1]), out);
 }
 
 /* ---- bits --------------------------------------------------------------------------------------------------- */
@@ -324,8 +324,8 @@ static KERNEL_FN(ne, put_bool(!same(in), out))
 
 #define MATH(name, f, c) \
 	static KERNEL_FN(math_##name, \
-		in[0].tag == RT_COMPLEX ? put_complex(cx, c(cplx(in[0])), out) : put(f(real(in[0])), out))
-#define MATH_REAL(name, f) static KERNEL_FN(math_##name, put(f(real(in[0])), out))
+		in[0].tag == RT_COMPLEX ? put_complex(cx, c(cplx(in[0])), out) : put_real(f(real(in[0])), out))
+#define MATH_REAL(name, f) static KERNEL_FN(math_##name, put_real(f(real(in[0])), out))
 
 #define clog_10(z) (clog(z) / M_LN10)
 
@@ -374,13 +374,14 @@ MATH_REAL(lgamma, lgamma)
 MATH_REAL(log1p, log1p)
 MATH_REAL(round, rint)
 
-static KERNEL_FN(math_angle, put(in[0].tag == RT_COMPLEX ? atan2(imag(in[0]), real(in[0])) : phase(real(in[0])), out))
+static KERNEL_FN(math_angle, put_real(in[0].tag == RT_COMPLEX ? atan2(imag(in[0]), real(in[0])) : phase(real(in[0])),
+				      out))
 
 /* Returns a rounded number as an int. Unlike int(), it raises if the number is out of range. */
 static int
 put_whole(RtCx *cx, double f, IValue *out)
 {
-	if (!is_whole(f))
+	if (!fits_int64(f))
 		return rt_raise(cx, NOT_WHOLE, f);
 	return put_int((int64_t)f, out);
 }
@@ -394,7 +395,7 @@ KERNEL(isfinite_complex, put_bool(isfinite(in[0].u.c->re) && isfinite(in[0].u.c-
 
 /* ---- functions of two -------------------------------------------------------------------------------------------- */
 
-#define MATH2(name, f) static KERNEL_FN(math_##name, put(f(real(in[0]), real(in[1])), out))
+#define MATH2(name, f) static KERNEL_FN(math_##name, put_real(f(real(in[0]), real(in[1])), out))
 MATH2(atan2, atan2)
 MATH2(copysign, copysign)
 MATH2(fmod, fmod)
@@ -405,7 +406,7 @@ log_to_base(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (any_complex(in))
 		return put_complex(cx, clog(cplx(in[0])) / clog(cplx(in[1])), out);
-	return put(log(real(in[0])) / log(real(in[1])), out);
+	return put_real(log(real(in[0])) / log(real(in[1])), out);
 }
 
 static int
@@ -413,7 +414,7 @@ polar(RtCx *cx, const IValue *in, IValue *out)
 {
 	double r = real(in[0]), angle = real(in[1]);
 
-	return put_parts(cx, r * cos(angle), r * sin(angle), out);
+	return put_complex_parts(cx, r * cos(angle), r * sin(angle), out);
 }
 
 int
@@ -422,7 +423,7 @@ rt_ldexp(RtCx *cx, const IValue *in, IValue *out)
 	int64_t e = in[1].u.i;
 
 	(void)cx;
-	return put(ldexp(in[0].u.f, e > 5000 ? 5000 : e < -5000 ? -5000 : (int)e), out);
+	return put_real(ldexp(in[0].u.f, e > 5000 ? 5000 : e < -5000 ? -5000 : (int)e), out);
 }
 
 int
@@ -476,9 +477,9 @@ rt_gcd_int(RtCx *cx, const IValue *in, IValue *out)
 /* ---- conversions ------------------------------------------------------------------------------------------------- */
 
 static KERNEL_FN(int_of, put_int(is_int(in[0]) ? in[0].u.i : to_int(real(in[0])), out))
-static KERNEL_FN(float_of, put(real(in[0]), out))
+static KERNEL_FN(float_of, put_real(real(in[0]), out))
 static KERNEL_FN(bool_of, put_bool(is_int(in[0]) ? in[0].u.i != 0 : real(in[0]) != 0, out))
-KERNEL(Complex_Scalar, put_parts(cx, real(in[0]), imag(in[0]), out))
+KERNEL(Complex_Scalar, put_complex_parts(cx, real(in[0]), imag(in[0]), out))
 
 /* A complex number of two tensors or numbers.  A tensor has to have one element. */
 static int
@@ -527,7 +528,7 @@ rt_Float_str(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "stod");
 	if (end != s->s + s->n)
 		return rt_raise(cx, "could not convert string to float: '%s'", s->s);
-	return put(v, out);
+	return put_real(v, out);
 }
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */

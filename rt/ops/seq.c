@@ -35,7 +35,7 @@ copy_list(RtCx *cx, const RtList *l)
 
 /* The address of the element.  Null: raised. */
 static IValue *
-place(RtCx *cx, IValue list, IValue index)
+element_address(RtCx *cx, IValue list, IValue index)
 {
 	RtList *l = list.u.list;
 	int64_t i = index.u.i < 0 ? index.u.i + l->n : index.u.i;
@@ -50,7 +50,7 @@ place(RtCx *cx, IValue list, IValue index)
 static int
 get_item(RtCx *cx, const IValue *in, IValue *out)
 {
-	const IValue *p = place(cx, in[0], in[1]);
+	const IValue *p = element_address(cx, in[0], in[1]);
 
 	return p ? put_same(*p, out) : RT_ERROR;
 }
@@ -58,7 +58,7 @@ get_item(RtCx *cx, const IValue *in, IValue *out)
 int
 rt__set_item_t(RtCx *cx, const IValue *in, IValue *out)
 {
-	IValue *p = place(cx, in[0], in[1]);
+	IValue *p = element_address(cx, in[0], in[1]);
 
 	if (!p)
 		return RT_ERROR;
@@ -81,7 +81,7 @@ rt_Delete_t(RtCx *cx, const IValue *in, IValue *out)
 	(void)out;
 	if (!in[0].u.list->n)
 		return rt_raise(cx, "pop index out of range");
-	if (!(p = place(cx, in[0], in[1])))
+	if (!(p = element_address(cx, in[0], in[1])))
 		return RT_ERROR;
 	v = *p;
 	take_out(in[0].u.list, p);
@@ -96,7 +96,7 @@ rt_pop_t(RtCx *cx, const IValue *in, IValue *out)
 
 	if (in[0].u.list->n == 0)
 		return rt_raise(cx, "pop from empty list");
-	if (!(p = place(cx, in[0], in[1])))
+	if (!(p = element_address(cx, in[0], in[1])))
 		return RT_ERROR;
 	*out = *p;
 	take_out(in[0].u.list, p);
@@ -271,7 +271,7 @@ rt_slice_t(RtCx *cx, const IValue *in, IValue *out)
 
 /* The index of v at or after `from`.  -1: none.  -2: an error was raised. */
 static int64_t
-find(RtCx *cx, const RtList *l, IValue v, int64_t from)
+find_value(RtCx *cx, const RtList *l, IValue v, int64_t from)
 {
 	bool same = false;
 
@@ -287,7 +287,7 @@ find(RtCx *cx, const RtList *l, IValue v, int64_t from)
 static int
 contains(RtCx *cx, const IValue *in, IValue *out)
 {
-	int64_t at = find(cx, in[0].u.list, in[1], 0);
+	int64_t at = find_value(cx, in[0].u.list, in[1], 0);
 
 	return at == -2 ? cx->status : put_bool(at >= 0, out);
 }
@@ -295,7 +295,7 @@ contains(RtCx *cx, const IValue *in, IValue *out)
 static int
 index_of(RtCx *cx, const IValue *in, IValue *out)
 {
-	int64_t at = find(cx, in[0].u.list, in[1], 0);
+	int64_t at = find_value(cx, in[0].u.list, in[1], 0);
 	Buf b = { 0 };
 
 	if (at >= 0)
@@ -319,7 +319,7 @@ count(RtCx *cx, const IValue *in, IValue *out)
 	int64_t at = -1, n = -1;
 
 	do {
-		at = find(cx, in[0].u.list, in[1], at + 1);
+		at = find_value(cx, in[0].u.list, in[1], at + 1);
 		n++;
 	} while (at >= 0);
 	return at == -2 ? cx->status : put_int(n, out);
@@ -328,7 +328,7 @@ count(RtCx *cx, const IValue *in, IValue *out)
 static int
 remove_first(RtCx *cx, const IValue *in, IValue *out)
 {
-	int64_t at = find(cx, in[0].u.list, in[1], 0);
+	int64_t at = find_value(cx, in[0].u.list, in[1], 0);
 	IValue v;
 
 	(void)out;

@@ -30,7 +30,7 @@ typedef struct Reduced { Z *a; int64_t m, n; Z *left, *right; } Reduced;
 /* Computes the reflection 1 - tau v v*, whose adjoint maps x (n elements, `step` apart) to (beta, 0, ...). x becomes
  * v with v[0] = 1. Returns beta. */
 static double
-reflect(Z *x, int64_t n, int64_t step, Z *tau)
+reflect_adjoint(Z *x, int64_t n, int64_t step, Z *tau)
 {
 	Z alpha = x[0];
 	double rest = 0, beta;
@@ -53,7 +53,7 @@ static double
 reflect_column(Reduced *r, int64_t i)
 {
 	Z *at = r->a + i * (r->n + 1);
-	double d = reflect(at, r->m - i, r->n, &r->left[i]);
+	double d = reflect_adjoint(at, r->m - i, r->n, &r->left[i]);
 
 	apply_reflection((Reflection){ at, r->n, r->m - i, conj(r->left[i]) }, at + 1, r->n - i - 1, r->n);
 	return d;
@@ -69,7 +69,7 @@ reflect_row(Reduced *r, int64_t i)
 
 	for (int64_t j = 0; j < n; j++)
 		at[j] = conj(at[j]);
-	e = reflect(at, n, 1, &r->right[i]);
+	e = reflect_adjoint(at, n, 1, &r->right[i]);
 	for (Z *row = at + r->n; row < r->a + r->m * r->n; row += r->n) {
 		Z dot = 0;
 		for (int64_t j = 0; j < n; j++)
@@ -351,7 +351,7 @@ sort(Bidiagonal *b)
 
 /* Replaces d and e (the lower diagonal if `lower`) by the values, and sets u and v to the vectors. */
 static bool
-solve(Bidiagonal *b, bool lower, double *turns)
+solve_bidiagonal(Bidiagonal *b, bool lower, double *turns)
 {
 	const int64_t n = b->n;
 
@@ -439,7 +439,7 @@ decompose(Work *w, int64_t k)
 		if (i + 1 < n)
 			w->b.e[i] = reflect_row(&r, i);
 	}
-	if (!solve(&w->b, w->turned && !first, w->turns))
+	if (!solve_bidiagonal(&w->b, w->turned && !first, w->turns))
 		return false;
 	spread(&w->b, w->turned ? w->b.v : w->b.u, big, m, k);
 	spread(&w->b, w->turned ? w->b.u : w->b.v, small, n, n);

@@ -254,7 +254,7 @@ rt_linalg_eigvals(RtCx *cx, const IValue *in, IValue *out)
 /* ---- exponential ------------------------------------------------------------------------------------------------- */
 
 static void
-multiply(const Z *a, const Z *b, int64_t n, Z *c)
+multiply_square(const Z *a, const Z *b, int64_t n, Z *c)
 {
 	for (int64_t i = 0; i < n; i++) {
 		for (int64_t j = 0; j < n; j++)
@@ -287,12 +287,12 @@ exponential(Z *a, int64_t n, Z *x, Z *y)
 		x[i] = i / n == i % n;
 	}
 	for (int k = TERMS; k > 0; k--) {
-		multiply(a, x, n, y);
+		multiply_square(a, x, n, y);
 		for (int64_t i = 0; i < n * n; i++)
 			x[i] = y[i] / k + (i / n == i % n);
 	}
 	for (; halvings > 0; halvings--) {
-		multiply(x, x, n, y);
+		multiply_square(x, x, n, y);
 		memcpy(x, y, n * n * sizeof *x);
 	}
 	memcpy(a, x, n * n * sizeof *x);

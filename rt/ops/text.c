@@ -427,7 +427,7 @@ rt_expandtabs(RtCx *cx, const IValue *in, IValue *out)
 }
 
 static bool
-holds(Span set, char c)
+contains_char(Span set, char c)
 {
 	return set.n && memchr(set.s, c, (size_t)set.n);
 }
@@ -437,9 +437,9 @@ strip(RtCx *cx, const IValue *in, bool left, bool right, IValue *out)
 {
 	Span t = span_of(in[0]), set = span_of(in[1]);
 
-	while (left && t.n && holds(set, t.s[0]))
+	while (left && t.n && contains_char(set, t.s[0]))
 		t.s++, t.n--;
-	while (right && t.n && holds(set, t.s[t.n - 1]))
+	while (right && t.n && contains_char(set, t.s[t.n - 1]))
 		t.n--;
 	return put_span(cx, t, out);
 }
@@ -529,7 +529,7 @@ rt_splitlines(RtCx *cx, const IValue *in, IValue *out)
 	int64_t from = 0;
 
 	for (int64_t i = 0; l && i < t.n; i++) {
-		if (!holds(set, t.s[i]))
+		if (!contains_char(set, t.s[i]))
 			continue;
 		if (push_span(cx, l, sub_span(t, from, i)) || (in[1].u.i && push_span(cx, l, sub_span(t, i, i + 1))))
 			break;

@@ -43,7 +43,7 @@ copy_result(RtCx *cx, const RtTensor *t, RtDtype d, const int64_t *strides)
 
 /* A copy of type d and memory format `format`; 1 (preserve) keeps the strides of a dense tensor. */
 static int
-copy(RtCx *cx, RtTensor *t, RtDtype d, int64_t format, IValue *out)
+copy_as(RtCx *cx, RtTensor *t, RtDtype d, int64_t format, IValue *out)
 {
 	int64_t strides[RT_MAX_RANK];
 	RtTensor *r;
@@ -79,7 +79,7 @@ to(RtCx *cx, IValue self, IValue dtype, bool always, IValue format, IValue *out)
 		return rt_raise(cx, "Creation of quantized tensor requires quantized dtype like torch.quint8");
 	if (!always && d == t->dtype && (f == 1 || f == format_of(t)))
 		return same(self, out);
-	return copy(cx, t, d, f, out);
+	return copy_as(cx, t, d, f, out);
 }
 
 KERNEL(to_device, to(cx, in[0], in[2], in[4].u.i, in[5], out))
@@ -114,7 +114,7 @@ rt_tensor_clone(RtCx *cx, const IValue *in, IValue *out)
 	int64_t strides[RT_MAX_RANK], format = rt_int_or(in[1], 1);
 
 	if (format != 1)
-		return copy(cx, t, (RtDtype)t->dtype, format, out);
+		return copy_as(cx, t, (RtDtype)t->dtype, format, out);
 	rt_result_strides(t->ndim, t->dims, 1, &t, strides);
 	r = copy_result(cx, t, (RtDtype)t->dtype, strides);
 	RT_RESULT(cx, r, out[0]);
@@ -129,7 +129,7 @@ rt_tensor_contiguous(RtCx *cx, const IValue *in, IValue *out)
 	if (format == 1)
 		return rt_raise(cx, "preserve memory format is unsupported by the contiguous operator");
 	return has_format(in[0].u.t, format) ? same(in[0], out)
-					     : copy(cx, in[0].u.t, (RtDtype)in[0].u.t->dtype, format, out);
+					     : copy_as(cx, in[0].u.t, (RtDtype)in[0].u.t->dtype, format, out);
 }
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */

@@ -222,7 +222,7 @@ format_dims(char *buf, size_t room, int ndim, const int64_t *dims)
 }
 
 static bool
-same_dims(const RtTensor *a, const RtTensor *b)
+has_same_dims(const RtTensor *a, const RtTensor *b)
 {
 	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, a->ndim * sizeof *a->dims);
 }
@@ -320,18 +320,18 @@ store_in_out(RtCx *cx, const Store *s, RtTensor *to, RtTensor *result)
 		return RT_ERROR;
 	if (check_memory(cx, &s->memory, to, s->at, s->n, s->in))
 		return RT_ERROR;
-	if (!same_dims(to, result) && (rt_tensor_resize(cx, to, result->ndim, result->dims) ||
+	if (!has_same_dims(to, result) && (rt_tensor_resize(cx, to, result->ndim, result->dims) ||
 	    check_memory(cx, &s->memory, to, s->at, s->n, s->in)))
 		return RT_ERROR;
 	return cx->meta ? RT_OK : rt_copy_into(cx, to, result);
 }
 
 static int
-store(RtCx *cx, const Store *s, IValue to, IValue result)
+store_results(RtCx *cx, const Store *s, IValue to, IValue result)
 {
 	if (to.tag == RT_LIST && result.tag == RT_LIST) {
 		for (int64_t i = 0; i < to.u.list->n && i < result.u.list->n; i++)
-			if (store(cx, s, to.u.list->v[i], result.u.list->v[i]))
+			if (store_results(cx, s, to.u.list->v[i], result.u.list->v[i]))
 				return RT_ERROR;
 		return RT_OK;
 	}
@@ -372,7 +372,7 @@ store_all(RtCx *cx, const Texts *row, const Store *s, const IValue *result, bool
 	for (int i = 0; i < row->n; i++) {
 		if (!row->at[i].written)
 			continue;
-		if (store(cx, s, s->in[i], result[nout]))
+		if (store_results(cx, s, s->in[i], result[nout]))
 			return RT_ERROR;
 		if (returns)
 			out[nout] = rt_retain(s->in[i]);

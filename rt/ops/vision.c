@@ -403,7 +403,7 @@ sample(bool single, const double *x, int64_t h, int64_t w, double v, double u)
 typedef struct Region { double x, y, bin_w, bin_h; int64_t points_w, points_h; } Region;
 
 static double
-rounded(bool single, double v)
+to_single(bool single, double v)
 {
 	return single ? (float)v : v;
 }
@@ -413,18 +413,18 @@ rounded(bool single, double v)
 static Region
 region(const Pool *p, const double *roi)
 {
-	const double scale = rounded(p->single, p->scale);
+	const double scale = to_single(p->single, p->scale);
 	double w, h, at[4];
 	Region g;
 
 	for (int i = 0; i < 4; i++)
-		at[i] = rounded(p->single, rounded(p->single, roi[1 + i] * scale) - 0.5);
+		at[i] = to_single(p->single, to_single(p->single, roi[1 + i] * scale) - 0.5);
 	g.x = at[0];
 	g.y = at[1];
-	w = rounded(p->single, at[2] - g.x);
-	h = rounded(p->single, at[3] - g.y);
-	g.bin_w = rounded(p->single, w / (double)p->pw);
-	g.bin_h = rounded(p->single, h / (double)p->ph);
+	w = to_single(p->single, at[2] - g.x);
+	h = to_single(p->single, at[3] - g.y);
+	g.bin_w = to_single(p->single, w / (double)p->pw);
+	g.bin_h = to_single(p->single, h / (double)p->ph);
 	g.points_w = p->ratio > 0 ? p->ratio : (int64_t)ceil(g.bin_w);
 	g.points_h = p->ratio > 0 ? p->ratio : (int64_t)ceil(g.bin_h);
 	return g;
@@ -432,11 +432,11 @@ region(const Pool *p, const double *roi)
 
 /* Returns the coordinate of sampling point k of n in bin i; bins begin at `first`. */
 static double
-place(bool single, double first, double bin, int64_t i, int64_t k, int64_t n)
+sample_coordinate(bool single, double first, double bin, int64_t i, int64_t k, int64_t n)
 {
-	const double start = rounded(single, first + rounded(single, (double)i * bin));
+	const double start = to_single(single, first + to_single(single, (double)i * bin));
 
-	return rounded(single, start + rounded(single, rounded(single, ((double)k + 0.5) * bin) / (double)n));
+	return to_single(single, start + to_single(single, to_single(single, ((double)k + 0.5) * bin) / (double)n));
 }
 
 /* Returns the mean of the sampling points of bin (i, j). */
@@ -446,12 +446,12 @@ bin_mean(const Pool *p, const double *x, const Region *g, int64_t i, int64_t j)
 	double sum = 0, count = (double)(g->points_h * g->points_w);
 
 	for (int64_t a = 0; a < g->points_h; a++) {
-		const double v = place(p->single, g->y, g->bin_h, i, a, g->points_h);
+		const double v = sample_coordinate(p->single, g->y, g->bin_h, i, a, g->points_h);
 
 		for (int64_t b = 0; b < g->points_w; b++) {
-			const double u = place(p->single, g->x, g->bin_w, j, b, g->points_w);
+			const double u = sample_coordinate(p->single, g->x, g->bin_w, j, b, g->points_w);
 
-			sum = rounded(p->single, sum + sample(p->single, x, p->h, p->w, v, u));
+			sum = to_single(p->single, sum + sample(p->single, x, p->h, p->w, v, u));
 		}
 	}
 	return sum / (count > 1 ? count : 1);
