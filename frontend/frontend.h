@@ -74,7 +74,6 @@ typedef struct PickleHost {
 /* Unpickles a value. Fails on an unknown global, which the error names. The result has no cycle, is at most CX_NESTED
  * deep, and all its objects have their state. */
 IValue pickle_load(Cx *, const Source *bytes, const PickleHost *);
-int    pickle_qscheme(IValue);      /* QScheme that an argument names as a global. -1 if it names none. */
 
 /* ---- conform.c: checks values against their declared types ------------------------------------------- */
 
@@ -113,7 +112,8 @@ IValue  storage_tensor(const PickleAt *, Storages *, RtDtype, const char *key, i
 IValue  tensor_rebuild(const PickleAt *, RtCx *, const IValue *arg, int n);
 /* Like tensor_rebuild, for a storage of untyped bytes. The caller handles the arguments after the fifth. */
 IValue  tensor_rebuild_typed(const PickleAt *, RtCx *, const IValue *arg, int n, RtDtype);
-IValue  tensor_rebuild_quantized(const PickleAt *, RtCx *, const IValue *arg, int n);
+/* scheme: its QScheme, or -1. */
+IValue  tensor_rebuild_quantized(const PickleAt *, RtCx *, const IValue *arg, int n, int scheme);
 IValue  tensor_rebuild_parameter(const PickleAt *, RtCx *, const IValue *arg, int n);
 /* Tensor over part of a storage. Fails if that part exceeds the storage. */
 RtTensor *tensor_over(const PickleAt *, RtCx *, RtStorage *, RtDtype, RtGeometry);

@@ -40,27 +40,7 @@ typedef struct Machine {
 static const RtType type_global = { .kind = TYPE_ENUM, .name = "pickle global" };
 static const RtType type_class_global = { .kind = TYPE_ENUM, .name = "pickle class" };
 
-/* ---- errors, budget, bytes ----------------------------------------------------------------------------- */
-
-void
-pickle_bad(const PickleAt *at, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	fail(at->cx, (Range){ 0 }, "%s: %s, at byte %lld", at->src->name, arena_vprintf(at->cx->arena, fmt, ap),
-	     (long long)at->byte);
-}
-
-void
-pickle_lacks(const PickleAt *at, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	fail_lacks(at->cx, (Range){ 0 }, "%s: %s, at byte %lld", at->src->name, arena_vprintf(at->cx->arena, fmt, ap),
-		   (long long)at->byte);
-}
+/* ---- budget, bytes -------------------------------------------------------------------------------------------- */
 
 static void
 spend(Machine *m, int64_t units)
@@ -608,8 +588,18 @@ typedef IValue Reducer(Machine *, const IValue *arg, int n);
 		return name(&m->at, &m->rt, arg, n); \
 	}
 TENSOR_REDUCER(tensor_rebuild)
-TENSOR_REDUCER(tensor_rebuild_quantized)
 TENSOR_REDUCER(tensor_rebuild_parameter)
+
+static int qscheme_of(IValue);
+
+static IValue
+reduce_tensor_rebuild_quantized(Machine *m, const IValue *arg, int n)
+{
+	const RtTuple *q = n > 4 && arg[4].tag == RT_TUPLE ? arg[4].u.tuple : NULL;
+
+	return tensor_rebuild_quantized(&m->at, &m->rt, arg, n, q && q->n ? qscheme_of(q->v[0]) : -1);
+}
+
 #define reduce_make_dict         make_dict
 #define reduce_make_int_list     make_int_list
 #define reduce_make_float_list   make_float_list
@@ -738,8 +728,9 @@ global_of(IValue v, GlobalKind kind)
 	return g && g->kind == kind ? g : NULL;
 }
 
-int
-pickle_qscheme(IValue v)
+/* QScheme that an argument names as a global. -1 if it names none. */
+static int
+qscheme_of(IValue v)
 {
 	const struct Global *g = global_of(v, GLOBAL_QSCHEME);
 

@@ -6,6 +6,7 @@
  *   pt2_spec.c      pytrees of arguments and results, and the TorchScript signature for them
  *   pt2_text.c      the program as text, a line for each node, to which errors refer
  *   pt2_arg.c       arguments of nodes as values; enumerations
+ *   pt2_emit.c      values in the graph, and their names
  *   pt2_node.c      nodes of the program as nodes of a graph
  *   pt2_flow.c      higher-order operators
  *   pt2_mutate.c    operators that write, made functional
@@ -160,7 +161,8 @@ Value *arg_value(Builder *, const Json *arg, const Type *formal);
 void   arg_values(Builder *, const Json *arg, Values *); /* Appends the elements of a list, or the single value. */
 
 /* pt2_node.c. */
-void   node_build(Builder *, const Json *node);
+/* Builds a node. False if it is a higher-order operator, which is left to pt2_flow.c. */
+bool   node_build(Builder *, const Json *node);
 void   node_bind(Builder *, const Json *outputs, Value *const *results, int n);
 /* Calls a function of Python. Null if the function is not known. */
 Value *python_call(Builder *, const char *target, Value *const *args, int n);
@@ -172,7 +174,6 @@ void   operator_apply(Builder *, const char *name, Op *, NamedValues *args, Valu
 void   operator_call(Builder *, const char *target, const Json *input, Values *results, const Json *outputs);
 
 /* pt2_flow.c. */
-void   flow_node(Builder *, const char *name, const Json *node);
 void   flow_nodes(Builder *, const Json *graph); /* Builds all nodes of a graph in order, in the current names. */
 
 /* pt2_mutate.c. */

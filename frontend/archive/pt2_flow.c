@@ -16,6 +16,7 @@
 /* ---- inlined graphs -------------------------------------------------------------------------------------- */
 
 static const Json *vmap_region(Builder *, const Json *node);
+static void build_higher(Builder *, const Json *node);
 
 /* Builds the nodes from `node` up to `until`, or all if that is null. The first node of a vmap region builds the
  * region. */
@@ -27,7 +28,8 @@ build_nodes(Builder *b, const Json *node, const Json *until)
 			    "torch._functorch.predispatch._vmap_increment_nesting")) {
 			node = vmap_region(b, node);
 		} else {
-			node_build(b, node);
+			if (!node_build(b, node))
+				build_higher(b, node);
 			node = json_next(node);
 		}
 	}
@@ -565,9 +567,10 @@ static const FlowRow rows[] = {
 	{ "auto_functionalized_v2", functional },
 };
 
-void
-flow_node(Builder *b, const char *name, const Json *node)
+static void
+build_higher(Builder *b, const Json *node)
 {
+	const char *name = json_text(&b->p->doc, node, "target") + strlen("torch.ops.higher_order.");
 	Hop h = hop_of(b, name, node);
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -461,7 +461,7 @@ is_python(const char *target)
 	return false;
 }
 
-void
+bool
 node_build(Builder *b, const Json *node)
 {
 	static const char higher[] = "torch.ops.higher_order.";
@@ -472,17 +472,18 @@ node_build(Builder *b, const Json *node)
 	b->at = text_range(b->p, node);
 	build_work(b);
 	if (is_skipped(target))
-		return;
+		return true;
+	if (!strncmp(target, higher, sizeof higher - 1))
+		return false;
 	if (!strcmp(target, "torch.ops.export.access_subclass_inner_tensor.default")) {
 		part_node(b, node);
 	} else if (is_python(target)) {
 		python_node(b, target, node);
-	} else if (!strncmp(target, higher, sizeof higher - 1)) {
-		flow_node(b, target + sizeof higher - 1, node);
 	} else if (!strncmp(target, "torch.ops.", 10)) {
 		operator_call(b, target, json_first(json_get(node, "inputs")), &results, outputs);
 		node_bind(b, outputs, results.at, results.n);
 	} else {
 		pt2_lacks(b, "Kiln lacks the Python function %s", target);
 	}
+	return true;
 }

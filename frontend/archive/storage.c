@@ -314,13 +314,12 @@ per_channel(const PickleAt *at, int scheme, const IValue *p, int64_t n, const Rt
 
 /* Builds a tensor from (storage, offset, sizes, strides, (scheme, ...), requires_grad, hooks). */
 IValue
-tensor_rebuild_quantized(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
+tensor_rebuild_quantized(const PickleAt *at, RtCx *rt, const IValue *arg, int n, int scheme)
 {
 	RtTensor *t = rebuild(at, rt, arg, n, RT_NDTYPE);
 	const RtTuple *q = n > 4 && arg[4].tag == RT_TUPLE ? arg[4].u.tuple : NULL;
-	int scheme = q && q->n ? pickle_qscheme(q->v[0]) : -1;
 
-	if (scheme < 0 || rt_dtypes[t->dtype].category != 'Q')
+	if (!q || scheme < 0 || rt_dtypes[t->dtype].category != 'Q')
 		pickle_bad(at, "a quantized tensor is described in an unknown way");
 	t->quant = scheme == 0 || scheme == 2 ? per_tensor(at, scheme, q->v, q->n)
 					      : per_channel(at, scheme, q->v, q->n, t);
