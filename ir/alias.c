@@ -69,13 +69,6 @@ is_object(const Type *t)
 
 /* ---- elements ------------------------------------------------------------------------------------------ */
 
-static int
-element_new(AliasDb *db)
-{
-	vec_push(db->arena, &db->element, (Element){0});
-	return db->element.n - 1;
-}
-
 static void
 point(AliasDb *db, int from, int to)
 {
@@ -125,7 +118,7 @@ wildcard_of(AliasDb *db, const Type *t)
 	have = (intptr_t)map_get(&db->wildcards, key);
 	if (have)
 		return (int)have - 1;
-	e = element_new(db);
+	e = alias_element_new(db);
 	map_put(&db->wildcards, arena_strdup(db->arena, key), (void *)(intptr_t)(e + 1));
 	if (t->kind == TYPE_UNION) {
 		for (int i = 0; i < t->n; i++)
@@ -139,17 +132,6 @@ wildcard_of(AliasDb *db, const Type *t)
 		point(db, e, wildcard_of(db, &rt_type_any_class));
 	contain_types(db, e, t);
 	return e;
-}
-
-/* The value's element, made on the first call. -1 if the value cannot alias. */
-int
-alias_element_of(AliasDb *db, const Value *v)
-{
-	if (v->id >= db->nvalue || db->of[v->id] == ALIAS_UNKNOWN)
-		return -1;
-	if (db->of[v->id] < 0 && type_is_mutable(v->type) && !value_is_none(v))
-		db->of[v->id] = element_new(db);
-	return db->of[v->id];
 }
 
 static void
@@ -208,116 +190,12 @@ register_deep_write(AliasDb *db, const Node *n, const Value *v)
 	if (v->type->kind == TYPE_TENSOR)
 		return;
 	/* v may still get members. The new element stands for all that it will have in the end. */
-	inside = element_new(db);
+	inside = alias_element_new(db);
 	contain(db, inside, e);
 	vec_push(db->arena, &db->writes[n->id], -2 - inside);
 }
 
-/* ---- walks over elements ------------------------------------------------------------------------------------ */
-
-static int
-compare_ints(const void *a, const void *b)
-{
-	const int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void
-collect(AliasDb *db, int e, bool deep, Ints *stack, Ints *found)
-{
-	db->walk++;
-	stack->n = 0;
-	vec_push(db->arena, stack, e);
-	while (stack->n) {
-		const int i = stack->at[--stack->n];
-		Element *x = &db->element.at[i];
-
-		if (x->seen == db->walk)
-			continue;
-		x->seen = db->walk;
-		if (!x->to.n)
-			vec_push(db->arena, found, i);
-		for (int k = 0; k < x->to.n; k++)
-			vec_push(db->arena, stack, x->to.at[k]);
-		for (int k = 0; deep && k < x->has.n; k++)
-			vec_push(db->arena, stack, x->has.at[k]);
-	}
-}
-
-IntSet *
-alias_set_of(AliasDb *db, Ints *found)
-{
-	IntSet *s = new(db->arena, IntSet, 1);
-	int n = 0;
-
-	if (found->n > 1)
-		qsort(found->at, found->n, sizeof *found->at, compare_ints);
-	for (int i = 0; i < found->n; i++)
-		if (!i || found->at[i] != found->at[i - 1])
-			found->at[n++] = found->at[i];
-	s->at = found->at;
-	s->n = n;
-	return s;
-}
-
-/* Returns the places of e, or (deep) all that e reaches. Each set is computed once. */
-static const IntSet *
-set_at(AliasDb *db, int e, bool deep)
-{
-	Ints stack = {0}, found = {0};
-	IntSet **set = deep ? &db->element.at[e].reach : &db->element.at[e].places;
-
-	if (!*set) {
-		collect(db, e, deep, &stack, &found);
-		*set = alias_set_of(db, &found);
-	}
-	return *set;
-}
-
-const IntSet *
-alias_places_of(AliasDb *db, int e)
-{
-	return set_at(db, e, false);
-}
-
-const IntSet *
-alias_reach_of(AliasDb *db, int e)
-{
-	return set_at(db, e, true);
-}
-
-bool
-alias_meet(const IntSet *a, const IntSet *b)
-{
-	for (int i = 0, j = 0; i < a->n && j < b->n;) {
-		if (a->at[i] == b->at[j])
-			return true;
-		if (a->at[i] < b->at[j])
-			i++;
-		else
-			j++;
-	}
-	return false;
-}
-
-void
-alias_join(AliasDb *db, Ints *into, const IntSet *s)
-{
-	for (int i = 0; i < s->n; i++)
-		vec_push(db->arena, into, s->at[i]);
-}
-
 /* ---- operators, by their schemas ------------------------------------------------------------------------------- */
-
-bool
-alias_is_listed(const Node *n, const Symbol *kinds, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (node_is(n, kinds[i]))
-			return true;
-	return false;
-}
 
 /* Whether the node is an einsum of several operands. An einsum of one operand may be a view of it. */
 static bool
@@ -565,7 +443,7 @@ spread_wildcards(AliasDb *db)
 	for (int i = 0; i < db->wild.n; i++) {
 		Ints found = {0};
 
-		collect(db, db->wild.at[i].e, false, &stack, &found);
+		alias_collect(db, db->wild.at[i].e, false, &stack, &found);
 		db->wild.at[i].places = alias_set_of(db, &found);
 	}
 	for (int i = 0; i < db->wild.n; i++)
@@ -593,7 +471,7 @@ element_at(AliasDb *db, const void *memory)
 	snprintf(key, sizeof key, "@%p", memory);
 	have = (intptr_t)map_get(&db->wildcards, key);
 	if (!have) {
-		have = element_new(db) + 1;
+		have = alias_element_new(db) + 1;
 		map_put(&db->wildcards, arena_strdup(db->arena, key), (void *)have);
 	}
 	return (int)have - 1;
@@ -645,10 +523,23 @@ analyze_constant(AliasDb *db, const Node *n)
 	point(db, e, at);
 }
 
+/* Whether the graph of a fork writes only to memory that it made, and has no other effect. */
+static bool
+is_pure(AliasDb *db, Graph *g)
+{
+	AliasDb *sub = alias_db(g, db->arena);
+
+	alias_live_clear(sub);
+	for NODES(n, g->top)
+		if (alias_has_effect(n) || alias_writes_live(sub, n))
+			return false;
+	return true;
+}
+
 static void
 analyze_fork(AliasDb *db, const Node *n)
 {
-	const bool pure = alias_is_pure(db, node_attr(n, "Subgraph")->g);
+	const bool pure = is_pure(db, node_attr(n, "Subgraph")->g);
 
 	for (int i = 0; i < n->nin; i++) {
 		if (!pure)
@@ -675,7 +566,7 @@ analyze_wait(AliasDb *db, const Node *n)
 	const Node *fork = n->in[0]->node;
 
 	make_wildcard(db, n->out[0]);
-	if (!node_is(fork, prim_fork) || !alias_is_pure(db, node_attr(fork, "Subgraph")->g))
+	if (!node_is(fork, prim_fork) || !is_pure(db, node_attr(fork, "Subgraph")->g))
 		vec_push(db->arena, &db->writes[n->id], -1);
 }
 
@@ -805,13 +696,6 @@ alias_copy_value(AliasDb *db, const Value *from, const Value *to)
 }
 
 /* ---- questions about values -------------------------------------------------------------------------------------- */
-
-/* Whether v can alias and was made after the database. */
-bool
-alias_is_unknown(const AliasDb *db, const Value *v)
-{
-	return (v->id >= db->nvalue || db->of[v->id] == ALIAS_UNKNOWN) && type_is_mutable(v->type) && !value_is_none(v);
-}
 
 bool
 alias_may(AliasDb *db, const Value *a, const Value *b)

@@ -1,5 +1,5 @@
-/* ir/alias.h - the alias database, private to alias.c, which builds it, and effects.c, which answers questions about
- * nodes */
+/* ir/alias.h - the alias database, private to alias.c, which builds it, aliasset.c, and effects.c, which answers
+ * questions about nodes */
 #ifndef IR_ALIAS_H
 #define IR_ALIAS_H
 
@@ -48,6 +48,7 @@ struct AliasDb {
 	const bool *to_escaped;
 	unsigned walk;
 };
+int  alias_element_new(AliasDb *);
 int  alias_element_of(AliasDb *, const Value *); /* Element of the value. -1 if it cannot alias. */
 /* Whether the value can alias and was made after the database. */
 bool alias_is_unknown(const AliasDb *, const Value *);
@@ -56,10 +57,12 @@ const IntSet *alias_reach_of(AliasDb *, int e);                        /* Elemen
 bool alias_meet(const IntSet *, const IntSet *);
 void alias_join(AliasDb *, Ints *into, const IntSet *);
 IntSet *alias_set_of(AliasDb *, Ints *found);
+/* Appends the places that e may point to, or (deep) that are reachable from it. stack: memory for the walk. */
+void alias_collect(AliasDb *, int e, bool deep, Ints *stack, Ints *found);
 bool alias_is_listed(const Node *, const Symbol *kinds, size_t n);
 #define LISTED(n, kinds) alias_is_listed(n, kinds, sizeof(kinds) / sizeof *(kinds))
 
-/* effects.c: whether the graph of a fork writes only to memory that it made, and has no other effect. */
-bool alias_is_pure(AliasDb *, Graph *);
+/* effects.c: whether the node, or one nested in it, has an effect. */
+bool alias_has_effect(const Node *);
 
 #endif

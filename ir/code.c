@@ -34,55 +34,12 @@ lower_lacking(Lower *l, Node *n, const char *name, const char *schema)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-static Function *
-unchanged_copy(Cx *cx, Function *fn)
-{
-	if (!fn->unchanged) {
-		fn->unchanged = new(cx->arena, Function, 1);
-		*fn->unchanged = *fn;
-		fn->unchanged->prepared = NULL;
-		fn->unchanged->code = NULL;
-		fn->unchanged->unchanged = fn->unchanged;
-	}
-	return fn->unchanged;
-}
-
-RtCode *
-lower_code_of(Work *w, Function *fn)
-{
-	if (w->unchanged)
-		fn = unchanged_copy(w->cx, fn);
-	if (!fn->code) {
-		fn->code = new(w->cx->arena, RtCode, 1);
-		fn->code->name = fn->name;
-		vec_push(w->cx->arena, &w->todo, fn);
-	}
-	return fn->code;
-}
-
 static void
 emit_call(Lower *l, Node *n, Function *callee, int first)
 {
 	insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->w, callee)));
 	insn_use_from(l, n, first);
 	insn_define_all(l, n);
-}
-
-/* Key of the method in a class's table. Unchanged code has keys of its own, so that it calls unchanged code. */
-static const char *
-key_of(const Work *w, const Type *interface, const char *name)
-{
-	const char *key = method_key(w->cx->arena, interface, name);
-
-	return w->unchanged ? arena_printf(w->cx->arena, "%s, unchanged", key) : key;
-}
-
-uint32_t
-need_method(Lower *l, const Type *interface, const char *name)
-{
-	vec_push(l->cx->arena, &l->w->virtual_name, name);
-	vec_push(l->cx->arena, &l->w->virtual_type, interface);
-	return (uint32_t)index_of_string(l, key_of(l->w, interface, name));
 }
 
 static void
@@ -451,15 +408,6 @@ lower_node(Lower *l, Node *n)
 	n->end = l->insn.n;
 }
 
-void
-lower_nodes(Lower *l, Block *b)
-{
-	cx_enter(l->cx, b->ret->at);
-	for NODES(n, b)
-		lower_node(l, n);
-	cx_leave(l->cx);
-}
-
 static void
 forget_registers(Block *b)
 {
@@ -526,7 +474,8 @@ static void
 lower_function(Work *w, Function *fn)
 {
 	Graph *g = graph_of(fn);
-	Lower l = { .w = w, .cx = w->cx, .fn = fn, .g = g, .code = fn->code, .index = { .arena = w->cx->arena } };
+	Lower l = { .w = w, .cx = w->cx, .fn = fn, .g = g, .code = fn->code, .index = { .arena = w->cx->arena },
+		    .node = lower_node };
 
 	forget_registers(g->top);
 	l.last = last_uses(g, use_is_static);
@@ -578,7 +527,7 @@ add_method(Work *w, RtClass *k, const char *name, Function *m)
 static void
 resolve_virtual(Work *w, const Type *interface, const char *name)
 {
-	const char *key = key_of(w, interface, name);
+	const char *key = lower_key_of(w, interface, name);
 	const Type *t;
 
 	for (int i = 0; (t = type_named_at(w->cx, i)); i++) {

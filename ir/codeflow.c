@@ -157,6 +157,15 @@ keep_register(Lower *l, Value *v, bool *kept)
 	return r;
 }
 
+void
+lower_nodes(Lower *l, Block *b)
+{
+	cx_enter(l->cx, b->ret->at);
+	for NODES(n, b)
+		l->node(l, n);
+	cx_leave(l->cx);
+}
+
 static void
 lower_branch(Lower *l, Node *n, int which, const int *reg)
 {

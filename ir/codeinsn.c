@@ -410,3 +410,48 @@ insn_constant(Lower *l, IValue v)
 	insn_out(l, r);
 	return r;
 }
+
+/* ---- callees ----------------------------------------------------------------------------------------------------- */
+
+static Function *
+unchanged_copy(Cx *cx, Function *fn)
+{
+	if (!fn->unchanged) {
+		fn->unchanged = new(cx->arena, Function, 1);
+		*fn->unchanged = *fn;
+		fn->unchanged->prepared = NULL;
+		fn->unchanged->code = NULL;
+		fn->unchanged->unchanged = fn->unchanged;
+	}
+	return fn->unchanged;
+}
+
+RtCode *
+lower_code_of(Work *w, Function *fn)
+{
+	if (w->unchanged)
+		fn = unchanged_copy(w->cx, fn);
+	if (!fn->code) {
+		fn->code = new(w->cx->arena, RtCode, 1);
+		fn->code->name = fn->name;
+		vec_push(w->cx->arena, &w->todo, fn);
+	}
+	return fn->code;
+}
+
+/* Key of the method in a class's table. Unchanged code has keys of its own, so that it calls unchanged code. */
+const char *
+lower_key_of(const Work *w, const Type *interface, const char *name)
+{
+	const char *key = method_key(w->cx->arena, interface, name);
+
+	return w->unchanged ? arena_printf(w->cx->arena, "%s, unchanged", key) : key;
+}
+
+uint32_t
+need_method(Lower *l, const Type *interface, const char *name)
+{
+	vec_push(l->cx->arena, &l->w->virtual_name, name);
+	vec_push(l->cx->arena, &l->w->virtual_type, interface);
+	return (uint32_t)index_of_string(l, lower_key_of(l->w, interface, name));
+}

@@ -160,29 +160,16 @@ any_of(const bool *marks, const IntSet *s)
 	return false;
 }
 
-static bool
-has_effect_deep(const Node *n)
+bool
+alias_has_effect(const Node *n)
 {
 	if (node_has_effect(n))
 		return true;
 	for (int i = 0; i < n->nsub; i++)
 		for NODES(inner, n->sub[i])
-			if (has_effect_deep(inner))
+			if (alias_has_effect(inner))
 				return true;
 	return false;
-}
-
-/* Whether the graph of a fork writes only to memory that it made, and has no other effect. */
-bool
-alias_is_pure(AliasDb *db, Graph *g)
-{
-	AliasDb *sub = alias_db(g, db->arena);
-
-	alias_live_clear(sub);
-	for NODES(n, g->top)
-		if (has_effect_deep(n) || alias_writes_live(sub, n))
-			return false;
-	return true;
 }
 
 /* For each element, whether it is a place that a node of the graph or code outside of it writes to. */
@@ -372,7 +359,7 @@ depend(AliasDb *db, const Node *a, const Node *b)
 	    (writes_of(db, a)->n && alias_meet(writes_of(db, a), reads_of(db, b))) ||
 	    (writes_of(db, b)->n && alias_meet(reads_of(db, a), writes_of(db, b))))
 		return true;
-	return has_effect_deep(a) && has_effect_deep(b);
+	return alias_has_effect(a) && alias_has_effect(b);
 }
 
 typedef Vec(Node *) NodeVec;

@@ -49,6 +49,7 @@ typedef struct Lower {
 	Vec(RtPlaceName) place;
 	Vec(char) text;          /* Texts of the places, each with a final 0. */
 	Vec(Handler) handler;    /* Handlers to emit behind the function's end. */
+	void   (*node)(struct Lower *, Node *);        /* Lowers a node. Blocks call it for theirs. */
 } Lower;
 
 /* ---- codeinsn.c: tables, registers, instructions -------------------------------------------------- */
@@ -82,17 +83,18 @@ bool     use_is_static(const Node *, int i);      /* Whether input i is read onl
 /* Returns the index of the method's key, and adds the method to all classes that have it. */
 uint32_t need_method(Lower *, const Type *interface, const char *name);
 
-/* ---- codeflow.c: If, Loop, with --------------------------------------------------------------------- */
+/* Key of the method in a class's table. Unchanged code has keys of its own. */
+const char *lower_key_of(const Work *, const Type *interface, const char *name);
+/* Code of the function, which may be filled in later. */
+RtCode *lower_code_of(Work *, Function *);
 
+/* ---- codeflow.c: blocks, If, Loop, with --------------------------------------------------------------- */
+
+void lower_nodes(Lower *, Block *);
 void lower_if(Lower *, Node *);
 void lower_loop(Lower *, Node *);
 void lower_enter(Lower *, Node *);
 void lower_exit(Lower *, Node *);
 void lower_handlers(Lower *); /* Emits the handlers of with-scopes behind the function's end. */
-
-/* ---- code.c ------------------------------------------------------------------------------------------- */
-
-RtCode *lower_code_of(Work *, Function *);               /* Code of the function, which may be filled in later. */
-void    lower_nodes(Lower *, Block *);
 
 #endif
