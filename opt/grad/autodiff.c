@@ -214,7 +214,7 @@ all_maybe(Back *b, const Node *n)
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
-void
+static void
 reverse_node(Back *b, Node *n)
 {
 	if (node_is(n, prim_ListUnpack) || node_is(n, prim_TupleUnpack))
@@ -249,17 +249,6 @@ reverse_node(Back *b, Node *n)
 		reverse_maybe(b, n);
 	else
 		reverse_op(b, n);
-}
-
-void
-reverse_block(Back *b)
-{
-	cx_enter(b->a->cx, b->from->ret->at);
-	for NODES_REV(n, b->from)
-		if (n->id < b->a->active->nnode && (!b->stop || node_is_before(n, b->stop)) &&
-		    (!b->a->active->silent[n->id] || back_list_write(n)))
-			reverse_node(b, n);
-	cx_leave(b->a->cx);
 }
 
 /* ---- seeds and results ------------------------------------------------------------------------------------------- */
@@ -376,6 +365,7 @@ back_begin(Auto *a, Back *b)
 	Node *call = (Node *)(uintptr_t)a->p->fn->gradient->call;
 	Block *at;
 
+	a->reverse = reverse_node;
 	a->active = autodiff_form(a->p, a->g);
 	if (call && !call->nin)
 		return false;

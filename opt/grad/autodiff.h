@@ -4,6 +4,8 @@
 
 #include "../opt.h"
 
+typedef struct Back Back;
+
 typedef struct Auto {
 	Pass    *p;
 	Cx      *cx;
@@ -14,11 +16,11 @@ typedef struct Auto {
 	Vec(Node *) writers;     /* nodes that write to memory, but not through .data */
 	Vec(const Value *) unnoticed;   /* values whose memory is written to through .data */
 	Map      pruned;         /* copies of gradient functions with only the outputs needed */
+	void   (*reverse)(struct Back *, Node *);      /* differentiates a node; blocks call it for theirs */
 } Auto;
 
 typedef Vec(Value *) Values;
 
-typedef struct Back Back;
 struct Back {                    /* the backward pass of one block */
 	Auto   *a;
 	Back   *up;
@@ -84,8 +86,9 @@ bool back_list_write(const Node *n);               /* is it a write to a list th
 void reverse_write(Back *b, Node *n);
 void check_lists(const Auto *a);                   /* fails if a list that changes may have two names */
 
-/* ---- backflow.c: If and Loop -------------------------------------------------------------------------------- */
+/* ---- backflow.c: blocks, If and Loop ------------------------------------------------------------------------ */
 
+void reverse_block(Back *b);
 void reverse_if(Back *b, Node *n);
 void reverse_maybe(Back *b, Node *n);
 void reverse_loop(Back *b, Node *n);
@@ -98,8 +101,6 @@ bool questions_answer(Pass *, Graph *);    /* replaces these questions by bools;
 /* ---- autodiff.c -------------------------------------------------------------------------------------------- */
 
 bool back_has_gradient(Back *b, const Node *n);
-void reverse_node(Back *b, Node *n);
-void reverse_block(Back *b);
 /* Analyses the forward graph and prepares the backward pass behind it.  False if the call of grad is gone, since its
  * loop was unrolled. */
 bool back_begin(Auto *a, Back *b);

@@ -135,7 +135,7 @@ reverse_maybe(Back *b, Node *n)
 			got = back_cast_to(g, got, &rt_type_tensor, n->at);
 		*back_slot(b->a, &c[0].adjoint, n->out[i]) = got;
 	}
-	reverse_node(&c[0], n);
+	b->a->reverse(&c[0], n);
 	join(b, c, m, n->at);
 }
 
@@ -268,4 +268,15 @@ reverse_loop(Back *b, Node *n)
 	block_add_output(loop_body(m), graph_constant(g, rt_bool(true), n->at));
 	carry_back(b, &c, n, m);
 	carry_given(b, &c, n, m);
+}
+
+void
+reverse_block(Back *b)
+{
+	cx_enter(b->a->cx, b->from->ret->at);
+	for NODES_REV(n, b->from)
+		if (n->id < b->a->active->nnode && (!b->stop || node_is_before(n, b->stop)) &&
+		    (!b->a->active->silent[n->id] || back_list_write(n)))
+			b->a->reverse(b, n);
+	cx_leave(b->a->cx);
 }

@@ -10,56 +10,6 @@
  */
 #include "trace.h"
 
-/* ---- variants --------------------------------------------------------------------------------------------------- */
-
-static bool
-same_turn(const Turn *a, const Turn *b)
-{
-	return a->code == b->code && a->pc == b->pc && a->went == b->went && a->cls == b->cls;
-}
-
-/* Are the next turns those of the variant?  Then this call takes the variant's path to its end: turns decide
- * everything. */
-static bool
-goes_as(const Tracer *t, const Variant *v)
-{
-	if (v->end - v->begin > t->way->at.n - t->at)
-		return false;
-	for (int i = v->begin; i < v->end; i++)
-		if (!same_turn(&t->way->at.at[i], &t->way->at.at[t->at + i - v->begin]))
-			return false;
-	return true;
-}
-
-static Function *
-traced_copy(Cx *cx, const Function *of)
-{
-	Function *fn = new(cx->arena, Function, 1);
-
-	*fn = (Function){ .name = of->name, .schema = of->schema, .self = of->self, .unit = of->unit, .state = 2 };
-	return fn;
-}
-
-Variant *
-trace_variant(Tracer *t, Function *fn)
-{
-	Variant *v;
-
-	for (int i = 0; i < t->variants.n; i++) {
-		v = t->variants.at[i];
-		if (v->of == fn && goes_as(t, v)) {
-			t->at += v->end - v->begin;
-			return v;
-		}
-	}
-	v = new(t->cx->arena, Variant, 1);
-	*v = (Variant){ .of = fn, .fn = traced_copy(t->cx, fn), .begin = t->at };
-	v->fn->graph = trace_walk(t, fn);
-	v->end = t->at;
-	vec_push(t->cx->arena, &t->variants, v);
-	return v;
-}
-
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Names {
@@ -165,7 +115,7 @@ Function *
 trace_methods(Cx *cx, Function *fn, const char *name, const Way *way, const char *const *kept)
 {
 	Tracer *t = trace_new(cx, way, kept);
-	Function *entry = traced_copy(cx, fn);
+	Function *entry = trace_copy(cx, fn);
 
 	entry->graph = trace_walk(t, fn);
 	trace_end(t);

@@ -30,6 +30,6 @@ typedef struct VariantCall { Node *node; const Variant *to; } VariantCall;
 Tracer *trace_new(Cx *, const Way *, const char *const *kept);
 void   trace_end(const Tracer *);           /* fails if turns are left, or a kept name was never called */
 Graph *trace_walk(Tracer *, Function *);    /* the function's graph along the path, from the next turn on */
-Variant *trace_variant(Tracer *, Function *);
+Function *trace_copy(Cx *, const Function *);         /* a function without a graph, of the same name and schema */
 
 #endif

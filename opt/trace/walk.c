@@ -182,11 +182,59 @@ walk_kept(Walk *w, Node *n, Function *fn)
 	copy(w, n);
 }
 
-/* Emits a call of a module's method along its path.  methods.c names the variant later. */
+static bool
+same_turn(const Turn *a, const Turn *b)
+{
+	return a->code == b->code && a->pc == b->pc && a->went == b->went && a->cls == b->cls;
+}
+
+/* Are the next turns those of the variant?  Then this call takes the variant's path to its end: turns decide
+ * everything. */
+static bool
+goes_as(const Tracer *t, const Variant *v)
+{
+	if (v->end - v->begin > t->way->at.n - t->at)
+		return false;
+	for (int i = v->begin; i < v->end; i++)
+		if (!same_turn(&t->way->at.at[i], &t->way->at.at[t->at + i - v->begin]))
+			return false;
+	return true;
+}
+
+Function *
+trace_copy(Cx *cx, const Function *of)
+{
+	Function *fn = new(cx->arena, Function, 1);
+
+	*fn = (Function){ .name = of->name, .schema = of->schema, .self = of->self, .unit = of->unit, .state = 2 };
+	return fn;
+}
+
+static Variant *
+variant_of(Tracer *t, Function *fn)
+{
+	Variant *v;
+
+	for (int i = 0; i < t->variants.n; i++) {
+		v = t->variants.at[i];
+		if (v->of == fn && goes_as(t, v)) {
+			t->at += v->end - v->begin;
+			return v;
+		}
+	}
+	v = new(t->cx->arena, Variant, 1);
+	*v = (Variant){ .of = fn, .fn = trace_copy(t->cx, fn), .begin = t->at };
+	v->fn->graph = trace_walk(t, fn);
+	v->end = t->at;
+	vec_push(t->cx->arena, &t->variants, v);
+	return v;
+}
+
+/* Emits a call of a module's method along its path.  Variants get their names later (methods.c). */
 static void
 walk_module(Walk *w, const Node *n, Function *fn, Value *const *args)
 {
-	Variant *v = trace_variant(w->t, fn);
+	Variant *v = variant_of(w->t, fn);
 	Node *call = graph_emit(w->to, "prim::CallMethod", n->at, n->nin, args, n->nout);
 
 	node_attr_new(call, "function", ATTR_FUNCTION)->fn = v->fn;
