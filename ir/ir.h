@@ -235,7 +235,7 @@ typedef enum Lowering {
 	LOWER_MAX_POOL_BACKWARD, LOWER_INDEX_ADD, LOWER_INDEX_COPY, LOWER_INDEX_FILL, LOWER_SCATTER_ADD,
 	LOWER_SCATTER, LOWER_INDEX_PUT,
 	LOWER_BILINEAR, LOWER_BICUBIC, LOWER_BILINEAR_SMOOTH, LOWER_BICUBIC_SMOOTH, LOWER_LANCZOS_SMOOTH,
-	LOWER_NEAREST, LOWER_NEAREST_EXACT, /* The seven from BILINEAR on are the resize kernels: op_is_resize. */
+	LOWER_NEAREST, LOWER_NEAREST_EXACT,
 	LOWER_GRID_SAMPLE,
 	LOWER_GRID_SAMPLE_LAST, LOWER_ROI_ALIGN, LOWER_RNN, LOWER_CUMSUM, LOWER_CUMPROD, LOWER_LOGCUMSUMEXP,
 	LOWER_CUMMAX, LOWER_CUMMIN, LOWER_TOPK, LOWER_EMBEDDING_BAG, LOWER_EMBEDDING_BAG_RAW, LOWER_ATTENTION,
@@ -257,6 +257,8 @@ typedef enum OpTrait {
 	TRAIT_ASKS_LAYOUT,         /* The result depends on strides. */
 	TRAIT_ASKS_TYPE,           /* The result depends on the argument's sizes, dtype or device alone. */
 	TRAIT_JUMPS,               /* A float result is discontinuous in the arguments. */
+	TRAIT_CONVOLVES,           /* It is a convolution with arguments input, weight, bias, stride, padding ... */
+	TRAIT_RESIZES,             /* It resizes images over two dims. */
 } OpTrait;
 typedef enum OpEffect { EFFECT_PURE, EFFECT_RANDOM, EFFECT_IO } OpEffect;
 

@@ -64,6 +64,7 @@ Pattern *pattern_with_ones(Cx *, const Pattern *merged, const Pattern *one, int 
 Pattern *pattern_with_batch_of_one(Cx *, const Pattern *merged, int n);
 bool     pattern_is_open(const Pattern *, int n);           /* does every call match? */
 int      pattern_nsymbol(const Pattern *, int n);
+void     pattern_print(Cx *, Buf *, const Pattern *);
 /* n patterns with these values (nsymbol) for their symbols.  Tensors with symbols are contiguous. */
 Pattern *pattern_at(Cx *, const Pattern *, int n, const int64_t *value);
 

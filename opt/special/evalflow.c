@@ -373,7 +373,7 @@ spec_loop(Spec *s, Scope *c, Node *n)
 
 	if (unroll(s, c, n))
 		return;
-	s->padded |= spec_makes_padding(loop_body(n));
+	s->padded |= block_has(loop_body(n), aten__nested_tensor_from_mask);
 	forget_lists(s, n);
 	carried = carried_types(s, c, n);
 	before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);

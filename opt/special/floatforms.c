@@ -56,7 +56,7 @@ is_of_floats(const Op *op)
 	case LOWER_NEAREST_EXACT: case LOWER_SDPA: case LOWER_BATCH_NORM: case LOWER_RNN:
 		return true;
 	default:
-		return op_is_convolution_form(op);
+		return op_has(op, TRAIT_CONVOLVES) && op->form == OP_KERNEL;
 	}
 }
 

@@ -28,112 +28,6 @@ wants_channels_last(const Node *n, int i)
 	return (i == 0 && is_convolution(n)) || (i < 2 && node_is(n, aten_convolution_backward));
 }
 
-bool
-spec_lies_like(const RtTensor *a, const RtTensor *b)
-{
-	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims) &&
-	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
-}
-
-/* The tensor that the model has for v.  Null if memory is short. */
-static RtTensor *
-model_of(Spec *s, const Value *v)
-{
-	const Known *k = known_at(s->k, v);
-	RtTensor *t;
-
-	if ((!k->altered && !k->suggests) || k->model)
-		return k->model ? k->model : k->v.u.t;
-	s->k->rt.meta = true;
-	t = rt_tensor_new(&s->k->rt, (RtDtype)k->v.u.t->dtype, k->v.u.t->ndim, k->v.u.t->dims);
-	s->k->rt.meta = false;
-	return t;
-}
-
-void
-spec_lies_in_model(Spec *s, const Value *v, RtTensor *t)
-{
-	Known *k = known_at(s->k, v);
-
-	k->altered = !spec_lies_like(k->v.u.t, t);
-	k->model = k->altered && !rt_is_contiguous(t) ? t : NULL;
-}
-
-void
-spec_alter(Spec *s, const Value *v)
-{
-	Known *k = known_at(s->k, v);
-
-	k->altered = !rt_is_contiguous(k->v.u.t);
-	k->model = NULL;
-}
-
-/* Is n a view that depends on dims, and not on strides? */
-static bool
-is_view(const Node *n)
-{
-	const Schema *schema = node_schema(n);
-
-	return schema && n->op && n->op->form == OP_KERNEL && n->nout == 1 && schema->nargs && schema->nrets == 1 &&
-	       schema->args[0].alias && !schema->args[0].alias->write && schema->args[0].type->kind == TYPE_TENSOR &&
-	       schema->rets[0].alias && schema->rets[0].type->kind == TYPE_TENSOR && !node_is(n, aten_as_strided) &&
-	       !node_is(n, aten__reshape_alias) && !node_is(n, aten_contiguous) && !node_is(n, aten_to);
-}
-
-/* The result of m if its inputs have the model's layouts.  Null if it is not known. */
-static RtTensor *
-result_in_model(Spec *s, const Node *m)
-{
-	KnownArgs args;
-	IValue out;
-
-	if (m->nout != 1 || m->out[0]->type->kind != TYPE_TENSOR || !m->op->kernel ||
-	    !known_gather_types(s->k, m, &args) || args.n != m->nin)
-		return NULL;
-	for (int i = 0; i < args.n; i++)
-		if ((known_at(s->k, m->in[i])->altered || known_at(s->k, m->in[i])->suggests) &&
-		    args.v[i].tag == RT_TENSOR && !(args.v[i] = rt_of(model_of(s, m->in[i]))).u.t)
-			return NULL;
-	return known_run(s->k, m->op, args.v, &out, 1, true) && out.tag == RT_TENSOR ? out.u.t : NULL;
-}
-
-/* Is it contiguous, but for the strides of dims of size 1? */
-static bool
-only_suggests(const RtTensor *t)
-{
-	int64_t strides[RT_MAX_RANK];
-
-	rt_contiguous_strides(t->ndim, t->dims, strides);
-	return rt_is_contiguous(t) && memcmp(t->strides, strides, (size_t)t->ndim * sizeof *strides) != 0;
-}
-
-void
-spec_mark_altered(Spec *s, const Node *m)
-{
-	bool altered = false, suggests = false, plain = !is_view(m);
-	Known *out;
-	RtTensor *t;
-
-	for (int i = 0; i < m->nin; i++) {
-		altered |= known_at(s->k, m->in[i])->altered;
-		suggests |= known_at(s->k, m->in[i])->suggests;
-		plain &= !known_at(s->k, m->in[i])->model;
-	}
-	t = altered ? plain ? NULL : result_in_model(s, m) : suggests ? result_in_model(s, m) : NULL;
-	for (int i = 0; i < m->nout; i++) {
-		Known *k = known_at(s->k, m->out[i]);
-		const bool tensor = k->v.tag == RT_TENSOR;
-
-		k->altered = altered && tensor && !rt_is_contiguous(k->v.u.t);
-		k->suggests = altered && tensor && only_suggests(k->v.u.t);
-	}
-	out = t ? known_at(s->k, m->out[0]) : NULL;
-	if (t && (altered || !rt_is_contiguous(out->v.u.t)))
-		spec_lies_in_model(s, m->out[0], t);
-	else if (t)
-		out->suggests = only_suggests(out->v.u.t) && !only_suggests(t);
-}
-
 /* Is it channels last but for the stride of a dim of size 1, which kernels look at, too? */
 static bool
 is_ambiguous(const RtTensor *t)
@@ -155,7 +49,7 @@ can_view(Spec *s, Scope *c, const Node *n, Value *v)
 	Node *m;
 	bool can;
 
-	if (!is_view(n))
+	if (!spec_is_view(n))
 		return false;
 	m = spec_copy_node(s, n);
 	node_add_input(m, v);
@@ -164,7 +58,7 @@ can_view(Spec *s, Scope *c, const Node *n, Value *v)
 	node_add_output(m, n->out[0]->type);
 	can = known_gather_types(s->k, m, &args) && args.exact &&
 	      known_run(s->k, n->op, args.v, &out, 1, true) && out.tag == RT_TENSOR && !is_ambiguous(out.u.t) &&
-	      out.u.t->storage == known_at(s->k, v)->v.u.t->storage && result_in_model(s, m);
+	      out.u.t->storage == known_at(s->k, v)->v.u.t->storage && spec_result_in_model(s, m);
 	node_destroy(m);
 	return can;
 }
@@ -375,7 +269,7 @@ enlarges(Spec *s, Scope *c, const Node *n, const Value *v)
 	const Known *to = size ? known_at(s->k, spec_value(c, size)) : NULL;
 	const int64_t *dims = known_at(s->k, v)->v.u.t->dims;
 
-	if (!n->op || !op_is_resize(n->op))
+	if (!n->op || !op_has(n->op, TRAIT_RESIZES))
 		return false;
 	if (to && to->is && to->v.tag == RT_LIST && to->v.u.list->n == 2)
 		return to->v.u.list->v[0].u.i * to->v.u.list->v[1].u.i > dims[2] * dims[3];
@@ -603,4 +497,35 @@ spec_keep_layout(Spec *s, Scope *c, const Node *n)
 		    !is_written_once(n->out[i]))
 			spec_bind(s, c, n->out[i], spec_as_in_model(s, c, v, n->at));
 	}
+}
+
+/* Writes the node itself, with inputs mapped; outputs have the static types.  An error in an operator's body counts as
+ * raised by the operator, and has no class. */
+Node *
+spec_emit_copy(Spec *s, Scope *c, Node *n)
+{
+	const int nin = s->body && node_is(n, prim_RaiseException) ? 1 : n->nin;
+	Node *m = spec_copy_node(s, n);
+
+	for (int i = 0; i < nin; i++)
+		node_add_input(m, spec_argument(s, c, n, i));
+	for (int i = 0; i < n->nout; i++) {
+		Value *out = node_add_output(m, n->out[i]->type);
+
+		out->name = n->out[i]->name;
+		spec_bind(s, c, n->out[i], out);
+	}
+	return graph_insert(s->to, m);
+}
+Value *
+spec_put_with(Spec *s, Scope *c, const Node *n, Value *const *of)
+{
+	Node *m = spec_copy_node(s, n);
+
+	for (int i = 0; i < n->nin; i++)
+		node_add_input(m, of[i] ? of[i] : spec_argument(s, c, n, i));
+	node_add_output(m, type_unshaped(s->cx, n->out[0]->type));
+	graph_insert(s->to, m);
+	spec_infer(s, c, n, m);
+	return m->out[0];
 }

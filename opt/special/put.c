@@ -118,19 +118,6 @@ spec_put_slice(Spec *s, Scope *c, Value *x, int dim, Slice by, Range at)
 	return by.from == 0 && by.to == 0 && by.step == 1 ? x : spec_put_op(s, c, "aten::slice.Tensor", in, 5, at);
 }
 
-Value *
-spec_put_with(Spec *s, Scope *c, const Node *n, Value *const *of)
-{
-	Node *m = spec_copy_node(s, n);
-
-	for (int i = 0; i < n->nin; i++)
-		node_add_input(m, of[i] ? of[i] : spec_argument(s, c, n, i));
-	node_add_output(m, type_unshaped(s->cx, n->out[0]->type));
-	graph_insert(s->to, m);
-	spec_infer(s, c, n, m);
-	return m->out[0];
-}
-
 /* x.size(dim): an operator, so that the shapes of a sample can follow the number. */
 static Value *
 put_size(Spec *s, Scope *c, Value *x, int64_t dim, Range at)

@@ -38,31 +38,6 @@ values_of(const Pattern *merged, const Pattern *one, int n, int64_t *value)
 	return true;
 }
 
-Pattern *
-pattern_at(Cx *cx, const Pattern *merged, int n, const int64_t *value)
-{
-	Pattern *out = new(cx->arena, Pattern, n + 1);
-
-	for (int i = 0; i < n; i++) {
-		out[i] = merged[i];
-		if (merged[i].n)
-			out[i].part = pattern_at(cx, merged[i].part, merged[i].n, value);
-		if (merged[i].form == PATTERN_TENSOR && !merged[i].type->tensor->strides &&
-		    merged[i].type->tensor->rank) {
-			TensorInfo t = *merged[i].type->tensor;
-			int64_t *dims = new(cx->arena, int64_t, 2 * t.rank);
-
-			for (int k = 0; k < t.rank; k++)
-				dims[k] = DIM_IS_SYMBOL(t.dims[k]) ? value[DIM_INDEX(t.dims[k])] : t.dims[k];
-			rt_contiguous_strides(t.rank, dims, dims + t.rank);
-			t.dims = dims;
-			t.strides = dims + t.rank;
-			out[i].type = type_tensor(cx, &t);
-		}
-	}
-	return out;
-}
-
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Trial {

@@ -330,10 +330,35 @@ pattern_nsymbol(const Pattern *p, int n)
 	return most;
 }
 
+Pattern *
+pattern_at(Cx *cx, const Pattern *merged, int n, const int64_t *value)
+{
+	Pattern *out = new(cx->arena, Pattern, n + 1);
+
+	for (int i = 0; i < n; i++) {
+		out[i] = merged[i];
+		if (merged[i].n)
+			out[i].part = pattern_at(cx, merged[i].part, merged[i].n, value);
+		if (merged[i].form == PATTERN_TENSOR && !merged[i].type->tensor->strides &&
+		    merged[i].type->tensor->rank) {
+			TensorInfo t = *merged[i].type->tensor;
+			int64_t *dims = new(cx->arena, int64_t, 2 * t.rank);
+
+			for (int k = 0; k < t.rank; k++)
+				dims[k] = DIM_IS_SYMBOL(t.dims[k]) ? value[DIM_INDEX(t.dims[k])] : t.dims[k];
+			rt_contiguous_strides(t.rank, dims, dims + t.rank);
+			t.dims = dims;
+			t.strides = dims + t.rank;
+			out[i].type = type_tensor(cx, &t);
+		}
+	}
+	return out;
+}
+
 /* ---- printing ------------------------------------------------------------------------------------- */
 
-static void
-print(Cx *cx, Buf *b, const Pattern *p)
+void
+pattern_print(Cx *cx, Buf *b, const Pattern *p)
 {
 	switch (p->form) {
 	case PATTERN_ANY:    buf_puts(b, "any"); break;
@@ -343,28 +368,8 @@ print(Cx *cx, Buf *b, const Pattern *p)
 		buf_puts(b, p->form == PATTERN_TUPLE ? "(" : "[");
 		for (int i = 0; i < p->n; i++) {
 			buf_puts(b, i ? ", " : "");
-			print(cx, b, &p->part[i]);
+			pattern_print(cx, b, &p->part[i]);
 		}
 		buf_puts(b, p->form == PATTERN_TUPLE ? ")" : "]");
 	}
-}
-
-const char *
-specialization_signature(Cx *cx, const Specialization *s)
-{
-	const Graph *g = s->fn->prepared;
-	const int first = function_first(s->fn);
-	const State *state = state_of(s->fn->prepared, first);
-	Buf b = { 0 };
-
-	for (int i = first; i < graph_ninputs(g); i++) {
-		buf_printf(&b, "%s%s: ", b.n ? ", " : "", s->fn->schema->args[i].name);
-		print(cx, &b, &s->pattern[i - first]);
-	}
-	for (int i = 0; s->found && i < state->at.n; i++)
-		if (s->found[i].form != PATTERN_ANY) {
-			buf_printf(&b, "%sself.%s: ", b.n ? ", " : "", state->at.at[i].path);
-			print(cx, &b, &s->found[i]);
-		}
-	return arena_text(cx->arena, &b);
 }

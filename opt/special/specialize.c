@@ -20,120 +20,6 @@
 
 #include <string.h>
 
-/* ---- known values ------------------------------------------------------------------------------------------------ */
-
-Shadow *
-spec_shadow(Spec *s, IValue v)
-{
-	for (int i = 0; i < s->shadows.n && v.tag == RT_LIST; i++)
-		if (s->shadows.at[i].list == v.u.list)
-			return &s->shadows.at[i];
-	return NULL;
-}
-
-/* Does an input of the node depend on data? */
-bool
-spec_reads_by_data(Spec *s, const Node *m)
-{
-	for (int i = 0; i < m->nin; i++)
-		if (known_at(s->k, m->in[i])->by_data)
-			return true;
-	return false;
-}
-
-/* ---- values ------------------------------------------------------------------------------------------------------ */
-
-/* Is the container itself (not what it contains) written anywhere? */
-bool
-spec_is_changed(Scope *c, const Value *v)
-{
-	return alias_is_written(c->alias, v);
-}
-
-Value *
-spec_value(Scope *c, const Value *v)
-{
-	Value *to = c->value[v->id];
-
-	if (!to)
-		BUG("specialize: a value of %s is used before it is made", c->from->name);
-	return to;
-}
-
-void
-spec_bind(Spec *s, Scope *c, const Value *from, Value *to)
-{
-	int reg;
-
-	c->value[from->id] = to;
-	if (c->top && (reg = value_register(from)) >= 0)
-		s->in_register[reg] = (Value *)(uintptr_t)from;
-}
-
-/* Binds `from` to a constant; takes v. */
-void
-spec_bind_constant(Spec *s, Scope *c, const Value *from, IValue v, Range at)
-{
-	Value *to = graph_constant_typed(s->to, v, type_unshaped(s->cx, from->type), at);
-
-	known_set(s->k, to, v);
-	spec_bind(s, c, from, to);
-}
-
-/* A node of the same kind, overload and attributes, not linked. */
-Node *
-spec_copy_node(Spec *s, const Node *n)
-{
-	const Node *at = s->body ? s->body : n;
-	Node *m = node_new(s->to, n->kind, at->at, 0);
-
-	m->op = n->op;
-	m->inlined = at->inlined;
-	for (int i = 0; i < n->attrs.n; i++)
-		vec_push(s->cx->arena, &m->attrs, n->attrs.at[i]);
-	return m;
-}
-
-/* A new list of the elements of a list whose contents are known: it does not depend on the old list's history. */
-Value *
-spec_fresh_list(Spec *s, Value *v, Range at)
-{
-	Known *k = known_at(s->k, v);
-	Shadow *h = k->is ? spec_shadow(s, k->v) : NULL;
-	Value *list;
-	IValue copy;
-
-	if (!h || !k->mutable)
-		return v;
-	list = graph_emit(s->to, "prim::ListConstruct", at, h->items.n, h->items.at, 1)->out[0];
-	list->type = v->type;
-	copy = rt_ref(RT_LIST, rt_list_new(&s->k->rt, k->v.u.list->elem, h->items.n));
-	for (int i = 0; i < h->items.n; i++)
-		rt_list_push(&s->k->rt, copy.u.list, rt_retain(k->v.u.list->v[i]));
-	known_set(s->k, list, copy);
-	shapes_node(s->shapes, s->k, list->node, false);
-	return list;
-}
-
-/* Writes the node itself, with inputs mapped; outputs have the static types.  An error in an operator's body counts as
- * raised by the operator, and has no class. */
-Node *
-spec_emit_copy(Spec *s, Scope *c, Node *n)
-{
-	const int nin = s->body && node_is(n, prim_RaiseException) ? 1 : n->nin;
-	Node *m = spec_copy_node(s, n);
-
-	for (int i = 0; i < nin; i++)
-		node_add_input(m, spec_argument(s, c, n, i));
-	for (int i = 0; i < n->nout; i++) {
-		Value *out = node_add_output(m, n->out[i]->type);
-
-		out->name = n->out[i]->name;
-		spec_bind(s, c, n->out[i], out);
-	}
-	return graph_insert(s->to, m);
-}
-
 /* ---- prim -------------------------------------------------------------------------------------------------------- */
 
 static void
@@ -448,11 +334,24 @@ block_sets_grad(const Block *b)
 	return false;
 }
 
-void
-spec_block(Spec *s, Scope *c, Block *b)
+static void
+eval_block(Spec *s, Scope *c, Block *b)
 {
 	for NODES(n, b)
 		eval_node(s, c, n);
+}
+
+/* May the block get tensors with padded rows from code that it calls, or from an earlier call?  See attention.def. */
+static bool
+gets_padding(Cx *cx, const Block *b)
+{
+	static const Symbol from[] = { prim_SetAttr, prim_CallMethod, prim_CallFunction, aten_wait,
+					    prim_awaitable_wait };
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof from / sizeof *from; i++)
+		any |= block_has(b, from[i]);
+	return any && op_find(cx, aten__nested_tensor_from_mask->name, "")->met;
 }
 
 Graph *
@@ -461,7 +360,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, Sh
 	const int first = function_first(fn);
 	Graph *from = fn->prepared;
 	Spec s = { .cx = cx, .fn = fn, .profile = profile, .to = graph_new(cx, from->name),
-		   .known = pass_outside(cx, "known") };
+		   .walk = eval_block, .known = pass_outside(cx, "known") };
 	Scope top = { .from = from, .value = new(cx->arena, Value *, from->nvalue), .alias = alias_db(from, cx->arena),
 		.top = true };
 
@@ -469,7 +368,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, Sh
 	s.shapes = shapes;
 	s.state_written = new(cx->arena, bool, profile->state ? profile->state->at.n + 1 : 1);
 	s.grad_stays = !block_sets_grad(from->top);
-	s.padded = spec_gets_padding(cx, from->top);
+	s.padded = gets_padding(cx, from->top);
 	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
 	s.live = code_live(cx->arena, fn->code);
 	graph_set_insert_end(s.to, s.to->top);
@@ -489,7 +388,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, Sh
 		}
 		spec_bind(&s, &top, in, to);
 	}
-	spec_block(&s, &top, from->top);
+	eval_block(&s, &top, from->top);
 	for (int i = 0; i < from->top->ret->nin; i++)
 		graph_add_output(s.to, spec_fresh_list(&s, spec_as_in_model(&s, &top,
 						  spec_value(&top, from->top->ret->in[i]), from->top->ret->at),

@@ -1,5 +1,6 @@
 /* opt/special/specialize.h - the partial evaluator: specialize.c (its walk), evalop.c (operators), evalflow.c (If,
- * Loop), bailouts.c (guards), layouts.c (channels last) and the forms of operators; private to opt/special */
+ * Loop), infer.c (results), bailouts.c (guards), layouts.c (channels last) and the forms of operators; private to
+ * opt/special */
 #ifndef OPT_SPECIALIZE_H
 #define OPT_SPECIALIZE_H
 
@@ -23,6 +24,8 @@ typedef struct Spec {
 	Function *fn;
 	const Profile *profile;
 	Graph *to;
+	/* Evaluates the nodes of a block.  Operators with bodies, Ifs and Loops call it through spec_block. */
+	void (*walk)(struct Spec *, Scope *, Block *);
 	/* Operator whose body is evaluated: its nodes raise at the operator's place.  Null outside of bodies. */
 	const Node *body;
 	KnownTable *k;           /* known values of `to` */
@@ -40,7 +43,7 @@ typedef struct Spec {
 	Pass   known;            /* counts each inferred result as a change, for -L known */
 } Spec;
 
-/* ---- specialize.c: values and the walk ------------------------------------------------------------------------- */
+/* ---- scope.c: values --------------------------------------------------------------------------------------------- */
 
 Shadow *spec_shadow(Spec *, IValue list);                        /* null if its elements are not followed */
 bool    spec_reads_by_data(Spec *, const Node *);                /* does an input of the node depend on data? */
@@ -50,19 +53,23 @@ Value  *spec_value(Scope *, const Value *from);                  /* the value of
 void    spec_bind(Spec *, Scope *, const Value *from, Value *to);
 void    spec_bind_constant(Spec *, Scope *, const Value *from, IValue, Range);     /* takes the value */
 Node   *spec_copy_node(Spec *, const Node *);                    /* kind, overload and attributes; not linked */
-/* Copies the node, with inputs mapped.  Its outputs have the static types. */
-Node   *spec_emit_copy(Spec *, Scope *, Node *);
 /* Makes a new list of the elements of a list whose contents are known.  It does not depend on the old list's
  * history. */
 Value  *spec_fresh_list(Spec *, Value *, Range);
-void    spec_block(Spec *, Scope *, Block *);
+void    spec_block(Spec *, Scope *, Block *);                    /* evaluates the nodes of the block */
 
-/* ---- evalop.c, evalflow.c ---------------------------------------------------------------------------------------- */
+/* ---- inmodel.c: layouts in the model ----------------------------------------------------------------------------- */
 
-void    spec_op(Spec *, Scope *, Node *);
-/* May the block make tensors with padded rows?  May it get some from code that it calls, or from an earlier call? */
-bool    spec_makes_padding(const Block *);
-bool    spec_gets_padding(Cx *, const Block *);
+bool    spec_lies_like(const RtTensor *, const RtTensor *);      /* same sizes and strides? */
+void    spec_lies_in_model(Spec *, const Value *, RtTensor *);       /* the model has this tensor for it */
+void    spec_alter(Spec *, const Value *);      /* the model has a contiguous tensor for it */
+void    spec_mark_altered(Spec *, const Node *m);      /* marks just inferred results whose layout is not the model's */
+bool    spec_is_view(const Node *);             /* is it a view that depends on dims, and not on strides? */
+/* The result of m if its inputs have the model's layouts.  Null if it is not known. */
+RtTensor *spec_result_in_model(Spec *, const Node *m);
+
+/* ---- infer.c ----------------------------------------------------------------------------------------------------- */
+
 /* Runs the kernel of n without data.  The results of m, its copy, become known if the kernel tells them. */
 void    spec_infer(Spec *, Scope *, const Node *n, Node *m);
 /* Binds n's results to constants if all results of m, its copy, are known numbers, strings, small tensors and the like.
@@ -71,13 +78,18 @@ bool    spec_fold(Spec *, Scope *, const Node *n, const Node *m);
 /* The same for a write n to its own memory.  m computes the value that n leaves there. */
 bool    spec_fold_written(Spec *, Scope *, const Node *n, const Node *m);
 bool    spec_types_known(Spec *, const Node *m);                 /* are the types of all tensor inputs known? */
-bool    op_is_resize(const Op *);                         /* does it resize images over two dims? */
-bool    op_is_convolution_form(const Op *);              /* is it a convolution, in any form of its arguments? */
+
+/* ---- evalop.c, evalflow.c, expand.c ------------------------------------------------------------------------------ */
+
+void    spec_op(Spec *, Scope *, Node *);
+void    spec_if(Spec *, Scope *, Node *);
+void    spec_loop(Spec *, Scope *, Node *);
+bool    spec_is_quantized(const Spec *, const Value *);
+/* Replaces n by the nodes of its body or its expansion, if its arguments' types are known. */
+bool    spec_expand(Spec *, Scope *, Node *n);
 /* The graph that replaces the operator of m, the copy of a node.  Null if the operator stays. */
 Graph  *spec_expansion(Spec *, const Node *m);
 void    spec_inline_body(Spec *, Scope *, Node *n, Node *m, Graph *);    /* replaces n by the graph, on m's inputs */
-void    spec_if(Spec *, Scope *, Node *);
-void    spec_loop(Spec *, Scope *, Node *);
 
 /* ---- bailouts.c -------------------------------------------------------------------------------------------------- */
 
@@ -94,14 +106,14 @@ Value  *spec_as_in_model(Spec *, Scope *, Value *, Range);    /* a value that le
 Value  *spec_channels_last(Spec *, Scope *, Value *, bool grows, Range);
 /* Gives results that are written to the model's layout from the start, so that all views of one share memory. */
 void    spec_keep_layout(Spec *, Scope *, const Node *);
-void    spec_mark_altered(Spec *, const Node *m);      /* marks just inferred results whose layout is not the model's */
-void    spec_lies_in_model(Spec *, const Value *, RtTensor *);       /* the model has this tensor for it */
-void    spec_alter(Spec *, const Value *);      /* the model has a contiguous tensor for it */
 /* aten::contiguous: may the copy keep the layout of its input? */
 bool    spec_contiguous(Spec *, Scope *, const Node *);
-bool    spec_lies_like(const RtTensor *, const RtTensor *);      /* same sizes and strides? */
 /* Replaces a split of channels by slices of the tensor as it is stored.  False if that is not possible. */
 bool    spec_parts(Spec *, Scope *, const Node *);
+/* Copies the node, with inputs mapped.  Its outputs have the static types. */
+Node   *spec_emit_copy(Spec *, Scope *, Node *);
+/* Emits n's copy, with of[i] in place of argument i if of[i] is not null.  n has one result. */
+Value  *spec_put_with(Spec *, Scope *, const Node *n, Value *const *of);
 
 /* ---- put.c ------------------------------------------------------------------------------------------------------- */
 
@@ -129,12 +141,10 @@ Value  *spec_put_merge(Spec *, Scope *, Value *, int dim, Range);        /* merg
 typedef struct Slice { int64_t from, to, step; } Slice;      /* to: negative counts from the end; 0 is the end */
 
 Value  *spec_put_slice(Spec *, Scope *, Value *, int dim, Slice, Range); /* x itself where that is all of it */
-/* Emits n's copy, with of[i] in place of argument i if of[i] is not null.  n has one result. */
-Value  *spec_put_with(Spec *, Scope *, const Node *n, Value *const *of);
 /* Is the argument a known list of n ints? */
 bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);
 
-/* ---- convforms.c ------------------------------------------------------------------------------------------------- */
+/* ---- lines.c: convolutions over one dim -------------------------------------------------------------------------- */
 
 typedef struct Conv {      /* convolution of floats by constant weights, over up to three dims, not transposed */
 	Value    *x, *bias;
@@ -144,20 +154,26 @@ typedef struct Conv {      /* convolution of floats by constant weights, over up
 } Conv;
 
 bool    spec_plain_convolution(Spec *, const Node *m, int nd, Conv *);   /* is m such a convolution? */
-
-/* The value that replaces the result of m, a convolution.  Null if m stays. */
-Value  *spec_convolution(Spec *, Scope *, const Node *m);
-Value  *spec_convolution_volume(Spec *, Scope *, const Node *m);         /* volumes.c: the same over three dims */
-
+/* The value that replaces the result of m, a convolution over one dim.  Null if m is none, or stays. */
+Value  *spec_convolution_line(Spec *, Scope *, const Node *m);
 /* The tensor with four dims and height 1 that the value was squeezed from.  Null if there is none. */
 Value  *spec_squeezed(Spec *, const Value *);
 /* Computes n, a pointwise operator, before the squeeze of its tensors.  Each tensor must be squeezed so, or have one
  * element for each channel.  False if that is not so. */
 bool    spec_under_squeeze(Spec *, Scope *, Node *n);
-/* volumes.c: the value that replaces the result of m, a pool over three dims.  Null if m stays. */
+
+/* ---- volumes.c: convolutions and pools over three dims ----------------------------------------------------------- */
+
+/* The value that replaces the result of m.  Null if m is no such operator, or stays. */
+Value  *spec_convolution_volume(Spec *, Scope *, const Node *m);
 Value  *spec_pool_volume(Spec *, Scope *, const Node *m);
-/* volumes.c: computes n, a pointwise operator, before its tensors are viewed as volumes.  False if they are not. */
+/* Computes n, a pointwise operator, before its tensors are viewed as volumes.  False if they are not. */
 bool    spec_under_volume(Spec *, Scope *, Node *n);
+
+/* ---- convforms.c ------------------------------------------------------------------------------------------------- */
+
+/* The value that replaces the result of m, a convolution.  Null if m stays. */
+Value  *spec_convolution(Spec *, Scope *, const Node *m);
 
 /* ---- convtransposed.c -------------------------------------------------------------------------------------------- */
 

@@ -137,3 +137,23 @@ state_leave_out(Pattern *a, const Pattern *settled, int n)
 			state_leave_out(a[i].part, settled[i].part, a[i].n);
 	}
 }
+
+const char *
+specialization_signature(Cx *cx, const Specialization *s)
+{
+	const Graph *g = s->fn->prepared;
+	const int first = function_first(s->fn);
+	const State *state = state_of(s->fn->prepared, first);
+	Buf b = { 0 };
+
+	for (int i = first; i < graph_ninputs(g); i++) {
+		buf_printf(&b, "%s%s: ", b.n ? ", " : "", s->fn->schema->args[i].name);
+		pattern_print(cx, &b, &s->pattern[i - first]);
+	}
+	for (int i = 0; s->found && i < state->at.n; i++)
+		if (s->found[i].form != PATTERN_ANY) {
+			buf_printf(&b, "%sself.%s: ", b.n ? ", " : "", state->at.at[i].path);
+			pattern_print(cx, &b, &s->found[i]);
+		}
+	return arena_text(cx->arena, &b);
+}

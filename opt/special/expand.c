@@ -1,0 +1,151 @@
+/*
+ * Operators with a body, and operators that the body of another row replaces.
+ */
+#include "specialize.h"
+
+#include <string.h>
+
+/* Operators on floats that are replaced: by their own expansion, or by that of another row. */
+static const struct Expansion { const char *id, *as; } expansions[] = {
+	{ .id = "baddbmm", .as = "prim_baddbmm" }, { .id = "addbmm" },
+	{ .id = "outer", .as = "prim_outer" }, { .id = "nan_to_num", .as = "prim_numbers" },
+	{ .id = "im2col", .as = "prim_windows" }, { .id = "upsample_nearest1d", .as = "prim_nearest1d" },
+	{ .id = "upsample_nearest1d_vec", .as = "prim_nearest1d_vec" },
+	{ .id = "upsample_linear1d", .as = "prim_linear1d" },
+	{ .id = "upsample_linear1d_vec", .as = "prim_linear1d_vec" },
+	{ .id = "_upsample_nearest_exact1d", .as = "prim_nearest_exact1d" },
+	{ .id = "_upsample_nearest_exact1d_vec", .as = "prim_nearest_exact1d_vec" },
+	{ .id = "upsample_nearest3d", .as = "prim_nearest3d" },
+	{ .id = "upsample_nearest3d_vec", .as = "prim_nearest3d_vec" },
+	{ .id = "_upsample_nearest_exact3d", .as = "prim_nearest_exact3d" },
+	{ .id = "_upsample_nearest_exact3d_vec", .as = "prim_nearest_exact3d_vec" },
+	{ .id = "upsample_trilinear3d", .as = "prim_trilinear3d" },
+	{ .id = "upsample_trilinear3d_vec", .as = "prim_trilinear3d_vec" },
+};
+
+/* Operators on tensors quantized per tensor, and the rows that replace them: on their integers, or on their values. */
+static const struct Expansion quantized[] = {
+	{ "clamp", "quantized_clamp" },
+	{ "max_pool1d", "prim_quantized_max_pool1d" }, { "max_pool3d", "prim_quantized_max_pool3d" },
+	{ "avg_pool1d", "prim_quantized_avg_pool1d" }, { "avg_pool3d", "prim_quantized_avg_pool3d" },
+	{ "upsample_nearest3d", "prim_quantized_nearest3d" },
+	{ "upsample_nearest3d_vec", "prim_quantized_nearest3d_vec" },
+};
+
+/* Are the tensor arguments floats, all of one dtype?  integers: is the first one quantized per tensor instead? */
+static bool
+can_expand(Spec *s, const Node *m, bool integers)
+{
+	IValue *args, out[4];
+	int n;
+
+	if (!(args = known_gather(s->k, m, &n)) || args[0].tag != RT_TENSOR)
+		return false;
+	if (integers)
+		return args[0].u.t->quant && !args[0].u.t->quant->scales &&
+		       known_run(s->k, m->op, args, out, m->nout, true);
+	for (int i = 0; i < n; i++)
+		if (args[i].tag == RT_TENSOR && args[i].u.t->dtype != args[0].u.t->dtype)
+			return false;
+	return (args[0].u.t->dtype == RT_f32 || args[0].u.t->dtype == RT_f64) &&
+	       known_run(s->k, m->op, args, out, m->nout, true);
+}
+
+static const struct Expansion *
+expansion_in(const struct Expansion *all, size_t n, const Op *op)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(op->id, all[i].id))
+			return &all[i];
+	return NULL;
+}
+
+static const struct Expansion *
+expansion_for(const Op *op, bool integers)
+{
+	return integers ? expansion_in(quantized, sizeof quantized / sizeof *quantized, op) :
+			  expansion_in(expansions, sizeof expansions / sizeof *expansions, op);
+}
+
+bool
+op_is_expanded(const Op *op)
+{
+	return expansion_for(op, false);
+}
+
+bool
+spec_is_quantized(const Spec *s, const Value *v)
+{
+	const RtTensor *t = known_tensor(s->k, v);
+
+	return t && rt_dtypes[t->dtype].category == 'Q';
+}
+
+Graph *
+spec_expansion(Spec *s, const Node *m)
+{
+	const bool integers = m->nin && spec_is_quantized(s, m->in[0]);
+	const struct Expansion *e = expansion_for(m->op, integers);
+	Function *f = m->op->form == OP_BODY ? m->op->function : NULL;
+
+	if (!e)
+		return f ? f->graph : NULL;
+	if (!can_expand(s, m, integers))
+		return NULL;
+	f = op_expansion(s->cx, e->as ? op_by_id(s->cx, e->as) : m->op);
+	return f ? function_graph(s->cx, f) : NULL;
+}
+
+/* The aliases of n's body.  The body does not show that the graph around n writes to n's arguments and results. */
+static AliasDb *
+body_aliases(Spec *s, Scope *c, const Node *n, Graph *g)
+{
+	AliasDb *db = alias_db(g, s->cx->arena);
+
+	for (int i = 0; i < graph_ninputs(g) && i < n->nin; i++)
+		if (alias_has_writers(c->alias, n->in[i]))
+			alias_written_outside(db, graph_inputs(g)[i]);
+	for (int i = 0; i < n->nout; i++)
+		if (alias_has_writers(c->alias, n->out[i]))
+			alias_written_outside(db, g->top->ret->in[i]);
+	return db;
+}
+
+void
+spec_inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
+{
+	Scope body = { .from = g, .value = new(s->cx->arena, Value *, g->nvalue), .alias = body_aliases(s, c, n, g) };
+	const Node *outer = s->body;
+
+	s->body = outer ? outer : n;
+	for (int i = 0; i < graph_ninputs(g) && i < m->nin; i++)
+		spec_bind(s, &body, graph_inputs(g)[i], m->in[i]);
+	spec_block(s, &body, g->top);
+	s->body = outer;
+	for (int i = 0; i < n->nout; i++)
+		spec_bind(s, c, n->out[i], spec_value(&body, g->top->ret->in[i]));
+	spec_keep_layout(s, c, n);
+}
+
+/* Replaces an operator with a body, or an expansion, by its nodes, if its arguments' types are known. */
+bool
+spec_expand(Spec *s, Scope *c, Node *n)
+{
+	bool good;
+	Graph *g;
+	Node *m;
+
+	if ((n->op->form != OP_BODY && !expansion_for(n->op, false) && !expansion_for(n->op, true)) ||
+	    node_schema(n)->vararg)
+		return false;
+	m = spec_copy_node(s, n);
+	for (int i = 0; i < n->nin; i++)
+		node_add_input(m, (n->op->form == OP_BODY ? spec_body_argument : spec_argument)(s, c, n, i));
+	good = spec_types_known(s, m) && (g = spec_expansion(s, m)) && graph_ninputs(g) == n->nin;
+	if (good) {
+		spec_inline_body(s, c, n, m, g);
+		spec_guard_outputs(s, c, n, m);
+	}
+	node_destroy(m);
+	return good;
+}
