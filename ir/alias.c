@@ -301,7 +301,7 @@ analyze_statistics(AliasDb *db, const Node *n, const Schema *s)
 	const Value *flag = NULL;
 	int64_t on;
 
-	if (!strstr(s->name, "norm"))
+	if (!op_has(n->op, TRAIT_TRAINS))
 		return;
 	for (int i = 0; i < 3 && !flag; i++)
 		flag = node_arg(n, flags[i]);

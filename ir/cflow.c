@@ -9,6 +9,7 @@
  * What passes do to them keeps inputs, block inputs, block outputs and outputs in step.
  */
 #include "ir.h"
+#include "row.h"
 
 Node *
 if_new(Graph *g, Range at, Value *cond, int nout)
@@ -165,6 +166,22 @@ block_has(const Block *b, Symbol kind)
 		if (node_is(n, kind))
 			return true;
 	return false;
+}
+
+/* An operator's error is no effect: an unused result may drop it. */
+OpEffect
+block_effect(const Block *b)
+{
+	OpEffect worst = EFFECT_PURE;
+
+	for ALL_NODES(n, b) {
+		const bool raises = node_is(n, prim_RaiseException) || (n->op && n->op->row == ROW_prim_lacks);
+		const OpEffect effect = n->op ? n->op->effect : node_has_effect(n) ? EFFECT_IO : EFFECT_PURE;
+
+		if (effect > worst && !raises)
+			worst = effect;
+	}
+	return worst;
 }
 
 int

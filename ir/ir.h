@@ -258,9 +258,34 @@ typedef enum OpTrait {
 	TRAIT_ASKS_TYPE,           /* The result depends on the argument's sizes, dtype or device alone. */
 	TRAIT_JUMPS,               /* A float result is discontinuous in the arguments. */
 	TRAIT_CONVOLVES,           /* It is a convolution with arguments input, weight, bias, stride, padding ... */
+	TRAIT_TRANSPOSED,          /* It is a transposed convolution. */
+	TRAIT_GENERAL_CONV,        /* It is a convolution with an argument `transposed`; its input has a batch. */
 	TRAIT_RESIZES,             /* It resizes images over two dims. */
+	TRAIT_VIEWS,               /* The result is a view of the first argument, a tensor. */
+	TRAIT_NEW_VIEW,            /* The same, and the result always is another object than the argument. */
+	TRAIT_SAME_OR_NEW,         /* The result is the first argument itself if nothing is to do, else no view. */
+	TRAIT_RESHAPES,            /* It turns its first argument into a view of itself, in place. */
+	TRAIT_SETS_MEMORY,         /* It gives its first argument other sizes or other memory, in place. */
+	TRAIT_SETS_STRIDES,        /* The result is a view with the strides that an argument gives. */
+	TRAIT_KEEPS_RANK,          /* The result has as many dims as the first argument. */
+	TRAIT_DROPS,               /* It is a dropout with arguments input, p, train. */
+	TRAIT_IDEMPOTENT,          /* Applying it twice is the same as once. */
+	TRAIT_CHEAP,               /* On numbers, it costs less than a branch. */
+	TRAIT_CONVERTS,            /* It is a conversion that Python writes as a call of a type: int(x). */
+	TRAIT_IMPLICIT,            /* It makes a number of a tensor where a schema wants a number. */
+	TRAIT_TAKES_BITS,          /* It takes conjugate and negative views as they are, without reading elements. */
+	TRAIT_LAZY,                /* It makes, takes or asks for conjugate or negative views. */
+	TRAIT_QUANTIZED,           /* Arguments or results may be quantized tensors. */
+	TRAIT_DEQUANTIZES,         /* The result is the values of integers with a scale. */
+	TRAIT_ENDS_IN_RELU,        /* It is a quantized layer with a relu behind it. */
+	TRAIT_TRAINS,              /* In training it writes running statistics. Its schema does not show that. */
+	TRAIT_MAKES_TENSOR,        /* It makes a tensor of a list of numbers. */
+	/* How it changes a list. */
+	TRAIT_APPENDS, TRAIT_EXTENDS, TRAIT_SETS_ITEM, TRAIT_INSERTS, TRAIT_REMOVES, TRAIT_CLEARS, TRAIT_REVERSES,
 } OpTrait;
 typedef enum OpEffect { EFFECT_PURE, EFFECT_RANDOM, EFFECT_IO } OpEffect;
+/* How result types are computed. MAP and BODY rows have rules of their own. */
+typedef enum OpRule { RULE_META, RULE_SAME, RULE_VALUE, RULE_DATA, RULE_MAP, RULE_BODY } OpRule;
 
 struct Op {
 	const char *id;            /* Id of the row, such as add_Tensor. */
@@ -268,17 +293,18 @@ struct Op {
 	const char *name;          /* Operator, such as aten::add. */
 	const char *overload;
 	OpForm      form;
-	OpEffect    effect;        /* Effect. For BODY and ALSO rows, set by the first look-up of the name. */
+	OpEffect    effect;        /* Effect. For ALSO rows, set by the first look-up of the name. */
 	const char *family;        /* Name of the family's file: map, nn ... */
-	const char *rule;          /* How result types are computed: meta, same, value, data ... "map" for MAP rows. */
-	const char *domain, *result, *value;     /* Columns of MAP rows. */
+	OpRule      rule;
+	const char *domain, *value;     /* Columns of MAP rows. */
+	int         result;        /* RtMapResult of rt/ops/kernel.h, for MAP rows. */
 	const char *gradient;      /* Text of the gradient. "" if the row has none. */
 	const char *body;          /* Text of a BODY row. */
 	const char *base;          /* ALSO row: id of the row whose result it stores. */
 	bool        exact;         /* Whether it is an OUT row, whose out= tensor must have the result's dtype. */
 	RtKernel   *kernel;        /* Eager kernel. Null for BODY rows. */
 	Lowering    lowering;
-	uint32_t    traits;        /* Bit 1 << t for each OpTrait t. */
+	uint64_t    traits;        /* Bit 1 << t for each OpTrait t. */
 	int         row;           /* OpRow of row.h. -1 for an operator of the user. */
 	Schema     *schema;        /* Parsed schema. Null until op_schema parses it. */
 	Function   *function;      /* Function of a BODY row, compiled by the frontend's ops_compile_bodies. */
@@ -474,6 +500,8 @@ int64_t     node_int(const Node *, const char *name, int64_t absent);
 const char *node_str(const Node *, const char *name);
 static inline bool node_is(const Node *n, Symbol kind) { return n->kind == kind; }
 /* Whether the kernel leaves the element type of its result open. Its result then needs rt_settle. */
+/* Whether the node is this operator, or its in-place form: aten::add or aten::add_. */
+bool   node_computes(const Node *, Symbol kind);
 bool   node_is_loose(const Node *);
 /* Whether the node must keep its order: print, raise, calls, writes to attributes, random numbers. */
 bool   node_has_effect(const Node *);
@@ -527,6 +555,8 @@ Node  *block_next(const Block *, const Node *n);
 /* Node after n in the order of INNER_FIRST. n null: the first one. Null at the end. */
 Node  *block_after(const Block *, const Node *n);
 bool   block_has(const Block *, Symbol kind); /* Whether the block or one nested in it has a node of that kind. */
+/* Strongest effect of the operators and nodes in the block. */
+OpEffect block_effect(const Block *);
 int    block_size(const Block *);                                        /* Number of nodes, nested ones included. */
 /* Node of the block that is n or contains it. Null if there is none. */
 Node  *block_owner_in(const Node *, const Block *);

@@ -434,6 +434,15 @@ node_str(const Node *n, const char *name)
 /* ---- questions ------------------------------------------------------------------------------------------- */
 
 bool
+node_computes(const Node *n, Symbol kind)
+{
+	Cx *cx = n->graph->cx;
+
+	return node_is(n, kind) || (n->op && n->op->form == OP_ALSO && n->nin && node_writes_input(n, 0) &&
+				    sym(cx, op_by_id(cx, n->op->base)->name) == kind);
+}
+
+bool
 node_is_loose(const Node *n)
 {
 	return node_is(n, aten_items);
@@ -503,7 +512,7 @@ static const Symbol effect_kinds[] = {
 	prim_CallMethod, prim_CallFunction, prim_SetAttr, prim_RaiseException, prim_Print, prim_fork,
 	prim_awaitable, prim_Enter, prim_Exit, prim_BailOut, prim_BailoutTemplate, prim_AddStatValue,
 	prim_TimePoint, prim_PythonOp, prim_IgnoredPythonOp, prim_forkClosure, aten_wait,
-	prim_awaitable_wait, aten_warn, aten_save, aten_manual_seed,
+	prim_awaitable_wait,
 };
 
 bool
@@ -567,7 +576,7 @@ node_may_overflow(const Node *n)
 bool
 node_may_refuse_data(const Node *n)
 {
-	if ((node_is(n, aten_Int) || node_is(n, aten_Float)) && n->in[0]->type->kind != TYPE_STR)
+	if (op_has(n->op, TRAIT_CONVERTS) && n->in[0]->type->kind != TYPE_STR)
 		return false;
 	return op_has(n->op, TRAIT_CHECKS_DATA) || node_is(n, prim_ListUnpack) || node_may_divide_by_zero(n) ||
 	       node_may_overflow(n);

@@ -7,6 +7,7 @@
  */
 #include "ir.h"
 #include "row.h"
+#include "../rt/ops/kernel.h"
 #include <string.h>
 
 Schema *(*schema_parser)(Cx *, const char *text);
@@ -23,19 +24,24 @@ RtKernel *const *op_kernels;
 #define EFFECT_random EFFECT_RANDOM
 #define EFFECT_io     EFFECT_IO
 
+#define RULE_meta     RULE_META
+#define RULE_same     RULE_SAME
+#define RULE_value    RULE_VALUE
+#define RULE_data     RULE_DATA
+
 /* __FILE__ is the family's file, since the macro is expanded there. */
 static const Op rows[] = {
 #define MAP(id_, schema_, domain_, result_, value_, gradient_)                                                         \
-	{ .id = #id_, .text = schema_, .form = OP_MAP, .family = __FILE__, .rule = "map", .domain = #domain_,          \
-	  .result = #result_, .value = #value_, .gradient = gradient_, .kernel = rt_##id_ },
+	{ .id = #id_, .text = schema_, .form = OP_MAP, .family = __FILE__, .rule = RULE_MAP, .domain = #domain_,       \
+	  .result = RT_MAP_##result_, .value = #value_, .gradient = gradient_, .kernel = rt_##id_ },
 #define OP(id_, schema_, rule_, effect_, gradient_)                                                                    \
 	{ .id = #id_, .text = schema_, .form = OP_KERNEL, .effect = EFFECT_##effect_, .family = __FILE__,              \
-	  .rule = #rule_, .gradient = gradient_, .kernel = rt_##id_ },
+	  .rule = RULE_##rule_, .gradient = gradient_, .kernel = rt_##id_ },
 #define BODY(id_, schema_, gradient_, body_)                                                                           \
-	{ .id = #id_, .text = schema_, .form = OP_BODY, .family = __FILE__, .rule = "body", .gradient = gradient_,     \
+	{ .id = #id_, .text = schema_, .form = OP_BODY, .family = __FILE__, .rule = RULE_BODY, .gradient = gradient_,  \
 	  .body = body_ },
 #define FORM(id_, schema_, base_, exact_)                                                                              \
-	{ .id = #id_, .text = schema_, .form = OP_ALSO, .family = __FILE__, .rule = "meta", .gradient = "",            \
+	{ .id = #id_, .text = schema_, .form = OP_ALSO, .family = __FILE__, .rule = RULE_META, .gradient = "",         \
 	  .base = #base_, .exact = exact_, .kernel = rt_##id_ },
 #define ALSO(id_, schema_, base_) FORM(id_, schema_, base_, false)
 #define OUT(id_, schema_, base_) FORM(id_, schema_, base_, true)
@@ -45,6 +51,12 @@ static const Op rows[] = {
 
 static const uint8_t lowerings[NROW] = {
 #define LOWER(id_, what_) [ROW_##id_] = LOWER_##what_,
+#include "../rt/ops/ops.h"
+};
+
+/* Effects of BODY rows. The other rows have a column for theirs. */
+static const uint8_t body_effects[NROW] = {
+#define EFFECT(id_, effect_) [ROW_##id_] = EFFECT_##effect_,
 #include "../rt/ops/ops.h"
 };
 
@@ -147,6 +159,8 @@ ops_init(Cx *cx)
 		}
 		op->family = family;
 		op->lowering = lowerings[i];
+		if (op->form == OP_BODY)
+			op->effect = (OpEffect)body_effects[i];
 		op->row = i;
 		op->kernel = op_kernels ? op_kernels[i] : op->kernel;
 		index_op(cx, op);
@@ -157,7 +171,7 @@ ops_init(Cx *cx)
 		if (!name)
 			BUG("TRAIT names no operator: %s", t->name);
 		for (Op *op = name->first; op; op = op->next)
-			op->traits |= (uint32_t)1 << t->trait;
+			op->traits |= (uint64_t)1 << t->trait;
 	}
 	for (const Order *o = orders; o->name; o++) {
 		Name *name = map_get(&ops->names, o->name);
@@ -205,52 +219,6 @@ sort_overloads(Name *name)
 		name->last = name->last->next;
 }
 
-/* ---- effects of rows that stand on others ------------------------------------------------------------------ */
-
-static const char *
-name_end(const char *s)
-{
-	return s + strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-}
-
-/* The strongest effect of the operators that a body calls, as ops.space.name( or, behind another point, as name( of
- * aten. Raising, by a statement or by prim::lacks, is no effect: an unused result may drop its error. */
-static OpEffect
-effect_of_body(Cx *cx, const char *text)
-{
-	OpEffect worst = EFFECT_PURE;
-	char name[2 * NAME_MAX_BYTES + 8];
-
-	for (const char *s = text; (s = strchr(s, '.')); ) {
-		const char *first = ++s, *end = name_end(s);
-		const bool spaced = first - text >= 4 && !strncmp(first - 4, "ops.", 4) && *end == '.';
-
-		if (spaced)
-			end = name_end(s = end + 1);
-		if (end == s || end - first > NAME_MAX_BYTES || *end != '(')
-			continue;
-		if (spaced)
-			snprintf(name, sizeof name, "%.*s::%.*s", (int)(s - first - 1), first, (int)(end - s), s);
-		else
-			snprintf(name, sizeof name, "aten::%.*s", (int)(end - s), s);
-		for (const Op *op = op_first(cx, name); op; op = op->next)
-			if (op->effect > worst && strcmp(op->id, "prim_lacks"))
-				worst = op->effect;
-	}
-	return worst;
-}
-
-static void
-settle_effect(Cx *cx, Op *op)
-{
-	const Op *base = op->form == OP_ALSO ? op_by_id(cx, op->base) : NULL;
-
-	if (op->form == OP_BODY)
-		op->effect = effect_of_body(cx, op->body);
-	else if (base && op_find(cx, base->name, base->overload))
-		op->effect = base->effect;
-}
-
 /* ---- look-ups ------------------------------------------------------------------------------------------ */
 
 Op *
@@ -265,7 +233,8 @@ op_first(Cx *cx, const char *name)
 	if (!entry->sorted) {
 		sort_overloads(entry);
 		for (Op *op = entry->first; op; op = op->next)
-			settle_effect(cx, op);
+			if (op->form == OP_ALSO)
+				op->effect = op_by_id(cx, op->base)->effect;
 	}
 	return entry->first;
 }
@@ -353,29 +322,6 @@ op_schema(Cx *cx, Op *op)
 	return op->schema;
 }
 
-/* Whether the operator accepts conjugate and negative views unresolved although its schema declares no alias. These
- * operators read or change sizes, strides and flags, but not elements. Only copy_ reads elements: it resolves such
- * views itself, after its overlap check. */
-static bool
-takes_bits(const Op *op)
-{
-	static const char *const names[] = {
-		"aten::size", "aten::stride", "aten::dim", "aten::numel", "aten::storage_offset", "aten::is_contiguous",
-		"aten::is_set_to", "aten::is_conj", "aten::is_neg", "aten::is_complex", "aten::is_floating_point",
-		"aten::is_leaf", "aten::data", "aten::lift", "aten::type_as", "aten::broadcast_tensors",
-		"aten::meshgrid", "aten::sym_size", "aten::sym_stride", "aten::sym_storage_offset", "prim::dtype",
-		"prim::device", "prim::layout", "prim::requires_grad", "aten::requires_grad_", "aten::detach_",
-		"aten::squeeze_", "aten::unsqueeze_", "aten::t_", "aten::transpose_", "aten::swapaxes_",
-		"aten::swapdims_", "aten::as_strided_", "aten::resize_", "aten::resize_as_", "aten::set_",
-		"aten::copy_",
-	};
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(names[i], op->name))
-			return true;
-	return false;
-}
-
 static bool
 holds_tensors(const Type *t)
 {
@@ -391,10 +337,10 @@ op_use(Cx *cx, Op *op)
 	const Op *body = op_body(cx, op);
 	/* rt_<id> gets the results of the body before its own arguments. */
 	const int first = body && body != op ? op_schema(cx, (Op *)body)->nrets : 0;
-	const bool makes = !strcmp(op->name, "aten::tensor") || !strcmp(op->name, "aten::as_tensor");
+	const bool makes = op_has(op, TRAIT_MAKES_TENSOR);
 	uint32_t use = 0;
 
-	if (takes_bits(op))
+	if (op_has(op, TRAIT_TAKES_BITS))
 		return 0;
 	for (int i = 0; i < s->nargs && first + i < 16; i++) {
 		const AliasSet *a = s->args[i].alias;
@@ -433,7 +379,7 @@ op_add_user(Cx *cx, const char *schema, const char *symbol, const char *body)
 
 	ops_init(cx);
 	*op = (Op){ .id = symbol, .text = schema, .form = body ? OP_BODY : OP_USER, .effect = EFFECT_RANDOM,
-		    .family = "user", .row = -1, .rule = body ? "body" : "meta", .gradient = "", .body = body };
+		    .family = "user", .row = -1, .rule = body ? RULE_BODY : RULE_META, .gradient = "", .body = body };
 	index_op(cx, op);
 	vec_push(cx->arena, &cx->ops->user, op);
 	if (!body && !op_schema(cx, op)->nrets)

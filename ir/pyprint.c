@@ -412,8 +412,7 @@ form_enum(Printer *p, const Node *n, const char *const *in, Buf *out)
 static void
 form_number(Printer *p, const Node *n, const char *const *in, Buf *out)
 {
-	const char *word = node_is(n, aten_Int) ? "int" : node_is(n, aten_Float) ? "float" :
-		node_is(n, aten_Bool) ? "bool" : "str";
+	const char *word = type_print(p->cx, n->out[0]->type);
 
 	if (map_get(p->used, word))
 		buf_printf(out, "torch.%s(%s)", n->kind->name + 6, in[0]);
@@ -424,20 +423,19 @@ form_number(Printer *p, const Node *n, const char *const *in, Buf *out)
 /* STANDS_ALONE: is always a statement. IS_CALL: may be a statement without a variable. */
 enum { STANDS_ALONE = 1, IS_CALL = 2 };
 
+/* The first two are forms of operators with a trait. */
+enum { FORM_IMPLICIT, FORM_CONVERTS };
 static const struct { Symbol kind; PrintForm *print; int how; } forms[] = {
+	{ NULL, form_annotated, 0 }, { NULL, form_number, 0 },
 	{ prim_ListConstruct, form_list, 0 }, { prim_DictConstruct, form_dict, 0 },
 	{ prim_TupleConstruct, form_tuple, 0 }, { prim_TupleIndex, form_index, 0 },
 	{ prim_TupleSlice, form_slice, 0 }, { aten___getitem__, form_item, 0 },
 	{ prim_GetAttr, form_attribute, 0 }, { prim_CallMethod, form_method, IS_CALL },
 	{ prim_CallFunction, form_function, IS_CALL }, { prim_CreateObject, form_object, 0 },
 	{ prim_isinstance, form_isinstance, STANDS_ALONE }, { prim_unchecked_cast, form_cast, 0 },
-	{ aten_IntImplicit, form_annotated, 0 }, { aten_FloatImplicit, form_annotated, 0 },
-	{ aten_ComplexImplicit, form_annotated, 0 }, { aten_ScalarImplicit, form_annotated, 0 },
 	{ prim_Uninitialized, form_uninitialized, 0 }, { prim_RaiseException, form_raise, IS_CALL },
 	{ prim_Print, form_print, IS_CALL }, { prim_tolist, form_tolist, 0 },
 	{ prim_EnumName, form_enum, 0 }, { prim_EnumValue, form_enum, 0 },
-	{ aten_Int, form_number, 0 }, { aten_Float, form_number, 0 }, { aten_Bool, form_number, 0 },
-	{ aten_str, form_number, 0 },
 };
 
 static int
@@ -446,7 +444,7 @@ form_of(const Node *n)
 	for (int i = 0; i < (int)(sizeof forms / sizeof *forms); i++)
 		if (node_is(n, forms[i].kind))
 			return i;
-	return -1;
+	return op_has(n->op, TRAIT_IMPLICIT) ? FORM_IMPLICIT : op_has(n->op, TRAIT_CONVERTS) ? FORM_CONVERTS : -1;
 }
 
 /* Number of arguments to print: those after them equal the schema's defaults. */

@@ -5,12 +5,15 @@ object files.
 Of codegen's folders, kernel uses neither program nor cli, and program does not use cli. Within a folder, files use each other in one
 direction only, but for the circles that CIRCLES counts. Who uses whom is read from the symbols of the objects.
 """
-import collections, glob, os, re, subprocess, sys, unittest
+import collections, glob, os, pathlib, re, subprocess, sys, unittest
 
 BUILD = os.path.dirname(sys.argv.pop(1))
 ORDER = ["kernel", "program", "cli"]
 FOLDERS = ["ir", "frontend/script", "frontend/archive", "opt/passes", "opt/grad", "opt/special", "opt/trace",
            "codegen/kernel", "codegen/program", "codegen/cli", "rt", "rt/ops"]
+# Number of operators of aten that C code compares nodes with (ir/kinds.def). It may only fall: what several operators have
+# in common is a trait of their rows.
+KINDS = 92
 # Number of files in circles. It may only fall. In frontend/script it is the recursive descent over statements and expressions.
 CIRCLES = {"frontend/script": 20, "rt": 35, "rt/ops": 13}
 # Names of static functions that stand in more than COMMON_FILES files. The number may only fall: such a name says too little.
@@ -86,6 +89,12 @@ class Rooms(unittest.TestCase):
         for f in sources("codegen/kernel"):
             with open(f) as text: found = re.search(r'.*"(aten|quantized|torchvision)::\w.*|.*(str\w*cmp|strstr)\([^;]*op->id.*', text.read())
             self.assertIsNone(found, f"{f}: {found and found[0]}")
+
+    def test_kinds(self):
+        names = re.findall(r"KIND\(aten, (\w+)\)", pathlib.Path("ir/kinds.def").read_text())
+        self.assertEqual(KINDS, len(names))
+        code = "".join(pathlib.Path(f).read_text() for room in ("ir", "opt/*", "frontend/*", "codegen/*") for f in glob.glob(f"{room}/*.c"))
+        self.assertEqual([], [name for name in names if not re.search(rf"\baten_{name}\b", code)], "not used")
 
     def test_columns(self):
         """C is at most 120 columns wide; a tab goes to the next eighth."""

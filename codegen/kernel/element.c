@@ -333,7 +333,7 @@ says(const Let *l, const char *word)
 static bool
 is_cast(const Let *l)
 {
-	return !strcmp(l->op->result, "asked");
+	return l->op->result == RT_MAP_asked;
 }
 
 /* Returns a constant as a literal of the common type T. Null if it has none. */

@@ -30,7 +30,6 @@ bool lower_prologue(Plan *, const Node *group, const int *axis, Lowered *l, Ref 
 
 /* ---- lower_pair.c: rows as lets; complex rows as pairs of real values -------------------------------------------- */
 
-RtMapResult lower_result(const Op *);                    /* how the result dtype of a row is determined */
 /* Returns a let of a pointwise row whose tensors have this dtype. arg: the row's arguments, tensors and numbers. */
 Let lower_let(Plan *, OpRow, int dtype, const Ref *arg);
 

@@ -86,7 +86,7 @@ row_types(MapLowering *m, const Node *n, const RtMapArg *arg, int narg, RtMapTyp
 
 	for (int i = 0; i < n->nin; i++)
 		in[i] = sample_of(m, n->in[i]);
-	rt_map_types(arg, narg, lower_result(n->op), in, types);
+	rt_map_types(arg, narg, (RtMapResult)n->op->result, in, types);
 	return types->compute != RT_NDTYPE && rt_map_takes(n->op->domain, types->common);
 }
 

@@ -8,19 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-RtMapResult
-lower_result(const Op *op)
-{
-	static const char *const names[] = {
-		"promote", "floating", "boolean", "real", "part", "uint8", "int8", "asked",
-	};
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(op->result, names[i]))
-			return (RtMapResult)i;
-	BUG("%s: result rule %s", op->id, op->result);
-}
-
 Let
 lower_let(Plan *p, OpRow row, int dtype, const Ref *ref)
 {
@@ -35,7 +22,7 @@ lower_let(Plan *p, OpRow row, int dtype, const Ref *ref)
 		l.arg[i] = ref[i];
 		in[arg[i].arg] = arg[i].tensor ? rt_of(&like) : ref[i].number;
 	}
-	rt_map_types(arg, l.narg, lower_result(l.op), in, &l.types);
+	rt_map_types(arg, l.narg, (RtMapResult)l.op->result, in, &l.types);
 	return l;
 }
 

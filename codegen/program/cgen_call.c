@@ -141,7 +141,7 @@ called_symbol(Emit *e, const Op *op)
 	for (int i = 0; i < e->called.n; i++)
 		if (!strcmp(e->called.at[i], symbol))
 			return symbol;
-	if (e->ops_by_level && op->form != OP_USER && strcmp(op->rule, "value"))
+	if (e->ops_by_level && op->form != OP_USER && op->rule != RULE_VALUE)
 		vec_push(e->cx->arena, &e->called, symbol);
 	return symbol;
 }

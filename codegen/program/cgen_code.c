@@ -5,6 +5,7 @@
  * model's line the text of that line.  Kernels are referred to by name, so that only those used are linked.
  */
 #include "program.h"
+#include "../../ir/row.h"
 
 #include <string.h>
 
@@ -36,9 +37,9 @@ emit_symbol(Emit *e, const Op *op)
 	if (!map_get(&e->kernel_names, symbol)) {
 		map_put(&e->kernel_names, symbol, (void *)(uintptr_t)symbol);
 		out_line(&e->types, "RtKernel %s;", symbol);
-		e->quantized |= strstr(symbol, "quant") != NULL;
-		e->prints |= !strcmp(symbol, "rt_prim_Print");
-		e->bits |= strstr(symbol, "conj") || strstr(symbol, "neg_view");
+		e->quantized |= op_has(op, TRAIT_QUANTIZED);
+		e->prints |= op->row == ROW_prim_Print;
+		e->bits |= op_has(op, TRAIT_LAZY);
 	}
 	return symbol;
 }

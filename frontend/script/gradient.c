@@ -12,6 +12,7 @@
  */
 #include "../frontend.h"
 
+#include "../../rt/ops/kernel.h"
 #include <string.h>
 
 /* 1 for Tensor and Tensor?. 2 for Tensor[] and Tensor?[]. 0 for other types. */
@@ -132,7 +133,7 @@ bool
 op_is_flat(const Op *op)
 {
 	return !strcmp(op->gradient, "None") ||
-	       (op->form == OP_MAP && (!strcmp(op->result, "boolean") || !strpbrk(op->domain, "FC")));
+	       (op->form == OP_MAP && (op->result == RT_MAP_boolean || !strpbrk(op->domain, "FC")));
 }
 
 Function *

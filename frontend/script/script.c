@@ -837,6 +837,8 @@ ops_compile_body(Cx *cx, Op *op)
 	cx_push(cx, &frame, arena_printf(cx->arena, "while compiling the body of operator '%s'", op->id), (Range){0});
 	function_graph(cx, f);
 	ops_compile_bodies(cx, f->graph);
+	if (op->row < 0)                 /* an operator of the user, which has no column for it */
+		op->effect = block_effect(f->graph->top);
 	cx_pop(cx);
 }
 

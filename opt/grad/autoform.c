@@ -276,11 +276,11 @@ change_node(Graph *g, const Active *a, Node *n)
 		return true;
 	}
 	if (n->nout && n->out[0]->uses.n && n->out[0]->type->kind == TYPE_LIST &&
-	    (node_is(n, aten_append) || node_is(n, aten_add_))) {
+	    (op_has(n->op, TRAIT_APPENDS) || op_has(n->op, TRAIT_EXTENDS))) {
 		value_replace_uses(n->out[0], n->in[0]);
 		return true;
 	}
-	if (node_is(n, aten_add_) || node_is(n, aten_extend))
+	if (op_has(n->op, TRAIT_EXTENDS))
 		return append_each(g, n);
 	if (change_tuples(g, a, n))
 		return true;

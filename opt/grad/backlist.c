@@ -266,18 +266,18 @@ reverse_reverse(Back *b, Node *n)
 	back_row1(b, "reverse_t", n->at, to);
 }
 
-typedef struct ListWrite { Symbol kind; void (*back)(Back *, Node *); } ListWrite;
+typedef struct ListWrite { OpTrait trait; void (*back)(Back *, Node *); } ListWrite;
 static const ListWrite writes[] = {
-	{ aten_append, reverse_append }, { aten__set_item, reverse_set }, { aten_insert, reverse_insert },
-	{ aten_extend, reverse_extend }, { aten_add_, reverse_extend }, { aten_pop, reverse_pop },
-	{ aten_Delete, reverse_pop }, { aten_clear, reverse_clear }, { aten_reverse, reverse_reverse },
+	{ TRAIT_APPENDS, reverse_append }, { TRAIT_SETS_ITEM, reverse_set }, { TRAIT_INSERTS, reverse_insert },
+	{ TRAIT_EXTENDS, reverse_extend }, { TRAIT_REMOVES, reverse_pop }, { TRAIT_CLEARS, reverse_clear },
+	{ TRAIT_REVERSES, reverse_reverse },
 };
 
 static const ListWrite *
 write_of(const Node *n)
 {
 	for (size_t i = 0; i < sizeof writes / sizeof *writes && n->nin && n->in[0]->type->kind == TYPE_LIST; i++)
-		if (node_is(n, writes[i].kind))
+		if (op_has(n->op, writes[i].trait))
 			return &writes[i];
 	return NULL;
 }

@@ -77,14 +77,7 @@ written(const Node *n)
 static int
 viewed(const Node *n)
 {
-	static const Symbol views[] = { aten_select, aten_slice, aten_narrow, aten_diagonal,
-		aten_transpose, aten_permute, aten_t, aten_view, aten_unsqueeze, aten_squeeze,
-		aten_alias, aten_view_as, aten_unflatten, aten_detach, prim_data };
-
-	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-		if (node_is(n, views[i]) && n->in[0]->type->kind == TYPE_TENSOR)
-			return 0;
-	return -1;
+	return op_has(n->op, TRAIT_VIEWS) && n->in[0]->type->kind == TYPE_TENSOR ? 0 : -1;
 }
 
 /* Does n return the memory of another tensor without its gradient? */
@@ -513,14 +506,7 @@ is_uncounted(Unwrite *u, const Node *n, const Value *to)
 static bool
 may_be_itself(const Node *n)
 {
-	static const Symbol kinds[] = { aten_contiguous, aten_to, aten_cpu, aten_type_as,
-		aten_flatten, aten_positive, aten_real, aten_resolve_conj, aten_resolve_neg,
-		aten_sum_to_size, aten_atleast_1d, aten_atleast_2d, aten_atleast_3d };
-
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (node_is(n, kinds[i]) && n->out[0]->type->kind == TYPE_TENSOR)
-			return true;
-	return false;
+	return op_has(n->op, TRAIT_SAME_OR_NEW) && n->out[0]->type->kind == TYPE_TENSOR;
 }
 
 static bool

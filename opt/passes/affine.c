@@ -49,12 +49,6 @@ channels(const Reweigh *r, const Outputs *o, const Value *v)
 	return x;
 }
 
-static bool
-is_one_of(const Node *n, Symbol a, Symbol b)
-{
-	return node_is(n, a) || node_is(n, b);
-}
-
 static void
 multiply(double *x, int64_t n, double by)
 {
@@ -76,12 +70,12 @@ all_of(const Reweigh *r, int64_t n, double what)
 static bool
 is_sum(const Reweigh *r, const Outputs *o, const Node *n, bool turned, Affine *a)
 {
-	const bool minus = !is_one_of(n, aten_add, aten_add_), reversed = node_is(n, aten_rsub);
+	const bool minus = !node_computes(n, aten_add), reversed = node_is(n, aten_rsub);
 	const Value *v = node_arg(n, "alpha");
 	double by = 1;
 	IValue alpha;
 
-	if (!minus + is_one_of(n, aten_sub, aten_sub_) + reversed != 1 || n->nin < 2)
+	if (!minus + node_computes(n, aten_sub) + reversed != 1 || n->nin < 2)
 		return false;
 	if (v && (!value_constant(v, &alpha) || (alpha.tag != RT_INT && alpha.tag != RT_DOUBLE)))
 		return false;
@@ -101,13 +95,13 @@ is_sum(const Reweigh *r, const Outputs *o, const Node *n, bool turned, Affine *a
 static bool
 is_product(const Reweigh *r, const Outputs *o, const Node *n, bool turned, Affine *a)
 {
-	const bool division = is_one_of(n, aten_div, aten_div_);
+	const bool division = node_computes(n, aten_div);
 
-	if (is_one_of(n, aten_neg, aten_neg_)) {
+	if (node_computes(n, aten_neg)) {
 		a->scale = all_of(r, o->n, -1);
 		return true;
 	}
-	if ((!division && !is_one_of(n, aten_mul, aten_mul_)) || n->nin != 2 || (division && turned) ||
+	if ((!division && !node_computes(n, aten_mul)) || n->nin != 2 || (division && turned) ||
 	    !(a->scale = channels(r, o, n->in[!turned])))
 		return false;
 	for (int64_t i = 0; i < o->n && division; i++)

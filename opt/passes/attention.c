@@ -26,7 +26,7 @@ typedef struct Match {
 static bool
 is_product(const Node *n)
 {
-	return node_is(n, aten_matmul) || node_is(n, aten_bmm);
+	return n->op && n->op->lowering == LOWER_MATMUL && !node_is(n, aten_mm);
 }
 
 static bool
@@ -86,7 +86,8 @@ softmax_of(const Value *p)
 	const Node *n = p->node;
 	int64_t dim;
 
-	if (!node_is(n, aten_softmax) || n->nin != 3 || !value_int(n->in[1], &dim) || !value_is_none(n->in[2]))
+	if (!n->op || n->op->lowering != LOWER_SOFTMAX || n->nin != 3 || !value_int(n->in[1], &dim) ||
+	    !value_is_none(n->in[2]))
 		return NULL;
 	return dim == -1 || dim == p->type->tensor->rank - 1 ? n->in[0] : NULL;
 }

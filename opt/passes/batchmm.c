@@ -38,10 +38,10 @@ left_of(const Node *n)
 {
 	int64_t one;
 
-	if (node_is(n, aten_mm) || node_is(n, aten_linear))
+	if (node_is(n, aten_mm) || (n->op && n->op->lowering == LOWER_LINEAR))
 		return 0;
-	if (!node_is(n, aten_addmm) || !value_int(n->in[3], &one) || one != 1 || !value_int(n->in[4], &one) ||
-	    one != 1)
+	if (!n->op || n->op->lowering != LOWER_ADDMM || !value_int(n->in[3], &one) || one != 1 ||
+	    !value_int(n->in[4], &one) || one != 1)
 		return -1;
 	return n->in[0]->type->tensor && n->in[0]->type->tensor->rank == 1 ? 1 : -1;
 }
@@ -72,17 +72,12 @@ takes_part(Batch *b, const Node *n, int left)
 static bool
 reaches(const Value *v, const Node *at)
 {
-	static const Symbol views[] = { aten___getitem__, aten_select, aten_slice, aten_squeeze,
-		aten_t, aten_transpose, aten_view, aten_unsqueeze };
-
 	for (int left = MOST_VIEWS; left > 0; left--) {
 		const Node *n = v->node;
-		bool view = false;
+		bool view = node_is(n, aten___getitem__) || op_has(n->op, TRAIT_VIEWS);
 
 		if (node_is_before(n, at) || node_is(n, prim_Constant))
 			return true;
-		for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-			view |= node_is(n, views[i]);
 		for (int i = 1; i < n->nin; i++)
 			view &= node_is(n->in[i]->node, prim_Constant) || node_is_before(n->in[i]->node, at);
 		if (!view || n->block != at->block)

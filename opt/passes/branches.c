@@ -76,13 +76,8 @@ is_number(const Type *t)
 bool
 node_is_cheap(const Node *n)
 {
-	static const Symbol kinds[] = { aten_lt, aten_le, aten_gt, aten_ge, aten_eq, aten_ne,
-		aten___not__, aten___and__, aten___or__, aten_add, aten_sub, aten_mul,
-		prim_Constant };
-	bool known = false;
+	bool known = node_is(n, prim_Constant) || op_has(n->op, TRAIT_CHEAP);
 
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		known |= node_is(n, kinds[i]);
 	for (int i = 0; i < n->nin; i++)
 		known &= is_number(n->in[i]->type);
 	return known && n->nout == 1 && is_number(n->out[0]->type);

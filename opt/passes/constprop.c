@@ -18,9 +18,7 @@ typedef struct Fold {
 
 static const Symbol never[] = {
 	prim_Constant, prim_Uninitialized, prim_Guard, prim_BailOut, prim_profile, prim_AutogradZero,
-	prim_unchecked_unwrap_optional, prim_CreateObject, prim_GetAttr, aten_dequantize,
-	quantized_decomposed_dequantize_per_channel, quantized_decomposed_dequantize_per_tensor,
-	quantized_decomposed_dequantize_per_channel_group, torchao_dequantize_affine,
+	prim_unchecked_unwrap_optional, prim_CreateObject, prim_GetAttr,
 };
 
 /* Does the node return new memory that leaves the graph? */
@@ -42,6 +40,8 @@ static bool
 may_fold(Fold *f, const Node *n)
 {
 	if (n->nsub || !n->nout || !n->nin || node_has_effect(n) || alias_node_writes(f->alias, n))
+		return false;
+	if (op_has(n->op, TRAIT_DEQUANTIZES))
 		return false;
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
 		if (node_is(n, never[i]))

@@ -49,8 +49,6 @@ is_norm(const Reweigh *r, const Node *n, Norm *out)
 static bool
 is_matrix(const Value *v)
 {
-	static const Symbol same[] = { aten_linear, aten_relu, aten_relu_, aten_dropout, aten_tanh,
-					    aten_sigmoid, aten_gelu, aten_leaky_relu, aten_batch_norm };
 	const Node *n = v->node;
 	int64_t start, end;
 	IValue sizes;
@@ -65,11 +63,10 @@ is_matrix(const Value *v)
 		if (node_is(n, aten_view) || node_is(n, aten_reshape))
 			return node_is(n->in[1]->node, prim_ListConstruct) ? n->in[1]->node->nin == 2 :
 			       value_constant(n->in[1], &sizes) && sizes.tag == RT_LIST && sizes.u.list->n == 2;
-		for (size_t i = 0; i < sizeof same / sizeof *same && at == n; i++)
-			if (node_is(n, same[i]))
-				n = n->in[0]->node;
+		if (op_has(n->op, TRAIT_KEEPS_RANK))
+			n = n->in[0]->node;
 		if (at == n)
-			return node_is(n, aten_addmm) || node_is(n, aten_mm);
+			return n->op && (n->op->lowering == LOWER_ADDMM || node_is(n, aten_mm));
 	}
 	return false;
 }
@@ -99,7 +96,7 @@ has_batch(const Node *conv, int64_t rank, const Node *norm)
 {
 	const TensorInfo *is = conv->out[0]->type->tensor;
 
-	if (node_is(conv, aten__convolution) || node_is(conv, aten_convolution) || (is && is->rank == rank))
+	if (op_has(conv->op, TRAIT_GENERAL_CONV) || (is && is->rank == rank))
 		return true;
 	for (int i = 0; i < conv->out[0]->uses.n; i++) {
 		const Node *dim = conv->out[0]->uses.at[i].node;

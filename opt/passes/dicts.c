@@ -69,7 +69,7 @@ fold_write(Pass *p, Graph *g, Node *dict)
 	Node *n = first_use(dict), *made;
 	int at;
 
-	if (!n || !node_is(n, aten__set_item) || n->nin != 3 ||
+	if (!n || !op_has(n->op, TRAIT_SETS_ITEM) || n->nin != 3 ||
 	    n->in[0] != dict->out[0] || n->in[2] == dict->out[0] || !is_key(n->in[1]) || n->nout || !pass_may(p))
 		return dict;
 	pass_note(p, n, "the write is the first use of the dict");

@@ -196,7 +196,7 @@ fold_op(Cx *cx, const Node *n, const IValue *in, IValue *out)
 	if ((!body && !n->op->kernel) || (nargs = gather(cx, n, s, in, args)) < 0)
 		return false;
 	room = room_for(args, nargs);
-	if (!body && strcmp(n->op->rule, "value") && !is_small(rt, n->op->kernel, args, n->nout, room)) {
+	if (!body && n->op->rule != RULE_VALUE && !is_small(rt, n->op->kernel, args, n->nout, room)) {
 		rt_scratch_reset(rt, mark);
 		return false;
 	}

@@ -68,7 +68,7 @@ static bool
 keeps_type(const Op *base)
 {
 	RtMapArg arg[RT_MAP_MAX];
-	const int n = base->form == OP_MAP && !strcmp(base->result, "promote") ? rt_map_args(base->text, arg) : 0;
+	const int n = base->form == OP_MAP && base->result == RT_MAP_promote ? rt_map_args(base->text, arg) : 0;
 
 	for (int i = 1; i < n; i++)
 		if (arg[i].tensor || arg[i].joins)

@@ -123,7 +123,7 @@ fold_append(Lists *l, Node *list)
 	Node *n;
 
 	while (list->out[0]->type->kind == TYPE_LIST && (n = first_use(list->out[0], list->block)) &&
-	       node_is(n, aten_append) && n->in[0] == list->out[0] && n->in[1] != list->out[0] && pass_may(l->p)) {
+	       op_has(n->op, TRAIT_APPENDS) && n->in[0] == list->out[0] && n->in[1] != list->out[0] && pass_may(l->p)) {
 		Node *made = node_new(l->g, list->kind, list->at, 1);
 
 		pass_note(l->p, n, "the append is the first use of the list");

@@ -155,11 +155,11 @@ join(Reweigh *r, const Outputs *o, const Outputs *other, Node *n, const double *
 static bool
 is_sum(const Node *n, double *by)
 {
-	const bool minus = node_is(n, aten_sub) || node_is(n, aten_sub_);
+	const bool minus = node_computes(n, aten_sub);
 	const Value *v = n->op ? node_arg(n, "alpha") : NULL;
 	IValue alpha;
 
-	if ((!minus && !node_is(n, aten_add) && !node_is(n, aten_add_)) || n->nin < 2 ||
+	if ((!minus && !node_computes(n, aten_add)) || n->nin < 2 ||
 	    n->in[0]->type->kind != TYPE_TENSOR || n->in[1]->type->kind != TYPE_TENSOR)
 		return false;
 	if (v && (!value_constant(v, &alpha) || (alpha.tag != RT_INT && alpha.tag != RT_DOUBLE)))

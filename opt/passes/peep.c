@@ -618,27 +618,11 @@ static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* ni
 	{ aten___not__, 1, not_not },
 	{ aten___not__, 1, not_compared },
 	{ prim_If, 1, same_as_condition },
-	{ aten_Int, 1, same_number },
-	{ aten_Float, 1, same_number },
-	{ aten_Bool, 1, same_number },
-	{ aten_IntImplicit, 1, number_and_back },
-	{ aten_FloatImplicit, 1, number_and_back },
-	{ aten_ScalarImplicit, 1, number_and_back },
 	{ aten_detach_, 1, detached_already },
 	{ aten__native_batch_norm_legit_no_training, 7, inference_norm },
 	{ aten_native_batch_norm, 8, inference_norm },
-	{ aten_dropout, 3, dropout },
-	{ aten_dropout_, 3, dropout },
-	{ aten_feature_dropout, 3, dropout },
-	{ aten_feature_dropout_, 3, dropout },
-	{ aten_alpha_dropout, 3, dropout },
-	{ aten_alpha_dropout_, 3, dropout },
-	{ aten_feature_alpha_dropout, 3, dropout },
-	{ aten_feature_alpha_dropout_, 3, dropout },
 	{ aten_mul, 2, times_one },
 	{ aten_div, 2, times_one },
-	{ aten_mul_, 2, scaled_by_one },
-	{ aten_div_, 2, scaled_by_one },
 	{ aten_floordiv, 2, neutral },
 	{ aten_add, 0, plus_nothing },
 	{ aten_sub, 0, plus_nothing },
@@ -660,10 +644,6 @@ static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* ni
 	{ aten_type_as, 2, type_as_same },
 	{ aten_to, 0, to_same },
 	{ aten_to, 0, to_and_back },
-	{ aten_relu, 1, done_already },
-	{ aten_floor, 1, done_already },
-	{ aten_ceil, 1, done_already },
-	{ aten_trunc, 1, done_already },
 	{ aten_dim, 1, dim },
 	{ prim_dtype, 1, dtype },
 	{ aten_is_floating_point, 1, is_floating_point },
@@ -671,6 +651,14 @@ static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* ni
 	{ aten_size, 0, size },
 	{ aten_conj, 1, conjugate },
 	{ aten__conj, 1, conjugate },
+};
+
+/* Rules for the operators with a trait. */
+static const struct { OpTrait trait; int nin; Rule *rule; } trait_rules[] = {
+	{ TRAIT_CONVERTS, 1, same_number },
+	{ TRAIT_IMPLICIT, 1, number_and_back },
+	{ TRAIT_DROPS, 3, dropout },
+	{ TRAIT_IDEMPOTENT, 1, done_already },
 };
 
 /* Replaces values of type None by a constant. */
@@ -699,28 +687,38 @@ has_one_result(const Node *n)
 	return n->nout > 0;
 }
 
+/* Applies a rule for nodes with nin inputs, 0 for any number.  True if n needs no further rule. */
+static bool
+try_rule(Peep *p, Node *n, int nin, Rule *rule)
+{
+	Value *with;
+
+	if ((nin && nin != n->nin) || !has_one_result(n) || (!n->out[0]->uses.n && !node_writes(n)) ||
+	    !(with = rule(p, n)))
+		return false;
+	if (!pass_may(p->p))
+		return true;
+	pass_note(p->p, n, "replaced");
+	value_replace_uses(n->out[0], with);
+	if (node_writes(n))                      /* the rule holds only if it changes nothing */
+		node_destroy(n);
+	p->changed = true;
+	return true;
+}
+
 static void
 apply(Peep *p, Node *n)
 {
 	take_none(p, n);
-	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-		Value *with;
-
-		if (!node_is(n, rules[i].kind) || (rules[i].nin && rules[i].nin != n->nin) || !has_one_result(n) ||
-		    (!n->out[0]->uses.n && !node_writes(n)))
-			continue;
-		with = rules[i].rule(p, n);
-		if (!with)
-			continue;
-		if (!pass_may(p->p))
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (node_is(n, rules[i].kind) && try_rule(p, n, rules[i].nin, rules[i].rule))
 			return;
-		pass_note(p->p, n, "replaced");
-		value_replace_uses(n->out[0], with);
-		if (node_writes(n))              /* the rule holds only if it changes nothing */
-			node_destroy(n);
-		p->changed = true;
-		return;
-	}
+	for (size_t i = 0; i < sizeof trait_rules / sizeof *trait_rules; i++)
+		if (op_has(n->op, trait_rules[i].trait) &&
+		    try_rule(p, n, trait_rules[i].nin, trait_rules[i].rule))
+			return;
+	if (node_writes(n) && (node_computes(n, aten_mul) || node_computes(n, aten_div)))
+		try_rule(p, n, 2, scaled_by_one);
 }
 
 bool

@@ -17,19 +17,6 @@
 
 #include <string.h>
 
-static const Symbol writes[] = {
-	aten_squeeze_, aten_unsqueeze_, aten_t_, aten_transpose_, aten_swapaxes_, aten_swapdims_,
-};
-
-static const Symbol sets[] = { aten_as_strided_, aten_resize_, aten_resize_as_, aten_set_ };
-
-/* Views whose result is a new object for all sizes: they never return their argument. */
-static const Symbol new_views[] = {
-	aten_squeeze, aten_unsqueeze, aten_t, aten_transpose, aten_swapaxes, aten_swapdims, aten_permute, aten_movedim,
-	aten_select, aten_slice, aten_narrow, aten_view, aten_reshape, aten_expand, aten_expand_as, aten_detach,
-	aten_diagonal,
-};
-
 /* Is v a view that nothing reads before n?  Then it can have the sizes that n gives it from the start. */
 static bool
 is_read_after(const Value *v, const Node *n)
@@ -45,19 +32,19 @@ is_read_after(const Value *v, const Node *n)
 bool
 reshapes_input(const Node *n)
 {
-	return n->op && (LISTED(n, writes) || (LISTED(n, sets) && !is_read_after(n->in[0], n)));
+	return op_has(n->op, TRAIT_RESHAPES) || (op_has(n->op, TRAIT_SETS_MEMORY) && !is_read_after(n->in[0], n));
 }
 
 bool
 node_keeps_sizes(const Node *n)
 {
-	return !LISTED(n, writes) && !LISTED(n, sets);
+	return !op_has(n->op, TRAIT_RESHAPES) && !op_has(n->op, TRAIT_SETS_MEMORY);
 }
 
 bool
 node_makes_view(const Node *n)
 {
-	return n->op && LISTED(n, new_views);
+	return op_has(n->op, TRAIT_NEW_VIEW);
 }
 
 static bool
@@ -79,7 +66,7 @@ holds_object(const Use *u)
 		return true;
 	if (node_writes_input(u->node, u->index))
 		return u->node->nout != 1 || u->node->out[0]->uses.n;
-	return node_may_return_input(u->node) || (s->args[u->index].alias && !LISTED(u->node, new_views));
+	return node_may_return_input(u->node) || (s->args[u->index].alias && !op_has(u->node->op, TRAIT_NEW_VIEW));
 }
 
 /* The view operator of an in-place one: aten::t for aten::t_, aten::transpose.int for aten::transpose_. */
@@ -158,7 +145,7 @@ reshapes(Pass *p, Graph *g)
 		return false;
 	changed = name_writes(g->top);
 	for INNER_FIRST(n, g->top)
-		if (n->op && LISTED(n, writes))
+		if (op_has(n->op, TRAIT_RESHAPES))
 			changed |= make_view(p, g, n);
 	if (changed)
 		pass_lost_alias(p);

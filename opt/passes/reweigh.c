@@ -41,12 +41,11 @@ is_convolution(const Node *n, bool *transposed)
 {
 	int64_t t;
 
-	*transposed = node_is(n, aten_conv_transpose1d) || node_is(n, aten_conv_transpose2d) ||
-		      node_is(n, aten_conv_transpose3d);
-	if (*transposed || node_is(n, aten_conv1d) || node_is(n, aten_conv2d) || node_is(n, aten_conv3d))
-		return true;
-	if (!node_is(n, aten__convolution) && !node_is(n, aten_convolution))
+	*transposed = op_has(n->op, TRAIT_TRANSPOSED);
+	if (!op_has(n->op, TRAIT_CONVOLVES) || node_is(n, aten__convolution_mode))
 		return false;
+	if (!op_has(n->op, TRAIT_GENERAL_CONV))
+		return true;
 	if (!node_arg(n, "transposed") || !value_int(node_arg(n, "transposed"), &t))
 		return false;
 	*transposed = t != 0;
@@ -70,12 +69,12 @@ form_of(const Node *n, Outputs *o, const char **weight, const char **bias)
 	}
 	o->last = true;
 	o->axis = 0;
-	if (node_is(n, aten_linear))
+	if (n->op && n->op->lowering == LOWER_LINEAR)
 		return true;
 	*weight = "mat2";
 	*bias = "self";
 	o->axis = 1;
-	return node_is(n, aten_addmm) && is_int(n, "beta", 1) && is_int(n, "alpha", 1);
+	return n->op && n->op->lowering == LOWER_ADDMM && is_int(n, "beta", 1) && is_int(n, "alpha", 1);
 }
 
 bool

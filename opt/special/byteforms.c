@@ -263,7 +263,6 @@ put_filters(Spec *s, const Value *of, const RtTensor *w, Range at)
 Value *
 spec_convolution_of_bytes(Spec *s, Scope *c, const Node *m)
 {
-	static const Symbol kinds[] = { aten_conv1d, aten_conv2d, aten_conv3d };
 	const RtTensor *y = known_tensor(s->k, m->out[0]);
 	const int nd = y ? y->ndim - 2 : 0;
 	int64_t by[3][3];
@@ -271,7 +270,8 @@ spec_convolution_of_bytes(Spec *s, Scope *c, const Node *m)
 	Bytes x;
 	Rows w;
 
-	if (nd < 1 || nd > 3 || !node_is(m, kinds[nd - 1]) || !rt_numel(y) || !take_bytes(s, m->in[0], &x, m->at) ||
+	if (nd < 1 || nd > 3 || op_has(m->op, TRAIT_TRANSPOSED) || op_has(m->op, TRAIT_GENERAL_CONV) ||
+	    !rt_numel(y) || !take_bytes(s, m->in[0], &x, m->at) ||
 	    !spec_known_ints(s, m, "stride", nd, by[0]) || !spec_known_ints(s, m, "padding", nd, by[1]) ||
 	    !spec_known_ints(s, m, "dilation", nd, by[2]) || !take_rows(s, m->in[1], &w) || w.w->ndim != nd + 2 ||
 	    !(bias = put_bias(s, m->in[2], w.w->dims[0], nd == 1 ? 2 : nd, m->at)))

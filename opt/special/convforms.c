@@ -17,8 +17,7 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 	bool uneven = false;
 	int nd;
 
-	if (!k || !k->is || k->v.tag != RT_STR || !known_is(s->k, m->out[0]) ||
-	    !(any || node_is(m, aten_conv1d) || node_is(m, aten_conv2d) || node_is(m, aten_conv3d)))
+	if (!k || !k->is || k->v.tag != RT_STR || !known_is(s->k, m->out[0]))
 		return NULL;
 	w = known_at(s->k, m->in[1]);
 	nd = w->is && w->v.tag == RT_TENSOR ? w->v.u.t->ndim - 2 : 0;

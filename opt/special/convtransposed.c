@@ -106,10 +106,8 @@ recognise(Spec *s, const Node *m, Transposed *v)
 	const RtTensor *x, *y;
 	int64_t on = 1, dilation[3] = { 1, 1, 1 };
 
-	if (!node_is(m, aten_conv_transpose1d) && !node_is(m, aten_conv_transpose2d) &&
-	    !node_is(m, aten_conv_transpose3d) &&
-	    !((node_is(m, aten__convolution) || node_is(m, aten_convolution)) && known_int(s->k, flag, &on) &&
-	      on))
+	if (!op_has(m->op, TRAIT_TRANSPOSED) &&
+	    !(op_has(m->op, TRAIT_GENERAL_CONV) && known_int(s->k, flag, &on) && on))
 		return false;
 	*v = (Transposed){ .x = m->in[0], .k = { 1, 1, 1 }, .s = { 1, 1, 1 } };
 	if (!known_is(s->k, v->x) || !known_is(s->k, m->out[0]) || !constant_f32(m->in[1], &v->w) || !v->w ||

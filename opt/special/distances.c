@@ -56,7 +56,7 @@ spec_distances(Spec *s, Scope *c, const Node *m)
 	const Range at = m->at;
 	Value *y;
 
-	if (!node_is(m, aten__cdist_forward) || !is_by_product(s, m))
+	if (!is_by_product(s, m))
 		return NULL;
 	y = spec_put_op(s, c, "aten::matmul", (Value *const[]){ m->in[0], turned(s, c, m->in[1], at) }, 2, at);
 	Value *const column[] = { squares(s, c, m->in[0], at), y, spec_put_int(s, -2, at) };

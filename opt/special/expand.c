@@ -2,34 +2,29 @@
  * Operators with a body, and operators that the body of another row replaces.
  */
 #include "specialize.h"
+#include "../../ir/row.h"
 
-#include <string.h>
-
-/* Operators on floats that are replaced: by their own expansion, or by that of another row. */
-static const struct Expansion { const char *id, *as; } expansions[] = {
-	{ .id = "baddbmm", .as = "prim_baddbmm" }, { .id = "addbmm" },
-	{ .id = "outer", .as = "prim_outer" }, { .id = "nan_to_num", .as = "prim_numbers" },
-	{ .id = "im2col", .as = "prim_windows" }, { .id = "upsample_nearest1d", .as = "prim_nearest1d" },
-	{ .id = "upsample_nearest1d_vec", .as = "prim_nearest1d_vec" },
-	{ .id = "upsample_linear1d", .as = "prim_linear1d" },
-	{ .id = "upsample_linear1d_vec", .as = "prim_linear1d_vec" },
-	{ .id = "_upsample_nearest_exact1d", .as = "prim_nearest_exact1d" },
-	{ .id = "_upsample_nearest_exact1d_vec", .as = "prim_nearest_exact1d_vec" },
-	{ .id = "upsample_nearest3d", .as = "prim_nearest3d" },
-	{ .id = "upsample_nearest3d_vec", .as = "prim_nearest3d_vec" },
-	{ .id = "_upsample_nearest_exact3d", .as = "prim_nearest_exact3d" },
-	{ .id = "_upsample_nearest_exact3d_vec", .as = "prim_nearest_exact3d_vec" },
-	{ .id = "upsample_trilinear3d", .as = "prim_trilinear3d" },
-	{ .id = "upsample_trilinear3d_vec", .as = "prim_trilinear3d_vec" },
+/* Rows on floats, and the rows whose expansions replace them. */
+static const struct Expansion { OpRow row, as; } expansions[] = {
+	{ ROW_baddbmm, ROW_prim_baddbmm }, { ROW_addbmm, ROW_addbmm }, { ROW_outer, ROW_prim_outer },
+	{ ROW_nan_to_num, ROW_prim_numbers }, { ROW_im2col, ROW_prim_windows },
+	{ ROW_upsample_nearest1d, ROW_prim_nearest1d }, { ROW_upsample_nearest1d_vec, ROW_prim_nearest1d_vec },
+	{ ROW_upsample_linear1d, ROW_prim_linear1d }, { ROW_upsample_linear1d_vec, ROW_prim_linear1d_vec },
+	{ ROW__upsample_nearest_exact1d, ROW_prim_nearest_exact1d },
+	{ ROW__upsample_nearest_exact1d_vec, ROW_prim_nearest_exact1d_vec },
+	{ ROW_upsample_nearest3d, ROW_prim_nearest3d }, { ROW_upsample_nearest3d_vec, ROW_prim_nearest3d_vec },
+	{ ROW__upsample_nearest_exact3d, ROW_prim_nearest_exact3d },
+	{ ROW__upsample_nearest_exact3d_vec, ROW_prim_nearest_exact3d_vec },
+	{ ROW_upsample_trilinear3d, ROW_prim_trilinear3d },
+	{ ROW_upsample_trilinear3d_vec, ROW_prim_trilinear3d_vec },
 };
 
-/* Operators on tensors quantized per tensor, and the rows that replace them: on their integers, or on their values. */
+/* Rows on tensors quantized per tensor, and the rows that replace them: on their integers, or on their values. */
 static const struct Expansion quantized[] = {
-	{ "clamp", "quantized_clamp" },
-	{ "max_pool1d", "prim_quantized_max_pool1d" }, { "max_pool3d", "prim_quantized_max_pool3d" },
-	{ "avg_pool1d", "prim_quantized_avg_pool1d" }, { "avg_pool3d", "prim_quantized_avg_pool3d" },
-	{ "upsample_nearest3d", "prim_quantized_nearest3d" },
-	{ "upsample_nearest3d_vec", "prim_quantized_nearest3d_vec" },
+	{ ROW_clamp, ROW_quantized_clamp }, { ROW_max_pool1d, ROW_prim_quantized_max_pool1d },
+	{ ROW_max_pool3d, ROW_prim_quantized_max_pool3d }, { ROW_avg_pool1d, ROW_prim_quantized_avg_pool1d },
+	{ ROW_avg_pool3d, ROW_prim_quantized_avg_pool3d }, { ROW_upsample_nearest3d, ROW_prim_quantized_nearest3d },
+	{ ROW_upsample_nearest3d_vec, ROW_prim_quantized_nearest3d_vec },
 };
 
 /* Are the tensor arguments floats, all of one dtype?  integers: is the first one quantized per tensor instead? */
@@ -55,7 +50,7 @@ static const struct Expansion *
 expansion_in(const struct Expansion *all, size_t n, const Op *op)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(op->id, all[i].id))
+		if (op->row == (int)all[i].row)
 			return &all[i];
 	return NULL;
 }
@@ -92,7 +87,7 @@ spec_expansion(Spec *s, const Node *m)
 		return f ? f->graph : NULL;
 	if (!can_expand(s, m, integers))
 		return NULL;
-	f = op_expansion(s->cx, e->as ? op_by_id(s->cx, e->as) : m->op);
+	f = op_expansion(s->cx, op_at(s->cx, e->as));
 	return f ? function_graph(s->cx, f) : NULL;
 }
 

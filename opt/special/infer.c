@@ -36,14 +36,13 @@ typedef enum Edit { EDIT_NONE, EDIT_APPEND, EDIT_EXTEND, EDIT_SET, EDIT_INSERT, 
 static Edit
 edit_of(const Node *n)
 {
-	static const struct { Symbol op; Edit edit; } edits[] = {
-		{ aten_append, EDIT_APPEND }, { aten_add_, EDIT_EXTEND },   { aten_extend, EDIT_EXTEND },
-		{ aten__set_item, EDIT_SET }, { aten_insert, EDIT_INSERT }, { aten_pop, EDIT_REMOVE },
-		{ aten_Delete, EDIT_REMOVE }, { aten_clear, EDIT_CLEAR },
+	static const struct { OpTrait trait; Edit edit; } edits[] = {
+		{ TRAIT_APPENDS, EDIT_APPEND }, { TRAIT_EXTENDS, EDIT_EXTEND }, { TRAIT_SETS_ITEM, EDIT_SET },
+		{ TRAIT_INSERTS, EDIT_INSERT }, { TRAIT_REMOVES, EDIT_REMOVE }, { TRAIT_CLEARS, EDIT_CLEAR },
 	};
 
 	for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
-		if (n->kind == edits[i].op)
+		if (op_has(n->op, edits[i].trait))
 			return edits[i].edit;
 	return EDIT_NONE;
 }
@@ -264,8 +263,7 @@ arange_in(Spec *s, const Value *v)
 	const Node *n = v->node;
 	int64_t from = 0, step = 1;
 
-	while (n->nin && ((node_makes_view(n) && count_of(s, n->out[0]) >= count_of(s, n->in[0]) &&
-			   !node_is(n, aten_as_strided)) || adds_zero(s, n)))
+	while (n->nin && ((node_makes_view(n) && count_of(s, n->out[0]) >= count_of(s, n->in[0])) || adds_zero(s, n)))
 		n = n->in[0]->node;
 	if (!n->op || n->op->lowering != LOWER_ARANGE ||
 	    (node_arg(n, "start") && !known_int(s->k, node_arg(n, "start"), &from)) ||
@@ -279,7 +277,7 @@ arange_in(Spec *s, const Value *v)
 static bool
 exceeds(Spec *s, const Node *m)
 {
-	const Node *list = node_is(m, aten_index) ? m->in[1]->node : NULL;
+	const Node *list = m->op && m->op->lowering == LOWER_INDEX ? m->in[1]->node : NULL;
 	const RtTensor *x = list ? known_tensor(s->k, m->in[0]) : NULL;
 
 	for (int i = 0; x && node_is(list, prim_ListConstruct) && i < list->nin && i < x->ndim; i++) {

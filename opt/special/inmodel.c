@@ -54,8 +54,8 @@ spec_is_view(const Node *n)
 
 	return schema && n->op && n->op->form == OP_KERNEL && n->nout == 1 && schema->nargs && schema->nrets == 1 &&
 	       schema->args[0].alias && !schema->args[0].alias->write && schema->args[0].type->kind == TYPE_TENSOR &&
-	       schema->rets[0].alias && schema->rets[0].type->kind == TYPE_TENSOR && !node_is(n, aten_as_strided) &&
-	       !node_is(n, aten__reshape_alias) && !node_is(n, aten_contiguous) && !node_is(n, aten_to);
+	       schema->rets[0].alias && schema->rets[0].type->kind == TYPE_TENSOR &&
+	       !op_has(n->op, TRAIT_SETS_STRIDES) && !node_is(n, aten_contiguous) && !node_is(n, aten_to);
 }
 
 /* The result of m if its inputs have the model's layouts.  Null if it is not known. */

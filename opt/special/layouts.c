@@ -18,14 +18,14 @@ enum { PARTS_MOST = 64, LOOKED_AT_MOST = 64 };
 static bool
 is_convolution(const Node *n)
 {
-	return node_is(n, aten_conv2d) || node_is(n, aten__convolution) || node_is(n, aten_convolution);
+	return node_is(n, aten_conv2d) || op_has(n->op, TRAIT_GENERAL_CONV);
 }
 
 /* Does the node read its input i channels last? */
 static bool
 wants_channels_last(const Node *n, int i)
 {
-	return (i == 0 && is_convolution(n)) || (i < 2 && node_is(n, aten_convolution_backward));
+	return (i == 0 && is_convolution(n)) || (i < 2 && n->op && n->op->lowering == LOWER_CONVOLUTION_BACKWARD);
 }
 
 /* Is it channels last but for the stride of a dim of size 1, which kernels look at, too? */
@@ -396,16 +396,12 @@ spec_contiguous(Spec *s, Scope *c, const Node *n)
 static RtList *
 parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
 {
-	static const Symbol divides[] = { aten_split, aten_split_with_sizes, aten_chunk,
-					       aten_tensor_split, aten_unsafe_chunk, aten_unsafe_split };
-	bool is = false;
+	bool is = op_has(n->op, TRAIT_SPLITS) || node_is(n, aten_tensor_split);
 	KnownArgs args;
 	IValue out;
 	int64_t dim;
 	Node *m;
 
-	for (size_t i = 0; i < sizeof divides / sizeof *divides; i++)
-		is |= node_is(n, divides[i]);
 	if (!is || !node_arg(n, "dim") || !known_int(s->k, spec_value(c, node_arg(n, "dim")), &dim) ||
 	    (dim != 1 && dim + known_at(s->k, v)->v.u.t->ndim != 1))
 		return NULL;
@@ -414,7 +410,8 @@ parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
 	for (int i = 1; i < n->nin; i++)
 		node_add_input(m, spec_value(c, n->in[i]));
 	is = known_gather_types(s->k, m, &args) && args.exact &&
-	     known_run(s->k, n->op, args.v, &out, 1, true) && out.tag == RT_LIST;
+	     known_run(s->k, n->op, args.v, &out, 1, true) && out.tag == RT_LIST && out.u.list->n &&
+	     out.u.list->v[0].u.t->ndim == known_at(s->k, v)->v.u.t->ndim;               /* no unbind */
 	node_destroy(m);
 	return is ? out.u.list : NULL;
 }

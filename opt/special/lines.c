@@ -42,18 +42,18 @@ put_weights(Spec *s, const Conv *v, int ndim, Range at)
 bool
 spec_plain_convolution(Spec *s, const Node *m, int nd, Conv *v)
 {
-	static const Symbol kinds[] = { aten_conv1d, aten_conv2d, aten_conv3d };
 	const Value *transposed = node_arg(m, "transposed");
 	const Known *x, *y = known_at(s->k, m->out[0]);
 	int64_t flag = 0;
 	IValue w;
 
-	if (!node_is(m, kinds[nd - 1]) && !node_is(m, aten__convolution) && !node_is(m, aten_convolution))
+	if (!op_has(m->op, TRAIT_CONVOLVES) || op_has(m->op, TRAIT_TRANSPOSED))
 		return false;
 	*v = (Conv){ .x = node_arg(m, "input"), .bias = node_arg(m, "bias"), .at = m->at };
 	x = known_at(s->k, v->x);
 	if (!y->is || !x->is || x->v.u.t->ndim != nd + 2 || x->v.u.t->dtype != RT_f32 || !rt_numel(y->v.u.t) ||
-	    !value_constant(node_arg(m, "weight"), &w) || w.tag != RT_TENSOR || w.u.t->dtype != RT_f32)
+	    !value_constant(node_arg(m, "weight"), &w) || w.tag != RT_TENSOR || w.u.t->dtype != RT_f32 ||
+	    w.u.t->ndim != nd + 2)
 		return false;
 	v->w = w.u.t;
 	return (!transposed || (known_int(s->k, transposed, &flag) && !flag)) &&

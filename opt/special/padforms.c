@@ -11,9 +11,13 @@
 
 #include <string.h>
 
-typedef struct Edges { const char *mode, *name; } Edges;         /* aten::pad's mode, the operator over three dims */
+/* aten::pad's mode, what rows without a mode compute, the operator over three dims. */
+typedef struct Edges { const char *mode; Lowering lowering; const char *name; } Edges;
 
-static const Edges edges[] = { { "reflect", "aten::reflection_pad3d" }, { "replicate", "aten::replication_pad3d" } };
+static const Edges edges[] = {
+	{ "reflect", LOWER_PAD_REFLECT, "aten::reflection_pad3d" },
+	{ "replicate", LOWER_PAD_REPLICATE, "aten::replication_pad3d" },
+};
 
 static const char *
 padding_of(Spec *s, const Node *m)
@@ -23,7 +27,7 @@ padding_of(Spec *s, const Node *m)
 
 	for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
 		if (mode ? k->is && k->v.tag == RT_STR && !strcmp(k->v.u.str->s, edges[i].mode) :
-			   !strncmp(m->op->id, edges[i].name + strlen("aten::"), 7))
+			   m->op->lowering == edges[i].lowering)
 			return edges[i].name;
 	return NULL;
 }

@@ -25,11 +25,11 @@ spec_pool_line(Spec *s, Scope *c, const Node *m)
 
 	if (!high || !known_at(s->k, high)->altered || !known_is(s->k, m->out[0]))
 		return NULL;
-	if (node_is(m, aten_adaptive_avg_pool1d)) {
+	if (m->op->lowering == LOWER_ADAPTIVE_AVG_POOL) {
 		name = "aten::adaptive_avg_pool2d";
 		in[n++] = with_height(s, m, "output_size", 1);
 	} else {
-		const bool max = node_is(m, aten_max_pool1d);
+		const bool max = m->op->lowering == LOWER_MAX_POOL;
 		Value *const stride = with_height(s, m, "stride", 1);
 
 		name = max ? "aten::max_pool2d" : "aten::avg_pool2d";

@@ -414,7 +414,7 @@ take_slots(Spec *s, const Node *m, const Value *v, int slots, Layer *l)
 	l->channels = l->w->ndim ? l->w->dims[0] : 0;
 	if (slots > TRANSPOSE && l->slot[TRANSPOSE].u.i && l->w->ndim > 1)
 		l->channels = l->w->dims[1] * l->slot[GROUPS].u.i;
-	l->relu = strstr(m->kind->name, "_relu") != NULL;
+	l->relu = op_has(m->op, TRAIT_ENDS_IN_RELU);
 	return true;
 }
 

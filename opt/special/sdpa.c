@@ -86,7 +86,7 @@ spec_sdpa(Spec *s, Scope *c, const Node *m)
 	int64_t grouped = 0;
 	bool hides, useless;
 
-	if (!node_is(m, aten_scaled_dot_product_attention) || m->nin != ARGS || !is_understood(s, m) ||
+	if (m->nin != ARGS || !is_understood(s, m) ||
 	    !known_int(s->k, m->in[GROUPED], &grouped))
 		return NULL;
 	k = known_tensor(s->k, m->in[KEY]);

@@ -8,6 +8,7 @@
  * share the memory.
  */
 #include "trace.h"
+#include "../../rt/ops/kernel.h"
 
 typedef struct On { uint8_t data, form, kind; } On;
 
@@ -151,11 +152,11 @@ reads(Depends *d, Op *op)
 static bool
 sizes_by_data(const Node *n)
 {
-	if (!strcmp(n->op->rule, "data"))
+	if (n->op->rule == RULE_DATA)
 		return true;
 	if (n->op->function)
 		for NODES(m, n->op->function->graph->top)
-			if (m->op && !strcmp(m->op->rule, "data"))
+			if (m->op && m->op->rule == RULE_DATA)
 				return true;
 	return false;
 }
@@ -165,7 +166,7 @@ is_mask(const Value *v)
 {
 	const Op *op = v->node->op;
 
-	return op && op->form == OP_MAP && !strcmp(op->result, "boolean");
+	return op && op->form == OP_MAP && op->result == RT_MAP_boolean;
 }
 
 /* Is n x[mask], with a mask in its list of indices? */

@@ -52,6 +52,9 @@
  *     Stands after row `id`: LOWER_WHAT of ir.h, the kernel that specialized code computes for it, whose form is in
  *     codegen/kernel/families.c. Rows of MAP have kernels without it, except for complex numbers. Other rows without
  *     it stay calls.
+ * EFFECT(id, effect)
+ *     Stands after row `id`, a BODY: the strongest effect of the operators that its text calls, if that is not pure. A
+ *     raised error is no effect: if a result is unused, its error may be lost.
  * TRAIT(space, name, WHAT)
  *     Stands after the rows of operator space::name: TRAIT_WHAT of ir.h, which holds for all its overloads.
  *
@@ -95,6 +98,9 @@
 #ifndef LOWER
 #define LOWER(id, what)
 #endif
+#ifndef EFFECT
+#define EFFECT(id, effect)
+#endif
 #ifndef TRAIT
 #define TRAIT(space, name, what)
 #endif
@@ -137,4 +143,5 @@
 #undef FORMS
 #undef FORMS_OF
 #undef LOWER
+#undef EFFECT
 #undef TRAIT

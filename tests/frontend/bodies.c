@@ -1,4 +1,5 @@
-/* tests/frontend/bodies.c - every operator body and gradient compiles, and its graph keeps the invariants
+/* tests/frontend/bodies.c - every operator body and gradient compiles, and its graph keeps the invariants; a row's
+ * effect is that of the operators that its body calls
  */
 #include "../../frontend/frontend.h"
 
@@ -9,6 +10,9 @@ compile(Cx *cx, void *arg)
 
 	ops_compile_body(cx, op);
 	graph_lint(op->function->graph);
+	if (block_effect(op->function->graph->top) != op->effect)
+		fail(cx, (Range){0}, "row %s has effect %d, its body %d", op->id, (int)op->effect,
+		     (int)block_effect(op->function->graph->top));
 }
 
 static void
