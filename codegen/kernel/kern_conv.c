@@ -38,10 +38,17 @@ typedef struct After {
 	Epilogue epilogue;
 } After;
 
+/* The C name of the epilogue's function, or a null pointer. */
+static const char *
+epilogue_of(const After *after)
+{
+	return after->epilogue.name ? after->epilogue.name : "0";
+}
+
 static const char *
 comment_of(const Emit *e, const Dense *d, const After *after)
 {
-	const bool followed = after->range[0] || strcmp(after->epilogue.name, "0");
+	const bool followed = after->range[0] || after->epilogue.name;
 
 	return arena_printf(e->cx->arena, "%s%s%s", dense_comment(e, d),
 			    d->form == WINOGRAD && d->tile == TILE_SMALL ? ", in tiles of 2 x 2" : "",
@@ -130,7 +137,7 @@ put_product(Body *b, const Dense *d, int step, const After *after)
 	const char *lda = body_number(b, "lda", d->lda), *ldc = body_number(b, "ldc", d->ldc);
 
 	out_line(&b->out, "vc_product(begin, end, %d, %s, %s, %s, %s, %d, p[1], %s, p[2], p[3], p[0], %s, %s, %s, p);",
-		 step, m, groups, n, k, d->chunk, lda, ldc, after->range[0] ? "range" : "0", after->epilogue.name);
+		 step, m, groups, n, k, d->chunk, lda, ldc, after->range[0] ? "range" : "0", epilogue_of(after));
 }
 
 /* Prints the calls for all boxes. p[5 ..] are the weights of the second box and the following, then the epilogue's
@@ -154,7 +161,7 @@ put_boxes(Body *b, const Dense *d, int step, const After *after)
 		out_line(&b->out, "vc_conv(begin, end, %d, &v%d, %d, x + %s, p[%d], bias ? bias + %s : 0, y + %s, "
 			 "p[4], 0, p);", step, i, d->chunk, from, i ? 4 + i : 2, first, first);
 	}
-	if (strcmp(after->epilogue.name, "0")) {
+	if (after->epilogue.name) {
 		const char *m = body_number(b, "m", d->m), *n = body_number(b, "n", d->n);
 
 		out_line(&b->out, "%s(p, begin * %d, end * %d < %s ? end * %d : %s, 0, %s, %s);",
@@ -186,10 +193,10 @@ put_apart(Body *b, const Dense *d, const After *after)
 	if (d->form == BY_PRODUCT)
 		out_line(&b->out, "vc_product(at, to, %d, %lld, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], all, "
 			 "%lld, 0, %s, q);", STEP, (long long)d->m, (long long)d->groups, (long long)d->n,
-			 (long long)d->k, d->chunk, (long long)d->lda, columns, after->epilogue.name);
+			 (long long)d->k, d->chunk, (long long)d->lda, columns, epilogue_of(after));
 	else
 		out_line(&b->out, "vc_conv(at, to, %d, &v, %d, p[1], p[2], p[3], all, p[4], %s, q);", STEP, d->chunk,
-			 after->epilogue.name);
+			 epilogue_of(after));
 	out_close(&b->out);
 }
 
@@ -219,7 +226,7 @@ put_coarse(Body *b, const Dense *d, const After *after)
 	out_line(&b->out, "const VkWeights w = { p[2], p[4] };");
 	out_blank(&b->out);
 	out_line(&b->out, "vk_product_%s(begin, end, &v, p[1], &w, p[3], p[0], %s, p);", coarse_type(d->coarse),
-		 after->epilogue.name);
+		 epilogue_of(after));
 }
 
 /* Prints the kernel: p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros or scales, p[5 ..] operands of the
@@ -227,7 +234,7 @@ put_coarse(Body *b, const Dense *d, const After *after)
 static void
 put_kernel(Body *b, Plan *p, const Dense *d, int step, const After *after)
 {
-	const char *epilogue = after->epilogue.name, *across = step ? arena_printf(p->cx->arena, "%d", step) : "v.ow";
+	const char *epilogue = epilogue_of(after), *across = step ? arena_printf(p->cx->arena, "%d", step) : "v.ow";
 
 	if (after->epilogue.apart) {
 		put_apart(b, d, after);
@@ -392,7 +399,6 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 
 	if (!dense_take(p, n, &d))
 		return false;
-	after->epilogue.name = "0";
 	after->epilogue.apart = group && plan_buffer(p, result)->over;
 	tuned = after->epilogue.apart ? NULL : dense_choose(e, p, &d);
 	if (after->epilogue.apart)

@@ -349,7 +349,7 @@ typedef struct Counts {
 } Counts;
 typedef struct Param { const char *name; IValue value; } Param;      /* A number in a printed kernel, int or float. */
 typedef struct Epilogue {        /* A function that runs on each block that has just been stored. */
-	const char *name;        /* C name of the function; "0" if there is none */
+	const char *name;        /* C name of the function; null if there is none */
 	const struct Kernel *kernel; /* on a sample of dynamic sizes: the kernel before it is simplified; else null */
 	const int *place;        /* by operand: index of the launch's argument */
 	ValueVec    more;        /* values that it reads, passed as additional arguments */

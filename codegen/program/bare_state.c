@@ -6,6 +6,7 @@
  * reads of it share one buffer, and no pass or kernel assumes that its contents stay the same.
  */
 #include "program.h"
+#include "../../ir/row.h"
 
 #include <string.h>
 
@@ -101,13 +102,13 @@ static RtTensor *
 filling(Cx *cx, const Node *n)
 {
 	const TensorInfo *self = n->nin ? n->in[0]->type->tensor : NULL;
-	const bool zero = n->op && !strcmp(n->op->id, "zero_");
+	const bool zero = n->op && n->op->row == ROW_zero_;
 	IValue v = rt_int(0);
 	RtTensor *t;
 
 	if (!self || self->dtype < 0)
 		return NULL;
-	if (!zero && (!n->op || strcmp(n->op->id, "fill__Scalar") || !value_constant(n->in[1], &v)))
+	if (!zero && (!n->op || n->op->row != ROW_fill__Scalar || !value_constant(n->in[1], &v)))
 		return NULL;
 	if (rt_check_number(cx_rt(cx), v, (RtDtype)self->dtype)) {
 		rt_clear_error(cx_rt(cx));

@@ -470,6 +470,7 @@ write_unless(Writer *w, const char *failed)
 {
 	out_line(&w->out, "if (%s)", failed);
 	out_line(&w->out, "\tgoto failed;");
+	w->may_fail = true;
 }
 
 void

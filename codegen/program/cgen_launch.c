@@ -292,8 +292,7 @@ write_unshare(Writer *w, const Node *n)
 
 		if (!b || (b->home != HOME_INPUT && b->home != HOME_BOX && b->home != HOME_CONSTANT))
 			continue;
-		out_line(&w->out, "if (rt_writable(cx, %s.u.t))", c_base_box(w, b));
-		out_line(&w->out, "\tgoto failed;");
+		write_unless(w, arena_printf(w->a, "rt_writable(cx, %s.u.t)", c_base_box(w, b)));
 	}
 }
 

@@ -443,7 +443,7 @@ write_rest(Writer *w, Out *o)
 	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
 	out_line(o, "%s%s\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n"
 		 "\t}", *end ? "\t" : "", end, w->code + 1, ret->nin);
-	if (w->out.text.at && strstr(w->out.text.at, "goto failed"))
+	if (w->may_fail)
 		out_line(o, "failed:\n%s%s\trt_values_drop(v, NV);\n\treturn cx->status;", end,
 			 scopes ? "\trt_exit_all(cx, scope, nscope);\n" : "");
 	buf_free(&b);

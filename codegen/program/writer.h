@@ -37,6 +37,7 @@ typedef struct Writer {
 	int   nloop, nkept;
 	bool  packed; /* whether the constant being named may stay packed, because the call reads its parts */
 	bool  all_returned;      /* of a plan for the GPU: whether a result may hold any tensor */
+	bool  may_fail;          /* whether the function jumps to its label `failed` */
 	bool  direct;            /* whether the function runs only kernels, on in[] and out[] (direct.c) */
 } Writer;
 
