@@ -388,6 +388,17 @@ class Forms(Form):
             with open(os.path.join(self.dir, "c/p.c")) as f:
                 self.assertEqual(len(re.findall(r"^(?:copy|join)_\d+\(void", f.read(), re.M)), copies, lines)
 
+    def test_tables_of_operands(self):
+        """A program has kernels for quantized tensors and lazy views only if an operator takes or makes them."""
+        for line, quantized, lazy in (
+            ("torch.add(x, int(ops.prim.is_quantized(x)))", False, False), ("torch.abs(torch.conj_physical(torch.complex(x, x)))", False, False),
+            ("torch.dequantize(torch.quantize_per_tensor(x, 0.1, 3, 13))", True, False), ("torch.abs(torch.sum(torch.conj(torch.complex(x, x))))", False, True)):
+            self.put("m.pt", model(body(["return " + line])))
+            self.check([KILN, "build", "m.pt", "-i", "x=float32[7]", "--no-dynamic", "--emit", "c", "--name", "p", "-o", "c"], 0)
+            with open(os.path.join(self.dir, "c/p.c")) as f: text = f.read()
+            for name, has in ("quantized", quantized), ("lazy", lazy):
+                self.assertTrue("const rt_%s = %s;" % (name, "&rt_%s_all" % name if has else "0") in text, (name, line))
+
     def test_running_inline(self):
         """What a step calls is in each of several loops, or these have no vectors."""
         self.put("m.pt", model(body(["return torch.logcumsumexp(x, 1), torch.logcumsumexp(x, 2)"], result="Tuple[Tensor, Tensor]")))
