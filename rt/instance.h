@@ -23,6 +23,9 @@ struct RtDoor {
 
 enum { TYPED_MOST = 16 };                /* most parameters of a function of C types */
 
+/* ---- turn.c ---- */
+
+bool rt_is_memory(const RtCx *);         /* is its error that memory ran out? */
 /* Begins a call.  False: another call of this instance is in progress. */
 bool rt_door_enter(RtDoor *);
 /* Ends a call, stores the text of an error in the instance, and returns the status (RtDoorStatus) for the caller. */
