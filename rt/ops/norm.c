@@ -519,8 +519,12 @@ group(RtCx *cx, const Operands *x, const int64_t size[4], double eps, int nout, 
 	DenseText text;
 	Norm g;
 
+	if (channels <= 0)
+		return rt_raise(cx, "Expected number of channels to be greater than 0, got %lld", (long long)channels);
+	if (plane <= 0)
+		return rt_raise(cx, "Expected HxW to be greater than 0, got %lld", (long long)plane);
 	if (groups <= 0)
-		return rt_raise(cx, "num groups must be greater than 0");
+		return rt_raise(cx, "Expected num groups to be greater than 0, got %lld", (long long)groups);
 	if (channels % groups)
 		return rt_raise(cx, "Expected number of channels in input to be divisible by num_groups, but got input "
 			"of shape %s and num_groups=%lld", dense_text(t, &text), (long long)groups);
