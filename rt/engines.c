@@ -16,13 +16,15 @@ enum {                           /* bits of the engines that a row applies to */
 	ANY = X86 | QNNPACK,
 };
 
-typedef enum Layout { ALL, LAST, ROWS, PLANES } Layout;    /* LAST: channels last; ROWS, PLANES: dims of a mean */
+/* Arguments that a row applies to. LAST: channels last. ROWS, PLANES: dims of a mean. EVEN: windows of an adaptive pool
+ * that are all of one size, and not of one element. */
+typedef enum Arguments { ALL, LAST, ROWS, PLANES, EVEN } Arguments;
 
 /* The first row that matches applies. */
 static const struct Row {
 	RtQuantOp  op;
 	uint8_t    engines;
-	Layout     layout;
+	Arguments  arguments;
 	RtRounding rounding;
 } rows[] = {
 	{ RT_Q_MEAN,           QNNPACK, PLANES, { RT_ROUND_FIRST, false } },
@@ -32,6 +34,9 @@ static const struct Row {
 	{ RT_Q_AVG_POOL,       ANY,     LAST,   { RT_ROUND_FIRST, true } },
 	{ RT_Q_AVG_POOL,       ANY,     ALL,    { RT_ROUND_WITH_ZERO, false } },
 	{ RT_Q_AVG_POOL3D,     ANY,     ALL,    { RT_ROUND_FIRST, true } },
+	{ RT_Q_ADAPTIVE2D,     QNNPACK, EVEN,   { RT_ROUND_FIRST, false } },
+	{ RT_Q_ADAPTIVE2D,     ANY,     LAST,   { RT_ROUND_FIRST, true } },
+	{ RT_Q_ADAPTIVE2D,     ANY,     ALL,    { RT_ROUND_WITH_ZERO, false } },
 	{ RT_Q_ADAPTIVE3D,     ANY,     LAST,   { RT_ROUND_FIRST, true } },
 	{ RT_Q_ADAPTIVE3D,     ANY,     ALL,    { RT_ROUND_WITH_ZERO, false } },
 	{ RT_Q_GRID_SAMPLER,   ANY,     ALL,    { RT_ROUND_WITH_ZERO, false } },
@@ -67,13 +72,31 @@ are_rows(const RtTensor *t, uint64_t dims)
 	return rt_is_contiguous(t) && !(others & (others + 1));
 }
 
+/* Does output_size divide the last sizes of t, and differ from them? */
 static bool
-layout_fits(Layout layout, const RtTensor *t, IValue dims)
+are_even(const RtTensor *t, IValue output_size)
 {
-	switch (layout) {
+	const int n = output_size.tag == RT_LIST ? (int)output_size.u.list->n : 0;
+	bool differs = false;
+
+	for (int i = 1; i <= n && i <= t->ndim; i++) {
+		const int64_t in = t->dims[t->ndim - i], out = output_size.u.list->v[n - i].u.i;
+
+		if (out <= 0 || in % out)
+			return false;
+		differs |= in != out;
+	}
+	return differs;
+}
+
+static bool
+arguments_fit(Arguments arguments, const RtTensor *t, IValue list)
+{
+	switch (arguments) {
 	case LAST: return rt_is_channels_last(t);
-	case ROWS: return are_rows(t, dims_in(t, dims));
-	case PLANES: return t->ndim == 4 && dims_in(t, dims) == 0xc;
+	case ROWS: return are_rows(t, dims_in(t, list));
+	case PLANES: return t->ndim == 4 && dims_in(t, list) == 0xc;
+	case EVEN: return are_even(t, list);
 	case ALL: break;
 	}
 	return true;
@@ -86,13 +109,13 @@ runs_qnnpack(const RtCx *cx, RtDtype dtype)
 }
 
 RtRounding
-rt_rounding(const RtCx *cx, RtQuantOp op, const RtTensor *t, IValue dims)
+rt_rounding(const RtCx *cx, RtQuantOp op, const RtTensor *t, IValue list)
 {
 	const uint8_t engine = runs_qnnpack(cx, (RtDtype)t->dtype) ? QNNPACK : X86;
 	const struct Row *row = rows;
 
 	while ((row->op != op && row->op != RT_Q_OTHER) || !(row->engines & engine) ||
-	       !layout_fits(row->layout, t, dims))
+	       !arguments_fit(row->arguments, t, list))
 		row++;
 	return row->rounding;
 }

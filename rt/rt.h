@@ -799,8 +799,8 @@ void rt_format_tensor(struct Buf *, const RtTensor *);   /* ATen's stream form, 
 
 /* Operators whose results are rounded differently by the engines */
 typedef enum RtQuantOp {
-	RT_Q_MEAN, RT_Q_AVG_POOL, RT_Q_AVG_POOL3D, RT_Q_ADAPTIVE3D, RT_Q_GRID_SAMPLER, RT_Q_HARDSWISH, RT_Q_ADD,
-	RT_Q_OTHER,
+	RT_Q_MEAN, RT_Q_AVG_POOL, RT_Q_AVG_POOL3D, RT_Q_ADAPTIVE2D, RT_Q_ADAPTIVE3D, RT_Q_GRID_SAMPLER, RT_Q_HARDSWISH,
+	RT_Q_ADD, RT_Q_OTHER,
 } RtQuantOp;
 enum {
 	RT_ROUND_FIRST,          /* round(value / scale) + zero point, halves to even */
@@ -809,8 +809,8 @@ enum {
 	RT_ROUND_AWAY,           /* round(value / scale) + zero point, halves away from zero */
 };
 typedef struct RtRounding { uint8_t how; bool last; } RtRounding;        /* last: the result is channels last */
-/* t: the argument.  dims: argument of a mean, the dims that it reduces */
-RtRounding rt_rounding(const RtCx *, RtQuantOp, const RtTensor *t, IValue dims);
+/* t: the argument.  list: the dims that a mean reduces, or the output_size of an adaptive pool */
+RtRounding rt_rounding(const RtCx *, RtQuantOp, const RtTensor *t, IValue list);
 bool       rt_reduces_range(const RtCx *, bool asked);   /* 7-bit dynamic activations?  asked: reduce_range */
 
 /* ---- ops/parts.c ----------------------------------------------------------------------------------------------- */

@@ -6,10 +6,10 @@
 
 #if defined __GNUC__ && !defined __TINYC__
 static int  exchange(int *at, int v) { return __atomic_exchange_n(at, v, __ATOMIC_ACQUIRE); }
-static void store(int *at, int v) { __atomic_store_n(at, v, __ATOMIC_RELEASE); }
+static void store_release(int *at, int v) { __atomic_store_n(at, v, __ATOMIC_RELEASE); }
 #else
 static int  exchange(int *at, int v) { const int was = *at; *at = v; return was; }
-static void store(int *at, int v) { *at = v; }
+static void store_release(int *at, int v) { *at = v; }
 #endif
 
 /* Disables cancellation.  A thread that is cancelled while it waits for others would leave the instance busy. */
@@ -59,7 +59,7 @@ rt_door_leave(RtDoor *d, int status)
 	rt_clear_error(cx);
 	rt_mem_spares();
 	d->mem = rt_mem_switch(d->before);
-	store(&d->busy, 0);
+	store_release(&d->busy, 0);
 	pthread_setcancelstate(cancel, NULL);
 	return status;
 }

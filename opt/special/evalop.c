@@ -52,7 +52,7 @@ static const struct Form { OpRow row; Value *(*put)(Spec *, Scope *, const Node 
 	{ ROW_leaky_relu, spec_quant_map }, { ROW_sigmoid, spec_quant_map }, { ROW_hardsigmoid, spec_quant_map },
 	{ ROW_tanh, spec_quant_map }, { ROW_cat, spec_quant_cat }, { ROW_narrow, spec_quant_view },
 	{ ROW_flip, spec_quant_view }, { ROW_index_select, spec_quant_view },
-	{ ROW_adaptive_avg_pool2d, spec_quant_avg_pool }, { ROW_avg_pool2d, spec_quant_avg_pool },
+	{ ROW_adaptive_avg_pool2d, spec_quant_adaptive_pool }, { ROW_avg_pool2d, spec_quant_avg_pool },
 	{ ROW_mean_dim, spec_quant_mean_dim }, { ROW_upsample_nearest2d, spec_quant_linear_op },
 	{ ROW_upsample_bilinear2d, spec_quant_linear_op }, { ROW_upsample_nearest2d_vec, spec_quant_linear_op },
 	{ ROW_upsample_bilinear2d_vec, spec_quant_linear_op }, { ROW_to_device, spec_cast },

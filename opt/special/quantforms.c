@@ -251,12 +251,14 @@ spec_quant_parts(Spec *s, Scope *c, const Node *m)
 	return list;
 }
 
-/* The rounding of an operator whose argument is quantized.  The dims of a mean must be known. */
+/* The rounding of an operator whose argument is quantized.  The list of a mean or adaptive pool must be known. */
 static RtRounding
 rounding_of(Spec *s, const Node *m, RtQuantOp op)
 {
+	const bool has_list = op == RT_Q_MEAN || op == RT_Q_ADAPTIVE2D;
+
 	return rt_rounding(&s->k->rt, op, known_tensor(s->k, m->in[0]),
-			   op == RT_Q_MEAN ? known_at(s->k, m->in[1])->v : rt_none());
+			   has_list ? known_at(s->k, m->in[1])->v : rt_none());
 }
 
 /* Computes an operator that is linear, or takes the greatest element, on integers minus their zero point.  Halves are
@@ -294,6 +296,21 @@ Value *
 spec_quant_avg_pool(Spec *s, Scope *c, const Node *m)
 {
 	return put_linear(s, c, m, RT_Q_AVG_POOL);
+}
+
+/* By qnnpack the rounding depends on whether the windows are even.  They may be at one size and not at another, so only
+ * the mean of all elements, whose window always is, becomes a form. */
+Value *
+spec_quant_adaptive_pool(Spec *s, Scope *c, const Node *m)
+{
+	const Known *size = known_at(s->k, m->in[1]);
+
+	if (!known_is(s->k, m->in[1]))
+		return NULL;
+	for (int64_t i = 0; s->k->rt.engine == RT_QNNPACK && i < size->v.u.list->n; i++)
+		if (size->v.u.list->v[i].u.i != 1)
+			return NULL;
+	return put_linear(s, c, m, RT_Q_ADAPTIVE2D);
 }
 
 Value *

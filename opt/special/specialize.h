@@ -258,6 +258,7 @@ Value  *spec_quant_parts(Spec *, Scope *, const Node *m);
 Value  *spec_quant_cat(Spec *, Scope *, const Node *m);
 Value  *spec_quant_linear_op(Spec *, Scope *, const Node *m);
 Value  *spec_quant_avg_pool(Spec *, Scope *, const Node *m);
+Value  *spec_quant_adaptive_pool(Spec *, Scope *, const Node *m);
 Value  *spec_quant_mean_dim(Spec *, Scope *, const Node *m);
 Value  *spec_quant_linear(Spec *, Scope *, const Node *m);
 Value  *spec_quant_conv(Spec *, Scope *, const Node *m);

@@ -486,7 +486,8 @@ avg_pool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 				     in, out);
 	if (self->quant)
 		return rt_quantized->windows(cx, &(RtCall){ .kernel = nd == 1 ? rt_avg_pool1d : rt_avg_pool2d,
-							.nin = nd == 1 ? 6 : 7, .nout = 1 }, nd, in, out);
+							.nin = nd == 1 ? 6 : 7, .nout = 1 }, RT_Q_AVG_POOL,
+							nd, in, out);
 	if (average_windows(cx, &g, in + 1))
 		return RT_ERROR;
 	return average_result(cx, &g, self, nd == 2, &average_work, out);
@@ -502,10 +503,11 @@ adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	RtTensor *self = rt_tensor(in[0]);
 	Pool g = pool_input(op, self, nd);
 
+	if (self->quant && nd == 3)
+		return rt_quantized->volumes(cx, in, out);
 	if (self->quant)
-		return nd == 3 ? rt_quantized->volumes(cx, in, out) :
-		       rt_quantized->windows(cx, &(RtCall){ .kernel = nd == 1 ? rt_adaptive_avg_pool1d :
-							rt_adaptive_avg_pool2d, .nin = 2, .nout = 1 }, nd, in, out);
+		return rt_quantized->windows(cx, &(RtCall){ .kernel = nd == 1 ? rt_adaptive_avg_pool1d :
+			rt_adaptive_avg_pool2d, .nin = 2, .nout = 1 }, RT_Q_ADAPTIVE2D, nd, in, out);
 	if (pool_adaptive_average(cx, &g, in[1]))
 		return RT_ERROR;
 	return average_result(cx, &g, self, nd == 2, g.apart ? &average_work : &mean_work, out);

@@ -65,10 +65,11 @@ struct RtQuantized {
 	int (*pack)(RtCx *, struct Int8Layer *);         /* call it before the first product */
 	/* y (rows, n) += x (rows, k) W'.  Quantizes x by its own range to 8 bits, or to 7 if narrow. */
 	int (*project)(RtCx *, const struct Int8Layer *, int64_t rows, const float *x, bool narrow, float *y);
-	int (*windows)(RtCx *, const RtCall *, int nd, const IValue *in, IValue *out);   /* average pools of nd dims */
+	/* average pools of nd dims */
+	int (*windows)(RtCx *, const RtCall *, RtQuantOp, int nd, const IValue *in, IValue *out);
 	int (*volumes)(RtCx *, const IValue *in, IValue *out);                           /* adaptive_avg_pool3d */
 };
-int quant_windows(RtCx *, const RtCall *, int nd, const IValue *in, IValue *out);        /* quantpool.c */
+int quant_windows(RtCx *, const RtCall *, RtQuantOp, int nd, const IValue *in, IValue *out);     /* quantpool.c */
 int quant_volumes(RtCx *, const IValue *in, IValue *out);
 int quant_linear_by(RtCx *, const RtCall *, const IValue *in, RtRounding, IValue *out);
 int quant_layer(RtCx *, RtTensor *w, RtTensor *scale, struct Int8Layer **);      /* bytes, pack and project: packed.c */

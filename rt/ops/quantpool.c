@@ -8,13 +8,13 @@
 
 /* Windows of lines and planes of a quantized tensor.  Lines are rounded as planes of one row. */
 int
-quant_windows(RtCx *cx, const RtCall *c, int nd, const IValue *in, IValue *out)
+quant_windows(RtCx *cx, const RtCall *c, RtQuantOp op, int nd, const IValue *in, IValue *out)
 {
 	IValue v = in[0];
 
 	if (nd == 1 && CALL(cx, unsqueeze, &v, v, rt_int(-2)))
 		return RT_ERROR;
-	return quant_linear_by(cx, c, in, rt_rounding(cx, RT_Q_AVG_POOL, v.u.t, rt_none()), out);
+	return quant_linear_by(cx, c, in, rt_rounding(cx, op, v.u.t, in[1]), out);
 }
 
 /* Means of volumes.  If the result has one element for each channel, PyTorch computes a mean over all elements. */

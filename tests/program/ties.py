@@ -18,6 +18,7 @@ def windows(q: Tensor, at: str, r: Dict[str, Tensor]):
     r[at + "avg_pool2d_inside"] = torch.ops.aten.avg_pool2d(q, [2, 2], [2, 2], [1, 1], False, False)
     r[at + "adaptive_avg_pool2d"] = torch.ops.aten.adaptive_avg_pool2d(q, [1, 1])
     r[at + "adaptive_avg_pool2d_rows"] = torch.ops.aten.adaptive_avg_pool2d(q, [2, 1])
+    r[at + "adaptive_avg_pool2d_two"] = torch.ops.aten.adaptive_avg_pool2d(q, [1, 2])        # six: windows that overlap
     r[at + "avg_pool3d"] = torch.ops.aten.avg_pool3d(q.unsqueeze(2), [1, k[0], k[1]])
     r[at + "adaptive_avg_pool3d"] = torch.ops.aten.adaptive_avg_pool3d(q.unsqueeze(2), [1, 1, 1])
     r[at + "adaptive_avg_pool3d_rows"] = torch.ops.aten.adaptive_avg_pool3d(q.unsqueeze(2), [1, 2, 1])

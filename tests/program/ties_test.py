@@ -46,6 +46,8 @@ class Ties(Test):
 
     def test_qnnpack(self):
         self.same([KILN, "run", "--engine", "qnnpack", SOURCE], 4, "qnnpack")
+        self.check([KILN, "build", "--no-dynamic", "--cc", "tcc", "--engine", "qnnpack", SOURCE, "-i", "1.npz", "-o", "program"], 0)
+        self.same(["./program"], 1, "qnnpack")
         self.check([KILN, "run", "--engine", "cuda", SOURCE, "-i", "4.npz"], 2, "--engine wants x86, fbgemm, onednn or qnnpack, not 'cuda'")
 
     def test_built(self):
