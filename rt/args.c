@@ -788,7 +788,7 @@ write_value(RtCx *cx, RtArrays *a, const char *key, IValue v, int depth)
 	if (depth > DEEP)
 		return rt_raise(cx, "'%.40s...' is nested too deep to be written", key);
 	if (v.tag == RT_NONE)
-		return RT_OK;
+		return rt_arrays_add_none(cx, a, key);
 	return v.tag == RT_TENSOR || !rt_write_other ? rt_arrays_add(cx, a, key, v) :
 		rt_write_other(cx, a, key, v, depth);
 }

@@ -510,6 +510,21 @@ rt_door_text(RtDoor *d, int i)
 	return text;
 }
 
+const char *
+rt_door_none(RtDoor *d, int i, int *before)
+{
+	RtNone none = { 0 };
+
+	if (!d || !rt_door_enter(d))
+		return NULL;
+	if (i >= 0 && i < d->results.nnone)
+		none = d->results.none[i];
+	if (before)
+		*before = none.before;
+	rt_door_leave(d, DOOR_OK);
+	return none.key;
+}
+
 /* Deleter of a taken result.  It frees to the system, as it may run on any thread and after NAME_close. */
 static void
 free_taken(RtDlManaged *self)

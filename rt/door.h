@@ -89,6 +89,7 @@ int     rt_door_typed(RtDoor *, int which, const void *const *in, void *const *o
 int     rt_door_results(RtDoor *);
 int     rt_door_result(RtDoor *, int i, const char **key, RtDlTensor *);
 const char *rt_door_text(RtDoor *, int i);
+const char *rt_door_none(RtDoor *, int i, int *before);
 RtDlManaged *rt_door_take(RtDoor *, int i);
 int     rt_door_set(RtDoor *, const char *key, const RtDlTensor *);
 int     rt_door_set_text(RtDoor *, const char *key, const char *text);

@@ -28,7 +28,13 @@ typedef struct RtArray {            /* one member */
 	RtTensor *tensor;
 	RtStr   *text;              /* a 0-d unicode array, or an element of a 1-d one */
 } RtArray;
-typedef struct RtArrays { RtArray *at; int n, cap; } RtArrays;   /* in order of the file */
+typedef struct RtNone { char *key; int before; } RtNone;     /* before: number of arrays before it */
+typedef struct RtArrays {
+	RtArray *at;                /* members in order of the file */
+	int      n, cap;
+	RtNone  *none;              /* Nones of a value, which have no member */
+	int      nnone, none_cap;
+} RtArrays;
 
 /* Reads stored and deflated members.  Allocates at most 1100 times the file's size.  "-" is standard input, which may
  * be read several times. */
@@ -45,6 +51,7 @@ int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor o
 int  rt_arrays_put(RtCx *, RtArrays *, const char *key, RtTensor *, RtStr *);
 /* Adds the n texts of a 1-d array as key.0, key.1 ....  n 0: adds an empty tensor as key. */
 int  rt_arrays_put_texts(RtCx *, RtArrays *, const char *key, const IValue *texts, int64_t n);
+int  rt_arrays_add_none(RtCx *, RtArrays *, const char *key);
 RtArray *rt_arrays_find(const RtArrays *, const char *key);
 
 /* Reads a decimal number at *s and moves *s past it.  end: the end of the text.  Null: the text ends with a byte 0.

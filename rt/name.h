@@ -134,6 +134,9 @@ int NAME_results(NAME *m);
 int NAME_result(NAME *m, int i, const char **key, DLTensor *tensor);
 const char *NAME_result_text(NAME *m, int i);      /* null: not a text */
 
+/* The key of None i of the last result, and the number of results before it.  Null: there are no more Nones. */
+const char *NAME_result_none(NAME *m, int i, int *before);
+
 /*
  * Moves the tensor of result i to the caller, who owns it until its deleter is called: by any thread, even after
  * NAME_close.  It is copied only if the instance or another result shares it.  Null: there is no such tensor, it was

@@ -60,7 +60,10 @@ rt_arrays_free(RtArrays *a)
 		if (a->at[i].text)
 			rt_release(rt_ref(RT_STR, a->at[i].text));
 	}
+	for (int i = 0; i < a->nnone; i++)
+		rt_mem_back(a->none[i].key);
 	rt_mem_back(a->at);
+	rt_mem_back(a->none);
 	memset(a, 0, sizeof *a);
 }
 
@@ -108,6 +111,27 @@ rt_arrays_put(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
 	if (s)
 		rt_release(rt_ref(RT_STR, s));
 	return rt_raise(cx, "'%s' is there twice", key);
+}
+
+int
+rt_arrays_add_none(RtCx *cx, RtArrays *a, const char *key)
+{
+	char *own;
+
+	if (a->nnone == a->none_cap) {
+		const int cap = a->none_cap ? a->none_cap * 2 : 4;
+		RtNone *more = cap > INT32_MAX / 2 ? NULL : rt_mem_more(a->none, (int64_t)sizeof *more * cap);
+
+		if (!more)
+			return rt_raise(cx, "out of memory");
+		a->none = more;
+		a->none_cap = cap;
+	}
+	if (!(own = rt_mem((int64_t)strlen(key) + 1)))
+		return rt_raise(cx, "out of memory");
+	strcpy(own, key);
+	a->none[a->nnone++] = (RtNone){ own, a->n };
+	return RT_OK;
 }
 
 /* Is there an array with the key, or with the key of a part? */

@@ -369,8 +369,8 @@ static const char *
 function_name(Arena *a, const Door *door, const char *method)
 {
 	static const char *const taken[] = { "open", "close", "reset", "call", "inputs", "outputs", "results", "result",
-		"result_text", "result_take", "set", "set_text", "state_get", "state_set", "error", "options", "leaf",
-		"status", "bytes", "extra" };
+		"result_text", "result_none", "result_take", "set", "set_text", "state_get", "state_set", "error",
+		"options", "leaf", "status", "bytes", "extra" };
 	const char *name = out_name(a, "", method), *made;
 	const size_t length = strlen(name);
 	bool is_taken = length > 3 && !strcmp(name + length - 3, "_in");         /* open_in; of plain functions each */
@@ -583,6 +583,7 @@ static const char *const functions[][4] = {
 	{ "int", "results", "RtDoor *d", "rt_door_results(d)" },
 	{ "int", "result", "RtDoor *d, int i, const char **key, RtDlTensor *t", "rt_door_result(d, i, key, t)" },
 	{ "const char *", "result_text", "RtDoor *d, int i", "rt_door_text(d, i)" },
+	{ "const char *", "result_none", "RtDoor *d, int i, int *before", "rt_door_none(d, i, before)" },
 	{ "RtDlManaged *", "result_take", "RtDoor *d, int i", "rt_door_take(d, i)" },
 	{ "const void *", "extra", "RtDoor *d, const char *name, size_t *bytes", "rt_door_extra(d, name, bytes)" },
 	{ "int", "state_get", "RtDoor *d, const char *name, RtDlTensor *t", "rt_door_state_get(d, name, t)" },

@@ -82,7 +82,7 @@ class Calls(Test):
         self.assertEqual(model([1], {}, (1, X), [], False, 1.5)[3], [])
 
     def test_none_in_containers(self):
-        """None has no key: a list may have it before other elements, but not at its end."""
+        """None has no key: a list of arguments may have it before other elements, but not at its end. Results may anywhere."""
         model = self.compiled("def forward(l: List[Optional[Tensor]], d: Dict[str, Optional[Tensor]]):\n    return len(l), l[0] is None, len(d)\n")
         self.assertEqual(model([None, X], {"a": X}), (2, True, 1))
         with self.assertRaisesRegex(kiln.BadArgument, "'l': a list that ends with None"): model([X, None], {"a": X})
@@ -90,6 +90,13 @@ class Calls(Test):
         model = self.compiled("def forward(l: List[Optional[Tensor]]):\n    l.append(None)\n    l.append(l[0])\n    return l, {'a': l[1]}\n")
         (a, b, c, d), table = model([X, X])
         self.assertEqual((a.tolist(), c, d.tolist(), table["a"].tolist()), (X.tolist(), None, X.tolist(), X.tolist()))
+        model = self.compiled("def forward(x: Tensor, n: int):\n    l: List[Optional[Tensor]] = [x]\n    d: Dict[str, Optional[Tensor]] = {'a.b': None}\n"
+                              "    for i in range(n):\n        l.append(None)\n        d[str(i)] = None\n    d['z'] = x\n"
+                              "    return l, d, (None, n), [(None, i) for i in range(n)]\n", cc="tcc")
+        for n in 0, 1, 3, 40:
+            l, d, pair, pairs = model(X, n)
+            self.assertEqual((l[1:], pair, pairs), ([None] * n, (None, n), [(None, i) for i in range(n)]))
+            self.assertEqual((list(d), list(d.values())[:-1]), (["a.b", *map(str, range(n)), "z"], [None] * (n + 1)))
         either = self.compiled("def forward(x: Any):\n    if isinstance(x, Tensor):\n        return x\n    assert torch.jit.isinstance(x, List[Tensor])\n"
                                "    return x[0] + x[1]\n", [([X, X],)])
         self.assertEqual([either(X).tolist(), either([X, 2 * X]).tolist()], [X.tolist(), (3 * X).tolist()])

@@ -48,12 +48,12 @@ _FUNCTIONS = {
     "call": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(c.c_void_p), c.c_int, c.c_void_p, c.c_int]),
     "set": (c.c_int, [c.c_void_p, c.c_char_p, c.c_void_p]), "set_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p]),
     "results": (c.c_int, [c.c_void_p]), "result": (c.c_int, [c.c_void_p, c.c_int, c.c_void_p, c.c_void_p]),
-    "result_text": (c.c_char_p, [c.c_void_p, c.c_int]),
+    "result_text": (c.c_char_p, [c.c_void_p, c.c_int]), "result_none": (c.c_char_p, [c.c_void_p, c.c_int, c.c_void_p]),
     "result_take": (c.c_void_p, [c.c_void_p, c.c_int]),
     "state_get": (c.c_int, [c.c_void_p, c.c_char_p, c.c_void_p]),
     "state_set": (c.c_int, [c.c_void_p, c.c_char_p, c.c_void_p]),
 }
-_SHORT = {"inputs", "error", "set", "set_text", "results", "result", "result_text", "result_take"}
+_SHORT = {"inputs", "error", "set", "set_text", "results", "result", "result_text", "result_none", "result_take"}
 
 
 @_SAY
@@ -151,16 +151,29 @@ class Instance:
         self.check(self.library.call(self.at, name, given, len(places), None, 0))
 
     def take(self, tensor_of):
-        """The last call's results by key: texts, and tensor_of(address of a DLManagedTensor), who has to let go of it."""
+        """The last call's results by key: texts, None, and tensor_of(address of a DLManagedTensor), who has to let go
+        of it."""
         key, t, results, library = c.c_char_p(), DLTensor(), {}, self.library
-        for i in range(library.results(self.at)):
+        n, nones = library.results(self.at), self._nones()
+        for i in range(n + 1):
+            results.update((none, None) for none, before in nones if before == i)
+            if i == n:
+                return results
             self.check(library.result(self.at, i, c.byref(key), c.byref(t)))
             name = key.value.decode()
             if not t.lanes:                            # a text
                 results[name] = library.result_text(self.at, i).decode(errors="replace")
                 continue
             results[name] = tensor_of(self._taken(i))
-        return results
+
+    def _nones(self):
+        """The last result's Nones: [(key, number of results before it)]."""
+        nones, before = [], c.c_int()
+        key = self.library.result_none(self.at, 0, c.byref(before))
+        while key is not None:
+            nones.append((key.decode(), before.value))
+            key = self.library.result_none(self.at, len(nones), c.byref(before))
+        return nones
 
     def take_tensors(self, n, tensor_of):
         """The last call's results, of which it is known that they are n tensors: take()'s values."""

@@ -119,10 +119,12 @@ def _number(value, kind):
 
 
 def build(key, declared, results):
-    """The value of the declared type at a key of results {key: array or text}."""
+    """The value of the declared type at a key of results {key: array or text or None}."""
     name, of = declared.name, declared.of
+    if key in results and results[key] is None:
+        return None
     if name == "Optional":
-        return build(key, of[0], results) if key in results or _below(key, results) else None
+        return build(key, of[0], results)
     if name in NUMBERS:
         return _number(results[key], NUMBERS[name])
     if name == "List":
@@ -141,15 +143,15 @@ def _build_list(key, of, results):
         return _number(results[key], NUMBERS[of.name])
     if key in results:                                 # an array without elements stands for no parts
         return []
-    n = max((int(part) + 1 for part in _below(key, results)), default=0)        # those without a key are None
-    return [build("%s.%d" % (key, i), of, results) for i in range(n)]
+    return [build("%s.%d" % (key, i), of, results) for i in range(len(_below(key, results)))]
 
 
 def _build_dict(key, of, results):
     made = {}
     if key in results:
         return made
-    plain = of[1].name in NUMBERS or of[1].name in ("Tensor", "str")     # its keys may have dots
+    value = of[1].of[0] if of[1].name == "Optional" else of[1]
+    plain = value.name in NUMBERS or value.name in ("Tensor", "str")     # its keys may have dots
     for name in [n[len(key) + 1:] for n in results if n.startswith(key + ".")] if plain else _below(key, results):
         k = {"True": True, "False": False}[name] if of[0].name == "bool" else NUMBERS.get(of[0].name, str)(name)
         made[k] = build("%s.%s" % (key, name), of[1], results)
