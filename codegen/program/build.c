@@ -243,8 +243,8 @@ link_shared(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	(void)t;
 	write_text(b->cx, script, text, (int64_t)strlen(text));
 	arg(&a, "-shared"), arg(&a, "-Wl,-z,noexecstack,-z,nodelete");
-	arg(&a, arena_printf(b->cx->arena, "-Wl,--version-script=%s", script));
-	arg(&a, arena_printf(b->cx->arena, "-Wl,-soname,%s", slash ? slash + 1 : b->out));
+	arg(&a, "-Xlinker"), arg(&a, arena_printf(b->cx->arena, "--version-script=%s", script));
+	arg(&a, "-Xlinker"), arg(&a, arena_printf(b->cx->arena, "-soname=%s", slash ? slash + 1 : b->out));
 	args_of(&a, getenv("LDFLAGS"));
 	args_of(&a, b->o->target->libs);
 	link_with(b, parts, &a, !b->o->debug, out);
@@ -331,6 +331,23 @@ refuse_beside(Build *b)
 	refuse_overwrite(b->cx, &b->o->reads, &to);
 }
 
+/* Returns a file's name as pkg-config reads it in a list of options. */
+static const char *
+pc_name(Arena *a, const char *file)
+{
+	char *text = new(a, char, 2 * (int64_t)strlen(file) + 1), *at = text;
+
+	for (; *file; file++) {
+		if (strchr(" \t'\"\\#", *file))
+			*at++ = '\\';
+		else if (*file == '$')
+			*at++ = '$';
+		*at++ = *file;
+	}
+	*at = 0;
+	return text;
+}
+
 /* Adds NAME.h, and NAME.pc for pkg-config, which are beside the library. */
 static void
 add_header(Build *b, const ProgramText *t, Results *r)
@@ -338,8 +355,8 @@ add_header(Build *b, const ProgramText *t, Results *r)
 	const char *slash = strrchr(b->out, '/'), *file = slash ? slash + 1 : b->out, *name = b->o->name;
 	const char *pc = arena_printf(b->cx->arena,
 		"Name: %s\nDescription: a model compiled by Kiln\nVersion: 1\nCflags: -I${pcfiledir}\n"
-		"Libs: ${pcfiledir}/%s %s\n", name, file, strcmp(b->o->emit, "shared") ? b->o->target->libs :
-		"-Wl,-rpath,${pcfiledir}");
+		"Libs: ${pcfiledir}/%s %s\n", name, pc_name(b->cx->arena, file),
+		strcmp(b->o->emit, "shared") ? b->o->target->libs : "-Wl,-rpath,${pcfiledir}");
 	const char *texts[] = { t->header, pc };
 
 	for (int i = 0; i < 2; i++) {

@@ -84,6 +84,15 @@ class Streams(Test):
             self.assertIn("standard output takes one file, and %s makes several" % " ".join(options), err)
         self.assertFalse(os.path.lexists(os.path.join(self.dir, "-")))
 
+    def test_names(self):
+        """Paths that the linker and pkg-config would take apart."""
+        os.mkdir(os.path.join(self.dir, "a,b c"))
+        status, _, err = self.run_(KILN, "build", "m.pt", "-i", "x.npz", "--no-dynamic", "--cpu", "native", "--emit", "shared", "--name", "net",
+                                   "-o", "a,b c/1,2 $.so", env={"TMPDIR": os.path.join(self.dir, "a,b c"), "CFLAGS": "-O0"})
+        self.assertEqual(status, 0, err)
+        with open(os.path.join(self.dir, "a,b c/net.pc")) as f:
+            self.assertIn("Libs: ${pcfiledir}/1,2\\ $$.so -Wl", f.read())
+
     def test_full_device(self):
         """Each command names the reason, also when an early write failed."""
         for command in ["profile", "m.pt", "-i", "x.npz"], ["run", "m.pt", "-i", "x.npz"], ["save", "m.pt"], ["build", "m.pt", "--cc", "tcc"]:
