@@ -5,10 +5,14 @@
  * Quantized weights are on a grid of 8 or 4 bits.  All floats of a row, or of each group in it, are integers times one
  * step, rounded once.  8-bit floats times one step are found in the same way.  Numbers that are exact in bfloat16 or
  * float16 have 16 bits.
+ *
+ * Bytes of the model from which it computes the weights are tried first.  Generic code unpacks these bytes from the
+ * panels, so that the program stores them once.
  */
 #include "dense.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,17 +241,120 @@ find_floats8(const Elements *from, int type, int64_t group, Step *to)
 	return true;
 }
 
-/* Returns a group's centre, the difference between an integer and its stored value. Stored values are centred in their
- * range. So most of them differ by one constant from those of a model with zero points, which then need not be stored
- * (coarse_finish). If the integers span less than half of the range, stored values are as near to the integers as
- * possible: a centre much larger than the integers would cost precision in sums. */
-static int
-centre_of(const Coarse *c, const Step *s)
-{
-	const int half = 1 << (c->bits - 1), least = s->least + half, most = s->most - half + 1;
+/* ---- the model's own codes --------------------------------------------------------------------------------------- */
 
-	if (!c->centred)
-		return 0;
+/* Formats of the model's bytes: integers, or codes of 8-bit floats, also of the formats that float8_types
+ * stands for. */
+enum { NCODE_TYPES = 4 };
+static const int code_types[NCODE_TYPES] = { RT_i8, RT_u8, RT_f8_e4m3fnuz, RT_f8_e5m2fnuz };
+
+typedef struct Codes {           /* n bytes at stride `apart` */
+	const uint8_t *at;
+	int64_t n, apart;
+	int     type;            /* one of code_types */
+} Codes;
+
+static bool
+are_integers(const Codes *c)
+{
+	return c->type == RT_i8 || c->type == RT_u8;
+}
+
+static float
+code_number(const Codes *c, int64_t i)
+{
+	const uint8_t code = c->at[i * c->apart];
+
+	if (are_integers(c))
+		return c->type == RT_i8 ? (float)(int8_t)code : (float)code;
+	return code == 0x80 ? -0.0f : rt_f8_to_float((RtDtype)c->type, code);
+}
+
+static bool
+are_multiples(const Line *l, const Codes *c, float by, int zero)
+{
+	for (int64_t i = 0; i < l->n; i++)
+		if (!((code_number(c, i) - (float)zero) * by == l->at[i * l->apart]))
+			return false;
+	return true;
+}
+
+/* Tries the quotient of element i and its number, and the floats next to it. */
+static bool
+step_at(const Line *l, const Codes *c, int64_t i, int zero, Step *s)
+{
+	const float number = code_number(c, i) - (float)zero;
+	float below = number == 0 ? 0 : l->at[i * l->apart] / number, above = below;
+
+	s->centre = -zero;
+	for (int near = 0; near < 3; near++) {
+		s->by = are_multiples(l, c, below, zero) ? below : above;
+		if (are_multiples(l, c, s->by, zero))
+			return true;
+		below = nextafterf(below, -FLT_MAX);
+		above = nextafterf(above, FLT_MAX);
+	}
+	return false;
+}
+
+/* Returns the zero point of integers whose least and largest are at these two places. INT_MAX if there is none. */
+static int
+zero_of(const Line *l, const Codes *c, const int64_t end[2])
+{
+	const double low = code_number(c, end[0]), high = code_number(c, end[1]);
+	const double first = l->at[end[0] * l->apart], last = l->at[end[1] * l->apart];
+	const double zero = low < high ? rint(low - first * (high - low) / (last - first)) : low - (first != 0);
+
+	return are_integers(c) && fabs(zero) <= 2 * SPAN ? (int)zero : INT_MAX;
+}
+
+/* Finds the step by which the codes give all elements exactly, without a zero point if possible.  The step of zeros may
+ * be 0.  The centre is minus the zero point, and least and most are the range of the codes. */
+static bool
+step_of_codes(const Line *l, const Codes *c, Step *s)
+{
+	int64_t end[2] = { 0, 0 };
+	int zero;
+
+	for (int64_t i = 1; i < l->n; i++) {
+		end[0] = code_number(c, i) < code_number(c, end[0]) ? i : end[0];
+		end[1] = code_number(c, i) > code_number(c, end[1]) ? i : end[1];
+	}
+	s->least = (int)code_number(c, end[0]);
+	s->most = (int)code_number(c, end[1]);
+	if (step_at(l, c, end[abs(s->most) >= abs(s->least)], 0, s))
+		return true;
+	zero = zero_of(l, c, end);
+	return zero != INT_MAX && step_at(l, c, end[s->most - zero >= zero - s->least], zero, s);
+}
+
+/* Finds the steps of all groups. codes: those of all elements. */
+static bool
+steps_of_codes(const Elements *from, const Codes *codes, int64_t group, Step *to)
+{
+	for (int64_t row = 0; row < from->p->n; row++) {
+		const Line all = row_of(from, row);
+
+		for (int64_t g = 0; g < all.n / group; g++) {
+			const Line l = { all.at + g * group * all.apart, group, all.apart };
+			const Codes c = { codes->at + row * from->p->sn + g * group * from->p->sk, group, from->p->sk,
+					  codes->type };
+
+			if (!step_of_codes(&l, &c, to++))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Returns a group's centre, the difference between an integer and its stored value. Stored values are centred in their
+ * range. If the integers span less than half of the range, stored values are as near to the integers as possible: a
+ * centre much larger than the integers would cost precision in sums. */
+static int
+centre_of(int bits, const Step *s)
+{
+	const int half = 1 << (bits - 1), least = s->least + half, most = s->most - half + 1;
+
 	return s->most - s->least >= half || least < 0 ? least : most > 0 ? most : 0;
 }
 
@@ -319,10 +426,23 @@ put_scales(Emit *e, const RtPacking *p, Coarse *c)
 		const int64_t row = i / groups, at = (row / p->width * groups + i % groups) * p->width + row % p->width;
 
 		to[at] = c->step[i].by;
-		to[n + at] = (float)centre_of(c, &c->step[i]);
+		to[n + at] = (float)c->step[i].centre;
 	}
 	c->scales = weights_add(&e->weights, WEIGHT_BIAS, to, (c->centred ? 2 : 1) * n * (int64_t)sizeof *to);
 	free(to);
+}
+
+/* Returns the value that is stored for element k of the row, in its low bits. */
+static int
+stored_value(const Coarse *c, const RtPacking *p, int64_t row, int64_t k, float element)
+{
+	const Step *s = &c->step[row * (p->k / c->group) + k / c->group];
+
+	if (c->codes)
+		return c->codes[row * p->sn + k * p->sk] - c->base;
+	if (c->dtype)
+		return float8_code(c->dtype, element / s->by);
+	return (int)rint((double)element / (double)s->by) - s->centre;
 }
 
 static void
@@ -339,14 +459,13 @@ put_words(Emit *e, const Elements *from, Coarse *c)
 		const Line l = weights_row(from, row);
 
 		for (int64_t k = 0; k < p->k; k++) {
-			const Step *s = &c->step[row * (p->k / c->group) + k / c->group];
-			const double q = rint((double)l.at[k * l.apart] / (double)s->by);
 			uint32_t *const word = to + (row / p->width * words + k / each) * p->width + row % p->width;
+			const int value = stored_value(c, p, row, k, l.at[k * l.apart]);
 
 			if (c->dtype)
-				*word |= (uint32_t)float8_code(c->dtype, l.at[k * l.apart] / s->by) << k % each * 8;
+				*word |= (uint32_t)value << k % each * 8;
 			else
-				set_bits(word, c->bits, k, (int)q - centre_of(c, s));
+				set_bits(word, c->bits, k, value);
 		}
 	}
 	c->words = weights_add(&e->weights, WEIGHT_PANELS, to, n * (int64_t)sizeof *to);
@@ -355,25 +474,114 @@ put_words(Emit *e, const Elements *from, Coarse *c)
 
 /* ---- found and packed once --------------------------------------------------------------------------------------- */
 
-/* Finds the steps of 8-bit floats of the type, or of integers if type is 0. */
+/* Finds the steps of the codes; if they are null, of 8-bit floats of the type, or of integers if type is 0. */
 static bool
-find_of(const Elements *from, int type, int64_t group, Step *to)
+find_of(const Elements *from, const Codes *codes, int type, int64_t group, Step *to)
 {
-	return type ? find_floats8(from, type, group, to) : find_steps(from, group, to);
+	return codes ? steps_of_codes(from, codes, group, to) : type ? find_floats8(from, type, group, to) :
+		find_steps(from, group, to);
 }
 
 /* Sets c->group to the largest size of groups that all have steps. Returns false if there is none. */
 static bool
-find_groups(const Elements *from, int type, Coarse *c, Step *step)
+find_groups(const Elements *from, const Codes *codes, Coarse *c, Step *step)
 {
 	static const int groups[] = { 256, 128, 64, 32, GROUP_LEAST };
 	const int64_t k = from->p->k;
-	bool found = find_of(from, type, c->group = k, step);
+	bool found = find_of(from, codes, c->dtype, c->group = k, step);
 
 	for (size_t i = 0; i < sizeof groups / sizeof *groups && !found; i++)
 		if (groups[i] < k && k % groups[i] == 0)
-			found = find_of(from, type, c->group = groups[i], step);
+			found = find_of(from, codes, c->dtype, c->group = groups[i], step);
 	return found;
+}
+
+/* Returns the least and the largest of all groups. */
+static Step
+range_of(const Step *step, int64_t n)
+{
+	Step r = step[0];
+
+	for (int64_t i = 1; i < n; i++) {
+		r.least = step[i].least < r.least ? step[i].least : r.least;
+		r.most = step[i].most > r.most ? step[i].most : r.most;
+	}
+	return r;
+}
+
+/* Sets the bits of n groups of codes, and the base and centres of integers.  Returns false if a centre is so much
+ * larger than its integers that it would cost precision in sums. */
+static bool
+centre_codes(Coarse *c, Step *step, int64_t n)
+{
+	const Step all = range_of(step, n);
+	const int zero = -step[0].centre;
+	int half;
+
+	c->bits = c->dtype || all.most - all.least > SPAN_NIBBLE ? 8 : 4;
+	if (c->dtype)
+		return true;
+	half = 1 << (c->bits - 1);
+	c->base = zero > all.least + half ? all.least + half : zero < all.most - half + 1 ? all.most - half + 1 : zero;
+	for (int64_t i = 0; i < n; i++) {
+		Step *s = &step[i];
+		const int low = abs(s->least + s->centre), high = abs(s->most + s->centre);
+
+		s->centre += c->base;
+		c->centred |= s->centre != 0;
+		if (s->by != 0 && abs(s->centre) > (low > high ? low : high))
+			return false;
+	}
+	return true;
+}
+
+/* Looks for bytes of the model of which the weights are multiples.  The first elements rule out most others.  16-bit
+ * weights are the model's own. */
+static bool
+find_codes(Emit *e, const Elements *from, Coarse *c, Step *step)
+{
+	const RtPacking *p = from->p;
+	const Line first = { row_of(from, 0).at, GROUP_LEAST, p->sk };
+
+	for (int i = 0; i < e->weights.originals.n * NCODE_TYPES && !from->halves; i++) {
+		const Original *o = &e->weights.originals.at[i / NCODE_TYPES];
+		const Codes codes = { o->data, GROUP_LEAST, p->sk, code_types[i % NCODE_TYPES] };
+
+		if (!o->data || o->bytes != (int64_t)p->n * p->k || !step_of_codes(&first, &codes, step))
+			continue;
+		*c = (Coarse){ .codes = codes.at, .dtype = are_integers(&codes) ? 0 : codes.type };
+		if (find_groups(from, &codes, c, step) && centre_codes(c, step, p->n * (p->k / c->group)))
+			return true;
+		archive_forget(e->cx, o->data, o->bytes);
+	}
+	*c = (Coarse){ 0 };
+	return false;
+}
+
+/* Looks for a grid by the elements alone. */
+static bool
+find_grid(const Elements *from, Coarse *c, Step *step)
+{
+	bool found = find_groups(from, NULL, c, step);
+	int64_t n;
+
+	for (size_t i = 0; i < sizeof float8_types / sizeof *float8_types && !found; i++) {
+		c->dtype = float8_types[i];
+		found = find_groups(from, NULL, c, step);
+	}
+	if (!found) {
+		c->dtype = 0;
+		return false;
+	}
+	n = from->p->n * (from->p->k / c->group);
+	c->bits = c->dtype ? 8 : 4;
+	for (int64_t i = 0; i < n; i++)
+		c->bits = step[i].most - step[i].least > SPAN_NIBBLE ? 8 : c->bits;
+	for (int64_t i = 0; i < n; i++)
+		c->centred |= step[i].least < -(1 << (c->bits - 1)) || step[i].most >= 1 << (c->bits - 1);
+	for (int64_t i = 0; i < n; i++)
+		step[i].centre = c->centred ? centre_of(c->bits, &step[i]) : 0;
+	return true;
 }
 
 static void
@@ -382,27 +590,18 @@ find_coarse(Emit *e, const RtTensor *w, const RtPacking *p, Coarse *c)
 	Elements from = elements_of(e, w, p);
 	const int64_t most = p->n * (p->k / GROUP_LEAST + 1);
 	Step *step = malloc((size_t)most * sizeof *step);
-	bool found;
+	const bool whole = rt_numel(w) == (int64_t)p->n * p->k && rt_is_dense(w);
 
 	if (!step)
 		out_of_memory();
-	found = find_groups(&from, 0, c, step);
-	for (size_t i = 0; i < sizeof float8_types / sizeof *float8_types && !found; i++)
-		if ((found = find_groups(&from, float8_types[i], c, step)))
-			c->dtype = float8_types[i];
-	if (found) {
+	if ((whole && find_codes(e, &from, c, step)) || find_grid(&from, c, step)) {
 		const int64_t n = p->n * (p->k / c->group);
 
-		c->bits = c->dtype ? 8 : 4;
 		c->step = new(e->cx->arena, Step, n);
 		memcpy(c->step, step, (size_t)n * sizeof *step);
-		for (int64_t i = 0; i < n; i++)
-			c->bits = step[i].most - step[i].least > SPAN_NIBBLE ? 8 : c->bits;
-		for (int64_t i = 0; i < n; i++)
-			c->centred |= step[i].least < -(1 << (c->bits - 1)) || step[i].most >= 1 << (c->bits - 1);
 	}
 	free(step);
-	if (!found && (c->dtype = find_halves(&from))) {
+	if (!c->bits && (c->dtype = find_halves(&from))) {
 		c->bits = 16;
 		c->group = p->k;
 	}
@@ -457,7 +656,7 @@ coarse_pack(Emit *e, const RtTensor *w, RtPacking p, Coarse *c)
 	vec_push(e->cx->arena, &e->coarse, c);
 }
 
-/* ---- the model's own packed weights ------------------------------------------------------------------------------ */
+/* ---- the model's bytes in panels --------------------------------------------------------------------------------- */
 
 /* Returns the stored integer, or the code of the float, in column n at k. */
 static int

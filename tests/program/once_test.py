@@ -172,6 +172,26 @@ class M(Module):
                 self.assertLess(self.forms["panels"], 1.2 * n * bits / 8)
                 self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)
 
+    def test_bytes_by_scales(self):
+        """Bytes by a scale of each row or group, of any sign, and with zero points: panels hold the model's codes."""
+        n = 130 * 128
+        numbers = "torch.sin(torch.mul(torch.reshape(torch.arange(1, %d, dtype=6), %s), 12.9898))"
+        row, group = numbers % (131, [130, 1]), numbers % (521, [130, 4, 1])
+        zeros = "torch.to(torch.reshape(torch.arange(130), [130, 1]), 6)"
+        codes = [i * i % 8191 % 256 for i in range(n)]
+        e5m2, e4m3fn = "torch.to(self.w, 6)", "torch.to(torch.reshape(self.w, [130, 4, 32]), 6)"
+        for storage, mask, w, bits in (
+                ("CharStorage", 0xff, "torch.mul(torch.to(self.w, 6), %s)" % row, 8),
+                ("ByteStorage", 0xff, "torch.mul(torch.sub(torch.to(self.w, 6), %s), %s)" % (zeros, row), 8),
+                ("ByteStorage", 0x0f, "torch.mul(torch.sub(torch.to(self.w, 6), 7.), %s)" % row, 4),
+                ("Float8_e5m2Storage", 0xfb, "torch.mul(%s, %s)" % (e5m2, row), 8),
+                ("Float8_e4m3fnStorage", 0xfe, "torch.reshape(torch.mul(%s, %s), [130, 128])" % (e4m3fn, group), 8)):
+            with self.subTest(w=w):
+                data = bytes(c & mask for c in codes)
+                self.assertLess(self.net([130, 128], ["return torch.linear(x, %s)" % w], [3, 128], data, storage), n // 4)
+                self.assertLess(self.forms["panels"], 1.2 * n * bits / 8)
+                self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)
+
     def test_windows_of_halves(self):
         """Of convolutions, too: floats, and what Winograd's form has of them, are made when the program is opened."""
         calls = [("2d(%s, self.w)", [64, 32, 3, 3], [1, 32, 30, 30], 64 * 32 * 9), ("2d(%s, self.w)", [130, 127, 1, 1], [2, 127, 3, 5], 136 * 127),
