@@ -333,7 +333,7 @@ static bool
 steps_of_codes(const Elements *from, const Codes *codes, int64_t group, Step *to)
 {
 	for (int64_t row = 0; row < from->p->n; row++) {
-		const Line all = row_of(from, row);
+		const Line all = weights_row(from, row);
 
 		for (int64_t g = 0; g < all.n / group; g++) {
 			const Line l = { all.at + g * group * all.apart, group, all.apart };
@@ -541,7 +541,7 @@ static bool
 find_codes(Emit *e, const Elements *from, Coarse *c, Step *step)
 {
 	const RtPacking *p = from->p;
-	const Line first = { row_of(from, 0).at, GROUP_LEAST, p->sk };
+	const Line first = { weights_row(from, 0).at, GROUP_LEAST, p->sk };
 
 	for (int i = 0; i < e->weights.originals.n * NCODE_TYPES && !from->halves; i++) {
 		const Original *o = &e->weights.originals.at[i / NCODE_TYPES];
