@@ -76,11 +76,16 @@ def pairs(dtype):
 ONE, TWO = [values(d, False) for d in DTYPES], [pairs(d) for d in DTYPES]
 
 
+def rows_text(name):
+    """Rows of a family; adjacent string literals are joined."""
+    with open(f"{HERE}/../../rt/ops/{name}.def") as f: return re.sub(r'"\s*\n\s*"', "", f.read())
+
+
 def calls():
     """Operators of a tensor {a} and further ones {b}, which are of its dtype, with numbers for their other arguments."""
     numbers = dict(Scalar=["2", "0.5", "-1"], int=["0", "1", "2"], float=["0.5"], bool=["True"])
     for name in "map", "pair", "special":
-        for row in re.finditer(r'^MAP\(\w+, "aten::(\w+)[\w.]*\((.*?)\) -> Tensor"', open(f"{HERE}/../../rt/ops/{name}.def").read(), re.M):
+        for row in re.finditer(r'^MAP\(\w+,\s*"aten::(\w+)[\w.]*\((.*?)\) -> Tensor"', rows_text(name), re.M):
             if "_polynomial_" in row[1]:             # of a huge degree it never ends
                 continue
             options, tensors = [], iter(["{a}", "{b}", "{b}"])
