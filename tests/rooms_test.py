@@ -24,6 +24,10 @@ TABLES = {"rt/all.c", "rt/casts.c", "rt/ops/parts.c"}
 CIRCLES = {"frontend/script": 20, "rt": 25, "rt/ops": 6}
 # Names of static functions that stand in more than COMMON_FILES files. The number may only fall: such a name says too little.
 COMMON_FILES, COMMON_NAMES = 3, 10
+# Members of one letter that refer to another struct. The number may only fall. Letters are for counts (n) and for geometry and
+# formulas: sizes, strides, coordinates and operands, whose types GEOMETRY lists, and numbers.
+LETTERS, GEOMETRY = 113, {"RtTensor", "Value", "IValue", "Ref", "Size", "Stack", "T", "Z", "RtC128", "RtHead", "VcConv", "ViConv"}
+MEMBER = re.compile(r"^\s*(?:(?:const|struct) )*([A-Z]\w*) *\*? *(?:\w+, \*?)*([a-z])(?=[,;\[])", re.M)
 STATIC = re.compile(r"^static\b[^;={]*?\n(\w+)\(|^static [^\n;=(]*?\b(\w+)\([^;\n]*\)\s*\{", re.M)
 
 
@@ -132,6 +136,17 @@ class Rooms(unittest.TestCase):
         self.assertGreater(len(home), 4000)
         common = {name: sorted(files) for name, files in home.items() if len(files) > COMMON_FILES and name != "N"}
         self.assertLessEqual(len(common), COMMON_NAMES, sorted(common.items()))
+
+    def test_letters(self):
+        """Members of one letter that refer to a struct with a name of its own: at most LETTERS."""
+        found = []
+        for f in glob.glob("**/*.[ch]", recursive=True):
+            if f.split("/")[0] not in ("codegen", "frontend", "ir", "opt", "rt"): continue
+            with open(f) as text: code = re.sub(r"/\*.*?\*/", "", text.read(), flags=re.S)
+            for name, body in re.findall(r"\bstruct (\w*) *\{([^{}]*)\}", code):
+                found += [f"{f}: {name}.{letter}" for kind, letter in MEMBER.findall(body.replace("; ", ";\n"))
+                          if kind not in GEOMETRY and letter != "n"]
+        self.assertLessEqual(len(found), LETTERS, "\n".join(found))
 
     def test_circle_is_found(self):
         self.assertEqual(circles({"a": ["b"], "b": ["c"], "c": ["d"], "d": ["b"]}), [["b", "c", "d"]])

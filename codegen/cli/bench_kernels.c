@@ -76,7 +76,7 @@ read_spans(Cx *cx, const char *trace, const char **call)
 
 typedef struct Table {
 	Cx   *cx;
-	CallTimes t;
+	CallTimes times;
 	Map   row_of;            /* a span's name -> row + 1 */
 	Vec(KernelTimes) rows;
 	const cJSON *launches;   /* launches of --info; null if the program has none */
@@ -129,7 +129,7 @@ take_call(Table *r, const Spans *s, int at, int call, double *rest)
 		r->rows.at[row].ms[call] += x->end - x->begin;
 		*rest -= x->end - x->begin;
 		r->rows.at[row].count += call == 0;
-		r->t.launches += call == 0;
+		r->times.launches += call == 0;
 	}
 }
 
@@ -197,14 +197,14 @@ bench_kernels(Cx *cx, const char *trace, const char *info, int calls)
 		qsort(r.rows.at, (size_t)r.rows.n, sizeof *r.rows.at, by_time);
 	qsort(rest, (size_t)n, sizeof *rest, by_value);
 	qsort(whole, (size_t)n, sizeof *whole, by_value);
-	r.t.guards = guards_in(about);
-	r.t.at = r.rows.at;
-	r.t.n = r.rows.n;
-	r.t.calls = n;
-	r.t.median = whole[n / 2];
-	r.t.rest = rest[n / 2];
+	r.times.guards = guards_in(about);
+	r.times.at = r.rows.at;
+	r.times.n = r.rows.n;
+	r.times.calls = n;
+	r.times.median = whole[n / 2];
+	r.times.rest = rest[n / 2];
 	cJSON_Delete(about);
-	return r.t;
+	return r.times;
 }
 
 /* ---- beside the machine ------------------------------------------------------------------------------------------ */

@@ -18,7 +18,7 @@
 typedef struct Bisect {
 	Cli        *cli;
 	const char *dir, *self;
-	Model      *m;
+	Model      *model;
 	RtCx       *rt;
 	bool        program;      /* trials build a program; else the interpreter runs */
 	int         nprofiled;    /* the first inputs, which the program is built for */
@@ -127,7 +127,7 @@ exact_answer(Bisect *b, int input)
 	if (input_count(b->cli) && input_read(b->cli, b->rt, input, &in))
 		fail_runtime(b->cli, b->rt);
 	b->exact[input] = new(b->cli->cx->arena, DoubleAnswer, 1);
-	*b->exact[input] = double_answer(b->cli, b->m, b->reference, &in, 0);
+	*b->exact[input] = double_answer(b->cli, b->model, b->reference, &in, 0);
 	written_restore(b->written);
 	rt_arrays_free(&in);
 	return b->exact[input];
@@ -220,8 +220,8 @@ find_answers(Bisect *b)
 {
 	const int n = input_count(b->cli) ? input_count(b->cli) : 1;
 
-	b->reference = reference_code(b->cli->cx, b->m->fn, b->m->module->self);
-	b->written = written_constants(b->cli->cx, b->m->fn, b->m->fn->graph);
+	b->reference = reference_code(b->cli->cx, b->model->fn, b->model->module->self);
+	b->written = written_constants(b->cli->cx, b->model->fn, b->model->fn->graph);
 	b->exact = new(b->cli->cx->arena, DoubleAnswer *, n);
 	b->want = new(b->cli->cx->arena, Answer, n);
 	for (int i = 0; i < n; i++) {
@@ -229,7 +229,7 @@ find_answers(Bisect *b)
 
 		if (input_count(b->cli) && input_read(b->cli, b->rt, i, &in))
 			fail_runtime(b->cli, b->rt);
-		b->want[i] = reference_answer(b->cli, b->m, b->reference, &in);
+		b->want[i] = reference_answer(b->cli, b->model, b->reference, &in);
 		if (b->want[i].status == RT_LACKS)
 			fail_lacks(b->cli->cx, (Range){ 0 }, "there is no right answer without passes: %s",
 				   b->want[i].error);
@@ -456,7 +456,7 @@ cmd_bisect(Cli *cli)
 		fail(cli->cx, (Range){ 0 }, "/proc/self/exe: cannot be read");
 	self[n] = 0;
 	b.self = self;
-	b.m = model_load(cli, cli->args.at[0]);
+	b.model = model_load(cli, cli->args.at[0]);
 	b.nprofiled = cli->profiled ? (int)cli_number(cli, "profiled", cli->profiled, 1, cli->inputs.n) : cli->inputs.n;
 	b.rt = model_context(cli);
 	process_folder(cli->cx, bisect, &b);

@@ -15,7 +15,7 @@
 
 typedef struct Check {
 	Cli        *cli;
-	Model      *m;
+	Model      *model;
 	const RtCode *reference;
 	const char *program;
 	const char *given;         /* path of the .npz that the program reads */
@@ -129,7 +129,7 @@ report_decision(const Check *c, int i, const DoubleAnswer *a)
 static DoubleAnswer
 double_in(const Check *c, const RtArrays *in, int64_t stop)
 {
-	const DoubleAnswer a = double_answer(c->cli, c->m, c->reference, in, stop);
+	const DoubleAnswer a = double_answer(c->cli, c->model, c->reference, in, stop);
 
 	written_restore(c->written);
 	return a;
@@ -206,7 +206,7 @@ is_ill_conditioned(Check *c, RtCx *rt, int i, const Run *got, Buf *why)
 static bool
 check_with_interpreter(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 {
-	Answer want = reference_answer(c->cli, c->m, c->reference, in);
+	Answer want = reference_answer(c->cli, c->model, c->reference, in);
 	Buf why = { 0 }, ends = { 0 };
 	bool same;
 
@@ -235,7 +235,7 @@ check_input(Check *c, const char *dir, int i)
 	Run got = { 0 };
 
 	progress("checking %s", name_of(c, i));
-	if (model_input(cli, c->m, rt, i, &in))
+	if (model_input(cli, c->model, rt, i, &in))
 		fail_runtime(cli, rt);
 	if (c->program)
 		/* the program runs first, because the interpreter may write to the arrays */
@@ -271,9 +271,9 @@ cmd_check(Cli *cli)
 		usage_error(cli, "--reference goes with --double");
 	if (cli->references.n && cli->references.n != (input_count(cli) ? input_count(cli) : 1))
 		usage_error(cli, "--reference: one for each -i");
-	c.m = model_load(cli, cli->args.at[0]);
-	c.reference = reference_code(cli->cx, c.m->fn, c.m->module->self);
-	c.written = written_constants(cli->cx, c.m->fn, c.m->fn->graph);
+	c.model = model_load(cli, cli->args.at[0]);
+	c.reference = reference_code(cli->cx, c.model->fn, c.model->module->self);
+	c.written = written_constants(cli->cx, c.model->fn, c.model->fn->graph);
 	c.program = cli->args.n > 1 ? cli->args.at[1] : NULL;
 	if (c.program && !strchr(c.program, '/'))
 		c.program = arena_printf(cli->cx->arena, "./%s", c.program);

@@ -68,7 +68,7 @@ typedef struct Pair {
 
 /* An operator that both runs have reached. The float run has called its kernel. */
 typedef struct Step {
-	Pair         *p;
+	Pair         *pair;
 	RtCx         *rt;                /* context of the double run or of its task */
 	const RtCode *code;
 	const RtInsn *insn;
@@ -285,7 +285,7 @@ chosen(const RtTensor *x, int dim, const RtTensor *index, int64_t at, double *va
 static bool
 apart(const Step *s, const RtTensor *x, int i, int64_t at, double *margin)
 {
-	const RtTensor *mine = rt_tensor(s->out[i]), *theirs = rt_tensor(s->p->out[i]);
+	const RtTensor *mine = rt_tensor(s->out[i]), *theirs = rt_tensor(s->pair->out[i]);
 	const int place = s->form->schema ? schema_find(s->form->schema, "dim") : -1;
 	double a, b;
 	int64_t dim;
@@ -327,11 +327,11 @@ margin(const Step *s, int i, int64_t at)
 	if (d >= 0)
 		return d;
 	for (int k = 0; k < s->insn->nin; k++) {
-		RtTensor *mine = rt_tensor(s->in[k]), *theirs = rt_tensor(s->p->in[k]);
+		RtTensor *mine = rt_tensor(s->in[k]), *theirs = rt_tensor(s->pair->in[k]);
 
 		if (s->in[k].tag == RT_DOUBLE) {
 			size = fmax(size, fabs(s->in[k].u.f));
-			difference = fmax(difference, fabs(s->in[k].u.f - s->p->in[k].u.f));
+			difference = fmax(difference, fabs(s->in[k].u.f - s->pair->in[k].u.f));
 		}
 		if (!mine || !theirs || !is_floating((RtDtype)mine->dtype) || !same_sizes(mine, theirs))
 			continue;
@@ -346,17 +346,17 @@ margin(const Step *s, int i, int64_t at)
 static Decision
 decision_of(const Step *s, int i, int64_t at)
 {
-	return (Decision){ .name = s->form->name, .margin = margin(s, i, at), .meeting = s->p->nmeeting };
+	return (Decision){ .name = s->form->name, .margin = margin(s, i, at), .meeting = s->pair->nmeeting };
 }
 
 /* Ends both runs, which decided differently here, in element `at` of result i. i is -1 if it is not in a result. */
 static void
 decide(const Step *s, int i, int64_t at)
 {
-	if (s->p->decision->name)
+	if (s->pair->decision->name)
 		return;
-	*s->p->decision = decision_of(s, i, at);
-	s->p->decision->meeting = 0;
+	*s->pair->decision = decision_of(s, i, at);
+	s->pair->decision->meeting = 0;
 }
 
 static bool
@@ -371,10 +371,10 @@ leave_undecided(const Step *s, RtTensor *t, int i, int64_t at)
 {
 	const bool inner = t->dtype == RT_b8 && in_operator(s->code, s->insn);
 
-	if (s->p->nmeeting == s->p->stop)
+	if (s->pair->nmeeting == s->pair->stop)
 		decide(s, i, at);
 	else
-		vec_push(s->p->cli->cx->arena, &s->p->undecided,
+		vec_push(s->pair->cli->cx->arena, &s->pair->undecided,
 			((Undecided){ rt_tensor_retain(t), decision_of(s, i, at), inner }));
 }
 
@@ -426,7 +426,7 @@ adopted(const Step *s, IValue theirs)
 		return list ? rt_ref(RT_LIST, list) : rt_none();
 	}
 	for (int k = 0; k < s->insn->nin && t; k++) {
-		RtTensor *arg = rt_tensor(s->p->in[k]);
+		RtTensor *arg = rt_tensor(s->pair->in[k]);
 
 		mine = rt_tensor(s->in[k]);
 		if (arg == t)
@@ -449,10 +449,10 @@ adopt(const Step *s)
 {
 	for (int k = 0; k < s->insn->nin && k < 16; k++)
 		if (RT_USE_WRITES(s->code->kernel_use[s->insn->arg], k) && rt_tensor(s->in[k]) &&
-				rt_tensor(s->p->in[k]) && rt_copy_into(s->rt, s->in[k].u.t, s->p->in[k].u.t))
+				rt_tensor(s->pair->in[k]) && rt_copy_into(s->rt, s->in[k].u.t, s->pair->in[k].u.t))
 			return s->rt->status;
 	for (int i = 0; i < s->insn->nout; i++)
-		rt_assign(&s->out[i], adopted(s, s->p->out[i]));
+		rt_assign(&s->out[i], adopted(s, s->pair->out[i]));
 	return s->rt->status;
 }
 
@@ -470,7 +470,7 @@ follows_from_types(const Step *s)
 	out = in + s->insn->nin;
 	rt->meta = true;
 	for (int k = 0; k < s->insn->nin; k++) {
-		in[k] = rt_without_data(rt, s->p->in[k]);
+		in[k] = rt_without_data(rt, s->pair->in[k]);
 		does |= in[k].tag == RT_TENSOR;
 	}
 	does = does && !rt->status && !call_kernel(rt, s->code, s->insn, in, out);
@@ -491,7 +491,7 @@ jump(const Step *s, RtTensor *mine, RtTensor *theirs)
 	double slack = 0;
 
 	for (int k = 0; k < s->insn->nin; k++) {
-		RtTensor *a = rt_tensor(s->in[k]), *b = rt_tensor(s->p->in[k]);
+		RtTensor *a = rt_tensor(s->in[k]), *b = rt_tensor(s->pair->in[k]);
 
 		if (a && b && is_floating((RtDtype)a->dtype) && same_sizes(a, b))
 			slack = fmax(slack, fmax(largest(s->rt, a, b), unit * largest(s->rt, a, NULL)));
@@ -576,8 +576,8 @@ static RtDtype
 result_dtype(const Step *s)
 {
 	for (int i = 0; i < s->insn->nout; i++)
-		if (rt_tensor(s->p->out[i]) && is_floating((RtDtype)s->p->out[i].u.t->dtype))
-			return rt_in_double((RtDtype)s->p->out[i].u.t->dtype);
+		if (rt_tensor(s->pair->out[i]) && is_floating((RtDtype)s->pair->out[i].u.t->dtype))
+			return rt_in_double((RtDtype)s->pair->out[i].u.t->dtype);
 	return RT_NDTYPE;
 }
 
@@ -588,7 +588,7 @@ kernel_argument(const Step *s, int k, RtDtype want, bool ints)
 {
 	const Schema *schema = s->form->schema;
 	const Arg *a = schema && k < schema->nargs ? &schema->args[k] : NULL;
-	const RtTensor *theirs = rt_tensor(s->p->in[0]);
+	const RtTensor *theirs = rt_tensor(s->pair->in[0]);
 	RtTensor *t = rt_tensor(s->in[k]);
 
 	if (a && a->word && !strcmp(a->word, "ScalarType") && want != RT_NDTYPE)
@@ -641,7 +641,7 @@ static bool
 same_draws(const Step *s)
 {
 	RtGenerator *mine = generator(s->rt, s->insn, s->in);
-	const RtGenerator *theirs = generator(s->p->at_rt, s->insn, s->p->in);
+	const RtGenerator *theirs = generator(s->pair->at_rt, s->insn, s->pair->in);
 	const bool same = mine->at == theirs->at && mine->has_normal == theirs->has_normal &&
 		mine->normal == theirs->normal && !memcmp(mine->state, theirs->state, sizeof mine->state);
 
@@ -659,7 +659,7 @@ note_in_float(const Step *s)
 	if (s->form->in_float)
 		return;
 	s->form->in_float = true;
-	buf_printf(&s->p->in_float, "%s%s", s->p->in_float.n ? ", " : "", s->form->name);
+	buf_printf(&s->pair->in_float, "%s%s", s->pair->in_float.n ? ", " : "", s->form->name);
 }
 
 static int
@@ -682,7 +682,7 @@ step_in_double(const Step *s)
 		return adopt(s);
 	}
 	for (int i = 0; i < s->insn->nout && !status; i++)
-		status = settle(s, i, &s->out[i], s->p->out[i]);
+		status = settle(s, i, &s->out[i], s->pair->out[i]);
 	return status;
 }
 
@@ -698,7 +698,7 @@ static int
 kernel_in_double(RtCx *rt, const RtCode *code, const RtInsn *n, const IValue *in, IValue *out)
 {
 	Pair *p = rt->twin->arg;
-	const Step s = { .p = p, .rt = rt, .code = code, .insn = n, .form = find_form(p, code, n), .in = in,
+	const Step s = { .pair = p, .rt = rt, .code = code, .insn = n, .form = find_form(p, code, n), .in = in,
 			 .out = out };
 	int status;
 

@@ -162,17 +162,17 @@ enum { CALLS = 3 };
  * without parameters, or no input at all. */
 enum { EXPORTED = -1, EMPTY = -2, NO_INPUT = -3 };
 
-typedef struct Samples { Cli *cli; Model *m; RtCx *rt; RtArrays *in; bool are; } Samples;
+typedef struct Samples { Cli *cli; Model *model; RtCx *rt; RtArrays *in; bool are; } Samples;
 
 static void
 read_samples(Cx *cx, void *arg)
 {
 	Samples *s = arg;
 	int n;
-	const RtParam *params = model_params(s->cli, s->m, &n);
+	const RtParam *params = model_params(s->cli, s->model, &n);
 	IValue *args = new(cx->arena, IValue, n + 1);
 
-	if (!exported_samples(s->m->module, s->m->fn, s->rt, s->in))
+	if (!exported_samples(s->model->module, s->model->fn, s->rt, s->in))
 		return;
 	if (rt_args_from_arrays(s->rt, params, n, s->in, args))
 		fail(cx, (Range){ 0 }, "%s", s->rt->message ? s->rt->message : "they are no arguments");
@@ -293,9 +293,9 @@ by_count(const void *a, const void *b)
 
 typedef struct OneSpecialization {
 	Cli *cli;
-	Model *m;
+	Model *model;
 	Profile *profile;
-	Specialization *s;
+	Specialization *spec;
 	bool optimize;
 	Shapes *shapes;          /* null if they are not requested */
 } OneSpecialization;
@@ -304,13 +304,13 @@ static void
 specialize_one(Cx *cx, void *arg)
 {
 	OneSpecialization *o = arg;
-	const Profile seen = profile_of(o->profile, o->s);
+	const Profile seen = profile_of(o->profile, o->spec);
 
-	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, o->shapes);
+	o->spec->graph = specialize(cx, o->model->fn, &seen, o->spec->pattern, o->shapes);
 	if (o->cli->state)
-		bare_bind(cx, o->cli->state, o->s->graph, o->m->fn->self ? o->m->module->self : rt_none());
+		bare_bind(cx, o->cli->state, o->spec->graph, o->model->fn->self ? o->model->module->self : rt_none());
 	if (o->optimize)
-		passes_run(cx, STAGE_OPTIMIZE, o->m->fn, o->s->graph, rt_none());
+		passes_run(cx, STAGE_OPTIMIZE, o->model->fn, o->spec->graph, rt_none());
 }
 
 /* Keeps the specializations whose graph can be made. The generic program serves the others. */
@@ -387,15 +387,21 @@ model_profile(Cli *cli, Model *m)
 	return profile ? profile_print(profile, (const Specialization *const *)s.at.at, s.at.n) : NULL;
 }
 
-typedef struct DynamicOne { Model *m; Profile *profile; const Signatures *s; Specialization *d; Cause why; } DynamicOne;
+typedef struct DynamicOne {
+	Model *model;
+	Profile *profile;
+	const Signatures *signatures;
+	Specialization *dynamic;
+	Cause  why;
+} DynamicOne;
 
 static void
 samples_of(Cx *cx, void *arg)
 {
 	DynamicOne *o = arg;
 
-	if (!samples_make(cx, o->d, o->profile, o->s->at.at, o->s->at.n, &o->why))
-		o->d->sample = NULL;
+	if (!samples_make(cx, o->dynamic, o->profile, o->signatures->at.at, o->signatures->at.n, &o->why))
+		o->dynamic->sample = NULL;
 }
 
 /* Makes the samples of a dynamic specialization. Without samples, its tensors of dynamic sizes are left to the
@@ -501,9 +507,9 @@ first_with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const
 
 typedef struct OneSize {
 	Cli *cli;
-	Model *m;
+	Model *model;
 	Profile *profile;
-	Signatures s;
+	Signatures signatures;
 	int tried;
 	Cause lost;              /* why the first one, with most symbols, has no samples; empty if it has */
 } OneSize;
@@ -515,12 +521,12 @@ vary_sizes(OneSize *o, Varied varied)
 {
 	Specialization *d;
 
-	o->s.at.n = 1;
-	add_varied(o->cli, o->m, o->profile, &o->s, varied);
-	if (!(d = dynamic_one(o->cli, &o->s, o->m->fn, o->profile)))
+	o->signatures.at.n = 1;
+	add_varied(o->cli, o->model, o->profile, &o->signatures, varied);
+	if (!(d = dynamic_one(o->cli, &o->signatures, o->model->fn, o->profile)))
 		return NULL;
 	d->varied = true;
-	make_samples(o->cli, o->m, o->profile, &o->s, d);
+	make_samples(o->cli, o->model, o->profile, &o->signatures, d);
 	return d->sample ? d : NULL;
 }
 
@@ -559,14 +565,14 @@ vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 	Specialization *d;
 
 	*now = *m;
-	*o = (OneSize){ .cli = cli, .m = now, .profile = profile };
-	vec_push(cli->cx->arena, &o->s.at, s->at.at[0]);
+	*o = (OneSize){ .cli = cli, .model = now, .profile = profile };
+	vec_push(cli->cx->arena, &o->signatures.at, s->at.at[0]);
 	d = vary_next(o);
 	if (d && (o->lost.what || o->lost.at.src) && !o->lost.refused)
 		note_generic(cli, arena_printf(cli->cx->arena, "calls without the sizes of %s run in generic code: %s",
 					       specialization_signature(cli->cx, d),
 					       cause_says(cli->cx, &o->lost)));
-	*s = o->s;
+	*s = o->signatures;
 	return d;
 }
 
@@ -578,12 +584,12 @@ ones_again(void *arg)
 	OneSize *o = arg;
 	Specialization *d = vary_next(o), *ones = NULL;
 
-	while (d && !(ones = first_with_ones(o->cli, o->m, o->profile, &o->s, d)))
+	while (d && !(ones = first_with_ones(o->cli, o->model, o->profile, &o->signatures, d)))
 		d = vary_next(o);
 	if (!ones)
 		return NULL;
 	if (!ones->sample) {
-		OneSpecialization one = { o->cli, o->m, o->profile, ones, true, NULL };
+		OneSpecialization one = { o->cli, o->model, o->profile, ones, true, NULL };
 
 		return cx_try(o->cli->cx, specialize_one, &one) ? ones : NULL;
 	}

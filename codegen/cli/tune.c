@@ -30,10 +30,10 @@ typedef struct Input { char *argv[24]; int n; } Input;
 
 typedef struct Tune {
 	Cli *cli;
-	Model *m;
+	Model *model;
 	EmitMethod *methods;
 	int nmethod;
-	BuildOptions *o;
+	BuildOptions *options;
 	const char *dir;
 	int64_t begin, ns;       /* start and length of the measurement */
 	int calls;               /* number of calls of a run */
@@ -46,7 +46,7 @@ static void
 add_variant(Tune *t, Tuning *tuning)
 {
 	Cx *cx = t->cli->cx;
-	BuildOptions o = *t->o;
+	BuildOptions o = *t->options;
 	ProgramText text = { 0 };
 	Variant variant = { tuning, arena_printf(cx->arena, "%s/program%d", t->dir, t->variant.n), { NULL }, { 0 } };
 
@@ -57,7 +57,7 @@ add_variant(Tune *t, Tuning *tuning)
 	o.bench_code = true;
 	o.verbose = false;
 	o.tuning = tuning;
-	emit_program(cx, t->m->module, t->methods, t->nmethod, &o, &text);
+	emit_program(cx, t->model->module, t->methods, t->nmethod, &o, &text);
 	build_program(cx, &text, &o);
 	spill_free(&text.weights->bytes);
 	RT_ASSERT(!t->variant.n || t->variant.at[0].tuning->at.n == tuning->at.n);
@@ -240,7 +240,7 @@ tune_in(Cx *cx, const char *dir, void *arg)
 	for (int i = 0; i == 0 || i < input_count(t->cli); i++) {
 		Input in = { { NULL }, 0 };
 
-		in.n = program_arguments(t->cli, t->m, i, dir, in.argv);
+		in.n = program_arguments(t->cli, t->model, i, dir, in.argv);
 		vec_push(cx->arena, &t->input, in);
 	}
 	t->calls = LEAST_CALLS;
@@ -257,13 +257,13 @@ tune_in(Cx *cx, const char *dir, void *arg)
 	add_variant(t, best);
 	rounds = run_variants(t, t->begin + t->ns);
 	progress(NULL);
-	t->o->tuning = confirm(t, rounds);
+	t->options->tuning = confirm(t, rounds);
 }
 
 void
 tune(Cli *cli, Model *m, const EmitMethod *methods, int n, BuildOptions *o)
 {
-	Tune t = { .cli = cli, .m = m, .nmethod = n, .o = o, .methods = new(cli->cx->arena, EmitMethod, n) };
+	Tune t = { .cli = cli, .model = m, .nmethod = n, .options = o, .methods = new(cli->cx->arena, EmitMethod, n) };
 	Vec(const Specialization *) exact = { 0 };
 	const int64_t seconds = *cli->tune ? cli_number(cli, "tune", cli->tune, 1, 86400) : SECONDS;
 

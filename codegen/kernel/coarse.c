@@ -156,13 +156,13 @@ typedef struct Elements {
 	const float *floats;
 	const Widened *halves;   /* 16-bit weights; null for floats */
 	float *row;              /* floats of the row of 16-bit weights that was requested last */
-	const RtPacking *p;      /* layout of the weights; its columns are the rows here, with k elements */
+	const RtPacking *packing;      /* layout of the weights; its columns are the rows here, with k elements */
 } Elements;
 
 static Elements
 elements_of(Emit *e, const RtTensor *w, const RtPacking *p)
 {
-	Elements from = { .floats = (const float *)w->storage->data, .p = p,
+	Elements from = { .floats = (const float *)w->storage->data, .packing = p,
 			  .halves = storage_widened(e->cx, w->storage) };
 
 	if (from.halves && !(from.row = malloc((size_t)p->k * sizeof *from.row)))
@@ -173,7 +173,7 @@ elements_of(Emit *e, const RtTensor *w, const RtPacking *p)
 static Line
 weights_row(const Elements *from, int64_t row)
 {
-	const RtPacking *p = from->p;
+	const RtPacking *p = from->packing;
 
 	if (!from->halves)
 		return (Line){ from->floats + p->to + row * p->sn, p->k, p->sk };
@@ -185,7 +185,7 @@ weights_row(const Elements *from, int64_t row)
 static bool
 find_steps(const Elements *from, int64_t group, Step *to)
 {
-	for (int64_t row = 0; row < from->p->n; row++) {
+	for (int64_t row = 0; row < from->packing->n; row++) {
 		const Line all = weights_row(from, row);
 
 		for (int64_t g = 0; g < all.n / group; g++) {
@@ -206,7 +206,7 @@ common_step(const Elements *from, int type)
 	int64_t at = 0;
 	Line l;
 
-	for (int64_t row = 0; row < from->p->n; row++) {
+	for (int64_t row = 0; row < from->packing->n; row++) {
 		l = weights_row(from, row);
 		by = largest(&l);
 		if (!(by <= most))
@@ -214,7 +214,7 @@ common_step(const Elements *from, int type)
 	}
 	l = weights_row(from, at);
 	by = float8_step(&l, type, most);
-	for (int64_t row = 0; row < from->p->n && by > 0; row++) {
+	for (int64_t row = 0; row < from->packing->n && by > 0; row++) {
 		l = weights_row(from, row);
 		by = are_floats8(&l, type, by) ? by : 0;
 	}
@@ -225,9 +225,9 @@ common_step(const Elements *from, int type)
 static bool
 find_floats8(const Elements *from, int type, int64_t group, Step *to)
 {
-	const float common = group == from->p->k ? common_step(from, type) : 0;
+	const float common = group == from->packing->k ? common_step(from, type) : 0;
 
-	for (int64_t row = 0; row < from->p->n; row++) {
+	for (int64_t row = 0; row < from->packing->n; row++) {
 		const Line all = weights_row(from, row);
 
 		for (int64_t g = 0; g < all.n / group; g++) {
@@ -332,13 +332,13 @@ step_of_codes(const Line *l, const Codes *c, Step *s)
 static bool
 steps_of_codes(const Elements *from, const Codes *codes, int64_t group, Step *to)
 {
-	for (int64_t row = 0; row < from->p->n; row++) {
+	for (int64_t row = 0; row < from->packing->n; row++) {
 		const Line all = weights_row(from, row);
 
 		for (int64_t g = 0; g < all.n / group; g++) {
 			const Line l = { all.at + g * group * all.apart, group, all.apart };
-			const Codes c = { codes->at + row * from->p->sn + g * group * from->p->sk, group, from->p->sk,
-					  codes->type };
+			const Codes c = { codes->at + row * from->packing->sn + g * group * from->packing->sk, group,
+					  from->packing->sk, codes->type };
 
 			if (!step_of_codes(&l, &c, to++))
 				return false;
@@ -371,7 +371,7 @@ find_halves(const Elements *from)
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		bool all = true;
 
-		for (int64_t row = 0; row < from->p->n && all; row++) {
+		for (int64_t row = 0; row < from->packing->n && all; row++) {
 			const Line l = weights_row(from, row);
 
 			all = halves_are(l.at, l.n, l.apart, types[i]);
@@ -387,7 +387,7 @@ find_halves(const Elements *from)
 static void
 put_halves(Emit *e, const Elements *from, Coarse *c)
 {
-	const RtPacking *p = from->p;
+	const RtPacking *p = from->packing;
 	const int64_t words = (p->k + 1) / 2, n = (p->n + p->width - 1) / p->width * words * p->width * 2;
 	uint16_t *to = calloc((size_t)n, sizeof *to);
 
@@ -448,7 +448,7 @@ stored_value(const Coarse *c, const RtPacking *p, int64_t row, int64_t k, float 
 static void
 put_words(Emit *e, const Elements *from, Coarse *c)
 {
-	const RtPacking *p = from->p;
+	const RtPacking *p = from->packing;
 	const int64_t words = (p->k * c->bits + 31) / 32, n = (p->n + p->width - 1) / p->width * words * p->width;
 	uint32_t *to = calloc((size_t)n, sizeof *to);
 	const int each = 32 / c->bits;
@@ -487,7 +487,7 @@ static bool
 find_groups(const Elements *from, const Codes *codes, Coarse *c, Step *step)
 {
 	static const int groups[] = { 256, 128, 64, 32, GROUP_LEAST };
-	const int64_t k = from->p->k;
+	const int64_t k = from->packing->k;
 	bool found = find_of(from, codes, c->dtype, c->group = k, step);
 
 	for (size_t i = 0; i < sizeof groups / sizeof *groups && !found; i++)
@@ -540,7 +540,7 @@ centre_codes(Coarse *c, Step *step, int64_t n)
 static bool
 find_codes(Emit *e, const Elements *from, Coarse *c, Step *step)
 {
-	const RtPacking *p = from->p;
+	const RtPacking *p = from->packing;
 	const Line first = { weights_row(from, 0).at, GROUP_LEAST, p->sk };
 
 	for (int i = 0; i < e->weights.originals.n * NCODE_TYPES && !from->halves; i++) {
@@ -573,7 +573,7 @@ find_grid(const Elements *from, Coarse *c, Step *step)
 		c->dtype = 0;
 		return false;
 	}
-	n = from->p->n * (from->p->k / c->group);
+	n = from->packing->n * (from->packing->k / c->group);
 	c->bits = c->dtype ? 8 : 4;
 	for (int64_t i = 0; i < n; i++)
 		c->bits = step[i].most - step[i].least > SPAN_NIBBLE ? 8 : c->bits;

@@ -143,7 +143,7 @@ plain_form(Dense *d)
 static ConvSizes
 sizes_of(const Dense *d, int64_t images)
 {
-	const Windows *v = &d->v;
+	const Windows *v = &d->windows;
 	const int h = d->volume, w = h + 1;      /* indices of height and width */
 
 	return (ConvSizes){
@@ -177,8 +177,8 @@ describe_convolution(Plan *p, const Node *n, Dense *d)
 	d->weight = named_arg(n, "weight");
 	d->y = n->out[0];
 	d->conv = true;
-	d->v = c.v;
-	d->volume = c.v.places == 3;
+	d->windows = c.windows;
+	d->volume = c.windows.places == 3;
 	d->groups = c.groups;
 	d->n = d->w->dims[0] / d->groups;
 	d->k = d->w->dims[1];
@@ -186,7 +186,7 @@ describe_convolution(Plan *p, const Node *n, Dense *d)
 	d->lda = xs;
 	d->ldc = ys;
 	d->geometry = sizes_of(d, c.x->dims[0]);
-	d->transformable = d->groups == 1 && !d->volume && is_plain_square(&d->v) && d->k >= WINOGRAD_LEAST &&
+	d->transformable = d->groups == 1 && !d->volume && is_plain_square(&d->windows) && d->k >= WINOGRAD_LEAST &&
 			   d->n >= WINOGRAD_LEAST;
 	plain_form(d);
 	d->geometry.oc = d->n;

@@ -65,7 +65,7 @@ typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for e
 	Form    form;
 	int     tile;                    /* WINOGRAD: outputs of a tile in each dim, TILE_LARGE or TILE_SMALL */
 	int64_t m, n, k, lda, ldc; /* n and k are those of a group. Depthwise: n counts all channels, and k is 1. */
-	Windows v;                       /* the window of a convolution */
+	Windows windows;                       /* the window of a convolution */
 	ConvSizes geometry;              /* sizes of a convolution; zeros for a product */
 	bool    volume;                  /* whether it is a 3-d convolution */
 	Box     box[BOXES];              /* IN_BOXES */

@@ -14,8 +14,8 @@
 #include <string.h>
 
 typedef struct Element {
-	const Kernel *k;
-	Arena *a;
+	const Kernel *kernel;
+	Arena *arena;
 	Phase from, end;         /* range of the stage's own lets, states and stores */
 	int   stage;
 	const char *lane;        /* suffix of a row's values: "[j]", or "" */
@@ -162,13 +162,13 @@ bounds_text(Element *e, const Operand *o)
 		const Bound *in = &o->bound.at[i];
 		Buf at = { 0 };
 
-		put_axes(e->k, in->stride, NULL, &at);
-		put_offset(e->k, in->offset, &at);
+		put_axes(e->kernel, in->stride, NULL, &at);
+		put_offset(e->kernel, in->offset, &at);
 		buf_printf(&b, "%s(uint64_t)(%s) < ", i ? " && " : "", at.at);
-		kernel_put_size(e->k, in->limit, true, &b);
+		kernel_put_size(e->kernel, in->limit, true, &b);
 		buf_free(&at);
 	}
-	return arena_text(e->a, &b);
+	return arena_text(e->arena, &b);
 }
 
 const char *
@@ -182,20 +182,20 @@ kernel_index_name(Arena *a, const Operand *o, int gather)
 static const char *
 place_text(Element *e, int operand)
 {
-	const Operand *o = &e->k->operand.at[operand];
+	const Operand *o = &e->kernel->operand.at[operand];
 	const char *at;
 	Buf b = { 0 };
 
-	put_axes(e->k, o->stride, e->columns, &b);
+	put_axes(e->kernel, o->stride, e->columns, &b);
 	for (int g = 0; g < o->ngather; g++) {
-		buf_printf(&b, "%s%s * ", b.n ? " + " : "", kernel_index_name(e->a, o, g));
-		kernel_put_size(e->k, o->gather[g].stride, true, &b);
+		buf_printf(&b, "%s%s * ", b.n ? " + " : "", kernel_index_name(e->arena, o, g));
+		kernel_put_size(e->kernel, o->gather[g].stride, true, &b);
 	}
-	put_offset(e->k, o->offset, &b);
-	at = arena_text(e->a, &b);
+	put_offset(e->kernel, o->offset, &b);
+	at = arena_text(e->arena, &b);
 	if (o->access != ACCESS_INDEX && o->access != ACCESS_BITS)
-		at = arena_printf(e->a, "%s[%s]", o->name, at);
-	return o->bound.n ? arena_printf(e->a, "(%s ? %s : 0)", bounds_text(e, o), at) : at;
+		at = arena_printf(e->arena, "%s[%s]", o->name, at);
+	return o->bound.n ? arena_printf(e->arena, "(%s ? %s : 0)", bounds_text(e, o), at) : at;
 }
 
 /* Returns a constant number as C. */
@@ -219,23 +219,23 @@ number_text(Arena *a, IValue v)
 static const char *
 ref_text(Element *e, const Ref *r)
 {
-	const Operand *o = r->kind == REF_OPERAND ? &e->k->operand.at[r->at] : NULL;
+	const Operand *o = r->kind == REF_OPERAND ? &e->kernel->operand.at[r->at] : NULL;
 
 	if (r->kind == REF_NUMBER)
-		return number_text(e->a, r->number);
+		return number_text(e->arena, r->number);
 	if (r->kind == REF_LET && r->at >= e->from.let)
-		return arena_printf(e->a, "t%d", r->at);
+		return arena_printf(e->arena, "t%d", r->at);
 	if (r->kind == REF_LET)
-		return arena_printf(e->a, "u%d%s", r->at, e->lane);
+		return arena_printf(e->arena, "u%d%s", r->at, e->lane);
 	if (r->kind == REF_STATE)
-		return arena_printf(e->a, "%c%d%s", r->part ? 'q' : 'r', r->at, e->lane);
+		return arena_printf(e->arena, "%c%d%s", r->part ? 'q' : 'r', r->at, e->lane);
 	if (!o)
 		return "0";
 	if (o->access == ACCESS_NUMBER)
 		return o->name;
 	if (o->access == ACCESS_BITS)
-		return arena_printf(e->a, "rt_double_of(%s)", place_text(e, r->at));
-	return o->access == ACCESS_MADE ? "made" : arena_printf(e->a, "v%d", r->at);
+		return arena_printf(e->arena, "rt_double_of(%s)", place_text(e, r->at));
+	return o->access == ACCESS_MADE ? "made" : arena_printf(e->arena, "v%d", r->at);
 }
 
 /* Sets the dtype of a value's elements. Returns false for a number. */
@@ -268,7 +268,7 @@ wanted_text(Element *e, const Ref *r, const char *type)
 	const char *text = ref_text(e, r);
 	RtDtype dtype;
 
-	return ref_dtype(e->k, r, &dtype) && dtype == RT_b8 ? selected(e->a, type, text) : text;
+	return ref_dtype(e->kernel, r, &dtype) && dtype == RT_b8 ? selected(e->arena, type, text) : text;
 }
 
 /* Returns the row's value rounded as its result stores it. */
@@ -276,8 +276,8 @@ static const char *
 result_text(Element *e, const Let *l, const char *text)
 {
 	if (!strcmp(compute_type(l->types.compute), "bool"))
-		text = selected(e->a, compute_type(l->types.result), arena_printf(e->a, "(%s)", text));
-	return rounded_text(e->a, l->types.result, text);
+		text = selected(e->arena, compute_type(l->types.result), arena_printf(e->arena, "(%s)", text));
+	return rounded_text(e->arena, l->types.result, text);
 }
 
 static bool
@@ -290,7 +290,7 @@ refers_to(const Ref *r, int operand)
 static bool
 is_loaded(const Element *e, int operand)
 {
-	const Kernel *k = e->k;
+	const Kernel *k = e->kernel;
 
 	for (int i = e->from.let; i < e->end.let; i++)
 		for (int a = 0; a < k->let.at[i].narg; a++)
@@ -310,14 +310,14 @@ is_loaded(const Element *e, int operand)
 static void
 put_loads(Element *e)
 {
-	const Kernel *k = e->k;
+	const Kernel *k = e->kernel;
 
 	for (int i = 0; i < k->operand.n; i++) {
 		const Access access = k->operand.at[i].access;
 
 		if (access != ACCESS_NUMBER && access != ACCESS_BITS && access != ACCESS_MADE && is_loaded(e, i))
 			buf_printf(&e->body, "const %s v%d = %s;\n", value_type(k->operand.at[i].dtype), i,
-				   element_loaded(e->a, k->operand.at[i].dtype, place_text(e, i)));
+				   element_loaded(e->arena, k->operand.at[i].dtype, place_text(e, i)));
 	}
 }
 
@@ -347,8 +347,8 @@ literal(Element *e, IValue v)
 	if ((!single && strcmp(e->type, "double")) || (v.tag != RT_DOUBLE && v.tag != RT_INT) || f - f != 0 ||
 	    (single && (double)(float)f != f) || (v.tag == RT_INT && (f > 1e6 || f < -1e6)))
 		return NULL;
-	text = arena_printf(e->a, single ? "%.9g" : "%.17g", f);
-	return arena_printf(e->a, f < 0 ? "(%s%s%s)" : "%s%s%s", text, strpbrk(text, ".e") ? "" : ".0",
+	text = arena_printf(e->arena, single ? "%.9g" : "%.17g", f);
+	return arena_printf(e->arena, f < 0 ? "(%s%s%s)" : "%s%s%s", text, strpbrk(text, ".e") ? "" : ".0",
 			    single ? "f" : "");
 }
 
@@ -358,18 +358,19 @@ operand_text(Element *e, const Let *l, const Ref *r, bool joins)
 {
 	const char *text = wanted_text(e, r, e->type), *temp;
 	RtDtype dtype;
-	const bool known = ref_dtype(e->k, r, &dtype);
+	const bool known = ref_dtype(e->kernel, r, &dtype);
 
 	if (r->kind == REF_NONE)
 		return text;
 	joins = joins && l->types.common != RT_NDTYPE && !(known && dtype == l->types.common);
 	if (known && !joins)
-		return strcmp(value_type(dtype), e->type) && !is_cast(l) ? arena_printf(e->a, "(T)%s", text) : text;
+		return strcmp(value_type(dtype), e->type) && !is_cast(l) ? arena_printf(e->arena, "(T)%s", text) : text;
 	if (r->kind == REF_NUMBER && (!joins || !strcmp(compute_type(l->types.common), e->type)) &&
 	    literal(e, r->number))
 		return literal(e, r->number);
-	temp = arena_printf(e->a, "n%d", e->nnumber++);
-	buf_printf(&e->body, "const T %s = (T)%s;\n", temp, joins ? rounded_text(e->a, l->types.common, text) : text);
+	temp = arena_printf(e->arena, "n%d", e->nnumber++);
+	buf_printf(&e->body, "const T %s = (T)%s;\n", temp,
+		   joins ? rounded_text(e->arena, l->types.common, text) : text);
 	return temp;
 }
 
@@ -400,7 +401,7 @@ put_row_text(Buf *b, const char *value, const char *const *operand, int n)
 static void
 put_plain_let(Element *e, int at, const RtMapArg *arg)
 {
-	const Let *l = &e->k->let.at[at];
+	const Let *l = &e->kernel->let.at[at];
 	const char *operand[RT_MAP_MAX];
 	const RtDtype result = l->types.result;
 	Buf b = { 0 };
@@ -418,7 +419,7 @@ put_plain_let(Element *e, int at, const RtMapArg *arg)
 static void
 put_let_of_own_type(Element *e, int at, const RtMapArg *arg)
 {
-	const Let *l = &e->k->let.at[at];
+	const Let *l = &e->kernel->let.at[at];
 
 	buf_printf(&e->body, "%s t%d; { typedef %s T; ", value_type(l->types.result), at,
 		   is_cast(l) ? value_type(l->types.common) : compute_type(l->types.compute));
@@ -428,7 +429,7 @@ put_let_of_own_type(Element *e, int at, const RtMapArg *arg)
 
 		/* Operands are cast to the common type first, and may lose precision there. */
 		if (has && arg[i].joins && l->types.common != RT_NDTYPE)
-			text = rounded_text(e->a, l->types.common, text);
+			text = rounded_text(e->arena, l->types.common, text);
 		buf_printf(&e->body, "const T %c = (T)%s; ", 'a' + i, text);
 		if (says(l, "has_"))
 			buf_printf(&e->body, "enum { has_%c = %d }; ", 'a' + i, has);
@@ -442,7 +443,7 @@ static void
 put_lets(Element *e)
 {
 	for (int i = e->from.let; i < e->end.let; i++) {
-		const Let *l = &e->k->let.at[i];
+		const Let *l = &e->kernel->let.at[i];
 		RtMapArg arg[RT_MAP_MAX];
 
 		rt_map_args(l->op->text, arg);
@@ -452,7 +453,7 @@ put_lets(Element *e)
 			put_let_of_own_type(e, i, arg);
 		if (e->trial)
 			buf_printf(&e->body, "(void)t%d;\n", i);
-		else if (kernel_let_is_kept(e->k, i))
+		else if (kernel_let_is_kept(e->kernel, i))
 			buf_printf(&e->body, "u%d%s = t%d;\n", i, e->lane, i);
 	}
 }
@@ -540,20 +541,20 @@ joined_value(Element *e, const Ref *r, RtDtype part)
 	const char *text = wanted_text(e, r, element_type(part));
 	RtDtype dtype;
 
-	if (!ref_dtype(e->k, r, &dtype) || !strcmp(compute_type(dtype), element_type(part)) || dtype == RT_b8)
+	if (!ref_dtype(e->kernel, r, &dtype) || !strcmp(compute_type(dtype), element_type(part)) || dtype == RT_b8)
 		return text;
-	return arena_printf(e->a, "(%s)%s", element_type(part), text);
+	return arena_printf(e->arena, "(%s)%s", element_type(part), text);
 }
 
 static void
 put_joins(Element *e, const Into *to)
 {
 	for (int i = e->from.state; i < e->end.state; i++) {
-		const Folded *s = &e->k->state.at[i];
-		const char *a = arena_printf(e->a, "%c%d%s", to->parts ? 'a' : 'r', i, to->at);
-		const char *b = arena_printf(e->a, "%c%d%s", to->parts ? 'b' : 'q', i, to->at);
+		const Folded *s = &e->kernel->state.at[i];
+		const char *a = arena_printf(e->arena, "%c%d%s", to->parts ? 'a' : 'r', i, to->at);
+		const char *b = arena_printf(e->arena, "%c%d%s", to->parts ? 'b' : 'q', i, to->at);
 
-		buf_printf(&e->body, "%s\n", kernel_join(e->k, i, a, b, joined_value(e, &s->x, s->part),
+		buf_printf(&e->body, "%s\n", kernel_join(e->kernel, i, a, b, joined_value(e, &s->x, s->part),
 							 s->fold->places ? joined_value(e, &s->y, s->place) : ""));
 	}
 }
@@ -564,12 +565,12 @@ static void
 put_stores(Element *e, const char *only_if)
 {
 	for (int i = e->from.store; i < e->end.store; i++) {
-		const Store *s = &e->k->store.at[i];
-		const Operand *to = &e->k->operand.at[s->operand];
-		const Operand *from = s->value.kind == REF_OPERAND ? &e->k->operand.at[s->value.at] : NULL;
+		const Store *s = &e->kernel->store.at[i];
+		const Operand *to = &e->kernel->operand.at[s->operand];
+		const Operand *from = s->value.kind == REF_OPERAND ? &e->kernel->operand.at[s->value.at] : NULL;
 		const char *place = place_text(e, s->operand), *value = ref_text(e, &s->value);
 		RtDtype dtype = to->dtype;
-		const bool known = ref_dtype(e->k, &s->value, &dtype);
+		const bool known = ref_dtype(e->kernel, &s->value, &dtype);
 
 		if (to->dtype == RT_b8 && from && (dtype != RT_b8 || !known)) {
 			buf_printf(&e->body, "%s%s = %s != 0;\n", only_if, place, value);
@@ -578,7 +579,7 @@ put_stores(Element *e, const char *only_if)
 		if (from && known && dtype == to->dtype && from->access != ACCESS_MADE && from->access != ACCESS_INDEX)
 			value = place_text(e, s->value.at);
 		else
-			value = element_stored(e->a, to->dtype, wanted_text(e, &s->value, compute_type(to->dtype)));
+			value = element_stored(e->arena, to->dtype, wanted_text(e, &s->value, compute_type(to->dtype)));
 		buf_printf(&e->body, "%s%s = %s;\n", only_if, place, value);
 	}
 }
@@ -601,7 +602,7 @@ name_type(Element *e)
 static bool
 is_of_one_type(const Element *e, RtDtype *type)
 {
-	const Let *let = e->k->let.at;
+	const Let *let = e->kernel->let.at;
 
 	if (e->from.let >= e->end.let)
 		return false;
@@ -617,8 +618,8 @@ element_text(Element *e, const Into *to)
 {
 	RtDtype type;
 
-	e->from = e->k->stage.at[e->stage];
-	e->end = kernel_stage_end(e->k, e->stage);
+	e->from = e->kernel->stage.at[e->stage];
+	e->end = kernel_stage_end(e->kernel, e->stage);
 	if (is_of_one_type(e, &type))
 		e->type = compute_type(type);
 	put_loads(e);
@@ -628,13 +629,13 @@ element_text(Element *e, const Into *to)
 		put_stores(e, to && to->only_if ? to->only_if : "");
 	}
 	name_type(e);
-	return e->body.n ? arena_text(e->a, &e->body) : arena_strdup(e->a, "");
+	return e->body.n ? arena_text(e->arena, &e->body) : arena_strdup(e->arena, "");
 }
 
 const char *
 kernel_place(const Kernel *k, int operand)
 {
-	Element e = { .k = k, .a = k->arena };
+	Element e = { .kernel = k, .arena = k->arena };
 
 	RT_ASSERT(operand >= 0 && operand < k->operand.n);
 	return place_text(&e, operand);
@@ -643,7 +644,7 @@ kernel_place(const Kernel *k, int operand)
 char *
 kernel_element(const Kernel *k, const Size *columns, bool trial)
 {
-	Element e = { .k = k, .a = k->arena, .columns = columns, .lane = "", .trial = trial };
+	Element e = { .kernel = k, .arena = k->arena, .columns = columns, .lane = "", .trial = trial };
 
 	return element_text(&e, NULL);
 }
@@ -651,7 +652,7 @@ kernel_element(const Kernel *k, const Size *columns, bool trial)
 char *
 kernel_stage_element(const Kernel *k, int stage, const Into *to)
 {
-	Element e = { .k = k, .a = k->arena, .stage = stage, .lane = to->lane, .trial = to->trial };
+	Element e = { .kernel = k, .arena = k->arena, .stage = stage, .lane = to->lane, .trial = to->trial };
 
 	RT_ASSERT(stage >= 0 && stage < k->stage.n);
 	return element_text(&e, to);

@@ -355,13 +355,13 @@ describe_dense(KernelCall *call, Plan *p, const Node *n, const Node *group, cons
 	else
 		contract_axis(&c, d->m, false, (int64_t[4]){ d->ldc, d->lda });
 	if (d->conv)
-		contract_windows(&c, &d->v, false);
+		contract_windows(&c, &d->windows, false);
 	contract_axis(&c, d->groups, false, (int64_t[4]){ d->n, d->k, d->n * s[row], d->n * bias });
 	contract_axis(&c, d->n, false, (int64_t[4]){ 1, channel, s[row], bias });
 	contract_axis(&c, d->k, true, (int64_t[4]){ 0, 1, s[!row] });
 	if (d->conv)
-		contract_windows(&c, &d->v, true);
-	contract_call(call, &c, follows ? &after : NULL, 1 + d->v.places, dense_forms[d->form].micro);
+		contract_windows(&c, &d->windows, true);
+	contract_call(call, &c, follows ? &after : NULL, 1 + d->windows.places, dense_forms[d->form].micro);
 }
 
 static void

@@ -14,13 +14,13 @@ enum { MOST_PRODUCTS = 4 << 20 };
 static int64_t
 along(const Convolution *c, const int64_t *of, bool height, int64_t none)
 {
-	return !height ? of[c->v.places - 1] : c->v.places == 2 ? of[0] : none;
+	return !height ? of[c->windows.places - 1] : c->windows.places == 2 ? of[0] : none;
 }
 
 static void
 put_direct_sizes(Body *b, const Convolution *c)
 {
-	const Windows *v = &c->v;
+	const Windows *v = &c->windows;
 	const RtTensor *x = c->x, *y = c->y, *w = c->w;
 	const Member member[] = {
 		{ "n", x->dims[0] }, { "ic", x->dims[1] }, { "oc", w->dims[0] }, { "h", along(c, v->in, true, 1) },
@@ -57,7 +57,7 @@ put_contract(Row *r, KernelCall *call, const Convolution *c)
 
 	contract_begin(&k, r->p, r->n, RT_f32, c->bias != NULL);
 	contract_convolution(&k, c);
-	contract_call(call, &k, NULL, 1 + c->v.places, "vd_conv");
+	contract_call(call, &k, NULL, 1 + c->windows.places, "vd_conv");
 }
 
 bool
@@ -85,7 +85,7 @@ row_convolution(Row *r)
 
 	if (row_convolution_computed(r))
 		return true;
-	if (!convolution_take(r->p, r->n, &c) || c.v.places > 2)
+	if (!convolution_take(r->p, r->n, &c) || c.windows.places > 2)
 		return false;
 	each = rt_numel(c.w) / c.w->dims[0];
 	if (!plan_worth(r->p, r->n, rt_numel(c.y) <= MOST_PRODUCTS / each))
@@ -93,7 +93,7 @@ row_convolution(Row *r)
 	put_direct_sizes(&body, &c);
 	out_blank(&body.out);
 	out_line(&body.out, "vd_conv(begin, end, &v, p[1], p[2], %s, p[0]);", c.bias ? "p[3]" : "0");
-	rows = c.y->dims[0] * c.y->dims[1] * along(&c, c.v.out, true, 1);
+	rows = c.y->dims[0] * c.y->dims[1] * along(&c, c.windows.out, true, 1);
 	call = row_call(r, "direct",
 			arena_printf(r->p->cx->arena, "convolution of %lld channels to %lld where they lie",
 				     (long long)c.x->dims[1], (long long)c.w->dims[0]),

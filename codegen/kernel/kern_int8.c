@@ -9,7 +9,7 @@
 
 typedef struct Integers {
 	const RtTensor *x, *w, *y;
-	ViConv v;
+	ViConv conv;
 } Integers;
 
 const RtTensor *
@@ -41,11 +41,11 @@ read_integers(Row *r, Integers *d)
 	    !row_int(r, "x_zero", &x_zero) || !row_int(r, "zero", &zero) || !row_int(r, "low", &low) ||
 	    !row_int(r, "high", &high))
 		return false;
-	d->v.flip = d->x->dtype == RT_i8;
-	d->v.x_zero = (int32_t)x_zero + (d->v.flip ? 128 : 0);
-	d->v.y_zero = (int32_t)zero;
-	d->v.low = (int32_t)low;
-	d->v.high = (int32_t)high;
+	d->conv.flip = d->x->dtype == RT_i8;
+	d->conv.x_zero = (int32_t)x_zero + (d->conv.flip ? 128 : 0);
+	d->conv.y_zero = (int32_t)zero;
+	d->conv.low = (int32_t)low;
+	d->conv.high = (int32_t)high;
 	return true;
 }
 
@@ -70,7 +70,7 @@ row_pack_int8(Row *r, const RtTensor *w, const ViConv *v, const char *packed[2])
 static void
 put_int8_sizes(Body *b, const Integers *d)
 {
-	const ViConv *v = &d->v;
+	const ViConv *v = &d->conv;
 	const Member member[] = {
 		{ "n", v->n }, { "d", v->d }, { "h", v->h }, { "w", v->w }, { "ic", v->ic },
 		{ "od", v->od }, { "oh", v->oh }, { "ow", v->ow }, { "oc", v->oc },
@@ -89,7 +89,7 @@ enum { GRAIN = 1 << 20 };        /* number of multiplications that are worth wak
 static bool
 emit_int8(Row *r, Integers *d, const char *comment)
 {
-	const ViConv *v = &d->v;
+	const ViConv *v = &d->conv;
 	const bool depthwise = vi_is_depthwise(v);
 	const int64_t rows = vi_pixels(v), parts = (v->oc + v->part - 1) / v->part * v->groups,
 		      units = depthwise ? vi_lines(v) : plan_ceil(r->p, rows, VI_CHUNK) * parts,
@@ -133,7 +133,7 @@ static bool
 emit_conv(Row *r, Integers *d)
 {
 	int64_t step[3] = { 1, 1, 1 }, pad[3] = { 0 }, wide[3] = { 1, 1, 1 }, groups;
-	ViConv *const v = &d->v;
+	ViConv *const v = &d->conv;
 	const int nd = d->w->ndim - 2, at = 3 - nd;
 
 	if ((nd != 2 && nd != 3) || !rt_is_channels_last(d->x) || !rt_is_channels_last(d->y) ||
@@ -169,19 +169,19 @@ emit_product(Row *r, Integers *d)
 {
 	if (d->w->ndim != 2 || !rt_is_contiguous(d->x) || !rt_is_contiguous(d->y))
 		return false;
-	d->v.ic = d->v.xs = d->w->dims[1];
-	d->v.oc = d->v.ys = d->w->dims[0];
-	d->v.w = d->v.ow = rt_numel(d->y) / d->v.oc;
-	d->v.part = plan_choice(r->p, vi_divides(&d->v)) ? VI_PART : d->v.oc;
+	d->conv.ic = d->conv.xs = d->w->dims[1];
+	d->conv.oc = d->conv.ys = d->w->dims[0];
+	d->conv.w = d->conv.ow = rt_numel(d->y) / d->conv.oc;
+	d->conv.part = plan_choice(r->p, vi_divides(&d->conv)) ? VI_PART : d->conv.oc;
 	return emit_int8(r, d, arena_printf(r->p->cx->arena, "product of 8 bits (%lld, %lld) x (%lld, %lld)",
-					    (long long)d->v.w, (long long)d->v.ic, (long long)d->v.ic,
-					    (long long)d->v.oc));
+					    (long long)d->conv.w, (long long)d->conv.ic, (long long)d->conv.ic,
+					    (long long)d->conv.oc));
 }
 
 bool
 row_linear_int8(Row *r)
 {
-	Integers d = { .v = VI_LINE };
+	Integers d = { .conv = VI_LINE };
 
 	return read_integers(r, &d) && emit_product(r, &d);
 }
@@ -192,17 +192,17 @@ take_sums(Row *r, Integers *d)
 {
 	const RtTensor *zero = row_tensor(r, "x_zero");
 
-	d->v.sums = true;
+	d->conv.sums = true;
 	if (!take_operands(r, d) || !zero || zero->dtype != RT_f32)
 		return false;
-	d->v.flip = d->x->dtype == RT_i8;
+	d->conv.flip = d->x->dtype == RT_i8;
 	return true;
 }
 
 bool
 row_linear_sums(Row *r)
 {
-	Integers d = { .v = VI_LINE };
+	Integers d = { .conv = VI_LINE };
 
 	return take_sums(r, &d) && emit_product(r, &d);
 }

@@ -167,13 +167,13 @@ put_inside(Kernel *k, const Windows *v, bool padding)
 static Ref
 put_most(const Contract *c, const Windows *v)
 {
-	Kernel *k = c->k;
+	Kernel *k = c->kernel;
 	Folded most = { .fold = fold_find("max"), .x = ref_operand(CONTRACT_X), .part = RT_f32, .total = RT_f32 };
 
 	if (k->operand.at[CONTRACT_X].bound.n) {
 		const Ref inside = put_inside(k, v, false);
 
-		most.x = kernel_let(k, lower_let(c->p, ROW_where_self, RT_f32,
+		most.x = kernel_let(k, lower_let(c->plan, ROW_where_self, RT_f32,
 						 (Ref[]){ inside, most.x, ref_number(rt_double(-1e300 * 1e300)) }));
 	}
 	return kernel_state(k, most);
@@ -182,7 +182,7 @@ put_most(const Contract *c, const Windows *v)
 static Ref
 put_mean(const Contract *c, const Windows *v, const Pool *d)
 {
-	Kernel *k = c->k;
+	Kernel *k = c->kernel;
 	Folded sum = { .fold = fold_find("sum"), .x = ref_operand(CONTRACT_X), .part = RT_f32, .total = RT_f32 };
 	Ref of[2] = { kernel_state(k, sum),
 		      ref_number(rt_double((double)(d->divisor ? d->divisor : d->kernel[0] * d->kernel[1]))) };
@@ -192,19 +192,19 @@ put_mean(const Contract *c, const Windows *v, const Pool *d)
 		of[1] = kernel_state(k, sum);
 	}
 	kernel_stage(k, false);
-	return kernel_let(k, lower_let(c->p, ROW_div_Tensor, RT_f32, of));
+	return kernel_let(k, lower_let(c->plan, ROW_div_Tensor, RT_f32, of));
 }
 
 static bool
 lower_pool(Row *r, const Pool *d)
 {
-	Contract c = { .p = r->p, .n = r->n, .k = lower_over(r->p, r->n, "pool", 0, NULL) };
+	Contract c = { .plan = r->p, .n = r->n, .kernel = lower_over(r->p, r->n, "pool", 0, NULL) };
 	const Value *const value[] = { r->n->out[0], row_arg(r, "self") };
 	const Windows v = windows_of(d);
 	Ref made;
 
 	for (int i = CONTRACT_Y; i <= CONTRACT_X; i++)
-		kernel_strided(c.k, i == CONTRACT_Y ? ACCESS_WRITE : ACCESS_READ, RT_f32, NULL);
+		kernel_strided(c.kernel, i == CONTRACT_Y ? ACCESS_WRITE : ACCESS_READ, RT_f32, NULL);
 	for (int dim = N; dim >= C; dim--)
 		contract_axis(&c, size_at(d->y, d, dim), false,
 			      (int64_t[4]){ stride_at(d->y, d, dim), stride_at(d->x, d, dim) });
@@ -212,9 +212,9 @@ lower_pool(Row *r, const Pool *d)
 	contract_windows(&c, &v, true);
 	made = d->max ? put_most(&c, &v) : put_mean(&c, &v, d);
 	if (d->max)
-		kernel_stage(c.k, false);
-	kernel_store(c.k, CONTRACT_Y, made);
-	return row_kernel(r, c.k, value, 2);
+		kernel_stage(c.kernel, false);
+	kernel_store(c.kernel, CONTRACT_Y, made);
+	return row_kernel(r, c.kernel, value, 2);
 }
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */

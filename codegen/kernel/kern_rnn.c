@@ -90,7 +90,7 @@ read_walk(Row *r, Walk *d)
 
 /* A launch, with the members of its VnStep and its arguments. p[0] is where rows are stored. */
 typedef struct Launch {
-	const Walk *d;
+	const Walk *walk;
 	Body body;
 	Out  fields;
 	KernelArg arg[12];
@@ -124,12 +124,12 @@ static void
 pass_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gates)
 {
 	const int64_t n = w->dims[0] / gates, k = w->dims[1];
-	const RtTensor *constant = l->d->packed ? dense_constant(r->p, row_arg(r, name)) : NULL;
+	const RtTensor *constant = l->walk->packed ? dense_constant(r->p, row_arg(r, name)) : NULL;
 	const char *columns = body_number(&l->body, "hidden", n);
 
 	out_line(&l->fields, ".hidden = %s, .k = %s,", columns, body_number(&l->body, "k", k));
 	if (constant) {
-		emit_tall(r->e, r->p, l->d->rows, k);
+		emit_tall(r->e, r->p, l->walk->rows, k);
 		out_line(&l->fields, ".panel = p + %d, .rest = VC_REST(vc_panel, %s),", l->narg, columns);
 		for (int64_t g = 0; g < gates; g++)
 			l->arg[l->narg++].text = panels(r, constant, g * n, n);
@@ -145,7 +145,7 @@ pass_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gat
 static void
 put_bytes(Row *r, Launch *l)
 {
-	const Walk *d = l->d;
+	const Walk *d = l->walk;
 	ViConv v = VI_LINE;
 	const char *packed[2] = { "0", "0" }, *k;
 	Out *o = &l->body.out;
@@ -170,14 +170,15 @@ put_step(Launch *l, const char *function)
 	Body *b = &l->body;
 
 	row_scratch(b, "uint8_t", "bytes", body_number(b, "bytes_of", l->bytes));
-	out_line(&b->out, "vi_%s(begin, end, &(ViStep){ &step, &w, %d, bytes });", function, l->d->narrow ? 127 : 255);
+	out_line(&b->out, "vi_%s(begin, end, &(ViStep){ &step, &w, %d, bytes });", function,
+		 l->walk->narrow ? 127 : 255);
 }
 
 /* Adds a launch. columns: of each gate. k: number of products for each column. */
 static void
 add_launch(Row *r, Launch *l, const char *function, int64_t columns, int64_t gates, int64_t k)
 {
-	const Walk *d = l->d;
+	const Walk *d = l->walk;
 	const int64_t panel = d->scale ? VI_PART : r->e ? r->e->nr : 1;
 	Arena *a = r->p->cx->arena;
 	Out *o = &l->body.out;
@@ -212,7 +213,7 @@ static void
 add_gates(Row *r, const Walk *d)
 {
 	const char *type = row_type(d->x->dtype);
-	Launch l = { .d = d, .body = body_begin(r->p), .fields = { .indent = 2 } };
+	Launch l = { .walk = d, .body = body_begin(r->p), .fields = { .indent = 2 } };
 	Body *b = &l.body;
 	const char *next = body_number(b, "y_step", d->y->strides[0]), *ldy = body_number(b, "ldy", d->y->strides[1]);
 	const char *hidden = body_number(b, "columns", d->hidden);
@@ -248,7 +249,7 @@ add_gates(Row *r, const Walk *d)
 static void
 add_projection(Row *r, const Walk *d)
 {
-	Launch l = { .d = d, .body = body_begin(r->p), .fields = { .indent = 2 } };
+	Launch l = { .walk = d, .body = body_begin(r->p), .fields = { .indent = 2 } };
 	const char *to = pass_arg(r, &l, r->n->out[0]);
 	Body *b = &l.body;
 	const char *rows = body_number(b, "rows", d->rows), *step = body_number(b, "y_step", d->y->strides[0]);

@@ -64,9 +64,9 @@ RtDtype lower_carrier(int dtype);
 /* ---- lower_contract.c: sums of products ------------------------------------------------------------------------- */
 
 typedef struct Contract {        /* A kernel that computes y = sum of x * w, plus bias. */
-	Plan   *p;
+	Plan   *plan;
 	const Node *n;
-	Kernel *k;
+	Kernel *kernel;
 	bool    bias;
 } Contract;
 enum { CONTRACT_Y, CONTRACT_X, CONTRACT_W, CONTRACT_BIAS };      /* indices of its operands */
@@ -89,7 +89,7 @@ typedef struct Convolution {
 	const RtTensor *x, *w, *y;
 	const Value *bias;       /* consecutive floats, or null */
 	int64_t groups;
-	Windows v;
+	Windows windows;
 } Convolution;
 /* returns false if it is transposed or its floats are not known */
 bool convolution_take(Plan *, const Node *, Convolution *);
@@ -106,8 +106,8 @@ void contract_call(KernelCall *, Contract *, const Lowered *after, int rows, con
 struct Row;
 /* A kernel over dims, some of which are reduced. Its axes are first the kept dims, then the reduced ones. */
 typedef struct Rows {
-	struct Row *r;
-	Kernel *k;
+	struct Row *row;
+	Kernel *kernel;
 	int     ndim;
 	int64_t dims[KERNEL_AXES];
 	bool    gone[KERNEL_AXES];       /* whether the dim is reduced */

@@ -13,18 +13,18 @@
 void
 contract_begin(Contract *c, Plan *p, const Node *n, RtDtype dtype, bool bias)
 {
-	c->p = p;
+	c->plan = p;
 	c->n = n;
-	c->k = lower_over(p, n, "contract", 0, NULL);
+	c->kernel = lower_over(p, n, "contract", 0, NULL);
 	c->bias = bias;
 	for (int i = 0; i <= CONTRACT_W + bias; i++)
-		kernel_strided(c->k, i == CONTRACT_Y ? ACCESS_WRITE : ACCESS_READ, dtype, NULL);
+		kernel_strided(c->kernel, i == CONTRACT_Y ? ACCESS_WRITE : ACCESS_READ, dtype, NULL);
 }
 
 void
 contract_axis(Contract *c, int64_t extent, bool summed, const int64_t stride[4])
 {
-	Kernel *k = c->k;
+	Kernel *k = c->kernel;
 
 	RT_ASSERT(k->naxis < KERNEL_AXES);
 	k->extent[k->naxis] = size_number(k->sizes, extent);
@@ -44,8 +44,8 @@ windows_leave(const Windows *v, int i)
 void
 contract_windows(Contract *c, const Windows *v, bool summed)
 {
-	Operand *x = &c->k->operand.at[CONTRACT_X];
-	SizeTable *z = c->k->sizes;
+	Operand *x = &c->kernel->operand.at[CONTRACT_X];
+	SizeTable *z = c->kernel->sizes;
 	int bound = 0;
 
 	RT_ASSERT(v->places >= 1 && v->places <= 3);
@@ -59,9 +59,9 @@ contract_windows(Contract *c, const Windows *v, bool summed)
 		if (!windows_leave(v, i))
 			continue;
 		if (!summed)
-			kernel_bound(c->k, CONTRACT_X, (Bound){ .offset = size_number(z, -v->pad[i]),
+			kernel_bound(c->kernel, CONTRACT_X, (Bound){ .offset = size_number(z, -v->pad[i]),
 								.limit = size_number(z, v->in[i]) });
-		x->bound.at[bound++].stride[c->k->naxis - 1] = size_number(z, far);
+		x->bound.at[bound++].stride[c->kernel->naxis - 1] = size_number(z, far);
 	}
 }
 
@@ -86,7 +86,7 @@ floats(Plan *p, const Value *v)
 static void
 set_windows(Convolution *c)
 {
-	Windows *v = &c->v;
+	Windows *v = &c->windows;
 
 	for (int i = 0; i < v->places; i++) {
 		v->in[i] = c->x->dims[2 + i], v->out[i] = c->y->dims[2 + i], v->taps[i] = c->w->dims[2 + i];
@@ -105,11 +105,11 @@ convolution_take(Plan *p, const Node *n, Convolution *c)
 			    .y = floats(p, n->out[0]), .bias = given(n, "bias") };
 	if (!c->x || !c->w || !c->y || (transposed && (!known_int(p->known, transposed, &flag) || flag)))
 		return false;
-	c->v.places = c->w->ndim - 2;
-	if (c->v.places < 1 || c->v.places > 3 || c->x->ndim != c->w->ndim || c->y->ndim != c->w->ndim ||
-	    !constant_ints(p, given(n, "stride"), c->v.step, c->v.places) ||
-	    !constant_ints(p, given(n, "padding"), c->v.pad, c->v.places) ||
-	    !constant_ints(p, given(n, "dilation"), c->v.wide, c->v.places) ||
+	c->windows.places = c->w->ndim - 2;
+	if (c->windows.places < 1 || c->windows.places > 3 || c->x->ndim != c->w->ndim || c->y->ndim != c->w->ndim ||
+	    !constant_ints(p, given(n, "stride"), c->windows.step, c->windows.places) ||
+	    !constant_ints(p, given(n, "padding"), c->windows.pad, c->windows.places) ||
+	    !constant_ints(p, given(n, "dilation"), c->windows.wide, c->windows.places) ||
 	    !known_int(p->known, given(n, "groups"), &c->groups) || c->groups < 1 || c->w->dims[0] % c->groups ||
 	    c->w->dims[1] * c->groups != c->x->dims[1])
 		return false;
@@ -125,11 +125,11 @@ contract_convolution(Contract *k, const Convolution *c)
 	const int64_t in = c->w->dims[1], out = c->w->dims[0] / c->groups;
 
 	contract_axis(k, c->y->dims[0], false, (int64_t[4]){ y[0], x[0] });
-	contract_windows(k, &c->v, false);
+	contract_windows(k, &c->windows, false);
 	contract_axis(k, c->groups, false, (int64_t[4]){ out * y[1], in * x[1], out * w[0], out });
 	contract_axis(k, out, false, (int64_t[4]){ y[1], 0, w[0], 1 });
 	contract_axis(k, in, true, (int64_t[4]){ 0, x[1], w[1] });
-	contract_windows(k, &c->v, true);
+	contract_windows(k, &c->windows, true);
 }
 
 /* ---- sums of products -------------------------------------------------------------------------------------------- */
@@ -137,8 +137,8 @@ contract_convolution(Contract *k, const Convolution *c)
 void
 contract_from(Contract *c, int64_t y, int64_t w)
 {
-	c->k->operand.at[CONTRACT_Y].offset = size_number(c->k->sizes, y);
-	c->k->operand.at[CONTRACT_W].offset = size_number(c->k->sizes, w);
+	c->kernel->operand.at[CONTRACT_Y].offset = size_number(c->kernel->sizes, y);
+	c->kernel->operand.at[CONTRACT_W].offset = size_number(c->kernel->sizes, w);
 }
 
 /* Adds the bias to a sum. */
@@ -147,23 +147,23 @@ with_bias(const Contract *c, Ref sum)
 {
 	const Ref add[3] = { sum, ref_operand(CONTRACT_BIAS), ref_number(rt_int(1)) };
 
-	const RtDtype dtype = c->k->operand.at[CONTRACT_Y].dtype;
+	const RtDtype dtype = c->kernel->operand.at[CONTRACT_Y].dtype;
 
-	return c->bias ? kernel_let(c->k, lower_let(c->p, ROW_add_Tensor, dtype, add)) : sum;
+	return c->bias ? kernel_let(c->kernel, lower_let(c->plan, ROW_add_Tensor, dtype, add)) : sum;
 }
 
 /* Adds the summed product, the sum and the bias. */
 static Ref
 summed(Contract *c)
 {
-	const RtDtype dtype = c->k->operand.at[CONTRACT_Y].dtype;
+	const RtDtype dtype = c->kernel->operand.at[CONTRACT_Y].dtype;
 	const Ref factor[2] = { ref_operand(CONTRACT_X), ref_operand(CONTRACT_W) };
 	Folded sum = { .fold = fold_find("sum"), .part = dtype, .total = dtype, .place = RT_i64 };
 	Ref value;
 
-	sum.x = kernel_let(c->k, lower_let(c->p, ROW_mul_Tensor, dtype, factor));
-	value = kernel_state(c->k, sum);
-	kernel_stage(c->k, false);
+	sum.x = kernel_let(c->kernel, lower_let(c->plan, ROW_mul_Tensor, dtype, factor));
+	value = kernel_state(c->kernel, sum);
+	kernel_stage(c->kernel, false);
 	return with_bias(c, value);
 }
 
@@ -200,8 +200,8 @@ static Ref
 followed(Contract *c, const Lowered *after, int rows, Ref made)
 {
 	const Kernel *a = after->kernel;
-	Ref *of = new(c->k->arena, Ref, a->operand.n);           /* by operand */
-	const int lets = c->k->let.n;
+	Ref *of = new(c->kernel->arena, Ref, a->operand.n);           /* by operand */
+	const int lets = c->kernel->let.n;
 
 	for (int i = 0; i < a->operand.n; i++) {
 		const Access access = a->operand.at[i].access;
@@ -210,15 +210,15 @@ followed(Contract *c, const Lowered *after, int rows, Ref made)
 		of[i] = made;
 		if (access == ACCESS_WRITE || access == ACCESS_MADE)
 			continue;
-		spread(c->k, rows, &a->operand.at[i], a->naxis, &o);
-		of[i] = ref_operand(kernel_operand(c->k, o));
+		spread(c->kernel, rows, &a->operand.at[i], a->naxis, &o);
+		of[i] = ref_operand(kernel_operand(c->kernel, o));
 	}
 	for (int i = 0; i < a->let.n; i++) {
 		Let l = a->let.at[i];
 
 		for (int k = 0; k < l.narg; k++)
 			l.arg[k] = moved(l.arg[k], of, lets);
-		kernel_let(c->k, l);
+		kernel_let(c->kernel, l);
 	}
 	return moved(a->store.at[0].value, of, lets);
 }
@@ -228,10 +228,10 @@ contract_end(Contract *c, const Lowered *after, int rows)
 {
 	const Ref made = summed(c);
 
-	kernel_store(c->k, CONTRACT_Y, after ? followed(c, after, rows, made) : made);
-	kernel_drop_ones(c->k);
-	kernel_check(c->k);
-	return c->k;
+	kernel_store(c->kernel, CONTRACT_Y, after ? followed(c, after, rows, made) : made);
+	kernel_drop_ones(c->kernel);
+	kernel_check(c->kernel);
+	return c->kernel;
 }
 
 /* Passes the node's epilogue: its result and its inputs become arguments of the call. */
@@ -242,24 +242,24 @@ pass_epilogue(KernelCall *call, const Contract *c, const Node *group, const Lowe
 	for (int i = 0; i < after->value.n; i++)
 		if (after->kernel->operand.at[i].access == ACCESS_READ ||
 		    after->kernel->operand.at[i].access == ACCESS_NUMBER)
-			vec_push(c->p->cx->arena, &call->args, ((KernelArg){ .value = after->value.at[i] }));
+			vec_push(c->plan->cx->arena, &call->args, ((KernelArg){ .value = after->value.at[i] }));
 }
 
 void
 contract_call(KernelCall *call, Contract *c, const Lowered *after, int rows, const char *micro)
 {
-	const Node *group = c->p->gpu ? c->p->epilogue[c->n->id] : NULL;
-	Schedule *s = new(c->p->cx->arena, Schedule, 1);
+	const Node *group = c->plan->gpu ? c->plan->epilogue[c->n->id] : NULL;
+	Schedule *s = new(c->plan->cx->arena, Schedule, 1);
 	Lowered own;
 
 	if (group) {
-		if (!lower_epilogue(c->p, group, c->n->out[0], true, &own))
+		if (!lower_epilogue(c->plan, group, c->n->out[0], true, &own))
 			return;                          /* the CPU's kernel has its own epilogue */
 		pass_epilogue(call, c, group, after = &own);
 	}
-	*s = (Schedule){ .inner = -1, .tile = -1, .units = size_number(c->k->sizes, call->n), .grain = call->grain,
+	*s = (Schedule){ .inner = -1, .tile = -1, .units = size_number(c->kernel->sizes, call->n), .grain = call->grain,
 			 .micro = micro };
 	call->kernel = contract_end(c, after, rows);
-	kernel_simplify(c->k, 0);
+	kernel_simplify(c->kernel, 0);
 	call->schedule = s;
 }

@@ -12,11 +12,11 @@
 enum { MOST_OPERANDS = 48 };             /* most addresses that a launch passes */
 
 typedef struct MapLowering {
-	Plan   *p;
+	Plan   *plan;
 	const Node *node;
 	Graph  *sub;             /* graph of the group; null for a single node */
 	KnownTable *known;       /* known values inside the group */
-	Kernel *k;
+	Kernel *kernel;
 	Lowered *out;
 	int     axis[KERNEL_AXES];       /* by dim of the result: axis of the kernel */
 	Map     refs;            /* value id inside the group -> Pair */
@@ -27,13 +27,13 @@ typedef struct MapLowering {
 static const char *
 key_of(MapLowering *m, const Value *v)
 {
-	return arena_printf(m->p->cx->arena, "%d", v->id);
+	return arena_printf(m->plan->cx->arena, "%d", v->id);
 }
 
 static void
 set_ref(MapLowering *m, const Value *v, Pair r)
 {
-	Pair *kept = new(m->p->cx->arena, Pair, 1);
+	Pair *kept = new(m->plan->cx->arena, Pair, 1);
 
 	*kept = r;
 	map_put(&m->refs, key_of(m, v), kept);
@@ -108,8 +108,8 @@ lower_row(MapLowering *m, const Node *n)
 		l.arg[i] = in[i].re;
 	}
 	if (rt_dtypes[l.types.compute].category != 'C')
-		out.re = kernel_let(m->k, l);
-	else if (!lower_pair(m->p, m->k, &l, in, &out))
+		out.re = kernel_let(m->kernel, l);
+	else if (!lower_pair(m->plan, m->kernel, &l, in, &out))
 		return false;
 	set_ref(m, n->out[0], out);
 	return true;
@@ -138,7 +138,7 @@ operator_names(MapLowering *m)
 		if (n->op)
 			buf_printf(&b, "%s%s", b.n ? ", " : "",
 				   n->op->name + (strncmp(n->op->name, "aten::", 6) ? 0 : 6));
-	return arena_text(m->p->cx->arena, &b);
+	return arena_text(m->plan->cx->arena, &b);
 }
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
@@ -160,7 +160,8 @@ broadcast(MapLowering *m, const RtTensor *t, const RtTensor *result, Access acce
 		const int k = i - (result->ndim - t->ndim);
 		const bool stays = k < 0 || (t->dims[k] == 1 && result->dims[i] != 1) || result->dims[i] == 1;
 
-		o.stride[m->axis[i]] = size_number(m->k->sizes, stays ? 0 : t->strides[k] * (is_complex(t) ? 2 : 1));
+		o.stride[m->axis[i]] = size_number(m->kernel->sizes,
+						   stays ? 0 : t->strides[k] * (is_complex(t) ? 2 : 1));
 	}
 	return o;
 }
@@ -168,10 +169,10 @@ broadcast(MapLowering *m, const RtTensor *t, const RtTensor *result, Access acce
 static bool
 add_operand(MapLowering *m, const Value *v, Operand o)
 {
-	if (m->k->operand.n == MOST_OPERANDS || !element_type(o.dtype))
+	if (m->kernel->operand.n == MOST_OPERANDS || !element_type(o.dtype))
 		return false;
-	kernel_operand(m->k, o);
-	vec_push(m->p->cx->arena, &m->out->value, v);
+	kernel_operand(m->kernel, o);
+	vec_push(m->plan->cx->arena, &m->out->value, v);
 	return true;
 }
 
@@ -185,18 +186,18 @@ inside(const MapLowering *m, int i)
 static bool
 add_results(MapLowering *m)
 {
-	const RtTensor *first = plan_tensor(m->p, m->node->out[0]);
+	const RtTensor *first = plan_tensor(m->plan, m->node->out[0]);
 	const int n = first->ndim;
 
-	m->k->naxis = n + is_complex(first);
-	m->k->extent[n] = size_number(m->k->sizes, 2);
+	m->kernel->naxis = n + is_complex(first);
+	m->kernel->extent[n] = size_number(m->kernel->sizes, 2);
 	for (int i = 0; i < n; i++)
-		m->k->extent[i] = size_number(m->k->sizes, first->dims[i]);
+		m->kernel->extent[i] = size_number(m->kernel->sizes, first->dims[i]);
 	for (int i = 0; i < m->node->nout; i++) {
-		const RtTensor *t = plan_tensor(m->p, m->node->out[i]);
+		const RtTensor *t = plan_tensor(m->plan, m->node->out[i]);
 		Operand o = broadcast(m, t, first, ACCESS_WRITE);
 
-		o.stride[n] = size_number(m->k->sizes, is_complex(t));
+		o.stride[n] = size_number(m->kernel->sizes, is_complex(t));
 		if (t->ndim != n || memcmp(t->dims, first->dims, (size_t)n * sizeof *t->dims) ||
 		    is_complex(t) != is_complex(first) || !add_operand(m, m->node->out[i], o))
 			return false;
@@ -208,18 +209,18 @@ add_results(MapLowering *m)
 static Operand
 argument_operand(MapLowering *m, const Value *v, const Value *made)
 {
-	const RtTensor *t = plan_tensor(m->p, v);
+	const RtTensor *t = plan_tensor(m->plan, v);
 
 	if (!t)
 		return (Operand){ .dtype = RT_f64, .access = ACCESS_NUMBER, .along = -1 };
-	return broadcast(m, t, plan_tensor(m->p, m->node->out[0]), v == made ? ACCESS_MADE : ACCESS_READ);
+	return broadcast(m, t, plan_tensor(m->plan, m->node->out[0]), v == made ? ACCESS_MADE : ACCESS_READ);
 }
 
 /* Adds an operand for a value unless there is one. Sets *r to its value. */
 static bool
 add_argument(MapLowering *m, const Value *v, const Value *made, Pair *r)
 {
-	const RtTensor *t = plan_tensor(m->p, v);
+	const RtTensor *t = plan_tensor(m->plan, v);
 	Operand o = argument_operand(m, v, made);
 	int at = 0;
 
@@ -232,7 +233,7 @@ add_argument(MapLowering *m, const Value *v, const Value *made, Pair *r)
 		return true;
 	if (!add_operand(m, v, o))
 		return false;
-	o.offset = size_number(m->k->sizes, 1);
+	o.offset = size_number(m->kernel->sizes, 1);
 	return !pair_is_complex(*r) || add_operand(m, v, o);
 }
 
@@ -246,7 +247,7 @@ add_arguments(MapLowering *m, const Value *made)
 				    v->type->kind == TYPE_BOOL;
 		Pair r;
 
-		if (!plan_tensor(m->p, v) && (!number || known_is(m->p->known, v)))
+		if (!plan_tensor(m->plan, v) && (!number || known_is(m->plan->known, v)))
 			continue;
 		if (!add_argument(m, v, made, &r))
 			return false;
@@ -262,8 +263,8 @@ begin_in(Plan *p, const Node *n, Lowered *out)
 {
 	const Attr *sub = node_attr(n, "Subgraph");
 	MapLowering m = {
-		.p = p, .node = n, .sub = sub ? sub->g : NULL, .known = p->known, .out = out,
-		.k = out->kernel, .refs = { .arena = p->cx->arena },
+		.plan = p, .node = n, .sub = sub ? sub->g : NULL, .known = p->known, .out = out,
+		.kernel = out->kernel, .refs = { .arena = p->cx->arena },
 	};
 
 	for (int i = 0; i < KERNEL_AXES; i++)
@@ -289,7 +290,7 @@ begin_map(Plan *p, const Node *n, Lowered *out)
 
 	*out = (Lowered){ 0 };
 	m = begin_in(p, n, out);
-	out->kernel = m.k = kernel_new(p->sizes, p->cx->arena, "map", operator_names(&m));
+	out->kernel = m.kernel = kernel_new(p->sizes, p->cx->arena, "map", operator_names(&m));
 	return m;
 }
 
@@ -297,7 +298,7 @@ begin_map(Plan *p, const Node *n, Lowered *out)
 static bool
 stored_value(MapLowering *m, int i, Ref *r)
 {
-	const bool complex = is_complex(plan_tensor(m->p, m->node->out[i]));
+	const bool complex = is_complex(plan_tensor(m->plan, m->node->out[i]));
 	Operand part = { .dtype = RT_i64, .access = ACCESS_INDEX, .along = -1 };
 	Pair v;
 
@@ -305,9 +306,10 @@ stored_value(MapLowering *m, int i, Ref *r)
 		return false;
 	*r = v.re;
 	if (complex) {
-		part.stride[m->k->naxis - 1] = size_number(m->k->sizes, 1);
-		*r = kernel_let(m->k, lower_let(m->p, ROW_where_self, m->k->operand.at[i].dtype,
-						(Ref[]){ ref_operand(kernel_operand(m->k, part)), v.im, v.re }));
+		part.stride[m->kernel->naxis - 1] = size_number(m->kernel->sizes, 1);
+		*r = kernel_let(m->kernel, lower_let(m->plan, ROW_where_self, m->kernel->operand.at[i].dtype,
+						     (Ref[]){ ref_operand(kernel_operand(m->kernel, part)),
+							      v.im, v.re }));
 	}
 	return true;
 }
@@ -322,7 +324,7 @@ lower(MapLowering *m, const Value *made)
 
 		if (!stored_value(m, i, &r))
 			return false;
-		kernel_store(m->k, i, r);
+		kernel_store(m->kernel, i, r);
 	}
 	return true;
 }
@@ -334,7 +336,7 @@ lower_map(Plan *p, const Node *n, Lowered *out)
 
 	if (!lower(&m, NULL))
 		return false;
-	kernel_check(m.k);
+	kernel_check(m.kernel);
 	return true;
 }
 
@@ -353,8 +355,8 @@ lower_epilogue(Plan *p, const Node *group, const Value *made, bool in_registers,
 
 	if (group->nout != 1 || !lower(&m, in_registers ? made : NULL))
 		return false;
-	out->whole = p->dynamic ? kernel_copy(m.k) : NULL;
-	return kernel_ends_rows(m.k);
+	out->whole = p->dynamic ? kernel_copy(m.kernel) : NULL;
+	return kernel_ends_rows(m.kernel);
 }
 
 bool

@@ -48,18 +48,18 @@ exponential(Rows *g, RtDtype c, Ref most)
 static void
 put_softmax(Rows *g, RtDtype c, Ref most)
 {
-	const bool keeps = g->k->operand.at[0].dtype == c;
+	const bool keeps = g->kernel->operand.at[0].dtype == c;
 	Ref e, sum;
 
 	e = exponential(g, c, most);
 	sum = rows_join(g, "sum", RT_f64, c, e);
 	if (keeps)
-		kernel_store(g->k, 0, e);
-	kernel_stage(g->k, false);
+		kernel_store(g->kernel, 0, e);
+	kernel_stage(g->kernel, false);
 	sum = rows_let(g, ROW_reciprocal, rows_types(RT_f64, c), sum, sum, sum);
-	kernel_stage(g->k, true);
+	kernel_stage(g->kernel, true);
 	e = keeps ? ref_operand(0) : exponential(g, c, most);
-	kernel_store(g->k, 0, rows_let2(g, ROW_mul_Tensor, c, e, sum));
+	kernel_store(g->kernel, 0, rows_let2(g, ROW_mul_Tensor, c, e, sum));
 }
 
 static void
@@ -67,11 +67,11 @@ put_log_softmax(Rows *g, RtDtype c, Ref most)
 {
 	Ref x = rows_join(g, "sum", RT_f64, c, exponential(g, c, most));
 
-	kernel_stage(g->k, false);
+	kernel_stage(g->kernel, false);
 	x = rows_let(g, ROW_log, rows_types(RT_f64, c), x, x, x);
-	kernel_stage(g->k, true);
+	kernel_stage(g->kernel, true);
 	x = rows_let2(g, ROW_sub_Tensor, c, rows_let2(g, ROW_sub_Tensor, c, g->x, most), x);
-	kernel_store(g->k, 0, x);
+	kernel_store(g->kernel, 0, x);
 }
 
 /* Are a few rows side by side in x, so that a vector of them is mostly empty, while y's rows are consecutive? */
@@ -91,7 +91,7 @@ row_softmax(Row *r)
 {
 	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
 	const Value *from = row_arg(r, "self");
-	Rows g = { .r = r };
+	Rows g = { .row = r };
 	int64_t dim;
 	RtDtype c;
 	Ref most;
@@ -113,7 +113,7 @@ row_softmax(Row *r)
 	rows_operand(&g, ACCESS_WRITE, (RtDtype)y->dtype, y->strides, r->n->out[0]);
 	g.x = ref_operand(rows_operand(&g, ACCESS_READ, (RtDtype)x->dtype, x->strides, from));
 	most = rows_join(&g, "max", c, c, g.x);
-	kernel_stage(g.k, true);
+	kernel_stage(g.kernel, true);
 	if (r->n->op->lowering == LOWER_LOG_SOFTMAX)
 		put_log_softmax(&g, c, most);
 	else
@@ -124,11 +124,11 @@ row_softmax(Row *r)
 /* ---- normalisation --------------------------------------------------------------------------------------------- */
 
 typedef struct Norm {
-	Rows    g;
+	Rows    rows;
 	const RtTensor *x, *y;
 	int64_t wstride[KERNEL_AXES];    /* strides of weight and bias along the dims; both have `channels` elements */
 	int64_t channels;
-	RtDtype c;
+	RtDtype compute;
 	double  eps;
 	double  small;           /* factor of elements before they are squared */
 	const int64_t *xs;       /* strides of x along the dims */
@@ -153,14 +153,15 @@ small_factor(RtDtype dtype, double eps)
 static bool
 add_weight(Norm *m, const char *name, Ref *ref)
 {
-	const RtTensor *t = row_tensor(m->g.r, name);
+	const RtTensor *t = row_tensor(m->rows.row, name);
 
 	*ref = (Ref){ .kind = REF_NONE };
-	if (!row_arg(m->g.r, name))
+	if (!row_arg(m->rows.row, name))
 		return true;
 	if (!is_floating(t) || !rt_is_contiguous(t) || rt_numel(t) != m->channels)
 		return false;
-	*ref = ref_operand(rows_operand(&m->g, ACCESS_READ, (RtDtype)t->dtype, m->wstride, row_arg(m->g.r, name)));
+	*ref = ref_operand(rows_operand(&m->rows, ACCESS_READ, (RtDtype)t->dtype, m->wstride,
+					row_arg(m->rows.row, name)));
 	return true;
 }
 
@@ -168,18 +169,18 @@ add_weight(Norm *m, const char *name, Ref *ref)
 static bool
 add_saved(Norm *m)
 {
-	for (int i = 1; i < m->g.r->n->nout; i++) {
-		const RtTensor *t = row_result(m->g.r, i);
+	for (int i = 1; i < m->rows.row->n->nout; i++) {
+		const RtTensor *t = row_result(m->rows.row, i);
 		int64_t stride[KERNEL_AXES] = { 0 };
 
-		if (!is_floating(t) || t->ndim > m->g.ndim)
+		if (!is_floating(t) || t->ndim > m->rows.ndim)
 			return false;
 		for (int d = 0; d < t->ndim; d++) {
-			if (t->dims[d] != (m->g.gone[d] ? 1 : m->g.dims[d]))
+			if (t->dims[d] != (m->rows.gone[d] ? 1 : m->rows.dims[d]))
 				return false;
-			stride[d] = m->g.gone[d] ? 0 : t->strides[d];
+			stride[d] = m->rows.gone[d] ? 0 : t->strides[d];
 		}
-		rows_operand(&m->g, ACCESS_WRITE, (RtDtype)t->dtype, stride, m->g.r->n->out[i]);
+		rows_operand(&m->rows, ACCESS_WRITE, (RtDtype)t->dtype, stride, m->rows.row->n->out[i]);
 	}
 	return true;
 }
@@ -188,13 +189,14 @@ add_saved(Norm *m)
 static bool
 begin_norm(Norm *m, const char *name, const int64_t *xs, const int64_t *ys)
 {
-	rows_begin(&m->g, name);
-	rows_operand(&m->g, ACCESS_WRITE, (RtDtype)m->y->dtype, ys, m->g.r->n->out[0]);
+	rows_begin(&m->rows, name);
+	rows_operand(&m->rows, ACCESS_WRITE, (RtDtype)m->y->dtype, ys, m->rows.row->n->out[0]);
 	if (!add_saved(m))
 		return false;
-	m->g.x = ref_operand(rows_operand(&m->g, ACCESS_READ, (RtDtype)m->x->dtype, xs, row_arg(m->g.r, "input")));
-	m->c = computed_in(m->x);
-	m->small = small_factor(m->c, m->eps);
+	m->rows.x = ref_operand(rows_operand(&m->rows, ACCESS_READ, (RtDtype)m->x->dtype, xs,
+					     row_arg(m->rows.row, "input")));
+	m->compute = computed_in(m->x);
+	m->small = small_factor(m->compute, m->eps);
 	m->xs = xs;
 	return add_weight(m, "weight", &m->w) && add_weight(m, "bias", &m->b);
 }
@@ -203,7 +205,7 @@ begin_norm(Norm *m, const char *name, const int64_t *xs, const int64_t *ys)
 static bool
 take_arguments(Norm *m, Row *r)
 {
-	*m = (Norm){ .g = { .r = r }, .x = row_tensor(r, "input"), .y = row_result(r, 0) };
+	*m = (Norm){ .rows = { .row = r }, .x = row_tensor(r, "input"), .y = row_result(r, 0) };
 	if (!is_floating(m->x) || !m->y || m->y->dtype != m->x->dtype || !rt_numel(m->x))
 		return false;
 	if (row_arg(r, "eps"))
@@ -217,9 +219,9 @@ static Ref
 scaled(Norm *m, Ref x, Ref scale)
 {
 	if (m->w.kind != REF_NONE)
-		scale = rows_let2(&m->g, ROW_mul_Tensor, m->c, scale, m->w);
-	x = rows_let2(&m->g, ROW_mul_Tensor, m->c, x, scale);
-	return m->b.kind == REF_NONE ? x : rows_let2(&m->g, ROW_add_Tensor, m->c, x, m->b);
+		scale = rows_let2(&m->rows, ROW_mul_Tensor, m->compute, scale, m->w);
+	x = rows_let2(&m->rows, ROW_mul_Tensor, m->compute, x, scale);
+	return m->b.kind == REF_NONE ? x : rows_let2(&m->rows, ROW_add_Tensor, m->compute, x, m->b);
 }
 
 /* 1 / sqrt(squares / small^2 / n + eps), once for a row. */
@@ -227,25 +229,25 @@ static Ref
 scale_of(Norm *m, Ref squares, Ref n)
 {
 	const double small = m->small * m->small;
-	Ref x = rows_let2(&m->g, ROW_div_Tensor, RT_f64, squares, n);
+	Ref x = rows_let2(&m->rows, ROW_div_Tensor, RT_f64, squares, n);
 
 	if (small != 1)
-		x = rows_let2(&m->g, ROW_mul_Tensor, RT_f64, x, ref_number(rt_double(1 / small)));
-	x = rows_let2(&m->g, ROW_add_Tensor, RT_f64, x, ref_number(rt_double(m->eps)));
-	return rows_let(&m->g, ROW_rsqrt, rows_types(RT_f64, m->c), x, x, x);
+		x = rows_let2(&m->rows, ROW_mul_Tensor, RT_f64, x, ref_number(rt_double(1 / small)));
+	x = rows_let2(&m->rows, ROW_add_Tensor, RT_f64, x, ref_number(rt_double(m->eps)));
+	return rows_let(&m->rows, ROW_rsqrt, rows_types(RT_f64, m->compute), x, x, x);
 }
 
 /* Adds x * small. It is an operand of a difference, so compilers contract both to a fused multiply-add. */
 static Ref
 shrunk(Norm *m, Ref x)
 {
-	return m->small == 1 ? x : rows_let2(&m->g, ROW_mul_Tensor, m->c, x, ref_number(rt_double(m->small)));
+	return m->small == 1 ? x : rows_let2(&m->rows, ROW_mul_Tensor, m->compute, x, ref_number(rt_double(m->small)));
 }
 
 static Ref
 square(Norm *m, Ref x)
 {
-	return rows_join(&m->g, "sum", RT_f64, m->c, rows_let2(&m->g, ROW_mul_Tensor, m->c, x, x));
+	return rows_join(&m->rows, "sum", RT_f64, m->compute, rows_let2(&m->rows, ROW_mul_Tensor, m->compute, x, x));
 }
 
 /* Adds an operand: the first element of each row. */
@@ -254,9 +256,10 @@ first_of(Norm *m)
 {
 	int64_t stride[KERNEL_AXES];
 
-	for (int d = 0; d < m->g.ndim; d++)
-		stride[d] = m->g.gone[d] ? 0 : m->xs[d];
-	return ref_operand(rows_operand(&m->g, ACCESS_READ, (RtDtype)m->x->dtype, stride, row_arg(m->g.r, "input")));
+	for (int d = 0; d < m->rows.ndim; d++)
+		stride[d] = m->rows.gone[d] ? 0 : m->xs[d];
+	return ref_operand(rows_operand(&m->rows, ACCESS_READ, (RtDtype)m->x->dtype, stride,
+					row_arg(m->rows.row, "input")));
 }
 
 /* Computes the mean as the first element plus the mean distance from it, so that equal elements have exactly this mean.
@@ -264,26 +267,27 @@ first_of(Norm *m)
 static bool
 finish_norm(Norm *m)
 {
-	const Ref n = rows_number(&m->g, rows_count(&m->g)), first = first_of(m), x = m->g.x;
-	Kernel *k = m->g.k;
+	const Ref n = rows_number(&m->rows, rows_count(&m->rows)), first = first_of(m), x = m->rows.x;
+	Kernel *k = m->rows.kernel;
 	Ref mean, small, scale;
 
-	mean = rows_join(&m->g, "sum", RT_f64, m->c, rows_let2(&m->g, ROW_sub_Tensor, m->c, x, first));
+	mean = rows_join(&m->rows, "sum", RT_f64, m->compute,
+			 rows_let2(&m->rows, ROW_sub_Tensor, m->compute, x, first));
 	kernel_stage(k, false);
-	mean = rows_let2(&m->g, ROW_div_Tensor, RT_f64, mean, n);
-	mean = rows_let(&m->g, ROW_add_Tensor, rows_types(RT_f64, m->c), mean, first, ref_number(rt_int(1)));
+	mean = rows_let2(&m->rows, ROW_div_Tensor, RT_f64, mean, n);
+	mean = rows_let(&m->rows, ROW_add_Tensor, rows_types(RT_f64, m->compute), mean, first, ref_number(rt_int(1)));
 	small = shrunk(m, mean);
 	kernel_stage(k, true);
-	scale = square(m, rows_let2(&m->g, ROW_sub_Tensor, m->c, shrunk(m, x), small));
+	scale = square(m, rows_let2(&m->rows, ROW_sub_Tensor, m->compute, shrunk(m, x), small));
 	kernel_stage(k, false);
 	scale = scale_of(m, scale, n);
-	if (m->g.r->n->nout == 3) {
+	if (m->rows.row->n->nout == 3) {
 		kernel_store(k, 1, mean);
 		kernel_store(k, 2, scale);
 	}
 	kernel_stage(k, true);
-	kernel_store(k, 0, scaled(m, rows_let2(&m->g, ROW_sub_Tensor, m->c, x, mean), scale));
-	return rows_finish(&m->g);
+	kernel_store(k, 0, scaled(m, rows_let2(&m->rows, ROW_sub_Tensor, m->compute, x, mean), scale));
+	return rows_finish(&m->rows);
 }
 
 /* Completes an rms norm: squares are around 0, and no mean is subtracted. They are not scaled, which would cost a
@@ -291,15 +295,15 @@ finish_norm(Norm *m)
 static bool
 finish_uncentered(Norm *m)
 {
-	const Ref n = rows_number(&m->g, rows_count(&m->g)), x = m->g.x;
+	const Ref n = rows_number(&m->rows, rows_count(&m->rows)), x = m->rows.x;
 	Ref scale = square(m, x);
 
 	m->small = 1;
-	kernel_stage(m->g.k, false);
+	kernel_stage(m->rows.kernel, false);
 	scale = scale_of(m, scale, n);
-	kernel_stage(m->g.k, true);
-	kernel_store(m->g.k, 0, scaled(m, x, scale));
-	return rows_finish(&m->g);
+	kernel_stage(m->rows.kernel, true);
+	kernel_store(m->rows.kernel, 0, scaled(m, x, scale));
+	return rows_finish(&m->rows);
 }
 
 /* layer_norm, native_layer_norm, rms_norm */
@@ -314,12 +318,12 @@ row_layer_norm(Row *r)
 	if (!take_arguments(&m, r) || !row_list(r, "normalized_shape", shape, &n) || n < 1 || n > m.x->ndim)
 		return false;
 	m.channels = 1;
-	m.g.ndim = m.x->ndim;
+	m.rows.ndim = m.x->ndim;
 	for (int i = m.x->ndim - 1; i >= 0; i--) {
-		m.g.dims[i] = m.x->dims[i];
-		m.g.gone[i] = i >= m.x->ndim - n;
-		m.wstride[i] = m.g.gone[i] ? m.channels : 0;
-		m.channels *= m.g.gone[i] ? m.x->dims[i] : 1;
+		m.rows.dims[i] = m.x->dims[i];
+		m.rows.gone[i] = i >= m.x->ndim - n;
+		m.wstride[i] = m.rows.gone[i] ? m.channels : 0;
+		m.channels *= m.rows.gone[i] ? m.x->dims[i] : 1;
 	}
 	if (!begin_norm(&m, uncentered ? "rms_norm" : "layer_norm", m.x->strides, m.y->strides))
 		return false;
@@ -355,12 +359,12 @@ row_group_norm(Row *r)
 	if (groups < 1 || m.channels % groups)
 		return false;
 	each = m.channels / groups;
-	m.g.ndim = m.x->ndim + 1;
-	split_channels(m.x, each, m.g.dims, m.x->dims, false);
+	m.rows.ndim = m.x->ndim + 1;
+	split_channels(m.x, each, m.rows.dims, m.x->dims, false);
 	split_channels(m.x, each, xs, m.x->strides, true);
 	split_channels(m.x, each, ys, m.y->strides, true);
-	for (int i = 2; i < m.g.ndim; i++)
-		m.g.gone[i] = true;
+	for (int i = 2; i < m.rows.ndim; i++)
+		m.rows.gone[i] = true;
 	m.wstride[1] = each;
 	m.wstride[2] = 1;
 	return begin_norm(&m, "group_norm", xs, ys) && finish_norm(&m);
@@ -377,20 +381,20 @@ row_batch_norm(Row *r)
 	if (!take_arguments(&m, r) || m.x->ndim < 2 || !row_int(r, "training", &training) || training)
 		return false;
 	m.channels = m.x->dims[1];
-	m.g.ndim = m.x->ndim;
-	memcpy(m.g.dims, m.x->dims, (size_t)m.x->ndim * sizeof *m.x->dims);
+	m.rows.ndim = m.x->ndim;
+	memcpy(m.rows.dims, m.x->dims, (size_t)m.x->ndim * sizeof *m.x->dims);
 	m.wstride[1] = 1;
 	if (!begin_norm(&m, "batch_norm", m.x->strides, m.y->strides) || !add_weight(&m, "running_mean", &mean) ||
 	    !add_weight(&m, "running_var", &scale) || mean.kind == REF_NONE || scale.kind == REF_NONE)
 		return false;
-	scale = rows_let2(&m.g, ROW_add_Tensor, m.c, scale, ref_number(rt_double(m.eps)));
-	scale = rows_let1(&m.g, ROW_rsqrt, m.c, scale);
+	scale = rows_let2(&m.rows, ROW_add_Tensor, m.compute, scale, ref_number(rt_double(m.eps)));
+	scale = rows_let1(&m.rows, ROW_rsqrt, m.compute, scale);
 	if (m.w.kind != REF_NONE)
-		scale = rows_let2(&m.g, ROW_mul_Tensor, m.c, scale, m.w);
-	mean = rows_let2(&m.g, ROW_mul_Tensor, m.c, mean, scale);
-	mean = m.b.kind == REF_NONE ? rows_let1(&m.g, ROW_neg, m.c, mean)
-		: rows_let2(&m.g, ROW_sub_Tensor, m.c, m.b, mean);
-	scale = rows_let2(&m.g, ROW_mul_Tensor, m.c, m.g.x, scale);
-	kernel_store(m.g.k, 0, rows_let2(&m.g, ROW_add_Tensor, m.c, scale, mean));
-	return rows_finish(&m.g);
+		scale = rows_let2(&m.rows, ROW_mul_Tensor, m.compute, scale, m.w);
+	mean = rows_let2(&m.rows, ROW_mul_Tensor, m.compute, mean, scale);
+	mean = m.b.kind == REF_NONE ? rows_let1(&m.rows, ROW_neg, m.compute, mean)
+		: rows_let2(&m.rows, ROW_sub_Tensor, m.compute, m.b, mean);
+	scale = rows_let2(&m.rows, ROW_mul_Tensor, m.compute, m.rows.x, scale);
+	kernel_store(m.rows.kernel, 0, rows_let2(&m.rows, ROW_add_Tensor, m.compute, scale, mean));
+	return rows_finish(&m.rows);
 }

@@ -28,14 +28,14 @@ lower_let(Plan *p, OpRow row, int dtype, const Ref *ref)
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
-typedef struct Pairs { Plan *p; Kernel *k; RtDtype part; } Pairs;
+typedef struct Pairs { Plan *plan; Kernel *kernel; RtDtype part; } Pairs;
 
 static Ref
 let(Pairs *g, OpRow row, Ref a, Ref b, Ref c)
 {
 	const Ref ref[RT_MAP_MAX] = { a, b, c };
 
-	return kernel_let(g->k, lower_let(g->p, row, g->part, ref));
+	return kernel_let(g->kernel, lower_let(g->plan, row, g->part, ref));
 }
 
 static Ref

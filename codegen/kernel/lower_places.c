@@ -19,9 +19,9 @@ counted(Rows *g, double start, double step, bool whole)
 	Operand place = { .dtype = RT_i64, .access = ACCESS_INDEX, .along = -1 };
 	Ref x;
 
-	place.offset = size_number(g->k->sizes, whole ? (int64_t)start : 0);
-	place.stride[0] = size_number(g->k->sizes, whole ? (int64_t)step : 1);
-	x = ref_operand(kernel_operand(g->k, place));
+	place.offset = size_number(g->kernel->sizes, whole ? (int64_t)start : 0);
+	place.stride[0] = size_number(g->kernel->sizes, whole ? (int64_t)step : 1);
+	x = ref_operand(kernel_operand(g->kernel, place));
 	if (whole)
 		return x;
 	x = rows_let2(g, ROW_mul_Tensor, RT_f64, x, ref_number(rt_double(step)));
@@ -38,7 +38,7 @@ bool
 row_arange(Row *r)
 {
 	const RtTensor *y = row_result(r, 0);
-	Rows g = { .r = r, .ndim = 1 };
+	Rows g = { .row = r, .ndim = 1 };
 	double start, step;
 	bool whole;
 
@@ -53,7 +53,7 @@ row_arange(Row *r)
 	g.dims[0] = y->dims[0];
 	rows_begin(&g, "arange");
 	rows_operand(&g, ACCESS_WRITE, (RtDtype)y->dtype, y->strides, r->n->out[0]);
-	kernel_store(g.k, 0, counted(&g, start, step, whole));
+	kernel_store(g.kernel, 0, counted(&g, start, step, whole));
 	return rows_finish(&g);
 }
 

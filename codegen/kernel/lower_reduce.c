@@ -20,7 +20,7 @@ is_kind(const RtTensor *t, const char *categories)
 static const RtTensor *
 self_of(const Rows *g)
 {
-	return row_tensor(g->r, "self");
+	return row_tensor(g->row, "self");
 }
 
 /* Reads the dims that the argument `dim` names. Returns false if it is not known or names no dim of x. */
@@ -31,7 +31,7 @@ find_dims(Rows *g, const RtTensor *x)
 	const int ndim = x->ndim ? x->ndim : 1;
 	int n;
 
-	if (!row_list(g->r, "dim", dims, &n))
+	if (!row_list(g->row, "dim", dims, &n))
 		return false;
 	g->ndim = x->ndim;
 	memcpy(g->dims, x->dims, (size_t)x->ndim * sizeof *x->dims);
@@ -51,8 +51,8 @@ find_dims(Rows *g, const RtTensor *x)
 static bool
 add_results(Rows *g)
 {
-	for (int i = 0; i < g->r->n->nout; i++) {
-		const RtTensor *y = row_result(g->r, i);
+	for (int i = 0; i < g->row->n->nout; i++) {
+		const RtTensor *y = row_result(g->row, i);
 		int64_t stride[RT_MAX_RANK] = { 0 };
 		int k = 0;
 
@@ -68,7 +68,7 @@ add_results(Rows *g)
 			stride[d] = y->strides[at];
 			k++;
 		}
-		rows_operand(g, ACCESS_WRITE, (RtDtype)y->dtype, stride, g->r->n->out[i]);
+		rows_operand(g, ACCESS_WRITE, (RtDtype)y->dtype, stride, g->row->n->out[i]);
 	}
 	return true;
 }
@@ -77,11 +77,11 @@ add_results(Rows *g)
 static bool
 add_self(Rows *g, const RtTensor *x)
 {
-	const Node **prologue = g->r->p->prologue;
+	const Node **prologue = g->row->p->prologue;
 
-	if (prologue && prologue[g->r->n->id])
-		return rows_prologue(g, prologue[g->r->n->id]);
-	g->x = ref_operand(rows_operand(g, ACCESS_READ, (RtDtype)x->dtype, x->strides, row_arg(g->r, "self")));
+	if (prologue && prologue[g->row->n->id])
+		return rows_prologue(g, prologue[g->row->n->id]);
+	g->x = ref_operand(rows_operand(g, ACCESS_READ, (RtDtype)x->dtype, x->strides, row_arg(g->row, "self")));
 	return true;
 }
 
@@ -91,7 +91,7 @@ begin_reduction(Rows *g, Row *r, const char *name)
 {
 	const RtTensor *x = row_tensor(r, "self");
 
-	*g = (Rows){ .r = r };
+	*g = (Rows){ .row = r };
 	if (!is_kind(x, "FIB") || !find_dims(g, x))
 		return false;
 	rows_begin(g, name);
@@ -148,7 +148,7 @@ row_sum(Row *r)
 	    (part = summed_as(self_of(&g), y)) == RT_NDTYPE)
 		return false;
 	if (self_of(&g)->dtype == RT_b8 && g.x.kind == REF_OPERAND)
-		g.k->operand.at[g.x.at].dtype = RT_u8;        /* 0 or 1 */
+		g.kernel->operand.at[g.x.at].dtype = RT_u8;        /* 0 or 1 */
 	total = part == RT_i32 ? RT_i64 : part;
 	if (part == RT_f32)
 		total = RT_f64;
@@ -158,11 +158,11 @@ row_sum(Row *r)
 	if (what == LOWER_NANSUM && rt_dtypes[part].category == 'F')
 		x = without_nan(&g, part, x);
 	x = rows_join(&g, product ? "prod" : "sum", total, product ? total : part, x);
-	kernel_stage(g.k, false);
+	kernel_stage(g.kernel, false);
 	if (mean)
 		x = rows_let2(&g, ROW_div_Tensor, y->dtype == RT_f64 ? RT_f64 : RT_f32, x,
 			      rows_number(&g, rows_count(&g)));
-	kernel_store(g.k, 0, x);
+	kernel_store(g.kernel, 0, x);
 	return rows_finish(&g);
 }
 
@@ -176,8 +176,8 @@ row_count(Row *r)
 	if (!begin_reduction(&g, r, "count"))
 		return false;
 	x = rows_join(&g, "sum", RT_i64, RT_i32, is_some(&g, g.x));
-	kernel_stage(g.k, false);
-	kernel_store(g.k, 0, x);
+	kernel_stage(g.kernel, false);
+	kernel_store(g.kernel, 0, x);
 	return rows_finish(&g);
 }
 
@@ -198,8 +198,8 @@ row_logic(Row *r)
 	if (self_of(&g)->dtype != RT_b8)
 		x = is_some(&g, x);
 	x = rows_join(&g, r->n->op->lowering == LOWER_ANY ? "any" : "all", RT_b8, RT_b8, x);
-	kernel_stage(g.k, false);
-	kernel_store(g.k, 0, x);
+	kernel_stage(g.kernel, false);
+	kernel_store(g.kernel, 0, x);
 	return rows_finish(&g);
 }
 
@@ -228,10 +228,10 @@ row_extreme(Row *r)
 	x = rows_join(&g, r->n->op->lowering != LOWER_MAX ? "min" : "max", type, type, g.x);
 	if (both)
 		rows_join(&g, "max", type, type, g.x);
-	kernel_stage(g.k, false);
-	kernel_store(g.k, 0, x);
+	kernel_stage(g.kernel, false);
+	kernel_store(g.kernel, 0, x);
 	if (both)
-		kernel_store(g.k, 1, (Ref){ .kind = REF_STATE, .at = 1 });
+		kernel_store(g.kernel, 1, (Ref){ .kind = REF_STATE, .at = 1 });
 	return rows_finish(&g);
 }
 
@@ -250,12 +250,12 @@ row_arg_extreme(Row *r)
 	s.place = !r->p->dynamic && rows_count(&g) < INT32_MAX ? RT_i32 : RT_i64;
 	s.x = g.x;
 	s.y = rows_place(&g);
-	x = kernel_state(g.k, s);
-	kernel_stage(g.k, false);
+	x = kernel_state(g.kernel, s);
+	kernel_stage(g.kernel, false);
 	if (r->n->nout == 2)
-		kernel_store(g.k, 0, x);
+		kernel_store(g.kernel, 0, x);
 	x.part = 1;
-	kernel_store(g.k, r->n->nout - 1, x);
+	kernel_store(g.kernel, r->n->nout - 1, x);
 	return rows_finish(&g);
 }
 
@@ -293,12 +293,12 @@ row_norm(Row *r)
 			x = power(&g, type, x, p);
 		x = rows_join(&g, p == inf ? "max" : p == -inf ? "min" : "sum", RT_f64, RT_f64, x);
 	}
-	kernel_stage(g.k, false);
+	kernel_stage(g.kernel, false);
 	if (p == 2)
 		x = rows_let1(&g, ROW_sqrt, type, x);
 	else if (p != 0 && p != 1 && p - p == 0)
 		x = power(&g, type, x, 1 / p);
-	kernel_store(g.k, 0, x);
+	kernel_store(g.kernel, 0, x);
 	return rows_finish(&g);
 }
 
@@ -337,18 +337,18 @@ row_variance(Row *r)
 		return false;
 	n = rows_count(&g);
 	mean = rows_join(&g, "sum", RT_f64, RT_f64, g.x);
-	kernel_stage(g.k, false);
+	kernel_stage(g.kernel, false);
 	mean = rows_let2(&g, ROW_div_Tensor, RT_f64, mean, rows_number(&g, n));
-	kernel_stage(g.k, true);
+	kernel_stage(g.kernel, true);
 	x = rows_let2(&g, ROW_sub_Tensor, RT_f64, g.x, mean);
 	square = rows_join(&g, "sum", RT_f64, RT_f64, rows_let2(&g, ROW_mul_Tensor, RT_f64, x, x));
-	kernel_stage(g.k, false);
+	kernel_stage(g.kernel, false);
 	if (r->n->nout == 2)
-		kernel_store(g.k, 1, n == 1 ? mean : welford_mean(&g, mean));
+		kernel_store(g.kernel, 1, n == 1 ? mean : welford_mean(&g, mean));
 	x = rows_let2(&g, ROW_div_Tensor, RT_f64, square, rows_number(&g, n > correction ? n - correction : 0));
 	if (r->n->op->lowering == LOWER_STD)
 		x = rows_let1(&g, ROW_sqrt, RT_f64, x);
-	kernel_store(g.k, 0, x);
+	kernel_store(g.kernel, 0, x);
 	return rows_finish(&g);
 }
 
@@ -365,14 +365,14 @@ row_logsumexp(Row *r)
 		return false;
 	c = compared_as(self_of(&g));
 	most = rows_join(&g, "max", c, c, g.x);
-	kernel_stage(g.k, false);
+	kernel_stage(g.kernel, false);
 	x = rows_let(&g, ROW_isinf, rows_types(c, RT_b8), most, most, most);
 	most = rows_let(&g, ROW_where_self, rows_types(c, c), x, zero, most);
-	kernel_stage(g.k, true);
+	kernel_stage(g.kernel, true);
 	x = rows_let1(&g, ROW_exp, c, rows_let2(&g, ROW_sub_Tensor, c, g.x, most));
 	x = rows_join(&g, "sum", RT_f64, c, x);
-	kernel_stage(g.k, false);
+	kernel_stage(g.kernel, false);
 	x = rows_let2(&g, ROW_add_Tensor, RT_f64, rows_let1(&g, ROW_log, RT_f64, x), most);
-	kernel_store(g.k, 0, x);
+	kernel_store(g.kernel, 0, x);
 	return rows_finish(&g);
 }

@@ -22,10 +22,10 @@ axis_of(const Rows *g, int dim)
 void
 rows_begin(Rows *g, const char *name)
 {
-	g->k = lower_over(g->r->p, g->r->n, name, g->ndim, g->dims);
+	g->kernel = lower_over(g->row->p, g->row->n, name, g->ndim, g->dims);
 	for (int i = 0; i < g->ndim; i++) {
-		g->k->extent[axis_of(g, i)] = size_number(g->k->sizes, g->dims[i]);
-		g->k->nreduce += g->gone[i];
+		g->kernel->extent[axis_of(g, i)] = size_number(g->kernel->sizes, g->dims[i]);
+		g->kernel->nreduce += g->gone[i];
 	}
 }
 
@@ -35,21 +35,21 @@ rows_operand(Rows *g, Access access, RtDtype dtype, const int64_t *stride, const
 	Operand o = { .dtype = dtype, .access = access, .along = -1 };
 
 	for (int i = 0; i < g->ndim; i++)
-		o.stride[axis_of(g, i)] = size_number(g->k->sizes, stride[i]);
+		o.stride[axis_of(g, i)] = size_number(g->kernel->sizes, stride[i]);
 	if (v)
-		vec_push(g->r->p->cx->arena, &g->value, v);
-	return kernel_operand(g->k, o);
+		vec_push(g->row->p->cx->arena, &g->value, v);
+	return kernel_operand(g->kernel, o);
 }
 
 bool
 rows_prologue(Rows *g, const Node *group)
 {
-	Lowered l = { .kernel = g->k, .value = g->value };
+	Lowered l = { .kernel = g->kernel, .value = g->value };
 	int axis[KERNEL_AXES];
 
 	for (int i = 0; i < g->ndim; i++)
 		axis[i] = axis_of(g, i);
-	if (!lower_prologue(g->r->p, group, axis, &l, &g->x))
+	if (!lower_prologue(g->row->p, group, axis, &l, &g->x))
 		return false;
 	g->value = l.value;
 	return true;
@@ -72,8 +72,8 @@ rows_number(Rows *g, int64_t n)
 {
 	Operand o = { .dtype = RT_i64, .access = ACCESS_INDEX, .along = -1 };
 
-	o.offset = size_number(g->k->sizes, n);
-	return ref_operand(kernel_operand(g->k, o));
+	o.offset = size_number(g->kernel->sizes, n);
+	return ref_operand(kernel_operand(g->kernel, o));
 }
 
 int64_t
@@ -89,7 +89,7 @@ rows_count(const Rows *g)
 bool
 rows_finish(Rows *g)
 {
-	return row_kernel(g->r, g->k, g->value.at, g->value.n);
+	return row_kernel(g->row, g->kernel, g->value.at, g->value.n);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -99,7 +99,7 @@ rows_join(Rows *g, const char *fold, RtDtype total, RtDtype part, Ref x)
 {
 	const Folded s = { .fold = fold_find(fold), .part = part, .total = total, .place = RT_i64, .x = x };
 
-	return kernel_state(g->k, s);
+	return kernel_state(g->kernel, s);
 }
 
 RtMapTypes
@@ -111,12 +111,12 @@ rows_types(RtDtype common, RtDtype result)
 Ref
 rows_let(Rows *g, OpRow row, RtMapTypes t, Ref a, Ref b, Ref c)
 {
-	Let l = { .op = op_at(g->r->p->cx, row), .types = t, .arg = { a, b, c } };
+	Let l = { .op = op_at(g->row->p->cx, row), .types = t, .arg = { a, b, c } };
 	RtMapArg arg[RT_MAP_MAX];
 
 	RT_ASSERT(l.op->form == OP_MAP);
 	l.narg = rt_map_args(l.op->text, arg);
-	return kernel_let(g->k, l);
+	return kernel_let(g->kernel, l);
 }
 
 Ref

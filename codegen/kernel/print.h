@@ -5,8 +5,8 @@
 #include "form.h"
 
 typedef struct Printer {
-	const Kernel *k;
-	const Schedule *s;
+	const Kernel *kernel;
+	const Schedule *schedule;
 	Buf text;
 	int indent;
 	bool trial;              /* whether the loops only test if all arguments are near */

@@ -13,7 +13,7 @@
 static void
 put_element(Printer *p, const Size *columns)
 {
-	put_lines(p, kernel_element(p->k, columns, p->trial));
+	put_lines(p, kernel_element(p->kernel, columns, p->trial));
 }
 
 /* ---- addresses ------------------------------------------------------------------------------------------------- */
@@ -23,8 +23,8 @@ put_element(Printer *p, const Size *columns)
 static void
 put_pointer(Printer *p, int operand, int place)
 {
-	const Operand *o = &p->k->operand.at[operand];
-	Arena *a = p->k->arena;
+	const Operand *o = &p->kernel->operand.at[operand];
+	Arena *a = p->kernel->arena;
 	const char *from = o->along < 0 ? arena_printf(a, "p[%d]", place)
 					: arena_printf(a, "p[%d + i%d]", place, o->along);
 
@@ -32,7 +32,7 @@ put_pointer(Printer *p, int operand, int place)
 		put_line(p, "const double %s = *(const double *)%s;", o->name, from);
 	else
 		put_line(p, "%s%s *%s%s = %s;", o->access == ACCESS_READ ? "const " : "", element_type(o->dtype),
-			 p->k->let.n ? "" : "restrict ", o->name, from);
+			 p->kernel->let.n ? "" : "restrict ", o->name, from);
 }
 
 /* Declares the pointers of operands. along: only those with an address for each point of the outermost axis, once its
@@ -42,10 +42,10 @@ put_pointers(Printer *p, bool along, const int *place)
 {
 	int at = 0;
 
-	for (int i = 0; i < p->k->operand.n; i++) {
-		if ((p->k->operand.at[i].along >= 0) == along && kernel_has_address(p->k, i))
+	for (int i = 0; i < p->kernel->operand.n; i++) {
+		if ((p->kernel->operand.at[i].along >= 0) == along && kernel_has_address(p->kernel, i))
 			put_pointer(p, i, place ? place[i] : at);
-		at += kernel_has_address(p->k, i);
+		at += kernel_has_address(p->kernel, i);
 	}
 }
 
@@ -55,13 +55,14 @@ typedef void PutIndex(Printer *, const Operand *, int gather);
 static void
 put_gathers(Printer *p, bool of_rows, PutIndex *put)
 {
-	for (int i = 0; i < p->k->operand.n; i++) {
-		const Operand *o = &p->k->operand.at[i];
+	for (int i = 0; i < p->kernel->operand.n; i++) {
+		const Operand *o = &p->kernel->operand.at[i];
 
 		for (int g = 0; g < o->ngather; g++) {
-			const Operand *by = &p->k->operand.at[o->gather[g].by];
+			const Operand *by = &p->kernel->operand.at[o->gather[g].by];
 
-			if ((p->s->rows && (p->s->inner < 0 || size_is(by->stride[p->s->inner], 0))) == of_rows)
+			if ((p->schedule->rows && (p->schedule->inner < 0 ||
+						   size_is(by->stride[p->schedule->inner], 0))) == of_rows)
 				put(p, o, g);
 		}
 	}
@@ -70,7 +71,7 @@ put_gathers(Printer *p, bool of_rows, PutIndex *put)
 static const char *
 wrong_index(Printer *p)
 {
-	return arena_printf(p->k->arena, "*(int *)p[%d]", kernel_addresses(p->k));
+	return arena_printf(p->kernel->arena, "*(int *)p[%d]", kernel_addresses(p->kernel));
 }
 
 static void
@@ -84,25 +85,25 @@ put_index(Printer *p, const Operand *o, int gather)
 static void
 put_tile_array(Printer *p, const Operand *o, int gather)
 {
-	put_line(p, "int64_t %s_tile[%d];", kernel_index_name(p->k->arena, o, gather), KERNEL_TILE);
+	put_line(p, "int64_t %s_tile[%d];", kernel_index_name(p->kernel->arena, o, gather), KERNEL_TILE);
 }
 
 static void
 put_tile_index(Printer *p, const Operand *o, int gather)
 {
-	const char *name = kernel_index_name(p->k->arena, o, gather);
+	const char *name = kernel_index_name(p->kernel->arena, o, gather);
 
 	put_gather(p, o, gather, wrong_index(p), "return");
-	put_line(p, "%s_tile[i%d - at] = %s;", name, p->k->naxis - 1, name);
+	put_line(p, "%s_tile[i%d - at] = %s;", name, p->kernel->naxis - 1, name);
 }
 
 static void
 put_tile_indices(Printer *p)
 {
-	const int last = p->k->naxis - 1;
+	const int last = p->kernel->naxis - 1;
 
 	put_gathers(p, false, put_tile_array);
-	open_loop(p, arena_printf(p->k->arena, "for (int64_t i%d = at; i%d < to; i%d++)", last, last, last));
+	open_loop(p, arena_printf(p->kernel->arena, "for (int64_t i%d = at; i%d < to; i%d++)", last, last, last));
 	put_gathers(p, false, put_tile_index);
 	close_loop(p);
 }
@@ -110,9 +111,9 @@ put_tile_indices(Printer *p)
 static void
 put_index_of_tile(Printer *p, const Operand *o, int gather)
 {
-	const char *name = kernel_index_name(p->k->arena, o, gather);
+	const char *name = kernel_index_name(p->kernel->arena, o, gather);
 
-	put_line(p, "const int64_t %s = %s_tile[i%d - at];", name, name, p->k->naxis - 1);
+	put_line(p, "const int64_t %s = %s_tile[i%d - at];", name, name, p->kernel->naxis - 1);
 }
 
 /* ---- loops ----------------------------------------------------------------------------------------------------- */
@@ -121,11 +122,11 @@ put_index_of_tile(Printer *p, const Operand *o, int gather)
 static void
 open_rows(Printer *p)
 {
-	const bool has_rows = kernel_has_rows(p->k);
-	const int points = p->s->inner >= 0 ? p->s->inner : p->k->serial > 0 ? p->k->serial : 0;
-	const int outer = has_rows ? p->k->naxis - p->k->nreduce : points;
-	const int tile = has_rows && p->s->inner < outer ? p->s->inner : p->s->tile;
-	const Size *width = size_number(p->k->sizes, has_rows ? KERNEL_COLUMNS : KERNEL_TILE);
+	const bool has_rows = kernel_has_rows(p->kernel);
+	const int points = p->schedule->inner >= 0 ? p->schedule->inner : p->kernel->serial > 0 ? p->kernel->serial : 0;
+	const int outer = has_rows ? p->kernel->naxis - p->kernel->nreduce : points;
+	const int tile = has_rows && p->schedule->inner < outer ? p->schedule->inner : p->schedule->tile;
+	const Size *width = size_number(p->kernel->sizes, has_rows ? KERNEL_COLUMNS : KERNEL_TILE);
 
 	if (outer == 1 && tile < 0) {
 		open_loop(p, "for (int64_t i0 = begin; i0 < end; i0++)");
@@ -135,11 +136,11 @@ open_rows(Printer *p)
 	if (outer > 0)
 		put_line(p, "int64_t rest = row;");
 	for (int i = outer - 1; i >= 0; i--) {
-		const Size *n = p->k->extent[i];
-		const char *name = i == tile ? "tile" : arena_printf(p->k->arena, "i%d", i);
+		const Size *n = p->kernel->extent[i];
+		const char *name = i == tile ? "tile" : arena_printf(p->kernel->arena, "i%d", i);
 
 		if (i == tile)
-			n = size_ceil(p->k->sizes, n, width);
+			n = size_ceil(p->kernel->sizes, n, width);
 		if (!i)
 			put_line(p, "const int64_t %s = rest;", name);
 		else
@@ -155,16 +156,16 @@ put_innermost_loops(Printer *p, int stage, const char *head)
 	(void)stage;
 	put_line(p, "IVDEP");
 	open_loop(p, head);
-	if (!p->s->rows)
+	if (!p->schedule->rows)
 		put_pointers(p, true, NULL);
 	put_gathers(p, false, put_index);
-	for (int i = p->s->inner + 1; i < p->k->naxis && p->k->serial < 0; i++) {
-		if (size_const(p->k->extent[i], &n))
+	for (int i = p->schedule->inner + 1; i < p->kernel->naxis && p->kernel->serial < 0; i++) {
+		if (size_const(p->kernel->extent[i], &n))
 			put_line(p, "UNROLL");
 		open_loop(p, loop_head(p, i));
 	}
 	put_element(p, NULL);
-	for (int i = p->s->inner + 1; i < p->k->naxis && p->k->serial < 0; i++)
+	for (int i = p->schedule->inner + 1; i < p->kernel->naxis && p->kernel->serial < 0; i++)
 		close_loop(p);
 	close_loop(p);
 }
@@ -179,21 +180,22 @@ put_innermost(Printer *p, const char *head)
 static bool
 turns_squares(const Printer *p)
 {
-	const Operand *y = &p->k->operand.at[0], *x = &p->k->operand.at[1];
+	const Operand *y = &p->kernel->operand.at[0], *x = &p->kernel->operand.at[1];
 
-	return p->k->operand.n == 2 && !p->k->let.n && y->dtype == x->dtype && rt_dtypes[x->dtype].bytes == 4 &&
-	       !x->bound.n;
+	return p->kernel->operand.n == 2 && !p->kernel->let.n && y->dtype == x->dtype &&
+	       rt_dtypes[x->dtype].bytes == 4 && !x->bound.n;
 }
 
 static void
 put_whole_square(Printer *p)
 {
-	const int t = p->s->tile, last = p->k->naxis - 1;
+	const int t = p->schedule->tile, last = p->kernel->naxis - 1;
 
 	put_line(p, "const int64_t i%d = tile * %d, i%d = at;", t, KERNEL_TILE, last);
 	buf_puts(&p->text, "\n");
-	put_line(p, "vq_square(&%s, %s, &%s, %s);", kernel_place(p->k, 0), c_size(p, p->k->operand.at[0].stride[t]),
-		 kernel_place(p->k, 1), c_size(p, p->k->operand.at[1].stride[last]));
+	put_line(p, "vq_square(&%s, %s, &%s, %s);", kernel_place(p->kernel, 0),
+		 c_size(p, p->kernel->operand.at[0].stride[t]),
+		 kernel_place(p->kernel, 1), c_size(p, p->kernel->operand.at[1].stride[last]));
 }
 
 /* Copies a tile so that the inner loop reads consecutive elements and vectorizes. If it already does, only takes the
@@ -201,11 +203,11 @@ put_whole_square(Printer *p)
 static void
 put_tile_operand(Printer *p, int operand)
 {
-	const Operand *o = &p->k->operand.at[operand];
-	const char *first = kernel_place(p->k, operand), *step = c_size(p, o->stride[p->k->naxis - 1]),
+	const Operand *o = &p->kernel->operand.at[operand];
+	const char *first = kernel_place(p->kernel, operand), *step = c_size(p, o->stride[p->kernel->naxis - 1]),
 		   *type = element_type(o->dtype);
 
-	switch (kernel_copied(p->k, operand, p->s->tile)) {
+	switch (kernel_copied(p->kernel, operand, p->schedule->tile)) {
 	case COPIED_NOT:
 		put_line(p, "%s%s *%s_tile = &%s;", o->access == ACCESS_READ ? "const " : "", type, o->name, first);
 		break;
@@ -225,9 +227,9 @@ put_tile_operand(Printer *p, int operand)
 static Kernel *
 tile_kernel(Printer *p)
 {
-	Kernel *near = kernel_copy(p->k);
+	Kernel *near = kernel_copy(p->kernel);
 	const Size *none = size_number(near->sizes, 0);
-	const int t = p->s->tile, last = near->naxis - 1;
+	const int t = p->schedule->tile, last = near->naxis - 1;
 
 	for (int i = 0; i < near->operand.n; i++) {
 		Operand *o = &near->operand.at[i];
@@ -235,9 +237,9 @@ tile_kernel(Printer *p)
 		if (!kernel_has_address(near, i))
 			continue;
 		o->name = arena_printf(near->arena, "%s_tile", o->name);
-		if (kernel_copied(p->k, i, t) == COPIED_SQUARE)
+		if (kernel_copied(p->kernel, i, t) == COPIED_SQUARE)
 			o->stride[t] = size_number(near->sizes, KERNEL_TILE);
-		if (kernel_copied(p->k, i, t) != COPIED_NOT)
+		if (kernel_copied(p->kernel, i, t) != COPIED_NOT)
 			o->stride[last] = size_number(near->sizes, 1);
 		o->offset = none;
 		for (int a = 0; a < near->naxis; a++)
@@ -251,12 +253,12 @@ tile_kernel(Printer *p)
 static void
 put_square_loops(Printer *p, int stage, const char *head)
 {
-	const int t = p->s->tile, last = p->k->naxis - 1;
+	const int t = p->schedule->tile, last = p->kernel->naxis - 1;
 
 	(void)stage, (void)head;
-	open_loop(p, arena_printf(p->k->arena, "for (int64_t i%d = 0; i%d < %d; i%d++)", t, t, KERNEL_TILE, t));
+	open_loop(p, arena_printf(p->kernel->arena, "for (int64_t i%d = 0; i%d < %d; i%d++)", t, t, KERNEL_TILE, t));
 	put_line(p, "IVDEP");
-	open_loop(p, arena_printf(p->k->arena, "for (int64_t i%d = 0; i%d < %d; i%d++)", last, last, KERNEL_TILE,
+	open_loop(p, arena_printf(p->kernel->arena, "for (int64_t i%d = 0; i%d < %d; i%d++)", last, last, KERNEL_TILE,
 				  last));
 	put_element(p, NULL);
 	close_loop(p);
@@ -266,17 +268,17 @@ put_square_loops(Printer *p, int stage, const char *head)
 static void
 put_turned_square(Printer *p)
 {
-	const int t = p->s->tile, last = p->k->naxis - 1;
-	const Kernel *all = p->k;
+	const int t = p->schedule->tile, last = p->kernel->naxis - 1;
+	const Kernel *all = p->kernel;
 
 	put_line(p, "const int64_t i%d = tile * %d, i%d = at;", t, KERNEL_TILE, last);
 	for (int i = 0; i < all->operand.n; i++)
 		if (kernel_has_address(all, i))
 			put_tile_operand(p, i);
 	buf_puts(&p->text, "\n");
-	p->k = tile_kernel(p);
+	p->kernel = tile_kernel(p);
 	put_tried(p, 0, NULL, put_square_loops);
-	p->k = all;
+	p->kernel = all;
 	for (int i = 0; i < all->operand.n; i++)
 		if (kernel_copied(all, i, t) == COPIED_SQUARE && all->operand.at[i].access != ACCESS_READ)
 			put_line(p, "vq_square(&%s, %s, %s_tile, %d);", kernel_place(all, i),
@@ -286,8 +288,8 @@ put_turned_square(Printer *p)
 static void
 put_part_loops(Printer *p, int stage, const char *m)
 {
-	const int t = p->s->tile, last = p->k->naxis - 1;
-	Arena *a = p->k->arena;
+	const int t = p->schedule->tile, last = p->kernel->naxis - 1;
+	Arena *a = p->kernel->arena;
 
 	(void)stage;
 	put_line(p, "for (int64_t i%d = tile * %d; i%d < tile * %d + %d && i%d < %s; i%d++)", t, KERNEL_TILE, t,
@@ -305,7 +307,7 @@ static void
 put_part_square(Printer *p, const char *m, const char *n)
 {
 	put_line(p, "const int64_t to = at + %d < %s ? at + %d : %s;", KERNEL_TILE, n, KERNEL_TILE, n);
-	if (kernel_has_gathers(p->k))
+	if (kernel_has_gathers(p->kernel))
 		put_tile_indices(p);
 	put_tried(p, 0, m, put_part_loops);
 }
@@ -314,25 +316,25 @@ put_part_square(Printer *p, const char *m, const char *n)
 static bool
 has_whole_tile(const Printer *p, int axis)
 {
-	return !size_at_most(p->k->sizes, p->k->extent[axis], KERNEL_TILE - 1);
+	return !size_at_most(p->kernel->sizes, p->kernel->extent[axis], KERNEL_TILE - 1);
 }
 
 static bool
 has_part_tile(const Printer *p, int axis)
 {
-	return !size_divides(p->k->sizes, size_number(p->k->sizes, KERNEL_TILE), p->k->extent[axis]);
+	return !size_divides(p->kernel->sizes, size_number(p->kernel->sizes, KERNEL_TILE), p->kernel->extent[axis]);
 }
 
 /* Prints the loop over tiles along the innermost axis. */
 static void
 put_tiles(Printer *p)
 {
-	const int t = p->s->tile, last = p->k->naxis - 1;
-	const char *m = c_size(p, p->k->extent[t]), *n = c_size(p, p->k->extent[last]);
+	const int t = p->schedule->tile, last = p->kernel->naxis - 1;
+	const char *m = c_size(p, p->kernel->extent[t]), *n = c_size(p, p->kernel->extent[last]);
 	const bool square = turns_squares(p), fits = has_whole_tile(p, t) && has_whole_tile(p, last);
-	const bool whole = fits && (square || kernel_copies_tiles(p->k, t));
+	const bool whole = fits && (square || kernel_copies_tiles(p->kernel, t));
 	const bool part = !whole || has_part_tile(p, t) || has_part_tile(p, last);
-	Arena *a = p->k->arena;
+	Arena *a = p->kernel->arena;
 
 	open_loop(p, arena_printf(a, "for (int64_t at = 0; at < %s; at += %d)", n, KERNEL_TILE));
 	if (whole && part)
@@ -356,18 +358,18 @@ static void
 put_unit(Printer *p)
 {
 	put_pointers(p, true, NULL);
-	if (p->k->serial >= 0)
-		open_loop(p, loop_head(p, p->k->serial));
+	if (p->kernel->serial >= 0)
+		open_loop(p, loop_head(p, p->kernel->serial));
 	put_gathers(p, true, put_index);
-	if (kernel_has_rows(p->k))
+	if (kernel_has_rows(p->kernel))
 		put_row(p);
-	else if (p->s->tile >= 0)
+	else if (p->schedule->tile >= 0)
 		put_tiles(p);
-	else if (p->s->inner >= 0)
-		put_innermost(p, loop_head(p, p->s->inner));
+	else if (p->schedule->inner >= 0)
+		put_innermost(p, loop_head(p, p->schedule->inner));
 	else
 		put_element(p, NULL);
-	if (p->k->serial >= 0)
+	if (p->kernel->serial >= 0)
 		close_loop(p);
 }
 
@@ -376,7 +378,7 @@ put_unit(Printer *p)
 static void
 put_table(Printer *p)
 {
-	const Operand *y = &p->k->operand.at[0], *x = &p->k->operand.at[1];
+	const Operand *y = &p->kernel->operand.at[0], *x = &p->kernel->operand.at[1];
 	const char *to = element_type(y->dtype), *from = element_type(x->dtype);
 
 	put_line(p, "%s table[256];", to);
@@ -407,15 +409,15 @@ begin_printer(const Kernel *k, const Schedule *s, int symbols)
 
 	*named = *k;
 	named->naming = symbols >= 0 ? new(k->arena, Naming, 1) : NULL;
-	return (Printer){ .k = named, .s = s, .indent = 1 };
+	return (Printer){ .kernel = named, .schedule = s, .indent = 1 };
 }
 
 /* Returns the whole function: pointers and sizes are declared before the printed body. */
 static char *
 print_function(Printer *body, const int *place, int symbols)
 {
-	const Kernel *k = body->k;
-	Printer p = { .k = k, .s = body->s, .indent = 1 };
+	const Kernel *k = body->kernel;
+	Printer p = { .kernel = k, .schedule = body->schedule, .indent = 1 };
 
 	buf_puts(&p.text, "{\n");
 	if (!place)
@@ -457,13 +459,13 @@ kernel_print_c(const Kernel *k, const Schedule *s, int symbols)
 static void
 put_block_loops(Printer *p, int stage, const char *head)
 {
-	const int last = p->k->naxis - 1;
+	const int last = p->kernel->naxis - 1;
 
 	(void)stage;
 	open_loop(p, head);
 	put_line(p, "IVDEP");
-	open_loop(p, arena_printf(p->k->arena, "for (int64_t i%d = c0; i%d < c1; i%d++)", last, last, last));
-	put_element(p, p->k->extent[last]);
+	open_loop(p, arena_printf(p->kernel->arena, "for (int64_t i%d = c0; i%d < c1; i%d++)", last, last, last));
+	put_element(p, p->kernel->extent[last]);
 	close_loop(p);
 	close_loop(p);
 }
@@ -487,7 +489,7 @@ is_run(const Kernel *k)
 static void
 put_run(Printer *p)
 {
-	if (!is_run(p->k))
+	if (!is_run(p->kernel))
 		return;
 	open_loop(p, "if (c0 == 0 && c1 == n)");
 	put_line(p, "c0 = row * n, c1 = end * n;");

@@ -42,7 +42,7 @@ product(const Kernel *k, int first, int end)
 static void
 put_indices(Printer *p, int first, int end, const char *from)
 {
-	const bool narrow = size_at_most(p->k->sizes, product(p->k, first, end), INT32_MAX);
+	const bool narrow = size_at_most(p->kernel->sizes, product(p->kernel, first, end), INT32_MAX);
 	const char *type = narrow ? "unsigned" : "int64_t";
 
 	if (end - first == 1) {
@@ -52,7 +52,7 @@ put_indices(Printer *p, int first, int end, const char *from)
 	if (end > first)
 		put_line(p, "%s rest_%d = (%s)%s;", type, first, type, from);
 	for (int i = end - 1; i > first; i--) {
-		const char *n = c_size(p, p->k->extent[i]);
+		const char *n = c_size(p, p->kernel->extent[i]);
 
 		put_line(p, "const int64_t i%d = rest_%d %% %s; rest_%d /= %s;", i, first, n, first, n);
 	}
@@ -81,33 +81,34 @@ outer_axes(const Kernel *k)
 static bool
 is_shared(const Printer *p)
 {
-	return p->k->nreduce && p->s->inner == p->k->naxis - 1;
+	return p->kernel->nreduce && p->schedule->inner == p->kernel->naxis - 1;
 }
 
 static void
 declare(Printer *p)
 {
-	for (int i = 0; i < p->k->state.n; i++) {
-		const Folded *s = &p->k->state.at[i];
+	for (int i = 0; i < p->kernel->state.n; i++) {
+		const Folded *s = &p->kernel->state.at[i];
 
-		put_line(p, "%s r%d = %s;", element_type(s->total), i, kernel_start(p->k, i, false));
+		put_line(p, "%s r%d = %s;", element_type(s->total), i, kernel_start(p->kernel, i, false));
 		if (s->fold->places)
-			put_line(p, "%s q%d = %s;", element_type(s->place), i, kernel_start(p->k, i, true));
+			put_line(p, "%s q%d = %s;", element_type(s->place), i, kernel_start(p->kernel, i, true));
 	}
-	for (int i = 0; i < p->k->let.n; i++)
-		if (kernel_let_is_kept(p->k, i))
-			put_line(p, "%s u%d;", compute_type(p->k->let.at[i].types.result), i);
+	for (int i = 0; i < p->kernel->let.n; i++)
+		if (kernel_let_is_kept(p->kernel, i))
+			put_line(p, "%s u%d;", compute_type(p->kernel->let.at[i].types.result), i);
 }
 
 /* Joins the threads' parts of a state in shared memory. Each thread gets the result. */
 static void
 put_tree(Printer *p, int state)
 {
-	const Folded *s = &p->k->state.at[state];
+	const Folded *s = &p->kernel->state.at[state];
 	const bool places = s->fold->places;
-	Arena *a = p->k->arena;
-	char *join = kernel_join(p->k, state, arena_printf(a, "all%d[t]", state), arena_printf(a, "at%d[t]", state),
-				 arena_printf(a, "all%d[t + n]", state), arena_printf(a, "at%d[t + n]", state));
+	Arena *a = p->kernel->arena;
+	char *join = kernel_join(p->kernel, state, arena_printf(a, "all%d[t]", state),
+				 arena_printf(a, "at%d[t]", state), arena_printf(a, "all%d[t + n]", state),
+				 arena_printf(a, "at%d[t + n]", state));
 
 	put_line(p, "__shared__ %s all%d[%d];", element_type(s->total), state, CUDA_BLOCK);
 	if (places)
@@ -132,20 +133,20 @@ static void
 put_points(Printer *p, int stage)
 {
 	const Into to = { .parts = true, .at = "", .lane = "" };
-	const Phase from = p->k->stage.at[stage], end = kernel_stage_end(p->k, stage);
+	const Phase from = p->kernel->stage.at[stage], end = kernel_stage_end(p->kernel, stage);
 
 	open_loop(p, "");
 	for (int i = from.state; i < end.state; i++) {
-		const Folded *s = &p->k->state.at[i];
+		const Folded *s = &p->kernel->state.at[i];
 
-		put_line(p, "%s a%d = %s;", element_type(s->part), i, kernel_start(p->k, i, false));
+		put_line(p, "%s a%d = %s;", element_type(s->part), i, kernel_start(p->kernel, i, false));
 		if (s->fold->places)
-			put_line(p, "%s b%d = %s;", element_type(s->place), i, kernel_start(p->k, i, true));
+			put_line(p, "%s b%d = %s;", element_type(s->place), i, kernel_start(p->kernel, i, true));
 	}
-	open_loop(p, arena_printf(p->k->arena, "for (int64_t at = t; at < %s; at += %d)",
-				  c_size(p, product(p->k, outer_axes(p->k), p->k->naxis)), CUDA_BLOCK));
-	put_indices(p, outer_axes(p->k), p->k->naxis, "at");
-	put_lines(p, kernel_stage_element(p->k, stage, &to));
+	open_loop(p, arena_printf(p->kernel->arena, "for (int64_t at = t; at < %s; at += %d)",
+				  c_size(p, product(p->kernel, outer_axes(p->kernel), p->kernel->naxis)), CUDA_BLOCK));
+	put_indices(p, outer_axes(p->kernel), p->kernel->naxis, "at");
+	put_lines(p, kernel_stage_element(p->kernel, stage, &to));
 	close_loop(p);
 	for (int i = from.state; i < end.state; i++)
 		put_tree(p, i);
@@ -156,17 +157,17 @@ static void
 put_stage(Printer *p, int stage)
 {
 	const Into to = { .at = "", .lane = "", .only_if = is_shared(p) ? "if (t == 0)\n\t" : NULL };
-	const bool each = p->k->stage.at[stage].each;
+	const bool each = p->kernel->stage.at[stage].each;
 
 	if (each && is_shared(p)) {
 		put_points(p, stage);
 		return;
 	}
 	open_loop(p, "");
-	for (int i = outer_axes(p->k); each && i < p->k->naxis; i++)
+	for (int i = outer_axes(p->kernel); each && i < p->kernel->naxis; i++)
 		open_loop(p, loop_head(p, i));
-	put_lines(p, kernel_stage_element(p->k, stage, &to));
-	for (int i = outer_axes(p->k); each && i < p->k->naxis; i++)
+	put_lines(p, kernel_stage_element(p->kernel, stage, &to));
+	for (int i = outer_axes(p->kernel); each && i < p->kernel->naxis; i++)
 		close_loop(p);
 	close_loop(p);
 }
@@ -233,8 +234,8 @@ put_input(Printer *p, const Tiles *t, int operand)
 
 	open_loop(p, first ? "[=](int64_t row, int64_t k)" : "[=](int64_t k, int64_t column)");
 	put_indices(p, first ? 0 : t->column, first ? t->group : t->outer, first ? "row" : "column");
-	put_indices(p, t->outer, p->k->naxis, "k");
-	put_line(p, "return %s;", kernel_place(p->k, operand));
+	put_indices(p, t->outer, p->kernel->naxis, "k");
+	put_line(p, "return %s;", kernel_place(p->kernel, operand));
 	p->indent--;
 	put_line(p, "},");
 }
@@ -243,7 +244,7 @@ char *
 kernel_print_cuda_tiles(const Kernel *k)
 {
 	const Into to = { .at = "", .lane = "" };
-	Printer p = { .k = k, .indent = 1 };
+	Printer p = { .kernel = k, .indent = 1 };
 	Buf params = { 0 };
 	bool along;              /* whether the second input is consecutive along the summed axes */
 	Tiles t;
@@ -274,7 +275,7 @@ kernel_print_cuda_tiles(const Kernel *k)
 const Size *
 kernel_cuda_blocks(const Kernel *k, const Schedule *s)
 {
-	const Printer p = { .k = k, .s = s };
+	const Printer p = { .kernel = k, .schedule = s };
 	const Size *n = product(k, 0, outer_axes(k));
 
 	return is_shared(&p) ? n : size_ceil(k->sizes, n, size_number(k->sizes, CUDA_BLOCK));
@@ -284,10 +285,10 @@ kernel_cuda_blocks(const Kernel *k, const Schedule *s)
 static void
 put_head(Printer *p)
 {
-	const int outer = outer_axes(p->k);
+	const int outer = outer_axes(p->kernel);
 	Buf params = { 0 };
 
-	kernel_cuda_params(p->k, &params);
+	kernel_cuda_params(p->kernel, &params);
 	buf_printf(&p->text, "(%s)\n{\n", params.n ? params.at : "");
 	buf_free(&params);
 	if (is_shared(p)) {
@@ -297,7 +298,7 @@ put_head(Printer *p)
 		return;
 	}
 	put_line(p, "const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;\n");
-	put_line(p, "if (at >= %s)", c_size(p, product(p->k, 0, outer)));
+	put_line(p, "if (at >= %s)", c_size(p, product(p->kernel, 0, outer)));
 	put_line(p, "\treturn;");
 	put_indices(p, 0, outer, "at");
 }
@@ -306,20 +307,20 @@ put_head(Printer *p)
 static void
 put_thread(Printer *p)
 {
-	if (p->k->serial >= 0)
-		open_loop(p, loop_head(p, p->k->serial));
-	for (int i = 0; i < p->k->operand.n; i++)
-		for (int g = 0; g < p->k->operand.at[i].ngather; g++)
-			put_gather(p, &p->k->operand.at[i], g, "*wrong", "return");
-	put_lines(p, kernel_element(p->k, NULL, false));
-	if (p->k->serial >= 0)
+	if (p->kernel->serial >= 0)
+		open_loop(p, loop_head(p, p->kernel->serial));
+	for (int i = 0; i < p->kernel->operand.n; i++)
+		for (int g = 0; g < p->kernel->operand.at[i].ngather; g++)
+			put_gather(p, &p->kernel->operand.at[i], g, "*wrong", "return");
+	put_lines(p, kernel_element(p->kernel, NULL, false));
+	if (p->kernel->serial >= 0)
 		close_loop(p);
 }
 
 char *
 kernel_print_cuda(const Kernel *k, const Schedule *s)
 {
-	Printer p = { .k = k, .s = s, .indent = 1 };
+	Printer p = { .kernel = k, .schedule = s, .indent = 1 };
 
 	RT_ASSERT(kernel_has_cuda(k));
 	put_head(&p);

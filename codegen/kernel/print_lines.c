@@ -23,8 +23,8 @@ c_size(Printer *p, const Size *s)
 {
 	Buf b = { 0 };
 
-	kernel_put_size(p->k, s, true, &b);
-	return arena_text(p->k->arena, &b);
+	kernel_put_size(p->kernel, s, true, &b);
+	return arena_text(p->kernel->arena, &b);
 }
 
 void
@@ -53,19 +53,19 @@ close_loop(Printer *p)
 const char *
 loop_head(Printer *p, int axis)
 {
-	return arena_printf(p->k->arena, "for (int64_t i%d = 0; i%d < %s; i%d++)", axis, axis,
-			    c_size(p, p->k->extent[axis]), axis);
+	return arena_printf(p->kernel->arena, "for (int64_t i%d = 0; i%d < %s; i%d++)", axis, axis,
+			    c_size(p, p->kernel->extent[axis]), axis);
 }
 
 void
 put_gather(Printer *p, const Operand *o, int gather, const char *wrong, const char *leave)
 {
 	const Gather *g = &o->gather[gather];
-	const Operand *by = &p->k->operand.at[g->by];
-	const char *name = kernel_index_name(p->k->arena, o, gather);
+	const Operand *by = &p->kernel->operand.at[g->by];
+	const char *name = kernel_index_name(p->kernel->arena, o, gather);
 	Buf b = { 0 };
 
-	for (int d = 0; d < p->k->naxis; d++)
+	for (int d = 0; d < p->kernel->naxis; d++)
 		if (!size_is(by->stride[d], 0))
 			buf_printf(&b, "%si%d%s%s", b.n ? " + " : "", d, size_is(by->stride[d], 1) ? "" : " * ",
 				   size_is(by->stride[d], 1) ? "" : c_size(p, by->stride[d]));
@@ -84,7 +84,7 @@ put_gather(Printer *p, const Operand *o, int gather, const char *wrong, const ch
 void
 put_tried(Printer *p, int stage, const char *head, Print *print)
 {
-	if (!kernel_has_near(p->k, stage)) {
+	if (!kernel_has_near(p->kernel, stage)) {
 		print(p, stage, head);
 		return;
 	}

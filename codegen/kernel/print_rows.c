@@ -23,7 +23,7 @@ static const Into of_rows = { .at = "[j]", .lane = "[j]" }, of_parts = { .parts 
 static bool
 is_beside(const Printer *p)
 {
-	return p->s->inner >= 0 && p->s->inner < p->k->naxis - p->k->nreduce;
+	return p->schedule->inner >= 0 && p->schedule->inner < p->kernel->naxis - p->kernel->nreduce;
 }
 
 /* Returns the lines of the stage for an element. In a trial nothing is folded or stored. */
@@ -33,7 +33,7 @@ element_of(const Printer *p, int stage, const Into *to)
 	Into into = *to;
 
 	into.trial = p->trial;
-	return kernel_stage_element(p->k, stage, &into);
+	return kernel_stage_element(p->kernel, stage, &into);
 }
 
 static void
@@ -49,32 +49,32 @@ static void
 declare(Printer *p)
 {
 	const bool beside = is_beside(p);
-	Arena *a = p->k->arena;
+	Arena *a = p->kernel->arena;
 	const char *many = beside ? arena_printf(a, "[%d]", KERNEL_COLUMNS) : "";
 
-	for (int i = 0; i < p->k->state.n; i++) {
-		const Folded *s = &p->k->state.at[i];
-		const char *none = beside ? "" : arena_printf(a, " = %s", kernel_start(p->k, i, false));
+	for (int i = 0; i < p->kernel->state.n; i++) {
+		const Folded *s = &p->kernel->state.at[i];
+		const char *none = beside ? "" : arena_printf(a, " = %s", kernel_start(p->kernel, i, false));
 
 		put_line(p, "%s r%d%s%s;", element_type(s->total), i, many, none);
-		none = beside ? "" : arena_printf(a, " = %s", kernel_start(p->k, i, true));
+		none = beside ? "" : arena_printf(a, " = %s", kernel_start(p->kernel, i, true));
 		if (s->fold->places)
 			put_line(p, "%s q%d%s%s;", element_type(s->place), i, many, none);
 	}
-	for (int i = 0; i < p->k->let.n; i++)
-		if (kernel_let_is_kept(p->k, i))
-			put_line(p, "%s u%d%s;", compute_type(p->k->let.at[i].types.result), i, many);
+	for (int i = 0; i < p->kernel->let.n; i++)
+		if (kernel_let_is_kept(p->kernel, i))
+			put_line(p, "%s u%d%s;", compute_type(p->kernel->let.at[i].types.result), i, many);
 }
 
 /* Initializes the stage's states, or their parts, to the state of an empty row, in a loop over `count`. */
 static void
 put_starts(Printer *p, int stage, bool parts, const char *count)
 {
-	open_loop(p, arena_printf(p->k->arena, "for (int j = 0; j < %s; j++)", count));
-	for (int i = p->k->stage.at[stage].state; i < kernel_stage_end(p->k, stage).state; i++) {
-		put_line(p, "%c%d[j] = %s;", parts ? 'a' : 'r', i, kernel_start(p->k, i, false));
-		if (p->k->state.at[i].fold->places)
-			put_line(p, "%c%d[j] = %s;", parts ? 'b' : 'q', i, kernel_start(p->k, i, true));
+	open_loop(p, arena_printf(p->kernel->arena, "for (int j = 0; j < %s; j++)", count));
+	for (int i = p->kernel->stage.at[stage].state; i < kernel_stage_end(p->kernel, stage).state; i++) {
+		put_line(p, "%c%d[j] = %s;", parts ? 'a' : 'r', i, kernel_start(p->kernel, i, false));
+		if (p->kernel->state.at[i].fold->places)
+			put_line(p, "%c%d[j] = %s;", parts ? 'b' : 'q', i, kernel_start(p->kernel, i, true));
 	}
 	close_loop(p);
 }
@@ -82,8 +82,8 @@ put_starts(Printer *p, int stage, bool parts, const char *count)
 static void
 declare_parts(Printer *p, int stage, int n)
 {
-	for (int i = p->k->stage.at[stage].state; i < kernel_stage_end(p->k, stage).state; i++) {
-		const Folded *s = &p->k->state.at[i];
+	for (int i = p->kernel->stage.at[stage].state; i < kernel_stage_end(p->kernel, stage).state; i++) {
+		const Folded *s = &p->kernel->state.at[i];
 
 		put_line(p, "%s a%d[%d];", element_type(s->part), i, n);
 		if (s->fold->places)
@@ -96,15 +96,15 @@ declare_parts(Printer *p, int stage, int n)
 static void
 put_joins(Printer *p, int stage, const char *to, const char *from)
 {
-	Arena *a = p->k->arena;
+	Arena *a = p->kernel->arena;
 
-	for (int i = p->k->stage.at[stage].state; i < kernel_stage_end(p->k, stage).state; i++) {
+	for (int i = p->kernel->stage.at[stage].state; i < kernel_stage_end(p->kernel, stage).state; i++) {
 		const char *r = arena_printf(a, "%c%d%s", *to, i, to + 1);
 		const char *x = arena_printf(a, "%c%d%s", *from, i, from + 1);
 		const char *q = arena_printf(a, "%c%d%s", *to + (*to == 'r' ? -1 : 1), i, to + 1);
 		const char *y = arena_printf(a, "%c%d%s", *from + 1, i, from + 1);
 
-		put_lines(p, kernel_join(p->k, i, r, q, x, y));
+		put_lines(p, kernel_join(p->kernel, i, r, q, x, y));
 	}
 }
 
@@ -112,8 +112,8 @@ put_joins(Printer *p, int stage, const char *to, const char *from)
 static bool
 has_parts(const Printer *p, int stage)
 {
-	for (int i = p->k->stage.at[stage].state; i < kernel_stage_end(p->k, stage).state; i++)
-		if (p->k->state.at[i].part != p->k->state.at[i].total)
+	for (int i = p->kernel->stage.at[stage].state; i < kernel_stage_end(p->kernel, stage).state; i++)
+		if (p->kernel->state.at[i].part != p->kernel->state.at[i].total)
 			return true;
 	return false;
 }
@@ -126,7 +126,7 @@ put_lanes(Printer *p, int stage, const char *head)
 {
 	put_line(p, "IVDEP");
 	open_loop(p, head);
-	put_line(p, "const int64_t i%d = at + j;", p->s->inner);
+	put_line(p, "const int64_t i%d = at + j;", p->schedule->inner);
 	put_element(p, stage, &of_lanes);
 	close_loop(p);
 }
@@ -136,16 +136,16 @@ put_lanes(Printer *p, int stage, const char *head)
 static void
 put_tree(Printer *p, int stage, int64_t rest)
 {
-	for (int n = p->s->lanes / 2; n >= LEAST_VECTOR; n /= 2) {
-		const char *head = arena_printf(p->k->arena, "for (int j = 0; j < %d; j++)", n);
+	for (int n = p->schedule->lanes / 2; n >= LEAST_VECTOR; n /= 2) {
+		const char *head = arena_printf(p->kernel->arena, "for (int j = 0; j < %d; j++)", n);
 
 		put_line(p, "IVDEP");
 		open_loop(p, head);
-		put_joins(p, stage, "a[j]", arena_printf(p->k->arena, "a[j + %d]", n));
+		put_joins(p, stage, "a[j]", arena_printf(p->kernel->arena, "a[j + %d]", n));
 		close_loop(p);
 		if (!(rest & n) || n >= KERNEL_LANES)
 			continue;
-		open_loop(p, arena_printf(p->k->arena, "if (at + %d <= to)", n));
+		open_loop(p, arena_printf(p->kernel->arena, "if (at + %d <= to)", n));
 		put_lanes(p, stage, head);
 		put_line(p, "at += %d;", n);
 		close_loop(p);
@@ -162,7 +162,7 @@ rest_of(const Printer *p)
 {
 	int64_t n;
 
-	return size_const(p->k->extent[p->s->inner], &n) ? n % p->s->lanes : p->s->lanes - 1;
+	return size_const(p->kernel->extent[p->schedule->inner], &n) ? n % p->schedule->lanes : p->schedule->lanes - 1;
 }
 
 /* Folds the elements from `at` to `to`: by all lanes, by one vector, by half and a quarter of one, one by one. */
@@ -171,18 +171,18 @@ put_part(Printer *p, int stage)
 {
 	const int64_t rest = rest_of(p);
 
-	declare_parts(p, stage, p->s->lanes);
-	put_starts(p, stage, true, arena_printf(p->k->arena, "%d", p->s->lanes));
-	if (p->s->lanes > KERNEL_LANES) {
-		put_line(p, "for (; at + %d <= to; at += %d)", p->s->lanes, p->s->lanes);
+	declare_parts(p, stage, p->schedule->lanes);
+	put_starts(p, stage, true, arena_printf(p->kernel->arena, "%d", p->schedule->lanes));
+	if (p->schedule->lanes > KERNEL_LANES) {
+		put_line(p, "for (; at + %d <= to; at += %d)", p->schedule->lanes, p->schedule->lanes);
 		p->indent++;
 		put_line(p, "VC_UNROLL");
-		put_line(p, "for (int v = 0; v < %d; v += 16)", p->s->lanes);
+		put_line(p, "for (int v = 0; v < %d; v += 16)", p->schedule->lanes);
 		p->indent++;
 		put_lanes(p, stage, "for (int j = v; j < v + 16; j++)");
 		p->indent -= 2;
 	}
-	if (p->s->lanes <= KERNEL_LANES || rest >= KERNEL_LANES) {
+	if (p->schedule->lanes <= KERNEL_LANES || rest >= KERNEL_LANES) {
 		put_line(p, "for (; at + 16 <= to; at += 16)");
 		p->indent++;
 		put_lanes(p, stage, "for (int j = 0; j < 16; j++)");
@@ -192,7 +192,7 @@ put_part(Printer *p, int stage)
 	if (rest % LEAST_VECTOR == 0)
 		return;
 	open_loop(p, "for (; at < to; at++)");
-	put_line(p, "const int64_t i%d = at;", p->s->inner);
+	put_line(p, "const int64_t i%d = at;", p->schedule->inner);
 	put_element(p, stage, &of_row);
 	close_loop(p);
 }
@@ -200,17 +200,18 @@ put_part(Printer *p, int stage)
 static void
 put_reduction(Printer *p, int stage)
 {
-	const char *n = c_size(p, p->k->extent[p->s->inner]);
+	const char *n = c_size(p, p->kernel->extent[p->schedule->inner]);
 
-	if (p->s->lanes == 1) {
-		open_loop(p, loop_head(p, p->s->inner));
+	if (p->schedule->lanes == 1) {
+		open_loop(p, loop_head(p, p->schedule->inner));
 		put_element(p, stage, &of_row);
 		close_loop(p);
 		return;
 	}
 	if (has_parts(p, stage)) {
 		open_loop(p,
-			  arena_printf(p->k->arena, "for (int64_t part = 0; part < %s; part += %d)", n, KERNEL_PART));
+			  arena_printf(p->kernel->arena, "for (int64_t part = 0; part < %s; part += %d)", n,
+				       KERNEL_PART));
 		put_line(p, "const int64_t to = part + %d < %s ? part + %d : %s;", KERNEL_PART, n, KERNEL_PART, n);
 		put_line(p, "int64_t at = part;");
 	} else {
@@ -229,7 +230,7 @@ put_reduction(Printer *p, int stage)
 static void
 put_beside(Printer *p, int stage, const Into *to)
 {
-	const char *name = arena_printf(p->k->arena, "i%d", p->s->inner);
+	const char *name = arena_printf(p->kernel->arena, "i%d", p->schedule->inner);
 	char *lines = element_of(p, stage, to);
 
 	put_line(p, "IVDEP");
@@ -243,9 +244,9 @@ put_beside(Printer *p, int stage, const Into *to)
 static void
 put_reduction_beside(Printer *p, int stage)
 {
-	const int last = p->k->naxis - 1, part = KERNEL_PART / KERNEL_COLUMNS;
-	const char *n = c_size(p, p->k->extent[last]);
-	Arena *a = p->k->arena;
+	const int last = p->kernel->naxis - 1, part = KERNEL_PART / KERNEL_COLUMNS;
+	const char *n = c_size(p, p->kernel->extent[last]);
+	Arena *a = p->kernel->arena;
 
 	if (!has_parts(p, stage)) {
 		open_loop(p, loop_head(p, last));
@@ -285,7 +286,7 @@ put_once(Printer *p, int stage)
 static void
 put_points(Printer *p, int stage, const char *head)
 {
-	const bool reduces = !p->trial && p->k->stage.at[stage].state < kernel_stage_end(p->k, stage).state;
+	const bool reduces = !p->trial && p->kernel->stage.at[stage].state < kernel_stage_end(p->kernel, stage).state;
 
 	(void)head;
 	if (is_beside(p) && reduces) {
@@ -293,12 +294,12 @@ put_points(Printer *p, int stage, const char *head)
 	} else if (reduces) {
 		put_reduction(p, stage);
 	} else if (is_beside(p)) {
-		open_loop(p, loop_head(p, p->k->naxis - 1));
+		open_loop(p, loop_head(p, p->kernel->naxis - 1));
 		put_beside(p, stage, &of_rows);
 		close_loop(p);
 	} else {
 		put_line(p, "IVDEP");
-		open_loop(p, loop_head(p, p->s->inner));
+		open_loop(p, loop_head(p, p->schedule->inner));
 		put_element(p, stage, &of_row);
 		close_loop(p);
 	}
@@ -307,32 +308,32 @@ put_points(Printer *p, int stage, const char *head)
 void
 put_row(Printer *p)
 {
-	const int outer = p->k->naxis - p->k->nreduce;
+	const int outer = p->kernel->naxis - p->kernel->nreduce;
 
 	if (is_beside(p)) {
-		const char *left = arena_printf(p->k->arena, "%s - tile * %d", c_size(p, p->k->extent[p->s->inner]),
-						KERNEL_COLUMNS);
+		const char *left = arena_printf(p->kernel->arena, "%s - tile * %d",
+						c_size(p, p->kernel->extent[p->schedule->inner]), KERNEL_COLUMNS);
 
-		if (p->s->whole)
+		if (p->schedule->whole)
 			put_line(p, "enum { some = %d };", KERNEL_COLUMNS);
 		else
 			put_line(p, "const int64_t some = %s < %d ? %s : %d;", left, KERNEL_COLUMNS, left,
 				 KERNEL_COLUMNS);
 	}
 	declare(p);
-	for (int i = 0; i < p->k->stage.n; i++) {
-		const bool starts = is_beside(p) && p->k->stage.at[i].state < kernel_stage_end(p->k, i).state;
+	for (int i = 0; i < p->kernel->stage.n; i++) {
+		const bool starts = is_beside(p) && p->kernel->stage.at[i].state < kernel_stage_end(p->kernel, i).state;
 
 		if (starts)
 			put_starts(p, i, false, "some");
-		if (!p->k->stage.at[i].each || !p->k->nreduce) {
+		if (!p->kernel->stage.at[i].each || !p->kernel->nreduce) {
 			put_once(p, i);
 			continue;
 		}
-		for (int d = outer; d < p->k->naxis - 1; d++)
+		for (int d = outer; d < p->kernel->naxis - 1; d++)
 			open_loop(p, loop_head(p, d));
 		put_tried(p, i, NULL, put_points);
-		for (int d = outer; d < p->k->naxis - 1; d++)
+		for (int d = outer; d < p->kernel->naxis - 1; d++)
 			close_loop(p);
 	}
 }

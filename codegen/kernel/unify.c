@@ -12,11 +12,11 @@
 
 #include <string.h>
 
-typedef struct Fitted { int64_t v[SIZE_SAMPLES]; const Size *size; } Fitted;
+typedef struct Fitted { int64_t value[SIZE_SAMPLES]; const Size *size; } Fitted;
 
 typedef struct Unifier {
-	const Sizes *z;
-	Kernel *k;               /* the combined kernel */
+	const Sizes *sizes;
+	Kernel *kernel;               /* the combined kernel */
 	const Kernel *const *of; /* the kernel of each sample */
 	Vec(Fitted) fitted;      /* sizes of this kernel that differ among the samples */
 } Unifier;
@@ -26,7 +26,7 @@ typedef struct Unifier {
 static bool
 is_same(const Unifier *u, const int64_t *v)
 {
-	for (int k = 1; k < u->z->nsample; k++)
+	for (int k = 1; k < u->sizes->nsample; k++)
 		if (v[k] != v[0])
 			return false;
 	return true;
@@ -58,22 +58,22 @@ size_of_expr(SizeTable *sizes, const Sizes *z, const RtSizeExpr *e)
 static const Size *
 known_product(const Unifier *u, const int64_t *v)
 {
-	SizeTable *sizes = u->k->sizes;
+	SizeTable *sizes = u->kernel->sizes;
 
 	for (int i = 0; i < u->fitted.n; i++) {
 		const Fitted *a = &u->fitted.at[i];
 		int64_t rest[SIZE_SAMPLES];
 		bool divides = true;
 
-		for (int k = 0; k < u->z->nsample && divides; k++)
-			if ((divides = a->v[k] && v[k] % a->v[k] == 0))
-				rest[k] = v[k] / a->v[k];
+		for (int k = 0; k < u->sizes->nsample && divides; k++)
+			if ((divides = a->value[k] && v[k] % a->value[k] == 0))
+				rest[k] = v[k] / a->value[k];
 		if (!divides)
 			continue;
 		if (is_same(u, rest))
 			return size_times(sizes, a->size, size_number(sizes, rest[0]));
 		for (int j = i; j < u->fitted.n; j++)
-			if (!memcmp(u->fitted.at[j].v, rest, (size_t)u->z->nsample * sizeof *rest))
+			if (!memcmp(u->fitted.at[j].value, rest, (size_t)u->sizes->nsample * sizeof *rest))
 				return size_times(sizes, a->size, u->fitted.at[j].size);
 	}
 	return NULL;
@@ -88,15 +88,15 @@ fit(Unifier *u, const int64_t *v)
 	Fitted one;
 
 	if (is_same(u, v))
-		return size_number(u->k->sizes, v[0]);
+		return size_number(u->kernel->sizes, v[0]);
 	size = known_product(u, v);
-	if (!size && (sizes_express(u->z, v, false, &e) || sizes_express(u->z, v, true, &e)))
-		size = size_of_expr(u->k->sizes, u->z, &e);
+	if (!size && (sizes_express(u->sizes, v, false, &e) || sizes_express(u->sizes, v, true, &e)))
+		size = size_of_expr(u->kernel->sizes, u->sizes, &e);
 	if (!size || size_lost(size))
 		return NULL;
 	one.size = size;
-	memcpy(one.v, v, (size_t)u->z->nsample * sizeof *v);
-	vec_push(u->k->arena, &u->fitted, one);
+	memcpy(one.value, v, (size_t)u->sizes->nsample * sizeof *v);
+	vec_push(u->kernel->arena, &u->fitted, one);
 	return size;
 }
 
@@ -140,15 +140,15 @@ places_of(Kernel *k)
 static bool
 unify_sizes(Unifier *u)
 {
-	const Places to = places_of(u->k);
+	const Places to = places_of(u->kernel);
 	Places from[SIZE_SAMPLES];
 
-	for (int k = 0; k < u->z->nsample; k++)
+	for (int k = 0; k < u->sizes->nsample; k++)
 		from[k] = places_of(kernel_copy(u->of[k]));
 	for (int i = 0; i < to.n; i++) {
 		int64_t v[SIZE_SAMPLES];
 
-		for (int k = 0; k < u->z->nsample; k++)
+		for (int k = 0; k < u->sizes->nsample; k++)
 			if (!size_const(*from[k].at[i], &v[k]))
 				return false;
 		if (!(*to.at[i] = fit(u, v)))
@@ -168,14 +168,14 @@ unify_number(Unifier *u, Ref *r, const int64_t *v)
 
 	if (is_same(u, v))
 		return true;
-	for (int i = 0; i < u->z->natom && !is_int && !o.offset; i++)
-		if (!memcmp(u->z->atom[i], v, (size_t)u->z->nsample * sizeof *v))
-			o.offset = symbol(u->k->sizes, u->z, i);
+	for (int i = 0; i < u->sizes->natom && !is_int && !o.offset; i++)
+		if (!memcmp(u->sizes->atom[i], v, (size_t)u->sizes->nsample * sizeof *v))
+			o.offset = symbol(u->kernel->sizes, u->sizes, i);
 	if (is_int)
 		o.offset = fit(u, v);
 	if (r->number.tag == RT_BOOL || !o.offset)
 		return false;
-	*r = ref_operand(kernel_operand(u->k, o));
+	*r = ref_operand(kernel_operand(u->kernel, o));
 	return true;
 }
 
@@ -184,7 +184,7 @@ unify_ref(Unifier *u, Ref *to, const Ref *const *from)
 {
 	int64_t v[SIZE_SAMPLES];
 
-	for (int k = 0; k < u->z->nsample; k++) {
+	for (int k = 0; k < u->sizes->nsample; k++) {
 		if (from[k]->kind != to->kind || from[k]->at != to->at || from[k]->part != to->part ||
 		    from[k]->number.tag != to->number.tag)
 			return false;
@@ -196,17 +196,17 @@ unify_ref(Unifier *u, Ref *to, const Ref *const *from)
 static bool
 unify_let(Unifier *u, int at)
 {
-	Let *to = &u->k->let.at[at];
+	Let *to = &u->kernel->let.at[at];
 	const Ref *from[SIZE_SAMPLES];
 
-	for (int k = 1; k < u->z->nsample; k++) {
+	for (int k = 1; k < u->sizes->nsample; k++) {
 		const Let *l = &u->of[k]->let.at[at];
 
 		if (l->op != to->op || l->narg != to->narg || memcmp(&l->types, &to->types, sizeof l->types))
 			return false;
 	}
 	for (int i = 0; i < to->narg; i++) {
-		for (int k = 0; k < u->z->nsample; k++)
+		for (int k = 0; k < u->sizes->nsample; k++)
 			from[k] = &u->of[k]->let.at[at].arg[i];
 		if (!unify_ref(u, &to->arg[i], from))
 			return false;
@@ -217,10 +217,10 @@ unify_let(Unifier *u, int at)
 static bool
 unify_state(Unifier *u, int at)
 {
-	Folded *to = &u->k->state.at[at];
+	Folded *to = &u->kernel->state.at[at];
 	const Ref *x[SIZE_SAMPLES], *y[SIZE_SAMPLES];
 
-	for (int k = 0; k < u->z->nsample; k++) {
+	for (int k = 0; k < u->sizes->nsample; k++) {
 		const Folded *s = &u->of[k]->state.at[at];
 
 		if (s->fold != to->fold || s->part != to->part || s->total != to->total || s->place != to->place)
@@ -235,24 +235,24 @@ unify_store(Unifier *u, int at)
 {
 	const Ref *from[SIZE_SAMPLES];
 
-	for (int k = 0; k < u->z->nsample; k++) {
-		if (u->of[k]->store.at[at].operand != u->k->store.at[at].operand)
+	for (int k = 0; k < u->sizes->nsample; k++) {
+		if (u->of[k]->store.at[at].operand != u->kernel->store.at[at].operand)
 			return false;
 		from[k] = &u->of[k]->store.at[at].value;
 	}
-	return unify_ref(u, &u->k->store.at[at].value, from);
+	return unify_ref(u, &u->kernel->store.at[at].value, from);
 }
 
 static bool
 unify_values(Unifier *u)
 {
-	for (int i = 0; i < u->k->let.n; i++)
+	for (int i = 0; i < u->kernel->let.n; i++)
 		if (!unify_let(u, i))
 			return false;
-	for (int i = 0; i < u->k->state.n; i++)
+	for (int i = 0; i < u->kernel->state.n; i++)
 		if (!unify_state(u, i))
 			return false;
-	for (int i = 0; i < u->k->store.n; i++)
+	for (int i = 0; i < u->kernel->store.n; i++)
 		if (!unify_store(u, i))
 			return false;
 	return true;
@@ -295,15 +295,15 @@ kernels_alike(const Kernel *a, const Kernel *b)
 Kernel *
 kernel_unify(SizeTable *sizes, const Sizes *z, const Kernel *const *of)
 {
-	Unifier u = { .z = z, .of = of, .k = kernel_copy(of[0]) };
-	int64_t *typical = new(u.k->arena, int64_t, SIZE_SYMBOLS);
+	Unifier u = { .sizes = z, .of = of, .kernel = kernel_copy(of[0]) };
+	int64_t *typical = new(u.kernel->arena, int64_t, SIZE_SYMBOLS);
 
 	for (int k = 1; k < z->nsample; k++)
 		if (!kernels_alike(of[k], of[0]))
 			return NULL;
 	for (int i = 0; i < z->natom; i++)
 		typical[i] = z->atom[i][0];
-	u.k->sizes = sizes;
-	u.k->typical = typical;
-	return unify_sizes(&u) && unify_values(&u) ? u.k : NULL;
+	u.kernel->sizes = sizes;
+	u.kernel->typical = typical;
+	return unify_sizes(&u) && unify_values(&u) ? u.kernel : NULL;
 }

@@ -17,8 +17,8 @@
 enum { NAMED_MOST = 12 };                /* most steps without a kernel that a message names */
 
 typedef struct Bare {
-	Emit *e;
-	const BuildOptions *o;
+	Emit *emit;
+	const BuildOptions *options;
 	Door *door;
 	Buf   lacks; /* sort (net.py:3)", a line each :: steps without a kernel, a line each: "aten::sort (net.py:3)" */
 	int   nlacking;
@@ -52,18 +52,19 @@ add_plan(Bare *b, const EmitMethod *m, const Specialization *s)
 	Plan *p;
 	int n;
 
-	p = plan_make(b->e->cx, m->fn, s, target_is_bare(b->o->target) || b->o->max_ram ? PLAN_SMALL : PLAN_BARE, NULL);
+	p = plan_make(b->emit->cx, m->fn, s,
+		      target_is_bare(b->options->target) || b->options->max_ram ? PLAN_SMALL : PLAN_BARE, NULL);
 	bare_state_place(b->state, p);
-	emit_written(b->e, s, p, &n, &written);
+	emit_written(b->emit, s, p, &n, &written);
 	name_arguments(p);
-	vec_push(b->e->cx->arena, &b->e->door_specs, ((DoorSpec){ m->name, m->fn, s, p, written }));
+	vec_push(b->emit->cx->arena, &b->emit->door_specs, ((DoorSpec){ m->name, m->fn, s, p, written }));
 }
 
 static void
 note_lack(Bare *b, const Node *n, const char *why)
 {
 	if (b->nlacking++ < NAMED_MOST)
-		buf_printf(&b->lacks, "\n  %s%s", node_place(b->e->cx, n), why);
+		buf_printf(&b->lacks, "\n  %s%s", node_place(b->emit->cx, n), why);
 }
 
 /* Does it write to a constant? */
@@ -122,7 +123,7 @@ static void
 write_function(Bare *b, const DoorTyped *t)
 {
 	Plan *p = t->spec->plan;
-	Writer w = { .e = b->e, .p = p, .a = b->e->cx->arena, .out = { .indent = 1 } };
+	Writer w = { .e = b->emit, .p = p, .a = b->emit->cx->arena, .out = { .indent = 1 } };
 	ValueVec results = { 0 };
 
 	for NODES(n, p->graph->top)
@@ -140,9 +141,9 @@ write_function(Bare *b, const DoorTyped *t)
 		 t->name, t->name, b->state->at.n ? "begin" : "0", t->in.n, t->out.n);
 	buf_free(&w.out.text);
 	b->arena = p->arena > b->arena ? p->arena : b->arena;
-	vec_push(w.a, &b->e->specializations,
+	vec_push(w.a, &b->emit->specializations,
 		 ((RtSpecialization){ .method = t->spec->method, .kind = "exact", .kernels = p->kernels,
-				      .signature = specialization_signature(b->e->cx, t->spec->spec),
+				      .signature = specialization_signature(b->emit->cx, t->spec->spec),
 				      .arena_bytes = p->arena, .arena_least = p->least }));
 }
 
@@ -164,7 +165,7 @@ put_entry(Bare *b, const DoorTyped *t)
 	const char *name = b->door->name;
 	Buf head = { 0 }, args = { 0 };
 
-	door_parameters(b->e->cx, &head, t);
+	door_parameters(b->emit->cx, &head, t);
 	door_arguments(&args, t);
 	out_line(&b->functions, "\nint\n%s_%s_in(%s *m%s)\n{", name, t->name, name, head.n ? head.at : "");
 	put_array(b, "const void", "kiln_in", t->in.at, t->in.n);
@@ -222,7 +223,7 @@ is_used(const char *kernels, const char *const uses[3])
 static void
 put_includes(Bare *b, Buf *text)
 {
-	const char *kernels = b->e->kernels.text.at ? b->e->kernels.text.at : "";
+	const char *kernels = b->emit->kernels.text.at ? b->emit->kernels.text.at : "";
 
 	buf_puts(text, b->program ? "#include \"rt/bare.h\"\n#include \"rt/plain.h\"\n" :
 		 "#include \"rt/bare.h\"\n");
@@ -242,7 +243,7 @@ lines(int64_t bytes)
 static int64_t
 behind(const Bare *b)
 {
-	return lines(b->state->bytes) + lines(b->arena) + lines(b->e->scratch);
+	return lines(b->state->bytes) + lines(b->arena) + lines(b->emit->scratch);
 }
 
 /* Returns the bytes of an instance, with room for its head on any machine. */
@@ -257,18 +258,18 @@ put_size_macros(Bare *b, Buf *text)
 {
 	buf_printf(text, "#define KILN_STATE %lld\n#define KILN_ARENA %lld\n#define KILN_SCRATCH %lld\n"
 		   "#define KILN_ARGS %d\n#define KILN_POOL %d\n", (long long)b->state->bytes, (long long)b->arena,
-		   (long long)b->e->scratch,
-		   b->e->most_args, b->e->pool);
+		   (long long)b->emit->scratch,
+		   b->emit->most_args, b->emit->pool);
 }
 
 static void
 put_memory(Bare *b, Buf *text)
 {
-	if (b->e->weights.bytes.n)
+	if (b->emit->weights.bytes.n)
 		buf_printf(text, "%sextern const char kiln_weights[];\n", b->folder ?
-			   arena_printf(b->e->cx->arena, "#define kiln_weights %s_weights\n", b->door->name) : "");
-	if (b->e->zeros)
-		buf_printf(text, "static const float kiln_zeros[%lld];\n", (long long)b->e->zeros);
+			   arena_printf(b->emit->cx->arena, "#define kiln_weights %s_weights\n", b->door->name) : "");
+	if (b->emit->zeros)
+		buf_printf(text, "static const float kiln_zeros[%lld];\n", (long long)b->emit->zeros);
 	buf_printf(text, "\nstruct %s {\n\tBare bare;\n};\n", b->door->name);
 	buf_puts(text, "typedef char bare_fits[BARE_HEAD == 64 ? 1 : -1];\n");
 	buf_printf(text, "static char kiln_memory[%lld] __attribute__((aligned(64)));\n",
@@ -294,7 +295,7 @@ put_functions(Bare *b, Buf *text, bool in)
 	for (int i = 0; i < b->door->typed.n; i++) {
 		Buf head = { 0 };
 
-		door_parameters(b->e->cx, &head, &b->door->typed.at[i]);
+		door_parameters(b->emit->cx, &head, &b->door->typed.at[i]);
 		if (in)
 			buf_printf(text, "int %s_%s_in(%s *m%s);\n", name, b->door->typed.at[i].name, name,
 				   head.n ? head.at : "");
@@ -323,26 +324,26 @@ put_until(Bare *b, Buf *text, char *from, const char *line)
 static char *
 header_text(Bare *b)
 {
-	char *at = strchr(carry_text(b->e->cx, "rt/name_bare.h"), '\n') + 1;
+	char *at = strchr(carry_text(b->emit->cx, "rt/name_bare.h"), '\n') + 1;
 	Buf text = { 0 };
 
 	put_title(b, &text, "h");
 	at = put_until(b, &text, at, "/* SIZES */\n");
 	buf_printf(&text, "enum {\n\t%s_RAM_BYTES = %lld,\t/* memory of an instance */\n"
 		   "\t%s_WEIGHTS_BYTES = %lld\t/* constants */\n};\n", b->door->name, (long long)ram(b), b->door->name,
-		   (long long)b->e->weights.bytes.n);
+		   (long long)b->emit->weights.bytes.n);
 	at = put_until(b, &text, at, "/* FUNCTIONS */\n");
 	put_functions(b, &text, false);
 	at = put_until(b, &text, at, "/* INSTANCES */\n");
 	put_functions(b, &text, true);
 	header_put(&text, at, b->door->name);
-	return arena_text(b->e->cx->arena, &text);
+	return arena_text(b->emit->cx->arena, &text);
 }
 
 static void
 put_whole(Bare *b, ProgramText *text)
 {
-	Emit *e = b->e;
+	Emit *e = b->emit;
 	Buf c = { 0 };
 
 	put_title(b, &c, "c");
@@ -361,7 +362,7 @@ put_whole(Bare *b, ProgramText *text)
 	buf_puts(&c, "\n/* ---- functions ---- */\n");
 	buf_puts(&c, b->functions.text.at ? b->functions.text.at : "");
 	text->n = c.n;
-	text->c = arena_text(e->cx->arena, &c);
+	text->source = arena_text(e->cx->arena, &c);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -379,17 +380,17 @@ static void
 check_lacks(Bare *b, const char *model)
 {
 	if (b->nlacking)
-		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there are only kernels, "
+		fail_lacks(b->emit->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there are only kernels, "
 			   "and these steps are not:%s%s", model, b->lacks.at,
 			   b->nlacking > NAMED_MOST ? "\n  ..." : "");
 	if (!b->door->typed.n)
-		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) a function takes tensors "
+		fail_lacks(b->emit->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) a function takes tensors "
 			   "that have elements, one after the other, and gives such, tuples and lists of them; %s",
 			   model,
 			   b->door->why ? b->door->why : "none of its inputs has a specialization");
 	for (int i = 0; i < b->door->method.n; i++)
 		if (!has_function(b->door, i))
-			fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there is code for "
+			fail_lacks(b->emit->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there is code for "
 				   "inputs that were profiled only, which are the first method's: leave %s out of "
 				   "--method", model, b->door->method.at[i].name);
 }
@@ -425,8 +426,8 @@ put_plain_numbers(Bare *b, const DoorTyped *t)
 
 		buf_puts(&row, "\t{ ");
 		out_string(&row, x->key, (int64_t)strlen(x->key));
-		buf_printf(&row, ", %d, %d, %d, %d, (int64_t)%lluULL },\n", (int)x->v.tag, x->n, x->at, x->has_default,
-			   x->v.tag == RT_NONE ? 0ULL : (unsigned long long)x->v.u.i);
+		buf_printf(&row, ", %d, %d, %d, %d, (int64_t)%lluULL },\n", (int)x->value.tag, x->n, x->at,
+			   x->has_default, x->value.tag == RT_NONE ? 0ULL : (unsigned long long)x->value.u.i);
 	}
 	out_line(&b->functions, "static const PlainNumber plain_number_%s[] = {\n%s\t{ 0 }\n};", t->name,
 		 row.at ? row.at : "");
@@ -447,8 +448,8 @@ put_plain_function(Bare *b, const DoorTyped *t)
 	for (int i = 0; i < t->result.n; i++) {
 		const DoorNode *node = &t->result.at[i];
 
-		out_line(o, "\t%d,", node->v.tag == RT_TENSOR ? 0 :
-			 node->v.tag == RT_LIST ? -1 - node->n : 1 + node->n);
+		out_line(o, "\t%d,", node->value.tag == RT_TENSOR ? 0 :
+			 node->value.tag == RT_LIST ? -1 - node->n : 1 + node->n);
 	}
 	out_line(o, "};\n\nstatic int\ncall_%s(const void *const *in, void *const *out)\n{", t->name);
 	out_line(o, "\treturn bare_call(&function_%s, &kiln_own.bare, in, out);\n}", t->name);
@@ -469,7 +470,7 @@ put_main(Bare *b)
 		buf_printf(&rows, ", plain_in_%s, plain_out_%s, plain_number_%s, %d, %d, %d, plain_result_%s, call_%s "
 			   "},\n", t->name, t->name, t->name, t->in.n, t->out.n, t->number.n, t->name, t->name);
 	}
-	name = processor_name(b->e->cx->arena, b->o, NULL);
+	name = processor_name(b->emit->cx->arena, b->options, NULL);
 	out_string(&level, name, (int64_t)strlen(name));
 	out_line(&b->functions, "\nstatic const PlainFunction plain[] = {\n%s};", rows.at ? rows.at : "");
 	out_line(&b->functions, "static const PlainProgram program = { %s,\n#include \"rt/needs.h\"\n\t, plain, %d };",
@@ -493,19 +494,19 @@ over(Bare *b, const BuildOptions *o, const char *model)
 		return NULL;
 	buf_printf(&text, "%s: %lld bytes of RAM are needed, more than --max-ram %lld: tensors %lld, scratch memory "
 		   "of kernels %lld, state %lld, the instance 64", model, (long long)ram(b), (long long)o->max_ram,
-		   (long long)lines(b->arena), (long long)lines(b->e->scratch), (long long)lines(b->state->bytes));
+		   (long long)lines(b->arena), (long long)lines(b->emit->scratch), (long long)lines(b->state->bytes));
 	for (int i = 0; i < b->door->typed.n; i++)
 		if (b->door->typed.at[i].spec->plan->arena == b->arena) {
 			fit_put_peak(&text, b->door->typed.at[i].spec->plan);
 			break;
 		}
-	return arena_text(b->e->cx->arena, &text);
+	return arena_text(b->emit->cx->arena, &text);
 }
 
 static void
 add_exported(Bare *b, ProgramText *text, const char *end)
 {
-	vec_push(b->e->cx->arena, &text->exported, arena_printf(b->e->cx->arena, "%s_%s", b->door->name, end));
+	vec_push(b->emit->cx->arena, &text->exported, arena_printf(b->emit->cx->arena, "%s_%s", b->door->name, end));
 }
 
 static void
@@ -518,7 +519,7 @@ put_public(Bare *b, ProgramText *text)
 
 		put_entry(b, &b->door->typed.at[i]);
 		add_exported(b, text, name);
-		add_exported(b, text, arena_printf(b->e->cx->arena, "%s_in", name));
+		add_exported(b, text, arena_printf(b->emit->cx->arena, "%s_in", name));
 	}
 	put_instances(b);
 	for (int i = 0; i < (b->state->at.n ? 5 : 3); i++)
@@ -529,20 +530,20 @@ void
 emit_bare(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
 {
 	const char *slash = strrchr(m->path, '/');
-	Bare b = { .e = emit_new(cx, m, o), .o = o, .folder = !strcmp(o->emit, "c"), .program = !o->name,
+	Bare b = { .emit = emit_new(cx, m, o), .options = o, .folder = !strcmp(o->emit, "c"), .program = !o->name,
 		   .state = o->state };
 
-	b.e->pool = !target_is_bare(o->target);
-	if (b.e->forms == FORMS_MADE)
-		b.e->forms = FORMS_SMALL;
+	b.emit->pool = !target_is_bare(o->target);
+	if (b.emit->forms == FORMS_MADE)
+		b.emit->forms = FORMS_SMALL;
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < methods[i].nspec; k++)
 			if (!methods[i].spec[k]->dynamic && !methods[i].spec[k]->again)
 				add_plan(&b, &methods[i], methods[i].spec[k]);
-	b.door = door_make(b.e, methods, n, o, slash ? slash + 1 : m->path);
+	b.door = door_make(b.emit, methods, n, o, slash ? slash + 1 : m->path);
 	if (b.program)
 		b.door->name = "model";
-	bare_state_put(b.state, b.e, &b.functions);
+	bare_state_put(b.state, b.emit, &b.functions);
 	for (int i = 0; i < b.door->typed.n; i++)
 		write_function(&b, &b.door->typed.at[i]);
 	check_lacks(&b, m->path);
@@ -552,8 +553,8 @@ emit_bare(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOption
 		put_public(&b, text);
 	put_whole(&b, text);
 	text->header = b.program ? NULL : header_text(&b);
-	text->weights = &b.e->weights;
-	text->about = emit_about(b.e);
+	text->weights = &b.emit->weights;
+	text->about = emit_about(b.emit);
 	text->bare = true;
 	text->ram = ram(&b);
 	text->over = over(&b, o, m->path);

@@ -52,7 +52,7 @@ bool
 build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, const char *out)
 {
 	const BuildOptions none = { .emit = "shared", .target = target_host() };
-	Build b = { .cx = cx, .o = &none, .dir = dir, .cc = cc };
+	Build b = { .cx = cx, .options = &none, .dir = dir, .cc = cc };
 	const char *log = arena_printf(cx->arena, "%s/log", dir);
 	Argv a = { .cx = cx }, ask = { .cx = cx };
 	Process p;
@@ -78,21 +78,21 @@ build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, con
 static bool
 tells_stack(const Build *b)
 {
-	return b->o->target->is_bare && strstr(b->cc, "gcc");
+	return b->options->target->is_bare && strstr(b->cc, "gcc");
 }
 
 static void
 args_emitted(Build *b, Argv *a, const char *c, const char *object)
 {
 	args_compiler(b, a);
-	arg(a, "-std=gnu11"), arg(a, !b->o->opt ? "-O1" : b->small ? "-Os" : "-O2");
+	arg(a, "-std=gnu11"), arg(a, !b->options->opt ? "-O1" : b->small ? "-Os" : "-O2");
 	arg(a, "-Werror=implicit-function-declaration");
 	arg(a, "-fno-strict-aliasing"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"),
 		arg(a, "-fno-math-errno");
 	arg(a, "-fno-trapping-math"), arg(a, "-ftree-vectorize"), arg(a, "-ffp-contract=fast"), arg(a, "-w");
 	arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-fno-align-functions"), arg(a, "-fno-align-jumps");
 	args_of(a, fma_option(b->cc));
-	arg(a, is_fixed(b) ? "-fno-pie" : pic_option(b->o->target));
+	arg(a, is_fixed(b) ? "-fno-pie" : pic_option(b->options->target));
 	args_cpu(b, a);
 	if (tells_stack(b))
 		arg(a, "-fcallgraph-info=su");
@@ -117,7 +117,7 @@ compile_c(Build *b, const char *c, Argv *objects)
 static bool
 by_name(const Build *b, int i)
 {
-	return b->o->level_ops[i] && b->o->level_ops[i] != b->o->ops_level;
+	return b->options->level_ops[i] && b->options->level_ops[i] != b->options->ops_level;
 }
 
 /* Adds the operators of higher levels. Programs link only those that their specializations call. */
@@ -125,8 +125,8 @@ static void
 carry_levels(Build *b, Argv *parts)
 {
 	for (int level = 3; level <= 4; level++)
-		for (int i = 0; i < b->o->levels.n; i++)
-			if (b->o->level_ops[i] == level && by_name(b, i)) {
+		for (int i = 0; i < b->options->levels.n; i++)
+			if (b->options->level_ops[i] == level && by_name(b, i)) {
 				const char *path = arena_printf(b->cx->arena, "%s/ops-v%d.a", b->dir, level);
 
 				carry_library(b->cx, level, true, path);
@@ -141,12 +141,13 @@ start_level(Build *b, const char *c, int i, Process *p, Argv *objects)
 	const char *object = arena_printf(b->cx->arena, "%s/level%d.o", b->dir, i);
 	Argv a = { .cx = b->cx };
 
-	b->cpu = b->o->levels.at[i];
+	b->cpu = b->options->levels.at[i];
 	args_emitted(b, &a, c, object);
 	arg(&a, arena_printf(b->cx->arena, "-DKILN_LEVEL=%d", i));
-	arg(&a, arena_printf(b->cx->arena, "-DVC_FLOATS=%d", b->o->level_floats[i]));
-	arg(&a, by_name(b, i) ? arena_printf(b->cx->arena, "-DKILN_OPS=_v%d", b->o->level_ops[i]) : "-DKILN_OPS=");
-	if (target_in_order(b->o->target, b->cpu))
+	arg(&a, arena_printf(b->cx->arena, "-DVC_FLOATS=%d", b->options->level_floats[i]));
+	arg(&a, by_name(b, i) ? arena_printf(b->cx->arena, "-DKILN_OPS=_v%d", b->options->level_ops[i]) :
+				   "-DKILN_OPS=");
+	if (target_in_order(b->options->target, b->cpu))
 		arg(&a, "-DVC_IN_ORDER=1");
 	if (!i)
 		arg(&a, "-DKILN_ALL");
@@ -159,8 +160,8 @@ start_level(Build *b, const char *c, int i, Process *p, Argv *objects)
 static void
 compile_levels(Build *b, const char *c, Argv *objects)
 {
-	Process process[sizeof b->o->level_floats / sizeof *b->o->level_floats] = { { 0 } };
-	const int n = b->o->levels.n;
+	Process process[sizeof b->options->level_floats / sizeof *b->options->level_floats] = { { 0 } };
+	const int n = b->options->levels.n;
 	int bad = n;
 
 	for (int i = 0, ended = 0; ended < n;) {
@@ -173,7 +174,7 @@ compile_levels(Build *b, const char *c, Argv *objects)
 			ended++;
 		}
 	}
-	b->cpu = b->o->levels.at[0];
+	b->cpu = b->options->levels.at[0];
 	if (bad < n)
 		process_failed(b, &process[bad], on_emitted);
 }
@@ -182,7 +183,7 @@ compile_levels(Build *b, const char *c, Argv *objects)
 static void
 compile_operators(Build *b, Argv *objects)
 {
-	for (int i = 0; i < b->o->ops.n; i++) {
+	for (int i = 0; i < b->options->ops.n; i++) {
 		const char *object = arena_printf(b->cx->arena, "%s/op%d.o", b->dir, i);
 		Argv a = { .cx = b->cx };
 
@@ -190,7 +191,7 @@ compile_operators(Build *b, Argv *objects)
 		args_operators(&a, b->dir);
 		args_cpu(b, &a);
 		args_of(&a, getenv("CFLAGS"));
-		arg(&a, "-c"), arg(&a, b->o->ops.at[i]), arg(&a, "-o"), arg(&a, object);
+		arg(&a, "-c"), arg(&a, b->options->ops.at[i]), arg(&a, "-o"), arg(&a, object);
 		run_operators(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log", b->dir));
 		arg(objects, object);
 	}
@@ -220,15 +221,15 @@ link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	Argv a = { .cx = b->cx };
 
 	(void)t;
-	if (b->o->fixed || b->o->target->is_static)
+	if (b->options->fixed || b->options->target->is_static)
 		arg(&a, "-static");
 	/* Code, constants and data are adjacent; otherwise each would begin a page of the file. In memory, data still
 	 * begin a page. The smaller page size keeps the linker from padding the file for it. */
 	arg(&a, "-no-pie");
 	arg(&a, "-Wl,-z,noexecstack,-z,noseparate-code,-z,norelro,-z,common-page-size=64,--build-id=none");
 	args_of(&a, getenv("LDFLAGS"));
-	args_of(&a, b->o->target->libs);
-	link_with(b, parts, &a, !b->o->debug, out);
+	args_of(&a, b->options->target->libs);
+	link_with(b, parts, &a, !b->options->debug, out);
 }
 
 /* Links a shared library that exports only NAME_*. It stays loaded, because it frees memory of calling threads when
@@ -237,7 +238,7 @@ static void
 link_shared(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 {
 	const char *script = arena_printf(b->cx->arena, "%s/names", b->dir), *slash = strrchr(b->out, '/');
-	const char *text = arena_printf(b->cx->arena, "{ global: %s_*; local: *; };\n", b->o->name);
+	const char *text = arena_printf(b->cx->arena, "{ global: %s_*; local: *; };\n", b->options->name);
 	Argv a = { .cx = b->cx };
 
 	(void)t;
@@ -246,8 +247,8 @@ link_shared(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	arg(&a, "-Xlinker"), arg(&a, arena_printf(b->cx->arena, "--version-script=%s", script));
 	arg(&a, "-Xlinker"), arg(&a, arena_printf(b->cx->arena, "-soname=%s", slash ? slash + 1 : b->out));
 	args_of(&a, getenv("LDFLAGS"));
-	args_of(&a, b->o->target->libs);
-	link_with(b, parts, &a, !b->o->debug, out);
+	args_of(&a, b->options->target->libs);
+	link_with(b, parts, &a, !b->options->debug, out);
 }
 
 /* Returns the command for ar or objcopy: the target's, LLVM's with clang, or this machine's. */
@@ -257,7 +258,7 @@ tool(Build *b, const char *name)
 	if (!b->cross)
 		return name;
 	return strstr(b->cc, "clang") ? arena_printf(b->cx->arena, "llvm-%s", name) :
-					arena_printf(b->cx->arena, "%s%s", b->o->target->tools, name);
+					arena_printf(b->cx->arena, "%s%s", b->options->target->tools, name);
 }
 
 static void
@@ -267,7 +268,7 @@ run_tool(Build *b, Argv *a, const char *what)
 
 	if (!start(b, argv_of(a), arena_printf(b->cx->arena, "%s/log", b->dir), &p))
 		fail(b->cx, NOWHERE, "%s: %s (Debian has it in %s)", p.name, strerror(errno),
-		     strstr(b->cc, "clang") && b->cross ? "llvm" : b->o->target->tools_package);
+		     strstr(b->cc, "clang") && b->cross ? "llvm" : b->options->target->tools_package);
 	if (process_end(&p))
 		process_failed(b, &p, what);
 }
@@ -285,9 +286,9 @@ link_object(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 		arg(&a, arena_printf(b->cx->arena, "-Wl,-u,%s", t->exported.at[i]));
 	link_with(b, parts, &a, false, whole);
 	arg(&copy, tool(b, "objcopy")), arg(&copy, "-w");
-	if (!b->o->debug)
+	if (!b->options->debug)
 		arg(&copy, "--strip-unneeded");
-	arg(&copy, arena_printf(b->cx->arena, "--keep-global-symbol=%s_*", b->o->name));
+	arg(&copy, arena_printf(b->cx->arena, "--keep-global-symbol=%s_*", b->options->name));
 	arg(&copy, whole), arg(&copy, out);
 	run_tool(b, &copy, "to hide names");
 }
@@ -321,14 +322,14 @@ refuse_beside(Build *b)
 {
 	Texts to = { 0 };
 
-	for (int i = 0; i < b->o->writes.n; i++)
-		vec_push(b->cx->arena, &to, b->o->writes.at[i]);
-	for (int i = 0; i < 2 && b->o->name; i++)
-		vec_push(b->cx->arena, &to, beside(b, arena_printf(b->cx->arena, "%s.%s", b->o->name,
+	for (int i = 0; i < b->options->writes.n; i++)
+		vec_push(b->cx->arena, &to, b->options->writes.at[i]);
+	for (int i = 0; i < 2 && b->options->name; i++)
+		vec_push(b->cx->arena, &to, beside(b, arena_printf(b->cx->arena, "%s.%s", b->options->name,
 								   library_files[i])));
-	if (b->o->weights_file)
-		vec_push(b->cx->arena, &to, beside(b, b->o->weights_file));
-	refuse_overwrite(b->cx, &b->o->reads, &to);
+	if (b->options->weights_file)
+		vec_push(b->cx->arena, &to, beside(b, b->options->weights_file));
+	refuse_overwrite(b->cx, &b->options->reads, &to);
 }
 
 /* Returns a file's name as pkg-config reads it in a list of options. */
@@ -352,11 +353,11 @@ pc_name(Arena *a, const char *file)
 static void
 add_header(Build *b, const ProgramText *t, Results *r)
 {
-	const char *slash = strrchr(b->out, '/'), *file = slash ? slash + 1 : b->out, *name = b->o->name;
+	const char *slash = strrchr(b->out, '/'), *file = slash ? slash + 1 : b->out, *name = b->options->name;
 	const char *pc = arena_printf(b->cx->arena,
 		"Name: %s\nDescription: a model compiled by Kiln\nVersion: 1\nCflags: -I${pcfiledir}\n"
 		"Libs: ${pcfiledir}/%s %s\n", name, pc_name(b->cx->arena, file),
-		strcmp(b->o->emit, "shared") ? b->o->target->libs : "-Wl,-rpath,${pcfiledir}");
+		strcmp(b->options->emit, "shared") ? b->options->target->libs : "-Wl,-rpath,${pcfiledir}");
 	const char *texts[] = { t->header, pc };
 
 	for (int i = 0; i < 2; i++) {
@@ -374,9 +375,9 @@ put_results(Build *b, const ProgramText *t, const char *from)
 {
 	Results r = { .cx = b->cx };
 
-	if (b->o->name)
+	if (b->options->name)
 		add_header(b, t, &r);
-	if (b->o->weights_file) {
+	if (b->options->weights_file) {
 		const char *name = weights_beside(b, t->weights);
 
 		results_add(&r, arena_printf(b->cx->arena, "%s/%s", b->dir, name), beside(b, name));
@@ -391,12 +392,12 @@ write_headers(Build *b, const ProgramText *t)
 {
 	Texts files = { 0 };
 
-	carry_add_included(b->cx, t->c, "", &files);
+	carry_add_included(b->cx, t->source, "", &files);
 	carry_files(b->cx, &files, b->dir);
-	if (t->bare && b->o->name)
-		write_text(b->cx, arena_printf(b->cx->arena, "%s/%s.h", b->dir, b->o->name), t->header,
+	if (t->bare && b->options->name)
+		write_text(b->cx, arena_printf(b->cx->arena, "%s/%s.h", b->dir, b->options->name), t->header,
 			   (int64_t)strlen(t->header));
-	if (b->o->ops.n)
+	if (b->options->ops.n)
 		operators_header(b->cx, b->dir);
 }
 
@@ -406,8 +407,8 @@ build_text(Build *b, const ProgramText *t)
 	const char *out = arena_printf(b->cx->arena, "%s/text", b->dir);
 	Results r = { .cx = b->cx };
 
-	if (!strcmp(b->o->emit, "c") || !strcmp(b->o->emit, "cuda")) {
-		(!strcmp(b->o->emit, "c") ? folder_write : folder_write_cuda)(b, t);
+	if (!strcmp(b->options->emit, "c") || !strcmp(b->options->emit, "cuda")) {
+		(!strcmp(b->options->emit, "c") ? folder_write : folder_write_cuda)(b, t);
 		return;
 	}
 	write_text(b->cx, out, t->ptx, (int64_t)strlen(t->ptx));
@@ -425,25 +426,26 @@ compile_and_link(Build *b, const ProgramText *t, const char *weights, const char
 		   *library = arena_printf(b->cx->arena, "%s/librt.a", b->dir);
 	Argv parts = { .cx = b->cx };
 
-	(b->o->levels.n ? compile_levels : compile_c)(b, c, &parts);
+	(b->options->levels.n ? compile_levels : compile_c)(b, c, &parts);
 	arg(&parts, weights);
 	compile_operators(b, &parts);
-	if (t->bare && b->o->name) {
+	if (t->bare && b->options->name) {
 		;                                /* it needs none */
 	} else if (b->cross) {
 		runtime_objects(b, &parts);
 	} else {
 		carry_levels(b, &parts);
-		if (b->o->ops_level) {           /* the linker uses the first definition */
+		if (b->options->ops_level) {           /* the linker uses the first definition */
 			const char *ops = arena_printf(b->cx->arena, "%s/ops.a", b->dir);
 
-			carry_library(b->cx, b->o->ops_level, false, ops);
+			carry_library(b->cx, b->options->ops_level, false, ops);
 			arg(&parts, ops);
 		}
 		carry_library(b->cx, 0, false, library);
 		arg(&parts, library);
 	}
-	(!b->o->name ? link_exe : !strcmp(b->o->emit, "shared") ? link_shared : link_object)(b, t, &parts, out);
+	(!b->options->name ? link_exe :
+	 !strcmp(b->options->emit, "shared") ? link_shared : link_object)(b, t, &parts, out);
 }
 
 /* Compiles plain functions again for size if they exceed --max-flash. Fails if they still do. */
@@ -451,7 +453,7 @@ static void
 fit(Build *b, ProgramText *t, const char *weights, const char *out)
 {
 	fit_measure(b, t, out);
-	if (b->o->max_flash && t->flash > b->o->max_flash) {
+	if (b->options->max_flash && t->flash > b->options->max_flash) {
 		b->small = true;
 		compile_and_link(b, t, weights, out);
 		fit_measure(b, t, out);
@@ -468,19 +470,20 @@ build_machine_code(Build *b, ProgramText *t, const char *out)
 	Cx *cx = b->cx;
 	const char *c = arena_printf(cx->arena, "%s/program.c", b->dir);
 	const char *weights = arena_printf(cx->arena, "%s/weights.o", b->dir), *why = NULL;
-	const char *name = !strcmp(b->o->emit, "c") ? arena_printf(cx->arena, "%s_weights", b->o->name) :
+	const char *name = !strcmp(b->options->emit, "c") ? arena_printf(cx->arena, "%s_weights", b->options->name) :
 		"kiln_weights";
 	const Weights none = { .cx = cx };
 
-	if (!b->o->weights_file && t->weights->bytes.n > WEIGHTS_INSIDE)
+	if (!b->options->weights_file && t->weights->bytes.n > WEIGHTS_INSIDE)
 		fail_status(cx, EXIT_USAGE, NOWHERE, "%.1f GB of weights are more than code can reach in one file: "
 			    "--weights file puts them beside it", (double)t->weights->bytes.n / 1e9);
-	write_text(cx, c, t->c, t->n);
+	write_text(cx, c, t->source, t->n);
 	write_headers(b, t);
-	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, &b->o->target->elf, name, &why))
+	if (!weights_write_object(b->options->weights_file ? &none : t->weights, weights, &b->options->target->elf,
+				  name, &why))
 		fail(cx, NOWHERE, "%s: %s", weights, why);
 	if (b->tcc) {
-		tcc_build(cx, b->dir, (TccFiles){ c, weights, &b->o->ops, b->o->name, out });
+		tcc_build(cx, b->dir, (TccFiles){ c, weights, &b->options->ops, b->options->name, out });
 		return;
 	}
 	compile_and_link(b, t, weights, out);
@@ -496,9 +499,9 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	const char *out = arena_printf(cx->arena, "%s/out", dir);
 
 	b->dir = dir;
-	b->out = link_target(cx, b->o->out);
-	if (!is_made_of_code(b->o)) {
-		if (p->text->bare && !b->tcc && (b->o->max_flash || b->o->target->is_bare))
+	b->out = link_target(cx, b->options->out);
+	if (!is_made_of_code(b->options)) {
+		if (p->text->bare && !b->tcc && (b->options->max_flash || b->options->target->is_bare))
 			build_machine_code(b, p->text, out);     /* to measure its size */
 		build_text(b, p->text);
 		return;
@@ -506,15 +509,15 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	refuse_beside(b);
 	build_machine_code(b, p->text, out);
 	p->text->code_bytes = elf_code_bytes(cx, out, b->tcc);
-	if (!strcmp(b->o->emit, "static")) {
-		const char *object = arena_printf(cx->arena, "%s/%s.o", dir, b->o->name);
+	if (!strcmp(b->options->emit, "static")) {
+		const char *object = arena_printf(cx->arena, "%s/%s.o", dir, b->options->name);
 
 		if (rename(out, object))
 			fail(cx, NOWHERE, "%s: %s", object, strerror(errno));
 		archive(b, object, out);
 	}
-	chmod(out, (!b->o->name || !strcmp(b->o->emit, "shared") ? 0777 : 0666) & ~b->mask);
-	if (b->tcc && !b->o->weights_file)       /* tcc puts weights in the executable segment */
+	chmod(out, (!b->options->name || !strcmp(b->options->emit, "shared") ? 0777 : 0666) & ~b->mask);
+	if (b->tcc && !b->options->weights_file)       /* tcc puts weights in the executable segment */
 		p->text->code_bytes -= p->text->weights->bytes.n;
 	put_results(b, p->text, out);
 }

@@ -35,7 +35,7 @@ struct Target {
 
 typedef struct Build {
 	Cx *cx;
-	const BuildOptions *o;
+	const BuildOptions *options;
 	const char *dir;         /* temporary folder */
 	const char *out;         /* path of the result */
 	const char *cc;          /* C compiler */

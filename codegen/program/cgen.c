@@ -740,7 +740,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	put_program(e, m, n, o, instance);
 	put_start(e, m, methods, n, o, text);
 	whole = whole_text(e, m->path, o);
-	text->c = whole.at;
+	text->source = whole.at;
 	text->n = whole.n;
 	text->weights = &e->weights;
 	level->name = processor_name(e->cx->arena, o, e->levels);

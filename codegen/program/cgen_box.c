@@ -61,13 +61,13 @@ shared_constant(Writer *w, IValue v)
 	if (at < l->at.n) {
 		const KnownConstant *k = &l->at.at[at];
 
-		if (k->v.tag != v.tag || (k->v.u.p != v.u.p && !value_identical(k->v, v)))
+		if (k->value.tag != v.tag || (k->value.u.p != v.u.p && !value_identical(k->value, v)))
 			fail_lacks(p->cx, (Range){ 0 }, "a constant depends on dynamic sizes");
 		return k->index;
 	}
 	/* The same constant again has the same index. */
 	for (int i = 0; i < l->at.n; i++)
-		if (l->at.at[i].v.tag == v.tag && l->at.at[i].v.u.p == v.u.p && rt_counted(v)) {
+		if (l->at.at[i].value.tag == v.tag && l->at.at[i].value.u.p == v.u.p && rt_counted(v)) {
 			vec_push(p->cx->arena, &l->at, l->at.at[i]);
 			return l->at.at[i].index;
 		}

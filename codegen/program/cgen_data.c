@@ -173,23 +173,23 @@ emit_is_unread(Emit *e, const RtClass *c, int i)
 typedef struct Row {             /* A row, as an RtConst. */
 	const char *tag;
 	int dtype, rank, flags;
-	int64_t n, i;
-	const char *p;           /* C expression; null for a null pointer */
+	int64_t n, index;
+	const char *text;           /* C expression; null for a null pointer */
 } Row;
 
 static void
 put_row(Emit *e, Row r)
 {
 	buf_printf(&e->rows, "\t{ %s, %d, %d, %d, %lld, { ", r.tag, r.dtype, r.rank, r.flags, (long long)r.n);
-	put_c_int(&e->rows, r.i);
-	buf_printf(&e->rows, " }, %s },\n", r.p ? r.p : "0");
+	put_c_int(&e->rows, r.index);
+	buf_printf(&e->rows, " }, %s },\n", r.text ? r.text : "0");
 	e->nrow++;
 }
 
 static void
 put_whole(Emit *e, const char *tag, int64_t i)
 {
-	put_row(e, (Row){ .tag = tag, .i = i });
+	put_row(e, (Row){ .tag = tag, .index = i });
 }
 
 static void
@@ -205,7 +205,7 @@ put_float(Emit *e, const char *tag, double f)
 static void
 put_head(Emit *e, const char *tag, int64_t n, const char *p)
 {
-	put_row(e, (Row){ .tag = tag, .n = n, .p = p });
+	put_row(e, (Row){ .tag = tag, .n = n, .text = p });
 }
 
 static void put_value(Emit *, IValue);
@@ -247,7 +247,7 @@ put_tensor(Emit *e, const RtTensor *t)
 		return;
 	e->lazy = false;
 	e->quantized = true;
-	put_row(e, (Row){ .tag = "RT_NONE", .flags = q->scheme, .n = q->axis, .i = q->zero });
+	put_row(e, (Row){ .tag = "RT_NONE", .flags = q->scheme, .n = q->axis, .index = q->zero });
 	put_float(e, "RT_DOUBLE", q->scale);
 	if (q->scheme == 1 || q->scheme == 3 || q->scheme == 4) {
 		put_value(e, rt_of(q->scales));

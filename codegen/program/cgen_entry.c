@@ -77,7 +77,7 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 /* One specialization; if it cannot be written, the generic code serves its arguments. */
 typedef struct OnePlan {
 	DynamicNames dynamic;    /* names of a dynamic specialization, which is made from samples */
-	Emit *e;
+	Emit *emit;
 	Function *fn;
 	const Specialization *spec;
 	int index;
@@ -280,7 +280,7 @@ plan_one(Cx *cx, void *arg)
 
 		o->spec = s;
 		for (bool more = d.sample != NULL; more; more = samples_narrow(cx, &d))
-			if (emit_dynamic(o->e, o->fn, &d, o->index, o->code, &o->dynamic)) {
+			if (emit_dynamic(o->emit, o->fn, &d, o->index, o->code, &o->dynamic)) {
 				o->name = o->dynamic.function;
 				o->plan = (Plan *)(uintptr_t)o->dynamic.plan;
 				return;
@@ -292,7 +292,7 @@ plan_one(Cx *cx, void *arg)
 	if (o->spec->varied)
 		return;
 	o->plan = plan_make(cx, o->fn, o->spec, PLAN_CPU, NULL);
-	o->name = emit_plan(o->e, o->plan, o->index, o->code);
+	o->name = emit_plan(o->emit, o->plan, o->index, o->code);
 }
 
 /* Plans and emits a specialization for the GPU; steps without a CUDA kernel run on the CPU. */
@@ -302,7 +302,7 @@ plan_cuda(Cx *cx, void *arg)
 	OnePlan *o = arg;
 
 	o->gpu = plan_make(cx, o->fn, o->spec, PLAN_GPU, NULL);
-	o->cuda = emit_plan(o->e, o->gpu, o->index, o->code);
+	o->cuda = emit_plan(o->emit, o->gpu, o->index, o->code);
 }
 
 /* Returns the lines that run a specialization and return its status. */
@@ -351,13 +351,13 @@ warn_lacks(Emit *e, const Function *fn, const char *what)
 static void
 note_refused(const OnePlan *one, const Specialization *first)
 {
-	Cx *cx = one->e->cx;
+	Cx *cx = one->emit->cx;
 	const char *instead;
 
 	if (!one->why.what || (one->plan && one->spec == first && one->dynamic.sizes))
 		return;
 	instead = one->plan && one->dynamic.sizes ? specialization_signature(cx, one->spec) : NULL;
-	vec_push(cx->arena, &one->e->notes,
+	vec_push(cx->arena, &one->emit->notes,
 		 arena_printf(cx->arena, "%s: calls with %s%s%s run in generic code: %s", one->fn->name,
 			      specialization_signature(cx, first), instead ? " that are not " : "",
 			      instead ? instead : "", cause_says(cx, &one->why)));
@@ -368,7 +368,7 @@ note_refused(const OnePlan *one, const Specialization *first)
 static bool
 make_plan(OnePlan *one)
 {
-	Emit *e = one->e;
+	Emit *e = one->emit;
 	const Specialization *const first = one->spec;
 
 	if (!cx_try(e->cx, plan_one, one)) {
@@ -434,7 +434,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 	out_line(&e->types, "static int %s(RtCx *cx, IValue *reg);", name);
 	code = emit_code(e, fn->code);
 	for (int i = 0; i < n; i++) {
-		OnePlan one = { .e = e, .fn = fn, .spec = spec[i], .index = i, .code = code };
+		OnePlan one = { .emit = e, .fn = fn, .spec = spec[i], .index = i, .code = code };
 		const int nsize = make_plan(&one) ? put_specialization(e, &text, method, &one) : 0;
 
 		most_sizes = nsize > most_sizes ? nsize : most_sizes;

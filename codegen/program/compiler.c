@@ -34,7 +34,7 @@ argv_of(Argv *a)
 bool
 start(Build *b, char *const *argv, const char *log, Process *p)
 {
-	if (b->o->verbose) {
+	if (b->options->verbose) {
 		for (int i = 0; argv[i]; i++)
 			fprintf(stderr, "%s%s", i ? " " : "", argv[i]);
 		fprintf(stderr, "\n");
@@ -66,7 +66,7 @@ is_made_of_code(const BuildOptions *o)
 bool
 is_fixed(const Build *b)
 {
-	return !b->o->name;
+	return !b->options->name;
 }
 
 const char *

@@ -14,7 +14,7 @@ enum { TYPED_MOST = 16 };                /* most parameters of a typed function,
 /* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Leaves {
-	Arena *a;
+	Arena *arena;
 	DoorLeaves *to;
 	bool open;               /* whether other sizes are accepted, too */
 } Leaves;
@@ -37,12 +37,12 @@ add_leaf(Leaves *l, DoorLeaf leaf)
 	int64_t *any;
 
 	if (leaf.kind == LEAF_TENSOR && l->open && leaf.ndim > 0) {
-		any = new(l->a, int64_t, leaf.ndim);
+		any = new(l->arena, int64_t, leaf.ndim);
 		for (int i = 0; i < leaf.ndim; i++)
 			any[i] = -1;
 		leaf.dims = any;
 	}
-	vec_push(l->a, l->to, leaf);
+	vec_push(l->arena, l->to, leaf);
 }
 
 static void
@@ -50,7 +50,7 @@ add_number(Leaves *l, const char *key, const RtType *t, int ndim)
 {
 	static const int64_t any[] = { -1 };
 
-	vec_push(l->a, l->to, ((DoorLeaf){ key, LEAF_TENSOR, dtype_of_number(t), ndim, any, t }));
+	vec_push(l->arena, l->to, ((DoorLeaf){ key, LEAF_TENSOR, dtype_of_number(t), ndim, any, t }));
 }
 
 /* Adds a leaf if a value of this type is always one array. Returns false if its parts are leaves. */
@@ -81,23 +81,23 @@ add_whole(Leaves *l, const char *key, const RtType *t)
 static void
 add_tensor(Leaves *l, const char *key, const RtType *t, const TensorInfo *info)
 {
-	int64_t *dims = new(l->a, int64_t, info->rank + 1);
+	int64_t *dims = new(l->arena, int64_t, info->rank + 1);
 
 	for (int i = 0; i < info->rank; i++)
 		dims[i] = info->dims[i] < 0 ? -1 : info->dims[i];
-	vec_push(l->a, l->to, ((DoorLeaf){ key, LEAF_TENSOR, info->dtype, info->rank, dims, t }));
+	vec_push(l->arena, l->to, ((DoorLeaf){ key, LEAF_TENSOR, info->dtype, info->rank, dims, t }));
 }
 
 static const char *
 part_key(Leaves *l, const char *key, int i)
 {
-	return arena_printf(l->a, "%s.%d", key, i);
+	return arena_printf(l->arena, "%s.%d", key, i);
 }
 
 static void
 add_open(Leaves *l, const char *key, const RtType *t)
 {
-	vec_push(l->a, l->to, ((DoorLeaf){ key, LEAF_OPEN, RT_NDTYPE, -1, NULL, t }));
+	vec_push(l->arena, l->to, ((DoorLeaf){ key, LEAF_OPEN, RT_NDTYPE, -1, NULL, t }));
 }
 
 /* Adds the leaves of an argument. Parts of lists are only known from a specialization. Parts of dicts are unknown. */
@@ -116,7 +116,7 @@ add_argument(Leaves *l, const char *key, const RtType *t, const Pattern *p)
 		add_argument(l, part_key(l, key, i), t->of[i],
 			     p && p->form == PATTERN_TUPLE ? &p->part[i] : NULL);
 	for (int i = 0; t->kind == TYPE_CLASS && t->cls && i < t->cls->nslot; i++)
-		add_argument(l, arena_printf(l->a, "%s.%s", key, t->cls->slot[i]), t->cls->slot_type[i], NULL);
+		add_argument(l, arena_printf(l->arena, "%s.%s", key, t->cls->slot[i]), t->cls->slot_type[i], NULL);
 	for (int i = 0; t->kind == TYPE_LIST && p && p->form == PATTERN_LIST && i < p->n; i++)
 		add_argument(l, part_key(l, key, i), t->of[0], &p->part[i]);
 	if (t->kind == TYPE_DICT || (t->kind == TYPE_LIST && (!p || p->form != PATTERN_LIST)))
@@ -151,7 +151,7 @@ add_result(Leaves *l, const char *key, const RtType *t, Plan *p, const Value *v)
 		add_result(l, part_key(l, key, i), t->of[i], p,
 			   tuple && i < v->node->nin ? v->node->in[i] : NULL);
 	for (int i = 0; t->kind == TYPE_CLASS && t->cls && i < t->cls->nslot; i++)
-		add_result(l, arena_printf(l->a, "%s.%s", key, t->cls->slot[i]), t->cls->slot_type[i], p, NULL);
+		add_result(l, arena_printf(l->arena, "%s.%s", key, t->cls->slot[i]), t->cls->slot_type[i], p, NULL);
 	if (t->kind == TYPE_LIST || t->kind == TYPE_DICT)
 		add_open(l, key, t);
 }
@@ -491,7 +491,7 @@ put_nodes(Emit *e, const char *what, int i, const DoorNode *node, int n)
 	Buf b = { 0 };
 
 	for (int k = 0; k < n; k++)
-		buf_printf(&b, "\t{ %s, %d, %s },\n", value_text(e->cx->arena, node[k].v), node[k].n,
+		buf_printf(&b, "\t{ %s, %d, %s },\n", value_text(e->cx->arena, node[k].value), node[k].n,
 			   node[k].type ? emit_type(e, type_unshaped(e->cx, node[k].type)) : "0");
 	out_line(&e->tail, "static const RtTypedNode typed_%s_%d[] = {\n%s\t{ { 0, { 0 } }, 0, 0 }\n};", what, i,
 		 b.at ? b.at : "");

@@ -27,10 +27,10 @@ typedef struct DoorTensor {              /* A parameter of a typed function. */
 } DoorTensor;
 
 /* An RtTypedNode before it is emitted. */
-typedef struct DoorNode { IValue v; int n; const Type *type; } DoorNode;
+typedef struct DoorNode { IValue value; int n; const Type *type; } DoorNode;
 
 /* An argument that must be this number or None. n: length of the list whose element `at` it is, else -1. */
-typedef struct DoorNumber { const char *key; IValue v; int n, at; bool has_default; } DoorNumber;
+typedef struct DoorNumber { const char *key; IValue value; int n, at; bool has_default; } DoorNumber;
 
 typedef struct DoorTyped {
 	const char *name;                /* forward, forward_1 */

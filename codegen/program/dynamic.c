@@ -18,20 +18,20 @@
 
 /* ---- the same graph? --------------------------------------------------------------------------------------------- */
 
-typedef struct Alignment { Dynamic *d; int *ordinal[SIZE_SAMPLES], count; } Alignment;
+typedef struct Alignment { Dynamic *dynamic; int *ordinal[SIZE_SAMPLES], count; } Alignment;
 
 /* Notes where the samples differ. Returns false. */
 static bool
 parts(Alignment *a, const Node *const *n, int k)
 {
-	a->d->why = arena_printf(a->d->cx->arena, ": %s, %s", n[0]->kind->name, n[k]->kind->name);
+	a->dynamic->why = arena_printf(a->dynamic->cx->arena, ": %s, %s", n[0]->kind->name, n[k]->kind->name);
 	return false;
 }
 
 static bool
 same_node(Alignment *a, const Node *const *n)
 {
-	for (int k = 1; k < a->d->n; k++) {
+	for (int k = 1; k < a->dynamic->n; k++) {
 		if (n[k]->kind != n[0]->kind || n[k]->op != n[0]->op || n[k]->nin != n[0]->nin ||
 		    n[k]->nout != n[0]->nout || n[k]->nsub != n[0]->nsub)
 			return parts(a, n, k);
@@ -47,7 +47,7 @@ number_outputs(Alignment *a, const Node *const *n)
 {
 	for (int i = 0; i < n[0]->nout; i++) {
 		a->count++;
-		for (int k = 0; k < a->d->n; k++)
+		for (int k = 0; k < a->dynamic->n; k++)
 			a->ordinal[k][n[k]->out[i]->id] = a->count;
 	}
 }
@@ -65,35 +65,35 @@ align_blocks(Alignment *a, const Block *const *b)
 {
 	const Node *n[SIZE_SAMPLES];
 
-	for (int k = 0; k < a->d->n; k++) {
+	for (int k = 0; k < a->dynamic->n; k++) {
 		n[k] = b[k]->param;
 		if (n[k]->nout != n[0]->nout)
 			return false;
 	}
 	number_outputs(a, n);
-	for (int k = 0; k < a->d->n; k++)
+	for (int k = 0; k < a->dynamic->n; k++)
 		n[k] = skip_constants(b[k]->ret->next, b[k]);
 	while (n[0] != b[0]->ret) {
-		for (int k = 1; k < a->d->n; k++)
+		for (int k = 1; k < a->dynamic->n; k++)
 			if (n[k] == b[k]->ret)
 				return false;
 		if (!same_node(a, n))
 			return false;
-		for (int k = 0; k < a->d->n; k++)
-			vec_push(a->d->cx->arena, &a->d->node[k], n[k]);
+		for (int k = 0; k < a->dynamic->n; k++)
+			vec_push(a->dynamic->cx->arena, &a->dynamic->node[k], n[k]);
 		for (int i = 0; i < n[0]->nsub; i++) {
 			const Block *sub[SIZE_SAMPLES];
 
-			for (int k = 0; k < a->d->n; k++)
+			for (int k = 0; k < a->dynamic->n; k++)
 				sub[k] = n[k]->sub[i];
 			if (!align_blocks(a, sub))
 				return false;
 		}
 		number_outputs(a, n);
-		for (int k = 0; k < a->d->n; k++)
+		for (int k = 0; k < a->dynamic->n; k++)
 			n[k] = skip_constants(n[k]->next, b[k]);
 	}
-	for (int k = 1; k < a->d->n; k++)
+	for (int k = 1; k < a->dynamic->n; k++)
 		if (n[k] != b[k]->ret)
 			return false;
 	return same_node(a, n);
@@ -102,11 +102,11 @@ align_blocks(Alignment *a, const Block *const *b)
 static bool
 align(Dynamic *d)
 {
-	Alignment a = { .d = d };
+	Alignment a = { .dynamic = d };
 	const Block *top[SIZE_SAMPLES];
 
 	for (int k = 0; k < d->n; k++) {
-		const Graph *g = d->d->sample[k].graph;
+		const Graph *g = d->spec->sample[k].graph;
 
 		a.ordinal[k] = new(d->cx->arena, int, g->nvalue + 1);
 		top[k] = g->top;
@@ -130,7 +130,7 @@ take_kernels(Dynamic *d, int k, const Node *n, Sampled *s)
 	d->shared[k].derived.n = d->shared[k].marked.n = d->shared[k].nchoice = 0;
 	if (!k)
 		d->shared[0].choices->at.n = 0;
-	is = emit_kernel_calls(d->e, d->plan[k], n, s->calls, &s->ncall);
+	is = emit_kernel_calls(d->emit, d->plan[k], n, s->calls, &s->ncall);
 	d->shared[k].nchoice = -1;
 	return is;
 }
@@ -144,8 +144,8 @@ emit_unified(Dynamic *d, Sampled *s, int c)
 
 	for (int i = 0; i < d->n; i++)
 		of[i] = s[i].calls[c].kernel;
-	if ((k = kernel_unify(d->sizes, d->z, of)))
-		emit_scheduled(d->e, k, &s[0].calls[c]);
+	if ((k = kernel_unify(d->sizes, d->sample_sizes, of)))
+		emit_scheduled(d->emit, k, &s[0].calls[c]);
 	return k;
 }
 
@@ -159,8 +159,8 @@ emit_common_epilogue(Dynamic *d, const Sampled *s, int c)
 
 	for (int i = 0; i < d->n; i++)
 		of[i] = s[i].calls[c].printed->epilogue->kernel;
-	k = kernel_unify(d->sizes, d->z, of);
-	return k && kernel_ends_rows(k) ? emit_block(d->e, k, first->place, s[0].calls[c].args.n) : NULL;
+	k = kernel_unify(d->sizes, d->sample_sizes, of);
+	return k && kernel_ends_rows(k) ? emit_block(d->emit, k, first->place, s[0].calls[c].args.n) : NULL;
 }
 
 /* Emits the printed kernel of call c, with formulas for numbers that differ. */
@@ -182,7 +182,7 @@ emit_common(Dynamic *d, Sampled *s, Formulas f, int c)
 		return false;
 	if (f.text.n || f.real.n)
 		locals = arena_printf(a, "\tconst int64_t *const s = p[%d];\n%s", call->args.n, formulas_locals(&f));
-	call->name = emit_kernel(d->e, first->prefix, arena_printf(a, "%s, and other sizes", first->comment),
+	call->name = emit_kernel(d->emit, first->prefix, arena_printf(a, "%s, and other sizes", first->comment),
 				 body_function(a, locals, common), false);
 	return true;
 }
@@ -243,7 +243,7 @@ refuse(Dynamic *d, int i)
 	if (!n->op)
 		fail_lacks(d->cx, n->at, "the kernels of %s have no common form%s", n->kind->name,
 			   d->why ? d->why : "");
-	if (d->e->verbose)
+	if (d->emit->verbose)
 		fprintf(stderr, "kiln: %s: %s stays a call of the runtime where sizes are dynamic%s\n", d->fn->name,
 			n->kind->name, d->why ? d->why : "");
 	for (int k = 0; k < d->n; k++)
@@ -288,7 +288,7 @@ make_plans(Dynamic *d)
 		for (int i = 0; k && i < d->node[0].n; i++)
 			d->shared[k].as_first[d->node[k].at[i]->id] = plan_is_kernel(d->plan[0], d->node[0].at[i]);
 		d->shared[k].nconstant = 0;
-		d->plan[k] = plan_make(d->cx, d->fn, &d->d->sample[k], PLAN_CPU, &d->shared[k]);
+		d->plan[k] = plan_make(d->cx, d->fn, &d->spec->sample[k], PLAN_CPU, &d->shared[k]);
 	}
 }
 
@@ -296,12 +296,12 @@ make_plans(Dynamic *d)
 static void
 settle_all(Dynamic *d)
 {
-	const int ties = d->z->tie.n, counts = d->z->count.n;
+	const int ties = d->sample_sizes->tie.n, counts = d->sample_sizes->count.n;
 
 	do {
 		d->changed = false;
-		d->z->tie.n = ties;
-		d->z->count.n = counts;
+		d->sample_sizes->tie.n = ties;
+		d->sample_sizes->count.n = counts;
 		make_plans(d);
 		for (int i = 0; i < d->node[0].n; i++)
 			settle_node(d, i);
@@ -313,13 +313,13 @@ static const char *
 function_text(Dynamic *d, const char *name, const char *code, const char *title, int64_t most)
 {
 	const char *text[SIZE_SAMPLES];
-	Out *o = &d->e->plans;
+	Out *o = &d->emit->plans;
 	const char *common;
 	Formulas f;
 
 	for (int k = 0; k < d->n; k++) {
 		d->shared[k].nconstant = d->shared[k].marked.n = 0;
-		text[k] = plan_text(d->e, d->plan[k], code);
+		text[k] = plan_text(d->emit, d->plan[k], code);
 		d->shared[k].derived.n = 0;
 	}
 	if (!formulas_begin(d, &f) || !(common = formulas_replace(&f, text)))
@@ -327,11 +327,11 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 	out_line(o, "\n/* %s: %d kernels, %d runtime calls, %d guards inside.", title, d->plan[0]->kernels,
 		 d->plan[0]->calls.n, d->plan[0]->guards);
 	out_line(o, "   s: sizes, of which the first %d are symbols; behind them places in the arena, and how "
-		 "large that is. */", d->z->nsymbol);
+		 "large that is. */", d->sample_sizes->nsymbol);
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg, const int64_t *s)\n{", name);
 	buf_puts(&o->text, formulas_locals(&f));
-	out_line(o, "\tconst int64_t *const at = s + %d;", d->z->natom + d->z->count.n);
-	if (d->d->bounded)
+	out_line(o, "\tconst int64_t *const at = s + %d;", d->sample_sizes->natom + d->sample_sizes->count.n);
+	if (d->spec->bounded)
 		out_line(o, "\tchar *arena = rt_arena(cx, at[%d] < %lld ? %lld : at[%d]);\n", d->plan[0]->nspot,
 			 (long long)most, (long long)most, d->plan[0]->nspot);
 	else
@@ -354,25 +354,26 @@ expr_text(Arena *a, const RtSizeExpr *e)
 static void
 put_buffers(Dynamic *d, const RtSizeBuffers *buffers, const char *name)
 {
-	out_line(&d->e->plans, "static const RtSizeBuffer %s_buffers[] = {", name);
+	out_line(&d->emit->plans, "static const RtSizeBuffer %s_buffers[] = {", name);
 	for (int i = 0; i < buffers->n; i++)
-		out_line(&d->e->plans, "\t{ %s, %d, %d },", expr_text(d->cx->arena, &buffers->at[i].bytes),
+		out_line(&d->emit->plans, "\t{ %s, %d, %d },", expr_text(d->cx->arena, &buffers->at[i].bytes),
 			 buffers->at[i].first, buffers->at[i].last);
-	out_line(&d->e->plans, "\t{ { 0 }, 0, 0 }\n};");
+	out_line(&d->emit->plans, "\t{ { 0 }, 0, 0 }\n};");
 }
 
 static void
 put_relations(Dynamic *d, const char *name)
 {
 	Arena *a = d->cx->arena;
-	Out *o = &d->e->plans;
+	Out *o = &d->emit->plans;
 
 	out_line(o, "static const RtSizeCount %s_counts[] = {", name);
-	for (int i = 0; i < d->z->count.n; i++)
-		out_line(o, "\t{ %s, %lldLL },", expr_text(a, &d->z->count.at[i].x), (long long)d->z->count.at[i].q);
+	for (int i = 0; i < d->sample_sizes->count.n; i++)
+		out_line(o, "\t{ %s, %lldLL },", expr_text(a, &d->sample_sizes->count.at[i].x),
+			 (long long)d->sample_sizes->count.at[i].q);
 	out_line(o, "\t{ { 0, 0, 0, { 0 } }, 1 }\n};\nstatic const RtSizeTie %s_ties[] = {", name);
-	for (int i = 0; i < d->z->tie.n; i++) {
-		const RtSizeTie *t = &d->z->tie.at[i];
+	for (int i = 0; i < d->sample_sizes->tie.n; i++) {
+		const RtSizeTie *t = &d->sample_sizes->tie.at[i];
 
 		out_line(o, "\t{ %s, %s, %lldLL, %s },", t->kind == RT_TIE_REST ? "RT_TIE_REST" : "RT_TIE_CEIL",
 			 expr_text(a, &t->x), (long long)t->q, expr_text(a, &t->y));
@@ -384,8 +385,8 @@ static void
 put_formulas(Dynamic *d, const char *name)
 {
 	Arena *a = d->cx->arena;
-	Out *o = &d->e->plans;
-	const char *code = emit_code(d->e, d->d->shapes->code);
+	Out *o = &d->emit->plans;
+	const char *code = emit_code(d->emit, d->spec->shapes->code);
 	RtSizeBuffers buffers = { 0 };
 
 	dynamic_buffers(d, &buffers);
@@ -393,25 +394,27 @@ put_formulas(Dynamic *d, const char *name)
 		 "s[..] is defined there. */", code);
 	put_buffers(d, &buffers, name);
 	out_line(o, "static const RtSizeExpr %s_exprs[] = {", name);
-	for (int i = 0; i < d->z->expr.n; i++)
-		out_line(o, "\t%s,", expr_text(a, &d->z->expr.at[i]));
+	for (int i = 0; i < d->sample_sizes->expr.n; i++)
+		out_line(o, "\t%s,", expr_text(a, &d->sample_sizes->expr.at[i]));
 	out_line(o, "\t{ 0, 0, 0, { 0 } }\n};");
 	put_relations(d, name);
 	out_line(o, "static const uint16_t %s_numbers[] = {", name);
-	for (int i = 0; i < d->z->number.n; i += 24) {
+	for (int i = 0; i < d->sample_sizes->number.n; i += 24) {
 		Buf b = { 0 };
 
-		for (int k = i; k < i + 24 && k < d->z->number.n; k++)
-			buf_printf(&b, "%d, ", d->z->number.at[k]);
+		for (int k = i; k < i + 24 && k < d->sample_sizes->number.n; k++)
+			buf_printf(&b, "%d, ", d->sample_sizes->number.at[k]);
 		out_line(o, "\t%s", b.at);
 		buf_free(&b);
 	}
 	out_line(o, "\t0\n};\nstatic const int64_t %s_range[][2] = {", name);
-	for (int i = 0; i < d->z->nsymbol; i++)
-		out_line(o, "\t{ %lld, %lld },", (long long)d->z->range[i][0], (long long)d->z->range[i][1]);
+	for (int i = 0; i < d->sample_sizes->nsymbol; i++)
+		out_line(o, "\t{ %lld, %lld },", (long long)d->sample_sizes->range[i][0],
+			 (long long)d->sample_sizes->range[i][1]);
 	out_line(o, "\t{ 0, 0 }\n};\nstatic const RtSizes %s = {\n\t%s, %s_exprs, %s_numbers, %s_buffers, %s_counts, "
 		 "%s_ties, %s_range, %d, %d, %d, %d, %d, %d\n};", name, code, name, name, name, name, name, name,
-		 d->z->number.n, d->z->nsymbol, d->z->natom, buffers.n, d->z->count.n, d->z->tie.n);
+		 d->sample_sizes->number.n, d->sample_sizes->nsymbol, d->sample_sizes->natom, buffers.n,
+		 d->sample_sizes->count.n, d->sample_sizes->tie.n);
 }
 
 static void
@@ -422,7 +425,7 @@ begin_shared(Dynamic *d)
 	Joinings *joins = new(d->cx->arena, Joinings, 1);
 
 	for (int k = 0; k < d->n; k++) {
-		const int nnode = d->d->sample[k].graph->nnode + 1;
+		const int nnode = d->spec->sample[k].graph->nnode + 1;
 
 		d->shared[k].refused = new(d->cx->arena, bool, nnode);
 		d->shared[k].as_first = new(d->cx->arena, bool, nnode);
@@ -436,24 +439,24 @@ begin_shared(Dynamic *d)
 	}
 }
 
-typedef struct OneDynamic { Dynamic *d; int index; const char *code; DynamicNames *names; } OneDynamic;
+typedef struct OneDynamic { Dynamic *dynamic; int index; const char *code; DynamicNames *names; } OneDynamic;
 
 static void
 emit_one(Cx *cx, void *arg)
 {
 	OneDynamic *o = arg;
-	Dynamic *d = o->d;
+	Dynamic *d = o->dynamic;
 	const char *name = out_name(cx->arena, "", d->fn->name), *broken;
 
 	for (int k = 0; k < d->n; k++)
-		plan_dissolve(cx, d->fn, &d->d->sample[k], PLAN_CPU);
+		plan_dissolve(cx, d->fn, &d->spec->sample[k], PLAN_CPU);
 	if (!align(d))
 		fail_lacks(cx, (Range){ 0 }, "it is optimized differently for different sizes%s", d->why ? d->why : "");
 	begin_shared(d);
 	settle_all(d);
-	*o->names = (DynamicNames){ emit_name(d->e, d->fn, o->index, "spec"),
-				    emit_name(d->e, d->fn, o->index, "sizes"), d->plan[0], d->z, 0 };
-	for (int k = 1; k < (d->d->bounded ? d->n : d->d->nprofiled); k++)
+	*o->names = (DynamicNames){ emit_name(d->emit, d->fn, o->index, "spec"),
+				    emit_name(d->emit, d->fn, o->index, "sizes"), d->plan[0], d->sample_sizes, 0 };
+	for (int k = 1; k < (d->spec->bounded ? d->n : d->spec->nprofiled); k++)
 		if (d->plan[k]->arena > o->names->plan->arena) {
 			o->names->plan = d->plan[k];
 			o->names->sample = k;
@@ -479,7 +482,7 @@ take_back(Emit *e, int64_t before)
 bool
 emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int index, const char *code, DynamicNames *names)
 {
-	const Dynamic begin = { .e = e, .cx = e->cx, .fn = fn, .d = spec, .z = spec->sizes,
+	const Dynamic begin = { .emit = e, .cx = e->cx, .fn = fn, .spec = spec, .sample_sizes = spec->sizes,
 				.n = spec->sizes->nsample, .sizes = size_table(e->cx->arena) };
 	Dynamic d = begin;
 	OneDynamic one = { &d, index, code, names };

@@ -5,11 +5,11 @@
 #include "program.h"
 
 typedef struct Dynamic {
-	Emit *e;
+	Emit *emit;
 	Cx   *cx;
 	Function *fn;
-	const Specialization *d;
-	Sizes *z;
+	const Specialization *spec;
+	Sizes *sample_sizes;
 	struct SizeTable *sizes; /* symbols and sizes of its kernels */
 	int   n;                 /* number of samples */
 	Plan *plan[SIZE_SAMPLES];
@@ -23,8 +23,8 @@ typedef struct Dynamic {
 /* ---- formulas.c ---- */
 
 typedef struct Formulas {        /* The formulas in one text. */
-	Dynamic *d;
-	Sizes   z;               /* sizes d->z and those that plan_ceil added */
+	Dynamic *dynamic;
+	Sizes   sizes;               /* sizes d->z and those that plan_ceil added */
 	int16_t of[SIZE_ATOMS];  /* by atom: index in s[]; counts come after all atoms of the function */
 	Vec(const char *) text;  /* C text of size0, size1 ... */
 	Vec(int) real;           /* atom of real0 ..., whose bits are those of a double */

@@ -113,13 +113,13 @@ fit_measure(Build *b, ProgramText *t, const char *path)
 void
 fit_check_flash(Build *b, const ProgramText *t)
 {
-	const int64_t weights = t->weights->bytes.n, most = b->o->max_flash;
+	const int64_t weights = t->weights->bytes.n, most = b->options->max_flash;
 
 	if (most && t->flash > most)
 		fail_lacks(b->cx, (Range){ 0 }, "%s: %lld bytes of flash are needed, more than --max-flash %lld: "
-			   "weights %lld, code %lld (for size: -Os), other constants %lld%s", b->o->name,
+			   "weights %lld, code %lld (for size: -Os), other constants %lld%s", b->options->name,
 			   (long long)t->flash, (long long)most, (long long)weights, (long long)t->code_bytes,
-			   (long long)(t->flash - weights - t->code_bytes), b->o->forms == FORMS_FAST ?
+			   (long long)(t->flash - weights - t->code_bytes), b->options->forms == FORMS_FAST ?
 			   "; --forms small has fewer weights" : "");
 }
 

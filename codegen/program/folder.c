@@ -10,10 +10,10 @@
 enum { WEIGHTS_AS_TEXT = 1 << 20 };      /* most bytes of weights that are written as C, not as an object */
 
 typedef struct Folder {
-	Build *b;
+	Build *build;
 	Cx *cx;
-	const ProgramText *t;
-	const BuildOptions *o;
+	const ProgramText *text;
+	const BuildOptions *options;
 	Texts made;              /* names of the files written */
 	Texts objects;           /* objects that they are compiled to */
 	Texts runtime;           /* files of the runtime: sources and their headers */
@@ -22,13 +22,13 @@ typedef struct Folder {
 static const char *
 file_name(const Folder *f, const char *end)
 {
-	return arena_printf(f->cx->arena, "%s%s", f->o->name, end);
+	return arena_printf(f->cx->arena, "%s%s", f->options->name, end);
 }
 
 static void
 add_file(Folder *f, const char *name, Buf *text)
 {
-	write_text(f->cx, arena_printf(f->cx->arena, "%s/%s", f->b->dir, name), text->at ? text->at : "", text->n);
+	write_text(f->cx, arena_printf(f->cx->arena, "%s/%s", f->build->dir, name), text->at ? text->at : "", text->n);
 	vec_push(f->cx->arena, &f->made, name);
 	buf_free(text);
 }
@@ -46,22 +46,22 @@ put_sources(Folder *f)
 {
 	Buf c = { 0 }, h = { 0 };
 
-	buf_add(&c, f->t->c, f->t->n);
+	buf_add(&c, f->text->source, f->text->n);
 	add_file(f, file_name(f, ".c"), &c);
-	buf_puts(&h, f->t->header);
+	buf_puts(&h, f->text->header);
 	add_file(f, file_name(f, ".h"), &h);
 }
 
 static void
 put_runtime(Folder *f)
 {
-	carry_add_included(f->cx, f->t->c, "", &f->runtime);
-	if (f->o->ops.n)
+	carry_add_included(f->cx, f->text->source, "", &f->runtime);
+	if (f->options->ops.n)
 		carry_add(f->cx, "rt/kiln.h", &f->runtime);
-	if (f->t->bare)
-		carry_files(f->cx, &f->runtime, f->b->dir);
+	if (f->text->bare)
+		carry_files(f->cx, &f->runtime, f->build->dir);
 	else
-		runtime_sources(f->b, f->t->c, &f->runtime);
+		runtime_sources(f->build, f->text->source, &f->runtime);
 	for (int i = 0; i < f->runtime.n; i++)
 		vec_push(f->cx->arena, &f->made, f->runtime.at[i]);
 }
@@ -70,14 +70,14 @@ put_runtime(Folder *f)
 static void
 put_operators(Folder *f)
 {
-	for (int i = 0; i < f->o->ops.n; i++) {
+	for (int i = 0; i < f->options->ops.n; i++) {
 		Buf c = { 0 };
 
-		buf_puts(&c, file_text(f->cx, f->o->ops.at[i]));
-		add_file(f, arena_printf(f->cx->arena, "%s_op%d.c", f->o->name, i), &c);
+		buf_puts(&c, file_text(f->cx, f->options->ops.at[i]));
+		add_file(f, arena_printf(f->cx->arena, "%s_op%d.c", f->options->name, i), &c);
 	}
-	if (f->o->ops.n) {
-		operators_header(f->cx, f->b->dir);
+	if (f->options->ops.n) {
+		operators_header(f->cx, f->build->dir);
 		vec_push(f->cx->arena, &f->made, "kiln.h");
 	}
 }
@@ -85,9 +85,9 @@ put_operators(Folder *f)
 static void
 put_weights_text(Folder *f)
 {
-	const Weights *w = f->t->weights;
+	const Weights *w = f->text->weights;
 	const unsigned char *at = (const unsigned char *)w->bytes.at;
-	const char *name = f->o->name;
+	const char *name = f->options->name;
 	Buf b = { 0 };
 
 	buf_printf(&b, "/* %s_weights.c - the constants of %s.c, as the machine has them */\n#include \"rt/order.h\"\n"
@@ -103,17 +103,17 @@ put_weights_text(Folder *f)
 static void
 write_weights(Folder *f)
 {
-	const Weights *w = f->t->weights;
+	const Weights *w = f->text->weights;
 	const char *object = file_name(f, "_weights.o"), *why = NULL;
 
-	if (f->o->weights_file)
-		vec_push(f->cx->arena, &f->made, weights_beside(f->b, w));
-	else if (w->bytes.n <= WEIGHTS_AS_TEXT && (w->bytes.n || !f->t->bare))
+	if (f->options->weights_file)
+		vec_push(f->cx->arena, &f->made, weights_beside(f->build, w));
+	else if (w->bytes.n <= WEIGHTS_AS_TEXT && (w->bytes.n || !f->text->bare))
 		put_weights_text(f);
-	if (f->o->weights_file || w->bytes.n <= WEIGHTS_AS_TEXT)
+	if (f->options->weights_file || w->bytes.n <= WEIGHTS_AS_TEXT)
 		return;
-	if (!weights_write_object(w, arena_printf(f->cx->arena, "%s/%s", f->b->dir, object), &f->o->target->elf,
-				  file_name(f, "_weights"), &why))
+	if (!weights_write_object(w, arena_printf(f->cx->arena, "%s/%s", f->build->dir, object),
+				  &f->options->target->elf, file_name(f, "_weights"), &why))
 		fail(f->cx, (Range){ 0 }, "%s: %s", object, why);
 	vec_push(f->cx->arena, &f->made, object);
 	vec_push(f->cx->arena, &f->objects, object);
@@ -124,13 +124,13 @@ write_weights(Folder *f)
 static const char *
 compiler_of(const Folder *f)
 {
-	return f->o->cc ? f->o->cc : f->o->target == target_host() ? "cc" : f->o->target->cc;
+	return f->options->cc ? f->options->cc : f->options->target == target_host() ? "cc" : f->options->target->cc;
 }
 
 static const char *
 tools_of(const Folder *f)
 {
-	return f->o->target == target_host() ? "" : f->o->target->tools;
+	return f->options->target == target_host() ? "" : f->options->target->tools;
 }
 
 /* Returns the options that select the processor `cpu`, each followed by a space. Null: the build's processor. */
@@ -141,7 +141,7 @@ cpu_of(const Folder *f, const char *cpu)
 	const char *words = "";
 	Build b;
 
-	build_init(&b, f->cx, f->o);
+	build_init(&b, f->cx, f->options);
 	if (cpu)
 		b.cpu = cpu;
 	if (!b.tcc)
@@ -161,7 +161,7 @@ static const char if_gcc[] = "$$(! $cc --version | grep -q 'Free Software' || ec
 static const char *
 level_of(const Folder *f)
 {
-	return f->b->small ? "-Os" : "-O2";
+	return f->build->small ? "-Os" : "-O2";
 }
 
 static void
@@ -173,19 +173,19 @@ put_rules(Folder *f, Buf *b)
 		   tools, cpu_of(f, NULL));
 	buf_printf(b, "cflags = %s -Wall -Wextra -Wpedantic $\n  -ffunction-sections -fdata-sections "
 		   "-fno-asynchronous-unwind-tables %s\n"
-		   "fast = %s %s %s\n\n", flags, pic_option(f->o->target), level_of(f), fast,
+		   "fast = %s %s %s\n\n", flags, pic_option(f->options->target), level_of(f), fast,
 		   arena_printf(f->cx->arena, if_gcc, fma_option("gcc")));
 	buf_puts(b, "rule cc\n  command = $cc $cflags $fast $cpu $define -c $in -o $out\n  description = CC $in\n");
-	if (!f->t->bare)
+	if (!f->text->bare)
 		buf_puts(b, "rule rt\n  command = $cc $cflags -Os -fwrapv $cpu -c $in -o $out\n"
 			 "  description = CC $in\n");
 	buf_puts(b, "# one object, of which only the functions of the header are seen\n"
 		 "rule join\n  command = $ld -r -z noexecstack --gc-sections $roots -o $out $in && $objcopy -w "
 		 "--keep-global-symbol='$name' $out\n  description = LD $out\n"
 		 "rule ar\n  command = rm -f $out && $ar rcsD $out $in\n  description = AR $out\n");
-	if (!f->o->target->is_bare)
+	if (!f->options->target->is_bare)
 		buf_printf(b, "rule so\n  command = $cc -shared -o $out $in %s\n  description = LD $out\n",
-			   f->o->target->libs);
+			   f->options->target->libs);
 }
 
 static void
@@ -199,7 +199,7 @@ put_object(Folder *f, Buf *b, const char *rule, const char *name, const char *ob
 static void
 put_levels(Folder *f, Buf *b)
 {
-	const BuildOptions *o = f->o;
+	const BuildOptions *o = f->options;
 
 	for (int i = 0; i < o->levels.n; i++) {
 		put_object(f, b, "cc", file_name(f, ".c"), arena_printf(f->cx->arena, "%s.%d.o", o->name, i));
@@ -219,7 +219,7 @@ put_objects(Folder *f, Buf *b)
 		const char *name = f->made.at[i];
 		const bool rt = !strncmp(name, "rt/", 3);
 
-		if (!is_c(name) || (f->o->levels.n && !strcmp(name, file_name(f, ".c"))))
+		if (!is_c(name) || (f->options->levels.n && !strcmp(name, file_name(f, ".c"))))
 			continue;
 		put_object(f, b, rt ? "rt" : "cc", name,
 			   arena_printf(f->cx->arena, "%.*s.o", (int)strlen(name) - 2, name));
@@ -233,11 +233,11 @@ put_objects(Folder *f, Buf *b)
 static void
 put_ninja(Folder *f)
 {
-	const char *name = f->o->name;
+	const char *name = f->options->name;
 	Buf b = { 0 };
 
 	buf_printf(&b, "# Builds lib%s.a%s.\nbuilddir = build\n", name,
-		   f->o->target->is_bare ? "" : arena_printf(f->cx->arena, " and lib%s.so", name));
+		   f->options->target->is_bare ? "" : arena_printf(f->cx->arena, " and lib%s.so", name));
 	put_rules(f, &b);
 	buf_puts(&b, "\n");
 	put_objects(f, &b);
@@ -245,10 +245,10 @@ put_ninja(Folder *f)
 	for (int i = 0; i < f->objects.n; i++)
 		buf_printf(&b, " $\n  %s", f->objects.at[i]);
 	buf_printf(&b, "\n  name = %s_*\n  roots =", name);
-	for (int i = 0; i < f->t->exported.n; i++)
-		buf_printf(&b, " -u %s", f->t->exported.at[i]);
+	for (int i = 0; i < f->text->exported.n; i++)
+		buf_printf(&b, " -u %s", f->text->exported.at[i]);
 	buf_printf(&b, "\nbuild lib%s.a: ar build/lib%s.o\n", name, name);
-	if (!f->o->target->is_bare)
+	if (!f->options->target->is_bare)
 		buf_printf(&b, "build lib%s.so: so build/lib%s.o\n", name, name);
 	add_file(f, "build.ninja", &b);
 }
@@ -258,17 +258,17 @@ put_ninja(Folder *f)
 static void
 put_what(Folder *f, Buf *b)
 {
-	const char *name = f->o->name;
+	const char *name = f->options->name;
 
 	buf_printf(b, "# %s\n\n", name);
-	if (f->t->bare)
+	if (f->text->bare)
 		buf_printf(b, "A model as plain C11: no runtime, no heap, no files; `memcpy` and libm are all that it "
 			   "calls.");
 	else
 		buf_printf(b, "A model as C11, with all that it needs but the C library; `rt` is the part of Kiln's "
 			   "runtime that it calls.");
 	buf_printf(b, "\n`%s.h` has the functions. `ninja` makes `lib%s.a`%s; by hand, with a program of yours:\n\n",
-		   name, name, f->o->target->is_bare ? "" : arena_printf(f->cx->arena, " and `lib%s.so`", name));
+		   name, name, f->options->target->is_bare ? "" : arena_printf(f->cx->arena, " and `lib%s.so`", name));
 }
 
 static void
@@ -282,8 +282,8 @@ put_command(Folder *f, Buf *b)
 	for (int i = 0; i < f->objects.n; i++)
 		if (strncmp(f->objects.at[i], "build/", 6))
 			buf_printf(b, " %s", f->objects.at[i]);
-	buf_printf(b, "%s %s\n\n", f->t->bare ? "" : " rt/*.c rt/ops/*.c", f->o->target->is_bare ? "-lm" :
-		   f->o->target->libs);
+	buf_printf(b, "%s %s\n\n", f->text->bare ? "" : " rt/*.c rt/ops/*.c", f->options->target->is_bare ? "-lm" :
+		   f->options->target->libs);
 }
 
 static void
@@ -292,24 +292,25 @@ put_readme(Folder *f)
 	Buf b = { 0 };
 
 	put_what(f, &b);
-	if (f->o->levels.n)
-		buf_printf(&b, "    cc -I . program.c lib%s.a %s\n\n", f->o->name, f->o->target->libs);
+	if (f->options->levels.n)
+		buf_printf(&b, "    cc -I . program.c lib%s.a %s\n\n", f->options->name, f->options->target->libs);
 	else
 		put_command(f, &b);
-	buf_printf(&b, "It has %lld bytes of constants", (long long)f->t->weights->bytes.n);
-	if (f->t->bare)
+	buf_printf(&b, "It has %lld bytes of constants", (long long)f->text->weights->bytes.n);
+	if (f->text->bare)
 		buf_printf(&b, " and %lld bytes of static memory that all calls share: one call at a time;\n"
-			   "or an instance has as much in memory of yours", (long long)f->t->ram);
+			   "or an instance has as much in memory of yours", (long long)f->text->ram);
 	buf_puts(&b, ".\n");
-	if (f->o->vector_floats > 1)
+	if (f->options->vector_floats > 1)
 		buf_printf(&b, "They lie as kernels with vectors of %d floats read them: gcc and clang, on other "
-			   "processors, too (slower);\n`--cc tcc` makes text that tcc takes.\n", f->o->vector_floats);
-	if (f->o->target->is_bare && !target_fpu(f->o, f->b->cpu))
+			   "processors, too (slower);\n`--cc tcc` makes text that tcc takes.\n",
+			   f->options->vector_floats);
+	if (f->options->target->is_bare && !target_fpu(f->options, f->build->cpu))
 		buf_puts(&b, "Where the rest of the program is built for the processor's FPU, add "
 			 "`-mfloat-abi=hard`.\n");
-	if (f->o->ops.n)
+	if (f->options->ops.n)
 		buf_printf(&b, "`%s_op0.c` and so on are operators of the model's author; what they include beside "
-			   "`kiln.h` is not here.\n", f->o->name);
+			   "`kiln.h` is not here.\n", f->options->name);
 	add_file(f, "README.md", &b);
 }
 
@@ -318,7 +319,7 @@ put_readme(Folder *f)
 static const char *
 path_in(const Folder *f, const char *name)
 {
-	return arena_printf(f->cx->arena, "%s/%s", f->b->out, name);
+	return arena_printf(f->cx->arena, "%s/%s", f->build->out, name);
 }
 
 /* Refuses to overwrite inputs, before any file is moved: the folder may contain the model. */
@@ -327,11 +328,11 @@ refuse_overwrites(const Folder *f)
 {
 	Texts to = { 0 };
 
-	for (int i = 0; i < f->o->writes.n; i++)
-		vec_push(f->cx->arena, &to, f->o->writes.at[i]);
+	for (int i = 0; i < f->options->writes.n; i++)
+		vec_push(f->cx->arena, &to, f->options->writes.at[i]);
 	for (int i = 0; i < f->made.n; i++)
 		vec_push(f->cx->arena, &to, path_in(f, f->made.at[i]));
-	refuse_overwrite(f->cx, &f->o->reads, &to);
+	refuse_overwrite(f->cx, &f->options->reads, &to);
 }
 
 static void
@@ -343,8 +344,8 @@ place_all(Folder *f)
 	for (int i = 0; i < f->made.n; i++) {
 		const char *path = path_in(f, f->made.at[i]);
 
-		results_parents(&r, path, strlen(f->b->out) - 1);
-		results_add(&r, arena_printf(f->cx->arena, "%s/%s", f->b->dir, f->made.at[i]), path);
+		results_parents(&r, path, strlen(f->build->out) - 1);
+		results_add(&r, arena_printf(f->cx->arena, "%s/%s", f->build->dir, f->made.at[i]), path);
 	}
 	results_place(&r);
 }
@@ -352,7 +353,7 @@ place_all(Folder *f)
 void
 folder_write(Build *b, const ProgramText *t)
 {
-	Folder f = { .b = b, .cx = b->cx, .t = t, .o = b->o };
+	Folder f = { .build = b, .cx = b->cx, .text = t, .options = b->options };
 
 	put_sources(&f);
 	put_runtime(&f);
@@ -368,7 +369,7 @@ void
 folder_write_cuda(Build *b, const ProgramText *t)
 {
 	static const char *const headers[] = { "cutile.h", "tmath.h", "tspecial.h" };
-	Folder f = { .b = b, .cx = b->cx, .t = t, .o = b->o };
+	Folder f = { .build = b, .cx = b->cx, .text = t, .options = b->options };
 	Buf text = { 0 };
 
 	buf_puts(&text, t->cuda);

@@ -10,7 +10,7 @@
 static const char *
 formula_text(Formulas *f, const RtSizeExpr *e)
 {
-	Arena *a = f->d->cx->arena;
+	Arena *a = f->dynamic->cx->arena;
 	const char *text = e->c == 1 && e->n ? "" : arena_printf(a, "%lld", (long long)(e->n ? e->c : e->d));
 
 	for (int i = 0; i < e->n; i++)
@@ -24,7 +24,7 @@ formula_text(Formulas *f, const RtSizeExpr *e)
 static bool
 express(const Formulas *f, const int64_t *v, RtSizeExpr *e)
 {
-	const Sizes *const z[] = { f->d->z, &f->z };
+	const Sizes *const z[] = { f->dynamic->sample_sizes, &f->sizes };
 
 	for (int offset = 0; offset < 2; offset++)
 		for (int i = 0; i < 2; i++)
@@ -52,19 +52,20 @@ tie_count(Dynamic *d, const RtSizeCount *count, const int64_t *x, const int64_t 
 	bool same_rest = true;
 	RtSizeExpr e;
 
-	if (sizes_express(d->z, v, true, &e))
-		sizes_tie(d->cx, d->z, (RtSizeTie){ RT_TIE_CEIL, count->x, count->q, e });
+	if (sizes_express(d->sample_sizes, v, true, &e))
+		sizes_tie(d->cx, d->sample_sizes, (RtSizeTie){ RT_TIE_CEIL, count->x, count->q, e });
 	for (int k = 1; k < d->n; k++)
 		same_rest &= x[k] % count->q == x[0] % count->q;
 	if (same_rest)
-		sizes_tie(d->cx, d->z, (RtSizeTie){ RT_TIE_REST, count->x, count->q, { .d = x[0] % count->q } });
+		sizes_tie(d->cx, d->sample_sizes, (RtSizeTie){ RT_TIE_REST, count->x, count->q,
+							     { .d = x[0] % count->q } });
 }
 
 /* Adds an atom of this text: the count at s[at], with the values v. */
 static bool
 add_counted(Formulas *f, const int64_t *v, int at)
 {
-	const int atom = sizes_add_atom(&f->z, v);
+	const int atom = sizes_add_atom(&f->sizes, v);
 
 	if (atom < 0 || at < 0)
 		return false;
@@ -80,7 +81,7 @@ add_count(Formulas *f, const int64_t *x, int64_t q)
 	int64_t v[SIZE_SAMPLES];
 	bool same = true;
 
-	for (int k = 0; k < f->d->n; k++) {
+	for (int k = 0; k < f->dynamic->n; k++) {
 		v[k] = (x[k] + q - 1) / q;
 		same &= v[k] == v[0];
 	}
@@ -88,15 +89,15 @@ add_count(Formulas *f, const int64_t *x, int64_t q)
 		return false;
 	if (same)
 		return true;
-	tie_count(f->d, &count, x, v);
-	return add_counted(f, v, sizes_count(f->d->cx, f->d->z, count));
+	tie_count(f->dynamic, &count, x, v);
+	return add_counted(f, v, sizes_count(f->dynamic->cx, f->dynamic->sample_sizes, count));
 }
 
 bool
 formulas_begin(Dynamic *d, Formulas *f)
 {
-	*f = (Formulas){ .d = d, .z = *d->z };
-	for (int i = 0; i < d->z->natom; i++)
+	*f = (Formulas){ .dynamic = d, .sizes = *d->sample_sizes };
+	for (int i = 0; i < d->sample_sizes->natom; i++)
 		f->of[i] = (int16_t)i;
 	for (int k = 1; k < d->n; k++)
 		if (d->shared[k].derived.n != d->shared[0].derived.n)
@@ -125,9 +126,9 @@ local_for(Formulas *f, const int64_t *v)
 		return NULL;
 	for (int i = 0; i < f->text.n; i++)
 		if (!strcmp(f->text.at[i], text))
-			return arena_printf(f->d->cx->arena, "size%d", i);
-	vec_push(f->d->cx->arena, &f->text, text);
-	return arena_printf(f->d->cx->arena, "size%d", f->text.n - 1);
+			return arena_printf(f->dynamic->cx->arena, "size%d", i);
+	vec_push(f->dynamic->cx->arena, &f->text, text);
+	return arena_printf(f->dynamic->cx->arena, "size%d", f->text.n - 1);
 }
 
 /* Returns the name of a float that was seen among the sizes: real0. */
@@ -136,24 +137,25 @@ real_for(Formulas *f, const int64_t *bits)
 {
 	int atom = 0, at = 0;
 
-	while (atom < f->z.natom && memcmp(f->z.atom[atom], bits, (size_t)f->d->n * sizeof *bits))
+	while (atom < f->sizes.natom && memcmp(f->sizes.atom[atom], bits, (size_t)f->dynamic->n * sizeof *bits))
 		atom++;
-	if (atom == f->z.natom)
+	if (atom == f->sizes.natom)
 		return NULL;
 	while (at < f->real.n && f->real.at[at] != atom)
 		at++;
 	if (at == f->real.n)
-		vec_push(f->d->cx->arena, &f->real, atom);
-	return arena_printf(f->d->cx->arena, "real%d", at);
+		vec_push(f->dynamic->cx->arena, &f->real, atom);
+	return arena_printf(f->dynamic->cx->arena, "real%d", at);
 }
 
 /* Notes how the samples differ. Returns null. */
 static const char *
 differ(Formulas *f, const char *const *text)
 {
-	f->d->why = ": ";
-	for (int k = 0; k < f->d->n; k++)
-		f->d->why = arena_printf(f->d->cx->arena, "%s%s'%s'", f->d->why, k ? ", " : "", text[k]);
+	f->dynamic->why = ": ";
+	for (int k = 0; k < f->dynamic->n; k++)
+		f->dynamic->why = arena_printf(f->dynamic->cx->arena, "%s%s'%s'", f->dynamic->why, k ? ", " : "",
+					       text[k]);
 	return NULL;
 }
 
@@ -162,7 +164,7 @@ differ(Formulas *f, const char *const *text)
 static const char *
 marked_text(Formulas *f, int i)
 {
-	const Dynamic *d = f->d;
+	const Dynamic *d = f->dynamic;
 	const Marked *m = &d->shared[0].marked.at[i];
 	const char *found, *text[SIZE_SAMPLES];
 	int64_t v[SIZE_SAMPLES];
@@ -188,13 +190,13 @@ static const char *
 texts_differ(Formulas *f, const char *const *text)
 {
 	const char *rest[SIZE_SAMPLES];
-	Arena *a = f->d->cx->arena;
+	Arena *a = f->dynamic->cx->arena;
 	size_t same = 0;
 
 	for (bool all = true; all && text[0][same]; same += all)
-		for (int k = 1; k < f->d->n; k++)
+		for (int k = 1; k < f->dynamic->n; k++)
 			all &= text[k][same] == text[0][same];
-	for (int k = 0; k < f->d->n; k++)
+	for (int k = 0; k < f->dynamic->n; k++)
 		rest[k] = arena_printf(a, "%.*s", (int)strcspn(text[k] + same, " ,;)\n\1"), text[k] + same);
 	return differ(f, rest);
 }
@@ -202,7 +204,7 @@ texts_differ(Formulas *f, const char *const *text)
 const char *
 formulas_replace(Formulas *f, const char *const *text)
 {
-	const Dynamic *d = f->d;
+	const Dynamic *d = f->dynamic;
 	const char *at = text[0];
 	Buf b = { 0 };
 
@@ -234,5 +236,5 @@ formulas_locals(const Formulas *f)
 		buf_printf(&b, "\tconst int64_t size%d = %s;\n", i, f->text.at[i]);
 	for (int i = 0; i < f->real.n; i++)
 		buf_printf(&b, "\tconst double real%d = rt_double_of(s[%d]);\n", i, f->of[f->real.at[i]]);
-	return arena_text(f->d->cx->arena, &b);
+	return arena_text(f->dynamic->cx->arena, &b);
 }

@@ -24,14 +24,14 @@ enum {
 };
 
 typedef struct Move {            /* State before a move, to undo it. */
-	const Value *v;
+	const Value *value;
 	IValue  lay;
 	Buffer *from;
 	Home    home;
 } Move;
 
 typedef struct Joins {
-	Plan   *p;
+	Plan   *plan;
 	int    *lodgers;         /* by buffer: number of its values */
 	bool   *written;         /* by buffer: whether something updates it in place */
 	int64_t least;           /* lower bound of the arena */
@@ -43,12 +43,12 @@ typedef struct Joins {
 static bool
 agreed(Joins *j, bool mine)
 {
-	DynamicPlan *d = j->p->dynamic;
+	DynamicPlan *d = j->plan->dynamic;
 
 	if (!d)
 		return mine;
 	if (d->is_first) {
-		vec_push(j->p->cx->arena, &d->joins->at, mine);
+		vec_push(j->plan->cx->arena, &d->joins->at, mine);
 		return mine;
 	}
 	return d->njoin < d->joins->at.n ? d->joins->at.at[d->njoin++] : mine;
@@ -94,7 +94,7 @@ all_readers(const Joins *j, const Value *v, bool (*yes)(Plan *, const Node *))
 		const Node *user = v->uses.at[i].node;
 
 		if (!node_is(user, prim_ListConstruct)) {
-			if (!j->is_cat[user->id] && !yes(j->p, user))
+			if (!j->is_cat[user->id] && !yes(j->plan, user))
 				return false;
 			continue;
 		}
@@ -167,8 +167,8 @@ operands_of(const Joins *j, const Node *n)
 static bool
 is_alone(Joins *j, const Value *v)
 {
-	const RtTensor *t = plan_tensor(j->p, v);
-	const Buffer *b = plan_buffer(j->p, v);
+	const RtTensor *t = plan_tensor(j->plan, v);
+	const Buffer *b = plan_buffer(j->plan, v);
 
 	return b && b->home == HOME_ARENA && !b->escapes && j->lodgers[b->index] == 1 && !j->written[b->index] &&
 	       !t->offset && !t->quant && rt_is_dense(t) && rt_numel(t);
@@ -204,7 +204,7 @@ lay(Plan *p, const Value *v, IValue t, bool part)
 static bool
 move(Joins *j, const Value *v, RtTensor *part, Buffer *whole)
 {
-	Plan *p = j->p;
+	Plan *p = j->plan;
 	Buffer *const from = plan_buffer(p, v);
 	const Move m = { v, known_at(p->known, v)->v, from, from->home };
 	const bool fast = is_fast(p, v->node);
@@ -231,7 +231,7 @@ undo(Joins *j, Buffer *whole, Buffer was)
 
 		m->from->home = m->home;
 		j->lodgers[whole->index]--;
-		lay(j->p, m->v, m->lay, false);
+		lay(j->plan, m->value, m->lay, false);
 	}
 	*whole = was;
 }
@@ -252,7 +252,7 @@ lies_at(Plan *p, const Value *v, const RtTensor *part)
 static void
 take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64_t dim, Buffer *whole)
 {
-	Plan *p = j->p;
+	Plan *p = j->plan;
 	const Node *some = operands_of(j, other);
 	const Value *v = other->out[0];
 	const RtTensor *t;
@@ -278,7 +278,7 @@ take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64
 static int
 take_operands(Joins *j, const Node *cat, const Node *list, int64_t dim, Buffer *whole, int since)
 {
-	Plan *p = j->p;
+	Plan *p = j->plan;
 	const RtTensor *y = plan_tensor(p, cat->out[0]);
 	int64_t at = 0;
 	int placed = 0;
@@ -307,7 +307,7 @@ behind_first(const Joins *j)
 	int first = INT32_MAX;
 
 	for (int i = 0; i < j->moves.n; i++) {
-		const int step = j->p->step[j->moves.at[i].v->node->id];
+		const int step = j->plan->step[j->moves.at[i].value->node->id];
 
 		first = step < first ? step : first;
 	}
@@ -317,7 +317,7 @@ behind_first(const Joins *j)
 static void
 join_cat(Joins *j, const Node *cat, const Node *list)
 {
-	Plan *p = j->p;
+	Plan *p = j->plan;
 	const RtTensor *y = plan_tensor(p, cat->out[0]);
 	Buffer *whole = plan_buffer(p, cat->out[0]);
 	const int64_t dim = joined_dim(p, cat, y);
@@ -366,7 +366,7 @@ static void
 count_lodgers(Joins *j, Node *n)
 {
 	for (int i = 0; i < n->nout; i++) {
-		const Buffer *b = plan_buffer(j->p, n->out[i]);
+		const Buffer *b = plan_buffer(j->plan, n->out[i]);
 
 		if (b)
 			j->lodgers[b->index]++;
@@ -379,12 +379,12 @@ count_block(Joins *j, Block *b)
 	count_lodgers(j, b->param);
 	for NODES(n, b) {
 		j->is_cat[n->id] = node_is(n, aten_cat) && node_is(n->in[0]->node, prim_ListConstruct) &&
-				   n->in[0]->node->block == n->block && plan_is_kernel(j->p, n);
+				   n->in[0]->node->block == n->block && plan_is_kernel(j->plan, n);
 		for (int i = 0; i < n->nin; i++)
-			if (node_writes_input(n, i) && plan_buffer(j->p, n->in[i]))
-				j->written[plan_buffer(j->p, n->in[i])->index] = true;
+			if (node_writes_input(n, i) && plan_buffer(j->plan, n->in[i]))
+				j->written[plan_buffer(j->plan, n->in[i])->index] = true;
 		/* A product's result has no memory when its epilogue is its only reader. */
-		if (!j->p->epilogue[n->id])
+		if (!j->plan->epilogue[n->id])
 			count_lodgers(j, n);
 		for (int i = 0; i < n->nsub; i++)
 			count_block(j, n->sub[i]);
@@ -394,7 +394,7 @@ count_block(Joins *j, Block *b)
 void
 plan_joins(Plan *p)
 {
-	Joins j = { .p = p };
+	Joins j = { .plan = p };
 
 	if (p->dynamic && !p->dynamic->joins)
 		return;

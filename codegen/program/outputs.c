@@ -208,12 +208,12 @@ results_place(Results *r)
 const char *
 weights_beside(Build *b, const Weights *w)
 {
-	const char *path = arena_printf(b->cx->arena, "%s/%s", b->dir, b->o->weights_file);
+	const char *path = arena_printf(b->cx->arena, "%s/%s", b->dir, b->options->weights_file);
 	const RtWeightsHead head = rt_weights_head(w->bytes.n, spill_hash(&w->bytes));
 	FILE *f = fopen(path, "wb");
 	const bool ok = f && fwrite(&head, sizeof head, 1, f) == 1 && spill_write(&w->bytes, f);
 
 	if (!ok || fclose(f))
 		fail(b->cx, NOWHERE, "%s: %s", path, strerror(errno));
-	return b->o->weights_file;
+	return b->options->weights_file;
 }

@@ -127,7 +127,7 @@ char *plan_text(Emit *, Plan *, const char *code);
 /* ---- dynamic.c: a dynamic specialization from the plans of its samples ------------------------------------------- */
 
 /* Constants that the plans of a dynamic specialization's samples use, in the order of requests. */
-typedef struct KnownConstant { IValue v; int index; } KnownConstant;      /* index: index in cx->value */
+typedef struct KnownConstant { IValue value; int index; } KnownConstant;      /* index: index in cx->value */
 struct Lockstep { Vec(KnownConstant) at; };
 typedef struct DynamicNames {
 	const char *function;    /* C name of the specialized function */
@@ -156,7 +156,7 @@ char *cuda_compile(Cx *, const char *text, int arch, int64_t *n);
 /* ---- cgen.c: a program's text -------------------------------------------------------------------------------- */
 
 typedef struct ProgramText {
-	char *c;                 /* the program's C */
+	char *source;                 /* the program's C */
 	int64_t n;
 	char *cuda, *ptx;        /* texts of --emit cuda and ptx; null if not asked for */
 	char *timing;            /* text of the program that times the kernels of `cuda` */
@@ -302,7 +302,7 @@ const char *target_lacks_here(Cx *, const Target *, const char **cc);
 /* ---- tcc.c: the compiler inside Kiln; paths in dir, a temporary folder that has the headers ---------------------- */
 
 typedef struct TccFiles {
-	const char *c, *weights;             /* paths of the program's text and of the weights' object file */
+	const char *source, *weights;             /* paths of the program's text and of the weights' object file */
 	const Texts *operators;              /* C files of the user */
 	const char *name;                    /* name of a shared library; null for a program */
 	const char *out;

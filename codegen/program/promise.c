@@ -12,7 +12,7 @@
 enum { ASKED = 8 };              /* number of sizes tested for each symbol, besides the ends of its range */
 
 typedef struct Promise {
-	Dynamic *d;
+	Dynamic *dynamic;
 	RtSizes of;              /* size checks that the program will make at entry */
 } Promise;
 
@@ -34,7 +34,7 @@ dynamic_buffers(Dynamic *d, RtSizeBuffers *out)
 		}
 		if (first->home != HOME_ARENA)
 			continue;
-		if (!sizes_express(d->z, v, true, &b.bytes)) {
+		if (!sizes_express(d->sample_sizes, v, true, &b.bytes)) {
 			d->why = arena_printf(d->cx->arena, ": the bytes of a buffer, %lld, %lld", (long long)v[0],
 					      (long long)v[1]);
 			return false;
@@ -58,16 +58,17 @@ is_another(const Sizes *z, int symbol, const int64_t *value, int64_t x)
 static void
 cut_range(Promise *p, int symbol, const int64_t *value)
 {
-	int64_t *range = p->d->z->range[symbol], at[SIZE_ATOMS];
-	const int64_t step = sizes_step(p->d->z, symbol), low = range[0], count = (range[1] - low) / step,
-		      own = value[symbol];
+	int64_t *range = p->dynamic->sample_sizes->range[symbol], at[SIZE_ATOMS];
+	const int64_t step = sizes_step(p->dynamic->sample_sizes, symbol), low = range[0],
+		      count = (range[1] - low) / step, own = value[symbol];
 
 	memcpy(at, value, sizeof at);
 	for (int i = 1; i < ASKED; i++) {
 		const int64_t x = at[symbol] = low + count * i / ASKED * step;
 
-		if (x <= range[0] || x >= range[1] || x == own || is_another(p->d->z, symbol, value, x) ||
-		    sizes_are_taken(p->d->cx, p->d->d, &p->of, at))
+		if (x <= range[0] || x >= range[1] || x == own ||
+		    is_another(p->dynamic->sample_sizes, symbol, value, x) ||
+		    sizes_are_taken(p->dynamic->cx, p->dynamic->spec, &p->of, at))
 			continue;
 		if (x < own)
 			range[0] = x + step;
@@ -89,9 +90,9 @@ are_ranges(const Sizes *z)
 const char *
 promise_check(Dynamic *d)
 {
-	Sizes *z = d->z;
+	Sizes *z = d->sample_sizes;
 	RtSizeBuffers buffers = { 0 };
-	Promise p = { .d = d, .of = sizes_at_entry(d->d) };
+	Promise p = { .dynamic = d, .of = sizes_at_entry(d->spec) };
 	int64_t value[SIZE_ATOMS];
 	int refused;
 
@@ -99,7 +100,7 @@ promise_check(Dynamic *d)
 		return "buffers differ";
 	p.of.buffer = buffers.at;
 	p.of.nbuffer = buffers.n;
-	if ((refused = sizes_refused(d->cx, d->d, &p.of)) >= 0)
+	if ((refused = sizes_refused(d->cx, d->spec, &p.of)) >= 0)
 		return arena_printf(d->cx->arena, "its program would not take a size of %lld, which it was made for",
 				    (long long)z->atom[0][refused]);
 	for (int i = 0; i < z->nsymbol; i++)

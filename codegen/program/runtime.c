@@ -101,7 +101,7 @@ args_compile(Build *b, Argv *a, const char *from, const char *to)
 	args_compiler(b, a);
 	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
 	/* as build.ninja's for_size */
-	arg(a, b->o->oz ? "-Oz" : "-Os");
+	arg(a, b->options->oz ? "-Oz" : "-Os");
 	args_of(a, "-fno-tree-ch -fno-tree-loop-im -fno-move-loop-invariants -fno-caller-saves");
 	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables");
 	arg(a, "-fno-jump-tables"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
@@ -125,7 +125,7 @@ command_hash(Build *b)
 	const char *text;
 
 	stat(command_path(b->cx, b->cc), &cc);
-	buf_printf(&key, "%016llx %lld %lld.%09ld", (unsigned long long)b->o->macros, (long long)cc.st_size,
+	buf_printf(&key, "%016llx %lld %lld.%09ld", (unsigned long long)b->options->macros, (long long)cc.st_size,
 		   (long long)cc.st_mtim.tv_sec, (long)cc.st_mtim.tv_nsec);
 	args_compile(b, &a, "/rt/ops/", "");
 	for (int i = 0; i < a.v.n; i++) {
@@ -140,7 +140,7 @@ command_hash(Build *b)
 static const char *
 kept_folder(Build *b)
 {
-	return cache_kept(b->cx, arena_printf(b->cx->arena, "%s-%016llx-%016llx", b->o->target->triple,
+	return cache_kept(b->cx, arena_printf(b->cx->arena, "%s-%016llx-%016llx", b->options->target->triple,
 						     (unsigned long long)carry_hash(),
 						     (unsigned long long)command_hash(b)));
 }
@@ -148,7 +148,7 @@ kept_folder(Build *b)
 /* ---- compiling --------------------------------------------------------------------------------------------------- */
 
 typedef struct Runtime {
-	Build  *b;
+	Build  *build;
 	const char *src, *kept;  /* folder of the sources; folder of kept objects, or null */
 	Needs   needs;
 	int     ncompiled;
@@ -158,21 +158,21 @@ typedef struct Runtime {
 static const char *
 source_path(Runtime *r, const char *name)
 {
-	const char *ops = arena_printf(r->b->cx->arena, "%s/rt/ops/%s.c", r->src, name);
+	const char *ops = arena_printf(r->build->cx->arena, "%s/rt/ops/%s.c", r->src, name);
 
-	return access(ops, R_OK) ? arena_printf(r->b->cx->arena, "%s/rt/%s.c", r->src, name) : ops;
+	return access(ops, R_OK) ? arena_printf(r->build->cx->arena, "%s/rt/%s.c", r->src, name) : ops;
 }
 
 static const char *
 made_object(Runtime *r, const char *name)
 {
-	return arena_printf(r->b->cx->arena, "%s/rt-%s.o", r->b->dir, name);
+	return arena_printf(r->build->cx->arena, "%s/rt-%s.o", r->build->dir, name);
 }
 
 static const char *
 kept_object(Runtime *r, const char *name)
 {
-	return r->kept ? arena_printf(r->b->cx->arena, "%s/%s.o", r->kept, name) : made_object(r, name);
+	return r->kept ? arena_printf(r->build->cx->arena, "%s/%s.o", r->kept, name) : made_object(r, name);
 }
 
 static void
@@ -181,11 +181,11 @@ unpack_sources(Runtime *r)
 	if (r->unpacked)
 		return;
 	mkdir(r->src, 0777);
-	carry_sources(r->b->cx, r->src);
+	carry_sources(r->build->cx, r->src);
 	r->unpacked = true;
 	if (isatty(2))
 		fprintf(stderr, "kiln: compiling the runtime for %s, what this program needs of it, once\n",
-			r->b->o->target->triple);
+			r->build->options->target->triple);
 }
 
 static void
@@ -199,7 +199,7 @@ end_compiling(Process *p, Process *bad)
 static void
 compile_files(Runtime *r, const Texts *files)
 {
-	Build *b = r->b;
+	Build *b = r->build;
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	const int width = cores < 1 ? 1 : cores > RT_LIMIT_CHILDREN ? RT_LIMIT_CHILDREN : (int)cores;
 	Process process[RT_LIMIT_CHILDREN] = { { 0 } }, bad = { 0 };
@@ -211,7 +211,8 @@ compile_files(Runtime *r, const Texts *files)
 		end_compiling(p, &bad);
 		if (i >= files->n || bad.name)
 			continue;
-		progress("compiling the runtime for %s: %d, rt %s", b->o->target->triple, ++r->ncompiled, files->at[i]);
+		progress("compiling the runtime for %s: %d, rt %s", b->options->target->triple, ++r->ncompiled,
+			 files->at[i]);
 		args_compile(b, &a, source_path(r, files->at[i]), made_object(r, files->at[i]));
 		if (!start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i % width), p))
 			not_started(b, p);
@@ -228,13 +229,13 @@ make_objects(Runtime *r, int first, Argv *objects)
 
 	for (int i = first; i < r->needs.names.n; i++)
 		if (access(kept_object(r, r->needs.names.at[i]), R_OK))
-			vec_push(r->b->cx->arena, &missing, r->needs.names.at[i]);
+			vec_push(r->build->cx->arena, &missing, r->needs.names.at[i]);
 	if (missing.n) {
 		unpack_sources(r);
 		compile_files(r, &missing);
 	}
 	for (int i = 0; i < missing.n && r->kept; i++)
-		if (!build_move(r->b->cx, made_object(r, missing.at[i]), kept_object(r, missing.at[i]))) {
+		if (!build_move(r->build->cx, made_object(r, missing.at[i]), kept_object(r, missing.at[i]))) {
 			r->kept = NULL; /* no space in the cache: makes all of them in the temporary folder */
 			compile_files(r, &missing);
 		}
@@ -245,7 +246,7 @@ make_objects(Runtime *r, int first, Argv *objects)
 void
 runtime_objects(Build *b, Argv *objects)
 {
-	Runtime r = { .b = b, .src = arena_printf(b->cx->arena, "%s/src", b->dir), .kept = kept_folder(b) };
+	Runtime r = { .build = b, .src = arena_printf(b->cx->arena, "%s/src", b->dir), .kept = kept_folder(b) };
 	int from = 0, first = 0;
 
 	needs_open(&r.needs, b->cx);

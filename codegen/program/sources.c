@@ -15,7 +15,7 @@
 static const char forms[] = "variant";           /* file of the in-place and out= rows */
 
 typedef struct Sources {
-	Build *b;
+	Build *build;
 	Cx    *cx;
 	Needs  needs;
 	Map    base;             /* these rows: "rt_add_out" -> "rt_add" */
@@ -53,7 +53,7 @@ write_forms(Sources *s)
 			buf_printf(&b, "FORM(%s, %s, %s, %s)\n", op->id, out_literal(a, op->text), op->base,
 				op->exact ? "true" : "false");
 	}
-	write_text(s->cx, arena_printf(a, "%s/rt/ops/forms.def", s->b->dir), b.at ? b.at : "", b.n);
+	write_text(s->cx, arena_printf(a, "%s/rt/ops/forms.def", s->build->dir), b.at ? b.at : "", b.n);
 	buf_free(&b);
 }
 
@@ -88,7 +88,7 @@ need_words(Sources *s, const char *text)
 static void
 need_file(Sources *s, const char *name)
 {
-	const char *path = arena_printf(s->cx->arena, "%s/rt-%s.o", s->b->dir, name);
+	const char *path = arena_printf(s->cx->arena, "%s/rt-%s.o", s->build->dir, name);
 	Texts defined = { 0 }, undefined = { 0 };
 	int64_t n;
 	const char *object = needs_member(&s->needs, name, &n);
@@ -115,15 +115,15 @@ source_path(Sources *s, const char *name)
 void
 runtime_sources(Build *b, const char *text, Texts *files)
 {
-	Sources s = { .b = b, .cx = b->cx };
+	Sources s = { .build = b, .cx = b->cx };
 
 	note_forms(&s);
 	needs_open(&s.needs, b->cx);
 	for (int i = 0; emit_own[i]; i++)
 		map_put(&s.needs.defined, emit_own[i], "yes");
 	need_words(&s, text);
-	for (int i = 0; i < b->o->ops.n; i++)
-		need_words(&s, file_text(b->cx, b->o->ops.at[i]));
+	for (int i = 0; i < b->options->ops.n; i++)
+		need_words(&s, file_text(b->cx, b->options->ops.at[i]));
 	for (int i = 0; i < s.needs.names.n; i++)
 		need_file(&s, s.needs.names.at[i]);
 	for (int i = 0; i < s.needs.names.n; i++)

@@ -253,10 +253,10 @@ of_package(Cx *cx, const char *what, const char *package)
 static const char *
 musl_folder(Build *b, const char *what)
 {
-	const char *root = b->o->sysroot ? b->o->sysroot : "";
-	const char *dir = arena_printf(b->cx->arena, "%s/usr/%s/%s", root, what, b->o->target->musl);
+	const char *root = b->options->sysroot ? b->options->sysroot : "";
+	const char *dir = arena_printf(b->cx->arena, "%s/usr/%s/%s", root, what, b->options->target->musl);
 
-	return !b->o->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/%s", root, what);
+	return !b->options->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/%s", root, what);
 }
 
 /* Does the compiler need specs to find musl? A user's compiler for musl has it in its name, such as musl-gcc, and finds
@@ -264,7 +264,8 @@ musl_folder(Build *b, const char *what)
 static bool
 takes_specs(const Build *b)
 {
-	const char *slash = b->o->cc ? strrchr(b->o->cc, '/') : NULL, *name = slash ? slash + 1 : b->o->cc;
+	const char *slash = b->options->cc ? strrchr(b->options->cc, '/') : NULL,
+		   *name = slash ? slash + 1 : b->options->cc;
 
 	return !name || (strstr(name, "cc") && !strstr(name, "musl"));
 }
@@ -273,20 +274,20 @@ takes_specs(const Build *b)
 static const char *
 target_musl(Build *b)
 {
-	return b->o->target->musl && takes_specs(b) ? musl_folder(b, "lib") : NULL;
+	return b->options->target->musl && takes_specs(b) ? musl_folder(b, "lib") : NULL;
 }
 
 const char *
 target_lacks(Build *b)
 {
-	const Target *t = b->o->target;
-	const char *file = b->o->fixed || t->is_static ? "libc.a" : t->libc;
+	const Target *t = b->options->target;
+	const char *file = b->options->fixed || t->is_static ? "libc.a" : t->libc;
 	const char *musl = target_musl(b);
 
 	if (b->tcc)
 		return NULL;
 	if (!command_path(b->cx, b->cc))
-		return !b->o->cc && (b->cross || !strcmp(b->cc, "cc")) ? of_package(b->cx, b->cc, t->cc_package) :
+		return !b->options->cc && (b->cross || !strcmp(b->cc, "cc")) ? of_package(b->cx, b->cc, t->cc_package) :
 					       arena_printf(b->cx->arena, "the compiler %s", b->cc);
 	if (musl && access(arena_printf(b->cx->arena, "%s/%s", musl, file), R_OK))
 		return of_package(b->cx, arena_printf(b->cx->arena, "musl's %s", file), t->libc_package);
@@ -312,7 +313,7 @@ musl_specs(Build *b, const char *lib)
 		"*endfile:\ncrtendS.o%%s %s/crtn.o\n\n"
 		"*link:\n-dynamic-linker /lib/ld-musl-%s.so.1 -nostdlib %%{shared:-shared} %%{static:-static} "
 		"%%{rdynamic:-export-dynamic}\n\n*esp_link:\n\n\n*esp_options:\n\n\n*esp_cpp_options:\n\n\n",
-		include, include, lib, lib, lib, lib, b->o->target->arch);
+		include, include, lib, lib, lib, lib, b->options->target->arch);
 
 	write_text(b->cx, path, text, (int64_t)strlen(text));
 	return path;
@@ -325,9 +326,9 @@ args_compiler(Build *b, Argv *a)
 
 	arg(a, b->cc);
 	if (b->cross && !strncmp(slash ? slash + 1 : b->cc, "clang", 5))       /* compiles for any target */
-		arg(a, arena_printf(b->cx->arena, "--target=%s", b->o->target->triple));
-	if (b->o->sysroot)
-		arg(a, arena_printf(b->cx->arena, "--sysroot=%s", b->o->sysroot));
+		arg(a, arena_printf(b->cx->arena, "--target=%s", b->options->target->triple));
+	if (b->options->sysroot)
+		arg(a, arena_printf(b->cx->arena, "--sysroot=%s", b->options->sysroot));
 	if (musl)
 		arg(a, arena_printf(b->cx->arena, "-specs=%s", musl_specs(b, musl)));
 }
@@ -335,7 +336,7 @@ args_compiler(Build *b, Argv *a)
 void
 args_cpu(Build *b, Argv *a)
 {
-	const BuildOptions *o = b->o;
+	const BuildOptions *o = b->options;
 	const Target *t = o->target;
 	const char *cpu = b->cpu ? b->cpu : b->cross ? NULL : "native";
 	const bool by_march = !strcmp(t->cpu_as, "-march=");
@@ -365,7 +366,7 @@ choose_compiler(const BuildOptions *o, bool cross)
 void
 build_init(Build *b, Cx *cx, const BuildOptions *o)
 {
-	*b = (Build){ .cx = cx, .o = o, .cross = o->target != target_host(),
+	*b = (Build){ .cx = cx, .options = o, .cross = o->target != target_host(),
 		      .cpu = o->levels.n ? o->levels.at[0] : o->cpu };
 	b->cc = choose_compiler(o, b->cross);
 	b->tcc = !strcmp(b->cc, "tcc");
@@ -390,7 +391,7 @@ target_wants_levels(const BuildOptions *o)
 
 /* ---- asking the compiler ----------------------------------------------------------------------------------------- */
 
-typedef struct Ask { Build *b; BuildOptions *o; } Ask;
+typedef struct Ask { Build *build; BuildOptions *options; } Ask;
 
 static const char *
 macros_of(Build *b)
@@ -401,7 +402,7 @@ macros_of(Build *b)
 	args_compiler(b, &a);
 	args_cpu(b, &a);
 	args_of(&a, getenv("CFLAGS"));
-	if (b->o->target->musl)
+	if (b->options->target->musl)
 		arg(&a, "-include"), arg(&a, "features.h"); /* macros of the C library, which has one if it is GNU's */
 	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
 	if (process_run(b->cx, argv_of(&a), NULL, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
@@ -424,15 +425,15 @@ static void
 ask_compiler(Cx *cx, const char *dir, void *arg_)
 {
 	Ask *ask = arg_;
-	Build *b = ask->b;
-	BuildOptions *o = ask->o;
+	Build *b = ask->build;
+	BuildOptions *o = ask->options;
 	const char *lacks, *macros, *gcc;
 
 	b->dir = dir;
 	o->vector_floats = target_floats(o->target, NULL);
 	if ((lacks = target_lacks(b))) {
-		if (is_made_of_code(b->o))
-			fail_lacks(cx, NOWHERE, "for %s there is missing %s%s", b->o->target->triple, lacks,
+		if (is_made_of_code(b->options))
+			fail_lacks(cx, NOWHERE, "for %s there is missing %s%s", b->options->target->triple, lacks,
 				   b->cross ? "" : " (choose a compiler by --cc; --cc tcc needs none)");
 		return;
 	}
@@ -475,7 +476,7 @@ target_ask(Cx *cx, BuildOptions *o)
 		process_folder(cx, ask_compiler, &ask);
 }
 
-typedef struct Lack { Build *b; const char *lacks; } Lack;
+typedef struct Lack { Build *build; const char *lacks; } Lack;
 
 static void
 find_lack(Cx *cx, const char *dir, void *arg_)
@@ -483,8 +484,8 @@ find_lack(Cx *cx, const char *dir, void *arg_)
 	Lack *l = arg_;
 
 	(void)cx;
-	l->b->dir = dir;
-	l->lacks = target_lacks(l->b);
+	l->build->dir = dir;
+	l->lacks = target_lacks(l->build);
 }
 
 const char *

@@ -247,7 +247,7 @@ typedef struct Job {
 	const char *dir, *own;   /* folder of rt's headers; folder of the headers defined here */
 	/* Include directory of the headers here except libc's. Null if this machine has no libc headers. */
 	const char *user;
-	const char *c, *object;  /* one C file of the user, and its object */
+	const char *source, *object;  /* one C file of the user, and its object */
 	const char *weights, *library, *support, *libm, *libc, *out;
 	const Vec(char *) *objects;
 	const char *name;        /* name of a library; null for a program */
@@ -279,7 +279,7 @@ compile_operator(void *arg)
 	TCCState *s = compiler(j->user ? "-nostdlib -w" : "-nostdlib -nostdinc -w", TCC_OUTPUT_OBJ, j->dir,
 			       j->user ? j->user : j->own);
 
-	if (tcc_add_file(s, j->c) < 0 || tcc_output_file(s, j->object) < 0 || !is_complete_object(j->object))
+	if (tcc_add_file(s, j->source) < 0 || tcc_output_file(s, j->object) < 0 || !is_complete_object(j->object))
 		_exit(EXIT_INPUT);
 }
 
@@ -289,7 +289,7 @@ link_program(void *arg)
 	const Job *j = arg;
 	TCCState *s = compiler(j->name ? LIBRARY : "-nostdlib -nostdinc -w", j->name ? TCC_OUTPUT_DLL : TCC_OUTPUT_EXE,
 			       j->dir, j->own);
-	bool ok = tcc_add_file(s, j->c) >= 0 && tcc_add_file(s, j->weights) >= 0 &&
+	bool ok = tcc_add_file(s, j->source) >= 0 && tcc_add_file(s, j->weights) >= 0 &&
 		  tcc_compile_string(s, conversions) >= 0 && (j->name || tcc_compile_string(s, begin) >= 0);
 
 	for (int i = 0; ok && i < j->objects->n; i++)
@@ -410,7 +410,7 @@ compile_operators(Cx *cx, Job *j, const Texts *files, Objects *objects)
 		put_headers(cx, j->user, 2);
 	}
 	for (int i = 0; i < files->n; i++) {
-		j->c = files->at[i];
+		j->source = files->at[i];
 		j->object = arena_printf(cx->arena, "%s/op%d.o", j->dir, i);
 		in_child(cx, compile_operator, j, EXIT_INPUT, "failed on --op");
 		vec_push(cx->arena, objects, arena_strdup(cx->arena, j->object));
@@ -431,7 +431,7 @@ tcc_build(Cx *cx, const char *dir, TccFiles f)
 	put_library(cx, j.library);
 	put_support(cx, j.support);
 	compile_operators(cx, &j, f.operators, &objects);
-	j.c = f.c;
+	j.source = f.source;
 	in_child(cx, link_program, &j, EXIT_BUG, "failed on emitted code: a bug of Kiln");
 }
 

@@ -77,7 +77,7 @@ const char *global_name(int); /* emit_call.c: len, print ... Null past the last 
 /* ---- env.c: scopes ------------------------------------------------------------------------------- */
 
 typedef struct Binding {
-	Sugar      *s;         /* Meaning of the name. Null if it cannot be used: see why. */
+	Sugar      *sugar;         /* Meaning of the name. Null if it cannot be used: see why. */
 	const char *why;       /* Message of the error if the name is used. */
 	bool        refined;   /* Whether it is the same variable with a narrower type, not an assignment. */
 	Range       at;        /* Place of the error in `why`. */
@@ -94,7 +94,7 @@ struct Scope {
 };
 
 struct Closure {               /* A nested def. The inputs of its graph are values from outside. */
-	Graph *g;
+	Graph *graph;
 	Vec(Value *) captured;
 	const char  *name;
 };
@@ -120,7 +120,7 @@ typedef struct Refine Refine;
 struct Refine { const char *name; const Type *type; Refine *next; };
 
 typedef struct Cond {
-	Value  *v;
+	Value  *value;
 	int     known;         /* Value if it is decided at compile time: 0 or 1. -1 if it is decided at run time. */
 	Refine *yes, *no;      /* Narrower types that hold if it is true, and if it is false. */
 } Cond;
@@ -141,7 +141,7 @@ enum { WAYS_FLAGGED = WAY_RETURN | WAY_BREAK | WAY_CONTINUE };
 
 typedef struct Work Work;      /* List of statements to emit in order. */
 struct Work {
-	const Tree *t;         /* A statement. Null for the next step of an unrolled loop. */
+	const Tree *tree;         /* A statement. Null for the next step of an unrolled loop. */
 	const Tree *target;
 	Sugar      *item;
 	Work       *next;

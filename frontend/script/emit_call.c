@@ -332,7 +332,7 @@ emit_apply(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 
 /* ---- special forms --------------------------------------------------------------------------------------------- */
 
-typedef struct Call { Range at; Sugar *form; const Tree *t; const Tree *args; const Type *hint; } Call;
+typedef struct Call { Range at; Sugar *form; const Tree *tree; const Tree *args; const Type *hint; } Call;
 typedef Sugar *Form(Emit *, const Call *);
 
 static void
@@ -388,7 +388,7 @@ form_uninitialized(Emit *e, const Call *c)
 static Sugar *
 form_isinstance(Emit *e, const Call *c)
 {
-	return sugar_value(e, refine_isinstance(e, c->t).v);
+	return sugar_value(e, refine_isinstance(e, c->tree).value);
 }
 
 static const char *
@@ -428,10 +428,10 @@ static Sugar *
 form_print(Emit *e, const Call *c)
 {
 	NamedValue *args;
-	int n = emit_arguments(e, c->t, 0, &args);
+	int n = emit_arguments(e, c->tree, 0, &args);
 	Value **vs = new(e->cx->arena, Value *, n);
 
-	if (c->t->kid[2]->n)
+	if (c->tree->kid[2]->n)
 		fail(e->cx, c->at, "print doesn't accept any keyword arguments");
 	for (int i = 0; i < n; i++)
 		vs[i] = args[i].v;
@@ -450,7 +450,7 @@ form_cast(Emit *e, const Call *c)
 	};
 	NamedValue *args;
 	Sugar *f;
-	int n = emit_arguments(e, c->t, 0, &args), i = 0;
+	int n = emit_arguments(e, c->tree, 0, &args), i = 0;
 
 	while (strcmp(casts[i].name, c->form->name) != 0)
 		i++;
@@ -522,7 +522,7 @@ static Sugar *
 form_enumerate(Emit *e, const Call *c)
 {
 	Sugar *s = sugar_new(e, SUGAR_ZIP), *count = sugar_new(e, SUGAR_RANGE);
-	const Tree *start = c->args->n > 1 ? c->args->kid[1] : c->t->kid[2]->n ? c->t->kid[2]->kid[0]->kid[1] : 0;
+	const Tree *start = c->args->n > 1 ? c->args->kid[1] : c->tree->kid[2]->n ? c->tree->kid[2]->kid[0]->kid[1] : 0;
 
 	check_argument_count(e, c, 1, 2);
 	count->item = new(e->cx->arena, Sugar *, 2);
@@ -635,7 +635,7 @@ dict_of(Emit *e, const Call *c, const Tree *from, const Type *hint)
 static Sugar *
 form_dict(Emit *e, const Call *c)
 {
-	const Tree *words = c->t->kid[2];
+	const Tree *words = c->tree->kid[2];
 	const Type *t = c->hint && c->hint->kind == TYPE_DICT ? c->hint : 0;
 	Value *v, *dict = 0;
 
@@ -666,20 +666,20 @@ closure_of_call(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 	Sugar *inner = new(e->cx->arena, Sugar, 1);
 	Value *v;
 
-	c->g = graph_new(e->cx, "fork");
+	c->graph = graph_new(e->cx, "fork");
 	*inner = *callee;
 	if (callee->v) {
 		vec_push(e->cx->arena, &c->captured, callee->v);
-		inner->v = graph_add_input(c->g, callee->v->type, 0);
+		inner->v = graph_add_input(c->graph, callee->v->type, 0);
 	}
 	for (int i = 0; i < n; i++) {
 		vec_push(e->cx->arena, &c->captured, args[i].v);
-		args[i].v = graph_add_input(c->g, args[i].v->type, 0);
+		args[i].v = graph_add_input(c->graph, args[i].v->type, 0);
 	}
-	e->g = c->g;
-	scope_push(e, c->g->top)->closure = c;
+	e->g = c->graph;
+	scope_push(e, c->graph->top)->closure = c;
 	v = sugar_as_value(e, at, emit_apply(e, at, inner, args, n));
-	graph_add_output(c->g, v);
+	graph_add_output(c->graph, v);
 	e->g = outer;
 	scope_enter(e, scope);
 	return c;
@@ -702,12 +702,12 @@ form_fork(Emit *e, const Call *c)
 		check_argument_count(e, c, 1, 1);
 		made = callee->closure;
 	} else {
-		n = emit_arguments(e, c->t, 1, &args);
+		n = emit_arguments(e, c->tree, 1, &args);
 		made = closure_of_call(e, c->at, callee, args, n);
 	}
-	t = made->g->top->ret->in[0]->type;
+	t = made->graph->top->ret->in[0]->type;
 	node = graph_emit(e->g, lazy ? "prim::awaitable" : "prim::fork", c->at, made->captured.n, made->captured.at, 1);
-	node_attr_new(node, "Subgraph", ATTR_GRAPH)->g = made->g;
+	node_attr_new(node, "Subgraph", ATTR_GRAPH)->g = made->graph;
 	node->out[0]->type = lazy ? type_await(e->cx, t) : type_future(e->cx, t);
 	return sugar_value(e, node->out[0]);
 }

@@ -216,7 +216,7 @@ emit_bool(Emit *e, Range at, Value *v)
 static Value *
 emit_choice(Emit *e, Range at, Cond c, const Tree *yes, const Tree *no, const Type *hint)
 {
-	Node *n = graph_emit(e->g, "prim::If", at, 1, &c.v, 0);
+	Node *n = graph_emit(e->g, "prim::If", at, 1, &c.value, 0);
 	const Type *t;
 	Value *out;
 
@@ -264,7 +264,7 @@ short_circuit(Emit *e, const Tree *t)
 
 	if (a.known >= 0)
 		return a.known == is_or ? a : emit_condition(e, t->kid[1]);
-	n = graph_emit(e->g, "prim::If", t->at, 1, &a.v, 1);
+	n = graph_emit(e->g, "prim::If", t->at, 1, &a.value, 1);
 	n->out[0]->type = &rt_type_bool;
 	node_add_block(n);
 	node_add_block(n);
@@ -276,7 +276,7 @@ short_circuit(Emit *e, const Tree *t)
 	scope_push(e, go);
 	refine_apply(e, t->at, is_or ? a.no : a.yes);
 	b = emit_condition(e, t->kid[1]);
-	block_add_output(go, b.v);
+	block_add_output(go, b.value);
 	scope_pop(e);
 	c = cond_of_value(n->out[0]);
 	if (b.known == is_or)
@@ -531,7 +531,7 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 
 /* ---- comprehensions ---------------------------------------------------------------------------------------------- */
 
-typedef struct Comp { const Tree *t; Value *into; const Type *hint; } Comp;
+typedef struct Comp { const Tree *tree; Value *into; const Type *hint; } Comp;
 
 /* Emits into[k] = v, where `into` was made with the types of its entries. */
 void
@@ -560,25 +560,25 @@ static void
 dict_comp_body(Emit *e, void *arg)
 {
 	Comp *c = arg;
-	Value *k = emit_expression(e, c->t->kid[0], c->hint ? c->hint->of[0] : 0);
-	Value *v = emit_expression(e, c->t->kid[1], c->hint ? c->hint->of[1] : 0);
+	Value *k = emit_expression(e, c->tree->kid[0], c->hint ? c->hint->of[0] : 0);
+	Value *v = emit_expression(e, c->tree->kid[1], c->hint ? c->hint->of[1] : 0);
 
 	if (!c->hint)
 		c->into->type = c->hint = type_dict(e->cx, type_unshaped(e->cx, k->type),
 						    type_unshaped(e->cx, v->type));
-	emit_set_item(e, c->t->at, c->into, k, v);
+	emit_set_item(e, c->tree->at, c->into, k, v);
 }
 
 static void
 list_comp_body(Emit *e, void *arg)
 {
 	Comp *c = arg;
-	Value *v = emit_expression(e, c->t->kid[0], c->hint ? c->hint->of[0] : 0);
+	Value *v = emit_expression(e, c->tree->kid[0], c->hint ? c->hint->of[0] : 0);
 
 	if (!c->hint)
 		c->into->type = c->hint = type_list(e->cx, type_unshaped(e->cx, v->type));
-	convert_all(e, c->t->at, (Elements){ &v, 1, 1 }, c->hint->of[0], list_misfit(e, c->hint));
-	emit_op(e, c->t->at, "aten::append", 2, c->into, v);
+	convert_all(e, c->tree->at, (Elements){ &v, 1, 1 }, c->hint->of[0], list_misfit(e, c->hint));
+	emit_op(e, c->tree->at, "aten::append", 2, c->into, v);
 }
 
 static Sugar *
@@ -639,7 +639,7 @@ value(Emit *e, const Tree *t, const Type *hint)
 	case TREE_NOT:
 	case TREE_IS:
 	case TREE_IS_NOT:
-		return emit_condition(e, t).v;
+		return emit_condition(e, t).value;
 	case TREE_IN:
 		return contains(e, t);
 	case TREE_NOT_IN:

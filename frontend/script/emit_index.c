@@ -15,7 +15,7 @@ typedef struct Place {         /* View and index tensors of a tensor subscript. 
 	int     n;
 } Place;
 
-typedef struct Item { const Tree *t; Value *v; int64_t dim; } Item;
+typedef struct Item { const Tree *tree; Value *value; int64_t dim; } Item;
 
 /* Sets the dimension of an item of the subscript. Returns the dimension of the next item. */
 static int64_t
@@ -25,15 +25,16 @@ item_dim(Emit *e, Item *item, int64_t dim, bool from_right)
 	Value *v;
 
 	item->dim = dim;
-	if (item->t->kind == TREE_SLICE)
+	if (item->tree->kind == TREE_SLICE)
 		return from_right ? dim - 1 : dim + 1;
-	v = emit_expression(e, item->t, 0);
+	v = emit_expression(e, item->tree, 0);
 	if (v->type->kind == TYPE_LIST) {
-		NamedValue args[] = {{0, v, item->t->at}, {"dtype", emit_int(e, item->t->at, RT_i64), item->t->at}};
+		NamedValue args[] = {{0, v, item->tree->at},
+				     {"dtype", emit_int(e, item->tree->at, RT_i64), item->tree->at}};
 
-		v = emit_builtin(e->g, "aten::tensor", item->t->at, args, 2, e->version);
+		v = emit_builtin(e->g, "aten::tensor", item->tree->at, args, 2, e->version);
 	}
-	item->v = v;
+	item->value = v;
 	t = v->type;
 	if (value_is_none(v))
 		return from_right ? dim : dim + 1;
@@ -41,11 +42,11 @@ item_dim(Emit *e, Item *item, int64_t dim, bool from_right)
 		return from_right ? dim - 1 : dim;
 	if (t->kind == TYPE_TENSOR || (t->kind == TYPE_OPTIONAL && t->of[0]->kind == TYPE_TENSOR)) {
 		if (from_right)
-			fail(e->cx, item->t->at, "Ellipses followed by tensor indexing is currently not supported");
+			fail(e->cx, item->tree->at, "Ellipses followed by tensor indexing is currently not supported");
 		return dim + 1;
 	}
-	fail(e->cx, item->t->at, "Unsupported operation: indexing tensor with unsupported index type '%s'. Only ints, "
-		"slices, lists and tensors are supported", type_python(e->cx, t));
+	fail(e->cx, item->tree->at, "Unsupported operation: indexing tensor with unsupported index type '%s'. "
+		"Only ints, slices, lists and tensors are supported", type_python(e->cx, t));
 }
 
 static Value *
@@ -72,29 +73,30 @@ index_place(Emit *e, const Tree *index, Range at, Value *v)
 	int dots = index->n;
 
 	for (int i = 0; i < index->n; i++)
-		items[i].t = index->kid[i];
+		items[i].tree = index->kid[i];
 	for (int i = 0; i < index->n && dots == index->n; i++)
-		if (items[i].t->kind == TREE_DOTS)
+		if (items[i].tree->kind == TREE_DOTS)
 			dots = i;
 		else
 			dim = item_dim(e, &items[i], dim, false);
 	dim = -1;
 	for (int i = index->n - 1; i > dots; i--) {
-		if (items[i].t->kind == TREE_DOTS)
-			fail(e->cx, items[i].t->at, "An index can only have a single ellipsis ('...')");
+		if (items[i].tree->kind == TREE_DOTS)
+			fail(e->cx, items[i].tree->at, "An index can only have a single ellipsis ('...')");
 		dim = item_dim(e, &items[i], dim, true);
 	}
 	for (int i = 0; i < index->n; i++) {
 		if (i == dots)
 			continue;
-		if (items[i].t->kind == TREE_SLICE)
-			p.view = slice_tensor(e, at, p.view, items[i].dim, items[i].t);
-		else if (value_is_none(items[i].v))
+		if (items[i].tree->kind == TREE_SLICE)
+			p.view = slice_tensor(e, at, p.view, items[i].dim, items[i].tree);
+		else if (value_is_none(items[i].value))
 			p.view = emit_op(e, at, "aten::unsqueeze", 2, p.view, emit_int(e, at, items[i].dim));
-		else if (items[i].v->type->kind == TYPE_INT)
-			p.view = emit_op(e, at, "aten::select", 3, p.view, emit_int(e, at, items[i].dim), items[i].v);
+		else if (items[i].value->type->kind == TYPE_INT)
+			p.view = emit_op(e, at, "aten::select", 3, p.view, emit_int(e, at, items[i].dim),
+					 items[i].value);
 		else
-			p.index[items[i].dim] = items[i].v, p.n = (int)items[i].dim + 1;
+			p.index[items[i].dim] = items[i].value, p.n = (int)items[i].dim + 1;
 	}
 	return p;
 }

@@ -15,7 +15,7 @@ emit_work(Emit *e, const Tree *list, Work *next)
 
 	for (int i = list ? list->n : 0; i-- > 0;) {
 		w = new(e->cx->arena, Work, 1);
-		w->t = list->kid[i];
+		w->tree = list->kid[i];
 		w->next = next;
 		next = w;
 	}
@@ -217,7 +217,7 @@ continue_in(Emit *e, Branch *b, Work *rest)
 {
 	scope_enter(e, b->scope);
 	b->scope->outer = b->scope->up->outer;
-	b->ways = b->ways & WAYS_FLAGGED ? exit_under(e, rest->t ? rest->t->at : rest->target->at, b->ways, rest)
+	b->ways = b->ways & WAYS_FLAGGED ? exit_under(e, rest->tree ? rest->tree->at : rest->target->at, b->ways, rest)
 		: exit_run(e, rest);
 	scope_pop(e);
 }
@@ -235,7 +235,7 @@ if_statement(Emit *e, const Tree *t, Work **next)
 		*next = emit_work(e, t->kid[c.known ? 1 : 2], *next);
 		return WAY_FALL;
 	}
-	n = graph_emit(e->g, "prim::If", t->at, 1, &c.v, 0);
+	n = graph_emit(e->g, "prim::If", t->at, 1, &c.value, 0);
 	for (int i = 0; i < 2; i++) {
 		b[i].scope = scope_push(e, node_add_block(n));
 		refine_apply(e, t->at, i ? c.no : c.yes);
@@ -294,7 +294,7 @@ assertion(Emit *e, const Tree *t)
 			emit_raise(e, t->at, assert_message(e, t->kid[1]), 0);
 		return c.known ? WAY_FALL : WAY_RAISE;
 	}
-	n = graph_emit(e->g, "prim::If", t->at, 1, &c.v, 0);
+	n = graph_emit(e->g, "prim::If", t->at, 1, &c.value, 0);
 	yes.scope = scope_push(e, node_add_block(n));
 	yes.ways = WAY_FALL;
 	refine_apply(e, t->at, c.yes);
@@ -361,7 +361,7 @@ goes_on(Emit *e, const Walk *w, unsigned ways)
 		return graph_constant(e->g, rt_bool(false), w->at);
 	stop = exit_any(e, w->at, ways, WAY_BREAK | WAY_RETURN);
 	if (!stop)
-		return w->cond ? emit_condition(e, w->cond).v : graph_constant(e->g, rt_bool(true), w->at);
+		return w->cond ? emit_condition(e, w->cond).value : graph_constant(e->g, rt_bool(true), w->at);
 	if (!w->cond)
 		return emit_op(e, w->at, "aten::__not__", 1, stop);
 	n = graph_emit(e->g, "prim::If", w->at, 1, &stop, 1);
@@ -369,7 +369,7 @@ goes_on(Emit *e, const Walk *w, unsigned ways)
 	block_add_output(n->sub[0], graph_constant(e->g, rt_bool(false), w->at));
 	scope_pop(e);
 	scope_push(e, node_add_block(n));
-	block_add_output(n->sub[1], emit_condition(e, w->cond).v);
+	block_add_output(n->sub[1], emit_condition(e, w->cond).value);
 	scope_pop(e);
 	out = n->out[0];
 	out->type = &rt_type_bool;
@@ -391,7 +391,7 @@ loop(Emit *e, const Walk *w)
 	if (w->cond)
 		c = emit_condition(e, w->cond);
 	in[0] = w->cond ? emit_int(e, w->at, INT64_MAX) : sugar_length(e, w->at, w->iterable);
-	in[1] = w->cond ? c.v : graph_constant(e->g, rt_bool(true), w->at);
+	in[1] = w->cond ? c.value : graph_constant(e->g, rt_bool(true), w->at);
 	n = graph_emit(e->g, "prim::Loop", w->at, 2, in, 0);
 	b = node_add_block(n);
 	index = block_add_input(b, &rt_type_int, 0);
@@ -543,7 +543,7 @@ emit_result(Emit *e, Range at, unsigned ways)
 			     "Function was not annotated as having type None, but does not return along all paths");
 		v = graph_constant_typed(e->g, rt_none(), e->result, at);
 	} else if (ways & WAY_RETURN) {
-		v = scope_binding(e->scope, "$v")->s->v;
+		v = scope_binding(e->scope, "$v")->sugar->v;
 	} else {
 		e->result = e->result ? e->result : &rt_type_none;
 		v = emit_node(e, at, "prim::Uninitialized", e->result, 0, 0);
@@ -563,17 +563,17 @@ emit_closure(Emit *e, const Tree *def)
 	if (def->kid[1]->n)
 		fail(e->cx, def->at, "a nested function cannot have parameters");
 	c->name = def->kid[0]->text;
-	c->g = graph_new(e->cx, c->name);
-	e->g = c->g;
+	c->graph = graph_new(e->cx, c->name);
+	e->g = c->graph;
 	e->declared = def->kid[2] != 0;
 	e->result = def->kid[2] ? type_of_annotation(e->cx, e->unit, def->kid[2]) : 0;
 	memset(&e->results, 0, sizeof e->results);
 	e->in_loop = false;
-	scope_push(e, c->g->top)->closure = c;
+	scope_push(e, c->graph->top)->closure = c;
 	e->scope->outer = 0;
 	ways = exit_run(e, emit_work(e, def->kid[3], 0));
-	graph_add_output(c->g, emit_result(e, def->at, ways));
-	ssa_tidy(c->g);
+	graph_add_output(c->graph, emit_result(e, def->at, ways));
+	ssa_tidy(c->graph);
 	*e = outer;
 	scope_enter(e, e->scope);
 	return c;
@@ -649,12 +649,12 @@ emit_statement(Emit *e, Work *w, Work **next)
 	unsigned ways;
 
 	*next = w->next;
-	if (!w->t) {
+	if (!w->tree) {
 		emit_assign_to(e, w->target, w->item, w->target->at);
 		return WAY_FALL;
 	}
-	cx_enter(e->cx, w->t->at);
-	ways = statement(e, w->t, next);
+	cx_enter(e->cx, w->tree->at);
+	ways = statement(e, w->tree, next);
 	cx_leave(e->cx);
 	return ways;
 }

@@ -65,7 +65,7 @@ bind(Emit *e, const char *name, Binding b)
 		map_put(&e->scope->names, name, place);
 	}
 	/* If this scope has assigned the variable, a narrower type does not turn the assignment into a refinement. */
-	if (b.refined && place->s && !place->refined)
+	if (b.refined && place->sugar && !place->refined)
 		b.refined = false;
 	*place = b;
 }
@@ -92,7 +92,7 @@ scope_fall(Emit *e, Range at)
 			const Binding *b = name ? scope_binding(e->scope, name) : 0;
 
 			if (b && b->fall && b == scope_here(s, name))
-				scope_put(e, name, sugar_value(e, emit_cast(e, at, b->s->v, b->fall)), true);
+				scope_put(e, name, sugar_value(e, emit_cast(e, at, b->sugar->v, b->fall)), true);
 		}
 }
 
@@ -103,9 +103,9 @@ capture_value(Closure *c, Arena *arena, Value *v, Symbol name)
 {
 	for (int i = 0; i < c->captured.n; i++)
 		if (c->captured.at[i] == v)
-			return graph_inputs(c->g)[i];
+			return graph_inputs(c->graph)[i];
 	vec_push(arena, &c->captured, v);
-	return graph_add_input(c->g, v->type, name);
+	return graph_add_input(c->graph, v->type, name);
 }
 
 static Sugar *
@@ -134,10 +134,10 @@ find_binding(Emit *e, Scope *s, const char *name)
 	if ((b = scope_here(s, name)))
 		return b;
 	b = find_binding(e, s->up, name);
-	if (!b || !b->s || !s->closure)
+	if (!b || !b->sugar || !s->closure)
 		return b;
 	inner = new(e->cx->arena, Binding, 1);
-	*inner = (Binding){capture(e, s->closure, b->s), 0, true, { 0 }, 0};
+	*inner = (Binding){capture(e, s->closure, b->sugar), 0, true, { 0 }, 0};
 	map_put(&s->names, name, inner);
 	return inner;
 }
@@ -147,7 +147,7 @@ scope_find(Emit *e, const char *name)
 {
 	Binding *b = find_binding(e, e->scope, name);
 
-	return b ? b->s : 0;
+	return b ? b->sugar : 0;
 }
 
 Sugar *
@@ -157,8 +157,8 @@ scope_load(Emit *e, Range at, const char *name)
 	Sugar *s;
 	Frame place;
 
-	if (b && b->s)
-		return b->s;
+	if (b && b->sugar)
+		return b->sugar;
 	if (b && b->why) {
 		cx_push(e->cx, &place, "this is where", b->at);
 		fail(e->cx, at, "%s and was used here", b->why);
@@ -209,11 +209,11 @@ scope_assign(Emit *e, Range at, const char *name, Sugar *s, const Type *annotate
 	Binding *before = scope_binding(e->scope->outer, name);
 	Value *v;
 
-	if (before && before->s) {
+	if (before && before->sugar) {
 		if (annotated)
 			fail(e->cx, at, "Attempting to declare and annotate the type of variable '%s' but it is "
 				"already defined in an outer block", name);
-		s = sugar_value(e, keep_type(e, at, name, s, before->s));
+		s = sugar_value(e, keep_type(e, at, name, s, before->sugar));
 	}
 	if (annotated && s->kind == SUGAR_VALUE) {
 		v = emit_convert(e, at, s->v, annotated, false);

@@ -35,7 +35,7 @@ exit_flag(Emit *e, Range at, unsigned ways, unsigned way)
 	b = scope_binding(e->scope, way == WAY_RETURN ? "$r" : way == WAY_BREAK ? "$b" : "$c");
 	if (!b)
 		BUG("a way out without its flag");
-	return b->s->v;
+	return b->sugar->v;
 }
 
 Value *
@@ -82,7 +82,7 @@ exit_run(Emit *e, Work *w)
 		if (!(ways & WAY_FALL))
 			return ways;
 		if (next && ways & WAYS_FLAGGED)
-			return exit_under(e, next->t ? next->t->at : next->target->at, ways, next);
+			return exit_under(e, next->tree ? next->tree->at : next->target->at, ways, next);
 	}
 	return ways;
 }

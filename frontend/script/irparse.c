@@ -20,8 +20,8 @@
 typedef struct Waiting { const char *name; Node *node; } Waiting; /* Node that waits for the subgraph of that name. */
 
 typedef struct Ir {
-	Reader r;
-	Graph *g;
+	Reader reader;
+	Graph *graph;
 	Map    values;             /* Name -> Value of the graph that is being read. */
 	Map    subgraphs;          /* Names in lines `with name = graph(`. */
 	Vec(Waiting) waiting;
@@ -33,16 +33,17 @@ static void read_nodes(Ir *, Block *, const char *end);
 static Range
 range_at(Ir *ir, const char *beg)
 {
-	return (Range){ ir->r.src, (uint32_t)(beg - ir->r.src->text), (uint32_t)(ir->r.p - ir->r.src->text) };
+	return (Range){ ir->reader.src, (uint32_t)(beg - ir->reader.src->text),
+			(uint32_t)(ir->reader.p - ir->reader.src->text) };
 }
 
 /* Skips comments on lines of their own. */
 static void
 skip_comments(Ir *ir)
 {
-	for (read_blanks(&ir->r); *ir->r.p == '#'; read_blanks(&ir->r))
-		while (*ir->r.p && *ir->r.p != '\n')
-			ir->r.p++;
+	for (read_blanks(&ir->reader); *ir->reader.p == '#'; read_blanks(&ir->reader))
+		while (*ir->reader.p && *ir->reader.p != '\n')
+			ir->reader.p++;
 }
 
 static const Type *
@@ -51,10 +52,10 @@ read_type(Ir *ir)
 	uint32_t at;
 	const Type *t;
 
-	read_blanks(&ir->r);
-	at = (uint32_t)(ir->r.p - ir->r.src->text);
-	t = schema_type_parse(ir->r.cx, ir->r.unit, ir->r.src, &at);
-	ir->r.p = ir->r.src->text + at;
+	read_blanks(&ir->reader);
+	at = (uint32_t)(ir->reader.p - ir->reader.src->text);
+	t = schema_type_parse(ir->reader.cx, ir->reader.unit, ir->reader.src, &at);
+	ir->reader.p = ir->reader.src->text + at;
 	return t;
 }
 
@@ -64,18 +65,18 @@ read_type(Ir *ir)
 static const char *
 read_name(Ir *ir)
 {
-	read_expect(&ir->r, "%");
-	return read_word(&ir->r, ".")->name;
+	read_expect(&ir->reader, "%");
+	return read_word(&ir->reader, ".")->name;
 }
 
 static Value *
 read_use(Ir *ir)
 {
-	const char *beg = ir->r.p, *name = read_name(ir);
+	const char *beg = ir->reader.p, *name = read_name(ir);
 	Value *v = map_get(&ir->values, name);
 
 	if (!v)
-		fail(ir->r.cx, range_at(ir, beg), "%%%s is not defined", name);
+		fail(ir->reader.cx, range_at(ir, beg), "%%%s is not defined", name);
 	return v;
 }
 
@@ -83,39 +84,39 @@ static void
 define(Ir *ir, const char *beg, const char *name, Value *v)
 {
 	if (map_get(&ir->values, name))
-		fail(ir->r.cx, range_at(ir, beg), "%%%s is defined twice", name);
+		fail(ir->reader.cx, range_at(ir, beg), "%%%s is defined twice", name);
 	map_put(&ir->values, name, v);
 	if (name[0] < '0' || name[0] > '9')
-		v->name = sym(ir->r.cx, name);
+		v->name = sym(ir->reader.cx, name);
 }
 
 /* Reads "(" [ name ":" type { "," name ":" type } ] ")" ":". */
 static void
 read_params(Ir *ir, Block *b)
 {
-	read_expect(&ir->r, "(");
-	while (!read_accept(&ir->r, ")")) {
-		const char *beg = ir->r.p, *name = read_name(ir);
-		const Type *t = read_accept(&ir->r, ":") ? read_type(ir) : &rt_type_tensor;
+	read_expect(&ir->reader, "(");
+	while (!read_accept(&ir->reader, ")")) {
+		const char *beg = ir->reader.p, *name = read_name(ir);
+		const Type *t = read_accept(&ir->reader, ":") ? read_type(ir) : &rt_type_tensor;
 
 		define(ir, beg, name, block_add_input(b, t, 0));
-		if (!read_accept(&ir->r, ",")) {
-			read_expect(&ir->r, ")");
+		if (!read_accept(&ir->reader, ",")) {
+			read_expect(&ir->reader, ")");
 			break;
 		}
 	}
-	read_expect(&ir->r, ":");
+	read_expect(&ir->reader, ":");
 }
 
 /* Reads "(" [ name { "," name } ] ")" as the inputs of n. */
 static void
 read_inputs(Ir *ir, Node *n)
 {
-	read_expect(&ir->r, "(");
-	while (!read_accept(&ir->r, ")")) {
+	read_expect(&ir->reader, "(");
+	while (!read_accept(&ir->reader, ")")) {
 		node_add_input(n, read_use(ir));
-		if (!read_accept(&ir->r, ",")) {
-			read_expect(&ir->r, ")");
+		if (!read_accept(&ir->reader, ",")) {
+			read_expect(&ir->reader, ")");
 			break;
 		}
 	}
@@ -128,12 +129,12 @@ typedef Vec(IValue) IValues;
 static void
 read_items(Ir *ir, const Type *const *hint, int nhint, const char *close, IValues *v)
 {
-	while (!read_accept(&ir->r, close)) {
+	while (!read_accept(&ir->reader, close)) {
 		IValue one = read_value(ir, nhint == 1 ? hint[0] : v->n < nhint ? hint[v->n] : 0);
 
-		vec_push(ir->r.cx->arena, v, one);
-		if (!read_accept(&ir->r, ",")) {
-			read_expect(&ir->r, close);
+		vec_push(ir->reader.cx->arena, v, one);
+		if (!read_accept(&ir->reader, ",")) {
+			read_expect(&ir->reader, close);
 			break;
 		}
 	}
@@ -147,8 +148,9 @@ read_list(Ir *ir, const Type *hint)
 	const Type *elem;
 
 	read_items(ir, known ? hint->of : 0, known, "]", &v);
-	elem = known ? hint->of[0] : v.n ? type_unshaped(ir->r.cx, type_of_value(ir->r.cx, v.at[0])) : &rt_type_tensor;
-	return value_list(ir->r.cx, elem, v.at, v.n);
+	elem = known ? hint->of[0] : v.n ? type_unshaped(ir->reader.cx, type_of_value(ir->reader.cx, v.at[0])) :
+	       &rt_type_tensor;
+	return value_list(ir->reader.cx, elem, v.at, v.n);
 }
 
 static IValue
@@ -159,42 +161,42 @@ read_tuple(Ir *ir, const Type *hint)
 	IValues v = { 0 };
 
 	if (known && hint->n == 1) {                     /* A single hint is for all elements. */
-		const Type **two = new(ir->r.cx->arena, const Type *, 2);
+		const Type **two = new(ir->reader.cx->arena, const Type *, 2);
 
 		two[0] = hint->of[0];
 		of = two;
 	}
 	read_items(ir, of, known ? hint->n == 1 ? 2 : hint->n : 0, ")", &v);
-	return value_tuple(ir->r.cx, known && hint->name ? hint : 0, v.at, v.n);
+	return value_tuple(ir->reader.cx, known && hint->name ? hint : 0, v.at, v.n);
 }
 
 static IValue
 read_dict(Ir *ir, const Type *t)
 {
-	RtDict *d = rt_dict_new(cx_rt(ir->r.cx), t->of[0], t->of[1]);
+	RtDict *d = rt_dict_new(cx_rt(ir->reader.cx), t->of[0], t->of[1]);
 
-	read_expect(&ir->r, "{");
-	while (d && !read_accept(&ir->r, "}")) {
+	read_expect(&ir->reader, "{");
+	while (d && !read_accept(&ir->reader, "}")) {
 		IValue key = read_value(ir, t->of[0]), value;
 
-		read_expect(&ir->r, ":");
+		read_expect(&ir->reader, ":");
 		value = read_value(ir, t->of[1]);
-		if (rt_dict_set(cx_rt(ir->r.cx), d, key, value) != RT_OK)
-			read_expected(&ir->r, "a key that can be hashed");
-		if (!read_accept(&ir->r, ",")) {
-			read_expect(&ir->r, "}");
+		if (rt_dict_set(cx_rt(ir->reader.cx), d, key, value) != RT_OK)
+			read_expected(&ir->reader, "a key that can be hashed");
+		if (!read_accept(&ir->reader, ",")) {
+			read_expect(&ir->reader, "}");
 			break;
 		}
 	}
 	if (!d)
-		fail(ir->r.cx, (Range){ 0 }, "out of memory");
+		fail(ir->reader.cx, (Range){ 0 }, "out of memory");
 	return rt_ref(RT_DICT, d);
 }
 
 typedef struct Elements {          /* Elements of a tensor, in nested brackets. */
 	int     rank;              /* Depth of the brackets. -1 until the first element is read. */
 	int64_t dims[RT_MAX_RANK];
-	IValues v;
+	IValues values;
 } Elements;
 
 /* Reads elements := value | "[" [ elements { "," elements } ] "]". */
@@ -203,29 +205,29 @@ read_elements(Ir *ir, Elements *e, int depth)
 {
 	int64_t n = 0;
 
-	if (!read_accept(&ir->r, "[")) {
+	if (!read_accept(&ir->reader, "[")) {
 		IValue one = read_value(ir, 0);
 
 		if (e->rank >= 0 && e->rank != depth)
-			read_expected(&ir->r, "brackets of equal depth");
+			read_expected(&ir->reader, "brackets of equal depth");
 		e->rank = depth;
-		vec_push(ir->r.cx->arena, &e->v, one);
+		vec_push(ir->reader.cx->arena, &e->values, one);
 		return;
 	}
 	if (depth == RT_MAX_RANK)
-		read_expected(&ir->r, "at most 64 dims");
-	while (!read_accept(&ir->r, "]")) {
+		read_expected(&ir->reader, "at most 64 dims");
+	while (!read_accept(&ir->reader, "]")) {
 		read_elements(ir, e, depth + 1);
 		n++;
-		if (!read_accept(&ir->r, ",")) {
-			read_expect(&ir->r, "]");
+		if (!read_accept(&ir->reader, ",")) {
+			read_expect(&ir->reader, "]");
 			break;
 		}
 	}
 	if (!n && e->rank < 0)
 		e->rank = depth + 1;
 	if (e->dims[depth] >= 0 && e->dims[depth] != n)
-		read_expected(&ir->r, "rows of equal length");
+		read_expected(&ir->reader, "rows of equal length");
 	e->dims[depth] = n;
 }
 
@@ -250,13 +252,13 @@ store_element(RtTensor *t, int64_t i, IValue v)
 static int
 read_dtype(Ir *ir)
 {
-	const char *beg = ir->r.p;
+	const char *beg = ir->reader.p;
 
 	for (int d = 0; d < RT_NDTYPE; d++)
-		if (read_accept_word(&ir->r, rt_dtypes[d].brief)) {
-			if (*ir->r.p == '{')
+		if (read_accept_word(&ir->reader, rt_dtypes[d].brief)) {
+			if (*ir->reader.p == '{')
 				return d;
-			ir->r.p = beg;
+			ir->reader.p = beg;
 		}
 	return -1;
 }
@@ -269,21 +271,21 @@ read_tensor(Ir *ir, int dtype)
 	RtTensor *t;
 
 	memset(e.dims, -1, sizeof e.dims);
-	read_expect(&ir->r, "{");
+	read_expect(&ir->reader, "{");
 	read_elements(ir, &e, 0);
-	read_expect(&ir->r, "}");
+	read_expect(&ir->reader, "}");
 	if (dtype < 0)
-		dtype = e.v.n && e.v.at[0].tag == RT_INT ? RT_i64 : RT_f32;
+		dtype = e.values.n && e.values.at[0].tag == RT_INT ? RT_i64 : RT_f32;
 	for (int i = 0; i < e.rank; i++)
 		if (e.dims[i] < 0)
 			e.dims[i] = 0;
-	t = rt_tensor_new(cx_rt(ir->r.cx), (RtDtype)dtype, e.rank < 0 ? 0 : e.rank, e.dims);
-	if (!t || rt_numel(t) != e.v.n)
-		read_expected(&ir->r, "rows of equal length before this");
-	for (int i = 0; i < e.v.n; i++)
-		store_element(t, i, e.v.at[i]);
-	if (*ir->r.p == 'w') {
-		ir->r.p++;
+	t = rt_tensor_new(cx_rt(ir->reader.cx), (RtDtype)dtype, e.rank < 0 ? 0 : e.rank, e.dims);
+	if (!t || rt_numel(t) != e.values.n)
+		read_expected(&ir->reader, "rows of equal length before this");
+	for (int i = 0; i < e.values.n; i++)
+		store_element(t, i, e.values.at[i]);
+	if (*ir->reader.p == 'w') {
+		ir->reader.p++;
 		t->flags |= RT_WRAPPED;
 	}
 	return rt_of(t);
@@ -295,12 +297,12 @@ read_object(Ir *ir, const char *beg)
 {
 	RtObject *o;
 
-	ir->r.p += strcspn(ir->r.p, "#>\n");
-	read_expect(&ir->r, "#");
-	o = object_noted(ir->r.cx, read_number(&ir->r, false).u.i);
-	read_expect(&ir->r, ">");
+	ir->reader.p += strcspn(ir->reader.p, "#>\n");
+	read_expect(&ir->reader, "#");
+	o = object_noted(ir->reader.cx, read_number(&ir->reader, false).u.i);
+	read_expect(&ir->reader, ">");
 	if (!o)
-		fail(ir->r.cx, range_at(ir, beg), "only the compile that printed this object can read it");
+		fail(ir->reader.cx, range_at(ir, beg), "only the compile that printed this object can read it");
 	return rt_retain(rt_ref(RT_OBJECT, o));
 }
 
@@ -308,21 +310,21 @@ read_object(Ir *ir, const char *beg)
 static IValue
 read_hashed(Ir *ir)
 {
-	const char *beg = ir->r.p;
+	const char *beg = ir->reader.p;
 	const char *hash;
 	RtTensor *t;
 
-	read_expect(&ir->r, "<");
-	if (read_accept_word(&ir->r, "object"))
+	read_expect(&ir->reader, "<");
+	if (read_accept_word(&ir->reader, "object"))
 		return read_object(ir, beg);
-	if (!read_accept_word(&ir->r, "Tensor"))
-		fail(ir->r.cx, range_at(ir, beg), "this value is only printed and cannot be read back");
-	read_expect(&ir->r, "#");
-	hash = read_word(&ir->r, "")->name;
-	read_expect(&ir->r, ">");
-	t = tensor_noted(ir->r.cx, hash);
+	if (!read_accept_word(&ir->reader, "Tensor"))
+		fail(ir->reader.cx, range_at(ir, beg), "this value is only printed and cannot be read back");
+	read_expect(&ir->reader, "#");
+	hash = read_word(&ir->reader, "")->name;
+	read_expect(&ir->reader, ">");
+	t = tensor_noted(ir->reader.cx, hash);
 	if (!t)
-		fail(ir->r.cx, range_at(ir, beg), "only the compile that printed this tensor can read it");
+		fail(ir->reader.cx, range_at(ir, beg), "only the compile that printed this tensor can read it");
 	return rt_of(rt_tensor_retain(t));
 }
 
@@ -330,43 +332,43 @@ read_hashed(Ir *ir)
 static IValue
 read_numeric(Ir *ir, const Type *hint)
 {
-	IValue re = read_number(&ir->r, hint && hint->kind == TYPE_FLOAT), im;
+	IValue re = read_number(&ir->reader, hint && hint->kind == TYPE_FLOAT), im;
 
 	if (hint && hint->kind == TYPE_BOOL)
 		return rt_bool(re.u.i != 0);
-	if (*ir->r.p != '+')
+	if (*ir->reader.p != '+')
 		return re;
-	ir->r.p++;
-	im = read_number(&ir->r, true);
-	read_expect(&ir->r, "j");
-	return value_complex(ir->r.cx, re.tag == RT_DOUBLE ? re.u.f : (double)re.u.i, im.u.f);
+	ir->reader.p++;
+	im = read_number(&ir->reader, true);
+	read_expect(&ir->reader, "j");
+	return value_complex(ir->reader.cx, re.tag == RT_DOUBLE ? re.u.f : (double)re.u.i, im.u.f);
 }
 
 /* Reads a member of an enum: __torch__.Color.RED. */
 static IValue
 read_enum(Ir *ir)
 {
-	const char *beg = (read_blanks(&ir->r), ir->r.p), *name = read_word(&ir->r, ".")->name,
+	const char *beg = (read_blanks(&ir->reader), ir->reader.p), *name = read_word(&ir->reader, ".")->name,
 		   *dot = strrchr(name, '.');
-	const char *owner = dot ? arena_strndup(ir->r.cx->arena, name, dot - name) : name;
-	const Type *t = ir->r.unit && dot ? unit_type(ir->r.cx, ir->r.unit, owner) : 0;
+	const char *owner = dot ? arena_strndup(ir->reader.cx->arena, name, dot - name) : name;
+	const Type *t = ir->reader.unit && dot ? unit_type(ir->reader.cx, ir->reader.unit, owner) : 0;
 	IValue v;
 
-	if (t && t->kind == TYPE_ENUM && value_enum(ir->r.cx, t, dot + 1, &v))
+	if (t && t->kind == TYPE_ENUM && value_enum(ir->reader.cx, t, dot + 1, &v))
 		return v;
-	fail(ir->r.cx, range_at(ir, beg), "expected a value but found '%s' here", name);
+	fail(ir->reader.cx, range_at(ir, beg), "expected a value but found '%s' here", name);
 }
 
 static IValue
 read_text(Ir *ir, const Type *hint)
 {
-	IValue v = read_string(&ir->r);
+	IValue v = read_string(&ir->reader);
 	int64_t device;
 
 	if (!hint || hint->kind != TYPE_DEVICE)
 		return v;
 	if (!device_of_text(v.u.str->s, &device))
-		read_expected(&ir->r, "a device before this");
+		read_expected(&ir->reader, "a device before this");
 	return (IValue){ .tag = RT_DEVICE, .u.i = device };
 }
 
@@ -376,13 +378,13 @@ read_value_of(Ir *ir, const Type *hint)
 	char c;
 	int dtype;
 
-	read_blanks(&ir->r);
-	c = *ir->r.p;
+	read_blanks(&ir->reader);
+	c = *ir->reader.p;
 	if (c == '"')
 		return read_text(ir, hint);
-	if (read_accept(&ir->r, "["))
+	if (read_accept(&ir->reader, "["))
 		return read_list(ir, hint);
-	if (read_accept(&ir->r, "("))
+	if (read_accept(&ir->reader, "("))
 		return read_tuple(ir, hint);
 	if (c == '{' && hint && hint->kind == TYPE_DICT)
 		return read_dict(ir, hint);
@@ -390,14 +392,14 @@ read_value_of(Ir *ir, const Type *hint)
 		return read_tensor(ir, -1);
 	if (c == '<')
 		return read_hashed(ir);
-	if (read_accept_word(&ir->r, "None"))
+	if (read_accept_word(&ir->reader, "None"))
 		return rt_none();
-	if (read_accept_word(&ir->r, "True"))
+	if (read_accept_word(&ir->reader, "True"))
 		return rt_bool(true);
-	if (read_accept_word(&ir->r, "False"))
+	if (read_accept_word(&ir->reader, "False"))
 		return rt_bool(false);
-	if ((c >= '0' && c <= '9') || c == '-' || c == '.' || strncmp(ir->r.p, "inf", 3) == 0 ||
-	    strncmp(ir->r.p, "nan", 3) == 0)
+	if ((c >= '0' && c <= '9') || c == '-' || c == '.' || strncmp(ir->reader.p, "inf", 3) == 0 ||
+	    strncmp(ir->reader.p, "nan", 3) == 0)
 		return read_numeric(ir, hint);
 	if ((dtype = read_dtype(ir)) >= 0)
 		return read_tensor(ir, dtype);
@@ -409,9 +411,9 @@ read_value(Ir *ir, const Type *hint)
 {
 	IValue v;
 
-	cx_enter(ir->r.cx, range_at(ir, ir->r.p));
+	cx_enter(ir->reader.cx, range_at(ir, ir->reader.p));
 	v = read_value_of(ir, hint && hint->kind == TYPE_OPTIONAL ? hint->of[0] : hint);
-	cx_leave(ir->r.cx);
+	cx_leave(ir->reader.cx);
 	return v;
 }
 
@@ -430,13 +432,13 @@ read_types(Ir *ir, Attr *a)
 {
 	Vec(const Type *) v = { 0 };
 
-	read_expect(&ir->r, "[");
-	while (!read_accept(&ir->r, "]")) {
+	read_expect(&ir->reader, "[");
+	while (!read_accept(&ir->reader, "]")) {
 		const Type *t = read_type(ir);
 
-		vec_push(ir->r.cx->arena, &v, t);
-		if (!read_accept(&ir->r, ",")) {
-			read_expect(&ir->r, "]");
+		vec_push(ir->reader.cx->arena, &v, t);
+		if (!read_accept(&ir->reader, ",")) {
+			read_expect(&ir->reader, "]");
 			break;
 		}
 	}
@@ -448,16 +450,17 @@ read_types(Ir *ir, Attr *a)
 static Function *
 read_function(Ir *ir)
 {
-	const char *beg = ir->r.p;
-	IValue v = read_string(&ir->r);
+	const char *beg = ir->reader.p;
+	IValue v = read_string(&ir->reader);
 	const char *name = v.u.str->s, *dot = strrchr(name, '.');
-	Function *f = ir->r.unit ? unit_function(ir->r.cx, ir->r.unit, name) : 0;
-	const Type *t = f || !dot ? 0 : type_named(ir->r.cx, arena_strndup(ir->r.cx->arena, name, dot - name));
+	Function *f = ir->reader.unit ? unit_function(ir->reader.cx, ir->reader.unit, name) : 0;
+	const Type *t = f || !dot ? 0 : type_named(ir->reader.cx,
+						   arena_strndup(ir->reader.cx->arena, name, dot - name));
 
 	if (t)
 		f = class_method(class_info(t), dot + 1);
 	if (!f)
-		fail(ir->r.cx, range_at(ir, beg), "there is no function '%s'", name);
+		fail(ir->reader.cx, range_at(ir, beg), "there is no function '%s'", name);
 	return f;
 }
 
@@ -465,9 +468,9 @@ read_function(Ir *ir)
 static void
 read_attr(Ir *ir, Node *n, const Type *out)
 {
-	const char *name = read_word(&ir->r, "")->name;
+	const char *name = read_word(&ir->reader, "")->name;
 
-	read_expect(&ir->r, "=");
+	read_expect(&ir->reader, "=");
 	if (ends_with(name, "types"))
 		read_types(ir, node_attr_new(n, name, ATTR_TYPES));
 	else if (ends_with(name, "type"))
@@ -488,14 +491,14 @@ static void
 read_outs(Ir *ir, Outs *v)
 {
 	do {
-		Out o = { .beg = (read_blanks(&ir->r), ir->r.p), .type = &rt_type_tensor };
+		Out o = { .beg = (read_blanks(&ir->reader), ir->reader.p), .type = &rt_type_tensor };
 
 		o.name = read_name(ir);
-		if (read_accept(&ir->r, ":"))
+		if (read_accept(&ir->reader, ":"))
 			o.type = read_type(ir);
-		vec_push(ir->r.cx->arena, v, o);
-	} while (read_accept(&ir->r, ","));
-	read_expect(&ir->r, "=");
+		vec_push(ir->reader.cx->arena, v, o);
+	} while (read_accept(&ir->reader, ","));
+	read_expect(&ir->reader, "=");
 }
 
 /* Reads a place: " # " file ":" line ":" column, to the end of the line. */
@@ -507,11 +510,11 @@ read_place(Ir *ir)
 	char *text;
 	long line, column;
 
-	while (*ir->r.p == ' ' || *ir->r.p == ',')
-		ir->r.p++;
-	for (beg = ir->r.p; *ir->r.p && *ir->r.p != '\n'; ir->r.p++)
+	while (*ir->reader.p == ' ' || *ir->reader.p == ',')
+		ir->reader.p++;
+	for (beg = ir->reader.p; *ir->reader.p && *ir->reader.p != '\n'; ir->reader.p++)
 		;
-	end = ir->r.p;
+	end = ir->reader.p;
 	if (*beg != '#')
 		return (Range){ 0 };
 	for (const char *c = beg; c < end; c++) {
@@ -526,11 +529,11 @@ read_place(Ir *ir)
 		return (Range){ 0 };
 	for (beg++; *beg == ' '; beg++)
 		;
-	text = new(ir->r.cx->arena, char, column + 1);
+	text = new(ir->reader.cx->arena, char, column + 1);
 	memset(text, ' ', (size_t)column);
-	src = new(ir->r.cx->arena, Source, 1);
+	src = new(ir->reader.cx->arena, Source, 1);
 	*src = (Source){ .text = text, .n = column, .line = (int)line,
-	                 .name = arena_strndup(ir->r.cx->arena, beg, colon[0] - beg) };
+	                 .name = arena_strndup(ir->reader.cx->arena, beg, colon[0] - beg) };
 	return (Range){ src, (uint32_t)column - 1, (uint32_t)column };
 }
 
@@ -538,16 +541,16 @@ read_place(Ir *ir)
 static void
 read_blocks(Ir *ir, Node *n)
 {
-	Graph *g = ir->g;
+	Graph *g = ir->graph;
 
 	for (;;) {
-		int len = (skip_comments(ir), read_word_length(&ir->r, ""));
+		int len = (skip_comments(ir), read_word_length(&ir->reader, ""));
 		Block *b, *at_block = g->at_block;
 		Node *at_node = g->at_node;
 
-		if (len < 6 || memcmp(ir->r.p, "block", 5) != 0 || ir->r.p[5] < '0' || ir->r.p[5] > '9')
+		if (len < 6 || memcmp(ir->reader.p, "block", 5) != 0 || ir->reader.p[5] < '0' || ir->reader.p[5] > '9')
 			return;
-		ir->r.p += len;
+		ir->reader.p += len;
 		b = node_add_block(n);
 		read_params(ir, b);
 		graph_set_insert_end(g, b);
@@ -561,18 +564,18 @@ read_blocks(Ir *ir, Node *n)
 static Symbol
 read_kind(Ir *ir, const char **subgraph)
 {
-	Symbol s = read_word(&ir->r, ":.");
+	Symbol s = read_word(&ir->reader, ":.");
 	int n = s->n;
 
 	*subgraph = 0;
 	if (!strstr(s->name, "::"))
-		read_expected(&ir->r, "the name of an operator before this");
+		read_expected(&ir->reader, "the name of an operator before this");
 	if (!map_get(&ir->subgraphs, s->name))
 		return s;
 	*subgraph = s->name;
 	while (n && s->name[n - 1] >= '0' && s->name[n - 1] <= '9')
 		n--;
-	return sym_n(ir->r.cx, s->name, n && s->name[n - 1] == '_' ? n - 1 : s->n);
+	return sym_n(ir->reader.cx, s->name, n && s->name[n - 1] == '_' ? n - 1 : s->n);
 }
 
 static void
@@ -583,18 +586,18 @@ read_node(Ir *ir)
 	Symbol kind;
 	Node *n;
 
-	if (*ir->r.p == '%')
+	if (*ir->reader.p == '%')
 		read_outs(ir, &outs);
 	else
-		read_accept(&ir->r, "=");
+		read_accept(&ir->reader, "=");
 	kind = read_kind(ir, &subgraph);
-	n = node_new(ir->g, kind, (Range){ 0 }, outs.n);
-	if (*ir->r.p == '[') {
-		ir->r.p++;
-		while (!read_accept(&ir->r, "]")) {
+	n = node_new(ir->graph, kind, (Range){ 0 }, outs.n);
+	if (*ir->reader.p == '[') {
+		ir->reader.p++;
+		while (!read_accept(&ir->reader, "]")) {
 			read_attr(ir, n, outs.n ? outs.at[0].type : 0);
-			if (!read_accept(&ir->r, ",")) {
-				read_expect(&ir->r, "]");
+			if (!read_accept(&ir->reader, ",")) {
+				read_expect(&ir->reader, "]");
 				break;
 			}
 		}
@@ -605,28 +608,28 @@ read_node(Ir *ir)
 		n->out[i]->type = outs.at[i].type;
 		define(ir, outs.at[i].beg, outs.at[i].name, n->out[i]);
 	}
-	graph_insert(ir->g, n);
+	graph_insert(ir->graph, n);
 	if (subgraph) {
 		Waiting w = { subgraph, n };
 
-		vec_push(ir->r.cx->arena, &ir->waiting, w);
+		vec_push(ir->reader.cx->arena, &ir->waiting, w);
 	}
 	read_blocks(ir, n);
-	n->op = op_of_inputs(ir->r.cx, kind->name, n->in, n->nin, n->nout);
+	n->op = op_of_inputs(ir->reader.cx, kind->name, n->in, n->nin, n->nout);
 }
 
 /* Reads nodes up to `end`, then "(" values ")". */
 static void
 read_nodes(Ir *ir, Block *b, const char *end)
 {
-	cx_enter(ir->r.cx, range_at(ir, ir->r.p));
-	for (skip_comments(ir); !read_accept(&ir->r, end); skip_comments(ir)) {
-		if (!*ir->r.p)
-			read_expected(&ir->r, end);
+	cx_enter(ir->reader.cx, range_at(ir, ir->reader.p));
+	for (skip_comments(ir); !read_accept(&ir->reader, end); skip_comments(ir)) {
+		if (!*ir->reader.p)
+			read_expected(&ir->reader, end);
 		read_node(ir);
 	}
 	read_inputs(ir, b->ret);
-	cx_leave(ir->r.cx);
+	cx_leave(ir->reader.cx);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------------------------- */
@@ -634,13 +637,13 @@ read_nodes(Ir *ir, Block *b, const char *end)
 static Graph *
 read_graph(Ir *ir)
 {
-	Graph *g = graph_new(ir->r.cx, "graph");
+	Graph *g = graph_new(ir->reader.cx, "graph");
 
 	skip_comments(ir);
-	if (!read_accept_word(&ir->r, "graph"))
-		read_expected(&ir->r, "graph");
-	ir->g = g;
-	ir->values = (Map){ .arena = ir->r.cx->arena };
+	if (!read_accept_word(&ir->reader, "graph"))
+		read_expected(&ir->reader, "graph");
+	ir->graph = g;
+	ir->values = (Map){ .arena = ir->reader.cx->arena };
 	read_params(ir, g->top);
 	graph_set_insert_end(g, g->top);
 	read_nodes(ir, g->top, "return");
@@ -652,8 +655,8 @@ read_graph(Ir *ir)
 static void
 find_subgraphs(Ir *ir)
 {
-	for (const char *p = ir->r.src->text; (p = strstr(p, "\nwith ")); p += 6) {
-		Reader r = ir->r;
+	for (const char *p = ir->reader.src->text; (p = strstr(p, "\nwith ")); p += 6) {
+		Reader r = ir->reader;
 		Symbol s;
 
 		r.p = p + 6;
@@ -680,25 +683,25 @@ waiting_for(Ir *ir, const char *name)
 Graph *
 ir_parse(Cx *cx, const Source *src, Unit *unit)
 {
-	Ir ir = { .r = { .cx = cx, .src = src, .p = src->text, .unit = unit, .ir = true } };
+	Ir ir = { .reader = { .cx = cx, .src = src, .p = src->text, .unit = unit, .ir = true } };
 	Graph *g;
 
 	ir.subgraphs.arena = cx->arena;
 	find_subgraphs(&ir);
 	g = read_graph(&ir);
-	while (read_accept_word(&ir.r, "with")) {
-		const char *beg = ir.r.p, *name = read_word(&ir.r, ":")->name;
+	while (read_accept_word(&ir.reader, "with")) {
+		const char *beg = ir.reader.p, *name = read_word(&ir.reader, ":")->name;
 		Node *n = waiting_for(&ir, name);
 
 		if (!n)
 			fail(cx, range_at(&ir, beg), "no node has the subgraph %s", name);
-		read_expect(&ir.r, "=");
+		read_expect(&ir.reader, "=");
 		node_attr_new(n, "Subgraph", ATTR_GRAPH)->g = read_graph(&ir);
 	}
 	for (int i = 0; i < ir.waiting.n; i++)
 		if (ir.waiting.at[i].node)
-			read_expected(&ir.r, arena_printf(cx->arena, "the graph of %s", ir.waiting.at[i].name));
-	if (*ir.r.p)
-		read_expected(&ir.r, "the end");
+			read_expected(&ir.reader, arena_printf(cx->arena, "the graph of %s", ir.waiting.at[i].name));
+	if (*ir.reader.p)
+		read_expected(&ir.reader, "the end");
 	return g;
 }

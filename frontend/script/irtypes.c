@@ -12,7 +12,7 @@
 
 typedef struct Types {
 	Cx    *cx;
-	Graph *g;
+	Graph *graph;
 	const char *path;
 } Types;
 

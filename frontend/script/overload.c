@@ -23,7 +23,7 @@ typedef struct Bindings {                 /* Type variables of the schema that i
 
 typedef struct Match {
 	Cx       *cx;
-	Graph    *g;               /* Graph for the conversions. Null in a trial. */
+	Graph    *graph;               /* Graph for the conversions. Null in a trial. */
 	Range     at;
 	bool      convert;         /* Whether implicit conversions are allowed. */
 	Bindings  vars;
@@ -60,8 +60,8 @@ make(Match *m, const char *kind, const Type *type, Value *const *in, int n)
 {
 	Value *v;
 
-	if (m->g)
-		v = graph_emit(m->g, kind, m->at, n, in, 1)->out[0];
+	if (m->graph)
+		v = graph_emit(m->graph, kind, m->at, n, in, 1)->out[0];
 	else
 		v = new(m->cx->arena, Value, 1);
 	v->type = type;
@@ -73,11 +73,11 @@ make_op(Match *m, const char *name, const char *overload, const Type *type, Valu
 {
 	Op *op = op_find(m->cx, name, overload);
 
-	if (!m->g)
+	if (!m->graph)
 		return make(m, name, type, 0, 0);
 	if (!op)
 		fail_lacks(m->cx, m->at, "Kiln has no operator %s", name);
-	return emit_schema_node(m->g, op, m->at, &v, 1)->out[0];
+	return emit_schema_node(m->graph, op, m->at, &v, 1)->out[0];
 }
 
 /* Returns the elements of a tuple as values. */
@@ -86,7 +86,7 @@ unpack_tuple(Match *m, Value *v)
 {
 	const Type *t = v->type;
 	Value **r = new(m->cx->arena, Value *, t->n + 1);
-	Node *n = m->g ? graph_emit(m->g, "prim::TupleUnpack", m->at, 1, &v, t->n) : 0;
+	Node *n = m->graph ? graph_emit(m->graph, "prim::TupleUnpack", m->at, 1, &v, t->n) : 0;
 
 	for (int i = 0; i < t->n; i++) {
 		r[i] = n ? n->out[i] : new(m->cx->arena, Value, 1);
@@ -294,7 +294,7 @@ convert_implicitly(Graph *g, Value *v, const Type *to, bool implicit, Range at)
 		return v;
 	if (!type_is_subtype(g->cx, convert(&trial, v, to)->type, to))
 		return 0;
-	m.g = g;
+	m.graph = g;
 	return convert(&m, v, to);
 }
 
@@ -420,8 +420,8 @@ match_formal(Match *m, const Schema *s, int i, Call *c)
 		say(m, "Argument %s not provided.", a->name);
 		return 0;
 	}
-	if (m->g)
-		return graph_constant_typed(m->g, a->deflt, rt_is_none(a->deflt) ? &rt_type_none
+	if (m->graph)
+		return graph_constant_typed(m->graph, a->deflt, rt_is_none(a->deflt) ? &rt_type_none
 		                            : type_unshaped(m->cx, type_of_value(m->cx, a->deflt)), m->at);
 	return make(m, "prim::Constant", a->type, 0, 0);
 }
@@ -488,7 +488,7 @@ match_and_emit(const CallSite *site, const Schema *s, bool implicit, Buf *why, V
 {
 	Cx *cx = site->g->cx;
 	Match trial = { .cx = cx, .at = site->at, .convert = implicit, .why = why };
-	Match m = { .cx = cx, .g = site->g, .at = site->at, .convert = implicit };
+	Match m = { .cx = cx, .graph = site->g, .at = site->at, .convert = implicit };
 	Values none = { 0 };
 
 	return match(&trial, s, site, &none) && match(&m, s, site, out);
@@ -517,7 +517,7 @@ Node *
 emit_schema_node(Graph *g, Op *op, Range at, Value *const *args, int n)
 {
 	const Schema *s = op_schema(g->cx, op);
-	Match m = { .cx = g->cx, .g = g, .at = at };
+	Match m = { .cx = g->cx, .graph = g, .at = at };
 	Node *node = graph_emit(g, op->name, at, n, args, s->nrets);
 
 	node->op = op;
@@ -601,7 +601,7 @@ packed(Graph *g, const Schema *s, Node *n)
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 typedef struct Candidate {
-	const Schema *s;           /* Schema of the candidate. Null until it is tried. */
+	const Schema *schema;           /* Schema of the candidate. Null until it is tried. */
 	Op           *op;          /* Operator of the registry. Null for a row of builtin.def. */
 	int           builtin, upgrader;   /* Index of the row. -1 if it is none. */
 } Candidate;
@@ -637,10 +637,10 @@ find_candidates(Cx *cx, const char *name, int version, Candidates *v)
 static const Schema *
 candidate_schema(Cx *cx, Candidate *c)
 {
-	if (!c->s)
-		c->s = c->builtin >= 0 ? builtin_row(cx, c->builtin)->schema
+	if (!c->schema)
+		c->schema = c->builtin >= 0 ? builtin_row(cx, c->builtin)->schema
 		     : c->upgrader >= 0 ? upgrader_schema(cx, c->upgrader) : op_schema(cx, c->op);
-	return c->s;
+	return c->schema;
 }
 
 static Value *
@@ -653,7 +653,7 @@ emit_candidate(const CallSite *site, const Candidate *c, const Values *args)
 		return inline_function(g, builtin_row(g->cx, c->builtin), at, args->at);
 	if (c->upgrader >= 0)
 		return inline_function(g, upgrader_function(g->cx, c->upgrader), at, args->at);
-	return packed(g, c->s, emit_schema_node(g, c->op, at, args->at, args->n));
+	return packed(g, c->schema, emit_schema_node(g, c->op, at, args->at, args->n));
 }
 
 static Value *

@@ -25,7 +25,7 @@ cond_not(Emit *e, Range at, Cond c)
 {
 	if (c.known >= 0)
 		return cond_static(e, at, !c.known);
-	return (Cond){emit_op(e, at, "aten::__not__", 1, c.v), -1, c.no, c.yes};
+	return (Cond){emit_op(e, at, "aten::__not__", 1, c.value), -1, c.no, c.yes};
 }
 
 /* ---- sets of refinements ---------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 #include <ctype.h>
 #include <string.h>
 
-typedef struct Def { const Tree *t; const char *prefix; } Def;
+typedef struct Def { const Tree *tree; const char *prefix; } Def;
 typedef struct Defaults { IValue *at; int n; } Defaults;
 typedef struct InterfaceCall { const Type *type; const char *method; } InterfaceCall;
 
@@ -106,9 +106,9 @@ add_defs(Unit *u, const Source *text, const char *prefix)
 		if (file->kid[i]->kind != TREE_DEF && file->kid[i]->kind != TREE_CLASS)
 			continue;
 		d = new(u->cx->arena, Def, 1);
-		d->t = file->kid[i];
+		d->tree = file->kid[i];
 		d->prefix = prefix;
-		map_put(&u->defs, arena_printf(u->cx->arena, "%s.%s", prefix, d->t->kid[0]->text), d);
+		map_put(&u->defs, arena_printf(u->cx->arena, "%s.%s", prefix, d->tree->kid[0]->text), d);
 	}
 }
 
@@ -217,7 +217,7 @@ unit_context(Cx *cx, Unit *u, const char *name)
 /* ---- classes ------------------------------------------------------------------------------------------------ */
 
 typedef struct Declare {
-	Unit       *u;
+	Unit       *unit;
 	const char *name;
 	const Type *type;
 	ClassInfo  *info;
@@ -260,13 +260,13 @@ old_packed_type(Unit *u, const char *cls, const char *attr, const Type *t)
 static void
 add_attribute(Declare *d, const char *name, const Tree *note, const Tree *value)
 {
-	Cx *cx = d->u->cx;
+	Cx *cx = d->unit->cx;
 	Attribute a = {.name = name};
 
-	a.type = old_packed_type(d->u, d->name, name, type_of_annotation(cx, d->u, note));
+	a.type = old_packed_type(d->unit, d->name, name, type_of_annotation(cx, d->unit, note));
 	if (value) {
 		a.is_constant = true;
-		a.constant = constant_of_tree(cx, d->u, value, a.type);
+		a.constant = constant_of_tree(cx, d->unit, value, a.type);
 	}
 	a.parameter = names_contain(d->parameters, name);
 	a.buffer = names_contain(d->buffers, name);
@@ -278,11 +278,11 @@ add_hooks(Declare *d, const char *name, const Tree *list)
 {
 	for (int i = 0; i < list->kid[0]->n; i++) {
 		if (list->kid[0]->kid[i]->kind != TREE_STRING)
-			fail(d->u->cx, list->kid[0]->kid[i]->at, "expected the name of a hook as a string");
+			fail(d->unit->cx, list->kid[0]->kid[i]->at, "expected the name of a hook as a string");
 		if (!strcmp(name, "__forward_pre_hooks__"))
-			vec_push(d->u->cx->arena, &d->info->pre_hooks, list->kid[0]->kid[i]->text);
+			vec_push(d->unit->cx->arena, &d->info->pre_hooks, list->kid[0]->kid[i]->text);
 		else
-			vec_push(d->u->cx->arena, &d->info->hooks, list->kid[0]->kid[i]->text);
+			vec_push(d->unit->cx->arena, &d->info->hooks, list->kid[0]->kid[i]->text);
 	}
 }
 
@@ -299,7 +299,7 @@ declare_attribute(Declare *d, const Tree *t)
 		return;
 	}
 	if (target->kind != TREE_VAR)
-		fail(d->u->cx, t->at, "unexpected statement in a class");
+		fail(d->unit->cx, t->at, "unexpected statement in a class");
 	name = target->kid[0]->text;
 	if (note) {
 		add_attribute(d, name, note, value);
@@ -343,7 +343,7 @@ new_function(Unit *u, const char *name, const Tree *def, const Type *self)
 static void
 declare_methods(Declare *d, const Tree *body)
 {
-	Cx *cx = d->u->cx;
+	Cx *cx = d->unit->cx;
 	Function *f;
 	int first = d->info->methods.n;
 
@@ -351,13 +351,13 @@ declare_methods(Declare *d, const Tree *body)
 		const Tree *def = body->kid[i];
 		if (def->kind != TREE_DEF)
 			continue;
-		f = new_function(d->u, arena_printf(cx->arena, "%s.%s", d->name, def->kid[0]->text), def,
+		f = new_function(d->unit, arena_printf(cx->arena, "%s.%s", d->name, def->kid[0]->text), def,
 			is_static(cx, d->name, def) ? 0 : d->type);
 		vec_push(cx->arena, &d->info->methods, f);
 	}
 	for (int i = first; i < d->info->methods.n; i++) {
 		f = d->info->methods.at[i];
-		f->schema = schema_of_def(cx, d->u, f->tree, f->name, f->self);
+		f->schema = schema_of_def(cx, d->unit, f->tree, f->name, f->self);
 	}
 }
 
@@ -522,7 +522,7 @@ unit_type(Cx *cx, Unit *u, const char *qualified)
 			return t;
 	}
 	d = find_def(u, qualified);
-	return d && d->t->kind == TREE_CLASS ? declare(u, arena_strdup(cx->arena, qualified), d->t) : 0;
+	return d && d->tree->kind == TREE_CLASS ? declare(u, arena_strdup(cx->arena, qualified), d->tree) : 0;
 }
 
 int
@@ -547,12 +547,12 @@ unit_function(Cx *cx, Unit *u, const char *qualified)
 	if (f)
 		return f;
 	d = find_def(u, qualified);
-	if (d && d->t->kind == TREE_DEF) {
+	if (d && d->tree->kind == TREE_DEF) {
 		qualified = arena_strdup(cx->arena, qualified);
 		f = new_function(u, u->archive || !u->prefix || u->qualified ? qualified : qualified +
-				 strlen(u->prefix) + 1, d->t, 0);
+				 strlen(u->prefix) + 1, d->tree, 0);
 		map_put(&u->functions, qualified, f);
-		f->schema = schema_of_def(cx, u, d->t, f->name, 0);
+		f->schema = schema_of_def(cx, u, d->tree, f->name, 0);
 		return f;
 	}
 	if (!dot)
@@ -586,7 +586,7 @@ unit_source_class(Cx *cx, const Unit *u, const char *name)
 {
 	const Def *d = u && u->prefix ? map_get(&u->defs, arena_printf(cx->arena, "%s.%s", u->prefix, name)) : 0;
 
-	return d && d->t->kind == TREE_CLASS ? d->t : 0;
+	return d && d->tree->kind == TREE_CLASS ? d->tree : 0;
 }
 
 /* ---- plain sources ----------------------------------------------------------------------------------------------- */

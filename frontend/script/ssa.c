@@ -67,7 +67,7 @@ value_at_end(const Branch *b, const char *name)
 {
 	Binding *bound = scope_binding(b->scope, name);
 
-	return bound && bound->s && bound->s->kind == SUGAR_VALUE ? bound->s->v : 0;
+	return bound && bound->sugar && bound->sugar->kind == SUGAR_VALUE ? bound->sugar->v : 0;
 }
 
 /* Merges a variable if only one branch arrives: its binding there holds from here on. */
@@ -80,7 +80,7 @@ meet_alone(Emit *e, const Meet *m, const Branch *b, const char *name)
 
 	if (!here)
 		return;
-	s = here->s;
+	s = here->sugar;
 	if (!s) {
 		scope_put_error(e, name, here->at, here->why);
 	} else if (s->kind != SUGAR_VALUE) {
@@ -91,8 +91,8 @@ meet_alone(Emit *e, const Meet *m, const Branch *b, const char *name)
 			scope_put(e, name, s, false);
 	} else if (here->refined) {
 		before = scope_binding(e->scope, name);
-		if (before && before->s && before->s->kind == SUGAR_VALUE)
-			scope_put(e, name, sugar_value(e, emit_cast(e, m->at, before->s->v, s->v->type)), true);
+		if (before && before->sugar && before->sugar->kind == SUGAR_VALUE)
+			scope_put(e, name, sugar_value(e, emit_cast(e, m->at, before->sugar->v, s->v->type)), true);
 	} else {
 		v = output(e, m, b == &m->yes ? s->v : 0, b == &m->no ? s->v : 0, s->v->type, name);
 		scope_put(e, name, sugar_value(e, v), false);
@@ -127,7 +127,7 @@ value_before(Emit *e, const char *name)
 {
 	Binding *b = scope_binding(e->scope, name);
 
-	return b && b->s && b->s->kind == SUGAR_VALUE ? b->s->v : 0;
+	return b && b->sugar && b->sugar->kind == SUGAR_VALUE ? b->sugar->v : 0;
 }
 
 /* Type that the variable had before if it covers both values, such as a union that the branches narrowed. Else null. */
@@ -270,7 +270,7 @@ ssa_join(Emit *e, Range at, Node *branching, Branch yes, Branch no)
 
 /* ---- Loop ---------------------------------------------------------------------------------------------------- */
 
-typedef struct Names { Emit *e; Vec(const char *) at; Map seen; } Names;
+typedef struct Names { Emit *emit; Vec(const char *) at; Map seen; } Names;
 
 static void names_of_target(Names *, const Tree *);
 static void names_of_list(Names *, const Tree *);
@@ -281,7 +281,7 @@ name_add(Names *ns, const char *name)
 	if (map_get(&ns->seen, name))
 		return;
 	map_put(&ns->seen, name, ns);
-	vec_push(ns->e->cx->arena, &ns->at, name);
+	vec_push(ns->emit->cx->arena, &ns->at, name);
 }
 
 static void
@@ -342,16 +342,16 @@ names_of_list(Names *ns, const Tree *t)
 {
 	if (!t)
 		return;
-	cx_enter(ns->e->cx, t->at);
+	cx_enter(ns->emit->cx, t->at);
 	for (int i = 0; i < t->n; i++)
 		names_of_statement(ns, t->kid[i]);
-	cx_leave(ns->e->cx);
+	cx_leave(ns->emit->cx);
 }
 
 LoopVars
 ssa_loop_vars(Emit *e, const Tree *target, const Tree *body)
 {
-	Names ns = {.e = e, .seen.arena = e->cx->arena};
+	Names ns = {.emit = e, .seen.arena = e->cx->arena};
 	LoopVars vars = {0};
 	Binding *b;
 
@@ -363,10 +363,10 @@ ssa_loop_vars(Emit *e, const Tree *target, const Tree *body)
 	vars.type = new(e->cx->arena, const Type *, ns.at.n);
 	for (int i = 0; i < ns.at.n; i++) {
 		b = scope_binding(e->scope, ns.at.at[i]);
-		if (!b || !b->s || b->s->kind != SUGAR_VALUE)
+		if (!b || !b->sugar || b->sugar->kind != SUGAR_VALUE)
 			continue;
 		vars.name[vars.n] = ns.at.at[i];
-		vars.type[vars.n++] = type_unshaped(e->cx, b->s->v->type);
+		vars.type[vars.n++] = type_unshaped(e->cx, b->sugar->v->type);
 	}
 	return vars;
 }
@@ -377,7 +377,7 @@ ssa_loop_enter(Emit *e, Node *loop, LoopVars vars)
 	Value *v;
 
 	for (int i = 0; i < vars.n; i++) {
-		node_add_input(loop, scope_binding(e->scope->up, vars.name[i])->s->v);
+		node_add_input(loop, scope_binding(e->scope->up, vars.name[i])->sugar->v);
 		v = block_add_input(loop->sub[0], vars.type[i], sym(e->cx, vars.name[i]));
 		scope_put(e, vars.name[i], sugar_value(e, v), false);
 	}

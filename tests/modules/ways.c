@@ -416,7 +416,7 @@ compile(Cx *cx, const Route *w)
 		if (c->calls.at[i].profiled)
 			vec_push(cx->arena, &cli.inputs, input_file(cx, c, i));
 	model_emit(&cli, arena_printf(cx->arena, "%s.pt", c->name), &text);
-	write_text(cx, cli.out, text.c, text.n);
+	write_text(cx, cli.out, text.source, text.n);
 	e.program = load_program(cx, c, &text);
 	if (rt_cx_init(e.rt) || rt_program_load(e.rt, e.program))
 		raised(&e);
