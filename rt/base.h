@@ -67,11 +67,11 @@ void vec_grow(Arena *, void **at, int *cap, size_t size);
 
 typedef struct MapEntry { const char *key; void *value; uint32_t hash; } MapEntry;
 typedef struct Map {
-	MapEntry *at;      /* in order of insertion; a removed entry has a null key */
+	MapEntry *at;      /* entries in order of insertion; a removed entry has a null key */
 	int       n, cap;
 	int      *slot;    /* open addressing into at, -1 free */
 	int       nslot;
-	Arena    *arena;   /* null: the map is on the heap, and is never freed */
+	Arena    *arena;   /* memory of the map; null if it is on the heap and never freed */
 } Map;
 
 void *map_get(const Map *, const char *key);            /* null when absent */
@@ -126,9 +126,9 @@ enum { EXIT_OK = 0, EXIT_INPUT = 1, EXIT_USAGE = 2, EXIT_BUG = 3, EXIT_DIFFERS =
 	EXIT_LACKS = 7 };
 
 typedef struct Err {
-	int     status;        /* one of EXIT_ */
+	int     status;        /* exit status, one of EXIT_ */
 	char   *text;          /* the whole message: position, source line, carets, call chain; no final newline */
-	char   *what;          /* what is wrong: the message without position, source line and call chain */
+	char   *what;          /* the message without position, source line and call chain */
 	Range   at;
 } Err;
 
@@ -180,10 +180,10 @@ void cx_leave(Cx *);
  * the argument of cx_leave_nested. Fails as cx_enter does, past CX_NESTED. */
 int  cx_enter_nested(Cx *, Range);
 void cx_leave_nested(Cx *, int depth);
-int  range_line(Range);          /* from 1 */
+int  range_line(Range);          /* line number, from 1 */
 int64_t range_line_start(Range); /* offset of the first byte of the line in which the range begins */
 int64_t range_line_end(Range);   /* offset of the newline that ends that line */
-int  range_column(Range);        /* from 1 */
+int  range_column(Range);        /* column number, from 1 */
 /* file:line:col: error: what / source line / carets.  Colour only on request. */
 void range_print(Buf *, Range, const char *kind, const char *what);
 

@@ -51,9 +51,9 @@ typedef struct RtCuda {
 int rt_cuda_failed(RtCx *, const RtCuda *, int code, const char *doing);
 /* Binds mirror i of the frame to the copy of the buffer that begins at host. Null: an error was raised. */
 RtCopy *rt_cuda_bind(RtCudaFrame *, int i, char *host);
-int  rt_cuda_send(RtCx *, RtCopy *);                     /* to the device, unless it has these bytes */
+int  rt_cuda_send(RtCx *, RtCopy *);                     /* copies the bytes to the device, unless it has them */
 int  rt_cuda_fetch(RtCx *, RtCopy *);                    /* newer bytes to the host, which waits for them */
-void rt_cuda_newer(RtCopy *, int64_t from, int64_t to);  /* these bytes are newer on the device now */
+void rt_cuda_newer(RtCopy *, int64_t from, int64_t to);  /* notes that the device has newer bytes */
 void rt_cuda_memory_free(RtCuda *);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum {                           /* bits of the engines that a row applies to */
 	X86 = 1 << RT_X86,
-	QNNPACK = 1 << RT_QNNPACK,       /* its own kernels take only quint8 */
+	QNNPACK = 1 << RT_QNNPACK,       /* qnnpack's own kernels accept only quint8 */
 	ANY = X86 | QNNPACK,
 };
 

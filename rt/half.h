@@ -25,7 +25,7 @@ half_float(uint32_t u)
 	return x.f;
 }
 
-/* These have no branches, so that loops over them vectorise. */
+/* These functions have no branches, so that loops over them vectorize. */
 HALF_INLINE float
 half_to_float(uint16_t h)
 {

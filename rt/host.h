@@ -13,7 +13,7 @@
 /* ---- trace.c: times of kernels; compare.c: comparison of two results --------------------------------------- */
 
 int  rt_trace_start(RtCx *);
-int  rt_trace_write(RtCx *, const char *path);             /* in Chrome's trace format; ends the trace */
+int  rt_trace_write(RtCx *, const char *path);             /* writes the trace in Chrome's format and ends it */
 /* Tolerances at which results of the dtype count as equal; 0 for integers. */
 void rt_tolerance(RtDtype, double *relative, double *absolute);
 /* Are structure, dtypes and shapes equal, and numbers within the tolerance of their dtype?  If not, `why` describes the
@@ -22,7 +22,7 @@ bool rt_close(RtCx *, const char *name, IValue got, IValue want, struct Buf *why
 
 /* ---- npz.c: inputs and outputs --------------------------------------------------------------------------- */
 
-typedef struct RtArray {            /* one member */
+typedef struct RtArray {            /* A member of an .npz file. */
 	char    *key;
 	RtDtype  dtype;             /* RT_NDTYPE: a text, in `text` */
 	RtTensor *tensor;

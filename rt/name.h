@@ -26,7 +26,7 @@ typedef struct {
 	int        ndim;
 	DLDataType dtype;
 	int64_t   *shape;
-	int64_t   *strides;          /* in elements; null: contiguous */
+	int64_t   *strides;          /* strides in elements; null if it is contiguous */
 	uint64_t   byte_offset;
 } DLTensor;
 typedef struct DLManagedTensor {
@@ -85,7 +85,7 @@ typedef struct NAME_options {        /* all zero: the defaults */
 	int strict;                  /* calls without a specialization return NAME_GUARD and do not run generic code */
 } NAME_options;
 
-/* Null: failed, and why (n bytes; may be null) has the reason. */
+/* Returns null on failure. why (n bytes; may be null) gets the reason. */
 NAME *NAME_open(const NAME_options *options, char *why, size_t n);
 /* Only libraries of kiln build --no-generic have instances in your memory, without a heap.  Here NAME_bytes returns 0,
  * and NAME_open_in fails with a message. */
@@ -132,7 +132,7 @@ int NAME_set_text(NAME *m, const char *key, const char *text);
  * null. */
 int NAME_results(NAME *m);
 int NAME_result(NAME *m, int i, const char **key, DLTensor *tensor);
-const char *NAME_result_text(NAME *m, int i);      /* null: not a text */
+const char *NAME_result_text(NAME *m, int i);      /* the text of result i; null if it is not a text */
 
 /* The key of None i of the last result, and the number of results before it.  Null: there are no more Nones. */
 const char *NAME_result_none(NAME *m, int i, int *before);

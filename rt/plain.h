@@ -25,7 +25,9 @@ typedef struct PlainFunction {
 	const PlainTensor *in, *out;
 	const PlainNumber *number;
 	int nin, nout, nnumber;
-	const int *result;       /* in prefix order.  0: the next of out; 1 + n: a tuple of n; -1 - n: a list */
+	/* structure of the result in prefix order. 0: the next array of out; 1 + n: a tuple of n; -1 - n: a list of
+	 * n */
+	const int *result;
 	int (*call)(const void *const *in, void *const *out);    /* 0, or 1: an index is out of range */
 } PlainFunction;
 

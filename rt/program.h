@@ -60,7 +60,7 @@ typedef bool RtUnpack(const char *weights, const RtPacking *, int64_t first, int
 RtUnpack rt_unpack_columns;
 typedef struct RtSpan {                  /* a storage in the weights */
 	int64_t offset, bytes;           /* offset; if packed, the number of parts */
-	const RtPacking *packing;        /* null: stored as plain elements */
+	const RtPacking *packing;        /* packed parts of the storage; null if it is stored as plain elements */
 } RtSpan;
 
 /* Weights in a form that is too large to store in a program, such as Winograd filters.  They are computed from panels
@@ -82,7 +82,7 @@ typedef struct RtParam {                 /* an argument of the model */
 	const RtType *type;
 	bool          has_default;
 	IValue        deflt;
-	int           value;     /* in a program: 1 + index of the default in cx->value.  0: deflt has it */
+	int           value;     /* index of the default in cx->value, plus 1, in a program; 0: deflt has it */
 } RtParam;
 
 struct RtGradients;
@@ -104,7 +104,8 @@ typedef struct RtOption { const char *name; unsigned short place, as; } RtOption
 
 struct RtArrays;
 struct RtTrain;
-typedef struct RtGradients {         /* of a method; pointers, so that other programs do not link the functions */
+/* Gradients of a method. They are pointers, so that other programs do not link the functions. */
+typedef struct RtGradients {
 	const char *const *name;     /* (n) names of the gradients that it returns */
 	int     n;
 	int   (*write)(RtCx *, const char *path, const char *const *names, int n, IValue result);
@@ -208,7 +209,7 @@ typedef struct RtProgram {
 	int nmaking, nextra;
 	int nmethod, nconstant, nvalue, nstorage, nspecialization;
 	const char *launches;            /* kiln build --bench-code: JSON objects of the launches; or null */
-	const RtCudaProgram *cuda;       /* null: no code for the GPU */
+	const RtCudaProgram *cuda;       /* code for the GPU; null if there is none */
 	/* rt_close_text, which compares what the model prints.  Null if it prints nothing. */
 	bool (*close_text)(const char *got, const char *want, struct Buf *why);
 	/* rt_instance_fresh, if one more value is the model's object with all attributes that methods may write; or
@@ -284,7 +285,7 @@ typedef struct RtWeightsHead {           /* first bytes of the file */
 RtWeightsHead rt_weights_head(int64_t bytes, uint64_t hash);
 uint64_t rt_weights_sample(const char *at, int64_t bytes);   /* hash of at most 64 KB of them */
 typedef struct RtWeightsFrom {
-	const char *path;                /* null: beside the program */
+	const char *path;                /* file of the weights; null: next to the program */
 	const void *memory;              /* the file's content, aligned to 64; or null */
 	int64_t bytes;
 	bool all;                        /* whether all bytes are checked, not only a sample */
@@ -525,14 +526,14 @@ typedef struct RtCudaFrame {             /* a specialization that runs on the de
 } RtCudaFrame;
 typedef enum RtCudaUse { RT_CUDA_READ, RT_CUDA_FILL, RT_CUDA_WRITE } RtCudaUse;   /* FILL: nothing of it is read */
 typedef struct RtCudaArg {
-	int      m;                      /* its buffer; -1: a number */
-	char    *host;                   /* of the buffer's first byte now */
-	int64_t  at;                     /* of the element meant, in bytes */
+	int      m;                      /* index of the buffer; -1: a number */
+	char    *host;                   /* current address of the buffer's first byte */
+	int64_t  at;                     /* offset in bytes of the element */
 	double   number;
 	RtCudaUse use;
 	int64_t  from, to;               /* bytes that may be written */
 } RtCudaArg;
-typedef struct RtCudaPart { int m; char *host; int64_t at; } RtCudaPart;         /* of a buffer: as in RtCudaArg */
+typedef struct RtCudaPart { int m; char *host; int64_t at; } RtCudaPart;    /* A part of a buffer, as in RtCudaArg. */
 typedef struct RtCudaLaunch { int kernel, nargs; uint32_t line; int64_t x, y, z; } RtCudaLaunch;   /* x, y, z: blocks */
 
 /* Makes cx->cuda: driver, device, module, constants. If that fails: an error if it must be, else a warning. */

@@ -39,7 +39,7 @@ typedef struct RtMem {
 	Kept   *first[2][NSIZE];         /* free lists: aligned to 16, to 64 */
 	int64_t bytes, most;             /* bytes kept; most bytes kept */
 	char   *block;                   /* rt_thread_scratch */
-	void   *spare[SPARES];           /* of an instance: for texts when memory is out */
+	void   *spare[SPARES];           /* spare blocks of an instance, for error texts when memory is exhausted */
 	bool  (*cut)(struct RtMem *, Buf *);     /* hands out spare blocks; null: not an instance's */
 	bool    lost;                    /* whether a text was cut or got a spare block */
 	bool    full;                    /* whether all spare blocks are there */

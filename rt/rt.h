@@ -133,7 +133,7 @@ struct RtType {
 	const char         *name;     /* class, interface, enum, NamedTuple: qualified; variable: its name */
 	const char *const  *field;    /* NamedTuple: n names; else null */
 	RtClass            *cls;      /* class, interface, enum */
-	const RtTensorInfo *tensor;   /* null: any tensor */
+	const RtTensorInfo *tensor;   /* static facts about a tensor; null: any tensor */
 };
 
 /* A member of an enum.  The type of its value, the enum's of[0], says which of i, f and text holds it. */
@@ -207,7 +207,7 @@ typedef struct RtEnum    { RtHead h; const RtType *type; struct RtStr *name; IVa
 typedef struct RtComplex { RtHead h; double re, im; } RtComplex;
 typedef struct RtFunction { RtHead h; const RtCode *code; int n; IValue bound[]; } RtFunction;
 typedef struct RtDictEntry { IValue key, value; uint64_t hash; bool dead; } RtDictEntry;
-typedef struct RtDict {                                       /* in order of insertion */
+typedef struct RtDict {                                       /* A dict, in order of insertion. */
 	RtHead h;
 	const RtType *key, *value;
 	int64_t n, used, cap;        /* live entries, entries in use, room */
@@ -275,7 +275,7 @@ RtDict   *rt_dict_new(RtCx *, const RtType *key, const RtType *value);
 int       rt_dict_set(RtCx *, RtDict *, IValue key, IValue value);   /* takes both */
 IValue   *rt_dict_get(RtDict *, IValue key);                  /* null when absent; borrowed */
 bool      rt_dict_remove(RtDict *, IValue key);
-RtTuple  *rt_tuple_new(RtCx *, const RtType *named, int64_t n);      /* of n None */
+RtTuple  *rt_tuple_new(RtCx *, const RtType *named, int64_t n);      /* a tuple of n None */
 RtObject *rt_object_new(RtCx *, RtClass *);                   /* slots None */
 RtEnum   *rt_enum_new(RtCx *, const RtType *, const char *name, IValue value);   /* takes value */
 IValue    rt_complex(RtCx *, double re, double im);
@@ -359,7 +359,7 @@ void      rt_tensor_share_quant(RtTensor *t, const RtTensor *of);
 typedef struct RtGeometry {
 	int ndim;
 	const int64_t *dims;
-	const int64_t *strides;  /* null: contiguous */
+	const int64_t *strides;  /* strides; null: contiguous */
 	int64_t offset;
 } RtGeometry;
 /* A tensor that shares the storage.  Null: raised, as a size is negative or the storage is too small. */
@@ -383,12 +383,13 @@ int       rt_copy_into(RtCx *, RtTensor *dst, RtTensor *src);   /* broadcasts an
 /* Raises when an element of the dtype cannot hold the number: too large, complex for a real, NaN for an integer. */
 int       rt_check_number(RtCx *, IValue number, RtDtype);
 int       rt_fill(RtCx *, RtTensor *, IValue number);
-bool      rt_overlaps_itself(const RtTensor *);     /* two indices share an address: must not be written to */
+/* Do two indices share an address? Then the tensor must not be written to. */
+bool      rt_overlaps_itself(const RtTensor *);
 bool      rt_may_overlap(const RtTensor *, const RtTensor *);
-/* ATen's checks before a write: they raise an error if ... */
-int       rt_check_itself(RtCx *, const RtTensor *to);                         /* two indices share memory */
-int       rt_check_overlap(RtCx *, const RtTensor *to, const RtTensor *from);  /* they overlap and are not one view */
-int       rt_check_apart(RtCx *, const RtTensor *to, const RtTensor *from);    /* they overlap */
+/* ATen's checks before a write. */
+int       rt_check_itself(RtCx *, const RtTensor *to);                         /* raises if two indices share memory */
+int       rt_check_overlap(RtCx *, const RtTensor *to, const RtTensor *from);  /* raises unless apart or one view */
+int       rt_check_apart(RtCx *, const RtTensor *to, const RtTensor *from);    /* raises if they overlap */
 int       rt_writable(RtCx *, RtTensor *);       /* call before an in-place write: copies read-only storage */
 void      rt_dense_strides(const RtTensor *, int64_t *strides);   /* preserve_format: empty_like, clone, to */
 RtStorage *rt_storage_new(RtCx *, int64_t bytes);   /* heap, aligned to 64; RT_META if cx->meta */
@@ -397,7 +398,7 @@ void      rt_storage_release(RtStorage *);
 /* Moves the heap memory of a storage with one reference to the caller, who frees it with rt_mem_free.  Null: the
  * storage is shared, or its memory is not on the heap. */
 char     *rt_storage_take(RtStorage *);
-double    rt_load_f64(RtDtype, const void *);       /* one element, as a number; complex: real part */
+double    rt_load_f64(RtDtype, const void *);       /* one element as a number; the real part if it is complex */
 int64_t   rt_load_i64(RtDtype, const void *);
 IValue    rt_item(RtCx *, const RtTensor *);        /* the value of a 1-element tensor as int, float, bool or complex */
 
@@ -431,7 +432,7 @@ typedef struct RtLazy {
 	int  (*call)(RtCx *, const RtCall *, const IValue *in, IValue *out);     /* rt_call_using */
 	RtTensor *(*contiguous)(RtCx *, RtTensor *);
 } RtLazy;
-extern const RtLazy *const rt_lazy;          /* null: no tensor has bits.  all.c sets it; programs define their own */
+extern const RtLazy *const rt_lazy;          /* null if no tensor has bits. all.c sets it; programs define their own */
 extern const RtLazy rt_lazy_all;
 
 /* ---- cx.c: one call of a model ---------------------------------------------------------------------- */
@@ -524,7 +525,7 @@ struct RtCx {
 	void   (*probe)(RtCx *, const RtCode *, int pc, int index, IValue v);
 	void    *probe_arg;
 	struct RtTrace *events;  /* events of --trace (trace.c), or null */
-	const RtTwin *twin;      /* or null */
+	const RtTwin *twin;      /* the twin run, or null */
 	int64_t  steps;          /* instructions left before "step limit"; < 0: no limit */
 	int64_t  deadline;       /* nanoseconds of the monotonic clock; 0: none */
 	RtAccount *account;
@@ -595,7 +596,7 @@ void     rt_generator_seed(RtGenerator *, uint64_t seed);
 uint32_t rt_random32(RtGenerator *);
 double   rt_uniform53(RtGenerator *);      /* [0, 1) */
 float    rt_uniform24(RtGenerator *);
-double   rt_normal(RtGenerator *);         /* one of each pair is cached for the next call */
+double   rt_normal(RtGenerator *);         /* a normal number; the second one of each pair is kept for the next call */
 
 /* ---- recycle.c: memory of values; threads keep freed blocks for later allocations -------------------------------- */
 
@@ -746,7 +747,7 @@ struct RtCode {
 	RtKernel *const *kernel;
 	const char *const *kernel_name;    /* aten::add.Tensor, for messages */
 	const uint32_t *kernel_use;        /* RT_USE_WRITES */
-	const IValue *constant;       /* null: cx->value + first_value */
+	const IValue *constant;       /* constants; null: cx->value + first_value */
 	const RtType *const *type;
 	const RtCode *const *callee;
 	const char *const *string;
@@ -820,7 +821,7 @@ bool       rt_reduces_range(const RtCx *, bool asked);   /* 7-bit dynamic activa
 typedef struct RtTiles RtTiles;
 typedef struct RtQuantized RtQuantized;
 extern const RtTiles *const rt_tiles[];              /* tiles of matrix products, widest first; ends with null */
-extern const RtQuantized *const rt_quantized;        /* null: the program has no quantized tensors */
+extern const RtQuantized *const rt_quantized;        /* null if the program has no quantized tensors */
 extern const RtTiles rt_tiles_64, rt_tiles_32, rt_tiles_16;       /* 64-, 32-, 16-byte vectors; 64, 32: x86 */
 extern const RtTiles rt_tiles_64_floats, rt_tiles_32_floats, rt_tiles_16_floats;      /* without tiles of doubles */
 extern const RtQuantized rt_quantized_all;

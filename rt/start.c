@@ -448,7 +448,7 @@ bench(Program *p)
 
 /* Effects of running a code on an input */
 typedef struct Outcome {
-	Call   call;                 /* its result, and its arguments after the call */
+	Call   call;                 /* result of the call, and its arguments after it */
 	IValue state;                /* the instance after the call */
 	int    status;
 	char  *type, *message;       /* exception, if it raised; type null: RuntimeError */

@@ -32,10 +32,10 @@ struct RtFuture {
 	RtVisit *visit;
 	int     nvisit;
 	Task   *task;            /* the queued task, or null */
-	/* of an awaitable: the code that it calls; value is a tuple of the arguments until the call is done */
+	/* code that an awaitable calls; value is a tuple of the arguments until the call is done */
 	const RtCode *code;
 #ifndef RT_SINGLE
-	pthread_t runner;        /* of an awaitable: the thread that calls it */
+	pthread_t runner;        /* thread that calls the awaitable */
 #endif
 };
 

@@ -208,11 +208,11 @@ Answer      answer_of(Cli *, RtCx *, const RtCode *, const IValue *args);      /
 Answer      reference_answer(Cli *, Model *, const RtCode *, const RtArrays *in);
 void        answer_free(Answer *);
 typedef struct Run {               /* The outcome of a process. */
-	int      status;           /* its exit status */
-	char    *said, *printed;   /* its standard error and output, in the arena */
+	int      status;           /* exit status of the program */
+	char    *said, *printed;   /* standard error and output of the program, in the arena */
 	RtArrays result;           /* result if the status is 0; owned */
 } Run;
-/* These compare; when they return false, `why` gets the first difference. */
+/* Compare answers. If they return false, `why` gets the first difference. */
 bool        answer_same(RtCx *, const Run *got, const Answer *want, Buf *why);
 bool        answer_ends_same(const Run *got, const Answer *want, Buf *why);    /* compares everything but results */
 bool        answer_equal(RtCx *, const Answer *got, const Answer *want, Buf *why);
@@ -243,7 +243,7 @@ void        double_free(DoubleAnswer *);
 
 typedef enum Who { WHO_PROGRAM, WHO_INTERPRETER, WHO_REFERENCE, NWHO } Who;
 typedef struct Judgement {
-	const RtArrays *answer[NWHO];      /* null: not asked for */
+	const RtArrays *answer[NWHO];      /* one answer for each method of computing it; null if it is not computed */
 	Buf    rows;               /* the errors of each result, as they are reported */
 	Buf    why;                /* differences of results that are not floats; empty: none */
 	int    n;                  /* number of results with errors */

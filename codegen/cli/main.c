@@ -36,8 +36,8 @@ static const Command commands[] = {
 typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_MAYBE, OPTION_KIND = 3, READ, WRITTEN = 8 }
 	OptionKind;
 typedef struct Option {
-	const char *name;          /* its name, without -- */
-	char        letter;        /* its letter -n; 0 if there is none */
+	const char *name;          /* name of the option, without -- */
+	char        letter;        /* letter of the option -n; 0 if there is none */
 	const char *arg;           /* argument in the help text */
 	OptionKind  kind;
 	size_t      place;         /* offset of the member in Cli */

@@ -255,7 +255,8 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 	int n = 0;
 
 	progress("profiling on %s", path);
-	rt->print = cli->verbose ? rt_print_aside : say_nothing;     /* its prints are not output of build or show */
+	/* prints of the model are not output of build or show */
+	rt->print = cli->verbose ? rt_print_aside : say_nothing;
 	rt->steps = PROFILE_STEPS;
 	if (!rt->deadline)
 		rt->deadline = rt_now() + PROFILE_NS;
@@ -625,7 +626,7 @@ note_numbers(Cli *cli, const Function *fn, const Pattern *p)
 						       fn->schema->args[i].name, (long long)p[i - first].value.u.i));
 }
 
-typedef struct Choice {          /* Which signatures get a specialization. */
+typedef struct Choice {          /* Signatures that get a specialization. */
 	Profile   *profile;
 	int        most;         /* most exact specializations for each kind of call */
 	bool       optimize;
@@ -653,7 +654,8 @@ add_ones(Cli *cli, Model *m, Choice *c, const Signatures *s, const Specializatio
 	}
 }
 
-/* Of one kind of calls: adds the most frequent signatures, what all have in common, and that for sizes of 1. */
+/* Chooses the specializations for one kind of calls: the most frequent signatures, one of what all have in common,
+ * and one for sizes of 1. */
 static void
 choose_signatures(Cli *cli, Model *m, Choice *c, Signatures s)
 {

@@ -33,7 +33,7 @@ const char *out_name(Arena *, const char *prefix, const char *text);
 
 /* ---- weights.c: the bytes of constants, and the object file that holds them -------------------------- */
 
-typedef enum WeightForm {        /* What a part of the weights contains: RtWeightForm. */
+typedef enum WeightForm {        /* Contents of a part of the weights, as RtWeightForm. */
 	WEIGHT_PLAIN, WEIGHT_PANELS, WEIGHT_WINOGRAD, WEIGHT_TAPS, WEIGHT_BIAS, WEIGHT_GPU, NWEIGHT_FORM
 } WeightForm;
 
@@ -108,7 +108,7 @@ int64_t weights_add(Weights *, WeightForm, const void *data, int64_t bytes);
 
 /* ---- the program being written ------------------------------------------------------------ */
 
-typedef struct Emit {            /* one program */
+typedef struct Emit {            /* The program that is being written. */
 	Cx      *cx;
 	Out      types, kernels, data, code, plans, tail;   /* sections of the text, in this order */
 	Weights  weights;
@@ -191,7 +191,7 @@ typedef struct Recorded {        /* A measured choice for one kernel. */
 	double      ratio;       /* time relative to the default way; 0 if unknown */
 } Recorded;
 typedef struct Tuned {           /* A choice between ways to compute a kernel, all of them correct. */
-	const char *kernel;      /* what the kernel computes, with its sizes */
+	const char *kernel;      /* description of what the kernel computes, with its sizes */
 	Texts       ways;        /* names of the ways, the default one first */
 	int         taken;
 	double      ratio;       /* recorded time ratio of the chosen way */
@@ -239,7 +239,7 @@ typedef struct Buffer {          /* a storage of the specialized graph */
 	struct Buffer *over;
 } Buffer;
 
-/* Which operands of a cat are computed directly in its result. */
+/* Operands of a cat that are computed directly in its result: none, some or all. */
 typedef enum Joined { JOINED_NONE, JOINED_SOME, JOINED_ALL } Joined;
 /* A node of a plan for the GPU that has no CUDA kernel, and the reason. */
 typedef struct HostStep { const Node *node; const char *why; } HostStep;

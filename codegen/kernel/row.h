@@ -30,7 +30,7 @@ typedef struct RowNest {         /* A loop nest, outermost loop first. */
 } RowNest;
 
 typedef struct Row {
-	Emit *e;                 /* null: emit nothing, only ask whether there is a form */
+	Emit *e;                 /* the program that is written; null to only ask whether there is a form */
 	Plan *p;
 	const Node *n;
 	KernelCall *calls;       /* room for MAX_KERNEL_CALLS */

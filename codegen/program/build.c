@@ -430,7 +430,7 @@ compile_and_link(Build *b, const ProgramText *t, const char *weights, const char
 	arg(&parts, weights);
 	compile_operators(b, &parts);
 	if (t->bare && b->options->name) {
-		;                                /* it needs none */
+		;                                /* the target needs no specs */
 	} else if (b->cross) {
 		runtime_objects(b, &parts);
 	} else {
@@ -502,7 +502,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	b->out = link_target(cx, b->options->out);
 	if (!is_made_of_code(b->options)) {
 		if (p->text->bare && !b->tcc && (b->options->max_flash || b->options->target->is_bare))
-			build_machine_code(b, p->text, out);     /* to measure its size */
+			build_machine_code(b, p->text, out);     /* compiled only to measure its size */
 		build_text(b, p->text);
 		return;
 	}

@@ -23,8 +23,8 @@ struct Target {
 	/* processors of --cpu portable, separated by commas, the lowest first; null if it is not allowed */
 	const char *portable;
 	bool int8_level;                 /* whether the last of these is for 8-bit kernels only */
-	const char *in_order;            /* its in-order processors, separated by spaces (VC_IN_ORDER); or null */
-	/* its processors that pass floats in registers although the compiler's default does not; or null */
+	const char *in_order;        /* in-order processors of the target, separated by spaces (VC_IN_ORDER); or null */
+	/* Processors of the target that pass floats in registers although the compiler's default does not; or null. */
 	const char *fpu;
 	const TargetVector *vectors;     /* floats in a vector: the first row that holds */
 	const char *libs;                /* libraries of a program, separated by spaces */

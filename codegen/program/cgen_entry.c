@@ -74,7 +74,7 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 	}
 }
 
-/* One specialization; if it cannot be written, the generic code serves its arguments. */
+/* A specialization to write. If it cannot be written, the generic code serves its arguments. */
 typedef struct OnePlan {
 	DynamicNames dynamic;    /* names of a dynamic specialization, which is made from samples */
 	Emit *emit;

@@ -232,7 +232,7 @@ process_run(Cx *cx, char *const *argv, const char *out, const char *log, Process
 
 typedef struct Fork { void (*body)(void *); void *arg; int out, status; } Fork;
 
-/* In the child: the folders that it inherits are not its own. */
+/* Runs in the child process, which must not remove the folders of its parent. */
 RT_NORETURN static void
 run_forked(const Fork *f, const sigset_t *mask)
 {

@@ -18,7 +18,7 @@ typedef struct Sources {
 	Build *build;
 	Cx    *cx;
 	Needs  needs;
-	Map    base;             /* these rows: "rt_add_out" -> "rt_add" */
+	Map    base;             /* rows of a base: "rt_add_out" -> "rt_add" */
 	Map    is_base, called;  /* names such as "rt_add"; the rows that something calls */
 } Sources;
 

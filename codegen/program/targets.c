@@ -239,7 +239,7 @@ finds_file(Build *b, const char *file)
 	args_compiler(b, &a);
 	arg(&a, arena_printf(b->cx->arena, "-print-file-name=%s", file));
 	if (process_run(b->cx, argv_of(&a), out, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
-		return true;                     /* it cannot report paths; a missing file is an error later */
+		return true;        /* the compiler cannot report paths; a missing file is an error later */
 	return strchr(file_text(b->cx, out), '/') != NULL;
 }
 

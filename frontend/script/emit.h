@@ -59,7 +59,7 @@ void   sugar_set_attr(Emit *, Range, Sugar *, const char *name, Value *);
 int    sugar_static_length(Emit *, Sugar *); /* Number of items of an iterable. -1 if it is known only at run time. */
 Value *sugar_length(Emit *, Range, Sugar *);
 Sugar *sugar_item(Emit *, Range, Sugar *, Value *index);            /* Item of an iterable at a run-time index. */
-Sugar *sugar_iterable(Emit *, Range, Sugar *); /* What a for loop iterates over: the keys of a dict ... */
+Sugar *sugar_iterable(Emit *, Range, Sugar *); /* Returns what a for loop iterates over: for a dict, its keys. */
 /* Unpacks s into items. want: number of items, or -1 for any. */
 void   sugar_unpack(Emit *, Range, Sugar *, int want, Sugar ***items, int *n);
 

@@ -32,7 +32,7 @@ tok_range(const Parser *p)
 	return (Range){ p->src, p->tok->beg, p->tok->end };
 }
 
-/* From beg to the end of the token before the current one. */
+/* Returns the range from beg to the end of the token before the current one. */
 static inline Range
 range_from(const Parser *p, uint32_t beg)
 {

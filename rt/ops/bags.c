@@ -11,7 +11,7 @@
 
 typedef struct Table {
 	const uint8_t *q;
-	const double  *scale;            /* of each row; step 0: one for all */
+	const double  *scale;            /* scale of each row; step 0: one for all rows */
 	const float   *zero;
 	int64_t rows, cols, step;
 	double  one_scale;               /* memory if there is one for all */
@@ -134,7 +134,7 @@ rt_quantized_embedding_byte(RtCx *cx, const IValue *in, IValue *out)
 
 typedef struct Bags {
 	const int64_t *at, *begin, *map;         /* map: rows of a pruned table, -1: pruned; null: not pruned */
-	const float *weight;                     /* null: 1 */
+	const float *weight;                     /* weights of the indices; null if all are 1 */
 	int64_t n, bags, fixed, nmap;            /* fixed: length of all bags; begin is null then */
 	bool    last;                            /* begin also has the end of the last bag */
 } Bags;
@@ -187,7 +187,7 @@ rt_quantized_embedding_bag_byte(RtCx *cx, const IValue *in, IValue *out)
 	b.n = rt_numel(index);
 	b.nmap = map ? rt_numel(map) : 0;
 	b.fixed = index->ndim == 2 ? index->dims[1] : 0;
-	/* of 2-D indices too, as PyTorch has it */
+	/* for 2-D indices too, as in PyTorch */
 	b.bags = (index->ndim == 2 ? index->dims[0] : offsets->dims[0]) - b.last;
 	if (b.bags < 0)
 		return rt_raise(cx, "include_last_offset: number of offsets should be at least 1");

@@ -14,7 +14,7 @@ enum { ELEM_MAX = 16 };
 typedef struct Axes {             /* innermost first */
 	int     n;
 	int64_t dims[RT_MAX_RANK];
-	int64_t stride[RT_MAX_RANK];      /* in bytes */
+	int64_t stride[RT_MAX_RANK];      /* strides in bytes */
 	int64_t count;
 } Axes;
 

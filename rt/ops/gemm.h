@@ -27,7 +27,7 @@ enum { DOT_LANES = 16,           /* accumulators of a dot product, summed in pai
        ROW_VECTORS = 8 };        /* vectors of B in a tile of one row */
 
 struct RtTiles {
-	Tile *f32, *f64;         /* null: no such tile */
+	Tile *f32, *f64;         /* tiles for float and double; null if there is none */
 	Tile *row;               /* floats: one row by a panel of ROW_VECTORS vectors */
 	ProductBody *dots;       /* dot products of floats */
 	int   bytes, f32_rows, f64_rows;

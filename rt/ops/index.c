@@ -198,7 +198,7 @@ typedef struct IndexRun {
 	int64_t dense[RT_MAX_RANK];    /* contiguous strides of the after dims, in bytes */
 	bool plain;              /* the after dims are contiguous in self too */
 	bool write;
-	const Combine *combine;        /* null: set */
+	const Combine *combine;        /* operation that combines old and new value; null: stores the new value */
 } IndexRun;
 
 static void

@@ -252,7 +252,7 @@ typedef struct RtOperand {
 	RtDtype dtype;       /* dtype in memory */
 	RtDtype via;         /* common type, to which inputs are cast first */
 	RtDtype as;          /* type that the block function gets */
-	int64_t stride[RT_MAX_RANK];   /* in bytes, innermost dim first */
+	int64_t stride[RT_MAX_RANK];   /* strides in bytes, innermost dim first */
 } RtOperand;
 
 typedef struct RtIter {
@@ -266,6 +266,6 @@ typedef struct RtIter {
  * constant: the caller sets data and dtype of op[k], and data outlives the iterator.  as[i]: type that the block
  * function gets.  via[i]: type that is cast to first; via null: none. */
 void rt_iter_init(RtIter *, int n, int nout, RtTensor *const *operand, const RtDtype *as, const RtDtype *via);
-void rt_iter_run(RtCx *, const RtIter *, RtBlockFn *, void *arg);     /* in parallel when large */
+void rt_iter_run(RtCx *, const RtIter *, RtBlockFn *, void *arg);     /* runs in parallel if there are many elements */
 
 #endif

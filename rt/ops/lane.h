@@ -24,7 +24,7 @@ typedef struct Lanes {
 	int64_t   n_out[2];         /* length of a result's lane: the input's, or 1 */
 	LaneFn   *fn;
 	LaneRow  *row;              /* does the same as fn, or null; needs nout 1 and a result as long as the input */
-	void     *arg;              /* of fn, which only reads it: lanes run in parallel */
+	void     *arg;              /* argument of fn, which only reads it: lanes run in parallel */
 } Lanes;
 
 /* Results have the input's dims except `dim`, which they may lack if n_out is 1. */

@@ -10,7 +10,7 @@
 
 /* A stack of matrices: the last two dims of t. */
 typedef struct Stack {
-	RtTensor *t;             /* of the compute type */
+	RtTensor *t;             /* a tensor of the compute type */
 	int64_t row, col;        /* strides */
 } Stack;
 

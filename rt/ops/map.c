@@ -149,7 +149,7 @@ typedef int First(RtCx *, const IValue *in, const RtMapTypes *t, const RtInto *i
 struct MapRow {
 	const char *schema, *domain;
 	RtMapResult result;
-	First      *first;       /* or null */
+	First      *first;       /* checks of the operator, or null */
 	RtBlockFn  *loop[NAS];
 };
 

@@ -1,7 +1,7 @@
 /* rt/ops/mask.c - elements chosen by a condition: nonzero, masked_select, masked_scatter, the triangles of a matrix */
 #include "scatter.h"
 
-/* One byte per element, 1 where it is not zero.  (A cast of a complex number would look at the real part only.) */
+/* Returns a byte for each element, 1 if it is not zero. A cast of a complex number would drop the imaginary part. */
 static uint8_t *
 nonzero_bytes(RtCx *cx, RtTensor *t)
 {

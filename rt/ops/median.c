@@ -228,7 +228,7 @@ KERNEL(mode, over_dim(cx, (Pick){ .name = "mode", .kind = MODE }, in[0], in[1], 
 KERNEL(median_dim, over_dim(cx, (Pick){ .name = "median", .kind = MEDIAN }, in[0], in[1], in[2], out))
 KERNEL(nanmedian_dim, over_dim(cx, (Pick){ .name = "nanmedian", .kind = NANMEDIAN }, in[0], in[1], in[2], out))
 
-/* What no elements have: NaN, and what converting that gives, in 32 bits for the shorter integers. */
+/* Returns the value for no elements: NaN, or its conversion to the dtype, in 32 bits for the shorter integers. */
 static IValue
 of_none(RtDtype d)
 {

@@ -318,7 +318,8 @@ rt_embedding_dense_backward(RtCx *cx, const IValue *in, IValue *out)
 	return dense_done(cx, r, sums);
 }
 
-/* In float unless wide: infinite or zero if the powers over- or underflow in float. */
+/* Returns the p-norm of a row. Computes in float unless wide: powers that over- or underflow in float give infinity
+ * or zero. */
 static double
 row_norm(const double *row, int64_t n, double p, bool wide)
 {
@@ -508,7 +509,7 @@ list_results(RtCx *cx, const Bag *g, const Bags *b, const RtTensor *table, RtTen
 		return RT_ERROR;
 	if (g->mode != BAG_SUM || rt_numel(work[1])) {
 		for (int64_t i = 0; i < g->n; i++)
-			bag[i] = g->last ? g->bags : 0;    /* in no bag, if the last one ends before it */
+			bag[i] = g->last ? g->bags : 0;    /* index in no bag, if the last bag ends before it */
 		list_bags(b, table, bag, (int64_t *)rt_data(work[2]),
 			  g->mode == BAG_MAX ? (int64_t *)rt_data(work[3]) : 0, row);
 	}

@@ -422,7 +422,7 @@ row_geometry(RtCx *cx, const char *op, const Operands *of, IValue shape, Norm *g
 }
 
 typedef struct Results {
-	const int64_t *strides;  /* of the normalised rows; null: row-major */
+	const int64_t *strides;  /* strides of the normalized rows; null: row-major */
 	int n;                   /* 1; or 3, with mean and inverse deviation of these dims: */
 	int ndim;
 	const int64_t *dims;
@@ -562,7 +562,7 @@ typedef struct Back {
 	RtTensor *grad, *input;          /* grad: of the result */
 	const RtTensor *params;          /* weight or bias; or null */
 	int64_t   count;                 /* number of their elements */
-	const RtList *mask;              /* which of the three results are asked for */
+	const RtList *mask;              /* flags of the three results that are wanted */
 } Back;
 
 /* Makes r[0 .. 2] for the gradients of input, weight and bias that mask asks for.  The others are empty. */

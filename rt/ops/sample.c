@@ -51,7 +51,7 @@ race(double *w, int64_t n, int64_t count, int64_t *r)
 	}
 }
 
-/* With replacement: the position of a uniform draw among the running sums. */
+/* Draws with replacement: the position of a uniform draw among the running sums. */
 static void
 draw_with_replacement(RtGenerator *g, double *w, int64_t n, int64_t count, int64_t *r)
 {

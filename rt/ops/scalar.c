@@ -455,7 +455,7 @@ rt_factorial_int(RtCx *cx, const IValue *in, IValue *out)
 
 	if (in[0].u.i < 0)
 		return rt_raise(cx, "factorial() not defined for negative values");
-	for (int64_t i = 2; i <= in[0].u.i && product; i++)      /* from 66! on it is 0 in 64 bits */
+	for (int64_t i = 2; i <= in[0].u.i && product; i++)      /* from 66! on the product is 0 in 64 bits */
 		product *= (uint64_t)i;
 	return put_int(wrap(product), out);
 }

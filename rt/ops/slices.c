@@ -147,7 +147,7 @@ vector_index(RtCx *cx, RtTensor *index, const RtTensor *src, int dim)
 typedef struct Slices {
 	int       dim;
 	RtTensor *index, *dst;   /* dense int64 */
-	const RtTensor *src;     /* null: every slice is filled with the value */
+	const RtTensor *src;     /* source of the slices; null: the value fills every slice */
 	const char *value;
 	const Combine *combine;
 	bool      wraps;         /* whether negative indices count from the end */

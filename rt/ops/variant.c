@@ -389,7 +389,7 @@ check_overlaps(RtCx *cx, const RtInto *into)
 }
 
 typedef struct Base {            /* the row whose results ALSO rows write */
-	RtKernel   *kernel;              /* null: it has a body */
+	RtKernel   *kernel;              /* kernel of the base; null if it has a body */
 	bool        pointwise;           /* a MAP row */
 	const char *schema;
 } Base;

@@ -32,7 +32,7 @@ typedef enum VgFrom { VG_ONE, VG_VECTOR, VG_EACH } VgFrom;
 
 /* A vector of the result. */
 typedef struct VgLanes {
-	ptrdiff_t out;           /* its first channel */
+	ptrdiff_t out;           /* first channel of the vector */
 	ptrdiff_t in;            /* channel of the input at which the vector is loaded, or the group begins */
 	VcMask  index;           /* by lane: offset from there of the first channel of its group */
 	const float *w;

@@ -276,7 +276,7 @@ typedef struct PoolKind {
 } PoolKind;
 
 typedef struct Pool {
-	int64_t n, c, h, w;            /* of the input */
+	int64_t n, c, h, w;            /* sizes of the input */
 	int64_t rois, ph, pw, co;      /* co: channels of the result */
 	double  scale;
 	int64_t ratio;                 /* sampling points along a bin; 0 for one per element */
