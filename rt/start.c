@@ -26,7 +26,7 @@ typedef struct Program {
 	RtEntry entry;
 	const RtMethod *method;
 	const char *name;            /* argv[0] */
-	Options o;
+	Options options;
 } Program;
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ read_option(Program *p, const Tables *t, char **argv, int *i)
 {
 	int table;
 	const RtOption *o = find_option(t, argv[*i], &table);
-	char *place = o ? (table < 2 ? (char *)&p->o : (char *)&p->o.train) + o->place : NULL;
+	char *place = o ? (table < 2 ? (char *)&p->options : (char *)&p->options.train) + o->place : NULL;
 	const char *value;
 
 	if (!o)
@@ -189,9 +189,9 @@ read_option(Program *p, const Tables *t, char **argv, int *i)
 	if (table)
 		*(const char **)(void *)place = value;
 	else if (o == file_options)
-		p->o.in[p->o.nin++] = value;
+		p->options.in[p->options.nin++] = value;
 	else
-		p->o.out[p->o.nout++] = value;
+		p->options.out[p->options.nout++] = value;
 	return EXIT_OK;
 }
 
@@ -203,7 +203,7 @@ read_options(Program *p, char **argv)
 
 	for (int i = 1; argv[0] && argv[i] && !status; i++)
 		status = read_option(p, &t, argv, &i);
-	p->o.want_bench |= p->o.bench != NULL;
+	p->options.want_bench |= p->options.bench != NULL;
 	return status;
 }
 
@@ -212,7 +212,7 @@ read_options(Program *p, char **argv)
 static int
 refuse_overwrite(Program *p)
 {
-	Options *o = &p->o;
+	Options *o = &p->options;
 	const char *const more[] = { o->json, o->trace, o->train.grad_out };
 	const int n = o->nout + (int)(sizeof more / sizeof *more), nin = o->nin + (o->train.grad_in != NULL);
 	const char *other;
@@ -278,7 +278,7 @@ call_read(Program *p, Call *c, const char *file)
 	*c = (Call){ .of = { .result = rt_none() } };
 	if (file && rt_npz_read(&p->cx, file, &c->in))
 		return RT_ERROR;
-	if (p->o.train.grad_in && p->method->gradients->read(&p->cx, p->o.train.grad_in, &c->in))
+	if (p->options.train.grad_in && p->method->gradients->read(&p->cx, p->options.train.grad_in, &c->in))
 		return RT_ERROR;
 	return rt_invocation_bind(&p->cx, p->method, file || c->in.n ? &c->in : NULL, &c->of);
 }
@@ -314,8 +314,8 @@ call_write(Program *p, Call *c, const char *file)
 	Buf b = { 0 };
 	int status = RT_OK;
 
-	if (p->o.train.grad_out)
-		status = p->method->gradients->write(&p->cx, p->o.train.grad_out, p->method->gradients->name,
+	if (p->options.train.grad_out)
+		status = p->method->gradients->write(&p->cx, p->options.train.grad_out, p->method->gradients->name,
 						     p->method->gradients->n, c->of.result);
 	if (file && !status) {
 		status = rt_arrays_from_value(&p->cx, &out, "out", result);
@@ -324,7 +324,7 @@ call_write(Program *p, Call *c, const char *file)
 		rt_arrays_free(&out);
 		return status;
 	}
-	if (status || p->o.train.grad_out)
+	if (status || p->options.train.grad_out)
 		return status;
 	put_result(&b, result);
 	buf_puts(&b, "\n");
@@ -358,7 +358,7 @@ compare_times(const void *a, const void *b)
 static int
 not_written(Program *p)
 {
-	rt_raise(&p->cx, "%s: %s", p->o.json, strerror(errno));
+	rt_raise(&p->cx, "%s: %s", p->options.json, strerror(errno));
 	return failed(p, 0);
 }
 
@@ -395,7 +395,7 @@ report_times(Program *p, int64_t *t, int n)
 	median = (double)t[n / 2] / 1e6;
 	best = (double)t[0] / 1e6;
 	p99 = (double)t[(n - 1) * 99 / 100] / 1e6;
-	if (p->o.json && !(f = rt_whole_open(&w, p->o.json)))
+	if (p->options.json && !(f = rt_whole_open(&w, p->options.json)))
 		return not_written(p);
 	if (f != stdout) {
 		fprintf(stdout, "%d runs on %d thread%s: median %.4g ms, least %.4g ms, 99 %% below %.4g ms\n"
@@ -420,11 +420,11 @@ bench(Program *p)
 	int n = 0, cap, status = EXIT_OK;
 	Call c;
 
-	if (p->o.bench && (!parse_int(p->o.bench, &runs) || runs < 1 || runs > 10000000))
-		return usage_error(p, "--bench wants a number of runs from 1 to 10000000, not '%s'", p->o.bench);
+	if (p->options.bench && (!parse_int(p->options.bench, &runs) || runs < 1 || runs > 10000000))
+		return usage_error(p, "--bench wants a number of runs from 1 to 10000000, not '%s'", p->options.bench);
 	cap = runs ? (int)runs : RUNS * 50;
 	t = heap_grow(0, (int64_t)sizeof *t * cap);
-	if (call_read(p, &c, p->o.nin ? p->o.in[0] : 0))
+	if (call_read(p, &c, p->options.nin ? p->options.in[0] : 0))
 		status = failed(p, 0);
 	for (int i = 0; i < WARM && !status; i++)
 		if (call_run(p, &c))
@@ -631,12 +631,12 @@ info(Program *p)
 {
 	RtWhole w;
 
-	if (!p->o.json) {
+	if (!p->options.json) {
 		rt_info_methods(stdout, &p->own);
 		rt_info_sizes(stdout, &p->own, code_bytes(&p->own));
 		return EXIT_OK;
 	}
-	if (!rt_whole_open(&w, p->o.json))
+	if (!rt_whole_open(&w, p->options.json))
 		return not_written(p);
 	rt_info_json(w.f, &p->own, code_bytes(&p->own), "");
 	return rt_whole_end(&w, true) ? not_written(p) : EXIT_OK;
@@ -660,18 +660,18 @@ static int
 extra(Program *p)
 {
 	const RtProgram *r = &p->own;
-	const char *to = p->o.nout ? p->o.out[0] : "-";
+	const char *to = p->options.nout ? p->options.out[0] : "-";
 	int i = 0;
 	RtWhole w;
 
-	if (!p->o.extra) {
+	if (!p->options.extra) {
 		list_extra(r);
 		return EXIT_OK;
 	}
-	while (i < r->nextra && strcmp(r->extra[i].name, p->o.extra))
+	while (i < r->nextra && strcmp(r->extra[i].name, p->options.extra))
 		i++;
 	if (i == r->nextra) {
-		rt_raise(&p->cx, "no file '%s' was saved beside the model: --extra lists them", p->o.extra);
+		rt_raise(&p->cx, "no file '%s' was saved beside the model: --extra lists them", p->options.extra);
 		return failed(p, 0);
 	}
 	if (!rt_whole_open(&w, to)) {
@@ -691,7 +691,7 @@ extra(Program *p)
 static int
 train(Program *p)
 {
-	const Options *o = &p->o;
+	const Options *o = &p->options;
 	RtTrain t = o->train;
 	int status;
 
@@ -709,13 +709,13 @@ train(Program *p)
 static int
 choose_method(Program *p, int i)
 {
-	const char *want = p->o.method ? p->o.method : "forward";
+	const char *want = p->options.method ? p->options.method : "forward";
 	size_t n;
 
 	for (const char *comma; i > 0 && (comma = strchr(want, ',')); i--)
 		want = comma + 1;
 	n = strcspn(want, ",");
-	p->method = !p->o.method && p->own.nmethod ? &p->own.method[0] : NULL;
+	p->method = !p->options.method && p->own.nmethod ? &p->own.method[0] : NULL;
 	for (int k = 0; k < p->own.nmethod; k++)
 		if (strlen(p->own.method[k].name) == n && !memcmp(p->own.method[k].name, want, n))
 			p->method = &p->own.method[k];
@@ -738,48 +738,49 @@ set_up(Program *p)
 {
 	int64_t threads = -1, seed = 0;
 
-	if ((p->o.threads && (!parse_int(p->o.threads, &threads) || threads < 0 || threads > 4096)))
-		return usage_error(p, "--threads wants a number from 0 to 4096, not '%s'", p->o.threads);
-	if (p->o.seed && !parse_int(p->o.seed, &seed))
-		return usage_error(p, "--seed wants a number, not '%s'", p->o.seed);
-	if (p->o.info || p->o.list_extra || p->o.extra)
+	if ((p->options.threads && (!parse_int(p->options.threads, &threads) || threads < 0 || threads > 4096)))
+		return usage_error(p, "--threads wants a number from 0 to 4096, not '%s'", p->options.threads);
+	if (p->options.seed && !parse_int(p->options.seed, &seed))
+		return usage_error(p, "--seed wants a number, not '%s'", p->options.seed);
+	if (p->options.info || p->options.list_extra || p->options.extra)
 		p->own.open = NULL;
-	p->entry = (RtEntry){ .weights.all = p->o.selfcheck, .threads = (int)threads, .seeded = p->o.seed != NULL,
-		.seed = (uint64_t)seed };
-	if (rt_cx_init(&p->cx) || (p->o.trace && rt_trace_start(&p->cx)) ||
+	p->entry = (RtEntry){ .weights.all = p->options.selfcheck, .threads = (int)threads,
+			      .seeded = p->options.seed != NULL, .seed = (uint64_t)seed };
+	if (rt_cx_init(&p->cx) || (p->options.trace && rt_trace_start(&p->cx)) ||
 	    rt_entry_load(&p->cx, &p->own, &p->entry) || choose_method(p, 0))
 		return failed(p, 0);
-	if (rt_entry_device(&p->cx, &p->own, p->o.device)) {
+	if (rt_entry_device(&p->cx, &p->own, p->options.device)) {
 		failed(p, 0);
 		return EXIT_DEVICE;
 	}
 	rt_entry_seed(&p->cx, &p->own, &p->entry);
-	if (p->o.warm && p->own.warm && p->own.warm(&p->cx))
+	if (p->options.warm && p->own.warm && p->own.warm(&p->cx))
 		return failed(p, 0);
-	if (writes_to_stdout(&p->o))
+	if (writes_to_stdout(&p->options))
 		p->cx.print = rt_print_aside;
-	p->cx.show_guards = p->o.guards;
-	p->cx.strict = p->o.strict;
+	p->cx.show_guards = p->options.guards;
+	p->cx.strict = p->options.strict;
 	return EXIT_OK;
 }
 
 static int
 run_mode(Program *p)
 {
-	const int n = p->o.train.how || p->o.want_bench ? 0 : p->o.nin ? p->o.nin : 1;
+	const int n = p->options.train.how || p->options.want_bench ? 0 : p->options.nin ? p->options.nin : 1;
 	int status = EXIT_OK;
 
-	if (p->o.info)
+	if (p->options.info)
 		return info(p);
-	if (p->o.list_extra || p->o.extra)
+	if (p->options.list_extra || p->options.extra)
 		return extra(p);
-	if ((p->o.train.grad_out || p->o.train.grad_in || p->o.train.how) && !p->method->gradients)
+	if ((p->options.train.grad_out || p->options.train.grad_in || p->options.train.how) && !p->method->gradients)
 		return usage_error(p, "this method has no gradients: kiln build --grad");
-	if (p->o.train.how || p->o.want_bench)
-		status = p->o.train.how ? train(p) : bench(p);
+	if (p->options.train.how || p->options.want_bench)
+		status = p->options.train.how ? train(p) : bench(p);
 	for (int i = 0; i < n && !status; i++)
-		status = choose_method(p, i) ? failed(p, 0) : p->o.selfcheck ? check_one(p, p->o.nin ? p->o.in[i] : 0) :
-			run_one(p, p->o.nin ? p->o.in[i] : 0, i < p->o.nout ? p->o.out[i] : 0);
+		status = choose_method(p, i) ? failed(p, 0) :
+			p->options.selfcheck ? check_one(p, p->options.nin ? p->options.in[i] : 0) :
+			run_one(p, p->options.nin ? p->options.in[i] : 0, i < p->options.nout ? p->options.out[i] : 0);
 	return status;
 }
 
@@ -799,8 +800,8 @@ run_program(Program *p, char **argv)
 
 	if (status)
 		return status;
-	if (p->o.help || p->o.version) {
-		p->o.help ? put_usage(p) : (void)printf("%s: compiled by Kiln " RT_VERSION "\n", p->name);
+	if (p->options.help || p->options.version) {
+		p->options.help ? put_usage(p) : (void)printf("%s: compiled by Kiln " RT_VERSION "\n", p->name);
 		return EXIT_OK;
 	}
 	if ((status = refuse_overwrite(p)))
@@ -808,7 +809,7 @@ run_program(Program *p, char **argv)
 	status = set_up(p);
 	if (!status)
 		status = run_mode(p);
-	if (p->cx.events && rt_trace_write(&p->cx, p->o.trace) && !status)
+	if (p->cx.events && rt_trace_write(&p->cx, p->options.trace) && !status)
 		status = failed(p, 0);
 	rt_entry_end(&p->cx, &p->own);
 	return status;
@@ -831,8 +832,8 @@ rt_main(const RtProgram *program, int argc, char **argv)
 		return EXIT_INPUT;
 	}
 	files = heap_grow(0, 2 * (int64_t)sizeof *files * (argc + 4));
-	p.o.in = files;
-	p.o.out = files + argc + 4;
+	p.options.in = files;
+	p.options.out = files + argc + 4;
 	signal(SIGXFSZ, SIG_IGN);                /* a file that is too large is an error of write() */
 	if (p.own.watch)
 		p.own.watch();

@@ -35,7 +35,7 @@ typedef struct Trained {         /* a parameter */
 typedef struct Training {
 	RtCx *cx;
 	const RtMethod *method;
-	const RtTrain *o;
+	const RtTrain *options;
 	RtArrays *file;          /* (o->nin) */
 	Trained  *trained;
 	int       n;
@@ -161,7 +161,7 @@ own_parameters(Training *t)
 	for (int g = 0; g < m->gradients->n; g++)
 		for (int i = 0; i < m->nparam && !status; i++) {
 			const IValue deflt = rt_default(t->cx, &m->param[i]);
-			const RtArray *given = t->o->nin ? rt_arrays_find(&t->file[0], m->param[i].name) : NULL;
+			const RtArray *given = t->options->nin ? rt_arrays_find(&t->file[0], m->param[i].name) : NULL;
 
 			if (strcmp(m->param[i].name, m->gradients->name[g]) || deflt.tag != RT_TENSOR)
 				continue;
@@ -260,7 +260,7 @@ static int
 next_batch(Training *t, RtArrays *to)
 {
 	const RtArrays *file = &t->file[t->at_file];
-	int status = t->o->shuffle && !t->at_row ? shuffle_rows(t, rows_of(t, file)) : RT_OK;
+	int status = t->options->shuffle && !t->at_row ? shuffle_rows(t, rows_of(t, file)) : RT_OK;
 
 	for (int i = 0; i < file->n && !status; i++) {
 		const RtArray *a = &file->at[i];
@@ -276,7 +276,7 @@ next_batch(Training *t, RtArrays *to)
 	t->at_row += t->batch;
 	if (!t->batch || t->at_row + t->batch > rows_of(t, file)) {
 		t->at_row = 0;
-		t->at_file = (t->at_file + 1) % t->o->nin;
+		t->at_file = (t->at_file + 1) % t->options->nin;
 	}
 	return status;
 }
@@ -284,22 +284,22 @@ next_batch(Training *t, RtArrays *to)
 static int
 read_files(Training *t)
 {
-	t->file = calloc((size_t)t->o->nin + 1, sizeof *t->file);
+	t->file = calloc((size_t)t->options->nin + 1, sizeof *t->file);
 	if (!t->file)
 		return rt_raise(t->cx, "out of memory");
-	for (int i = 0; i < t->o->nin; i++)
-		if (rt_npz_read(t->cx, t->o->in[i], &t->file[i]))
+	for (int i = 0; i < t->options->nin; i++)
+		if (rt_npz_read(t->cx, t->options->in[i], &t->file[i]))
 			return RT_ERROR;
-	return t->o->nin ? RT_OK : rt_raise(t->cx, "--train wants inputs: -i IN.npz");
+	return t->options->nin ? RT_OK : rt_raise(t->cx, "--train wants inputs: -i IN.npz");
 }
 
 static int
 check_rows(Training *t)
 {
-	for (int i = 0; i < t->o->nin && t->batch; i++)
+	for (int i = 0; i < t->options->nin && t->batch; i++)
 		if (rows_of(t, &t->file[i]) < t->batch)
 			return rt_raise(t->cx, "%s: its arrays do not have one number of rows, %lld or more",
-					t->o->in[i], (long long)t->batch);
+					t->options->in[i], (long long)t->batch);
 	return RT_OK;
 }
 
@@ -373,7 +373,8 @@ one_step(Training *t, int64_t step)
 	RtArrays batch = { 0 };
 	IValue result = rt_none();
 	const int64_t every = t->steps > 10 ? t->steps / 10 : 1;
-	const bool said = rt_is_stdout(t->o->json) || rt_is_stdout(t->o->out);   /* whether standard output is taken */
+	/* whether standard output is taken */
+	const bool said = rt_is_stdout(t->options->json) || rt_is_stdout(t->options->out);
 	int status = next_batch(t, &batch), n = t->method->nparam;
 
 	if (!status)
@@ -432,7 +433,7 @@ write_parameters(Training *t)
 	if (!status && t->method->takes_self)
 		status = add_buffers(t->cx, &out, t->cx->instance, "", 0);
 	if (!status)
-		status = rt_npz_write(t->cx, t->o->out, &out);
+		status = rt_npz_write(t->cx, t->options->out, &out);
 	rt_arrays_free(&out);
 	return status;
 }
@@ -441,16 +442,16 @@ static int
 write_losses(Training *t)
 {
 	RtWhole w;
-	FILE *f = rt_whole_open(&w, t->o->json);
+	FILE *f = rt_whole_open(&w, t->options->json);
 
 	if (!f)
-		return rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno));
+		return rt_raise(t->cx, "%s: %s", t->options->json, strerror(errno));
 	fprintf(f, "{\"optimizer\":\"%s\",\"steps\":%lld,\"batch\":%lld,\"loss\":[", optimizers[t->how],
 		(long long)t->steps, (long long)t->batch);
 	for (int64_t i = 0; i < t->steps; i++)
 		fprintf(f, isfinite(t->loss[i]) ? "%s%.9g" : "%snull", i ? "," : "", t->loss[i]);
 	fputs("]}\n", f);
-	return rt_whole_end(&w, true) ? rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno)) : RT_OK;
+	return rt_whole_end(&w, true) ? rt_raise(t->cx, "%s: %s", t->options->json, strerror(errno)) : RT_OK;
 }
 
 static void
@@ -466,7 +467,7 @@ training_free(Training *t)
 			if (own[k])
 				rt_tensor_release(own[k]);
 	}
-	for (int i = 0; t->file && i < t->o->nin; i++)
+	for (int i = 0; t->file && i < t->options->nin; i++)
 		rt_arrays_free(&t->file[i]);
 	free(t->file);
 	free(t->trained);
@@ -476,7 +477,7 @@ training_free(Training *t)
 int
 rt_train(RtCx *cx, const RtMethod *m, RtTrain *o)
 {
-	Training t = { .cx = cx, .method = m, .o = o, .lr = 0.001, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,
+	Training t = { .cx = cx, .method = m, .options = o, .lr = 0.001, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,
 		.steps = 1 };
 	int status;
 

@@ -24,13 +24,13 @@ typedef struct Tap {
 } Tap;
 
 typedef struct Columns {
-	const Conv *g;
+	const Conv *conv;
 	void *image, *col;               /* (cin/groups, in...), (cin/groups * taps, rows * out_w) */
 	int64_t row, rows;               /* output rows (of out_d * out_h) in the columns */
 } Columns;
 
 typedef struct Depthwise {
-	const Conv *g;
+	const Conv *conv;
 	void *x, *w, *y;
 } Depthwise;
 
@@ -144,7 +144,7 @@ finish_geometry(Conv *g)
 typedef enum Pass { FORWARD, ADJOINT, WEIGHT } Pass;
 
 typedef struct Parts {
-	const Conv *g;
+	const Conv *conv;
 	RtDtype ct;
 	Pass what;
 	char *x, *w, *y;                 /* (n, cin, in), (cout, cin/groups, k), (n, cout, out) */
@@ -156,7 +156,7 @@ typedef struct Parts {
 static int
 product_chunk(RtCx *cx, const Parts *q, int64_t n, int64_t i, int64_t row, int64_t rows)
 {
-	const Conv *g = q->g;
+	const Conv *g = q->conv;
 	int64_t cg = g->cin / g->groups, og = g->cout / g->groups, depth = cg * g->taps;
 	int64_t points = rows * g->out[2], first = row * g->out[2];
 	char *image = q->x + (n * g->cin + i * cg) * g->in_plane * q->es;
@@ -243,7 +243,7 @@ typedef struct Args {
 	bool transposed;
 	bool last;                       /* whether the result is channels last regardless of the operands */
 	int64_t groups;
-	Conv g;                          /* the forward convolution; a transposed one is its adjoint */
+	Conv conv;                          /* the forward convolution; a transposed one is its adjoint */
 	int64_t dims[5];                 /* dims of the result */
 	int ndim;
 	bool unbatched;
@@ -272,7 +272,7 @@ check_ranks(RtCx *cx, Args *a)
 		return RT_ERROR;
 	if (a->groups <= 0)
 		return rt_raise(cx, "non-positive groups is not supported");
-	a->g.nd = nd;
+	a->conv.nd = nd;
 	a->unbatched = a->input->ndim == nd + 1;
 	if (a->input->dtype != a->weight->dtype || (a->bias && a->bias->dtype != a->input->dtype))
 		return rt_raise(cx, "Input type (%s) and %s type (%s) should be the same",
@@ -324,7 +324,7 @@ by_text(char text[BY_TEXT], int n, const int64_t *size)
 static int
 output_sizes(RtCx *cx, Args *a)
 {
-	Conv *g = &a->g;
+	Conv *g = &a->conv;
 	int64_t padded[3], reach[3];
 	char in[BY_TEXT], kernel[BY_TEXT];
 	bool fits = true;
@@ -350,7 +350,7 @@ output_sizes(RtCx *cx, Args *a)
 static int
 read_sizes(RtCx *cx, Args *a, int64_t *extra)
 {
-	Conv *g = &a->g;
+	Conv *g = &a->conv;
 	int nd = g->nd, lead = 3 - nd;
 
 	for (int i = 0; i < 3; i++) {
@@ -387,16 +387,16 @@ static int
 check_empty(RtCx *cx, const Args *a)
 {
 	const RtTensor *x = a->input;
-	const int channel = x->ndim - a->g.nd - 1;
+	const int channel = x->ndim - a->conv.nd - 1;
 	int64_t dims[5] = { 1 };
 	int n = 1;
 	DenseText text;
 
-	if (rt_numel(x) || !x->dims[channel] || !a->g.n)
+	if (rt_numel(x) || !x->dims[channel] || !a->conv.n)
 		return RT_OK;
-	dims[0] = a->g.n;
+	dims[0] = a->conv.n;
 	for (int i = channel; i < x->ndim; i++) {
-		if (i > channel && a->g.nd == 1)
+		if (i > channel && a->conv.nd == 1)
 			dims[n++] = 1;
 		dims[n++] = x->dims[i];
 	}
@@ -408,7 +408,7 @@ check_empty(RtCx *cx, const Args *a)
 static int
 set_geometry(RtCx *cx, Args *a)
 {
-	Conv *g = &a->g;
+	Conv *g = &a->conv;
 	int64_t extra[3], *in = a->transposed ? g->out : g->in;
 	int lead, named;
 	char before[BY_TEXT], after[BY_TEXT];
@@ -455,7 +455,7 @@ set_geometry(RtCx *cx, Args *a)
 static int
 run_real(RtCx *cx, const Args *a, RtTensor *x, RtTensor *w, RtTensor *bias, RtTensor *y)
 {
-	const Conv *g = &a->g;
+	const Conv *g = &a->conv;
 
 	fill_planes((RtDtype)y->dtype, rt_data(y), bias ? rt_data(bias) : 0, g->n, a->transposed ? g->cin : g->cout,
 		a->transposed ? g->in_plane : g->out_plane);
@@ -538,8 +538,8 @@ run_convolution(RtCx *cx, Args *a, IValue *place)
 				rt_dtypes[a->input->dtype].brief);
 	if (set_geometry(cx, a))
 		return RT_ERROR;
-	keep = a->g.nd == 2 && !a->transposed ? dense_format(a->input, a->ndim, a->dims, strides) : 0;
-	if (!keep && a->g.nd == 2 && !a->transposed && !a->unbatched)
+	keep = a->conv.nd == 2 && !a->transposed ? dense_format(a->input, a->ndim, a->dims, strides) : 0;
+	if (!keep && a->conv.nd == 2 && !a->transposed && !a->unbatched)
 		keep = dense_format(a->weight, a->ndim, a->dims, strides);
 	if (a->last) {
 		rt_channels_last_strides(a->ndim, a->dims, strides);
@@ -596,7 +596,7 @@ transpose(RtCx *cx, const char *op, const IValue *in, IValue *out)
 {
 	Args a = { .op = op, .input = rt_tensor(in[0]), .weight = rt_tensor(in[1]), .bias = rt_tensor(in[2]),
 		.stride = in[3], .padding = in[4], .output_padding = in[5], .groups = in[6].u.i, .dilation = in[7],
-		.transposed = true, .g.scatter = scatter_taps };
+		.transposed = true, .conv.scatter = scatter_taps };
 
 	return run_convolution(cx, &a, out);
 }
@@ -612,7 +612,7 @@ any_convolution(RtCx *cx, bool last, const IValue *in, IValue *out)
 	Args a = { .op = "convolution", .last = last, .input = rt_tensor(in[0]), .weight = rt_tensor(in[1]),
 		.bias = rt_tensor(in[2]),
 		.stride = in[3], .padding = in[4], .dilation = in[5], .transposed = in[6].u.i != 0,
-		.output_padding = in[7], .groups = in[8].u.i, .g.scatter = scatter_taps };
+		.output_padding = in[7], .groups = in[8].u.i, .conv.scatter = scatter_taps };
 
 	return run_convolution(cx, &a, out);
 }
@@ -644,7 +644,7 @@ KERNEL(_convolution_deprecated, traced(cx, in, out))
 static int
 backward_real(RtCx *cx, const Args *a, RtTensor *grad, RtTensor *other, int i, RtTensor *y)
 {
-	const Conv *g = &a->g;
+	const Conv *g = &a->conv;
 	const RtDtype ct = (RtDtype)y->dtype;
 
 	if (i == 2) {
@@ -709,7 +709,7 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *grad = rt_tensor(in[0]), *r[3] = { 0, 0, 0 };
 	Args a = { .op = "convolution_backward", .input = rt_tensor(in[1]), .weight = rt_tensor(in[2]), .stride = in[4],
-		.padding = in[5], .dilation = in[6], .transposed = in[7].u.i != 0, .g.scatter = scatter_taps,
+		.padding = in[5], .dilation = in[6], .transposed = in[7].u.i != 0, .conv.scatter = scatter_taps,
 		.output_padding = in[8], .groups = in[9].u.i };
 	RtList *mask = in[10].u.list;
 	int64_t strides[5];
@@ -725,14 +725,14 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 				"convolution_backward: grad_output does not have the size of the convolution's result");
 	for (int i = 0; i < 3; i++) {
 		RtTensor *like = i == 0 ? a.input : a.weight;
-		int64_t channels = a.transposed ? a.g.cin : a.g.cout, none = 0;
+		int64_t channels = a.transposed ? a.conv.cin : a.conv.cout, none = 0;
 
 		if (i >= mask->n || !mask->v[i].u.i)
 			r[i] = rt_result(cx, i, like->dtype, 1, &none, 0);
 		else
 			r[i] = i == 2 ? rt_result(cx, i, like->dtype, 1, &channels, 0) :
 				rt_result(cx, i, like->dtype, like->ndim, like->dims,
-					i == 0 && a.g.nd == 2 ? dense_format(grad, like->ndim, like->dims, strides) :
+					i == 0 && a.conv.nd == 2 ? dense_format(grad, like->ndim, like->dims, strides) :
 					0);
 		RT_PUT(r[i], out[i]);
 	}

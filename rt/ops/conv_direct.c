@@ -25,7 +25,7 @@ typedef struct Tap { int64_t z, y, column; } Tap;
 
 /* Some rows of results of one image and group. */
 typedef struct Direct {
-	const Conv  *g;
+	const Conv  *conv;
 	const Tap   *tap;                /* (k) */
 	const float *x, *w;              /* (cin / groups, in), (cout / groups, cin / groups, k) */
 	float       *y;                  /* (cout / groups, out) */
@@ -66,7 +66,7 @@ static void
 copy_rows(void *arg, int64_t begin, int64_t end)
 {
 	const Direct *d = arg;
-	const Conv *g = d->g;
+	const Conv *g = d->conv;
 	const int64_t s = g->s[2], row = s * d->width, in = g->in[2];
 
 	memset(d->copy + begin * d->rows * row, 0, sizeof(float) * (end - begin) * d->rows * row);
@@ -95,7 +95,7 @@ typedef struct Taps { int n; int64_t at[ROW_TAPS], from[ROW_TAPS], base; bool al
 static int64_t
 taps_over(const Direct *d, int64_t r, int64_t t, Taps *l)
 {
-	const Conv *g = d->g;
+	const Conv *g = d->conv;
 	const int64_t z = r / g->out[1] * g->s[0] - g->p[0], y = r % g->out[1] * g->s[1] - g->p[1];
 	const bool all = z >= 0 && y >= 0 && z + (g->k[0] - 1) * g->d[0] < g->in[0] &&
 			 y + (g->k[1] - 1) * g->d[1] < g->in[1] && g->taps <= ROW_TAPS;
@@ -126,7 +126,7 @@ typedef struct Sums { int64_t r, c, some, from, to; } Sums;
 	name(const Direct *d, const Taps *l, const Sums *p, int64_t o) \
 	{ \
 		enum { V = C * COLUMNS / WIDE }; \
-		const Conv *g = d->g; \
+		const Conv *g = d->conv; \
 		const int64_t depth = g->cin / g->groups * g->taps, channel = d->rows * g->s[2] * d->width; \
 		const float *w[R]; \
 		\
@@ -173,7 +173,7 @@ static void
 run_tasks(void *arg, int64_t begin, int64_t end)
 {
 	const Direct *d = arg;
-	const Conv *g = d->g;
+	const Conv *g = d->conv;
 	const int64_t og = g->cout / g->groups, cg = g->cin / g->groups, rows = d->last - d->first;
 	const int64_t run = RUN / g->taps > 0 ? RUN / g->taps : 1;
 	Taps l = { .all = false };
@@ -199,7 +199,7 @@ run_tasks(void *arg, int64_t begin, int64_t end)
 static void
 rows_under(Direct *d)
 {
-	const Conv *g = d->g;
+	const Conv *g = d->conv;
 	int64_t end;
 
 	d->top = 0;
@@ -214,7 +214,7 @@ rows_under(Direct *d)
 }
 
 /* Division into parts: rows of results whose copied rows stay in cache, and floats of these copies. */
-typedef struct Cut { Direct d; int64_t step, room; bool failed; } Cut;
+typedef struct Cut { Direct direct; int64_t step, room; bool failed; } Cut;
 
 static void
 run_body(RtCx *cx, int64_t n, int64_t grain, Body *body, Direct *d)
@@ -229,13 +229,13 @@ run_body(RtCx *cx, int64_t n, int64_t grain, Body *body, Direct *d)
 static void
 convolve(RtCx *cx, const Cut *cut, Direct *d, int64_t i)
 {
-	const Conv *g = d->g;
+	const Conv *g = d->conv;
 	const int64_t og = g->cout / g->groups, cg = g->cin / g->groups, all = g->out[0] * g->out[1];
 	const int64_t work = g->out[2] * cg * g->taps * TILE;
 
-	d->x = cut->d.x + i * cg * g->in_plane;
-	d->w = cut->d.w + i % g->groups * og * cg * g->taps;
-	d->y = cut->d.y + i * og * g->out_plane;
+	d->x = cut->direct.x + i * cg * g->in_plane;
+	d->w = cut->direct.w + i % g->groups * og * cg * g->taps;
+	d->y = cut->direct.y + i * og * g->out_plane;
 	for (int64_t r = 0; r < all; r += cut->step) {
 		d->first = r;
 		d->last = r + cut->step < all ? r + cut->step : all;
@@ -249,7 +249,7 @@ static void
 run_groups(void *arg, int64_t begin, int64_t end)
 {
 	Cut *cut = arg;
-	Direct d = cut->d;
+	Direct d = cut->direct;
 
 	d.copy = rt_mem(cut->room * (int64_t)sizeof(float));
 	if (!d.copy)
@@ -279,7 +279,7 @@ conv_direct(RtCx *cx, const Conv *g, const float *x, const float *w, float *y)
 	const int64_t width = (g->out[2] + COLUMNS - 1) / COLUMNS * COLUMNS + (g->k[2] - 1) * g->d[2] / s;
 	const int64_t row = cg * s * width, reach = (g->k[1] - 1) * g->d[1] + 1;
 	int64_t step = (ROOM / row - reach) / g->s[1] + 1, rows = g->in[0] * g->in[1];
-	Cut cut = { .d = { .g = g, .x = x, .w = w, .y = y, .width = width, .tap = list_taps(cx, g, width) } };
+	Cut cut = { .direct = { .conv = g, .x = x, .w = w, .y = y, .width = width, .tap = list_taps(cx, g, width) } };
 	Direct d;
 
 	step = step < 4 ? 4 : step;
@@ -289,7 +289,7 @@ conv_direct(RtCx *cx, const Conv *g, const float *x, const float *w, float *y)
 		rows = (step - 1) * g->s[1] + reach;
 	cut.step = step;
 	cut.room = rows * row + COLUMNS;
-	if (!cut.d.tap)
+	if (!cut.direct.tap)
 		return RT_ERROR;
 	if (count >= MANY) {
 		const int64_t work = g->cout / g->groups * cg * g->taps * g->out_plane;
@@ -297,7 +297,7 @@ conv_direct(RtCx *cx, const Conv *g, const float *x, const float *w, float *y)
 		rt_parallel(cx, count, 1 + 100000 / work, run_groups, &cut);
 		return cut.failed ? rt_raise(cx, "out of memory") : RT_OK;
 	}
-	d = cut.d;
+	d = cut.direct;
 	if (!(d.copy = rt_scratch(cx, cut.room * (int64_t)sizeof(float))))
 		return RT_ERROR;
 	for (int64_t i = 0; i < count; i++)

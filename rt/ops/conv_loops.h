@@ -9,7 +9,7 @@ static void
 N(gather_taps)(void *arg, int64_t begin, int64_t end)
 {
 	const Columns *m = arg;
-	const Conv *g = m->g;
+	const Conv *g = m->conv;
 
 	for (int64_t t = begin; t < end; t++) {
 		Tap tap = tap_of(g, t);
@@ -52,7 +52,7 @@ static void
 N(scatter_taps)(void *arg, int64_t begin, int64_t end)
 {
 	const Columns *m = arg;
-	const Conv *g = m->g;
+	const Conv *g = m->conv;
 
 	for (int64_t t = begin * g->taps; t < end * g->taps; t++) {
 		Tap tap = tap_of(g, t);
@@ -76,7 +76,7 @@ static void
 N(depthwise)(void *arg, int64_t begin, int64_t end)
 {
 	const Depthwise *a = arg;
-	const Conv *g = a->g;
+	const Conv *g = a->conv;
 	int64_t per = g->cout / g->groups;
 
 	for (int64_t i = begin; i < end; i++) {

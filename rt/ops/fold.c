@@ -19,7 +19,7 @@ typedef struct Axes {             /* innermost first */
 } Axes;
 
 typedef struct Job {
-	const Reduce *r;
+	const Reduce *reduce;
 	Axes    kept, folded;
 	int64_t width;            /* number of adjacent results folded together */
 	bool    lying;            /* elements need no cast and have runs that are worth a call */
@@ -153,7 +153,7 @@ RT_FAST
 static void
 fold_lying(const Job *j, FoldState *s, const char *p, int64_t width)
 {
-	const Reduce *r = j->r;
+	const Reduce *r = j->reduce;
 	const Axes *f = &j->folded;
 	const int64_t size = rt_dtypes[r->as].bytes, most = j->width > 1 && r->tile ? FOLD_ROWS : FOLD_BLOCK;
 	int64_t index[RT_MAX_RANK] = { 0 };
@@ -175,7 +175,7 @@ static void
 fold_rows(const Job *j, FoldState *s, const char *p)
 {
 	_Alignas(64) char block[FOLD_BLOCK * ELEM_MAX];
-	const Reduce *r = j->r;
+	const Reduce *r = j->reduce;
 	const Axes *f = &j->folded;
 	int64_t index[RT_MAX_RANK] = { 0 }, size = rt_dtypes[r->as].bytes;
 
@@ -199,7 +199,7 @@ static void
 fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
 {
 	_Alignas(64) char block[FOLD_BLOCK * ELEM_MAX];
-	const Reduce *r = j->r;
+	const Reduce *r = j->reduce;
 	const Axes *f = &j->folded;
 	const int64_t size = rt_dtypes[r->as].bytes;
 	const int64_t rows = (int64_t)sizeof block / (FOLD_WIDTH * size);             /* the same for any width */
@@ -222,7 +222,7 @@ static void
 store_folded(const Job *j, const FoldState *s, int64_t at, int64_t width)
 {
 	_Alignas(16) char value[2][FOLD_WIDTH * ELEM_MAX];
-	const Reduce *r = j->r;
+	const Reduce *r = j->reduce;
 
 	for (int64_t k = 0; k < width; k++) {
 		void *place[2];
@@ -244,7 +244,7 @@ fold_some(const Job *j, FoldState *s, const char *base, int64_t *index, int64_t 
 	const int64_t together = j->width > 1 ? width : 1;
 
 	for (int64_t k = 0; k < width; k++)
-		s[k] = j->r->start;
+		s[k] = j->reduce->start;
 	for (int64_t k = 0; k < width; k += together) {
 		if (j->lying)
 			fold_lying(j, s + k, base, together);
@@ -261,7 +261,7 @@ static void
 fold_part(void *arg, int64_t begin, int64_t end)
 {
 	const Job *j = arg;
-	const char *base = rt_data(j->r->in);
+	const char *base = rt_data(j->reduce->in);
 	int64_t index[RT_MAX_RANK], width;
 	FoldState s[FOLD_WIDTH];
 
@@ -271,8 +271,8 @@ fold_part(void *arg, int64_t begin, int64_t end)
 		if ((j->width > 1 || j->whole) && width > j->kept.dims[0] - index[0])
 			width = j->kept.dims[0] - index[0];
 		if (j->whole) {
-			j->r->whole((float *)rt_data(j->r->out[0]) + at, width, j->folded.count, (const float *)base,
-				j->kept.stride[0] / 4, j->folded.stride[0] / 4);
+			j->reduce->whole((float *)rt_data(j->reduce->out[0]) + at, width, j->folded.count,
+					 (const float *)base, j->kept.stride[0] / 4, j->folded.stride[0] / 4);
 			base += axes_step(&j->kept, width, index);
 			continue;
 		}
@@ -289,15 +289,15 @@ folds_whole(const Job *j)
 {
 	const Axes *side = j->width > 1 ? &j->kept : &j->folded;
 
-	return j->lying && j->folded.n == 1 && j->r->out[0]->dtype == j->r->as &&
-	       side->stride[0] == rt_dtypes[j->r->as].bytes &&
+	return j->lying && j->folded.n == 1 && j->reduce->out[0]->dtype == j->reduce->as &&
+	       side->stride[0] == rt_dtypes[j->reduce->as].bytes &&
 	       j->folded.count <= (j->width > 1 ? FOLD_ROWS : FOLD_BLOCK);
 }
 
 void
 reduce_run(RtCx *cx, const Reduce *r)
 {
-	Job j = { .r = r };
+	Job j = { .reduce = r };
 	int64_t grain;
 
 	axes_take(&j.kept, r->in, r->mask, false);

@@ -124,7 +124,7 @@ best_tiles(RtCx *cx)
 }
 
 typedef struct Tiled {
-	const Product *p;
+	const Product *product;
 	Tile *tile, *row;            /* row: one row by several adjacent panels of B, or null */
 	int rows, width;             /* width: elements of a panel's row */
 	int64_t run;                 /* products of a partial sum */
@@ -150,7 +150,7 @@ static void
 pack_panels(void *arg, int64_t begin, int64_t end)
 {
 	const Tiled *t = arg;
-	const Product *p = t->p;
+	const Product *p = t->product;
 	int64_t width = t->width, bytes = t->bytes, dims[2], ds[2], ss[2];
 	const int k = p->b_col != 1;           /* index of dim k; the last dim is contiguous in B */
 
@@ -178,7 +178,7 @@ static void
 tile_tasks(void *arg, int64_t begin, int64_t end)
 {
 	const Tiled *t = arg;
-	const Product *p = t->p;
+	const Product *p = t->product;
 	int64_t width = t->width;
 
 	for (int64_t task = begin; task < end; task++) {
@@ -205,7 +205,7 @@ static int
 tiled(RtCx *cx, RtDtype dtype, Product *p)
 {
 	const RtTiles *tiles = best_tiles(cx);
-	Tiled t = { .p = p, .bytes = rt_dtypes[dtype].bytes,
+	Tiled t = { .product = p, .bytes = rt_dtypes[dtype].bytes,
 		    .tile = !tiles ? NULL : dtype == RT_f32 ? tiles->f32 : tiles->f64 };
 	int64_t blocks = (p->m + BLOCK_ROWS - 1) / BLOCK_ROWS, work;
 

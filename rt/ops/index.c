@@ -192,7 +192,7 @@ indexing(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x, Geo
 }
 
 typedef struct IndexRun {
-	const Indexing *x;
+	const Indexing *indexing;
 	char *self, *other;      /* other: contiguous, with the result's dims */
 	int64_t bytes, block;    /* bytes of an element, of the `after` dims in other */
 	int64_t dense[RT_MAX_RANK];    /* contiguous strides of the after dims, in bytes */
@@ -204,7 +204,7 @@ typedef struct IndexRun {
 static void
 index_block(const IndexRun *run, char *self, char *other)
 {
-	const Geom *after = &run->x->after;
+	const Geom *after = &run->indexing->after;
 	const BlockPair write = { after->n, after->dims, after->strides, run->dense },
 			read = { after->n, after->dims, run->dense, after->strides };
 
@@ -225,7 +225,7 @@ static void
 index_range(void *arg, int64_t begin, int64_t end)
 {
 	const IndexRun *run = arg;
-	const Indexing *x = run->x;
+	const Indexing *x = run->indexing;
 
 	for (int64_t i = begin; i < end;) {
 		int64_t outer = i / x->nb, k = i % x->nb, rest = outer, lead = 0;

@@ -198,7 +198,7 @@ RT_SMALL
 /* State of an operand in run_rows: current address and buffer.  If `same` is not null, the buffer has `filled` copies
  * of the element at that address. */
 typedef struct RowOperand {
-	const RtOperand *o;
+	const RtOperand *operand;
 	char       *p, *buffer, *same;
 	int64_t     filled;
 	bool        there;       /* rows are contiguous and of the compute type */
@@ -207,7 +207,7 @@ typedef struct RowOperand {
 static void
 load_row(RowOperand *r, int64_t n)
 {
-	const RtOperand *o = r->o;
+	const RtOperand *o = r->operand;
 	const RtRun from = { o->dtype, o->stride[0] };
 	const RtDtype to = o->via == o->dtype ? o->as : o->via;
 	_Alignas(16) char first[RT_BLOCK * ELEM_MAX];
@@ -235,7 +235,7 @@ run_rows(const Run *run, int64_t begin, int64_t end)
 		const RtOperand *o = &it->op[k];
 		int64_t left = begin;
 
-		row[k] = (RowOperand){ .o = o, .p = o->data, .buffer = buffer[k], .there = o->dtype == o->as &&
+		row[k] = (RowOperand){ .operand = o, .p = o->data, .buffer = buffer[k], .there = o->dtype == o->as &&
 			(k < it->nout || o->via == o->as) && o->stride[0] == rt_dtypes[o->as].bytes };
 		for (int d = 0; d < it->ndim; left /= it->dims[d++]) {
 			index[d] = left % it->dims[d];
@@ -252,7 +252,7 @@ run_rows(const Run *run, int64_t begin, int64_t end)
 		}
 		run->fn(run->arg, n, x);
 		for (int k = 0; k < it->n; k++) {
-			const RtOperand *o = row[k].o;
+			const RtOperand *o = row[k].operand;
 
 			if (!row[k].there && k < it->nout)
 				rt_cast_strided(row[k].p, (RtRun){ o->dtype, o->stride[0] }, row[k].buffer,
@@ -262,7 +262,7 @@ run_rows(const Run *run, int64_t begin, int64_t end)
 		index[0] += n;
 		for (int d = 0; d + 1 < it->ndim && index[d] == it->dims[d]; index[d++] = 0) {
 			for (int k = 0; k < it->n; k++)
-				row[k].p += row[k].o->stride[d + 1] - it->dims[d] * row[k].o->stride[d];
+				row[k].p += row[k].operand->stride[d + 1] - it->dims[d] * row[k].operand->stride[d];
 			index[d + 1]++;
 		}
 	}

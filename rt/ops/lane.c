@@ -5,7 +5,7 @@
 RT_FAST
 
 typedef struct Walk {
-	const Lanes *l;
+	const Lanes *lanes;
 	int     n;                                    /* dims except the lane's, innermost first */
 	int64_t dims[RT_MAX_RANK], stride[3][RT_MAX_RANK];    /* bytes; input, results */
 	int64_t step[3];                              /* strides along the lane */
@@ -25,7 +25,7 @@ walk_init(Walk *w, const Lanes *l)
 {
 	const RtTensor *in = l->in;
 
-	*w = (Walk){ .l = l, .length = in->ndim ? in->dims[l->dim] : 1 };
+	*w = (Walk){ .lanes = l, .length = in->ndim ? in->dims[l->dim] : 1 };
 	for (int d = in->ndim - 1; d >= 0; d--)
 		if (d != l->dim)
 			w->dims[w->n++] = in->dims[d];
@@ -44,7 +44,7 @@ static void
 run_lanes(void *arg, int64_t begin, int64_t end)
 {
 	Walk *w = arg;
-	const Lanes *l = w->l;
+	const Lanes *l = w->lanes;
 	int64_t size = rt_dtypes[l->as].bytes, n = w->length ? w->length : 1;
 	char *x = rt_mem(n * (size + 32)), *r[2];
 	void *place[2];
@@ -83,7 +83,7 @@ run_side(void *arg, int64_t begin, int64_t end)
 {
 	_Alignas(64) char x[SIDE * sizeof(double)], state[SIDE * sizeof(double)];
 	const Walk *w = arg;
-	const Lanes *l = w->l;
+	const Lanes *l = w->lanes;
 	const RtDtype from = (RtDtype)l->in->dtype, to = (RtDtype)l->out[0]->dtype;
 	const int64_t per = (w->dims[0] + SIDE - 1) / SIDE, size = rt_dtypes[l->as].bytes;
 
@@ -108,7 +108,7 @@ run_side(void *arg, int64_t begin, int64_t end)
 static bool
 goes_side_by_side(const Walk *w)
 {
-	const Lanes *l = w->l;
+	const Lanes *l = w->lanes;
 
 	return l->row && w->n && w->dims[0] > 1 && w->stride[0][0] == rt_dtypes[l->in->dtype].bytes &&
 	       w->stride[1][0] == rt_dtypes[l->out[0]->dtype].bytes;

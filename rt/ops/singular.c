@@ -397,7 +397,7 @@ adjoint(const Z *a, int64_t m, int64_t n, Z *to)
 
 /* Scratch memory that all matrices of a stack share. */
 typedef struct Work {
-	Bidiagonal b;
+	Bidiagonal bidiagonal;
 	int64_t m, n;                    /* m >= n */
 	Z      *x;                       /* the matrix (m, n); if `turned`, the adjoint of a wide one */
 	bool    phased, turned;          /* phased: whether it is complex */
@@ -413,11 +413,11 @@ triangulate(Work *w, Reduced *tall)
 	const int64_t n = w->n;
 
 	for (int64_t i = 0; i < n; i++)
-		w->b.d[i] = reflect_column(tall, i);
+		w->bidiagonal.d[i] = reflect_column(tall, i);
 	for (int64_t i = 0; i < n; i++)
 		for (int64_t j = 0; j < n; j++) {
 			int64_t row = w->turned ? j : i, column = w->turned ? i : j;
-			Z v = row == column ? w->b.d[i] : row < column ? w->x[row * n + column] : 0;
+			Z v = row == column ? w->bidiagonal.d[i] : row < column ? w->x[row * n + column] : 0;
 			w->triangle[i * n + j] = w->turned ? conj(v) : v;
 		}
 }
@@ -435,14 +435,14 @@ decompose(Work *w, int64_t k)
 	if (first)
 		triangulate(w, &tall);
 	for (int64_t i = 0; i < n; i++) {
-		w->b.d[i] = reflect_column(&r, i);
+		w->bidiagonal.d[i] = reflect_column(&r, i);
 		if (i + 1 < n)
-			w->b.e[i] = reflect_row(&r, i);
+			w->bidiagonal.e[i] = reflect_row(&r, i);
 	}
-	if (!solve_bidiagonal(&w->b, w->turned && !first, w->turns))
+	if (!solve_bidiagonal(&w->bidiagonal, w->turned && !first, w->turns))
 		return false;
-	spread(&w->b, w->turned ? w->b.v : w->b.u, big, m, k);
-	spread(&w->b, w->turned ? w->b.u : w->b.v, small, n, n);
+	spread(&w->bidiagonal, w->turned ? w->bidiagonal.v : w->bidiagonal.u, big, m, k);
+	spread(&w->bidiagonal, w->turned ? w->bidiagonal.u : w->bidiagonal.v, small, n, n);
 	apply_left(&r, crossed ? small : big, crossed ? n : k);
 	apply_right(&r, crossed ? big : small, crossed ? k : n);
 	if (first)
@@ -461,11 +461,11 @@ work_new(RtCx *cx, Work *w, int64_t m, int64_t n, RtDtype dtype)
 
 	if (!z)
 		return RT_ERROR;
-	*w = (Work){ .b = { .n = k, .d = real, .e = real + k, .u = real + 4 * k, .v = real + 4 * k + k * k,
+	*w = (Work){ .bidiagonal = { .n = k, .d = real, .e = real + k, .u = real + 4 * k, .v = real + 4 * k + k * k,
 			.ulp = single ? 0x1p-24 : 0x1p-53, .least = single ? FLT_MIN : DBL_MIN },
 		.x = z, .triangle = z + most * k, .tau = z + most * k + k * k, .turns = real + 2 * k,
 		.m = most, .n = k, .phased = rt_is_complex(dtype), .turned = m < n };
-	w->b.tolerance = fmax(10, fmin(100, pow(w->b.ulp, -0.125))) * w->b.ulp;
+	w->bidiagonal.tolerance = fmax(10, fmin(100, pow(w->bidiagonal.ulp, -0.125))) * w->bidiagonal.ulp;
 	w->small = w->tau + 3 * k;
 	w->big = w->small + k * k;
 	return RT_OK;
@@ -496,7 +496,7 @@ svd(Work *w, Matrix a, Matrix u, Matrix vh)
 	if (!decompose(w, w->turned ? vh.m : u.n))
 		return false;
 	for (int64_t i = 0; scale && i < w->n; i++)
-		w->b.d[i] = ldexp(w->b.d[i], -scale);
+		w->bidiagonal.d[i] = ldexp(w->bidiagonal.d[i], -scale);
 	memcpy(u.v, w->turned ? w->small : w->big, (size_t)(u.m * u.n) * sizeof *u.v);
 	adjoint(w->turned ? w->big : w->small, vh.n, vh.m, vh.v);
 	return true;
@@ -539,7 +539,7 @@ svd_one(RtCx *cx, const Svd *d, int64_t i, Work *work)
 		return no_values(cx, &d->s, i,
 				 "is ill-conditioned or has too many repeated singular values (error code: 1)");
 	for (int64_t j = 0; j < w.m; j++)
-		w.v[j] = work->b.d[j];
+		w.v[j] = work->bidiagonal.d[j];
 	if (!finite) {
 		fill_nan(u);
 		fill_nan(vh);

@@ -573,7 +573,7 @@ rt_torchvision_ps_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 enum { ALIGN_PARTS = 16 };             /* most parts of the regions */
 
 typedef struct Align {
-	RoiBins g;
+	RoiBins bins;
 	bool    single;
 	int64_t rois, parts, room;             /* room: bytes of scratch memory of each part */
 	const char *x, *roi;
@@ -591,9 +591,9 @@ roi_range(void *arg, int64_t begin, int64_t end)
 		void *room = a->rooms + i * a->room, *y = a->y;
 
 		if (a->single)
-			roi_align_float(first, last, &a->g, x, roi, y, room);
+			roi_align_float(first, last, &a->bins, x, roi, y, room);
 		else
-			roi_align_double(first, last, &a->g, x, roi, y, room);
+			roi_align_double(first, last, &a->bins, x, roi, y, room);
 	}
 }
 
@@ -602,10 +602,10 @@ static int
 check_images(RtCx *cx, const Align *a)
 {
 	for (int64_t i = 0; i < a->rois; i++) {
-		const char *at = a->roi + i * a->g.rn * (a->single ? 4 : 8);
+		const char *at = a->roi + i * a->bins.rn * (a->single ? 4 : 8);
 		const double image = a->single ? *(const float *)(const void *)at : *(const double *)(const void *)at;
 
-		if (!(image >= 0 && image < (double)a->g.images))
+		if (!(image >= 0 && image < (double)a->bins.images))
 			return rt_raise(cx, "roi_align: the batch index of region %lld is out of range", (long long)i);
 	}
 	return RT_OK;
@@ -614,7 +614,7 @@ check_images(RtCx *cx, const Align *a)
 static int
 align_room(RtCx *cx, Align *a)
 {
-	const RoiBins *g = &a->g;
+	const RoiBins *g = &a->bins;
 	int64_t n;
 
 	a->parts = a->rois < ALIGN_PARTS ? a->rois : ALIGN_PARTS;
@@ -638,7 +638,7 @@ align(RtCx *cx, const IValue *in, const Pool *p, RtTensor *r)
 	y = x && roi ? dense_out(cx, r, ct) : NULL;
 	if (!y)
 		return RT_ERROR;
-	a.g = (RoiBins){ .images = p->n, .channels = p->c, .in = { p->h, p->w }, .out = { p->ph, p->pw },
+	a.bins = (RoiBins){ .images = p->n, .channels = p->c, .in = { p->h, p->w }, .out = { p->ph, p->pw },
 			 .scale = p->scale, .ratio = p->ratio, .aligned = p->aligned,
 			 .xn = x->strides[0], .xc = x->strides[1], .x = { x->strides[2], x->strides[3] },
 			 .rn = roi->strides[0], .rc = roi->strides[1], .yn = p->c * p->ph * p->pw, .yc = p->ph * p->pw,
