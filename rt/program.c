@@ -8,10 +8,16 @@
  */
 #include "program.h"
 
+#ifdef __TINYC__
 #include <pthread.h>
+#else
+#include <stdatomic.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 typedef struct RtLoader {
 	RtCx *cx;
@@ -22,6 +28,59 @@ typedef struct RtLoader {
 } Loader;
 
 static int build(Loader *, IValue *out);
+
+/* ---- locks --------------------------------------------------------------------------------------------------------- */
+
+#ifdef __TINYC__
+
+/* tcc has no atomic operations: all locks are one mutex, and none is taken while another one is held. */
+static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
+
+void
+rt_process_lock(RtProcessLock *l)
+{
+	(void)l;
+	pthread_mutex_lock(&all);
+}
+
+void
+rt_process_unlock(RtProcessLock *l)
+{
+	(void)l;
+	pthread_mutex_unlock(&all);
+}
+
+#else
+
+/* Takes the lock if it is free or if another process held it when this one was forked. */
+static bool
+take(RtProcessLock *l, int process)
+{
+	int holder = 0;
+
+	return atomic_compare_exchange_strong(l, &holder, process) ||
+	       (holder != process && atomic_compare_exchange_strong(l, &holder, process));
+}
+
+void
+rt_process_lock(RtProcessLock *l)
+{
+	const struct timespec moment = { 0, 100000 };
+	const int process = (int)getpid();
+
+	while (!take(l, process))
+		nanosleep(&moment, NULL);
+}
+
+void
+rt_process_unlock(RtProcessLock *l)
+{
+	*l = 0;
+}
+
+#endif
+
+/* ---- weights ------------------------------------------------------------------------------------------------------- */
 
 /* The storage of weights.  Packed weights get memory that is filled at their first use; until then the system need not
  * provide its pages. */
@@ -69,9 +128,9 @@ rt_packed_row(RtCx *cx, const RtTensor *t, int64_t row, void *to)
 void
 rt_unpack(RtCx *cx, RtStorage *s)
 {
-	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+	static RtProcessLock one;
 
-	pthread_mutex_lock(&one);
+	rt_process_lock(&one);
 	if (s->kind == RT_PACKED) {
 		memset(s->data, 0, (size_t)s->packed->bytes);      /* elements in no part are 0 */
 		for (int64_t i = 0; i < s->packed->offset; i++) {
@@ -81,7 +140,7 @@ rt_unpack(RtCx *cx, RtStorage *s)
 		}
 		s->kind = RT_HEAP;              /* an atomic store: readers that see it see the data */
 	}
-	pthread_mutex_unlock(&one);
+	rt_process_unlock(&one);
 }
 
 bool
@@ -325,7 +384,7 @@ rt_default(const RtCx *cx, const RtParam *p)
 	return p->value ? cx->value[p->value - 1] : p->deflt;
 }
 
-static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;       /* guards program->shared */
+static RtProcessLock loading;            /* guards program->shared */
 
 /* Counts a context that loads the program.  The first one computes the weights in `making`. */
 static int
@@ -333,24 +392,24 @@ join_shared(RtCx *cx, const RtProgram *p)
 {
 	int status = RT_OK;
 
-	pthread_mutex_lock(&loading);
+	rt_process_lock(&loading);
 	if (p->open && !p->shared->loads)
 		status = p->open(cx);
 	if (!status) {
 		p->shared->loads++;
 		cx->made = p->shared->made;
 	}
-	pthread_mutex_unlock(&loading);
+	rt_process_unlock(&loading);
 	return status;
 }
 
 static void
 leave_shared(const RtProgram *p)
 {
-	pthread_mutex_lock(&loading);
+	rt_process_lock(&loading);
 	if (!--p->shared->loads && p->cool)
 		p->cool(p);
-	pthread_mutex_unlock(&loading);
+	rt_process_unlock(&loading);
 }
 
 static void

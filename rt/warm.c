@@ -7,7 +7,6 @@
  */
 #include "program.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -127,11 +126,11 @@ enum { MOVED = 16 << 20 };               /* bytes moved at a time, so that few a
 int
 rt_warm(RtCx *cx)
 {
-	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+	static RtProcessLock one;
 	const RtProgram *p = cx->program;
 	char *to;
 
-	pthread_mutex_lock(&one);
+	rt_process_lock(&one);
 	if (!p->shared->moved && (to = large_pages(p->streamed))) {
 		for (int64_t at = 0; at < p->streamed; at += MOVED) {
 			const int64_t n = p->streamed - at < MOVED ? p->streamed - at : MOVED;
@@ -144,14 +143,16 @@ rt_warm(RtCx *cx)
 	}
 	if (p->shared->moved)
 		cx->weights = p->shared->moved;
-	pthread_mutex_unlock(&one);
+	rt_process_unlock(&one);
 	return RT_OK;
 }
 
 void
 rt_cool(const RtProgram *p)
 {
-	rt_mem_back(p->shared->made);
-	rt_mem_back(p->shared->moved);
+	char *const made = p->shared->made, *const moved = p->shared->moved;
+
 	p->shared->made = p->shared->moved = NULL;
+	rt_mem_back(made);
+	rt_mem_back(moved);
 }

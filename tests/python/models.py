@@ -1,5 +1,5 @@
 """Archives and sources by their paths, with NumPy's arrays."""
-import multiprocessing, os, pickle, subprocess, sys, tarfile, tempfile, threading, unittest, warnings
+import multiprocessing, os, pickle, signal, subprocess, sys, tarfile, tempfile, threading, unittest, warnings
 
 import numpy as np
 
@@ -219,6 +219,34 @@ class Calls(Test):
             with multiprocessing.get_context(how).Pool(2) as pool:
                 for got in pool.map(lstm_answer, [args] * 3):
                     np.testing.assert_array_equal(got, want)
+
+    def test_forked_within_a_call(self):
+        """A thread is in a call when another one forks: the child's instance is a new one, and nobody holds its lock."""
+        model, speaks, forked = many(), threading.Event(), threading.Event()
+
+        class Out:
+            def write(self, text):
+                speaks.set()
+                forked.wait(30)
+        before, sys.stdout = sys.stdout, Out()
+        try:
+            thread = threading.Thread(target=model.say, args=(X,))
+            thread.start()
+            self.assertTrue(speaks.wait(30))
+            child = os.fork()
+            if not child:
+                forked.set()
+                signal.alarm(30)
+                try:
+                    model.say(X)
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+        finally:
+            sys.stdout = before
+            forked.set()
+            thread.join()
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_callback_calls(self):
         """What a model prints with may not call it."""

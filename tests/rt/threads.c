@@ -3,6 +3,7 @@
 #include "../../rt/rt.h"
 #include "../../rt/base.h"
 #include "../../rt/thread.h"
+#include "../../rt/program.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -148,6 +149,52 @@ test_child(void **state)
 	rt_cx_free(&cx);
 }
 
+typedef struct Held { RtProcessLock lock; int64_t n; } Held;
+
+static void *
+count_under_lock(void *arg)
+{
+	Held *h = arg;
+
+	for (int i = 0; i < TIMES; i++) {
+		rt_process_lock(&h->lock);
+		h->n++;
+		rt_process_unlock(&h->lock);
+	}
+	return NULL;
+}
+
+static void
+count_in_threads(Held *h)
+{
+	pthread_t t[NTHREAD];
+
+	for (int i = 0; i < NTHREAD; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, count_under_lock, h), 0);
+	for (int i = 0; i < NTHREAD; i++)
+		pthread_join(t[i], NULL);
+}
+
+/* A thread holds a lock of the process when it forks: the child's threads share the lock among themselves. */
+static void
+test_lock_of_parent(void **state)
+{
+	Held h = { 0, 0 };
+	int status;
+
+	(void)state;
+	rt_process_lock(&h.lock);
+	if (!fork()) {
+		alarm(30);
+		count_in_threads(&h);
+		_exit(h.n != NTHREAD * TIMES);
+	}
+	assert_true(wait(&status) > 0 && !status);
+	rt_process_unlock(&h.lock);
+	count_in_threads(&h);
+	assert_int_equal(h.n, NTHREAD * TIMES);
+}
+
 int
 main(void)
 {
@@ -156,6 +203,7 @@ main(void)
 		cmocka_unit_test(test_lost_in_a_worker),
 		cmocka_unit_test(test_type_names),
 		cmocka_unit_test(test_child),
+		cmocka_unit_test(test_lock_of_parent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

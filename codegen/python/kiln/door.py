@@ -3,6 +3,7 @@ import ctypes as c
 import os
 import sys
 import threading
+import weakref
 
 from . import errors
 
@@ -87,19 +88,45 @@ class Library:
         return [leaves[i].key.decode(errors="surrogateescape") for i in range(max(n, 0))]
 
 
-_loaded, _loading = {}, threading.Lock()
+_locked = weakref.WeakSet()
+
+
+class Locked:
+    """An object with a `_lock`.  In a forked child the lock is a new one: the thread that held it is the parent's."""
+
+    def __init__(self):
+        self._lock = threading.RLock()
+        _locked.add(self)
+
+
+def _unlock():
+    for one in list(_locked):
+        one._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock)
+
+
+class _Libraries(Locked):
+    def __init__(self):
+        super().__init__()
+        self.by_path = {}
+
+
+_libraries = _Libraries()
 
 
 def load(path):
     """The library of that file, one object for each file."""
     path = os.path.realpath(path)
-    with _loading:
-        if path not in _loaded:
+    with _libraries._lock:
+        loaded = _libraries.by_path
+        if path not in loaded:
             try:
-                _loaded[path] = Library(path)
+                loaded[path] = Library(path)
             except OSError as e:
                 raise errors.CompileError("%s cannot be loaded: %s" % (path, e)) from None
-        return _loaded[path]
+        return loaded[path]
 
 
 class Instance:

@@ -5,7 +5,7 @@ import warnings
 import weakref
 from typing import Any, Callable, Optional
 
-from . import arrays, errors, model as models
+from . import arrays, door, errors, model as models
 
 MOST = 8                                               # times that a structure is compiled: for sizes, weights, modes
 
@@ -51,13 +51,14 @@ class _State:
             held.get(name) is t and arrays.TORCH.version(t) == version for held, name, t, version in self.tensors)
 
 
-class Jitted:
+class Jitted(door.Locked):
     """What jit() gives."""
 
     def __init__(self, function, calls, options):
+        super().__init__()
         functools.update_wrapper(self, function, updated=())
         self._function, self._calls, self._options = function, max(1, calls), options
-        self._structures, self._lock, self._bound, self._told = {}, threading.Lock(), weakref.WeakKeyDictionary(), set()
+        self._structures, self._bound, self._told = {}, weakref.WeakKeyDictionary(), set()
         self._modules = None                           # that the function refers to, from the first call on
 
     def __get__(self, owner, cls=None):

@@ -3,7 +3,6 @@ import hashlib
 import json
 import os
 import tempfile
-import threading
 import zipfile
 from typing import Any, Dict, Optional, Sequence, Union
 
@@ -14,7 +13,7 @@ from . import arrays, cache, door, errors, program, tree
 LIBRARY, WEIGHTS, LARGE = "model.so", door.NAME + ".weights", 1 << 30
 
 
-class Model:
+class Model(door.Locked):
     """A compiled model: call it as the module or the archive's method that it was made from.
 
     Arguments: PyTorch's tensors, NumPy's arrays, or whatever has `__dlpack__`, in the CPU's memory, read (and where the
@@ -36,7 +35,8 @@ class Model:
         capture.Exported}.  options: threads, seed, strict, of opening."""
         self._file, self._made, self._signatures, self._options = library, made, signatures, options
         self._first = next(iter(signatures))
-        self._lock, self._instance = threading.RLock(), None
+        super().__init__()
+        self._instance = None
         lacks = set(made["processor"]) - set(program.processor())
         if lacks:
             raise errors.Unsupported("the model was compiled for a processor that has %s: compile it here, or with "
