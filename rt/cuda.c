@@ -1,8 +1,9 @@
 /*
  * The device: the CUDA driver found by dlopen, its module, and the constants that kernels read.
  *
- * The device's primary context is used, and one stream. What a program does when there is no driver, no device, no code
- * for it or too little memory, the caller decides: the error says which it is.
+ * The device's primary context is used, and one stream, which may be the caller's. The context is current only while
+ * the driver is called, so that the calling thread keeps its own. What a program does when there is no driver, no
+ * device, no code for it or too little memory, the caller decides: the error says which it is.
  */
 #include "base.h"
 #include "cuda.h"
@@ -38,21 +39,26 @@ find_driver(RtCx *cx, RtCuda *c)
 }
 
 static int
-find_device(RtCx *cx, RtCuda *c)
+find_device(RtCx *cx, RtCuda *c, const RtCudaWant *want)
 {
 	int n = 0, major = 0, minor = 0;
+	void *context;
 
 	RT_CUDA_TRY(cx, c, cuInit(0), "initialize the driver");
 	RT_CUDA_TRY(cx, c, cuDeviceGetCount(&n), "count devices");
 	if (!n)
 		return rt_raise(cx, "there is no CUDA device");
-	RT_CUDA_TRY(cx, c, cuDeviceGet(&c->device, 0), "find device 0");
+	if (c->index < 0 || c->index >= n)
+		return rt_raise(cx, "there is no device cuda:%d, only %d device%s from cuda:0 on", c->index, n,
+				n == 1 ? "" : "s");
+	RT_CUDA_TRY(cx, c, cuDeviceGet(&c->device, c->index), "find the device");
 	RT_CUDA_TRY(cx, c, cuDeviceGetAttribute(&major, CAPABILITY_MAJOR, c->device), "name its architecture");
 	RT_CUDA_TRY(cx, c, cuDeviceGetAttribute(&minor, CAPABILITY_MINOR, c->device), "name its architecture");
 	c->capability = major * 10 + minor;
-	RT_CUDA_TRY(cx, c, cuDevicePrimaryCtxRetain(&c->context, c->device), "retain its primary context");
-	RT_CUDA_TRY(cx, c, cuCtxSetCurrent(c->context), "make its context current");
-	RT_CUDA_TRY(cx, c, cuStreamCreate(&c->stream, 0), "create a stream");
+	RT_CUDA_TRY(cx, c, cuDevicePrimaryCtxRetain(&context, c->device), "retain its primary context");
+	c->context = context;
+	c->stream = want->stream;
+	c->foreign = want->stream != NULL;
 	return RT_OK;
 }
 
@@ -186,40 +192,100 @@ send_constants(RtCx *cx, RtCuda *c, const RtCudaProgram *p)
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
-/* The program runs on the CPU, or, if it must not, ends with the error. */
+/* Reads cuda or cuda:1. False: the name is neither. *index is not changed if the name has no number. */
+static bool
+read_device(const char *name, int *index)
+{
+	char *end;
+	long n;
+
+	if (strncmp(name, "cuda", 4) || (name[4] && name[4] != ':'))
+		return false;
+	if (!name[4])
+		return true;
+	n = strtol(name + 5, &end, 10);
+	if (name[5] < '0' || name[5] > '9' || *end || n > INT32_MAX)
+		return false;
+	*index = (int)n;
+	return true;
+}
+
+/* The program runs on the CPU, or, if the device was named, ends with the error. */
 static int
-no_device(RtCx *cx, bool must)
+no_device(RtCx *cx, const char *name)
 {
 	char *text = cx->message;
 	Buf b = { 0 };
 
 	cx->message = NULL;
 	rt_clear_error(cx);
-	buf_printf(&b, must ? "no device 'cuda': %s" : "computed on the CPU, not on a GPU: %s",
-		   text ? text : "out of memory");
+	if (name)
+		buf_printf(&b, "no device '%s': ", name);
+	else
+		buf_puts(&b, "computed on the CPU, not on a GPU: ");
+	buf_puts(&b, text ? text : "out of memory");
 	rt_mem_back(text);
-	if (must)
+	if (name)
 		rt_raise(cx, "%s", b.at);
 	else if (cx->warn)
 		cx->warn(cx, b.at, b.n);
 	else
 		fprintf(stderr, "warning: %s\n", b.at);
 	buf_free(&b);
-	return must ? RT_ERROR : RT_OK;
+	return name ? RT_ERROR : RT_OK;
+}
+
+/* Makes a stream and sends code and constants. The context is current. */
+static int
+set_up(RtCx *cx, RtCuda *c, const RtProgram *p)
+{
+	if (!c->foreign)
+		RT_CUDA_TRY(cx, c, cuStreamCreate(&c->stream, 0), "create a stream");
+	return load_module(cx, c, p) || send_constants(cx, c, p->cuda) ? RT_ERROR : RT_OK;
 }
 
 int
-rt_cuda_start(RtCx *cx, const RtProgram *p, bool must)
+rt_cuda_start(RtCx *cx, const RtProgram *p, const RtCudaWant *want)
 {
 	RtCuda *c = calloc(1, sizeof *c);
 
 	if (!c)
 		return rt_raise(cx, "out of memory");
+	c->index = want->index;
+	if (want->name && !read_device(want->name, &c->index)) {
+		free(c);
+		return rt_raise(cx, "no device '%s': cpu, or cuda of kiln build --gpu", want->name);
+	}
 	cx->cuda = c;
-	if (!find_driver(cx, c) && !find_device(cx, c) && !load_module(cx, c, p) && !send_constants(cx, c, p->cuda))
-		return RT_OK;
+	if (!find_driver(cx, c) && !find_device(cx, c, want) && !rt_cuda_enter(cx)) {
+		const int status = set_up(cx, c, p);
+
+		rt_cuda_exit(c);
+		if (!status)
+			return RT_OK;
+	}
 	rt_cuda_stop(cx);
-	return no_device(cx, must);
+	return no_device(cx, want->name);
+}
+
+/* Frees what is on the device. */
+static void
+free_device(RtCuda *c)
+{
+	const bool current = !c->cuCtxPushCurrent_v2(c->context);
+
+	rt_cuda_memory_free(c);
+	if (c->constants)
+		c->cuMemFree_v2(c->constants);
+	if (c->wrong)
+		c->cuMemFree_v2(c->wrong);
+	if (c->module)
+		c->cuModuleUnload(c->module);
+	if (c->stream && !c->foreign)
+		c->cuStreamDestroy_v2(c->stream);
+	if (current)
+		rt_cuda_exit(c);
+	c->cuDevicePrimaryCtxRelease_v2(c->device);
 }
 
 void
@@ -230,19 +296,10 @@ rt_cuda_stop(RtCx *cx)
 	if (!c)
 		return;
 	cx->cuda = NULL;
-	rt_cuda_memory_free(c);
+	if (c->context)
+		free_device(c);
 	for (int i = 0; i < c->nconstant; i++)
 		rt_storage_release(c->constant[i].storage);
-	if (c->constants)
-		c->cuMemFree_v2(c->constants);
-	if (c->wrong)
-		c->cuMemFree_v2(c->wrong);
-	if (c->module)
-		c->cuModuleUnload(c->module);
-	if (c->stream)
-		c->cuStreamDestroy_v2(c->stream);
-	if (c->context)
-		c->cuDevicePrimaryCtxRelease_v2(c->device);
 	if (c->library)
 		dlclose(c->library);
 	free(c->constant);

@@ -75,6 +75,7 @@ launch(RtCudaFrame *f, const RtCudaLaunch *l, const RtCudaArg *args, int *wrong)
 		snprintf(doing, sizeof doing, "launch %s", name);
 		return rt_cuda_failed(cx, c, code, doing);
 	}
+	c->busy = true;
 	for (int i = 0; i < l->nargs; i++)
 		if (args[i].m >= 0 && args[i].use != RT_CUDA_READ)
 			rt_cuda_newer(f->m[args[i].m].copy, args[i].from, args[i].to);
@@ -108,6 +109,7 @@ rt_cuda_move(RtCudaFrame *f, RtCudaPart to, RtCudaPart from, int64_t bytes)
 		if (at != read && bytes)
 			RT_CUDA_TRY(cx, c, cuMemcpyDtoDAsync_v2(at, read, (size_t)bytes, c->stream),
 				    "copy on the device");
+		c->busy = true;
 		rt_cuda_newer(d, to.at, to.at + bytes);
 		return RT_OK;
 	}

@@ -23,6 +23,23 @@ rt_cuda_failed(RtCx *cx, const RtCuda *c, int code, const char *doing)
 	return rt_raise(cx, "CUDA error: %s, when asked to %s", text ? text : "unknown", doing);
 }
 
+int
+rt_cuda_enter(RtCx *cx)
+{
+	const RtCuda *c = cx->cuda;
+
+	RT_CUDA_TRY(cx, c, cuCtxPushCurrent_v2(c->context), "make its context current");
+	return RT_OK;
+}
+
+void
+rt_cuda_exit(const RtCuda *c)
+{
+	void *context;
+
+	c->cuCtxPopCurrent_v2(&context);
+}
+
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 /* A free block that is not much too large, or a new one. */
@@ -78,11 +95,13 @@ rt_cuda_newer(RtCopy *m, int64_t from, int64_t to)
 int
 rt_cuda_send(RtCx *cx, RtCopy *m)
 {
-	const RtCuda *c = cx->cuda;
+	RtCuda *c = cx->cuda;
 
 	if (!m->there && m->bytes)
 		RT_CUDA_TRY(cx, c, cuMemcpyHtoDAsync_v2(m->device, m->host, (size_t)m->bytes, c->stream),
 			    "copy to the device");
+	c->sent |= !m->there;
+	c->busy |= !m->there;
 	m->there = true;
 	return RT_OK;
 }
@@ -106,14 +125,20 @@ begin_fetch(RtCx *cx, RtCopy *m, bool *wait)
 	return RT_OK;
 }
 
+int
+rt_cuda_wait(RtCx *cx)
+{
+	RtCuda *c = cx->cuda;
+
+	RT_CUDA_TRY(cx, c, cuStreamSynchronize(c->stream), "wait for it");
+	c->sent = c->busy = false;
+	return RT_OK;
+}
+
 static int
 end_fetch(RtCx *cx, bool wait)
 {
-	const RtCuda *c = cx->cuda;
-
-	if (wait)
-		RT_CUDA_TRY(cx, c, cuStreamSynchronize(c->stream), "wait for it");
-	return RT_OK;
+	return wait ? rt_cuda_wait(cx) : RT_OK;
 }
 
 int
@@ -124,8 +149,8 @@ rt_cuda_fetch(RtCx *cx, RtCopy *m)
 	return begin_fetch(cx, m, &wait) || end_fetch(cx, wait);
 }
 
-static void
-drop_copy(RtCuda *c, int i)
+void
+rt_cuda_drop(RtCuda *c, int i)
 {
 	RtCopy *m = c->copy[i];
 
@@ -151,9 +176,8 @@ overlaps(const RtCopy *m, const char *host, int64_t bytes)
 	return m->host < host + bytes && host < m->host + m->bytes;
 }
 
-/* Fetches what is newer of the bytes on the device, wherever they are copied to. */
-static int
-fetch_bytes(RtCx *cx, const char *host, int64_t bytes)
+int
+rt_cuda_fetch_bytes(RtCx *cx, const char *host, int64_t bytes)
 {
 	RtCuda *c = cx->cuda;
 	bool wait = false;
@@ -170,7 +194,7 @@ forget_others(RtCx *cx, const char *host, int64_t bytes)
 {
 	RtCuda *c = cx->cuda;
 
-	if (fetch_bytes(cx, host, bytes))
+	if (rt_cuda_fetch_bytes(cx, host, bytes))
 		return RT_ERROR;
 	for (int i = 0; i < c->ncopy; i++)
 		if (overlaps(c->copy[i], host, bytes))
@@ -188,32 +212,95 @@ storage_of(const RtCudaFrame *f, int i, const char *host)
 	return s && s->data == host && s->bytes >= f->place[i].bytes ? s : NULL;
 }
 
-/* A new copy of buffer i in the table. */
+/* A copy without device memory, after room was made for it in the table. Null: an error was raised. */
 static RtCopy *
-add_copy(RtCudaFrame *f, int i, char *host)
+new_copy(RtCx *cx, RtStorage *storage, char *host, int64_t bytes)
 {
-	const int64_t bytes = f->place[i].bytes;
-	RtCx *cx = f->cx;
 	RtCuda *c = cx->cuda;
-	RtCopy **more = realloc(c->copy, ((size_t)c->ncopy + 1) * sizeof *more), *m;
+	RtCopy **more = realloc(c->copy, ((size_t)c->ncopy + 1) * sizeof *more);
+	RtCopy *m = more ? calloc(1, sizeof *m) : NULL;
 
 	if (more)
 		c->copy = more;
-	if (!more || !(m = calloc(1, sizeof *m))) {
+	if (m)
+		*m = (RtCopy){ .storage = storage, .host = host, .bytes = bytes };
+	else
 		rt_raise(cx, "out of memory");
-		return NULL;
-	}
-	if (forget_others(cx, host, bytes) || take_block(cx, c, bytes, &m->device)) {
+	return m;
+}
+
+static RtCopy *
+put_copy(RtCuda *c, RtCopy *m)
+{
+	if (m->storage)
+		rt_count_up(&m->storage->h);
+	return c->copy[c->ncopy++] = m;
+}
+
+RtCopy *
+rt_cuda_add(RtCx *cx, RtStorage *storage, char *host, int64_t bytes)
+{
+	RtCopy *m = new_copy(cx, storage, host, bytes);
+
+	if (!m || forget_others(cx, host, bytes) || take_block(cx, cx->cuda, bytes, &m->device)) {
 		free(m);
 		return NULL;
 	}
-	m->host = host;
-	m->bytes = bytes;
-	m->storage = storage_of(f, i, host);
-	m->stays = m->storage && f->place[i].stays;
-	if (m->storage)
-		rt_count_up(&m->storage->h);
-	c->copy[c->ncopy++] = m;
+	return put_copy(cx->cuda, m);
+}
+
+RtCopy *
+rt_cuda_lend(RtCx *cx, RtStorage *storage, uint64_t device)
+{
+	RtCopy *m = new_copy(cx, storage, storage->data, storage->bytes);
+
+	if (!m)
+		return NULL;
+	m->device = device;
+	m->lent = true;
+	rt_cuda_newer(m, 0, m->bytes);
+	return put_copy(cx->cuda, m);
+}
+
+int
+rt_cuda_own(RtCx *cx, RtCopy *m)
+{
+	RtCuda *c = cx->cuda;
+	uint64_t at;
+
+	if (take_block(cx, c, m->bytes, &at))
+		return RT_ERROR;
+	RT_CUDA_TRY(cx, c, cuMemcpyDtoDAsync_v2(at, m->device, (size_t)m->bytes, c->stream), "copy on the device");
+	c->busy = true;
+	m->device = at;
+	m->lent = false;
+	return RT_OK;
+}
+
+uint64_t
+rt_cuda_detach(RtCuda *c, const RtCopy *m)
+{
+	const uint64_t at = m->device;
+	int i = 0;
+
+	for (int k = 0; k < c->nblock; k++)
+		if (c->block[k].at == at)
+			c->block[k] = c->block[--c->nblock];
+	while (c->copy[i] != m)
+		i++;
+	rt_cuda_drop(c, i);
+	return at;
+}
+
+/* A new copy of the frame's buffer i in the table. */
+static RtCopy *
+add_buffer(RtCudaFrame *f, int i, char *host)
+{
+	RtStorage *storage = storage_of(f, i, host);
+	RtCopy *m = rt_cuda_add(f->cx, storage, host, f->place[i].bytes);
+
+	if (m)
+		m->stays = storage && f->place[i].stays;
 	return m;
 }
 
@@ -261,10 +348,10 @@ rt_cuda_bind(RtCudaFrame *f, int i, char *host)
 		return m->copy = &m->own;
 	}
 	m->copy = find_copy(c, host, f->place[i].bytes);
-	if (m->copy && f->place[i].slot < 0 && !is_newer(m->copy))
+	if (m->copy && f->place[i].slot < 0 && !is_newer(m->copy) && !m->copy->lent)
 		m->copy->there = false;          /* the caller may have written its argument since */
 	if (!m->copy)
-		m->copy = add_copy(f, i, host);
+		m->copy = add_buffer(f, i, host);
 	if (m->copy)
 		m->copy->users++;
 	return m->copy;
@@ -280,7 +367,7 @@ rt_cuda_home(RtCudaFrame *f, int i, char *host)
 		return host;
 	}
 	unbind(m);
-	fetch_bytes(f->cx, host, f->place[i].bytes);
+	rt_cuda_fetch_bytes(f->cx, host, f->place[i].bytes);
 	if ((m->copy = find_copy(f->cx->cuda, host, f->place[i].bytes)))
 		m->copy->users++;
 	return host;
@@ -313,11 +400,14 @@ fetch_table(RtCx *cx, bool *wait)
 int
 rt_cuda_settle(RtCx *cx)
 {
-	const RtCuda *c = cx->cuda;
 	bool wait = false;
+	int status;
 
-	RT_CUDA_TRY(cx, c, cuCtxSetCurrent(c->context), "make its context current");
-	return fetch_table(cx, &wait) || end_fetch(cx, wait);
+	if (rt_cuda_enter(cx))
+		return RT_ERROR;
+	status = fetch_table(cx, &wait) || end_fetch(cx, wait);
+	rt_cuda_exit(cx->cuda);
+	return status;
 }
 
 void
@@ -345,11 +435,15 @@ rt_cuda_leave(RtCx *cx)
 
 /* ---- frames ------------------------------------------------------------------------------------------------------ */
 
-/* Is the copy of no use to later calls: of an argument, a result, a storage that nobody refers to or that has moved? */
+/* Is the copy of no use to later calls: of an argument, a result that was fetched, a storage that nobody refers to or
+ * that has moved? */
 static bool
 is_unused(const RtCopy *m)
 {
-	return !m->users && (!m->stays || rt_refs(&m->storage->h) == 1 || m->storage->data != m->host);
+	if (m->users || m->lent)
+		return false;
+	return !m->storage || rt_refs(&m->storage->h) == 1 || m->storage->data != m->host ||
+	       (!m->stays && !is_newer(m));
 }
 
 static void
@@ -357,7 +451,7 @@ drop_unused(RtCuda *c)
 {
 	for (int i = c->ncopy; i-- > 0;)
 		if (is_unused(c->copy[i]))
-			drop_copy(c, i);
+			rt_cuda_drop(c, i);
 }
 
 int
@@ -368,9 +462,12 @@ rt_cuda_begin(RtCudaFrame *f, char *arena, int64_t bytes)
 	f->base = 0;
 	memset(f->m, 0, ((size_t)f->n + 1) * sizeof *f->m);
 	drop_unused(c);
-	RT_CUDA_TRY(f->cx, c, cuCtxSetCurrent(c->context), "make its context current");
-	if (take_block(f->cx, c, bytes, &f->base))
+	if (rt_cuda_enter(f->cx))
 		return RT_ERROR;
+	if (take_block(f->cx, c, bytes, &f->base)) {
+		rt_cuda_exit(c);
+		return RT_ERROR;
+	}
 	for (int i = 0; i < f->n; i++)
 		if (f->place[i].offset >= 0) {
 			f->m[i].own = (RtCopy){ .host = arena + f->place[i].offset, .bytes = f->place[i].bytes,
@@ -380,15 +477,23 @@ rt_cuda_begin(RtCudaFrame *f, char *arena, int64_t bytes)
 	return RT_OK;
 }
 
+/* Is the copy's buffer an argument or a result that the caller reads on the host when the call ends? */
+static bool
+is_awaited(const RtCuda *c, const RtCopy *m)
+{
+	return !m->stays && !m->lent && !(c->lazy && m->storage);
+}
+
 int
 rt_cuda_finish(RtCudaFrame *f, bool all)
 {
+	const RtCuda *c = f->cx->cuda;
 	bool wait = false;
 
-	if (f->cx->status || (all && fetch_table(f->cx, &wait)))
+	if (f->cx->status || (all && !c->lazy && fetch_table(f->cx, &wait)))
 		return RT_ERROR;
 	for (int i = 0; i < f->n; i++)
-		if (f->place[i].offset < 0 && f->m[i].copy && !f->m[i].copy->stays &&
+		if (f->place[i].offset < 0 && f->m[i].copy && is_awaited(c, f->m[i].copy) &&
 		    begin_fetch(f->cx, f->m[i].copy, &wait))
 			return RT_ERROR;
 	return end_fetch(f->cx, wait);
@@ -401,6 +506,8 @@ save_table(RtCuda *c)
 	for (int i = 0; i < c->ncopy; i++) {
 		RtCopy *m = c->copy[i];
 
+		if (m->lent)
+			continue;
 		if (is_newer(m))
 			c->cuMemcpyDtoHAsync_v2(m->host + m->from, m->device + (uint64_t)m->from,
 						(size_t)(m->to - m->from), c->stream);
@@ -421,13 +528,14 @@ rt_cuda_end(RtCudaFrame *f)
 		unbind(&f->m[i]);
 	drop_unused(c);
 	give_back(c, f->base);
+	rt_cuda_exit(c);
 }
 
 void
 rt_cuda_memory_free(RtCuda *c)
 {
 	while (c->ncopy)
-		drop_copy(c, c->ncopy - 1);
+		rt_cuda_drop(c, c->ncopy - 1);
 	for (int i = 0; i < c->nblock; i++)
 		c->cuMemFree_v2(c->block[i].at);
 	free(c->copy);

@@ -6,7 +6,7 @@
 
 enum { DL_INT, DL_UINT, DL_FLOAT, DL_OPAQUE, DL_BFLOAT, DL_COMPLEX, DL_BOOL, DL_F8_E4M3FN = 10, DL_F8_E4M3FNUZ,
 	DL_F8_E5M2, DL_F8_E5M2FNUZ };
-enum { DL_CPU = 1, DL_CUDA_HOST = 3 };
+enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3 };
 
 /* DLPack's name of each dtype.  bits 0: DLPack has no such dtype. */
 static const RtDlType types[RT_NDTYPE] = {
@@ -66,6 +66,40 @@ refused(RtCx *cx, const char *key, const char *why)
 	return NULL;
 }
 
+bool
+rt_dl_on_device(const RtDlTensor *t)
+{
+	return t->device.kind == DL_CUDA;
+}
+
+int
+rt_dl_check_device(RtCx *cx, const char *key, const RtDlTensor *t)
+{
+	if (t->device.kind == DL_CPU || t->device.kind == DL_CUDA_HOST)
+		return RT_OK;
+	if (t->device.kind != DL_CUDA)
+		return rt_raise(cx, "'%s': the tensor is neither in the memory of the CPU nor on a CUDA device", key);
+	if (!cx->cuda)
+		return rt_raise(cx, "'%s': the tensor is on cuda:%d, and this instance computes on the CPU", key,
+				(int)t->device.id);
+	if (t->device.id != cx->program->cuda->door->index(cx))
+		return rt_raise(cx, "'%s': the tensor is on cuda:%d, and this instance computes on cuda:%d", key,
+				(int)t->device.id, cx->program->cuda->door->index(cx));
+	return RT_OK;
+}
+
+/* A storage over the tensor's memory.  *offset: the offset in it of the first element, in bytes. */
+static RtStorage *
+storage_over(RtCx *cx, const RtDlTensor *t, int64_t bytes, int64_t *offset)
+{
+	const char *data = (const char *)t->data + t->byte_offset;
+
+	*offset = 0;
+	if (rt_dl_on_device(t) && bytes)
+		return cx->program->cuda->door->over(cx, (uint64_t)(uintptr_t)data, bytes, offset);
+	return rt_storage_over(cx, bytes ? data : "", bytes, false);
+}
+
 RtTensor *
 rt_tensor_of_dl(RtCx *cx, const char *key, const RtDlTensor *t)
 {
@@ -73,10 +107,10 @@ rt_tensor_of_dl(RtCx *cx, const char *key, const RtDlTensor *t)
 	const char *data = (const char *)t->data + t->byte_offset;
 	RtTensor *own = NULL;
 	RtStorage *s;
-	int64_t bytes;
+	int64_t bytes, offset;
 
-	if (t->device.kind != DL_CPU && t->device.kind != DL_CUDA_HOST)
-		return refused(cx, key, "the tensor is not in the memory of the CPU");
+	if (rt_dl_check_device(cx, key, t))
+		return NULL;
 	if (d == RT_NDTYPE)
 		return refused(cx, key, "there are no tensors of this dtype");
 	if (t->ndim < 0 || t->ndim > RT_MAX_RANK || (t->ndim && !t->shape))
@@ -87,8 +121,11 @@ rt_tensor_of_dl(RtCx *cx, const char *key, const RtDlTensor *t)
 		return refused(cx, key, "the tensor has no data");
 	if (bytes && (uintptr_t)data % (uintptr_t)(rt_dtypes[d].bytes > 8 ? 8 : rt_dtypes[d].bytes))
 		return refused(cx, key, "the data is not aligned to its elements");
-	if ((s = rt_storage_over(cx, bytes ? data : "", bytes, false)))
-		own = rt_tensor_over(cx, s, (RtDtype)d, &(RtGeometry){ t->ndim, t->shape, t->strides, 0 });
+	if ((s = storage_over(cx, t, bytes, &offset)) && offset % rt_dtypes[d].bytes)
+		refused(cx, key, "the tensor overlaps a result by a part of an element");
+	else if (s)
+		own = rt_tensor_over(cx, s, (RtDtype)d, &(RtGeometry){ t->ndim, t->shape, t->strides,
+				     offset / rt_dtypes[d].bytes });
 	rt_storage_release(s);
 	return own;
 }

@@ -87,7 +87,7 @@ set_up(RtDoor *d)
 	cx->print = d->o.print ? say_print : NULL;
 	cx->warn = d->o.warn ? say_warning : NULL;
 	if (find_threads(d) || rt_entry_load(cx, &d->own, &d->entry) ||
-	    rt_entry_device(cx, &d->own, d->o.device))
+	    rt_entry_device(cx, &d->own, &(RtCudaWant){ d->o.device, d->o.device_index, d->o.stream }))
 		return RT_ERROR;
 	rt_entry_seed(cx, &d->own, &d->entry);
 	cx->strict = d->o.strict != 0;
@@ -182,6 +182,23 @@ rt_door_close(RtDoor *d)
 	pthread_setcancelstate(cancel, NULL);
 }
 
+/* The functions for tensors on the device.  Null: the instance computes on the CPU. */
+static const RtCudaDoor *
+device_of(const RtDoor *d)
+{
+	return d->cx.cuda ? d->own.cuda->door : NULL;
+}
+
+/* Gives arguments on the device back.  Returns the status, or an error of the device. */
+static int
+end_device(RtDoor *d, int status)
+{
+	d->given_there = false;
+	if (device_of(d) && device_of(d)->end(&d->cx) && !status)
+		status = DOOR_RAISED;
+	return status;
+}
+
 int
 rt_door_reset(RtDoor *d)
 {
@@ -191,6 +208,7 @@ rt_door_reset(RtDoor *d)
 		return DOOR_BUSY;
 	rt_arrays_free(&d->given);
 	drop_results(d);
+	end_device(d, DOOR_OK);
 	if (rt_program_again(&d->cx))
 		return rt_door_leave(d, DOOR_MEMORY);
 	rt_generator_seed(d->cx.gen, RT_SEED);
@@ -231,6 +249,7 @@ add_given(RtDoor *d, const char *key, const RtDlTensor *t)
 	const int status = box ? rt_arrays_add(&d->cx, &d->given, key, rt_of(box)) : RT_ERROR;
 
 	rt_tensor_release(box);
+	d->given_there |= rt_dl_on_device(t);
 	return status;
 }
 
@@ -323,14 +342,23 @@ same_sizes(const RtDlTensor *a, const RtTensor *t)
 	return !a->ndim || !memcmp(a->shape, t->dims, sizeof *t->dims * (size_t)t->ndim);
 }
 
-/* The tensor of array a without RT_BITS.  Null: it is a text, or DLPack has no such dtype. */
+/* Gets the host's bytes of a result up to date. */
+static int
+fetch(RtDoor *d, const RtTensor *t)
+{
+	return device_of(d) ? device_of(d)->fetch(&d->cx, t) : RT_OK;
+}
+
+/* The tensor of array a without RT_BITS, and how DLPack says it in memory of the host.  Null: it is a text, or DLPack
+ * has no such dtype. */
 static RtTensor *
-tensor_of(RtDoor *d, RtArray *a, RtDlTensor *dl)
+plain_tensor(RtDoor *d, RtArray *a, RtDlTensor *dl)
 {
 	RtTensor *plain;
 
 	*dl = (RtDlTensor){ .device = { 1, 0 } };
-	if (a->tensor && a->tensor->flags & RT_BITS && (plain = rt_contiguous(&d->cx, a->tensor))) {
+	if (a->tensor && a->tensor->flags & RT_BITS && !fetch(d, a->tensor) &&
+	    (plain = rt_contiguous(&d->cx, a->tensor))) {
 		rt_tensor_release(a->tensor);
 		a->tensor = plain;
 	}
@@ -339,28 +367,51 @@ tensor_of(RtDoor *d, RtArray *a, RtDlTensor *dl)
 	return d->cx.status ? NULL : a->tensor;
 }
 
+static bool
+is_there(const RtDoor *d, const RtArray *a)
+{
+	return d->results_there && device_of(d) && a->tensor && !(a->tensor->flags & RT_WRAPPED);
+}
+
+/* The same of a result of the last call, where the caller wants it: on the device or on the host. */
+static RtTensor *
+tensor_of(RtDoor *d, RtArray *a, RtDlTensor *dl)
+{
+	RtTensor *t = plain_tensor(d, a, dl);
+
+	if (t && (is_there(d, a) ? device_of(d)->show(&d->cx, t, dl) : fetch(d, t)))
+		return NULL;
+	return t;
+}
+
+/* Copies a result to the tensor over the caller's memory. */
+static int
+copy_result(RtDoor *d, RtTensor *from, RtTensor *to, const RtDlTensor *out)
+{
+	if (rt_dl_on_device(out))
+		return device_of(d)->put(&d->cx, from, to, out);
+	return fetch(d, from) || rt_copy_into(&d->cx, to, from);
+}
+
 /* Copies result i to the caller's memory if out has any. */
 static int
 deliver(RtDoor *d, int i, RtDlTensor *out)
 {
 	RtDlTensor own;
-	RtTensor *t = tensor_of(d, &d->results.at[i], &own), *to;
+	RtTensor *t = plain_tensor(d, &d->results.at[i], &own), *to;
+	const bool other = t && out->data && !same_sizes(out, t);
 	int status;
 
 	if (d->cx.status)
 		return DOOR_UNSUPPORTED;
-	if (!out->data || !t) {
-		*out = own;
-		return DOOR_OK;
-	}
-	if (!same_sizes(out, t)) {
-		*out = own;
-		return DOOR_SIZE;
+	if (!t || !out->data || other) {
+		tensor_of(d, &d->results.at[i], out);
+		return d->cx.status ? DOOR_RAISED : other ? DOOR_SIZE : DOOR_OK;
 	}
 	if (!(to = rt_tensor_of_dl(&d->cx, d->results.at[i].key, out)))
 		return DOOR_ARGUMENT;
 	status = rt_overlaps_itself(to) ? rt_raise(&d->cx, "'%s': elements of it overlap", d->results.at[i].key) :
-		rt_copy_into(&d->cx, to, t);
+		copy_result(d, t, to, out);
 	rt_tensor_release(to);
 	return status ? DOOR_ARGUMENT : DOOR_OK;
 }
@@ -421,14 +472,40 @@ drop_unless_given(RtDoor *d, RtArrays *a)
 		rt_arrays_free(a);
 }
 
+/* Begins the call on the device. there: a result goes to the caller's memory there. */
 static int
-call_with(RtDoor *d, int method, RtDlTensor *const *in, int nin)
+begin_device(RtDoor *d, bool there)
+{
+	d->results_there = d->given_there;
+	return device_of(d) ? device_of(d)->begin(&d->cx, &d->given, there || d->given_there) : RT_OK;
+}
+
+/* Checks where the caller's memory for results is, as far as their number is known.  *there: some is on the device. */
+static int
+check_places(RtDoor *d, const RtDoorMethod *m, const RtDlTensor *out, int nout, bool *there)
+{
+	char name[32];
+
+	*there = false;
+	for (int i = 0; i < nout && i < m->nout; i++) {
+		if (!out[i].data)
+			continue;
+		snprintf(name, sizeof name, "result %d", i);
+		if (rt_dl_check_device(&d->cx, name, &out[i]))
+			return RT_ERROR;
+		*there |= rt_dl_on_device(&out[i]);
+	}
+	return RT_OK;
+}
+
+static int
+call_with(RtDoor *d, int method, RtDlTensor *const *in, int nin, bool there)
 {
 	RtArrays results = d->results, state = d->state;
 	int status;
 
 	d->results = d->state = (RtArrays){ 0 };
-	status = add_inputs(d, &d->door->method[method], in, nin) ? DOOR_ARGUMENT : DOOR_OK;
+	status = add_inputs(d, &d->door->method[method], in, nin) || begin_device(d, there) ? DOOR_ARGUMENT : DOOR_OK;
 	drop_unless_given(d, &results);
 	drop_unless_given(d, &state);
 	if (status)
@@ -444,16 +521,18 @@ static int
 call_method(RtDoor *d, const char *method, RtDlTensor *const *in, int nin, RtDlTensor *out, int nout)
 {
 	const int i = method_index(&d->own, method);
+	bool there;
 	int status;
 
-	if (i < 0 || nout < 0 || (nout && !out)) {
+	if (i < 0 || nout < 0 || (nout && !out))
 		rt_raise(&d->cx, i < 0 ? "there is no method '%s'" : "there is no room for results", method);
+	if (d->cx.status || check_places(d, &d->door->method[i], out, nout, &there)) {
 		rt_arrays_free(&d->given);
 		drop_results(d);
-		return DOOR_ARGUMENT;
+		return end_device(d, DOOR_ARGUMENT);
 	}
-	status = call_with(d, i, in, nin);
-	return status ? status : deliver_all(d, out, nout);
+	status = call_with(d, i, in, nin, there);
+	return end_device(d, status ? status : deliver_all(d, out, nout));
 }
 
 int
@@ -495,7 +574,7 @@ rt_door_result(RtDoor *d, int i, const char **key, RtDlTensor *t)
 	if (key)
 		*key = d->results.at[i].key;
 	tensor_of(d, &d->results.at[i], t ? t : &own);
-	return rt_door_leave(d, d->cx.status ? DOOR_UNSUPPORTED : DOOR_OK);
+	return rt_door_leave(d, end_device(d, d->cx.status ? DOOR_UNSUPPORTED : DOOR_OK));
 }
 
 const char *
@@ -561,12 +640,15 @@ static RtDlManaged *
 export_array(RtDoor *d, RtArray *a)
 {
 	RtDlTensor own;
-	RtTensor *t = tensor_of(d, a, &own), *alone;
+	RtTensor *t = plain_tensor(d, a, &own), *alone;
+	const bool there = is_there(d, a);
 	RtDlManaged *m = NULL;
 
-	if (!t)
+	if (!t || (!there && fetch(d, t)))
 		return NULL;
-	if (rt_refs(&t->h) == 1)
+	if (there)
+		m = device_of(d)->take(&d->cx, t);
+	else if (rt_refs(&t->h) == 1)
 		m = managed(&d->cx, t);
 	if (!m && !d->cx.status && (alone = rt_clone(&d->cx, t))) {
 		m = managed(&d->cx, alone);
@@ -590,7 +672,7 @@ rt_door_take(RtDoor *d, int i)
 		rt_raise(&d->cx, "there is no result %d of %d", i, d->results.n);
 	else if (!(m = export_array(d, &d->results.at[i])) && !d->cx.status)
 		rt_raise(&d->cx, "'%s' is no tensor, or has been taken", d->results.at[i].key);
-	rt_door_leave(d, m ? DOOR_OK : DOOR_ARGUMENT);
+	rt_door_leave(d, end_device(d, m ? DOOR_OK : DOOR_ARGUMENT));
 	return m;
 }
 
@@ -659,7 +741,7 @@ get_state(RtDoor *d, const char *name, RtDlTensor *t)
 		return rt_raise(&d->cx, "'%s' is a %s, and no tensor", name, rt_type_of(*slot)), DOOR_ARGUMENT;
 	if (rt_arrays_add(&d->cx, &d->state, name, *slot))
 		return DOOR_MEMORY;
-	tensor_of(d, &d->state.at[0], t);
+	plain_tensor(d, &d->state.at[0], t);
 	return d->cx.status ? DOOR_UNSUPPORTED : DOOR_OK;
 }
 
@@ -712,8 +794,10 @@ set_state(RtDoor *d, const char *name, const RtDlTensor *t)
 	RtTensor *from = slot ? rt_tensor_of_dl(&d->cx, name, t) : NULL;
 	int status = DOOR_ARGUMENT;
 
-	if (!from)
+	if (!from || fetch(d, from)) {
+		rt_tensor_release(from);
 		return DOOR_ARGUMENT;
+	}
 	if (slot->tag == RT_TENSOR || slot->tag == RT_NONE) {
 		status = set_tensor(d, slot, from) ? DOOR_ARGUMENT : DOOR_OK;
 	} else if (is_number_value(*slot) && rt_numel(from) == 1 && (v = rt_item(&d->cx, from)).tag == slot->tag) {
@@ -733,5 +817,5 @@ rt_door_state_set(RtDoor *d, const char *name, const RtDlTensor *t)
 		return DOOR_ARGUMENT;
 	if (!rt_door_enter(d))
 		return DOOR_BUSY;
-	return rt_door_leave(d, set_state(d, name, t));
+	return rt_door_leave(d, end_device(d, set_state(d, name, t)));
 }

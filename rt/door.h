@@ -42,7 +42,8 @@ typedef struct RtDoorOptions {
 	const char *device, *weights_file;
 	const void *weights;
 	size_t   weights_bytes;
-	int      strict;
+	int      strict, device_index;
+	void    *stream;
 } RtDoorOptions;
 
 typedef struct RtLeaf {                  /* a tensor or text in the arguments or the result of a method */
@@ -100,9 +101,36 @@ const char *rt_door_error(RtDoor *);
 
 /* ---- dlpack.c ---------------------------------------------------------------------------------------------------- */
 
-/* A tensor over the caller's memory.  key names it in messages.  Null: an error was raised. */
+/* A tensor over the caller's memory, on the host or on the context's device.  key names it in messages.  Null: an error
+ * was raised. */
 RtTensor *rt_tensor_of_dl(RtCx *, const char *key, const RtDlTensor *);
+/* Raises an error unless the tensor is in memory of the CPU or of the context's device. */
+int       rt_dl_check_device(RtCx *, const char *key, const RtDlTensor *);
+bool      rt_dl_on_device(const RtDlTensor *);
 bool      rt_dl_of_tensor(const RtTensor *, RtDlTensor *);       /* borrows; false: DLPack lacks the type */
 bool      rt_dl_same_type(RtDlType, RtDtype);
+
+/* ---- cuda_door.c: tensors in the caller's device memory --------------------------------------------------------- */
+
+struct RtArrays;
+typedef struct RtCudaDoor {
+	int (*index)(const RtCx *);                      /* index of the context's device */
+	/* A storage of these bytes of the device, until `end` is called.  *offset: their offset in it in bytes.  It is
+	 * the storage of an earlier result if the caller got the address from it.  Null: an error was raised. */
+	RtStorage *(*over)(RtCx *, uint64_t at, int64_t bytes, int64_t *offset);
+	/* Begins a call with these arguments.  lazy: its results stay on the device.  Arguments that overlap there get
+	 * one storage. */
+	int (*begin)(RtCx *, const struct RtArrays *given, bool lazy);
+	int (*fetch)(RtCx *, const RtTensor *);          /* gets the host's bytes up to date */
+	/* Sets address and device of a result in the instance's memory. */
+	int (*show)(RtCx *, RtTensor *, RtDlTensor *);
+	/* Copies a result to the caller's memory, over which `to` is a tensor. */
+	int (*put)(RtCx *, RtTensor *from, RtTensor *to, const RtDlTensor *);
+	RtDlManaged *(*take)(RtCx *, RtTensor *);        /* as NAME_result_take, on the device */
+	/* Ends a call: gives arguments back.  Waits for the device, unless the stream is the caller's and reads nothing
+	 * of the host's memory. */
+	int (*end)(RtCx *);
+} RtCudaDoor;
+extern const RtCudaDoor rt_cuda_door;
 
 #endif

@@ -26,13 +26,13 @@ rt_entry_load(RtCx *cx, RtProgram *own, RtEntry *e)
 }
 
 int
-rt_entry_device(RtCx *cx, const RtProgram *own, const char *want)
+rt_entry_device(RtCx *cx, const RtProgram *own, const RtCudaWant *want)
 {
-	if (want ? !strcmp(want, "cpu") : !own->cuda)
+	if (want->name ? !strcmp(want->name, "cpu") : !own->cuda)
 		return RT_OK;
-	if (!own->cuda || (want && strcmp(want, "cuda")))
-		return rt_raise(cx, "no device '%s': cpu, or cuda of kiln build --gpu", want);
-	return own->cuda->start(cx, own, want != NULL);
+	if (!own->cuda)
+		return rt_raise(cx, "no device '%s': cpu, or cuda of kiln build --gpu", want->name);
+	return own->cuda->start(cx, own, want);
 }
 
 void

@@ -79,8 +79,8 @@ typedef struct RtEntry {
 } RtEntry;
 /* Loads weights and constants and starts threads, unless cx->outer has the caller's.  The context is initialized. */
 int  rt_entry_load(RtCx *, RtProgram *own, RtEntry *);
-/* want: cpu or cuda.  Null: the GPU if the program has code for it and the machine has one. */
-int  rt_entry_device(RtCx *, const RtProgram *own, const char *want);
+/* The name may also be cpu.  Null: the GPU if the program has code for it and the machine has one. */
+int  rt_entry_device(RtCx *, const RtProgram *own, const RtCudaWant *);
 void rt_entry_seed(RtCx *, const RtProgram *own, const RtEntry *);
 void rt_entry_end(RtCx *, RtProgram *own);                 /* frees the context, too */
 

@@ -18,6 +18,8 @@ struct RtDoor {
 	RtOuter  outer;                  /* the caller's pool */
 	Buf      error;
 	RtArrays given, results, state;  /* set by NAME_set; results of the last call; of NAME_state_get */
+	bool     given_there;            /* whether an argument of the next call is on the device */
+	bool     results_there;          /* whether results of the last call are, too */
 	RtTensor **box;                  /* TYPED_MOST argument tensors for each function of C types, made on demand */
 };
 

@@ -75,7 +75,7 @@ typedef struct NAME_options {        /* all zero: the defaults */
 	void *arg;
 	uint64_t seed;               /* seed of random numbers if seeded is not 0 */
 	int seeded;
-	const char *device;          /* cpu or cuda.  Null: cuda if built for it and present */
+	const char *device;          /* cpu, cuda or cuda:1.  Null: cuda if built for it and present */
 	/* For a library built with --weights file: the path of NAME.weights, or its bytes in memory at an address that
 	 * is a multiple of 64.  Both null: the file beside the running program.  Neither may change before NAME_close.
 	 * The file is mapped: if it is truncated, the process gets SIGBUS, which the library does not handle. */
@@ -83,6 +83,11 @@ typedef struct NAME_options {        /* all zero: the defaults */
 	const void *weights;
 	size_t weights_bytes;
 	int strict;                  /* calls without a specialization return NAME_GUARD and do not run generic code */
+	/* The GPU: its index if `device` has no number, and the CUstream that calls use.  Both are of the device's
+	 * primary context (cuDevicePrimaryCtxRetain), which the CUDA runtime and PyTorch use, too.  Null: a stream of
+	 * the instance's own, which waits for the default stream and is waited for by each call. */
+	int device_index;
+	void *stream;
 } NAME_options;
 
 /* Returns null on failure. why (n bytes; may be null) gets the reason. */
@@ -115,12 +120,16 @@ int NAME_outputs(const char *method, const NAME_leaf **leaves);
 
 /*
  * in[i] is the argument for leaf i of NAME_inputs.  Null: the value set by NAME_set, or the default.  The model reads
- * arguments in place, and writes to them in place.
+ * arguments in place, and writes to them in place.  They are in memory of the CPU (kDLCPU, kDLCUDAHost) or of the
+ * instance's GPU (kDLCUDA).
  *
  * out[i].data null: out[i] is set to the result in the instance's memory.  It is valid until the next call, which may
  * take it as an argument.  Otherwise the result is written to out[i].data if dtype and shape are the same.  If they are
  * not, the call returns NAME_SIZE and sets out[i] to the result in the instance's memory.  nout 0: get the results by
  * NAME_result.
+ *
+ * A result in the instance's memory is on the GPU (kDLCUDA) if an argument of the call is, unless it is a number.  With
+ * a stream of yours a call returns when its work is enqueued, unless it copies from or to memory of the CPU.
  */
 int NAME_call(NAME *m, const char *method, DLTensor *const *in, int nin, DLTensor *out, int nout);
 

@@ -138,6 +138,11 @@ typedef struct RtCudaStep {
 	int specialization, times;
 	const char *name, *why;
 } RtCudaStep;
+typedef struct RtCudaWant {
+	const char *name;                /* cuda or cuda:1.  Null: the CPU if there is no device */
+	int   index;                     /* index of the device where the name has none */
+	void *stream;                    /* the caller's CUstream.  Null: one of its own */
+} RtCudaWant;
 typedef struct RtCudaProgram {
 	const RtCudaImage *image;
 	const char *const *kernel;       /* names */
@@ -147,12 +152,13 @@ typedef struct RtCudaProgram {
 	int nhost;
 	const int *constant;             /* nconstant: indices in cx->value of tensors that kernels read */
 	int nconstant;
-	int  (*start)(RtCx *, const struct RtProgram *, bool must);      /* rt_cuda_start */
+	int  (*start)(RtCx *, const struct RtProgram *, const RtCudaWant *);     /* rt_cuda_start */
 	void (*stop)(RtCx *);
 	/* Takes the device from the context when the state on it has been fetched: rt_cuda_leave. */
 	struct RtCuda *(*leave)(RtCx *);
 	/* prints, for --info, what of a specialization runs on the device: a member of a JSON object, or lines */
 	void (*about)(void *file, const struct RtCudaProgram *, int specialization, bool json);
+	const struct RtCudaDoor *door;   /* tensors in the caller's device memory: door.h.  Null: no library */
 } RtCudaProgram;
 
 /* State that all contexts of a loaded program share, under one lock.  A program writes to no other data of its own. */
@@ -516,7 +522,8 @@ typedef struct RtCopy {                  /* bytes of the host on the device: cud
 	int64_t  bytes;
 	int64_t  from, to;               /* this range is newer on the device; empty: none is */
 	bool     there;                  /* whether the device has all other bytes */
-	bool     stays;                  /* as RtCudaPlace.stays */
+	bool     stays;                  /* as RtCudaPlace.stays, or a result whose device address the caller has */
+	bool     lent;                   /* whether the device memory is the caller's, until the call ends */
 	int      users;                  /* mirrors that are bound to it */
 } RtCopy;
 typedef struct RtMirror { RtCopy *copy, own; } RtMirror;         /* own: of the arena, or of a constant */
@@ -541,11 +548,13 @@ typedef struct RtCudaArg {
 typedef struct RtCudaPart { int m; char *host; int64_t at; } RtCudaPart;    /* A part of a buffer, as in RtCudaArg. */
 typedef struct RtCudaLaunch { int kernel, nargs; uint32_t line; int64_t x, y, z; } RtCudaLaunch;   /* x, y, z: blocks */
 
-/* Makes cx->cuda: driver, device, module, constants. If that fails: an error if it must be, else a warning. */
-int   rt_cuda_start(RtCx *, const RtProgram *, bool must);
+/* Makes cx->cuda: driver, device, module, constants. If that fails, it raises an error if the device was named, and
+ * warns otherwise. */
+int   rt_cuda_start(RtCx *, const RtProgram *, const RtCudaWant *);
 void  rt_cuda_stop(RtCx *);
 int   rt_cuda_begin(RtCudaFrame *, char *arena, int64_t bytes);
-/* Fetches results and arguments that were written. all: state, too. */
+/* Fetches results and arguments that were written. all: state, too. A library's call with tensors on the device leaves
+ * results there (RtCuda.lazy). */
 int   rt_cuda_finish(RtCudaFrame *, bool all);
 void  rt_cuda_end(RtCudaFrame *);
 /* wrong: of a kernel that checks indices, which sets it; or null */

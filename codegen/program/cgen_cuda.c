@@ -204,7 +204,10 @@ emit_gpu(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 	for (int i = 0; i < e->gpu_constants.n; i++)
 		out_line(&e->tail, "\t%d,", e->gpu_constants.at[i]);
 	out_line(&e->tail, "\t0\n};");
+	if (e->library)
+		out_line(&e->tail, "#include \"rt/door.h\"");
 	out_line(&e->tail, "static const RtCudaProgram cuda = { cuda_images, cuda_kernels, %d, %d, gpu_launches, "
-		 "host_steps, %d,\n\tgpu_constants, %d, rt_cuda_start, rt_cuda_stop, rt_cuda_leave, rt_cuda_about };",
-		 archs.n, e->cuda_kernels.n, e->host_steps.n, e->gpu_constants.n);
+		 "host_steps, %d,\n\tgpu_constants, %d, rt_cuda_start, rt_cuda_stop, rt_cuda_leave, rt_cuda_about, "
+		 "%s };",
+		 archs.n, e->cuda_kernels.n, e->host_steps.n, e->gpu_constants.n, e->library ? "&rt_cuda_door" : "0");
 }

@@ -1,7 +1,13 @@
 /*
- * A CUDA driver whose device is the CPU: memory is malloc's, modules are shared objects made by nvrtc.c, launches run
- * the emulated grid (grid.h).  Built as libcuda.so.1.  KILN_GRID_SAY=1 counts launches and copies at the end.
- * KILN_GRID_FAIL=N: the call number N, from 1 on, does nothing and returns an error.
+ * A CUDA driver whose devices are the CPU: memory is malloc's, modules are shared objects made by nvrtc.c, launches run
+ * the emulated grid (grid.h).  Built as libcuda.so.1.
+ *
+ * A copy to the host takes effect when its stream is waited for; until then the host's bytes are 0xff.  The source of a
+ * copy to the device may not change before that if grid_pin() says that it is pinned.  Every call needs a current
+ * context, whose device must own the memory and the stream.  What breaks a rule ends the process.
+ *
+ * KILN_GRID_SAY=1 counts launches and copies at the end.  KILN_GRID_FAIL=N: the call number N, from 1 on, does nothing
+ * and returns an error.  KILN_GRID_DEVICES=N: number of devices.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -12,15 +18,61 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum { DEVICES = 4, NESTED = 8, MOST = 4096 };
+
+typedef struct Copy {                    /* enqueued and not yet waited for */
+	char       *to;                  /* of the host.  Null: the copy is to the device */
+	const char *from;                /* of the host, if it is pinned */
+	void       *stream;
+	char       *bytes;
+	size_t      n;
+	struct Copy *next;
+} Copy;
+
+typedef struct Block { char *at; size_t n; int device; } Block;
+
 static struct { int launches, up, down, across, waits, blocks; long long up_bytes, down_bytes; } count;
+static struct Device { int retained; } devices[DEVICES];
+static struct { const char *at; size_t n; } pinned;
+static __thread struct Device *current[NESTED];
+static __thread int ncurrent;
+static Block block[MOST];
+static int nblock;
+static Copy *enqueued;
+
+static void
+broken(const char *rule)
+{
+	fprintf(stderr, "grid: %s\n", rule);
+	abort();
+}
 
 static void
 say(void)
 {
+	if (ncurrent)
+		broken("a context is still current at the end");
 	if (getenv("KILN_GRID_SAY"))
 		fprintf(stderr, "grid: %d launches, %d copies up (%lld bytes), %d down (%lld), %d across, %d waits, "
 			"%d blocks left\n", count.launches, count.up, count.up_bytes, count.down, count.down_bytes,
 			count.across, count.waits, count.blocks);
+}
+
+/* The counts so far, and from then on from 0: launches, up, down, across, waits. For programs of the tests. */
+void
+grid_counts(int *to)
+{
+	const int now[] = { count.launches, count.up, count.down, count.across, count.waits };
+
+	memcpy(to, now, sizeof now);
+	count.launches = count.up = count.down = count.across = count.waits = 0;
+}
+
+void
+grid_pin(const void *at, size_t n)
+{
+	pinned.at = at;
+	pinned.n = n;
 }
 
 /* Is it this call's turn to fail? */
@@ -33,16 +85,147 @@ fails(void)
 	return ++calls == (at ? atoi(at) : 0);
 }
 
-int cuInit(unsigned flags) { return fails() || atexit(say) || flags; }
-int cuDeviceGetCount(int *n) { *n = 1; return fails(); }
-int cuDeviceGet(int *device, int index) { *device = index; return fails(); }
-int cuDevicePrimaryCtxRetain(void **context, int device) { *context = &count; return fails() || device; }
-int cuDevicePrimaryCtxRelease_v2(int device) { return device; }
-int cuCtxSetCurrent(void *context) { return fails() || context != &count; }
-int cuStreamCreate(void **stream, unsigned flags) { *stream = &count; return fails() || flags; }
-int cuStreamDestroy_v2(void *stream) { return stream != &count; }
-int cuStreamSynchronize(void *stream) { count.waits++; return fails() || stream != &count; }
+static int
+device_now(void)
+{
+	if (!ncurrent)
+		broken("no context is current");
+	return (int)(current[ncurrent - 1] - devices);
+}
+
+static int
+ndevice(void)
+{
+	const char *n = getenv("KILN_GRID_DEVICES");
+
+	return n ? atoi(n) : 1;
+}
+
+/* A stream is any byte of its device. Null: the default stream. */
+static void
+check_stream(const void *stream)
+{
+	const char *at = stream, *begin = (const char *)&devices[device_now()];
+
+	if (stream && (at < begin || at >= begin + sizeof *devices))
+		broken("the stream is another device's");
+}
+
+static void
+check_memory(uint64_t at, size_t n)
+{
+	const char *p = (const char *)(uintptr_t)at;
+
+	for (int i = 0; i < nblock; i++)
+		if (p >= block[i].at && p + n <= block[i].at + block[i].n) {
+			if (block[i].device != device_now())
+				broken("the memory is another device's");
+			return;
+		}
+	broken("this is no memory of a device");
+}
+
+int
+cuInit(unsigned flags)
+{
+	static int begun;
+
+	if (fails())
+		return 1;
+	if (!begun++)
+		atexit(say);
+	return flags != 0;
+}
+
+int cuDeviceGetCount(int *n) { *n = ndevice(); return fails(); }
+int cuDeviceGet(int *device, int index) { *device = index; return fails() || index >= ndevice(); }
+
+int
+cuDevicePrimaryCtxRetain(void **context, int device)
+{
+	if (fails())
+		return 1;
+	devices[device].retained++;
+	*context = &devices[device];
+	return 0;
+}
+
+int
+cuDevicePrimaryCtxRelease_v2(int device)
+{
+	if (--devices[device].retained < 0)
+		broken("a context is released too often");
+	return 0;
+}
+
+int
+cuCtxPushCurrent_v2(void *context)
+{
+	if (fails())
+		return 1;
+	if (ncurrent == NESTED)
+		broken("contexts are pushed and not popped");
+	current[ncurrent++] = context;
+	if (!current[ncurrent - 1]->retained)
+		broken("the context is not retained");
+	return 0;
+}
+
+int
+cuCtxPopCurrent_v2(void **context)
+{
+	device_now();
+	*context = current[--ncurrent];
+	return 0;
+}
+
+int cuCtxGetCurrent(void **context) { *context = ncurrent ? current[ncurrent - 1] : NULL; return 0; }
+int cuStreamCreate(void **stream, unsigned flags) { *stream = &devices[device_now()]; return fails() || flags; }
+int cuStreamDestroy_v2(void *stream) { return !stream; }
 int cuGetErrorString(int status, const char **text) { *text = "an error of the emulated device"; return status < 0; }
+
+static void
+end_copy(Copy *c)
+{
+	if (c->to)
+		memcpy(c->to, c->bytes, c->n);
+	else if (memcmp(c->from, c->bytes, c->n))
+		broken("pinned memory was written before its copy to the device was waited for");
+	free(c->bytes);
+	free(c);
+}
+
+int
+cuStreamSynchronize(void *stream)
+{
+	count.waits++;
+	if (fails())
+		return 1;
+	check_stream(stream);
+	for (Copy **at = &enqueued, *c; (c = *at);) {
+		if (c->stream != stream) {
+			at = &c->next;
+			continue;
+		}
+		*at = c->next;
+		end_copy(c);
+	}
+	return 0;
+}
+
+/* Copies are put at the end, so that they end in order. */
+static void
+enqueue(Copy copy, const void *bytes)
+{
+	Copy **at = &enqueued;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = malloc(sizeof copy);
+	copy.bytes = malloc(copy.n + 1);
+	memcpy(copy.bytes, bytes, copy.n);
+	**at = copy;
+}
 
 int
 cuDeviceGetAttribute(int *value, int attribute, int device)
@@ -51,7 +234,7 @@ cuDeviceGetAttribute(int *value, int attribute, int device)
 	const int n = sm ? atoi(sm) : 90;
 
 	*value = attribute == 75 ? n / 10 : n % 10;
-	return fails() || device;
+	return fails() || device >= ndevice();
 }
 
 int
@@ -62,11 +245,11 @@ cuModuleLoadData(void **module, const void *image)
 	const int fd = memfd_create("kernels", 0);
 	char path[64];
 
+	device_now();
 	if (fails() || memcmp(e->e_ident, ELFMAG, SELFMAG) || write(fd, image, n) != (ssize_t)n)
 		return 1;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);     /* which stays open, so that no other has its name */
 	*module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	close(fd);
 	return !*module;
 }
 
@@ -86,10 +269,13 @@ cuModuleGetFunction(void **function, void *module, const char *name)
 int
 cuMemAlloc_v2(uint64_t *memory, size_t bytes)
 {
-	void *p = fails() ? NULL : malloc(bytes);
+	const int device = device_now();
+	void *p = fails() || nblock == MOST || !bytes ? NULL : malloc(bytes);
 
-	if (p)
+	if (p) {
 		memset(p, 0xff, bytes);
+		block[nblock++] = (Block){ p, bytes, device };
+	}
 	*memory = (uint64_t)(uintptr_t)p;
 	count.blocks += p != NULL;
 	return !p;
@@ -98,20 +284,33 @@ cuMemAlloc_v2(uint64_t *memory, size_t bytes)
 int
 cuMemFree_v2(uint64_t memory)
 {
-	free((void *)(uintptr_t)memory);
-	count.blocks -= memory != 0;
+	int i = 0;
+
+	while (i < nblock && block[i].at != (char *)(uintptr_t)memory)
+		i++;
+	if (i == nblock)
+		broken("memory is freed that is no device's");
+	free(block[i].at);
+	block[i] = block[--nblock];
+	count.blocks--;
 	return 0;
 }
 
 int
 cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 {
+	const char *at = from;
+
 	if (fails())
 		return 1;
+	check_stream(stream);
+	check_memory(to, bytes);
 	count.up++;
 	count.up_bytes += (long long)bytes;
 	memcpy((void *)(uintptr_t)to, from, bytes);
-	return stream != &count;
+	if (at >= pinned.at && at + bytes <= pinned.at + pinned.n)
+		enqueue((Copy){ .from = at, .stream = stream, .n = bytes }, from);
+	return 0;
 }
 
 int
@@ -119,10 +318,13 @@ cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 {
 	if (fails())
 		return 1;
+	check_stream(stream);
+	check_memory(from, bytes);
 	count.down++;
 	count.down_bytes += (long long)bytes;
-	memcpy(to, (void *)(uintptr_t)from, bytes);
-	return stream != &count;
+	enqueue((Copy){ .to = to, .stream = stream, .n = bytes }, (void *)(uintptr_t)from);
+	memset(to, 0xff, bytes);
+	return 0;
 }
 
 int
@@ -130,9 +332,12 @@ cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
 {
 	if (fails())
 		return 1;
+	check_stream(stream);
+	check_memory(to, bytes);
+	check_memory(from, bytes);
 	count.across++;
 	memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
-	return stream != &count;
+	return 0;
 }
 
 int
@@ -143,7 +348,8 @@ cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned b
 
 	if (fails())
 		return 1;
+	check_stream(stream);
 	count.launches++;
 	((void (*)(const unsigned *, unsigned, void **))(uintptr_t)function)(size, bx, args);
-	return by != 1 || bz != 1 || shared || extra || stream != &count;
+	return by != 1 || bz != 1 || shared || extra;
 }

@@ -99,6 +99,28 @@ for device in cuda cpu; do
 	[ $? = 1 ] && grep -q "index out of range in self" "$out/log" || complain "wrong on $device: $(cat "$out/log")"
 done
 
+# Libraries whose arguments and results are on one of two devices, in streams of their own and of the caller's.
+library() {
+	name=$1 model=$2 method=$3
+	shift 3
+	CUDA_HOME=$out/toolkit "$kiln" build "$model" --method "$method" "$@" --gpu sm_80 --no-dynamic --cpu native --cc tcc \
+		--emit shared --name "$name" -o "$out/lib$name.so" >"$out/log" 2>&1 || complain "lib$name: $(cat "$out/log")"
+}
+library many tests/door/many.pt forward,keep,write,refuse --input 'x=float32[2x3]'
+library pair tests/cuda/pair.py forward --input 'x=float32[2x3]' --input 'y=float32[2x3]'
+library sums tests/cuda/pair.py sums --input 'x=float32[2x3]' --input 'y=float32[2x3]'
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -g -Wall -Wextra -Werror -Wno-unused-function $CFLAGS -I "$out" tests/cuda/door.c "$out/libmany.so" \
+	"$out/libpair.so" "$out/libsums.so" -Wl,-rpath,"$out" -ldl -o "$out/door" >"$out/log" 2>&1 &&
+	LD_LIBRARY_PATH=$out/toolkit KILN_GRID_SM=86 KILN_GRID_DEVICES=2 KILN_GRID_SAY=1 "$out/door" >"$out/log" 2>&1 &&
+	grep -q " 0 blocks left" "$out/log" || complain "door: $(cat "$out/log")"
+
+# A program on the second device; there is no third.
+LD_LIBRARY_PATH=$out/toolkit KILN_GRID_SM=86 KILN_GRID_DEVICES=2 "$out/digits" -i samples/digits/in.npz --selfcheck --device cuda:1 >"$out/log" 2>&1 ||
+	complain "cuda:1: $(cat "$out/log")"
+LD_LIBRARY_PATH=$out/toolkit KILN_GRID_SM=86 KILN_GRID_DEVICES=2 "$out/digits" -i samples/digits/in.npz --device cuda:2 >"$out/log" 2>&1
+[ $? = 6 ] && grep -q "no device 'cuda:2': there is no device cuda:2, only 2 devices from cuda:0 on" "$out/log" ||
+	complain "cuda:2: $(cat "$out/log")"
+
 # A device of a generation without code, no device at all, what is no architecture.
 LD_LIBRARY_PATH=$out/toolkit KILN_GRID_SM=75 "$out/digits" -i samples/digits/in.npz --device cuda >"$out/log" 2>&1
 [ $? = 6 ] && grep -q "no code for this device (sm_75), only sm_80, PTX for sm_80" "$out/log" || complain "sm_75: $(cat "$out/log")"

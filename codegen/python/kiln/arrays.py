@@ -11,7 +11,7 @@ import zipfile
 import numpy as np
 
 from . import errors
-from .door import CPU, DLManagedTensor, DLTensor
+from .door import CPU, CUDA, DLManagedTensor, DLTensor
 
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _NUMPY = {(0, 8): "i1", (0, 16): "i2", (0, 32): "i4", (0, 64): "i8", (1, 8): "u1", (1, 16): "u2", (1, 32): "u4", (1, 64): "u8", (2, 16): "f2", (2, 32): "f4",
@@ -35,11 +35,11 @@ def kind_of(value):
     return None
 
 
-def _filled(array, data, shape, strides, kind):
-    """What view() gives of an array whose memory is at data.  kind: DLPack's (code, bits)."""
+def _filled(array, data, shape, strides, kind, device=(CPU, 0)):
+    """What view() gives of an array whose memory is at data.  kind: DLPack's (code, bits); device: its kind and index."""
     n = len(shape)
     sizes = c.c_int64 * n
-    tensor = DLTensor(data, CPU, 0, n, *kind, 1, sizes(*shape), sizes(*strides), 0)
+    tensor = DLTensor(data, *device, n, *kind, 1, sizes(*shape), sizes(*strides), 0)
     return c.addressof(tensor), array, tensor
 
 
@@ -145,8 +145,8 @@ class Torch:
         return self._checked_view(x, key)
 
     def _checked_view(self, x, key):
-        if x.device.type != "cpu":
-            raise errors.BadArgument("argument '%s' is on %s: this model runs on the CPU" % (key, x.device))
+        if x.device.type not in ("cpu", "cuda"):
+            raise errors.BadArgument("argument '%s' is on %s: models run on the CPU or on a CUDA device" % (key, x.device))
         if x.layout is not torch().strided or x.is_quantized:
             raise errors.BadArgument("argument '%s' is %s: only dense tensors are taken" % (
                 key, "quantized" if x.is_quantized else str(x.layout)))
@@ -155,7 +155,12 @@ class Torch:
             raise errors.BadArgument("argument '%s' is %s: Kiln has no such tensors" % (key, x.dtype))
         if x.is_conj() or x.is_neg():
             x = x.resolve_conj().resolve_neg()
-        return _filled(x, x.data_ptr(), x.shape, x.stride(), found)
+        if not x.is_cuda:
+            return _filled(x, x.data_ptr(), x.shape, x.stride(), found)
+        stream = torch().cuda.current_stream(x.device)
+        if stream.cuda_stream:                         # the model's own stream waits for the default one only
+            stream.synchronize()
+        return _filled(x, x.data_ptr(), x.shape, x.stride(), found, (CUDA, x.device.index))
 
     def wrote(self, value, x):
         """The model wrote to the memory of view()'s tensor, which is a copy where the value could not be taken."""

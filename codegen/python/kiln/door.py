@@ -9,7 +9,7 @@ from . import errors
 
 NAME = "kiln_model"                                    # of every library that this package makes
 OK, RAISED, ARGUMENT, SIZE, GUARD, MEMORY, BUSY, UNSUPPORTED = range(8)
-CPU, TEXT = 1, 255                                     # DLPack's device; a leaf's type code
+CPU, CUDA, TEXT = 1, 2, 255                            # DLPack's devices; a leaf's type code
 
 
 class DLTensor(c.Structure):
@@ -38,7 +38,7 @@ class _Options(c.Structure):
     _fields_ = [("threads", c.c_int), ("parallel", c.c_void_p), ("pool", c.c_void_p), ("print", _SAY), ("warn", _SAY),
                 ("arg", c.c_void_p), ("seed", c.c_uint64), ("seeded", c.c_int), ("device", c.c_char_p),
                 ("weights_file", c.c_char_p), ("weights", c.c_void_p), ("weights_bytes", c.c_size_t),
-                ("strict", c.c_int)]
+                ("strict", c.c_int), ("device_index", c.c_int), ("stream", c.c_void_p)]
 
 
 # name: result, arguments.  Those of _SHORT do not let other threads of Python run.
@@ -132,11 +132,12 @@ def load(path):
 class Instance:
     """A model with a state of its own.  Not for several threads at once: Model sees to that."""
 
-    def __init__(self, library, weights=None, threads=1, seed=None, strict=False):
-        """weights: the file that they are in, when they are not in the library."""
+    def __init__(self, library, weights=None, threads=1, seed=None, strict=False, device=None):
+        """weights: the file that they are in, when they are not in the library.  device: cpu, cuda or cuda:1."""
         why = c.create_string_buffer(1024)
         options = _Options(threads=threads, print=_print, warn=_warn, seed=seed or 0, seeded=seed is not None,
-                           strict=strict, weights_file=weights and os.fsencode(weights))
+                           strict=strict, weights_file=weights and os.fsencode(weights),
+                           device=device and str(device).encode())
         self.library, self.process, self.places = library, os.getpid(), {}
         self.at = c.c_void_p(library.open(c.byref(options), why, len(why)))
         if not self.at:

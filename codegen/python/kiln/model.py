@@ -249,7 +249,8 @@ def inputs_of(folder, signature, calls):
 
 def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, threads: Optional[int] = None,
             seed: Optional[int] = None, strict: bool = False, keep: bool = True, cc: Optional[str] = None,
-            no_grad: bool = True, method: Union[str, Sequence[str], None] = None, trace: bool = False, **options: Any) -> Model:
+            device: Any = None, no_grad: bool = True, method: Union[str, Sequence[str], None] = None,
+            trace: bool = False, **options: Any) -> Model:
     """Compiles a model for this machine's CPU.
 
     model: a torch.nn.Module, a function of tensors, a torch.export.ExportedProgram, what torch.jit gives, or the path
@@ -266,6 +267,8 @@ def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, thr
     keep: the library stays in the cache (KILN_CACHE, ~/.cache/kiln/python), by the contents of model, options, compiler
         and kiln; False: it is made for this process.
     cc: a C compiler; without one, the one inside Kiln is taken, with one warning.
+    device: cpu, cuda or cuda:1, where the model computes, with the option gpu="sm_90"; None: the GPU if there is one.
+        Tensors on it are read and written in place, and results are there if an argument is.
     no_grad: as under torch.no_grad().
     trace: a module goes through torch.jit.trace.  The trace takes the branches of the first example for all inputs, and
         has none of the model's own checks (torch._check, assert).
@@ -276,7 +279,7 @@ def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, thr
 
     Raises CompileError (BadOption), Unsupported (an operator that Kiln lacks), BadArgument (examples)."""
     return Job(model, example_inputs, dynamic=dynamic, threads=threads, seed=seed, strict=strict, keep=keep, cc=cc,
-               no_grad=no_grad, method=method, trace=trace, **options).finish()
+               device=device, no_grad=no_grad, method=method, trace=trace, **options).finish()
 
 
 class Job:
@@ -284,7 +287,7 @@ class Job:
     which may be another thread's.  Arguments as compile()'s."""
 
     def __init__(self, model, example_inputs, *, dynamic=False, threads=None, seed=None, strict=False, keep=True,
-                 cc=None, no_grad=True, method=None, trace=False, **options):
+                 cc=None, device=None, no_grad=True, method=None, trace=False, **options):
         if isinstance(model, Model):
             raise TypeError("compile() wants a module or a path: the model is compiled")
         if not _is_path(model) and arrays.torch() is None:
@@ -292,7 +295,7 @@ class Job:
         self.names = method_names(method)
         self.words = program.words_of(dict(options, no_grad=no_grad, method=method and ",".join(self.names)))
         self.words += ["--seed", str(seed)] if seed is not None else []
-        self.options = {"threads": _threads(threads), "seed": seed, "strict": strict}
+        self.options = {"threads": _threads(threads), "seed": seed, "strict": strict, "device": device}
         self.cc, self.cpu, self.keep, self.torch = cc, options.get("cpu"), keep, not _is_path(model)
         self.operators = options
         self.folder = tempfile.TemporaryDirectory(prefix="kiln-")

@@ -11,7 +11,7 @@ from . import errors
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 # What Model needs to be so, or compile gives itself.
-_OURS = {"output", "emit", "name", "input", "json", "static", "target", "gpu", "weights", "bench_code", "profile"}
+_OURS = {"output", "emit", "name", "input", "json", "static", "target", "weights", "bench_code", "profile"}
 
 
 def path() -> str:

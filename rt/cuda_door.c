@@ -1,0 +1,434 @@
+/* rt/cuda_door.c - arguments and results of a library in the caller's device memory, without copies
+ *
+ * A tensor on the device has host memory, too, that nobody touches until the host computes with it.  Its RtCopy says
+ * that the caller's device memory is newer.  Kernels find that copy as any other.  If the host writes the tensor, the
+ * bytes are sent to the caller when the call ends.
+ */
+#include "base.h"
+#include "cuda.h"
+#include "door.h"
+#include "host.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DL_CUDA = 2 };
+
+static int
+index_of(const RtCx *cx)
+{
+	const RtCuda *c = cx->cuda;
+
+	return c->index;
+}
+
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
+
+static bool
+device_holds(const RtCopy *m, uint64_t at, int64_t bytes)
+{
+	return at >= m->device && at + (uint64_t)bytes <= m->device + (uint64_t)m->bytes;
+}
+
+static RtStorage *
+over(RtCx *cx, uint64_t at, int64_t bytes, int64_t *offset)
+{
+	RtCuda *c = cx->cuda;
+	RtStorage *s;
+
+	for (int i = 0; i < c->ncopy; i++) {
+		RtCopy *m = c->copy[i];
+
+		if (m->lent || !m->storage || !device_holds(m, at, bytes))
+			continue;
+		/* It is a result of the call before, which the caller may have written. */
+		rt_cuda_newer(m, 0, m->bytes);
+		rt_count_up(&m->storage->h);
+		*offset = (int64_t)(at - m->device) + (m->host - m->storage->data);
+		return m->storage;
+	}
+	*offset = 0;
+	s = rt_storage_new(cx, bytes);
+	if (s && rt_cuda_lend(cx, s, at))
+		return s;
+	rt_storage_release(s);
+	return NULL;
+}
+
+/* The device address of the storage's first byte, by one of its copies. */
+static uint64_t
+base_of(const RtCopy *m)
+{
+	return m->device - (uint64_t)(m->host - m->storage->data);
+}
+
+/* Moves copies and tensors from one storage into another, which is `shift` bytes longer at its beginning. */
+static int
+move_storage(RtCx *cx, const RtArrays *given, RtStorage *from, RtStorage *to, int64_t shift)
+{
+	RtCuda *c = cx->cuda;
+	char *const data = from->data;
+
+	for (int i = 0; i < given->n; i++) {
+		RtTensor *t = given->at[i].tensor;
+
+		if (!t || t->storage != from)
+			continue;
+		if (shift % rt_dtypes[t->dtype].bytes)
+			return rt_raise(cx, "'%s': the tensor overlaps another argument by a part of an element",
+					given->at[i].key);
+		t->offset += shift / rt_dtypes[t->dtype].bytes;
+		t->storage = to;
+		rt_count_up(&to->h);
+		rt_storage_release(from);
+	}
+	for (int i = 0; i < c->ncopy; i++) {
+		RtCopy *m = c->copy[i];
+
+		if (m->storage != from)
+			continue;
+		m->host = to->data + (m->host - data) + shift;
+		m->storage = to;
+		rt_count_up(&to->h);
+		rt_storage_release(from);
+	}
+	return RT_OK;
+}
+
+/* Gives two arguments that overlap on the device one storage. */
+static int
+join(RtCx *cx, const RtArrays *given, const RtCopy *a, const RtCopy *b)
+{
+	RtStorage *const x = a->storage, *const y = b->storage;
+	const uint64_t at_x = base_of(a), at_y = base_of(b), at = at_x < at_y ? at_x : at_y;
+	const uint64_t end_x = at_x + (uint64_t)x->bytes, end_y = at_y + (uint64_t)y->bytes;
+	RtStorage *both = rt_storage_new(cx, (int64_t)((end_x > end_y ? end_x : end_y) - at));
+	int status;
+
+	if (!both)
+		return RT_ERROR;
+	rt_count_up(&x->h);
+	rt_count_up(&y->h);
+	status = move_storage(cx, given, x, both, (int64_t)(at_x - at)) ||
+		 move_storage(cx, given, y, both, (int64_t)(at_y - at));
+	rt_storage_release(x);
+	rt_storage_release(y);
+	rt_storage_release(both);
+	return status;
+}
+
+static int
+begin(RtCx *cx, const RtArrays *given, bool lazy)
+{
+	RtCuda *c = cx->cuda;
+
+	c->lazy = lazy;
+	for (int i = 1; i < c->ncopy; i++)
+		for (int k = 0; k < i; k++) {
+			const RtCopy *a = c->copy[i], *b = c->copy[k];
+
+			if (a->lent && b->lent && a->storage != b->storage &&
+			    a->device < b->device + (uint64_t)b->bytes && b->device < a->device + (uint64_t)a->bytes &&
+			    join(cx, given, a, b))
+				return RT_ERROR;
+		}
+	return RT_OK;
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+static int64_t
+span_of(const RtTensor *t)
+{
+	int64_t last = 0;
+
+	for (int i = 0; i < t->ndim; i++) {
+		if (!t->dims[i])
+			return 0;
+		last += (t->dims[i] - 1) * t->strides[i];
+	}
+	return (last + 1) * rt_dtypes[t->dtype].bytes;
+}
+
+/* The copy of the tensor's bytes, which the device has when this returns. Null: an error was raised. */
+static RtCopy *
+there(RtCx *cx, RtTensor *t)
+{
+	const RtCuda *c = cx->cuda;
+	char *const data = rt_data(t);
+	RtCopy *m = NULL;
+
+	for (int i = 0; i < c->ncopy && !m; i++)
+		if (c->copy[i]->host <= data && data + span_of(t) <= c->copy[i]->host + c->copy[i]->bytes)
+			m = c->copy[i];
+	if (!m)
+		m = rt_cuda_add(cx, t->storage, t->storage->data, t->storage->bytes);
+	if (m && !m->there && rt_cuda_fetch_bytes(cx, m->host, m->bytes))
+		return NULL;
+	return m && !rt_cuda_send(cx, m) ? m : NULL;
+}
+
+static int
+fetch(RtCx *cx, const RtTensor *t)
+{
+	int status;
+
+	if (rt_cuda_enter(cx))
+		return RT_ERROR;
+	status = rt_cuda_fetch_bytes(cx, t->storage->data, t->storage->bytes);
+	rt_cuda_exit(cx->cuda);
+	return status;
+}
+
+/* The copy as there(), in memory of the context's own. */
+static RtCopy *
+there_apart(RtCx *cx, RtTensor *t)
+{
+	RtCopy *m = there(cx, t);
+
+	return m && (!m->lent || !rt_cuda_own(cx, m)) ? m : NULL;
+}
+
+static int
+show(RtCx *cx, RtTensor *t, RtDlTensor *dl)
+{
+	RtCopy *m;
+
+	dl->device.kind = DL_CUDA;
+	dl->device.id = index_of(cx);
+	dl->data = NULL;
+	if (!span_of(t))
+		return RT_OK;
+	if (rt_cuda_enter(cx))
+		return RT_ERROR;
+	if ((m = there_apart(cx, t))) {
+		m->stays = m->storage != NULL;
+		dl->data = (void *)(uintptr_t)(m->device + (uint64_t)(rt_data(t) - m->host));
+	}
+	rt_cuda_exit(cx->cuda);
+	return m ? RT_OK : RT_ERROR;
+}
+
+/* Copies in memory order, on the device if the result is there. */
+static int
+put_contiguous(RtCx *cx, RtTensor *from, uint64_t to)
+{
+	RtCuda *c = cx->cuda;
+	const RtCopy *m = there(cx, from);
+	const uint64_t at = m ? m->device + (uint64_t)(rt_data(from) - m->host) : 0;
+
+	if (!m)
+		return RT_ERROR;
+	if (at != to)
+		RT_CUDA_TRY(cx, c, cuMemcpyDtoDAsync_v2(to, at, (size_t)span_of(from), c->stream),
+			    "copy on the device");
+	c->busy = true;
+	return RT_OK;
+}
+
+/* Copies between any strides, on the host. */
+static int
+put_strided(RtCx *cx, RtTensor *from, RtTensor *to)
+{
+	RtCuda *c = cx->cuda;
+
+	if (rt_cuda_fetch_bytes(cx, from->storage->data, from->storage->bytes) ||
+	    rt_cuda_fetch_bytes(cx, to->storage->data, to->storage->bytes) || rt_copy_into(cx, to, from))
+		return RT_ERROR;
+	for (int i = 0; i < c->ncopy; i++)
+		if (c->copy[i]->storage == to->storage)
+			c->copy[i]->there = false;
+	return RT_OK;
+}
+
+static int
+put(RtCx *cx, RtTensor *from, RtTensor *to, const RtDlTensor *out)
+{
+	int status;
+
+	if (!span_of(from))
+		return RT_OK;
+	if (rt_cuda_enter(cx))
+		return RT_ERROR;
+	status = rt_is_contiguous(from) && rt_is_contiguous(to) ?
+		put_contiguous(cx, from, (uint64_t)(uintptr_t)out->data + out->byte_offset) : put_strided(cx, from, to);
+	rt_cuda_exit(cx->cuda);
+	return status;
+}
+
+/* ---- results that the caller owns -------------------------------------------------------------------------------- */
+
+/* Device memory that outlives the instance. It holds the driver and the device's primary context. */
+typedef struct Taken {
+	RtDlManaged managed;
+	RtCuda      driver;
+	uint64_t    at;
+	int64_t     sizes[2 * RT_MAX_RANK];
+} Taken;
+
+static void
+free_taken(RtDlManaged *self)
+{
+	Taken *taken = self->context;
+	const RtCuda *c = &taken->driver;
+
+	if (!c->cuCtxPushCurrent_v2(c->context)) {
+		c->cuMemFree_v2(taken->at);
+		rt_cuda_exit(c);
+	}
+	c->cuDevicePrimaryCtxRelease_v2(c->device);
+	if (c->library)
+		dlclose(c->library);
+	free(taken);
+}
+
+/* Does nothing but the copy refer to the device memory, and nothing but the result to the tensor? */
+static bool
+is_alone(const RtTensor *t, const RtCopy *m)
+{
+	return rt_refs(&t->h) == 1 && m->storage == t->storage && rt_refs(&m->storage->h) == 2;
+}
+
+/* Moves the copy's memory to `taken`, or copies it. */
+static int
+take_memory(RtCx *cx, const RtTensor *t, RtCopy *m, Taken *taken)
+{
+	RtCuda *c = cx->cuda;
+	const char *const host = m->host;
+	void *context;
+
+	if (is_alone(t, m)) {
+		taken->at = rt_cuda_detach(c, m);
+	} else {
+		RT_CUDA_TRY(cx, c, cuMemAlloc_v2(&taken->at, (size_t)m->bytes + 1), "allocate memory");
+		RT_CUDA_TRY(cx, c, cuMemcpyDtoDAsync_v2(taken->at, m->device, (size_t)m->bytes, c->stream),
+			    "copy on the device");
+		c->busy = true;
+	}
+	taken->managed.tensor.data = (void *)(uintptr_t)(taken->at + (uint64_t)(rt_data(t) - host));
+	RT_CUDA_TRY(cx, c, cuDevicePrimaryCtxRetain(&context, c->device), "retain its primary context");
+	taken->driver.context = context;
+	taken->driver.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	return RT_OK;
+}
+
+static RtDlManaged *
+take(RtCx *cx, RtTensor *t)
+{
+	Taken *taken = calloc(1, sizeof *taken);
+	RtDlTensor *dl = taken ? &taken->managed.tensor : NULL;
+	RtCopy *m;
+	int status = RT_ERROR;
+
+	if (!taken) {
+		rt_raise(cx, "out of memory");
+		return NULL;
+	}
+	taken->managed.context = taken;
+	taken->managed.deleter = free_taken;
+	taken->driver = *(RtCuda *)cx->cuda;
+	taken->driver.context = NULL;
+	rt_dl_of_tensor(t, dl);
+	dl->device.kind = DL_CUDA;
+	dl->device.id = index_of(cx);
+	dl->shape = memcpy(taken->sizes, t->dims, sizeof *t->dims * (size_t)t->ndim);
+	dl->strides = memcpy(taken->sizes + t->ndim, t->strides, sizeof *t->strides * (size_t)t->ndim);
+	if (!rt_cuda_enter(cx)) {
+		status = (m = there_apart(cx, t)) ? take_memory(cx, t, m, taken) : RT_ERROR;
+		if (status && taken->at)
+			taken->driver.cuMemFree_v2(taken->at);
+		rt_cuda_exit(cx->cuda);
+	}
+	if (!status)
+		return &taken->managed;
+	free(taken);
+	return NULL;
+}
+
+/* ---- the end of a call ------------------------------------------------------------------------------------------- */
+
+static bool
+is_shared(const RtCuda *c, const RtCopy *m)
+{
+	for (int i = 0; i < c->ncopy; i++)
+		if (c->copy[i] != m && c->copy[i]->storage == m->storage)
+			return true;
+	return false;
+}
+
+static int
+references(const RtCuda *c, const RtStorage *s)
+{
+	int n = 0;
+
+	for (int i = 0; i < c->ncopy; i++)
+		n += c->copy[i]->storage == s;
+	return n;
+}
+
+/* Ends the loan of copy i: the caller's memory gets what the host wrote. What the model keeps is copied. */
+static int
+give_back(RtCx *cx, int i)
+{
+	RtCuda *c = cx->cuda;
+	RtCopy *m = c->copy[i];
+	const bool kept = rt_refs(&m->storage->h) > references(c, m->storage);
+	int status = m->there ? RT_OK : rt_cuda_fetch_bytes(cx, m->host, m->bytes) || rt_cuda_send(cx, m);
+
+	if (!status && kept && !is_shared(c, m)) {
+		rt_cuda_newer(m, 0, m->bytes);
+		if (!(status = rt_cuda_own(cx, m))) {
+			m->stays = true;
+			return RT_OK;
+		}
+	}
+	if (!status && kept)
+		status = rt_cuda_fetch(cx, m);
+	rt_cuda_drop(c, i);
+	return status;
+}
+
+static int
+give_all_back(RtCx *cx)
+{
+	RtCuda *c = cx->cuda;
+	int status = RT_OK;
+
+	if (rt_cuda_enter(cx))
+		return RT_ERROR;
+	for (int i = c->ncopy; i-- > 0;)
+		if (c->copy[i]->lent && give_back(cx, i))
+			status = RT_ERROR;
+	c->lazy = false;
+	if (c->sent || (c->busy && !c->foreign))
+		status |= rt_cuda_wait(cx);
+	rt_cuda_exit(c);
+	return status;
+}
+
+/* The error of the call stays if there is one. */
+static int
+end(RtCx *cx)
+{
+	const RtCx before = *cx;
+	int status;
+
+	if (!before.status)
+		return give_all_back(cx);
+	cx->message = cx->cls = cx->trace = NULL;
+	cx->visit = NULL;
+	cx->nvisit = 0;
+	cx->status = RT_OK;
+	status = give_all_back(cx);
+	rt_clear_error(cx);
+	cx->status = before.status;
+	cx->message = before.message;
+	cx->cls = before.cls;
+	cx->trace = before.trace;
+	cx->visit = before.visit;
+	cx->nvisit = before.nvisit;
+	return status;
+}
+
+const RtCudaDoor rt_cuda_door = { index_of, over, begin, fetch, show, put, take, end };
