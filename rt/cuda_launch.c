@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK = 256, MOST_ARGS = 64, MOST_ROWS = 65535 };
+enum { BLOCK = 256, MOST_ARGS = 64, MOST_ROWS = 65535, SIZES = 64 };     /* SIZES: CU_SIZES of ops/cutile.h */
 
 /* Words of a launch: addresses and numbers, and the list of pointers to them that the driver takes. */
 typedef struct Words {
 	uint64_t address[MOST_ARGS];
 	double   number[MOST_ARGS];
-	void    *list[MOST_ARGS + 1];
+	int64_t  size[SIZES];
+	void    *list[MOST_ARGS + 2];
 } Words;
 
 static int
@@ -68,6 +69,9 @@ launch(RtCudaFrame *f, const RtCudaLaunch *l, const RtCudaArg *args, int *wrong)
 	if (take_args(f, args, l->nargs, &w))
 		return RT_ERROR;
 	w.list[l->nargs] = &c->wrong;
+	w.list[l->nargs + 1] = w.size;
+	if (f->nsize)
+		memcpy(w.size, f->size, (size_t)(f->nsize < SIZES ? f->nsize : SIZES) * sizeof *w.size);
 	if (l->x && l->y && l->z)
 		code = c->cuLaunchKernel(c->function[l->kernel], (unsigned)l->x, (unsigned)l->y, (unsigned)l->z, BLOCK,
 					 1, 1, 0, c->stream, w.list, NULL);

@@ -535,6 +535,8 @@ typedef struct RtCudaFrame {             /* a specialization that runs on the de
 	IValue   *v;
 	int       n;
 	uint64_t  base;                  /* the arena on the device */
+	const int64_t *size;             /* (nsize) sizes that kernels read.  Null: their sizes are constant */
+	int       nsize;
 } RtCudaFrame;
 typedef enum RtCudaUse { RT_CUDA_READ, RT_CUDA_FILL, RT_CUDA_WRITE } RtCudaUse;   /* FILL: nothing of it is read */
 typedef struct RtCudaArg {

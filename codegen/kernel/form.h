@@ -269,6 +269,8 @@ char *kernel_print_block(const Kernel *, const int *place, int symbols);
 /* Appends parameters of a CUDA kernel: "float *y0, const float *x1, double s2". A kernel with gathers also has "int
  * *wrong", which it sets. */
 void  kernel_cuda_params(const Kernel *, Buf *);
+/* Does the kernel take sizes as arguments, "int *wrong, const CuSizes s"? */
+bool  kernel_cuda_symbols(const Kernel *);
 /* Has the kernel a form in CUDA? Operands with an address for each point of an axis have none, nor have reductions over
  * gathers. */
 bool  kernel_has_cuda(const Kernel *);

@@ -33,16 +33,6 @@ add_kernel(Emit *e, const char *prefix, const char *comment, const char *text)
 	return (int)known - 1;
 }
 
-static int64_t
-blocks(const Kernel *k, const Size *n)
-{
-	int64_t count;
-
-	if (!size_const(n, &count))
-		BUG("%s: the number of its blocks is no number", k->name);
-	return count;
-}
-
 static bool
 moves(const Kernel *k, int operand, int axis)
 {
@@ -68,15 +58,10 @@ order_axes(Kernel *k)
 /* Can it be computed in tiles? Sets the grid. Many narrow products, as in a depthwise convolution, use a thread for
  * each element. */
 static bool
-in_tiles(const Kernel *k, int64_t grid[3])
+in_tiles(const Kernel *k, const Size *grid[3])
 {
-	const Size *n[3];
-
-	if (!kernel_cuda_tiles(k, n))
-		return false;
-	for (int i = 0; i < 3; i++)
-		grid[i] = blocks(k, n[i]);
-	return grid[2] == 1 || !size_at_most(k->sizes, k->extent[k->naxis - k->nreduce - 1], FEW_COLUMNS - 1);
+	return kernel_cuda_tiles(k, grid) &&
+	       (size_is(grid[2], 1) || !size_at_most(k->sizes, k->extent[k->naxis - k->nreduce - 1], FEW_COLUMNS - 1));
 }
 
 /* Chooses a thread for each point. For reductions: a thread for each row if rows are short or side by side, else a
@@ -97,7 +82,10 @@ static void
 emit_printed(Emit *e, const KernelCall *from, CudaCall *to)
 {
 	*to = (CudaCall){ .nout = 1, .kernel = add_kernel(e, from->cuda->name, from->cuda->comment, from->cuda->text) };
-	memcpy(to->grid, from->cuda->grid, sizeof to->grid);
+	for (int i = 0; i < 3; i++) {
+		to->grid[i] = from->cuda->grid[i];
+		to->grid_text[i] = arena_printf(e->cx->arena, "%lld", (long long)to->grid[i]);
+	}
 	for (int i = 0; i < from->args.n; i++)
 		vec_push(e->cx->arena, &to->args, from->args.at[i]);
 }
@@ -107,40 +95,54 @@ typedef struct Launch {
 	Kernel  *kernel;
 	Schedule schedule;       /* schedule of a kernel that is not in tiles */
 	bool     tiles;
-	int64_t  grid[3];
+	const Size *grid[3];     /* numbers of blocks */
 } Launch;
 
-/* Plans a launch. Returns false if it has more blocks than a grid may have. */
+/* Plans a launch. Returns false if it has more blocks than a grid may have. A number of blocks that depends on sizes
+ * is checked when the kernel is launched. */
 static bool
-plan_launch(const KernelCall *from, Launch *to)
+plan_launch(const KernelCall *from, Kernel *k, Launch *to)
 {
 	const bool contract = from->schedule && from->schedule->micro;
-	Kernel *k = kernel_copy(from->kernel);
+	const Size *one = size_number(k->sizes, 1);
+	int64_t n;
 
-	*to = (Launch){ .kernel = k, .grid = { 1, 1, 1 } };
+	*to = (Launch){ .kernel = k, .grid = { one, one, one } };
 	kernel_simplify(k, 0);
 	if (contract)
 		order_axes(k);
 	to->tiles = contract && in_tiles(k, to->grid);
 	if (!to->tiles) {
 		to->schedule = contract ? kernel_schedule_rows(k, true, 0) : schedule_threads(k);
-		to->grid[0] = blocks(k, kernel_cuda_blocks(k, &to->schedule));
-		to->grid[1] = to->grid[2] = 1;
+		to->grid[0] = kernel_cuda_blocks(k, &to->schedule);
+		to->grid[1] = to->grid[2] = one;
 	}
-	return to->grid[0] <= INT32_MAX;
+	return !size_const(to->grid[0], &n) || n <= INT32_MAX;
+}
+
+/* Sets the numbers of blocks, as C and on the first sample. */
+static void
+set_grid(Emit *e, const Launch *l, CudaCall *to)
+{
+	for (int i = 0; i < 3; i++) {
+		Buf b = { 0 };
+
+		if (!size_value(l->grid[i], l->kernel->typical, &to->grid[i]))
+			BUG("%s: the number of its blocks is no number", l->kernel->name);
+		size_print(l->grid[i], SIZE_C, false, &b);
+		to->grid_text[i] = arena_text(e->cx->arena, &b);
+	}
 }
 
 static void
-emit_launch(Emit *e, const KernelCall *from, CudaCall *to)
+emit_launch(Emit *e, const KernelCall *from, Kernel *k, CudaCall *to)
 {
-	Kernel *k;
 	Launch l;
 
-	if (!plan_launch(from, &l))
+	if (!plan_launch(from, k, &l))
 		BUG("%s: a launch that was planned is too large", from->kernel->name);
-	k = l.kernel;
-	*to = (CudaCall){ .checked = from->checked };
-	memcpy(to->grid, l.grid, sizeof to->grid);
+	*to = (CudaCall){ .checked = from->checked, .symbol = kernel_cuda_symbols(k) ? k->typical : NULL };
+	set_grid(e, &l, to);
 	for (int i = 0; i < kernel_addresses(from->kernel); i++) {
 		vec_push(e->cx->arena, &to->args, from->args.at[i]);
 		to->nout += from->kernel->operand.at[i].access == ACCESS_WRITE ||
@@ -150,9 +152,14 @@ emit_launch(Emit *e, const KernelCall *from, CudaCall *to)
 				l.tiles ? kernel_print_cuda_tiles(k) : kernel_print_cuda(k, &l.schedule));
 }
 
-/* Makes the node's launches and returns their number. Returns 0 and sets *why if one of them cannot run on the GPU. */
-static int
-launches(Plan *p, const Node *n, KernelCall *calls, const char **why)
+void
+emit_cuda_unified(Emit *e, const KernelCall *from, Kernel *k, CudaCall *to)
+{
+	emit_launch(e, from, k, to);
+}
+
+int
+cuda_launches(Plan *p, const Node *n, KernelCall *calls, const char **why)
 {
 	const int count = lower_gpu(p, n, calls, why);
 	Launch l;
@@ -164,7 +171,7 @@ launches(Plan *p, const Node *n, KernelCall *calls, const char **why)
 			*why = "its kernel reads through tables of indices, which CUDA kernels do not";
 			return 0;
 		}
-		if (k && !plan_launch(&calls[i], &l)) {
+		if (k && !plan_launch(&calls[i], kernel_copy(k), &l)) {
 			*why = "its kernel has more blocks than a grid may have";
 			return 0;
 		}
@@ -178,22 +185,28 @@ node_is_cuda(Plan *p, const Node *n)
 	KernelCall calls[MAX_KERNEL_CALLS];
 	const char *why;
 
-	return launches(p, n, calls, &why) > 0;
+	return cuda_launches(p, n, calls, &why) > 0;
+}
+
+/* What is written in place is checked by a kernel of its own, before any element is written. */
+void
+cuda_checks_once(const Node *n, const KernelCall *calls, CudaCall *to, int i)
+{
+	to->checked &= !i || !calls[0].checked || !node_writes_input(n, 0);
 }
 
 int
 emit_cuda(Emit *e, Plan *p, const Node *n, CudaCall *to, const char **why)
 {
 	KernelCall from[MAX_KERNEL_CALLS];
-	const int count = launches(p, n, from, why);
+	const int count = cuda_launches(p, n, from, why);
 
 	for (int i = 0; i < count; i++) {
 		if (from[i].cuda)
 			emit_printed(e, &from[i], &to[i]);
 		else
-			emit_launch(e, &from[i], &to[i]);
-		/* an in-place operator checks all indices by a kernel of its own, before it stores any element */
-		to[i].checked &= !i || !from[0].checked || !node_writes_input(n, 0);
+			emit_launch(e, &from[i], kernel_copy(from[i].kernel), &to[i]);
+		cuda_checks_once(n, from, &to[i], i);
 	}
 	return count;
 }

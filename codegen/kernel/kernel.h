@@ -310,6 +310,9 @@ typedef struct DynamicPlan {
 	bool       *as_first;    /* by node id: whether it is a kernel on the first sample */
 	KernelCall **calls;      /* by node id: the ncall launches of its kernel, once they are final */
 	int        *ncall;
+	struct CudaCall **cuda;  /* by node id: the ncuda launches on the GPU, once they are final */
+	int        *ncuda;
+	const char **why_host;   /* by node id: why a kernel of a plan for the GPU is computed on the host; or null */
 	Vec(int64_t) derived;    /* x and q of each plan_ceil call for the kernel being written */
 	Vec(Marked) marked;      /* numbers behind the marks in the text being written */
 	struct Choices *choices; /* choices of the first sample for the kernel being written */
@@ -387,9 +390,12 @@ struct KernelCall {      /* One use of an emitted kernel. */
 	 * raises. */
 	bool        checked;
 };
+enum { CU_SIZES = 64 };          /* most sizes that a kernel for the GPU reads, as in rt/ops/cutile.h */
 typedef struct CudaCall {        /* One launch of an emitted CUDA kernel. */
 	int     kernel;          /* index in Emit.cuda_kernels */
-	int64_t grid[3];         /* number of blocks of 256 threads */
+	int64_t grid[3];         /* number of blocks of 256 threads; on the first sample if sizes are dynamic */
+	const char *grid_text[3];        /* the same as C */
+	const int64_t *symbol;   /* (CU_SIZES) values on the first sample; null: sizes are constant */
 	int     nout;            /* number of arguments that are written, the first ones */
 	Vec(KernelArg) args;
 	bool    checked;         /* as KernelCall.checked */
@@ -430,6 +436,12 @@ bool node_is_cuda(Plan *, const Node *);                 /* Is each launch of th
 /* Emits the node's launches on the GPU, with its epilogue. Returns their number. 0: it has no kernels there; *why is
  * the reason. calls has room for MAX_KERNEL_CALLS. */
 int emit_cuda(Emit *, Plan *, const Node *, CudaCall *calls, const char **why);
+/* Finds the node's launches on the GPU as emit_cuda, and emits nothing. */
+int cuda_launches(Plan *, const Node *, KernelCall *calls, const char **why);
+/* Emits a launch whose kernel, of dynamic sizes, stands for those of all samples. */
+void emit_cuda_unified(Emit *, const KernelCall *, struct Kernel *, CudaCall *);
+/* Sets whether launch i of the node checks indices. */
+void cuda_checks_once(const Node *, const KernelCall *calls, CudaCall *, int i);
 
 /* ---- pack.c: weights as kernels read them; C expressions --------------------------------------------------------- */
 

@@ -23,8 +23,21 @@ kernel_cuda_params(const Kernel *k, Buf *b)
 			buf_printf(b, "%s%s *%s", o->access == ACCESS_READ ? "const " : "",
 				   element_type(o->dtype), o->name);
 	}
-	if (kernel_has_gathers(k))
+	if (kernel_has_gathers(k) || kernel_cuda_symbols(k))
 		buf_printf(b, "%sint *wrong", b->n ? ", " : "");
+	if (kernel_cuda_symbols(k))
+		buf_puts(b, ", const CuSizes s");
+}
+
+bool
+kernel_cuda_symbols(const Kernel *k)
+{
+	SizeRange range;
+
+	for (int i = 0; i < SIZE_SYMBOLS; i++)
+		if (size_range(k->sizes, i, &range))
+			return true;
+	return false;
 }
 
 static const Size *

@@ -183,8 +183,8 @@ c_home(Writer *w, const Value *v, int64_t more)
 
 	if (!w->p->gpu)
 		return c_address(w, v, more);
-	return arena_printf(w->a, "rt_cuda_home(&c, %d, %s) + %lld", b->index, c_buffer(w, v),
-			    (long long)(tensor_offset(plan_tensor(w->p, v)) + more));
+	return plus(w, arena_printf(w->a, "rt_cuda_home(&c, %d, %s)", b->index, c_buffer(w, v)),
+		    tensor_offset(plan_tensor(w->p, v)) + more);
 }
 
 const char *

@@ -30,7 +30,9 @@ static const char timing[] =
 	"\n"
 	"/* Bytes of an argument, and where in them it begins. Bytes are 0 for a number. */\n"
 	"struct Argument { long long bytes, at; bool floats; };\n"
-	"struct Launch { const char *name; const void *kernel; unsigned x, y, z; int narg; Argument arg[MOST]; };\n"
+	"struct Launch {\n"
+	"\tconst char *name; const void *kernel; unsigned x, y, z; int narg; Argument arg[MOST]; long long size[64];\n"
+	"};\n"
 	"\n"
 	"static void\n"
 	"check(cudaError_t code, const char *what)\n"
@@ -62,7 +64,7 @@ static const char timing[] =
 	"\tstatic int *wrong;\n"
 	"\tchar *data[MOST], *at[MOST];\n"
 	"\tdouble one = 1;\n"
-	"\tvoid *list[MOST + 1];\n"
+	"\tvoid *list[MOST + 2];\n"
 	"\tcudaEvent_t begin, end;\n"
 	"\tfloat ms = 0;\n"
 	"\n"
@@ -76,6 +78,7 @@ static const char timing[] =
 	"\t\tlist[i] = data[i] ? (void *)&at[i] : (void *)&one;\n"
 	"\t}\n"
 	"\tlist[l->narg] = &wrong;\n"
+	"\tlist[l->narg + 1] = (void *)l->size;\n"
 	"\tcheck(cudaEventCreate(&begin), l->name);\n"
 	"\tcheck(cudaEventCreate(&end), l->name);\n"
 	"\tfor (int i = -3; i < TURNS; i++) {\n"
@@ -117,7 +120,10 @@ emit_gpu_launch(Emit *e, Plan *p, const CudaCall *call)
 		else
 			buf_puts(b, "\t\t{ 0, 0, false },\n");
 	}
-	buf_puts(b, "\t} },\n");
+	buf_puts(b, "\t}, {");
+	for (int i = 0; call->symbol && i < CU_SIZES; i++)
+		buf_printf(b, "%s %lld", i ? "," : "", (long long)call->symbol[i]);
+	buf_puts(b, " } },\n");
 }
 
 static char *
@@ -128,8 +134,8 @@ timing_text(Emit *e)
 	buf_puts(&b, timing);
 	for (int i = 0; i < e->ngpu_timing; i++)
 		buf_printf(&b, "extern \"C\" void %s();\n", e->cuda_kernels.at[i]);
-	buf_printf(&b, "\nstatic const Launch launches[] = {\n%s\t{ 0, 0, 0, 0, 0, 0, { { 0, 0, false } } }\n};\n\n",
-		   e->gpu_timing.at ? e->gpu_timing.at : "");
+	buf_printf(&b, "\nstatic const Launch launches[] = {\n%s", e->gpu_timing.at ? e->gpu_timing.at : "");
+	buf_puts(&b, "\t{ 0, 0, 0, 0, 0, 0, { { 0, 0, false } }, { } }\n};\n\n");
 	buf_puts(&b, "int\nmain()\n{\n\tfor (const Launch *l = launches; l->name; l++)\n\t\ttime_launch(l);\n"
 		 "\treturn 0;\n}\n");
 	return b.at;

@@ -77,12 +77,14 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 /* A specialization to write. If it cannot be written, the generic code serves its arguments. */
 typedef struct OnePlan {
 	DynamicNames dynamic;    /* names of a dynamic specialization, which is made from samples */
+	DynamicNames dynamic_gpu;        /* the same for the GPU, if `cuda` is not null */
 	Emit *emit;
 	Function *fn;
 	const Specialization *spec;
 	int index;
 	const char *code, *name, *cuda;
 	Plan *plan, *gpu;        /* gpu: null if the specialization has no GPU code, for the reason why_gpu */
+	Specialization *taken;   /* the dynamic specialization, with its last samples */
 	const char *why_gpu;
 	Cause why;               /* why the last dynamic specialization was refused; empty if none was */
 } OnePlan;
@@ -280,7 +282,9 @@ plan_one(Cx *cx, void *arg)
 
 		o->spec = s;
 		for (bool more = d.sample != NULL; more; more = samples_narrow(cx, &d))
-			if (emit_dynamic(o->emit, o->fn, &d, o->index, o->code, &o->dynamic)) {
+			if (emit_dynamic(o->emit, o->fn, &d, &(DynamicOf){ o->index, o->code, false }, &o->dynamic)) {
+				o->taken = new(cx->arena, Specialization, 1);
+				*o->taken = d;
 				o->name = o->dynamic.function;
 				o->plan = (Plan *)(uintptr_t)o->dynamic.plan;
 				return;
@@ -305,18 +309,32 @@ plan_cuda(Cx *cx, void *arg)
 	o->cuda = emit_plan(o->emit, o->gpu, o->index, o->code);
 }
 
+/* Writes the GPU's form of a dynamic specialization. If it cannot be written, sets why_gpu. */
+static void
+plan_cuda_dynamic(OnePlan *o)
+{
+	const Cx *cx = o->emit->cx;
+
+	if (emit_dynamic(o->emit, o->fn, o->taken, &(DynamicOf){ o->index, o->code, true }, &o->dynamic_gpu)) {
+		o->cuda = o->dynamic_gpu.function;
+		o->gpu = (Plan *)(uintptr_t)o->dynamic_gpu.plan;
+	} else {
+		o->why_gpu = arena_strdup(cx->arena, cx->err.what);
+	}
+}
+
 /* Returns the lines that run a specialization and return its status. */
 static const char *
 run_text(Emit *e, const OnePlan *o, int indent)
 {
 	Out run = { .indent = indent };
 
-	if (o->cuda) {
+	if (o->cuda && !o->dynamic.sizes) {
 		out_line(&run, "if (cx->cuda)");
 		out_line(&run, "\treturn %s(cx, reg);", o->cuda);
 	}
-	write_return_apart(&run, e->gpu && !o->cuda, arena_printf(e->cx->arena, o->dynamic.sizes ? "%s(cx, reg, s)" :
-								  "%s(cx, reg)", o->name));
+	write_return_apart(&run, e->gpu && (!o->cuda || o->dynamic.sizes),
+			   arena_printf(e->cx->arena, o->dynamic.sizes ? "%s(cx, reg, s)" : "%s(cx, reg)", o->name));
 	return arena_text(e->cx->arena, &run.text);
 }
 
@@ -328,8 +346,11 @@ put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
 					 o->spec->dynamic ? "dynamic" : "exact", i);
 
 	if (o->dynamic.sizes) {
-		buf_printf(b, ") {\n\t\tconst int64_t *s = rt_sizes(cx, &%s, reg, size);\n\n\t\tif (s) {\n\t\t\t%s\n",
-			   o->dynamic.sizes, taken);
+		buf_puts(b, ") {\n\t\tconst int64_t *s;\n\n");
+		if (o->cuda)
+			buf_printf(b, "\t\tif (cx->cuda && (s = rt_sizes(cx, &%s, reg, size))) {\n\t\t\t%s\n"
+				   "\t\t\treturn %s(cx, reg, s);\n\t\t}\n", o->dynamic_gpu.sizes, taken, o->cuda);
+		buf_printf(b, "\t\tif ((s = rt_sizes(cx, &%s, reg, size))) {\n\t\t\t%s\n", o->dynamic.sizes, taken);
 		buf_printf(b, "%s\t\t}\n\t\tif (cx->status)\n\t\t\treturn cx->status;\n\t}\n", run_text(e, o, 3));
 		return;
 	}
@@ -377,7 +398,8 @@ make_plan(OnePlan *one)
 	}
 	note_refused(one, first);
 	if (one->plan && one->dynamic.sizes) {
-		one->why_gpu = "its sizes are dynamic, and kernels for the GPU have constant sizes";
+		if (e->gpu)
+			plan_cuda_dynamic(one);
 	} else if (one->plan && e->gpu && !cx_try(e->cx, plan_cuda, one)) {
 		warn_lacks(e, one->fn, "not on the GPU");
 		one->gpu = NULL;

@@ -238,18 +238,40 @@ span_of(const RtTensor *t)
 	return rt_numel(t) ? n * rt_dtypes[t->dtype].bytes : 0;
 }
 
-/* Writes { buffer, its first byte, offset of the element, 0, use, range of bytes that may be written }. */
+/* Offset of the argument's first element in its buffer, in bytes. With dynamic sizes, as in argument_address. */
+static const char *
+argument_offset(Writer *w, const KernelArg *arg)
+{
+	const int64_t at = tensor_offset(plan_tensor(w->p, arg->value));
+	const char *text = c_number(w, at + (w->p->dynamic && arg->part ? 0 : arg->offset));
+
+	for (int i = 0; w->p->dynamic && i < arg->npart; i++) {
+		const char *step = c_number(w, arg->part[i].at);
+
+		text = arena_printf(w->a, "%s + %s * %s", text, step, c_number(w, arg->part[i].bytes));
+	}
+	return text;
+}
+
+/* Writes { buffer, its first byte, offset of the element, 0, use, range of bytes that may be written }. With dynamic
+ * sizes the span of a tensor with gaps is no product, so all of its buffer may be written. */
 static void
 write_cuda_tensor(Writer *w, const Node *n, const KernelArg *arg, bool written)
 {
 	const RtTensor *t = plan_tensor(w->p, arg->value);
 	const Buffer *b = plan_buffer(w->p, arg->value);
-	const int64_t at = tensor_offset(t);
-	const char *use = !written ? "RT_CUDA_READ" : b->first >= w->p->step[n->id] ? "RT_CUDA_FILL" : "RT_CUDA_WRITE";
+	const bool all = w->p->dynamic && !rt_is_contiguous(t), fills = b->first >= w->p->step[n->id] && !all;
+	const char *use = !written ? "RT_CUDA_READ" : fills ? "RT_CUDA_FILL" : "RT_CUDA_WRITE";
+	const char *offset = argument_offset(w, arg), *from = "0", *to = "0";
 
-	out_line(&w->out, "\t{ %d, %s, %lld, 0, %s, %lld, %lld },", b->index, c_buffer(w, arg->value),
-		 (long long)(at + arg->offset), use, (long long)(written ? at : 0),
-		 (long long)(written ? at + span_of(t) : 0));
+	if (written && all) {
+		to = c_number(w, b->bytes);
+	} else if (written) {
+		from = c_number(w, tensor_offset(t));
+		to = w->p->dynamic ? arena_printf(w->a, "%s + %s", from, c_number(w, span_of(t))) :
+			c_number(w, tensor_offset(t) + span_of(t));
+	}
+	out_line(&w->out, "\t{ %d, %s, %s, 0, %s, %s, %s },", b->index, c_buffer(w, arg->value), offset, use, from, to);
 	if (b->home == HOME_CONSTANT && !written)
 		note_gpu_constant(w, b->constant);
 }
@@ -262,9 +284,9 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 	w->out.indent++;
 	if (call->checked)
 		out_line(&w->out, "int wrong = 0;");
-	out_line(&w->out, "static const RtCudaLaunch launch = { %d, %d, %u, %lld, %lld, %lld };   /* %s */",
-		 call->kernel, call->args.n, place_row(w), (long long)call->grid[0], (long long)call->grid[1],
-		 (long long)call->grid[2], w->e->cuda_kernels.at[call->kernel]);
+	out_line(&w->out, "%sconst RtCudaLaunch launch = { %d, %d, %u, %s, %s, %s };   /* %s */",
+		 w->p->dynamic ? "" : "static ", call->kernel, call->args.n, place_row(w), call->grid_text[0],
+		 call->grid_text[1], call->grid_text[2], w->e->cuda_kernels.at[call->kernel]);
 	out_line(&w->out, "const RtCudaArg p[%d] = {", call->args.n);
 	for (int i = 0; i < call->args.n; i++) {
 		const KernelArg *arg = &call->args.at[i];
@@ -296,14 +318,29 @@ write_unshare(Writer *w, const Node *n)
 	}
 }
 
+/* Finds the node's launches on the GPU: those that dynamic.c made, or new ones. */
+static int
+find_launches(Writer *w, const Node *n, CudaCall **calls, const char **why)
+{
+	const DynamicPlan *d = w->p->dynamic;
+
+	if (d) {
+		*calls = d->cuda[n->id];
+		*why = d->why_host[n->id] ? d->why_host[n->id] : "it is a call of the runtime";
+		return d->ncuda[n->id];
+	}
+	*calls = new(w->a, CudaCall, MAX_KERNEL_CALLS);
+	return emit_cuda(w->e, w->p, n, *calls, why);
+}
+
 /* Returns false if the node has no GPU kernel and runs on the CPU. */
 static bool
 write_cuda_kernels(Writer *w, const Node *n)
 {
 	const Node *group = w->p->epilogue[n->id];
-	CudaCall *calls = new(w->a, CudaCall, MAX_KERNEL_CALLS);
+	CudaCall *calls;
 	HostStep step = { .node = n };
-	const int ncall = emit_cuda(w->e, w->p, n, calls, &step.why);
+	const int ncall = find_launches(w, n, &calls, &step.why);
 
 	if (!ncall) {
 		vec_push(w->a, &w->p->host, step);

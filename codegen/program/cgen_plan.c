@@ -205,10 +205,10 @@ write_move(Writer *w, const Moves *m, int i)
 			 c_number(w, bytes));
 		write_stale(w, t);
 	} else if (w->p->gpu) {
-		out_line(&w->out, "rt_cuda_move(&c, (RtCudaPart){ %d, %s, %lld }, "
-			 "(RtCudaPart){ %d, %s, %lld }, %lld);", t->index, c_buffer(w, to), (long long)at,
-			 f->index, c_buffer(w, from), (long long)tensor_offset(plan_tensor(w->p, from)),
-			 (long long)bytes);
+		out_line(&w->out, "rt_cuda_move(&c, (RtCudaPart){ %d, %s, %s }, "
+			 "(RtCudaPart){ %d, %s, %s }, %s);", t->index, c_buffer(w, to), c_number(w, at),
+			 f->index, c_buffer(w, from), c_number(w, tensor_offset(plan_tensor(w->p, from))),
+			 c_number(w, bytes));
 	} else {
 		out_line(&w->out, "rt_move(%s, %s, %s);", c_address(w, to, 0), c_address(w, from, 0),
 			 c_number(w, bytes));
@@ -396,19 +396,58 @@ mark_returned(Plan *p, const Value *v, bool *returned)
 	return all;
 }
 
-/* Writes static const RtCudaPlace ..._place[]: size, arena offset and slot of every buffer, and whether it stays. */
-static void
-write_places(Emit *e, const Plan *p, const char *name, const bool *returned)
+/* Offset of the buffer in the arena. -1: it is elsewhere. */
+static const char *
+place_offset(Writer *w, const Buffer *b)
 {
-	out_line(&e->plans, "static const RtCudaPlace %s_place[] = {", name);
+	if (b->home != HOME_ARENA)
+		return "-1";
+	return w->p->dynamic ? arena_printf(w->a, "at[%d]", b->spot) :
+	       arena_printf(w->a, "%lld", (long long)b->offset);
+}
+
+/* Writes const RtCudaPlace place[]: size, arena offset and slot of every buffer, and whether it stays. */
+static void
+write_places(Writer *w, Out *o, const bool *returned)
+{
+	const Plan *p = w->p;
+
+	out_line(o, "\t%sconst RtCudaPlace place[] = {", p->dynamic ? "" : "static ");
 	for (int i = 0; i < p->buffers.n; i++) {
 		const Buffer *b = p->buffers.at[i];
 
-		out_line(&e->plans, "\t{ %lld, %lld, %d, %d },", (long long)b->bytes,
-			 b->home == HOME_ARENA ? (long long)b->offset : -1LL, b->home == HOME_BOX ? b->slot : -1,
-			 b->home == HOME_BOX && !returned[i]);
+		out_line(o, "\t\t{ %s, %s, %d, %d },", c_number(w, b->bytes), place_offset(w, b),
+			 b->home == HOME_BOX ? b->slot : -1, b->home == HOME_BOX && !returned[i]);
 	}
-	out_line(&e->plans, "\t{ 0, 0, 0, 0 }\n};");
+	out_line(o, "\t\t{ 0, 0, 0, 0 }\n\t};");
+}
+
+/* Returns which buffers the function returns. Sets w->all_returned. */
+static const bool *
+find_returned(Writer *w)
+{
+	const Node *ret = w->p->graph->top->ret;
+	bool *returned = new(w->a, bool, w->p->buffers.n + 1);
+
+	for (int i = 0; i < ret->nin; i++)
+		w->all_returned |= !mark_returned(w->p, ret->in[i], returned);
+	if (w->all_returned)
+		memset(returned, true, (size_t)w->p->buffers.n * sizeof *returned);
+	return returned;
+}
+
+/* Writes the frame of a function for the GPU. The arena and, with dynamic sizes, s and at[] are there. */
+static void
+write_frame(Writer *w, Out *o)
+{
+	const int n = w->p->buffers.n;
+
+	write_places(w, o, find_returned(w));
+	out_line(o, "\tRtMirror m[%d];", n + 1);
+	out_line(o, "\tRtCudaFrame c = { cx, %s, m, place, v, %d, 0, %s };", w->code, n,
+		 w->p->dynamic ? "s, (int)(at - s)" : "0, 0");
+	out_line(o, "\n\tif (rt_cuda_begin(&c, arena, %s))\n\t\treturn cx->status;", w->p->dynamic ?
+		 arena_printf(w->a, "at[%d]", w->p->nspot) : arena_printf(w->a, "%lld", (long long)w->p->arena));
 }
 
 static int
@@ -486,24 +525,12 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 	out_line(o, "\n/* Specialization %d of %s%s: %d kernels, %d runtime calls, %d guards inside, arena %lld "
 		 "bytes. */", index, out_name(e->cx->arena, "", p->fn->name), p->gpu ? " on the GPU" : "", p->kernels,
 		 p->calls.n, p->guards, (long long)p->arena);
-	if (p->gpu) {
-		bool *returned = new(w.a, bool, p->buffers.n + 1);
-
-		for (int i = 0; i < p->graph->top->ret->nin; i++)
-			w.all_returned |= !mark_returned(p, p->graph->top->ret->in[i], returned);
-		if (w.all_returned)
-			memset(returned, true, (size_t)p->buffers.n * sizeof *returned);
-		write_places(e, p, name, returned);
-	}
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);
 	write_values(p, o);
 	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n", (long long)p->arena);
 	write_needs(o);
-	if (p->gpu) {
-		out_line(o, "\tRtMirror m[%d];", p->buffers.n + 1);
-		out_line(o, "\tRtCudaFrame c = { cx, %s, m, %s_place, v, %d, 0 };", code, name, p->buffers.n);
-		out_line(o, "\n\tif (rt_cuda_begin(&c, arena, %lld))\n\t\treturn cx->status;", (long long)p->arena);
-	}
+	if (p->gpu)
+		write_frame(&w, o);
 	write_rest(&w, o);
 	out_line(o, "}");
 	return name;
@@ -513,18 +540,22 @@ char *
 plan_text(Emit *e, Plan *p, const char *code)
 {
 	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
-	Out rest = { 0 }, all = { 0 };
+	Out rest = { 0 }, all = { 0 }, frame = { 0 };
 
-	p->kernels = p->calls.n = p->guards = 0;
+	p->kernels = p->calls.n = p->guards = p->launches = p->host.n = 0;
 	p->streamed = 0;
 	write_block(&w, p->graph->top);
 	e->streamed = p->streamed > e->streamed ? p->streamed : e->streamed;
+	if (p->gpu)
+		write_frame(&w, &frame);
 	write_rest(&w, &rest);
 	write_values(p, &all);
 	buf_puts(&all.text, w.head.at ? w.head.at : "");
 	out_blank(&all);
 	write_needs(&all);
+	buf_puts(&all.text, frame.text.at ? frame.text.at : "");
 	buf_puts(&all.text, rest.text.at);
+	buf_free(&frame.text);
 	buf_free(&rest.text);
 	buf_free(&w.head);
 	return all.text.at;

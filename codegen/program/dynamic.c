@@ -235,6 +235,78 @@ settle(Dynamic *d, Sampled *s)
 	return true;
 }
 
+/* ---- kernels of the GPU ------------------------------------------------------------------------------------------ */
+
+/* Finds the node's launches on sample k. Returns their number. */
+static int
+take_launches(Dynamic *d, int k, const Node *n, KernelCall *calls)
+{
+	int count;
+
+	d->shared[k].derived.n = d->shared[k].marked.n = d->shared[k].nchoice = 0;
+	if (!k)
+		d->shared[0].choices->at.n = 0;
+	count = cuda_launches(d->plan[k], n, calls, &d->shared[k].why_host[n->id]);
+	d->shared[k].nchoice = -1;
+	return count;
+}
+
+/* Emits the kernel that launch c has on all samples, and sets it for each of them. */
+static bool
+emit_launches(Dynamic *d, int i, const Sampled *s, int c)
+{
+	const Kernel *of[SIZE_SAMPLES];
+	CudaCall first;
+	Kernel *k;
+
+	for (int j = 0; j < d->n; j++)
+		if (!(of[j] = s[j].calls[c].kernel))
+			return false;
+	if (!same_call(d, s, c) || !(k = kernel_unify(d->sizes, d->sample_sizes, of)))
+		return false;
+	emit_cuda_unified(d->emit, &s[0].calls[c], k, &first);
+	cuda_checks_once(d->node[0].at[i], s[0].calls, &first, c);
+	for (int j = 0; j < d->n; j++) {
+		CudaCall *to = &d->shared[j].cuda[d->node[j].at[i]->id][c];
+
+		*to = first;
+		to->args.at = NULL;
+		to->args.n = to->args.cap = 0;
+		for (int a = 0; a < first.args.n; a++)
+			vec_push(d->cx->arena, &to->args, s[j].calls[c].args.at[a]);
+	}
+	return true;
+}
+
+/* Sets the node's launches on all samples. Returns false if it has none, or none in common. */
+static bool
+settle_launches(Dynamic *d, int i)
+{
+	Sampled s[SIZE_SAMPLES] = { 0 };
+	bool all = true;
+
+	for (int k = 0; k < d->n; k++) {
+		const Node *n = d->node[k].at[i];
+
+		s[k].calls = new(d->cx->arena, KernelCall, MAX_KERNEL_CALLS);
+		s[k].ncall = take_launches(d, k, n, s[k].calls);
+		d->shared[k].cuda[n->id] = new(d->cx->arena, CudaCall, s[k].ncall + 1);
+		all &= s[k].ncall && s[k].ncall == s[0].ncall;
+	}
+	for (int c = 0; c < s[0].ncall && all; c++)
+		all = emit_launches(d, i, s, c);
+	for (int k = 0; k < d->n; k++) {
+		const int id = d->node[k].at[i]->id;
+
+		d->shared[k].ncuda[id] = all ? s[k].ncall : 0;
+		if (!all && s[0].ncall)
+			d->shared[k].why_host[id] = "its kernels for several sizes have no common form in CUDA";
+	}
+	return all;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
 static void
 refuse(Dynamic *d, int i)
 {
@@ -264,7 +336,7 @@ settle_node(Dynamic *d, int i)
 		kernel |= is;
 		all &= is;
 	}
-	if (!kernel)
+	if (!kernel || (d->gpu && all && settle_launches(d, i)))
 		return;
 	d->why = NULL;
 	for (int k = 0; k < d->n && all; k++)
@@ -288,7 +360,7 @@ make_plans(Dynamic *d)
 		for (int i = 0; k && i < d->node[0].n; i++)
 			d->shared[k].as_first[d->node[k].at[i]->id] = plan_is_kernel(d->plan[0], d->node[0].at[i]);
 		d->shared[k].nconstant = 0;
-		d->plan[k] = plan_make(d->cx, d->fn, &d->spec->sample[k], PLAN_CPU, &d->shared[k]);
+		d->plan[k] = plan_make(d->cx, d->fn, &d->spec->sample[k], d->gpu ? PLAN_GPU : PLAN_CPU, &d->shared[k]);
 	}
 }
 
@@ -431,6 +503,9 @@ begin_shared(Dynamic *d)
 		d->shared[k].as_first = new(d->cx->arena, bool, nnode);
 		d->shared[k].calls = new(d->cx->arena, KernelCall *, nnode);
 		d->shared[k].ncall = new(d->cx->arena, int, nnode);
+		d->shared[k].cuda = new(d->cx->arena, CudaCall *, nnode);
+		d->shared[k].ncuda = new(d->cx->arena, int, nnode);
+		d->shared[k].why_host = new(d->cx->arena, const char *, nnode);
 		d->shared[k].constants = constants;
 		d->shared[k].choices = choices;
 		d->shared[k].joins = d->unjoined ? NULL : joins;
@@ -449,13 +524,14 @@ emit_one(Cx *cx, void *arg)
 	const char *name = out_name(cx->arena, "", d->fn->name), *broken;
 
 	for (int k = 0; k < d->n; k++)
-		plan_dissolve(cx, d->fn, &d->spec->sample[k], PLAN_CPU);
+		plan_dissolve(cx, d->fn, &d->spec->sample[k], d->gpu ? PLAN_GPU : PLAN_CPU);
 	if (!align(d))
 		fail_lacks(cx, (Range){ 0 }, "it is optimized differently for different sizes%s", d->why ? d->why : "");
 	begin_shared(d);
 	settle_all(d);
-	*o->names = (DynamicNames){ emit_name(d->emit, d->fn, o->index, "spec"),
-				    emit_name(d->emit, d->fn, o->index, "sizes"), d->plan[0], d->sample_sizes, 0 };
+	*o->names = (DynamicNames){ emit_name(d->emit, d->fn, o->index, d->gpu ? "cuda" : "spec"),
+				    emit_name(d->emit, d->fn, o->index, d->gpu ? "cuda_sizes" : "sizes"), d->plan[0],
+				    d->sample_sizes, 0 };
 	for (int k = 1; k < (d->spec->bounded ? d->n : d->spec->nprofiled); k++)
 		if (d->plan[k]->arena > o->names->plan->arena) {
 			o->names->plan = d->plan[k];
@@ -465,6 +541,8 @@ emit_one(Cx *cx, void *arg)
 			   arena_printf(cx->arena, "Specialization %d of %s, of dynamic sizes", o->index, name),
 			   o->names->plan->arena) || !dynamic_buffers(d, &(RtSizeBuffers){ 0 }))
 		fail_lacks(cx, (Range){ 0 }, "some sizes are no products of others%s", d->why ? d->why : "");
+	if (d->gpu && d->sample_sizes->natom + d->sample_sizes->count.n > CU_SIZES)
+		fail_lacks(cx, (Range){ 0 }, "its kernels would read more than %d sizes", CU_SIZES);
 	if ((broken = promise_check(d)))
 		fail_lacks(cx, (Range){ 0 }, "%s", broken);
 	put_formulas(d, o->names->sizes);
@@ -479,15 +557,33 @@ take_back(Emit *e, int64_t before)
 	}
 }
 
-bool
-emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int index, const char *code, DynamicNames *names)
+/* The plan for the GPU has relations between sizes and a range of its own. */
+static Sizes *
+copy_sizes(Arena *a, const Sizes *z)
 {
-	const Dynamic begin = { .emit = e, .cx = e->cx, .fn = fn, .spec = spec, .sample_sizes = spec->sizes,
+	Sizes *copy = new(a, Sizes, 1);
+
+	*copy = *z;
+	copy->tie.cap = copy->tie.n;
+	copy->count.cap = copy->count.n;
+	copy->expr.cap = copy->expr.n;
+	copy->number.cap = copy->number.n;
+	return copy;
+}
+
+bool
+emit_dynamic(Emit *e, Function *fn, const Specialization *spec, const DynamicOf *of, DynamicNames *names)
+{
+	Specialization *own = new(e->cx->arena, Specialization, 1);
+	const Dynamic begin = { .emit = e, .cx = e->cx, .fn = fn, .spec = own, .gpu = of->gpu,
+				.sample_sizes = of->gpu ? copy_sizes(e->cx->arena, spec->sizes) : spec->sizes,
 				.n = spec->sizes->nsample, .sizes = size_table(e->cx->arena) };
 	Dynamic d = begin;
-	OneDynamic one = { &d, index, code, names };
+	OneDynamic one = { &d, of->index, of->code, names };
 	const int64_t before = e->plans.text.n;
 
+	*own = *spec;
+	own->sizes = begin.sample_sizes;
 	if (cx_try(e->cx, emit_one, &one))
 		return true;
 	if (e->cx->err.status == EXIT_LACKS) {
@@ -500,7 +596,8 @@ emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int index, const
 	if (e->cx->err.status != EXIT_LACKS)
 		fail_again(e->cx);
 	if (e->verbose)
-		fprintf(stderr, "kiln: %s: no kernels for dynamic sizes: %s\n", fn->name, e->cx->err.what);
+		fprintf(stderr, "kiln: %s: no kernels %sfor dynamic sizes: %s\n", fn->name,
+			of->gpu ? "of the GPU " : "", e->cx->err.what);
 	take_back(e, before);
 	return false;
 }

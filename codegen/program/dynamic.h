@@ -16,6 +16,7 @@ typedef struct Dynamic {
 	DynamicPlan shared[SIZE_SAMPLES];
 	Vec(const Node *) node[SIZE_SAMPLES];  /* all nodes except constants, in the same order */
 	bool  changed;           /* whether a kernel was refused, so that plans must be made again */
+	bool  gpu;               /* whether it is a plan for the GPU */
 	bool  unjoined;          /* whether cats are not joined in place */
 	const char *why;         /* description of the last texts that differed */
 } Dynamic;

@@ -136,8 +136,9 @@ typedef struct DynamicNames {
 	const Sizes *of;
 	int sample;
 } DynamicNames;
+typedef struct DynamicOf { int index; const char *code; bool gpu; } DynamicOf;    /* index of the specialization */
 /* Emits the kernels and both functions. Returns false if the samples' plans differ in structure. */
-bool    emit_dynamic(Emit *, Function *, const Specialization *, int index, const char *code, DynamicNames *);
+bool    emit_dynamic(Emit *, Function *, const Specialization *, const DynamicOf *, DynamicNames *);
 
 /* ---- cgen_entry.c: the choice at entry --------------------------------------------------------------------------- */
 

@@ -49,6 +49,13 @@ static __device__ __forceinline__ double copysign(bool x, bool y) { return copys
 
 enum { CU_TILE = 64, CU_DEEP = 16, CU_BLOCK = 256, CU_EACH = 4 };
 
+/* The sizes of a call, where they are dynamic. */
+enum { CU_SIZES = 64 };
+struct CuSizes {
+	int64_t at[CU_SIZES];
+	__device__ __forceinline__ int64_t operator[](int i) const { return at[i]; }
+};
+
 /* ---- number formats ---------------------------------------------------------------------------------------------- */
 
 union CuBits { float f; uint32_t u; };

@@ -100,6 +100,30 @@ class Counts(Programs):
     """A test for each network is added below."""
 
 
+class Dynamic(Programs):
+    """One specialization for several sizes, on the device."""
+
+    def test_sizes(self):
+        out = f"{OUT}/dynamic"
+        with open(out + ".py", "w") as f:
+            f.write(text_of("dynamic"))
+        self.run_it([KILN, "build", out + ".py", "--input", "x=float32[2..5x4x3..9x16]", "--input", "i=int64[2]", "--gpu", "sm_80",
+                     "--cc", "tcc", "--cpu", "native", "--no-source", "-o", out], CUDA_HOME=f"{OUT}/toolkit", KILN_GRID=HERE)
+        gpu = json.loads(self.run_it([out, "--info", "--json", "-"])[0])["specializations"][-1]["gpu"]
+        self.assertEqual([s["step"] for s in gpu["host_steps"]], ["aten::cumsum"])
+        for batch, rows in (3, 4), (2, 9), (5, 7):
+            npz.write(out + ".npz", {"x": array(f"float32[{batch}x4x{rows}x16]", 1), "i": ("<i8", [2], [0, 3 * rows - 1])})
+            env = {"LD_LIBRARY_PATH": f"{OUT}/toolkit", "KILN_GRID_SM": "86", "KILN_GRID_SAY": "1"}
+            _, err = self.run_it([out, "-i", out + ".npz", "--selfcheck", "--device", "cuda", "--guards"], **env)
+            self.assertIn("dynamic", err)
+            self.assertEqual(SAID.search(err).group(1), str(gpu["launches"]))
+        npz.write(out + ".npz", {"x": array("float32[3x4x5x16]", 1), "i": ("<i8", [2], [0, 15])})
+        said = [subprocess.run([out, "-i", out + ".npz", "--device", d], capture_output=True, text=True,
+                               env={**os.environ, **env}) for d in ("cpu", "cuda")]
+        self.assertIn("out of DATA bounds, id=15 axis_dim=15", said[0].stderr)
+        self.assertEqual(*[(r.returncode, r.stderr.split("grid:")[0]) for r in said])
+
+
 class State(Programs):
     """State that stays on the device, and a driver whose calls fail."""
 

@@ -1,0 +1,9 @@
+def forward(x: Tensor, i: Tensor) -> Tuple[Tensor, Tensor]:
+    w = torch.sin(torch.arange(144, dtype=torch.float)).reshape([4, 4, 3, 3])
+    p = torch.cos(torch.arange(96, dtype=torch.float)).reshape([16, 6])
+    c = torch.relu(torch.conv2d(x, w, None, [1, 1], [1, 1]) + x)
+    rows = c.mean(1).softmax(2)
+    joined = torch.cat([rows, rows * 2, c.select(1, 0)], 1)
+    chosen = joined.index_select(1, i)
+    best = torch.argmax(joined, 2, True).to(torch.float) + torch.cumsum(joined, 1)
+    return torch.matmul(chosen.transpose(1, 2), chosen), torch.matmul(best, p)
