@@ -26,7 +26,7 @@
 
 struct GridIndex { unsigned x, y, z; };
 static GridIndex threadIdx, blockIdx, blockDim, gridDim;
-static unsigned grid_from, grid_to = ~0u;        /* only blocks with x from one to below the other run */
+static GridIndex grid_from, grid_to = { ~0u, ~0u, ~0u };         /* only blocks from one to below the other run */
 
 enum { GRID_MOST = 1024, GRID_STACK = 64 << 10 };
 
@@ -142,9 +142,9 @@ grid_launch(void (*kernel)(A...), const unsigned *size, unsigned threads, void *
 	grid.args = args;
 	gridDim = { size[0], size[1], size[2] };
 	blockDim = { threads, 1, 1 };
-	for (blockIdx.z = 0; blockIdx.z < size[2]; blockIdx.z++)
-		for (blockIdx.y = 0; blockIdx.y < size[1]; blockIdx.y++)
-			for (blockIdx.x = grid_from; blockIdx.x < size[0] && blockIdx.x < grid_to; blockIdx.x++)
+	for (blockIdx.z = grid_from.z; blockIdx.z < size[2] && blockIdx.z < grid_to.z; blockIdx.z++)
+		for (blockIdx.y = grid_from.y; blockIdx.y < size[1] && blockIdx.y < grid_to.y; blockIdx.y++)
+			for (blockIdx.x = grid_from.x; blockIdx.x < size[0] && blockIdx.x < grid_to.x; blockIdx.x++)
 				grid_block();
 }
 
