@@ -26,6 +26,7 @@ NETS = {
     "lstm": {"x": "float32[1x6x8]"}, "gru": {"x": "float32[1x6x8]"},
 }
 SAME_TEXT = {"encoder": "bert"}
+BUILT = set()
 COLUMNS = ["launches", "host", "up", "up_bytes", "down", "down_bytes", "across", "syncs", "open"]
 SAID = re.compile(r"^grid: (\d+) launches, (\d+) copies up \((\d+) bytes\), (\d+) down \((\d+)\), (\d+) across, (\d+) waits, "
                   r"(\d+) blocks left", re.M)
@@ -78,14 +79,7 @@ class Programs(unittest.TestCase):
 
     def measure(self, name):
         """Counts of a call, in the order of COLUMNS, and the names of its host steps."""
-        text, out = SAME_TEXT.get(name, name), f"{OUT}/{name}"
-        model = f"{HERE}/nets/{text}.pt"
-        if not os.path.exists(model):
-            model = f"{out}.py"
-            with open(model, "w") as f:
-                f.write(text_of("common") + text_of(text))
-        npz.write(f"{out}.npz", arrays(NETS[name]))
-        self.build(model, name, out)
+        out = self.program(name)
         self.counted(out, [f"{out}.npz"] * 2, "--selfcheck")
         once, twice = self.counted(out, [f"{out}.npz"]), self.counted(out, [f"{out}.npz"] * 2)
         launches, up, up_bytes, down, down_bytes, across, syncs = [b - a for a, b in zip(once, twice)]
@@ -94,6 +88,36 @@ class Programs(unittest.TestCase):
         steps = ["%s%s" % (s["step"], " x%d" % s["times"] if s["times"] > 1 else "") for s in gpu["host_steps"]]
         host = sum(s["times"] for s in gpu["host_steps"])
         return [launches, host, up, up_bytes, down, down_bytes, across, syncs, once[2] - up_bytes], ", ".join(steps)
+
+    def program(self, name):
+        """The network's program, which is built once."""
+        text, out = SAME_TEXT.get(name, name), f"{OUT}/{name}"
+        model = f"{HERE}/nets/{text}.pt"
+        if name in BUILT:
+            return out
+        BUILT.add(name)
+        if not os.path.exists(model):
+            model = f"{out}.py"
+            with open(model, "w") as f:
+                f.write(text_of("common") + text_of(text))
+        npz.write(f"{out}.npz", arrays(NETS[name]))
+        self.build(model, name, out)
+        return out
+
+    def fails_well(self, run, want, n):
+        """Whether the driver's call n failed in run(): then there is the CPU's answer and a warning, or an error that says
+        what the driver was asked for.  Nothing is leaked."""
+        r = run(KILN_GRID_FAIL=str(n))
+        left = SAID.search(r.stderr)
+        self.assertTrue(not left or left.group(8) == "0", (n, r.stderr))
+        if "an error of the emulated device" not in r.stderr:
+            return False
+        if r.returncode:
+            self.assertEqual(r.returncode, 1, (n, r.stderr))
+            self.assertRegex(r.stderr, r"CUDA error: .*, when asked to \w+", n)
+        elif "warning: computed on the CPU" in r.stderr:
+            self.assertEqual(r.stdout, want, n)
+        return True
 
 
 class Counts(Programs):
@@ -122,6 +146,25 @@ class Dynamic(Programs):
                                env={**os.environ, **env}) for d in ("cpu", "cuda")]
         self.assertIn("out of DATA bounds, id=15 axis_dim=15", said[0].stderr)
         self.assertEqual(*[(r.returncode, r.stderr.split("grid:")[0]) for r in said])
+
+
+class Faults(Programs):
+    """A driver one of whose calls fails, spread over those of each network."""
+
+    def test_networks(self):
+        for i, name in enumerate(NETS):
+            out = self.program(name)
+
+            def run(*device, **env):
+                return subprocess.run([out, "-i", f"{out}.npz", *device], capture_output=True, text=True,
+                                      env={**os.environ, "LD_LIBRARY_PATH": f"{OUT}/toolkit", "KILN_GRID_SM": "86",
+                                           "KILN_GRID_SAY": "1", **env})
+            want, failed = run("--device", "cpu").stdout, 0
+            for n in range(1 + i, 1000, 19):
+                if not self.fails_well(run, want, n):
+                    break
+                failed += 1
+            self.assertGreater(failed, 0, name)
 
 
 class State(Programs):
@@ -160,20 +203,11 @@ class State(Programs):
             self.assertAlmostEqual(w, g, places=3)
 
     def test_each_call_fails(self):
-        """The CPU's answer and a warning, or an error that says what the driver was asked for; nothing is leaked."""
         want, failed = self.run_state(["--device", "cpu"]).stdout, 0
         for n in range(1, 400):
-            r = self.run_state([], KILN_GRID_FAIL=str(n))
-            left = SAID.search(r.stderr)
-            self.assertTrue(not left or left.group(8) == "0", (n, r.stderr))
-            if "an error of the emulated device" not in r.stderr and n > 100:
+            if not self.fails_well(lambda **env: self.run_state([], **env), want, n) and n > 100:
                 break
             failed += 1
-            if r.returncode:
-                self.assertEqual(r.returncode, 1, (n, r.stderr))
-                self.assertRegex(r.stderr, r"CUDA error: .*, when asked to \w+", n)
-            elif "warning: computed on the CPU" in r.stderr:
-                self.assertEqual(r.stdout, want, n)
         self.assertGreater(failed, 50)
         self.assertIn("no device 'cuda': CUDA error", self.run_state(["--device", "cuda"], KILN_GRID_FAIL="1").stderr)
 
