@@ -98,7 +98,7 @@ move_storage(RtCx *cx, const RtArrays *given, RtStorage *from, RtStorage *to, in
 
 /* Gives two arguments that overlap on the device one storage. */
 static int
-join(RtCx *cx, const RtArrays *given, const RtCopy *a, const RtCopy *b)
+join_copies(RtCx *cx, const RtArrays *given, const RtCopy *a, const RtCopy *b)
 {
 	RtStorage *const x = a->storage, *const y = b->storage;
 	const uint64_t at_x = base_of(a), at_y = base_of(b), at = at_x < at_y ? at_x : at_y;
@@ -130,7 +130,7 @@ begin(RtCx *cx, const RtArrays *given, bool lazy)
 
 			if (a->lent && b->lent && a->storage != b->storage &&
 			    a->device < b->device + (uint64_t)b->bytes && b->device < a->device + (uint64_t)a->bytes &&
-			    join(cx, given, a, b))
+			    join_copies(cx, given, a, b))
 				return RT_ERROR;
 		}
 	return RT_OK;
@@ -139,7 +139,7 @@ begin(RtCx *cx, const RtArrays *given, bool lazy)
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static int64_t
-span_of(const RtTensor *t)
+bytes_of_span(const RtTensor *t)
 {
 	int64_t last = 0;
 
@@ -160,7 +160,7 @@ there(RtCx *cx, RtTensor *t)
 	RtCopy *m = NULL;
 
 	for (int i = 0; i < c->ncopy && !m; i++)
-		if (c->copy[i]->host <= data && data + span_of(t) <= c->copy[i]->host + c->copy[i]->bytes)
+		if (c->copy[i]->host <= data && data + bytes_of_span(t) <= c->copy[i]->host + c->copy[i]->bytes)
 			m = c->copy[i];
 	if (!m)
 		m = rt_cuda_add(cx, t->storage, t->storage->data, t->storage->bytes);
@@ -198,7 +198,7 @@ show(RtCx *cx, RtTensor *t, RtDlTensor *dl)
 	dl->device.kind = DL_CUDA;
 	dl->device.id = index_of(cx);
 	dl->data = NULL;
-	if (!span_of(t))
+	if (!bytes_of_span(t))
 		return RT_OK;
 	if (rt_cuda_enter(cx))
 		return RT_ERROR;
@@ -221,7 +221,7 @@ put_contiguous(RtCx *cx, RtTensor *from, uint64_t to)
 	if (!m)
 		return RT_ERROR;
 	if (at != to)
-		RT_CUDA_TRY(cx, c, cuMemcpyDtoDAsync_v2(to, at, (size_t)span_of(from), c->stream),
+		RT_CUDA_TRY(cx, c, cuMemcpyDtoDAsync_v2(to, at, (size_t)bytes_of_span(from), c->stream),
 			    "copy on the device");
 	c->busy = true;
 	return RT_OK;
@@ -247,7 +247,7 @@ put(RtCx *cx, RtTensor *from, RtTensor *to, const RtDlTensor *out)
 {
 	int status;
 
-	if (!span_of(from))
+	if (!bytes_of_span(from))
 		return RT_OK;
 	if (rt_cuda_enter(cx))
 		return RT_ERROR;
@@ -285,7 +285,7 @@ free_taken(RtDlManaged *self)
 
 /* Does nothing but the copy refer to the device memory, and nothing but the result to the tensor? */
 static bool
-is_alone(const RtTensor *t, const RtCopy *m)
+is_only_user(const RtTensor *t, const RtCopy *m)
 {
 	return rt_refs(&t->h) == 1 && m->storage == t->storage && rt_refs(&m->storage->h) == 2;
 }
@@ -298,7 +298,7 @@ take_memory(RtCx *cx, const RtTensor *t, RtCopy *m, Taken *taken)
 	const char *const host = m->host;
 	void *context;
 
-	if (is_alone(t, m)) {
+	if (is_only_user(t, m)) {
 		taken->at = rt_cuda_detach(c, m);
 	} else {
 		RT_CUDA_TRY(cx, c, cuMemAlloc_v2(&taken->at, (size_t)m->bytes + 1), "allocate memory");
@@ -314,7 +314,7 @@ take_memory(RtCx *cx, const RtTensor *t, RtCopy *m, Taken *taken)
 }
 
 static RtDlManaged *
-take(RtCx *cx, RtTensor *t)
+keep_copy(RtCx *cx, RtTensor *t)
 {
 	Taken *taken = calloc(1, sizeof *taken);
 	RtDlTensor *dl = taken ? &taken->managed.tensor : NULL;
@@ -369,7 +369,7 @@ references(const RtCuda *c, const RtStorage *s)
 
 /* Ends the loan of copy i: the caller's memory gets what the host wrote. What the model keeps is copied. */
 static int
-give_back(RtCx *cx, int i)
+return_lent(RtCx *cx, int i)
 {
 	RtCuda *c = cx->cuda;
 	RtCopy *m = c->copy[i];
@@ -398,7 +398,7 @@ give_all_back(RtCx *cx)
 	if (rt_cuda_enter(cx))
 		return RT_ERROR;
 	for (int i = c->ncopy; i-- > 0;)
-		if (c->copy[i]->lent && give_back(cx, i))
+		if (c->copy[i]->lent && return_lent(cx, i))
 			status = RT_ERROR;
 	c->lazy = false;
 	if (c->sent || (c->busy && !c->foreign))
@@ -431,4 +431,4 @@ end(RtCx *cx)
 	return status;
 }
 
-const RtCudaDoor rt_cuda_door = { index_of, over, begin, fetch, show, put, take, end };
+const RtCudaDoor rt_cuda_door = { index_of, over, begin, fetch, show, put, keep_copy, end };

@@ -29,7 +29,7 @@ typedef struct RtLoader {
 
 static int build(Loader *, IValue *out);
 
-/* ---- locks --------------------------------------------------------------------------------------------------------- */
+/* ---- locks ---------------------------------------------------------------------------------------------------- */
 
 #ifdef __TINYC__
 
@@ -80,7 +80,7 @@ rt_process_unlock(RtProcessLock *l)
 
 #endif
 
-/* ---- weights ------------------------------------------------------------------------------------------------------- */
+/* ---- weights -------------------------------------------------------------------------------------------------- */
 
 /* The storage of weights.  Packed weights get memory that is filled at their first use; until then the system need not
  * provide its pages. */

@@ -439,8 +439,8 @@ typedef struct RtFrame {                 /* a call of a specialization */
 } RtFrame;
 /* Runs n steps from `first` on.  If one fails, returns its status and adds its line to the error's trace. */
 int    rt_steps(const RtFrame *, int first, int n);
-/* A lock of a process.  A child that was forked while a thread of its parent held it takes it over: that thread is not in
- * the child.  So what it guards is only changed by single stores, each of which leaves it whole. */
+/* A lock of a process. A child that was forked while a thread of its parent held the lock takes it over, because that
+ * thread is not in the child. So guarded data is changed only by single stores, each of which leaves it whole. */
 typedef RT_ATOMIC int RtProcessLock;     /* id of the process whose thread holds it; 0: free */
 void   rt_process_lock(RtProcessLock *);
 void   rt_process_unlock(RtProcessLock *);
