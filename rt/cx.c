@@ -105,22 +105,6 @@ rt_cx_free(RtCx *cx)
 /* ---- errors ------------------------------------------------------------------------------------------------ */
 
 void
-rt_visits_add(RtCx *cx, RtVisit v)
-{
-	RtVisit *more;
-
-	if (cx->nvisit >= RT_DEPTH)
-		return;
-	if (!(cx->nvisit & (cx->nvisit - 1))) {             /* capacity doubles at powers of two */
-		more = realloc(cx->visit, sizeof *more * (size_t)(cx->nvisit ? cx->nvisit * 2 : 1));
-		if (!more)
-			return;
-		cx->visit = more;
-	}
-	cx->visit[cx->nvisit++] = v;
-}
-
-void
 rt_clear_error(RtCx *cx)
 {
 	rt_mem_back(cx->message);
@@ -192,6 +176,18 @@ rt_no_meta(RtCx *cx)
 }
 
 /* ---- results and scratch ------------------------------------------------------------------------------------- */
+
+void *
+rt_mem_counted(RtCx *cx, int64_t bytes)
+{
+	RtHead *h = rt_mem_zeroed(bytes);
+
+	if (h)
+		h->refs = 1;
+	else
+		rt_raise(cx, "out of memory");
+	return h;
+}
 
 /* Takes planned memory for result i.  It is used once: a kernel that this kernel calls must not get it again. */
 static RtTensor *

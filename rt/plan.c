@@ -1,6 +1,6 @@
 /*
- * Functions for specialized code: guards on arguments, tensor values over planned memory ("boxes"), launches of
- * kernels, and bailouts to the generic code when a guard fails.
+ * Functions for specialized code: guards on arguments, tensor values over planned memory ("boxes"), and launches of
+ * kernels.
  *
  * A box borrows planned memory and serves as an argument of one step.  Values that outlive the call (results, elements
  * of containers, registers at a bailout) own a copy, or were computed in their own memory.
@@ -265,47 +265,6 @@ rt_say_place(const RtCode *code, uint32_t line)
 	if (line && p.file)
 		fprintf(stderr, "\n  %s:%d: %s", code->text + p.file, p.line,
 			p.line_text ? code->text + p.line_text : "");
-}
-
-static void
-say_guard(RtCx *cx, const RtCode *code, const char *why, uint32_t line)
-{
-	if (!cx->show_guards)
-		return;
-	fprintf(stderr, "%s: guard failed: %s", code->name, why);
-	rt_say_place(code, line);
-	fprintf(stderr, "\n  going on in the generic code\n");
-}
-
-int
-rt_bail(const RtFrame *f, int guard)
-{
-	const RtGuard *g = &f->of->guard[guard];
-	const RtCode *code = f->of->code;
-	const uint32_t *live = f->of->operand + g->live;
-	IValue *frame = rt_mem_zeroed(((int64_t)code->nreg + 1) * (int64_t)sizeof *frame);
-	RtCx *cx = f->cx;
-
-	say_guard(cx, code, g->why, g->line);
-	for (int i = 0; i < g->n; i++) {
-		const IValue v = rt_step_operand(f, &live);
-
-		if (frame)
-			frame[f->of->operand[g->live + (uint32_t)(g->n + i)]] = v;
-		else
-			rt_release(v);
-	}
-	rt_values_drop(f->v, f->of->nv);
-	rt_values_drop(f->reg, code->nreg);
-	if (!frame)
-		return rt_raise(cx, "out of memory");
-	memcpy(f->reg, frame, (size_t)code->nreg * sizeof *frame);
-	rt_mem_back(frame);
-	if (cx->status)
-		return cx->status;
-	if (cx->strict)
-		return rt_raise_as(cx, "GuardMiss", "a guard failed: %s", g->why);
-	return rt_resume(cx, code, g->pc, f->reg);
 }
 
 void

@@ -234,18 +234,6 @@ rt_mem_zeroed(int64_t bytes)
 }
 
 void *
-rt_mem_counted(RtCx *cx, int64_t bytes)
-{
-	RtHead *h = rt_mem_zeroed(bytes);
-
-	if (h)
-		h->refs = 1;
-	else
-		rt_raise(cx, "out of memory");
-	return h;
-}
-
-void *
 rt_mem_more(void *old, int64_t bytes)
 {
 	const int64_t has = old ? ((int64_t *)old)[-2] : 0;

@@ -1,10 +1,12 @@
 /*
  * Calls of the runtime in specialized code, as data: rows of a table (RtStep), whose operands are words of 32 bits.
  *
- * A step makes new references of its operands, runs, drops them, and moves its results to their slots.
+ * A step makes new references of its operands, runs, drops them, and moves its results to their slots.  If a guard
+ * fails, its operands are the values with which the generic code resumes.
  */
 #include "program.h"
 
+#include <stdio.h>
 #include <string.h>
 
 RT_FAST
@@ -321,4 +323,47 @@ rt_step_exit(RtCx *cx, const RtWith *scope, const RtCode *code, uint32_t line)
 		return failed(cx, code, line);
 	rt_release(got[0]);
 	return RT_OK;
+}
+
+/* ---- guards ------------------------------------------------------------------------------------------------------ */
+
+static void
+say_guard(RtCx *cx, const RtCode *code, const char *why, uint32_t line)
+{
+	if (!cx->show_guards)
+		return;
+	fprintf(stderr, "%s: guard failed: %s", code->name, why);
+	rt_say_place(code, line);
+	fprintf(stderr, "\n  going on in the generic code\n");
+}
+
+int
+rt_bail(const RtFrame *f, int guard)
+{
+	const RtGuard *g = &f->of->guard[guard];
+	const RtCode *code = f->of->code;
+	const uint32_t *live = f->of->operand + g->live;
+	IValue *frame = rt_mem_zeroed(((int64_t)code->nreg + 1) * (int64_t)sizeof *frame);
+	RtCx *cx = f->cx;
+
+	say_guard(cx, code, g->why, g->line);
+	for (int i = 0; i < g->n; i++) {
+		const IValue v = rt_step_operand(f, &live);
+
+		if (frame)
+			frame[f->of->operand[g->live + (uint32_t)(g->n + i)]] = v;
+		else
+			rt_release(v);
+	}
+	rt_values_drop(f->v, f->of->nv);
+	rt_values_drop(f->reg, code->nreg);
+	if (!frame)
+		return rt_raise(cx, "out of memory");
+	memcpy(f->reg, frame, (size_t)code->nreg * sizeof *frame);
+	rt_mem_back(frame);
+	if (cx->status)
+		return cx->status;
+	if (cx->strict)
+		return rt_raise_as(cx, "GuardMiss", "a guard failed: %s", g->why);
+	return rt_resume(cx, code, g->pc, f->reg);
 }

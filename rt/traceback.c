@@ -6,6 +6,22 @@
 #include <string.h>
 
 void
+rt_visits_add(RtCx *cx, RtVisit v)
+{
+	RtVisit *more;
+
+	if (cx->nvisit >= RT_DEPTH)
+		return;
+	if (!(cx->nvisit & (cx->nvisit - 1))) {             /* capacity doubles at powers of two */
+		more = realloc(cx->visit, sizeof *more * (size_t)(cx->nvisit ? cx->nvisit * 2 : 1));
+		if (!more)
+			return;
+		cx->visit = more;
+	}
+	cx->visit[cx->nvisit++] = v;
+}
+
+void
 rt_visit(RtCx *cx, const RtCode *code, uint32_t line)
 {
 	if ((!code->place && !code->packed_place) || cx->status == RT_UNKNOWN_META)
