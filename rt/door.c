@@ -76,7 +76,7 @@ set_up(RtDoor *d)
 
 	d->entry = (RtEntry){ .weights = { d->o.weights_file, d->o.weights, (int64_t)d->o.weights_bytes, false },
 		.threads = d->o.threads < 0 ? 0 : d->o.threads ? d->o.threads : -1, .seeded = d->o.seeded,
-		.seed = d->o.seed };
+		.seed = d->o.seed, .device = { d->o.device, d->o.device_index, d->o.stream } };
 	if (!rt_mem_spares())
 		return rt_raise(cx, "out of memory");
 	if (!d->own.beside && (d->o.weights_file || d->o.weights))
@@ -87,7 +87,7 @@ set_up(RtDoor *d)
 	cx->print = d->o.print ? say_print : NULL;
 	cx->warn = d->o.warn ? say_warning : NULL;
 	if (find_threads(d) || rt_entry_load(cx, &d->own, &d->entry) ||
-	    rt_entry_device(cx, &d->own, &(RtCudaWant){ d->o.device, d->o.device_index, d->o.stream }))
+	    rt_entry_device(cx, &d->own, &d->entry))
 		return RT_ERROR;
 	rt_entry_seed(cx, &d->own, &d->entry);
 	cx->strict = d->o.strict != 0;

@@ -26,13 +26,15 @@ rt_entry_load(RtCx *cx, RtProgram *own, RtEntry *e)
 }
 
 int
-rt_entry_device(RtCx *cx, const RtProgram *own, const RtCudaWant *want)
+rt_entry_device(RtCx *cx, const RtProgram *own, const RtEntry *e)
 {
-	if (want->name ? !strcmp(want->name, "cpu") : !own->cuda)
+	const char *name = e->device.name;
+
+	if (name ? !strcmp(name, "cpu") : !own->cuda)
 		return RT_OK;
 	if (!own->cuda)
-		return rt_raise(cx, "no device '%s': cpu, or cuda of kiln build --gpu", want->name);
-	return own->cuda->start(cx, own, want);
+		return rt_raise(cx, "no device '%s': cpu, or cuda of kiln build --gpu", name);
+	return own->cuda->start(cx, own, &e->device);
 }
 
 void

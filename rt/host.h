@@ -75,12 +75,13 @@ typedef struct RtEntry {
 	int      threads;            /* 0: one per core; -1: the number that the program was built with */
 	bool     seeded;
 	uint64_t seed;
+	RtCudaWant device;           /* its name may also be cpu */
 	int64_t  load_ns;            /* result: duration of rt_program_load */
 } RtEntry;
 /* Loads weights and constants and starts threads, unless cx->outer has the caller's.  The context is initialized. */
 int  rt_entry_load(RtCx *, RtProgram *own, RtEntry *);
-/* The name may also be cpu.  Null: the GPU if the program has code for it and the machine has one. */
-int  rt_entry_device(RtCx *, const RtProgram *own, const RtCudaWant *);
+/* Starts the GPU.  A device without a name: if the program has code for it and the machine has one. */
+int  rt_entry_device(RtCx *, const RtProgram *own, const RtEntry *);
 void rt_entry_seed(RtCx *, const RtProgram *own, const RtEntry *);
 void rt_entry_end(RtCx *, RtProgram *own);                 /* frees the context, too */
 

@@ -38,7 +38,7 @@ static const char usage[] =
 	"  --method NAME    the method to call (forward); with commas: one for each input in turn\n"
 	"  --threads N      threads to use (0: one per core)\n"
 	"  --seed N         seed of random numbers\n"
-	"  --device D       cpu, cuda, cuda:1\n"
+	"  --device D       cpu, cuda[:N]\n"
 	"  --bench[=N]      time N calls\n"
 	"  --warm           first of all bring weights where they are read fastest, as the 64th call does\n"
 	"  --json FILE      with --bench or --info: the same as JSON; -: standard output\n"
@@ -745,11 +745,12 @@ set_up(Program *p)
 	if (p->options.info || p->options.list_extra || p->options.extra)
 		p->own.open = NULL;
 	p->entry = (RtEntry){ .weights.all = p->options.selfcheck, .threads = (int)threads,
-			      .seeded = p->options.seed != NULL, .seed = (uint64_t)seed };
+			      .seeded = p->options.seed != NULL, .seed = (uint64_t)seed,
+			      .device.name = p->options.device };
 	if (rt_cx_init(&p->cx) || (p->options.trace && rt_trace_start(&p->cx)) ||
 	    rt_entry_load(&p->cx, &p->own, &p->entry) || choose_method(p, 0))
 		return failed(p, 0);
-	if (rt_entry_device(&p->cx, &p->own, &(RtCudaWant){ .name = p->options.device })) {
+	if (rt_entry_device(&p->cx, &p->own, &p->entry)) {
 		failed(p, 0);
 		return EXIT_DEVICE;
 	}
