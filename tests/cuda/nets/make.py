@@ -1,6 +1,7 @@
-"""A step of attention whose caches are buffers: made here because text has no module.
+"""Modules with state, made here because text has none: a step of attention whose caches are buffers, and a buffer that
+most calls only read.
 
-usage: make.py   (needs PyTorch; writes cached.pt here)
+usage: make.py   (needs PyTorch; writes cached.pt and scaled.pt here)
 """
 import os
 
@@ -33,5 +34,17 @@ class Cached(torch.nn.Module):
         return self.keys.sum()
 
 
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.arange(16) / 8)
+
+    def forward(self, x):
+        if x.size(0) > 100:
+            self.scale = self.scale * 2
+        return torch.relu(x * self.scale)
+
+
 torch.manual_seed(0)
 torch.jit.script(Cached().eval()).save(os.path.join(HERE, "cached.pt"))
+torch.jit.script(Scaled().eval()).save(os.path.join(HERE, "scaled.pt"))
