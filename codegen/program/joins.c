@@ -32,7 +32,7 @@ typedef struct Move {            /* State before a move, to undo it. */
 
 typedef struct Joins {
 	Plan   *plan;
-	int    *lodgers;         /* by buffer: number of its values */
+	int    *lodgers;         /* number of values in each buffer */
 	bool   *written;         /* by buffer: whether something updates it in place */
 	int64_t least;           /* lower bound of the arena */
 	bool   *is_cat; /* by node id: whether it is a cat with a kernel, which accepts operands with any layout */

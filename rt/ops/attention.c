@@ -99,7 +99,7 @@ batch_offsets(RtCx *cx, const RtTensor *t, int ndim, const int64_t *dims, int64_
 
 typedef struct Sdpa {
 	RtTensor *q, *k, *v, *mask;
-	double    dropout, scale;        /* scale 0: from the width */
+	double    dropout, scale;        /* scale of the scores; 0: 1 / sqrt(width) */
 	bool      causal, grouped;
 	double    empty;                 /* weights of a fully masked row: nan in the fast path, 0 in 2.x */
 } Sdpa;

@@ -341,7 +341,7 @@ fft(RtCx *cx, const char *name, const Transform *t, RtTensor *x, IValue *out)
 	a.v = !wide ? NULL : t->conjugated ? rt_scratch(cx, bytes + 16) : rt_data(wide);
 	if (!a.v)
 		return RT_ERROR;
-	if (t->conjugated)                       /* x is written to */
+	if (t->conjugated)                       /* run_array writes to it */
 		memcpy(a.v, rt_data(wide), bytes);
 	if (run_array(cx, t, &a, reals))
 		return RT_ERROR;
