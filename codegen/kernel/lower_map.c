@@ -87,6 +87,8 @@ row_types(MapLowering *m, const Node *n, const RtMapArg *arg, int narg, RtMapTyp
 	for (int i = 0; i < n->nin; i++)
 		in[i] = sample_of(m, n->in[i]);
 	rt_map_types(arg, narg, (RtMapResult)n->op->result, in, types);
+	if (rt_dtypes[types->common].category == 'U' && strchr(n->op->domain, 'L'))
+		return false;                            /* a negative bound counts as 0 */
 	return types->compute != RT_NDTYPE && rt_map_takes(n->op->domain, types->common);
 }
 

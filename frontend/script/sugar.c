@@ -285,8 +285,8 @@ torch_member(Emit *e, Range at, const char *space, const char *name)
 	for (size_t i = 0; i < sizeof torch_members / sizeof *torch_members; i++)
 		if (!strcmp(space, torch_members[i].space) && !strcmp(name, torch_members[i].name))
 			return sugar_named(e, torch_members[i].kind, torch_members[i].of);
-	if (top && (s = torch_constant(e, at, name)))
-		return s;
+	if (top && (source || strcmp(name, "chalf")) && (s = torch_constant(e, at, name)))
+		return s;                                /* torch.chalf is a dtype in Python, an operator in archives */
 	if (top && source && !strcmp(name, "functional"))
 		return sugar_named(e, SUGAR_NAMESPACE, "torch.functional");
 	builtin = arena_printf(a, "%s::%s", strcmp(space, "torch.nn.functional") ? "torch" : "functional", name);

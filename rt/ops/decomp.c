@@ -39,6 +39,31 @@ stack_load(RtCx *cx, const char *name, RtTensor *t, Stack *s)
 }
 
 int
+stack_empty(RtCx *cx, const RtCall *call, const char *name, const IValue *in, IValue *out)
+{
+	const RtDtype d = (RtDtype)in[0].u.t->dtype;
+	IValue of[4], y[3];
+	RtTensor *r = NULL;
+
+	if (rt_numel(in[0].u.t))
+		return rt_raise(cx, "\"%s\" not implemented for '%s'", name, rt_dtypes[d].brief);
+	memcpy(of, in, sizeof *in * (size_t)call->nin);
+	if (!(r = rt_temp(cx, rt_to_dtype(cx, in[0].u.t, RT_f32))))
+		return RT_ERROR;
+	of[0] = rt_of(r);
+	if (rt_call_temp(cx, call->kernel, y, call->nout, of))
+		return RT_ERROR;
+	for (int i = 0; i < call->nout; i++) {
+		r = rt_result(cx, i, d, y[i].u.t->ndim, y[i].u.t->dims, NULL);
+		RT_PUT(r, out[i]);
+	}
+	for (int i = 0; !cx->meta && i < call->nout; i++)
+		if (rt_copy_into(cx, out[i].u.t, y[i].u.t))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+int
 stack_square(RtCx *cx, const char *name, RtTensor *t, Stack *s)
 {
 	if (stack_load(cx, name, t, s))

@@ -60,6 +60,9 @@ typedef struct Stack {
 
 /* Loads t, whose last two dims are the matrix.  v is a copy that may be written to. */
 int stack_load(RtCx *, const char *name, RtTensor *t, Stack *);
+/* Results of the call for a dtype that ATen's kernel of this name lacks: those of floats, cast.  Raises if in[0] has
+ * elements. */
+int stack_empty(RtCx *, const RtCall *, const char *name, const IValue *in, IValue *out);
 int stack_square(RtCx *, const char *name, RtTensor *t, Stack *);
 /* Scratch memory for `count` matrices (m, n).  Null: raised, too large. */
 Z  *stack_room(RtCx *, int64_t count, int64_t m, int64_t n);

@@ -418,6 +418,23 @@ rt_roll(RtCx *cx, const IValue *in, IValue *out)
 	return r ? roll(cx, &(Roll){ r, flat, 1, at, shift }, geom_of(r), geom_of(flat), 0) : RT_ERROR;
 }
 
+/* Does ATen flip by copies of whole lines?  It does if the dim whose elements are neighbours in r, and in t, is not
+ * flipped.  Its kernel that reverses lines lacks 8-bit floats. */
+static bool
+flips_lines(const RtTensor *t, const RtTensor *r, uint64_t flipped)
+{
+	bool any = false;
+	int line = -1;
+
+	for (int d = 0; d < t->ndim; d++) {
+		if (t->dims[d] < 2)
+			continue;
+		any |= (flipped >> d & 1) && t->strides[d];
+		line = line < 0 || r->strides[d] < r->strides[line] ? d : line;
+	}
+	return !any || (!(flipped >> line & 1) && t->strides[line] == 1);
+}
+
 int
 rt_flip(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -443,6 +460,8 @@ rt_flip(RtCx *cx, const IValue *in, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	if (rt_numel(t) == 0)
 		return RT_OK;
+	if (rt_category((RtDtype)t->dtype) == 'E' && !flips_lines(t, r, flipped))
+		return rt_not_stored_only(cx, "flip_cpu", (RtDtype)t->dtype);
 	from = rt_data(t);
 	for (int d = 0; d < t->ndim; d++) {
 		ds[d] = r->strides[d] * bytes;

@@ -35,15 +35,15 @@ stack_of(RtCx *cx, RtTensor *t, Stack *s)
 	return RT_OK;
 }
 
-/* Raises if the dtypes differ or are not supported.  kernel: ATen's name */
+/* Raises if the dtypes differ, or are not supported and there is a product.  kernel: ATen's name */
 static int
 check_types(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *kernel)
 {
 	if (a->dtype != b->dtype)
 		return rt_raise(cx, "expected scalar type %s but found %s", rt_dtypes[a->dtype].brief,
 				rt_dtypes[b->dtype].brief);
-	if (a->dtype == RT_b8 || rt_category((RtDtype)a->dtype) == 'U' ||
-	    (rt_category((RtDtype)a->dtype) == 'E' && strcmp(kernel, "addmm_impl_cpu_") != 0))
+	if (rt_numel(a) && rt_numel(b) && (a->dtype == RT_b8 || rt_category((RtDtype)a->dtype) == 'U' ||
+	    (rt_category((RtDtype)a->dtype) == 'E' && strcmp(kernel, "addmm_impl_cpu_") != 0)))
 		return rt_raise(cx, "\"%s\" not implemented for '%s'", kernel, rt_dtypes[a->dtype].brief);
 	return RT_OK;
 }
@@ -412,6 +412,28 @@ rt_baddbmm(RtCx *cx, const IValue *in, IValue *out)
 	return product_into(cx, r, a, b, &(Stacks){ 1, dims, dims[1], dims[2], a->dims[2] }, &sum);
 }
 
+/* A view of matrix i of a batch. */
+static RtTensor *
+matrix(RtCx *cx, RtTensor *t, int64_t i)
+{
+	return rt_temp(cx, rt_tensor_view(cx, t, 2, t->dims + 1, t->strides + 1, t->offset + i * t->strides[0]));
+}
+
+/* Adds the products one by one: 8-bit floats are rounded after each, as ATen does it. */
+static int
+add_each(RtCx *cx, const IValue *in, IValue *out)
+{
+	IValue sum = in[0], by = in[3];
+
+	for (int64_t i = 0; i < in[1].u.t->dims[0]; i++, by = rt_int(1)) {
+		RtTensor *a = matrix(cx, in[1].u.t, i), *b = a ? matrix(cx, in[2].u.t, i) : NULL;
+
+		if (!b || CALL(cx, addmm, &sum, sum, rt_of(a), rt_of(b), by, in[4]))
+			return RT_ERROR;
+	}
+	return rt_copy_into(cx, out->u.t, sum.u.t);
+}
+
 /* The sum over the batch is one product: of the matrices a joined by columns and the matrices b joined by rows. */
 int
 rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
@@ -428,6 +450,8 @@ rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
 	k = a->dims[2];
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims + 1, NULL);
 	RT_RESULT(cx, r, out[0]);
+	if (rt_category((RtDtype)a->dtype) == 'E' && dims[0])
+		return add_each(cx, in, out);
 	if (CALL(cx, transpose_int, &turned, rt_of(a), rt_int(0), rt_int(1)))
 		return RT_ERROR;
 	a = dense(cx, turned.u.t);

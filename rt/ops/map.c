@@ -195,8 +195,8 @@ not_for(RtCx *cx, const MapRow *row, RtDtype d)
 	if (is_named(row, "neg") && d == RT_b8)
 		return rt_raise(cx, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
 				"to invert a mask, use the `~` or `logical_not()` operator instead.");
-	return rt_raise(cx, "\"%.*s_cpu\" not implemented for '%s'", (int)strcspn(name, ".("), name,
-		rt_dtypes[d].brief);
+	return rt_raise(cx, "\"%.*s_cpu%s\" not implemented for '%s'", (int)strcspn(name, ".("), name,
+		strchr(row->domain, '1') ? "_reduced_float" : "", rt_dtypes[d].brief);
 }
 
 /* Stores a number's bytes and returns their type. */
@@ -264,6 +264,24 @@ no_bool(RtCx *cx, const IValue *in, const RtMapTypes *t, const char *text)
 
 static const char no_complex_clamp[] = "clamp is not supported for complex types";
 
+/* Raises for bounds by which all integers of the dtype would leave it. */
+static int
+check_limits(RtCx *cx, RtDtype d, IValue least, IValue most)
+{
+	const bool from_zero = d == RT_u8 || rt_category(d) == 'U';
+	const double half = (double)(UINT64_C(1) << (8 * rt_dtypes[d].bytes - 1)), low = from_zero ? 0 : -half;
+	const double high = (from_zero ? 2 * half : half) - 1;
+
+	if (rt_category(d) != 'U' && (cx->torch != RT_TORCH_2 || rt_kind(d) != 'I'))
+		return RT_OK;
+	if (rt_number_or(least, low) > high)
+		return rt_raise(cx, "Clamp min value %g is outside the representable range of %s", rt_number(least),
+				rt_dtypes[d].brief);
+	return rt_number_or(most, high) >= low ? RT_OK :
+		rt_raise(cx, "Clamp max value %g is outside the representable range of %s", rt_number(most),
+			 rt_dtypes[d].brief);
+}
+
 /* In place, the bounds of clamp may not change the dtype. */
 static int
 first_clamp_bound(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
@@ -276,17 +294,31 @@ first_clamp_bound(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto 
 	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[t->result].brief,
 			rt_type_text((RtDtype)into->t->dtype));
 }
-#define FIRST_clamp_min        , first_clamp_bound
 #define FIRST_clamp_min_Tensor , first_clamp_bound
-#define FIRST_clamp_max        , first_clamp_bound
 #define FIRST_clamp_max_Tensor , first_clamp_bound
+
+static int
+first_clamp_min(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
+{
+	return first_clamp_bound(cx, in, t, into) || check_limits(cx, t->common, in[1], rt_none());
+}
+#define FIRST_clamp_min , first_clamp_min
+
+static int
+first_clamp_max(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
+{
+	return first_clamp_bound(cx, in, t, into) || check_limits(cx, t->common, rt_none(), in[1]);
+}
+#define FIRST_clamp_max , first_clamp_max
 
 static int
 first_clamp(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 {
 	if (rt_is_none(in[1]) && rt_is_none(in[2]))
 		return rt_raise(cx, "torch.clamp: At least one of 'min' or 'max' must not be None");
-	return first_clamp_bound(cx, in, t, into);
+	if (first_clamp_bound(cx, in, t, into))
+		return RT_ERROR;
+	return in[1].tag == RT_TENSOR || in[2].tag == RT_TENSOR ? RT_OK : check_limits(cx, t->common, in[1], in[2]);
 }
 #define FIRST_clamp        , first_clamp
 #define FIRST_clamp_Tensor , first_clamp
@@ -312,9 +344,10 @@ first_hardtanh(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *in
 {
 	if (first_relu6(cx, in, t, into))
 		return RT_ERROR;
-	if (rt_tensor(in[0])->dtype == RT_u8 && (rt_integer(in[1]) < 0 || rt_integer(in[2]) < 0))
+	if (cx->torch != RT_TORCH_2 && rt_tensor(in[0])->dtype == RT_u8 &&
+	    (rt_integer(in[1]) < 0 || rt_integer(in[2]) < 0))
 		return rt_raise(cx, "cannot do hardtanh on an unsigned type with negative limits");
-	return RT_OK;
+	return check_limits(cx, t->common, in[1], in[2]);
 }
 #define FIRST_hardtanh , first_hardtanh
 
@@ -444,15 +477,22 @@ check_alpha(RtCx *cx, IValue alpha, RtDtype common)
 	return RT_OK;
 }
 
-/* Does the row accept any number? PyTorch 2 accepts any bounds for integers. A power of floats is one of doubles. */
+/* Does the row accept any number? Rows with L do, for integers. A power of floats is one of doubles. */
 static bool
 takes_any_number(const RtCx *cx, const MapRow *row, RtDtype common)
 {
 	if (is_named(row, "pow"))
 		return common == RT_f32 || common == RT_f64 || rt_is_complex(common);
-	return cx->torch == RT_TORCH_2 && rt_is_integral(common, true) &&
-		(is_named(row, "clamp") || is_named(row, "clamp_min") || is_named(row, "clamp_max") ||
-		 is_named(row, "hardtanh"));
+	return (cx->torch == RT_TORCH_2 || rt_category(common) == 'U') && strchr("IB", rt_kind(common)) &&
+	       strchr(row->domain, 'L');
+}
+
+/* Does ATen compute this row of an 8-bit float with other code because b has several elements? */
+static bool
+has_several(const MapRow *row, const IValue *in, RtDtype common)
+{
+	return rt_category(common) == 'E' && strchr(row->domain, '1') && in[1].tag == RT_TENSOR &&
+	       rt_numel(in[1].u.t) != 1;
 }
 
 /* Raises unless the number fits the common type. sub and rsub are sums with -alpha, so -alpha has to fit. */
@@ -469,8 +509,8 @@ check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 {
 	RtMapArg arg[RT_MAP_MAX];
 
-	if (rt_category(t->common) == 'Q' || !rt_map_takes(row->domain, t->common) ||
-	    !row->loop[loop_index(t->compute)])
+	if (rt_category(t->common) == 'Q' || !row->loop[loop_index(t->compute)] ||
+	    !(rt_map_takes(row->domain, t->common) || has_several(row, in, t->common)))
 		return not_for(cx, row, t->common);
 	if ((is_named(row, "add") || is_named(row, "sub") || is_named(row, "rsub")) &&
 	    check_alpha(cx, in[2], t->common))
@@ -530,6 +570,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	MapState state = { .zero = false, .dtype = RT_f32 };
 	RtIter it;
 	int n = rt_map_args(row->schema, arg);
+	bool limited;            /* whether numbers may be beyond the dtype */
 
 	cx->into = NULL;
 	if (joins_quantized(arg, n, in))
@@ -543,6 +584,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	    check_shapes(cx, into, t.result, n, x + 1) || check_types(cx, row, in, &t))
 		return RT_ERROR;
 	state.dtype = t.common;
+	limited = rt_kind(t.common) == 'I' && takes_any_number(cx, row, t.common);
 	if (t.common == RT_i32 && row->loop[AS_i32])
 		t.compute = as[0] = RT_i32;
 	else
@@ -550,7 +592,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	via[0] = as[0];
 	for (int i = 0; i < n; i++) {
 		as[i + 1] = t.compute;
-		via[i + 1] = arg[i].joins ? t.common : t.compute;
+		via[i + 1] = arg[i].joins && !(x[i + 1] == NULL && limited) ? t.common : t.compute;
 		state.has[i] = !rt_is_none(in[arg[i].arg]);
 	}
 	x[0] = rt_elementwise(cx, 0, t.result, n, x + 1);
@@ -559,6 +601,8 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	for (int i = 0; i < n; i++)
 		if (!x[i + 1]) {
 			it.op[i + 1].dtype = number_bytes(in[arg[i].arg], number[i]);
+			if (limited && t.compute == RT_u64 && rt_number_or(in[arg[i].arg], 0) < 0)
+				number[i][0] = 0;
 			it.op[i + 1].data = (char *)number[i];
 		}
 	rt_iter_run(cx, &it, row->loop[loop_index(t.compute)], &state);
@@ -787,6 +831,7 @@ POWERS(double, f64)
 #define LOOPS_FPC(id, r, v)  LOOP_POWER(id, f32, r, v) LOOP_POWER(id, f64, r, v) LOOPS_I(id, r, v) LOOPS_C(id, r, v)
 #define LOOPS_FIBC(id, r, v) LOOPS_FIB(id, r, v) LOOPS_C(id, r, v)
 #define LOOPS_FIU(id, r, v)    LOOPS_FI(id, r, v) LOOPS_U(id, r, v)
+#define LOOPS_FIUL(id, r, v)  LOOPS_FIU(id, r, v)
 #define LOOPS_IBU(id, r, v)    LOOPS_IB(id, r, v) LOOPS_U(id, r, v)
 #define LOOPS_NBU(id, r, v)    LOOPS_NB(id, r, v) LOOPS_U(id, r, v)
 #define LOOPS_FIBU(id, r, v)   LOOPS_FIB(id, r, v) LOOPS_U(id, r, v)
@@ -795,7 +840,7 @@ POWERS(double, f64)
 #define LOOPS_FIBCU(id, r, v)  LOOPS_FIBC(id, r, v) LOOPS_U(id, r, v)
 #define LOOPS_FIBC8(id, r, v)  LOOPS_FIBC(id, r, v)       /* floats of 8 bits are computed as float */
 #define LOOPS_FIBU8(id, r, v)  LOOPS_FIBU(id, r, v)
-#define LOOPS_FNBCU8(id, r, v) LOOPS_FNBCU(id, r, v)
+#define LOOPS_FNBCU1(id, r, v) LOOPS_FNBCU(id, r, v)
 #define LOOPS_FIBCU8(id, r, v) LOOPS_FIBCU(id, r, v)
 #define FNS_FI(id)   FNS_F(id) FNS_I(id)
 #define FNS_FZ(id)   FNS_F(id) FNS_I(id)
@@ -813,6 +858,7 @@ POWERS(double, f64)
 #define FNS_FPC(id)  FNS_FI(id) FNS_C(id)
 #define FNS_FIBC(id) FNS_FIB(id) FNS_C(id)
 #define FNS_FIU(id)    FNS_FI(id) FNS_U(id)
+#define FNS_FIUL(id)   FNS_FIU(id)
 #define FNS_IBU(id)    FNS_IB(id) FNS_U(id)
 #define FNS_NBU(id)    FNS_NB(id) FNS_U(id)
 #define FNS_FIBU(id)   FNS_FIB(id) FNS_U(id)
@@ -821,7 +867,7 @@ POWERS(double, f64)
 #define FNS_FIBCU(id)  FNS_FIBC(id) FNS_U(id)
 #define FNS_FIBC8(id)  FNS_FIBC(id)
 #define FNS_FIBU8(id)  FNS_FIBU(id)
-#define FNS_FNBCU8(id) FNS_FNBCU(id)
+#define FNS_FNBCU1(id) FNS_FNBCU(id)
 #define FNS_FIBCU8(id) FNS_FIBCU(id)
 
 #define MAP(id, schema, domain, result, value, gradient) \

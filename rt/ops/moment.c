@@ -169,17 +169,37 @@ vector_norm_has_value(RtCx *cx, const RtTensor *t, double p, IValue dim)
 	return RT_OK;
 }
 
+/* Norms of 8-bit floats.  ATen has them only of at most one element each, which are sizes. */
+static int
+norm_of_ones(RtCx *cx, const IValue *in, RtDtype as, IValue *out)
+{
+	RtTensor *t = in[0].u.t, *wide = rt_temp(cx, rt_to_dtype(cx, t, RT_f32));
+	const RtDtype d = (RtDtype)t->dtype;
+	IValue y;
+
+	if (as != d)
+		return rt_no_promotion(cx, d, as);
+	if (!wide || CALL(cx, linalg_vector_norm, &y, rt_of(wide), rt_int(rt_number_or(in[1], 2) != 0), in[2], in[3],
+			  rt_none()))
+		return RT_ERROR;
+	if (rt_numel(t) && rt_numel(t) != rt_numel(y.u.t))
+		return rt_not_stored_only(cx, "norm_cpu", d);
+	return rt_return(cx, rt_temp(cx, rt_to_dtype(cx, y.u.t, d)), out);
+}
+
 int
 rt_linalg_vector_norm(RtCx *cx, const IValue *in, IValue *out)
 {
 	const RtDtype d = (RtDtype)in[0].u.t->dtype, as = rt_dtype_or(in[4], d);
 
-	if (!rt_is_integral(d, true) && vector_norm_has_value(cx, in[0].u.t, rt_number_or(in[1], 2), in[2]))
+	const bool whole = rt_is_integral(d, true) || rt_category(d) == 'U';
+
+	if (!whole && vector_norm_has_value(cx, in[0].u.t, rt_number_or(in[1], 2), in[2]))
 		return RT_ERROR;
-	if (rt_is_integral(d, true) || rt_is_integral(as, true))
+	if (whole || rt_is_integral(as, true) || rt_category(as) == 'U')
 		return rt_raise(cx, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
-				rt_dtypes[rt_is_integral(d, true) ? d : as].brief);
-	return norm(cx, in[0], in[1], in + 2, in[4], out);
+				rt_dtypes[whole ? d : as].brief);
+	return rt_category(d) == 'E' ? norm_of_ones(cx, in, as, out) : norm(cx, in[0], in[1], in + 2, in[4], out);
 }
 
 KERNEL(norm_Scalar, norm(cx, in[0], in[1], NULL, rt_none(), out))

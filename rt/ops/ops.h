@@ -15,6 +15,9 @@
  *             P  I that raises for a negative Scalar b
  *             U  uint16, uint32 and uint64, computed in uint64; 8: floats of 8 bits, computed in float. Rows without
  *                these letters raise for these dtypes.
+ *             1  8 if b has several elements. If it has one, the eager kernel raises; fused kernels leave it to that.
+ *             L  integers accept Scalars that their dtype cannot hold, from PyTorch 2 on: they count as its nearest
+ *                value. Fused kernels leave uint16, uint32 and uint64 to the eager kernel.
  *             M  after F: functions that are fast for near arguments (vmath.h); E after F: exponentials
  *     result: promote      common dtype of the tensor arguments, by ATen's rules
  *             floating     the same, but integral types and bool become the default dtype

@@ -93,7 +93,7 @@ rt_narrow_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *start = in[2].u.t;
 	char category = rt_dtypes[start->dtype].category;
 
-	if (start->ndim || (category != 'I' && category != 'B'))
+	if (start->ndim || !strchr("IUB", category))
 		return rt_raise(cx, "start must be an 0-dim integral Tensor.");
 	if (cx->meta)
 		return rt_no_meta(cx);

@@ -523,6 +523,6 @@ pool_adaptive_average(RtCx *cx, Pool *g, IValue size)
 	if (g->apart ? (g->nd == 3 && check_filled(cx, g, function, 1)) || check_rank(cx, g, function, "") ||
 			(g->nd < 3 && check_filled(cx, g, function, t->ndim - g->nd)) : rt_dim(cx, -g->nd, t->ndim) < 0)
 		return RT_ERROR;
-	return check_dtype(cx, g, g->apart && g->nd < 3 && !rt_numel(t) ? "FIBC" : "F", function) ||
+	return check_dtype(cx, g, g->apart && g->nd < 3 && !rt_numel(t) ? "FIBCUE" : "F", function) ||
 		pool_adaptive_tables(cx, g);
 }

@@ -254,6 +254,15 @@ rt_prim_tolist(RtCx *cx, const IValue *in, IValue *out)
 ASK_INT(prim_dtype, t->dtype)
 
 int
+rt_prim_dtype_name(RtCx *cx, const IValue *in, IValue *out)
+{
+	const char *name = rt_dtypes[in[0].u.t->dtype].brief;
+
+	*out = rt_ref(RT_STR, rt_str_new(cx, name, (int64_t)strlen(name)));
+	return out->u.p ? RT_OK : RT_ERROR;
+}
+
+int
 rt_prim_not_implemented(RtCx *cx, const IValue *in, IValue *out)
 {
 	Buf b = { 0 };

@@ -358,6 +358,8 @@ rt_geometric_(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!(p > 0 && p < 1))
 		return rt_raise(cx, "geometric_ expects p to be in (0, 1), but got p=%g", p);
+	if (rt_numel(in[0].u.t) && rt_not_stored_only(cx, "geometric_cpu", (RtDtype)in[0].u.t->dtype))
+		return RT_ERROR;
 	return draw_into(cx, NULL, (Dist){ .draw = draw_geometric, .a = p }, in, in[2], out);
 }
 
@@ -432,6 +434,8 @@ from_to(RtCx *cx, IValue gen, RtTensor *t, int64_t low, int64_t high)
 {
 	uint64_t range = (uint64_t)high - (uint64_t)low;
 
+	if (rt_category((RtDtype)t->dtype) == 'E')
+		return rt_not_stored_only(cx, "random_update_from_to", (RtDtype)t->dtype);
 	if (low >= high)
 		return rt_raise(cx, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
 				(long long)low, (long long)high);
@@ -462,6 +466,8 @@ rt_random_(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *t = rt_tensor(in[0]);
 	RtDtype d = (RtDtype)t->dtype;
 
+	if (rt_not_stored_only(cx, "random_kernel_cpu", d))
+		return RT_ERROR;
 	return return_self(in[0], fill_integers(cx, generator(cx, in[1]), t, 0, whole_range(d), d == RT_i64 ||
 						d == RT_f64), out);
 }

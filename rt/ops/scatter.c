@@ -71,7 +71,9 @@ index_and_dim(RtCx *cx, const char *name, const RtTensor *self, const IValue *in
 		return NULL;
 	if (index->dtype == RT_i64 || !rt_numel(index))
 		return dense(cx, index);
-	rt_raise(cx, "%s(): Expected dtype int64 for index", name);
+	if (index->dtype == RT_i32 && cx->torch == RT_TORCH_2)
+		return rt_temp(cx, rt_to_dtype(cx, dense(cx, index), RT_i64));
+	rt_raise(cx, "%s(): Expected dtype %s for index", name, cx->torch == RT_TORCH_2 ? "int32/int64" : "int64");
 	return NULL;
 }
 
@@ -250,6 +252,8 @@ scatter_op(RtCx *cx, const RtStr *name, int dtype, int *op)
 	if (strcmp(name->s, "add") && strcmp(name->s, "multiply"))
 		return rt_raise(cx, "reduce argument must be either add or multiply.");
 	*op = name->s[0] == 'a' ? SCATTER_ADD : SCATTER_MUL;
+	if (rt_category((RtDtype)dtype) == 'E')
+		return rt_not_stored_only(cx, "scatter_gather_tensor_cpu", (RtDtype)dtype);
 	return combine_of(*op, dtype) ? RT_OK : rt_lacks(cx, "scatter with a reduction on %s", rt_dtypes[dtype].torch);
 }
 

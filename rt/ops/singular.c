@@ -559,6 +559,9 @@ rt__linalg_svd(RtCx *cx, const IValue *in, IValue *out)
 	int64_t k;
 	Work work;
 
+	if (rt_category(dtype) == 'E')
+		return stack_empty(cx, &(RtCall){ .kernel = rt__linalg_svd, .nin = 4, .nout = 3 },
+				   "linalg_svd_cpu", in, out);
 	if (stack_load(cx, "linalg.svd", t, &d.s))
 		return RT_ERROR;
 	k = s->m < s->n ? s->m : s->n;

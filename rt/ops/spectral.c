@@ -23,6 +23,10 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 
 	if (strchr("UuLl", in[1].u.str->s[0]) == NULL || in[1].u.str->n != 1)
 		return rt_raise(cx, "Expected UPLO argument to be 'L' or 'U', but got %s", in[1].u.str->s);
+	if (rt_is_stored_only((RtDtype)t->dtype) ||
+	    (cx->torch == RT_TORCH_2 && rt_is_integral((RtDtype)t->dtype, true)))
+		return stack_empty(cx, &(RtCall){ .kernel = rt__linalg_eigh, .nin = 3, .nout = 2 },
+				   "linalg_eigh_cpu", in, out);
 	if (stack_square(cx, "linalg.eigh", t, &s) || stack_new(cx, &s, s.n, 1, &w) || stack_new(cx, &s, s.n, s.n, &v))
 		return RT_ERROR;
 	value = rt_scratch(cx, s.n * 8 + 8);
