@@ -126,7 +126,7 @@ typedef struct RtCudaDoor {
 	int (*show)(RtCx *, RtTensor *, RtDlTensor *);
 	/* Copies a result to the caller's memory, over which `to` is a tensor. */
 	int (*put)(RtCx *, RtTensor *from, RtTensor *to, const RtDlTensor *);
-	RtDlManaged *(*take)(RtCx *, RtTensor *);        /* as NAME_result_take, on the device */
+	RtDlManaged *(*take)(RtCx *, RtTensor *);        /* NAME_result_take for a result on the device */
 	/* Ends a call: gives arguments back.  Waits for the device, unless the stream is the caller's and reads nothing
 	 * of the host's memory. */
 	int (*end)(RtCx *);

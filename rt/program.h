@@ -478,7 +478,7 @@ typedef struct RtSizes {
 	const int64_t (*range)[2];       /* (nsymbol) least, most */
 	int nnumber, nsymbol, natom, nbuffer, ncount, ntie;
 } RtSizes;
-/* Index of an RT_DO_PROFILE before an instruction that runs on data: its tensors hold numbers. */
+/* Index of an RT_DO_PROFILE whose next instruction runs on real data, because its tensors hold numbers of sizes. */
 enum { RT_SIZES_RUN = 0x7fffffff };
 typedef struct RtKnownSizes RtKnownSizes;
 /* Returns s[0 .. natom + ncount), followed by the offset of each buffer and the arena's size in bytes.  The symbols are

@@ -27,7 +27,7 @@ typedef enum Form {              /* How the node is computed. */
 } Form;
 
 /* Low-bit weights (coarse.c): bfloat16 or float16 numbers; or integers from least to most, or 8-bit floats, times the
- * step of their group. A group is `group` inputs of a column. centre: what is added to stored values. */
+ * step of their group. A group is `group` inputs of a column. centre: added to stored values. */
 typedef struct Step { float by; int least, most, centre; } Step;
 typedef struct Coarse {
 	int     bits;                    /* 16, 8 or 4; 0 if the weights are not low-bit */
@@ -35,7 +35,7 @@ typedef struct Coarse {
 	int64_t group;
 	Step   *step;                    /* steps of all groups, column by column */
 	const uint8_t *codes;            /* the model's bytes in the layout of the weights; or null */
-	int     base;                    /* what codes of integers are stored less */
+	int     base;                    /* subtracted from codes of integers before they are stored */
 	bool    packed, centred;         /* whether they are in the weights; whether groups have centres */
 	int64_t words, scales;           /* offsets in the weights of the packed values and of the steps */
 	RtPacking lies; /* location in the model of the weights, if they are a whole storage; or zeros */

@@ -310,7 +310,7 @@ typedef struct DynamicPlan {
 	bool       *as_first;    /* by node id: whether it is a kernel on the first sample */
 	KernelCall **calls;      /* by node id: the ncall launches of its kernel, once they are final */
 	int        *ncall;
-	struct CudaCall **cuda;  /* by node id: the ncuda launches on the GPU, once they are final */
+	struct CudaCall **cuda;  /* final launches on the GPU, by node id */
 	int        *ncuda;
 	const char **why_host;   /* by node id: why a kernel of a plan for the GPU is computed on the host; or null */
 	Vec(int64_t) derived;    /* x and q of each plan_ceil call for the kernel being written */

@@ -200,7 +200,7 @@ static Ref
 followed(Contract *c, const Lowered *after, int rows, Ref made)
 {
 	const Kernel *a = after->kernel;
-	Ref *of = new(c->kernel->arena, Ref, a->operand.n);           /* by operand */
+	Ref *of = new(c->kernel->arena, Ref, a->operand.n);           /* its values in c->kernel, by operand of a */
 	const int lets = c->kernel->let.n;
 
 	for (int i = 0; i < a->operand.n; i++) {

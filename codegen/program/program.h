@@ -270,7 +270,7 @@ void refuse_overwrite(Cx *, const Texts *reads, const Texts *writes);
 /* Moves a finished file to its destination: by a rename, or from another file system by a copy beside it. On failure
  * returns false and sets errno. */
 bool build_move(Cx *, const char *from, const char *to);
-void write_text(Cx *, const char *path, const char *text, int64_t n);        /* of a temporary folder */
+void write_text(Cx *, const char *path, const char *text, int64_t n);        /* writes a file in a temporary folder */
 void write_whole(Cx *, const char *path, const char *text, int64_t n);       /* of a user; whole or not at all */
 
 /* ---- build.c ------------------------------------------------------------------------------------------------ */

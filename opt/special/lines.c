@@ -10,7 +10,7 @@
  *                                                           [1, s], [0, p], [1, d], g)
  *                                               y  = squeeze(y', 2)
  *    y = conv1d(x, w, b, [s], [p], [1], 1)  ->  r  = select(unfold(constant_pad_nd(x, [p, p]), 2, k, s), 1, 0)
- *       of one channel, one batch               y  = transpose(linear(r, w[:, 0], b), 1, 2)
+ *       if x has one channel and batch size 1   y  = transpose(linear(r, w[:, 0], b), 1, 2)
  *
  * Pointwise operators between two convolutions move in front of the squeeze, into the first one's store.
  */

@@ -216,8 +216,8 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 		varies |= value_varies(s, in[i]);
 	}
 	varies &= !is_seen_with_input(m);
-	/* A node that has read data would find none when the graph runs again.  Folding other nodes leaves less to
-	 * run. */
+	/* Folds nodes that have read data, because later runs of the graph have sizes but no data. Folding other
+	 * nodes makes these runs shorter. */
 	if (!varies && (now || !may_change(k, m)) && put_constants(s, k, m))
 		return;
 	n = node_new(s->graph, m->kind, m->at, 0);

@@ -187,7 +187,7 @@ rt_quantized_embedding_bag_byte(RtCx *cx, const IValue *in, IValue *out)
 	b.n = rt_numel(index);
 	b.nmap = map ? rt_numel(map) : 0;
 	b.fixed = index->ndim == 2 ? index->dims[1] : 0;
-	/* for 2-D indices too, as in PyTorch */
+	/* PyTorch drops the last bag for 2-D indices, too. */
 	b.bags = (index->ndim == 2 ? index->dims[0] : offsets->dims[0]) - b.last;
 	if (b.bags < 0)
 		return rt_raise(cx, "include_last_offset: number of offsets should be at least 1");

@@ -59,7 +59,7 @@ minus_above(double *d, int64_t n, int64_t j, int64_t c, int rows, int width)
 }
 
 /* Computes the upper factor of d without reading below the diagonal, so that rows are contiguous vectors. Returns
- * what cholesky does. */
+ * the same as cholesky. */
 static int64_t
 upper_factor(double *d, int64_t n)
 {

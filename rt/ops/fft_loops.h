@@ -381,8 +381,8 @@ N(mirror)(T *restrict to, const T *restrict from, int64_t kept, int64_t n, int64
 		}
 }
 
-/* Separates half spectra (2 pairs, n / 2 + 1, inner) from transforms (pairs, n, inner). Each transform has two lines
- * of reals, as real and imaginary parts. */
+/* Separates half spectra (2 pairs, n / 2 + 1, inner) from transforms (pairs, n, inner). The real and imaginary
+ * parts of each transform are two lines of reals. */
 static void
 N(unpair)(T *restrict to, const T *restrict z, int64_t pairs, int64_t n, int64_t inner)
 {
