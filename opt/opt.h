@@ -347,10 +347,10 @@ WayChoices trace_choices(Cx *, Function *, IValue self, const Way *, const char 
 
 /* ---- pass.c: the pipeline, passes.def -------------------------------------------------------------------- */
 
-typedef enum Stage {
+typedef enum PassStage {
 	STAGE_PREPARE = 1,         /* once for each method: the graph that is profiled and that generic code runs */
 	STAGE_OPTIMIZE = 2,        /* for each specialized graph */
-} Stage;
+} PassStage;
 
 typedef struct Pass {              /* one run of one pass on one graph */
 	Cx         *cx;
@@ -368,7 +368,7 @@ typedef bool PassRun(Pass *, Graph *);     /* returns whether anything changed *
 #include "passes/passes.def"
 #undef PASS
 
-void  passes_run(Cx *, Stage, Function *, Graph *, IValue self);   /* the passes of the stage, or those of -p */
+void  passes_run(Cx *, PassStage, Function *, Graph *, IValue self);   /* the passes of the stage, or those of -p */
 /* Runs one pass.  Fails if there is none of this name. */
 bool  pass_run(Cx *, const char *name, Function *, Graph *, IValue self);
 int   pass_stages(const char *name);       /* bits of the stages that have the pass; 0: no such pass */
@@ -398,7 +398,8 @@ void config_limit(Cx *, const char *text);         /* -L dce=12 */
 void config_passes(Cx *, const char *text);        /* -p inline,dce */
 void config_without(Cx *, const char *text);       /* --no-pass cse,fuse */
 void config_stop(Cx *, const char *text);          /* --stop cse, --stop cse:2: its second step */
-void config_until(Cx *, Stage, const char *pass); /* show --stage cse: ends that stage after the last run of the pass */
+/* For show --stage cse: ends the stage after the last run of the pass. */
+void config_until(Cx *, PassStage, const char *pass);
 void config_time(Cx *);                            /* --time: prints the time of each pass at the end of a stage */
 void config_level(Cx *, int);                      /* -O0 .. -O3 */
 void config_environment(Cx *);                     /* KILN_LOG KILN_OPT_LIMIT KILN_TYPE_VERBOSITY */

@@ -16,7 +16,7 @@
 typedef struct Element {
 	const Kernel *kernel;
 	Arena *arena;
-	Phase from, end;         /* range of the stage's own lets, states and stores */
+	Stage from, end;         /* range of the stage's own lets, states and stores */
 	int   stage;
 	const char *lane;        /* suffix of a row's values: "[j]", or "" */
 	const Size *columns;     /* extent that the variable n holds, or null */

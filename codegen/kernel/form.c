@@ -87,14 +87,14 @@ kernel_state(Kernel *k, Folded s)
 void
 kernel_stage(Kernel *k, bool each)
 {
-	vec_push(k->arena, &k->stage, ((Phase){ each, k->let.n, k->state.n, k->store.n }));
+	vec_push(k->arena, &k->stage, ((Stage){ each, k->let.n, k->state.n, k->store.n }));
 }
 
-Phase
+Stage
 kernel_stage_end(const Kernel *k, int stage)
 {
 	RT_ASSERT(stage >= 0 && stage < k->stage.n);
-	return stage + 1 < k->stage.n ? k->stage.at[stage + 1] : (Phase){ false, k->let.n, k->state.n, k->store.n };
+	return stage + 1 < k->stage.n ? k->stage.at[stage + 1] : (Stage){ false, k->let.n, k->state.n, k->store.n };
 }
 
 /* Among equal elements the first wins, and NaN wins over any number. There are no branches, so loops over lanes
@@ -560,7 +560,7 @@ check_ref(const Kernel *k, int stage, const Ref *r, int nlet)
 static void
 check_stage(const Kernel *k, int stage)
 {
-	const Phase from = k->stage.at[stage], end = kernel_stage_end(k, stage);
+	const Stage from = k->stage.at[stage], end = kernel_stage_end(k, stage);
 
 	for (int i = from.let; i < end.let; i++)
 		for (int a = 0; a < k->let.at[i].narg; a++)

@@ -99,10 +99,10 @@ typedef struct Folded {          /* A state: the folded elements of a row. */
 	Ref         x, y;        /* value and index of a point */
 } Folded;
 
-typedef struct Phase {           /* A stage. */
+typedef struct Stage {           /* A stage. */
 	bool each;               /* Whether it runs for each point of the row, not once. True if no axis is reduced. */
 	int  let, state, store;  /* indices of its first let, state and store; it ends where the next stage begins */
-} Phase;
+} Stage;
 
 typedef struct Kernel {
 	SizeTable      *sizes;
@@ -121,7 +121,7 @@ typedef struct Kernel {
 	Vec(Let)     let;
 	Vec(Folded)  state;
 	Vec(Store)   store;
-	Vec(Phase)   stage;      /* at least one */
+	Vec(Stage)   stage;      /* at least one */
 } Kernel;
 
 /* How a kernel is run.  Threads share units of work.  Within a unit, the inner axis is a loop that vectorizes.  Short
@@ -165,7 +165,7 @@ void    kernel_store(Kernel *, int operand, Ref);
 void    kernel_bound(Kernel *, int operand, Bound);      /* null strides are 0 */
 Ref     kernel_state(Kernel *, Folded);                  /* returns its value; set .part = 1 for its index */
 void    kernel_stage(Kernel *, bool each);               /* begins a new stage for everything added later */
-Phase   kernel_stage_end(const Kernel *, int stage);     /* returns the indices after its last let, state and store */
+Stage   kernel_stage_end(const Kernel *, int stage);     /* returns the indices after its last let, state and store */
 /* Returns the fold with this name: sum, prod, max, min, argmax, argmin, any, all. Null if there is none. */
 const Fold *fold_find(const char *name);
 Ref     ref_operand(int);

@@ -146,7 +146,7 @@ static void
 put_points(Printer *p, int stage)
 {
 	const Into to = { .parts = true, .at = "", .lane = "" };
-	const Phase from = p->kernel->stage.at[stage], end = kernel_stage_end(p->kernel, stage);
+	const Stage from = p->kernel->stage.at[stage], end = kernel_stage_end(p->kernel, stage);
 
 	open_loop(p, "");
 	for (int i = from.state; i < end.state; i++) {

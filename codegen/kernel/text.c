@@ -183,7 +183,7 @@ put_state(const Kernel *k, int at, Buf *b)
 static void
 put_stage(const Kernel *k, int stage, Buf *b)
 {
-	const Phase from = k->stage.at[stage], end = kernel_stage_end(k, stage);
+	const Stage from = k->stage.at[stage], end = kernel_stage_end(k, stage);
 
 	buf_puts(b, !kernel_has_rows(k) ? "do\n" : from.each ? "each\n" : "once\n");
 	for (int i = from.let; i < end.let; i++)

@@ -284,7 +284,7 @@ kernels_alike(const Kernel *a, const Kernel *b)
 		if (!operands_alike(&a->operand.at[i], &b->operand.at[i]))
 			return false;
 	for (int i = 0; i < a->stage.n; i++) {
-		const Phase *x = &a->stage.at[i], *y = &b->stage.at[i];
+		const Stage *x = &a->stage.at[i], *y = &b->stage.at[i];
 
 		if (x->each != y->each || x->let != y->let || x->state != y->state || x->store != y->store)
 			return false;

@@ -34,7 +34,7 @@ refers_to(const Ref *r, int operand)
 static bool
 reads(const Kernel *k, int stage, int operand)
 {
-	const Phase from = k->stage.at[stage], end = kernel_stage_end(k, stage);
+	const Stage from = k->stage.at[stage], end = kernel_stage_end(k, stage);
 	bool does = false;
 
 	for (int i = from.let; i < end.let; i++)

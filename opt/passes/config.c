@@ -54,7 +54,7 @@ pass_name(int at)
 }
 
 int
-find_pass_step(int i, Stage *stage, int *nth)
+find_pass_step(int i, PassStage *stage, int *nth)
 {
 	for (int k = 0, seen[NROW] = {0}; k < 2 * NROW; k++) {
 		*stage = k < NROW ? STAGE_PREPARE : STAGE_OPTIMIZE;
@@ -70,7 +70,7 @@ find_pass_step(int i, Stage *stage, int *nth)
 const char *
 pass_step(Cx *cx, int i)
 {
-	Stage stage;
+	PassStage stage;
 	int nth, row = find_pass_step(i, &stage, &nth);
 
 	if (row < 0)
@@ -208,7 +208,7 @@ config_stop(Cx *cx, const char *text)
 }
 
 void
-config_until(Cx *cx, Stage stage, const char *pass)
+config_until(Cx *cx, PassStage stage, const char *pass)
 {
 	pass_config(cx)->until = pass;
 	pass_config(cx)->until_stage = stage;

@@ -89,7 +89,7 @@ run_all(Run *r, const PassRow *row, Graph *g)
 
 /* Prints the times of the stage that ends, and resets them for the next one. */
 static void
-print_times(struct Config *c, Stage stage, const Function *fn)
+print_times(struct Config *c, PassStage stage, const Function *fn)
 {
 	fprintf(stderr, "%s, %s:\n", fn->name, stage == STAGE_PREPARE ? "prepared" : "a specialization");
 	for (int i = 0; i < NROW; i++) {
@@ -101,7 +101,7 @@ print_times(struct Config *c, Stage stage, const Function *fn)
 
 /* Index of the last row that a stage runs: NROW - 1 unless config_until ends it earlier. */
 static int
-last_row(const struct Config *c, Stage stage)
+last_row(const struct Config *c, PassStage stage)
 {
 	for (int i = NROW - 1; i >= 0 && c->until && c->until_stage == stage; i--)
 		if ((pass_rows[i].stages & (int)stage) && !strcmp(pass_rows[i].name, c->until))
@@ -110,7 +110,7 @@ last_row(const struct Config *c, Stage stage)
 }
 
 static bool
-is_on(const struct Config *c, int row, Stage stage)
+is_on(const struct Config *c, int row, PassStage stage)
 {
 	return (pass_rows[row].stages & (int)stage) && pass_rows[row].level <= c->level &&
 	       !find_pass_option(&c->without, pass_rows[row].name);
@@ -118,9 +118,9 @@ is_on(const struct Config *c, int row, Stage stage)
 
 /* Does this row come after the step that --stop names? */
 static bool
-is_behind_stop(const struct Config *c, int row, Stage stage)
+is_behind_stop(const struct Config *c, int row, PassStage stage)
 {
-	Stage s;
+	PassStage s;
 	int nth, r;
 
 	for (int i = 0; c->stop && (r = find_pass_step(i, &s, &nth)) >= 0; i++) {
@@ -133,7 +133,7 @@ is_behind_stop(const struct Config *c, int row, Stage stage)
 }
 
 void
-passes_run(Cx *cx, Stage stage, Function *fn, Graph *g, IValue self)
+passes_run(Cx *cx, PassStage stage, Function *fn, Graph *g, IValue self)
 {
 	struct Config *c = pass_config(cx);
 	const int last = last_row(c, stage);

@@ -27,7 +27,7 @@ struct Config {
 	const char *stop, *until;
 	int     stop_at;                 /* which step named `stop` is the last to run, from 1 */
 	int     ndone[NROW];             /* changes so far, at the first row of the pass */
-	Stage   until_stage;
+	PassStage   until_stage;
 	int     level;
 	int     detail;                  /* Cx.type_detail of dumps */
 	bool    timed, lint;
@@ -49,6 +49,6 @@ const Option  *find_pass_option(const Options *, const char *name);      /* the 
 /* Finds step i of the pipeline: all rows of the first stage, then of the second.  Rows that are off count too, so that
  * a step has the same name at every level.  Returns the row, or -1.  *nth: its number among the steps of its name, from
  * 1. */
-int            find_pass_step(int i, Stage *stage, int *nth);
+int            find_pass_step(int i, PassStage *stage, int *nth);
 
 #endif
