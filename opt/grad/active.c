@@ -1,9 +1,10 @@
 /*
- * Active values: they depend on an input of the differentiation, and the result depends on them.
+ * Finds active values: those that depend on an input of the differentiation, and that the result depends on.
  *
- * The graph is walked down from the inputs, through every argument that the operator's row has a gradient for.  It is
- * walked up from the results.  Each walk is repeated until nothing is new, since loops and writes to lists lead back.
- * A row without a gradient passes everything on.  So it is found, and named in a message, if a gradient arrives there.
+ * The graph is walked down from the inputs, through every argument for which the operator's table entry has a gradient.
+ * It is walked up from the results.  Each walk is repeated until nothing new is found, since loops and writes to lists
+ * lead back.  An operator without a gradient counts as passing on every gradient.  So it becomes active, and an error
+ * names it when a gradient arrives there.
  */
 #include "../opt.h"
 
@@ -15,12 +16,12 @@ typedef struct Walk {
 	bool   *useful;
 	bool    grew;
 	bool    off;             /* whether gradients are disabled (no_grad) */
-	bool   *outside;         /* value of `off` before each scope, by the id of its object */
+	bool   *outside;         /* value of `off` on entry to each with-scope, by the id of the scope's object */
 } Walk;
 
 /* ---- questions about nodes ------------------------------------------------------------------------------ */
 
-/* May a value of the type be or hold a tensor? */
+/* May a value of this type be a tensor or contain one? */
 static bool
 holds_tensors(const Type *t)
 {
@@ -60,7 +61,7 @@ active_passes(Cx *cx, const Node *n, int i)
 	return !value_is_none(f->graph->top->ret->in[at]);
 }
 
-/* Kind of a with-scope: 1 disables gradients, 0 enables them, -1 is something else. */
+/* Returns how a with-scope changes the mode: 1 disables gradients, 0 enables them, -1 does neither. */
 static int
 scope_of(const Node *n)
 {
@@ -89,7 +90,8 @@ follow_mode(Walk *w, const Node *n)
 	}
 }
 
-/* Does the node give no gradient in the current mode?  prim::kept has its argument's gradient in any mode. */
+/* Does no gradient pass through the node in the current mode?  prim::kept passes its argument's gradient in any
+ * mode. */
 static bool
 is_silent(const Walk *w, const Node *n)
 {
@@ -116,7 +118,7 @@ mark_if(Walk *w, bool *set, const Value *from, const Value *to)
 
 static void down_block(Walk *, Block *);
 
-/* Walks the blocks of a node, each in the mode before the node.  All must end in the same mode. */
+/* Walks the blocks of a node.  Each block starts in the mode before the node, and all must end in the same mode. */
 static void
 down_blocks(Walk *w, Node *n)
 {

@@ -1,6 +1,6 @@
 /*
- * Values in the backward pass.  Forward values are made available there: by an If as an output, by a Loop as a list
- * with an element for each trip.  The gradients that values have got so far are stored by value.
+ * Values in the backward pass.  A forward value is made available there: an If returns it as an output, a Loop collects
+ * it in a list with an element for each trip.  Gradients accumulated so far are stored by the id of their value.
  */
 #include "autodiff.h"
 
@@ -119,7 +119,7 @@ back_is_in(const Block *b, const Value *v)
 	return v->node->block == b;
 }
 
-/* Adds an output to the forward If: v from its branch, an uninitialized value from the other. */
+/* Adds an output to the forward If: v from its own branch, an uninitialized value from the other branch. */
 static Value *
 hand_out_if(Back *b, Value *v)
 {
@@ -152,7 +152,7 @@ hand_out_loop(Back *b, Value *v)
 	return list;
 }
 
-/* The forward value v as a value that the code of b can use. */
+/* Returns the forward value v as a value that code in the backward block of b can use. */
 Value *
 back_capture(Back *b, Value *v)
 {
@@ -214,8 +214,9 @@ back_find_writers(Auto *a, const Block *b)
 }
 
 /*
- * May v have another value in the backward pass than it had?  PyTorch does not notice writes through .data, and uses
- * the value that is there then.  It raises for writes that it notices; the gradient here is then that of the old value.
+ * Must the backward pass use a copy of v, since something writes to v?  PyTorch raises an error for the writes that it
+ * notices.  Here the gradient is then that of the value before the write.  PyTorch does not notice writes through
+ * .data, and uses the value after them.  So such writes do not count here.
  */
 static bool
 is_overwritten(const Auto *a, const Value *v)
@@ -233,7 +234,8 @@ is_overwritten(const Auto *a, const Value *v)
 	return false;
 }
 
-/* The value of v before node n, or after it if v is a result.  If something writes to v, this is a copy. */
+/* Returns the value that v had before node n, or after n if v is a result.  Copies v there if something writes to
+ * it. */
 Value *
 back_capture_at(Back *b, Value *v, Node *n, bool result)
 {
@@ -261,14 +263,14 @@ back_adjoint(Back *b, const Value *v)
 	return *back_slot(b->a, &b->adjoint, v);
 }
 
-/* The node that makes a list, if nothing writes to the list.  Else null. */
+/* Returns the node that makes the list.  Null if something writes to the list. */
 Node *
 back_construction(const Auto *a, const Value *v)
 {
 	return node_is(v->node, prim_ListConstruct) && !alias_is_written(a->alias, v) ? v->node : NULL;
 }
 
-/* Is v an operator's list that is only unpacked at once, by all nodes that could give it a gradient? */
+/* Is v a list that an operator returns, and that every node which could give it a gradient unpacks at once? */
 bool
 back_is_unpacked(const Auto *a, const Value *v)
 {
@@ -368,7 +370,8 @@ back_may_be_undefined(const Auto *a, const Value *v)
 	return v->node == a->g->top->param || v->type->kind != TYPE_TENSOR || back_may_be_nothing(a, v);
 }
 
-/* The list of gradients of a list that changes.  It is made in the backward block of the block that makes the list. */
+/* Returns the list of gradients of a list that changes.  It is made in the backward block of the block that makes the
+ * list. */
 Value *
 back_beside(Back *b, Value *list)
 {
@@ -389,7 +392,7 @@ back_beside(Back *b, Value *list)
 	return *have;
 }
 
-/* Gives each element of `list` its gradient from the list g. */
+/* Adds the gradients in the list g to the gradients of the elements of `list`. */
 static void
 give_list(Back *b, Value *list, Value *g, Range at)
 {
@@ -437,7 +440,7 @@ back_give(Back *b, Value *v, Value *g, Range at)
 	*have = *have ? back_sum(b, *have, g, at) : g;
 }
 
-/* Passes g into the backward block c: it is the gradient of v, a result of the forward block. */
+/* Passes g into the backward block c.  g is the gradient of v, which is a result of c's forward block. */
 void
 back_hand_in(Back *c, Value *v, Value *g, Range at)
 {
@@ -455,7 +458,7 @@ back_hand_in(Back *c, Value *v, Value *g, Range at)
 	}
 }
 
-/* The gradient of a tensor; zeros if it has none so far. */
+/* Returns the gradient of a tensor, or zeros if it has none so far. */
 Value *
 back_adjoint_or_zeros(Back *b, Value *v, Node *n)
 {

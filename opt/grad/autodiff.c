@@ -22,7 +22,7 @@
 
 /* ---- operators -------------------------------------------------------------------------------------------------- */
 
-/* The graph of the gradient function with only the outputs in `need`; the others are None. */
+/* Returns a copy of the gradient function's graph that computes only the outputs in `need`.  The others become None. */
 static Graph *
 pruned(Auto *a, Function *f, const bool *need)
 {
@@ -44,7 +44,7 @@ pruned(Auto *a, Function *f, const bool *need)
 	return g;
 }
 
-/* Sets need for each differentiable argument: whether it needs a gradient.  Returns how many do. */
+/* Sets need[i] to whether the i-th differentiable argument needs a gradient.  Returns the number of those that do. */
 static int
 needed(const Auto *a, const Node *n, const Schema *s, bool *need)
 {
@@ -59,7 +59,7 @@ needed(const Auto *a, const Node *n, const Schema *s, bool *need)
 	return count;
 }
 
-/* The gradient of a list of tensors, as a list. */
+/* Returns the gradient of a list of tensors, as a list. */
 static Value *
 list_gradient(Back *b, Value *list, Node *n)
 {
@@ -93,7 +93,7 @@ list_gradient(Back *b, Value *list, Node *n)
 	return back_emit_list(g, v, parts->n, &rt_type_tensor, n->at);
 }
 
-/* Binds those inputs of a gradient function that it uses: arguments, gradients of results, results. */
+/* Binds the inputs that a gradient function uses: arguments of n, gradients of its results, and its results. */
 static void
 bind_inputs(Back *b, Node *n, const Schema *s, Graph *f, Map *values)
 {
@@ -115,7 +115,7 @@ bind_inputs(Back *b, Node *n, const Schema *s, Graph *f, Map *values)
 			graph_set_cloned(values, graph_inputs(f)[at], back_capture_at(b, n->out[i], n, true));
 }
 
-/* Has n an argument that may be a complex number? */
+/* Does n have an argument that may be a complex number? */
 static bool
 has_complex(const Node *n)
 {
@@ -125,7 +125,8 @@ has_complex(const Node *n)
 	return false;
 }
 
-/* Reduces a gradient to the argument's sizes and dtype: a pointwise row may have broadcast and promoted it. */
+/* Reduces a gradient to the argument's sizes and dtype, since a pointwise operator may have broadcast and promoted
+ * it. */
 static Value *
 fitted(Back *b, Node *n, int arg, Value *g, int tensors)
 {
@@ -163,7 +164,7 @@ give_arguments(Back *b, Node *n, const Schema *s, Graph *f, Map *values)
 	}
 }
 
-/* Fails because the gradient is missing.  In a block that may not run, emits a node that fails there. */
+/* Fails because n has no gradient.  In a block that may not run, emits a node that fails at run time instead. */
 static void
 lacks_gradient(Back *b, const Node *n)
 {
@@ -270,7 +271,7 @@ seed_tensor(Back *b, Value *v, Value *given)
 		back_give(b, v, back_row2(b, "prim_grad_seed_optional", at, v, no), at);
 }
 
-/* Seeds a list that is not made by a ListConstruct: all gradients are added to its list of gradients. */
+/* Seeds a list that no ListConstruct makes: adds all given gradients to its list of gradients. */
 static void
 seed_list(Back *b, Value *list)
 {
@@ -284,8 +285,8 @@ seed_list(Back *b, Value *list)
 		  back_row1(b, "prim_grad_seed_list", list->node->at, list));
 }
 
-/* Seeds the tensors of the result.  *input: index of the next gradient that is given from outside, for a result that is
- * a tensor or a tuple of tensors. */
+/* Seeds the tensors of the result. *input is the index of the graph input with the next gradient from the caller.  Only
+ * a result that is a tensor or a tuple of tensors has such inputs. */
 static void
 seed(Back *b, Value *v, const Type *t, int *input)
 {

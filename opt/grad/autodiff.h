@@ -12,11 +12,11 @@ typedef struct Auto {
 	Graph   *g;
 	AliasDb *alias;          /* aliases of the forward graph, before changes */
 	Active  *active;
-	bool    *nothing;        /* whether control flow may leave it uninitialized, by value id */
+	bool    *nothing;        /* whether control flow may leave the value uninitialized, by value id */
 	Vec(Node *) writers;     /* nodes that write to memory, but not through .data */
 	Vec(const Value *) unnoticed;   /* values whose memory is written to through .data */
-	Map      pruned;         /* copies of gradient functions with only the outputs needed */
-	void   (*reverse)(struct Back *, Node *);      /* differentiates a node; blocks call it for theirs */
+	Map      pruned;         /* copies of gradient functions that compute only some outputs */
+	void   (*reverse)(struct Back *, Node *); /* differentiates a node; called for the nodes of nested blocks */
 } Auto;
 
 typedef Vec(Value *) Values;
@@ -24,19 +24,21 @@ typedef Vec(Value *) Values;
 struct Back {                    /* the backward pass of one block */
 	Auto   *a;
 	Back   *up;
-	/* The forward and the backward block.  At the top they are equal.  With a stop, from is each block around `to`
-	 * in turn. */
+	/* The forward and the backward block.  At the top level they are equal.  With a stop, `from` is each of the
+	 * blocks around `to` in turn. */
 	Block  *from, *to;
-	/* At the top: only nodes before it are differentiated, and new nodes go before it.  Null if all are. */
+	/* At the top level: only nodes before this one are differentiated, and new nodes are inserted before it.  Null
+	 * if all nodes are differentiated. */
 	Node   *stop;
 	Node   *node;            /* the If or Loop around `from` */
 	Node   *front;           /* node in `to` before which reads of forward values are inserted */
-	Values  adjoint;         /* gradients of values in and around `from`, by value id; null: none */
+	/* Gradients of values in `from` and its enclosing blocks, by value id.  Null if a value has none so far. */
+	Values  adjoint;
 	Values  given;           /* the values that have a gradient, in order */
-	Values  seen;            /* forward values as `to` can read them, by value id */
+	Values  seen;            /* values of `to` that hold forward values, by id of the forward value */
 	Values *parts;           /* gradients of the elements of tuples and lists, by the id of the tuple or list */
 	int     nparts;
-	Value  *trip;            /* index of the forward trip, for a Loop */
+	Value  *trip;            /* index of the forward trip.  Only for a Loop */
 };
 
 /* ---- adjoint.c: forward values in the backward pass, gradients of values ------------------------------- */
@@ -84,7 +86,7 @@ void reverse_concat(Back *b, Node *n);
 bool back_is_strange(Back *b, const Node *n);
 bool back_list_write(const Node *n);               /* is it a write to a list that can be differentiated? */
 void reverse_write(Back *b, Node *n);
-void check_lists(const Auto *a);                   /* fails if a list that changes may have two names */
+void check_lists(const Auto *a);                   /* fails if a list that changes may have a second name */
 
 /* ---- backflow.c: blocks, If and Loop ------------------------------------------------------------------------ */
 
@@ -101,8 +103,8 @@ bool questions_answer(Pass *, Graph *);    /* replaces these questions by bools;
 /* ---- autodiff.c -------------------------------------------------------------------------------------------- */
 
 bool back_has_gradient(Back *b, const Node *n);
-/* Analyses the forward graph and prepares the backward pass behind it.  False if the call of grad is gone, since its
- * loop was unrolled. */
+/* Analyses the forward graph and prepares the backward pass behind it.  Returns false if the call of
+ * torch.autograd.grad is gone because its loop was unrolled. */
 bool back_begin(Auto *a, Back *b);
 
 #endif

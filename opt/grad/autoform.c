@@ -55,7 +55,7 @@ is_task(const Type *t)
 	return t->kind == TYPE_FUTURE || t->kind == TYPE_AWAIT;
 }
 
-/* The type with tasks replaced by their results. */
+/* Returns the type with each Future replaced by the type of its result. */
 static const Type *
 done_type(Cx *cx, const Type *t)
 {
@@ -75,7 +75,8 @@ done_type(Cx *cx, const Type *t)
 	return type_tuple(cx, of, t->n);
 }
 
-/* The only wait for an awaitable, where its call can run.  Null if there are several, or if it is in a loop. */
+/* Returns the only wait for an awaitable, where its call can run.  Null if there are several waits, or if it is in a
+ * loop. */
 static Node *
 only_wait(const Node *n)
 {
@@ -177,7 +178,7 @@ open_elements(Graph *g, Node *n)
 	node_destroy(n);
 }
 
-/* Unpacks v and makes it again, at the insertion point. */
+/* Unpacks v and packs it again at the insertion point.  Returns the new tuple. */
 static Value *
 made_again(Graph *g, Value *v, Range at)
 {
@@ -194,7 +195,7 @@ is_active_tuple(const Active *a, const Value *v)
 	return v->type->kind == TYPE_TUPLE && v->uses.n && v->id < a->nvalue && a->value[v->id];
 }
 
-/* Unpacks and remakes the tuples that an operator or the graph's inputs give. */
+/* Unpacks and remakes the tuples that an operator returns or that are inputs of the graph. */
 static bool
 take_apart(Graph *g, const Active *a, Node *n)
 {
@@ -216,7 +217,7 @@ take_apart(Graph *g, const Active *a, Node *n)
 	return changed;
 }
 
-/* Unpacks and remakes the tuples that an If or Loop gets or returns.  The pass `tuples` then removes them. */
+/* Unpacks and remakes the tuples that an If or Loop takes or returns.  The pass `tuples` then removes them. */
 static bool
 take_apart_carried(Graph *g, const Active *a, Node *n)
 {
@@ -312,7 +313,7 @@ change_block(Graph *g, const Active *a, Block *b)
 	return changed;
 }
 
-/* Repeats the passes until nothing changes: one folded None may decide the next. */
+/* Repeats the passes until nothing changes, since one folded None may make the next one constant. */
 static void
 tidy(Pass *p, Graph *g)
 {

@@ -1,14 +1,15 @@
 /*
- * torch.autograd.grad in a model: the backward pass is inserted before the call, and its results replace the call.  In
- * a branch or loop, the backward pass covers the block up to the call, then the nodes before that block.
+ * Differentiates calls of torch.autograd.grad in a model: inserts the backward pass before the call, and replaces the
+ * call by its results.  In a branch or loop, the backward pass covers the block up to the call, then the nodes before
+ * that block.
  *
  *    g = torch.autograd.grad([y], [x], create_graph=True)   ->   the gradient of y by x; (g)
  *
- * What requires a gradient is known ahead of time: parameters, inputs of --grad, tensors that requires_grad_ was called
- * on, and what depends on them.  Calls are replaced in order, so that for a gradient of a gradient the first one
- * already consists of ordinary operators.  Results without create_graph are detached.  A call whose outputs require no
- * gradient stays, and raises where it runs.  y.backward() becomes a call for the leaves whose .grad the method reads.
- * If there are none, it is removed.
+ * The compiler knows which values require a gradient: parameters, inputs of --grad, tensors that requires_grad_ was
+ * called on, and values that depend on these.  Calls are replaced in order, so that for a gradient of a gradient the
+ * first one already consists of ordinary operators.  Results without create_graph are detached.  A call whose outputs
+ * require no gradient stays, and raises when it runs.  y.backward() becomes a call for the leaves whose .grad the
+ * method reads.  If it reads no .grad, y.backward() is removed.
  */
 #include "autodiff.h"
 
@@ -17,8 +18,8 @@
 typedef struct Calls {
 	Pass  *p;
 	Graph *g;
-	Values leaves;           /* values that require a gradient and are not computed */
-	Vec(Node *) refused;     /* calls that stay, and raise */
+	Values leaves;           /* values that require a gradient and that no operator computes */
+	Vec(Node *) refused;     /* calls that are not replaced, and raise when they run */
 	bool   changed;
 } Calls;
 
@@ -30,7 +31,7 @@ has_calls(const Graph *g)
 	return block_has(g->top, aten_grad) || block_has(g->top, aten_backward);
 }
 
-/* Reads an attribute at the beginning of the graph. */
+/* Emits the read of an attribute at the beginning of the graph. */
 static Value *
 read_first(Calls *c, Value *v)
 {
@@ -42,8 +43,8 @@ read_first(Calls *c, Value *v)
 	return graph_insert(c->g, node_clone(c->g, v->node, &values))->out[0];
 }
 
-/* Replaces all reads of a parameter by one prim::leaf at the top, which nothing folds.  It is no constant yet, since it
- * may be written to: freeze decides that. */
+/* Replaces all reads of a parameter by one prim::leaf at the top, which no pass folds.  The read itself stays: freeze
+ * decides whether the parameter is a constant, since something may write to it. */
 static void
 keep_parameter(Calls *c, Node *n, Map *kept)
 {
@@ -162,7 +163,8 @@ raise_before(Calls *c, Node *n, const char *text)
 	graph_emit(c->g, "prim::RaiseException", n->at, 2, in, 0);
 }
 
-/* Seeds output i with the gradient that the call gives, or with 1 for a scalar. */
+/* Seeds output i of the call with the gradient in the call's arguments.  Without one, a scalar output is seeded with
+ * 1. */
 static void
 seed_output(Back *b, const Node *call, int i)
 {
@@ -219,7 +221,7 @@ put_results(Calls *c, Back *b, Node *call)
 	node_destroy(call);
 }
 
-/* Values that the loop carries come from earlier trips.  Fails if these depend on an input of the differentiation. */
+/* Fails if a value that the loop carries from earlier trips depends on an input of the differentiation. */
 static void
 check_past(Calls *c, Back *top, const Node *call, const Node *loop)
 {
@@ -242,7 +244,8 @@ check_past(Calls *c, Back *top, const Node *call, const Node *loop)
 	}
 }
 
-/* Inserts the backward pass before the call: of the call's block up to the call, then of each block around it. */
+/* Inserts the backward pass before the call, for the part of the call's block before it, then for each enclosing
+ * block. */
 static void
 differentiate(Calls *c, Node *call)
 {
@@ -269,7 +272,7 @@ differentiate(Calls *c, Node *call)
 	pass_lost_alias(c->p);
 }
 
-/* Is the call to be differentiated?  If not, it stays, and raises. */
+/* Can the call be differentiated?  If not, it stays in the graph and raises when it runs. */
 static bool
 is_meant(Calls *c, Node *call)
 {
@@ -290,12 +293,12 @@ is_meant(Calls *c, Node *call)
 
 /* ---- backward ------------------------------------------------------------------------------------------------ */
 
-/* y.backward() adds to the .grad of leaves, which the method may read.  This holds the gradient of each such leaf so
+/* State for y.backward(), which adds to the .grad of leaves that the method may read: the gradient of each such leaf so
  * far. */
 typedef struct Grads {
 	Calls *c;
-	Values so_far;           /* sum for each leaf, by index in c->leaves; null: none */
-	bool  *read;             /* whether its .grad is read anywhere, by index in c->leaves */
+	Values so_far;           /* Sum of gradients of each leaf, by index in c->leaves.  Null if there is none. */
+	bool  *read;             /* whether the leaf's .grad is read anywhere, by index in c->leaves */
 	bool   any;
 } Grads;
 
@@ -329,14 +332,15 @@ answer_read(Grads *s, Node *n)
 	node_destroy(n);
 }
 
-/* Makes one value a list.  Lists and None stay as they are. */
+/* Makes a list of one value.  Returns lists and None unchanged. */
 static Value *
 as_list(Graph *g, Value *v, const Type *elem, Range at)
 {
 	return v->type->kind == TYPE_LIST || value_is_none(v) ? v : back_emit_list(g, &v, 1, elem, at);
 }
 
-/* Replaces backward by a call of torch.autograd.grad for the leaves that are read, and adds its results to theirs. */
+/* Replaces y.backward() by a call of torch.autograd.grad for the leaves whose .grad is read.  Adds its results to their
+ * gradients. */
 static void
 put_grad(Grads *s, Node *n)
 {

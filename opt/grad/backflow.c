@@ -17,7 +17,7 @@ back_inside(Back *b, Node *n, Block *from, Block *to)
 	return c;
 }
 
-/* The gradient of v if nothing contributes to it: undefined if that is allowed, else zeros. */
+/* Returns the gradient of v if no use contributes to it: None if it may be undefined, else zeros. */
 static Value *
 no_gradient(Back *c, Value *v, Range at)
 {
@@ -32,7 +32,7 @@ no_gradient(Back *c, Value *v, Range at)
 	return back_zeros_like(g, like, at);
 }
 
-/* Makes the gradients from both branches outputs of m.  Gradients of values inside the branches stay there. */
+/* Makes gradients that both branches computed outputs of m.  Gradients of values inside a branch stay in it. */
 static void
 join(Back *b, Back *c, Node *m, Range at)
 {
@@ -55,7 +55,7 @@ join(Back *b, Back *c, Node *m, Range at)
 		}
 }
 
-/* Does the block write to lists of tensors that have gradients?  Then the backward pass must run through it, too. */
+/* Does the block write to lists of tensors that have gradients?  If so, the backward pass must run through it. */
 static bool
 puts_into_lists(const Auto *a, const Block *b)
 {
@@ -103,7 +103,8 @@ reverse_if(Back *b, Node *n)
 	join(b, c, m, n->at);
 }
 
-/* Differentiates a node all of whose result gradients may be undefined: emits an If that runs if one is defined. */
+/* Differentiates a node whose result gradients may all be undefined.  Emits an If that runs if one of them is
+ * defined. */
 void
 reverse_maybe(Back *b, Node *n)
 {
@@ -139,7 +140,7 @@ reverse_maybe(Back *b, Node *n)
 	join(b, c, m, n->at);
 }
 
-/* Number of trips of the forward loop, which it carries as one more value. */
+/* Returns the number of trips of the forward loop.  Adds it to the values that the loop carries. */
 static Value *
 count_trips(Graph *g, Node *n)
 {
@@ -160,7 +161,7 @@ is_list(const Value *v)
 	return v->type->kind == TYPE_LIST && gradient_rank(v->type) == 2;
 }
 
-/* Has carried value k of the loop a gradient? */
+/* Does carried value k of the loop have a gradient? */
 static bool
 is_carried_back(Back *b, const Node *n, int k)
 {
@@ -174,7 +175,7 @@ is_carried_back(Back *b, const Node *n, int k)
 	return true;
 }
 
-/* The initial gradient of carried value k for the backward loop. */
+/* Returns the initial gradient of carried value k for the backward loop. */
 static Value *
 entering(Back *b, Node *n, int k)
 {
@@ -194,7 +195,7 @@ entering(Back *b, Node *n, int k)
 	return back_row2(b, "prim_grad_or_zeros", n->at, g, v);
 }
 
-/* Carries the gradients of values from outside the loop, as sums over the trips. */
+/* Makes the backward loop carry the gradients of values from outside the loop, as sums over its trips. */
 static void
 carry_given(Back *b, Back *c, Node *n, Node *m)
 {
@@ -205,7 +206,8 @@ carry_given(Back *b, Back *c, Node *n, Node *m)
 
 		if (back_is_in(c->from, v) || v->type->kind == TYPE_LIST)
 			continue;
-		/* Starts from zeros, so that the type is known, or undefined if v itself may be. */
+		/* The sum starts from zeros, so that its type is known.  It starts undefined if v itself may be
+		 * uninitialized. */
 		if (v->type->kind == TYPE_TENSOR && !back_may_be_nothing(b->a, v))
 			init = back_capture(b, v);
 		graph_set_insert_before(g, m);

@@ -91,7 +91,7 @@ reverse_cast(Back *b, Node *n)
 		back_hand_in(b, n->in[0], back_adjoint(b, n->out[0]), n->at);
 }
 
-/* A ListConstruct whose list has a list of gradients: gives the elements their gradients. */
+/* Gives the elements of a ListConstruct their gradients, if its list has a list of gradients. */
 void
 reverse_construct(Back *b, Node *n)
 {
@@ -123,7 +123,7 @@ reverse_getitem(Back *b, Node *n)
 	back_emit_row(b->a->g, "prim_grad_list_add", n->at, 3, (Value *[3]){ to, i, g });
 }
 
-/* slice and list copy elements of one list to another. */
+/* Differentiates aten::slice and aten::list, which copy elements from one list to another. */
 void
 reverse_part(Back *b, Node *n)
 {
@@ -144,7 +144,7 @@ reverse_part(Back *b, Node *n)
 	back_emit_row(b->a->g, "prim_grad_list_part", n->at, 5, in);
 }
 
-/* a + b of lists: each list gets its part of the gradients. */
+/* Differentiates a + b of lists: each list gets its part of the gradients. */
 void
 reverse_concat(Back *b, Node *n)
 {
@@ -161,7 +161,7 @@ reverse_concat(Back *b, Node *n)
 	}
 }
 
-/* Does n use or change lists of tensors in a way that has no gradient here? */
+/* Does n use or change lists of tensors in a way that cannot be differentiated here? */
 bool
 back_is_strange(Back *b, const Node *n)
 {
@@ -181,7 +181,7 @@ back_is_strange(Back *b, const Node *n)
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */
 
-/* Gives e the gradient g, if e needs one. */
+/* Adds g to the gradient of the element e, if e needs one. */
 static void
 give_element(Back *b, const Node *n, Value *e, Value *g)
 {
@@ -190,7 +190,7 @@ give_element(Back *b, const Node *n, Value *e, Value *g)
 		back_give(b, e, g, n->at);
 }
 
-/* Removes the last gradient of the list, and gives it to the appended element. */
+/* Removes the last gradient from the list's gradients, and gives it to the appended element. */
 static void
 reverse_append(Back *b, Node *n)
 {
@@ -218,7 +218,7 @@ reverse_insert(Back *b, Node *n)
 	give_element(b, n, n->in[2], back_row2(b, "prim_grad_list_uninsert", n->at, to, i));
 }
 
-/* Removes the gradients at the end, and gives them to the other list's elements. */
+/* Removes the last gradients from the list's gradients, and gives them to the elements of the other list. */
 static void
 reverse_extend(Back *b, Node *n)
 {
@@ -297,7 +297,7 @@ reverse_write(Back *b, Node *n)
 
 /* ---- lists with two names ---------------------------------------------------------------------------------------- */
 
-/* Adds lists with gradients that something writes to. */
+/* Appends those outputs of n to `found` that are lists with gradients and that something writes to. */
 static void
 collect_of(const Auto *a, const Node *n, Values *found)
 {

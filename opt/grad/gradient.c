@@ -1,13 +1,13 @@
 /*
- * Makes a method with its gradients a function of its own.
+ * Makes a function that computes a method's result and its gradients.
  *
- *    forward(self, x)   --grad params,x   ->   forward(self, x, conv.weight = ..., out = None) -> (out, loss, (grads))
+ *   forward(self, x)   --grad params,x   ->   forward(self, x, conv.weight = ..., out = None) -> (out, loss, (grads))
  *
  * The new function starts as a copy of the method's graph with more inputs.  One is added for each parameter, whose
- * default is the value in the archive.  One is added for the incoming gradient of each tensor of the result (None:
- * ones).  The pass `lift` lets the graph read its parameters from these inputs, so that nothing folds or packs them.
- * `autodiff` then adds the backward pass.  After that it is a function like any other: profiled, specialized and
- * planned.
+ * default is the value in the archive.  One is added for the incoming gradient of each tensor of the result.  None
+ * stands for ones.  The pass `lift` lets the graph read its parameters from these inputs, so that nothing folds or
+ * packs them.  `autodiff` then adds the backward pass.  After that it is a function like any other: profiled,
+ * specialized and planned.
  */
 #include "../opt.h"
 
@@ -29,7 +29,7 @@ joined(Cx *cx, const char *prefix, const char *name)
 	return *prefix ? arena_printf(cx->arena, "%s.%s", prefix, name) : name;
 }
 
-/* Calls found for each parameter once, by the first name it has in the order of the modules' attributes. */
+/* Calls `found` once for each parameter, with the first name that it has in the order of the modules' attributes. */
 static void
 each_parameter(Making *m, const RtObject *o, const char *prefix, void (*found)(Making *, const char *, RtTensor *))
 {
@@ -128,7 +128,7 @@ want(Making *m, const char *name, IValue self)
 
 /* ---- the result ------------------------------------------------------------------------------------------ */
 
-/* Adds an input for the gradient of each tensor in the result, with the name of the result's array. */
+/* Adds an input for the incoming gradient of each tensor in the result.  Its name is the key of the result's array. */
 static void
 add_seeds(Making *m, const Type *t, const char *key)
 {
@@ -141,7 +141,7 @@ add_seeds(Making *m, const Type *t, const char *key)
 	cx_leave(m->cx);
 }
 
-/* Appends loss(out, target) to the graph; the target becomes an argument. */
+/* Appends loss(out, target) to the graph.  The target becomes an argument of the function. */
 static void
 add_loss(Making *m, const char *loss)
 {
@@ -257,7 +257,7 @@ holds_memory(IValue v, const RtTensor *parameter)
 	return any;
 }
 
-/* Is the parameter's memory also that of an attribute with this name, in any module? */
+/* Does an attribute with this name, in any module, share the parameter's memory? */
 static bool
 shares_memory(Cx *cx, const RtObject *o, const char *name, const RtTensor *parameter)
 {
@@ -284,8 +284,9 @@ check_block(Cx *cx, const Gradient *d, const RtObject *self, const Block *b)
 	}
 }
 
-/* In a program parameters are arguments, but attributes that are written to stay in the instance.  Memory that is both
- * would exist twice.  A prepared graph reads only such attributes from the module. */
+/* Fails if a parameter shares memory with an attribute that the method writes to.  In a program parameters are
+ * arguments, but written attributes stay in the instance, so that shared memory would exist twice.  A prepared graph
+ * reads only such attributes from the module. */
 void
 gradient_check_memory(Cx *cx, const Function *fn, IValue self)
 {
@@ -295,7 +296,7 @@ gradient_check_memory(Cx *cx, const Function *fn, IValue self)
 
 /* ---- the pass lift ------------------------------------------------------------------------------------------- */
 
-/* The input for a parameter.  Null if v is none of them. */
+/* Returns the input for a parameter.  Null if v is not a parameter that became an input. */
 static Value *
 input_of(const Gradient *d, Graph *g, IValue v)
 {
@@ -305,7 +306,7 @@ input_of(const Gradient *d, Graph *g, IValue v)
 	return NULL;
 }
 
-/* The list with inputs in place of its parameters.  Null if it has none. */
+/* Returns the list with its parameters replaced by inputs.  Null if it contains no such parameter. */
 static Value *
 lifted_list(const Gradient *d, Graph *g, const Node *n, const RtList *list)
 {
@@ -326,7 +327,7 @@ lifted_list(const Gradient *d, Graph *g, const Node *n, const RtList *list)
 	return made;
 }
 
-/* The value that the graph reads instead of an attribute.  Null if the attribute stays. */
+/* Returns the value that replaces the read of an attribute.  Null if the attribute stays. */
 static Value *
 lifted(Pass *p, Graph *g, Node *n)
 {

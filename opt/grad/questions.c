@@ -1,13 +1,13 @@
 /*
- * x.requires_grad and x.is_leaf of tensors that a method computes.  The runtime keeps no graph of what it has done: a
- * tensor's flag only says whether it is a leaf that requires a gradient.  For computed tensors the graph computes the
- * answer.
+ * Answers x.requires_grad and x.is_leaf for tensors that a method computes.  The runtime does not record which
+ * operators computed a tensor: a tensor's flag only says whether it is a leaf that requires a gradient.  So the graph
+ * computes the answer.
  *
  *    y = x @ w; y.requires_grad      ->   y.is_floating_point() or y.is_complex(), where w is a parameter
  *
- * A result requires a gradient if gradients are enabled, its dtype is floating point or complex, and one of the
- * arguments that the operator is differentiable by requires one.  An If or Loop returns a further bool for such an
- * output, unless the answer is the same on every path.  A container gets a container of bools.  For some values the
+ * A result requires a gradient if three conditions hold: gradients are enabled, its dtype is floating point or complex,
+ * and an argument that the operator is differentiable by requires one.  An If or Loop returns a further bool for such
+ * an output, unless the answer is the same on every path.  A container gets a container of bools.  For some values the
  * answer is just their flag, as if they were leaves: elements of a list or dict that is written to, elements of a
  * container that comes from a branch, a loop or an unknown place in another container, and results of tasks.
  */
@@ -21,7 +21,8 @@ typedef struct Questions {
 	Active  *active;         /* .depends: may require a gradient */
 	Values   leaves;
 	bool    *sure;           /* whether it requires a gradient on every path, by value id */
-	Value  **flag;           /* the bool that tells whether it requires a gradient, by value id; null: none yet */
+	/* Bool value that says whether the value requires a gradient, by value id.  Null until it is made. */
+	Value  **flag;
 	bool     changed;
 } Questions;
 
@@ -77,7 +78,8 @@ questions_any(const Block *b)
 	return false;
 }
 
-/* Does a gradient pass through the operator?  For one that writes to self, its functional row decides. */
+/* Does a gradient pass through the operator?  For an in-place operator, the answer is that of its out-of-place
+ * variant. */
 static bool
 has_way_back(Questions *q, const Node *n)
 {
@@ -101,7 +103,7 @@ goes_back(Questions *q, const Node *n, int i)
 
 static Value *member_read(Questions *q, const Value *v);
 
-/* The node that makes the container that n reads an element of, if nothing writes to the container.  Else null. */
+/* Returns the node that makes the container whose element n reads.  Null if something writes to the container. */
 static Node *
 made_container(Questions *q, const Node *n)
 {
@@ -112,7 +114,7 @@ made_container(Questions *q, const Node *n)
 	return from && makes_container(from->node) && !alias_is_written(q->alias, from) ? from->node : NULL;
 }
 
-/* The member of such a container that v is.  Null if its index is not known. */
+/* Returns the member of such a container that v was read from.  Null if its index is not known. */
 static Value *
 member_read(Questions *q, const Value *v)
 {
@@ -127,8 +129,8 @@ member_read(Questions *q, const Value *v)
 	return at >= 0 && at < made->nin ? made->in[at] : NULL;
 }
 
-/* Follows views from v to the tensor that owns the memory.  Stops where no gradient passes: a write into the memory
- * behind detach() does not count for its result. */
+/* Follows views from v to the tensor that owns the memory.  Stops where no gradient passes: a write into memory behind
+ * a detach() does not make its result require a gradient. */
 static const Value *
 base_of(Questions *q, const Value *v)
 {
@@ -178,7 +180,8 @@ all_sure(Questions *q, const Node *n)
 	return all;
 }
 
-/* Does the operator's result require a gradient on every path?  One argument is enough, alone or in a list. */
+/* Does the operator's result require a gradient on every path?  It does if one argument requires one on every path.
+ * The argument may be an element of a list. */
 static bool
 is_sure_result(Questions *q, const Node *n)
 {
@@ -300,7 +303,7 @@ constant(Questions *q, bool yes, const Node *n)
 	return graph_constant(q->g, rt_bool(yes), n->at);
 }
 
-/* The bool for output i of an If, as a further output. */
+/* Adds an output to an If: the bool that says whether output i requires a gradient.  Returns this output. */
 static Value *
 flag_of_if(Questions *q, Node *n, int i)
 {
@@ -355,8 +358,8 @@ flag_of_member(Questions *q, Value *v, Node *at)
 	return back_emit_row(q->g, "prim_requires_grad", at->at, 1, &v);
 }
 
-/* The bool for an element: the member's own, or if the index is not known, a read from a container of the members'
- * bools. */
+/* Returns the bool for an element of a container.  It is the member's own bool if the index is known.  Otherwise it is
+ * read from a container of the members' bools. */
 static Value *
 flag_of_element(Questions *q, Value *v, const Node *made)
 {
@@ -401,7 +404,7 @@ make_flag(Questions *q, Value *v)
 	return back_emit_row(q->g, "prim_requires_grad", n->at, 1, &v);
 }
 
-/* Whether v requires a gradient where `at` reads it, as a bool that is available wherever v is. */
+/* Returns a bool value that says whether v requires a gradient where `at` reads it.  It is available wherever v is. */
 static Value *
 flag_of(Questions *q, Value *v, const Node *at)
 {

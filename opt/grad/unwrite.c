@@ -1,37 +1,37 @@
 /*
- * Writes through views become values, so that they can be differentiated.
+ * Replaces writes through views by new values, so that they can be differentiated.
  *
- *    out = aten::zeros(...)                        out  = aten::zeros(...)
- *    row = aten::select(out, 0, i)                 row  = aten::select(out, 0, i)
- *    aten::copy_(row, x)              ->           row' = aten::copy(row, x)
- *    return (out)                                  out' = aten::select_scatter(out, row', 0, i)
- *                                                  return (out')
+ *   out = aten::zeros(...)                        out  = aten::zeros(...)
+ *   row = aten::select(out, 0, i)                 row  = aten::select(out, 0, i)
+ *   aten::copy_(row, x)              ->           row' = aten::copy(row, x)
+ *   return (out)                                  out' = aten::select_scatter(out, row', 0, i)
+ *                                                 return (out')
  *
- * Every tensor that is made in the graph is the root of the views of it.  A root has a current value.  A write makes
- * the next value, from the written view back to the root.  A view made before a write is made again if it is used after
- * it.  An If returns the current values, a Loop carries them.  Only two kinds of roots are followed: roots with a
- * gradient that are written to, and roots to which a value with a gradient is written.  Memory that may be shared in a
- * way that is not followed (reshape, a list's elements) must not be used after the write.  Otherwise the pass fails
- * with a message: it never changes an answer.
+ * Every tensor that is made in the graph is the root of its views.  A root has a current value.  A write emits the next
+ * value, from the written view back to the root.  A view made before a write is emitted again if it is used after it.
+ * An If returns the current values, a Loop carries them.  Only two kinds of roots are followed: roots with a gradient
+ * that are written to, and roots to which a value with a gradient is written.  Memory that may be shared in a way that
+ * is not followed (reshape, a list's elements) must not be used after the write.  Otherwise the pass fails with a
+ * message: it never changes an answer.
  *
- * Writes that do not count for the gradient, under no_grad or to a detached tensor, stay: they write to the memory of
- * the root's current value, and differentiation ignores them.
+ * Writes that do not count for the gradient, under no_grad or to a detached tensor, stay in the graph.  They write to
+ * the memory of the root's current value, and differentiation ignores them.
  */
 #include "../opt.h"
 
 #include <string.h>
 
 typedef struct Root {
-	Value *base;             /* the tensor as it was made */
-	Value *now;              /* its current value */
-	int    version;          /* number of the current value; all roots have different ones */
-	bool  *reach;            /* whether a value may share the root's memory, or hold it, by value id */
+	Value *base;             /* the tensor that the root's node makes */
+	Value *now;              /* the root's current value */
+	int    version;          /* Number of the current value.  No two roots have the same one. */
+	bool  *reach;            /* Whether a value may share the root's memory or contain it, by value id. */
 } Root;
 
 typedef struct Track {           /* facts about one value */
-	int    root;             /* index of its root + 1; 0: not followed */
+	int    root;             /* Index of its root + 1.  0 if the value is not followed. */
 	int    version;          /* version of the root when the value was made */
-	Value *parent;           /* the value that it is a view of; null: it is the root itself */
+	Value *parent;           /* The value that it is a view of.  Null if it is the root itself. */
 	Node  *view;             /* the node that makes it from the parent */
 } Track;
 
@@ -73,7 +73,7 @@ written(const Node *n)
 	return -1;
 }
 
-/* Index of the argument that the result always is a view of.  -1 if there is none. */
+/* Index of the argument that the result is always a view of.  -1 if there is none. */
 static int
 viewed(const Node *n)
 {
@@ -87,7 +87,7 @@ is_detached(const Node *n)
 	return node_is(n, aten_detach) || node_is(n, prim_data);
 }
 
-/* The tensor that v is a view of, through all views.  detached: stops at a detached tensor. */
+/* Follows views from v to the tensor that owns the memory.  If `detached`, stops at a detached tensor. */
 static const Value *
 origin(const Value *v, bool detached)
 {
@@ -107,7 +107,7 @@ root_value(Unwrite *u, const Value *v)
 	return track(u, own)->root ? own : origin(v, false);
 }
 
-/* Adds the roots with a gradient that are written to, and the roots to which a value with a gradient is written. */
+/* Adds the roots that have a gradient and are written to, and the roots to which a value with a gradient is written. */
 static void
 find_roots(Unwrite *u, Block *b)
 {
@@ -117,7 +117,7 @@ find_roots(Unwrite *u, Block *b)
 
 		for (int i = 0; i < n->nin && w >= 0 && n->id < u->active->nnode; i++)
 			any |= depends(u, n->in[i]) && !u->active->silent[n->id];
-		/* An operator with a body is expanded first, and its nodes write. */
+		/* An operator with a body is skipped here.  It is expanded first, and the nodes of its body write. */
 		if (w >= 0 && any && !op_expansion(u->p->cx, n->op)) {
 			Value *root = (Value *)(uintptr_t)origin(n->in[w], true);
 
@@ -131,7 +131,7 @@ find_roots(Unwrite *u, Block *b)
 
 /* ---- views made again ----------------------------------------------------------------------------------------- */
 
-/* The value of v after all writes so far, emitted at the insertion point. */
+/* Returns the value of v after all writes so far, emitted at the insertion point. */
 static Value *
 refreshed(Unwrite *u, Value *v)
 {
@@ -164,7 +164,7 @@ emit(Unwrite *u, const char *id, Range at, int n, Value *const *in)
 	return emit_schema_node(u->g, op, at, in, n)->out[0];
 }
 
-/* Emits the parent's value after v replaces the view that the node `view` makes of it. */
+/* Emits the value of `parent` with the part that `view` selects replaced by v, and returns it. */
 static Value *
 put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 {
@@ -204,7 +204,7 @@ put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */
 
-/* The row that computes the value that n writes: add for add_, index_put for index_put_. */
+/* Returns the operator that computes the value which n writes: add for add_, index_put for index_put_. */
 static Op *
 value_row(Unwrite *u, const Node *n)
 {
@@ -217,7 +217,7 @@ value_row(Unwrite *u, const Node *n)
 	return op_find(u->p->cx, arena_strndup(u->g->arena, n->kind->name, (int64_t)len - 1), n->op->overload);
 }
 
-/* Emits the value of the written tensor after n, before n. */
+/* Emits before n the value that the written tensor has after n. */
 static Value *
 computed(Unwrite *u, Node *n, Value *self)
 {
@@ -241,7 +241,7 @@ computed(Unwrite *u, Node *n, Value *self)
 	return emit(u, "prim_stored", n->at, 2, (Value *[2]){ self, v });
 }
 
-/* Is the use in a loop around n, while v was made before that loop? */
+/* Is the use in a loop around n, and v made before that loop? */
 static bool
 comes_again(const Value *v, const Node *use, const Node *n)
 {
@@ -267,8 +267,8 @@ value_used_after(const Value *v, const Node *n)
 
 typedef struct Reach {
 	Unwrite *u;
-	bool    *set;            /* whether a value may share the root's memory, or hold it, by id */
-	bool     back;           /* the root is not fresh, so values it may come from count, too */
+	bool    *set;            /* Whether a value may share the root's memory or contain it, by value id. */
+	bool     back; /* Whether the root is not freshly allocated, so that the values it may alias count, too. */
 	bool     grew;
 } Reach;
 
@@ -296,7 +296,7 @@ reach_both(Reach *r, const Value *from, const Value *to)
 		reach(r, from);
 }
 
-/* May a result of the node be its argument i, or hold it? */
+/* May a result of the node be its argument i or contain it? */
 static bool
 hands_on(const Node *n, int i)
 {
@@ -355,7 +355,8 @@ reach_block(Reach *r, const Block *b)
 
 static bool is_fresh(const Value *);
 
-/* Is v new memory whose only user passes it on to its result?  Then parts of this result are new memory, too. */
+/* Is v freshly allocated, and does its only user pass it on to its result?  Then parts of this result are fresh,
+ * too. */
 static bool
 is_left(const Value *v)
 {
@@ -365,7 +366,7 @@ is_left(const Value *v)
 }
 
 /* Is v freshly allocated: a result that aliases nothing, or an element of a list of such results that is unpacked right
- * away?  The list may also be the parts of a tensor that nothing else uses. */
+ * away?  The list may also hold the parts of a tensor that nothing else uses. */
 static bool
 is_fresh(const Value *v)
 {
@@ -390,14 +391,14 @@ find_reach(Unwrite *u, Root *root)
 	root->reach = r.set;
 }
 
-/* Might v share the root's memory in a way that is not followed, while it is older than the write and used after it? */
+/* Might v share the root's memory in a way that is not followed, and is v made before the write and used after it? */
 static bool
 is_seen_otherwise(Unwrite *u, const Value *v, const Node *n, int root)
 {
 	if (v->id >= u->active->nvalue || !u->roots.at[root - 1].reach[v->id] || track(u, v)->root == root ||
 	    track(u, root_value(u, v))->root == root)
 		return false;
-	/* A result of an If or Loop around the write is made after the write. */
+	/* A result of an If or Loop around the write does not count, since it is made after the write. */
 	for (int i = 0; i < v->node->nsub; i++)
 		if (node_in_block(n, v->node->sub[i]))
 			return false;
@@ -452,7 +453,8 @@ refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
 	u->changed = true;
 }
 
-/* Returns v with the memory of `was`, for a root whose memory others can see, and writes the value there, too. */
+/* Copies the written value into the memory that n wrote to, and returns v with the memory of `was`.  For a root whose
+ * memory other values can see. */
 static Value *
 in_memory(Unwrite *u, Node *n, Value *written_value, Value *v, Value *was)
 {
@@ -502,7 +504,7 @@ is_uncounted(Unwrite *u, const Node *n, const Value *to)
 	return false;
 }
 
-/* Does the operator return its argument itself if there is nothing to do, and otherwise no view of it? */
+/* Does the operator return its argument itself if it has nothing to do, and otherwise newly allocated memory? */
 static bool
 may_be_itself(const Node *n)
 {
@@ -518,7 +520,7 @@ is_kept(const Value *v)
 	return false;
 }
 
-/* Lets uses of the result have the argument's gradient, if the result is the argument. */
+/* If the result is the argument itself, lets uses of the result have the argument's gradient. */
 static void
 keep_itself(Unwrite *u, Node *n)
 {
@@ -533,7 +535,7 @@ keep_itself(Unwrite *u, Node *n)
 }
 
 /* Replaces the result of a write that does not count by the written tensor, which keeps its gradient.  Does the same
- * for operators that returned their argument. */
+ * for the result of an operator that returned its argument. */
 static bool
 pass_by(Unwrite *u, const Block *b)
 {
@@ -574,7 +576,7 @@ is_visible(const Value *v, const Node *n)
 	return node_in_block(n, v->node->block) && node_is_before(v->node, n);
 }
 
-/* Version of outputs that were added for roots, until take_out sets theirs. */
+/* Version of outputs that were added for roots.  take_out replaces it. */
 enum { HANDED_OUT = -1 };
 
 static void
@@ -587,7 +589,7 @@ add_output_for(Unwrite *u, Node *n, int root)
 	*track(u, out) = (Track){ root + 1, HANDED_OUT, NULL, NULL };
 }
 
-/* Sets the outputs of a block that were added for roots to the roots' values at its end. */
+/* Sets the outputs of a block that were added for roots to the values of these roots at its end. */
 static void
 hand_out(Unwrite *u, Node *n, Block *b)
 {

@@ -1,8 +1,8 @@
 /*
- * Folds sums and products with constants into the convolution or product before them.
+ * Folds sums and products with constants into the convolution or matrix product before them.
  *
- *    y = conv(x, w, b) * s + t      ->   y = conv(x, w * s, b * s + t)
- *    y = t - linear(x, w) / 2       ->   y = linear(x, w * -0.5, t)
+ *   y = conv(x, w, b) * s + t      ->   y = conv(x, w * s, b * s + t)
+ *   y = t - linear(x, w) / 2       ->   y = linear(x, w * -0.5, t)
  *
  * A constant is a number, or a tensor with one element for each output channel.  It must not give the result more
  * elements, a higher rank (a convolution may have no batch dim) or another dtype.  Sums and products that write to the
@@ -10,9 +10,11 @@
  */
 #include "../opt.h"
 
-typedef struct Affine { double *scale, *shift; } Affine;     /* per channel; null: all 1, all 0 */
+/* Factor and summand per channel.  Null stands for all 1 and all 0. */
+typedef struct Affine { double *scale, *shift; } Affine;
 
-/* Can c be folded?  It has one element, or one for each channel, and does not change the outputs' dtype. */
+/* Can the constant be folded?  It must have one element, or one for each channel, and must not change the result's
+ * dtype. */
 static bool
 fits(const Outputs *o, const RtTensor *c)
 {
@@ -29,7 +31,7 @@ fits(const Outputs *o, const RtTensor *c)
 	return true;
 }
 
-/* The values of v for each channel, in the outputs' dtype.  Null if v is no such constant. */
+/* Returns the values of the constant v for each channel, in the result's dtype.  Null if v is no such constant. */
 static double *
 channels(const Reweigh *r, const Outputs *o, const Value *v)
 {
@@ -66,7 +68,8 @@ all_of(const Reweigh *r, int64_t n, double what)
 	return x;
 }
 
-/* Is n self +- alpha * other, one of them constant?  turned: the outputs are `other`, else they are `self`. */
+/* Is n self +- alpha * other, with one constant operand?  turned: the outputs are the operand `other`, not `self`.
+ * Sets *a. */
 static bool
 is_sum(const Reweigh *r, const Outputs *o, const Node *n, bool turned, Affine *a)
 {

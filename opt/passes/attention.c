@@ -1,9 +1,10 @@
 /*
- * Attention: a softmax between two products becomes one node, whose kernel never holds the whole matrix of scores.
+ * Fuses attention: a softmax between two matrix products becomes one node, whose kernel never holds the whole matrix of
+ * scores.
  *
- *    s = matmul(q, k'); s = div(s, 8.); s = add(s, mask); p = softmax(s, -1); y = matmul(p, v)
- *       ->   y = prim::attention(q, k, v, mask, 0.125)
- *    y = matmul(v, p')   ->   y = prim::attention(q, k, v', ..)'
+ *   s = matmul(q, k'); s = div(s, 8.); s = add(s, mask); p = softmax(s, -1); y = matmul(p, v)
+ *      ->   y = prim::attention(q, k, v, mask, 0.125)
+ *   y = matmul(v, p')   ->   y = prim::attention(q, k, v', ..)'
  *
  * Scale and mask may be missing.  where(condition, s, -inf) gives a mask, too.  No other node may use the values in
  * between.  No node may write to the inputs, since the new node reads them later.  All are float32 with known sizes.
@@ -15,12 +16,13 @@
 #include <string.h>
 
 typedef struct Match {
-	Value *q, *kt, *v, *mask;        /* kt: keys as the product takes them, (.., inner, n) */
-	Value *condition;      /* bool tensor: the mask is -infinity where it equals `hides`, else 0; or null */
+	Value *q, *kt, *v, *mask;        /* kt: keys as the matrix product reads them, (.., inner, n) */
+	/* Bool tensor: the mask is -infinity where it equals `hides`, else 0.  Null if there is none. */
+	Value *condition;
 	bool   hides;
 	const TensorInfo *scores;
 	double scale;
-	bool   turned;                   /* whether y = matmul(v, p'): attention to v' gives y' */
+	bool   turned;                   /* whether y = matmul(v, p'), so that attention to v' computes y' */
 } Match;
 
 static bool
@@ -35,7 +37,7 @@ is_matrix(const Value *v)
 	return type_is_complete(v->type) && v->type->tensor->dtype == RT_f32 && v->type->tensor->rank >= 2;
 }
 
-/* Number of users that the graph needs.  The other ones are left over from passes, and removed later. */
+/* Number of users that the graph needs.  Other users are left over from passes, and dce removes them later. */
 static int
 live_users(const Value *v)
 {
@@ -79,7 +81,7 @@ number(const Value *v, double *x)
 	return true;
 }
 
-/* softmax(x, last dim) -> x.  Null if p is something else, or has another dtype. */
+/* softmax(x, last dim) -> x.  Null if p is no such softmax, or has another dtype than x. */
 static Value *
 softmax_of(const Value *p)
 {
@@ -92,7 +94,7 @@ softmax_of(const Value *p)
 	return dim == -1 || dim == p->type->tensor->rank - 1 ? n->in[0] : NULL;
 }
 
-/* s + mask -> s */
+/* If s is a sum with a mask, sets the mask and returns the other summand.  Else returns s. */
 static Value *
 take_mask(AliasDb *alias, Value *s, const Node *end, Match *m)
 {
@@ -113,7 +115,7 @@ take_mask(AliasDb *alias, Value *s, const Node *end, Match *m)
 	return s;
 }
 
-/* Reads a number, or a tensor with one element. */
+/* Reads the value of a constant number or one-element tensor. */
 static bool
 filler(const Value *v, double *x)
 {
@@ -147,7 +149,7 @@ leaves_some(const Value *condition, bool hides)
 	return each;
 }
 
-/* Does a score that v replaces get no weight?  A large negative number acts like -infinity beside other scores. */
+/* Do scores that v replaces get no weight?  A large negative number acts like -infinity if other scores are left. */
 static bool
 hides_scores(const Value *v, const Value *condition, bool hides)
 {
@@ -157,7 +159,7 @@ hides_scores(const Value *v, const Value *condition, bool hides)
 	return filler(v, &x) && (x == (double)-INFINITY || (x <= large && leaves_some(condition, hides)));
 }
 
-/* where(condition, s, -inf), where(condition, -inf, s) -> s */
+/* where(condition, s, -inf) or where(condition, -inf, s) -> s.  Sets the condition. */
 static Value *
 take_condition(AliasDb *alias, Value *s, const Node *end, Match *m)
 {
@@ -178,7 +180,7 @@ take_condition(AliasDb *alias, Value *s, const Node *end, Match *m)
 	return s;
 }
 
-/* s * c, s / c -> s */
+/* s * c or s / c -> s.  Multiplies the match's scale by c or 1 / c. */
 static Value *
 take_scale(AliasDb *alias, Value *s, const Node *end, Match *m)
 {
@@ -193,7 +195,7 @@ take_scale(AliasDb *alias, Value *s, const Node *end, Match *m)
 	return n->in[0];
 }
 
-/* The tensor that v is a view of with the last two dims exchanged.  Null if v is no such view. */
+/* Returns the tensor whose last two dims v exchanges.  Null if v is no such view. */
 static Value *
 turned_of(const Value *v)
 {
@@ -211,7 +213,7 @@ turned_of(const Value *v)
 	       n->in[0] : NULL;
 }
 
-/* Finds the weights of the second product: matmul(p, v), or matmul(v, p').  Null if it is neither. */
+/* Returns the weights p of the second product, which is matmul(p, v) or matmul(v, p').  Null if it is neither. */
 static Value *
 weights_of(AliasDb *alias, const Node *n, Match *m)
 {
@@ -254,7 +256,7 @@ match(AliasDb *alias, const Node *n, Match *m)
 	       !(m->condition && alias_has_writers(alias, m->condition));
 }
 
-/* The mask for a constant condition: -inf where scores are hidden, 0 elsewhere. */
+/* Returns the mask for a constant condition: -inf where scores are hidden, 0 elsewhere. */
 static Value *
 constant_mask(Graph *g, const RtTensor *condition, bool hides, Range at)
 {
@@ -268,7 +270,7 @@ constant_mask(Graph *g, const RtTensor *condition, bool hides, Range at)
 	return graph_constant(g, rt_of(out), at);
 }
 
-/* The type of a contiguous float tensor with the sizes of this type. */
+/* Returns the type of a contiguous float tensor with the sizes of `sizes`. */
 static const Type *
 contiguous_type(Graph *g, const Type *sizes)
 {
@@ -304,8 +306,8 @@ elements(const TensorInfo *t)
 	return n;
 }
 
-/* Do several heads or batches read the mask's rows, and are the elements of these not consecutive?  Examples are biases
- * of heads that a product computed. */
+/* Is the mask read for several heads or batches, and are the elements of its rows not consecutive?  Examples are biases
+ * of heads that a matrix product computed. */
 static bool
 is_scattered(const TensorInfo *mask, const TensorInfo *scores)
 {
@@ -329,7 +331,7 @@ mask_of(Graph *g, const Match *m, Range at)
 	return value_constant(m->condition, &c) ? constant_mask(g, c.u.t, m->hides, at) : computed_mask(g, m, at);
 }
 
-/* The type with its last two dims exchanged. */
+/* Returns the type with its last two dims exchanged. */
 static const Type *
 exchanged_type(Graph *g, const Type *type)
 {

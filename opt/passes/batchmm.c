@@ -1,11 +1,11 @@
 /*
- * Joins products with the same right operand into one product.
+ * Joins matrix products with the same right operand into one product.
  *
- *    y0 = mm(x0, w); y1 = mm(x1, w); ...   ->   y = mm(cat([x0, x1, ...], 0), w); y0, y1, ... = split(y, rows, 0)
+ *   y0 = mm(x0, w); y1 = mm(x1, w); ...   ->   y = mm(cat([x0, x1, ...], 0), w); y0, y1, ... = split(y, rows, 0)
  *
- * Unrolled loops leave such products: the steps of a recurrent net that read its input and not its state.  The weight
- * is then read once, and small numbers of rows add up to full register blocks.  If the left operands are all the parts
- * of one tensor, in order, no cat is needed: they are its rows.
+ * Unrolled loops leave such products, e.g. the steps of a recurrent net that read its input and not its state.  The
+ * joined product reads the weight once, and small numbers of rows add up to full register blocks.  If the left operands
+ * are all the parts of one tensor, in order, no cat is needed: the tensor itself is the left operand.
  *
  * A left operand must be computed before the first product, or be a chain of views of a value that is.  Products of
  * many rows stay, since joining them gains nothing.  So do products whose result is written to or leaves the graph.
@@ -15,9 +15,9 @@
 #include <string.h>
 
 enum {
-	MOST_ROWS = 32,          /* rows of one left operand that is copied */
-	MOST_VIEWS = 8,          /* views in the chain that leads to a left operand */
-	MOST_GROUPS = 1000,      /* groups of one graph */
+	MOST_ROWS = 32,          /* largest number of rows of a left operand that is copied */
+	MOST_VIEWS = 8,          /* largest number of views between a left operand and a value computed before */
+	MOST_GROUPS = 1000,      /* largest number of groups in one graph */
 };
 
 typedef struct Group {
@@ -32,7 +32,7 @@ typedef struct Batch {
 	Vec(Group *) groups;
 } Batch;
 
-/* Index of the input that is the left operand.  -1 if n is no such product. */
+/* Index of the input that is the left operand.  -1 if n is no matrix product that the pass joins. */
 static int
 left_of(const Node *n)
 {
@@ -99,8 +99,8 @@ same_but_left(const Node *a, const Node *b, int left)
 	return true;
 }
 
-/* Adds n to the group of its right operand, if n can be moved before the group's first product.  If there is no such
- * group, n starts a new one. */
+/* Adds n to the group of its right operand, if n can be moved before the group's first product.  Starts a new group if
+ * there is none. */
 static void
 join(Batch *b, Node *n, int left)
 {
@@ -137,7 +137,7 @@ find(Batch *b, Block *block)
 
 /* ---- the joined product ------------------------------------------------------------------------------------------ */
 
-/* The type with another number of rows. */
+/* Returns the type with another number of rows. */
 static const Type *
 with_rows(Cx *cx, const Type *t, int64_t rows)
 {
@@ -174,7 +174,7 @@ is_contiguous(const TensorInfo *t)
 	return true;
 }
 
-/* The tensor whose parts, all of them and in order, the left operands are.  Null if there is none. */
+/* Returns the tensor that is split into exactly the left operands, in order.  Null if there is none. */
 static Value *
 whole_of(const Group *g)
 {
@@ -210,8 +210,8 @@ rows_together(Batch *b, const Group *g, const Type *type, Range at)
 	return graph_emit_op(b->g, "aten::cat", at, 2, (Value *[]){ whole, zero }, type);
 }
 
-/* Replaces the group by one product.  The other products stand right before the first one, so that all left operands
- * are computed there. */
+/* Replaces the group by one product.  The other products already stand right before the first one, so that all left
+ * operands are computed there. */
 static void
 rewrite(Batch *b, const Group *g)
 {
@@ -243,8 +243,8 @@ rewrite(Batch *b, const Group *g)
 		node_destroy(g->product.at[k]);
 }
 
-/* Moves the other products before the first one.  False if one depends on a node that no longer allows it, since a
- * product of another group was moved. */
+/* Moves the other products before the first one.  Returns false if a dependence forbids it, since a product of another
+ * group was moved. */
 static bool
 bring_together(Batch *b, const Group *g)
 {

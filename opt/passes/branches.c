@@ -1,15 +1,15 @@
 /*
- * Uses what an If's condition says about values in its branches and about its results.
+ * Uses the condition of an If: it is known in the branches, and results may equal it.
  *
- *   In the first branch of an If its condition is True, in the second False.  A negation's operand is the opposite.
- *   %r = prim::If(%c): -> (True), -> (False)     ->   %c               the other way round: aten::__not__(%c)
- *   %r = prim::If(%c): -> (%v), -> (False)       ->   aten::__and__(%c, %v)
- *   %r = prim::If(%c): -> (True), -> (%v)        ->   aten::__or__(%c, %v)
+ *  In the first branch of an If its condition is True, in the second False.  A negation's operand is the opposite.
+ *  %r = prim::If(%c): -> (True), -> (False)     ->   %c               with exchanged branches: aten::__not__(%c)
+ *  %r = prim::If(%c): -> (%v), -> (False)       ->   aten::__and__(%c, %v)
+ *  %r = prim::If(%c): -> (True), -> (%v)        ->   aten::__or__(%c, %v)
  *
- *   prim::If(%c): A, else: A                     ->   A
+ *  prim::If(%c): A, else: A                     ->   A
  *
  * The rules for __and__ and __or__ also apply if the branch computes %v from a few numbers by operators that cannot
- * fail: to compute them anyway is cheaper than to branch.  constprop folds what is constant afterwards.
+ * fail: to compute them always is cheaper than to branch.  constprop folds new constants afterwards.
  */
 #include "../opt.h"
 
@@ -20,14 +20,14 @@ enum { FEW_NODES = 4 };
 typedef struct Branches {
 	Pass   *p;
 	Graph  *g;
-	Value **twin;            /* equal value of the second branch, by the id of one of the first */
+	Value **twin;            /* equal value of the second branch, by value id in the first branch */
 	int     ntwin;
 	bool    changed;
 } Branches;
 
 /* ---- inside the branches ------------------------------------------------------------------------------- */
 
-/* Replaces all uses of v in the block by the constant. */
+/* Replaces all uses of v in the block by the constant `is`. */
 static void
 decide(Branches *b, Node *n, Value *v, Block *in, bool is)
 {
@@ -117,7 +117,7 @@ emit(Branches *b, Node *n, const char *kind, int nin, Value *x, Value *y)
 	return made->out[0];
 }
 
-/* May the value be used before the If, whatever the condition is?  An uninitialized value must not be read. */
+/* Can the value be computed before the If, whatever the condition is?  An uninitialized value must not be read. */
 static bool
 comes_before(const Value *v, const Block *from)
 {
@@ -126,7 +126,7 @@ comes_before(const Value *v, const Block *from)
 
 typedef enum Says { SAYS_NOTHING, SAYS_SAME, SAYS_NOT, SAYS_AND, SAYS_OR } Says;
 
-/* How result i of the If depends on the condition. */
+/* Returns how result i of the If depends on the condition. */
 static Says
 says(const Node *n, int i)
 {
@@ -199,7 +199,7 @@ is_same_value(const Value *x, const Value *y, Value *const *twin)
 		value_identical(a, b));
 }
 
-/* Are the nodes equal?  If they can raise, they must come from the same line, which the error names. */
+/* Are the nodes equal?  Nodes that can raise must come from the same line of the model, since the error names it. */
 static bool
 is_same_node(const Node *x, const Node *y, Value **twin)
 {

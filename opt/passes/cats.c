@@ -16,7 +16,7 @@ typedef struct Cats {
 	Pass    *p;
 	Graph   *g;
 	AliasDb *alias;
-	int      own;            /* values from this id on are lists made here; nothing writes to them */
+	int      own;            /* lowest id of the lists that this pass made, which nothing writes to */
 	bool     changed;
 } Cats;
 
@@ -56,7 +56,7 @@ same_layout(const TensorInfo *a, const TensorInfo *b)
 	return rows[0] ? rows[1] : last[0] && last[1] && !rows[1];
 }
 
-/* The list of a cat along a known dim.  Null if the pass does not handle the cat. */
+/* Returns the node that makes the list of a cat along a known dim.  Null if the pass does not handle the cat. */
 static Node *
 list_of(const Cats *c, const Node *cat, int64_t *dim)
 {
@@ -85,7 +85,8 @@ is_empty(const TensorInfo *t)
 	return false;
 }
 
-/* The operands of the flattened cat.  empty: the result has no element, so empty operands stay. */
+/* Returns the operands of the flattened cat.  empty: whether the result has no element, in which case empty operands
+ * stay. */
 static Values
 operands(const Cats *c, const Node *list, int64_t dim, bool empty)
 {
@@ -105,7 +106,7 @@ operands(const Cats *c, const Node *list, int64_t dim, bool empty)
 	return to;
 }
 
-/* May the result be x itself?  Both have the same type, and not both leave the graph. */
+/* May x replace the result of the cat?  They must have the same type, and not both leave the graph. */
 static bool
 is_operand(const Cats *c, const Node *cat, const Value *x)
 {

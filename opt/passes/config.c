@@ -1,7 +1,7 @@
-/* opt/passes/config.c - the pipeline as data: its rows, the options that choose among them, and what a pass may ask
+/* opt/passes/config.c - the pipeline as data: the rows of passes.def, the options that select among them, and the
+ * questions that a pass may ask
  *
- * Passes use this file. pass.c runs them.
- */
+ * Passes use this file.  pass.c runs them. */
 #include "pass.h"
 
 #include <stdlib.h>
@@ -119,14 +119,15 @@ is_pass(const char *name)
 	return !strcmp(name, "all");
 }
 
-/* Names that are no passes but that -L also limits node by node: inference by the specializer, kernels by codegen. */
+/* Is it a name that is no pass, but that -L also limits node by node?  "known" is inference by the specializer,
+ * "kernels" is code generation. */
 static bool
 is_outside(const char *name)
 {
 	return !strcmp(name, "known") || !strcmp(name, "kernels");
 }
 
-/* Parses [>]name[SEPnumber] entries, separated by commas or colons. */
+/* Parses entries [>]name[SEPnumber], separated by commas or colons.  absent: the number of an entry without one. */
 static void
 add_options(Cx *cx, Options *to, const char *text, char sep, int absent)
 {
@@ -184,7 +185,7 @@ config_without(Cx *cx, const char *text)
 	add_options(cx, &pass_config(cx)->without, text, ':', 1);
 }
 
-/* Number of steps of the pipeline with this name.  A row counts once for each of its stages. */
+/* Number of steps of the pipeline with this name.  A pass counts once for each of its stages. */
 static int
 count_steps(const char *name)
 {

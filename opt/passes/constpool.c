@@ -1,12 +1,12 @@
 /*
- * Constant pooling: merges equal constants, and moves all to the top of the graph in order of first use.  A constant
- * that something writes to equals no other.
+ * Merges equal constants, and moves all to the top of the graph in order of first use.  A constant that something
+ * writes to equals no other.
  */
 #include "../opt.h"
 
 typedef struct Pool {
 	Pass *p;
-	Node *last;              /* last constant moved to the top, or the param node */
+	Node *last;              /* Last constant that was moved to the top.  The param node if there is none. */
 	Map   seen;              /* hash of node -> Entry */
 } Pool;
 
