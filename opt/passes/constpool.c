@@ -37,7 +37,7 @@ walk(Pool *pool, Block *b)
 	for INNER_FIRST(n, b) {
 		Node *same;
 
-		/* Merged enum constants could change the result of `is`. */
+		/* Enum constants stay apart: merged ones could change the result of `is`. */
 		if (!node_is(n, prim_Constant) || n->out[0]->type->kind == TYPE_ENUM)
 			continue;
 		same = find(pool, n);

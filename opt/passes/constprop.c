@@ -21,7 +21,7 @@ static const Symbol never[] = {
 	prim_unchecked_unwrap_optional, prim_CreateObject, prim_GetAttr,
 };
 
-/* Does the node return new memory that leaves the graph? */
+/* Does the node return newly allocated memory that leaves the graph? */
 static bool
 gives_memory(Fold *f, const Node *n, const IValue *in, const IValue *out)
 {
@@ -59,7 +59,7 @@ holds_tensors(const Type *list)
 
 static bool constant_inputs(Fold *f, const Node *n, IValue *in);
 
-/* Finds the value of a constant, or of a list of constant tensors. */
+/* Reads the value of a constant, or of a list of constant tensors. */
 static bool
 constant_of(Fold *f, const Value *v, IValue *out)
 {
@@ -86,7 +86,7 @@ constant_inputs(Fold *f, const Node *n, IValue *in)
 	return true;
 }
 
-/* Puts the constants before the node and removes the node. */
+/* Inserts the constants before the node, replaces its outputs by them, and removes the node. */
 static void
 put_constants(Fold *f, Node *n, const IValue *v)
 {
@@ -119,7 +119,8 @@ fold(Fold *f, Node *n)
 {
 	IValue *in = new(f->p->scratch, IValue, n->nin + 1), *out = new(f->p->scratch, IValue, n->nout + 1);
 
-	/* If a reader is not folded, its kernel takes a list of tensors, but no constant list. */
+	/* Lists of tensors are not folded: if a reader is not folded either, its kernel needs a list of values, not a
+	 * constant list. */
 	if (node_is(n, prim_ListConstruct) && n->nin && holds_tensors(n->out[0]->type))
 		return;
 	if (!constant_inputs(f, n, in) || !may_fold(f, n) || !fold_node(f->p->cx, n, in, out))
@@ -134,7 +135,8 @@ fold(Fold *f, Node *n)
 
 static void walk(Fold *f, Block *b);
 
-/* If one branch returns an uninitialized value, makes it return the outer value that the other branch returns. */
+/* If one branch returns an uninitialized value and the other one a value from outside of the If, makes both return the
+ * value from outside. */
 static void
 settle_open(Fold *f, Node *n, int i)
 {
@@ -150,7 +152,7 @@ settle_open(Fold *f, Node *n, int i)
 	}
 }
 
-/* Removes outputs for which both branches return the same value from outside, or the same constant. */
+/* Removes outputs for which both branches return the same value from outside of the If, or equal constants. */
 static void
 hoist_common(Fold *f, Node *n)
 {
@@ -202,7 +204,7 @@ never_runs(const Node *n)
 	return (value_int(loop_max(n), &max) && max <= 0) || (value_int(loop_cond(n), &cond) && !cond);
 }
 
-/* Returns the node to continue with. */
+/* Evaluates an If.  Returns the node at which the walk continues. */
 static Node *
 walk_if(Fold *f, Node *n)
 {

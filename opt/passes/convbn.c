@@ -1,13 +1,14 @@
 /*
- * Folds batch normalisation into the convolution or product before it.
+ * Folds batch normalisation into the convolution or matrix product before it.
  *
- *    y = batch_norm(conv(x, w, b), weight, bias, mean, var, False, _, eps)
- *      ->   y = conv(x, w * s, (b - mean) * s + bias),   s = weight / sqrt(var + eps), one for each output channel
+ *   y = batch_norm(conv(x, w, b), weight, bias, mean, var, False, _, eps)
+ *     ->   y = conv(x, w * s, (b - mean) * s + bias),   s = weight / sqrt(var + eps), one for each output channel
  *
- * Norms in training mode stay: their statistics are the batch's.  The norm's channels are dim 1.  That is the output
- * dim of a product only if the result is a matrix, as after a flatten.  It is the channel dim of a convolution only if
- * there is a batch dim.  There is one if the model raises for another rank, as BatchNorm2d does, or if the type says
- * so, as in programs of torch.export.  normforms.c handles all other norms.  reweigh.c changes the constants.
+ * Norms in training mode stay, since they use the statistics of the batch.  The norm's channels are dim 1.  That is the
+ * output dim of a matrix product only if the result is a matrix, as after a flatten.  It is the channel dim of a
+ * convolution only if there is a batch dim.  There is one if the model raises for another rank, as BatchNorm2d does, or
+ * if the type has the rank, as in programs of torch.export.  normforms.c handles all other norms.  reweigh.c changes
+ * the constants.
  */
 #include "../../rt/ops/kernel.h"
 #include "../opt.h"
@@ -16,7 +17,7 @@
 
 typedef struct Norm { const RtTensor *weight, *bias, *mean, *var; double eps; } Norm;   /* weight, bias may be null */
 
-/* Reads one of a batch norm's vectors.  optional: it may be None. */
+/* Reads one of a batch norm's constant vectors.  optional: None is allowed. */
 static bool
 take_vector(const Reweigh *r, const Node *n, const char *name, bool optional, const RtTensor **out)
 {
@@ -45,7 +46,7 @@ is_norm(const Reweigh *r, const Node *n, Norm *out)
 	       take_vector(r, n, "running_var", false, &out->var);
 }
 
-/* Is v certainly a matrix? */
+/* Is v a matrix for all inputs? */
 static bool
 is_matrix(const Value *v)
 {
@@ -71,7 +72,7 @@ is_matrix(const Value *v)
 	return false;
 }
 
-/* Does an If on this comparison raise for all ranks but `rank`, and certainly run before `then`? */
+/* Does an If with this comparison as its condition raise for all ranks but `rank`, and always run before `then`? */
 static bool
 ensures(const Node *ask, int64_t rank, const Node *then)
 {
@@ -90,7 +91,8 @@ ensures(const Node *ask, int64_t rank, const Node *then)
 	return false;
 }
 
-/* Has the convolution's result a batch dim before its channels?  conv2d and its kin take inputs without one, too. */
+/* Does the convolution's result have a batch dim before its channels?  conv2d and its variants also accept inputs
+ * without one. */
 static bool
 has_batch(const Node *conv, int64_t rank, const Node *norm)
 {

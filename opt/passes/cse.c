@@ -19,7 +19,8 @@ typedef struct Cse {
 	AliasDb *alias;
 	Arena   *arena;
 	Vec(Seen *) seen;        /* all entries, in graph order */
-	Seen   **slot;           /* hash table of nslot slots, a power of two; the latest entry first */
+	/* Hash table of nslot slots, a power of two.  Each slot is a list with the latest entry first. */
+	Seen   **slot;
 	int      nslot;
 } Cse;
 
@@ -31,7 +32,8 @@ takes_part(Cse *c, const Node *n)
 	       !alias_node_has_writers(c->alias, n);
 }
 
-/* Only results are checked.  If an attribute is set between two reads of it, has_writers of the object is true. */
+/* May n be replaced by the first node?  Only results are checked: if an attribute is set between two reads of it,
+ * has_writers of the object is true. */
 static bool
 may_become(Cse *c, const Node *n, const Node *first)
 {
@@ -76,7 +78,7 @@ remember(Cse *c, Node *n, uint64_t hash)
 		link_seen(c, c->seen.at[i]);
 }
 
-/* Forgets the nodes after the first n. */
+/* Removes all but the first n entries from the table. */
 static void
 forget(Cse *c, int n)
 {

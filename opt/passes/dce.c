@@ -15,9 +15,10 @@
 typedef struct Dce {
 	Pass    *p;
 	AliasDb *alias;
-	bool    *live;           /* whether it is live, by value id */
-	bool    *effects;        /* whether it, or a node inside, has an effect or writes outside, by node id */
-	int64_t  nmark;          /* nodes and values marked so far */
+	bool    *live;           /* whether the value is live, by value id */
+	/* whether the node, or a node inside it, has an effect or writes to outside memory, by node id */
+	bool    *effects;
+	int64_t  nmark;          /* number of nodes and values marked so far */
 } Dce;
 
 static void
@@ -37,7 +38,7 @@ has_own_effect(const Node *n)
 	       node_attr(n, "stays");
 }
 
-/* Does n write to memory that is known outside?  To be called while no value is marked live. */
+/* Does n write to memory that code outside of the graph can reach?  Must be called while no value is marked live. */
 static bool
 writes_outside(Dce *d, const Node *n)
 {
@@ -69,7 +70,8 @@ is_live(Dce *d, const Node *n)
 
 static void mark_block(Dce *d, Block *b);
 
-/* Marks the block's results that become live outputs of n.  For a Loop, also those carried to a live parameter. */
+/* Marks the block's results whose outputs of n are live.  For a Loop, also marks results carried to a live
+ * parameter. */
 static void
 mark_results(Dce *d, const Node *n, const Block *b)
 {
@@ -117,8 +119,8 @@ is_used_inside(const Value *param, const Node *ret)
 	return false;
 }
 
-/* Marks values that a Loop carries and its body uses, though nothing reads them at the end, and a condition that the
- * body computes.  PyTorch computes them, so their errors can be seen. */
+/* Marks a Loop's condition if the body computes it, and carried values that the body uses though nothing reads the
+ * final value.  PyTorch computes them, so their errors can be seen. */
 static void
 mark_carried(Dce *d, const Node *n)
 {
@@ -144,10 +146,10 @@ marks_inside(Dce *d, const Node *n)
 	return inside;
 }
 
-/* A write is dead, as in PyTorch, if only earlier nodes could read it and these neither have an effect nor write to
- * memory known outside.  In a loop the earlier nodes run again after it, so its body is walked while marks are added.
- * Results of a live construct are marked before its blocks are walked, so that one walk is enough for chains of
- * them. */
+/* Marks n, and nodes inside it, if they are live.  A write is dead, as in PyTorch, if only earlier nodes could read the
+ * memory, and these neither have an effect nor write to memory known outside.  In a loop the earlier nodes run again
+ * after the write, so its body is walked until no mark is added.  Results of a live If or Loop are marked before its
+ * blocks are walked, so that one walk is enough for chains of them. */
 static void
 mark_node(Dce *d, Node *n)
 {
@@ -175,7 +177,7 @@ mark_block(Dce *d, Block *b)
 		mark_node(d, n);
 }
 
-/* Is output i of an If or Loop unused, also by the loop's body? */
+/* Is output i of an If or Loop unused, and for a Loop also unused in its body? */
 static bool
 is_dead_result(const Dce *d, const Node *n, int i)
 {
@@ -184,7 +186,7 @@ is_dead_result(const Dce *d, const Node *n, int i)
 	return node_is(n, prim_Loop) && !d->live[n->out[i]->id] && !d->live[loop_body(n)->param->out[1 + i]->id];
 }
 
-/* First half of removing dead results: removes their uses, so that nodes used only there can go, too. */
+/* First half of the removal of dead results: removes their uses, so that nodes used only there are removed, too. */
 static void
 cut_dead_results(Dce *d, Node *n)
 {
@@ -235,7 +237,7 @@ is_unused(const Node *n)
 	return true;
 }
 
-/* Walks from the end, so that users are removed before the nodes that they use. */
+/* Removes unmarked nodes.  Walks from the end, so that users are removed before the nodes that they use. */
 static bool
 sweep(Dce *d, Block *b)
 {
@@ -275,7 +277,7 @@ dce(Pass *p, Graph *g)
 {
 	Dce d = { .p = p, .alias = pass_alias(p, g), .live = new(p->scratch, bool, g->nvalue + 1),
 		  .effects = new(p->scratch, bool, g->nnode + 1) };
-	const bool all = p->limit < 0;          /* -L counts whole nodes, so it keeps dead results */
+	const bool all = p->limit < 0;          /* -L counts whole nodes, so a limit keeps dead results */
 	bool changed;
 
 	alias_live_clear(d.alias);

@@ -1,8 +1,8 @@
 /*
- * Dicts of constant keys: builds them at once, and replaces reads by the values if nothing changes the dict.
+ * Builds dicts of constant keys at once, and replaces reads by the values if nothing changes the dict.
  *
- *   %d = aten::dict(); ...; aten::_set_item(%d, "a", %x)   ->   ...; %d = prim::DictConstruct("a", %x)
- *   %y = aten::__getitem__(%d, "a")                        ->   %x
+ *  %d = aten::dict(); ...; aten::_set_item(%d, "a", %x)   ->   ...; %d = prim::DictConstruct("a", %x)
+ *  %y = aten::__getitem__(%d, "a")                        ->   %x
  *
  * A write that is the first use of a dict becomes part of the node that makes it.  Keys are distinct strings or ints: a
  * write to a key that is present replaces its value.
@@ -46,7 +46,7 @@ makes_dict(const Node *n)
 	return true;
 }
 
-/* The first node of the dict's block that uses the dict, or contains a use of it. */
+/* Returns the first node of the dict's block that uses the dict or contains a use of it. */
 static Node *
 first_use(const Node *dict)
 {
@@ -62,7 +62,7 @@ first_use(const Node *dict)
 	return first;
 }
 
-/* Folds the first write into the node that makes the dict.  Returns the node that makes it now. */
+/* Folds the first write into the node that makes the dict.  Returns the node that makes the dict afterwards. */
 static Node *
 fold_write(Pass *p, Graph *g, Node *dict)
 {
@@ -101,7 +101,7 @@ fold_writes(Pass *p, Graph *g, Block *b)
 			changed |= fold_writes(p, g, n->sub[i]);
 		next = n->next;
 		if (makes_dict(n) && fold_write(p, g, n) != n) {
-			next = b->ret->next;         /* from the start: the write may have been the next node */
+			next = b->ret->next;         /* starts again, since the write may have been the next node */
 			changed = true;
 		}
 	}

@@ -1,14 +1,15 @@
 /*
- * Graphs that PyTorch's executor has rewritten (graph_for, last_executed_optimized_graph), which IR text may hold.
+ * Turns graphs that PyTorch's executor has rewritten (graph_for, last_executed_optimized_graph) into plain graphs.  IR
+ * text may contain such graphs.
  *
- *    %y, %c : Tensor, bool = prim::RequiresGradCheck[types=[...]](%x)        %y = %x, %c = True
- *    %r : Tensor = prim::DifferentiableGraph_0(%y)               ->         the subgraph's nodes
+ *   %y, %c : Tensor, bool = prim::RequiresGradCheck[types=[...]](%x)        %y = %x, %c = True
+ *   %r : Tensor = prim::DifferentiableGraph_0(%y)               ->         the subgraph's nodes
  *
- * A node whose subgraph is differentiated or fused on its own is replaced by the subgraph's nodes.  Outputs of the
- * subgraph that the node does not have were captured for its gradient.  They are not needed here, since gradients are
- * computed for the whole method.  Checks before such a node are assumed to hold, so the branch with the unknown
- * fallback function is removed: a specialization has its own guards, and generic code relies on none.  For the same
- * reason the profiled types of values are removed.
+ * The executor differentiates or fuses such a subgraph on its own.  The nodes of the subgraph replace its node.
+ * Outputs of the subgraph that the node does not have were captured for its gradient.  They are not needed here, since
+ * gradients are computed for the whole method.  Checks before such a node are assumed to hold, so the branch with the
+ * unknown fallback function is removed: a specialization has its own guards, and generic code relies on no check.  For
+ * the same reason the profiled types of values are removed.
  */
 #include "../opt.h"
 
@@ -35,7 +36,7 @@ integer(Executor *x, const Node *n, const char *attr)
 	return graph_constant(x->g, a && a->kind == ATTR_VALUE && a->v.tag == RT_INT ? a->v : rt_int(0), n->at);
 }
 
-/* (x, y, ...) -> x, y, ..., and True for "they match the attribute `types`" */
+/* (x, y, ...) -> x, y, ..., and True as the answer to "do they match the attribute `types`?" */
 static void
 take_check(Executor *x, Node *n)
 {
@@ -54,7 +55,7 @@ take_same(Executor *x, Node *n)
 	value_replace_uses(n->out[0], n->in[0]);
 }
 
-/* [chunks, dim](x) -> its chunks */
+/* [chunks, dim](x) -> the chunks of x along dim */
 static void
 take_chunks(Executor *x, Node *n)
 {
@@ -99,7 +100,7 @@ take_products(Executor *x, Node *n)
 	value_replace_uses(n->out[0], sum);
 }
 
-/* [side](a, p, q, ...) -> a * p, a * q, ...; side 1: p * a, q * a, ... */
+/* [side](a, p, q, ...) -> a * p, a * q, ... With side 1: p * a, q * a, ... */
 static void
 take_batch(Executor *x, Node *n)
 {
@@ -131,7 +132,7 @@ has_results(const Node *n, int results)
 
 static void take_block(Executor *, Block *);
 
-/* Rewrites the subgraph g of node n.  If it runs where n is, its nodes replace n. */
+/* Rewrites the subgraph g of node n.  If the subgraph runs once at n, its nodes replace n. */
 static void
 take_piece(Executor *x, Node *n, Graph *g)
 {
@@ -178,7 +179,7 @@ take_node(Executor *x, Node *n)
 		}
 }
 
-/* Removes profiled types.  Types of torch.export stay, since they hold for all calls. */
+/* Removes profiled types.  Types in programs of torch.export stay, since they hold for all calls. */
 static void
 forget_types(Executor *x, Node *n)
 {

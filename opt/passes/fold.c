@@ -1,19 +1,19 @@
 /*
- * Folding: runs a node's operator on constants while compiling.
+ * Folding: runs a node's operator on constants at compile time.
  *
- * The kernel first runs without data, which tells how large its results are.  Only then it runs with data, with limits
- * of memory, steps and time.  A node that fails stays in the graph: it must raise when the program runs, and there may
- * be an `if` before it.
+ * The kernel first runs without data, which computes the sizes of its results.  Only then it runs with data, with
+ * limits of memory, steps and time.  A node that fails stays in the graph: it must raise when the program runs, and
+ * there may be an `if` before it.
  */
 #include "../opt.h"
 
 #include <string.h>
 
 enum {
-	FOLD_BYTES = 16 << 20,       /* size of one node's results, */
-	FOLD_TIMES = 8,              /* or this many times its arguments: integers become floats */
-	FOLD_MEMORY = 64 << 20,      /* further memory that the kernel uses */
-	FOLD_STEPS = 100000,         /* instructions of an operator's body */
+	FOLD_BYTES = 16 << 20,       /* largest size of one node's results in bytes, */
+	FOLD_TIMES = 8, /* or this multiple of the size of its arguments, since integers may become floats */
+	FOLD_MEMORY = 64 << 20,      /* largest further memory in bytes that the kernel may use */
+	FOLD_STEPS = 100000,         /* largest number of instructions of an operator's body that may run */
 	FOLD_NS = 1000000000,
 	FOLD_ARGS = 64,
 };
@@ -75,7 +75,8 @@ release(IValue *v, int n)
 		rt_release(v[i]);
 }
 
-/* Largest size of results in bytes, in proportion to the tensor arguments.  An expanded view counts as its storage. */
+/* Largest size of results in bytes, which grows with the tensor arguments.  An expanded view counts with the size of
+ * its storage. */
 static int64_t
 room_for(const IValue *args, int n)
 {
@@ -88,7 +89,8 @@ room_for(const IValue *args, int n)
 	return FOLD_TIMES * sum > FOLD_BYTES ? FOLD_TIMES * sum : FOLD_BYTES;
 }
 
-/* Are the results small?  True if the kernel cannot tell without data: then only the limit of memory holds. */
+/* Are the results small?  True if the kernel cannot compute their sizes without data.  Then only the limit of memory
+ * holds. */
 static bool
 is_small(RtCx *rt, RtKernel *kernel, const IValue *args, int nout, int64_t room)
 {
@@ -128,7 +130,7 @@ run_limited(RtCx *rt, RtKernel *kernel, const RtCode *code, const IValue *args, 
 
 /* ---- operators ------------------------------------------------------------------------------------------ */
 
-/* Runs a kernel without data.  True if its results are views of arguments. */
+/* Runs a kernel without data.  Returns whether its results are views of arguments. */
 static bool
 gives_views(RtCx *rt, RtKernel *kernel, const KnownArgs *args, IValue *out, int nout)
 {
@@ -146,7 +148,8 @@ gives_views(RtCx *rt, RtKernel *kernel, const KnownArgs *args, IValue *out, int 
 	return false;
 }
 
-/* Runs the kernel, or the code if kernel is null, after creating data that arguments lack. */
+/* Runs the kernel, or the code if kernel is null.  First creates the data that arguments lack, unless the results are
+ * views of arguments. */
 static int
 run_filled(Cx *cx, RtKernel *kernel, const RtCode *code, const KnownArgs *args, IValue *out, int nout)
 {
@@ -163,8 +166,8 @@ run_filled(Cx *cx, RtKernel *kernel, const RtCode *code, const KnownArgs *args, 
 	return status;
 }
 
-/* Copies the inputs to args as the kernel expects them: those past the schema's arguments form a list.  Returns the
- * number of args, or -1 if there are too many. */
+/* Copies the inputs to args as the kernel expects them: inputs beyond the schema's arguments become a list.  Returns
+ * the number of args.  -1 if there are too many. */
 static int
 gather(Cx *cx, const Node *n, const Schema *s, const IValue *in, IValue *args)
 {

@@ -34,7 +34,7 @@ may_stand(const Scope *s, const Value *v, IValue x)
 		return true;
 	if (s->all->called || places_written(s->all, x))
 		return false;
-	/* A constant list that leaves the graph would be shared by all callers. */
+	/* A constant list that leaves the graph would be shared by all callers, so it stays. */
 	return x.tag != RT_LIST && x.tag != RT_DICT ? true : !alias_escapes(s->db, v);
 }
 
@@ -78,7 +78,7 @@ freeze(Pass *p, Graph *g)
 	Places *q = places_of(p, g);
 	bool changed = false;
 
-	/* Subgraphs first: their inputs are found in the graph around them. */
+	/* Freezes subgraphs first, since their inputs are found in the graph around them. */
 	for (int i = q && p->self.tag == RT_OBJECT ? q->scope.n : 0; i-- > 0;)
 		if (!q->scope.at[i]->peer)
 			changed |= freeze_scope(q->scope.at[i]);

@@ -1,19 +1,19 @@
 /*
- * In-place operators on fresh values become functional.
+ * Replaces in-place operators on fresh values by their functional variants.
  *
- *    x = aten::batch_norm(...); y = aten::relu_(x)      ->   y = aten::relu(x)
- *    x = aten::conv2d(...);     y = aten::add_(x, z)    ->   x' = aten::clone(x); y = aten::add_(x', z)
+ *   x = aten::batch_norm(...); y = aten::relu_(x)      ->   y = aten::relu(x)
+ *   x = aten::conv2d(...);     y = aten::add_(x, z)    ->   x' = aten::clone(x); y = aten::add_(x', z)
  *
  * A value is fresh if its node's schema gives it memory of its own, or if its node writes to a clone that nothing else
  * reads.  All its aliases are then made by its uses.  Nothing else sees a write to it under two conditions.  No use
  * before the write makes an alias (a view, a container, a block's output).  The write is in the block of the value
- * itself, since in a loop's body the next trip would see it.  Uses after the write get the result.
+ * itself, since in a loop's body the next trip would see it.  Uses after the write are replaced by uses of the result.
  *
  * A write keeps self's dtype and sizes, or raises.  An operator whose result could have others (add_ of a float to an
  * int) stays in place in a prepared graph, but on a clone of self, so that nothing writes to self.  The specializer
  * (writes.c) knows the types.  It computes the value where the write does not raise, and removes the clone.  A method
  * with gradients keeps only writes under no_grad, which differentiation ignores.  Its other writes become prim::stored,
- * which checks the value and converts it.  In a specialized graph types decide.
+ * which checks the value and converts it.  In a specialized graph the known types decide which writes are replaced.
  */
 #include "../opt.h"
 
@@ -63,7 +63,7 @@ is_in_place(const Node *n)
 	return s->nargs > 0 && s->args[0].alias && s->args[0].alias->write && s->args[0].type->kind == TYPE_TENSOR;
 }
 
-/* Does the result have self's dtype and sizes whatever they are, so that the write cannot raise for them? */
+/* Does the result always have self's dtype and sizes, so that the write cannot raise because of them? */
 static bool
 keeps_type(const Op *base)
 {
@@ -106,7 +106,8 @@ functional_value(Graph *g, Node *n, Op *base, const int *at)
 	return m->out[0];
 }
 
-/* The value of self after `result` is written to it.  It is checked as the write in place would be. */
+/* Emits prim::stored, which checks `result` as the write in place would, and returns the value that self has
+ * afterwards. */
 static Value *
 stored(Graph *g, Node *n, Value *result)
 {
@@ -120,7 +121,7 @@ stored(Graph *g, Node *n, Value *result)
 	return m->out[0];
 }
 
-/* Puts a clone of self before n for n to write to. */
+/* Inserts a clone of self before n, and lets n write to the clone. */
 static void
 write_to_clone(Graph *g, Node *n)
 {
@@ -161,8 +162,8 @@ is_written_once(const Value *v)
 	return true;
 }
 
-/* Inserts the value that n leaves in self before n.  Null if that depends on types that are not known yet, or if it
- * would have another type. */
+/* Inserts before n a node that computes the value which n leaves in self.  Null if this depends on types that are not
+ * known yet, or if the value would have another type. */
 static Value *
 computed(Pass *p, Graph *g, Node *n, Op *base, const int *at)
 {
@@ -181,14 +182,15 @@ computed(Pass *p, Graph *g, Node *n, Op *base, const int *at)
 	return typed || keeps_type(base) ? result : stored(g, n, result);
 }
 
-/* Does it help that n writes to a clone?  It does if the specializer sees the clone. */
+/* Should n write to a clone?  It should if the specializer will see the clone. */
 static bool
 wants_clone(Pass *p, const Graph *g, const Node *n)
 {
 	return !type_is_complete(n->out[0]->type) && !(p->fn && p->fn->prepared != g) && !is_own_clone(n->in[0], n);
 }
 
-/* Is the written value read?  If not, the write stays, since dce has to see it to remove what PyTorch removes. */
+/* Is the written value read after the write?  If not, the write stays, since dce has to see it to remove the same nodes
+ * as PyTorch. */
 static bool
 is_read_after(const Value *self, const Node *write)
 {

@@ -1,12 +1,13 @@
 /*
- * Fusion of pointwise operators: chains of MAP rows over one iteration space become prim::FusionGroup nodes.
+ * Fuses pointwise operators: chains of OP_MAP operators over one iteration space become prim::FusionGroup nodes.
  *
  * The pass is greedy, and walks each block from its end.  A group absorbs the producers of its inputs while all have
- * the same sizes.  A producer of a smaller space would be computed again for every broadcast element.  One of a larger
- * space is not pointwise.  A producer whose value has other users is absorbed if all of them come after the group; its
- * value becomes another output.  Nothing that is written to anywhere takes part, so order between groups is free.
+ * the same sizes.  A producer of a smaller space would be computed again for every broadcast element.  A producer of a
+ * larger space is not pointwise.  A producer whose value has other users is absorbed if all of them come after the
+ * group.  Its value becomes another output.  Values that anything writes to are left out, so the group's nodes may
+ * change their order.
  *
- *    t = aten::add(a, b); u = aten::relu(t)   ->   u = prim::FusionGroup[Subgraph=...](a, b)
+ *   t = aten::add(a, b); u = aten::relu(t)   ->   u = prim::FusionGroup[Subgraph=...](a, b)
  */
 #include "../opt.h"
 
@@ -21,7 +22,7 @@ typedef struct Fuse {
 	int      made;
 } Fuse;
 
-/* May elements of this type be fused?  Complex numbers only in rows that have kernels for them. */
+/* May elements of this type be fused?  Complex numbers may only in operators that have kernels for them. */
 static bool
 element_type(const Node *n, const Type *t)
 {
@@ -65,7 +66,7 @@ same_space(const Type *a, const Type *b)
 	       (x->rank == 0 || !memcmp(x->strides, y->strides, (size_t)x->rank * sizeof *x->strides));
 }
 
-/* The value inside the group for an outer one: a copy of a constant, or an input of the group. */
+/* Returns the value inside the group for an outer one: a copy if it is a constant, else an input of the group. */
 static Value *
 inner_value(Fuse *f, Node *group, Value *v)
 {
@@ -123,7 +124,7 @@ used_later(const Node *group, const Value *v)
 	return true;
 }
 
-/* Moves the producer of input `at` into the group. */
+/* Moves the producer of input `at` of the group into the group. */
 static void
 take(Fuse *f, Node *group, int at)
 {
@@ -137,7 +138,7 @@ take(Fuse *f, Node *group, int at)
 	for (int i = 0; i < p->nin; i++)
 		node_add_input(inner, inner_value(f, group, p->in[i]));
 	node_add_output(inner, v->type)->name = v->name;
-	/* After the constants that were inserted for it, and before all its users. */
+	/* Inserts the node after the constants that were inserted for it, and before all its users. */
 	graph_insert(sub, inner);
 	value_replace_uses(inside, inner->out[0]);
 	for (int i = 0; i < v->uses.n; i++)

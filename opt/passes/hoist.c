@@ -19,7 +19,7 @@ typedef struct Hoist {
 	bool     changed;
 } Hoist;
 
-/* Nodes without a row that cannot fail. */
+/* Node kinds without an operator that cannot fail. */
 static const Symbol total[] = {
 	prim_ListConstruct, prim_TupleConstruct, prim_TupleIndex, prim_TupleUnpack, prim_GetAttr, prim_Constant,
 };
@@ -70,7 +70,8 @@ cannot_fail(const Node *n)
 	return listed && all_known(n);
 }
 
-/* aten::values(Dict(str, t) self) -> t[](*): the elements existed before, but each call makes a new list. */
+/* Is output i a new container of existing elements?  An example is aten::values(Dict(str, t) self) -> t[](*): the
+ * elements existed before, but each call makes a new list. */
 static bool
 is_new_container(const Node *n, int i, const AliasSet *a)
 {
@@ -80,7 +81,7 @@ is_new_container(const Node *n, int i, const AliasSet *a)
 	return false;
 }
 
-/* Is output i memory that existed before, or immutable? */
+/* Is output i immutable, or memory that existed before? */
 static bool
 is_view(const Node *n, int i)
 {
@@ -119,7 +120,7 @@ surely_runs(const Node *loop)
 static void
 hoist_loop(Hoist *h, Node *loop)
 {
-	bool first = surely_runs(loop);          /* whether n certainly runs */
+	bool first = surely_runs(loop);          /* whether n always runs if the loop is reached */
 
 	for NODES(n, loop_body(loop)) {
 		const bool safe = cannot_fail(n);

@@ -1,7 +1,7 @@
 /*
  * Replaces calls of known functions by their graphs.
  *
- *   %r = prim::CallMethod[name="forward"](%m, %x)   ->   the nodes of forward, with %m and %x for its inputs
+ *  %r = prim::CallMethod[name="forward"](%m, %x)   ->   the nodes of forward, with %m and %x for its inputs
  *
  * Every inlined node remembers its function and the call (Node.inlined), for messages and tracebacks.  A call of a
  * function that is already being inlined stays a call.  So does every call once the graph is too large.
@@ -42,7 +42,7 @@ frame_new(Inliner *in, const Function *fn, const Node *call)
 	return f;
 }
 
-/* Nodes that were inlined into the callee already have frames; the call's frame comes after those. */
+/* Returns the chain extended by the call's frame, which comes after the frames that inlined nodes already have. */
 static Frame *
 extend(Inliner *in, const Frame *chain, Frame *call)
 {
@@ -66,7 +66,8 @@ note_frames(Inliner *in, Node *n, Frame *call)
 
 static void walk(Inliner *in, Node *from, const Node *to, Inlining *around);
 
-/* Inserts copies of the callee's nodes before the call, and removes the call.  first: the call's first argument. */
+/* Inserts copies of the callee's nodes before the call, and removes the call.  first: index of the call's first
+ * argument. */
 static void
 take_in(Inliner *in, Node *call, Function *fn, Graph *callee, int first)
 {
@@ -87,7 +88,8 @@ take_in(Inliner *in, Node *call, Function *fn, Graph *callee, int first)
 	in->changed = true;
 }
 
-/* The method of an interface, if the object is known.  Casts the object to its class, which the callee expects. */
+/* Returns the method of an interface that is called, if the object is known.  Casts the object to its class, which the
+ * callee expects. */
 static Function *
 resolve_interface(Inliner *in, Node *n)
 {

@@ -21,7 +21,7 @@ typedef struct Lists {
 	bool     changed;
 } Lists;
 
-/* The node that makes the list, if nothing writes to the list.  Else null. */
+/* Returns the node that makes the list.  Null if something writes to the list. */
 static const Node *
 elements_of(Lists *l, const Value *v)
 {
@@ -37,7 +37,7 @@ replace(Lists *l, Node *n, Value *with)
 	l->changed = true;
 }
 
-/* Is v a dict that is made empty, and stays so? */
+/* Is v a dict that is created empty and never written to? */
 static bool
 is_empty_dict(Lists *l, const Value *v)
 {
@@ -100,7 +100,7 @@ fold_add(Lists *l, Node *n)
 	replace(l, n, made->out[0]);
 }
 
-/* The first node of the block that uses the list, or contains a use of it. */
+/* Returns the first node of the block that uses the list or contains a use of it. */
 static Node *
 first_use(const Value *v, const Block *b)
 {
@@ -115,8 +115,8 @@ first_use(const Value *v, const Block *b)
 	return first;
 }
 
-/* Moves the making of the list to its first append, as long as this is its first use.  Returns the node that makes it
- * now. */
+/* Moves the node that makes the list to its first append and adds the element, as long as the append is the list's
+ * first use.  Returns the node that makes the list afterwards. */
 static Node *
 fold_append(Lists *l, Node *list)
 {
@@ -153,7 +153,7 @@ walk_appends(Lists *l, Block *b)
 			walk_appends(l, n->sub[i]);
 		next = n->next;
 		if (node_is(n, prim_ListConstruct) && fold_append(l, n) != n)
-			next = b->ret->next;         /* from the start: the append may have been the next node */
+			next = b->ret->next;         /* starts again, since the append may have been the next node */
 	}
 }
 

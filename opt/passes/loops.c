@@ -1,10 +1,10 @@
 /*
  * Simplifies loops.
  *
- *   A loop that runs once becomes its body:     Loop(1, true, %a): body(%i, %x) -> (%c, f(%i, %x))     ->   f(0, %a)
- *   So does a loop whose body always returns False as its condition.
- *   A carried value that every trip sets to its initial value is not carried.
- *   Of two carried values that are equal at first and after every trip, one is carried.
+ *  A loop that runs once becomes its body:     Loop(1, true, %a): body(%i, %x) -> (%c, f(%i, %x))     ->   f(0, %a)
+ *  A loop whose body always returns False as its condition becomes its body, too.
+ *  A carried value that every trip sets to its initial value is no longer carried.
+ *  Of two carried values that are equal at first and after every trip, only one is carried.
  *
  * dce removes carried values that nothing uses.  constprop removes loops that never run, and values that no trip
  * changes.
@@ -48,7 +48,7 @@ is_same(const Value *a, const Value *b)
 			  value_constant(b, &y) && value_identical(x, y));
 }
 
-/* Stops carrying value i.  Its uses become `with` in the body, and `after` behind the loop. */
+/* Stops carrying value i.  `with` replaces its uses in the body, `after` its uses after the loop. */
 static void
 stop_carrying(Node *n, int i, Value *with, Value *after)
 {
@@ -57,7 +57,7 @@ stop_carrying(Node *n, int i, Value *with, Value *after)
 	loop_remove_carried(n, i);
 }
 
-/* Index of the first carried value that always equals value i.  i if there is none. */
+/* Index of the first carried value that always equals value i.  It is i if no earlier one does. */
 static int
 twin_of(const Node *n, int i)
 {

@@ -1,7 +1,7 @@
 /*
- * Keeps writes that may overlap what they read, since these raise: y[1:].add_(y[:-1]).
+ * Keeps writes that may overlap memory which they read, since these raise: y[1:].add_(y[:-1]).
  *
- *    v.add_(v[0])  where only a branch uses v, and a constant attribute disables this branch
+ *   v.add_(v[0])  where only a branch uses v, and a constant attribute disables this branch
  *
  * Nodes that are dead in the graph as it was read are removed before this pass (dce), as PyTorch removes them.  Nodes
  * that become dead when attributes and sizes are constants still have to raise.

@@ -1,16 +1,18 @@
 /*
- * Replaces a sum of two convolutions, or products, of one input by one with the sum of their weights.
+ * Replaces a sum of two convolutions, or matrix products, of one input by one with the sum of their weights.
  *
- *    conv(x, v, b) + conv(x, w, c)   ->   conv(x, v + w, b + c)
+ *   conv(x, v, b) + conv(x, w, c)   ->   conv(x, v + w, b + c)
  *
- * Networks that are trained with parallel branches are saved in this form (RepVGG, MobileOne).  At most half of the
- * multiplications are left.  A smaller window with correspondingly less padding is added to the middle of the larger
- * one: 1 x 1 to 3 x 3.  The sum may write to its first operand, or to a clone of it (functional.c).  Weights are added
- * in double and rounded once.  Nothing is changed if one is then not finite, or if something else reads the results.
+ * Networks that are trained with parallel branches are saved in this form (RepVGG, MobileOne).  The joined layer does
+ * at most half of the multiplications.  A smaller window with correspondingly less padding is added to the middle of
+ * the larger one: 1 x 1 to 3 x 3.  The sum may write to its first operand, or to a clone of it (functional.c).  Weights
+ * are added in double and rounded once.  Nothing is changed if a sum is then not finite, or if something else reads the
+ * results.
  */
 #include "../opt.h"
 
-enum { MOST_DIMS = 5, WINDOW = 2 };      /* dims of weights: outputs and inputs, then the window from dim WINDOW on */
+/* dims of weights: outputs, inputs, then those of the window, of which WINDOW is the first */
+enum { MOST_DIMS = 5, WINDOW = 2 };
 
 /* Reads a constant list of n ints.  A list of one int stands for n equal ones. */
 static bool
@@ -37,7 +39,7 @@ same_input(const Value *a, const Value *b)
 			  node_equal(a->node, b->node));
 }
 
-/* Are the nodes equal, but for weights and biases?  Unless same_window, window and padding may differ, too. */
+/* Are the nodes equal, except for weights and biases?  Unless same_window, window and padding may differ, too. */
 static bool
 are_alike(const Outputs *o, const Outputs *other, bool same_window)
 {
@@ -56,7 +58,8 @@ are_alike(const Outputs *o, const Outputs *other, bool same_window)
 	return true;
 }
 
-/* Finds the offset of other's window in that of o.  False if it reaches beyond, or if other arguments differ. */
+/* Finds the offset of other's window in that of o.  Returns false if it extends beyond o's window, or if other
+ * arguments differ. */
 static bool
 lies_in(const Outputs *o, const Outputs *other, int64_t *at)
 {
@@ -82,7 +85,7 @@ lies_in(const Outputs *o, const Outputs *other, int64_t *at)
 	return true;
 }
 
-/* sum += by * t.  The sizes of sum are dims; the first element of t is added to the one at index `at`. */
+/* Computes sum += by * t.  sum has sizes dims; the first element of t is added to the one at index `at`. */
 static void
 add(RtCx *rt, double *sum, const int64_t *dims, const RtTensor *t, const int64_t *at, double by)
 {
@@ -102,7 +105,7 @@ add(RtCx *rt, double *sum, const int64_t *dims, const RtTensor *t, const int64_t
 	rt_tensor_release(plain);
 }
 
-/* by[0] * a + by[1] * b, with a's sizes.  b may be null.  Null if an element is not finite. */
+/* Returns by[0] * a + by[1] * b, with a's sizes.  b may be null.  Null if an element is not finite. */
 static RtTensor *
 sum_of(Reweigh *r, const RtTensor *a, const RtTensor *b, const int64_t *at, const double *by)
 {
@@ -121,7 +124,7 @@ sum_of(Reweigh *r, const RtTensor *a, const RtTensor *b, const int64_t *at, cons
 	return finite ? out : NULL;
 }
 
-/* Gives o's node the sum of both weights, and replaces n by it. */
+/* Gives o's node the sum of both weights, and replaces n by this node. */
 static bool
 join(Reweigh *r, const Outputs *o, const Outputs *other, Node *n, const double *by)
 {
@@ -146,12 +149,12 @@ join(Reweigh *r, const Outputs *o, const Outputs *other, Node *n, const double *
 		node_set_input(o->node, o->bias_at, graph_constant(r->g, rt_of(b), n->at));
 	value_replace_uses(n->out[0], o->node->out[0]);
 	node_destroy(n);
-	if (node_is(copy, aten_clone) && !copy->out[0]->uses.n)       /* else it would count as a reader */
+	if (node_is(copy, aten_clone) && !copy->out[0]->uses.n)       /* removed, since it would count as a reader */
 		node_destroy(copy);
 	return true;
 }
 
-/* Factors of both sides of a sum.  False if n is no sum. */
+/* Returns the factors of both operands of a sum.  False if n is no sum. */
 static bool
 is_sum(const Node *n, double *by)
 {
@@ -169,7 +172,8 @@ is_sum(const Node *n, double *by)
 	return true;
 }
 
-/* Finds side i of a sum.  If n writes to a clone, that is the clone's input.  False if something else reads it. */
+/* Finds operand i of a sum.  If n writes to a clone, the operand is the clone's input.  Returns false if something else
+ * reads the operand. */
 static bool
 side_of(const Reweigh *r, const Node *n, int i, Outputs *o)
 {

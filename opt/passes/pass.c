@@ -1,16 +1,16 @@
 /*
- * The pipeline: runs the rows of passes.def over a graph, and handles the options that look inside it.
+ * The pipeline: runs the passes of passes.def over a graph, and handles the options that show or limit them.
  *
- *   -d dce      the graph after dce         -d dce:2   each change and why       -d all    after every pass
- *   -L dce=12   no more than 12 changes     -p dce,cse these passes, in order    --stop cse:2  nothing after it
- *   --no-pass cse,fuse   all but these
+ *  -d dce      the graph after dce         -d dce:2   each change and why       -d all    after every pass
+ *  -L dce=12   no more than 12 changes     -p dce,cse these passes, in order    --stop cse:2  nothing after it
+ *  --no-pass cse,fuse   all but these
  *
  * KILN_LOG and KILN_OPT_LIMIT have the same effect as -d and -L.  They also accept the form of PyTorch's variables: `:`
  * between the parts, `>` before a name for more detail, and names of PyTorch's source files.  KILN_TYPE_VERBOSITY sets
  * how much of a tensor's type is printed.  With KILN_LINT set, or in a build without NDEBUG, the graph is checked after
  * every pass that changed it.
  *
- * The alias database is built when a pass first asks for it.  It is dropped when a pass changes what it describes.
+ * The alias database is built when a pass first asks for it.  It is dropped when a pass changes the graph's aliasing.
  */
 #include "pass.h"
 
@@ -60,7 +60,8 @@ run_row(Run *r, const PassRow *row, Graph *g)
 	return changed;
 }
 
-/* A forked task has a graph of its own.  Inlining and freeze enter such graphs themselves. */
+/* Runs the pass on graphs of forked tasks.  Inlining and freeze are skipped, since they enter such graphs
+ * themselves. */
 static void
 run_forked(const Run *r, const PassRow *row, const Block *b)
 {
@@ -99,7 +100,7 @@ print_times(struct Config *c, PassStage stage, const Function *fn)
 	}
 }
 
-/* Index of the last row that a stage runs: NROW - 1 unless config_until ends it earlier. */
+/* Index of the last row of passes.def that a stage runs.  It is NROW - 1 unless config_until ends the stage earlier. */
 static int
 last_row(const struct Config *c, PassStage stage)
 {
@@ -116,7 +117,7 @@ is_on(const struct Config *c, int row, PassStage stage)
 	       !find_pass_option(&c->without, pass_rows[row].name);
 }
 
-/* Does this row come after the step that --stop names? */
+/* Does this row of passes.def come after the step that --stop names? */
 static bool
 is_behind_stop(const struct Config *c, int row, PassStage stage)
 {
@@ -182,10 +183,10 @@ prepare(Cx *cx, Function *fn, IValue self)
 {
 	if (fn->prepared)
 		return fn->prepared;
-	ops_compile_all(cx, fn);                 /* folding runs the bodies of operators */
+	ops_compile_all(cx, fn);                 /* folding may run the bodies of operators */
 	fn->prepared = graph_clone(function_graph(cx, fn), NULL);
 	passes_run(cx, STAGE_PREPARE, fn, fn->prepared, self);
-	ops_compile_bodies(cx, fn->prepared);    /* bodies of operators that passes inserted */
+	ops_compile_bodies(cx, fn->prepared);    /* compiles bodies of operators that passes inserted */
 	return fn->prepared;
 }
 

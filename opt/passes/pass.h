@@ -4,7 +4,7 @@
 
 #include "../opt.h"
 
-typedef struct PassRow {         /* a row of passes.def */
+typedef struct PassRow {         /* one row of passes.def */
 	const char *name;
 	int         stages, level;
 	bool        loses;       /* whether a change by the pass outdates the alias database */
@@ -25,11 +25,11 @@ typedef Vec(Option) Options;
 struct Config {
 	Options dumps, limits, passes, without;
 	const char *stop, *until;
-	int     stop_at;                 /* which step named `stop` is the last to run, from 1 */
-	int     ndone[NROW];             /* changes so far, at the first row of the pass */
-	PassStage   until_stage;
+	int     stop_at;                 /* number of the last step to run, among the steps named `stop`, from 1 */
+	int     ndone[NROW]; /* Changes so far.  Those of a pass with several rows are counted at its first row. */
+	PassStage until_stage;
 	int     level;
-	int     detail;                  /* Cx.type_detail of dumps */
+	int     detail;                  /* value of Cx.type_detail for dumps */
 	bool    timed, lint;
 	int64_t ns[NROW];
 	Peers   peers;
@@ -43,12 +43,13 @@ typedef struct Run {             /* passes that run one after another over one g
 	AliasDb  *alias;
 } Run;
 
-struct Config *pass_config(Cx *);                        /* made when it is first asked for */
-const PassRow *pass_row(const char *name);               /* the first row with this name; null if there is none */
-const Option  *find_pass_option(const Options *, const char *name);      /* the last for this pass or "all"; or null */
-/* Finds step i of the pipeline: all rows of the first stage, then of the second.  Rows that are off count too, so that
- * a step has the same name at every level.  Returns the row, or -1.  *nth: its number among the steps of its name, from
- * 1. */
+struct Config *pass_config(Cx *);                        /* makes the configuration if there is none */
+const PassRow *pass_row(const char *name);               /* The first row with this name.  Null if there is none. */
+/* The last option for this pass or for "all".  Null if there is none. */
+const Option  *find_pass_option(const Options *, const char *name);
+/* Finds step i of the pipeline: all rows of the first stage, then of the second.  Rows that are disabled count too, so
+ * that a step has the same name at every level.  Sets *nth to the step's number among those of its name, from 1.
+ * Returns the row.  -1 if there is no such step. */
 int            find_pass_step(int i, PassStage *stage, int *nth);
 
 #endif

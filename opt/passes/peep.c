@@ -1,5 +1,5 @@
 /*
- * Peephole rules: each is a row of the table and a function.
+ * Peephole rules.  Each rule is a function and an entry of the table.
  *
  * A rule looks at one node and the nodes that make its inputs.  It may return a value that equals the node's output.
  * Every rule holds for all inputs, including NaN and empty or strided tensors.  A rule that would merge two memories
@@ -17,7 +17,8 @@ typedef struct Peep {
 	bool     changed;
 } Peep;
 
-typedef Value *Rule(Peep *, Node *);     /* returns the value to use instead, or null */
+/* Returns the value that replaces the node's output.  Null if the rule does not apply. */
+typedef Value *Rule(Peep *, Node *);
 
 static Value *
 constant_at(Peep *p, Node *n, IValue v)
@@ -32,7 +33,7 @@ info_of(const Value *v)
 	return v->type->kind == TYPE_TENSOR ? v->type->tensor : NULL;
 }
 
-/* May the memories of a and b become one?  Only if nothing writes to either, and not both leave the graph. */
+/* May a and b share one memory?  They may if nothing writes to either, and not both leave the graph. */
 static bool
 may_share(Peep *p, const Value *a, const Value *b)
 {
@@ -42,7 +43,7 @@ may_share(Peep *p, const Value *a, const Value *b)
 
 /* ---- types ------------------------------------------------------------------------------------------ */
 
-/* unchecked_cast to a type that the value has anyway */
+/* unchecked_cast to a type that the value already has -> the value */
 static Value *
 cast(Peep *p, Node *n)
 {
@@ -81,7 +82,8 @@ is_none(Peep *p, Node *n)
 	return NULL;
 }
 
-/* detach_ of a copy of a constant, as torch.export emits for torch.tensor([1, 2]): the copy requires no gradient. */
+/* detach_ of a copy of a constant, as torch.export emits for torch.tensor([1, 2]) -> the copy, which requires no
+ * gradient */
 static Value *
 detached_already(Peep *p, Node *n)
 {
@@ -116,7 +118,7 @@ same_as_condition(Peep *p, Node *n)
 		return NULL;
 	if (!value_int(if_then(n)->ret->in[0], &x) || !value_int(if_else(n)->ret->in[0], &y) || !x || y)
 		return NULL;
-	/* The branches must hold nothing else. */
+	/* The branches must contain only constants. */
 	for (int b = 0; b < 2; b++)
 		for NODES(m, n->sub[b])
 			if (!node_is(m, prim_Constant))
@@ -155,7 +157,7 @@ is_whole(const Value *v)
 	return v->type->kind == TYPE_INT || v->type->kind == TYPE_BOOL;
 }
 
-/* Is v this number?  -0.0 is not 0. */
+/* Is v this number?  -0.0 does not count as 0. */
 static bool
 is_number(const Value *v, double number)
 {
@@ -225,7 +227,8 @@ not_compared(Peep *p, Node *n)
 
 /* ---- tensors ------------------------------------------------------------------------------------------------ */
 
-/* A batch norm with known statistics -> aten::batch_norm, which other passes know.  Only the first result is used. */
+/* A batch norm with known statistics -> aten::batch_norm, which other passes handle.  Only the first result may be
+ * used. */
 static Value *
 inference_norm(Peep *p, Node *n)
 {
@@ -247,7 +250,7 @@ inference_norm(Peep *p, Node *n)
 	return made->out[0];
 }
 
-/* Dropout that does not train, or has probability 0 -> its input, which the kernel returns in this case, too. */
+/* Dropout that is not in training mode, or has probability 0 -> its input, which PyTorch's kernel returns, too */
 static Value *
 dropout(Peep *p, Node *n)
 {
@@ -283,21 +286,22 @@ is_contiguous(const Type *t)
 	return true;
 }
 
-/* Does x have the layout of the node's result, which it replaces?  A new result has no gaps, which x may have. */
+/* Does x have the same layout as the node's result, which x would replace?  A new result has no gaps, but x may have
+ * some. */
 static bool
 keeps_layout(const Node *n, const Value *x)
 {
 	return is_contiguous(x->type) || (type_is_complete(x->type) && n->out[0]->type == x->type);
 }
 
-/* Does x keep its dtype with this number?  Ints do with an int, floats with any number. */
+/* Does x keep its dtype in an operation with this number?  Ints do with an int, floats with any number. */
 static bool
 keeps_dtype(const Value *x, const Value *number)
 {
 	return is_of_category(x, 'F') || (is_of_category(x, 'I') && number->type->kind == TYPE_INT);
 }
 
-/* Is v a constant real number in a tensor without dims, while x has dims?  Then a float x keeps its dtype. */
+/* Is v this constant real number, in a tensor without dims, while x has dims?  Then a float x keeps its dtype. */
 static bool
 holds(const Value *x, const Value *v, double number)
 {
@@ -336,7 +340,7 @@ times_one(Peep *p, Node *n)
 	return n->in[0];
 }
 
-/* x - 0 -> x, and x + 0 of ints; x + 0 of floats makes 0 of -0, and so does x - -0 */
+/* x - 0 -> x, and x + 0 of ints.  Not x + 0 of floats, and not x - -0: both turn -0 into 0. */
 static Value *
 plus_nothing(Peep *p, Node *n)
 {
@@ -371,7 +375,8 @@ is_dim(int64_t *dim, int rank)
 	return *dim >= 0 && *dim < rank;
 }
 
-/* For each dim of the node's result, the dim of its input that it is.  False if that is not known. */
+/* Finds, for each dim of the node's result, the dim of its input that it comes from.  Returns false if they are not
+ * known. */
 static bool
 permutation(const Node *n, int rank, int *from)
 {
@@ -476,7 +481,7 @@ type_as_same(Peep *p, Node *n)
 	return n->in[0];
 }
 
-/* Is it x.to(dtype), without a copy or another memory format? */
+/* Is n x.to(dtype), without a forced copy or another memory format? */
 static bool
 converts(const Node *n, int64_t *to)
 {
@@ -505,7 +510,7 @@ to_same(Peep *p, Node *n)
 	return t && t->dtype >= 0 && converts(n, &to) && to == t->dtype ? n->in[0] : NULL;
 }
 
-/* to a float dtype that has all numbers of x's dtype, and back -> x */
+/* x.to(wider float dtype).to(dtype of x) -> x.  The wider dtype represents all numbers of x's dtype. */
 static Value *
 to_and_back(Peep *p, Node *n)
 {
@@ -563,7 +568,8 @@ is_complex(Peep *p, Node *n)
 	return t && t->dtype >= 0 ? constant_at(p, n, rt_bool(is_of_category(n->in[0], 'C'))) : NULL;
 }
 
-/* A conjugate that only pointwise kernels read is computed by them, so that no lazy view has to be copied. */
+/* A conjugate that only pointwise kernels read -> an operator that computes it, so that no lazy view has to be
+ * copied */
 static Value *
 conjugate(Peep *p, Node *n)
 {
@@ -581,7 +587,7 @@ conjugate(Peep *p, Node *n)
 	return graph_emit_op(p->g, "aten::conj_physical", n->at, 1, in, n->out[0]->type);
 }
 
-/* size(x, d) -> a number; size(x) -> a list, if all sizes are known and nothing changes the list */
+/* size(x, d) -> a number.  size(x) -> a list, if all sizes are known and nothing changes the list. */
 static Value *
 size(Peep *p, Node *n)
 {
@@ -609,7 +615,7 @@ size(Peep *p, Node *n)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* nin 0: any */
+static const struct { Symbol kind; int nin; Rule *rule; } rules[] = {      /* nin 0 stands for any number of inputs */
 	{ prim_unchecked_cast, 1, cast },
 	{ prim_unchecked_unwrap_optional, 1, unwrap },
 	{ aten__unwrap_optional, 1, unwrap },
@@ -661,7 +667,7 @@ static const struct { OpTrait trait; int nin; Rule *rule; } trait_rules[] = {
 	{ TRAIT_IDEMPOTENT, 1, done_already },
 };
 
-/* Replaces values of type None by a constant. */
+/* Replaces uses of values of type None by a None constant. */
 static void
 take_none(Peep *p, Node *n)
 {
@@ -677,7 +683,7 @@ take_none(Peep *p, Node *n)
 	}
 }
 
-/* Is nothing but the first result of n used? */
+/* Are all results of n but the first unused? */
 static bool
 has_one_result(const Node *n)
 {
@@ -687,7 +693,7 @@ has_one_result(const Node *n)
 	return n->nout > 0;
 }
 
-/* Applies a rule for nodes with nin inputs, 0 for any number.  True if n needs no further rule. */
+/* Applies a rule for nodes with nin inputs.  0 stands for any number.  Returns true if n needs no further rule. */
 static bool
 try_rule(Peep *p, Node *n, int nin, Rule *rule)
 {
@@ -700,7 +706,7 @@ try_rule(Peep *p, Node *n, int nin, Rule *rule)
 		return true;
 	pass_note(p->p, n, "replaced");
 	value_replace_uses(n->out[0], with);
-	if (node_writes(n))                      /* the rule holds only if it changes nothing */
+	if (node_writes(n))                      /* a rule for a write applies only if the write changes nothing */
 		node_destroy(n);
 	p->changed = true;
 	return true;

@@ -94,7 +94,7 @@ places_resolve(const Scope *s, const Value *v, IValue *out)
 	return true;
 }
 
-/* Is the object v only used by nodes such as attribute reads, so that nothing else can reach its attributes? */
+/* Is the object v used only by nodes such as attribute reads, so that nothing else can reach its attributes? */
 static bool
 stays_home(const Value *v)
 {
@@ -113,7 +113,7 @@ stays_home(const Value *v)
 	return true;
 }
 
-/* Is v an object that other code may get?  Packed parameters do not count: operators do not write to them. */
+/* Is v an object that other code may receive?  Packed parameters do not count, since operators do not write to them. */
 static bool
 leaves_home(const Scope *s, const Value *v)
 {
@@ -146,7 +146,8 @@ memory_of(IValue x)
 	return x.tag == RT_TENSOR ? (const void *)x.u.t->storage : rt_counted(x) ? x.u.p : NULL;
 }
 
-/* Is it memory that may be loose or written?  For tuples and objects, callers ask for their elements. */
+/* Is it a value whose memory may be loose or written?  Tuples and objects are not: callers check their elements
+ * instead. */
 static bool
 is_memory(IValue x)
 {
@@ -190,7 +191,7 @@ mark_written(Places *q, IValue x)
 	return false;
 }
 
-/* Returns whether it was not loose before. */
+/* Marks the memory of x as loose.  Returns whether it was not loose before. */
 static bool
 mark_loose(Places *q, IValue x)
 {
@@ -207,7 +208,8 @@ places_written(const Places *q, IValue x)
 	return any_memory((Places *)q, x, is_written);
 }
 
-/* The address of an attribute's memory, for the alias database.  Null if it is not known, or loose. */
+/* Returns the address of an attribute's memory, for the alias database.  Null if the address is not known or the memory
+ * is loose. */
 static const void *
 place_of(void *arg, const Value *v)
 {
@@ -217,8 +219,8 @@ place_of(void *arg, const Value *v)
 	return places_resolve(s, v, &x) && memory_of(x) && !(*marks_of(s->all, x) & LOOSE) ? memory_of(x) : NULL;
 }
 
-/* Marks memory in an object that is loose from the start: elements of containers, and values of attributes that are
- * set.  A container that only an attribute holds is not loose. */
+/* Marks memory in an object that is loose from the start: elements of containers, and values of attributes that some
+ * node sets.  A container that only an attribute holds is not loose. */
 static void
 find_loose(Places *q, IValue x, bool inside, PtrMap *seen)
 {
@@ -274,7 +276,8 @@ add_graph(Places *q, Graph *g, bool peer)
 	find_sets(q, g->top);
 }
 
-/* Finds the value of an attribute that n reads, or a constant of the archive.  False if it has no memory. */
+/* Finds the value of the attribute that n reads, or of a constant of the archive.  Returns false if it has no
+ * memory. */
 static bool
 memory_read(const Scope *s, const Node *n, IValue *x)
 {
@@ -283,7 +286,7 @@ memory_read(const Scope *s, const Node *n, IValue *x)
 	return node_is(n, prim_Constant) && value_constant(n->out[0], x) && x->tag == RT_TENSOR;
 }
 
-/* May a graph store v, or return it from a task? */
+/* Does the graph store v anywhere, or return it from a task? */
 static bool
 is_handed_on(const Scope *s, const Value *v)
 {
@@ -295,7 +298,8 @@ is_handed_on(const Scope *s, const Value *v)
 	return alias_is_wild(s->db, v);
 }
 
-/* Marks memory that the graph stores, or returns from a task, as loose.  Returns whether any was not loose before. */
+/* Marks memory that the graph stores, or returns from a task, as loose.  Returns whether any of it was not loose
+ * before. */
 static bool
 loosen(Scope *s)
 {
@@ -308,7 +312,8 @@ loosen(Scope *s)
 	return more;
 }
 
-/* Builds all alias databases, again while a graph makes more memory loose: that has no address in any of them. */
+/* Builds all alias databases.  Builds them again as long as a graph makes more memory loose, since loose memory has no
+ * address in any of them. */
 static void
 make_databases(Places *q)
 {
@@ -338,7 +343,7 @@ find_written(const Scope *s)
 
 typedef Vec(RtStorage *) Marked;
 
-/* Clears `written` of the constants in a graph that have it set, and adds them to `all`. */
+/* Clears `written` of the constants in a graph for which it is set, and adds them to `all`. */
 static void
 unmark_constants(Places *q, const Graph *g, Marked *all)
 {
@@ -353,8 +358,8 @@ unmark_constants(Places *q, const Graph *g, Marked *all)
 	}
 }
 
-/* Are all graphs known that may write to constants?  Not while calls remain, nor when prepare_peers prepares a method
- * without an instance. */
+/* Are all graphs known that may write to constants?  They are not while calls remain, nor when prepare_peers prepares a
+ * method without an instance. */
 static bool
 all_are_known(const Places *q)
 {

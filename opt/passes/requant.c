@@ -1,8 +1,8 @@
 /*
- * Fuses rounding to bytes into the integer product before it.
+ * Fuses rounding to bytes into the integer matrix product before it.
  *
- *    y = prim::scaled_sums(prim::linear_sums(i, w, z), s, t, b)
- *    q = prim::quantize_u8(relu(y), 1 / u, v)      ->  q = prim::linear_int8(i, w, s t / u, b / s t, z, v, v, 255)
+ *   y = prim::scaled_sums(prim::linear_sums(i, w, z), s, t, b)
+ *   q = prim::quantize_u8(relu(y), 1 / u, v)      ->  q = prim::linear_int8(i, w, s t / u, b / s t, z, v, v, 255)
  *
  * No other node may read the values in between.  Clamps become bounds of the integers, since rounding is monotonic.
  */
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-typedef struct Chain {           /* nodes from the rounding back to the sums */
+typedef struct Chain {           /* the nodes from the rounding back to the sums */
 	Node   *round, *scaled, *sums;
 	double  inverse, low, high;      /* scale and bounds of values before rounding */
 	int64_t zero;
@@ -32,7 +32,7 @@ at(const RtTensor *t, int64_t i)
 	return ((const float *)rt_data(t))[i];
 }
 
-/* Reads a bound of a clamp.  absent: the bound if v is None. */
+/* Reads a bound of a clamp.  absent: the bound to use if v is None. */
 static bool
 bound(const Value *v, double absent, double *to)
 {
@@ -44,7 +44,7 @@ bound(const Value *v, double absent, double *to)
 	return !isnan(*to);
 }
 
-/* Is n a clamp?  If so, combines its bounds with those of the clamps after it, which are in *c. */
+/* Is n a clamp?  If so, combines its bounds with those in *c, of the clamps after it. */
 static bool
 take_clamp(Chain *c, const Node *n)
 {
@@ -58,7 +58,7 @@ take_clamp(Chain *c, const Node *n)
 	} else if (!node_is(n, aten_relu)) {
 		return false;
 	}
-	low = fmin(low, high);           /* if low exceeds high, high wins */
+	low = fmin(low, high);           /* as in PyTorch, high wins if low exceeds it */
 	low = fmin(fmax(low, c->low), c->high);
 	c->high = fmin(fmax(high, c->low), c->high);
 	c->low = low;
@@ -97,7 +97,7 @@ keeps_dtype(const Chain *c)
 	return t->kind == TYPE_TENSOR && t->tensor && t->tensor->dtype == (c->is_signed ? RT_i8 : RT_u8);
 }
 
-/* Makes the constants that quantforms.c also makes: the factor of the sums, and the bias in units of a sum. */
+/* Emits the same constants as quantforms.c: the factor of the sums, and the bias in units of a sum. */
 static void
 put_units(Pass *p, Graph *g, const Chain *c, Value *put[2])
 {
@@ -116,7 +116,7 @@ put_units(Pass *p, Graph *g, const Chain *c, Value *put[2])
 	put[1] = graph_constant(g, rt_of(bias), c->round->at);
 }
 
-/* Quantizes a bound, within the range of the dtype. */
+/* Quantizes a bound of a clamp, within the range of the dtype. */
 static int64_t
 integer_of(const Chain *c, double value)
 {

@@ -1,14 +1,14 @@
 /*
- * In-place operators that change a tensor's sizes and strides, not its elements, become views.
+ * Replaces in-place operators that change a tensor's sizes and strides, not its elements, by views.
  *
- *    x = aten::add(a, b); y = aten::t_(x); z = aten::mul(x, c)   ->   y = aten::t(x); z = aten::mul(y, c)
+ *   x = aten::add(a, b); y = aten::t_(x); z = aten::mul(x, c)   ->   y = aten::t(x); z = aten::mul(y, c)
  *
- * Afterwards a value has the same sizes from beginning to end, which specialization and plans rely on.
+ * Afterwards a value never changes its sizes, which specialization and plans rely on.
  *
  * Other references to the same tensor object see the change; views of it do not.  The pass therefore requires that
  * nothing else refers to the object.  x must be new, or an argument of the method that is called from outside.  Before
- * the write, no container may hold x, no block may return it, and no operator may get it that can return its argument.
- * The write must be in x's own block.  All other such writes stay: specialization refuses them (spec_op), so that
+ * the write, no container may hold x, no block may return it, and no operator that can return its argument may receive
+ * it.  The write must be in x's own block.  All other such writes stay: specialization refuses them (spec_op), so that
  * generic code runs.  Writes in a method with gradients stay, too: differentiation ignores a write under no_grad
  * (unwrite.c), but not a view.
  */
@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-/* Is v a view that nothing reads before n?  Then it can have the sizes that n gives it from the start. */
+/* Is v a view that nothing reads before n?  If so, it can have the sizes that n sets from the start. */
 static bool
 is_read_after(const Value *v, const Node *n)
 {
@@ -69,7 +69,7 @@ holds_object(const Use *u)
 	return node_may_return_input(u->node) || (s->args[u->index].alias && !op_has(u->node->op, TRAIT_NEW_VIEW));
 }
 
-/* The view operator of an in-place one: aten::t for aten::t_, aten::transpose.int for aten::transpose_. */
+/* Returns the view operator for an in-place one: aten::t for aten::t_, aten::transpose.int for aten::transpose_. */
 static Op *
 view_of(Cx *cx, const Node *n)
 {
@@ -113,7 +113,7 @@ node_gives_written(const Node *n)
 	       s->rets[0].alias->write && s->rets[0].type->kind == TYPE_TENSOR && s->args[0].type->kind == TYPE_TENSOR;
 }
 
-/* Replaces the results of writes by the tensor that was written to. */
+/* Replaces uses of the results of writes by the tensor that was written to. */
 static bool
 name_writes(Block *b)
 {

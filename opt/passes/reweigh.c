@@ -1,7 +1,7 @@
 /*
- * Folds a scale and a shift of each output channel into the constants of a convolution or product.
+ * Folds a scale and a shift of each output channel into the constants of a convolution or matrix product.
  *
- *    conv(x, w, b) * s + t   ->   conv(x, w * s, b * s + t)
+ *   conv(x, w, b) * s + t   ->   conv(x, w * s, b * s + t)
  *
  * Other nodes may share the constants, so they are copied.  They are computed in double and rounded once.  Nothing is
  * changed if an element is then not finite, or if something writes to a constant.  The node that scales must be the
@@ -52,8 +52,8 @@ is_convolution(const Node *n, bool *transposed)
 	return true;
 }
 
-/* Finds the names of the weight and the bias of a convolution or product, and the dim of the weight that is the output
- * channels.  False if n is neither. */
+/* Finds the names of the weight and bias arguments of a convolution or matrix product, and the dim of the weight that
+ * holds the output channels.  Returns false if n is neither. */
 static bool
 form_of(const Node *n, Outputs *o, const char **weight, const char **bias)
 {
@@ -123,8 +123,8 @@ reweigh_store(RtTensor *t, int64_t i, double x)
 	return t->dtype == RT_f64 ? x - x == 0 : f - f == 0;
 }
 
-/* Multiplies the weight by the scale of each channel.  Its dims are [before, axis, after]; each group has a part of
- * `before`.  Null if an element is not finite. */
+/* Multiplies the weight by the scale of each channel.  The weight's dims are [before, axis, after].  Each group has a
+ * part of `before`.  Null if an element is not finite. */
 static RtTensor *
 scaled_weight(RtCx *rt, const Outputs *o, const double *scale)
 {

@@ -1,18 +1,20 @@
 /*
- * Changes a graph so that PyTorch reads and runs it, before it is saved.  The meaning stays.  PyTorch has two faults.
+ * Changes a graph that is to be saved so that PyTorch can read and run it.  Its results do not change.  It works around
+ * two faults of PyTorch.
  *
- * Its interpreter moves a value out of its register at the use that it emits last.  A loop with one result, whose only
- * use is an operand in the same block, is emitted at that use, after the operands before it.  Then the last use of y in
+ * PyTorch's interpreter moves a value out of its register at the use that it emits last.  A loop with one result, whose
+ * only use is an operand in the same block, is emitted at that use, after the operands before it.  Then the last use of
+ * y in
  *
- *     y = torch.mul(x, 2)
- *     for i in range(n):
- *       s = torch.add(s, y)
- *     return (y, s)               # inside a block
+ *    y = torch.mul(x, 2)
+ *    for i in range(n):
+ *      s = torch.add(s, y)
+ *    return (y, s)               # inside a block
  *
  * is the one in the loop, and y is gone in its second trip.  A node with an effect between loop and use prevents this.
  * It is a prim::TimePoint whose result is not used.  No pass of PyTorch removes it; dead code elimination here does.
  *
- * The importer requires that the body of a fork uses some value of outside.  A body that uses none gets a list, and
+ * The importer requires that the body of a fork uses some value from outside.  A body that uses none gets a list, and
  * clears it.
  */
 #include "../opt.h"
@@ -27,7 +29,7 @@ is_used_in(const Value *v, const Node *n)
 	return false;
 }
 
-/* Does the loop's body use a value of the loop's block that is also an operand behind the loop? */
+/* Does the loop's body use a value of the loop's block that is also an operand after the loop? */
 static bool
 shares_operand(const Node *loop)
 {
@@ -52,7 +54,7 @@ keep_in_place(Graph *g, Node *loop)
 	emit_builtin(g, "prim::TimePoint", loop->at, NULL, 0, 10);
 }
 
-/* Does the fork's body use a value of outside?  Constants do not count, since they are printed in the body. */
+/* Does the fork's body use a value from outside?  Constants do not count, since they are printed in the body. */
 static bool
 captures(const Node *fork)
 {

@@ -1,12 +1,12 @@
 /*
- * Replaces reads of a tuple's elements by the values that the tuple was made of.
+ * Replaces reads of a tuple's elements by the values that the tuple was made from.
  *
- *   %t = prim::TupleConstruct(%a, %b)
- *   %x, %y = prim::TupleUnpack(%t)          ->   %a for %x, %b for %y
+ *  %t = prim::TupleConstruct(%a, %b)
+ *  %x, %y = prim::TupleUnpack(%t)          ->   %a for %x, %b for %y
  *
  * An If whose branches both make a tuple returns the elements instead.  A Loop that carries a tuple carries the
- * elements.  The tuple is made again after them, for users that need it whole.  If the tuple's type says more of an
- * element than the element's own type, that is kept.
+ * elements.  The tuple is made again after them, for users that need it whole.  If the tuple's type is more specific
+ * for an element than the element's own type, the specific type is kept.
  */
 #include "../opt.h"
 
@@ -85,7 +85,7 @@ forward(Tuples *t, Node *n)
 	t->changed = true;
 }
 
-/* Makes a tuple of these parts, which replaces the uses of `whole`. */
+/* Makes a tuple of these parts, which replaces `whole` in its uses. */
 static void
 remake(Tuples *t, Value *whole, Value *const *part, int count, Node *before)
 {
@@ -99,7 +99,7 @@ remake(Tuples *t, Value *whole, Value *const *part, int count, Node *before)
 	value_replace_uses(whole, made->out[0]);
 }
 
-/* The element's type: that of the tuple's type, which both sides agree on. */
+/* Returns the type of element i in the tuple's type, on which all blocks agree. */
 static const Type *
 part_type(const Value *whole, int i)
 {
@@ -131,7 +131,7 @@ split_if_output(Tuples *t, Node *n, int at)
 	return true;
 }
 
-/* Is the value a tuple for certain?  A value that control flow passes on may be uninitialized. */
+/* Is the value always a tuple?  A value that control flow passes on may be uninitialized. */
 static bool
 is_there(const Value *v)
 {
@@ -141,8 +141,8 @@ is_there(const Value *v)
 	       (n == n->block->param && !n->block->owner);
 }
 
-/* The elements of a tuple before a loop: the values it was made of, results of a new TupleUnpack, or uninitialized ones
- * if the tuple is uninitialized. */
+/* Returns the elements of a tuple before a loop: the values that it was made from, or else the results of a new
+ * TupleUnpack.  If the tuple is uninitialized, the elements are. */
 static Value *const *
 elements_before(Tuples *t, Node *loop, Value *whole)
 {
@@ -220,7 +220,8 @@ tuples(Pass *p, Graph *g)
 	Tuples t = { p, g, false };
 	bool before;
 
-	/* A loop's body unpacks a tuple whose elements are known only after the loop has been split. */
+	/* Walks again, since a loop's body may unpack a tuple whose elements are known only after the loop has been
+	 * split. */
 	do {
 		before = t.changed;
 		t.changed = false;

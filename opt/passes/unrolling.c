@@ -1,23 +1,22 @@
 /*
- * Short counted loops become their bodies, one for each trip; inner loops first.
+ * Replaces short counted loops by a copy of the body for each trip, inner loops first.
  *
- *   Loop(3, true, %a): body(%i, %x) -> (true, f(%i, %x))     ->     f(2, f(1, f(0, %a)))
+ *  Loop(3, true, %a): body(%i, %x) -> (true, f(%i, %x))     ->     f(2, f(1, f(0, %a)))
  *
- * Other counted loops with a small body and no inner loop do eight trips at a time.  The remaining trips run one by
- * one:
+ * Other counted loops with a small body and no inner loop are unrolled by eight.  The remaining trips run one by one:
  *
- *   Loop(%n, true, %a): body(%i, %x) -> (true, f(%i, %x))    ->
- *       %m = max(%n, 0) // 8
- *       %b = Loop(%m, true, %a): f(8 * %j + 7, ... f(8 * %j, %x))
- *       Loop(max(%n, 0) - 8 * %m, true, %b): f(%k + 8 * %m, %x)
+ *  Loop(%n, true, %a): body(%i, %x) -> (true, f(%i, %x))    ->
+ *      %m = max(%n, 0) // 8
+ *      %b = Loop(%m, true, %a): f(8 * %j + 7, ... f(8 * %j, %x))
+ *      Loop(max(%n, 0) - 8 * %m, true, %b): f(%k + 8 * %m, %x)
  */
 #include "../opt.h"
 
 enum {
 	MOST_TRIPS = 64,
-	MOST_NODES = 2048,       /* nodes in all copies of a loop's body together */
+	MOST_NODES = 2048,       /* largest number of nodes in all copies of a loop's body together */
 	AT_A_TIME = 8,
-	SMALL_BODY = 32,         /* nodes; PyTorch has the same limit */
+	SMALL_BODY = 32,         /* largest number of nodes of a body that is unrolled by eight, as in PyTorch */
 };
 
 static bool
@@ -27,8 +26,8 @@ is_short(const Node *n, int64_t *trips)
 	       *trips < MOST_TRIPS && (*trips <= 0 || block_size(loop_body(n)) <= MOST_NODES / *trips);
 }
 
-/* Inserts one more copy of the body at the insertion point.  carried: the values before this trip; set to those after
- * it. */
+/* Inserts a copy of the body at the insertion point.  On entry `carried` holds the values before this trip, on return
+ * the values after it. */
 static void
 add_trip(Pass *p, Graph *g, Node *loop, Value *trip, Value **carried)
 {
@@ -82,12 +81,12 @@ emit_int(Pass *p, Graph *g, const char *kind, Value *x, Value *y, Range at)
 	return made->out[0];
 }
 
-/* A new loop of `trips` trips, each of which does `count` trips of the original loop, from count * index + offset
+/* A new loop with `trips` trips.  Each does `count` trips of the original loop, from index count * index + offset
  * on. */
-typedef struct Stretch { Value *trips, *offset; int count; } Stretch;    /* offset null: 0 */
+typedef struct Stretch { Value *trips, *offset; int count; } Stretch;    /* A null offset stands for 0. */
 
-/* Emits a new loop before `loop`, which carries the same values.  carried: initial values; set to the loop's
- * results. */
+/* Emits a new loop before `loop`, which carries the same values.  On entry `carried` holds the initial values, on
+ * return the loop's results. */
 static void
 emit_loop(Pass *p, Graph *g, Node *loop, Stretch does, Value **carried)
 {
@@ -139,7 +138,8 @@ unroll_by_eight(Pass *p, Graph *g, Node *loop)
 	node_destroy(loop);
 }
 
-/* A graph that is still to be differentiated keeps its loops: the backward pass runs through them, too. */
+/* May the loop be unrolled by eight?  A graph that is still to be differentiated keeps its loops, since the backward
+ * pass runs through them, too. */
 static bool
 by_eight(const Pass *p, const Graph *g, const Node *n)
 {

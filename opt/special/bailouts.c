@@ -1,29 +1,30 @@
 /*
- * Guards: check facts that only the profile tells, right after the node that makes the value.
+ * Guards: check facts that only the profile shows, right after the node that computes the value.
  *
- * A prim::BailOut takes the value, and the contents of the registers that are live at the next pc of the generic code,
- * which continues there if the value differs.  So the walk must know the values in those registers.
+ * The inputs of a prim::BailOut are the value and the contents of the registers that are live at the next pc of the
+ * generic code.  If the value differs, the generic code continues there.  So the walk must know the values in those
+ * registers.
  *
  * An int or bool that was the same in several runs is guarded if it decides something: a branch, a trip count, a
  * tensor's size.  A branch that no run took then has no code in the specialized graph.  One run is enough if the other
- * branch raises.  The guard has no result: behind it the number is a constant.
+ * branch raises.  The guard has no result: after it the number is a constant.
  *
- *    c = aten::Bool(t)      ->   c = aten::Bool(t)
- *    If(c): A, else: B           prim::BailOut[pc=7, regs=[3], value=True](c, h)
- *                                A
+ *   c = aten::Bool(t)      ->   c = aten::Bool(t)
+ *   If(c): A, else: B           prim::BailOut[pc=7, regs=[3], value=True](c, h)
+ *                               A
  *
- * A large size that depends on data (how many boxes are kept) gets no guard if only one run has seen it: the next
- * input will have another.  Code behind it is correct without the number, by calls of the runtime.
+ * A large size that depends on data (how many boxes are kept) gets no guard if only one run has seen it, since the next
+ * input is likely to have another.  Code after it is correct without the number, by calls of the runtime.
  */
 #include "specialize.h"
 
 enum {
-	FLEETING_SIZE = 64,      /* a larger size that depends on data is not guarded after one run */
-	STEADY_RUNS = 2,         /* number of runs with the same value that make it constant */
+	FLEETING_SIZE = 64,      /* a size that depends on data and is larger than this is not guarded after one run */
+	STEADY_RUNS = 2,         /* number of runs with the same value after which it becomes a constant */
 	DECIDES_DEPTH = 6,
 };
 
-/* Can the list in regs[i] be reached through another register or value, so that its identity matters? */
+/* Can another live register, or code outside, reach the list in regs[i], so that its identity matters? */
 static bool
 is_shared(Spec *s, Scope *c, const int *regs, int n, int i)
 {
@@ -37,7 +38,8 @@ is_shared(Spec *s, Scope *c, const int *regs, int n, int i)
 	return false;
 }
 
-/* Adds the values that are live at pc as inputs of exit.  *regs: their registers.  False if some value is not known. */
+/* Adds the values that are live at pc as inputs of exit.  Sets *regs to their registers.  Returns false if a value is
+ * not known. */
 static bool
 live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 {
@@ -61,7 +63,7 @@ live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 	return true;
 }
 
-/* Emits the BailOut after n that guards v.  Null if it cannot be made. */
+/* Emits after n the BailOut that guards v.  Null if that is impossible. */
 static Node *
 way_out(Spec *s, Scope *c, const Node *n, Value *v, int nout)
 {
@@ -88,7 +90,7 @@ profile_of(const Spec *s, const Value *from)
 	return from->id < s->profile->nvalue ? &s->profile->value[from->id] : &never;
 }
 
-/* Guards that a tensor has the profile's type, which is known from here on. */
+/* Guards that a tensor has the profile's type.  After the guard the type is known. */
 static void
 guard_type(Spec *s, Scope *c, const Node *n, const Value *from)
 {
@@ -104,8 +106,8 @@ guard_type(Spec *s, Scope *c, const Node *n, const Value *from)
 	spec_bind(s, c, from, exit->out[0]);
 }
 
-/* The type of m, an element of a tensor at an unknown index: that of the element at 0.  Null if m is something else.
- * The value itself stays unknown, or the table would take it for the element at 0. */
+/* Returns the type of m, an element of a tensor at an unknown index.  It is the type of the element at index 0.  Null
+ * if m is no such element.  The value itself must not become known, or it would count as the element at index 0. */
 static const Type *
 type_at_any_index(Spec *s, const Node *m)
 {
@@ -135,7 +137,7 @@ guard_element(Spec *s, Scope *c, const Node *n, const Node *m)
 	return true;
 }
 
-/* Do m's sizes depend on data? Then its kernel could not tell them although all arguments are known. */
+/* Do m's sizes depend on data?  If so, its kernel could not compute them although all arguments are known. */
 static bool
 depends_on_data(Spec *s, const Node *m)
 {
@@ -162,7 +164,7 @@ is_fleeting(Spec *s, const Value *from)
 
 /* ---- numbers ------------------------------------------------------------------------------------------ */
 
-/* Is v the condition that keeps an If out of a branch that raises? */
+/* Is v the condition of an If that raises in the other branch? */
 static bool
 averts_error(const Value *v, bool is)
 {
@@ -178,7 +180,7 @@ is_whole(const Type *t)
 	return t->kind == TYPE_INT || t->kind == TYPE_BOOL;
 }
 
-/* Is it worth knowing the number: does it decide a branch, a trip count, a tensor's size, or how it is computed? */
+/* Is the number worth a guard: does it decide a branch, a trip count, a tensor's size, or how one is computed? */
 static bool
 decides(const Value *v, int depth)
 {
@@ -222,7 +224,7 @@ is_unsteady(Spec *s, const Node *n)
 }
 
 /* Marks values that depend on written attributes or on random numbers.  They were the same in all profiled runs only
- * because each run began anew. */
+ * because each run started anew. */
 static void
 mark_unsteady(Spec *s, const Block *b)
 {
@@ -244,7 +246,7 @@ stays_same(Spec *s, const Value *v)
 	return !s->unsteady[v->id];
 }
 
-/* Guards that a number is what it was in every run.  It is known from here on. */
+/* Guards that a number has the value that it had in every run.  After the guard it is known. */
 static void
 guard_value(Spec *s, Scope *c, const Node *n, const Value *from)
 {

@@ -1,25 +1,25 @@
 /*
- * Layers on floats that were dequantized from bytes, as in programs of PT2E, become products of integers.
+ * Replaces layers on floats that were dequantized from bytes, as in programs of PT2E, by matrix products of integers.
  *
- *    x = prim::dequantize(i, s, z)                   y = prim::linear_sums(i, q, z)
- *    w = prim::dequantized_rows(q, t)          ->    y = prim::scaled_sums(y, s, t, b)
- *    y = linear(x, w, b)
+ *   x = prim::dequantize(i, s, z)                   y = prim::linear_sums(i, q, z)
+ *   w = prim::dequantized_rows(q, t)          ->    y = prim::scaled_sums(y, s, t, b)
+ *   y = linear(x, w, b)
  *
- * Sums are exact.  If a result is rounded to bytes again, requant.c fuses that into the product.  The passes that
- * follow fold weights that no product reads.
+ * Sums are exact.  If a result is rounded to bytes again, requant.c fuses the rounding into the product.  The passes
+ * that follow fold weights that no product reads.
  */
 #include "specialize.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_PRODUCTS = 1 << 16 };                /* products in one sum in int32: VI_MOST of rt/ops/vint8.h */
+enum { MOST_PRODUCTS = 1 << 16 }; /* most products that a sum in int32 can hold: VI_MOST of rt/ops/vint8.h */
 
-typedef struct Bytes {           /* floats: their integers, with scale and zero point in tensors without dims */
+typedef struct Bytes { /* dequantized floats: their integers, with scale and zero point in tensors without dims */
 	Value *raw, *scale, *zero;
 } Bytes;
 
-typedef struct Rows {            /* weights: constant bytes, and a scale for each row */
+typedef struct Rows {            /* dequantized weights: constant bytes, and a scale for each row */
 	const RtTensor *w;
 	RtTensor *scale;
 } Rows;
@@ -56,7 +56,7 @@ is_byte(double number, bool is_signed)
 	return number >= low && number <= low + 255 && number == floor(number);
 }
 
-/* Does a clamp leave only bytes?  whole: its input holds integers. */
+/* Does n clamp integers to the range of bytes?  whole: its input consists of integers. */
 static bool
 clamps_to_bytes(const Node *n, bool is_signed, bool whole)
 {
@@ -67,7 +67,8 @@ clamps_to_bytes(const Node *n, bool is_signed, bool whole)
 	       is_byte((double)high.u.i, is_signed);
 }
 
-/* Is a zero point always a byte, as the value of padding must be?  It is known, or was clamped when it was chosen. */
+/* Is a zero point always within the range of bytes, as the padding value must be?  It is known, or was clamped when it
+ * was computed. */
 static bool
 is_byte_always(Spec *s, const Value *zero, bool is_signed)
 {
@@ -87,7 +88,7 @@ is_byte_always(Spec *s, const Value *zero, bool is_signed)
 	}
 }
 
-/* Finds the bytes of v.  A copy to another layout is skipped: the layer makes its own. */
+/* Finds the bytes of v.  Skips a copy to another layout, since the layer makes its own. */
 static bool
 take_bytes(Spec *s, const Value *v, Bytes *b, Range at)
 {
@@ -119,7 +120,8 @@ is_zero(const Value *v)
 	return t || value_is_none(v);
 }
 
-/* The scale of row i of the weights from node n.  scales: those of all rows; null if there is one for all. */
+/* Returns the scale of row i of the weights that node n dequantizes.  scales: one for each row.  Null if all rows have
+ * the same. */
 static double
 row_scale(Spec *s, const Node *n, const RtTensor *scales, int64_t i)
 {
@@ -131,7 +133,7 @@ row_scale(Spec *s, const Node *n, const RtTensor *scales, int64_t i)
 	return all;
 }
 
-/* Finds weights: constant bytes without a zero point, with a scale for each row, or for all. */
+/* Finds weights: constant bytes without a zero point, with a scale for each row or one for all. */
 static bool
 take_rows(Spec *s, const Value *v, Rows *r)
 {
@@ -152,7 +154,7 @@ take_rows(Spec *s, const Value *v, Rows *r)
 	return true;
 }
 
-/* t (n) as (n, 1, ..), with nd dims behind the first */
+/* Emits t (n) as a constant (n, 1, ..), with nd dims of size 1 after the first. */
 static Value *
 put_channels(Spec *s, RtTensor *t, int nd, Range at)
 {
@@ -161,7 +163,7 @@ put_channels(Spec *s, RtTensor *t, int nd, Range at)
 	return spec_put_constant(s, rt_of(rt_tensor_view(&s->k->rt, t, nd + 1, dims, strides, t->offset)), at);
 }
 
-/* The bias in floats, in the same form.  Null if it is of another kind. */
+/* Emits the bias in the same form.  Null if it is not a constant vector of floats. */
 static Value *
 put_bias(Spec *s, const Value *bias, int64_t n, int nd, Range at)
 {
@@ -178,7 +180,7 @@ put_bias(Spec *s, const Value *bias, int64_t n, int nd, Range at)
 	return put_channels(s, t, nd, at);
 }
 
-/* Emits the layer's result from its sums.  nd: number of dims behind the channels. */
+/* Emits the layer's result from its sums.  nd: number of dims after the channels. */
 static Value *
 put_scaled(Spec *s, Scope *c, Value *sums, Value *x_scale, Rows *r, Value *bias, int nd, Range at)
 {
@@ -187,7 +189,7 @@ put_scaled(Spec *s, Scope *c, Value *sums, Value *x_scale, Rows *r, Value *bias,
 	return spec_put_op(s, c, "prim::scaled_sums", in, 4, at);
 }
 
-/* Reshapes x to n sizes, given as for spec_put_sizes. */
+/* Emits a reshape of x to n sizes, given as for spec_put_sizes. */
 static Value *
 put_reshaped(Spec *s, Scope *c, Value *x, Value *const *of, const int64_t *dims, int n, Range at)
 {
@@ -197,7 +199,7 @@ put_reshaped(Spec *s, Scope *c, Value *x, Value *const *of, const int64_t *dims,
 }
 
 /* Dequantizes rows that are not constant, by pointwise operators on (n, parts, elements).  Sizes are read from the
- * operands, since any of them may vary. */
+ * operands at run time, since any of them may vary. */
 Value *
 spec_rows_of_bytes(Spec *s, Scope *c, const Node *m)
 {
@@ -239,7 +241,8 @@ spec_linear_of_bytes(Spec *s, Scope *c, const Node *m)
 	return put_scaled(s, c, spec_put_op(s, c, "prim::linear_sums", in, 3, m->at), x.scale, &r, bias, 0, m->at);
 }
 
-/* A list of a convolution over nd dims.  If nd is 1, `first` is put before it, for a convolution over two dims. */
+/* Emits a constant list argument of a convolution over nd dims.  If nd is 1, `first` is inserted before it, for a
+ * convolution over two dims. */
 static Value *
 put_wide(Spec *s, const int64_t *of, int nd, int64_t first, Range at)
 {
@@ -249,7 +252,7 @@ put_wide(Spec *s, const int64_t *of, int nd, int64_t first, Range at)
 	return spec_put_list(s, v, nd == 1 ? 2 : nd, at);
 }
 
-/* The weights, with one more dim if the convolution is over one dim. */
+/* Emits the weights.  If the convolution is over one dim, they get one more dim. */
 static Value *
 put_filters(Spec *s, const Value *of, const RtTensor *w, Range at)
 {

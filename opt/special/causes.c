@@ -1,14 +1,14 @@
 /*
  * Causes: why a size is fixed, or has no dynamic code, with the line of the model that decides it.
  *
- * Two samples are compared node by node.  The first node that differs, or has a number that may not differ, is the
+ * Two samples are compared node by node.  The first node that differs, or has a number that must not differ, is the
  * cause.  If the model raises at the other sizes, the call that raises is the cause.
  */
 #include "../opt.h"
 
 #include <string.h>
 
-enum { LINE_MOST = 72 };         /* characters of the model's line */
+enum { LINE_MOST = 72 };         /* maximum number of characters shown of a line of the model */
 
 Range
 range_original(Range at)
@@ -59,7 +59,8 @@ cause_is_same(const Cause *a, const Cause *b)
 
 enum { SIZES_NAMED = 4 };
 
-/* Puts "x.size(0) = 2" for each of the first SIZES_NAMED fixed sizes with one cause, and the number of the others. */
+/* Appends "x.size(0) = 2" for each of the first SIZES_NAMED fixed sizes with the same cause, then the number of the
+ * others. */
 static void
 put_sizes(Buf *b, const FixedSizes *f, int first, bool *said)
 {
@@ -77,7 +78,8 @@ put_sizes(Buf *b, const FixedSizes *f, int first, bool *said)
 		buf_printf(b, " and %d more", n - SIZES_NAMED);
 }
 
-/* Is it worth a note?  If the model raises at other sizes, only a batch is: a trace or a buffer may have fixed it. */
+/* Is the size worth a note?  If the model raises at other sizes, only a batch size is: a trace or a buffer may have
+ * fixed it. */
 static bool
 is_of_interest(const FixedSize *f)
 {

@@ -1,12 +1,12 @@
 /*
- * Brings convolutions into forms that have kernels.  Those over one dim are in lines.c, over three in volumes.c.
+ * Replaces convolutions by forms that have kernels.  lines.c does so for those over one dim, volumes.c for three dims.
  *
  * Padding "same" and "valid" becomes numbers.  If "same" needs an odd number of zeros, the input gets the extra one at
  * the end.
  */
 #include "specialize.h"
 
-/* The convolution with its padding as numbers.  Null if its padding is no word, or not supported. */
+/* Returns the convolution with its padding as numbers.  Null if its padding is no word, or is not supported. */
 static Value *
 with_numbers(Spec *s, Scope *c, const Node *m)
 {

@@ -2,19 +2,19 @@
  * Computes transposed convolutions as convolutions of stride 1.  Every output belongs to one phase of the stride.  A
  * phase is a convolution of the input by every stride-th tap of the kernel, flipped.
  *
- *    out[p] = sum over taps k of x[(p + pad - k) / s] w[k];   p + pad = s a + r,  k = r + s t:
- *    phase r at a = sum over t of x[a - t] w[r + s t],        t < T = ceil(K / s)
+ *   out[p] = sum over taps k of x[(p + pad - k) / s] w[k];   p + pad = s a + r,  k = r + s t:
+ *   phase r at a = sum over t of x[a - t] w[r + s t],        t < T = ceil(K / s)
  *
  * One convolution with an output channel for every (group, phase, channel) computes all phases; a copy interleaves
- * them, and the padding is cut off.  Taps beyond the kernel's end are zeros: none if s divides K.
+ * them, and the padding is cut off.  Taps beyond the kernel's end are zeros.  There are none if s divides K.
  *
- *    z = conv2d(x, w', b', 1, T - 1, 1, g)                                       (N, g r_h r_w c, A_h, A_w)
- *    y = z as (N, A_h, A_w, g, r_h, r_w, c) -> (N, A_h, r_h, A_w, r_w, g, c) -> (N, s A_h, s A_w, g c), cut, permuted
+ *   z = conv2d(x, w', b', 1, T - 1, 1, g)                                       (N, g r_h r_w c, A_h, A_w)
+ *   y = z as (N, A_h, A_w, g, r_h, r_w, c) -> (N, A_h, r_h, A_w, r_w, g, c) -> (N, s A_h, s A_w, g c), cut, permuted
  *
  * Pixels in the padding are computed and then cut off: a third of all for 4 x 4 inputs, 4 taps, stride 2, padding 1.
  * With enough channels (`close`) phases are counted from the first pixel of the result instead, p = s b + q, so that
- * nothing is cut.  A phase then reaches to either side of b.  The window has one tap more, which is zero in each phase.
- * Kernels leave zero taps out (dense_boxes.c).
+ * nothing is cut.  A phase then extends to both sides of b.  The window has one tap more, which is zero in each phase.
+ * Kernels skip zero taps (dense_boxes.c).
  *
  * Over three dims conv3d does the same (volumes.c), for integers prim::conv_int8 (quantforms.c).  After Shi et al., "Is
  * the deconvolution layer the same as a convolutional layer?", 2016.
@@ -38,8 +38,8 @@ constant_f32(const Value *v, const RtTensor **out)
 	return *out || c.tag == RT_NONE;
 }
 
-/* Computes the window of dim d over n pixels of x for `close`.  It reaches as far before a pixel as after the last one,
- * so that there are as many pixels as the result has. */
+/* If `close`, computes the window of dim d over n pixels of x.  It extends as far before a pixel as after the last one,
+ * so that the convolution has as many pixels as the result. */
 static void
 close_window(Transposed *v, int d, int64_t n)
 {
@@ -66,7 +66,7 @@ spec_phases(Transposed *v, const int64_t *x, const int64_t *y)
 	v->in = v->w->dims[0] / v->groups;
 	v->c = v->w->dims[1];
 	for (int d = 0; d < 3; d++) {
-		const int at = d + v->nd - 1;                     /* the dim in x, y and w */
+		const int at = d + v->nd - 1;                     /* index of the dim in x, y and w */
 
 		v->t[d] = v->a[d] = v->out[d] = 1;
 		v->side[d] = v->shift[d] = 0;
@@ -91,7 +91,7 @@ phases(const Transposed *v)
 	return v->s[0] * v->s[1] * v->s[2];
 }
 
-/* Does it pay to cut nothing, with zeros among the taps?  A phase's channels have to fill vectors. */
+/* Is it faster to cut nothing and to have zeros among the taps?  It is if the channels of a phase fill vectors. */
 static bool
 is_close(const Transposed *v)
 {
@@ -128,8 +128,8 @@ recognise(Spec *s, const Node *m, Transposed *v)
 	return spec_phases(v, x->dims, y->dims);
 }
 
-/* Index in the storage of w of an element of the new weights: row o, channel i of its group, tap `tap`.  -1 if the
- * element is zero, since the tap is beyond the kernel's end. */
+/* Returns the index in w's storage of an element of the new weights: row o, channel i of its group, tap `tap`.  -1 if
+ * the element is zero, since the tap is beyond the kernel's end. */
 static int64_t
 source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 {
@@ -146,7 +146,7 @@ source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 		phase /= v->s[d];
 		tap /= v->t[d];
 	}
-	return from + (phase * v->in + i) * v->w->strides[0];    /* phase is the group now */
+	return from + (phase * v->in + i) * v->w->strides[0];    /* phase is now the group */
 }
 
 Value *
@@ -217,7 +217,7 @@ spec_phases_joined(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
 	return spec_put_permute(s, c, y, first, 2 + n, at);
 }
 
-/* The convolution of x that computes all phases. */
+/* Emits the convolution of x that computes all phases. */
 static Value *
 all_phases(Spec *s, Scope *c, const Transposed *v, Value *x, Range at)
 {

@@ -1,8 +1,9 @@
 /*
- * Computes euclidean distances of many rows as a product and norms.  PyTorch does the same if either side has more than
- * 25 rows, or if the model asks for it.  For fewer rows it adds up squared differences, which is more accurate.
+ * Computes euclidean distances of many rows as a matrix product and norms.  PyTorch does the same if either side has
+ * more than 25 rows, or if the model asks for it.  For fewer rows PyTorch sums squared differences, which is more
+ * accurate.
  *
- *    y = _cdist_forward(a, b, 2, mode)  ->  y = sqrt(clamp_min(|a|^2 - 2 a b' + |b|^2', 0))
+ *   y = _cdist_forward(a, b, 2, mode)  ->  y = sqrt(clamp_min(|a|^2 - 2 a b' + |b|^2', 0))
  */
 #include "specialize.h"
 
@@ -39,7 +40,7 @@ turned(Spec *s, Scope *c, Value *v, Range at)
 	return spec_put_op(s, c, "aten::transpose.int", in, 3, at);
 }
 
-/* The squared norm of each row, as a column. */
+/* Emits the squared norm of each row, as a column. */
 static Value *
 squares(Spec *s, Scope *c, Value *x, Range at)
 {

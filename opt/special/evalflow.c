@@ -3,8 +3,8 @@
  *
  * An If with a known condition becomes its branch; a short counted loop is unrolled.  The blocks of others are
  * evaluated on their own, with the facts that are known before them.  Lists that they write to are no longer followed.
- * The type of a result is known only if all sides agree on it.  A loop is tried with the types that enter it.  A type
- * that its body does not preserve becomes unknown, and the loop is tried again.
+ * The type of a result is known only if all blocks agree on it.  A loop is first evaluated with the types that enter
+ * it.  If its body does not preserve a type, that type becomes unknown, and the loop is evaluated again.
  *
  * A result of known type is a copy in a storage of its own.  If it is written to, no other value may alias it (is_own);
  * otherwise its type stays unknown, and the result is the tensor itself.
@@ -15,8 +15,8 @@
 
 enum {
 	UNROLL_TRIPS = 128,      /* enough for the steps of a recurrent net */
-	UNROLL_NODES = 16384,    /* limit of nodes made by unrolling one loop */
-	UNROLL_PRINTS = 4,       /* limit of trips of a loop that prints: unrolling does not pay there */
+	UNROLL_NODES = 16384,    /* largest number of nodes that unrolling one loop may make */
+	UNROLL_PRINTS = 4,       /* largest trip count of a loop that prints, for which unrolling does not pay */
 };
 
 static bool
@@ -32,7 +32,7 @@ block_writes_lists(const Block *b)
 	return false;
 }
 
-/* n's blocks may run any number of times: lists that they write to are no longer followed. */
+/* Forgets lists that n's blocks write to, since the blocks may run any number of times. */
 static void
 forget_lists(Spec *s, const Node *n)
 {
@@ -62,7 +62,8 @@ is_joined(const Joined *j, const Value *v)
 	return is;
 }
 
-/* The outermost loop around n that does not contain v's node, or n itself: a use of v in that loop may follow n. */
+/* Returns the outermost loop that repeats n after v was computed: it is around n and does not contain v's node.  A use
+ * of v in it may run after n.  Returns n itself if there is no such loop. */
 static const Node *
 repeated_since(const Node *n, const Value *v)
 {
@@ -86,7 +87,7 @@ in_blocks_of(const Node *n, const Node *x)
 	return in;
 }
 
-/* Is v, an alias of a joined value, unused after n? */
+/* Is v, an alias of a joined value, unused after n has run? */
 static bool
 is_done(const Joined *j, const Value *v)
 {
@@ -125,7 +126,7 @@ all_done(const Joined *j, const Block *b)
 	return true;
 }
 
-/* Is result i of n never written to, or without aliases after n? */
+/* Is result i of n never written to, or without other aliases that are used after n? */
 static bool
 is_own(Scope *c, const Node *n, int i)
 {
@@ -162,7 +163,8 @@ same_type(const Value *a, const Value *b)
 	return a->type == b->type;
 }
 
-/* Makes `out` known if a and b have the same tensor type: a tensor of this type in a new storage. */
+/* Makes `out` a known tensor in a new storage if a and b are known and have the same tensor type.  Else `out` has the
+ * type `otherwise` without sizes. */
 static void
 join(Spec *s, Value *out, Value *a, Value *b, bool own, const Type *otherwise)
 {
@@ -230,8 +232,8 @@ spec_if(Spec *s, Scope *c, Node *n)
 	spec_guard_joined(s, c, n);
 }
 
-/* If all trips would make too many nodes, removes those that the first trip made after `last`.  The first trip tells
- * how many there are, since it has unrolled inner loops, too. */
+/* If all trips would make too many nodes, removes the nodes that the first trip made after `last`, and returns true.
+ * The count is taken after the first trip, since that has unrolled inner loops, too. */
 static bool
 was_too_much(Spec *s, Node *last, int64_t trips, ShapesMark mark, int guards)
 {
@@ -251,8 +253,8 @@ was_too_much(Spec *s, Node *last, int64_t trips, ShapesMark mark, int guards)
 	return true;
 }
 
-/* Unrolls a counted loop that is short enough.  If false, the caller forgets the lists that its first trip has written
- * to. */
+/* Unrolls a counted loop that is short enough.  If it returns false, the caller must forget the lists that the first
+ * trip has written to. */
 static bool
 unroll(Spec *s, Scope *c, Node *n)
 {
@@ -296,8 +298,8 @@ unroll(Spec *s, Scope *c, Node *n)
 	return true;
 }
 
-/* Evaluates a loop's body with these types carried.  True if the body preserves them.  Else those that differ have
- * become less specific. */
+/* Evaluates a loop's body with these types carried.  Returns whether the body preserves them.  If not, types that
+ * differ have become less specific. */
 static bool
 try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
 {
@@ -327,7 +329,7 @@ try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
 	return stable;
 }
 
-/* The initial types of loop n's carried values. */
+/* Returns the initial types of loop n's carried values. */
 static const Type **
 carried_types(Spec *s, Scope *c, Node *n)
 {
@@ -343,7 +345,7 @@ carried_types(Spec *s, Scope *c, Node *n)
 	return carried;
 }
 
-/* Gives m the results of n. */
+/* Adds the results of n as outputs of m. */
 static void
 loop_results(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
 {

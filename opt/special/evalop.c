@@ -1,11 +1,13 @@
 /*
- * Operators in the partial evaluator.  One with a body is replaced by it.  One that has no generated kernel, or a
- * slower one than others, is replaced by operators that have.  Others are copied, and their results inferred.
+ * Operators in the partial evaluator.  An operator with a body is replaced by the body.  An operator without a
+ * generated kernel, or with a slow one, is replaced by operators with faster kernels.  Other operators are copied, and
+ * their results inferred.
  */
 #include "specialize.h"
 #include "../../ir/row.h"
 
-/* Functions that replace an operator by operators with kernels, if types and arguments allow it. */
+/* Functions that replace an operator by operators with kernels.  They return null if types or arguments do not allow
+ * it. */
 static const struct Form { OpRow row; Value *(*put)(Spec *, Scope *, const Node *); } forms[] = {
 	{ ROW__convolution, spec_convolution }, { ROW__convolution_deprecated, spec_convolution },
 	{ ROW__convolution_mode, spec_convolution }, { ROW_convolution, spec_convolution },
@@ -75,9 +77,9 @@ op_is_formed(const Op *op)
 	return form_for(op);
 }
 
-/* Marks m as needed if the model uses its result and m may raise: even if specialization finds the result unused, the
- * error must stay, unless types and numbers show that m cannot raise.  Random operators stay, too: later draws depend
- * on them. */
+/* Marks m as needed if it may raise, so that the error stays even if specialization finds the result unused.  The mark
+ * is left out if types and numbers show that m cannot raise.  Random operators are marked, too, since later draws
+ * depend on them. */
 static void
 keep_error(Spec *s, Node *m)
 {
@@ -92,7 +94,7 @@ keep_error(Spec *s, Node *m)
 		node_set_int(m, "stays", 1);
 }
 
-/* Answers a question about the whole run, if the answer is known. */
+/* Replaces a question about the whole run by its answer, if that is known. */
 static bool
 answer(Spec *s, Scope *c, Node *n)
 {
@@ -105,7 +107,7 @@ answer(Spec *s, Scope *c, Node *n)
 	return true;
 }
 
-/* Does m, n's copy, read or make a quantized tensor whose memory is written to?  A separate tensor of its integers
+/* Does m, n's copy, read or return a quantized tensor whose memory is written to?  A separate tensor of its integers
  * would not see the write. */
 static bool
 shares_quantized(const Spec *s, const Scope *c, const Node *n, const Node *m)
@@ -129,7 +131,7 @@ spec_op(Spec *s, Scope *c, Node *n)
 
 	if (answer(s, c, n))
 		return;
-	if (reshapes_input(n))                       /* a value must keep its sizes */
+	if (reshapes_input(n))                       /* fails, since a value must keep its sizes */
 		fail_lacks(s->cx, n->at, "a specialization with %s, which changes a tensor's sizes in place",
 			   n->kind->name);
 	if (spec_stored_already(s, c, n) || spec_left_out(s, c, n))

@@ -1,10 +1,8 @@
-/*
- * Operators with a body, and operators that the body of another row replaces.
- */
+/* Expands operators that have a body, and operators that the body of another operator replaces. */
 #include "specialize.h"
 #include "../../ir/row.h"
 
-/* Rows on floats, and the rows whose expansions replace them. */
+/* Operators on floats, and the operators whose bodies replace them. */
 static const struct Expansion { OpRow row, as; } expansions[] = {
 	{ ROW_baddbmm, ROW_prim_baddbmm }, { ROW_addbmm, ROW_addbmm }, { ROW_outer, ROW_prim_outer },
 	{ ROW_nan_to_num, ROW_prim_numbers }, { ROW_im2col, ROW_prim_windows },
@@ -19,7 +17,8 @@ static const struct Expansion { OpRow row, as; } expansions[] = {
 	{ ROW_upsample_trilinear3d_vec, ROW_prim_trilinear3d_vec },
 };
 
-/* Rows on tensors quantized per tensor, and the rows that replace them: on their integers, or on their values. */
+/* Operators on tensors quantized per tensor, and the operators that replace them.  Those compute on the integers or on
+ * the dequantized values. */
 static const struct Expansion quantized[] = {
 	{ ROW_clamp, ROW_quantized_clamp }, { ROW_max_pool1d, ROW_prim_quantized_max_pool1d },
 	{ ROW_max_pool3d, ROW_prim_quantized_max_pool3d }, { ROW_avg_pool1d, ROW_prim_quantized_avg_pool1d },
@@ -27,7 +26,7 @@ static const struct Expansion quantized[] = {
 	{ ROW_upsample_nearest3d_vec, ROW_prim_quantized_nearest3d_vec },
 };
 
-/* Are the tensor arguments floats, all of one dtype?  integers: is the first one quantized per tensor instead? */
+/* Are the tensor arguments floats, all of one dtype?  If `integers`, is the first one quantized per tensor instead? */
 static bool
 can_expand(Spec *s, const Node *m, bool integers)
 {
@@ -91,7 +90,8 @@ spec_expansion(Spec *s, const Node *m)
 	return f ? function_graph(s->cx, f) : NULL;
 }
 
-/* The aliases of n's body.  The body does not show that the graph around n writes to n's arguments and results. */
+/* Returns the aliases of n's body.  The body alone does not show that the graph around n writes to n's arguments and
+ * results. */
 static AliasDb *
 body_aliases(Spec *s, Scope *c, const Node *n, Graph *g)
 {
@@ -122,7 +122,7 @@ spec_inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 	spec_keep_layout(s, c, n);
 }
 
-/* Replaces an operator with a body, or an expansion, by its nodes, if its arguments' types are known. */
+/* Replaces an operator by the nodes of its body or expansion, if its arguments' types are known. */
 bool
 spec_expand(Spec *s, Scope *c, Node *n)
 {

@@ -1,15 +1,15 @@
 /*
  * Casts, and operators of bfloat16 and float16.
  *
- * A cast to floats is a pointwise row, which fuses with others:
+ * A cast to floats is a pointwise operator, which is fused with others:
  *
- *    y = x.to(torch.float32)   ->  y = prim::cast(x, 6)
+ *   y = x.to(torch.float32)   ->  y = prim::cast(x, 6)
  *
- * Products, convolutions, pools and recurrent layers have kernels for float.  Those of bfloat16 and float16 are
- * computed in float and rounded once, as PyTorch's are (it rounds each step of a recurrent layer); constant weights are
- * cast now:
+ * Matrix products, convolutions, pools and recurrent layers have kernels for float.  Those of bfloat16 and float16 are
+ * computed in float and rounded once, as in PyTorch (which rounds each step of a recurrent layer).  Constant weights
+ * are cast at compile time:
  *
- *    y = conv2d(x, w, b, ...)  ->  y = prim::cast(conv2d(prim::cast(x, 6), w.float(), b.float(), ...), 15)
+ *   y = conv2d(x, w, b, ...)  ->  y = prim::cast(conv2d(prim::cast(x, 6), w.float(), b.float(), ...), 15)
  */
 #include "specialize.h"
 
@@ -19,7 +19,8 @@
 
 /* ---- casts ------------------------------------------------------------------------------------------------------- */
 
-/* Casts v.  If v was squeezed, the cast comes before the squeeze, as pointwise operators do (convforms.c). */
+/* Emits a cast of v.  If v was squeezed, the cast is emitted before the squeeze, like pointwise operators
+ * (convforms.c). */
 static Value *
 put_cast(Spec *s, Scope *c, Value *v, RtDtype to, Range at)
 {
@@ -46,7 +47,7 @@ spec_cast(Spec *s, Scope *c, const Node *m)
 
 /* ---- computed in float ------------------------------------------------------------------------------------------- */
 
-/* Has the operator kernels for float, and one rounding in PyTorch? */
+/* Does the operator have kernels for float, and is its result rounded only once in PyTorch? */
 static bool
 is_of_floats(const Op *op)
 {
@@ -60,7 +61,7 @@ is_of_floats(const Op *op)
 	}
 }
 
-/* The constant v in float.  Null if v is no constant that can be cast at build. */
+/* Returns the constant v in float.  Null if v is no constant that can be cast at compile time. */
 static Value *
 float_constant(Spec *s, const Value *v, Range at)
 {

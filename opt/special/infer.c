@@ -1,15 +1,15 @@
 /*
- * What follows for the results of an operator.  Its kernel runs on tensors without data, which gives the results'
- * types.  If all arguments are known, results become constants.
+ * Infers the results of an operator.  Its kernel runs on tensors without data, which computes the results' types.  If
+ * all arguments are known, results become constants.
  *
- * Lists that the graph writes to are followed: a Shadow has the values of the elements, as long as every write says
- * which elements it changes.  Dicts are followed by running their kernels, as long as keys are known.
+ * Lists that the graph writes to are followed: a Shadow holds the values of the elements, as long as it is known which
+ * elements every write changes.  Dicts are followed by running their kernels, as long as keys are known.
  */
 #include "specialize.h"
 
 #include <string.h>
 
-enum { FOLD_ELEMENTS = 1 << 16 };        /* tensors larger than this are not folded */
+enum { FOLD_ELEMENTS = 1 << 16 };        /* largest number of elements of a tensor that is folded */
 
 static bool
 small(IValue v)
@@ -22,7 +22,8 @@ may_fold(Scope *c, const Node *n)
 {
 	if (node_has_effect(n) || node_writes(n))
 		return false;
-	if (node_is(n, prim_dequantize) || node_is(n, prim_dequantized_rows))    /* products read the bytes */
+	/* not folded, since matrix products read the bytes */
+	if (node_is(n, prim_dequantize) || node_is(n, prim_dequantized_rows))
 		return false;
 	for (int i = 0; i < n->nout; i++)
 		if (type_is_mutable(n->out[i]->type) && alias_has_writers(c->alias, n->out[i]))
@@ -47,7 +48,7 @@ edit_of(const Node *n)
 	return EDIT_NONE;
 }
 
-/* Can this write to a list be followed? The element's index, or the added value, must be known. */
+/* Can this write to a list be followed?  The element's index or the added value must be known. */
 static bool
 is_followed(Spec *s, const Node *n, const Node *m)
 {
@@ -104,7 +105,7 @@ follow_list_write(Spec *s, const Node *n, const Node *m, int64_t was)
 		h->list = NULL;
 }
 
-/* Does nothing write to n's inputs?  Writes of n itself do not count. */
+/* Does nothing else write to n's inputs?  Writes of n itself do not count. */
 static bool
 reads_what_stays(Scope *c, const Node *n)
 {
@@ -115,7 +116,8 @@ reads_what_stays(Scope *c, const Node *n)
 	return true;
 }
 
-/* Runs a kernel that reads data, where its inputs are small constants that nothing writes to. */
+/* Runs a kernel that reads data, if its inputs are small constants that nothing writes to.  Returns false if it did not
+ * run. */
 static bool
 run_now(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue *out)
 {
@@ -133,8 +135,8 @@ is_number(IValue v)
 	return v.tag == RT_TENSOR ? !v.u.t->ndim : v.tag != RT_LIST && v.tag != RT_TUPLE;
 }
 
-/* Are arguments and results all numbers, some of them in tensors? Traced models compute sizes like this, so a sample
- * needs the data. */
+/* Are arguments and results all numbers, some of them in tensors?  Traced models compute sizes from such tensors, so a
+ * sample needs their data. */
 static bool
 is_of_numbers(const IValue *args, int nargs, const IValue *out, int nout)
 {
@@ -149,7 +151,7 @@ is_of_numbers(const IValue *args, int nargs, const IValue *out, int nout)
 	return all && tensor;
 }
 
-/* Computes the results of n's kernel.  *now: whether it ran on data. */
+/* Computes the results of n's kernel.  Sets *now to whether it ran on real data. */
 static bool
 run(Spec *s, Scope *c, const Node *n, const KnownArgs *args, IValue *out, bool *now)
 {
@@ -165,7 +167,7 @@ run(Spec *s, Scope *c, const Node *n, const KnownArgs *args, IValue *out, bool *
 
 typedef Vec(int64_t) IntVec;
 
-/* Appends sizes and strides of v, where it is a known tensor. */
+/* Appends sizes and strides of v, if v is a known tensor. */
 static void
 add_geometry(Spec *s, const Value *v, IntVec *to)
 {
@@ -190,7 +192,7 @@ written_geometry(Spec *s, const Node *m)
 	return all;
 }
 
-/* Does v's node compute nothing from tensors: is v an argument, a view, or made from sizes alone? */
+/* Does v contain no computed data: is it an argument, a view, or made from sizes alone? */
 static bool
 is_not_computed(const Value *v)
 {
@@ -205,7 +207,7 @@ is_not_computed(const Value *v)
 	return n == n->block->param || n->op;
 }
 
-/* Do only views use v, apart from m, which is in the same block? */
+/* Is v in the block of m, and do only m and views use it? */
 static bool
 is_only_viewed(const Value *v, const Node *m)
 {
@@ -215,7 +217,7 @@ is_only_viewed(const Value *v, const Node *m)
 	return v->node->block == m->block;
 }
 
-/* A value has the same sizes all along: a kernel that resizes its `out` has to be the first to do anything with it.
+/* Fails if m has resized an `out` tensor that other nodes have used before, since a value must never change its sizes.
  * before: written_geometry before the kernel has run. */
 static void
 refuse_resized(Spec *s, const Node *m, const IntVec *before)
@@ -256,7 +258,8 @@ adds_zero(Spec *s, const Node *n)
 	       *(const int64_t *)(const void *)rt_data(t) == 0;
 }
 
-/* The length of an arange, from 0 in steps of 1, whose elements all are in v.  -1 if v has no such elements. */
+/* Returns the length of an arange, from 0 in steps of 1, all of whose elements are in v.  -1 if v contains no
+ * arange. */
 static int64_t
 arange_in(Spec *s, const Value *v)
 {
@@ -272,8 +275,8 @@ arange_in(Spec *s, const Value *v)
 	return count_of(s, n->out[0]);
 }
 
-/* Does an indexing certainly raise, since an arange among the indices is longer than the dim?  Example:
- * x[arange(batch), ...] on an x of a smaller batch.  The kernel sees that only when it runs on data. */
+/* Does an indexing always raise because an arange among the indices is longer than the dim?  An example is
+ * x[arange(batch), ...] on an x of a smaller batch.  The kernel detects this only when it runs on data. */
 static bool
 exceeds(Spec *s, const Node *m)
 {
@@ -291,7 +294,7 @@ exceeds(Spec *s, const Node *m)
 	return false;
 }
 
-/* Runs the kernel of n without data.  The results of m, its copy, become known if the kernel tells them. */
+/* Runs the kernel of n without data.  The results of m, its copy, become known if the kernel computes them. */
 void
 spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 {
@@ -351,7 +354,7 @@ holds_tensor(IValue v)
 	return holds;
 }
 
-/* Binds n's results to constants, if those of m, which replaces n, are small and known. */
+/* Binds n's results to constants, if the results of m, which replaces n, are small and known. */
 static bool
 fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 {
@@ -362,7 +365,7 @@ fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 	for (int i = 0; i < n->nout; i++) {
 		const Known *k = known_at(s->k, m->out[i]);
 
-		/* An element of a list needs no memory of its own. */
+		/* An element of a list may be large, since the constant needs no memory of its own. */
 		if (!k->is || (n->op && !small(k->v) && !node_is(n, aten___getitem__)) ||
 		    (holds_tensor(k->v) && shapes_varies(s->shapes, m->out[i])))
 			return false;
@@ -382,12 +385,12 @@ fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 		if ((out[i].tag == RT_OBJECT && !constant_may_be(out[i])) || out[i].tag == RT_FUTURE)
 			return false;
 		spec_bind_constant(s, c, n->out[i], out[i], n->at);
-		/* A constant that is the same for all sizes has data.  The node that made it may have none in the
-		 * shapes. */
+		/* A result that is the same for all sizes is a constant with data.  The node that computed it may have
+		 * no data in the shapes graph, so the two are not linked. */
 		if (!shapes_varies(s->shapes, m->out[i]))
 			continue;
 		shapes_same(s->shapes, spec_value(c, n->out[i]), m->out[i]);
-		if (!rt_is_none(out[i]))                                             /* there is one None only */
+		if (!rt_is_none(out[i]))                                             /* all Nones are one constant */
 			node_set_int(spec_value(c, n->out[i])->node, "varies", 1);
 	}
 	return true;

@@ -1,6 +1,7 @@
 /*
- * Tensors with another layout than in the model: Known.altered marks them.  Known.model is the model's tensor if that
- * is not contiguous.  After each inferred node, its results' layouts in the model are computed from its inputs' ones.
+ * Tensors whose layout differs from that in the model.  Known.altered marks them.  Known.model is the model's tensor if
+ * that is not contiguous.  After each inferred node, the layouts that its results have in the model are computed from
+ * those of its inputs.
  */
 #include "specialize.h"
 
@@ -13,7 +14,7 @@ spec_lies_like(const RtTensor *a, const RtTensor *b)
 	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
 }
 
-/* The tensor that the model has for v.  Null if memory is short. */
+/* Returns the tensor that v is in the model.  Null if memory is exhausted. */
 static RtTensor *
 model_of(Spec *s, const Value *v)
 {
@@ -58,7 +59,7 @@ spec_is_view(const Node *n)
 	       !op_has(n->op, TRAIT_SETS_STRIDES) && !node_is(n, aten_contiguous) && !node_is(n, aten_to);
 }
 
-/* The result of m if its inputs have the model's layouts.  Null if it is not known. */
+/* Returns the result that m has if its inputs have the model's layouts.  Null if it is not known. */
 RtTensor *
 spec_result_in_model(Spec *s, const Node *m)
 {
@@ -75,7 +76,7 @@ spec_result_in_model(Spec *s, const Node *m)
 	return known_run(s->k, m->op, args.v, &out, 1, true) && out.tag == RT_TENSOR ? out.u.t : NULL;
 }
 
-/* Is it contiguous, but for the strides of dims of size 1? */
+/* Is t contiguous, except for the strides of dims of size 1? */
 static bool
 only_suggests(const RtTensor *t)
 {

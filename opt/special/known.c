@@ -1,9 +1,9 @@
 /*
- * The known values of a graph: numbers, strings and containers as they are, tensors without their data.
+ * The known values of a graph: numbers, strings and containers, and tensors without their data.
  *
- * Kernels that run with cx->meta tell dtype, sizes and strides of their results.  A result that shares the storage of
- * an argument here is a view of it when the program runs.  The specializer keeps such a table while it writes a graph.
- * The planner asks for the same table of the finished graph.
+ * Kernels that run with cx->meta compute dtype, sizes and strides of their results.  A result that shares the storage
+ * of an argument here is a view of it when the program runs.  The specializer fills such a table while it emits a
+ * graph.  The planner makes the same table of the finished graph.
  */
 #include "../opt.h"
 
@@ -36,7 +36,7 @@ known_is(KnownTable *k, const Value *v)
 	return known_at(k, v)->is;
 }
 
-/* The number that a constant or a known value holds. */
+/* Reads the value of a constant or known int. */
 bool
 known_int(KnownTable *k, const Value *v, int64_t *i)
 {
@@ -149,7 +149,7 @@ known_forget_mutable(KnownTable *k, const Type *t)
 	}
 }
 
-/* Might v hold a tensor of which only sizes are known? */
+/* May v itself be a tensor without data, or contain one? */
 static bool
 may_be_meta(IValue v)
 {
@@ -174,7 +174,7 @@ type_is_complete(const Type *t)
 {
 	const TensorInfo *i = t && t->kind == TYPE_TENSOR ? t->tensor : NULL;
 
-	/* The scale of a quantized tensor is no part of its type. */
+	/* The type of a quantized tensor lacks its scale, so it is never complete. */
 	if (!i || i->dtype < 0 || rt_dtypes[i->dtype].category == 'Q' || i->rank < 0 ||
 	    (i->rank && (!i->dims || !i->strides)))
 		return false;
@@ -221,8 +221,9 @@ known_gather(KnownTable *k, const Node *m, int *n)
 
 /* ---- stand-ins for unknown numbers ---------------------------------------------------------------------- */
 
-/* Is it a number argument on which no type or size of a result depends: does it fill, scale, or get added?  Apart from
- * pointwise rows only these are known: elsewhere a number may be a size (arange, interpolate). */
+/* Does only the kind of this number argument matter for the types and sizes of the results, since it fills, scales or
+ * is added?  Only these names are listed for operators that are not pointwise: elsewhere a number may be a size
+ * (arange, interpolate). */
 static bool
 only_counts_by_kind(const Schema *s, const char *name)
 {
@@ -232,14 +233,14 @@ only_counts_by_kind(const Schema *s, const char *name)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(name, names[i]))
 			return true;
-	/* linspace and logspace: the number of steps is the size, whatever the ends are */
+	/* linspace and logspace: only the number of steps is a size */
 	for (int i = 0; i < s->nargs; i++)
 		if (!strcmp(s->args[i].name, "steps"))
 			return !strcmp(name, "start") || !strcmp(name, "end");
 	return false;
 }
 
-/* Does a pointwise row raise for some ints as this argument? */
+/* Does a pointwise operator raise for some ints as argument i? */
 static bool
 refuses_some_ints(KnownTable *k, const Op *row, const Node *m, int i)
 {
@@ -258,7 +259,7 @@ gives_tensors(const Schema *s)
 	return s->nrets > 0;
 }
 
-/* Does argument i take a number of any kind, or None? */
+/* Does argument i accept a number of any kind, or None? */
 static bool
 takes_number(const Schema *s, int i)
 {
@@ -283,13 +284,13 @@ known_stand_in(KnownTable *k, const Node *m, int i, IValue *v)
 	case TYPE_INT:     *v = rt_int(1); return true;
 	case TYPE_BOOL:    *v = rt_bool(true); return true;
 	case TYPE_FLOAT:   *v = rt_double(1); return true;
-	/* The dtype of an `out` is its own, and an integer can be cast to all dtypes. */
+	/* An `out` tensor keeps its own dtype, and an integer can be cast to all dtypes. */
 	case TYPE_NUMBER:  *v = rt_int(1); return m->op->form == OP_ALSO && node_writes(m);
 	default:           return false;
 	}
 }
 
-/* The read of the attribute whose memory v is, or is a part of.  Null if none is found. */
+/* Returns the read of the attribute whose memory v shares.  Null if none is found. */
 static const Value *
 attribute_of(const Value *v)
 {
@@ -309,7 +310,7 @@ attribute_of(const Value *v)
 	return v;
 }
 
-/* Each read of an attribute has a storage of its own in the table. */
+/* Each read of an attribute has a storage of its own in the table, so different reads may share memory. */
 bool
 known_attributes_meet(const Node *m)
 {
@@ -367,7 +368,7 @@ known_are_views(const IValue *args, int n, const IValue *out, int nout)
 	return nout > 0;
 }
 
-/* Runs the kernel on weights whose data is not loaded.  Views need no data; for other kernels it is created. */
+/* Runs the kernel on weights whose data is not loaded.  Views need no data.  For other kernels it is created. */
 static bool
 run_lacking(KnownTable *k, Op *op, const IValue *args, int n, IValue *out, int nout)
 {
@@ -388,7 +389,7 @@ known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool
 	const int nargs = op_schema(k->cx, op)->nargs + op_schema(k->cx, op)->vararg;
 	int status;
 
-	if (op_body(k->cx, op))                      /* a kernel over a body only stores the body's results */
+	if (op_body(k->cx, op)) /* the kernel of an operator with a body only stores the body's results */
 		return false;
 	for (int i = 0; i < nargs && !meta; i++)
 		if (known_has_meta(args[i]))
@@ -430,13 +431,13 @@ known_gives(Cx *cx, const Node *m, const Type *want)
 		       (size_t)want->tensor->rank * sizeof *want->tensor->strides);
 }
 
-/* An argument's pattern as a known value; false: the pattern does not determine it. */
+/* Converts an argument's pattern to a known value.  Returns false if the pattern does not determine one. */
 bool
 known_of_pattern(KnownTable *k, const Pattern *p, const Type *t, IValue *out)
 {
 	if (t->kind == TYPE_OPTIONAL)
 		t = t->of[0];
-	/* isinstance may ask for the types of parts, which the declared type does not tell. */
+	/* isinstance may ask for the types of the elements, which the declared type does not contain. */
 	if ((p->form == PATTERN_LIST && t->kind != TYPE_LIST) || (p->form == PATTERN_TUPLE && t->kind != TYPE_TUPLE))
 		return false;
 	switch (p->form) {
@@ -519,7 +520,7 @@ node_is_call(const Node *n)
 	return false;
 }
 
-/* A list that something writes to is never known here: the order of writes is not followed. */
+/* Is v a list that something writes to?  Such a list is never known here, since the order of writes is not followed. */
 static bool
 is_changed(KnownTable *k, const Value *v)
 {
@@ -551,7 +552,7 @@ know_sequence(KnownTable *k, const Node *n)
 	known_set(k, n->out[0], rt_ref(RT_LIST, list));
 }
 
-/* Makes the parts of a known tuple or list known: the same values, in the same storages. */
+/* Makes the elements of a known tuple or list known: the same values, in the same storages. */
 static void
 know_parts(KnownTable *k, const Node *n)
 {
@@ -582,8 +583,8 @@ takes_apart(const Node *n)
 	       (node_is(n, prim_TupleIndex) && n->nin > 1);
 }
 
-/* May the node be a view of a known tensor?  If its kernel cannot run here, it would get a second storage for this
- * memory. */
+/* May the node be a view of a known tensor?  If its kernel cannot run here, a known result would get a second storage
+ * for the same memory. */
 static bool
 may_view_known(KnownTable *k, const Node *n)
 {
@@ -612,7 +613,7 @@ know_op(KnownTable *k, const Node *n)
 	if (!known_run(k, n->op, args.v, out, n->nout, true))
 		return;
 	for (int i = 0; i < n->nout; i++) {
-		/* If the graph's type is less specific (after a join), the value stays unknown here, too. */
+		/* If the graph's type is less specific (after an If or Loop), the value stays unknown here, too. */
 		if (out[i].tag == RT_TENSOR ? type_is_complete(n->out[i]->type) : !is_changed(k, n->out[i]))
 			known_set(k, n->out[i], out[i]);
 	}

@@ -1,11 +1,11 @@
 /*
  * Layouts: convolutions run on channels-last tensors.
  *
- * One conversion before the first convolution is enough: kernels keep the layout of their inputs, as ATen's do.  Views
- * of a converted tensor are taken if its strides allow that: heads that are permuted behind a convolution are
- * contiguous then.  Nodes that could tell the difference (by asking for strides), and values that leave the graph, get
- * the model's layout.  Known.altered marks a tensor with another layout than in the model.  Known.model is the model's
- * tensor if that is not contiguous.
+ * One conversion before the first convolution is enough, since kernels keep the layout of their inputs, as ATen's do.
+ * A view of a converted tensor stays a view if the strides allow it.  For example heads that are permuted after a
+ * convolution are then contiguous.  Nodes that could detect the difference (by asking for strides), and values that
+ * leave the graph, get the model's layout.  Known.altered marks a tensor with another layout than in the model.
+ * Known.model is the model's tensor if that is not contiguous.
  */
 #include "specialize.h"
 
@@ -28,7 +28,7 @@ wants_channels_last(const Node *n, int i)
 	return (i == 0 && is_convolution(n)) || (i < 2 && n->op && n->op->lowering == LOWER_CONVOLUTION_BACKWARD);
 }
 
-/* Is it channels last but for the stride of a dim of size 1, which kernels look at, too? */
+/* Is t channels last, except for the stride of a dim of size 1?  Kernels look at that stride, too. */
 static bool
 is_ambiguous(const RtTensor *t)
 {
@@ -40,7 +40,7 @@ is_ambiguous(const RtTensor *t)
 	return memcmp(t->strides, strides, (size_t)t->ndim * sizeof *strides) != 0;
 }
 
-/* Can n, a view in the model, be a view of the altered v? */
+/* Can n, a view in the model, also be a view of the altered tensor v? */
 static bool
 can_view(Spec *s, Scope *c, const Node *n, Value *v)
 {
@@ -73,8 +73,8 @@ in_format(Spec *s, Scope *c, Value *v, int format, Range at)
 	return y;
 }
 
-/* Gives v the strides of channels last.  A tensor with one channel or one pixel is both contiguous and channels last:
- * strides of dims of size 1 tell which is meant. */
+/* Emits views that give v channels-last strides.  A tensor with one channel or one pixel is both contiguous and
+ * channels last, so kernels look at the strides of dims of size 1. */
 static Value *
 in_strides(Spec *s, Scope *c, Value *v, Range at)
 {
@@ -95,7 +95,7 @@ in_strides(Spec *s, Scope *c, Value *v, Range at)
 	return y;
 }
 
-/* Corrects the batch stride by views.  A batch of one may have channels-last pixels, but another batch stride, if
+/* Emits views that correct the batch stride.  A batch of one may have channels-last pixels but another batch stride, if
  * tokens are viewed as an image. */
 static Value *
 with_batch_stride(Spec *s, Scope *c, Value *v, Range at)
@@ -113,8 +113,8 @@ with_batch_stride(Spec *s, Scope *c, Value *v, Range at)
 	return y;
 }
 
-/* Converts an input with strides of its own.  If they suggest channels last, the convolution's result is channels last
- * in the model, too.  Else it is contiguous there. */
+/* Converts an input that is neither contiguous nor channels last.  If its strides suggest channels last, the
+ * convolution's result is channels last in the model, too.  Otherwise it is contiguous in the model. */
 static Value *
 strided_as_channels_last(Spec *s, Scope *c, Value *v, Range at)
 {
@@ -163,7 +163,7 @@ any_layout_will_do(const Node *n, int i, bool plain)
 	return schema && n->op && !op_has(n->op, TRAIT_ASKS_LAYOUT) && i < schema->nargs && !schema->args[i].alias;
 }
 
-/* Is n a copy in another dtype, with the layout of its input? */
+/* Is n a cast that keeps the layout of its input? */
 static bool
 is_cast(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 {
@@ -175,7 +175,7 @@ is_cast(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 	       format && value_is_none(spec_value(c, format)) && !known_at(s->k, v)->model;
 }
 
-/* Is v contiguous in the model?  In a list it may also have a layout that a cat would not keep. */
+/* Is v contiguous in the model?  For an element of a list, also true if it has a layout that a cat would not keep. */
 static bool
 is_plain(Spec *s, const Node *n, const Value *v)
 {
@@ -194,7 +194,7 @@ only_reads(const Node *n, int i)
 	return schema && n->op && (i >= schema->nargs || !schema->args[i].alias);
 }
 
-/* The value before a conversion back to the model's layout. */
+/* Returns the value before a conversion back to the model's layout.  Returns v itself if it is no such conversion. */
 static Value *
 before_conversion(Spec *s, Value *v)
 {
@@ -202,7 +202,8 @@ before_conversion(Spec *s, Value *v)
 	       !known_at(s->k, v->node->in[0])->model ? v->node->in[0] : v;
 }
 
-/* A list holds tensors in the model's layout.  For a cat, makes a list of the tensors before their conversion. */
+/* A list holds tensors in the model's layout.  For a cat, returns a list of these tensors before their conversion to
+ * this layout. */
 static Value *
 unconverted_list(Spec *s, Value *list, Range at)
 {
@@ -230,8 +231,8 @@ unconverted_list(Spec *s, Value *list, Range at)
 	return made->out[0];
 }
 
-/* The value of v, input i of the pointwise operator n, that was converted to channels last for a convolution.  Null if
- * there is none, or if no other input of n is channels last. */
+/* Returns the channels-last copy that a convolution already reads of v, which is input i of the pointwise operator n.
+ * Null if there is none, or if no other input of n is channels last. */
 static Value *
 converted_already(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 {
@@ -278,7 +279,8 @@ enlarges(Spec *s, Scope *c, const Node *n, const Value *v)
 	       rt_number(to->v.u.list->v[0]) * rt_number(to->v.u.list->v[1]) > 1;
 }
 
-/* Does v reach a convolution?  Also true if that is behind more than *left nodes, or behind the end of a block. */
+/* Is there a convolution after v?  Also true if *left nodes were searched without finding one, or if v leaves a nested
+ * block. */
 static bool
 feeds_convolution(const Value *v, int *left)
 {
@@ -294,7 +296,8 @@ feeds_convolution(const Value *v, int *left)
 	return false;
 }
 
-/* Does n enlarge the images v, with no convolution behind?  Then they are converted to the model's layout before n. */
+/* Does n enlarge the images v, with no convolution after it?  If so, they are converted to the model's layout before
+ * n. */
 static bool
 leaves_enlarged(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 {
@@ -304,7 +307,7 @@ leaves_enlarged(Spec *s, Scope *c, const Node *n, int i, const Value *v)
 	       known_at(s->k, v)->v.u.t->ndim == 4 && enlarges(s, c, n, v) && !feeds_convolution(n->out[0], &left);
 }
 
-/* Does n, which keeps the layout of images, read tokens viewed as an image, and give it to a convolution? */
+/* Does n, which keeps the layout of images, read tokens viewed as an image, for a convolution after it? */
 static bool
 keeps_tokens(Spec *s, const Node *n, int i, const Value *v)
 {
@@ -321,7 +324,7 @@ keeps_tokens(Spec *s, const Node *n, int i, const Value *v)
 	}
 }
 
-/* The value of input i of the node in the new graph. */
+/* Returns the value of input i of the node in the new graph, in a layout that the node can read. */
 Value *
 spec_argument(Spec *s, Scope *c, const Node *n, int i)
 {
@@ -344,7 +347,7 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 	return v;
 }
 
-/* The same for a node that is replaced by its body, in which each node asks for the layout that it needs. */
+/* Likewise for a node that is replaced by its body.  Each node of the body then asks for the layout that it needs. */
 Value *
 spec_body_argument(Spec *s, Scope *c, const Node *n, int i)
 {
@@ -353,7 +356,7 @@ spec_body_argument(Spec *s, Scope *c, const Node *n, int i)
 	return !node_writes_input(n, i) && only_reads(n, i) ? spec_fresh_list(s, v, n->at) : v;
 }
 
-/* Is v channels last in the model, too, and read by a convolution when n has made it contiguous? */
+/* Is v channels last in the model, too, and does a convolution read n, its contiguous copy? */
 static bool
 is_read_as_it_lies(Spec *s, const Node *n, const Value *v)
 {
@@ -366,8 +369,8 @@ is_read_as_it_lies(Spec *s, const Node *n, const Value *v)
 	       rt_is_channels_last(t) && (!is_ambiguous(t) || t->dims[0] == 1);
 }
 
-/* aten::contiguous: a copy that is not written to and stays in the graph may keep the layout of its input, if this is
- * not the model's, or if a convolution reads it. */
+/* Replaces an aten::contiguous by its input, if the copy is not written to and stays in the graph.  The input must have
+ * another layout than in the model, or a convolution must read the copy. */
 bool
 spec_contiguous(Spec *s, Scope *c, const Node *n)
 {
@@ -392,7 +395,7 @@ spec_contiguous(Spec *s, Scope *c, const Node *n)
 	return true;
 }
 
-/* The results in the model of n, which splits v by channels; null: n is another node, or they are not known. */
+/* Returns the tensors into which n splits v by channels.  Null if n is another node or they are not known. */
 static RtList *
 parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
 {
@@ -411,7 +414,7 @@ parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
 		node_add_input(m, spec_value(c, n->in[i]));
 	is = known_gather_types(s->k, m, &args) && args.exact &&
 	     known_run(s->k, n->op, args.v, &out, 1, true) && out.tag == RT_LIST && out.u.list->n &&
-	     out.u.list->v[0].u.t->ndim == known_at(s->k, v)->v.u.t->ndim;               /* no unbind */
+	     out.u.list->v[0].u.t->ndim == known_at(s->k, v)->v.u.t->ndim;               /* excludes unbind */
 	node_destroy(m);
 	return is ? out.u.list : NULL;
 }
@@ -431,7 +434,8 @@ only_taken_apart(const Value *list, int64_t n)
 	return list->uses.n > 0;
 }
 
-/* Replaces a split of an altered tensor's channels by slices, which are views, if its parts are only unpacked. */
+/* Replaces a split of an altered tensor's channels by slices, which are views.  Its list must only be unpacked or
+ * indexed. */
 bool
 spec_parts(Spec *s, Scope *c, const Node *n)
 {
@@ -461,7 +465,7 @@ spec_parts(Spec *s, Scope *c, const Node *n)
 	return true;
 }
 
-/* A value that leaves the graph, in the model's layout. */
+/* Returns v in the model's layout, for a value that leaves the graph. */
 Value *
 spec_as_in_model(Spec *s, Scope *c, Value *v, Range at)
 {
@@ -483,7 +487,7 @@ spec_as_in_model(Spec *s, Scope *c, Value *v, Range at)
 	return m->out[0];
 }
 
-/* A tensor that is written to has the model's layout from the start: then all its views share one memory. */
+/* Converts results that are written to to the model's layout right away, so that all their views share one memory. */
 void
 spec_keep_layout(Spec *s, Scope *c, const Node *n)
 {
@@ -496,8 +500,8 @@ spec_keep_layout(Spec *s, Scope *c, const Node *n)
 	}
 }
 
-/* Writes the node itself, with inputs mapped; outputs have the static types.  An error in an operator's body counts as
- * raised by the operator, and has no class. */
+/* Copies the node, with inputs mapped.  Outputs have the static types.  An error raised in an operator's body counts as
+ * raised by the operator, and has no exception class. */
 Node *
 spec_emit_copy(Spec *s, Scope *c, Node *n)
 {

@@ -1,18 +1,19 @@
 /*
  * Convolutions over one dim.
  *
- * A convolution of (N, C, L) becomes one over two dims of a tensor of height 1, which layouts.c brings to channels
- * last.  The result is squeezed again and keeps that layout, so that only the first of a chain is converted.  Over one
- * channel (a spectrum of samples, by a basis) it becomes a product: rows of the kernel's length, which overlap, times
- * the weights.
+ * A convolution of (N, C, L) becomes one over two dims of a tensor of height 1, which layouts.c converts to channels
+ * last.  The result is squeezed again and keeps that layout, so that only the first convolution of a chain converts its
+ * input.  A convolution of one channel (a spectrum of samples, by a basis) becomes a matrix product.  The left operand
+ * has overlapping rows of the kernel's length, the right one is the weights.
  *
- *    y = conv1d(x, w, b, [s], [p], [d], g)  ->  y' = conv2d(unsqueeze(x, 2), unsqueeze(w, 2), b,
- *                                                           [1, s], [0, p], [1, d], g)
- *                                               y  = squeeze(y', 2)
- *    y = conv1d(x, w, b, [s], [p], [1], 1)  ->  r  = select(unfold(constant_pad_nd(x, [p, p]), 2, k, s), 1, 0)
- *       if x has one channel and batch size 1   y  = transpose(linear(r, w[:, 0], b), 1, 2)
+ *   y = conv1d(x, w, b, [s], [p], [d], g)  ->  y' = conv2d(unsqueeze(x, 2), unsqueeze(w, 2), b,
+ *                                                          [1, s], [0, p], [1, d], g)
+ *                                              y  = squeeze(y', 2)
+ *   y = conv1d(x, w, b, [s], [p], [1], 1)  ->  r  = select(unfold(constant_pad_nd(x, [p, p]), 2, k, s), 1, 0)
+ *      if x has one channel and batch size 1   y  = transpose(linear(r, w[:, 0], b), 1, 2)
  *
- * Pointwise operators between two convolutions move in front of the squeeze, into the first one's store.
+ * Pointwise operators between two convolutions move before the squeeze, so that the first convolution's store computes
+ * them.
  */
 #include "specialize.h"
 
@@ -24,7 +25,7 @@ put_ints(Spec *s, int64_t a, int64_t b, Range at)
 	return spec_put_list(s, (const int64_t[2]){ a, b }, 2, at);
 }
 
-/* The weights, viewed with ndim dims. */
+/* Emits the weights, viewed with ndim dims. */
 static Value *
 put_weights(Spec *s, const Conv *v, int ndim, Range at)
 {
@@ -138,7 +139,7 @@ same_dims(Spec *s, const Value *a, const Value *b)
 	return !memcmp(t->dims, u->dims, sizeof *t->dims * 4);
 }
 
-/* An operand with one element for each channel, or one in all, viewed with the dims before the squeeze.  Null if it has
+/* Views an operand with one element for each channel, or one in all, with the dims before the squeeze.  Null if it has
  * more elements. */
 static Value *
 by_channel(Spec *s, Scope *c, Value *v, Range at)
@@ -174,8 +175,8 @@ pads_last_dim(Spec *s, Scope *c, const Node *n)
 	return mode->is && mode->v.tag == RT_STR && !strcmp(mode->v.u.str->s, "constant");
 }
 
-/* The items of a list, each as it is before its squeeze.  False if an item was not squeezed, or if the list has
- * changed. */
+/* Finds the tensor that each item of a list was squeezed from.  Returns false if an item was not squeezed, or if the
+ * list has changed. */
 static bool
 squeezed_items(Spec *s, const Value *list, Value **of)
 {
@@ -190,7 +191,7 @@ squeezed_items(Spec *s, const Value *list, Value **of)
 	return true;
 }
 
-/* Can they be concatenated along dim? If not, the node stays as it is, for the error in the model's own terms. */
+/* Can the tensors be concatenated along dim?  If not, the node stays, so that its error shows the model's own sizes. */
 static bool
 fit(Spec *s, Value *const *of, int n, int64_t dim)
 {
@@ -203,7 +204,7 @@ fit(Spec *s, Value *const *of, int n, int64_t dim)
 	return true;
 }
 
-/* Concatenates tensors before their squeeze. */
+/* Concatenates the tensors before their squeeze, and squeezes the result. */
 static bool
 cat_under_squeeze(Spec *s, Scope *c, const Node *n)
 {
@@ -214,7 +215,7 @@ cat_under_squeeze(Spec *s, Scope *c, const Node *n)
 	    !squeezed_items(s, list = spec_fresh_list(s, spec_value(c, n->in[0]), n->at), of))
 		return false;
 	dim += dim < 0 ? 3 : 0;
-	dim += dim == 2;                 /* a dim behind the squeezed one */
+	dim += dim == 2;                 /* dims from the squeezed one on are one further back */
 	if (dim < 0 || dim > 3 || !fit(s, of, list->node->nin, dim))
 		return false;
 	list = spec_put_tensors(s, of, list->node->nin, list, n->at);

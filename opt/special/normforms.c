@@ -1,13 +1,13 @@
 /*
- * Batch norms with known statistics that were not folded into a convolution (convbn.c) become a product and a sum,
+ * Replaces batch norms with known statistics that were not folded into a convolution (convbn.c) by a product and a sum,
  * which are fused.
  *
- *    y = batch_norm(x, weight, bias, mean, var, False, _, eps)
- *      ->   y = x * s + (bias - mean * s),   s = weight / sqrt(var + eps), one for each channel
+ *   y = batch_norm(x, weight, bias, mean, var, False, _, eps)
+ *     ->   y = x * s + (bias - mean * s),   s = weight / sqrt(var + eps), one for each channel
  *
  * Instance norms of a channels-last tensor by its own moments become group norms, which keep the layout.
  *
- *    y = instance_norm(x, weight, bias, None, None, True, _, eps)  ->  y = group_norm(x, x.size(1), weight, bias, eps)
+ *   y = instance_norm(x, weight, bias, None, None, True, _, eps)  ->  y = group_norm(x, x.size(1), weight, bias, eps)
  *
  * Group norms of the result of a convolution over one dim move before its squeeze (convforms.c), and keep the layout.
  */
@@ -15,7 +15,7 @@
 
 #include "../../rt/ops/dense.h"
 
-/* Finds a constant of n elements, or None if `optional`.  False if it is neither. */
+/* Finds an argument that is a constant of n elements, or None if `optional`.  Returns false if it is neither. */
 static bool
 take_vector(Spec *s, const Node *m, const char *name, int64_t n, bool optional, const RtTensor **out)
 {
@@ -39,7 +39,7 @@ element(const RtTensor *t, int64_t i, double absent)
 	return t ? ((const float *)rt_data(t))[i * t->strides[0]] : absent;
 }
 
-/* A new constant with an element for each channel, and ndim - 2 dims of size 1 behind them. */
+/* Returns a new constant with an element for each channel, and ndim - 2 dims of size 1 after the channels. */
 static RtTensor *
 channels(Spec *s, int64_t n, int ndim)
 {
@@ -107,7 +107,7 @@ has_moments_of_its_own(Spec *s, const Node *m, RtDtype dtype)
 	return known_int(s->k, node_arg(m, "use_input_stats"), &stats) && stats;
 }
 
-/* A group norm of x, channels last.  If x was squeezed, it comes before the squeeze. */
+/* Emits a group norm of x, channels last.  If x was squeezed, the norm is emitted before the squeeze. */
 static Value *
 normed(Spec *s, Scope *c, const Node *m, Value *x, Value *groups)
 {
@@ -122,7 +122,7 @@ normed(Spec *s, Scope *c, const Node *m, Value *x, Value *groups)
 	return spec_put_op(s, c, "aten::squeeze.dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
 }
 
-/* x, or the tensor that it was squeezed from.  Null if that is not channels last. */
+/* Returns x, or the tensor that it was squeezed from.  Null if this tensor is not channels last. */
 static const RtTensor *
 lies_channels_last(Spec *s, Value *x)
 {

@@ -1,9 +1,9 @@
 /*
- * Reflection and replication padding of a convolution's result: it stays channels last.
+ * Reflection and replication padding of a channels-last tensor, such as a convolution's result.  It keeps the layout.
  *
- *    y = reflection_pad2d(x, [l, r, t, b])   ->   y = reflection_pad3d(x.permute(0, 2, 3, 1), [0, 0, l, r, t, b])
- *                                                      .permute(0, 3, 1, 2)
- *    of one dim, before the squeeze behind a convolution (convforms.c): [l, r, 0, 0]
+ *   y = reflection_pad2d(x, [l, r, t, b])   ->   y = reflection_pad3d(x.permute(0, 2, 3, 1), [0, 0, l, r, t, b])
+ *                                                     .permute(0, 3, 1, 2)
+ *   of one dim, before the squeeze behind a convolution (convforms.c): [l, r, 0, 0]
  *
  * In the model the result is contiguous.
  */
@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-/* aten::pad's mode, what rows without a mode compute, the operator over three dims. */
+/* mode: value of aten::pad's argument.  lowering: that of operators without a mode.  name: the operator over three
+ * dims. */
 typedef struct Edges { const char *mode; Lowering lowering; const char *name; } Edges;
 
 static const Edges edges[] = {
@@ -32,7 +33,7 @@ padding_of(Spec *s, const Node *m)
 	return NULL;
 }
 
-/* Pads (N, H, W, C). */
+/* Emits the padding of x, viewed as (N, H, W, C). */
 static Value *
 padded(Spec *s, Scope *c, Value *x, const char *name, const int64_t *pad, Range at)
 {

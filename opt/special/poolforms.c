@@ -1,12 +1,12 @@
 /*
- * Pools of the result of a convolution over one dim become pools over two dims before its squeeze (convforms.c), which
- * keep it channels last.
+ * Replaces pools of the result of a convolution over one dim by pools over two dims before its squeeze (convforms.c),
+ * which keep it channels last.
  *
- *    y = max_pool1d(x.squeeze(2), [3], [1], [1])  ->  y = max_pool2d(x, [1, 3], [1, 1], [0, 1]).squeeze(2)
+ *   y = max_pool1d(x.squeeze(2), [3], [1], [1])  ->  y = max_pool2d(x, [1, 3], [1, 1], [0, 1]).squeeze(2)
  */
 #include "specialize.h"
 
-/* m's argument `name`, a list of one int, with `height` in front.  Null if it is not known. */
+/* Emits the list of one int that is m's argument `name`, with `height` before the int.  Null if it is not known. */
 static Value *
 with_height(Spec *s, const Node *m, const char *name, int64_t height)
 {

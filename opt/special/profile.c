@@ -1,10 +1,10 @@
 /*
- * Profiling: the types and numbers of values, on the user's own inputs.
+ * Profiling: records the types and numbers of values on the user's own inputs.
  *
- * A clone of the prepared graph gets prim::profile nodes, at which the interpreter reports values.  One stands in front
- * of every use of a value whose dynamic type says more than the static one.  One stands after the value's node if uses
- * are conditional.  Observations are merged: what is equal stays, what differs becomes unknown.  Every run has a fresh
- * instance.  A run that raises keeps what was seen.
+ * A clone of the prepared graph gets prim::profile nodes, at which the interpreter reports values.  One is inserted
+ * before every use of a value whose dynamic type is more specific than the static one.  One is inserted after the
+ * value's node if uses are conditional.  Observations are merged: equal facts stay, different ones become unknown.
+ * Every run has a fresh instance.  A run that raises keeps the observations made until then.
  */
 #include "../opt.h"
 
@@ -46,7 +46,8 @@ used_inside_others(const Value *v)
 	return false;
 }
 
-/* A use inside an If or Loop sees only some of the values: the value is observed at its definition, too. */
+/* Inserts prim::profile nodes.  A use inside an If or Loop observes only some of the values, so the value is observed
+ * at its definition, too. */
 static void
 profile_block(Graph *g, Block *b, Map *original)
 {
@@ -148,7 +149,7 @@ note_value(Cx *cx, ValueProfile *at, IValue v)
 	at->count++;
 }
 
-/* Called by the interpreter at prim::profile. */
+/* Records the observation of a value.  The interpreter calls it at prim::profile. */
 static void
 probe(RtCx *rt, const RtCode *code, int pc, int index, IValue v)
 {

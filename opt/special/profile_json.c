@@ -1,17 +1,18 @@
 /*
- * Profiles as files: JSON to read, to compare by diff, to merge, and to build from on another day.
+ * Profiles as files: JSON that can be read, compared by diff, merged, and used by later builds.
  *
- *   { "graph": hash of the prepared graph, "method": name, "runs": n,
- *     "signatures": [ { "count": n, "arguments": [ pattern ... ], "state": { path: pattern ... }, "again": bool,
- *                       "values": { name: value ... } } ... ],
- *     "merged": { name: value ... }, "branches": { name: { "then": n, "else": n } }, "loops": { name: trips } }
- *   value   := { "count": n [, "none": n] [, "kind": text] [, "type": tensor] [, "int": always] [, "true": n]
- *                [, "mixed": true] }
- *   pattern := { "tensor": type } | { "int"|"bool"|"str"|"device"|"none": value } |
- *              { "list"|"tuple": [ pattern ... ] } | {}
+ *  { "graph": hash of the prepared graph, "method": name, "runs": n,
+ *    "signatures": [ { "count": n, "arguments": [ pattern ... ], "state": { path: pattern ... }, "again": bool,
+ *                      "values": { name: value ... } } ... ],
+ *    "merged": { name: value ... }, "branches": { name: { "then": n, "else": n } }, "loops": { name: trips } }
+ *  value   := { "count": n [, "none": n] [, "kind": text] [, "type": tensor] [, "int": always] [, "true": n]
+ *               [, "mixed": true] }
+ *  pattern := { "tensor": type } | { "int"|"bool"|"str"|"device"|"none": value } |
+ *             { "list"|"tuple": [ pattern ... ] } | {}
  *
- * Names are those of the graph's print.  Only "graph" and "signatures" are read.  The rest follows from them, and is
- * there for people.  archive/json.c reads other JSON, the tables of contents of archives: both share only the library.
+ * Names of values are those in the graph's print.  Only "graph" and "signatures" are read.  The other members follow
+ * from these, and are only for human readers.  archive/json.c reads the tables of contents of archives; it shares only
+ * the JSON library with this file.
  */
 #include "../opt.h"
 
@@ -50,7 +51,7 @@ profile_merge(const Profile *p, ValueProfile *to, const ValueProfile *from)
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
-/* A larger int becomes a string: a double holds 53 bits. */
+/* Converts an int to JSON.  One with more than 53 bits becomes a string, since JSON numbers are doubles. */
 static cJSON *
 json_int(int64_t i)
 {
@@ -137,7 +138,7 @@ json_state(const Profile *p, const Pattern *found)
 	return o;
 }
 
-/* Adds counts of branches taken, and trip counts of loops, if an observed value tells them. */
+/* Adds counts of branches taken, and trip counts of loops, if observed values determine them. */
 static void
 add_flow(const Profile *p, const char *const *names, const Block *b, cJSON *branches, cJSON *loops)
 {
@@ -207,7 +208,7 @@ profile_print(Profile *p, const Specialization *const *s, int n)
 typedef struct ProfileReader {
 	Profile    *p;
 	const char *path;
-	Map         ids;           /* name -> id + 1 */
+	Map         ids;           /* value id + 1, by name */
 } ProfileReader;
 
 RT_NORETURN static void
@@ -310,7 +311,7 @@ read_parts(const ProfileReader *r, const cJSON *list, bool tuple)
 	return p;
 }
 
-/* Reads a pattern: an object with one member, whose name is the kind. */
+/* Reads a pattern: an object with one member, whose name is the pattern's kind. */
 static Pattern
 read_pattern(const ProfileReader *r, const cJSON *o)
 {

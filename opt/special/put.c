@@ -1,6 +1,6 @@
 /*
- * Emits nodes that the specializer adds: constants, and operators by name.  Their results are inferred as those of the
- * model's nodes are.
+ * Emits nodes that the specializer adds: constants, and operators by name.  Their results are inferred like those of
+ * the model's nodes.
  */
 #include "specialize.h"
 
@@ -118,7 +118,7 @@ spec_put_slice(Spec *s, Scope *c, Value *x, int dim, Slice by, Range at)
 	return by.from == 0 && by.to == 0 && by.step == 1 ? x : spec_put_op(s, c, "aten::slice.Tensor", in, 5, at);
 }
 
-/* x.size(dim): an operator, so that the shapes of a sample can follow the number. */
+/* Emits x.size(dim).  It is an operator, not a constant, so that the shapes of a sample can follow the number. */
 static Value *
 put_size(Spec *s, Scope *c, Value *x, int64_t dim, Range at)
 {

@@ -1,35 +1,36 @@
 /*
- * Quantized tensors become their integers.
+ * Replaces quantized tensors by their integers.
  *
- * If scale and zero point are numbers, one operator, prim::of_integers, makes the quantized tensor from its integers.
+ * If scale and zero point are numbers, the operator prim::of_integers makes the quantized tensor from its integers.
  * Nodes that use the tensor read the integers before this operator:
  *
- *    q = quantize_per_tensor(x, s, z, quint8)  ->  i = prim::quantize_u8(x, 1 / s, z)
- *                                                  q = prim::of_integers(i, s, z)
- *    y = dequantize(q)                         ->  y = prim::dequantize(i, s, z)
- *    r = quantized::conv2d(q, packed, t, u)    ->  j = prim::conv_int8(i, weight, scales, bias, z, ..., u, 0, 255)
- *                                                  r = prim::of_integers(j, t, u)
+ *   q = quantize_per_tensor(x, s, z, quint8)  ->  i = prim::quantize_u8(x, 1 / s, z)
+ *                                                 q = prim::of_integers(i, s, z)
+ *   y = dequantize(q)                         ->  y = prim::dequantize(i, s, z)
+ *   r = quantized::conv2d(q, packed, t, u)    ->  j = prim::conv_int8(i, weight, scales, bias, z, ..., u, 0, 255)
+ *                                                 r = prim::of_integers(j, t, u)
  *
- * So arithmetic between layers fuses like any other, layers multiply integers, views are views of integers, and
- * activations are computed on dequantized values.  dce.c removes a prim::of_integers whose result nothing reads.
+ * So arithmetic between layers is fused like other arithmetic, layers multiply integers, views are views of integers,
+ * and activations are computed on dequantized values.  dce.c removes a prim::of_integers whose result nothing reads.
  */
 #include "specialize.h"
 #include "../../rt/ops/quant.h"
 
 #include <string.h>
 
-typedef struct Quant {           /* a quantized tensor: its integers and their parameters */
+typedef struct Quant {           /* integers of a quantized tensor, and their parameters */
 	Value  *raw;
 	double  scale;
 	int64_t zero;
 	RtDtype dtype;           /* quantized dtype */
 } Quant;
 
-enum { CHANNELS_LAST = 2 };      /* a memory format */
+enum { CHANNELS_LAST = 2 };      /* value of torch.channels_last as a memory format */
 
 /* ---- to integers and back ---------------------------------------------------------------------------------------- */
 
-/* Is v made from integers with the same strides?  Nothing writes to v: otherwise spec_op does not ask for a form. */
+/* Is v made from integers with the same strides?  If so, finds them.  Nothing writes to v, since otherwise spec_op
+ * would not call the functions here. */
 static bool
 open_quant(Spec *s, const Value *v, Quant *q)
 {
@@ -61,7 +62,7 @@ range_of(RtDtype dtype, int64_t *low, int64_t *high)
 	*high = *low + 255;
 }
 
-/* The values of q's integers, by op: prim::dequantize, or prim::values for pointwise operators. */
+/* Emits the dequantized values of q's integers.  op: prim::dequantize, or prim::values for pointwise operators. */
 static Value *
 put_values(Spec *s, Scope *c, const Quant *q, const char *op, Range at)
 {
@@ -70,7 +71,7 @@ put_values(Spec *s, Scope *c, const Quant *q, const char *op, Range at)
 	return spec_put_op(s, c, op, in, 3, at);
 }
 
-/* The integers of q minus the zero point. */
+/* Emits q's integers minus the zero point, as floats. */
 static Value *
 put_raw_units(Spec *s, Scope *c, Quant q, Range at)
 {
@@ -80,7 +81,7 @@ put_raw_units(Spec *s, Scope *c, Quant q, Range at)
 
 typedef struct Rounded { double inverse; int64_t zero; } Rounded;
 
-/* Floats as integers: round(x * inverse) + zero, within the range of the quantized dtype. */
+/* Emits floats as integers: round(x * inverse) + zero, within the range of the quantized dtype. */
 static Value *
 put_integers(Spec *s, Scope *c, Value *x, RtDtype dtype, Rounded by, Range at)
 {
@@ -89,7 +90,7 @@ put_integers(Spec *s, Scope *c, Value *x, RtDtype dtype, Rounded by, Range at)
 	return spec_put_op(s, c, dtype == RT_qu8 ? "prim::quantize_u8" : "prim::quantize_i8", in, 3, at);
 }
 
-/* Quantizes the floats x to q's integers, which are multiples of 1 / inverse.  Sets q->raw. */
+/* Quantizes the floats x with step 1 / inverse.  Sets q->raw to the integers, and returns the quantized tensor. */
 static Value *
 put_quantized(Spec *s, Scope *c, Value *x, Quant *q, double inverse, Range at)
 {
@@ -115,8 +116,8 @@ constant_number(Spec *s, const Value *v, double *x)
 	return true;
 }
 
-/* Scale and zero point of m: argument `at` and the next one.  They are numbers, or constant tensors, as torch.fx
- * stores. */
+/* Finds the scale and zero point of m: argument `at` and the next one.  They are numbers or constant tensors, as
+ * torch.fx stores them. */
 static bool
 known_affine(Spec *s, const Node *m, int at, Quant *q)
 {
@@ -130,7 +131,7 @@ known_affine(Spec *s, const Node *m, int at, Quant *q)
 	return true;
 }
 
-/* quantize_per_tensor, and prim::as_quantized, whose argument 1 is another inverse of the scale. */
+/* Handles quantize_per_tensor, and prim::as_quantized, whose argument 1 is the inverse of the scale. */
 Value *
 spec_quantize(Spec *s, Scope *c, const Node *m)
 {
@@ -160,7 +161,7 @@ spec_dequantize(Spec *s, Scope *c, const Node *m)
 	       put_values(s, c, &q, node_is(m, prim_fused_values) ? "prim::values" : "prim::dequantize", m->at);
 }
 
-/* Gives quantized results of m, n's copy, as tensors made from their integers: layers behind it can read these. */
+/* Rebuilds quantized results of m, n's copy, from their integers, so that later layers can read the integers. */
 void
 spec_quant_results(Spec *s, Scope *c, const Node *n, const Node *m)
 {
@@ -177,7 +178,7 @@ spec_quant_results(Spec *s, Scope *c, const Node *n, const Node *m)
 	}
 }
 
-/* Lets m read the result of a call itself, not the tensor that was made again from its integers. */
+/* Lets m read the results of calls themselves, not the tensors that were rebuilt from their integers. */
 void
 spec_quant_arguments(Node *m)
 {
@@ -191,7 +192,7 @@ spec_quant_arguments(Node *m)
 
 /* ---- views and activations --------------------------------------------------------------------------------------- */
 
-/* m's copy, on x in place of the quantized tensor. */
+/* Emits a copy of m on x in place of the quantized tensor. */
 static Value *
 put_on(Spec *s, Scope *c, const Node *m, Value *x)
 {
@@ -206,7 +207,7 @@ put_on(Spec *s, Scope *c, const Node *m, Value *x)
 	return n->out[0];
 }
 
-/* A view or a copy of a quantized tensor. */
+/* Handles a view or a copy of a quantized tensor. */
 Value *
 spec_quant_view(Spec *s, Scope *c, const Node *m)
 {
@@ -251,7 +252,8 @@ spec_quant_parts(Spec *s, Scope *c, const Node *m)
 	return list;
 }
 
-/* The rounding of an operator whose argument is quantized.  The list of a mean or adaptive pool must be known. */
+/* Returns the rounding of an operator whose argument is quantized.  The list argument of a mean or adaptive pool must
+ * be known. */
 static RtRounding
 rounding_of(Spec *s, const Node *m, RtQuantOp op)
 {
@@ -261,7 +263,7 @@ rounding_of(Spec *s, const Node *m, RtQuantOp op)
 			   has_list ? known_at(s->k, m->in[1])->v : rt_none());
 }
 
-/* Computes an operator that is linear, or takes the greatest element, on integers minus their zero point.  Halves are
+/* Computes an operator that is linear, or returns the greatest element, on integers minus their zero point.  Halves are
  * exact there. */
 static Value *
 put_linear(Spec *s, Scope *c, const Node *m, RtQuantOp op)
@@ -273,7 +275,7 @@ put_linear(Spec *s, Scope *c, const Node *m, RtQuantOp op)
 	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
 		return NULL;
 	by = rounding_of(s, m, op);
-	if (by.how == RT_ROUND_FLOATS)           /* rounding of halves depends on the runtime's order of summation */
+	if (by.how == RT_ROUND_FLOATS)           /* the runtime's order of summation decides how halves are rounded */
 		return NULL;
 	y = put_on(s, c, m, put_raw_units(s, c, q, m->at));
 	if (by.last && known_tensor(s->k, y)->ndim == 4)
@@ -298,8 +300,8 @@ spec_quant_avg_pool(Spec *s, Scope *c, const Node *m)
 	return put_linear(s, c, m, RT_Q_AVG_POOL);
 }
 
-/* By qnnpack the rounding depends on whether the windows are even.  They may be at one size and not at another, so only
- * the mean of all elements, whose window always is, becomes a form. */
+/* Replaces an adaptive pool.  qnnpack's rounding depends on whether the windows have equal sizes.  They may have at one
+ * size and not at another.  So under qnnpack only the mean of all elements is replaced, which has one window. */
 Value *
 spec_quant_adaptive_pool(Spec *s, Scope *c, const Node *m)
 {
@@ -319,7 +321,7 @@ spec_quant_mean_dim(Spec *s, Scope *c, const Node *m)
 	return known_is(s->k, m->in[1]) ? put_linear(s, c, m, RT_Q_MEAN) : NULL;
 }
 
-/* Concatenates quantized tensors.  All get the parameters of the first. */
+/* Concatenates quantized tensors.  All get the parameters of the first one. */
 Value *
 spec_quant_cat(Spec *s, Scope *c, const Node *m)
 {
@@ -352,8 +354,8 @@ rounds_twice(const Node *m)
 	return node_is(m, aten_sigmoid);
 }
 
-/* Computes a pointwise operator on values.  The result has its argument's parameters, or those of its own range
- * (map.c). */
+/* Computes a pointwise operator on dequantized values.  The result has its argument's parameters, or those of its own
+ * range (map.c). */
 Value *
 spec_quant_map(Spec *s, Scope *c, const Node *m)
 {
@@ -375,19 +377,20 @@ spec_quant_map(Spec *s, Scope *c, const Node *m)
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
-/* Slots of packed parameters: rt/ops/packed.c */
+/* Slots of packed parameters, as in rt/ops/packed.c */
 enum { WEIGHT, BIAS, STRIDE, PADDING, DILATION, OUTPUT_PADDING, GROUPS, TRANSPOSE };
-enum { MOST_PRODUCTS = 1 << 16 };                /* products in one sum in int32: VI_MOST of rt/ops/vint8.h */
+enum { MOST_PRODUCTS = 1 << 16 }; /* most products that a sum in int32 can hold: VI_MOST of rt/ops/vint8.h */
 
 typedef struct Layer {
 	const IValue *slot;
 	const RtTensor *w;
-	int64_t channels;        /* channels of the result: w's first dim; if transposed, its second dim times groups */
+	/* Number of channels of the result.  It is w's first dim or, if transposed, its second dim times groups. */
+	int64_t channels;
 	Quant   x, y;
 	bool    relu;
 } Layer;
 
-/* Scale of channel i of the weights. */
+/* Returns the scale of channel i of the weights. */
 static double
 weight_scale(const RtTensor *w, int64_t i)
 {
@@ -397,7 +400,7 @@ weight_scale(const RtTensor *w, int64_t i)
 		   w->quant->scale;
 }
 
-/* Are all zero points 0, channels along dim 0, and few enough products in a sum? */
+/* Are the weights int8 with zero points of 0 and scales along dim 0, and does a sum have few enough products? */
 static bool
 is_centred(const RtTensor *w, int64_t channels)
 {
@@ -435,15 +438,15 @@ take_slots(Spec *s, const Node *m, const Value *v, int slots, Layer *l)
 	return true;
 }
 
-/* Reads the weights of layer m.  False if they are no such integers. */
+/* Reads the weights of layer m.  Returns false if they are not quantized as is_centred requires. */
 static bool
 take_weights(Spec *s, const Node *m, int slots, Layer *l)
 {
 	return take_slots(s, m, m->in[1], slots, l) && l->w->quant && is_centred(l->w, l->channels);
 }
 
-/* Reads weights, input and result of layer m.  scale: index of the argument with the result's scale.  Its zero point is
- * the next argument. */
+/* Reads weights, input and result of layer m.  scale: index of the argument with the result's scale.  The result's zero
+ * point is the next argument. */
 static bool
 take_layer(Spec *s, const Node *m, int slots, int scale, Layer *l)
 {
@@ -456,7 +459,7 @@ take_layer(Spec *s, const Node *m, int slots, int scale, Layer *l)
 	       known_int(s->k, m->in[scale + 1], &l->y.zero);
 }
 
-/* The weights' integers: a view of their memory. */
+/* Emits the weights' integers as a constant that is a view of their memory. */
 static Value *
 put_weights(Spec *s, const RtTensor *w, Range at)
 {
@@ -465,7 +468,7 @@ put_weights(Spec *s, const RtTensor *w, Range at)
 	return spec_put_constant(s, rt_of(rt_tensor_over(&s->k->rt, w->storage, RT_i8, &lies)), at);
 }
 
-/* The factor of each channel's sums, and the bias in units of a sum. */
+/* Makes the factor of each channel's sums, and the bias in units of a sum. */
 static void
 make_units(Spec *s, const Layer *l, RtTensor *made[2])
 {
@@ -495,7 +498,7 @@ put_units(Spec *s, const Layer *l, Value *put[2], Range at)
 		put[i] = spec_put_constant(s, rt_of(of[i]), at);
 }
 
-/* Arguments about the result: zero point, least and greatest integer. */
+/* Emits the arguments that describe the result: zero point, least and greatest integer. */
 static void
 put_range(Spec *s, const Layer *l, Value *put[3], Range at)
 {
@@ -524,15 +527,15 @@ spec_quant_linear(Spec *s, Scope *c, const Node *m)
 	return close_quant(s, c, &l.y, m->at);
 }
 
-/* x in channels last */
+/* Emits x in channels last. */
 static Value *
 put_last(Spec *s, Scope *c, Value *x, Range at)
 {
 	return spec_put_contiguous(s, c, x, known_tensor(s->k, x)->ndim == 5 ? 3 : 2, at);
 }
 
-/* Emits the convolution of l by in[1].  in[2] and in[3]: factors of sums, and bias.  in[5 .. 8): stride, padding and
- * dilation. */
+/* Emits the convolution of x by in[1].  The caller has set in[2] and in[3] to factors of sums and bias, in[5 .. 8) to
+ * stride, padding and dilation. */
 static Value *
 put_conv(Spec *s, Scope *c, const Layer *l, Value *x, Value *in[12], Range at)
 {
@@ -551,7 +554,8 @@ read_list(IValue v, int64_t *to, int n)
 	return v.u.list->n == n;
 }
 
-/* A transposed convolution of x, by phases (convtransposed.c).  Null if it stays.  y: sizes of the result. */
+/* Emits a transposed convolution of x by phases (convtransposed.c).  Null if it cannot be computed so.  y: sizes of the
+ * result. */
 static Value *
 put_transposed(Spec *s, Scope *c, const Layer *l, Value *x, const int64_t *y, Range at)
 {
@@ -577,7 +581,7 @@ put_transposed(Spec *s, Scope *c, const Layer *l, Value *x, const int64_t *y, Ra
 	return put_last(s, c, spec_phases_joined(s, c, &v, put_conv(s, c, l, x, in, at), at), at);
 }
 
-/* A convolution over one dim has weights with two spatial dims. */
+/* Handles convolutions.  One over one dim has weights with two spatial dims. */
 Value *
 spec_quant_conv(Spec *s, Scope *c, const Node *m)
 {
@@ -612,7 +616,7 @@ spec_quant_conv(Spec *s, Scope *c, const Node *m)
 	return l.y.raw ? close_quant(s, c, &l.y, m->at) : NULL;
 }
 
-/* int_repr is a copy: the model may write to it. */
+/* Replaces int_repr by a copy of the integers, since the model may write to the result. */
 Value *
 spec_int_repr(Spec *s, Scope *c, const Node *m)
 {
@@ -627,7 +631,7 @@ spec_int_repr(Spec *s, Scope *c, const Node *m)
 
 /* ---- layers whose input is quantized by its own range ------------------------------------------------------------ */
 
-/* The bias as floats; zeros if the layer has none. */
+/* Emits the bias as floats.  They are zeros if the layer has no bias. */
 static Value *
 put_bias(Spec *s, const Layer *l, Range at)
 {
@@ -652,7 +656,7 @@ put_scales(Spec *s, const RtTensor *w, Range at)
 	return spec_put_constant(s, rt_of(t), at);
 }
 
-/* Quantizes x to unsigned integers by its range.  put: the integers, their scale and their zero point. */
+/* Quantizes x to unsigned integers by its range.  Sets put to the integers, their scale and their zero point. */
 static void
 put_by_range(Spec *s, Scope *c, Value *x, bool narrow, Value *put[3], Range at)
 {
@@ -692,7 +696,7 @@ spec_quant_linear_by_range(Spec *s, Scope *c, const Node *m)
 
 /* ---- layers whose weights are rounded to half precision ---------------------------------------------------------- */
 
-/* The weights, rounded to half precision, as floats.  Null if the layer has no such weights. */
+/* Emits the weights, rounded to half precision, as floats.  Null if the layer has no such weights. */
 static Value *
 put_half_weights(Spec *s, const Layer *l, Range at)
 {

@@ -1,15 +1,15 @@
 /*
- * Products of rows without a common stride with constant weights, as after a batch and a sequence were transposed.  The
- * rows are made contiguous first, as ATen does, and the product reads packed weights.
+ * Matrix products of constant weights with rows that have no common stride, e.g. after batch and sequence were
+ * transposed.  The rows are made contiguous first, as in ATen, so that the product reads packed weights.
  *
- *    y = linear(x.transpose(0, 1), w, b)   ->   y = linear(x.transpose(0, 1).contiguous(), w, b)
+ *   y = linear(x.transpose(0, 1), w, b)   ->   y = linear(x.transpose(0, 1).contiguous(), w, b)
  *
  * Measured: 0.28 to 0.98 of the time of a product that reads rows in place and packs weights in each call, from 1 to
  * 2048 columns.
  *
  * An operand of a sum over several dims (einsum) is made contiguous if these dims are not adjacent in its memory.
  *
- *    y = contract(a, b, [4, 5])            ->   y = contract(a.contiguous(), b, [4, 5])
+ *   y = contract(a, b, [4, 5])            ->   y = contract(a.contiguous(), b, [4, 5])
  */
 #include "specialize.h"
 
@@ -69,7 +69,7 @@ spec_rows(Spec *s, Scope *c, const Node *m)
 	return y->out[0];
 }
 
-/* Are the dims that are summed over the last ones of x?  *spread: whether they are not contiguous in memory. */
+/* Are the last dims of x those that are summed over?  Sets *spread to whether they are not contiguous in memory. */
 static bool
 follow(const RtTensor *x, const RtTensor *other, const RtTensor *y, bool *spread)
 {

@@ -1,7 +1,7 @@
 /*
- * Grid sampling of a channels-last tensor, such as a convolution's result: its result is channels last, too.
+ * Grid sampling of a channels-last tensor, such as a convolution's result.  Its result is channels last, too.
  *
- *    y = grid_sampler(x, grid, ...)   ->   y = grid_sampler_last(x.permute(0, 2, 3, 1), grid, ...).permute(0, 3, 1, 2)
+ *   y = grid_sampler(x, grid, ...)   ->   y = grid_sampler_last(x.permute(0, 2, 3, 1), grid, ...).permute(0, 3, 1, 2)
  *
  * In the model the result is contiguous.
  */
