@@ -16,19 +16,20 @@ typedef struct Samples {
 	int64_t value[SIZE_SAMPLES][SIZE_ATOMS];
 	int64_t least[SIZE_ATOMS], most[SIZE_ATOMS];     /* least and largest profiled value of each symbol */
 	Shapes *shapes[SIZE_SAMPLES];
-	int64_t left;      /* number of nodes that trials may still make: the graph of each stays in memory */
-	int begun;                       /* number of rolled loops when shapes[0] was made for value[0]; -1: not yet */
+	int64_t left;      /* Number of nodes that further trials may make.  The graphs of all trials stay in memory. */
+	int begun; /* Number of rolled loops when shapes[0] was made for value[0].  -1 if it has not been made. */
 	int n;
-	int64_t more[SIZE_POOL][SIZE_ATOMS];     /* other values that work, from which the last samples are taken */
+	/* more values on which the function takes the same path; the last samples are chosen from them */
+	int64_t more[SIZE_POOL][SIZE_ATOMS];
 	Shapes *more_shapes[SIZE_POOL];
 	int nmore;
-	Cause why;                       /* why the last values did not work */
+	Cause why;                       /* reason why the last values are no sample */
 } Samples;
 
-enum { TRIAL_NODES = 300000 };   /* the initial budget */
-bool samples_may_try(Samples *);         /* is there room for one more? */
-/* Makes a and b the first two samples if the function takes the same path on both.  Loops with different trip counts on
- * them are no longer unrolled. */
+enum { TRIAL_NODES = 300000 };   /* initial value of Samples.left */
+bool samples_may_try(Samples *);         /* may another sample be tried within the budget of nodes? */
+/* Makes a and b the first two samples if the function takes the same path on both.  Loops whose trip counts differ
+ * between them are no longer unrolled. */
 bool samples_begin(Samples *, const int64_t *a, const int64_t *b);
 
 #endif

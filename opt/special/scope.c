@@ -1,6 +1,6 @@
 /*
- * Values of the graph that is walked, and those of the new graph that replace them.  A Shadow has the values that are
- * the elements of a known list.
+ * Maps values of the graph that is walked to those of the new graph that replace them.  A Shadow holds the values that
+ * are the elements of a known list.
  */
 #include "specialize.h"
 
@@ -50,7 +50,7 @@ spec_bind(Spec *s, Scope *c, const Value *from, Value *to)
 		s->in_register[reg] = (Value *)(uintptr_t)from;
 }
 
-/* Binds `from` to a constant; takes v. */
+/* Binds `from` to a constant.  Takes ownership of v. */
 void
 spec_bind_constant(Spec *s, Scope *c, const Value *from, IValue v, Range at)
 {
@@ -60,7 +60,7 @@ spec_bind_constant(Spec *s, Scope *c, const Value *from, IValue v, Range at)
 	spec_bind(s, c, from, to);
 }
 
-/* A node of the same kind, overload and attributes, not linked. */
+/* Returns a node of the same kind, overload and attributes, not yet inserted. */
 Node *
 spec_copy_node(Spec *s, const Node *n)
 {
@@ -74,7 +74,8 @@ spec_copy_node(Spec *s, const Node *n)
 	return m;
 }
 
-/* A new list of the elements of a list whose contents are known: it does not depend on the old list's history. */
+/* Emits a new list of the elements of a list whose contents are known.  It does not depend on the writes to the old
+ * list. */
 Value *
 spec_fresh_list(Spec *s, Value *v, Range at)
 {

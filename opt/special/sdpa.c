@@ -2,10 +2,10 @@
  * Brings scaled_dot_product_attention into the form that has a kernel: masks are added, and keys have as many heads as
  * queries.
  *
- *    mask of bool       ->  where(mask, 0, -inf)
- *    constant mask that hides nothing, as of an encoder exported without padding  ->  no mask
- *    fewer key heads    ->  queries (.., Hk, Hq / Hk, L, E), keys and values (.., Hk, 1, S, E): keys are broadcast to
- *                           the heads that share them, and nothing is repeated
+ *   mask of bool       ->  where(mask, 0, -inf)
+ *   constant mask that hides nothing, as of an encoder exported without padding  ->  no mask
+ *   fewer key heads    ->  queries (.., Hk, Hq / Hk, L, E), keys and values (.., Hk, 1, S, E): keys are broadcast to
+ *                          the heads that share them, and nothing is repeated
  */
 #include "specialize.h"
 
@@ -24,7 +24,7 @@ is_understood(Spec *s, const Node *m)
 	       v->ndim == q->ndim && q->ndim >= 3 && rt_numel(q) && rt_numel(k) && rt_numel(v);
 }
 
-/* Are the mask's elements known, and all true, or all zeros? */
+/* Are the mask's elements known, and all true or all zero, so that it hides nothing? */
 static bool
 does_nothing(Spec *s, const Node *m)
 {
@@ -48,7 +48,7 @@ added_mask(Spec *s, Scope *c, Value *mask, Range at)
 	return spec_put_op(s, c, "aten::where.Scalar", in, 3, at);
 }
 
-/* Divides the dim of heads: one dim for the heads of keys, and one for the queries that share one. */
+/* Splits the dim of heads into two: one for the heads of keys, and one for the queries that share a head of keys. */
 static Value *
 divided(Spec *s, Scope *c, Value *v, int64_t keys, Range at)
 {
@@ -67,7 +67,7 @@ shared(Spec *s, Scope *c, Value *v, Range at)
 	return spec_put_op(s, c, "aten::unsqueeze", in, 2, at);
 }
 
-/* The mask for divided heads.  A mask without a dim of heads stays as it is. */
+/* Splits the mask's dim of heads in the same way.  A mask without a dim of heads is returned unchanged. */
 static Value *
 divided_mask(Spec *s, Scope *c, Value *mask, int64_t keys, Range at)
 {

@@ -2,10 +2,10 @@
  * Signatures: requirements on a call's arguments for a specialization to accept the call.
  *
  * A tensor must have the same dtype, sizes and strides.  Ints, bools and strings must be equal, since shapes and
- * branches follow from them.  Floats need only be floats.  Containers must have the same length, and parts that match.
+ * branches depend on them.  Floats need only be floats.  Containers must have the same length, and elements that match.
  *
  * Merged signatures describe several calls.  A size that differs becomes a symbol; sizes that were equal in every call
- * are one symbol: of (2, 7), (7) and (3, 9), (9) remains (s0, s1), (s1).
+ * become one symbol.  For example (2, 7), (7) and (3, 9), (9) become (s0, s1), (s1).
  */
 #include "../opt.h"
 
@@ -108,7 +108,7 @@ patterns_are_alike(const Pattern *a, const Pattern *b, int n)
 typedef struct Merge {
 	Cx *cx;
 	int n;                               /* number of signatures */
-	Vec(const int64_t *) symbols;        /* size of each symbol in each signature */
+	Vec(const int64_t *) symbols;        /* sizes of each symbol in all signatures */
 } Merge;
 
 static Pattern merge(Merge *, const Pattern *const *);
@@ -201,13 +201,14 @@ pattern_merge(Cx *cx, const Pattern *const *signature, int nsignature, int n)
 
 /* ---- sizes of 1 and 0 -------------------------------------------------------------------------------------------- */
 
-/* A symbol never stands for 1 or 0.  A batch of 1 profiled at one image size and of 2 at another gives symbols for
- * batch, height and width, and a second signature: a batch of 1 with symbols for height and width.  The steps of a
- * decoder have such a signature, and so has its first call, with empty caches. */
+/* Symbols that one signature replaces by sizes of 1 or 0, for which a symbol never stands.  A batch of 1 profiled at
+ * one image size and of 2 at another gives symbols for batch, height and width, and a second signature: a batch of 1
+ * with symbols for height and width.  The steps of a decoder have such a signature, and so has its first call, with
+ * empty caches. */
 typedef struct Ones {
 	Cx *cx;
-	bool is_fixed[64];       /* by symbol: a number takes its place */
-	int64_t dim[64];         /* that number, or the symbol's new one */
+	bool is_fixed[64];       /* whether a number replaces the symbol, by symbol */
+	int64_t dim[64];         /* this number, or the symbol's new DIM_SYMBOL */
 } Ones;
 
 static void
@@ -250,7 +251,7 @@ put_ones(Ones *o, const Pattern *merged, int n)
 	return r;
 }
 
-/* The merged pattern with these ones.  The other symbols are numbered anew. */
+/* Returns the merged pattern with these sizes of 1 and 0.  The other symbols get new numbers. */
 static Pattern *
 with_ones(Ones *o, const Pattern *merged, int n, int nsymbol)
 {
@@ -276,7 +277,7 @@ pattern_with_ones(Cx *cx, const Pattern *merged, const Pattern *one, int n)
 	return p && pattern_nsymbol(p, n) ? p : NULL;
 }
 
-/* The first symbol that is a tensor's first size; -1: none is. */
+/* Returns the first symbol that is a tensor's first size.  -1 if there is none. */
 static int
 batch_symbol(const Pattern *p, int n)
 {

@@ -1,20 +1,20 @@
 /*
- * Specialization: evaluates the prepared graph as far as a signature allows.  The new graph computes what is left.
+ * Specialization: evaluates the prepared graph as far as a signature allows.  The new graph computes everything else.
  *
- * An online partial evaluator.  It walks the prepared graph in the order of its Code.  Each value of the old graph has
- * a value of the new one, and an IValue that holds what is known.  Tensors in it have sizes and strides, and no data
- * (cx->meta), so that kernels themselves are the size rules.  A node whose inputs are known and whose result is no
- * tensor becomes a constant.  An If with a known condition becomes its branch.  A short counted loop is unrolled.
- * Operators with a body become their body.  Everything else is written to the new graph with the types that follow.
+ * This is an online partial evaluator.  It walks the prepared graph in the order of its Code.  Each value of the old
+ * graph has a value of the new one, and an IValue if it is known.  Known tensors have sizes and strides, and no data
+ * (cx->meta), so that the kernels themselves infer sizes.  A node whose inputs are known and whose result is no tensor
+ * becomes a constant.  An If with a known condition becomes its branch.  A short counted loop is unrolled.  Operators
+ * with a body become their body.  Everything else is written to the new graph with the inferred types.
  *
- * If nothing follows (a list's element, an attribute, sizes that depend on data), a prim::BailOut right after the node
- * guards the profile's type.  The evaluator follows the Code step by step, so the resume point is the next pc, and it
- * knows which values the live registers hold.  Attributes: pc, regs.
+ * If nothing can be inferred (for a list's element, an attribute, sizes that depend on data), a prim::BailOut right
+ * after the node guards the profile's type.  The evaluator follows the Code step by step.  So the resume point is the
+ * next pc, and it knows which values the live registers hold.  These are the attributes pc and regs.
  *
- *    y = aten::nonzero(x)   ->   y  = aten::nonzero(x)
- *                                y' = prim::BailOut[pc=7, regs=[3, 5]](y, h, t)        y' : Long(4, 2)
+ *   y = aten::nonzero(x)   ->   y  = aten::nonzero(x)
+ *                               y' = prim::BailOut[pc=7, regs=[3, 5]](y, h, t)        y' : Long(4, 2)
  *
- * Known tensors also tell aliasing: two that share a storage here share it when the program runs.
+ * Known tensors also show aliasing: two that share a storage here share it when the program runs.
  */
 #include "specialize.h"
 
@@ -67,7 +67,8 @@ eval_sequence(Spec *s, Scope *c, Node *n)
 	shapes_node(s->shapes, s->k, m, false);
 }
 
-/* The node that made v, if it is a TupleConstruct, or a ListConstruct that nothing writes to.  Else null. */
+/* Returns the node that made v, if it is a TupleConstruct, or a ListConstruct whose list nothing writes to.  Else
+ * null. */
 static Node *
 construction(Spec *s, Scope *c, const Value *from, const Value *v)
 {
@@ -79,7 +80,8 @@ construction(Spec *s, Scope *c, const Value *from, const Value *v)
 	return NULL;
 }
 
-/* Makes `out`, which stands for `from`, known as part i of a known tuple or list that the graph has not constructed. */
+/* Makes `out`, the new value for `from`, known: it is element i of a known tuple or list that no node of the graph
+ * constructs. */
 static void
 know_part(Spec *s, Scope *c, const Value *from, Value *out, const Value *whole, int64_t i)
 {
@@ -98,7 +100,7 @@ know_part(Spec *s, Scope *c, const Value *from, Value *out, const Value *whole, 
 	known_at(s->k, out)->mutable = known_has_members(part) && spec_is_changed(c, from);
 }
 
-/* Evaluates n, whose results are elements of its first input, from `first` on. */
+/* Evaluates n, whose results are the elements of its first input from index `first` on. */
 static void
 take_parts(Spec *s, Scope *c, Node *n, int64_t first)
 {
@@ -113,8 +115,8 @@ take_parts(Spec *s, Scope *c, Node *n, int64_t first)
 		spec_guard_outputs(s, c, n, m);
 }
 
-/* Finds the values that are the parts of v now: those it was constructed from, or the present elements of a list that
- * is written to, here or in an operator's body.  False if they are not known. */
+/* Finds the values that are now the elements of v: those it was constructed from, or the present elements of a list
+ * that something writes to.  Returns false if they are not known. */
 static bool
 parts_now(Spec *s, Scope *c, const Value *from, const Value *v, Value ***part, int64_t *count)
 {
@@ -162,7 +164,7 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 	take_parts(s, c, n, i);
 }
 
-/* Binds n, a read of a list's element, to the element.  False if the list's elements are not known. */
+/* Binds n, a read of a list's element, to the element.  Returns false if the list's elements are not known. */
 static bool
 eval_item(Spec *s, Scope *c, Node *n)
 {
@@ -208,7 +210,7 @@ eval_isinstance(Spec *s, Scope *c, Node *n)
 	spec_bind_constant(s, c, n->out[0], rt_bool(yes), n->at);
 }
 
-/* The forked body runs generic code: the attribute `function` holds its Code. */
+/* Emits a fork, whose body runs generic code.  The attribute `function` holds the body's Code. */
 static void
 eval_fork(Spec *s, Scope *c, Node *n)
 {
@@ -228,7 +230,7 @@ eval_fork(Spec *s, Scope *c, Node *n)
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
-/* Notes that attributes with this name may have changed.  Null: all attributes. */
+/* Marks the attributes with this name as possibly changed.  Null stands for all attributes. */
 static void
 forget_state(Spec *s, const char *name)
 {
@@ -238,8 +240,8 @@ forget_state(Spec *s, const char *name)
 		s->state_written[i] |= !name || !strcmp(st->at.at[i].name, name);
 }
 
-/* Forgets what the node may write to.  Blocks do that when they are walked, but a loop's body also sees writes of the
- * trip before. */
+/* Marks the attributes that the node may write to as changed.  Nodes in blocks are marked when they are walked, except
+ * for a loop's body, which also sees the writes of the trip before. */
 static void
 forget_written(Spec *s, const Node *n, bool inside)
 {
@@ -252,7 +254,8 @@ forget_written(Spec *s, const Node *n, bool inside)
 			forget_written(s, m, true);
 }
 
-/* Reads an attribute, which is as the signature says until something writes to it.  False if it is not known. */
+/* Reads an attribute, whose value is known from the signature until something writes to it.  Returns false if it is not
+ * known. */
 static bool
 eval_get_attr(Spec *s, Scope *c, Node *n)
 {
@@ -324,7 +327,7 @@ eval_node(Spec *s, Scope *c, Node *n)
 	}
 }
 
-/* May something in the block turn gradients on or off? */
+/* May a node in the block turn gradients on or off? */
 static bool
 block_sets_grad(const Block *b)
 {
@@ -341,7 +344,8 @@ eval_block(Spec *s, Scope *c, Block *b)
 		eval_node(s, c, n);
 }
 
-/* May the block get tensors with padded rows from code that it calls, or from an earlier call?  See attention.def. */
+/* May the block receive tensors with padded rows from code that it calls, or from an earlier call?  See
+ * attention.def. */
 static bool
 gets_padding(Cx *cx, const Block *b)
 {

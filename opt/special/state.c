@@ -1,17 +1,18 @@
 /*
- * State: the attributes that a method finds in its instance when it is called.
+ * State: the attributes that a method reads from its instance when it is called.
  *
  * Freezing leaves reads of an attribute in the prepared graph only if some method may write the attribute.  An
  * attribute that a call may read before it writes it is part of the call's signature, as the arguments are.  The first
- * call of a recurrent model finds an empty tensor or None; every later call finds what the call before it left.  So a
- * profiling run that changed its instance is followed by others on the same instance.  An attribute that still differs
- * from call to call (a counter, a cache that grows) is not part of the signature.
+ * call of a recurrent model finds an empty tensor or None; every later call finds the value that the call before it
+ * stored.  So a profiling run that changed its instance is followed by others on the same instance.  An attribute that
+ * still differs from call to call (a counter, a cache that grows) is not part of the signature.
  */
 #include "../opt.h"
 
 #include <string.h>
 
-/* The path of attributes from the graph's first input to the attribute that n reads or sets.  Null if there is none. */
+/* Returns the path of attributes from the graph's first input to the attribute that n reads or sets.  Null if there is
+ * none. */
 static const char *
 path_of(const Graph *g, Arena *a, const Node *n)
 {
@@ -61,7 +62,7 @@ add_read(Finder *f, const Node *n, const char *path)
 	map_put(&f->s->index, path, (void *)(intptr_t)f->s->at.n);
 }
 
-/* Finds attributes that are read before they are written. */
+/* Adds the attributes that are read before they are written. */
 static void
 find_reads(Finder *f, const Block *b)
 {

@@ -1,10 +1,10 @@
 /*
- * Symbols for a function that was profiled with one signature only.
+ * Finds symbols for a function that was profiled with one signature only.
  *
- * Each size of a contiguous argument is a symbol if the function takes the same path at another size: this is tried by
- * the specializer, without running the model.  Sizes that cannot change alone may change together with others that were
+ * Each size of a contiguous argument is a symbol if the function takes the same path at another size.  The specializer
+ * tries this, without running the model.  Sizes that cannot change alone may change together with others that were
  * equal: an addition of (4, 10) and (4, 10) has (s0, s1), (s0, s1).  A size of 1 broadcasts and is tried at two larger
- * ones.  Sizes of 1 on axis 0 are a batch and change together.  If possible, the batch of sequences, (steps, batch,
+ * sizes.  Sizes of 1 on axis 0 are a batch and change together.  If possible, the batch of sequences, (steps, batch,
  * features), changes with them.  Only one symbol stands for sizes of 1, since calls seldom change two.  The sizes found
  * make a second signature, as if the function had been called with it.
  */
@@ -17,7 +17,7 @@ enum { PAIRS = 8, TOGETHER = 4, MOST_NODES = 10000 };    /* trials and samples o
 typedef struct Dim {
 	int64_t size;
 	int  axis, rank;
-	Cause why;                       /* why it is no symbol, for the last sizes tried */
+	Cause why;                       /* reason why it is no symbol, from the last trial */
 	bool is_second;                  /* whether it is the batch of a sequence, (steps, batch, features) */
 	bool is_settled, is_symbol;
 	const char *name;
@@ -28,11 +28,12 @@ typedef struct Search {
 	Dim dim[SIZE_ATOMS];
 	int ndim, nsymbol;
 	bool batch;                      /* whether only the first dims of tensors are tried */
-	int without, nfound;             /* the symbol found as number `without` is left out: its sizes stay */
-	bool varies_one;                 /* whether a size of 1 has a symbol */
-	FixedSizes *fixed;               /* sizes that stay as profiled */
-	const Shapes *profiled;          /* shapes at the profiled sizes */
-	/* Two assignments of sizes on which the function takes the same path; dims that are not symbols are equal in
+	/* Index of a symbol that is left out, so that its sizes stay, and number of symbols found so far. */
+	int without, nfound;
+	bool varies_one;                 /* whether a symbol stands for a size of 1 */
+	FixedSizes *fixed;               /* sizes that keep their profiled values */
+	const Shapes *profiled;          /* shapes function at the profiled sizes */
+	/* Two assignments of sizes on which the function takes the same path.  Dims that are not symbols are equal in
 	 * both. */
 	int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];
 } Search;
@@ -53,7 +54,7 @@ is_contiguous(const TensorInfo *t)
 	return true;
 }
 
-/* Keeps one size of an argument, without a trial. */
+/* Records that a size of an argument stays fixed, without a trial. */
 static void
 keep_size(Search *q, const TensorInfo *t, int axis, const char *name, const char *why)
 {
@@ -111,7 +112,7 @@ open_patterns(Search *q, const Pattern *p, int n, const Arg *args, const char *i
 
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
 
-/* The k-th prime above n. */
+/* Returns the k-th prime above n, counted from 0. */
 static int64_t
 prime_above(int64_t n, int k)
 {
@@ -125,7 +126,8 @@ prime_above(int64_t n, int k)
 	}
 }
 
-/* Do these two assignments begin samples that raise no more than the profiled one? */
+/* Does the function take the same path on these two assignments, and raise only where it raises at the profiled
+ * sizes? */
 static bool
 may_begin(Search *q, const int64_t *base, const int64_t *varied)
 {
@@ -148,7 +150,8 @@ note_cause(Search *q, const Group *g)
 		q->dim[g->at[i]].why = q->s.why;
 }
 
-/* Tries other sizes for a group; dims of size 1 are tried from two larger sizes. */
+/* Tries whether the dims of a group may have the sizes `from` and `to`.  `from` is the profiled size, or for dims of
+ * size 1 a larger one. */
 static bool
 try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
 {
@@ -177,8 +180,8 @@ try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
 	return true;
 }
 
-/* Does a much larger or smaller size work for a group, with others as they were? If not, as for the sides of an image
- * that is cut into a fixed number of patches, a symbol would have a range of a few sizes only. */
+/* Does the function take the same path at double or half the size of a group, with other sizes unchanged?  If not, a
+ * symbol would cover a few sizes only.  An example is a side of an image that is cut into a fixed number of patches. */
 static bool
 may_be_far(Search *q, const Group *g, int64_t size)
 {
@@ -198,7 +201,8 @@ may_be_far(Search *q, const Group *g, int64_t size)
 }
 
 /* Makes one symbol of a group of equal sizes, if the function allows it.  No two symbols change to the same size, so
- * that they can be told apart; a size that has to be a multiple of something is tried at twice its value. */
+ * that they can be told apart.  Since a size may have to be a multiple of some number, multiples of the size are tried,
+ * too. */
 static bool
 try_group(Search *q, const Group *g)
 {
@@ -221,7 +225,7 @@ try_group(Search *q, const Group *g)
 
 /* ---- the search -------------------------------------------------------------------------------------------------- */
 
-/* Dims of this size that are not settled yet.  axis -1: on any axis. */
+/* Returns the dims of this size on this axis that are not settled yet.  Axis -1 stands for all axes. */
 static Group
 group_of(const Search *q, int64_t size, int axis)
 {
@@ -242,7 +246,8 @@ try_pairs(Search *q, const Group *g)
 				try_group(q, &(Group){ { g->at[i], g->at[k] }, 2 });
 }
 
-/* Tries a dim alone.  If many dims have its size, as in a decoder's caches, all of them are tried together first. */
+/* Tries a dim alone.  If at least TOGETHER dims have its size, as in a decoder's caches, tries all of them together
+ * first. */
 static void
 try_alone(Search *q, int i)
 {
@@ -269,8 +274,8 @@ try_together(Search *q, int i)
 		try_group(q, &g);
 }
 
-/* Does the group work with the sizes of a symbol, that of dim `as`, while others are as they were?  Then it joins this
- * symbol. */
+/* Does the function take the same path if the group changes together with dim `as`, which is a symbol?  If so, the
+ * group joins this symbol. */
 static bool
 join(Search *q, const Group *g, int as)
 {
@@ -295,8 +300,8 @@ join(Search *q, const Group *g, int as)
 	return true;
 }
 
-/* A size that can only shrink alone may change together with one that can grow.  An example is a batch that cannot
- * exceed the rows of a mask. */
+/* Tries to let a dim join a symbol of the same size.  A size that can only shrink alone may change together with one
+ * that can grow.  An example is a batch that cannot exceed the rows of a mask. */
 static void
 try_join(Search *q, int i)
 {
@@ -308,8 +313,8 @@ try_join(Search *q, int i)
 			join(q, &alike, k);
 }
 
-/* Tries the batch of 1 on axis 0, first together with the batch of sequences: a cell has both in its states and
- * steps. */
+/* Tries the batch of 1 on axis 0.  First tries it together with the batch of sequences: a recurrent cell has the first
+ * in its states and the second in its steps. */
 static void
 try_batch(Search *q)
 {
@@ -323,7 +328,8 @@ try_batch(Search *q)
 		try_group(q, &batch);
 }
 
-/* Tries a size of 1 that stays because another one is a symbol, only to tell whether it is worth a note. */
+/* Tries a size of 1 that stays fixed because another one is a symbol.  The result only decides which note explains
+ * it. */
 static void
 explain_one(Search *q, int i)
 {
@@ -372,7 +378,7 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 					       "%d", block_size(fn->prepared->top), MOST_NODES);
 		return NULL;
 	}
-	/* Runs tell nothing about values that depend on data at other sizes. */
+	/* The runs had one size each, so they show nothing about values that depend on data at other sizes. */
 	*nothing = *profile;
 	nothing->nvalue = 0;
 	q->fixed = fixed;

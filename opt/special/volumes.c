@@ -4,21 +4,22 @@
  * A channels-last volume is stored as (N, D, H, W, C).  So a view makes it a batch of N D images, or an image of height
  * D and width H W:
  *
- *    kernel (1, h, w)     frames: (N D, C, H, W), conv2d by (h, w)
- *    kernel (k, 1, 1)     lines:  (N, C, D, H W), conv2d by (k, 1)
- *    kernel (k, h, w)     the k frames that a result frame is made from become channels, in one copy:
- *                         (N D', g k C / g, H, W), conv2d by (h, w)
- *      of narrow groups   prim::convolution over the volume itself
- *    pool (k, h, w)       a pool of frames, then one of lines
+ *   kernel (1, h, w)     frames: (N D, C, H, W), conv2d by (h, w)
+ *   kernel (k, 1, 1)     lines:  (N, C, D, H W), conv2d by (k, 1)
+ *   kernel (k, h, w)     the k frames that a result frame is made from become channels, in one copy:
+ *                        (N D', g k C / g, H, W), conv2d by (h, w)
+ *     of narrow groups   prim::convolution over the volume itself
+ *   pool (k, h, w)       a pool of frames, then one of lines
  *
- * Pointwise operators behind such views move before the view back, into a convolution's store.
+ * Pointwise operators after such views move before the view that restores the volume, so that a convolution's store
+ * computes them.
  */
 #include "specialize.h"
 
 #include <string.h>
 
 enum {
-	WIDE_GROUP = 16,         /* frames are gathered for groups with at least so many channels */
+	WIDE_GROUP = 16,         /* least number of channels of a group for which frames are gathered */
 	DIMS = 5, DEPTH = 2,     /* rank and depth dim of a volume (N, C, D, H, W) */
 };
 
@@ -28,21 +29,21 @@ typedef enum Form { NOT_SEEN, FRAMES, LINES } Form;
 
 static const int64_t frames_first[] = { 0, 2, 1, 3, 4 };
 
-/* (N, C, D, H, W) as (N D, C, H, W) */
+/* Views (N, C, D, H, W) as (N D, C, H, W). */
 static Value *
 as_frames(Spec *s, Scope *c, Value *x, Range at)
 {
 	return spec_put_merge(s, c, spec_put_permute(s, c, x, frames_first, DIMS, at), 0, at);
 }
 
-/* (N, C, D, H, W) as (N, C, D, H W) */
+/* Views (N, C, D, H, W) as (N, C, D, H W). */
 static Value *
 as_lines(Spec *s, Scope *c, Value *x, Range at)
 {
 	return spec_put_merge(s, c, x, 3, at);
 }
 
-/* Reshapes y to a volume: dim i has the size of dim dim[i] of of[i]. */
+/* Reshapes y to a volume: dim i gets the size of dim dim[i] of of[i]. */
 static Value *
 shaped(Spec *s, Scope *c, Value *y, Value *const *of, const int64_t *dim, Range at)
 {
@@ -51,7 +52,7 @@ shaped(Spec *s, Scope *c, Value *y, Value *const *of, const int64_t *dim, Range 
 	return spec_put_op(s, c, "aten::reshape", in, 2, at);
 }
 
-/* (N D, C, H, W) as (N, C, D, H, W); N and D are those of x. */
+/* Views (N D, C, H, W) as (N, C, D, H, W).  N and D are those of x. */
 static Value *
 from_frames(Spec *s, Scope *c, Value *y, Value *x, Range at)
 {
@@ -63,7 +64,7 @@ from_frames(Spec *s, Scope *c, Value *y, Value *x, Range at)
 	return v;
 }
 
-/* (N, C, D, H W) as (N, C, D, H, W); H and W are those of x. */
+/* Views (N, C, D, H W) as (N, C, D, H, W).  H and W are those of x. */
 static Value *
 from_lines(Spec *s, Scope *c, Value *y, Value *x, Range at)
 {
@@ -79,7 +80,7 @@ static Value *
 channels_last(Spec *s, Scope *c, Value *x, Range at)
 {
 	const RtTensor *t = known_at(s->k, x)->v.u.t;
-	Value *const in[] = { x, spec_put_int(s, 3, at) };       /* memory format: channels last, of three dims */
+	Value *const in[] = { x, spec_put_int(s, 3, at) }; /* memory format: channels last with three spatial dims */
 	Value *y;
 
 	if (rt_is_channels_last(t))
@@ -91,7 +92,8 @@ channels_last(Spec *s, Scope *c, Value *x, Range at)
 
 /* ---- convolutions ----------------------------------------------------------------------------------------------- */
 
-/* Weights with four dims: `taps` taps of each channel of a group, from tap `first` on, as (O, taps C / g, ...). */
+/* Emits weights with four dims: `taps` taps of each channel of a group, from tap `first` on, as (O, taps C / g,
+ * ...). */
 static Value *
 put_weights(Spec *s, const Conv *v, int64_t first, int64_t taps)
 {
@@ -108,7 +110,7 @@ put_weights(Spec *s, const Conv *v, int64_t first, int64_t taps)
 	return spec_put_moved(s, w, &(RtGeometry){ .ndim = 4, .dims = dims }, from, v->at);
 }
 
-/* conv2d of x, which holds frames or lines.  Lines have a kernel over D, and 1 over H W. */
+/* Emits a conv2d of x, which holds frames or lines.  For lines the kernel covers D, and one element of H W. */
 static Value *
 over_two(Spec *s, Scope *c, const Conv *v, Form form, Value *x, Value *w)
 {
@@ -153,7 +155,8 @@ by_lines(Spec *s, Scope *c, const Conv *v, Value *x)
 			  x, v->at);
 }
 
-/* The frames that contribute to a result frame become channels of an image: (N D', g k C / g, H, W). */
+/* Gathers the frames that contribute to a result frame as channels of an image, (N D', g k C / g, H, W), and convolves
+ * these images. */
 static Value *
 by_gathering(Spec *s, Scope *c, const Conv *v, Value *x)
 {
@@ -213,7 +216,7 @@ spec_convolution_volume(Spec *s, Scope *c, const Node *m)
 /* ---- pools ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Pool {
-	Value  *x, *ceil, *padding_counts;               /* the last is null for max pools */
+	Value  *x, *ceil, *padding_counts;               /* padding_counts is null for max pools */
 	int64_t kernel[3], stride[3], padding[3], dilation[3];
 	Range   at;
 } Pool;
@@ -242,7 +245,7 @@ recognise_pool(Spec *s, const Node *m, Pool *p)
 	return divisor->is && divisor->v.tag == RT_NONE;
 }
 
-/* Pools x, which has four dims, over dims d and e of the three.  -1: not over this dim. */
+/* Pools x, which has four dims, over dims d and e of the three.  -1 stands for no dim. */
 static Value *
 pool_two(Spec *s, Scope *c, const Pool *p, Value *x, int d, int e)
 {
@@ -260,7 +263,7 @@ pool_two(Spec *s, Scope *c, const Pool *p, Value *x, int d, int e)
 				   spec_put_op(s, c, "aten::max_pool2d", greatest, 6, p->at);
 }
 
-/* Pools a contiguous volume, as C D planes. */
+/* Pools a contiguous volume, viewed as C D planes. */
 static Value *
 pool_planes(Spec *s, Scope *c, const Pool *p, Value *x)
 {
@@ -309,7 +312,7 @@ spec_pool_volume(Spec *s, Scope *c, const Node *m)
 
 /* ---- pointwise operators under the views ------------------------------------------------------------------------ */
 
-/* Has u the dims of volume t in this form? */
+/* Does u have the dims of volume t in this form? */
 static bool
 lies_so(const RtTensor *u, const RtTensor *t, Form form)
 {
@@ -319,7 +322,7 @@ lies_so(const RtTensor *u, const RtTensor *t, Form form)
 						 a[0] == b[0] && a[1] == b[1] && a[2] == b[2]);
 }
 
-/* The four-dim tensor that the volume v is a view of, and its form.  Null if there is none. */
+/* Returns the four-dim tensor that the volume v is a view of, and sets its form.  Null if there is none. */
 static Value *
 seen(Spec *s, const Value *v, Form *form)
 {
@@ -340,12 +343,12 @@ seen(Spec *s, const Value *v, Form *form)
 	       lies_so(known_at(s->k, v->node->in[0])->v.u.t, t, *form) ? v->node->in[0] : NULL;
 }
 
-/* The operand v of a result with the dims of t, in the form before the view.  Null if it has none. */
+/* Returns the operand v of a result with the dims of t, in the form before the view.  Null if that is impossible. */
 static Value *
 operand_in(Spec *s, Scope *c, Value *v, const RtTensor *t, Form form, Range at)
 {
 	const RtTensor *u = known_is(s->k, v) ? known_at(s->k, v)->v.u.t : NULL;
-	const int d = u ? u->ndim - 4 : 0;               /* the channel dim: 1 for five dims */
+	const int d = u ? u->ndim - 4 : 0;               /* index of the channel dim: 1 if u has five dims */
 	Form own;
 	Value *of;
 
@@ -369,7 +372,7 @@ operand_in(Spec *s, Scope *c, Value *v, const RtTensor *t, Form form, Range at)
 	return spec_put_op(s, c, "aten::squeeze.dim", in, 2, at);
 }
 
-/* The operand whose view decides the form: a convolution's result, if there is one. */
+/* Returns the operand whose view decides the form: a convolution's result, if there is one. */
 static Value *
 leading(Spec *s, Scope *c, const Node *n, Form *form)
 {

@@ -1,14 +1,14 @@
 /*
  * In-place operators in the partial evaluator.
  *
- * A write whose operands' types are known, and which its kernel does not refuse (for a dtype that cannot be cast, other
- * sizes, operands that overlap), is computed as a value:
+ * An in-place operator is computed as a value if its operands' types are known and its kernel accepts them.  (A kernel
+ * refuses a dtype that cannot be cast, other sizes, or operands that overlap.)
  *
- *    x' = clone(x); y = add_(x', z)   ->   y = add(x, z)                        where only add_ uses x' (functional.c)
- *    y = sigmoid_(part)               ->   t = sigmoid(part); y = copy_(part, t)        both have kernels
- *    part, .. = chunk(new); y = sigmoid_(part)   ->   y = part = sigmoid(part)          where nothing else reads `new`
+ *   x' = clone(x); y = add_(x', z)   ->   y = add(x, z)                        where only add_ uses x' (functional.c)
+ *   y = sigmoid_(part)               ->   t = sigmoid(part); y = copy_(part, t)        both have kernels
+ *   part, .. = chunk(new); y = sigmoid_(part)   ->   y = part = sigmoid(part)          where nothing else reads `new`
  *
- * A write that the kernel refuses stays as it is, and raises when the program runs it.
+ * A write that the kernel refuses stays unchanged, and raises when the program runs it.
  */
 #include "specialize.h"
 
@@ -51,15 +51,15 @@ same_strides(const RtTensor *a, const RtTensor *b)
 	return true;
 }
 
-/* Is v, which is `now` in the new graph, new memory with a single use? */
+/* Is v, which is `now` in the new graph, freshly allocated, with a single use? */
 static bool
 is_its_own(const Value *v, const Value *now)
 {
 	return v->uses.n == 1 && value_is_fresh(v) && value_is_fresh(now) && !node_is(now->node, prim_Constant);
 }
 
-/* aten::copy(self, src), prim::stored(self, src): can src itself be the result? It has self's type and layout, and
- * either nothing can tell that its memory is shared, or nothing else uses src. */
+/* For aten::copy(self, src) and prim::stored(self, src): can src itself be the result?  It must have self's type and
+ * layout.  Either no code can notice that its memory is shared, or nothing else uses src. */
 bool
 spec_stored_already(Spec *s, Scope *c, Node *n)
 {
@@ -80,7 +80,7 @@ spec_stored_already(Spec *s, Scope *c, Node *n)
 
 /* ---- may it be computed? --------------------------------------------------------------------------------------- */
 
-/* Does n read another tensor that shares self's memory? Then sizes decide whether they overlap. */
+/* Does n read another tensor that shares self's memory?  Then sizes decide whether they overlap. */
 static bool
 shares_memory(Spec *s, const Node *m)
 {
@@ -92,8 +92,8 @@ shares_memory(Spec *s, const Node *m)
 	return false;
 }
 
-/* Does the kernel of n accept its arguments' known types?  An operator with a body has no kernel to ask.  With dynamic
- * sizes the kernel has to check in each call. */
+/* Does the kernel of n accept its arguments' known types?  An operator with a body has no kernel that could refuse
+ * them.  With dynamic sizes the kernel has to check in each call. */
 static bool
 is_taken(Spec *s, Scope *c, const Node *n)
 {
@@ -146,7 +146,8 @@ computed(Spec *s, Scope *c, Node *n)
 
 /* ---- writes that nothing else sees ---------------------------------------------------------------------------- */
 
-/* The write to the clone n that follows it, constants aside.  Null if there is none. */
+/* Returns the in-place operator on the clone n that follows it.  Constants in between do not count.  Null if there is
+ * none. */
 static Node *
 write_behind(const Node *n)
 {
@@ -176,7 +177,7 @@ make_clone(Spec *s, Scope *c, Node *n)
 	spec_keep_layout(s, c, n);
 }
 
-/* v, or a copy of it with the layout of a clone of self. */
+/* Returns v, or a copy of it with the layout of a clone of self. */
 static Value *
 as_self(Spec *s, Scope *c, Value *self, Value *v, Range at)
 {
@@ -216,7 +217,7 @@ write_own(Spec *s, Scope *c, Node *n)
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-/* Is v new memory, made in the block of `write`, that only `splits` uses from the write on? */
+/* Is v freshly allocated in the block of `write`, with `splits` as its only user from the write on? */
 static bool
 is_left_by(const Value *v, const Node *splits, const Node *write)
 {
@@ -231,14 +232,14 @@ is_left_by(const Value *v, const Node *splits, const Node *write)
 	return true;
 }
 
-/* Is u a write in place to its value, in this block? */
+/* Is u the use of a value by an in-place operator on this value in block b? */
 static bool
 is_write_in(const Use *u, const Block *b)
 {
 	return u->index == 0 && u->node->block == b && u->node->op && is_in_place(u->node);
 }
 
-/* Do no uses of v make aliases, other than writes in place in the block, and the end of the graph? */
+/* Does no use of v make an alias?  In-place operators in the block and the graph's return do not count. */
 static bool
 is_only_written(const Scope *c, const Value *v, const Block *b)
 {
@@ -252,8 +253,8 @@ is_only_written(const Scope *c, const Value *v, const Block *b)
 	return true;
 }
 
-/* The part that n writes to, if nothing else reaches its memory afterwards.  It is a part of new memory that is split.
- * n may write to the result of earlier writes to the part.  Null if there is none. */
+/* Returns the part that n writes to, if it is a part of split, freshly allocated memory that nothing else reaches after
+ * the write.  n may also write to the result of earlier writes to the part.  Null if there is no such part. */
 static const Value *
 own_part(const Scope *c, const Node *n)
 {
@@ -268,7 +269,7 @@ own_part(const Scope *c, const Node *n)
 	return v;
 }
 
-/* Binds v, and the results of writes to it up to n, to `now`. */
+/* Binds v, and the results of in-place operators on it up to n, to `now`. */
 static void
 rebind_written(Spec *s, Scope *c, const Value *v, const Node *n, Value *now)
 {
@@ -281,8 +282,8 @@ rebind_written(Spec *s, Scope *c, const Value *v, const Node *n, Value *now)
 	}
 }
 
-/* Binds a write to a part that nothing else reaches to its value.  In the model the value has the layout of the
- * part. */
+/* Binds a write to a part that nothing else reaches to the value `result`.  In the model `result` has the layout of the
+ * part.  Returns false if that is not possible. */
 static bool
 write_own_part(Spec *s, Scope *c, Node *n, Value *result)
 {

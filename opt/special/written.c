@@ -1,10 +1,10 @@
 /*
- * Constant tensors of a graph that are written to: state outside of instances.
+ * Constant tensors that a graph writes to: state outside of instances.
  *
- *   %c : Tensor = prim::Constant[value=<Tensor>]()        a traced model that counts: every call sees the last one's
- *   %r : Tensor = aten::add_(%c, %x, %1)
+ *  %c : Tensor = prim::Constant[value=<Tensor>]()        a traced model that counts: each call sees the last one's value
+ *  %r : Tensor = aten::add_(%c, %x, %1)
  *
- * Parameters whose gradients are asked for are included: they are arguments with defaults.  The interpreter writes to
+ * Parameters whose gradients are requested are included: they are arguments with defaults.  The interpreter writes to
  * the compiler's own tensor.  Its contents are restored after each run, so that a program starts with those of the
  * archive.
  */
@@ -12,7 +12,7 @@
 
 struct Written {
 	Cx *cx;
-	Map seen;                /* functions that have been searched */
+	Map seen;                /* functions that were searched */
 	Vec(RtTensor *) at, was;
 };
 
@@ -64,7 +64,7 @@ find_in(Written *w, AliasDb *db, const Block *b)
 	}
 }
 
-/* Saves the defaults of arguments: parameters whose gradients are asked for. */
+/* Saves the defaults of arguments, which are parameters whose gradients are requested. */
 static void
 find_defaults(Written *w, AliasDb *db, const Schema *s, Graph *g)
 {

@@ -1,11 +1,11 @@
 /*
  * Finds what the turns of a run depend on: data, random numbers, state that the run itself writes, or number arguments.
  *
- * The trace is one graph here.  Every value has three sets of ON_ bits.  `data` tells what its elements depend on,
- * `form` what its sizes or length depend on.  `kind` tells what its dtype, its rank, or whether it is None depend on.
- * `kind` is mostly empty, since the path decides that.  Sizes of arguments depend on nothing, since a trace is checked
- * with other sizes.  Nodes are visited once, in order.  A write also changes the sets of all earlier values that may
- * share the memory.
+ * Here the trace is one graph.  Every value has three sets of ON_ bits.  `data` are the dependencies of its elements,
+ * `form` those of its sizes or length.  `kind` are those of its dtype, its rank, or whether it is None.  `kind` is
+ * mostly empty, since the path decides these.  Sizes of arguments depend on nothing, since a trace is checked with
+ * other sizes.  Nodes are visited once, in order.  A write also changes the sets of all earlier values that may share
+ * the memory.
  */
 #include "trace.h"
 #include "../../rt/ops/kernel.h"
@@ -17,15 +17,16 @@ typedef struct Depends {
 	Graph    *g;
 	AliasDb  *alias;
 	On       *on;              /* dependencies, by value id */
-	Vec(const Value *) memory; /* values made so far that may be written to */
-	Map       attributes;      /* class and name of an attribute -> On of the values set */
-	Map       state;           /* class and name of each attribute that some node sets */
+	Vec(const Value *) memory; /* values made so far whose memory may be written to */
+	/* union of the dependencies (On) of all values that are set, by class and name of the attribute */
+	Map       attributes;
+	Map       state;           /* attributes that some node sets, by class and name */
 	KnownTable *table;         /* runs operators on tensors without data */
-	PtrMap    reads;           /* Op -> Reads */
+	PtrMap    reads;           /* properties (Reads) that an operator reads, by Op */
 	Pass      pass;            /* its `self` is the instance of the run, for values of attributes */
 } Depends;
 
-/* Properties of tensors that an operator reads: dtype and rank; these and sizes; all. */
+/* Properties of tensors that an operator reads: dtype and rank; also sizes; also elements. */
 typedef enum Reads { READS_KIND = 1, READS_SIZES, READS_ELEMENTS } Reads;
 
 static On
@@ -88,8 +89,8 @@ is_plain(const Type *t)
 
 /* ---- operators -------------------------------------------------------------------------------------------------- */
 
-/* Makes arguments for a call on this tensor.  False if an argument has no default, and is neither tensor, int nor
- * bool. */
+/* Makes arguments for a call on this tensor.  Returns false if an argument has no default, and is neither tensor, int
+ * nor bool. */
 static bool
 plain_arguments(const Schema *s, IValue tensor, IValue *args)
 {
@@ -108,7 +109,8 @@ plain_arguments(const Schema *s, IValue tensor, IValue *args)
 	return true;
 }
 
-/* Runs the kernel on a tensor of n x n elements without data.  False if it cannot tell its result then. */
+/* Runs the kernel on a tensor of n x n elements without data.  Returns false if it cannot compute its result without
+ * data. */
 static bool
 answer_of_sizes(Depends *d, Op *op, const Schema *s, int64_t n, IValue *out)
 {
@@ -122,7 +124,8 @@ answer_of_sizes(Depends *d, Op *op, const Schema *s, int64_t n, IValue *out)
 	return answers;
 }
 
-/* Properties of tensors on which the operator's result depends, if it is no tensor.  The kernel is run on two sizes. */
+/* Returns the properties of tensors on which the operator's result depends, if the result is no tensor.  Finds them by
+ * running the kernel on two sizes. */
 static Reads
 reads_of(Depends *d, Op *op)
 {
@@ -183,7 +186,7 @@ picks_by_mask(const Node *n)
 	return false;
 }
 
-/* Dependencies of a size or length of x, taken as a number. */
+/* Returns the dependencies of a size or length of x, used as a number. */
 static uint8_t
 by_size(const On *x)
 {
@@ -192,7 +195,7 @@ by_size(const On *x)
 	return (x->form & ~data) | (x->form & data ? ON_SIZES : 0) | x->kind;
 }
 
-/* Dependencies that argument x passes on to the elements of the result. */
+/* Returns the dependencies that argument x passes on to the elements of the result. */
 static uint8_t
 through(const On *x, bool tensor, Reads what)
 {
@@ -201,7 +204,7 @@ through(const On *x, bool tensor, Reads what)
 	return (tensor && what == READS_SIZES ? 0 : x->data) | by_size(x);
 }
 
-/* Does n draw random numbers?  Dropout does not if the instance says that it is not in training. */
+/* Does n draw random numbers?  Dropout draws none if the instance is not in training mode. */
 static bool
 draws(Depends *d, const Node *n)
 {
@@ -212,8 +215,8 @@ draws(Depends *d, const Node *n)
 	       !(train && freeze_resolves(&d->pass, d->g, train, &v) && v.tag == RT_BOOL && !v.u.i);
 }
 
-/* Dependencies of an operator's result.  Sizes of a pointwise result depend on its tensors only, others also on
- * numbers. */
+/* Returns the dependencies of an operator's result.  Sizes of a pointwise result depend on its tensors only, other
+ * sizes also on numbers. */
 static On
 of_operator(Depends *d, const Node *n)
 {
@@ -256,8 +259,8 @@ is_object(const Type *t)
 	return t->kind == TYPE_CLASS || t->kind == TYPE_INTERFACE;
 }
 
-/* Dependencies of an attribute that is read.  An attribute that the run sets or changes is state: another call may find
- * another value. */
+/* Returns the dependencies of an attribute that is read.  An attribute that the run sets or changes is state: another
+ * call may find another value. */
 static On
 of_attribute(Depends *d, const Node *n)
 {
@@ -283,7 +286,7 @@ set_attribute(Depends *d, const Node *n)
 	*set = both(*set, *on(d, n->in[1]));
 }
 
-/* Dependencies of element i of a tuple, which may have been made in the graph. */
+/* Returns the dependencies of element i of a tuple, which may have been made in the graph. */
 static On
 of_part(Depends *d, const Node *n, int i)
 {
@@ -303,8 +306,8 @@ of_index(Depends *d, const Node *n)
 	return of_part(d, n, (int)(i < 0 ? i + n->in[0]->type->n : i));
 }
 
-/* Does n ask whether a value is None, or for its class?  The path decides that, but for values from a dict or a
- * call. */
+/* Does n ask whether a value is None, or for its class?  The path decides the answer, except for values from a dict or
+ * a call. */
 static bool
 asks_what_it_is(const Node *n)
 {
@@ -327,7 +330,7 @@ of_kind(Depends *d, const Node *n)
 	return x;
 }
 
-/* Does n read only the form of its first operand: len(x), keys of d, key in d? */
+/* Does n read only the length or keys of its first operand: len(x), keys of d, key in d? */
 static bool
 asks_for_form(const Node *n)
 {
@@ -348,7 +351,7 @@ of_form(Depends *d, const Node *n)
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
 /* Adds the dependencies of a write to all values that may share memory with `to`, or contain it.  A module's attributes
- * are handled where they are read. */
+ * are skipped here, since of_attribute handles their reads. */
 static void
 write_through(Depends *d, const Value *to, On what)
 {
@@ -361,7 +364,7 @@ write_through(Depends *d, const Value *to, On what)
 		if ((what.data & ~x->data) | (what.form & ~x->form))
 			if (v == to || alias_may(d->alias, v, to) || alias_may_contain(d->alias, v, to))
 				*x = both(*x, what);
-		/* A tensor with ON_DATA needs no more updates. */
+		/* A tensor with ON_DATA is dropped, since it needs no more updates. */
 		if (!(x->data & ON_DATA) || v->type->kind != TYPE_TENSOR)
 			d->memory.at[kept++] = v;
 	}

@@ -1,9 +1,9 @@
 /*
  * Writes a trace as methods, which replace those of the modules' classes.
  *
- *   def forward(self, x):                      def forward(self, x):
- *     if self.first: x = self.a(x)       ->      _0 = (self.a).forward(x, )
- *     return self.b(x)                           return (self.b).forward(_0, )
+ *  def forward(self, x):                      def forward(self, x):
+ *    if self.first: x = self.a(x)       ->      _0 = (self.a).forward(x, )
+ *    return self.b(x)                           return (self.b).forward(_0, )
  *
  * A method that runs on two different paths, or on two objects of a class, becomes two methods: forward and forward1.
  * Functions that kept calls need keep their names, so their traced variants get other names.
@@ -14,8 +14,8 @@
 
 typedef struct Names {
 	Cx  *cx;
-	Map  functions;            /* functions that are still called unchanged */
-	Map  by_name;              /* names of methods that these call on any object */
+	Map  functions;            /* functions that are still called unchanged, by name */
+	Map  by_name;              /* names of methods that these functions call on any object */
 	bool kept;
 } Names;
 
@@ -31,7 +31,7 @@ note_function(Names *s, Function *fn)
 		note_calls(s, function_graph(s->cx, fn)->top);
 }
 
-/* Notes kept calls: calls in a traced graph that are not calls of its variants. */
+/* Records kept calls: calls in a traced graph that are not calls of a variant. */
 static void
 note_calls(Names *s, const Block *b)
 {
@@ -59,7 +59,7 @@ is_taken(Names *s, const ClassInfo *info, const char *name)
 	       map_get(&s->by_name, name);
 }
 
-/* Gives the class the method fn by this name, in place of one that had it. */
+/* Adds the method fn to the class under this name.  Replaces a method of the same name. */
 static void
 put_method(Cx *cx, ClassInfo *info, Function *fn, const char *name)
 {
@@ -72,7 +72,7 @@ put_method(Cx *cx, ClassInfo *info, Function *fn, const char *name)
 	vec_push(cx->arena, &info->methods, fn);
 }
 
-/* Names a variant forward, forward1, forward2 ...: the first name that is free. */
+/* Gives a variant the first free name among forward, forward1, forward2, ... */
 static void
 name_variant(Names *s, Map *given, Variant *v, const char *wanted)
 {

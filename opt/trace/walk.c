@@ -1,17 +1,17 @@
 /*
  * Walks a graph along the path of a run and copies the nodes on it.
  *
- *   %y = prim::If(%c)                 with %c true
- *     block0(): -> (f(%x))      ->    %y = f(%x)
- *     block1(): -> (g(%x))
+ *  %y = prim::If(%c)                 with %c true
+ *    block0(): -> (f(%x))      ->    %y = f(%x)
+ *    block1(): -> (g(%x))
  *
- * A loop becomes its body, once for each trip.  Numbers stay values: a size that the model reads is read again, and
- * what was computed from it is computed again.  So a trace computes the same as its model where the model takes the
+ * A loop becomes its body, once for each trip.  Numbers stay values: sizes that the model reads are read again, and
+ * numbers computed from them are computed again.  So a trace computes the same as its model where the model takes the
  * same path.
  *
- * A call of another module's method stays a call, of this method along the same path (methods.c), as PyTorch's tracer
- * leaves them.  Other calls become the nodes of the callee.  A call that is kept by name stays as it is, with branches,
- * and its turns are skipped.  A `with` stays if its methods take no turns.
+ * A call of another module's method stays a call, of this method along the same path (methods.c), as in PyTorch's
+ * tracer.  Other calls are replaced by the nodes of the callee.  A call that is kept by name stays unchanged, with
+ * branches, and its turns are skipped.  A `with` stays if its methods take no turns.
  */
 #include "trace.h"
 
@@ -20,10 +20,10 @@ enum { MOST_NODES = 500000 };
 typedef struct Walk {
 	Tracer *t;
 	Graph  *to;
-	const RtCode *code;        /* code whose turns these are; null for a forked function, which has no name */
-	const Value *self;         /* the object whose method `to` is; null: none */
-	Range   at;                /* place of the call, for functions whose text is Kiln's own */
-	Map     values;            /* values of the walked function -> values of `to` */
+	const RtCode *code;        /* Code whose turns are taken.  Null for a forked function, which has no name. */
+	const Value *self;         /* The object whose method `to` is.  Null if `to` is no method. */
+	Range   at;                /* source range of the call, for functions whose text Kiln wrote */
+	Map     values;            /* value of `to`, by value of the walked function */
 } Walk;
 
 static void walk_block(Walk *, const Block *);
@@ -144,7 +144,7 @@ code_of(const Function *fn)
 	return fn->unchanged ? fn->unchanged->code : NULL;
 }
 
-/* Did Kiln write the function, as for sorting by a class's __lt__, or for hooks? */
+/* Did Kiln write the function's text?  It does for sorting by a class's __lt__, and for hooks. */
 static bool
 is_own_text(const Graph *g)
 {
@@ -188,8 +188,7 @@ same_turn(const Turn *a, const Turn *b)
 	return a->code == b->code && a->pc == b->pc && a->went == b->went && a->cls == b->cls;
 }
 
-/* Are the next turns those of the variant?  Then this call takes the variant's path to its end: turns decide
- * everything. */
+/* Are the next turns the same as those of the variant?  Then this call takes the variant's path to its end. */
 static bool
 goes_as(const Tracer *t, const Variant *v)
 {
@@ -230,7 +229,7 @@ variant_of(Tracer *t, Function *fn)
 	return v;
 }
 
-/* Emits a call of a module's method along its path.  Variants get their names later (methods.c). */
+/* Emits a call of a module's method along its path.  Variants get their names at the end (methods.c). */
 static void
 walk_module(Walk *w, const Node *n, Function *fn, Value *const *args)
 {
@@ -253,7 +252,8 @@ is_other_module(const Walk *w, const Function *fn, const Value *object)
 	       class_info(fn->self)->module && object != w->self;
 }
 
-/* Finds the method that is called by name.  The object's class decides, so the object is cast to it for the callee. */
+/* Returns the method that is called by name.  The object's class in the run decides, so the object is cast to this
+ * class for the callee. */
 static Function *
 called_by_name(Walk *w, const Node *n, Value **object)
 {
@@ -292,7 +292,7 @@ walk_call(Walk *w, Node *n)
 		walk_inlined(w, n, fn, args);
 }
 
-/* A forked call stays a fork, of a body without branches.  In a single graph the body runs at once, as it did in the
+/* Emits a fork of a body without branches.  In a single graph (whole) the body runs at once instead, as it did in the
  * run, and the fork returns its result. */
 static void
 walk_task(Walk *w, Node *n)
@@ -348,8 +348,8 @@ turns(Cx *cx, Function *fn)
 	return block_turns(cx, function_graph(cx, fn)->top);
 }
 
-/* Calls the methods of a `with` where it begins and ends, if they take turns.  Nothing raised in between in this
- * run. */
+/* Calls the methods of a `with` where it begins and ends, if they take turns.  No exception was raised in between in
+ * this run. */
 static bool
 walk_with(Walk *w, Node *n, const char *method)
 {

@@ -2,9 +2,9 @@
  * Records the path of a run: every turn that its code takes, in order.
  *
  * A turn is a branch, a loop trip that begins or not, or the class of an object whose method is called by name.  In
- * code lowered from the graph as it was read, every prim::If is one branch.  There a graph leaves nothing else open.
- * Bodies of operators are not code of the model.  Forked calls run at once while they are watched, so that the order is
- * that of the code.
+ * code lowered from the graph as it was read, every prim::If is one branch, and only turns leave the path open.  Bodies
+ * of operators are not code of the model, and are ignored.  Forked calls run at once while the run is watched, so that
+ * turns are recorded in the order of the code.
  */
 #include "trace.h"
 
