@@ -1,9 +1,8 @@
-/* codegen/cli/answers.c - the expected answer to an input, and comparing a process with it
+/* codegen/cli/answers.c - computes the expected answer to an input, and compares a process with it
  *
- * The expected answer is what the interpreter gives for the graph as it was read (reference_code).  A raise is an
- * answer, too: its type and text must be the same, and what the model printed before it.  Results are compared key by
- * key, within the tolerance of their dtype (rt/compare.c).
- */
+ * The expected answer is that of the interpreter for the graph as it was read (reference_code). If the model raises,
+ * the answer is the exception's type, its message, and the text printed before. Results are compared key by key, within
+ * the tolerance of their dtype (rt/compare.c). */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 static void
 keep_print(RtCx *cx, const char *text, int64_t n)
 {
-	fwrite(text, 1, (size_t)n, cx->print_arg);           /* a stream, because tasks print from their own threads */
+	fwrite(text, 1, (size_t)n, cx->print_arg);    /* stdio locks the stream: tasks print from their own threads */
 }
 
 /* Returns the innermost line of the model in the traceback of the error in rt. Null if there is none. */
@@ -110,7 +109,7 @@ same_arrays(RtCx *rt, const RtArrays *got, const RtArrays *want, Buf *why)
 	return true;
 }
 
-/* Newlines at the end do not count. */
+/* Returns the length of s without its final newlines. */
 static int64_t
 text_length(const char *s)
 {
@@ -128,7 +127,7 @@ last_line(char *text)
 	return strrchr(text, '\n') ? strrchr(text, '\n') + 1 : text;
 }
 
-/* Does the output end with this error, which begins a line or follows a program's name? */
+/* Whether `said` ends with this error. The error must begin a line or follow a program's name. */
 static bool
 ends_with_error(const char *said, const char *type, const char *error)
 {

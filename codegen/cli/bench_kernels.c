@@ -1,9 +1,9 @@
-/* codegen/cli/bench_kernels.c - a program's launches: the time of each, and how near that is to what the machine can do
+/* codegen/cli/bench_kernels.c - measures each launch of a program, and compares it with the machine's peak
  *
- * The times come from the program's own --trace of calls on one input, which all take the same path.  With --bench-code
- * launches are numbered and say what they compute, and each has a row; otherwise all launches of a kernel share one.  A
- * row's time is the sum over its launches in a call.  The rest of a call is launching, guards and dispatch.
- */
+ * The times come from the program's own --trace of calls on one input. All calls must take the same path. With
+ * --bench-code, launches are numbered and described, and the table has a row for each launch. Otherwise it has a row
+ * for each kernel. A row's time is the sum over its launches in a call. The rest of a call is launching, guards and
+ * dispatch. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include <cjson/cJSON.h>
 
-typedef struct Span { const char *name; double begin, end; } Span;       /* ms */
+typedef struct Span { const char *name; double begin, end; } Span;       /* begin and end in ms */
 typedef struct Spans { Vec(Span) at; } Spans;
 
 static cJSON *
@@ -50,7 +50,8 @@ by_begin(const void *a, const void *b)
 	return (x->end < y->end) - (x->end > y->end);
 }
 
-/* The events of a trace, outer ones before inner ones.  *call: the name of the one that ends last, which is a call. */
+/* Returns the events of a trace, outer ones before inner ones. Sets *call to the name of the event that ends last,
+ * which is a call. */
 static Spans
 read_spans(Cx *cx, const char *trace, const char **call)
 {
@@ -72,18 +73,18 @@ read_spans(Cx *cx, const char *trace, const char **call)
 	return s;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows of the table ------------------------------------------------------------------------------------------- */
 
 typedef struct Table {
 	Cx   *cx;
 	CallTimes times;
-	Map   row_of;            /* a span's name -> row + 1 */
+	Map   row_of;            /* a span's name -> index of its row + 1 */
 	Vec(KernelTimes) rows;
 	const cJSON *launches;   /* launches of --info; null if the program has none */
 	int   calls;
 } Table;
 
-/* Returns the row of a span; "conv_3#17" is launch 17 of --info. */
+/* Returns the index of the span's row in the table. The name "conv_3#17" stands for launch 17 of --info. */
 static int
 table_row(Table *r, const char *name)
 {
@@ -111,7 +112,7 @@ table_row(Table *r, const char *name)
 	return r->rows.n - 1;
 }
 
-/* Adds the times of the spans directly inside a call, the span at `at`. */
+/* Adds the times of the spans directly inside span `at`, which is a call. Sets *rest to the time outside of them. */
 static void
 take_call(Table *r, const Spans *s, int at, int call, double *rest)
 {
@@ -150,7 +151,8 @@ by_time(const void *a, const void *b)
 				      : strcmp(x->kernel, y->kernel);
 }
 
-/* Scales flops and bytes, which --info gives for `turns` launches. A loop of the model may have made more. */
+/* Sorts the row's times. Scales flops and bytes to all launches of a call: --info gives them for `turns` launches, but
+ * a loop of the model may have made more. */
 static void
 finish_row(KernelTimes *k, int calls)
 {
@@ -207,9 +209,10 @@ bench_kernels(Cx *cx, const char *trace, const char *info, int calls)
 	return r.times;
 }
 
-/* ---- beside the machine ------------------------------------------------------------------------------------------ */
+/* ---- comparison with the machine --------------------------------------------------------------------------------- */
 
-enum { STEADY = 90 };            /* least steadiness in percent; less steady measurements say nothing about a kernel */
+/* smallest steadiness in percent at which a measurement of the machine can be compared with a kernel */
+enum { STEADY = 90 };
 
 /* Returns the smallest memory level that holds everything a launch reads and writes. */
 static const MachineLevel *
@@ -236,8 +239,9 @@ compute_ms(const KernelTimes *k, const Machine *m)
 	return k->flops > 0 && m->flops > 0 ? 1e3 * k->flops / m->flops : 0;
 }
 
-/* Returns the percentage of the roofline at the kernel's arithmetic intensity, for the memory level that holds its
- * bytes, by the least time. < 0 if unknown, or if the machine was unsteady or that level was not measured. */
+/* Returns the percentage of the roofline that the kernel reaches in its least time. The roofline is that of the memory
+ * level that holds the kernel's bytes. Negative if it is unknown, if the machine was unsteady, or if that level was not
+ * measured. */
 static double
 percent_of(const KernelTimes *k, const Machine *m)
 {
@@ -250,8 +254,8 @@ percent_of(const KernelTimes *k, const Machine *m)
 	return 100 * (compute > memory ? compute : memory) / k->least;
 }
 
-/* Returns what bounds a kernel: launching, if it takes no longer than a few empty launches; else computing, or the
- * memory level that holds its bytes. */
+/* Returns what limits a kernel: launching, computing, or the memory level that holds its bytes. Launching, if the
+ * kernel takes no longer than a few empty launches. */
 static const char *
 bound_of(const KernelTimes *k, const Machine *m)
 {
@@ -264,7 +268,7 @@ bound_of(const KernelTimes *k, const Machine *m)
 	return compute_ms(k, m) > memory_ms(k, l) ? "compute" : l->name;
 }
 
-/* "-" for an unknown figure. */
+/* Returns the text of a figure, written to `to`. "-" if the figure is unknown (negative). */
 static const char *
 figure(char *to, double x)
 {
@@ -286,7 +290,7 @@ share(const CallTimes *t, double ms)
 	return t->median > 0 ? 100 * ms / t->median : 0;
 }
 
-/* Does --info describe what the program's kernels compute? */
+/* Whether --info describes what the program's kernels compute. */
 static bool
 is_explained(const CallTimes *t)
 {

@@ -1,10 +1,9 @@
-/* codegen/cli/cmd_bench.c - kiln bench: how fast a program is, beside what the machine can do
+/* codegen/cli/cmd_bench.c - kiln bench: measures a program, and compares it with the machine's peak
  *
- * A model is first compiled into a temporary program with --bench-code, which says what its kernels compute.  Start-up
- * is the time of whole runs, from exec to the result on disk, after one that warms the page cache.  The steady state is
- * measured by the program's own --bench, each launch by calls with --trace.  The machine's peak is measured before and
- * after.  Two programs are compared by alternating rounds of --bench.
- */
+ * A model is first compiled into a temporary program with --bench-code, which describes its kernels. Start-up is the
+ * time of whole runs, from exec to the result on disk, after a run that warms the page cache. The steady state is
+ * measured by the program's own --bench, each launch by calls with --trace. The machine's peak is measured before and
+ * after. Two programs are compared by alternating rounds of --bench. */
 #include "cli.h"
 
 #include <errno.h>
@@ -13,18 +12,18 @@
 
 enum {
 	STARTS = 7,
-	TRACED_MS = 1000, TRACED_LEAST = 5, TRACED_MOST = 50,    /* limits of the calls that are traced */
-	ROUNDS = 15, ROUND_MS = 150,     /* rounds of --against, and their length */
+	TRACED_MS = 1000, TRACED_LEAST = 5, TRACED_MOST = 50, /* total time, least and largest number of traced calls */
+	ROUNDS = 15, ROUND_MS = 150,     /* number of rounds of --against, and length of a round in ms */
 	RESAMPLES = 10000,
 };
 
-typedef struct Against {         /* The ratio of medians with its 95 % confidence interval. */
+typedef struct Against {         /* Ratio of two programs' medians, with its 95 % confidence interval. */
 	double ms[2], ratio, low, high;
 } Against;
 
 typedef struct Bench {
 	Cli        *cli;
-	Model      *model;       /* exported model whose own arguments are the input; null if -i gives the input */
+	Model      *model;       /* exported model whose own arguments are the input; null if -i names the input */
 	const char *program;
 	double      start_ms, start_min_ms, build_ms;
 	double      median, least, p99, open;
@@ -33,7 +32,7 @@ typedef struct Bench {
 	Against     against;
 } Bench;
 
-/* Does the file begin like an ELF program? */
+/* Whether the file begins like an ELF program. */
 static bool
 is_program(Cx *cx, const char *path)
 {
@@ -73,7 +72,7 @@ measure_starts(Bench *b, char *const *argv, const char *log)
 	b->start_min_ms = ms[0];
 }
 
-/* A number in the JSON of a program's --bench. */
+/* Returns the number of this key in the JSON of a program's --bench. */
 static double
 number_in(Bench *b, const char *json, const char *key)
 {
@@ -118,7 +117,8 @@ measure_kernels(Bench *b, char **argv, int n, const char *dir)
 
 /* ---- --against --------------------------------------------------------------------------------------------------- */
 
-/* Returns the median of the rounds that `pick` lists, possibly repeatedly. Null: of all rounds. */
+/* Returns the median of the rounds listed in `pick`, in which a round may occur several times. If pick is null, of all
+ * rounds. */
 static double
 median_of(const double *from, const int *pick)
 {
@@ -130,8 +130,8 @@ median_of(const double *from, const int *pick)
 	return x[ROUNDS / 2];
 }
 
-/* Computes the percentile bootstrap of the ratio of medians. Draws rounds with replacement, each with the times of both
- * programs. The draws are the same every time. */
+/* Computes the percentile bootstrap of the ratio of medians. Each sample draws rounds with replacement; a round has the
+ * times of both programs. The random numbers are the same in every run of kiln. */
 static void
 resample(Against *r, double ms[2][ROUNDS])
 {
@@ -302,7 +302,7 @@ bench_in(Cx *cx, const char *dir, void *arg)
 	rt_cx_free(rt);
 }
 
-/* Compiles the model into the temporary folder. */
+/* Compiles the model into the temporary folder and measures the program. */
 static void
 build_and_bench(Cx *cx, const char *dir, void *arg)
 {
@@ -318,7 +318,7 @@ build_and_bench(Cx *cx, const char *dir, void *arg)
 	bench_in(cx, dir, arg);
 }
 
-/* Returns a path for exec, which would search PATH for a name without a slash. */
+/* Returns the path for exec: adds ./ to a name without a slash, which exec would look up in PATH. */
 static const char *
 path_of(Cx *cx, const char *program)
 {

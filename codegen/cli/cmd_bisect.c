@@ -1,14 +1,17 @@
-/* codegen/cli/cmd_bisect.c - kiln bisect: which change of which pass makes an answer wrong
+/* codegen/cli/cmd_bisect.c - kiln bisect: finds the change of a pass that makes an answer wrong
  *
- * The expected answer is what the interpreter gives for the graph as it was read, without passes (answers.c), or one
- * within kiln check's bound of the answer in double (judge.c).  First
- * the interpreter is run at the level asked for; if its answer is right, a program is built and run, too.  If a program
- * without kernels is right, a kernel is wrong; if one without passes is wrong, inference of results may be.  Otherwise
- * two binary searches, which assume that a wrong answer stays wrong, find the first step of the pipeline after which
- * the answer is wrong (--stop) and the first wrong change of that pass (-L).  A pass that is switched off changes
- * nothing, so it is never found.  Every trial is a separate run of Kiln, so that a crash counts as an answer; the last
- * wrong command is printed.
- */
+ * An answer is right if it equals the interpreter's for the graph as it was read, without passes (answers.c), or if it
+ * is within kiln check's bound of the answer in double (judge.c).
+ *
+ * First the interpreter runs at the requested level. If its answer is right, a program is built and run, too. If a
+ * program without kernels is right, a kernel is wrong. If one without passes is wrong, inference of results may be
+ * wrong.
+ *
+ * Otherwise two binary searches find the first pipeline step after which the answer is wrong (--stop), and that pass's
+ * first wrong change (-L). They assume that a wrong answer stays wrong. A pass that is switched off changes nothing, so
+ * it is never found.
+ *
+ * Every trial is a separate run of Kiln, so a crash counts as a wrong answer. The last wrong command is printed. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -20,17 +23,17 @@ typedef struct Bisect {
 	const char *dir, *self;
 	Model      *model;
 	RtCx       *rt;
-	bool        program;      /* trials build a program; else the interpreter runs */
-	int         nprofiled;    /* the first inputs, which the program is built for */
+	bool        program;      /* whether trials build and run a program; otherwise the interpreter runs */
+	int         nprofiled;    /* number of inputs, from the first, that the program is built for */
 	const RtCode *reference;
 	Written    *written;
-	Answer     *want;         /* by input */
-	DoubleAnswer **exact;     /* answers in double, by input. Null until a trial needs one. */
+	Answer     *want;         /* expected answer to each input */
+	DoubleAnswer **exact;     /* answer in double to each input; null until a trial needs it */
 	int         ntrial;
 	const char *why;          /* difference found by the last wrong trial */
 	int         input;        /* input of the last wrong trial */
 	char       *said, *printed;       /* standard error and output of the last child */
-	int         unbuilt;      /* status of the last build that failed */
+	int         unbuilt;      /* status of the last failed build */
 } Bisect;
 
 typedef struct Argv { Vec(char *) at; } Argv;
@@ -107,12 +110,12 @@ command(Bisect *b, const char *name, const char *const *options, int input)
 	add_common(b, &a);
 	for (; *options; options++)
 		add_word(b, &a, "%s", *options);
-	/* Dynamic specializations only matter for inputs that are not profiled. */
+	/* Dynamic specializations matter only if some inputs are not profiled. */
 	if (b->program && b->nprofiled == cli->inputs.n)
 		add_word(b, &a, "--no-dynamic");
 	if (b->program && cli->cc)
 		add_word(b, &a, "--cc=%s", cli->cc);
-	if (b->program) /* only this machine's level is built, because trials run here and are many */
+	if (b->program) /* builds only this machine's level, because trials are many and run here */
 		add_word(b, &a, "--cpu=native");
 	return a;
 }
@@ -133,7 +136,7 @@ exact_answer(Bisect *b, int input)
 	return b->exact[input];
 }
 
-/* Does a result differ only as far as kiln check lets it, for an ill-conditioned input? */
+/* Whether a result that differs is within kiln check's bound for ill-conditioned inputs. */
 static bool
 is_ill_conditioned(Bisect *b, const Run *got, int input)
 {
@@ -147,7 +150,7 @@ is_ill_conditioned(Bisect *b, const Run *got, int input)
 	return is;
 }
 
-/* How a run on this input differs from the expected answer; null: it does not. */
+/* Returns a description of how a run on this input differs from the expected answer. Null if it does not differ. */
 static const char *
 difference(Bisect *b, int status, const char *path, int input)
 {
@@ -187,7 +190,7 @@ try_input(Bisect *b, const char *const *options, const char *prog, int input)
 	return difference(b, status, out, input);
 }
 
-/* Is any answer wrong with these options? */
+/* Whether any input has a wrong answer with these options. */
 static bool
 is_wrong(Bisect *b, const char *const *options)
 {
@@ -214,7 +217,7 @@ is_wrong(Bisect *b, const char *const *options)
 	return why != NULL;
 }
 
-/* Finds the expected answers: the interpreter's, without any pass. */
+/* Computes the expected answers: the interpreter's without any pass. */
 static void
 find_answers(Bisect *b)
 {
@@ -248,9 +251,9 @@ free_answers(Bisect *b)
 	}
 }
 
-/* ---- halving -------------------------------------------------------------------------------------------------- */
+/* ---- binary searches ------------------------------------------------------------------------------------------ */
 
-/* The options of a trial. none: no pass runs. */
+/* Options of a trial. `none` runs no pass. */
 typedef struct Options { const char *level, *stop, *limit; bool none; } Options;
 
 static const char *const *
@@ -281,7 +284,8 @@ print_command(Bisect *b, const char *title, const char *const *options)
 	       input_count(b->cli) ? input_name(b->cli, b->input) : "");
 }
 
-/* Finds the first step after which the answer is wrong. It is wrong after the whole pipeline. */
+/* Returns the first step after which the answer is wrong. Requires that the answer after the whole pipeline is
+ * wrong. */
 static const char *
 find_step(Bisect *b, const Options *o)
 {
@@ -301,7 +305,8 @@ find_step(Bisect *b, const Options *o)
 	return pass_step(b->cli->cx, wrong);
 }
 
-/* Returns the number of changes that the pass made. *said: its description of change n, or null. */
+/* Returns the number of changes that the pass made. Sets *said to its description of change n, or to null if there is
+ * none. */
 static int
 changes_of(Bisect *b, const Options *o, const char *pass, int n, const char **said)
 {
@@ -371,7 +376,7 @@ report_change(Bisect *b, Options o, const char *pass)
 	}
 }
 
-/* Is the answer right under this limit? */
+/* Whether the answer is right when the pass `outside` makes no change. */
 static bool
 is_right_without(Bisect *b, const Options *o, const char *outside)
 {

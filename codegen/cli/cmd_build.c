@@ -1,11 +1,11 @@
-/* codegen/cli/cmd_build.c - kiln build: a model becomes a program */
+/* codegen/cli/cmd_build.c - kiln build: compiles a model to a program, a library or C */
 #include "cli.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Checks --emit. */
+/* Returns the kind that --emit names. Any other text is a usage error. */
 static const char *
 emit_of(Cli *cli)
 {
@@ -25,7 +25,7 @@ is_library(const char *emit)
 	return !strcmp(emit, "shared") || !strcmp(emit, "static") || !strcmp(emit, "obj") || !strcmp(emit, "c");
 }
 
-/* Returns the name of a library: --name, or NAME of libNAME.so. Null if the result is no library. */
+/* Returns the name of a library: --name, or NAME of libNAME.so. Null if the build makes no library. */
 static const char *
 name_of(Cli *cli, const char *emit)
 {
@@ -45,7 +45,7 @@ name_of(Cli *cli, const char *emit)
 	return name;
 }
 
-/* Refuses to write several files to standard output. */
+/* Reports an error if -o is standard output and the build writes several files. */
 static void
 check_stdout(Cli *cli, const BuildOptions *o)
 {
@@ -54,7 +54,7 @@ check_stdout(Cli *cli, const BuildOptions *o)
 			    o->weights_file ? "weights" : "emit", o->weights_file ? "file" : o->emit);
 }
 
-/* Returns the name of the file for weights outside the program. Null if they are inside. */
+/* Returns the name of the weights' file. Null if the weights are in the program. */
 static const char *
 weights_file_of(Cli *cli)
 {
@@ -94,7 +94,7 @@ forms_of(Cli *cli)
 	usage_error(cli, "--forms wants made, fast or small, not '%s'", cli->forms);
 }
 
-/* Parses a size: 65536, 64K, 1M. Returns 0 if the option is not given. */
+/* Parses a size such as 65536, 64K or 1M. Returns 0 if the option is absent. */
 static int64_t
 bytes_of(Cli *cli, const char *option, const char *text)
 {
@@ -108,11 +108,12 @@ bytes_of(Cli *cli, const char *option, const char *text)
 			  INT64_MAX >> 20) << shift;
 }
 
-/* Parses --cpu A,B,...: the program has kernels for each and chooses the best that runs when it starts. */
+/* Parses --cpu A,B,... The program has kernels for each and chooses among those that the processor supports, when it
+ * starts. */
 static void
 levels_of(Cli *cli, BuildOptions *o)
 {
-	const bool tuned = cli->tune || cli->tuning;     /* for this processor */
+	const bool tuned = cli->tune || cli->tuning;     /* tuned kernels are for this processor */
 	const bool portable = cli->cpu ? !strcmp(cli->cpu, "portable") : !tuned && target_wants_levels(o);
 	const char *list = portable ? target_levels(o->target, &o->int8_level) : cli->cpu;
 	char *copy, *state = NULL;
@@ -154,7 +155,8 @@ bare_options(Cli *cli, BuildOptions *o)
 			    "tcc");
 }
 
-/* Refuses --tune where programs do not run here, whether or not their compiler is installed. */
+/* Reports an error for --tune if the program cannot run on this machine. Does so whether or not the target's compiler
+ * is installed. */
 static void
 tune_options(Cli *cli, const BuildOptions *o)
 {
@@ -206,8 +208,8 @@ build_options(Cli *cli)
 
 typedef Vec(EmitMethod) Methods;
 
-/* Specializes the first method. Without an input it only has generic code. That is a warning, or an error if
- * specialized code was asked for. */
+/* Specializes the first method. Without an input the method has only generic code. This is a warning, or an error if
+ * the options ask for specialized code. */
 static void
 specialize_first(Cli *cli, Model *m, const BuildOptions *o, EmitMethod *e)
 {
@@ -228,7 +230,7 @@ specialize_first(Cli *cli, Model *m, const BuildOptions *o, EmitMethod *e)
 		"slower", m->fn->name);
 }
 
-/* Prepares a method; the inputs are for the first one. */
+/* Prepares a method. Only the first method is specialized, because the inputs belong to it. */
 static void
 build_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods *methods)
 {
@@ -244,7 +246,7 @@ build_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Method
 	vec_push(cli->cx->arena, methods, e);
 }
 
-/* Emits plain functions for limited memory. Leaves out larger forms of weights if those do not fit. */
+/* Emits plain functions. If they exceed the memory limits, emits them again without the larger forms of weights. */
 static void
 emit_fitting(Cli *cli, Module *m, const Methods *methods, BuildOptions *o, ProgramText *text)
 {
@@ -258,7 +260,7 @@ emit_fitting(Cli *cli, Module *m, const Methods *methods, BuildOptions *o, Progr
 		fail_lacks(cli->cx, (Range){ 0 }, "%s", text->over);
 }
 
-/* Loads the model, and prepares the methods that --method names. */
+/* Loads the model and prepares the methods that --method names. */
 static Model *
 load_methods(Cli *cli, const char *path, const BuildOptions *o, Methods *methods)
 {
@@ -293,7 +295,7 @@ load_methods(Cli *cli, const char *path, const BuildOptions *o, Methods *methods
 	return m;
 }
 
-/* Prints which kernels use another way than the default one, and writes the file of --tuning. */
+/* Prints which kernels use another form than the default, and writes the file of --tuning. */
 static void
 report_tuning(Cli *cli, const BuildOptions *o)
 {
@@ -342,7 +344,7 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	say_time(cli, "compiling C", start);
 }
 
-/* Prints the memory that plain functions need. */
+/* Prints the memory that plain functions use. */
 static void
 report_memory(FILE *to, const ProgramText *text)
 {
@@ -355,7 +357,7 @@ report_memory(FILE *to, const ProgramText *text)
 	fprintf(to, "\n");
 }
 
-/* Prints, once for each cause, which calls run in generic code. */
+/* Prints which calls run in generic code, once for each cause. */
 static void
 report_notes(Cli *cli, const ProgramText *text, Buf *json)
 {
@@ -372,7 +374,8 @@ report_notes(Cli *cli, const ProgramText *text, Buf *json)
 	buf_puts(json, "]");
 }
 
-/* Prints what was built, as JSON to --json or as text. Where the program is on standard output, the text goes aside. */
+/* Prints what was built: as JSON to --json, or as text. The text goes to standard error if standard output has the
+ * program. */
 static void
 report_build(Cli *cli, const ProgramText *text)
 {

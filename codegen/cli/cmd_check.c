@@ -1,13 +1,12 @@
-/* codegen/cli/cmd_check.c - kiln check: a program against the interpreter
+/* codegen/cli/cmd_check.c - kiln check: compares a program with the interpreter
  *
- * On each input the program runs in a process of its own, and the interpreter runs the graph as it was read on a fresh
- * instance with the same random numbers (answers.c).  The first difference of each input is printed; any difference
- * makes the status 4.  Where floats differ, the errors of both answers against the interpreter in double decide
- * (judge.c): if the program's is within a bound, the input is ill-conditioned, which is no difference.
+ * For each input the program runs in its own process. The interpreter runs the graph as it was read, on a fresh
+ * instance, with the same random numbers (answers.c). The first difference of each input is printed, and any difference
+ * makes the status 4. If floats differ, the errors of both answers against the interpreter in double decide (judge.c).
+ * If the program's error is within a bound, the input is ill-conditioned, which is no difference.
  *
- * With --double floats are not compared with each other: the errors against double are printed, and the program's, or
- * without a program the interpreter's, has to be within the bound.
- */
+ * --double does not compare floats with each other. It prints the errors against double. The program's error must be
+ * within the bound, or the interpreter's if there is no program. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -18,12 +17,12 @@ typedef struct Check {
 	Model      *model;
 	const RtCode *reference;
 	const char *program;
-	const char *given;         /* path of the .npz that the program reads */
+	const char *given;         /* path of the .npz file that the program reads */
 	Written    *written;
 	int         failed;
 } Check;
 
-/* Runs the program on an input. */
+/* Runs the program on one input and returns its answer. */
 static Run
 run_program(Check *c, const char *dir, RtCx *rt, const RtArrays *in)
 {
@@ -58,7 +57,7 @@ name_of(const Check *c, int i)
 	return input_count(c->cli) ? input_name(c->cli, i) : "no input";
 }
 
-/* Reports an input, in a line or a JSON object; more: further lines, or members of the object. */
+/* Reports one input as a line or as a JSON object. `more` contains further lines, or members of the object. */
 static void
 report_input(const Check *c, int i, const char *answer, const char *why, const char *more)
 {
@@ -83,7 +82,8 @@ report_input(const Check *c, int i, const char *answer, const char *why, const c
 
 /* ---- errors against double ---------------------------------------------------------------------- */
 
-/* After runs, of the program too if there is one, that raised nothing.  False: an error is over the bound. */
+/* Reports the errors of all results. All runs must have ended without an exception. Returns false if an error exceeds
+ * the bound. */
 static bool
 report_errors(const Check *c, RtCx *rt, int i, const RtArrays *got, const DoubleAnswer *a)
 {
@@ -135,7 +135,8 @@ double_in(const Check *c, const RtArrays *in, int64_t stop)
 	return a;
 }
 
-/* False: an error is over the bound, or the runs cannot be compared. */
+/* Runs the model in float and in double, and reports the errors. Returns false if an error exceeds the bound or the
+ * runs cannot be compared. */
 static bool
 check_in_double(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 {
@@ -170,12 +171,13 @@ check_in_double(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 
 /* ---- inputs ------------------------------------------------------------------------------------- */
 
-/* Judges results that differ from the interpreter's by their errors against double, after runs that raised nothing.
- * Reports an ill-conditioned input and returns true, or appends to `why` what double says of the difference. */
+/* Decides whether a difference from the interpreter comes from an ill-conditioned input, by the errors against double.
+ * If so, reports the input and returns true. Otherwise appends the errors to `why`. All runs must have ended without an
+ * exception. */
 static bool
 is_ill_conditioned(Check *c, RtCx *rt, int i, const Run *got, Buf *why)
 {
-	RtArrays in = { 0 };                     /* as the program read them: a run may write to its arrays */
+	RtArrays in = { 0 };    /* arrays read anew, because the interpreter may have written to the others */
 	Judgement j = { 0 };
 	DoubleAnswer a;
 	Buf more = { 0 };
@@ -202,7 +204,7 @@ is_ill_conditioned(Check *c, RtCx *rt, int i, const Run *got, Buf *why)
 	return is;
 }
 
-/* Compares with the interpreter. Returns false if the answers differ. */
+/* Compares a run with the interpreter. Returns false if the answers differ. */
 static bool
 check_with_interpreter(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 {
@@ -211,7 +213,7 @@ check_with_interpreter(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
 	bool same;
 
 	written_restore(c->written);
-	fputs(want.printed ? want.printed : "", stderr);           /* standard output is for the report */
+	fputs(want.printed ? want.printed : "", stderr);           /* the report uses standard output */
 	if (want.status == RT_LACKS || got->status == EXIT_LACKS)
 		fail_lacks(c->cli->cx, (Range){ 0 }, "%s: %s", name_of(c, i),
 			want.status == RT_LACKS ? want.error : last_line(got->said));
@@ -238,7 +240,7 @@ check_input(Check *c, const char *dir, int i)
 	if (model_input(cli, c->model, rt, i, &in))
 		fail_runtime(cli, rt);
 	if (c->program)
-		/* the program runs first, because the interpreter may write to the arrays */
+		/* The program runs first, because the interpreter may write to the arrays. */
 		got = run_program(c, dir, rt, &in);
 	progress(NULL);
 	c->failed += !(cli->in_double ? check_in_double : check_with_interpreter)(c, rt, i, &got, &in);

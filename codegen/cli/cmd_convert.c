@@ -1,7 +1,6 @@
-/* codegen/cli/cmd_convert.c - kiln convert: what torch.save wrote, as arrays that kiln run and programs take
+/* codegen/cli/cmd_convert.c - kiln convert: writes what torch.save stored as an input file
  *
- * A dict at the top gives its keys to the arrays, so that {"x": ..., "mask": ...} becomes the arguments x and mask.
- */
+ * The keys of a dict at the top name the arrays: {"x": ..., "mask": ...} becomes the arguments x and mask. */
 #include "cli.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
-/* codegen/cli/cmd_info.c - kiln info: methods, arguments and npz keys, parameters, extra files; for readers, or as
- * JSON
- */
+/* codegen/cli/cmd_info.c - kiln info: lists methods, arguments with npz keys, parameters and extra files, as text or
+ * JSON */
 #include "cli.h"
 
 #include <string.h>
@@ -13,7 +12,7 @@ type_text(Cx *cx, const Type *t)
 	return type_python(cx, t);
 }
 
-/* Text of the archive without control characters, for the terminal. */
+/* Returns a text of the archive without control characters, for the terminal. */
 static const char *
 clean(Cx *cx, const char *s)
 {
@@ -47,8 +46,8 @@ put_json(const char *before, const char *text)
 
 static void add_keys(Cx *, const Type *, const char *key, int depth, Texts *keys);
 
-/* Adds the keys of some parts of a value with any number of parts: key.END and the keys below it, for each end; then
- * "...", once. */
+/* Adds the keys of a value with any number of parts. For each end of `ends`, adds key.END and the keys below it; then
+ * "..." once. */
 static void
 add_open(Cx *cx, const Type *part, const char *key, const char *const *ends, int depth, Texts *keys)
 {
@@ -58,7 +57,7 @@ add_open(Cx *cx, const Type *part, const char *key, const char *const *ends, int
 		vec_push(cx->arena, keys, "...");
 }
 
-/* Is a list of these one array? */
+/* Whether a list of these elements is stored as one array. */
 static bool
 in_one_array(const Type *elem)
 {
@@ -77,8 +76,8 @@ add_attributes(Cx *cx, const Type *t, const char *key, int depth, Texts *keys)
 		vec_push(cx->arena, keys, arena_printf(cx->arena, "%s.ATTRIBUTE", key));
 }
 
-/* Adds the keys of the arrays of a value of this type, as kiln run and a program read them, in full: d.KEY.0. A type
- * that contains itself ends in "...". */
+/* Adds the keys of all arrays of a value of this type, in the form that kiln run and programs read, such as d.KEY.0.
+ * The keys of a recursive type end in "...". */
 static void
 add_keys(Cx *cx, const Type *t, const char *key, int depth, Texts *keys)
 {
@@ -174,8 +173,9 @@ print_methods(const Info *o, const char *title, Function *const *fn, int n)
 	printf(o->json ? "]" : "");
 }
 
-/* Compiles functions whose results have no annotation, before anything is printed: their types are those of the bodies.
- * Annotated ones are not compiled, so that they are listed even if they need an operator that Kiln lacks. */
+/* Compiles the functions whose results have no annotation, because their result types follow from the bodies. Does so
+ * before anything is printed. Annotated functions are not compiled, so they are listed even if they use an operator
+ * that Kiln lacks. */
 static void
 know_results(Cx *cx, Function *const *fn, int n)
 {
@@ -203,7 +203,7 @@ print_tensor(Info *o, const char *name, const RtTensor *t, const char *what)
 	o->bytes += rt_numel(t) * rt_dtypes[t->dtype].bytes;
 }
 
-/* Prints an object's tensors, and those of the objects it holds; each object once. */
+/* Prints the tensors of an object and of the objects that it contains, each object once. */
 static void
 print_object(Info *o, const RtObject *object, const char *prefix)
 {
@@ -249,7 +249,7 @@ print_extra_files(const Info *o, Module *m)
 	printf(o->json && title ? "]" : "");
 }
 
-/* Lists a source or a graph's text, which has functions but no object. */
+/* Lists a source or a graph's text. It has functions but no object. */
 static void
 info_text(const Info *o, const char *path)
 {

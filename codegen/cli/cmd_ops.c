@@ -1,16 +1,15 @@
-/* codegen/cli/cmd_ops.c - kiln ops: the operators that Kiln has, or those that a model needs, each with its state
+/* codegen/cli/cmd_ops.c - kiln ops: lists Kiln's operators, or those that a model needs, with what each becomes
  *
- * With a model every method that its class exports is compiled, with all that those call.  A missing operator is
- * recorded and becomes a node without an overload, so that compilation continues and all missing ones are found at
- * once; later errors in that function may be its consequence.  Lowering to Code records operators without a kernel.
- */
+ * With a model, compiles every method that its class exports and all functions that these call. A missing operator is
+ * recorded and becomes a node without an overload, so that compilation continues and finds all missing operators at
+ * once. Later errors in that function may be its consequence. Lowering to Code records operators without a kernel. */
 #include "cli.h"
 
 #include <string.h>
 
 typedef Vec(Range) Ranges;
 typedef struct Need {            /* An operator of a model. */
-	const Op   *op;          /* operator; null if Kiln lacks it */
+	const Op   *op;          /* null if Kiln lacks the operator */
 	const char *name, *state;
 	Ranges      at;
 } Need;
@@ -20,8 +19,8 @@ typedef struct Needs {
 	Map     index;           /* name -> Need */
 	PtrMap  seen;            /* functions visited so far */
 	Vec(Need *) all;
-	int     nlacking, nraising;      /* number of operators that Kiln lacks, and that only raise */
-	const char *broken;      /* the first error that no missing operator explains */
+	int     nlacking, nraising; /* number of operators that Kiln lacks, and of operators that only raise an error */
+	const char *broken;    /* the first error that does not follow from a missing operator; null if there is none */
 } Needs;
 
 static const char *
@@ -40,8 +39,8 @@ form_text(const Op *op)
 	return op_is_sparse(op) ? "raises: sparse" : forms[op->form];
 }
 
-/* Returns the source of an operator's gradient: a decomposition has its parts' gradients, a form its base's.
- * Comparisons and roundings need none. */
+/* Returns the source of an operator's gradient. A decomposition has the gradients of its parts, a variant (in place,
+ * out=) that of its base operator. Comparisons and roundings have gradient zero. */
 static const char *
 gradient_of(const Op *op)
 {
@@ -51,7 +50,7 @@ gradient_of(const Op *op)
 	       op->form == OP_BODY && !op_is_sparse(op) ? "its parts" : "";
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all operators ----------------------------------------------------------------------------------------------- */
 
 static void
 put_field(Buf *b, const char *name, const char *text)
@@ -85,8 +84,9 @@ put_json_op(Buf *b, Cx *cx, Op *op)
 	buf_puts(b, "}");
 }
 
-/* Returns dtypes as letters, the categories of rt/dtype.def: B bool, I integers, F floating, C complex, U unsigned
- * integers of 16 bits and more, E floats of 8 bits. A lower-case letter means only some of the kind. */
+/* Returns dtypes as letters, which are the categories of rt/dtype.def: B bool, I integers, F floating, C complex, U
+ * unsigned integers of 16 bits and more, E floats of 8 bits. A lower-case letter means that only some dtypes of the
+ * category are supported. */
 static const char *
 dtype_letters(Cx *cx, uint32_t dtypes)
 {
@@ -132,7 +132,7 @@ list_all(Cli *cli)
 	buf_free(&b);
 }
 
-/* ---- of a model -------------------------------------------------------------------------------------------------- */
+/* ---- operators of a model ---------------------------------------------------------------------------------------- */
 
 static void
 note_need(Needs *s, const Op *op, const char *name, const char *state, Range at)
@@ -196,7 +196,7 @@ need_function(Needs *s, Function *fn)
 	}
 }
 
-/* Lowering finds operators that have a row, but no kernel, and nodes without a row. */
+/* Lowers a function to Code, and records nodes without an overload and operators without a kernel. */
 static void
 lower(Cx *cx, void *arg)
 {
@@ -215,7 +215,7 @@ lower(Cx *cx, void *arg)
 		note_need(s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
 }
 
-/* The line of the original source, if the archive has debug records. */
+/* Appends the line of the original source, if the archive has debug records. */
 static void
 put_original(Buf *b, Range at)
 {
@@ -267,8 +267,8 @@ print_needs(Needs *s)
 	buf_free(&clean);
 }
 
-/* Lists all functions that can be called from outside. In a graph's text, the nodes of PyTorch's executor become
- * operators. */
+/* Returns the number of functions that can be called from outside, and sets *fn to them. In a graph's text, nodes of
+ * PyTorch's executor are replaced by operators. */
 static int
 functions_of(Cx *cx, const char *path, Function *const **fn)
 {

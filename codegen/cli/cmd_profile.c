@@ -1,7 +1,6 @@
-/* codegen/cli/cmd_profile.c - kiln profile: records the values of a model on these inputs in a file
+/* codegen/cli/cmd_profile.c - kiln profile: runs a model on inputs and writes the profile to a file
  *
- * The runs' profiles are merged with those that --profile names.
- */
+ * The profiles of the runs are merged with those that --profile names. */
 #include "cli.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/* codegen/cli/cmd_run.c - kiln run: a model on inputs, by the interpreter
- */
+/* codegen/cli/cmd_run.c - kiln run: interprets a model */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -24,7 +23,7 @@ write_npz_result(RtCx *rt, Cli *cli, const char *path, IValue v)
 	rt_arrays_free(&out);
 }
 
-/* Writes the gradients to --grad-out; result: of a method with gradients. */
+/* Writes the gradients to --grad-out. `result` comes from a method with gradients. */
 static void
 write_gradients(Cli *cli, RtCx *rt, const Model *m, IValue result)
 {
@@ -41,7 +40,7 @@ write_gradients(Cli *cli, RtCx *rt, const Model *m, IValue result)
 	}
 }
 
-/* Makes call i: reads input i and writes output i, if there are any. */
+/* Makes call i: reads input i and writes output i, if they are given. */
 static void
 run_once(Cli *cli, Model *m, RtCx *rt, int i)
 {

@@ -1,9 +1,8 @@
-/* codegen/cli/cmd_save.c - kiln save: a model becomes an archive again
+/* codegen/cli/cmd_save.c - kiln save: writes a model as an archive again
  *
- * -O0 saves the model as it was read.  Higher levels save the methods asked for as prepare leaves them: calls are
- * inlined, attributes that are never written are constants.  This holds for all inputs, so there are no guards.  With
- * several methods attributes stay attributes, since one method may set what another one reads.
- */
+ * -O0 saves the model as it was read. Higher levels save the requested methods as `prepare` leaves them: calls are
+ * inlined, and attributes that are never written become constants. This holds for all inputs, so no guards are needed.
+ * With several methods attributes stay attributes, since one method may set what another one reads. */
 #include "cli.h"
 
 #include <string.h>
@@ -56,7 +55,7 @@ set_tensor(Cli *cli, RtCx *rt, const Module *m, const RtArray *a)
 		fail_runtime(cli, rt);
 }
 
-/* Replaces tensors by the arrays of --params, also in objects that share them. */
+/* Replaces tensors by the arrays of --params. Objects that share a tensor see the new one. */
 static void
 set_tensors(Cli *cli, const Module *m)
 {

@@ -1,10 +1,14 @@
-/* codegen/cli/cmd_show.c - kiln show: a method at a stage of compilation, as text
+/* codegen/cli/cmd_show.c - kiln show: prints a method at a stage of compilation
  *
- * Stages: frontend, as compiled from the archive; prepared, which is profiled and which the generic program runs;
- * specialized, for the first signature of the inputs; optimized, after the passes, from which the plan is made;
- * kernels, the plan's launches in order, as the texts of their kernels.  The name of a pass stands for the graph right
- * after it; if two stages have the pass, for the later one when there is an input.
- */
+ * The stages are:
+ *   frontend     the graph as compiled from the archive
+ *   prepared     the graph that is profiled, and that the generic program runs
+ *   specialized  the graph for the first signature of the inputs
+ *   optimized    that graph after the passes; the plan is made from it
+ *   kernels      the plan's launches in order, with the texts of their kernels
+ *
+ * The name of a pass stands for the graph right after it. If two stages run the pass, the later one counts when there
+ * is an input. */
 #include "cli.h"
 
 #include <string.h>
@@ -52,7 +56,7 @@ graph_at(Cli *cli, Model *m, const char *stage)
 	return !strcmp(stage, "prepared") ? m->fn->prepared : specialized(cli, m, stage, !strcmp(stage, "optimized"));
 }
 
-/* Reads the text back and prints that graph: the texts must be equal. */
+/* Parses the printed text again. Fails if that graph does not print as the same text. */
 static void
 check_reread(Cli *cli, Model *m, const Buf *text)
 {
@@ -72,7 +76,7 @@ check_reread(Cli *cli, Model *m, const Buf *text)
 			    "reads back as another graph: %.60s", again.at + (i > 20 ? i - 20 : 0));
 }
 
-/* Prints what a program for this target would launch, in order. */
+/* Prints the launches of a program for this target, in order. */
 static void
 show_kernels(Cli *cli, Model *m, Buf *out)
 {

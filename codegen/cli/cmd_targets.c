@@ -1,4 +1,4 @@
-/* codegen/cli/cmd_targets.c - kiln targets: what programs can be built for on this machine */
+/* codegen/cli/cmd_targets.c - kiln targets: lists the targets that this machine can build for */
 #include "cli.h"
 
 typedef struct Row { const char *triple, *cc, *lacks, *runner; bool runner_lacks, is_bare; } Row;

@@ -1,12 +1,11 @@
-/* codegen/cli/cmd_trace.c - kiln trace: what a run executes, as an archive
+/* codegen/cli/cmd_trace.c - kiln trace: writes the operators that a run executes as an archive
  *
- * The method runs once, as it was read, on a fresh instance.  Of it, and of the methods that it calls, the path of that
- * run is kept (opt/trace).  The archive has the model's state from before the run.
+ * The method runs once, as it was read, on a fresh instance. The trace contains the path of that run through the method
+ * and the methods that it calls (opt/trace). The archive has the model's state from before the run.
  *
- * The trace follows the path of this run.  So a branch or a loop that depends on data is a warning, one that depends on
- * an argument that is a number a note.  With --check the model also runs on further inputs; other paths and other
- * answers of the trace are warnings.
- */
+ * A branch or loop that depends on data gets a warning, because another input may need another path. One that depends
+ * on a number argument gets a note. --check runs the model on further inputs and warns if the path or the trace's
+ * answer differs. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -49,7 +48,8 @@ say_json(Trace *t, const char *kind, const char *input, Range at, const char *wh
 	buf_puts(&t->json, "}");
 }
 
-/* Prints file:line:col: warning: what, and the source line; at may be no place. */
+/* Prints "file:line:col: warning: what" and the source line. Without a place (`at` is empty) prints only the
+ * message. */
 static void
 say(Trace *t, const char *kind, const char *input, Range at, const char *what)
 {
@@ -103,7 +103,7 @@ say_choices(Trace *t)
 
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
 
-/* Runs the method to be traced; an error ends the command, with the model's traceback. */
+/* Runs the method and records its path. An error ends the command with the model's traceback. */
 static void
 watch_run(Trace *t, Way *way)
 {
@@ -148,7 +148,7 @@ same_choice(const WayChoice *a, const WayChoice *b)
 	return a->node == b->node && a->went == b->went && a->cls == b->cls;
 }
 
-/* Warns of the first decision in which the two paths differ. */
+/* Warns of the first decision at which the two paths differ. */
 static void
 say_other_way(Trace *t, const char *path, const Way *way)
 {
@@ -163,7 +163,7 @@ say_other_way(Trace *t, const char *path, const Way *way)
 				 subject(&t->choices.at[i]), path));
 }
 
-/* Returns the model's answers to the inputs of --check. This runs before its methods are replaced by the trace. */
+/* Returns the model's answers to the inputs of --check. Must run before the trace replaces the methods. */
 static Answer *
 check_ways(Trace *t)
 {
@@ -201,7 +201,7 @@ check_answers(Trace *t, Function *traced, Answer *want)
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-/* Returns the method's name. A source's function becomes the forward of a module. */
+/* Returns the name of the method to trace. A source's function becomes the forward of a module. */
 static const char *
 method_name(const Cli *cli)
 {

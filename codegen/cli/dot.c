@@ -1,9 +1,8 @@
-/* codegen/cli/dot.c - a graph as a picture: the text that graphviz takes
+/* codegen/cli/dot.c - writes a graph for graphviz
  *
- * A node is a box, a value an edge with its name; nested blocks are clusters.  A block's parameters come from a point
- * named after the block, which shows what goes into and out of loops.  Constants have no box: their text is in the box
- * that uses them.
- */
+ * A node is a box, a value an edge with its name, a nested block a cluster. A block's parameters come from a point
+ * named after the block, which shows the values that enter and leave loops. Constants have no box: their text is in the
+ * box that uses them. */
 #include "cli.h"
 
 #include <string.h>
@@ -32,7 +31,7 @@ put_value_name(Buf *b, const Value *v)
 		buf_printf(b, "%d", v->id);
 }
 
-/* A node's label: its kind, and the constants among its inputs. */
+/* Writes a node's label: its kind and its constant inputs. */
 static void
 put_label(Graph *g, Buf *b, const Node *n)
 {

@@ -1,19 +1,21 @@
-/* codegen/cli/double.c - the interpreter in float and in double, in step
+/* codegen/cli/double.c - runs the interpreter in float and in double in lockstep
  *
- * Two threads run the same code on copies of the same values in lockstep: at each operator the float run calls the
- * kernel, then the double run calls the same kernel on its own arguments.  All floating tensors of the double run are
- * float64 (complex128), whatever the float run has there.  Queries of dtypes give the float run's answer: results that
- * depend on types alone are the float run's, and an argument that names a floating dtype becomes float64 when the
- * kernel is called.  Random numbers are the float run's, widened; so are results of kernels that do not support double.
- * A kernel that rounds to float itself, as torch.tensor does with numbers, rounds in both runs.
+ * Two threads run the same code on copies of the same values. At each operator the float run calls the kernel first.
+ * Then the double run calls the same kernel on its own arguments.
  *
- * Integers, bools, sizes and texts are the same in both runs.  Where an operator gives different ones, or is
- * discontinuous as floor is, the runs have decided differently on their data: later results cannot be compared, both
- * runs end, and the place is reported with the margin.  A different tensor only counts once an operator reads it, or
- * when it is a result: indices that come with a maximum are often unused.  Its line is found by running again up to
- * where it was made.  Masks within the body of an operator are no decisions: prelu is continuous at zero, however it is
- * written.
- */
+ * All floating tensors of the double run are float64 (complex128), whatever their dtype in the float run. Queries of
+ * dtypes give the float run's answer. Results that depend on types alone are copied from the float run. A dtype
+ * argument that names a floating dtype becomes float64 when the kernel is called. Random numbers, and results of
+ * kernels that do not support double, are the float run's, widened. A kernel that rounds to float itself, as
+ * torch.tensor does with numbers, rounds in both runs.
+ *
+ * Integers, bools, sizes and texts are the same in both runs. If an operator gives different ones, or if a
+ * discontinuous one such as floor jumps, the runs have decided differently on their data. Later results cannot be
+ * compared, so both runs end, and the operator is reported with the margin.
+ *
+ * A different tensor counts only once an operator reads it, or when it is a result, because indices that come with a
+ * maximum are often unused. A second run, up to the operator that made the tensor, finds its line. Masks within the
+ * body of an operator are no decisions: prelu is continuous at zero, however it is written. */
 #include "cli.h"
 
 #include <math.h>
@@ -27,8 +29,9 @@ typedef enum Side { SIDE_DOUBLE, SIDE_FLOAT } Side;
 typedef struct Form {
 	const char   *name;
 	const Schema *schema;    /* null if it has no schema */
-	bool plain;              /* whether it has neither floats nor tensors, so that the runs need not synchronize */
-	bool jumps;              /* whether it is discontinuous, so that a float result may jump */
+	/* whether it has neither float nor tensor arguments or results, so that the runs need not synchronize */
+	bool plain;
+	bool jumps;              /* whether it is discontinuous, so that float results may differ by a jump */
 	bool draws;
 	bool in_float;           /* whether its kernel does not support double */
 } Form;
@@ -37,13 +40,14 @@ typedef struct Form {
 typedef struct Undecided {
 	RtTensor *tensor;
 	Decision  decision;
-	bool      inner; /* whether it is a mask in the body of an operator, which may choose between equal values */
+	/* whether it is a mask in the body of an operator; such a mask may choose between equal values */
+	bool      inner;
 } Undecided;
 
 typedef struct Pair {
 	Cli            *cli;
 	Copies         *copies;
-	RtTwin          twin[2];         /* by side: hooks of the interpreter */
+	RtTwin          twin[2];         /* hooks of the interpreter, by side */
 	RtCx           *rt[2];
 	const RtCode   *code;
 	IValue         *args[2];
@@ -51,14 +55,14 @@ typedef struct Pair {
 	pthread_mutex_t lock;
 	pthread_cond_t  passed;
 	Side            turn;
-	bool            over[2];         /* whether the run of each side has ended */
+	bool            over[2];         /* whether the run has ended, by side */
 	PtrMap          forms;           /* kernel's name -> Form */
 	Buf             in_float;        /* names of operators that ran only in float */
 	Decision       *decision;
-	/* number of operators that both runs have reached; number at which to stop, 0 for none */
+	/* Number of operators that both runs have reached, and the number at which to stop. stop is 0 for no limit. */
 	int64_t         nmeeting, stop;
 	Vec(Undecided)  undecided;
-	/* Context, instruction and arguments of the float run while it waits. */
+	/* Context, instruction and arguments at which the float run waits. */
 	RtCx           *at_rt;
 	const RtInsn   *at;
 	const IValue   *in;
@@ -66,10 +70,10 @@ typedef struct Pair {
 	int             status;
 } Pair;
 
-/* An operator that both runs have reached. The float run has called its kernel. */
+/* An operator that both runs have reached. The float run has already called its kernel. */
 typedef struct Step {
 	Pair         *pair;
-	RtCx         *rt;                /* context of the double run or of its task */
+	RtCx         *rt;                /* context of the double run, or of one of its tasks */
 	const RtCode *code;
 	const RtInsn *insn;
 	Form         *form;
@@ -77,9 +81,9 @@ typedef struct Step {
 	IValue       *out;
 } Step;
 
-/* ---- turns -------------------------------------------------------------------------------------- */
+/* ---- turns of the two threads ------------------------------------------------------------------- */
 
-/* Waits while it is that side's turn, until its run reaches the next operator or ends. */
+/* Waits while it is `side`'s turn and that run has not ended. */
 static void
 wait_for(Pair *p, Side side)
 {
@@ -98,7 +102,7 @@ give_turn(Pair *p, Side to)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Passes the turn to that run and waits until it passes it back. */
+/* Gives the turn to `to` and waits until that run gives it back or ends. */
 static void
 pass_turn(Pair *p, Side to)
 {
@@ -115,7 +119,7 @@ end_run(Pair *p, Side side)
 	give_turn(p, side == SIDE_FLOAT ? SIDE_DOUBLE : SIDE_FLOAT);
 }
 
-/* ---- operators ---------------------------------------------------------------------------------- */
+/* ---- properties of operators -------------------------------------------------------------------- */
 
 static bool
 type_is_plain(const Type *t)
@@ -178,7 +182,7 @@ call_kernel(RtCx *rt, const RtCode *code, const RtInsn *n, const IValue *in, IVa
 	return rt_call_using(rt, &c, in, out);
 }
 
-/* ---- numbers of tensors ------------------------------------------------------------------------- */
+/* ---- comparison of tensors ---------------------------------------------------------------------- */
 
 static bool
 is_floating(RtDtype d)
@@ -195,7 +199,7 @@ tensor_numbers(RtCx *rt, RtTensor *t)
 	return flat ? (const RtC128 *)rt_data(flat) : NULL;
 }
 
-/* Returns the largest finite element of |t|, or of |t - other| if `other`, of the same sizes, is given. */
+/* Returns the largest finite element of |t|. If `other` is not null, of |t - other|; both have the same sizes. */
 static double
 largest(RtCx *rt, RtTensor *t, RtTensor *other)
 {
@@ -229,9 +233,9 @@ same_sizes(const RtTensor *a, const RtTensor *b)
 	return a->ndim == b->ndim && (!a->ndim || !memcmp(a->dims, b->dims, sizeof *a->dims * a->ndim));
 }
 
-/* ---- margins ------------------------------------------------------------------------------------ */
+/* ---- margins of decisions ----------------------------------------------------------------------- */
 
-/* Sets *x to element `at` of a result of these sizes, broadcast from v, a number or a tensor. */
+/* Sets *x to element `at` of v, a number or a tensor that is broadcast to these sizes. */
 static bool
 broadcast_element(IValue v, int ndim, const int64_t *dims, int64_t at, double *x)
 {
@@ -254,8 +258,8 @@ broadcast_element(IValue v, int ndim, const int64_t *dims, int64_t at, double *x
 	return true;
 }
 
-/* Sets *value to the element of x whose index along dim is index[at]. `index` has x's sizes except for dim, or lacks
- * dim. Returns false if it is no such index. */
+/* Sets *value to the element of x whose index along dim is index[at]. `index` has x's sizes except along dim, or lacks
+ * dim. Returns false if index has other sizes or the index is out of range. */
 static bool
 chosen(const RtTensor *x, int dim, const RtTensor *index, int64_t at, double *value)
 {
@@ -280,8 +284,8 @@ chosen(const RtTensor *x, int dim, const RtTensor *index, int64_t at, double *va
 	return true;
 }
 
-/* If result i has indices along the operator's dim, sets *margin to the distance between the elements of x that the two
- * runs chose. */
+/* Handles result i as indices along the operator's dim. Sets *margin to the distance between the elements of x that the
+ * two runs chose. Returns false if result i is no such index. */
 static bool
 apart(const Step *s, const RtTensor *x, int i, int64_t at, double *margin)
 {
@@ -299,8 +303,8 @@ apart(const Step *s, const RtTensor *x, int i, int64_t at, double *margin)
 	return true;
 }
 
-/* If result i is a comparison of two numbers or elements, returns their distance relative to the larger one. Else
- * returns a negative number. */
+/* Handles result i as a comparison of two numbers or elements. Returns their distance relative to the larger one.
+ * Negative if result i is no such comparison. */
 static double
 between(const Step *s, int i, int64_t at)
 {
@@ -316,9 +320,9 @@ between(const Step *s, int i, int64_t at)
 	return size > 0 ? fabs(x[0] - x[1]) / size : -1;
 }
 
-/* Returns the margin of a decision, relative to the largest number involved. It is the distance in double of the two
- * numbers that were compared or chosen from, at element `at` of result i. Otherwise, or if i is -1, it is the distance
- * between the runs' operands. */
+/* Returns the margin of a decision at element `at` of result i, relative to the largest number involved. The margin is
+ * the distance in double of the two numbers that were compared or chosen from. If there are none, or i is -1, it is the
+ * distance between the two runs' operands. */
 static double
 margin(const Step *s, int i, int64_t at)
 {
@@ -349,7 +353,8 @@ decision_of(const Step *s, int i, int64_t at)
 	return (Decision){ .name = s->form->name, .margin = margin(s, i, at), .meeting = s->pair->nmeeting };
 }
 
-/* Ends both runs, which decided differently here, in element `at` of result i. i is -1 if it is not in a result. */
+/* Records that the runs decided differently at element `at` of result i, and ends both. i is -1 if the decision is not
+ * in a result. */
 static void
 decide(const Step *s, int i, int64_t at)
 {
@@ -365,7 +370,7 @@ in_operator(const RtCode *code, const RtInsn *n)
 	return code->place && rt_in_operator((RtVisit){ code, n->line });
 }
 
-/* Notes a tensor that differs. It counts as a decision once an operator reads it. */
+/* Records a tensor that differs between the runs. It counts as a decision once an operator reads it. */
 static void
 leave_undecided(const Step *s, RtTensor *t, int i, int64_t at)
 {
@@ -378,7 +383,8 @@ leave_undecided(const Step *s, RtTensor *t, int i, int64_t at)
 			((Undecided){ rt_tensor_retain(t), decision_of(s, i, at), inner }));
 }
 
-/* Handles an operator's read of a value. inner: the operator is in the body of another one. */
+/* Ends the runs if an operator reads a tensor that differs. `inner` tells whether the operator is in the body of
+ * another one. */
 static void
 note_read(Pair *p, IValue v, bool inner)
 {
@@ -411,8 +417,8 @@ in_double(RtCx *rt, RtTensor *t)
 	return r;
 }
 
-/* Returns the double run's counterpart of a result of the float run. If that is an argument or a view of one, it is the
- * double run's argument or a view of it. Else it is a widened copy. */
+/* Returns the double run's counterpart of a result of the float run. For an argument of the float run, or a view of
+ * one, this is the double run's own argument or a view of it. Other results are copied and widened. */
 static IValue
 adopted(const Step *s, IValue theirs)
 {
@@ -443,7 +449,7 @@ adopted(const Step *s, IValue theirs)
 	return mine ? rt_of(mine) : rt_none();
 }
 
-/* Takes over the float run's results and the writes of its kernel to arguments. */
+/* Copies the float run's results to the double run, and what its kernel wrote to arguments. */
 static int
 adopt(const Step *s)
 {
@@ -456,7 +462,7 @@ adopt(const Step *s)
 	return s->rt->status;
 }
 
-/* Does the result depend on the arguments' types only? Then the operator is a query of a dtype. */
+/* Whether the operator is a query of a dtype: its result depends only on the types of the arguments. */
 static bool
 follows_from_types(const Step *s)
 {
@@ -482,7 +488,8 @@ follows_from_types(const Step *s)
 	return does;
 }
 
-/* Returns the element of a floating result that jumps although the runs' operands are close. -1 if there is none. */
+/* Returns the index of an element of a floating result that jumps although the runs' operands are close. -1 if there is
+ * none. */
 static int64_t
 jump(const Step *s, RtTensor *mine, RtTensor *theirs)
 {
@@ -502,7 +509,7 @@ jump(const Step *s, RtTensor *mine, RtTensor *theirs)
 	return -1;
 }
 
-/* Settles result i, a tensor in both runs. */
+/* Makes result i agree in both runs, or records a decision. The result is a tensor in both. */
 static int
 settle_tensor(const Step *s, int i, IValue *v, RtTensor *theirs)
 {
@@ -539,7 +546,8 @@ settle_all(const Step *s, IValue *v, const IValue *theirs, int64_t n)
 	return status;
 }
 
-/* Makes the double run's value *v and the float run's `theirs` agree in everything but floats, or decides. */
+/* Makes the values *v of the double run and `theirs` of the float run agree in everything but floats, or records a
+ * decision. */
 static int
 settle(const Step *s, int i, IValue *v, IValue theirs)
 {
@@ -581,7 +589,7 @@ result_dtype(const Step *s)
 	return RT_NDTYPE;
 }
 
-/* Returns argument k for the kernel. If the schema asks for a dtype, it is `want`. Default limits are those of the
+/* Returns argument k for the double run's kernel. A dtype argument becomes `want`. Default limits are those of the
  * float run's dtype. With `ints`, integers become doubles. */
 static IValue
 kernel_argument(const Step *s, int k, RtDtype want, bool ints)
@@ -614,7 +622,8 @@ call_in_double(const Step *s, RtDtype want, bool ints)
 	return in && !s->rt->status ? call_kernel(s->rt, s->code, s->insn, in, s->out) : RT_ERROR;
 }
 
-/* Is a floating result narrower than it should be?  Kernels that make floats of integers give the default dtype. */
+/* Whether a floating result is narrower than `want`. Kernels that make floats from integers return the default
+ * dtype. */
 static bool
 is_narrow(const Step *s, RtDtype want)
 {
@@ -636,7 +645,8 @@ generator(RtCx *rt, const RtInsn *n, const IValue *in)
 	return rt->gen;
 }
 
-/* Have both runs drawn the same random numbers?  Sets the double run's generator to the float run's. */
+/* Returns whether both runs have drawn the same random numbers. Sets the double run's generator to the state of the
+ * float run's. */
 static bool
 same_draws(const Step *s)
 {
@@ -692,8 +702,8 @@ part(RtCx *rt)
 	return rt_raise(rt, "the runs in float and in double part here");
 }
 
-/* The double run's RtTwin.kernel.  The double run reaches an operator first, so that it copies constants before the
- * float run writes to them. */
+/* Implements RtTwin.kernel for the double run. The double run reaches an operator first, so that it copies constants
+ * before the float run writes to them. */
 static int
 kernel_in_double(RtCx *rt, const RtCode *code, const RtInsn *n, const IValue *in, IValue *out)
 {
@@ -777,7 +787,7 @@ no_warning(RtCx *rt, const char *text, int64_t n)
 	(void)n;
 }
 
-/* Runs in float on this thread, and in double on another one. */
+/* Runs the float run on this thread and the double run on another one. */
 static void
 run_both(Pair *p)
 {
@@ -819,7 +829,7 @@ make_args(Pair *p, Model *m, const RtArrays *in)
 	}
 }
 
-/* Counts undecided tensors among the results as read. */
+/* Handles undecided tensors among the results: they count as read. */
 static void
 read_results(const Pair *p, const DoubleAnswer *a)
 {
@@ -848,11 +858,11 @@ double_answer(Cli *cli, Model *m, const RtCode *code, const RtArrays *in, int64_
 	p.copies = copies_in_double(cli->cx);
 	for (int side = 0; side < 2; side++) {
 		p.rt[side] = model_context(cli);
-		rt_threads(p.rt[side], 1);                   /* tasks run on the thread that forks them */
+		rt_threads(p.rt[side], 1);                   /* tasks run on the thread that forked them */
 	}
 	p.rt[SIDE_DOUBLE]->warn = no_warning;
 	make_args(&p, m, in);
-	cli->cx->catch = NULL;                               /* an error on the other thread ends the command there */
+	cli->cx->catch = NULL;    /* an error on the double run's thread ends the command there */
 	run_both(&p);
 	cli->cx->catch = catch;
 	a.of_float = p.answer[SIDE_FLOAT];

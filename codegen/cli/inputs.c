@@ -1,9 +1,9 @@
 /* codegen/cli/inputs.c - the inputs of -i: files of arrays, or generated arrays
  *
- * Each file is an input.  All NAME=DTYPE[SIZES] together are one generated input: floats uniform in [-1, 1), integers
- * and bools 0 or 1, which are valid indices of almost every dim; always the same numbers.  If a size is a range, 1..8,
- * there are two generated inputs, with the least and with the largest sizes.
- */
+ * Each file is one input. All options NAME=DTYPE[SIZES] together are one generated input. Its floats are uniform in
+ * [-1, 1). Its integers and bools are 0 or 1, which are valid indices of almost every dim. The numbers are the same in
+ * every run. If a size is a range such as 1..8, there are two generated inputs, with the least and with the largest
+ * sizes. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 typedef struct Random { const char *name; RtDtype dtype; int ndim; int64_t dims[2][RT_MAX_RANK]; } Random;
 
-/* Does it have the form NAME=DTYPE[SIZES]?  A file's name may contain a '='. */
+/* Whether the text has the form NAME=DTYPE[SIZES]. A file's name may contain a '=', too. */
 static bool
 is_random(const char *text)
 {
@@ -42,7 +42,7 @@ size_at(Cli *cli, const char *spec, const char **at)
 	return n;
 }
 
-/* NAME=DTYPE[ size { x size } ], size := N | N..M */
+/* Parses NAME=DTYPE[ size { x size } ], where size is N or N..M. */
 static Random
 parse_random(Cli *cli, const char *spec)
 {
@@ -114,7 +114,7 @@ input_name(Cli *cli, int i)
 	return file ? file : "random input";
 }
 
-/* xorshift64* */
+/* Returns the next random number, by xorshift64*. */
 static uint64_t
 draw(uint64_t *state)
 {

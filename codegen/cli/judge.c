@@ -1,15 +1,14 @@
-/* codegen/cli/judge.c - answers in float judged by their errors against the answer in double (double.c)
+/* codegen/cli/judge.c - judges answers in float by their errors against the answer in double (double.c)
  *
- * The sums of a program are added in another order than the interpreter's, so the answers differ most where an input
- * is ill-conditioned.  The error of a result, relative to its largest element, decides whether that is a difference.
- */
+ * A program adds in another order than the interpreter, so the answers differ most for ill-conditioned inputs. The
+ * error of a result, relative to its largest element, decides whether this is a difference. */
 #include "cli.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The largest error of a result, relative to its largest element, must be at most `least`, or `times` the error of the
- * answer that it is compared with: the recorded one, or else the interpreter's. */
+/* The largest error of a result, relative to its largest element, must be at most `least`, or `times` the error of a
+ * second answer. The second answer is the recorded one, or else the interpreter's. */
 static const struct { double times, least; } bound = { 3, 5e-6 };
 
 static const char *const who_names[NWHO] = { "program", "interpreter", "reference" };
@@ -20,7 +19,8 @@ same_number(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
-/* The largest error of an element; infinite where only one is finite, or the infinities differ. */
+/* Returns the largest error of an element. Infinity if only one of two elements is finite, or if both are infinite and
+ * differ. */
 static double
 error_of(RtCx *rt, RtTensor *got, RtTensor *exact)
 {
@@ -42,7 +42,7 @@ error_of(RtCx *rt, RtTensor *got, RtTensor *exact)
 	return most / (largest > 0 ? largest : 1);
 }
 
-/* Is it an empty list, whose array says no element type? */
+/* Whether it is an empty list. Its array has no element type. */
 static bool
 is_empty_list(const RtArray *a)
 {
@@ -67,7 +67,7 @@ put_measure(Buf *b, const Cli *cli, const char *name, double x)
 		buf_printf(b, isfinite(x) ? ",\"%s\":%.4g" : ",\"%s\":null", name, x);
 }
 
-/* Adds the row of a result with these errors. */
+/* Adds a row to the report for a result with these errors. */
 static void
 judge_errors(const Cli *cli, Judgement *j, const char *key, const double *error)
 {
@@ -93,7 +93,7 @@ judge_errors(const Cli *cli, Judgement *j, const char *key, const double *error)
 	j->n++;
 }
 
-/* Judges one result: floats by their errors; others must equal the interpreter's. */
+/* Judges one result. Floats are judged by their errors; other results must equal the interpreter's. */
 static void
 judge(const Cli *cli, RtCx *rt, Judgement *j, const RtArray *exact)
 {

@@ -1,7 +1,7 @@
-/* codegen/cli/launch.c - running a built program to measure it: `kiln bench` and `kiln build --tune`
+/* codegen/cli/launch.c - runs a built program to measure it, for `kiln bench` and `kiln build --tune`
  *
- * The program gets the command line's input as a file in a temporary folder, and writes its figures as JSON there.
- */
+ * The program reads the command line's input from a file in a temporary folder, and writes its figures there as
+ * JSON. */
 #include "cli.h"
 
 int

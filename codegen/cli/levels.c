@@ -1,9 +1,8 @@
-/* codegen/cli/levels.c - the operators, as compiled for the highest level of x86-64 that this processor has
+/* codegen/cli/levels.c - the operators compiled for the highest level of x86-64 that this processor has
  *
- * build.ninja compiles the operator room for each level and gives names of the higher ones a suffix: rt_add_Tensor,
- * rt_add_Tensor_v3, rt_add_Tensor_v4.  Kernels call kernels of the same level.  On other architectures all three are
- * equal.
- */
+ * build.ninja compiles rt/ops for each level and adds a suffix to the names of the higher ones: rt_add_Tensor,
+ * rt_add_Tensor_v3, rt_add_Tensor_v4. A kernel calls other kernels of its own level. On other architectures all three
+ * levels are the same code. */
 #include "cli.h"
 
 #include <stdlib.h>

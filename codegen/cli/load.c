@@ -1,11 +1,11 @@
-/* codegen/cli/load.c - loading a model for any command: reads it, compiles the method, takes arguments by name */
+/* codegen/cli/load.c - loads a model for any command: reads it, compiles the method, and reads arguments by name */
 #include "cli.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets training to False, as module.eval() does, in the object and all objects below it, each once. */
+/* Sets `training` to False, as module.eval() does, in the object and all objects below it. Visits each object once. */
 static void
 leave_training(Cx *cx, RtObject *o, PtrMap *seen)
 {
@@ -75,7 +75,7 @@ model_load(Cli *cli, const char *path)
 	return m;
 }
 
-/* Returns a context for values of the model, which live as long as the command runs. */
+/* Returns a context for values of the model. It lives until the command ends. */
 RtCx *
 model_context(Cli *cli)
 {

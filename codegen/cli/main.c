@@ -1,7 +1,7 @@
-/* codegen/cli/main.c - the command line: commands and options
+/* codegen/cli/main.c - the command line: tables of commands and options
  *
- * Both tables feed the parser and --help.  An option lists the commands that take it and is stored in a member of Cli.
- */
+ * Both tables feed the parser and --help. An option lists the commands that accept it and is stored in a member of
+ * Cli. */
 #include "cli.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* written: index of the positional argument that is written.  0: all are read. */
+/* `written` is the index of the positional argument that the command writes. 0 if all are read. */
 typedef struct Command { const char *name, *args, *help; int (*run)(Cli *); int written; } Command;
 
 static const Command commands[] = {
@@ -31,18 +31,19 @@ static const Command commands[] = {
 	{"targets", "", "what programs can be built for here, and what is missing for the rest", cmd_targets, 0},
 };
 
-/* MAYBE: a text behind =, or "".  READ or WRITTEN is added where TEXT or TEXTS name files.  Both: the file is written
- * with --tune, else read.  A row without a name is the title of the rows that follow. */
+/* OPTION_MAYBE has an optional text behind =; the text is "" if it is absent. READ or WRITTEN is added to TEXT or TEXTS
+ * if the option names files. With both, the file is written under --tune and otherwise read. An entry without a name is
+ * the title of the entries that follow. */
 typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_MAYBE, OPTION_KIND = 3, READ, WRITTEN = 8 }
 	OptionKind;
 typedef struct Option {
-	const char *name;          /* name of the option, without -- */
-	char        letter;        /* letter of the option -n; 0 if there is none */
+	const char *name;          /* name without -- */
+	char        letter;        /* letter of the short option, as in -n; 0 if there is none */
 	const char *arg;           /* argument in the help text */
 	OptionKind  kind;
 	size_t      place;         /* offset of the member in Cli */
-	const char *commands;      /* commands that take it: " run show " */
-	const char *help;          /* text of the option, or title of the group that begins here */
+	const char *commands;      /* commands that accept it: " run show " */
+	const char *help;          /* help text of the option, or title of the group that begins here */
 } Option;
 
 #define PLACE(member) offsetof(Cli, member)
@@ -275,8 +276,8 @@ help(const char *command)
 
 /* ---- parsing ------------------------------------------------------------------------------------------------ */
 
-/* Returns the command's row of option -n or --name, or another command's if this one takes none. Null if there is no
- * such option. */
+/* Returns the command's table entry of the option -n or --name. If the command has no such option, returns another
+ * command's entry. Null if no command has it. */
 static const Option *
 find_option(const char *command, const char *text, size_t n, bool is_long)
 {
@@ -294,7 +295,7 @@ find_option(const char *command, const char *text, size_t n, bool is_long)
 	return other;
 }
 
-/* Says that the command has no such option, and which one may be meant. */
+/* Ends with an error: the command has no such option. Suggests the nearest one. */
 static RT_NORETURN void
 unknown_option(Cli *cli, const char *text)
 {
@@ -309,7 +310,7 @@ unknown_option(Cli *cli, const char *text)
 	usage_error(cli, "unknown option -%.*s", n, text);
 }
 
-/* Is this argument, "-n" or "--name=...", an option of the command? */
+/* Whether this argument, "-n" or "--name=...", is an option of the command. */
 static bool
 is_option(const char *command, const char *arg)
 {
@@ -323,7 +324,7 @@ is_option(const char *command, const char *arg)
 	return o && takes(o, command);
 }
 
-/* Returns the option that `text`, "-n...", names. It is a usage error if the command has no such option. */
+/* Returns the option that `text` ("-n..." or "--name...") names. Usage error if the command has no such option. */
 static const Option *
 known_option(Cli *cli, const char *text)
 {
@@ -404,7 +405,7 @@ is_help(const char *arg)
 	return !strcmp(arg, "--help") || !strcmp(arg, "-h");
 }
 
-/* Handles options that need no command, and ends. */
+/* Handles options that need no command (--help, --version) and exits. */
 static void
 parse_alone(Cli *cli, int argc, char **argv)
 {
@@ -461,7 +462,7 @@ note_option(Cli *cli, const Option *o)
 	}
 }
 
-/* Lists the files that the command reads and writes, and refuses to write one that it reads. */
+/* Records the files that the command reads and writes. Usage error if it would write a file that it reads. */
 static void
 note_files(Cli *cli, const Command *c)
 {
@@ -478,7 +479,7 @@ note_files(Cli *cli, const Command *c)
 
 typedef struct Job { const Command *command; Cli *cli; int status; } Job;
 
-/* Sets options of passes: first from the environment, since the command line overrides it. */
+/* Sets the options of passes. The environment comes first, so that the command line overrides it. */
 static void
 configure(Cli *cli)
 {
@@ -494,7 +495,7 @@ configure(Cli *cli)
 	if (cli->without)
 		config_without(cx, cli->without);
 	if (cli->gpu)
-		config_without(cx, "attention");       /* the GPU has kernels for the parts of attention */
+		config_without(cx, "attention");       /* keeps attention as its parts, for which the GPU has kernels */
 	if (cli->stop)
 		config_stop(cx, cli->stop);
 	if (cli->time)
@@ -526,8 +527,8 @@ main(int argc, char **argv)
 	schema_parser = schema_parse;
 	op_kernels = level_kernels();
 	rt_mem_none = out_of_memory;
-	signal(SIGXFSZ, SIG_IGN);                        /* past the limit of a file's size, write returns an error */
-	signal(SIGCHLD, SIG_DFL);                        /* if it is ignored, wait loses the status of children */
+	signal(SIGXFSZ, SIG_IGN);    /* write returns an error at the limit of a file's size, instead of a signal */
+	signal(SIGCHLD, SIG_DFL);    /* wait needs the default action to return the status of children */
 	if ((const char *)__builtin_frame_address(0) < cx.stack_end) {
 		fputs("error: there is no memory for the stack (ulimit -s, -v)\n", stderr);
 		exit(EXIT_INPUT);
@@ -537,5 +538,5 @@ main(int argc, char **argv)
 		fprintf(stderr, "%s\n", cx.err.text);
 		job.status = cx.err.status;
 	}
-	exit(all_said(job.status)); /* exits here, while all memory is reachable and so counts as no leak */
+	exit(all_said(job.status)); /* exits while all memory is still reachable, so that leak checkers report none */
 }

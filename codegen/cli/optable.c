@@ -1,10 +1,11 @@
 /*
- * Finds what operators support by running their kernels.
+ * codegen/cli/optable.c - finds what operators support by running their kernels
  *
- * Only a kernel's code says which dtypes it takes. So it is run on small tensors of ones of each dtype, and takes those
- * for which it does not raise. Other arguments are defaults and small numbers. Several ranks, sizes, flags and kinds of
- * further tensors are tried. If all these raise, it is run on tensors without data (cx->meta), for which kernels stop
- * once the result's type is known. If an operator raises in all trials (related sizes, texts), its dtypes are unknown.
+ * Only a kernel's code determines which dtypes it accepts. So the kernel runs on small tensors of ones of each dtype,
+ * and accepts the dtypes for which it does not raise. Other arguments are their defaults or small numbers. Several
+ * ranks, sizes, flags and dtypes of the further tensors are tried. If all these raise, the kernel runs on tensors
+ * without data (cx->meta), for which kernels stop once the result's type is known. If an operator raises in all trials,
+ * its dtypes are unknown. This happens if it needs related sizes or texts.
  */
 #include "cli.h"
 
@@ -19,10 +20,11 @@ typedef struct Trial {
 	int     rank;
 	int64_t size;            /* value in lists of ints without a default */
 	bool    flag;            /* value of bools without a default */
-	/* tensors: all of dtype; only the first one, with the others int64; all but the first one, which is bool */
+	/* Dtypes of the tensors. ALIKE: all of `dtype`. INDICES: the first one of `dtype`, the others int64. CONDITION:
+	 * the first one bool, the others of `dtype`. */
 	enum { ALIKE, INDICES, CONDITION, KINDS } kind;
-	bool    meta;            /* whether tensors have no data */
-	bool    makes;           /* whether it makes tensors from nothing, so that dtype is an argument */
+	bool    meta;            /* whether the tensors have no data */
+	bool    makes;    /* whether the operator makes tensors from nothing, so that its argument `dtype` is tried */
 	int     ntensor;         /* number of tensors made so far */
 } Trial;
 
@@ -161,7 +163,7 @@ op_dtypes(Cx *cx, Op *op)
 	return set;
 }
 
-/* ---- in specialized code ----------------------------------------------------------------------------------------- */
+/* ---- what operators become in specialized code ------------------------------------------------------------------- */
 
 static bool
 is_view(const Schema *s)

@@ -1,15 +1,15 @@
-/* codegen/cli/pipeline.c - what build and show have in common: prepare, profile on the inputs, specialize
+/* codegen/cli/pipeline.c - the steps that build and show share: prepare, profile on the inputs, specialize
  *
- * Each input is one profiling run on a fresh instance.  Inputs of the same signature share a specialization; the most
- * frequent ones come first.  One more is made from what all signatures have in common: sizes that differ are dynamic in
- * it.  A run that raises keeps its profile up to there: the program has to raise the same error.
- */
+ * Each input is profiled on a fresh instance. Inputs of the same signature share a specialization; the most frequent
+ * ones come first. A dynamic specialization is added for what all signatures have in common: sizes that differ are
+ * dynamic in it. A run that raises keeps its profile up to the raise, because the program has to raise the same
+ * error. */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PROFILE_STEPS 200000000                  /* most instructions of a profiling run */
+#define PROFILE_STEPS 200000000                  /* largest number of instructions in a profiling run */
 #define PROFILE_NS    INT64_C(120000000000)      /* time limit of a profiling run without --timeout */
 
 typedef struct Signatures { Vec(Specialization *) at; } Signatures;
@@ -33,7 +33,7 @@ warning(const char *fmt, ...)
 	fprintf(stderr, "\n");
 }
 
-/* Notes for the user that calls of some kind run in generic code. Each kind is reported once. */
+/* Notes for the user that some calls run in generic code, with the reason. Each reason is reported once. */
 static void
 note_generic(void *arg, const char *what)
 {
@@ -45,7 +45,8 @@ note_generic(void *arg, const char *what)
 	vec_push(cli->cx->arena, &cli->notes, what);
 }
 
-/* Notes that a dynamic specialization is missing, and why, unless the model raises there or no sizes were tried. */
+/* Notes why a dynamic specialization is missing. Notes nothing if the model raises at other sizes or if no sizes were
+ * tried. */
 static void
 note_undynamic(Cli *cli, const char *what)
 {
@@ -55,7 +56,7 @@ note_undynamic(Cli *cli, const char *what)
 		note_generic(cli, arena_printf(cli->cx->arena, "%s: %s", what, cause_says(cli->cx, c)));
 }
 
-/* Adds the profile of runs of a signature. */
+/* Adds runs of one signature to s, and their profile to its specialization. */
 static void
 note_signature(Cli *cli, Signatures *s, const Profile *p, const Specialization *new_one)
 {
@@ -76,7 +77,7 @@ note_signature(Cli *cli, Signatures *s, const Profile *p, const Specialization *
 	vec_push(cli->cx->arena, &s->at, at);
 }
 
-/* Returns the signatures of first calls on an instance, or, if `again`, of later ones. */
+/* Returns the signatures of first calls on an instance. With `again`, of later calls. */
 static Signatures
 signatures_of(Cli *cli, const Signatures *all, bool again)
 {
@@ -88,7 +89,7 @@ signatures_of(Cli *cli, const Signatures *all, bool again)
 	return s;
 }
 
-/* Returns the profile of the runs that the specialization is for. */
+/* Returns the profile of the runs that the specialization serves. */
 static Profile
 profile_of(const Profile *all, const Specialization *s)
 {
@@ -100,7 +101,7 @@ profile_of(const Profile *all, const Specialization *s)
 	return p;
 }
 
-/* If all calls had one signature, adds one with other sizes, which no call had. */
+/* If all calls had one signature, adds a signature with other sizes, which no call had. */
 static void
 add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, Varied varied)
 {
@@ -123,8 +124,8 @@ add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, Varied var
 		fixed_say(cli->cx, &fixed, note_generic, cli);
 }
 
-/* Returns a specialization for what all signatures have in common. Null if there is only one or they have nothing in
- * common. */
+/* Returns a specialization for what all signatures have in common. Null if there is only one signature or they have
+ * nothing in common. */
 static Specialization *
 dynamic_one(Cli *cli, const Signatures *s, Function *fn, const Profile *profile)
 {
@@ -155,11 +156,12 @@ say_nothing(RtCx *cx, const char *text, int64_t n)
 	(void)cx, (void)text, (void)n;
 }
 
-/* Most calls on one instance: the first, one on the state that it left, and one that shows what still changes. */
+/* Largest number of calls on one instance: the first, one on the state that it left, and one that shows what still
+ * changes. */
 enum { CALLS = 3 };
 
-/* Inputs that the command line does not name: the arguments in an archive of torch.export, the empty input of a method
- * without parameters, or no input at all. */
+/* Inputs that the command line does not name: the arguments that an archive of torch.export contains, the empty input
+ * of a method without parameters, or no input. */
 enum { EXPORTED = -1, EMPTY = -2, NO_INPUT = -3 };
 
 typedef struct Samples { Cli *cli; Model *model; RtCx *rt; RtArrays *in; bool are; } Samples;
@@ -181,7 +183,7 @@ read_samples(Cx *cx, void *arg)
 	s->are = true;
 }
 
-/* Has the archive arguments to profile on? If they cannot be read, it has none; that is no error. */
+/* Whether the archive has arguments to profile on. False, without an error, if they cannot be read. */
 static bool
 has_samples(Cli *cli, Model *m)
 {
@@ -194,7 +196,7 @@ has_samples(Cli *cli, Model *m)
 	return s.are;
 }
 
-/* Returns the input to profile on if the command line has neither inputs nor profiles. Else NO_INPUT. */
+/* Returns the input to profile on if the command line has neither inputs nor profiles. Otherwise returns NO_INPUT. */
 static int
 own_input(Cli *cli, Model *m)
 {
@@ -205,7 +207,7 @@ own_input(Cli *cli, Model *m)
 	return m->fn->schema->nargs == function_first(m->fn) ? EMPTY : NO_INPUT;
 }
 
-/* Reads input i of the command line or one of own_input. Returns a status. */
+/* Reads input i of the command line, or one of EXPORTED and EMPTY. Returns a status. */
 static int
 read_input(Cli *cli, Model *m, RtCx *rt, int i, RtArrays *in)
 {
@@ -214,7 +216,7 @@ read_input(Cli *cli, Model *m, RtCx *rt, int i, RtArrays *in)
 	return i == EXPORTED ? !exported_samples(m->module, m->fn, rt, in) : input_read(cli, rt, i, in);
 }
 
-/* One profiling run.  Reads its arguments anew, since the model may write to them. */
+/* Profiles one call. Reads its arguments anew, since the model may write to them. */
 static Specialization
 profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
 {
@@ -241,7 +243,8 @@ profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
 	return call;
 }
 
-/* Profiles calls on a fresh instance with a fresh generator, until one leaves the instance as it found it. */
+/* Profiles calls on a fresh instance with a fresh random generator, until a call leaves the instance's state
+ * unchanged. */
 static void
 profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 {
@@ -255,7 +258,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 	int n = 0;
 
 	progress("profiling on %s", path);
-	/* prints of the model are not output of build or show */
+	/* The model's prints are no output of build or show. */
 	rt->print = cli->verbose ? rt_print_aside : say_nothing;
 	rt->steps = PROFILE_STEPS;
 	if (!rt->deadline)
@@ -278,7 +281,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 	for (int k = 1; k < n; k++) {
 		call[k].found = call[1].found;
 		call[k].again = true;
-		/* A second call that found the same state repeats the first: it does not count as another input. */
+		/* A second call that found the same state repeats the first one. It does not count as another input. */
 		call[k].count = k == 1 && !patterns_equal(call[0].found, call[1].found, nstate);
 		note_signature(cli, s, profile, &call[k]);
 	}
@@ -314,7 +317,7 @@ specialize_one(Cx *cx, void *arg)
 		passes_run(cx, STAGE_OPTIMIZE, o->model->fn, o->spec->graph, rt_none());
 }
 
-/* Keeps the specializations whose graph can be made. The generic program serves the others. */
+/* Keeps the specializations whose graphs can be made. Generic code serves the calls of the others. */
 static int
 specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, bool optimize)
 {
@@ -323,7 +326,7 @@ specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, 
 	for (int i = 0; i < n; i++) {
 		OneSpecialization one = { cli, m, profile, s[i], optimize, NULL };
 
-		/* A specialization of varied sizes only has its samples. */
+		/* A specialization for varied sizes has only its samples, and no graph of its own. */
 		if (s[i]->varied || cx_try(cli->cx, specialize_one, &one))
 			s[made++] = s[i];
 		else if (cli->cx->err.status != EXIT_LACKS)
@@ -344,7 +347,7 @@ model_prepare(Cli *cli, Model *m)
 	model_lower(cli, m);
 }
 
-/* Merges in a profile from a file. */
+/* Merges a profile that was read from a file. */
 static void
 add_profile(Cli *cli, Profile *profile, Signatures *s, const char *path)
 {
@@ -355,7 +358,7 @@ add_profile(Cli *cli, Profile *profile, Signatures *s, const char *path)
 		note_signature(cli, s, profile, read[i]);
 }
 
-/* Returns the profiles that the options name, merged with runs on the inputs. Null if there are none. */
+/* Returns the profiles that the options name, merged with those of runs on the inputs. Null if there are none. */
 static Profile *
 profile_all(Cli *cli, Model *m, Signatures *s)
 {
@@ -405,8 +408,7 @@ samples_of(Cx *cx, void *arg)
 		o->dynamic->sample = NULL;
 }
 
-/* Makes the samples of a dynamic specialization. Without samples, its tensors of dynamic sizes are left to the
- * runtime. */
+/* Makes the samples of a dynamic specialization. Without samples, the runtime computes its tensors of dynamic sizes. */
 static void
 make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specialization *d)
 {
@@ -425,7 +427,7 @@ make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Speciali
 			cause_says(cli->cx, &one.why));
 }
 
-/* Are these the sizes of a signature? */
+/* Whether these are the sizes of a profiled signature. */
 static bool
 is_profiled(const Signatures *s, const Pattern *p, int n)
 {
@@ -435,8 +437,8 @@ is_profiled(const Signatures *s, const Pattern *p, int n)
 	return false;
 }
 
-/* Makes an exact specialization of d, whose pattern has no symbol left. Null if it was profiled or if the model raises
- * at these sizes. */
+/* Makes an exact specialization from d, whose pattern contains no symbol. Null if these sizes were profiled, or if the
+ * model raises at them. */
 static Specialization *
 exact_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specialization *d)
 {
@@ -452,10 +454,10 @@ exact_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specializa
 	       (!others || shapes_fail_within(others, one.shapes)) ? d : NULL;
 }
 
-enum { ONES_MOST = 4 };          /* patterns with sizes of 1 and 0 that get code of their own */
+enum { ONES_MOST = 4 };          /* largest number of patterns with sizes of 1 and 0 that get their own code */
 
-/* The distinct patterns for sizes of 1 and 0 that profiled signatures have beside sizes that vary, the most frequent
- * first; returns how many, at most ONES_MOST. */
+/* Finds the distinct patterns of profiled signatures that have sizes of 1 or 0 where other signatures vary, the most
+ * frequent first. Returns their number, at most ONES_MOST. */
 static int
 patterns_with_ones(Cli *cli, const Signatures *s, const Specialization *dynamic, int n, Pattern **out)
 {
@@ -473,8 +475,9 @@ patterns_with_ones(Cli *cli, const Signatures *s, const Specialization *dynamic,
 	return found;
 }
 
-/* A specialization for sizes of 1 or 0, for which no symbol stands: with the profiled pattern.  If that is null, with a
- * batch of 1, which programs are called with that were profiled with larger ones.  Null if there is none. */
+/* Makes a specialization for sizes of 1 or 0, which no symbol includes. It has the pattern `profiled`. If that is null,
+ * it has a batch of 1, because programs that were profiled with larger batches are called with it. Returns null if no
+ * such specialization can be made. */
 static Specialization *
 with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Specialization *dynamic,
 	  Pattern *profiled)
@@ -496,7 +499,7 @@ with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Speci
 			     shapes_fail_within(samples_shapes(dynamic), samples_shapes(d))) ? d : NULL;
 }
 
-/* The first specialization for sizes of 1 or 0.  Null if there is none. */
+/* Returns the first specialization for sizes of 1 or 0. Null if there is none. */
 static Specialization *
 first_with_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Specialization *dynamic)
 {
@@ -512,11 +515,12 @@ typedef struct OneSize {
 	Profile *profile;
 	Signatures signatures;
 	int tried;
-	Cause lost;              /* why the first one, with most symbols, has no samples; empty if it has */
+	/* why the first specialization tried, which has the most symbols, has no samples; empty if it has samples */
+	Cause lost;
 } OneSize;
 
-/* If all calls had one signature, returns a specialization that is dynamic in sizes that may differ. Null if there is
- * none. */
+/* Returns a specialization that is dynamic in the sizes that `varied` allows. All calls have had one signature. Null if
+ * no such specialization can be made. */
 static Specialization *
 vary_sizes(OneSize *o, Varied varied)
 {
@@ -533,7 +537,7 @@ vary_sizes(OneSize *o, Varied varied)
 
 static const Specialization *vary_again(void *);
 
-/* Returns the next specialization to try if the last one has no code. Null if none is left. */
+/* Returns the next dynamic specialization to try if the last one has no code. Null after the last one. */
 static Specialization *
 vary_next(OneSize *o)
 {
@@ -556,12 +560,13 @@ vary_again(void *o)
 	return vary_next(o);
 }
 
-/* Returns the first of these. Leaves both signatures in s. */
+/* Returns the first dynamic specialization that can be made from the only signature. Adds the signature of varied sizes
+ * to s. */
 static Specialization *
 vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 {
 	OneSize *o = new(cli->cx->arena, OneSize, 1);
-	/* a copy, because the next ones are made after m has moved on to other methods */
+	/* A copy, because later specializations are made after m has moved on to other methods. */
 	Model *now = new(cli->cx->arena, Model, 1);
 	Specialization *d;
 
@@ -577,8 +582,8 @@ vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 	return d;
 }
 
-/* Returns the next specialization for sizes of 1 to try if the last one has no code: that of the next varied sizes that
- * has one. */
+/* Returns the next specialization for sizes of 1 to try if the last one has no code. Tries the next varied sizes until
+ * one has such a specialization. */
 static const Specialization *
 ones_again(void *arg)
 {
@@ -599,7 +604,7 @@ ones_again(void *arg)
 	return ones;
 }
 
-/* Gives the specialization for sizes of 1 the same alternatives as d, from the beginning. */
+/* Lets the specialization for sizes of 1 try the same alternatives as d, from the first one. */
 static void
 add_instead(Cli *cli, Specialization *ones, const Specialization *d)
 {
@@ -613,7 +618,7 @@ add_instead(Cli *cli, Specialization *ones, const Specialization *d)
 	ones->instead_of = o;
 }
 
-/* Notes ints that every call must pass. They are part of the signature, so the only signature has these values. */
+/* Notes the int arguments that every call must pass with the profiled value. Ints are part of the signature. */
 static void
 note_numbers(Cli *cli, const Function *fn, const Pattern *p)
 {
@@ -626,9 +631,9 @@ note_numbers(Cli *cli, const Function *fn, const Pattern *p)
 						       fn->schema->args[i].name, (long long)p[i - first].value.u.i));
 }
 
-typedef struct Choice {          /* Signatures that get a specialization. */
+typedef struct Choice {          /* The signatures that get a specialization. */
 	Profile   *profile;
-	int        most;         /* most exact specializations for each kind of call */
+	int        most;         /* largest number of exact specializations for each kind of call (first or later) */
 	bool       optimize;
 	Signatures exact, dynamic;
 } Choice;
@@ -654,8 +659,8 @@ add_ones(Cli *cli, Model *m, Choice *c, const Signatures *s, const Specializatio
 	}
 }
 
-/* Chooses the specializations for one kind of calls: the most frequent signatures, one of what all have in common,
- * and one for sizes of 1. */
+/* Chooses the specializations for one kind of call: for the most frequent signatures, for what all have in common, and
+ * for sizes of 1. */
 static void
 choose_signatures(Cli *cli, Model *m, Choice *c, Signatures s)
 {

@@ -1,10 +1,9 @@
-/* codegen/cli/probe.c - this machine's peak: multiplications per second, bytes per second, launches of kernels
+/* codegen/cli/probe.c - measures this machine's peak: multiplications per second, bytes per second, launches
  *
- * The peak of fused multiply-adds is measured with enough independent chains in registers to fill every unit; read
- * bandwidth, by sums over a working set in each cache, and over more memory than the caches hold.  Both use as many
- * threads as the program that is measured.  The best of several short runs counts, since interruptions only make them
- * slower.
- */
+ * The peak of fused multiply-adds is measured with enough independent chains in registers to fill every unit. Read
+ * bandwidth is measured by sums over a working set in each cache, and over more memory than the caches hold. Both use
+ * as many threads as the measured program. The best of several short runs counts, since interruptions only make runs
+ * slower. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -16,12 +15,14 @@
 #endif
 
 enum { CHAINS = 12, ROUNDS = 200000, RUNS = 7 };
-/* Bytes of the working set in memory: at least probe_bytes and twice the last cache, at most probe_most. */
+/* Bytes of the working set in memory. The set has at least probe_bytes and twice the last cache, but at most
+ * probe_most. */
 static const int64_t probe_bytes = (int64_t)256 << 20, probe_most = (int64_t)1 << 30;
 
 /* ---- floating point ------------------------------------------------------------------------------------------- */
 
-/* Loops over chains are unrolled, at most CHAINS times, so that the sums stay in registers. */
+/* Measures chains of fused multiply-adds. The loops over at most CHAINS chains are unrolled so that the sums stay in
+ * registers. */
 #define PEAK(name, attribute, V, set, fma, store, n)                       \
 	attribute static double name(void)                                 \
 	{                                                                  \
@@ -80,7 +81,7 @@ typedef uint64_t Wide __attribute__((vector_size(64)));
 typedef uint64_t SumOf(const Wide *, int64_t);
 typedef struct Stream {          /* A working set for each thread, which is read `turns` times. */
 	const Wide *at;
-	int64_t n, turns;        /* n: elements in a set, a multiple of 4 */
+	int64_t n, turns;        /* n: number of elements in a set, a multiple of 4 */
 	SumOf *read;
 	volatile uint64_t sum;
 } Stream;
@@ -124,7 +125,7 @@ run_stream(void *arg, int64_t begin, int64_t end)
 			s->sum += s->read(s->at + i * s->n, s->n);
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------- */
+/* ---- both measurements ------------------------------------------------------------------------------------------- */
 
 static int64_t
 best_time(RtCx *rt, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg)
@@ -146,11 +147,11 @@ run_nothing(void *arg, int64_t begin, int64_t end)
 	(void)arg, (void)begin, (void)end;
 }
 
-/* Returns the bytes read per second from sets of `bytes` in all. */
+/* Returns the bytes per second that `threads` threads read from working sets of `bytes` bytes in all. */
 static double
 rate_of(RtCx *rt, const Wide *at, int64_t bytes, int threads)
 {
-	enum { LEAST = 1 << 24 };                /* least bytes whose reading takes long enough to be measured */
+	enum { LEAST = 1 << 24 };    /* smallest number of bytes whose reading takes long enough to measure */
 	Stream s = { .at = at, .n = bytes / threads / (int64_t)sizeof(Wide) & ~(int64_t)3, .read = reader_here() };
 	const int64_t set = s.n * threads * (int64_t)sizeof(Wide);
 
@@ -168,8 +169,8 @@ add_level(Machine *m, const char *name, int64_t size)
 		m->level[m->nlevel++] = (MachineLevel){ name, size, 0, 100 };
 }
 
-/* Measures each level with a working set of half the cache. The one for memory exceeds all caches, or memory's rate
- * stays unknown. */
+/* Measures each cache with a working set of half its size. The working set for memory is larger than all caches. If it
+ * cannot be allocated, memory's rate stays unknown. */
 static void
 measure_levels(RtCx *rt, Machine *m)
 {
@@ -211,7 +212,7 @@ machine_probe(RtCx *rt)
 	return m;
 }
 
-/* Returns the better of two measurements. Lowers *steady to their ratio. */
+/* Returns the better of two measurements. Lowers *steady to the worse one's percentage of it. */
 static double
 best_of(double a, double b, double *steady)
 {

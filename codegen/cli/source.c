@@ -52,8 +52,8 @@ is_graph_text(const char *path)
 	return n > 3 && !strcmp(path + n - 3, ".ir");
 }
 
-/* Makes a schema. Arguments are named like the graph's inputs, without the number after the name. They are arg0 ... if
- * there is no name or it is used already. */
+/* Makes the schema of a graph. Arguments are named like the graph's inputs, without the number behind the name. An
+ * argument is arg0 ... if its input has no name or the name is used already. */
 static Schema *
 graph_schema(Cx *cx, Graph *g)
 {
@@ -75,7 +75,7 @@ graph_schema(Cx *cx, Graph *g)
 	return s;
 }
 
-/* Makes the graph return one value: a tuple of several, None instead of none. */
+/* Makes the graph return exactly one value: a tuple if it returned several, None if it returned nothing. */
 static void
 return_one(Graph *g)
 {
@@ -118,8 +118,8 @@ graph_load(Cx *cx, const char *path, Function **fn)
 
 /* ---- source: functions by name ---------------------------------------------------------------------------- */
 
-/* Returns the i-th definition of the text if it is a function. Null with *name set: it is a class. Null otherwise:
- * there are no more. */
+/* Returns definition i of the text if it is a function. Null if it is a class or there is none; then *name is null if
+ * there is none. */
 static Function *
 function_at(Cx *cx, Module *m, int i, const char **name)
 {
@@ -175,7 +175,7 @@ source_function(Cx *cx, Module *m, const char *name)
 	return all[n - 1];
 }
 
-/* Writes a method that calls the function: its parameters as in the source, and the call. */
+/* Writes a method that calls the function. Its parameters are those of the source. */
 static void
 put_wrapper(const Function *f, Buf *b)
 {

@@ -1,10 +1,10 @@
 /*
- * kiln build --tune: measures the fastest ways to compute a model's kernels on this machine.
+ * codegen/cli/tune.c - kiln build --tune: measures which kernel forms are fastest on this machine
  *
- * Besides the default program, others are built: one in which every kernel uses its second way, one with the third, and
- * so on. They run on the inputs in turn. Their traces give the time of each launch in place: with the caches as the
- * launches before it leave them, and with its epilogue. A kernel changes to another way if that was faster by more than
- * the noise, and if it is so again in the program with all changes.
+ * Besides the default program, others are built: one in which every kernel uses its second form, one with the third
+ * forms, and so on. They run on the inputs in turn. Their traces give the time of each launch in place: with the caches
+ * as earlier launches leave them, and with its epilogue. A kernel changes to another form if that was faster by more
+ * than the noise, and if it is so again in the program with all changes.
  */
 #include "cli.h"
 
@@ -12,18 +12,19 @@
 #include <string.h>
 
 enum {
-	SECONDS = 60,            /* seconds of --tune without a number; a few rounds are always run */
+	SECONDS = 60,            /* default duration of --tune in seconds; a few rounds always run */
 	ROUNDS = 7, LEAST_ROUNDS = 3,
 	RUN_MS = 100, LEAST_CALLS = 3, MOST_CALLS = 200,
-	LEAST_PERCENT = 97,      /* percent of the default time; a smaller gain counts as noise */
-	SMALL_SHARE = 400,       /* kernels whose share of a call is smaller than one in this many are not changed */
+	/* percent of the default time; a form must need less, because a smaller gain counts as noise */
+	LEAST_PERCENT = 97,
+	SMALL_SHARE = 400,       /* a kernel is not changed if its share of a call is below 1/SMALL_SHARE */
 };
 
-typedef struct Variant {         /* A program. */
+typedef struct Variant {         /* A program with one set of kernel forms. */
 	Tuning *tuning;
 	const char *program;
-	double *ms[ROUNDS];      /* by round: the times of each choice, in calls on all inputs */
-	double call[ROUNDS];     /* by round: time of the whole calls */
+	double *ms[ROUNDS];      /* times of each choice in calls on all inputs, by round */
+	double call[ROUNDS];     /* time of the whole calls, by round */
 } Variant;
 
 typedef struct Input { char *argv[24]; int n; } Input;
@@ -35,11 +36,11 @@ typedef struct Tune {
 	int nmethod;
 	BuildOptions *options;
 	const char *dir;
-	int64_t begin, ns;       /* start and length of the measurement */
+	int64_t begin, ns;       /* start and length of the measurement in ns */
 	int calls;               /* number of calls of a run */
-	int64_t run;             /* length of the first run */
+	int64_t run;             /* length of the first run in ns */
 	Vec(Input) input;
-	Vec(Variant) variant;    /* programs; the one with the default ways is first */
+	Vec(Variant) variant;    /* programs; the first one has the default forms */
 } Tune;
 
 static void
@@ -64,7 +65,7 @@ add_variant(Tune *t, Tuning *tuning)
 	vec_push(cx->arena, &t->variant, variant);
 }
 
-/* Adds the times of a run of calls on an input. Frees its text, which is large. */
+/* Runs the program on an input and adds its times. Frees the trace's text, which is large. */
 static void
 measure_input(Tune *t, Variant *v, int round, Input *in)
 {
@@ -95,7 +96,7 @@ measure(Tune *t, Variant *v, int round)
 		measure_input(t, v, round, &t->input.at[i]);
 }
 
-/* Returns the number of variants: the most ways of any kernel with a relevant share of a call. */
+/* Returns the number of programs to build: the largest number of forms of any kernel whose share of a call counts. */
 static int
 variants_of(const Variant *usual)
 {
@@ -107,7 +108,8 @@ variants_of(const Variant *usual)
 	return n;
 }
 
-/* Builds programs with other ways in two fifths of the time, at most as many as can be run in two fifths. */
+/* Builds programs with other forms for two fifths of the time. Builds at most as many as two fifths of the time can
+ * run. */
 static void
 add_variants(Tune *t)
 {
@@ -143,7 +145,8 @@ least_of(const double *ms, int rounds)
 	return least;
 }
 
-/* Returns the larger of two ratios: that of the least times of all rounds, and the median of the rounds' ratios. */
+/* Returns the time of `other` relative to `usual`: the larger of the ratio of their least times and the median of the
+ * rounds' ratios. */
 static double
 ratio_of(const double *other, const double *usual, int rounds)
 {
@@ -156,7 +159,7 @@ ratio_of(const double *other, const double *usual, int rounds)
 	return least > ratio[rounds / 2] * of ? least / of : ratio[rounds / 2];
 }
 
-/* Returns the same for one choice. */
+/* Returns the same ratio for one choice. */
 static double
 choice_ratio(const Variant *other, const Variant *usual, int choice, int rounds)
 {
@@ -169,7 +172,7 @@ choice_ratio(const Variant *other, const Variant *usual, int choice, int rounds)
 	return ratio_of(ms[0], ms[1], rounds);
 }
 
-/* Runs the programs in turn while there is time. Returns the number of rounds. */
+/* Runs the programs in turn until `end`. Returns the number of rounds. */
 static int
 run_variants(Tune *t, int64_t end)
 {
@@ -187,7 +190,7 @@ run_variants(Tune *t, int64_t end)
 	return round;
 }
 
-/* Notes in `best` the ways that are faster than the default. */
+/* Stores in `best` the forms that are faster than the defaults. */
 static void
 take_fastest(const Tune *t, int rounds, Tuning *best)
 {
@@ -210,7 +213,7 @@ take_fastest(const Tune *t, int rounds, Tuning *best)
 	}
 }
 
-/* Keeps the changes that are also faster in the program with all of them. */
+/* Returns the changes that are also faster in the program with all changes. */
 static Tuning *
 confirm(const Tune *t, int rounds)
 {

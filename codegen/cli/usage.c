@@ -1,7 +1,4 @@
-/* codegen/cli/usage.c - errors of the command line, and numbers among its options
- *
- * Commands call this. The tables of commands and options are in main.c, which calls the commands.
- */
+/* codegen/cli/usage.c - errors of the command line, and numbers among its options */
 #include "cli.h"
 
 #include <errno.h>

@@ -1,9 +1,8 @@
-/* codegen/cli/userop.c - operators of the user's own: --op-schema with C (--op) or TorchScript (--op-body)
+/* codegen/cli/userop.c - the user's own operators: --op-schema with C (--op) or TorchScript (--op-body)
  *
- * As one registers an operator in PyTorch, but ahead of time.  The schema becomes a row of the registry.  The C file is
- * compiled twice: for this machine, since profiling and kiln run call it, and with the program, for its target.  Only
- * the command line can name such a file, never an archive.
- */
+ * The schema is added to the registry of operators. The C file is compiled twice: for this machine, because profiling
+ * and kiln run call it, and with the program, for its target. Only the command line can name such a file, never an
+ * archive. */
 #include "cli.h"
 
 #include <dlfcn.h>
@@ -13,7 +12,7 @@
 
 #define NOWHERE ((Range){ 0 })
 
-/* my::magic.out -> my_magic_out */
+/* Returns the C symbol of an operator: my::magic.out -> my_magic_out. */
 static char *
 symbol_of(Cx *cx, const Schema *s)
 {
@@ -62,7 +61,7 @@ add_schema(UserOps *u, const char *text)
 		vec_push(cx->arena, &u->compiled, op);
 }
 
-/* Compiles the C files to a shared object, by the C compiler or the one inside Kiln, and loads it for good. */
+/* Compiles the C files to a shared object and loads it. Uses the C compiler, or the one inside Kiln. */
 static void
 load_operators(Cx *cx, const char *dir, void *arg)
 {
